@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+#ifndef VG_BASE_ARRAY_H
+#define VG_BASE_ARRAY_H
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+/*
+ * Arrays that grow by doubling.  VG_ARRAY(struct foo) declares one as a struct of items, count
+ * and capacity; all zero is an empty array, and vg_array_free() makes it one again.
+ * Appending may move the items: keep indices, not pointers.
+ */
+#define VG_ARRAY(type) struct { type *items; size_t count, capacity; }
+
+/* Makes room for `more` items after count.  0, or -ENOMEM with the array unchanged. */
+#define vg_array_reserve(array, more) \
+	vg_array_grow((void **)&(array)->items, &(array)->capacity, (array)->count, (more), \
+		      sizeof *(array)->items)
+
+/* Appends a copy of *item.  0 or -ENOMEM. */
+#define vg_array_push(array, item) \
+	(vg_array_reserve((array), 1) ? -ENOMEM : \
+	 ((array)->items[(array)->count++] = *(item), 0))
+
+#define vg_array_free(array) \
+	(free((array)->items), memset((array), 0, sizeof *(array)), (void)0)
+
+static inline int vg_array_grow(void **items, size_t *capacity, size_t count, size_t more,
+				size_t item_bytes)
+{
+	size_t need, room = *capacity ? *capacity : 16;
+	void *grown;
+
+	if (__builtin_add_overflow(count, more, &need))
+		return -ENOMEM;
+	if (need <= *capacity)
+		return 0;
+	while (room < need) {
+		if (__builtin_mul_overflow(room, (size_t)2, &room))
+			return -ENOMEM;
+	}
+	grown = reallocarray(*items, room, item_bytes);
+	if (grown == NULL)
+		return -ENOMEM;
+	*items = grown;
+	*capacity = room;
+	return 0;
+}
+
+#endif

@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+#include "base/err.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+int vg_err_set(struct vg_err *err, int code, const char *format, ...)
+{
+	if (err != NULL) {
+		va_list args;
+
+		va_start(args, format);
+		vsnprintf(err->text, sizeof err->text, format, args);
+		va_end(args);
+	}
+	return code;
+}
+
+int vg_err_sys(struct vg_err *err, int code, const char *format, ...)
+{
+	va_list args;
+	size_t used;
+
+	if (err == NULL)
+		return code;
+	va_start(args, format);
+	vsnprintf(err->text, sizeof err->text, format, args);
+	va_end(args);
+	used = strlen(err->text);
+	snprintf(err->text + used, sizeof err->text - used, ": %s", strerrordesc_np(-code));
+	return code;
+}

@@ -1,0 +1,126 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+#include "base/intern.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/array.h"
+
+/* FNV-1a over words, then a finalizer: keys are short, and many differ in their last bits only. */
+static uint32_t key_hash(const unsigned char *key, size_t length)
+{
+	uint64_t hash = 0xcbf29ce484222325u ^ length;
+	uint64_t word;
+
+	for (; length >= sizeof word; key += sizeof word, length -= sizeof word) {
+		memcpy(&word, key, sizeof word);
+		hash = (hash ^ word) * 0x9e3779b97f4a7c15u;
+		hash ^= hash >> 29;
+	}
+	for (; length > 0; key++, length--)
+		hash = (hash ^ *key) * 0x100000001b3u;
+	hash ^= hash >> 32;
+	hash *= 0xd6e8feb86659fd93u;
+	return (uint32_t)(hash >> 32);
+}
+
+static int slots_double(struct vg_intern *table)
+{
+	uint32_t slot_count = table->slot_count ? table->slot_count * 2 : 64;
+	uint32_t *slots;
+
+	if (table->slot_count > UINT32_MAX / 4)
+		return -ENOMEM;
+	slots = calloc(slot_count, sizeof *slots);
+	if (slots == NULL)
+		return -ENOMEM;
+	for (uint32_t id = 0; id < table->count; id++) {
+		uint32_t at = table->keys[id].hash & (slot_count - 1);
+
+		while (slots[at] != 0)
+			at = (at + 1) & (slot_count - 1);
+		slots[at] = id + 1;
+	}
+	free(table->slots);
+	table->slots = slots;
+	table->slot_count = slot_count;
+	return 0;
+}
+
+static int key_append(struct vg_intern *table, const void *key, size_t length, uint32_t hash)
+{
+	size_t capacity = table->capacity;
+	int rc;
+
+	if (length > UINT32_MAX)
+		return -ENOMEM;
+	rc = vg_array_grow((void **)&table->keys, &capacity, table->count, 1, sizeof *table->keys);
+	if (rc != 0)
+		return rc;
+	table->capacity = (uint32_t)capacity;
+	rc = vg_array_grow((void **)&table->bytes, &table->bytes_capacity, table->bytes_used,
+			   length, 1);
+	if (rc != 0)
+		return rc;
+	if (length > 0)
+		memcpy(table->bytes + table->bytes_used, key, length);
+	table->keys[table->count] = (struct vg_intern_key){ table->bytes_used, (uint32_t)length, hash };
+	table->bytes_used += length;
+	table->count++;
+	return 0;
+}
+
+int vg_intern(struct vg_intern *table, const void *key, size_t length, uint32_t *id)
+{
+	uint32_t hash = key_hash(key, length);
+	uint32_t at;
+	int rc;
+
+	if (table->count >= table->slot_count / 2) {
+		rc = slots_double(table);
+		if (rc != 0)
+			return rc;
+	}
+	for (at = hash & (table->slot_count - 1); table->slots[at] != 0;
+	     at = (at + 1) & (table->slot_count - 1)) {
+		const struct vg_intern_key *seen = &table->keys[table->slots[at] - 1];
+
+		if (seen->hash == hash && seen->length == length &&
+		    (length == 0 || memcmp(table->bytes + seen->offset, key, length) == 0)) {
+			*id = table->slots[at] - 1;
+			return 0;
+		}
+	}
+	rc = key_append(table, key, length, hash);
+	if (rc != 0)
+		return rc;
+	table->slots[at] = table->count;
+	*id = table->count - 1;
+	return 1;
+}
+
+int vg_intern_string(struct vg_intern *table, const char *text, uint32_t *id)
+{
+	return vg_intern(table, text, strlen(text) + 1, id);
+}
+
+const void *vg_intern_bytes(const struct vg_intern *table, uint32_t id, size_t *length)
+{
+	if (length != NULL)
+		*length = table->keys[id].length;
+	return table->bytes + table->keys[id].offset;
+}
+
+const char *vg_intern_text(const struct vg_intern *table, uint32_t id)
+{
+	return (const char *)table->bytes + table->keys[id].offset;
+}
+
+void vg_intern_free(struct vg_intern *table)
+{
+	free(table->bytes);
+	free(table->keys);
+	free(table->slots);
+	memset(table, 0, sizeof *table);
+}

@@ -1,0 +1,113 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+#include "base/outfile.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <unistd.h>
+
+static void outfile_close(struct vg_outfile *file)
+{
+	if (file->fd >= 0)
+		close(file->fd);
+	free(file->path);
+	free(file->part);
+	*file = (struct vg_outfile)VG_OUTFILE_CLOSED;
+}
+
+/* The writer holds a lock for as long as any descriptor of the file is open, in whichever
+ * process: a .part that can be locked has no writer left. */
+static int stale_part_remove(const char *part)
+{
+	int fd = open(part, O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
+	int rc = 0;
+
+	if (fd < 0)
+		return errno == ENOENT ? 0 : -errno;
+	if (flock(fd, LOCK_EX | LOCK_NB) != 0)
+		rc = errno == EWOULDBLOCK ? -EBUSY : -errno;
+	else if (unlink(part) != 0 && errno != ENOENT)
+		rc = -errno;
+	close(fd);
+	return rc;
+}
+
+static int part_create(const char *part)
+{
+	for (int attempt = 0; attempt < 4; attempt++) {
+		int fd = open(part, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
+		int rc;
+
+		if (fd >= 0) {
+			flock(fd, LOCK_EX | LOCK_NB);
+			return fd;
+		}
+		if (errno != EEXIST)
+			return -errno;
+		rc = stale_part_remove(part);
+		if (rc != 0)
+			return rc;
+	}
+	return -EBUSY;
+}
+
+int vg_outfile_open(struct vg_outfile *file, const char *path, struct vg_err *err)
+{
+	int fd;
+
+	*file = (struct vg_outfile)VG_OUTFILE_CLOSED;
+	file->path = strdup(path);
+	if (file->path == NULL || asprintf(&file->part, "%s.part", path) < 0) {
+		file->part = NULL;
+		outfile_close(file);
+		return vg_err_sys(err, -ENOMEM, "%s", path);
+	}
+	fd = part_create(file->part);
+	if (fd == -EBUSY)
+		vg_err_set(err, fd, "%s: another process is writing it", file->part);
+	else if (fd < 0)
+		vg_err_sys(err, fd, "cannot create %s", file->part);
+	if (fd < 0) {
+		outfile_close(file);
+		return fd;
+	}
+	file->fd = fd;
+	return 0;
+}
+
+int vg_outfile_commit(struct vg_outfile *file, struct vg_err *err)
+{
+	int rc = 0;
+
+	if (rename(file->part, file->path) != 0)
+		rc = vg_err_sys(err, -errno, "cannot rename %s to %s", file->part, file->path);
+	outfile_close(file);
+	return rc;
+}
+
+void vg_outfile_abandon(struct vg_outfile *file)
+{
+	if (file->fd >= 0)
+		unlink(file->part);
+	outfile_close(file);
+}
+
+int vg_write_all(int fd, const void *bytes, size_t length)
+{
+	const unsigned char *at = bytes;
+
+	while (length > 0) {
+		ssize_t wrote = write(fd, at, length);
+
+		if (wrote < 0 && errno == EINTR)
+			continue;
+		if (wrote < 0)
+			return -errno;
+		at += wrote;
+		length -= (size_t)wrote;
+	}
+	return 0;
+}

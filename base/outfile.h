@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+#ifndef VG_BASE_OUTFILE_H
+#define VG_BASE_OUTFILE_H
+
+#include <stddef.h>
+
+#include "base/err.h"
+
+/*
+ * A file that appears under its name only when it is whole: it is written as PATH.part, created
+ * exclusively, readable by its owner alone, and renamed over PATH at the end.  A .part that a
+ * dead process left behind is replaced; one that a live process still writes is -EBUSY.
+ */
+struct vg_outfile {
+	int fd;         /* owned; -1 when closed */
+	char *path;     /* owned */
+	char *part;     /* owned */
+};
+
+#define VG_OUTFILE_CLOSED { .fd = -1 }
+
+/* 0, or a negative errno from open(2), or -EBUSY as above. */
+int vg_outfile_open(struct vg_outfile *file, const char *path, struct vg_err *err);
+
+/* Renames to the final name and closes.  On failure the .part stays. */
+int vg_outfile_commit(struct vg_outfile *file, struct vg_err *err);
+
+/* Removes the .part and closes.  Does nothing to a closed one. */
+void vg_outfile_abandon(struct vg_outfile *file);
+
+/* Writes all of it, over EINTR and short writes.  0 or a negative errno. */
+int vg_write_all(int fd, const void *bytes, size_t length);
+
+#endif
