@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 static void outfile_close(struct vg_outfile *file)
@@ -54,18 +55,34 @@ static int part_create(const char *part)
 	return -EBUSY;
 }
 
+/* A device or a pipe (/dev/null, /dev/stdout) is written in place: renaming over it would
+ * replace it for the whole machine. */
+static bool is_special(const char *path)
+{
+	struct stat status;
+
+	return stat(path, &status) == 0 && !S_ISREG(status.st_mode);
+}
+
 int vg_outfile_open(struct vg_outfile *file, const char *path, struct vg_err *err)
 {
+	bool special = is_special(path);
 	int fd;
 
 	*file = (struct vg_outfile)VG_OUTFILE_CLOSED;
 	file->path = strdup(path);
-	if (file->path == NULL || asprintf(&file->part, "%s.part", path) < 0) {
+	if (file->path == NULL || asprintf(&file->part, "%s%s", path, special ? "" : ".part") < 0) {
 		file->part = NULL;
 		outfile_close(file);
 		return vg_err_sys(err, -ENOMEM, "%s", path);
 	}
-	fd = part_create(file->part);
+	file->in_place = special;
+	if (special)
+		fd = open(path, O_WRONLY | O_CLOEXEC);
+	else
+		fd = part_create(file->part);
+	if (special && fd < 0)
+		fd = -errno;
 	if (fd == -EBUSY)
 		vg_err_set(err, fd, "%s: another process is writing it", file->part);
 	else if (fd < 0)
@@ -82,7 +99,7 @@ int vg_outfile_commit(struct vg_outfile *file, struct vg_err *err)
 {
 	int rc = 0;
 
-	if (rename(file->part, file->path) != 0)
+	if (!file->in_place && rename(file->part, file->path) != 0)
 		rc = vg_err_sys(err, -errno, "cannot rename %s to %s", file->part, file->path);
 	outfile_close(file);
 	return rc;
@@ -90,7 +107,7 @@ int vg_outfile_commit(struct vg_outfile *file, struct vg_err *err)
 
 void vg_outfile_abandon(struct vg_outfile *file)
 {
-	if (file->fd >= 0)
+	if (file->fd >= 0 && !file->in_place)
 		unlink(file->part);
 	outfile_close(file);
 }

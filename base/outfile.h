@@ -2,6 +2,7 @@
 #ifndef VG_BASE_OUTFILE_H
 #define VG_BASE_OUTFILE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "base/err.h"
@@ -10,11 +11,13 @@
  * A file that appears under its name only when it is whole: it is written as PATH.part, created
  * exclusively, readable by its owner alone, and renamed over PATH at the end.  A .part that a
  * dead process left behind is replaced; one that a live process still writes is -EBUSY.
+ * What exists already and is no regular file (/dev/stdout) is written in place instead.
  */
 struct vg_outfile {
 	int fd;         /* owned; -1 when closed */
 	char *path;     /* owned */
 	char *part;     /* owned */
+	bool in_place;
 };
 
 #define VG_OUTFILE_CLOSED { .fd = -1 }
