@@ -71,6 +71,22 @@ static int key_append(struct vg_intern *table, const void *key, size_t length, u
 	return 0;
 }
 
+/* The slot that holds the key, or the free one where it belongs. */
+static uint32_t slot_find(const struct vg_intern *table, const void *key, size_t length,
+			  uint32_t hash)
+{
+	uint32_t at = hash & (table->slot_count - 1);
+
+	for (; table->slots[at] != 0; at = (at + 1) & (table->slot_count - 1)) {
+		const struct vg_intern_key *seen = &table->keys[table->slots[at] - 1];
+
+		if (seen->hash == hash && seen->length == length &&
+		    (length == 0 || memcmp(table->bytes + seen->offset, key, length) == 0))
+			break;
+	}
+	return at;
+}
+
 int vg_intern(struct vg_intern *table, const void *key, size_t length, uint32_t *id)
 {
 	uint32_t hash = key_hash(key, length);
@@ -82,15 +98,10 @@ int vg_intern(struct vg_intern *table, const void *key, size_t length, uint32_t 
 		if (rc != 0)
 			return rc;
 	}
-	for (at = hash & (table->slot_count - 1); table->slots[at] != 0;
-	     at = (at + 1) & (table->slot_count - 1)) {
-		const struct vg_intern_key *seen = &table->keys[table->slots[at] - 1];
-
-		if (seen->hash == hash && seen->length == length &&
-		    (length == 0 || memcmp(table->bytes + seen->offset, key, length) == 0)) {
-			*id = table->slots[at] - 1;
-			return 0;
-		}
+	at = slot_find(table, key, length, hash);
+	if (table->slots[at] != 0) {
+		*id = table->slots[at] - 1;
+		return 0;
 	}
 	rc = key_append(table, key, length, hash);
 	if (rc != 0)
@@ -98,6 +109,19 @@ int vg_intern(struct vg_intern *table, const void *key, size_t length, uint32_t 
 	table->slots[at] = table->count;
 	*id = table->count - 1;
 	return 1;
+}
+
+bool vg_intern_find(const struct vg_intern *table, const void *key, size_t length, uint32_t *id)
+{
+	uint32_t at;
+
+	if (table->slot_count == 0)
+		return false;
+	at = slot_find(table, key, length, key_hash(key, length));
+	if (table->slots[at] == 0)
+		return false;
+	*id = table->slots[at] - 1;
+	return true;
 }
 
 int vg_intern_string(struct vg_intern *table, const char *text, uint32_t *id)

@@ -2,6 +2,7 @@
 #ifndef VG_BASE_INTERN_H
 #define VG_BASE_INTERN_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -22,7 +23,10 @@ struct vg_intern {
 /* *id is the key's number.  1 if it was new, 0 if not, -ENOMEM (table unchanged). */
 int vg_intern(struct vg_intern *table, const void *key, size_t length, uint32_t *id);
 
-/* vg_intern() for a NUL-terminated string; the NUL is kept, so that vg_intern_text() serves. */
+/* Whether the key is known; *id is its number if so.  Changes nothing. */
+bool vg_intern_find(const struct vg_intern *table, const void *key, size_t length, uint32_t *id);
+
+/* vg_intern() for a string; a NUL is kept behind it, so that vg_intern_text() serves. */
 int vg_intern_string(struct vg_intern *table, const char *text, uint32_t *id);
 
 /* The bytes behind an id below table->count; valid until the next vg_intern(). */

@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+#include "profile/model.h"
+
+#include <string.h>
+
+void vg_profile_free(struct vg_profile *profile)
+{
+	if (profile == NULL)
+		return;
+	vg_intern_free(&profile->strings);
+	vg_array_free(&profile->modules);
+	vg_array_free(&profile->threads);
+	vg_array_free(&profile->stacks);
+	vg_array_free(&profile->samples);
+	vg_array_free(&profile->functions);
+	vg_array_free(&profile->symbols);
+	vg_array_free(&profile->symbol_lines);
+	vg_array_free(&profile->lost);
+	vg_array_free(&profile->stats);
+	vg_array_free(&profile->damage);
+	vg_intern_free(&profile->module_ids);
+	vg_intern_free(&profile->thread_ids);
+	vg_intern_free(&profile->stack_ids);
+	vg_intern_free(&profile->function_ids);
+	vg_intern_free(&profile->symbol_keys);
+	memset(profile, 0, sizeof *profile);
+}
+
+const char *vg_profile_text(const struct vg_profile *profile, uint32_t string)
+{
+	return string == VG_NONE ? NULL : vg_intern_text(&profile->strings, string);
+}
+
+const struct vg_symbol_line *vg_profile_symbol(const struct vg_profile *profile, uint32_t module,
+					       uint64_t address, size_t *count)
+{
+	struct vg_symbol_key key = { address, module, 0 };
+	const struct vg_symbol *symbol;
+	uint32_t index;
+
+	*count = 0;
+	if (!vg_intern_find(&profile->symbol_keys, &key, sizeof key, &index))
+		return NULL;
+	symbol = &profile->symbols.items[index];
+	*count = symbol->count;
+	return symbol->count > 0 ? &profile->symbol_lines.items[symbol->first] : NULL;
+}
+
+const char *vg_walk_end_name(enum vg_walk_end end)
+{
+	switch (end) {
+	case VG_WALK_ROOT: return "complete";
+	case VG_WALK_SNAPSHOT: return "deeper than the copied stack";
+	case VG_WALK_NO_INFO: return "no unwind information";
+	case VG_WALK_BAD_CFA: return "unwind information led astray";
+	case VG_WALK_DEPTH: return "frame limit";
+	case VG_WALK_UNREAD: return "not readable";
+	case VG_WALK_ENDS: break;
+	}
+	return "unknown";
+}

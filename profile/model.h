@@ -1,0 +1,168 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+#ifndef VG_PROFILE_MODEL_H
+#define VG_PROFILE_MODEL_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/array.h"
+#include "base/err.h"
+#include "base/intern.h"
+#include "profile/record.h"
+
+/*
+ * A profile in memory.  The model knows nothing of any view.  Times are nanoseconds since the
+ * session began, weights are nanoseconds.  Strings are ids into `strings`; VG_NONE is "none".
+ */
+#define VG_NONE UINT32_MAX
+
+/* Why a walk up a stack ended. */
+enum vg_walk_end {
+	VG_WALK_ROOT = 0,       /* the thread's first frame was reached: the stack is complete */
+	VG_WALK_SNAPSHOT = 1,   /* the stack went on beyond the bytes that were copied */
+	VG_WALK_NO_INFO = 2,    /* no unwind information for the outermost frame */
+	VG_WALK_BAD_CFA = 3,    /* unwind information led to an impossible frame */
+	VG_WALK_DEPTH = 4,      /* the frame limit was reached */
+	VG_WALK_UNREAD = 5,     /* the thread's registers or stack could not be read */
+	VG_WALK_ENDS = 6,
+};
+
+/* How a frame's caller was found; 0 is not written. */
+enum vg_found {
+	VG_FOUND_CFI = 0,             /* unwind information */
+	VG_FOUND_FRAME_POINTER = 1,   /* a validated frame-pointer chain */
+	VG_FOUND_GUESS = 2,           /* a likely frame pointer, looked for in the copy */
+};
+
+enum vg_mode {
+	VG_MODE_WALL = 0,   /* samples count all time, waiting included */
+	VG_MODE_CPU = 1,    /* samples count time on a CPU */
+};
+
+struct vg_header {
+	uint32_t version;            /* of the format: 1 */
+	enum vg_mode mode;
+	uint64_t period_ns;          /* 0: samples were taken on demand */
+	uint64_t start_unix_s;
+	uint32_t max_frames;
+	const char *writer;          /* program and version */
+	const char *arch;            /* as uname -m says it */
+	const char *program;         /* basename of the main executable */
+};
+
+struct vg_module {
+	uint32_t id;
+	uint32_t name;               /* basename */
+	unsigned char build_id[VG_BUILD_ID_MAX_BYTES];
+	uint8_t build_id_bytes;      /* 0: it has none */
+	bool unresolved;             /* symbols were looked for and not found */
+	uint64_t base;               /* where the first PT_LOAD was; absolute address */
+	uint64_t size_bytes;
+	uint64_t load_ns;
+	uint64_t unload_ns;          /* UINT64_MAX: never seen unloaded */
+};
+
+struct vg_thread {
+	uint32_t id;
+	uint32_t name;
+	int32_t tid;
+	uint64_t begin_ns;
+	uint64_t end_ns;             /* UINT64_MAX: still alive at the end */
+	uint64_t last_ns;            /* of its latest sample; the reader's own */
+	uint32_t last_run;           /* the reader's own */
+};
+
+/* A node of the stack tree: one frame and the stack below it. */
+struct vg_stack {
+	uint32_t parent;             /* index of the caller's node, or VG_NONE */
+	uint32_t module;             /* index, or VG_NONE: no module is known at that address */
+	uint64_t address;            /* module-relative; absolute without a module.  For every frame
+	                                but the leaf and a signal's, one less than the return
+	                                address, so that it lies in the call */
+	uint32_t depth;              /* frames from here to the root, this one included */
+	uint8_t end;                 /* enum vg_walk_end of the whole stack */
+	uint8_t found;               /* enum vg_found */
+};
+
+struct vg_sample {
+	uint64_t time_ns;
+	uint64_t wall_ns;
+	uint64_t cpu_ns;
+	uint32_t thread;             /* index */
+	uint32_t stack;              /* index of the leaf's node, or VG_NONE: an empty stack */
+	uint8_t end;                 /* enum vg_walk_end, for empty stacks too */
+};
+
+struct vg_function {
+	uint32_t id;
+	uint32_t name;
+	uint32_t file;               /* VG_NONE: unknown */
+	uint32_t module;             /* index or VG_NONE */
+};
+
+/* What one address resolves to: `count` pairs from symbol_lines, innermost inline first. */
+struct vg_symbol {
+	uint32_t first, count;
+};
+struct vg_symbol_line {
+	uint32_t function;           /* index */
+	uint32_t line;               /* 0: unknown */
+};
+
+/* A named number: losses by cause, statistics. */
+struct vg_count {
+	uint32_t name;
+	uint64_t value;
+};
+
+/* A place in the file that could not be read. */
+struct vg_damage {
+	uint64_t offset, bytes;
+	const char *what;            /* static text */
+};
+
+struct vg_profile {
+	struct vg_header header;
+	struct vg_intern strings;
+	VG_ARRAY(struct vg_module) modules;
+	VG_ARRAY(struct vg_thread) threads;
+	VG_ARRAY(struct vg_stack) stacks;
+	VG_ARRAY(struct vg_sample) samples;
+	VG_ARRAY(struct vg_function) functions;
+	VG_ARRAY(struct vg_symbol) symbols;
+	VG_ARRAY(struct vg_symbol_line) symbol_lines;
+	VG_ARRAY(struct vg_count) lost;
+	VG_ARRAY(struct vg_count) stats;
+	VG_ARRAY(struct vg_damage) damage;
+	uint64_t damaged_bytes;      /* all of it; the list above is bounded */
+	uint64_t duration_ns;
+	uint64_t file_bytes;
+	uint64_t samples_orphaned;   /* what they refer to was lost with a damaged chunk */
+	uint32_t end_reason;         /* string, or VG_NONE: the file is truncated */
+	bool resolved;               /* it has symbol records */
+
+	/* The reader's own: ids of the file -> indices above. */
+	struct vg_intern module_ids, thread_ids, stack_ids, function_ids;
+	struct vg_intern symbol_keys; /* struct vg_symbol_key -> index into symbols */
+};
+
+struct vg_symbol_key {
+	uint64_t address;
+	uint32_t module;             /* index */
+	uint32_t zero;
+};
+
+void vg_profile_free(struct vg_profile *profile);
+
+/* NULL for VG_NONE. */
+const char *vg_profile_text(const struct vg_profile *profile, uint32_t string);
+
+/* What a frame's address resolves to, innermost first; NULL and *count 0 if nothing is known. */
+const struct vg_symbol_line *vg_profile_symbol(const struct vg_profile *profile, uint32_t module,
+					       uint64_t address, size_t *count);
+
+/* "complete", "snapshot too small", ...: for people. */
+const char *vg_walk_end_name(enum vg_walk_end end);
+
+#endif

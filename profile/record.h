@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+#ifndef VG_PROFILE_RECORD_H
+#define VG_PROFILE_RECORD_H
+
+#include <stdint.h>
+
+/*
+ * The file format, as vgp(5) specifies it: what the writer and the reader must agree on.
+ *
+ * A profile is a sequence of chunks.  A chunk is one msgpack array
+ *     ["VGP1", sequence (uint32), crc (uint32), payload (bin32)]
+ * whose integers always take their five-byte forms, so that the header has a fixed size and a
+ * reader can find the next chunk behind damage.  crc is CRC-32 (zlib's) of the sequence number
+ * as four big-endian bytes, then the payload.  The payload is a sequence of records, each a
+ * msgpack array that starts with its kind.  Kinds and roots are never reused.
+ */
+#define VG_CHUNK_MAGIC "\x94\xa4VGP1\xce"   /* up to the sequence number's bytes */
+enum {
+	VG_CHUNK_MAGIC_BYTES = 7,
+	VG_CHUNK_SEQUENCE_AT = 7,
+	VG_CHUNK_CRC_AT = 12,
+	VG_CHUNK_LENGTH_AT = 17,
+	VG_CHUNK_HEADER_BYTES = 21,
+	VG_CHUNK_PAYLOAD_MAX = (1 << 20) - VG_CHUNK_HEADER_BYTES,
+};
+
+enum vg_record {
+	VG_RECORD_HEADER = 0,         /* {name: value}: how the profile was taken */
+	VG_RECORD_TIME = 1,           /* time_us: absolute; opens every chunk */
+	VG_RECORD_MODULE = 2,         /* id, time_us, name, build_id (bin), base, size_bytes */
+	VG_RECORD_MODULE_UNLOAD = 3,  /* id, time_us */
+	VG_RECORD_THREAD = 4,         /* id, time_us, tid, name */
+	VG_RECORD_THREAD_NAME = 5,    /* id, time_us, name */
+	VG_RECORD_THREAD_END = 6,     /* id, time_us */
+	VG_RECORD_STACK = 7,          /* id, parent, module or nil, address, [found] */
+	VG_RECORD_SAMPLE = 8,         /* thread, time since the last sample (us), stack, cpu_us, [wall_us] */
+	VG_RECORD_LOST = 9,           /* {cause: count}, so far */
+	VG_RECORD_STATS = 10,         /* {name: value}, so far */
+	VG_RECORD_GAP = 11,           /* bytes: damaged chunks stood here and were left out */
+	VG_RECORD_END = 12,           /* reason, time_us, {name: value} */
+	VG_RECORD_FUNCTION = 13,      /* id, name, file or nil, module */
+	VG_RECORD_SYMBOL = 14,        /* module, address, [function, line, ...] innermost first */
+	VG_RECORD_UNRESOLVED = 15,    /* module: no symbols were found for it */
+};
+
+/* Stack ids below this are the empty stacks, one per enum vg_walk_end: every stack's outermost
+ * frame has one of them as its parent, which is how a stack says why its walk ended. */
+enum { VG_STACK_ROOTS = 16 };
+
+/* Longest name (module, thread, function, file) that a writer writes and a reader keeps. */
+enum { VG_NAME_MAX_BYTES = 16 * 1024 };
+enum { VG_BUILD_ID_MAX_BYTES = 64 };
+
+#endif

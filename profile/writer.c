@@ -1,0 +1,324 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+#include "profile/writer.h"
+
+#include <errno.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/outfile.h"
+#include "base/utf8.h"
+#include "profile/chunk.h"
+
+/* A chunk is written out when it holds this much: large enough that headers cost nothing,
+ * small enough that a kill loses little. */
+enum { CHUNK_FULL_BYTES = 64 * 1024 };
+
+static uint64_t time_us(uint64_t time_ns)
+{
+	return time_ns / 1000;
+}
+
+/* msgpack-c reports a failed allocation by a non-zero return of any packing call; those are
+ * gathered in writer->failed by record_end() through this hook instead of at each call. */
+static int buffer_append(void *data, const char *bytes, size_t length)
+{
+	struct vg_writer *writer = data;
+	int rc = msgpack_sbuffer_write(&writer->buffer, bytes, length);
+
+	if (rc != 0 && writer->failed == 0)
+		writer->failed = -ENOMEM;
+	return rc;
+}
+
+void vg_writer_open(struct vg_writer *writer, int fd, uint64_t limit_bytes)
+{
+	memset(writer, 0, sizeof *writer);
+	writer->fd = fd;
+	writer->limit_bytes = limit_bytes;
+	msgpack_sbuffer_init(&writer->buffer);
+	msgpack_packer_init(&writer->packer, writer, buffer_append);
+}
+
+void vg_writer_close(struct vg_writer *writer)
+{
+	msgpack_sbuffer_destroy(&writer->buffer);
+	vg_array_free(&writer->thread_last_us);
+}
+
+static void pack_uint(struct vg_writer *writer, uint64_t value)
+{
+	msgpack_pack_uint64(&writer->packer, value);
+}
+
+static void pack_text(struct vg_writer *writer, const char *text)
+{
+	size_t length = strnlen(text, VG_NAME_MAX_BYTES);
+
+	msgpack_pack_str(&writer->packer, length);
+	msgpack_pack_str_body(&writer->packer, text, length);
+	if (writer->failed == 0)
+		vg_utf8_clean(writer->buffer.data + writer->buffer.size - length, length);
+}
+
+static void pack_nil_or(struct vg_writer *writer, uint32_t id)
+{
+	if (id == VG_NONE)
+		msgpack_pack_nil(&writer->packer);
+	else
+		pack_uint(writer, id);
+}
+
+static void pack_counts(struct vg_writer *writer, const struct vg_named *counts, size_t count)
+{
+	msgpack_pack_map(&writer->packer, count);
+	for (size_t i = 0; i < count; i++) {
+		pack_text(writer, counts[i].name);
+		pack_uint(writer, counts[i].value);
+	}
+}
+
+static void header_room(struct vg_writer *writer)
+{
+	static const char room[VG_CHUNK_HEADER_BYTES];
+
+	buffer_append(writer, room, sizeof room);
+}
+
+static void chunk_begin(struct vg_writer *writer)
+{
+	header_room(writer);
+	msgpack_pack_array(&writer->packer, 2);
+	pack_uint(writer, VG_RECORD_TIME);
+	pack_uint(writer, writer->last_us);
+}
+
+static void record_begin(struct vg_writer *writer, enum vg_record kind, size_t fields)
+{
+	if (writer->buffer.size == 0)
+		chunk_begin(writer);
+	msgpack_pack_array(&writer->packer, fields + 1);
+	pack_uint(writer, kind);
+}
+
+static int record_end(struct vg_writer *writer)
+{
+	if (writer->failed == 0 && writer->buffer.size >= CHUNK_FULL_BYTES)
+		vg_writer_flush(writer);
+	return writer->failed;
+}
+
+bool vg_writer_full(const struct vg_writer *writer)
+{
+	return writer->limit_bytes != 0 &&
+	       writer->file_bytes + writer->buffer.size + VG_WRITER_RESERVE_BYTES >
+	       writer->limit_bytes;
+}
+
+int vg_writer_flush(struct vg_writer *writer)
+{
+	size_t length = writer->buffer.size;
+	int rc;
+
+	if (writer->failed != 0 || length == 0)
+		return writer->failed;
+	vg_chunk_header((unsigned char *)writer->buffer.data, writer->sequence,
+			writer->buffer.data + VG_CHUNK_HEADER_BYTES, length - VG_CHUNK_HEADER_BYTES);
+	rc = vg_write_all(writer->fd, writer->buffer.data, length);
+	if (rc != 0) {
+		/* Cut off what part of the chunk was written: a clean end beats a damaged one.
+		 * Fails on a pipe, where the reader sees a truncated chunk instead. */
+		(void)!ftruncate(writer->fd, (off_t)writer->file_bytes);
+		return writer->failed = rc;
+	}
+	writer->file_bytes += length;
+	writer->sequence++;
+	msgpack_sbuffer_clear(&writer->buffer);
+	return 0;
+}
+
+int vg_writer_header(struct vg_writer *writer, const struct vg_header *header)
+{
+	record_begin(writer, VG_RECORD_HEADER, 1);
+	msgpack_pack_map(&writer->packer, 8);
+	pack_text(writer, "version");
+	pack_uint(writer, header->version);
+	pack_text(writer, "mode");
+	pack_text(writer, header->mode == VG_MODE_CPU ? "cpu" : "wall");
+	pack_text(writer, "period_ns");
+	pack_uint(writer, header->period_ns);
+	pack_text(writer, "start_unix_s");
+	pack_uint(writer, header->start_unix_s);
+	pack_text(writer, "max_frames");
+	pack_uint(writer, header->max_frames);
+	pack_text(writer, "writer");
+	pack_text(writer, header->writer);
+	pack_text(writer, "arch");
+	pack_text(writer, header->arch);
+	pack_text(writer, "program");
+	pack_text(writer, header->program);
+	return record_end(writer);
+}
+
+int vg_writer_module(struct vg_writer *writer, const struct vg_module *module, const char *name)
+{
+	record_begin(writer, VG_RECORD_MODULE, 6);
+	pack_uint(writer, module->id);
+	pack_uint(writer, time_us(module->load_ns));
+	pack_text(writer, name);
+	msgpack_pack_bin(&writer->packer, module->build_id_bytes);
+	msgpack_pack_bin_body(&writer->packer, module->build_id, module->build_id_bytes);
+	pack_uint(writer, module->base);
+	pack_uint(writer, module->size_bytes);
+	return record_end(writer);
+}
+
+int vg_writer_module_unload(struct vg_writer *writer, uint32_t module, uint64_t time_ns)
+{
+	record_begin(writer, VG_RECORD_MODULE_UNLOAD, 2);
+	pack_uint(writer, module);
+	pack_uint(writer, time_us(time_ns));
+	return record_end(writer);
+}
+
+int vg_writer_thread(struct vg_writer *writer, const struct vg_thread *thread, const char *name)
+{
+	uint64_t begin_us = time_us(thread->begin_ns);
+
+	while (writer->failed == 0 && writer->thread_last_us.count <= thread->id)
+		writer->failed = vg_array_push(&writer->thread_last_us, &begin_us);
+	record_begin(writer, VG_RECORD_THREAD, 4);
+	pack_uint(writer, thread->id);
+	pack_uint(writer, begin_us);
+	pack_uint(writer, (uint32_t)thread->tid);
+	pack_text(writer, name);
+	return record_end(writer);
+}
+
+int vg_writer_thread_name(struct vg_writer *writer, uint32_t thread, uint64_t time_ns,
+			  const char *name)
+{
+	record_begin(writer, VG_RECORD_THREAD_NAME, 3);
+	pack_uint(writer, thread);
+	pack_uint(writer, time_us(time_ns));
+	pack_text(writer, name);
+	return record_end(writer);
+}
+
+int vg_writer_thread_end(struct vg_writer *writer, uint32_t thread, uint64_t time_ns)
+{
+	record_begin(writer, VG_RECORD_THREAD_END, 2);
+	pack_uint(writer, thread);
+	pack_uint(writer, time_us(time_ns));
+	return record_end(writer);
+}
+
+int vg_writer_stack(struct vg_writer *writer, uint32_t id, uint32_t parent, uint32_t module,
+		    uint64_t address, enum vg_found found)
+{
+	record_begin(writer, VG_RECORD_STACK, found == VG_FOUND_CFI ? 4 : 5);
+	pack_uint(writer, id);
+	pack_uint(writer, parent);
+	pack_nil_or(writer, module);
+	pack_uint(writer, address);
+	if (found != VG_FOUND_CFI)
+		pack_uint(writer, found);
+	return record_end(writer);
+}
+
+int vg_writer_sample(struct vg_writer *writer, uint32_t thread, uint32_t stack, uint64_t time_ns,
+		     uint64_t wall_ns, uint64_t cpu_ns)
+{
+	uint64_t now_us = time_us(time_ns), wall_us = time_us(wall_ns);
+	uint64_t *last_us;
+	bool follows;
+
+	if (writer->failed != 0)
+		return writer->failed;
+	last_us = &writer->thread_last_us.items[thread];
+	/* Most samples stand for all the time since the thread's last one: that goes unsaid.
+	 * One microsecond of play, for the two times were cut off apart. */
+	follows = wall_us + 1 >= now_us - *last_us && wall_us <= now_us - *last_us + 1;
+	record_begin(writer, VG_RECORD_SAMPLE, follows ? 4 : 5);
+	pack_uint(writer, thread);
+	pack_uint(writer, now_us - writer->last_us);
+	pack_uint(writer, stack);
+	pack_uint(writer, time_us(cpu_ns));
+	if (!follows)
+		pack_uint(writer, wall_us);
+	*last_us = writer->last_us = now_us;
+	return record_end(writer);
+}
+
+int vg_writer_lost(struct vg_writer *writer, const struct vg_named *counts, size_t count)
+{
+	record_begin(writer, VG_RECORD_LOST, 1);
+	pack_counts(writer, counts, count);
+	return record_end(writer);
+}
+
+int vg_writer_stats(struct vg_writer *writer, const struct vg_named *counts, size_t count)
+{
+	record_begin(writer, VG_RECORD_STATS, 1);
+	pack_counts(writer, counts, count);
+	return record_end(writer);
+}
+
+int vg_writer_end(struct vg_writer *writer, const char *reason, uint64_t time_ns,
+		  const struct vg_named *totals, size_t count)
+{
+	record_begin(writer, VG_RECORD_END, 3);
+	pack_text(writer, reason);
+	pack_uint(writer, time_us(time_ns));
+	pack_counts(writer, totals, count);
+	return vg_writer_flush(writer);
+}
+
+int vg_writer_function(struct vg_writer *writer, uint32_t id, const char *name, const char *file,
+		       uint32_t module)
+{
+	record_begin(writer, VG_RECORD_FUNCTION, 4);
+	pack_uint(writer, id);
+	pack_text(writer, name);
+	if (file != NULL)
+		pack_text(writer, file);
+	else
+		msgpack_pack_nil(&writer->packer);
+	pack_nil_or(writer, module);
+	return record_end(writer);
+}
+
+int vg_writer_symbol(struct vg_writer *writer, uint32_t module, uint64_t address,
+		     const struct vg_symbol_line *lines, size_t count)
+{
+	record_begin(writer, VG_RECORD_SYMBOL, 3);
+	pack_uint(writer, module);
+	pack_uint(writer, address);
+	msgpack_pack_array(&writer->packer, 2 * count);
+	for (size_t i = 0; i < count; i++) {
+		pack_uint(writer, lines[i].function);
+		pack_uint(writer, lines[i].line);
+	}
+	return record_end(writer);
+}
+
+int vg_writer_unresolved(struct vg_writer *writer, uint32_t module)
+{
+	record_begin(writer, VG_RECORD_UNRESOLVED, 1);
+	pack_uint(writer, module);
+	return record_end(writer);
+}
+
+int vg_writer_copy(struct vg_writer *writer, const void *record, size_t length)
+{
+	if (writer->buffer.size == 0)
+		header_room(writer);
+	buffer_append(writer, record, length);
+	return writer->failed;
+}
+
+int vg_writer_gap(struct vg_writer *writer, uint64_t bytes)
+{
+	record_begin(writer, VG_RECORD_GAP, 1);
+	pack_uint(writer, bytes);
+	return record_end(writer);
+}

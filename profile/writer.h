@@ -1,0 +1,83 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+#ifndef VG_PROFILE_WRITER_H
+#define VG_PROFILE_WRITER_H
+
+#include <msgpack.h>
+
+#include "profile/model.h"
+
+/*
+ * Writes a profile, chunk by chunk, so that whatever was flushed stays readable whoever is
+ * killed.  Ids are the caller's: dense from 0, stacks from VG_STACK_ROOTS, each written before
+ * it is used.  Times never run backwards.
+ *
+ * Every function returns 0 or a negative errno.  The first failure stays, and the file then
+ * ends with its last whole chunk.
+ */
+struct vg_writer {
+	int fd;                      /* the caller's */
+	uint64_t limit_bytes;        /* 0: none */
+	uint64_t file_bytes;         /* written so far */
+	uint32_t sequence;
+	int failed;                  /* the first failure, or 0 */
+	msgpack_sbuffer buffer;      /* the chunk being filled, behind room for its header */
+	msgpack_packer packer;
+	uint64_t last_us;            /* the time that the next sample counts from */
+	VG_ARRAY(uint64_t) thread_last_us;
+};
+
+/* A number with a name, for maps in the file. */
+struct vg_named {
+	const char *name;
+	uint64_t value;
+};
+
+void vg_writer_open(struct vg_writer *writer, int fd, uint64_t limit_bytes);
+int vg_writer_header(struct vg_writer *writer, const struct vg_header *header);
+int vg_writer_module(struct vg_writer *writer, const struct vg_module *module, const char *name);
+int vg_writer_module_unload(struct vg_writer *writer, uint32_t module, uint64_t time_ns);
+int vg_writer_thread(struct vg_writer *writer, const struct vg_thread *thread, const char *name);
+int vg_writer_thread_name(struct vg_writer *writer, uint32_t thread, uint64_t time_ns,
+			  const char *name);
+int vg_writer_thread_end(struct vg_writer *writer, uint32_t thread, uint64_t time_ns);
+
+/* parent is a stack id or an enum vg_walk_end; module is VG_NONE for none. */
+int vg_writer_stack(struct vg_writer *writer, uint32_t id, uint32_t parent, uint32_t module,
+		    uint64_t address, enum vg_found found);
+
+/* stack is a stack id or, for an empty stack, an enum vg_walk_end. */
+int vg_writer_sample(struct vg_writer *writer, uint32_t thread, uint32_t stack, uint64_t time_ns,
+		     uint64_t wall_ns, uint64_t cpu_ns);
+
+/* Counts so far: the last record of each kind holds. */
+int vg_writer_lost(struct vg_writer *writer, const struct vg_named *counts, size_t count);
+int vg_writer_stats(struct vg_writer *writer, const struct vg_named *counts, size_t count);
+
+/* The last record of a whole profile; flushes. */
+int vg_writer_end(struct vg_writer *writer, const char *reason, uint64_t time_ns,
+		  const struct vg_named *totals, size_t count);
+
+int vg_writer_function(struct vg_writer *writer, uint32_t id, const char *name, const char *file,
+		       uint32_t module);
+int vg_writer_symbol(struct vg_writer *writer, uint32_t module, uint64_t address,
+		     const struct vg_symbol_line *lines, size_t count);
+int vg_writer_unresolved(struct vg_writer *writer, uint32_t module);
+
+/* A record taken as it is from another profile.  Its chunk must be copied whole: flush before
+ * the first of its records and after the last. */
+int vg_writer_copy(struct vg_writer *writer, const void *record, size_t length);
+
+/* The mark that records before this chunk are missing. */
+int vg_writer_gap(struct vg_writer *writer, uint64_t bytes);
+
+/* Whether the size limit is so near that only the end may still be written. */
+enum { VG_WRITER_RESERVE_BYTES = 16 * 1024 };
+bool vg_writer_full(const struct vg_writer *writer);
+
+/* Writes out the chunk being filled, with one write(2) where the system allows. */
+int vg_writer_flush(struct vg_writer *writer);
+
+/* Frees memory; neither flushes nor closes. */
+void vg_writer_close(struct vg_writer *writer);
+
+#endif
