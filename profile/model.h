@@ -35,20 +35,16 @@ enum vg_found {
 	VG_FOUND_GUESS = 2,           /* a likely frame pointer, looked for in the copy */
 };
 
-enum vg_mode {
-	VG_MODE_WALL = 0,   /* samples count all time, waiting included */
-	VG_MODE_CPU = 1,    /* samples count time on a CPU */
-};
-
+/* How the profile was taken.  Strings as everywhere in the model. */
 struct vg_header {
 	uint32_t version;            /* of the format: 1 */
-	enum vg_mode mode;
+	uint32_t max_frames;
 	uint64_t period_ns;          /* 0: samples were taken on demand */
 	uint64_t start_unix_s;
-	uint32_t max_frames;
-	const char *writer;          /* program and version */
-	const char *arch;            /* as uname -m says it */
-	const char *program;         /* basename of the main executable */
+	uint32_t mode_name;          /* "wall" or "cpu" */
+	uint32_t writer;             /* program and version */
+	uint32_t arch;               /* as uname -m says it */
+	uint32_t program;            /* basename of the main executable */
 };
 
 struct vg_module {
@@ -132,8 +128,7 @@ struct vg_profile {
 	VG_ARRAY(struct vg_function) functions;
 	VG_ARRAY(struct vg_symbol) symbols;
 	VG_ARRAY(struct vg_symbol_line) symbol_lines;
-	VG_ARRAY(struct vg_count) lost;
-	VG_ARRAY(struct vg_count) stats;
+	struct vg_counts { struct vg_count *items; size_t count, capacity; } lost, stats;
 	VG_ARRAY(struct vg_damage) damage;
 	uint64_t damaged_bytes;      /* all of it; the list above is bounded */
 	uint64_t duration_ns;

@@ -14,6 +14,7 @@
  * as four big-endian bytes, then the payload.  The payload is a sequence of records, each a
  * msgpack array that starts with its kind.  Kinds and roots are never reused.
  */
+enum { VG_FORMAT_VERSION = 1 };
 #define VG_CHUNK_MAGIC "\x94\xa4VGP1\xce"   /* up to the sequence number's bytes */
 enum {
 	VG_CHUNK_MAGIC_BYTES = 7,

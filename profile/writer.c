@@ -136,14 +136,14 @@ int vg_writer_flush(struct vg_writer *writer)
 	return 0;
 }
 
-int vg_writer_header(struct vg_writer *writer, const struct vg_header *header)
+int vg_writer_header(struct vg_writer *writer, const struct vg_writer_header *header)
 {
 	record_begin(writer, VG_RECORD_HEADER, 1);
 	msgpack_pack_map(&writer->packer, 8);
 	pack_text(writer, "version");
-	pack_uint(writer, header->version);
+	pack_uint(writer, VG_FORMAT_VERSION);
 	pack_text(writer, "mode");
-	pack_text(writer, header->mode == VG_MODE_CPU ? "cpu" : "wall");
+	pack_text(writer, header->mode);
 	pack_text(writer, "period_ns");
 	pack_uint(writer, header->period_ns);
 	pack_text(writer, "start_unix_s");

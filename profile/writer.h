@@ -32,8 +32,15 @@ struct vg_named {
 	uint64_t value;
 };
 
+/* What the header record says; the model's struct vg_header with the strings themselves. */
+struct vg_writer_header {
+	uint64_t period_ns, start_unix_s;
+	uint32_t max_frames;
+	const char *mode, *writer, *arch, *program;
+};
+
 void vg_writer_open(struct vg_writer *writer, int fd, uint64_t limit_bytes);
-int vg_writer_header(struct vg_writer *writer, const struct vg_header *header);
+int vg_writer_header(struct vg_writer *writer, const struct vg_writer_header *header);
 int vg_writer_module(struct vg_writer *writer, const struct vg_module *module, const char *name);
 int vg_writer_module_unload(struct vg_writer *writer, uint32_t module, uint64_t time_ns);
 int vg_writer_thread(struct vg_writer *writer, const struct vg_thread *thread, const char *name);
