@@ -1,0 +1,133 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+#include "libvgctl/channel.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <time.h>
+#include <unistd.h>
+
+int vg_channel_send(int socket, struct vg_wire_message *message, enum vg_wire_kind kind, int fd)
+{
+	union { struct cmsghdr header; char room[CMSG_SPACE(sizeof(int))]; } control = { 0 };
+	struct iovec iov = { message, sizeof *message };
+	struct msghdr header = { .msg_iov = &iov, .msg_iovlen = 1 };
+	ssize_t sent;
+
+	message->magic = VG_WIRE_MAGIC;
+	message->version = VG_WIRE_VERSION;
+	message->kind = (uint16_t)kind;
+	if (fd >= 0) {
+		header.msg_control = &control;
+		header.msg_controllen = sizeof control;
+		control.header.cmsg_level = SOL_SOCKET;
+		control.header.cmsg_type = SCM_RIGHTS;
+		control.header.cmsg_len = CMSG_LEN(sizeof fd);
+		memcpy(CMSG_DATA(&control.header), &fd, sizeof fd);
+	}
+	do
+		sent = sendmsg(socket, &header, MSG_NOSIGNAL);
+	while (sent < 0 && errno == EINTR);
+	if (sent < 0)
+		return errno == EPIPE ? -ECONNRESET : -errno;
+	return 0;
+}
+
+static long long clock_ms(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return now.tv_sec * 1000ll + now.tv_nsec / 1000000;
+}
+
+/* Signals to the host must not shorten the wait, and with a signal every few milliseconds
+ * restarting the whole wait would never end: hence a deadline. */
+static int socket_wait(int socket, int timeout_ms)
+{
+	struct pollfd ready = { .fd = socket, .events = POLLIN };
+	long long deadline_ms = clock_ms() + timeout_ms;
+
+	for (;;) {
+		long long left_ms = timeout_ms < 0 ? -1 : deadline_ms - clock_ms();
+		int count = poll(&ready, 1, timeout_ms >= 0 && left_ms < 0 ? 0 : (int)left_ms);
+
+		if (count > 0)
+			return 0;
+		if (count == 0)
+			return -ETIMEDOUT;
+		if (errno != EINTR)
+			return -errno;
+	}
+}
+
+/* Takes descriptors and credentials out of a message's control part. */
+static int control_take(struct msghdr *header, int *fd, pid_t *pid)
+{
+	struct cmsghdr *part;
+	int rc = 0;
+
+	for (part = CMSG_FIRSTHDR(header); part != NULL; part = CMSG_NXTHDR(header, part)) {
+		if (part->cmsg_level != SOL_SOCKET)
+			continue;
+		if (part->cmsg_type == SCM_CREDENTIALS) {
+			struct ucred sender;
+
+			memcpy(&sender, CMSG_DATA(part), sizeof sender);
+			*pid = sender.pid;
+			if (sender.uid != geteuid())
+				rc = -EPERM;
+		} else if (part->cmsg_type == SCM_RIGHTS) {
+			size_t count = (part->cmsg_len - CMSG_LEN(0)) / sizeof(int);
+
+			for (size_t i = 0; i < count; i++) {
+				int passed;
+
+				memcpy(&passed, CMSG_DATA(part) + i * sizeof passed, sizeof passed);
+				if (*fd < 0)
+					*fd = passed;
+				else
+					close(passed);
+			}
+		}
+	}
+	return rc;
+}
+
+int vg_channel_receive(int socket, struct vg_wire_message *message, int *fd, pid_t *pid,
+		       int timeout_ms)
+{
+	union {
+		struct cmsghdr header;
+		char room[CMSG_SPACE(sizeof(struct ucred)) + CMSG_SPACE(4 * sizeof(int))];
+	} control;
+	struct iovec iov = { message, sizeof *message };
+	struct msghdr header = { .msg_iov = &iov, .msg_iovlen = 1, .msg_control = &control,
+				 .msg_controllen = sizeof control };
+	int passed = -1, rc;
+	pid_t sender = 0;
+	ssize_t got;
+
+	rc = socket_wait(socket, timeout_ms);
+	if (rc != 0)
+		return rc;
+	do
+		got = recvmsg(socket, &header, MSG_CMSG_CLOEXEC | MSG_DONTWAIT);
+	while (got < 0 && errno == EINTR);
+	if (got < 0)
+		return -errno;
+	rc = control_take(&header, &passed, &sender);
+	if (got == 0 && rc == 0)
+		rc = -ECONNRESET;
+	if (rc == 0 && (got != (ssize_t)sizeof *message || (header.msg_flags & MSG_TRUNC) != 0 ||
+			message->magic != VG_WIRE_MAGIC || message->version != VG_WIRE_VERSION))
+		rc = -EPROTO;
+	if (pid != NULL)
+		*pid = sender;
+	if (fd != NULL)
+		*fd = rc == 0 ? passed : -1;
+	if (passed >= 0 && (fd == NULL || rc != 0))
+		close(passed);
+	return rc;
+}

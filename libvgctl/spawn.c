@@ -1,0 +1,191 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+#include "libvgctl/spawn.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <pthread.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "libvgctl/vgctl.h"
+#include "libvgctl/wire.h"
+
+/* Both children run on memory shared with the host, whose caller stands still meanwhile: so no
+ * instrumentation, and nothing but async-signal-safe calls. */
+#define IN_CHILD __attribute__((no_sanitize("address", "undefined", "thread")))
+
+enum { CHILD_STACK_BYTES = 64 * 1024, ENVIRONMENT_MAX = 8 };
+
+struct spawn {
+	const char *path;
+	int socket;
+	char *stack;                 /* two stacks, one for each child */
+	char *environment[ENVIRONMENT_MAX + 1];
+	int failure;                 /* errno of what failed in a child, or 0 */
+};
+
+IN_CHILD static void signals_reset(void)
+{
+	struct sigaction action = { .sa_handler = SIG_DFL };
+	sigset_t none;
+
+	for (int signal = 1; signal < NSIG; signal++)
+		sigaction(signal, &action, NULL);
+	sigemptyset(&none);
+	sigprocmask(SIG_SETMASK, &none, NULL);
+}
+
+IN_CHILD static void descriptors_close(void)
+{
+	struct rlimit limit = { 0 };
+
+	if (syscall(SYS_close_range, VG_WIRE_FD + 1, ~0u, 0) == 0)
+		return;
+	/* Before Linux 5.9: one by one. */
+	getrlimit(RLIMIT_NOFILE, &limit);
+	for (int fd = VG_WIRE_FD + 1; fd < (int)limit.rlim_cur; fd++)
+		close(fd);
+}
+
+/* The standard descriptors become /dev/null, the socket VG_WIRE_FD. */
+IN_CHILD static int descriptors_arrange(int socket)
+{
+	int moved = fcntl(socket, F_DUPFD, VG_WIRE_FD + 1);
+	int null = open("/dev/null", O_RDWR);
+
+	if (moved < 0 || null < 0)
+		return -1;
+	for (int fd = 0; fd < VG_WIRE_FD; fd++) {
+		if (dup2(null, fd) < 0)
+			return -1;
+	}
+	if (dup2(moved, VG_WIRE_FD) < 0)
+		return -1;
+	descriptors_close();
+	return 0;
+}
+
+IN_CHILD static int helper_run(void *argument)
+{
+	struct spawn *spawn = argument;
+	char *arguments[] = { (char *)"vignetted", (char *)"--serve", NULL };
+
+	signals_reset();
+	setsid();
+	if (descriptors_arrange(spawn->socket) == 0)
+		execve(spawn->path, arguments, spawn->environment);
+	spawn->failure = errno;
+	_exit(127);
+}
+
+/* Its only task is to be the helper's parent, and to be gone: execve(2) resets the signal that
+ * a process sends its parent at its end, so the helper cannot be the host's own child. */
+IN_CHILD static int middle_run(void *argument)
+{
+	struct spawn *spawn = argument;
+
+	if (clone(helper_run, spawn->stack + CHILD_STACK_BYTES, CLONE_VM | CLONE_VFORK | SIGCHLD,
+		  spawn) < 0)
+		spawn->failure = errno;
+	_exit(0);
+}
+
+/* The host's preloaded libraries and the like are none of the helper's business. */
+static void environment_pick(struct spawn *spawn)
+{
+	static const char *const wanted[] = { "LD_LIBRARY_PATH=", "ASAN_OPTIONS=", "UBSAN_OPTIONS=",
+					      "LSAN_OPTIONS=", "TSAN_OPTIONS=" };
+	size_t count = 0;
+
+	for (char **variable = environ; variable != NULL && *variable != NULL; variable++) {
+		for (size_t i = 0; i < sizeof wanted / sizeof *wanted; i++) {
+			if (strncmp(*variable, wanted[i], strlen(wanted[i])) == 0 &&
+			    count < ENVIRONMENT_MAX)
+				spawn->environment[count++] = *variable;
+		}
+	}
+}
+
+int vg_spawn(const char *path, int socket)
+{
+	struct spawn spawn = { .path = path, .socket = socket };
+	sigset_t all, before;
+	pid_t middle;
+	int cancel_state, rc = 0;
+
+	environment_pick(&spawn);
+	spawn.stack = mmap(NULL, 2 * CHILD_STACK_BYTES, PROT_READ | PROT_WRITE,
+			   MAP_PRIVATE | MAP_ANONYMOUS | MAP_STACK, -1, 0);
+	if (spawn.stack == MAP_FAILED)
+		return -errno;
+	/* A handler of the host that ran in the child would run on the shared memory. */
+	sigfillset(&all);
+	pthread_sigmask(SIG_BLOCK, &all, &before);
+	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel_state);
+	/* CLONE_VFORK: no copy of the host's page tables, which takes tens of milliseconds for a
+	 * large one.  No exit signal: waitpid(-1) passes such a child by, __WALL does not. */
+	middle = clone(middle_run, spawn.stack + 2 * CHILD_STACK_BYTES, CLONE_VM | CLONE_VFORK,
+		       &spawn);
+	if (middle < 0)
+		rc = -errno;
+	else
+		while (waitpid(middle, NULL, __WALL) < 0 && errno == EINTR)
+			;
+	pthread_setcancelstate(cancel_state, NULL);
+	pthread_sigmask(SIG_SETMASK, &before, NULL);
+	munmap(spawn.stack, 2 * CHILD_STACK_BYTES);
+	return rc != 0 ? rc : -spawn.failure;
+}
+
+/* Whether `vignetted` stands in the directory that file is in. */
+static bool beside(const char *file, char *path, size_t path_bytes)
+{
+	const char *slash = strrchr(file, '/');
+	int length;
+
+	if (slash == NULL)
+		return false;
+	length = snprintf(path, path_bytes, "%.*s/vignetted", (int)(slash - file), file);
+	return length > 0 && (size_t)length < path_bytes && access(path, X_OK) == 0;
+}
+
+static bool given(const char *file, char *path, size_t path_bytes)
+{
+	int length = snprintf(path, path_bytes, "%s", file);
+
+	return length > 0 && (size_t)length < path_bytes && access(path, X_OK) == 0;
+}
+
+int vg_spawn_find(const char *option, char *path, size_t path_bytes)
+{
+	const char *variable = secure_getenv("VIGNETTED");
+	char program[PATH_MAX];
+	ssize_t length;
+	Dl_info library;
+
+	if (option == NULL && variable != NULL && *variable != '\0')
+		option = variable;
+	if (option != NULL)
+		return given(option, path, path_bytes) ? 0 : -ENOPKG;
+	if (dladdr((void *)vgctl_begin, &library) != 0 && library.dli_fname != NULL &&
+	    beside(library.dli_fname, path, path_bytes))
+		return 0;
+	length = readlink("/proc/self/exe", program, sizeof program - 1);
+	if (length > 0) {
+		program[length] = '\0';
+		if (beside(program, path, path_bytes))
+			return 0;
+	}
+	return given(VG_LIBEXECDIR "/vignetted", path, path_bytes) ? 0 : -ENOPKG;
+}

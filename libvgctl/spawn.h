@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+#ifndef VG_LIBVGCTL_SPAWN_H
+#define VG_LIBVGCTL_SPAWN_H
+
+#include <stddef.h>
+
+/*
+ * Starts `path --serve` with `socket` as its descriptor VG_WIRE_FD and no other but the
+ * standard ones, which are /dev/null; signals at their defaults; of the environment only
+ * what the dynamic linker and the sanitizers need.
+ *
+ * The new process is nobody's child that the host could stumble on: no SIGCHLD, nothing for
+ * waitpid(-1).  0, or a negative errno, that of a failed execve(2) included.
+ */
+int vg_spawn(const char *path, int socket);
+
+/*
+ * Looks for the helper: `option` if not NULL, $VIGNETTED (not in a set-uid program), beside
+ * this library, beside the program, in the compiled-in libexecdir.  The first two are not
+ * looked past.  0, or -ENOPKG; the path is the caller's buffer.
+ */
+int vg_spawn_find(const char *option, char *path, size_t path_bytes);
+
+#endif

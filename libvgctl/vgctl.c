@@ -1,0 +1,291 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+#include "libvgctl/vgctl.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "base/outfile.h"
+#include "libvgctl/channel.h"
+#include "libvgctl/failure.h"
+#include "libvgctl/spawn.h"
+
+/* A helper that says nothing for so long is taken for dead.  Starting needs an exec, ending a
+ * write of what is buffered. */
+enum { START_TIMEOUT_MS = 20 * 1000, ANSWER_TIMEOUT_MS = 60 * 1000 };
+
+struct vgctl_session {
+	pid_t owner;                 /* the process that began it; a fork's child must not use it */
+	int socket;
+	int failed;                  /* the first failure of the channel: nothing more is said */
+	struct vg_outfile file;
+	pthread_mutex_t mutex;       /* one question at a time on the socket */
+};
+
+/* The process that has a session, or 0.  A pid and not a flag, for a fork copies it. */
+static _Atomic pid_t session_owner;
+
+static bool session_claim(void)
+{
+	pid_t self = getpid(), owner = atomic_load(&session_owner);
+
+	do
+		if (owner == self)
+			return false;
+	while (!atomic_compare_exchange_weak(&session_owner, &owner, self));
+	return true;
+}
+
+static int options_check(const struct vgctl_options *given, struct vgctl_options *options)
+{
+	static const struct vgctl_options initial = VGCTL_OPTIONS_INIT;
+
+	*options = initial;
+	if (given == NULL)
+		return 0;
+	/* A program built against a later library, with options that this one does not know. */
+	if (given->struct_bytes < offsetof(struct vgctl_options, helper_path) ||
+	    given->struct_bytes > sizeof *options)
+		return vg_failure(-EINVAL, "vgctl_options: struct_bytes is %zu, and this library's is %zu",
+				  given->struct_bytes, sizeof *options);
+	memcpy(options, given, given->struct_bytes);
+	if (options->rate_hz > 10000)
+		return vg_failure(-EINVAL, "vgctl_options: rate_hz is %u, the most is 10000",
+				  options->rate_hz);
+	if (options->mode != VGCTL_WALL && options->mode != VGCTL_CPU)
+		return vg_failure(-EINVAL, "vgctl_options: mode is neither VGCTL_WALL nor VGCTL_CPU");
+	if (options->max_frames < 1 || options->max_frames > 65536)
+		return vg_failure(-EINVAL, "vgctl_options: max_frames is %u, not 1 to 65536",
+				  options->max_frames);
+	if (options->max_file_bytes != 0 && options->max_file_bytes < 65536)
+		return vg_failure(-EINVAL, "vgctl_options: max_file_bytes is less than 65536");
+	return 0;
+}
+
+static int channel_failure(int rc)
+{
+	switch (rc) {
+	case -ECONNRESET:
+		return vg_failure(rc, "the helper vignetted died; what it had written is kept");
+	case -EPROTO:
+		return vg_failure(rc, "the helper vignetted is of another version than libvgctl");
+	case -ETIMEDOUT:
+		return vg_failure(rc, "the helper vignetted does not answer");
+	default:
+		return vg_failure(rc, NULL);
+	}
+}
+
+/* Receives the answer to what was said last: `kind`, or what the helper says failed. */
+static int answer_receive(int socket, enum vg_wire_kind kind, struct vg_wire_message *answer,
+			  pid_t *pid, int timeout_ms)
+{
+	int rc = vg_channel_receive(socket, answer, NULL, pid, timeout_ms);
+
+	if (rc != 0)
+		return channel_failure(rc);
+	if (answer->kind == VG_WIRE_FAILED && answer->failure.code < 0) {
+		answer->failure.text[VG_WIRE_TEXT_BYTES - 1] = '\0';
+		return vg_failure(answer->failure.code, "%s", answer->failure.text);
+	}
+	return answer->kind == kind ? 0 : channel_failure(-EPROTO);
+}
+
+/* Starts the helper; its end of the socket is closed here either way. */
+static int helper_start(const struct vgctl_options *options, int sockets[2])
+{
+	char path[PATH_MAX];
+	int on = 1, rc;
+
+	rc = vg_spawn_find(options->helper_path, path, sizeof path);
+	if (rc != 0)
+		rc = vg_failure(rc, "cannot find the helper vignetted%s%s",
+				options->helper_path != NULL ? " at " : "",
+				options->helper_path != NULL ? options->helper_path :
+				" by $VIGNETTED, beside the library or the program, or in "
+				VG_LIBEXECDIR);
+	if (rc == 0 && setsockopt(sockets[0], SOL_SOCKET, SO_PASSCRED, &on, sizeof on) != 0)
+		rc = vg_failure(-errno, NULL);
+	if (rc == 0) {
+		rc = vg_spawn(path, sockets[1]);
+		if (rc != 0)
+			rc = vg_failure(-ENOEXEC, "cannot start the helper %s: %s", path,
+					strerrordesc_np(-rc));
+	}
+	close(sockets[1]);
+	return rc;
+}
+
+/* The first words: who may trace us, and what is wanted. */
+static int session_negotiate(struct vgctl_session *session, const struct vgctl_options *options)
+{
+	struct vg_wire_message message = { 0 };
+	pid_t helper;
+	int rc;
+
+	rc = answer_receive(session->socket, VG_WIRE_HELLO, &message, &helper, START_TIMEOUT_MS);
+	if (rc != 0)
+		return rc;
+	/* Where Yama restricts tracing to descendants, this lets the helper in: it is none.
+	 * Fails where there is no Yama, which is as good. */
+	prctl(PR_SET_PTRACER, (unsigned long)helper, 0, 0, 0);
+	memset(&message, 0, sizeof message);
+	message.begin = (struct vg_wire_begin){
+		.period_ns = options->rate_hz == 0 ? 0 : UINT64_C(1000000000) / options->rate_hz,
+		.max_file_bytes = options->max_file_bytes,
+		.max_duration_ns = options->max_duration_s * UINT64_C(1000000000),
+		.max_frames = options->max_frames,
+		.cpu_mode = options->mode == VGCTL_CPU,
+	};
+	rc = vg_channel_send(session->socket, &message, VG_WIRE_BEGIN, session->file.fd);
+	if (rc != 0)
+		return channel_failure(rc);
+	return answer_receive(session->socket, VG_WIRE_STARTED, &message, NULL, START_TIMEOUT_MS);
+}
+
+static int session_open(struct vgctl_session *session, const char *path,
+			const struct vgctl_options *options)
+{
+	int sockets[2], rc;
+	struct vg_err err;
+
+	rc = vg_outfile_open(&session->file, path, &err);
+	if (rc != 0)
+		return vg_failure(rc, "%s", err.text);
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, sockets) != 0)
+		return vg_failure(-errno, NULL);
+	session->socket = sockets[0];
+	rc = helper_start(options, sockets);
+	return rc != 0 ? rc : session_negotiate(session, options);
+}
+
+static void session_free(struct vgctl_session *session)
+{
+	if (session->socket >= 0)
+		close(session->socket);
+	vg_outfile_abandon(&session->file);
+	pthread_mutex_destroy(&session->mutex);
+	free(session);
+	prctl(PR_SET_PTRACER, 0, 0, 0, 0);
+	atomic_store(&session_owner, 0);
+}
+
+int vgctl_begin(const char *path, const struct vgctl_options *given,
+		struct vgctl_session **session_out)
+{
+	struct vgctl_options options;
+	struct vgctl_session *session;
+	int rc;
+
+	if (path == NULL || *path == '\0' || session_out == NULL)
+		return vg_failure(-EINVAL, "vgctl_begin: a path and a place for the session are needed");
+	rc = options_check(given, &options);
+	if (rc != 0)
+		return rc;
+	if (!session_claim())
+		return vg_failure(-EALREADY, NULL);
+	session = calloc(1, sizeof *session);
+	if (session == NULL) {
+		atomic_store(&session_owner, 0);
+		return vg_failure(-ENOMEM, NULL);
+	}
+	session->owner = getpid();
+	session->socket = -1;
+	session->file.fd = -1;
+	pthread_mutex_init(&session->mutex, NULL);
+	rc = session_open(session, path, &options);
+	if (rc != 0)
+		session_free(session);
+	else
+		*session_out = session;
+	return rc;
+}
+
+/* Asks, and waits for the answer.  The mutex is the caller's. */
+static int session_ask(struct vgctl_session *session, enum vg_wire_kind question,
+		       enum vg_wire_kind answer_kind, struct vg_wire_message *answer)
+{
+	int rc;
+
+	memset(answer, 0, sizeof *answer);
+	rc = vg_channel_send(session->socket, answer, question, -1);
+	/* A helper that ended the session by itself has said why before it hung up. */
+	if (rc != 0 && rc != -ECONNRESET)
+		return channel_failure(rc);
+	return answer_receive(session->socket, answer_kind, answer, NULL, ANSWER_TIMEOUT_MS);
+}
+
+static int session_check(struct vgctl_session *session)
+{
+	if (session == NULL)
+		return vg_failure(-EINVAL, "there is no session");
+	if (session->owner != getpid())
+		return vg_failure(-ECHILD, NULL);
+	return 0;
+}
+
+int vgctl_sample(struct vgctl_session *session)
+{
+	struct vg_wire_message answer;
+	int rc = session_check(session);
+
+	if (rc != 0)
+		return rc;
+	pthread_mutex_lock(&session->mutex);
+	rc = session->failed;
+	if (rc == 0)
+		rc = session_ask(session, VG_WIRE_SAMPLE, VG_WIRE_SAMPLED, &answer);
+	else
+		channel_failure(rc);
+	session->failed = rc;
+	pthread_mutex_unlock(&session->mutex);
+	return rc;
+}
+
+static void summary_fill(struct vgctl_summary *summary, const struct vg_wire_summary *wire)
+{
+	size_t bytes = summary->struct_bytes;
+	struct vgctl_summary full = {
+		.struct_bytes = bytes, .samples = wire->samples, .lost = wire->lost,
+		.duration_ns = wire->duration_ns, .file_bytes = wire->file_bytes,
+		.threads = wire->threads, .limited = wire->limited,
+	};
+
+	memcpy(summary, &full, bytes < sizeof full ? bytes : sizeof full);
+}
+
+int vgctl_end(struct vgctl_session *session, struct vgctl_summary *summary)
+{
+	struct vg_wire_message answer = { 0 };
+	struct vg_err err;
+	int rc = session_check(session), committed;
+
+	if (rc == -ECHILD) {
+		close(session->socket);  /* the child's copies; the parent's session goes on */
+		close(session->file.fd);
+	}
+	if (rc != 0)
+		return rc;
+	pthread_mutex_lock(&session->mutex);
+	rc = session->failed;
+	if (rc == 0)
+		rc = session_ask(session, VG_WIRE_END, VG_WIRE_ENDED, &answer);
+	else
+		channel_failure(rc);
+	pthread_mutex_unlock(&session->mutex);
+	/* Whatever happened, what is written is the user's: it appears under its name. */
+	committed = vg_outfile_commit(&session->file, &err);
+	if (rc == 0 && committed != 0)
+		rc = vg_failure(committed, "%s", err.text);
+	if (summary != NULL)
+		summary_fill(summary, &answer.summary);
+	session_free(session);
+	return rc;
+}

@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+#ifndef VGCTL_H
+#define VGCTL_H
+
+/*
+ * vgctl: lets a program record where its own time goes.
+ *
+ *     struct vgctl_session *session;
+ *     int rc = vgctl_begin("slow.vgp", NULL, &session);
+ *     ... what is slow ...
+ *     if (rc == 0)
+ *             rc = vgctl_end(session, NULL);
+ *     if (rc < 0)
+ *             fprintf(stderr, "%s\n", vgctl_strerror(rc));
+ *
+ * A helper process, vignetted, samples the threads from outside.  The library starts no thread
+ * and installs no signal handler; the helper is no child that waitpid(-1) or SIGCHLD could tell
+ * of, and inherits no descriptor.  Any thread may call any function.  One session at a time in
+ * a process; a child made by fork(2) has none, and may begin its own.
+ *
+ * Functions return 0 or a negative errno; vgctl(3) lists them.
+ */
+
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Opaque.  Owned by the library from vgctl_begin() to vgctl_end(). */
+struct vgctl_session;
+
+enum vgctl_mode {
+	VGCTL_WALL = 0,              /* all of a thread's time, waiting included */
+	VGCTL_CPU = 1                /* only the time that a thread runs */
+};
+
+/* rate_hz for a session that samples only when vgctl_sample() asks. */
+#define VGCTL_ON_DEMAND 0
+
+struct vgctl_options {
+	size_t struct_bytes;         /* sizeof (struct vgctl_options) */
+	unsigned int rate_hz;        /* samples a second of each thread, 1 to 10,000 */
+	enum vgctl_mode mode;
+	unsigned int max_frames;     /* of one stack, 1 to 65,536; deeper ones are cut */
+	unsigned int max_duration_s; /* the session stops recording then; 0: no limit */
+	uint64_t max_file_bytes;     /* likewise; at least 65,536, or 0: no limit */
+	const char *helper_path;     /* of vignetted; NULL: see vgctl(3) for where it is looked for */
+};
+
+#define VGCTL_OPTIONS_INIT \
+	{ sizeof(struct vgctl_options), 99, VGCTL_WALL, 16384, 24 * 60 * 60, \
+	  UINT64_C(256) << 20, NULL }
+
+struct vgctl_summary {
+	size_t struct_bytes;         /* sizeof (struct vgctl_summary); set it before the call */
+	uint64_t samples;
+	uint64_t lost;               /* samples that were due and could not be taken */
+	uint64_t duration_ns;
+	uint64_t file_bytes;
+	uint32_t threads;            /* seen in all */
+	uint32_t limited;            /* 1: a limit of the options stopped the recording early */
+};
+
+#define VGCTL_SUMMARY_INIT { sizeof(struct vgctl_summary), 0, 0, 0, 0, 0, 0 }
+
+/*
+ * Starts recording this process into a profile.  Returns when sampling has begun.
+ *
+ * The profile is written as PATH.part, which only its owner may read, and appears as PATH when
+ * vgctl_end() returns.  options may be NULL: 99 Hz, wall time, 24 hours or 256 MiB at most.
+ * *session is set on success only.
+ */
+int vgctl_begin(const char *path, const struct vgctl_options *options,
+		struct vgctl_session **session);
+
+/* Takes one sample of every thread, now; returns when all are taken. */
+int vgctl_sample(struct vgctl_session *session);
+
+/*
+ * Stops recording, waits until the file is complete and under its name, and frees the session,
+ * whatever is returned.  summary may be NULL.  -ECONNRESET says that the helper died: what it
+ * had written is under PATH and readable.
+ */
+int vgctl_end(struct vgctl_session *session, struct vgctl_summary *summary);
+
+/*
+ * A sentence for a value that one of these functions returned.  If it was returned by this
+ * thread's latest failing call, the sentence has the particulars (which path, which policy).
+ * Valid until the thread's next call of the library.
+ */
+const char *vgctl_strerror(int error);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif

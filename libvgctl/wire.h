@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+#ifndef VG_LIBVGCTL_WIRE_H
+#define VG_LIBVGCTL_WIRE_H
+
+#include <stdint.h>
+
+/*
+ * What the host and the helper say to each other over a SOCK_SEQPACKET socket pair: one fixed
+ * struct a message, in the machine's own byte order, for both ends are on one machine.  Each
+ * message answers the one before it; a message of another size, magic or version ends the
+ * session.
+ *
+ *     helper: HELLO          who I am; its credentials give the pid that may trace the host
+ *     host:   BEGIN + fd     the options, and the output file
+ *     helper: STARTED | FAILED
+ *     host:   SAMPLE         any number of times
+ *     helper: SAMPLED
+ *     host:   END
+ *     helper: ENDED | FAILED
+ */
+enum {
+	VG_WIRE_MAGIC = 0x77696776,
+	VG_WIRE_VERSION = 1,
+	VG_WIRE_FD = 3,              /* the helper's end of the socket */
+	VG_WIRE_TEXT_BYTES = 240,
+};
+
+/* Numbers are never reused. */
+enum vg_wire_kind {
+	VG_WIRE_HELLO = 1,
+	VG_WIRE_BEGIN = 2,
+	VG_WIRE_STARTED = 3,
+	VG_WIRE_SAMPLE = 4,
+	VG_WIRE_SAMPLED = 5,
+	VG_WIRE_END = 6,
+	VG_WIRE_ENDED = 7,
+	VG_WIRE_FAILED = 8,
+};
+
+struct vg_wire_begin {
+	uint64_t period_ns;          /* 0: on demand */
+	uint64_t max_file_bytes;     /* 0: no limit */
+	uint64_t max_duration_ns;    /* 0: no limit */
+	uint32_t max_frames;
+	uint32_t cpu_mode;           /* 0 or 1 */
+};
+
+struct vg_wire_summary {
+	uint64_t samples;
+	uint64_t lost;
+	uint64_t duration_ns;
+	uint64_t file_bytes;
+	uint32_t threads;
+	uint32_t limited;
+};
+
+struct vg_wire_failure {
+	int32_t code;                /* a negative errno */
+	uint32_t zero;
+	char text[VG_WIRE_TEXT_BYTES]; /* a sentence, NUL-terminated */
+};
+
+struct vg_wire_message {
+	uint32_t magic;
+	uint16_t version;
+	uint16_t kind;
+	union {
+		struct vg_wire_begin begin;
+		struct vg_wire_summary summary;
+		struct vg_wire_failure failure;
+		unsigned char bytes[256];
+	};
+};
+
+_Static_assert(sizeof(struct vg_wire_message) == 264, "the message's size is its format");
+
+#endif
