@@ -1,0 +1,164 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+#include "vignetted/control.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/socket.h>
+#include <unistd.h>
+
+#include "libvgctl/channel.h"
+#include "vignetted/loop.h"
+
+/* A host that has started us and says nothing is stuck or gone. */
+enum { BEGIN_TIMEOUT_MS = 20 * 1000 };
+
+struct control {
+	int socket;
+	struct vg_session *session;
+	bool finished;               /* the host asked for the end and has its answer */
+};
+
+static int failure_send(int socket, int code, const char *text)
+{
+	struct vg_wire_message message = { .failure = { .code = code } };
+
+	snprintf(message.failure.text, sizeof message.failure.text, "%.*s",
+		 (int)sizeof message.failure.text - 1, text);
+	return vg_channel_send(socket, &message, VG_WIRE_FAILED, -1);
+}
+
+static void ended_send(struct control *control)
+{
+	struct vg_session *session = control->session;
+	struct vg_wire_message message = { .summary = {
+		.samples = session->recorder.samples,
+		.lost = vg_recorder_lost(&session->recorder),
+		.duration_ns = vg_now_ns() - session->begin_ns,
+		.file_bytes = session->recorder.writer.file_bytes,
+		.threads = session->recorder.threads,
+		.limited = session->ended != NULL,
+	} };
+	struct vg_err err;
+	int rc = vg_session_end(session, "the program ended it");
+
+	message.summary.file_bytes = session->recorder.writer.file_bytes;
+	if (rc != 0) {
+		vg_err_sys(&err, rc, "the profile could not be written whole");
+		failure_send(control->socket, rc, err.text);
+	} else {
+		vg_channel_send(control->socket, &message, VG_WIRE_ENDED, -1);
+	}
+	control->finished = true;
+}
+
+static void sampled_send(struct control *control)
+{
+	struct vg_wire_message message = { 0 };
+	struct vg_session *session = control->session;
+	struct vg_err err;
+
+	vg_session_tick(session);
+	if (session->ended == NULL) {
+		vg_channel_send(control->socket, &message, VG_WIRE_SAMPLED, -1);
+		return;
+	}
+	if (session->failure != 0)
+		vg_err_sys(&err, session->failure, "the profile could not be written");
+	else
+		vg_err_set(&err, -EFBIG, "%s", session->ended);
+	failure_send(control->socket, session->failure != 0 ? session->failure : -EFBIG, err.text);
+}
+
+/* Whether the session goes on. */
+static bool on_message(void *context)
+{
+	struct control *control = context;
+	struct vg_wire_message message;
+
+	if (vg_channel_receive(control->socket, &message, NULL, NULL, 0) != 0)
+		return false;            /* gone, or not speaking our language */
+	switch ((enum vg_wire_kind)message.kind) {
+	case VG_WIRE_SAMPLE:
+		sampled_send(control);
+		return true;
+	case VG_WIRE_END:
+		ended_send(control);
+		return false;
+	case VG_WIRE_HELLO: case VG_WIRE_BEGIN: case VG_WIRE_STARTED: case VG_WIRE_SAMPLED:
+	case VG_WIRE_ENDED: case VG_WIRE_FAILED:
+		break;
+	}
+	return false;
+}
+
+/* Whom the host's end of the socket belongs to: the process that made the pair. */
+static pid_t host_pid(int socket)
+{
+	struct ucred host;
+	socklen_t length = sizeof host;
+
+	if (getsockopt(socket, SOL_SOCKET, SO_PEERCRED, &host, &length) != 0)
+		return -errno;
+	return host.pid > 0 ? host.pid : -ESRCH;
+}
+
+static int options_take(struct vg_session_options *options, const struct vg_wire_begin *begin)
+{
+	*options = (struct vg_session_options){
+		.period_ns = begin->period_ns,
+		.max_file_bytes = begin->max_file_bytes,
+		.max_duration_ns = begin->max_duration_ns,
+		.max_frames = begin->max_frames,
+		.cpu_mode = begin->cpu_mode != 0,
+	};
+	if (begin->max_frames < 1 || begin->max_frames > 65536 || begin->cpu_mode > 1 ||
+	    (begin->period_ns != 0 && begin->period_ns < 100000))
+		return -EINVAL;
+	return 0;
+}
+
+/* Greets, and receives what is wanted and the file to write to. */
+static int begin_receive(int socket, struct vg_session_options *options, int *fd)
+{
+	struct vg_wire_message message = { 0 };
+	int rc = vg_channel_send(socket, &message, VG_WIRE_HELLO, -1);
+
+	*fd = -1;
+	if (rc == 0)
+		rc = vg_channel_receive(socket, &message, fd, NULL, BEGIN_TIMEOUT_MS);
+	if (rc == 0 && (message.kind != VG_WIRE_BEGIN || *fd < 0))
+		rc = -EPROTO;
+	if (rc == 0)
+		rc = options_take(options, &message.begin);
+	return rc;
+}
+
+int vg_control_serve(int socket, int signals)
+{
+	static struct vg_session session;
+	struct control control = { .socket = socket, .session = &session };
+	struct vg_wire_message message = { 0 };
+	struct vg_session_options options;
+	struct vg_err err = { "" };
+	int fd, rc;
+
+	rc = begin_receive(socket, &options, &fd);
+	if (rc != 0)
+		return EXIT_FAILURE;
+	rc = host_pid(socket);
+	if (rc > 0)
+		rc = vg_session_open(&session, &options, rc, false, fd, &err);
+	if (rc != 0) {
+		failure_send(socket, rc, err.text);
+	} else {
+		vg_channel_send(socket, &message, VG_WIRE_STARTED, -1);
+		vg_loop_run(&session, signals, socket, on_message, &control);
+		if (!control.finished)
+			rc = vg_session_end(&session, "the process ended");
+	}
+	vg_session_close(&session);
+	close(fd);
+	return rc == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
+}

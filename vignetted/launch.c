@@ -1,0 +1,21 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+#include "vignetted/launch.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <spawn.h>
+
+int vg_launch(char *const *command, pid_t *pid, struct vg_err *err)
+{
+	posix_spawnattr_t attributes;
+	sigset_t none;
+	int rc;
+
+	sigemptyset(&none);
+	posix_spawnattr_init(&attributes);
+	posix_spawnattr_setsigmask(&attributes, &none);
+	posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK);
+	rc = posix_spawnp(pid, command[0], NULL, &attributes, command, environ);
+	posix_spawnattr_destroy(&attributes);
+	return rc == 0 ? 0 : vg_err_sys(err, -rc, "cannot run %s", command[0]);
+}

@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+#include "vignetted/loop.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/signalfd.h>
+#include <unistd.h>
+
+enum { SIGNALS, SOCKET, PROCESS, WAITED_FOR };
+
+int vg_loop_signals(void)
+{
+	sigset_t wanted, blocked;
+	int fd;
+
+	sigemptyset(&wanted);
+	sigaddset(&wanted, SIGINT);
+	sigaddset(&wanted, SIGTERM);
+	sigaddset(&wanted, SIGHUP);
+	blocked = wanted;
+	/* Of a tracee's stop the kernel tells by SIGCHLD: blocked, it can be waited for with a
+	 * deadline.  Were it ignored, as its disposition may be by inheritance, it would not be
+	 * sent at all. */
+	signal(SIGCHLD, SIG_DFL);
+	sigaddset(&blocked, SIGCHLD);
+	if (sigprocmask(SIG_BLOCK, &blocked, NULL) != 0)
+		return -errno;
+	fd = signalfd(-1, &wanted, SFD_CLOEXEC | SFD_NONBLOCK);
+	return fd >= 0 ? fd : -errno;
+}
+
+static int signal_take(int signals)
+{
+	struct signalfd_siginfo info;
+
+	return read(signals, &info, sizeof info) == (ssize_t)sizeof info ? (int)info.ssi_signo : 0;
+}
+
+/* Sleeps until a descriptor is ready or the next tick is due. */
+static void loop_wait(const struct vg_session *session, struct pollfd *ready)
+{
+	uint64_t now_ns = vg_now_ns(), left_ns;
+	struct timespec left, *timeout = NULL;
+
+	if (session->ended == NULL && session->ticks.period_ns != 0) {
+		left_ns = session->ticks.next_ns > now_ns ? session->ticks.next_ns - now_ns : 0;
+		left = (struct timespec){ (time_t)(left_ns / 1000000000),
+					  (long)(left_ns % 1000000000) };
+		timeout = &left;
+	}
+	if (ppoll(ready, WAITED_FOR, timeout, NULL) <= 0) {
+		for (int i = 0; i < WAITED_FOR; i++)
+			ready[i].revents = 0;
+	}
+}
+
+int vg_loop_run(struct vg_session *session, int signals, int socket,
+		bool (*on_socket)(void *context), void *context)
+{
+	struct pollfd ready[WAITED_FOR] = {
+		[SIGNALS] = { .fd = signals, .events = POLLIN },
+		[SOCKET] = { .fd = socket, .events = POLLIN },
+		[PROCESS] = { .fd = session->target.pidfd, .events = POLLIN },
+	};
+	int ended_by = 0;
+
+	/* The default slack of 50 us would make every tick that late. */
+	prctl(PR_SET_TIMERSLACK, 1, 0, 0, 0);
+	while (ended_by == 0 && (session->ended == NULL || socket >= 0)) {
+		loop_wait(session, ready);
+		if (ready[SOCKET].revents != 0 && !on_socket(context))
+			break;
+		if (ready[SIGNALS].revents != 0)
+			ended_by = signal_take(signals);
+		if (ready[PROCESS].revents != 0) {
+			if (session->ended == NULL)
+				session->ended = "the process ended";
+			break;
+		}
+		if (vg_ticks_due(&session->ticks, vg_now_ns()))
+			vg_session_tick(session);
+	}
+	return ended_by;
+}

@@ -1,0 +1,221 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+#include <ctype.h>
+#include <errno.h>
+#include <getopt.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+
+#include "base/outfile.h"
+#include "libvgctl/wire.h"
+#include "vignetted/control.h"
+#include "vignetted/launch.h"
+#include "vignetted/loop.h"
+
+enum { EXIT_USAGE = 2, EXIT_CANNOT_RUN = 126, EXIT_NOT_FOUND = 127 };
+
+struct arguments {
+	struct vg_session_options session;
+	const char *output;
+	pid_t pid;                   /* 0: a command is to be launched */
+	char *const *command;
+	bool serve;
+};
+
+static const char usage[] =
+	"usage: vignetted --pid PID -o FILE [options]\n"
+	"       vignetted -o FILE [options] -- COMMAND [ARGUMENT ...]\n"
+	"options: --rate HZ  --duration SECONDS  --mode wall|cpu  --max-frames N  --max-size BYTES\n";
+
+/* A whole number within bounds; what else stands there is a usage error. */
+static bool number_parse(const char *text, uint64_t least, uint64_t most, uint64_t *value)
+{
+	char *end;
+
+	errno = 0;
+	*value = strtoull(text, &end, 10);
+	return isdigit((unsigned char)*text) && *end == '\0' && errno == 0 && *value >= least &&
+	       *value <= most;
+}
+
+static bool option_parse(struct arguments *arguments, int option, const char *text)
+{
+	struct vg_session_options *session = &arguments->session;
+	uint64_t value = 0;
+	bool good = true;
+
+	switch (option) {
+	case 'p':
+		good = number_parse(text, 1, INT32_MAX, &value);
+		arguments->pid = (pid_t)value;
+		return good;
+	case 'o':
+		arguments->output = text;
+		return *text != '\0';
+	case 'r':
+		good = number_parse(text, 1, 10000, &value);
+		session->period_ns = good ? 1000000000 / value : 0;
+		return good;
+	case 'd':
+		good = number_parse(text, 1, 1u << 30, &value);
+		session->max_duration_ns = value * 1000000000;
+		return good;
+	case 'm':
+		session->cpu_mode = strcmp(text, "cpu") == 0;
+		return session->cpu_mode || strcmp(text, "wall") == 0;
+	case 'f':
+		good = number_parse(text, 1, 65536, &value);
+		session->max_frames = (uint32_t)value;
+		return good;
+	case 's':
+		good = number_parse(text, 65536, UINT64_MAX, &value);
+		session->max_file_bytes = value;
+		return good;
+	case 'S':
+		arguments->serve = true;
+		return true;
+	}
+	return false;
+}
+
+/* EXIT_SUCCESS to go on, -1 to stop with success, or EXIT_USAGE with the reason printed. */
+static int arguments_parse(struct arguments *arguments, int argc, char **argv)
+{
+	static const struct option options[] = {
+		{ "pid", required_argument, NULL, 'p' },
+		{ "output", required_argument, NULL, 'o' },
+		{ "rate", required_argument, NULL, 'r' },
+		{ "duration", required_argument, NULL, 'd' },
+		{ "mode", required_argument, NULL, 'm' },
+		{ "max-frames", required_argument, NULL, 'f' },
+		{ "max-size", required_argument, NULL, 's' },
+		{ "serve", no_argument, NULL, 'S' },
+		{ "help", no_argument, NULL, 'h' },
+		{ "version", no_argument, NULL, 'V' },
+		{ NULL, 0, NULL, 0 },
+	};
+	int option, index = 0;
+
+	while ((option = getopt_long(argc, argv, "+p:o:h", options, &index)) != -1) {
+		if (option == 'h')
+			return fputs(usage, stdout) < 0 ? EXIT_USAGE : -1;
+		if (option == 'V')
+			return puts("vignetted " PACKAGE_VERSION) < 0 ? EXIT_USAGE : -1;
+		if (option == '?') {
+			fputs(usage, stderr);
+			return EXIT_USAGE;
+		}
+		if (!option_parse(arguments, option, optarg)) {
+			fprintf(stderr, "vignetted: %s is out of range or not a value for that option\n%s",
+				optarg, usage);
+			return EXIT_USAGE;
+		}
+	}
+	arguments->command = optind < argc ? argv + optind : NULL;
+	if (arguments->serve || (arguments->output != NULL &&
+				 (arguments->pid != 0) != (arguments->command != NULL)))
+		return EXIT_SUCCESS;
+	fputs(usage, stderr);
+	return EXIT_USAGE;
+}
+
+static void summary_print(const struct vg_session *session, const char *output)
+{
+	uint64_t lost = vg_recorder_lost(&session->recorder);
+
+	fprintf(stderr, "vignetted: %s: %llu samples of %u threads, %llu bytes", output,
+		(unsigned long long)session->recorder.samples, session->recorder.threads,
+		(unsigned long long)session->recorder.writer.file_bytes);
+	if (lost > 0)
+		fprintf(stderr, ", %llu lost", (unsigned long long)lost);
+	fprintf(stderr, " (%s)\n", session->ended);
+}
+
+/* The end of our own child, which the tracer may have seen already. */
+static int command_status(struct vg_session *session)
+{
+	int status = session->tracer.command_status;
+
+	if (!session->tracer.command_ended &&
+	    waitpid(session->target.pid, &status, WNOHANG) != session->target.pid)
+		return EXIT_SUCCESS;     /* it goes on without us */
+	return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
+}
+
+static int fail(const struct vg_err *err)
+{
+	fprintf(stderr, "vignetted: %s\n", err->text);
+	return EXIT_FAILURE;
+}
+
+/* Records until something ends it, and completes the file. */
+static int session_run(struct arguments *arguments, int signals, struct vg_outfile *file)
+{
+	static struct vg_session session;
+	bool launched = arguments->command != NULL;
+	struct vg_err err;
+	int rc, ended_by;
+
+	rc = vg_session_open(&session, &arguments->session, arguments->pid, launched, file->fd, &err);
+	if (rc != 0) {
+		vg_session_close(&session);
+		return fail(&err);
+	}
+	ended_by = vg_loop_run(&session, signals, -1, NULL, NULL);
+	rc = vg_session_end(&session, "interrupted by a signal");
+	if (rc != 0)
+		vg_err_sys(&err, rc, "%s is not whole", arguments->output);
+	if (rc != 0 || vg_outfile_commit(file, &err) != 0) {
+		rc = fail(&err);
+		vg_outfile_commit(file, NULL);   /* what was written is worth having */
+	} else {
+		summary_print(&session, arguments->output);
+		if (launched && ended_by == 0)
+			rc = command_status(&session);
+	}
+	vg_session_close(&session);
+	return rc;
+}
+
+static int record(struct arguments *arguments, int signals)
+{
+	struct vg_outfile file;
+	struct vg_err err;
+	int rc = vg_outfile_open(&file, arguments->output, &err);
+
+	if (rc != 0)
+		return fail(&err);
+	if (arguments->command != NULL) {
+		rc = vg_launch(arguments->command, &arguments->pid, &err);
+		if (rc != 0) {
+			fail(&err);
+			vg_outfile_abandon(&file);
+			return rc == -ENOENT ? EXIT_NOT_FOUND : EXIT_CANNOT_RUN;
+		}
+	}
+	rc = session_run(arguments, signals, &file);
+	vg_outfile_abandon(&file);
+	return rc;
+}
+
+int main(int argc, char **argv)
+{
+	struct arguments arguments = { .session = {
+		.period_ns = 1000000000 / 99,
+		.max_file_bytes = UINT64_C(256) << 20,
+		.max_frames = 16384,
+	} };
+	int signals, rc;
+
+	rc = arguments_parse(&arguments, argc, argv);
+	if (rc != EXIT_SUCCESS)
+		return rc < 0 ? EXIT_SUCCESS : rc;
+	signals = vg_loop_signals();
+	if (signals < 0) {
+		fprintf(stderr, "vignetted: cannot block signals: %s\n", strerrordesc_np(-signals));
+		return EXIT_FAILURE;
+	}
+	return arguments.serve ? vg_control_serve(VG_WIRE_FD, signals) : record(&arguments, signals);
+}

@@ -1,0 +1,210 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+#include "vignetted/modules.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <stdio.h>
+#include <sys/sysmacros.h>
+#include <sys/uio.h>
+
+enum { MODULES_MAX = 16384 };
+
+/* One line of /proc/PID/maps. */
+struct mapping {
+	uint64_t start, end, offset, device, inode;
+	bool executable;
+	const char *path;
+};
+
+static bool mapping_parse(struct mapping *mapping, char *line)
+{
+	unsigned int major_number, minor_number;
+	char permissions[5];
+	int path_at = 0;
+
+	if (sscanf(line, "%" SCNx64 "-%" SCNx64 " %4s %" SCNx64 " %x:%x %" SCNu64 " %n",
+		   &mapping->start, &mapping->end, permissions, &mapping->offset, &major_number,
+		   &minor_number, &mapping->inode, &path_at) != 7)
+		return false;
+	mapping->device = makedev(major_number, minor_number);
+	mapping->executable = permissions[2] == 'x';
+	mapping->path = line + path_at;
+	line[strcspn(line, "\n")] = '\0';
+	return true;
+}
+
+/* The kernel appends the words to the path of an unlinked file; memfds always have them. */
+static void name_set(struct vg_mapped *module, const char *path)
+{
+	const char *slash = strrchr(path, '/');
+	char *deleted;
+
+	snprintf(module->name, sizeof module->name, "%s", slash != NULL ? slash + 1 : path);
+	deleted = strstr(module->name, " (deleted)");
+	if (deleted != NULL && deleted[strlen(" (deleted)")] == '\0')
+		*deleted = '\0';
+}
+
+/* The module whose header is at that address: the one known since earlier, or a new one. */
+static uint32_t module_at(struct vg_modules *modules, const struct mapping *head)
+{
+	struct vg_mapped module = { .loaded = true, .device = head->device, .inode = head->inode };
+
+	if (vg_image_read(&module.image, modules->memory, head->start) != 0)
+		return UINT32_MAX;
+	name_set(&module, head->path);
+	for (size_t i = 0; i < modules->items.count; i++) {
+		struct vg_mapped *known = &modules->items.items[i];
+
+		if (known->image.base == module.image.base &&
+		    known->image.mark_bytes == module.image.mark_bytes &&
+		    memcmp(known->image.mark, module.image.mark, module.image.mark_bytes) == 0 &&
+		    strcmp(known->name, module.name) == 0) {
+			known->loaded = true;
+			return (uint32_t)i;
+		}
+	}
+	if (modules->items.count >= MODULES_MAX) {
+		modules->overflow++;
+		return UINT32_MAX;
+	}
+	return vg_array_push(&modules->items, &module) == 0 ?
+	       (uint32_t)modules->items.count - 1 : UINT32_MAX;
+}
+
+/* The vsyscall page is not readable and holds nothing to unwind through. */
+static bool is_code(const struct mapping *mapping)
+{
+	return mapping->executable && strcmp(mapping->path, "[vsyscall]") != 0;
+}
+
+/*
+ * Goes through the lines once.  The file's first mapping, at offset 0, holds the ELF header, and
+ * code of the same file behind it belongs to that image.  An image that is unpacked into
+ * anonymous memory is found by its header in an executable mapping of its own (the vdso is one).
+ */
+static int maps_read(struct vg_modules *modules, FILE *maps)
+{
+	struct mapping mapping, head = { 0 };
+	uint32_t head_module = UINT32_MAX;
+	char *line = NULL;
+	size_t line_bytes = 0;
+	int rc = 0;
+
+	while (rc == 0 && getline(&line, &line_bytes, maps) > 0) {
+		struct vg_code_range range = { .module = UINT32_MAX };
+		bool same_file;
+
+		if (!mapping_parse(&mapping, line))
+			continue;
+		same_file = mapping.inode != 0 && mapping.inode == head.inode &&
+			    mapping.device == head.device;
+		if (mapping.offset == 0 && (mapping.inode != 0 || mapping.executable) &&
+		    !(same_file && head_module != UINT32_MAX &&
+		      mapping.start < modules->items.items[head_module].image.end)) {
+			head = mapping;
+			head_module = is_code(&mapping) || mapping.inode != 0 ?
+				      module_at(modules, &mapping) : UINT32_MAX;
+			same_file = true;
+		}
+		if (!is_code(&mapping))
+			continue;
+		range.start = mapping.start;
+		range.end = mapping.end;
+		if (same_file && head_module != UINT32_MAX &&
+		    mapping.start < modules->items.items[head_module].image.end)
+			range.module = head_module;
+		rc = vg_array_push(&modules->ranges, &range);
+	}
+	free(line);
+	return rc != 0 ? rc : ferror(maps) ? -ESRCH : 0;
+}
+
+int vg_modules_refresh(struct vg_modules *modules)
+{
+	char path[64];
+	FILE *maps;
+	int rc;
+
+	snprintf(path, sizeof path, "/proc/%d/maps", modules->memory->pid);
+	maps = fopen(path, "re");
+	if (maps == NULL)
+		return errno == ENOENT ? -ESRCH : -errno;
+	vg_memory_forget(modules->memory);
+	for (size_t i = 0; i < modules->items.count; i++)
+		modules->items.items[i].loaded = false;
+	modules->ranges.count = 0;
+	modules->generation++;
+	rc = maps_read(modules, maps);
+	fclose(maps);
+	return rc;
+}
+
+/* Reads the marks of up to IOV_MAX modules from `from` on; whether all are as they were. */
+static bool marks_check(const struct vg_modules *modules, size_t from, size_t *next)
+{
+	struct iovec remote[256], local = { 0 };
+	unsigned char marks[256 * VG_MARK_BYTES];
+	size_t count = 0, length = 0, at;
+
+	for (at = from; at < modules->items.count && count < 256; at++) {
+		const struct vg_image *image = &modules->items.items[at].image;
+
+		if (!modules->items.items[at].loaded)
+			continue;
+		remote[count++] = (struct iovec){ (void *)image->mark_address, image->mark_bytes };
+		length += image->mark_bytes;
+	}
+	*next = at;
+	if (count == 0)
+		return true;
+	local = (struct iovec){ marks, length };
+	if (process_vm_readv(modules->memory->pid, &local, 1, remote, count, 0) != (ssize_t)length)
+		return false;
+	length = 0;
+	for (at = from; at < *next; at++) {
+		const struct vg_image *image = &modules->items.items[at].image;
+
+		if (!modules->items.items[at].loaded)
+			continue;
+		if (memcmp(marks + length, image->mark, image->mark_bytes) != 0)
+			return false;
+		length += image->mark_bytes;
+	}
+	return true;
+}
+
+bool vg_modules_check(const struct vg_modules *modules)
+{
+	size_t at = 0;
+
+	while (at < modules->items.count) {
+		if (!marks_check(modules, at, &at))
+			return false;
+	}
+	return true;
+}
+
+const struct vg_code_range *vg_modules_find(const struct vg_modules *modules, uint64_t address)
+{
+	size_t low = 0, high = modules->ranges.count;
+
+	while (low < high) {
+		size_t middle = (low + high) / 2;
+
+		if (modules->ranges.items[middle].end <= address)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	if (low == modules->ranges.count || modules->ranges.items[low].start > address)
+		return NULL;
+	return &modules->ranges.items[low];
+}
+
+void vg_modules_free(struct vg_modules *modules)
+{
+	vg_array_free(&modules->items);
+	vg_array_free(&modules->ranges);
+}

@@ -1,0 +1,50 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+#ifndef VG_VIGNETTED_MODULES_H
+#define VG_VIGNETTED_MODULES_H
+
+#include <stdbool.h>
+
+#include "base/array.h"
+#include "vignetted/image.h"
+#include "vignetted/memory.h"
+
+/* An executable or library in the process's memory, now or earlier in the session. */
+struct vg_mapped {
+	char name[256];              /* basename, without " (deleted)"; "[vdso]" */
+	struct vg_image image;
+	uint64_t device, inode;
+	bool loaded;                 /* it is there now */
+	bool announced;              /* the recorder has told the profile of it */
+};
+
+/* A range of addresses that can be executed. */
+struct vg_code_range {
+	uint64_t start, end;
+	uint32_t module;             /* index, or UINT32_MAX: no ELF image (JIT code) */
+};
+
+/*
+ * Where code is in the process.  Reading /proc/PID/maps is dear, so it is read when an address
+ * is unknown or when vg_modules_check() finds that what is known is no longer true.
+ */
+struct vg_modules {
+	struct vg_memory *memory;    /* the session's */
+	VG_ARRAY(struct vg_mapped) items; /* indices stay valid for the whole session */
+	VG_ARRAY(struct vg_code_range) ranges; /* sorted, disjoint */
+	uint64_t generation;         /* changes whenever modules came or went */
+	uint64_t overflow;           /* modules not kept: there are too many */
+};
+
+/* Reads the maps.  0 or a negative errno: -ESRCH when the process is gone. */
+int vg_modules_refresh(struct vg_modules *modules);
+
+/* Whether every loaded module is still where it was: one process_vm_readv(2) of their marks.
+ * Notices dlclose, a dlopen of something else at the same address, and exec. */
+bool vg_modules_check(const struct vg_modules *modules);
+
+/* The range that an address is in, or NULL. */
+const struct vg_code_range *vg_modules_find(const struct vg_modules *modules, uint64_t address);
+
+void vg_modules_free(struct vg_modules *modules);
+
+#endif

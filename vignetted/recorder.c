@@ -1,0 +1,160 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+#include "vignetted/recorder.h"
+
+#include <errno.h>
+
+/* About 50 bytes each. */
+enum { STACKS_MAX = 1 << 20 };
+
+struct stack_key {
+	uint64_t address;
+	uint32_t parent, module, found, zero;
+};
+
+static const char *const loss_names[VG_LOSSES] = {
+	[VG_LOSS_TICK_SKIPPED] = "ticks_skipped",
+	[VG_LOSS_NOT_STOPPED] = "not_stopped",
+	[VG_LOSS_FORBIDDEN] = "forbidden",
+	[VG_LOSS_UNREADABLE] = "unreadable",
+	[VG_LOSS_NO_MEMORY] = "no_memory",
+};
+
+void vg_recorder_open(struct vg_recorder *recorder, int fd, uint64_t limit_bytes,
+		      struct vg_modules *modules)
+{
+	memset(recorder, 0, sizeof *recorder);
+	vg_writer_open(&recorder->writer, fd, limit_bytes);
+	recorder->modules = modules;
+	recorder->first_stack = VG_STACK_ROOTS;
+}
+
+void vg_recorder_free(struct vg_recorder *recorder)
+{
+	vg_writer_close(&recorder->writer);
+	vg_intern_free(&recorder->stacks);
+}
+
+/* The profile's modules have the indices of vg_modules as ids. */
+static int module_announce(struct vg_recorder *recorder, uint32_t index, uint64_t time_ns)
+{
+	struct vg_mapped *mapped = &recorder->modules->items.items[index];
+	struct vg_module module = {
+		.id = index, .load_ns = time_ns, .base = mapped->image.base,
+		.size_bytes = mapped->image.end - mapped->image.base,
+		.build_id_bytes = mapped->image.build_id_bytes,
+	};
+
+	if (mapped->announced)
+		return 0;
+	mapped->announced = true;
+	memcpy(module.build_id, mapped->image.build_id, module.build_id_bytes);
+	return vg_writer_module(&recorder->writer, &module, mapped->name);
+}
+
+static int node_get(struct vg_recorder *recorder, const struct stack_key *key, uint32_t *id)
+{
+	uint32_t index;
+	int rc = vg_intern(&recorder->stacks, key, sizeof *key, &index);
+
+	if (rc < 0)
+		return rc;
+	*id = recorder->first_stack + index;
+	if (rc == 0)
+		return 0;
+	return vg_writer_stack(&recorder->writer, *id, key->parent, key->module, key->address,
+			       key->found);
+}
+
+static void stacks_restart(struct vg_recorder *recorder)
+{
+	recorder->first_stack += recorder->stacks.count;
+	recorder->stacks_generation++;
+	vg_intern_free(&recorder->stacks);
+}
+
+int vg_recorder_stack(struct vg_recorder *recorder, const struct vg_walk *walk, uint64_t time_ns,
+		      uint32_t *stack)
+{
+	uint32_t parent = walk->end;
+
+	if (recorder->stacks.count >= STACKS_MAX)
+		stacks_restart(recorder);
+	for (uint32_t i = walk->count; i-- > 0;) {
+		const struct vg_code_range *range;
+		struct stack_key key = { .address = walk->frames[i].address, .parent = parent,
+					 .module = VG_NONE, .found = walk->frames[i].found };
+		int rc;
+
+		range = vg_modules_find(recorder->modules, key.address);
+		if (range != NULL && range->module != UINT32_MAX) {
+			key.module = range->module;
+			key.address -= recorder->modules->items.items[range->module].image.base;
+			rc = module_announce(recorder, range->module, time_ns);
+			if (rc != 0)
+				return rc;
+		}
+		rc = node_get(recorder, &key, &parent);
+		if (rc != 0)
+			return rc;
+	}
+	*stack = parent;
+	return 0;
+}
+
+int vg_recorder_unloads(struct vg_recorder *recorder, uint64_t time_ns)
+{
+	int rc = 0;
+
+	for (uint32_t i = 0; rc == 0 && i < recorder->modules->items.count; i++) {
+		struct vg_mapped *module = &recorder->modules->items.items[i];
+
+		if (module->loaded || !module->announced)
+			continue;
+		/* Loaded again, it is announced again under the same id. */
+		module->announced = false;
+		rc = vg_writer_module_unload(&recorder->writer, i, time_ns);
+	}
+	return rc;
+}
+
+static int counts_write(struct vg_recorder *recorder, const struct vg_named *more, size_t count)
+{
+	struct vg_named lost[VG_LOSSES];
+	size_t kinds = 0;
+	int rc;
+
+	for (int i = 0; i < VG_LOSSES; i++) {
+		if (recorder->lost[i] != 0)
+			lost[kinds++] = (struct vg_named){ loss_names[i], recorder->lost[i] };
+	}
+	rc = vg_writer_lost(&recorder->writer, lost, kinds);
+	return rc != 0 ? rc : vg_writer_stats(&recorder->writer, more, count);
+}
+
+int vg_recorder_checkpoint(struct vg_recorder *recorder, const struct vg_named *more, size_t count)
+{
+	int rc = counts_write(recorder, more, count);
+
+	return rc != 0 ? rc : vg_writer_flush(&recorder->writer);
+}
+
+int vg_recorder_finish(struct vg_recorder *recorder, const char *reason, uint64_t time_ns)
+{
+	const struct vg_named totals[] = {
+		{ "samples", recorder->samples },
+		{ "threads", recorder->threads },
+		{ "stacks_complete", recorder->stacks_complete },
+	};
+
+	return vg_writer_end(&recorder->writer, reason, time_ns, totals,
+			     sizeof totals / sizeof *totals);
+}
+
+uint64_t vg_recorder_lost(const struct vg_recorder *recorder)
+{
+	uint64_t sum = 0;
+
+	for (int i = 0; i < VG_LOSSES; i++)
+		sum += recorder->lost[i];
+	return sum;
+}

@@ -1,0 +1,54 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+#ifndef VG_VIGNETTED_RECORDER_H
+#define VG_VIGNETTED_RECORDER_H
+
+#include "base/intern.h"
+#include "profile/writer.h"
+#include "vignetted/modules.h"
+#include "vignetted/unwind.h"
+
+/* Why a sample that was due was not taken. */
+enum vg_loss {
+	VG_LOSS_TICK_SKIPPED,        /* the helper was late by a whole period or more */
+	VG_LOSS_NOT_STOPPED,         /* the thread, or one before it, did not stop in time */
+	VG_LOSS_FORBIDDEN,           /* another tracer has the thread, or a policy forbids */
+	VG_LOSS_UNREADABLE,          /* registers or stack could not be read */
+	VG_LOSS_NO_MEMORY,           /* the helper's own */
+	VG_LOSSES,
+};
+
+/*
+ * Turns walks into the profile's stack tree and samples.  Memory is bounded: when the table of
+ * stacks is full it starts afresh, and stacks seen again are written again.
+ */
+struct vg_recorder {
+	struct vg_writer writer;
+	struct vg_modules *modules;  /* the session's */
+	struct vg_intern stacks;     /* struct stack_key -> id - first_stack */
+	uint32_t first_stack;        /* id of the table's first */
+	uint32_t stacks_generation;  /* changes when the table starts afresh */
+	uint64_t samples, stacks_complete, samples_repeated;
+	uint64_t lost[VG_LOSSES];
+	uint32_t threads;
+};
+
+void vg_recorder_open(struct vg_recorder *recorder, int fd, uint64_t limit_bytes,
+		      struct vg_modules *modules);
+void vg_recorder_free(struct vg_recorder *recorder);
+
+/* The stack id of a walk, written if new.  Modules that it names are announced first. */
+int vg_recorder_stack(struct vg_recorder *recorder, const struct vg_walk *walk, uint64_t time_ns,
+		      uint32_t *stack);
+
+/* Tells the profile of modules that are gone since the last call. */
+int vg_recorder_unloads(struct vg_recorder *recorder, uint64_t time_ns);
+
+/* Writes the counts so far and flushes: what is recorded by now survives a kill. */
+int vg_recorder_checkpoint(struct vg_recorder *recorder, const struct vg_named *more, size_t count);
+
+/* Writes the end. */
+int vg_recorder_finish(struct vg_recorder *recorder, const char *reason, uint64_t time_ns);
+
+uint64_t vg_recorder_lost(const struct vg_recorder *recorder);
+
+#endif

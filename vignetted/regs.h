@@ -1,0 +1,31 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+#ifndef VG_VIGNETTED_REGS_H
+#define VG_VIGNETTED_REGS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+#include <sys/user.h>
+
+/* A stopped thread's general registers.  What differs between machines is behind this header;
+ * regs_<machine>.c implements it. */
+struct vg_regs {
+	struct user_regs_struct raw;
+};
+
+/* Reads them from a ptrace-stopped thread.  0 or a negative errno. */
+int vg_regs_read(struct vg_regs *regs, pid_t tid);
+
+uint64_t vg_regs_pc(const struct vg_regs *regs);
+uint64_t vg_regs_sp(const struct vg_regs *regs);
+
+/* The register by libunwind's number for it.  0, or -EINVAL: no such general register. */
+int vg_regs_unwind(const struct vg_regs *regs, int number, uint64_t *value);
+
+/* Whether the thread was stopped in a system call that it will go on with: it waits still. */
+bool vg_regs_in_call(const struct vg_regs *regs);
+
+/* Bytes below the stack pointer that a leaf function may use. */
+extern const uint32_t vg_regs_red_zone_bytes;
+
+#endif

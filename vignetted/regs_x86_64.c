@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+#include "vignetted/regs.h"
+
+#include <elf.h>
+#include <errno.h>
+#include <libunwind.h>
+#include <sys/ptrace.h>
+#include <sys/uio.h>
+
+const uint32_t vg_regs_red_zone_bytes = 128;
+
+int vg_regs_read(struct vg_regs *regs, pid_t tid)
+{
+	struct iovec iov = { &regs->raw, sizeof regs->raw };
+
+	return ptrace(PTRACE_GETREGSET, tid, NT_PRSTATUS, &iov) == 0 ? 0 : -errno;
+}
+
+uint64_t vg_regs_pc(const struct vg_regs *regs)
+{
+	return regs->raw.rip;
+}
+
+uint64_t vg_regs_sp(const struct vg_regs *regs)
+{
+	return regs->raw.rsp;
+}
+
+int vg_regs_unwind(const struct vg_regs *regs, int number, uint64_t *value)
+{
+	switch (number) {
+	case UNW_X86_64_RAX: *value = regs->raw.rax; return 0;
+	case UNW_X86_64_RDX: *value = regs->raw.rdx; return 0;
+	case UNW_X86_64_RCX: *value = regs->raw.rcx; return 0;
+	case UNW_X86_64_RBX: *value = regs->raw.rbx; return 0;
+	case UNW_X86_64_RSI: *value = regs->raw.rsi; return 0;
+	case UNW_X86_64_RDI: *value = regs->raw.rdi; return 0;
+	case UNW_X86_64_RBP: *value = regs->raw.rbp; return 0;
+	case UNW_X86_64_RSP: *value = regs->raw.rsp; return 0;
+	case UNW_X86_64_R8: *value = regs->raw.r8; return 0;
+	case UNW_X86_64_R9: *value = regs->raw.r9; return 0;
+	case UNW_X86_64_R10: *value = regs->raw.r10; return 0;
+	case UNW_X86_64_R11: *value = regs->raw.r11; return 0;
+	case UNW_X86_64_R12: *value = regs->raw.r12; return 0;
+	case UNW_X86_64_R13: *value = regs->raw.r13; return 0;
+	case UNW_X86_64_R14: *value = regs->raw.r14; return 0;
+	case UNW_X86_64_R15: *value = regs->raw.r15; return 0;
+	case UNW_X86_64_RIP: *value = regs->raw.rip; return 0;
+	}
+	return -EINVAL;
+}
+
+bool vg_regs_in_call(const struct vg_regs *regs)
+{
+	long result = (long)regs->raw.rax;
+
+	/* -EINTR, or one of the kernel's own ERESTARTSYS (512) to ERESTART_RESTARTBLOCK (516). */
+	return (long)regs->raw.orig_rax >= 0 &&
+	       (result == -EINTR || (result <= -512 && result >= -516));
+}

@@ -1,0 +1,17 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+#ifndef VG_VIGNETTED_SAMPLING_H
+#define VG_VIGNETTED_SAMPLING_H
+
+#include "vignetted/session.h"
+
+/* One sample of one thread: look, and if it has run since, stop, copy, let go, unwind, record.
+ * What cannot be sampled is counted in the recorder's losses. */
+void vg_sampling_thread(struct vg_session *session, struct vg_task *task);
+
+/* Tells the profile of a thread that the scan found, and makes it ready to be sampled. */
+int vg_sampling_thread_new(struct vg_session *session, struct vg_task *task, uint64_t now_ns);
+
+/* Reads the maps again, and tells the profile what is gone. */
+void vg_sampling_modules_refresh(struct vg_session *session, uint64_t now_ns);
+
+#endif

@@ -1,0 +1,189 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+#include "vignetted/session.h"
+
+#include <errno.h>
+#include <sys/resource.h>
+#include <sys/utsname.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "vignetted/sampling.h"
+
+static const uint64_t CHECKPOINT_NS = 1000000000;
+
+static int header_write(struct vg_session *session)
+{
+	struct utsname machine;
+	struct vg_writer_header header = {
+		.period_ns = session->options.period_ns,
+		.start_unix_s = (uint64_t)time(NULL),
+		.max_frames = session->options.max_frames,
+		.mode = session->options.cpu_mode ? "cpu" : "wall",
+		.writer = "vignetted " PACKAGE_VERSION,
+		.program = session->target.program,
+	};
+
+	uname(&machine);
+	header.arch = machine.machine;
+	return vg_writer_header(&session->recorder.writer, &header);
+}
+
+static int parts_open(struct vg_session *session, pid_t pid, struct vg_err *err)
+{
+	int rc = vg_target_open(&session->target, pid, err);
+
+	if (rc != 0)
+		return rc;
+	rc = vg_memory_open(&session->memory, pid);
+	if (rc == 0)
+		rc = vg_tasks_open(&session->tasks, pid);
+	if (rc == 0)
+		rc = vg_unwinder_open(&session->unwinder, &session->modules);
+	return rc != 0 ? vg_err_sys(err, rc, "process %d", pid) : 0;
+}
+
+int vg_session_open(struct vg_session *session, const struct vg_session_options *options,
+		    pid_t pid, bool command, int fd, struct vg_err *err)
+{
+	int rc;
+
+	memset(session, 0, sizeof *session);
+	session->options = *options;
+	session->target.pidfd = -1;
+	session->tracer.command = command ? pid : 0;
+	session->modules.memory = &session->memory;
+	vg_recorder_open(&session->recorder, fd, options->max_file_bytes, &session->modules);
+	rc = parts_open(session, pid, err);
+	if (rc != 0)
+		return rc;
+	session->begin_ns = vg_now_ns();
+	vg_ticks_start(&session->ticks, options->period_ns, session->begin_ns);
+	rc = header_write(session);
+	if (rc != 0)
+		return vg_err_sys(err, rc, "cannot write the profile");
+	vg_modules_refresh(&session->modules);
+	vg_session_tick(session);
+	/* Nothing at all could be sampled: say so now, rather than leave an empty profile. */
+	if (session->recorder.samples == 0 && session->recorder.lost[VG_LOSS_FORBIDDEN] > 0)
+		return vg_target_forbidden(&session->target, err);
+	if (session->failure != 0)
+		return vg_err_sys(err, session->failure, "cannot write the profile");
+	return 0;
+}
+
+static void session_fail(struct vg_session *session, int code)
+{
+	session->failure = code;
+	session->ended = "the profile could not be written";
+}
+
+static void checkpoint(struct vg_session *session)
+{
+	const struct vg_recorder *recorder = &session->recorder;
+	struct rusage usage;
+	int rc;
+
+	getrusage(RUSAGE_SELF, &usage);
+	const struct vg_named stats[] = {
+		{ "stops", session->tracer.stops },
+		{ "samples_repeated", recorder->samples_repeated },
+		{ "pause_total_ns", session->tracer.pause_total_ns },
+		{ "helper_cpu_ns",
+		  (uint64_t)(usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) * 1000000000 +
+		  (uint64_t)(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec) * 1000 },
+	};
+
+	rc = vg_recorder_checkpoint(&session->recorder, stats, sizeof stats / sizeof *stats);
+	if (rc != 0 && session->failure == 0)
+		session_fail(session, rc);
+}
+
+static void limits_check(struct vg_session *session, uint64_t now_ns)
+{
+	if (session->ended != NULL)
+		return;
+	if (session->recorder.writer.failed != 0)
+		session_fail(session, session->recorder.writer.failed);
+	else if (vg_writer_full(&session->recorder.writer))
+		session->ended = "the file size limit was reached";
+	else if (session->options.max_duration_ns != 0 &&
+		 now_ns - session->begin_ns >= session->options.max_duration_ns)
+		session->ended = "the duration limit was reached";
+}
+
+/* Threads that came and went since the last tick. */
+static int tasks_update(struct vg_session *session, uint64_t now_ns)
+{
+	int rc = vg_tasks_scan(&session->tasks);
+
+	for (size_t i = 0; rc == 0 && i < session->tasks.live.count; i++) {
+		struct vg_task *task = &session->tasks.live.items[i];
+
+		if (!task->seen)
+			rc = vg_writer_thread_end(&session->recorder.writer, task->id, now_ns);
+		else if (task->snapshot_bytes == 0)
+			rc = vg_sampling_thread_new(session, task, now_ns);
+	}
+	vg_tasks_sweep(&session->tasks);
+	return rc;
+}
+
+void vg_session_tick(struct vg_session *session)
+{
+	uint64_t now_ns = vg_now_ns() - session->begin_ns;
+	size_t count, first;
+	int rc;
+
+	if (session->ended != NULL)
+		return;
+	session->maps_fresh = false;
+	if (!vg_modules_check(&session->modules))
+		vg_sampling_modules_refresh(session, now_ns);
+	rc = tasks_update(session, now_ns);
+	if (rc == -ESRCH)
+		session->ended = "the process ended";
+	count = session->tasks.live.count;
+	/* Another first one each time, so that no thread is always the one that waits longest. */
+	first = count > 0 ? session->tick_count++ % count : 0;
+	for (size_t i = 0; i < count && session->ended == NULL; i++) {
+		vg_sampling_thread(session, &session->tasks.live.items[(first + i) % count]);
+		limits_check(session, vg_now_ns());
+	}
+	if (vg_now_ns() >= session->checkpoint_ns && session->ended == NULL) {
+		checkpoint(session);
+		session->checkpoint_ns = vg_now_ns() + CHECKPOINT_NS;
+	}
+}
+
+int vg_session_end(struct vg_session *session, const char *reason)
+{
+	uint64_t now_ns = vg_now_ns() - session->begin_ns;
+	uint64_t give_up_ns = vg_now_ns() + 1000000000;
+	int rc;
+
+	if (session->ended == NULL)
+		session->ended = reason;
+	/* A thread that was asked to stop and has not is let go when it does, or when we exit. */
+	while (!vg_tracer_settle(&session->tracer) && vg_now_ns() < give_up_ns)
+		usleep(1000);
+	if (session->failure != 0)
+		return session->failure;
+	session->recorder.lost[VG_LOSS_TICK_SKIPPED] = session->ticks.skipped;
+	checkpoint(session);
+	rc = vg_recorder_finish(&session->recorder, session->ended, now_ns);
+	if (rc != 0 && session->failure == 0)
+		session_fail(session, rc);
+	return session->failure;
+}
+
+void vg_session_close(struct vg_session *session)
+{
+	vg_recorder_free(&session->recorder);
+	vg_unwinder_free(session->unwinder);
+	vg_modules_free(&session->modules);
+	vg_memory_free(&session->memory);
+	vg_tasks_close(&session->tasks);
+	vg_snapshot_free(&session->snapshot);
+	vg_walk_free(&session->walk);
+	vg_target_close(&session->target);
+}

@@ -1,0 +1,63 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+#ifndef VG_VIGNETTED_SESSION_H
+#define VG_VIGNETTED_SESSION_H
+
+#include "vignetted/memory.h"
+#include "vignetted/modules.h"
+#include "vignetted/recorder.h"
+#include "vignetted/snapshot.h"
+#include "vignetted/target.h"
+#include "vignetted/tasks.h"
+#include "vignetted/ticks.h"
+#include "vignetted/tracee.h"
+#include "vignetted/unwind.h"
+
+struct vg_session_options {
+	uint64_t period_ns;          /* 0: on demand */
+	uint64_t max_file_bytes;     /* 0: no limit */
+	uint64_t max_duration_ns;    /* 0: no limit */
+	uint32_t max_frames;
+	bool cpu_mode;
+};
+
+/* One recording of one process, from its first sample to the end of the file. */
+struct vg_session {
+	struct vg_session_options options;
+	struct vg_target target;
+	struct vg_memory memory;
+	struct vg_modules modules;
+	struct vg_unwinder *unwinder;
+	struct vg_tasks tasks;
+	struct vg_tracer tracer;
+	struct vg_snapshot snapshot;
+	struct vg_walk walk;
+	struct vg_recorder recorder;
+	struct vg_ticks ticks;
+	uint64_t begin_ns;
+	uint64_t checkpoint_ns;      /* when the next one is due */
+	uint64_t tick_count;
+	bool maps_fresh;             /* /proc/PID/maps was read in this tick */
+	const char *ended;           /* why recording stopped, or NULL: it goes on */
+	int failure;                 /* a negative errno: recording stopped because of it */
+};
+
+/*
+ * Starts recording process `pid` into fd, which stays the caller's, with a first sample of every
+ * thread.  `command` says that the process is our own child.  The session must be at a place
+ * that does not move.  0; -ESRCH; -EPERM with what forbids tracing; another negative errno.
+ * vg_session_close() is due after a failure too.
+ */
+int vg_session_open(struct vg_session *session, const struct vg_session_options *options,
+		    pid_t pid, bool command, int fd, struct vg_err *err);
+
+/* One sample of every thread, and what else is due.  Sets `ended` when a limit is reached, the
+ * process is gone or the file cannot be written; does nothing once it is set. */
+void vg_session_tick(struct vg_session *session);
+
+/* Stops recording for that reason (static text), unless it has stopped, and completes the file.
+ * 0 or the failure. */
+int vg_session_end(struct vg_session *session, const char *reason);
+
+void vg_session_close(struct vg_session *session);
+
+#endif

@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+#include "vignetted/snapshot.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <sys/uio.h>
+
+enum { PAGE_BYTES = 4096, PIECES_MAX = 512 };
+
+static int snapshot_reserve(struct vg_snapshot *snapshot, size_t bytes)
+{
+	unsigned char *grown;
+
+	if (bytes <= snapshot->capacity_bytes)
+		return 0;
+	grown = realloc(snapshot->stack, bytes);
+	if (grown == NULL)
+		return -ENOMEM;
+	snapshot->stack = grown;
+	snapshot->capacity_bytes = bytes;
+	return 0;
+}
+
+int vg_snapshot_stack(struct vg_snapshot *snapshot, pid_t tid, size_t want_bytes)
+{
+	uint64_t start = vg_regs_sp(&snapshot->regs) - vg_regs_red_zone_bytes;
+	uint64_t at = start, end = start + want_bytes;
+	struct iovec pieces[PIECES_MAX], local;
+	size_t count = 0;
+	ssize_t got;
+	int rc;
+
+	snapshot->stack_address = start;
+	snapshot->stack_bytes = 0;
+	rc = snapshot_reserve(snapshot, want_bytes);
+	if (rc != 0 || end < start)
+		return rc != 0 ? rc : -EFAULT;
+	/* process_vm_readv(2) promises to stop short only between elements: one a page, so that
+	 * the end of the stack costs only what lies behind it.  The first ones small and the
+	 * rest large would do too, but where the stack ends is not known here. */
+	while (at < end && count < PIECES_MAX) {
+		uint64_t next = (at / PAGE_BYTES + 1) * PAGE_BYTES;
+
+		if (count + 1 == PIECES_MAX || next > end)
+			next = end;
+		pieces[count++] = (struct iovec){ (void *)at, next - at };
+		at = next;
+	}
+	local = (struct iovec){ snapshot->stack, want_bytes };
+	got = process_vm_readv(tid, &local, 1, pieces, count, 0);
+	if (got < 0)
+		return -errno;
+	snapshot->stack_bytes = (size_t)got;
+	return 0;
+}
+
+void vg_snapshot_free(struct vg_snapshot *snapshot)
+{
+	free(snapshot->stack);
+	memset(snapshot, 0, sizeof *snapshot);
+}

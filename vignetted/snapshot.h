@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+#ifndef VG_VIGNETTED_SNAPSHOT_H
+#define VG_VIGNETTED_SNAPSHOT_H
+
+#include <stddef.h>
+#include <stdint.h>
+#include <string.h>
+
+#include "vignetted/regs.h"
+
+/*
+ * What is copied from a thread while it is stopped: enough to unwind it after it goes on.
+ * The buffer is reused from one sample to the next.
+ */
+struct vg_snapshot {
+	struct vg_regs regs;
+	uint64_t stack_address;      /* of the first copied byte: below sp by the red zone */
+	size_t stack_bytes;          /* copied */
+	unsigned char *stack;        /* owned */
+	size_t capacity_bytes;
+};
+
+/* Reads up to `want` bytes of the thread's stack from regs' stack pointer upwards.  What is not
+ * mapped is left out.  0 or a negative errno. */
+int vg_snapshot_stack(struct vg_snapshot *snapshot, pid_t tid, size_t want_bytes);
+
+/* The word at that address, if it was copied. */
+static inline int vg_snapshot_word(const struct vg_snapshot *snapshot, uint64_t address,
+				   uint64_t *word)
+{
+	uint64_t offset = address - snapshot->stack_address;
+
+	if (offset >= snapshot->stack_bytes || snapshot->stack_bytes - offset < sizeof *word)
+		return -1;
+	memcpy(word, snapshot->stack + offset, sizeof *word);
+	return 0;
+}
+
+void vg_snapshot_free(struct vg_snapshot *snapshot);
+
+#endif

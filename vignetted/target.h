@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+#ifndef VG_VIGNETTED_TARGET_H
+#define VG_VIGNETTED_TARGET_H
+
+#include <stdbool.h>
+#include <sys/types.h>
+
+#include "base/err.h"
+
+/* The process that is sampled. */
+struct vg_target {
+	pid_t pid;
+	int pidfd;                   /* owned; readable when the process has ended */
+	char program[256];           /* basename of its executable */
+};
+
+/* 0, or -ESRCH with a sentence, or another negative errno. */
+int vg_target_open(struct vg_target *target, pid_t pid, struct vg_err *err);
+void vg_target_close(struct vg_target *target);
+
+/* After ptrace(2) said EPERM: finds out what forbids it, writes the sentence, returns -EPERM. */
+int vg_target_forbidden(const struct vg_target *target, struct vg_err *err);
+
+#endif

@@ -1,0 +1,182 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+#include "vignetted/tasks.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+int vg_tasks_open(struct vg_tasks *tasks, pid_t pid)
+{
+	struct rlimit limit;
+	char path[64];
+
+	memset(tasks, 0, sizeof *tasks);
+	tasks->pid = pid;
+	snprintf(path, sizeof path, "/proc/%d/task", pid);
+	tasks->directory = opendir(path);
+	if (tasks->directory == NULL)
+		return errno == ENOENT ? -ESRCH : -errno;
+	/* A thread's file is read at every tick: opening it costs three times the reading. */
+	if (getrlimit(RLIMIT_NOFILE, &limit) == 0) {
+		limit.rlim_cur = limit.rlim_max;
+		setrlimit(RLIMIT_NOFILE, &limit);
+		tasks->kept_open_max = limit.rlim_cur > 64 ? (size_t)limit.rlim_cur - 64 : 0;
+	}
+	return 0;
+}
+
+static void task_close(struct vg_tasks *tasks, struct vg_task *task)
+{
+	if (task->schedstat_fd >= 0) {
+		close(task->schedstat_fd);
+		tasks->kept_open--;
+	}
+	task->schedstat_fd = -1;
+}
+
+void vg_tasks_close(struct vg_tasks *tasks)
+{
+	for (size_t i = 0; i < tasks->live.count; i++)
+		task_close(tasks, &tasks->live.items[i]);
+	vg_array_free(&tasks->live);
+	if (tasks->directory != NULL)
+		closedir(tasks->directory);
+	tasks->directory = NULL;
+}
+
+/* The kernel lists threads in the order of their creation, as the array has them: so the next
+ * one is nearly always where the hint points. */
+static struct vg_task *task_find(struct vg_tasks *tasks, pid_t tid, size_t *hint)
+{
+	size_t count = tasks->live.count;
+
+	for (size_t i = 0; i < count; i++) {
+		size_t at = (*hint + i) % count;
+
+		if (tasks->live.items[at].tid == tid) {
+			*hint = at + 1;
+			return &tasks->live.items[at];
+		}
+	}
+	return NULL;
+}
+
+int vg_tasks_scan(struct vg_tasks *tasks)
+{
+	struct dirent *entry;
+	size_t hint = 0, found = 0;
+
+	for (size_t i = 0; i < tasks->live.count; i++)
+		tasks->live.items[i].seen = false;
+	rewinddir(tasks->directory);
+	while ((entry = readdir(tasks->directory)) != NULL) {
+		struct vg_task fresh = { .schedstat_fd = -1, .seen = true };
+		struct vg_task *known;
+		pid_t tid = (pid_t)strtol(entry->d_name, NULL, 10);
+
+		if (!isdigit((unsigned char)entry->d_name[0]))
+			continue;
+		found++;
+		known = task_find(tasks, tid, &hint);
+		if (known != NULL) {
+			known->seen = true;
+			continue;
+		}
+		fresh.tid = tid;
+		if (vg_array_push(&tasks->live, &fresh) != 0)
+			return -ENOMEM;
+	}
+	return found > 0 ? 0 : -ESRCH;
+}
+
+void vg_tasks_sweep(struct vg_tasks *tasks)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < tasks->live.count; i++) {
+		if (tasks->live.items[i].seen)
+			tasks->live.items[kept++] = tasks->live.items[i];
+		else
+			task_close(tasks, &tasks->live.items[i]);
+	}
+	tasks->live.count = kept;
+}
+
+static int task_file_open(const struct vg_tasks *tasks, pid_t tid, const char *name)
+{
+	char path[64];
+
+	snprintf(path, sizeof path, "%d/%s", tid, name);
+	return openat(dirfd(tasks->directory), path, O_RDONLY | O_CLOEXEC);
+}
+
+int vg_task_look(struct vg_tasks *tasks, struct vg_task *task, struct vg_task_look *look)
+{
+	int fd = task->schedstat_fd;
+	unsigned long long values[3] = { 0 };
+	char text[96], *at = text;
+	ssize_t got;
+
+	if (fd < 0)
+		fd = task_file_open(tasks, task->tid, "schedstat");
+	if (fd < 0)
+		return -ESRCH;
+	if (task->schedstat_fd < 0 && tasks->kept_open < tasks->kept_open_max) {
+		task->schedstat_fd = fd;
+		tasks->kept_open++;
+	}
+	/* Once the thread has died this fails, even if another has got its number. */
+	got = pread(fd, text, sizeof text - 1, 0);
+	if (fd != task->schedstat_fd)
+		close(fd);
+	if (got <= 0)
+		return -ESRCH;
+	text[got] = '\0';
+	for (int i = 0; i < 3; i++)
+		values[i] = strtoull(at, &at, 10);
+	look->cpu_ns = values[0];
+	look->slices = values[2];
+	return 0;
+}
+
+/* pid (name) state ppid ...; the name may hold anything, parentheses and newlines too, and the
+ * numbers behind it do not. */
+static int status_parse(struct vg_task_status *status, char *text)
+{
+	char *open = strchr(text, '('), *close = strrchr(text, ')'), *at;
+	size_t length;
+
+	if (open == NULL || close == NULL || close < open || close[1] != ' ')
+		return -ESRCH;
+	length = (size_t)(close - open - 1);
+	if (length >= sizeof status->name)
+		length = sizeof status->name - 1;
+	memcpy(status->name, open + 1, length);
+	status->name[length] = '\0';
+	status->state = close[2];
+	at = close + 3;
+	for (int field = 4; field < 22; field++) {       /* to field 22, starttime */
+		strtoll(at, &at, 10);
+	}
+	status->start_ticks = strtoull(at, NULL, 10);
+	return 0;
+}
+
+int vg_task_status(const struct vg_tasks *tasks, pid_t tid, struct vg_task_status *status)
+{
+	char text[1024];
+	ssize_t got;
+	int fd = task_file_open(tasks, tid, "stat");
+
+	if (fd < 0)
+		return -ESRCH;
+	got = read(fd, text, sizeof text - 1);
+	close(fd);
+	if (got <= 0)
+		return -ESRCH;
+	text[got] = '\0';
+	return status_parse(status, text);
+}

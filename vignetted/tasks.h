@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+#ifndef VG_VIGNETTED_TASKS_H
+#define VG_VIGNETTED_TASKS_H
+
+#include <dirent.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "base/array.h"
+
+enum { VG_TASK_NAME_BYTES = 64 };
+
+/* A thread of the process, and what the session keeps of it from one tick to the next. */
+struct vg_task {
+	pid_t tid;
+	uint32_t id;                 /* in the profile */
+	int schedstat_fd;            /* kept open; -1: opened at each look */
+	bool seen;                   /* by the scan in progress */
+	bool has_stack;              /* `stack` is set */
+	bool stack_complete;         /* `stack` reaches the thread's root */
+	bool has_cpu;                /* `cpu_ns` is set */
+	uint32_t stack;              /* its latest, as a stack id of the profile */
+	uint32_t stacks_generation;  /* of the recorder when `stack` was set */
+	uint64_t slices;             /* the count that says it has not run since `stack` */
+	uint64_t cpu_ns;             /* accounted for in samples so far */
+	uint64_t last_ns;            /* time of its latest sample */
+	size_t snapshot_bytes;       /* how much of its stack to copy */
+	char name[VG_TASK_NAME_BYTES];
+};
+
+/* What /proc says of a thread's scheduling, without disturbing it. */
+struct vg_task_look {
+	uint64_t cpu_ns;             /* time on a CPU, as of the last scheduler tick */
+	uint64_t slices;             /* times it was put on a CPU: unchanged, it has not run */
+};
+
+struct vg_task_status {
+	char state;                  /* R S D T t Z X I, as proc(5) has them */
+	char name[VG_TASK_NAME_BYTES];
+	uint64_t start_ticks;        /* since boot, in sysconf(_SC_CLK_TCK) */
+};
+
+struct vg_tasks {
+	pid_t pid;
+	DIR *directory;              /* of /proc/PID/task */
+	struct { struct vg_task *items; size_t count, capacity; } live;
+	size_t kept_open, kept_open_max; /* descriptors of schedstat files */
+};
+
+/* 0, or a negative errno: -ESRCH when there is no such process. */
+int vg_tasks_open(struct vg_tasks *tasks, pid_t pid);
+void vg_tasks_close(struct vg_tasks *tasks);
+
+/*
+ * Looks who is there.  New threads are appended, with tid set and the rest zero; those that
+ * are gone have `seen` false until vg_tasks_sweep() removes them.  -ESRCH: the process is gone.
+ */
+int vg_tasks_scan(struct vg_tasks *tasks);
+void vg_tasks_sweep(struct vg_tasks *tasks);
+
+/* 0, or -ESRCH: the thread is gone. */
+int vg_task_look(struct vg_tasks *tasks, struct vg_task *task, struct vg_task_look *look);
+int vg_task_status(const struct vg_tasks *tasks, pid_t tid, struct vg_task_status *status);
+
+#endif

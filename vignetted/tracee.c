@@ -1,0 +1,117 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+#include "vignetted/tracee.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <sys/ptrace.h>
+#include <sys/wait.h>
+
+#include "vignetted/ticks.h"
+
+/* Most threads stop within some 20 us: asking again and again finds them 17 us sooner than
+ * being woken does.  Later, block. */
+enum { POLL_NS = 100 * 1000, STOP_TIMEOUT_NS = 20 * 1000 * 1000 };
+
+/* Waits for a change of the thread's state.  Its pid, 0 when time is up, -1 if it is gone. */
+static pid_t stop_wait(pid_t tid, int *status, uint64_t since_ns)
+{
+	struct timespec left;
+	sigset_t child;
+	pid_t got;
+
+	sigemptyset(&child);
+	sigaddset(&child, SIGCHLD);
+	for (;;) {
+		uint64_t waited_ns;
+
+		got = waitpid(tid, status, WNOHANG | __WALL);
+		if (got != 0)
+			return got;
+		waited_ns = vg_now_ns() - since_ns;
+		if (waited_ns < POLL_NS)
+			continue;
+		if (waited_ns >= STOP_TIMEOUT_NS)
+			return 0;
+		left = (struct timespec){ 0, (long)(STOP_TIMEOUT_NS - waited_ns) };
+		sigtimedwait(&child, NULL, &left);
+	}
+}
+
+/* Lets a stopped thread go.  A stop that is no event stop is a signal on its way to the thread,
+ * which it must have: the kernel keeps its siginfo when the same number is handed back. */
+static void stop_release(pid_t tid, int status)
+{
+	unsigned long signal = status >> 16 == 0 ? (unsigned long)WSTOPSIG(status) : 0;
+
+	ptrace(PTRACE_DETACH, tid, NULL, signal);
+}
+
+static void command_note(struct vg_tracer *tracer, pid_t tid, int status)
+{
+	if (tid == tracer->command && !WIFSTOPPED(status)) {
+		tracer->command_ended = true;
+		tracer->command_status = status;
+	}
+}
+
+bool vg_tracer_settle(struct vg_tracer *tracer)
+{
+	int status;
+	pid_t got;
+
+	if (tracer->pending == 0)
+		return true;
+	got = waitpid(tracer->pending, &status, WNOHANG | __WALL);
+	if (got == 0)
+		return false;
+	if (got > 0 && WIFSTOPPED(status))
+		stop_release(tracer->pending, status);
+	else if (got > 0)
+		command_note(tracer, tracer->pending, status);
+	tracer->pending = 0;
+	return true;
+}
+
+static enum vg_capture stopped_copy(pid_t tid, size_t stack_bytes, struct vg_snapshot *snapshot)
+{
+	int rc = vg_regs_read(&snapshot->regs, tid);
+
+	if (rc == 0)
+		rc = vg_snapshot_stack(snapshot, tid, stack_bytes);
+	if (rc == -ESRCH)
+		return VG_CAPTURE_GONE;
+	return rc == 0 ? VG_CAPTURE_TAKEN : VG_CAPTURE_FAILED;
+}
+
+enum vg_capture vg_tracer_capture(struct vg_tracer *tracer, pid_t tid, size_t stack_bytes,
+				  struct vg_snapshot *snapshot)
+{
+	uint64_t since_ns = vg_now_ns();
+	enum vg_capture result;
+	int status;
+	pid_t got;
+
+	if (!vg_tracer_settle(tracer))
+		return VG_CAPTURE_PENDING;
+	if (ptrace(PTRACE_SEIZE, tid, NULL, NULL) != 0)
+		return errno == EPERM ? VG_CAPTURE_FORBIDDEN : VG_CAPTURE_GONE;
+	/* Fails only if the thread has died: the wait finds that out. */
+	ptrace(PTRACE_INTERRUPT, tid, NULL, NULL);
+	got = stop_wait(tid, &status, since_ns);
+	if (got == 0) {
+		/* A running or sleeping thread cannot be detached: it stays ours until it stops. */
+		tracer->pending = tid;
+		return VG_CAPTURE_PENDING;
+	}
+	if (got < 0)
+		return VG_CAPTURE_GONE;
+	if (!WIFSTOPPED(status)) {
+		command_note(tracer, tid, status);
+		return VG_CAPTURE_GONE;
+	}
+	result = stopped_copy(tid, stack_bytes, snapshot);
+	stop_release(tid, status);
+	tracer->stops++;
+	tracer->pause_total_ns += vg_now_ns() - since_ns;
+	return result;
+}

@@ -1,0 +1,40 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+#ifndef VG_VIGNETTED_TRACEE_H
+#define VG_VIGNETTED_TRACEE_H
+
+#include <stdbool.h>
+
+#include "vignetted/snapshot.h"
+
+/*
+ * One thread at a time: attached, stopped, copied, let go.  A tracer holds no more than one
+ * tracee, because an execve(2) in the process waits until all its traced threads are reaped,
+ * while the next PTRACE_SEIZE waits for the execve.
+ *
+ * ptrace(2) binds a tracee to the tracing thread: everything here runs on one thread.  SIGCHLD
+ * must be blocked and not ignored.
+ */
+struct vg_tracer {
+	pid_t pending;               /* a thread that was asked to stop and has not; 0: none */
+	uint64_t stops;
+	uint64_t pause_total_ns;     /* time from the request to stop to the release */
+	int command_status;          /* wait status of `command`, once it has ended */
+	pid_t command;               /* our own child, if we launched the program; else 0 */
+	bool command_ended;
+};
+
+enum vg_capture {
+	VG_CAPTURE_TAKEN,            /* the snapshot is good; the thread runs again */
+	VG_CAPTURE_GONE,             /* the thread or its memory is no more */
+	VG_CAPTURE_PENDING,          /* it did not stop in time; nothing was taken */
+	VG_CAPTURE_FORBIDDEN,        /* ptrace: EPERM */
+	VG_CAPTURE_FAILED,           /* stopped, but registers or stack could not be read */
+};
+
+enum vg_capture vg_tracer_capture(struct vg_tracer *tracer, pid_t tid, size_t stack_bytes,
+				  struct vg_snapshot *snapshot);
+
+/* Lets a pending thread go if it has stopped by now.  Whether none is pending any more. */
+bool vg_tracer_settle(struct vg_tracer *tracer);
+
+#endif

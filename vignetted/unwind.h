@@ -1,0 +1,41 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+#ifndef VG_VIGNETTED_UNWIND_H
+#define VG_VIGNETTED_UNWIND_H
+
+#include "profile/model.h"
+#include "vignetted/modules.h"
+#include "vignetted/snapshot.h"
+
+/* One frame of a walk. */
+struct vg_frame {
+	uint64_t address;            /* absolute; one less than the return address in every frame
+	                                but the leaf and one that a signal interrupted */
+	enum vg_found found;         /* how this frame was found */
+};
+
+/* A walk's frames, leaf first.  The buffer is reused. */
+struct vg_walk {
+	struct vg_frame *frames;     /* owned */
+	uint32_t count, capacity;
+	enum vg_walk_end end;
+};
+
+/*
+ * Unwinds snapshots.  Whatever it needs beyond the copied stack (unwind tables, code) it reads
+ * from the modules' memory, so the thread may run meanwhile.
+ */
+struct vg_unwinder;
+
+int vg_unwinder_open(struct vg_unwinder **unwinder, struct vg_modules *modules);
+void vg_unwinder_free(struct vg_unwinder *unwinder);
+
+/*
+ * Walks up to max_frames frames.  Every walk has at least its leaf and ends with a reason: a
+ * short stack is no error.  0, or -ENOMEM.
+ */
+int vg_unwind(struct vg_unwinder *unwinder, const struct vg_snapshot *snapshot,
+	      uint32_t max_frames, struct vg_walk *walk);
+
+void vg_walk_free(struct vg_walk *walk);
+
+#endif
