@@ -42,6 +42,23 @@ static int parts_open(struct vg_session *session, pid_t pid, struct vg_err *err)
 	return rc != 0 ? vg_err_sys(err, rc, "process %d", pid) : 0;
 }
 
+/* The first sample; on demand, one that is thrown away.  Nothing at all could be sampled: say so
+ * now, rather than leave an empty profile. */
+static int first_sample(struct vg_session *session, struct vg_err *err)
+{
+	bool forbidden;
+
+	if (session->options.period_ns == 0) {
+		forbidden = vg_tracer_capture(&session->tracer, session->target.pid, 0,
+					      &session->snapshot) == VG_CAPTURE_FORBIDDEN;
+	} else {
+		vg_session_tick(session);
+		forbidden = session->recorder.samples == 0 &&
+			    session->recorder.lost[VG_LOSS_FORBIDDEN] > 0;
+	}
+	return forbidden ? vg_target_forbidden(&session->target, err) : 0;
+}
+
 int vg_session_open(struct vg_session *session, const struct vg_session_options *options,
 		    pid_t pid, bool command, int fd, struct vg_err *err)
 {
@@ -62,10 +79,9 @@ int vg_session_open(struct vg_session *session, const struct vg_session_options 
 	if (rc != 0)
 		return vg_err_sys(err, rc, "cannot write the profile");
 	vg_modules_refresh(&session->modules);
-	vg_session_tick(session);
-	/* Nothing at all could be sampled: say so now, rather than leave an empty profile. */
-	if (session->recorder.samples == 0 && session->recorder.lost[VG_LOSS_FORBIDDEN] > 0)
-		return vg_target_forbidden(&session->target, err);
+	rc = first_sample(session, err);
+	if (rc != 0)
+		return rc;
 	if (session->failure != 0)
 		return vg_err_sys(err, session->failure, "cannot write the profile");
 	return 0;

@@ -1,0 +1,199 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/*
+ * Conway's Game of Life on several threads, recording where its own time goes.
+ *
+ *     life PROFILE [SECONDS]
+ *
+ * Workers compute generations side by side, a clock thread mostly sleeps, and the main thread
+ * counts the islands of the first generation with a deep recursion: three kinds of thread that
+ * a profile should tell apart.
+ */
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+#include "vgctl.h"
+
+enum { WIDTH = 512, HEIGHT = 512, WORKERS = 2, SNAKE_LENGTH = 400 };
+
+typedef unsigned char board[HEIGHT][WIDTH];
+
+static board boards[2], first_generation;
+static pthread_barrier_t generation_done;
+static atomic_bool stopping;
+static atomic_ulong generations, beats;
+
+static inline int wrap(int at, int size)
+{
+	return at < 0 ? at + size : at >= size ? at - size : at;
+}
+
+static inline int neighbours(const board cells, int row, int column)
+{
+	int count = 0;
+
+	for (int down = -1; down <= 1; down++) {
+		for (int right = -1; right <= 1; right++)
+			count += cells[wrap(row + down, HEIGHT)][wrap(column + right, WIDTH)];
+	}
+	return count - cells[row][column];
+}
+
+/* Where the workers' time goes. */
+static __attribute__((noinline)) void rows_evolve(const board from, board to, int first, int last)
+{
+	for (int row = first; row < last; row++) {
+		for (int column = 0; column < WIDTH; column++) {
+			int alive = neighbours(from, row, column);
+
+			to[row][column] = alive == 3 || (alive == 2 && from[row][column]);
+		}
+	}
+}
+
+static void *worker_run(void *argument)
+{
+	int number = *(int *)argument;
+	int rows = HEIGHT / WORKERS;
+	unsigned long generation = 0;
+	bool stop;
+
+	do {
+		rows_evolve(boards[generation % 2], boards[(generation + 1) % 2], number * rows,
+			    (number + 1) * rows);
+		generation++;
+		/* All see the same answer: it is taken between two barriers. */
+		if (pthread_barrier_wait(&generation_done) == PTHREAD_BARRIER_SERIAL_THREAD)
+			atomic_store(&generations, generation);
+		stop = atomic_load(&stopping);
+		pthread_barrier_wait(&generation_done);
+	} while (!stop);
+	return NULL;
+}
+
+static void *clock_run(void *argument)
+{
+	struct timespec pause = { .tv_nsec = 100 * 1000 * 1000 };
+
+	(void)argument;
+	while (!atomic_load(&stopping)) {
+		nanosleep(&pause, NULL);
+		atomic_fetch_add(&beats, 1);
+	}
+	return NULL;
+}
+
+/* One call a cell of the island, as deep as the island is long. */
+static __attribute__((noinline)) long island_visit(board cells, int row, int column)
+{
+	long size = 1;
+
+	if (row < 0 || row >= HEIGHT || column < 0 || column >= WIDTH || !cells[row][column])
+		return 0;
+	cells[row][column] = 0;
+	for (int side = -1; side <= 1; side += 2) {
+		size += island_visit(cells, row + side, column);
+		size += island_visit(cells, row, column + side);
+	}
+	return size;
+}
+
+/* A snake of SNAKE_LENGTH cells is always there, so that the recursion has a depth to show. */
+static long islands_count(void)
+{
+	static board cells;
+	long islands = 0;
+
+	memcpy(cells, first_generation, sizeof cells);
+	memset(cells[0], 1, SNAKE_LENGTH);
+	for (int row = 0; row < HEIGHT; row++) {
+		for (int column = 0; column < WIDTH; column++)
+			islands += island_visit(cells, row, column) > 0;
+	}
+	return islands;
+}
+
+static double seconds_now(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
+}
+
+static void thread_start(pthread_t *thread, const char *name, void *(*run)(void *), void *argument)
+{
+	if (pthread_create(thread, NULL, run, argument) != 0) {
+		fprintf(stderr, "life: cannot start a thread\n");
+		exit(EXIT_FAILURE);
+	}
+	pthread_setname_np(*thread, name);
+}
+
+static long life_run(double seconds)
+{
+	static int numbers[WORKERS];
+	pthread_t workers[WORKERS], clock;
+	double end = seconds_now() + seconds;
+	long islands = 0;
+
+	pthread_barrier_init(&generation_done, NULL, WORKERS);
+	for (int i = 0; i < WORKERS; i++) {
+		char name[16];
+
+		numbers[i] = i;
+		snprintf(name, sizeof name, "worker-%d", i);
+		thread_start(&workers[i], name, worker_run, &numbers[i]);
+	}
+	thread_start(&clock, "clock", clock_run, NULL);
+	while (seconds_now() < end)
+		islands = islands_count();
+	atomic_store(&stopping, true);
+	for (int i = 0; i < WORKERS; i++)
+		pthread_join(workers[i], NULL);
+	pthread_join(clock, NULL);
+	return islands;
+}
+
+static void fail(int rc)
+{
+	fprintf(stderr, "life: %s\n", vgctl_strerror(rc));
+	exit(EXIT_FAILURE);
+}
+
+int main(int argc, char **argv)
+{
+	struct vgctl_options options = VGCTL_OPTIONS_INIT;
+	struct vgctl_summary summary = VGCTL_SUMMARY_INIT;
+	struct vgctl_session *session;
+	long islands;
+	int rc;
+
+	if (argc < 2) {
+		fprintf(stderr, "usage: life PROFILE [SECONDS]\n");
+		return 2;
+	}
+	srand(1);
+	for (int i = 0; i < WIDTH * HEIGHT; i++)
+		boards[0][i / WIDTH][i % WIDTH] = rand() % 4 == 0;
+	memcpy(first_generation, boards[0], sizeof first_generation);
+
+	options.rate_hz = 499;
+	rc = vgctl_begin(argv[1], &options, &session);
+	if (rc < 0)
+		fail(rc);
+	islands = life_run(argc > 2 ? atof(argv[2]) : 3.0);
+	rc = vgctl_end(session, &summary);
+	if (rc < 0)
+		fail(rc);
+	printf("%lu generations, %ld islands, %lu beats\n", atomic_load(&generations), islands,
+	       atomic_load(&beats));
+	printf("%s: %llu samples of %u threads, %llu lost\n", argv[1],
+	       (unsigned long long)summary.samples, summary.threads,
+	       (unsigned long long)summary.lost);
+	return 0;
+}
