@@ -1,0 +1,106 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+#ifdef HAVE_CONFIG_H
+#include "config.h"
+#endif
+
+#include "vgtool/command.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "profile/reader.h"
+
+#ifndef PACKAGE_VERSION
+#define PACKAGE_VERSION "unversioned"
+#endif
+
+const char *vg_command_version(void)
+{
+	return PACKAGE_VERSION;
+}
+
+int vg_command_fail(const char *command, const struct vg_err *err)
+{
+	fprintf(stderr, "%s: %s\n", command, err->text);
+	return VG_EXIT_FAILED;
+}
+
+void vg_command_warn(const char *command, const char *format, ...)
+{
+	va_list args;
+
+	fprintf(stderr, "%s: ", command);
+	va_start(args, format);
+	vfprintf(stderr, format, args);
+	va_end(args);
+	fputc('\n', stderr);
+}
+
+int vg_command_usage(const char *usage, enum vg_exit status)
+{
+	fputs(usage, status == VG_EXIT_DONE ? stdout : stderr);
+	return status;
+}
+
+int vg_command_misused(const char *command, const char *usage, const char *sentence)
+{
+	fprintf(stderr, "%s: %s\n%s", command, sentence, usage);
+	return VG_EXIT_USAGE;
+}
+
+bool vg_command_number(const char *text, uint64_t *value)
+{
+	char *end;
+
+	if (!isdigit((unsigned char)text[0]))
+		return false;
+	errno = 0;
+	*value = strtoull(text, &end, 10);
+	return errno == 0 && *end == '\0';
+}
+
+/* One line, however much is wrong: `vgtool info` has the rest. */
+static void damage_warn(const char *command, const struct vg_opened *opened)
+{
+	const struct vg_profile *profile = &opened->profile;
+	const char *path = opened->file.path;
+
+	if (profile->damage.count > 0) {
+		const struct vg_damage *first = &profile->damage.items[0];
+
+		vg_command_warn(command, "%s: damaged at offset %" PRIu64 ": %s; %zu place%s, %" PRIu64
+				" bytes left out%s", path, first->offset, first->what,
+				profile->damage.count, profile->damage.count == 1 ? "" : "s",
+				profile->damaged_bytes,
+				profile->end_reason == VG_NONE ? "; the end is missing" : "");
+	} else if (profile->end_reason == VG_NONE) {
+		vg_command_warn(command, "%s: truncated at offset %" PRIu64
+				": the profile was not finished; all up to there is used", path,
+				profile->file_bytes);
+	}
+}
+
+enum vg_exit vg_command_open(const char *command, const char *path, struct vg_opened *opened)
+{
+	struct vg_err err;
+
+	*opened = (struct vg_opened){ 0 };
+	if (vg_infile_open(&opened->file, path, &err) != 0 ||
+	    vg_profile_read(&opened->profile, &opened->file, &err) != 0) {
+		vg_command_fail(command, &err);
+		return VG_EXIT_FAILED;
+	}
+	damage_warn(command, opened);
+	return VG_EXIT_DONE;
+}
+
+void vg_command_close(struct vg_opened *opened)
+{
+	vg_profile_free(&opened->profile);
+	if (opened->file.bytes != NULL)
+		vg_infile_close(&opened->file);
+}

@@ -1,0 +1,59 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+#ifndef VG_VGTOOL_COMMAND_H
+#define VG_VGTOOL_COMMAND_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+#include "base/err.h"
+#include "base/infile.h"
+#include "profile/model.h"
+
+/*
+ * What the commands share.  A command gets "vgtool NAME" as argv[0], which starts each of its
+ * sentences on standard error, and returns the process's exit status.
+ */
+enum vg_exit {
+	VG_EXIT_DONE = 0,
+	VG_EXIT_FAILED = 1,          /* one sentence on standard error says why */
+	VG_EXIT_USAGE = 2,           /* it was called wrongly */
+};
+
+int cmd_dump(int argc, char **argv);
+int cmd_info(int argc, char **argv);
+int cmd_report(int argc, char **argv);
+int cmd_resolve(int argc, char **argv);
+int cmd_speedscope(int argc, char **argv);
+int cmd_symbols(int argc, char **argv);
+
+const char *vg_command_version(void);
+
+/* Prints "COMMAND: sentence"; returns VG_EXIT_FAILED. */
+int vg_command_fail(const char *command, const struct vg_err *err);
+
+/* Prints a warning in the same form. */
+void vg_command_warn(const char *command, const char *format, ...)
+	__attribute__((format(printf, 2, 3)));
+
+/* Prints the usage to standard output (VG_EXIT_DONE) or to standard error (VG_EXIT_USAGE). */
+int vg_command_usage(const char *usage, enum vg_exit status);
+
+/* The same for a wrong call, after one sentence that says what is wrong with it. */
+int vg_command_misused(const char *command, const char *usage, const char *sentence);
+
+/* A whole number, all of the text; false for anything else. */
+bool vg_command_number(const char *text, uint64_t *value);
+
+/* A profile that was read, and the file behind it. */
+struct vg_opened {
+	struct vg_infile file;
+	struct vg_profile profile;
+};
+
+/* Reads the profile at path ("-" is standard input).  A damaged or truncated one costs a line of
+ * warning, and what is good of it is used.  VG_EXIT_DONE, or VG_EXIT_FAILED after a sentence;
+ * close it in either case. */
+enum vg_exit vg_command_open(const char *command, const char *path, struct vg_opened *opened);
+void vg_command_close(struct vg_opened *opened);
+
+#endif

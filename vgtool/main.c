@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+#include <errno.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "vgtool/command.h"
+
+static const struct command {
+	const char *name;
+	int (*run)(int argc, char **argv);
+	const char *help;
+} commands[] = {
+	{ "info", cmd_info, "what was recorded, what it cost, what was lost" },
+	{ "report", cmd_report, "the hottest functions" },
+	{ "symbols", cmd_symbols, "save the symbols of binaries for later" },
+	{ "resolve", cmd_resolve, "put the names of functions into a profile" },
+	{ "speedscope", cmd_speedscope, "write the file that Speedscope opens" },
+	{ "dump", cmd_dump, "every record of a profile, one line of JSON each" },
+};
+
+enum { COMMANDS = sizeof commands / sizeof *commands };
+
+static int usage(FILE *file)
+{
+	fputs("usage: vgtool COMMAND [ARGUMENT...]\n"
+	      "       vgtool COMMAND --help\n"
+	      "       vgtool --version\n\n", file);
+	for (size_t i = 0; i < COMMANDS; i++)
+		fprintf(file, "  %-12s%s\n", commands[i].name, commands[i].help);
+	return file == stdout ? VG_EXIT_DONE : VG_EXIT_USAGE;
+}
+
+/* A view that did not reach its reader whole is a failure, whatever the command thought. */
+static int stdout_finish(const char *name, int status)
+{
+	bool failed = ferror(stdout) != 0;
+
+	errno = EIO;
+	if (fflush(stdout) != 0 || failed) {
+		fprintf(stderr, "%s: cannot write standard output: %s\n", name, strerror(errno));
+		return status == VG_EXIT_DONE ? VG_EXIT_FAILED : status;
+	}
+	return status;
+}
+
+static int command_run(const struct command *command, int argc, char **argv)
+{
+	char name[32];
+
+	snprintf(name, sizeof name, "vgtool %s", command->name);
+	argv[0] = name;
+	return stdout_finish(name, command->run(argc, argv));
+}
+
+int main(int argc, char **argv)
+{
+	if (argc < 2)
+		return usage(stderr);
+	if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0 ||
+	    strcmp(argv[1], "help") == 0)
+		return stdout_finish("vgtool", usage(stdout));
+	if (strcmp(argv[1], "--version") == 0 || strcmp(argv[1], "-V") == 0) {
+		printf("vgtool %s\n", vg_command_version());
+		return stdout_finish("vgtool", VG_EXIT_DONE);
+	}
+	for (size_t i = 0; i < COMMANDS; i++) {
+		if (strcmp(argv[1], commands[i].name) == 0)
+			return command_run(&commands[i], argc - 1, argv + 1);
+	}
+	fprintf(stderr, "vgtool: there is no command %s\n", argv[1]);
+	return usage(stderr);
+}
