@@ -1,0 +1,323 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+#include <getopt.h>
+#include <inttypes.h>
+#include <stdio.h>
+
+#include "vgtool/command.h"
+#include "vgtool/json.h"
+#include "vgtool/progress.h"
+#include "vgtool/table.h"
+#include "vgtool/text.h"
+
+static const char usage[] =
+	"usage: vgtool report [--json] [--thread TID] [--limit N] [--weight wall|cpu] PROFILE\n";
+
+/* How many functions the text shows where no limit was asked for. */
+enum { TEXT_LIMIT = 20, TEXT_THREAD_LIMIT = 3, TEXT_THREADS_MAX = 20 };
+
+struct report {
+	const struct vg_profile *profile;
+	struct vg_frames frames;
+	struct vg_threads threads;
+	struct vg_tables tables;
+	enum vg_weight weight;
+	bool weight_given, json_asked;
+	int64_t only_tid;            /* -1: all */
+	uint64_t limit;              /* 0: none was asked for */
+	struct vg_json json;
+};
+
+static size_t rows_shown(const struct vg_table *table, uint64_t limit)
+{
+	return limit > 0 && limit < table->rows.count ? (size_t)limit : table->rows.count;
+}
+
+static int thread_table(struct report *report, uint32_t thread, struct vg_table *table)
+{
+	uint64_t first = report->threads.first[thread];
+
+	return vg_table_build(table, &report->tables, report->threads.order + first,
+			      report->threads.first[thread + 1] - first);
+}
+
+static bool thread_selected(const struct report *report, uint32_t thread)
+{
+	return report->only_tid < 0 ||
+	       report->profile->threads.items[thread].tid == report->only_tid;
+}
+
+static void functions_json(struct report *report, const struct vg_table *table)
+{
+	struct vg_json *json = &report->json;
+
+	vg_json_key(json, "functions");
+	vg_json_array_begin(json);
+	for (size_t i = 0; i < rows_shown(table, report->limit); i++) {
+		const struct vg_row *row = &table->rows.items[i];
+		struct vg_function_view view = vg_frames_function(&report->frames, row->function);
+
+		vg_json_line(json);
+		vg_json_object_begin(json);
+		vg_json_key_string(json, "name", view.name);
+		vg_json_key_string(json, "module", view.module);
+		vg_json_key_string(json, "file", view.file);
+		vg_json_key_uint(json, "self_ns", row->self_ns);
+		vg_json_key_uint(json, "total_ns", row->total_ns);
+		vg_json_key_uint(json, "self_samples", row->self_samples);
+		vg_json_key_uint(json, "total_samples", row->total_samples);
+		vg_json_object_end(json);
+	}
+	vg_json_array_end(json);
+}
+
+static void totals_json(struct vg_json *json, const struct vg_table *table)
+{
+	vg_json_key_uint(json, "samples", table->samples);
+	vg_json_key_uint(json, "wall_ns", table->wall_ns);
+	vg_json_key_uint(json, "cpu_ns", table->cpu_ns);
+}
+
+static void overall_json(struct report *report, const struct vg_table *table)
+{
+	struct vg_json *json = &report->json;
+
+	vg_json_object_begin(json);
+	vg_json_key_string(json, "program",
+			   vg_profile_text(report->profile, report->profile->header.program));
+	vg_json_key_string(json, "weight", vg_weight_name(report->weight));
+	totals_json(json, table);
+	functions_json(report, table);
+	vg_json_key(json, "threads");
+	vg_json_array_begin(json);
+}
+
+static void thread_json(struct report *report, uint32_t thread, const struct vg_table *table)
+{
+	const struct vg_thread *of = &report->profile->threads.items[thread];
+	struct vg_json *json = &report->json;
+
+	vg_json_line(json);
+	vg_json_object_begin(json);
+	vg_json_key(json, "tid");
+	vg_json_int(json, of->tid);
+	vg_json_key_string(json, "name", vg_profile_text(report->profile, of->name));
+	totals_json(json, table);
+	functions_json(report, table);
+	vg_json_object_end(json);
+}
+
+static void rows_text(struct report *report, const struct vg_table *table, uint64_t limit)
+{
+	size_t shown = rows_shown(table, limit);
+
+	for (size_t i = 0; i < shown; i++) {
+		const struct vg_row *row = &table->rows.items[i];
+		struct vg_function_view view = vg_frames_function(&report->frames, row->function);
+		struct vg_text self, total, self_share, total_share;
+
+		printf("%7s %10s %7s %10s %8" PRIu64 "  %s", vg_text_percent(&self_share,
+		       row->self_ns, table->weight_ns), vg_text_ns(&self, row->self_ns),
+		       vg_text_percent(&total_share, row->total_ns, table->weight_ns),
+		       vg_text_ns(&total, row->total_ns), row->total_samples, view.name);
+		if (view.module != NULL)
+			printf("  [%s]", view.module);
+		putchar('\n');
+	}
+	if (shown < table->rows.count)
+		printf("%46s  ... and %zu more\n", "", table->rows.count - shown);
+}
+
+static void overall_text(struct report *report, const struct vg_table *table)
+{
+	const struct vg_profile *profile = report->profile;
+	struct vg_text weight;
+
+	printf("%s: %" PRIu64 " samples, %s of %s time, %zu thread%s\n",
+	       vg_profile_text(profile, profile->header.program), table->samples,
+	       vg_text_ns(&weight, table->weight_ns), vg_weight_name(report->weight),
+	       profile->threads.count, profile->threads.count == 1 ? "" : "s");
+	if (table->samples == 0) {
+		printf("no samples were taken\n");
+		return;
+	}
+	if (!profile->resolved)
+		printf("no names yet: see vgtool resolve\n");
+	printf("\n%7s %10s %7s %10s %8s  %s\n", "self", "", "total", "", "samples", "function");
+	rows_text(report, table, report->limit > 0 ? report->limit : TEXT_LIMIT);
+}
+
+static void thread_text(struct report *report, uint32_t thread, const struct vg_table *table)
+{
+	const struct vg_thread *of = &report->profile->threads.items[thread];
+	struct vg_text wall, cpu;
+
+	printf("\nthread %" PRId32 " %s: %" PRIu64 " samples, %s wall, %s cpu\n", of->tid,
+	       vg_profile_text(report->profile, of->name), table->samples,
+	       vg_text_ns(&wall, table->wall_ns), vg_text_ns(&cpu, table->cpu_ns));
+	rows_text(report, table, report->only_tid >= 0 && report->limit > 0 ? report->limit :
+		  report->only_tid >= 0 ? TEXT_LIMIT : TEXT_THREAD_LIMIT);
+}
+
+static int overall_write(struct report *report)
+{
+	struct vg_table table;
+	int rc = vg_table_build(&table, &report->tables, report->threads.order,
+				report->threads.first[report->profile->threads.count]);
+
+	if (rc != 0)
+		return rc;
+	if (report->json_asked)
+		overall_json(report, &table);
+	else
+		overall_text(report, &table);
+	vg_table_free(&table);
+	return 0;
+}
+
+static int thread_write(struct report *report, uint32_t thread)
+{
+	struct vg_table table;
+	int rc = thread_table(report, thread, &table);
+
+	if (rc != 0)
+		return rc;
+	if (report->json_asked)
+		thread_json(report, thread, &table);
+	else
+		thread_text(report, thread, &table);
+	vg_table_free(&table);
+	return 0;
+}
+
+/* The text shows the threads that have samples, as many as one reads; JSON shows all. */
+static int threads_write(struct report *report)
+{
+	size_t count = report->profile->threads.count, shown = 0, left_out = 0;
+	struct vg_progress progress;
+	int rc = 0;
+
+	vg_progress_begin(&progress, "threads", count);
+	for (size_t t = 0; rc == 0 && t < count && !ferror(stdout); t++) {
+		vg_progress_step(&progress, t);
+		if (!thread_selected(report, (uint32_t)t))
+			continue;
+		if (!report->json_asked && report->threads.first[t] == report->threads.first[t + 1])
+			continue;
+		if (!report->json_asked && shown == TEXT_THREADS_MAX) {
+			left_out++;
+			continue;
+		}
+		shown++;
+		rc = thread_write(report, (uint32_t)t);
+	}
+	vg_progress_end(&progress);
+	if (left_out > 0)
+		printf("\n... and %zu more threads: --thread TID shows one, --json all\n", left_out);
+	return rc;
+}
+
+static int report_write(struct report *report)
+{
+	int rc = vg_frames_build(&report->frames, report->profile);
+
+	if (rc == 0)
+		rc = vg_threads_build(&report->threads, report->profile, report->only_tid);
+	if (rc == 0)
+		rc = vg_tables_open(&report->tables, &report->frames, report->weight);
+	if (rc == 0)
+		rc = overall_write(report);
+	if (rc == 0)
+		rc = threads_write(report);
+	if (rc == 0 && report->json_asked) {
+		vg_json_array_end(&report->json);
+		vg_json_object_end(&report->json);
+		vg_json_line(&report->json);
+	}
+	vg_tables_close(&report->tables);
+	vg_threads_free(&report->threads);
+	vg_frames_free(&report->frames);
+	return rc;
+}
+
+static bool thread_known(const struct report *report)
+{
+	for (size_t t = 0; t < report->profile->threads.count; t++) {
+		if (thread_selected(report, (uint32_t)t))
+			return true;
+	}
+	return report->only_tid < 0;
+}
+
+/* Of one profile.  The exit status. */
+static int report_run(struct report *report, const char *command, const char *path)
+{
+	struct vg_opened opened;
+	struct vg_err err;
+	int status = vg_command_open(command, path, &opened);
+	int rc;
+
+	if (status != VG_EXIT_DONE)
+		goto out;
+	report->profile = &opened.profile;
+	if (!report->weight_given)
+		report->weight = vg_weight_default(report->profile);
+	if (!thread_known(report)) {
+		vg_err_set(&err, 0, "%s: has no thread %" PRId64, opened.file.path,
+			   report->only_tid);
+		status = vg_command_fail(command, &err);
+		goto out;
+	}
+	rc = report_write(report);
+	if (rc != 0) {
+		vg_err_sys(&err, rc, "%s", opened.file.path);
+		status = vg_command_fail(command, &err);
+	}
+out:
+	vg_command_close(&opened);
+	return status;
+}
+
+int cmd_report(int argc, char **argv)
+{
+	static const struct option options[] = {
+		{ "json", no_argument, NULL, 'j' },
+		{ "thread", required_argument, NULL, 't' },
+		{ "limit", required_argument, NULL, 'n' },
+		{ "weight", required_argument, NULL, 'w' },
+		{ "help", no_argument, NULL, 'h' },
+		{ 0 },
+	};
+	struct report report = { .only_tid = -1 };
+	uint64_t tid;
+	int option;
+
+	while ((option = getopt_long(argc, argv, "jt:n:w:h", options, NULL)) != -1) {
+		switch (option) {
+		case 'j':
+			report.json_asked = true;
+			break;
+		case 't':
+			if (!vg_command_number(optarg, &tid) || tid > INT32_MAX)
+				return vg_command_misused(argv[0], usage, "--thread takes a thread id");
+			report.only_tid = (int64_t)tid;
+			break;
+		case 'n':
+			if (!vg_command_number(optarg, &report.limit) || report.limit == 0)
+				return vg_command_misused(argv[0], usage, "--limit takes a number above 0");
+			break;
+		case 'w':
+			if (!vg_weight_parse(optarg, &report.weight))
+				return vg_command_misused(argv[0], usage, "--weight takes wall or cpu");
+			report.weight_given = true;
+			break;
+		case 'h':
+			return vg_command_usage(usage, VG_EXIT_DONE);
+		case '?':
+			return vg_command_usage(usage, VG_EXIT_USAGE);
+		}
+	}
+	if (argc - optind != 1)
+		return vg_command_misused(argv[0], usage, "takes one profile");
+	vg_json_open(&report.json, stdout);
+	return report_run(&report, argv[0], argv[optind]);
+}
