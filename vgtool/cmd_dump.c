@@ -181,16 +181,15 @@ struct dump {
 	struct vg_infile file;
 	struct vg_json json;
 	uint64_t chunks;             /* good ones */
-	bool ended, warned;
+	struct vg_damage first;      /* damage; its text is NULL while there is none */
+	bool ended;
 };
 
 static void dump_damage(struct dump *dump, const struct vg_damage *damage)
 {
 	damage_json(&dump->json, damage);
-	if (!dump->warned && dump->chunks > 0)
-		vg_command_warn(dump->command, "%s: damaged at offset %" PRIu64 ": %s",
-				dump->file.path, damage->offset, damage->what);
-	dump->warned = dump->warned || dump->chunks > 0;
+	if (dump->first.what == NULL)
+		dump->first = *damage;
 }
 
 static void dump_chunk(struct dump *dump, struct vg_chunk *chunk)
@@ -214,25 +213,35 @@ static void dump_chunk(struct dump *dump, struct vg_chunk *chunk)
 	}
 }
 
+/* One line of warning, as for the other commands; a file without a good chunk is no profile. */
+static int dump_end(struct dump *dump)
+{
+	struct vg_err err;
+
+	if (dump->chunks == 0) {
+		vg_err_set(&err, -EBADMSG, "%s: not a profile", dump->file.path);
+		return vg_command_fail(dump->command, &err);
+	}
+	if (dump->first.what != NULL)
+		vg_command_warn(dump->command, "%s: damaged at offset %" PRIu64 ": %s",
+				dump->file.path, dump->first.offset, dump->first.what);
+	else if (!dump->ended)
+		vg_command_warn(dump->command, "%s: truncated at offset %" PRIu64
+				": the profile was not finished", dump->file.path,
+				dump->file.length);
+	return VG_EXIT_DONE;
+}
+
 static int dump_run(struct dump *dump)
 {
 	struct vg_chunks chunks = { .bytes = dump->file.bytes, .length = dump->file.length };
 	struct vg_damage damage;
 	struct vg_chunk chunk;
-	struct vg_err err;
 
 	while (!ferror(stdout)) {
 		switch (vg_chunk_next(&chunks, &chunk, &damage)) {
 		case VG_CHUNK_END:
-			if (dump->chunks == 0) {
-				vg_err_set(&err, -EBADMSG, "%s: not a profile", dump->file.path);
-				return vg_command_fail(dump->command, &err);
-			}
-			if (!dump->ended && !dump->warned)
-				vg_command_warn(dump->command, "%s: truncated at offset %" PRIu64
-						": the profile was not finished", dump->file.path,
-						dump->file.length);
-			return VG_EXIT_DONE;
+			return dump_end(dump);
 		case VG_CHUNK_GOOD:
 			dump_chunk(dump, &chunk);
 			break;

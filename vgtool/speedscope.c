@@ -1,0 +1,329 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+#include "vgtool/speedscope.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+
+#include "vgtool/json.h"
+#include "vgtool/progress.h"
+#include "vgtool/text.h"
+
+struct scope {
+	const struct vg_profile *profile;
+	enum vg_weight weight;
+	struct vg_frames frames;
+	struct vg_threads threads;
+	struct vg_intern names;      /* of threads: string -> how many have it */
+	VG_ARRAY(uint32_t) named;    /* by id in names */
+	struct vg_intern cuts;       /* frames that are cut (size_t) -> id, behind all others */
+	uint32_t *stack;             /* frame numbers, innermost first */
+	size_t depth;
+	struct vg_json json;
+	int failed;
+};
+
+/* Frame numbers: the functions, then one for each reason to be incomplete, then the cuts. */
+static uint32_t incomplete_number(const struct scope *scope, uint8_t end)
+{
+	return scope->frames.count + (end < VG_WALK_ENDS ? end : VG_WALK_ENDS);
+}
+
+static uint32_t cut_number(struct scope *scope, size_t cut)
+{
+	uint32_t id = 0;
+
+	if (vg_intern(&scope->cuts, &cut, sizeof cut, &id) < 0)
+		scope->failed = -ENOMEM;
+	return scope->frames.count + VG_WALK_ENDS + 1 + id;
+}
+
+static size_t stack_depth(const struct scope *scope, uint32_t node)
+{
+	size_t depth = 0;
+
+	for (; node != VG_NONE; node = scope->profile->stacks.items[node].parent)
+		depth += vg_frames_count(&scope->frames, node);
+	return depth;
+}
+
+/* Fills scope->stack.  What is cut is the middle: both ends say most. */
+static void stack_fill(struct scope *scope, const struct vg_sample *sample)
+{
+	bool incomplete = sample->end != VG_WALK_ROOT;
+	size_t depth = stack_depth(scope, sample->stack), at = 0;
+	size_t room = VG_SPEEDSCOPE_DEPTH_MAX - incomplete;
+	size_t cut = depth > room ? depth - (room - 1) : 0;
+	size_t cut_at = room / 2;
+
+	scope->depth = 0;
+	for (uint32_t node = sample->stack; node != VG_NONE;
+	     node = scope->profile->stacks.items[node].parent) {
+		size_t count = vg_frames_count(&scope->frames, node);
+
+		for (size_t i = 0; i < count; i++, at++) {
+			if (cut > 0 && at == cut_at)
+				scope->stack[scope->depth++] = cut_number(scope, cut);
+			if (cut == 0 || at < cut_at || at >= cut_at + cut)
+				scope->stack[scope->depth++] =
+					vg_frames_at(&scope->frames, node, i).function;
+		}
+	}
+	if (incomplete)
+		scope->stack[scope->depth++] = incomplete_number(scope, sample->end);
+}
+
+/* A run of samples that show the same, as one. */
+struct run {
+	uint64_t at, end;            /* positions in threads.order; the next run starts at end */
+	const struct vg_sample *sample;
+	uint64_t weight_ns;
+};
+
+static const struct vg_sample *sample_at(const struct scope *scope, uint64_t at)
+{
+	return &scope->profile->samples.items[scope->threads.order[at]];
+}
+
+/* Finds the run that starts at run->end or after it; false when the thread has no more. */
+static bool run_next(const struct scope *scope, uint32_t thread, struct run *run)
+{
+	uint64_t stop = scope->threads.first[thread + 1];
+
+	run->weight_ns = 0;
+	run->sample = NULL;
+	for (; run->end < stop; run->end++) {
+		const struct vg_sample *sample = sample_at(scope, run->end);
+		uint64_t weight_ns = vg_weight_of(sample, scope->weight);
+
+		if (weight_ns == 0)
+			continue;
+		if (run->sample != NULL && (sample->end != run->sample->end ||
+		    !vg_frames_equal(&scope->frames, sample->stack, run->sample->stack)))
+			break;
+		if (run->sample == NULL)
+			run->sample = sample;
+		run->weight_ns = vg_sum(run->weight_ns, weight_ns);
+	}
+	return run->sample != NULL;
+}
+
+static struct run run_first(const struct scope *scope, uint32_t thread)
+{
+	return (struct run){ .end = scope->threads.first[thread] };
+}
+
+static uint64_t thread_weight(const struct scope *scope, uint32_t thread, enum vg_weight weight)
+{
+	uint64_t sum_ns = 0;
+
+	for (uint64_t at = scope->threads.first[thread]; at < scope->threads.first[thread + 1]; at++)
+		sum_ns = vg_sum(sum_ns, vg_weight_of(sample_at(scope, at), weight));
+	return sum_ns;
+}
+
+static void samples_write(struct scope *scope, uint32_t thread)
+{
+	struct run run = run_first(scope, thread);
+
+	vg_json_key(&scope->json, "samples");
+	vg_json_array_begin(&scope->json);
+	while (run_next(scope, thread, &run) && !ferror(scope->json.file)) {
+		stack_fill(scope, run.sample);
+		vg_json_array_begin(&scope->json);
+		while (scope->depth > 0)
+			vg_json_uint(&scope->json, scope->stack[--scope->depth]);
+		vg_json_array_end(&scope->json);
+	}
+	vg_json_array_end(&scope->json);
+}
+
+static void weights_write(struct scope *scope, uint32_t thread)
+{
+	struct run run = run_first(scope, thread);
+
+	vg_json_key(&scope->json, "weights");
+	vg_json_array_begin(&scope->json);
+	while (run_next(scope, thread, &run))
+		vg_json_uint(&scope->json, run.weight_ns);
+	vg_json_array_end(&scope->json);
+}
+
+static int names_count(struct scope *scope)
+{
+	const struct vg_profile *profile = scope->profile;
+
+	for (size_t t = 0; t < profile->threads.count; t++) {
+		uint32_t id, none = 0;
+		int rc = vg_intern(&scope->names, &profile->threads.items[t].name, sizeof(uint32_t),
+				   &id);
+
+		if (rc < 0 || (rc == 1 && vg_array_push(&scope->named, &none) != 0))
+			return -ENOMEM;
+		scope->named.items[id]++;
+	}
+	return 0;
+}
+
+/* The thread's name, with its id where others have the same. */
+static void thread_name_write(struct scope *scope, const struct vg_thread *thread)
+{
+	const char *name = vg_profile_text(scope->profile, thread->name);
+	char text[VG_NAME_MAX_BYTES + 32];
+	uint32_t id = 0;
+
+	vg_intern_find(&scope->names, &thread->name, sizeof thread->name, &id);
+	if (name[0] == '\0')
+		snprintf(text, sizeof text, "thread %" PRId32, thread->tid);
+	else if (scope->named.items[id] > 1)
+		snprintf(text, sizeof text, "%s (%" PRId32 ")", name, thread->tid);
+	else
+		snprintf(text, sizeof text, "%s", name);
+	vg_json_key_string(&scope->json, "name", text);
+}
+
+static void thread_write(struct scope *scope, uint32_t thread)
+{
+	struct vg_json *json = &scope->json;
+
+	vg_json_line(json);
+	vg_json_object_begin(json);
+	vg_json_key_string(json, "type", "sampled");
+	thread_name_write(scope, &scope->profile->threads.items[thread]);
+	vg_json_key_string(json, "unit", "nanoseconds");
+	vg_json_key_uint(json, "startValue", 0);
+	vg_json_key_uint(json, "endValue", thread_weight(scope, thread, scope->weight));
+	samples_write(scope, thread);
+	weights_write(scope, thread);
+	vg_json_object_end(json);
+}
+
+static void named_frame_write(struct scope *scope, const char *name)
+{
+	vg_json_line(&scope->json);
+	vg_json_object_begin(&scope->json);
+	vg_json_key_string(&scope->json, "name", name);
+	vg_json_object_end(&scope->json);
+}
+
+/* The file says where a function is; of one without symbols the module does. */
+static void function_write(struct scope *scope, uint32_t function)
+{
+	struct vg_function_view view = vg_frames_function(&scope->frames, function);
+	struct vg_json *json = &scope->json;
+
+	vg_json_line(json);
+	vg_json_object_begin(json);
+	vg_json_key_string(json, "name", view.name);
+	if (view.file != NULL || view.module != NULL)
+		vg_json_key_string(json, "file", view.file != NULL ? view.file : view.module);
+	vg_json_object_end(json);
+}
+
+/* Stands behind the profiles, when it is known which frames they need. */
+static void shared_write(struct scope *scope)
+{
+	char name[96];
+
+	vg_json_key(&scope->json, "shared");
+	vg_json_object_begin(&scope->json);
+	vg_json_key(&scope->json, "frames");
+	vg_json_array_begin(&scope->json);
+	for (uint32_t i = 0; i < scope->frames.count; i++)
+		function_write(scope, i);
+	for (unsigned end = 0; end <= VG_WALK_ENDS; end++) {
+		snprintf(name, sizeof name, "[stack incomplete: %s]", vg_walk_end_name(end));
+		named_frame_write(scope, name);
+	}
+	for (uint32_t i = 0; i < scope->cuts.count; i++) {
+		size_t cut = *(const size_t *)vg_intern_bytes(&scope->cuts, i, NULL);
+
+		snprintf(name, sizeof name, "[%zu frames cut]", cut);
+		named_frame_write(scope, name);
+	}
+	vg_json_array_end(&scope->json);
+	vg_json_object_end(&scope->json);
+}
+
+/* By CPU time: most threads of a program wait, and the one that works is looked for.  By wall
+ * time where no CPU time was measured. */
+static uint32_t busiest_thread(const struct scope *scope)
+{
+	uint64_t most_cpu_ns = 0, most_wall_ns = 0;
+	uint32_t by_cpu = 0, by_wall = 0;
+
+	for (uint32_t t = 0; t < scope->profile->threads.count; t++) {
+		uint64_t cpu_ns = thread_weight(scope, t, VG_WEIGHT_CPU);
+		uint64_t wall_ns = thread_weight(scope, t, VG_WEIGHT_WALL);
+
+		if (cpu_ns > most_cpu_ns) {
+			most_cpu_ns = cpu_ns;
+			by_cpu = t;
+		}
+		if (wall_ns > most_wall_ns) {
+			most_wall_ns = wall_ns;
+			by_wall = t;
+		}
+	}
+	return most_cpu_ns > 0 ? by_cpu : by_wall;
+}
+
+static int threads_write(struct scope *scope)
+{
+	size_t count = scope->profile->threads.count;
+	struct vg_progress progress;
+
+	vg_progress_begin(&progress, "threads", count);
+	vg_json_key(&scope->json, "profiles");
+	vg_json_array_begin(&scope->json);
+	for (size_t t = 0; scope->failed == 0 && t < count && !ferror(scope->json.file); t++) {
+		vg_progress_step(&progress, t);
+		thread_write(scope, (uint32_t)t);
+	}
+	vg_json_array_end(&scope->json);
+	vg_progress_end(&progress);
+	return scope->failed;
+}
+
+static int scope_write(struct scope *scope, const char *exporter)
+{
+	const struct vg_profile *profile = scope->profile;
+	struct vg_json *json = &scope->json;
+	int rc;
+
+	vg_json_object_begin(json);
+	vg_json_key_string(json, "$schema", "https://www.speedscope.app/file-format-schema.json");
+	vg_json_key_string(json, "name", vg_profile_text(profile, profile->header.program));
+	vg_json_key_string(json, "exporter", exporter);
+	vg_json_key_uint(json, "activeProfileIndex", busiest_thread(scope));
+	rc = threads_write(scope);
+	if (rc != 0)
+		return rc;
+	shared_write(scope);
+	vg_json_object_end(json);
+	vg_json_line(json);
+	return 0;
+}
+
+int vg_speedscope_write(const struct vg_profile *profile, enum vg_weight weight,
+			const char *exporter, FILE *file)
+{
+	struct scope scope = { .profile = profile, .weight = weight };
+	int rc = vg_frames_build(&scope.frames, profile);
+
+	vg_json_open(&scope.json, file);
+	scope.stack = malloc((VG_SPEEDSCOPE_DEPTH_MAX + 1) * sizeof *scope.stack);
+	if (rc == 0)
+		rc = scope.stack != NULL ? vg_threads_build(&scope.threads, profile, -1) : -ENOMEM;
+	if (rc == 0)
+		rc = names_count(&scope);
+	if (rc == 0)
+		rc = scope_write(&scope, exporter);
+	free(scope.stack);
+	vg_intern_free(&scope.cuts);
+	vg_intern_free(&scope.names);
+	vg_array_free(&scope.named);
+	vg_threads_free(&scope.threads);
+	vg_frames_free(&scope.frames);
+	return rc;
+}

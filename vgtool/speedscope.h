@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+#ifndef VG_VGTOOL_SPEEDSCOPE_H
+#define VG_VGTOOL_SPEEDSCOPE_H
+
+#include <stdio.h>
+
+#include "vgtool/frames.h"
+#include "vgtool/threads.h"
+
+/*
+ * Writes a profile as Speedscope opens it (its file-format-schema.json): one profile of type
+ * "sampled" per thread, functions shared, samples root first, weights in nanoseconds.
+ *
+ * Neighbours that show the same functions are merged: a file over 134 MB takes Speedscope's slow
+ * path.  Samples without weight are left out, as Speedscope itself would.  An empty sample is
+ * idle time; the frame "[stack incomplete: REASON]" stands where callers are unknown.  Speedscope
+ * recurses over depth and breaks above some 8,000 frames: deeper stacks lose their middle, with a
+ * frame "[N frames cut]" in its place.
+ *
+ * 0 or -ENOMEM; failures to write stay in the stream.
+ */
+enum { VG_SPEEDSCOPE_DEPTH_MAX = 5000 };
+
+int vg_speedscope_write(const struct vg_profile *profile, enum vg_weight weight,
+			const char *exporter, FILE *file);
+
+#endif
