@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+#ifndef VG_SYMBOLS_BINARY_H
+#define VG_SYMBOLS_BINARY_H
+
+#include "base/err.h"
+#include "symbols/table.h"
+
+/*
+ * Reads the symbols of an ELF file, from the best source there is: DWARF 2 to 5 in the file or in
+ * the separate file that its build id or .gnu_debuglink leads to, and .symtab, else .dynsym, for
+ * what no function of the DWARF covers.  symbols->source says which.  A file with none of them is
+ * no error: the table then only knows the module's identity.
+ *
+ * *symbols must be empty, and is empty again after a failure.  -ENOEXEC: not an ELF file;
+ * -EBADMSG: a damaged or truncated one; -EINVAL: not a regular file; -ENOMEM; or open(2)'s.
+ * Debug information that is damaged in part loses that part only, counted in bad_records.
+ */
+int vg_symbols_from_binary(struct vg_symbols *symbols, const char *path, struct vg_err *err);
+
+/*
+ * Only who it is: module_name, os, arch, debug_id, build_id.  Same errors, same ownership.
+ */
+int vg_binary_identity(struct vg_symbols *symbols, const char *path, struct vg_err *err);
+
+#endif

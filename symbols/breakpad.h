@@ -1,0 +1,37 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+#ifndef VG_SYMBOLS_BREAKPAD_H
+#define VG_SYMBOLS_BREAKPAD_H
+
+#include <stdio.h>
+
+#include "base/err.h"
+#include "symbols/table.h"
+
+/*
+ * Breakpad's text format for symbols (docs/symbol_files.md in its sources): MODULE, FILE,
+ * INLINE_ORIGIN, FUNC, INLINE, line and PUBLIC records.  No STACK records are written.
+ *
+ * Two INFO records go with them, which other readers ignore: CODE_ID, the whole build id, and
+ * SECTION <address> <size>, in hex, for each stretch of code, because nothing else in the format
+ * says where the last PUBLIC of a section ends.
+ */
+
+/* Files and inline origins are numbered in the order of their names, as Breakpad's dump_syms does
+ * it, and only those cited are written.  Control characters in names become '?'.
+ * 0, -ENOMEM, or the stream's error. */
+int vg_breakpad_write(const struct vg_symbols *symbols, FILE *stream, struct vg_err *err);
+
+/*
+ * Reads a .sym file in one pass, old and new INLINE grammar, LF or CRLF.  If wanted is not NULL it
+ * is sorted and unique, and what covers none of those addresses keeps neither name nor lines nor
+ * inlines: look up no others then.
+ *
+ * *symbols must be empty, and is empty again after a failure.  Records that cannot be parsed are
+ * counted in bad_records, with the number of the first one's line, and skipped; unknown ones and
+ * STACK are skipped silently.  -EBADMSG: no MODULE record; -EINVAL: not a regular file; -ENOMEM;
+ * or open(2)'s.
+ */
+int vg_breakpad_read(struct vg_symbols *symbols, const char *path, const uint64_t *wanted,
+		     size_t wanted_count, struct vg_err *err);
+
+#endif

@@ -1,0 +1,196 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+#include "symbols/breakpad.h"
+
+#include <inttypes.h>
+
+#include "symbols/debug_id.h"
+
+/* Numbers for what is cited, in the order of names. */
+struct numbering {
+	uint32_t *numbers;      /* by index or string id; VG_SYMBOLS_NONE: not cited */
+	uint32_t *cited;        /* the cited ones in their order */
+	size_t cited_count;
+};
+
+static int numbering_new(struct numbering *numbering, size_t count)
+{
+	memset(numbering, 0, sizeof *numbering);
+	numbering->numbers = malloc((count + 1) * sizeof *numbering->numbers);
+	numbering->cited = malloc((count + 1) * sizeof *numbering->cited);
+	if (numbering->numbers == NULL || numbering->cited == NULL)
+		return -ENOMEM;
+	for (size_t i = 0; i < count; i++)
+		numbering->numbers[i] = VG_SYMBOLS_NONE;
+	return 0;
+}
+
+static void numbering_free(struct numbering *numbering)
+{
+	free(numbering->numbers);
+	free(numbering->cited);
+}
+
+static void cite(struct numbering *numbering, uint32_t item)
+{
+	if (item == VG_SYMBOLS_NONE || numbering->numbers[item] != VG_SYMBOLS_NONE)
+		return;
+	numbering->numbers[item] = 0;
+	numbering->cited[numbering->cited_count++] = item;
+}
+
+static const char *file_name(const struct vg_symbols *symbols, uint32_t file)
+{
+	uint32_t name = symbols->files.items[file].name;
+
+	return name == VG_SYMBOLS_NONE ? "?" : vg_intern_text(&symbols->strings, name);
+}
+
+static int file_compare(const void *left, const void *right, void *context)
+{
+	return strcmp(file_name(context, *(const uint32_t *)left),
+		      file_name(context, *(const uint32_t *)right));
+}
+
+static int string_compare(const void *left, const void *right, void *context)
+{
+	const struct vg_symbols *symbols = context;
+
+	return strcmp(vg_intern_text(&symbols->strings, *(const uint32_t *)left),
+		      vg_intern_text(&symbols->strings, *(const uint32_t *)right));
+}
+
+static void numbering_sort(struct numbering *numbering, const struct vg_symbols *symbols,
+			   int (*compare)(const void *, const void *, void *))
+{
+	qsort_r(numbering->cited, numbering->cited_count, sizeof *numbering->cited, compare,
+		(void *)symbols);
+	for (size_t i = 0; i < numbering->cited_count; i++)
+		numbering->numbers[numbering->cited[i]] = (uint32_t)i;
+}
+
+static void functions_cite(const struct vg_symbols *symbols, struct numbering *files,
+			   struct numbering *origins)
+{
+	for (size_t i = 0; i < symbols->functions.count; i++) {
+		const struct vg_symbol_function *function = &symbols->functions.items[i];
+
+		for (uint32_t at = 0; at < function->line_count; at++)
+			cite(files, symbols->lines.items[function->first_line + at].file);
+		for (uint32_t at = 0; at < function->inline_count; at++) {
+			const struct vg_symbol_inline *call =
+				&symbols->inlines.items[function->first_inline + at];
+
+			cite(files, call->call_file);
+			cite(origins, call->name);
+		}
+	}
+	numbering_sort(files, symbols, file_compare);
+	numbering_sort(origins, symbols, string_compare);
+}
+
+/* The rest of a record: names come from files, and a newline in one would make another record. */
+static void name_write(FILE *stream, const char *name)
+{
+	for (; *name != '\0'; name++)
+		putc_unlocked((unsigned char)*name < ' ' || *name == 0x7f ? '?' : *name, stream);
+	putc_unlocked('\n', stream);
+}
+
+static void header_write(const struct vg_symbols *symbols, FILE *stream)
+{
+	char hex[2 * VG_BUILD_ID_MAX_BYTES + 1];
+
+	fprintf(stream, "MODULE %s %s %s ", symbols->os, symbols->arch, symbols->debug_id);
+	name_write(stream, symbols->module_name);
+	if (symbols->build_id_bytes > 0) {
+		vg_hex_text(symbols->build_id, symbols->build_id_bytes, hex);
+		fprintf(stream, "INFO CODE_ID %s\n", hex);
+	}
+	for (size_t i = 0; i < symbols->sections.count; i++)
+		fprintf(stream, "INFO SECTION %" PRIx64 " %" PRIx64 "\n",
+			symbols->sections.items[i].address, symbols->sections.items[i].size_bytes);
+}
+
+static void inline_write(const struct vg_symbols *symbols, const struct vg_symbol_inline *call,
+			 const struct numbering *files, const struct numbering *origins,
+			 FILE *stream)
+{
+	int64_t file = call->call_file == VG_SYMBOLS_NONE ? -1 :
+		       (int64_t)files->numbers[call->call_file];
+
+	fprintf(stream, "INLINE %" PRIu32 " %" PRIu32 " %" PRId64 " %" PRIu32, call->depth,
+		call->call_line, file, origins->numbers[call->name]);
+	for (uint32_t i = 0; i < call->range_count; i++) {
+		const struct vg_symbol_range *range = &symbols->ranges.items[call->first_range + i];
+
+		fprintf(stream, " %" PRIx64 " %" PRIx64, range->address, range->size_bytes);
+	}
+	putc_unlocked('\n', stream);
+}
+
+static void function_write(const struct vg_symbols *symbols,
+			   const struct vg_symbol_function *function,
+			   const struct numbering *files, const struct numbering *origins,
+			   FILE *stream)
+{
+	fprintf(stream, "FUNC %s%" PRIx64 " %" PRIx64 " %" PRIx32 " ",
+		function->multiple ? "m " : "", function->address, function->size_bytes,
+		function->parameter_bytes);
+	name_write(stream, vg_intern_text(&symbols->strings, function->name));
+	for (uint32_t i = 0; i < function->inline_count; i++)
+		inline_write(symbols, &symbols->inlines.items[function->first_inline + i], files,
+			     origins, stream);
+	for (uint32_t i = 0; i < function->line_count; i++) {
+		const struct vg_symbol_line *line = &symbols->lines.items[function->first_line + i];
+
+		/* A line record must cite a file; without one there is nothing to say. */
+		if (line->file != VG_SYMBOLS_NONE)
+			fprintf(stream, "%" PRIx64 " %" PRIx32 " %" PRIu32 " %" PRIu32 "\n",
+				line->address, line->size_bytes, line->line,
+				files->numbers[line->file]);
+	}
+}
+
+static void records_write(const struct vg_symbols *symbols, const struct numbering *files,
+			  const struct numbering *origins, FILE *stream)
+{
+	header_write(symbols, stream);
+	for (size_t i = 0; i < files->cited_count; i++) {
+		fprintf(stream, "FILE %zu ", i);
+		name_write(stream, file_name(symbols, files->cited[i]));
+	}
+	for (size_t i = 0; i < origins->cited_count; i++) {
+		fprintf(stream, "INLINE_ORIGIN %zu ", i);
+		name_write(stream, vg_intern_text(&symbols->strings, origins->cited[i]));
+	}
+	for (size_t i = 0; i < symbols->functions.count; i++)
+		function_write(symbols, &symbols->functions.items[i], files, origins, stream);
+	for (size_t i = 0; i < symbols->publics.count; i++) {
+		const struct vg_symbol_public *symbol = &symbols->publics.items[i];
+
+		fprintf(stream, "PUBLIC %s%" PRIx64 " %" PRIx32 " ", symbol->multiple ? "m " : "",
+			symbol->address, symbol->parameter_bytes);
+		name_write(stream, vg_intern_text(&symbols->strings, symbol->name));
+	}
+}
+
+int vg_breakpad_write(const struct vg_symbols *symbols, FILE *stream, struct vg_err *err)
+{
+	struct numbering files = { NULL, NULL, 0 }, origins = { NULL, NULL, 0 };
+	int rc = numbering_new(&files, symbols->files.count);
+
+	if (rc == 0)
+		rc = numbering_new(&origins, symbols->strings.count);
+	if (rc == 0) {
+		functions_cite(symbols, &files, &origins);
+		errno = 0;
+		records_write(symbols, &files, &origins, stream);
+		if (fflush(stream) != 0 || ferror(stream))
+			rc = errno != 0 ? -errno : -EIO;
+	}
+	if (rc != 0)
+		vg_err_sys(err, rc, "cannot write the symbols of %s", symbols->module_name);
+	numbering_free(&files);
+	numbering_free(&origins);
+	return rc;
+}

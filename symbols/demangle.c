@@ -1,0 +1,65 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+#include "symbols/demangle.h"
+
+#include <libiberty/demangle.h>
+#include <setjmp.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/array.h"
+
+#define INPUT_MAX_CHARS 8192
+#define OUTPUT_MAX_CHARS 65536
+
+struct sink {
+	struct vg_demangler *demangler;
+	jmp_buf stop;
+};
+
+static void sink_append(const char *text, size_t length, void *opaque)
+{
+	struct sink *sink = opaque;
+	struct vg_demangler *demangler = sink->demangler;
+
+	/* libiberty offers no way to stop it; its callback interface keeps everything on the
+	 * stack, so leaving it by a jump loses nothing. */
+	if (length > OUTPUT_MAX_CHARS - demangler->used ||
+	    vg_array_grow((void **)&demangler->text, &demangler->capacity, demangler->used,
+			  length + 1, 1) != 0)
+		longjmp(sink->stop, 1);
+	memcpy(demangler->text + demangler->used, text, length);
+	demangler->used += length;
+	demangler->text[demangler->used] = '\0';
+}
+
+static bool demangle_with(struct vg_demangler *demangler, const char *name,
+			  int (*demangle)(const char *, int, demangle_callbackref, void *))
+{
+	struct sink sink = { .demangler = demangler };
+
+	demangler->used = 0;
+	if (setjmp(sink.stop) != 0)
+		return false;
+	return demangle(name, DMGL_PARAMS, sink_append, &sink) != 0 && demangler->used > 0;
+}
+
+const char *vg_demangle(struct vg_demangler *demangler, const char *name)
+{
+	if (name[0] != '_' || (name[1] != 'Z' && name[1] != 'R') ||
+	    strnlen(name, INPUT_MAX_CHARS + 1) > INPUT_MAX_CHARS)
+		return name;
+	/* Rust's older names are C++ names that end in a hash, so Rust goes first. */
+	if (demangle_with(demangler, name, rust_demangle_callback))
+		return demangler->text;
+	if (name[1] == 'Z' && demangle_with(demangler, name, cplus_demangle_v3_callback))
+		return demangler->text;
+	return name;
+}
+
+void vg_demangler_free(struct vg_demangler *demangler)
+{
+	if (demangler == NULL)
+		return;
+	free(demangler->text);
+	memset(demangler, 0, sizeof *demangler);
+}

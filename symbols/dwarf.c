@@ -1,0 +1,138 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+#include "symbols/dwarf.h"
+
+#include <dwarf.h>
+
+/* Every step of reading stands for a byte of the file or less; several passes look at it. */
+#define STEPS_PER_BYTE 8
+#define STEPS_FREE 100000
+
+int vg_dwarf_spend(struct vg_dwarf_reader *reader, uint64_t steps)
+{
+	if (reader->budget < steps)
+		return -ENOBUFS;
+	reader->budget -= steps;
+	return 0;
+}
+
+void vg_dwarf_lost(struct vg_dwarf_reader *reader)
+{
+	reader->symbols->bad_records++;
+}
+
+static int unit_read(struct vg_dwarf_reader *reader, Dwarf_Die *unit, Dwarf_Die *split)
+{
+	Dwarf_Files *files;
+	size_t count;
+	int rc = vg_dwarf_read_rows(reader, unit);
+
+	/* A split unit numbers the files of its calls by the skeleton's line table in DWARF 5, and
+	 * by its own before; libdw knows which. */
+	if (rc == 0 && split != NULL && dwarf_getsrcfiles(split, &files, &count) == 0)
+		vg_dwarf_set_files(reader, files, count);
+	if (rc == 0)
+		rc = vg_dwarf_walk(reader, split != NULL ? split : unit);
+	if (rc == 0)
+		rc = vg_dwarf_emit(reader);
+	return rc;
+}
+
+static int units_read(struct vg_dwarf_reader *reader)
+{
+	Dwarf_CU *unit = NULL, *next;
+	Dwarf_Die die, other;
+	uint8_t type;
+	int rc;
+
+	while ((rc = dwarf_get_units(reader->dwarf, unit, &next, NULL, &type, &die, &other)) == 0) {
+		unit = next;
+		rc = vg_dwarf_spend(reader, 1);
+		if (rc != 0)
+			return rc;
+		switch (type) {
+		case DW_UT_compile:
+		case DW_UT_partial:
+			rc = unit_read(reader, &die, NULL);
+			break;
+		case DW_UT_skeleton:
+			rc = unit_read(reader, &die, dwarf_tag(&other) != 0 ? &other : NULL);
+			break;
+		default:
+			if (die.addr == NULL)
+				vg_dwarf_lost(reader);
+		}
+		if (rc != 0)
+			return rc;
+	}
+	if (rc < 0)
+		vg_dwarf_lost(reader);
+	return 0;
+}
+
+/* Breakpad's rule: a symbol goes where a function starts, and stays at its other parts. */
+static void publics_prune(struct vg_dwarf_reader *reader)
+{
+	struct vg_symbols *symbols = reader->symbols;
+	uint32_t entries = reader->entries.count;
+	size_t kept = 0;
+
+	for (size_t i = 0; i < symbols->publics.count; i++) {
+		const struct vg_symbol_public *symbol = &symbols->publics.items[i];
+		uint32_t id;
+
+		if (vg_intern(&reader->entries, &symbol->address, sizeof symbol->address, &id) == 0 &&
+		    id < entries)
+			continue;
+		symbols->publics.items[kept++] = *symbol;
+	}
+	symbols->publics.count = kept;
+}
+
+static void reader_free(struct vg_dwarf_reader *reader)
+{
+	vg_demangler_free(&reader->demangler);
+	vg_array_free(&reader->functions);
+	vg_array_free(&reader->inlines);
+	vg_array_free(&reader->ranges);
+	vg_array_free(&reader->rows);
+	vg_array_free(&reader->file_map);
+	vg_array_free(&reader->origins);
+	vg_array_free(&reader->scopes);
+	vg_intern_free(&reader->origin_index);
+	vg_intern_free(&reader->scope_index);
+	vg_intern_free(&reader->entries);
+	dwarf_end(reader->dwarf);
+}
+
+int vg_dwarf_read(const struct vg_elf_image *image, const struct vg_elf_image *debug,
+		  struct vg_symbols *symbols, struct vg_err *err)
+{
+	struct vg_dwarf_reader reader = { .symbols = symbols, .image = image };
+	GElf_Shdr header;
+	int rc;
+
+	if (vg_elf_section(debug, ".debug_info", &header) == NULL &&
+	    vg_elf_section(debug, ".zdebug_info", &header) == NULL)
+		return -ENODATA;
+	if (__builtin_mul_overflow(debug->data_bytes, (uint64_t)STEPS_PER_BYTE, &reader.budget) ||
+	    __builtin_add_overflow(reader.budget, (uint64_t)STEPS_FREE, &reader.budget))
+		reader.budget = UINT64_MAX;
+	reader.dwarf = dwarf_begin_elf(debug->elf, DWARF_C_READ, NULL);
+	if (reader.dwarf == NULL)
+		return vg_err_set(err, -EBADMSG, "%s: debug information: %s", debug->path,
+				  dwarf_errmsg(-1));
+	rc = units_read(&reader);
+	/* Circular or absurd: what was read before it is good. */
+	if (rc == -ENOBUFS) {
+		vg_dwarf_lost(&reader);
+		rc = 0;
+	}
+	if (rc == 0)
+		rc = vg_dwarf_resolve_names(&reader);
+	if (rc == 0)
+		publics_prune(&reader);
+	else
+		vg_err_sys(err, rc, "%s", debug->path);
+	reader_free(&reader);
+	return rc;
+}

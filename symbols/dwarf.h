@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+#ifndef VG_SYMBOLS_DWARF_H
+#define VG_SYMBOLS_DWARF_H
+
+#include <elfutils/libdw.h>
+
+#include "symbols/demangle.h"
+#include "symbols/elf_image.h"
+
+/*
+ * Reading DWARF, one unit after another.  A unit's DIE tree is walked once into flat arrays
+ * (functions, inlines, ranges), its line program once into rows; then each range of each function
+ * becomes one function of the table with its share of both.  Internal to symbols/.
+ *
+ * Names are resolved last: a function may take its name from a DIE further on or in another unit.
+ */
+
+/* One function DIE. */
+struct vg_dwarf_function {
+	uint32_t origin;                        /* index in origins */
+	uint32_t first_range, range_count;      /* in ranges, virtual addresses */
+	uint32_t first_inline, last_inline;     /* list through vg_dwarf_inline.next, or NONE */
+};
+
+/* One inlined call. */
+struct vg_dwarf_inline {
+	uint32_t next;                          /* of the same function, in the tree's order */
+	uint32_t parent;                        /* index in inlines, or NONE */
+	uint32_t depth, origin;
+	uint32_t call_line, call_file;          /* file: index in the table's files, or NONE */
+	uint32_t first_range, range_count;
+	uint64_t hull_low, hull_high;           /* scratch of the writer */
+};
+
+/* One row of the line table up to the next, by virtual address. */
+struct vg_dwarf_row {
+	uint64_t low, high;
+	uint32_t line, file;
+};
+
+/* A DIE that gives a name. */
+struct vg_dwarf_origin {
+	Dwarf_Die die;
+	uint32_t name;                          /* string id, or NONE before it is resolved */
+};
+
+struct vg_dwarf_reader {
+	struct vg_symbols *symbols;
+	const struct vg_elf_image *image;       /* where the code is */
+	Dwarf *dwarf;
+	struct vg_demangler demangler;
+	uint64_t budget;                        /* steps left: damaged DWARF can go in circles */
+
+	/* by unit */
+	VG_ARRAY(struct vg_dwarf_function) functions;
+	VG_ARRAY(struct vg_dwarf_inline) inlines;
+	VG_ARRAY(struct vg_symbol_range) ranges; /* address, and the size up to the end */
+	VG_ARRAY(struct vg_dwarf_row) rows;
+	Dwarf_Files *files;
+	VG_ARRAY(uint32_t) file_map;            /* unit's file number -> table's, or NONE */
+
+	/* over all units */
+	VG_ARRAY(struct vg_dwarf_origin) origins;
+	struct vg_intern origin_index;          /* address of a DIE -> index in origins */
+	VG_ARRAY(uint32_t) scopes;              /* string id */
+	struct vg_intern scope_index;           /* address of a DIE -> index in scopes */
+	struct vg_intern entries;               /* addresses where functions start */
+};
+
+/* -ENOBUFS once the budget is spent. */
+int vg_dwarf_spend(struct vg_dwarf_reader *reader, uint64_t steps);
+
+/* Counts something that had to be left out. */
+void vg_dwarf_lost(struct vg_dwarf_reader *reader);
+
+/* DIE tree of a unit -> functions, inlines, ranges (dwarf_walk.c). */
+int vg_dwarf_walk(struct vg_dwarf_reader *reader, Dwarf_Die *unit);
+
+/* Line table of a unit -> rows, and its files (dwarf_line.c). */
+int vg_dwarf_read_rows(struct vg_dwarf_reader *reader, Dwarf_Die *unit);
+void vg_dwarf_set_files(struct vg_dwarf_reader *reader, Dwarf_Files *files, size_t count);
+/* The table's file for a file number of the unit; *file is NONE if there is none such. */
+int vg_dwarf_file(struct vg_dwarf_reader *reader, uint64_t number, uint32_t *file);
+
+/* What the unit holds -> the table (dwarf_emit.c).  function.name and inline.name are indices in
+ * origins until vg_dwarf_resolve_names(). */
+int vg_dwarf_emit(struct vg_dwarf_reader *reader);
+
+/* dwarf_name.c */
+int vg_dwarf_origin(struct vg_dwarf_reader *reader, Dwarf_Die *die, uint32_t *origin);
+int vg_dwarf_record_scope(struct vg_dwarf_reader *reader, const Dwarf_Die *die, uint32_t scope);
+int vg_dwarf_name(struct vg_dwarf_reader *reader, Dwarf_Die *die, uint32_t *name);
+int vg_dwarf_resolve_names(struct vg_dwarf_reader *reader);
+
+#endif

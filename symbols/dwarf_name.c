@@ -1,0 +1,165 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+#include "symbols/dwarf.h"
+
+#include <dwarf.h>
+#include <stdio.h>
+
+#define REFERENCES_MAX 16
+#define NAME_MAX_CHARS 65536
+
+int vg_dwarf_origin(struct vg_dwarf_reader *reader, Dwarf_Die *die, uint32_t *origin)
+{
+	struct vg_dwarf_origin entry = { *die, VG_SYMBOLS_NONE };
+	uintptr_t key = (uintptr_t)die->addr;
+	int rc = vg_array_reserve(&reader->origins, 1);
+
+	if (rc != 0)
+		return rc;
+	rc = vg_intern(&reader->origin_index, &key, sizeof key, origin);
+	if (rc == 1)
+		reader->origins.items[reader->origins.count++] = entry;
+	return rc < 0 ? rc : 0;
+}
+
+int vg_dwarf_record_scope(struct vg_dwarf_reader *reader, const Dwarf_Die *die, uint32_t scope)
+{
+	uintptr_t key = (uintptr_t)die->addr;
+	uint32_t index;
+	int rc = vg_array_reserve(&reader->scopes, 1);
+
+	if (rc != 0)
+		return rc;
+	rc = vg_intern(&reader->scope_index, &key, sizeof key, &index);
+	if (rc == 1)
+		reader->scopes.items[reader->scopes.count++] = scope;
+	return rc < 0 ? rc : 0;
+}
+
+/* The scope that the walk recorded for a DIE, or NONE.  Interning a stranger would give it a
+ * number, and the array must keep step. */
+static int scope_of(struct vg_dwarf_reader *reader, const Dwarf_Die *die, uint32_t *scope)
+{
+	uintptr_t key = (uintptr_t)die->addr;
+	uint32_t index;
+	int rc = vg_array_reserve(&reader->scopes, 1);
+
+	if (rc != 0)
+		return rc;
+	rc = vg_intern(&reader->scope_index, &key, sizeof key, &index);
+	if (rc < 0)
+		return rc;
+	if (rc == 1)
+		reader->scopes.items[reader->scopes.count++] = VG_SYMBOLS_NONE;
+	*scope = reader->scopes.items[index];
+	return 0;
+}
+
+static const char *string_attribute(Dwarf_Die *die, unsigned name)
+{
+	Dwarf_Attribute attribute;
+
+	if (dwarf_attr(die, name, &attribute) == NULL)
+		return NULL;
+	return dwarf_formstring(&attribute);
+}
+
+static const char *linkage_name(Dwarf_Die *die)
+{
+	const char *name = string_attribute(die, DW_AT_linkage_name);
+
+	return name != NULL ? name : string_attribute(die, DW_AT_MIPS_linkage_name);
+}
+
+/* From a concrete function to what describes it: the abstract instance, the declaration. */
+static bool follow_reference(Dwarf_Die *die)
+{
+	Dwarf_Attribute attribute;
+	Dwarf_Die next;
+
+	if (dwarf_attr(die, DW_AT_specification, &attribute) == NULL &&
+	    dwarf_attr(die, DW_AT_abstract_origin, &attribute) == NULL)
+		return false;
+	if (dwarf_formref_die(&attribute, &next) == NULL)
+		return false;
+	*die = next;
+	return true;
+}
+
+static int qualified_name(struct vg_dwarf_reader *reader, uint32_t scope, const char *own,
+			  uint32_t *name)
+{
+	const char *outer;
+	char *joined;
+	int rc;
+
+	if (scope == VG_SYMBOLS_NONE)
+		return vg_intern_string(&reader->symbols->strings, own, name);
+	outer = vg_intern_text(&reader->symbols->strings, scope);
+	if (asprintf(&joined, "%.*s::%.*s", NAME_MAX_CHARS, outer, NAME_MAX_CHARS, own) < 0)
+		return -ENOMEM;
+	rc = vg_intern_string(&reader->symbols->strings, joined, name);
+	free(joined);
+	return rc;
+}
+
+int vg_dwarf_name(struct vg_dwarf_reader *reader, Dwarf_Die *from, uint32_t *name)
+{
+	const char *own = NULL, *raw = NULL;
+	uint32_t scope = VG_SYMBOLS_NONE;
+	Dwarf_Die die = *from;
+	int rc = 0;
+
+	for (int hops = 0; hops < REFERENCES_MAX; hops++) {
+		const char *linkage = linkage_name(&die);
+		uint32_t found;
+
+		if (linkage != NULL && *linkage != '\0') {
+			const char *source = vg_demangle(&reader->demangler, linkage);
+
+			if (source != linkage) {
+				rc = vg_intern_string(&reader->symbols->strings, source, name);
+				return rc < 0 ? rc : 0;
+			}
+			if (raw == NULL)
+				raw = linkage;
+		}
+		if (own == NULL)
+			own = string_attribute(&die, DW_AT_name);
+		rc = scope_of(reader, &die, &found);
+		if (rc != 0)
+			return rc;
+		if (found != VG_SYMBOLS_NONE)
+			scope = found;
+		if (!follow_reference(&die))
+			break;
+	}
+	if (own != NULL && *own != '\0')
+		rc = qualified_name(reader, scope, own, name);
+	else
+		rc = vg_intern_string(&reader->symbols->strings,
+				      raw != NULL ? raw : "<name omitted>", name);
+	return rc < 0 ? rc : 0;
+}
+
+static int origin_name(struct vg_dwarf_reader *reader, uint32_t *name)
+{
+	struct vg_dwarf_origin *origin = &reader->origins.items[*name];
+	int rc = 0;
+
+	if (origin->name == VG_SYMBOLS_NONE)
+		rc = vg_dwarf_name(reader, &origin->die, &origin->name);
+	*name = origin->name;
+	return rc;
+}
+
+int vg_dwarf_resolve_names(struct vg_dwarf_reader *reader)
+{
+	struct vg_symbols *symbols = reader->symbols;
+	int rc = 0;
+
+	for (size_t i = 0; i < symbols->functions.count && rc == 0; i++)
+		rc = origin_name(reader, &symbols->functions.items[i].name);
+	for (size_t i = 0; i < symbols->inlines.count && rc == 0; i++)
+		rc = origin_name(reader, &symbols->inlines.items[i].name);
+	return rc;
+}
