@@ -69,7 +69,8 @@ static int units_read(struct vg_dwarf_reader *reader)
 	return 0;
 }
 
-/* Breakpad's rule: a symbol goes where a function starts, and stays at its other parts. */
+/* dump_syms drops a symbol at the lowest address of a function and keeps those at its other
+ * parts, even where one of those is the entry.  Equal files are worth more than the few bytes. */
 static void publics_prune(struct vg_dwarf_reader *reader)
 {
 	struct vg_symbols *symbols = reader->symbols;

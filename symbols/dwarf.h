@@ -56,6 +56,7 @@ struct vg_dwarf_reader {
 	VG_ARRAY(struct vg_dwarf_inline) inlines;
 	VG_ARRAY(struct vg_symbol_range) ranges; /* address, and the size up to the end */
 	VG_ARRAY(struct vg_dwarf_row) rows;
+	const char *directory;                  /* of the compilation, or NULL */
 	Dwarf_Files *files;
 	VG_ARRAY(uint32_t) file_map;            /* unit's file number -> table's, or NONE */
 
@@ -64,7 +65,7 @@ struct vg_dwarf_reader {
 	struct vg_intern origin_index;          /* address of a DIE -> index in origins */
 	VG_ARRAY(uint32_t) scopes;              /* string id */
 	struct vg_intern scope_index;           /* address of a DIE -> index in scopes */
-	struct vg_intern entries;               /* addresses where functions start */
+	struct vg_intern entries;               /* lowest address of each function */
 };
 
 /* -ENOBUFS once the budget is spent. */

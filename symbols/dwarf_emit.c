@@ -167,18 +167,23 @@ int vg_dwarf_emit(struct vg_dwarf_reader *reader)
 {
 	int rc = 0;
 
-	for (size_t i = 0; i < reader->functions.count && rc == 0; i++) {
+	for (size_t i = 0; i < reader->functions.count && rc >= 0; i++) {
 		const struct vg_dwarf_function *function = &reader->functions.items[i];
 		const struct vg_symbol_range *parts = reader->ranges.items + function->first_range;
-		uint64_t entry = parts[0].address - reader->image->load_base;
+		uint64_t lowest = UINT64_MAX;
 		uint32_t id;
 
-		rc = vg_intern(&reader->entries, &entry, sizeof entry, &id);
-		for (uint32_t part = 0; part < function->range_count && rc >= 0; part++) {
+		rc = 0;
+		for (uint32_t part = 0; part < function->range_count && rc == 0; part++) {
+			if (parts[part].address < lowest)
+				lowest = parts[part].address;
 			rc = vg_dwarf_spend(reader, 1);
 			if (rc == 0)
 				rc = part_emit(reader, function, &parts[part]);
 		}
+		lowest -= reader->image->load_base;
+		if (rc == 0)
+			rc = vg_intern(&reader->entries, &lowest, sizeof lowest, &id);
 	}
 	return rc < 0 ? rc : 0;
 }

@@ -2,6 +2,7 @@
 #include "symbols/dwarf.h"
 
 #include <dwarf.h>
+#include <stdio.h>
 
 #define FILE_UNSEEN (VG_SYMBOLS_NONE - 1)
 
@@ -16,6 +17,23 @@ void vg_dwarf_set_files(struct vg_dwarf_reader *reader, Dwarf_Files *files, size
 	reader->files = files;
 }
 
+/* libdw leaves a path relative where the table's directory is. */
+static int file_add(struct vg_dwarf_reader *reader, const char *path, uint32_t *file)
+{
+	const char *directory = reader->directory;
+	char *joined;
+	int rc;
+
+	if (path[0] == '/' || directory == NULL || directory[0] == '\0')
+		return vg_symbols_add_file(reader->symbols, path, file);
+	if (asprintf(&joined, "%s%s%s", directory,
+		     directory[strlen(directory) - 1] == '/' ? "" : "/", path) < 0)
+		return -ENOMEM;
+	rc = vg_symbols_add_file(reader->symbols, joined, file);
+	free(joined);
+	return rc;
+}
+
 int vg_dwarf_file(struct vg_dwarf_reader *reader, uint64_t number, uint32_t *file)
 {
 	const char *path;
@@ -27,7 +45,7 @@ int vg_dwarf_file(struct vg_dwarf_reader *reader, uint64_t number, uint32_t *fil
 		path = dwarf_filesrc(reader->files, number, NULL, NULL);
 		/* "???" is libdw's name for file 0 before DWARF 5, which means no file. */
 		if (path != NULL && strcmp(path, "???") != 0) {
-			int rc = vg_symbols_add_file(reader->symbols, path, file);
+			int rc = file_add(reader, path, file);
 
 			if (rc != 0)
 				return rc;
@@ -65,11 +83,15 @@ int vg_dwarf_read_rows(struct vg_dwarf_reader *reader, Dwarf_Die *unit)
 {
 	Dwarf_Lines *lines;
 	Dwarf_Files *files;
+	Dwarf_Attribute directory;
 	size_t count, file_count;
 	int rc;
 
 	reader->rows.count = 0;
 	vg_dwarf_set_files(reader, NULL, 0);
+	reader->directory = NULL;
+	if (dwarf_attr(unit, DW_AT_comp_dir, &directory) != NULL)
+		reader->directory = dwarf_formstring(&directory);
 	if (!dwarf_hasattr(unit, DW_AT_stmt_list))
 		return 0;
 	if (dwarf_getsrclines(unit, &lines, &count) != 0) {

@@ -23,7 +23,6 @@ static int children_walk(struct vg_dwarf_reader *reader, Dwarf_Die *parent, stru
 
 static int place_scope(struct vg_dwarf_reader *reader, struct place *place, uint32_t *scope)
 {
-	static const char anonymous[] = "(anonymous)";
 	const char *own;
 	char *joined;
 	int rc = 0;
@@ -45,8 +44,12 @@ static int place_scope(struct vg_dwarf_reader *reader, struct place *place, uint
 	if (rc != 0)
 		return rc;
 	own = dwarf_diename(place->die);
-	if (own == NULL || *own == '\0')
-		own = dwarf_tag(place->die) == DW_TAG_namespace ? "(anonymous namespace)" : anonymous;
+	if (own == NULL || *own == '\0') {
+		/* A lambda's class has no name; where it stands says enough. */
+		if (dwarf_tag(place->die) != DW_TAG_namespace)
+			return 0;
+		own = "(anonymous namespace)";
+	}
 	if (*scope == VG_SYMBOLS_NONE) {
 		rc = vg_intern_string(&reader->symbols->strings, own, &place->scope);
 	} else if (asprintf(&joined, "%.4096s::%.4096s",

@@ -192,6 +192,10 @@ static void publics_bound(struct vg_symbols *symbols)
 			end = next;
 		if (after < symbols->functions.count && symbols->functions.items[after].address < end)
 			end = symbols->functions.items[after].address;
+		/* Within a function it may add nothing after that ends, such as padding. */
+		if (before != VG_SYMBOLS_NONE && function_end(&symbols->functions.items[before]) > address &&
+		    function_end(&symbols->functions.items[before]) < end)
+			end = function_end(&symbols->functions.items[before]);
 		publics[i].size_bytes = end - address;
 	}
 }

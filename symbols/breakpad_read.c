@@ -1,0 +1,169 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+#include "symbols/breakpad.h"
+
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "symbols/breakpad_reader.h"
+
+/* A mapped file; an empty one has no mapping. */
+struct text {
+	const char *bytes;
+	size_t length;
+};
+
+static int text_map(struct text *text, const char *path, struct vg_err *err)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	struct stat status;
+	void *mapped = NULL;
+	int rc = 0;
+
+	if (fd < 0)
+		return vg_err_sys(err, -errno, "cannot open %s", path);
+	if (fstat(fd, &status) != 0) {
+		rc = vg_err_sys(err, -errno, "cannot examine %s", path);
+	} else if (!S_ISREG(status.st_mode)) {
+		rc = vg_err_set(err, -EINVAL, "%s: not a regular file", path);
+	} else if (status.st_size == 0) {
+		rc = vg_err_set(err, -EBADMSG, "%s: empty file", path);
+	} else {
+		text->length = (size_t)status.st_size;
+		mapped = mmap(NULL, text->length, PROT_READ, MAP_PRIVATE, fd, 0);
+		if (mapped == MAP_FAILED)
+			rc = vg_err_sys(err, -errno, "cannot map %s", path);
+	}
+	close(fd);
+	if (rc == 0)
+		madvise(mapped, text->length, MADV_SEQUENTIAL);
+	text->bytes = mapped;
+	return rc;
+}
+
+/* One pass over the lines.  The first record must be MODULE: whatever else there is, is no .sym. */
+static int records_read(struct vg_sym_reader *reader, const struct text *text, const char *path,
+			struct vg_err *err)
+{
+	const char *at = text->bytes, *end = text->bytes + text->length;
+
+	while (at < end) {
+		const char *newline = memchr(at, '\n', (size_t)(end - at));
+		const char *line_end = newline != NULL ? newline : end;
+		int rc;
+
+		reader->line_number++;
+		if (line_end > at && line_end[-1] == '\r')
+			line_end--;
+		rc = vg_sym_record(reader, at, line_end);
+		if (rc != 0)
+			return vg_err_sys(err, rc, "%s", path);
+		if (!reader->has_module && line_end > at)
+			return vg_err_set(err, -EBADMSG,
+					  "%s: line %llu: not a Breakpad symbol file, which starts "
+					  "with a MODULE record", path,
+					  (unsigned long long)reader->line_number);
+		if (newline == NULL)
+			break;
+		at = newline + 1;
+	}
+	if (!reader->has_module)
+		return vg_err_set(err, -EBADMSG, "%s: no MODULE record", path);
+	return 0;
+}
+
+static uint32_t slot_file(const struct vg_sym_reader *reader, uint32_t slot)
+{
+	return slot == VG_SYMBOLS_NONE ? VG_SYMBOLS_NONE : reader->slot_files.items[slot];
+}
+
+/* Where the old grammar's call was: in the file of the function it was inlined into, which the
+ * parent's origin names, and for the outermost the function's first line. */
+static uint32_t old_call_file(const struct vg_sym_reader *reader,
+			      const struct vg_symbol_function *function, uint32_t at)
+{
+	const struct vg_symbol_inline *calls =
+		reader->symbols->inlines.items + function->first_inline;
+	uint32_t depth = calls[at].depth;
+
+	if (depth == 0)
+		return function->line_count == 0 ? VG_SYMBOLS_NONE :
+		       slot_file(reader, reader->symbols->lines.items[function->first_line].file);
+	while (at-- > 0) {
+		if (calls[at].depth == depth - 1)
+			return slot_file(reader, reader->origins.items[calls[at].name].file);
+	}
+	return VG_SYMBOLS_NONE;
+}
+
+static void call_files_resolve(struct vg_sym_reader *reader)
+{
+	struct vg_symbols *symbols = reader->symbols;
+
+	for (size_t i = 0; i < symbols->functions.count; i++) {
+		const struct vg_symbol_function *function = &symbols->functions.items[i];
+
+		for (uint32_t at = 0; at < function->inline_count; at++) {
+			struct vg_symbol_inline *call =
+				&symbols->inlines.items[function->first_inline + at];
+
+			call->call_file = call->call_file == VG_SYM_FILE_OLD ?
+					  old_call_file(reader, function, at) :
+					  slot_file(reader, call->call_file);
+		}
+	}
+}
+
+int vg_sym_reader_resolve(struct vg_sym_reader *reader)
+{
+	struct vg_symbols *symbols = reader->symbols;
+	uint32_t nameless;
+	int rc = vg_intern_string(&symbols->strings, "<name omitted>", &nameless);
+
+	if (rc < 0)
+		return rc;
+	call_files_resolve(reader);
+	for (size_t i = 0; i < symbols->inlines.count; i++) {
+		struct vg_symbol_inline *call = &symbols->inlines.items[i];
+		uint32_t name = reader->origins.items[call->name].name;
+
+		call->name = name == VG_SYMBOLS_NONE ? nameless : name;
+	}
+	for (size_t i = 0; i < symbols->lines.count; i++)
+		symbols->lines.items[i].file = slot_file(reader, symbols->lines.items[i].file);
+	return vg_symbols_finish(symbols);
+}
+
+int vg_breakpad_read(struct vg_symbols *symbols, const char *path, const uint64_t *wanted,
+		     size_t wanted_count, struct vg_err *err)
+{
+	struct vg_sym_reader reader = {
+		.symbols = symbols, .wanted = wanted, .wanted_count = wanted_count,
+		.cached_slot = VG_SYMBOLS_NONE,
+	};
+	struct text text = { NULL, 0 };
+	int rc = text_map(&text, path, err);
+
+	if (rc != 0)
+		return rc;
+	rc = records_read(&reader, &text, path, err);
+	if (rc == 0) {
+		rc = vg_sym_reader_resolve(&reader);
+		if (rc == 0 && asprintf(&symbols->source, "%s", path) < 0) {
+			symbols->source = NULL;
+			rc = -ENOMEM;
+		}
+		if (rc != 0)
+			vg_err_sys(err, rc, "%s", path);
+	}
+	if (rc != 0)
+		vg_symbols_free(symbols);
+	munmap((void *)text.bytes, text.length);
+	vg_intern_free(&reader.file_slots);
+	vg_intern_free(&reader.origin_slots);
+	vg_array_free(&reader.slot_files);
+	vg_array_free(&reader.origins);
+	vg_array_free(&reader.scratch);
+	return rc;
+}
