@@ -22,8 +22,8 @@ enum { WIDTH = 512, HEIGHT = 512, WORKERS = 2, SNAKE_LENGTH = 400 };
 
 typedef unsigned char board[HEIGHT][WIDTH];
 
-static board boards[2], first_generation;
-static pthread_barrier_t generation_done;
+/* Each worker has a universe of its own: it never waits for another. */
+static board universes[WORKERS][2], first_generation;
 static atomic_bool stopping;
 static atomic_ulong generations, beats;
 
@@ -44,9 +44,9 @@ static inline int neighbours(const board cells, int row, int column)
 }
 
 /* Where the workers' time goes. */
-static __attribute__((noinline)) void rows_evolve(const board from, board to, int first, int last)
+static __attribute__((noinline)) void board_evolve(const board from, board to)
 {
-	for (int row = first; row < last; row++) {
+	for (int row = 0; row < HEIGHT; row++) {
 		for (int column = 0; column < WIDTH; column++) {
 			int alive = neighbours(from, row, column);
 
@@ -57,21 +57,12 @@ static __attribute__((noinline)) void rows_evolve(const board from, board to, in
 
 static void *worker_run(void *argument)
 {
-	int number = *(int *)argument;
-	int rows = HEIGHT / WORKERS;
-	unsigned long generation = 0;
-	bool stop;
+	board *universe = argument;
 
-	do {
-		rows_evolve(boards[generation % 2], boards[(generation + 1) % 2], number * rows,
-			    (number + 1) * rows);
-		generation++;
-		/* All see the same answer: it is taken between two barriers. */
-		if (pthread_barrier_wait(&generation_done) == PTHREAD_BARRIER_SERIAL_THREAD)
-			atomic_store(&generations, generation);
-		stop = atomic_load(&stopping);
-		pthread_barrier_wait(&generation_done);
-	} while (!stop);
+	for (unsigned long generation = 0; !atomic_load(&stopping); generation++) {
+		board_evolve(universe[generation % 2], universe[(generation + 1) % 2]);
+		atomic_fetch_add(&generations, 1);
+	}
 	return NULL;
 }
 
@@ -136,22 +127,23 @@ static void thread_start(pthread_t *thread, const char *name, void *(*run)(void 
 
 static long life_run(double seconds)
 {
-	static int numbers[WORKERS];
+	struct timespec pause = { .tv_nsec = 30 * 1000 * 1000 };
 	pthread_t workers[WORKERS], clock;
 	double end = seconds_now() + seconds;
 	long islands = 0;
 
-	pthread_barrier_init(&generation_done, NULL, WORKERS);
 	for (int i = 0; i < WORKERS; i++) {
 		char name[16];
 
-		numbers[i] = i;
 		snprintf(name, sizeof name, "worker-%d", i);
-		thread_start(&workers[i], name, worker_run, &numbers[i]);
+		memcpy(universes[i][0], first_generation, sizeof first_generation);
+		thread_start(&workers[i], name, worker_run, universes[i]);
 	}
 	thread_start(&clock, "clock", clock_run, NULL);
-	while (seconds_now() < end)
+	while (seconds_now() < end) {
 		islands = islands_count();
+		nanosleep(&pause, NULL);
+	}
 	atomic_store(&stopping, true);
 	for (int i = 0; i < WORKERS; i++)
 		pthread_join(workers[i], NULL);
@@ -179,8 +171,7 @@ int main(int argc, char **argv)
 	}
 	srand(1);
 	for (int i = 0; i < WIDTH * HEIGHT; i++)
-		boards[0][i / WIDTH][i % WIDTH] = rand() % 4 == 0;
-	memcpy(first_generation, boards[0], sizeof first_generation);
+		first_generation[i / WIDTH][i % WIDTH] = rand() % 4 == 0;
 
 	options.rate_hz = 499;
 	rc = vgctl_begin(argv[1], &options, &session);
