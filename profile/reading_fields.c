@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+#include "profile/reading.h"
+
+#include <errno.h>
+#include <string.h>
+
+#include "base/utf8.h"
+
+int vg_field_time_ns(struct vg_record_view *record, uint64_t *time_ns)
+{
+	uint64_t us;
+
+	if (vg_cursor_uint(&record->cursor, &us) != 0 || us > VG_TIME_MAX_US)
+		return -EBADMSG;
+	*time_ns = us * 1000;
+	return 0;
+}
+
+int vg_field_u32(struct vg_record_view *record, uint32_t *value)
+{
+	uint64_t wide;
+
+	if (vg_cursor_uint(&record->cursor, &wide) != 0 || wide >= VG_NONE)
+		return -EBADMSG;
+	*value = (uint32_t)wide;
+	return 0;
+}
+
+/* Control characters would reach the terminals of those who read the profile. */
+int vg_field_keep(struct vg_profile *profile, const char *text, size_t length, uint32_t *string)
+{
+	char clean[VG_NAME_MAX_BYTES + 1];
+
+	if (length > VG_NAME_MAX_BYTES)
+		length = VG_NAME_MAX_BYTES;
+	memcpy(clean, text, length);
+	vg_utf8_clean(clean, length);
+	for (size_t i = 0; i < length; i++) {
+		if ((unsigned char)clean[i] < 0x20 || clean[i] == 0x7f)
+			clean[i] = '?';
+	}
+	clean[length] = '\0';
+	return vg_intern_string(&profile->strings, clean, string) < 0 ? -ENOMEM : 0;
+}
+
+int vg_field_text(struct vg_reader *reader, struct vg_record_view *record, uint32_t *string)
+{
+	const char *text;
+	size_t length;
+	int rc = vg_cursor_str(&record->cursor, &text, &length);
+
+	return rc != 0 ? rc : vg_field_keep(reader->profile, text, length, string);
+}
+
+/* Text, or VG_NONE for nil. */
+int vg_field_optional_text(struct vg_reader *reader, struct vg_record_view *record, uint32_t *string)
+{
+	struct vg_item item;
+	struct vg_cursor ahead = record->cursor;
+
+	if (vg_cursor_next(&ahead, &item) != 0)
+		return -EBADMSG;
+	if (item.token != VG_TOKEN_NIL)
+		return vg_field_text(reader, record, string);
+	record->cursor = ahead;
+	*string = VG_NONE;
+	return 0;
+}
+
+/* A module's index, or VG_NONE for nil. */
+int vg_field_module(struct vg_reader *reader, struct vg_record_view *record, uint32_t *index)
+{
+	struct vg_item item;
+	uint32_t id;
+
+	if (vg_cursor_next(&record->cursor, &item) != 0)
+		return -EBADMSG;
+	*index = VG_NONE;
+	if (item.token == VG_TOKEN_NIL)
+		return 0;
+	if (item.token != VG_TOKEN_UINT || item.number >= VG_NONE)
+		return -EBADMSG;
+	id = (uint32_t)item.number;
+	return vg_reader_module(reader, id, index);
+}

@@ -1,0 +1,110 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+#include "profile/reading.h"
+
+#include <errno.h>
+#include <string.h>
+
+static int header_field(struct vg_reader *reader, struct vg_record_view *record, const char *name, size_t length)
+{
+	struct vg_header *header = &reader->profile->header;
+	struct { const char *name; uint64_t *wide; uint32_t *narrow, *text; } fields[] = {
+		{ "version", NULL, &header->version, NULL },
+		{ "period_ns", &header->period_ns, NULL, NULL },
+		{ "start_unix_s", &header->start_unix_s, NULL, NULL },
+		{ "max_frames", NULL, &header->max_frames, NULL },
+		{ "mode", NULL, NULL, &header->mode_name },
+		{ "writer", NULL, NULL, &header->writer },
+		{ "arch", NULL, NULL, &header->arch },
+		{ "program", NULL, NULL, &header->program },
+	};
+
+	for (size_t i = 0; i < sizeof fields / sizeof *fields; i++) {
+		if (strlen(fields[i].name) != length || memcmp(fields[i].name, name, length) != 0)
+			continue;
+		if (fields[i].wide != NULL)
+			return vg_cursor_uint(&record->cursor, fields[i].wide);
+		if (fields[i].narrow != NULL)
+			return vg_field_u32(record, fields[i].narrow);
+		return vg_field_text(reader, record, fields[i].text);
+	}
+	return vg_cursor_skip(&record->cursor);
+}
+
+int vg_on_header(struct vg_reader *reader, struct vg_record_view *record)
+{
+	uint32_t count;
+	int rc = vg_cursor_map(&record->cursor, &count);
+
+	for (; rc == 0 && count > 0; count--) {
+		const char *name;
+		size_t length;
+
+		rc = vg_cursor_str(&record->cursor, &name, &length);
+		if (rc == 0)
+			rc = header_field(reader, record, name, length);
+	}
+	return rc;
+}
+
+int vg_on_time(struct vg_reader *reader, struct vg_record_view *record)
+{
+	uint64_t time_ns;
+	int rc = vg_field_time_ns(record, &time_ns);
+
+	if (rc != 0)
+		return rc;
+	reader->now_us = time_ns / 1000;
+	if (reader->run_opens) {
+		reader->run_opens = false;
+		reader->run_us = reader->now_us;
+		reader->run++;
+	}
+	return 0;
+}
+
+/* Fills whichever array of counts: the last record of its kind holds. */
+static int read_counts(struct vg_reader *reader, struct vg_record_view *record, struct vg_counts *counts)
+{
+	uint32_t count;
+	int rc = vg_cursor_map(&record->cursor, &count);
+
+	counts->count = 0;
+	for (; rc == 0 && count > 0; count--) {
+		struct vg_count one;
+
+		rc = vg_field_text(reader, record, &one.name);
+		if (rc == 0)
+			rc = vg_cursor_uint(&record->cursor, &one.value);
+		if (rc == 0)
+			rc = vg_array_push(counts, &one);
+	}
+	return rc;
+}
+
+int vg_on_lost(struct vg_reader *reader, struct vg_record_view *record)
+{
+	return read_counts(reader, record, &reader->profile->lost);
+}
+
+int vg_on_stats(struct vg_reader *reader, struct vg_record_view *record)
+{
+	return read_counts(reader, record, &reader->profile->stats);
+}
+
+int vg_on_gap(struct vg_reader *reader, struct vg_record_view *record)
+{
+	struct vg_damage damage = { .what = "damaged chunks were left out earlier" };
+
+	if (vg_cursor_uint(&record->cursor, &damage.bytes) != 0)
+		return -EBADMSG;
+	reader->run_opens = true;
+	return vg_reader_damage(reader->profile, &damage);
+}
+
+int vg_on_end(struct vg_reader *reader, struct vg_record_view *record)
+{
+	struct vg_profile *profile = reader->profile;
+	int rc = vg_field_text(reader, record, &profile->end_reason);
+
+	return rc != 0 ? rc : vg_field_time_ns(record, &profile->duration_ns);
+}
