@@ -24,6 +24,9 @@ int vg_loop_signals(void)
 	 * deadline.  Were it ignored, as its disposition may be by inheritance, it would not be
 	 * sent at all. */
 	signal(SIGCHLD, SIG_DFL);
+	/* A write that fails is to say so, not to kill. */
+	signal(SIGPIPE, SIG_IGN);
+	signal(SIGXFSZ, SIG_IGN);
 	sigaddset(&blocked, SIGCHLD);
 	if (sigprocmask(SIG_BLOCK, &blocked, NULL) != 0)
 		return -errno;

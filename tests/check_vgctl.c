@@ -1,0 +1,413 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* libvgctl as an application sees it: real helper, real ptrace.  Check forks for every test. */
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ptrace.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "libvgctl/vgctl.h"
+#include "tests/suites.h"
+#include "tests/taken.h"
+
+static char path[64], part[80];
+static atomic_int signals_seen;
+
+static void setup(void)
+{
+	snprintf(path, sizeof path, "check_vgctl.%d.vgp", getpid());
+	snprintf(part, sizeof part, "%s.part", path);
+}
+
+static void teardown(void)
+{
+	unlink(path);
+	unlink(part);
+}
+
+static void spin_ms(long ms)
+{
+	struct timespec start, now;
+
+	clock_gettime(CLOCK_MONOTONIC, &start);
+	do
+		clock_gettime(CLOCK_MONOTONIC, &now);
+	while ((now.tv_sec - start.tv_sec) * 1000 + (now.tv_nsec - start.tv_nsec) / 1000000 < ms);
+}
+
+static void on_signal(int number)
+{
+	(void)number;
+	atomic_fetch_add(&signals_seen, 1);
+}
+
+/* A helper that leaves its pid and its descriptors behind before it becomes the real one. */
+static void spy_write(char *spy, size_t spy_bytes, const char *log)
+{
+	FILE *file;
+
+	snprintf(spy, spy_bytes, "./check_vgctl.%d.spy", getpid());
+	file = fopen(spy, "w");
+	ck_assert_ptr_nonnull(file);
+	fprintf(file, "#!/bin/sh\necho $$ >%s\nls -l /proc/$$/fd >>%s\nexec %s \"$@\"\n", log, log,
+		getenv("VIGNETTED"));
+	fchmod(fileno(file), 0700);
+	fclose(file);
+}
+
+START_TEST(begin_end)
+{
+	struct vgctl_summary summary = VGCTL_SUMMARY_INIT;
+	struct vgctl_session *session;
+	struct stat status;
+
+	ck_assert_int_eq(vgctl_begin(path, NULL, &session), 0);
+	ck_assert_int_eq(stat(part, &status), 0);
+	ck_assert_int_eq(status.st_mode & 0777, 0600);
+	ck_assert_int_eq(access(path, F_OK), -1);
+	spin_ms(300);
+	ck_assert_int_eq(vgctl_end(session, &summary), 0);
+	ck_assert_int_eq(access(part, F_OK), -1);
+	ck_assert_int_eq(stat(path, &status), 0);
+	ck_assert_uint_eq((uint64_t)status.st_size, summary.file_bytes);
+	ck_assert_uint_ge(summary.samples, 3);
+	ck_assert_uint_eq(summary.threads, 1);
+	ck_assert_uint_eq(summary.limited, 0);
+	ck_assert_uint_ge(summary.duration_ns, 300000000u);
+}
+END_TEST
+
+START_TEST(no_child_and_no_signal)
+{
+	struct vgctl_session *session;
+
+	signal(SIGCHLD, on_signal);
+	ck_assert_int_eq(vgctl_begin(path, NULL, &session), 0);
+	ck_assert_int_eq(waitpid(-1, NULL, WNOHANG), -1);
+	ck_assert_int_eq(errno, ECHILD);
+	ck_assert_int_eq(vgctl_end(session, NULL), 0);
+	usleep(50 * 1000);
+	ck_assert_int_eq(waitpid(-1, NULL, WNOHANG), -1);
+	ck_assert_int_eq(errno, ECHILD);
+	ck_assert_int_eq(atomic_load(&signals_seen), 0);
+}
+END_TEST
+
+START_TEST(no_inherited_descriptor)
+{
+	struct vgctl_options options = VGCTL_OPTIONS_INIT;
+	struct vgctl_session *session;
+	char spy[64], log[64], line[256], mark[] = "check_vgctl.inherited";
+	int lines = 0, fd = open(mark, O_CREAT | O_RDWR, 0600);
+	FILE *seen;
+
+	ck_assert_int_ge(fd, 0);
+	ck_assert_int_ge(dup2(fd, 100), 0);
+	snprintf(log, sizeof log, "check_vgctl.%d.log", getpid());
+	spy_write(spy, sizeof spy, log);
+	options.helper_path = spy;
+	ck_assert_msg(vgctl_begin(path, &options, &session) == 0, "%s", vgctl_strerror(-ECONNRESET));
+	ck_assert_int_eq(vgctl_end(session, NULL), 0);
+	seen = fopen(log, "r");
+	ck_assert_ptr_nonnull(seen);
+	while (fgets(line, sizeof line, seen) != NULL) {
+		lines++;
+		ck_assert_msg(strstr(line, mark) == NULL, "the helper has %s", line);
+	}
+	ck_assert_int_ge(lines, 5);
+	fclose(seen);
+	unlink(spy);
+	unlink(log);
+	unlink(mark);
+}
+END_TEST
+
+START_TEST(second_session)
+{
+	struct vgctl_session *session, *other = NULL;
+
+	ck_assert_int_eq(vgctl_begin(path, NULL, &session), 0);
+	ck_assert_int_eq(vgctl_begin("other.vgp", NULL, &other), -EALREADY);
+	ck_assert_ptr_null(other);
+	ck_assert_str_eq(vgctl_strerror(-EALREADY), "this process has a session already");
+	ck_assert_int_eq(access("other.vgp.part", F_OK), -1);
+	ck_assert_int_eq(vgctl_end(session, NULL), 0);
+	ck_assert_int_eq(vgctl_begin(path, NULL, &session), 0);
+	ck_assert_int_eq(vgctl_end(session, NULL), 0);
+}
+END_TEST
+
+START_TEST(helper_missing)
+{
+	struct vgctl_options options = VGCTL_OPTIONS_INIT;
+	struct vgctl_session *session;
+
+	options.helper_path = "/nonexistent/vignetted";
+	ck_assert_int_eq(vgctl_begin(path, &options, &session), -ENOPKG);
+	ck_assert_ptr_nonnull(strstr(vgctl_strerror(-ENOPKG), "/nonexistent/vignetted"));
+	ck_assert_int_eq(access(part, F_OK), -1);
+	setenv("VIGNETTED", "/nonexistent/too", 1);
+	ck_assert_int_eq(vgctl_begin(path, NULL, &session), -ENOPKG);
+}
+END_TEST
+
+START_TEST(helper_is_another_program)
+{
+	struct vgctl_options options = VGCTL_OPTIONS_INIT;
+	struct vgctl_session *session;
+
+	options.helper_path = "/bin/true";
+	ck_assert_int_eq(vgctl_begin(path, &options, &session), -ECONNRESET);
+	options.helper_path = "/dev/null";
+	ck_assert_int_ne(vgctl_begin(path, &options, &session), 0);
+}
+END_TEST
+
+START_TEST(bad_options)
+{
+	struct vgctl_options options = VGCTL_OPTIONS_INIT;
+	struct vgctl_session *session;
+
+	ck_assert_int_eq(vgctl_begin(NULL, NULL, &session), -EINVAL);
+	ck_assert_int_eq(vgctl_begin("", NULL, &session), -EINVAL);
+	ck_assert_int_eq(vgctl_begin(path, NULL, NULL), -EINVAL);
+	options.rate_hz = 10001;
+	ck_assert_int_eq(vgctl_begin(path, &options, &session), -EINVAL);
+	ck_assert_ptr_nonnull(strstr(vgctl_strerror(-EINVAL), "rate_hz"));
+	options = (struct vgctl_options)VGCTL_OPTIONS_INIT;
+	options.struct_bytes = 3;
+	ck_assert_int_eq(vgctl_begin(path, &options, &session), -EINVAL);
+	ck_assert_int_eq(vgctl_begin("/nonexistent/dir/x.vgp", NULL, &session), -ENOENT);
+	ck_assert_ptr_nonnull(strstr(vgctl_strerror(-ENOENT), "/nonexistent/dir/x.vgp"));
+	ck_assert_int_eq(vgctl_end(NULL, NULL), -EINVAL);
+}
+END_TEST
+
+/* The directory for temporary files may be a small one: /dev/full is always full. */
+START_TEST(disk_full)
+{
+	struct vgctl_session *session;
+
+	ck_assert_int_eq(vgctl_begin("/dev/full", NULL, &session), -ENOSPC);
+	ck_assert_ptr_nonnull(strstr(vgctl_strerror(-ENOSPC), "No space left"));
+}
+END_TEST
+
+/* The limit is the process's and its children's: the helper meets it in the middle. */
+START_TEST(file_cannot_grow)
+{
+	struct vgctl_options options = VGCTL_OPTIONS_INIT;
+	struct rlimit limit = { 20000, 20000 };
+	struct vgctl_session *session;
+	struct taken taken;
+	int rc = 0;
+
+	ck_assert_int_eq(setrlimit(RLIMIT_FSIZE, &limit), 0);
+	options.rate_hz = VGCTL_ON_DEMAND;
+	ck_assert_int_eq(vgctl_begin(path, &options, &session), 0);
+	for (int i = 0; i < 20000 && rc == 0; i++)
+		rc = vgctl_sample(session);
+	ck_assert_int_eq(rc, -EFBIG);
+	ck_assert_int_eq(vgctl_end(session, NULL), -EFBIG);
+	taken_read(&taken, path);
+	ck_assert_uint_eq(taken.profile.damaged_bytes, 0);
+	ck_assert_uint_eq(taken.profile.end_reason, VG_NONE);
+	taken_free(&taken);
+}
+END_TEST
+
+START_TEST(one_sample_on_demand)
+{
+	struct vgctl_options options = VGCTL_OPTIONS_INIT;
+	struct vgctl_summary summary = VGCTL_SUMMARY_INIT;
+	struct vgctl_session *session;
+	struct taken taken;
+
+	options.rate_hz = VGCTL_ON_DEMAND;
+	ck_assert_int_eq(vgctl_begin(path, &options, &session), 0);
+	usleep(100 * 1000);
+	ck_assert_int_eq(vgctl_sample(session), 0);
+	ck_assert_int_eq(vgctl_end(session, &summary), 0);
+	ck_assert_uint_eq(summary.samples, 1);
+	taken_read(&taken, path);
+	ck_assert_uint_eq(taken.profile.samples.count, 1);
+	ck_assert_uint_eq(taken.profile.samples.items[0].end, VG_WALK_ROOT);
+	taken_free(&taken);
+}
+END_TEST
+
+START_TEST(forked_child_has_no_session)
+{
+	struct vgctl_session *session, *own;
+	char child_path[80];
+	int status;
+	pid_t child;
+
+	snprintf(child_path, sizeof child_path, "%s.child", path);
+	ck_assert_int_eq(vgctl_begin(path, NULL, &session), 0);
+	child = fork();
+	if (child == 0) {
+		if (vgctl_sample(session) != -ECHILD)
+			_exit(1);
+		if (vgctl_begin(child_path, NULL, &own) != 0)
+			_exit(2);
+		if (vgctl_end(own, NULL) != 0)
+			_exit(3);
+		_exit(vgctl_end(session, NULL) == -ECHILD ? 0 : 4);
+	}
+	ck_assert_int_eq(waitpid(child, &status, 0), child);
+	ck_assert_int_eq(status, 0);
+	ck_assert_int_eq(vgctl_sample(session), 0);
+	ck_assert_int_eq(vgctl_end(session, NULL), 0);
+	ck_assert_int_eq(unlink(child_path), 0);
+}
+END_TEST
+
+START_TEST(helper_killed)
+{
+	struct vgctl_options options = VGCTL_OPTIONS_INIT;
+	struct vgctl_session *session;
+	char spy[64], log[64];
+	struct taken taken;
+	FILE *seen;
+	int pid;
+
+	snprintf(log, sizeof log, "check_vgctl.%d.log", getpid());
+	spy_write(spy, sizeof spy, log);
+	options.helper_path = spy;
+	options.rate_hz = 999;
+	ck_assert_int_eq(vgctl_begin(path, &options, &session), 0);
+	seen = fopen(log, "r");
+	ck_assert_ptr_nonnull(seen);
+	ck_assert_int_eq(fscanf(seen, "%d", &pid), 1);
+	fclose(seen);
+	spin_ms(2500);
+	ck_assert_int_eq(kill(pid, SIGKILL), 0);
+	spin_ms(100);                    /* the application goes on */
+	ck_assert_int_eq(vgctl_end(session, NULL), -ECONNRESET);
+	ck_assert_ptr_nonnull(strstr(vgctl_strerror(-ECONNRESET), "died"));
+	taken_read(&taken, path);
+	ck_assert_uint_eq(taken.profile.end_reason, VG_NONE);
+	ck_assert_uint_eq(taken.profile.damaged_bytes, 0);
+	ck_assert_uint_ge(taken.profile.samples.count, 100);
+	taken_free(&taken);
+	unlink(spy);
+	unlink(log);
+	ck_assert_int_eq(vgctl_begin(path, NULL, &session), 0);
+	ck_assert_int_eq(vgctl_end(session, NULL), 0);
+}
+END_TEST
+
+/* A process that is traced says so, and by whom. */
+START_TEST(another_tracer)
+{
+	char want[64];
+	int report[2], status;
+	pid_t child;
+	struct { int rc; char text[300]; } got = { 0 };
+
+	ck_assert_int_eq(pipe(report), 0);
+	child = fork();
+	if (child == 0) {
+		struct vgctl_session *session;
+
+		ptrace(PTRACE_TRACEME, 0, NULL, NULL);
+		got.rc = vgctl_begin(path, NULL, &session);
+		snprintf(got.text, sizeof got.text, "%s", vgctl_strerror(got.rc));
+		(void)!write(report[1], &got, sizeof got);
+		_exit(0);
+	}
+	while (waitpid(child, &status, 0) == child && WIFSTOPPED(status))
+		ptrace(PTRACE_CONT, child, NULL, WSTOPSIG(status));
+	ck_assert_int_eq(read(report[0], &got, sizeof got), (ssize_t)sizeof got);
+	ck_assert_int_eq(got.rc, -EPERM);
+	snprintf(want, sizeof want, "traced by another process, runner (pid %d)", getpid());
+	ck_assert_msg(strstr(got.text, want) != NULL, "%s", got.text);
+}
+END_TEST
+
+START_TEST(limits)
+{
+	struct vgctl_options options = VGCTL_OPTIONS_INIT;
+	struct vgctl_summary summary = VGCTL_SUMMARY_INIT;
+	struct vgctl_session *session;
+
+	options.max_duration_s = 1;
+	ck_assert_int_eq(vgctl_begin(path, &options, &session), 0);
+	spin_ms(1500);
+	ck_assert_int_eq(vgctl_sample(session), -EFBIG);
+	ck_assert_int_eq(vgctl_end(session, &summary), 0);
+	ck_assert_uint_eq(summary.limited, 1);
+
+	options = (struct vgctl_options)VGCTL_OPTIONS_INIT;
+	options.max_file_bytes = 65536;
+	options.rate_hz = VGCTL_ON_DEMAND;
+	ck_assert_int_eq(vgctl_begin(path, &options, &session), 0);
+	for (int i = 0; i < 50000 && vgctl_sample(session) == 0; i++)
+		;
+	ck_assert_int_eq(vgctl_end(session, &summary), 0);
+	ck_assert_uint_eq(summary.limited, 1);
+	ck_assert_uint_le(summary.file_bytes, 65536);
+	ck_assert_uint_ge(summary.file_bytes, 32768);
+}
+END_TEST
+
+/* The helper's end comes with the host's, and the profile is whole. */
+START_TEST(host_dies)
+{
+	struct taken taken;
+	int status;
+	pid_t child = fork();
+
+	if (child == 0) {
+		struct vgctl_session *session;
+
+		if (vgctl_begin(path, NULL, &session) == 0)
+			spin_ms(300);
+		raise(SIGKILL);
+	}
+	ck_assert_int_eq(waitpid(child, &status, 0), child);
+	ck_assert_int_eq(WTERMSIG(status), SIGKILL);
+	usleep(500 * 1000);
+	taken_read(&taken, part);
+	ck_assert_str_eq(vg_profile_text(&taken.profile, taken.profile.end_reason),
+			 "the process ended");
+	ck_assert_uint_ge(taken.profile.samples.count, 3);
+	taken_free(&taken);
+}
+END_TEST
+
+Suite *vgctl_suite(void)
+{
+	Suite *suite = suite_create("vgctl");
+	TCase *tests = tcase_create("host");
+
+	tcase_add_checked_fixture(tests, setup, teardown);
+	tcase_set_timeout(tests, 60);
+	tcase_add_test(tests, begin_end);
+	tcase_add_test(tests, no_child_and_no_signal);
+	tcase_add_test(tests, no_inherited_descriptor);
+	tcase_add_test(tests, second_session);
+	tcase_add_test(tests, helper_missing);
+	tcase_add_test(tests, helper_is_another_program);
+	tcase_add_test(tests, bad_options);
+	tcase_add_test(tests, disk_full);
+	tcase_add_test(tests, file_cannot_grow);
+	tcase_add_test(tests, one_sample_on_demand);
+	tcase_add_test(tests, forked_child_has_no_session);
+	tcase_add_test(tests, helper_killed);
+	tcase_add_test(tests, another_tracer);
+	tcase_add_test(tests, limits);
+	tcase_add_test(tests, host_dies);
+	suite_add_tcase(suite, tests);
+	return suite;
+}

@@ -1,0 +1,9 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT OR Apache-2.0
+# one.sh SCRIPT: runs a test script as one test, reported in TAP: it passes if it exits 0.
+echo 1..1
+output=$(sh "$1" 2>&1)
+status=$?
+printf '%s\n' "$output" | sed 's/^/# /'
+name=$(basename "$1" .sh)
+if [ $status = 0 ]; then echo "ok 1 - $name"; else echo "not ok 1 - $name (exit status $status)"; fi
