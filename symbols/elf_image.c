@@ -146,6 +146,9 @@ static int headers_check(struct vg_elf_image *image, uint64_t file_bytes, struct
 
 	if (gelf_getehdr(image->elf, &header) == NULL)
 		return vg_err_set(err, -EBADMSG, "%s: damaged or truncated ELF header", image->path);
+	if (header.e_type != ET_EXEC && header.e_type != ET_DYN)
+		return vg_err_set(err, -ENOEXEC, "%s: an ELF file, but no program or shared library",
+				  image->path);
 	if (elf_getshdrnum(image->elf, &count) != 0)
 		count = header.e_shnum;
 	if (header.e_shoff != 0 &&

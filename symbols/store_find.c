@@ -1,0 +1,172 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+#include "symbols/store.h"
+
+#include <dirent.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <strings.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "symbols/debug_id.h"
+#include "symbols/store_path.h"
+
+#define ID_COUNT 3
+
+/* What is looked for, and the best of what was found. */
+struct search {
+	char name[VG_STORE_NAME_MAX + 1];
+	char ids[ID_COUNT][2 * VG_BUILD_ID_MAX_BYTES + 1]; /* debug id, build id in either case */
+	char *best;             /* owned; NULL: nothing yet */
+	uint64_t best_worth;    /* vg_store_worth() */
+	bool out_of_memory;
+};
+
+/* Takes ownership of path. */
+static void candidate_take(struct search *search, char *path)
+{
+	uint64_t worth;
+
+	if (path == NULL) {
+		search->out_of_memory = true;
+		return;
+	}
+	worth = vg_store_worth(path);
+	if (worth > search->best_worth) {
+		free(search->best);
+		search->best = path;
+		search->best_worth = worth;
+	} else {
+		free(path);
+	}
+}
+
+static char *path_join(const char *root, const char *name, const char *id, const char *file)
+{
+	char *path;
+
+	return asprintf(&path, "%s/%s/%s/%s", root, name, id, file) < 0 ? NULL : path;
+}
+
+static bool ends_in_sym(const char *name)
+{
+	size_t length = strlen(name);
+
+	return length > 4 && strcmp(name + length - 4, ".sym") == 0;
+}
+
+/* Every .sym in <root>/<name>/<id>/. */
+static void id_directory_search(struct search *search, const char *root, const char *name,
+				const char *id)
+{
+	char *directory = path_join(root, name, id, "");
+	struct dirent *entry;
+	DIR *stream;
+
+	if (directory == NULL) {
+		search->out_of_memory = true;
+		return;
+	}
+	stream = opendir(directory);
+	free(directory);
+	while (stream != NULL && (entry = readdir(stream)) != NULL) {
+		if (entry->d_name[0] != '.' && ends_in_sym(entry->d_name))
+			candidate_take(search, path_join(root, name, id, entry->d_name));
+	}
+	if (stream != NULL)
+		closedir(stream);
+}
+
+static void root_search_by_name(struct search *search, const char *root)
+{
+	char file[VG_STORE_NAME_MAX + sizeof ".sym"];
+
+	snprintf(file, sizeof file, "%s.sym", search->name);
+	for (int i = 0; i < ID_COUNT && search->best_worth < UINT64_MAX; i++)
+		candidate_take(search, path_join(root, search->name, search->ids[i], file));
+}
+
+static void root_search_by_id(struct search *search, const char *root)
+{
+	struct dirent *entry;
+	DIR *stream = opendir(root);
+
+	while (stream != NULL && search->best_worth < UINT64_MAX && (entry = readdir(stream)) != NULL) {
+		if (entry->d_name[0] == '.' && (entry->d_name[1] == '\0' || entry->d_name[1] == '.'))
+			continue;
+		for (int i = 0; i < ID_COUNT; i++)
+			id_directory_search(search, root, entry->d_name, search->ids[i]);
+	}
+	if (stream != NULL)
+		closedir(stream);
+}
+
+static bool id_is_wanted(const struct search *search, const char *id)
+{
+	for (int i = 0; i < ID_COUNT; i++) {
+		if (strcasecmp(id, search->ids[i]) == 0)
+			return true;
+	}
+	return false;
+}
+
+/* A root that is a .sym file: its first two records tell whose it is. */
+static void file_search(struct search *search, const char *path)
+{
+	char line[4096], id[2 * VG_BUILD_ID_MAX_BYTES + 1];
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	FILE *stream = fd >= 0 ? fdopen(fd, "r") : NULL;
+	bool ours = false;
+
+	if (stream == NULL) {
+		if (fd >= 0)
+			close(fd);
+		return;
+	}
+	for (int i = 0; i < 2 && !ours && fgets(line, sizeof line, stream) != NULL; i++) {
+		if (sscanf(line, "MODULE %*s %*s %512s", id) == 1 ||
+		    sscanf(line, "INFO CODE_ID %512s", id) == 1)
+			ours = id_is_wanted(search, id);
+	}
+	fclose(stream);
+	if (ours)
+		candidate_take(search, strdup(path));
+}
+
+static void ids_fill(struct search *search, const unsigned char *build_id, size_t bytes)
+{
+	vg_debug_id_text(build_id, bytes, search->ids[0]);
+	vg_hex_text(build_id, bytes, search->ids[1]);
+	for (size_t i = 0; search->ids[1][i] != '\0'; i++) {
+		char digit = search->ids[1][i];
+
+		search->ids[2][i] = digit >= 'A' ? (char)(digit - 'A' + 'a') : digit;
+	}
+}
+
+int vg_store_find(const char *const *roots, size_t root_count, const char *name,
+		  const unsigned char *build_id, size_t build_id_bytes, char **path_out)
+{
+	struct search search = { .best = NULL };
+
+	*path_out = NULL;
+	if (build_id_bytes == 0 || build_id_bytes > VG_BUILD_ID_MAX_BYTES)
+		return -ENOENT;
+	vg_store_name(name != NULL ? name : "", search.name);
+	ids_fill(&search, build_id, build_id_bytes);
+	for (size_t i = 0; i < root_count && search.best_worth < UINT64_MAX; i++) {
+		struct stat status;
+
+		if (stat(roots[i], &status) == 0 && S_ISREG(status.st_mode)) {
+			file_search(&search, roots[i]);
+			continue;
+		}
+		root_search_by_name(&search, roots[i]);
+		if (search.best_worth < UINT64_MAX)
+			root_search_by_id(&search, roots[i]);
+	}
+	if (search.best == NULL)
+		return search.out_of_memory ? -ENOMEM : -ENOENT;
+	*path_out = search.best;
+	return 0;
+}
