@@ -1,0 +1,148 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT OR Apache-2.0
+#
+# vgtool symbols against Breakpad's dump_syms and sentry-cli, on programs built here.
+# Needs VGTOOL, DUMP_SYMS, SENTRY_CLI; takes CC, CXX, SRCDIR.
+#
+# DWARF 4, because dump_syms discards the ranges of DWARF 5.  What may differ:
+#  - INLINE records that only vgtool has: dump_syms does not look into lexical blocks.
+#  - Ranges of INLINE records: dump_syms writes empty ones, and repeats all ranges of a function
+#    under each of its parts.
+#  - Names in an anonymous namespace that have no linkage name: dump_syms drops the namespaces.
+#  - INFO and STACK records; the order of functions of several parts.
+set -eu
+
+: "${VGTOOL:?path of vgtool}" "${DUMP_SYMS:?path of dump_syms}" "${SENTRY_CLI:?path of sentry-cli}"
+SRCDIR=${SRCDIR:-.}
+fixtures=$SRCDIR/tests/fixtures
+dir=$(mktemp -d)
+trap 'rm -rf "$dir"' EXIT
+failures=0
+
+# One line for each record, with names for numbers, in an order of its own.
+records() {
+	awk '
+	function hex(text,    i, value) {
+		value = 0
+		for (i = 1; i <= length(text); i++)
+			value = value * 16 + index("0123456789abcdef", substr(text, i, 1)) - 1
+		return value
+	}
+	function rest(from,    i, text) {
+		text = $from
+		for (i = from + 1; i <= NF; i++)
+			text = text " " $i
+		return text
+	}
+	/^MODULE / || /^PUBLIC / { print; next }
+	/^FILE / { file[$2] = rest(3); next }
+	/^INLINE_ORIGIN / { origin[$2] = rest(3); next }
+	/^FUNC / { print; func_line = $0; low = hex($2); high = low + hex($3); next }
+	/^INLINE / {
+		line = ""
+		for (i = 6; i < NF; i += 2)
+			if ($(i + 1) != "0" && hex($i) >= low && hex($i) < high)
+				line = line " " $i "+" $(i + 1)
+		if (line != "")
+			print "INLINE " $2 " " $3 " [" file[$4] "] [" origin[$5] "]" line " in " func_line
+		next
+	}
+	/^INFO / || /^STACK / { next }
+	{ print "LINE " $1 " " $2 " " $3 " [" file[$4] "] in " func_line }
+	' "$1" | LC_ALL=C sort
+}
+
+fail() {
+	echo "FAIL: $*"
+	failures=$((failures + 1))
+}
+
+# compare NAME SED: the program $dir/NAME, whose names in our file are changed by SED first.
+compare() {
+	"$VGTOOL" symbols "$dir/$1" >"$dir/$1.ours" || { fail "$1: vgtool failed"; return; }
+	"$DUMP_SYMS" -c -d "$dir/$1" >"$dir/$1.theirs" || { fail "$1: dump_syms failed"; return; }
+	records "$dir/$1.ours" | sed "$2" | LC_ALL=C sort >"$dir/$1.a"
+	records "$dir/$1.theirs" >"$dir/$1.b"
+	LC_ALL=C comm -13 "$dir/$1.a" "$dir/$1.b" >"$dir/$1.missing"
+	LC_ALL=C comm -23 "$dir/$1.a" "$dir/$1.b" | grep -v '^INLINE ' >"$dir/$1.extra" || :
+	if [ -s "$dir/$1.missing" ] || [ -s "$dir/$1.extra" ]; then
+		fail "$1: differs from dump_syms (< is only theirs, > is only ours)"
+		sed 's/^/  < /' "$dir/$1.missing"
+		sed 's/^/  > /' "$dir/$1.extra"
+	fi
+	# What was compared must have been there.
+	for kind in MODULE FUNC LINE INLINE PUBLIC; do
+		grep -q "^$kind " "$dir/$1.b" || fail "$1: dump_syms wrote no $kind record"
+	done
+	echo "$1: $(grep -c '^FUNC ' "$dir/$1.a") functions, $(grep -c '^LINE ' "$dir/$1.a") lines," \
+		"$(grep -c '^INLINE ' "$dir/$1.b") of $(grep -c '^INLINE ' "$dir/$1.a") inlines," \
+		"$(grep -c '^PUBLIC ' "$dir/$1.a") publics compared"
+}
+
+# The id that sentry-cli reads from our file is the one it reads from the program.
+check_id() {
+	cp "$dir/$1.ours" "$dir/$1.sym"
+	"$SENTRY_CLI" debug-files check "$dir/$1.sym" >"$dir/$1.check" || fail "$1: sentry-cli refuses"
+	"$SENTRY_CLI" debug-files check "$dir/$1" >"$dir/$1.check-elf" || :
+	for field in 'Debug ID' 'Code ID' Arch; do
+		ours=$(grep "$field:" "$dir/$1.check") || :
+		theirs=$(grep "$field:" "$dir/$1.check-elf") || :
+		if [ -z "$ours" ] || [ "${ours#*:}" != "${theirs#*:}" ]; then
+			fail "$1: $field: '$ours' in the .sym, '$theirs' in the program"
+		fi
+	done
+	grep -q 'Usable: yes' "$dir/$1.check" || fail "$1: sentry-cli does not find it usable"
+}
+
+# Absolute paths go into the line tables.
+fixtures=$(cd "$fixtures" && pwd)
+cc=${CC:-cc}
+cxx=${CXX:-c++}
+
+# CC and CXX may hold options.
+$cc -O2 -g -gdwarf-4 "$fixtures/symbols_plain.c" "$fixtures/symbols_plain_more.c" \
+	-o "$dir/plain" -lpthread
+$cc -O0 -g -gdwarf-4 -no-pie "$fixtures/symbols_plain.c" "$fixtures/symbols_plain_more.c" \
+	-Wl,--build-id=none -o "$dir/unnumbered" -lpthread
+$cc -O2 -g -gdwarf-4 -fPIC -shared -Wl,-soname,libplain.so.3 "$fixtures/symbols_plain_more.c" \
+	-o "$dir/library"
+$cxx -O2 -g -gdwarf-4 "$fixtures/symbols_names.cc" -o "$dir/names"
+
+compare plain ''
+compare library ''
+compare names 's/outer::(anonymous namespace):://g'
+check_id plain
+check_id library
+check_id names
+
+# Nothing is inlined without optimization, so only the ids and the rest are compared.
+"$VGTOOL" symbols "$dir/unnumbered" >"$dir/unnumbered.ours"
+"$DUMP_SYMS" -c "$dir/unnumbered" >"$dir/unnumbered.theirs"
+for file in ours theirs; do
+	records "$dir/unnumbered.$file" | grep -v '^INLINE ' >"$dir/unnumbered.$file.records"
+done
+diff "$dir/unnumbered.theirs.records" "$dir/unnumbered.ours.records" ||
+	fail "unnumbered: differs from dump_syms"
+
+# What was stripped and kept apart is found again.
+cp "$dir/plain" "$dir/whole"
+objcopy --only-keep-debug "$dir/whole" "$dir/plain.debug"
+strip -o "$dir/plain" "$dir/whole"
+objcopy --add-gnu-debuglink="$dir/plain.debug" "$dir/plain"
+"$VGTOOL" symbols "$dir/plain" >"$dir/separate.ours"
+cmp "$dir/plain.ours" "$dir/separate.ours" || fail "separate: differs from the unstripped program"
+
+# In a store the stripped copy does not replace what the whole program gave.
+mkdir "$dir/trees" "$dir/trees/a" "$dir/trees/b"
+mv "$dir/whole" "$dir/trees/a/plain"
+rm "$dir/plain.debug"
+cp "$dir/plain" "$dir/trees/b/plain"
+echo text >"$dir/trees/notes"
+ln -s .. "$dir/trees/b/around"
+"$VGTOOL" symbols -o "$dir/store" "$dir/trees" >"$dir/progress" || fail "store: status $?"
+[ "$(wc -l <"$dir/progress")" = 2 ] || fail "store: not one line for each file"
+id=$(awk 'NR == 1 { print $4 }' "$dir/plain.ours")
+cmp "$dir/plain.ours" "$dir/store/plain/$id/plain.sym" || fail "store: not what it printed"
+
+[ "$failures" = 0 ] || echo "$failures failures"
+[ "$failures" = 0 ]

@@ -1,0 +1,90 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT OR Apache-2.0
+#
+# Damaged input costs vgtool symbols one sentence and status 1, or what was damaged; never a
+# signal, never a hang.  Needs VGTOOL; takes CC, SRCDIR, MUTATIONS (300 by default, from SEED on).
+set -eu
+
+: "${VGTOOL:?path of vgtool}"
+SRCDIR=${SRCDIR:-.}
+MUTATIONS=${MUTATIONS:-300}
+SEED=${SEED:-1}
+fixtures=$SRCDIR/tests/fixtures
+cc=${CC:-cc}
+dir=$(mktemp -d)
+trap 'rm -rf "$dir"' EXIT
+failures=0
+
+fail() {
+	echo "FAIL: $*"
+	failures=$((failures + 1))
+}
+
+# run FILE: the status of reading it, with one sentence to stderr if it is 1.
+run() {
+	status=0
+	timeout 60 "$VGTOOL" symbols "$1" >"$dir/out" 2>"$dir/err" || status=$?
+	case $status in
+	0)
+		[ ! -s "$dir/err" ] || fail "$2: status 0 with a complaint: $(head -1 "$dir/err")"
+		head -1 "$dir/out" | grep -q '^MODULE ' || fail "$2: status 0 without a MODULE record"
+		;;
+	1)
+		[ "$(wc -l <"$dir/err")" = 1 ] || fail "$2: not one sentence"
+		grep -q '^vgtool symbols: ' "$dir/err" || fail "$2: the sentence has no prefix"
+		[ ! -s "$dir/out" ] || fail "$2: status 1 with output"
+		;;
+	*)
+		fail "$2: status $status"
+		;;
+	esac
+}
+
+# expect STATUS FILE
+expect() {
+	run "$2" "$2"
+	[ "$status" = "$1" ] || fail "$2: status $status, not $1"
+}
+
+$cc -O2 "$fixtures/mutate.c" -o "$dir/mutate"
+for version in 4 5; do
+	$cc -O2 -g -gdwarf-$version "$fixtures/symbols_plain_more.c" "$fixtures/symbols_plain.c" \
+		-o "$dir/program$version" -lpthread
+done
+$cc -O2 -g -gz=zlib "$fixtures/symbols_plain_more.c" "$fixtures/symbols_plain.c" \
+	-o "$dir/program-gz" -lpthread
+$cc -O2 -g -c "$fixtures/symbols_plain_more.c" -o "$dir/object.o"
+strip -o "$dir/program-stripped" "$dir/program5"
+
+expect 1 "$dir/missing"
+: >"$dir/empty"
+expect 1 "$dir/empty"
+mkfifo "$dir/fifo"
+expect 1 "$dir/fifo"
+expect 1 /dev/null
+expect 1 "$dir/object.o"
+head -c 100 "$dir/program5" >"$dir/cut"
+expect 1 "$dir/cut"
+head -c 64 "$dir/program5" >"$dir/header"
+expect 1 "$dir/header"
+head -c 5000 "$dir/program5" >"$dir/half"
+expect 1 "$dir/half"
+expect 0 "$dir/program5"
+expect 0 "$dir/program-stripped"
+expect 0 "$dir/program-gz"
+[ "$(grep -c '^FUNC ' "$dir/out")" -gt 5 ] || fail "compressed sections: no functions"
+
+seed=$SEED
+damaged=0
+while [ "$seed" -lt $((SEED + MUTATIONS)) ]; do
+	for program in program4 program5 program-gz program-stripped; do
+		"$dir/mutate" "$dir/$program" "$dir/mutant" "$seed"
+		run "$dir/mutant" "$program, seed $seed"
+		[ "$status" = 0 ] || damaged=$((damaged + 1))
+	done
+	seed=$((seed + 1))
+done
+# A mutation that never hurts tests nothing.
+[ "$damaged" -gt 0 ] || fail "no mutant was refused"
+echo "$((4 * MUTATIONS)) mutants: $damaged refused, $failures failures"
+[ "$failures" = 0 ]
