@@ -24,7 +24,7 @@ enum { START_TIMEOUT_MS = 20 * 1000, ANSWER_TIMEOUT_MS = 60 * 1000 };
 struct vgctl_session {
 	pid_t owner;                 /* the process that began it; a fork's child must not use it */
 	int socket;
-	int failed;                  /* the first failure of the channel: nothing more is said */
+	int lost;                    /* how the channel failed: nothing more can be said; or 0 */
 	struct vg_outfile file;
 	pthread_mutex_t mutex;       /* one question at a time on the socket */
 };
@@ -69,7 +69,7 @@ static int options_check(const struct vgctl_options *given, struct vgctl_options
 	return 0;
 }
 
-static int channel_failure(int rc)
+static int channel_lost(int rc)
 {
 	switch (rc) {
 	case -ECONNRESET:
@@ -83,19 +83,14 @@ static int channel_failure(int rc)
 	}
 }
 
-/* Receives the answer to what was said last: `kind`, or what the helper says failed. */
-static int answer_receive(int socket, enum vg_wire_kind kind, struct vg_wire_message *answer,
-			  pid_t *pid, int timeout_ms)
+/* Whether the answer is of that kind; else what the helper says failed. */
+static int answer_check(struct vg_wire_message *answer, enum vg_wire_kind kind)
 {
-	int rc = vg_channel_receive(socket, answer, NULL, pid, timeout_ms);
-
-	if (rc != 0)
-		return channel_failure(rc);
 	if (answer->kind == VG_WIRE_FAILED && answer->failure.code < 0) {
 		answer->failure.text[VG_WIRE_TEXT_BYTES - 1] = '\0';
 		return vg_failure(answer->failure.code, "%s", answer->failure.text);
 	}
-	return answer->kind == kind ? 0 : channel_failure(-EPROTO);
+	return answer->kind == kind ? 0 : channel_lost(-EPROTO);
 }
 
 /* Starts the helper; its end of the socket is closed here either way. */
@@ -130,9 +125,11 @@ static int session_negotiate(struct vgctl_session *session, const struct vgctl_o
 	pid_t helper;
 	int rc;
 
-	rc = answer_receive(session->socket, VG_WIRE_HELLO, &message, &helper, START_TIMEOUT_MS);
+	rc = vg_channel_receive(session->socket, &message, NULL, &helper, START_TIMEOUT_MS);
+	if (rc == 0 && message.kind != VG_WIRE_HELLO)
+		rc = -EPROTO;
 	if (rc != 0)
-		return rc;
+		return channel_lost(rc);
 	/* Where Yama restricts tracing to descendants, this lets the helper in: it is none.
 	 * Fails where there is no Yama, which is as good. */
 	prctl(PR_SET_PTRACER, (unsigned long)helper, 0, 0, 0);
@@ -145,9 +142,9 @@ static int session_negotiate(struct vgctl_session *session, const struct vgctl_o
 		.cpu_mode = options->mode == VGCTL_CPU,
 	};
 	rc = vg_channel_send(session->socket, &message, VG_WIRE_BEGIN, session->file.fd);
-	if (rc != 0)
-		return channel_failure(rc);
-	return answer_receive(session->socket, VG_WIRE_STARTED, &message, NULL, START_TIMEOUT_MS);
+	if (rc == 0)
+		rc = vg_channel_receive(session->socket, &message, NULL, NULL, START_TIMEOUT_MS);
+	return rc != 0 ? channel_lost(rc) : answer_check(&message, VG_WIRE_STARTED);
 }
 
 static int session_open(struct vgctl_session *session, const char *path,
@@ -208,18 +205,26 @@ int vgctl_begin(const char *path, const struct vgctl_options *given,
 	return rc;
 }
 
-/* Asks, and waits for the answer.  The mutex is the caller's. */
+/* Asks, and waits for the answer. */
 static int session_ask(struct vgctl_session *session, enum vg_wire_kind question,
 		       enum vg_wire_kind answer_kind, struct vg_wire_message *answer)
 {
 	int rc;
 
-	memset(answer, 0, sizeof *answer);
-	rc = vg_channel_send(session->socket, answer, question, -1);
-	/* A helper that ended the session by itself has said why before it hung up. */
-	if (rc != 0 && rc != -ECONNRESET)
-		return channel_failure(rc);
-	return answer_receive(session->socket, answer_kind, answer, NULL, ANSWER_TIMEOUT_MS);
+	pthread_mutex_lock(&session->mutex);
+	if (session->lost == 0) {
+		memset(answer, 0, sizeof *answer);
+		rc = vg_channel_send(session->socket, answer, question, -1);
+		/* After a failure to send there may still be something to read: a helper says
+		 * why before it hangs up. */
+		if (rc == 0 || rc == -ECONNRESET)
+			rc = vg_channel_receive(session->socket, answer, NULL, NULL,
+						ANSWER_TIMEOUT_MS);
+		session->lost = rc;
+	}
+	rc = session->lost;
+	pthread_mutex_unlock(&session->mutex);
+	return rc != 0 ? channel_lost(rc) : answer_check(answer, answer_kind);
 }
 
 static int session_check(struct vgctl_session *session)
@@ -236,17 +241,7 @@ int vgctl_sample(struct vgctl_session *session)
 	struct vg_wire_message answer;
 	int rc = session_check(session);
 
-	if (rc != 0)
-		return rc;
-	pthread_mutex_lock(&session->mutex);
-	rc = session->failed;
-	if (rc == 0)
-		rc = session_ask(session, VG_WIRE_SAMPLE, VG_WIRE_SAMPLED, &answer);
-	else
-		channel_failure(rc);
-	session->failed = rc;
-	pthread_mutex_unlock(&session->mutex);
-	return rc;
+	return rc != 0 ? rc : session_ask(session, VG_WIRE_SAMPLE, VG_WIRE_SAMPLED, &answer);
 }
 
 static void summary_fill(struct vgctl_summary *summary, const struct vg_wire_summary *wire)
@@ -268,18 +263,14 @@ int vgctl_end(struct vgctl_session *session, struct vgctl_summary *summary)
 	int rc = session_check(session), committed;
 
 	if (rc == -ECHILD) {
-		close(session->socket);  /* the child's copies; the parent's session goes on */
+		/* The child's copies; the parent's session goes on. */
+		close(session->socket);
 		close(session->file.fd);
+		session->socket = session->file.fd = -1;
 	}
 	if (rc != 0)
 		return rc;
-	pthread_mutex_lock(&session->mutex);
-	rc = session->failed;
-	if (rc == 0)
-		rc = session_ask(session, VG_WIRE_END, VG_WIRE_ENDED, &answer);
-	else
-		channel_failure(rc);
-	pthread_mutex_unlock(&session->mutex);
+	rc = session_ask(session, VG_WIRE_END, VG_WIRE_ENDED, &answer);
 	/* Whatever happened, what is written is the user's: it appears under its name. */
 	committed = vg_outfile_commit(&session->file, &err);
 	if (rc == 0 && committed != 0)

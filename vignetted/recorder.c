@@ -80,16 +80,14 @@ int vg_recorder_stack(struct vg_recorder *recorder, const struct vg_walk *walk, 
 	if (recorder->stacks.count >= STACKS_MAX)
 		stacks_restart(recorder);
 	for (uint32_t i = walk->count; i-- > 0;) {
-		const struct vg_code_range *range;
-		struct stack_key key = { .address = walk->frames[i].address, .parent = parent,
-					 .module = VG_NONE, .found = walk->frames[i].found };
+		const struct vg_frame *frame = &walk->frames[i];
+		struct stack_key key = { .address = frame->address, .parent = parent,
+					 .module = frame->module, .found = frame->found };
 		int rc;
 
-		range = vg_modules_find(recorder->modules, key.address);
-		if (range != NULL && range->module != UINT32_MAX) {
-			key.module = range->module;
-			key.address -= recorder->modules->items.items[range->module].image.base;
-			rc = module_announce(recorder, range->module, time_ns);
+		if (key.module != VG_NONE) {
+			key.address -= recorder->modules->items.items[key.module].image.base;
+			rc = module_announce(recorder, key.module, time_ns);
 			if (rc != 0)
 				return rc;
 		}

@@ -94,21 +94,13 @@ static void sample_repeat(struct vg_session *session, struct vg_task *task, uint
 	session->recorder.stacks_complete += known && task->stack_complete;
 }
 
-/* Whether the walk ended at code that is in no known range: something was loaded since. */
-static bool walk_left_the_map(const struct vg_session *session)
-{
-	const struct vg_walk *walk = &session->walk;
-
-	return walk->end == VG_WALK_NO_INFO && walk->count > 0 &&
-	       vg_modules_find(&session->modules, walk->frames[walk->count - 1].address) == NULL;
-}
-
 static int snapshot_walk(struct vg_session *session, uint64_t now_ns)
 {
 	int rc = vg_unwind(session->unwinder, &session->snapshot, session->options.max_frames,
 			   &session->walk);
 
-	if (rc == 0 && walk_left_the_map(session) && !session->maps_fresh) {
+	/* Something was loaded since the maps were read. */
+	if (rc == 0 && session->walk.left_the_map && !session->maps_fresh) {
 		vg_sampling_modules_refresh(session, now_ns);
 		rc = vg_unwind(session->unwinder, &session->snapshot, session->options.max_frames,
 			       &session->walk);

@@ -203,7 +203,7 @@ static unw_accessors_t accessors = {
 
 /* ---- the walk ---- */
 
-static int walk_push(struct vg_walk *walk, uint64_t address, enum vg_found found)
+static int walk_push(struct vg_walk *walk, struct vg_frame frame)
 {
 	if (walk->count == walk->capacity) {
 		uint32_t capacity = walk->capacity != 0 ? 2 * walk->capacity : 256;
@@ -214,7 +214,7 @@ static int walk_push(struct vg_walk *walk, uint64_t address, enum vg_found found
 		walk->frames = grown;
 		walk->capacity = capacity;
 	}
-	walk->frames[walk->count++] = (struct vg_frame){ address, found };
+	walk->frames[walk->count++] = frame;
 	return 0;
 }
 
@@ -236,23 +236,34 @@ static enum vg_walk_end end_reason(struct vg_unwinder *unwinder, unw_cursor_t *c
 
 static int frames_walk(struct vg_unwinder *unwinder, uint32_t max_frames, struct vg_walk *walk)
 {
+	struct vg_frame frame = { .found = VG_FOUND_CFI };
 	unw_word_t sp, last_sp = 0;
 	unw_cursor_t cursor;
 	bool exact = true;           /* the address is an instruction, not a return address */
 	int rc, step;
 
-	if (unw_init_remote(&cursor, unwinder->space, unwinder) != 0) {
-		walk->end = VG_WALK_UNREAD;
-		return walk_push(walk, vg_regs_pc(&unwinder->snapshot->regs), VG_FOUND_CFI);
-	}
+	if (unw_init_remote(&cursor, unwinder->space, unwinder) != 0)
+		return -ENOMEM;
 	for (;;) {
+		const struct vg_code_range *range;
 		unw_word_t ip;
 
 		if (unw_get_reg(&cursor, UNW_REG_IP, &ip) != 0 || ip == 0)
 			break;
-		rc = walk_push(walk, ip - (exact ? 0 : 1), VG_FOUND_CFI);
+		frame.address = ip - (exact ? 0 : 1);
+		range = vg_modules_find(unwinder->modules, frame.address);
+		frame.module = range != NULL ? range->module : VG_NONE;
+		/* Without unwind information libunwind guesses.  What is no code ends the walk,
+		 * unless the thread itself is there. */
+		walk->left_the_map = range == NULL;
+		if (range == NULL) {
+			walk->end = VG_WALK_NO_INFO;
+			return walk->count == 0 ? walk_push(walk, frame) : 0;
+		}
+		rc = walk_push(walk, frame);
 		if (rc != 0)
 			return rc;
+		frame.found = range->module == VG_NONE ? VG_FOUND_FRAME_POINTER : VG_FOUND_CFI;
 		exact = unw_is_signal_frame(&cursor) > 0;
 		step = unw_step(&cursor);
 		if (step <= 0) {
@@ -286,6 +297,7 @@ int vg_unwind(struct vg_unwinder *unwinder, const struct vg_snapshot *snapshot,
 	unwinder->outran = false;
 	walk->count = 0;
 	walk->end = VG_WALK_UNREAD;
+	walk->left_the_map = false;
 	return frames_walk(unwinder, max_frames, walk);
 }
 

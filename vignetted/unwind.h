@@ -10,6 +10,7 @@
 struct vg_frame {
 	uint64_t address;            /* absolute; one less than the return address in every frame
 	                                but the leaf and one that a signal interrupted */
+	uint32_t module;             /* index into vg_modules, or VG_NONE */
 	enum vg_found found;         /* how this frame was found */
 };
 
@@ -18,6 +19,7 @@ struct vg_walk {
 	struct vg_frame *frames;     /* owned */
 	uint32_t count, capacity;
 	enum vg_walk_end end;
+	bool left_the_map;           /* it ended at an address that is in no known range */
 };
 
 /*
