@@ -26,7 +26,21 @@ int vg_field_u32(struct vg_record_view *record, uint32_t *value)
 	return 0;
 }
 
-/* Control characters would reach the terminals of those who read the profile. */
+/* Control characters would reach the terminals of those who read the profile: C0, DEL, and C1
+ * (U+0080 to U+009F, c2 80 to c2 9f in UTF-8), where U+009B begins a sequence as ESC [ does. */
+static void controls_strip(char *text, size_t length)
+{
+	for (size_t i = 0; i < length; i++) {
+		unsigned char byte = (unsigned char)text[i];
+		bool c1 = byte == 0xc2 && i + 1 < length && (unsigned char)text[i + 1] < 0xa0;
+
+		if (c1)
+			text[i + 1] = '?';
+		if (c1 || byte < 0x20 || byte == 0x7f)
+			text[i] = '?';
+	}
+}
+
 int vg_field_keep(struct vg_profile *profile, const char *text, size_t length, uint32_t *string)
 {
 	char clean[VG_NAME_MAX_BYTES + 1];
@@ -35,10 +49,7 @@ int vg_field_keep(struct vg_profile *profile, const char *text, size_t length, u
 		length = VG_NAME_MAX_BYTES;
 	memcpy(clean, text, length);
 	vg_utf8_clean(clean, length);
-	for (size_t i = 0; i < length; i++) {
-		if ((unsigned char)clean[i] < 0x20 || clean[i] == 0x7f)
-			clean[i] = '?';
-	}
+	controls_strip(clean, length);
 	clean[length] = '\0';
 	return vg_intern_string(&profile->strings, clean, string) < 0 ? -ENOMEM : 0;
 }
