@@ -47,9 +47,15 @@ START_TEST(values_and_commas)
 	vg_json_object_end(&json);
 	vg_json_object_end(&json);
 	vg_json_line(&json);
+	vg_json_array_begin(&json);
+	vg_json_line(&json);
 	vg_json_uint(&json, 10);
+	vg_json_line(&json);
+	vg_json_uint(&json, 11);
+	vg_json_line(&json);
+	vg_json_array_end(&json);
 	text_expect("{\"a\":\"x\",\"b\":[18446744073709551615,-9223372036854775808,0,[],true,false,"
-		    "null],\"c\":{}}\n10");
+		    "null],\"c\":{}}\n[\n10,\n11]");
 }
 END_TEST
 

@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-#include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <getopt.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -21,16 +21,16 @@ struct request {
 	VG_ARRAY(const char *) stores;
 };
 
-/* A store that cannot be read would look like one that has nothing. */
+/* A store (a directory, or one .sym file) that cannot be read would look like an empty one. */
 static int stores_check(const struct request *request, struct vg_err *err)
 {
 	for (size_t i = 0; i < request->stores.count; i++) {
-		DIR *store = opendir(request->stores.items[i]);
+		int store = open(request->stores.items[i], O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
 
-		if (store == NULL)
+		if (store < 0)
 			return vg_err_sys(err, -errno, "cannot read the store %s",
 					  request->stores.items[i]);
-		closedir(store);
+		close(store);
 	}
 	return 0;
 }

@@ -26,6 +26,9 @@ static bool value_begin(struct vg_json *json)
 		json->after_key = false;
 	else if (json->filled[json->depth])
 		put(json, ",", 1);
+	if (json->line_due)
+		put(json, "\n", 1);
+	json->line_due = false;
 	json->filled[json->depth] = json->depth > 0;
 	return true;
 }
@@ -48,6 +51,7 @@ static void container_end(struct vg_json *json, const char *bracket)
 		json->muted--;
 		return;
 	}
+	json->line_due = false;
 	put(json, bracket, 1);
 	json->depth--;
 }
@@ -231,6 +235,8 @@ void vg_json_key_uint(struct vg_json *json, const char *key, uint64_t value)
 
 void vg_json_line(struct vg_json *json)
 {
-	if (json->muted == 0)
+	if (json->depth == 0)
 		put(json, "\n", 1);
+	else
+		json->line_due = true;
 }

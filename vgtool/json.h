@@ -19,7 +19,7 @@ struct vg_json {
 	FILE *file;                  /* the caller's */
 	unsigned depth;              /* containers that are open */
 	unsigned muted;              /* of those too deep to be written */
-	bool after_key;
+	bool after_key, line_due;
 	bool filled[VG_JSON_DEPTH_MAX + 1]; /* by depth: a comma is due before the next value */
 };
 
@@ -53,7 +53,8 @@ void vg_json_hex(struct vg_json *json, const unsigned char *bytes, size_t length
 void vg_json_key_string(struct vg_json *json, const char *key, const char *text);
 void vg_json_key_uint(struct vg_json *json, const char *key, uint64_t value);
 
-/* Ends a line: between documents, or to keep a long one readable.  Not after a key. */
+/* A line's end: at once between documents, and inside one before the next value, if there is one
+ * in the same container. */
 void vg_json_line(struct vg_json *json);
 
 #endif

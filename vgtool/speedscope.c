@@ -23,10 +23,11 @@ struct scope {
 	int failed;
 };
 
-/* Frame numbers: the functions, then one for each reason to be incomplete, then the cuts. */
+/* Frame numbers: the functions, then one for each reason to be incomplete (that is, all but
+ * VG_WALK_ROOT, and one for those of tomorrow), then the cuts. */
 static uint32_t incomplete_number(const struct scope *scope, uint8_t end)
 {
-	return scope->frames.count + (end < VG_WALK_ENDS ? end : VG_WALK_ENDS);
+	return scope->frames.count + (end < VG_WALK_ENDS ? end : VG_WALK_ENDS) - 1;
 }
 
 static uint32_t cut_number(struct scope *scope, size_t cut)
@@ -35,7 +36,7 @@ static uint32_t cut_number(struct scope *scope, size_t cut)
 
 	if (vg_intern(&scope->cuts, &cut, sizeof cut, &id) < 0)
 		scope->failed = -ENOMEM;
-	return scope->frames.count + VG_WALK_ENDS + 1 + id;
+	return scope->frames.count + VG_WALK_ENDS + id;
 }
 
 static size_t stack_depth(const struct scope *scope, uint32_t node)
@@ -231,7 +232,7 @@ static void shared_write(struct scope *scope)
 	vg_json_array_begin(&scope->json);
 	for (uint32_t i = 0; i < scope->frames.count; i++)
 		function_write(scope, i);
-	for (unsigned end = 0; end <= VG_WALK_ENDS; end++) {
+	for (unsigned end = VG_WALK_ROOT + 1; end <= VG_WALK_ENDS; end++) {
 		snprintf(name, sizeof name, "[stack incomplete: %s]", vg_walk_end_name(end));
 		named_frame_write(scope, name);
 	}
