@@ -5,8 +5,8 @@
  *     life PROFILE [SECONDS]
  *
  * Workers compute generations side by side, a clock thread mostly sleeps, and the main thread
- * counts the islands of the first generation with a deep recursion: three kinds of thread that
- * a profile should tell apart.
+ * now and then measures a snake of cells with a deep recursion: three kinds of thread that a
+ * profile should tell apart.
  */
 #include <pthread.h>
 #include <stdatomic.h>
@@ -18,7 +18,7 @@
 
 #include "vgctl.h"
 
-enum { WIDTH = 512, HEIGHT = 512, WORKERS = 2, SNAKE_LENGTH = 400 };
+enum { WIDTH = 512, HEIGHT = 512, WORKERS = 2, SNAKE_LENGTH = 2000 };
 
 typedef unsigned char board[HEIGHT][WIDTH];
 
@@ -78,34 +78,48 @@ static void *clock_run(void *argument)
 	return NULL;
 }
 
-/* One call a cell of the island, as deep as the island is long. */
-static __attribute__((noinline)) long island_visit(board cells, int row, int column)
+/* One call a cell, as deep as the snake is long. */
+static __attribute__((noinline)) long snake_measure(board cells, int row, int column)
 {
-	long size = 1;
+	long length = 1;
 
-	if (row < 0 || row >= HEIGHT || column < 0 || column >= WIDTH || !cells[row][column])
+	if (row < 0 || row >= HEIGHT || column < 0 || column >= WIDTH || cells[row][column] != 1)
 		return 0;
-	cells[row][column] = 0;
+	cells[row][column] = 2;
 	for (int side = -1; side <= 1; side += 2) {
-		size += island_visit(cells, row + side, column);
-		size += island_visit(cells, row, column + side);
+		length += snake_measure(cells, row + side, column);
+		length += snake_measure(cells, row, column + side);
 	}
-	return size;
+	return length;
 }
 
-/* A snake of SNAKE_LENGTH cells is always there, so that the recursion has a depth to show. */
-static long islands_count(void)
+/* It winds along every second row, to and fro. */
+static void snake_draw(board cells)
+{
+	int row = 0, column = 0, step = 1;
+
+	for (int i = 0; i < SNAKE_LENGTH; i++) {
+		cells[row][column] = 1;
+		if (column + step >= 0 && column + step < WIDTH && row % 2 == 0) {
+			column += step;
+		} else {
+			if (row % 2 == 1)
+				step = -step;
+			row++;
+		}
+	}
+}
+
+static long snakes_measure(int times)
 {
 	static board cells;
-	long islands = 0;
+	long length = 0;
 
-	memcpy(cells, first_generation, sizeof cells);
-	memset(cells[0], 1, SNAKE_LENGTH);
-	for (int row = 0; row < HEIGHT; row++) {
-		for (int column = 0; column < WIDTH; column++)
-			islands += island_visit(cells, row, column) > 0;
+	for (int i = 0; i < times; i++) {
+		snake_draw(cells);
+		length += snake_measure(cells, 0, 0);
 	}
-	return islands;
+	return length / times;
 }
 
 static double seconds_now(void)
@@ -130,7 +144,7 @@ static long life_run(double seconds)
 	struct timespec pause = { .tv_nsec = 30 * 1000 * 1000 };
 	pthread_t workers[WORKERS], clock;
 	double end = seconds_now() + seconds;
-	long islands = 0;
+	long length = 0;
 
 	for (int i = 0; i < WORKERS; i++) {
 		char name[16];
@@ -141,14 +155,14 @@ static long life_run(double seconds)
 	}
 	thread_start(&clock, "clock", clock_run, NULL);
 	while (seconds_now() < end) {
-		islands = islands_count();
+		length = snakes_measure(400);
 		nanosleep(&pause, NULL);
 	}
 	atomic_store(&stopping, true);
 	for (int i = 0; i < WORKERS; i++)
 		pthread_join(workers[i], NULL);
 	pthread_join(clock, NULL);
-	return islands;
+	return length;
 }
 
 static void fail(int rc)
@@ -162,7 +176,7 @@ int main(int argc, char **argv)
 	struct vgctl_options options = VGCTL_OPTIONS_INIT;
 	struct vgctl_summary summary = VGCTL_SUMMARY_INIT;
 	struct vgctl_session *session;
-	long islands;
+	long length;
 	int rc;
 
 	if (argc < 2) {
@@ -177,11 +191,11 @@ int main(int argc, char **argv)
 	rc = vgctl_begin(argv[1], &options, &session);
 	if (rc < 0)
 		fail(rc);
-	islands = life_run(argc > 2 ? atof(argv[2]) : 3.0);
+	length = life_run(argc > 2 ? atof(argv[2]) : 3.0);
 	rc = vgctl_end(session, &summary);
 	if (rc < 0)
 		fail(rc);
-	printf("%lu generations, %ld islands, %lu beats\n", atomic_load(&generations), islands,
+	printf("%lu generations, a snake of %ld cells, %lu beats\n", atomic_load(&generations), length,
 	       atomic_load(&beats));
 	printf("%s: %llu samples of %u threads, %llu lost\n", argv[1],
 	       (unsigned long long)summary.samples, summary.threads,

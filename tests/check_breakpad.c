@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 #include <check.h>
+#include "tests/suites.h"
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -8,7 +9,6 @@
 
 #include "symbols/breakpad.h"
 
-Suite *breakpad_suite(void);
 
 #define MODULE "MODULE Linux x86_64 43EFCA139DE1A581BD3B972DF35EA43C0 a program\n"
 

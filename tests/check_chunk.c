@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 #include <check.h>
+#include "tests/suites.h"
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "profile/chunk.h"
 
-Suite *chunk_suite(void);
 
 static unsigned char file[8192];
 static size_t length;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 #include <check.h>
+#include "tests/suites.h"
 #include <errno.h>
 #include <msgpack.h>
 #include <stdlib.h>
@@ -7,7 +8,6 @@
 
 #include "profile/cursor.h"
 
-Suite *cursor_suite(void);
 
 /* The bytes lie at the very end of an allocation, where a read too many is seen. */
 static unsigned char *tight;

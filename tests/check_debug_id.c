@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 #include <check.h>
+#include "tests/suites.h"
 #include <string.h>
 
 #include "symbols/debug_id.h"
 
-Suite *debug_id_suite(void);
 
 START_TEST(swaps_fields_of_a_build_id)
 {

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 #include <check.h>
+#include "tests/suites.h"
 
 #include "tests/fixture.h"
 #include "vgtool/frames.h"
 
-Suite *frames_suite(void);
 
 static struct fixture fixture;
 static struct vg_frames frames;

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 #include <check.h>
+#include "tests/suites.h"
 #include <math.h>
 #include <stdlib.h>
 
 #include "vgtool/json.h"
 
-Suite *json_suite(void);
 
 static struct vg_json json;
 static char *text;

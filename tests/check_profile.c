@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 #include <check.h>
+#include "tests/suites.h"
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
@@ -8,7 +9,6 @@
 #include "profile/chunk.h"
 #include "tests/fixture.h"
 
-Suite *profile_suite(void);
 
 enum { MS = 1000000 };
 static struct fixture fixture;

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 #include <check.h>
+#include "tests/suites.h"
 #include <stdlib.h>
 #include <string.h>
 
 #include "tests/fixture.h"
 #include "vgtool/speedscope.h"
 
-Suite *speedscope_suite(void);
 
 enum { MS = 1000000 };
 static struct fixture fixture;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 #include <check.h>
+#include "tests/suites.h"
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,7 +11,6 @@
 #include "symbols/debug_id.h"
 #include "symbols/store.h"
 
-Suite *store_suite(void);
 
 static char root[64];
 static struct vg_err err;

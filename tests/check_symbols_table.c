@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 #include <check.h>
+#include "tests/suites.h"
 #include <stdio.h>
 
 #include "symbols/demangle.h"
 #include "symbols/table.h"
 
-Suite *symbols_table_suite(void);
 
 static struct vg_symbols table;
 

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 #include <check.h>
+#include "tests/suites.h"
 #include <string.h>
 
 #include "tests/fixture.h"
 #include "vgtool/table.h"
 
-Suite *table_suite(void);
 
 static struct fixture fixture;
 static struct vg_frames frames;

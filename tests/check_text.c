@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 #include <check.h>
+#include "tests/suites.h"
 
 #include "vgtool/text.h"
 
-Suite *text_suite(void);
 
 START_TEST(times)
 {

@@ -6,13 +6,12 @@
 
 #include "tests/suites.h"
 
+#define SUITE_ENTRY(name) { #name, name##_suite },
+
 static const struct {
 	const char *name;
 	Suite *(*make)(void);
-} suites[] = {
-	{ "capture", capture_suite },
-	{ "vgctl", vgctl_suite },
-};
+} suites[] = { VG_SUITES(SUITE_ENTRY) };
 
 static int wanted(const char *name, int argc, char **argv)
 {

@@ -4,8 +4,25 @@
 
 #include <check.h>
 
-/* One suite a file, in check_<noun>.c; the runner runs them all, or those named. */
-Suite *capture_suite(void);
-Suite *vgctl_suite(void);
+/* One suite a file: check_NAME.c defines NAME_suite().  The runner runs those of this list. */
+#define VG_SUITES(each) \
+	each(breakpad) \
+	each(capture) \
+	each(chunk) \
+	each(cursor) \
+	each(debug_id) \
+	each(frames) \
+	each(json) \
+	each(profile) \
+	each(resolve) \
+	each(speedscope) \
+	each(store) \
+	each(symbols_table) \
+	each(table) \
+	each(text) \
+	each(vgctl)
+
+#define VG_SUITE_DECLARE(name) Suite *name##_suite(void);
+VG_SUITES(VG_SUITE_DECLARE)
 
 #endif

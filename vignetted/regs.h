@@ -25,6 +25,10 @@ int vg_regs_unwind(const struct vg_regs *regs, int number, uint64_t *value);
 /* Whether the thread was stopped in a system call that it will go on with: it waits still. */
 bool vg_regs_in_call(const struct vg_regs *regs);
 
+/* Whether the thread was stopped on its way out of the clone(2) that made it: it has run nothing
+ * yet, and has no caller.  (C libraries give that place no unwind information on purpose.) */
+bool vg_regs_newborn(const struct vg_regs *regs);
+
 /* Bytes below the stack pointer that a leaf function may use. */
 extern const uint32_t vg_regs_red_zone_bytes;
 

@@ -5,6 +5,7 @@
 #include <errno.h>
 #include <libunwind.h>
 #include <sys/ptrace.h>
+#include <sys/syscall.h>
 #include <sys/uio.h>
 
 const uint32_t vg_regs_red_zone_bytes = 128;
@@ -57,4 +58,11 @@ bool vg_regs_in_call(const struct vg_regs *regs)
 	/* -EINTR, or one of the kernel's own ERESTARTSYS (512) to ERESTART_RESTARTBLOCK (516). */
 	return (long)regs->raw.orig_rax >= 0 &&
 	       (result == -EINTR || (result <= -512 && result >= -516));
+}
+
+bool vg_regs_newborn(const struct vg_regs *regs)
+{
+	long call = (long)regs->raw.orig_rax;
+
+	return regs->raw.rax == 0 && (call == SYS_clone || call == SYS_clone3);
 }

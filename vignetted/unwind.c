@@ -223,14 +223,16 @@ static int walk_push(struct vg_walk *walk, struct vg_frame frame)
  * frame has no caller (a thread's first function) and where a guess of its own ended, so ask
  * whether there is such information.
  */
-static enum vg_walk_end end_reason(struct vg_unwinder *unwinder, unw_cursor_t *cursor, int step)
+static enum vg_walk_end end_reason(struct vg_unwinder *unwinder, unw_cursor_t *cursor, int step,
+				   uint32_t frames)
 {
 	unw_proc_info_t info;
 
 	if (unwinder->outran)
 		return VG_WALK_SNAPSHOT;
 	if (unw_get_proc_info(cursor, &info) != 0)
-		return VG_WALK_NO_INFO;
+		return frames == 1 && vg_regs_newborn(&unwinder->snapshot->regs) ? VG_WALK_ROOT :
+		       VG_WALK_NO_INFO;
 	return step == 0 ? VG_WALK_ROOT : VG_WALK_BAD_CFA;
 }
 
@@ -267,7 +269,7 @@ static int frames_walk(struct vg_unwinder *unwinder, uint32_t max_frames, struct
 		exact = unw_is_signal_frame(&cursor) > 0;
 		step = unw_step(&cursor);
 		if (step <= 0) {
-			walk->end = end_reason(unwinder, &cursor, step);
+			walk->end = end_reason(unwinder, &cursor, step, walk->count);
 			return 0;
 		}
 		/* A caller's frame lies above its callee's, except where a signal moved to another
