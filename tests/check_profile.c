@@ -44,7 +44,7 @@ START_TEST(round_trip)
 	ck_assert_uint_eq(profile->modules.count, 2);
 	ck_assert_str_eq(text(profile->modules.items[1].name), "libx.so");
 	ck_assert_uint_eq(profile->modules.items[1].build_id_bytes, 4);
-	ck_assert_mem_eq(profile->modules.items[1].build_id, "\1\2\3\4", 4);
+	ck_assert_mem_eq(profile->modules.items[1].build_id, "\1\2\3\5", 4);
 	ck_assert_uint_eq(profile->modules.items[1].base, 0x500000);
 	ck_assert_uint_eq(profile->modules.items[1].size_bytes, 4096);
 	ck_assert_uint_eq(profile->modules.items[0].unload_ns, UINT64_MAX);

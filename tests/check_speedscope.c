@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "profile/chunk.h"
 #include "tests/fixture.h"
 #include "vgtool/speedscope.h"
 
@@ -161,17 +162,49 @@ START_TEST(deep_stacks_are_cut_visibly)
 }
 END_TEST
 
+/* What a hostile writer with good checksums can make of a small profile, seen by the views. */
+START_TEST(any_payload_byte_changed)
+{
+	static const unsigned char values[] = { 0x00, 0x10, 0x7f, 0x80, 0x91, 0xa0, 0xc0, 0xcf, 0xff };
+	const struct vg_profile *profile = &fixture.profile;
+	unsigned char *bytes;
+	size_t length;
+
+	fixture_demo_names(&fixture);
+	bytes = fixture_bytes(&fixture, &length);
+	for (size_t at = VG_CHUNK_HEADER_BYTES; at < length; at++) {
+		for (size_t i = 0; i < sizeof values; i++) {
+			unsigned char was = bytes[at];
+			FILE *file;
+
+			bytes[at] = values[i];
+			vg_chunk_header(bytes, 0, bytes + VG_CHUNK_HEADER_BYTES,
+					length - VG_CHUNK_HEADER_BYTES);
+			file = fmemopen(NULL, 65536, "w");
+			ck_assert_ptr_nonnull(file);
+			if (fixture_read_bytes(&fixture, bytes, length) == 0)
+				ck_assert_int_eq(vg_speedscope_write(profile, VG_WEIGHT_WALL, "x", file), 0);
+			fclose(file);
+			bytes[at] = was;
+		}
+	}
+	fixture_close(&fixture);
+}
+END_TEST
+
 Suite *speedscope_suite(void)
 {
 	Suite *suite = suite_create("speedscope");
 	TCase *cases = tcase_create("speedscope");
 
+	tcase_set_timeout(cases, 60);
 	tcase_add_test(cases, whole_document);
 	tcase_add_test(cases, weightless_samples_are_left_out);
 	tcase_add_test(cases, idle_time_is_an_empty_sample);
 	tcase_add_test(cases, equal_thread_names_get_ids);
 	tcase_add_test(cases, no_threads);
 	tcase_add_test(cases, deep_stacks_are_cut_visibly);
+	tcase_add_test(cases, any_payload_byte_changed);
 	suite_add_tcase(suite, cases);
 	return suite;
 }

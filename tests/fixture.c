@@ -27,7 +27,7 @@ void fixture_open(struct fixture *fixture)
 
 void fixture_module(struct fixture *fixture, uint32_t id, const char *name)
 {
-	struct vg_module module = { .id = id, .build_id = { 1, 2, 3, 4 }, .build_id_bytes = 4,
+	struct vg_module module = { .id = id, .build_id = { 1, 2, 3, (uint8_t)(4 + id) }, .build_id_bytes = 4,
 				    .base = 0x400000 + 0x100000 * (uint64_t)id, .size_bytes = 4096 };
 
 	ck_assert_int_eq(vg_writer_module(&fixture->writer, &module, name), 0);

@@ -35,7 +35,8 @@ unsigned char *fixture_bytes(struct fixture *fixture, size_t *length);
 void fixture_close(struct fixture *fixture);
 
 /*
- * The profile that most tests want.  Module 0 "demo" (build id 01 02 03 04), module 1 "libx.so";
+ * The profile that most tests want.  Module 0 "demo" (build id 01 02 03 04), module 1 "libx.so"
+ * (01 02 03 05);
  * threads 0 "main" (tid 100) and 1 "worker" (tid 101); stacks, root first:
  *   16 main = demo+0x10    17 work = demo+0x20    18 leaf = libx.so+0x30    19 work again, from 17
  *   20 0x7f00, no module, whose caller is unknown (no unwind information)

@@ -218,6 +218,15 @@ static void modules_text(const struct vg_profile *profile)
 	}
 }
 
+static bool any_count(const struct vg_counts *counts)
+{
+	for (size_t i = 0; i < counts->count; i++) {
+		if (counts->items[i].value > 0)
+			return true;
+	}
+	return false;
+}
+
 static void info_text(const struct vg_profile *profile)
 {
 	recorded_text(profile);
@@ -225,8 +234,9 @@ static void info_text(const struct vg_profile *profile)
 	file_text(profile);
 	printf("%-14s%s\n", "cost", profile->stats.count == 0 ? " not recorded" : "");
 	counts_text(profile, &profile->stats);
-	printf("%-14s%s\n", "lost", profile->lost.count == 0 ? " nothing" : "");
-	counts_text(profile, &profile->lost);
+	printf("%-14s%s\n", "lost", any_count(&profile->lost) ? "" : " nothing");
+	if (any_count(&profile->lost))
+		counts_text(profile, &profile->lost);
 	modules_text(profile);
 }
 

@@ -22,6 +22,7 @@ struct report {
 	struct vg_tables tables;
 	enum vg_weight weight;
 	bool weight_given, json_asked;
+	bool columns_named;          /* the text's head, which stands once */
 	int64_t only_tid;            /* -1: all */
 	uint64_t limit;              /* 0: none was asked for */
 	struct vg_json json;
@@ -110,6 +111,10 @@ static void rows_text(struct report *report, const struct vg_table *table, uint6
 {
 	size_t shown = rows_shown(table, limit);
 
+	if (!report->columns_named)
+		printf("%7s %10s %7s %10s %8s  %s\n", "self", "", "total", "", "samples",
+		       "function");
+	report->columns_named = true;
 	for (size_t i = 0; i < shown; i++) {
 		const struct vg_row *row = &table->rows.items[i];
 		struct vg_function_view view = vg_frames_function(&report->frames, row->function);
@@ -142,8 +147,9 @@ static void overall_text(struct report *report, const struct vg_table *table)
 	}
 	if (!profile->resolved)
 		printf("no names yet: see vgtool resolve\n");
-	printf("\n%7s %10s %7s %10s %8s  %s\n", "self", "", "total", "", "samples", "function");
-	rows_text(report, table, report->limit > 0 ? report->limit : TEXT_LIMIT);
+	putchar('\n');
+	if (report->only_tid < 0)
+		rows_text(report, table, report->limit > 0 ? report->limit : TEXT_LIMIT);
 }
 
 static void thread_text(struct report *report, uint32_t thread, const struct vg_table *table)
@@ -151,11 +157,14 @@ static void thread_text(struct report *report, uint32_t thread, const struct vg_
 	const struct vg_thread *of = &report->profile->threads.items[thread];
 	struct vg_text wall, cpu;
 
-	printf("\nthread %" PRId32 " %s: %" PRIu64 " samples, %s wall, %s cpu\n", of->tid,
+	printf("%sthread %" PRId32 " %s: %" PRIu64 " samples, %s wall, %s cpu\n",
+	       report->only_tid < 0 ? "\n" : "", of->tid,
 	       vg_profile_text(report->profile, of->name), table->samples,
 	       vg_text_ns(&wall, table->wall_ns), vg_text_ns(&cpu, table->cpu_ns));
-	rows_text(report, table, report->only_tid >= 0 && report->limit > 0 ? report->limit :
-		  report->only_tid >= 0 ? TEXT_LIMIT : TEXT_THREAD_LIMIT);
+	if (report->only_tid < 0)
+		rows_text(report, table, TEXT_THREAD_LIMIT);
+	else
+		rows_text(report, table, report->limit > 0 ? report->limit : TEXT_LIMIT);
 }
 
 static int overall_write(struct report *report)

@@ -256,6 +256,8 @@ int vg_resolve_write(struct vg_resolve *resolve, struct vg_writer *writer)
 		rc = module_samples(resolve->profile, &samples);
 	if (rc == 0)
 		rc = vg_recopy_chunks(&recopy, resolve->file, writer);
+	/* Of a truncated profile, the time of the last record is all that tells its length. */
+	writer->last_us = resolve->profile->duration_ns / 1000;
 	if (rc == 0)
 		rc = modules_resolve(resolve, &list, samples, writer);
 	if (rc == 0)
