@@ -223,16 +223,14 @@ static int walk_push(struct vg_walk *walk, struct vg_frame frame)
  * frame has no caller (a thread's first function) and where a guess of its own ended, so ask
  * whether there is such information.
  */
-static enum vg_walk_end end_reason(struct vg_unwinder *unwinder, unw_cursor_t *cursor, int step,
-				   uint32_t frames)
+static enum vg_walk_end end_reason(struct vg_unwinder *unwinder, unw_cursor_t *cursor, int step)
 {
 	unw_proc_info_t info;
 
 	if (unwinder->outran)
 		return VG_WALK_SNAPSHOT;
 	if (unw_get_proc_info(cursor, &info) != 0)
-		return frames == 1 && vg_regs_newborn(&unwinder->snapshot->regs) ? VG_WALK_ROOT :
-		       VG_WALK_NO_INFO;
+		return VG_WALK_NO_INFO;
 	return step == 0 ? VG_WALK_ROOT : VG_WALK_BAD_CFA;
 }
 
@@ -265,11 +263,15 @@ static int frames_walk(struct vg_unwinder *unwinder, uint32_t max_frames, struct
 		rc = walk_push(walk, frame);
 		if (rc != 0)
 			return rc;
+		if (walk->count == 1 && vg_regs_newborn(&unwinder->snapshot->regs)) {
+			walk->end = VG_WALK_ROOT;
+			return 0;
+		}
 		frame.found = range->module == VG_NONE ? VG_FOUND_FRAME_POINTER : VG_FOUND_CFI;
 		exact = unw_is_signal_frame(&cursor) > 0;
 		step = unw_step(&cursor);
 		if (step <= 0) {
-			walk->end = end_reason(unwinder, &cursor, step, walk->count);
+			walk->end = end_reason(unwinder, &cursor, step);
 			return 0;
 		}
 		/* A caller's frame lies above its callee's, except where a signal moved to another
