@@ -1,0 +1,50 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+// demo.mjs DIRECTORY: what the demo left there is what its threads did.
+import { readFileSync } from "node:fs";
+import assert from "node:assert/strict";
+
+const directory = process.argv[2];
+const read = (name) => JSON.parse(readFileSync(`${directory}/${name}`, "utf8"));
+const info = read("info.json");
+const report = read("report.json");
+const graph = read("life.speedscope.json");
+const frames = graph.shared.frames;
+const output = readFileSync(`${directory}/output`, "utf8");
+
+// One profile a thread, under its name.
+assert.deepEqual(graph.profiles.map((profile) => profile.name).sort(),
+	["clock", "life", "worker-0", "worker-1"]);
+
+// Every address of the program has its name.
+for (const frame of frames)
+	assert.ok(!/^life\+0x/.test(frame.name), `a frame without a name: ${frame.name}`);
+
+// Weights add up to the time that the threads lived, by their own clocks.
+for (const profile of graph.profiles) {
+	const ran = Number(new RegExp(`^${profile.name} ran for ([0-9.]+) s$`, "m").exec(output)[1]);
+	const seconds = profile.weights.reduce((sum, weight) => sum + weight, 0) / 1e9;
+	assert.ok(Math.abs(seconds - ran) / ran < 0.02,
+		`${profile.name}: ${seconds} s of weights, but it ran for ${ran} s`);
+}
+
+// The hot function of the workers is on top of theirs, and of all that runs.
+const busy = (list) => list.filter((entry) => !/nanosleep/.test(entry.name))[0].name;
+for (const thread of report.threads.filter((entry) => /^worker/.test(entry.name)))
+	assert.equal(thread.functions[0].name, "neighbours");
+assert.equal(busy(report.functions), "neighbours");
+
+// The recursion is as deep as the snake is long, inlined calls counted, and no deeper.
+let deepest = 0;
+for (const profile of graph.profiles) {
+	for (const stack of profile.samples) {
+		const depth = stack.filter((frame) => frames[frame].name === "snake_measure").length;
+		deepest = Math.max(deepest, depth);
+	}
+}
+assert.ok(deepest > 1200 && deepest <= 2001, `the deepest recursion is ${deepest}, not near 2,000`);
+
+assert.ok(info.samples >= 100, `${info.samples} samples`);
+assert.ok(info.stacks_complete >= 0.999 * info.stacks,
+	`${info.stacks_complete} of ${info.stacks} stacks are complete`);
+assert.equal(info.truncated, false);
+console.log(`${info.stacks_complete} of ${info.stacks} stacks complete, recursion ${deepest} deep`);

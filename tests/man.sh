@@ -1,0 +1,13 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT OR Apache-2.0
+# The man pages are clean mdoc, and name every option that the programs have.
+set -eu
+: "${SRCDIR:?}" "${VIGNETTED:?}" "${VGTOOL:?}"
+cd "$SRCDIR/man"
+mandoc -T lint -W style *.[1-9] | grep -v 'referenced manual not found: Xr \(vg\|vignette\)' && exit 1
+for option in $("$VIGNETTED" --help | grep -oE -e '--[a-z-]+' | sort -u); do
+	grep -q -e "Fl -${option#--}" vignetted.8 || { echo "vignetted.8 has no $option"; exit 1; }
+done
+for command in $("$VGTOOL" --help | awk '/^  [a-z]/ { print $1 }'); do
+	grep -q "$command" vgtool.1 || { echo "vgtool.1 has no $command"; exit 1; }
+done

@@ -1,0 +1,84 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT OR Apache-2.0
+#
+# Programs that know nothing of Vignette: Debian's python3 and redis-server, stripped, sampled
+# from outside under load.  Both must go on as if nothing had been.
+set -eu
+: "${SRCDIR:?}" "${VGTOOL:?}" "${VIGNETTED:?}"
+seconds=${SECONDS_EACH:-10}
+dir=$(mktemp -d)
+port=$((20000 + $$ % 20000))
+pids=
+trap 'kill $pids 2>/dev/null || true; rm -rf "$dir"' EXIT
+
+fail() {
+	echo "FAIL: $*"
+	exit 1
+}
+
+# number FILE KEY: a number out of a flat JSON object
+number() {
+	sed -n "s/.*\"$2\":\([0-9]*\).*/\1/p" "$1"
+}
+
+# record NAME PID: the profile, the names of all its modules, and what must hold of any
+record() {
+	"$VIGNETTED" --pid "$2" -o "$dir/$1.vgp" --duration "$seconds"
+	"$VGTOOL" info --json "$dir/$1.vgp" >"$dir/$1.json"
+	stacks=$(number "$dir/$1.json" stacks)
+	complete=$(number "$dir/$1.json" stacks_complete)
+	echo "$1: $complete of $stacks stacks complete"
+	[ "$stacks" -ge $((seconds * 40)) ] || fail "$1: only $stacks samples in $seconds s"
+	[ $((complete * 1000)) -ge $((stacks * 999)) ] || fail "$1: incomplete stacks"
+	awk '$NF ~ /^\// && $2 ~ /x/ { print $NF }' "/proc/$2/maps" | sort -u >"$dir/$1.files"
+	"$VGTOOL" symbols -o "$dir/symbols" $(cat "$dir/$1.files") >"$dir/$1.symbols"
+	"$VGTOOL" resolve -s "$dir/symbols" "$dir/$1.vgp" -o "$dir/$1.resolved.vgp" 2>"$dir/$1.missing"
+	! grep 'no symbols' "$dir/$1.missing" | grep -v 'vdso' || fail "$1: modules without symbols"
+	"$VGTOOL" report "$dir/$1.resolved.vgp" >"$dir/$1.report"
+	head -20 "$dir/$1.report"
+}
+
+cat >"$dir/busy.py" <<'EOF'
+import json, sys, threading
+def fib(n): return n if n < 2 else fib(n - 1) + fib(n - 2)
+done = threading.Event()
+def other():
+    while not done.is_set(): json.loads(json.dumps(list(range(2000))))
+threading.Thread(target=other).start()
+total = 0
+while not done.is_set():
+    total += fib(15)
+    if open(sys.argv[1]).read(): done.set()
+print("sane" if total % 610 == 0 else "insane")
+EOF
+: >"$dir/stop"
+/usr/bin/python3 "$dir/busy.py" "$dir/stop" >"$dir/python.out" 2>&1 &
+python=$!
+pids=$python
+sleep 0.5
+record python "$python"
+grep -q '_PyEval_EvalFrameDefault' "$dir/python.report" || fail "python3: the interpreter's loop has no name"
+echo stop >"$dir/stop"
+wait "$python" || fail "python3 failed"
+grep -qx sane "$dir/python.out" || fail "python3: $(cat "$dir/python.out")"
+
+redis-server --port $port --save '' --appendonly no --daemonize no >"$dir/redis.log" &
+redis=$!
+pids=$redis
+for attempt in 1 2 3 4 5 6 7 8 9 10; do
+	redis-cli -p $port ping >/dev/null 2>&1 && break
+	sleep 0.3
+done
+redis-benchmark -p $port -n 100000000 -t incr -q >/dev/null 2>&1 &
+load=$!
+pids="$redis $load"
+record redis "$redis"
+kill "$load"
+wait "$load" 2>/dev/null || true
+grep -q 'epoll_wait' "$dir/redis.report" || fail "redis-server: no epoll_wait of libc"
+[ "$(redis-cli -p $port ping)" = PONG ] || fail "redis-server does not answer"
+redis-cli -p $port shutdown nosave >/dev/null 2>&1 || true
+wait "$redis" || fail "redis-server failed"
+grep -qi 'error\|assert\|crash' "$dir/redis.log" && fail "redis-server: $(tail -3 "$dir/redis.log")"
+pids=
+exit 0
