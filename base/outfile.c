@@ -10,7 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-static void outfile_close(struct vg_outfile *file)
+void vg_outfile_forget(struct vg_outfile *file)
 {
 	if (file->fd >= 0)
 		close(file->fd);
@@ -73,7 +73,7 @@ int vg_outfile_open(struct vg_outfile *file, const char *path, struct vg_err *er
 	file->path = strdup(path);
 	if (file->path == NULL || asprintf(&file->part, "%s%s", path, special ? "" : ".part") < 0) {
 		file->part = NULL;
-		outfile_close(file);
+		vg_outfile_forget(file);
 		return vg_err_sys(err, -ENOMEM, "%s", path);
 	}
 	file->in_place = special;
@@ -88,7 +88,7 @@ int vg_outfile_open(struct vg_outfile *file, const char *path, struct vg_err *er
 	else if (fd < 0)
 		vg_err_sys(err, fd, "cannot create %s", file->part);
 	if (fd < 0) {
-		outfile_close(file);
+		vg_outfile_forget(file);
 		return fd;
 	}
 	file->fd = fd;
@@ -101,7 +101,7 @@ int vg_outfile_commit(struct vg_outfile *file, struct vg_err *err)
 
 	if (!file->in_place && rename(file->part, file->path) != 0)
 		rc = vg_err_sys(err, -errno, "cannot rename %s to %s", file->part, file->path);
-	outfile_close(file);
+	vg_outfile_forget(file);
 	return rc;
 }
 
@@ -109,7 +109,7 @@ void vg_outfile_abandon(struct vg_outfile *file)
 {
 	if (file->fd >= 0 && !file->in_place)
 		unlink(file->part);
-	outfile_close(file);
+	vg_outfile_forget(file);
 }
 
 int vg_write_all(int fd, const void *bytes, size_t length)

@@ -28,6 +28,9 @@ int vg_outfile_open(struct vg_outfile *file, const char *path, struct vg_err *er
 /* Renames to the final name and closes.  On failure the .part stays. */
 int vg_outfile_commit(struct vg_outfile *file, struct vg_err *err);
 
+/* Closes this process's copy, and leaves the file to the process that it was copied from. */
+void vg_outfile_forget(struct vg_outfile *file);
+
 /* Removes the .part and closes.  Does nothing to a closed one. */
 void vg_outfile_abandon(struct vg_outfile *file);
 

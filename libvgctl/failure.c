@@ -22,6 +22,8 @@ static const char *general(int code)
 	case -EALREADY: return "this process has a session already";
 	case -EBUSY: return "another process is writing that profile";
 	case -ENOSPC: return "no space left for the profile; what was written is kept";
+	case -EFBIG: return "the session has reached a limit and records no more";
+	case -ECANCELED: return "the helper vignetted was ended by a signal; the profile ends there";
 	case -EDQUOT: return "the disk quota is used up; what was written of the profile is kept";
 	case -ECONNRESET: return "the helper vignetted died; what it had written is kept";
 	case -EPROTO: return "the helper vignetted is of another version than libvgctl";

@@ -265,8 +265,8 @@ int vgctl_end(struct vgctl_session *session, struct vgctl_summary *summary)
 	if (rc == -ECHILD) {
 		/* The child's copies; the parent's session goes on. */
 		close(session->socket);
-		close(session->file.fd);
-		session->socket = session->file.fd = -1;
+		vg_outfile_forget(&session->file);
+		free(session);
 	}
 	if (rc != 0)
 		return rc;
@@ -275,6 +275,8 @@ int vgctl_end(struct vgctl_session *session, struct vgctl_summary *summary)
 	committed = vg_outfile_commit(&session->file, &err);
 	if (rc == 0 && committed != 0)
 		rc = vg_failure(committed, "%s", err.text);
+	if (rc != 0)
+		answer.summary = (struct vg_wire_summary){ 0 };
 	if (summary != NULL)
 		summary_fill(summary, &answer.summary);
 	session_free(session);

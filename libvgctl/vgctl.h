@@ -75,13 +75,14 @@ struct vgctl_summary {
 int vgctl_begin(const char *path, const struct vgctl_options *options,
 		struct vgctl_session **session);
 
-/* Takes one sample of every thread, now; returns when all are taken. */
+/* Takes one sample of every thread, now; returns when all are taken.  With VGCTL_CPU, of every
+ * thread that runs: not of the caller, which waits. */
 int vgctl_sample(struct vgctl_session *session);
 
 /*
  * Stops recording, waits until the file is complete and under its name, and frees the session,
- * whatever is returned.  summary may be NULL.  -ECONNRESET says that the helper died: what it
- * had written is under PATH and readable.
+ * whatever is returned.  summary may be NULL; after a failure it is all zero.  -ECONNRESET says
+ * that the helper died: what it had written is under PATH and readable.
  */
 int vgctl_end(struct vgctl_session *session, struct vgctl_summary *summary);
 

@@ -164,7 +164,7 @@ START_TEST(leaf_is_kept)
 		uint32_t stack = taken.profile.samples.items[i].stack;
 
 		if (stack != VG_NONE)
-			leaves += frame_in(&taken, &taken.profile.stacks.items[stack], spin_here_ms, 256);
+			leaves += frame_in(&taken, &taken.profile.stacks.items[stack], spin_here_ms, 1024);
 	}
 	ck_assert_uint_ge(leaves * 100, taken.profile.samples.count * 80);
 	taken_free(&taken);

@@ -34,15 +34,14 @@ static void ended_send(struct control *control)
 	struct vg_session *session = control->session;
 	struct vg_wire_message message = { .summary = {
 		.samples = session->recorder.samples,
-		.lost = vg_recorder_lost(&session->recorder),
-		.duration_ns = vg_now_ns() - session->begin_ns,
-		.file_bytes = session->recorder.writer.file_bytes,
 		.threads = session->recorder.threads,
 		.limited = session->ended != NULL,
 	} };
 	struct vg_err err;
 	int rc = vg_session_end(session, "the program ended it");
 
+	message.summary.lost = vg_recorder_lost(&session->recorder);
+	message.summary.duration_ns = session->ended_ns;
 	message.summary.file_bytes = session->recorder.writer.file_bytes;
 	if (rc != 0) {
 		vg_err_sys(&err, rc, "the profile could not be written whole");
@@ -154,9 +153,13 @@ int vg_control_serve(int socket, int signals)
 		failure_send(socket, rc, err.text);
 	} else {
 		vg_channel_send(socket, &message, VG_WIRE_STARTED, -1);
-		vg_loop_run(&session, signals, socket, on_message, &control);
-		if (!control.finished)
+		if (vg_loop_run(&session, signals, socket, on_message, &control) != 0) {
+			rc = vg_session_end(&session, "interrupted by a signal");
+			failure_send(socket, -ECANCELED, "the helper vignetted was ended by a "
+				     "signal; the profile ends there");
+		} else if (!control.finished) {
 			rc = vg_session_end(&session, "the process ended");
+		}
 	}
 	vg_session_close(&session);
 	close(fd);

@@ -78,12 +78,13 @@ int vg_loop_run(struct vg_session *session, int signals, int socket,
 		if (ready[SIGNALS].revents != 0)
 			ended_by = signal_take(signals);
 		if (ready[PROCESS].revents != 0) {
-			if (session->ended == NULL)
-				session->ended = "the process ended";
+			vg_session_end(session, "the process ended");
 			break;
 		}
-		if (vg_ticks_due(&session->ticks, vg_now_ns()))
+		if (session->ended == NULL && vg_ticks_due(&session->ticks, vg_now_ns()))
 			vg_session_tick(session);
+		if (session->ended != NULL)
+			vg_session_end(session, session->ended);
 	}
 	return ended_by;
 }

@@ -145,12 +145,19 @@ static enum vg_capture capture_walk(struct vg_session *session, struct vg_task *
 	}
 }
 
+bool vg_sampling_is_alive(const struct vg_session *session, pid_t tid)
+{
+	struct vg_task_status status;
+
+	return vg_task_status(&session->tasks, tid, &status) == 0 && status.state != 'Z' &&
+	       status.state != 'X';
+}
+
 static void thread_stop(struct vg_session *session, struct vg_task *task, bool asleep,
 			const struct vg_task_look *look)
 {
 	uint64_t now_ns = session_now_ns(session);
 	struct vg_recorder *recorder = &session->recorder;
-	struct vg_task_status status;
 
 	switch (capture_walk(session, task, now_ns)) {
 	case VG_CAPTURE_TAKEN:
@@ -165,9 +172,7 @@ static void thread_stop(struct vg_session *session, struct vg_task *task, bool a
 		recorder->lost[VG_LOSS_NOT_STOPPED]++;
 		return;
 	case VG_CAPTURE_FORBIDDEN:
-		/* PTRACE_SEIZE says EPERM of a dying thread too. */
-		if (vg_task_status(&session->tasks, task->tid, &status) == 0 &&
-		    status.state != 'Z' && status.state != 'X')
+		if (vg_sampling_is_alive(session, task->tid))
 			recorder->lost[VG_LOSS_FORBIDDEN]++;
 		return;
 	case VG_CAPTURE_FAILED:

@@ -46,17 +46,14 @@ static int parts_open(struct vg_session *session, pid_t pid, struct vg_err *err)
  * now, rather than leave an empty profile. */
 static int first_sample(struct vg_session *session, struct vg_err *err)
 {
-	bool forbidden;
+	struct vg_recorder *recorder = &session->recorder;
 
-	if (session->options.period_ns == 0) {
-		forbidden = vg_tracer_capture(&session->tracer, session->target.pid, 0,
-					      &session->snapshot) == VG_CAPTURE_FORBIDDEN;
-	} else {
+	if (session->options.period_ns != 0)
 		vg_session_tick(session);
-		forbidden = session->recorder.samples == 0 &&
-			    session->recorder.lost[VG_LOSS_FORBIDDEN] > 0;
-	}
-	return forbidden ? vg_target_forbidden(&session->target, err) : 0;
+	else if (vg_tracer_capture(&session->tracer, session->target.pid, 0, &session->snapshot) ==
+		 VG_CAPTURE_FORBIDDEN && vg_sampling_is_alive(session, session->target.pid))
+		recorder->lost[VG_LOSS_FORBIDDEN]++;
+	return recorder->samples == 0 && recorder->lost[VG_LOSS_FORBIDDEN] > 0 ? vg_target_forbidden(&session->target, err) : 0;
 }
 
 int vg_session_open(struct vg_session *session, const struct vg_session_options *options,
@@ -87,18 +84,27 @@ int vg_session_open(struct vg_session *session, const struct vg_session_options 
 	return 0;
 }
 
+static void session_stop(struct vg_session *session, const char *reason)
+{
+	if (session->ended != NULL)
+		return;
+	session->ended = reason;
+	session->ended_ns = vg_now_ns() - session->begin_ns;
+}
+
 static void session_fail(struct vg_session *session, int code)
 {
 	session->failure = code;
-	session->ended = "the profile could not be written";
+	session_stop(session, "the profile could not be written");
 }
 
 static void checkpoint(struct vg_session *session)
 {
-	const struct vg_recorder *recorder = &session->recorder;
+	struct vg_recorder *recorder = &session->recorder;
 	struct rusage usage;
 	int rc;
 
+	recorder->lost[VG_LOSS_TICK_SKIPPED] = session->ticks.skipped;
 	getrusage(RUSAGE_SELF, &usage);
 	const struct vg_named stats[] = {
 		{ "stops", session->tracer.stops },
@@ -109,7 +115,7 @@ static void checkpoint(struct vg_session *session)
 		  (uint64_t)(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec) * 1000 },
 	};
 
-	rc = vg_recorder_checkpoint(&session->recorder, stats, sizeof stats / sizeof *stats);
+	rc = vg_recorder_checkpoint(recorder, stats, sizeof stats / sizeof *stats);
 	if (rc != 0 && session->failure == 0)
 		session_fail(session, rc);
 }
@@ -121,10 +127,10 @@ static void limits_check(struct vg_session *session, uint64_t now_ns)
 	if (session->recorder.writer.failed != 0)
 		session_fail(session, session->recorder.writer.failed);
 	else if (vg_writer_full(&session->recorder.writer))
-		session->ended = "the file size limit was reached";
+		session_stop(session, "the file size limit was reached");
 	else if (session->options.max_duration_ns != 0 &&
 		 now_ns - session->begin_ns >= session->options.max_duration_ns)
-		session->ended = "the duration limit was reached";
+		session_stop(session, "the duration limit was reached");
 }
 
 /* Threads that came and went since the last tick. */
@@ -157,7 +163,7 @@ void vg_session_tick(struct vg_session *session)
 		vg_sampling_modules_refresh(session, now_ns);
 	rc = tasks_update(session, now_ns);
 	if (rc == -ESRCH)
-		session->ended = "the process ended";
+		session_stop(session, "the process ended");
 	count = session->tasks.live.count;
 	/* Another first one each time, so that no thread is always the one that waits longest. */
 	first = count > 0 ? session->tick_count++ % count : 0;
@@ -173,20 +179,18 @@ void vg_session_tick(struct vg_session *session)
 
 int vg_session_end(struct vg_session *session, const char *reason)
 {
-	uint64_t now_ns = vg_now_ns() - session->begin_ns;
 	uint64_t give_up_ns = vg_now_ns() + 1000000000;
 	int rc;
 
-	if (session->ended == NULL)
-		session->ended = reason;
+	session_stop(session, reason);
+	if (session->complete || session->failure != 0)
+		return session->failure;
+	session->complete = true;
 	/* A thread that was asked to stop and has not is let go when it does, or when we exit. */
 	while (!vg_tracer_settle(&session->tracer) && vg_now_ns() < give_up_ns)
 		usleep(1000);
-	if (session->failure != 0)
-		return session->failure;
-	session->recorder.lost[VG_LOSS_TICK_SKIPPED] = session->ticks.skipped;
 	checkpoint(session);
-	rc = vg_recorder_finish(&session->recorder, session->ended, now_ns);
+	rc = vg_recorder_finish(&session->recorder, session->ended, session->ended_ns);
 	if (rc != 0 && session->failure == 0)
 		session_fail(session, rc);
 	return session->failure;

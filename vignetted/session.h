@@ -38,6 +38,8 @@ struct vg_session {
 	uint64_t tick_count;
 	bool maps_fresh;             /* /proc/PID/maps was read in this tick */
 	const char *ended;           /* why recording stopped, or NULL: it goes on */
+	uint64_t ended_ns;           /* and when */
+	bool complete;               /* the file has its end */
 	int failure;                 /* a negative errno: recording stopped because of it */
 };
 
@@ -54,8 +56,8 @@ int vg_session_open(struct vg_session *session, const struct vg_session_options 
  * process is gone or the file cannot be written; does nothing once it is set. */
 void vg_session_tick(struct vg_session *session);
 
-/* Stops recording for that reason (static text), unless it has stopped, and completes the file.
- * 0 or the failure. */
+/* Stops recording for that reason (static text), unless it has stopped, and completes the file,
+ * unless it is complete.  0 or the failure. */
 int vg_session_end(struct vg_session *session, const char *reason);
 
 void vg_session_close(struct vg_session *session);
