@@ -28,8 +28,7 @@ int vg_breakpad_write(const struct vg_symbols *symbols, FILE *stream, struct vg_
  *
  * *symbols must be empty, and is empty again after a failure.  Records that cannot be parsed are
  * counted in bad_records, with the number of the first one's line, and skipped; unknown ones and
- * STACK are skipped silently.  -EBADMSG: no MODULE record; -EINVAL: not a regular file; -ENOMEM;
- * or open(2)'s.
+ * STACK are skipped silently.  -EBADMSG: no MODULE record; -ENOMEM; or vg_infile_open()'s.
  */
 int vg_breakpad_read(struct vg_symbols *symbols, const char *path, const uint64_t *wanted,
 		     size_t wanted_count, struct vg_err *err);

@@ -1,52 +1,16 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 #include "symbols/breakpad.h"
 
-#include <fcntl.h>
-#include <sys/mman.h>
-#include <sys/stat.h>
-#include <unistd.h>
+#include <stdio.h>
 
+#include "base/infile.h"
 #include "symbols/breakpad_reader.h"
 
-/* A mapped file; an empty one has no mapping. */
-struct text {
-	const char *bytes;
-	size_t length;
-};
-
-static int text_map(struct text *text, const char *path, struct vg_err *err)
-{
-	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-	struct stat status;
-	void *mapped = NULL;
-	int rc = 0;
-
-	if (fd < 0)
-		return vg_err_sys(err, -errno, "cannot open %s", path);
-	if (fstat(fd, &status) != 0) {
-		rc = vg_err_sys(err, -errno, "cannot examine %s", path);
-	} else if (!S_ISREG(status.st_mode)) {
-		rc = vg_err_set(err, -EINVAL, "%s: not a regular file", path);
-	} else if (status.st_size == 0) {
-		rc = vg_err_set(err, -EBADMSG, "%s: empty file", path);
-	} else {
-		text->length = (size_t)status.st_size;
-		mapped = mmap(NULL, text->length, PROT_READ, MAP_PRIVATE, fd, 0);
-		if (mapped == MAP_FAILED)
-			rc = vg_err_sys(err, -errno, "cannot map %s", path);
-	}
-	close(fd);
-	if (rc == 0)
-		madvise(mapped, text->length, MADV_SEQUENTIAL);
-	text->bytes = mapped;
-	return rc;
-}
-
 /* One pass over the lines.  The first record must be MODULE: whatever else there is, is no .sym. */
-static int records_read(struct vg_sym_reader *reader, const struct text *text, const char *path,
+static int records_read(struct vg_sym_reader *reader, const struct vg_infile *file,
 			struct vg_err *err)
 {
-	const char *at = text->bytes, *end = text->bytes + text->length;
+	const char *at = (const char *)file->bytes, *end = at + file->length;
 
 	while (at < end) {
 		const char *newline = memchr(at, '\n', (size_t)(end - at));
@@ -58,18 +22,19 @@ static int records_read(struct vg_sym_reader *reader, const struct text *text, c
 			line_end--;
 		rc = vg_sym_record(reader, at, line_end);
 		if (rc != 0)
-			return vg_err_sys(err, rc, "%s", path);
+			return vg_err_sys(err, rc, "%s", file->path);
 		if (!reader->has_module && line_end > at)
 			return vg_err_set(err, -EBADMSG,
 					  "%s: line %llu: not a Breakpad symbol file, which starts "
-					  "with a MODULE record", path,
+					  "with a MODULE record", file->path,
 					  (unsigned long long)reader->line_number);
 		if (newline == NULL)
 			break;
 		at = newline + 1;
 	}
 	if (!reader->has_module)
-		return vg_err_set(err, -EBADMSG, "%s: no MODULE record", path);
+		return vg_err_set(err, -EBADMSG, file->length == 0 ? "%s: empty file" : "%s: no MODULE record",
+				  file->path);
 	return 0;
 }
 
@@ -142,12 +107,12 @@ int vg_breakpad_read(struct vg_symbols *symbols, const char *path, const uint64_
 		.symbols = symbols, .wanted = wanted, .wanted_count = wanted_count,
 		.cached_slot = VG_SYMBOLS_NONE,
 	};
-	struct text text = { NULL, 0 };
-	int rc = text_map(&text, path, err);
+	struct vg_infile file;
+	int rc = vg_infile_open(&file, path, err);
 
 	if (rc != 0)
 		return rc;
-	rc = records_read(&reader, &text, path, err);
+	rc = records_read(&reader, &file, err);
 	if (rc == 0) {
 		rc = vg_sym_reader_resolve(&reader);
 		if (rc == 0 && asprintf(&symbols->source, "%s", path) < 0) {
@@ -159,7 +124,7 @@ int vg_breakpad_read(struct vg_symbols *symbols, const char *path, const uint64_
 	}
 	if (rc != 0)
 		vg_symbols_free(symbols);
-	munmap((void *)text.bytes, text.length);
+	vg_infile_close(&file);
 	vg_intern_free(&reader.file_slots);
 	vg_intern_free(&reader.origin_slots);
 	vg_array_free(&reader.slot_files);

@@ -361,7 +361,7 @@ static int inline_record(struct vg_sym_reader *reader, struct cursor cursor)
 static int line_record(struct vg_sym_reader *reader, struct cursor cursor)
 {
 	struct vg_symbols *symbols = reader->symbols;
-	struct vg_symbol_line line;
+	struct vg_symbol_row line;
 	uint64_t size_bytes, number, file;
 	int rc;
 

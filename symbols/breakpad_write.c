@@ -141,7 +141,7 @@ static void function_write(const struct vg_symbols *symbols,
 		inline_write(symbols, &symbols->inlines.items[function->first_inline + i], files,
 			     origins, stream);
 	for (uint32_t i = 0; i < function->line_count; i++) {
-		const struct vg_symbol_line *line = &symbols->lines.items[function->first_line + i];
+		const struct vg_symbol_row *line = &symbols->lines.items[function->first_line + i];
 
 		/* A line record must cite a file; without one there is nothing to say. */
 		if (line->file != VG_SYMBOLS_NONE)

@@ -31,14 +31,14 @@ static int lines_emit(struct vg_dwarf_reader *reader, const struct vg_symbol_ran
 		const struct vg_dwarf_row *row = &reader->rows.items[i];
 		uint64_t low = row->low > part->address ? row->low : part->address;
 		uint64_t high = row->high < part_high ? row->high : part_high;
-		struct vg_symbol_line line;
+		struct vg_symbol_row line;
 		int rc;
 
 		if (row->low >= part_high)
 			break;
 		if (low >= high || high - low > UINT32_MAX)
 			continue;
-		line = (struct vg_symbol_line){ low - reader->image->load_base,
+		line = (struct vg_symbol_row){ low - reader->image->load_base,
 						(uint32_t)(high - low), row->line, row->file };
 		rc = vg_dwarf_spend(reader, 1);
 		if (rc == 0)

@@ -70,6 +70,18 @@ static void ids_read(const struct vg_elf_image *image, struct vg_symbols *symbol
 	vg_debug_id_text(hash, sizeof hash, symbols->debug_id);
 }
 
+/* A copy fit for a line of text and for a terminal. */
+static char *name_copy(const char *name)
+{
+	char *copy = strdup(name);
+
+	for (char *at = copy; at != NULL && *at != '\0'; at++) {
+		if ((unsigned char)*at < ' ' || *at == 0x7f)
+			*at = '?';
+	}
+	return copy;
+}
+
 int vg_elf_identify(const struct vg_elf_image *image, struct vg_symbols *symbols,
 		    struct vg_err *err)
 {
@@ -80,7 +92,7 @@ int vg_elf_identify(const struct vg_elf_image *image, struct vg_symbols *symbols
 		return vg_err_set(err, -EBADMSG, "%s: damaged ELF header", image->path);
 	if (name == NULL || *basename(name) == '\0')
 		name = image->path;
-	symbols->module_name = strdup(basename(name));
+	symbols->module_name = name_copy(basename(name));
 	symbols->os = strdup("Linux");
 	symbols->arch = strdup(arch_name(header.e_machine));
 	if (symbols->module_name == NULL || symbols->os == NULL || symbols->arch == NULL)

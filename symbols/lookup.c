@@ -40,11 +40,11 @@ static const struct vg_symbol_function *function_find(const struct vg_symbols *s
 	return &functions[at];
 }
 
-static const struct vg_symbol_line *line_find(const struct vg_symbols *symbols,
+static const struct vg_symbol_row *line_find(const struct vg_symbols *symbols,
 					      const struct vg_symbol_function *function,
 					      uint64_t address)
 {
-	const struct vg_symbol_line *lines;
+	const struct vg_symbol_row *lines;
 	size_t low = 0, high = function->line_count;
 
 	if (high == 0)
@@ -115,7 +115,7 @@ size_t vg_symbols_lookup(const struct vg_symbols *symbols, uint64_t address,
 {
 	const struct vg_symbol_function *function = function_find(symbols, address);
 	const struct vg_symbol_public *symbol;
-	const struct vg_symbol_line *line;
+	const struct vg_symbol_row *line;
 	struct place place = { NULL, 0 };
 	uint32_t depth = VG_SYMBOLS_NONE; /* of the next frame outwards; NONE: any */
 	size_t count = 0;

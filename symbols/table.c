@@ -33,7 +33,7 @@ static int function_compare(const void *left, const void *right, void *context)
 
 static int line_compare(const void *left, const void *right)
 {
-	const struct vg_symbol_line *a = left, *b = right;
+	const struct vg_symbol_row *a = left, *b = right;
 
 	return a->address < b->address ? -1 : a->address > b->address;
 }
@@ -127,7 +127,7 @@ static void lines_sort(struct vg_symbols *symbols)
 {
 	for (size_t i = 0; i < symbols->functions.count; i++) {
 		const struct vg_symbol_function *function = &symbols->functions.items[i];
-		struct vg_symbol_line *lines;
+		struct vg_symbol_row *lines;
 
 		if (function->line_count == 0)
 			continue;

@@ -37,7 +37,7 @@ struct vg_symbol_function {
 };
 
 /* Sorted by address within a function, and clipped to it. */
-struct vg_symbol_line {
+struct vg_symbol_row {
 	uint64_t address;
 	uint32_t size_bytes;
 	uint32_t line;                  /* 0: the compiler says no line */
@@ -75,7 +75,7 @@ struct vg_symbols {
 	size_t build_id_bytes;                  /* 0: the module has none */
 	VG_ARRAY(struct vg_symbol_file) files;
 	VG_ARRAY(struct vg_symbol_function) functions;
-	VG_ARRAY(struct vg_symbol_line) lines;
+	VG_ARRAY(struct vg_symbol_row) lines;
 	VG_ARRAY(struct vg_symbol_inline) inlines;
 	VG_ARRAY(struct vg_symbol_range) ranges;        /* of inlines */
 	VG_ARRAY(struct vg_symbol_public) publics;

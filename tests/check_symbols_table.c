@@ -40,7 +40,7 @@ static struct vg_symbol_function *function(const char *text, uint64_t address, u
 /* Of the function added last. */
 static void line(uint64_t address, uint32_t size_bytes, uint32_t number, uint32_t file_index)
 {
-	struct vg_symbol_line item = { address, size_bytes, number, file_index };
+	struct vg_symbol_row item = { address, size_bytes, number, file_index };
 
 	ck_assert_int_eq(vg_array_push(&table.lines, &item), 0);
 	table.functions.items[table.functions.count - 1].line_count++;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-#include "vgtool/cmd_symbols.h"
+#include "vgtool/command.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -9,7 +9,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include "symbols/binary.h"
 #include "symbols/breakpad.h"
@@ -17,25 +16,24 @@
 
 #define PATH_MAX_CHARS 4096
 
-static const char usage[] = "usage: vgtool symbols [-o STORE] FILE|DIRECTORY...\n";
-
-static const char help[] =
-	"Writes the symbols of ELF files in Breakpad's text format: to a store, or, of one file,\n"
-	"to standard output.\n"
+static const char usage[] =
+	"usage: vgtool symbols [-o STORE] FILE|DIRECTORY...\n"
 	"\n"
-	"  -o, --output=STORE   keep them as STORE/NAME/ID/NAME.sym; may be given directories,\n"
-	"                       in which everything that is an ELF file is read\n"
-	"  -h, --help           this text\n";
+	"  -o, --output=STORE   keep the symbols as STORE/NAME/ID/NAME.sym; then directories may be\n"
+	"                       given, in which everything that is an ELF file is read\n"
+	"  -h, --help           this text\n"
+	"\n"
+	"Without -o the symbols of one file go to standard output.\n";
 
 struct run {
+	const char *command;
 	const char *store;      /* NULL: standard output */
-	unsigned failures;
+	enum vg_exit status;
 };
 
-static void complain(struct run *run, const char *sentence)
+static void complain(struct run *run, const struct vg_err *err)
 {
-	fprintf(stderr, "vgtool symbols: %s\n", sentence);
-	run->failures++;
+	run->status = vg_command_fail(run->command, err);
 }
 
 static void progress_print(const struct vg_symbols *symbols, const char *path, bool kept)
@@ -57,12 +55,12 @@ static void symbols_put(struct run *run, const struct vg_symbols *symbols)
 
 	if (run->store == NULL) {
 		if (vg_breakpad_write(symbols, stdout, &err) != 0)
-			complain(run, err.text);
+			complain(run, &err);
 		return;
 	}
 	rc = vg_store_add(run->store, symbols, &path, &err);
 	if (rc < 0) {
-		complain(run, err.text);
+		complain(run, &err);
 		return;
 	}
 	progress_print(symbols, path, rc == 1);
@@ -78,7 +76,7 @@ static void file_do(struct run *run, const char *path, bool is_named)
 	if (rc == -ENOEXEC && !is_named)
 		return;
 	if (rc != 0) {
-		complain(run, err.text);
+		complain(run, &err);
 		return;
 	}
 	symbols_put(run, &symbols);
@@ -91,12 +89,11 @@ static void directory_do(struct run *run, const char *directory);
 static void entry_do(struct run *run, const char *path)
 {
 	struct stat status;
+	struct vg_err err;
 
 	if (lstat(path, &status) != 0) {
-		char sentence[PATH_MAX_CHARS + 100];
-
-		snprintf(sentence, sizeof sentence, "cannot examine %s: %s", path, strerror(errno));
-		complain(run, sentence);
+		vg_err_sys(&err, -errno, "cannot examine %s", path);
+		complain(run, &err);
 	} else if (S_ISDIR(status.st_mode)) {
 		directory_do(run, path);
 	} else if (S_ISREG(status.st_mode)) {
@@ -113,35 +110,27 @@ static void directory_do(struct run *run, const char *directory)
 {
 	char path[PATH_MAX_CHARS];
 	struct dirent **entries;
+	struct vg_err err;
 	int count = scandir(directory, &entries, is_entry, alphasort);
 
 	if (count < 0) {
-		snprintf(path, sizeof path, "cannot read directory %.3900s: %s", directory,
-			 strerror(errno));
-		complain(run, path);
+		vg_err_sys(&err, -errno, "cannot read directory %s", directory);
+		complain(run, &err);
 		return;
 	}
 	for (int i = 0; i < count; i++) {
 		int length = snprintf(path, sizeof path, "%s/%s", directory, entries[i]->d_name);
 
 		/* Also what ends a tree that is too deep. */
-		if (length < (int)sizeof path)
+		if (length < (int)sizeof path) {
 			entry_do(run, path);
-		else
-			complain(run, "a path is too long");
+		} else {
+			vg_err_sys(&err, -ENAMETOOLONG, "%.200s...", path);
+			complain(run, &err);
+		}
 		free(entries[i]);
 	}
 	free(entries);
-}
-
-static void argument_do(struct run *run, const char *path)
-{
-	struct stat status;
-
-	if (stat(path, &status) == 0 && S_ISDIR(status.st_mode))
-		directory_do(run, path);
-	else
-		file_do(run, path, true);
 }
 
 static bool is_directory(const char *path)
@@ -158,32 +147,27 @@ int cmd_symbols(int argc, char **argv)
 		{ "help", no_argument, NULL, 'h' },
 		{ NULL, 0, NULL, 0 },
 	};
-	struct run run = { NULL, 0 };
+	struct run run = { argv[0], NULL, VG_EXIT_DONE };
 	int option;
 
-	optind = 0; /* glibc: start anew, whatever was parsed before */
 	opterr = 0;
 	while ((option = getopt_long(argc, argv, "o:h", options, NULL)) != -1) {
-		if (option == 'h') {
-			printf("%s\n%s", usage, help);
-			return 0;
-		}
+		if (option == 'h')
+			return vg_command_usage(usage, VG_EXIT_DONE);
 		if (option != 'o' || *optarg == '\0')
-			goto misuse;
+			return vg_command_usage(usage, VG_EXIT_USAGE);
 		run.store = optarg;
 	}
 	if (optind == argc)
-		goto misuse;
-	if (run.store == NULL && (argc - optind > 1 || is_directory(argv[optind]))) {
-		fputs("vgtool symbols: more than one file needs a store (-o)\n", stderr);
-		goto misuse;
+		return vg_command_misused(run.command, usage, "a file is missing");
+	if (run.store == NULL && (argc - optind > 1 || is_directory(argv[optind])))
+		return vg_command_misused(run.command, usage,
+					  "more than one file needs a store (-o)");
+	for (; optind < argc; optind++) {
+		if (is_directory(argv[optind]))
+			directory_do(&run, argv[optind]);
+		else
+			file_do(&run, argv[optind], true);
 	}
-	for (; optind < argc; optind++)
-		argument_do(&run, argv[optind]);
-	if (fflush(stdout) != 0)
-		complain(&run, "cannot write to standard output");
-	return run.failures > 0 ? 1 : 0;
-misuse:
-	fputs(usage, stderr);
-	return 2;
+	return run.status;
 }
