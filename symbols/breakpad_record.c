@@ -1,80 +1,13 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 #include "symbols/breakpad_reader.h"
 
+#include "symbols/breakpad_cursor.h"
 #include "symbols/debug_id.h"
 
 #define NAME_MAX_CHARS 65536
-#define WORD_MAX_CHARS 64
-
-/* The part of a record that is not read yet. */
-struct cursor {
-	const char *at, *end;
-};
-
-static int digit_value(char digit)
-{
-	if (digit >= '0' && digit <= '9')
-		return digit - '0';
-	if (digit >= 'a' && digit <= 'f')
-		return digit - 'a' + 10;
-	if (digit >= 'A' && digit <= 'F')
-		return digit - 'A' + 10;
-	return 16;
-}
-
-static void skip_spaces(struct cursor *cursor)
-{
-	while (cursor->at < cursor->end && *cursor->at == ' ')
-		cursor->at++;
-}
-
-/* A number that ends at a space or at the end of the record; takes one space with it. */
-static bool take_number(struct cursor *cursor, unsigned base, uint64_t max, uint64_t *number)
-{
-	const char *start = cursor->at;
-	uint64_t value = 0;
-
-	for (; cursor->at < cursor->end && *cursor->at != ' '; cursor->at++) {
-		unsigned digit = (unsigned)digit_value(*cursor->at);
-
-		if (digit >= base || __builtin_mul_overflow(value, (uint64_t)base, &value) ||
-		    __builtin_add_overflow(value, (uint64_t)digit, &value))
-			return false;
-	}
-	if (cursor->at == start || value > max)
-		return false;
-	if (cursor->at < cursor->end)
-		cursor->at++;
-	*number = value;
-	return true;
-}
-
-static bool take_word(struct cursor *cursor, const char *word)
-{
-	size_t length = strlen(word);
-
-	if ((size_t)(cursor->end - cursor->at) <= length ||
-	    memcmp(cursor->at, word, length) != 0 || cursor->at[length] != ' ')
-		return false;
-	cursor->at += length + 1;
-	return true;
-}
-
-static bool take_any_word(struct cursor *cursor, char text[WORD_MAX_CHARS])
-{
-	const char *space = memchr(cursor->at, ' ', (size_t)(cursor->end - cursor->at));
-	size_t length = space != NULL ? (size_t)(space - cursor->at) : 0;
-
-	if (length == 0 || length >= WORD_MAX_CHARS)
-		return false;
-	memcpy(text, cursor->at, length);
-	text[length] = '\0';
-	cursor->at = space + 1;
-	return true;
-}
 
 /* The rest of the record as a string; valid until the next call.  NULL: no memory. */
-static const char *take_name(struct vg_sym_reader *reader, struct cursor *cursor)
+static const char *take_name(struct vg_sym_reader *reader, struct vg_sym_cursor *cursor)
 {
 	size_t length = (size_t)(cursor->end - cursor->at);
 
@@ -88,7 +21,7 @@ static const char *take_name(struct vg_sym_reader *reader, struct cursor *cursor
 	return reader->scratch.items;
 }
 
-static int intern_name(struct vg_sym_reader *reader, struct cursor *cursor, uint32_t *id)
+static int intern_name(struct vg_sym_reader *reader, struct vg_sym_cursor *cursor, uint32_t *id)
 {
 	const char *name = take_name(reader, cursor);
 	int rc;
@@ -154,7 +87,7 @@ static int origin_slot(struct vg_sym_reader *reader, uint64_t number, uint32_t *
 	return rc == 1 ? vg_array_push(&reader->origins, &none) : rc;
 }
 
-static int module_record(struct vg_sym_reader *reader, struct cursor cursor)
+static int module_record(struct vg_sym_reader *reader, struct vg_sym_cursor cursor)
 {
 	struct vg_symbols *symbols = reader->symbols;
 	char os[WORD_MAX_CHARS], arch[WORD_MAX_CHARS], id[WORD_MAX_CHARS];
@@ -177,7 +110,7 @@ static int module_record(struct vg_sym_reader *reader, struct cursor cursor)
 	return 0;
 }
 
-static int info_record(struct vg_sym_reader *reader, struct cursor cursor)
+static int info_record(struct vg_sym_reader *reader, struct vg_sym_cursor cursor)
 {
 	struct vg_symbols *symbols = reader->symbols;
 	struct vg_symbol_range section;
@@ -202,7 +135,7 @@ static int info_record(struct vg_sym_reader *reader, struct cursor cursor)
 	return 0;
 }
 
-static int file_record(struct vg_sym_reader *reader, struct cursor cursor)
+static int file_record(struct vg_sym_reader *reader, struct vg_sym_cursor cursor)
 {
 	uint64_t number;
 	uint32_t slot, file;
@@ -223,9 +156,9 @@ static int file_record(struct vg_sym_reader *reader, struct cursor cursor)
 }
 
 /* The old grammar has a file's number before the name, and no name starts with a number. */
-static int origin_record(struct vg_sym_reader *reader, struct cursor cursor)
+static int origin_record(struct vg_sym_reader *reader, struct vg_sym_cursor cursor)
 {
-	struct cursor old;
+	struct vg_sym_cursor old;
 	uint64_t number, file;
 	uint32_t slot, file_at = VG_SYMBOLS_NONE, name;
 	int rc;
@@ -249,7 +182,7 @@ static int origin_record(struct vg_sym_reader *reader, struct cursor cursor)
 	return rc;
 }
 
-static int function_record(struct vg_sym_reader *reader, struct cursor cursor)
+static int function_record(struct vg_sym_reader *reader, struct vg_sym_cursor cursor)
 {
 	struct vg_symbols *symbols = reader->symbols;
 	struct vg_symbol_function function = {
@@ -277,25 +210,13 @@ static int function_record(struct vg_sym_reader *reader, struct cursor cursor)
 	return rc == 0 ? vg_array_push(&symbols->functions, &function) : rc;
 }
 
-static unsigned count_fields(struct cursor cursor)
-{
-	unsigned fields = 0;
-
-	for (skip_spaces(&cursor); cursor.at < cursor.end; skip_spaces(&cursor)) {
-		fields++;
-		while (cursor.at < cursor.end && *cursor.at != ' ')
-			cursor.at++;
-	}
-	return fields;
-}
-
-static bool take_call_file(struct cursor *cursor, uint64_t *file, bool *has_file)
+static bool take_call_file(struct vg_sym_cursor *cursor, uint64_t *file, bool *has_file)
 {
 	*has_file = !take_word(cursor, "-1");
 	return !*has_file || take_number(cursor, 10, UINT64_MAX, file);
 }
 
-static int inline_ranges(struct vg_sym_reader *reader, struct cursor *cursor,
+static int inline_ranges(struct vg_sym_reader *reader, struct vg_sym_cursor *cursor,
 			 struct vg_symbol_inline *call, bool *good)
 {
 	struct vg_symbol_range range;
@@ -321,7 +242,7 @@ static int inline_ranges(struct vg_sym_reader *reader, struct cursor *cursor,
 	return 0;
 }
 
-static int inline_record(struct vg_sym_reader *reader, struct cursor cursor)
+static int inline_record(struct vg_sym_reader *reader, struct vg_sym_cursor cursor)
 {
 	struct vg_symbols *symbols = reader->symbols;
 	struct vg_symbol_function *function = &symbols->functions.items[symbols->functions.count - 1];
@@ -358,7 +279,7 @@ static int inline_record(struct vg_sym_reader *reader, struct cursor cursor)
 	return rc;
 }
 
-static int line_record(struct vg_sym_reader *reader, struct cursor cursor)
+static int line_record(struct vg_sym_reader *reader, struct vg_sym_cursor cursor)
 {
 	struct vg_symbols *symbols = reader->symbols;
 	struct vg_symbol_row line;
@@ -381,7 +302,7 @@ static int line_record(struct vg_sym_reader *reader, struct cursor cursor)
 	return rc;
 }
 
-static int public_record(struct vg_sym_reader *reader, struct cursor cursor)
+static int public_record(struct vg_sym_reader *reader, struct vg_sym_cursor cursor)
 {
 	struct vg_symbol_public symbol = { .multiple = take_word(&cursor, "m") };
 	uint64_t parameter_bytes;
@@ -398,7 +319,7 @@ static int public_record(struct vg_sym_reader *reader, struct cursor cursor)
 
 int vg_sym_record(struct vg_sym_reader *reader, const char *from, const char *end)
 {
-	struct cursor cursor = { from, end };
+	struct vg_sym_cursor cursor = { from, end };
 
 	if (from == end)
 		return 0;

@@ -20,6 +20,18 @@ void vg_dwarf_lost(struct vg_dwarf_reader *reader)
 	reader->symbols->bad_records++;
 }
 
+/* Another file brings its own steps; its sections may be compressed, a little. */
+static void budget_extend(struct vg_dwarf_reader *reader, Dwarf *other)
+{
+	size_t bytes = 0;
+	uint64_t steps;
+
+	elf_rawfile(dwarf_getelf(other), &bytes);
+	if (__builtin_mul_overflow((uint64_t)bytes, (uint64_t)STEPS_PER_BYTE * 8, &steps) ||
+	    __builtin_add_overflow(reader->budget, steps, &reader->budget))
+		reader->budget = UINT64_MAX;
+}
+
 static int unit_read(struct vg_dwarf_reader *reader, Dwarf_Die *unit, Dwarf_Die *split)
 {
 	Dwarf_Files *files;
@@ -28,8 +40,11 @@ static int unit_read(struct vg_dwarf_reader *reader, Dwarf_Die *unit, Dwarf_Die 
 
 	/* A split unit numbers the files of its calls by the skeleton's line table in DWARF 5, and
 	 * by its own before; libdw knows which. */
-	if (rc == 0 && split != NULL && dwarf_getsrcfiles(split, &files, &count) == 0)
-		vg_dwarf_set_files(reader, files, count);
+	if (rc == 0 && split != NULL) {
+		budget_extend(reader, dwarf_cu_getdwarf(split->cu));
+		if (dwarf_getsrcfiles(split, &files, &count) == 0)
+			vg_dwarf_set_files(reader, files, count);
+	}
 	if (rc == 0)
 		rc = vg_dwarf_walk(reader, split != NULL ? split : unit);
 	if (rc == 0)
@@ -67,6 +82,28 @@ static int units_read(struct vg_dwarf_reader *reader)
 	if (rc < 0)
 		vg_dwarf_lost(reader);
 	return 0;
+}
+
+/* What dwz moved to the file that several share is names and types; the walk is for the scopes. */
+static int shared_units_walk(struct vg_dwarf_reader *reader)
+{
+	Dwarf *shared = dwarf_getalt(reader->dwarf);
+	Dwarf_CU *unit = NULL, *next;
+	Dwarf_Die die;
+	int rc = 0;
+
+	if (shared != NULL)
+		budget_extend(reader, shared);
+	reader->rows.count = 0;
+	vg_dwarf_set_files(reader, NULL, 0);
+	while (shared != NULL && rc == 0 &&
+	       dwarf_get_units(shared, unit, &next, NULL, NULL, &die, NULL) == 0) {
+		unit = next;
+		rc = vg_dwarf_spend(reader, 1);
+		if (rc == 0 && die.addr != NULL)
+			rc = vg_dwarf_walk(reader, &die);
+	}
+	return rc;
 }
 
 /* dump_syms drops a symbol at the lowest address of a function and keeps those at its other
@@ -123,6 +160,8 @@ int vg_dwarf_read(const struct vg_elf_image *image, const struct vg_elf_image *d
 		return vg_err_set(err, -EBADMSG, "%s: debug information: %s", debug->path,
 				  dwarf_errmsg(-1));
 	rc = units_read(&reader);
+	if (rc == 0)
+		rc = shared_units_walk(&reader);
 	/* Circular or absurd: what was read before it is good. */
 	if (rc == -ENOBUFS) {
 		vg_dwarf_lost(&reader);

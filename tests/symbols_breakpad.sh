@@ -132,6 +132,15 @@ objcopy --add-gnu-debuglink="$dir/plain.debug" "$dir/plain"
 "$VGTOOL" symbols "$dir/plain" >"$dir/separate.ours"
 cmp "$dir/plain.ours" "$dir/separate.ours" || fail "separate: differs from the unstripped program"
 
+# So are the parts of split DWARF, whose file is named in the program.
+(cd "$dir" && $cxx -O2 -g -gdwarf-5 -gsplit-dwarf "$fixtures/symbols_names.cc" -o split)
+(cd "$dir" && $cxx -O2 -g -gdwarf-5 "$fixtures/symbols_names.cc" -o joined)
+for program in split joined; do
+	"$VGTOOL" symbols "$dir/$program" >"$dir/$program.ours"
+	records "$dir/$program.ours" | grep -v '^MODULE ' >"$dir/$program.records"
+done
+cmp "$dir/split.records" "$dir/joined.records" || fail "split: differs from DWARF in one piece"
+
 # In a store the stripped copy does not replace what the whole program gave.
 mkdir "$dir/trees" "$dir/trees/a" "$dir/trees/b"
 mv "$dir/whole" "$dir/trees/a/plain"
