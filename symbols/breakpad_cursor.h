@@ -36,7 +36,8 @@ static inline void skip_spaces(struct vg_sym_cursor *cursor)
 }
 
 /* A number that ends at a space or at the end of the record; takes one space with it. */
-static inline bool take_number(struct vg_sym_cursor *cursor, unsigned base, uint64_t max, uint64_t *number)
+static inline bool take_number(struct vg_sym_cursor *cursor, unsigned base, uint64_t max,
+			       uint64_t *number)
 {
 	const char *start = cursor->at;
 	uint64_t value = 0;
