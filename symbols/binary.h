@@ -12,7 +12,8 @@
  * no error: the table then only knows the module's identity.
  *
  * *symbols must be empty, and is empty again after a failure.  -ENOEXEC: not an ELF file, or no
- * program or library; -EBADMSG: a damaged or truncated one; -EINVAL: not a regular file; -ENOMEM; or open(2)'s.
+ * program or library; -EBADMSG: a damaged or truncated one; -EINVAL: not a regular file; -ENOMEM;
+ * or open(2)'s.
  * Debug information that is damaged in part loses that part only, counted in bad_records.
  */
 int vg_symbols_from_binary(struct vg_symbols *symbols, const char *path, struct vg_err *err);

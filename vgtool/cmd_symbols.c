@@ -36,11 +36,21 @@ static void complain(struct run *run, const struct vg_err *err)
 	run->status = vg_command_fail(run->command, err);
 }
 
+/* Not all in the array: those of functions that occurred twice are left over. */
+static size_t lines_count(const struct vg_symbols *symbols)
+{
+	size_t count = 0;
+
+	for (size_t i = 0; i < symbols->functions.count; i++)
+		count += symbols->functions.items[i].line_count;
+	return count;
+}
+
 static void progress_print(const struct vg_symbols *symbols, const char *path, bool kept)
 {
 	printf("%s %s %zu functions, %zu lines, %zu publics from %s -> %s%s\n",
 	       symbols->module_name, symbols->debug_id, symbols->functions.count,
-	       symbols->lines.count, symbols->publics.count, symbols->source, path,
+	       lines_count(symbols), symbols->publics.count, symbols->source, path,
 	       kept ? " (kept: it has more)" : "");
 	if (symbols->bad_records > 0)
 		printf("%s: %llu damaged parts left out\n", symbols->module_name,
