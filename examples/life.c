@@ -44,18 +44,14 @@ static void lifetime_print(double begin)
 	printf("%s ran for %.3f s\n", name, seconds_now() - begin);
 }
 
-static inline int wrap(int at, int size)
-{
-	return at < 0 ? at + size : at >= size ? at - size : at;
-}
-
+/* The board is a torus: both sizes are powers of two. */
 static inline int neighbours(const board cells, int row, int column)
 {
 	int count = 0;
 
 	for (int down = -1; down <= 1; down++) {
 		for (int right = -1; right <= 1; right++)
-			count += cells[wrap(row + down, HEIGHT)][wrap(column + right, WIDTH)];
+			count += cells[(row + down) & (HEIGHT - 1)][(column + right) & (WIDTH - 1)];
 	}
 	return count - cells[row][column];
 }

@@ -234,6 +234,9 @@ int vg_writer_sample(struct vg_writer *writer, uint32_t thread, uint32_t stack, 
 
 	if (writer->failed != 0)
 		return writer->failed;
+	/* Samples stand in the order of their times: one that comes late is dated as the last. */
+	if (now_us < writer->last_us)
+		now_us = writer->last_us;
 	last_us = &writer->thread_last_us.items[thread];
 	/* Most samples stand for all the time since the thread's last one: that goes unsaid.
 	 * One microsecond of play, for the two times were cut off apart. */

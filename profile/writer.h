@@ -9,7 +9,7 @@
 /*
  * Writes a profile, chunk by chunk, so that whatever was flushed stays readable whoever is
  * killed.  Ids are the caller's: dense from 0, stacks from VG_STACK_ROOTS, each written before
- * it is used.  Times never run backwards.
+ * it is used.
  *
  * Every function returns 0 or a negative errno.  The first failure stays, and the file then
  * ends with its last whole chunk.

@@ -94,6 +94,19 @@ static void sample_repeat(struct vg_session *session, struct vg_task *task, uint
 	session->recorder.stacks_complete += known && task->stack_complete;
 }
 
+int vg_sampling_thread_gone(struct vg_session *session, struct vg_task *task, uint64_t now_ns)
+{
+	/* It ended between two scans: nobody knows when, so in the middle. */
+	uint64_t end_ns = session->scan_ns + (now_ns - session->scan_ns) / 2;
+	struct vg_task_look nothing_new = { .cpu_ns = task->cpu_ns };
+
+	if (end_ns < task->last_ns)
+		end_ns = task->last_ns;
+	if (task->has_stack && end_ns > task->last_ns)
+		sample_repeat(session, task, end_ns, &nothing_new);
+	return vg_writer_thread_end(&session->recorder.writer, task->id, end_ns);
+}
+
 static int snapshot_walk(struct vg_session *session, uint64_t now_ns)
 {
 	int rc = vg_unwind(session->unwinder, &session->snapshot, session->options.max_frames,

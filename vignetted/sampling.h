@@ -11,6 +11,9 @@ void vg_sampling_thread(struct vg_session *session, struct vg_task *task);
 /* Tells the profile of a thread that the scan found, and makes it ready to be sampled. */
 int vg_sampling_thread_new(struct vg_session *session, struct vg_task *task, uint64_t now_ns);
 
+/* Tells the profile of the end of a thread that the scan no longer found. */
+int vg_sampling_thread_gone(struct vg_session *session, struct vg_task *task, uint64_t now_ns);
+
 /* Whether the thread has not died.  PTRACE_SEIZE says EPERM of a dying thread too. */
 bool vg_sampling_is_alive(const struct vg_session *session, pid_t tid);
 

@@ -142,11 +142,12 @@ static int tasks_update(struct vg_session *session, uint64_t now_ns)
 		struct vg_task *task = &session->tasks.live.items[i];
 
 		if (!task->seen)
-			rc = vg_writer_thread_end(&session->recorder.writer, task->id, now_ns);
+			rc = vg_sampling_thread_gone(session, task, now_ns);
 		else if (task->snapshot_bytes == 0)
 			rc = vg_sampling_thread_new(session, task, now_ns);
 	}
 	vg_tasks_sweep(&session->tasks);
+	session->scan_ns = now_ns;
 	return rc;
 }
 
@@ -182,6 +183,9 @@ int vg_session_end(struct vg_session *session, const char *reason)
 	uint64_t give_up_ns = vg_now_ns() + 1000000000;
 	int rc;
 
+	/* A last round, so that weights reach to the end. */
+	if (session->ended == NULL && session->options.period_ns != 0)
+		vg_session_tick(session);
 	session_stop(session, reason);
 	if (session->complete || session->failure != 0)
 		return session->failure;

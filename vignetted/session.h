@@ -36,6 +36,7 @@ struct vg_session {
 	uint64_t begin_ns;
 	uint64_t checkpoint_ns;      /* when the next one is due */
 	uint64_t tick_count;
+	uint64_t scan_ns;            /* when it was last seen which threads there are */
 	bool maps_fresh;             /* /proc/PID/maps was read in this tick */
 	const char *ended;           /* why recording stopped, or NULL: it goes on */
 	uint64_t ended_ns;           /* and when */
