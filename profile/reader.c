@@ -35,6 +35,17 @@ static int (*const handlers[])(struct vg_reader *, struct vg_record_view *) = {
 	[VG_RECORD_UNRESOLVED] = vg_on_unresolved,
 };
 
+/* Chunks that are missing altogether left no damaged bytes to tell of them. */
+static int gap_note(struct vg_reader *reader, const struct vg_chunk *chunk, uint64_t damage_end)
+{
+	struct vg_damage missing = { .offset = chunk->offset, .what = "chunks are missing before this" };
+
+	if (!chunk->gap)
+		return 0;
+	reader->run_opens = true;
+	return damage_end == chunk->offset ? 0 : vg_reader_damage(reader->profile, &missing);
+}
+
 /* Only -ENOMEM stops the reading; a bad record behind a good checksum is damage like any. */
 static int chunk_read(struct vg_reader *reader, const struct vg_infile *file, struct vg_chunk *chunk)
 {
@@ -42,8 +53,6 @@ static int chunk_read(struct vg_reader *reader, const struct vg_infile *file, st
 	struct vg_record_view record;
 	int rc;
 
-	if (chunk->gap)
-		reader->run_opens = true;
 	for (;;) {
 		const unsigned char *start = chunk->payload.at;
 
@@ -68,8 +77,9 @@ static int chunk_read(struct vg_reader *reader, const struct vg_infile *file, st
 static int chunks_read(struct vg_reader *reader, const struct vg_infile *file, uint64_t *good)
 {
 	struct vg_chunks chunks = { .bytes = file->bytes, .length = file->length };
+	struct vg_damage damage = { .bytes = 0 };
+	uint64_t damage_end = UINT64_MAX;
 	struct vg_chunk chunk;
-	struct vg_damage damage;
 
 	for (;;) {
 		int rc = 0;
@@ -79,9 +89,12 @@ static int chunks_read(struct vg_reader *reader, const struct vg_infile *file, u
 			return 0;
 		case VG_CHUNK_GOOD:
 			++*good;
-			rc = chunk_read(reader, file, &chunk);
+			rc = gap_note(reader, &chunk, damage_end);
+			if (rc == 0)
+				rc = chunk_read(reader, file, &chunk);
 			break;
 		case VG_CHUNK_DAMAGED:
+			damage_end = damage.offset + damage.bytes;
 			rc = vg_reader_damage(reader->profile, &damage);
 			break;
 		}
@@ -92,7 +105,7 @@ static int chunks_read(struct vg_reader *reader, const struct vg_infile *file, u
 
 int vg_profile_read(struct vg_profile *profile, const struct vg_infile *file, struct vg_err *err)
 {
-	struct vg_reader reader = { .profile = profile };
+	struct vg_reader reader = { .profile = profile, .bytes = file->bytes };
 	uint64_t good = 0;
 	int rc;
 

@@ -8,6 +8,7 @@
 /* The reader's own parts, for the files of the reader alone. */
 struct vg_reader {
 	struct vg_profile *profile;
+	const unsigned char *bytes;  /* of the file, for offsets */
 	uint64_t now_us;
 	uint32_t run;                /* changes at every gap: no weight spans one */
 	uint64_t run_us;             /* when this run began */

@@ -93,7 +93,8 @@ int vg_on_stats(struct vg_reader *reader, struct vg_record_view *record)
 
 int vg_on_gap(struct vg_reader *reader, struct vg_record_view *record)
 {
-	struct vg_damage damage = { .what = "damaged chunks were left out earlier" };
+	struct vg_damage damage = { .what = "damaged chunks were left out earlier",
+				    .offset = (uint64_t)(record->bytes - reader->bytes) };
 
 	if (vg_cursor_uint(&record->cursor, &damage.bytes) != 0)
 		return -EBADMSG;

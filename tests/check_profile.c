@@ -164,6 +164,7 @@ START_TEST(any_bit_flipped)
 			ck_assert_int_eq(tight_read(whole, whole_bytes), 0);
 			whole[at] ^= (unsigned char)(1 << bit);
 			ck_assert_uint_eq(fixture.profile.samples.count, 11 - chunk_list[chunk].samples);
+			ck_assert_uint_eq(fixture.profile.damage.count, 1);
 			ck_assert_uint_eq(fixture.profile.damage.items[0].offset, start);
 			ck_assert_uint_eq(fixture.profile.damaged_bytes, chunk_list[chunk].end - start);
 			ck_assert_int_eq(fixture.profile.end_reason == VG_NONE, chunk == chunk_count - 1);
@@ -228,6 +229,10 @@ START_TEST(gap_breaks_the_wall_time)
 	ck_assert_int_eq(tight_read(holed, whole_bytes - (third - second)), 0);
 	free(holed);
 	ck_assert_uint_eq(fixture.profile.samples.count, 9);
+	/* Nothing is damaged, but the loss is told. */
+	ck_assert_uint_eq(fixture.profile.damage.count, 1);
+	ck_assert_uint_eq(fixture.profile.damage.items[0].offset, second);
+	ck_assert_uint_eq(fixture.profile.damaged_bytes, 0);
 	/* Its chunk opens at 7 ms, where the lost one ended; its first sample is at 8 ms. */
 	ck_assert_uint_eq(fixture.profile.samples.items[5].time_ns, 8 * MS);
 	ck_assert_uint_eq(fixture.profile.samples.items[5].wall_ns, MS);
@@ -307,6 +312,7 @@ START_TEST(gap_record_counts_as_damage)
 	ck_assert_int_eq(vg_writer_gap(&fixture.writer, 123), 0);
 	fixture_read(&fixture, true);
 	ck_assert_uint_eq(fixture.profile.damaged_bytes, 123);
+	ck_assert_uint_eq(fixture.profile.damage.items[0].offset, fixture.profile.file_bytes - 3);
 	ck_assert_uint_eq(fixture.profile.end_reason, VG_NONE);
 	fixture_close(&fixture);
 }
