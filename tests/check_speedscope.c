@@ -113,7 +113,8 @@ START_TEST(no_threads)
 {
 	fixture_open(&fixture);
 	view_write(VG_WEIGHT_WALL);
-	has("\"profiles\":[]");
+	has("\"profiles\":[{\"type\":\"sampled\",\"name\":\"no threads\",");
+	has("\"samples\":[],\"weights\":[]}]");
 	view_close();
 }
 END_TEST

@@ -269,6 +269,24 @@ static uint32_t busiest_thread(const struct scope *scope)
 	return most_cpu_ns > 0 ? by_cpu : by_wall;
 }
 
+/* Speedscope stops at a file without profiles, and would not even show its name. */
+static void nothing_write(struct vg_json *json)
+{
+	vg_json_object_begin(json);
+	vg_json_key_string(json, "type", "sampled");
+	vg_json_key_string(json, "name", "no threads");
+	vg_json_key_string(json, "unit", "nanoseconds");
+	vg_json_key_uint(json, "startValue", 0);
+	vg_json_key_uint(json, "endValue", 0);
+	vg_json_key(json, "samples");
+	vg_json_array_begin(json);
+	vg_json_array_end(json);
+	vg_json_key(json, "weights");
+	vg_json_array_begin(json);
+	vg_json_array_end(json);
+	vg_json_object_end(json);
+}
+
 static int threads_write(struct scope *scope)
 {
 	size_t count = scope->profile->threads.count;
@@ -277,6 +295,8 @@ static int threads_write(struct scope *scope)
 	vg_progress_begin(&progress, "threads", count);
 	vg_json_key(&scope->json, "profiles");
 	vg_json_array_begin(&scope->json);
+	if (count == 0)
+		nothing_write(&scope->json);
 	for (size_t t = 0; scope->failed == 0 && t < count && !ferror(scope->json.file); t++) {
 		vg_progress_step(&progress, t);
 		thread_write(scope, (uint32_t)t);
