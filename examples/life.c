@@ -18,7 +18,7 @@
 
 #include "vgctl.h"
 
-enum { WIDTH = 512, HEIGHT = 512, WORKERS = 2, SNAKE_LENGTH = 2000 };
+enum { WIDTH = 512, HEIGHT = 512, WORKERS = 2, SNAKE_LENGTH = 1500 };
 
 typedef unsigned char board[HEIGHT][WIDTH];
 

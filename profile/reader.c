@@ -103,6 +103,13 @@ static int chunks_read(struct vg_reader *reader, const struct vg_infile *file, u
 	}
 }
 
+int vg_profile_refuse(const struct vg_infile *file, const char *what, struct vg_err *err)
+{
+	if (file->length == 0)
+		return vg_err_set(err, -EBADMSG, "%s: the file is empty, not a profile", file->path);
+	return vg_err_set(err, -EBADMSG, "%s: not a profile (offset 0: %s)", file->path, what);
+}
+
 int vg_profile_read(struct vg_profile *profile, const struct vg_infile *file, struct vg_err *err)
 {
 	struct vg_reader reader = { .profile = profile, .bytes = file->bytes };
@@ -118,11 +125,9 @@ int vg_profile_read(struct vg_profile *profile, const struct vg_infile *file, st
 		rc = chunks_read(&reader, file, &good);
 	if (rc != 0)
 		return vg_err_sys(err, rc, "cannot read %s", file->path);
-	if (good == 0 && file->length == 0)
-		return vg_err_set(err, -EBADMSG, "%s: the file is empty, not a profile", file->path);
 	if (good == 0)
-		return vg_err_set(err, -EBADMSG, "%s: not a profile (offset 0: %s)", file->path,
-				  profile->damage.count > 0 ? profile->damage.items[0].what : "");
+		return vg_profile_refuse(file, profile->damage.count > 0 ?
+					 profile->damage.items[0].what : "", err);
 	if (profile->header.version > VG_FORMAT_VERSION)
 		return vg_err_set(err, -EBADMSG, "%s: a profile of version %" PRIu32
 				  ", and this program knows version %d", file->path,

@@ -15,4 +15,7 @@
  */
 int vg_profile_read(struct vg_profile *profile, const struct vg_infile *file, struct vg_err *err);
 
+/* Says that the file has not one good chunk, and what is wrong at its beginning. */
+int vg_profile_refuse(const struct vg_infile *file, const char *what, struct vg_err *err);
+
 #endif

@@ -5,6 +5,7 @@
 #include <stdio.h>
 
 #include "profile/chunk.h"
+#include "profile/reader.h"
 #include "vgtool/command.h"
 #include "vgtool/json.h"
 
@@ -219,7 +220,7 @@ static int dump_end(struct dump *dump)
 	struct vg_err err;
 
 	if (dump->chunks == 0) {
-		vg_err_set(&err, -EBADMSG, "%s: not a profile", dump->file.path);
+		vg_profile_refuse(&dump->file, dump->first.what != NULL ? dump->first.what : "", &err);
 		return vg_command_fail(dump->command, &err);
 	}
 	if (dump->first.what != NULL)
