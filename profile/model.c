@@ -55,6 +55,7 @@ const char *vg_walk_end_name(enum vg_walk_end end)
 	case VG_WALK_BAD_CFA: return "unwind information led astray";
 	case VG_WALK_DEPTH: return "frame limit";
 	case VG_WALK_UNREAD: return "not readable";
+	case VG_WALK_REGISTER: return "a register is not known";
 	case VG_WALK_ENDS: break;
 	}
 	return "unknown";

@@ -25,7 +25,8 @@ enum vg_walk_end {
 	VG_WALK_BAD_CFA = 3,    /* unwind information led to an impossible frame */
 	VG_WALK_DEPTH = 4,      /* the frame limit was reached */
 	VG_WALK_UNREAD = 5,     /* the thread's registers or stack could not be read */
-	VG_WALK_ENDS = 6,
+	VG_WALK_REGISTER = 6,   /* a register was needed that could not be learnt without a stop */
+	VG_WALK_ENDS = 7,
 };
 
 /* How a frame's caller was found; 0 is not written. */

@@ -18,6 +18,7 @@ int vg_regs_read(struct vg_regs *regs, pid_t tid);
 
 uint64_t vg_regs_pc(const struct vg_regs *regs);
 uint64_t vg_regs_sp(const struct vg_regs *regs);
+uint64_t vg_regs_fp(const struct vg_regs *regs);
 
 /* The register by libunwind's number for it.  0, or -EINVAL: no such general register. */
 int vg_regs_unwind(const struct vg_regs *regs, int number, uint64_t *value);
@@ -28,6 +29,9 @@ bool vg_regs_in_call(const struct vg_regs *regs);
 /* Whether the thread was stopped on its way out of the clone(2) that made it: it has run nothing
  * yet, and has no caller.  (C libraries give that place no unwind information on purpose.) */
 bool vg_regs_newborn(const struct vg_regs *regs);
+
+/* DWARF's numbers of the frame pointer and the stack pointer. */
+extern const uint32_t vg_dwarf_fp, vg_dwarf_sp;
 
 /* Bytes below the stack pointer that a leaf function may use. */
 extern const uint32_t vg_regs_red_zone_bytes;

@@ -8,6 +8,7 @@
 #include <sys/syscall.h>
 #include <sys/uio.h>
 
+const uint32_t vg_dwarf_fp = 6, vg_dwarf_sp = 7;
 const uint32_t vg_regs_red_zone_bytes = 128;
 
 int vg_regs_read(struct vg_regs *regs, pid_t tid)
@@ -25,6 +26,11 @@ uint64_t vg_regs_pc(const struct vg_regs *regs)
 uint64_t vg_regs_sp(const struct vg_regs *regs)
 {
 	return regs->raw.rsp;
+}
+
+uint64_t vg_regs_fp(const struct vg_regs *regs)
+{
+	return regs->raw.rbp;
 }
 
 int vg_regs_unwind(const struct vg_regs *regs, int number, uint64_t *value)

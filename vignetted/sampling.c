@@ -6,7 +6,7 @@
 #include <unistd.h>
 
 /* Most stacks fit the first; a thread that outruns its snapshot gets four times as much. */
-enum { SNAPSHOT_FIRST_BYTES = 16 * 1024, SNAPSHOT_MAX_BYTES = 1024 * 1024 };
+enum { SNAPSHOT_FIRST_BYTES = 16 * 1024 };
 
 /* A stop takes a sleeping thread off its wait and back: it is put on a CPU twice. */
 enum { SLICES_OF_A_STOP = 2 };
@@ -151,7 +151,7 @@ static enum vg_capture capture_walk(struct vg_session *session, struct vg_task *
 		if (snapshot_walk(session, now_ns) != 0)
 			return VG_CAPTURE_FAILED;
 		if (session->walk.end != VG_WALK_SNAPSHOT ||
-		    task->snapshot_bytes >= SNAPSHOT_MAX_BYTES ||
+		    task->snapshot_bytes >= VG_SNAPSHOT_MAX_BYTES ||
 		    session->snapshot.stack_bytes < task->snapshot_bytes)
 			return capture;
 		task->snapshot_bytes *= 4;

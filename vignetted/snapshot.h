@@ -8,12 +8,16 @@
 
 #include "vignetted/regs.h"
 
+/* Stacks deeper than this are cut, and say so. */
+enum { VG_SNAPSHOT_MAX_BYTES = 1024 * 1024 };
+
 /*
  * What is copied from a thread while it is stopped: enough to unwind it after it goes on.
  * The buffer is reused from one sample to the next.
  */
 struct vg_snapshot {
 	struct vg_regs regs;
+	bool whole;                  /* all of regs is known; else only its pc and sp */
 	uint64_t stack_address;      /* of the first copied byte: below sp by the red zone */
 	size_t stack_bytes;          /* copied */
 	unsigned char *stack;        /* owned */

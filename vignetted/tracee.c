@@ -76,6 +76,7 @@ static enum vg_capture stopped_copy(pid_t tid, size_t stack_bytes, struct vg_sna
 {
 	int rc = vg_regs_read(&snapshot->regs, tid);
 
+	snapshot->whole = rc == 0;
 	if (rc == 0)
 		rc = vg_snapshot_stack(snapshot, tid, stack_bytes);
 	if (rc == -ESRCH)

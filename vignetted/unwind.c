@@ -2,208 +2,39 @@
 #include "vignetted/unwind.h"
 
 #include <errno.h>
-#include <libunwind.h>
 #include <stdlib.h>
 
+#include "vignetted/cfi.h"
+#include "vignetted/fallback.h"
+
 /*
- * libunwind's search of a binary-search table in another address space.  Exported by the
- * library, named in no header; libunwind-ptrace and the kernel's perf are built on it.
+ * A walk needs, for each frame, the row of its address.  Decoding one takes microseconds, and
+ * programs are at the same addresses again and again: so rows are kept, by address, in a
+ * direct-mapped table.  It is forgotten whole when any module comes or goes.
  */
-#define dwarf_search_unwind_table UNW_OBJ(dwarf_search_unwind_table)
-extern int dwarf_search_unwind_table(unw_addr_space_t space, unw_word_t ip, unw_dyn_info_t *table,
-				     unw_proc_info_t *info, int need_info, void *argument);
+enum { ROWS = 1 << 16 };
+
+struct kept_row {
+	uint64_t address;            /* 0: empty */
+	uint32_t module;             /* index, or VG_NONE */
+	struct vg_row row;
+};
 
 struct vg_unwinder {
-	unw_addr_space_t space;
 	struct vg_modules *modules;
-	uint64_t generation;         /* of the modules when libunwind's cache was filled */
-	const struct vg_snapshot *snapshot; /* of the walk in progress */
-	bool outran;                 /* the walk asked for stack that was not copied */
-	uint32_t recent;             /* the module that memory was read from last */
+	struct vg_fallback *fallback;
+	struct kept_row *rows;       /* owned; ROWS of them */
+	uint64_t generation;         /* of the modules when rows were kept */
+	struct vg_unwind_counts counts;
 };
 
-/* ---- what libunwind asks for ---- */
-
-enum { EH_PE_OMIT = 0xff, EH_PE_UDATA4 = 0x03, EH_PE_DATAREL_SDATA4 = 0x3b,
-       EH_FRAME_PTR_PCREL_SDATA4 = 0x1b };
-
-/*
- * The header of .eh_frame_hdr: version, three encodings, a pointer to .eh_frame, the number of
- * table entries, then the table: pairs of 32-bit offsets from the header, sorted by address.
- * (Linux Standard Base Core, chapter "Exception Frame Header".)  Linkers write no other
- * encodings than these.
- */
-static int table_describe(struct vg_memory *memory, const struct vg_image *image,
-			  unw_dyn_info_t *table)
-{
-	struct { uint8_t version, frame_encoding, count_encoding, table_encoding; } head;
-	uint64_t at = image->eh_frame_hdr + sizeof head + 4;
-	uint32_t entries;
-
-	if (vg_memory_read_cached(memory, image->eh_frame_hdr, &head, sizeof head) != 0 ||
-	    head.version != 1 || head.count_encoding != EH_PE_UDATA4 ||
-	    head.table_encoding != EH_PE_DATAREL_SDATA4 ||
-	    head.frame_encoding != EH_FRAME_PTR_PCREL_SDATA4)
-		return -UNW_ENOINFO;
-	if (vg_memory_read_cached(memory, at, &entries, sizeof entries) != 0)
-		return -UNW_ENOINFO;
-	at += sizeof entries;
-	if (entries > (image->eh_frame_hdr_bytes - (at - image->eh_frame_hdr)) / 8)
-		return -UNW_ENOINFO;
-	*table = (unw_dyn_info_t){
-		.start_ip = image->base, .end_ip = image->end,
-		.format = UNW_INFO_FORMAT_REMOTE_TABLE,
-		.u.rti = {
-			.segbase = image->eh_frame_hdr,
-			.table_data = at,
-			.table_len = entries * 8 / sizeof(unw_word_t),
-		},
-	};
-	return 0;
-}
-
-static int on_find_proc_info(unw_addr_space_t space, unw_word_t ip, unw_proc_info_t *info,
-			     int need_info, void *argument)
-{
-	struct vg_unwinder *unwinder = argument;
-	const struct vg_code_range *range = vg_modules_find(unwinder->modules, ip);
-	const struct vg_image *image;
-	unw_dyn_info_t table;
-	int rc;
-
-	if (range == NULL || range->module == UINT32_MAX)
-		return -UNW_ENOINFO;
-	image = &unwinder->modules->items.items[range->module].image;
-	if (image->eh_frame_hdr == 0)
-		return -UNW_ENOINFO;
-	rc = table_describe(unwinder->modules->memory, image, &table);
-	if (rc != 0)
-		return rc;
-	return dwarf_search_unwind_table(space, ip, &table, info, need_info, argument);
-}
-
-static void on_put_unwind_info(unw_addr_space_t space, unw_proc_info_t *info, void *argument)
-{
-	(void)space;
-	(void)info;
-	(void)argument;
-}
-
-static int on_dyn_info_list(unw_addr_space_t space, unw_word_t *address, void *argument)
-{
-	(void)space;
-	(void)address;
-	(void)argument;
-	return -UNW_ENOINFO;
-}
-
-static bool module_covers(const struct vg_modules *modules, uint32_t index, uint64_t address)
-{
-	const struct vg_mapped *module;
-
-	if (index >= modules->items.count)
-		return false;
-	module = &modules->items.items[index];
-	return module->loaded &&
-	       address - module->image.base < module->image.end - module->image.base;
-}
-
-/* Memory that a loaded module covers is the same now as when the thread was stopped, unless it
- * is the module's data: .data and .bss may have changed since, but no walk needs them. */
-static bool in_module(struct vg_unwinder *unwinder, uint64_t address)
-{
-	if (module_covers(unwinder->modules, unwinder->recent, address))
-		return true;
-	for (uint32_t i = 0; i < unwinder->modules->items.count; i++) {
-		if (module_covers(unwinder->modules, i, address)) {
-			unwinder->recent = i;
-			return true;
-		}
-	}
-	return false;
-}
-
-static int on_access_mem(unw_addr_space_t space, unw_word_t address, unw_word_t *value, int write,
-			 void *argument)
-{
-	struct vg_unwinder *unwinder = argument;
-	uint64_t word;
-
-	(void)space;
-	if (write)
-		return -UNW_EINVAL;
-	if (vg_snapshot_word(unwinder->snapshot, address, &word) == 0) {
-		*value = word;
-		return 0;
-	}
-	if (in_module(unwinder, address) &&
-	    vg_memory_read_cached(unwinder->modules->memory, address, &word, sizeof word) == 0) {
-		*value = word;
-		return 0;
-	}
-	if (address >= unwinder->snapshot->stack_address)
-		unwinder->outran = true;
-	return -UNW_EINVAL;
-}
-
-static int on_access_reg(unw_addr_space_t space, unw_regnum_t number, unw_word_t *value, int write,
-			 void *argument)
-{
-	struct vg_unwinder *unwinder = argument;
-	uint64_t word;
-
-	(void)space;
-	if (write || vg_regs_unwind(&unwinder->snapshot->regs, number, &word) != 0)
-		return -UNW_EBADREG;
-	*value = word;
-	return 0;
-}
-
-static int on_access_fpreg(unw_addr_space_t space, unw_regnum_t number, unw_fpreg_t *value,
-			   int write, void *argument)
-{
-	(void)space;
-	(void)number;
-	(void)value;
-	(void)write;
-	(void)argument;
-	return -UNW_EBADREG;
-}
-
-static int on_resume(unw_addr_space_t space, unw_cursor_t *cursor, void *argument)
-{
-	(void)space;
-	(void)cursor;
-	(void)argument;
-	return -UNW_EINVAL;
-}
-
-static int on_get_proc_name(unw_addr_space_t space, unw_word_t address, char *name, size_t length,
-			    unw_word_t *offset, void *argument)
-{
-	(void)space;
-	(void)address;
-	(void)name;
-	(void)length;
-	(void)offset;
-	(void)argument;
-	return -UNW_ENOINFO;
-}
-
-static unw_accessors_t accessors = {
-	.find_proc_info = on_find_proc_info,
-	.put_unwind_info = on_put_unwind_info,
-	.get_dyn_info_list_addr = on_dyn_info_list,
-	.access_mem = on_access_mem,
-	.access_reg = on_access_reg,
-	.access_fpreg = on_access_fpreg,
-	.resume = on_resume,
-	.get_proc_name = on_get_proc_name,
+/* What a walk knows of the frame that it is at. */
+struct frame_state {
+	uint64_t pc, sp, fp;
+	bool fp_known;
 };
 
-/* ---- the walk ---- */
-
-static int walk_push(struct vg_walk *walk, struct vg_frame frame)
+int vg_walk_push(struct vg_walk *walk, const struct vg_frame *frame)
 {
 	if (walk->count == walk->capacity) {
 		uint32_t capacity = walk->capacity != 0 ? 2 * walk->capacity : 256;
@@ -214,95 +45,206 @@ static int walk_push(struct vg_walk *walk, struct vg_frame frame)
 		walk->frames = grown;
 		walk->capacity = capacity;
 	}
-	walk->frames[walk->count++] = frame;
+	walk->frames[walk->count++] = *frame;
 	return 0;
 }
 
-/*
- * Why libunwind went no further.  It returns 0 both where the unwind information says that a
- * frame has no caller (a thread's first function) and where a guess of its own ended, so ask
- * whether there is such information.
- */
-static enum vg_walk_end end_reason(struct vg_unwinder *unwinder, unw_cursor_t *cursor, int step)
+void vg_walk_free(struct vg_walk *walk)
 {
-	unw_proc_info_t info;
-
-	if (unwinder->outran)
-		return VG_WALK_SNAPSHOT;
-	if (unw_get_proc_info(cursor, &info) != 0)
-		return VG_WALK_NO_INFO;
-	return step == 0 ? VG_WALK_ROOT : VG_WALK_BAD_CFA;
+	free(walk->frames);
+	*walk = (struct vg_walk){ 0 };
 }
 
-static int frames_walk(struct vg_unwinder *unwinder, uint32_t max_frames, struct vg_walk *walk)
+/* ---- rows ---- */
+
+/* NULL if there is no code at the address. */
+static const struct kept_row *row_get(struct vg_unwinder *unwinder, uint64_t address)
 {
+	uint64_t hash = address * UINT64_C(0x9e3779b97f4a7c15);
+	struct kept_row *kept = &unwinder->rows[hash >> (64 - 16)];
+	const struct vg_code_range *range;
+
+	if (kept->address == address)
+		return kept;
+	range = vg_modules_find(unwinder->modules, address);
+	if (range == NULL)
+		return NULL;
+	unwinder->counts.rows_decoded++;
+	kept->address = address;
+	kept->module = range->module;
+	kept->row = (struct vg_row){ .kind = VG_ROW_NONE };
+	if (range->module != VG_NONE)
+		vg_cfi_row(unwinder->modules->memory,
+			   &unwinder->modules->items.items[range->module].image, address, &kept->row);
+	return kept;
+}
+
+static void rows_forget(struct vg_unwinder *unwinder)
+{
+	for (size_t i = 0; i < ROWS; i++) {
+		if (unwinder->rows[i].address != 0)
+			unwinder->rows[i].address = 0;
+	}
+	unwinder->generation = unwinder->modules->generation;
+}
+
+/* ---- steps ---- */
+
+/* A word of the stack: where it is not in the snapshot, why the walk ends. */
+static bool stack_word(const struct vg_snapshot *snapshot, uint64_t address, uint64_t *word,
+		       struct vg_walk *walk)
+{
+	if (vg_snapshot_word(snapshot, address, word) == 0)
+		return true;
+	walk->end = address >= snapshot->stack_address &&
+		    address - snapshot->stack_address < VG_SNAPSHOT_MAX_BYTES ?
+		    VG_WALK_SNAPSHOT : VG_WALK_BAD_CFA;
+	return false;
+}
+
+static uint64_t place(enum vg_row_base base, int32_t offset, uint64_t cfa,
+		      const struct frame_state *state)
+{
+	uint64_t from = base == VG_FROM_CFA ? cfa : base == VG_FROM_FP ? state->fp : state->sp;
+
+	return from + (uint64_t)(int64_t)offset;
+}
+
+/* To the caller by unwind information.  False where the walk ends, with walk->end set. */
+static bool step_by_row(const struct vg_row *row, const struct vg_snapshot *snapshot,
+			struct frame_state *state, struct vg_walk *walk)
+{
+	struct frame_state caller = { .fp = state->fp, .fp_known = state->fp_known };
+	uint64_t cfa;
+
+	if ((row->cfa_base == VG_FROM_FP || row->fp_base == VG_FROM_FP) && !state->fp_known) {
+		walk->end = VG_WALK_REGISTER;
+		return false;
+	}
+	cfa = place(row->cfa_base, row->cfa_offset, 0, state);
+	if (row->cfa_deref && !stack_word(snapshot, cfa, &cfa, walk))
+		return false;
+	/* A caller's frame lies above its callee's, except where a signal moved to another stack. */
+	if (cfa <= state->sp && !row->signal) {
+		walk->end = VG_WALK_BAD_CFA;
+		return false;
+	}
+	if (!stack_word(snapshot, place(row->ra_base, row->ra_offset, cfa, state), &caller.pc, walk))
+		return false;
+	if (row->fp_base == VG_FROM_NOWHERE) {
+		caller.fp_known = false;
+	} else if (row->fp_base != VG_FROM_SAME) {
+		if (!stack_word(snapshot, place(row->fp_base, row->fp_offset, cfa, state), &caller.fp,
+				walk))
+			return false;
+		caller.fp_known = true;
+	}
+	caller.sp = cfa;
+	*state = caller;
+	return true;
+}
+
+/* To the caller by the chain of frame pointers, where there is no unwind information: the saved
+ * frame pointer, then the return address.  What does not look like that ends the walk. */
+static bool step_by_frame_pointer(const struct vg_snapshot *snapshot, struct frame_state *state,
+				  struct vg_walk *walk)
+{
+	struct frame_state caller = { .sp = state->fp + 16, .fp_known = true };
+
+	walk->end = state->fp_known ? VG_WALK_NO_INFO : VG_WALK_REGISTER;
+	if (!state->fp_known || state->fp < state->sp || state->fp % 8 != 0)
+		return false;
+	if (vg_snapshot_word(snapshot, state->fp, &caller.fp) != 0 ||
+	    vg_snapshot_word(snapshot, state->fp + 8, &caller.pc) != 0) {
+		if (state->fp - snapshot->stack_address < VG_SNAPSHOT_MAX_BYTES)
+			walk->end = VG_WALK_SNAPSHOT;
+		return false;
+	}
+	*state = caller;
+	return true;
+}
+
+static bool step(const struct kept_row *kept, const struct vg_snapshot *snapshot,
+		 struct frame_state *state, struct vg_walk *walk)
+{
+	bool stepped;
+
+	if (kept->row.kind == VG_ROW_NONE)
+		return step_by_frame_pointer(snapshot, state, walk);
+	stepped = step_by_row(&kept->row, snapshot, state, walk);
+	if (stepped && state->pc == 0) {
+		walk->end = VG_WALK_ROOT; /* the other way to say that there is no caller */
+		return false;
+	}
+	return stepped;
+}
+
+/* Whether the walk came to its end; false if a row was too complex for us. */
+static bool rows_walk(struct vg_unwinder *unwinder, const struct vg_snapshot *snapshot,
+		      uint32_t max_frames, struct vg_walk *walk, int *rc)
+{
+	struct frame_state state = { vg_regs_pc(&snapshot->regs), vg_regs_sp(&snapshot->regs),
+				     vg_regs_fp(&snapshot->regs), snapshot->whole };
 	struct vg_frame frame = { .found = VG_FOUND_CFI };
-	unw_word_t sp, last_sp = 0;
-	unw_cursor_t cursor;
 	bool exact = true;           /* the address is an instruction, not a return address */
-	int rc, step;
 
-	if (unw_init_remote(&cursor, unwinder->space, unwinder) != 0)
-		return -ENOMEM;
 	for (;;) {
-		const struct vg_code_range *range;
-		unw_word_t ip;
+		const struct kept_row *kept;
 
-		if (unw_get_reg(&cursor, UNW_REG_IP, &ip) != 0 || ip == 0)
-			break;
-		frame.address = ip - (exact ? 0 : 1);
-		range = vg_modules_find(unwinder->modules, frame.address);
-		frame.module = range != NULL ? range->module : VG_NONE;
-		/* Without unwind information libunwind guesses.  What is no code ends the walk,
-		 * unless the thread itself is there. */
-		walk->left_the_map = range == NULL;
-		if (range == NULL) {
+		frame.address = state.pc - (exact ? 0 : 1);
+		kept = row_get(unwinder, frame.address);
+		walk->left_the_map = kept == NULL;
+		if (kept == NULL) {
 			walk->end = VG_WALK_NO_INFO;
-			return walk->count == 0 ? walk_push(walk, frame) : 0;
+			frame.module = VG_NONE;
+			*rc = walk->count == 0 ? vg_walk_push(walk, &frame) : 0;
+			return true;
 		}
-		rc = walk_push(walk, frame);
-		if (rc != 0)
-			return rc;
-		if (walk->count == 1 && vg_regs_newborn(&unwinder->snapshot->regs)) {
+		if (kept->row.kind == VG_ROW_COMPLEX)
+			return false;
+		frame.module = kept->module;
+		*rc = vg_walk_push(walk, &frame);
+		if (*rc != 0)
+			return true;
+		if (kept->row.kind == VG_ROW_ROOT ||
+		    (walk->count == 1 && snapshot->whole && vg_regs_newborn(&snapshot->regs))) {
 			walk->end = VG_WALK_ROOT;
-			return 0;
+			return true;
 		}
-		frame.found = range->module == VG_NONE ? VG_FOUND_FRAME_POINTER : VG_FOUND_CFI;
-		exact = unw_is_signal_frame(&cursor) > 0;
-		step = unw_step(&cursor);
-		if (step <= 0) {
-			walk->end = end_reason(unwinder, &cursor, step);
-			return 0;
-		}
-		/* A caller's frame lies above its callee's, except where a signal moved to another
-		 * stack. */
-		if (unw_get_reg(&cursor, UNW_REG_SP, &sp) != 0 || (sp <= last_sp && !exact)) {
-			walk->end = VG_WALK_BAD_CFA;
-			return 0;
-		}
-		last_sp = sp;
 		if (walk->count >= max_frames) {
 			walk->end = VG_WALK_DEPTH;
-			return 0;
+			return true;
 		}
+		if (!step(kept, snapshot, &state, walk))
+			return true;
+		exact = kept->row.signal;
+		frame.found = kept->row.kind == VG_ROW_NONE ? VG_FOUND_FRAME_POINTER : VG_FOUND_CFI;
 	}
-	walk->end = walk->count > 0 ? VG_WALK_BAD_CFA : VG_WALK_UNREAD;
-	return 0;
 }
 
 int vg_unwind(struct vg_unwinder *unwinder, const struct vg_snapshot *snapshot,
 	      uint32_t max_frames, struct vg_walk *walk)
 {
-	if (unwinder->generation != unwinder->modules->generation) {
-		unw_flush_cache(unwinder->space, 0, 0);
-		unwinder->generation = unwinder->modules->generation;
-	}
-	unwinder->snapshot = snapshot;
-	unwinder->outran = false;
+	int rc = 0;
+
+	if (unwinder->generation != unwinder->modules->generation)
+		rows_forget(unwinder);
 	walk->count = 0;
-	walk->end = VG_WALK_UNREAD;
-	walk->left_the_map = false;
-	return frames_walk(unwinder, max_frames, walk);
+	if (!rows_walk(unwinder, snapshot, max_frames, walk, &rc)) {
+		walk->end = VG_WALK_REGISTER;
+		if (snapshot->whole) {
+			unwinder->counts.fallbacks++;
+			rc = vg_fallback_unwind(unwinder->fallback, snapshot, max_frames, walk);
+		}
+	}
+	unwinder->counts.walks++;
+	unwinder->counts.frames += walk->count;
+	return rc;
+}
+
+const struct vg_unwind_counts *vg_unwinder_counts(const struct vg_unwinder *unwinder)
+{
+	return &unwinder->counts;
 }
 
 int vg_unwinder_open(struct vg_unwinder **unwinder_out, struct vg_modules *modules)
@@ -312,12 +254,11 @@ int vg_unwinder_open(struct vg_unwinder **unwinder_out, struct vg_modules *modul
 	if (unwinder == NULL)
 		return -ENOMEM;
 	unwinder->modules = modules;
-	unwinder->space = unw_create_addr_space(&accessors, 0);
-	if (unwinder->space == NULL) {
-		free(unwinder);
+	unwinder->rows = calloc(ROWS, sizeof *unwinder->rows);
+	if (unwinder->rows == NULL || vg_fallback_open(&unwinder->fallback, modules) != 0) {
+		vg_unwinder_free(unwinder);
 		return -ENOMEM;
 	}
-	unw_set_caching_policy(unwinder->space, UNW_CACHE_GLOBAL);
 	*unwinder_out = unwinder;
 	return 0;
 }
@@ -326,12 +267,7 @@ void vg_unwinder_free(struct vg_unwinder *unwinder)
 {
 	if (unwinder == NULL)
 		return;
-	unw_destroy_addr_space(unwinder->space);
+	vg_fallback_free(unwinder->fallback);
+	free(unwinder->rows);
 	free(unwinder);
-}
-
-void vg_walk_free(struct vg_walk *walk)
-{
-	free(walk->frames);
-	*walk = (struct vg_walk){ 0 };
 }

@@ -22,11 +22,22 @@ struct vg_walk {
 	bool left_the_map;           /* it ended at an address that is in no known range */
 };
 
+/* Appends a frame.  0 or -ENOMEM. */
+int vg_walk_push(struct vg_walk *walk, const struct vg_frame *frame);
+
 /*
  * Unwinds snapshots.  Whatever it needs beyond the copied stack (unwind tables, code) it reads
  * from the modules' memory, so the thread may run meanwhile.
  */
 struct vg_unwinder;
+
+struct vg_unwind_counts {
+	uint64_t walks, frames;
+	uint64_t rows_decoded;       /* frames whose row was not in the cache */
+	uint64_t fallbacks;          /* walks that libunwind had to do */
+};
+
+const struct vg_unwind_counts *vg_unwinder_counts(const struct vg_unwinder *unwinder);
 
 int vg_unwinder_open(struct vg_unwinder **unwinder, struct vg_modules *modules);
 void vg_unwinder_free(struct vg_unwinder *unwinder);

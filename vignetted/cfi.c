@@ -1,0 +1,234 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+#include "vignetted/cfi.h"
+
+#include <stddef.h>
+
+#include "vignetted/cfi_program.h"
+
+/* Longer entries are left to libunwind: the longest in libLLVM takes a tenth of this. */
+enum { ENTRY_MAX_BYTES = 16 * 1024 };
+
+enum { PE_OMIT = 0xff, PE_ABSPTR = 0x00, PE_ULEB128 = 0x01, PE_UDATA2 = 0x02, PE_UDATA4 = 0x03,
+       PE_UDATA8 = 0x04, PE_SLEB128 = 0x09, PE_SDATA2 = 0x0a, PE_SDATA4 = 0x0b, PE_SDATA8 = 0x0c,
+       PE_PCREL = 0x10, PE_DATAREL = 0x30, PE_RELATIVE_TO = 0x70, PE_FORM = 0x0f,
+       PE_INDIRECT = 0x80 };
+
+/*
+ * .eh_frame_hdr: version, three encodings, a pointer to .eh_frame, a count, then the table: pairs
+ * of 32-bit offsets from the header, (first address, FDE), sorted.  Linkers write no other
+ * encodings than these.
+ */
+struct hdr_entry {
+	int32_t address, fde;
+};
+
+uint32_t vg_cfi_table_count(struct vg_memory *memory, const struct vg_image *image)
+{
+	struct {
+		uint8_t version, frame_encoding, count_encoding, table_encoding;
+		int32_t frame;
+		uint32_t count;
+	} head;
+
+	if (image->eh_frame_hdr == 0 || image->eh_frame_hdr_bytes < VG_CFI_TABLE_AT ||
+	    vg_memory_read_cached(memory, image->eh_frame_hdr, &head, sizeof head) != 0 ||
+	    head.version != 1 || head.frame_encoding != (PE_PCREL | PE_SDATA4) ||
+	    head.count_encoding != PE_UDATA4 || head.table_encoding != (PE_DATAREL | PE_SDATA4) ||
+	    head.count > (image->eh_frame_hdr_bytes - VG_CFI_TABLE_AT) / VG_CFI_TABLE_ENTRY_BYTES)
+		return 0;
+	return head.count;
+}
+
+/* The last entry whose address is not above the wanted one. */
+uint64_t vg_cfi_find(struct vg_memory *memory, const struct vg_image *image, uint64_t address)
+{
+	uint64_t table = image->eh_frame_hdr + VG_CFI_TABLE_AT;
+	int64_t wanted = (int64_t)(address - image->eh_frame_hdr);
+	uint32_t low = 0, high = vg_cfi_table_count(memory, image);
+	struct hdr_entry entry, found = { 0, 0 };
+
+	while (low < high) {
+		uint32_t middle = low + (high - low) / 2;
+
+		if (vg_memory_read_cached(memory, table + (uint64_t)middle * VG_CFI_TABLE_ENTRY_BYTES, &entry,
+					  sizeof entry) != 0)
+			return 0;
+		if (entry.address <= wanted) {
+			found = entry;
+			low = middle + 1;
+		} else {
+			high = middle;
+		}
+	}
+	return found.fde == 0 ? 0 : image->eh_frame_hdr + (uint64_t)(int64_t)found.fde;
+}
+
+/* ---- entries ---- */
+
+/* The bytes of one CIE or FDE behind its length, and where they lie in the process. */
+struct entry {
+	uint64_t address;            /* of the first byte behind the length */
+	struct vg_bytes bytes;
+	unsigned char room[ENTRY_MAX_BYTES];
+};
+
+static bool entry_read(struct vg_memory *memory, uint64_t address, struct entry *entry)
+{
+	uint32_t length;
+
+	/* 64-bit entries begin with 0xffffffff: none exist, as .eh_frame cannot be that large. */
+	if (vg_memory_read_cached(memory, address, &length, sizeof length) != 0 || length < 4 ||
+	    length > ENTRY_MAX_BYTES)
+		return false;
+	entry->address = address + sizeof length;
+	entry->bytes = (struct vg_bytes){ entry->room, entry->room + length };
+	return vg_memory_read_cached(memory, entry->address, entry->room, length) == 0;
+}
+
+static uint64_t entry_at(const struct entry *entry)
+{
+	return entry->address + (uint64_t)(entry->bytes.at - entry->room);
+}
+
+/* An encoded pointer.  `pcrel` is where it stands. */
+static bool pointer_read(struct vg_bytes *bytes, uint8_t encoding, uint64_t pcrel, uint64_t *value)
+{
+	bool good;
+
+	switch (encoding & PE_FORM) {
+	case PE_ABSPTR: case PE_UDATA8: case PE_SDATA8: good = vg_bytes_fixed(bytes, 8, value); break;
+	case PE_ULEB128: good = vg_bytes_uleb(bytes, value); break;
+	case PE_SLEB128: good = vg_bytes_sleb(bytes, (int64_t *)value); break;
+	case PE_UDATA2: good = vg_bytes_fixed(bytes, 2, value); break;
+	case PE_UDATA4: good = vg_bytes_fixed(bytes, 4, value); break;
+	case PE_SDATA2:
+		good = vg_bytes_fixed(bytes, 2, value);
+		*value = (uint64_t)(int64_t)(int16_t)*value;
+		break;
+	case PE_SDATA4:
+		good = vg_bytes_fixed(bytes, 4, value);
+		*value = (uint64_t)(int64_t)(int32_t)*value;
+		break;
+	default: return false;
+	}
+	if ((encoding & PE_RELATIVE_TO) == PE_PCREL)
+		*value += pcrel;
+	else if ((encoding & PE_RELATIVE_TO) != 0)
+		return false;
+	return good && (encoding & PE_INDIRECT) == 0;
+}
+
+struct cie {
+	uint8_t pointer_encoding;
+	bool augmented;              /* its FDEs have augmentation data */
+	struct vg_cfi_program program;
+	struct vg_bytes initial;
+};
+
+/* "zPLR" and the like: what stands in the augmentation data, letter by letter. */
+static bool augmentation_read(struct entry *entry, const unsigned char *letters, struct cie *cie)
+{
+	uint64_t length, value, encoding;
+	struct vg_bytes *bytes = &entry->bytes;
+	const unsigned char *end;
+
+	if (*letters == '\0')
+		return true;
+	if (*letters != 'z' || !vg_bytes_uleb(bytes, &length) ||
+	    length > (uint64_t)(bytes->end - bytes->at))
+		return false;
+	end = bytes->at + length;
+	cie->augmented = true;
+	for (letters++; *letters != '\0'; letters++) {
+		switch (*letters) {
+		case 'R':
+			if (!vg_bytes_fixed(bytes, 1, &encoding))
+				return false;
+			cie->pointer_encoding = (uint8_t)encoding;
+			break;
+		case 'L':
+			if (!vg_bytes_fixed(bytes, 1, &encoding))
+				return false;
+			break;
+		case 'P':
+			if (!vg_bytes_fixed(bytes, 1, &encoding) ||
+			    !pointer_read(bytes, (uint8_t)encoding & PE_FORM, 0, &value))
+				return false;
+			break;
+		case 'S':
+			cie->program.signal = true;
+			break;
+		case 'B':
+			break;
+		default:
+			return false;
+		}
+	}
+	bytes->at = end;
+	return true;
+}
+
+static bool cie_read(struct entry *entry, struct cie *cie)
+{
+	struct vg_bytes *bytes = &entry->bytes;
+	const unsigned char *letters;
+	uint64_t id, version, return_column;
+
+	*cie = (struct cie){ .pointer_encoding = PE_ABSPTR };
+	if (!vg_bytes_fixed(bytes, 4, &id) || id != 0 || !vg_bytes_fixed(bytes, 1, &version) ||
+	    (version != 1 && version != 3))
+		return false;
+	letters = bytes->at;
+	while (bytes->at < bytes->end && *bytes->at != '\0')
+		bytes->at++;
+	if (bytes->at++ == bytes->end ||
+	    !vg_bytes_uleb(bytes, &cie->program.code_factor) ||
+	    !vg_bytes_sleb(bytes, &cie->program.data_factor) ||
+	    !(version == 1 ? vg_bytes_fixed(bytes, 1, &return_column) :
+	      vg_bytes_uleb(bytes, &return_column)))
+		return false;
+	cie->program.return_column = return_column;
+	if (!augmentation_read(entry, letters, cie))
+		return false;
+	cie->initial = *bytes;
+	return true;
+}
+
+/* An FDE's range, then its program; the CIE that it names comes first. */
+static void fde_row(struct vg_memory *memory, uint64_t fde_address, uint64_t address,
+		    struct vg_row *row)
+{
+	struct entry fde, cie_entry;
+	uint64_t cie_distance, first, size, skip, at;
+	struct cie cie;
+
+	row->kind = VG_ROW_NONE;
+	if (!entry_read(memory, fde_address, &fde))
+		return;
+	at = entry_at(&fde);
+	if (!vg_bytes_fixed(&fde.bytes, 4, &cie_distance) || cie_distance == 0 ||
+	    !entry_read(memory, at - cie_distance, &cie_entry) || !cie_read(&cie_entry, &cie))
+		return;
+	at = entry_at(&fde);
+	if (!pointer_read(&fde.bytes, cie.pointer_encoding, at, &first) ||
+	    !pointer_read(&fde.bytes, cie.pointer_encoding & PE_FORM, 0, &size) ||
+	    address - first >= size)
+		return;
+	if (cie.augmented) {
+		if (!vg_bytes_uleb(&fde.bytes, &skip) ||
+		    skip > (uint64_t)(fde.bytes.end - fde.bytes.at))
+			return;
+		fde.bytes.at += skip;
+	}
+	vg_cfi_program_run(&cie.program, cie.initial, fde.bytes, first, address, row);
+}
+
+void vg_cfi_row(struct vg_memory *memory, const struct vg_image *image, uint64_t address,
+		struct vg_row *row)
+{
+	uint64_t fde = vg_cfi_find(memory, image, address);
+
+	*row = (struct vg_row){ .kind = VG_ROW_NONE };
+	if (fde != 0)
+		fde_row(memory, fde, address, row);
+}

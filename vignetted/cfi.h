@@ -1,0 +1,29 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+#ifndef VG_VIGNETTED_CFI_H
+#define VG_VIGNETTED_CFI_H
+
+#include "vignetted/image.h"
+#include "vignetted/memory.h"
+#include "vignetted/row.h"
+
+/*
+ * Call frame information as it lies in a loaded image: .eh_frame, found through the sorted table
+ * of .eh_frame_hdr (Linux Standard Base Core, "Exception Frames").  All is read through the cache
+ * of the process's memory; nothing of it is trusted.
+ */
+
+/* The sorted table in .eh_frame_hdr: where it starts behind the header, and its entries. */
+enum { VG_CFI_TABLE_AT = 12, VG_CFI_TABLE_ENTRY_BYTES = 8 };
+
+/* How many entries it has: 0 where there is none, or none of the usual form. */
+uint32_t vg_cfi_table_count(struct vg_memory *memory, const struct vg_image *image);
+
+/* The row for an absolute address inside the image.  VG_ROW_NONE or VG_ROW_COMPLEX where it
+ * cannot be told, malformed information included. */
+void vg_cfi_row(struct vg_memory *memory, const struct vg_image *image, uint64_t address,
+		struct vg_row *row);
+
+/* The FDE that covers the address: where it starts in memory, or 0. */
+uint64_t vg_cfi_find(struct vg_memory *memory, const struct vg_image *image, uint64_t address);
+
+#endif

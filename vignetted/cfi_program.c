@@ -1,0 +1,399 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+#include "vignetted/cfi_program.h"
+
+#include "vignetted/regs.h"
+
+enum {
+	CFA_ADVANCE_LOC = 0x40, CFA_OFFSET = 0x80, CFA_RESTORE = 0xc0, CFA_NOP = 0x00,
+	CFA_SET_LOC = 0x01, CFA_ADVANCE_LOC1 = 0x02, CFA_ADVANCE_LOC2 = 0x03,
+	CFA_ADVANCE_LOC4 = 0x04, CFA_OFFSET_EXTENDED = 0x05, CFA_RESTORE_EXTENDED = 0x06,
+	CFA_UNDEFINED = 0x07, CFA_SAME_VALUE = 0x08, CFA_REGISTER = 0x09, CFA_REMEMBER_STATE = 0x0a,
+	CFA_RESTORE_STATE = 0x0b, CFA_DEF_CFA = 0x0c, CFA_DEF_CFA_REGISTER = 0x0d,
+	CFA_DEF_CFA_OFFSET = 0x0e, CFA_DEF_CFA_EXPRESSION = 0x0f, CFA_EXPRESSION = 0x10,
+	CFA_OFFSET_EXTENDED_SF = 0x11, CFA_DEF_CFA_SF = 0x12, CFA_DEF_CFA_OFFSET_SF = 0x13,
+	CFA_VAL_OFFSET = 0x14, CFA_VAL_OFFSET_SF = 0x15, CFA_VAL_EXPRESSION = 0x16,
+	CFA_GNU_ARGS_SIZE = 0x2e,
+};
+
+enum { OP_DEREF = 0x06, OP_BREG0 = 0x70, OP_BREG31 = 0x8f };
+
+enum { REMEMBERED_MAX = 16 };
+
+/* Where a register of the caller is. */
+struct rule {
+	uint8_t base;                /* enum vg_row_base */
+	bool complex;
+	int64_t offset;
+};
+
+/* The registers that rows know; the others' rules are read past. */
+enum { FP, RA, SP, TRACKED };
+
+struct state {
+	uint64_t cfa_register;
+	int64_t cfa_offset;
+	bool cfa_deref, cfa_complex;
+	struct rule rules[TRACKED];
+};
+
+struct machine {
+	const struct vg_cfi_program *program;
+	struct state now, initial, remembered[REMEMBERED_MAX];
+	size_t depth;
+	uint64_t location;           /* the row that is being made holds from here on */
+	bool has_initial;
+};
+
+bool vg_bytes_uleb(struct vg_bytes *bytes, uint64_t *value)
+{
+	unsigned int shift = 0;
+
+	*value = 0;
+	while (bytes->at < bytes->end) {
+		unsigned char byte = *bytes->at++;
+
+		if (shift < 64)
+			*value |= (uint64_t)(byte & 0x7f) << shift;
+		shift += 7;
+		if ((byte & 0x80) == 0)
+			return true;
+	}
+	return false;
+}
+
+bool vg_bytes_sleb(struct vg_bytes *bytes, int64_t *value)
+{
+	uint64_t bits = 0;
+	unsigned int shift = 0;
+
+	while (bytes->at < bytes->end) {
+		unsigned char byte = *bytes->at++;
+
+		if (shift < 64)
+			bits |= (uint64_t)(byte & 0x7f) << shift;
+		shift += 7;
+		if ((byte & 0x80) == 0) {
+			if (shift < 64 && (byte & 0x40) != 0)
+				bits |= ~UINT64_C(0) << shift;
+			*value = (int64_t)bits;
+			return true;
+		}
+	}
+	return false;
+}
+
+static struct rule *rule_of(struct machine *machine, uint64_t number)
+{
+	if (number == machine->program->return_column)
+		return &machine->now.rules[RA];
+	if (number == vg_dwarf_fp)
+		return &machine->now.rules[FP];
+	if (number == vg_dwarf_sp)
+		return &machine->now.rules[SP];
+	return NULL;
+}
+
+static void rule_set(struct machine *machine, uint64_t number, enum vg_row_base base, int64_t offset)
+{
+	struct rule *rule = rule_of(machine, number);
+
+	if (rule != NULL)
+		*rule = (struct rule){ .base = (uint8_t)base, .offset = offset };
+}
+
+static void rule_set_complex(struct machine *machine, uint64_t number)
+{
+	struct rule *rule = rule_of(machine, number);
+
+	if (rule != NULL)
+		*rule = (struct rule){ .complex = true };
+}
+
+static void rule_restore(struct machine *machine, uint64_t number)
+{
+	struct rule *rule = rule_of(machine, number);
+
+	if (rule != NULL)
+		*rule = machine->initial.rules[rule - machine->now.rules];
+}
+
+/* Takes an expression's block off the instructions. */
+static bool block_take(struct vg_bytes *bytes, struct vg_bytes *block)
+{
+	uint64_t length;
+
+	if (!vg_bytes_uleb(bytes, &length) || length > (uint64_t)(bytes->end - bytes->at))
+		return false;
+	*block = (struct vg_bytes){ bytes->at, bytes->at + length };
+	bytes->at += length;
+	return true;
+}
+
+/* register + offset, as one DW_OP_bregN does it. */
+static bool based_read(struct vg_bytes *block, uint64_t *number, int64_t *offset)
+{
+	uint64_t operation;
+
+	if (!vg_bytes_fixed(block, 1, &operation) || operation < OP_BREG0 || operation > OP_BREG31)
+		return false;
+	*number = operation - OP_BREG0;
+	return vg_bytes_sleb(block, offset);
+}
+
+/*
+ * The CFA by an expression.  Two are common enough to be rows: a word at a fixed place (functions
+ * that realign their stack, signal frames), and what linkers write for a PLT entry, whose
+ * distance from the stack pointer depends on how far the instruction is into its 16 bytes:
+ * breg7 8; breg16 0; lit15; and; litN; ge; lit3; shl; plus.
+ */
+static void cfa_by_expression(struct machine *machine, struct vg_bytes block, uint64_t address)
+{
+	static const unsigned char plt_head[] = { 0x77, 0x08, 0x80, 0x00, 0x3f, 0x1a };
+	static const unsigned char plt_tail[] = { 0x2a, 0x33, 0x24, 0x22 };
+	struct state *now = &machine->now;
+
+	now->cfa_deref = false;
+	now->cfa_complex = false;
+	if (block.end - block.at == 11 && memcmp(block.at, plt_head, 6) == 0 &&
+	    block.at[6] >= 0x30 && block.at[6] <= 0x4f && memcmp(block.at + 7, plt_tail, 4) == 0) {
+		now->cfa_register = vg_dwarf_sp;
+		now->cfa_offset = 8 + ((address & 15) >= (uint64_t)(block.at[6] - 0x30) ? 8 : 0);
+		return;
+	}
+	if (based_read(&block, &now->cfa_register, &now->cfa_offset) &&
+	    (block.at == block.end || (block.end - block.at == 1 && *block.at == OP_DEREF)))
+		now->cfa_deref = block.at != block.end;
+	else
+		now->cfa_complex = true;
+}
+
+/* A register saved at the address that an expression computes. */
+static void rule_by_expression(struct machine *machine, uint64_t number, struct vg_bytes block)
+{
+	uint64_t base;
+	int64_t offset;
+
+	if (!based_read(&block, &base, &offset) || block.at != block.end)
+		rule_set_complex(machine, number);
+	else if (base == vg_dwarf_sp)
+		rule_set(machine, number, VG_FROM_SP, offset);
+	else if (base == vg_dwarf_fp)
+		rule_set(machine, number, VG_FROM_FP, offset);
+	else
+		rule_set_complex(machine, number);
+}
+
+/* Instructions with an operand in their own byte.  Whether it was one. */
+static bool short_step(struct machine *machine, uint8_t code, struct vg_bytes *bytes, bool *good)
+{
+	uint64_t low = code & 0x3f, value;
+
+	switch (code & 0xc0) {
+	case CFA_ADVANCE_LOC:
+		machine->location += low * machine->program->code_factor;
+		return true;
+	case CFA_OFFSET:
+		*good = vg_bytes_uleb(bytes, &value);
+		rule_set(machine, low, VG_FROM_CFA, (int64_t)value * machine->program->data_factor);
+		return true;
+	case CFA_RESTORE:
+		rule_restore(machine, low);
+		return true;
+	}
+	return false;
+}
+
+static bool advance(struct machine *machine, struct vg_bytes *bytes, size_t length)
+{
+	uint64_t value;
+
+	if (!vg_bytes_fixed(bytes, length, &value))
+		return false;
+	machine->location += value * machine->program->code_factor;
+	return true;
+}
+
+static bool state_keep(struct machine *machine, uint8_t code)
+{
+	if (code == CFA_REMEMBER_STATE) {
+		if (machine->depth == REMEMBERED_MAX)
+			return false;
+		machine->remembered[machine->depth++] = machine->now;
+		return true;
+	}
+	if (machine->depth == 0)
+		return false;
+	machine->now = machine->remembered[--machine->depth];
+	return true;
+}
+
+static bool cfa_step(struct machine *machine, uint8_t code, struct vg_bytes *bytes, uint64_t address)
+{
+	struct state *now = &machine->now;
+	struct vg_bytes block;
+	uint64_t value = 0;
+	int64_t factored;
+
+	switch (code) {
+	case CFA_DEF_CFA:
+	case CFA_DEF_CFA_SF:
+		now->cfa_deref = now->cfa_complex = false;
+		if (!vg_bytes_uleb(bytes, &now->cfa_register))
+			return false;
+		break;
+	case CFA_DEF_CFA_REGISTER:
+		return vg_bytes_uleb(bytes, &now->cfa_register);
+	case CFA_DEF_CFA_EXPRESSION:
+		if (!block_take(bytes, &block))
+			return false;
+		cfa_by_expression(machine, block, address);
+		return true;
+	}
+	if (code == CFA_DEF_CFA_SF || code == CFA_DEF_CFA_OFFSET_SF) {
+		if (!vg_bytes_sleb(bytes, &factored))
+			return false;
+		now->cfa_offset = factored * machine->program->data_factor;
+		return true;
+	}
+	if (!vg_bytes_uleb(bytes, &value))
+		return false;
+	now->cfa_offset = (int64_t)value;
+	return true;
+}
+
+/* Instructions whose first operand is the register whose rule they set. */
+static bool rule_step(struct machine *machine, uint8_t code, struct vg_bytes *bytes)
+{
+	struct vg_bytes block;
+	uint64_t number, value;
+	int64_t factored;
+
+	if (!vg_bytes_uleb(bytes, &number))
+		return false;
+	switch (code) {
+	case CFA_OFFSET_EXTENDED:
+		if (!vg_bytes_uleb(bytes, &value))
+			return false;
+		rule_set(machine, number, VG_FROM_CFA, (int64_t)value * machine->program->data_factor);
+		return true;
+	case CFA_OFFSET_EXTENDED_SF:
+		if (!vg_bytes_sleb(bytes, &factored))
+			return false;
+		rule_set(machine, number, VG_FROM_CFA, factored * machine->program->data_factor);
+		return true;
+	case CFA_RESTORE_EXTENDED:
+		rule_restore(machine, number);
+		return true;
+	case CFA_UNDEFINED:
+		rule_set(machine, number, VG_FROM_NOWHERE, 0);
+		return true;
+	case CFA_SAME_VALUE:
+		rule_set(machine, number, VG_FROM_SAME, 0);
+		return true;
+	case CFA_EXPRESSION:
+		if (!block_take(bytes, &block))
+			return false;
+		rule_by_expression(machine, number, block);
+		return true;
+	case CFA_VAL_EXPRESSION:
+		rule_set_complex(machine, number);
+		return block_take(bytes, &block);
+	}
+	/* DW_CFA_register, DW_CFA_val_offset and its signed form: one more operand. */
+	rule_set_complex(machine, number);
+	return vg_bytes_uleb(bytes, &value);
+}
+
+static bool step(struct machine *machine, struct vg_bytes *bytes, uint64_t address)
+{
+	uint8_t code = *bytes->at++;
+	uint64_t ignored;
+	bool good = true;
+
+	if (short_step(machine, code, bytes, &good))
+		return good;
+	switch (code) {
+	case CFA_NOP: return true;
+	case CFA_ADVANCE_LOC1: return advance(machine, bytes, 1);
+	case CFA_ADVANCE_LOC2: return advance(machine, bytes, 2);
+	case CFA_ADVANCE_LOC4: return advance(machine, bytes, 4);
+	case CFA_REMEMBER_STATE: case CFA_RESTORE_STATE: return state_keep(machine, code);
+	case CFA_DEF_CFA: case CFA_DEF_CFA_SF: case CFA_DEF_CFA_REGISTER: case CFA_DEF_CFA_OFFSET:
+	case CFA_DEF_CFA_OFFSET_SF: case CFA_DEF_CFA_EXPRESSION:
+		return cfa_step(machine, code, bytes, address);
+	case CFA_OFFSET_EXTENDED: case CFA_OFFSET_EXTENDED_SF: case CFA_RESTORE_EXTENDED:
+	case CFA_UNDEFINED: case CFA_SAME_VALUE: case CFA_REGISTER: case CFA_EXPRESSION:
+	case CFA_VAL_EXPRESSION: case CFA_VAL_OFFSET: case CFA_VAL_OFFSET_SF:
+		return rule_step(machine, code, bytes);
+	case CFA_GNU_ARGS_SIZE: return vg_bytes_uleb(bytes, &ignored);
+	}
+	return false;                    /* DW_CFA_set_loc, and what we do not know */
+}
+
+static bool run(struct machine *machine, struct vg_bytes bytes, uint64_t address)
+{
+	struct state before = machine->now;
+
+	while (bytes.at < bytes.end) {
+		uint64_t location = machine->location;
+
+		before = machine->now;
+		if (!step(machine, &bytes, address))
+			return false;
+		/* The instruction moved past the address: what held before it holds there. */
+		if (machine->location != location && machine->location > address) {
+			machine->now = before;
+			return true;
+		}
+	}
+	return true;
+}
+
+static bool fits(int64_t offset)
+{
+	return offset >= INT32_MIN && offset <= INT32_MAX;
+}
+
+static void row_make(const struct machine *machine, struct vg_row *row)
+{
+	const struct state *now = &machine->now;
+	const struct rule *fp = &now->rules[FP], *ra = &now->rules[RA], *sp = &now->rules[SP];
+
+	*row = (struct vg_row){
+		.kind = VG_ROW_COMPLEX,
+		.cfa_base = now->cfa_register == vg_dwarf_fp ? VG_FROM_FP : VG_FROM_SP,
+		.cfa_deref = now->cfa_deref,
+		.cfa_offset = (int32_t)now->cfa_offset,
+		.fp_base = fp->base, .fp_offset = (int32_t)fp->offset,
+		.ra_base = ra->base, .ra_offset = (int32_t)ra->offset,
+		.signal = machine->program->signal,
+	};
+	if (ra->base == VG_FROM_NOWHERE && !ra->complex) {
+		row->kind = VG_ROW_ROOT;
+		return;
+	}
+	/* The caller's stack pointer is the CFA unless a rule says otherwise.  One does in signal
+	 * frames, whose CFA is that same saved word. */
+	if (now->cfa_complex || fp->complex || ra->complex || ra->base == VG_FROM_SAME ||
+	    (now->cfa_register != vg_dwarf_sp && now->cfa_register != vg_dwarf_fp) ||
+	    (!machine->program->signal && (sp->base != VG_FROM_SAME || sp->complex)) ||
+	    !fits(now->cfa_offset) || !fits(fp->offset) || !fits(ra->offset))
+		return;
+	row->kind = VG_ROW_PLAIN;
+}
+
+void vg_cfi_program_run(const struct vg_cfi_program *program, struct vg_bytes initial,
+			struct vg_bytes instructions, uint64_t first, uint64_t address,
+			struct vg_row *row)
+{
+	struct machine machine = { .program = program, .location = first };
+
+	row->kind = VG_ROW_COMPLEX;
+	machine.now.cfa_complex = true;          /* until something defines it */
+	if (!run(&machine, initial, UINT64_MAX))
+		return;
+	machine.location = first;
+	machine.initial = machine.now;
+	if (run(&machine, instructions, address))
+		row_make(&machine, row);
+}
