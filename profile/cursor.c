@@ -183,6 +183,17 @@ int vg_cursor_uint(struct vg_cursor *cursor, uint64_t *value)
 	return rc;
 }
 
+int vg_cursor_int(struct vg_cursor *cursor, int64_t *value)
+{
+	struct vg_item item;
+
+	if (cursor_expect(cursor, VG_TOKEN_INT, &item) != 0 &&
+	    (cursor_expect(cursor, VG_TOKEN_UINT, &item) != 0 || item.number > INT64_MAX))
+		return -EBADMSG;
+	*value = (int64_t)item.number;
+	return 0;
+}
+
 int vg_cursor_array(struct vg_cursor *cursor, uint32_t *count)
 {
 	struct vg_item item;

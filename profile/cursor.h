@@ -38,6 +38,7 @@ int vg_cursor_skip(struct vg_cursor *cursor);
 
 /* The next object, which must be of that type. */
 int vg_cursor_uint(struct vg_cursor *cursor, uint64_t *value);
+int vg_cursor_int(struct vg_cursor *cursor, int64_t *value);
 int vg_cursor_array(struct vg_cursor *cursor, uint32_t *count);
 int vg_cursor_map(struct vg_cursor *cursor, uint32_t *count);
 int vg_cursor_str(struct vg_cursor *cursor, const char **text, size_t *length);

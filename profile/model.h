@@ -34,6 +34,8 @@ enum vg_found {
 	VG_FOUND_CFI = 0,             /* unwind information */
 	VG_FOUND_FRAME_POINTER = 1,   /* a validated frame-pointer chain */
 	VG_FOUND_GUESS = 2,           /* a likely frame pointer, looked for in the copy */
+	VG_FOUND_CALL = 3,            /* no frame: the system call that the thread waits in; the
+	                                 address is its number on the profile's machine */
 };
 
 /* How the profile was taken.  Strings as everywhere in the model. */
@@ -88,6 +90,7 @@ struct vg_sample {
 	uint64_t cpu_ns;
 	uint32_t thread;             /* index */
 	uint32_t stack;              /* index of the leaf's node, or VG_NONE: an empty stack */
+	uint32_t count;              /* samples that this stands for: the thread did not move */
 	uint8_t end;                 /* enum vg_walk_end, for empty stacks too */
 };
 
@@ -134,6 +137,7 @@ struct vg_profile {
 	uint64_t damaged_bytes;      /* all of it; the list above is bounded */
 	uint64_t duration_ns;
 	uint64_t file_bytes;
+	uint64_t samples_total;      /* the sum of their counts */
 	uint64_t samples_orphaned;   /* what they refer to was lost with a damaged chunk */
 	uint32_t end_reason;         /* string, or VG_NONE: the file is truncated */
 	bool resolved;               /* it has symbol records */

@@ -41,25 +41,54 @@ int vg_on_stack(struct vg_reader *reader, struct vg_record_view *record)
 	return rc < 0 ? rc : vg_array_push(&profile->stacks, &stack);
 }
 
+/* [wall_us or nil, [count]]: fields that most samples do without. */
+static int sample_rest(struct vg_record_view *record, struct vg_sample *sample)
+{
+	struct vg_cursor ahead = record->cursor;
+	struct vg_item item;
+
+	if (record->fields > 4) {
+		if (vg_cursor_next(&ahead, &item) != 0)
+			return -EBADMSG;
+		if (item.token != VG_TOKEN_NIL && vg_field_time_ns(record, &sample->wall_ns) != 0)
+			return -EBADMSG;
+		record->cursor = ahead;
+	}
+	if (record->fields > 5 && vg_field_u32(record, &sample->count) != 0)
+		return -EBADMSG;
+	return 0;
+}
+
+/* Times count from the record before; of several threads they may go back a little. */
+static int sample_time(struct vg_reader *reader, struct vg_record_view *record, uint64_t *now_us)
+{
+	int64_t since_us, now;
+
+	if (vg_cursor_int(&record->cursor, &since_us) != 0 ||
+	    __builtin_add_overflow((int64_t)reader->now_us, since_us, &now) || now < 0 ||
+	    (uint64_t)now > VG_TIME_MAX_US)
+		return -EBADMSG;
+	*now_us = (uint64_t)now;
+	return 0;
+}
+
 int vg_on_sample(struct vg_reader *reader, struct vg_record_view *record)
 {
 	struct vg_profile *profile = reader->profile;
-	struct vg_sample sample = { 0 };
+	struct vg_sample sample = { .count = 1 };
 	struct vg_thread *thread;
-	uint64_t since_ns;
+	uint64_t now_us;
 	uint32_t id, stack;
 	int rc;
 
-	if (vg_field_u32(record, &id) != 0 || vg_field_time_ns(record, &since_ns) != 0 ||
+	if (vg_field_u32(record, &id) != 0 || sample_time(reader, record, &now_us) != 0 ||
 	    vg_field_u32(record, &stack) != 0 || vg_field_time_ns(record, &sample.cpu_ns) != 0)
-		return -EBADMSG;
-	if (reader->now_us + since_ns / 1000 > VG_TIME_MAX_US)
 		return -EBADMSG;
 	rc = vg_reader_thread(reader, id, &sample.thread);
 	if (rc != 0)
 		return rc;
-	reader->now_us += since_ns / 1000;
-	sample.time_ns = reader->now_us * 1000;
+	reader->now_us = now_us;
+	sample.time_ns = now_us * 1000;
 	if (!stack_find(profile, stack, &sample.stack, &sample.end))
 		profile->samples_orphaned++;
 	thread = &profile->threads.items[sample.thread];
@@ -70,8 +99,9 @@ int vg_on_sample(struct vg_reader *reader, struct vg_record_view *record)
 	}
 	if (sample.time_ns > thread->last_ns)
 		sample.wall_ns = sample.time_ns - thread->last_ns;
-	if (record->fields > 4 && vg_field_time_ns(record, &sample.wall_ns) != 0)
+	if (sample_rest(record, &sample) != 0)
 		return -EBADMSG;
 	thread->last_ns = sample.time_ns;
+	profile->samples_total += sample.count;
 	return vg_array_push(&profile->samples, &sample);
 }

@@ -34,7 +34,8 @@ enum vg_record {
 	VG_RECORD_THREAD_NAME = 5,    /* id, time_us, name */
 	VG_RECORD_THREAD_END = 6,     /* id, time_us */
 	VG_RECORD_STACK = 7,          /* id, parent, module or nil, address, [found] */
-	VG_RECORD_SAMPLE = 8,         /* thread, time since the last sample (us), stack, cpu_us, [wall_us] */
+	VG_RECORD_SAMPLE = 8,         /* thread, time since the last sample (us, signed), stack, cpu_us,
+	                                 [wall_us or nil, [count]] */
 	VG_RECORD_LOST = 9,           /* {cause: count}, so far */
 	VG_RECORD_STATS = 10,         /* {name: value}, so far */
 	VG_RECORD_GAP = 11,           /* bytes: damaged chunks stood here and were left out */
@@ -42,6 +43,8 @@ enum vg_record {
 	VG_RECORD_FUNCTION = 13,      /* id, name, file or nil, module */
 	VG_RECORD_SYMBOL = 14,        /* module, address, [function, line, ...] innermost first */
 	VG_RECORD_UNRESOLVED = 15,    /* module: no symbols were found for it */
+	VG_RECORD_PAUSES = 16,        /* [longest_ns, count, ...]: how long threads were stopped, so far */
+	VG_RECORD_RATE = 17,          /* time_us, period_ns: from then on */
 };
 
 /* Stack ids below this are the empty stacks, one per enum vg_walk_end: every stack's outermost

@@ -225,30 +225,49 @@ int vg_writer_stack(struct vg_writer *writer, uint32_t id, uint32_t parent, uint
 	return record_end(writer);
 }
 
-int vg_writer_sample(struct vg_writer *writer, uint32_t thread, uint32_t stack, uint64_t time_ns,
-		     uint64_t wall_ns, uint64_t cpu_ns)
+int vg_writer_sample(struct vg_writer *writer, const struct vg_writer_sample *sample)
 {
-	uint64_t now_us = time_us(time_ns), wall_us = time_us(wall_ns);
+	uint64_t now_us = time_us(sample->time_ns), wall_us = time_us(sample->wall_ns);
 	uint64_t *last_us;
 	bool follows;
 
 	if (writer->failed != 0)
 		return writer->failed;
-	/* Samples stand in the order of their times: one that comes late is dated as the last. */
-	if (now_us < writer->last_us)
-		now_us = writer->last_us;
-	last_us = &writer->thread_last_us.items[thread];
+	last_us = &writer->thread_last_us.items[sample->thread];
 	/* Most samples stand for all the time since the thread's last one: that goes unsaid.
 	 * One microsecond of play, for the two times were cut off apart. */
 	follows = wall_us + 1 >= now_us - *last_us && wall_us <= now_us - *last_us + 1;
-	record_begin(writer, VG_RECORD_SAMPLE, follows ? 4 : 5);
-	pack_uint(writer, thread);
-	pack_uint(writer, now_us - writer->last_us);
-	pack_uint(writer, stack);
-	pack_uint(writer, time_us(cpu_ns));
+	record_begin(writer, VG_RECORD_SAMPLE, sample->count != 1 ? 6 : follows ? 4 : 5);
+	pack_uint(writer, sample->thread);
+	msgpack_pack_int64(&writer->packer, (int64_t)(now_us - writer->last_us));
+	pack_uint(writer, sample->stack);
+	pack_uint(writer, time_us(sample->cpu_ns));
 	if (!follows)
 		pack_uint(writer, wall_us);
+	else if (sample->count != 1)
+		msgpack_pack_nil(&writer->packer);
+	if (sample->count != 1)
+		pack_uint(writer, sample->count);
 	*last_us = writer->last_us = now_us;
+	return record_end(writer);
+}
+
+int vg_writer_rate(struct vg_writer *writer, uint64_t time_ns, uint64_t period_ns)
+{
+	record_begin(writer, VG_RECORD_RATE, 2);
+	pack_uint(writer, time_us(time_ns));
+	pack_uint(writer, period_ns);
+	return record_end(writer);
+}
+
+int vg_writer_pauses(struct vg_writer *writer, const uint64_t (*pairs)[2], size_t count)
+{
+	record_begin(writer, VG_RECORD_PAUSES, 1);
+	msgpack_pack_array(&writer->packer, 2 * count);
+	for (size_t i = 0; i < count; i++) {
+		pack_uint(writer, pairs[i][0]);
+		pack_uint(writer, pairs[i][1]);
+	}
 	return record_end(writer);
 }
 

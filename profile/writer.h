@@ -52,13 +52,25 @@ int vg_writer_thread_end(struct vg_writer *writer, uint32_t thread, uint64_t tim
 int vg_writer_stack(struct vg_writer *writer, uint32_t id, uint32_t parent, uint32_t module,
 		    uint64_t address, enum vg_found found);
 
-/* stack is a stack id or, for an empty stack, an enum vg_walk_end. */
-int vg_writer_sample(struct vg_writer *writer, uint32_t thread, uint32_t stack, uint64_t time_ns,
-		     uint64_t wall_ns, uint64_t cpu_ns);
+struct vg_writer_sample {
+	uint32_t thread;
+	uint32_t stack;              /* a stack id or, for an empty stack, an enum vg_walk_end */
+	uint32_t count;              /* samples that this stands for, the last of them at time_ns */
+	uint64_t time_ns, wall_ns, cpu_ns;
+};
+
+/* In order of time for each thread; of several threads in any order. */
+int vg_writer_sample(struct vg_writer *writer, const struct vg_writer_sample *sample);
+
+/* From now on samples are due at that distance. */
+int vg_writer_rate(struct vg_writer *writer, uint64_t time_ns, uint64_t period_ns);
 
 /* Counts so far: the last record of each kind holds. */
 int vg_writer_lost(struct vg_writer *writer, const struct vg_named *counts, size_t count);
 int vg_writer_stats(struct vg_writer *writer, const struct vg_named *counts, size_t count);
+
+/* Pairs (length in ns that was not exceeded, how many stops). */
+int vg_writer_pauses(struct vg_writer *writer, const uint64_t (*pairs)[2], size_t count);
 
 /* The last record of a whole profile; flushes. */
 int vg_writer_end(struct vg_writer *writer, const char *reason, uint64_t time_ns,

@@ -104,8 +104,7 @@ static void chunks_write(void)
 	chunks_note(5);
 	for (uint64_t chunk = 1; chunk < 4; chunk++) {
 		for (uint64_t i = 0; i < 2; i++)
-			ck_assert_int_eq(vg_writer_sample(&fixture.writer, 0, 18,
-							  (4 + 2 * chunk + i) * MS, MS, 0), 0);
+			fixture_sample(&fixture, 0, 18, (4 + 2 * chunk + i) * MS, MS, 0);
 		chunks_note(2);
 	}
 	ck_assert_int_eq(vg_writer_end(&fixture.writer, "done", 20 * MS, &total, 1), 0);
@@ -250,7 +249,7 @@ START_TEST(wall_time_is_derived_or_told)
 	fixture_open(&fixture);
 	fixture_thread(&fixture, 0, 7, "main");
 	for (size_t i = 0; i < 5; i++)
-		ck_assert_int_eq(vg_writer_sample(&fixture.writer, 0, 0, times_ns[i], walls_ns[i], 0), 0);
+		fixture_sample(&fixture, 0, 0, times_ns[i], walls_ns[i], 0);
 	fixture_read(&fixture, false);
 	for (size_t i = 0; i < 5; i++) {
 		ck_assert_uint_eq(fixture.profile.samples.items[i].time_ns, times_ns[i]);

@@ -139,8 +139,7 @@ START_TEST(deep_recursion)
 						 i == 0 ? 0 : VG_STACK_ROOTS + i - 1, 0, 0x40 + i % 2,
 						 0), 0);
 	for (uint64_t i = 1; i <= 10; i++)
-		ck_assert_int_eq(vg_writer_sample(&fixture.writer, 0, VG_STACK_ROOTS + DEPTH - 1,
-						  i * 1000, 1000, 0), 0);
+		fixture_sample(&fixture, 0, VG_STACK_ROOTS + DEPTH - 1, i * 1000, 1000, 0);
 	tables_open(VG_WEIGHT_WALL, -1);
 	build(0, 10);
 	ck_assert_uint_eq(table.rows.count, 2);
@@ -154,7 +153,7 @@ END_TEST
 START_TEST(empty_stacks_weigh_but_name_nothing)
 {
 	fixture_demo(&fixture);
-	ck_assert_int_eq(vg_writer_sample(&fixture.writer, 0, VG_WALK_UNREAD, 5000000, 2000000, 0), 0);
+	fixture_sample(&fixture, 0, VG_WALK_UNREAD, 5000000, 2000000, 0);
 	tables_open(VG_WEIGHT_WALL, -1);
 	build(0, 6);
 	ck_assert_uint_eq(table.weight_ns, 9000000);

@@ -61,6 +61,15 @@ int fixture_read_bytes(struct fixture *fixture, const unsigned char *bytes, size
 	return vg_profile_read(&fixture->profile, &fixture->file, &err);
 }
 
+void fixture_sample(struct fixture *fixture, uint32_t thread, uint32_t stack, uint64_t time_ns,
+		    uint64_t wall_ns, uint64_t cpu_ns)
+{
+	struct vg_writer_sample sample = { .thread = thread, .stack = stack, .count = 1,
+					   .time_ns = time_ns, .wall_ns = wall_ns, .cpu_ns = cpu_ns };
+
+	ck_assert_int_eq(vg_writer_sample(&fixture->writer, &sample), 0);
+}
+
 void fixture_read(struct fixture *fixture, bool truncated)
 {
 	struct vg_named totals[] = { { "samples", 5 } };
@@ -101,10 +110,9 @@ void fixture_demo(struct fixture *fixture)
 		ck_assert_int_eq(vg_writer_stack(writer, stacks[i].id, stacks[i].parent,
 						 stacks[i].module, stacks[i].address, 0), 0);
 	for (size_t i = 0; i < sizeof samples / sizeof *samples; i++)
-		ck_assert_int_eq(vg_writer_sample(writer, samples[i].thread, samples[i].stack,
-						  samples[i].time_ms * (uint64_t)MS,
-						  samples[i].wall_ms * (uint64_t)MS,
-						  samples[i].wall_ms * (uint64_t)MS / 2), 0);
+		fixture_sample(fixture, samples[i].thread, samples[i].stack,
+			       samples[i].time_ms * (uint64_t)MS, samples[i].wall_ms * (uint64_t)MS,
+			       samples[i].wall_ms * (uint64_t)MS / 2);
 }
 
 void fixture_demo_names(struct fixture *fixture)

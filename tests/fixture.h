@@ -23,6 +23,8 @@ struct fixture {
 void fixture_open(struct fixture *fixture);
 void fixture_module(struct fixture *fixture, uint32_t id, const char *name);
 void fixture_thread(struct fixture *fixture, uint32_t id, int32_t tid, const char *name);
+void fixture_sample(struct fixture *fixture, uint32_t thread, uint32_t stack, uint64_t time_ns,
+		    uint64_t wall_ns, uint64_t cpu_ns);
 
 /* Writes the end record, unless truncated, and reads everything back. */
 void fixture_read(struct fixture *fixture, bool truncated);

@@ -26,7 +26,8 @@ static const struct kind {
 	[VG_RECORD_THREAD_NAME] = { "thread_name", { "id", "time_us", "name" } },
 	[VG_RECORD_THREAD_END] = { "thread_end", { "id", "time_us" } },
 	[VG_RECORD_STACK] = { "stack", { "id", "parent", "module", "address", "found" } },
-	[VG_RECORD_SAMPLE] = { "sample", { "thread", "since_us", "stack", "cpu_us", "wall_us" } },
+	[VG_RECORD_SAMPLE] = { "sample", { "thread", "since_us", "stack", "cpu_us", "wall_us",
+					   "count" } },
 	[VG_RECORD_LOST] = { "lost", { "counts" } },
 	[VG_RECORD_STATS] = { "stats", { "values" } },
 	[VG_RECORD_GAP] = { "gap", { "bytes" } },
@@ -34,6 +35,8 @@ static const struct kind {
 	[VG_RECORD_FUNCTION] = { "function", { "id", "name", "file", "module" } },
 	[VG_RECORD_SYMBOL] = { "symbol", { "module", "address", "lines" } },
 	[VG_RECORD_UNRESOLVED] = { "unresolved", { "module" } },
+	[VG_RECORD_PAUSES] = { "pauses", { "longest_ns_and_count" } },
+	[VG_RECORD_RATE] = { "rate", { "time_us", "period_ns" } },
 };
 
 static void key_json(struct vg_json *json, const struct vg_item *key)

@@ -23,7 +23,8 @@ static struct ends ends_count(const struct vg_profile *profile)
 	for (size_t i = 0; i < profile->samples.count; i++) {
 		uint8_t end = profile->samples.items[i].end;
 
-		ends.samples[end < VG_WALK_ENDS ? end : VG_WALK_ENDS]++;
+		ends.samples[end < VG_WALK_ENDS ? end : VG_WALK_ENDS] +=
+			profile->samples.items[i].count;
 	}
 	return ends;
 }
@@ -93,10 +94,10 @@ static void info_json(const struct vg_profile *profile)
 	vg_json_key_string(&json, "arch", vg_profile_text(profile, header->arch));
 	vg_json_key_uint(&json, "start_unix_s", header->start_unix_s);
 	vg_json_key_uint(&json, "duration_ns", profile->duration_ns);
-	vg_json_key_uint(&json, "samples", profile->samples.count);
+	vg_json_key_uint(&json, "samples", profile->samples_total);
 	vg_json_key_uint(&json, "threads", profile->threads.count);
 	vg_json_key_uint(&json, "modules", profile->modules.count);
-	vg_json_key_uint(&json, "stacks", profile->samples.count);
+	vg_json_key_uint(&json, "stacks", profile->samples_total);
 	vg_json_key_uint(&json, "stacks_complete", ends.samples[VG_WALK_ROOT]);
 	ends_json(&json, &ends);
 	vg_json_key_uint(&json, "samples_orphaned", profile->samples_orphaned);
@@ -167,13 +168,13 @@ static void samples_text(const struct vg_profile *profile)
 	struct ends ends = ends_count(profile);
 	struct vg_text share;
 
-	printf("%-14s %zu of %zu thread%s\n", "samples", profile->samples.count,
+	printf("%-14s %" PRIu64 " of %zu thread%s\n", "samples", profile->samples_total,
 	       profile->threads.count, profile->threads.count == 1 ? "" : "s");
 	for (unsigned end = 0; end <= VG_WALK_ENDS; end++) {
 		if (ends.samples[end] > 0)
 			printf("  %-28s %" PRIu64 " (%s)\n", end == VG_WALK_ROOT ? "stacks complete" :
 			       vg_walk_end_name(end), ends.samples[end],
-			       vg_text_percent(&share, ends.samples[end], profile->samples.count));
+			       vg_text_percent(&share, ends.samples[end], profile->samples_total));
 	}
 	if (profile->samples_orphaned > 0)
 		printf("  %-28s %" PRIu64 "\n", "stacks lost with damage",

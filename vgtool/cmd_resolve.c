@@ -55,7 +55,7 @@ static void missing_print(const struct request *request, const struct vg_profile
 	vg_command_warn(request->command, "no symbols: %s, build id %s, in %" PRIu64 " samples (%s)",
 			vg_profile_text(profile, of->name),
 			of->build_id_bytes > 0 ? build_id : "none", module->samples,
-			vg_text_percent(&share, module->samples, profile->samples.count));
+			vg_text_percent(&share, module->samples, profile->samples_total));
 }
 
 static void summary_print(const struct request *request, struct vg_resolve *resolve)

@@ -7,6 +7,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "vgtool/calls.h"
+
 static int key_number(struct vg_frames *frames, const struct vg_frame_key *key, uint32_t *number)
 {
 	int rc = vg_intern(&frames->keys, key, sizeof *key, number);
@@ -29,9 +31,17 @@ static int address_number(struct vg_frames *frames, const struct vg_stack *stack
 {
 	struct vg_frame_key key = { 0, VG_NONE, VG_NONE, 1 };
 	char name[VG_NAME_MAX_BYTES + 32];
+	const char *call;
 	int rc;
 
-	if (stack->module != VG_NONE) {
+	if (stack->found == VG_FOUND_CALL) {
+		call = vg_call_name(vg_profile_text(frames->profile, frames->profile->header.arch),
+				    stack->address);
+		if (call != NULL)
+			snprintf(name, sizeof name, "[%s]", call);
+		else
+			snprintf(name, sizeof name, "[system call %" PRIu64 "]", stack->address);
+	} else if (stack->module != VG_NONE) {
 		key.module = frames->profile->modules.items[stack->module].name;
 		snprintf(name, sizeof name, "%s+0x%" PRIx64,
 			 vg_profile_text(frames->profile, key.module), stack->address);
@@ -50,6 +60,8 @@ static int node_build(struct vg_frames *frames, const struct vg_stack *stack,
 	size_t count;
 
 	lines = vg_profile_symbol(profile, stack->module, stack->address, &count);
+	if (stack->found == VG_FOUND_CALL)
+		count = 0;
 	node->lines = (uint32_t)(count < VG_FRAME_INLINES_MAX ? count : VG_FRAME_INLINES_MAX);
 	if (node->lines == 0)
 		return address_number(frames, stack, &node->first);

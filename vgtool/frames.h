@@ -14,7 +14,8 @@
  *
  * A function gets a dense number by its name, file and module, so that views count functions and
  * not addresses.  A frame without symbols is a function of its own for each address, named
- * "module+0x1234", or "0x7f..." where no module is known.
+ * "module+0x1234", or "0x7f..." where no module is known.  The system call that a thread waits in
+ * is a frame too, innermost: "[epoll_wait]".
  */
 struct vg_frames {
 	const struct vg_profile *profile;  /* the caller's; must outlive this */

@@ -92,7 +92,8 @@ static int module_samples(const struct vg_profile *profile, uint64_t **samples)
 		goto out;
 	for (size_t i = 0; i < profile->samples.count; i++) {
 		if (profile->samples.items[i].stack != VG_NONE)
-			reach.subtree[profile->samples.items[i].stack]++;
+			reach.subtree[profile->samples.items[i].stack] +=
+				profile->samples.items[i].count;
 	}
 	/* A callee's number is above its caller's. */
 	for (size_t node = profile->stacks.count; node-- > 0;) {

@@ -132,7 +132,7 @@ static int sample_add(struct vg_table *table, struct vg_tables *tables,
 	struct vg_row *row;
 	int rc;
 
-	table->samples++;
+	table->samples += sample->count;
 	table->weight_ns = vg_sum(table->weight_ns, weight_ns);
 	table->wall_ns = vg_sum(table->wall_ns, sample->wall_ns);
 	table->cpu_ns = vg_sum(table->cpu_ns, sample->cpu_ns);
@@ -145,10 +145,10 @@ static int sample_add(struct vg_table *table, struct vg_tables *tables,
 	if (rc != 0)
 		return rc;
 	row->self_ns = vg_sum(row->self_ns, weight_ns);
-	row->self_samples++;
+	row->self_samples += sample->count;
 	subtree = &tables->subtrees[sample->stack];
 	subtree->ns = vg_sum(subtree->ns, weight_ns);
-	subtree->samples++;
+	subtree->samples += sample->count;
 	return 0;
 }
 

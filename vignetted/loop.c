@@ -48,7 +48,7 @@ static void loop_wait(const struct vg_session *session, struct pollfd *ready)
 	struct timespec left, *timeout = NULL;
 
 	if (session->ended == NULL && session->ticks.period_ns != 0) {
-		left_ns = session->ticks.next_ns > now_ns ? session->ticks.next_ns - now_ns : 0;
+		left_ns = session->ticks.due_ns > now_ns ? session->ticks.due_ns - now_ns : 0;
 		left = (struct timespec){ (time_t)(left_ns / 1000000000),
 					  (long)(left_ns % 1000000000) };
 		timeout = &left;

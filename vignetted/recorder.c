@@ -72,8 +72,8 @@ static void stacks_restart(struct vg_recorder *recorder)
 	vg_intern_free(&recorder->stacks);
 }
 
-int vg_recorder_stack(struct vg_recorder *recorder, const struct vg_walk *walk, uint64_t time_ns,
-		      uint32_t *stack)
+int vg_recorder_stack(struct vg_recorder *recorder, const struct vg_walk *walk, int64_t call,
+		      uint64_t time_ns, uint32_t *stack)
 {
 	uint32_t parent = walk->end;
 
@@ -96,6 +96,12 @@ int vg_recorder_stack(struct vg_recorder *recorder, const struct vg_walk *walk, 
 			return rc;
 	}
 	*stack = parent;
+	if (call >= 0) {
+		struct stack_key key = { .address = (uint64_t)call, .parent = parent,
+					 .module = VG_NONE, .found = VG_FOUND_CALL };
+
+		return node_get(recorder, &key, stack);
+	}
 	return 0;
 }
 

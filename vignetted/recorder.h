@@ -28,6 +28,7 @@ struct vg_recorder {
 	uint32_t first_stack;        /* id of the table's first */
 	uint32_t stacks_generation;  /* changes when the table starts afresh */
 	uint64_t samples, stacks_complete, samples_repeated;
+	uint64_t reads_without_stop, copies_discarded;
 	uint64_t lost[VG_LOSSES];
 	uint32_t threads;
 };
@@ -36,9 +37,10 @@ void vg_recorder_open(struct vg_recorder *recorder, int fd, uint64_t limit_bytes
 		      struct vg_modules *modules);
 void vg_recorder_free(struct vg_recorder *recorder);
 
-/* The stack id of a walk, written if new.  Modules that it names are announced first. */
-int vg_recorder_stack(struct vg_recorder *recorder, const struct vg_walk *walk, uint64_t time_ns,
-		      uint32_t *stack);
+/* The stack id of a walk, below the system call that its thread waits in unless that is -1;
+ * written if new.  Modules that it names are announced first. */
+int vg_recorder_stack(struct vg_recorder *recorder, const struct vg_walk *walk, int64_t call,
+		      uint64_t time_ns, uint32_t *stack);
 
 /* Tells the profile of modules that are gone since the last call. */
 int vg_recorder_unloads(struct vg_recorder *recorder, uint64_t time_ns);

@@ -20,11 +20,17 @@ uint64_t vg_regs_pc(const struct vg_regs *regs);
 uint64_t vg_regs_sp(const struct vg_regs *regs);
 uint64_t vg_regs_fp(const struct vg_regs *regs);
 
+/* Sets the two of them; what is known of a thread that was not stopped. */
+void vg_regs_set(struct vg_regs *regs, uint64_t pc, uint64_t sp);
+
 /* The register by libunwind's number for it.  0, or -EINVAL: no such general register. */
 int vg_regs_unwind(const struct vg_regs *regs, int number, uint64_t *value);
 
 /* Whether the thread was stopped in a system call that it will go on with: it waits still. */
 bool vg_regs_in_call(const struct vg_regs *regs);
+
+/* The number of that call. */
+int64_t vg_regs_call(const struct vg_regs *regs);
 
 /* Whether the thread was stopped on its way out of the clone(2) that made it: it has run nothing
  * yet, and has no caller.  (C libraries give that place no unwind information on purpose.) */

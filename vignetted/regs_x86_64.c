@@ -33,6 +33,17 @@ uint64_t vg_regs_fp(const struct vg_regs *regs)
 	return regs->raw.rbp;
 }
 
+void vg_regs_set(struct vg_regs *regs, uint64_t pc, uint64_t sp)
+{
+	regs->raw.rip = pc;
+	regs->raw.rsp = sp;
+}
+
+int64_t vg_regs_call(const struct vg_regs *regs)
+{
+	return (int64_t)regs->raw.orig_rax;
+}
+
 int vg_regs_unwind(const struct vg_regs *regs, int number, uint64_t *value)
 {
 	switch (number) {

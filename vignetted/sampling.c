@@ -2,14 +2,19 @@
 #include "vignetted/sampling.h"
 
 #include <errno.h>
-#include <stdio.h>
-#include <unistd.h>
 
-/* Most stacks fit the first; a thread that outruns its snapshot gets four times as much. */
-enum { SNAPSHOT_FIRST_BYTES = 16 * 1024 };
+#include "vignetted/account.h"
+#include "vignetted/waits.h"
 
 /* A stop takes a sleeping thread off its wait and back: it is put on a CPU twice. */
 enum { SLICES_OF_A_STOP = 2 };
+
+/* What came of reading a thread that waits. */
+enum quiet {
+	QUIET_TAKEN,                 /* session->walk is its stack */
+	QUIET_CHANGED,               /* it ran meanwhile: what was copied is worth nothing */
+	QUIET_BLIND,                 /* taken, but a register is wanting */
+};
 
 static uint64_t session_now_ns(const struct vg_session *session)
 {
@@ -21,90 +26,17 @@ void vg_sampling_modules_refresh(struct vg_session *session, uint64_t now_ns)
 	if (session->maps_fresh)
 		return;
 	session->maps_fresh = true;
+	session->maps_reads++;
 	if (vg_modules_refresh(&session->modules) == 0)
 		vg_recorder_unloads(&session->recorder, now_ns);
 }
 
-/* When the thread began, in session time: proc(5) has it in clock ticks since boot, which
- * places it between the last look and this one. */
-static uint64_t thread_begin_ns(const struct vg_session *session,
-				const struct vg_task_status *status, uint64_t now_ns)
+bool vg_sampling_is_alive(const struct vg_session *session, pid_t tid)
 {
-	uint64_t tick_ns = 1000000000 / (uint64_t)sysconf(_SC_CLK_TCK);
-	struct timespec since_boot;
-	uint64_t age_ns, boot_ns;
+	struct vg_task_status status;
 
-	if (session->tick_count == 0)
-		return 0;
-	clock_gettime(CLOCK_BOOTTIME, &since_boot);
-	boot_ns = (uint64_t)since_boot.tv_sec * 1000000000 + (uint64_t)since_boot.tv_nsec;
-	age_ns = boot_ns > status->start_ticks * tick_ns ? boot_ns - status->start_ticks * tick_ns : 0;
-	if (age_ns > now_ns)
-		age_ns = now_ns;
-	if (session->options.period_ns != 0 && age_ns > session->options.period_ns)
-		age_ns = session->options.period_ns;
-	return now_ns - age_ns;
-}
-
-int vg_sampling_thread_new(struct vg_session *session, struct vg_task *task, uint64_t now_ns)
-{
-	struct vg_task_status status = { .name = "?" };
-	struct vg_thread thread = { .id = session->recorder.threads, .tid = task->tid };
-
-	vg_task_status(&session->tasks, task->tid, &status);
-	thread.begin_ns = thread_begin_ns(session, &status, now_ns);
-	session->recorder.threads++;
-	task->id = thread.id;
-	task->snapshot_bytes = SNAPSHOT_FIRST_BYTES;
-	task->last_ns = thread.begin_ns;
-	/* What a thread used before the session is not of the session; one that began later has
-	 * used nothing before. */
-	task->has_cpu = session->tick_count != 0;
-	memcpy(task->name, status.name, sizeof task->name);
-	return vg_writer_thread(&session->recorder.writer, &thread, task->name);
-}
-
-static void sample_record(struct vg_session *session, struct vg_task *task, uint32_t stack,
-			  uint64_t now_ns, const struct vg_task_look *look)
-{
-	uint64_t cpu_ns = task->has_cpu && look->cpu_ns > task->cpu_ns ? look->cpu_ns - task->cpu_ns : 0;
-	uint64_t wall_ns = now_ns > task->last_ns ? now_ns - task->last_ns : 0;
-
-	if (vg_writer_sample(&session->recorder.writer, task->id, stack, now_ns, wall_ns, cpu_ns) != 0)
-		return;
-	task->has_cpu = true;
-	task->cpu_ns = look->cpu_ns > task->cpu_ns ? look->cpu_ns : task->cpu_ns;
-	task->last_ns = now_ns;
-	session->recorder.samples++;
-}
-
-/* The thread is where it was, or cannot be looked at now: its latest stack stands for it. */
-static void sample_repeat(struct vg_session *session, struct vg_task *task, uint64_t now_ns,
-			  const struct vg_task_look *look)
-{
-	bool known = task->has_stack &&
-		     task->stacks_generation == session->recorder.stacks_generation;
-
-	if (session->options.cpu_mode) {
-		task->last_ns = now_ns;  /* time asleep is no one's */
-		return;
-	}
-	sample_record(session, task, known ? task->stack : VG_WALK_UNREAD, now_ns, look);
-	session->recorder.samples_repeated++;
-	session->recorder.stacks_complete += known && task->stack_complete;
-}
-
-int vg_sampling_thread_gone(struct vg_session *session, struct vg_task *task, uint64_t now_ns)
-{
-	/* It ended between two scans: nobody knows when, so in the middle. */
-	uint64_t end_ns = session->scan_ns + (now_ns - session->scan_ns) / 2;
-	struct vg_task_look nothing_new = { .cpu_ns = task->cpu_ns };
-
-	if (end_ns < task->last_ns)
-		end_ns = task->last_ns;
-	if (task->has_stack && end_ns > task->last_ns)
-		sample_repeat(session, task, end_ns, &nothing_new);
-	return vg_writer_thread_end(&session->recorder.writer, task->id, end_ns);
+	return vg_task_status(&session->tasks, tid, &status) == 0 && status.state != 'Z' &&
+	       status.state != 'X';
 }
 
 static int snapshot_walk(struct vg_session *session, uint64_t now_ns)
@@ -121,28 +53,83 @@ static int snapshot_walk(struct vg_session *session, uint64_t now_ns)
 	return rc;
 }
 
-static void stack_record(struct vg_session *session, struct vg_task *task, uint64_t now_ns,
-			 const struct vg_task_look *look)
+/* Whether the walk ran out of the copy, and a larger one can be had. */
+static bool snapshot_grow(struct vg_session *session, struct vg_task *task)
 {
-	struct vg_recorder *recorder = &session->recorder;
-	int rc = vg_recorder_stack(recorder, &session->walk, now_ns, &task->stack);
-
-	if (rc == -ENOMEM && recorder->writer.failed == 0) {
-		recorder->lost[VG_LOSS_NO_MEMORY]++;
-		return;
-	}
-	task->has_stack = true;
-	task->stack_complete = session->walk.end == VG_WALK_ROOT;
-	task->stacks_generation = recorder->stacks_generation;
-	sample_record(session, task, task->stack, now_ns, look);
-	recorder->stacks_complete += task->stack_complete;
+	if (session->walk.end != VG_WALK_SNAPSHOT ||
+	    task->snapshot_bytes >= VG_SNAPSHOT_MAX_BYTES ||
+	    session->snapshot.stack_bytes < task->snapshot_bytes)
+		return false;
+	task->snapshot_bytes *= 4;
+	return true;
 }
 
-/* Stops the thread and walks its stack; again with a larger snapshot if that was too small. */
-static enum vg_capture capture_walk(struct vg_session *session, struct vg_task *task,
-				    uint64_t now_ns)
+/* ---- a thread that waits ---- */
+
+static bool wait_holds(struct vg_session *session, struct vg_task *task,
+		       const struct vg_task_look *look, const struct vg_wait *wait)
 {
-	for (;;) {
+	struct vg_task_look again;
+	struct vg_wait still;
+
+	vg_wait_read(&still, vg_tasks_directory(&session->tasks), task->tid);
+	return !still.running && still.call == wait->call && still.sp == wait->sp &&
+	       still.pc == wait->pc && vg_task_look(&session->tasks, task, &again) == 0 &&
+	       again.slices == look->slices;
+}
+
+/* Copies the stack while the thread waits, then looks whether it still does: if it has not been
+ * on a CPU in between, nobody has written to that stack. */
+static enum quiet quiet_walk(struct vg_session *session, struct vg_task *task,
+			     const struct vg_task_look *look, const struct vg_wait *wait,
+			     uint64_t now_ns)
+{
+	struct vg_snapshot *snapshot = &session->snapshot;
+
+	do {
+		snapshot->whole = false;
+		snapshot->fp_guess = 0;
+		vg_regs_set(&snapshot->regs, wait->pc, wait->sp);
+		if (vg_snapshot_stack(snapshot, task->tid, task->snapshot_bytes) != 0)
+			return QUIET_CHANGED;
+		if (!wait_holds(session, task, look, wait)) {
+			session->recorder.copies_discarded++;
+			return QUIET_CHANGED;
+		}
+		if (snapshot_walk(session, now_ns) != 0)
+			return QUIET_CHANGED;
+	} while (snapshot_grow(session, task));
+	return session->walk.end == VG_WALK_REGISTER ? QUIET_BLIND : QUIET_TAKEN;
+}
+
+/* Whether the thread was sampled without a stop. */
+static bool sample_waiting(struct vg_session *session, struct vg_task *task,
+			   const struct vg_task_look *look, const struct vg_wait *wait)
+{
+	uint64_t now_ns = session_now_ns(session);
+	enum quiet quiet = quiet_walk(session, task, look, wait, now_ns);
+
+	if (quiet == QUIET_CHANGED)
+		return false;
+	if (quiet == QUIET_BLIND) {
+		if (vg_wait_may_stop(wait, vg_tasks_directory(&session->tasks), task->tid))
+			return false;
+		session->snapshot.fp_guess = vg_unwind_guess(session->unwinder, &session->snapshot);
+		if (session->snapshot.fp_guess != 0)
+			snapshot_walk(session, now_ns);
+	}
+	task->slices = look->slices;
+	session->recorder.reads_without_stop++;
+	vg_account_sample(session, task, wait->call, now_ns, look);
+	return true;
+}
+
+/* ---- a thread that runs ---- */
+
+/* Stops the thread and walks its stack; again with a larger snapshot if that was too small. */
+static enum vg_capture stop_walk(struct vg_session *session, struct vg_task *task, uint64_t now_ns)
+{
+	do {
 		enum vg_capture capture = vg_tracer_capture(&session->tracer, task->tid,
 							    task->snapshot_bytes, &session->snapshot);
 
@@ -150,34 +137,23 @@ static enum vg_capture capture_walk(struct vg_session *session, struct vg_task *
 			return capture;
 		if (snapshot_walk(session, now_ns) != 0)
 			return VG_CAPTURE_FAILED;
-		if (session->walk.end != VG_WALK_SNAPSHOT ||
-		    task->snapshot_bytes >= VG_SNAPSHOT_MAX_BYTES ||
-		    session->snapshot.stack_bytes < task->snapshot_bytes)
-			return capture;
-		task->snapshot_bytes *= 4;
-	}
+	} while (snapshot_grow(session, task));
+	return VG_CAPTURE_TAKEN;
 }
 
-bool vg_sampling_is_alive(const struct vg_session *session, pid_t tid)
-{
-	struct vg_task_status status;
-
-	return vg_task_status(&session->tasks, tid, &status) == 0 && status.state != 'Z' &&
-	       status.state != 'X';
-}
-
-static void thread_stop(struct vg_session *session, struct vg_task *task, bool asleep,
-			const struct vg_task_look *look)
+static void sample_running(struct vg_session *session, struct vg_task *task, bool waits,
+			   const struct vg_task_look *look)
 {
 	uint64_t now_ns = session_now_ns(session);
 	struct vg_recorder *recorder = &session->recorder;
+	bool in_call;
 
-	switch (capture_walk(session, task, now_ns)) {
+	switch (stop_walk(session, task, now_ns)) {
 	case VG_CAPTURE_TAKEN:
-		task->slices = look->slices;
-		if (asleep && vg_regs_in_call(&session->snapshot.regs))
-			task->slices += SLICES_OF_A_STOP;
-		stack_record(session, task, now_ns, look);
+		in_call = vg_regs_in_call(&session->snapshot.regs);
+		task->slices = look->slices + (waits && in_call ? SLICES_OF_A_STOP : 0);
+		vg_account_sample(session, task, in_call ? vg_regs_call(&session->snapshot.regs) : -1,
+				  now_ns, look);
 		return;
 	case VG_CAPTURE_GONE:
 		return;
@@ -194,46 +170,25 @@ static void thread_stop(struct vg_session *session, struct vg_task *task, bool a
 	}
 }
 
-static void name_update(struct vg_session *session, struct vg_task *task,
-			const struct vg_task_status *status)
-{
-	if (strcmp(task->name, status->name) == 0)
-		return;
-	memcpy(task->name, status->name, sizeof task->name);
-	vg_writer_thread_name(&session->recorder.writer, task->id, session_now_ns(session),
-			      task->name);
-}
-
 void vg_sampling_thread(struct vg_session *session, struct vg_task *task)
 {
-	struct vg_task_status status;
 	struct vg_task_look look;
+	struct vg_wait wait;
 
-	if (vg_task_look(&session->tasks, task, &look) != 0)
+	if (task->untraceable || vg_task_look(&session->tasks, task, &look) != 0)
 		return;                  /* gone: the next scan says so */
 	if (!task->has_cpu)
 		task->cpu_ns = look.cpu_ns;
 	if (task->has_stack && look.slices == task->slices) {
-		sample_repeat(session, task, session_now_ns(session), &look);
+		vg_account_repeat(session, task, session_now_ns(session), &look);
 		return;
 	}
-	if (vg_task_status(&session->tasks, task->tid, &status) != 0)
+	vg_wait_read(&wait, vg_tasks_directory(&session->tasks), task->tid);
+	task->ran = true;
+	if (!wait.running && session->options.cpu_mode) {
+		task->last_ns = session_now_ns(session);
 		return;
-	name_update(session, task, &status);
-	switch (status.state) {
-	case 'Z': case 'X':
-		return;
-	case 'T': case 'D':
-		/* Stopped by job control: attaching would start it for a moment.  In an
-		 * uninterruptible wait (vfork's, a disk's): it would not stop. */
-		sample_repeat(session, task, session_now_ns(session), &look);
-		return;
-	case 'S':
-		if (session->options.cpu_mode) {
-			sample_repeat(session, task, session_now_ns(session), &look);
-			return;
-		}
-		break;
 	}
-	thread_stop(session, task, status.state == 'S', &look);
+	if (wait.running || !sample_waiting(session, task, &look, &wait))
+		sample_running(session, task, !wait.running, &look);
 }

@@ -2,11 +2,11 @@
 #include "vignetted/session.h"
 
 #include <errno.h>
-#include <sys/resource.h>
 #include <sys/utsname.h>
 #include <time.h>
 #include <unistd.h>
 
+#include "vignetted/account.h"
 #include "vignetted/sampling.h"
 
 static const uint64_t CHECKPOINT_NS = 1000000000;
@@ -42,18 +42,17 @@ static int parts_open(struct vg_session *session, pid_t pid, struct vg_err *err)
 	return rc != 0 ? vg_err_sys(err, rc, "process %d", pid) : 0;
 }
 
-/* The first sample; on demand, one that is thrown away.  Nothing at all could be sampled: say so
- * now, rather than leave an empty profile. */
+/* The first sample.  Nothing at all could be sampled: say so now, rather than leave an empty
+ * profile. */
 static int first_sample(struct vg_session *session, struct vg_err *err)
 {
-	struct vg_recorder *recorder = &session->recorder;
+	const struct vg_recorder *recorder = &session->recorder;
 
-	if (session->options.period_ns != 0)
-		vg_session_tick(session);
-	else if (vg_tracer_capture(&session->tracer, session->target.pid, 0, &session->snapshot) ==
-		 VG_CAPTURE_FORBIDDEN && vg_sampling_is_alive(session, session->target.pid))
-		recorder->lost[VG_LOSS_FORBIDDEN]++;
-	return recorder->samples == 0 && recorder->lost[VG_LOSS_FORBIDDEN] > 0 ? vg_target_forbidden(&session->target, err) : 0;
+	if (session->options.period_ns == 0)
+		return 0;
+	vg_session_tick(session);
+	return recorder->samples == 0 && recorder->lost[VG_LOSS_FORBIDDEN] > 0 ?
+	       vg_target_forbidden(&session->target, err) : 0;
 }
 
 int vg_session_open(struct vg_session *session, const struct vg_session_options *options,
@@ -68,10 +67,13 @@ int vg_session_open(struct vg_session *session, const struct vg_session_options 
 	session->modules.memory = &session->memory;
 	vg_recorder_open(&session->recorder, fd, options->max_file_bytes, &session->modules);
 	rc = parts_open(session, pid, err);
+	if (rc == 0)
+		rc = vg_target_probe(&session->target, err);
 	if (rc != 0)
 		return rc;
 	session->begin_ns = vg_now_ns();
 	vg_ticks_start(&session->ticks, options->period_ns, session->begin_ns);
+	vg_budget_start(&session->budget, options->budget_ppm, session->begin_ns);
 	rc = header_write(session);
 	if (rc != 0)
 		return vg_err_sys(err, rc, "cannot write the profile");
@@ -98,24 +100,70 @@ static void session_fail(struct vg_session *session, int code)
 	session_stop(session, "the profile could not be written");
 }
 
-static void checkpoint(struct vg_session *session)
+static int pauses_write(struct vg_session *session)
 {
-	struct vg_recorder *recorder = &session->recorder;
-	struct rusage usage;
-	int rc;
+	const struct vg_ledger *ledger = &session->tracer.pauses;
+	uint64_t pairs[VG_LEDGER_BUCKETS][2];
+	size_t count = 0;
 
-	recorder->lost[VG_LOSS_TICK_SKIPPED] = session->ticks.skipped;
-	getrusage(RUSAGE_SELF, &usage);
+	for (uint32_t i = 0; i < VG_LEDGER_BUCKETS; i++) {
+		if (ledger->buckets[i] == 0)
+			continue;
+		pairs[count][0] = vg_ledger_upper_ns(i);
+		pairs[count++][1] = ledger->buckets[i];
+	}
+	return count == 0 ? 0 : vg_writer_pauses(&session->recorder.writer, pairs, count);
+}
+
+static int stats_write(struct vg_session *session)
+{
+	const struct vg_ledger *pauses = &session->tracer.pauses;
+	const struct vg_recorder *recorder = &session->recorder;
+	const struct vg_unwind_counts *unwound = vg_unwinder_counts(session->unwinder);
 	const struct vg_named stats[] = {
-		{ "stops", session->tracer.stops },
+		{ "stops", pauses->stops },
+		{ "reads_without_stop", recorder->reads_without_stop },
 		{ "samples_repeated", recorder->samples_repeated },
-		{ "pause_total_ns", session->tracer.pause_total_ns },
-		{ "helper_cpu_ns",
-		  (uint64_t)(usage.ru_utime.tv_sec + usage.ru_stime.tv_sec) * 1000000000 +
-		  (uint64_t)(usage.ru_utime.tv_usec + usage.ru_stime.tv_usec) * 1000 },
+		{ "copies_discarded", recorder->copies_discarded },
+		{ "eintr_repaired", session->tracer.repaired },
+		{ "pause_p50_ns", vg_ledger_percentile_ns(pauses, 50) },
+		{ "pause_p90_ns", vg_ledger_percentile_ns(pauses, 90) },
+		{ "pause_p99_ns", vg_ledger_percentile_ns(pauses, 99) },
+		{ "pause_max_ns", pauses->max_ns },
+		{ "pause_total_ns", pauses->total_ns },
+		{ "helper_cpu_ns", vg_budget_cpu_ns() },
+		{ "ticks_late", session->ticks.late },
+		{ "rate_changes", session->budget.changes },
+		{ "period_now_ns", session->ticks.period_ns },
+		{ "maps_reads", session->maps_reads },
+		{ "walks", unwound->walks },
+		{ "walks_by_libunwind", unwound->fallbacks },
+		{ "rows_decoded", unwound->rows_decoded },
 	};
 
-	rc = vg_recorder_checkpoint(recorder, stats, sizeof stats / sizeof *stats);
+	return vg_recorder_checkpoint(&session->recorder, stats, sizeof stats / sizeof *stats);
+}
+
+/* Everything so far is in the file after this. */
+static void checkpoint(struct vg_session *session)
+{
+	uint64_t now_ns = vg_now_ns() - session->begin_ns;
+	int rc = 0;
+
+	session->recorder.lost[VG_LOSS_TICK_SKIPPED] = session->ticks.skipped;
+	for (size_t i = 0; rc == 0 && i < session->tasks.live.count; i++) {
+		struct vg_task *task = &session->tasks.live.items[i];
+
+		if (task->ran)
+			rc = vg_account_name(session, task, now_ns);
+		task->ran = false;
+		if (rc == 0)
+			rc = vg_account_settle(session, task);
+	}
+	if (rc == 0)
+		rc = pauses_write(session);
+	if (rc == 0)
+		rc = stats_write(session);
 	if (rc != 0 && session->failure == 0)
 		session_fail(session, rc);
 }
@@ -142,9 +190,9 @@ static int tasks_update(struct vg_session *session, uint64_t now_ns)
 		struct vg_task *task = &session->tasks.live.items[i];
 
 		if (!task->seen)
-			rc = vg_sampling_thread_gone(session, task, now_ns);
+			rc = vg_account_end(session, task, now_ns);
 		else if (task->snapshot_bytes == 0)
-			rc = vg_sampling_thread_new(session, task, now_ns);
+			rc = vg_account_begin(session, task, now_ns);
 	}
 	vg_tasks_sweep(&session->tasks);
 	session->scan_ns = now_ns;
@@ -172,6 +220,10 @@ void vg_session_tick(struct vg_session *session)
 		vg_sampling_thread(session, &session->tasks.live.items[(first + i) % count]);
 		limits_check(session, vg_now_ns());
 	}
+	if (session->ended == NULL && vg_budget_check(&session->budget, &session->ticks,
+						      &session->tracer.pauses))
+		vg_writer_rate(&session->recorder.writer, vg_now_ns() - session->begin_ns,
+			       session->ticks.period_ns);
 	if (vg_now_ns() >= session->checkpoint_ns && session->ended == NULL) {
 		checkpoint(session);
 		session->checkpoint_ns = vg_now_ns() + CHECKPOINT_NS;

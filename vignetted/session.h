@@ -2,6 +2,7 @@
 #ifndef VG_VIGNETTED_SESSION_H
 #define VG_VIGNETTED_SESSION_H
 
+#include "vignetted/budget.h"
 #include "vignetted/memory.h"
 #include "vignetted/modules.h"
 #include "vignetted/recorder.h"
@@ -17,6 +18,7 @@ struct vg_session_options {
 	uint64_t max_file_bytes;     /* 0: no limit */
 	uint64_t max_duration_ns;    /* 0: no limit */
 	uint32_t max_frames;
+	uint32_t budget_ppm;         /* of the threads' time stopped, and of one core; 0: no limit */
 	bool cpu_mode;
 };
 
@@ -33,11 +35,13 @@ struct vg_session {
 	struct vg_walk walk;
 	struct vg_recorder recorder;
 	struct vg_ticks ticks;
+	struct vg_budget budget;
 	uint64_t begin_ns;
 	uint64_t checkpoint_ns;      /* when the next one is due */
 	uint64_t tick_count;
 	uint64_t scan_ns;            /* when it was last seen which threads there are */
 	bool maps_fresh;             /* /proc/PID/maps was read in this tick */
+	uint64_t maps_reads;
 	const char *ended;           /* why recording stopped, or NULL: it goes on */
 	uint64_t ended_ns;           /* and when */
 	bool complete;               /* the file has its end */

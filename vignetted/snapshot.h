@@ -18,6 +18,7 @@ enum { VG_SNAPSHOT_MAX_BYTES = 1024 * 1024 };
 struct vg_snapshot {
 	struct vg_regs regs;
 	bool whole;                  /* all of regs is known; else only its pc and sp */
+	uint64_t fp_guess;           /* where whole is false: a likely frame pointer, or 0 */
 	uint64_t stack_address;      /* of the first copied byte: below sp by the red zone */
 	size_t stack_bytes;          /* copied */
 	unsigned char *stack;        /* owned */

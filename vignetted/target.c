@@ -2,6 +2,7 @@
 #include "vignetted/target.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -123,4 +124,21 @@ int vg_target_forbidden(const struct vg_target *target, struct vg_err *err)
 	return vg_err_set(err, -EPERM, "the kernel forbids to trace process %d: it has capabilities "
 			  "that vignetted lacks, or a security policy (seccomp, SELinux, AppArmor, "
 			  "a container's) is in force", target->pid);
+}
+
+int vg_target_probe(const struct vg_target *target, struct vg_err *err)
+{
+	char path[64], text[8];
+	int fd, rc = 0;
+
+	if (status_number(target->pid, "TracerPid:") > 0)
+		return vg_target_forbidden(target, err);
+	/* The kernel asks of its reader what it asks of a tracer. */
+	snprintf(path, sizeof path, "/proc/%d/syscall", target->pid);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0 || read(fd, text, sizeof text) < 0)
+		rc = errno;
+	if (fd >= 0)
+		close(fd);
+	return rc == EPERM || rc == EACCES ? vg_target_forbidden(target, err) : 0;
 }

@@ -18,6 +18,9 @@ struct vg_target {
 int vg_target_open(struct vg_target *target, pid_t pid, struct vg_err *err);
 void vg_target_close(struct vg_target *target);
 
+/* Whether the process may be traced, without touching it: 0, or -EPERM with what forbids it. */
+int vg_target_probe(const struct vg_target *target, struct vg_err *err);
+
 /* After ptrace(2) said EPERM: finds out what forbids it, writes the sentence, returns -EPERM. */
 int vg_target_forbidden(const struct vg_target *target, struct vg_err *err);
 

@@ -105,6 +105,11 @@ void vg_tasks_sweep(struct vg_tasks *tasks)
 	tasks->live.count = kept;
 }
 
+int vg_tasks_directory(const struct vg_tasks *tasks)
+{
+	return dirfd(tasks->directory);
+}
+
 static int task_file_open(const struct vg_tasks *tasks, pid_t tid, const char *name)
 {
 	char path[64];

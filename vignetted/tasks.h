@@ -18,6 +18,8 @@ struct vg_task {
 	int schedstat_fd;            /* kept open; -1: opened at each look */
 	bool seen;                   /* by the scan in progress */
 	bool has_stack;              /* `stack` is set */
+	bool untraceable;            /* not ours to sample */
+	bool ran;                    /* since its name was last looked at */
 	bool stack_complete;         /* `stack` reaches the thread's root */
 	bool has_cpu;                /* `cpu_ns` is set */
 	uint32_t stack;              /* its latest, as a stack id of the profile */
@@ -26,6 +28,10 @@ struct vg_task {
 	uint64_t cpu_ns;             /* accounted for in samples so far */
 	uint64_t last_ns;            /* time of its latest sample */
 	size_t snapshot_bytes;       /* how much of its stack to copy */
+	struct {                     /* samples since the latest written one, all of one stack */
+		uint32_t stack, count;
+		uint64_t wall_ns, cpu_ns;
+	} repeated;
 	char name[VG_TASK_NAME_BYTES];
 };
 
@@ -58,6 +64,9 @@ void vg_tasks_close(struct vg_tasks *tasks);
  */
 int vg_tasks_scan(struct vg_tasks *tasks);
 void vg_tasks_sweep(struct vg_tasks *tasks);
+
+/* A descriptor of /proc/PID/task. */
+int vg_tasks_directory(const struct vg_tasks *tasks);
 
 /* 0, or -ESRCH: the thread is gone. */
 int vg_task_look(struct vg_tasks *tasks, struct vg_task *task, struct vg_task_look *look);

@@ -2,6 +2,7 @@
 #ifndef VG_VIGNETTED_TICKS_H
 #define VG_VIGNETTED_TICKS_H
 
+#include <stdbool.h>
 #include <stdint.h>
 #include <time.h>
 
@@ -14,29 +15,26 @@ static inline uint64_t vg_now_ns(void)
 	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
 }
 
-/* When samples are due: absolute deadlines, so that late ones do not shift the rest. */
+/*
+ * When samples are due: once in every period, at a random time in its first half, so that no
+ * program that does something periodically is always sampled at the same point of it.  Periods
+ * are absolute: a late tick does not shift those that follow.
+ */
 struct vg_ticks {
 	uint64_t period_ns;          /* 0: never */
-	uint64_t next_ns;
-	uint64_t skipped;            /* deadlines that had passed before the one before was met */
+	uint64_t due_ns;             /* the next tick */
+	uint64_t period_end_ns;      /* of the period that it is in */
+	uint64_t skipped;            /* periods that passed without their tick */
+	uint64_t late;               /* ticks that came more than half a period late */
+	uint64_t random;
 };
 
-static inline void vg_ticks_start(struct vg_ticks *ticks, uint64_t period_ns, uint64_t now_ns)
-{
-	*ticks = (struct vg_ticks){ .period_ns = period_ns, .next_ns = now_ns + period_ns };
-}
+void vg_ticks_start(struct vg_ticks *ticks, uint64_t period_ns, uint64_t now_ns);
 
-/* Whether a sample is due; if so, sets the next deadline. */
-static inline int vg_ticks_due(struct vg_ticks *ticks, uint64_t now_ns)
-{
-	uint64_t late;
+/* Whether a sample is due; if so, sets when the next is. */
+bool vg_ticks_due(struct vg_ticks *ticks, uint64_t now_ns);
 
-	if (ticks->period_ns == 0 || now_ns < ticks->next_ns)
-		return 0;
-	late = (now_ns - ticks->next_ns) / ticks->period_ns;
-	ticks->skipped += late;
-	ticks->next_ns += (late + 1) * ticks->period_ns;
-	return 1;
-}
+/* Another period, from the next tick on. */
+void vg_ticks_change(struct vg_ticks *ticks, uint64_t period_ns);
 
 #endif

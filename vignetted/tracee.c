@@ -7,6 +7,7 @@
 #include <sys/wait.h>
 
 #include "vignetted/ticks.h"
+#include "vignetted/waits.h"
 
 /* Most threads stop within some 20 us: asking again and again finds them 17 us sooner than
  * being woken does.  Later, block. */
@@ -77,6 +78,7 @@ static enum vg_capture stopped_copy(pid_t tid, size_t stack_bytes, struct vg_sna
 	int rc = vg_regs_read(&snapshot->regs, tid);
 
 	snapshot->whole = rc == 0;
+	snapshot->fp_guess = 0;
 	if (rc == 0)
 		rc = vg_snapshot_stack(snapshot, tid, stack_bytes);
 	if (rc == -ESRCH)
@@ -111,8 +113,9 @@ enum vg_capture vg_tracer_capture(struct vg_tracer *tracer, pid_t tid, size_t st
 		return VG_CAPTURE_GONE;
 	}
 	result = stopped_copy(tid, stack_bytes, snapshot);
+	if (snapshot->whole && vg_regs_repair(&snapshot->regs, tid))
+		tracer->repaired++;
 	stop_release(tid, status);
-	tracer->stops++;
-	tracer->pause_total_ns += vg_now_ns() - since_ns;
+	vg_ledger_add(&tracer->pauses, vg_now_ns() - since_ns);
 	return result;
 }

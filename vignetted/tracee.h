@@ -4,6 +4,7 @@
 
 #include <stdbool.h>
 
+#include "vignetted/ledger.h"
 #include "vignetted/snapshot.h"
 
 /*
@@ -16,8 +17,8 @@
  */
 struct vg_tracer {
 	pid_t pending;               /* a thread that was asked to stop and has not; 0: none */
-	uint64_t stops;
-	uint64_t pause_total_ns;     /* time from the request to stop to the release */
+	struct vg_ledger pauses;     /* from the request to stop to the release */
+	uint64_t repaired;           /* system calls that would have returned EINTR */
 	int command_status;          /* wait status of `command`, once it has ended */
 	pid_t command;               /* our own child, if we launched the program; else 0 */
 	bool command_ended;

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 
 #include "vignetted/cfi.h"
+#include "vignetted/code.h"
 #include "vignetted/fallback.h"
 
 /*
@@ -32,6 +33,7 @@ struct vg_unwinder {
 struct frame_state {
 	uint64_t pc, sp, fp;
 	bool fp_known;
+	bool fp_guessed;             /* vg_unwind_guess() found it */
 };
 
 int vg_walk_push(struct vg_walk *walk, const struct vg_frame *frame)
@@ -114,7 +116,8 @@ static uint64_t place(enum vg_row_base base, int32_t offset, uint64_t cfa,
 static bool step_by_row(const struct vg_row *row, const struct vg_snapshot *snapshot,
 			struct frame_state *state, struct vg_walk *walk)
 {
-	struct frame_state caller = { .fp = state->fp, .fp_known = state->fp_known };
+	struct frame_state caller = { .fp = state->fp, .fp_known = state->fp_known,
+				      .fp_guessed = state->fp_guessed };
 	uint64_t cfa;
 
 	if ((row->cfa_base == VG_FROM_FP || row->fp_base == VG_FROM_FP) && !state->fp_known) {
@@ -138,6 +141,7 @@ static bool step_by_row(const struct vg_row *row, const struct vg_snapshot *snap
 				walk))
 			return false;
 		caller.fp_known = true;
+		caller.fp_guessed = false;
 	}
 	caller.sp = cfa;
 	*state = caller;
@@ -164,11 +168,33 @@ static bool step_by_frame_pointer(const struct vg_snapshot *snapshot, struct fra
 	return true;
 }
 
-static bool step(const struct kept_row *kept, const struct vg_snapshot *snapshot,
-		 struct frame_state *state, struct vg_walk *walk)
+/*
+ * Out of a function that has no unwind information and has just made a system call: wrappers
+ * written in assembly have no frame, so the return address is on top of the stack.  (glibc's
+ * clone3 is one, where every sample of a thread that makes another one lands.)
+ */
+static bool step_by_top(struct vg_unwinder *unwinder, const struct vg_snapshot *snapshot,
+			struct frame_state *state)
+{
+	struct vg_memory *memory = unwinder->modules->memory;
+	uint64_t pc;
+
+	if (!vg_code_after_syscall(memory, state->pc) ||
+	    vg_snapshot_word(snapshot, state->sp, &pc) != 0 || !vg_code_after_call(memory, pc))
+		return false;
+	state->pc = pc;
+	state->sp += 8;
+	return true;
+}
+
+static bool step(struct vg_unwinder *unwinder, const struct kept_row *kept,
+		 const struct vg_snapshot *snapshot, struct frame_state *state, struct vg_walk *walk)
 {
 	bool stepped;
 
+	if (kept->row.kind == VG_ROW_NONE && walk->count == 1 &&
+	    step_by_top(unwinder, snapshot, state))
+		return true;
 	if (kept->row.kind == VG_ROW_NONE)
 		return step_by_frame_pointer(snapshot, state, walk);
 	stepped = step_by_row(&kept->row, snapshot, state, walk);
@@ -183,10 +209,15 @@ static bool step(const struct kept_row *kept, const struct vg_snapshot *snapshot
 static bool rows_walk(struct vg_unwinder *unwinder, const struct vg_snapshot *snapshot,
 		      uint32_t max_frames, struct vg_walk *walk, int *rc)
 {
-	struct frame_state state = { vg_regs_pc(&snapshot->regs), vg_regs_sp(&snapshot->regs),
-				     vg_regs_fp(&snapshot->regs), snapshot->whole };
+	bool guessed = !snapshot->whole && snapshot->fp_guess != 0;
+	struct frame_state state = {
+		.pc = vg_regs_pc(&snapshot->regs), .sp = vg_regs_sp(&snapshot->regs),
+		.fp = guessed ? snapshot->fp_guess : vg_regs_fp(&snapshot->regs),
+		.fp_known = snapshot->whole || guessed, .fp_guessed = guessed,
+	};
 	struct vg_frame frame = { .found = VG_FOUND_CFI };
 	bool exact = true;           /* the address is an instruction, not a return address */
+	bool by_guess;               /* the step used a guessed frame pointer */
 
 	for (;;) {
 		const struct kept_row *kept;
@@ -215,10 +246,13 @@ static bool rows_walk(struct vg_unwinder *unwinder, const struct vg_snapshot *sn
 			walk->end = VG_WALK_DEPTH;
 			return true;
 		}
-		if (!step(kept, snapshot, &state, walk))
+		by_guess = state.fp_guessed && (kept->row.kind == VG_ROW_NONE ||
+						kept->row.cfa_base == VG_FROM_FP);
+		if (!step(unwinder, kept, snapshot, &state, walk))
 			return true;
 		exact = kept->row.signal;
-		frame.found = kept->row.kind == VG_ROW_NONE ? VG_FOUND_FRAME_POINTER : VG_FOUND_CFI;
+		frame.found = by_guess ? VG_FOUND_GUESS : kept->row.kind == VG_ROW_NONE ?
+			      VG_FOUND_FRAME_POINTER : VG_FOUND_CFI;
 	}
 }
 
@@ -240,6 +274,20 @@ int vg_unwind(struct vg_unwinder *unwinder, const struct vg_snapshot *snapshot,
 	unwinder->counts.walks++;
 	unwinder->counts.frames += walk->count;
 	return rc;
+}
+
+uint64_t vg_unwind_guess(struct vg_unwinder *unwinder, const struct vg_snapshot *snapshot)
+{
+	uint64_t slot = (vg_regs_sp(&snapshot->regs) + 7) / 8 * 8, value = 0, pc;
+
+	for (; vg_snapshot_word(snapshot, slot + 8, &pc) == 0; slot += 8) {
+		vg_snapshot_word(snapshot, slot, &value);
+		if (value > slot && value - snapshot->stack_address < snapshot->stack_bytes &&
+		    vg_modules_find(unwinder->modules, pc - 1) != NULL &&
+		    vg_code_after_call(unwinder->modules->memory, pc))
+			return slot;
+	}
+	return 0;
 }
 
 const struct vg_unwind_counts *vg_unwinder_counts(const struct vg_unwinder *unwinder)

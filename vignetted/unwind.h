@@ -49,6 +49,12 @@ void vg_unwinder_free(struct vg_unwinder *unwinder);
 int vg_unwind(struct vg_unwinder *unwinder, const struct vg_snapshot *snapshot,
 	      uint32_t max_frames, struct vg_walk *walk);
 
+/*
+ * Looks for a frame pointer in a snapshot that has none: the lowest slot that points further up
+ * the copied stack and is followed by a return address.  0 if there is none.
+ */
+uint64_t vg_unwind_guess(struct vg_unwinder *unwinder, const struct vg_snapshot *snapshot);
+
 void vg_walk_free(struct vg_walk *walk);
 
 #endif

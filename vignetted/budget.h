@@ -1,0 +1,30 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+#ifndef VG_VIGNETTED_BUDGET_H
+#define VG_VIGNETTED_BUDGET_H
+
+#include "vignetted/ledger.h"
+#include "vignetted/ticks.h"
+
+/*
+ * What sampling may cost: a share of the time of each thread that is stopped, and the same share
+ * of one core for the helper.  Where it costs more, samples become rarer; where it costs clearly
+ * less, they come back towards the rate that was asked for.
+ */
+struct vg_budget {
+	uint32_t ppm;                /* the share in millionths; 0: no budget */
+	uint64_t asked_period_ns;
+	uint64_t checked_ns, cpu_ns; /* at the latest check */
+	uint64_t stops, pause_ns;
+	uint64_t changes;            /* of the rate */
+};
+
+void vg_budget_start(struct vg_budget *budget, uint32_t ppm, uint64_t now_ns);
+
+/* Looks every half second.  Whether it changed the ticks' period. */
+bool vg_budget_check(struct vg_budget *budget, struct vg_ticks *ticks,
+		     const struct vg_ledger *pauses);
+
+/* Processor time of this process, user and system. */
+uint64_t vg_budget_cpu_ns(void);
+
+#endif

@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+#ifndef VG_VIGNETTED_CODE_H
+#define VG_VIGNETTED_CODE_H
+
+#include <stdbool.h>
+
+#include "vignetted/memory.h"
+
+/* What instructions stand in the process's code; code_<machine>.c implements it.  Read through
+ * the cache, so only for code that does not change. */
+
+/* Whether a system call instruction ends at that address. */
+bool vg_code_after_syscall(struct vg_memory *memory, uint64_t address);
+
+/* Whether a call instruction ends at that address: it may be a return address. */
+bool vg_code_after_call(struct vg_memory *memory, uint64_t address);
+
+#endif

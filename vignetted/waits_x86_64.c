@@ -1,0 +1,77 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+#include "vignetted/waits.h"
+
+#include <errno.h>
+#include <linux/io_uring.h>
+#include <stddef.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/ptrace.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+enum { ERESTARTNOHAND_CODE = 514 };      /* the kernel's own: restart unless a handler runs */
+
+/* Calls that return EINTR after a stop.  What decides whether one may be stopped. */
+enum interruptible {
+	NOT_INTERRUPTIBLE,           /* the kernel takes it up again by itself */
+	ALWAYS_FINITE,               /* never stop it */
+	WITHOUT_TIMEOUT,             /* it has none */
+	TIMEOUT_MS_3,                /* argument 3 in milliseconds, negative for ever */
+	TIMEOUT_AT_2, TIMEOUT_AT_3, TIMEOUT_AT_4, /* argument points to it, NULL for ever */
+	RING,                        /* io_uring_enter: a timeout only with extended arguments */
+	SOCKET,                      /* if argument 0 is a socket with SO_RCVTIMEO or SO_SNDTIMEO */
+};
+
+static enum interruptible call_kind(int64_t call)
+{
+	switch (call) {
+	case SYS_epoll_wait: case SYS_epoll_pwait: return TIMEOUT_MS_3;
+	case SYS_epoll_pwait2: return TIMEOUT_AT_3;
+	case SYS_io_uring_enter: return RING;
+	case SYS_io_getevents: return TIMEOUT_AT_4;
+	/* The kernel restarts its whole timeout at every stop. */
+	case SYS_io_pgetevents: return ALWAYS_FINITE;
+	case SYS_semop: return WITHOUT_TIMEOUT;
+	case SYS_semtimedop: return TIMEOUT_AT_3;
+	case SYS_rt_sigtimedwait: return TIMEOUT_AT_2;
+	case SYS_read: case SYS_readv: case SYS_recvfrom: case SYS_recvmsg: case SYS_recvmmsg:
+	case SYS_accept: case SYS_accept4: case SYS_connect: case SYS_write: case SYS_writev:
+	case SYS_sendto: case SYS_sendmsg: case SYS_sendmmsg:
+		return SOCKET;
+	}
+	return NOT_INTERRUPTIBLE;
+}
+
+static bool is_socket(int directory, pid_t tid, int fd)
+{
+	char path[64], target[16] = "";
+
+	snprintf(path, sizeof path, "%d/fd/%d", tid, fd);
+	return readlinkat(directory, path, target, sizeof target - 1) <= 0 ||
+	       strncmp(target, "socket:", 7) == 0;
+}
+
+bool vg_wait_may_stop(const struct vg_wait *wait, int directory, pid_t tid)
+{
+	switch (call_kind(wait->call)) {
+	case NOT_INTERRUPTIBLE: case WITHOUT_TIMEOUT: return true;
+	case ALWAYS_FINITE: return false;
+	case TIMEOUT_MS_3: return (int)wait->arguments[3] < 0;
+	case TIMEOUT_AT_2: return wait->arguments[2] == 0;
+	case TIMEOUT_AT_3: return wait->arguments[3] == 0;
+	case TIMEOUT_AT_4: return wait->arguments[4] == 0;
+	case RING: return (wait->arguments[3] & IORING_ENTER_EXT_ARG) == 0;
+	case SOCKET: return !is_socket(directory, tid, (int)wait->arguments[0]);
+	}
+	return false;
+}
+
+bool vg_regs_repair(struct vg_regs *regs, pid_t tid)
+{
+	if ((long)regs->raw.rax != -EINTR || call_kind((long)regs->raw.orig_rax) == NOT_INTERRUPTIBLE)
+		return false;
+	regs->raw.rax = (unsigned long)-(long)ERESTARTNOHAND_CODE;
+	return ptrace(PTRACE_POKEUSER, tid, offsetof(struct user_regs_struct, rax),
+		      regs->raw.rax) == 0;
+}
