@@ -48,14 +48,19 @@ static int options_check(const struct vgctl_options *given, struct vgctl_options
 	static const struct vgctl_options initial = VGCTL_OPTIONS_INIT;
 
 	*options = initial;
-	if (given == NULL)
-		return 0;
-	/* A program built against a later library, with options that this one does not know. */
-	if (given->struct_bytes < offsetof(struct vgctl_options, helper_path) ||
-	    given->struct_bytes > sizeof *options)
+	/* A program built against a later library has options that this one does not know. */
+	if (given != NULL && (given->struct_bytes < offsetof(struct vgctl_options, budget_percent) ||
+			      given->struct_bytes > sizeof *options))
 		return vg_failure(-EINVAL, "vgctl_options: struct_bytes is %zu, and this library's is %zu",
 				  given->struct_bytes, sizeof *options);
-	memcpy(options, given, given->struct_bytes);
+	if (given != NULL)
+		memcpy(options, given, given->struct_bytes);
+	if (options->budget_percent == VGCTL_BUDGET_AUTO)
+		options->budget_percent = options->rate_hz == VGCTL_RATE_AUTO ? 1 : 0;
+	if (options->rate_hz == VGCTL_RATE_AUTO)
+		options->rate_hz = 99;
+	if (!(options->budget_percent >= 0 && options->budget_percent <= 100))
+		return vg_failure(-EINVAL, "vgctl_options: budget_percent is not 0 to 100");
 	if (options->rate_hz > 10000)
 		return vg_failure(-EINVAL, "vgctl_options: rate_hz is %u, the most is 10000",
 				  options->rate_hz);
@@ -140,6 +145,7 @@ static int session_negotiate(struct vgctl_session *session, const struct vgctl_o
 		.max_duration_ns = options->max_duration_s * UINT64_C(1000000000),
 		.max_frames = options->max_frames,
 		.cpu_mode = options->mode == VGCTL_CPU,
+		.budget_ppm = (uint32_t)(options->budget_percent * 10000),
 	};
 	rc = vg_channel_send(session->socket, &message, VG_WIRE_BEGIN, session->file.fd);
 	if (rc == 0)

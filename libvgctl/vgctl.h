@@ -36,22 +36,30 @@ enum vgctl_mode {
 	VGCTL_CPU = 1                /* only the time that a thread runs */
 };
 
-/* rate_hz for a session that samples only when vgctl_sample() asks. */
+/* rate_hz for a session that samples only when vgctl_sample() asks; and for 99 Hz, or less where
+ * that would cost more than the budget. */
 #define VGCTL_ON_DEMAND 0
+#define VGCTL_RATE_AUTO 0xffffffffu
+
+/* budget_percent: 1 with VGCTL_RATE_AUTO, no limit with a rate of your own. */
+#define VGCTL_BUDGET_AUTO -1.0
 
 struct vgctl_options {
 	size_t struct_bytes;         /* sizeof (struct vgctl_options) */
-	unsigned int rate_hz;        /* samples a second of each thread, 1 to 10,000 */
+	unsigned int rate_hz;        /* samples a second of each thread, 1 to 10,000; or as above */
 	enum vgctl_mode mode;
 	unsigned int max_frames;     /* of one stack, 1 to 65,536; deeper ones are cut */
 	unsigned int max_duration_s; /* the session stops recording then; 0: no limit */
 	uint64_t max_file_bytes;     /* likewise; at least 65,536, or 0: no limit */
 	const char *helper_path;     /* of vignetted; NULL: see vgctl(3) for where it is looked for */
+	double budget_percent;       /* how much of a thread's time it may be stopped, and of one
+	                                core the helper may use, before samples become rarer: up to
+	                                100; 0: no limit; or as above */
 };
 
 #define VGCTL_OPTIONS_INIT \
-	{ sizeof(struct vgctl_options), 99, VGCTL_WALL, 16384, 24 * 60 * 60, \
-	  UINT64_C(256) << 20, NULL }
+	{ sizeof(struct vgctl_options), VGCTL_RATE_AUTO, VGCTL_WALL, 16384, 24 * 60 * 60, \
+	  UINT64_C(256) << 20, NULL, VGCTL_BUDGET_AUTO }
 
 struct vgctl_summary {
 	size_t struct_bytes;         /* sizeof (struct vgctl_summary); set it before the call */
@@ -69,7 +77,7 @@ struct vgctl_summary {
  * Starts recording this process into a profile.  Returns when sampling has begun.
  *
  * The profile is written as PATH.part, which only its owner may read, and appears as PATH when
- * vgctl_end() returns.  options may be NULL: 99 Hz, wall time, 24 hours or 256 MiB at most.
+ * vgctl_end() returns.  options may be NULL: 99 Hz within a budget of 1%, wall time, 24 hours or 256 MiB at most.
  * *session is set on success only.
  */
 int vgctl_begin(const char *path, const struct vgctl_options *options,

@@ -43,6 +43,8 @@ struct vg_wire_begin {
 	uint64_t max_duration_ns;    /* 0: no limit */
 	uint32_t max_frames;
 	uint32_t cpu_mode;           /* 0 or 1 */
+	uint32_t budget_ppm;         /* 0: no limit */
+	uint32_t zero;
 };
 
 struct vg_wire_summary {

@@ -10,6 +10,7 @@
 
 #include "libvgctl/channel.h"
 #include "vignetted/loop.h"
+#include "vignetted/priority.h"
 
 /* A host that has started us and says nothing is stuck or gone. */
 enum { BEGIN_TIMEOUT_MS = 20 * 1000 };
@@ -111,8 +112,10 @@ static int options_take(struct vg_session_options *options, const struct vg_wire
 		.max_duration_ns = begin->max_duration_ns,
 		.max_frames = begin->max_frames,
 		.cpu_mode = begin->cpu_mode != 0,
+		.budget_ppm = begin->budget_ppm,
 	};
 	if (begin->max_frames < 1 || begin->max_frames > 65536 || begin->cpu_mode > 1 ||
+	    begin->budget_ppm > 1000000 ||
 	    (begin->period_ns != 0 && begin->period_ns < 100000))
 		return -EINVAL;
 	return 0;
@@ -143,6 +146,7 @@ int vg_control_serve(int socket, int signals)
 	struct vg_err err = { "" };
 	int fd, rc;
 
+	vg_priority_raise();
 	rc = begin_receive(socket, &options, &fd);
 	if (rc != 0)
 		return EXIT_FAILURE;

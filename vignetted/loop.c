@@ -4,7 +4,6 @@
 #include <errno.h>
 #include <poll.h>
 #include <signal.h>
-#include <sys/prctl.h>
 #include <sys/signalfd.h>
 #include <unistd.h>
 
@@ -69,8 +68,6 @@ int vg_loop_run(struct vg_session *session, int signals, int socket,
 	};
 	int ended_by = 0;
 
-	/* The default slack of 50 us would make every tick that late. */
-	prctl(PR_SET_TIMERSLACK, 1, 0, 0, 0);
 	while (ended_by == 0 && (session->ended == NULL || socket >= 0)) {
 		loop_wait(session, ready);
 		if (ready[SOCKET].revents != 0 && !on_socket(context))

@@ -13,6 +13,7 @@
 #include "vignetted/control.h"
 #include "vignetted/launch.h"
 #include "vignetted/loop.h"
+#include "vignetted/priority.h"
 
 enum { EXIT_USAGE = 2, EXIT_CANNOT_RUN = 126, EXIT_NOT_FOUND = 127 };
 
@@ -22,12 +23,14 @@ struct arguments {
 	pid_t pid;                   /* 0: a command is to be launched */
 	char *const *command;
 	bool serve;
+	bool rate_given, budget_given;
 };
 
 static const char usage[] =
 	"usage: vignetted --pid PID -o FILE [options]\n"
 	"       vignetted -o FILE [options] -- COMMAND [ARGUMENT ...]\n"
-	"options: --rate HZ  --duration SECONDS  --mode wall|cpu  --max-frames N  --max-size BYTES\n";
+	"options: --rate HZ  --duration SECONDS  --mode wall|cpu  --budget PERCENT\n"
+	"         --max-frames N  --max-size BYTES\n";
 
 /* A whole number within bounds; what else stands there is a usage error. */
 static bool number_parse(const char *text, uint64_t least, uint64_t most, uint64_t *value)
@@ -38,6 +41,18 @@ static bool number_parse(const char *text, uint64_t least, uint64_t most, uint64
 	*value = strtoull(text, &end, 10);
 	return isdigit((unsigned char)*text) && *end == '\0' && errno == 0 && *value >= least &&
 	       *value <= most;
+}
+
+/* A percentage, with a fraction if need be. */
+static bool budget_parse(const char *text, uint32_t *ppm)
+{
+	char *end;
+	double percent = strtod(text, &end);
+
+	if (end == text || *end != '\0' || !(percent >= 0 && percent <= 100))
+		return false;
+	*ppm = (uint32_t)(percent * 10000);
+	return true;
 }
 
 static bool option_parse(struct arguments *arguments, int option, const char *text)
@@ -57,7 +72,11 @@ static bool option_parse(struct arguments *arguments, int option, const char *te
 	case 'r':
 		good = number_parse(text, 1, 10000, &value);
 		session->period_ns = good ? 1000000000 / value : 0;
+		arguments->rate_given = true;
 		return good;
+	case 'b':
+		arguments->budget_given = true;
+		return budget_parse(text, &session->budget_ppm);
 	case 'd':
 		good = number_parse(text, 1, 1u << 30, &value);
 		session->max_duration_ns = value * 1000000000;
@@ -87,6 +106,7 @@ static int arguments_parse(struct arguments *arguments, int argc, char **argv)
 		{ "pid", required_argument, NULL, 'p' },
 		{ "output", required_argument, NULL, 'o' },
 		{ "rate", required_argument, NULL, 'r' },
+		{ "budget", required_argument, NULL, 'b' },
 		{ "duration", required_argument, NULL, 'd' },
 		{ "mode", required_argument, NULL, 'm' },
 		{ "max-frames", required_argument, NULL, 'f' },
@@ -114,6 +134,8 @@ static int arguments_parse(struct arguments *arguments, int argc, char **argv)
 		}
 	}
 	arguments->command = optind < argc ? argv + optind : NULL;
+	if (arguments->rate_given && !arguments->budget_given)
+		arguments->session.budget_ppm = 0;
 	if (arguments->serve || (arguments->output != NULL &&
 				 (arguments->pid != 0) != (arguments->command != NULL)))
 		return EXIT_SUCCESS;
@@ -158,6 +180,7 @@ static int session_run(struct arguments *arguments, int signals, struct vg_outfi
 	struct vg_err err;
 	int rc, ended_by;
 
+	vg_priority_raise();             /* not earlier: a command would inherit it */
 	rc = vg_session_open(&session, &arguments->session, arguments->pid, launched, file->fd, &err);
 	if (rc != 0) {
 		vg_session_close(&session);
@@ -206,6 +229,7 @@ int main(int argc, char **argv)
 		.period_ns = 1000000000 / 99,
 		.max_file_bytes = UINT64_C(256) << 20,
 		.max_frames = 16384,
+		.budget_ppm = 10000,
 	} };
 	int signals, rc;
 

@@ -9,6 +9,9 @@
 /* A stop takes a sleeping thread off its wait and back: it is put on a CPU twice. */
 enum { SLICES_OF_A_STOP = 2 };
 
+/* Pauses longer than this are worth a look at what they were made of; the shortest there are. */
+enum { PAUSE_LONG_NS = 100 * 1000, PAUSE_SHORT_NS = 20 * 1000 };
+
 /* What came of reading a thread that waits. */
 enum quiet {
 	QUIET_TAKEN,                 /* session->walk is its stack */
@@ -126,8 +129,24 @@ static bool sample_waiting(struct vg_session *session, struct vg_task *task,
 
 /* ---- a thread that runs ---- */
 
+/* A thread that is ready to run and has no CPU stops only when it gets one.  That wait is not of
+ * our making: without it a busy machine would look like a costly sampler. */
+static void pause_note(struct vg_session *session, struct vg_task *task,
+		       const struct vg_task_look *look)
+{
+	uint64_t pause_ns = session->tracer.pause_ns, queued_ns;
+	struct vg_task_look after;
+
+	if (pause_ns > PAUSE_LONG_NS && vg_task_look(&session->tasks, task, &after) == 0) {
+		queued_ns = after.queued_ns - look->queued_ns;
+		pause_ns = queued_ns < pause_ns ? pause_ns - queued_ns : PAUSE_SHORT_NS;
+	}
+	vg_ledger_add(&session->pauses, pause_ns);
+}
+
 /* Stops the thread and walks its stack; again with a larger snapshot if that was too small. */
-static enum vg_capture stop_walk(struct vg_session *session, struct vg_task *task, uint64_t now_ns)
+static enum vg_capture stop_walk(struct vg_session *session, struct vg_task *task,
+				 const struct vg_task_look *look, uint64_t now_ns)
 {
 	do {
 		enum vg_capture capture = vg_tracer_capture(&session->tracer, task->tid,
@@ -135,6 +154,7 @@ static enum vg_capture stop_walk(struct vg_session *session, struct vg_task *tas
 
 		if (capture != VG_CAPTURE_TAKEN)
 			return capture;
+		pause_note(session, task, look);
 		if (snapshot_walk(session, now_ns) != 0)
 			return VG_CAPTURE_FAILED;
 	} while (snapshot_grow(session, task));
@@ -148,7 +168,7 @@ static void sample_running(struct vg_session *session, struct vg_task *task, boo
 	struct vg_recorder *recorder = &session->recorder;
 	bool in_call;
 
-	switch (stop_walk(session, task, now_ns)) {
+	switch (stop_walk(session, task, look, now_ns)) {
 	case VG_CAPTURE_TAKEN:
 		in_call = vg_regs_in_call(&session->snapshot.regs);
 		task->slices = look->slices + (waits && in_call ? SLICES_OF_A_STOP : 0);

@@ -102,7 +102,7 @@ static void session_fail(struct vg_session *session, int code)
 
 static int pauses_write(struct vg_session *session)
 {
-	const struct vg_ledger *ledger = &session->tracer.pauses;
+	const struct vg_ledger *ledger = &session->pauses;
 	uint64_t pairs[VG_LEDGER_BUCKETS][2];
 	size_t count = 0;
 
@@ -117,7 +117,7 @@ static int pauses_write(struct vg_session *session)
 
 static int stats_write(struct vg_session *session)
 {
-	const struct vg_ledger *pauses = &session->tracer.pauses;
+	const struct vg_ledger *pauses = &session->pauses;
 	const struct vg_recorder *recorder = &session->recorder;
 	const struct vg_unwind_counts *unwound = vg_unwinder_counts(session->unwinder);
 	const struct vg_named stats[] = {
@@ -221,7 +221,7 @@ void vg_session_tick(struct vg_session *session)
 		limits_check(session, vg_now_ns());
 	}
 	if (session->ended == NULL && vg_budget_check(&session->budget, &session->ticks,
-						      &session->tracer.pauses))
+						      &session->pauses))
 		vg_writer_rate(&session->recorder.writer, vg_now_ns() - session->begin_ns,
 			       session->ticks.period_ns);
 	if (vg_now_ns() >= session->checkpoint_ns && session->ended == NULL) {

@@ -36,6 +36,7 @@ struct vg_session {
 	struct vg_recorder recorder;
 	struct vg_ticks ticks;
 	struct vg_budget budget;
+	struct vg_ledger pauses;
 	uint64_t begin_ns;
 	uint64_t checkpoint_ns;      /* when the next one is due */
 	uint64_t tick_count;

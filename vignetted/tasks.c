@@ -143,6 +143,7 @@ int vg_task_look(struct vg_tasks *tasks, struct vg_task *task, struct vg_task_lo
 	for (int i = 0; i < 3; i++)
 		values[i] = strtoull(at, &at, 10);
 	look->cpu_ns = values[0];
+	look->queued_ns = values[1];
 	look->slices = values[2];
 	return 0;
 }

@@ -38,6 +38,7 @@ struct vg_task {
 /* What /proc says of a thread's scheduling, without disturbing it. */
 struct vg_task_look {
 	uint64_t cpu_ns;             /* time on a CPU, as of the last scheduler tick */
+	uint64_t queued_ns;          /* time that it could have run and had no CPU */
 	uint64_t slices;             /* times it was put on a CPU: unchanged, it has not run */
 };
 

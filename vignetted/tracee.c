@@ -116,6 +116,6 @@ enum vg_capture vg_tracer_capture(struct vg_tracer *tracer, pid_t tid, size_t st
 	if (snapshot->whole && vg_regs_repair(&snapshot->regs, tid))
 		tracer->repaired++;
 	stop_release(tid, status);
-	vg_ledger_add(&tracer->pauses, vg_now_ns() - since_ns);
+	tracer->pause_ns = vg_now_ns() - since_ns;
 	return result;
 }

@@ -4,7 +4,6 @@
 
 #include <stdbool.h>
 
-#include "vignetted/ledger.h"
 #include "vignetted/snapshot.h"
 
 /*
@@ -17,7 +16,7 @@
  */
 struct vg_tracer {
 	pid_t pending;               /* a thread that was asked to stop and has not; 0: none */
-	struct vg_ledger pauses;     /* from the request to stop to the release */
+	uint64_t pause_ns;           /* of the latest stop: from the request to the release */
 	uint64_t repaired;           /* system calls that would have returned EINTR */
 	int command_status;          /* wait status of `command`, once it has ended */
 	pid_t command;               /* our own child, if we launched the program; else 0 */
