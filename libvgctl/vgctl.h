@@ -55,11 +55,13 @@ struct vgctl_options {
 	double budget_percent;       /* how much of a thread's time it may be stopped, and of one
 	                                core the helper may use, before samples become rarer: up to
 	                                100; 0: no limit; or as above */
+	int perf_map;                /* 1: names of code made at run time are read from
+	                                /tmp/perf-PID.map when the session ends */
 };
 
 #define VGCTL_OPTIONS_INIT \
 	{ sizeof(struct vgctl_options), VGCTL_RATE_AUTO, VGCTL_WALL, 16384, 24 * 60 * 60, \
-	  UINT64_C(256) << 20, NULL, VGCTL_BUDGET_AUTO }
+	  UINT64_C(256) << 20, NULL, VGCTL_BUDGET_AUTO, 0 }
 
 struct vgctl_summary {
 	size_t struct_bytes;         /* sizeof (struct vgctl_summary); set it before the call */

@@ -15,6 +15,7 @@ void vg_profile_free(struct vg_profile *profile)
 	vg_array_free(&profile->functions);
 	vg_array_free(&profile->symbols);
 	vg_array_free(&profile->symbol_lines);
+	vg_array_free(&profile->code);
 	vg_array_free(&profile->lost);
 	vg_array_free(&profile->stats);
 	vg_array_free(&profile->damage);
@@ -44,6 +45,24 @@ const struct vg_symbol_line *vg_profile_symbol(const struct vg_profile *profile,
 	symbol = &profile->symbols.items[index];
 	*count = symbol->count;
 	return symbol->count > 0 ? &profile->symbol_lines.items[symbol->first] : NULL;
+}
+
+uint32_t vg_profile_code(const struct vg_profile *profile, uint64_t address)
+{
+	size_t low = 0, high = profile->code.count;
+
+	while (low < high) {
+		size_t middle = (low + high) / 2;
+
+		if (profile->code.items[middle].address <= address)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	if (low == 0 || address - profile->code.items[low - 1].address >=
+			profile->code.items[low - 1].size_bytes)
+		return VG_NONE;
+	return profile->code.items[low - 1].name;
 }
 
 const char *vg_walk_end_name(enum vg_walk_end end)

@@ -110,6 +110,12 @@ struct vg_symbol_line {
 	uint32_t line;               /* 0: unknown */
 };
 
+/* Code of no module, named by the program that made it. */
+struct vg_code {
+	uint64_t address, size_bytes;
+	uint32_t name;
+};
+
 /* A named number: losses by cause, statistics. */
 struct vg_count {
 	uint32_t name;
@@ -132,6 +138,7 @@ struct vg_profile {
 	VG_ARRAY(struct vg_function) functions;
 	VG_ARRAY(struct vg_symbol) symbols;
 	VG_ARRAY(struct vg_symbol_line) symbol_lines;
+	VG_ARRAY(struct vg_code) code; /* by address */
 	struct vg_counts { struct vg_count *items; size_t count, capacity; } lost, stats;
 	VG_ARRAY(struct vg_damage) damage;
 	uint64_t damaged_bytes;      /* all of it; the list above is bounded */
@@ -161,6 +168,9 @@ const char *vg_profile_text(const struct vg_profile *profile, uint32_t string);
 /* What a frame's address resolves to, innermost first; NULL and *count 0 if nothing is known. */
 const struct vg_symbol_line *vg_profile_symbol(const struct vg_profile *profile, uint32_t module,
 					       uint64_t address, size_t *count);
+
+/* The name of the code of no module at that address: a string, or VG_NONE. */
+uint32_t vg_profile_code(const struct vg_profile *profile, uint64_t address);
 
 /* "complete", "snapshot too small", ...: for people. */
 const char *vg_walk_end_name(enum vg_walk_end end);

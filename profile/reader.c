@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <inttypes.h>
+#include <stdlib.h>
 
 #include "profile/reading.h"
 
@@ -33,6 +34,7 @@ static int (*const handlers[])(struct vg_reader *, struct vg_record_view *) = {
 	[VG_RECORD_FUNCTION] = vg_on_function,
 	[VG_RECORD_SYMBOL] = vg_on_symbol,
 	[VG_RECORD_UNRESOLVED] = vg_on_unresolved,
+	[VG_RECORD_CODE] = vg_on_code,
 };
 
 /* Chunks that are missing altogether left no damaged bytes to tell of them. */
@@ -60,7 +62,8 @@ static int chunk_read(struct vg_reader *reader, const struct vg_infile *file, st
 		if (rc == 0)
 			return 0;
 		if (rc > 0)
-			rc = record.kind < sizeof handlers / sizeof *handlers ?
+			rc = record.kind < sizeof handlers / sizeof *handlers &&
+			     handlers[record.kind] != NULL ?
 			     handlers[record.kind](reader, &record) : 0;
 		else
 			chunk->payload.at = chunk->payload.end;
@@ -103,6 +106,13 @@ static int chunks_read(struct vg_reader *reader, const struct vg_infile *file, u
 	}
 }
 
+static int by_address(const void *left, const void *right)
+{
+	const struct vg_code *a = left, *b = right;
+
+	return a->address < b->address ? -1 : a->address > b->address;
+}
+
 int vg_profile_refuse(const struct vg_infile *file, const char *what, struct vg_err *err)
 {
 	if (file->length == 0)
@@ -134,5 +144,7 @@ int vg_profile_read(struct vg_profile *profile, const struct vg_infile *file, st
 				  profile->header.version, VG_FORMAT_VERSION);
 	if (profile->end_reason == VG_NONE)
 		profile->duration_ns = reader.now_us * 1000;
+	if (profile->code.count > 0)
+		qsort(profile->code.items, profile->code.count, sizeof *profile->code.items, by_address);
 	return 0;
 }

@@ -55,5 +55,6 @@ int vg_on_end(struct vg_reader *reader, struct vg_record_view *record);
 int vg_on_function(struct vg_reader *reader, struct vg_record_view *record);
 int vg_on_symbol(struct vg_reader *reader, struct vg_record_view *record);
 int vg_on_unresolved(struct vg_reader *reader, struct vg_record_view *record);
+int vg_on_code(struct vg_reader *reader, struct vg_record_view *record);
 
 #endif

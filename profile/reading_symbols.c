@@ -89,3 +89,15 @@ int vg_on_unresolved(struct vg_reader *reader, struct vg_record_view *record)
 	reader->profile->resolved = true;
 	return rc;
 }
+
+int vg_on_code(struct vg_reader *reader, struct vg_record_view *record)
+{
+	struct vg_code code;
+	int rc;
+
+	if (vg_cursor_uint(&record->cursor, &code.address) != 0 ||
+	    vg_cursor_uint(&record->cursor, &code.size_bytes) != 0)
+		return -EBADMSG;
+	rc = vg_field_text(reader, record, &code.name);
+	return rc != 0 ? rc : vg_array_push(&reader->profile->code, &code);
+}

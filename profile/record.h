@@ -45,6 +45,7 @@ enum vg_record {
 	VG_RECORD_UNRESOLVED = 15,    /* module: no symbols were found for it */
 	VG_RECORD_PAUSES = 16,        /* [longest_ns, count, ...]: how long threads were stopped, so far */
 	VG_RECORD_RATE = 17,          /* time_us, period_ns: from then on */
+	VG_RECORD_CODE = 18,          /* address, size_bytes, name: code of no module, by its maker */
 };
 
 /* Stack ids below this are the empty stacks, one per enum vg_walk_end: every stack's outermost

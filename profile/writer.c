@@ -323,6 +323,16 @@ int vg_writer_symbol(struct vg_writer *writer, uint32_t module, uint64_t address
 	return record_end(writer);
 }
 
+int vg_writer_code(struct vg_writer *writer, uint64_t address, uint64_t size_bytes,
+		   const char *name)
+{
+	record_begin(writer, VG_RECORD_CODE, 3);
+	pack_uint(writer, address);
+	pack_uint(writer, size_bytes);
+	pack_text(writer, name);
+	return record_end(writer);
+}
+
 int vg_writer_unresolved(struct vg_writer *writer, uint32_t module)
 {
 	record_begin(writer, VG_RECORD_UNRESOLVED, 1);

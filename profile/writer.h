@@ -80,6 +80,9 @@ int vg_writer_function(struct vg_writer *writer, uint32_t id, const char *name, 
 		       uint32_t module);
 int vg_writer_symbol(struct vg_writer *writer, uint32_t module, uint64_t address,
 		     const struct vg_symbol_line *lines, size_t count);
+/* Code that belongs to no module; address is absolute. */
+int vg_writer_code(struct vg_writer *writer, uint64_t address, uint64_t size_bytes,
+		   const char *name);
 int vg_writer_unresolved(struct vg_writer *writer, uint32_t module);
 
 /* A record taken as it is from another profile.  Its chunk must be copied whole: flush before

@@ -45,6 +45,10 @@ static int address_number(struct vg_frames *frames, const struct vg_stack *stack
 		key.module = frames->profile->modules.items[stack->module].name;
 		snprintf(name, sizeof name, "%s+0x%" PRIx64,
 			 vg_profile_text(frames->profile, key.module), stack->address);
+	} else if (vg_profile_code(frames->profile, stack->address) != VG_NONE) {
+		snprintf(name, sizeof name, "%s",
+			 vg_profile_text(frames->profile,
+					 vg_profile_code(frames->profile, stack->address)));
 	} else {
 		snprintf(name, sizeof name, "0x%" PRIx64, stack->address);
 	}

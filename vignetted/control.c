@@ -113,8 +113,9 @@ static int options_take(struct vg_session_options *options, const struct vg_wire
 		.max_frames = begin->max_frames,
 		.cpu_mode = begin->cpu_mode != 0,
 		.budget_ppm = begin->budget_ppm,
+		.perf_map = begin->perf_map != 0,
 	};
-	if (begin->max_frames < 1 || begin->max_frames > 65536 || begin->cpu_mode > 1 ||
+	if (begin->max_frames < 1 || begin->max_frames > 65536 || begin->cpu_mode > 1 || begin->perf_map > 1 ||
 	    begin->budget_ppm > 1000000 ||
 	    (begin->period_ns != 0 && begin->period_ns < 100000))
 		return -EINVAL;

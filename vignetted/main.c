@@ -29,7 +29,7 @@ struct arguments {
 static const char usage[] =
 	"usage: vignetted --pid PID -o FILE [options]\n"
 	"       vignetted -o FILE [options] -- COMMAND [ARGUMENT ...]\n"
-	"options: --rate HZ  --duration SECONDS  --mode wall|cpu  --budget PERCENT\n"
+	"options: --rate HZ  --duration SECONDS  --mode wall|cpu  --budget PERCENT  --perf-map\n"
 	"         --max-frames N  --max-size BYTES\n";
 
 /* A whole number within bounds; what else stands there is a usage error. */
@@ -92,6 +92,9 @@ static bool option_parse(struct arguments *arguments, int option, const char *te
 		good = number_parse(text, 65536, UINT64_MAX, &value);
 		session->max_file_bytes = value;
 		return good;
+	case 'P':
+		session->perf_map = true;
+		return true;
 	case 'S':
 		arguments->serve = true;
 		return true;
@@ -111,6 +114,7 @@ static int arguments_parse(struct arguments *arguments, int argc, char **argv)
 		{ "mode", required_argument, NULL, 'm' },
 		{ "max-frames", required_argument, NULL, 'f' },
 		{ "max-size", required_argument, NULL, 's' },
+		{ "perf-map", no_argument, NULL, 'P' },
 		{ "serve", no_argument, NULL, 'S' },
 		{ "help", no_argument, NULL, 'h' },
 		{ "version", no_argument, NULL, 'V' },

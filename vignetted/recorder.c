@@ -6,11 +6,6 @@
 /* About 50 bytes each. */
 enum { STACKS_MAX = 1 << 20 };
 
-struct stack_key {
-	uint64_t address;
-	uint32_t parent, module, found, zero;
-};
-
 static const char *const loss_names[VG_LOSSES] = {
 	[VG_LOSS_TICK_SKIPPED] = "ticks_skipped",
 	[VG_LOSS_NOT_STOPPED] = "not_stopped",
@@ -51,7 +46,7 @@ static int module_announce(struct vg_recorder *recorder, uint32_t index, uint64_
 	return vg_writer_module(&recorder->writer, &module, mapped->name);
 }
 
-static int node_get(struct vg_recorder *recorder, const struct stack_key *key, uint32_t *id)
+static int node_get(struct vg_recorder *recorder, const struct vg_stack_key *key, uint32_t *id)
 {
 	uint32_t index;
 	int rc = vg_intern(&recorder->stacks, key, sizeof *key, &index);
@@ -81,7 +76,7 @@ int vg_recorder_stack(struct vg_recorder *recorder, const struct vg_walk *walk, 
 		stacks_restart(recorder);
 	for (uint32_t i = walk->count; i-- > 0;) {
 		const struct vg_frame *frame = &walk->frames[i];
-		struct stack_key key = { .address = frame->address, .parent = parent,
+		struct vg_stack_key key = { .address = frame->address, .parent = parent,
 					 .module = frame->module, .found = frame->found };
 		int rc;
 
@@ -97,7 +92,7 @@ int vg_recorder_stack(struct vg_recorder *recorder, const struct vg_walk *walk, 
 	}
 	*stack = parent;
 	if (call >= 0) {
-		struct stack_key key = { .address = (uint64_t)call, .parent = parent,
+		struct vg_stack_key key = { .address = (uint64_t)call, .parent = parent,
 					 .module = VG_NONE, .found = VG_FOUND_CALL };
 
 		return node_get(recorder, &key, stack);

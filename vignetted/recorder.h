@@ -17,6 +17,12 @@ enum vg_loss {
 	VG_LOSSES,
 };
 
+/* A node of the stack tree. */
+struct vg_stack_key {
+	uint64_t address;
+	uint32_t parent, module, found, zero;
+};
+
 /*
  * Turns walks into the profile's stack tree and samples.  Memory is bounded: when the table of
  * stacks is full it starts afresh, and stacks seen again are written again.
@@ -24,7 +30,7 @@ enum vg_loss {
 struct vg_recorder {
 	struct vg_writer writer;
 	struct vg_modules *modules;  /* the session's */
-	struct vg_intern stacks;     /* struct stack_key -> id - first_stack */
+	struct vg_intern stacks;     /* struct vg_stack_key -> id - first_stack */
 	uint32_t first_stack;        /* id of the table's first */
 	uint32_t stacks_generation;  /* changes when the table starts afresh */
 	uint64_t samples, stacks_complete, samples_repeated;

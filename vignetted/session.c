@@ -63,6 +63,7 @@ int vg_session_open(struct vg_session *session, const struct vg_session_options 
 	memset(session, 0, sizeof *session);
 	session->options = *options;
 	session->target.pidfd = -1;
+	session->perf_map.directory = -1;
 	session->tracer.command = command ? pid : 0;
 	session->modules.memory = &session->memory;
 	vg_recorder_open(&session->recorder, fd, options->max_file_bytes, &session->modules);
@@ -74,6 +75,8 @@ int vg_session_open(struct vg_session *session, const struct vg_session_options 
 	session->begin_ns = vg_now_ns();
 	vg_ticks_start(&session->ticks, options->period_ns, session->begin_ns);
 	vg_budget_start(&session->budget, options->budget_ppm, session->begin_ns);
+	if (options->perf_map)
+		vg_perfmap_open(&session->perf_map, pid);
 	rc = header_write(session);
 	if (rc != 0)
 		return vg_err_sys(err, rc, "cannot write the profile");
@@ -246,6 +249,7 @@ int vg_session_end(struct vg_session *session, const char *reason)
 	while (!vg_tracer_settle(&session->tracer) && vg_now_ns() < give_up_ns)
 		usleep(1000);
 	checkpoint(session);
+	vg_perfmap_write(&session->perf_map, &session->recorder);
 	rc = vg_recorder_finish(&session->recorder, session->ended, session->ended_ns);
 	if (rc != 0 && session->failure == 0)
 		session_fail(session, rc);
@@ -262,4 +266,5 @@ void vg_session_close(struct vg_session *session)
 	vg_snapshot_free(&session->snapshot);
 	vg_walk_free(&session->walk);
 	vg_target_close(&session->target);
+	vg_perfmap_close(&session->perf_map);
 }

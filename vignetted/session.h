@@ -5,6 +5,7 @@
 #include "vignetted/budget.h"
 #include "vignetted/memory.h"
 #include "vignetted/modules.h"
+#include "vignetted/perfmap.h"
 #include "vignetted/recorder.h"
 #include "vignetted/snapshot.h"
 #include "vignetted/target.h"
@@ -20,6 +21,7 @@ struct vg_session_options {
 	uint32_t max_frames;
 	uint32_t budget_ppm;         /* of the threads' time stopped, and of one core; 0: no limit */
 	bool cpu_mode;
+	bool perf_map;               /* read the process's own names of its code at the end */
 };
 
 /* One recording of one process, from its first sample to the end of the file. */
@@ -36,6 +38,7 @@ struct vg_session {
 	struct vg_recorder recorder;
 	struct vg_ticks ticks;
 	struct vg_budget budget;
+	struct vg_perfmap perf_map;
 	struct vg_ledger pauses;
 	uint64_t begin_ns;
 	uint64_t checkpoint_ns;      /* when the next one is due */

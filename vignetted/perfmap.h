@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+#ifndef VG_VIGNETTED_PERFMAP_H
+#define VG_VIGNETTED_PERFMAP_H
+
+#include <sys/types.h>
+
+#include "base/err.h"
+#include "vignetted/recorder.h"
+
+/*
+ * Names of code that a process made at run time, as it tells them itself in /tmp/perf-PID.map:
+ * a line "START SIZE NAME" for each piece, numbers in hexadecimal (the kernel's tools/perf,
+ * jit-interface.txt).  The file is the process's own and nothing of it is trusted.
+ */
+struct vg_perfmap {
+	int directory;               /* the process's /tmp, open since before it could end; -1 */
+	char name[64];               /* of the file: by the number that the process has for itself */
+};
+
+/* Remembers where the file will be.  Never fails: what is not there is not read. */
+void vg_perfmap_open(struct vg_perfmap *map, pid_t pid);
+void vg_perfmap_close(struct vg_perfmap *map);
+
+/* Reads the file and writes the names of those pieces that samples were in.  0, also when there
+ * is no such file, or what the writer returns. */
+int vg_perfmap_write(const struct vg_perfmap *map, struct vg_recorder *recorder);
+
+#endif
