@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 enum { SIGNALS, SOCKET, PROCESS, WAITED_FOR };
+enum { SETTLE_NS = 1000 * 1000 };
 
 int vg_loop_signals(void)
 {
@@ -43,13 +44,18 @@ static int signal_take(int signals)
 /* Sleeps until a descriptor is ready or the next tick is due. */
 static void loop_wait(const struct vg_session *session, struct pollfd *ready)
 {
-	uint64_t now_ns = vg_now_ns(), left_ns;
+	uint64_t now_ns = vg_now_ns(), left_ns = 0;
 	struct timespec left, *timeout = NULL;
 
 	if (session->ended == NULL && session->ticks.period_ns != 0) {
 		left_ns = session->ticks.due_ns > now_ns ? session->ticks.due_ns - now_ns : 0;
 		left = (struct timespec){ (time_t)(left_ns / 1000000000),
 					  (long)(left_ns % 1000000000) };
+		timeout = &left;
+	}
+	/* A thread that stops late stands still until it is let go. */
+	if (session->tracer.pending != 0 && (timeout == NULL || left_ns > SETTLE_NS)) {
+		left = (struct timespec){ 0, SETTLE_NS };
 		timeout = &left;
 	}
 	if (ppoll(ready, WAITED_FOR, timeout, NULL) <= 0) {
@@ -70,6 +76,7 @@ int vg_loop_run(struct vg_session *session, int signals, int socket,
 
 	while (ended_by == 0 && (session->ended == NULL || socket >= 0)) {
 		loop_wait(session, ready);
+		vg_tracer_settle(&session->tracer);
 		if (ready[SOCKET].revents != 0 && !on_socket(context))
 			break;
 		if (ready[SIGNALS].revents != 0)
