@@ -20,6 +20,7 @@
 	each(symbols_table) \
 	each(table) \
 	each(text) \
+	each(tracee) \
 	each(vgctl)
 
 #define VG_SUITE_DECLARE(name) Suite *name##_suite(void);

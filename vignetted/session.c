@@ -64,6 +64,7 @@ int vg_session_open(struct vg_session *session, const struct vg_session_options 
 	session->options = *options;
 	session->target.pidfd = -1;
 	session->perf_map.directory = -1;
+	session->tracer.leader = pid;
 	session->tracer.command = command ? pid : 0;
 	session->modules.memory = &session->memory;
 	vg_recorder_open(&session->recorder, fd, options->max_file_bytes, &session->modules);

@@ -40,11 +40,14 @@ static pid_t stop_wait(pid_t tid, int *status, uint64_t since_ns)
 
 /* Lets a stopped thread go.  A stop that is no event stop is a signal on its way to the thread,
  * which it must have: the kernel keeps its siginfo when the same number is handed back. */
-static void stop_release(pid_t tid, int status)
+static void stop_release(struct vg_tracer *tracer, pid_t tid, int status)
 {
 	unsigned long signal = status >> 16 == 0 ? (unsigned long)WSTOPSIG(status) : 0;
 
-	ptrace(PTRACE_DETACH, tid, NULL, signal);
+	/* Killed meanwhile, it cannot be detached, and is ours until it is reaped: an exit or an
+	 * execve(2) of the process waits for that. */
+	if (ptrace(PTRACE_DETACH, tid, NULL, signal) != 0)
+		tracer->pending = tid;
 }
 
 static void command_note(struct vg_tracer *tracer, pid_t tid, int status)
@@ -55,22 +58,40 @@ static void command_note(struct vg_tracer *tracer, pid_t tid, int status)
 	}
 }
 
+/* A request to stop does no harm where one is made already, and fails for all but tracees. */
+static bool is_tracee(pid_t tid)
+{
+	return ptrace(PTRACE_INTERRUPT, tid, NULL, NULL) == 0 || errno != ESRCH;
+}
+
+/* A tracee that is no more may be the process's leader by now, and our tracee still: execve(2)
+ * gives the thread that calls it the leader's number. */
+static void renamed_keep(struct vg_tracer *tracer, pid_t tid)
+{
+	if (tid != tracer->leader && is_tracee(tracer->leader))
+		tracer->pending = tracer->leader;
+}
+
 bool vg_tracer_settle(struct vg_tracer *tracer)
 {
+	pid_t tid = tracer->pending, got;
 	int status;
-	pid_t got;
 
-	if (tracer->pending == 0)
+	if (tid == 0)
 		return true;
-	got = waitpid(tracer->pending, &status, WNOHANG | __WALL);
-	if (got == 0)
+	got = waitpid(tid, &status, WNOHANG | __WALL);
+	/* Of our own child there is something to wait for when it is no tracee any more, because
+	 * another of its threads became the leader. */
+	if (got == 0 && (tid != tracer->leader || is_tracee(tid)))
 		return false;
-	if (got > 0 && WIFSTOPPED(status))
-		stop_release(tracer->pending, status);
-	else if (got > 0)
-		command_note(tracer, tracer->pending, status);
 	tracer->pending = 0;
-	return true;
+	if (got < 0)
+		renamed_keep(tracer, tid);
+	else if (got > 0 && WIFSTOPPED(status))
+		stop_release(tracer, tid, status);
+	else if (got > 0)
+		command_note(tracer, tid, status);
+	return tracer->pending == 0;
 }
 
 static enum vg_capture stopped_copy(pid_t tid, size_t stack_bytes, struct vg_snapshot *snapshot)
@@ -106,8 +127,10 @@ enum vg_capture vg_tracer_capture(struct vg_tracer *tracer, pid_t tid, size_t st
 		tracer->pending = tid;
 		return VG_CAPTURE_PENDING;
 	}
-	if (got < 0)
+	if (got < 0) {
+		renamed_keep(tracer, tid);
 		return VG_CAPTURE_GONE;
+	}
 	if (!WIFSTOPPED(status)) {
 		command_note(tracer, tid, status);
 		return VG_CAPTURE_GONE;
@@ -115,7 +138,7 @@ enum vg_capture vg_tracer_capture(struct vg_tracer *tracer, pid_t tid, size_t st
 	result = stopped_copy(tid, stack_bytes, snapshot);
 	if (snapshot->whole && vg_regs_repair(&snapshot->regs, tid))
 		tracer->repaired++;
-	stop_release(tid, status);
+	stop_release(tracer, tid, status);
 	tracer->pause_ns = vg_now_ns() - since_ns;
 	return result;
 }

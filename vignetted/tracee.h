@@ -15,7 +15,9 @@
  * must be blocked and not ignored.
  */
 struct vg_tracer {
-	pid_t pending;               /* a thread that was asked to stop and has not; 0: none */
+	pid_t leader;                /* the process's first thread */
+	pid_t pending;               /* a thread that was asked to stop and has not, or that died
+	                                and is not reaped; 0: none */
 	uint64_t pause_ns;           /* of the latest stop: from the request to the release */
 	uint64_t repaired;           /* system calls that would have returned EINTR */
 	int command_status;          /* wait status of `command`, once it has ended */
@@ -34,7 +36,9 @@ enum vg_capture {
 enum vg_capture vg_tracer_capture(struct vg_tracer *tracer, pid_t tid, size_t stack_bytes,
 				  struct vg_snapshot *snapshot);
 
-/* Lets a pending thread go if it has stopped by now.  Whether none is pending any more. */
+/* Lets a pending thread go if it has stopped by now, reaps it if it has died.  Whether none is
+ * pending any more; until then call it every millisecond or so, for the thread may be standing
+ * still and the process waiting for its end. */
 bool vg_tracer_settle(struct vg_tracer *tracer);
 
 #endif

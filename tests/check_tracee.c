@@ -1,0 +1,146 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* Threads that cannot be let go when they should be: none may stand still for ever. */
+#include <pthread.h>
+#include <sched.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "libvgctl/vgctl.h"
+#include "tests/suites.h"
+#include "tests/taken.h"
+
+static char path[64];
+static atomic_bool stopping;
+
+static void setup(void)
+{
+	snprintf(path, sizeof path, "check_tracee.%d.vgp", getpid());
+}
+
+static void teardown(void)
+{
+	unlink(path);
+}
+
+static void *spin_thread(void *argument)
+{
+	(void)argument;
+	for (;;)
+		;
+	return NULL;
+}
+
+static void *exec_thread(void *argument)
+{
+	(void)argument;
+	execl("/bin/true", "true", NULL);
+	return NULL;
+}
+
+/* A process of many threads that ends or executes a program when sampling is under way. */
+static void many_threads_end(int turn)
+{
+	pthread_t thread;
+
+	for (int i = 0; i < 8; i++)
+		pthread_create(&thread, NULL, spin_thread, NULL);
+	usleep(12000 + turn * 97);
+	switch (turn % 3) {
+	case 0:
+		_exit(0);
+	case 1:
+		exec_thread(NULL);
+		break;
+	case 2:
+		pthread_create(&thread, NULL, exec_thread, NULL);
+		pause();
+	}
+	_exit(1);
+}
+
+/* The end of a process and its execve(2) wait until all that were traced are let go. */
+START_TEST(ends_and_execs)
+{
+	for (int turn = 0; turn < 60; turn++) {
+		pid_t child = fork(), helper;
+		char number[16];
+		int status;
+
+		if (child == 0)
+			many_threads_end(turn);
+		helper = fork();
+		if (helper == 0) {
+			snprintf(number, sizeof number, "%d", child);
+			close(STDERR_FILENO);
+			execl(getenv("VIGNETTED"), "vignetted", "--rate", "10000", "-o", path, "--pid",
+			      number, NULL);
+			_exit(127);
+		}
+		ck_assert_int_eq(waitpid(child, &status, 0), child);
+		ck_assert_int_eq(status, 0);
+		ck_assert_int_eq(waitpid(helper, &status, 0), helper);
+	}
+}
+END_TEST
+
+static atomic_ulong turns;
+
+static void *starved_thread(void *argument)
+{
+	struct sched_param none = { 0 };
+
+	(void)argument;
+	sched_setscheduler(0, SCHED_IDLE, &none);
+	while (!atomic_load(&stopping))
+		atomic_fetch_add(&turns, 1);
+	return NULL;
+}
+
+static void *busy_thread(void *argument)
+{
+	(void)argument;
+	while (!atomic_load(&stopping))
+		;
+	return NULL;
+}
+
+/* A thread that gets no CPU does not stop in time: it goes on all the same when it does stop,
+ * even if nobody asks for a sample again. */
+START_TEST(starved_thread_goes_on)
+{
+	struct vgctl_options options = VGCTL_OPTIONS_INIT;
+	struct vgctl_session *session;
+	pthread_t threads[2];
+	cpu_set_t one;
+
+	CPU_ZERO(&one);
+	CPU_SET(0, &one);
+	ck_assert_int_eq(sched_setaffinity(0, sizeof one, &one), 0);
+	pthread_create(&threads[0], NULL, starved_thread, NULL);
+	pthread_create(&threads[1], NULL, busy_thread, NULL);
+	usleep(100 * 1000);
+	options.rate_hz = VGCTL_ON_DEMAND;
+	ck_assert_int_eq(vgctl_begin(path, &options, &session), 0);
+	ck_assert_int_eq(vgctl_sample(session), 0);
+	atomic_store(&stopping, true);
+	pthread_join(threads[1], NULL);
+	pthread_join(threads[0], NULL);  /* the test's timeout, if it stands still */
+	ck_assert_int_eq(vgctl_end(session, NULL), 0);
+}
+END_TEST
+
+Suite *tracee_suite(void)
+{
+	Suite *suite = suite_create("tracee");
+	TCase *tests = tcase_create("host");
+
+	tcase_add_checked_fixture(tests, setup, teardown);
+	tcase_set_timeout(tests, 20);
+	tcase_add_test(tests, ends_and_execs);
+	tcase_add_test(tests, starved_thread_goes_on);
+	suite_add_tcase(suite, tests);
+	return suite;
+}
