@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Threads that cannot be let go when they should be: none may stand still for ever. */
+/* Threads that end, execute programs or do not stop: none may stand still for ever, nor take the
+ * others' samples with it. */
 #include <pthread.h>
 #include <sched.h>
 #include <stdatomic.h>
@@ -132,6 +133,50 @@ START_TEST(starved_thread_goes_on)
 }
 END_TEST
 
+static pthread_t first_thread;
+
+static void *second_thread(void *argument)
+{
+	struct vgctl_options options = VGCTL_OPTIONS_INIT;
+	struct vgctl_session *session;
+
+	(void)argument;
+	options.rate_hz = VGCTL_ON_DEMAND;
+	if (vgctl_begin(path, &options, &session) != 0)
+		_exit(1);
+	pthread_join(first_thread, NULL);
+	for (int i = 0; i < 20; i++) {
+		if (vgctl_sample(session) != 0)
+			_exit(2);
+	}
+	_exit(vgctl_end(session, NULL) == 0 ? 0 : 3);
+}
+
+/* Of a process whose first thread has ended /proc/PID/maps is empty; the others run on. */
+START_TEST(first_thread_ends)
+{
+	struct taken taken;
+	int status;
+	pid_t child = fork();
+
+	if (child == 0) {
+		pthread_t thread;
+
+		first_thread = pthread_self();
+		pthread_create(&thread, NULL, second_thread, NULL);
+		usleep(100 * 1000);
+		pthread_exit(NULL);
+	}
+	ck_assert_int_eq(waitpid(child, &status, 0), child);
+	ck_assert_int_eq(status, 0);
+	taken_read(&taken, path);
+	ck_assert_uint_ge(taken.profile.samples.count, 20);
+	ck_assert_uint_eq(taken.profile.samples.items[taken.profile.samples.count - 1].end,
+			  VG_WALK_ROOT);
+	taken_free(&taken);
+}
+END_TEST
+
 Suite *tracee_suite(void)
 {
 	Suite *suite = suite_create("tracee");
@@ -141,6 +186,7 @@ Suite *tracee_suite(void)
 	tcase_set_timeout(tests, 20);
 	tcase_add_test(tests, ends_and_execs);
 	tcase_add_test(tests, starved_thread_goes_on);
+	tcase_add_test(tests, first_thread_ends);
 	suite_add_tcase(suite, tests);
 	return suite;
 }

@@ -11,7 +11,7 @@
  * module is loaded (headers, unwind tables, code) is read through a cache of pages.
  */
 struct vg_memory {
-	pid_t pid;                   /* of any thread that is alive */
+	pid_t pid;                   /* of any thread that is alive; may be changed */
 	struct vg_memory_page *pages; /* owned; direct-mapped */
 };
 

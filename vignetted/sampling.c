@@ -24,12 +24,21 @@ static uint64_t session_now_ns(const struct vg_session *session)
 	return vg_now_ns() - session->begin_ns;
 }
 
+/* A thread that has ended shows no memory, and the first one may end before the others. */
+static void memory_follow(struct vg_session *session)
+{
+	for (size_t i = 0; i < session->tasks.live.count &&
+	     !vg_sampling_is_alive(session, session->memory.pid); i++)
+		session->memory.pid = session->tasks.live.items[i].tid;
+}
+
 void vg_sampling_modules_refresh(struct vg_session *session, uint64_t now_ns)
 {
 	if (session->maps_fresh)
 		return;
 	session->maps_fresh = true;
 	session->maps_reads++;
+	memory_follow(session);
 	if (vg_modules_refresh(&session->modules) == 0)
 		vg_recorder_unloads(&session->recorder, now_ns);
 }
