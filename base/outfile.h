@@ -11,21 +11,24 @@
  * A file that appears under its name only when it is whole: it is written as PATH.part, created
  * exclusively, readable by its owner alone, and renamed over PATH at the end.  A .part that a
  * dead process left behind is replaced; one that a live process still writes is -EBUSY.
- * What exists already and is no regular file (/dev/stdout) is written in place instead.
+ * What exists already and is no regular file (/dev/null), and /dev/stdout in any case, is written
+ * in place instead.
  */
 struct vg_outfile {
-	int fd;         /* owned; -1 when closed */
+	int fd;         /* owned, never a standard descriptor; -1 when closed */
+	int directory;  /* owned; where the file is; -1 when closed or written in place */
 	char *path;     /* owned */
 	char *part;     /* owned */
 	bool in_place;
 };
 
-#define VG_OUTFILE_CLOSED { .fd = -1 }
+#define VG_OUTFILE_CLOSED { .fd = -1, .directory = -1 }
 
 /* 0, or a negative errno from open(2), or -EBUSY as above. */
 int vg_outfile_open(struct vg_outfile *file, const char *path, struct vg_err *err);
 
-/* Renames to the final name and closes.  On failure the .part stays. */
+/* Renames to the final name and closes.  On failure the .part stays.  Does nothing to a closed
+ * one. */
 int vg_outfile_commit(struct vg_outfile *file, struct vg_err *err);
 
 /* Closes this process's copy, and leaves the file to the process that it was copied from. */
@@ -33,6 +36,11 @@ void vg_outfile_forget(struct vg_outfile *file);
 
 /* Removes the .part and closes.  Does nothing to a closed one. */
 void vg_outfile_abandon(struct vg_outfile *file);
+
+/* The same file under a descriptor above the standard ones, which may be free in a program that
+ * has closed them: what it prints must not land there.  fd is closed if another is returned;
+ * a negative one is returned as it is.  Or a negative errno. */
+int vg_descriptor_raise(int fd);
 
 /* Writes all of it, over EINTR and short writes.  0 or a negative errno. */
 int vg_write_all(int fd, const void *bytes, size_t length);

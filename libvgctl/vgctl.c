@@ -165,7 +165,11 @@ static int session_open(struct vgctl_session *session, const char *path,
 		return vg_failure(rc, "%s", err.text);
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, sockets) != 0)
 		return vg_failure(-errno, NULL);
-	session->socket = sockets[0];
+	session->socket = sockets[0] = vg_descriptor_raise(sockets[0]);
+	if (sockets[0] < 0) {
+		close(sockets[1]);
+		return vg_failure(sockets[0], NULL);
+	}
 	rc = helper_start(options, sockets);
 	return rc != 0 ? rc : session_negotiate(session, options);
 }
@@ -202,7 +206,7 @@ int vgctl_begin(const char *path, const struct vgctl_options *given,
 	}
 	session->owner = getpid();
 	session->socket = -1;
-	session->file.fd = -1;
+	session->file = (struct vg_outfile)VG_OUTFILE_CLOSED;
 	pthread_mutex_init(&session->mutex, NULL);
 	rc = session_open(session, path, &options);
 	if (rc != 0)

@@ -15,6 +15,7 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/outfile.h"
 #include "libvgctl/vgctl.h"
 #include "tests/suites.h"
 #include "tests/taken.h"
@@ -361,6 +362,86 @@ START_TEST(limits)
 }
 END_TEST
 
+/* In a program without standard descriptors nothing of ours may take their numbers: what it
+ * prints is not the profile's, nor the helper's.  And the file is where it was begun. */
+START_TEST(no_standard_descriptors)
+{
+	struct taken taken;
+	int status;
+	pid_t child = fork();
+
+	if (child == 0) {
+		struct vgctl_session *session;
+
+		for (int fd = 0; fd <= STDERR_FILENO; fd++)
+			close(fd);
+		if (vgctl_begin(path, NULL, &session) != 0)
+			_exit(1);
+		for (int fd = 0; fd <= STDERR_FILENO; fd++) {
+			if (write(fd, "stray\n", 6) >= 0)
+				_exit(2);
+		}
+		if (chdir("/") != 0)
+			_exit(3);
+		_exit(vgctl_end(session, NULL) == 0 ? 0 : 4);
+	}
+	ck_assert_int_eq(waitpid(child, &status, 0), child);
+	ck_assert_int_eq(status, 0);
+	taken_read(&taken, path);
+	ck_assert_uint_eq(taken.profile.damaged_bytes, 0);
+	taken_free(&taken);
+}
+END_TEST
+
+/* Writes profiles to one path as fast as it can, and leaves every third behind unfinished. */
+static void writer_run(void)
+{
+	for (int i = 0; i < 2000; i++) {
+		struct stat ours, named;
+		struct vg_outfile file;
+
+		if (vg_outfile_open(&file, path, NULL) != 0)
+			continue;
+		if (i % 3 == 0) {
+			vg_outfile_forget(&file);
+			continue;
+		}
+		if (fstat(file.fd, &ours) != 0 || stat(part, &named) != 0 || ours.st_ino != named.st_ino)
+			_exit(1);
+		if (vg_outfile_commit(&file, NULL) != 0)
+			_exit(2);
+	}
+	_exit(0);
+}
+
+/* Of several processes that write to one path, each renames its own file or none. */
+START_TEST(one_path_many_writers)
+{
+	pid_t writers[4];
+	int status;
+
+	for (int i = 0; i < 4; i++) {
+		writers[i] = fork();
+		if (writers[i] == 0)
+			writer_run();
+	}
+	for (int i = 0; i < 4; i++) {
+		ck_assert_int_eq(waitpid(writers[i], &status, 0), writers[i]);
+		ck_assert_int_eq(status, 0);
+	}
+}
+END_TEST
+
+/* A pipe is written in place, but not waited for. */
+START_TEST(pipe_without_reader)
+{
+	struct vgctl_session *session;
+
+	ck_assert_int_eq(mkfifo(path, 0600), 0);
+	ck_assert_int_eq(vgctl_begin(path, NULL, &session), -ENXIO);
+}
+END_TEST
+
 /* The helper's end comes with the host's, and the profile is whole. */
 START_TEST(host_dies)
 {
@@ -407,6 +488,9 @@ Suite *vgctl_suite(void)
 	tcase_add_test(tests, helper_killed);
 	tcase_add_test(tests, another_tracer);
 	tcase_add_test(tests, limits);
+	tcase_add_test(tests, no_standard_descriptors);
+	tcase_add_test(tests, one_path_many_writers);
+	tcase_add_test(tests, pipe_without_reader);
 	tcase_add_test(tests, host_dies);
 	suite_add_tcase(suite, tests);
 	return suite;
