@@ -6,6 +6,7 @@
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/mman.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -177,6 +178,43 @@ START_TEST(first_thread_ends)
 }
 END_TEST
 
+#ifdef __x86_64__
+static char *stack_end;
+
+/* Runs with 64 bytes of stack left, while the red zone has 128. */
+static void *stack_end_thread(void *argument)
+{
+	(void)argument;
+	__asm__ volatile("mov %%rsp, %%rbx\n\tmov %0, %%rsp\n1:\tcmpb $0, %1\n\tje 1b\n\t"
+			 "mov %%rbx, %%rsp" : : "r"(stack_end + 64), "m"(stopping) : "rbx", "memory");
+	return NULL;
+}
+
+START_TEST(stack_near_its_end)
+{
+	struct vgctl_options options = VGCTL_OPTIONS_INIT;
+	struct vgctl_summary summary = VGCTL_SUMMARY_INIT;
+	struct vgctl_session *session;
+	pthread_t thread;
+	char *room = mmap(NULL, 8192, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	ck_assert_ptr_ne(room, MAP_FAILED);
+	ck_assert_int_eq(mprotect(room, 4096, PROT_NONE), 0);
+	stack_end = room + 4096;
+	pthread_create(&thread, NULL, stack_end_thread, NULL);
+	usleep(50 * 1000);
+	options.rate_hz = VGCTL_ON_DEMAND;
+	ck_assert_int_eq(vgctl_begin(path, &options, &session), 0);
+	ck_assert_int_eq(vgctl_sample(session), 0);
+	atomic_store(&stopping, true);
+	pthread_join(thread, NULL);
+	ck_assert_int_eq(vgctl_end(session, &summary), 0);
+	ck_assert_uint_eq(summary.samples, 2);
+	ck_assert_uint_eq(summary.lost, 0);
+}
+END_TEST
+#endif
+
 Suite *tracee_suite(void)
 {
 	Suite *suite = suite_create("tracee");
@@ -187,6 +225,9 @@ Suite *tracee_suite(void)
 	tcase_add_test(tests, ends_and_execs);
 	tcase_add_test(tests, starved_thread_goes_on);
 	tcase_add_test(tests, first_thread_ends);
+#ifdef __x86_64__
+	tcase_add_test(tests, stack_near_its_end);
+#endif
 	suite_add_tcase(suite, tests);
 	return suite;
 }

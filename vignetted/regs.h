@@ -13,7 +13,8 @@ struct vg_regs {
 	struct user_regs_struct raw;
 };
 
-/* Reads them from a ptrace-stopped thread.  0 or a negative errno. */
+/* Reads them from a ptrace-stopped thread.  0, -ENOTSUP if it runs code of another machine
+ * (32-bit code on x86-64), or another negative errno. */
 int vg_regs_read(struct vg_regs *regs, pid_t tid);
 
 uint64_t vg_regs_pc(const struct vg_regs *regs);

@@ -15,7 +15,10 @@ int vg_regs_read(struct vg_regs *regs, pid_t tid)
 {
 	struct iovec iov = { &regs->raw, sizeof regs->raw };
 
-	return ptrace(PTRACE_GETREGSET, tid, NT_PRSTATUS, &iov) == 0 ? 0 : -errno;
+	if (ptrace(PTRACE_GETREGSET, tid, NT_PRSTATUS, &iov) != 0)
+		return -errno;
+	/* Of a 32-bit program they are fewer, and others. */
+	return iov.iov_len == sizeof regs->raw ? 0 : -ENOTSUP;
 }
 
 uint64_t vg_regs_pc(const struct vg_regs *regs)

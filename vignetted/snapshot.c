@@ -21,20 +21,18 @@ static int snapshot_reserve(struct vg_snapshot *snapshot, size_t bytes)
 	return 0;
 }
 
-int vg_snapshot_stack(struct vg_snapshot *snapshot, pid_t tid, size_t want_bytes)
+/* Reads from start on, up to what is not mapped.  0 or a negative errno. */
+static int stack_read(struct vg_snapshot *snapshot, pid_t tid, uint64_t start, size_t want_bytes)
 {
-	uint64_t start = vg_regs_sp(&snapshot->regs) - vg_regs_red_zone_bytes;
 	uint64_t at = start, end = start + want_bytes;
 	struct iovec pieces[PIECES_MAX], local;
 	size_t count = 0;
 	ssize_t got;
-	int rc;
 
 	snapshot->stack_address = start;
 	snapshot->stack_bytes = 0;
-	rc = snapshot_reserve(snapshot, want_bytes);
-	if (rc != 0 || end < start)
-		return rc != 0 ? rc : -EFAULT;
+	if (end < start)
+		return -EFAULT;
 	/* process_vm_readv(2) promises to stop short only between elements: one a page, so that
 	 * the end of the stack costs only what lies behind it.  The first ones small and the
 	 * rest large would do too, but where the stack ends is not known here. */
@@ -52,6 +50,20 @@ int vg_snapshot_stack(struct vg_snapshot *snapshot, pid_t tid, size_t want_bytes
 		return -errno;
 	snapshot->stack_bytes = (size_t)got;
 	return 0;
+}
+
+int vg_snapshot_stack(struct vg_snapshot *snapshot, pid_t tid, size_t want_bytes)
+{
+	uint64_t sp = vg_regs_sp(&snapshot->regs);
+	int rc = snapshot_reserve(snapshot, want_bytes);
+
+	if (rc == 0)
+		rc = stack_read(snapshot, tid, sp - vg_regs_red_zone_bytes, want_bytes);
+	/* The red zone may reach into the page below a stack's last.  And a stack pointer may point
+	 * nowhere: without a stack, the registers still say where the thread is. */
+	if (rc == -EFAULT)
+		rc = stack_read(snapshot, tid, sp, want_bytes);
+	return rc == -EFAULT ? 0 : rc;
 }
 
 void vg_snapshot_free(struct vg_snapshot *snapshot)
