@@ -76,7 +76,8 @@ static int control_take(struct msghdr *header, int *fd, pid_t *pid)
 
 			memcpy(&sender, CMSG_DATA(part), sizeof sender);
 			*pid = sender.pid;
-			if (sender.uid != geteuid())
+			/* The kernel puts the real user there. */
+			if (sender.uid != getuid())
 				rc = -EPERM;
 		} else if (part->cmsg_type == SCM_RIGHTS) {
 			size_t count = (part->cmsg_len - CMSG_LEN(0)) / sizeof(int);
