@@ -10,6 +10,7 @@
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/outfile.h"
@@ -19,10 +20,11 @@
 
 /* A helper that says nothing for so long is taken for dead.  Starting needs an exec, ending a
  * write of what is buffered. */
-enum { START_TIMEOUT_MS = 20 * 1000, ANSWER_TIMEOUT_MS = 60 * 1000 };
+enum { START_TIMEOUT_MS = 20 * 1000, ANSWER_TIMEOUT_MS = 60 * 1000, REAP_TIMEOUT_MS = 1000 };
 
 struct vgctl_session {
 	pid_t owner;                 /* the process that began it; a fork's child must not use it */
+	pid_t adopted;               /* the helper, if this process is pid 1 or a subreaper; or 0 */
 	int socket;
 	int lost;                    /* how the channel failed: nothing more can be said; or 0 */
 	struct vg_outfile file;
@@ -138,6 +140,10 @@ static int session_negotiate(struct vgctl_session *session, const struct vgctl_o
 	/* Where Yama restricts tracing to descendants, this lets the helper in: it is none.
 	 * Fails where there is no Yama, which is as good. */
 	prctl(PR_SET_PTRACER, (unsigned long)helper, 0, 0, 0);
+	/* In a container's first process, and in others that adopt orphans, the helper is a child
+	 * after all. */
+	if (waitpid(helper, NULL, WNOHANG) == 0)
+		session->adopted = helper;
 	memset(&message, 0, sizeof message);
 	message.begin = (struct vg_wire_begin){
 		.period_ns = options->rate_hz == 0 ? 0 : UINT64_C(1000000000) / options->rate_hz,
@@ -174,10 +180,22 @@ static int session_open(struct vgctl_session *session, const char *path,
 	return rc != 0 ? rc : session_negotiate(session, options);
 }
 
+/* The helper ends within moments of its last message.  One that does not is left to whoever
+ * waits for any child. */
+static void adopted_reap(pid_t helper)
+{
+	for (int ms = 0; helper > 0 && ms < REAP_TIMEOUT_MS; ms++) {
+		if (waitpid(helper, NULL, WNOHANG) != 0)
+			return;
+		usleep(1000);
+	}
+}
+
 static void session_free(struct vgctl_session *session)
 {
 	if (session->socket >= 0)
 		close(session->socket);
+	adopted_reap(session->adopted);
 	vg_outfile_abandon(&session->file);
 	pthread_mutex_destroy(&session->mutex);
 	free(session);

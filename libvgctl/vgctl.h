@@ -15,7 +15,8 @@
  *
  * A helper process, vignetted, samples the threads from outside.  The library starts no thread
  * and installs no signal handler; the helper is no child that waitpid(-1) or SIGCHLD could tell
- * of, and inherits no descriptor.  Any thread may call any function.  One session at a time in
+ * of (save in a process that adopts orphans: pid 1 of a container, a subreaper; vgctl_end()
+ * reaps it there), and inherits no descriptor.  Any thread may call any function.  One session at a time in
  * a process; a child made by fork(2) has none, and may begin its own.
  *
  * Functions return 0 or a negative errno; vgctl(3) lists them.

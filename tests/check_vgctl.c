@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/prctl.h>
 #include <sys/ptrace.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
@@ -100,6 +101,19 @@ START_TEST(no_child_and_no_signal)
 	ck_assert_int_eq(waitpid(-1, NULL, WNOHANG), -1);
 	ck_assert_int_eq(errno, ECHILD);
 	ck_assert_int_eq(atomic_load(&signals_seen), 0);
+}
+END_TEST
+
+/* As pid 1 of a container does, this adopts the helper: no zombie may stay. */
+START_TEST(adopted_helper)
+{
+	struct vgctl_session *session;
+
+	ck_assert_int_eq(prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0), 0);
+	ck_assert_int_eq(vgctl_begin(path, NULL, &session), 0);
+	ck_assert_int_eq(vgctl_end(session, NULL), 0);
+	ck_assert_int_eq(waitpid(-1, NULL, WNOHANG), -1);
+	ck_assert_int_eq(errno, ECHILD);
 }
 END_TEST
 
@@ -476,6 +490,7 @@ Suite *vgctl_suite(void)
 	tcase_set_timeout(tests, 60);
 	tcase_add_test(tests, begin_end);
 	tcase_add_test(tests, no_child_and_no_signal);
+	tcase_add_test(tests, adopted_helper);
 	tcase_add_test(tests, no_inherited_descriptor);
 	tcase_add_test(tests, second_session);
 	tcase_add_test(tests, helper_missing);
