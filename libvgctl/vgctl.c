@@ -208,7 +208,7 @@ int vgctl_begin(const char *path, const struct vgctl_options *given,
 {
 	struct vgctl_options options;
 	struct vgctl_session *session;
-	int rc;
+	int cancel_state, rc;
 
 	if (path == NULL || *path == '\0' || session_out == NULL)
 		return vg_failure(-EINVAL, "vgctl_begin: a path and a place for the session are needed");
@@ -226,7 +226,9 @@ int vgctl_begin(const char *path, const struct vgctl_options *given,
 	session->socket = -1;
 	session->file = (struct vg_outfile)VG_OUTFILE_CLOSED;
 	pthread_mutex_init(&session->mutex, NULL);
+	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel_state);
 	rc = session_open(session, path, &options);
+	pthread_setcancelstate(cancel_state, NULL);
 	if (rc != 0)
 		session_free(session);
 	else
@@ -238,8 +240,10 @@ int vgctl_begin(const char *path, const struct vgctl_options *given,
 static int session_ask(struct vgctl_session *session, enum vg_wire_kind question,
 		       enum vg_wire_kind answer_kind, struct vg_wire_message *answer)
 {
-	int rc;
+	int cancel_state, rc;
 
+	/* A thread that is cancelled must not leave the mutex locked, or half an answer. */
+	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel_state);
 	pthread_mutex_lock(&session->mutex);
 	if (session->lost == 0) {
 		memset(answer, 0, sizeof *answer);
@@ -253,6 +257,7 @@ static int session_ask(struct vgctl_session *session, enum vg_wire_kind question
 	}
 	rc = session->lost;
 	pthread_mutex_unlock(&session->mutex);
+	pthread_setcancelstate(cancel_state, NULL);
 	return rc != 0 ? channel_lost(rc) : answer_check(answer, answer_kind);
 }
 

@@ -260,6 +260,35 @@ START_TEST(one_sample_on_demand)
 }
 END_TEST
 
+static void *sampling_thread(void *session)
+{
+	for (;;) {
+		vgctl_sample(session);
+		pthread_testcancel();
+	}
+	return NULL;
+}
+
+/* Cancelled in the middle of a call, a thread leaves the session to the others. */
+START_TEST(cancelled_thread)
+{
+	struct vgctl_options options = VGCTL_OPTIONS_INIT;
+	struct vgctl_session *session;
+	pthread_t thread;
+
+	options.rate_hz = VGCTL_ON_DEMAND;
+	ck_assert_int_eq(vgctl_begin(path, &options, &session), 0);
+	for (int i = 0; i < 10; i++) {
+		pthread_create(&thread, NULL, sampling_thread, session);
+		usleep(10 * 1000);
+		pthread_cancel(thread);
+		pthread_join(thread, NULL);
+		ck_assert_int_eq(vgctl_sample(session), 0);
+	}
+	ck_assert_int_eq(vgctl_end(session, NULL), 0);
+}
+END_TEST
+
 START_TEST(forked_child_has_no_session)
 {
 	struct vgctl_session *session, *own;
@@ -499,6 +528,7 @@ Suite *vgctl_suite(void)
 	tcase_add_test(tests, disk_full);
 	tcase_add_test(tests, file_cannot_grow);
 	tcase_add_test(tests, one_sample_on_demand);
+	tcase_add_test(tests, cancelled_thread);
 	tcase_add_test(tests, forked_child_has_no_session);
 	tcase_add_test(tests, helper_killed);
 	tcase_add_test(tests, another_tracer);
