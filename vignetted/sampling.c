@@ -201,9 +201,13 @@ static void sample_running(struct vg_session *session, struct vg_task *task, boo
 
 void vg_sampling_thread(struct vg_session *session, struct vg_task *task)
 {
-	struct vg_task_look look;
+	struct vg_task_look look = { .cpu_ns = task->cpu_ns };
 	struct vg_wait wait;
 
+	if (session->still && task->has_stack) {
+		vg_account_repeat(session, task, session_now_ns(session), &look);
+		return;
+	}
 	if (task->untraceable || vg_task_look(&session->tasks, task, &look) != 0)
 		return;                  /* gone: the next scan says so */
 	if (!task->has_cpu)

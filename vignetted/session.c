@@ -10,6 +10,7 @@
 #include "vignetted/sampling.h"
 
 static const uint64_t CHECKPOINT_NS = 1000000000;
+enum { LIMITS_EVERY = 16 };
 
 static int header_write(struct vg_session *session)
 {
@@ -203,26 +204,40 @@ static int tasks_update(struct vg_session *session, uint64_t now_ns)
 	return rc;
 }
 
+/* Where no thread of the process has run since the last tick, none need be looked at.  The kernel
+ * adds up the processor time of all in a hundredth of what it takes to ask for each. */
+static bool is_still(struct vg_session *session)
+{
+	uint64_t before_ns = session->target_cpu_ns;
+
+	session->target_cpu_ns = vg_target_cpu_ns(&session->target);
+	return before_ns != 0 && session->target_cpu_ns == before_ns;
+}
+
 void vg_session_tick(struct vg_session *session)
 {
 	uint64_t now_ns = vg_now_ns() - session->begin_ns;
-	size_t count, first;
+	size_t count, at;
 	int rc;
 
 	if (session->ended != NULL)
 		return;
 	session->maps_fresh = false;
-	if (!vg_modules_check(&session->modules))
+	session->still = is_still(session);
+	if (!session->still && !vg_modules_check(&session->modules))
 		vg_sampling_modules_refresh(session, now_ns);
 	rc = tasks_update(session, now_ns);
 	if (rc == -ESRCH)
 		session_stop(session, "the process ended");
 	count = session->tasks.live.count;
 	/* Another first one each time, so that no thread is always the one that waits longest. */
-	first = count > 0 ? session->tick_count++ % count : 0;
+	at = count > 0 ? session->tick_count++ % count : 0;
 	for (size_t i = 0; i < count && session->ended == NULL; i++) {
-		vg_sampling_thread(session, &session->tasks.live.items[(first + i) % count]);
-		limits_check(session, vg_now_ns());
+		vg_sampling_thread(session, &session->tasks.live.items[at]);
+		at = at + 1 < count ? at + 1 : 0;
+		/* Now and then: thousands of sleeping threads cost a microsecond each. */
+		if (i % LIMITS_EVERY == LIMITS_EVERY - 1 || i + 1 == count)
+			limits_check(session, vg_now_ns());
 	}
 	if (session->ended == NULL && vg_budget_check(&session->budget, &session->ticks,
 						      &session->pauses))

@@ -44,6 +44,8 @@ struct vg_session {
 	uint64_t checkpoint_ns;      /* when the next one is due */
 	uint64_t tick_count;
 	uint64_t scan_ns;            /* when it was last seen which threads there are */
+	uint64_t target_cpu_ns;      /* the process's processor time when the latest tick began */
+	bool still;                  /* no thread has run since then */
 	bool maps_fresh;             /* /proc/PID/maps was read in this tick */
 	uint64_t maps_reads;
 	const char *ended;           /* why recording stopped, or NULL: it goes on */

@@ -38,7 +38,17 @@ int vg_target_open(struct vg_target *target, pid_t pid, struct vg_err *err)
 	if (target->pidfd < 0)
 		return vg_err_sys(err, -errno, "process %d", pid);
 	program_name(target);
+	clock_getcpuclockid(pid, &target->cpu_clock);
 	return 0;
+}
+
+uint64_t vg_target_cpu_ns(const struct vg_target *target)
+{
+	struct timespec used;
+
+	if (clock_gettime(target->cpu_clock, &used) != 0)
+		return 0;
+	return (uint64_t)used.tv_sec * 1000000000 + (uint64_t)used.tv_nsec;
 }
 
 void vg_target_close(struct vg_target *target)

@@ -3,7 +3,9 @@
 #define VG_VIGNETTED_TARGET_H
 
 #include <stdbool.h>
+#include <stdint.h>
 #include <sys/types.h>
+#include <time.h>
 
 #include "base/err.h"
 
@@ -12,11 +14,15 @@ struct vg_target {
 	pid_t pid;
 	int pidfd;                   /* owned; readable when the process has ended */
 	char program[256];           /* basename of its executable */
+	clockid_t cpu_clock;
 };
 
 /* 0, or -ESRCH with a sentence, or another negative errno. */
 int vg_target_open(struct vg_target *target, pid_t pid, struct vg_err *err);
 void vg_target_close(struct vg_target *target);
+
+/* Processor time of all its threads, up to now; 0 if that cannot be told. */
+uint64_t vg_target_cpu_ns(const struct vg_target *target);
 
 /* Whether the process may be traced, without touching it: 0, or -EPERM with what forbids it. */
 int vg_target_probe(const struct vg_target *target, struct vg_err *err);

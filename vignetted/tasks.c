@@ -6,6 +6,7 @@
 #include <fcntl.h>
 #include <stdio.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 int vg_tasks_open(struct vg_tasks *tasks, pid_t pid)
@@ -67,8 +68,15 @@ static struct vg_task *task_find(struct vg_tasks *tasks, pid_t tid, size_t *hint
 int vg_tasks_scan(struct vg_tasks *tasks)
 {
 	struct dirent *entry;
+	struct stat status;
 	size_t hint = 0, found = 0;
 
+	if (fstat(dirfd(tasks->directory), &status) != 0)
+		return -ESRCH;
+	if (!tasks->stale && status.st_nlink == tasks->links)
+		return 0;
+	tasks->links = status.st_nlink;
+	tasks->stale = false;
 	for (size_t i = 0; i < tasks->live.count; i++)
 		tasks->live.items[i].seen = false;
 	rewinddir(tasks->directory);
@@ -118,17 +126,28 @@ static int task_file_open(const struct vg_tasks *tasks, pid_t tid, const char *n
 	return openat(dirfd(tasks->directory), path, O_RDONLY | O_CLOEXEC);
 }
 
+/* Numbers with a space between them.  Of all parsing this is what is done most. */
+static void numbers_read(const char *at, uint64_t *values, int count)
+{
+	for (int i = 0; i < count; i++, at += *at == ' ') {
+		for (values[i] = 0; *at >= '0' && *at <= '9'; at++)
+			values[i] = values[i] * 10 + (uint64_t)(*at - '0');
+	}
+}
+
 int vg_task_look(struct vg_tasks *tasks, struct vg_task *task, struct vg_task_look *look)
 {
 	int fd = task->schedstat_fd;
-	unsigned long long values[3] = { 0 };
-	char text[96], *at = text;
+	uint64_t values[3] = { 0 };
+	char text[96];
 	ssize_t got;
 
 	if (fd < 0)
 		fd = task_file_open(tasks, task->tid, "schedstat");
-	if (fd < 0)
+	if (fd < 0) {
+		tasks->stale = true;
 		return -ESRCH;
+	}
 	if (task->schedstat_fd < 0 && tasks->kept_open < tasks->kept_open_max) {
 		task->schedstat_fd = fd;
 		tasks->kept_open++;
@@ -137,11 +156,12 @@ int vg_task_look(struct vg_tasks *tasks, struct vg_task *task, struct vg_task_lo
 	got = pread(fd, text, sizeof text - 1, 0);
 	if (fd != task->schedstat_fd)
 		close(fd);
-	if (got <= 0)
+	if (got <= 0) {
+		tasks->stale = true;
 		return -ESRCH;
+	}
 	text[got] = '\0';
-	for (int i = 0; i < 3; i++)
-		values[i] = strtoull(at, &at, 10);
+	numbers_read(text, values, 3);
 	look->cpu_ns = values[0];
 	look->queued_ns = values[1];
 	look->slices = values[2];

@@ -53,6 +53,8 @@ struct vg_tasks {
 	DIR *directory;              /* of /proc/PID/task */
 	struct { struct vg_task *items; size_t count, capacity; } live;
 	size_t kept_open, kept_open_max; /* descriptors of schedstat files */
+	uint64_t links;              /* of the directory at the latest whole scan */
+	bool stale;                  /* a thread was found gone since */
 };
 
 /* 0, or a negative errno: -ESRCH when there is no such process. */
@@ -60,7 +62,8 @@ int vg_tasks_open(struct vg_tasks *tasks, pid_t pid);
 void vg_tasks_close(struct vg_tasks *tasks);
 
 /*
- * Looks who is there.  New threads are appended, with tid set and the rest zero; those that
+ * Looks who is there.  The kernel counts the threads in the directory's links: where that number
+ * is as it was, and no thread has failed to answer, nobody is read by name.  New threads are appended, with tid set and the rest zero; those that
  * are gone have `seen` false until vg_tasks_sweep() removes them.  -ESRCH: the process is gone.
  */
 int vg_tasks_scan(struct vg_tasks *tasks);
