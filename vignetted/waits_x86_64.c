@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 enum { ERESTARTNOHAND_CODE = 514 };      /* the kernel's own: restart unless a handler runs */
+enum { USER_CS_64 = 0x33 };              /* code segment of 64-bit programs (asm/segment.h) */
 
 /* Calls that return EINTR after a stop.  What decides whether one may be stopped. */
 enum interruptible {
@@ -69,7 +70,8 @@ bool vg_wait_may_stop(const struct vg_wait *wait, int directory, pid_t tid)
 
 bool vg_regs_repair(struct vg_regs *regs, pid_t tid)
 {
-	if ((long)regs->raw.rax != -EINTR || call_kind((long)regs->raw.orig_rax) == NOT_INTERRUPTIBLE)
+	/* A 32-bit program's calls have other numbers. */
+	if (regs->raw.cs != USER_CS_64 || (long)regs->raw.rax != -EINTR || call_kind((long)regs->raw.orig_rax) == NOT_INTERRUPTIBLE)
 		return false;
 	regs->raw.rax = (unsigned long)-(long)ERESTARTNOHAND_CODE;
 	return ptrace(PTRACE_POKEUSER, tid, offsetof(struct user_regs_struct, rax),
