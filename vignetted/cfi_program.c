@@ -15,7 +15,7 @@ enum {
 	CFA_GNU_ARGS_SIZE = 0x2e,
 };
 
-enum { OP_DEREF = 0x06, OP_BREG0 = 0x70, OP_BREG31 = 0x8f };
+enum { OP_DEREF = 0x06, OP_PLUS_UCONST = 0x23, OP_BREG0 = 0x70, OP_BREG31 = 0x8f };
 
 enum { REMEMBERED_MAX = 16 };
 
@@ -29,10 +29,17 @@ struct rule {
 /* The registers that rows know; the others' rules are read past. */
 enum { FP, RA, SP, TRACKED };
 
+/* How the CFA is found: register + offset, or the word there and something added to it. */
+struct cfa {
+	uint64_t number;             /* of the register */
+	int64_t offset;
+	bool deref, complex;
+	uint64_t added;
+};
+
 struct state {
-	uint64_t cfa_register;
-	int64_t cfa_offset;
-	bool cfa_deref, cfa_complex;
+	struct cfa plain, expression;
+	bool by_expression;          /* which of them holds; the other is kept, as GCC's unwinder does */
 	struct rule rules[TRACKED];
 };
 
@@ -140,31 +147,48 @@ static bool based_read(struct vg_bytes *block, uint64_t *number, int64_t *offset
 	return vg_bytes_sleb(block, offset);
 }
 
-/*
- * The CFA by an expression.  Two are common enough to be rows: a word at a fixed place (functions
- * that realign their stack, signal frames), and what linkers write for a PLT entry, whose
- * distance from the stack pointer depends on how far the instruction is into its 16 bytes:
- * breg7 8; breg16 0; lit15; and; litN; ge; lit3; shl; plus.
- */
+/* What linkers write for a PLT entry, whose distance from the stack pointer depends on how far the
+ * instruction is into its 16 bytes: breg7 8; breg16 0; lit15; and; litN; ge; lit3; shl; plus. */
+static bool plt_read(struct vg_bytes block, uint64_t address, struct cfa *cfa)
+{
+	static const unsigned char head[] = { 0x77, 0x08, 0x80, 0x00, 0x3f, 0x1a };
+	static const unsigned char tail[] = { 0x2a, 0x33, 0x24, 0x22 };
+
+	if (block.end - block.at != 11 || memcmp(block.at, head, sizeof head) != 0 ||
+	    block.at[6] < 0x30 || block.at[6] > 0x4f || memcmp(block.at + 7, tail, sizeof tail) != 0)
+		return false;
+	cfa->number = vg_dwarf_sp;
+	cfa->offset = 8 + ((address & 15) >= (uint64_t)(block.at[6] - 0x30) ? 8 : 0);
+	return true;
+}
+
+/* The word at a fixed place, for functions that realign their stack and for signal frames; the same
+ * and a little more, for assembly that keeps the stack pointer of its entry in its frame (OpenSSL's
+ * does). */
+static bool word_read(struct vg_bytes block, struct cfa *cfa)
+{
+	uint64_t operation;
+
+	if (!based_read(&block, &cfa->number, &cfa->offset))
+		return false;
+	if (block.at == block.end)
+		return true;
+	cfa->deref = true;
+	if (!vg_bytes_fixed(&block, 1, &operation) || operation != OP_DEREF)
+		return false;
+	if (block.at == block.end)
+		return true;
+	return vg_bytes_fixed(&block, 1, &operation) && operation == OP_PLUS_UCONST &&
+	       vg_bytes_uleb(&block, &cfa->added) && block.at == block.end;
+}
+
 static void cfa_by_expression(struct machine *machine, struct vg_bytes block, uint64_t address)
 {
-	static const unsigned char plt_head[] = { 0x77, 0x08, 0x80, 0x00, 0x3f, 0x1a };
-	static const unsigned char plt_tail[] = { 0x2a, 0x33, 0x24, 0x22 };
-	struct state *now = &machine->now;
+	struct cfa *cfa = &machine->now.expression;
 
-	now->cfa_deref = false;
-	now->cfa_complex = false;
-	if (block.end - block.at == 11 && memcmp(block.at, plt_head, 6) == 0 &&
-	    block.at[6] >= 0x30 && block.at[6] <= 0x4f && memcmp(block.at + 7, plt_tail, 4) == 0) {
-		now->cfa_register = vg_dwarf_sp;
-		now->cfa_offset = 8 + ((address & 15) >= (uint64_t)(block.at[6] - 0x30) ? 8 : 0);
-		return;
-	}
-	if (based_read(&block, &now->cfa_register, &now->cfa_offset) &&
-	    (block.at == block.end || (block.end - block.at == 1 && *block.at == OP_DEREF)))
-		now->cfa_deref = block.at != block.end;
-	else
-		now->cfa_complex = true;
+	*cfa = (struct cfa){ 0 };
+	machine->now.by_expression = true;
+	cfa->complex = !plt_read(block, address, cfa) && !word_read(block, cfa);
 }
 
 /* A register saved at the address that an expression computes. */
@@ -237,12 +261,15 @@ static bool cfa_step(struct machine *machine, uint8_t code, struct vg_bytes *byt
 	switch (code) {
 	case CFA_DEF_CFA:
 	case CFA_DEF_CFA_SF:
-		now->cfa_deref = now->cfa_complex = false;
-		if (!vg_bytes_uleb(bytes, &now->cfa_register))
+		now->by_expression = now->plain.complex = false;
+		if (!vg_bytes_uleb(bytes, &now->plain.number))
 			return false;
 		break;
 	case CFA_DEF_CFA_REGISTER:
-		return vg_bytes_uleb(bytes, &now->cfa_register);
+		/* Behind an expression the standard forbids this, and assembly has it all the same
+		 * (libgcrypt's): the offset is the last that was given as such. */
+		now->by_expression = false;
+		return vg_bytes_uleb(bytes, &now->plain.number);
 	case CFA_DEF_CFA_EXPRESSION:
 		if (!block_take(bytes, &block))
 			return false;
@@ -252,12 +279,12 @@ static bool cfa_step(struct machine *machine, uint8_t code, struct vg_bytes *byt
 	if (code == CFA_DEF_CFA_SF || code == CFA_DEF_CFA_OFFSET_SF) {
 		if (!vg_bytes_sleb(bytes, &factored))
 			return false;
-		now->cfa_offset = factored * machine->program->data_factor;
+		now->plain.offset = factored * machine->program->data_factor;
 		return true;
 	}
 	if (!vg_bytes_uleb(bytes, &value))
 		return false;
-	now->cfa_offset = (int64_t)value;
+	now->plain.offset = (int64_t)value;
 	return true;
 }
 
@@ -357,13 +384,15 @@ static bool fits(int64_t offset)
 static void row_make(const struct machine *machine, struct vg_row *row)
 {
 	const struct state *now = &machine->now;
+	const struct cfa *cfa = now->by_expression ? &now->expression : &now->plain;
 	const struct rule *fp = &now->rules[FP], *ra = &now->rules[RA], *sp = &now->rules[SP];
 
 	*row = (struct vg_row){
 		.kind = VG_ROW_COMPLEX,
-		.cfa_base = now->cfa_register == vg_dwarf_fp ? VG_FROM_FP : VG_FROM_SP,
-		.cfa_deref = now->cfa_deref,
-		.cfa_offset = (int32_t)now->cfa_offset,
+		.cfa_base = cfa->number == vg_dwarf_fp ? VG_FROM_FP : VG_FROM_SP,
+		.cfa_deref = cfa->deref,
+		.cfa_added = (uint8_t)cfa->added,
+		.cfa_offset = (int32_t)cfa->offset,
 		.fp_base = fp->base, .fp_offset = (int32_t)fp->offset,
 		.ra_base = ra->base, .ra_offset = (int32_t)ra->offset,
 		.signal = machine->program->signal,
@@ -374,10 +403,10 @@ static void row_make(const struct machine *machine, struct vg_row *row)
 	}
 	/* The caller's stack pointer is the CFA unless a rule says otherwise.  One does in signal
 	 * frames, whose CFA is that same saved word. */
-	if (now->cfa_complex || fp->complex || ra->complex || ra->base == VG_FROM_SAME ||
-	    (now->cfa_register != vg_dwarf_sp && now->cfa_register != vg_dwarf_fp) ||
+	if (cfa->complex || cfa->added > UINT8_MAX || fp->complex || ra->complex || ra->base == VG_FROM_SAME ||
+	    (cfa->number != vg_dwarf_sp && cfa->number != vg_dwarf_fp) ||
 	    (!machine->program->signal && (sp->base != VG_FROM_SAME || sp->complex)) ||
-	    !fits(now->cfa_offset) || !fits(fp->offset) || !fits(ra->offset))
+	    !fits(cfa->offset) || !fits(fp->offset) || !fits(ra->offset))
 		return;
 	row->kind = VG_ROW_PLAIN;
 }
@@ -389,7 +418,7 @@ void vg_cfi_program_run(const struct vg_cfi_program *program, struct vg_bytes in
 	struct machine machine = { .program = program, .location = first };
 
 	row->kind = VG_ROW_COMPLEX;
-	machine.now.cfa_complex = true;          /* until something defines it */
+	machine.now.plain.complex = true;        /* until something defines it */
 	if (!run(&machine, initial, UINT64_MAX))
 		return;
 	machine.location = first;

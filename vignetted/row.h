@@ -31,6 +31,7 @@ struct vg_row {
 	uint8_t kind;                /* enum vg_row_kind */
 	uint8_t cfa_base;            /* VG_FROM_SP or VG_FROM_FP */
 	uint8_t cfa_deref;           /* the CFA is the word at base + offset, not base + offset */
+	uint8_t cfa_added;           /* and this added to it */
 	uint8_t fp_base;             /* enum vg_row_base: where the caller's frame pointer is */
 	uint8_t ra_base;             /* VG_FROM_CFA, VG_FROM_SP or VG_FROM_FP */
 	uint8_t signal;              /* a signal trampoline: its caller was interrupted, not calling */

@@ -127,6 +127,7 @@ static bool step_by_row(const struct vg_row *row, const struct vg_snapshot *snap
 	cfa = place(row->cfa_base, row->cfa_offset, 0, state);
 	if (row->cfa_deref && !stack_word(snapshot, cfa, &cfa, walk))
 		return false;
+	cfa += row->cfa_added;
 	/* A caller's frame lies above its callee's, except where a signal moved to another stack. */
 	if (cfa <= state->sp && !row->signal) {
 		walk->end = VG_WALK_BAD_CFA;
