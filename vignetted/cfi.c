@@ -5,8 +5,9 @@
 
 #include "vignetted/cfi_program.h"
 
-/* Longer entries are left to libunwind: the longest in libLLVM takes a tenth of this. */
-enum { ENTRY_MAX_BYTES = 16 * 1024 };
+/* Longer entries are left to libunwind.  The longest that we know takes a third of this: that of
+ * the function in GCC that recognises instructions. */
+enum { FDE_MAX_BYTES = 64 * 1024, CIE_MAX_BYTES = 1024 };
 
 enum { PE_OMIT = 0xff, PE_ABSPTR = 0x00, PE_ULEB128 = 0x01, PE_UDATA2 = 0x02, PE_UDATA4 = 0x03,
        PE_UDATA8 = 0x04, PE_SLEB128 = 0x09, PE_SDATA2 = 0x0a, PE_SDATA4 = 0x0b, PE_SDATA8 = 0x0c,
@@ -69,7 +70,8 @@ uint64_t vg_cfi_find(struct vg_memory *memory, const struct vg_image *image, uin
 struct entry {
 	uint64_t address;            /* of the first byte behind the length */
 	struct vg_bytes bytes;
-	unsigned char room[ENTRY_MAX_BYTES];
+	unsigned char *room;         /* the caller's */
+	uint32_t room_bytes;
 };
 
 static bool entry_read(struct vg_memory *memory, uint64_t address, struct entry *entry)
@@ -78,7 +80,7 @@ static bool entry_read(struct vg_memory *memory, uint64_t address, struct entry 
 
 	/* 64-bit entries begin with 0xffffffff: none exist, as .eh_frame cannot be that large. */
 	if (vg_memory_read_cached(memory, address, &length, sizeof length) != 0 || length < 4 ||
-	    length > ENTRY_MAX_BYTES)
+	    length > entry->room_bytes)
 		return false;
 	entry->address = address + sizeof length;
 	entry->bytes = (struct vg_bytes){ entry->room, entry->room + length };
@@ -198,11 +200,13 @@ static bool cie_read(struct entry *entry, struct cie *cie)
 static void fde_row(struct vg_memory *memory, uint64_t fde_address, uint64_t address,
 		    struct vg_row *row)
 {
-	struct entry fde, cie_entry;
+	unsigned char fde_room[FDE_MAX_BYTES], cie_room[CIE_MAX_BYTES];
+	struct entry fde = { .room = fde_room, .room_bytes = sizeof fde_room };
+	struct entry cie_entry = { .room = cie_room, .room_bytes = sizeof cie_room };
 	uint64_t cie_distance, first, size, skip, at;
 	struct cie cie;
 
-	row->kind = VG_ROW_NONE;
+	row->kind = VG_ROW_COMPLEX;      /* for libunwind, unless we can tell */
 	if (!entry_read(memory, fde_address, &fde))
 		return;
 	at = entry_at(&fde);
@@ -211,9 +215,12 @@ static void fde_row(struct vg_memory *memory, uint64_t fde_address, uint64_t add
 		return;
 	at = entry_at(&fde);
 	if (!pointer_read(&fde.bytes, cie.pointer_encoding, at, &first) ||
-	    !pointer_read(&fde.bytes, cie.pointer_encoding & PE_FORM, 0, &size) ||
-	    address - first >= size)
+	    !pointer_read(&fde.bytes, cie.pointer_encoding & PE_FORM, 0, &size))
 		return;
+	if (address - first >= size) {
+		row->kind = VG_ROW_NONE;
+		return;
+	}
 	if (cie.augmented) {
 		if (!vg_bytes_uleb(&fde.bytes, &skip) ||
 		    skip > (uint64_t)(fde.bytes.end - fde.bytes.at))
