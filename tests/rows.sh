@@ -1,0 +1,35 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT OR Apache-2.0
+#
+# Unwind rows are what libdw says they are, in the binaries that people profile; and few of them
+# need libunwind.  SOAK: every row, and every library that is installed.
+set -eu
+: "${BUILDDIR:?}"
+dir=$(mktemp -d)
+trap 'rm -rf "$dir"' EXIT
+libraries=/usr/lib/x86_64-linux-gnu
+
+every=10
+[ -z "${SOAK-}" ] || every=1
+files="$(realpath $libraries/libc.so.6) $(realpath $libraries/libstdc++.so.6)
+	$(realpath /usr/bin/python3) $(realpath $libraries/libLLVM-14.so.1) /usr/bin/node"
+for file in $files; do
+	[ -f "$file" ] || { echo "FAIL: there is no $file"; exit 1; }
+done
+"$BUILDDIR/tests/rows" -e $every $files | tee "$dir/rows"
+awk '/complex:/ { for (i = 1; i < NF; i++) if ($i == "of" && $(i + 1) == "addresses,") share = $(i - 2)
+	if (share >= 1) { print "FAIL: too many complex rows"; exit 1 } }' "$dir/rows"
+# The exit status of the first part of a pipe is lost.
+[ "$(grep -c ' 0 differences' "$dir/rows")" = "$(echo $files | wc -w)" ]
+[ -n "${SOAK-}" ] || exit 0
+
+# Assembly with unwind information by hand stands here, some of it wrong.
+find $libraries /usr/lib/gcc /usr/lib/llvm-14 /usr/bin /usr/sbin -type f \( -name '*.so*' -o -perm -100 \) |
+	while read -r file; do
+		readelf -SW "$file" 2>/dev/null | grep -q ' \.eh_frame  *PROGBITS' && echo "$file"
+	done >"$dir/files"
+xargs "$BUILDDIR/tests/rows" <"$dir/files" >"$dir/all" || true
+grep -v ' 0 differences' "$dir/all" | grep -v 'nothing to compare' && exit 1
+awk '/ rows, / { rows += $4; compared += $6; complex += $4 * $16 / 100; files++ }
+	END { printf "%d files, %d rows, %d compared, %.3f %% of rows complex\n", files, rows, compared,
+		100 * complex / rows }' "$dir/all"
