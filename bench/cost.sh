@@ -1,0 +1,100 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT OR Apache-2.0
+#
+# CPU time per complete sample, stored and with its frames found: the helper's, against perf's
+# record and script together (perf unwinds in the latter), of python3 and node at 1 kHz.
+#
+# Only threads that run are counted (--mode cpu), as perf does.  A stack is complete if its
+# outermost frame is where threads begin: for perf, the program's entry or clone's.  perf gets
+# nearly no complete stack of node, for it has no way through code compiled at run time: there the
+# figure to look at is that per sample, complete or not, and the worst of all ratios counts.
+#
+# What perf costs the target (it copies 16 KiB in each interrupt) is not counted, nor is what a stop costs
+# it: see pause.sh.
+set -eu
+. "${SRCDIR:?}/bench/lib.sh"
+seconds=${BENCH_SECONDS:-4}
+rounds=${BENCH_ROUNDS:-3}
+
+# entry FILE: where in its page the program begins, as the hexadecimal digits of 64 bytes from it
+entry() {
+	at=$(readelf -h "$1" | sed -n 's/.*Entry point address: *0x//p')
+	awk -v at="$(printf '%d' "0x$at")" 'BEGIN { for (i = 0; i < 64; i++) printf "%03x ", (at + i) % 4096 }'
+}
+
+# complete EXE: how many of perf script's stacks, on standard input
+complete() {
+	awk -v entry="$(entry "$1")" -v dso="$1" '
+		function finish() {
+			if (last != "" && (last ~ /clone|start_thread/ ||
+			    (index(last, "(" dso ")") && index(entry, substr(ip, length(ip) - 2) " "))))
+				n++
+			last = ""
+		}
+		/^[ \t]*$/ { finish(); next }
+		/^[ \t]+[0-9a-f]+ / { last = $0; ip = $1 }
+		END { finish(); print n + 0 }'
+}
+
+vignetted_run() {
+	"$bench/cpu" "$dir/cpu" "$VIGNETTED" --pid $1 --rate 1000 --mode cpu --duration "$seconds" \
+		-o "$dir/out.vgp" 2>"$dir/log" || fail "cost: $(cat "$dir/log")"
+	"$VGTOOL" info --json "$dir/out.vgp" >"$dir/info"
+	calc "$(cat "$dir/cpu") / $(number "$dir/info" stacks_complete) / 1000" >>"$dir/$2.vignetted"
+	calc "$(cat "$dir/cpu") / $(number "$dir/info" samples) / 1000" >>"$dir/$2.vignetted.any"
+	calc "100 * $(number "$dir/info" stacks_complete) / $(number "$dir/info" samples)" >>"$dir/$2.vignetted.whole"
+}
+
+perf_run() {
+	"$bench/cpu" "$dir/cpu" perf record -q --call-graph dwarf,16384 -F 1000 -e cpu-clock \
+		-o "$dir/perf.data" -p $1 -- sleep "$seconds" >/dev/null 2>&1
+	"$bench/cpu" "$dir/cpu.script" perf script --no-inline -i "$dir/perf.data" >"$dir/script" 2>/dev/null
+	count=$(complete "$(readlink -f /proc/$1/exe)" <"$dir/script")
+	calc "($(cat "$dir/cpu") + $(cat "$dir/cpu.script")) / $count / 1000" >>"$dir/$2.perf"
+	any=$(grep -c 'cpu-clock' "$dir/script")
+	calc "($(cat "$dir/cpu") + $(cat "$dir/cpu.script")) / $any / 1000" >>"$dir/$2.perf.any"
+	calc "$(cat "$dir/cpu") / $any / 1000" >>"$dir/$2.record"
+	calc "100 * $count / $any" >>"$dir/$2.perf.whole"
+}
+
+# show TEXT SAMPLER
+show() {
+	printf '  %-24s %12s %12s %9s%%\n' "$1" "$(median <"$dir/$name.$2")" \
+		"$(median <"$dir/$name.$2.any")" "$(median <"$dir/$name.$2.whole")"
+}
+
+# ratio OURS THEIRS: the median over rounds, of each round's
+ratio() {
+	paste "$dir/$name.$1" "$dir/$name.$2" | awk '$2 != "none" { print $1 / $2 }' | median |
+		awk '{ printf "%.4f\n", $1 }'
+}
+
+for name in python3 node; do
+	case $name in
+	python3) "$python" "$SRCDIR/bench/busy.py" 1 & ;;
+	node) node "$SRCDIR/bench/busy.js" & ;;
+	esac
+	pids=$!
+	sleep 2
+	round=0
+	while [ $round -lt "$rounds" ]; do
+		round=$((round + 1))
+		vignetted_run $pids $name
+		have_perf && perf_run $pids $name
+	done
+	end $pids
+	pids=
+	echo "$name, CPU time in us, medians of $rounds rounds of $seconds s:"
+	printf '  %-24s %12s %12s %10s\n' '' 'per complete' 'per sample' complete
+	show vignetted vignetted
+	[ -f "$dir/$name.perf" ] || continue
+	show "perf record + script" perf
+	printf '  %-24s %12s %12s\n' "perf record alone" '' "$(median <"$dir/$name.record")"
+	echo "RATIO to perf: per complete stack $(ratio vignetted perf)," \
+		"per sample $(ratio vignetted.any perf.any)"
+	ratio vignetted perf >>"$dir/ratios"
+	ratio vignetted.any perf.any >>"$dir/ratios"
+done
+worst=none
+[ -f "$dir/ratios" ] && worst=$(quantile 1 <"$dir/ratios")
+verdict cost "$worst" 0.1 "of perf's"

@@ -1,0 +1,77 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT OR Apache-2.0
+#
+# For how long a running thread does not run when it is sampled at 1 kHz, as the thread itself
+# sees it: under vignetted, under a bare stop and release, and under perf.
+#
+# watch.c tells the longest gap in each sampling period.  Gaps that nobody's sampling made are
+# among them, so the same is watched with no sampler, and a quantile of a sampler's own gaps is
+# the length x where  P(gap > x, sampled) - P(gap > x, alone) = 1 - q.  That leaves alone what
+# the machine does to everybody, without having to know which gap was whose.
+set -eu
+. "${SRCDIR:?}/bench/lib.sh"
+seconds=${BENCH_SECONDS:-3}
+rounds=${BENCH_ROUNDS:-5}
+
+# watched KIND ROUND: the target with that sampler; its gaps into a file
+watched() {
+	on 0 "$bench/watch" "$seconds" 1000 >"$dir/$1.$2" & watch=$!
+	sampler=
+	case $1 in
+	alone) ;;
+	bare) on 1 "$bench/bare_stop" $watch 1000 & sampler=$! ;;
+	vignetted) on 1 "$VIGNETTED" --pid $watch --rate 1000 -o "$dir/out.vgp" 2>/dev/null & sampler=$! ;;
+	perf)
+		on 1 perf record -q --call-graph dwarf -e cpu-clock -F 1000 -o "$dir/perf.data" \
+			-p $watch >/dev/null 2>&1 & sampler=$! ;;
+	esac
+	pids="$watch $sampler"
+	wait $watch
+	stop $sampler
+	pids=
+	sort -rg "$dir/$1.$2" -o "$dir/$1.$2"
+}
+
+# own Q FILE ALONE: that quantile of a sampler's own gaps, in us; both files longest first
+own() {
+	awk -v q="$1" 'NR == FNR { alone[++n] = $1; next } { gap[++m] = $1 }
+		END { b = 0
+			for (i = 1; i <= m; i++) {
+				while (b < n && alone[b + 1] > gap[i]) b++
+				if (i / m - b / n >= 1 - q) { printf "%.2f\n", gap[i] / 1000; exit }
+			}
+			print "none" }' "$3" "$2"
+}
+
+samplers="bare vignetted"
+have_perf && samplers="$samplers perf"
+round=0
+while [ $round -lt "$rounds" ]; do
+	round=$((round + 1))
+	watched alone $round
+	for kind in $samplers; do
+		watched $kind $round
+		for q in 0.5 0.99; do
+			own $q "$dir/$kind.$round" "$dir/alone.$round" >>"$dir/$kind.q$q"
+		done
+	done
+	for q in 0.5 0.99; do
+		quantile $q <"$dir/alone.$round" | awk '{ print $1 / 1000 }' >>"$dir/alone.q$q"
+	done
+done
+echo "longest gap of a 1 ms period, us, medians of $rounds rounds of $seconds s"
+printf '%-10s %8s %8s\n' sampler p50 p99
+for kind in alone $samplers; do
+	printf '%-10s %8s %8s\n' $kind "$(median <"$dir/$kind.q0.5")" "$(median <"$dir/$kind.q0.99")"
+done
+
+# ratio Q PEER: the median over rounds of vignetted's to the peer's in the same round
+ratio() {
+	paste "$dir/vignetted.q$1" "$dir/$2.q$1" |
+		awk '$2 != "none" && $1 != "none" { print $1 / $2 }' | median | awk '{ printf "%.2f\n", $1 }'
+}
+[ -f "$dir/perf.q0.5" ] &&
+	echo "RATIO to perf: p50 $(ratio 0.5 perf), p99 $(ratio 0.99 perf)"
+echo "RATIO to a bare stop: p50 $(ratio 0.5 bare), p99 $(ratio 0.99 bare)"
+verdict "pause p50" "$(ratio 0.5 bare)" 1.35 "of a bare stop"
+verdict "pause p99" "$(ratio 0.99 bare)" 2 "of a bare stop"

@@ -1,0 +1,70 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT OR Apache-2.0
+#
+# What unwinding a frame costs, and whether the frames are those that libunwind finds, over the
+# same snapshots of python3, node and clang.  See unwind.c.
+#
+#   warm      every row is in the cache: what a program costs that is where it was before
+#   cold      no row is, but the pages that they are decoded from are
+#   all cold  those are not either: the first sample
+#
+# "Same" are snapshots where both find the same frames to the last; "guessed" those where they do
+# up to code without unwind information (what node compiles at run time), where we go on by frame
+# pointers and libunwind ends or guesses; "shallower" where we end and libunwind goes on.
+set -eu
+. "${SRCDIR:?}/bench/lib.sh"
+rounds=${BENCH_ROUNDS:-3}
+snapshots=200
+
+# key LINE NAME: the value behind the name
+key() { echo "$1" | sed -n "s/.*\b$2 \([0-9.]*\).*/\1/p"; }
+
+# A file that keeps clang busy for a minute: functions with some arithmetic each.
+awk 'BEGIN { for (i = 0; i < 20000; i++) printf "int f%d(int a, int *b) { for (int i = 0; i < a; " \
+	"i++) { b[i] += a * %d; if (b[i] %% 7 == %d) b[i] ^= f%d(i, b + 1); } return b[0]; }\n",
+	i, i, i % 7, i ? i - 1 : 0 }' >"$dir/busy.c"
+
+worst_warm=0 worst_cold=0 odd=0 peer=none
+printf '%-8s %7s %8s %8s %9s %10s %10s   %s\n' '' frames warm cold 'all cold' libunwind 'its cold' \
+	'same/guessed/shallower/otherwise'
+for name in python3 node clang; do
+	case $name in
+	python3) "$python" "$SRCDIR/bench/busy.py" 1 & ;;
+	node) node "$SRCDIR/bench/busy.js" & ;;
+	clang) clang -cc1 -O2 -emit-obj -o /dev/null "$dir/busy.c" >/dev/null 2>&1 & ;;
+	esac
+	pids=$!
+	sleep 2
+	round=0
+	: >"$dir/$name"
+	while [ $round -lt "$rounds" ]; do
+		round=$((round + 1))
+		"$bench/unwind" $pids $snapshots >"$dir/out" || fail "unwind: $name failed"
+		sed -n 1p "$dir/out" >>"$dir/$name"
+		sed 1d "$dir/out" >>"$dir/$name.differences"
+	done
+	end $pids
+	pids=
+	for what in frames warm_ns cold_ns all_cold_ns row_ns fallbacks libunwind_ns \
+		libunwind_cold_ns; do
+		eval "$what=\$(while read -r line; do key \"\$line\" $what; done <"$dir/$name" | median)"
+	done
+	same=$(while read -r line; do
+		echo $(key "$line" same) $(key "$line" guessed) $(key "$line" shallower) $(key "$line" of)
+	done <"$dir/$name" | awk '{ s += $1; d += $2; h += $3; n += $4 }
+		END { printf "%d/%d/%d/%d of %d\n", s, d, h, n - s - d - h, n }')
+	printf '%-8s %7.1f %8.1f %8.0f %9.0f %10.0f %10.0f   %s\n' $name "$frames" "$warm_ns" \
+		"$cold_ns" "$all_cold_ns" "$libunwind_ns" "$libunwind_cold_ns" "$same"
+	echo "         a row decoded $row_ns ns; walks left to libunwind $(calc "100 * $fallbacks" %.1f)%;" \
+		"RATIO to libunwind: warm $(calc "$warm_ns / $libunwind_ns" %.3f)," \
+		"cold $(calc "$cold_ns / $libunwind_cold_ns" %.3f)"
+	awk '{ $1 = $2 = ""; count[$0]++ } END { for (line in count) print count[line], line }' \
+		"$dir/$name.differences" | sort -rg | head -5 | sed 's/^/         /'
+	worst_warm=$(calc "$warm_ns > $worst_warm ? $warm_ns : $worst_warm" %.1f)
+	worst_cold=$(calc "$cold_ns > $worst_cold ? $cold_ns : $worst_cold" %.0f)
+	odd=$((odd + $(echo "$same" | awk -F '[/ ]' '{ print $3 + $4 }')))
+done
+echo "ns a frame; the worst of the three counts:"
+verdict "unwind warm" "$worst_warm" 60 "ns a frame"
+verdict "unwind cold" "$worst_cold" 3000 "ns a frame"
+verdict "unwind frames" "$odd" 0 "snapshots without libunwind's frames"
