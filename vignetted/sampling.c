@@ -9,6 +9,9 @@
 /* A stop takes a sleeping thread off its wait and back: it is put on a CPU twice. */
 enum { SLICES_OF_A_STOP = 2 };
 
+/* Snapshots shrink to what the walks between two looks needed, in steps. */
+enum { SNAPSHOT_FIT_EVERY = 32, SNAPSHOT_STEP_BYTES = 2048 };
+
 /* Pauses longer than this are worth a look at what they were made of; the shortest there are. */
 enum { PAUSE_LONG_NS = 100 * 1000, PAUSE_SHORT_NS = 20 * 1000 };
 
@@ -73,7 +76,28 @@ static bool snapshot_grow(struct vg_session *session, struct vg_task *task)
 	    session->snapshot.stack_bytes < task->snapshot_bytes)
 		return false;
 	task->snapshot_bytes *= 4;
+	if (task->snapshot_bytes > VG_SNAPSHOT_MAX_BYTES)
+		task->snapshot_bytes = VG_SNAPSHOT_MAX_BYTES;
 	return true;
+}
+
+/* Copies no more than the thread's latest walks needed, twice over: each page that is copied makes
+ * a pause longer. */
+static void snapshot_fit(struct vg_session *session, struct vg_task *task)
+{
+	size_t needed_bytes = session->walk.stack_bytes, fit_bytes;
+
+	if (needed_bytes > session->snapshot.stack_bytes)
+		needed_bytes = session->snapshot.stack_bytes;
+	if (needed_bytes > task->needed_bytes)
+		task->needed_bytes = needed_bytes;
+	if (++task->walks % SNAPSHOT_FIT_EVERY != 1)
+		return;
+	fit_bytes = (2 * task->needed_bytes + SNAPSHOT_STEP_BYTES) / SNAPSHOT_STEP_BYTES *
+		    SNAPSHOT_STEP_BYTES;
+	if (fit_bytes < task->snapshot_bytes)
+		task->snapshot_bytes = fit_bytes;
+	task->needed_bytes = 0;
 }
 
 /* ---- a thread that waits ---- */
@@ -111,6 +135,7 @@ static enum quiet quiet_walk(struct vg_session *session, struct vg_task *task,
 		if (snapshot_walk(session, now_ns) != 0)
 			return QUIET_CHANGED;
 	} while (snapshot_grow(session, task));
+	snapshot_fit(session, task);
 	return session->walk.end == VG_WALK_REGISTER ? QUIET_BLIND : QUIET_TAKEN;
 }
 
@@ -167,6 +192,7 @@ static enum vg_capture stop_walk(struct vg_session *session, struct vg_task *tas
 		if (snapshot_walk(session, now_ns) != 0)
 			return VG_CAPTURE_FAILED;
 	} while (snapshot_grow(session, task));
+	snapshot_fit(session, task);
 	return VG_CAPTURE_TAKEN;
 }
 

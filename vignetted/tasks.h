@@ -28,6 +28,8 @@ struct vg_task {
 	uint64_t cpu_ns;             /* accounted for in samples so far */
 	uint64_t last_ns;            /* time of its latest sample */
 	size_t snapshot_bytes;       /* how much of its stack to copy */
+	size_t needed_bytes;         /* the most that one of its latest walks went through */
+	uint32_t walks;              /* since that was last looked at */
 	struct {                     /* samples since the latest written one, all of one stack */
 		uint32_t stack, count;
 		uint64_t wall_ns, cpu_ns;

@@ -238,6 +238,7 @@ static bool rows_walk(struct vg_unwinder *unwinder, const struct vg_snapshot *sn
 		*rc = vg_walk_push(walk, &frame);
 		if (*rc != 0)
 			return true;
+		walk->stack_bytes = state.sp - snapshot->stack_address;
 		if (kept->row.kind == VG_ROW_ROOT ||
 		    (walk->count == 1 && snapshot->whole && vg_regs_newborn(&snapshot->regs))) {
 			walk->end = VG_WALK_ROOT;
@@ -265,6 +266,7 @@ int vg_unwind(struct vg_unwinder *unwinder, const struct vg_snapshot *snapshot,
 	if (unwinder->generation != unwinder->modules->generation)
 		rows_forget(unwinder);
 	walk->count = 0;
+	walk->stack_bytes = snapshot->stack_bytes;
 	if (!rows_walk(unwinder, snapshot, max_frames, walk, &rc)) {
 		walk->end = VG_WALK_REGISTER;
 		if (snapshot->whole) {

@@ -20,6 +20,7 @@ struct vg_walk {
 	uint32_t count, capacity;
 	enum vg_walk_end end;
 	bool left_the_map;           /* it ended at an address that is in no known range */
+	size_t stack_bytes;          /* of the copied stack that the walk went through */
 };
 
 /* Appends a frame.  0 or -ENOMEM. */
