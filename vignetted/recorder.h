@@ -12,7 +12,7 @@ enum vg_loss {
 	VG_LOSS_TICK_SKIPPED,        /* the helper was late by a whole period or more */
 	VG_LOSS_NOT_STOPPED,         /* the thread, or one before it, did not stop in time */
 	VG_LOSS_FORBIDDEN,           /* another tracer has the thread, or a policy forbids */
-	VG_LOSS_UNREADABLE,          /* registers or stack could not be read */
+	VG_LOSS_UNREADABLE,          /* registers, stack or /proc could not be read */
 	VG_LOSS_NO_MEMORY,           /* the helper's own */
 	VG_LOSSES,
 };

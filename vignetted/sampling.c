@@ -229,13 +229,20 @@ void vg_sampling_thread(struct vg_session *session, struct vg_task *task)
 {
 	struct vg_task_look look = { .cpu_ns = task->cpu_ns };
 	struct vg_wait wait;
+	int rc;
 
 	if (session->still && task->has_stack) {
 		vg_account_repeat(session, task, session_now_ns(session), &look);
 		return;
 	}
-	if (task->untraceable || vg_task_look(&session->tasks, task, &look) != 0)
-		return;                  /* gone: the next scan says so */
+	if (task->untraceable)
+		return;
+	rc = vg_task_look(&session->tasks, task, &look);
+	if (rc != 0) {
+		/* If it is gone, the next scan says so. */
+		session->recorder.lost[VG_LOSS_UNREADABLE] += rc != -ESRCH;
+		return;
+	}
 	if (!task->has_cpu)
 		task->cpu_ns = look.cpu_ns;
 	if (task->has_stack && look.slices == task->slices) {

@@ -146,7 +146,7 @@ int vg_task_look(struct vg_tasks *tasks, struct vg_task *task, struct vg_task_lo
 		fd = task_file_open(tasks, task->tid, "schedstat");
 	if (fd < 0) {
 		tasks->stale = true;
-		return -ESRCH;
+		return errno == ENOENT ? -ESRCH : -errno;
 	}
 	if (task->schedstat_fd < 0 && tasks->kept_open < tasks->kept_open_max) {
 		task->schedstat_fd = fd;
@@ -198,7 +198,7 @@ int vg_task_status(const struct vg_tasks *tasks, pid_t tid, struct vg_task_statu
 	int fd = task_file_open(tasks, tid, "stat");
 
 	if (fd < 0)
-		return -ESRCH;
+		return errno == ENOENT ? -ESRCH : -errno;
 	got = read(fd, text, sizeof text - 1);
 	close(fd);
 	if (got <= 0)

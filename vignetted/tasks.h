@@ -74,7 +74,7 @@ void vg_tasks_sweep(struct vg_tasks *tasks);
 /* A descriptor of /proc/PID/task. */
 int vg_tasks_directory(const struct vg_tasks *tasks);
 
-/* 0, or -ESRCH: the thread is gone. */
+/* 0; -ESRCH: the thread is gone; or another negative errno. */
 int vg_task_look(struct vg_tasks *tasks, struct vg_task *task, struct vg_task_look *look);
 int vg_task_status(const struct vg_tasks *tasks, pid_t tid, struct vg_task_status *status);
 
