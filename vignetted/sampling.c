@@ -22,6 +22,9 @@ enum quiet {
 	QUIET_BLIND,                 /* taken, but a register is wanting */
 };
 
+/* After the maps were read in vain, so many times as long without: 5% of the time at most. */
+enum { MAPS_REST = 19 };
+
 static uint64_t session_now_ns(const struct vg_session *session)
 {
 	return vg_now_ns() - session->begin_ns;
@@ -58,12 +61,18 @@ static int snapshot_walk(struct vg_session *session, uint64_t now_ns)
 {
 	int rc = vg_unwind(session->unwinder, &session->snapshot, session->options.max_frames,
 			   &session->walk);
+	uint64_t since_ns = vg_now_ns();
 
 	/* Something was loaded since the maps were read. */
-	if (rc == 0 && session->walk.left_the_map && !session->maps_fresh) {
+	if (rc == 0 && session->walk.left_the_map && !session->maps_fresh &&
+	    since_ns >= session->maps_again_ns) {
 		vg_sampling_modules_refresh(session, now_ns);
 		rc = vg_unwind(session->unwinder, &session->snapshot, session->options.max_frames,
 			       &session->walk);
+		/* Or nothing was: code without unwind information leads anywhere, at every sample,
+		 * and the maps may be long. */
+		if (session->walk.left_the_map)
+			session->maps_again_ns = vg_now_ns() + MAPS_REST * (vg_now_ns() - since_ns);
 	}
 	return rc;
 }

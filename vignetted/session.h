@@ -48,6 +48,7 @@ struct vg_session {
 	bool still;                  /* no thread has run since then */
 	bool maps_fresh;             /* /proc/PID/maps was read in this tick */
 	uint64_t maps_reads;
+	uint64_t maps_again_ns;      /* not before, for a walk that left them */
 	const char *ended;           /* why recording stopped, or NULL: it goes on */
 	uint64_t ended_ns;           /* and when */
 	bool complete;               /* the file has its end */
