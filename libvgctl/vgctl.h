@@ -93,7 +93,8 @@ int vgctl_sample(struct vgctl_session *session);
 /*
  * Stops recording, waits until the file is complete and under its name, and frees the session,
  * whatever is returned.  summary may be NULL; after a failure it is all zero.  -ECONNRESET says
- * that the helper died: what it had written is under PATH and readable.
+ * that the helper died: what it had written is under PATH and readable.  No other call with that
+ * session may be in progress.
  */
 int vgctl_end(struct vgctl_session *session, struct vgctl_summary *summary);
 

@@ -7,6 +7,9 @@
 /* Most stacks fit this; a thread that outruns it gets more. */
 enum { SNAPSHOT_FIRST_BYTES = 16 * 1024 };
 
+/* Threads get their names when they begin; later the name is looked at once a second. */
+enum { SAMPLES_YOUNG = 4 };
+
 /* When the thread began: proc(5) has it in clock ticks since boot, which places it between the
  * last look and this one. */
 static uint64_t thread_begin_ns(const struct vg_session *session,
@@ -44,6 +47,7 @@ int vg_account_begin(struct vg_session *session, struct vg_task *task, uint64_t 
 	/* io_uring's workers are threads of the kernel that cannot be traced. */
 	task->untraceable = strncmp(status.name, "iou-wrk-", 8) == 0;
 	memcpy(task->name, status.name, sizeof task->name);
+	task->young = SAMPLES_YOUNG;
 	return vg_writer_thread(&session->recorder.writer, &thread, task->name);
 }
 

@@ -260,6 +260,10 @@ void vg_sampling_thread(struct vg_session *session, struct vg_task *task)
 	}
 	vg_wait_read(&wait, vg_tasks_directory(&session->tasks), task->tid);
 	task->ran = true;
+	if (task->young > 0) {
+		task->young--;
+		vg_account_name(session, task, session_now_ns(session));
+	}
 	if (!wait.running && session->options.cpu_mode) {
 		task->last_ns = session_now_ns(session);
 		return;

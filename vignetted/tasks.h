@@ -19,6 +19,7 @@ struct vg_task {
 	bool seen;                   /* by the scan in progress */
 	bool has_stack;              /* `stack` is set */
 	bool untraceable;            /* not ours to sample */
+	uint8_t young;               /* samples for which its name is looked at each time */
 	bool ran;                    /* since its name was last looked at */
 	bool stack_complete;         /* `stack` reaches the thread's root */
 	bool has_cpu;                /* `cpu_ns` is set */
