@@ -17,6 +17,9 @@ run() {
 	echo "$4 samples of $5 threads"
 	[ "$4" -ge $(($3 * $5)) ] || { echo "FAIL: too few samples: $(cat "$dir/info")"; exit 1; }
 	sed 's/.*"stack_ends"/"stack_ends"/; s/"pause_p50.*//' "$dir/info"
+	# Also of threads that keep a frame pointer and may not be stopped to learn it.
+	complete=$(sed 's/.*"stacks_complete":\([0-9]*\),.*/\1/' "$dir/info")
+	[ $((complete * 100)) -ge $(($4 * 99)) ] || { echo "FAIL: incomplete stacks"; exit 1; }
 }
 run 1000 2 1000
 [ -n "${SOAK-}" ] || exit 0
