@@ -19,7 +19,7 @@ enum { PAUSE_LONG_NS = 100 * 1000, PAUSE_SHORT_NS = 20 * 1000 };
 enum quiet {
 	QUIET_TAKEN,                 /* session->walk is its stack */
 	QUIET_CHANGED,               /* it ran meanwhile: what was copied is worth nothing */
-	QUIET_BLIND,                 /* taken, but a register is wanting */
+	QUIET_BLIND,                 /* a register is wanting, and a stop to learn it does no harm */
 };
 
 /* After the maps were read in vain, so many times as long without: 5% of the time at most. */
@@ -143,9 +143,15 @@ static enum quiet quiet_walk(struct vg_session *session, struct vg_task *task,
 		}
 		if (snapshot_walk(session, now_ns) != 0)
 			return QUIET_CHANGED;
+		if (session->walk.end == VG_WALK_REGISTER) {
+			if (vg_wait_may_stop(wait, vg_tasks_directory(&session->tasks), task->tid))
+				return QUIET_BLIND;
+			vg_unwind_guess(session->unwinder, snapshot, session->options.max_frames,
+					&session->walk);
+		}
 	} while (snapshot_grow(session, task));
 	snapshot_fit(session, task);
-	return session->walk.end == VG_WALK_REGISTER ? QUIET_BLIND : QUIET_TAKEN;
+	return QUIET_TAKEN;
 }
 
 /* Whether the thread was sampled without a stop. */
@@ -153,17 +159,9 @@ static bool sample_waiting(struct vg_session *session, struct vg_task *task,
 			   const struct vg_task_look *look, const struct vg_wait *wait)
 {
 	uint64_t now_ns = session_now_ns(session);
-	enum quiet quiet = quiet_walk(session, task, look, wait, now_ns);
 
-	if (quiet == QUIET_CHANGED)
+	if (quiet_walk(session, task, look, wait, now_ns) != QUIET_TAKEN)
 		return false;
-	if (quiet == QUIET_BLIND) {
-		if (vg_wait_may_stop(wait, vg_tasks_directory(&session->tasks), task->tid))
-			return false;
-		session->snapshot.fp_guess = vg_unwind_guess(session->unwinder, &session->snapshot);
-		if (session->snapshot.fp_guess != 0)
-			snapshot_walk(session, now_ns);
-	}
 	task->slices = look->slices;
 	session->recorder.reads_without_stop++;
 	vg_account_sample(session, task, wait->call, now_ns, look);

@@ -13,7 +13,7 @@
  * programs are at the same addresses again and again: so rows are kept, by address, in a
  * direct-mapped table.  It is forgotten whole when any module comes or goes.
  */
-enum { ROWS = 1 << 16 };
+enum { ROWS = 1 << 16, GUESSES_MAX = 16 };
 
 struct kept_row {
 	uint64_t address;            /* 0: empty */
@@ -92,6 +92,14 @@ static void rows_forget(struct vg_unwinder *unwinder)
 
 /* ---- steps ---- */
 
+/* The walk ends for want of a frame pointer.  Always false. */
+static bool register_wanting(const struct frame_state *state, struct vg_walk *walk)
+{
+	walk->end = VG_WALK_REGISTER;
+	walk->wanting_sp = state->sp;
+	return false;
+}
+
 /* A word of the stack: where it is not in the snapshot, why the walk ends. */
 static bool stack_word(const struct vg_snapshot *snapshot, uint64_t address, uint64_t *word,
 		       struct vg_walk *walk)
@@ -120,10 +128,8 @@ static bool step_by_row(const struct vg_row *row, const struct vg_snapshot *snap
 				      .fp_guessed = state->fp_guessed };
 	uint64_t cfa;
 
-	if ((row->cfa_base == VG_FROM_FP || row->fp_base == VG_FROM_FP) && !state->fp_known) {
-		walk->end = VG_WALK_REGISTER;
-		return false;
-	}
+	if ((row->cfa_base == VG_FROM_FP || row->fp_base == VG_FROM_FP) && !state->fp_known)
+		return register_wanting(state, walk);
 	cfa = place(row->cfa_base, row->cfa_offset, 0, state);
 	if (row->cfa_deref && !stack_word(snapshot, cfa, &cfa, walk))
 		return false;
@@ -156,8 +162,10 @@ static bool step_by_frame_pointer(const struct vg_snapshot *snapshot, struct fra
 {
 	struct frame_state caller = { .sp = state->fp + 16, .fp_known = true };
 
-	walk->end = state->fp_known ? VG_WALK_NO_INFO : VG_WALK_REGISTER;
-	if (!state->fp_known || state->fp < state->sp || state->fp % 8 != 0)
+	if (!state->fp_known)
+		return register_wanting(state, walk);
+	walk->end = VG_WALK_NO_INFO;
+	if (state->fp < state->sp || state->fp % 8 != 0)
 		return false;
 	if (vg_snapshot_word(snapshot, state->fp, &caller.fp) != 0 ||
 	    vg_snapshot_word(snapshot, state->fp + 8, &caller.pc) != 0) {
@@ -267,6 +275,7 @@ int vg_unwind(struct vg_unwinder *unwinder, const struct vg_snapshot *snapshot,
 		rows_forget(unwinder);
 	walk->count = 0;
 	walk->stack_bytes = snapshot->stack_bytes;
+	walk->wanting_sp = 0;
 	if (!rows_walk(unwinder, snapshot, max_frames, walk, &rc)) {
 		walk->end = VG_WALK_REGISTER;
 		if (snapshot->whole) {
@@ -279,11 +288,14 @@ int vg_unwind(struct vg_unwinder *unwinder, const struct vg_snapshot *snapshot,
 	return rc;
 }
 
-uint64_t vg_unwind_guess(struct vg_unwinder *unwinder, const struct vg_snapshot *snapshot)
+/* The lowest slot from there on that looks like a saved frame pointer below a return address: it
+ * points further up the copied stack, and what follows it is behind a call.  0: there is none. */
+static uint64_t saved_pair_find(struct vg_unwinder *unwinder, const struct vg_snapshot *snapshot,
+				uint64_t slot)
 {
-	uint64_t slot = (vg_regs_sp(&snapshot->regs) + 7) / 8 * 8, value = 0, pc;
+	uint64_t value = 0, pc;
 
-	for (; vg_snapshot_word(snapshot, slot + 8, &pc) == 0; slot += 8) {
+	for (slot = (slot + 7) / 8 * 8; vg_snapshot_word(snapshot, slot + 8, &pc) == 0; slot += 8) {
 		vg_snapshot_word(snapshot, slot, &value);
 		if (value > slot && value - snapshot->stack_address < snapshot->stack_bytes &&
 		    vg_modules_find(unwinder->modules, pc - 1) != NULL &&
@@ -291,6 +303,29 @@ uint64_t vg_unwind_guess(struct vg_unwinder *unwinder, const struct vg_snapshot 
 			return slot;
 	}
 	return 0;
+}
+
+int vg_unwind_guess(struct vg_unwinder *unwinder, struct vg_snapshot *snapshot,
+		    uint32_t max_frames, struct vg_walk *walk)
+{
+	uint64_t slot = walk->wanting_sp;
+	int rc = 0;
+
+	if (slot == 0)
+		return 0;
+	for (int i = 0; i < GUESSES_MAX && rc == 0; i++) {
+		slot = saved_pair_find(unwinder, snapshot, slot);
+		if (slot == 0)
+			break;
+		snapshot->fp_guess = slot;
+		rc = vg_unwind(unwinder, snapshot, max_frames, walk);
+		if (walk->end == VG_WALK_ROOT || walk->end == VG_WALK_DEPTH ||
+		    walk->end == VG_WALK_SNAPSHOT)
+			return rc;
+		slot += 8;
+	}
+	snapshot->fp_guess = 0;
+	return rc != 0 ? rc : vg_unwind(unwinder, snapshot, max_frames, walk);
 }
 
 const struct vg_unwind_counts *vg_unwinder_counts(const struct vg_unwinder *unwinder)

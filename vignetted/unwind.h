@@ -19,6 +19,7 @@ struct vg_walk {
 	struct vg_frame *frames;     /* owned */
 	uint32_t count, capacity;
 	enum vg_walk_end end;
+	uint64_t wanting_sp;         /* of the frame that has no frame pointer, where that ended it */
 	bool left_the_map;           /* it ended at an address that is in no known range */
 	size_t stack_bytes;          /* of the copied stack that the walk went through */
 };
@@ -51,10 +52,13 @@ int vg_unwind(struct vg_unwinder *unwinder, const struct vg_snapshot *snapshot,
 	      uint32_t max_frames, struct vg_walk *walk);
 
 /*
- * Looks for a frame pointer in a snapshot that has none: the lowest slot that points further up
- * the copied stack and is followed by a return address.  0 if there is none.
+ * For a snapshot without registers, after a walk that ended for want of the frame pointer: walks
+ * again with what looks like one on the stack, from the frame that wants it upwards.  Stale words
+ * may look so too, so a guess must lead to the root, or as far as the snapshot and max_frames
+ * reach; the first that does is taken.  Without one the walk is as it was.  0, or -ENOMEM.
  */
-uint64_t vg_unwind_guess(struct vg_unwinder *unwinder, const struct vg_snapshot *snapshot);
+int vg_unwind_guess(struct vg_unwinder *unwinder, struct vg_snapshot *snapshot,
+		    uint32_t max_frames, struct vg_walk *walk);
 
 void vg_walk_free(struct vg_walk *walk);
 
