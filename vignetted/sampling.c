@@ -208,14 +208,18 @@ static void sample_running(struct vg_session *session, struct vg_task *task, boo
 {
 	uint64_t now_ns = session_now_ns(session);
 	struct vg_recorder *recorder = &session->recorder;
+	struct vg_task_look after = *look;
 	bool in_call;
 
 	switch (stop_walk(session, task, look, now_ns)) {
 	case VG_CAPTURE_TAKEN:
 		in_call = vg_regs_in_call(&session->snapshot.regs);
 		task->slices = look->slices + (waits && in_call ? SLICES_OF_A_STOP : 0);
+		/* The stop took it off its CPU, which brought its time up to date: before, that was
+		 * the time at the scheduler's last tick, which may belong to the sample before. */
+		vg_task_look(&session->tasks, task, &after);
 		vg_account_sample(session, task, in_call ? vg_regs_call(&session->snapshot.regs) : -1,
-				  now_ns, look);
+				  now_ns, &after);
 		return;
 	case VG_CAPTURE_GONE:
 		return;
