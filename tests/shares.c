@@ -1,0 +1,105 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/*
+ * shares SECONDS: spends CPU time in four functions, on two threads, until each thread has used
+ * that much; then prints what each function used, in nanoseconds, as the kernel's clock of the
+ * thread has it:
+ *     NAME NANOSECONDS
+ * A turn of one function is 25 to 340 ms long, so that the profile's CPU times, which the kernel
+ * counts in scheduler ticks, fall to the right one.
+ */
+#include <pthread.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+
+enum { FUNCTIONS = 4, THREADS = 2, TURN_NS = 25 * 1000 * 1000 };
+
+static uint64_t used_ns[THREADS][FUNCTIONS];
+static uint64_t budget_ns;
+
+static uint64_t cpu_ns(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
+/* All alike, and none may be folded into another. */
+#define FUNCTION(name, factor) \
+static __attribute__((noinline)) uint64_t name(uint64_t until_ns) \
+{ \
+	uint64_t value = until_ns; \
+\
+	while (cpu_ns() < until_ns) { \
+		for (int i = 0; i < 20000; i++) \
+			value = value * factor + 1; \
+		__asm__ volatile ("" : "+r" (value)); \
+	} \
+	return value; \
+}
+FUNCTION(spend_half, 3)
+FUNCTION(spend_third, 5)
+FUNCTION(spend_some, 7)
+FUNCTION(spend_little, 9)
+
+static const struct {
+	const char *name;
+	uint64_t (*function)(uint64_t until_ns);
+	unsigned share;              /* in percent */
+} functions[FUNCTIONS] = {
+	{ "spend_half", spend_half, 50 },
+	{ "spend_third", spend_third, 30 },
+	{ "spend_some", spend_some, 15 },
+	{ "spend_little", spend_little, 5 },
+};
+
+/* Whose turn it is: the one that is furthest behind its share. */
+static int next(const uint64_t *used)
+{
+	uint64_t least = UINT64_MAX;
+	int found = 0;
+
+	for (int i = 0; i < FUNCTIONS; i++) {
+		uint64_t level = used[i] / functions[i].share;
+
+		if (level < least) {
+			least = level;
+			found = i;
+		}
+	}
+	return found;
+}
+
+static void *spend(void *thread)
+{
+	uint64_t *used = used_ns[(long)thread], now = cpu_ns();
+	unsigned seed = (unsigned)(long)thread + 1;
+
+	while (now < budget_ns) {
+		int i = next(used);
+		uint64_t turn_ns = TURN_NS + (uint64_t)rand_r(&seed) % (TURN_NS * functions[i].share / 4);
+
+		functions[i].function(now + turn_ns);
+		used[i] += cpu_ns() - now;
+		now = cpu_ns();
+	}
+	return NULL;
+}
+
+int main(int argc, char **argv)
+{
+	pthread_t threads[THREADS];
+
+	budget_ns = argc == 2 ? strtoull(argv[1], NULL, 10) * 1000000000u : 0;
+	if (budget_ns == 0)
+		return 2;
+	for (long i = 0; i < THREADS; i++)
+		pthread_create(&threads[i], NULL, spend, (void *)i);
+	for (int i = 0; i < THREADS; i++)
+		pthread_join(threads[i], NULL);
+	for (int i = 0; i < FUNCTIONS; i++)
+		printf("%s %lu\n", functions[i].name, (unsigned long)(used_ns[0][i] + used_ns[1][i]));
+	return 0;
+}
