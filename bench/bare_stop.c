@@ -1,9 +1,9 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
  * The least that a sampler which stops a thread can do to it: stops it and lets it go, at a
- * steady rate, until it is gone.  Nothing is read from it.
+ * steady rate, COUNT times or until it is gone.  Nothing is read from it.
  *
- *     bare_stop PID HZ
+ *     bare_stop PID HZ [COUNT]
  *
  * The stop is polled for up to 100 us and then waited for, as any sampler that minds the pause
  * would: it is the floor of vignetted's pause, not a straw man.
@@ -51,15 +51,16 @@ static int stop_and_go(pid_t tid)
 int main(int argc, char **argv)
 {
 	uint64_t period_ns, next_ns = now_ns();
+	long left = argc == 4 ? atol(argv[3]) : -1;
 	pid_t tid;
 
-	if (argc != 3 || atoi(argv[1]) <= 0 || atoi(argv[2]) <= 0) {
-		fprintf(stderr, "usage: bare_stop PID HZ\n");
+	if (argc < 3 || argc > 4 || atoi(argv[1]) <= 0 || atoi(argv[2]) <= 0) {
+		fprintf(stderr, "usage: bare_stop PID HZ [COUNT]\n");
 		return 2;
 	}
 	tid = atoi(argv[1]);
 	period_ns = 1000000000u / (uint64_t)atoi(argv[2]);
-	while (stop_and_go(tid) == 0) {
+	while (left-- != 0 && stop_and_go(tid) == 0) {
 		struct timespec when;
 
 		do

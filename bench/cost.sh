@@ -9,6 +9,8 @@
 # nearly no complete stack of node, for it has no way through code compiled at run time: there the
 # figure to look at is that per sample, complete or not, and the worst of all ratios counts.
 #
+# A bare stop and release (bare_stop.c) is the floor of whatever stops threads.
+#
 # What perf costs the target (it copies 16 KiB in each interrupt) is not counted, nor is what a stop costs
 # it: see pause.sh.
 set -eu
@@ -43,6 +45,11 @@ vignetted_run() {
 	calc "$(cat "$dir/cpu") / $(number "$dir/info" stacks_complete) / 1000" >>"$dir/$2.vignetted"
 	calc "$(cat "$dir/cpu") / $(number "$dir/info" samples) / 1000" >>"$dir/$2.vignetted.any"
 	calc "100 * $(number "$dir/info" stacks_complete) / $(number "$dir/info" samples)" >>"$dir/$2.vignetted.whole"
+}
+
+bare_run() {
+	"$bench/cpu" "$dir/cpu" "$bench/bare_stop" $1 1000 $((seconds * 1000))
+	calc "$(cat "$dir/cpu") / $seconds / 1000000" >>"$dir/$2.bare"
 }
 
 perf_run() {
@@ -80,6 +87,7 @@ for name in python3 node; do
 	while [ $round -lt "$rounds" ]; do
 		round=$((round + 1))
 		vignetted_run $pids $name
+		bare_run $pids $name
 		have_perf && perf_run $pids $name
 	done
 	end $pids
@@ -87,6 +95,8 @@ for name in python3 node; do
 	echo "$name, CPU time in us, medians of $rounds rounds of $seconds s:"
 	printf '  %-24s %12s %12s %10s\n' '' 'per complete' 'per sample' complete
 	show vignetted vignetted
+	printf '  %-24s %12s %12s\n' "bare stop, no sample" '' "$(median <"$dir/$name.bare")"
+	echo "RATIO to a bare stop: $(ratio vignetted bare)"
 	[ -f "$dir/$name.perf" ] || continue
 	show "perf record + script" perf
 	printf '  %-24s %12s %12s\n' "perf record alone" '' "$(median <"$dir/$name.record")"
