@@ -68,31 +68,12 @@ pid=$!
 sleep 1
 # In turns, so that both see the same machine.
 for turn in 1 2 3; do
-	perf record -q -e cpu-clock:u -F 999 --call-graph dwarf -o "$dir/perf.$turn" -p $pid -- sleep 10 \
+	perf record -q -e cpu-clock -F 999 --call-graph dwarf,1024 -o "$dir/perf" -p $pid -- sleep 10 \
 		>"$dir/log" 2>&1 || fail "perf: $(cat "$dir/log")"
-	"$VIGNETTED" --pid $pid -o "$dir/python.$turn.vgp" --rate 999 --mode cpu --duration 10
+	perf script --no-inline -F ip,dso -i "$dir/perf" >>"$dir/perf.leaves" 2>/dev/null
+	"$VIGNETTED" --pid $pid -o "$dir/python.vgp" --rate 999 --mode cpu --duration 10
+	"$VGTOOL" dump "$dir/python.vgp" >>"$dir/dump"
 done
-files=$(awk '$2 ~ /x/ && $NF ~ /^\// { print $NF }' /proc/$pid/maps | sort -u)
-for turn in 1 2 3; do
-	perf script -G -F ip,sym -i "$dir/perf.$turn" 2>/dev/null | awk 'NF { print $2 }' >>"$dir/perf"
-	named "$dir/python.$turn.vgp" cpu "$dir/functions.$turn" $files
-done
-cat "$dir"/functions.? | awk -v perf="$dir/perf" '
-	$5 == "*" { ours_all += $1; next }
-	{ ours[$5] += $1 }
-	END {
-		while ((getline name <perf) > 0) { theirs[name]++; theirs_all++ }
-		for (i = 0; i < 10; i++) {
-			best = ""
-			for (name in theirs)
-				if (!(name in done) && (best == "" || theirs[name] > theirs[best])) best = name
-			done[best] = 1
-			a = 100 * theirs[best] / theirs_all
-			b = 100 * ours[best] / ours_all
-			wrong = b - a < -2 || b - a > 2
-			printf "%-40s perf %6.2f%%  vignetted %6.2f%%%s\n", best, a, b, wrong ? "   WRONG" : ""
-			status = status || wrong
-		}
-		printf "%d samples of perf, %d of vignetted\n", theirs_all, ours_all
-		exit status
-	}' || fail "perf says otherwise"
+"$VGTOOL" symbols -o "$dir/symbols" $(awk '$2 ~ /x/ && $NF ~ /^\// { print $NF }' /proc/$pid/maps |
+	sort -u) >"$dir/log"
+node "$SRCDIR/tests/leaves.mjs" "$dir/symbols" "$dir/dump" "$dir/perf.leaves" || fail "perf says otherwise"
