@@ -10,8 +10,8 @@
 # the machine does to everybody, without having to know which gap was whose.
 set -eu
 . "${SRCDIR:?}/bench/lib.sh"
-seconds=${BENCH_SECONDS:-2}
-rounds=${BENCH_ROUNDS:-5}
+seconds=${BENCH_SECONDS:-1}
+rounds=${BENCH_ROUNDS:-9}
 
 # watched KIND ROUND: the target with that sampler; its gaps into a file
 watched() {
