@@ -62,6 +62,16 @@ expect 1 "$dir/empty"
 mkfifo "$dir/fifo"
 expect 1 "$dir/fifo"
 expect 1 /dev/null
+
+# The deepest tree that a path can name, and no symbols in it.
+deep=$dir/deep
+half=$(printf 'd/%.0s' $(seq 1020))
+mkdir -p "$deep/$half" "$dir/lower/$half"
+mv "$dir/lower" "$deep/$half"
+status=0
+"$VGTOOL" symbols -o "$dir/store" "$deep" >"$dir/out" 2>"$dir/err" || status=$?
+[ "$status" = 1 ] || fail "a deep tree: status $status"
+grep -q 'too long' "$dir/err" || fail "a deep tree: $(head -c 200 "$dir/err")"
 expect 1 "$dir/object.o"
 head -c 100 "$dir/program5" >"$dir/cut"
 expect 1 "$dir/cut"

@@ -14,8 +14,6 @@
 #include "symbols/breakpad.h"
 #include "symbols/store.h"
 
-#define PATH_MAX_CHARS 4096
-
 static const char usage[] =
 	"usage: vgtool symbols [-o STORE] FILE|DIRECTORY...\n"
 	"\n"
@@ -95,20 +93,26 @@ static void file_do(struct run *run, const char *path, bool is_named)
 
 static void directory_do(struct run *run, const char *directory);
 
+static void complain_of(struct run *run, int code, const char *what, const char *path)
+{
+	struct vg_err err;
+
+	vg_err_sys(&err, code, "%s%.200s%s", what, path, strlen(path) > 200 ? "..." : "");
+	complain(run, &err);
+}
+
 /* Symbolic links are not followed: they would lead round in circles, or out. */
 static void entry_do(struct run *run, const char *path)
 {
 	struct stat status;
-	struct vg_err err;
 
-	if (lstat(path, &status) != 0) {
-		vg_err_sys(&err, -errno, "cannot examine %s", path);
-		complain(run, &err);
-	} else if (S_ISDIR(status.st_mode)) {
+	/* Also what ends a tree that is too deep. */
+	if (lstat(path, &status) != 0)
+		complain_of(run, -errno, "cannot examine ", path);
+	else if (S_ISDIR(status.st_mode))
 		directory_do(run, path);
-	} else if (S_ISREG(status.st_mode)) {
+	else if (S_ISREG(status.st_mode))
 		file_do(run, path, false);
-	}
 }
 
 static int is_entry(const struct dirent *entry)
@@ -116,27 +120,24 @@ static int is_entry(const struct dirent *entry)
 	return strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0;
 }
 
+/* A path may hold two thousand directories: the paths are not kept on the stack. */
 static void directory_do(struct run *run, const char *directory)
 {
-	char path[PATH_MAX_CHARS];
 	struct dirent **entries;
-	struct vg_err err;
 	int count = scandir(directory, &entries, is_entry, alphasort);
 
 	if (count < 0) {
-		vg_err_sys(&err, -errno, "cannot read directory %s", directory);
-		complain(run, &err);
+		complain_of(run, -errno, "cannot read directory ", directory);
 		return;
 	}
 	for (int i = 0; i < count; i++) {
-		int length = snprintf(path, sizeof path, "%s/%s", directory, entries[i]->d_name);
+		char *path;
 
-		/* Also what ends a tree that is too deep. */
-		if (length < (int)sizeof path) {
-			entry_do(run, path);
+		if (asprintf(&path, "%s/%s", directory, entries[i]->d_name) < 0) {
+			complain_of(run, -ENOMEM, "cannot read directory ", directory);
 		} else {
-			vg_err_sys(&err, -ENAMETOOLONG, "%.200s...", path);
-			complain(run, &err);
+			entry_do(run, path);
+			free(path);
 		}
 		free(entries[i]);
 	}
