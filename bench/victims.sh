@@ -9,7 +9,8 @@
 # machine's drift is slower than that.  "noise" is what two neighbours that are not sampled
 # differ by (median).  Behind +- is the standard error of a median, by the spread of the rounds; the
 # target is reached only if the cost is within it with that added.  On a noisy machine that takes
-# many rounds: a cost that cannot be told from noise is not called small.
+# many rounds, and of one nothing is known, which counts as 100%: a cost that cannot be told from
+# noise is not called small.
 set -eu
 . "${SRCDIR:?}/bench/lib.sh"
 seconds=${BENCH_SECONDS:-2}
@@ -69,7 +70,7 @@ printf '%-16s %-16s %14s %14s\n' '' '' throughput 'p99 latency'
 # spread FILE COLUMN: the standard error of its median, 1.253 s / sqrt(n)
 spread() {
 	cut -d ' ' -f $2 "$1" | awk '{ n++; a += $1; b += $1 * $1 }
-		END { print n > 1 ? 1.253 * sqrt((b - a * a / n) / (n - 1) / n) : "none" }'
+		END { print (n > 1 ? 1.253 * sqrt((b - a * a / n) / (n - 1) / n) : 100) }'
 }
 
 for victim in redis redis-pipelined nginx; do
