@@ -72,6 +72,17 @@ static int sample_time(struct vg_reader *reader, struct vg_record_view *record, 
 	return 0;
 }
 
+static int sample_cpu(struct vg_record_view *record, struct vg_sample *sample)
+{
+	uint64_t units;
+
+	if (vg_cursor_uint(&record->cursor, &units) != 0 ||
+	    units > VG_TIME_MAX_US * 1000 / VG_CPU_UNIT_NS)
+		return -EBADMSG;
+	sample->cpu_ns = units * VG_CPU_UNIT_NS;
+	return 0;
+}
+
 int vg_on_sample(struct vg_reader *reader, struct vg_record_view *record)
 {
 	struct vg_profile *profile = reader->profile;
@@ -82,7 +93,7 @@ int vg_on_sample(struct vg_reader *reader, struct vg_record_view *record)
 	int rc;
 
 	if (vg_field_u32(record, &id) != 0 || sample_time(reader, record, &now_us) != 0 ||
-	    vg_field_u32(record, &stack) != 0 || vg_field_time_ns(record, &sample.cpu_ns) != 0)
+	    vg_field_u32(record, &stack) != 0 || sample_cpu(record, &sample) != 0)
 		return -EBADMSG;
 	rc = vg_reader_thread(reader, id, &sample.thread);
 	if (rc != 0)

@@ -34,7 +34,7 @@ enum vg_record {
 	VG_RECORD_THREAD_NAME = 5,    /* id, time_us, name */
 	VG_RECORD_THREAD_END = 6,     /* id, time_us */
 	VG_RECORD_STACK = 7,          /* id, parent, module or nil, address, [found] */
-	VG_RECORD_SAMPLE = 8,         /* thread, time since the last sample (us, signed), stack, cpu_us,
+	VG_RECORD_SAMPLE = 8,         /* thread, time since the last sample (us, signed), stack, cpu_100us,
 	                                 [wall_us or nil, [count]] */
 	VG_RECORD_LOST = 9,           /* {cause: count}, so far */
 	VG_RECORD_STATS = 10,         /* {name: value}, so far */
@@ -51,6 +51,10 @@ enum vg_record {
 /* Stack ids below this are the empty stacks, one per enum vg_walk_end: every stack's outermost
  * frame has one of them as its parent, which is how a stack says why its walk ended. */
 enum { VG_STACK_ROOTS = 16 };
+
+/* CPU time of a sample is in this unit: a byte serves up to 12.7 ms.  The writer hands on what is
+ * cut off to the thread's next sample, so that sums are true. */
+enum { VG_CPU_UNIT_NS = 100 * 1000 };
 
 /* Longest name (module, thread, function, file) that a writer writes and a reader keeps. */
 enum { VG_NAME_MAX_BYTES = 16 * 1024 };

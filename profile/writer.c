@@ -42,7 +42,7 @@ void vg_writer_open(struct vg_writer *writer, int fd, uint64_t limit_bytes)
 void vg_writer_close(struct vg_writer *writer)
 {
 	msgpack_sbuffer_destroy(&writer->buffer);
-	vg_array_free(&writer->thread_last_us);
+	vg_array_free(&writer->threads);
 }
 
 static void pack_uint(struct vg_writer *writer, uint64_t value)
@@ -183,9 +183,10 @@ int vg_writer_module_unload(struct vg_writer *writer, uint32_t module, uint64_t 
 int vg_writer_thread(struct vg_writer *writer, const struct vg_thread *thread, const char *name)
 {
 	uint64_t begin_us = time_us(thread->begin_ns);
+	struct vg_writer_thread fresh = { .last_us = begin_us };
 
-	while (writer->failed == 0 && writer->thread_last_us.count <= thread->id)
-		writer->failed = vg_array_push(&writer->thread_last_us, &begin_us);
+	while (writer->failed == 0 && writer->threads.count <= thread->id)
+		writer->failed = vg_array_push(&writer->threads, &fresh);
 	record_begin(writer, VG_RECORD_THREAD, 4);
 	pack_uint(writer, thread->id);
 	pack_uint(writer, begin_us);
@@ -228,27 +229,30 @@ int vg_writer_stack(struct vg_writer *writer, uint32_t id, uint32_t parent, uint
 int vg_writer_sample(struct vg_writer *writer, const struct vg_writer_sample *sample)
 {
 	uint64_t now_us = time_us(sample->time_ns), wall_us = time_us(sample->wall_ns);
-	uint64_t *last_us;
+	struct vg_writer_thread *thread;
+	uint64_t cpu_ns;
 	bool follows;
 
 	if (writer->failed != 0)
 		return writer->failed;
-	last_us = &writer->thread_last_us.items[sample->thread];
+	thread = &writer->threads.items[sample->thread];
+	cpu_ns = sample->cpu_ns + thread->cpu_rest_ns;
+	thread->cpu_rest_ns = cpu_ns % VG_CPU_UNIT_NS;
 	/* Most samples stand for all the time since the thread's last one: that goes unsaid.
 	 * One microsecond of play, for the two times were cut off apart. */
-	follows = wall_us + 1 >= now_us - *last_us && wall_us <= now_us - *last_us + 1;
+	follows = wall_us + 1 >= now_us - thread->last_us && wall_us <= now_us - thread->last_us + 1;
 	record_begin(writer, VG_RECORD_SAMPLE, sample->count != 1 ? 6 : follows ? 4 : 5);
 	pack_uint(writer, sample->thread);
 	msgpack_pack_int64(&writer->packer, (int64_t)(now_us - writer->last_us));
 	pack_uint(writer, sample->stack);
-	pack_uint(writer, time_us(sample->cpu_ns));
+	pack_uint(writer, cpu_ns / VG_CPU_UNIT_NS);
 	if (!follows)
 		pack_uint(writer, wall_us);
 	else if (sample->count != 1)
 		msgpack_pack_nil(&writer->packer);
 	if (sample->count != 1)
 		pack_uint(writer, sample->count);
-	*last_us = writer->last_us = now_us;
+	thread->last_us = writer->last_us = now_us;
 	return record_end(writer);
 }
 

@@ -6,6 +6,12 @@
 
 #include "profile/model.h"
 
+/* What the writer keeps of a thread from one sample to the next. */
+struct vg_writer_thread {
+	uint64_t last_us;            /* of its latest sample */
+	uint64_t cpu_rest_ns;        /* CPU time that no sample says yet */
+};
+
 /*
  * Writes a profile, chunk by chunk, so that whatever was flushed stays readable whoever is
  * killed.  Ids are the caller's: dense from 0, stacks from VG_STACK_ROOTS, each written before
@@ -23,7 +29,7 @@ struct vg_writer {
 	msgpack_sbuffer buffer;      /* the chunk being filled, behind room for its header */
 	msgpack_packer packer;
 	uint64_t last_us;            /* the time that the next sample counts from */
-	VG_ARRAY(uint64_t) thread_last_us;
+	VG_ARRAY(struct vg_writer_thread) threads; /* by id */
 };
 
 /* A number with a name, for maps in the file. */

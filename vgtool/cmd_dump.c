@@ -26,7 +26,7 @@ static const struct kind {
 	[VG_RECORD_THREAD_NAME] = { "thread_name", { "id", "time_us", "name" } },
 	[VG_RECORD_THREAD_END] = { "thread_end", { "id", "time_us" } },
 	[VG_RECORD_STACK] = { "stack", { "id", "parent", "module", "address", "found" } },
-	[VG_RECORD_SAMPLE] = { "sample", { "thread", "since_us", "stack", "cpu_us", "wall_us",
+	[VG_RECORD_SAMPLE] = { "sample", { "thread", "since_us", "stack", "cpu_100us", "wall_us",
 					   "count" } },
 	[VG_RECORD_LOST] = { "lost", { "counts" } },
 	[VG_RECORD_STATS] = { "stats", { "values" } },

@@ -116,7 +116,7 @@ int vg_recorder_unloads(struct vg_recorder *recorder, uint64_t time_ns)
 	return rc;
 }
 
-static int counts_write(struct vg_recorder *recorder, const struct vg_named *more, size_t count)
+int vg_recorder_counts(struct vg_recorder *recorder, const struct vg_named *more, size_t count)
 {
 	struct vg_named lost[VG_LOSSES];
 	size_t kinds = 0;
@@ -128,13 +128,6 @@ static int counts_write(struct vg_recorder *recorder, const struct vg_named *mor
 	}
 	rc = vg_writer_lost(&recorder->writer, lost, kinds);
 	return rc != 0 ? rc : vg_writer_stats(&recorder->writer, more, count);
-}
-
-int vg_recorder_checkpoint(struct vg_recorder *recorder, const struct vg_named *more, size_t count)
-{
-	int rc = counts_write(recorder, more, count);
-
-	return rc != 0 ? rc : vg_writer_flush(&recorder->writer);
 }
 
 int vg_recorder_finish(struct vg_recorder *recorder, const char *reason, uint64_t time_ns)

@@ -51,8 +51,8 @@ int vg_recorder_stack(struct vg_recorder *recorder, const struct vg_walk *walk, 
 /* Tells the profile of modules that are gone since the last call. */
 int vg_recorder_unloads(struct vg_recorder *recorder, uint64_t time_ns);
 
-/* Writes the counts so far and flushes: what is recorded by now survives a kill. */
-int vg_recorder_checkpoint(struct vg_recorder *recorder, const struct vg_named *more, size_t count);
+/* Writes the losses and these statistics, as they are so far. */
+int vg_recorder_counts(struct vg_recorder *recorder, const struct vg_named *more, size_t count);
 
 /* Writes the end. */
 int vg_recorder_finish(struct vg_recorder *recorder, const char *reason, uint64_t time_ns);

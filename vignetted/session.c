@@ -9,7 +9,7 @@
 #include "vignetted/account.h"
 #include "vignetted/sampling.h"
 
-static const uint64_t CHECKPOINT_NS = 1000000000;
+static const uint64_t CHECKPOINT_NS = 1000000000, STATS_NS = 10000000000;
 enum { LIMITS_EVERY = 16 };
 
 static int header_write(struct vg_session *session)
@@ -146,11 +146,12 @@ static int stats_write(struct vg_session *session)
 		{ "rows_decoded", unwound->rows_decoded },
 	};
 
-	return vg_recorder_checkpoint(&session->recorder, stats, sizeof stats / sizeof *stats);
+	return vg_recorder_counts(&session->recorder, stats, sizeof stats / sizeof *stats);
 }
 
-/* Everything so far is in the file after this. */
-static void checkpoint(struct vg_session *session)
+/* Every sample so far is in the file after this.  Statistics are long and only add up: they are
+ * written after one second, then at twice the distance each time, and at the end. */
+static void checkpoint(struct vg_session *session, bool last)
 {
 	uint64_t now_ns = vg_now_ns() - session->begin_ns;
 	int rc = 0;
@@ -165,10 +166,17 @@ static void checkpoint(struct vg_session *session)
 		if (rc == 0)
 			rc = vg_account_settle(session, task);
 	}
-	if (rc == 0)
+	if (rc == 0 && (last || now_ns >= session->stats_ns)) {
+		session->stats_every_ns = session->stats_every_ns == 0 ? CHECKPOINT_NS :
+					  session->stats_every_ns < STATS_NS ?
+					  2 * session->stats_every_ns : STATS_NS;
+		session->stats_ns = now_ns + session->stats_every_ns;
 		rc = pauses_write(session);
+		if (rc == 0)
+			rc = stats_write(session);
+	}
 	if (rc == 0)
-		rc = stats_write(session);
+		rc = vg_writer_flush(&session->recorder.writer);
 	if (rc != 0 && session->failure == 0)
 		session_fail(session, rc);
 }
@@ -244,7 +252,7 @@ void vg_session_tick(struct vg_session *session)
 		vg_writer_rate(&session->recorder.writer, vg_now_ns() - session->begin_ns,
 			       session->ticks.period_ns);
 	if (vg_now_ns() >= session->checkpoint_ns && session->ended == NULL) {
-		checkpoint(session);
+		checkpoint(session, false);
 		session->checkpoint_ns = vg_now_ns() + CHECKPOINT_NS;
 	}
 }
@@ -264,7 +272,7 @@ int vg_session_end(struct vg_session *session, const char *reason)
 	/* A thread that was asked to stop and has not is let go when it does, or when we exit. */
 	while (!vg_tracer_settle(&session->tracer) && vg_now_ns() < give_up_ns)
 		usleep(1000);
-	checkpoint(session);
+	checkpoint(session, true);
 	vg_perfmap_write(&session->perf_map, &session->recorder);
 	rc = vg_recorder_finish(&session->recorder, session->ended, session->ended_ns);
 	if (rc != 0 && session->failure == 0)

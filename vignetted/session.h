@@ -42,6 +42,8 @@ struct vg_session {
 	struct vg_ledger pauses;
 	uint64_t begin_ns;
 	uint64_t checkpoint_ns;      /* when the next one is due */
+	uint64_t stats_ns;           /* when the next one is due that writes statistics too */
+	uint64_t stats_every_ns;
 	uint64_t tick_count;
 	uint64_t scan_ns;            /* when it was last seen which threads there are */
 	uint64_t target_cpu_ns;      /* the process's processor time when the latest tick began */
