@@ -72,6 +72,17 @@ static void renamed_keep(struct vg_tracer *tracer, pid_t tid)
 		tracer->pending = tracer->leader;
 }
 
+/* Lets go of a thread that has stopped too late to be copied.  It may have begun to wait before it
+ * stopped, like any other. */
+static void late_release(struct vg_tracer *tracer, pid_t tid, int status)
+{
+	struct vg_regs regs;
+
+	if (vg_regs_read(&regs, tid) == 0 && vg_regs_repair(&regs, tid))
+		tracer->repaired++;
+	stop_release(tracer, tid, status);
+}
+
 bool vg_tracer_settle(struct vg_tracer *tracer)
 {
 	pid_t tid = tracer->pending, got;
@@ -88,7 +99,7 @@ bool vg_tracer_settle(struct vg_tracer *tracer)
 	if (got < 0)
 		renamed_keep(tracer, tid);
 	else if (got > 0 && WIFSTOPPED(status))
-		stop_release(tracer, tid, status);
+		late_release(tracer, tid, status);
 	else if (got > 0)
 		command_note(tracer, tid, status);
 	return tracer->pending == 0;
