@@ -22,6 +22,8 @@ run() {
 	[ $((complete * 100)) -ge $(($4 * 99)) ] || { echo "FAIL: incomplete stacks"; exit 1; }
 }
 run 1000 2 1000
+# Rarer stops hit waits in their middle: a timeout that began anew then would show.
+run 99 3 150
 [ -n "${SOAK-}" ] || exit 0
 run 1000 20 10000
 run 99 20 1000
