@@ -108,7 +108,8 @@ kill $pids
 for header in regex map iostream unordered_map algorithm random functional future; do
 	echo "#include <$header>"
 done >"$dir/large.cc"
-for i in 1 2 3 4 5 6 7 8 9 10 11 12; do
+# It must take longer than the recording.
+for i in $(seq 1 $((seconds * 6))); do
 	echo "struct s$i { int x; bool operator<(const s$i &o) const { return x < o.x; } };
 	int f$i(const std::string &t) { std::regex r(t); std::map<s$i, std::string> m;
 		m[s$i{$i}] = t; std::unordered_map<std::string, s$i> u; u[t].x = $i;
