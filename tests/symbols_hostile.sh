@@ -46,6 +46,14 @@ expect() {
 	[ "$status" = "$1" ] || fail "$2: status $status, not $1"
 }
 
+# misused ARGUMENT...: status 2, and a sentence before the usage
+misused() {
+	status=0
+	"$VGTOOL" symbols "$@" >"$dir/out" 2>"$dir/err" || status=$?
+	[ $status = 2 ] || fail "symbols $*: status $status, not 2"
+	head -1 "$dir/err" | grep -q '^vgtool symbols: ' || fail "symbols $*: no sentence"
+}
+
 $cc -O2 "$fixtures/mutate.c" -o "$dir/mutate"
 for version in 4 5; do
 	$cc -O2 -g -gdwarf-$version "$fixtures/symbols_plain_more.c" "$fixtures/symbols_plain.c" \
@@ -79,6 +87,16 @@ head -c 64 "$dir/program5" >"$dir/header"
 expect 1 "$dir/header"
 head -c 5000 "$dir/program5" >"$dir/half"
 expect 1 "$dir/half"
+misused
+misused --no-such-option "$dir/program5"
+misused -o
+misused -o '' "$dir/program5"
+misused "$dir/program4" "$dir/program5"
+misused "$dir"
+status=0
+"$VGTOOL" symbols "$dir/program5" >/dev/full 2>"$dir/err" || status=$?
+[ "$status" = 1 ] && [ "$(wc -l <"$dir/err")" = 1 ] && grep -q 'No space' "$dir/err" ||
+	fail "a full disk: status $status, $(cat "$dir/err")"
 expect 0 "$dir/program5"
 expect 0 "$dir/program-stripped"
 expect 0 "$dir/program-gz"

@@ -62,8 +62,10 @@ static void symbols_put(struct run *run, const struct vg_symbols *symbols)
 	int rc;
 
 	if (run->store == NULL) {
-		if (vg_breakpad_write(symbols, stdout, &err) != 0)
+		if (vg_breakpad_write(symbols, stdout, &err) != 0) {
 			complain(run, &err);
+			clearerr(stdout);       /* said once is enough */
+		}
 		return;
 	}
 	rc = vg_store_add(run->store, symbols, &path, &err);
@@ -161,19 +163,20 @@ int cmd_symbols(int argc, char **argv)
 	struct run run = { argv[0], NULL, VG_EXIT_DONE };
 	int option;
 
-	opterr = 0;
 	while ((option = getopt_long(argc, argv, "o:h", options, NULL)) != -1) {
 		if (option == 'h')
 			return vg_command_usage(usage, VG_EXIT_DONE);
-		if (option != 'o' || *optarg == '\0')
+		if (option != 'o')
 			return vg_command_usage(usage, VG_EXIT_USAGE);
+		if (*optarg == '\0')
+			return vg_command_misused(run.command, usage, "-o takes the name of a store");
 		run.store = optarg;
 	}
 	if (optind == argc)
 		return vg_command_misused(run.command, usage, "a file is missing");
 	if (run.store == NULL && (argc - optind > 1 || is_directory(argv[optind])))
 		return vg_command_misused(run.command, usage,
-					  "more than one file needs a store (-o)");
+					  "a directory, or more than one file, needs a store (-o)");
 	for (; optind < argc; optind++) {
 		if (is_directory(argv[optind]))
 			directory_do(&run, argv[optind]);
