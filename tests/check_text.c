@@ -54,6 +54,14 @@ START_TEST(hex_stays_in_its_room)
 }
 END_TEST
 
+START_TEST(plurals)
+{
+	ck_assert_str_eq(vg_text_plural(0), "s");
+	ck_assert_str_eq(vg_text_plural(1), "");
+	ck_assert_str_eq(vg_text_plural(2), "s");
+}
+END_TEST
+
 START_TEST(sums_stop_at_the_top)
 {
 	ck_assert_uint_eq(vg_sum(1, 2), 3);
@@ -70,6 +78,7 @@ Suite *text_suite(void)
 	tcase_add_test(cases, sizes);
 	tcase_add_test(cases, shares);
 	tcase_add_test(cases, hex_stays_in_its_room);
+	tcase_add_test(cases, plurals);
 	tcase_add_test(cases, sums_stop_at_the_top);
 	suite_add_tcase(suite, cases);
 	return suite;

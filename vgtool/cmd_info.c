@@ -169,7 +169,7 @@ static void samples_text(const struct vg_profile *profile)
 	struct vg_text share;
 
 	printf("%-14s %" PRIu64 " of %zu thread%s\n", "samples", profile->samples_total,
-	       profile->threads.count, profile->threads.count == 1 ? "" : "s");
+	       profile->threads.count, vg_text_plural(profile->threads.count));
 	for (unsigned end = 0; end <= VG_WALK_ENDS; end++) {
 		if (ends.samples[end] > 0)
 			printf("  %-28s %" PRIu64 " (%s)\n", end == VG_WALK_ROOT ? "stacks complete" :
@@ -194,9 +194,9 @@ static void file_text(const struct vg_profile *profile)
 	if (profile->damage.count > 0)
 		printf("  %-28s %s\n", "damaged", vg_text_bytes(&bytes, profile->damaged_bytes));
 	for (size_t i = 0; i < profile->damage.count && i < 20; i++)
-		printf("  at offset %-18" PRIu64 " %" PRIu64 " bytes: %s\n",
+		printf("  at offset %-18" PRIu64 " %" PRIu64 " byte%s: %s\n",
 		       profile->damage.items[i].offset, profile->damage.items[i].bytes,
-		       profile->damage.items[i].what);
+		       vg_text_plural(profile->damage.items[i].bytes), profile->damage.items[i].what);
 	if (profile->damage.count > 20)
 		printf("  ... and %zu more places\n", profile->damage.count - 20);
 }

@@ -137,10 +137,11 @@ static void overall_text(struct report *report, const struct vg_table *table)
 	const struct vg_profile *profile = report->profile;
 	struct vg_text weight;
 
-	printf("%s: %" PRIu64 " samples, %s of %s time, %zu thread%s\n",
+	printf("%s: %" PRIu64 " sample%s, %s of %s time, %zu thread%s\n",
 	       vg_profile_text(profile, profile->header.program), table->samples,
-	       vg_text_ns(&weight, table->weight_ns), vg_weight_name(report->weight),
-	       profile->threads.count, profile->threads.count == 1 ? "" : "s");
+	       vg_text_plural(table->samples), vg_text_ns(&weight, table->weight_ns),
+	       vg_weight_name(report->weight), profile->threads.count,
+	       vg_text_plural(profile->threads.count));
 	if (table->samples == 0) {
 		printf("no samples were taken\n");
 		return;
@@ -157,10 +158,10 @@ static void thread_text(struct report *report, uint32_t thread, const struct vg_
 	const struct vg_thread *of = &report->profile->threads.items[thread];
 	struct vg_text wall, cpu;
 
-	printf("%sthread %" PRId32 " %s: %" PRIu64 " samples, %s wall, %s cpu\n",
+	printf("%sthread %" PRId32 " %s: %" PRIu64 " sample%s, %s wall, %s cpu\n",
 	       report->only_tid < 0 ? "\n" : "", of->tid,
 	       vg_profile_text(report->profile, of->name), table->samples,
-	       vg_text_ns(&wall, table->wall_ns), vg_text_ns(&cpu, table->cpu_ns));
+	       vg_text_plural(table->samples), vg_text_ns(&wall, table->wall_ns), vg_text_ns(&cpu, table->cpu_ns));
 	if (report->only_tid < 0)
 		rows_text(report, table, TEXT_THREAD_LIMIT);
 	else
@@ -221,7 +222,8 @@ static int threads_write(struct report *report)
 	}
 	vg_progress_end(&progress);
 	if (left_out > 0)
-		printf("\n... and %zu more threads: --thread TID shows one, --json all\n", left_out);
+		printf("\n... and %zu more thread%s: --thread TID shows one, --json all\n", left_out,
+		       vg_text_plural(left_out));
 	return rc;
 }
 

@@ -52,9 +52,10 @@ static void missing_print(const struct request *request, const struct vg_profile
 	struct vg_text share;
 
 	vg_text_hex(build_id, sizeof build_id, of->build_id, of->build_id_bytes);
-	vg_command_warn(request->command, "no symbols: %s, build id %s, in %" PRIu64 " samples (%s)",
+	vg_command_warn(request->command, "no symbols: %s, build id %s, in %" PRIu64 " sample%s (%s)",
 			vg_profile_text(profile, of->name),
 			of->build_id_bytes > 0 ? build_id : "none", module->samples,
+			vg_text_plural(module->samples),
 			vg_text_percent(&share, module->samples, profile->samples_total));
 }
 

@@ -10,6 +10,7 @@
 #include "vgtool/names.h"
 #include "vgtool/progress.h"
 #include "vgtool/recopy.h"
+#include "vgtool/text.h"
 #include "vgtool/tree.h"
 
 /* An address of a module that some stack goes through. */
@@ -208,8 +209,9 @@ static int module_resolve(struct vg_resolve *resolve, struct vg_resolve_module *
 		return vg_writer_unresolved(writer, of->id);
 	}
 	bad = vg_names_bad_records(names, &first_line);
-	if (bad > 0 && asprintf(&module->text, "%s: %" PRIu64 " records make no sense, the first in "
-				"line %" PRIu64, vg_names_path(names), bad, first_line) < 0)
+	if (bad > 0 && asprintf(&module->text, "%s: %" PRIu64 " damaged record%s left out, the first in "
+				"line %" PRIu64, vg_names_path(names), bad, vg_text_plural(bad),
+				first_line) < 0)
 		module->text = NULL;
 	rc = addresses_write(resolve, module, names, addresses, writer, next_function);
 	vg_names_close(names);

@@ -23,6 +23,12 @@ const char *vg_text_bytes(struct vg_text *room, uint64_t bytes);
 /* "12.3%"; "-" of nothing. */
 const char *vg_text_percent(struct vg_text *room, uint64_t part, uint64_t whole);
 
+/* What "thread" wants behind it where there are so many: "" or "s". */
+static inline const char *vg_text_plural(uint64_t count)
+{
+	return count == 1 ? "" : "s";
+}
+
 /* The sum, or UINT64_MAX where it would not fit: a hostile profile can ask for that. */
 static inline uint64_t vg_sum(uint64_t a, uint64_t b)
 {
