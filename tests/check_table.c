@@ -69,10 +69,10 @@ START_TEST(whole_profile)
 	row_expect("work", 0, 0, 3000, 3);
 	row_expect("inner", 1000, 1, 3000, 3);
 	row_expect("0x7f00", 2000, 1, 2000, 1);
-	/* Equal self times stand in the order of their names. */
-	ck_assert_ptr_eq(row("0x7f00"), &table.rows.items[0]);
-	ck_assert_ptr_eq(row("libx.so+0x30"), &table.rows.items[1]);
-	ck_assert_ptr_eq(row("main"), &table.rows.items[2]);
+	/* Equal self times stand in the order of their totals, and then of their names. */
+	ck_assert_ptr_eq(row("main"), &table.rows.items[0]);
+	ck_assert_ptr_eq(row("0x7f00"), &table.rows.items[1]);
+	ck_assert_ptr_eq(row("libx.so+0x30"), &table.rows.items[2]);
 	ck_assert_ptr_eq(row("inner"), &table.rows.items[3]);
 	vg_table_free(&table);
 	tables_close();

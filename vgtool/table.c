@@ -194,6 +194,8 @@ static int row_compare(const void *a, const void *b, void *context)
 
 	if (left->self_ns != right->self_ns)
 		return left->self_ns < right->self_ns ? 1 : -1;
+	if (left->total_ns != right->total_ns)
+		return left->total_ns < right->total_ns ? 1 : -1;
 	by_name = strcmp(vg_frames_function(frames, left->function).name,
 			 vg_frames_function(frames, right->function).name);
 	if (by_name != 0)

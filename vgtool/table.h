@@ -17,7 +17,7 @@ struct vg_row {
 };
 
 struct vg_table {
-	VG_ARRAY(struct vg_row) rows; /* self descending, then by name */
+	VG_ARRAY(struct vg_row) rows; /* self, then total descending, then by name */
 	uint64_t samples;
 	uint64_t weight_ns;          /* of all samples, empty stacks included */
 	uint64_t wall_ns, cpu_ns;
