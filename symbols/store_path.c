@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 #include "symbols/store_path.h"
 
+#include <errno.h>
 #include <fcntl.h>
 #include <string.h>
 #include <sys/mman.h>
@@ -44,7 +45,7 @@ uint64_t vg_store_worth(const char *path)
 	void *text;
 
 	if (fd < 0)
-		return 0;
+		return errno == EACCES || errno == EPERM || errno == ELOOP || errno == EIO;
 	if (fstat(fd, &status) == 0 && S_ISREG(status.st_mode) && status.st_size > 0) {
 		text = mmap(NULL, (size_t)status.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
 		if (text != MAP_FAILED) {

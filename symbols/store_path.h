@@ -14,7 +14,8 @@
 void vg_store_name(const char *from, char *to);
 
 /* How much a .sym file tells: 0 if it is not there, UINT64_MAX if it has functions, else one more
- * than it has publics.  vg_store_worth_of() says the same of a table. */
+ * than it has publics.  One that may not be read counts as one without any: whoever opens it then
+ * learns why.  vg_store_worth_of() says the same of a table. */
 uint64_t vg_store_worth(const char *path);
 uint64_t vg_store_worth_of(const struct vg_symbols *symbols);
 

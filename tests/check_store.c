@@ -227,6 +227,22 @@ START_TEST(a_file_of_the_same_name_outside_is_not_found)
 }
 END_TEST
 
+/* A link to itself stands for what may not be read, which root never meets. */
+START_TEST(finds_what_cannot_be_read_last)
+{
+	char command[512];
+
+	snprintf(command, sizeof command, "mkdir -p '%s/program/" DEBUG_ID "' && ln -s program.sym "
+		 "'%s/program/" DEBUG_ID "/program.sym'", root, root);
+	ck_assert_int_eq(system(command), 0);
+	expect_find("program", "program/" DEBUG_ID "/program.sym");
+	ck_assert_int_eq(add("other", 0, 1, NULL), 0);
+	expect_find("program", "other/" DEBUG_ID "/other.sym");
+	ck_assert_int_eq(add("program", 1, 0, NULL), 0);
+	expect_find("program", "program/" DEBUG_ID "/program.sym");
+}
+END_TEST
+
 START_TEST(says_why_it_cannot_write)
 {
 	struct vg_symbols table;
@@ -254,6 +270,7 @@ Suite *store_suite(void)
 	tcase_add_test(tests, root_may_be_a_file);
 	tcase_add_test(tests, hostile_names_stay_inside);
 	tcase_add_test(tests, a_file_of_the_same_name_outside_is_not_found);
+	tcase_add_test(tests, finds_what_cannot_be_read_last);
 	tcase_add_test(tests, says_why_it_cannot_write);
 	suite_add_tcase(suite, tests);
 	return suite;
