@@ -23,7 +23,8 @@
  *
  * Returns 0; or 1 if the table has no functions, and the file already there has some or has
  * more publics: it is then left as it is, because adding the stripped copy of a program must not
- * lose what the whole one gave.  -EINVAL: the table has no debug id; -ENOMEM; or what the file
+ * lose what the whole one gave.  Waits for another process that writes the same file; -EBUSY after
+ * ten seconds of that.  -EINVAL: the table has no debug id; -ENOMEM; or what the file
  * system says.
  */
 int vg_store_add(const char *root, const struct vg_symbols *symbols, char **path_out,

@@ -3,11 +3,15 @@
 
 #include <stdio.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/outfile.h"
 #include "symbols/breakpad.h"
 #include "symbols/store_path.h"
+
+/* Ten seconds, for what another process writes in one at most. */
+enum { WAITS_MAX = 500 };
 
 /* Makes every directory on the way to the last component. */
 static int directories_make(char *path, struct vg_err *err)
@@ -54,12 +58,31 @@ static int symbols_write(const struct vg_symbols *symbols, const char *path, str
 	return rc;
 }
 
+/* 0, or 1 if what is there has more.  Parallel builds add the same library at the same time: who
+ * comes later waits, and may by then have less. */
+static int symbols_add(const struct vg_symbols *symbols, char *path, struct vg_err *err)
+{
+	static const struct timespec pause = { .tv_nsec = 20 * 1000 * 1000 };
+	int rc = -EBUSY;
+
+	for (int waits = 0; rc == -EBUSY && waits < WAITS_MAX; waits++) {
+		if (waits > 0)
+			nanosleep(&pause, NULL);
+		if (vg_store_worth(path) > vg_store_worth_of(symbols))
+			return 1;
+		rc = directories_make(path, err);
+		if (rc == 0)
+			rc = symbols_write(symbols, path, err);
+	}
+	return rc;
+}
+
 int vg_store_add(const char *root, const struct vg_symbols *symbols, char **path_out,
 		 struct vg_err *err)
 {
 	char name[VG_STORE_NAME_MAX + 1], id[VG_STORE_NAME_MAX + 1];
 	char *path = NULL;
-	int rc = 0;
+	int rc;
 
 	if (path_out != NULL)
 		*path_out = NULL;
@@ -69,12 +92,7 @@ int vg_store_add(const char *root, const struct vg_symbols *symbols, char **path
 	vg_store_name(symbols->debug_id, id);
 	if (asprintf(&path, "%s/%s/%s/%s.sym", root, name, id, name) < 0)
 		return vg_err_sys(err, -ENOMEM, "%s", root);
-	if (vg_store_worth(path) > vg_store_worth_of(symbols))
-		rc = 1;
-	if (rc == 0)
-		rc = directories_make(path, err);
-	if (rc == 0)
-		rc = symbols_write(symbols, path, err);
+	rc = symbols_add(symbols, path, err);
 	if (rc >= 0 && path_out != NULL)
 		*path_out = path;
 	else

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/wait.h>
 #include <unistd.h>
 
 #include "symbols/debug_id.h"
@@ -243,6 +244,28 @@ START_TEST(finds_what_cannot_be_read_last)
 }
 END_TEST
 
+/* Eight processes, one file: each finds it free in the end, and whole. */
+START_TEST(waits_for_other_writers)
+{
+	pid_t children[8];
+
+	for (int i = 0; i < 8; i++) {
+		children[i] = fork();
+		ck_assert_int_ge(children[i], 0);
+		if (children[i] == 0)
+			_exit(add("program", i % 2 == 0 ? 60000 : 0, 1, NULL) < 0);
+	}
+	for (int i = 0; i < 8; i++) {
+		int status;
+
+		ck_assert_int_eq(waitpid(children[i], &status, 0), children[i]);
+		ck_assert_int_eq(status, 0);
+	}
+	expect_find("program", "program/" DEBUG_ID "/program.sym");
+	ck_assert_int_eq(add("program", 0, 1, NULL), 1);
+}
+END_TEST
+
 START_TEST(says_why_it_cannot_write)
 {
 	struct vg_symbols table;
@@ -271,6 +294,7 @@ Suite *store_suite(void)
 	tcase_add_test(tests, hostile_names_stay_inside);
 	tcase_add_test(tests, a_file_of_the_same_name_outside_is_not_found);
 	tcase_add_test(tests, finds_what_cannot_be_read_last);
+	tcase_add_test(tests, waits_for_other_writers);
 	tcase_add_test(tests, says_why_it_cannot_write);
 	suite_add_tcase(suite, tests);
 	return suite;
