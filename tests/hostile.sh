@@ -54,6 +54,14 @@ expect 1 'foreign.vgp' "$VGTOOL" resolve -s directory foreign.vgp -o out.vgp
 expect 1 'no-such-store' "$VGTOOL" resolve -s no-such-store good.vgp -o out.vgp
 [ ! -e out.vgp ] || fail "resolve left a file behind after an error"
 
+# Without the first chunk, with the header, nothing of it is made up.  This is a second chunk.
+printf '\224\244\126\107\120\061\316\000\000\000\001\316' >lost.vgp
+printf '\262\066\021\113\306\000\000\000\003\222\001\005' >>lost.vgp
+"$VGTOOL" info lost.vgp >out 2>err || fail "info without a header: $(cat err)"
+grep -q '^header  *lost' out || fail "a lost header: $(head -3 out)"
+! grep -q '1970' out || fail "a lost header, and a date: $(grep 1970 out)"
+"$VGTOOL" report lost.vgp 2>err | grep -q '^unknown program: ' || fail "report without a header"
+
 # One flipped bit costs one chunk at most, and says where.
 awk -v size="$size" 'BEGIN { srand(1); for (i = 0; i < 40; i++) print int(rand() * size) }' >offsets
 while read -r offset; do

@@ -150,6 +150,12 @@ static void recorded_text(const struct vg_profile *profile)
 	char when[64] = "unknown";
 	struct tm utc;
 
+	/* The first chunk has the header, and may be damaged. */
+	if (header->version == 0) {
+		printf("%-14s lost: how the profile was taken is not known\n", "header");
+		printf("%-14s for %s\n", "recorded", vg_text_ns(&duration, profile->duration_ns));
+		return;
+	}
 	if (header->start_unix_s <= INT64_MAX && gmtime_r(&start, &utc) != NULL)
 		strftime(when, sizeof when, "%Y-%m-%d %H:%M:%S UTC", &utc);
 	printf("%-14s %s (%s)\n", "program", vg_profile_text(profile, header->program),

@@ -135,10 +135,11 @@ static void rows_text(struct report *report, const struct vg_table *table, uint6
 static void overall_text(struct report *report, const struct vg_table *table)
 {
 	const struct vg_profile *profile = report->profile;
+	const char *program = vg_profile_text(profile, profile->header.program);
 	struct vg_text weight;
 
 	printf("%s: %" PRIu64 " sample%s, %s of %s time, %zu thread%s\n",
-	       vg_profile_text(profile, profile->header.program), table->samples,
+	       *program != '\0' ? program : "unknown program", table->samples,
 	       vg_text_plural(table->samples), vg_text_ns(&weight, table->weight_ns),
 	       vg_weight_name(report->weight), profile->threads.count,
 	       vg_text_plural(profile->threads.count));
