@@ -62,6 +62,17 @@ grep -q '^header  *lost' out || fail "a lost header: $(head -3 out)"
 ! grep -q '1970' out || fail "a lost header, and a date: $(grep 1970 out)"
 "$VGTOOL" report lost.vgp 2>err | grep -q '^unknown program: ' || fail "report without a header"
 
+# A file that becomes shorter while it is read, dump waiting in a full pipe meanwhile.
+cp good.vgp shrinking.vgp
+while [ "$(wc -c <shrinking.vgp)" -lt 1000000 ]; do cat good.vgp >>shrinking.vgp; done
+{ status=0; "$VGTOOL" dump shrinking.vgp 2>err || status=$?; echo $status >status; } | {
+	head -c 1 >/dev/null
+	: >shrinking.vgp
+	cat >/dev/null
+}
+[ "$(cat status)" = 1 ] || fail "a file that shrinks: status $(cat status)"
+grep -q 'cut short' err || fail "a file that shrinks: $(cat err)"
+
 # One flipped bit costs one chunk at most, and says where.
 awk -v size="$size" 'BEGIN { srand(1); for (i = 0; i < 40; i++) print int(rand() * size) }' >offsets
 while read -r offset; do

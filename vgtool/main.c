@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 #include <errno.h>
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
+#include <unistd.h>
 
 #include "vgtool/command.h"
 
@@ -43,10 +45,25 @@ static int stdout_finish(const char *name, int status)
 	return status;
 }
 
+/* Files are mapped: what is cut off behind our back, or cannot be read from the disk, is found out
+ * at some load from memory.  Only write(2) and _exit(2) may be called here. */
+static void on_bus_error(int signal)
+{
+	static const char sentence[] =
+		"vgtool: a file was cut short, or could not be read, while it was in use\n";
+	ssize_t written = write(STDERR_FILENO, sentence, sizeof sentence - 1);
+
+	(void)signal;
+	(void)written;
+	_exit(VG_EXIT_FAILED);
+}
+
 static int command_run(const struct command *command, int argc, char **argv)
 {
+	struct sigaction bus_error = { .sa_handler = on_bus_error };
 	char name[32];
 
+	sigaction(SIGBUS, &bus_error, NULL);
 	snprintf(name, sizeof name, "vgtool %s", command->name);
 	argv[0] = name;
 	return stdout_finish(name, command->run(argc, argv));
