@@ -190,11 +190,14 @@ static enum vg_capture stop_walk(struct vg_session *session, struct vg_task *tas
 				 const struct vg_task_look *look, uint64_t now_ns)
 {
 	do {
-		enum vg_capture capture = vg_tracer_capture(&session->tracer, task->tid,
-							    task->snapshot_bytes, &session->snapshot);
+		enum vg_capture capture;
 
+		session->snapshot.likely_sp = task->sp;
+		capture = vg_tracer_capture(&session->tracer, task->tid, task->snapshot_bytes,
+					    &session->snapshot);
 		if (capture != VG_CAPTURE_TAKEN)
 			return capture;
+		task->sp = vg_regs_sp(&session->snapshot.regs);
 		pause_note(session, task, look);
 		if (snapshot_walk(session, now_ns) != 0)
 			return VG_CAPTURE_FAILED;

@@ -7,6 +7,9 @@
 
 enum { PAGE_BYTES = 4096, PIECES_MAX = 512 };
 
+/* A copy made ahead begins so far below the stack pointer that is likely. */
+enum { AHEAD_BYTES = 1024 };
+
 static int snapshot_reserve(struct vg_snapshot *snapshot, size_t bytes)
 {
 	unsigned char *grown;
@@ -64,6 +67,26 @@ int vg_snapshot_stack(struct vg_snapshot *snapshot, pid_t tid, size_t want_bytes
 	if (rc == -EFAULT)
 		rc = stack_read(snapshot, tid, sp, want_bytes);
 	return rc == -EFAULT ? 0 : rc;
+}
+
+void vg_snapshot_ahead(struct vg_snapshot *snapshot, pid_t tid, size_t want_bytes)
+{
+	snapshot->stack_bytes = 0;
+	if (snapshot->likely_sp > AHEAD_BYTES &&
+	    snapshot_reserve(snapshot, want_bytes + AHEAD_BYTES) == 0)
+		stack_read(snapshot, tid, snapshot->likely_sp - AHEAD_BYTES, want_bytes + AHEAD_BYTES);
+}
+
+/* What is wanted is twice what was needed so far: half of it is enough to begin with, for a walk
+ * that outruns the copy takes another.  A copy that ends early has reached the stack's end. */
+bool vg_snapshot_covers(const struct vg_snapshot *snapshot, size_t want_bytes)
+{
+	uint64_t below = vg_regs_sp(&snapshot->regs) - vg_regs_red_zone_bytes -
+			 snapshot->stack_address;
+
+	return snapshot->stack_bytes > 0 && below < snapshot->stack_bytes &&
+	       (snapshot->stack_bytes - below >= want_bytes / 2 + vg_regs_red_zone_bytes ||
+		snapshot->stack_bytes < want_bytes + AHEAD_BYTES);
 }
 
 void vg_snapshot_free(struct vg_snapshot *snapshot)

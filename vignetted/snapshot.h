@@ -19,7 +19,8 @@ struct vg_snapshot {
 	struct vg_regs regs;
 	bool whole;                  /* all of regs is known; else only its pc and sp */
 	uint64_t fp_guess;           /* where whole is false: a likely frame pointer, or 0 */
-	uint64_t stack_address;      /* of the first copied byte: below sp by the red zone */
+	uint64_t likely_sp;          /* the caller's: about where the stack pointer will be, or 0 */
+	uint64_t stack_address;      /* of the first copied byte: below sp by the red zone at least */
 	size_t stack_bytes;          /* copied */
 	unsigned char *stack;        /* owned */
 	size_t capacity_bytes;
@@ -40,6 +41,14 @@ static inline int vg_snapshot_word(const struct vg_snapshot *snapshot, uint64_t 
 	memcpy(word, snapshot->stack + offset, sizeof *word);
 	return 0;
 }
+
+/*
+ * The same before the registers are known, around likely_sp: reading memory and waiting until the
+ * stopped thread has left its CPU, which reading registers takes, go side by side so.  Whether the
+ * copy will do is for vg_snapshot_covers() to say once the registers are there.
+ */
+void vg_snapshot_ahead(struct vg_snapshot *snapshot, pid_t tid, size_t want_bytes);
+bool vg_snapshot_covers(const struct vg_snapshot *snapshot, size_t want_bytes);
 
 void vg_snapshot_free(struct vg_snapshot *snapshot);
 

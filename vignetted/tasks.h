@@ -29,6 +29,7 @@ struct vg_task {
 	uint64_t cpu_ns;             /* accounted for in samples so far */
 	uint64_t last_ns;            /* time of its latest sample */
 	size_t snapshot_bytes;       /* how much of its stack to copy */
+	uint64_t sp;                 /* at its latest stop */
 	size_t needed_bytes;         /* the most that one of its latest walks went through */
 	uint32_t walks;              /* since that was last looked at */
 	struct {                     /* samples since the latest written one, all of one stack */

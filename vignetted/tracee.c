@@ -107,11 +107,13 @@ bool vg_tracer_settle(struct vg_tracer *tracer)
 
 static enum vg_capture stopped_copy(pid_t tid, size_t stack_bytes, struct vg_snapshot *snapshot)
 {
-	int rc = vg_regs_read(&snapshot->regs, tid);
+	int rc;
 
+	vg_snapshot_ahead(snapshot, tid, stack_bytes);
+	rc = vg_regs_read(&snapshot->regs, tid);
 	snapshot->whole = rc == 0;
 	snapshot->fp_guess = 0;
-	if (rc == 0)
+	if (rc == 0 && !vg_snapshot_covers(snapshot, stack_bytes))
 		rc = vg_snapshot_stack(snapshot, tid, stack_bytes);
 	if (rc == -ESRCH)
 		return VG_CAPTURE_GONE;
@@ -121,8 +123,8 @@ static enum vg_capture stopped_copy(pid_t tid, size_t stack_bytes, struct vg_sna
 enum vg_capture vg_tracer_capture(struct vg_tracer *tracer, pid_t tid, size_t stack_bytes,
 				  struct vg_snapshot *snapshot)
 {
-	uint64_t since_ns = vg_now_ns();
 	enum vg_capture result;
+	uint64_t since_ns;
 	int status;
 	pid_t got;
 
@@ -130,6 +132,7 @@ enum vg_capture vg_tracer_capture(struct vg_tracer *tracer, pid_t tid, size_t st
 		return VG_CAPTURE_PENDING;
 	if (ptrace(PTRACE_SEIZE, tid, NULL, NULL) != 0)
 		return errno == EPERM ? VG_CAPTURE_FORBIDDEN : VG_CAPTURE_GONE;
+	since_ns = vg_now_ns();
 	/* Fails only if the thread has died: the wait finds that out. */
 	ptrace(PTRACE_INTERRUPT, tid, NULL, NULL);
 	got = stop_wait(tid, &status, since_ns);
