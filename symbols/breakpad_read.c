@@ -46,38 +46,43 @@ static uint32_t slot_file(const struct vg_sym_reader *reader, uint32_t slot)
 /* Where the old grammar's call was: in the file of the function it was inlined into, which the
  * parent's origin names, and for the outermost the function's first line. */
 static uint32_t old_call_file(const struct vg_sym_reader *reader,
-			      const struct vg_symbol_function *function, uint32_t at)
+			      const struct vg_symbol_function *function, uint32_t depth,
+			      uint32_t parent)
 {
 	const struct vg_symbol_inline *calls =
 		reader->symbols->inlines.items + function->first_inline;
-	uint32_t depth = calls[at].depth;
 
 	if (depth == 0)
 		return function->line_count == 0 ? VG_SYMBOLS_NONE :
 		       slot_file(reader, reader->symbols->lines.items[function->first_line].file);
-	while (at-- > 0) {
-		if (calls[at].depth == depth - 1)
-			return slot_file(reader, reader->origins.items[calls[at].name].file);
-	}
-	return VG_SYMBOLS_NONE;
+	if (parent == VG_SYMBOLS_NONE || calls[parent].depth != depth - 1)
+		return VG_SYMBOLS_NONE;
+	return slot_file(reader, reader->origins.items[calls[parent].name].file);
 }
 
-static void call_files_resolve(struct vg_sym_reader *reader)
+/* Calls stand behind those that they are inlined into: the ones that are still open are a stack. */
+static int function_call_files(struct vg_sym_reader *reader,
+			       const struct vg_symbol_function *function)
 {
-	struct vg_symbols *symbols = reader->symbols;
+	struct vg_symbol_inline *calls = reader->symbols->inlines.items + function->first_inline;
 
-	for (size_t i = 0; i < symbols->functions.count; i++) {
-		const struct vg_symbol_function *function = &symbols->functions.items[i];
+	reader->open_calls.count = 0;
+	for (uint32_t at = 0; at < function->inline_count; at++) {
+		uint32_t parent = VG_SYMBOLS_NONE;
 
-		for (uint32_t at = 0; at < function->inline_count; at++) {
-			struct vg_symbol_inline *call =
-				&symbols->inlines.items[function->first_inline + at];
-
-			call->call_file = call->call_file == VG_SYM_FILE_OLD ?
-					  old_call_file(reader, function, at) :
-					  slot_file(reader, call->call_file);
+		while (reader->open_calls.count > 0) {
+			parent = reader->open_calls.items[reader->open_calls.count - 1];
+			if (calls[parent].depth < calls[at].depth)
+				break;
+			reader->open_calls.count--;
 		}
+		calls[at].call_file = calls[at].call_file == VG_SYM_FILE_OLD ?
+				      old_call_file(reader, function, calls[at].depth, parent) :
+				      slot_file(reader, calls[at].call_file);
+		if (vg_array_push(&reader->open_calls, &at) != 0)
+			return -ENOMEM;
 	}
+	return 0;
 }
 
 int vg_sym_reader_resolve(struct vg_sym_reader *reader)
@@ -88,7 +93,10 @@ int vg_sym_reader_resolve(struct vg_sym_reader *reader)
 
 	if (rc < 0)
 		return rc;
-	call_files_resolve(reader);
+	for (size_t i = 0; i < symbols->functions.count; i++) {
+		if (function_call_files(reader, &symbols->functions.items[i]) != 0)
+			return -ENOMEM;
+	}
 	for (size_t i = 0; i < symbols->inlines.count; i++) {
 		struct vg_symbol_inline *call = &symbols->inlines.items[i];
 		uint32_t name = reader->origins.items[call->name].name;
@@ -129,6 +137,7 @@ int vg_breakpad_read(struct vg_symbols *symbols, const char *path, const uint64_
 	vg_intern_free(&reader.origin_slots);
 	vg_array_free(&reader.slot_files);
 	vg_array_free(&reader.origins);
+	vg_array_free(&reader.open_calls);
 	vg_array_free(&reader.scratch);
 	return rc;
 }

@@ -29,6 +29,7 @@ struct vg_sym_reader {
 	VG_ARRAY(uint32_t) slot_files;  /* slot -> index in the table's files, or NONE */
 	struct vg_intern origin_slots;  /* origin number -> slot */
 	VG_ARRAY(struct vg_sym_origin) origins;
+	VG_ARRAY(uint32_t) open_calls;  /* of one function, outermost first */
 	VG_ARRAY(char) scratch;         /* a name with its NUL */
 	uint64_t cached_number;         /* the file number of the last line record */
 	uint32_t cached_slot;           /* its slot; NONE: nothing cached */
