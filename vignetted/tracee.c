@@ -130,6 +130,9 @@ enum vg_capture vg_tracer_capture(struct vg_tracer *tracer, pid_t tid, size_t st
 
 	if (!vg_tracer_settle(tracer))
 		return VG_CAPTURE_PENDING;
+	/* Thrown away: it is made so that the one after the stop finds all it needs in the caches.
+	 * That takes a fifth off the pause, for some 3 us of our own time. */
+	vg_snapshot_ahead(snapshot, tid, stack_bytes);
 	if (ptrace(PTRACE_SEIZE, tid, NULL, NULL) != 0)
 		return errno == EPERM ? VG_CAPTURE_FORBIDDEN : VG_CAPTURE_GONE;
 	since_ns = vg_now_ns();
