@@ -33,7 +33,6 @@ int vg_field_keep(struct vg_profile *profile, const char *text, size_t length, u
 /* The index of what has that id in the file.  If its record was lost, it gets a placeholder. */
 int vg_reader_module(struct vg_reader *reader, uint32_t id, uint32_t *index);
 int vg_reader_thread(struct vg_reader *reader, uint32_t id, uint32_t *index);
-int vg_reader_function(struct vg_reader *reader, uint32_t id, uint32_t *index);
 
 /* Lists damage, up to a bound; counts all of it. */
 int vg_reader_damage(struct vg_profile *profile, const struct vg_damage *damage);

@@ -3,7 +3,7 @@
 
 #include <errno.h>
 
-int vg_reader_function(struct vg_reader *reader, uint32_t id, uint32_t *index)
+static int function_get(struct vg_reader *reader, uint32_t id, uint32_t *index)
 {
 	struct vg_profile *profile = reader->profile;
 	struct vg_function function = { .id = id, .file = VG_NONE, .module = VG_NONE };
@@ -29,7 +29,7 @@ int vg_on_function(struct vg_reader *reader, struct vg_record_view *record)
 	if (rc == 0)
 		rc = vg_field_module(reader, record, &function.module);
 	if (rc == 0)
-		rc = vg_reader_function(reader, function.id, &index);
+		rc = function_get(reader, function.id, &index);
 	if (rc == 0)
 		reader->profile->functions.items[index] = function;
 	return rc;
@@ -50,7 +50,7 @@ static int symbol_lines(struct vg_reader *reader, struct vg_record_view *record,
 
 		if (vg_field_u32(record, &id) != 0 || vg_field_u32(record, &line.line) != 0)
 			return -EBADMSG;
-		rc = vg_reader_function(reader, id, &line.function);
+		rc = function_get(reader, id, &line.function);
 		if (rc == 0)
 			rc = vg_array_push(&profile->symbol_lines, &line);
 	}

@@ -89,17 +89,3 @@ int vg_symbols_from_binary(struct vg_symbols *symbols, const char *path, struct 
 	vg_elf_image_close(&image);
 	return rc;
 }
-
-int vg_binary_identity(struct vg_symbols *symbols, const char *path, struct vg_err *err)
-{
-	struct vg_elf_image image;
-	int rc = vg_elf_image_open(&image, path, err);
-
-	if (rc != 0)
-		return rc;
-	rc = vg_elf_identify(&image, symbols, err);
-	if (rc != 0)
-		vg_symbols_free(symbols);
-	vg_elf_image_close(&image);
-	return rc;
-}

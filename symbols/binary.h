@@ -18,9 +18,4 @@
  */
 int vg_symbols_from_binary(struct vg_symbols *symbols, const char *path, struct vg_err *err);
 
-/*
- * Only who it is: module_name, os, arch, debug_id, build_id.  Same errors, same ownership.
- */
-int vg_binary_identity(struct vg_symbols *symbols, const char *path, struct vg_err *err);
-
 #endif

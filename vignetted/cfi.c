@@ -41,7 +41,7 @@ uint32_t vg_cfi_table_count(struct vg_memory *memory, const struct vg_image *ima
 }
 
 /* The last entry whose address is not above the wanted one. */
-uint64_t vg_cfi_find(struct vg_memory *memory, const struct vg_image *image, uint64_t address)
+static uint64_t fde_find(struct vg_memory *memory, const struct vg_image *image, uint64_t address)
 {
 	uint64_t table = image->eh_frame_hdr + VG_CFI_TABLE_AT;
 	int64_t wanted = (int64_t)(address - image->eh_frame_hdr);
@@ -233,7 +233,7 @@ static void fde_row(struct vg_memory *memory, uint64_t fde_address, uint64_t add
 void vg_cfi_row(struct vg_memory *memory, const struct vg_image *image, uint64_t address,
 		struct vg_row *row)
 {
-	uint64_t fde = vg_cfi_find(memory, image, address);
+	uint64_t fde = fde_find(memory, image, address);
 
 	*row = (struct vg_row){ .kind = VG_ROW_NONE };
 	if (fde != 0)

@@ -23,7 +23,4 @@ uint32_t vg_cfi_table_count(struct vg_memory *memory, const struct vg_image *ima
 void vg_cfi_row(struct vg_memory *memory, const struct vg_image *image, uint64_t address,
 		struct vg_row *row);
 
-/* The FDE that covers the address: where it starts in memory, or 0. */
-uint64_t vg_cfi_find(struct vg_memory *memory, const struct vg_image *image, uint64_t address);
-
 #endif

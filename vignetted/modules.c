@@ -65,10 +65,8 @@ static uint32_t module_at(struct vg_modules *modules, const struct mapping *head
 			return (uint32_t)i;
 		}
 	}
-	if (modules->items.count >= MODULES_MAX) {
-		modules->overflow++;
+	if (modules->items.count >= MODULES_MAX)
 		return UINT32_MAX;
-	}
 	return vg_array_push(&modules->items, &module) == 0 ?
 	       (uint32_t)modules->items.count - 1 : UINT32_MAX;
 }

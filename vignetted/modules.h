@@ -32,7 +32,6 @@ struct vg_modules {
 	VG_ARRAY(struct vg_mapped) items; /* indices stay valid for the whole session */
 	VG_ARRAY(struct vg_code_range) ranges; /* sorted, disjoint */
 	uint64_t generation;         /* changes whenever modules came or went */
-	uint64_t overflow;           /* modules not kept: there are too many */
 };
 
 /* Reads the maps.  0 or a negative errno: -ESRCH when the process is gone. */

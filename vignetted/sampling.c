@@ -25,6 +25,15 @@ enum quiet {
 /* After the maps were read in vain, so many times as long without: 5% of the time at most. */
 enum { MAPS_REST = 19 };
 
+/* PTRACE_SEIZE says EPERM of a dying thread too. */
+static bool is_alive(const struct vg_session *session, pid_t tid)
+{
+	struct vg_task_status status;
+
+	return vg_task_status(&session->tasks, tid, &status) == 0 && status.state != 'Z' &&
+	       status.state != 'X';
+}
+
 static uint64_t session_now_ns(const struct vg_session *session)
 {
 	return vg_now_ns() - session->begin_ns;
@@ -34,7 +43,7 @@ static uint64_t session_now_ns(const struct vg_session *session)
 static void memory_follow(struct vg_session *session)
 {
 	for (size_t i = 0; i < session->tasks.live.count &&
-	     !vg_sampling_is_alive(session, session->memory.pid); i++)
+	     !is_alive(session, session->memory.pid); i++)
 		session->memory.pid = session->tasks.live.items[i].tid;
 }
 
@@ -47,14 +56,6 @@ void vg_sampling_modules_refresh(struct vg_session *session, uint64_t now_ns)
 	memory_follow(session);
 	if (vg_modules_refresh(&session->modules) == 0)
 		vg_recorder_unloads(&session->recorder, now_ns);
-}
-
-bool vg_sampling_is_alive(const struct vg_session *session, pid_t tid)
-{
-	struct vg_task_status status;
-
-	return vg_task_status(&session->tasks, tid, &status) == 0 && status.state != 'Z' &&
-	       status.state != 'X';
 }
 
 static int snapshot_walk(struct vg_session *session, uint64_t now_ns)
@@ -230,7 +231,7 @@ static void sample_running(struct vg_session *session, struct vg_task *task, boo
 		recorder->lost[VG_LOSS_NOT_STOPPED]++;
 		return;
 	case VG_CAPTURE_FORBIDDEN:
-		if (vg_sampling_is_alive(session, task->tid))
+		if (is_alive(session, task->tid))
 			recorder->lost[VG_LOSS_FORBIDDEN]++;
 		return;
 	case VG_CAPTURE_FAILED:

@@ -15,9 +15,6 @@
  */
 void vg_sampling_thread(struct vg_session *session, struct vg_task *task);
 
-/* Whether the thread has not died.  PTRACE_SEIZE says EPERM of a dying thread too. */
-bool vg_sampling_is_alive(const struct vg_session *session, pid_t tid);
-
 /* Reads the maps again, and tells the profile what is gone. */
 void vg_sampling_modules_refresh(struct vg_session *session, uint64_t now_ns);
 

@@ -15,7 +15,6 @@ int vg_tasks_open(struct vg_tasks *tasks, pid_t pid)
 	char path[64];
 
 	memset(tasks, 0, sizeof *tasks);
-	tasks->pid = pid;
 	snprintf(path, sizeof path, "/proc/%d/task", pid);
 	tasks->directory = opendir(path);
 	if (tasks->directory == NULL)

@@ -53,7 +53,6 @@ struct vg_task_status {
 };
 
 struct vg_tasks {
-	pid_t pid;
 	DIR *directory;              /* of /proc/PID/task */
 	struct { struct vg_task *items; size_t count, capacity; } live;
 	size_t kept_open, kept_open_max; /* descriptors of schedstat files */
