@@ -118,7 +118,7 @@ static bool wait_holds(struct vg_session *session, struct vg_task *task,
 	struct vg_task_look again;
 	struct vg_wait still;
 
-	vg_wait_read(&still, vg_tasks_directory(&session->tasks), task->tid);
+	vg_wait_read(&still, &session->tasks, task);
 	return !still.running && still.call == wait->call && still.sp == wait->sp &&
 	       still.pc == wait->pc && vg_task_look(&session->tasks, task, &again) == 0 &&
 	       again.slices == look->slices;
@@ -260,17 +260,18 @@ void vg_sampling_thread(struct vg_session *session, struct vg_task *task)
 	}
 	if (!task->has_cpu)
 		task->cpu_ns = look.cpu_ns;
-	if (task->has_stack && look.slices == task->slices) {
+	if ((task->has_stack || session->options.cpu_mode) && look.slices == task->slices) {
 		vg_account_repeat(session, task, session_now_ns(session), &look);
 		return;
 	}
-	vg_wait_read(&wait, vg_tasks_directory(&session->tasks), task->tid);
+	vg_wait_read(&wait, &session->tasks, task);
 	task->ran = true;
 	if (task->young > 0) {
 		task->young--;
 		vg_account_name(session, task, session_now_ns(session));
 	}
 	if (!wait.running && session->options.cpu_mode) {
+		task->slices = look.slices;
 		task->last_ns = session_now_ns(session);
 		return;
 	}

@@ -30,11 +30,13 @@ int vg_tasks_open(struct vg_tasks *tasks, pid_t pid)
 
 static void task_close(struct vg_tasks *tasks, struct vg_task *task)
 {
-	if (task->schedstat_fd >= 0) {
-		close(task->schedstat_fd);
-		tasks->kept_open--;
+	for (int i = 0; i < VG_TASK_FILES; i++) {
+		if (task->files[i] >= 0) {
+			close(task->files[i]);
+			tasks->kept_open--;
+		}
+		task->files[i] = -1;
 	}
-	task->schedstat_fd = -1;
 }
 
 void vg_tasks_close(struct vg_tasks *tasks)
@@ -80,7 +82,7 @@ int vg_tasks_scan(struct vg_tasks *tasks)
 		tasks->live.items[i].seen = false;
 	rewinddir(tasks->directory);
 	while ((entry = readdir(tasks->directory)) != NULL) {
-		struct vg_task fresh = { .schedstat_fd = -1, .seen = true };
+		struct vg_task fresh = { .files = { -1, -1 }, .seen = true };
 		struct vg_task *known;
 		pid_t tid = (pid_t)strtol(entry->d_name, NULL, 10);
 
@@ -125,6 +127,33 @@ static int task_file_open(const struct vg_tasks *tasks, pid_t tid, const char *n
 	return openat(dirfd(tasks->directory), path, O_RDONLY | O_CLOEXEC);
 }
 
+ssize_t vg_task_read(struct vg_tasks *tasks, struct vg_task *task, enum vg_task_file file,
+		     char *text, size_t size_bytes)
+{
+	static const char *const names[] = {
+		[VG_TASK_SCHEDSTAT] = "schedstat", [VG_TASK_SYSCALL] = "syscall",
+	};
+	int fd = task->files[file];
+	ssize_t got;
+
+	if (fd < 0)
+		fd = task_file_open(tasks, task->tid, names[file]);
+	if (fd < 0)
+		return errno == ENOENT ? -ESRCH : -errno;
+	if (task->files[file] < 0 && tasks->kept_open < tasks->kept_open_max) {
+		task->files[file] = fd;
+		tasks->kept_open++;
+	}
+	/* Once the thread has died this fails, even if another has got its number. */
+	got = pread(fd, text, size_bytes - 1, 0);
+	if (got < 0)
+		got = -errno;
+	if (fd != task->files[file])
+		close(fd);
+	text[got > 0 ? got : 0] = '\0';
+	return got;
+}
+
 /* Numbers with a space between them.  Of all parsing this is what is done most. */
 static void numbers_read(const char *at, uint64_t *values, int count)
 {
@@ -136,30 +165,14 @@ static void numbers_read(const char *at, uint64_t *values, int count)
 
 int vg_task_look(struct vg_tasks *tasks, struct vg_task *task, struct vg_task_look *look)
 {
-	int fd = task->schedstat_fd;
 	uint64_t values[3] = { 0 };
 	char text[96];
-	ssize_t got;
+	ssize_t got = vg_task_read(tasks, task, VG_TASK_SCHEDSTAT, text, sizeof text);
 
-	if (fd < 0)
-		fd = task_file_open(tasks, task->tid, "schedstat");
-	if (fd < 0) {
-		tasks->stale = true;
-		return errno == ENOENT ? -ESRCH : -errno;
-	}
-	if (task->schedstat_fd < 0 && tasks->kept_open < tasks->kept_open_max) {
-		task->schedstat_fd = fd;
-		tasks->kept_open++;
-	}
-	/* Once the thread has died this fails, even if another has got its number. */
-	got = pread(fd, text, sizeof text - 1, 0);
-	if (fd != task->schedstat_fd)
-		close(fd);
 	if (got <= 0) {
 		tasks->stale = true;
-		return -ESRCH;
+		return got < 0 ? (int)got : -ESRCH;
 	}
-	text[got] = '\0';
 	numbers_read(text, values, 3);
 	look->cpu_ns = values[0];
 	look->queued_ns = values[1];

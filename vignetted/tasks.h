@@ -11,11 +11,14 @@
 
 enum { VG_TASK_NAME_BYTES = 64 };
 
+/* Files of /proc/PID/task/TID that are read all the time. */
+enum vg_task_file { VG_TASK_SCHEDSTAT, VG_TASK_SYSCALL, VG_TASK_FILES };
+
 /* A thread of the process, and what the session keeps of it from one tick to the next. */
 struct vg_task {
 	pid_t tid;
 	uint32_t id;                 /* in the profile */
-	int schedstat_fd;            /* kept open; -1: opened at each look */
+	int files[VG_TASK_FILES];    /* kept open; -1: opened at each reading */
 	bool seen;                   /* by the scan in progress */
 	bool has_stack;              /* `stack` is set */
 	bool untraceable;            /* not ours to sample */
@@ -55,7 +58,7 @@ struct vg_task_status {
 struct vg_tasks {
 	DIR *directory;              /* of /proc/PID/task */
 	struct { struct vg_task *items; size_t count, capacity; } live;
-	size_t kept_open, kept_open_max; /* descriptors of schedstat files */
+	size_t kept_open, kept_open_max; /* descriptors of threads' files */
 	uint64_t links;              /* of the directory at the latest whole scan */
 	bool stale;                  /* a thread was found gone since */
 };
@@ -66,14 +69,20 @@ void vg_tasks_close(struct vg_tasks *tasks);
 
 /*
  * Looks who is there.  The kernel counts the threads in the directory's links: where that number
- * is as it was, and no thread has failed to answer, nobody is read by name.  New threads are appended, with tid set and the rest zero; those that
- * are gone have `seen` false until vg_tasks_sweep() removes them.  -ESRCH: the process is gone.
+ * is as it was, and no thread has failed to answer, nobody is read by name.  New threads are
+ * appended, with tid set and the rest zero; those that are gone have `seen` false until
+ * vg_tasks_sweep() removes them.  -ESRCH: the process is gone.
  */
 int vg_tasks_scan(struct vg_tasks *tasks);
 void vg_tasks_sweep(struct vg_tasks *tasks);
 
 /* A descriptor of /proc/PID/task. */
 int vg_tasks_directory(const struct vg_tasks *tasks);
+
+/* A file's text, which ends with a NUL, and its length; -ESRCH: the thread is gone; or another
+ * negative errno. */
+ssize_t vg_task_read(struct vg_tasks *tasks, struct vg_task *task, enum vg_task_file file,
+		     char *text, size_t size_bytes);
 
 /* 0; -ESRCH: the thread is gone; or another negative errno. */
 int vg_task_look(struct vg_tasks *tasks, struct vg_task *task, struct vg_task_look *look);

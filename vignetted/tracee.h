@@ -20,6 +20,7 @@ struct vg_tracer {
 	                                and is not reaped; 0: none */
 	uint64_t pause_ns;           /* of the latest stop: from the request to the release */
 	uint64_t repaired;           /* system calls that would have returned EINTR */
+	uint32_t sleeps, sleeps_left; /* stops to be slept for, not polled: in a row, and still */
 	int command_status;          /* wait status of `command`, once it has ended */
 	pid_t command;               /* our own child, if we launched the program; else 0 */
 	bool command_ended;

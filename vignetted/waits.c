@@ -1,11 +1,7 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 #include "vignetted/waits.h"
 
-#include <fcntl.h>
-#include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
 
 /* "running", or the call's number, and unless that is -1 six arguments; then sp and pc. */
 static bool wait_parse(struct vg_wait *wait, char *text)
@@ -27,21 +23,10 @@ static bool wait_parse(struct vg_wait *wait, char *text)
 	return wait->sp != 0;
 }
 
-void vg_wait_read(struct vg_wait *wait, int directory, pid_t tid)
+void vg_wait_read(struct vg_wait *wait, struct vg_tasks *tasks, struct vg_task *task)
 {
-	char path[32], text[256];
-	ssize_t got;
-	int fd;
+	char text[256];
 
-	wait->running = true;
-	snprintf(path, sizeof path, "%d/syscall", tid);
-	fd = openat(directory, path, O_RDONLY | O_CLOEXEC);
-	if (fd < 0)
-		return;
-	got = read(fd, text, sizeof text - 1);
-	close(fd);
-	if (got <= 0)
-		return;
-	text[got] = '\0';
-	wait->running = !wait_parse(wait, text);
+	wait->running = vg_task_read(tasks, task, VG_TASK_SYSCALL, text, sizeof text) <= 0 ||
+			!wait_parse(wait, text);
 }

@@ -7,6 +7,7 @@
 #include <sys/types.h>
 
 #include "vignetted/regs.h"
+#include "vignetted/tasks.h"
 
 /*
  * Where a thread that is on no CPU waits, as /proc/PID/task/TID/syscall tells it without a stop.
@@ -18,9 +19,8 @@ struct vg_wait {
 	uint64_t sp, pc;
 };
 
-/* Reads the file through `directory`, a descriptor of /proc/PID/task.  What cannot be read is
- * running: whoever then tries to stop the thread finds out why. */
-void vg_wait_read(struct vg_wait *wait, int directory, pid_t tid);
+/* What cannot be read is running: whoever then tries to stop the thread finds out why. */
+void vg_wait_read(struct vg_wait *wait, struct vg_tasks *tasks, struct vg_task *task);
 
 /*
  * Stopping a thread makes some system calls return EINTR, although no signal was sent (signal(7),
@@ -33,6 +33,8 @@ void vg_wait_read(struct vg_wait *wait, int directory, pid_t tid);
  * the kernel take up such a call again.  Its timeout begins anew, which for a wait that has just
  * begun is no matter.  Where the machine has no way to do that, it does nothing.
  */
+
+/* Whether a stop does no harm.  `directory` is a descriptor of /proc/PID/task. */
 bool vg_wait_may_stop(const struct vg_wait *wait, int directory, pid_t tid);
 
 /* In a stopped thread.  Whether there was something to repair and it is. */
