@@ -64,8 +64,11 @@ static uint32_t old_call_file(const struct vg_sym_reader *reader,
 static int function_call_files(struct vg_sym_reader *reader,
 			       const struct vg_symbol_function *function)
 {
-	struct vg_symbol_inline *calls = reader->symbols->inlines.items + function->first_inline;
+	struct vg_symbol_inline *calls;
 
+	if (function->inline_count == 0)
+		return 0;
+	calls = reader->symbols->inlines.items + function->first_inline;
 	reader->open_calls.count = 0;
 	for (uint32_t at = 0; at < function->inline_count; at++) {
 		uint32_t parent = VG_SYMBOLS_NONE;

@@ -66,9 +66,10 @@ static const struct vg_symbol_row *line_find(const struct vg_symbols *symbols,
 static bool inline_covers(const struct vg_symbols *symbols, const struct vg_symbol_inline *call,
 			  uint64_t address)
 {
-	const struct vg_symbol_range *range = symbols->ranges.items + call->first_range;
+	for (uint32_t i = 0; i < call->range_count; i++) {
+		const struct vg_symbol_range *range =
+			&symbols->ranges.items[call->first_range + i];
 
-	for (uint32_t i = 0; i < call->range_count; i++, range++) {
 		if (address - range->address < range->size_bytes)
 			return true;
 	}

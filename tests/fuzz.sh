@@ -1,0 +1,87 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT OR Apache-2.0
+#
+# Fuzzers (libFuzzer, with both sanitizers) of everything that reads what strangers wrote: .sym
+# files, ELF and DWARF, profiles, the wire.  Each starts from tests/fuzz/corpus and from files
+# made here, and runs for FUZZ_SECONDS (60).  A crash, an input that takes 10 s, or one that takes
+# more than 512 MiB fails the test; the input is left in $BUILDDIR/fuzz.
+#
+# Needs clang with its runtime, and the compiler's flags in FUZZ_FLAGS and FUZZ_LIBS.
+set -eu
+: "${SRCDIR:?}" "${BUILDDIR:?}" "${VGTOOL:?}" "${VIGNETTED:?}" "${FUZZ_LIBS:?}"
+seconds=${FUZZ_SECONDS:-60}
+fuzzers=${FUZZERS:-sym elf profile wire}
+out=$BUILDDIR/fuzz
+pids=
+trap 'kill $pids 2>/dev/null || true' EXIT
+
+flags="-g -O1 -std=gnu11 -fsanitize=address,undefined -fno-sanitize-recover=undefined
+	-I$SRCDIR -D_GNU_SOURCE ${FUZZ_FLAGS-}"
+
+# The whole program as one library, made anew where a source is newer.
+library() {
+	mkdir -p "$out/objects"
+	cd "$SRCDIR"
+	for source in base/*.c profile/*.c symbols/*.c libvgctl/channel.c vignetted/*.c vgtool/*.c; do
+		case $source in */main.c) continue ;; esac
+		object=$out/objects/$(echo "$source" | tr / _).o
+		[ -n "$(find "$object" -newer "$source" 2>/dev/null)" ] && continue
+		echo "$source $object"
+	done | xargs -r -P 2 -n 2 sh -c 'clang '"$(echo $flags)"' -DPACKAGE_VERSION=\"fuzz\" -fsanitize=fuzzer-no-link -c "$0" -o "$1" || exit 255'
+	rm -f "$out/all.a"
+	ar rcs "$out/all.a" "$out"/objects/*.o
+}
+
+# seeds NAME: files to start from that no text in the tree could be
+seeds() {
+	mkdir -p "$out/seeds/$1"
+	case $1 in
+	elf | sym)
+		for options in "-O2 -g" "-O1 -g -gdwarf-4 -gz" "-O2 -g -gsplit-dwarf" "-O1 -s"; do
+			number=$(echo "$options" | tr -dc 'a-zA-Z0-9')
+			(cd "$out" && gcc $options -shared -nostdlib -fPIC -w "$SRCDIR/tests/fixtures/symbols_plain_more.c" \
+				-o "seeds/plain-$number")
+			"$VGTOOL" symbols "$out/seeds/plain-$number" >"$out/seeds/sym-$number"
+			mkdir -p "$out/seeds/elf" "$out/seeds/sym"
+			cp "$out/seeds/plain-$number" "$out/seeds/elf/"
+			cp "$out/seeds/sym-$number" "$out/seeds/sym/"
+		done ;;
+	profile)
+		"$VIGNETTED" -o "$out/seeds/profile/sleep.vgp" --rate 50 -- sleep 0.2 2>/dev/null ;;
+	esac
+}
+
+cd "$SRCDIR"
+SRCDIR=$PWD
+mkdir -p "$out"
+library
+failures=0
+for name in $fuzzers; do
+	clang $flags -fsanitize=fuzzer "$SRCDIR/tests/fuzz/fuzz_$name.c" "$out/all.a" $FUZZ_LIBS -o "$out/fuzz_$name"
+	seeds $name
+	mkdir -p "$out/found-$name" "$SRCDIR/tests/fuzz/corpus/$name"
+done
+for name in $fuzzers; do
+	# What the fuzzer writes on its own is kept apart from the tree.
+	(cd "$out" && UBSAN_OPTIONS=print_stacktrace=1 ./fuzz_$name -max_total_time="$seconds" -timeout=10 \
+		-rss_limit_mb=512 -max_len=65536 -artifact_prefix="$out/found-$name-" -print_final_stats=1 \
+		"found-$name" "$SRCDIR/tests/fuzz/corpus/$name" "seeds/$name" >"$name.log" 2>&1) &
+	pids="$pids $!"
+	eval "pid_$name=$!"
+done
+for name in $fuzzers; do
+	eval "wait \$pid_$name" && status=0 || status=$?
+	runs=$(sed -n 's/^stat::number_of_executed_units: *//p' "$out/$name.log")
+	echo "$name: ${runs:-0} inputs in $seconds s"
+	if [ $status != 0 ]; then
+		failures=$((failures + 1))
+		echo "FAIL: fuzz_$name"
+		grep -E 'ERROR|SUMMARY|runtime error|Test unit written|ALARM' "$out/$name.log" | head -20
+	elif [ "${runs:-0}" -lt 100 ]; then
+		failures=$((failures + 1))
+		echo "FAIL: fuzz_$name did hardly anything"
+		tail -5 "$out/$name.log"
+	fi
+done
+pids=
+[ $failures = 0 ]

@@ -1,0 +1,20 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* The reader of profiles, and the views of what it makes of them. */
+#include "profile/reader.h"
+#include "tests/fuzz/input.h"
+#include "vgtool/speedscope.h"
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	struct vg_profile profile = { 0 };
+	struct vg_infile file;
+	struct vg_err err;
+
+	if (vg_infile_open(&file, input_path(data, size), &err) != 0)
+		abort();
+	if (vg_profile_read(&profile, &file, &err) == 0)
+		vg_speedscope_write(&profile, VG_WEIGHT_WALL, "fuzz", input_sink());
+	vg_profile_free(&profile);
+	vg_infile_close(&file);
+	return 0;
+}

@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/*
+ * The helper's side of the wire: the input is cut into messages, the length of each in two bytes
+ * before it, and they are all sent before the helper looks.  The host is this process itself, which
+ * no process may trace: sessions end when they begin, and everything before is gone through.
+ */
+#include "libvgctl/wire.h"
+#include "tests/fuzz/input.h"
+#include "vignetted/control.h"
+#include "vignetted/loop.h"
+
+#include <string.h>
+#include <sys/socket.h>
+
+static void message_send(int socket, const uint8_t *data, size_t size, int fd)
+{
+	union { struct cmsghdr header; char room[CMSG_SPACE(sizeof(int))]; } control = { 0 };
+	struct iovec iov = { (void *)data, size };
+	struct msghdr header = { .msg_iov = &iov, .msg_iovlen = 1 };
+
+	if (fd >= 0) {
+		header.msg_control = &control;
+		header.msg_controllen = sizeof control;
+		control.header.cmsg_level = SOL_SOCKET;
+		control.header.cmsg_type = SCM_RIGHTS;
+		control.header.cmsg_len = CMSG_LEN(sizeof fd);
+		memcpy(CMSG_DATA(&control.header), &fd, sizeof fd);
+	}
+	sendmsg(socket, &header, MSG_NOSIGNAL | MSG_DONTWAIT);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+	static int signals = -1;
+	int ends[2];
+
+	if (signals < 0)
+		signals = vg_loop_signals();
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) != 0)
+		abort();
+	while (size > 2) {
+		size_t length = data[0] | (size_t)(data[1] & 3) << 8;
+		bool with_file = (data[1] & 0x80) != 0;
+
+		data += 2;
+		size -= 2;
+		length = length < size ? length : size;
+		message_send(ends[0], data, length, with_file ? input_fd(data, 0) : -1);
+		data += length;
+		size -= length;
+	}
+	shutdown(ends[0], SHUT_WR);
+	vg_control_serve(ends[1], signals);
+	close(ends[0]);
+	close(ends[1]);
+	return 0;
+}

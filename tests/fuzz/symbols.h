@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+#ifndef VG_TESTS_FUZZ_SYMBOLS_H
+#define VG_TESTS_FUZZ_SYMBOLS_H
+
+#include "symbols/breakpad.h"
+#include "tests/fuzz/input.h"
+
+/* What is done with every table that was read: addresses are looked up, and it is written. */
+static inline void symbols_use(const struct vg_symbols *symbols)
+{
+	struct vg_symbol_frame frames[64];
+	struct vg_err err;
+
+	for (size_t i = 0; i < symbols->functions.count; i++) {
+		const struct vg_symbol_function *function = &symbols->functions.items[i];
+
+		vg_symbols_lookup(symbols, function->address, frames, 64);
+		vg_symbols_lookup(symbols, function->address + function->size_bytes / 2, frames, 2);
+		vg_symbols_lookup(symbols, function->address + function->size_bytes, frames, 1);
+		if (i == 1000)
+			break;
+	}
+	for (size_t i = 0; i < symbols->publics.count && i < 1000; i++)
+		vg_symbols_lookup(symbols, symbols->publics.items[i].address + 1, frames, 64);
+	vg_breakpad_write(symbols, input_sink(), &err);
+}
+
+#endif
