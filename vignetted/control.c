@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "libvgctl/channel.h"
+#include "vignetted/confine.h"
 #include "vignetted/loop.h"
 #include "vignetted/priority.h"
 
@@ -154,6 +155,8 @@ int vg_control_serve(int socket, int signals)
 	rc = host_pid(socket);
 	if (rc > 0)
 		rc = vg_session_open(&session, &options, rc, false, fd, &err);
+	if (rc == 0)
+		rc = vg_confine(VG_CONFINE_SERVE, &err);
 	if (rc != 0) {
 		failure_send(socket, rc, err.text);
 	} else {

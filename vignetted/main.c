@@ -10,6 +10,7 @@
 
 #include "base/outfile.h"
 #include "libvgctl/wire.h"
+#include "vignetted/confine.h"
 #include "vignetted/control.h"
 #include "vignetted/launch.h"
 #include "vignetted/loop.h"
@@ -190,6 +191,9 @@ static int session_run(struct arguments *arguments, int signals, struct vg_outfi
 		vg_session_close(&session);
 		return fail(&err);
 	}
+	rc = vg_confine(VG_CONFINE_ALONE, &err);
+	if (rc != 0)
+		fail(&err);              /* worth knowing, and no reason not to record */
 	ended_by = vg_loop_run(&session, signals, -1, NULL, NULL);
 	rc = vg_session_end(&session, "interrupted by a signal");
 	if (rc != 0)

@@ -37,6 +37,10 @@ void vg_wait_read(struct vg_wait *wait, struct vg_tasks *tasks, struct vg_task *
 /* Whether a stop does no harm.  `directory` is a descriptor of /proc/PID/task. */
 bool vg_wait_may_stop(const struct vg_wait *wait, int directory, pid_t tid);
 
+/* Where in struct user vg_regs_repair() writes: the one place that a helper ever changes of its
+ * target.  -1: there is none. */
+extern const long vg_regs_repaired_at;
+
 /* In a stopped thread.  Whether there was something to repair and it is. */
 bool vg_regs_repair(struct vg_regs *regs, pid_t tid);
 

@@ -8,6 +8,7 @@
 #include <string.h>
 #include <sys/ptrace.h>
 #include <sys/syscall.h>
+#include <sys/user.h>
 #include <unistd.h>
 
 enum { ERESTARTNOHAND_CODE = 514 };      /* the kernel's own: restart unless a handler runs */
@@ -68,12 +69,14 @@ bool vg_wait_may_stop(const struct vg_wait *wait, int directory, pid_t tid)
 	return false;
 }
 
+const long vg_regs_repaired_at = offsetof(struct user, regs.rax);
+
 bool vg_regs_repair(struct vg_regs *regs, pid_t tid)
 {
 	/* A 32-bit program's calls have other numbers. */
-	if (regs->raw.cs != USER_CS_64 || (long)regs->raw.rax != -EINTR || call_kind((long)regs->raw.orig_rax) == NOT_INTERRUPTIBLE)
+	if (regs->raw.cs != USER_CS_64 || (long)regs->raw.rax != -EINTR ||
+	    call_kind((long)regs->raw.orig_rax) == NOT_INTERRUPTIBLE)
 		return false;
 	regs->raw.rax = (unsigned long)-(long)ERESTARTNOHAND_CODE;
-	return ptrace(PTRACE_POKEUSER, tid, offsetof(struct user_regs_struct, rax),
-		      regs->raw.rax) == 0;
+	return ptrace(PTRACE_POKEUSER, tid, vg_regs_repaired_at, regs->raw.rax) == 0;
 }

@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+#include "vignetted/confine.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sched.h>
+#include <seccomp.h>
+#include <stddef.h>
+#include <sys/prctl.h>
+#include <sys/ptrace.h>
+#include <sys/resource.h>
+
+#include "vignetted/waits.h"
+
+/* A sanitizer maps terabytes, and looks at itself when it has something to say. */
+#if defined __SANITIZE_ADDRESS__
+enum { SANITIZED = 1 };
+#else
+enum { SANITIZED = 0 };
+#endif
+
+static const rlim_t MEMORY_MAX_BYTES = (rlim_t)4 << 30;
+
+static const int calls_always[] = {
+	/* its own memory and its end */
+	SCMP_SYS(brk), SCMP_SYS(mmap), SCMP_SYS(munmap), SCMP_SYS(mremap), SCMP_SYS(madvise),
+	SCMP_SYS(mprotect), SCMP_SYS(futex), SCMP_SYS(exit), SCMP_SYS(exit_group),
+	SCMP_SYS(rt_sigreturn), SCMP_SYS(restart_syscall), SCMP_SYS(getrandom),
+	/* time and waiting; a timer's signal interrupts none of it */
+	SCMP_SYS(clock_gettime), SCMP_SYS(clock_nanosleep), SCMP_SYS(nanosleep), SCMP_SYS(ppoll),
+	SCMP_SYS(poll), SCMP_SYS(rt_sigtimedwait), SCMP_SYS(wait4),
+	/* the target */
+	SCMP_SYS(process_vm_readv), SCMP_SYS(getdents64), SCMP_SYS(readlinkat), SCMP_SYS(readlink),
+	/* descriptors that are open */
+	SCMP_SYS(read), SCMP_SYS(pread64), SCMP_SYS(lseek), SCMP_SYS(close), SCMP_SYS(fstat),
+	SCMP_SYS(newfstatat), SCMP_SYS(write), SCMP_SYS(ftruncate), SCMP_SYS(fdatasync),
+	SCMP_SYS(recvmsg), SCMP_SYS(sendmsg),
+	/* who and where we are: of the C library's own use */
+	SCMP_SYS(getpid), SCMP_SYS(gettid), SCMP_SYS(getuid), SCMP_SYS(geteuid), SCMP_SYS(getcpu),
+};
+
+/* The file is renamed from NAME.part, or removed. */
+static const int calls_alone[] = { SCMP_SYS(renameat), SCMP_SYS(unlinkat), SCMP_SYS(flock) };
+
+static const int calls_sanitized[] = {
+	SCMP_SYS(sigaltstack), SCMP_SYS(sched_yield), SCMP_SYS(prctl), SCMP_SYS(prlimit64),
+	SCMP_SYS(clone), SCMP_SYS(ptrace), SCMP_SYS(kill), SCMP_SYS(tgkill), SCMP_SYS(getppid),
+	SCMP_SYS(rt_sigaction), SCMP_SYS(rt_sigprocmask), SCMP_SYS(ioctl), SCMP_SYS(sched_getaffinity),
+};
+
+static int calls_allow(scmp_filter_ctx filter, const int *calls, size_t count)
+{
+	int rc = 0;
+
+	for (size_t i = 0; rc == 0 && i < count; i++)
+		rc = seccomp_rule_add(filter, SCMP_ACT_ALLOW, calls[i], 0);
+	return rc;
+}
+
+#define ALLOW(filter, calls) calls_allow(filter, calls, sizeof (calls) / sizeof *(calls))
+
+static int ptrace_allow(scmp_filter_ctx filter)
+{
+	static const int requests[] = {
+		PTRACE_SEIZE, PTRACE_INTERRUPT, PTRACE_DETACH, PTRACE_GETREGSET,
+	};
+	int rc = 0;
+
+	for (size_t i = 0; rc == 0 && i < sizeof requests / sizeof *requests; i++)
+		rc = seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(ptrace), 1,
+				      SCMP_A0(SCMP_CMP_EQ, (scmp_datum_t)requests[i]));
+	if (rc == 0 && vg_regs_repaired_at >= 0)
+		rc = seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(ptrace), 2,
+				      SCMP_A0(SCMP_CMP_EQ, PTRACE_POKEUSER),
+				      SCMP_A2(SCMP_CMP_EQ, (scmp_datum_t)vg_regs_repaired_at));
+	return rc;
+}
+
+static int filter_load(enum vg_confine_role role)
+{
+	scmp_filter_ctx filter = seccomp_init(SCMP_ACT_ERRNO(EPERM));
+	int rc;
+
+	if (filter == NULL)
+		return -ENOMEM;
+	rc = ALLOW(filter, calls_always);
+	/* To read. */
+	if (rc == 0)
+		rc = seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(openat), 1,
+				      SCMP_A2(SCMP_CMP_MASKED_EQ,
+					      O_ACCMODE | O_CREAT | O_TRUNC | O_APPEND, O_RDONLY));
+	if (rc == 0)
+		rc = ptrace_allow(filter);
+	if (rc == 0 && role == VG_CONFINE_ALONE)
+		rc = ALLOW(filter, calls_alone);
+	if (rc == 0 && SANITIZED)
+		rc = ALLOW(filter, calls_sanitized);
+	if (rc == 0)
+		rc = seccomp_load(filter);
+	seccomp_release(filter);
+	return rc;
+}
+
+int vg_confine(enum vg_confine_role role, struct vg_err *err)
+{
+	const struct rlimit no_core = { 0, 0 };
+	const struct rlimit memory = { MEMORY_MAX_BYTES, MEMORY_MAX_BYTES };
+	int rc;
+
+	setrlimit(RLIMIT_CORE, &no_core);
+	if (!SANITIZED)
+		setrlimit(RLIMIT_AS, &memory);
+	/* The helper holds a copy of another program's stack, and perhaps a capability. */
+	if (!SANITIZED)
+		prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
+	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0)
+		return vg_err_sys(err, -errno, "cannot give up gaining privileges");
+	rc = filter_load(role);
+	/* A kernel without seccomp (its configuration may leave it out) samples as well. */
+	if (rc == -EINVAL || rc == -ENOSYS || rc == -ECANCELED)
+		return 0;
+	return rc != 0 ? vg_err_sys(err, rc, "cannot confine the helper") : 0;
+}
