@@ -1,0 +1,153 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/*
+ * A program that never stays as it is, to be sampled meanwhile.  Ends with 0 when all is done.
+ *
+ *     churn exec N        executes itself N times, in turn from its first and from another thread,
+ *                         while others run
+ *     churn spawn N       starts N programs by posix_spawn(3) and vfork(2), from three threads
+ *     churn threads N     makes and joins 10 times N threads
+ */
+#include <pthread.h>
+#include <spawn.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+enum { SPINNERS = 3, SPAWNERS = 3, JOINED_AT_ONCE = 50 };
+
+static char *self;
+static atomic_bool stopping;
+
+static void *spin(void *argument)
+{
+	while (!stopping)
+		;
+	return argument;
+}
+
+static void *execute(void *count)
+{
+	execl(self, "churn", "exec", count, NULL);
+	perror("execl");
+	exit(1);
+}
+
+static int exec_run(int left)
+{
+	char count[16];
+	pthread_t thread;
+
+	if (left == 0)
+		return 0;
+	snprintf(count, sizeof count, "%d", left - 1);
+	for (int i = 0; i < SPINNERS; i++)
+		pthread_create(&thread, NULL, spin, NULL);
+	/* Long enough to be found by a sampler, at another place of its period each time. */
+	usleep((useconds_t)(500 + left % 40 * 100));
+	if (left % 2 == 0)
+		execute(count);
+	pthread_create(&thread, NULL, execute, count);
+	pthread_join(thread, NULL);
+	return 1;
+}
+
+static bool child_good(pid_t child)
+{
+	int status;
+
+	return child > 0 && waitpid(child, &status, 0) == child && WIFEXITED(status) &&
+	       WEXITSTATUS(status) == 7;
+}
+
+static char *const child_arguments[] = { (char *)"churn", (char *)"child", NULL };
+
+static pid_t spawn_posix(void)
+{
+	pid_t child;
+
+	return posix_spawn(&child, self, NULL, NULL, child_arguments, environ) == 0 ? child : -1;
+}
+
+static pid_t spawn_vfork(void)
+{
+	pid_t child = vfork();
+
+	if (child == 0) {
+		execv(self, child_arguments);
+		_exit(1);
+	}
+	return child;
+}
+
+static void *spawn(void *count)
+{
+	for (int i = *(int *)count; i > 0; i--) {
+		if (!child_good(i % 2 == 0 ? spawn_posix() : spawn_vfork()))
+			return (void *)1;
+	}
+	return NULL;
+}
+
+static int spawn_run(int count)
+{
+	pthread_t threads[SPAWNERS];
+	int each = count / SPAWNERS, bad = 0;
+
+	for (int i = 0; i < SPAWNERS; i++)
+		pthread_create(&threads[i], NULL, spawn, &each);
+	for (int i = 0; i < SPAWNERS; i++) {
+		void *result;
+
+		pthread_join(threads[i], &result);
+		bad += result != NULL;
+	}
+	return bad != 0;
+}
+
+static void *be_brief(void *argument)
+{
+	++*(int *)argument;
+	return argument;
+}
+
+static int threads_run(int count)
+{
+	pthread_t threads[JOINED_AT_ONCE];
+	int runs[JOINED_AT_ONCE];
+
+	for (int done = 0; done < 10 * count; done += JOINED_AT_ONCE) {
+		memset(runs, 0, sizeof runs);
+		for (int i = 0; i < JOINED_AT_ONCE; i++) {
+			if (pthread_create(&threads[i], NULL, be_brief, &runs[i]) != 0)
+				return 1;
+		}
+		for (int i = 0; i < JOINED_AT_ONCE; i++) {
+			if (pthread_join(threads[i], NULL) != 0 || runs[i] != 1)
+				return 1;
+		}
+	}
+	return 0;
+}
+
+int main(int argc, char **argv)
+{
+	static char path[4096];
+	int count = argc == 3 ? atoi(argv[2]) : 0;
+
+	if (argc == 2 && strcmp(argv[1], "child") == 0)
+		return 7;
+	if (readlink("/proc/self/exe", path, sizeof path - 1) < 0)
+		return 1;
+	self = path;
+	if (argc == 3 && strcmp(argv[1], "exec") == 0)
+		return exec_run(count);
+	if (argc == 3 && strcmp(argv[1], "spawn") == 0)
+		return spawn_run(count);
+	if (argc == 3 && strcmp(argv[1], "threads") == 0)
+		return threads_run(count);
+	return 2;
+}

@@ -1,0 +1,37 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT OR Apache-2.0
+#
+# Programs that execute others, spawn, make threads and lose them, sampled at 1 kHz all the while:
+# they come to their end, with the result they have alone, and no process or thread is left.  How
+# long each takes is said beside what it takes alone.  SOAK: ten times as much.
+set -eu
+: "${BUILDDIR:?}" "${VIGNETTED:?}" "${VGTOOL:?}"
+dir=$(mktemp -d)
+trap 'rm -rf "$dir"' EXIT
+churn=$BUILDDIR/tests/churn
+more=1
+[ -z "${SOAK-}" ] || more=10
+failures=0
+
+now_ms() { date +%s%3N; }
+
+# run MODE COUNT
+run() {
+	begin=$(now_ms)
+	timeout 100 "$churn" "$1" "$2" || { echo "FAIL: $1 fails alone"; failures=1; }
+	alone=$(($(now_ms) - begin))
+	begin=$(now_ms)
+	status=0
+	timeout -s KILL 300 "$VIGNETTED" --rate 1000 -o "$dir/$1.vgp" -- "$churn" "$1" "$2" 2>"$dir/$1.log" ||
+		status=$?
+	sampled=$(($(now_ms) - begin))
+	[ $status = 0 ] || { echo "FAIL: $1: exit status $status: $(cat "$dir/$1.log")"; failures=1; }
+	"$VGTOOL" info --json "$dir/$1.vgp" >"$dir/info" || { echo "FAIL: $1: no profile"; failures=1; }
+	samples=$(sed 's/.*"samples":\([0-9]*\),.*/\1/' "$dir/info")
+	[ "$samples" -ge 100 ] || { echo "FAIL: $1: $samples samples"; failures=1; }
+	echo "$1 $2: $alone ms alone, $sampled ms sampled, $samples samples"
+}
+run exec $((100 * more))
+run spawn $((1000 * more))
+run threads $((1000 * more))
+[ $failures = 0 ]

@@ -1,0 +1,198 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/*
+ * Signals of a program that is sampled: none is lost, none comes twice, none changes its payload or
+ * its place, and stopping and continuing the program is seen by its parent each time.
+ *
+ *     signals VIGNETTED PROFILE QUEUED STOPS
+ *
+ * The program that is sampled is a child of this one.  In it, one thread gets QUEUED real-time signals
+ * in a handler, another takes as many with sigwaitinfo(2), a third has as many faults that its
+ * handler mends.  Meanwhile it is stopped and continued STOPS times.
+ */
+#include <errno.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+static struct shared {
+	atomic_bool stops_done;
+	atomic_int handled, taken, mended, wrong;
+} *shared;
+static int wanted;
+static char *page;
+static long page_bytes;
+
+static void on_queued(int signal, siginfo_t *info, void *context)
+{
+	(void)signal;
+	(void)context;
+	if (info->si_code != SI_QUEUE || info->si_value.sival_int != shared->handled)
+		shared->wrong++;
+	shared->handled++;
+}
+
+static void on_fault(int signal, siginfo_t *info, void *context)
+{
+	(void)signal;
+	(void)context;
+	if (info->si_addr != page)
+		shared->wrong++;
+	shared->mended++;
+	mprotect(page, (size_t)page_bytes, PROT_READ);
+}
+
+static void *handle(void *argument)
+{
+	while (shared->handled < wanted || !shared->stops_done)
+		;
+	return argument;
+}
+
+static void *take(void *argument)
+{
+	siginfo_t info;
+	sigset_t set;
+
+	sigemptyset(&set);
+	sigaddset(&set, SIGRTMIN + 1);
+	while (shared->taken < wanted) {
+		/* Being stopped and continued interrupts it by right (signal(7)). */
+		if (sigwaitinfo(&set, &info) < 0 && errno == EINTR)
+			continue;
+		if (info.si_value.sival_int != shared->taken)
+			shared->wrong++;
+		shared->taken++;
+	}
+	return argument;
+}
+
+static void *fault(void *argument)
+{
+	for (int i = 0; i < wanted; i++) {
+		mprotect(page, (size_t)page_bytes, PROT_NONE);
+		*(volatile char *)page;
+		if (shared->mended != i + 1)
+			shared->wrong++;
+	}
+	return argument;
+}
+
+/* A full queue is EAGAIN. */
+static void queue(pthread_t thread, int signal, int value)
+{
+	union sigval payload = { .sival_int = value };
+
+	while (pthread_sigqueue(thread, signal, payload) == EAGAIN)
+		usleep(100);
+}
+
+static int host_run(void)
+{
+	struct sigaction queued = { .sa_sigaction = on_queued, .sa_flags = SA_SIGINFO | SA_RESTART };
+	struct sigaction faulty = { .sa_sigaction = on_fault, .sa_flags = SA_SIGINFO };
+	pthread_t handler, taker, faulter;
+	sigset_t set;
+
+	page = mmap(NULL, (size_t)page_bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	sigaction(SIGRTMIN, &queued, NULL);
+	sigaction(SIGSEGV, &faulty, NULL);
+	sigemptyset(&set);
+	sigaddset(&set, SIGRTMIN + 1);
+	pthread_sigmask(SIG_BLOCK, &set, NULL);
+	pthread_create(&handler, NULL, handle, NULL);
+	pthread_create(&taker, NULL, take, NULL);
+	pthread_create(&faulter, NULL, fault, NULL);
+	for (int i = 0; i < wanted; i++) {
+		queue(handler, SIGRTMIN, i);
+		queue(taker, SIGRTMIN + 1, i);
+	}
+	pthread_join(taker, NULL);
+	pthread_join(faulter, NULL);
+	pthread_join(handler, NULL);
+	return 0;
+}
+
+/* Whether the parent is told of it within ten seconds. */
+static bool state_seen(pid_t child, bool stopped)
+{
+	for (int i = 0; i < 10000; i++) {
+		int status, options = WNOHANG | (stopped ? WUNTRACED : WCONTINUED);
+		pid_t got = waitpid(child, &status, options);
+
+		if (got == child)
+			return stopped ? WIFSTOPPED(status) && WSTOPSIG(status) == SIGSTOP :
+			       WIFCONTINUED(status);
+		if (got < 0)
+			return false;
+		usleep(1000);
+	}
+	return false;
+}
+
+static bool stop_and_go(pid_t child, int count)
+{
+	for (int i = 0; i < count; i++) {
+		kill(child, SIGSTOP);
+		if (!state_seen(child, true)) {
+			printf("stop %d was not seen\n", i);
+			return false;
+		}
+		usleep((useconds_t)(rand() % 2000));
+		kill(child, SIGCONT);
+		if (!state_seen(child, false)) {
+			printf("continuation %d was not seen\n", i);
+			return false;
+		}
+		usleep((useconds_t)(rand() % 2000));
+	}
+	return true;
+}
+
+static pid_t helper_start(const char *vignetted, const char *profile, pid_t child)
+{
+	char number[16];
+	pid_t helper;
+
+	snprintf(number, sizeof number, "%d", child);
+	helper = fork();
+	if (helper == 0) {
+		execl(vignetted, "vignetted", "--rate", "1000", "-o", profile, "--pid", number, NULL);
+		_exit(127);
+	}
+	return helper;
+}
+
+int main(int argc, char **argv)
+{
+	pid_t child, helper;
+	int status = 0, helper_status = 0;
+	bool good;
+
+	if (argc != 5)
+		return 2;
+	wanted = atoi(argv[3]);
+	page_bytes = sysconf(_SC_PAGESIZE);
+	shared = mmap(NULL, sizeof *shared, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	child = fork();
+	if (child == 0)
+		_exit(host_run());
+	helper = helper_start(argv[1], argv[2], child);
+	good = stop_and_go(child, atoi(argv[4]));
+	shared->stops_done = true;
+	alarm(100);
+	waitpid(child, &status, 0);
+	waitpid(helper, &helper_status, 0);
+	printf("%d handled, %d taken, %d faults mended of %d each; %d wrong; exit status %d, helper's %d\n",
+	       shared->handled, shared->taken, shared->mended, wanted, shared->wrong, status,
+	       helper_status);
+	return good && status == 0 && helper_status == 0 && shared->wrong == 0 &&
+	       shared->handled == wanted && shared->taken == wanted && shared->mended == wanted ? 0 : 1;
+}
