@@ -1,0 +1,18 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT OR Apache-2.0
+#
+# 200 sessions of one program, and 50 programs killed in theirs.  SOAK: 10,000 and 1,000.
+set -eu
+: "${BUILDDIR:?}" "${VIGNETTED:?}"
+dir=$(mktemp -d)
+trap 'rm -rf "$dir"' EXIT
+cat >"$dir/helper" <<END
+#!/bin/sh
+echo \$\$ >"$dir/pid"
+exec "$VIGNETTED" "\$@"
+END
+chmod +x "$dir/helper"
+sessions=200 deaths=50
+[ -z "${SOAK-}" ] || sessions=10000 deaths=1000
+"$BUILDDIR/tests/cycles" begin $sessions "$dir/begin.vgp"
+VIGNETTED=$dir/helper "$BUILDDIR/tests/cycles" die $deaths "$dir/die.vgp" "$dir/pid"
