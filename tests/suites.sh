@@ -1,0 +1,61 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT OR Apache-2.0
+#
+# Other people's test suites give under sampling at 999 Hz what they give alone: CPython's own tests
+# of what sampling could disturb, stress-ng with --verify, sqlite3 with an integrity check.
+# SOAK: all of them; else a few seconds of each.
+set -eu
+: "${VIGNETTED:?}" "${VGTOOL:?}"
+dir=$(mktemp -d)
+trap 'rm -rf "$dir"' EXIT
+failures=0
+
+# same NAME FILTER COMMAND...: the command's exit status, and what FILTER leaves of its output, are
+# the same alone and sampled
+same() {
+	name=$1 filter=$2; shift 2
+	(cd "$dir" && timeout 1000 "$@" >"$dir/alone" 2>&1) && status=0 || status=$?
+	(cd "$dir" && timeout 1000 "$VIGNETTED" --rate 999 -o "$dir/$name.vgp" -- "$@" >"$dir/sampled" 2>&1) &&
+		sampled=0 || sampled=$?
+	for run in alone sampled; do grep -v "^vignetted: " "$dir/$run" | sed -n "$filter" | sort >"$dir/$run.kept"; done
+	samples=$("$VGTOOL" info --json "$dir/$name.vgp" | sed 's/.*"samples":\([0-9]*\),.*/\1/')
+	echo "$name: exit status $status alone, $sampled sampled; $samples samples; $(wc -l <"$dir/alone.kept") lines compared"
+	[ $status = $sampled ] && cmp -s "$dir/alone.kept" "$dir/sampled.kept" && [ "$samples" -ge 100 ] &&
+		[ -s "$dir/alone.kept" ] || {
+		failures=$((failures + 1))
+		echo "FAIL: $name"
+		diff "$dir/alone.kept" "$dir/sampled.kept" | head -20
+		tail -5 "$dir/sampled"
+	}
+}
+
+# What a test of CPython's says of itself, without its time and place in the list.
+cpython='s/^test_[a-z_0-9]*\( .*\)* \(failed\|passed\|skipped\).*/&/p; s/^\(All [0-9]* tests OK\|[0-9]* tests* OK\|[0-9]* tests* failed\|Tests result: [A-Z]*\).*/\1/p'
+suites="test_select test_epoll test_fcntl test_threadsignals"
+[ -z "${SOAK-}" ] || suites="test_signal test_selectors test_asyncio test_subprocess test_threading"
+same cpython "$cpython" /usr/bin/python3 -m test $suites
+
+seconds=2
+[ -z "${SOAK-}" ] || seconds=20
+# Workers are processes of their own: what is sampled is the one that waits for them, so each
+# stressor also runs in the sampled process's own threads where it has some.
+stressors="futex poll sigq sigsegv pthread timer eventfd epoll nanosleep pipe sockpair mutex"
+for stressor in $stressors; do stress="${stress-} --$stressor 1"; done
+same stress-ng 's/.*\(passed: [0-9]*\).*/passed/p; s/.*\(failed: [0-9]*\).*/\1/p; s/.*\(successful run\).*/\1/p' \
+	stress-ng --verify --timeout $seconds $stress
+
+rows=200000
+[ -z "${SOAK-}" ] || rows=3000000
+cat >"$dir/load.sql" <<END
+PRAGMA journal_mode = WAL;
+CREATE TABLE t (a INTEGER PRIMARY KEY, b TEXT, c INTEGER);
+WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < $rows)
+INSERT INTO t SELECT i, hex(i * 7919), i * 31 % 1009 FROM n;
+CREATE INDEX u ON t (c, b);
+UPDATE t SET c = c + 1 WHERE a % 3 = 0;
+DELETE FROM t WHERE a % 7 = 0;
+PRAGMA integrity_check;
+SELECT count(*), sum(a), sum(c), max(b) FROM t;
+END
+same sqlite3 p sh -c 'rm -f base base-*; exec sqlite3 base <load.sql'
+[ $failures = 0 ]
