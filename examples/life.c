@@ -199,6 +199,7 @@ int main(int argc, char **argv)
 		first_generation[i / WIDTH][i % WIDTH] = rand() % 4 == 0;
 
 	options.rate_hz = 199;
+	options.thread_names = 1;        /* they say nothing of anybody */
 	rc = vgctl_begin(argv[1], &options, &session);
 	if (rc < 0)
 		fail(rc);

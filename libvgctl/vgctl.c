@@ -152,6 +152,7 @@ static int session_negotiate(struct vgctl_session *session, const struct vgctl_o
 		.max_frames = options->max_frames,
 		.cpu_mode = options->mode == VGCTL_CPU,
 		.perf_map = options->perf_map != 0,
+		.thread_names = options->thread_names != 0,
 		.budget_ppm = (uint32_t)(options->budget_percent * 10000),
 	};
 	rc = vg_channel_send(session->socket, &message, VG_WIRE_BEGIN, session->file.fd);

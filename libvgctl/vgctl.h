@@ -58,11 +58,13 @@ struct vgctl_options {
 	                                100; 0: no limit; or as above */
 	int perf_map;                /* 1: names of code made at run time are read from
 	                                /tmp/perf-PID.map when the session ends */
+	int thread_names;            /* 1: threads' names go into the profile; a program may put
+	                                anything there, so that by default their ids do */
 };
 
 #define VGCTL_OPTIONS_INIT \
 	{ sizeof(struct vgctl_options), VGCTL_RATE_AUTO, VGCTL_WALL, 16384, 24 * 60 * 60, \
-	  UINT64_C(256) << 20, NULL, VGCTL_BUDGET_AUTO, 0 }
+	  UINT64_C(256) << 20, NULL, VGCTL_BUDGET_AUTO, 0, 0 }
 
 struct vgctl_summary {
 	size_t struct_bytes;         /* sizeof (struct vgctl_summary); set it before the call */

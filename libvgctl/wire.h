@@ -45,6 +45,8 @@ struct vg_wire_begin {
 	uint32_t cpu_mode;           /* 0 or 1 */
 	uint32_t budget_ppm;         /* 0: no limit */
 	uint32_t perf_map;           /* 0 or 1 */
+	uint32_t thread_names;       /* 0 or 1 */
+	uint32_t zero;
 };
 
 struct vg_wire_summary {

@@ -35,6 +35,7 @@ static struct vgctl_session *session_begin(unsigned int rate_hz)
 	struct vgctl_session *session;
 
 	options.rate_hz = rate_hz;
+	options.thread_names = 1;
 	ck_assert_int_eq(vgctl_begin(path, &options, &session), 0);
 	return session;
 }
@@ -251,6 +252,31 @@ START_TEST(threads)
 }
 END_TEST
 
+/* A program may put a person's name there. */
+START_TEST(thread_names_only_if_asked_for)
+{
+	struct vgctl_options options = VGCTL_OPTIONS_INIT;
+	struct vgctl_session *session;
+	struct taken taken;
+	pthread_t thread;
+
+	options.rate_hz = VGCTL_ON_DEMAND;
+	pthread_create(&thread, NULL, named_thread, "secret");
+	usleep(20000);
+	ck_assert_int_eq(vgctl_begin(path, &options, &session), 0);
+	ck_assert_int_eq(vgctl_sample(session), 0);
+	pthread_setname_np(pthread_self(), "secret");
+	ck_assert_int_eq(vgctl_sample(session), 0);
+	ck_assert_int_eq(vgctl_end(session, NULL), 0);
+	taken_read(&taken, path);
+	ck_assert_uint_ge(taken.profile.threads.count, 2);
+	for (size_t i = 0; i < taken.profile.threads.count; i++)
+		ck_assert_str_eq(vg_profile_text(&taken.profile, taken.profile.threads.items[i].name), "");
+	ck_assert_ptr_null(memmem(taken.file.bytes, taken.file.length, "secret", 6));
+	taken_free(&taken);
+}
+END_TEST
+
 START_TEST(cpu_mode)
 {
 	struct vgctl_options options = VGCTL_OPTIONS_INIT;
@@ -388,6 +414,7 @@ Suite *capture_suite(void)
 	tcase_add_test(tests, cut_depth);
 	tcase_add_test(tests, leaf_is_kept);
 	tcase_add_test(tests, threads);
+	tcase_add_test(tests, thread_names_only_if_asked_for);
 	tcase_add_test(tests, cpu_mode);
 	tcase_add_test(tests, libraries_come_and_go);
 	tcase_add_test(tests, vdso_is_a_module);

@@ -159,10 +159,12 @@ static void thread_text(struct report *report, uint32_t thread, const struct vg_
 	const struct vg_thread *of = &report->profile->threads.items[thread];
 	struct vg_text wall, cpu;
 
-	printf("%sthread %" PRId32 " %s: %" PRIu64 " sample%s, %s wall, %s cpu\n",
-	       report->only_tid < 0 ? "\n" : "", of->tid,
-	       vg_profile_text(report->profile, of->name), table->samples,
-	       vg_text_plural(table->samples), vg_text_ns(&wall, table->wall_ns), vg_text_ns(&cpu, table->cpu_ns));
+	const char *name = vg_profile_text(report->profile, of->name);
+
+	printf("%sthread %" PRId32 "%s%s: %" PRIu64 " sample%s, %s wall, %s cpu\n",
+	       report->only_tid < 0 ? "\n" : "", of->tid, *name != '\0' ? " " : "", name,
+	       table->samples, vg_text_plural(table->samples), vg_text_ns(&wall, table->wall_ns),
+	       vg_text_ns(&cpu, table->cpu_ns));
 	if (report->only_tid < 0)
 		rows_text(report, table, TEXT_THREAD_LIMIT);
 	else

@@ -46,7 +46,8 @@ int vg_account_begin(struct vg_session *session, struct vg_task *task, uint64_t 
 	task->has_cpu = session->tick_count != 0;
 	/* io_uring's workers are threads of the kernel that cannot be traced. */
 	task->untraceable = strncmp(status.name, "iou-wrk-", 8) == 0;
-	memcpy(task->name, status.name, sizeof task->name);
+	if (session->options.thread_names)
+		memcpy(task->name, status.name, sizeof task->name);
 	task->young = SAMPLES_YOUNG;
 	return vg_writer_thread(&session->recorder.writer, &thread, task->name);
 }
@@ -55,7 +56,8 @@ int vg_account_name(struct vg_session *session, struct vg_task *task, uint64_t n
 {
 	struct vg_task_status status;
 
-	if (vg_task_status(&session->tasks, task->tid, &status) != 0 ||
+	if (!session->options.thread_names ||
+	    vg_task_status(&session->tasks, task->tid, &status) != 0 ||
 	    strcmp(task->name, status.name) == 0)
 		return 0;
 	memcpy(task->name, status.name, sizeof task->name);

@@ -31,7 +31,7 @@ static const char usage[] =
 	"usage: vignetted --pid PID -o FILE [options]\n"
 	"       vignetted -o FILE [options] -- COMMAND [ARGUMENT ...]\n"
 	"options: --rate HZ  --duration SECONDS  --mode wall|cpu  --budget PERCENT  --perf-map\n"
-	"         --max-frames N  --max-size BYTES\n";
+	"         --thread-names  --max-frames N  --max-size BYTES\n";
 
 /* A whole number within bounds; what else stands there is a usage error. */
 static bool number_parse(const char *text, uint64_t least, uint64_t most, uint64_t *value)
@@ -96,6 +96,9 @@ static bool option_parse(struct arguments *arguments, int option, const char *te
 	case 'P':
 		session->perf_map = true;
 		return true;
+	case 'T':
+		session->thread_names = true;
+		return true;
 	case 'S':
 		arguments->serve = true;
 		return true;
@@ -116,6 +119,7 @@ static int arguments_parse(struct arguments *arguments, int argc, char **argv)
 		{ "max-frames", required_argument, NULL, 'f' },
 		{ "max-size", required_argument, NULL, 's' },
 		{ "perf-map", no_argument, NULL, 'P' },
+		{ "thread-names", no_argument, NULL, 'T' },
 		{ "serve", no_argument, NULL, 'S' },
 		{ "help", no_argument, NULL, 'h' },
 		{ "version", no_argument, NULL, 'V' },

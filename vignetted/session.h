@@ -21,6 +21,7 @@ struct vg_session_options {
 	uint32_t max_frames;
 	uint32_t budget_ppm;         /* of the threads' time stopped, and of one core; 0: no limit */
 	bool cpu_mode;
+	bool thread_names;           /* record them */
 	bool perf_map;               /* read the process's own names of its code at the end */
 };
 
