@@ -3,6 +3,7 @@
 
 #include <stdio.h>
 
+#include "symbols/cfi.h"
 #include "symbols/elf_image.h"
 
 static int source_describe(struct vg_symbols *symbols, bool has_dwarf, const char *dwarf_path,
@@ -65,6 +66,8 @@ static int sources_read(const struct vg_elf_image *image, struct vg_symbols *sym
 	else if (rc != 0 && rc != -ENODATA)
 		goto out;
 	rc = source_describe(symbols, has_dwarf, debug != image ? debug->path : NULL, section);
+	if (rc == 0 && symbols->wants_unwinds)
+		rc = vg_cfi_read(image, debug, symbols);
 	if (rc == 0)
 		rc = vg_symbols_finish(symbols);
 out:

@@ -9,7 +9,7 @@
 
 /*
  * Breakpad's text format for symbols (docs/symbol_files.md in its sources): MODULE, FILE,
- * INLINE_ORIGIN, FUNC, INLINE, line and PUBLIC records.  No STACK records are written.
+ * INLINE_ORIGIN, FUNC, INLINE, line, PUBLIC and STACK CFI records.
  *
  * Two INFO records go with them, which other readers ignore: CODE_ID, the whole build id, and
  * SECTION <address> <size>, in hex, for each stretch of code, because nothing else in the format

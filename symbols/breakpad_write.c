@@ -151,6 +151,39 @@ static void function_write(const struct vg_symbols *symbols,
 	}
 }
 
+/* There are millions of these: no format string is read for them. */
+static char *hex_put(char *at, uint64_t number)
+{
+	unsigned digits = number == 0 ? 1 : (67 - (unsigned)__builtin_clzll(number)) / 4;
+
+	for (unsigned i = digits; i-- > 0; number >>= 4)
+		at[i] = "0123456789abcdef"[number & 15];
+	return at + digits;
+}
+
+static void unwind_write(const struct vg_symbols *symbols, const struct vg_symbol_unwind *unwind,
+			 FILE *stream)
+{
+	char start[64];
+
+	for (uint32_t i = 0; i < unwind->row_count; i++) {
+		const struct vg_symbol_unwind_row *row =
+			&symbols->unwind_rows.items[unwind->first_row + i];
+		const char *rules = vg_intern_text(&symbols->strings, row->rules);
+		char *at = stpcpy(start, i == 0 ? "STACK CFI INIT " : "STACK CFI ");
+
+		at = hex_put(at, unwind->address + row->offset_bytes);
+		*at++ = ' ';
+		if (i == 0) {
+			at = hex_put(at, unwind->size_bytes);
+			*at++ = ' ';
+		}
+		fwrite_unlocked(start, 1, (size_t)(at - start), stream);
+		fputs_unlocked(rules, stream);
+		putc_unlocked('\n', stream);
+	}
+}
+
 static void records_write(const struct vg_symbols *symbols, const struct numbering *files,
 			  const struct numbering *origins, FILE *stream)
 {
@@ -172,6 +205,8 @@ static void records_write(const struct vg_symbols *symbols, const struct numberi
 			symbol->address, symbol->parameter_bytes);
 		name_write(stream, vg_intern_text(&symbols->strings, symbol->name));
 	}
+	for (size_t i = 0; i < symbols->unwinds.count; i++)
+		unwind_write(symbols, &symbols->unwinds.items[i], stream);
 }
 
 int vg_breakpad_write(const struct vg_symbols *symbols, FILE *stream, struct vg_err *err)

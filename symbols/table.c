@@ -256,5 +256,7 @@ void vg_symbols_free(struct vg_symbols *symbols)
 	vg_array_free(&symbols->ranges);
 	vg_array_free(&symbols->publics);
 	vg_array_free(&symbols->sections);
+	vg_array_free(&symbols->unwinds);
+	vg_array_free(&symbols->unwind_rows);
 	memset(symbols, 0, sizeof *symbols);
 }

@@ -66,6 +66,20 @@ struct vg_symbol_public {
 	bool multiple;
 };
 
+/* How to find the caller's registers, for one stretch of code.  The first row holds where the
+ * stretch begins, each further one from where it stands on, with what changed. */
+struct vg_symbol_unwind {
+	uint64_t address, size_bytes;
+	uint32_t first_row, row_count;
+};
+
+/* Rules have the form "REGISTER: EXPRESSION REGISTER: EXPRESSION ...", in the postfix language
+ * that Breakpad's STACK CFI records are written in. */
+struct vg_symbol_unwind_row {
+	uint32_t offset_bytes;          /* from the unwind's address */
+	uint32_t rules;
+};
+
 struct vg_symbols {
 	struct vg_intern strings;
 	char *module_name, *os, *arch;          /* owned; "Linux", "x86_64" */
@@ -80,6 +94,10 @@ struct vg_symbols {
 	VG_ARRAY(struct vg_symbol_range) ranges;        /* of inlines */
 	VG_ARRAY(struct vg_symbol_public) publics;
 	VG_ARRAY(struct vg_symbol_range) sections;      /* of code; they bound the publics */
+	bool wants_unwinds;                     /* set by who wants them; not read otherwise */
+	VG_ARRAY(struct vg_symbol_unwind) unwinds;      /* sorted, without overlaps */
+	VG_ARRAY(struct vg_symbol_unwind_row) unwind_rows;
+	uint64_t unwinds_left_out;              /* rows that the language cannot say */
 	struct vg_intern file_index;            /* string id -> index in files */
 	uint64_t bad_records, first_bad_line;   /* what a reader had to leave out; 0: nothing */
 };

@@ -19,6 +19,7 @@ static const char usage[] =
 	"\n"
 	"  -o, --output=STORE   keep the symbols as STORE/NAME/ID/NAME.sym; then directories may be\n"
 	"                       given, in which everything that is an ELF file is read\n"
+	"      --no-cfi         leave out how to walk the stack (STACK CFI records)\n"
 	"  -h, --help           this text\n"
 	"\n"
 	"Without -o the symbols of one file go to standard output.\n";
@@ -26,6 +27,7 @@ static const char usage[] =
 struct run {
 	const char *command;
 	const char *store;      /* NULL: standard output */
+	bool without_cfi;
 	enum vg_exit status;
 };
 
@@ -53,6 +55,9 @@ static void progress_print(const struct vg_symbols *symbols, const char *path, b
 	if (symbols->bad_records > 0)
 		printf("%s: %llu damaged parts left out\n", symbols->module_name,
 		       (unsigned long long)symbols->bad_records);
+	if (symbols->unwinds_left_out > 0)
+		printf("%s: %llu rows of unwind information left out: STACK CFI cannot say them\n",
+		       symbols->module_name, (unsigned long long)symbols->unwinds_left_out);
 }
 
 static void symbols_put(struct run *run, const struct vg_symbols *symbols)
@@ -79,7 +84,7 @@ static void symbols_put(struct run *run, const struct vg_symbols *symbols)
 
 static void file_do(struct run *run, const char *path, bool is_named)
 {
-	struct vg_symbols symbols = { 0 };
+	struct vg_symbols symbols = { .wants_unwinds = !run->without_cfi };
 	struct vg_err err;
 	int rc = vg_symbols_from_binary(&symbols, path, &err);
 
@@ -157,15 +162,20 @@ int cmd_symbols(int argc, char **argv)
 {
 	static const struct option options[] = {
 		{ "output", required_argument, NULL, 'o' },
+		{ "no-cfi", no_argument, NULL, 'C' },
 		{ "help", no_argument, NULL, 'h' },
 		{ NULL, 0, NULL, 0 },
 	};
-	struct run run = { argv[0], NULL, VG_EXIT_DONE };
+	struct run run = { .command = argv[0], .status = VG_EXIT_DONE };
 	int option;
 
 	while ((option = getopt_long(argc, argv, "o:h", options, NULL)) != -1) {
 		if (option == 'h')
 			return vg_command_usage(usage, VG_EXIT_DONE);
+		if (option == 'C') {
+			run.without_cfi = true;
+			continue;
+		}
 		if (option != 'o')
 			return vg_command_usage(usage, VG_EXIT_USAGE);
 		if (*optarg == '\0')
