@@ -11,9 +11,10 @@
  * Breakpad's text format for symbols (docs/symbol_files.md in its sources): MODULE, FILE,
  * INLINE_ORIGIN, FUNC, INLINE, line, PUBLIC and STACK CFI records.
  *
- * Two INFO records go with them, which other readers ignore: CODE_ID, the whole build id, and
- * SECTION <address> <size>, in hex, for each stretch of code, because nothing else in the format
- * says where the last PUBLIC of a section ends.
+ * INFO records go with them, which other readers ignore: CODE_ID, the whole build id; GENERATOR,
+ * by what name and version of program they were written; and SECTION <address> <size>, in hex, for
+ * each stretch of code, because nothing else in the format says where the last PUBLIC of a section
+ * ends.
  */
 
 /* Files and inline origins are numbered in the order of their names, as Breakpad's dump_syms does

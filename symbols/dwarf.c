@@ -170,6 +170,8 @@ int vg_dwarf_read(const struct vg_elf_image *image, const struct vg_elf_image *d
 	if (rc == 0)
 		rc = vg_dwarf_resolve_names(&reader);
 	if (rc == 0)
+		rc = vg_symbols_mark_multiple(symbols);
+	if (rc == 0)
 		publics_prune(&reader);
 	else
 		vg_err_sys(err, rc, "%s", debug->path);

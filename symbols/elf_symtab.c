@@ -21,9 +21,13 @@ static int symbol_add(struct vg_symbols *symbols, struct vg_intern *addresses,
 	uint32_t id;
 	int rc = vg_intern(addresses, &address, sizeof address, &id);
 
-	/* Several names for one address: the first stands for all, as Breakpad has it. */
-	if (rc <= 0)
+	if (rc < 0)
 		return rc;
+	/* Several names for one address: the first stands for all, as Breakpad has it. */
+	if (rc == 0) {
+		symbols->publics.items[id].multiple = true;
+		return 0;
+	}
 	rc = vg_intern_string(&symbols->strings, vg_demangle(demangler, name), &symbol.name);
 	if (rc < 0)
 		return rc;

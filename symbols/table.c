@@ -96,12 +96,20 @@ static void functions_deduplicate(struct vg_symbols *symbols)
 
 	for (size_t i = 0; i < symbols->functions.count; i++) {
 		const struct vg_symbol_function *function = &symbols->functions.items[i];
-		const struct vg_symbol_function *last =
+		struct vg_symbol_function *last =
 			kept > 0 ? &symbols->functions.items[kept - 1] : NULL;
 
 		if (last != NULL && last->address == function->address &&
 		    last->name == function->name)
 			continue;
+		/* Folded by the linker: one stands for all. */
+		if (last != NULL && last->address == function->address &&
+		    last->size_bytes == function->size_bytes) {
+			if (function->first_line < last->first_line)
+				*last = *function;
+			last->multiple = true;
+			continue;
+		}
 		symbols->functions.items[kept++] = *function;
 	}
 	symbols->functions.count = kept;

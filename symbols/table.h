@@ -120,8 +120,14 @@ size_t vg_symbols_lookup(const struct vg_symbols *symbols, uint64_t address,
 /* The index of the file of that name, added if it is new.  0 or -ENOMEM. */
 int vg_symbols_add_file(struct vg_symbols *symbols, const char *name, uint32_t *index);
 
+/* Marks the functions, and the publics, at whose address there are publics of other names: one
+ * name stands for several there.  Before publics are dropped in favour of functions.  0 or -ENOMEM
+ * (symbols/multiple.c). */
+int vg_symbols_mark_multiple(struct vg_symbols *symbols);
+
 /* Sorts functions, their lines, publics and sections, drops functions that occur twice (same
- * address and name), and bounds the publics.  Call once after filling; lookups need it.
+ * address and name; of those of other names for the same stretch, such as the linker folds, the
+ * first read stays, marked), and bounds the publics.  Call once after filling; lookups need it.
  * 0, -ENOMEM, or -EINVAL if an index in the arrays points outside them. */
 int vg_symbols_finish(struct vg_symbols *symbols);
 

@@ -10,6 +10,7 @@
 #include "symbols/breakpad.h"
 
 
+#define GENERATOR "INFO GENERATOR " PACKAGE_NAME " " PACKAGE_VERSION "\n"
 #define MODULE "MODULE Linux x86_64 43EFCA139DE1A581BD3B972DF35EA43C0 a program\n"
 
 static char path[64];
@@ -62,6 +63,7 @@ static void teardown(void)
 static const char whole[] =
 	MODULE
 	"INFO CODE_ID 13CAEF43E19D81A5BD3B972DF35EA43C3B61F2B3\n"
+	GENERATOR
 	"INFO SECTION 1000 1000\n"
 	"FILE 0 /src/a b.c\n"
 	"FILE 1 /src/c.h\n"
@@ -278,7 +280,33 @@ START_TEST(names_cannot_make_records)
 	ck_assert_int_ge(vg_intern_string(&table.strings, "evil\nFUNC 0 1000 0 main", &id), 0);
 	table.functions.items[0].name = id;
 	text = text_written();
-	ck_assert_str_eq(text, MODULE "FUNC 1000 10 0 evil?FUNC 0 1000 0 main\n");
+	ck_assert_str_eq(text, MODULE GENERATOR "FUNC 1000 10 0 evil?FUNC 0 1000 0 main\n");
+	free(text);
+}
+END_TEST
+
+START_TEST(unwinds_are_written_and_skipped)
+{
+	static const char *const rules[] = { ".cfa: $rsp 8 + .ra: .cfa -8 + ^", ".cfa: $rsp 16 +" };
+	struct vg_symbol_unwind unwind = { 0x1000, 0x40, 0, 2 };
+	struct vg_symbol_unwind_row row = { 0, 0 };
+	char *text;
+
+	ck_assert_int_eq(text_read(MODULE "FUNC 1000 40 0 a\n"), 0);
+	for (int i = 0; i < 2; i++) {
+		row.offset_bytes = i == 0 ? 0 : 0x1f;
+		ck_assert_int_ge(vg_intern_string(&table.strings, rules[i], &row.rules), 0);
+		ck_assert_int_eq(vg_array_push(&table.unwind_rows, &row), 0);
+	}
+	ck_assert_int_eq(vg_array_push(&table.unwinds, &unwind), 0);
+	text = text_written();
+	ck_assert_str_eq(text, MODULE GENERATOR "FUNC 1000 40 0 a\n"
+			 "STACK CFI INIT 1000 40 .cfa: $rsp 8 + .ra: .cfa -8 + ^\n"
+			 "STACK CFI 101f .cfa: $rsp 16 +\n");
+	vg_symbols_free(&table);
+	ck_assert_int_eq(text_read(text), 0);
+	ck_assert_uint_eq(table.bad_records, 0);
+	ck_assert_uint_eq(table.functions.count, 1);
 	free(text);
 }
 END_TEST
@@ -309,6 +337,7 @@ Suite *breakpad_suite(void)
 	tcase_add_test(tests, records_may_come_in_any_order);
 	tcase_add_test(tests, refuses_what_is_no_sym_file);
 	tcase_add_test(tests, names_cannot_make_records);
+	tcase_add_test(tests, unwinds_are_written_and_skipped);
 	tcase_add_test(tests, reports_a_full_disk);
 	suite_add_tcase(suite, tests);
 	return suite;

@@ -135,8 +135,9 @@ START_TEST(first_name_stands_for_folded_functions)
 	function("a", 0x100, 0x10);
 	function("b", 0x100, 0x10);
 	ck_assert_int_eq(vg_symbols_finish(&table), 0);
-	ck_assert_uint_eq(table.functions.count, 2);
+	ck_assert_uint_eq(table.functions.count, 1);
 	ck_assert_str_eq(function_at(0x108), "a");
+	ck_assert(table.functions.items[0].multiple);
 }
 END_TEST
 
