@@ -59,12 +59,13 @@ static void cfa_rule(struct vg_cfi_reader *reader, uint64_t reg, int64_t offset)
 		 (struct vg_cfi_rule){ .kind = VG_CFI_REGISTER, .reg = reg, .offset = offset });
 }
 
-/* The CFA's rule with one half changed; only a register and an offset have halves. */
+/* The CFA's rule with one half changed; only a register and an offset have halves.  LLVM's first
+ * rule for MIPS is half a one: the offset is 0. */
 static int cfa_change(struct vg_cfi_reader *reader, const uint64_t *reg, const int64_t *offset)
 {
 	struct vg_cfi_rule rule = reader->state.rules[reader->cfa_column];
 
-	if (rule.kind != VG_CFI_REGISTER)
+	if (rule.kind != VG_CFI_REGISTER && (rule.kind != VG_CFI_UNSPECIFIED || reg == NULL))
 		return -EBADMSG;
 	cfa_rule(reader, reg != NULL ? *reg : rule.reg, offset != NULL ? *offset : rule.offset);
 	return 0;

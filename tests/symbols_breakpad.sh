@@ -60,7 +60,7 @@ fail() {
 # compare NAME SED: the program $dir/NAME, whose names in our file are changed by SED first.
 compare() {
 	"$VGTOOL" symbols "$dir/$1" >"$dir/$1.ours" || { fail "$1: vgtool failed"; return; }
-	"$DUMP_SYMS" -c -d "$dir/$1" >"$dir/$1.theirs" || { fail "$1: dump_syms failed"; return; }
+	"$DUMP_SYMS" -c -d -m "$dir/$1" >"$dir/$1.theirs" || { fail "$1: dump_syms failed"; return; }
 	records "$dir/$1.ours" | sed "$2" | LC_ALL=C sort >"$dir/$1.a"
 	records "$dir/$1.theirs" >"$dir/$1.b"
 	LC_ALL=C comm -13 "$dir/$1.a" "$dir/$1.b" >"$dir/$1.missing"
@@ -117,12 +117,32 @@ check_id names
 
 # Nothing is inlined without optimization, so only the ids and the rest are compared.
 "$VGTOOL" symbols "$dir/unnumbered" >"$dir/unnumbered.ours"
-"$DUMP_SYMS" -c "$dir/unnumbered" >"$dir/unnumbered.theirs"
+"$DUMP_SYMS" -c -m "$dir/unnumbered" >"$dir/unnumbered.theirs"
 for file in ours theirs; do
 	records "$dir/unnumbered.$file" | grep -v '^INLINE ' >"$dir/unnumbered.$file.records"
 done
 diff "$dir/unnumbered.theirs.records" "$dir/unnumbered.ours.records" ||
 	fail "unnumbered: differs from dump_syms"
+
+# Where names share an address there is one record, marked, with the same name as theirs.  gold's
+# folding leaves both functions in the debug information, lld's one; without it there are symbols.
+$cxx -O1 -g -gdwarf-4 -ffunction-sections -fuse-ld=gold -Wl,--icf=all \
+	"$fixtures/symbols_folded.cc" -o "$dir/folded-gold"
+clang++ -O1 -g -gdwarf-4 -ffunction-sections -fuse-ld=lld -Wl,--icf=all \
+	"$fixtures/symbols_folded.cc" -o "$dir/folded-lld"
+strip -g -o "$dir/folded-symbols" "$dir/folded-gold"
+for program in folded-gold folded-lld folded-symbols; do
+	"$VGTOOL" symbols --no-cfi "$dir/$program" >"$dir/$program.ours"
+	"$DUMP_SYMS" -c -m "$dir/$program" >"$dir/$program.theirs" 2>/dev/null
+	for file in ours theirs; do
+		grep -E '^(FUNC|PUBLIC) ' "$dir/$program.$file" >"$dir/$program.$file.records"
+	done
+	diff "$dir/$program.theirs.records" "$dir/$program.ours.records" ||
+		fail "$program: differs from dump_syms -m"
+	grep -qE '^(FUNC|PUBLIC) m .*mixed' "$dir/$program.ours" || fail "$program: nothing was folded"
+	grep -qE '^(FUNC|PUBLIC) m .*_name' "$dir/$program.ours" || fail "$program: no function of two names"
+done
+grep -q '^INFO GENERATOR vignette [0-9]' "$dir/plain.ours" || fail "no INFO GENERATOR record"
 
 # What was stripped and kept apart is found again.
 cp "$dir/plain" "$dir/whole"
