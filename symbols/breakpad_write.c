@@ -106,7 +106,7 @@ static void header_write(const struct vg_symbols *symbols, FILE *stream)
 		vg_hex_text(symbols->build_id, symbols->build_id_bytes, hex);
 		fprintf(stream, "INFO CODE_ID %s\n", hex);
 	}
-	fputs("INFO GENERATOR " PACKAGE_NAME " " PACKAGE_VERSION "\n", stream);
+	fputs("INFO GENERATOR vignette " PACKAGE_VERSION "\n", stream);
 	for (size_t i = 0; i < symbols->sections.count; i++)
 		fprintf(stream, "INFO SECTION %" PRIx64 " %" PRIx64 "\n",
 			symbols->sections.items[i].address, symbols->sections.items[i].size_bytes);

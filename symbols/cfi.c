@@ -7,7 +7,7 @@
 
 /* Every step is an instruction, a copied state or some text, for which several bytes of the file
  * stand; but a common entry's program is run again where entries of several alternate. */
-#define STEPS_PER_BYTE 64
+#define STEPS_PER_BYTE 32
 #define STEPS_FREE 1000000
 
 int vg_cfi_spend(struct vg_cfi_reader *reader, uint64_t steps)

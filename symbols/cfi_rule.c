@@ -184,6 +184,16 @@ static int unwind_begin(struct vg_cfi_reader *reader, uint64_t address)
 	return 0;
 }
 
+/* Also a rule that cannot be said takes its time, and that in every row; the next step finds the
+ * budget spent. */
+static void rule_charge(struct vg_cfi_reader *reader, const struct vg_cfi_rule *rule)
+{
+	bool is_expression = rule->kind == VG_CFI_AT_EXPRESSION || rule->kind == VG_CFI_IS_EXPRESSION;
+	uint64_t steps = 4 + (is_expression ? rule->expression_bytes : 0);
+
+	reader->budget -= steps < reader->budget ? steps : reader->budget;
+}
+
 enum appended {
 	APPENDED,               /* what changed, if anything did */
 	UNSAYABLE,              /* .cfa or .ra: there is no row without them */
@@ -203,6 +213,7 @@ static enum appended column_append(struct vg_cfi_reader *reader, uint8_t column,
 	/* Registers that no rule names are taken to be unchanged. */
 	if (is_first && !is_needed && rule->kind == VG_CFI_UNSPECIFIED)
 		return APPENDED;
+	rule_charge(reader, rule);
 	length = rule_text(reader, rule, column, text);
 	if (length == 0 && !is_needed)
 		return is_first ? APPENDED : UNSET;

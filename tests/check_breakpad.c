@@ -10,7 +10,7 @@
 #include "symbols/breakpad.h"
 
 
-#define GENERATOR "INFO GENERATOR " PACKAGE_NAME " " PACKAGE_VERSION "\n"
+#define GENERATOR "INFO GENERATOR vignette " PACKAGE_VERSION "\n"
 #define MODULE "MODULE Linux x86_64 43EFCA139DE1A581BD3B972DF35EA43C0 a program\n"
 
 static char path[64];

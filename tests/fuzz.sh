@@ -45,7 +45,10 @@ seeds() {
 			mkdir -p "$out/seeds/elf" "$out/seeds/sym"
 			cp "$out/seeds/plain-$number" "$out/seeds/elf/"
 			cp "$out/seeds/sym-$number" "$out/seeds/sym/"
-		done ;;
+		done
+		gcc -shared -nostdlib -Wa,--defsym,ROWS=10 "$SRCDIR/tests/fixtures/symbols_cfi.s" \
+			-o "$out/seeds/elf/unwinds"
+		"$VGTOOL" symbols "$out/seeds/elf/unwinds" >"$out/seeds/sym/unwinds" ;;
 	profile)
 		"$VIGNETTED" -o "$out/seeds/profile/sleep.vgp" --rate 50 -- sleep 0.2 2>/dev/null ;;
 	esac

@@ -163,6 +163,18 @@ for file in "$dir/stripped" "$dir/kinds.so"; do
 	done
 done
 [ "$lost" -gt 0 ] || fail "no mutant lost anything"
+
+# Expressions that cannot be said, to be looked at anew in each of 200,000 rows.
+{
+	printf '.text\nf:\n.cfi_startproc\n'
+	for register in $(seq 3 15); do
+		printf '.cfi_escape 0x10, %d, 121%s, 0x27\n' "$register" "$(printf ', 0x96%.0s' $(seq 120))"
+	done
+	printf '.rept 200000\nnop\n.cfi_escape 0x0a, 0x0b\n.endr\n.cfi_endproc\n'
+} >"$dir/absurd.s"
+$cc -shared -nostdlib "$dir/absurd.s" -o "$dir/absurd.so"
+timeout 10 "$VGTOOL" symbols -o "$dir/hurt" "$dir/absurd.so" >"$dir/progress" || fail "absurd.so: status $?"
+grep -q 'damaged parts left out' "$dir/progress" || fail "absurd.so: nothing left out"
 echo "$((2 * MUTATIONS)) mutants: $lost lost something"
 
 [ "$failures" = 0 ] || echo "$failures failures"

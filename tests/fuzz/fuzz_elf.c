@@ -5,7 +5,7 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-	struct vg_symbols symbols = { 0 };
+	struct vg_symbols symbols = { .wants_unwinds = true };
 	struct vg_err err;
 
 	if (vg_symbols_from_binary(&symbols, input_path(data, size), &err) == 0)
