@@ -128,6 +128,7 @@ int main(int argc, char **argv)
 	if (argc != 2)
 		return 2;
 	setvbuf(stdout, NULL, _IOLBF, 0);
+	putchar(10);                     /* the console may stand in the middle of a line */
 	for (int level = 0; level <= 3; level++) {
 		int fd = open("/proc/sys/kernel/yama/ptrace_scope", O_WRONLY), status;
 		char digit = (char)('0' + level);
