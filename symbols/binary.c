@@ -4,91 +4,177 @@
 #include <stdio.h>
 
 #include "symbols/cfi.h"
-#include "symbols/elf_image.h"
+#include "symbols/dwarf_companion.h"
+#include "symbols/elf_publics.h"
+#include "symbols/elf_separate.h"
 
-static int source_describe(struct vg_symbols *symbols, bool has_dwarf, const char *dwarf_path,
-			   const char *section)
+/* The files that a module's symbols come from. */
+struct sources {
+	struct vg_elf_image image, separate, minidebug;
+	const struct vg_elf_image *debug;       /* the one with the DWARF, if any has */
+	struct vg_dwarf_companions companions;
+	const struct vg_elf_image *labels;      /* whose .symtab was read, or NULL */
+	const char *table;                      /* the symbol tables that were read, for people */
+	bool has_dwarf;
+};
+
+static int sources_open(struct sources *sources, const struct vg_symbols_search *search,
+			struct vg_err *err)
 {
-	int length;
+	int rc = 0;
 
-	if (has_dwarf && dwarf_path != NULL)
-		length = asprintf(&symbols->source, "DWARF in %s", dwarf_path);
-	else
-		length = asprintf(&symbols->source, "%s",
-				  has_dwarf ? "DWARF" : section != NULL ? section : "none");
-	if (length >= 0)
+	sources->debug = &sources->image;
+	if (!vg_elf_has_dwarf(&sources->image)) {
+		rc = vg_elf_separate_open(&sources->image, search, &sources->separate);
+		/* One with a symbol table only is better than none, and than no answer. */
+		if (rc == -ENOENT && search != NULL && search->debuginfod)
+			rc = vg_elf_debuginfod_open(&sources->image, &sources->separate, err);
+		if (rc == 0)
+			sources->debug = &sources->separate;
+		else if (rc == -ENOENT)
+			rc = 0;
+	}
+	if (rc == 0)
+		rc = vg_elf_image_expand(&sources->image);
+	if (rc == 0 && sources->separate.elf != NULL)
+		rc = vg_elf_image_expand(&sources->separate);
+	if (rc == 0 && vg_elf_has_dwarf(sources->debug))
+		rc = vg_dwarf_companions_open(&sources->companions, &sources->image, sources->debug,
+					      search);
+	return rc;
+}
+
+static void sources_close(struct sources *sources)
+{
+	vg_dwarf_companions_close(&sources->companions);
+	vg_elf_image_close(&sources->minidebug);
+	vg_elf_image_close(&sources->separate);
+	vg_elf_image_close(&sources->image);
+}
+
+/* .dynsym, and the part of .symtab that a distribution packs into the program. */
+static int dynsym_read(struct sources *sources, struct vg_elf_publics *publics, struct vg_err *err)
+{
+	bool has_dynsym, has_more = false;
+	int rc = vg_elf_minidebug_open(&sources->image, &sources->minidebug, err);
+
+	if (rc == -EBADMSG)
+		publics->symbols->bad_records++;
+	else if (rc != 0 && rc != -ENOENT)
+		return rc;
+	if (rc == 0) {
+		rc = vg_elf_publics_read(publics, &sources->minidebug, SHT_SYMTAB, &has_more);
+		if (rc != 0)
+			return rc;
+		sources->labels = &sources->minidebug;
+		/* What is in both tables is the same function. */
+		publics->marks_multiple = false;
+	}
+	rc = vg_elf_publics_read(publics, &sources->image, SHT_DYNSYM, &has_dynsym);
+	sources->table = has_dynsym && has_more ? ".dynsym and .gnu_debugdata" :
+			 has_more ? ".gnu_debugdata" : has_dynsym ? ".dynsym" : NULL;
+	return rc;
+}
+
+/* .symtab may have been moved to the separate file with the rest. */
+static int publics_read(struct sources *sources, struct vg_elf_publics *publics,
+			struct vg_err *err)
+{
+	const struct vg_elf_image *files[] = { &sources->separate, &sources->image };
+
+	for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
+		bool found = false;
+		int rc = 0;
+
+		if (files[i]->elf != NULL)
+			rc = vg_elf_publics_read(publics, files[i], SHT_SYMTAB, &found);
+		if (rc != 0)
+			return rc;
+		if (found && (publics->symbols->publics.count > 0 || files[i] == &sources->image)) {
+			sources->labels = files[i];
+			sources->table = ".symtab";
+			return 0;
+		}
+	}
+	return dynsym_read(sources, publics, err);
+}
+
+static int dwarf_read(struct sources *sources, struct vg_symbols *symbols, struct vg_err *err)
+{
+	int rc = vg_dwarf_read(&sources->image, sources->debug, &sources->companions, symbols, err);
+
+	sources->has_dwarf = rc == 0 && symbols->functions.count > 0;
+	if (rc == -ENODATA)
+		return 0;
+	/* Damaged debug information does not take the linker's symbols with it. */
+	if (rc == -EBADMSG && symbols->publics.count > 0) {
+		symbols->bad_records++;
+		return 0;
+	}
+	return rc;
+}
+
+/* Everything in order: what is read first names an address. */
+static int symbols_read(struct sources *sources, struct vg_symbols *symbols, struct vg_err *err)
+{
+	struct vg_elf_publics publics = { .image = &sources->image, .symbols = symbols,
+					  .marks_multiple = true };
+	int rc = publics_read(sources, &publics, err);
+
+	publics.marks_multiple = false;
+	if (rc == 0)
+		rc = dwarf_read(sources, symbols, err);
+	if (rc == 0)
+		rc = vg_elf_publics_read_plt(&publics);
+	if (rc == 0 && sources->labels != NULL)
+		rc = vg_elf_publics_read_labels(&publics, sources->labels);
+	if (rc == 0)
+		rc = vg_elf_publics_cut_gaps(symbols);
+	if (rc == 0 && symbols->wants_unwinds)
+		rc = vg_cfi_read(&sources->image, sources->debug, symbols);
+	if (rc == 0)
+		rc = vg_symbols_finish(symbols);
+	vg_elf_publics_free(&publics);
+	return rc;
+}
+
+static int source_describe(const struct sources *sources, struct vg_symbols *symbols)
+{
+	const char *what = sources->has_dwarf ? "DWARF" : sources->table != NULL ? sources->table : "none";
+	bool is_separate = sources->has_dwarf ? sources->debug == &sources->separate :
+			   sources->labels != NULL && sources->labels == &sources->separate;
+	const char *shared = sources->has_dwarf ? sources->companions.shared.path : NULL;
+
+	if (asprintf(&symbols->source, "%s%s%s%s%s", what, is_separate ? " in " : "",
+		     is_separate ? sources->separate.path : "", shared != NULL ? " and " : "",
+		     shared != NULL ? shared : "") >= 0)
 		return 0;
 	symbols->source = NULL;
 	return -ENOMEM;
 }
 
-/* .symtab may have been moved to the separate file with the rest. */
-static int symtabs_read(const struct vg_elf_image *image, const struct vg_elf_image *separate,
-			struct vg_symbols *symbols, const char **section)
+int vg_symbols_from_binary(struct vg_symbols *symbols, const char *path,
+			   const struct vg_symbols_search *search, struct vg_err *err)
 {
-	int rc = 0;
-
-	*section = NULL;
-	if (separate->elf != NULL) {
-		rc = vg_elf_read_symtab(separate, symbols, section);
-		if (rc == 0 && symbols->publics.count > 0)
-			return 0;
-	}
-	return rc == 0 ? vg_elf_read_symtab(image, symbols, section) : rc;
-}
-
-static int sources_read(const struct vg_elf_image *image, struct vg_symbols *symbols,
-			struct vg_err *err)
-{
-	struct vg_elf_image separate = VG_ELF_IMAGE_CLOSED;
-	const struct vg_elf_image *debug = image;
-	const char *section;
-	GElf_Shdr header;
-	bool has_dwarf;
-	int rc = 0;
-
-	if (vg_elf_section(image, ".debug_info", &header) == NULL &&
-	    vg_elf_section(image, ".zdebug_info", &header) == NULL) {
-		rc = vg_elf_separate_open(image, &separate);
-		if (rc == 0)
-			debug = &separate;
-	}
-	if (rc == -ENOMEM)
-		goto out;
-	rc = symtabs_read(image, &separate, symbols, &section);
-	if (rc != 0)
-		goto out;
-	rc = vg_dwarf_read(image, debug, symbols, err);
-	has_dwarf = rc == 0 && symbols->functions.count > 0;
-	/* Damaged debug information does not take the linker's symbols with it. */
-	if (rc == -EBADMSG && symbols->publics.count > 0)
-		symbols->bad_records++;
-	else if (rc != 0 && rc != -ENODATA)
-		goto out;
-	rc = source_describe(symbols, has_dwarf, debug != image ? debug->path : NULL, section);
-	if (rc == 0 && symbols->wants_unwinds)
-		rc = vg_cfi_read(image, debug, symbols);
-	if (rc == 0)
-		rc = vg_symbols_finish(symbols);
-out:
-	if (rc == -ENOMEM)
-		vg_err_sys(err, rc, "%s", image->path);
-	vg_elf_image_close(&separate);
-	return rc;
-}
-
-int vg_symbols_from_binary(struct vg_symbols *symbols, const char *path, struct vg_err *err)
-{
-	struct vg_elf_image image;
-	int rc = vg_elf_image_open(&image, path, err);
+	struct sources sources = {
+		.separate = VG_ELF_IMAGE_CLOSED, .minidebug = VG_ELF_IMAGE_CLOSED,
+		.companions = VG_DWARF_COMPANIONS_NONE,
+	};
+	int rc = vg_elf_image_open(&sources.image, path, err);
 
 	if (rc != 0)
 		return rc;
-	rc = vg_elf_identify(&image, symbols, err);
+	rc = vg_elf_identify(&sources.image, symbols, err);
 	if (rc == 0)
-		rc = sources_read(&image, symbols, err);
+		rc = sources_open(&sources, search, err);
+	if (rc == 0)
+		rc = symbols_read(&sources, symbols, err);
+	if (rc == 0)
+		rc = source_describe(&sources, symbols);
+	if (rc == -ENOMEM)
+		vg_err_sys(err, rc, "%s", path);
 	if (rc != 0)
 		vg_symbols_free(symbols);
-	vg_elf_image_close(&image);
+	sources_close(&sources);
 	return rc;
 }

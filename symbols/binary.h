@@ -5,18 +5,33 @@
 #include "base/err.h"
 #include "symbols/table.h"
 
+/* Where to look for what is not in the file itself. */
+struct vg_symbols_search {
+	const char *const *debug_dirs;  /* tried in order, before /usr/lib/debug */
+	size_t debug_dir_count;
+	bool debuginfod;                /* ask the servers of DEBUGINFOD_URLS for what is missing */
+};
+
 /*
- * Reads the symbols of an ELF file, from the best source there is: DWARF 2 to 5 in the file or in
- * the separate file that its build id or .gnu_debuglink leads to, and .symtab, else .dynsym, for
- * what no function of the DWARF covers.  symbols->source says which.  A file with none of them is
- * no error: the table then only knows the module's identity.  With symbols->wants_unwinds also how
- * to walk the stack, from .eh_frame and .debug_frame.
+ * Reads the symbols of an ELF file, of either class and byte order and of any machine, from the
+ * best source there is: DWARF 2 to 5 in the file or in the separate file that its build id or
+ * .gnu_debuglink leads to, with what dwz or split DWARF keeps in further files; and for what no
+ * function of the DWARF covers .symtab, else .dynsym with .gnu_debugdata, and the stubs of the
+ * procedure linkage table.  symbols->source says which.  A file with none of them is no error: the
+ * table then only knows the module's identity.  With symbols->wants_unwinds also how to walk the
+ * stack, from .eh_frame and .debug_frame.
  *
- * *symbols must be empty but for that wish, and is empty again after a failure.  -ENOEXEC: not an ELF file, or no
- * program or library; -EBADMSG: a damaged or truncated one; -EINVAL: not a regular file; -ENOMEM;
- * or open(2)'s.
+ * search may be NULL: nothing but the usual places.  *symbols must be empty but for that wish, and
+ * is empty again after a failure.  -ENOEXEC: not an ELF file, or no program or library; -EBADMSG: a damaged or
+ * truncated one; -EINVAL: not a regular file; -ENOMEM; open(2)'s; or, if a debuginfod server
+ * could not be asked, what forbade it.
  * Debug information that is damaged in part loses that part only, counted in bad_records.
  */
-int vg_symbols_from_binary(struct vg_symbols *symbols, const char *path, struct vg_err *err);
+int vg_symbols_from_binary(struct vg_symbols *symbols, const char *path,
+			   const struct vg_symbols_search *search, struct vg_err *err);
+
+/* Whether search.debuginfod can work at all.  0; -ENOSYS: built without it, or its library is not
+ * installed; -EINVAL: DEBUGINFOD_URLS names no server. */
+int vg_symbols_debuginfod_check(struct vg_err *err);
 
 #endif

@@ -3,6 +3,8 @@
 
 #include <dwarf.h>
 
+#include "symbols/dwarf_companion.h"
+
 /* Every step of reading stands for a byte of the file or less; several passes look at it. */
 #define STEPS_PER_BYTE 8
 #define STEPS_FREE 100000
@@ -143,7 +145,8 @@ static void reader_free(struct vg_dwarf_reader *reader)
 }
 
 int vg_dwarf_read(const struct vg_elf_image *image, const struct vg_elf_image *debug,
-		  struct vg_symbols *symbols, struct vg_err *err)
+		  const struct vg_dwarf_companions *companions, struct vg_symbols *symbols,
+		  struct vg_err *err)
 {
 	struct vg_dwarf_reader reader = { .symbols = symbols, .image = image };
 	GElf_Shdr header;
@@ -159,6 +162,7 @@ int vg_dwarf_read(const struct vg_elf_image *image, const struct vg_elf_image *d
 	if (reader.dwarf == NULL)
 		return vg_err_set(err, -EBADMSG, "%s: debug information: %s", debug->path,
 				  dwarf_errmsg(-1));
+	vg_dwarf_companions_attach(companions, reader.dwarf);
 	rc = units_read(&reader);
 	if (rc == 0)
 		rc = shared_units_walk(&reader);

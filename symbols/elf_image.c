@@ -137,7 +137,14 @@ static void code_merge(struct vg_elf_image *image)
 	image->code.count = kept + 1;
 }
 
-static int headers_check(struct vg_elf_image *image, uint64_t file_bytes, struct vg_err *err)
+/* What may be opened. */
+enum kinds {
+	KINDS_LOADED,           /* programs and shared libraries */
+	KINDS_ANY,              /* relocatable files too */
+};
+
+static int headers_check(struct vg_elf_image *image, uint64_t file_bytes, enum kinds kinds,
+			 struct vg_err *err)
 {
 	uint64_t table_end;
 	size_t count = 0;
@@ -146,7 +153,8 @@ static int headers_check(struct vg_elf_image *image, uint64_t file_bytes, struct
 
 	if (gelf_getehdr(image->elf, &header) == NULL)
 		return vg_err_set(err, -EBADMSG, "%s: damaged or truncated ELF header", image->path);
-	if (header.e_type != ET_EXEC && header.e_type != ET_DYN)
+	if (header.e_type != ET_EXEC && header.e_type != ET_DYN &&
+	    (kinds == KINDS_LOADED || header.e_type != ET_REL))
 		return vg_err_set(err, -ENOEXEC, "%s: an ELF file, but no program or shared library",
 				  image->path);
 	if (elf_getshdrnum(image->elf, &count) != 0)
@@ -189,28 +197,62 @@ static int regular_file_open(const char *path, uint64_t *file_bytes, struct vg_e
 	return fd;
 }
 
-int vg_elf_image_open(struct vg_elf_image *image, const char *path, struct vg_err *err)
+/* Takes what elf_begin() or elf_memory() returned. */
+static int elf_check(struct vg_elf_image *image, Elf *elf, uint64_t bytes, enum kinds kinds,
+		     struct vg_err *err)
 {
-	uint64_t file_bytes = 0;
-	int rc;
+	image->elf = elf;
+	if (elf == NULL || elf_kind(elf) != ELF_K_ELF)
+		return vg_err_set(err, -ENOEXEC, bytes == 0 ? "%s: empty file" : "%s: not an ELF file",
+				  image->path);
+	return headers_check(image, bytes, kinds, err);
+}
 
+static int image_begin(struct vg_elf_image *image, const char *path, struct vg_err *err)
+{
 	*image = (struct vg_elf_image)VG_ELF_IMAGE_CLOSED;
 	elf_version(EV_CURRENT);
 	image->path = strdup(path);
-	if (image->path == NULL)
-		return vg_err_sys(err, -ENOMEM, "%s", path);
+	return image->path != NULL ? 0 : vg_err_sys(err, -ENOMEM, "%s", path);
+}
+
+static int image_open(struct vg_elf_image *image, const char *path, enum kinds kinds,
+		      struct vg_err *err)
+{
+	uint64_t file_bytes = 0;
+	int rc = image_begin(image, path, err);
+
+	if (rc != 0)
+		return rc;
 	image->fd = regular_file_open(path, &file_bytes, err);
-	if (image->fd < 0) {
+	if (image->fd < 0)
 		rc = image->fd;
-		goto out;
-	}
-	image->elf = elf_begin(image->fd, ELF_C_READ_MMAP, NULL);
-	if (image->elf == NULL || elf_kind(image->elf) != ELF_K_ELF)
-		rc = vg_err_set(err, -ENOEXEC, file_bytes == 0 ? "%s: empty file" : "%s: not an ELF file",
-				path);
 	else
-		rc = headers_check(image, file_bytes, err);
-out:
+		rc = elf_check(image, elf_begin(image->fd, ELF_C_READ_MMAP, NULL), file_bytes, kinds,
+			       err);
+	if (rc != 0)
+		vg_elf_image_close(image);
+	return rc;
+}
+
+int vg_elf_image_open(struct vg_elf_image *image, const char *path, struct vg_err *err)
+{
+	return image_open(image, path, KINDS_LOADED, err);
+}
+
+int vg_elf_image_open_package(struct vg_elf_image *image, const char *path, struct vg_err *err)
+{
+	return image_open(image, path, KINDS_ANY, err);
+}
+
+int vg_elf_image_open_memory(struct vg_elf_image *image, void *bytes, size_t count,
+			     const char *path, struct vg_err *err)
+{
+	int rc = image_begin(image, path, err);
+
+	image->memory = bytes;
+	if (rc == 0)
+		rc = elf_check(image, elf_memory(bytes, count), count, KINDS_LOADED, err);
 	if (rc != 0)
 		vg_elf_image_close(image);
 	return rc;
@@ -221,6 +263,10 @@ void vg_elf_image_close(struct vg_elf_image *image)
 	elf_end(image->elf);
 	if (image->fd >= 0)
 		close(image->fd);
+	free(image->memory);
+	for (size_t i = 0; i < image->expanded.count; i++)
+		free(image->expanded.items[i]);
+	vg_array_free(&image->expanded);
 	free(image->path);
 	vg_array_free(&image->code);
 	*image = (struct vg_elf_image)VG_ELF_IMAGE_CLOSED;
@@ -257,6 +303,18 @@ Elf_Scn *vg_elf_section(const struct vg_elf_image *image, const char *name, GElf
 			continue;
 		found = elf_strptr(image->elf, names, header->sh_name);
 		if (found != NULL && strcmp(found, name) == 0)
+			return section;
+	}
+	return NULL;
+}
+
+Elf_Scn *vg_elf_section_of_type(const struct vg_elf_image *image, unsigned type,
+				GElf_Shdr *header)
+{
+	Elf_Scn *section = NULL;
+
+	while ((section = elf_nextscn(image->elf, section)) != NULL) {
+		if (gelf_getshdr(section, header) != NULL && header->sh_type == type)
 			return section;
 	}
 	return NULL;

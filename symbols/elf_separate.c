@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-#include "symbols/elf_image.h"
+#include "symbols/elf_separate.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -11,12 +11,20 @@
 
 #define DEBUG_ROOT "/usr/lib/debug"
 
-static bool has_debug_info(const struct vg_elf_image *image)
+bool vg_elf_has_dwarf(const struct vg_elf_image *image)
 {
 	GElf_Shdr header;
 
 	return vg_elf_section(image, ".debug_info", &header) != NULL ||
 	       vg_elf_section(image, ".zdebug_info", &header) != NULL;
+}
+
+static bool has_symbols(const struct vg_elf_image *image)
+{
+	GElf_Shdr header;
+
+	return vg_elf_has_dwarf(image) ||
+	       vg_elf_section_of_type(image, SHT_SYMTAB, &header) != NULL;
 }
 
 static bool crc_is(const struct vg_elf_image *separate, uint32_t wanted)
@@ -49,7 +57,7 @@ static int candidate_open(const struct vg_elf_image *image, char *path, const GE
 
 	if (path != NULL)
 		rc = vg_elf_image_open(separate, path, NULL);
-	if (rc == 0 && (!has_debug_info(separate) || !belongs_to(image, separate, crc))) {
+	if (rc == 0 && (!has_symbols(separate) || !belongs_to(image, separate, crc))) {
 		vg_elf_image_close(separate);
 		rc = -ENOENT;
 	}
@@ -57,9 +65,7 @@ static int candidate_open(const struct vg_elf_image *image, char *path, const GE
 	return rc == 0 || rc == -ENOMEM ? rc : -ENOENT;
 }
 
-static char *path_format(const char *format, ...) __attribute__((format(printf, 1, 2)));
-
-static char *path_format(const char *format, ...)
+char *vg_path_format(const char *format, ...)
 {
 	va_list args;
 	char *path;
@@ -71,50 +77,98 @@ static char *path_format(const char *format, ...)
 	return path;
 }
 
-static int by_build_id(const struct vg_elf_image *image, struct vg_elf_image *separate)
+const char *vg_debug_dir(const struct vg_symbols_search *search, size_t i)
+{
+	size_t count = search != NULL ? search->debug_dir_count : 0;
+
+	return i < count ? search->debug_dirs[i] : i == count ? DEBUG_ROOT : NULL;
+}
+
+char *vg_build_id_path(const char *directory, const void *id, size_t bytes)
 {
 	char hex[2 * VG_BUILD_ID_MAX_BYTES + 1];
-	const void *id;
-	ssize_t bytes = dwelf_elf_gnu_build_id(image->elf, &id);
 
-	if (bytes < 2 || bytes > VG_BUILD_ID_MAX_BYTES)
-		return -ENOENT;
-	vg_hex_text(id, (size_t)bytes, hex);
+	vg_hex_text(id, bytes, hex);
 	for (char *digit = hex; *digit != '\0'; digit++) {
 		if (*digit >= 'A')
 			*digit = (char)(*digit - 'A' + 'a');
 	}
-	return candidate_open(image, path_format(DEBUG_ROOT "/.build-id/%.2s/%s.debug", hex, hex + 2),
-			      NULL, separate);
+	return vg_path_format("%s/.build-id/%.2s/%s.debug", directory, hex, hex + 2);
 }
 
-static int by_debuglink(const struct vg_elf_image *image, struct vg_elf_image *separate)
+static int by_build_id(const struct vg_elf_image *image, const struct vg_symbols_search *search,
+		       struct vg_elf_image *separate)
+{
+	const void *id;
+	ssize_t bytes = dwelf_elf_gnu_build_id(image->elf, &id);
+	const char *directory;
+	int rc = -ENOENT;
+
+	if (bytes < 2 || bytes > VG_BUILD_ID_MAX_BYTES)
+		return -ENOENT;
+	for (size_t i = 0; rc == -ENOENT && (directory = vg_debug_dir(search, i)) != NULL; i++)
+		rc = candidate_open(image, vg_build_id_path(directory, id, (size_t)bytes), NULL,
+				    separate);
+	return rc;
+}
+
+/* Where the module lies, by its real path, without the slash at the end; or NULL. */
+static char *real_directory(const struct vg_elf_image *image, int *rc)
+{
+	char *real = realpath(image->path, NULL);
+
+	*rc = real != NULL ? 0 : errno == ENOMEM ? -ENOMEM : -ENOENT;
+	if (real != NULL)
+		*strrchr(real, '/') = '\0';
+	return real;
+}
+
+static int by_debuglink(const struct vg_elf_image *image, const struct vg_symbols_search *search,
+			struct vg_elf_image *separate)
 {
 	GElf_Word crc;
-	const char *link = dwelf_elf_gnu_debuglink(image->elf, &crc);
-	char *real, *slash;
+	const char *link = dwelf_elf_gnu_debuglink(image->elf, &crc), *directory;
+	char *real;
 	int rc;
 
 	/* The link is a file's name; with a directory in it, it could lead anywhere. */
 	if (link == NULL || *link == '\0' || strchr(link, '/') != NULL || strlen(link) > 255)
 		return -ENOENT;
-	real = realpath(image->path, NULL);
+	real = real_directory(image, &rc);
 	if (real == NULL)
-		return errno == ENOMEM ? -ENOMEM : -ENOENT;
-	slash = strrchr(real, '/');
-	*slash = '\0';
-	rc = candidate_open(image, path_format("%s/%s", real, link), &crc, separate);
+		return rc;
+	rc = candidate_open(image, vg_path_format("%s/%s", real, link), &crc, separate);
 	if (rc == -ENOENT)
-		rc = candidate_open(image, path_format("%s/.debug/%s", real, link), &crc, separate);
-	if (rc == -ENOENT)
-		rc = candidate_open(image, path_format(DEBUG_ROOT "%s/%s", real, link), &crc, separate);
+		rc = candidate_open(image, vg_path_format("%s/.debug/%s", real, link), &crc, separate);
+	for (size_t i = 0; rc == -ENOENT && (directory = vg_debug_dir(search, i)) != NULL; i++) {
+		rc = candidate_open(image, vg_path_format("%s%s/%s", directory, real, link), &crc,
+				    separate);
+		if (rc == -ENOENT)
+			rc = candidate_open(image, vg_path_format("%s/%s", directory, link), &crc,
+					    separate);
+	}
 	free(real);
 	return rc;
 }
 
-int vg_elf_separate_open(const struct vg_elf_image *image, struct vg_elf_image *separate)
+int vg_elf_separate_open(const struct vg_elf_image *image, const struct vg_symbols_search *search,
+			 struct vg_elf_image *separate)
 {
-	int rc = by_build_id(image, separate);
+	int rc = by_build_id(image, search, separate);
 
-	return rc == -ENOENT ? by_debuglink(image, separate) : rc;
+	return rc == -ENOENT ? by_debuglink(image, search, separate) : rc;
+}
+
+int vg_elf_debuginfod_open(const struct vg_elf_image *image, struct vg_elf_image *separate,
+			   struct vg_err *err)
+{
+	const void *id;
+	ssize_t bytes = dwelf_elf_gnu_build_id(image->elf, &id);
+	char *path;
+	int rc;
+
+	if (bytes < 2 || bytes > VG_BUILD_ID_MAX_BYTES)
+		return -ENOENT;
+	rc = vg_debuginfod_find(id, (size_t)bytes, &path, err);
+	return rc == 0 ? candidate_open(image, path, NULL, separate) : rc;
 }

@@ -9,6 +9,7 @@
 #  - Ranges of INLINE records: dump_syms writes empty ones, and repeats all ranges of a function
 #    under each of its parts.
 #  - Names in an anonymous namespace that have no linkage name: dump_syms drops the namespaces.
+#  - PUBLIC records of stubs (name@plt), which dump_syms does not look for.
 #  - INFO and STACK records; the order of functions of several parts.
 set -eu
 
@@ -34,6 +35,7 @@ records() {
 			text = text " " $i
 		return text
 	}
+	/^PUBLIC .*@plt$/ { next }
 	/^MODULE / || /^PUBLIC / { print; next }
 	/^FILE / { file[$2] = rest(3); next }
 	/^INLINE_ORIGIN / { origin[$2] = rest(3); next }

@@ -15,11 +15,13 @@
 #include "symbols/store.h"
 
 static const char usage[] =
-	"usage: vgtool symbols [-o STORE] FILE|DIRECTORY...\n"
+	"usage: vgtool symbols [-o STORE] [--debug-dir=DIR]... [--debuginfod] FILE|DIRECTORY...\n"
 	"\n"
 	"  -o, --output=STORE   keep the symbols as STORE/NAME/ID/NAME.sym; then directories may be\n"
 	"                       given, in which everything that is an ELF file is read\n"
 	"      --no-cfi         leave out how to walk the stack (STACK CFI records)\n"
+	"      --debug-dir=DIR  look for debug files there too, before /usr/lib/debug; repeatable\n"
+	"      --debuginfod     ask the servers of $DEBUGINFOD_URLS for debug files not found\n"
 	"  -h, --help           this text\n"
 	"\n"
 	"Without -o the symbols of one file go to standard output.\n";
@@ -28,6 +30,8 @@ struct run {
 	const char *command;
 	const char *store;      /* NULL: standard output */
 	bool without_cfi;
+	struct vg_symbols_search search;
+	VG_ARRAY(const char *) debug_dirs;
 	enum vg_exit status;
 };
 
@@ -86,7 +90,7 @@ static void file_do(struct run *run, const char *path, bool is_named)
 {
 	struct vg_symbols symbols = { .wants_unwinds = !run->without_cfi };
 	struct vg_err err;
-	int rc = vg_symbols_from_binary(&symbols, path, &err);
+	int rc = vg_symbols_from_binary(&symbols, path, &run->search, &err);
 
 	if (rc == -ENOEXEC && !is_named)
 		return;
@@ -158,40 +162,84 @@ static bool is_directory(const char *path)
 	return stat(path, &status) == 0 && S_ISDIR(status.st_mode);
 }
 
-int cmd_symbols(int argc, char **argv)
+enum { OPTION_NO_CFI = 256, OPTION_DEBUG_DIR, OPTION_DEBUGINFOD };
+
+/* True when the options make sense so far; else
+ * run->status is what to exit with. */
+static bool options_parse(struct run *run, int argc, char **argv)
 {
 	static const struct option options[] = {
 		{ "output", required_argument, NULL, 'o' },
-		{ "no-cfi", no_argument, NULL, 'C' },
+		{ "no-cfi", no_argument, NULL, OPTION_NO_CFI },
+		{ "debug-dir", required_argument, NULL, OPTION_DEBUG_DIR },
+		{ "debuginfod", no_argument, NULL, OPTION_DEBUGINFOD },
 		{ "help", no_argument, NULL, 'h' },
 		{ NULL, 0, NULL, 0 },
 	};
-	struct run run = { .command = argv[0], .status = VG_EXIT_DONE };
+	const char *directory;
+	struct vg_err err;
 	int option;
 
 	while ((option = getopt_long(argc, argv, "o:h", options, NULL)) != -1) {
-		if (option == 'h')
-			return vg_command_usage(usage, VG_EXIT_DONE);
-		if (option == 'C') {
-			run.without_cfi = true;
-			continue;
+		switch (option) {
+		case 'o':
+			run->store = optarg;
+			if (*optarg != '\0')
+				break;
+			run->status = vg_command_misused(run->command, usage,
+							 "-o takes the name of a store");
+			return false;
+		case OPTION_NO_CFI:
+			run->without_cfi = true;
+			break;
+		case OPTION_DEBUG_DIR:
+			directory = optarg;
+			if (is_directory(directory) && vg_array_push(&run->debug_dirs, &directory) == 0)
+				break;
+			complain_of(run, is_directory(directory) ? -ENOMEM : -ENOTDIR,
+				    "--debug-dir=", directory);
+			return false;
+		case OPTION_DEBUGINFOD:
+			run->search.debuginfod = true;
+			if (vg_symbols_debuginfod_check(&err) == 0)
+				break;
+			complain(run, &err);
+			return false;
+		case 'h':
+			run->status = vg_command_usage(usage, VG_EXIT_DONE);
+			return false;
+		case '?':
+			run->status = vg_command_usage(usage, VG_EXIT_USAGE);
+			return false;
 		}
-		if (option != 'o')
-			return vg_command_usage(usage, VG_EXIT_USAGE);
-		if (*optarg == '\0')
-			return vg_command_misused(run.command, usage, "-o takes the name of a store");
-		run.store = optarg;
 	}
-	if (optind == argc)
-		return vg_command_misused(run.command, usage, "a file is missing");
-	if (run.store == NULL && (argc - optind > 1 || is_directory(argv[optind])))
-		return vg_command_misused(run.command, usage,
+	run->search.debug_dirs = run->debug_dirs.items;
+	run->search.debug_dir_count = run->debug_dirs.count;
+	return true;
+}
+
+static int files_do(struct run *run, int count, char **files)
+{
+	if (count == 0)
+		return vg_command_misused(run->command, usage, "a file is missing");
+	if (run->store == NULL && (count > 1 || is_directory(files[0])))
+		return vg_command_misused(run->command, usage,
 					  "a directory, or more than one file, needs a store (-o)");
-	for (; optind < argc; optind++) {
-		if (is_directory(argv[optind]))
-			directory_do(&run, argv[optind]);
+	for (int i = 0; i < count; i++) {
+		if (is_directory(files[i]))
+			directory_do(run, files[i]);
 		else
-			file_do(&run, argv[optind], true);
+			file_do(run, files[i], true);
 	}
+	return run->status;
+}
+
+int cmd_symbols(int argc, char **argv)
+{
+	struct run run = { .command = argv[0], .status = VG_EXIT_DONE };
+
+	if (options_parse(&run, argc, argv))
+		run.status = files_do(&run, argc - optind, argv + optind);
+	vg_array_free(&run.debug_dirs);
 	return run.status;
 }
