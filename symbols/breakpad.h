@@ -13,8 +13,8 @@
  *
  * INFO records go with them, which other readers ignore: CODE_ID, the whole build id; GENERATOR,
  * by what name and version of program they were written; and SECTION <address> <size>, in hex, for
- * each stretch of code, because nothing else in the format says where the last PUBLIC of a section
- * ends.
+ * each stretch of code that symbols may name, because nothing else in the format says where a
+ * PUBLIC ends that no other follows at once.
  */
 
 /* Files and inline origins are numbered in the order of their names, as Breakpad's dump_syms does

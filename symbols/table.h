@@ -93,7 +93,7 @@ struct vg_symbols {
 	VG_ARRAY(struct vg_symbol_inline) inlines;
 	VG_ARRAY(struct vg_symbol_range) ranges;        /* of inlines */
 	VG_ARRAY(struct vg_symbol_public) publics;
-	VG_ARRAY(struct vg_symbol_range) sections;      /* of code; they bound the publics */
+	VG_ARRAY(struct vg_symbol_range) sections;      /* of code with names; they bound the publics */
 	bool wants_unwinds;                     /* set by who wants them; not read otherwise */
 	VG_ARRAY(struct vg_symbol_unwind) unwinds;      /* sorted, without overlaps */
 	VG_ARRAY(struct vg_symbol_unwind_row) unwind_rows;

@@ -1,0 +1,323 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT OR Apache-2.0
+#
+# Every place that vgtool symbols takes symbols from, on programs built here and now: each names
+# its source and gives the functions, files, lines and inlined calls that llvm-symbolizer finds in
+# the whole program.  Needs VGTOOL, SENTRY_CLI; takes CC, CXX, SRCDIR.
+set -eu
+
+: "${VGTOOL:?path of vgtool}" "${SENTRY_CLI:?path of sentry-cli}"
+SRCDIR=${SRCDIR:-.}
+fixtures=$(cd "$SRCDIR/tests/fixtures" && pwd)
+dir=$(mktemp -d)
+server=
+trap "test -z \"$server\" || kill \"$server\" || :; test -n \"${KEEP-}\" || rm -rf \"$dir\"" EXIT
+failures=0
+# CC and CXX may hold options.
+cc=${CC:-cc}
+cxx=${CXX:-c++}
+sources="$fixtures/sources.c $fixtures/sources_more.c"
+unset DEBUGINFOD_URLS
+
+fail() {
+	echo "FAIL: $*"
+	failures=$((failures + 1))
+}
+
+# marked NAME: "NAME FILE:LINE" of the line that the fixture marks so
+marked() {
+	(cd "$fixtures" && grep -n "line: $1\b" sources*.c sources.rs) |
+		awk -F : -v name="$1" '{ print name " " $1 ":" $2; exit }'
+}
+chain="$(marked inner) $(marked middle) $(marked hidden)"
+
+# run NAME BINARY OPTION...: $dir/NAME.sym, and what it was read from in $source
+run() {
+	name=$1 binary=$2; shift 2
+	rm -rf "$dir/store"
+	source=
+	"$VGTOOL" symbols -o "$dir/store" "$@" "$binary" >"$dir/$name.progress" 2>&1 || {
+		fail "$name: $(cat "$dir/$name.progress")"
+		return
+	}
+	source=$(sed -n '1s/.* from \(.*\) -> .*/\1/p' "$dir/$name.progress")
+	find "$dir/store" -name '*.sym' -exec cp {} "$dir/$name.sym" \;
+}
+
+base() {
+	readelf -lW "$1" 2>/dev/null | awk '$1 == "LOAD" { print $3; exit }'
+}
+
+# addresses REFERENCE NAME...: every byte of these functions, as the file has them
+addresses() {
+	reference=$1; shift
+	nm -S --defined-only "$reference" | awk -v wanted=" $* " '
+		NF == 4 && index(wanted, " " $4 " ") { print "0x" $1, "0x" $2 }' |
+	while read -r start bytes; do
+		at=$((start)) end=$((start + bytes))
+		while [ $at -lt $end ]; do printf '%x\n' $at; at=$((at + 1)); done
+	done
+}
+
+# lookup NAME BINARY: addresses of the file -> frames, by our .sym
+lookup() {
+	offset=$(($(base "$2")))
+	while read -r address; do printf '%x\n' $((0x$address - offset)); done |
+		awk -f "$fixtures/sources_lookup.awk" "$dir/$1.sym" - | cut -d ' ' -f 2-
+}
+
+# reference FILE OPTION...: addresses of the file -> frames, by llvm-symbolizer
+reference() {
+	file=$1; shift
+	sed 's/^/0x/' | llvm-symbolizer --obj="$file" --inlines --basenames "$@" | awk '
+		NF == 0 { print line; line = ""; half = 0; next }
+		half == 0 { name = $0; sub(/\.constprop\.0$/, "", name); half = 1; next }
+		{ sub(/:[0-9]+$/, ""); sub(/^[^ ]*:0$/, "??:0"); line = line (line == "" ? "" : " ") name " " $0; half = 0 }'
+}
+
+# frames NAME BINARY WHOLE OPTION...: the frames in ours and in WHOLE, as llvm-symbolizer has it
+frames() {
+	name=$1 binary=$2 whole=$3; shift 3
+	addresses "$whole" $functions >"$dir/$name.addresses"
+	[ "$(wc -l <"$dir/$name.addresses")" -ge 20 ] || fail "$name: too few addresses to compare"
+	lookup "$name" "$binary" <"$dir/$name.addresses" >"$dir/$name.ours"
+	reference "$whole" "$@" <"$dir/$name.addresses" >"$dir/$name.theirs"
+	paste -d '\n' "$dir/$name.theirs" "$dir/$name.ours" >"$dir/$name.both"
+	awk 'NR % 2 { theirs = $0; next } $0 != theirs { print "  < " theirs "\n  > " $0 }' \
+		"$dir/$name.both" >"$dir/$name.differ"
+	[ ! -s "$dir/$name.differ" ] || {
+		fail "$name: differs from llvm-symbolizer ($(wc -l <"$dir/$name.differ") lines)"
+		head -n 6 "$dir/$name.differ"
+	}
+}
+
+# whole NAME BINARY SOURCE WHOLE OPTION...: names, files, lines and inlines
+whole() {
+	name=$1 binary=$2 expected=$3 whole=$4; shift 4
+	run "$name" "$binary" "$@"
+	case $source in
+	$expected) ;;
+	*) fail "$name: read from '$source', not from '$expected'"; return ;;
+	esac
+	frames "$name" "$binary" "$whole"
+	grep -qxF "$chain" "$dir/$name.ours" || fail "$name: nothing is at '$chain'"
+	echo "$name: $source, $(wc -l <"$dir/$name.ours") addresses"
+}
+
+functions="hidden exported elsewhere main _start"
+
+# ---- DWARF in the file: compilers, versions, compression ----
+for version in 2 3 4 5; do
+	$cc -O2 -g -gdwarf-$version $sources -o "$dir/gcc$version"
+	whole "gcc$version" "$dir/gcc$version" DWARF "$dir/gcc$version"
+	clang -O2 -g -gdwarf-$version $sources -o "$dir/clang$version"
+	whole "clang$version" "$dir/clang$version" DWARF "$dir/clang$version"
+done
+$cc -O2 -g -no-pie $sources -o "$dir/fixed"
+whole fixed "$dir/fixed" DWARF "$dir/fixed"
+for kind in zlib-gabi zlib-gnu zstd; do
+	objcopy --compress-debug-sections=$kind "$dir/gcc5" "$dir/$kind"
+	readelf -tW "$dir/$kind" | grep -qE "COMPRESSED|ZSTD|zdebug" || fail "$kind: not compressed"
+	whole $kind "$dir/$kind" DWARF "$dir/gcc5"
+done
+readelf -tW "$dir/zstd" | grep -q ZSTD || fail "zstd: objcopy does not write it"
+
+# ---- DWARF in another file ----
+# apart NAME BINARY: BINARY.debug, and what is left of it as $dir/NAME/program
+apart() {
+	mkdir -p "$dir/$1"
+	objcopy --only-keep-debug "$2" "$dir/$1/program.debug"
+	strip -o "$dir/$1/program" "$2"
+}
+id_of() {
+	readelf -n "$1" | awk '/Build ID:/ { print $3 }'
+}
+# filed DIRECTORY FILE: puts a debug file where its build id says
+filed() {
+	id=$(id_of "$2")
+	rest=${id#??}
+	mkdir -p "$1/.build-id/${id%"$rest"}"
+	mv "$2" "$1/.build-id/${id%"$rest"}/$rest.debug"
+}
+# no_debug NAME BINARY OPTION...: nothing but .dynsym is found
+no_debug() {
+	run "$@"
+	[ "$source" = .dynsym ] || fail "$1: read from '$source'"
+}
+
+apart buildid "$dir/gcc5"
+no_debug buildid-none "$dir/buildid/program"
+filed "$dir/buildid/tree" "$dir/buildid/program.debug"
+mkdir "$dir/nothing"
+whole buildid "$dir/buildid/program" "DWARF in $dir/buildid/tree/.build-id/*" "$dir/gcc5" \
+	--debug-dir="$dir/nothing" --debug-dir="$dir/buildid/tree"
+# Another build's file under this one's name is refused.
+clang -O1 -g -Wl,--build-id $sources -o "$dir/stranger"
+cp "$dir/stranger" "$(find "$dir/buildid/tree" -name '*.debug')"
+no_debug buildid-stranger "$dir/buildid/program" --debug-dir="$dir/buildid/tree"
+
+# linked NAME BINARY: with a .gnu_debuglink
+linked() {
+	apart "$1" "$2"
+	(cd "$dir/$1" && objcopy --add-gnu-debuglink=program.debug program)
+}
+linked link "$dir/gcc5"
+whole link "$dir/link/program" "DWARF in $dir/link/program.debug" "$dir/gcc5"
+mkdir "$dir/link/.debug"
+mv "$dir/link/program.debug" "$dir/link/.debug"
+whole link-below "$dir/link/program" "DWARF in $dir/link/.debug/program.debug" "$dir/gcc5"
+mkdir -p "$dir/tree$dir/link" "$dir/flat"
+mv "$dir/link/.debug/program.debug" "$dir/tree$dir/link"
+no_debug link-gone "$dir/link/program"
+whole link-tree "$dir/link/program" "DWARF in $dir/tree$dir/link/program.debug" "$dir/gcc5" \
+	--debug-dir="$dir/tree"
+mv "$dir/tree$dir/link/program.debug" "$dir/flat"
+whole link-flat "$dir/link/program" "DWARF in $dir/flat/program.debug" "$dir/gcc5" \
+	--debug-dir="$dir/flat"
+
+# Without a build id the checksum decides, and the module's id is that of its code.
+$cc -O2 -g -Wl,--build-id=none $sources -o "$dir/unnumbered"
+linked crc "$dir/unnumbered"
+whole crc "$dir/crc/program" "DWARF in $dir/crc/program.debug" "$dir/unnumbered"
+ours=$(awk '{ print tolower($4); exit }' "$dir/crc.sym")
+theirs=$("$SENTRY_CLI" debug-files check "$dir/unnumbered" | sed -n 's/.*Debug ID: *//p' | tr -d -)
+[ -n "$theirs" ] && [ "$ours" = "${theirs}0" ] || fail "crc: id $ours, sentry-cli has $theirs"
+printf x >>"$dir/crc/program.debug"
+no_debug crc-wrong "$dir/crc/program"
+
+# ---- symbol tables ----
+# names NAME BINARY SOURCE WHOLE FUNCTION...: these, and no others, are named in all their bytes
+names() {
+	name=$1 binary=$2 expected=$3 whole=$4; shift 4
+	run "$name" "$binary"
+	[ "$source" = "$expected" ] || { fail "$name: read from '$source', not '$expected'"; return; }
+	addresses "$whole" hidden exported elsewhere main >"$dir/$name.addresses"
+	lookup "$name" "$binary" <"$dir/$name.addresses" >"$dir/$name.ours"
+	wanted=" $* "
+	reference "$whole" --no-inlines <"$dir/$name.addresses" | awk -v wanted="$wanted" '
+		{ print (index(wanted, " " $1 " ") ? $1 : "??") " ??:0" }' >"$dir/$name.theirs"
+	cmp -s "$dir/$name.ours" "$dir/$name.theirs" || {
+		fail "$name: names differ"
+		diff "$dir/$name.theirs" "$dir/$name.ours" | head -n 6
+	}
+	echo "$name: $source, $(wc -l <"$dir/$name.ours") addresses"
+}
+# --only-keep-debug of the symbol table alone: what distributions call mini debug information.
+$cc -O2 -rdynamic $sources -o "$dir/plain"
+$cc -O2 $sources "$fixtures/sources_labels.S" -o "$dir/labels"
+strip -o "$dir/stripped" "$dir/plain"
+names symtab "$dir/plain" .symtab "$dir/plain" hidden exported elsewhere main
+names dynsym "$dir/stripped" .dynsym "$dir/plain" exported elsewhere main
+objcopy --only-keep-debug "$dir/plain" "$dir/mini"
+nm "$dir/plain" --format=posix --defined-only | awk '$2 ~ /[Tt]/ { print $1 }' | sort >"$dir/all"
+nm -D "$dir/plain" --format=posix --defined-only | awk '{ print $1 }' | sort >"$dir/dynamic"
+comm -23 "$dir/all" "$dir/dynamic" >"$dir/keep"
+grep -qx hidden "$dir/keep" || fail "minidebug: hidden is exported"
+objcopy -S --remove-section .gdb_index --remove-section .comment --keep-symbols="$dir/keep" \
+	"$dir/mini" 2>/dev/null
+xz -k "$dir/mini"
+objcopy --add-section .gnu_debugdata="$dir/mini.xz" "$dir/stripped" "$dir/minidebug"
+names minidebug "$dir/minidebug" ".dynsym and .gnu_debugdata" "$dir/plain" \
+	hidden exported elsewhere main
+head -c 200 "$dir/mini.xz" >"$dir/cut.xz"
+objcopy --add-section .gnu_debugdata="$dir/cut.xz" "$dir/stripped" "$dir/minidebug-cut"
+names minidebug-cut "$dir/minidebug-cut" .dynsym "$dir/plain" exported elsewhere main
+grep -q ': 1 damaged' "$dir/minidebug-cut.progress" || fail "minidebug-cut: the damage is not counted"
+# A debug file may hold a symbol table only.
+apart tableonly "$dir/plain"
+filed "$dir/tableonly/tree" "$dir/tableonly/program.debug"
+run tableonly "$dir/tableonly/program" --debug-dir="$dir/tableonly/tree"
+case $source in
+".symtab in $dir/tableonly/tree/.build-id/"*) ;;
+*) fail "tableonly: read from '$source'" ;;
+esac
+grep -q '^PUBLIC .* hidden$' "$dir/tableonly.sym" || fail "tableonly: no PUBLIC hidden"
+
+# Labels of assembly, and functions that are chosen at load time; not marks within functions.
+run labels "$dir/labels"
+for name in bare_label chosen; do
+	address=$(nm "$dir/labels" | awk -v name=$name '$3 == name { print $1 }')
+	found=$(echo "$address" | lookup labels "$dir/labels")
+	[ "$found" = "$name ??:0" ] || fail "labels: $name is called '$found'"
+done
+! grep -q 'mark_within' "$dir/labels.sym" || fail "labels: a mark within a function is a PUBLIC"
+
+# ---- stubs of the procedure linkage table, as objdump names them ----
+cat >"$dir/calls.c" <<'EOF'
+#include <stdio.h>
+#include <stdlib.h>
+int main(int count, char **words)
+{
+	int (*volatile print)(const char *) = puts;
+	atexit((void (*)(void))abort);
+	return print(words[count - 1]) + puts("x") + (getenv(words[0]) != NULL);
+}
+EOF
+for options in "" "-Wl,-z,now" "-fcf-protection -Wl,-z,ibtplt" "-no-pie -fuse-ld=lld" \
+	"-Wl,-z,now -Wl,-z,ibt -fcf-protection"; do
+	name=plt$(echo "$options" | tr -dc a-z)
+	$cc -O2 $options "$dir/calls.c" -o "$dir/$name"
+	run "$name" "$dir/$name"
+	objdump -d "$dir/$name" | awk '/^[0-9a-f]+ <.*@plt>:$/ { print $1 " " substr($2, 2, length($2) - 3) }' \
+		>"$dir/$name.stubs"
+	grep -q 'getenv@plt' "$dir/$name.stubs" || fail "$name: objdump sees no stub"
+	while read -r address stub; do
+		found=$(echo "$address" | lookup "$name" "$dir/$name")
+		[ "$found" = "$stub ??:0" ] || fail "$name: $stub is called '$found'"
+	done <"$dir/$name.stubs"
+	echo "$name: $(wc -l <"$dir/$name.stubs") stubs"
+done
+
+# ---- what linkers do ----
+$cc -O2 -g -ffunction-sections -Wl,--gc-sections $sources -o "$dir/collected"
+! nm "$dir/collected" | grep -q dropped || fail "collected: dropped is there"
+whole collected "$dir/collected" DWARF "$dir/collected"
+! grep -qE '(FUNC|PUBLIC) .*dropped' "$dir/collected.sym" || fail "collected: dropped has a record"
+for linker in bfd lld; do
+	clang -O2 -g -ffunction-sections -fuse-ld=$linker -Wl,--gc-sections $sources \
+		-o "$dir/collected-$linker"
+	whole collected-$linker "$dir/collected-$linker" DWARF "$dir/collected-$linker"
+	! grep -qE '(FUNC|PUBLIC) .*dropped' "$dir/collected-$linker.sym" ||
+		fail "collected-$linker: dropped has a record"
+done
+clang -O2 -g -ffunction-sections -fuse-ld=lld -Wl,--icf=all $sources -o "$dir/icf"
+whole icf "$dir/icf" DWARF "$dir/icf"
+[ "$(grep -cE '^FUNC .* folded_[ab]$' "$dir/icf.sym")" -ge 1 ] || fail "icf: no folded function"
+[ "$(nm "$dir/icf" | awk '/ folded_/ { print $1 }' | sort -u | wc -l)" = 1 ] || fail "icf: not folded"
+$cc -O2 -g -flto $sources -o "$dir/lto-gcc"
+clang -O2 -g -flto -fuse-ld=lld $sources -o "$dir/lto-clang"
+for name in lto-gcc lto-clang; do
+	functions="hidden.constprop.0 exported.constprop.0 $functions" whole $name "$dir/$name" DWARF "$dir/$name"
+	! grep -q '^FUNC .* elsewhere$' "$dir/$name.sym" || fail "$name: nothing is taken across units"
+	grep -q "^elsewhere sources_more.c:" "$dir/$name.ours" || fail "$name: elsewhere is not inlined"
+done
+
+# ---- any machine: 32 and 64 bit, little and big endian ----
+machine() {
+	target=$1 arch=$2; shift 2
+	for unit in sources sources_more; do
+		clang --target="$target" "$@" -O2 -g -ffreestanding -fPIC -DFREESTANDING -c \
+			"$fixtures/$unit.c" -o "$dir/$unit.o"
+	done
+	ld.lld -X -e _start "$dir/sources.o" "$dir/sources_more.o" -o "$dir/$target"
+	whole "$target" "$dir/$target" DWARF "$dir/$target"
+	[ "$(awk '{ print $3; exit }' "$dir/$target.sym")" = "$arch" ] ||
+		fail "$target: $(head -n 1 "$dir/$target.sym")"
+	objcopy=llvm-objcopy
+	$objcopy --strip-debug "$dir/$target" "$dir/$target-plain"
+	run "$target-plain" "$dir/$target-plain"
+	address=$(nm "$dir/$target" | awk '$3 == "hidden" { print $1 }')
+	found=$(echo "$address" | lookup "$target-plain" "$dir/$target-plain")
+	[ "$source, $found" = ".symtab, hidden ??:0" ] || fail "$target: $source has $found"
+}
+machine powerpc64-linux-gnu ppc64 -mabi=elfv2
+machine powerpc64le-linux-gnu ppc64
+machine i386-linux-gnu x86
+machine armv7-linux-gnueabihf arm
+machine mips-linux-gnu mips
+machine mips64el-linux-gnuabi64 mips
+machine aarch64-linux-gnu arm64
+machine riscv64-linux-gnu riscv -mno-relax
+
+echo "$failures failures"
+[ "$failures" = 0 ]
