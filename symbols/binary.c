@@ -144,10 +144,12 @@ static int source_describe(const struct sources *sources, struct vg_symbols *sym
 	bool is_separate = sources->has_dwarf ? sources->debug == &sources->separate :
 			   sources->labels != NULL && sources->labels == &sources->separate;
 	const char *shared = sources->has_dwarf ? sources->companions.shared.path : NULL;
+	const char *package = sources->has_dwarf ? sources->companions.package.image.path : NULL;
 
-	if (asprintf(&symbols->source, "%s%s%s%s%s", what, is_separate ? " in " : "",
+	if (asprintf(&symbols->source, "%s%s%s%s%s%s%s", what, is_separate ? " in " : "",
 		     is_separate ? sources->separate.path : "", shared != NULL ? " and " : "",
-		     shared != NULL ? shared : "") >= 0)
+		     shared != NULL ? shared : "", package != NULL ? " and " : "",
+		     package != NULL ? package : "") >= 0)
 		return 0;
 	symbols->source = NULL;
 	return -ENOMEM;

@@ -3,8 +3,6 @@
 
 #include <dwarf.h>
 
-#include "symbols/dwarf_companion.h"
-
 /* Every step of reading stands for a byte of the file or less; several passes look at it. */
 #define STEPS_PER_BYTE 8
 #define STEPS_FREE 100000
@@ -23,12 +21,12 @@ void vg_dwarf_lost(struct vg_dwarf_reader *reader)
 }
 
 /* Another file brings its own steps; its sections may be compressed, a little. */
-static void budget_extend(struct vg_dwarf_reader *reader, Dwarf *other)
+static void budget_extend(struct vg_dwarf_reader *reader, Elf *other)
 {
 	size_t bytes = 0;
 	uint64_t steps;
 
-	elf_rawfile(dwarf_getelf(other), &bytes);
+	elf_rawfile(other, &bytes);
 	if (__builtin_mul_overflow((uint64_t)bytes, (uint64_t)STEPS_PER_BYTE * 8, &steps) ||
 	    __builtin_add_overflow(reader->budget, steps, &reader->budget))
 		reader->budget = UINT64_MAX;
@@ -43,7 +41,8 @@ static int unit_read(struct vg_dwarf_reader *reader, Dwarf_Die *unit, Dwarf_Die 
 	/* A split unit numbers the files of its calls by the skeleton's line table in DWARF 5, and
 	 * by its own before; libdw knows which. */
 	if (rc == 0 && split != NULL) {
-		budget_extend(reader, dwarf_cu_getdwarf(split->cu));
+		if (reader->split == NULL)
+			budget_extend(reader, dwarf_getelf(dwarf_cu_getdwarf(split->cu)));
 		if (dwarf_getsrcfiles(split, &files, &count) == 0)
 			vg_dwarf_set_files(reader, files, count);
 	}
@@ -51,6 +50,27 @@ static int unit_read(struct vg_dwarf_reader *reader, Dwarf_Die *unit, Dwarf_Die 
 		rc = vg_dwarf_walk(reader, split != NULL ? split : unit);
 	if (rc == 0)
 		rc = vg_dwarf_emit(reader);
+	return rc;
+}
+
+/* A skeleton, and the rest of it from a .dwo file, which libdw finds, or from a package. */
+static int skeleton_read(struct vg_dwarf_reader *reader, Dwarf_Die *skeleton, Dwarf_Die *found)
+{
+	struct vg_dwarf_split split;
+	Dwarf_Die packed;
+	int rc;
+
+	if (dwarf_tag(found) != 0)
+		return unit_read(reader, skeleton, found);
+	rc = vg_dwarf_package_find(&reader->companions->package, reader->debug, skeleton, &packed,
+				   &split);
+	if (rc == -EBADMSG)
+		vg_dwarf_lost(reader);
+	if (rc != 0)
+		return rc == -ENOMEM ? rc : unit_read(reader, skeleton, NULL);
+	reader->split = &split;
+	rc = unit_read(reader, skeleton, &packed);
+	reader->split = NULL;
 	return rc;
 }
 
@@ -72,7 +92,7 @@ static int units_read(struct vg_dwarf_reader *reader)
 			rc = unit_read(reader, &die, NULL);
 			break;
 		case DW_UT_skeleton:
-			rc = unit_read(reader, &die, dwarf_tag(&other) != 0 ? &other : NULL);
+			rc = skeleton_read(reader, &die, &other);
 			break;
 		default:
 			if (die.addr == NULL)
@@ -95,7 +115,7 @@ static int shared_units_walk(struct vg_dwarf_reader *reader)
 	int rc = 0;
 
 	if (shared != NULL)
-		budget_extend(reader, shared);
+		budget_extend(reader, dwarf_getelf(shared));
 	reader->rows.count = 0;
 	vg_dwarf_set_files(reader, NULL, 0);
 	while (shared != NULL && rc == 0 &&
@@ -145,10 +165,11 @@ static void reader_free(struct vg_dwarf_reader *reader)
 }
 
 int vg_dwarf_read(const struct vg_elf_image *image, const struct vg_elf_image *debug,
-		  const struct vg_dwarf_companions *companions, struct vg_symbols *symbols,
+		  struct vg_dwarf_companions *companions, struct vg_symbols *symbols,
 		  struct vg_err *err)
 {
-	struct vg_dwarf_reader reader = { .symbols = symbols, .image = image };
+	struct vg_dwarf_reader reader = { .symbols = symbols, .image = image, .debug = debug,
+					  .companions = companions };
 	GElf_Shdr header;
 	int rc;
 
@@ -163,6 +184,8 @@ int vg_dwarf_read(const struct vg_elf_image *image, const struct vg_elf_image *d
 		return vg_err_set(err, -EBADMSG, "%s: debug information: %s", debug->path,
 				  dwarf_errmsg(-1));
 	vg_dwarf_companions_attach(companions, reader.dwarf);
+	if (companions->package.image.elf != NULL)
+		budget_extend(&reader, companions->package.image.elf);
 	rc = units_read(&reader);
 	if (rc == 0)
 		rc = shared_units_walk(&reader);

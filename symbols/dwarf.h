@@ -5,6 +5,7 @@
 #include <elfutils/libdw.h>
 
 #include "symbols/demangle.h"
+#include "symbols/dwarf_companion.h"
 #include "symbols/elf_image.h"
 
 /*
@@ -49,6 +50,9 @@ struct vg_dwarf_reader {
 	const struct vg_elf_image *image;       /* where the code is */
 	Dwarf *dwarf;
 	struct vg_demangler demangler;
+	struct vg_dwarf_companions *companions;
+	const struct vg_elf_image *debug;       /* where the DWARF is */
+	const struct vg_dwarf_split *split;     /* of the unit, if it is one of a package; else NULL */
 	uint64_t budget;                        /* steps left: damaged DWARF can go in circles */
 
 	/* by unit */

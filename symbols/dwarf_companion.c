@@ -17,7 +17,7 @@ static int candidate_open(const struct link *link, char *path, struct vg_elf_ima
 	int rc = -ENOMEM;
 
 	if (path != NULL)
-		rc = vg_elf_image_open(shared, path, NULL);
+		rc = vg_elf_image_open_any(shared, path, NULL);
 	if (rc == 0 && (dwelf_elf_gnu_build_id(shared->elf, &id) != (ssize_t)link->id_bytes ||
 			memcmp(id, link->id, link->id_bytes) != 0)) {
 		vg_elf_image_close(shared);
@@ -95,27 +95,60 @@ static bool link_read(const struct vg_elf_image *debug, struct link *link)
 	return link->id_bytes >= 2 && link->id_bytes <= VG_BUILD_ID_MAX_BYTES && *link->name != '\0';
 }
 
+/* What stands for a file that is not there: one byte of DWARF in the smallest ELF file. */
+static void nothing_open(struct vg_dwarf_companions *companions)
+{
+	static struct {
+		Elf64_Ehdr header;
+		Elf64_Shdr sections[3];
+		char names[28];
+	} file = {
+		.header = {
+			.e_ident = { ELFMAG0, ELFMAG1, ELFMAG2, ELFMAG3, ELFCLASS64,
+				     __BYTE_ORDER == __LITTLE_ENDIAN ? ELFDATA2LSB : ELFDATA2MSB,
+				     EV_CURRENT },
+			.e_type = ET_REL, .e_version = EV_CURRENT,
+			.e_shoff = sizeof(Elf64_Ehdr), .e_ehsize = sizeof(Elf64_Ehdr),
+			.e_shentsize = sizeof(Elf64_Shdr), .e_shnum = 3, .e_shstrndx = 2,
+		},
+		.sections = {
+			{ .sh_name = 0 },
+			{ .sh_name = 1, .sh_type = SHT_PROGBITS, .sh_size = 1,
+			  .sh_offset = sizeof(Elf64_Ehdr) + 3 * sizeof(Elf64_Shdr) },
+			{ .sh_name = 13, .sh_type = SHT_STRTAB, .sh_size = 28,
+			  .sh_offset = sizeof(Elf64_Ehdr) + 3 * sizeof(Elf64_Shdr) },
+		},
+		.names = "\0.debug_line\0.shstrtab",
+	};
+
+	companions->nothing = elf_memory((char *)&file, sizeof file);
+	companions->shared_dwarf = dwarf_begin_elf(companions->nothing, DWARF_C_READ, NULL);
+}
+
 int vg_dwarf_companions_open(struct vg_dwarf_companions *companions,
 			     const struct vg_elf_image *image, const struct vg_elf_image *debug,
 			     const struct vg_symbols_search *search)
 {
 	struct link link;
-	int rc;
+	int rc = vg_dwarf_package_open(&companions->package, image, debug, search);
 
-	(void)image;
-	if (!link_read(debug, &link))
-		return 0;
+	if (rc != 0 || !link_read(debug, &link))
+		return rc;
 	rc = shared_open(&link, debug, search, &companions->shared);
 	if (rc == 0)
 		rc = vg_elf_image_expand(&companions->shared);
 	if (rc == 0)
 		companions->shared_dwarf = dwarf_begin_elf(companions->shared.elf, DWARF_C_READ, NULL);
+	if (companions->shared_dwarf == NULL && rc != -ENOMEM)
+		nothing_open(companions);
 	return rc == -ENOMEM ? rc : 0;
 }
 
 void vg_dwarf_companions_close(struct vg_dwarf_companions *companions)
 {
 	dwarf_end(companions->shared_dwarf);
+	elf_end(companions->nothing);
+	vg_dwarf_package_close(&companions->package);
 	vg_elf_image_close(&companions->shared);
 	*companions = (struct vg_dwarf_companions)VG_DWARF_COMPANIONS_NONE;
 }

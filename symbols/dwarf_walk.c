@@ -78,31 +78,42 @@ static int scope_record(struct vg_dwarf_reader *reader, Dwarf_Die *die, struct p
 	return rc;
 }
 
-/* Appends a DIE's ranges; those of dropped code are left out.  *count is what it appended. */
+/* Of dropped code nothing is kept. */
+static int range_add(void *context, uint64_t low, uint64_t high)
+{
+	struct vg_dwarf_reader *reader = context;
+	struct vg_symbol_range range = { low, high - low };
+	int rc = vg_dwarf_spend(reader, 1);
+
+	if (rc != 0 || low >= high || low < reader->image->load_base ||
+	    !vg_elf_image_has_code(reader->image, low))
+		return rc;
+	return vg_array_push(&reader->ranges, &range);
+}
+
+/* Appends a DIE's ranges.  *count is what it appended. */
 static int ranges_read(struct vg_dwarf_reader *reader, Dwarf_Die *die, uint32_t *count)
 {
+	size_t before = reader->ranges.count;
 	Dwarf_Addr base, low, high;
 	ptrdiff_t offset = 0;
+	int rc = 0;
 
 	*count = 0;
 	if (!dwarf_hasattr(die, DW_AT_ranges) && !dwarf_hasattr(die, DW_AT_high_pc))
 		return 0;
-	while ((offset = dwarf_ranges(die, offset, &base, &low, &high)) > 0) {
-		struct vg_symbol_range range = { low, high - low };
-		int rc = vg_dwarf_spend(reader, 1);
-
-		if (rc != 0)
-			return rc;
-		if (low >= high || low < reader->image->load_base ||
-		    !vg_elf_image_has_code(reader->image, low))
-			continue;
-		rc = vg_array_push(&reader->ranges, &range);
-		if (rc != 0)
-			return rc;
-		++*count;
-	}
-	if (offset < 0)
+	if (reader->split != NULL)
+		rc = vg_dwarf_split_ranges(reader->split, die, range_add, reader);
+	else
+		while (rc == 0 && (offset = dwarf_ranges(die, offset, &base, &low, &high)) > 0)
+			rc = range_add(reader, low, high);
+	if (rc == -EBADMSG || (rc == 0 && offset < 0)) {
 		vg_dwarf_lost(reader);
+		rc = 0;
+	}
+	if (rc != 0)
+		return rc;
+	*count = (uint32_t)(reader->ranges.count - before);
 	return reader->ranges.count < VG_SYMBOLS_NONE ? 0 : -ENOBUFS;
 }
 

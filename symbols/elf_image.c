@@ -240,7 +240,7 @@ int vg_elf_image_open(struct vg_elf_image *image, const char *path, struct vg_er
 	return image_open(image, path, KINDS_LOADED, err);
 }
 
-int vg_elf_image_open_package(struct vg_elf_image *image, const char *path, struct vg_err *err)
+int vg_elf_image_open_any(struct vg_elf_image *image, const char *path, struct vg_err *err)
 {
 	return image_open(image, path, KINDS_ANY, err);
 }

@@ -34,8 +34,8 @@ void vg_elf_image_close(struct vg_elf_image *image);
 int vg_elf_image_open_memory(struct vg_elf_image *image, void *bytes, size_t count,
 			     const char *path, struct vg_err *err);
 
-/* The same for a DWARF package, which linkers of it write as a relocatable file. */
-int vg_elf_image_open_package(struct vg_elf_image *image, const char *path, struct vg_err *err);
+/* The same for relocatable files too: what dwz and those who package DWARF write. */
+int vg_elf_image_open_any(struct vg_elf_image *image, const char *path, struct vg_err *err);
 
 /* Decompresses debug sections whose compression libelf does not know (symbols/elf_expand.c).  One
  * that is damaged stays compressed, and is as good as absent to libdw.  0 or -ENOMEM. */
@@ -68,7 +68,7 @@ bool vg_elf_has_dwarf(const struct vg_elf_image *image);
  * and may be the same; companions are its own.  0, -ENODATA if there is none, -EBADMSG, -ENOMEM. */
 struct vg_dwarf_companions;
 int vg_dwarf_read(const struct vg_elf_image *image, const struct vg_elf_image *debug,
-		  const struct vg_dwarf_companions *companions, struct vg_symbols *symbols,
+		  struct vg_dwarf_companions *companions, struct vg_symbols *symbols,
 		  struct vg_err *err);
 
 #endif

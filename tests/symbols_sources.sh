@@ -319,5 +319,138 @@ machine mips64el-linux-gnuabi64 mips
 machine aarch64-linux-gnu arm64
 machine riscv64-linux-gnu riscv -mno-relax
 
+# ---- dwz: what two programs share is in a third file ----
+mkdir "$dir/dwz"
+for which in one two; do
+	$cxx -O2 -g -D"WHICH_$which" "$fixtures/symbols_names.cc" -o "$dir/dwz/$which"
+	cp "$dir/dwz/$which" "$dir/dwz/$which.whole"
+	"$VGTOOL" symbols "$dir/dwz/$which" | grep -v '^INFO' >"$dir/dwz/$which.expected"
+done
+(cd "$dir/dwz" && dwz -m shared.debug one two)
+readelf -SW "$dir/dwz/one" | grep -q gnu_debugaltlink || fail "dwz: nothing is shared"
+dwz_check() {
+	name=$1 expected=$2; shift 2
+	run "$name" "$dir/dwz/one" "$@"
+	case $source in $expected) ;; *) fail "$name: read from '$source'"; return ;; esac
+	grep -v '^INFO' "$dir/$name.sym" | sed '1s/.*//' >"$dir/$name.ours"
+	sed '1s/.*//' "$dir/dwz/one.expected" | cmp - "$dir/$name.ours" ||
+		fail "$name: differs from the whole program"
+	echo "$name: $source"
+}
+dwz_check dwz "DWARF and $dir/dwz/shared.debug"
+filed "$dir/dwz/tree" "$dir/dwz/shared.debug"
+dwz_check dwz-tree "DWARF and $dir/dwz/tree/.build-id/*" --debug-dir="$dir/dwz/tree"
+# Its place taken by another: that one is not believed, and nothing gets a wrong name.
+cp "$dir/gcc5" "$dir/dwz/shared.debug"
+run dwz-stranger "$dir/dwz/one"
+[ "$source" = DWARF ] || fail "dwz-stranger: read from '$source'"
+grep -E '^(FUNC|INLINE_ORIGIN) ' "$dir/dwz-stranger.sym" | sed 's/^INLINE_ORIGIN [0-9]* //; s/^FUNC [^ ]* [^ ]* [^ ]* //' |
+	grep -v '^<name omitted>' | sort -u >"$dir/dwz/names"
+sed -nE 's/^INLINE_ORIGIN [0-9]* //p; s/^FUNC (m )?[^ ]* [^ ]* [^ ]* //p' "$dir/dwz/one.expected" |
+	sort -u | comm -23 "$dir/dwz/names" - >"$dir/dwz/wrong"
+[ ! -s "$dir/dwz/wrong" ] || fail "dwz-stranger: names from nowhere: $(head -n 3 "$dir/dwz/wrong")"
+
+# ---- split DWARF ----
+code() {
+	objcopy -O binary --only-section=.text "$1" /dev/stdout
+}
+# split NAME COMPILER VERSION: $dir/NAME/program, with .dwo files beside it
+split() {
+	mkdir "$dir/$1"
+	(cd "$dir/$1" && $2 -O2 -g -gdwarf-$3 -gsplit-dwarf $sources -o program)
+	ls "$dir/$1" | grep -q 'dwo$' || fail "$1: no .dwo"
+}
+for version in 4 5; do
+	for compiler in "$cc" clang; do
+		kind=dwo-${compiler%% *}$version
+		split "$kind" "$compiler" $version
+		# llvm-symbolizer 14 misses inlined calls of split DWARF: what it says of the same
+		# code with DWARF in one piece is what must come out.
+		joined=$dir/${compiler%% *}$version
+		[ "$joined" != "$dir/cc$version" ] || joined=$dir/gcc$version
+		code "$dir/$kind/program" >"$dir/code-a"; code "$joined" >"$dir/code-b"
+		cmp "$dir/code-a" "$dir/code-b" || fail "$kind: -gsplit-dwarf changes the code"
+		whole "$kind" "$dir/$kind/program" DWARF "$joined"
+
+		mkdir "$dir/$kind/parts"
+		for packer in dwp llvm-dwp; do
+			# The dwp of binutils is of before DWARF 5, and LLVM 14's never ends on GCC's.
+			case $packer$kind in dwp*5 | llvm-dwpdwo-cc5 | llvm-dwpdwo-gcc5) continue ;; esac
+			(cd "$dir/$kind" && timeout 60 $packer -e program -o "program.$packer")
+		done
+		mv "$dir/$kind"/*.dwo "$dir/$kind/parts"
+		for packed in "$dir/$kind"/program.*dwp; do
+			[ -e "$packed" ] || continue
+			[ "$packed" = "$dir/$kind/program.dwp" ] || mv "$packed" "$dir/$kind/program.dwp"
+			whole "$kind-${packed##*.}" "$dir/$kind/program" "DWARF and $dir/$kind/program.dwp" \
+				"$joined"
+			objcopy --compress-debug-sections=zlib-gabi "$dir/$kind/program.dwp"
+			whole "$kind-${packed##*.}-zlib" "$dir/$kind/program" \
+				"DWARF and $dir/$kind/program.dwp" "$joined"
+			mkdir -p "$dir/$kind/tree"
+			mv "$dir/$kind/program.dwp" "$dir/$kind/tree"
+			whole "$kind-${packed##*.}-tree" "$dir/$kind/program" \
+				"DWARF and $dir/$kind/tree/program.dwp" "$joined" \
+				--debug-dir="$dir/$kind/tree"
+		done
+	done
+done
+
+# ---- Rust, both manglings ----
+for mangling in legacy v0; do
+	RUSTC_BOOTSTRAP=1 rustc -Z unstable-options -C symbol-mangling-version=$mangling -O -g \
+		"$fixtures/sources.rs" -o "$dir/rust-$mangling"
+	mangled=$(nm "$dir/rust-$mangling" | awk '/[0-9]area/ { print $3; exit }')
+	case $mangling$mangled in
+	legacy_ZN* | v0_R*) ;;
+	*) fail "rust-$mangling: area is called '$mangled'" ;;
+	esac
+	run "rust-$mangling" "$dir/rust-$mangling"
+	[ "$source" = DWARF ] || fail "rust-$mangling: read from '$source'"
+	addresses "$dir/rust-$mangling" "$mangled" | lookup "rust-$mangling" "$dir/rust-$mangling" \
+		>"$dir/rust-$mangling.ours"
+	line=$(marked area)
+	found="<sources::shapes::Square as sources::shapes::Area>::area ${line#* }"
+	grep -qxF "$found" "$dir/rust-$mangling.ours" || fail "rust-$mangling: nothing is at '$found'"
+	grep -qE '^FUNC .* sources::shapes::largest(::<sources::shapes::Square>)?$' \
+		"$dir/rust-$mangling.sym" || fail "rust-$mangling: no FUNC largest"
+	echo "rust-$mangling: $found"
+done
+
+# ---- debuginfod: a server of this test's own ----
+status=0
+"$VGTOOL" symbols --debuginfod "$dir/buildid/program" >"$dir/out" 2>"$dir/err" || status=$?
+[ $status = 1 ] && grep -q 'DEBUGINFOD_URLS names no server' "$dir/err" ||
+	fail "debuginfod: status $status without a server: $(cat "$dir/err")"
+mkdir "$dir/served"
+apart debuginfod "$dir/gcc5"
+mv "$dir/debuginfod/program.debug" "$dir/served"
+export DEBUGINFOD_CACHE_PATH="$dir/cache" DEBUGINFOD_TIMEOUT=10
+port=$((20000 + $$ % 20000))
+for attempt in 1 2 3 4 5; do
+	debuginfod -p $port -d :memory: -F "$dir/served" >"$dir/debuginfod.log" 2>&1 &
+	server=$!
+	for second in 1 2 3 4 5 6 7 8 9 10; do
+		kill -0 $server 2>/dev/null || { server=; break; }
+		curl -sf -o /dev/null "http://127.0.0.1:$port/buildid/$(id_of "$dir/gcc5")/debuginfo" && break 2
+		sleep 1
+	done
+	port=$((port + 1))
+done
+[ -n "$server" ] || fail "debuginfod: the server does not start: $(tail -n 3 "$dir/debuginfod.log")"
+export DEBUGINFOD_URLS="http://127.0.0.1:$port"
+no_debug debuginfod-unasked "$dir/debuginfod/program"
+whole debuginfod "$dir/debuginfod/program" "DWARF in $dir/cache/*" "$dir/gcc5" --debuginfod
+# What no server has is no failure; a server that is not there is one.
+no_debug debuginfod-unknown "$dir/stripped" --debuginfod
+kill "$server"
+wait "$server" || :
+server=
+rm -rf "$dir/cache"
+status=0
+"$VGTOOL" symbols --debuginfod "$dir/debuginfod/program" >"$dir/out" 2>"$dir/err" || status=$?
+[ $status = 1 ] && [ "$(wc -l <"$dir/err")" = 1 ] && grep -q 'debuginfod: ' "$dir/err" ||
+	fail "debuginfod: status $status with the server gone: $(cat "$dir/err")"
+
 echo "$failures failures"
 [ "$failures" = 0 ]
