@@ -10,6 +10,7 @@ SRCDIR=${SRCDIR:-.}
 MUTATIONS=${MUTATIONS:-300}
 SEED=${SEED:-1}
 fixtures=$SRCDIR/tests/fixtures
+fixtures_real=$(cd "$fixtures" && pwd)
 cc=${CC:-cc}
 dir=$(mktemp -d)
 trap 'rm -rf "$dir"' EXIT
@@ -102,10 +103,23 @@ expect 0 "$dir/program-stripped"
 expect 0 "$dir/program-gz"
 [ "$(grep -c '^FUNC ' "$dir/out")" -gt 5 ] || fail "compressed sections: no functions"
 
+# What is packed, and what is in another file.
+objcopy --compress-debug-sections=zstd "$dir/program5" "$dir/program-zstd"
+nm --format=posix "$dir/program5" | awk '$2 == "t" { print $1 }' >"$dir/keep"
+objcopy -S --keep-symbols="$dir/keep" "$dir/program5" "$dir/mini"
+xz "$dir/mini"
+objcopy --add-section .gnu_debugdata="$dir/mini.xz" "$dir/program-stripped" "$dir/program-mini"
+mkdir "$dir/split"
+(cd "$dir/split" && clang -O2 -g -gdwarf-5 -gsplit-dwarf "$fixtures_real/symbols_plain_more.c" \
+	"$fixtures_real/symbols_plain.c" -o program -lpthread && llvm-dwp -e program -o package &&
+	rm ./*.dwo)
+
 seed=$SEED
 damaged=0
 while [ "$seed" -lt $((SEED + MUTATIONS)) ]; do
-	for program in program4 program5 program-gz program-stripped; do
+	"$dir/mutate" "$dir/split/package" "$dir/split/program.dwp" "$seed"
+	run "$dir/split/program" "a package, seed $seed"
+	for program in program4 program5 program-gz program-stripped program-zstd program-mini; do
 		"$dir/mutate" "$dir/$program" "$dir/mutant" "$seed"
 		run "$dir/mutant" "$program, seed $seed"
 		[ "$status" = 0 ] || damaged=$((damaged + 1))
@@ -114,5 +128,5 @@ while [ "$seed" -lt $((SEED + MUTATIONS)) ]; do
 done
 # A mutation that never hurts tests nothing.
 [ "$damaged" -gt 0 ] || fail "no mutant was refused"
-echo "$((4 * MUTATIONS)) mutants: $damaged refused, $failures failures"
+echo "$((7 * MUTATIONS)) mutants: $damaged refused, $failures failures"
 [ "$failures" = 0 ]
