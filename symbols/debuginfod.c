@@ -19,7 +19,8 @@ struct client {
 
 static int client_load(struct client *client, struct vg_err *err)
 {
-	client->library = dlopen("libdebuginfod.so.1", RTLD_NOW | RTLD_LOCAL);
+	/* It stays in memory once it was there: the libraries behind it do not clean up. */
+	client->library = dlopen("libdebuginfod.so.1", RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
 	if (client->library == NULL)
 		return vg_err_set(err, -ENOSYS, "debuginfod: %s", dlerror());
 	client->begin = (__typeof__(client->begin))dlsym(client->library, "debuginfod_begin");
