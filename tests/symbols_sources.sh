@@ -344,7 +344,7 @@ dwz_check dwz-tree "DWARF and $dir/dwz/tree/.build-id/*" --debug-dir="$dir/dwz/t
 cp "$dir/gcc5" "$dir/dwz/shared.debug"
 run dwz-stranger "$dir/dwz/one"
 [ "$source" = DWARF ] || fail "dwz-stranger: read from '$source'"
-grep -E '^(FUNC|INLINE_ORIGIN) ' "$dir/dwz-stranger.sym" | sed 's/^INLINE_ORIGIN [0-9]* //; s/^FUNC [^ ]* [^ ]* [^ ]* //' |
+grep -E '^(FUNC|INLINE_ORIGIN) ' "$dir/dwz-stranger.sym" | sed -E 's/^INLINE_ORIGIN [0-9]* //; s/^FUNC (m )?[^ ]* [^ ]* [^ ]* //' |
 	grep -v '^<name omitted>' | sort -u >"$dir/dwz/names"
 sed -nE 's/^INLINE_ORIGIN [0-9]* //p; s/^FUNC (m )?[^ ]* [^ ]* [^ ]* //p' "$dir/dwz/one.expected" |
 	sort -u | comm -23 "$dir/dwz/names" - >"$dir/dwz/wrong"
