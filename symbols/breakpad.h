@@ -5,6 +5,7 @@
 #include <stdio.h>
 
 #include "base/err.h"
+#include "symbols/answers.h"
 #include "symbols/table.h"
 
 /*
@@ -33,5 +34,17 @@ int vg_breakpad_write(const struct vg_symbols *symbols, FILE *stream, struct vg_
  */
 int vg_breakpad_read(struct vg_symbols *symbols, const char *path, const uint64_t *wanted,
 		     size_t wanted_count, struct vg_err *err);
+
+/*
+ * Reads what the addresses need, and no more, in one pass over the mapped file: answers as
+ * vg_symbols_lookup() would give them.  Memory grows with the addresses and with the numbers of
+ * files, inline origins, FUNC and PUBLIC records, not with lines or names.
+ *
+ * *answers must be all zero, and is again after a failure.  -EBADMSG also where functions lie over
+ * one another so much that the answers to give are sixteen times as many as the addresses; else as
+ * vg_breakpad_read().  What belongs to functions without a wanted address is not checked.
+ */
+int vg_breakpad_answer(struct vg_answers *answers, const char *path, const uint64_t *wanted,
+		       size_t wanted_count, struct vg_err *err);
 
 #endif

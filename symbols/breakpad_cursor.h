@@ -18,43 +18,55 @@ struct vg_sym_cursor {
 	const char *at, *end;
 };
 
-static inline int digit_value(char digit)
-{
-	if (digit >= '0' && digit <= '9')
-		return digit - '0';
-	if (digit >= 'a' && digit <= 'f')
-		return digit - 'a' + 10;
-	if (digit >= 'A' && digit <= 'F')
-		return digit - 'A' + 10;
-	return 16;
-}
-
 static inline void skip_spaces(struct vg_sym_cursor *cursor)
 {
 	while (cursor->at < cursor->end && *cursor->at == ' ')
 		cursor->at++;
 }
 
-/* A number that ends at a space or at the end of the record; takes one space with it. */
-static inline bool take_number(struct vg_sym_cursor *cursor, unsigned base, uint64_t max,
-			       uint64_t *number)
+/* A number must end at a space or at the end of the record; one space is taken with it. */
+static inline bool number_end(struct vg_sym_cursor *cursor, const char *at, uint64_t value,
+			      uint64_t max, uint64_t *number)
 {
-	const char *start = cursor->at;
-	uint64_t value = 0;
-
-	for (; cursor->at < cursor->end && *cursor->at != ' '; cursor->at++) {
-		unsigned digit = (unsigned)digit_value(*cursor->at);
-
-		if (digit >= base || __builtin_mul_overflow(value, (uint64_t)base, &value) ||
-		    __builtin_add_overflow(value, (uint64_t)digit, &value))
-			return false;
-	}
-	if (cursor->at == start || value > max)
+	if (at == cursor->at || value > max || (at < cursor->end && *at != ' '))
 		return false;
-	if (cursor->at < cursor->end)
-		cursor->at++;
+	cursor->at = at < cursor->end ? at + 1 : at;
 	*number = value;
 	return true;
+}
+
+static inline bool take_hex(struct vg_sym_cursor *cursor, uint64_t max, uint64_t *number)
+{
+	const char *at = cursor->at;
+	uint64_t value = 0;
+
+	for (; at < cursor->end; at++) {
+		unsigned digit = (unsigned)*at - '0';
+
+		if (digit > 9) {
+			digit = ((unsigned)*at | 0x20) - 'a';
+			if (digit > 5)
+				break;
+			digit += 10;
+		}
+		if (value >> 60 != 0)
+			return false;
+		value = value << 4 | digit;
+	}
+	return number_end(cursor, at, value, max, number);
+}
+
+static inline bool take_decimal(struct vg_sym_cursor *cursor, uint64_t max, uint64_t *number)
+{
+	const char *at = cursor->at;
+	uint64_t value = 0;
+
+	for (; at < cursor->end && (unsigned)*at - '0' <= 9; at++) {
+		if (__builtin_mul_overflow(value, (uint64_t)10, &value) ||
+		    __builtin_add_overflow(value, (uint64_t)((unsigned)*at - '0'), &value))
+			return false;
+	}
+	return number_end(cursor, at, value, max, number);
 }
 
 static inline bool take_word(struct vg_sym_cursor *cursor, const char *word)
@@ -79,18 +91,6 @@ static inline bool take_any_word(struct vg_sym_cursor *cursor, char text[WORD_MA
 	text[length] = '\0';
 	cursor->at = space + 1;
 	return true;
-}
-
-static inline unsigned count_fields(struct vg_sym_cursor cursor)
-{
-	unsigned fields = 0;
-
-	for (skip_spaces(&cursor); cursor.at < cursor.end; skip_spaces(&cursor)) {
-		fields++;
-		while (cursor.at < cursor.end && *cursor.at != ' ')
-			cursor.at++;
-	}
-	return fields;
 }
 
 #endif

@@ -2,16 +2,17 @@
 #include "symbols/breakpad.h"
 
 #include <stdio.h>
+#include <sys/mman.h>
 
 #include "base/infile.h"
 #include "symbols/breakpad_reader.h"
 
-/* One pass over the lines.  The first record must be MODULE: whatever else there is, is no .sym. */
-static int records_read(struct vg_sym_reader *reader, const struct vg_infile *file,
-			struct vg_err *err)
+int vg_sym_records(struct vg_sym_reader *reader, const struct vg_infile *file, struct vg_err *err)
 {
 	const char *at = (const char *)file->bytes, *end = at + file->length;
 
+	if (file->mapped)
+		madvise((void *)file->bytes, file->length, MADV_SEQUENTIAL);
 	while (at < end) {
 		const char *newline = memchr(at, '\n', (size_t)(end - at));
 		const char *line_end = newline != NULL ? newline : end;
@@ -21,6 +22,10 @@ static int records_read(struct vg_sym_reader *reader, const struct vg_infile *fi
 		if (line_end > at && line_end[-1] == '\r')
 			line_end--;
 		rc = vg_sym_record(reader, at, line_end);
+		if (rc == -EBADMSG)
+			return vg_err_set(err, rc, "%s: line %llu: functions lie over one another more "
+					  "than symbols can", file->path,
+					  (unsigned long long)reader->line_number);
 		if (rc != 0)
 			return vg_err_sys(err, rc, "%s", file->path);
 		if (!reader->has_module && line_end > at)
@@ -38,9 +43,28 @@ static int records_read(struct vg_sym_reader *reader, const struct vg_infile *fi
 	return 0;
 }
 
+void vg_sym_reader_free(struct vg_sym_reader *reader)
+{
+	vg_sym_slots_free(&reader->file_slots);
+	vg_sym_slots_free(&reader->origin_slots);
+	vg_array_free(&reader->files);
+	vg_array_free(&reader->origins);
+	vg_array_free(&reader->open_calls);
+	vg_array_free(&reader->scratch);
+	vg_array_free(&reader->publics);
+	vg_array_free(&reader->covered);
+	vg_intern_free(&reader->pairs);
+	free(reader->owners);
+	vg_array_free(&reader->innermost);
+	vg_array_free(&reader->skip);
+	vg_array_free(&reader->parents);
+	vg_array_free(&reader->frames);
+}
+
+/* The index of a file in the table; of one that was never named, NONE. */
 static uint32_t slot_file(const struct vg_sym_reader *reader, uint32_t slot)
 {
-	return slot == VG_SYMBOLS_NONE ? VG_SYMBOLS_NONE : reader->slot_files.items[slot];
+	return slot == VG_SYMBOLS_NONE ? VG_SYMBOLS_NONE : reader->files.items[slot].id;
 }
 
 /* Where the old grammar's call was: in the file of the function it was inlined into, which the
@@ -88,13 +112,34 @@ static int function_call_files(struct vg_sym_reader *reader,
 	return 0;
 }
 
-int vg_sym_reader_resolve(struct vg_sym_reader *reader)
+static int names_keep(struct vg_sym_reader *reader)
 {
 	struct vg_symbols *symbols = reader->symbols;
-	uint32_t nameless;
-	int rc = vg_intern_string(&symbols->strings, "<name omitted>", &nameless);
+	int rc = 0;
 
-	if (rc < 0)
+	for (size_t i = 0; rc == 0 && i < reader->files.count; i++) {
+		struct vg_sym_name *name = &reader->files.items[i];
+		uint32_t text;
+
+		if (name->text == NULL)
+			continue;
+		rc = vg_sym_name_keep(reader, &symbols->strings, name, &text);
+		if (rc == 0)
+			rc = vg_symbols_add_file_id(symbols, text, &name->id);
+	}
+	for (size_t i = 0; rc == 0 && i < reader->origins.count; i++)
+		rc = vg_sym_name_keep(reader, &symbols->strings, &reader->origins.items[i].name,
+				      &reader->origins.items[i].name.id);
+	return rc;
+}
+
+/* Slots -> files and names. */
+static int table_finish(struct vg_sym_reader *reader)
+{
+	struct vg_symbols *symbols = reader->symbols;
+	int rc = names_keep(reader);
+
+	if (rc != 0)
 		return rc;
 	for (size_t i = 0; i < symbols->functions.count; i++) {
 		if (function_call_files(reader, &symbols->functions.items[i]) != 0)
@@ -102,9 +147,8 @@ int vg_sym_reader_resolve(struct vg_sym_reader *reader)
 	}
 	for (size_t i = 0; i < symbols->inlines.count; i++) {
 		struct vg_symbol_inline *call = &symbols->inlines.items[i];
-		uint32_t name = reader->origins.items[call->name].name;
 
-		call->name = name == VG_SYMBOLS_NONE ? nameless : name;
+		call->name = reader->origins.items[call->name].name.id;
 	}
 	for (size_t i = 0; i < symbols->lines.count; i++)
 		symbols->lines.items[i].file = slot_file(reader, symbols->lines.items[i].file);
@@ -123,9 +167,9 @@ int vg_breakpad_read(struct vg_symbols *symbols, const char *path, const uint64_
 
 	if (rc != 0)
 		return rc;
-	rc = records_read(&reader, &file, err);
+	rc = vg_sym_records(&reader, &file, err);
 	if (rc == 0) {
-		rc = vg_sym_reader_resolve(&reader);
+		rc = table_finish(&reader);
 		if (rc == 0 && asprintf(&symbols->source, "%s", path) < 0) {
 			symbols->source = NULL;
 			rc = -ENOMEM;
@@ -136,11 +180,6 @@ int vg_breakpad_read(struct vg_symbols *symbols, const char *path, const uint64_
 	if (rc != 0)
 		vg_symbols_free(symbols);
 	vg_infile_close(&file);
-	vg_intern_free(&reader.file_slots);
-	vg_intern_free(&reader.origin_slots);
-	vg_array_free(&reader.slot_files);
-	vg_array_free(&reader.origins);
-	vg_array_free(&reader.open_calls);
-	vg_array_free(&reader.scratch);
+	vg_sym_reader_free(&reader);
 	return rc;
 }

@@ -12,6 +12,8 @@
  *
  *     <root>/<name>/<DEBUG ID>/<name>.sym
  *
+ * and, to be read only, <root>/<name>/<BUILD ID>/, as an older program laid them out.
+ *
  * Names come from files and profiles of strangers.  In a path, '/' and control characters become
  * '_', "", "." and ".." become "_", and what is too long for a file's name is cut, the same way
  * when adding and when finding: nothing leads out of the root.
@@ -35,10 +37,13 @@ int vg_store_add(const char *root, const struct vg_symbols *symbols, char **path
  * (<root>/<name>/<CODE ID>/), first under its name, then under any: a separate debug file has
  * another name.  One with functions goes before one with publics only, more publics
  * before fewer.  A root may also be a .sym
- * file itself.  *path_out is the path, for the caller to free.
- * 0, -ENOENT (also if there is no build id to look for), -ENOMEM.
+ * file itself.  A file whose own MODULE or CODE_ID record does not name the module is passed over,
+ * whatever the directory's name says.  *path_out is the path, for the caller to free.
+ * 0; -ENOENT (also if there is no build id to look for); -ESTALE: all there is was passed over, err
+ * names it; -ENOMEM.
  */
 int vg_store_find(const char *const *roots, size_t root_count, const char *name,
-		  const unsigned char *build_id, size_t build_id_bytes, char **path_out);
+		  const unsigned char *build_id, size_t build_id_bytes, char **path_out,
+		  bool *has_functions, struct vg_err *err);
 
 #endif

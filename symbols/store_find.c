@@ -2,6 +2,7 @@
 #include "symbols/store.h"
 
 #include <dirent.h>
+#include <errno.h>
 #include <fcntl.h>
 #include <stdio.h>
 #include <strings.h>
@@ -19,23 +20,68 @@ struct search {
 	char ids[ID_COUNT][2 * VG_BUILD_ID_MAX_BYTES + 1]; /* debug id, build id in either case */
 	char *best;             /* owned; NULL: nothing yet */
 	uint64_t best_worth;    /* vg_store_worth() */
+	char *stranger;         /* owned; a file in the right place that is another module's */
 	bool out_of_memory;
 };
+
+static bool id_is_wanted(const struct search *search, const char *id)
+{
+	for (int i = 0; i < ID_COUNT; i++) {
+		if (strcasecmp(id, search->ids[i]) == 0)
+			return true;
+	}
+	return false;
+}
+
+/* Whose symbols a file holds, by its first two records; the folder that it lies in may lie. */
+enum owner {
+	OWNER_NONE,             /* it is not there, or no symbol file */
+	OWNER_UNREAD,           /* it may not be read: whoever opens it then learns why */
+	OWNER_OURS,
+	OWNER_OTHER,
+};
+
+static enum owner owner_read(const struct search *search, const char *path)
+{
+	char line[4096], id[2 * VG_BUILD_ID_MAX_BYTES + 1];
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	FILE *stream = fd >= 0 ? fdopen(fd, "r") : NULL;
+	enum owner owner = OWNER_NONE;
+
+	if (stream == NULL) {
+		if (fd >= 0)
+			close(fd);
+		return errno == EACCES || errno == EPERM || errno == ELOOP || errno == EIO ?
+		       OWNER_UNREAD : OWNER_NONE;
+	}
+	for (int i = 0; i < 2 && owner != OWNER_OURS && fgets(line, sizeof line, stream) != NULL;
+	     i++) {
+		if (sscanf(line, "MODULE %*s %*s %512s", id) == 1 ||
+		    sscanf(line, "INFO CODE_ID %512s", id) == 1)
+			owner = id_is_wanted(search, id) ? OWNER_OURS : OWNER_OTHER;
+	}
+	fclose(stream);
+	return owner;
+}
 
 /* Takes ownership of path. */
 static void candidate_take(struct search *search, char *path)
 {
+	enum owner owner;
 	uint64_t worth;
 
 	if (path == NULL) {
 		search->out_of_memory = true;
 		return;
 	}
-	worth = vg_store_worth(path);
+	owner = owner_read(search, path);
+	worth = owner == OWNER_OURS ? vg_store_worth(path) : owner == OWNER_UNREAD;
 	if (worth > search->best_worth) {
 		free(search->best);
 		search->best = path;
 		search->best_worth = worth;
+	} else if (owner == OWNER_OTHER && search->stranger == NULL) {
+		search->stranger = path;
 	} else {
 		free(path);
 	}
@@ -101,35 +147,10 @@ static void root_search_by_id(struct search *search, const char *root)
 		closedir(stream);
 }
 
-static bool id_is_wanted(const struct search *search, const char *id)
-{
-	for (int i = 0; i < ID_COUNT; i++) {
-		if (strcasecmp(id, search->ids[i]) == 0)
-			return true;
-	}
-	return false;
-}
-
-/* A root that is a .sym file: its first two records tell whose it is. */
+/* A root that is a file: of another module, it is none of our business. */
 static void file_search(struct search *search, const char *path)
 {
-	char line[4096], id[2 * VG_BUILD_ID_MAX_BYTES + 1];
-	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-	FILE *stream = fd >= 0 ? fdopen(fd, "r") : NULL;
-	bool ours = false;
-
-	if (stream == NULL) {
-		if (fd >= 0)
-			close(fd);
-		return;
-	}
-	for (int i = 0; i < 2 && !ours && fgets(line, sizeof line, stream) != NULL; i++) {
-		if (sscanf(line, "MODULE %*s %*s %512s", id) == 1 ||
-		    sscanf(line, "INFO CODE_ID %512s", id) == 1)
-			ours = id_is_wanted(search, id);
-	}
-	fclose(stream);
-	if (ours)
+	if (owner_read(search, path) == OWNER_OURS)
 		candidate_take(search, strdup(path));
 }
 
@@ -145,13 +166,17 @@ static void ids_fill(struct search *search, const unsigned char *build_id, size_
 }
 
 int vg_store_find(const char *const *roots, size_t root_count, const char *name,
-		  const unsigned char *build_id, size_t build_id_bytes, char **path_out)
+		  const unsigned char *build_id, size_t build_id_bytes, char **path_out,
+		  bool *has_functions, struct vg_err *err)
 {
 	struct search search = { .best = NULL };
+	int rc = 0;
 
 	*path_out = NULL;
+	*has_functions = false;
 	if (build_id_bytes == 0 || build_id_bytes > VG_BUILD_ID_MAX_BYTES)
-		return -ENOENT;
+		return vg_err_set(err, -ENOENT, "%s: it has no build id to look for",
+				  name != NULL ? name : "");
 	vg_store_name(name != NULL ? name : "", search.name);
 	ids_fill(&search, build_id, build_id_bytes);
 	for (size_t i = 0; i < root_count && search.best_worth < UINT64_MAX; i++) {
@@ -165,8 +190,15 @@ int vg_store_find(const char *const *roots, size_t root_count, const char *name,
 		if (search.best_worth < UINT64_MAX)
 			root_search_by_id(&search, roots[i]);
 	}
-	if (search.best == NULL)
-		return search.out_of_memory ? -ENOMEM : -ENOENT;
 	*path_out = search.best;
-	return 0;
+	*has_functions = search.best_worth == UINT64_MAX;
+	if (search.best == NULL && search.out_of_memory)
+		rc = vg_err_sys(err, -ENOMEM, "%s", name != NULL ? name : "");
+	else if (search.best == NULL && search.stranger != NULL)
+		rc = vg_err_set(err, -ESTALE, "%s: not used: by its MODULE record it belongs to another "
+				"module", search.stranger);
+	else if (search.best == NULL)
+		rc = vg_err_set(err, -ENOENT, "%s: no store has its symbols", name != NULL ? name : "");
+	free(search.stranger);
+	return rc;
 }

@@ -201,8 +201,10 @@ static void publics_bound(struct vg_symbols *symbols)
 		if (after < symbols->functions.count && symbols->functions.items[after].address < end)
 			end = symbols->functions.items[after].address;
 		/* Within a function it may add nothing after that ends, such as padding. */
-		if (before != VG_SYMBOLS_NONE && function_end(&symbols->functions.items[before]) > address &&
-		    function_end(&symbols->functions.items[before]) < end)
+		while (before != VG_SYMBOLS_NONE &&
+		       function_end(&symbols->functions.items[before]) <= address)
+			before = symbols->functions.items[before].outer;
+		if (before != VG_SYMBOLS_NONE && function_end(&symbols->functions.items[before]) < end)
 			end = function_end(&symbols->functions.items[before]);
 		publics[i].size_bytes = end - address;
 	}
@@ -228,15 +230,12 @@ int vg_symbols_finish(struct vg_symbols *symbols)
 	return 0;
 }
 
-int vg_symbols_add_file(struct vg_symbols *symbols, const char *name, uint32_t *index)
+int vg_symbols_add_file_id(struct vg_symbols *symbols, uint32_t name, uint32_t *index)
 {
-	struct vg_symbol_file file;
-	int rc = vg_intern_string(&symbols->strings, name, &file.name);
-
-	if (rc < 0)
-		return rc;
+	struct vg_symbol_file file = { name };
 	/* Room first: the index and the array must not part ways. */
-	rc = vg_array_reserve(&symbols->files, 1);
+	int rc = vg_array_reserve(&symbols->files, 1);
+
 	if (rc != 0)
 		return rc;
 	rc = vg_intern(&symbols->file_index, &file.name, sizeof file.name, index);
@@ -245,6 +244,14 @@ int vg_symbols_add_file(struct vg_symbols *symbols, const char *name, uint32_t *
 	if (rc == 1)
 		symbols->files.items[symbols->files.count++] = file;
 	return 0;
+}
+
+int vg_symbols_add_file(struct vg_symbols *symbols, const char *name, uint32_t *index)
+{
+	uint32_t id;
+	int rc = vg_intern_string(&symbols->strings, name, &id);
+
+	return rc < 0 ? rc : vg_symbols_add_file_id(symbols, id, index);
 }
 
 void vg_symbols_free(struct vg_symbols *symbols)

@@ -120,6 +120,9 @@ size_t vg_symbols_lookup(const struct vg_symbols *symbols, uint64_t address,
 /* The index of the file of that name, added if it is new.  0 or -ENOMEM. */
 int vg_symbols_add_file(struct vg_symbols *symbols, const char *name, uint32_t *index);
 
+/* The same for a string of the table. */
+int vg_symbols_add_file_id(struct vg_symbols *symbols, uint32_t name, uint32_t *index);
+
 /* Marks the functions, and the publics, at whose address there are publics of other names: one
  * name stands for several there.  Before publics are dropped in favour of functions.  0 or -ENOMEM
  * (symbols/multiple.c). */

@@ -7,6 +7,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "profile/chunk.h"
 #include "profile/reader.h"
 #include "tests/fixture.h"
 #include "vgtool/resolve.h"
@@ -26,6 +27,8 @@ static const char sym[] =
 static struct fixture fixture;
 static char root[] = "/tmp/check_resolve.XXXXXX";
 static char paths[3][256];
+static struct vg_names names;
+static struct vg_wanted wanted;
 static struct vg_resolve resolve;
 static struct vg_profile named;
 static struct vg_infile named_file;
@@ -64,10 +67,14 @@ static void resolve_run(void)
 	int fd = memfd_create("named", MFD_CLOEXEC);
 
 	ck_assert_int_ge(fd, 0);
-	resolve = (struct vg_resolve){ .file = &fixture.file, .profile = &fixture.profile,
-				       .stores = stores, .store_count = 1 };
+	names = (struct vg_names){ .stores = stores, .store_count = 1 };
+	wanted = (struct vg_wanted){ 0 };
+	resolve = (struct vg_resolve){ .names = &names };
+	ck_assert_int_eq(vg_wanted_collect(&wanted, &fixture.profile), 0);
+	ck_assert_int_eq(vg_resolve_add(&resolve, &wanted), 0);
+	ck_assert_int_eq(vg_resolve_read(&resolve), 0);
 	vg_writer_open(&writer, fd, 0);
-	ck_assert_int_eq(vg_resolve_write(&resolve, &writer), 0);
+	ck_assert_int_eq(vg_resolve_write(&resolve, &fixture.file, &wanted, &writer), 0);
 	vg_writer_close(&writer);
 	snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
 	ck_assert_int_eq(vg_infile_open(&named_file, path, &err), 0);
@@ -81,6 +88,8 @@ static void resolve_close(void)
 	vg_profile_free(&named);
 	vg_infile_close(&named_file);
 	vg_resolve_free(&resolve);
+	vg_wanted_free(&wanted);
+	vg_names_free(&names);
 	fixture_close(&fixture);
 }
 
@@ -98,6 +107,16 @@ static void frame_expect(uint64_t address, size_t i, const char *name, const cha
 	ck_assert_str_eq(vg_profile_text(&named, function->file), file);
 	ck_assert_uint_eq(lines[i].line, line);
 	ck_assert_uint_eq(function->module, 0);
+}
+
+static uint64_t named_in(size_t module)
+{
+	const struct vg_answers *answers = &resolve.modules.items[module].answers;
+	uint64_t count = 0;
+
+	for (size_t i = 0; i < answers->count; i++)
+		count += answers->items[i].function != VG_ANSWER_NONE;
+	return count;
 }
 
 static void names_expect(void)
@@ -122,7 +141,7 @@ START_TEST(names_and_what_is_missing)
 	ck_assert_uint_eq(resolve.modules.count, 2);
 	ck_assert(!resolve.modules.items[0].missing);
 	ck_assert_uint_eq(resolve.modules.items[0].samples, 4);
-	ck_assert_uint_eq(resolve.modules.items[0].named, 2);
+	ck_assert_uint_eq(named_in(0), 2);
 	ck_assert(resolve.modules.items[1].missing);
 	ck_assert_uint_eq(resolve.modules.items[1].samples, 2);
 	ck_assert_uint_eq(resolve.addresses, 3);
@@ -218,7 +237,67 @@ START_TEST(broken_symbols_are_said)
 	ck_assert(!resolve.modules.items[0].missing);
 	ck_assert_ptr_nonnull(resolve.modules.items[0].text);
 	ck_assert_ptr_nonnull(strstr(resolve.modules.items[0].text, "line 2"));
-	ck_assert_uint_eq(resolve.modules.items[0].named, 1);
+	ck_assert_uint_eq(named_in(0), 1);
+	resolve_close();
+}
+END_TEST
+
+/* Two profiles, one of which knows the other's module by another name: one module to look up. */
+START_TEST(gathers_what_profiles_share)
+{
+	struct vg_wanted other = { 0 };
+
+	fixture_demo(&fixture);
+	fixture_read(&fixture, false);
+	ck_assert_int_eq(vg_wanted_collect(&other, &fixture.profile), 0);
+	free(other.modules.items[0].name);
+	other.modules.items[0].name = strdup("renamed");
+	other.addresses.items[other.modules.items[0].first + 1] = 0x24;
+	resolve_run();
+	ck_assert_int_eq(vg_resolve_add(&resolve, &other), 0);
+	ck_assert_uint_eq(resolve.modules.count, 2);
+	ck_assert_str_eq(resolve.modules.items[0].name, "demo");
+	ck_assert_uint_eq(resolve.modules.items[0].samples, 8);
+	ck_assert_uint_eq(resolve.samples, 10);
+	vg_answers_free(&resolve.modules.items[0].answers);
+	ck_assert_int_eq(vg_resolve_read(&resolve), 0);
+	ck_assert_uint_eq(resolve.modules.items[0].addresses.count, 3);
+	ck_assert_uint_eq(named_in(0), 3);
+	vg_wanted_free(&other);
+	resolve_close();
+}
+END_TEST
+
+/* A file without a chunk is no profile. */
+START_TEST(empty_chunks_stay_a_profile)
+{
+	unsigned char *bytes = malloc(VG_CHUNK_HEADER_BYTES);
+
+	fixture_open(&fixture);
+	vg_chunk_header(bytes, 0, "", 0);
+	ck_assert_int_eq(fixture_read_bytes(&fixture, bytes, VG_CHUNK_HEADER_BYTES), 0);
+	resolve_run();
+	ck_assert_uint_eq(named.damage.count, 0);
+	ck_assert_uint_eq(named_file.length, VG_CHUNK_HEADER_BYTES);
+	resolve_close();
+}
+END_TEST
+
+START_TEST(a_stranger_in_our_folder_is_not_believed)
+{
+	FILE *file = fopen(paths[2], "w");
+
+	ck_assert_ptr_nonnull(file);
+	fputs("MODULE Linux x86_64 140302010000000000000000000000000 demo\n"
+	      "FUNC 10 18 0 wrong\n", file);
+	ck_assert_int_eq(fclose(file), 0);
+	fixture_demo(&fixture);
+	fixture_read(&fixture, false);
+	resolve_run();
+	ck_assert(resolve.modules.items[0].missing);
+	ck_assert_ptr_nonnull(strstr(resolve.modules.items[0].text, paths[2]));
+	ck_assert_uint_eq(resolve.named, 0);
+	ck_assert(named.modules.items[0].unresolved);
 	resolve_close();
 }
 END_TEST
@@ -246,6 +325,9 @@ Suite *resolve_suite(void)
 	tcase_add_test(cases, truncated_stays_truncated);
 	tcase_add_test(cases, damage_becomes_a_gap);
 	tcase_add_test(cases, broken_symbols_are_said);
+	tcase_add_test(cases, gathers_what_profiles_share);
+	tcase_add_test(cases, empty_chunks_stay_a_profile);
+	tcase_add_test(cases, a_stranger_in_our_folder_is_not_believed);
 	tcase_add_test(cases, nothing_to_resolve);
 	suite_add_tcase(suite, cases);
 	return suite;

@@ -77,7 +77,8 @@ static char *find(const char *name)
 {
 	const char *roots[] = { "/nowhere", root };
 	char *path;
-	int rc = vg_store_find(roots, 2, name, id, sizeof id, &path);
+	bool has_functions;
+	int rc = vg_store_find(roots, 2, name, id, sizeof id, &path, &has_functions, &err);
 
 	ck_assert(rc == 0 || rc == -ENOENT);
 	ck_assert_int_eq(path != NULL, rc == 0);
@@ -122,13 +123,14 @@ START_TEST(finds_nothing_for_another_id)
 {
 	const char *roots[] = { root };
 	unsigned char other[20] = { 1 };
+	bool has_functions;
 	char *path;
 
 	ck_assert_int_eq(add("program", 1, 0, NULL), 0);
-	ck_assert_int_eq(vg_store_find(roots, 1, "program", other, sizeof other, &path), -ENOENT);
+	ck_assert_int_eq(vg_store_find(roots, 1, "program", other, sizeof other, &path, &has_functions, &err), -ENOENT);
 	ck_assert_ptr_null(path);
-	ck_assert_int_eq(vg_store_find(roots, 1, "program", id, 0, &path), -ENOENT);
-	ck_assert_int_eq(vg_store_find(roots, 0, "program", id, sizeof id, &path), -ENOENT);
+	ck_assert_int_eq(vg_store_find(roots, 1, "program", id, 0, &path, &has_functions, &err), -ENOENT);
+	ck_assert_int_eq(vg_store_find(roots, 0, "program", id, sizeof id, &path, &has_functions, &err), -ENOENT);
 }
 END_TEST
 
@@ -160,7 +162,7 @@ END_TEST
 
 START_TEST(finds_by_code_id_in_either_case)
 {
-	file_put("old/" CODE_ID "/old.sym", "MODULE\\nFUNC x");
+	file_put("old/" CODE_ID "/old.sym", "MODULE Linux x86_64 " DEBUG_ID " old\\nFUNC x");
 	expect_find("old", "old/" CODE_ID "/old.sym");
 	expect_find("renamed", "old/" CODE_ID "/old.sym");
 	ck_assert_int_eq(add("old", 0, 1, NULL), 0);
@@ -172,17 +174,18 @@ START_TEST(root_may_be_a_file)
 {
 	char file[128], *path;
 	const char *roots[] = { file };
+	bool has_functions;
 
 	snprintf(file, sizeof file, "%s/alone.sym", root);
 	file_put("alone.sym", "MODULE Linux x86_64 " DEBUG_ID " whatever\\nFUNC 1 1 0 f\\n");
-	ck_assert_int_eq(vg_store_find(roots, 1, "x", id, sizeof id, &path), 0);
+	ck_assert_int_eq(vg_store_find(roots, 1, "x", id, sizeof id, &path, &has_functions, &err), 0);
 	ck_assert_str_eq(path, file);
 	free(path);
 	file_put("alone.sym", "MODULE Linux x86_64 0 w\\nINFO CODE_ID " CODE_ID "\\nFUNC 1 1 0 f\\n");
-	ck_assert_int_eq(vg_store_find(roots, 1, "x", id, sizeof id, &path), 0);
+	ck_assert_int_eq(vg_store_find(roots, 1, "x", id, sizeof id, &path, &has_functions, &err), 0);
 	free(path);
 	file_put("alone.sym", "MODULE Linux x86_64 0 w\\nFUNC 1 1 0 f\\n");
-	ck_assert_int_eq(vg_store_find(roots, 1, "x", id, sizeof id, &path), -ENOENT);
+	ck_assert_int_eq(vg_store_find(roots, 1, "x", id, sizeof id, &path, &has_functions, &err), -ENOENT);
 }
 END_TEST
 

@@ -6,6 +6,7 @@
 
 /* One suite a file: check_NAME.c defines NAME_suite().  The runner runs those of this list. */
 #define VG_SUITES(each) \
+	each(answers) \
 	each(breakpad) \
 	each(capture) \
 	each(chunk) \

@@ -60,6 +60,8 @@ int cmd_speedscope(int argc, char **argv)
 	while ((option = getopt_long(argc, argv, "o:w:h", options, NULL)) != -1) {
 		switch (option) {
 		case 'o':
+			if (*optarg == '\0')
+				return vg_command_misused(argv[0], usage, "-o takes the name of a file");
 			request.out = optarg;
 			break;
 		case 'w':

@@ -13,15 +13,18 @@
 #include "symbols/binary.h"
 #include "symbols/breakpad.h"
 #include "symbols/store.h"
+#include "vgtool/saving.h"
 
 static const char usage[] =
-	"usage: vgtool symbols [-o STORE] [--debug-dir=DIR]... [--debuginfod] FILE|DIRECTORY...\n"
+	"usage: vgtool symbols [-o STORE] [-j N] [--no-cfi] [--debug-dir=DIR]... [--debuginfod]\n"
+	"                      FILE|DIRECTORY...\n"
 	"\n"
 	"  -o, --output=STORE   keep the symbols as STORE/NAME/ID/NAME.sym; then directories may be\n"
 	"                       given, in which everything that is an ELF file is read\n"
 	"      --no-cfi         leave out how to walk the stack (STACK CFI records)\n"
 	"      --debug-dir=DIR  look for debug files there too, before /usr/lib/debug; repeatable\n"
 	"      --debuginfod     ask the servers of $DEBUGINFOD_URLS for debug files not found\n"
+	"  -j, --jobs=N         read N files at a time (default: one for each CPU)\n"
 	"  -h, --help           this text\n"
 	"\n"
 	"Without -o the symbols of one file go to standard output.\n";
@@ -32,6 +35,7 @@ struct run {
 	bool without_cfi;
 	struct vg_symbols_search search;
 	VG_ARRAY(const char *) debug_dirs;
+	struct vg_saving saving;
 	enum vg_exit status;
 };
 
@@ -102,6 +106,16 @@ static void file_do(struct run *run, const char *path, bool is_named)
 	vg_symbols_free(&symbols);
 }
 
+/* In a process of its own. */
+static int file_save(void *context, const char *path, bool is_named)
+{
+	struct run *run = context;
+
+	run->status = VG_EXIT_DONE;
+	file_do(run, path, is_named);
+	return run->status;
+}
+
 static void directory_do(struct run *run, const char *directory);
 
 static void complain_of(struct run *run, int code, const char *what, const char *path)
@@ -110,6 +124,12 @@ static void complain_of(struct run *run, int code, const char *what, const char 
 
 	vg_err_sys(&err, code, "%s%.200s%s", what, path, strlen(path) > 200 ? "..." : "");
 	complain(run, &err);
+}
+
+static void file_add(struct run *run, const char *path, off_t bytes, bool is_named)
+{
+	if (vg_saving_add(&run->saving, path, bytes, is_named) != 0)
+		complain_of(run, -ENOMEM, "cannot read ", path);
 }
 
 /* Symbolic links are not followed: they would lead round in circles, or out. */
@@ -123,7 +143,7 @@ static void entry_do(struct run *run, const char *path)
 	else if (S_ISDIR(status.st_mode))
 		directory_do(run, path);
 	else if (S_ISREG(status.st_mode))
-		file_do(run, path, false);
+		file_add(run, path, status.st_size, false);
 }
 
 static int is_entry(const struct dirent *entry)
@@ -162,14 +182,36 @@ static bool is_directory(const char *path)
 	return stat(path, &status) == 0 && S_ISDIR(status.st_mode);
 }
 
+static void store_fill(struct run *run, char **paths, int count)
+{
+	struct vg_err err;
+
+	for (int i = 0; i < count; i++) {
+		struct stat status;
+
+		if (is_directory(paths[i]))
+			directory_do(run, paths[i]);
+		else
+			file_add(run, paths[i], stat(paths[i], &status) == 0 ? status.st_size : 0, true);
+	}
+	run->saving.command = run->command;
+	run->saving.save = file_save;
+	run->saving.context = run;
+	if (vg_saving_run(&run->saving, &err) != 0)
+		complain(run, &err);
+	if (run->saving.failures > 0)
+		run->status = VG_EXIT_FAILED;
+	vg_saving_free(&run->saving);
+}
+
 enum { OPTION_NO_CFI = 256, OPTION_DEBUG_DIR, OPTION_DEBUGINFOD };
 
-/* True when the options make sense so far; else
- * run->status is what to exit with. */
+/* True when the options make sense so far; else run->status is what to exit with. */
 static bool options_parse(struct run *run, int argc, char **argv)
 {
 	static const struct option options[] = {
 		{ "output", required_argument, NULL, 'o' },
+		{ "jobs", required_argument, NULL, 'j' },
 		{ "no-cfi", no_argument, NULL, OPTION_NO_CFI },
 		{ "debug-dir", required_argument, NULL, OPTION_DEBUG_DIR },
 		{ "debuginfod", no_argument, NULL, OPTION_DEBUGINFOD },
@@ -178,9 +220,10 @@ static bool options_parse(struct run *run, int argc, char **argv)
 	};
 	const char *directory;
 	struct vg_err err;
+	uint64_t jobs;
 	int option;
 
-	while ((option = getopt_long(argc, argv, "o:h", options, NULL)) != -1) {
+	while ((option = getopt_long(argc, argv, "o:j:h", options, NULL)) != -1) {
 		switch (option) {
 		case 'o':
 			run->store = optarg;
@@ -188,6 +231,14 @@ static bool options_parse(struct run *run, int argc, char **argv)
 				break;
 			run->status = vg_command_misused(run->command, usage,
 							 "-o takes the name of a store");
+			return false;
+		case 'j':
+			if (vg_command_number(optarg, &jobs) && jobs >= 1 && jobs <= VG_SAVING_JOBS_MAX) {
+				run->saving.jobs = (unsigned)jobs;
+				break;
+			}
+			run->status = vg_command_misused(run->command, usage,
+							 "-j takes a number from 1 to 1024");
 			return false;
 		case OPTION_NO_CFI:
 			run->without_cfi = true;
@@ -225,12 +276,10 @@ static int files_do(struct run *run, int count, char **files)
 	if (run->store == NULL && (count > 1 || is_directory(files[0])))
 		return vg_command_misused(run->command, usage,
 					  "a directory, or more than one file, needs a store (-o)");
-	for (int i = 0; i < count; i++) {
-		if (is_directory(files[i]))
-			directory_do(run, files[i]);
-		else
-			file_do(run, files[i], true);
-	}
+	if (run->store == NULL)
+		file_do(run, files[0], true);
+	else
+		store_fill(run, files, count);
 	return run->status;
 }
 

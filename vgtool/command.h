@@ -21,9 +21,11 @@ enum vg_exit {
 
 int cmd_dump(int argc, char **argv);
 int cmd_info(int argc, char **argv);
+int cmd_missing(int argc, char **argv);
 int cmd_report(int argc, char **argv);
 int cmd_resolve(int argc, char **argv);
 int cmd_speedscope(int argc, char **argv);
+int cmd_store(int argc, char **argv);
 int cmd_symbols(int argc, char **argv);
 
 const char *vg_command_version(void);

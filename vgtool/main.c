@@ -15,7 +15,9 @@ static const struct command {
 	{ "info", cmd_info, "what was recorded, what it cost, what was lost" },
 	{ "report", cmd_report, "the hottest functions" },
 	{ "symbols", cmd_symbols, "save the symbols of binaries for later" },
-	{ "resolve", cmd_resolve, "put the names of functions into a profile" },
+	{ "store", cmd_store, "list what a store of symbols holds" },
+	{ "missing", cmd_missing, "which modules of profiles have no symbols" },
+	{ "resolve", cmd_resolve, "put the names of functions into profiles" },
 	{ "speedscope", cmd_speedscope, "write the file that Speedscope opens" },
 	{ "dump", cmd_dump, "every record of a profile, one line of JSON each" },
 };

@@ -2,70 +2,89 @@
 #include "vgtool/names.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
 
+#include "symbols/binary.h"
 #include "symbols/breakpad.h"
 #include "symbols/store.h"
-#include "symbols/table.h"
 
-struct vg_names {
-	struct vg_symbols symbols;
-	char *path;
-};
-
-int vg_names_open(struct vg_names **names, const struct vg_names_query *query,
-		  struct vg_err *err)
+int vg_names_find(struct vg_names *names, const char *module, const unsigned char *build_id,
+		  size_t build_id_bytes, struct vg_names_place *place, struct vg_err *err)
 {
-	struct vg_names *opened = calloc(1, sizeof *opened);
-	int rc;
+	struct vg_names_place binary = { NULL, true };
+	bool has_functions = false, has_debug_info;
+	int rc, binary_rc;
 
-	*names = NULL;
-	if (opened == NULL)
-		return vg_err_sys(err, -ENOMEM, "%s", query->module);
-	rc = vg_store_find(query->stores, query->store_count, query->module, query->build_id,
-			   query->build_id_bytes, &opened->path);
-	if (rc == -ENOENT)
-		vg_err_set(err, rc, "%s: no store has its symbols", query->module);
-	else if (rc != 0)
-		vg_err_sys(err, rc, "%s: cannot look into the stores", query->module);
-	else
-		rc = vg_breakpad_read(&opened->symbols, opened->path, query->addresses,
-				      query->address_count, err);
-	if (rc != 0) {
-		vg_names_close(opened);
+	*place = (struct vg_names_place){ 0 };
+	rc = vg_store_find(names->stores, names->store_count, module, build_id, build_id_bytes,
+			   &place->path, &has_functions, err);
+	if (rc == -ENOMEM || has_functions || build_id_bytes == 0)
+		return rc;
+	binary_rc = vg_store_find_binary(&names->binaries, names->stores, names->store_count,
+					 build_id, build_id_bytes, &binary.path, &has_debug_info);
+	if (binary_rc == -ENOMEM) {
+		vg_names_place_free(place);
+		return vg_err_sys(err, binary_rc, "%s", module);
+	}
+	if (binary_rc != 0 || (rc == 0 && !has_debug_info)) {
+		vg_names_place_free(&binary);
 		return rc;
 	}
-	*names = opened;
+	vg_names_place_free(place);
+	*place = binary;
 	return 0;
 }
 
-size_t vg_names_at(const struct vg_names *names, uint64_t address,
-		   struct vg_name found[VG_NAMES_MAX])
+static int binary_answer(const struct vg_names_place *place, const unsigned char *build_id,
+			 size_t build_id_bytes, const uint64_t *addresses, size_t count,
+			 struct vg_answers *answers, struct vg_err *err)
 {
-	struct vg_symbol_frame frames[VG_NAMES_MAX];
-	size_t count = vg_symbols_lookup(&names->symbols, address, frames, VG_NAMES_MAX);
+	struct vg_symbols symbols = { 0 };
+	int rc = vg_symbols_from_binary(&symbols, place->path, err);
 
-	for (size_t i = 0; i < count; i++)
-		found[i] = (struct vg_name){ frames[i].function, frames[i].file, frames[i].line };
-	return count;
+	if (rc != 0)
+		return rc;
+	/* The file may be another one by now. */
+	if (symbols.build_id_bytes != build_id_bytes ||
+	    memcmp(symbols.build_id, build_id, build_id_bytes) != 0)
+		rc = vg_err_set(err, -ESTALE, "%s: not used: its build id has changed", place->path);
+	else if (vg_answers_from_table(answers, &symbols, addresses, count) != 0)
+		rc = vg_err_sys(err, -ENOMEM, "%s", place->path);
+	vg_symbols_free(&symbols);
+	return rc;
 }
 
-uint64_t vg_names_bad_records(const struct vg_names *names, uint64_t *first_line)
+int vg_names_answer(const struct vg_names_place *place, const unsigned char *build_id,
+		    size_t build_id_bytes, const uint64_t *addresses, size_t count,
+		    struct vg_answers *answers, struct vg_err *err)
 {
-	*first_line = names->symbols.first_bad_line;
-	return names->symbols.bad_records;
+	return place->is_binary ?
+	       binary_answer(place, build_id, build_id_bytes, addresses, count, answers, err) :
+	       vg_breakpad_answer(answers, place->path, addresses, count, err);
 }
 
-const char *vg_names_path(const struct vg_names *names)
+void vg_names_place_free(struct vg_names_place *place)
 {
-	return names->path;
+	free(place->path);
+	*place = (struct vg_names_place){ 0 };
 }
 
-void vg_names_close(struct vg_names *names)
+void vg_names_free(struct vg_names *names)
 {
-	if (names == NULL)
-		return;
-	vg_symbols_free(&names->symbols);
-	free(names->path);
-	free(names);
+	vg_store_binaries_free(&names->binaries);
+}
+
+int vg_names_check(const struct vg_names *names, struct vg_err *err)
+{
+	for (size_t i = 0; i < names->store_count; i++) {
+		int store = open(names->stores[i], O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+
+		if (store < 0)
+			return vg_err_sys(err, -errno, "cannot read the store %s", names->stores[i]);
+		close(store);
+	}
+	return 0;
 }

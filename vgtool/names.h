@@ -6,46 +6,40 @@
 #include <stdint.h>
 
 #include "base/err.h"
+#include "symbols/answers.h"
+#include "symbols/store_binary.h"
 
 /*
- * The symbols of one module as they lie in the stores: the one place that knows where symbols
- * come from.  Only the addresses that were asked for can be looked up.
+ * Where symbols come from: the one place that knows.  For each module that is a .sym file with
+ * functions, else an ELF file with debug information, else a .sym or an ELF file with less.
  */
-struct vg_names;
-
-struct vg_name {
-	const char *function;        /* borrowed */
-	const char *file;            /* borrowed; NULL: unknown */
-	uint32_t line;               /* 0: unknown */
-};
-
-/* More functions inlined into one another than this are cut at the outer end. */
-enum { VG_NAMES_MAX = 256 };
-
-struct vg_names_query {
-	const char *const *stores;   /* directories */
+struct vg_names {
+	const char *const *stores;   /* directories and files; the caller's */
 	size_t store_count;
-	const char *module;          /* basename */
-	const unsigned char *build_id;
-	size_t build_id_bytes;
-	const uint64_t *addresses;   /* module-relative, sorted, each once */
-	size_t address_count;
+	struct vg_store_binaries binaries;
 };
 
-/* 0; -ENOENT if no store has the module; or why its file could not be read, which err then says.
- * *names is NULL after a failure. */
-int vg_names_open(struct vg_names **names, const struct vg_names_query *query,
-		  struct vg_err *err);
+/* A module's symbols. */
+struct vg_names_place {
+	char *path;                  /* owned */
+	bool is_binary;
+};
 
-/* What is at the address, innermost first; returns how many, 0 if nothing is known. */
-size_t vg_names_at(const struct vg_names *names, uint64_t address,
-		   struct vg_name found[VG_NAMES_MAX]);
+/* 0; -ENOENT if no store has the module, or it has no build id; or another failure, which err
+ * says. */
+int vg_names_find(struct vg_names *names, const char *module, const unsigned char *build_id,
+		  size_t build_id_bytes, struct vg_names_place *place, struct vg_err *err);
 
-/* How many records of the file made no sense, and the line of the first; and its path. */
-uint64_t vg_names_bad_records(const struct vg_names *names, uint64_t *first_line);
-const char *vg_names_path(const struct vg_names *names);
+/* What the file says of those module-relative addresses, sorted and each once.  0, or why it
+ * could not be read, which err says. */
+int vg_names_answer(const struct vg_names_place *place, const unsigned char *build_id,
+		    size_t build_id_bytes, const uint64_t *addresses, size_t count,
+		    struct vg_answers *answers, struct vg_err *err);
 
-/* NULL is allowed. */
-void vg_names_close(struct vg_names *names);
+void vg_names_place_free(struct vg_names_place *place);
+void vg_names_free(struct vg_names *names);
+
+/* A store that cannot be read would look like an empty one.  0, or why it cannot. */
+int vg_names_check(const struct vg_names *names, struct vg_err *err);
 
 #endif

@@ -94,5 +94,8 @@ int vg_recopy_end(const struct vg_recopy *recopy, struct vg_writer *writer)
 		rc = vg_writer_copy(writer, time->at, (size_t)(time->end - time->at));
 	if (rc == 0 && end->at != NULL)
 		rc = vg_writer_copy(writer, end->at, (size_t)(end->end - end->at));
+	/* A file without a chunk is no profile, and that of chunks without a record is one. */
+	if (rc == 0 && writer->file_bytes == 0 && writer->buffer.size == 0)
+		rc = vg_writer_copy(writer, "", 0);
 	return rc != 0 ? rc : vg_writer_flush(writer);
 }

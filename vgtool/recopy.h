@@ -21,7 +21,8 @@ struct vg_recopy {
 int vg_recopy_chunks(struct vg_recopy *recopy, const struct vg_infile *file,
 		     struct vg_writer *writer);
 
-/* Writes the END record, if there was one, and flushes.  0 or the writer's failure. */
+/* Writes the END record, if there was one, and flushes; an empty chunk if nothing at all was
+ * written.  0 or the writer's failure. */
 int vg_recopy_end(const struct vg_recopy *recopy, struct vg_writer *writer);
 
 #endif

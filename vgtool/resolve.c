@@ -7,272 +7,160 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "vgtool/names.h"
 #include "vgtool/progress.h"
-#include "vgtool/recopy.h"
 #include "vgtool/text.h"
-#include "vgtool/tree.h"
 
-/* An address of a module that some stack goes through. */
-struct wanted {
-	uint32_t module;
-	uint64_t address;
-};
-typedef VG_ARRAY(struct wanted) wanted_list;
-
-static int wanted_compare(const void *a, const void *b)
-{
-	const struct wanted *left = a, *right = b;
-
-	if (left->module != right->module)
-		return left->module < right->module ? -1 : 1;
-	return left->address < right->address ? -1 : left->address > right->address;
-}
-
-/* Sorted, each once. */
-static int wanted_collect(const struct vg_profile *profile, wanted_list *list)
-{
-	size_t kept = 0;
-
-	for (size_t i = 0; i < profile->stacks.count; i++) {
-		struct wanted one = { profile->stacks.items[i].module,
-				      profile->stacks.items[i].address };
-
-		if (one.module != VG_NONE && vg_array_push(list, &one) != 0)
-			return -ENOMEM;
-	}
-	if (list->count == 0)
-		return 0;
-	qsort(list->items, list->count, sizeof *list->items, wanted_compare);
-	for (size_t i = 0; i < list->count; i++) {
-		if (kept == 0 || wanted_compare(&list->items[kept - 1], &list->items[i]) != 0)
-			list->items[kept++] = list->items[i];
-	}
-	list->count = kept;
-	return 0;
-}
-
-/* How many samples have a frame in each module. */
-struct reach {
-	const struct vg_profile *profile;
-	uint64_t *subtree;           /* by node: samples whose stack goes through it */
-	uint64_t *samples;           /* by module */
-	uint32_t *open;              /* by module: its frames on the path from the root */
+/* What tells modules apart over all profiles: a build id stands for one module whatever its name
+ * is; without one only the name is left.  The lengths of the two kinds never meet. */
+struct key {
+	char bytes[VG_BUILD_ID_MAX_BYTES + VG_NAME_MAX_BYTES + 2];
+	size_t length;
 };
 
-static void reach_enter(void *context, uint32_t node)
+static void key_make(const struct vg_wanted_module *module, struct key *key)
 {
-	struct reach *reach = context;
-	uint32_t module = reach->profile->stacks.items[node].module;
-
-	if (module != VG_NONE && reach->open[module]++ == 0)
-		reach->samples[module] += reach->subtree[node];
-}
-
-static void reach_leave(void *context, uint32_t node)
-{
-	struct reach *reach = context;
-	uint32_t module = reach->profile->stacks.items[node].module;
-
-	if (module != VG_NONE)
-		reach->open[module]--;
-}
-
-/* *samples is by module, for the caller to free. */
-static int module_samples(const struct vg_profile *profile, uint64_t **samples)
-{
-	struct reach reach = { .profile = profile };
-	struct vg_tree tree = { 0 };
-	int rc = -ENOMEM;
-
-	reach.subtree = calloc(profile->stacks.count + 1, sizeof *reach.subtree);
-	reach.samples = calloc(profile->modules.count + 1, sizeof *reach.samples);
-	reach.open = calloc(profile->modules.count + 1, sizeof *reach.open);
-	*samples = reach.samples;
-	if (reach.subtree == NULL || reach.samples == NULL || reach.open == NULL)
-		goto out;
-	for (size_t i = 0; i < profile->samples.count; i++) {
-		if (profile->samples.items[i].stack != VG_NONE)
-			reach.subtree[profile->samples.items[i].stack] +=
-				profile->samples.items[i].count;
+	key->bytes[0] = module->build_id_bytes > 0 ? '+' : '-';
+	if (module->build_id_bytes > 0) {
+		memcpy(key->bytes + 1, module->build_id, module->build_id_bytes);
+		key->length = 1 + module->build_id_bytes;
+		return;
 	}
-	/* A callee's number is above its caller's. */
-	for (size_t node = profile->stacks.count; node-- > 0;) {
-		uint32_t parent = profile->stacks.items[node].parent;
-
-		if (parent != VG_NONE)
-			reach.subtree[parent] += reach.subtree[node];
-	}
-	rc = vg_tree_build(&tree, profile);
-	if (rc == 0)
-		vg_tree_walk(&tree, reach_enter, reach_leave, &reach);
-	vg_tree_free(&tree);
-out:
-	free(reach.subtree);
-	free(reach.open);
-	return rc;
+	key->length = 1 + strnlen(module->name, VG_NAME_MAX_BYTES);
+	memcpy(key->bytes + 1, module->name, key->length - 1);
 }
 
-/* The writing of one module's names. */
-struct naming {
-	struct vg_writer *writer;
-	uint32_t module_id;
-	uint32_t first_function;     /* id of the module's first */
-	struct vg_intern functions;  /* "name\0file" -> id - first_function */
-	VG_ARRAY(char) key;
-};
-
-static int function_write(struct naming *naming, const struct vg_name *name, uint32_t *id)
+bool vg_resolve_module_find(const struct vg_resolve *resolve, const struct vg_wanted_module *module,
+			    uint32_t *index)
 {
-	const char *file = name->file != NULL ? name->file : "";
-	size_t name_bytes = strlen(name->function) + 1, file_bytes = strlen(file) + 1;
+	struct key key;
+
+	key_make(module, &key);
+	return vg_intern_find(&resolve->keys, key.bytes, key.length, index);
+}
+
+static int module_get(struct vg_resolve *resolve, const struct vg_wanted_module *wanted,
+		      uint32_t *index)
+{
+	struct vg_resolve_module module = { .build_id_bytes = wanted->build_id_bytes };
+	struct key key;
 	int rc;
 
-	naming->key.count = 0;
-	if (vg_array_reserve(&naming->key, name_bytes + file_bytes) != 0)
+	key_make(wanted, &key);
+	if (vg_array_reserve(&resolve->modules, 1) != 0)
 		return -ENOMEM;
-	memcpy(naming->key.items, name->function, name_bytes);
-	memcpy(naming->key.items + name_bytes, file, file_bytes);
-	rc = vg_intern(&naming->functions, naming->key.items, name_bytes + file_bytes, id);
-	*id += naming->first_function;
+	rc = vg_intern(&resolve->keys, key.bytes, key.length, index);
 	if (rc <= 0)
 		return rc;
-	return vg_writer_function(naming->writer, *id, name->function,
-				  file[0] != '\0' ? file : NULL, naming->module_id);
+	memcpy(module.build_id, wanted->build_id, wanted->build_id_bytes);
+	module.name = strdup(wanted->name);
+	resolve->modules.items[resolve->modules.count++] = module;
+	return module.name != NULL ? 0 : -ENOMEM;
 }
 
-/* *named tells whether anything is known of the address. */
-static int address_write(struct naming *naming, const struct vg_names *names, uint64_t address,
-			 bool *named)
+static void module_sort(struct vg_resolve_module *module)
 {
-	struct vg_symbol_line lines[VG_NAMES_MAX];
-	struct vg_name found[VG_NAMES_MAX];
-	size_t count = vg_names_at(names, address, found);
+	if (module->sorted < module->addresses.count)
+		module->addresses.count = module->sorted =
+			vg_addresses_sort(module->addresses.items, module->addresses.count);
+}
 
-	*named = count > 0;
-	for (size_t i = 0; i < count; i++) {
-		int rc = function_write(naming, &found[i], &lines[i].function);
+int vg_resolve_add(struct vg_resolve *resolve, const struct vg_wanted *wanted)
+{
+	for (size_t i = 0; i < wanted->modules.count; i++) {
+		const struct vg_wanted_module *from = &wanted->modules.items[i];
+		struct vg_resolve_module *module;
+		uint32_t index;
+		int rc = module_get(resolve, from, &index);
 
 		if (rc != 0)
 			return rc;
-		lines[i].line = found[i].line;
+		module = &resolve->modules.items[index];
+		rc = vg_array_reserve(&module->addresses, from->count);
+		if (rc != 0)
+			return rc;
+		memcpy(module->addresses.items + module->addresses.count,
+		       wanted->addresses.items + from->first, from->count * sizeof(uint64_t));
+		module->addresses.count += from->count;
+		module->samples = vg_sum(module->samples, from->samples);
+		/* The first is sorted as it comes; later ones must not pile up. */
+		if (module->sorted == 0)
+			module->sorted = module->addresses.count;
+		else if (module->addresses.count > 2 * module->sorted)
+			module_sort(module);
 	}
-	return count > 0 ? vg_writer_symbol(naming->writer, naming->module_id, address, lines,
-					    count) : 0;
+	resolve->samples = vg_sum(resolve->samples, wanted->samples);
+	return 0;
 }
 
-static int addresses_write(struct vg_resolve *resolve, struct vg_resolve_module *module,
-			   const struct vg_names *names, const uint64_t *addresses,
-			   struct vg_writer *writer, uint32_t *next_function)
+static void named_count(struct vg_resolve *resolve, const struct vg_resolve_module *module)
 {
-	struct naming naming = {
-		.writer = writer, .first_function = *next_function,
-		.module_id = resolve->profile->modules.items[module->module].id,
-	};
-	int rc = 0;
-
-	for (uint64_t i = 0; rc == 0 && i < module->addresses; i++) {
-		bool named;
-
-		rc = address_write(&naming, names, addresses[i], &named);
-		module->named += named;
-	}
-	*next_function += naming.functions.count;
-	vg_intern_free(&naming.functions);
-	vg_array_free(&naming.key);
-	return rc;
+	for (size_t i = 0; i < module->answers.count; i++)
+		resolve->named += module->answers.items[i].function != VG_ANSWER_NONE;
 }
 
-static int module_resolve(struct vg_resolve *resolve, struct vg_resolve_module *module,
-			  const uint64_t *addresses, struct vg_writer *writer,
-			  uint32_t *next_function)
+static int module_read(struct vg_resolve *resolve, struct vg_resolve_module *module)
 {
-	const struct vg_module *of = &resolve->profile->modules.items[module->module];
-	struct vg_names_query query = {
-		.stores = resolve->stores, .store_count = resolve->store_count,
-		.module = vg_profile_text(resolve->profile, of->name),
-		.build_id = of->build_id, .build_id_bytes = of->build_id_bytes,
-		.addresses = addresses, .address_count = module->addresses,
-	};
-	struct vg_names *names = NULL;
-	uint64_t bad, first_line;
+	struct vg_names_place place = { 0 };
+	uint64_t bad;
 	struct vg_err err;
 	int rc;
 
 	/* Without a build id nothing says that symbols of the same name are of the same build. */
-	rc = of->build_id_bytes == 0 ? -ENOENT : vg_names_open(&names, &query, &err);
-	if (rc == -ENOMEM)
-		return rc;
+	rc = module->build_id_bytes == 0 ? -ENOENT :
+	     vg_names_find(resolve->names, module->name, module->build_id, module->build_id_bytes,
+			   &place, &err);
+	if (rc == 0)
+		rc = vg_names_answer(&place, module->build_id, module->build_id_bytes,
+				     module->addresses.items, module->addresses.count,
+				     &module->answers, &err);
+	bad = module->answers.bad_records;
 	if (rc != 0) {
 		module->missing = true;
-		module->text = rc != -ENOENT ? strdup(err.text) : NULL;
-		return vg_writer_unresolved(writer, of->id);
-	}
-	bad = vg_names_bad_records(names, &first_line);
-	if (bad > 0 && asprintf(&module->text, "%s: %" PRIu64 " damaged record%s left out, the first in "
-				"line %" PRIu64, vg_names_path(names), bad, vg_text_plural(bad),
-				first_line) < 0)
+		module->text = rc != -ENOENT || place.path != NULL ? strdup(err.text) : NULL;
+	} else if (bad > 0 && module->answers.first_bad_line > 0) {
+		if (asprintf(&module->text, "%s: %" PRIu64 " damaged record%s left out, the first in "
+			     "line %" PRIu64, place.path, bad, vg_text_plural(bad),
+			     module->answers.first_bad_line) < 0)
+			module->text = NULL;
+	} else if (bad > 0 && asprintf(&module->text, "%s: %" PRIu64 " damaged part%s left out",
+				       place.path, bad, vg_text_plural(bad)) < 0) {
 		module->text = NULL;
-	rc = addresses_write(resolve, module, names, addresses, writer, next_function);
-	vg_names_close(names);
-	return rc;
+	}
+	vg_names_place_free(&place);
+	return rc == -ENOMEM ? rc : 0;
 }
 
-static int modules_resolve(struct vg_resolve *resolve, const wanted_list *list,
-			   const uint64_t *samples, struct vg_writer *writer)
+int vg_resolve_read(struct vg_resolve *resolve)
 {
-	uint64_t *addresses = malloc((list->count + 1) * sizeof *addresses);
 	struct vg_progress progress;
-	uint32_t next_function = 0;
-	int rc = addresses != NULL ? 0 : -ENOMEM;
+	uint64_t total = 0;
+	int rc = 0;
 
-	vg_progress_begin(&progress, "resolving", list->count);
-	for (size_t first = 0, next; rc == 0 && first < list->count; first = next) {
-		struct vg_resolve_module module = { .module = list->items[first].module };
-
-		for (next = first; next < list->count &&
-		     list->items[next].module == module.module; next++)
-			addresses[module.addresses++] = list->items[next].address;
-		vg_progress_step(&progress, first);
-		module.samples = samples[module.module];
-		rc = module_resolve(resolve, &module, addresses, writer, &next_function);
-		resolve->addresses += module.addresses;
-		resolve->named += module.named;
-		if (vg_array_push(&resolve->modules, &module) != 0) {
-			free(module.text);
-			rc = -ENOMEM;
-		}
+	for (size_t i = 0; i < resolve->modules.count; i++) {
+		module_sort(&resolve->modules.items[i]);
+		total += resolve->modules.items[i].addresses.count;
+	}
+	vg_progress_begin(&progress, "reading symbols", total);
+	for (size_t i = 0; rc == 0 && i < resolve->modules.count; i++) {
+		vg_progress_step(&progress, resolve->addresses);
+		rc = module_read(resolve, &resolve->modules.items[i]);
+		resolve->addresses += resolve->modules.items[i].addresses.count;
+		named_count(resolve, &resolve->modules.items[i]);
 	}
 	vg_progress_end(&progress);
-	free(addresses);
-	return rc;
-}
-
-int vg_resolve_write(struct vg_resolve *resolve, struct vg_writer *writer)
-{
-	wanted_list list = { 0 };
-	struct vg_recopy recopy;
-	uint64_t *samples = NULL;
-	int rc = wanted_collect(resolve->profile, &list);
-
-	if (rc == 0)
-		rc = module_samples(resolve->profile, &samples);
-	if (rc == 0)
-		rc = vg_recopy_chunks(&recopy, resolve->file, writer);
-	/* Of a truncated profile, the time of the last record is all that tells its length. */
-	writer->last_us = resolve->profile->duration_ns / 1000;
-	if (rc == 0)
-		rc = modules_resolve(resolve, &list, samples, writer);
-	if (rc == 0)
-		rc = vg_recopy_end(&recopy, writer);
-	free(samples);
-	vg_array_free(&list);
 	return rc;
 }
 
 void vg_resolve_free(struct vg_resolve *resolve)
 {
-	for (size_t i = 0; i < resolve->modules.count; i++)
-		free(resolve->modules.items[i].text);
+	for (size_t i = 0; i < resolve->modules.count; i++) {
+		struct vg_resolve_module *module = &resolve->modules.items[i];
+
+		free(module->name);
+		free(module->text);
+		vg_array_free(&module->addresses);
+		vg_answers_free(&module->answers);
+	}
 	vg_array_free(&resolve->modules);
+	vg_intern_free(&resolve->keys);
 }

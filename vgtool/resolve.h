@@ -3,34 +3,55 @@
 #define VG_VGTOOL_RESOLVE_H
 
 #include "base/infile.h"
-#include "profile/model.h"
 #include "profile/writer.h"
+#include "symbols/answers.h"
+#include "vgtool/names.h"
+#include "vgtool/wanted.h"
 
 /*
- * Puts the names of functions into a profile: a copy of it with FUNCTION and SYMBOL records.  The
- * addresses of a module are sorted first, so that its symbols are read in one pass.
+ * Puts the names of functions into profiles, one or many: the addresses of all are gathered by
+ * module (vg_resolve_add), each module's symbols are read once (vg_resolve_read), and each profile
+ * is copied with FUNCTION and SYMBOL records (vg_resolve_write).
+ *
+ * Memory: the addresses, what is known of them, and the symbols of one module at a time.
  */
-struct vg_resolve {
-	const struct vg_infile *file;          /* the caller's, as all of these */
-	const struct vg_profile *profile;      /* what was read from file */
-	const char *const *stores;
-	size_t store_count;
-
-	/* What came of it; freed by vg_resolve_free(). */
-	VG_ARRAY(struct vg_resolve_module) modules;  /* those that any stack goes through */
-	uint64_t addresses, named;
-};
-
 struct vg_resolve_module {
-	uint32_t module;             /* index in the profile */
-	uint64_t samples;            /* with a frame in it */
-	uint64_t addresses, named;
+	char *name;                  /* owned */
+	unsigned char build_id[VG_BUILD_ID_MAX_BYTES];
+	size_t build_id_bytes;       /* 0: it has none, and gets no names */
+	uint64_t samples;            /* with a frame in it, of all profiles */
+	VG_ARRAY(uint64_t) addresses;
+	size_t sorted;               /* of the addresses: the first ones are sorted, each once */
+	struct vg_answers answers;   /* after vg_resolve_read() */
 	bool missing;                /* no symbols were found, or they could not be read */
 	char *text;                  /* owned; what is wrong with the symbols found, or NULL */
 };
 
-/* Missing symbols are no failure.  0 or a negative errno: -ENOMEM, or the writer's. */
-int vg_resolve_write(struct vg_resolve *resolve, struct vg_writer *writer);
+struct vg_resolve {
+	struct vg_names *names;      /* the caller's */
+
+	/* What came of it; freed by vg_resolve_free(). */
+	VG_ARRAY(struct vg_resolve_module) modules;
+	struct vg_intern keys;       /* build id, or '-' and name -> index in modules */
+	uint64_t samples;            /* of all profiles */
+	uint64_t addresses, named;   /* of all modules */
+};
+
+/* 0 or -ENOMEM. */
+int vg_resolve_add(struct vg_resolve *resolve, const struct vg_wanted *wanted);
+
+/* Missing symbols are no failure.  0 or -ENOMEM. */
+int vg_resolve_read(struct vg_resolve *resolve);
+
+/* file is the profile that wanted was collected from.  0 or a negative errno: -ENOMEM, or the
+ * writer's. */
+int vg_resolve_write(const struct vg_resolve *resolve, const struct vg_infile *file,
+		     const struct vg_wanted *wanted, struct vg_writer *writer);
+
 void vg_resolve_free(struct vg_resolve *resolve);
+
+/* The module's index, if it was added. */
+bool vg_resolve_module_find(const struct vg_resolve *resolve, const struct vg_wanted_module *module,
+			    uint32_t *index);
 
 #endif

@@ -1,0 +1,203 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+#include <errno.h>
+#include <getopt.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "symbols/debug_id.h"
+#include "vgtool/command.h"
+#include "vgtool/json.h"
+#include "vgtool/resolve.h"
+#include "vgtool/text.h"
+
+static const char usage[] = "usage: vgtool missing [--json] -s STORE [-s STORE]... PROFILE...\n";
+
+struct request {
+	const char *command;
+	VG_ARRAY(const char *) stores;
+	bool json;
+	struct vg_names names;
+	struct vg_resolve resolve;   /* gathers the modules of all profiles */
+	VG_ARRAY(const struct vg_resolve_module *) missing;
+	int status;
+};
+
+static void complain(struct request *request, const struct vg_err *err)
+{
+	request->status = vg_command_fail(request->command, err);
+}
+
+static void profile_add(struct request *request, const char *path)
+{
+	struct vg_wanted wanted = { 0 };
+	struct vg_opened opened;
+	struct vg_err err;
+
+	if (vg_command_open(request->command, path, &opened) != VG_EXIT_DONE) {
+		request->status = VG_EXIT_FAILED;
+	} else if (vg_wanted_collect(&wanted, &opened.profile) != 0 ||
+		   vg_resolve_add(&request->resolve, &wanted) != 0) {
+		vg_err_sys(&err, -ENOMEM, "%s", path);
+		complain(request, &err);
+	}
+	vg_wanted_free(&wanted);
+	vg_command_close(&opened);
+}
+
+static void module_check(struct request *request, struct vg_resolve_module *module)
+{
+	const struct vg_resolve_module *missing = module;
+	struct vg_names_place place;
+	struct vg_err err;
+	int rc = vg_names_find(&request->names, module->name, module->build_id,
+			       module->build_id_bytes, &place, &err);
+
+	vg_names_place_free(&place);
+	if (rc == 0)
+		return;
+	/* What was found and is of no use is worth a sentence. */
+	if (rc != -ENOENT)
+		complain(request, &err);
+	module->missing = true;
+	request->status = VG_EXIT_FAILED;
+	if (vg_array_push(&request->missing, &missing) != 0) {
+		vg_err_sys(&err, -ENOMEM, "%s", module->name);
+		complain(request, &err);
+	}
+}
+
+static int samples_descending(const void *a, const void *b)
+{
+	const struct vg_resolve_module *left = *(struct vg_resolve_module *const *)a;
+	const struct vg_resolve_module *right = *(struct vg_resolve_module *const *)b;
+
+	if (left->samples != right->samples)
+		return left->samples < right->samples ? 1 : -1;
+	return left < right ? -1 : left > right;
+}
+
+/* Breakpad's id, by which the stores of others are asked; "" without a build id. */
+static void debug_id_text(const struct vg_resolve_module *module, char text[VG_DEBUG_ID_CHARS + 1])
+{
+	text[0] = '\0';
+	if (module->build_id_bytes > 0)
+		vg_debug_id_text(module->build_id, module->build_id_bytes, text);
+}
+
+static void text_print(const struct request *request)
+{
+	for (size_t i = 0; i < request->missing.count; i++) {
+		const struct vg_resolve_module *module = request->missing.items[i];
+		char build_id[2 * VG_BUILD_ID_MAX_BYTES + 1], debug_id[VG_DEBUG_ID_CHARS + 1];
+		struct vg_text share;
+
+		vg_text_hex(build_id, sizeof build_id, module->build_id, module->build_id_bytes);
+		debug_id_text(module, debug_id);
+		printf("%6s %10" PRIu64 " %s %s %s\n",
+		       vg_text_percent(&share, module->samples, request->resolve.samples),
+		       module->samples, module->name, build_id[0] != '\0' ? build_id : "-",
+		       debug_id[0] != '\0' ? debug_id : "-");
+	}
+}
+
+static void json_print(const struct request *request)
+{
+	struct vg_json json;
+
+	vg_json_open(&json, stdout);
+	vg_json_object_begin(&json);
+	vg_json_key_uint(&json, "samples", request->resolve.samples);
+	vg_json_key_uint(&json, "modules", request->resolve.modules.count);
+	vg_json_key(&json, "missing");
+	vg_json_array_begin(&json);
+	for (size_t i = 0; i < request->missing.count; i++) {
+		const struct vg_resolve_module *module = request->missing.items[i];
+		char debug_id[VG_DEBUG_ID_CHARS + 1];
+
+		debug_id_text(module, debug_id);
+		vg_json_object_begin(&json);
+		vg_json_key_string(&json, "name", module->name);
+		vg_json_key_uint(&json, "samples", module->samples);
+		vg_json_key(&json, "build_id");
+		vg_json_hex(&json, module->build_id, module->build_id_bytes);
+		vg_json_key_string(&json, "debug_id", debug_id);
+		vg_json_object_end(&json);
+	}
+	vg_json_array_end(&json);
+	vg_json_object_end(&json);
+	vg_json_line(&json);
+}
+
+static int request_run(struct request *request, char **paths, int count)
+{
+	struct vg_err err;
+
+	request->names.stores = request->stores.items;
+	request->names.store_count = request->stores.count;
+	if (vg_names_check(&request->names, &err) != 0)
+		return vg_command_fail(request->command, &err);
+	for (int i = 0; i < count; i++)
+		profile_add(request, paths[i]);
+	for (size_t i = 0; i < request->resolve.modules.count; i++)
+		module_check(request, &request->resolve.modules.items[i]);
+	if (request->missing.count > 1)
+		qsort(request->missing.items, request->missing.count,
+		      sizeof *request->missing.items, samples_descending);
+	(request->json ? json_print : text_print)(request);
+	return request->status;
+}
+
+/* NULL when the option makes sense; else what is wrong, or "" if the usage says it. */
+static const char *option_take(struct request *request, int option)
+{
+	const char *store = optarg;
+
+	switch (option) {
+	case 's':
+		if (*optarg == '\0')
+			return "-s takes the name of a store";
+		return vg_array_push(&request->stores, &store) != 0 ? "out of memory" : NULL;
+	case 'j':
+		request->json = true;
+		return NULL;
+	}
+	return "";
+}
+
+int cmd_missing(int argc, char **argv)
+{
+	static const struct option options[] = {
+		{ "json", no_argument, NULL, 'j' },
+		{ "store", required_argument, NULL, 's' },
+		{ "help", no_argument, NULL, 'h' },
+		{ 0 },
+	};
+	struct request request = { .command = argv[0] };
+	const char *wrong = NULL;
+	int option, status;
+
+	while (wrong == NULL && (option = getopt_long(argc, argv, "s:jh", options, NULL)) != -1) {
+		if (option == 'h') {
+			vg_array_free(&request.stores);
+			return vg_command_usage(usage, VG_EXIT_DONE);
+		}
+		wrong = option_take(&request, option);
+	}
+	if (wrong == NULL && request.stores.count == 0)
+		wrong = "needs a store of symbols: -s STORE";
+	else if (wrong == NULL && optind == argc)
+		wrong = "a profile is missing";
+	if (wrong != NULL && *wrong == '\0')
+		status = vg_command_usage(usage, VG_EXIT_USAGE);
+	else if (wrong != NULL)
+		status = vg_command_misused(argv[0], usage, wrong);
+	else
+		status = request_run(&request, argv + optind, argc - optind);
+	vg_array_free(&request.missing);
+	vg_array_free(&request.stores);
+	vg_resolve_free(&request.resolve);
+	vg_names_free(&request.names);
+	return status;
+}
