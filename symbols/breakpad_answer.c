@@ -68,9 +68,10 @@ static int innermost_find(struct vg_sym_reader *reader, const struct vg_symbol_f
 	memset(reader->innermost.items, 0xff, count * sizeof *reader->innermost.items);
 	for (uint32_t call = function->inline_count; call-- > 0;) {
 		const struct vg_symbol_inline *of = &symbols->inlines.items[call];
-		const struct vg_symbol_range *range = symbols->ranges.items + of->first_range;
 
-		for (uint32_t i = 0; i < of->range_count; i++, range++) {
+		for (uint32_t i = 0; i < of->range_count; i++) {
+			const struct vg_symbol_range *range =
+				&symbols->ranges.items[of->first_range + i];
 			uint32_t at = (uint32_t)(vg_sym_wanted_from(reader, range->address) -
 						 reader->low);
 

@@ -112,8 +112,19 @@ int vg_sym_record(struct vg_sym_reader *reader, const char *from, const char *en
 /* Reads all of them.  The first must be MODULE: whatever else there is, is no .sym. */
 int vg_sym_records(struct vg_sym_reader *reader, const struct vg_infile *file, struct vg_err *err);
 
+size_t vg_sym_wanted_search(struct vg_sym_reader *reader, uint64_t address);
+
 /* The first wanted address of the function that is not below; reader->high if there is none. */
-size_t vg_sym_wanted_from(struct vg_sym_reader *reader, uint64_t address);
+static inline size_t vg_sym_wanted_from(struct vg_sym_reader *reader, uint64_t address)
+{
+	size_t at = reader->at;
+
+	if (at >= reader->low && at <= reader->high &&
+	    (at == reader->low || reader->wanted[at - 1] < address) &&
+	    (at == reader->high || reader->wanted[at] >= address))
+		return at;
+	return vg_sym_wanted_search(reader, address);
+}
 
 /* Whether the range holds a wanted address. */
 static inline bool vg_sym_is_wanted(struct vg_sym_reader *reader, uint64_t address,

@@ -36,7 +36,7 @@ int vg_sym_bad_record(struct vg_sym_reader *reader)
 	return 0;
 }
 
-size_t vg_sym_wanted_from(struct vg_sym_reader *reader, uint64_t address)
+size_t vg_sym_wanted_search(struct vg_sym_reader *reader, uint64_t address)
 {
 	const uint64_t *wanted = reader->wanted;
 	size_t low = reader->at, high = reader->high;

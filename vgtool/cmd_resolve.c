@@ -2,6 +2,7 @@
 #include <errno.h>
 #include <getopt.h>
 #include <inttypes.h>
+#include <malloc.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -311,6 +312,9 @@ static int request_run(struct request *request)
 {
 	struct vg_err err;
 
+	/* Arrays that grow to megabytes then grow in place, and leave nothing behind: the C library
+	 * would come to move them about in its heap. */
+	mallopt(M_MMAP_THRESHOLD, 128 * 1024);
 	request->into_directory = request->path_count > 1 || is_directory(request->out);
 	request->names.stores = request->stores.items;
 	request->names.store_count = request->stores.count;
