@@ -118,20 +118,23 @@ static uint32_t call_file(const struct vg_sym_reader *reader, uint32_t call)
 	return parent == VG_SYMBOLS_NONE ? VG_SYMBOLS_NONE : ORIGIN | calls[parent].name;
 }
 
+/* Most functions are in one file: the last look for each origin, and for the function itself, saves
+ * nearly all others. */
 static int function_index(struct vg_sym_reader *reader, uint32_t name, uint32_t file, uint32_t *index)
 {
+	struct vg_sym_look *last = (name & ORIGIN) != 0 ? &reader->origins.items[name & ~ORIGIN].last :
+				   &reader->last;
 	struct vg_sym_pair pair = { name, file };
-	int rc;
+	int rc = 0;
 
-	if (reader->last_pair[0] == name && reader->last_pair[1] == file) {
-		*index = reader->last_index;
-		return 0;
+	if (last->index == VG_SYMBOLS_NONE || last->name != name || last->file != file) {
+		rc = vg_intern(&reader->pairs, &pair, sizeof pair, index);
+		if (rc < 0)
+			return rc;
+		*last = (struct vg_sym_look){ name, file, *index };
 	}
-	rc = vg_intern(&reader->pairs, &pair, sizeof pair, index);
-	reader->last_pair[0] = name;
-	reader->last_pair[1] = file;
-	reader->last_index = *index;
-	return rc < 0 ? rc : 0;
+	*index = last->index;
+	return 0;
 }
 
 /* Sets *frame to where the call was made, and what is outwards of that: the same for all addresses
@@ -361,7 +364,7 @@ int vg_breakpad_answer(struct vg_answers *answers, const char *path, const uint6
 	struct vg_sym_reader reader = {
 		.symbols = &symbols, .answers = answers, .wanted = wanted,
 		.wanted_count = wanted_count, .cached_slot = VG_SYMBOLS_NONE,
-		.last_pair = { VG_SYMBOLS_NONE, VG_SYMBOLS_NONE },
+		.last = { .index = VG_SYMBOLS_NONE },
 	};
 	struct vg_infile file;
 	int rc = vg_infile_open(&file, path, err);

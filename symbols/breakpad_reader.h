@@ -41,9 +41,15 @@ struct vg_sym_name {
 
 #define VG_SYM_NAME_MAX_CHARS 65536
 
+/* A function in the answers, as it was looked up. */
+struct vg_sym_look {
+	uint32_t name, file, index;     /* index NONE: none yet */
+};
+
 struct vg_sym_origin {
 	struct vg_sym_name name;
 	uint32_t file;                  /* slot, in the old grammar; or NONE */
+	struct vg_sym_look last;
 };
 
 struct vg_sym_public {
@@ -77,7 +83,7 @@ struct vg_sym_reader {
 	VG_ARRAY(struct vg_symbol_range) covered;  /* by functions, in the order of the file */
 	struct vg_intern pairs;         /* struct vg_sym_pair -> index in the answers' functions */
 	uint32_t *owners;               /* by wanted address: index in covered, or NONE */
-	uint32_t last_pair[2], last_index;  /* the last look into them */
+	struct vg_sym_look last;        /* the last look into them, but for origins */
 	VG_ARRAY(uint32_t) innermost, skip; /* by wanted address of the function */
 	VG_ARRAY(uint32_t) parents, frames; /* by call of the function: index in the calls, and
 	                                       of the call site in the answers' frames; or NONE */

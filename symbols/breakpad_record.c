@@ -84,7 +84,9 @@ int vg_sym_file_slot(struct vg_sym_reader *reader, uint64_t number, uint32_t *sl
 
 int vg_sym_origin_slot(struct vg_sym_reader *reader, uint64_t number, uint32_t *slot)
 {
-	static const struct vg_sym_origin none = { { .id = VG_SYMBOLS_NONE }, VG_SYMBOLS_NONE };
+	static const struct vg_sym_origin none = {
+		{ .id = VG_SYMBOLS_NONE }, VG_SYMBOLS_NONE, { .index = VG_SYMBOLS_NONE },
+	};
 	int rc = vg_array_reserve(&reader->origins, 1);
 
 	if (rc == 0)
@@ -173,7 +175,9 @@ static int origin_record(struct vg_sym_reader *reader, struct vg_sym_cursor curs
 	}
 	rc = vg_sym_origin_slot(reader, number, &slot);
 	if (rc == 0)
-		reader->origins.items[slot] = (struct vg_sym_origin){ vg_sym_rest(&cursor), file_at };
+		reader->origins.items[slot] = (struct vg_sym_origin){
+			vg_sym_rest(&cursor), file_at, { .index = VG_SYMBOLS_NONE },
+		};
 	return rc;
 }
 
