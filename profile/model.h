@@ -151,6 +151,7 @@ struct vg_profile {
 
 	/* The reader's own: ids of the file -> indices above. */
 	struct vg_intern module_ids, thread_ids, stack_ids, function_ids;
+	/* stack_ids stays empty as long as ids count upwards with the stacks. */
 	struct vg_intern symbol_keys; /* struct vg_symbol_key -> index into symbols */
 };
 

@@ -3,6 +3,39 @@
 
 #include <errno.h>
 
+/* Writers count stacks upwards from the first: as long as that holds, a node's index tells its id,
+ * and there is no table of them, which would be the largest part of a large profile. */
+static bool ids_are_dense(const struct vg_profile *profile)
+{
+	return profile->stack_ids.count == 0;
+}
+
+static int ids_fill(struct vg_profile *profile)
+{
+	int rc = 0;
+
+	for (uint32_t i = 0; rc >= 0 && i < profile->stacks.count; i++) {
+		uint32_t id = VG_STACK_ROOTS + i, index;
+
+		rc = vg_intern(&profile->stack_ids, &id, sizeof id, &index);
+	}
+	return rc < 0 ? rc : 0;
+}
+
+/* 1 if the id is new: it is that of the next node.  0 if it is not; -ENOMEM. */
+static int id_add(struct vg_profile *profile, uint32_t id)
+{
+	uint32_t index;
+	int rc = 0;
+
+	if (ids_are_dense(profile)) {
+		if (id - VG_STACK_ROOTS == profile->stacks.count)
+			return 1;
+		rc = ids_fill(profile);
+	}
+	return rc < 0 ? rc : vg_intern(&profile->stack_ids, &id, sizeof id, &index);
+}
+
 /* The node behind a file's stack id: VG_NONE and the reason for an empty stack. */
 static bool stack_find(const struct vg_profile *profile, uint32_t id, uint32_t *index, uint8_t *end)
 {
@@ -10,8 +43,13 @@ static bool stack_find(const struct vg_profile *profile, uint32_t id, uint32_t *
 	*end = id < VG_STACK_ROOTS ? (uint8_t)id : VG_WALK_UNREAD;
 	if (id < VG_STACK_ROOTS)
 		return true;
-	if (!vg_intern_find(&profile->stack_ids, &id, sizeof id, index))
+	if (ids_are_dense(profile)) {
+		if (id - VG_STACK_ROOTS >= profile->stacks.count)
+			return false;
+		*index = id - VG_STACK_ROOTS;
+	} else if (!vg_intern_find(&profile->stack_ids, &id, sizeof id, index)) {
 		return false;
+	}
 	*end = profile->stacks.items[*index].end;
 	return true;
 }
@@ -20,7 +58,7 @@ int vg_on_stack(struct vg_reader *reader, struct vg_record_view *record)
 {
 	struct vg_profile *profile = reader->profile;
 	struct vg_stack stack = { .depth = 1 };
-	uint32_t id, parent, index;
+	uint32_t id, parent;
 	uint64_t found = VG_FOUND_CFI;
 	int rc;
 
@@ -35,7 +73,7 @@ int vg_on_stack(struct vg_reader *reader, struct vg_record_view *record)
 	stack_find(profile, parent, &stack.parent, &stack.end);
 	if (stack.parent != VG_NONE)
 		stack.depth = profile->stacks.items[stack.parent].depth + 1;
-	rc = vg_intern(&profile->stack_ids, &id, sizeof id, &index);
+	rc = id_add(profile, id);
 	if (rc == 0)
 		return -EBADMSG;        /* defined twice: the first holds */
 	return rc < 0 ? rc : vg_array_push(&profile->stacks, &stack);
