@@ -295,6 +295,33 @@ START_TEST(version_of_tomorrow)
 }
 END_TEST
 
+/* Ids that count upwards are known by their index; a gap, an order of its own and a second stack of
+ * an id must not be mistaken for that. */
+START_TEST(stack_ids_of_any_order)
+{
+	static const uint32_t ids[] = { 16, 17, 30, 18, 4000000000 };
+
+	for (size_t from = 0; from < 3; from += 2) {
+		fixture_open(&fixture);
+		fixture_thread(&fixture, 0, 100, "main");
+		for (size_t i = from; i < 5; i++)
+			ck_assert_int_eq(vg_writer_stack(&fixture.writer, ids[i], i == from ? 0 : ids[i - 1],
+							 VG_NONE, ids[i], VG_FOUND_CFI), 0);
+		ck_assert_int_eq(vg_writer_stack(&fixture.writer, ids[from], 0, VG_NONE, 1,
+						 VG_FOUND_CFI), 0);
+		fixture_sample(&fixture, 0, 4000000000, 1000000, 1000000, 0);
+		fixture_sample(&fixture, 0, 19, 2000000, 1000000, 0);
+		fixture_read(&fixture, false);
+		ck_assert_uint_eq(fixture.profile.stacks.count, 5 - from);
+		ck_assert_uint_eq(fixture.profile.stacks.items[4 - from].depth, 5 - from);
+		ck_assert_uint_eq(fixture.profile.samples.items[0].stack, 4 - from);
+		ck_assert_uint_eq(fixture.profile.damage.count, 1);
+		ck_assert_uint_eq(fixture.profile.samples_orphaned, 1);
+		fixture_close(&fixture);
+	}
+}
+END_TEST
+
 START_TEST(names_lose_control_characters)
 {
 	fixture_open(&fixture);
@@ -332,6 +359,7 @@ Suite *profile_suite(void)
 	tcase_add_test(cases, unknown_kinds_and_more_fields);
 	tcase_add_test(cases, version_of_tomorrow);
 	tcase_add_test(cases, names_lose_control_characters);
+	tcase_add_test(cases, stack_ids_of_any_order);
 	tcase_add_test(cases, gap_record_counts_as_damage);
 	suite_add_tcase(suite, cases);
 	return suite;

@@ -22,7 +22,8 @@
 	each(table) \
 	each(text) \
 	each(tracee) \
-	each(vgctl)
+	each(vgctl) \
+	each(workers)
 
 #define VG_SUITE_DECLARE(name) Suite *name##_suite(void);
 VG_SUITES(VG_SUITE_DECLARE)

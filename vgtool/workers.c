@@ -100,7 +100,8 @@ static void stream_print(struct stream *stream, FILE *to)
 /* A child that outlives its parent would write to a store that nobody waits for. */
 static void child_limit(const struct vg_workers *workers, pid_t parent)
 {
-	struct rlimit cpu = { workers->cpu_seconds_max, workers->cpu_seconds_max };
+	/* At the hard limit the kernel kills without saying why. */
+	struct rlimit cpu = { workers->cpu_seconds_max, workers->cpu_seconds_max + 5 };
 	struct rlimit core = { 0, 0 };
 
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
@@ -179,13 +180,13 @@ static int job_result(const struct pool *pool, const struct job *job, struct vg_
 	err->text[0] = '\0';
 	if (WIFEXITED(job->status))
 		return WEXITSTATUS(job->status);
-	if (WTERMSIG(job->status) == SIGXCPU || WTERMSIG(job->status) == SIGKILL)
-		vg_err_set(err, -1, WTERMSIG(job->status) == SIGXCPU ?
-			   "the reading was given up after %u seconds" :
-			   "the reading was killed, out of memory or after %u seconds",
+	if (WTERMSIG(job->status) == SIGXCPU)
+		vg_err_set(err, -1, "given up after %u seconds of processor time",
 			   pool->workers->cpu_seconds_max);
+	else if (WTERMSIG(job->status) == SIGKILL)
+		vg_err_set(err, -1, "the process that read it was killed; was memory short?");
 	else
-		vg_err_set(err, -1, "the reading crashed (%s)", strsignal(WTERMSIG(job->status)));
+		vg_err_set(err, -1, "the process that read it crashed: %s", strsignal(WTERMSIG(job->status)));
 	return -1;
 }
 

@@ -1,0 +1,138 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+#include <check.h>
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "tests/suites.h"
+#include "vgtool/workers.h"
+
+enum { JOBS = 12, CRASHES = 3, HANGS = 5, KILLED = 8, TALKS = 9 };
+
+static size_t done_count;
+static int statuses[JOBS];
+static char sentences[JOBS][320];
+
+static int job_run(void *context, size_t number)
+{
+	struct timespec pause = { .tv_nsec = (JOBS - (long)number) * 5000000 };
+	volatile unsigned spin = 1;
+
+	(void)context;
+	nanosleep(&pause, NULL);
+	printf("job %zu\n", number);
+	switch (number) {
+	case CRASHES:
+		fflush(stdout);
+		signal(SIGSEGV, SIG_DFL);
+		raise(SIGSEGV);
+		break;
+	case HANGS:
+		while (spin)
+			spin++, spin |= 1;
+		break;
+	case KILLED:
+		raise(SIGKILL);
+		break;
+	case TALKS:
+		fprintf(stderr, "complaint\n");
+		return 7;
+	}
+	return 0;
+}
+
+static void job_done(void *context, size_t number, int status, const struct vg_err *err)
+{
+	(void)context;
+	ck_assert_uint_eq(number, done_count);
+	done_count++;
+	statuses[number] = status;
+	strcpy(sentences[number], err->text);
+}
+
+static void run(unsigned at_once, const size_t *order)
+{
+	struct vg_workers workers = { .at_once = at_once, .cpu_seconds_max = 1, .count = JOBS,
+				      .order = order, .run = job_run, .done = job_done };
+	struct vg_err err;
+
+	done_count = 0;
+	ck_assert_int_eq(vg_workers_run(&workers, &err), 0);
+	ck_assert_uint_eq(done_count, JOBS);
+}
+
+START_TEST(one_job_does_not_harm_the_others)
+{
+	size_t order[JOBS];
+	char text[4096] = "", line[32];
+	FILE *out = tmpfile();
+	int standard = dup(STDOUT_FILENO);
+	size_t at = 0;
+
+	ck_assert_ptr_nonnull(out);
+	for (size_t i = 0; i < JOBS; i++)
+		order[i] = JOBS - 1 - i;
+	fflush(stdout);
+	ck_assert_int_ge(dup2(fileno(out), STDOUT_FILENO), 0);
+	run(1 + (unsigned)_i * 4, _i > 1 ? order : NULL);
+	fflush(stdout);
+	dup2(standard, STDOUT_FILENO);
+	ck_assert_int_gt(pread(fileno(out), text, sizeof text - 1, 0), 0);
+	/* Lines are whole and in order; of those that were killed, what they had not written out is
+	 * lost. */
+	for (size_t i = 0; i < JOBS; i++) {
+		int length = snprintf(line, sizeof line, "job %zu\n", i);
+
+		if (i == HANGS || i == KILLED)
+			continue;
+		ck_assert_msg(strncmp(text + at, line, (size_t)length) == 0, "at %zu: %s", at, text);
+		at += (size_t)length;
+	}
+	ck_assert_int_eq(text[at], '\0');
+	for (int i = 0; i < JOBS; i++)
+		ck_assert_int_eq(statuses[i], i == CRASHES || i == HANGS || i == KILLED ? -1 :
+				 i == TALKS ? 7 : 0);
+	ck_assert_ptr_nonnull(strstr(sentences[CRASHES], "crashed: Segmentation fault"));
+	ck_assert_ptr_nonnull(strstr(sentences[HANGS], "given up after 1 second"));
+	ck_assert_ptr_nonnull(strstr(sentences[KILLED], "killed"));
+	fclose(out);
+	close(standard);
+}
+END_TEST
+
+START_TEST(says_when_there_can_be_no_process)
+{
+	struct vg_workers workers = { .at_once = 2, .cpu_seconds_max = 1, .count = 1,
+				      .run = job_run, .done = job_done };
+	struct rlimit limit = { 0, 0 };
+	struct vg_err err;
+
+	/* Descriptors, because root may have as many processes as it likes. */
+	done_count = 0;
+	limit.rlim_cur = limit.rlim_max = 3;
+	ck_assert_int_eq(setrlimit(RLIMIT_NOFILE, &limit), 0);
+	ck_assert_int_eq(vg_workers_run(&workers, &err), -EMFILE);
+	ck_assert_uint_eq(done_count, 0);
+	ck_assert_ptr_nonnull(strstr(err.text, "process"));
+	workers.count = 0;
+	ck_assert_int_eq(vg_workers_run(&workers, &err), 0);
+	ck_assert_uint_ge(vg_workers_cpus(), 1);
+}
+END_TEST
+
+Suite *workers_suite(void)
+{
+	Suite *suite = suite_create("workers");
+	TCase *tests = tcase_create("workers");
+
+	tcase_set_timeout(tests, 60);
+	tcase_add_loop_test(tests, one_job_does_not_harm_the_others, 0, 3);
+	tcase_add_test(tests, says_when_there_can_be_no_process);
+	suite_add_tcase(suite, tests);
+	return suite;
+}
