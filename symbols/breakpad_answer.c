@@ -195,32 +195,17 @@ static int address_answer(struct vg_sym_reader *reader, size_t at, uint32_t func
 }
 
 /* Of functions that lie over one another, the one that starts last, and then the one that ends
- * first; of folded ones, which share their code, the first by name. */
-static bool is_better(const struct vg_sym_reader *reader, size_t at, uint32_t function,
-		      uint32_t name)
+ * first; of folded ones, which share their code, the first that was read. */
+static bool is_better(const struct vg_sym_reader *reader, size_t at, uint32_t function)
 {
-	const struct vg_answers *answers = reader->answers;
 	const struct vg_symbol_range *ranges = reader->covered.items;
 	uint32_t owner = reader->owners[at];
-	const struct vg_answer *answer = &answers->items[at];
-	const struct vg_sym_pair *pair;
-	uint32_t frame = answer->function;
 
 	if (owner == VG_SYMBOLS_NONE)
 		return true;
 	if (ranges[owner].address != ranges[function].address)
 		return ranges[function].address > ranges[owner].address;
-	if (ranges[owner].size_bytes != ranges[function].size_bytes)
-		return ranges[function].size_bytes < ranges[owner].size_bytes;
-	if (answer->outer != VG_ANSWER_NONE) {
-		const struct vg_answer_frame *outer = &answers->frames.items[answer->outer];
-
-		frame = outer->outer == VG_ANSWER_NONE ? outer->function :
-			answers->frames.items[outer->outermost].function;
-	}
-	pair = vg_intern_bytes(&reader->pairs, frame, NULL);
-	return strcmp(vg_intern_text(&answers->strings, name),
-		      vg_intern_text(&answers->strings, pair->name)) < 0;
+	return ranges[function].size_bytes < ranges[owner].size_bytes;
 }
 
 static int addresses_answer(struct vg_sym_reader *reader, uint32_t name)
@@ -237,7 +222,7 @@ static int addresses_answer(struct vg_sym_reader *reader, uint32_t name)
 		while (row < row_count && rows[row].address <= address)
 			row++;
 		covered = row > 0 && address - rows[row - 1].address < rows[row - 1].size_bytes;
-		if (!is_better(reader, at, function, name))
+		if (!is_better(reader, at, function))
 			continue;
 		reader->owners[at] = function;
 		rc = address_answer(reader, at - reader->low, name, covered ? &rows[row - 1] : NULL);
