@@ -22,9 +22,9 @@ struct vg_symbols_search {
  * stack, from .eh_frame and .debug_frame.
  *
  * search may be NULL: nothing but the usual places.  *symbols must be empty but for that wish, and
- * is empty again after a failure.  -ENOEXEC: not an ELF file, or no program or library; -EBADMSG: a damaged or
- * truncated one; -EINVAL: not a regular file; -ENOMEM; open(2)'s; or, if a debuginfod server
- * could not be asked, what forbade it.
+ * is empty again after a failure.  -ENOEXEC: not an ELF file, or no program or library; -EBADMSG:
+ * a damaged or truncated one; -EINVAL: not a regular file; -ENOMEM; open(2)'s; or, if a
+ * debuginfod server could not be asked, what forbade it.
  * Debug information that is damaged in part loses that part only, counted in bad_records.
  */
 int vg_symbols_from_binary(struct vg_symbols *symbols, const char *path,

@@ -43,7 +43,7 @@ static int binary_answer(const struct vg_names_place *place, const unsigned char
 			 struct vg_answers *answers, struct vg_err *err)
 {
 	struct vg_symbols symbols = { 0 };
-	int rc = vg_symbols_from_binary(&symbols, place->path, err);
+	int rc = vg_symbols_from_binary(&symbols, place->path, NULL, err);
 
 	if (rc != 0)
 		return rc;
