@@ -8,8 +8,9 @@
 #define ELFCOMPRESS_ZSTD 2
 #endif
 
-/* All that one file's sections may expand to; the ratio was checked when it was opened. */
-#define EXPANDED_MAX_BYTES ((uint64_t)8 << 30)
+/* All that one file's sections may expand to, of its size: they may lie one upon another, so that
+ * the ratio of each, which was checked when it was opened, bounds nothing. */
+#define EXPANDED_MAX_RATIO 100
 
 static size_t header_bytes(const struct vg_elf_image *image)
 {
@@ -67,11 +68,13 @@ static int section_replace(struct vg_elf_image *image, Elf_Scn *section, GElf_Sh
 int vg_elf_image_expand(struct vg_elf_image *image)
 {
 	Elf_Scn *section = NULL;
-	uint64_t total = 0;
-	size_t names;
+	uint64_t left;
+	size_t names, file_bytes;
 
-	if (elf_getshdrstrndx(image->elf, &names) != 0)
+	if (elf_getshdrstrndx(image->elf, &names) != 0 ||
+	    elf_rawfile(image->elf, &file_bytes) == NULL)
 		return 0;
+	left = (uint64_t)file_bytes * EXPANDED_MAX_RATIO;
 	while ((section = elf_nextscn(image->elf, section)) != NULL) {
 		GElf_Shdr header;
 		GElf_Chdr compressed;
@@ -85,9 +88,9 @@ int vg_elf_image_expand(struct vg_elf_image *image)
 			continue;
 		name = elf_strptr(image->elf, names, header.sh_name);
 		if (name == NULL || strncmp(name, ".debug_", 7) != 0 ||
-		    compressed.ch_size > EXPANDED_MAX_BYTES - total)
+		    compressed.ch_size > left)
 			continue;
-		total += compressed.ch_size;
+		left -= compressed.ch_size;
 		rc = section_replace(image, section, &header, &compressed);
 		if (rc != 0)
 			return rc;

@@ -6,10 +6,17 @@
 
 #include <lzma.h>
 
-/* Symbol tables of the largest programs take some tens of MiB.  The decoder's own share is what
- * `xz -9` asks for, and some. */
-#define UNPACKED_MAX_BYTES (512U << 20)
+/* Symbol tables of the largest programs take some tens of MiB, and are packed to a tenth; zeros
+ * are to a seven thousandth.  The decoder's own share is what `xz -9` asks for, and some. */
+#define UNPACKED_MAX_BYTES ((size_t)512 << 20)
+#define RATIO_MAX 200
 #define DECODER_MAX_BYTES (128U << 20)
+
+static size_t room_max(const Elf_Data *packed)
+{
+	return packed->d_size < UNPACKED_MAX_BYTES / RATIO_MAX ? packed->d_size * RATIO_MAX :
+								 UNPACKED_MAX_BYTES;
+}
 
 /* A name for errors: a file within a file. */
 static char *inner_path(const struct vg_elf_image *image)
@@ -25,12 +32,12 @@ static int decoder_translate(lzma_ret code)
 }
 
 /* Doubles the room until the stream ends.  *bytes is the caller's to free, also after a failure. */
-static int stream_unpack(lzma_stream *stream, unsigned char **bytes, size_t *count)
+static int stream_unpack(lzma_stream *stream, size_t most, unsigned char **bytes, size_t *count)
 {
 	size_t room = 1 << 16;
 	lzma_ret code = LZMA_OK;
 
-	for (*count = 0; code == LZMA_OK && room <= UNPACKED_MAX_BYTES; room *= 2) {
+	for (*count = 0; code == LZMA_OK && room / 2 <= most; room *= 2) {
 		unsigned char *grown = realloc(*bytes, room);
 
 		if (grown == NULL)
@@ -55,7 +62,7 @@ static int section_unpack(const Elf_Data *packed, unsigned char **bytes, size_t 
 		return decoder_translate(code);
 	stream.next_in = packed->d_buf;
 	stream.avail_in = packed->d_size;
-	rc = stream_unpack(&stream, bytes, count);
+	rc = stream_unpack(&stream, room_max(packed), bytes, count);
 	lzma_end(&stream);
 	if (rc != 0)
 		free(*bytes);
@@ -78,8 +85,8 @@ int vg_elf_minidebug_open(const struct vg_elf_image *image, struct vg_elf_image 
 	rc = section_unpack(packed, &bytes, &count);
 	if (rc != 0)
 		return vg_err_set(err, rc, "%s: .gnu_debugdata at offset %" PRIu64 " is damaged, or "
-				  "unpacks to more than %u MiB", image->path,
-				  (uint64_t)header.sh_offset, UNPACKED_MAX_BYTES >> 20);
+				  "unpacks to more than %zu bytes", image->path,
+				  (uint64_t)header.sh_offset, room_max(packed));
 	path = inner_path(image);
 	if (path == NULL) {
 		free(bytes);

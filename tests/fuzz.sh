@@ -46,6 +46,12 @@ seeds() {
 			cp "$out/seeds/plain-$number" "$out/seeds/elf/"
 			cp "$out/seeds/sym-$number" "$out/seeds/sym/"
 		done
+		objcopy --compress-debug-sections=zstd "$out/seeds/plain-O2g" "$out/seeds/elf/zstd"
+		xz -c "$out/seeds/plain-O2g" >"$out/seeds/packed"
+		objcopy --add-section .gnu_debugdata="$out/seeds/packed" "$out/seeds/plain-O1s" \
+			"$out/seeds/elf/minidebug"
+		gcc -O2 -s "$SRCDIR/tests/fixtures/symbols_plain.c" \
+			"$SRCDIR/tests/fixtures/symbols_plain_more.c" -o "$out/seeds/elf/stubs" -lpthread
 		gcc -shared -nostdlib -Wa,--defsym,ROWS=10 "$SRCDIR/tests/fixtures/symbols_cfi.s" \
 			-o "$out/seeds/elf/unwinds"
 		"$VGTOOL" symbols "$out/seeds/elf/unwinds" >"$out/seeds/sym/unwinds" ;;

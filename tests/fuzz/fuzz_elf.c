@@ -8,7 +8,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	struct vg_symbols symbols = { .wants_unwinds = true };
 	struct vg_err err;
 
-	if (vg_symbols_from_binary(&symbols, input_path(data, size), &err) == 0)
+	if (vg_symbols_from_binary(&symbols, input_path(data, size), NULL, &err) == 0)
 		symbols_use(&symbols);
 	vg_symbols_free(&symbols);
 	return 0;
