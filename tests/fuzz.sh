@@ -20,8 +20,11 @@ flags="-g -O1 -std=gnu11 -fsanitize=address,undefined -fno-sanitize-recover=unde
 
 # The whole program as one library, made anew where a source is newer.
 library() {
-	mkdir -p "$out/objects"
 	cd "$SRCDIR"
+	# A header may be anybody's.
+	[ -z "$(find base profile symbols libvgctl vignetted vgtool -name '*.h' -newer "$out/all.a" 2>&1)" ] ||
+		rm -rf "$out/objects"
+	mkdir -p "$out/objects"
 	for source in base/*.c profile/*.c symbols/*.c libvgctl/channel.c vignetted/*.c vgtool/*.c; do
 		case $source in */main.c) continue ;; esac
 		object=$out/objects/$(echo "$source" | tr / _).o
