@@ -7,7 +7,7 @@
 
 START_TEST(times)
 {
-	static const struct { uint64_t ns; const char *text; } times[] = {
+	static const struct { uint64_t ns; const char *text; } cases[] = {
 		{ 0, "0 s" }, { 1, "1 ns" }, { 999, "999 ns" }, { 1000, "1.00 us" }, { 9996, "10.0 us" },
 		{ 12345, "12.3 us" }, { 999499, "999 us" }, { 999500, "1.00 ms" }, { 4500000, "4.50 ms" },
 		{ 123456789, "123 ms" }, { 999500000, "1.00 s" }, { 1234567890, "1.23 s" },
@@ -17,8 +17,8 @@ START_TEST(times)
 	};
 	struct vg_text room;
 
-	for (size_t i = 0; i < sizeof times / sizeof *times; i++)
-		ck_assert_str_eq(vg_text_ns(&room, times[i].ns), times[i].text);
+	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+		ck_assert_str_eq(vg_text_ns(&room, cases[i].ns), cases[i].text);
 }
 END_TEST
 

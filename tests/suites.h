@@ -10,6 +10,7 @@
 	each(breakpad) \
 	each(capture) \
 	each(chunk) \
+	each(confine) \
 	each(cursor) \
 	each(debug_id) \
 	each(frames) \

@@ -7,6 +7,7 @@
 #include "profile/chunk.h"
 #include "profile/reader.h"
 #include "vgtool/command.h"
+#include "vgtool/confine.h"
 #include "vgtool/json.h"
 
 static const char usage[] = "usage: vgtool dump PROFILE\n";
@@ -269,6 +270,7 @@ int cmd_dump(int argc, char **argv)
 		return vg_command_usage(usage, option == 'h' ? VG_EXIT_DONE : VG_EXIT_USAGE);
 	if (argc - optind != 1)
 		return vg_command_misused(argv[0], usage, "takes one profile");
+	vg_reader_confine_to(argv[optind], NULL);
 	if (vg_infile_open(&dump.file, argv[optind], &err) != 0)
 		return vg_command_fail(argv[0], &err);
 	vg_json_open(&dump.json, stdout);

@@ -6,6 +6,7 @@
 #include <time.h>
 
 #include "vgtool/command.h"
+#include "vgtool/confine.h"
 #include "vgtool/json.h"
 #include "vgtool/text.h"
 
@@ -271,6 +272,7 @@ int cmd_info(int argc, char **argv)
 	}
 	if (argc - optind != 1)
 		return vg_command_misused(argv[0], usage, "takes one profile");
+	vg_reader_confine_to(argv[optind], NULL);
 	status = vg_command_open(argv[0], argv[optind], &opened);
 	if (status == VG_EXIT_DONE && json)
 		info_json(&opened.profile);

@@ -4,6 +4,7 @@
 #include <stdio.h>
 
 #include "vgtool/command.h"
+#include "vgtool/confine.h"
 #include "vgtool/json.h"
 #include "vgtool/progress.h"
 #include "vgtool/table.h"
@@ -267,9 +268,10 @@ static int report_run(struct report *report, const char *command, const char *pa
 {
 	struct vg_opened opened;
 	struct vg_err err;
-	int status = vg_command_open(command, path, &opened);
-	int rc;
+	int status, rc;
 
+	vg_reader_confine_to(path, NULL);
+	status = vg_command_open(command, path, &opened);
 	if (status != VG_EXIT_DONE)
 		goto out;
 	report->profile = &opened.profile;

@@ -12,6 +12,7 @@
 #include "base/outfile.h"
 #include "profile/reader.h"
 #include "vgtool/command.h"
+#include "vgtool/confine.h"
 #include "vgtool/progress.h"
 #include "vgtool/resolve.h"
 #include "vgtool/text.h"
@@ -308,6 +309,22 @@ static int request_check(struct request *request, struct vg_err *err)
 	return rc == 0 ? vg_names_check(&request->names, err) : rc;
 }
 
+/* A binary in a store may have its debug file elsewhere. */
+static void request_confine(struct request *request)
+{
+	const char *debug = "/usr/lib/debug";
+
+	if (vg_array_push(&request->stores, &debug) != 0)
+		return;
+	vg_reader_confine(&(struct vg_confinement){
+		.paths = (const char *const *)request->paths, .path_count = request->path_count,
+		.more = request->stores.items, .more_count = request->stores.count,
+		.writes = request->out,
+	});
+	request->stores.count--;
+	request->names.stores = request->stores.items;
+}
+
 static int request_run(struct request *request)
 {
 	struct vg_err err;
@@ -322,12 +339,15 @@ static int request_run(struct request *request)
 	request->bad = calloc(request->path_count, sizeof *request->bad);
 	if (request->bad == NULL)
 		vg_err_sys(&err, -ENOMEM, "%s", request->paths[0]);
-	if (request->bad == NULL || request_check(request, &err) != 0)
+	if (request->bad == NULL || request_check(request, &err) != 0) {
 		complain(request, &err);
-	else if (request->path_count > 1)
-		many_run(request);
-	else
-		one_run(request);
+	} else {
+		request_confine(request);
+		if (request->path_count > 1)
+			many_run(request);
+		else
+			one_run(request);
+	}
 	free(request->bad);
 	vg_resolve_free(&request->resolve);
 	vg_names_free(&request->names);

@@ -3,6 +3,7 @@
 #include <stdio.h>
 
 #include "vgtool/command.h"
+#include "vgtool/confine.h"
 #include "vgtool/output.h"
 #include "vgtool/speedscope.h"
 
@@ -38,8 +39,10 @@ static int speedscope_run(const struct request *request)
 {
 	struct vg_opened opened;
 	struct vg_err err;
-	int status = vg_command_open(request->command, request->path, &opened);
+	int status;
 
+	vg_reader_confine_to(request->path, request->out);
+	status = vg_command_open(request->command, request->path, &opened);
 	if (status == VG_EXIT_DONE && view_write(request, &opened.profile, &err) != 0)
 		status = vg_command_fail(request->command, &err);
 	vg_command_close(&opened);

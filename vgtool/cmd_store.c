@@ -6,6 +6,7 @@
 
 #include "symbols/store_list.h"
 #include "vgtool/command.h"
+#include "vgtool/confine.h"
 #include "vgtool/json.h"
 #include "vgtool/text.h"
 
@@ -133,5 +134,8 @@ int cmd_store(int argc, char **argv)
 	}
 	if (optind == argc)
 		return vg_command_misused(argv[0], usage, "a store is missing");
+	vg_reader_confine(&(struct vg_confinement){
+		.paths = (const char *const *)argv + optind, .path_count = (size_t)(argc - optind),
+	});
 	return (json ? json_list : text_list)(&listing, argv + optind, argc - optind);
 }

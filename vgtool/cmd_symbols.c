@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 #include "vgtool/command.h"
+#include "vgtool/confine.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -106,11 +107,20 @@ static void file_do(struct run *run, const char *path, bool is_named)
 	vg_symbols_free(&symbols);
 }
 
+/* What is asked of servers needs sockets and threads.  Debug information may be anywhere: files of
+ * split DWARF lie where the compiler was called. */
+static void run_confine(const struct run *run)
+{
+	if (!run->search.debuginfod)
+		vg_reader_confine_to("/", run->store);
+}
+
 /* In a process of its own. */
 static int file_save(void *context, const char *path, bool is_named)
 {
 	struct run *run = context;
 
+	run_confine(run);
 	run->status = VG_EXIT_DONE;
 	file_do(run, path, is_named);
 	return run->status;
@@ -276,10 +286,12 @@ static int files_do(struct run *run, int count, char **files)
 	if (run->store == NULL && (count > 1 || is_directory(files[0])))
 		return vg_command_misused(run->command, usage,
 					  "a directory, or more than one file, needs a store (-o)");
-	if (run->store == NULL)
+	if (run->store == NULL) {
+		run_confine(run);
 		file_do(run, files[0], true);
-	else
+	} else {
 		store_fill(run, files, count);
+	}
 	return run->status;
 }
 
