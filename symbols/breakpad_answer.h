@@ -6,6 +6,10 @@
 
 /* Internal to symbols/. */
 
+/* Fills innermost and parents of the reader for the function that is read, and sets its frames to
+ * none.  0 or -ENOMEM. */
+int vg_sym_inlines_find(struct vg_sym_reader *reader, const struct vg_symbol_function *function);
+
 /* What PUBLIC records say of the wanted addresses that no function covers; they end at the next
  * symbol, and with their section.  0 or -ENOMEM. */
 int vg_sym_publics_answer(struct vg_sym_reader *reader);

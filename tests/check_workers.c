@@ -109,14 +109,18 @@ START_TEST(says_when_there_can_be_no_process)
 {
 	struct vg_workers workers = { .at_once = 2, .cpu_seconds_max = 1, .count = 1,
 				      .run = job_run, .done = job_done };
-	struct rlimit limit = { 0, 0 };
+	struct rlimit limit, before;
 	struct vg_err err;
+	int rc;
 
 	/* Descriptors, because root may have as many processes as it likes. */
 	done_count = 0;
-	limit.rlim_cur = limit.rlim_max = 3;
+	ck_assert_int_eq(getrlimit(RLIMIT_NOFILE, &before), 0);
+	limit = (struct rlimit){ 3, before.rlim_max };
 	ck_assert_int_eq(setrlimit(RLIMIT_NOFILE, &limit), 0);
-	ck_assert_int_eq(vg_workers_run(&workers, &err), -EMFILE);
+	rc = vg_workers_run(&workers, &err);
+	ck_assert_int_eq(setrlimit(RLIMIT_NOFILE, &before), 0);
+	ck_assert_int_eq(rc, -EMFILE);
 	ck_assert_uint_eq(done_count, 0);
 	ck_assert_ptr_nonnull(strstr(err.text, "process"));
 	workers.count = 0;

@@ -21,7 +21,7 @@ struct request {
 	bool json;
 	struct vg_names names;
 	struct vg_resolve resolve;   /* gathers the modules of all profiles */
-	VG_ARRAY(const struct vg_resolve_module *) missing;
+	const struct vg_resolve_module **order;
 	int status;
 };
 
@@ -49,7 +49,6 @@ static void profile_add(struct request *request, const char *path)
 
 static void module_check(struct request *request, struct vg_resolve_module *module)
 {
-	const struct vg_resolve_module *missing = module;
 	struct vg_names_place place;
 	struct vg_err err;
 	int rc = vg_names_find(&request->names, module->name, module->build_id,
@@ -63,20 +62,6 @@ static void module_check(struct request *request, struct vg_resolve_module *modu
 		complain(request, &err);
 	module->missing = true;
 	request->status = VG_EXIT_FAILED;
-	if (vg_array_push(&request->missing, &missing) != 0) {
-		vg_err_sys(&err, -ENOMEM, "%s", module->name);
-		complain(request, &err);
-	}
-}
-
-static int samples_descending(const void *a, const void *b)
-{
-	const struct vg_resolve_module *left = *(struct vg_resolve_module *const *)a;
-	const struct vg_resolve_module *right = *(struct vg_resolve_module *const *)b;
-
-	if (left->samples != right->samples)
-		return left->samples < right->samples ? 1 : -1;
-	return left < right ? -1 : left > right;
 }
 
 /* Breakpad's id, by which the stores of others are asked; "" without a build id. */
@@ -89,11 +74,13 @@ static void debug_id_text(const struct vg_resolve_module *module, char text[VG_D
 
 static void text_print(const struct request *request)
 {
-	for (size_t i = 0; i < request->missing.count; i++) {
-		const struct vg_resolve_module *module = request->missing.items[i];
+	for (size_t i = 0; i < request->resolve.modules.count; i++) {
+		const struct vg_resolve_module *module = request->order[i];
 		char build_id[2 * VG_BUILD_ID_MAX_BYTES + 1], debug_id[VG_DEBUG_ID_CHARS + 1];
 		struct vg_text share;
 
+		if (!module->missing)
+			continue;
 		vg_text_hex(build_id, sizeof build_id, module->build_id, module->build_id_bytes);
 		debug_id_text(module, debug_id);
 		printf("%6s %10" PRIu64 " %s %s %s\n",
@@ -113,10 +100,12 @@ static void json_print(const struct request *request)
 	vg_json_key_uint(&json, "modules", request->resolve.modules.count);
 	vg_json_key(&json, "missing");
 	vg_json_array_begin(&json);
-	for (size_t i = 0; i < request->missing.count; i++) {
-		const struct vg_resolve_module *module = request->missing.items[i];
+	for (size_t i = 0; i < request->resolve.modules.count; i++) {
+		const struct vg_resolve_module *module = request->order[i];
 		char debug_id[VG_DEBUG_ID_CHARS + 1];
 
+		if (!module->missing)
+			continue;
 		debug_id_text(module, debug_id);
 		vg_json_object_begin(&json);
 		vg_json_key_string(&json, "name", module->name);
@@ -147,9 +136,11 @@ static int request_run(struct request *request, char **paths, int count)
 		profile_add(request, paths[i]);
 	for (size_t i = 0; i < request->resolve.modules.count; i++)
 		module_check(request, &request->resolve.modules.items[i]);
-	if (request->missing.count > 1)
-		qsort(request->missing.items, request->missing.count,
-		      sizeof *request->missing.items, samples_descending);
+	request->order = vg_resolve_by_samples(&request->resolve);
+	if (request->order == NULL) {
+		vg_err_sys(&err, -ENOMEM, "cannot list the modules");
+		return vg_command_fail(request->command, &err);
+	}
 	(request->json ? json_print : text_print)(request);
 	return request->status;
 }
@@ -200,7 +191,7 @@ int cmd_missing(int argc, char **argv)
 		status = vg_command_misused(argv[0], usage, wrong);
 	else
 		status = request_run(&request, argv + optind, argc - optind);
-	vg_array_free(&request.missing);
+	free(request.order);
 	vg_array_free(&request.stores);
 	vg_resolve_free(&request.resolve);
 	vg_names_free(&request.names);

@@ -38,16 +38,6 @@ static void complain(struct request *request, const struct vg_err *err)
 	request->status = vg_command_fail(request->command, err);
 }
 
-static int samples_descending(const void *a, const void *b)
-{
-	const struct vg_resolve_module *left = *(struct vg_resolve_module *const *)a;
-	const struct vg_resolve_module *right = *(struct vg_resolve_module *const *)b;
-
-	if (left->samples != right->samples)
-		return left->samples < right->samples ? 1 : -1;
-	return left < right ? -1 : left > right;
-}
-
 static void missing_print(const struct request *request, const struct vg_resolve_module *module)
 {
 	char build_id[2 * VG_BUILD_ID_MAX_BYTES + 1];
@@ -64,12 +54,8 @@ static void summary_print(const struct request *request)
 {
 	const struct vg_resolve *resolve = &request->resolve;
 	size_t count = resolve->modules.count, missing = 0;
-	const struct vg_resolve_module **order = malloc((count + 1) * sizeof *order);
+	const struct vg_resolve_module **order = vg_resolve_by_samples(resolve);
 
-	for (size_t i = 0; order != NULL && i < count; i++)
-		order[i] = &resolve->modules.items[i];
-	if (order != NULL)
-		qsort(order, count, sizeof *order, samples_descending);
 	for (size_t i = 0; order != NULL && i < count; i++) {
 		missing += order[i]->missing;
 		if (order[i]->missing)

@@ -151,6 +151,28 @@ int vg_resolve_read(struct vg_resolve *resolve)
 	return rc;
 }
 
+static int samples_descending(const void *a, const void *b)
+{
+	const struct vg_resolve_module *left = *(struct vg_resolve_module *const *)a;
+	const struct vg_resolve_module *right = *(struct vg_resolve_module *const *)b;
+
+	if (left->samples != right->samples)
+		return left->samples < right->samples ? 1 : -1;
+	return left < right ? -1 : left > right;
+}
+
+const struct vg_resolve_module **vg_resolve_by_samples(const struct vg_resolve *resolve)
+{
+	size_t count = resolve->modules.count;
+	const struct vg_resolve_module **order = malloc((count + 1) * sizeof *order);
+
+	for (size_t i = 0; order != NULL && i < count; i++)
+		order[i] = &resolve->modules.items[i];
+	if (order != NULL)
+		qsort(order, count, sizeof *order, samples_descending);
+	return order;
+}
+
 void vg_resolve_free(struct vg_resolve *resolve)
 {
 	for (size_t i = 0; i < resolve->modules.count; i++) {

@@ -50,6 +50,9 @@ int vg_resolve_write(const struct vg_resolve *resolve, const struct vg_infile *f
 
 void vg_resolve_free(struct vg_resolve *resolve);
 
+/* All modules, those in most samples first; to be freed.  NULL: no memory. */
+const struct vg_resolve_module **vg_resolve_by_samples(const struct vg_resolve *resolve);
+
 /* The module's index, if it was added. */
 bool vg_resolve_module_find(const struct vg_resolve *resolve, const struct vg_wanted_module *module,
 			    uint32_t *index);
