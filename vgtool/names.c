@@ -38,12 +38,16 @@ int vg_names_find(struct vg_names *names, const char *module, const unsigned cha
 	return 0;
 }
 
-static int binary_answer(const struct vg_names_place *place, const unsigned char *build_id,
-			 size_t build_id_bytes, const uint64_t *addresses, size_t count,
-			 struct vg_answers *answers, struct vg_err *err)
+/* What belongs to a binary (a debug file, dwz's) may lie in any of the stores. */
+static int binary_answer(const struct vg_names *names, const struct vg_names_place *place,
+			 const unsigned char *build_id, size_t build_id_bytes,
+			 const uint64_t *addresses, size_t count, struct vg_answers *answers,
+			 struct vg_err *err)
 {
+	const struct vg_symbols_search search = { .debug_dirs = names->stores,
+						  .debug_dir_count = names->store_count };
 	struct vg_symbols symbols = { 0 };
-	int rc = vg_symbols_from_binary(&symbols, place->path, NULL, err);
+	int rc = vg_symbols_from_binary(&symbols, place->path, &search, err);
 
 	if (rc != 0)
 		return rc;
@@ -57,13 +61,14 @@ static int binary_answer(const struct vg_names_place *place, const unsigned char
 	return rc;
 }
 
-int vg_names_answer(const struct vg_names_place *place, const unsigned char *build_id,
-		    size_t build_id_bytes, const uint64_t *addresses, size_t count,
-		    struct vg_answers *answers, struct vg_err *err)
+int vg_names_answer(const struct vg_names *names, const struct vg_names_place *place,
+		    const unsigned char *build_id, size_t build_id_bytes,
+		    const uint64_t *addresses, size_t count, struct vg_answers *answers,
+		    struct vg_err *err)
 {
-	return place->is_binary ?
-	       binary_answer(place, build_id, build_id_bytes, addresses, count, answers, err) :
-	       vg_breakpad_answer(answers, place->path, addresses, count, err);
+	if (!place->is_binary)
+		return vg_breakpad_answer(answers, place->path, addresses, count, err);
+	return binary_answer(names, place, build_id, build_id_bytes, addresses, count, answers, err);
 }
 
 void vg_names_place_free(struct vg_names_place *place)

@@ -32,9 +32,10 @@ int vg_names_find(struct vg_names *names, const char *module, const unsigned cha
 
 /* What the file says of those module-relative addresses, sorted and each once.  0, or why it
  * could not be read, which err says. */
-int vg_names_answer(const struct vg_names_place *place, const unsigned char *build_id,
-		    size_t build_id_bytes, const uint64_t *addresses, size_t count,
-		    struct vg_answers *answers, struct vg_err *err);
+int vg_names_answer(const struct vg_names *names, const struct vg_names_place *place,
+		    const unsigned char *build_id, size_t build_id_bytes,
+		    const uint64_t *addresses, size_t count, struct vg_answers *answers,
+		    struct vg_err *err);
 
 void vg_names_place_free(struct vg_names_place *place);
 void vg_names_free(struct vg_names *names);

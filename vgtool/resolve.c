@@ -110,7 +110,7 @@ static int module_read(struct vg_resolve *resolve, struct vg_resolve_module *mod
 	     vg_names_find(resolve->names, module->name, module->build_id, module->build_id_bytes,
 			   &place, &err);
 	if (rc == 0)
-		rc = vg_names_answer(&place, module->build_id, module->build_id_bytes,
+		rc = vg_names_answer(resolve->names, &place, module->build_id, module->build_id_bytes,
 				     module->addresses.items, module->addresses.count,
 				     &module->answers, &err);
 	bad = module->answers.bad_records;
