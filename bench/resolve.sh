@@ -27,7 +27,7 @@ took() { cut -d ' ' -f "$1" "$2" | median; }
 
 # resolve NAME SYMBOLS PROFILE
 resolve() {
-	"$bench/peak" "$dir/peak" "$VGTOOL" resolve -s "$2" -o "$dir/out.vgp" "$3" 2>"$dir/err" ||
+	(on 1 "$bench/peak" "$dir/peak" "$VGTOOL" resolve -s "$2" -o "$dir/out.vgp" "$3" 2>"$dir/err") ||
 		fail "vgtool resolve: $(cat "$dir/err")"
 	cat "$dir/peak" >>"$dir/$1"
 	summary=$(tail -1 "$dir/err")
@@ -57,7 +57,8 @@ beside() {
 	command -v "$1" >/dev/null || { echo "$name: not installed"; return 0; }
 	"$bench/addresses" "$dir/small.sym" "$count" >"$dir/$name.vgp" 2>"$dir/$name.addresses"
 	for round in 1 2 3; do
-		"$bench/peak" "$dir/peak" "$@" <"$dir/$name.addresses" >"$dir/$name.out" 2>"$dir/err" ||
+		(on 1 "$bench/peak" "$dir/peak" "$@" <"$dir/$name.addresses" >"$dir/$name.out" \
+			2>"$dir/err") ||
 			fail "$name: $(cat "$dir/err")"
 		[ -s "$dir/$name.out" ] || fail "$name said nothing"
 		cat "$dir/peak" >>"$dir/$name.peer"
