@@ -68,8 +68,8 @@ $cc -O1 -g -Wl,--build-id "$dir/program.c" -L"$dir" -lone -ltwo -Wl,-rpath,"$dir
 cp "$dir/built/program" "$dir/program"
 strip "$dir/program" "$dir/libone.so" "$dir/libtwo.so"
 # (A confined helper that ends cannot look for leaks, where it has sanitizers.)
-expect 0 env ASAN_OPTIONS=detect_leaks=0 "$VIGNETTED" -o "$dir/a.vgp" --rate 500 -- "$dir/program"
-expect 0 env ASAN_OPTIONS=detect_leaks=0 "$VIGNETTED" -o "$dir/b.vgp" --rate 500 -- "$dir/program"
+expect 0 "$VIGNETTED" -o "$dir/a.vgp" --rate 500 -- "$dir/program"
+expect 0 "$VIGNETTED" -o "$dir/b.vgp" --rate 500 -- "$dir/program"
 
 # id FILE: its build id
 id() {
