@@ -5,7 +5,7 @@ set -eu
 : "${SRCDIR:?}" "${VIGNETTED:?}" "${VGTOOL:?}"
 cd "$SRCDIR/man"
 # Which other manuals are installed here is no matter of ours.
-mandoc -T lint -W style *.[1-9] | grep -v 'referenced manual not found' && exit 1
+mandoc -T lint -W style *.[1-9] | grep -vE 'referenced manual not found|outdated mandoc.db' && exit 1
 for option in $("$VIGNETTED" --help | grep -oE -e '--[a-z-]+' | sort -u); do
 	grep -q -e "Fl -${option#--}" vignetted.8 || { echo "vignetted.8 has no $option"; exit 1; }
 done

@@ -19,9 +19,11 @@ enum vg_exit {
 	VG_EXIT_USAGE = 2,           /* it was called wrongly */
 };
 
+int cmd_audit(int argc, char **argv);
 int cmd_dump(int argc, char **argv);
 int cmd_info(int argc, char **argv);
 int cmd_missing(int argc, char **argv);
+int cmd_recover(int argc, char **argv);
 int cmd_report(int argc, char **argv);
 int cmd_resolve(int argc, char **argv);
 int cmd_speedscope(int argc, char **argv);

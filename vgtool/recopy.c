@@ -15,6 +15,16 @@ static struct vg_cursor whole(const struct vg_record_view *record)
 	return (struct vg_cursor){ record->bytes, record->bytes + record->length };
 }
 
+static int gap_mark(struct vg_recopy *recopy, uint64_t bytes, struct vg_writer *writer)
+{
+	int rc;
+
+	recopy->damaged_bytes += bytes;
+	writer->last_us = recopy->last_us;
+	rc = vg_writer_gap(writer, bytes);
+	return rc != 0 ? rc : vg_writer_flush(writer);
+}
+
 static int chunk_copy(struct vg_recopy *recopy, struct vg_chunk *chunk, struct vg_writer *writer)
 {
 	struct vg_cursor time = { 0 };
@@ -26,7 +36,9 @@ static int chunk_copy(struct vg_recopy *recopy, struct vg_chunk *chunk, struct v
 		case VG_RECORD_FUNCTION:
 		case VG_RECORD_SYMBOL:
 		case VG_RECORD_UNRESOLVED:
-			continue;
+			if (!recopy->recovers)
+				continue;
+			break;
 		case VG_RECORD_END:
 			recopy->end = whole(&record);
 			recopy->end_time = time;
@@ -39,19 +51,12 @@ static int chunk_copy(struct vg_recopy *recopy, struct vg_chunk *chunk, struct v
 		failed = vg_writer_copy(writer, record.bytes, record.length);
 	}
 	/* A payload that stops making sense is copied as it is: readers count it as they did. */
-	if (failed == 0 && rc < 0)
+	if (failed == 0 && rc < 0 && recopy->recovers)
+		failed = gap_mark(recopy, (uint64_t)(chunk->payload.end - chunk->payload.at), writer);
+	else if (failed == 0 && rc < 0)
 		failed = vg_writer_copy(writer, chunk->payload.at,
 					(size_t)(chunk->payload.end - chunk->payload.at));
 	return failed != 0 ? failed : vg_writer_flush(writer);
-}
-
-static int gap_mark(const struct vg_recopy *recopy, uint64_t bytes, struct vg_writer *writer)
-{
-	int rc;
-
-	writer->last_us = recopy->last_us;
-	rc = vg_writer_gap(writer, bytes);
-	return rc != 0 ? rc : vg_writer_flush(writer);
 }
 
 int vg_recopy_chunks(struct vg_recopy *recopy, const struct vg_infile *file,
@@ -63,7 +68,6 @@ int vg_recopy_chunks(struct vg_recopy *recopy, const struct vg_infile *file,
 	struct vg_chunk chunk;
 	int rc = 0;
 
-	*recopy = (struct vg_recopy){ 0 };
 	while (rc == 0) {
 		switch (vg_chunk_next(&chunks, &chunk, &damage)) {
 		case VG_CHUNK_END:

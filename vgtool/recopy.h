@@ -8,16 +8,20 @@
 
 /*
  * Copies a profile chunk by chunk, every record byte for byte, those of unknown kinds included.
- * Left out are earlier names (FUNCTION, SYMBOL, UNRESOLVED), damaged chunks, in whose place a GAP
- * record stands, and the end, which belongs behind what the caller adds.
+ * Left out are earlier names (FUNCTION, SYMBOL, UNRESOLVED) unless it recovers, what is
+ * damaged, in whose place a GAP record stands, and the end, which belongs behind what the caller
+ * adds.
  */
 struct vg_recopy {
+	bool recovers;               /* the caller's: earlier names are kept, and what makes no
+	                                sense in a good chunk is left out too */
 	struct vg_cursor end;        /* the END record, in the file's bytes; empty: there is none */
 	struct vg_cursor end_time;   /* the TIME record of its chunk, or empty */
 	uint64_t last_us;            /* the latest TIME record's */
+	uint64_t damaged_bytes;      /* left out, in all */
 };
 
-/* 0 or the writer's failure. */
+/* *recopy is all zero but for the caller's field.  0 or the writer's failure. */
 int vg_recopy_chunks(struct vg_recopy *recopy, const struct vg_infile *file,
 		     struct vg_writer *writer);
 

@@ -112,7 +112,7 @@ static int module_write(const struct vg_resolve *resolve, const struct vg_wanted
 int vg_resolve_write(const struct vg_resolve *resolve, const struct vg_infile *file,
 		     const struct vg_wanted *wanted, struct vg_writer *writer)
 {
-	struct vg_recopy recopy;
+	struct vg_recopy recopy = { 0 };
 	uint32_t next_function = 0;
 	int rc = vg_recopy_chunks(&recopy, file, writer);
 

@@ -197,19 +197,20 @@ static void limits_check(struct vg_session *session, uint64_t now_ns)
 /* Threads that came and went since the last tick. */
 static int tasks_update(struct vg_session *session, uint64_t now_ns)
 {
-	int rc = vg_tasks_scan(&session->tasks);
+	int scanned = vg_tasks_scan(&session->tasks), rc = 0;
 
+	/* Of a process that is gone the threads are too, and what they have not told yet is due. */
 	for (size_t i = 0; rc == 0 && i < session->tasks.live.count; i++) {
 		struct vg_task *task = &session->tasks.live.items[i];
 
 		if (!task->seen)
 			rc = vg_account_end(session, task, now_ns);
-		else if (task->snapshot_bytes == 0)
+		else if (task->snapshot_bytes == 0 && scanned == 0)
 			rc = vg_account_begin(session, task, now_ns);
 	}
 	vg_tasks_sweep(&session->tasks);
 	session->scan_ns = now_ns;
-	return rc;
+	return scanned != 0 ? scanned : rc;
 }
 
 /* Where no thread of the process has run since the last tick, none need be looked at.  The kernel
