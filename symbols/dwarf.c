@@ -50,6 +50,8 @@ static int unit_read(struct vg_dwarf_reader *reader, Dwarf_Die *unit, Dwarf_Die 
 		rc = vg_dwarf_walk(reader, split != NULL ? split : unit);
 	if (rc == 0)
 		rc = vg_dwarf_emit(reader);
+	if (rc == 0)
+		rc = vg_dwarf_keep_orphans(reader);
 	return rc;
 }
 
@@ -155,13 +157,39 @@ static void reader_free(struct vg_dwarf_reader *reader)
 	vg_array_free(&reader->inlines);
 	vg_array_free(&reader->ranges);
 	vg_array_free(&reader->rows);
+	vg_array_free(&reader->directories);
+	vg_array_free(&reader->file_names);
 	vg_array_free(&reader->file_map);
 	vg_array_free(&reader->origins);
 	vg_array_free(&reader->scopes);
+	vg_array_free(&reader->orphans);
 	vg_intern_free(&reader->origin_index);
 	vg_intern_free(&reader->scope_index);
 	vg_intern_free(&reader->entries);
 	dwarf_end(reader->dwarf);
+}
+
+/* libdw has decompressed it by now, or vg_elf_image_expand() has. */
+static struct vg_dwarf_bytes section_bytes(const struct vg_elf_image *image, const char *name,
+					   const char *old_name)
+{
+	struct vg_dwarf_bytes bytes = { NULL, NULL, false, false };
+	GElf_Shdr header;
+	GElf_Ehdr ehdr;
+	Elf_Scn *section = vg_elf_section(image, name, &header);
+	Elf_Data *data;
+
+	if (section == NULL)
+		section = vg_elf_section(image, old_name, &header);
+	data = section != NULL ? elf_getdata(section, NULL) : NULL;
+	if (data == NULL || data->d_buf == NULL)
+		return bytes;
+	bytes.at = data->d_buf;
+	bytes.end = bytes.at + data->d_size;
+	if (gelf_getehdr(image->elf, &ehdr) != NULL)
+		bytes.is_swapped = ehdr.e_ident[EI_DATA] !=
+			(__BYTE_ORDER__ == __ORDER_BIG_ENDIAN__ ? ELFDATA2MSB : ELFDATA2LSB);
+	return bytes;
 }
 
 int vg_dwarf_read(const struct vg_elf_image *image, const struct vg_elf_image *debug,
@@ -186,6 +214,9 @@ int vg_dwarf_read(const struct vg_elf_image *image, const struct vg_elf_image *d
 	vg_dwarf_companions_attach(companions, reader.dwarf);
 	if (companions->package.image.elf != NULL)
 		budget_extend(&reader, companions->package.image.elf);
+	reader.sections.line = section_bytes(debug, ".debug_line", ".zdebug_line");
+	reader.sections.line_str = section_bytes(debug, ".debug_line_str", ".zdebug_line_str");
+	reader.sections.str = section_bytes(debug, ".debug_str", ".zdebug_str");
 	rc = units_read(&reader);
 	if (rc == 0)
 		rc = shared_units_walk(&reader);
@@ -196,6 +227,8 @@ int vg_dwarf_read(const struct vg_elf_image *image, const struct vg_elf_image *d
 	}
 	if (rc == 0)
 		rc = vg_dwarf_resolve_names(&reader);
+	if (rc == 0)
+		rc = vg_dwarf_adopt_orphans(&reader);
 	if (rc == 0)
 		rc = vg_symbols_mark_multiple(symbols);
 	if (rc == 0)

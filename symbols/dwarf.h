@@ -5,6 +5,7 @@
 #include <elfutils/libdw.h>
 
 #include "symbols/demangle.h"
+#include "symbols/dwarf_bytes.h"
 #include "symbols/dwarf_companion.h"
 #include "symbols/elf_image.h"
 
@@ -37,6 +38,7 @@ struct vg_dwarf_inline {
 struct vg_dwarf_row {
 	uint64_t low, high;
 	uint32_t line, file;
+	bool is_used;                           /* by a function */
 };
 
 /* A DIE that gives a name. */
@@ -45,10 +47,19 @@ struct vg_dwarf_origin {
 	uint32_t name;                          /* string id, or NONE before it is resolved */
 };
 
+/* An entry of a line table's list of files; borrowed from its section. */
+struct vg_dwarf_file_name {
+	const char *name;                       /* or NULL */
+	uint64_t directory;                     /* index in directories */
+};
+
 struct vg_dwarf_reader {
 	struct vg_symbols *symbols;
 	const struct vg_elf_image *image;       /* where the code is */
 	Dwarf *dwarf;
+	struct {
+		struct vg_dwarf_bytes line, line_str, str;
+	} sections;                             /* empty where the file has none */
 	struct vg_demangler demangler;
 	struct vg_dwarf_companions *companions;
 	const struct vg_elf_image *debug;       /* where the DWARF is */
@@ -61,7 +72,9 @@ struct vg_dwarf_reader {
 	VG_ARRAY(struct vg_symbol_range) ranges; /* address, and the size up to the end */
 	VG_ARRAY(struct vg_dwarf_row) rows;
 	const char *directory;                  /* of the compilation, or NULL */
-	Dwarf_Files *files;
+	VG_ARRAY(const char *) directories;     /* of the line table */
+	VG_ARRAY(struct vg_dwarf_file_name) file_names;
+	Dwarf_Files *files;                     /* instead of these two, in a split unit */
 	VG_ARRAY(uint32_t) file_map;            /* unit's file number -> table's, or NONE */
 
 	/* over all units */
@@ -70,6 +83,7 @@ struct vg_dwarf_reader {
 	VG_ARRAY(uint32_t) scopes;              /* string id */
 	struct vg_intern scope_index;           /* address of a DIE -> index in scopes */
 	struct vg_intern entries;               /* lowest address of each function */
+	VG_ARRAY(struct vg_dwarf_row) orphans;  /* rows of no function */
 };
 
 /* -ENOBUFS once the budget is spent. */
@@ -83,6 +97,10 @@ int vg_dwarf_walk(struct vg_dwarf_reader *reader, Dwarf_Die *unit);
 
 /* Line table of a unit -> rows, and its files (dwarf_line.c). */
 int vg_dwarf_read_rows(struct vg_dwarf_reader *reader, Dwarf_Die *unit);
+
+/* The files of a line table, at the cursor, or libdw's (dwarf_file.c).  */
+int vg_dwarf_read_files(struct vg_dwarf_reader *reader, struct vg_dwarf_bytes bytes,
+			unsigned version, bool is_64bit);
 void vg_dwarf_set_files(struct vg_dwarf_reader *reader, Dwarf_Files *files, size_t count);
 /* The table's file for a file number of the unit; *file is NONE if there is none such. */
 int vg_dwarf_file(struct vg_dwarf_reader *reader, uint64_t number, uint32_t *file);
@@ -90,6 +108,12 @@ int vg_dwarf_file(struct vg_dwarf_reader *reader, uint64_t number, uint32_t *fil
 /* What the unit holds -> the table (dwarf_emit.c).  function.name and inline.name are indices in
  * origins until vg_dwarf_resolve_names(). */
 int vg_dwarf_emit(struct vg_dwarf_reader *reader);
+
+/* Code that has lines but no function DIE (dwarf_orphan.c): keeps what vg_dwarf_emit() did not use
+ * of a unit's rows; in the end makes functions of the publics there.  Names must be resolved by
+ * then, for a public's is a string id; publics are sorted by it. */
+int vg_dwarf_keep_orphans(struct vg_dwarf_reader *reader);
+int vg_dwarf_adopt_orphans(struct vg_dwarf_reader *reader);
 
 /* dwarf_name.c */
 int vg_dwarf_origin(struct vg_dwarf_reader *reader, Dwarf_Die *die, uint32_t *origin);

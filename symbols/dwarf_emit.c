@@ -28,7 +28,7 @@ static int lines_emit(struct vg_dwarf_reader *reader, const struct vg_symbol_ran
 	uint64_t part_high = range_high(part);
 
 	for (size_t i = row_after(reader, part->address); i < reader->rows.count; i++) {
-		const struct vg_dwarf_row *row = &reader->rows.items[i];
+		struct vg_dwarf_row *row = &reader->rows.items[i];
 		uint64_t low = row->low > part->address ? row->low : part->address;
 		uint64_t high = row->high < part_high ? row->high : part_high;
 		struct vg_symbol_row line;
@@ -38,6 +38,7 @@ static int lines_emit(struct vg_dwarf_reader *reader, const struct vg_symbol_ran
 			break;
 		if (low >= high || high - low > UINT32_MAX)
 			continue;
+		row->is_used = true;
 		line = (struct vg_symbol_row){ low - reader->image->load_base,
 						(uint32_t)(high - low), row->line, row->file };
 		rc = vg_dwarf_spend(reader, 1);

@@ -29,7 +29,7 @@ struct vg_dwarf_slice vg_dwarf_section(const struct vg_elf_image *image, const c
 
 uint32_t vg_dwarf_package_number(const struct vg_dwarf_package *package, const unsigned char *at)
 {
-	return (uint32_t)vg_dwarf_number(at, 4, vg_elf_is_big_endian(&package->image));
+	return (uint32_t)vg_dwarf_packed_number(at, 4, vg_elf_is_big_endian(&package->image));
 }
 
 int vg_dwarf_package_compare(const void *left, const void *right)
@@ -46,7 +46,7 @@ static int slots_read(struct vg_dwarf_package *package, const unsigned char *slo
 
 	for (uint32_t i = 0; i < count; i++) {
 		uint32_t row = vg_dwarf_package_number(package, slots + (uint64_t)count * 8 + (uint64_t)i * 4);
-		struct vg_dwarf_package_unit unit = { vg_dwarf_number(slots + (uint64_t)i * 8, 8, big),
+		struct vg_dwarf_package_unit unit = { vg_dwarf_packed_number(slots + (uint64_t)i * 8, 8, big),
 						      row - 1 };
 
 		if (row != 0 && row <= package->row_count &&
@@ -70,7 +70,7 @@ static int index_read(struct vg_dwarf_package *package)
 	if (index.count < 16)
 		return -ENOENT;
 	package->version = vg_dwarf_package_number(package, index.bytes) == 2 ? 2 :
-			   (unsigned)vg_dwarf_number(index.bytes, 2, big);
+			   (unsigned)vg_dwarf_packed_number(index.bytes, 2, big);
 	package->column_count = vg_dwarf_package_number(package, index.bytes + 4);
 	package->row_count = vg_dwarf_package_number(package, index.bytes + 8);
 	slots = vg_dwarf_package_number(package, index.bytes + 12);

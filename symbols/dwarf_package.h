@@ -79,6 +79,6 @@ uint32_t vg_dwarf_package_number(const struct vg_dwarf_package *package, const u
 int vg_dwarf_package_compare(const void *left, const void *right);
 
 /* A number of 1 to 8 bytes. */
-uint64_t vg_dwarf_number(const unsigned char *bytes, unsigned count, bool is_big_endian);
+uint64_t vg_dwarf_packed_number(const unsigned char *bytes, unsigned count, bool is_big_endian);
 
 #endif

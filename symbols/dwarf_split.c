@@ -10,7 +10,7 @@ struct cursor {
 	bool is_bad;            /* it ended too soon; everything read is 0 from then on */
 };
 
-uint64_t vg_dwarf_number(const unsigned char *bytes, unsigned count, bool is_big_endian)
+uint64_t vg_dwarf_packed_number(const unsigned char *bytes, unsigned count, bool is_big_endian)
 {
 	uint64_t number = 0;
 
@@ -28,7 +28,7 @@ static uint64_t take_fixed(struct cursor *cursor, unsigned count)
 		return 0;
 	}
 	cursor->at += count;
-	return vg_dwarf_number(at, count, cursor->split->is_big_endian);
+	return vg_dwarf_packed_number(at, count, cursor->split->is_big_endian);
 }
 
 static uint64_t take_leb(struct cursor *cursor)
@@ -60,7 +60,7 @@ static uint64_t address_at(struct cursor *cursor, uint64_t number)
 		cursor->is_bad = true;
 		return 0;
 	}
-	return vg_dwarf_number(split->addresses.bytes + number * split->address_bytes,
+	return vg_dwarf_packed_number(split->addresses.bytes + number * split->address_bytes,
 			       split->address_bytes, split->is_big_endian);
 }
 
@@ -210,7 +210,7 @@ static bool list_offset(const struct vg_dwarf_split *split, uint64_t number, uin
 	    __builtin_add_overflow(entry, header, &entry) || split->ranges.count < split->offset_bytes ||
 	    entry > split->ranges.count - split->offset_bytes)
 		return false;
-	return !__builtin_add_overflow(vg_dwarf_number(split->ranges.bytes + entry,
+	return !__builtin_add_overflow(vg_dwarf_packed_number(split->ranges.bytes + entry,
 						       split->offset_bytes, split->is_big_endian),
 				       header, offset);
 }
