@@ -129,6 +129,43 @@ static void inline_write(const struct vg_symbols *symbols, const struct vg_symbo
 	putc_unlocked('\n', stream);
 }
 
+/* There are millions of lines and rows: no format string is read for them. */
+static char *hex_put(char *at, uint64_t number)
+{
+	unsigned digits = number == 0 ? 1 : (67 - (unsigned)__builtin_clzll(number)) / 4;
+
+	for (unsigned i = digits; i-- > 0; number >>= 4)
+		at[i] = "0123456789abcdef"[number & 15];
+	return at + digits;
+}
+
+static char *decimal_put(char *at, uint32_t number)
+{
+	char digits[10];
+	unsigned count = 0;
+
+	do
+		digits[count++] = (char)('0' + number % 10);
+	while ((number /= 10) != 0);
+	while (count > 0)
+		*at++ = digits[--count];
+	return at;
+}
+
+static void line_write(const struct vg_symbol_row *line, uint32_t file, FILE *stream)
+{
+	char text[64], *at = hex_put(text, line->address);
+
+	*at++ = ' ';
+	at = hex_put(at, line->size_bytes);
+	*at++ = ' ';
+	at = decimal_put(at, line->line);
+	*at++ = ' ';
+	at = decimal_put(at, file);
+	*at++ = '\n';
+	fwrite_unlocked(text, 1, (size_t)(at - text), stream);
+}
+
 static void function_write(const struct vg_symbols *symbols,
 			   const struct vg_symbol_function *function,
 			   const struct numbering *files, const struct numbering *origins,
@@ -146,20 +183,8 @@ static void function_write(const struct vg_symbols *symbols,
 
 		/* A line record must cite a file; without one there is nothing to say. */
 		if (line->file != VG_SYMBOLS_NONE)
-			fprintf(stream, "%" PRIx64 " %" PRIx32 " %" PRIu32 " %" PRIu32 "\n",
-				line->address, line->size_bytes, line->line,
-				files->numbers[line->file]);
+			line_write(line, files->numbers[line->file], stream);
 	}
-}
-
-/* There are millions of these: no format string is read for them. */
-static char *hex_put(char *at, uint64_t number)
-{
-	unsigned digits = number == 0 ? 1 : (67 - (unsigned)__builtin_clzll(number)) / 4;
-
-	for (unsigned i = digits; i-- > 0; number >>= 4)
-		at[i] = "0123456789abcdef"[number & 15];
-	return at + digits;
 }
 
 static void unwind_write(const struct vg_symbols *symbols, const struct vg_symbol_unwind *unwind,
