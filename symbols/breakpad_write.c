@@ -112,24 +112,7 @@ static void header_write(const struct vg_symbols *symbols, FILE *stream)
 			symbols->sections.items[i].address, symbols->sections.items[i].size_bytes);
 }
 
-static void inline_write(const struct vg_symbols *symbols, const struct vg_symbol_inline *call,
-			 const struct numbering *files, const struct numbering *origins,
-			 FILE *stream)
-{
-	int64_t file = call->call_file == VG_SYMBOLS_NONE ? -1 :
-		       (int64_t)files->numbers[call->call_file];
-
-	fprintf(stream, "INLINE %" PRIu32 " %" PRIu32 " %" PRId64 " %" PRIu32, call->depth,
-		call->call_line, file, origins->numbers[call->name]);
-	for (uint32_t i = 0; i < call->range_count; i++) {
-		const struct vg_symbol_range *range = &symbols->ranges.items[call->first_range + i];
-
-		fprintf(stream, " %" PRIx64 " %" PRIx64, range->address, range->size_bytes);
-	}
-	putc_unlocked('\n', stream);
-}
-
-/* There are millions of lines and rows: no format string is read for them. */
+/* There are millions of lines, inlines and rows: no format string is read for them. */
 static char *hex_put(char *at, uint64_t number)
 {
 	unsigned digits = number == 0 ? 1 : (67 - (unsigned)__builtin_clzll(number)) / 4;
@@ -150,6 +133,34 @@ static char *decimal_put(char *at, uint32_t number)
 	while (count > 0)
 		*at++ = digits[--count];
 	return at;
+}
+
+static void inline_write(const struct vg_symbols *symbols, const struct vg_symbol_inline *call,
+			 const struct numbering *files, const struct numbering *origins,
+			 FILE *stream)
+{
+	char text[80], *at = stpcpy(text, "INLINE ");
+
+	at = decimal_put(at, call->depth);
+	*at++ = ' ';
+	at = decimal_put(at, call->call_line);
+	*at++ = ' ';
+	at = call->call_file == VG_SYMBOLS_NONE ? stpcpy(at, "-1") :
+	     decimal_put(at, files->numbers[call->call_file]);
+	*at++ = ' ';
+	at = decimal_put(at, origins->numbers[call->name]);
+	for (uint32_t i = 0; i < call->range_count; i++) {
+		const struct vg_symbol_range *range = &symbols->ranges.items[call->first_range + i];
+
+		*at++ = ' ';
+		at = hex_put(at, range->address);
+		*at++ = ' ';
+		at = hex_put(at, range->size_bytes);
+		fwrite_unlocked(text, 1, (size_t)(at - text), stream);
+		at = text;
+	}
+	fwrite_unlocked(text, 1, (size_t)(at - text), stream);
+	putc_unlocked('\n', stream);
 }
 
 static void line_write(const struct vg_symbol_row *line, uint32_t file, FILE *stream)
