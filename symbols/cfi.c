@@ -246,7 +246,7 @@ static Elf_Data *section_data(const struct vg_elf_image *image, const char *name
 	if (strncmp(name, ".z", 2) == 0 && dwelf_scn_gnu_compressed_size(section) >= 0 &&
 	    elf_compress_gnu(section, 0, 0) < 0)
 		return NULL;
-	data = elf_rawdata(section, NULL);
+	data = elf_getdata(section, NULL);
 	return data != NULL && data->d_buf != NULL && data->d_size > 0 ? data : NULL;
 }
 
