@@ -17,6 +17,12 @@
 #include "tests/suites.h"
 #include "vgtool/confine.h"
 
+#if defined __SANITIZE_ADDRESS__
+enum { SANITIZED = 1 };
+#else
+enum { SANITIZED = 0 };
+#endif
+
 static char directory[64], input[96], output[96], other[96];
 
 static void setup(void)
@@ -123,10 +129,8 @@ START_TEST(nothing_else_is)
 	ck_assert_int_eq(confined(run_program), EPERM);
 	ck_assert_int_eq(confined(make_socket), EPERM);
 	ck_assert_int_eq(confined(change_mode), EPERM);
-#if !defined __SANITIZE_ADDRESS__
 	ck_assert_int_eq(confined(send_signal), EPERM);
 	ck_assert_int_eq(confined(trace), EPERM);
-#endif
 }
 END_TEST
 
@@ -147,8 +151,11 @@ Suite *confine_suite(void)
 
 	tcase_add_checked_fixture(tests, setup, teardown);
 	tcase_add_test(tests, task_is_allowed);
-	tcase_add_test(tests, nothing_else_is);
-	tcase_add_test(tests, other_files_are_not);
+	/* Under a sanitizer nothing is confined. */
+	if (!SANITIZED) {
+		tcase_add_test(tests, nothing_else_is);
+		tcase_add_test(tests, other_files_are_not);
+	}
 	suite_add_tcase(suite, tests);
 	return suite;
 }
