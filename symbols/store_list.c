@@ -89,24 +89,33 @@ static const char *folder_of(const FTSENT *entry)
 	return entry->fts_parent->fts_name;
 }
 
+/* What was named itself is one, or else is damaged. */
+static bool is_symbol_file(const FTSENT *entry)
+{
+	if (entry->fts_level == 0)
+		return entry->fts_info == FTS_F || entry->fts_info == FTS_DEFAULT;
+	return entry->fts_info == FTS_F && entry->fts_level == LEVEL_FILE &&
+	       ends_in_sym(entry->fts_name);
+}
+
 static int tree_visit(FTS *tree, int (*visit)(void *, const struct vg_store_entry *), void *context,
 		      struct vg_err *err)
 {
+	int rc = 0, unread = 0;
 	FTSENT *entry;
-	int rc = 0;
 
 	while (rc == 0 && (entry = fts_read(tree)) != NULL) {
 		if (entry->fts_info == FTS_D && entry->fts_level >= LEVEL_FILE)
 			fts_set(tree, entry, FTS_SKIP);
+		/* The rest is listed all the same. */
 		if (entry->fts_info == FTS_DNR || entry->fts_info == FTS_ERR)
-			rc = vg_err_sys(err, -entry->fts_errno, "cannot read %s", entry->fts_path);
-		if (entry->fts_info != FTS_F || !ends_in_sym(entry->fts_name) ||
-		    (entry->fts_level != LEVEL_FILE && entry->fts_level != 0))
+			unread = vg_err_sys(err, -entry->fts_errno, "cannot read %s", entry->fts_path);
+		if (!is_symbol_file(entry))
 			continue;
 		rc = file_visit(entry->fts_accpath, entry->fts_level > 0 ? folder_of(entry) : NULL,
 				(uint64_t)entry->fts_statp->st_size, visit, context);
 	}
-	return rc;
+	return rc != 0 ? rc : unread;
 }
 
 int vg_store_list(const char *root,

@@ -15,11 +15,11 @@ struct vg_store_entry {
 
 /*
  * Calls visit for every .sym file of a store, in the order of names: <root>/<name>/<id>/<any>.sym,
- * of either layout, or the root itself if it is such a file.  Each is read whole; one that cannot
+ * of either layout, or the root itself if it is a file.  Each is read whole; one that cannot
  * be, has damaged records, ends within a line, or lies in a directory that is named by another id
  * has a problem.  visit returns 0, or a negative errno that ends the listing.
  *
- * 0; why the root could not be read; visit's.
+ * 0; visit's; or why the root or, after all the others, a directory in it could not be read.
  */
 int vg_store_list(const char *root,
 		  int (*visit)(void *context, const struct vg_store_entry *entry), void *context,

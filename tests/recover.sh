@@ -32,6 +32,9 @@ samples=$(field "$dir/long.vgp" samples)
 for profile in long same; do "$VGTOOL" dump "$dir/$profile.vgp" | sed 's/"offset":[0-9]*,//' | grep -v '"kind":"time"' >"$dir/$profile.dump"; done
 cmp "$dir/long.dump" "$dir/same.dump" || fail "a whole profile is not the same"
 
+(cd "$dir" && "$VGTOOL" recover -o - long.vgp 2>"$dir/log" | cmp - same.vgp) ||
+	fail "to standard output: $(cat "$dir/log")"
+
 head -c $((size - 40)) "$dir/long.vgp" >"$dir/cut.vgp"
 "$VGTOOL" recover -o "$dir/cut.recovered.vgp" "$dir/cut.vgp" 2>"$dir/log" || fail "a cut one: $(cat "$dir/log")"
 grep -q 'the end was missing' "$dir/log" || fail "nothing said of the missing end: $(cat "$dir/log")"

@@ -129,7 +129,18 @@ has err "program.sym: it is of the module"
 has err "empty.sym: empty file"
 has out "4 damaged"
 expect 1 "$VGTOOL" store "$dir/nowhere"
+expect 1 "$VGTOOL" store "$dir/program"
+has err "$dir/program"
+expect 1 "$VGTOOL" store /dev/null
+has err "/dev/null"
 expect 2 "$VGTOOL" store
+# A directory that cannot be read hides no other.
+cp -r "$dir/store" "$dir/closed"
+chmod -R a+rX "$dir"
+chmod 0 "$dir"/closed/libone.so/*
+expect 1 setpriv --reuid 65534 --regid 65534 --clear-groups "$VGTOOL" store "$dir/closed"
+has err "cannot read $dir/closed/libone.so"
+has out libtwo.so
 
 # --- missing ---
 mkdir "$dir/part"
@@ -201,6 +212,8 @@ cmp "$dir/named/b.vgp" "$dir/b1.vgp" || fail "the second of many is another than
 expect 0 "$VGTOOL" resolve -s "$dir/store" -o "$dir/named" "$dir/named/a.vgp" "$dir/named/b.vgp"
 "$VGTOOL" report --json "$dir/named/a.vgp" >"$dir/again.json"
 cmp "$dir/again.json" "$dir/sym.json" || fail "resolved in place, once more, it is another"
+expect 0 "$VGTOOL" resolve -s "$dir/store" -o "$dir/slash/" "$dir/a.vgp"
+cmp "$dir/slash/a.vgp" "$dir/sym.vgp" || fail "no directory was made of a name with a slash"
 mkdir "$dir/other"
 cp "$dir/a.vgp" "$dir/other"
 expect 1 "$VGTOOL" resolve -s "$dir/store" -o "$dir/named" "$dir/a.vgp" "$dir/other/a.vgp"

@@ -78,7 +78,7 @@ int cmd_recover(int argc, char **argv)
 	while ((option = getopt_long(argc, argv, "o:h", options, NULL)) != -1) {
 		switch (option) {
 		case 'o':
-			out = optarg;
+			out = strcmp(optarg, "-") == 0 ? "/dev/stdout" : optarg;
 			break;
 		case 'h':
 			return vg_command_usage(usage, VG_EXIT_DONE);

@@ -272,11 +272,13 @@ static int names_check(const struct request *request, struct vg_err *err)
 	return rc;
 }
 
+/* A slash at the end says so of one that is not there yet. */
 static bool is_directory(const char *path)
 {
 	struct stat status;
 
-	return path != NULL && stat(path, &status) == 0 && S_ISDIR(status.st_mode);
+	return path != NULL && (path[strlen(path) - 1] == '/' ||
+				(stat(path, &status) == 0 && S_ISDIR(status.st_mode)));
 }
 
 /* What can be known to fail before the work. */
