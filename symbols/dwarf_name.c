@@ -3,8 +3,10 @@
 
 #include <dwarf.h>
 #include <stdio.h>
+#include <stdlib.h>
 
 #define REFERENCES_MAX 16
+#define OCCURRENCES_MAX 16
 #define NAME_MAX_CHARS 65536
 
 int vg_dwarf_origin(struct vg_dwarf_reader *reader, Dwarf_Die *die, uint32_t *origin)
@@ -141,6 +143,49 @@ int vg_dwarf_name(struct vg_dwarf_reader *reader, Dwarf_Die *from, uint32_t *nam
 	return rc < 0 ? rc : 0;
 }
 
+static int public_compare(const void *left, const void *right)
+{
+	const struct vg_symbol_public *a = left, *b = right;
+
+	return a->address < b->address ? -1 : a->address > b->address;
+}
+
+/*
+ * Where debug information is for line tables only (-g1), a function's name there is neither
+ * mangled nor within a scope: `push`.  Then the linker's at its entry says more of the same,
+ * `Ring<int>::push(int const&)`.
+ */
+static bool says_more(const char *public, const char *own)
+{
+	/* Compilers and demanglers spell arguments of templates differently. */
+	size_t length = strncmp(own, "operator", 8) == 0 ? strlen(own) : strcspn(own, "<");
+	const char *at = length > 0 ? memmem(public, strlen(public), own, length) : NULL;
+
+	for (int tries = 0; tries < OCCURRENCES_MAX && at != NULL; tries++) {
+		char after = at[length];
+
+		if (at - public >= 2 && at[-1] == ':' && at[-2] == ':' &&
+		    (after == '[' || after == (own[length] != '\0' ? '<' : '(')))
+			return true;
+		at = memmem(at + 1, strlen(at + 1), own, length);
+	}
+	return false;
+}
+
+/* Publics are sorted. */
+static void linker_name_take(const struct vg_symbols *symbols, struct vg_symbol_function *function)
+{
+	const struct vg_symbol_public key = { .address = function->address }, *found = NULL;
+
+	if (symbols->publics.count > 0)
+		found = bsearch(&key, symbols->publics.items, symbols->publics.count,
+				sizeof *symbols->publics.items, public_compare);
+	if (found != NULL && found->name != function->name &&
+	    says_more(vg_intern_text(&symbols->strings, found->name),
+		      vg_intern_text(&symbols->strings, function->name)))
+		function->name = found->name;
+}
+
 static int origin_name(struct vg_dwarf_reader *reader, uint32_t *name)
 {
 	struct vg_dwarf_origin *origin = &reader->origins.items[*name];
@@ -157,8 +202,14 @@ int vg_dwarf_resolve_names(struct vg_dwarf_reader *reader)
 	struct vg_symbols *symbols = reader->symbols;
 	int rc = 0;
 
-	for (size_t i = 0; i < symbols->functions.count && rc == 0; i++)
+	if (symbols->publics.count > 0)
+		qsort(symbols->publics.items, symbols->publics.count, sizeof *symbols->publics.items,
+		      public_compare);
+	for (size_t i = 0; i < symbols->functions.count && rc == 0; i++) {
 		rc = origin_name(reader, &symbols->functions.items[i].name);
+		if (rc == 0)
+			linker_name_take(symbols, &symbols->functions.items[i]);
+	}
 	for (size_t i = 0; i < symbols->inlines.count && rc == 0; i++)
 		rc = origin_name(reader, &symbols->inlines.items[i].name);
 	return rc;

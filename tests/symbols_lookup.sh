@@ -119,7 +119,9 @@ $cc -O2 -g -gdwarf-5 -flto "$fixtures/symbols_plain.c" "$fixtures/symbols_plain_
 $cxx -O2 -g -gdwarf-5 -flto -ffunction-sections -Wl,--gc-sections "$fixtures/symbols_names.cc" \
 	-o "$dir/lto_cxx"
 $cxx -O2 -g -gdwarf-5 -gz=zlib -fdebug-types-section "$fixtures/symbols_names.cc" -o "$dir/types"
-for program in gcc_c gcc_cxx clang_c clang_cxx lto lto_cxx types; do
+# Only what line tables need: no linkage names, and no scopes.
+clang++ -O2 -g1 "$fixtures/symbols_names.cc" -o "$dir/tables"
+for program in gcc_c gcc_cxx clang_c clang_cxx lto lto_cxx types tables; do
 	check $program "$dir/$program" $small
 done
 check libc "$(ldconfig -p | awk '/libc\.so\.6.*x86-64/ { print $NF; exit }')"
