@@ -99,9 +99,11 @@ static int publics_read(struct sources *sources, struct vg_elf_publics *publics,
 	return dynsym_read(sources, publics, err);
 }
 
-static int dwarf_read(struct sources *sources, struct vg_symbols *symbols, struct vg_err *err)
+static int dwarf_read(struct sources *sources, struct vg_elf_publics *publics, struct vg_err *err)
 {
-	int rc = vg_dwarf_read(&sources->image, sources->debug, &sources->companions, symbols, err);
+	struct vg_symbols *symbols = publics->symbols;
+	int rc = vg_dwarf_read(&sources->image, sources->debug, &sources->companions, publics,
+			       sources->labels, err);
 
 	sources->has_dwarf = rc == 0 && symbols->functions.count > 0;
 	if (rc == -ENODATA)
@@ -123,7 +125,7 @@ static int symbols_read(struct sources *sources, struct vg_symbols *symbols, str
 
 	publics.marks_multiple = false;
 	if (rc == 0)
-		rc = dwarf_read(sources, symbols, err);
+		rc = dwarf_read(sources, &publics, err);
 	if (rc == 0)
 		rc = vg_elf_publics_read_plt(&publics);
 	if (rc == 0 && sources->labels != NULL)

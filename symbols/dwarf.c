@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 #include "symbols/dwarf.h"
+#include "symbols/elf_publics.h"
 
 #include <dwarf.h>
 
@@ -193,9 +194,10 @@ static struct vg_dwarf_bytes section_bytes(const struct vg_elf_image *image, con
 }
 
 int vg_dwarf_read(const struct vg_elf_image *image, const struct vg_elf_image *debug,
-		  struct vg_dwarf_companions *companions, struct vg_symbols *symbols,
-		  struct vg_err *err)
+		  struct vg_dwarf_companions *companions, struct vg_elf_publics *publics,
+		  const struct vg_elf_image *labels, struct vg_err *err)
 {
+	struct vg_symbols *symbols = publics->symbols;
 	struct vg_dwarf_reader reader = { .symbols = symbols, .image = image, .debug = debug,
 					  .companions = companions };
 	GElf_Shdr header;
@@ -227,6 +229,8 @@ int vg_dwarf_read(const struct vg_elf_image *image, const struct vg_elf_image *d
 	}
 	if (rc == 0)
 		rc = vg_dwarf_resolve_names(&reader);
+	if (rc == 0 && labels != NULL && reader.orphans.count > 0)
+		rc = vg_elf_publics_read_labels(publics, labels);
 	if (rc == 0)
 		rc = vg_dwarf_adopt_orphans(&reader);
 	if (rc == 0)

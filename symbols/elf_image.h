@@ -64,11 +64,14 @@ int vg_elf_identify(const struct vg_elf_image *image, struct vg_symbols *symbols
 /* True if it holds DWARF. */
 bool vg_elf_has_dwarf(const struct vg_elf_image *image);
 
-/* Functions, lines and inlines from DWARF (symbols/dwarf.c).  `debug` holds the DWARF of `image`
- * and may be the same; companions are its own.  0, -ENODATA if there is none, -EBADMSG, -ENOMEM. */
+/* Functions, lines and inlines from DWARF (symbols/dwarf.c), into the table of the publics, which
+ * name what only has lines; so does the .symtab of `labels`, unless that is NULL.  `debug` holds
+ * the DWARF of `image` and may be the same; companions are its own.
+ * 0, -ENODATA if there is none, -EBADMSG, -ENOMEM. */
 struct vg_dwarf_companions;
+struct vg_elf_publics;
 int vg_dwarf_read(const struct vg_elf_image *image, const struct vg_elf_image *debug,
-		  struct vg_dwarf_companions *companions, struct vg_symbols *symbols,
-		  struct vg_err *err);
+		  struct vg_dwarf_companions *companions, struct vg_elf_publics *publics,
+		  const struct vg_elf_image *labels, struct vg_err *err);
 
 #endif

@@ -30,7 +30,7 @@ int vg_elf_publics_read(struct vg_elf_publics *publics, const struct vg_elf_imag
 			unsigned type, bool *found);
 
 /* Labels of assembly in .symtab that say neither type nor size, where no function and no sized
- * public covers them: call last.  0 or -ENOMEM. */
+ * public covers them: call after the functions were read.  0 or -ENOMEM. */
 int vg_elf_publics_read_labels(struct vg_elf_publics *publics, const struct vg_elf_image *from);
 
 /* Stubs of the procedure linkage table, as name@plt (symbols/elf_plt.c).  0 or -ENOMEM. */

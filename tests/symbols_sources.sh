@@ -205,6 +205,7 @@ names() {
 # --only-keep-debug of the symbol table alone: what distributions call mini debug information.
 $cc -O2 -rdynamic $sources -o "$dir/plain"
 $cc -O2 $sources "$fixtures/sources_labels.S" -o "$dir/labels"
+$cc -O2 -g $sources "$fixtures/sources_labels.S" -o "$dir/labels-lines"
 strip -o "$dir/stripped" "$dir/plain"
 names symtab "$dir/plain" .symtab "$dir/plain" hidden exported elsewhere main
 names dynsym "$dir/stripped" .dynsym "$dir/plain" exported elsewhere main
@@ -241,6 +242,13 @@ for name in bare_label chosen; do
 	[ "$found" = "$name ??:0" ] || fail "labels: $name is called '$found'"
 done
 ! grep -q 'mark_within' "$dir/labels.sym" || fail "labels: a mark within a function is a PUBLIC"
+# With debug information they have lines.
+run labels-lines "$dir/labels-lines"
+address=$(nm "$dir/labels-lines" | awk '$3 == "bare_label" { print $1 }')
+found=$(echo "$address" | lookup labels-lines "$dir/labels-lines")
+line=$(($(grep -n '^bare_label:' "$fixtures/sources_labels.S" | cut -d : -f 1) + 1))
+[ "$found" = "bare_label sources_labels.S:$line" ] || fail "labels-lines: '$found', not line $line"
+! grep -q 'mark_within' "$dir/labels-lines.sym" || fail "labels-lines: a mark is a function"
 
 # ---- stubs of the procedure linkage table, as objdump names them ----
 cat >"$dir/calls.c" <<'EOF'
