@@ -174,7 +174,8 @@ static void reader_free(struct vg_dwarf_reader *reader)
 static struct vg_dwarf_bytes section_bytes(const struct vg_elf_image *image, const char *name,
 					   const char *old_name)
 {
-	struct vg_dwarf_bytes bytes = { NULL, NULL, false, false };
+	static const unsigned char nothing[1];   /* not NULL, to which nothing may be added */
+	struct vg_dwarf_bytes bytes = { nothing, nothing, false, false };
 	GElf_Shdr header;
 	GElf_Ehdr ehdr;
 	Elf_Scn *section = vg_elf_section(image, name, &header);
