@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT OR Apache-2.0
 #
-# The helper is disposable: it is killed 50 times (SOAK: 1,000).
+# The helper is disposable: it is killed 30 times (SOAK: 1,000).
 set -eu
 : "${BUILDDIR:?}" "${VIGNETTED:?}"
 dir=$(mktemp -d)
@@ -12,6 +12,6 @@ echo \$\$ >"$dir/pid"
 exec "$VIGNETTED" "\$@"
 END
 chmod +x "$dir/helper"
-rounds=50
+rounds=30
 [ -z "${SOAK-}" ] || rounds=1000
 VIGNETTED=$dir/helper "$BUILDDIR/tests/kills" $rounds "$dir/kills.vgp" "$dir/pid"
