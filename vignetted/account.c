@@ -145,6 +145,20 @@ int vg_account_sample(struct vg_session *session, struct vg_task *task, int64_t 
 	return vg_writer_sample(&recorder->writer, &sample);
 }
 
+int vg_account_interrupt(struct vg_session *session, struct vg_task *task, int64_t call,
+			 uint64_t time_ns, uint64_t cpu_ns)
+{
+	struct vg_task_look look = { .cpu_ns = task->cpu_ns + cpu_ns };
+
+	/* It may have been sampled as it waits since. */
+	if (time_ns < task->last_ns)
+		time_ns = task->last_ns;
+	if (session->options.cpu_mode)
+		task->last_ns = time_ns > cpu_ns ? time_ns - cpu_ns : 0;
+	task->slices = VG_SLICES_UNKNOWN;
+	return vg_account_sample(session, task, call, time_ns, &look);
+}
+
 int vg_account_end(struct vg_session *session, struct vg_task *task, uint64_t now_ns)
 {
 	/* It ended between two scans: nobody knows when, so in the middle. */

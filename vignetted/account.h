@@ -20,6 +20,10 @@ int vg_account_name(struct vg_session *session, struct vg_task *task, uint64_t n
 int vg_account_sample(struct vg_session *session, struct vg_task *task, int64_t call,
 		      uint64_t now_ns, const struct vg_task_look *look);
 
+/* The same at a time that has passed, for so much of its CPU time. */
+int vg_account_interrupt(struct vg_session *session, struct vg_task *task, int64_t call,
+			 uint64_t time_ns, uint64_t cpu_ns);
+
 /* The thread is where it was at its latest sample, or could not be looked at: that stack stands
  * for it.  Many of these in a row become one record, written by vg_account_settle(). */
 void vg_account_repeat(struct vg_session *session, struct vg_task *task, uint64_t now_ns,

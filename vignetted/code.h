@@ -12,6 +12,10 @@
 /* Whether a system call instruction ends at that address. */
 bool vg_code_after_syscall(struct vg_memory *memory, uint64_t address);
 
+/* The number of the system call that is made just before that address, where the instruction before
+ * it loads that; else -1. */
+int64_t vg_code_syscall(struct vg_memory *memory, uint64_t address);
+
 /* Whether a call instruction ends at that address: it may be a return address. */
 bool vg_code_after_call(struct vg_memory *memory, uint64_t address);
 

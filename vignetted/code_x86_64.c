@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 #include "vignetted/code.h"
 
+#include <string.h>
+
 /* Intel's manual, volume 2: SYSCALL, CALL. */
 
 bool vg_code_after_syscall(struct vg_memory *memory, uint64_t address)
@@ -9,6 +11,19 @@ bool vg_code_after_syscall(struct vg_memory *memory, uint64_t address)
 
 	return vg_memory_read_cached(memory, address - sizeof bytes, bytes, sizeof bytes) == 0 &&
 	       bytes[0] == 0x0f && bytes[1] == 0x05;
+}
+
+/* mov $number,%eax; syscall: how C libraries make nearly all their calls. */
+int64_t vg_code_syscall(struct vg_memory *memory, uint64_t address)
+{
+	unsigned char bytes[7];
+	int32_t number;
+
+	if (vg_memory_read_cached(memory, address - sizeof bytes, bytes, sizeof bytes) != 0 ||
+	    bytes[0] != 0xb8 || bytes[5] != 0x0f || bytes[6] != 0x05)
+		return -1;
+	memcpy(&number, bytes + 1, sizeof number);
+	return number;
 }
 
 /* ff /2 with its ModRM byte at bytes[0], `length` bytes before the return address. */

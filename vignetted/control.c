@@ -60,7 +60,9 @@ static void sampled_send(struct control *control)
 	struct vg_session *session = control->session;
 	struct vg_err err;
 
+	session->all_now = true;
 	vg_session_tick(session);
+	session->all_now = false;
 	if (session->ended == NULL) {
 		vg_channel_send(control->socket, &message, VG_WIRE_SAMPLED, -1);
 		return;

@@ -31,7 +31,7 @@ static const char usage[] =
 	"usage: vignetted --pid PID -o FILE [options]\n"
 	"       vignetted -o FILE [options] -- COMMAND [ARGUMENT ...]\n"
 	"options: --rate HZ  --duration SECONDS  --mode wall|cpu  --budget PERCENT  --perf-map\n"
-	"         --thread-names  --max-frames N  --max-size BYTES\n";
+	"         --thread-names  --capture auto|stop  --max-frames N  --max-size BYTES\n";
 
 /* A whole number within bounds; what else stands there is a usage error. */
 static bool number_parse(const char *text, uint64_t least, uint64_t most, uint64_t *value)
@@ -99,6 +99,9 @@ static bool option_parse(struct arguments *arguments, int option, const char *te
 	case 'T':
 		session->thread_names = true;
 		return true;
+	case 'c':
+		session->stop_always = strcmp(text, "stop") == 0;
+		return session->stop_always || strcmp(text, "auto") == 0;
 	case 'S':
 		arguments->serve = true;
 		return true;
@@ -120,6 +123,7 @@ static int arguments_parse(struct arguments *arguments, int argc, char **argv)
 		{ "max-size", required_argument, NULL, 's' },
 		{ "perf-map", no_argument, NULL, 'P' },
 		{ "thread-names", no_argument, NULL, 'T' },
+		{ "capture", required_argument, NULL, 'c' },
 		{ "serve", no_argument, NULL, 'S' },
 		{ "help", no_argument, NULL, 'h' },
 		{ "version", no_argument, NULL, 'V' },

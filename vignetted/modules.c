@@ -123,12 +123,20 @@ int vg_modules_refresh(struct vg_modules *modules)
 {
 	char path[64];
 	FILE *maps;
-	int rc;
+	int rc, first;
 
 	snprintf(path, sizeof path, "/proc/%d/maps", modules->memory->pid);
 	maps = fopen(path, "re");
 	if (maps == NULL)
 		return errno == ENOENT ? -ESRCH : -errno;
+	/* Of a process that has ended there is nothing, and what is known of it is still good for
+	 * samples that were taken before. */
+	first = getc(maps);
+	if (first == EOF) {
+		fclose(maps);
+		return -ESRCH;
+	}
+	ungetc(first, maps);
 	vg_memory_forget(modules->memory);
 	for (size_t i = 0; i < modules->items.count; i++)
 		modules->items.items[i].loaded = false;

@@ -12,6 +12,7 @@ static const char *const loss_names[VG_LOSSES] = {
 	[VG_LOSS_FORBIDDEN] = "forbidden",
 	[VG_LOSS_UNREADABLE] = "unreadable",
 	[VG_LOSS_NO_MEMORY] = "no_memory",
+	[VG_LOSS_RING_FULL] = "ring_full",
 };
 
 void vg_recorder_open(struct vg_recorder *recorder, int fd, uint64_t limit_bytes,

@@ -14,6 +14,7 @@ enum vg_loss {
 	VG_LOSS_FORBIDDEN,           /* another tracer has the thread, or a policy forbids */
 	VG_LOSS_UNREADABLE,          /* registers, stack or /proc could not be read */
 	VG_LOSS_NO_MEMORY,           /* the helper's own */
+	VG_LOSS_RING_FULL,           /* the helper was late to fetch the kernel's samples */
 	VG_LOSSES,
 };
 

@@ -37,6 +37,11 @@ int64_t vg_regs_call(const struct vg_regs *regs);
  * yet, and has no caller.  (C libraries give that place no unwind information on purpose.) */
 bool vg_regs_newborn(const struct vg_regs *regs);
 
+/* Which registers perf_event_open(2) is to copy (sample_regs_user), and what it made of them, lowest
+ * bit first.  The number of a system call is not among them. */
+extern const uint64_t vg_regs_perf_mask;
+void vg_regs_from_perf(struct vg_regs *regs, const uint64_t *values);
+
 /* DWARF's numbers of the frame pointer and the stack pointer. */
 extern const uint32_t vg_dwarf_fp, vg_dwarf_sp;
 

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 #include "vignetted/regs.h"
 
+#include <asm/perf_regs.h>
 #include <elf.h>
 #include <errno.h>
 #include <libunwind.h>
@@ -85,4 +86,21 @@ bool vg_regs_newborn(const struct vg_regs *regs)
 	long call = (long)regs->raw.orig_rax;
 
 	return regs->raw.rax == 0 && (call == SYS_clone || call == SYS_clone3);
+}
+
+#define BIT(name) (UINT64_C(1) << PERF_REG_X86_##name)
+const uint64_t vg_regs_perf_mask = BIT(AX) | BIT(BX) | BIT(CX) | BIT(DX) | BIT(SI) | BIT(DI) | BIT(BP) |
+				   BIT(SP) | BIT(IP) | BIT(R8) | BIT(R9) | BIT(R10) | BIT(R11) |
+				   BIT(R12) | BIT(R13) | BIT(R14) | BIT(R15);
+
+void vg_regs_from_perf(struct vg_regs *regs, const uint64_t *values)
+{
+	struct user_regs_struct *raw = &regs->raw;
+	unsigned long long *const places[] = { &raw->rax, &raw->rbx, &raw->rcx, &raw->rdx, &raw->rsi,
+		&raw->rdi, &raw->rbp, &raw->rsp, &raw->rip, &raw->r8, &raw->r9, &raw->r10, &raw->r11,
+		&raw->r12, &raw->r13, &raw->r14, &raw->r15 };
+
+	for (size_t i = 0; i < sizeof places / sizeof *places; i++)
+		*places[i] = values[i];
+	raw->orig_rax = (unsigned long long)-1;
 }

@@ -4,6 +4,7 @@
 #include <errno.h>
 
 #include "vignetted/account.h"
+#include "vignetted/interrupted.h"
 #include "vignetted/waits.h"
 
 /* A stop takes a sleeping thread off its wait and back: it is put on a CPU twice. */
@@ -58,7 +59,7 @@ void vg_sampling_modules_refresh(struct vg_session *session, uint64_t now_ns)
 		vg_recorder_unloads(&session->recorder, now_ns);
 }
 
-static int snapshot_walk(struct vg_session *session, uint64_t now_ns)
+int vg_sampling_walk(struct vg_session *session, uint64_t now_ns)
 {
 	int rc = vg_unwind(session->unwinder, &session->snapshot, session->options.max_frames,
 			   &session->walk);
@@ -93,7 +94,7 @@ static bool snapshot_grow(struct vg_session *session, struct vg_task *task)
 
 /* Copies no more than the thread's latest walks needed, twice over: each page that is copied makes
  * a pause longer. */
-static void snapshot_fit(struct vg_session *session, struct vg_task *task)
+void vg_sampling_fit(struct vg_session *session, struct vg_task *task)
 {
 	size_t needed_bytes = session->walk.stack_bytes, fit_bytes;
 
@@ -142,7 +143,7 @@ static enum quiet quiet_walk(struct vg_session *session, struct vg_task *task,
 			session->recorder.copies_discarded++;
 			return QUIET_CHANGED;
 		}
-		if (snapshot_walk(session, now_ns) != 0)
+		if (vg_sampling_walk(session, now_ns) != 0)
 			return QUIET_CHANGED;
 		if (session->walk.end == VG_WALK_REGISTER) {
 			if (vg_wait_may_stop(wait, vg_tasks_directory(&session->tasks), task->tid))
@@ -151,7 +152,7 @@ static enum quiet quiet_walk(struct vg_session *session, struct vg_task *task,
 					&session->walk);
 		}
 	} while (snapshot_grow(session, task));
-	snapshot_fit(session, task);
+	vg_sampling_fit(session, task);
 	return QUIET_TAKEN;
 }
 
@@ -200,10 +201,10 @@ static enum vg_capture stop_walk(struct vg_session *session, struct vg_task *tas
 			return capture;
 		task->sp = vg_regs_sp(&session->snapshot.regs);
 		pause_note(session, task, look);
-		if (snapshot_walk(session, now_ns) != 0)
+		if (vg_sampling_walk(session, now_ns) != 0)
 			return VG_CAPTURE_FAILED;
 	} while (snapshot_grow(session, task));
-	snapshot_fit(session, task);
+	vg_sampling_fit(session, task);
 	return VG_CAPTURE_TAKEN;
 }
 
@@ -244,9 +245,10 @@ void vg_sampling_thread(struct vg_session *session, struct vg_task *task)
 {
 	struct vg_task_look look = { .cpu_ns = task->cpu_ns };
 	struct vg_wait wait;
+	bool covered;
 	int rc;
 
-	if (session->still && task->has_stack) {
+	if (session->still && task->has_stack && task->slices != VG_SLICES_UNKNOWN) {
 		vg_account_repeat(session, task, session_now_ns(session), &look);
 		return;
 	}
@@ -260,6 +262,7 @@ void vg_sampling_thread(struct vg_session *session, struct vg_task *task)
 	}
 	if (!task->has_cpu)
 		task->cpu_ns = look.cpu_ns;
+	covered = vg_interrupted_covers(session, task, &look.cpu_ns);
 	if ((task->has_stack || session->options.cpu_mode) && look.slices == task->slices) {
 		vg_account_repeat(session, task, session_now_ns(session), &look);
 		return;
@@ -275,6 +278,8 @@ void vg_sampling_thread(struct vg_session *session, struct vg_task *task)
 		task->last_ns = session_now_ns(session);
 		return;
 	}
+	if (wait.running && covered)
+		return;
 	if (wait.running || !sample_waiting(session, task, &look, &wait))
 		sample_running(session, task, !wait.running, &look);
 }

@@ -9,11 +9,19 @@
  *
  *   it has not run since its latest sample   that stack stands for it, nothing is copied
  *   it waits                                 the stack is copied as it waits
+ *   it runs, and interrupts tell of it       nothing: see interrupted.h
  *   it runs                                  it is stopped, its stack copied, and let go
  *
  * What cannot be sampled is counted in the recorder's losses.
  */
 void vg_sampling_thread(struct vg_session *session, struct vg_task *task);
+
+/* Walks what the session's snapshot holds; reads the maps again if that leaves them.  0 or
+ * -ENOMEM. */
+int vg_sampling_walk(struct vg_session *session, uint64_t now_ns);
+
+/* Lets later snapshots of the thread be as long as its walks need, of which this is one. */
+void vg_sampling_fit(struct vg_session *session, struct vg_task *task);
 
 /* Reads the maps again, and tells the profile what is gone. */
 void vg_sampling_modules_refresh(struct vg_session *session, uint64_t now_ns);

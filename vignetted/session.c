@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "vignetted/account.h"
+#include "vignetted/interrupted.h"
 #include "vignetted/sampling.h"
 
 static const uint64_t CHECKPOINT_NS = 1000000000, STATS_NS = 10000000000;
@@ -75,6 +76,7 @@ int vg_session_open(struct vg_session *session, const struct vg_session_options 
 	if (rc != 0)
 		return rc;
 	session->begin_ns = vg_now_ns();
+	session->fetch_periods = 1;
 	vg_ticks_start(&session->ticks, options->period_ns, session->begin_ns);
 	vg_budget_start(&session->budget, options->budget_ppm, session->begin_ns);
 	if (options->perf_map)
@@ -86,6 +88,7 @@ int vg_session_open(struct vg_session *session, const struct vg_session_options 
 	rc = first_sample(session, err);
 	if (rc != 0)
 		return rc;
+	vg_interrupted_open(session);
 	if (session->failure != 0)
 		return vg_err_sys(err, session->failure, "cannot write the profile");
 	return 0;
@@ -139,7 +142,8 @@ static int stats_write(struct vg_session *session)
 		{ "helper_cpu_ns", vg_budget_cpu_ns() },
 		{ "ticks_late", session->ticks.late },
 		{ "rate_changes", session->budget.changes },
-		{ "period_now_ns", session->ticks.period_ns },
+		{ "period_now_ns", session->ticks.period_ns / session->fetch_periods },
+		{ "interrupts", session->interrupts.taken },
 		{ "maps_reads", session->maps_reads },
 		{ "walks", unwound->walks },
 		{ "walks_by_libunwind", unwound->fallbacks },
@@ -156,7 +160,7 @@ static void checkpoint(struct vg_session *session, bool last)
 	uint64_t now_ns = vg_now_ns() - session->begin_ns;
 	int rc = 0;
 
-	session->recorder.lost[VG_LOSS_TICK_SKIPPED] = session->ticks.skipped;
+	session->recorder.lost[VG_LOSS_TICK_SKIPPED] = session->ticks.skipped * session->fetch_periods;
 	for (size_t i = 0; rc == 0 && i < session->tasks.live.count; i++) {
 		struct vg_task *task = &session->tasks.live.items[i];
 
@@ -195,7 +199,7 @@ static void limits_check(struct vg_session *session, uint64_t now_ns)
 }
 
 /* Threads that came and went since the last tick. */
-static int tasks_update(struct vg_session *session, uint64_t now_ns)
+int vg_session_scan(struct vg_session *session, uint64_t now_ns)
 {
 	int scanned = vg_tasks_scan(&session->tasks), rc = 0;
 
@@ -235,7 +239,8 @@ void vg_session_tick(struct vg_session *session)
 	session->still = is_still(session);
 	if (!session->still && !vg_modules_check(&session->modules))
 		vg_sampling_modules_refresh(session, now_ns);
-	rc = tasks_update(session, now_ns);
+	vg_interrupted_fetch(session);
+	rc = vg_session_scan(session, now_ns);
 	if (rc == -ESRCH)
 		session_stop(session, "the process ended");
 	count = session->tasks.live.count;
@@ -251,7 +256,7 @@ void vg_session_tick(struct vg_session *session)
 	if (session->ended == NULL && vg_budget_check(&session->budget, &session->ticks,
 						      &session->pauses))
 		vg_writer_rate(&session->recorder.writer, vg_now_ns() - session->begin_ns,
-			       session->ticks.period_ns);
+			       session->ticks.period_ns / session->fetch_periods);
 	if (vg_now_ns() >= session->checkpoint_ns && session->ended == NULL) {
 		checkpoint(session, false);
 		session->checkpoint_ns = vg_now_ns() + CHECKPOINT_NS;
@@ -288,6 +293,7 @@ void vg_session_close(struct vg_session *session)
 	vg_modules_free(&session->modules);
 	vg_memory_free(&session->memory);
 	vg_tasks_close(&session->tasks);
+	vg_interrupts_close(&session->interrupts);
 	vg_snapshot_free(&session->snapshot);
 	vg_walk_free(&session->walk);
 	vg_target_close(&session->target);

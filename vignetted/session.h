@@ -3,6 +3,7 @@
 #define VG_VIGNETTED_SESSION_H
 
 #include "vignetted/budget.h"
+#include "vignetted/interrupts.h"
 #include "vignetted/memory.h"
 #include "vignetted/modules.h"
 #include "vignetted/perfmap.h"
@@ -21,6 +22,7 @@ struct vg_session_options {
 	uint32_t max_frames;
 	uint32_t budget_ppm;         /* of the threads' time stopped, and of one core; 0: no limit */
 	bool cpu_mode;
+	bool stop_always;            /* never have running threads sampled by interrupts */
 	bool thread_names;           /* record them */
 	bool perf_map;               /* read the process's own names of its code at the end */
 };
@@ -34,6 +36,8 @@ struct vg_session {
 	struct vg_unwinder *unwinder;
 	struct vg_tasks tasks;
 	struct vg_tracer tracer;
+	struct vg_interrupts interrupts;
+	uint32_t fetch_periods;      /* a tick every so many sampling periods */
 	struct vg_snapshot snapshot;
 	struct vg_walk walk;
 	struct vg_recorder recorder;
@@ -48,6 +52,7 @@ struct vg_session {
 	uint64_t tick_count;
 	uint64_t scan_ns;            /* when it was last seen which threads there are */
 	uint64_t target_cpu_ns;      /* the process's processor time when the latest tick began */
+	bool all_now;                /* a sample of each thread at this tick, running or not */
 	bool still;                  /* no thread has run since then */
 	bool maps_fresh;             /* /proc/PID/maps was read in this tick */
 	uint64_t maps_reads;
@@ -70,6 +75,9 @@ int vg_session_open(struct vg_session *session, const struct vg_session_options 
 /* One sample of every thread, and what else is due.  Sets `ended` when a limit is reached, the
  * process is gone or the file cannot be written; does nothing once it is set. */
 void vg_session_tick(struct vg_session *session);
+
+/* Looks which threads there are.  0, -ESRCH when the process is gone, or another negative errno. */
+int vg_session_scan(struct vg_session *session, uint64_t now_ns);
 
 /* Stops recording for that reason (static text), unless it has stopped, and completes the file,
  * unless it is complete.  0 or the failure. */

@@ -10,7 +10,7 @@ enum { PAGE_BYTES = 4096, PIECES_MAX = 512 };
 /* A copy made ahead begins so far below the stack pointer that is likely. */
 enum { AHEAD_BYTES = 1024 };
 
-static int snapshot_reserve(struct vg_snapshot *snapshot, size_t bytes)
+int vg_snapshot_reserve(struct vg_snapshot *snapshot, size_t bytes)
 {
 	unsigned char *grown;
 
@@ -58,7 +58,7 @@ static int stack_read(struct vg_snapshot *snapshot, pid_t tid, uint64_t start, s
 int vg_snapshot_stack(struct vg_snapshot *snapshot, pid_t tid, size_t want_bytes)
 {
 	uint64_t sp = vg_regs_sp(&snapshot->regs);
-	int rc = snapshot_reserve(snapshot, want_bytes);
+	int rc = vg_snapshot_reserve(snapshot, want_bytes);
 
 	if (rc == 0)
 		rc = stack_read(snapshot, tid, sp - vg_regs_red_zone_bytes, want_bytes);
@@ -73,7 +73,7 @@ void vg_snapshot_ahead(struct vg_snapshot *snapshot, pid_t tid, size_t want_byte
 {
 	snapshot->stack_bytes = 0;
 	if (snapshot->likely_sp > AHEAD_BYTES &&
-	    snapshot_reserve(snapshot, want_bytes + AHEAD_BYTES) == 0)
+	    vg_snapshot_reserve(snapshot, want_bytes + AHEAD_BYTES) == 0)
 		stack_read(snapshot, tid, snapshot->likely_sp - AHEAD_BYTES, want_bytes + AHEAD_BYTES);
 }
 

@@ -26,6 +26,9 @@ struct vg_snapshot {
 	size_t capacity_bytes;
 };
 
+/* Makes room for so many bytes of stack.  0 or -ENOMEM. */
+int vg_snapshot_reserve(struct vg_snapshot *snapshot, size_t bytes);
+
 /* Reads up to `want` bytes of the thread's stack from regs' stack pointer upwards.  What is not
  * mapped is left out.  0 or a negative errno. */
 int vg_snapshot_stack(struct vg_snapshot *snapshot, pid_t tid, size_t want_bytes);

@@ -51,7 +51,7 @@ void vg_tasks_close(struct vg_tasks *tasks)
 
 /* The kernel lists threads in the order of their creation, as the array has them: so the next
  * one is nearly always where the hint points. */
-static struct vg_task *task_find(struct vg_tasks *tasks, pid_t tid, size_t *hint)
+struct vg_task *vg_tasks_find(struct vg_tasks *tasks, pid_t tid, size_t *hint)
 {
 	size_t count = tasks->live.count;
 
@@ -89,7 +89,7 @@ int vg_tasks_scan(struct vg_tasks *tasks)
 		if (!isdigit((unsigned char)entry->d_name[0]))
 			continue;
 		found++;
-		known = task_find(tasks, tid, &hint);
+		known = vg_tasks_find(tasks, tid, &hint);
 		if (known != NULL) {
 			known->seen = true;
 			continue;

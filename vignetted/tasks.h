@@ -14,6 +14,9 @@ enum { VG_TASK_NAME_BYTES = 64 };
 /* Files of /proc/PID/task/TID that are read all the time. */
 enum vg_task_file { VG_TASK_SCHEDSTAT, VG_TASK_SYSCALL, VG_TASK_FILES };
 
+/* Its stack was taken while it ran: it has run since, or still does. */
+#define VG_SLICES_UNKNOWN UINT64_MAX
+
 /* A thread of the process, and what the session keeps of it from one tick to the next. */
 struct vg_task {
 	pid_t tid;
@@ -26,6 +29,7 @@ struct vg_task {
 	bool ran;                    /* since its name was last looked at */
 	bool stack_complete;         /* `stack` reaches the thread's root */
 	bool has_cpu;                /* `cpu_ns` is set */
+	bool deep;                   /* its stack is larger than what an interrupt copies */
 	uint32_t stack;              /* its latest, as a stack id of the profile */
 	uint32_t stacks_generation;  /* of the recorder when `stack` was set */
 	uint64_t slices;             /* the count that says it has not run since `stack` */
@@ -35,6 +39,8 @@ struct vg_task {
 	uint64_t sp;                 /* at its latest stop */
 	size_t needed_bytes;         /* the most that one of its latest walks went through */
 	uint32_t walks;              /* since that was last looked at */
+	pid_t interrupts_of;         /* whose events interrupt it (vg_interrupt.owner); 0: none has yet */
+	uint64_t interrupts_ns;      /* CPU time told of by those since its latest sample */
 	struct {                     /* samples since the latest written one, all of one stack */
 		uint32_t stack, count;
 		uint64_t wall_ns, cpu_ns;
@@ -75,6 +81,10 @@ void vg_tasks_close(struct vg_tasks *tasks);
  */
 int vg_tasks_scan(struct vg_tasks *tasks);
 void vg_tasks_sweep(struct vg_tasks *tasks);
+
+/* The thread with that number; NULL: not listed.  `hint` is where to look first, and is set for the
+ * next time. */
+struct vg_task *vg_tasks_find(struct vg_tasks *tasks, pid_t tid, size_t *hint);
 
 /* A descriptor of /proc/PID/task. */
 int vg_tasks_directory(const struct vg_tasks *tasks);

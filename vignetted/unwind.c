@@ -120,13 +120,23 @@ static uint64_t place(enum vg_row_base base, int32_t offset, uint64_t cfa,
 	return from + (uint64_t)(int64_t)offset;
 }
 
+/* Whether the frame pointer's saved value lies below the stack pointer and was not copied.  Unwind
+ * information goes on naming that place after the pop at a function's end, when the register holds
+ * the value already. */
+static bool fp_popped(const struct vg_snapshot *snapshot, uint64_t saved_at,
+		      const struct frame_state *state)
+{
+	return state->fp_known && saved_at < snapshot->stack_address && saved_at < state->sp &&
+	       state->sp - saved_at <= vg_regs_red_zone_bytes;
+}
+
 /* To the caller by unwind information.  False where the walk ends, with walk->end set. */
 static bool step_by_row(const struct vg_row *row, const struct vg_snapshot *snapshot,
 			struct frame_state *state, struct vg_walk *walk)
 {
 	struct frame_state caller = { .fp = state->fp, .fp_known = state->fp_known,
 				      .fp_guessed = state->fp_guessed };
-	uint64_t cfa;
+	uint64_t cfa, saved_at;
 
 	if ((row->cfa_base == VG_FROM_FP || row->fp_base == VG_FROM_FP) && !state->fp_known)
 		return register_wanting(state, walk);
@@ -144,8 +154,10 @@ static bool step_by_row(const struct vg_row *row, const struct vg_snapshot *snap
 	if (row->fp_base == VG_FROM_NOWHERE) {
 		caller.fp_known = false;
 	} else if (row->fp_base != VG_FROM_SAME) {
-		if (!stack_word(snapshot, place(row->fp_base, row->fp_offset, cfa, state), &caller.fp,
-				walk))
+		saved_at = place(row->fp_base, row->fp_offset, cfa, state);
+		if (fp_popped(snapshot, saved_at, state))
+			caller.fp = state->fp;
+		else if (!stack_word(snapshot, saved_at, &caller.fp, walk))
 			return false;
 		caller.fp_known = true;
 		caller.fp_guessed = false;

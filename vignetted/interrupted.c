@@ -1,0 +1,154 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+#include "vignetted/interrupted.h"
+
+#include "vignetted/account.h"
+#include "vignetted/code.h"
+#include "vignetted/sampling.h"
+
+/* How far interrupts may be behind: each of a thread's CPUs has a timer of its own, and what the
+ * scheduler says is as old as its tick. */
+enum { BEHIND_PERIODS = 4, BEHIND_NS = 10 * 1000 * 1000 };
+
+/* Where only CPU time is asked for, nothing is due at each tick: samples are fetched a good while
+ * before a ring is full.  Threads that no interrupt has told of yet are looked at then, so not too
+ * seldom. */
+static const uint64_t FETCH_NS = 10 * 1000 * 1000;
+
+/* New threads may be made while those that are known are being covered. */
+enum { COVER_ROUNDS = 8 };
+
+/* A deep stack may become flat again: so many interrupts are passed over. */
+enum { DEEP_EVERY = 64 };
+
+void vg_interrupted_open(struct vg_session *session)
+{
+	struct vg_tasks *tasks = &session->tasks;
+	size_t covered = 0;
+	uint32_t room;
+
+	if (session->options.period_ns == 0 || session->options.stop_always)
+		return;
+	for (int round = 0; round < COVER_ROUNDS && covered < tasks->live.count; round++) {
+		size_t count = tasks->live.count;
+
+		if (vg_interrupts_open(&session->interrupts, tasks->live.items + covered,
+				       count - covered, session->options.period_ns) != 0)
+			return;
+		covered = count;
+		vg_tasks_scan(tasks);
+	}
+	if (!session->options.cpu_mode || session->interrupts.event_count == 0)
+		return;
+	room = vg_interrupts_room(&session->interrupts) / 2;
+	while (session->fetch_periods < room &&
+	       (session->fetch_periods + 1) * session->options.period_ns <= FETCH_NS)
+		session->fetch_periods++;
+	if (session->fetch_periods > 1)
+		vg_ticks_start(&session->ticks, session->fetch_periods *
+			       session->options.period_ns, vg_now_ns());
+}
+
+bool vg_interrupted_covers(const struct vg_session *session, const struct vg_task *task,
+			   uint64_t *cpu_ns)
+{
+	uint64_t period_ns = session->ticks.period_ns / session->fetch_periods;
+
+	if (task->interrupts_of == 0 || task->deep || session->all_now ||
+	    *cpu_ns > task->cpu_ns + BEHIND_PERIODS * period_ns + BEHIND_NS)
+		return false;
+	*cpu_ns = task->cpu_ns;
+	return true;
+}
+
+/* Walks with as much of the stack as the thread's walks needed before, then with all there is. */
+static int interrupt_walk(struct vg_session *session, struct vg_task *task,
+			  const struct vg_interrupt *interrupt, uint64_t now_ns)
+{
+	size_t want_bytes = task->snapshot_bytes;
+	int rc;
+
+	do {
+		rc = vg_interrupts_snapshot(&session->interrupts, interrupt, want_bytes,
+					    &session->snapshot);
+		if (rc == 0)
+			rc = vg_sampling_walk(session, now_ns);
+		if (rc != 0 || session->walk.end != VG_WALK_SNAPSHOT)
+			break;
+		want_bytes *= 4;
+	} while (session->snapshot.stack_bytes < interrupt->stack_bytes);
+	if (rc != 0)
+		return rc;
+	if (want_bytes > task->snapshot_bytes)
+		task->snapshot_bytes = want_bytes;
+	vg_sampling_fit(session, task);
+	task->deep = session->walk.end == VG_WALK_SNAPSHOT;
+	/* What must be stopped is due at each tick. */
+	if (task->deep && session->fetch_periods > 1) {
+		vg_ticks_change(&session->ticks, session->ticks.period_ns / session->fetch_periods);
+		session->fetch_periods = 1;
+	}
+	return 0;
+}
+
+/* The thread that a sample is of, if it is one of ours and the sample is due. */
+static struct vg_task *interrupt_task(struct vg_session *session,
+				      const struct vg_interrupt *interrupt, size_t *hint)
+{
+	struct vg_task *task;
+
+	/* Before Linux 5.13 children made by fork(2) inherit events too. */
+	if (interrupt->pid != session->target.pid)
+		return NULL;
+	task = vg_tasks_find(&session->tasks, interrupt->tid, hint);
+	if (task == NULL) {
+		session->tasks.stale = true;
+		vg_session_scan(session, vg_now_ns() - session->begin_ns);
+		task = vg_tasks_find(&session->tasks, interrupt->tid, hint);
+	}
+	if (task == NULL) {              /* it has come and gone */
+		session->recorder.lost[VG_LOSS_UNREADABLE]++;
+		return NULL;
+	}
+	/* A thread that was made while we covered its maker may have events twice. */
+	if (task->interrupts_of == 0)
+		task->interrupts_of = interrupt->owner;
+	return task->interrupts_of == interrupt->owner && !task->untraceable ? task : NULL;
+}
+
+static void interrupt_take(struct vg_session *session, const struct vg_interrupt *interrupt,
+			   size_t *hint)
+{
+	uint64_t period_ns = session->ticks.period_ns / session->fetch_periods, time_ns;
+	struct vg_task *task = interrupt_task(session, interrupt, hint);
+	int64_t call = -1;
+
+	if (task == NULL || interrupt->time_ns < session->begin_ns)
+		return;
+	/* With a budget samples may be due more seldom than interrupts come. */
+	task->interrupts_ns += session->interrupts.period_ns;
+	if (task->deep && session->interrupts.taken % DEEP_EVERY != 0)
+		task->interrupts_ns = 0;
+	if (task->interrupts_ns + session->interrupts.period_ns / 2 < period_ns)
+		return;
+	time_ns = interrupt->time_ns - session->begin_ns;
+	if (interrupt_walk(session, task, interrupt, time_ns) != 0) {
+		session->recorder.lost[VG_LOSS_NO_MEMORY]++;
+		return;
+	}
+	if (interrupt->in_kernel)
+		call = vg_code_syscall(&session->memory, vg_regs_pc(&interrupt->regs));
+	task->ran = true;
+	if (!task->deep)
+		vg_account_interrupt(session, task, call, time_ns, task->interrupts_ns);
+	task->interrupts_ns = 0;
+}
+
+void vg_interrupted_fetch(struct vg_session *session)
+{
+	struct vg_interrupt interrupt;
+	size_t hint = 0;
+
+	while (session->ended == NULL && vg_interrupts_next(&session->interrupts, &interrupt))
+		interrupt_take(session, &interrupt, &hint);
+	session->recorder.lost[VG_LOSS_RING_FULL] = session->interrupts.lost;
+}

@@ -1,0 +1,28 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+#ifndef VG_VIGNETTED_INTERRUPTED_H
+#define VG_VIGNETTED_INTERRUPTED_H
+
+#include "vignetted/session.h"
+
+/*
+ * The samples that the kernel takes of running threads (interrupts.h), and what they mean for the
+ * session.
+ *
+ * Each stands for one period of its thread's CPU time.  A thread that they tell of is not stopped,
+ * unless they fall behind what the scheduler says that it has used: because its stack is deeper
+ * than what they copy, or it is in the kernel where that must not be sampled, or it was given a CPU
+ * that had no ring.
+ */
+
+/* Tries to have them; without, the session stops threads. */
+void vg_interrupted_open(struct vg_session *session);
+
+/* Fetches those that there are, oldest first, and records them. */
+void vg_interrupted_fetch(struct vg_session *session);
+
+/* Whether interrupts tell of this thread's running, which has used so much CPU time by now.  If so,
+ * what it has used is theirs to account for: sets cpu_ns to what they have. */
+bool vg_interrupted_covers(const struct vg_session *session, const struct vg_task *task,
+			   uint64_t *cpu_ns);
+
+#endif

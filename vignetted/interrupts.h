@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+#ifndef VG_VIGNETTED_INTERRUPTS_H
+#define VG_VIGNETTED_INTERRUPTS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "vignetted/snapshot.h"
+#include "vignetted/tasks.h"
+
+/*
+ * Samples of threads that run, taken by the kernel: perf_event_open(2) has a timer count the time
+ * that a thread is on a CPU, and at its end, in the interrupt, copies registers and a piece of the
+ * stack into a ring that we map.  Nobody is stopped, and nothing is asked for at each sample.
+ *
+ * Where kernel.perf_event_paranoid, a container's seccomp filter or another policy forbids that,
+ * or there are too many threads for the descriptors, threads are stopped instead (tracee.h).
+ */
+struct vg_interrupts {
+	struct vg_ring *rings;       /* owned; one a CPU that a thread may run on */
+	struct vg_event *events;     /* owned; one a thread and CPU, by rising id */
+	size_t ring_count, event_count, event_capacity;
+	uint64_t period_ns;          /* CPU time from one sample of a thread to the next */
+	uint32_t stack_bytes;        /* of each copy */
+	bool user_only;              /* time in the kernel is not sampled: not allowed */
+	uint64_t taken, lost;        /* samples; and those for which a ring had no room */
+	struct vg_ring *current;     /* which next() read from */
+};
+
+/* One sample.  Its stack is in the ring until the next is asked for. */
+struct vg_interrupt {
+	pid_t pid, tid;
+	pid_t owner;                 /* the thread whose event this is, or was inherited from */
+	uint64_t time_ns;            /* CLOCK_MONOTONIC */
+	bool in_kernel;              /* the thread was */
+	struct vg_regs regs;         /* in user code; no system call's number is known */
+	uint64_t stack_at;           /* of the copy, in the ring */
+	size_t stack_bytes;          /* copied, from the stack pointer upwards */
+};
+
+/*
+ * Covers the threads that are listed, and all that they make from now on.  A thread of theirs that
+ * is not listed, because it is being made now, may be missed: list them again, and call with
+ * those that came, until none does.
+ *
+ * 0; -EACCES or another negative errno: this machine, or this number of threads, cannot have it.
+ * What was opened is closed then.
+ */
+int vg_interrupts_open(struct vg_interrupts *interrupts, const struct vg_task *tasks, size_t count,
+		       uint64_t period_ns);
+
+/* How many samples of one CPU may come before they must be fetched. */
+uint32_t vg_interrupts_room(const struct vg_interrupts *interrupts);
+
+/* The oldest sample that there is.  False: none. */
+bool vg_interrupts_next(struct vg_interrupts *interrupts, struct vg_interrupt *interrupt);
+
+/* Makes it a snapshot with at most want_bytes of its stack.  0 or -ENOMEM. */
+int vg_interrupts_snapshot(const struct vg_interrupts *interrupts,
+			   const struct vg_interrupt *interrupt, size_t want_bytes,
+			   struct vg_snapshot *snapshot);
+
+/* Closing what is not open is allowed, if it is all zero. */
+void vg_interrupts_close(struct vg_interrupts *interrupts);
+
+#endif
