@@ -153,6 +153,7 @@ static int session_negotiate(struct vgctl_session *session, const struct vgctl_o
 		.cpu_mode = options->mode == VGCTL_CPU,
 		.perf_map = options->perf_map != 0,
 		.thread_names = options->thread_names != 0,
+		.stop_always = options->stop_always != 0,
 		.budget_ppm = (uint32_t)(options->budget_percent * 10000),
 	};
 	rc = vg_channel_send(session->socket, &message, VG_WIRE_BEGIN, session->file.fd);

@@ -46,7 +46,7 @@ struct vg_wire_begin {
 	uint32_t budget_ppm;         /* 0: no limit */
 	uint32_t perf_map;           /* 0 or 1 */
 	uint32_t thread_names;       /* 0 or 1 */
-	uint32_t zero;
+	uint32_t stop_always;        /* 0 or 1 */
 };
 
 struct vg_wire_summary {

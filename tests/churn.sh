@@ -6,6 +6,9 @@
 # long each takes is said beside what it takes alone.  SOAK: ten times as much.
 set -eu
 : "${BUILDDIR:?}" "${VIGNETTED:?}" "${VGTOOL:?}"
+# Interrupts in the one build of the check, stops in the other.
+capture=auto
+[ -z "${SANITIZE-}" ] || capture=stop
 dir=$(mktemp -d)
 trap 'rm -rf "$dir"' EXIT
 churn=$BUILDDIR/tests/churn
@@ -24,7 +27,7 @@ run() {
 	alone=$(($(now_ms) - begin))
 	begin=$(now_ms)
 	status=0
-	timeout -s KILL 300 "$VIGNETTED" --rate 1000 -o "$dir/$1.vgp" -- "$churn" "$1" "$2" 2>"$dir/$1.log" ||
+	timeout -s KILL 300 "$VIGNETTED" --capture $capture --rate 1000 -o "$dir/$1.vgp" -- "$churn" "$1" "$2" 2>"$dir/$1.log" ||
 		status=$?
 	sampled=$(($(now_ms) - begin))
 	[ $status = 0 ] || { echo "FAIL: $1: exit status $status: $(cat "$dir/$1.log")"; failures=1; }

@@ -8,6 +8,9 @@ set -eu
 : "${SRCDIR:?}" "${VIGNETTED:?}" "${VGTOOL:?}"
 seconds=2
 [ -z "${SOAK-}" ] || seconds=30
+# Interrupts in the one build of the check, stops in the other.
+capture=auto
+[ -z "${SANITIZE-}" ] || capture=stop
 dir=$(mktemp -d)
 port=$((20000 + $$ % 20000))
 pids=
@@ -30,7 +33,7 @@ check() {
 
 # record NAME PID PER_MILLE [MODE]
 record() {
-	"$VIGNETTED" --pid "$2" -o "$dir/$1.vgp" --rate 499 --duration $seconds --mode "${4-wall}"
+	"$VIGNETTED" --capture $capture --pid "$2" -o "$dir/$1.vgp" --rate 499 --duration $seconds --mode "${4-wall}"
 	check "$1" "$3"
 }
 

@@ -649,7 +649,7 @@ static int sample(char **argv)
 {
 	extern char **environ;
 	char pid[16], *const arguments[] = { argv[1], "--pid", pid, "-o", argv[2], "--rate", argv[3],
-					     "--duration", argv[4], NULL };
+					     "--duration", argv[4], "--capture", "stop", NULL };
 	posix_spawnattr_t attributes;
 	sigset_t none;
 	int status;

@@ -123,6 +123,7 @@ static int round_run(const char *path, const char *pidfile, bool in_stop)
 	int rc;
 
 	options.rate_hz = 10000;
+	options.stop_always = 1;
 	rc = vgctl_begin(path, &options, &session);
 	if (rc != 0) {
 		printf("vgctl_begin: %s\n", vgctl_strerror(rc));

@@ -164,7 +164,7 @@ static pid_t helper_start(const char *vignetted, const char *profile, pid_t chil
 	snprintf(number, sizeof number, "%d", child);
 	helper = fork();
 	if (helper == 0) {
-		execl(vignetted, "vignetted", "--rate", "1000", "-o", profile, "--pid", number, NULL);
+		execl(vignetted, "vignetted", "--rate", "1000", "--capture", "stop", "-o", profile, "--pid", number, NULL);
 		_exit(127);
 	}
 	return helper;

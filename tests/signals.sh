@@ -18,7 +18,7 @@ signals=10000 stops=100 debuggers=5
 # computes alone, and goes on when they are gone.
 "$BUILDDIR/tests/churn" threads 100000000 & host=$!
 pids=$host
-"$VIGNETTED" --rate 1000 --pid $host -o "$dir/debugged.vgp" 2>"$dir/log" & helper=$!
+"$VIGNETTED" --rate 1000 --capture stop --pid $host -o "$dir/debugged.vgp" 2>"$dir/log" & helper=$!
 pids="$host $helper"
 attached=0
 i=0

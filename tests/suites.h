@@ -14,6 +14,7 @@
 	each(cursor) \
 	each(debug_id) \
 	each(frames) \
+	each(interrupts) \
 	each(json) \
 	each(profile) \
 	each(resolve) \

@@ -6,6 +6,9 @@
 # SOAK: all of them; else a few seconds of each.
 set -eu
 : "${VIGNETTED:?}" "${VGTOOL:?}"
+# Interrupts in the one build of the check, stops in the other.
+capture=auto
+[ -z "${SANITIZE-}" ] || capture=stop
 dir=$(mktemp -d)
 trap 'rm -rf "$dir"' EXIT
 failures=0
@@ -15,7 +18,7 @@ failures=0
 same() {
 	name=$1 filter=$2; shift 2
 	(cd "$dir" && timeout 1000 "$@" >"$dir/alone" 2>&1) && status=0 || status=$?
-	(cd "$dir" && timeout 1000 "$VIGNETTED" --rate 999 -o "$dir/$name.vgp" -- "$@" >"$dir/sampled" 2>&1) &&
+	(cd "$dir" && timeout 1000 "$VIGNETTED" --capture $capture --rate 999 -o "$dir/$name.vgp" -- "$@" >"$dir/sampled" 2>&1) &&
 		sampled=0 || sampled=$?
 	for run in alone sampled; do grep -v "^vignetted: " "$dir/$run" | sed -n "$filter" | sort >"$dir/$run.kept"; done
 	samples=$("$VGTOOL" info --json "$dir/$name.vgp" | sed 's/.*"samples":\([0-9]*\),.*/\1/')

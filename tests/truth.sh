@@ -5,6 +5,9 @@
 # shares.  SOAK: a longer run, and Debian's python3 against perf.
 set -eu
 : "${BUILDDIR:?}" "${SRCDIR:?}" "${VIGNETTED:?}" "${VGTOOL:?}"
+# Interrupts in the one build of the check, stops in the other.
+capture=auto
+[ -z "${SANITIZE-}" ] || capture=stop
 dir=$(mktemp -d)
 pid=
 trap 'kill $pid 2>/dev/null || true; rm -rf "$dir"' EXIT
@@ -28,7 +31,7 @@ named() {
 cpu_s=5
 [ -z "${SOAK-}" ] || cpu_s=15
 program=$BUILDDIR/tests/shares
-"$VIGNETTED" -o "$dir/shares.vgp" --rate 999 --duration $((cpu_s * 8)) -- "$program" $cpu_s >"$dir/truth"
+"$VIGNETTED" --capture $capture -o "$dir/shares.vgp" --rate 999 --duration $((cpu_s * 8)) -- "$program" $cpu_s >"$dir/truth"
 named "$dir/shares.vgp" cpu "$dir/functions" "$program"
 awk '
 	NR == FNR { truth[$1] = $2; all += $2; next }
@@ -71,7 +74,7 @@ for turn in 1 2 3; do
 	perf record -q -e cpu-clock -F 999 --call-graph dwarf,1024 -o "$dir/perf" -p $pid -- sleep 10 \
 		>"$dir/log" 2>&1 || fail "perf: $(cat "$dir/log")"
 	perf script --no-inline -F ip,dso -i "$dir/perf" >>"$dir/perf.leaves" 2>/dev/null
-	"$VIGNETTED" --pid $pid -o "$dir/python.vgp" --rate 999 --mode cpu --duration 10
+	"$VIGNETTED" --capture $capture --pid $pid -o "$dir/python.vgp" --rate 999 --mode cpu --duration 10
 	"$VGTOOL" dump "$dir/python.vgp" >>"$dir/dump"
 done
 "$VGTOOL" symbols -o "$dir/symbols" $(awk '$2 ~ /x/ && $NF ~ /^\// { print $NF }' /proc/$pid/maps |

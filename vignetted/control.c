@@ -118,9 +118,11 @@ static int options_take(struct vg_session_options *options, const struct vg_wire
 		.budget_ppm = begin->budget_ppm,
 		.perf_map = begin->perf_map != 0,
 		.thread_names = begin->thread_names != 0,
+		.stop_always = begin->stop_always != 0,
 	};
 	if (begin->max_frames < 1 || begin->max_frames > 65536 || begin->cpu_mode > 1 ||
-	    begin->perf_map > 1 || begin->thread_names > 1 || begin->budget_ppm > 1000000 ||
+	    begin->perf_map > 1 || begin->thread_names > 1 || begin->stop_always > 1 ||
+	    begin->budget_ppm > 1000000 ||
 	    (begin->period_ns != 0 && begin->period_ns < 100000))
 		return -EINVAL;
 	return 0;

@@ -12,13 +12,13 @@ enum { BEHIND_PERIODS = 4, BEHIND_NS = 10 * 1000 * 1000 };
 /* Where only CPU time is asked for, nothing is due at each tick: samples are fetched a good while
  * before a ring is full.  Threads that no interrupt has told of yet are looked at then, so not too
  * seldom. */
-static const uint64_t FETCH_NS = 10 * 1000 * 1000;
+static const uint64_t FETCH_NS = 25 * 1000 * 1000;
 
 /* New threads may be made while those that are known are being covered. */
 enum { COVER_ROUNDS = 8 };
 
-/* A deep stack may become flat again: so many interrupts are passed over. */
-enum { DEEP_EVERY = 64 };
+/* Where interrupts copy too little, so many are passed over before another is looked at. */
+enum { MEAGRE_EVERY = 64 };
 
 void vg_interrupted_open(struct vg_session *session)
 {
@@ -39,7 +39,7 @@ void vg_interrupted_open(struct vg_session *session)
 	}
 	if (!session->options.cpu_mode || session->interrupts.event_count == 0)
 		return;
-	room = vg_interrupts_room(&session->interrupts) / 2;
+	room = vg_interrupts_room(&session->interrupts) * 2 / 3;
 	while (session->fetch_periods < room &&
 	       (session->fetch_periods + 1) * session->options.period_ns <= FETCH_NS)
 		session->fetch_periods++;
@@ -53,7 +53,7 @@ bool vg_interrupted_covers(const struct vg_session *session, const struct vg_tas
 {
 	uint64_t period_ns = session->ticks.period_ns / session->fetch_periods;
 
-	if (task->interrupts_of == 0 || task->deep || session->all_now ||
+	if (task->interrupts_of == 0 || task->meagre || session->all_now ||
 	    *cpu_ns > task->cpu_ns + BEHIND_PERIODS * period_ns + BEHIND_NS)
 		return false;
 	*cpu_ns = task->cpu_ns;
@@ -81,9 +81,12 @@ static int interrupt_walk(struct vg_session *session, struct vg_task *task,
 	if (want_bytes > task->snapshot_bytes)
 		task->snapshot_bytes = want_bytes;
 	vg_sampling_fit(session, task);
-	task->deep = session->walk.end == VG_WALK_SNAPSHOT;
+	/* The stack is too deep; or the leaf keeps something below its stack pointer, where the kernel
+	 * copies nothing and a stop does. */
+	task->meagre = session->walk.end == VG_WALK_SNAPSHOT ||
+		       (session->walk.end == VG_WALK_BAD_CFA && session->walk.count == 1);
 	/* What must be stopped is due at each tick. */
-	if (task->deep && session->fetch_periods > 1) {
+	if (task->meagre && session->fetch_periods > 1) {
 		vg_ticks_change(&session->ticks, session->ticks.period_ns / session->fetch_periods);
 		session->fetch_periods = 1;
 	}
@@ -126,7 +129,7 @@ static void interrupt_take(struct vg_session *session, const struct vg_interrupt
 		return;
 	/* With a budget samples may be due more seldom than interrupts come. */
 	task->interrupts_ns += session->interrupts.period_ns;
-	if (task->deep && session->interrupts.taken % DEEP_EVERY != 0)
+	if (task->meagre && session->interrupts.taken % MEAGRE_EVERY != 0)
 		task->interrupts_ns = 0;
 	if (task->interrupts_ns + session->interrupts.period_ns / 2 < period_ns)
 		return;
@@ -138,7 +141,7 @@ static void interrupt_take(struct vg_session *session, const struct vg_interrupt
 	if (interrupt->in_kernel)
 		call = vg_code_syscall(&session->memory, vg_regs_pc(&interrupt->regs));
 	task->ran = true;
-	if (!task->deep)
+	if (!task->meagre)
 		vg_account_interrupt(session, task, call, time_ns, task->interrupts_ns);
 	task->interrupts_ns = 0;
 }

@@ -9,9 +9,9 @@
  * session.
  *
  * Each stands for one period of its thread's CPU time.  A thread that they tell of is not stopped,
- * unless they fall behind what the scheduler says that it has used: because its stack is deeper
- * than what they copy, or it is in the kernel where that must not be sampled, or it was given a CPU
- * that had no ring.
+ * unless its stack is deeper than what they copy, or they fall behind what the scheduler says that
+ * it has used: because it is in the kernel where that must not be sampled, or it was given a CPU
+ * that has no ring.
  */
 
 /* Tries to have them; without, the session stops threads. */

@@ -13,13 +13,14 @@
 #include <unistd.h>
 
 /*
- * The kernel lets every user lock 516 KiB a CPU for rings (kernel.perf_event_mlock_kb): that is
- * one page for its head and 128 for data.  Others may have used some of it.
+ * The kernel lets every user lock 516 KiB a CPU for rings (kernel.perf_event_mlock_kb), beyond that
+ * what RLIMIT_MEMLOCK says: one page for a ring's head, and a power of two for data.
  */
-enum { RING_PAGES_MAX = 128, RING_PAGES_MIN = 16, PAGE_BYTES = 4096 };
+enum { RING_PAGES_MAX = 256, RING_PAGES_MIN = 32, RINGS_PAGES_MAX = 4096, PAGE_BYTES = 4096 };
 
-/* Deeper stacks are left to a stop.  Faster sampling needs more room for samples in a ring. */
-enum { STACK_BYTES = 32 * 1024, STACK_FAST_BYTES = 16 * 1024, FAST_NS = 500 * 1000 };
+/* Deeper stacks are left to a stop.  Faster sampling needs more room for samples in a ring; a
+ * record cannot have more than 64 KiB. */
+enum { STACK_BYTES = 60 * 1024, STACK_FAST_BYTES = 32 * 1024, FAST_NS = 4 * 1000 * 1000 };
 
 /* So many descriptors at most, and of those that may be open this share. */
 enum { EVENTS_MAX = 4096, DESCRIPTORS_SHARE = 4 };
@@ -66,9 +67,9 @@ static int event_open(const struct vg_interrupts *interrupts, pid_t tid, int cpu
 	return fd >= 0 ? (int)fd : -errno;
 }
 
-static int ring_map(struct vg_ring *ring, int fd)
+static int ring_map(struct vg_ring *ring, int fd, size_t pages)
 {
-	for (size_t pages = RING_PAGES_MAX; pages >= RING_PAGES_MIN; pages /= 2) {
+	for (; pages >= RING_PAGES_MIN; pages /= 2) {
 		void *at = mmap(NULL, (pages + 1) * PAGE_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
 
 		if (at == MAP_FAILED)
@@ -94,7 +95,7 @@ static int event_add(struct vg_interrupts *interrupts, struct vg_ring *ring, pid
 		return event.fd;
 	rc = ioctl(event.fd, PERF_EVENT_IOC_ID, &event.id) != 0 ? -errno : 0;
 	if (rc == 0 && ring->head == NULL)
-		rc = ring_map(ring, event.fd);
+		rc = ring_map(ring, event.fd, interrupts->ring_pages);
 	else if (rc == 0 && ioctl(event.fd, PERF_EVENT_IOC_SET_OUTPUT, ring->fd) != 0)
 		rc = -errno;
 	if (rc != 0) {
@@ -132,6 +133,11 @@ static int rings_make(struct vg_interrupts *interrupts, const struct vg_task *ta
 			CPU_OR(&all, &all, &allowed);
 	}
 	rings = CPU_COUNT(&all);
+	interrupts->ring_pages = RING_PAGES_MAX;
+	while ((int)interrupts->ring_pages * rings > RINGS_PAGES_MAX)
+		interrupts->ring_pages /= 2;
+	if (interrupts->ring_pages < RING_PAGES_MIN)
+		interrupts->ring_pages = RING_PAGES_MIN;
 	interrupts->rings = calloc((size_t)rings + 1, sizeof *interrupts->rings);
 	interrupts->events = calloc(interrupts->event_capacity, sizeof *interrupts->events);
 	if (interrupts->rings == NULL || interrupts->events == NULL)

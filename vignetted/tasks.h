@@ -29,7 +29,7 @@ struct vg_task {
 	bool ran;                    /* since its name was last looked at */
 	bool stack_complete;         /* `stack` reaches the thread's root */
 	bool has_cpu;                /* `cpu_ns` is set */
-	bool deep;                   /* its stack is larger than what an interrupt copies */
+	bool meagre;                 /* what an interrupt copies of its stack does not suffice */
 	uint32_t stack;              /* its latest, as a stack id of the profile */
 	uint32_t stacks_generation;  /* of the recorder when `stack` was set */
 	uint64_t slices;             /* the count that says it has not run since `stack` */
