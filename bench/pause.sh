@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
 #
 # For how long a running thread does not run when it is sampled at 1 kHz, as the thread itself
-# sees it: under vignetted, under a bare stop and release, and under perf.
+# sees it: under vignetted, under vignetted where it may not use the kernel's interrupts and stops
+# threads ("stopping"), under a bare stop and release, and under perf.
 #
 # watch.c tells the longest gap in each sampling period.  Gaps that nobody's sampling made are
 # among them, so the same is watched with no sampler, and a quantile of a sampler's own gaps is
@@ -21,6 +22,9 @@ watched() {
 	alone) ;;
 	bare) on 1 "$bench/bare_stop" $watch 1000 & sampler=$! ;;
 	vignetted) on 1 "$VIGNETTED" --pid $watch --rate 1000 -o "$dir/out.vgp" 2>/dev/null & sampler=$! ;;
+	stopping)
+		on 1 "$VIGNETTED" --pid $watch --rate 1000 --capture stop -o "$dir/out.vgp" 2>/dev/null &
+		sampler=$! ;;
 	perf)
 		on 1 perf record -q --call-graph dwarf -e cpu-clock -F 1000 -o "$dir/perf.data" \
 			-p $watch >/dev/null 2>&1 & sampler=$! ;;
@@ -43,7 +47,7 @@ own() {
 			print "none" }' "$3" "$2"
 }
 
-samplers="bare vignetted"
+samplers="bare vignetted stopping"
 have_perf && samplers="$samplers perf"
 round=0
 while [ $round -lt "$rounds" ]; do
@@ -65,13 +69,15 @@ for kind in alone $samplers; do
 	printf '%-10s %8s %8s\n' $kind "$(median <"$dir/$kind.q0.5")" "$(median <"$dir/$kind.q0.99")"
 done
 
-# ratio Q PEER: the median over rounds of vignetted's to the peer's in the same round
+# ratio Q SAMPLER PEER: the median over rounds of a sampler's to the peer's in the same round
 ratio() {
-	paste "$dir/vignetted.q$1" "$dir/$2.q$1" |
+	paste "$dir/$2.q$1" "$dir/$3.q$1" |
 		awk '$2 != "none" && $1 != "none" { print $1 / $2 }' | median | awk '{ printf "%.2f\n", $1 }'
 }
-[ -f "$dir/perf.q0.5" ] &&
-	echo "RATIO to perf: p50 $(ratio 0.5 perf), p99 $(ratio 0.99 perf)"
-echo "RATIO to a bare stop: p50 $(ratio 0.5 bare), p99 $(ratio 0.99 bare)"
-verdict "pause p50" "$(ratio 0.5 bare)" 1.35 "of a bare stop"
-verdict "pause p99" "$(ratio 0.99 bare)" 2 "of a bare stop"
+[ ! -f "$dir/perf.q0.5" ] ||
+	echo "RATIO to perf: p50 $(ratio 0.5 vignetted perf), p99 $(ratio 0.99 vignetted perf)"
+for kind in vignetted stopping; do
+	echo "RATIO to a bare stop, $kind: p50 $(ratio 0.5 $kind bare), p99 $(ratio 0.99 $kind bare)"
+	verdict "pause p50, $kind" "$(ratio 0.5 $kind bare)" 1.35 "of a bare stop"
+	verdict "pause p99, $kind" "$(ratio 0.99 $kind bare)" 2 "of a bare stop"
+done

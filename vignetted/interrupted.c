@@ -9,6 +9,9 @@
  * scheduler says is as old as its tick. */
 enum { BEHIND_PERIODS = 4, BEHIND_NS = 10 * 1000 * 1000 };
 
+/* Where the kernel's code is not sampled, being behind is nothing unusual, and stops make up for it. */
+enum { USER_BEHIND_PERIODS = 2, USER_BEHIND_NS = 4 * 1000 * 1000 };
+
 /* Where only CPU time is asked for, nothing is due at each tick: samples are fetched a good while
  * before a ring is full.  Threads that no interrupt has told of yet are looked at then, so not too
  * seldom. */
@@ -52,9 +55,12 @@ bool vg_interrupted_covers(const struct vg_session *session, const struct vg_tas
 			   uint64_t *cpu_ns)
 {
 	uint64_t period_ns = session->ticks.period_ns / session->fetch_periods;
+	uint64_t behind_ns = session->interrupts.user_only ?
+			     USER_BEHIND_PERIODS * period_ns + USER_BEHIND_NS :
+			     BEHIND_PERIODS * period_ns + BEHIND_NS;
 
 	if (task->interrupts_of == 0 || task->meagre || session->all_now ||
-	    *cpu_ns > task->cpu_ns + BEHIND_PERIODS * period_ns + BEHIND_NS)
+	    *cpu_ns > task->cpu_ns + behind_ns)
 		return false;
 	*cpu_ns = task->cpu_ns;
 	return true;
