@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -202,14 +203,21 @@ void vg_outfile_abandon(struct vg_outfile *file)
 int vg_write_all(int fd, const void *bytes, size_t length)
 {
 	const unsigned char *at = bytes;
+	struct pollfd ready = { .fd = fd, .events = POLLOUT };
 
 	while (length > 0) {
 		ssize_t wrote = write(fd, at, length);
 
 		if (wrote < 0 && errno == EINTR)
 			continue;
-		if (wrote < 0)
-			return -errno;
+		/* A pipe that was given to us may be one that others want to be told of so. */
+		if (wrote < 0 && errno == EAGAIN) {
+			poll(&ready, 1, -1);
+			continue;
+		}
+		/* Nothing written and no reason given: once more would be for ever. */
+		if (wrote <= 0)
+			return wrote < 0 ? -errno : -EIO;
 		at += wrote;
 		length -= (size_t)wrote;
 	}

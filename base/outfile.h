@@ -42,7 +42,8 @@ void vg_outfile_abandon(struct vg_outfile *file);
  * a negative one is returned as it is.  Or a negative errno. */
 int vg_descriptor_raise(int fd);
 
-/* Writes all of it, over EINTR and short writes.  0 or a negative errno. */
+/* Writes all of it, over EINTR, short writes, and a pipe that is full and would not wait.  0 or a
+ * negative errno. */
 int vg_write_all(int fd, const void *bytes, size_t length);
 
 #endif

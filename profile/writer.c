@@ -2,6 +2,7 @@
 #include "profile/writer.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -35,6 +36,7 @@ void vg_writer_open(struct vg_writer *writer, int fd, uint64_t limit_bytes)
 	memset(writer, 0, sizeof *writer);
 	writer->fd = fd;
 	writer->limit_bytes = limit_bytes;
+	writer->appends = (fcntl(fd, F_GETFL) & O_APPEND) != 0;
 	msgpack_sbuffer_init(&writer->buffer);
 	msgpack_packer_init(&writer->packer, writer, buffer_append);
 }
@@ -117,17 +119,21 @@ bool vg_writer_full(const struct vg_writer *writer)
 int vg_writer_flush(struct vg_writer *writer)
 {
 	size_t length = writer->buffer.size;
+	off_t place;
 	int rc;
 
 	if (writer->failed != 0 || length == 0)
 		return writer->failed;
+	/* A file that was given to us may have begun before us.  Of a pipe this is -1. */
+	place = lseek(writer->fd, 0, writer->appends ? SEEK_END : SEEK_CUR);
 	vg_chunk_header((unsigned char *)writer->buffer.data, writer->sequence,
 			writer->buffer.data + VG_CHUNK_HEADER_BYTES, length - VG_CHUNK_HEADER_BYTES);
 	rc = vg_write_all(writer->fd, writer->buffer.data, length);
 	if (rc != 0) {
 		/* Cut off what part of the chunk was written: a clean end beats a damaged one.
-		 * Fails on a pipe, where the reader sees a truncated chunk instead. */
-		(void)!ftruncate(writer->fd, (off_t)writer->file_bytes);
+		 * On a pipe the reader sees a truncated chunk instead. */
+		if (place >= 0 && ftruncate(writer->fd, place) == 0)
+			lseek(writer->fd, place, SEEK_SET);
 		return writer->failed = rc;
 	}
 	writer->file_bytes += length;
@@ -292,11 +298,23 @@ int vg_writer_stats(struct vg_writer *writer, const struct vg_named *counts, siz
 int vg_writer_end(struct vg_writer *writer, const char *reason, uint64_t time_ns,
 		  const struct vg_named *totals, size_t count)
 {
+	int failed = writer->failed;
+
+	/* The chunk that could not be written is lost; these few bytes may still find room where it
+	 * did not. */
+	if (failed != 0) {
+		msgpack_sbuffer_clear(&writer->buffer);
+		writer->sequence++;
+		writer->failed = 0;
+	}
 	record_begin(writer, VG_RECORD_END, 3);
 	pack_text(writer, reason);
 	pack_uint(writer, time_us(time_ns));
 	pack_counts(writer, totals, count);
-	return vg_writer_flush(writer);
+	vg_writer_flush(writer);
+	if (failed != 0)
+		writer->failed = failed;
+	return writer->failed;
 }
 
 int vg_writer_function(struct vg_writer *writer, uint32_t id, const char *name, const char *file,

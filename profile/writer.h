@@ -17,14 +17,15 @@ struct vg_writer_thread {
  * killed.  Ids are the caller's: dense from 0, stacks from VG_STACK_ROOTS, each written before
  * it is used.
  *
- * Every function returns 0 or a negative errno.  The first failure stays, and the file then
- * ends with its last whole chunk.
+ * Every function returns 0 or a negative errno.  The first failure stays, and nothing is
+ * written any more but the end.
  */
 struct vg_writer {
 	int fd;                      /* the caller's */
 	uint64_t limit_bytes;        /* 0: none */
 	uint64_t file_bytes;         /* written so far */
 	uint32_t sequence;
+	bool appends;                /* the descriptor writes at the file's end */
 	int failed;                  /* the first failure, or 0 */
 	msgpack_sbuffer buffer;      /* the chunk being filled, behind room for its header */
 	msgpack_packer packer;
@@ -78,7 +79,8 @@ int vg_writer_stats(struct vg_writer *writer, const struct vg_named *counts, siz
 /* Pairs (length in ns that was not exceeded, how many stops). */
 int vg_writer_pauses(struct vg_writer *writer, const uint64_t (*pairs)[2], size_t count);
 
-/* The last record of a whole profile; flushes. */
+/* The last record of a whole profile; flushes.  After a failure too, which stays: if it fits, the
+ * file says why it ends, with one chunk missing before. */
 int vg_writer_end(struct vg_writer *writer, const char *reason, uint64_t time_ns,
 		  const struct vg_named *totals, size_t count);
 

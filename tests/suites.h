@@ -16,6 +16,7 @@
 	each(frames) \
 	each(interrupts) \
 	each(json) \
+	each(outfile) \
 	each(profile) \
 	each(resolve) \
 	each(speedscope) \

@@ -33,7 +33,8 @@ static const int calls_always[] = {
 	SCMP_SYS(process_vm_readv), SCMP_SYS(getdents64), SCMP_SYS(readlinkat), SCMP_SYS(readlink),
 	/* descriptors that are open */
 	SCMP_SYS(read), SCMP_SYS(pread64), SCMP_SYS(lseek), SCMP_SYS(close), SCMP_SYS(fstat),
-	SCMP_SYS(newfstatat), SCMP_SYS(write), SCMP_SYS(ftruncate), SCMP_SYS(fdatasync),
+	SCMP_SYS(newfstatat), SCMP_SYS(write), SCMP_SYS(ftruncate), SCMP_SYS(io_setup),
+	SCMP_SYS(io_submit), SCMP_SYS(io_getevents), SCMP_SYS(io_destroy), SCMP_SYS(sync_file_range),
 	SCMP_SYS(recvmsg), SCMP_SYS(sendmsg),
 	/* who and where we are: of the C library's own use */
 	SCMP_SYS(getpid), SCMP_SYS(gettid), SCMP_SYS(getuid), SCMP_SYS(geteuid), SCMP_SYS(getcpu),

@@ -64,7 +64,7 @@ int vg_session_open(struct vg_session *session, const struct vg_session_options 
 
 	memset(session, 0, sizeof *session);
 	session->options = *options;
-	session->target.pidfd = -1;
+	session->target.pidfd = session->disk.fd = -1;
 	session->perf_map.directory = -1;
 	session->tracer.leader = pid;
 	session->tracer.command = command ? pid : 0;
@@ -77,6 +77,7 @@ int vg_session_open(struct vg_session *session, const struct vg_session_options 
 		return rc;
 	session->begin_ns = vg_now_ns();
 	session->fetch_periods = 1;
+	vg_disk_open(&session->disk, fd, session->begin_ns);
 	vg_ticks_start(&session->ticks, options->period_ns, session->begin_ns);
 	vg_budget_start(&session->budget, options->budget_ppm, session->begin_ns);
 	if (options->perf_map)
@@ -102,10 +103,23 @@ static void session_stop(struct vg_session *session, const char *reason)
 	session->ended_ns = vg_now_ns() - session->begin_ns;
 }
 
+static const char *failure_reason(int code)
+{
+	switch (code) {
+	case -ENOSPC: return "the disk is full";
+	case -EDQUOT: return "the disk quota is used up";
+	case -EFBIG: return "the process may not write larger files";
+	case -ENOMEM: return "memory was short";
+	}
+	return "the profile could not be written";
+}
+
 static void session_fail(struct vg_session *session, int code)
 {
 	session->failure = code;
-	session_stop(session, "the profile could not be written");
+	session_stop(session, failure_reason(code));
+	/* It may have been ending for another reason. */
+	session->ended = failure_reason(code);
 }
 
 static int pauses_write(struct vg_session *session)
@@ -148,6 +162,8 @@ static int stats_write(struct vg_session *session)
 		{ "walks", unwound->walks },
 		{ "walks_by_libunwind", unwound->fallbacks },
 		{ "rows_decoded", unwound->rows_decoded },
+		{ "syncs", session->disk.syncs },
+		{ "syncs_failed", session->disk.failures },
 	};
 
 	return vg_recorder_counts(&session->recorder, stats, sizeof stats / sizeof *stats);
@@ -181,6 +197,8 @@ static void checkpoint(struct vg_session *session, bool last)
 	}
 	if (rc == 0)
 		rc = vg_writer_flush(&session->recorder.writer);
+	if (rc == 0 && !last)
+		vg_disk_tick(&session->disk, session->recorder.writer.file_bytes, vg_now_ns());
 	if (rc != 0 && session->failure == 0)
 		session_fail(session, rc);
 }
@@ -272,22 +290,26 @@ int vg_session_end(struct vg_session *session, const char *reason)
 	if (session->ended == NULL && session->options.period_ns != 0)
 		vg_session_tick(session);
 	session_stop(session, reason);
-	if (session->complete || session->failure != 0)
+	if (session->complete)
 		return session->failure;
 	session->complete = true;
 	/* A thread that was asked to stop and has not is let go when it does, or when we exit. */
 	while (!vg_tracer_settle(&session->tracer) && vg_now_ns() < give_up_ns)
 		usleep(1000);
-	checkpoint(session, true);
-	vg_perfmap_write(&session->perf_map, &session->recorder);
+	if (session->failure == 0) {
+		checkpoint(session, true);
+		vg_perfmap_write(&session->perf_map, &session->recorder);
+	}
 	rc = vg_recorder_finish(&session->recorder, session->ended, session->ended_ns);
 	if (rc != 0 && session->failure == 0)
 		session_fail(session, rc);
+	vg_disk_last(&session->disk, session->recorder.writer.file_bytes);
 	return session->failure;
 }
 
 void vg_session_close(struct vg_session *session)
 {
+	vg_disk_close(&session->disk);
 	vg_recorder_free(&session->recorder);
 	vg_unwinder_free(session->unwinder);
 	vg_modules_free(&session->modules);

@@ -4,6 +4,7 @@
 
 #include "vignetted/budget.h"
 #include "vignetted/interrupts.h"
+#include "vignetted/disk.h"
 #include "vignetted/memory.h"
 #include "vignetted/modules.h"
 #include "vignetted/perfmap.h"
@@ -41,6 +42,7 @@ struct vg_session {
 	struct vg_snapshot snapshot;
 	struct vg_walk walk;
 	struct vg_recorder recorder;
+	struct vg_disk disk;
 	struct vg_ticks ticks;
 	struct vg_budget budget;
 	struct vg_perfmap perf_map;

@@ -1,0 +1,129 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT OR Apache-2.0
+#
+# What a disk can do to a profile: it is slow, full, read-only, or fails.  The recording ends with a
+# reason, what was written stays readable, and the program that is recorded goes on.  And the file is
+# synced, without waiting.
+#
+# Needs strace, and mounts in a namespace of its own: root, or user namespaces.
+set -eu
+: "${VIGNETTED:?}" "${VGTOOL:?}" "${BUILDDIR:?}"
+if [ -z "${IN_NAMESPACE-}" ]; then
+	as_root=
+	[ "$(id -u)" = 0 ] || as_root=-r
+	IN_NAMESPACE=1 exec unshare $as_root -m sh "$0"
+fi
+dir=$(mktemp -d)
+busy=
+trap 'kill $busy 2>/dev/null || true; cd /; umount "$dir/small" 2>/dev/null || true; rm -rf "$dir"' EXIT
+cd "$dir"
+failures=0
+
+fail() {
+	echo "FAIL: $*"
+	failures=$((failures + 1))
+}
+
+# Many stacks, so that the file grows; and a process that shows by its count that it lives.
+sh -c 'n=0; while :; do n=$((n + 1)); [ $((n % 1000)) = 0 ] && echo $n >'"$dir/count"'; done' &
+busy=$!
+
+# ended FILE REASON: the profile says why it ended, or says nothing for want of room; it has samples
+ended() {
+	"$VGTOOL" info --json "$1" >info 2>err || fail "$1 cannot be read: $(cat err)"
+	grep -q "\"end_reason\":\"$2\"" info || fail "$1 does not say: $2: $(tail -c 300 info)"
+	! grep -q '"samples":0,' info || fail "$1 has no samples"
+}
+
+# alive: the process still counts
+alive() {
+	before=$(cat count)
+	for second in 1 2 3 4 5 6 7 8 9 10; do
+		sleep 1
+		[ "$(cat count)" != "$before" ] && return
+	done
+	fail "$1: the process stands still"
+}
+
+# injected FAULT REASON: one that the kernel reports from the third chunk on
+injected() {
+	status=0
+	strace -o trace -P "$dir/p.vgp.part" -e trace=write -e inject=write:error="$1":when=3+ \
+		"$VIGNETTED" -p $busy -o p.vgp --rate 200 --duration 30 2>err || status=$?
+	[ $status = 1 ] || fail "$1: status $status: $(cat err)"
+	[ "$(wc -l <err)" = 1 ] || fail "$1: not one sentence: $(cat err)"
+	grep -q 'p.vgp is not whole' err || fail "$1: $(cat err)"
+	"$VGTOOL" info --json p.vgp >info 2>err || fail "$1: the profile cannot be read: $(cat err)"
+	grep -q '"damaged_bytes":0' info || fail "$1: the profile is damaged"
+	! grep -q '"samples":0,' info || fail "$1: the profile has no samples"
+	rm -f p.vgp
+}
+injected ENOSPC
+injected EDQUOT
+injected EIO
+injected EROFS
+
+# Interrupted again and again, it writes all the same.
+strace -o trace -P "$dir/p.vgp.part" -e trace=write -e inject=write:error=EINTR:when=1+2 \
+	"$VIGNETTED" -p $busy -o p.vgp --rate 200 --duration 2 2>err || fail "EINTR: $(cat err)"
+grep -q EINTR trace || fail "EINTR was never met: $(cat trace)"
+ended p.vgp 'the duration limit was reached'
+"$VGTOOL" dump p.vgp >/dev/null 2>err && [ ! -s err ] || fail "EINTR left damage: $(cat err)"
+
+# A file system that is full.
+mkdir small
+mount -t tmpfs -o size=64k none small
+head -c 48000 /dev/zero >small/ballast
+status=0
+"$VIGNETTED" -p $busy -o small/p.vgp --rate 5000 --duration 60 2>err || status=$?
+[ $status = 1 ] || fail "full: status $status"
+grep -q 'No space left' err || fail "full: $(cat err)"
+[ -f small/p.vgp ] && [ ! -e small/p.vgp.part ] || fail "full: $(ls small)"
+ended small/p.vgp 'the disk is full'
+alive full
+
+# From the start.
+rm small/p.vgp
+head -c 100000 /dev/zero >small/ballast 2>/dev/null || true
+status=0
+"$VIGNETTED" -p $busy -o small/p.vgp 2>err || status=$?
+[ $status = 1 ] && [ "$(wc -l <err)" = 1 ] || fail "full from the start: status $status, $(cat err)"
+[ ! -e small/p.vgp.part ] || fail "full from the start: a .part is left"
+
+# Read-only.
+mount -o remount,ro small
+status=0
+"$VIGNETTED" -p $busy -o small/p.vgp 2>err || status=$?
+[ $status = 1 ] || fail "read-only: status $status"
+grep -q 'cannot create small/p.vgp.part: Read-only file system' err || fail "read-only: $(cat err)"
+
+# What stands in the file already is others', also when there is no room for ours.
+echo "written before" >appended
+status=0
+(ulimit -f 40; exec "$VIGNETTED" -p $busy -o /dev/stdout --rate 5000 --duration 60 >>appended 2>err) || status=$?
+[ $status = 1 ] || fail "appended: status $status: $(cat err)"
+[ "$(head -n 1 appended)" = "written before" ] || fail "appended: what was there is gone"
+tail -c +16 appended >p.vgp
+ended p.vgp 'the process may not write larger files'
+
+# Synced every five seconds and at the end; asked of the kernel, and not waited for.
+strace -o trace -e trace=io_submit,fdatasync,fsync "$VIGNETTED" -p $busy -o p.vgp --duration 6 2>err ||
+	fail "sync: $(cat err)"
+syncs=$(grep -c 'IOCB_CMD_FDSYNC.*= 1$' trace) || true
+[ "$syncs" = 2 ] || fail "not synced once and at the end: $(cat trace)"
+! grep -qE '^(fdatasync|fsync)' trace || fail "waited for the disk: $(cat trace)"
+"$VGTOOL" info --json p.vgp | grep -q '"syncs_failed":0' || fail "a sync failed"
+
+# Where the kernel has no queue, or none left, writing is begun.
+strace -o trace -e trace=io_setup,sync_file_range -e inject=io_setup:error=ENOSYS \
+	"$VIGNETTED" -p $busy -o p.vgp --duration 6 2>err || fail "sync without a queue: $(cat err)"
+grep -q 'sync_file_range(.*SYNC_FILE_RANGE_WRITE) = 0' trace || fail "no sync without a queue: $(cat trace)"
+
+# A disk that answers to no sync holds nobody up for long.
+start=$(date +%s)
+strace -o trace -e trace=io_getevents -e inject=io_getevents:retval=0 \
+	"$VIGNETTED" -p $busy -o p.vgp --duration 6 2>err || fail "a dead disk: $(cat err)"
+[ $(($(date +%s) - start)) -lt 40 ] || fail "a dead disk takes $(($(date +%s) - start)) s"
+ended p.vgp 'the duration limit was reached'
+alive "in the end"
+[ $failures = 0 ]
