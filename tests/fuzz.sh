@@ -3,8 +3,10 @@
 #
 # Fuzzers (libFuzzer, with both sanitizers) of everything that reads what strangers wrote: .sym
 # files, ELF and DWARF, profiles, the wire.  Each starts from tests/fuzz/corpus and from files
-# made here, and runs for FUZZ_SECONDS (60).  A crash, an input that takes 10 s, or one that takes
-# more than 512 MiB fails the test; the input is left in $BUILDDIR/fuzz.
+# made here, and runs for FUZZ_SECONDS (60), or for as many executions as FUZZ_RUNS_NAME says:
+# FUZZ_RUNS_wire=10000000.  In the soak, that is what the `runs_soak` below say.  A crash, an input
+# that takes 10 s, or one that takes more than 512 MiB fails the test; the input is left in
+# $BUILDDIR/fuzz.
 #
 # Needs clang with its runtime, and the compiler's flags in FUZZ_FLAGS and FUZZ_LIBS.
 set -eu
@@ -12,6 +14,8 @@ set -eu
 seconds=${FUZZ_SECONDS:-60}
 fuzzers=${FUZZERS:-sym elf profile wire}
 out=$BUILDDIR/fuzz
+# Of executions, in the soak: some hours on two cores.
+runs_soak="sym=2000000 elf=1000000 profile=10000000 wire=10000000"
 pids=
 trap 'kill $pids 2>/dev/null || true' EXIT
 
@@ -63,6 +67,15 @@ seeds() {
 	esac
 }
 
+# runs NAME: how many executions are wanted, or nothing: it goes by time
+runs() {
+	eval "wanted=\${FUZZ_RUNS_$1-}"
+	for pair in $runs_soak; do
+		[ -z "$wanted" ] && [ -n "${SOAK-}" ] && [ "${pair%=*}" = "$1" ] && wanted=${pair#*=}
+	done
+	echo "$wanted"
+}
+
 cd "$SRCDIR"
 SRCDIR=$PWD
 mkdir -p "$out"
@@ -74,8 +87,11 @@ for name in $fuzzers; do
 	mkdir -p "$out/found-$name" "$SRCDIR/tests/fuzz/corpus/$name"
 done
 for name in $fuzzers; do
+	wanted=$(runs $name)
+	limit=-max_total_time=$seconds
+	[ -z "$wanted" ] || limit=-runs=$wanted
 	# What the fuzzer writes on its own is kept apart from the tree.
-	(cd "$out" && UBSAN_OPTIONS=print_stacktrace=1 ./fuzz_$name -max_total_time="$seconds" -timeout=10 \
+	(cd "$out" && UBSAN_OPTIONS=print_stacktrace=1 exec ./fuzz_$name $limit -timeout=10 \
 		-rss_limit_mb=512 -max_len=65536 -artifact_prefix="$out/found-$name-" -print_final_stats=1 \
 		"found-$name" "$SRCDIR/tests/fuzz/corpus/$name" "seeds/$name" >"$name.log" 2>&1) &
 	pids="$pids $!"
@@ -83,13 +99,14 @@ for name in $fuzzers; do
 done
 for name in $fuzzers; do
 	eval "wait \$pid_$name" && status=0 || status=$?
-	runs=$(sed -n 's/^stat::number_of_executed_units: *//p' "$out/$name.log")
-	echo "$name: ${runs:-0} inputs in $seconds s"
+	executed=$(sed -n 's/^stat::number_of_executed_units: *//p' "$out/$name.log")
+	wanted=$(runs $name)
+	echo "$name: ${executed:-0} executions"
 	if [ $status != 0 ]; then
 		failures=$((failures + 1))
 		echo "FAIL: fuzz_$name"
 		grep -E 'ERROR|SUMMARY|runtime error|Test unit written|ALARM' "$out/$name.log" | head -20
-	elif [ "${runs:-0}" -lt 100 ]; then
+	elif [ "${executed:-0}" -lt "${wanted:-100}" ]; then
 		failures=$((failures + 1))
 		echo "FAIL: fuzz_$name did hardly anything"
 		tail -5 "$out/$name.log"
