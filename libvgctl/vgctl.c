@@ -73,6 +73,13 @@ static int options_check(const struct vgctl_options *given, struct vgctl_options
 				  options->max_frames);
 	if (options->max_file_bytes != 0 && options->max_file_bytes < 65536)
 		return vg_failure(-EINVAL, "vgctl_options: max_file_bytes is less than 65536");
+	if (options->max_memory_bytes < 32u << 20)
+		return vg_failure(-EINVAL, "vgctl_options: max_memory_bytes is less than 33554432");
+	if (options->max_threads < 1 || options->max_modules < 1 || options->max_modules > INT32_MAX)
+		return vg_failure(-EINVAL, "vgctl_options: max_threads or max_modules is out of range");
+	if (options->max_name_bytes < 16 || options->max_name_bytes > 16384)
+		return vg_failure(-EINVAL, "vgctl_options: max_name_bytes is %u, not 16 to 16384",
+				  options->max_name_bytes);
 	return 0;
 }
 
@@ -154,6 +161,10 @@ static int session_negotiate(struct vgctl_session *session, const struct vgctl_o
 		.perf_map = options->perf_map != 0,
 		.thread_names = options->thread_names != 0,
 		.stop_always = options->stop_always != 0,
+		.max_memory_bytes = options->max_memory_bytes,
+		.max_threads = options->max_threads,
+		.max_modules = options->max_modules,
+		.max_name_bytes = options->max_name_bytes,
 		.budget_ppm = (uint32_t)(options->budget_percent * 10000),
 	};
 	rc = vg_channel_send(session->socket, &message, VG_WIRE_BEGIN, session->file.fd);

@@ -60,13 +60,18 @@ struct vgctl_options {
 	                                /tmp/perf-PID.map when the session ends */
 	int thread_names;            /* 1: threads' names go into the profile; a program may put
 	                                anything there, so that by default their ids do */
+	uint64_t max_memory_bytes;   /* of the helper; at least 32 MiB */
+	unsigned int max_threads;    /* sampled at a time; more are counted */
+	unsigned int max_modules;    /* recorded in all; more are counted */
+	unsigned int max_name_bytes; /* 16 to 16,384; longer names are cut */
 	int stop_always;             /* 1: running threads are stopped for each sample, even where the
 	                                kernel would sample them in its timer's interrupt */
 };
 
 #define VGCTL_OPTIONS_INIT \
 	{ sizeof(struct vgctl_options), VGCTL_RATE_AUTO, VGCTL_WALL, 16384, 24 * 60 * 60, \
-	  UINT64_C(256) << 20, NULL, VGCTL_BUDGET_AUTO, 0, 0, 0 }
+	  UINT64_C(256) << 20, NULL, VGCTL_BUDGET_AUTO, 0, 0, \
+	  UINT64_C(1) << 30, 16384, 16384, 1024, 0 }
 
 struct vgctl_summary {
 	size_t struct_bytes;         /* sizeof (struct vgctl_summary); set it before the call */

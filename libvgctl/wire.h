@@ -46,7 +46,12 @@ struct vg_wire_begin {
 	uint32_t budget_ppm;         /* 0: no limit */
 	uint32_t perf_map;           /* 0 or 1 */
 	uint32_t thread_names;       /* 0 or 1 */
+	uint32_t max_threads;        /* 0: the helper's default, as of the next three */
+	uint64_t max_memory_bytes;
+	uint32_t max_modules;
+	uint32_t max_name_bytes;
 	uint32_t stop_always;        /* 0 or 1 */
+	uint32_t zero;
 };
 
 struct vg_wire_summary {

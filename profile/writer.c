@@ -36,6 +36,7 @@ void vg_writer_open(struct vg_writer *writer, int fd, uint64_t limit_bytes)
 	memset(writer, 0, sizeof *writer);
 	writer->fd = fd;
 	writer->limit_bytes = limit_bytes;
+	writer->name_max_bytes = VG_NAME_MAX_BYTES;
 	writer->appends = (fcntl(fd, F_GETFL) & O_APPEND) != 0;
 	msgpack_sbuffer_init(&writer->buffer);
 	msgpack_packer_init(&writer->packer, writer, buffer_append);
@@ -52,14 +53,31 @@ static void pack_uint(struct vg_writer *writer, uint64_t value)
 	msgpack_pack_uint64(&writer->packer, value);
 }
 
-static void pack_text(struct vg_writer *writer, const char *text)
+static void pack_part(struct vg_writer *writer, const char *text, size_t length)
 {
-	size_t length = strnlen(text, VG_NAME_MAX_BYTES);
-
 	msgpack_pack_str(&writer->packer, length);
 	msgpack_pack_str_body(&writer->packer, text, length);
 	if (writer->failed == 0)
 		vg_utf8_clean(writer->buffer.data + writer->buffer.size - length, length);
+}
+
+static void pack_text(struct vg_writer *writer, const char *text)
+{
+	pack_part(writer, text, strnlen(text, VG_NAME_MAX_BYTES));
+}
+
+/* A name that others have given. */
+static void pack_name(struct vg_writer *writer, const char *name)
+{
+	size_t length = strnlen(name, writer->name_max_bytes + (size_t)1);
+
+	if (length > writer->name_max_bytes) {
+		/* Not in the middle of a character. */
+		for (length--; length > 0 && ((unsigned char)name[length] & 0xc0) == 0x80;)
+			length--;
+		writer->names_cut++;
+	}
+	pack_part(writer, name, length);
 }
 
 static void pack_nil_or(struct vg_writer *writer, uint32_t id)
@@ -170,7 +188,7 @@ int vg_writer_module(struct vg_writer *writer, const struct vg_module *module, c
 	record_begin(writer, VG_RECORD_MODULE, 6);
 	pack_uint(writer, module->id);
 	pack_uint(writer, time_us(module->load_ns));
-	pack_text(writer, name);
+	pack_name(writer, name);
 	msgpack_pack_bin(&writer->packer, module->build_id_bytes);
 	msgpack_pack_bin_body(&writer->packer, module->build_id, module->build_id_bytes);
 	pack_uint(writer, module->base);
@@ -197,7 +215,7 @@ int vg_writer_thread(struct vg_writer *writer, const struct vg_thread *thread, c
 	pack_uint(writer, thread->id);
 	pack_uint(writer, begin_us);
 	pack_uint(writer, (uint32_t)thread->tid);
-	pack_text(writer, name);
+	pack_name(writer, name);
 	return record_end(writer);
 }
 
@@ -207,7 +225,7 @@ int vg_writer_thread_name(struct vg_writer *writer, uint32_t thread, uint64_t ti
 	record_begin(writer, VG_RECORD_THREAD_NAME, 3);
 	pack_uint(writer, thread);
 	pack_uint(writer, time_us(time_ns));
-	pack_text(writer, name);
+	pack_name(writer, name);
 	return record_end(writer);
 }
 
@@ -351,7 +369,7 @@ int vg_writer_code(struct vg_writer *writer, uint64_t address, uint64_t size_byt
 	record_begin(writer, VG_RECORD_CODE, 3);
 	pack_uint(writer, address);
 	pack_uint(writer, size_bytes);
-	pack_text(writer, name);
+	pack_name(writer, name);
 	return record_end(writer);
 }
 

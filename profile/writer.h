@@ -29,6 +29,9 @@ struct vg_writer {
 	int failed;                  /* the first failure, or 0 */
 	msgpack_sbuffer buffer;      /* the chunk being filled, behind room for its header */
 	msgpack_packer packer;
+	uint32_t name_max_bytes;     /* of modules, threads and code; longer ones are cut; to be set
+	                                behind vg_writer_open(), which sets the format's limit */
+	uint64_t names_cut;
 	uint64_t last_us;            /* the time that the next sample counts from */
 	VG_ARRAY(struct vg_writer_thread) threads; /* by id */
 };

@@ -406,6 +406,48 @@ START_TEST(limits)
 }
 END_TEST
 
+static void *waiting_thread(void *unused)
+{
+	(void)unused;
+	pause();
+	return NULL;
+}
+
+/* Each bound reaches the helper, and one that cannot be is refused. */
+START_TEST(bounds)
+{
+	struct vgctl_options options = VGCTL_OPTIONS_INIT;
+	struct vgctl_summary summary = VGCTL_SUMMARY_INIT;
+	struct vgctl_session *session;
+	struct taken taken;
+	pthread_t thread;
+
+	options.max_memory_bytes = (32 << 20) - 1;
+	ck_assert_int_eq(vgctl_begin(path, &options, &session), -EINVAL);
+	ck_assert_ptr_nonnull(strstr(vgctl_strerror(-EINVAL), "max_memory_bytes"));
+	options = (struct vgctl_options)VGCTL_OPTIONS_INIT;
+	options.max_threads = 0;
+	ck_assert_int_eq(vgctl_begin(path, &options, &session), -EINVAL);
+	options = (struct vgctl_options)VGCTL_OPTIONS_INIT;
+	options.max_name_bytes = 15;
+	ck_assert_int_eq(vgctl_begin(path, &options, &session), -EINVAL);
+
+	pthread_create(&thread, NULL, waiting_thread, NULL);
+	options = (struct vgctl_options)VGCTL_OPTIONS_INIT;
+	options.max_memory_bytes = 32 << 20;
+	options.max_threads = options.max_modules = 1;
+	options.max_name_bytes = 16;
+	ck_assert_int_eq(vgctl_begin(path, &options, &session), 0);
+	spin_ms(300);
+	ck_assert_int_eq(vgctl_end(session, &summary), 0);
+	ck_assert_uint_eq(summary.threads, 1);
+	ck_assert_uint_ge(summary.lost, 3);
+	taken_read(&taken, path);
+	ck_assert_uint_le(taken.profile.modules.count, 1);
+	taken_free(&taken);
+}
+END_TEST
+
 /* In a program without standard descriptors nothing of ours may take their numbers: what it
  * prints is not the profile's, nor the helper's.  And the file is where it was begun. */
 START_TEST(no_standard_descriptors)
@@ -534,6 +576,7 @@ Suite *vgctl_suite(void)
 	tcase_add_test(tests, helper_killed);
 	tcase_add_test(tests, another_tracer);
 	tcase_add_test(tests, limits);
+	tcase_add_test(tests, bounds);
 	tcase_add_test(tests, no_standard_descriptors);
 	tcase_add_test(tests, one_path_many_writers);
 	tcase_add_test(tests, pipe_without_reader);

@@ -178,7 +178,7 @@ static int call_try(enum vg_confine_role role, long (*call)(void))
 		}
 		if (ptrace(PTRACE_SEIZE, target, 0, PTRACE_O_EXITKILL) != 0 ||
 		    ptrace(PTRACE_INTERRUPT, target, 0, 0) != 0 ||
-		    waitpid(target, &status, __WALL) != target || vg_confine(role, &err) != 0)
+		    waitpid(target, &status, __WALL) != target || vg_confine(role, (uint64_t)4 << 30, &err) != 0)
 			_exit(2);
 		_exit(call() >= 0 ? 0 : errno == EPERM ? 1 : 2);
 	}

@@ -19,8 +19,6 @@ enum { SANITIZED = 1 };
 enum { SANITIZED = 0 };
 #endif
 
-static const rlim_t MEMORY_MAX_BYTES = (rlim_t)4 << 30;
-
 static const int calls_always[] = {
 	/* its own memory and its end */
 	SCMP_SYS(brk), SCMP_SYS(mmap), SCMP_SYS(munmap), SCMP_SYS(mremap), SCMP_SYS(madvise),
@@ -94,15 +92,18 @@ static int filter_load(enum vg_confine_role role)
 	return rc;
 }
 
-int vg_confine(enum vg_confine_role role, struct vg_err *err)
+int vg_confine(enum vg_confine_role role, uint64_t memory_bytes, struct vg_err *err)
 {
 	const struct rlimit no_core = { 0, 0 };
-	const struct rlimit memory = { MEMORY_MAX_BYTES, MEMORY_MAX_BYTES };
+	struct rlimit memory = { memory_bytes, memory_bytes }, given;
 	int rc;
 
 	if (SANITIZED)
 		return 0;
 	setrlimit(RLIMIT_CORE, &no_core);
+	/* Whoever started us may have set less; root could lift that. */
+	if (getrlimit(RLIMIT_AS, &given) == 0 && given.rlim_cur < memory.rlim_cur)
+		memory.rlim_cur = memory.rlim_max = given.rlim_cur;
 	setrlimit(RLIMIT_AS, &memory);
 	/* The helper holds a copy of another program's stack, and perhaps a capability. */
 	prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);

@@ -2,6 +2,8 @@
 #ifndef VG_VIGNETTED_CONFINE_H
 #define VG_VIGNETTED_CONFINE_H
 
+#include <stdint.h>
+
 #include "base/err.h"
 
 /* What the helper still has to do by itself besides sampling. */
@@ -12,7 +14,7 @@ enum vg_confine_role {
 
 /*
  * Takes from this process, for good, whatever sampling does not need: gaining privileges, core
- * dumps, being traced by its own user's processes, more than 4 GiB of memory, and, by a seccomp
+ * dumps, being traced by its own user's processes, more memory than it is told, and, by a seccomp
  * allow-list, all system calls but
  *
  *     reading memory and /proc (no file is opened for writing), waiting, time, its own memory,
@@ -23,6 +25,6 @@ enum vg_confine_role {
  * A forbidden call fails with EPERM: a C library that tries something new goes on without it.
  * To be called when the session is open, and nothing is launched any more.  0, or a negative errno.
  */
-int vg_confine(enum vg_confine_role role, struct vg_err *err);
+int vg_confine(enum vg_confine_role role, uint64_t memory_bytes, struct vg_err *err);
 
 #endif

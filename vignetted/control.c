@@ -114,6 +114,10 @@ static int options_take(struct vg_session_options *options, const struct vg_wire
 		.max_file_bytes = begin->max_file_bytes,
 		.max_duration_ns = begin->max_duration_ns,
 		.max_frames = begin->max_frames,
+		.max_memory_bytes = begin->max_memory_bytes,
+		.max_threads = begin->max_threads,
+		.max_modules = begin->max_modules,
+		.max_name_bytes = begin->max_name_bytes,
 		.cpu_mode = begin->cpu_mode != 0,
 		.budget_ppm = begin->budget_ppm,
 		.perf_map = begin->perf_map != 0,
@@ -123,6 +127,9 @@ static int options_take(struct vg_session_options *options, const struct vg_wire
 	if (begin->max_frames < 1 || begin->max_frames > 65536 || begin->cpu_mode > 1 ||
 	    begin->perf_map > 1 || begin->thread_names > 1 || begin->stop_always > 1 ||
 	    begin->budget_ppm > 1000000 ||
+	    (begin->max_memory_bytes != 0 && begin->max_memory_bytes < VG_MEMORY_LEAST_BYTES) ||
+	    (begin->max_name_bytes != 0 && begin->max_name_bytes < VG_NAME_LEAST_BYTES) ||
+	    begin->max_name_bytes > VG_NAME_MAX_BYTES || begin->max_modules > VG_NONE - 1 ||
 	    (begin->period_ns != 0 && begin->period_ns < 100000))
 		return -EINVAL;
 	return 0;
@@ -161,7 +168,7 @@ int vg_control_serve(int socket, int signals)
 	if (rc > 0)
 		rc = vg_session_open(&session, &options, rc, false, fd, &err);
 	if (rc == 0)
-		rc = vg_confine(VG_CONFINE_SERVE, &err);
+		rc = vg_confine(VG_CONFINE_SERVE, session.options.max_memory_bytes, &err);
 	if (rc != 0) {
 		failure_send(socket, rc, err.text);
 	} else {

@@ -31,7 +31,8 @@ static const char usage[] =
 	"usage: vignetted --pid PID -o FILE [options]\n"
 	"       vignetted -o FILE [options] -- COMMAND [ARGUMENT ...]\n"
 	"options: --rate HZ  --duration SECONDS  --mode wall|cpu  --budget PERCENT  --perf-map\n"
-	"         --thread-names  --capture auto|stop  --max-frames N  --max-size BYTES\n";
+	"         --thread-names  --capture auto|stop  --max-frames N  --max-size BYTES\n"
+	"         --max-memory BYTES  --max-threads N  --max-modules N  --max-name BYTES\n";
 
 /* A whole number within bounds; what else stands there is a usage error. */
 static bool number_parse(const char *text, uint64_t least, uint64_t most, uint64_t *value)
@@ -93,6 +94,20 @@ static bool option_parse(struct arguments *arguments, int option, const char *te
 		good = number_parse(text, 65536, UINT64_MAX, &value);
 		session->max_file_bytes = value;
 		return good;
+	case 'M':
+		return number_parse(text, VG_MEMORY_LEAST_BYTES, UINT64_MAX, &session->max_memory_bytes);
+	case 't':
+		good = number_parse(text, 1, UINT32_MAX - 1, &value);
+		session->max_threads = (uint32_t)value;
+		return good;
+	case 'l':
+		good = number_parse(text, 1, UINT32_MAX - 1, &value);
+		session->max_modules = (uint32_t)value;
+		return good;
+	case 'n':
+		good = number_parse(text, VG_NAME_LEAST_BYTES, VG_NAME_MAX_BYTES, &value);
+		session->max_name_bytes = (uint32_t)value;
+		return good;
 	case 'P':
 		session->perf_map = true;
 		return true;
@@ -121,6 +136,10 @@ static int arguments_parse(struct arguments *arguments, int argc, char **argv)
 		{ "mode", required_argument, NULL, 'm' },
 		{ "max-frames", required_argument, NULL, 'f' },
 		{ "max-size", required_argument, NULL, 's' },
+		{ "max-memory", required_argument, NULL, 'M' },
+		{ "max-threads", required_argument, NULL, 't' },
+		{ "max-modules", required_argument, NULL, 'l' },
+		{ "max-name", required_argument, NULL, 'n' },
 		{ "perf-map", no_argument, NULL, 'P' },
 		{ "thread-names", no_argument, NULL, 'T' },
 		{ "capture", required_argument, NULL, 'c' },
@@ -199,7 +218,7 @@ static int session_run(struct arguments *arguments, int signals, struct vg_outfi
 		vg_session_close(&session);
 		return fail(&err);
 	}
-	rc = vg_confine(VG_CONFINE_ALONE, &err);
+	rc = vg_confine(VG_CONFINE_ALONE, session.options.max_memory_bytes, &err);
 	if (rc != 0)
 		fail(&err);              /* worth knowing, and no reason not to record */
 	ended_by = vg_loop_run(&session, signals, -1, NULL, NULL);

@@ -8,8 +8,6 @@
 #include <sys/sysmacros.h>
 #include <sys/uio.h>
 
-enum { MODULES_MAX = 16384 };
-
 /* One line of /proc/PID/maps. */
 struct mapping {
 	uint64_t start, end, offset, device, inode;
@@ -37,13 +35,17 @@ static bool mapping_parse(struct mapping *mapping, char *line)
 /* The kernel appends the words to the path of an unlinked file; memfds always have them. */
 static void name_set(struct vg_mapped *module, const char *path)
 {
-	const char *slash = strrchr(path, '/');
-	char *deleted;
+	static const char deleted[] = " (deleted)";
+	const char *slash = strrchr(path, '/'), *name = slash != NULL ? slash + 1 : path;
+	size_t length = strlen(name), tail = sizeof deleted - 1;
 
-	snprintf(module->name, sizeof module->name, "%s", slash != NULL ? slash + 1 : path);
-	deleted = strstr(module->name, " (deleted)");
-	if (deleted != NULL && deleted[strlen(" (deleted)")] == '\0')
-		*deleted = '\0';
+	if (length >= tail && strcmp(name + length - tail, deleted) == 0)
+		length -= tail;
+	/* No file's name is longer than that. */
+	if (length >= sizeof module->name)
+		length = sizeof module->name - 1;
+	memcpy(module->name, name, length);
+	module->name[length] = '\0';
 }
 
 /* The module whose header is at that address: the one known since earlier, or a new one. */
@@ -65,8 +67,10 @@ static uint32_t module_at(struct vg_modules *modules, const struct mapping *head
 			return (uint32_t)i;
 		}
 	}
-	if (modules->items.count >= MODULES_MAX)
+	if (modules->items.count >= (modules->max != 0 ? modules->max : VG_MODULES_MAX_DEFAULT)) {
+		modules->over++;
 		return UINT32_MAX;
+	}
 	return vg_array_push(&modules->items, &module) == 0 ?
 	       (uint32_t)modules->items.count - 1 : UINT32_MAX;
 }
@@ -140,9 +144,11 @@ int vg_modules_refresh(struct vg_modules *modules)
 	vg_memory_forget(modules->memory);
 	for (size_t i = 0; i < modules->items.count; i++)
 		modules->items.items[i].loaded = false;
-	modules->ranges.count = 0;
+	modules->ranges.count = modules->over = 0;
 	modules->generation++;
 	rc = maps_read(modules, maps);
+	if (modules->over > modules->over_most)
+		modules->over_most = modules->over;
 	fclose(maps);
 	return rc;
 }

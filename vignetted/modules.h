@@ -8,6 +8,8 @@
 #include "vignetted/image.h"
 #include "vignetted/memory.h"
 
+enum { VG_MODULES_MAX_DEFAULT = 16384 };
+
 /* An executable or library in the process's memory, now or earlier in the session. */
 struct vg_mapped {
 	char name[256];              /* basename, without " (deleted)"; "[vdso]" */
@@ -32,6 +34,8 @@ struct vg_modules {
 	VG_ARRAY(struct vg_mapped) items; /* indices stay valid for the whole session */
 	VG_ARRAY(struct vg_code_range) ranges; /* sorted, disjoint */
 	uint64_t generation;         /* changes whenever modules came or went */
+	size_t max;                  /* modules to know, in the whole session; to be set; 0: the default */
+	size_t over, over_most;      /* found no place, when the maps were last read and at most */
 };
 
 /* Reads the maps.  0 or a negative errno: -ESRCH when the process is gone. */

@@ -8,7 +8,9 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { LINES_MAX = 4 * 1000 * 1000, NAME_MAX_BYTES = 1024 };
+/* Two numbers and the longest name that a profile holds: what is longer is cut by the writer, which
+ * counts it. */
+enum { LINES_MAX = 4 * 1000 * 1000, LINE_MAX_BYTES = VG_NAME_MAX_BYTES + 64 };
 
 /* A piece of code, of which the latest line counts: engines use addresses again. */
 struct piece {
@@ -114,14 +116,24 @@ static int line_keep(struct reading *reading, char *line, uint32_t number)
 	return vg_array_push(&reading->pieces, &piece);
 }
 
+/* What is too long for the buffer is no line of its own. */
+static void line_finish(const char *line, FILE *file)
+{
+	int byte = 0;
+
+	while (strchr(line, '\n') == NULL && byte != '\n' && byte != EOF)
+		byte = getc(file);
+}
+
 static int lines_read(struct reading *reading, FILE *file)
 {
-	char line[NAME_MAX_BYTES];
+	char line[LINE_MAX_BYTES];
 	int rc = 0;
 
 	for (uint32_t number = 0; rc == 0 && number < LINES_MAX; number++) {
 		if (fgets(line, sizeof line, file) == NULL)
 			break;
+		line_finish(line, file);
 		rc = line_keep(reading, line, number);
 	}
 	return rc;

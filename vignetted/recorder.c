@@ -3,8 +3,9 @@
 
 #include <errno.h>
 
-/* About 50 bytes each. */
-enum { STACKS_MAX = 1 << 20 };
+/* A stack takes 56 bytes, and up to twice that where a table has just been doubled: a quarter of the
+ * memory that the helper may use. */
+enum { STACKS_MAX = 1 << 20, STACK_SHARE_BYTES = 512 };
 
 static const char *const loss_names[VG_LOSSES] = {
 	[VG_LOSS_TICK_SKIPPED] = "ticks_skipped",
@@ -13,6 +14,7 @@ static const char *const loss_names[VG_LOSSES] = {
 	[VG_LOSS_UNREADABLE] = "unreadable",
 	[VG_LOSS_NO_MEMORY] = "no_memory",
 	[VG_LOSS_RING_FULL] = "ring_full",
+	[VG_LOSS_THREAD_LIMIT] = "thread_limit",
 };
 
 void vg_recorder_open(struct vg_recorder *recorder, int fd, uint64_t limit_bytes,
@@ -21,7 +23,15 @@ void vg_recorder_open(struct vg_recorder *recorder, int fd, uint64_t limit_bytes
 	memset(recorder, 0, sizeof *recorder);
 	vg_writer_open(&recorder->writer, fd, limit_bytes);
 	recorder->modules = modules;
+	recorder->stacks_max = STACKS_MAX;
 	recorder->first_stack = VG_STACK_ROOTS;
+}
+
+void vg_recorder_memory_limit(struct vg_recorder *recorder, uint64_t memory_bytes)
+{
+	uint64_t stacks = memory_bytes / STACK_SHARE_BYTES;
+
+	recorder->stacks_max = stacks < STACKS_MAX ? (uint32_t)stacks : STACKS_MAX;
 }
 
 void vg_recorder_free(struct vg_recorder *recorder)
@@ -47,11 +57,23 @@ static int module_announce(struct vg_recorder *recorder, uint32_t index, uint64_
 	return vg_writer_module(&recorder->writer, &module, mapped->name);
 }
 
+static void stacks_restart(struct vg_recorder *recorder)
+{
+	recorder->first_stack += recorder->stacks.count;
+	recorder->stacks_generation++;
+	vg_intern_free(&recorder->stacks);
+}
+
 static int node_get(struct vg_recorder *recorder, const struct vg_stack_key *key, uint32_t *id)
 {
 	uint32_t index;
 	int rc = vg_intern(&recorder->stacks, key, sizeof *key, &index);
 
+	/* What has been written holds: only that it was is forgotten. */
+	if (rc == -ENOMEM && recorder->stacks.count > 0) {
+		stacks_restart(recorder);
+		rc = vg_intern(&recorder->stacks, key, sizeof *key, &index);
+	}
 	if (rc < 0)
 		return rc;
 	*id = recorder->first_stack + index;
@@ -61,19 +83,12 @@ static int node_get(struct vg_recorder *recorder, const struct vg_stack_key *key
 			       key->found);
 }
 
-static void stacks_restart(struct vg_recorder *recorder)
-{
-	recorder->first_stack += recorder->stacks.count;
-	recorder->stacks_generation++;
-	vg_intern_free(&recorder->stacks);
-}
-
 int vg_recorder_stack(struct vg_recorder *recorder, const struct vg_walk *walk, int64_t call,
 		      uint64_t time_ns, uint32_t *stack)
 {
 	uint32_t parent = walk->end;
 
-	if (recorder->stacks.count >= STACKS_MAX)
+	if (recorder->stacks.count >= recorder->stacks_max)
 		stacks_restart(recorder);
 	for (uint32_t i = walk->count; i-- > 0;) {
 		const struct vg_frame *frame = &walk->frames[i];

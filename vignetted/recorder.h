@@ -15,6 +15,7 @@ enum vg_loss {
 	VG_LOSS_UNREADABLE,          /* registers, stack or /proc could not be read */
 	VG_LOSS_NO_MEMORY,           /* the helper's own */
 	VG_LOSS_RING_FULL,           /* the helper was late to fetch the kernel's samples */
+	VG_LOSS_THREAD_LIMIT,        /* more threads than are to be sampled */
 	VG_LOSSES,
 };
 
@@ -33,7 +34,8 @@ struct vg_recorder {
 	struct vg_modules *modules;  /* the session's */
 	struct vg_intern stacks;     /* struct vg_stack_key -> id - first_stack */
 	uint32_t first_stack;        /* id of the table's first */
-	uint32_t stacks_generation;  /* changes when the table starts afresh */
+	uint32_t stacks_max;         /* in the table */
+	uint32_t stacks_generation;  /* how often the table started afresh */
 	uint64_t samples, stacks_complete, samples_repeated;
 	uint64_t reads_without_stop, copies_discarded;
 	uint64_t lost[VG_LOSSES];
@@ -42,6 +44,10 @@ struct vg_recorder {
 
 void vg_recorder_open(struct vg_recorder *recorder, int fd, uint64_t limit_bytes,
 		      struct vg_modules *modules);
+
+/* How much memory the helper may use in all; initially without limit. */
+void vg_recorder_memory_limit(struct vg_recorder *recorder, uint64_t memory_bytes);
+
 void vg_recorder_free(struct vg_recorder *recorder);
 
 /* The stack id of a walk, below the system call that its thread waits in unless that is -1;

@@ -39,9 +39,22 @@ static int parts_open(struct vg_session *session, pid_t pid, struct vg_err *err)
 	rc = vg_memory_open(&session->memory, pid);
 	if (rc == 0)
 		rc = vg_tasks_open(&session->tasks, pid);
+	session->tasks.max = session->options.max_threads;
 	if (rc == 0)
 		rc = vg_unwinder_open(&session->unwinder, &session->modules);
 	return rc != 0 ? vg_err_sys(err, rc, "process %d", pid) : 0;
+}
+
+static void bounds_default(struct vg_session_options *options)
+{
+	if (options->max_memory_bytes == 0)
+		options->max_memory_bytes = VG_MEMORY_DEFAULT_BYTES;
+	if (options->max_threads == 0)
+		options->max_threads = VG_THREADS_DEFAULT;
+	if (options->max_modules == 0)
+		options->max_modules = VG_MODULES_MAX_DEFAULT;
+	if (options->max_name_bytes == 0)
+		options->max_name_bytes = VG_NAME_DEFAULT_BYTES;
 }
 
 /* The first sample.  Nothing at all could be sampled: say so now, rather than leave an empty
@@ -64,12 +77,16 @@ int vg_session_open(struct vg_session *session, const struct vg_session_options 
 
 	memset(session, 0, sizeof *session);
 	session->options = *options;
+	bounds_default(&session->options);
+	session->modules.max = session->options.max_modules;
 	session->target.pidfd = session->disk.fd = -1;
 	session->perf_map.directory = -1;
 	session->tracer.leader = pid;
 	session->tracer.command = command ? pid : 0;
 	session->modules.memory = &session->memory;
 	vg_recorder_open(&session->recorder, fd, options->max_file_bytes, &session->modules);
+	session->recorder.writer.name_max_bytes = session->options.max_name_bytes;
+	vg_recorder_memory_limit(&session->recorder, session->options.max_memory_bytes);
 	rc = parts_open(session, pid, err);
 	if (rc == 0)
 		rc = vg_target_probe(&session->target, err);
@@ -162,6 +179,10 @@ static int stats_write(struct vg_session *session)
 		{ "walks", unwound->walks },
 		{ "walks_by_libunwind", unwound->fallbacks },
 		{ "rows_decoded", unwound->rows_decoded },
+		{ "threads_over_limit", session->tasks.over_most },
+		{ "modules_over_limit", session->modules.over_most },
+		{ "names_cut", recorder->writer.names_cut },
+		{ "stack_tables", recorder->stacks_generation + UINT64_C(1) },
 		{ "syncs", session->disk.syncs },
 		{ "syncs_failed", session->disk.failures },
 	};
@@ -261,6 +282,8 @@ void vg_session_tick(struct vg_session *session)
 	rc = vg_session_scan(session, now_ns);
 	if (rc == -ESRCH)
 		session_stop(session, "the process ended");
+	session->recorder.lost[VG_LOSS_NO_MEMORY] += rc == -ENOMEM;
+	session->recorder.lost[VG_LOSS_THREAD_LIMIT] += session->tasks.over;
 	count = session->tasks.live.count;
 	/* Another first one each time, so that no thread is always the one that waits longest. */
 	at = count > 0 ? session->tick_count++ % count : 0;
@@ -297,8 +320,9 @@ int vg_session_end(struct vg_session *session, const char *reason)
 	while (!vg_tracer_settle(&session->tracer) && vg_now_ns() < give_up_ns)
 		usleep(1000);
 	if (session->failure == 0) {
-		checkpoint(session, true);
+		/* Names that memory is too short for are not worth the rest of the file. */
 		vg_perfmap_write(&session->perf_map, &session->recorder);
+		checkpoint(session, true);
 	}
 	rc = vg_recorder_finish(&session->recorder, session->ended, session->ended_ns);
 	if (rc != 0 && session->failure == 0)

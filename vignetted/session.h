@@ -16,10 +16,19 @@
 #include "vignetted/tracee.h"
 #include "vignetted/unwind.h"
 
+/* Bounds where none is asked for, and the least that leaves room to work in. */
+#define VG_MEMORY_DEFAULT_BYTES (UINT64_C(1) << 30)
+#define VG_MEMORY_LEAST_BYTES (UINT64_C(32) << 20)
+enum { VG_THREADS_DEFAULT = 16384, VG_NAME_DEFAULT_BYTES = 1024, VG_NAME_LEAST_BYTES = 16 };
+
 struct vg_session_options {
 	uint64_t period_ns;          /* 0: on demand */
 	uint64_t max_file_bytes;     /* 0: no limit */
 	uint64_t max_duration_ns;    /* 0: no limit */
+	uint64_t max_memory_bytes;   /* of address space; 0: the default, as of the next three */
+	uint32_t max_threads;        /* at a time */
+	uint32_t max_modules;        /* in all */
+	uint32_t max_name_bytes;
 	uint32_t max_frames;
 	uint32_t budget_ppm;         /* of the threads' time stopped, and of one core; 0: no limit */
 	bool cpu_mode;

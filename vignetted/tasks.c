@@ -70,7 +70,7 @@ int vg_tasks_scan(struct vg_tasks *tasks)
 {
 	struct dirent *entry;
 	struct stat status;
-	size_t hint = 0, found = 0;
+	size_t hint = 0, found = 0, seen = 0, known_count = tasks->live.count;
 
 	if (fstat(dirfd(tasks->directory), &status) != 0)
 		return -ESRCH;
@@ -78,6 +78,7 @@ int vg_tasks_scan(struct vg_tasks *tasks)
 		return 0;
 	tasks->links = status.st_nlink;
 	tasks->stale = false;
+	tasks->over = 0;
 	for (size_t i = 0; i < tasks->live.count; i++)
 		tasks->live.items[i].seen = false;
 	rewinddir(tasks->directory);
@@ -89,15 +90,23 @@ int vg_tasks_scan(struct vg_tasks *tasks)
 		if (!isdigit((unsigned char)entry->d_name[0]))
 			continue;
 		found++;
-		known = vg_tasks_find(tasks, tid, &hint);
+		/* When all that were known are found, every other is new. */
+		known = seen < known_count ? vg_tasks_find(tasks, tid, &hint) : NULL;
 		if (known != NULL) {
+			seen += !known->seen;
 			known->seen = true;
+			continue;
+		}
+		if (tasks->max != 0 && tasks->live.count >= tasks->max) {
+			tasks->over++;
 			continue;
 		}
 		fresh.tid = tid;
 		if (vg_array_push(&tasks->live, &fresh) != 0)
 			return -ENOMEM;
 	}
+	if (tasks->over > tasks->over_most)
+		tasks->over_most = tasks->over;
 	return found > 0 ? 0 : -ESRCH;
 }
 
@@ -111,6 +120,8 @@ void vg_tasks_sweep(struct vg_tasks *tasks)
 		else
 			task_close(tasks, &tasks->live.items[i]);
 	}
+	/* There is room for one that found none. */
+	tasks->stale |= kept < tasks->live.count && tasks->over > 0;
 	tasks->live.count = kept;
 }
 

@@ -67,6 +67,8 @@ struct vg_tasks {
 	size_t kept_open, kept_open_max; /* descriptors of threads' files */
 	uint64_t links;              /* of the directory at the latest whole scan */
 	bool stale;                  /* a thread was found gone since */
+	size_t max;                  /* threads to look at, to be set; 0: all */
+	size_t over, over_most;      /* more than that, now and at most */
 };
 
 /* 0, or a negative errno: -ESRCH when there is no such process. */
@@ -77,7 +79,8 @@ void vg_tasks_close(struct vg_tasks *tasks);
  * Looks who is there.  The kernel counts the threads in the directory's links: where that number
  * is as it was, and no thread has failed to answer, nobody is read by name.  New threads are
  * appended, with tid set and the rest zero; those that are gone have `seen` false until
- * vg_tasks_sweep() removes them.  -ESRCH: the process is gone.
+ * vg_tasks_sweep() removes them.  Those that are more than `max` are counted in `over`; one of them
+ * takes the place of one that ends.  -ESRCH: the process is gone.
  */
 int vg_tasks_scan(struct vg_tasks *tasks);
 void vg_tasks_sweep(struct vg_tasks *tasks);
