@@ -99,23 +99,30 @@ static int interrupt_walk(struct vg_session *session, struct vg_task *task,
 	return 0;
 }
 
+/* One fetching. */
+struct fetch {
+	size_t hint;                 /* where to look for the next sample's thread */
+	bool scanned;                /* for a thread that was not known */
+};
+
 /* The thread that a sample is of, if it is one of ours and the sample is due. */
 static struct vg_task *interrupt_task(struct vg_session *session,
-				      const struct vg_interrupt *interrupt, size_t *hint)
+				      const struct vg_interrupt *interrupt, struct fetch *fetch)
 {
 	struct vg_task *task;
 
 	/* Before Linux 5.13 children made by fork(2) inherit events too. */
 	if (interrupt->pid != session->target.pid)
 		return NULL;
-	task = vg_tasks_find(&session->tasks, interrupt->tid, hint);
-	if (task == NULL) {
-		session->tasks.stale = true;
+	task = vg_tasks_find(&session->tasks, interrupt->tid, &fetch->hint);
+	if (task == NULL && !fetch->scanned) {
+		fetch->scanned = session->tasks.stale = true;
 		vg_session_scan(session, vg_now_ns() - session->begin_ns);
-		task = vg_tasks_find(&session->tasks, interrupt->tid, hint);
+		task = vg_tasks_find(&session->tasks, interrupt->tid, &fetch->hint);
 	}
-	if (task == NULL) {              /* it has come and gone */
-		session->recorder.lost[VG_LOSS_UNREADABLE]++;
+	if (task == NULL) {
+		/* It has come and gone, or is one too many, which is counted elsewhere. */
+		session->recorder.lost[VG_LOSS_UNREADABLE] += session->tasks.over == 0;
 		return NULL;
 	}
 	/* A thread that was made while we covered its maker may have events twice. */
@@ -125,10 +132,10 @@ static struct vg_task *interrupt_task(struct vg_session *session,
 }
 
 static void interrupt_take(struct vg_session *session, const struct vg_interrupt *interrupt,
-			   size_t *hint)
+			   struct fetch *fetch)
 {
 	uint64_t period_ns = session->ticks.period_ns / session->fetch_periods, time_ns;
-	struct vg_task *task = interrupt_task(session, interrupt, hint);
+	struct vg_task *task = interrupt_task(session, interrupt, fetch);
 	int64_t call = -1;
 
 	if (task == NULL || interrupt->time_ns < session->begin_ns)
@@ -155,9 +162,9 @@ static void interrupt_take(struct vg_session *session, const struct vg_interrupt
 void vg_interrupted_fetch(struct vg_session *session)
 {
 	struct vg_interrupt interrupt;
-	size_t hint = 0;
+	struct fetch fetch = { 0 };
 
 	while (session->ended == NULL && vg_interrupts_next(&session->interrupts, &interrupt))
-		interrupt_take(session, &interrupt, &hint);
+		interrupt_take(session, &interrupt, &fetch);
 	session->recorder.lost[VG_LOSS_RING_FULL] = session->interrupts.lost;
 }
