@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 #include "libvgctl/spawn.h"
 
+#include <dirent.h>
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <linux/capability.h>
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
@@ -13,6 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -25,7 +28,7 @@
  * instrumentation, and nothing but async-signal-safe calls. */
 #define IN_CHILD __attribute__((no_sanitize("address", "undefined", "thread")))
 
-enum { CHILD_STACK_BYTES = 64 * 1024, ENVIRONMENT_MAX = 8 };
+enum { CHILD_STACK_BYTES = 64 * 1024, ENVIRONMENT_MAX = 8, DESCRIPTORS_MAX = 1 << 20 };
 
 struct spawn {
 	const char *path;
@@ -46,34 +49,79 @@ IN_CHILD static void signals_reset(void)
 	sigprocmask(SIG_SETMASK, &none, NULL);
 }
 
+/* The highest descriptor that is open, by the names in /proc/self/fd. */
+IN_CHILD static bool descriptors_list(int *last)
+{
+	char names[1024] __attribute__((aligned(8)));
+	int directory = open("/proc/self/fd", O_RDONLY | O_DIRECTORY);
+	long got;
+
+	if (directory < 0)
+		return false;
+	while ((got = syscall(SYS_getdents64, directory, names, sizeof names)) > 0) {
+		for (long at = 0; at < got;) {
+			const struct dirent64 *entry = (const void *)(names + at);
+			int fd = 0;
+
+			for (const char *digit = entry->d_name; *digit >= '0' && *digit <= '9'; digit++)
+				fd = fd * 10 + (*digit - '0');
+			if (fd > *last)
+				*last = fd;
+			at += entry->d_reclen;
+		}
+	}
+	close(directory);
+	return got == 0;
+}
+
 IN_CHILD static void descriptors_close(void)
 {
 	struct rlimit limit = { 0 };
+	int last = -1;
 
 	if (syscall(SYS_close_range, VG_WIRE_FD + 1, ~0u, 0) == 0)
 		return;
-	/* Before Linux 5.9: one by one. */
+	/* Before Linux 5.9, or where a filter forbids it.  The limit may be a billion. */
+	if (descriptors_list(&last)) {
+		for (int fd = VG_WIRE_FD + 1; fd <= last; fd++)
+			close(fd);
+		return;
+	}
 	getrlimit(RLIMIT_NOFILE, &limit);
-	for (int fd = VG_WIRE_FD + 1; fd < (int)limit.rlim_cur; fd++)
-		close(fd);
+	for (rlim_t fd = VG_WIRE_FD + 1; fd < limit.rlim_cur && fd < DESCRIPTORS_MAX; fd++)
+		close((int)fd);
 }
 
 /* The standard descriptors become /dev/null, the socket VG_WIRE_FD. */
 IN_CHILD static int descriptors_arrange(int socket)
 {
-	int moved = fcntl(socket, F_DUPFD, VG_WIRE_FD + 1);
-	int null = open("/dev/null", O_RDWR);
+	int null;
 
-	if (moved < 0 || null < 0)
-		return -1;
-	for (int fd = 0; fd < VG_WIRE_FD; fd++) {
-		if (dup2(null, fd) < 0)
-			return -1;
-	}
-	if (dup2(moved, VG_WIRE_FD) < 0)
+	/* First those that are not needed: the host may have used up all it may have. */
+	if (socket == VG_WIRE_FD ? fcntl(socket, F_SETFD, 0) < 0 : dup2(socket, VG_WIRE_FD) < 0)
 		return -1;
 	descriptors_close();
-	return 0;
+	for (int fd = 0; fd < VG_WIRE_FD; fd++)
+		close(fd);
+	null = open("/dev/null", O_RDWR);
+	if (null != 0)
+		return -1;
+	return dup2(null, 1) < 0 || dup2(null, 2) < 0 ? -1 : 0;
+}
+
+/* A process with capabilities can be traced by those only that have them too, or this one.  execve(2)
+ * takes them from an ordinary user's helper unless they are ambient. */
+IN_CHILD static void capability_keep(void)
+{
+	struct __user_cap_header_struct header = { _LINUX_CAPABILITY_VERSION_3, 0 };
+	struct __user_cap_data_struct data[2];
+
+	if (syscall(SYS_capget, &header, data) != 0 ||
+	    (data[0].permitted & 1u << CAP_SYS_PTRACE) == 0)
+		return;
+	data[0].inheritable |= 1u << CAP_SYS_PTRACE;
+	if (syscall(SYS_capset, &header, data) == 0)
+		prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_RAISE, CAP_SYS_PTRACE, 0, 0);
 }
 
 IN_CHILD static int helper_run(void *argument)
@@ -83,6 +131,7 @@ IN_CHILD static int helper_run(void *argument)
 
 	signals_reset();
 	setsid();
+	capability_keep();
 	if (descriptors_arrange(spawn->socket) == 0)
 		execve(spawn->path, arguments, spawn->environment);
 	spawn->failure = errno;
@@ -115,6 +164,17 @@ static void environment_pick(struct spawn *spawn)
 				spawn->environment[count++] = *variable;
 		}
 	}
+}
+
+bool vg_spawn_is_elsewhere(void)
+{
+	char own[64], children[64];
+	ssize_t length = readlink("/proc/thread-self/ns/pid", own, sizeof own);
+
+	/* A namespace that has no process yet shows no link. */
+	return length > 0 && (readlink("/proc/thread-self/ns/pid_for_children", children,
+				       sizeof children) != length ||
+			      memcmp(own, children, (size_t)length) != 0);
 }
 
 int vg_spawn(const char *path, int socket)

@@ -2,6 +2,7 @@
 #ifndef VG_LIBVGCTL_SPAWN_H
 #define VG_LIBVGCTL_SPAWN_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 /*
@@ -13,6 +14,13 @@
  * waitpid(-1).  0, or a negative errno, that of a failed execve(2) included.
  */
 int vg_spawn(const char *path, int socket);
+
+/*
+ * Whether the calling thread's children begin in another pid namespace, after unshare(2) or setns(2).
+ * vg_spawn() must not be called then: the first of them would be that namespace's init, which ends at
+ * once and takes the namespace with it.
+ */
+bool vg_spawn_is_elsewhere(void);
 
 /*
  * Looks for the helper: `option` if not NULL, $VIGNETTED (not in a set-uid program), beside

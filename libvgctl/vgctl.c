@@ -10,6 +10,7 @@
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -22,10 +23,18 @@
  * write of what is buffered. */
 enum { START_TIMEOUT_MS = 20 * 1000, ANSWER_TIMEOUT_MS = 60 * 1000, REAP_TIMEOUT_MS = 1000 };
 
+/* What a descriptor is open on.  A program that closes all it has, as daemons do, closes ours, and
+ * what gets their numbers then is not ours. */
+struct mark {
+	dev_t device;
+	ino_t inode;
+};
+
 struct vgctl_session {
 	pid_t owner;                 /* the process that began it; a fork's child must not use it */
 	pid_t adopted;               /* the helper, if this process is pid 1 or a subreaper; or 0 */
 	int socket;
+	struct mark socket_mark, file_mark, directory_mark;
 	int lost;                    /* how the channel failed: nothing more can be said; or 0 */
 	struct vg_outfile file;
 	pthread_mutex_t mutex;       /* one question at a time on the socket */
@@ -92,8 +101,11 @@ static int channel_lost(int rc)
 		return vg_failure(rc, "the helper vignetted is of another version than libvgctl");
 	case -ETIMEDOUT:
 		return vg_failure(rc, "the helper vignetted does not answer");
+	case -EBADF:
+		return vg_failure(rc, "this program has closed the session's descriptors; what was "
+				  "written is kept");
 	default:
-		return vg_failure(rc, NULL);
+		return vg_failure(rc, "cannot speak with the helper vignetted: %s", strerrordesc_np(-rc));
 	}
 }
 
@@ -105,6 +117,37 @@ static int answer_check(struct vg_wire_message *answer, enum vg_wire_kind kind)
 		return vg_failure(answer->failure.code, "%s", answer->failure.text);
 	}
 	return answer->kind == kind ? 0 : channel_lost(-EPROTO);
+}
+
+static struct mark mark_of(int fd)
+{
+	struct stat status;
+
+	return fd >= 0 && fstat(fd, &status) == 0 ?
+	       (struct mark){ status.st_dev, status.st_ino } : (struct mark){ 0, 0 };
+}
+
+/* -1 for a descriptor that is not what it was. */
+static int descriptor_check(int fd, struct mark was)
+{
+	struct mark is = mark_of(fd);
+
+	return is.device == was.device && is.inode == was.inode ? fd : -1;
+}
+
+/* Forgets the descriptors that the program has closed; whether there were any. */
+static bool descriptors_lost(struct vgctl_session *session)
+{
+	int socket = descriptor_check(session->socket, session->socket_mark);
+	int file = descriptor_check(session->file.fd, session->file_mark);
+	int directory = descriptor_check(session->file.directory, session->directory_mark);
+	bool lost = socket != session->socket || file != session->file.fd ||
+		    directory != session->file.directory;
+
+	session->socket = socket;
+	session->file.fd = file;
+	session->file.directory = directory;
+	return lost;
 }
 
 /* Starts the helper; its end of the socket is closed here either way. */
@@ -120,8 +163,11 @@ static int helper_start(const struct vgctl_options *options, int sockets[2])
 				options->helper_path != NULL ? options->helper_path :
 				" by $VIGNETTED, beside the library or the program, or in "
 				VG_LIBEXECDIR);
+	if (rc == 0 && vg_spawn_is_elsewhere())
+		rc = vg_failure(-ENOTSUP, "children of this thread begin in another pid namespace, where "
+				"the helper could not see this process");
 	if (rc == 0 && setsockopt(sockets[0], SOL_SOCKET, SO_PASSCRED, &on, sizeof on) != 0)
-		rc = vg_failure(-errno, NULL);
+		rc = vg_failure(-errno, "cannot connect to the helper: %s", strerrordesc_np(errno));
 	if (rc == 0) {
 		rc = vg_spawn(path, sockets[1]);
 		if (rc != 0)
@@ -137,13 +183,18 @@ static int session_negotiate(struct vgctl_session *session, const struct vgctl_o
 {
 	struct vg_wire_message message = { 0 };
 	pid_t helper;
-	int rc;
+	int off = 0, rc;
 
 	rc = vg_channel_receive(session->socket, &message, NULL, &helper, START_TIMEOUT_MS);
 	if (rc == 0 && message.kind != VG_WIRE_HELLO)
 		rc = -EPROTO;
+	if (rc == -ECONNRESET)
+		return vg_failure(rc, "the helper ended before it spoke: it was killed, by a filter of system "
+				  "calls perhaps, or it is another program");
 	if (rc != 0)
 		return channel_lost(rc);
+	/* Known once is enough, and the program may become another user later. */
+	setsockopt(session->socket, SOL_SOCKET, SO_PASSCRED, &off, sizeof off);
 	/* Where Yama restricts tracing to descendants, this lets the helper in: it is none.
 	 * Fails where there is no Yama, which is as good. */
 	prctl(PR_SET_PTRACER, (unsigned long)helper, 0, 0, 0);
@@ -170,6 +221,8 @@ static int session_negotiate(struct vgctl_session *session, const struct vgctl_o
 	rc = vg_channel_send(session->socket, &message, VG_WIRE_BEGIN, session->file.fd);
 	if (rc == 0)
 		rc = vg_channel_receive(session->socket, &message, NULL, NULL, START_TIMEOUT_MS);
+	if (rc == -ECONNRESET)
+		return vg_failure(rc, "the helper vignetted died as it began");
 	return rc != 0 ? channel_lost(rc) : answer_check(&message, VG_WIRE_STARTED);
 }
 
@@ -183,12 +236,15 @@ static int session_open(struct vgctl_session *session, const char *path,
 	if (rc != 0)
 		return vg_failure(rc, "%s", err.text);
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, sockets) != 0)
-		return vg_failure(-errno, NULL);
+		return vg_failure(-errno, "cannot connect to a helper: %s", strerrordesc_np(errno));
 	session->socket = sockets[0] = vg_descriptor_raise(sockets[0]);
 	if (sockets[0] < 0) {
 		close(sockets[1]);
 		return vg_failure(sockets[0], NULL);
 	}
+	session->socket_mark = mark_of(session->socket);
+	session->file_mark = mark_of(session->file.fd);
+	session->directory_mark = mark_of(session->file.directory);
 	rc = helper_start(options, sockets);
 	return rc != 0 ? rc : session_negotiate(session, options);
 }
@@ -258,6 +314,8 @@ static int session_ask(struct vgctl_session *session, enum vg_wire_kind question
 	/* A thread that is cancelled must not leave the mutex locked, or half an answer. */
 	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel_state);
 	pthread_mutex_lock(&session->mutex);
+	if (descriptors_lost(session))
+		session->lost = -EBADF;
 	if (session->lost == 0) {
 		memset(answer, 0, sizeof *answer);
 		rc = vg_channel_send(session->socket, answer, question, -1);
@@ -311,7 +369,9 @@ int vgctl_end(struct vgctl_session *session, struct vgctl_summary *summary)
 
 	if (rc == -ECHILD) {
 		/* The child's copies; the parent's session goes on. */
-		close(session->socket);
+		descriptors_lost(session);
+		if (session->socket >= 0)
+			close(session->socket);
 		vg_outfile_forget(&session->file);
 		free(session);
 	}

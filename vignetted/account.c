@@ -36,6 +36,9 @@ int vg_account_begin(struct vg_session *session, struct vg_task *task, uint64_t 
 	struct vg_thread thread = { .id = session->recorder.threads, .tid = task->tid };
 
 	vg_task_status(&session->tasks, task->tid, &status);
+	/* What the program's own logs call it. */
+	if (session->target.nested)
+		thread.tid = vg_task_own_tid(&session->tasks, task->tid);
 	thread.begin_ns = thread_begin_ns(session, &status, now_ns);
 	session->recorder.threads++;
 	task->id = thread.id;
@@ -44,8 +47,7 @@ int vg_account_begin(struct vg_session *session, struct vg_task *task, uint64_t 
 	/* What a thread used before the session is not of the session; one that began later has
 	 * used nothing before. */
 	task->has_cpu = session->tick_count != 0;
-	/* io_uring's workers are threads of the kernel that cannot be traced. */
-	task->untraceable = strncmp(status.name, "iou-wrk-", 8) == 0;
+	task->untraceable = status.of_kernel;
 	if (session->options.thread_names)
 		memcpy(task->name, status.name, sizeof task->name);
 	task->young = SAMPLES_YOUNG;

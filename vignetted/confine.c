@@ -33,13 +33,13 @@ static const int calls_always[] = {
 	SCMP_SYS(read), SCMP_SYS(pread64), SCMP_SYS(lseek), SCMP_SYS(close), SCMP_SYS(fstat),
 	SCMP_SYS(newfstatat), SCMP_SYS(write), SCMP_SYS(ftruncate), SCMP_SYS(io_setup),
 	SCMP_SYS(io_submit), SCMP_SYS(io_getevents), SCMP_SYS(io_destroy), SCMP_SYS(sync_file_range),
-	SCMP_SYS(recvmsg), SCMP_SYS(sendmsg),
+	SCMP_SYS(recvmsg), SCMP_SYS(sendmsg), SCMP_SYS(flock),
 	/* who and where we are: of the C library's own use */
 	SCMP_SYS(getpid), SCMP_SYS(gettid), SCMP_SYS(getuid), SCMP_SYS(geteuid), SCMP_SYS(getcpu),
 };
 
 /* The file is renamed from NAME.part, or removed. */
-static const int calls_alone[] = { SCMP_SYS(renameat), SCMP_SYS(unlinkat), SCMP_SYS(flock) };
+static const int calls_alone[] = { SCMP_SYS(renameat), SCMP_SYS(unlinkat) };
 
 static int calls_allow(scmp_filter_ctx filter, const int *calls, size_t count)
 {

@@ -3,8 +3,10 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/file.h>
 #include <sys/socket.h>
 #include <unistd.h>
 
@@ -14,7 +16,7 @@
 #include "vignetted/priority.h"
 
 /* A host that has started us and says nothing is stuck or gone. */
-enum { BEGIN_TIMEOUT_MS = 20 * 1000 };
+enum { BEGIN_TIMEOUT_MS = 20 * 1000, DEATH_TIMEOUT_MS = 100 };
 
 struct control {
 	int socket;
@@ -151,6 +153,18 @@ static int begin_receive(int socket, struct vg_session_options *options, int *fd
 	return rc;
 }
 
+/* The host has hung up.  When a process ends its descriptors are closed a moment before. */
+static int hung_up(struct vg_session *session, int fd)
+{
+	struct pollfd ended = { .fd = session->target.pidfd, .events = POLLIN };
+	int rc = vg_session_end(session, poll(&ended, 1, DEATH_TIMEOUT_MS) == 1 ? "the process ended" :
+				"the program closed its end of the session");
+
+	/* A child of the host may have a copy of the descriptor, and would keep the file locked. */
+	flock(fd, LOCK_UN);
+	return rc;
+}
+
 int vg_control_serve(int socket, int signals)
 {
 	static struct vg_session session;
@@ -170,6 +184,8 @@ int vg_control_serve(int socket, int signals)
 	if (rc == 0)
 		rc = vg_confine(VG_CONFINE_SERVE, session.options.max_memory_bytes, &err);
 	if (rc != 0) {
+		if (err.text[0] == '\0')
+			vg_err_sys(&err, rc, "the session could not begin");
 		failure_send(socket, rc, err.text);
 	} else {
 		vg_channel_send(socket, &message, VG_WIRE_STARTED, -1);
@@ -178,7 +194,7 @@ int vg_control_serve(int socket, int signals)
 			failure_send(socket, -ECANCELED, "the helper vignetted was ended by a "
 				     "signal; the profile ends there");
 		} else if (!control.finished) {
-			rc = vg_session_end(&session, "the process ended");
+			rc = hung_up(&session, fd);
 		}
 	}
 	vg_session_close(&session);

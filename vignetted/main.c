@@ -179,8 +179,10 @@ static void summary_print(const struct vg_session *session, const char *output)
 {
 	uint64_t lost = vg_recorder_lost(&session->recorder);
 
-	fprintf(stderr, "vignetted: %s: %llu samples of %u threads, %llu bytes", output,
-		(unsigned long long)session->recorder.samples, session->recorder.threads,
+	fprintf(stderr, "vignetted: %s: %llu %s of %u %s, %llu bytes", output,
+		(unsigned long long)session->recorder.samples,
+		session->recorder.samples == 1 ? "sample" : "samples", session->recorder.threads,
+		session->recorder.threads == 1 ? "thread" : "threads",
 		(unsigned long long)session->recorder.writer.file_bytes);
 	if (lost > 0)
 		fprintf(stderr, ", %llu lost", (unsigned long long)lost);
@@ -230,7 +232,10 @@ static int session_run(struct arguments *arguments, int signals, struct vg_outfi
 		vg_outfile_commit(file, NULL);   /* what was written is worth having */
 	} else {
 		summary_print(&session, arguments->output);
-		if (launched && ended_by == 0)
+		if (session.recorder.samples == 0 && vg_recorder_lost(&session.recorder) > 0) {
+			vg_err_set(&err, 0, "%s holds no sample: all were lost", arguments->output);
+			rc = fail(&err);
+		} else if (launched && ended_by == 0)
 			rc = command_status(&session);
 	}
 	vg_session_close(&session);

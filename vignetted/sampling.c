@@ -35,6 +35,15 @@ static bool is_alive(const struct vg_session *session, pid_t tid)
 	       status.state != 'X';
 }
 
+/* By job control or by a tracer: such a thread is left alone. */
+static bool is_stopped(const struct vg_session *session, pid_t tid)
+{
+	struct vg_task_status status;
+
+	return vg_task_status(&session->tasks, tid, &status) == 0 &&
+	       (status.state == 'T' || status.state == 't');
+}
+
 static uint64_t session_now_ns(const struct vg_session *session)
 {
 	return vg_now_ns() - session->begin_ns;
@@ -146,7 +155,8 @@ static enum quiet quiet_walk(struct vg_session *session, struct vg_task *task,
 		if (vg_sampling_walk(session, now_ns) != 0)
 			return QUIET_CHANGED;
 		if (session->walk.end == VG_WALK_REGISTER) {
-			if (vg_wait_may_stop(wait, vg_tasks_directory(&session->tasks), task->tid))
+			if (vg_wait_may_stop(wait, vg_tasks_directory(&session->tasks), task->tid) &&
+			    !is_stopped(session, task->tid))
 				return QUIET_BLIND;
 			vg_unwind_guess(session->unwinder, snapshot, session->options.max_frames,
 					&session->walk);

@@ -12,6 +12,7 @@
 
 static const uint64_t CHECKPOINT_NS = 1000000000, STATS_NS = 10000000000;
 enum { LIMITS_EVERY = 16 };
+enum { FIRST_ATTEMPTS = 50, FIRST_PAUSE_US = 2000 };
 
 static int header_write(struct vg_session *session)
 {
@@ -57,6 +58,17 @@ static void bounds_default(struct vg_session_options *options)
 		options->max_name_bytes = VG_NAME_DEFAULT_BYTES;
 }
 
+/* Why no thread can be looked at: most often for want of descriptors. */
+static int unreadable(struct vg_session *session, struct vg_err *err)
+{
+	struct vg_task_look look;
+	int rc = session->tasks.live.count == 0 ? 0 :
+		 vg_task_look(&session->tasks, &session->tasks.live.items[0], &look);
+
+	return rc == 0 || rc == -ESRCH ? 0 :
+	       vg_err_sys(err, rc, "no thread of process %d can be read", session->target.pid);
+}
+
 /* The first sample.  Nothing at all could be sampled: say so now, rather than leave an empty
  * profile. */
 static int first_sample(struct vg_session *session, struct vg_err *err)
@@ -65,9 +77,20 @@ static int first_sample(struct vg_session *session, struct vg_err *err)
 
 	if (session->options.period_ns == 0)
 		return 0;
-	vg_session_tick(session);
-	return recorder->samples == 0 && recorder->lost[VG_LOSS_FORBIDDEN] > 0 ?
-	       vg_target_forbidden(&session->target, err) : 0;
+	for (int attempt = 0; attempt < FIRST_ATTEMPTS; attempt++) {
+		vg_session_tick(session);
+		if (recorder->samples > 0 || session->ended != NULL)
+			return 0;
+		if (recorder->lost[VG_LOSS_UNREADABLE] > 0)
+			return unreadable(session, err);
+		if (recorder->lost[VG_LOSS_FORBIDDEN] == 0)
+			return 0;
+		/* For a moment a process that executes a program lets nobody in. */
+		if (vg_target_probe(&session->target, err) != 0)
+			return -EPERM;
+		usleep(FIRST_PAUSE_US);
+	}
+	return vg_target_forbidden(&session->target, err);
 }
 
 int vg_session_open(struct vg_session *session, const struct vg_session_options *options,

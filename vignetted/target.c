@@ -1,15 +1,81 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 #include "vignetted/target.h"
 
+#include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <linux/magic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <poll.h>
+#include <signal.h>
 #include <sys/pidfd.h>
+#include <sys/ptrace.h>
 #include <sys/stat.h>
+#include <sys/uio.h>
+#include <sys/vfs.h>
+#include <sys/wait.h>
 #include <unistd.h>
+
+/* What /proc/PID/status says behind that key; "" if it is not there.  PID 0: of ourselves. */
+static void status_line(pid_t pid, const char *key, char text[256])
+{
+	char path[64];
+	FILE *file;
+
+	snprintf(path, sizeof path, pid != 0 ? "/proc/%d/status" : "/proc/self/status", pid);
+	text[0] = '\0';
+	file = fopen(path, "re");
+	while (file != NULL && fgets(text, 256, file) != NULL) {
+		if (strncmp(text, key, strlen(key)) == 0) {
+			memmove(text, text + strlen(key), strlen(text + strlen(key)) + 1);
+			break;
+		}
+		text[0] = '\0';
+	}
+	if (file != NULL)
+		fclose(file);
+}
+
+/* A number; -1 if it is not there. */
+static long status_number(pid_t pid, const char *key)
+{
+	char text[256];
+
+	status_line(pid, key, text);
+	return text[0] != '\0' ? strtol(text, NULL, 10) : -1;
+}
+
+/* How many pid namespaces, from that of /proc inwards, a process is in; 0: it is in none of them. */
+static int namespaces_count(pid_t pid)
+{
+	char text[256];
+	int count = 0;
+
+	status_line(pid, "NSpid:", text);
+	for (const char *at = text; *at != '\0'; at++)
+		count += *at == '\t';
+	return count;
+}
+
+/* Numbers in the /proc of another pid namespace are those of other processes. */
+static int proc_check(struct vg_err *err)
+{
+	struct statfs mounted;
+	int count;
+
+	if (statfs("/proc", &mounted) != 0 || mounted.f_type != PROC_SUPER_MAGIC)
+		return vg_err_set(err, -ENOTSUP, "/proc is not mounted here, and without it threads "
+				  "cannot be seen");
+	count = namespaces_count(0);
+	/* Before Linux 4.1 there was no such line. */
+	if (count != 1)
+		return vg_err_set(err, -ENOTSUP, "the /proc that is mounted here belongs to another pid "
+				  "namespace: vignetted needs the one of its own");
+	return 0;
+}
 
 static void program_name(struct vg_target *target)
 {
@@ -30,13 +96,20 @@ static void program_name(struct vg_target *target)
 
 int vg_target_open(struct vg_target *target, pid_t pid, struct vg_err *err)
 {
-	*target = (struct vg_target){ .pid = pid, .pidfd = pidfd_open(pid, 0) };
+	int rc;
+
+	*target = (struct vg_target){ .pid = pid, .pidfd = -1 };
+	rc = proc_check(err);
+	if (rc != 0)
+		return rc;
+	target->pidfd = pidfd_open(pid, 0);
 	if (target->pidfd < 0 && errno == EINVAL)
 		return vg_err_set(err, -EINVAL, "%d is a thread of a process, not a process", pid);
 	if (target->pidfd < 0 && errno == ESRCH)
 		return vg_err_set(err, -ESRCH, "there is no process %d", pid);
 	if (target->pidfd < 0)
 		return vg_err_sys(err, -errno, "process %d", pid);
+	target->nested = namespaces_count(pid) > 1;
 	program_name(target);
 	clock_getcpuclockid(pid, &target->cpu_clock);
 	return 0;
@@ -72,24 +145,6 @@ static void line_read(const char *path, char *line, size_t line_bytes)
 	fclose(file);
 }
 
-/* A number out of /proc/PID/status; -1 if it is not there. */
-static long status_number(pid_t pid, const char *key)
-{
-	char path[64], line[256];
-	long value = -1;
-	FILE *file;
-
-	snprintf(path, sizeof path, "/proc/%d/status", pid);
-	file = fopen(path, "re");
-	while (file != NULL && value < 0 && fgets(line, sizeof line, file) != NULL) {
-		if (strncmp(line, key, strlen(key)) == 0)
-			value = strtol(line + strlen(key), NULL, 10);
-	}
-	if (file != NULL)
-		fclose(file);
-	return value;
-}
-
 static int yama_forbidden(long scope, pid_t pid, struct vg_err *err)
 {
 	switch (scope) {
@@ -123,7 +178,8 @@ int vg_target_forbidden(const struct vg_target *target, struct vg_err *err)
 	if (geteuid() != 0 && uid >= 0 && uid != (long)geteuid())
 		return vg_err_set(err, -EPERM, "process %d belongs to another user (uid %ld)",
 				  target->pid, uid);
-	snprintf(path, sizeof path, "/proc/%d", target->pid);
+	/* The directory itself is its user's in any case, and what is in it root's. */
+	snprintf(path, sizeof path, "/proc/%d/fd", target->pid);
 	if (geteuid() != 0 && uid != 0 && stat(path, &owner) == 0 && owner.st_uid == 0)
 		return vg_err_set(err, -EPERM, "process %d does not let itself be traced: it has set "
 				  "PR_SET_DUMPABLE to 0 or runs a program that its user cannot read",
@@ -136,9 +192,54 @@ int vg_target_forbidden(const struct vg_target *target, struct vg_err *err)
 			  "a container's) is in force", target->pid);
 }
 
+static void call_note(const char **forbidden, const char *name, long rc)
+{
+	if (rc < 0 && *forbidden == NULL && (errno == EPERM || errno == EACCES || errno == ENOSYS))
+		*forbidden = name;
+}
+
+/* A call that a filter, which we have inherited, does not let through; or NULL.  Made in a way that
+ * does nothing, it fails for another reason or not at all.  A tracer that cannot wait, for one, would
+ * leave threads standing still. */
+static const char *call_forbidden(void)
+{
+	struct timespec none = { 0, 0 };
+	struct iovec nothing = { NULL, 0 };
+	const char *forbidden = NULL;
+	pid_t self = getpid();
+	sigset_t no_signals;
+
+	sigemptyset(&no_signals);
+	call_note(&forbidden, "wait4", waitpid(self, NULL, WNOHANG | __WALL));
+	call_note(&forbidden, "ppoll", ppoll(NULL, 0, &none, NULL));
+	call_note(&forbidden, "rt_sigtimedwait", sigtimedwait(&no_signals, NULL, &none));
+	call_note(&forbidden, "process_vm_readv", process_vm_readv(self, &nothing, 1, &nothing, 1, 0));
+	call_note(&forbidden, "ptrace", ptrace(PTRACE_DETACH, self, NULL, NULL));
+	return forbidden;
+}
+
+/* Registers and stacks of 32-bit programs are other ones. */
+static bool is_32_bit(const struct vg_target *target)
+{
+	char path[64];
+	unsigned char head[EI_CLASS + 1] = { 0 };
+	int fd;
+	ssize_t got;
+
+	snprintf(path, sizeof path, "/proc/%d/exe", target->pid);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return false;
+	got = read(fd, head, sizeof head);
+	close(fd);
+	return got == (ssize_t)sizeof head && memcmp(head, ELFMAG, SELFMAG) == 0 &&
+	       head[EI_CLASS] == ELFCLASS32;
+}
+
 int vg_target_probe(const struct vg_target *target, struct vg_err *err)
 {
 	char path[64], text[8];
+	const char *forbidden;
 	int fd, rc = 0;
 
 	if (status_number(target->pid, "TracerPid:") > 0)
@@ -150,5 +251,14 @@ int vg_target_probe(const struct vg_target *target, struct vg_err *err)
 		rc = errno;
 	if (fd >= 0)
 		close(fd);
-	return rc == EPERM || rc == EACCES ? vg_target_forbidden(target, err) : 0;
+	if (rc == EPERM || rc == EACCES)
+		return vg_target_forbidden(target, err);
+	forbidden = call_forbidden();
+	if (forbidden != NULL)
+		return vg_err_set(err, -EPERM, "a filter of system calls (seccomp) forbids %s, without which "
+				  "process %d cannot be sampled", forbidden, target->pid);
+	if (is_32_bit(target))
+		return vg_err_set(err, -ENOTSUP, "process %d runs a 32-bit program, and vignetted samples "
+				  "64-bit ones", target->pid);
+	return 0;
 }

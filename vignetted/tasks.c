@@ -191,11 +191,15 @@ int vg_task_look(struct vg_tasks *tasks, struct vg_task *task, struct vg_task_lo
 	return 0;
 }
 
+/* Flags of include/linux/sched.h.  The second had another meaning before Linux 6.4, hence the name. */
+static const unsigned long long IO_WORKER = 0x10, USER_WORKER = 0x4000;
+
 /* pid (name) state ppid ...; the name may hold anything, parentheses and newlines too, and the
  * numbers behind it do not. */
 static int status_parse(struct vg_task_status *status, char *text)
 {
 	char *open = strchr(text, '('), *close = strrchr(text, ')'), *at;
+	unsigned long long flags;
 	size_t length;
 
 	if (open == NULL || close == NULL || close < open || close[1] != ' ')
@@ -207,7 +211,13 @@ static int status_parse(struct vg_task_status *status, char *text)
 	status->name[length] = '\0';
 	status->state = close[2];
 	at = close + 3;
-	for (int field = 4; field < 22; field++) {       /* to field 22, starttime */
+	for (int field = 4; field < 9; field++) {
+		strtoll(at, &at, 10);
+	}
+	flags = strtoull(at, &at, 10);                   /* field 9 */
+	status->of_kernel = (flags & IO_WORKER) != 0 ||
+			    ((flags & USER_WORKER) != 0 && strncmp(status->name, "vhost-", 6) == 0);
+	for (int field = 10; field < 22; field++) {      /* to field 22, starttime */
 		strtoll(at, &at, 10);
 	}
 	status->start_ticks = strtoull(at, NULL, 10);
@@ -228,4 +238,26 @@ int vg_task_status(const struct vg_tasks *tasks, pid_t tid, struct vg_task_statu
 		return -ESRCH;
 	text[got] = '\0';
 	return status_parse(status, text);
+}
+
+pid_t vg_task_own_tid(const struct vg_tasks *tasks, pid_t tid)
+{
+	int fd = task_file_open(tasks, tid, "status");
+	FILE *file = fd >= 0 ? fdopen(fd, "r") : NULL;
+	char line[256];
+	pid_t own = tid;
+
+	if (file == NULL && fd >= 0)
+		close(fd);
+	while (file != NULL && fgets(line, sizeof line, file) != NULL) {
+		char *last = strrchr(line, '\t');
+
+		if (strncmp(line, "NSpid:", 6) == 0 && last != NULL) {
+			own = (pid_t)strtol(last, NULL, 10);
+			break;
+		}
+	}
+	if (file != NULL)
+		fclose(file);
+	return own;
 }

@@ -57,6 +57,8 @@ struct vg_task_look {
 
 struct vg_task_status {
 	char state;                  /* R S D T t Z X I, as proc(5) has them */
+	bool of_kernel;              /* made by the kernel, which lets nobody trace it: io_uring's
+	                                workers and pollers, vhost's */
 	char name[VG_TASK_NAME_BYTES];
 	uint64_t start_ticks;        /* since boot, in sysconf(_SC_CLK_TCK) */
 };
@@ -100,5 +102,8 @@ ssize_t vg_task_read(struct vg_tasks *tasks, struct vg_task *task, enum vg_task_
 /* 0; -ESRCH: the thread is gone; or another negative errno. */
 int vg_task_look(struct vg_tasks *tasks, struct vg_task *task, struct vg_task_look *look);
 int vg_task_status(const struct vg_tasks *tasks, pid_t tid, struct vg_task_status *status);
+
+/* The number that the thread has in the innermost pid namespace it is in; tid if that is not told. */
+pid_t vg_task_own_tid(const struct vg_tasks *tasks, pid_t tid);
 
 #endif

@@ -3,6 +3,8 @@
 
 #include <errno.h>
 #include <signal.h>
+#include <stdio.h>
+#include <string.h>
 #include <sys/ptrace.h>
 #include <sys/wait.h>
 
@@ -112,16 +114,58 @@ static void late_release(struct vg_tracer *tracer, pid_t tid, int status)
 	stop_release(tracer, tid, status);
 }
 
+/* Whether the process's first thread has ended.  While others go on, no wait says so. */
+static bool leader_is_zombie(pid_t leader)
+{
+	char path[32], text[128] = "", *close;
+	FILE *file;
+
+	snprintf(path, sizeof path, "/proc/%d/stat", leader);
+	file = fopen(path, "re");
+	if (file == NULL)
+		return false;
+	if (fgets(text, sizeof text, file) == NULL)
+		text[0] = '\0';
+	fclose(file);
+	close = strrchr(text, ')');
+	return close != NULL && strncmp(close, ") Z", 3) == 0;
+}
+
+/* Of the number of a leader that is gone another may bear by now, the thread that executed a
+ * program: a stop is that one's. */
+static void zombie_reap(struct vg_tracer *tracer)
+{
+	pid_t tid = tracer->zombie, got;
+	int status;
+
+	if (tid == 0 || tid == tracer->pending)
+		return;
+	got = waitpid(tid, &status, WNOHANG | __WALL);
+	if (got == 0)
+		return;
+	tracer->zombie = 0;
+	if (got > 0 && WIFSTOPPED(status))
+		late_release(tracer, tid, status);
+	else if (got > 0)
+		command_note(tracer, tid, status);
+}
+
 bool vg_tracer_settle(struct vg_tracer *tracer)
 {
 	pid_t tid = tracer->pending, got;
 	int status;
 
+	zombie_reap(tracer);
 	if (tid == 0)
 		return true;
 	got = waitpid(tid, &status, WNOHANG | __WALL);
 	/* Of our own child there is something to wait for when it is no tracee any more, because
 	 * another of its threads became the leader. */
+	if (got == 0 && tid == tracer->leader && leader_is_zombie(tid)) {
+		tracer->zombie = tid;
+		tracer->pending = 0;
+		return true;
+	}
 	if (got == 0 && (tid != tracer->leader || is_tracee(tid)))
 		return false;
 	tracer->pending = 0;

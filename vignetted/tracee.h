@@ -18,6 +18,8 @@ struct vg_tracer {
 	pid_t leader;                /* the process's first thread */
 	pid_t pending;               /* a thread that was asked to stop and has not, or that died
 	                                and is not reaped; 0: none */
+	pid_t zombie;                /* the leader, if it died before it stopped while others go on: it
+	                                can be reaped when they are gone, and hinders nobody; or 0 */
 	uint64_t pause_ns;           /* of the latest stop: from the request to the release */
 	uint64_t repaired;           /* system calls that would have returned EINTR */
 	uint32_t sleeps, sleeps_left; /* stops to be slept for, not polled: in a row, and still */
