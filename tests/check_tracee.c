@@ -221,7 +221,7 @@ Suite *tracee_suite(void)
 	TCase *tests = tcase_create("host");
 
 	tcase_add_checked_fixture(tests, setup, teardown);
-	tcase_set_timeout(tests, 20);
+	tcase_set_timeout(tests, 90);
 	tcase_add_test(tests, ends_and_execs);
 	tcase_add_test(tests, starved_thread_goes_on);
 	tcase_add_test(tests, first_thread_ends);

@@ -32,10 +32,10 @@ static bool queue_open(struct vg_disk *disk)
 	return disk->context != 0;
 }
 
-/* What came of the sync that is under way, if that is known by then. */
-static void disk_reap(struct vg_disk *disk, time_t seconds)
+/* What came of the sync that is under way, if that is known. */
+static void disk_reap(struct vg_disk *disk)
 {
-	struct timespec left = { .tv_sec = seconds };
+	struct timespec left = { 0 };
 	struct io_event event;
 
 	if (!disk->busy || syscall(SYS_io_getevents, disk->context, 1, 1, &event, &left) != 1)
@@ -43,6 +43,14 @@ static void disk_reap(struct vg_disk *disk, time_t seconds)
 	disk->busy = false;
 	disk->syncs += event.res == 0;
 	disk->failures += event.res != 0;
+}
+
+static void writing_begin(struct vg_disk *disk)
+{
+	if (sync_file_range(disk->fd, 0, 0, SYNC_FILE_RANGE_WRITE) == 0)
+		disk->syncs++;
+	else
+		disk->failures++;
 }
 
 static void disk_sync(struct vg_disk *disk, uint64_t file_bytes)
@@ -56,17 +64,14 @@ static void disk_sync(struct vg_disk *disk, uint64_t file_bytes)
 		return;
 	}
 	/* No such kernel, or too many queues on this machine. */
-	if (sync_file_range(disk->fd, 0, 0, SYNC_FILE_RANGE_WRITE) == 0)
-		disk->syncs++;
-	else
-		disk->failures++;
+	writing_begin(disk);
 }
 
 void vg_disk_tick(struct vg_disk *disk, uint64_t file_bytes, uint64_t now_ns)
 {
 	if (disk->fd < 0 || now_ns < disk->due_ns)
 		return;
-	disk_reap(disk, 0);
+	disk_reap(disk);
 	disk->due_ns = now_ns + EVERY_NS;
 	if (!disk->busy && file_bytes != disk->covered_bytes)
 		disk_sync(disk, file_bytes);
@@ -76,11 +81,9 @@ void vg_disk_last(struct vg_disk *disk, uint64_t file_bytes)
 {
 	if (disk->fd < 0)
 		return;
-	disk_reap(disk, VG_DISK_LAST_S);
-	if (disk->busy || file_bytes == disk->covered_bytes)
-		return;
-	disk_sync(disk, file_bytes);
-	disk_reap(disk, VG_DISK_LAST_S);
+	disk_reap(disk);
+	if (!disk->busy && file_bytes != disk->covered_bytes)
+		writing_begin(disk);
 }
 
 void vg_disk_close(struct vg_disk *disk)

@@ -11,7 +11,7 @@
  * Linux 4.18), and the helper does not wait.  Where the kernel cannot, writing is begun
  * (sync_file_range(2)) and nothing more is known.
  */
-enum { VG_DISK_EVERY_S = 5, VG_DISK_LAST_S = 1 };
+enum { VG_DISK_EVERY_S = 5 };
 
 struct vg_disk {
 	int fd;                      /* the caller's; -1: never syncs */
@@ -28,8 +28,7 @@ void vg_disk_open(struct vg_disk *disk, int fd, uint64_t now_ns);
 /* Begins a sync if one is due, none is under way, and the file has grown. */
 void vg_disk_tick(struct vg_disk *disk, uint64_t file_bytes, uint64_t now_ns);
 
-/* Syncs the end of the file, and waits for that VG_DISK_LAST_S at most: a disk that is slower
- * gets it all the same. */
+/* Has the kernel begin to write the end of the file, and does not wait: a program waits for us. */
 void vg_disk_last(struct vg_disk *disk, uint64_t file_bytes);
 
 /* Forgets the file.  A sync that is under way goes on. */
