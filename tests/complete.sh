@@ -25,7 +25,7 @@ check() {
 	echo "$1: $complete of $stacks stacks complete, $(sed 's/.*"stack_ends":{\([^}]*\)}.*/\1/' "$dir/info")"
 	[ "$stacks" = "$complete" ] || "$VGTOOL" dump "$dir/$1.vgp" >"$dir/dump"
 	[ "$stacks" = "$complete" ] || node "$SRCDIR/tests/incomplete.mjs" "$dir/dump"
-	if [ "$stacks" -lt $((seconds * 100)) ] || [ $((complete * 1000)) -lt $((stacks * $2)) ]; then
+	if [ "$stacks" -lt $((seconds * 25)) ] || [ $((complete * 1000)) -lt $((stacks * $2)) ]; then
 		echo "FAIL: $1"
 		status=1
 	fi

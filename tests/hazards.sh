@@ -60,6 +60,6 @@ grep -q ' of 1 thread,' "$dir/said" || fail "$(cat "$dir/said")"
 sh -c 'while :; do :; done' & busy=$!
 pids="$pids $busy"
 under='prlimit --nofile=8:8'
-refused 1 'no thread of process .* can be read: Too many open files' --pid $busy
+refused 1 'process .*: Too many open files' --pid $busy
 
 timeout 1500 "$BUILDDIR/tests/hazards"

@@ -105,6 +105,14 @@ struct fetch {
 	bool scanned;                /* for a thread that was not known */
 };
 
+/* NULL for one that the profile has not been told of, too. */
+static struct vg_task *task_begun(struct vg_session *session, pid_t tid, size_t *hint)
+{
+	struct vg_task *task = vg_tasks_find(&session->tasks, tid, hint);
+
+	return task != NULL && task->snapshot_bytes != 0 ? task : NULL;
+}
+
 /* The thread that a sample is of, if it is one of ours and the sample is due. */
 static struct vg_task *interrupt_task(struct vg_session *session,
 				      const struct vg_interrupt *interrupt, struct fetch *fetch)
@@ -114,11 +122,11 @@ static struct vg_task *interrupt_task(struct vg_session *session,
 	/* Before Linux 5.13 children made by fork(2) inherit events too. */
 	if (interrupt->pid != session->target.pid)
 		return NULL;
-	task = vg_tasks_find(&session->tasks, interrupt->tid, &fetch->hint);
+	task = task_begun(session, interrupt->tid, &fetch->hint);
 	if (task == NULL && !fetch->scanned) {
 		fetch->scanned = session->tasks.stale = true;
 		vg_session_scan(session, vg_now_ns() - session->begin_ns);
-		task = vg_tasks_find(&session->tasks, interrupt->tid, &fetch->hint);
+		task = task_begun(session, interrupt->tid, &fetch->hint);
 	}
 	if (task == NULL) {
 		/* It has come and gone, or is one too many, which is counted elsewhere. */
