@@ -128,6 +128,8 @@ pid_t helper_of(pid_t host)
 	return helper;
 }
 
+const char *record_capture = "stop";
+
 pid_t record_start(pid_t pid, uid_t uid, const char *rate)
 {
 	char number[16];
@@ -138,7 +140,8 @@ pid_t record_start(pid_t pid, uid_t uid, const char *rate)
 	snprintf(number, sizeof number, "%d", pid);
 	if (uid != 0 && (setgid(uid) != 0 || setuid(uid) != 0))
 		_exit(125);
-	execl(getenv("VIGNETTED"), "vignetted", "--rate", rate, "-o", PROFILE, "--pid", number, NULL);
+	execl(getenv("VIGNETTED"), "vignetted", "--rate", rate, "-o", PROFILE, "--pid", number,
+	      "--capture", record_capture, NULL);
 	_exit(125);
 }
 

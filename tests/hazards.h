@@ -40,6 +40,9 @@ void begin_refused(int error, const char *words);
 /* The helper of the hazard's process, or 0. */
 pid_t helper_of(pid_t host);
 
+/* How the next recordings from outside are taken: "stop", initially, or "auto". */
+extern const char *record_capture;
+
 /* vignetted --pid on that process as user `uid`, for `ms` or until the process ends; its exit
  * status. */
 int record_outside(pid_t pid, uid_t uid, const char *rate, int ms);

@@ -263,7 +263,8 @@ static void io_uring_threads(void)
 	((unsigned *)(ring + params.sq_off.array))[0] = 0;
 	tail = (unsigned *)(ring + params.sq_off.tail);
 	__atomic_store_n(tail, *tail + 1, __ATOMIC_RELEASE);
-	spin_ms(50);
+	for (struct stat tasks = { 0 }; tasks.st_nlink != 2 + 3; usleep(1000))
+		ensure(stat("/proc/self/task", &tasks) == 0, "stat: %s", strerror(errno));
 	session = begin(1000);
 	spin_ms(500);
 	ensure(vgctl_end(session, NULL) == 0, "vgctl_end failed");

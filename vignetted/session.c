@@ -74,6 +74,7 @@ static int unreadable(struct vg_session *session, struct vg_err *err)
 static int first_sample(struct vg_session *session, struct vg_err *err)
 {
 	const struct vg_recorder *recorder = &session->recorder;
+	int rc;
 
 	if (session->options.period_ns == 0)
 		return 0;
@@ -86,8 +87,9 @@ static int first_sample(struct vg_session *session, struct vg_err *err)
 		if (recorder->lost[VG_LOSS_FORBIDDEN] == 0)
 			return 0;
 		/* For a moment a process that executes a program lets nobody in. */
-		if (vg_target_probe(&session->target, err) != 0)
-			return -EPERM;
+		rc = vg_target_probe(&session->target, err);
+		if (rc != 0)
+			return rc;
 		usleep(FIRST_PAUSE_US);
 	}
 	return vg_target_forbidden(&session->target, err);
