@@ -24,11 +24,18 @@
 #include "libvgctl/vgctl.h"
 #include "libvgctl/wire.h"
 
-/* Both children run on memory shared with the host, whose caller stands still meanwhile: so no
- * instrumentation, and nothing but async-signal-safe calls. */
+/*
+ * Both children run on memory shared with the host, whose caller stands still meanwhile: so no
+ * instrumentation, and nothing but system calls.  Not by the C library's functions, where these keep
+ * notes in memory: a sanitizer that the host was built with has put its own in their place, which
+ * would take down in the host's notes what the child does to its copies.  By the C library's other
+ * name for clone(2) it passes that by as well.
+ */
 #define IN_CHILD __attribute__((no_sanitize("address", "undefined", "thread")))
 
 enum { CHILD_STACK_BYTES = 64 * 1024, ENVIRONMENT_MAX = 8, DESCRIPTORS_MAX = 1 << 20 };
+
+extern int __clone(int (*run)(void *), void *stack, int flags, void *argument, ...);
 
 struct spawn {
 	const char *path;
@@ -40,20 +47,35 @@ struct spawn {
 
 IN_CHILD static void signals_reset(void)
 {
-	struct sigaction action = { .sa_handler = SIG_DFL };
-	sigset_t none;
+	/* The kernel's struct sigaction, all zero: SIG_DFL; and its set of signals, empty. */
+	static const unsigned long action[4], none[1];
 
 	for (int signal = 1; signal < NSIG; signal++)
-		sigaction(signal, &action, NULL);
-	sigemptyset(&none);
-	sigprocmask(SIG_SETMASK, &none, NULL);
+		syscall(SYS_rt_sigaction, signal, action, NULL, sizeof none);
+	syscall(SYS_rt_sigprocmask, SIG_SETMASK, none, NULL, sizeof none);
+}
+
+IN_CHILD static int child_open(const char *path, int flags)
+{
+	return (int)syscall(SYS_openat, AT_FDCWD, path, flags);
+}
+
+IN_CHILD static void child_close(int fd)
+{
+	syscall(SYS_close, fd);
+}
+
+/* As dup2(2), for two that differ. */
+IN_CHILD static int child_move(int from, int to)
+{
+	return (int)syscall(SYS_dup3, from, to, 0);
 }
 
 /* The highest descriptor that is open, by the names in /proc/self/fd. */
 IN_CHILD static bool descriptors_list(int *last)
 {
 	char names[1024] __attribute__((aligned(8)));
-	int directory = open("/proc/self/fd", O_RDONLY | O_DIRECTORY);
+	int directory = child_open("/proc/self/fd", O_RDONLY | O_DIRECTORY);
 	long got;
 
 	if (directory < 0)
@@ -70,7 +92,7 @@ IN_CHILD static bool descriptors_list(int *last)
 			at += entry->d_reclen;
 		}
 	}
-	close(directory);
+	child_close(directory);
 	return got == 0;
 }
 
@@ -84,12 +106,12 @@ IN_CHILD static void descriptors_close(void)
 	/* Before Linux 5.9, or where a filter forbids it.  The limit may be a billion. */
 	if (descriptors_list(&last)) {
 		for (int fd = VG_WIRE_FD + 1; fd <= last; fd++)
-			close(fd);
+			child_close(fd);
 		return;
 	}
 	getrlimit(RLIMIT_NOFILE, &limit);
 	for (rlim_t fd = VG_WIRE_FD + 1; fd < limit.rlim_cur && fd < DESCRIPTORS_MAX; fd++)
-		close((int)fd);
+		child_close((int)fd);
 }
 
 /* The standard descriptors become /dev/null, the socket VG_WIRE_FD. */
@@ -98,15 +120,15 @@ IN_CHILD static int descriptors_arrange(int socket)
 	int null;
 
 	/* First those that are not needed: the host may have used up all it may have. */
-	if (socket == VG_WIRE_FD ? fcntl(socket, F_SETFD, 0) < 0 : dup2(socket, VG_WIRE_FD) < 0)
+	if (socket == VG_WIRE_FD ? syscall(SYS_fcntl, socket, F_SETFD, 0) < 0 : child_move(socket, VG_WIRE_FD) < 0)
 		return -1;
 	descriptors_close();
 	for (int fd = 0; fd < VG_WIRE_FD; fd++)
-		close(fd);
-	null = open("/dev/null", O_RDWR);
+		child_close(fd);
+	null = child_open("/dev/null", O_RDWR);
 	if (null != 0)
 		return -1;
-	return dup2(null, 1) < 0 || dup2(null, 2) < 0 ? -1 : 0;
+	return child_move(null, 1) < 0 || child_move(null, 2) < 0 ? -1 : 0;
 }
 
 /* A process with capabilities can be traced by those only that have them too, or this one.  execve(2)
@@ -130,12 +152,13 @@ IN_CHILD static int helper_run(void *argument)
 	char *arguments[] = { (char *)"vignetted", (char *)"--serve", NULL };
 
 	signals_reset();
-	setsid();
+	syscall(SYS_setsid);
 	capability_keep();
 	if (descriptors_arrange(spawn->socket) == 0)
-		execve(spawn->path, arguments, spawn->environment);
+		syscall(SYS_execve, spawn->path, arguments, spawn->environment);
 	spawn->failure = errno;
-	_exit(127);
+	syscall(SYS_exit_group, 127);
+	__builtin_unreachable();
 }
 
 /* Its only task is to be the helper's parent, and to be gone: execve(2) resets the signal that
@@ -144,10 +167,11 @@ IN_CHILD static int middle_run(void *argument)
 {
 	struct spawn *spawn = argument;
 
-	if (clone(helper_run, spawn->stack + CHILD_STACK_BYTES, CLONE_VM | CLONE_VFORK | SIGCHLD,
-		  spawn) < 0)
+	if (__clone(helper_run, spawn->stack + CHILD_STACK_BYTES, CLONE_VM | CLONE_VFORK | SIGCHLD,
+		    spawn) < 0)
 		spawn->failure = errno;
-	_exit(0);
+	syscall(SYS_exit_group, 0);
+	__builtin_unreachable();
 }
 
 /* The host's preloaded libraries and the like are none of the helper's business. */
@@ -195,8 +219,8 @@ int vg_spawn(const char *path, int socket)
 	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel_state);
 	/* CLONE_VFORK: no copy of the host's page tables, which takes tens of milliseconds for a
 	 * large one.  No exit signal: waitpid(-1) passes such a child by, __WALL does not. */
-	middle = clone(middle_run, spawn.stack + 2 * CHILD_STACK_BYTES, CLONE_VM | CLONE_VFORK,
-		       &spawn);
+	middle = __clone(middle_run, spawn.stack + 2 * CHILD_STACK_BYTES, CLONE_VM | CLONE_VFORK,
+			 &spawn);
 	if (middle < 0)
 		rc = -errno;
 	else

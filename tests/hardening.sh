@@ -1,0 +1,64 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT OR Apache-2.0
+#
+# How what is installed was built: every program and shared library is checked, whichever they are.
+# Position-independent, its relocations read-only before it runs, its stack guarded and not executable,
+# the C library's checked functions in use, and no path to search for libraries but the system's.
+set -eu
+: "${BUILDDIR:?}"
+dir=$(mktemp -d)
+trap 'rm -rf "$dir"' EXIT
+failures=0
+
+fail() {
+	echo "FAIL: $*"
+	failures=$((failures + 1))
+}
+
+# check FILE
+check() {
+	name=$(basename "$1")
+	readelf -hlW "$1" >"$dir/headers"
+	readelf -dW "$1" >"$dir/dynamic"
+	readelf --dyn-syms -W "$1" >"$dir/symbols"
+	grep -q 'Type: *DYN' "$dir/headers" || fail "$name is not position-independent"
+	case $name in
+	lib*) ;;
+	*) grep -q 'FLAGS_1.* PIE' "$dir/dynamic" || fail "$name is no PIE" ;;
+	esac
+	grep -q 'GNU_RELRO' "$dir/headers" || fail "$name has no RELRO"
+	grep -qE '\(FLAGS\).*BIND_NOW|\(FLAGS_1\).*NOW' "$dir/dynamic" || fail "$name binds lazily"
+	grep -q 'GNU_STACK.* RW ' "$dir/headers" || fail "$name has an executable stack"
+	! grep -qE 'LOAD.* (RWE|WE) ' "$dir/headers" || fail "$name has memory to write and execute"
+	grep -q '__stack_chk_fail' "$dir/symbols" || fail "$name has no stack protector"
+	grep -q '_chk@' "$dir/symbols" || fail "$name uses no checked function (_FORTIFY_SOURCE)"
+	! grep -qE 'RPATH|RUNPATH' "$dir/dynamic" || fail "$name looks for libraries elsewhere: $(grep PATH "$dir/dynamic")"
+	! grep -q TEXTREL "$dir/dynamic" || fail "$name has relocations in its code"
+}
+
+unset MAKEFLAGS MFLAGS MAKELEVEL
+make -s -C "$BUILDDIR" install DESTDIR="$dir/root" >"$dir/log" 2>&1 || { cat "$dir/log"; exit 1; }
+checked=0
+find "$dir/root" -type f >"$dir/files"
+while read -r file; do
+	[ "$(head -c 4 "$file" | tail -c 3)" = ELF ] || continue
+	checked=$((checked + 1))
+	check "$file"
+done <"$dir/files"
+for name in vignetted vgtool libvgctl.so; do
+	grep -q "/$name" "$dir/files" || fail "$name is not installed"
+done
+[ $checked -ge 3 ] || fail "only $checked files were checked"
+
+library=$(grep 'libvgctl\.so\.[0-9.]*$' "$dir/files")
+exported=$(readelf --dyn-syms -W "$library" |
+	awk '$5 != "LOCAL" && $7 != "UND" && $7 != "ABS" && $4 != "SECTION" && NF >= 8 && $1 ~ /^[0-9]+:$/ { print $8 }')
+[ -n "$exported" ] || fail "libvgctl exports nothing"
+strangers=$(echo "$exported" | grep -v '^vgctl_' || true)
+[ -z "$strangers" ] || fail "libvgctl exports $strangers"
+# Every function that the header declares, and no other.
+declared=$(grep -oE '\bvgctl_[a-z_]+\(' "$dir"/root/*/*/include/vgctl.h "$dir"/root/*/include/vgctl.h 2>/dev/null |
+	grep -oE 'vgctl_[a-z_]+' | sort -u)
+[ "$(echo "$exported" | sed 's/@.*//' | sort -u)" = "$declared" ] ||
+	fail "libvgctl exports $(echo $exported), and the header declares $(echo $declared)"
+[ $failures = 0 ]
