@@ -12,6 +12,8 @@ void vg_profile_free(struct vg_profile *profile)
 	vg_array_free(&profile->threads);
 	vg_array_free(&profile->stacks);
 	vg_array_free(&profile->samples);
+	vg_array_free(&profile->events);
+	vg_array_free(&profile->thread_counts);
 	vg_array_free(&profile->functions);
 	vg_array_free(&profile->symbols);
 	vg_array_free(&profile->symbol_lines);
@@ -23,6 +25,8 @@ void vg_profile_free(struct vg_profile *profile)
 	vg_intern_free(&profile->thread_ids);
 	vg_intern_free(&profile->stack_ids);
 	vg_intern_free(&profile->function_ids);
+	vg_intern_free(&profile->label_ids);
+	vg_array_free(&profile->labels);
 	vg_intern_free(&profile->symbol_keys);
 	memset(profile, 0, sizeof *profile);
 }

@@ -70,6 +70,7 @@ struct vg_thread {
 	uint64_t end_ns;             /* UINT64_MAX: still alive at the end */
 	uint64_t last_ns;            /* of its latest sample; the reader's own */
 	uint32_t last_run;           /* the reader's own */
+	uint32_t last_sample;        /* index of its latest, or VG_NONE; the reader's own */
 };
 
 /* A node of the stack tree: one frame and the stack below it. */
@@ -88,10 +89,31 @@ struct vg_sample {
 	uint64_t time_ns;
 	uint64_t wall_ns;
 	uint64_t cpu_ns;
+	uint64_t interval;           /* token of its thread's innermost open interval; 0: none */
 	uint32_t thread;             /* index */
 	uint32_t stack;              /* index of the leaf's node, or VG_NONE: an empty stack */
 	uint32_t count;              /* samples that this stands for: the thread did not move */
 	uint8_t end;                 /* enum vg_walk_end, for empty stacks too */
+};
+
+/* What the program itself told of, in the order in which it was written: that of time for each
+ * thread, not for several. */
+struct vg_event {
+	uint64_t time_ns;
+	uint64_t value;              /* the argument; of a counter an int64_t */
+	uint64_t token;              /* of an interval; 0: it has none */
+	uint64_t parent;             /* token of the thread's innermost open interval; 0: none */
+	uint32_t thread;             /* index */
+	uint32_t kind, label;        /* strings, or VG_NONE */
+	uint8_t what;                /* enum vg_event_what */
+};
+
+/* How far a counter of a thread went since the thread's count before of that name. */
+struct vg_thread_count {
+	uint64_t value;
+	uint32_t thread;             /* index */
+	uint32_t sample;             /* index of the thread's latest sample, or VG_NONE */
+	uint32_t name;
 };
 
 struct vg_function {
@@ -135,6 +157,8 @@ struct vg_profile {
 	VG_ARRAY(struct vg_thread) threads;
 	VG_ARRAY(struct vg_stack) stacks;
 	VG_ARRAY(struct vg_sample) samples;
+	VG_ARRAY(struct vg_event) events;
+	VG_ARRAY(struct vg_thread_count) thread_counts;
 	VG_ARRAY(struct vg_function) functions;
 	VG_ARRAY(struct vg_symbol) symbols;
 	VG_ARRAY(struct vg_symbol_line) symbol_lines;
@@ -150,7 +174,8 @@ struct vg_profile {
 	bool resolved;               /* it has symbol records */
 
 	/* The reader's own: ids of the file -> indices above. */
-	struct vg_intern module_ids, thread_ids, stack_ids, function_ids;
+	struct vg_intern module_ids, thread_ids, stack_ids, function_ids, label_ids;
+	VG_ARRAY(uint32_t) labels;   /* strings */
 	/* stack_ids stays empty as long as ids count upwards with the stacks. */
 	struct vg_intern symbol_keys; /* struct vg_symbol_key -> index into symbols */
 };

@@ -35,6 +35,9 @@ static int (*const handlers[])(struct vg_reader *, struct vg_record_view *) = {
 	[VG_RECORD_SYMBOL] = vg_on_symbol,
 	[VG_RECORD_UNRESOLVED] = vg_on_unresolved,
 	[VG_RECORD_CODE] = vg_on_code,
+	[VG_RECORD_LABEL] = vg_on_label,
+	[VG_RECORD_EVENT] = vg_on_event,
+	[VG_RECORD_COUNT] = vg_on_count,
 };
 
 /* Chunks that are missing altogether left no damaged bytes to tell of them. */
@@ -55,6 +58,8 @@ static int chunk_read(struct vg_reader *reader, const struct vg_infile *file, st
 	struct vg_record_view record;
 	int rc;
 
+	reader->event_opens = true;
+	reader->event_ns = (int64_t)reader->now_us * 1000;
 	for (;;) {
 		const unsigned char *start = chunk->payload.at;
 

@@ -13,6 +13,8 @@ struct vg_reader {
 	uint32_t run;                /* changes at every gap: no weight spans one */
 	uint64_t run_us;             /* when this run began */
 	bool run_opens;              /* the next TIME record opens a run */
+	bool event_opens;            /* the next TIME record is the chunk's first */
+	int64_t event_ns;            /* time of the event before, or of the chunk */
 };
 
 /* Beyond this a time is nonsense (285 years), and sums of times could overflow. */
@@ -55,5 +57,8 @@ int vg_on_function(struct vg_reader *reader, struct vg_record_view *record);
 int vg_on_symbol(struct vg_reader *reader, struct vg_record_view *record);
 int vg_on_unresolved(struct vg_reader *reader, struct vg_record_view *record);
 int vg_on_code(struct vg_reader *reader, struct vg_record_view *record);
+int vg_on_label(struct vg_reader *reader, struct vg_record_view *record);
+int vg_on_event(struct vg_reader *reader, struct vg_record_view *record);
+int vg_on_count(struct vg_reader *reader, struct vg_record_view *record);
 
 #endif

@@ -54,6 +54,9 @@ int vg_on_time(struct vg_reader *reader, struct vg_record_view *record)
 	if (rc != 0)
 		return rc;
 	reader->now_us = time_ns / 1000;
+	if (reader->event_opens)
+		reader->event_ns = (int64_t)time_ns;
+	reader->event_opens = false;
 	if (reader->run_opens) {
 		reader->run_opens = false;
 		reader->run_us = reader->now_us;

@@ -79,7 +79,7 @@ int vg_on_stack(struct vg_reader *reader, struct vg_record_view *record)
 	return rc < 0 ? rc : vg_array_push(&profile->stacks, &stack);
 }
 
-/* [wall_us or nil, [count]]: fields that most samples do without. */
+/* [wall_us or nil, [count, [interval]]]: fields that most samples do without. */
 static int sample_rest(struct vg_record_view *record, struct vg_sample *sample)
 {
 	struct vg_cursor ahead = record->cursor;
@@ -93,6 +93,8 @@ static int sample_rest(struct vg_record_view *record, struct vg_sample *sample)
 		record->cursor = ahead;
 	}
 	if (record->fields > 5 && vg_field_u32(record, &sample->count) != 0)
+		return -EBADMSG;
+	if (record->fields > 6 && vg_cursor_uint(&record->cursor, &sample->interval) != 0)
 		return -EBADMSG;
 	return 0;
 }
@@ -151,6 +153,7 @@ int vg_on_sample(struct vg_reader *reader, struct vg_record_view *record)
 	if (sample_rest(record, &sample) != 0)
 		return -EBADMSG;
 	thread->last_ns = sample.time_ns;
+	thread->last_sample = (uint32_t)profile->samples.count;
 	profile->samples_total += sample.count;
 	return vg_array_push(&profile->samples, &sample);
 }

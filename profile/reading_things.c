@@ -20,6 +20,7 @@ int vg_reader_thread(struct vg_reader *reader, uint32_t id, uint32_t *index)
 {
 	struct vg_profile *profile = reader->profile;
 	struct vg_thread thread = { .id = id, .end_ns = UINT64_MAX, .last_run = reader->run,
+				    .last_sample = VG_NONE,
 				    .begin_ns = reader->run_us * 1000,
 				    .last_ns = reader->run_us * 1000 };
 	int rc = vg_intern(&profile->thread_ids, &id, sizeof id, index);
@@ -70,7 +71,8 @@ int vg_on_module_unload(struct vg_reader *reader, struct vg_record_view *record)
 
 int vg_on_thread(struct vg_reader *reader, struct vg_record_view *record)
 {
-	struct vg_thread thread = { .end_ns = UINT64_MAX, .last_run = reader->run };
+	struct vg_thread thread = { .end_ns = UINT64_MAX, .last_run = reader->run,
+				    .last_sample = VG_NONE };
 	uint32_t index, tid;
 	int rc;
 

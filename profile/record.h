@@ -35,7 +35,7 @@ enum vg_record {
 	VG_RECORD_THREAD_END = 6,     /* id, time_us */
 	VG_RECORD_STACK = 7,          /* id, parent, module or nil, address, [found] */
 	VG_RECORD_SAMPLE = 8,         /* thread, time since the last sample (us, signed), stack, cpu_100us,
-	                                 [wall_us or nil, [count]] */
+	                                 [wall_us or nil, [count, [interval]]] */
 	VG_RECORD_LOST = 9,           /* {cause: count}, so far */
 	VG_RECORD_STATS = 10,         /* {name: value}, so far */
 	VG_RECORD_GAP = 11,           /* bytes: damaged chunks stood here and were left out */
@@ -46,6 +46,10 @@ enum vg_record {
 	VG_RECORD_PAUSES = 16,        /* [longest_ns, count, ...]: how long threads were stopped, so far */
 	VG_RECORD_RATE = 17,          /* time_us, period_ns: from then on */
 	VG_RECORD_CODE = 18,          /* address, size_bytes, name: code of no module, by its maker */
+	VG_RECORD_LABEL = 19,         /* id, text: a string of the program's, for its events */
+	VG_RECORD_EVENT = 20,         /* what, thread, since_ns, event_kind or nil, label or nil, value,
+	                                 [token, [parent]] */
+	VG_RECORD_COUNT = 21,         /* thread, label, value: since the thread's count before */
 };
 
 /* Stack ids below this are the empty stacks, one per enum vg_walk_end: every stack's outermost
@@ -56,8 +60,20 @@ enum { VG_STACK_ROOTS = 16 };
  * cut off to the thread's next sample, so that sums are true. */
 enum { VG_CPU_UNIT_NS = 100 * 1000 };
 
+/* The first field of an event record. */
+enum vg_event_what {
+	VG_EVENT_INSTANT = 0,
+	VG_EVENT_BEGIN = 1,           /* of an interval */
+	VG_EVENT_END = 2,             /* of the interval `token`, on the same thread */
+	VG_EVENT_DETACHED_BEGIN = 3,  /* of an interval that belongs to no thread's stack */
+	VG_EVENT_DETACHED_END = 4,    /* on any thread */
+	VG_EVENT_COUNTER = 5,         /* `value` is signed */
+	VG_EVENT_WHATS = 6,
+};
+
 /* Longest name (module, thread, function, file) that a writer writes and a reader keeps. */
 enum { VG_NAME_MAX_BYTES = 16 * 1024 };
+enum { VG_LABEL_MAX_BYTES = 1024 };
 enum { VG_BUILD_ID_MAX_BYTES = 64 };
 
 #endif

@@ -53,7 +53,7 @@ static void pack_uint(struct vg_writer *writer, uint64_t value)
 	msgpack_pack_uint64(&writer->packer, value);
 }
 
-static void pack_part(struct vg_writer *writer, const char *text, size_t length)
+static void pack_bytes(struct vg_writer *writer, const char *text, size_t length)
 {
 	msgpack_pack_str(&writer->packer, length);
 	msgpack_pack_str_body(&writer->packer, text, length);
@@ -63,7 +63,7 @@ static void pack_part(struct vg_writer *writer, const char *text, size_t length)
 
 static void pack_text(struct vg_writer *writer, const char *text)
 {
-	pack_part(writer, text, strnlen(text, VG_NAME_MAX_BYTES));
+	pack_bytes(writer, text, strnlen(text, VG_NAME_MAX_BYTES));
 }
 
 /* A name that others have given. */
@@ -77,7 +77,7 @@ static void pack_name(struct vg_writer *writer, const char *name)
 			length--;
 		writer->names_cut++;
 	}
-	pack_part(writer, name, length);
+	pack_bytes(writer, name, length);
 }
 
 static void pack_nil_or(struct vg_writer *writer, uint32_t id)
@@ -110,6 +110,7 @@ static void chunk_begin(struct vg_writer *writer)
 	msgpack_pack_array(&writer->packer, 2);
 	pack_uint(writer, VG_RECORD_TIME);
 	pack_uint(writer, writer->last_us);
+	writer->event_ns = writer->last_us * 1000;
 }
 
 static void record_begin(struct vg_writer *writer, enum vg_record kind, size_t fields)
@@ -255,6 +256,7 @@ int vg_writer_sample(struct vg_writer *writer, const struct vg_writer_sample *sa
 	uint64_t now_us = time_us(sample->time_ns), wall_us = time_us(sample->wall_ns);
 	struct vg_writer_thread *thread;
 	uint64_t cpu_ns;
+	size_t fields;
 	bool follows;
 
 	if (writer->failed != 0)
@@ -265,18 +267,58 @@ int vg_writer_sample(struct vg_writer *writer, const struct vg_writer_sample *sa
 	/* Most samples stand for all the time since the thread's last one: that goes unsaid.
 	 * One microsecond of play, for the two times were cut off apart. */
 	follows = wall_us + 1 >= now_us - thread->last_us && wall_us <= now_us - thread->last_us + 1;
-	record_begin(writer, VG_RECORD_SAMPLE, sample->count != 1 ? 6 : follows ? 4 : 5);
+	fields = sample->interval != 0 ? 7 : sample->count != 1 ? 6 : follows ? 4 : 5;
+	record_begin(writer, VG_RECORD_SAMPLE, fields);
 	pack_uint(writer, sample->thread);
 	msgpack_pack_int64(&writer->packer, (int64_t)(now_us - writer->last_us));
 	pack_uint(writer, sample->stack);
 	pack_uint(writer, cpu_ns / VG_CPU_UNIT_NS);
 	if (!follows)
 		pack_uint(writer, wall_us);
-	else if (sample->count != 1)
+	else if (fields > 5)
 		msgpack_pack_nil(&writer->packer);
-	if (sample->count != 1)
+	if (fields > 5)
 		pack_uint(writer, sample->count);
+	if (fields > 6)
+		pack_uint(writer, sample->interval);
 	thread->last_us = writer->last_us = now_us;
+	return record_end(writer);
+}
+
+int vg_writer_label(struct vg_writer *writer, uint32_t id, const char *text, size_t length)
+{
+	record_begin(writer, VG_RECORD_LABEL, 2);
+	pack_uint(writer, id);
+	pack_bytes(writer, text, length < VG_LABEL_MAX_BYTES ? length : VG_LABEL_MAX_BYTES);
+	return record_end(writer);
+}
+
+int vg_writer_event(struct vg_writer *writer, const struct vg_writer_event *event)
+{
+	record_begin(writer, VG_RECORD_EVENT, event->parent != 0 ? 8 : event->token != 0 ? 7 : 6);
+	pack_uint(writer, event->what);
+	pack_uint(writer, event->thread);
+	msgpack_pack_int64(&writer->packer, (int64_t)(event->time_ns - writer->event_ns));
+	pack_nil_or(writer, event->kind);
+	pack_nil_or(writer, event->label);
+	if (event->what == VG_EVENT_COUNTER)
+		msgpack_pack_int64(&writer->packer, (int64_t)event->value);
+	else
+		pack_uint(writer, event->value);
+	if (event->token != 0 || event->parent != 0)
+		pack_uint(writer, event->token);
+	if (event->parent != 0)
+		pack_uint(writer, event->parent);
+	writer->event_ns = event->time_ns;
+	return record_end(writer);
+}
+
+int vg_writer_count(struct vg_writer *writer, uint32_t thread, uint32_t label, uint64_t value)
+{
+	record_begin(writer, VG_RECORD_COUNT, 3);
+	pack_uint(writer, thread);
+	pack_uint(writer, label);
+	pack_uint(writer, value);
 	return record_end(writer);
 }
 

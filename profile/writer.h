@@ -33,6 +33,7 @@ struct vg_writer {
 	                                behind vg_writer_open(), which sets the format's limit */
 	uint64_t names_cut;
 	uint64_t last_us;            /* the time that the next sample counts from */
+	uint64_t event_ns;           /* the time that the next event counts from */
 	VG_ARRAY(struct vg_writer_thread) threads; /* by id */
 };
 
@@ -67,10 +68,30 @@ struct vg_writer_sample {
 	uint32_t stack;              /* a stack id or, for an empty stack, an enum vg_walk_end */
 	uint32_t count;              /* samples that this stands for, the last of them at time_ns */
 	uint64_t time_ns, wall_ns, cpu_ns;
+	uint64_t interval;           /* token of its thread's innermost open interval; 0: none */
 };
 
 /* In order of time for each thread; of several threads in any order. */
 int vg_writer_sample(struct vg_writer *writer, const struct vg_writer_sample *sample);
+
+/* A string of the program's; longer than VG_LABEL_MAX_BYTES, it is cut. */
+int vg_writer_label(struct vg_writer *writer, uint32_t id, const char *text, size_t length);
+
+struct vg_writer_event {
+	enum vg_event_what what;
+	uint32_t thread;
+	uint32_t kind, label;        /* ids of labels, or VG_NONE */
+	uint64_t time_ns;
+	uint64_t value;              /* of a counter an int64_t */
+	uint64_t token, parent;      /* 0: none; no parent without a token */
+};
+
+/* In order of time for each thread. */
+int vg_writer_event(struct vg_writer *writer, const struct vg_writer_event *event);
+
+/* How far the thread's counter of that name went since its count before, as of the thread's latest
+ * sample: to be written behind that. */
+int vg_writer_count(struct vg_writer *writer, uint32_t thread, uint32_t label, uint64_t value);
 
 /* From now on samples are due at that distance. */
 int vg_writer_rate(struct vg_writer *writer, uint64_t time_ns, uint64_t period_ns);

@@ -344,6 +344,124 @@ START_TEST(gap_record_counts_as_damage)
 }
 END_TEST
 
+/* Every field of every kind of event; times that go back; a chunk of its own for the latter half. */
+START_TEST(events_round_trip)
+{
+	static const struct vg_writer_event events[] = {
+		{ VG_EVENT_BEGIN, 0, 0, 1, 2 * MS + 7, 42, 77, 0 },
+		{ VG_EVENT_BEGIN, 0, 0, VG_NONE, 2 * MS + 9, 0, 78, 77 },
+		{ VG_EVENT_INSTANT, 1, 1, 0, 1 * MS + 1, UINT64_MAX, 0, 0 },
+		{ VG_EVENT_END, 0, VG_NONE, VG_NONE, 3 * MS, 0, 78, 0 },
+		{ VG_EVENT_DETACHED_BEGIN, 1, 0, 1, 3 * MS, 5, UINT64_MAX, 77 },
+		{ VG_EVENT_DETACHED_END, 0, VG_NONE, VG_NONE, 4 * MS, 0, UINT64_MAX, 0 },
+		{ VG_EVENT_COUNTER, 1, VG_NONE, 2, 4 * MS, (uint64_t)INT64_MIN, 0, 0 },
+		{ VG_EVENT_COUNTER, 1, VG_NONE, 2, 4 * MS, INT64_MAX, 0, 0 },
+	};
+	static const char *const labels[] = { "load", "a file \x1b[", NULL };
+	static const char *const kept[] = { "load", "a file ?[", NULL };
+	const size_t count = sizeof events / sizeof *events;
+	char longest[VG_LABEL_MAX_BYTES + 100];
+
+	memset(longest, 'x', sizeof longest);
+	fixture_open(&fixture);
+	fixture_thread(&fixture, 0, 7, "main");
+	fixture_thread(&fixture, 1, 8, "other");
+	for (uint32_t i = 0; i < 2; i++)
+		ck_assert_int_eq(vg_writer_label(&fixture.writer, i, labels[i], strlen(labels[i])), 0);
+	ck_assert_int_eq(vg_writer_label(&fixture.writer, 2, longest, sizeof longest), 0);
+	for (size_t i = 0; i < count; i++) {
+		fixture_sample(&fixture, 0, 0, (2 + i) * MS, MS, 0);
+		ck_assert_int_eq(vg_writer_event(&fixture.writer, &events[i]), 0);
+		if (i == 3)
+			ck_assert_int_eq(vg_writer_flush(&fixture.writer), 0);
+	}
+	fixture_read(&fixture, false);
+	ck_assert_uint_eq(fixture.profile.damage.count, 0);
+	ck_assert_uint_eq(fixture.profile.events.count, count);
+	for (size_t i = 0; i < count; i++) {
+		const struct vg_event *event = &fixture.profile.events.items[i];
+
+		ck_assert_uint_eq(event->what, events[i].what);
+		ck_assert_uint_eq(event->thread, events[i].thread);
+		ck_assert_uint_eq(event->time_ns, events[i].time_ns);
+		ck_assert_uint_eq(event->value, events[i].value);
+		ck_assert_uint_eq(event->token, events[i].token);
+		ck_assert_uint_eq(event->parent, events[i].parent);
+		ck_assert(events[i].kind == VG_NONE ? event->kind == VG_NONE :
+			  strcmp(text(event->kind), kept[events[i].kind]) == 0);
+		if (events[i].label == 2)
+			ck_assert_uint_eq(strlen(text(event->label)), VG_LABEL_MAX_BYTES);
+		else
+			ck_assert(events[i].label == VG_NONE ? event->label == VG_NONE :
+				  strcmp(text(event->label), kept[events[i].label]) == 0);
+	}
+	fixture_close(&fixture);
+}
+END_TEST
+
+START_TEST(samples_know_their_interval)
+{
+	static const struct vg_writer_sample samples[] = {
+		{ .count = 1, .time_ns = 1 * MS, .wall_ns = 1 * MS },
+		{ .count = 1, .time_ns = 2 * MS, .wall_ns = 1 * MS, .interval = UINT64_MAX },
+		{ .count = 3, .time_ns = 3 * MS, .wall_ns = 5 * MS, .interval = 1 },
+		{ .count = 2, .time_ns = 4 * MS, .wall_ns = 1 * MS },
+	};
+
+	fixture_open(&fixture);
+	fixture_thread(&fixture, 0, 7, "main");
+	ck_assert_int_eq(vg_writer_label(&fixture.writer, 0, "cycles", 6), 0);
+	ck_assert_int_eq(vg_writer_count(&fixture.writer, 0, 0, 9), 0);
+	for (size_t i = 0; i < 4; i++) {
+		ck_assert_int_eq(vg_writer_sample(&fixture.writer, &samples[i]), 0);
+		ck_assert_int_eq(vg_writer_count(&fixture.writer, 0, 0, UINT64_MAX - i), 0);
+	}
+	fixture_read(&fixture, false);
+	ck_assert_uint_eq(fixture.profile.damage.count, 0);
+	ck_assert_uint_eq(fixture.profile.thread_counts.count, 5);
+	ck_assert_uint_eq(fixture.profile.thread_counts.items[0].sample, VG_NONE);
+	for (size_t i = 0; i < 4; i++) {
+		const struct vg_sample *sample = &fixture.profile.samples.items[i];
+		const struct vg_thread_count *counted = &fixture.profile.thread_counts.items[i + 1];
+
+		ck_assert_uint_eq(sample->interval, samples[i].interval);
+		ck_assert_uint_eq(sample->count, samples[i].count);
+		ck_assert_uint_eq(sample->wall_ns, samples[i].wall_ns);
+		ck_assert_uint_eq(counted->sample, i);
+		ck_assert_uint_eq(counted->value, UINT64_MAX - i);
+		ck_assert_str_eq(text(counted->name), "cycles");
+	}
+	fixture_close(&fixture);
+}
+END_TEST
+
+/* An event of tomorrow moves the time on, one that is malformed is skipped alone, and a label that
+ * was lost is a question mark. */
+START_TEST(events_of_strangers)
+{
+	static const unsigned char records[] = {
+		0x97, VG_RECORD_EVENT, 9, 0, 100, 0xc0, 0xc0, 0xc0,      /* what 9, at 100 ns */
+		0x97, VG_RECORD_EVENT, 0, 0, 0xd0, 0x80, 0xc0, 0xc0, 0,  /* before the beginning */
+		0x97, VG_RECORD_EVENT, 0, 0, 1, 0xa1, 'x', 0xc0, 0,      /* a string for a label */
+		0x97, VG_RECORD_EVENT, 5, 0, 0, 0xc0, 0xc0, 0xcf, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff,
+			0xff, 0xff,                                      /* a counter beyond int64 */
+		0x93, VG_RECORD_LABEL, 0xc0, 0xa1,  'x',                 /* a label without an id */
+		0x94, VG_RECORD_COUNT, 0, 0xc0, 7,                       /* a count without a name */
+		0x97, VG_RECORD_EVENT, 0, 0, 1, 5, 0xc0, 3,              /* at 102 ns */
+	};
+
+	fixture_open(&fixture);
+	fixture_thread(&fixture, 0, 7, "main");
+	ck_assert_int_eq(vg_writer_copy(&fixture.writer, records, sizeof records), 0);
+	fixture_read(&fixture, false);
+	ck_assert_uint_eq(fixture.profile.damage.count, 5);
+	ck_assert_uint_eq(fixture.profile.events.count, 1);
+	ck_assert_uint_eq(fixture.profile.events.items[0].time_ns, 102);
+	ck_assert_str_eq(text(fixture.profile.events.items[0].kind), "?");
+	fixture_close(&fixture);
+}
+END_TEST
+
 Suite *profile_suite(void)
 {
 	Suite *suite = suite_create("profile");
@@ -361,6 +479,9 @@ Suite *profile_suite(void)
 	tcase_add_test(cases, names_lose_control_characters);
 	tcase_add_test(cases, stack_ids_of_any_order);
 	tcase_add_test(cases, gap_record_counts_as_damage);
+	tcase_add_test(cases, events_round_trip);
+	tcase_add_test(cases, samples_know_their_interval);
+	tcase_add_test(cases, events_of_strangers);
 	suite_add_tcase(suite, cases);
 	return suite;
 }

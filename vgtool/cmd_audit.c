@@ -30,6 +30,7 @@ static const struct kind {
 	{ VG_RECORD_END, "end", NULL },
 	{ VG_RECORD_FUNCTION, "function", NULL },
 	{ VG_RECORD_CODE, "code", "names of code made at run time may hold scripts' paths" },
+	{ VG_RECORD_LABEL, "label", "a program may put anything into an event's label" },
 };
 static const struct kind unknown = { UINT64_MAX, "unknown", "a record that this version does not know" };
 

@@ -13,7 +13,7 @@
 static const char usage[] = "usage: vgtool dump PROFILE\n";
 
 /* The fields of each kind in their order, as vgp(5) names them. */
-enum { FIELDS_MAX = 6 };
+enum { FIELDS_MAX = 8 };
 static const struct kind {
 	const char *name;
 	const char *fields[FIELDS_MAX];
@@ -28,7 +28,7 @@ static const struct kind {
 	[VG_RECORD_THREAD_END] = { "thread_end", { "id", "time_us" } },
 	[VG_RECORD_STACK] = { "stack", { "id", "parent", "module", "address", "found" } },
 	[VG_RECORD_SAMPLE] = { "sample", { "thread", "since_us", "stack", "cpu_100us", "wall_us",
-					   "count" } },
+					   "count", "interval" } },
 	[VG_RECORD_LOST] = { "lost", { "counts" } },
 	[VG_RECORD_STATS] = { "stats", { "values" } },
 	[VG_RECORD_GAP] = { "gap", { "bytes" } },
@@ -39,6 +39,10 @@ static const struct kind {
 	[VG_RECORD_PAUSES] = { "pauses", { "longest_ns_and_count" } },
 	[VG_RECORD_CODE] = { "code", { "address", "size_bytes", "name" } },
 	[VG_RECORD_RATE] = { "rate", { "time_us", "period_ns" } },
+	[VG_RECORD_LABEL] = { "label", { "id", "text" } },
+	[VG_RECORD_EVENT] = { "event", { "what", "thread", "since_ns", "event_kind", "label", "value",
+					 "token", "parent" } },
+	[VG_RECORD_COUNT] = { "count", { "thread", "label", "value" } },
 };
 
 static void key_json(struct vg_json *json, const struct vg_item *key)

@@ -1,0 +1,126 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+#include "profile/reading.h"
+
+#include <errno.h>
+
+/* The index of the label with that id in the file; "?" stands for one whose record was lost. */
+static int label_get(struct vg_reader *reader, uint32_t id, uint32_t *index)
+{
+	struct vg_profile *profile = reader->profile;
+	uint32_t text;
+	int rc = vg_intern(&profile->label_ids, &id, sizeof id, index);
+
+	if (rc <= 0)
+		return rc;
+	rc = vg_field_keep(profile, "?", 1, &text);
+	return rc != 0 ? rc : vg_array_push(&profile->labels, &text);
+}
+
+/* A label's string, or VG_NONE for nil. */
+static int field_label(struct vg_reader *reader, struct vg_record_view *record, uint32_t *string)
+{
+	struct vg_item item;
+	uint32_t index;
+	int rc;
+
+	*string = VG_NONE;
+	if (vg_cursor_next(&record->cursor, &item) != 0)
+		return -EBADMSG;
+	if (item.token == VG_TOKEN_NIL)
+		return 0;
+	if (item.token != VG_TOKEN_UINT || item.number >= VG_NONE)
+		return -EBADMSG;
+	rc = label_get(reader, (uint32_t)item.number, &index);
+	if (rc == 0)
+		*string = reader->profile->labels.items[index];
+	return rc;
+}
+
+int vg_on_label(struct vg_reader *reader, struct vg_record_view *record)
+{
+	uint32_t id, index, string;
+	const char *text;
+	size_t length;
+	int rc;
+
+	if (vg_field_u32(record, &id) != 0 || vg_cursor_str(&record->cursor, &text, &length) != 0)
+		return -EBADMSG;
+	rc = vg_field_keep(reader->profile, text,
+			   length < VG_LABEL_MAX_BYTES ? length : VG_LABEL_MAX_BYTES, &string);
+	if (rc == 0)
+		rc = label_get(reader, id, &index);
+	if (rc == 0)
+		reader->profile->labels.items[index] = string;
+	return rc;
+}
+
+/* Any event moves the time on, one of a later version too. */
+static int event_time(struct vg_reader *reader, struct vg_record_view *record,
+		      struct vg_event *event)
+{
+	int64_t since_ns, now_ns;
+
+	if (vg_cursor_int(&record->cursor, &since_ns) != 0 ||
+	    __builtin_add_overflow(reader->event_ns, since_ns, &now_ns) || now_ns < 0 ||
+	    (uint64_t)now_ns / 1000 > VG_TIME_MAX_US)
+		return -EBADMSG;
+	reader->event_ns = now_ns;
+	event->time_ns = (uint64_t)now_ns;
+	return 0;
+}
+
+static int event_value(struct vg_record_view *record, struct vg_event *event)
+{
+	int64_t value;
+	int rc;
+
+	if (event->what != VG_EVENT_COUNTER)
+		return vg_cursor_uint(&record->cursor, &event->value);
+	rc = vg_cursor_int(&record->cursor, &value);
+	event->value = rc == 0 ? (uint64_t)value : 0;
+	return rc;
+}
+
+int vg_on_event(struct vg_reader *reader, struct vg_record_view *record)
+{
+	struct vg_event event = { 0 };
+	uint32_t thread;
+	uint64_t what;
+	int rc;
+
+	if (vg_cursor_uint(&record->cursor, &what) != 0 || vg_field_u32(record, &thread) != 0 ||
+	    event_time(reader, record, &event) != 0)
+		return -EBADMSG;
+	if (what >= VG_EVENT_WHATS)
+		return 0;
+	event.what = (uint8_t)what;
+	rc = field_label(reader, record, &event.kind);
+	if (rc == 0)
+		rc = field_label(reader, record, &event.label);
+	if (rc != 0 || event_value(record, &event) != 0)
+		return rc != 0 ? rc : -EBADMSG;
+	if ((record->fields > 6 && vg_cursor_uint(&record->cursor, &event.token) != 0) ||
+	    (record->fields > 7 && vg_cursor_uint(&record->cursor, &event.parent) != 0))
+		return -EBADMSG;
+	rc = vg_reader_thread(reader, thread, &event.thread);
+	return rc != 0 ? rc : vg_array_push(&reader->profile->events, &event);
+}
+
+int vg_on_count(struct vg_reader *reader, struct vg_record_view *record)
+{
+	struct vg_profile *profile = reader->profile;
+	struct vg_thread_count count;
+	uint32_t thread;
+	int rc;
+
+	if (vg_field_u32(record, &thread) != 0)
+		return -EBADMSG;
+	rc = field_label(reader, record, &count.name);
+	if (rc != 0 || count.name == VG_NONE || vg_cursor_uint(&record->cursor, &count.value) != 0)
+		return rc != 0 ? rc : -EBADMSG;
+	rc = vg_reader_thread(reader, thread, &count.thread);
+	if (rc != 0)
+		return rc;
+	count.sample = profile->threads.items[count.thread].last_sample;
+	return vg_array_push(&profile->thread_counts, &count);
+}
