@@ -8,9 +8,13 @@
 #include <time.h>
 #include <unistd.h>
 
-int vg_channel_send(int socket, struct vg_wire_message *message, enum vg_wire_kind kind, int fd)
+int vg_channel_send(int socket, struct vg_wire_message *message, enum vg_wire_kind kind,
+		    const int *fds, size_t count)
 {
-	union { struct cmsghdr header; char room[CMSG_SPACE(sizeof(int))]; } control = { 0 };
+	union {
+		struct cmsghdr header;
+		char room[CMSG_SPACE(VG_CHANNEL_FDS * sizeof(int))];
+	} control = { 0 };
 	struct iovec iov = { message, sizeof *message };
 	struct msghdr header = { .msg_iov = &iov, .msg_iovlen = 1 };
 	ssize_t sent;
@@ -18,13 +22,15 @@ int vg_channel_send(int socket, struct vg_wire_message *message, enum vg_wire_ki
 	message->magic = VG_WIRE_MAGIC;
 	message->version = VG_WIRE_VERSION;
 	message->kind = (uint16_t)kind;
-	if (fd >= 0) {
+	if (count > VG_CHANNEL_FDS)
+		return -EINVAL;
+	if (count > 0) {
 		header.msg_control = &control;
-		header.msg_controllen = sizeof control;
+		header.msg_controllen = CMSG_SPACE(count * sizeof *fds);
 		control.header.cmsg_level = SOL_SOCKET;
 		control.header.cmsg_type = SCM_RIGHTS;
-		control.header.cmsg_len = CMSG_LEN(sizeof fd);
-		memcpy(CMSG_DATA(&control.header), &fd, sizeof fd);
+		control.header.cmsg_len = CMSG_LEN(count * sizeof *fds);
+		memcpy(CMSG_DATA(&control.header), fds, count * sizeof *fds);
 	}
 	do
 		sent = sendmsg(socket, &header, MSG_NOSIGNAL);
@@ -63,9 +69,10 @@ static int socket_wait(int socket, int timeout_ms)
 }
 
 /* Takes descriptors and credentials out of a message's control part. */
-static int control_take(struct msghdr *header, int *fd, pid_t *pid)
+static int control_take(struct msghdr *header, int *fds, pid_t *pid)
 {
 	struct cmsghdr *part;
+	size_t taken = 0;
 	int rc = 0;
 
 	for (part = CMSG_FIRSTHDR(header); part != NULL; part = CMSG_NXTHDR(header, part)) {
@@ -86,8 +93,8 @@ static int control_take(struct msghdr *header, int *fd, pid_t *pid)
 				int passed;
 
 				memcpy(&passed, CMSG_DATA(part) + i * sizeof passed, sizeof passed);
-				if (*fd < 0)
-					*fd = passed;
+				if (taken < VG_CHANNEL_FDS)
+					fds[taken++] = passed;
 				else
 					close(passed);
 			}
@@ -96,7 +103,7 @@ static int control_take(struct msghdr *header, int *fd, pid_t *pid)
 	return rc;
 }
 
-int vg_channel_receive(int socket, struct vg_wire_message *message, int *fd, pid_t *pid,
+int vg_channel_receive(int socket, struct vg_wire_message *message, int *fds, pid_t *pid,
 		       int timeout_ms)
 {
 	union {
@@ -106,7 +113,7 @@ int vg_channel_receive(int socket, struct vg_wire_message *message, int *fd, pid
 	struct iovec iov = { message, sizeof *message };
 	struct msghdr header = { .msg_iov = &iov, .msg_iovlen = 1, .msg_control = &control,
 				 .msg_controllen = sizeof control };
-	int passed = -1, rc;
+	int passed[VG_CHANNEL_FDS] = { -1, -1 }, rc;
 	pid_t sender = 0;
 	ssize_t got;
 
@@ -118,7 +125,7 @@ int vg_channel_receive(int socket, struct vg_wire_message *message, int *fd, pid
 	while (got < 0 && errno == EINTR);
 	if (got < 0)
 		return -errno;
-	rc = control_take(&header, &passed, &sender);
+	rc = control_take(&header, passed, &sender);
 	if (got == 0 && rc == 0)
 		rc = -ECONNRESET;
 	if (rc == 0 && (got != (ssize_t)sizeof *message || (header.msg_flags & MSG_TRUNC) != 0 ||
@@ -126,9 +133,11 @@ int vg_channel_receive(int socket, struct vg_wire_message *message, int *fd, pid
 		rc = -EPROTO;
 	if (pid != NULL)
 		*pid = sender;
-	if (fd != NULL)
-		*fd = rc == 0 ? passed : -1;
-	if (passed >= 0 && (fd == NULL || rc != 0))
-		close(passed);
+	for (int i = 0; i < VG_CHANNEL_FDS; i++) {
+		if (fds != NULL)
+			fds[i] = rc == 0 ? passed[i] : -1;
+		if (passed[i] >= 0 && (fds == NULL || rc != 0))
+			close(passed[i]);
+	}
 	return rc;
 }

@@ -17,6 +17,7 @@
 #include "base/outfile.h"
 #include "libvgctl/channel.h"
 #include "libvgctl/failure.h"
+#include "libvgctl/lanes.h"
 #include "libvgctl/spawn.h"
 
 /* A helper that says nothing for so long is taken for dead.  Starting needs an exec, ending a
@@ -182,8 +183,9 @@ static int helper_start(const struct vgctl_options *options, int sockets[2])
 static int session_negotiate(struct vgctl_session *session, const struct vgctl_options *options)
 {
 	struct vg_wire_message message = { 0 };
+	int fds[VG_CHANNEL_FDS] = { session->file.fd, vg_lanes_fd() }, rc;
 	pid_t helper;
-	int off = 0, rc;
+	int off = 0;
 
 	rc = vg_channel_receive(session->socket, &message, NULL, &helper, START_TIMEOUT_MS);
 	if (rc == 0 && message.kind != VG_WIRE_HELLO)
@@ -217,13 +219,17 @@ static int session_negotiate(struct vgctl_session *session, const struct vgctl_o
 		.max_modules = options->max_modules,
 		.max_name_bytes = options->max_name_bytes,
 		.budget_ppm = (uint32_t)(options->budget_percent * 10000),
+		.events_overwrite = options->events_overwrite != 0,
 	};
-	rc = vg_channel_send(session->socket, &message, VG_WIRE_BEGIN, session->file.fd);
+	rc = vg_channel_send(session->socket, &message, VG_WIRE_BEGIN, fds, fds[1] >= 0 ? 2 : 1);
 	if (rc == 0)
 		rc = vg_channel_receive(session->socket, &message, NULL, NULL, START_TIMEOUT_MS);
 	if (rc == -ECONNRESET)
 		return vg_failure(rc, "the helper vignetted died as it began");
-	return rc != 0 ? channel_lost(rc) : answer_check(&message, VG_WIRE_STARTED);
+	rc = rc != 0 ? channel_lost(rc) : answer_check(&message, VG_WIRE_STARTED);
+	if (rc == 0 && fds[1] >= 0 && message.started.events != 0)
+		vg_lanes_start(options->events_overwrite != 0);
+	return rc;
 }
 
 static int session_open(struct vgctl_session *session, const char *path,
@@ -318,7 +324,7 @@ static int session_ask(struct vgctl_session *session, enum vg_wire_kind question
 		session->lost = -EBADF;
 	if (session->lost == 0) {
 		memset(answer, 0, sizeof *answer);
-		rc = vg_channel_send(session->socket, answer, question, -1);
+		rc = vg_channel_send(session->socket, answer, question, NULL, 0);
 		/* After a failure to send there may still be something to read: a helper says
 		 * why before it hangs up. */
 		if (rc == 0 || rc == -ECONNRESET)
@@ -356,6 +362,7 @@ static void summary_fill(struct vgctl_summary *summary, const struct vg_wire_sum
 		.struct_bytes = bytes, .samples = wire->samples, .lost = wire->lost,
 		.duration_ns = wire->duration_ns, .file_bytes = wire->file_bytes,
 		.threads = wire->threads, .limited = wire->limited,
+		.events = wire->events, .events_dropped = wire->events_dropped,
 	};
 
 	memcpy(summary, &full, bytes < sizeof full ? bytes : sizeof full);
@@ -377,7 +384,10 @@ int vgctl_end(struct vgctl_session *session, struct vgctl_summary *summary)
 	}
 	if (rc != 0)
 		return rc;
+	vg_lanes_stop();
 	rc = session_ask(session, VG_WIRE_END, VG_WIRE_ENDED, &answer);
+	/* One that does not answer may yet wake up. */
+	vg_lanes_rest(session->lost == 0 || session->lost == -ECONNRESET);
 	/* Whatever happened, what is written is the user's: it appears under its name. */
 	committed = vg_outfile_commit(&session->file, &err);
 	if (rc == 0 && committed != 0)

@@ -11,7 +11,7 @@
  * session.
  *
  *     helper: HELLO          who I am; its credentials give the pid that may trace the host
- *     host:   BEGIN + fd     the options, and the output file
+ *     host:   BEGIN + fds    the options, the output file and, if it has one, the event ring
  *     helper: STARTED | FAILED
  *     host:   SAMPLE         any number of times
  *     helper: SAMPLED
@@ -20,7 +20,7 @@
  */
 enum {
 	VG_WIRE_MAGIC = 0x77696776,
-	VG_WIRE_VERSION = 1,
+	VG_WIRE_VERSION = 2,
 	VG_WIRE_FD = 3,              /* the helper's end of the socket */
 	VG_WIRE_TEXT_BYTES = 240,
 };
@@ -51,6 +51,11 @@ struct vg_wire_begin {
 	uint32_t max_modules;
 	uint32_t max_name_bytes;
 	uint32_t stop_always;        /* 0 or 1 */
+	uint32_t events_overwrite;   /* 0 or 1: what the host does when a lane is full */
+};
+
+struct vg_wire_started {
+	uint32_t events;             /* 0 or 1: the ring is read */
 	uint32_t zero;
 };
 
@@ -61,6 +66,8 @@ struct vg_wire_summary {
 	uint64_t file_bytes;
 	uint32_t threads;
 	uint32_t limited;
+	uint64_t events;
+	uint64_t events_dropped;
 };
 
 struct vg_wire_failure {
@@ -75,6 +82,7 @@ struct vg_wire_message {
 	uint16_t kind;
 	union {
 		struct vg_wire_begin begin;
+		struct vg_wire_started started;
 		struct vg_wire_summary summary;
 		struct vg_wire_failure failure;
 		unsigned char bytes[256];

@@ -21,8 +21,8 @@ may() {
 may base '$'
 may profile 'base/'
 may symbols 'base/'
-may libvgctl 'base/outfile\.h$|base/err\.h$'
-may vignetted 'base/|profile/|libvgctl/(wire|channel)\.h$'
+may libvgctl 'base/(outfile|err|intern)\.h$'
+may vignetted 'base/|profile/|libvgctl/(wire|channel|ring)\.h$'
 may vgtool 'base/|profile/|symbols/'
 
 # Only what vgctl.h declares leaves the library, and it needs nothing but libc.

@@ -58,7 +58,7 @@ int vg_account_name(struct vg_session *session, struct vg_task *task, uint64_t n
 {
 	struct vg_task_status status;
 
-	if (!session->options.thread_names ||
+	if (!session->options.thread_names || task->named ||
 	    vg_task_status(&session->tasks, task->tid, &status) != 0 ||
 	    strcmp(task->name, status.name) == 0)
 		return 0;
@@ -91,7 +91,7 @@ int vg_account_settle(struct vg_session *session, struct vg_task *task)
 	struct vg_writer_sample sample = {
 		.thread = task->id, .stack = task->repeated.stack, .count = task->repeated.count,
 		.time_ns = task->last_ns, .wall_ns = task->repeated.wall_ns,
-		.cpu_ns = task->repeated.cpu_ns,
+		.cpu_ns = task->repeated.cpu_ns, .interval = task->interval,
 	};
 
 	if (task->repeated.count == 0)
@@ -137,6 +137,7 @@ int vg_account_sample(struct vg_session *session, struct vg_task *task, int64_t 
 	if (rc != 0)
 		return rc;
 	task->has_stack = true;
+	task->interval = sample.interval = session->interval;
 	task->stack_complete = session->walk.end == VG_WALK_ROOT;
 	task->stacks_generation = recorder->stacks_generation;
 	sample.stack = task->stack;

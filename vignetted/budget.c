@@ -17,7 +17,7 @@ uint64_t vg_budget_cpu_ns(void)
 static void window_begin(struct vg_budget *budget, const struct vg_ledger *pauses, uint64_t now_ns)
 {
 	budget->checked_ns = now_ns;
-	budget->cpu_ns = vg_budget_cpu_ns();
+	budget->cpu_ns = vg_budget_cpu_ns() - budget->apart_ns;
 	budget->stops = pauses->stops;
 	budget->pause_ns = pauses->total_ns;
 }
@@ -38,7 +38,7 @@ static uint64_t cost_ppm(const struct vg_budget *budget, const struct vg_ticks *
 	uint64_t stops = pauses->stops - budget->stops;
 	uint64_t pause_ns = pauses->total_ns - budget->pause_ns;
 	uint64_t stopped_ppm = stops == 0 ? 0 : pause_ns / stops * 1000000 / ticks->period_ns;
-	uint64_t cpu_ppm = (vg_budget_cpu_ns() - budget->cpu_ns) * 1000000 / elapsed_ns;
+	uint64_t cpu_ppm = (vg_budget_cpu_ns() - budget->apart_ns - budget->cpu_ns) * 1000000 / elapsed_ns;
 
 	return stopped_ppm > cpu_ppm ? stopped_ppm : cpu_ppm;
 }

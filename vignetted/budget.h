@@ -14,6 +14,7 @@ struct vg_budget {
 	uint32_t ppm;                /* the share in millionths; 0: no budget */
 	uint64_t asked_period_ns;
 	uint64_t checked_ns, cpu_ns; /* at the latest check */
+	uint64_t apart_ns;           /* the caller's: processor time so far that is not sampling's */
 	uint64_t stops, pause_ns;
 	uint64_t changes;            /* of the rate */
 };

@@ -30,7 +30,7 @@ static int failure_send(int socket, int code, const char *text)
 
 	snprintf(message.failure.text, sizeof message.failure.text, "%.*s",
 		 (int)sizeof message.failure.text - 1, text);
-	return vg_channel_send(socket, &message, VG_WIRE_FAILED, -1);
+	return vg_channel_send(socket, &message, VG_WIRE_FAILED, NULL, 0);
 }
 
 static void ended_send(struct control *control)
@@ -46,12 +46,14 @@ static void ended_send(struct control *control)
 
 	message.summary.lost = vg_recorder_lost(&session->recorder);
 	message.summary.duration_ns = session->ended_ns;
+	message.summary.events = session->events.recorded;
+	message.summary.events_dropped = session->recorder.events_dropped;
 	message.summary.file_bytes = session->recorder.writer.file_bytes;
 	if (rc != 0) {
 		vg_err_sys(&err, rc, "the profile could not be written whole");
 		failure_send(control->socket, rc, err.text);
 	} else {
-		vg_channel_send(control->socket, &message, VG_WIRE_ENDED, -1);
+		vg_channel_send(control->socket, &message, VG_WIRE_ENDED, NULL, 0);
 	}
 	control->finished = true;
 }
@@ -66,7 +68,7 @@ static void sampled_send(struct control *control)
 	vg_session_tick(session);
 	session->all_now = false;
 	if (session->ended == NULL) {
-		vg_channel_send(control->socket, &message, VG_WIRE_SAMPLED, -1);
+		vg_channel_send(control->socket, &message, VG_WIRE_SAMPLED, NULL, 0);
 		return;
 	}
 	if (session->failure != 0)
@@ -125,10 +127,11 @@ static int options_take(struct vg_session_options *options, const struct vg_wire
 		.perf_map = begin->perf_map != 0,
 		.thread_names = begin->thread_names != 0,
 		.stop_always = begin->stop_always != 0,
+		.events_overwrite = begin->events_overwrite != 0,
 	};
 	if (begin->max_frames < 1 || begin->max_frames > 65536 || begin->cpu_mode > 1 ||
 	    begin->perf_map > 1 || begin->thread_names > 1 || begin->stop_always > 1 ||
-	    begin->budget_ppm > 1000000 ||
+	    begin->events_overwrite > 1 || begin->budget_ppm > 1000000 ||
 	    (begin->max_memory_bytes != 0 && begin->max_memory_bytes < VG_MEMORY_LEAST_BYTES) ||
 	    (begin->max_name_bytes != 0 && begin->max_name_bytes < VG_NAME_LEAST_BYTES) ||
 	    begin->max_name_bytes > VG_NAME_MAX_BYTES || begin->max_modules > VG_NONE - 1 ||
@@ -137,19 +140,20 @@ static int options_take(struct vg_session_options *options, const struct vg_wire
 	return 0;
 }
 
-/* Greets, and receives what is wanted and the file to write to. */
-static int begin_receive(int socket, struct vg_session_options *options, int *fd)
+/* Greets, and receives what is wanted, the file to write to and perhaps the ring of events. */
+static int begin_receive(int socket, struct vg_session_options *options, int fds[VG_CHANNEL_FDS])
 {
 	struct vg_wire_message message = { 0 };
-	int rc = vg_channel_send(socket, &message, VG_WIRE_HELLO, -1);
+	int rc = vg_channel_send(socket, &message, VG_WIRE_HELLO, NULL, 0);
 
-	*fd = -1;
+	fds[0] = fds[1] = -1;
 	if (rc == 0)
-		rc = vg_channel_receive(socket, &message, fd, NULL, BEGIN_TIMEOUT_MS);
-	if (rc == 0 && (message.kind != VG_WIRE_BEGIN || *fd < 0))
+		rc = vg_channel_receive(socket, &message, fds, NULL, BEGIN_TIMEOUT_MS);
+	if (rc == 0 && (message.kind != VG_WIRE_BEGIN || fds[0] < 0))
 		rc = -EPROTO;
 	if (rc == 0)
 		rc = options_take(options, &message.begin);
+	options->events_fd = fds[1];
 	return rc;
 }
 
@@ -172,15 +176,17 @@ int vg_control_serve(int socket, int signals)
 	struct vg_wire_message message = { 0 };
 	struct vg_session_options options;
 	struct vg_err err = { "" };
-	int fd, rc;
+	int fds[VG_CHANNEL_FDS], rc;
 
 	vg_priority_raise();
-	rc = begin_receive(socket, &options, &fd);
+	rc = begin_receive(socket, &options, fds);
 	if (rc != 0)
 		return EXIT_FAILURE;
 	rc = host_pid(socket);
 	if (rc > 0)
-		rc = vg_session_open(&session, &options, rc, false, fd, &err);
+		rc = vg_session_open(&session, &options, rc, false, fds[0], &err);
+	if (fds[1] >= 0)
+		close(fds[1]);           /* mapped, if it is of any use */
 	if (rc == 0)
 		rc = vg_confine(VG_CONFINE_SERVE, session.options.max_memory_bytes, &err);
 	if (rc != 0) {
@@ -188,7 +194,8 @@ int vg_control_serve(int socket, int signals)
 			vg_err_sys(&err, rc, "the session could not begin");
 		failure_send(socket, rc, err.text);
 	} else {
-		vg_channel_send(socket, &message, VG_WIRE_STARTED, -1);
+		message.started.events = session.events.shared != NULL;
+		vg_channel_send(socket, &message, VG_WIRE_STARTED, NULL, 0);
 		if (vg_loop_run(&session, signals, socket, on_message, &control) != 0) {
 			rc = vg_session_end(&session, "interrupted by a signal");
 			failure_send(socket, -ECANCELED, "the helper vignetted was ended by a "
@@ -198,6 +205,6 @@ int vg_control_serve(int socket, int signals)
 		}
 	}
 	vg_session_close(&session);
-	close(fd);
+	close(fds[0]);
 	return rc == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
 }

@@ -162,6 +162,9 @@ static void interrupt_take(struct vg_session *session, const struct vg_interrupt
 	if (interrupt->in_kernel)
 		call = vg_code_syscall(&session->memory, vg_regs_pc(&interrupt->regs));
 	task->ran = true;
+	if (time_ns > session->events.drained_ns)
+		vg_session_events(session);
+	session->interval = vg_events_interval_at(&session->events, task, time_ns);
 	if (!task->meagre)
 		vg_account_interrupt(session, task, call, time_ns, task->interrupts_ns);
 	task->interrupts_ns = 0;

@@ -53,6 +53,16 @@ static void loop_wait(const struct vg_session *session, struct pollfd *ready)
 					  (long)(left_ns % 1000000000) };
 		timeout = &left;
 	}
+	if (session->ended == NULL && session->events.shared != NULL) {
+		uint64_t due_ns = session->events.begin_ns + session->events.due_ns;
+		uint64_t events_ns = due_ns > now_ns ? due_ns - now_ns : 0;
+
+		if (timeout == NULL || events_ns < left_ns) {
+			left_ns = events_ns;
+			left = (struct timespec){ 0, (long)events_ns };
+			timeout = &left;
+		}
+	}
 	/* A thread that stops late stands still until it is let go. */
 	if (session->tracer.pending != 0 && (timeout == NULL || left_ns > SETTLE_NS)) {
 		left = (struct timespec){ 0, SETTLE_NS };
@@ -87,6 +97,8 @@ int vg_loop_run(struct vg_session *session, int signals, int socket,
 		}
 		if (session->ended == NULL && vg_ticks_due(&session->ticks, vg_now_ns()))
 			vg_session_tick(session);
+		if (session->ended == NULL && vg_events_due(&session->events, vg_now_ns()))
+			vg_session_scan(session, vg_now_ns() - session->begin_ns);
 		if (session->ended != NULL)
 			vg_session_end(session, session->ended);
 	}

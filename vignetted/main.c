@@ -270,6 +270,7 @@ int main(int argc, char **argv)
 		.max_file_bytes = UINT64_C(256) << 20,
 		.max_frames = 16384,
 		.budget_ppm = 10000,
+		.events_fd = -1,
 	} };
 	int signals, rc;
 

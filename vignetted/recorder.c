@@ -134,7 +134,7 @@ int vg_recorder_unloads(struct vg_recorder *recorder, uint64_t time_ns)
 
 int vg_recorder_counts(struct vg_recorder *recorder, const struct vg_named *more, size_t count)
 {
-	struct vg_named lost[VG_LOSSES];
+	struct vg_named lost[VG_LOSSES + 1];
 	size_t kinds = 0;
 	int rc;
 
@@ -142,6 +142,8 @@ int vg_recorder_counts(struct vg_recorder *recorder, const struct vg_named *more
 		if (recorder->lost[i] != 0)
 			lost[kinds++] = (struct vg_named){ loss_names[i], recorder->lost[i] };
 	}
+	if (recorder->events_dropped != 0)
+		lost[kinds++] = (struct vg_named){ "events_dropped", recorder->events_dropped };
 	rc = vg_writer_lost(&recorder->writer, lost, kinds);
 	return rc != 0 ? rc : vg_writer_stats(&recorder->writer, more, count);
 }

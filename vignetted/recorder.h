@@ -39,6 +39,7 @@ struct vg_recorder {
 	uint64_t samples, stacks_complete, samples_repeated;
 	uint64_t reads_without_stop, copies_discarded;
 	uint64_t lost[VG_LOSSES];
+	uint64_t events_dropped;     /* the program's, not samples */
 	uint32_t threads;
 };
 

@@ -146,6 +146,7 @@ static enum quiet quiet_walk(struct vg_session *session, struct vg_task *task,
 		snapshot->whole = false;
 		snapshot->fp_guess = 0;
 		vg_regs_set(&snapshot->regs, wait->pc, wait->sp);
+		vg_snapshot_slot(snapshot);
 		if (vg_snapshot_stack(snapshot, task->tid, task->snapshot_bytes) != 0)
 			return QUIET_CHANGED;
 		if (!wait_holds(session, task, look, wait)) {
@@ -172,9 +173,11 @@ static bool sample_waiting(struct vg_session *session, struct vg_task *task,
 {
 	uint64_t now_ns = session_now_ns(session);
 
+	session->snapshot.slot = vg_events_slot(&session->events, task);
 	if (quiet_walk(session, task, look, wait, now_ns) != QUIET_TAKEN)
 		return false;
 	task->slices = look->slices;
+	session->interval = vg_events_token(&session->events, task, session->snapshot.slot_value);
 	session->recorder.reads_without_stop++;
 	vg_account_sample(session, task, wait->call, now_ns, look);
 	return true;
@@ -226,8 +229,11 @@ static void sample_running(struct vg_session *session, struct vg_task *task, boo
 	struct vg_task_look after = *look;
 	bool in_call;
 
+	session->snapshot.slot = vg_events_slot(&session->events, task);
 	switch (stop_walk(session, task, look, now_ns)) {
 	case VG_CAPTURE_TAKEN:
+		session->interval = vg_events_token(&session->events, task,
+						    session->snapshot.slot_value);
 		in_call = vg_regs_in_call(&session->snapshot.regs);
 		task->slices = look->slices + (waits && in_call ? SLICES_OF_A_STOP : 0);
 		/* The stop took it off its CPU, which brought its time up to date: before, that was

@@ -118,6 +118,10 @@ int vg_session_open(struct vg_session *session, const struct vg_session_options 
 	if (rc != 0)
 		return rc;
 	session->begin_ns = vg_now_ns();
+	/* A session without events is better than none. */
+	if (options->events_fd >= 0)
+		vg_events_open(&session->events, options->events_fd, options->events_overwrite);
+	vg_events_begin(&session->events, session->begin_ns);
 	session->fetch_periods = 1;
 	vg_disk_open(&session->disk, fd, session->begin_ns);
 	vg_ticks_start(&session->ticks, options->period_ns, session->begin_ns);
@@ -201,6 +205,7 @@ static int stats_write(struct vg_session *session)
 		{ "period_now_ns", session->ticks.period_ns / session->fetch_periods },
 		{ "interrupts", session->interrupts.taken },
 		{ "maps_reads", session->maps_reads },
+		{ "events", session->events.recorded },
 		{ "walks", unwound->walks },
 		{ "walks_by_libunwind", unwound->fallbacks },
 		{ "rows_decoded", unwound->rows_decoded },
@@ -222,6 +227,7 @@ static void checkpoint(struct vg_session *session, bool last)
 	uint64_t now_ns = vg_now_ns() - session->begin_ns;
 	int rc = 0;
 
+	session->recorder.events_dropped = vg_events_dropped(&session->events);
 	session->recorder.lost[VG_LOSS_TICK_SKIPPED] = session->ticks.skipped * session->fetch_periods;
 	for (size_t i = 0; rc == 0 && i < session->tasks.live.count; i++) {
 		struct vg_task *task = &session->tasks.live.items[i];
@@ -262,19 +268,43 @@ static void limits_check(struct vg_session *session, uint64_t now_ns)
 		session_stop(session, "the duration limit was reached");
 }
 
+static void events_fetch(struct vg_session *session, bool last)
+{
+	struct vg_events_sink sink = {
+		.writer = &session->recorder.writer, .tasks = &session->tasks,
+		.threads = &session->recorder.threads,
+		.now_ns = vg_now_ns() - session->begin_ns, .last = last,
+	};
+
+	vg_events_drain(&session->events, &sink);
+	session->budget.apart_ns = session->events.cpu_ns;
+}
+
+void vg_session_events(struct vg_session *session)
+{
+	if (session->ended == NULL)
+		events_fetch(session, false);
+}
+
 /* Threads that came and went since the last tick. */
 int vg_session_scan(struct vg_session *session, uint64_t now_ns)
 {
 	int scanned = vg_tasks_scan(&session->tasks), rc = 0;
 
+	for (size_t i = 0; rc == 0 && scanned == 0 && i < session->tasks.live.count; i++) {
+		struct vg_task *task = &session->tasks.live.items[i];
+
+		if (task->seen && task->snapshot_bytes == 0)
+			rc = vg_account_begin(session, task, now_ns);
+	}
+	/* While those that are gone are still known. */
+	vg_session_events(session);
 	/* Of a process that is gone the threads are too, and what they have not told yet is due. */
 	for (size_t i = 0; rc == 0 && i < session->tasks.live.count; i++) {
 		struct vg_task *task = &session->tasks.live.items[i];
 
 		if (!task->seen)
 			rc = vg_account_end(session, task, now_ns);
-		else if (task->snapshot_bytes == 0 && scanned == 0)
-			rc = vg_account_begin(session, task, now_ns);
 	}
 	vg_tasks_sweep(&session->tasks);
 	session->scan_ns = now_ns;
@@ -305,8 +335,10 @@ void vg_session_tick(struct vg_session *session)
 		vg_sampling_modules_refresh(session, now_ns);
 	vg_interrupted_fetch(session);
 	rc = vg_session_scan(session, now_ns);
-	if (rc == -ESRCH)
+	if (rc == -ESRCH) {
+		events_fetch(session, true);
 		session_stop(session, "the process ended");
+	}
 	session->recorder.lost[VG_LOSS_NO_MEMORY] += rc == -ENOMEM;
 	session->recorder.lost[VG_LOSS_THREAD_LIMIT] += session->tasks.over;
 	count = session->tasks.live.count;
@@ -323,6 +355,7 @@ void vg_session_tick(struct vg_session *session)
 						      &session->pauses))
 		vg_writer_rate(&session->recorder.writer, vg_now_ns() - session->begin_ns,
 			       session->ticks.period_ns / session->fetch_periods);
+	vg_events_forget(&session->events);
 	if (vg_now_ns() >= session->checkpoint_ns && session->ended == NULL) {
 		checkpoint(session, false);
 		session->checkpoint_ns = vg_now_ns() + CHECKPOINT_NS;
@@ -337,6 +370,10 @@ int vg_session_end(struct vg_session *session, const char *reason)
 	/* A last round, so that weights reach to the end. */
 	if (session->ended == NULL && session->options.period_ns != 0)
 		vg_session_tick(session);
+	if (session->ended == NULL) {
+		vg_session_scan(session, vg_now_ns() - session->begin_ns);
+		events_fetch(session, true);
+	}
 	session_stop(session, reason);
 	if (session->complete)
 		return session->failure;
@@ -345,6 +382,7 @@ int vg_session_end(struct vg_session *session, const char *reason)
 	while (!vg_tracer_settle(&session->tracer) && vg_now_ns() < give_up_ns)
 		usleep(1000);
 	if (session->failure == 0) {
+		vg_events_finish(&session->events);
 		/* Names that memory is too short for are not worth the rest of the file. */
 		vg_perfmap_write(&session->perf_map, &session->recorder);
 		checkpoint(session, true);
@@ -365,6 +403,7 @@ void vg_session_close(struct vg_session *session)
 	vg_memory_free(&session->memory);
 	vg_tasks_close(&session->tasks);
 	vg_interrupts_close(&session->interrupts);
+	vg_events_close(&session->events);
 	vg_snapshot_free(&session->snapshot);
 	vg_walk_free(&session->walk);
 	vg_target_close(&session->target);

@@ -3,6 +3,7 @@
 #define VG_VIGNETTED_SESSION_H
 
 #include "vignetted/budget.h"
+#include "vignetted/events.h"
 #include "vignetted/interrupts.h"
 #include "vignetted/disk.h"
 #include "vignetted/memory.h"
@@ -34,6 +35,8 @@ struct vg_session_options {
 	bool cpu_mode;
 	bool stop_always;            /* never have running threads sampled by interrupts */
 	bool thread_names;           /* record them */
+	bool events_overwrite;       /* the host lets the oldest events make room */
+	int events_fd;               /* of the ring of the program's events, the caller's; -1: none */
 	bool perf_map;               /* read the process's own names of its code at the end */
 };
 
@@ -52,6 +55,8 @@ struct vg_session {
 	struct vg_walk walk;
 	struct vg_recorder recorder;
 	struct vg_disk disk;
+	struct vg_events events;
+	uint64_t interval;           /* that the thread which is being sampled was in, or 0 */
 	struct vg_ticks ticks;
 	struct vg_budget budget;
 	struct vg_perfmap perf_map;
@@ -87,7 +92,10 @@ int vg_session_open(struct vg_session *session, const struct vg_session_options 
  * process is gone or the file cannot be written; does nothing once it is set. */
 void vg_session_tick(struct vg_session *session);
 
-/* Looks which threads there are.  0, -ESRCH when the process is gone, or another negative errno. */
+/* Fetches the program's events. */
+void vg_session_events(struct vg_session *session);
+
+/* Looks which threads there are, and fetches events.  0, -ESRCH when the process is gone, or another negative errno. */
 int vg_session_scan(struct vg_session *session, uint64_t now_ns);
 
 /* Stops recording for that reason (static text), unless it has stopped, and completes the file,

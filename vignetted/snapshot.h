@@ -20,6 +20,8 @@ struct vg_snapshot {
 	bool whole;                  /* all of regs is known; else only its pc and sp */
 	uint64_t fp_guess;           /* where whole is false: a likely frame pointer, or 0 */
 	uint64_t likely_sp;          /* the caller's: about where the stack pointer will be, or 0 */
+	const _Atomic uint64_t *slot; /* the caller's: read while the thread does not run, or NULL */
+	uint64_t slot_value;         /* what stood there, or 0 */
 	uint64_t stack_address;      /* of the first copied byte: below sp by the red zone at least */
 	size_t stack_bytes;          /* copied */
 	unsigned char *stack;        /* owned */
@@ -52,6 +54,12 @@ static inline int vg_snapshot_word(const struct vg_snapshot *snapshot, uint64_t 
  */
 void vg_snapshot_ahead(struct vg_snapshot *snapshot, pid_t tid, size_t want_bytes);
 bool vg_snapshot_covers(const struct vg_snapshot *snapshot, size_t want_bytes);
+
+static inline void vg_snapshot_slot(struct vg_snapshot *snapshot)
+{
+	snapshot->slot_value = snapshot->slot != NULL ?
+			       __atomic_load_n((const uint64_t *)snapshot->slot, __ATOMIC_RELAXED) : 0;
+}
 
 void vg_snapshot_free(struct vg_snapshot *snapshot);
 

@@ -45,6 +45,9 @@ struct vg_task {
 		uint32_t stack, count;
 		uint64_t wall_ns, cpu_ns;
 	} repeated;
+	uint32_t lane;               /* of its events, from 1 on; 0: none */
+	bool named;                  /* it has told its name itself */
+	uint64_t interval;           /* that it was in at its latest sample: a token, or 0 */
 	char name[VG_TASK_NAME_BYTES];
 };
 

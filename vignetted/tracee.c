@@ -184,6 +184,7 @@ static enum vg_capture stopped_copy(pid_t tid, size_t stack_bytes, struct vg_sna
 
 	vg_snapshot_ahead(snapshot, tid, stack_bytes);
 	rc = vg_regs_read(&snapshot->regs, tid);
+	vg_snapshot_slot(snapshot);
 	snapshot->whole = rc == 0;
 	snapshot->fp_guess = 0;
 	if (rc == 0 && !vg_snapshot_covers(snapshot, stack_bytes))

@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+#ifndef VG_LIBVGCTL_LANES_H
+#define VG_LIBVGCTL_LANES_H
+
+#include <stdbool.h>
+
+#include "libvgctl/ring.h"
+
+/* The host's side of the ring: making it, labels, who has which lane. */
+
+/* Intervals of a thread that are kept track of at a time: of deeper ones samples know the parent. */
+enum { VG_PRODUCER_DEPTH = 64 };
+
+/* What a thread keeps of its lane.  Owned by the ring. */
+struct vg_producer {
+	struct vg_lane *lane;
+	struct vg_lane_record *records;
+	uint64_t serial;             /* of its ring */
+	uint64_t limit;              /* head may rise so far without a look at tail */
+	uint32_t index;              /* of the lane */
+	uint32_t session;            /* that the rest is of */
+	uint32_t depth;
+	uint64_t open[VG_PRODUCER_DEPTH]; /* tokens, innermost last */
+};
+
+/*
+ * In a page that the kernel clears in every child made by fork(2), however it is made: a child
+ * must not write into its parent's ring.
+ */
+struct vg_lanes_state {
+	uint64_t serial;             /* of the ring; 0: there is none in this process */
+	_Atomic uint32_t session;    /* recording, or 0 */
+	uint32_t overwrite;          /* the oldest records make room */
+};
+
+/* NULL until there is a ring. */
+extern struct vg_lanes_state *vg_lanes_state;
+
+/* A descriptor of the ring for the helper, made if need be, or -1: this process cannot have one.
+ * The library's. */
+int vg_lanes_fd(void);
+
+/* From now on threads record, and no more. */
+void vg_lanes_start(bool overwrite);
+void vg_lanes_stop(void);
+
+/* Gives memory back after a session.  A ring that a helper may still be using is left alone, and
+ * not used again. */
+void vg_lanes_rest(bool helper_gone);
+
+/* The calling thread's producer for the session in progress, or NULL: none is, or there is no lane
+ * for it, which is counted. */
+struct vg_producer *vg_producer_renew(void);
+
+/* Events for which the calling thread has no lane. */
+void vg_lanes_refuse(uint64_t records);
+
+/* Local to the thread; its model makes it safe in signal handlers. */
+struct vg_producer_local {
+	struct vg_producer *producer;
+	uint32_t refusals;
+	uint32_t name;               /* label */
+	volatile uint32_t busy;      /* recording: a handler that interrupts it must not */
+};
+extern __thread struct vg_producer_local vg_producer_local
+	__attribute__((tls_model("initial-exec"), visibility("hidden")));
+
+#endif

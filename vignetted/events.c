@@ -1,0 +1,463 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+#include "vignetted/events.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "vignetted/budget.h"
+
+/* Records are copied out of the ring so many at a time. */
+enum { BATCH = 256 };
+
+/* How often the ring is looked at: while events come, and while none have come for a while.  A
+ * lane takes what a thread sends in the former at 1.6 million events a second. */
+static const uint64_t BUSY_NS = 10000000, IDLE_NS = 100000000, CALM_NS = 1000000000;
+
+/* A clock that two processes read may differ by so much; records from further ahead are forged. */
+static const uint64_t AHEAD_NS = 1000000000;
+
+struct record {
+	uint64_t time_ns, what, value, parent;
+};
+
+int vg_events_open(struct vg_events *events, int fd, bool overwrite)
+{
+	struct stat status;
+	int seals = fcntl(fd, F_GET_SEALS);
+	void *shared;
+
+	memset(events, 0, sizeof *events);
+	if (seals < 0 || (seals & F_SEAL_SHRINK) == 0 || fstat(fd, &status) != 0 ||
+	    status.st_size != (off_t)sizeof *events->shared)
+		return -EPROTO;
+	events->lanes = calloc(VG_LANES, sizeof *events->lanes);
+	if (events->lanes == NULL)
+		return -ENOMEM;
+	shared = mmap(NULL, sizeof *events->shared, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	if (shared == MAP_FAILED) {
+		int rc = -errno;
+
+		free(events->lanes);
+		events->lanes = NULL;
+		return rc;
+	}
+	events->shared = shared;
+	events->overwrite = overwrite;
+	if (events->shared->magic == VG_LANES_MAGIC && events->shared->version == VG_LANES_VERSION)
+		return 0;
+	vg_events_close(events);
+	return -EPROTO;
+}
+
+void vg_events_close(struct vg_events *events)
+{
+	for (uint32_t i = 0; events->lanes != NULL && i < VG_LANES; i++)
+		vg_array_free(&events->lanes[i].moves);
+	free(events->lanes);
+	vg_array_free(&events->labels);
+	if (events->shared != NULL)
+		munmap(events->shared, sizeof *events->shared);
+	memset(events, 0, sizeof *events);
+}
+
+static uint32_t lanes_used(const struct vg_events *events)
+{
+	uint32_t used;
+
+	if (events->shared == NULL)
+		return 0;
+	used = atomic_load_explicit(&events->shared->used, memory_order_acquire);
+	return used < VG_LANES ? used : VG_LANES;
+}
+
+void vg_events_begin(struct vg_events *events, uint64_t begin_ns)
+{
+	events->begin_ns = begin_ns;
+	if (events->shared == NULL)
+		return;
+	events->refused = atomic_load(&events->shared->refused);
+	for (uint32_t i = 0; i < VG_LANES; i++) {
+		struct vg_events_lane *own = &events->lanes[i];
+		struct vg_lane *lane = &events->shared->lanes[i];
+
+		own->tail = own->first = atomic_load(&lane->head);
+		own->dropped = atomic_load(&lane->dropped);
+		own->claims = atomic_load(&lane->claims) - 1;
+		vg_lane_reset(own);
+		atomic_store(&lane->tail, own->tail);
+	}
+}
+
+/* ---- labels ---- */
+
+/* Goes through what was added.  Lengths that lead out of the area end it for good. */
+static void labels_read(struct vg_events *events)
+{
+	uint64_t end = atomic_load_explicit(&events->shared->labels_bytes, memory_order_acquire);
+	const volatile unsigned char *bytes = events->shared->labels;
+
+	if (end > VG_LANES_LABELS_BYTES)
+		return;
+	while (events->labels_bytes + 2 <= end) {
+		struct vg_events_label label = { .offset = (uint32_t)events->labels_bytes + 2 };
+
+		label.length = bytes[label.offset - 2] | (uint32_t)bytes[label.offset - 1] << 8;
+		if (label.length > VG_LANES_LABEL_MAX || label.length > end - label.offset ||
+		    vg_array_push(&events->labels, &label) != 0)
+			return;
+		events->labels_bytes = label.offset + label.length;
+	}
+}
+
+/* The profile's id of the host's label, which is written if it is new; VG_NONE for none. */
+static int label_get(struct vg_events *events, struct vg_writer *writer, uint64_t number, uint32_t *id)
+{
+	char text[VG_LANES_LABEL_MAX];
+	struct vg_events_label *label;
+
+	*id = VG_NONE;
+	if (number == 0)
+		return 0;
+	if (number > events->labels.count)
+		return -EBADMSG;
+	label = &events->labels.items[number - 1];
+	*id = (uint32_t)number - 1;
+	if (label->written)
+		return 0;
+	label->written = true;
+	memcpy(text, events->shared->labels + label->offset, label->length);
+	return vg_writer_label(writer, *id, text, label->length);
+}
+
+/* ---- whose lane it is ---- */
+
+static struct vg_task *task_of(const struct vg_events_sink *sink, uint32_t lane, pid_t tid)
+{
+	struct vg_task *found = NULL;
+
+	for (size_t i = 0; i < sink->tasks->live.count; i++) {
+		struct vg_task *task = &sink->tasks->live.items[i];
+
+		if (task->tid == tid && task->snapshot_bytes != 0)
+			found = task;
+		else if (task->lane == lane + 1)
+			task->lane = 0;  /* it has given it up */
+	}
+	return found;
+}
+
+/* Session time of the oldest record. */
+static uint64_t first_ns(const struct vg_events *events, const struct vg_events_sink *sink,
+			 uint32_t lane)
+{
+	const struct vg_events_lane *own = &events->lanes[lane];
+	const struct vg_lane_record *record =
+		&events->shared->records[lane][own->tail % VG_LANE_RECORDS];
+	uint64_t time_ns = atomic_load_explicit(&record->time_ns, memory_order_relaxed) -
+			   events->begin_ns;
+
+	return time_ns >= own->last_ns && time_ns <= sink->now_ns ? time_ns : sink->now_ns;
+}
+
+/* Whether the lane's events can be written.  A thread that came and went between two scans is
+ * known from here alone. */
+static bool lane_resolve(struct vg_events *events, const struct vg_events_sink *sink, uint32_t lane)
+{
+	struct vg_events_lane *own = &events->lanes[lane];
+	const struct vg_lane *shared = &events->shared->lanes[lane];
+	uint32_t claims = atomic_load_explicit(&shared->claims, memory_order_acquire);
+	struct vg_thread thread = { 0 };
+	struct vg_task *task;
+	bool taken;
+
+	if (claims == own->claims)
+		return own->thread != VG_NONE;
+	vg_lane_reset(own);
+	thread.tid = atomic_load_explicit(&shared->owner, memory_order_relaxed);
+	taken = atomic_load_explicit(&shared->taken, memory_order_acquire) != 0;
+	task = task_of(sink, lane, thread.tid);
+	if (task != NULL) {
+		task->lane = lane + 1;
+		own->thread = task->id;
+	} else if (taken && !sink->last) {
+		return false;            /* not seen by a scan yet */
+	} else if (atomic_load_explicit(&shared->head, memory_order_acquire) != own->tail) {
+		thread.id = own->thread = (*sink->threads)++;
+		thread.begin_ns = first_ns(events, sink, lane);
+		vg_writer_thread(sink->writer, &thread, "");
+	}
+	own->strange = task == NULL;
+	own->claims = claims;
+	return own->thread != VG_NONE;
+}
+
+static void lane_name(struct vg_events *events, const struct vg_events_sink *sink, uint32_t lane)
+{
+	struct vg_events_lane *own = &events->lanes[lane];
+	uint32_t name = atomic_load_explicit(&events->shared->lanes[lane].name, memory_order_acquire);
+	char text[VG_LANES_LABEL_MAX + 1];
+	const struct vg_events_label *label;
+
+	if (name == own->name)
+		return;
+	own->name = name;
+	if (name == 0 || name > events->labels.count)
+		return;
+	label = &events->labels.items[name - 1];
+	memcpy(text, events->shared->labels + label->offset, label->length);
+	text[label->length] = '\0';
+	vg_writer_thread_name(sink->writer, own->thread, sink->now_ns, text);
+	for (size_t i = 0; i < sink->tasks->live.count; i++) {
+		if (sink->tasks->live.items[i].lane == lane + 1)
+			sink->tasks->live.items[i].named = true;
+	}
+}
+
+/* ---- records ---- */
+
+/* A token that the thread can have got from this lane. */
+static uint64_t token_check(const struct vg_events_lane *own, uint32_t lane, uint64_t token,
+			    uint64_t head)
+{
+	uint64_t number = token >> 8;
+
+	return (token & 0xff) == lane && number > own->first && number <= head ? token : 0;
+}
+
+/* 0, or -EBADMSG if it makes no sense. */
+static int record_check(struct vg_events *events, const struct vg_events_sink *sink, uint32_t lane,
+			const struct record *record, struct vg_writer_event *event)
+{
+	const uint64_t mask = (UINT64_C(1) << VG_LANE_LABEL_BITS) - 1;
+	struct vg_events_lane *own = &events->lanes[lane];
+	int rc;
+
+	*event = (struct vg_writer_event){
+		.what = record->what & 0xff, .thread = own->thread, .value = record->value,
+		.time_ns = record->time_ns - events->begin_ns,
+	};
+	if (event->what >= VG_EVENT_WHATS || record->time_ns < events->begin_ns ||
+	    event->time_ns > sink->now_ns + AHEAD_NS)
+		return -EBADMSG;
+	if (event->time_ns < own->last_ns)
+		event->time_ns = own->last_ns;
+	rc = label_get(events, sink->writer, record->what >> VG_LANE_KIND_SHIFT & mask, &event->kind);
+	if (rc == 0)
+		rc = label_get(events, sink->writer, record->what >> VG_LANE_LABEL_SHIFT & mask,
+			       &event->label);
+	if (rc != 0)
+		return rc;
+	switch (event->what) {
+	case VG_EVENT_BEGIN:
+	case VG_EVENT_DETACHED_BEGIN:
+		event->token = vg_lane_token(own->tail, lane);
+		event->parent = token_check(own, lane, record->parent, own->tail);
+		break;
+	case VG_EVENT_END:
+	case VG_EVENT_DETACHED_END:
+		event->token = record->value;
+		event->value = 0;
+		return record->value != 0 ? 0 : -EBADMSG;
+	case VG_EVENT_INSTANT:
+	case VG_EVENT_COUNTER:
+	case VG_EVENT_WHATS:
+		break;
+	}
+	return 0;
+}
+
+static int record_write(struct vg_events *events, const struct vg_events_sink *sink, uint32_t lane,
+			const struct record *record)
+{
+	struct vg_events_lane *own = &events->lanes[lane];
+	struct vg_writer_event event;
+	int rc;
+
+	if (vg_writer_full(sink->writer)) {
+		events->overrun++;
+		return 0;
+	}
+	rc = record_check(events, sink, lane, record, &event);
+	if (rc == -EBADMSG) {
+		events->bad++;
+		return 0;
+	}
+	own->last_ns = event.time_ns;
+	if (event.what == VG_EVENT_BEGIN)
+		vg_lane_open(own, event.time_ns, event.token);
+	else if (event.what == VG_EVENT_END)
+		vg_lane_close(own, event.time_ns, event.token);
+	events->recorded++;
+	return rc != 0 ? rc : vg_writer_event(sink->writer, &event);
+}
+
+/* How many of the records from own->tail on were copied before they were overwritten begins here. */
+static uint64_t first_whole(const struct vg_lane *lane, uint64_t tail)
+{
+	uint64_t head;
+
+	atomic_thread_fence(memory_order_acquire);
+	head = atomic_load_explicit(&lane->head, memory_order_relaxed);
+	/* The one at head may be half written. */
+	if (head < tail || head - tail < VG_LANE_RECORDS)
+		return tail;
+	return head - VG_LANE_RECORDS + 1;
+}
+
+static void batch_copy(const struct vg_lane_record *records, uint64_t tail, size_t count,
+		       struct record *batch)
+{
+	for (size_t i = 0; i < count; i++) {
+		const struct vg_lane_record *record = &records[(tail + i) % VG_LANE_RECORDS];
+
+		batch[i].time_ns = atomic_load_explicit(&record->time_ns, memory_order_relaxed);
+		batch[i].what = atomic_load_explicit(&record->what, memory_order_relaxed);
+		batch[i].value = atomic_load_explicit(&record->value, memory_order_relaxed);
+		batch[i].parent = atomic_load_explicit(&record->parent, memory_order_relaxed);
+	}
+}
+
+/* What was overwritten is lost, and with it who has which interval open. */
+static void lane_skip(struct vg_events *events, struct vg_events_lane *own, uint64_t to)
+{
+	events->overrun += to - own->tail;
+	own->tail = to;
+	own->depth = 0;
+	vg_lane_forget(own);
+}
+
+static int lane_drain(struct vg_events *events, const struct vg_events_sink *sink, uint32_t lane,
+		      uint64_t head)
+{
+	struct vg_events_lane *own = &events->lanes[lane];
+	struct vg_lane *shared = &events->shared->lanes[lane];
+	struct record batch[BATCH];
+	int rc = 0;
+
+	/* A head that fell, or rose beyond what fits, is either overwriting or nonsense. */
+	if (head < own->tail || (!events->overwrite && head - own->tail > VG_LANE_RECORDS)) {
+		events->bad++;
+		own->tail = head;
+	} else if (head - own->tail > VG_LANE_RECORDS) {
+		lane_skip(events, own, head - VG_LANE_RECORDS);
+	}
+	while (rc == 0 && own->tail < head) {
+		size_t count = head - own->tail < BATCH ? (size_t)(head - own->tail) : BATCH;
+		uint64_t start = own->tail, whole;
+
+		batch_copy(events->shared->records[lane], start, count, batch);
+		whole = events->overwrite ? first_whole(shared, start) : start;
+		if (whole > start)
+			lane_skip(events, own, whole);
+		for (; rc == 0 && own->tail < start + count; own->tail++)
+			rc = record_write(events, sink, lane, &batch[own->tail - start]);
+		atomic_store_explicit(&shared->tail, own->tail, memory_order_release);
+	}
+	atomic_store_explicit(&shared->tail, own->tail, memory_order_release);
+	if (own->strange && atomic_load(&shared->taken) == 0)
+		vg_writer_thread_end(sink->writer, own->thread, own->last_ns);
+	return rc;
+}
+
+/* Whether a lane has anything to tell. */
+static bool lane_came(const struct vg_events *events, uint32_t lane, uint64_t head)
+{
+	const struct vg_lane *shared = &events->shared->lanes[lane];
+	const struct vg_events_lane *own = &events->lanes[lane];
+
+	return head != own->tail ||
+	       atomic_load_explicit(&shared->claims, memory_order_relaxed) != own->claims ||
+	       atomic_load_explicit(&shared->name, memory_order_relaxed) != own->name;
+}
+
+int vg_events_drain(struct vg_events *events, const struct vg_events_sink *sink)
+{
+	uint32_t used = lanes_used(events);
+	uint64_t cpu_ns = 0;
+	int rc = 0;
+
+	for (uint32_t i = 0; rc == 0 && i < used; i++) {
+		uint64_t head = atomic_load_explicit(&events->shared->lanes[i].head,
+						     memory_order_acquire);
+
+		if (!lane_came(events, i, head))
+			continue;
+		if (cpu_ns == 0)
+			cpu_ns = vg_budget_cpu_ns();
+		labels_read(events);
+		if (!lane_resolve(events, sink, i))
+			continue;
+		lane_name(events, sink, i);
+		events->came_ns = sink->now_ns;
+		if (head != events->lanes[i].tail)
+			rc = lane_drain(events, sink, i, head);
+	}
+	if (cpu_ns != 0)
+		events->cpu_ns += vg_budget_cpu_ns() - cpu_ns;
+	events->drained_ns = sink->now_ns;
+	events->due_ns = sink->now_ns +
+			 (sink->now_ns - events->came_ns < CALM_NS ? BUSY_NS : IDLE_NS);
+	return rc;
+}
+
+bool vg_events_due(const struct vg_events *events, uint64_t now_ns)
+{
+	return events->shared != NULL && now_ns - events->begin_ns >= events->due_ns;
+}
+
+/* ---- samples ---- */
+
+const _Atomic uint64_t *vg_events_slot(const struct vg_events *events, const struct vg_task *task)
+{
+	return events->shared != NULL && task->lane != 0 ?
+	       &events->shared->lanes[task->lane - 1].interval : NULL;
+}
+
+uint64_t vg_events_token(const struct vg_events *events, const struct vg_task *task, uint64_t token)
+{
+	if (events->shared == NULL || task->lane == 0)
+		return 0;
+	return token_check(&events->lanes[task->lane - 1], task->lane - 1, token, UINT64_MAX >> 8);
+}
+
+uint64_t vg_events_interval_at(const struct vg_events *events, const struct vg_task *task,
+			       uint64_t time_ns)
+{
+	return events->shared != NULL && task->lane != 0 ?
+	       vg_lane_at(&events->lanes[task->lane - 1], time_ns) : 0;
+}
+
+void vg_events_finish(struct vg_events *events)
+{
+	uint32_t used = lanes_used(events);
+
+	for (uint32_t i = 0; i < used; i++) {
+		uint64_t left = atomic_load(&events->shared->lanes[i].head) - events->lanes[i].tail;
+
+		events->overrun += left < VG_LANE_RECORDS ? left : VG_LANE_RECORDS;
+		events->lanes[i].tail += left;
+	}
+}
+
+void vg_events_forget(struct vg_events *events)
+{
+	uint32_t used = lanes_used(events);
+
+	for (uint32_t i = 0; i < used; i++)
+		vg_lane_forget(&events->lanes[i]);
+}
+
+uint64_t vg_events_dropped(const struct vg_events *events)
+{
+	uint64_t sum = events->bad + events->overrun;
+
+	if (events->shared == NULL)
+		return 0;
+	sum += atomic_load(&events->shared->refused) - events->refused;
+	for (uint32_t i = 0; i < lanes_used(events); i++)
+		sum += atomic_load(&events->shared->lanes[i].dropped) - events->lanes[i].dropped;
+	return sum;
+}
