@@ -33,6 +33,7 @@ static struct {
 	dev_t device;                /* of the memfd: a program may close what is not its own */
 	ino_t inode;
 	struct vg_lanes *lanes;
+	size_t labels_bytes;         /* used of theirs: not believed from there */
 	struct vg_producer *producers;
 } ring = { .fd = -1 };
 
@@ -106,13 +107,13 @@ __attribute__((destructor)) static void unprepare(void)
 
 static void label_publish(const char *text, size_t length)
 {
-	uint64_t used = atomic_load_explicit(&ring.lanes->labels_bytes, memory_order_relaxed);
-	unsigned char *at = ring.lanes->labels + used;
+	unsigned char *at = ring.lanes->labels + ring.labels_bytes;
 
 	at[0] = (unsigned char)(length & 0xff);
 	at[1] = (unsigned char)(length >> 8);
 	memcpy(at + 2, text, length);
-	atomic_store_explicit(&ring.lanes->labels_bytes, used + 2 + length, memory_order_release);
+	ring.labels_bytes += 2 + length;
+	atomic_store_explicit(&ring.lanes->labels_bytes, ring.labels_bytes, memory_order_release);
 }
 
 static uint32_t label_add(const char *text)
@@ -176,6 +177,7 @@ static int ring_map(void)
 static void ring_fill(void)
 {
 	ring.serial = ++serials;
+	ring.labels_bytes = 0;
 	ring.lanes->magic = VG_LANES_MAGIC;
 	ring.lanes->version = VG_LANES_VERSION;
 	for (uint32_t i = 0; i < labels.count; i++) {

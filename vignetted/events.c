@@ -8,6 +8,7 @@
 #include <unistd.h>
 
 #include "vignetted/budget.h"
+#include "vignetted/event_record.h"
 
 /* Records are copied out of the ring so many at a time. */
 enum { BATCH = 256 };
@@ -15,13 +16,6 @@ enum { BATCH = 256 };
 /* How often the ring is looked at: while events come, and while none have come for a while.  A
  * lane takes what a thread sends in the former at 1.6 million events a second. */
 static const uint64_t BUSY_NS = 10000000, IDLE_NS = 100000000, CALM_NS = 1000000000;
-
-/* A clock that two processes read may differ by so much; records from further ahead are forged. */
-static const uint64_t AHEAD_NS = 1000000000;
-
-struct record {
-	uint64_t time_ns, what, value, parent;
-};
 
 int vg_events_open(struct vg_events *events, int fd, bool overwrite)
 {
@@ -89,47 +83,6 @@ void vg_events_begin(struct vg_events *events, uint64_t begin_ns)
 		vg_lane_reset(own);
 		atomic_store(&lane->tail, own->tail);
 	}
-}
-
-/* ---- labels ---- */
-
-/* Goes through what was added.  Lengths that lead out of the area end it for good. */
-static void labels_read(struct vg_events *events)
-{
-	uint64_t end = atomic_load_explicit(&events->shared->labels_bytes, memory_order_acquire);
-	const volatile unsigned char *bytes = events->shared->labels;
-
-	if (end > VG_LANES_LABELS_BYTES)
-		return;
-	while (events->labels_bytes + 2 <= end) {
-		struct vg_events_label label = { .offset = (uint32_t)events->labels_bytes + 2 };
-
-		label.length = bytes[label.offset - 2] | (uint32_t)bytes[label.offset - 1] << 8;
-		if (label.length > VG_LANES_LABEL_MAX || label.length > end - label.offset ||
-		    vg_array_push(&events->labels, &label) != 0)
-			return;
-		events->labels_bytes = label.offset + label.length;
-	}
-}
-
-/* The profile's id of the host's label, which is written if it is new; VG_NONE for none. */
-static int label_get(struct vg_events *events, struct vg_writer *writer, uint64_t number, uint32_t *id)
-{
-	char text[VG_LANES_LABEL_MAX];
-	struct vg_events_label *label;
-
-	*id = VG_NONE;
-	if (number == 0)
-		return 0;
-	if (number > events->labels.count)
-		return -EBADMSG;
-	label = &events->labels.items[number - 1];
-	*id = (uint32_t)number - 1;
-	if (label->written)
-		return 0;
-	label->written = true;
-	memcpy(text, events->shared->labels + label->offset, label->length);
-	return vg_writer_label(writer, *id, text, label->length);
 }
 
 /* ---- whose lane it is ---- */
@@ -218,82 +171,6 @@ static void lane_name(struct vg_events *events, const struct vg_events_sink *sin
 
 /* ---- records ---- */
 
-/* A token that the thread can have got from this lane. */
-static uint64_t token_check(const struct vg_events_lane *own, uint32_t lane, uint64_t token,
-			    uint64_t head)
-{
-	uint64_t number = token >> 8;
-
-	return (token & 0xff) == lane && number > own->first && number <= head ? token : 0;
-}
-
-/* 0, or -EBADMSG if it makes no sense. */
-static int record_check(struct vg_events *events, const struct vg_events_sink *sink, uint32_t lane,
-			const struct record *record, struct vg_writer_event *event)
-{
-	const uint64_t mask = (UINT64_C(1) << VG_LANE_LABEL_BITS) - 1;
-	struct vg_events_lane *own = &events->lanes[lane];
-	int rc;
-
-	*event = (struct vg_writer_event){
-		.what = record->what & 0xff, .thread = own->thread, .value = record->value,
-		.time_ns = record->time_ns - events->begin_ns,
-	};
-	if (event->what >= VG_EVENT_WHATS || record->time_ns < events->begin_ns ||
-	    event->time_ns > sink->now_ns + AHEAD_NS)
-		return -EBADMSG;
-	if (event->time_ns < own->last_ns)
-		event->time_ns = own->last_ns;
-	rc = label_get(events, sink->writer, record->what >> VG_LANE_KIND_SHIFT & mask, &event->kind);
-	if (rc == 0)
-		rc = label_get(events, sink->writer, record->what >> VG_LANE_LABEL_SHIFT & mask,
-			       &event->label);
-	if (rc != 0)
-		return rc;
-	switch (event->what) {
-	case VG_EVENT_BEGIN:
-	case VG_EVENT_DETACHED_BEGIN:
-		event->token = vg_lane_token(own->tail, lane);
-		event->parent = token_check(own, lane, record->parent, own->tail);
-		break;
-	case VG_EVENT_END:
-	case VG_EVENT_DETACHED_END:
-		event->token = record->value;
-		event->value = 0;
-		return record->value != 0 ? 0 : -EBADMSG;
-	case VG_EVENT_INSTANT:
-	case VG_EVENT_COUNTER:
-	case VG_EVENT_WHATS:
-		break;
-	}
-	return 0;
-}
-
-static int record_write(struct vg_events *events, const struct vg_events_sink *sink, uint32_t lane,
-			const struct record *record)
-{
-	struct vg_events_lane *own = &events->lanes[lane];
-	struct vg_writer_event event;
-	int rc;
-
-	if (vg_writer_full(sink->writer)) {
-		events->overrun++;
-		return 0;
-	}
-	rc = record_check(events, sink, lane, record, &event);
-	if (rc == -EBADMSG) {
-		events->bad++;
-		return 0;
-	}
-	own->last_ns = event.time_ns;
-	if (event.what == VG_EVENT_BEGIN)
-		vg_lane_open(own, event.time_ns, event.token);
-	else if (event.what == VG_EVENT_END)
-		vg_lane_close(own, event.time_ns, event.token);
-	events->recorded++;
-	return rc != 0 ? rc : vg_writer_event(sink->writer, &event);
-}
-
 /* How many of the records from own->tail on were copied before they were overwritten begins here. */
 static uint64_t first_whole(const struct vg_lane *lane, uint64_t tail)
 {
@@ -308,7 +185,7 @@ static uint64_t first_whole(const struct vg_lane *lane, uint64_t tail)
 }
 
 static void batch_copy(const struct vg_lane_record *records, uint64_t tail, size_t count,
-		       struct record *batch)
+		       struct vg_event_record *batch)
 {
 	for (size_t i = 0; i < count; i++) {
 		const struct vg_lane_record *record = &records[(tail + i) % VG_LANE_RECORDS];
@@ -334,7 +211,7 @@ static int lane_drain(struct vg_events *events, const struct vg_events_sink *sin
 {
 	struct vg_events_lane *own = &events->lanes[lane];
 	struct vg_lane *shared = &events->shared->lanes[lane];
-	struct record batch[BATCH];
+	struct vg_event_record batch[BATCH];
 	int rc = 0;
 
 	/* A head that fell, or rose beyond what fits, is either overwriting or nonsense. */
@@ -353,7 +230,7 @@ static int lane_drain(struct vg_events *events, const struct vg_events_sink *sin
 		if (whole > start)
 			lane_skip(events, own, whole);
 		for (; rc == 0 && own->tail < start + count; own->tail++)
-			rc = record_write(events, sink, lane, &batch[own->tail - start]);
+			rc = vg_event_record_write(events, sink, lane, &batch[own->tail - start]);
 		atomic_store_explicit(&shared->tail, own->tail, memory_order_release);
 	}
 	atomic_store_explicit(&shared->tail, own->tail, memory_order_release);
@@ -387,7 +264,7 @@ int vg_events_drain(struct vg_events *events, const struct vg_events_sink *sink)
 			continue;
 		if (cpu_ns == 0)
 			cpu_ns = vg_budget_cpu_ns();
-		labels_read(events);
+		vg_event_labels_read(events);
 		if (!lane_resolve(events, sink, i))
 			continue;
 		lane_name(events, sink, i);
@@ -420,7 +297,7 @@ uint64_t vg_events_token(const struct vg_events *events, const struct vg_task *t
 {
 	if (events->shared == NULL || task->lane == 0)
 		return 0;
-	return token_check(&events->lanes[task->lane - 1], task->lane - 1, token, UINT64_MAX >> 8);
+	return vg_event_token_check(&events->lanes[task->lane - 1], task->lane - 1, token, UINT64_MAX >> 8);
 }
 
 uint64_t vg_events_interval_at(const struct vg_events *events, const struct vg_task *task,
