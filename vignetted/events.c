@@ -17,6 +17,12 @@ enum { BATCH = 256 };
  * lane takes what a thread sends in the former at 1.6 million events a second. */
 static const uint64_t BUSY_NS = 10000000, IDLE_NS = 100000000, CALM_NS = 1000000000;
 
+/* And where a lane was found more than half full. */
+static const uint64_t FLOOD_NS = 1000000;
+
+/* The kernel's own limit. */
+enum { TID_MAX = 4 << 20 };
+
 int vg_events_open(struct vg_events *events, int fd, bool overwrite)
 {
 	struct stat status;
@@ -131,11 +137,15 @@ static bool lane_resolve(struct vg_events *events, const struct vg_events_sink *
 	vg_lane_reset(own);
 	thread.tid = atomic_load_explicit(&shared->owner, memory_order_relaxed);
 	taken = atomic_load_explicit(&shared->taken, memory_order_acquire) != 0;
+	own->claims = claims;
+	if (thread.tid < 1 || thread.tid > TID_MAX)
+		return false;
 	task = task_of(sink, lane, thread.tid);
 	if (task != NULL) {
 		task->lane = lane + 1;
 		own->thread = task->id;
 	} else if (taken && !sink->last) {
+		own->claims = claims - 1;
 		return false;            /* not seen by a scan yet */
 	} else if (atomic_load_explicit(&shared->head, memory_order_acquire) != own->tail) {
 		thread.id = own->thread = (*sink->threads)++;
@@ -143,7 +153,6 @@ static bool lane_resolve(struct vg_events *events, const struct vg_events_sink *
 		vg_writer_thread(sink->writer, &thread, "");
 	}
 	own->strange = task == NULL;
-	own->claims = claims;
 	return own->thread != VG_NONE;
 }
 
@@ -253,7 +262,7 @@ static bool lane_came(const struct vg_events *events, uint32_t lane, uint64_t he
 int vg_events_drain(struct vg_events *events, const struct vg_events_sink *sink)
 {
 	uint32_t used = lanes_used(events);
-	uint64_t cpu_ns = 0;
+	uint64_t cpu_ns = 0, fullest = 0;
 	int rc = 0;
 
 	for (uint32_t i = 0; rc == 0 && i < used; i++) {
@@ -269,14 +278,16 @@ int vg_events_drain(struct vg_events *events, const struct vg_events_sink *sink)
 			continue;
 		lane_name(events, sink, i);
 		events->came_ns = sink->now_ns;
+		if (head - events->lanes[i].tail > fullest)
+			fullest = head - events->lanes[i].tail;
 		if (head != events->lanes[i].tail)
 			rc = lane_drain(events, sink, i, head);
 	}
 	if (cpu_ns != 0)
 		events->cpu_ns += vg_budget_cpu_ns() - cpu_ns;
 	events->drained_ns = sink->now_ns;
-	events->due_ns = sink->now_ns +
-			 (sink->now_ns - events->came_ns < CALM_NS ? BUSY_NS : IDLE_NS);
+	events->due_ns = sink->now_ns + (fullest > VG_LANE_RECORDS / 2 ? FLOOD_NS :
+			  sink->now_ns - events->came_ns < CALM_NS ? BUSY_NS : IDLE_NS);
 	return rc;
 }
 

@@ -1,0 +1,403 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/*
+ * The program's own events under duress:
+ *
+ *     events storm COUNT PROFILE        from four threads as fast as they can
+ *     events overwrite COUNT PROFILE    the same, and the oldest make room
+ *     events killed ROUNDS PROFILE      the program is killed in the middle of an interval
+ *     events hostile SECONDS PROFILE    the program writes rubbish all over the ring
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <dirent.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/infile.h"
+#include "libvgctl/vgctl.h"
+#include "profile/reader.h"
+
+enum { THREADS = 4, ROUND_EVENTS = 6, GONE_MS = 2000 };
+
+static struct vg_infile file;
+static struct vg_profile profile;
+static uint32_t kind, label;
+
+static _Noreturn void fail(const char *what)
+{
+	printf("%s\n", what);
+	exit(1);
+}
+
+static void profile_take(const char *path)
+{
+	struct vg_err err;
+
+	if (vg_infile_open(&file, path, &err) != 0 || vg_profile_read(&profile, &file, &err) != 0)
+		fail(err.text);
+}
+
+static struct vgctl_session *begin(const char *path, int overwrite)
+{
+	struct vgctl_options options = VGCTL_OPTIONS_INIT;
+	struct vgctl_session *session;
+
+	options.max_file_bytes = 0;
+	options.events_overwrite = overwrite;
+	if (vgctl_begin(path, &options, &session) != 0)
+		fail("vgctl_begin failed");
+	return session;
+}
+
+static void sleep_us(long us)
+{
+	struct timespec time = { us / 1000000, us % 1000000 * 1000 };
+
+	nanosleep(&time, NULL);
+}
+
+/* ---- storm ---- */
+
+static long rounds;
+
+/* Six events a round: an interval in an interval, an instant with its number, a counter. */
+static void *storm(void *argument)
+{
+	for (long i = 0; i < rounds; i++) {
+		struct vgctl_interval outer = vgctl_interval_begin(kind, label, (uint64_t)i), inner;
+
+		vgctl_instant(kind, 0, (uint64_t)i);
+		inner = i % 2 == 0 ? vgctl_interval_begin(kind, 0, (uint64_t)i) :
+			vgctl_interval_begin_detached(kind, 0, (uint64_t)i);
+		vgctl_counter(label, -i);
+		vgctl_interval_end(inner);
+		vgctl_interval_end(outer);
+	}
+	return argument;
+}
+
+static int by_token(const void *left, const void *right)
+{
+	const struct vg_event *a = left, *b = right;
+
+	if (a->token != b->token)
+		return a->token < b->token ? -1 : 1;
+	return (int)a->what - (int)b->what;
+}
+
+/* What each thread told stands in the order in which it told it. */
+static void order_check(void)
+{
+	uint64_t instants[THREADS + 1], times[THREADS + 1] = { 0 };
+	int64_t counters[THREADS + 1];
+
+	if (profile.threads.count > THREADS + 1)
+		fail("there are more threads than there were");
+	for (int i = 0; i <= THREADS; i++) {
+		instants[i] = UINT64_MAX;
+		counters[i] = 1;
+	}
+	for (size_t i = 0; i < profile.events.count; i++) {
+		const struct vg_event *event = &profile.events.items[i];
+		uint32_t at = event->thread;
+
+		if (event->time_ns < times[at])
+			fail("an event is before the one before it");
+		times[at] = event->time_ns;
+		if (event->what == VG_EVENT_INSTANT) {
+			if (instants[at] != UINT64_MAX && event->value <= instants[at])
+				fail("instants are out of order");
+			instants[at] = event->value;
+		} else if (event->what == VG_EVENT_COUNTER) {
+			if ((int64_t)event->value >= counters[at])
+				fail("counters are out of order");
+			counters[at] = (int64_t)event->value;
+		}
+	}
+}
+
+/* Whole: each beginning has its end.  Sorts the events. */
+static void intervals_check(bool whole)
+{
+	size_t begun = 0, ended = 0, lone_begins = 0, lone_ends = 0;
+	const struct vg_event *before = NULL;
+
+	qsort(profile.events.items, profile.events.count, sizeof *profile.events.items, by_token);
+	for (size_t i = 0; i < profile.events.count; i++) {
+		const struct vg_event *event = &profile.events.items[i];
+		bool begins = event->what == VG_EVENT_BEGIN || event->what == VG_EVENT_DETACHED_BEGIN;
+
+		if (event->token == 0)
+			continue;
+		begun += begins;
+		ended += !begins;
+		if (before != NULL && before->token == event->token) {
+			if (event->what != before->what + 1 || begins ||
+			    event->thread != before->thread || event->time_ns < before->time_ns)
+				fail("a beginning and its end do not match");
+			lone_begins--;
+			before = NULL;
+			continue;
+		}
+		lone_begins += begins;
+		lone_ends += !begins;
+		before = event;
+	}
+	printf("%zu beginnings, %zu ends; %zu without an end, %zu without a beginning\n", begun, ended,
+	       lone_begins, lone_ends);
+	if (begun == 0 || (whole && lone_ends != 0))
+		fail("intervals are not whole");
+	/* A detached end may find no room; of the others none may be lost. */
+	for (size_t i = 0; whole && i < profile.events.count; i++) {
+		const struct vg_event *event = &profile.events.items[i];
+
+		if (event->what == VG_EVENT_BEGIN &&
+		    (i + 1 == profile.events.count || event[1].token != event->token))
+			fail("an interval has no end");
+	}
+}
+
+static uint64_t dropped_told(void)
+{
+	for (size_t i = 0; i < profile.lost.count; i++) {
+		if (strcmp(vg_profile_text(&profile, profile.lost.items[i].name),
+			   "events_dropped") == 0)
+			return profile.lost.items[i].value;
+	}
+	return 0;
+}
+
+static int storm_run(long count, const char *path, bool overwrite)
+{
+	struct vgctl_summary summary = VGCTL_SUMMARY_INIT;
+	struct vgctl_session *session = begin(path, overwrite);
+	pthread_t threads[THREADS];
+	uint64_t sent;
+	int rc;
+
+	rounds = count / THREADS / ROUND_EVENTS + 1;
+	sent = (uint64_t)rounds * THREADS * ROUND_EVENTS;
+	for (int i = 0; i < THREADS; i++)
+		pthread_create(&threads[i], NULL, storm, NULL);
+	for (int i = 0; i < THREADS; i++)
+		pthread_join(threads[i], NULL);
+	rc = vgctl_end(session, &summary);
+	if (rc != 0)
+		fail(vgctl_strerror(rc));
+	profile_take(path);
+	printf("%llu sent, %llu recorded, %llu dropped\n", (unsigned long long)sent,
+	       (unsigned long long)summary.events, (unsigned long long)summary.events_dropped);
+	if (summary.events + summary.events_dropped != sent)
+		fail("recorded and dropped are not what was sent");
+	if (profile.events.count != summary.events || dropped_told() != summary.events_dropped)
+		fail("the profile has other numbers than the summary");
+	if (summary.events < 10000 || profile.damage.count > 0)
+		fail("next to nothing was recorded");
+	order_check();
+	intervals_check(!overwrite);
+	return 0;
+}
+
+/* ---- killed ---- */
+
+static _Atomic uint64_t *progress;
+
+static _Noreturn void victim(const char *path)
+{
+	begin(path, 0);
+	vgctl_interval_begin(kind, label, 77);
+	for (uint64_t i = 1;; i++) {
+		vgctl_instant(kind, 0, i);
+		atomic_store(progress, i);
+		/* Some 20 us: what is sent faster than it is fetched is dropped. */
+		for (volatile int spin = 0; spin < 10000; spin++)
+			;
+	}
+}
+
+static bool part_done(const char *part)
+{
+	struct vg_err err;
+	bool done;
+
+	vg_profile_free(&profile);
+	vg_infile_close(&file);
+	if (vg_infile_open(&file, part, &err) != 0)
+		return false;
+	done = vg_profile_read(&profile, &file, &err) == 0 && profile.end_reason != VG_NONE;
+	return done;
+}
+
+static void killed_once(const char *path, const char *part)
+{
+	uint64_t sent, last = 0, open = 0;
+	pid_t child = fork();
+
+	if (child == 0)
+		victim(path);
+	while (atomic_load(progress) < 100)
+		sleep_us(1000);
+	sleep_us(rand() % 100000);
+	kill(child, SIGKILL);
+	waitpid(child, NULL, 0);
+	sent = atomic_exchange(progress, 0);
+	for (int ms = 0; !part_done(part); ms++) {
+		if (ms > GONE_MS)
+			fail("the helper has not completed the profile");
+		sleep_us(1000);
+	}
+	for (size_t i = 0; i < profile.events.count; i++) {
+		const struct vg_event *event = &profile.events.items[i];
+
+		if (event->what == VG_EVENT_INSTANT && event->value == last + 1)
+			last++;
+		open += event->what == VG_EVENT_BEGIN && event->value == 77;
+		if (event->what == VG_EVENT_END)
+			fail("the interval was ended by nobody");
+	}
+	if (dropped_told() == 0 && last < sent)
+		fail("events from before the kill are missing");
+	if (last < 100 || open != 1)
+		fail("the open interval is not in the profile");
+	unlink(part);
+}
+
+static int killed_run(long count, const char *path)
+{
+	char part[4096];
+
+	snprintf(part, sizeof part, "%s.part", path);
+	progress = mmap(NULL, sizeof *progress, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS,
+			-1, 0);
+	for (long i = 0; i < count; i++)
+		killed_once(path, part);
+	printf("%ld programs killed in an interval: it is open, and nothing before the kill is missing\n",
+	       count);
+	return 0;
+}
+
+/* ---- hostile ---- */
+
+static atomic_bool stopping;
+static unsigned char *ring;
+static size_t ring_bytes;
+
+static void ring_find(void)
+{
+	FILE *maps = fopen("/proc/self/maps", "re");
+	unsigned long start, end;
+	char line[512];
+
+	while (maps != NULL && fgets(line, sizeof line, maps) != NULL) {
+		if (strstr(line, "/memfd:vgctl") != NULL && sscanf(line, "%lx-%lx", &start, &end) == 2) {
+			ring = (unsigned char *)start;
+			ring_bytes = end - start;
+		}
+	}
+	if (maps != NULL)
+		fclose(maps);
+	if (ring == NULL)
+		fail("there is no ring");
+}
+
+/* A file that got shorter would kill the helper. */
+static void ring_shrink_try(void)
+{
+	DIR *directory = opendir("/proc/self/fd");
+	struct dirent *entry;
+	int tried = 0;
+
+	while ((entry = readdir(directory)) != NULL) {
+		char link[64], target[256] = "";
+
+		snprintf(link, sizeof link, "/proc/self/fd/%.20s", entry->d_name);
+		if (readlink(link, target, sizeof target - 1) > 0 &&
+		    strstr(target, "/memfd:vgctl") != NULL) {
+			tried++;
+			if (ftruncate(atoi(entry->d_name), 0) == 0 || errno != EPERM)
+				fail("the ring can be cut short");
+		}
+	}
+	closedir(directory);
+	if (tried == 0)
+		fail("the ring has no descriptor");
+}
+
+static void *scribble(void *argument)
+{
+	unsigned int seed = 1;
+	size_t head_bytes = 40 * 1024;
+
+	while (!stopping) {
+		/* Lanes and counts for the most part, labels and records too. */
+		size_t area = rand_r(&seed) % 4 != 0 ? head_bytes : ring_bytes - 8;
+		size_t at = ((size_t)rand_r(&seed) << 16 ^ (size_t)rand_r(&seed)) % area / 4 * 4;
+		uint64_t value = (uint64_t)rand_r(&seed) << (rand_r(&seed) % 48);
+
+		if (rand_r(&seed) % 8 == 0)
+			value = UINT64_MAX;
+		memcpy(ring + at, &value, rand_r(&seed) % 2 == 0 ? 4 : 8);
+		if (rand_r(&seed) % 64 == 0)
+			sleep_us(50);
+	}
+	return argument;
+}
+
+static int hostile_run(long seconds, const char *path)
+{
+	struct vgctl_summary summary = VGCTL_SUMMARY_INIT;
+	struct vgctl_session *session = begin(path, 0);
+	pthread_t threads[2];
+	int rc;
+
+	ring_find();
+	ring_shrink_try();
+	rounds = INT32_MAX;
+	pthread_create(&threads[0], NULL, scribble, NULL);
+	for (long ms = 0; ms < seconds * 1000; ms += 20) {
+		rounds = 200;
+		storm(NULL);
+		vgctl_thread_name(ms % 40 == 0 ? "a name" : "another");
+		sleep_us(20000);
+	}
+	stopping = true;
+	pthread_join(threads[0], NULL);
+	rc = vgctl_end(session, &summary);
+	if (rc != 0)
+		fail(vgctl_strerror(rc));
+	profile_take(path);
+	printf("%llu events, %llu dropped, %llu samples\n", (unsigned long long)summary.events,
+	       (unsigned long long)summary.events_dropped, (unsigned long long)summary.samples);
+	if (profile.damage.count > 0 || profile.end_reason == VG_NONE || summary.samples < 10)
+		fail("the profile is not whole");
+	return 0;
+}
+
+int main(int argc, char **argv)
+{
+	long number = argc == 4 ? atol(argv[2]) : 0;
+
+	if (number < 1)
+		return 2;
+	setvbuf(stdout, NULL, _IOLBF, 0);
+	kind = vgctl_intern("test");
+	label = vgctl_intern("a label");
+	if (strcmp(argv[1], "storm") == 0)
+		return storm_run(number, argv[3], false);
+	if (strcmp(argv[1], "overwrite") == 0)
+		return storm_run(number, argv[3], true);
+	if (strcmp(argv[1], "killed") == 0)
+		return killed_run(number, argv[3]);
+	if (strcmp(argv[1], "hostile") == 0)
+		return hostile_run(number, argv[3]);
+	return 2;
+}
