@@ -13,6 +13,7 @@
 	each(confine) \
 	each(cursor) \
 	each(debug_id) \
+	each(events) \
 	each(frames) \
 	each(interrupts) \
 	each(json) \

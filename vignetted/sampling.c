@@ -257,14 +257,24 @@ static void sample_running(struct vg_session *session, struct vg_task *task, boo
 	}
 }
 
+/* The scheduler's numbers are as old as its tick.  A thread that is in another interval than at its
+ * latest sample has run since, whatever they say. */
+static bool has_moved(const struct vg_session *session, const struct vg_task *task)
+{
+	const _Atomic uint64_t *slot = vg_events_slot(&session->events, task);
+
+	return slot != NULL && vg_events_token(&session->events, task, atomic_load_explicit(slot,
+			memory_order_relaxed)) != task->interval;
+}
+
 void vg_sampling_thread(struct vg_session *session, struct vg_task *task)
 {
 	struct vg_task_look look = { .cpu_ns = task->cpu_ns };
 	struct vg_wait wait;
-	bool covered;
+	bool covered, moved = has_moved(session, task);
 	int rc;
 
-	if (session->still && task->has_stack && task->slices != VG_SLICES_UNKNOWN) {
+	if (session->still && !moved && task->has_stack && task->slices != VG_SLICES_UNKNOWN) {
 		vg_account_repeat(session, task, session_now_ns(session), &look);
 		return;
 	}
@@ -279,7 +289,8 @@ void vg_sampling_thread(struct vg_session *session, struct vg_task *task)
 	if (!task->has_cpu)
 		task->cpu_ns = look.cpu_ns;
 	covered = vg_interrupted_covers(session, task, &look.cpu_ns);
-	if ((task->has_stack || session->options.cpu_mode) && look.slices == task->slices) {
+	if ((task->has_stack || session->options.cpu_mode) && !moved &&
+	    look.slices == task->slices) {
 		vg_account_repeat(session, task, session_now_ns(session), &look);
 		return;
 	}

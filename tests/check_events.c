@@ -1,0 +1,450 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* The program's own events, from its calls to the profile: real helper, real ring. */
+#include <check.h>
+#include <errno.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <sys/time.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "libvgctl/vgctl.h"
+#include "tests/suites.h"
+#include "tests/taken.h"
+
+static char path[64], other[80];
+static struct vgctl_session *session;
+static struct taken taken;
+static struct vgctl_summary summary;
+
+static void setup(void)
+{
+	snprintf(path, sizeof path, "check_events.%d.vgp", getpid());
+	snprintf(other, sizeof other, "%s.other", path);
+}
+
+static void teardown(void)
+{
+	taken_free(&taken);
+	unlink(path);
+	unlink(other);
+}
+
+static void begin(unsigned int rate_hz)
+{
+	struct vgctl_options options = VGCTL_OPTIONS_INIT;
+
+	options.rate_hz = rate_hz;
+	options.budget_percent = 0;
+	ck_assert_msg(vgctl_begin(path, &options, &session) == 0, "%s",
+		      vgctl_strerror(-ECONNRESET));
+}
+
+/* Ends, and reads back; the profile and the summary must agree. */
+static void end(void)
+{
+	summary = (struct vgctl_summary)VGCTL_SUMMARY_INIT;
+	ck_assert_int_eq(vgctl_end(session, &summary), 0);
+	taken_free(&taken);
+	taken_read(&taken, path);
+	ck_assert_uint_eq(taken.profile.damage.count, 0);
+	ck_assert_uint_eq(taken.profile.events.count, summary.events);
+}
+
+static const struct vg_event *event(size_t index)
+{
+	ck_assert_uint_lt(index, taken.profile.events.count);
+	return &taken.profile.events.items[index];
+}
+
+static const char *text(uint32_t string)
+{
+	return string == VG_NONE ? "-" : vg_profile_text(&taken.profile, string);
+}
+
+START_TEST(labels_outlive_sessions)
+{
+	char longest[2000];
+	uint32_t kind = vgctl_intern("kind"), first = vgctl_intern("first"), second, cut;
+
+	ck_assert_uint_eq(vgctl_intern("kind"), kind);
+	ck_assert_uint_eq(vgctl_intern(NULL), 0);
+	ck_assert_uint_eq(vgctl_intern(""), 0);
+	begin(VGCTL_ON_DEMAND);
+	vgctl_instant(kind, first, UINT64_MAX);
+	end();
+	ck_assert_uint_eq(summary.events, 1);
+	ck_assert_str_eq(text(event(0)->label), "first");
+
+	second = vgctl_intern("second \xc3\xa4");
+	memset(longest, 'x', sizeof longest);
+	longest[sizeof longest - 1] = '\0';
+	begin(VGCTL_ON_DEMAND);
+	cut = vgctl_intern(longest);
+	vgctl_instant(kind, first, 1);
+	vgctl_instant(0, second, 2);
+	vgctl_instant(kind, cut, 3);
+	vgctl_counter(first, INT64_MIN);
+	end();
+	ck_assert_uint_eq(summary.events, 4);
+	ck_assert_str_eq(text(event(0)->kind), "kind");
+	ck_assert_str_eq(text(event(0)->label), "first");
+	ck_assert_str_eq(text(event(1)->kind), "-");
+	ck_assert_str_eq(text(event(1)->label), "second \xc3\xa4");
+	ck_assert_uint_eq(strlen(text(event(2)->label)), 1024);
+	ck_assert_uint_eq(event(2)->value, 3);
+	ck_assert_uint_eq(event(3)->what, VG_EVENT_COUNTER);
+	ck_assert_int_eq((int64_t)event(3)->value, INT64_MIN);
+}
+END_TEST
+
+/* An id that nobody was given is an error of the program's, and costs that event. */
+START_TEST(unknown_ids_are_dropped)
+{
+	begin(VGCTL_ON_DEMAND);
+	vgctl_instant(12345, 0, 1);
+	vgctl_instant(0, UINT32_MAX, 1);
+	vgctl_instant(0, 0, 1);
+	end();
+	ck_assert_uint_eq(summary.events, 1);
+	ck_assert_uint_eq(summary.events_dropped, 2);
+}
+END_TEST
+
+START_TEST(nothing_outside_of_a_session)
+{
+	struct vgctl_interval before = vgctl_interval_begin(0, 0, 1), during;
+
+	vgctl_instant(0, 0, 1);
+	ck_assert_uint_eq(before.token, 0);
+	begin(VGCTL_ON_DEMAND);
+	vgctl_interval_end(before);
+	during = vgctl_interval_begin(0, 0, 2);
+	ck_assert_uint_ne(during.token, 0);
+	end();
+	vgctl_instant(0, 0, 3);
+	ck_assert_uint_eq(summary.events, 1);
+	ck_assert_uint_eq(event(0)->what, VG_EVENT_BEGIN);
+	begin(VGCTL_ON_DEMAND);
+	vgctl_interval_end(during);
+	ck_assert_int_eq(vgctl_sample(session), 0);
+	vgctl_instant(0, 0, 4);
+	end();
+	ck_assert_uint_eq(summary.events + summary.events_dropped, 1);
+	ck_assert_uint_eq(event(0)->value, 4);
+	/* Nor is a sample in an interval of the session before. */
+	ck_assert_uint_ge(taken.profile.samples.count, 1);
+	for (size_t i = 0; i < taken.profile.samples.count; i++)
+		ck_assert_uint_eq(taken.profile.samples.items[i].interval, 0);
+}
+END_TEST
+
+START_TEST(intervals_nest)
+{
+	enum { DEEP = 100 };
+	struct vgctl_interval outer, inner, deep[DEEP];
+
+	begin(VGCTL_ON_DEMAND);
+	outer = vgctl_interval_begin(0, 0, 1);
+	inner = vgctl_interval_begin(0, 0, 2);
+	/* Ends in an order of their own. */
+	vgctl_interval_end(outer);
+	for (int i = 0; i < DEEP; i++)
+		deep[i] = vgctl_interval_begin(0, 0, 3);
+	for (int i = DEEP; i-- > 0;)
+		vgctl_interval_end(deep[i]);
+	vgctl_interval_end(inner);
+	{
+		VGCTL_SCOPE(0, 0);
+		VGCTL_SCOPE(0, 0);
+	}
+	end();
+	ck_assert_uint_eq(summary.events, 2 * (2 + DEEP + 2));
+	ck_assert_uint_eq(event(0)->parent, 0);
+	ck_assert_uint_eq(event(0)->token, outer.token);
+	ck_assert_uint_eq(event(1)->parent, outer.token);
+	ck_assert_uint_eq(event(2)->what, VG_EVENT_END);
+	ck_assert_uint_eq(event(2)->token, outer.token);
+	ck_assert_uint_eq(event(3)->parent, inner.token);
+	ck_assert_uint_eq(event(4)->parent, deep[0].token);
+	/* Deeper than what is kept track of, the parent is the innermost that is. */
+	ck_assert_uint_eq(event(3 + 62)->parent, deep[61].token);
+	ck_assert_uint_eq(event(3 + 99)->parent, deep[62].token);
+	ck_assert_uint_eq(event(3 + 2 * DEEP)->token, inner.token);
+	ck_assert_uint_eq(event(4 + 2 * DEEP)->parent, 0);
+	ck_assert_uint_eq(event(5 + 2 * DEEP)->parent, event(4 + 2 * DEEP)->token);
+	ck_assert_uint_eq(event(7 + 2 * DEEP)->token, event(4 + 2 * DEEP)->token);
+}
+END_TEST
+
+static void *end_elsewhere(void *interval)
+{
+	vgctl_interval_end(*(struct vgctl_interval *)interval);
+	return NULL;
+}
+
+START_TEST(detached_ends_elsewhere)
+{
+	struct vgctl_interval inner, detached;
+	pthread_t thread;
+
+	begin(VGCTL_ON_DEMAND);
+	inner = vgctl_interval_begin(0, 0, 1);
+	detached = vgctl_interval_begin_detached(0, 0, 2);
+	vgctl_instant(0, 0, 3);
+	ck_assert_int_eq(pthread_create(&thread, NULL, end_elsewhere, &detached), 0);
+	pthread_join(thread, NULL);
+	vgctl_interval_end(inner);
+	end();
+	ck_assert_uint_eq(summary.events, 5);
+	for (size_t i = 0; i < 5; i++) {
+		if (event(i)->what == VG_EVENT_DETACHED_BEGIN)
+			ck_assert_uint_eq(event(i)->parent, inner.token);
+		if (event(i)->what != VG_EVENT_DETACHED_END)
+			continue;
+		ck_assert_uint_eq(event(i)->token, detached.token);
+		ck_assert_uint_ne(event(i)->thread, event(0)->thread);
+	}
+}
+END_TEST
+
+static void child_try(pid_t child)
+{
+	int status;
+
+	if (child == 0) {
+		struct vgctl_interval interval = vgctl_interval_begin(0, 0, 1);
+
+		for (int i = 0; i < 1000; i++)
+			vgctl_instant(0, 0, 1);
+		_exit(interval.token == 0 ? 0 : 1);
+	}
+	ck_assert_int_gt(child, 0);
+	ck_assert_int_eq(waitpid(child, &status, 0), child);
+	ck_assert_int_eq(status, 0);
+}
+
+static _Noreturn void child_session(uint32_t label, struct vgctl_interval open)
+{
+	struct vgctl_session *own;
+	int rc = vgctl_begin(other, NULL, &own);
+
+	vgctl_interval_end(open);
+	vgctl_instant(0, label, 5);
+	_exit(rc == 0 && vgctl_end(own, NULL) == 0 ? 0 : 1);
+}
+
+START_TEST(children_record_for_themselves)
+{
+	uint32_t label = vgctl_intern("of the parent");
+	struct vgctl_interval open;
+	int status;
+	pid_t child;
+
+	begin(VGCTL_ON_DEMAND);
+	open = vgctl_interval_begin(0, label, 1);
+	child_try(fork());
+	/* Unseen by the C library. */
+	child_try((pid_t)syscall(SYS_clone, SIGCHLD, 0, 0, 0, 0));
+	child = fork();
+	if (child == 0)
+		child_session(label, open);
+	vgctl_instant(0, 0, 2);
+	ck_assert_int_eq(waitpid(child, &status, 0), child);
+	ck_assert_int_eq(status, 0);
+	vgctl_interval_end(open);
+	end();
+	ck_assert_uint_eq(summary.events, 3);
+	ck_assert_uint_eq(summary.events_dropped, 0);
+	ck_assert_uint_eq(event(2)->token, open.token);
+	taken_free(&taken);
+	taken_read(&taken, other);
+	ck_assert_uint_eq(taken.profile.events.count, 1);
+	ck_assert_str_eq(text(event(0)->label), "of the parent");
+}
+END_TEST
+
+static volatile sig_atomic_t handled;
+
+static void on_alarm(int number)
+{
+	(void)number;
+	vgctl_instant(0, 0, 1000000);
+	handled = handled + 1;
+}
+
+START_TEST(signal_handlers_may_record)
+{
+	enum { COUNT = 100000 };
+	struct itimerval timer = { { 0, 200 }, { 0, 200 } };
+	uint64_t before = 0, from_handlers = 0;
+
+	begin(VGCTL_ON_DEMAND);
+	vgctl_instant(0, 0, 0);
+	signal(SIGALRM, on_alarm);
+	setitimer(ITIMER_REAL, &timer, NULL);
+	for (uint64_t i = 1; i <= COUNT; i++) {
+		vgctl_instant(0, 0, i);
+		if (i % 500 == 0)
+			usleep(1000);
+	}
+	memset(&timer, 0, sizeof timer);
+	setitimer(ITIMER_REAL, &timer, NULL);
+	end();
+	ck_assert_int_gt(handled, 10);
+	ck_assert_uint_eq(summary.events + summary.events_dropped, 1 + COUNT + (uint64_t)handled);
+	for (size_t i = 1; i < taken.profile.events.count; i++) {
+		if (event(i)->value == 1000000) {
+			from_handlers++;
+			continue;
+		}
+		ck_assert_uint_gt(event(i)->value, before);
+		before = event(i)->value;
+	}
+	ck_assert_uint_gt(from_handlers, 0);
+}
+END_TEST
+
+static void *short_life(void *label)
+{
+	vgctl_thread_name("short");
+	vgctl_instant(*(uint32_t *)label, 0, 1);
+	vgctl_instant(*(uint32_t *)label, 0, 2);
+	return NULL;
+}
+
+/* Lanes are reused: there are many more threads than lanes. */
+START_TEST(threads_come_and_go)
+{
+	enum { ROUNDS = 60, AT_ONCE = 20 };
+	uint32_t label = vgctl_intern("kind");
+	size_t named = 0, events[ROUNDS * AT_ONCE + 10] = { 0 };
+
+	begin(VGCTL_ON_DEMAND);
+	for (int i = 0; i < ROUNDS; i++) {
+		pthread_t threads[AT_ONCE];
+
+		for (int j = 0; j < AT_ONCE; j++)
+			ck_assert_int_eq(pthread_create(&threads[j], NULL, short_life, &label), 0);
+		for (int j = 0; j < AT_ONCE; j++)
+			pthread_join(threads[j], NULL);
+		usleep(5000);
+	}
+	end();
+	ck_assert_uint_eq(summary.events + summary.events_dropped, 2 * ROUNDS * AT_ONCE);
+	ck_assert_uint_gt(summary.events, summary.events_dropped);
+	ck_assert_uint_le(taken.profile.threads.count, ROUNDS * AT_ONCE + 1);
+	for (size_t i = 0; i < taken.profile.events.count; i++)
+		events[event(i)->thread]++;
+	for (size_t i = 0; i < taken.profile.threads.count; i++) {
+		ck_assert(events[i] <= 2);
+		named += strcmp(text(taken.profile.threads.items[i].name), "short") == 0;
+	}
+	ck_assert_uint_ge(named, summary.events / 2);
+}
+END_TEST
+
+static void spin_ms(long ms)
+{
+	struct timespec start, now;
+
+	clock_gettime(CLOCK_MONOTONIC, &start);
+	do
+		clock_gettime(CLOCK_MONOTONIC, &now);
+	while ((now.tv_sec - start.tv_sec) * 1000 + (now.tv_nsec - start.tv_nsec) / 1000000 < ms);
+}
+
+static void *spin_in_intervals(void *argument)
+{
+	for (int i = 0; i < 20; i++) {
+		VGCTL_SCOPE(vgctl_intern("outer"), 0);
+		spin_ms(10);
+		{
+			VGCTL_SCOPE(vgctl_intern("inner"), 0);
+			spin_ms(10);
+		}
+		usleep(10000);
+	}
+	return argument;
+}
+
+/* Each sample lies in the interval that it names, and names the innermost. */
+static void samples_check(uint64_t slack_ns)
+{
+	size_t inside = 0, wrong = 0;
+
+	for (size_t i = 0; i < taken.profile.samples.count; i++) {
+		const struct vg_sample *sample = &taken.profile.samples.items[i];
+		uint64_t innermost = 0, near = 0;
+
+		for (size_t j = 0; j < taken.profile.events.count; j++) {
+			const struct vg_event *one = event(j);
+
+			if (one->thread != sample->thread)
+				continue;
+			near |= one->time_ns + slack_ns > sample->time_ns &&
+				one->time_ns < sample->time_ns + slack_ns;
+			if (one->time_ns > sample->time_ns)
+				continue;
+			if (one->what == VG_EVENT_BEGIN)
+				innermost = one->token;
+			else if (one->what == VG_EVENT_END && one->token == innermost)
+				innermost = 0;
+			/* The outer one goes on behind the inner. */
+			for (size_t k = 0; innermost == 0 && k < j; k++) {
+				bool over = false;
+
+				if (event(k)->what != VG_EVENT_BEGIN || event(k)->thread != one->thread)
+					continue;
+				for (size_t l = k; l <= j; l++)
+					over |= event(l)->what == VG_EVENT_END &&
+						event(l)->token == event(k)->token;
+				innermost = over ? 0 : event(k)->token;
+			}
+		}
+		inside += sample->interval != 0;
+		wrong += near == 0 && innermost != sample->interval;
+	}
+	ck_assert_uint_ge(inside, 20);
+	/* A helper that loses its CPU between the clock and the look is late. */
+	ck_assert_msg(wrong * 20 <= inside, "%zu wrong of %zu", wrong, inside);
+}
+
+START_TEST(samples_know_their_interval)
+{
+	pthread_t thread;
+
+	begin(_i == 0 ? 99 : 500);
+	ck_assert_int_eq(pthread_create(&thread, NULL, spin_in_intervals, NULL), 0);
+	pthread_join(thread, NULL);
+	end();
+	ck_assert_uint_eq(summary.events, 80);
+	/* A sample's time is when the look at its thread began. */
+	samples_check(2000000);
+}
+END_TEST
+
+Suite *events_suite(void)
+{
+	Suite *suite = suite_create("events");
+	TCase *cases = tcase_create("events");
+
+	tcase_set_timeout(cases, 60);
+	tcase_add_checked_fixture(cases, setup, teardown);
+	tcase_add_test(cases, labels_outlive_sessions);
+	tcase_add_test(cases, unknown_ids_are_dropped);
+	tcase_add_test(cases, nothing_outside_of_a_session);
+	tcase_add_test(cases, intervals_nest);
+	tcase_add_test(cases, detached_ends_elsewhere);
+	tcase_add_test(cases, children_record_for_themselves);
+	tcase_add_test(cases, signal_handlers_may_record);
+	tcase_add_test(cases, threads_come_and_go);
+	tcase_add_loop_test(cases, samples_know_their_interval, 0, 2);
+	suite_add_tcase(suite, cases);
+	return suite;
+}
