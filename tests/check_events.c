@@ -35,12 +35,15 @@ static void teardown(void)
 	unlink(other);
 }
 
+static int stop_always;
+
 static void begin(unsigned int rate_hz)
 {
 	struct vgctl_options options = VGCTL_OPTIONS_INIT;
 
 	options.rate_hz = rate_hz;
 	options.budget_percent = 0;
+	options.stop_always = stop_always;
 	ck_assert_msg(vgctl_begin(path, &options, &session) == 0, "%s",
 		      vgctl_strerror(-ECONNRESET));
 }
@@ -419,7 +422,8 @@ START_TEST(samples_know_their_interval)
 {
 	pthread_t thread;
 
-	begin(_i == 0 ? 99 : 500);
+	stop_always = _i / 2;
+	begin(_i % 2 == 0 ? 99 : 500);
 	ck_assert_int_eq(pthread_create(&thread, NULL, spin_in_intervals, NULL), 0);
 	pthread_join(thread, NULL);
 	end();
@@ -444,7 +448,7 @@ Suite *events_suite(void)
 	tcase_add_test(cases, children_record_for_themselves);
 	tcase_add_test(cases, signal_handlers_may_record);
 	tcase_add_test(cases, threads_come_and_go);
-	tcase_add_loop_test(cases, samples_know_their_interval, 0, 2);
+	tcase_add_loop_test(cases, samples_know_their_interval, 0, 4);
 	suite_add_tcase(suite, cases);
 	return suite;
 }

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
 #
 # Fuzzers (libFuzzer, with both sanitizers) of everything that reads what strangers wrote: .sym
-# files, ELF and DWARF, profiles, the wire.  Each starts from tests/fuzz/corpus and from files
+# files, ELF and DWARF, profiles, the wire, the ring of events.  Each starts from tests/fuzz/corpus and from files
 # made here, and runs for FUZZ_SECONDS (60), or for as many executions as FUZZ_RUNS_NAME says:
 # FUZZ_RUNS_wire=10000000.  In the soak, that is what the `runs_soak` below say.  A crash, an input
 # that takes 10 s, or one that takes more than 512 MiB fails the test; the input is left in
@@ -12,10 +12,10 @@
 set -eu
 : "${SRCDIR:?}" "${BUILDDIR:?}" "${VGTOOL:?}" "${VIGNETTED:?}" "${FUZZ_LIBS:?}"
 seconds=${FUZZ_SECONDS:-60}
-fuzzers=${FUZZERS:-sym elf profile wire}
+fuzzers=${FUZZERS:-sym elf profile wire ring}
 out=$BUILDDIR/fuzz
 # Of executions, in the soak: some hours on two cores.
-runs_soak="sym=2000000 elf=1000000 profile=10000000 wire=10000000"
+runs_soak="sym=2000000 elf=1000000 profile=10000000 wire=10000000 ring=10000000"
 pids=
 trap 'kill $pids 2>/dev/null || true' EXIT
 
