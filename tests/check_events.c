@@ -4,6 +4,8 @@
 #include <errno.h>
 #include <pthread.h>
 #include <signal.h>
+#include <stdatomic.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -352,6 +354,53 @@ START_TEST(threads_come_and_go)
 }
 END_TEST
 
+static atomic_bool stopping;
+
+static void *fire(void *argument)
+{
+	for (uint64_t i = 0; !stopping; i++) {
+		VGCTL_SCOPE(0, 0);
+		vgctl_instant(0, 0, i);
+		if (i % 50 == 0)
+			usleep(100);
+	}
+	return argument;
+}
+
+/* Sessions begin and end under threads that never stop telling: nothing of one is in another. */
+START_TEST(sessions_under_fire)
+{
+	enum { ROUNDS = 20, SHOOTERS = 3 };
+	pthread_t threads[SHOOTERS];
+	uint64_t last[SHOOTERS + 1], sum = 0;
+
+	for (int i = 0; i < SHOOTERS; i++)
+		ck_assert_int_eq(pthread_create(&threads[i], NULL, fire, NULL), 0);
+	for (int i = 0; i < ROUNDS; i++) {
+		begin(i % 2 == 0 ? VGCTL_ON_DEMAND : 500);
+		usleep(20000);
+		end();
+		sum += summary.events;
+		memset(last, 0, sizeof last);
+		ck_assert_uint_le(taken.profile.threads.count, SHOOTERS + 1);
+		for (size_t j = 0; j < taken.profile.events.count; j++) {
+			const struct vg_event *one = event(j);
+
+			if (one->what != VG_EVENT_INSTANT)
+				continue;
+			ck_assert_uint_gt(one->value, last[one->thread]);
+			last[one->thread] = one->value;
+		}
+		for (size_t j = 0; j < taken.profile.events.count; j++)
+			ck_assert_uint_le(event(j)->time_ns, summary.duration_ns + 100000000);
+	}
+	stopping = true;
+	for (int i = 0; i < SHOOTERS; i++)
+		pthread_join(threads[i], NULL);
+	ck_assert_uint_gt(sum, 1000);
+}
+END_TEST
+
 static void spin_ms(long ms)
 {
 	struct timespec start, now;
@@ -448,6 +497,7 @@ Suite *events_suite(void)
 	tcase_add_test(cases, children_record_for_themselves);
 	tcase_add_test(cases, signal_handlers_may_record);
 	tcase_add_test(cases, threads_come_and_go);
+	tcase_add_test(cases, sessions_under_fire);
 	tcase_add_loop_test(cases, samples_know_their_interval, 0, 4);
 	suite_add_tcase(suite, cases);
 	return suite;
