@@ -201,7 +201,7 @@ int vg_control_serve(int socket, int signals)
 			failure_send(socket, -ECANCELED, "the helper vignetted was ended by a "
 				     "signal; the profile ends there");
 		} else if (!control.finished) {
-			rc = hung_up(&session, fd);
+			rc = hung_up(&session, fds[0]);
 		}
 	}
 	vg_session_close(&session);
