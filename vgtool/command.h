@@ -21,6 +21,7 @@ enum vg_exit {
 
 int cmd_audit(int argc, char **argv);
 int cmd_dump(int argc, char **argv);
+int cmd_folded(int argc, char **argv);
 int cmd_info(int argc, char **argv);
 int cmd_missing(int argc, char **argv);
 int cmd_recover(int argc, char **argv);

@@ -2,20 +2,19 @@
 #include "vgtool/speedscope.h"
 
 #include <errno.h>
-#include <inttypes.h>
 #include <stdlib.h>
 
 #include "vgtool/json.h"
 #include "vgtool/progress.h"
 #include "vgtool/text.h"
+#include "vgtool/thread_names.h"
 
 struct scope {
 	const struct vg_profile *profile;
 	enum vg_weight weight;
 	struct vg_frames frames;
 	struct vg_threads threads;
-	struct vg_intern names;      /* of threads: string -> how many have it */
-	VG_ARRAY(uint32_t) named;    /* by id in names */
+	struct vg_thread_names names;
 	struct vg_intern cuts;       /* frames that are cut (size_t) -> id, behind all others */
 	uint32_t *stack;             /* frame numbers, innermost first */
 	size_t depth;
@@ -150,47 +149,15 @@ static void weights_write(struct scope *scope, uint32_t thread)
 	vg_json_array_end(&scope->json);
 }
 
-static int names_count(struct scope *scope)
-{
-	const struct vg_profile *profile = scope->profile;
-
-	for (size_t t = 0; t < profile->threads.count; t++) {
-		uint32_t id, none = 0;
-		int rc = vg_intern(&scope->names, &profile->threads.items[t].name, sizeof(uint32_t),
-				   &id);
-
-		if (rc < 0 || (rc == 1 && vg_array_push(&scope->named, &none) != 0))
-			return -ENOMEM;
-		scope->named.items[id]++;
-	}
-	return 0;
-}
-
-/* The thread's name, with its id where others have the same. */
-static void thread_name_write(struct scope *scope, const struct vg_thread *thread)
-{
-	const char *name = vg_profile_text(scope->profile, thread->name);
-	char text[VG_NAME_MAX_BYTES + 32];
-	uint32_t id = 0;
-
-	vg_intern_find(&scope->names, &thread->name, sizeof thread->name, &id);
-	if (name[0] == '\0')
-		snprintf(text, sizeof text, "thread %" PRId32, thread->tid);
-	else if (scope->named.items[id] > 1)
-		snprintf(text, sizeof text, "%s (%" PRId32 ")", name, thread->tid);
-	else
-		snprintf(text, sizeof text, "%s", name);
-	vg_json_key_string(&scope->json, "name", text);
-}
-
 static void thread_write(struct scope *scope, uint32_t thread)
 {
 	struct vg_json *json = &scope->json;
+	struct vg_thread_name name;
 
 	vg_json_line(json);
 	vg_json_object_begin(json);
 	vg_json_key_string(json, "type", "sampled");
-	thread_name_write(scope, &scope->profile->threads.items[thread]);
+	vg_json_key_string(json, "name", vg_thread_name(&scope->names, thread, &name));
 	vg_json_key_string(json, "unit", "nanoseconds");
 	vg_json_key_uint(json, "startValue", 0);
 	vg_json_key_uint(json, "endValue", thread_weight(scope, thread, scope->weight));
@@ -337,13 +304,12 @@ int vg_speedscope_write(const struct vg_profile *profile, enum vg_weight weight,
 	if (rc == 0)
 		rc = scope.stack != NULL ? vg_threads_build(&scope.threads, profile, -1) : -ENOMEM;
 	if (rc == 0)
-		rc = names_count(&scope);
+		rc = vg_thread_names_build(&scope.names, profile);
 	if (rc == 0)
 		rc = scope_write(&scope, exporter);
 	free(scope.stack);
 	vg_intern_free(&scope.cuts);
-	vg_intern_free(&scope.names);
-	vg_array_free(&scope.named);
+	vg_thread_names_free(&scope.names);
 	vg_threads_free(&scope.threads);
 	vg_frames_free(&scope.frames);
 	return rc;
