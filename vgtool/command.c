@@ -8,6 +8,7 @@
 #include <ctype.h>
 #include <errno.h>
 #include <inttypes.h>
+#include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -61,6 +62,18 @@ bool vg_command_number(const char *text, uint64_t *value)
 	errno = 0;
 	*value = strtoull(text, &end, 10);
 	return errno == 0 && *end == '\0';
+}
+
+bool vg_command_percent(const char *text, double *percent)
+{
+	char *end;
+
+	if (!isdigit((unsigned char)text[0]) && text[0] != '.')
+		return false;
+	*percent = strtod(text, &end);
+	if (*end == '%')
+		end++;
+	return end != text && *end == '\0' && isfinite(*percent);
 }
 
 /* One line, however much is wrong: `vgtool info` has the rest. */

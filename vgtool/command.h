@@ -29,6 +29,7 @@ int cmd_report(int argc, char **argv);
 int cmd_resolve(int argc, char **argv);
 int cmd_speedscope(int argc, char **argv);
 int cmd_store(int argc, char **argv);
+int cmd_summary(int argc, char **argv);
 int cmd_symbols(int argc, char **argv);
 
 const char *vg_command_version(void);
@@ -48,6 +49,10 @@ int vg_command_misused(const char *command, const char *usage, const char *sente
 
 /* A whole number, all of the text; false for anything else. */
 bool vg_command_number(const char *text, uint64_t *value);
+
+/* A number of percent, 0 or more, all of the text, with a sign behind it or without; false for
+ * anything else. */
+bool vg_command_percent(const char *text, double *percent);
 
 /* A profile that was read, and the file behind it. */
 struct vg_opened {

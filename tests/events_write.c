@@ -1,0 +1,194 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/*
+ * Writes profiles with events, for tests of the views.
+ *
+ *     events_write story OUT [PERCENT [SEED]]    a server of two threads, with known times
+ *     events_write HOSTILE OUT [N]               what no honest recorder would write
+ *
+ * The story: "main" (tid 100) serves ten requests of 10 ms, 2 ms of it in "parse" (PERCENT of it:
+ * 100) and 3 ms in "reply"; each hands a detached "job" to "worker" (tid 101), where it ends 5 ms
+ * after the request began; an instant and a counter in each.  At the end "shutdown" stays open.
+ * Samples are 1 ms apart, in main -> parse, main -> reply or main.  With a SEED the times of parse
+ * and reply differ by up to 2%.
+ */
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "profile/writer.h"
+
+enum { MS = 1000000, REQUESTS = 10 };
+enum { KIND, REQUEST, PARSE, REPLY, JOB, TICK, QUEUE, SHUTDOWN, LABELS };
+static const char *const labels[] = { "server", "request", "parse", "reply", "job", "tick;\"<&",
+				      "queue", "shutdown" };
+
+static struct vg_writer writer;
+static uint64_t now_ns, token;
+static unsigned long seed;
+
+static void event(enum vg_event_what what, uint32_t thread, uint32_t label, uint64_t value,
+		  uint64_t of, uint64_t parent)
+{
+	vg_writer_event(&writer, &(struct vg_writer_event){
+		.what = what, .thread = thread, .time_ns = now_ns, .token = of, .value = value,
+		.parent = parent, .label = label, .kind = label == VG_NONE ? VG_NONE : KIND });
+}
+
+static void sample(uint32_t stack, uint64_t time_ns, uint64_t interval)
+{
+	vg_writer_sample(&writer, &(struct vg_writer_sample){
+		.thread = 0, .stack = stack, .count = 1, .time_ns = time_ns, .wall_ns = MS,
+		.cpu_ns = MS, .interval = interval });
+}
+
+static uint64_t vary(uint64_t ns)
+{
+	if (seed == 0)
+		return ns;
+	seed = seed * 6364136223846793005u + 1442695040888963407u;
+	return ns - ns / 50 + (seed >> 33) % (ns / 25);
+}
+
+/* An interval of that length, sampled once a millisecond. */
+static void inner(uint32_t label, uint32_t stack, uint64_t length_ns, uint64_t parent)
+{
+	uint64_t of = ++token;
+
+	event(VG_EVENT_BEGIN, 0, label, 0, of, parent);
+	for (uint64_t at = MS; at <= length_ns; at += MS)
+		sample(stack, now_ns + at, of);
+	now_ns += length_ns;
+	event(VG_EVENT_END, 0, VG_NONE, 0, of, 0);
+}
+
+static void request(unsigned percent, unsigned i)
+{
+	uint64_t of = ++token, job, begin_ns = now_ns;
+
+	event(VG_EVENT_BEGIN, 0, REQUEST, i, of, 0);
+	event(VG_EVENT_COUNTER, 0, QUEUE, (uint64_t)-(int64_t)i, 0, 0);
+	job = ++token;
+	event(VG_EVENT_DETACHED_BEGIN, 0, JOB, 0, job, of);
+	inner(PARSE, 17, vary(2 * MS) * percent / 100, of);
+	event(VG_EVENT_INSTANT, 0, TICK, i, 0, 0);
+	inner(REPLY, 18, vary(3 * MS), of);
+	begin_ns += 5 * MS;
+	if (now_ns < begin_ns)
+		now_ns = begin_ns;
+	event(VG_EVENT_DETACHED_END, 1, VG_NONE, 0, job, 0);
+	for (int ms = 1; ms <= 5; ms++)
+		sample(16, now_ns + (uint64_t)ms * MS, of);
+	now_ns += 5 * MS;
+	event(VG_EVENT_END, 0, VG_NONE, 0, of, 0);
+}
+
+static void story(unsigned percent)
+{
+	static const char *const functions[] = { "main", "parse_it", "reply_it" };
+	struct vg_module module = { .build_id = { 1, 2, 3, 4 }, .build_id_bytes = 4, .base = 0x400000,
+				    .size_bytes = 4096 };
+
+	vg_writer_module(&writer, &module, "server");
+	for (uint32_t i = 0; i < 3; i++) {
+		struct vg_symbol_line line = { i, 1 };
+
+		vg_writer_function(&writer, i, functions[i], "server.c", 0);
+		vg_writer_symbol(&writer, 0, 0x10 * (i + 1), &line, 1);
+		vg_writer_stack(&writer, 16 + i, i == 0 ? VG_WALK_ROOT : 16, 0, 0x10 * (i + 1), 0);
+	}
+	for (unsigned i = 0; i < REQUESTS; i++)
+		request(percent, i);
+	event(VG_EVENT_BEGIN, 0, SHUTDOWN, 0, ++token, 0);
+	now_ns += 10 * MS;
+}
+
+/* Ends without begins, and begins of what has begun. */
+static void orphans(unsigned long count)
+{
+	for (unsigned long i = 0; i < count; i++) {
+		event(i % 3 == 0 ? VG_EVENT_BEGIN : VG_EVENT_END, i % 2, i % 3 == 0 ? REQUEST : VG_NONE, 0,
+		      i % 5 + 1, 0);
+		now_ns += 1000;
+	}
+}
+
+/* All open within each other, the ends in the order of the begins; or no ends at all. */
+static void nested(unsigned long count, bool ends)
+{
+	for (unsigned long i = 1; i <= count; i++, now_ns += 10)
+		event(VG_EVENT_BEGIN, 0, i % 2 ? REQUEST : PARSE, 0, i, i - 1);
+	for (unsigned long i = 1; ends && i <= count; i++, now_ns += 10)
+		event(VG_EVENT_END, 0, VG_NONE, 0, i, 0);
+}
+
+static void backwards(unsigned long count)
+{
+	for (unsigned long i = 1; i <= count; i++) {
+		now_ns = (count - i) * 1000;
+		event(VG_EVENT_BEGIN, 0, REQUEST, 0, i, 0);
+		now_ns = i % 7 == 0 ? UINT64_C(9000000000000000000) : now_ns / 2;
+		event(VG_EVENT_END, i % 2, VG_NONE, 0, i, 0);
+		event(VG_EVENT_COUNTER, 1, QUEUE, INT64_MIN + (i % 2), 0, 0);
+	}
+}
+
+/* As many different labels as events. */
+static void many(unsigned long count)
+{
+	char text[32];
+
+	for (unsigned long i = 1; i <= count; i++) {
+		uint32_t id = LABELS + (uint32_t)i;
+
+		snprintf(text, sizeof text, "label %lu", i);
+		vg_writer_label(&writer, id, text, strlen(text));
+		event(VG_EVENT_BEGIN, 0, id, 0, i, 0);
+		now_ns += 100;
+		event(VG_EVENT_END, 0, VG_NONE, 0, i, 0);
+	}
+}
+
+static bool write_what(const char *what, unsigned long n)
+{
+	if (strcmp(what, "story") == 0)
+		story((unsigned)(n > 0 ? n : 100));
+	else if (strcmp(what, "orphans") == 0)
+		orphans(n);
+	else if (strcmp(what, "crossed") == 0)
+		nested(n, true);
+	else if (strcmp(what, "open") == 0)
+		nested(n, false);
+	else if (strcmp(what, "backwards") == 0)
+		backwards(n);
+	else if (strcmp(what, "many") == 0)
+		many(n);
+	else
+		return false;
+	return true;
+}
+
+int main(int argc, char **argv)
+{
+	struct vg_writer_header header = { .period_ns = MS, .max_frames = 256, .mode = "wall",
+					   .writer = "test 1", .arch = "x86_64", .program = "server" };
+	unsigned long n = argc > 3 ? strtoul(argv[3], NULL, 10) : 0;
+	int fd;
+
+	if (argc < 3)
+		return 2;
+	seed = argc > 4 ? strtoul(argv[4], NULL, 10) : 0;
+	fd = open(argv[2], O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
+	if (fd < 0)
+		return 1;
+	vg_writer_open(&writer, fd, 0);
+	vg_writer_header(&writer, &header);
+	vg_writer_thread(&writer, &(struct vg_thread){ .id = 0, .tid = 100 }, "main");
+	vg_writer_thread(&writer, &(struct vg_thread){ .id = 1, .tid = 101 }, "worker");
+	for (uint32_t i = 0; i < LABELS; i++)
+		vg_writer_label(&writer, i, labels[i], strlen(labels[i]));
+	if (!write_what(argv[1], n))
+		return 2;
+	return vg_writer_end(&writer, "done", now_ns, NULL, 0) == 0 ? 0 : 1;
+}
