@@ -46,7 +46,7 @@ int vg_chains_build(struct vg_chains *chains, const struct vg_frames *frames)
 		rc = -ENOMEM;
 	for (uint32_t node = 0; rc >= 0 && node < profile->stacks.count; node++) {
 		uint32_t parent = profile->stacks.items[node].parent;
-		struct vg_chain key = { VG_NONE, 0 };
+		struct vg_chain key = { VG_CHAIN_ROOTS + profile->stacks.items[node].end, 0 };
 
 		rc = node_list(chains, frames, node, known, &key.list);
 		if (parent != VG_NONE)
@@ -74,5 +74,5 @@ uint32_t vg_chain_caller(const struct vg_chains *chains, uint32_t chain)
 	struct vg_chain key;
 
 	memcpy(&key, vg_intern_bytes(&chains->keys, chain, NULL), sizeof key);
-	return key.caller;
+	return key.caller < VG_CHAIN_ROOTS ? key.caller : VG_NONE;
 }

@@ -7,8 +7,10 @@
 /*
  * Which stacks show the same functions from root to leaf: many addresses, and so many nodes of the
  * tree, make one chain.  A chain has a number, a caller's chain and the node that it was seen at
- * first.  Callers have lower numbers.  Inlined and called frames of the same functions make
- * different chains.  Time and memory are in proportion to the profile.
+ * first.  Callers have lower numbers.  The same functions make different chains where the walks
+ * ended for different reasons, and where they are inlined in one and called in the other.
+ *
+ * Time and memory are in proportion to the profile.
  */
 struct vg_chains {
 	uint32_t *of_node;           /* by node: its chain */
@@ -17,8 +19,11 @@ struct vg_chains {
 	VG_ARRAY(uint32_t) nodes;    /* by chain */
 };
 
+enum { VG_CHAIN_ROOTS_COUNT = 256 };
+#define VG_CHAIN_ROOTS (VG_NONE - VG_CHAIN_ROOTS_COUNT)
+
 struct vg_chain {
-	uint32_t caller;             /* chain, or VG_NONE */
+	uint32_t caller;             /* chain; or above VG_CHAIN_ROOTS, by the reason of the end */
 	uint32_t list;
 };
 

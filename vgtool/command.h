@@ -20,6 +20,7 @@ enum vg_exit {
 };
 
 int cmd_audit(int argc, char **argv);
+int cmd_chrome(int argc, char **argv);
 int cmd_dump(int argc, char **argv);
 int cmd_folded(int argc, char **argv);
 int cmd_info(int argc, char **argv);

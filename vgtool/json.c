@@ -186,6 +186,18 @@ void vg_json_int(struct vg_json *json, int64_t value)
 		fprintf(json->file, "%" PRId64, value);
 }
 
+void vg_json_us(struct vg_json *json, uint64_t ns)
+{
+	unsigned rest = (unsigned)(ns % 1000);
+	char digits[4] = { '.', (char)('0' + rest / 100), (char)('0' + rest / 10 % 10),
+			   (char)('0' + rest % 10) };
+	bool muted = json->muted > 0;
+
+	vg_json_uint(json, ns / 1000);
+	if (rest > 0 && !muted)
+		put(json, digits, sizeof digits);
+}
+
 void vg_json_real(struct vg_json *json, double value)
 {
 	if (!isfinite(value))

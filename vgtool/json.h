@@ -41,6 +41,9 @@ void vg_json_string_bytes(struct vg_json *json, const char *text, size_t length)
 void vg_json_uint(struct vg_json *json, uint64_t value);
 void vg_json_int(struct vg_json *json, int64_t value);
 
+/* A time in microseconds, exact to the nanosecond: 1234567 is 1234.567. */
+void vg_json_us(struct vg_json *json, uint64_t ns);
+
 /* JSON has no infinity and no NaN: null. */
 void vg_json_real(struct vg_json *json, double value);
 void vg_json_bool(struct vg_json *json, bool value);

@@ -20,6 +20,7 @@ static const struct command {
 	{ "missing", cmd_missing, "which modules of profiles have no symbols" },
 	{ "resolve", cmd_resolve, "put the names of functions into profiles" },
 	{ "speedscope", cmd_speedscope, "write the file that Speedscope opens" },
+	{ "chrome", cmd_chrome, "write trace events, for Perfetto and the Firefox Profiler" },
 	{ "folded", cmd_folded, "write folded stacks, as flamegraph.pl reads them" },
 	{ "recover", cmd_recover, "write what is good of a damaged profile" },
 	{ "audit", cmd_audit, "every string in a profile, and which may tell of somebody" },
