@@ -19,8 +19,10 @@ enum vg_exit {
 	VG_EXIT_USAGE = 2,           /* it was called wrongly */
 };
 
+int cmd_aggregate(int argc, char **argv);
 int cmd_audit(int argc, char **argv);
 int cmd_chrome(int argc, char **argv);
+int cmd_diff(int argc, char **argv);
 int cmd_dump(int argc, char **argv);
 int cmd_folded(int argc, char **argv);
 int cmd_info(int argc, char **argv);

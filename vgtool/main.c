@@ -15,6 +15,8 @@ static const struct command {
 	{ "info", cmd_info, "what was recorded, what it cost, what was lost" },
 	{ "report", cmd_report, "the hottest functions" },
 	{ "summary", cmd_summary, "times of the program's own intervals, by label" },
+	{ "diff", cmd_diff, "what became slower, between profiles before and after" },
+	{ "aggregate", cmd_aggregate, "sums over many profiles, and how they spread" },
 	{ "symbols", cmd_symbols, "save the symbols of binaries for later" },
 	{ "store", cmd_store, "list what a store of symbols holds" },
 	{ "missing", cmd_missing, "which modules of profiles have no symbols" },
