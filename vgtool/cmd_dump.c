@@ -9,8 +9,9 @@
 #include "vgtool/command.h"
 #include "vgtool/confine.h"
 #include "vgtool/json.h"
+#include "vgtool/record_filter.h"
 
-static const char usage[] = "usage: vgtool dump PROFILE\n";
+static const char usage[] = "usage: vgtool dump [--thread THREAD] PROFILE\n";
 
 /* The fields of each kind in their order, as vgp(5) names them. */
 enum { FIELDS_MAX = 8 };
@@ -158,7 +159,9 @@ static int known_fields_json(struct vg_json *json, const struct kind *kind,
 	return rc;
 }
 
-static void record_json(struct vg_json *json, uint64_t offset, struct vg_record_view *record)
+/* time_ns: below 0 for none. */
+static void record_json(struct vg_json *json, uint64_t offset, struct vg_record_view *record,
+			int64_t time_ns)
 {
 	vg_json_object_begin(json);
 	vg_json_key_uint(json, "offset", offset);
@@ -171,6 +174,8 @@ static void record_json(struct vg_json *json, uint64_t offset, struct vg_record_
 		vg_json_key(json, "fields");
 		array_json(json, &record->cursor, record->fields);
 	}
+	if (time_ns >= 0)
+		vg_json_key_uint(json, "time_ns", (uint64_t)time_ns);
 	vg_json_object_end(json);
 	vg_json_line(json);
 }
@@ -190,6 +195,7 @@ struct dump {
 	const char *command;
 	struct vg_infile file;
 	struct vg_json json;
+	struct vg_record_filter filter;
 	uint64_t chunks;             /* good ones */
 	struct vg_damage first;      /* damage; its text is NULL while there is none */
 	bool ended;
@@ -205,11 +211,15 @@ static void dump_damage(struct dump *dump, const struct vg_damage *damage)
 static void dump_chunk(struct dump *dump, struct vg_chunk *chunk)
 {
 	struct vg_record_view record;
+	int64_t time_ns;
 	int rc;
 
 	dump->chunks++;
+	vg_record_filter_chunk(&dump->filter);
 	while ((rc = vg_record_next(&chunk->payload, &record)) > 0) {
-		record_json(&dump->json, (uint64_t)(record.bytes - dump->file.bytes), &record);
+		if (vg_record_filter_takes(&dump->filter, &record, &time_ns))
+			record_json(&dump->json, (uint64_t)(record.bytes - dump->file.bytes), &record,
+				    time_ns);
 		dump->ended = dump->ended || record.kind == VG_RECORD_END;
 	}
 	if (rc < 0) {
@@ -265,20 +275,37 @@ static int dump_run(struct dump *dump)
 
 int cmd_dump(int argc, char **argv)
 {
-	static const struct option options[] = { { "help", no_argument, NULL, 'h' }, { 0 } };
+	static const struct option options[] = {
+		{ "thread", required_argument, NULL, 't' },
+		{ "help", no_argument, NULL, 'h' },
+		{ 0 },
+	};
 	struct dump dump = { .command = argv[0] };
 	struct vg_err err;
-	int option, status;
+	int option, status, rc;
 
-	while ((option = getopt_long(argc, argv, "h", options, NULL)) != -1)
-		return vg_command_usage(usage, option == 'h' ? VG_EXIT_DONE : VG_EXIT_USAGE);
+	while ((option = getopt_long(argc, argv, "t:h", options, NULL)) != -1) {
+		if (option != 't')
+			return vg_command_usage(usage, option == 'h' ? VG_EXIT_DONE : VG_EXIT_USAGE);
+		dump.filter.thread = optarg;
+	}
 	if (argc - optind != 1)
 		return vg_command_misused(argv[0], usage, "takes one profile");
 	vg_reader_confine_to(argv[optind], NULL);
 	if (vg_infile_open(&dump.file, argv[optind], &err) != 0)
 		return vg_command_fail(argv[0], &err);
 	vg_json_open(&dump.json, stdout);
-	status = dump_run(&dump);
+	rc = vg_record_filter_open(&dump.filter, &dump.file);
+	if (rc == 0) {
+		status = dump_run(&dump);
+	} else {
+		if (rc == -ESRCH)
+			vg_err_set(&err, rc, "%s: has no thread %s", dump.file.path, dump.filter.thread);
+		else
+			vg_err_sys(&err, rc, "%s", dump.file.path);
+		status = vg_command_fail(argv[0], &err);
+	}
+	vg_record_filter_close(&dump.filter);
 	vg_infile_close(&dump.file);
 	return status;
 }

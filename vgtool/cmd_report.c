@@ -1,17 +1,22 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
+#include <errno.h>
 #include <getopt.h>
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
 
 #include "vgtool/command.h"
 #include "vgtool/confine.h"
 #include "vgtool/json.h"
 #include "vgtool/progress.h"
+#include "vgtool/report_intervals.h"
 #include "vgtool/table.h"
 #include "vgtool/text.h"
 
 static const char usage[] =
-	"usage: vgtool report [--json] [--thread TID] [--limit N] [--weight wall|cpu] PROFILE\n";
+	"usage: vgtool report [--json] [--thread TID] [--limit N] [--weight wall|cpu]\n"
+	"                     [--interval LABEL] [--by function|interval] PROFILE\n";
 
 /* How many functions the text shows where no limit was asked for. */
 enum { TEXT_LIMIT = 20, TEXT_THREAD_LIMIT = 3, TEXT_THREADS_MAX = 20 };
@@ -21,6 +26,9 @@ struct report {
 	struct vg_frames frames;
 	struct vg_threads threads;
 	struct vg_tables tables;
+	struct vg_spans spans;       /* only where intervals were asked for */
+	const char *interval;        /* only samples in one of that label; NULL: all */
+	bool by_interval;            /* rows are intervals, not functions */
 	enum vg_weight weight;
 	bool weight_given, json_asked;
 	bool columns_named;          /* the text's head, which stands once */
@@ -231,12 +239,24 @@ static int threads_write(struct report *report)
 	return rc;
 }
 
-static int report_write(struct report *report)
+/* Reads the intervals, and leaves out the samples that are not in the one asked for. */
+static int intervals_select(struct report *report)
+{
+	unsigned char *keep = NULL;
+	int rc = vg_spans_build(&report->spans, report->profile);
+
+	if (rc == 0 && report->interval != NULL)
+		rc = vg_interval_samples(&report->spans, report->interval, &keep);
+	if (rc == 0 && report->interval != NULL)
+		vg_threads_keep(&report->threads, report->profile, keep);
+	free(keep);
+	return rc;
+}
+
+static int functions_write(struct report *report)
 {
 	int rc = vg_frames_build(&report->frames, report->profile);
 
-	if (rc == 0)
-		rc = vg_threads_build(&report->threads, report->profile, report->only_tid);
 	if (rc == 0)
 		rc = vg_tables_open(&report->tables, &report->frames, report->weight);
 	if (rc == 0)
@@ -249,8 +269,25 @@ static int report_write(struct report *report)
 		vg_json_line(&report->json);
 	}
 	vg_tables_close(&report->tables);
-	vg_threads_free(&report->threads);
 	vg_frames_free(&report->frames);
+	return rc;
+}
+
+static int report_write(struct report *report)
+{
+	int rc = vg_threads_build(&report->threads, report->profile, report->only_tid);
+
+	if (rc == 0 && (report->interval != NULL || report->by_interval))
+		rc = intervals_select(report);
+	if (rc == 0 && report->by_interval)
+		rc = vg_report_intervals(&(struct vg_report_intervals){
+			.spans = &report->spans, .threads = &report->threads,
+			.weight = report->weight, .only_tid = report->only_tid,
+			.limit = report->limit, .json = report->json_asked });
+	else if (rc == 0)
+		rc = functions_write(report);
+	vg_spans_free(&report->spans);
+	vg_threads_free(&report->threads);
 	return rc;
 }
 
@@ -285,7 +322,11 @@ static int report_run(struct report *report, const char *command, const char *pa
 	}
 	rc = report_write(report);
 	if (rc != 0) {
-		vg_err_sys(&err, rc, "%s", opened.file.path);
+		if (rc == -ESRCH)
+			vg_err_set(&err, rc, "%s: has no interval %s", opened.file.path,
+				   report->interval);
+		else
+			vg_err_sys(&err, rc, "%s", opened.file.path);
 		status = vg_command_fail(command, &err);
 	}
 out:
@@ -300,6 +341,8 @@ int cmd_report(int argc, char **argv)
 		{ "thread", required_argument, NULL, 't' },
 		{ "limit", required_argument, NULL, 'n' },
 		{ "weight", required_argument, NULL, 'w' },
+		{ "interval", required_argument, NULL, 'i' },
+		{ "by", required_argument, NULL, 'b' },
 		{ "help", no_argument, NULL, 'h' },
 		{ 0 },
 	};
@@ -307,7 +350,7 @@ int cmd_report(int argc, char **argv)
 	uint64_t tid;
 	int option;
 
-	while ((option = getopt_long(argc, argv, "jt:n:w:h", options, NULL)) != -1) {
+	while ((option = getopt_long(argc, argv, "jt:n:w:i:b:h", options, NULL)) != -1) {
 		switch (option) {
 		case 'j':
 			report.json_asked = true;
@@ -325,6 +368,14 @@ int cmd_report(int argc, char **argv)
 			if (!vg_weight_parse(optarg, &report.weight))
 				return vg_command_misused(argv[0], usage, "--weight takes wall or cpu");
 			report.weight_given = true;
+			break;
+		case 'i':
+			report.interval = optarg;
+			break;
+		case 'b':
+			report.by_interval = strcmp(optarg, "interval") == 0;
+			if (!report.by_interval && strcmp(optarg, "function") != 0)
+				return vg_command_misused(argv[0], usage, "--by takes function or interval");
 			break;
 		case 'h':
 			return vg_command_usage(usage, VG_EXIT_DONE);

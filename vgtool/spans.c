@@ -62,6 +62,7 @@ static void crowd_enter(struct sweep *sweep, uint32_t index)
 {
 	struct crowd *crowd = &sweep->crowds.items[sweep->crowd_of.items[index]];
 
+	span_at(sweep, index)->repeats = crowd->open > 0;
 	if (crowd->open++ == 0)
 		crowd->since_ns = span_at(sweep, index)->begin_ns;
 }

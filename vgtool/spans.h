@@ -39,6 +39,7 @@ struct vg_span {
 	uint32_t depth;              /* of spans that are open around it on its thread */
 	uint8_t state;               /* enum vg_span_state */
 	bool detached;
+	bool repeats;                /* it began within one of its own kind and label */
 	bool crossed;                /* not detached, and ended before one that began after it */
 	bool listed;                 /* the builder's own: it is open on its thread */
 	uint32_t below, above;       /* the builder's own: open spans of its thread */

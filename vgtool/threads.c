@@ -63,6 +63,23 @@ int vg_threads_build(struct vg_threads *threads, const struct vg_profile *profil
 	return 0;
 }
 
+void vg_threads_keep(struct vg_threads *threads, const struct vg_profile *profile,
+		     const unsigned char *keep)
+{
+	uint64_t kept = 0, first = 0;
+
+	for (size_t t = 0; t < profile->threads.count; t++) {
+		uint64_t end = threads->first[t + 1];
+
+		for (uint64_t at = first; at < end; at++) {
+			if (keep[threads->order[at]])
+				threads->order[kept++] = threads->order[at];
+		}
+		first = end;
+		threads->first[t + 1] = kept;
+	}
+}
+
 void vg_threads_free(struct vg_threads *threads)
 {
 	free(threads->first);

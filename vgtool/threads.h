@@ -39,6 +39,10 @@ struct vg_threads {
  * 0 or -ENOMEM. */
 int vg_threads_build(struct vg_threads *threads, const struct vg_profile *profile,
 		     int64_t only_tid);
+
+/* Leaves only samples whose entry in keep (by sample) is not 0. */
+void vg_threads_keep(struct vg_threads *threads, const struct vg_profile *profile,
+		     const unsigned char *keep);
 void vg_threads_free(struct vg_threads *threads);
 
 #endif
