@@ -47,7 +47,29 @@ function matches(value, schema, root) {
 	return true;
 }
 
+// Opened and closed like brackets, in order of time, and nothing left open: all that Speedscope wants.
+function eventsCheck(profile, frames) {
+	const open = [];
+	let now = profile.startValue;
+
+	for (const { type, frame, at } of profile.events) {
+		if (at < now || at > profile.endValue)
+			fail(`${profile.name}: an event at ${at}, after ${now}`);
+		now = at;
+		if (!(frame >= 0 && frame < frames.length))
+			fail(`${profile.name}: a frame that is not in the file`);
+		if (type === "O")
+			open.push(frame);
+		else if (open.pop() !== frame)
+			fail(`${profile.name}: not well nested at ${at}`);
+	}
+	if (open.length > 0)
+		fail(`${profile.name}: ${open.length} frames left open`);
+}
+
 function profileCheck(profile, frames) {
+	if (profile.type === "evented")
+		return eventsCheck(profile, frames);
 	const sum = profile.weights.reduce((a, b) => a + b, 0);
 
 	if (profile.samples.length !== profile.weights.length)

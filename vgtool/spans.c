@@ -24,9 +24,11 @@ struct crowd_key {
 struct sweep {
 	struct vg_spans *spans;
 	struct lane *lanes;          /* by thread */
+	size_t open;                 /* spans in the lanes: their ends will be steps */
 	struct vg_intern crowd_keys;
 	VG_ARRAY(struct crowd) crowds;
 	VG_ARRAY(uint32_t) crowd_of; /* by span */
+	VG_ARRAY(uint64_t) steps;    /* of all threads, in the order of the file */
 };
 
 static struct vg_span *span_at(struct sweep *sweep, uint32_t span)
@@ -76,6 +78,12 @@ static void crowd_leave(struct sweep *sweep, uint32_t index)
 		span->once_ns = span->end_ns - crowd->since_ns;
 }
 
+/* There is room: each span that begins makes it for its own end and for those of all that are open. */
+static void step_note(struct sweep *sweep, uint32_t index, bool ends)
+{
+	sweep->steps.items[sweep->steps.count++] = (uint64_t)index << 1 | ends;
+}
+
 static void lane_push(struct sweep *sweep, struct lane *lane, uint32_t index)
 {
 	struct vg_span *span = span_at(sweep, index);
@@ -88,7 +96,9 @@ static void lane_push(struct sweep *sweep, struct lane *lane, uint32_t index)
 		span->depth = span_at(sweep, lane->top)->depth + 1;
 	}
 	lane->top = index;
+	sweep->open++;
 	crowd_enter(sweep, index);
+	step_note(sweep, index, false);
 }
 
 static void lane_remove(struct sweep *sweep, struct lane *lane, uint32_t index,
@@ -100,6 +110,7 @@ static void lane_remove(struct sweep *sweep, struct lane *lane, uint32_t index,
 	span->state = (uint8_t)state;
 	span->crossed = span->above != VG_NONE;
 	span->listed = false;
+	sweep->open--;
 	if (span->below != VG_NONE)
 		span_at(sweep, span->below)->above = span->above;
 	if (span->above != VG_NONE)
@@ -107,6 +118,7 @@ static void lane_remove(struct sweep *sweep, struct lane *lane, uint32_t index,
 	else
 		lane->top = span->below;
 	crowd_leave(sweep, index);
+	step_note(sweep, index, true);
 }
 
 /* Where events are missing, a begin that names its parent shows which ends are missing: those of
@@ -156,6 +168,8 @@ static int span_begin(struct sweep *sweep, const struct vg_event *event)
 		rc = vg_array_push(&spans->items, &span);
 	if (rc == 0)
 		rc = crowd_find(sweep, &span);
+	if (rc == 0 && !span.detached)
+		rc = vg_array_reserve(&sweep->steps, 2 + sweep->open);
 	if (rc != 0)
 		return rc;
 	spans->by_token.items[token] = index;
@@ -267,25 +281,44 @@ static uint64_t dropped_count(const struct vg_profile *profile)
 
 /* A counting sort: first[t + 1] counts thread t, becomes where it begins, and ends up as where it
  * ends. */
-static int threads_sort(struct vg_spans *spans)
+static void counts_to_starts(uint64_t *first, size_t thread_count)
 {
-	size_t thread_count = spans->profile->threads.count;
 	uint64_t begin = 0;
+
+	for (size_t t = 0; t < thread_count; t++) {
+		uint64_t count = first[t + 1];
+
+		first[t + 1] = begin;
+		begin += count;
+	}
+}
+
+static int threads_sort(struct sweep *sweep)
+{
+	struct vg_spans *spans = sweep->spans;
+	const struct vg_span *items = spans->items.items;
+	size_t thread_count = spans->profile->threads.count;
 
 	spans->first = calloc(thread_count + 2, sizeof *spans->first);
 	spans->order = malloc((spans->items.count + 1) * sizeof *spans->order);
-	if (spans->first == NULL || spans->order == NULL)
+	spans->first_step = calloc(thread_count + 2, sizeof *spans->first_step);
+	spans->steps = malloc((sweep->steps.count + 1) * sizeof *spans->steps);
+	if (spans->first == NULL || spans->order == NULL || spans->first_step == NULL ||
+	    spans->steps == NULL)
 		return -ENOMEM;
 	for (size_t i = 0; i < spans->items.count; i++)
-		spans->first[spans->items.items[i].thread + 1]++;
-	for (size_t t = 0; t < thread_count; t++) {
-		uint64_t count = spans->first[t + 1];
-
-		spans->first[t + 1] = begin;
-		begin += count;
-	}
+		spans->first[items[i].thread + 1]++;
+	for (size_t i = 0; i < sweep->steps.count; i++)
+		spans->first_step[items[vg_step_span(sweep->steps.items[i])].thread + 1]++;
+	counts_to_starts(spans->first, thread_count);
+	counts_to_starts(spans->first_step, thread_count);
 	for (size_t i = 0; i < spans->items.count; i++)
-		spans->order[spans->first[spans->items.items[i].thread + 1]++] = (uint32_t)i;
+		spans->order[spans->first[items[i].thread + 1]++] = (uint32_t)i;
+	for (size_t i = 0; i < sweep->steps.count; i++) {
+		uint64_t step = sweep->steps.items[i];
+
+		spans->steps[spans->first_step[items[vg_step_span(step)].thread + 1]++] = step;
+	}
 	return 0;
 }
 
@@ -308,10 +341,11 @@ int vg_spans_build(struct vg_spans *spans, const struct vg_profile *profile)
 	if (rc == 0)
 		open_close(&sweep);
 	if (rc == 0)
-		rc = threads_sort(spans);
+		rc = threads_sort(&sweep);
 	vg_intern_free(&sweep.crowd_keys);
 	vg_array_free(&sweep.crowds);
 	vg_array_free(&sweep.crowd_of);
+	vg_array_free(&sweep.steps);
 	free(sweep.lanes);
 	return rc;
 }
@@ -321,6 +355,8 @@ void vg_spans_free(struct vg_spans *spans)
 	vg_array_free(&spans->items);
 	free(spans->first);
 	free(spans->order);
+	free(spans->first_step);
+	free(spans->steps);
 	vg_intern_free(&spans->tokens);
 	vg_array_free(&spans->by_token);
 	*spans = (struct vg_spans){ 0 };

@@ -50,6 +50,9 @@ struct vg_spans {
 	VG_ARRAY(struct vg_span) items;    /* as they began: for each thread in order of time */
 	uint64_t *first;                   /* of thread t: order[first[t]] up to before */
 	uint32_t *order;                   /* order[first[t + 1]], as indices into items */
+	uint64_t *first_step;              /* of thread t: steps[first_step[t]] up to before */
+	uint64_t *steps;                   /* steps[first_step[t + 1]]: begins and ends of those that
+	                                      are not detached, as they came; see vg_step_span() */
 	uint64_t end_ns;                   /* of the profile: nothing in it is later */
 	uint64_t ends_orphaned;            /* ends whose begin is not there */
 	uint64_t begins_repeated;          /* begins of a token that was open already */
@@ -67,6 +70,16 @@ void vg_spans_free(struct vg_spans *spans);
 static inline uint64_t vg_span_ns(const struct vg_span *span)
 {
 	return span->end_ns - span->begin_ns;
+}
+
+/* Which span a step is of, and whether it is its end. */
+static inline uint32_t vg_step_span(uint64_t step)
+{
+	return (uint32_t)(step >> 1);
+}
+static inline bool vg_step_ends(uint64_t step)
+{
+	return step & 1;
 }
 
 /* The span of a token, or VG_NONE. */

@@ -2,10 +2,13 @@
 #include "vgtool/speedscope.h"
 
 #include <errno.h>
+#include <inttypes.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "vgtool/json.h"
 #include "vgtool/progress.h"
+#include "vgtool/speedscope_intervals.h"
 #include "vgtool/text.h"
 #include "vgtool/thread_names.h"
 
@@ -15,27 +18,45 @@ struct scope {
 	struct vg_frames frames;
 	struct vg_threads threads;
 	struct vg_thread_names names;
-	struct vg_intern cuts;       /* frames that are cut (size_t) -> id, behind all others */
+	struct vg_spans spans;
+	struct vg_speedscope_intervals intervals;
+	struct vg_intern extras;     /* struct extra -> id, behind all others */
 	uint32_t *stack;             /* frame numbers, innermost first */
 	size_t depth;
 	struct vg_json json;
 	int failed;
 };
 
+/* A frame that is no function: so many frames that are cut, or else an interval. */
+struct extra {
+	uint64_t cut;                /* 0: an interval */
+	uint32_t kind, label;
+};
+
 /* Frame numbers: the functions, then one for each reason to be incomplete (that is, all but
- * VG_WALK_ROOT, and one for those of tomorrow), then the cuts. */
+ * VG_WALK_ROOT, and one for those of tomorrow), then the extras. */
 static uint32_t incomplete_number(const struct scope *scope, uint8_t end)
 {
 	return scope->frames.count + (end < VG_WALK_ENDS ? end : VG_WALK_ENDS) - 1;
 }
 
-static uint32_t cut_number(struct scope *scope, size_t cut)
+static uint32_t extra_number(struct scope *scope, const struct extra *extra)
 {
 	uint32_t id = 0;
 
-	if (vg_intern(&scope->cuts, &cut, sizeof cut, &id) < 0)
+	if (vg_intern(&scope->extras, extra, sizeof *extra, &id) < 0)
 		scope->failed = -ENOMEM;
 	return scope->frames.count + VG_WALK_ENDS + id;
+}
+
+static uint32_t cut_number(struct scope *scope, size_t cut)
+{
+	return extra_number(scope, &(struct extra){ .cut = cut });
+}
+
+static uint32_t interval_number(void *context, uint32_t kind, uint32_t label)
+{
+	return extra_number(context, &(struct extra){ .kind = kind, .label = label });
 }
 
 static size_t stack_depth(const struct scope *scope, uint32_t node)
@@ -166,12 +187,52 @@ static void thread_write(struct scope *scope, uint32_t thread)
 	vg_json_object_end(json);
 }
 
-static void named_frame_write(struct scope *scope, const char *name)
+static void intervals_write(struct scope *scope, uint32_t thread)
+{
+	struct vg_json *json = &scope->json;
+	char text[sizeof(struct vg_thread_name) + 16];
+	struct vg_thread_name name;
+	int rc;
+
+	if (!vg_speedscope_intervals_any(&scope->spans, thread))
+		return;
+	snprintf(text, sizeof text, "%s: intervals", vg_thread_name(&scope->names, thread, &name));
+	vg_json_line(json);
+	vg_json_object_begin(json);
+	vg_json_key_string(json, "type", "evented");
+	vg_json_key_string(json, "name", text);
+	vg_json_key_string(json, "unit", "nanoseconds");
+	vg_json_key_uint(json, "startValue", 0);
+	vg_json_key_uint(json, "endValue", scope->spans.end_ns);
+	vg_json_key(json, "events");
+	rc = vg_speedscope_intervals_write(&scope->intervals, thread);
+	if (rc != 0)
+		scope->failed = rc;
+	vg_json_object_end(json);
+}
+
+static void named_frame_write(struct scope *scope, const char *name, const char *file)
 {
 	vg_json_line(&scope->json);
 	vg_json_object_begin(&scope->json);
 	vg_json_key_string(&scope->json, "name", name);
+	if (file != NULL)
+		vg_json_key_string(&scope->json, "file", file);
 	vg_json_object_end(&scope->json);
+}
+
+static void extra_write(struct scope *scope, const struct extra *extra)
+{
+	char name[64];
+
+	snprintf(name, sizeof name, "[%" PRIu64 " frames cut]", extra->cut);
+	if (extra->cut > 0)
+		named_frame_write(scope, name, NULL);
+	else if (extra->label == VG_NONE - 1)
+		named_frame_write(scope, "[deeper intervals]", NULL);
+	else
+		named_frame_write(scope, vg_span_name(scope->profile, extra->kind, extra->label),
+				  vg_profile_text(scope->profile, extra->kind));
 }
 
 /* The file says where a function is; of one without symbols the module does. */
@@ -201,13 +262,13 @@ static void shared_write(struct scope *scope)
 		function_write(scope, i);
 	for (unsigned end = VG_WALK_ROOT + 1; end <= VG_WALK_ENDS; end++) {
 		snprintf(name, sizeof name, "[stack incomplete: %s]", vg_walk_end_name(end));
-		named_frame_write(scope, name);
+		named_frame_write(scope, name, NULL);
 	}
-	for (uint32_t i = 0; i < scope->cuts.count; i++) {
-		size_t cut = *(const size_t *)vg_intern_bytes(&scope->cuts, i, NULL);
+	for (uint32_t i = 0; i < scope->extras.count; i++) {
+		struct extra extra;
 
-		snprintf(name, sizeof name, "[%zu frames cut]", cut);
-		named_frame_write(scope, name);
+		memcpy(&extra, vg_intern_bytes(&scope->extras, i, NULL), sizeof extra);
+		extra_write(scope, &extra);
 	}
 	vg_json_array_end(&scope->json);
 	vg_json_object_end(&scope->json);
@@ -234,6 +295,16 @@ static uint32_t busiest_thread(const struct scope *scope)
 		}
 	}
 	return most_cpu_ns > 0 ? by_cpu : by_wall;
+}
+
+/* Each thread's intervals stand behind its samples. */
+static uint32_t profile_index(const struct scope *scope, uint32_t thread)
+{
+	uint32_t index = thread;
+
+	for (uint32_t t = 0; t < thread; t++)
+		index += vg_speedscope_intervals_any(&scope->spans, t);
+	return index;
 }
 
 /* Speedscope stops at a file without profiles, and would not even show its name. */
@@ -267,6 +338,7 @@ static int threads_write(struct scope *scope)
 	for (size_t t = 0; scope->failed == 0 && t < count && !ferror(scope->json.file); t++) {
 		vg_progress_step(&progress, t);
 		thread_write(scope, (uint32_t)t);
+		intervals_write(scope, (uint32_t)t);
 	}
 	vg_json_array_end(&scope->json);
 	vg_progress_end(&progress);
@@ -283,7 +355,8 @@ static int scope_write(struct scope *scope, const char *exporter)
 	vg_json_key_string(json, "$schema", "https://www.speedscope.app/file-format-schema.json");
 	vg_json_key_string(json, "name", vg_profile_text(profile, profile->header.program));
 	vg_json_key_string(json, "exporter", exporter);
-	vg_json_key_uint(json, "activeProfileIndex", busiest_thread(scope));
+	vg_json_key_uint(json, "activeProfileIndex",
+			 profile_index(scope, busiest_thread(scope)));
 	rc = threads_write(scope);
 	if (rc != 0)
 		return rc;
@@ -306,9 +379,16 @@ int vg_speedscope_write(const struct vg_profile *profile, enum vg_weight weight,
 	if (rc == 0)
 		rc = vg_thread_names_build(&scope.names, profile);
 	if (rc == 0)
+		rc = vg_spans_build(&scope.spans, profile);
+	scope.intervals = (struct vg_speedscope_intervals){
+		.spans = &scope.spans, .json = &scope.json, .frame_of = interval_number,
+		.context = &scope };
+	if (rc == 0)
 		rc = scope_write(&scope, exporter);
 	free(scope.stack);
-	vg_intern_free(&scope.cuts);
+	vg_intern_free(&scope.extras);
+	vg_speedscope_intervals_free(&scope.intervals);
+	vg_spans_free(&scope.spans);
 	vg_thread_names_free(&scope.names);
 	vg_threads_free(&scope.threads);
 	vg_frames_free(&scope.frames);

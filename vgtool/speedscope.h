@@ -18,6 +18,8 @@
  * always at 4,000 frames, never at 3,000.  Deeper stacks than the limit below lose their middle,
  * with a frame "[N frames cut]" in its place.
  *
+ * A thread with intervals of the program's own has a second profile, of type "evented", behind it.
+ *
  * 0 or -ENOMEM; failures to write stay in the stream.
  */
 enum { VG_SPEEDSCOPE_DEPTH_MAX = 2000 };
