@@ -90,6 +90,20 @@ START_TEST(reals)
 }
 END_TEST
 
+START_TEST(microseconds)
+{
+	text_open();
+	vg_json_array_begin(&json);
+	vg_json_us(&json, 0);
+	vg_json_us(&json, 1);
+	vg_json_us(&json, 1230);
+	vg_json_us(&json, 5000);
+	vg_json_us(&json, UINT64_MAX);
+	vg_json_array_end(&json);
+	text_expect("[0,0.001,1.230,5,18446744073709551.615]");
+}
+END_TEST
+
 START_TEST(hex_of_bytes)
 {
 	text_open();
@@ -131,6 +145,7 @@ Suite *json_suite(void)
 	tcase_add_test(cases, strings_are_escaped);
 	tcase_add_test(cases, invalid_utf8_is_replaced);
 	tcase_add_test(cases, reals);
+	tcase_add_test(cases, microseconds);
 	tcase_add_test(cases, hex_of_bytes);
 	tcase_add_test(cases, nesting_is_bounded);
 	suite_add_tcase(suite, cases);

@@ -9,17 +9,20 @@
 	each(answers) \
 	each(breakpad) \
 	each(capture) \
+	each(changes) \
 	each(chunk) \
 	each(confine) \
 	each(cursor) \
 	each(debug_id) \
 	each(events) \
+	each(folded) \
 	each(frames) \
 	each(interrupts) \
 	each(json) \
 	each(outfile) \
 	each(profile) \
 	each(resolve) \
+	each(spans) \
 	each(speedscope) \
 	each(store) \
 	each(symbols_table) \

@@ -111,7 +111,9 @@ static int thread_write(const struct vg_report_intervals *report,
 		table_json(report, json, &table);
 		vg_json_object_end(json);
 	} else if (rc == 0) {
-		printf("\nthread %" PRId32 " %s\n", thread->tid, vg_profile_text(profile, thread->name));
+		const char *name = vg_profile_text(profile, thread->name);
+
+		printf("\nthread %" PRId32 "%s%s\n", thread->tid, *name != '\0' ? " " : "", name);
 		table_text(report, &table);
 	}
 	vg_interval_table_free(&table);

@@ -1,0 +1,97 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+//
+//   views.mjs story DIR      the views of the story agree with each other and with what it tells
+//   views.mjs phases DIR     a program's intervals last as long as its own clock says
+//   views.mjs markers DIR    what Mozilla's profiler-cli found in the trace is what is in it
+import { existsSync, readFileSync } from "node:fs";
+import assert from "node:assert/strict";
+
+const [step, directory] = process.argv.slice(2);
+const text = (name) => readFileSync(`${directory}/${name}`, "utf8");
+const read = (name) => JSON.parse(text(name));
+const sum = (list) => list.reduce((a, b) => a + b, 0);
+const ms = 1e6;
+
+function story() {
+	const summary = read("summary.json");
+	const rows = Object.fromEntries(summary.intervals.map((row) => [row.label, row]));
+	const expected = { request: [10, 50, 100], parse: [10, 20, 20], reply: [10, 30, 30],
+		job: [10, 50, 50], shutdown: [1, 10, 10] };
+
+	for (const [label, [count, self, total]] of Object.entries(expected)) {
+		assert.deepEqual([rows[label].count, rows[label].self_ns / ms, rows[label].total_ns / ms],
+			[count, self, total], label);
+		assert.equal(rows[label].open, label === "shutdown" ? 1 : 0, label);
+		assert.equal(rows[label].detached, label === "job", label);
+	}
+	// Self times add up to the time in which any was open.
+	assert.equal(sum(summary.intervals.filter((row) => !row.detached).map((row) => row.self_ns)), 110 * ms);
+	assert.deepEqual(summary.counters.map((row) => [row.label, row.min, row.max, row.last]),
+		[["queue", -9, 0, -9]]);
+
+	const folded = text("folded").trim().split("\n");
+	assert.deepEqual(folded.sort(), ["main 50000", "main;parse_it 20000", "main;reply_it 30000"]);
+
+	const intervals = read("intervals.json").intervals;
+	assert.deepEqual(intervals.map((row) => [row.label, row.self_samples, row.total_samples]),
+		[["request", 50, 100], ["reply", 30, 30], ["parse", 20, 20]]);
+	assert.deepEqual(read("reply.json").functions.map((row) => [row.name, row.total_samples]),
+		[["reply_it", 30], ["main", 30]]);
+
+	const view = read("story.speedscope.json");
+	const evented = view.profiles.filter((profile) => profile.type === "evented");
+	assert.deepEqual(evented.map((profile) => profile.name), ["main: intervals"]);
+	assert.equal(evented[0].events.length, 2 * 31);
+
+	const lines = text("dump").trim().split("\n").map((line) => JSON.parse(line));
+	const kinds = (kind) => lines.filter((line) => line.kind === kind);
+	assert.equal(lines.length, 1 + kinds("event").length);
+	assert.deepEqual(kinds("event").map((line) => line.time_ns / ms),
+		[5, 15, 25, 35, 45, 55, 65, 75, 85, 95]);
+}
+
+function phases() {
+	const rows = Object.fromEntries(read("phases.json").intervals.map((row) => [row.label, row]));
+	const clock = {};
+
+	for (const line of text("phases.out").trim().split("\n")) {
+		const [label, inside, outside] = line.split(" ");
+		clock[label] ??= [0, 0];
+		clock[label][0] += Number(inside);
+		clock[label][1] += Number(outside);
+	}
+	for (const label of ["parse", "write"]) {
+		assert.equal(rows[label].count, 3);
+		assert.ok(rows[label].total_ns >= 0.999 * clock[label][0] && rows[label].total_ns <= 1.001 * clock[label][1],
+			`${label}: ${rows[label].total_ns} ns, and its own clock says ${clock[label]}`);
+	}
+	assert.equal(rows.run.open, 0);
+	assert.equal(read("killed.json").intervals.find((row) => row.label === "run").open, 1);
+	assert.ok(read("killed.json").intervals.find((row) => row.label === "parse").count >= 2);
+
+	// A sample's interval is the one that its function was in.
+	const inside = (name) => sum(read("parse.json").functions.filter((row) => row.name === name)
+		.map((row) => row.total_samples));
+	assert.ok(inside("work_parse") > 10, `${inside("work_parse")} samples in parse`);
+	assert.ok(inside("work_write") <= 0.1 * inside("work_parse"),
+		`${inside("work_write")} samples of work_write in parse, ${inside("work_parse")} of work_parse`);
+}
+
+function markers() {
+	const events = read("trace.json").traceEvents;
+	// Halves of an asynchronous one are one marker; counters are no markers.
+	const marks = events.filter((event) => ["X", "b", "i"].includes(event.ph)).length;
+	const found = sum(read("threads.out").threads.map((thread) => thread.markerCount));
+
+	assert.ok(marks > 0);
+	assert.equal(found, marks);
+	if (existsSync(`${directory}/samples.out`)) {
+		assert.equal(read("samples.out").categoryBreakdown.totalSamples, 100);
+		assert.deepEqual(read("samples.out").topFunctionsBySelf.filter((row) => row.selfSamples > 0)
+			.map((row) => [row.name, row.selfSamples]),
+		[["main", 50], ["reply_it", 30], ["parse_it", 20]]);
+	}
+	console.log(`${found} markers in profiler-cli as in the trace`);
+}
+
+({ story, phases, markers })[step]();
