@@ -112,6 +112,22 @@ void begin_refused(int error, const char *words)
 	printf("(%s) ", vgctl_strerror(rc));
 }
 
+char state_of(pid_t pid, pid_t tid)
+{
+	char path[64], text[256] = "", *close;
+	FILE *file;
+
+	snprintf(path, sizeof path, "/proc/%d/task/%d/stat", pid, tid);
+	file = fopen(path, "re");
+	if (file == NULL)
+		return '-';
+	if (fgets(text, sizeof text, file) == NULL)
+		text[0] = '\0';
+	fclose(file);
+	close = strrchr(text, ')');
+	return close != NULL && close[1] == ' ' ? close[2] : '-';
+}
+
 /* Nobody's child becomes the runner's, whose only other one is the hazard. */
 pid_t helper_of(pid_t host)
 {
@@ -122,10 +138,18 @@ pid_t helper_of(pid_t host)
 	snprintf(path, sizeof path, "/proc/%d/task/%d/children", runner, runner);
 	children = fopen(path, "re");
 	while (children != NULL && fscanf(children, "%d", &child) == 1)
-		helper = child != host ? child : helper;
+		helper = child != host && state_of(child, child) != 'Z' ? child : helper;
 	if (children != NULL)
 		fclose(children);
 	return helper;
+}
+
+void helper_gone(pid_t host)
+{
+	for (int ms = 0; helper_of(host) != 0; ms++) {
+		ensure(ms < 10000, "the helper is still there");
+		usleep(1000);
+	}
 }
 
 const char *record_capture = "stop";
@@ -209,22 +233,6 @@ void profile_look(const char *path, struct found *found)
 	snprintf(found->reason, sizeof found->reason, "%s", reason);
 	vg_profile_free(&profile);
 	vg_infile_close(&file);
-}
-
-char state_of(pid_t pid, pid_t tid)
-{
-	char path[64], text[256] = "", *close;
-	FILE *file;
-
-	snprintf(path, sizeof path, "/proc/%d/task/%d/stat", pid, tid);
-	file = fopen(path, "re");
-	if (file == NULL)
-		return '-';
-	if (fgets(text, sizeof text, file) == NULL)
-		text[0] = '\0';
-	fclose(file);
-	close = strrchr(text, ')');
-	return close != NULL && close[1] == ' ' ? close[2] : '-';
 }
 
 /* ---- the runner ---- */

@@ -40,6 +40,9 @@ void begin_refused(int error, const char *words);
 /* The helper of the hazard's process, or 0. */
 pid_t helper_of(pid_t host);
 
+/* Waits until that is gone, and is sure of it. */
+void helper_gone(pid_t host);
+
 /* How the next recordings from outside are taken: "stop", initially, or "auto". */
 extern const char *record_capture;
 

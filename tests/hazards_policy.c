@@ -145,7 +145,7 @@ static void descriptors_closed(void)
 
 	spin_ms(200);
 	closefrom(3);
-	usleep(300 * 1000);
+	helper_gone(getpid());
 	profile_look(PROFILE ".part", &found);
 	ensure(strcmp(found.reason, "the program closed its end of the session") == 0,
 	       "the profile ends with '%s'", found.reason);

@@ -63,7 +63,7 @@ static void stopped(void)
 	ensure(waitpid(child, &status, WUNTRACED | WNOHANG) == 0, "its parent is told of another stop");
 	stopped_well(helper);
 	profile_look(PROFILE, &found);
-	ensure(found.stops == 0 && found.samples > 500 && found.lost == 0,
+	ensure(found.stops == 0 && found.samples > 20 && found.lost == 0,
 	       "%lu samples, %lu lost, %lu stops", found.samples, found.lost, found.stops);
 	kill(child, SIGCONT);
 	ensure(waitpid(child, &status, WCONTINUED) == child && WIFCONTINUED(status), "it did not go on");
@@ -76,21 +76,26 @@ static void stopped(void)
 static void exec_in_session(void)
 {
 	struct found found;
-	int status;
-	pid_t child = fork();
+	int ends[2];
+	pid_t child;
+	char byte;
 
+	ensure(pipe2(ends, O_CLOEXEC) == 0, "no pipe");
+	child = fork();
 	if (child == 0) {
 		begin(500);
 		spin_ms(200);
-		execl("/bin/sleep", "sleep", "2", NULL);
+		if (write(ends[1], "", 1) == 1)
+			execl("/bin/sleep", "sleep", "100", NULL);
 		_exit(1);
 	}
-	usleep(1300 * 1000);
+	ensure(read(ends[0], &byte, 1) == 1, "no session");
+	helper_gone(getpid());
 	profile_look(PROFILE ".part", &found);
 	ensure(strcmp(found.reason, "the program closed its end of the session") == 0, "the profile ends with '%s'", found.reason);
-	ensure(found.samples > 20, "%lu samples", found.samples);
-	status = await(child);
-	ensure(status == 0, "wait status %d", status);
+	ensure(found.samples > 2, "%lu samples", found.samples);
+	ensure(waitpid(child, NULL, WNOHANG) == 0, "the program has ended");
+	end(child);
 }
 
 /* A child of fork(2) that lives on hinders neither the end of its parent's session, nor the next
@@ -100,6 +105,7 @@ static void fork_lives_on(void)
 	struct vgctl_session *session;
 	int ends[2];
 	pid_t host, child;
+	int rc;
 
 	session = begin(500);
 	child = fork();
@@ -123,9 +129,13 @@ static void fork_lives_on(void)
 	}
 	ensure(read(ends[0], &child, sizeof child) == sizeof child, "no child");
 	end(host);
-	usleep(1500 * 1000);
+	/* The helper has about a second to complete the file. */
+	for (int ms = 0; (rc = vgctl_begin(PROFILE, NULL, &session)) == -EBUSY; ms++) {
+		ensure(ms < 10000, "the path is still in use");
+		usleep(1000);
+	}
+	ensure(rc == 0, "vgctl_begin: %s", vgctl_strerror(rc));
 	ensure(kill(child, 0) == 0, "the child is gone");
-	session = begin(500);
 	ensure(vgctl_end(session, NULL) == 0, "the next session is hindered");
 	kill(child, SIGKILL);
 }
@@ -182,10 +192,10 @@ static void leader_ends(void)
 		helper = record_start(child, 0, "200");
 		while (state_of(child, child) != 'Z')
 			usleep(1000);
-		usleep(300 * 1000);
+		usleep(600 * 1000);
 		stopped_well(helper);
 		profile_look(PROFILE, &found);
-		ensure(found.latest_of_second_ns + 200000000 > found.duration_ns,
+		ensure(found.latest_of_second_ns + 400000000 > found.duration_ns,
 		       "the last sample of the other thread is at %lu of %lu ms",
 		       found.latest_of_second_ns / 1000000, found.duration_ns / 1000000);
 		end(child);
@@ -219,8 +229,9 @@ static void debugger(void)
 	spin_ms(300);
 	stopped_well(helper);
 	profile_look(PROFILE, &found);
-	ensure(found.forbidden > 100, "%lu forbidden", found.forbidden);
-	ensure(found.latest_ns > 850000000, "the last sample is at %lu ms", found.latest_ns / 1000000);
+	ensure(found.forbidden > 5, "%lu forbidden", found.forbidden);
+	ensure(found.latest_ns + 200000000 > found.duration_ns, "the last sample is at %lu of %lu ms",
+	       found.latest_ns / 1000000, found.duration_ns / 1000000);
 	end(child);
 }
 
