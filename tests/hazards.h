@@ -18,6 +18,12 @@ struct hazard {
 extern const struct hazard process_hazards[], identity_hazards[], policy_hazards[];
 
 enum { NOBODY = 65534 };
+/* A sanitizer's start takes longer, and it cannot live without memory. */
+#if defined __SANITIZE_ADDRESS__
+enum { SANITIZED = 1 };
+#else
+enum { SANITIZED = 0 };
+#endif
 #define PROFILE "hazard.vgp"
 
 /* Rounds of a loop: the first number in check, the second with SOAK. */
