@@ -66,7 +66,7 @@ static int proc_check(struct vg_err *err)
 	struct statfs mounted;
 	int count;
 
-	if (statfs("/proc", &mounted) != 0 || mounted.f_type != PROC_SUPER_MAGIC)
+	if (statfs("/proc", &mounted) == 0 ? mounted.f_type != PROC_SUPER_MAGIC : errno == ENOENT)
 		return vg_err_set(err, -ENOTSUP, "/proc is not mounted here, and without it threads "
 				  "cannot be seen");
 	count = namespaces_count(0);
