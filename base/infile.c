@@ -21,7 +21,7 @@ static int pipe_read(struct vg_infile *file, int fd, struct vg_err *err)
 	int rc = 0;
 
 	while (rc == 0 && got > 0) {
-		rc = vg_array_reserve(&bytes, 64 * 1024);
+		rc = vg_array_reserve(&bytes, (size_t)64 * 1024);
 		if (rc != 0)
 			break;
 		got = read(fd, bytes.items + bytes.count, bytes.capacity - bytes.count);

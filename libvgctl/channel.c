@@ -45,7 +45,7 @@ static long long clock_ms(void)
 	struct timespec now;
 
 	clock_gettime(CLOCK_MONOTONIC, &now);
-	return now.tv_sec * 1000ll + now.tv_nsec / 1000000;
+	return now.tv_sec * 1000LL + now.tv_nsec / 1000000;
 }
 
 /* Signals to the host must not shorten the wait, and with a signal every few milliseconds

@@ -209,7 +209,7 @@ int vg_spawn(const char *path, int socket)
 	int cancel_state, rc = 0;
 
 	environment_pick(&spawn);
-	spawn.stack = mmap(NULL, 2 * CHILD_STACK_BYTES, PROT_READ | PROT_WRITE,
+	spawn.stack = mmap(NULL, (size_t)2 * CHILD_STACK_BYTES, PROT_READ | PROT_WRITE,
 			   MAP_PRIVATE | MAP_ANONYMOUS | MAP_STACK, -1, 0);
 	if (spawn.stack == MAP_FAILED)
 		return -errno;
@@ -219,7 +219,7 @@ int vg_spawn(const char *path, int socket)
 	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel_state);
 	/* CLONE_VFORK: no copy of the host's page tables, which takes tens of milliseconds for a
 	 * large one.  No exit signal: waitpid(-1) passes such a child by, __WALL does not. */
-	middle = __clone(middle_run, spawn.stack + 2 * CHILD_STACK_BYTES, CLONE_VM | CLONE_VFORK,
+	middle = __clone(middle_run, spawn.stack + (size_t)2 * CHILD_STACK_BYTES, CLONE_VM | CLONE_VFORK,
 			 &spawn);
 	if (middle < 0)
 		rc = -errno;
@@ -228,7 +228,7 @@ int vg_spawn(const char *path, int socket)
 			;
 	pthread_setcancelstate(cancel_state, NULL);
 	pthread_sigmask(SIG_SETMASK, &before, NULL);
-	munmap(spawn.stack, 2 * CHILD_STACK_BYTES);
+	munmap(spawn.stack, (size_t)2 * CHILD_STACK_BYTES);
 	return rc != 0 ? rc : -spawn.failure;
 }
 

@@ -175,7 +175,7 @@ static bool aarch64_stub(const struct plt *plt, size_t at, struct stub *stub)
 		return false;
 	pages = (uint64_t)((int64_t)((uint64_t)((adrp >> 5 & 0x7ffff) << 2 | (adrp >> 29 & 3)) << 43) >> 31);
 	stub->name = slot_name(plt, ((plt->address + at) & ~(uint64_t)0xfff) + pages +
-			       (ldr >> 10 & 0xfff) * 8);
+			       (uint64_t)(ldr >> 10 & 0xfff) * 8);
 	stub->start = at;
 	stub->bytes = 16;
 	if (at >= 4 && little32(plt->code + at - 4) == 0xd503245f) {

@@ -62,7 +62,7 @@ static int symbols_write(const struct vg_symbols *symbols, const char *path, str
  * comes later waits, and may by then have less. */
 static int symbols_add(const struct vg_symbols *symbols, char *path, struct vg_err *err)
 {
-	static const struct timespec pause = { .tv_nsec = 20 * 1000 * 1000 };
+	static const struct timespec pause = { .tv_nsec = 20L * 1000 * 1000 };
 	int rc = -EBUSY;
 
 	for (int waits = 0; rc == -EBUSY && waits < WAITS_MAX; waits++) {

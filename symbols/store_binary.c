@@ -76,6 +76,7 @@ static int file_add(struct vg_store_binaries *binaries, const char *path)
 	}
 	free(binaries->items.items[index].path);
 	binaries->items.items[index] = (struct vg_store_binary){ copy, binary.has_debug_info };
+	/* cppcheck-suppress memleak ; it is in the array */
 	return 0;
 }
 

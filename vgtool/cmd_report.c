@@ -311,6 +311,7 @@ static int report_run(struct report *report, const char *command, const char *pa
 	status = vg_command_open(command, path, &opened);
 	if (status != VG_EXIT_DONE)
 		goto out;
+	/* cppcheck-suppress autoVariables ; taken back below */
 	report->profile = &opened.profile;
 	if (!report->weight_given)
 		report->weight = vg_weight_default(report->profile);
@@ -330,6 +331,7 @@ static int report_run(struct report *report, const char *command, const char *pa
 		status = vg_command_fail(command, &err);
 	}
 out:
+	report->profile = NULL;
 	vg_command_close(&opened);
 	return status;
 }

@@ -38,6 +38,7 @@ int vg_saving_add(struct vg_saving *saving, const char *path, off_t bytes, bool 
 		return 0;
 	file.path = strdup(path);
 	if (file.path != NULL && vg_array_push(&saving->files, &file) == 0)
+		/* cppcheck-suppress memleak ; it is in the array */
 		return 0;
 	free(file.path);
 	return -ENOMEM;

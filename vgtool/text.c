@@ -52,8 +52,11 @@ const char *vg_text_bytes(struct vg_text *room, uint64_t bytes)
 			 bytes == 1 ? "" : "s");
 		return room->text;
 	}
-	for (value /= 1024; value >= 1023.5; value /= 1024)
+	value /= 1024;
+	while (value >= 1023.5) {
+		value /= 1024;
 		unit++;
+	}
 	return scaled(room, value, units[unit]);
 }
 

@@ -97,6 +97,7 @@ static bool pointer_read(struct vg_bytes *bytes, uint8_t encoding, uint64_t pcre
 {
 	bool good;
 
+	*value = 0;
 	switch (encoding & PE_FORM) {
 	case PE_ABSPTR: case PE_UDATA8: case PE_SDATA8: good = vg_bytes_fixed(bytes, 8, value); break;
 	case PE_ULEB128: good = vg_bytes_uleb(bytes, value); break;

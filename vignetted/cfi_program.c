@@ -321,12 +321,10 @@ static bool step(struct machine *machine, struct vg_bytes *bytes, uint64_t addre
 
 static bool run(struct machine *machine, struct vg_bytes bytes, uint64_t address)
 {
-	struct state before = machine->now;
-
 	while (bytes.at < bytes.end) {
+		struct state before = machine->now;
 		uint64_t location = machine->location;
 
-		before = machine->now;
 		if (!step(machine, &bytes, address))
 			return false;
 		/* The instruction moved past the address: what held before it holds there. */

@@ -35,7 +35,7 @@ static void table_describe(const struct vg_image *image, uint32_t entries, unw_d
 		.u.rti = {
 			.segbase = image->eh_frame_hdr,
 			.table_data = image->eh_frame_hdr + VG_CFI_TABLE_AT,
-			.table_len = entries * VG_CFI_TABLE_ENTRY_BYTES / sizeof(unw_word_t),
+			.table_len = (unw_word_t)entries * VG_CFI_TABLE_ENTRY_BYTES / sizeof(unw_word_t),
 		},
 	};
 }

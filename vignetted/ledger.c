@@ -9,7 +9,7 @@ static uint32_t bucket_of(uint64_t ns)
 	if (ns < VG_LEDGER_STEPS)
 		return (uint32_t)ns;
 	doubling = 63 - (uint32_t)__builtin_clzll(ns) - 3;
-	bucket = (doubling + 1) * VG_LEDGER_STEPS + ((ns >> doubling) & (VG_LEDGER_STEPS - 1));
+	bucket = (doubling + UINT64_C(1)) * VG_LEDGER_STEPS + ((ns >> doubling) & (VG_LEDGER_STEPS - 1));
 	return bucket < VG_LEDGER_BUCKETS ? bucket : VG_LEDGER_BUCKETS - 1;
 }
 
