@@ -24,7 +24,7 @@ report() {
 }
 
 # An analyzer that finds nothing in this is none.
-printf 'int main(void)\n{\n\tint a[2] = { 0 };\n\treturn a[2];\n}\n' >"$dir/bad.c"
+printf 'int main(void)\n{\n\tint a[2] = { 0 }, none = 0;\n\treturn a[2] / none;\n}\n' >"$dir/bad.c"
 
 # unusedFunction and style are left out: what is a matter of style is in HACKING.md.
 check() {
