@@ -114,6 +114,17 @@ static int tids_choose(struct vg_chrome *chrome)
 	return rc < 0 ? rc : 0;
 }
 
+/* A few bytes may claim to stand for thousands of millions of samples. */
+static uint32_t repeats_max(const struct vg_profile *profile)
+{
+	uint64_t most = 1000000 + 20 * profile->file_bytes;
+
+	if (profile->samples_total <= most)
+		return UINT32_MAX;
+	most /= profile->samples.count > 0 ? profile->samples.count : 1;
+	return most < 1 ? 1 : most < UINT32_MAX ? (uint32_t)most : UINT32_MAX;
+}
+
 static int trace_build(struct vg_chrome *chrome)
 {
 	int rc = vg_frames_build(&chrome->frames, chrome->profile);
@@ -126,6 +137,7 @@ static int trace_build(struct vg_chrome *chrome)
 		rc = vg_thread_names_build(&chrome->names, chrome->profile);
 	if (rc == 0)
 		rc = vg_spans_build(&chrome->spans, chrome->profile);
+	chrome->repeats_max = repeats_max(chrome->profile);
 	if (rc == 0)
 		rc = tids_choose(chrome);
 	if (rc == 0)
@@ -162,7 +174,7 @@ static int trace_write(struct vg_chrome *chrome, const char *exporter)
 
 int vg_chrome_write(const struct vg_profile *profile, const char *exporter, FILE *file)
 {
-	struct vg_chrome chrome = { .profile = profile, .repeats_left = VG_CHROME_REPEATS_MAX };
+	struct vg_chrome chrome = { .profile = profile };
 	int rc;
 
 	vg_json_open(&chrome.json, file);

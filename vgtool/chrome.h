@@ -14,12 +14,11 @@
  * are detached, pairs of "b" and "e"; instants "i", counters "C".  What is open goes on to the end
  * and says so in its args.  Samples are there twice: as Profile and ProfileChunk events for Perfetto,
  * Firefox and Chrome's DevTools, and as the stackFrames and samples of chrome://tracing.  A record
- * that stands for many samples becomes many, up to VG_CHROME_REPEATS_MAX in all.
+ * that stands for many samples becomes as many; fewer, where all would be more than a million and
+ * twenty for each byte of the profile.
  *
  * 0 or -ENOMEM; failures to write stay in the stream.
  */
-enum { VG_CHROME_REPEATS_MAX = 10 * 1000 * 1000 };
-
 int vg_chrome_write(const struct vg_profile *profile, const char *exporter, FILE *file);
 
 #endif

@@ -26,7 +26,7 @@ struct vg_chrome {
 	uint32_t end_ids[VG_WALK_ENDS + 1]; /* by reason, 0: not needed; VG_WALK_ROOT is "(idle)" */
 	uint32_t end_seen[VG_WALK_ENDS + 1];
 	VG_ARRAY(uint32_t) path;     /* chains that are to be written, innermost first */
-	uint64_t repeats_left;
+	uint32_t repeats_max;        /* how often a record may be written */
 };
 
 enum { VG_CHROME_ROOT = 1 };
@@ -49,9 +49,8 @@ uint32_t vg_chrome_parent_node(const struct vg_chrome *chrome, uint32_t chain);
 size_t vg_chrome_end_index(uint8_t end);
 const char *vg_chrome_end_name(size_t end, char *room, size_t room_bytes);
 
-/* How often a record is written: as often as it counts, while there is room (*left); and the time
- * of the i-th of those, the last at the record's own. */
-uint32_t vg_chrome_repeats(uint64_t *left, const struct vg_sample *sample);
+/* How often a record is written, and the time of the i-th of those, the last at the record's own. */
+uint32_t vg_chrome_repeats(const struct vg_chrome *chrome, const struct vg_sample *sample);
 uint64_t vg_chrome_repeat_us(const struct vg_sample *sample, uint32_t i, uint32_t repeats);
 
 /* Opens an event with its fixed fields; more may follow, then vg_json_object_end(). */

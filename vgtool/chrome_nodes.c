@@ -98,14 +98,11 @@ const char *vg_chrome_function(const struct vg_chrome *chrome, uint32_t chain, s
 				  vg_frames_at(&chrome->frames, node, count - 1 - i).function).name;
 }
 
-uint32_t vg_chrome_repeats(uint64_t *left, const struct vg_sample *sample)
+uint32_t vg_chrome_repeats(const struct vg_chrome *chrome, const struct vg_sample *sample)
 {
-	uint32_t more = sample->count > 0 ? sample->count - 1 : 0;
+	uint32_t repeats = sample->count < chrome->repeats_max ? sample->count : chrome->repeats_max;
 
-	if (more > *left)
-		more = 0;
-	*left -= more;
-	return more + 1;
+	return repeats > 0 ? repeats : 1;
 }
 
 uint64_t vg_chrome_repeat_us(const struct vg_sample *sample, uint32_t i, uint32_t repeats)

@@ -77,13 +77,11 @@ static const struct vg_sample *sample_at(const struct vg_chrome *chrome, uint64_
 
 static void samples_array(struct vg_chrome *chrome, struct chunk chunk)
 {
-	uint64_t left = chrome->repeats_left;
-
 	vg_json_key(&chrome->json, "samples");
 	vg_json_array_begin(&chrome->json);
 	for (uint64_t at = chunk.first; at < chunk.end; at++) {
 		const struct vg_sample *sample = sample_at(chrome, at);
-		uint32_t repeats = vg_chrome_repeats(&left, sample), node = vg_chrome_sample_node(chrome, sample);
+		uint32_t repeats = vg_chrome_repeats(chrome, sample), node = vg_chrome_sample_node(chrome, sample);
 
 		for (uint32_t i = 0; i < repeats; i++)
 			vg_json_uint(&chrome->json, node);
@@ -98,7 +96,7 @@ static void deltas_array(struct vg_chrome *chrome, struct chunk chunk, uint64_t 
 	vg_json_array_begin(&chrome->json);
 	for (uint64_t at = chunk.first; at < chunk.end; at++) {
 		const struct vg_sample *sample = sample_at(chrome, at);
-		uint32_t repeats = vg_chrome_repeats(&chrome->repeats_left, sample);
+		uint32_t repeats = vg_chrome_repeats(chrome, sample);
 
 		for (uint32_t i = 0; i < repeats; i++) {
 			uint64_t now_us = vg_chrome_repeat_us(sample, i, repeats);

@@ -3,8 +3,6 @@
 
 #include <inttypes.h>
 
-#include "vgtool/chrome.h"
-
 /* Keys of an object whose keys are the nodes' numbers. */
 static void frame_write(struct vg_json *json, uint32_t id, uint32_t parent, const char *name,
 			const char *module)
@@ -57,9 +55,9 @@ static void frames_write(struct vg_chrome *chrome)
 	vg_json_object_end(json);
 }
 
-static void sample_write(struct vg_chrome *chrome, const struct vg_sample *sample, uint64_t *left)
+static void sample_write(struct vg_chrome *chrome, const struct vg_sample *sample)
 {
-	uint32_t repeats = vg_chrome_repeats(left, sample);
+	uint32_t repeats = vg_chrome_repeats(chrome, sample);
 	uint32_t node = vg_chrome_sample_node(chrome, sample);
 	struct vg_json *json = &chrome->json;
 	char text[16];
@@ -81,12 +79,11 @@ static void sample_write(struct vg_chrome *chrome, const struct vg_sample *sampl
 void vg_chrome_stacks_write(struct vg_chrome *chrome)
 {
 	const struct vg_profile *profile = chrome->profile;
-	uint64_t left = VG_CHROME_REPEATS_MAX;
 
 	frames_write(chrome);
 	vg_json_key(&chrome->json, "samples");
 	vg_json_array_begin(&chrome->json);
 	for (size_t i = 0; i < profile->samples.count && !ferror(chrome->json.file); i++)
-		sample_write(chrome, &profile->samples.items[i], &left);
+		sample_write(chrome, &profile->samples.items[i]);
 	vg_json_array_end(&chrome->json);
 }

@@ -2,7 +2,23 @@
 /* The reader of profiles, and the views of what it makes of them. */
 #include "profile/reader.h"
 #include "tests/fuzz/input.h"
+#include "vgtool/chrome.h"
+#include "vgtool/folded.h"
+#include "vgtool/measures.h"
 #include "vgtool/speedscope.h"
+
+static void views_write(const struct vg_profile *profile)
+{
+	struct vg_folding folding = { .by_thread = true };
+	struct vg_measures measures = { 0 };
+
+	vg_speedscope_write(profile, VG_WEIGHT_WALL, "fuzz", input_sink());
+	vg_chrome_write(profile, "fuzz", input_sink());
+	vg_folded_write(profile, &folding, input_sink());
+	if (vg_measures_add(&measures, profile) == 0)
+		vg_measures_finish(&measures);
+	vg_measures_free(&measures);
+}
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
@@ -13,7 +29,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	if (vg_infile_open(&file, input_path(data, size), &err) != 0)
 		abort();
 	if (vg_profile_read(&profile, &file, &err) == 0)
-		vg_speedscope_write(&profile, VG_WEIGHT_WALL, "fuzz", input_sink());
+		views_write(&profile);
 	vg_profile_free(&profile);
 	vg_infile_close(&file);
 	return 0;
