@@ -132,7 +132,7 @@ cli stop >/dev/null
 
 # What no honest recorder would write: nothing crashes, and nothing takes the square of its size.
 for what in orphans crossed open backwards many; do
-	"$write" $what "$dir/hostile.vgp" 200000
+	"$write" $what "$dir/hostile.vgp" 100000
 	exits 0 "$VGTOOL" summary "$dir/hostile.vgp"
 	exits 0 "$VGTOOL" summary --threads --json "$dir/hostile.vgp"
 	exits 0 "$VGTOOL" chrome -o "$dir/hostile.json" "$dir/hostile.vgp"

@@ -169,16 +169,15 @@ static uint64_t quantile(const struct vg_summary_length *lengths, size_t count, 
 
 static void quantiles_find(struct vg_summary *summary)
 {
-	const struct vg_summary_length *at = summary->lengths.items;
-	const struct vg_summary_length *end = at + summary->lengths.count;
+	const struct vg_summary_length *lengths = summary->lengths.items;
 
 	if (summary->lengths.count > 1)
-		qsort(summary->lengths.items, summary->lengths.count, sizeof *at, length_compare);
-	while (at < end) {
-		struct vg_summary_row *row = &summary->rows.items[at->row];
+		qsort(summary->lengths.items, summary->lengths.count, sizeof *lengths, length_compare);
+	for (size_t at = 0; at < summary->lengths.count;) {
+		struct vg_summary_row *row = &summary->rows.items[lengths[at].row];
 
-		row->p50_ns = quantile(at, row->count, 50);
-		row->p99_ns = quantile(at, row->count, 99);
+		row->p50_ns = quantile(lengths + at, row->count, 50);
+		row->p99_ns = quantile(lengths + at, row->count, 99);
 		at += row->count;
 	}
 }
