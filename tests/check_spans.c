@@ -278,6 +278,40 @@ START_TEST(samples_by_interval)
 }
 END_TEST
 
+/* Many threads in one deep stack: each has its copy of the tree, but not of all its depth. */
+START_TEST(deep_trace)
+{
+	size_t nodes = 0, bytes;
+	char *trace;
+	FILE *file;
+
+	fixture_open(&fixture);
+	fixture_module(&fixture, 0, "demo");
+	for (uint32_t i = 0; i < 20000; i++)
+		ck_assert_int_eq(vg_writer_stack(&fixture.writer, VG_STACK_ROOTS + i,
+						 i == 0 ? VG_WALK_ROOT : VG_STACK_ROOTS + i - 1, 0, i, 0), 0);
+	for (uint32_t t = 0; t < 4; t++) {
+		fixture_thread(&fixture, t, 7, "");
+		fixture_sample(&fixture, t, VG_STACK_ROOTS + 19999, MS, MS, 0);
+	}
+	fixture_read(&fixture, false);
+	file = open_memstream(&trace, &bytes);
+	ck_assert_ptr_nonnull(file);
+	ck_assert_int_eq(vg_chrome_write(&fixture.profile, "x", file), 0);
+	ck_assert_int_eq(fclose(file), 0);
+	for (const char *at = trace; (at = strstr(at, "\"callFrame\"")) != NULL; at++)
+		nodes++;
+	ck_assert_uint_eq(nodes, 4 * (1 + 2000 + 1));
+	ck_assert_ptr_nonnull(strstr(trace, "\"id\":2002,\"parent\":2001,\"callFrame\":"
+				     "{\"functionName\":\"[deeper frames cut]\""));
+	ck_assert_ptr_nonnull(strstr(trace, "\"samples\":[2002]"));
+	/* Four threads of one id are four. */
+	ck_assert_ptr_nonnull(strstr(trace, "\"tid\":1073741827,"));
+	free(trace);
+	fixture_close(&fixture);
+}
+END_TEST
+
 /* Every view of what a hostile writer with good checksums can make of a small profile. */
 static void views_write(const struct vg_profile *profile)
 {
@@ -357,6 +391,7 @@ Suite *spans_suite(void)
 	tcase_add_test(cases, lost_ends);
 	tcase_add_test(cases, by_label);
 	tcase_add_test(cases, samples_by_interval);
+	tcase_add_test(cases, deep_trace);
 	tcase_add_test(cases, any_payload_byte_changed);
 	suite_add_tcase(suite, cases);
 	return suite;

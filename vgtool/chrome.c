@@ -182,6 +182,8 @@ int vg_chrome_write(const struct vg_profile *profile, const char *exporter, FILE
 	if (rc == 0)
 		rc = trace_write(&chrome, exporter);
 	free(chrome.tids);
+	free(chrome.shown);
+	free(chrome.cut_after);
 	free(chrome.chain_ids);
 	free(chrome.chain_seen);
 	vg_array_free(&chrome.path);

@@ -15,7 +15,8 @@
  * and says so in its args.  Samples are there twice: as Profile and ProfileChunk events for Perfetto,
  * Firefox and Chrome's DevTools, and as the stackFrames and samples of chrome://tracing.  A record
  * that stands for many samples becomes as many; fewer, where all would be more than a million and
- * twenty for each byte of the profile.
+ * twenty for each byte of the profile.  What of a stack is deeper than 2000 functions is one, "[deeper
+ * frames cut]".
  *
  * 0 or -ENOMEM; failures to write stay in the stream.
  */

@@ -21,6 +21,8 @@ struct vg_chrome {
 	int64_t *tids;               /* by thread: its own, or a made-up one where that is taken */
 
 	/* Nodes of the samples' tree, numbered from 1, which is the root. */
+	uint32_t *shown;             /* by chain: itself, or the caller that stands for it */
+	unsigned char *cut_after;    /* by chain: it stands for deeper ones too, as one more node */
 	uint32_t *chain_ids;         /* by chain: of its outermost function, 0: not needed */
 	uint32_t *chain_seen;        /* by chain: the last thread that had it, + 1 */
 	uint32_t end_ids[VG_WALK_ENDS + 1]; /* by reason, 0: not needed; VG_WALK_ROOT is "(idle)" */
@@ -31,11 +33,14 @@ struct vg_chrome {
 
 enum { VG_CHROME_ROOT = 1 };
 
+/* Deeper stacks are cut: each thread has its own copy of what its samples are in. */
+enum { VG_CHROME_DEPTH_MAX = 2000 };
+
 /* Marks what the samples need, callers included, then numbers it without gaps: an importer may use
  * the numbers as indices.  0 or -ENOMEM. */
 int vg_chrome_nodes_number(struct vg_chrome *chrome);
 
-/* A sample's chain, VG_NONE for an empty stack, and the node that it is at. */
+/* A sample's chain as far as it is shown, VG_NONE for an empty stack, and the node that it is at. */
 uint32_t vg_chrome_sample_chain(const struct vg_chrome *chrome, const struct vg_sample *sample);
 uint32_t vg_chrome_sample_node(const struct vg_chrome *chrome, const struct vg_sample *sample);
 

@@ -17,9 +17,14 @@ const char *vg_chrome_end_name(size_t end, char *room, size_t room_bytes)
 	return room;
 }
 
+static uint32_t chain_frames(const struct vg_chrome *chrome, uint32_t chain)
+{
+	return (uint32_t)vg_frames_count(&chrome->frames, chrome->chains.nodes.items[chain]);
+}
+
 size_t vg_chrome_functions(const struct vg_chrome *chrome, uint32_t chain)
 {
-	return vg_frames_count(&chrome->frames, chrome->chains.nodes.items[chain]);
+	return chain_frames(chrome, chain) + chrome->cut_after[chain];
 }
 
 static uint8_t chain_end(const struct vg_chrome *chrome, uint32_t chain)
@@ -29,7 +34,34 @@ static uint8_t chain_end(const struct vg_chrome *chrome, uint32_t chain)
 
 uint32_t vg_chrome_sample_chain(const struct vg_chrome *chrome, const struct vg_sample *sample)
 {
-	return sample->stack != VG_NONE ? chrome->chains.of_node[sample->stack] : VG_NONE;
+	return sample->stack != VG_NONE ? chrome->shown[chrome->chains.of_node[sample->stack]] : VG_NONE;
+}
+
+/* Callers come first.  What is too deep is shown as the caller that is not. */
+static int depths_cut(struct vg_chrome *chrome)
+{
+	size_t count = chrome->chains.nodes.count;
+	uint32_t *depths = calloc(count + 1, sizeof *depths);
+
+	chrome->shown = calloc(count + 1, sizeof *chrome->shown);
+	chrome->cut_after = calloc(count + 1, 1);
+	if (depths == NULL || chrome->shown == NULL || chrome->cut_after == NULL) {
+		free(depths);
+		return -ENOMEM;
+	}
+	for (uint32_t chain = 0; chain < count; chain++) {
+		uint32_t caller = vg_chain_caller(&chrome->chains, chain);
+
+		depths[chain] = chain_frames(chrome, chain) + (caller != VG_NONE ? depths[caller] : 0);
+		chrome->shown[chain] = chain;
+		if (caller == VG_NONE || depths[chain] <= VG_CHROME_DEPTH_MAX)
+			continue;
+		depths[chain] = VG_CHROME_DEPTH_MAX;
+		chrome->shown[chain] = chrome->shown[caller];
+		chrome->cut_after[chrome->shown[caller]] = 1;
+	}
+	free(depths);
+	return 0;
 }
 
 /* Marks what the samples need, callers included, then numbers it without gaps: an importer may use
@@ -42,6 +74,8 @@ int vg_chrome_nodes_number(struct vg_chrome *chrome)
 	chrome->chain_ids = calloc(chrome->chains.nodes.count + 1, sizeof(uint32_t));
 	chrome->chain_seen = calloc(chrome->chains.nodes.count + 1, sizeof(uint32_t));
 	if (chrome->chain_ids == NULL || chrome->chain_seen == NULL)
+		return -ENOMEM;
+	if (depths_cut(chrome) != 0)
 		return -ENOMEM;
 	for (size_t i = 0; i < profile->samples.count; i++) {
 		const struct vg_sample *sample = &profile->samples.items[i];
@@ -76,7 +110,9 @@ uint32_t vg_chrome_sample_node(const struct vg_chrome *chrome, const struct vg_s
 
 	if (chain == VG_NONE)
 		return chrome->end_ids[vg_chrome_end_index(sample->end)];
-	return chrome->chain_ids[chain] + (uint32_t)vg_chrome_functions(chrome, chain) - 1;
+	if (chain != chrome->chains.of_node[sample->stack])
+		return chrome->chain_ids[chain] + chain_frames(chrome, chain);
+	return chrome->chain_ids[chain] + chain_frames(chrome, chain) - 1;
 }
 
 uint32_t vg_chrome_parent_node(const struct vg_chrome *chrome, uint32_t chain)
@@ -84,7 +120,7 @@ uint32_t vg_chrome_parent_node(const struct vg_chrome *chrome, uint32_t chain)
 	uint32_t caller = vg_chain_caller(&chrome->chains, chain);
 
 	if (caller != VG_NONE)
-		return chrome->chain_ids[caller] + (uint32_t)vg_chrome_functions(chrome, caller) - 1;
+		return chrome->chain_ids[caller] + chain_frames(chrome, caller) - 1;
 	return chain_end(chrome, chain) == VG_WALK_ROOT ? VG_CHROME_ROOT :
 	       chrome->end_ids[vg_chrome_end_index(chain_end(chrome, chain))];
 }
@@ -92,8 +128,10 @@ uint32_t vg_chrome_parent_node(const struct vg_chrome *chrome, uint32_t chain)
 const char *vg_chrome_function(const struct vg_chrome *chrome, uint32_t chain, size_t i)
 {
 	uint32_t node = chrome->chains.nodes.items[chain];
-	size_t count = vg_frames_count(&chrome->frames, node);
+	size_t count = chain_frames(chrome, chain);
 
+	if (i == count)
+		return "[deeper frames cut]";
 	return vg_frames_function(&chrome->frames,
 				  vg_frames_at(&chrome->frames, node, count - 1 - i).function).name;
 }
