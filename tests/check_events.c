@@ -425,6 +425,30 @@ static void *spin_in_intervals(void *argument)
 	return argument;
 }
 
+/* What a thread had open at that time, by its events; `near` says whether one of them was close. */
+static uint64_t innermost_at(uint32_t thread, uint64_t time_ns, uint64_t slack_ns, bool *near)
+{
+	uint64_t open[3] = { 0 };
+	size_t depth = 0;
+
+	*near = false;
+	for (size_t i = 0; i < taken.profile.events.count; i++) {
+		const struct vg_event *one = event(i);
+
+		if (one->thread != thread)
+			continue;
+		*near |= one->time_ns + slack_ns > time_ns && one->time_ns < time_ns + slack_ns;
+		if (one->time_ns > time_ns)
+			continue;
+		ck_assert(one->what == VG_EVENT_BEGIN ? depth < 2 : depth > 0);
+		if (one->what == VG_EVENT_BEGIN)
+			open[++depth] = one->token;
+		else
+			ck_assert_uint_eq(open[depth--], one->token);
+	}
+	return open[depth];
+}
+
 /* Each sample lies in the interval that it names, and names the innermost. */
 static void samples_check(uint64_t slack_ns)
 {
@@ -432,35 +456,12 @@ static void samples_check(uint64_t slack_ns)
 
 	for (size_t i = 0; i < taken.profile.samples.count; i++) {
 		const struct vg_sample *sample = &taken.profile.samples.items[i];
-		uint64_t innermost = 0, near = 0;
+		uint64_t innermost;
+		bool near;
 
-		for (size_t j = 0; j < taken.profile.events.count; j++) {
-			const struct vg_event *one = event(j);
-
-			if (one->thread != sample->thread)
-				continue;
-			near |= one->time_ns + slack_ns > sample->time_ns &&
-				one->time_ns < sample->time_ns + slack_ns;
-			if (one->time_ns > sample->time_ns)
-				continue;
-			if (one->what == VG_EVENT_BEGIN)
-				innermost = one->token;
-			else if (one->what == VG_EVENT_END && one->token == innermost)
-				innermost = 0;
-			/* The outer one goes on behind the inner. */
-			for (size_t k = 0; innermost == 0 && k < j; k++) {
-				bool over = false;
-
-				if (event(k)->what != VG_EVENT_BEGIN || event(k)->thread != one->thread)
-					continue;
-				for (size_t l = k; l <= j; l++)
-					over |= event(l)->what == VG_EVENT_END &&
-						event(l)->token == event(k)->token;
-				innermost = over ? 0 : event(k)->token;
-			}
-		}
+		innermost = innermost_at(sample->thread, sample->time_ns, slack_ns, &near);
 		inside += sample->interval != 0;
-		wrong += near == 0 && innermost != sample->interval;
+		wrong += !near && innermost != sample->interval;
 	}
 	ck_assert_uint_ge(inside, 20);
 	/* A helper that loses its CPU between the clock and the look is late. */

@@ -15,7 +15,7 @@ seconds=${FUZZ_SECONDS:-60}
 fuzzers=${FUZZERS:-sym elf profile wire ring}
 out=$BUILDDIR/fuzz
 # Of executions, in the soak: some hours on two cores.
-runs_soak="sym=2000000 elf=1000000 profile=10000000 wire=10000000 ring=10000000"
+runs_soak="sym=2000000 elf=1000000 profile=10000000 wire=10000000 ring=1000000"
 pids=
 trap 'kill $pids 2>/dev/null || true' EXIT
 
