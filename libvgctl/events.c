@@ -23,24 +23,25 @@ static void producer_leave(void)
 /* The thread's lane, which no handler on this thread may touch until producer_leave(). */
 static struct vg_producer *producer_enter(uint64_t records)
 {
+	struct vg_lanes_state *state = atomic_load_explicit(&vg_lanes_state, memory_order_acquire);
 	struct vg_producer *own = vg_producer_local.producer;
-	bool ours;
+	uint32_t session;
 
-	if (vg_lanes_state == NULL)
+	if (state == NULL)
 		return NULL;
-	ours = own != NULL && own->serial == vg_lanes_state->serial;
+	session = atomic_load_explicit(&state->session, memory_order_acquire);
 	if (__builtin_expect(vg_producer_local.busy, 0)) {
-		if (atomic_load(&vg_lanes_state->session) != 0)
+		if (session != 0)
 			vg_lanes_refuse(records);
 		return NULL;
 	}
 	vg_producer_local.busy = 1;
 	atomic_signal_fence(memory_order_seq_cst);
-	if (__builtin_expect(!ours || own->session != atomic_load_explicit(
-			&vg_lanes_state->session, memory_order_relaxed), 0))
+	if (__builtin_expect(own == NULL || own->session != session ||
+			     own->host != atomic_load_explicit(&state->host, memory_order_relaxed), 0))
 		own = vg_producer_renew();
 	if (own == NULL) {
-		if (atomic_load(&vg_lanes_state->session) != 0)
+		if (session != 0)
 			vg_lanes_refuse(records);
 		producer_leave();
 	}
@@ -158,12 +159,13 @@ static void interval_close(struct vg_producer *own, uint64_t token)
 
 void vgctl_event_end(struct vgctl_interval interval)
 {
+	struct vg_lanes_state *state = atomic_load_explicit(&vg_lanes_state, memory_order_acquire);
 	struct vg_producer *own;
 	uint64_t head;
 
 	/* Of an earlier session, or of a parent process. */
-	if (vg_lanes_state == NULL || interval.session !=
-	    atomic_load_explicit(&vg_lanes_state->session, memory_order_relaxed))
+	if (state == NULL || interval.session !=
+	    atomic_load_explicit(&state->session, memory_order_relaxed))
 		return;
 	own = producer_enter(1);
 	if (own == NULL)

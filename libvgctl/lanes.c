@@ -17,7 +17,7 @@
 enum { RETRY_EVERY = 64 };
 
 unsigned int vgctl_recording;
-struct vg_lanes_state *vg_lanes_state;
+struct vg_lanes_state *_Atomic vg_lanes_state;
 __thread struct vg_producer_local vg_producer_local;
 
 /* All under the mutex, but for producers, which belong to who has the lane. */
@@ -25,25 +25,32 @@ static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 static pthread_once_t once = PTHREAD_ONCE_INIT;
 static pthread_key_t thread_key;
 static bool prepared;
-static uint64_t serials;
 static uint32_t sessions;
-static struct {
-	uint64_t serial;
+/* A ring, from this side.  Never freed, see ring_open(). */
+struct vg_lanes_host {
 	int fd;
 	dev_t device;                /* of the memfd: a program may close what is not its own */
 	ino_t inode;
 	struct vg_lanes *lanes;
 	size_t labels_bytes;         /* used of theirs: not believed from there */
-	struct vg_producer *producers;
-} ring = { .fd = -1 };
+	struct vg_producer producers[VG_LANES];
+};
 
 /* Strings by id - 1.  Kept for ever: an id must stay valid in every later session. */
 static struct vg_intern labels;
 static size_t labels_bytes;
 
-static bool ring_alive(void)
+static struct vg_lanes_state *state_get(void)
 {
-	return vg_lanes_state != NULL && ring.serial != 0 && vg_lanes_state->serial == ring.serial;
+	return atomic_load_explicit(&vg_lanes_state, memory_order_acquire);
+}
+
+/* This process's ring, or NULL. */
+static struct vg_lanes_host *host_get(void)
+{
+	struct vg_lanes_state *state = state_get();
+
+	return state != NULL ? atomic_load_explicit(&state->host, memory_order_acquire) : NULL;
 }
 
 /* ---- threads and processes that go ---- */
@@ -54,7 +61,7 @@ static void thread_end(void *argument)
 
 	vg_producer_local.producer = NULL;
 	/* A child of fork(2) has this too, and the lane is its parent's. */
-	if (own == NULL || vg_lanes_state == NULL || own->serial != vg_lanes_state->serial)
+	if (own == NULL || own->host != host_get())
 		return;
 	atomic_store_explicit(&own->lane->interval, 0, memory_order_relaxed);
 	atomic_store_explicit(&own->lane->taken, 0, memory_order_release);
@@ -72,27 +79,29 @@ static void fork_parent(void)
 
 static void fork_child(void)
 {
+	struct vg_lanes_state *state = state_get();
+
 	/* Cleared already, where the kernel can. */
-	if (vg_lanes_state != NULL)
-		memset(vg_lanes_state, 0, sizeof *vg_lanes_state);
+	atomic_store(&state->host, NULL);
+	atomic_store(&state->session, 0);
 	vgctl_recording = 0;
 	pthread_mutex_unlock(&mutex);
 }
 
 static void prepare(void)
 {
-	void *page = mmap(NULL, sizeof *vg_lanes_state, PROT_READ | PROT_WRITE,
+	void *page = mmap(NULL, sizeof(struct vg_lanes_state), PROT_READ | PROT_WRITE,
 			  MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 
 	if (page == MAP_FAILED)
 		return;
-	madvise(page, sizeof *vg_lanes_state, MADV_WIPEONFORK);
+	madvise(page, sizeof(struct vg_lanes_state), MADV_WIPEONFORK);
 	if (pthread_key_create(&thread_key, thread_end) != 0) {
-		munmap(page, sizeof *vg_lanes_state);
+		munmap(page, sizeof(struct vg_lanes_state));
 		return;
 	}
+	atomic_store_explicit(&vg_lanes_state, page, memory_order_release);
 	pthread_atfork(fork_prepare, fork_parent, fork_child);
-	vg_lanes_state = page;
 	prepared = true;
 }
 
@@ -105,20 +114,21 @@ __attribute__((destructor)) static void unprepare(void)
 
 /* ---- labels ---- */
 
-static void label_publish(const char *text, size_t length)
+static void label_publish(struct vg_lanes_host *host, const char *text, size_t length)
 {
-	unsigned char *at = ring.lanes->labels + ring.labels_bytes;
+	unsigned char *at = host->lanes->labels + host->labels_bytes;
 
 	at[0] = (unsigned char)(length & 0xff);
 	at[1] = (unsigned char)(length >> 8);
 	memcpy(at + 2, text, length);
-	ring.labels_bytes += 2 + length;
-	atomic_store_explicit(&ring.lanes->labels_bytes, ring.labels_bytes, memory_order_release);
+	host->labels_bytes += 2 + length;
+	atomic_store_explicit(&host->lanes->labels_bytes, host->labels_bytes, memory_order_release);
 }
 
 static uint32_t label_add(const char *text)
 {
 	size_t length = strnlen(text, VG_LANES_LABEL_MAX);
+	struct vg_lanes_host *host = host_get();
 	uint32_t id;
 
 	if (vg_intern_find(&labels, text, length, &id))
@@ -127,8 +137,8 @@ static uint32_t label_add(const char *text)
 	    vg_intern(&labels, text, length, &id) < 0)
 		return 0;
 	labels_bytes += 2 + length;
-	if (ring_alive())
-		label_publish(text, length);
+	if (host != NULL)
+		label_publish(host, text, length);
 	return id + 1;
 }
 
@@ -155,119 +165,124 @@ static bool size_allowed(void)
 	return getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur >= sizeof(struct vg_lanes);
 }
 
-static int ring_map(void)
+/* The helper must not be made to read behind the file's end: sealed. */
+static int ring_map(struct vg_lanes_host *host)
 {
-	void *producers = mmap(NULL, VG_LANES * sizeof *ring.producers, PROT_READ | PROT_WRITE,
-			       MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	struct stat status;
 	void *lanes;
 
-	if (producers == MAP_FAILED)
+	if (ftruncate(host->fd, sizeof *host->lanes) != 0 ||
+	    fcntl(host->fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) != 0 ||
+	    fstat(host->fd, &status) != 0)
 		return -1;
-	lanes = mmap(NULL, sizeof *ring.lanes, PROT_READ | PROT_WRITE, MAP_SHARED, ring.fd, 0);
-	if (lanes == MAP_FAILED) {
-		munmap(producers, VG_LANES * sizeof *ring.producers);
+	lanes = mmap(NULL, sizeof *host->lanes, PROT_READ | PROT_WRITE, MAP_SHARED, host->fd, 0);
+	if (lanes == MAP_FAILED)
 		return -1;
-	}
-	madvise(lanes, sizeof *ring.lanes, MADV_DONTDUMP);
-	ring.lanes = lanes;
-	ring.producers = producers;
+	madvise(lanes, sizeof *host->lanes, MADV_DONTDUMP);
+	host->device = status.st_dev;
+	host->inode = status.st_ino;
+	host->lanes = lanes;
 	return 0;
 }
 
-static void ring_fill(void)
+static void ring_fill(struct vg_lanes_host *host)
 {
-	ring.serial = ++serials;
-	ring.labels_bytes = 0;
-	ring.lanes->magic = VG_LANES_MAGIC;
-	ring.lanes->version = VG_LANES_VERSION;
+	host->lanes->magic = VG_LANES_MAGIC;
+	host->lanes->version = VG_LANES_VERSION;
 	for (uint32_t i = 0; i < labels.count; i++) {
 		size_t length;
 		const char *text = vg_intern_bytes(&labels, i, &length);
 
-		label_publish(text, length);
+		label_publish(host, text, length);
 	}
-	vg_lanes_state->serial = ring.serial;
 }
 
 /* What an earlier ring leaves behind stays mapped: a thread may be in the middle of writing to it. */
-static void ring_open(void)
+static struct vg_lanes_host *ring_open(void)
 {
-	struct stat status;
+	struct vg_lanes_host *host;
 
 	if (!size_allowed())
-		return;
-	ring.fd = vg_descriptor_raise(memfd_create("vgctl", MFD_CLOEXEC | MFD_ALLOW_SEALING));
-	if (ring.fd < 0)
-		return;
-	/* The helper must not be made to read behind the file's end. */
-	if (ftruncate(ring.fd, sizeof *ring.lanes) != 0 ||
-	    fcntl(ring.fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) != 0 ||
-	    fstat(ring.fd, &status) != 0 || ring_map() != 0) {
-		close(ring.fd);
-		ring.fd = -1;
-		return;
+		return NULL;
+	host = mmap(NULL, sizeof *host, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	if (host == MAP_FAILED)
+		return NULL;
+	host->fd = vg_descriptor_raise(memfd_create("vgctl", MFD_CLOEXEC | MFD_ALLOW_SEALING));
+	if (host->fd < 0 || ring_map(host) != 0) {
+		if (host->fd >= 0)
+			close(host->fd);
+		munmap(host, sizeof *host);
+		return NULL;
 	}
-	ring.device = status.st_dev;
-	ring.inode = status.st_ino;
-	ring_fill();
+	ring_fill(host);
+	return host;
 }
 
-static bool ring_fd_holds(void)
+static bool fd_holds(const struct vg_lanes_host *host)
 {
 	struct stat status;
 
-	return ring.fd >= 0 && fstat(ring.fd, &status) == 0 && status.st_dev == ring.device &&
-	       status.st_ino == ring.inode;
+	return fstat(host->fd, &status) == 0 && status.st_dev == host->device &&
+	       status.st_ino == host->inode;
 }
 
 int vg_lanes_fd(void)
 {
-	int fd = -1;
+	static struct vg_lanes_host *latest;
+	struct vg_lanes_host *host;
+	struct vg_lanes_state *state;
 
 	pthread_once(&once, prepare);
-	if (vg_lanes_state == NULL)
+	state = state_get();
+	if (state == NULL)
 		return -1;
 	pthread_mutex_lock(&mutex);
-	if (!ring_alive() || !ring_fd_holds()) {
-		if (ring_fd_holds())
-			close(ring.fd);
-		ring.fd = -1;
-		vg_lanes_state->serial = 0;
-		ring_open();
+	host = host_get();
+	if (host == NULL || !fd_holds(host)) {
+		/* That of a parent process, or of a helper that did not answer. */
+		if (latest != NULL && fd_holds(latest))
+			close(latest->fd);
+		host = latest = ring_open();
+		atomic_store_explicit(&state->host, host, memory_order_release);
 	}
-	if (ring_alive())
-		fd = ring.fd;
 	pthread_mutex_unlock(&mutex);
-	return fd;
+	return host != NULL ? host->fd : -1;
 }
 
 void vg_lanes_start(bool overwrite)
 {
+	struct vg_lanes_state *state = state_get();
+
 	pthread_mutex_lock(&mutex);
-	vg_lanes_state->overwrite = overwrite;
+	atomic_store_explicit(&state->overwrite, overwrite, memory_order_relaxed);
 	if (++sessions == 0)
 		sessions = 1;
-	atomic_store_explicit(&vg_lanes_state->session, sessions, memory_order_release);
+	atomic_store_explicit(&state->session, sessions, memory_order_release);
 	__atomic_store_n(&vgctl_recording, sessions, __ATOMIC_RELEASE);
 	pthread_mutex_unlock(&mutex);
 }
 
 void vg_lanes_stop(void)
 {
+	struct vg_lanes_state *state = state_get();
+
 	__atomic_store_n(&vgctl_recording, 0, __ATOMIC_RELEASE);
-	if (vg_lanes_state != NULL)
-		atomic_store_explicit(&vg_lanes_state->session, 0, memory_order_release);
+	if (state != NULL)
+		atomic_store_explicit(&state->session, 0, memory_order_release);
 }
 
 void vg_lanes_rest(bool helper_gone)
 {
+	struct vg_lanes_host *host;
+
 	pthread_mutex_lock(&mutex);
-	if (ring_alive() && !helper_gone)
-		vg_lanes_state->serial = 0;
+	host = host_get();
 	/* Never unmapped: a thread may have been interrupted in the middle of a record, and writes
 	 * the rest of it whenever it goes on. */
-	if (ring_alive())
-		madvise(ring.lanes->records, sizeof ring.lanes->records, MADV_REMOVE);
+	if (host != NULL && helper_gone)
+		madvise(host->lanes->records, sizeof host->lanes->records, MADV_REMOVE);
+	else if (host != NULL)
+		atomic_store_explicit(&state_get()->host, NULL, memory_order_release);
 	pthread_mutex_unlock(&mutex);
 }
 
@@ -275,7 +290,10 @@ void vg_lanes_rest(bool helper_gone)
 
 void vg_lanes_refuse(uint64_t records)
 {
-	atomic_fetch_add_explicit(&ring.lanes->refused, records, memory_order_relaxed);
+	struct vg_lanes_host *host = host_get();
+
+	if (host != NULL)
+		atomic_fetch_add_explicit(&host->lanes->refused, records, memory_order_relaxed);
 }
 
 static bool lane_take(struct vg_lane *lane)
@@ -289,17 +307,17 @@ static bool lane_take(struct vg_lane *lane)
 		(atomic_store(&lane->taken, 0), false));
 }
 
-static struct vg_producer *lane_claim(void)
+static struct vg_producer *lane_claim(struct vg_lanes_host *host)
 {
 	for (uint32_t i = 0; i < VG_LANES; i++) {
-		struct vg_producer *own = &ring.producers[i];
-		uint32_t used = atomic_load(&ring.lanes->used);
+		struct vg_producer *own = &host->producers[i];
+		uint32_t used = atomic_load(&host->lanes->used);
 
-		if (!lane_take(&ring.lanes->lanes[i]))
+		if (!lane_take(&host->lanes->lanes[i]))
 			continue;
-		own->lane = &ring.lanes->lanes[i];
-		own->records = ring.lanes->records[i];
-		own->serial = ring.serial;
+		own->lane = &host->lanes->lanes[i];
+		own->records = host->lanes->records[i];
+		own->host = host;
 		own->index = i;
 		own->session = 0;
 		atomic_store_explicit(&own->lane->interval, 0, memory_order_relaxed);
@@ -307,7 +325,7 @@ static struct vg_producer *lane_claim(void)
 		atomic_store_explicit(&own->lane->name, vg_producer_local.name,
 				      memory_order_relaxed);
 		atomic_fetch_add_explicit(&own->lane->claims, 1, memory_order_release);
-		while (used < i + 1 && !atomic_compare_exchange_weak(&ring.lanes->used, &used, i + 1))
+		while (used < i + 1 && !atomic_compare_exchange_weak(&host->lanes->used, &used, i + 1))
 			;
 		vg_producer_local.producer = own;
 		pthread_setspecific(thread_key, own);
@@ -320,12 +338,13 @@ static struct vg_producer *lane_claim(void)
 static struct vg_producer *lane_get(void)
 {
 	struct vg_producer *own = vg_producer_local.producer;
+	struct vg_lanes_host *host = host_get();
 
-	if (own != NULL && own->serial == vg_lanes_state->serial)
-		return own;
+	if (host == NULL || (own != NULL && own->host == host))
+		return host != NULL ? own : NULL;
 	if (vg_producer_local.refusals++ % RETRY_EVERY != 0)
 		return NULL;
-	own = lane_claim();
+	own = lane_claim(host);
 	if (own != NULL)
 		vg_producer_local.refusals = 0;
 	return own;
@@ -333,12 +352,13 @@ static struct vg_producer *lane_get(void)
 
 struct vg_producer *vg_producer_renew(void)
 {
+	struct vg_lanes_state *state = state_get();
 	struct vg_producer *own;
 	uint32_t session;
 
-	if (vg_lanes_state->serial == 0)         /* a child that copied the flag */
+	if (host_get() == NULL)                  /* a child that copied the flag */
 		__atomic_store_n(&vgctl_recording, 0, __ATOMIC_RELAXED);
-	session = atomic_load_explicit(&vg_lanes_state->session, memory_order_acquire);
+	session = atomic_load_explicit(&state->session, memory_order_acquire);
 	if (session == 0)
 		return NULL;
 	own = lane_get();
@@ -346,7 +366,7 @@ struct vg_producer *vg_producer_renew(void)
 		return own;
 	own->depth = 0;
 	atomic_store_explicit(&own->lane->interval, 0, memory_order_relaxed);
-	own->limit = vg_lanes_state->overwrite ? UINT64_MAX :
+	own->limit = atomic_load_explicit(&state->overwrite, memory_order_relaxed) ? UINT64_MAX :
 		     atomic_load_explicit(&own->lane->tail, memory_order_acquire) + VG_LANE_RECORDS;
 	own->session = session;
 	return own;

@@ -11,11 +11,13 @@
 /* Intervals of a thread that are kept track of at a time: of deeper ones samples know the parent. */
 enum { VG_PRODUCER_DEPTH = 64 };
 
+struct vg_lanes_host;
+
 /* What a thread keeps of its lane.  Owned by the ring. */
 struct vg_producer {
 	struct vg_lane *lane;
 	struct vg_lane_record *records;
-	uint64_t serial;             /* of its ring */
+	struct vg_lanes_host *host;  /* the ring that it is of */
 	uint64_t limit;              /* head may rise so far without a look at tail */
 	uint32_t index;              /* of the lane */
 	uint32_t session;            /* that the rest is of */
@@ -28,13 +30,13 @@ struct vg_producer {
  * must not write into its parent's ring.
  */
 struct vg_lanes_state {
-	uint64_t serial;             /* of the ring; 0: there is none in this process */
+	struct vg_lanes_host *_Atomic host; /* the ring; NULL: there is none in this process */
 	_Atomic uint32_t session;    /* recording, or 0 */
-	uint32_t overwrite;          /* the oldest records make room */
+	_Atomic uint32_t overwrite;  /* the oldest records make room */
 };
 
-/* NULL until there is a ring. */
-extern struct vg_lanes_state *vg_lanes_state;
+/* NULL until it is needed. */
+extern struct vg_lanes_state *_Atomic vg_lanes_state;
 
 /* A descriptor of the ring for the helper, made if need be, or -1: this process cannot have one.
  * The library's. */

@@ -82,6 +82,12 @@ static void *sampler(void *unused)
 			failure("no sentence", rc);
 		if (vgctl_sample(NULL) != -EINVAL)
 			failure("no session", 0);
+		/* Whether a session is open or not. */
+		vgctl_thread_name(rc == 0 ? "sampler" : "idle");
+		for (int i = 0; i < 20; i++) {
+			VGCTL_SCOPE(vgctl_intern("kind"), vgctl_intern(i % 2 == 0 ? "even" : "odd"));
+			vgctl_counter(vgctl_intern("count"), i);
+		}
 	}
 	return unused;
 }
