@@ -20,6 +20,9 @@ static const uint64_t BUSY_NS = 10000000, IDLE_NS = 100000000, CALM_NS = 1000000
 /* And where a lane was found more than half full. */
 static const uint64_t FLOOD_NS = 1000000;
 
+/* A thread that no scan has shown after so many drains is one too many for the session's bound. */
+enum { WAITS_MAX = 64 };
+
 /* The kernel's own limit. */
 enum { TID_MAX = 4 << 20 };
 
@@ -144,14 +147,18 @@ static bool lane_resolve(struct vg_events *events, const struct vg_events_sink *
 	if (task != NULL) {
 		task->lane = lane + 1;
 		own->thread = task->id;
-	} else if (taken && !sink->last) {
+	} else if (taken && !sink->last && own->waits++ < WAITS_MAX) {
 		own->claims = claims - 1;
 		return false;            /* not seen by a scan yet */
 	} else if (atomic_load_explicit(&shared->head, memory_order_acquire) != own->tail) {
 		thread.id = own->thread = (*sink->threads)++;
 		thread.begin_ns = first_ns(events, sink, lane);
 		vg_writer_thread(sink->writer, &thread, "");
+	} else if (taken) {
+		own->claims = claims - 1;
+		return false;            /* nothing to tell, but there may be */
 	}
+	own->waits = 0;
 	own->strange = task == NULL;
 	return own->thread != VG_NONE;
 }

@@ -25,6 +25,7 @@ struct vg_events_lane {
 	uint32_t thread;             /* in the profile, or VG_NONE */
 	uint32_t name;               /* label that the profile has as the thread's name */
 	bool strange;                /* its thread is no task */
+	uint32_t waits;              /* drains at which its thread was no task yet */
 	uint32_t depth;
 	uint64_t open[VG_LANE_DEPTH];
 	uint64_t before;             /* what was open before the first of `moves` */
