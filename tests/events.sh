@@ -1,12 +1,12 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT OR Apache-2.0
 #
-# The program's own events: a million from four threads (SOAK: ten million), kills, a hostile ring.
+# The program's own events: three million from four threads (SOAK: ten million), kills, a hostile ring.
 set -eu
 : "${BUILDDIR:?}" "${SRCDIR:?}" "${VIGNETTED:?}"
 dir=$(mktemp -d)
 trap 'rm -rf "$dir"' EXIT
-count=1000000 kills=5 seconds=2
+count=3000000 kills=5 seconds=2
 [ -z "${SOAK-}" ] || { count=10000000 kills=200 seconds=60; }
 # The header is one for C and C++, and its macro too.
 for language in "c -std=c99" "c -std=gnu11" "c++ -std=c++11" "c++ -std=c++20"; do
