@@ -55,6 +55,7 @@ int vg_debuginfod_find(const void *id, size_t bytes, char **path, struct vg_err 
 
 	if (rc != 0)
 		return rc;
+	/* NOLINTNEXTLINE(clang-analyzer-core.CallAndMessage): vg_err_set() returns its code */
 	session = client.begin();
 	rc = session != NULL ? client.find(session, id, (int)bytes, path) : -ENOMEM;
 	if (rc >= 0) {

@@ -161,7 +161,9 @@ static void ids_fill(struct search *search, const unsigned char *build_id, size_
 	for (size_t i = 0; search->ids[1][i] != '\0'; i++) {
 		char digit = search->ids[1][i];
 
-		search->ids[2][i] = digit >= 'A' ? (char)(digit - 'A' + 'a') : digit;
+		if (digit >= 'A')
+			digit = (char)(digit - 'A' + 'a');
+		search->ids[2][i] = digit;
 	}
 }
 

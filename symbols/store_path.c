@@ -15,7 +15,9 @@ void vg_store_name(const char *from, char *to)
 	for (size_t i = 0; i < length; i++) {
 		unsigned char c = (unsigned char)from[i];
 
-		to[i] = c == '/' || c < ' ' || c == 0x7f ? (char)'_' : from[i];
+		to[i] = from[i];
+		if (c == '/' || c < ' ' || c == 0x7f)
+			to[i] = '_';
 	}
 	to[length] = '\0';
 	if (length == 0 || strcmp(to, ".") == 0 || strcmp(to, "..") == 0)
