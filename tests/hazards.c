@@ -101,9 +101,12 @@ struct vgctl_session *begin(unsigned int rate_hz)
 void begin_refused(int error, const char *words)
 {
 	struct vgctl_session *session;
-	int before = descriptors_open();
-	int rc = vgctl_begin(PROFILE, NULL, &session);
+	int before, rc;
 
+	/* The first call makes the ring of events, which stays. */
+	vgctl_begin(PROFILE, NULL, &session);
+	before = descriptors_open();
+	rc = vgctl_begin(PROFILE, NULL, &session);
 	ensure(rc == error, "vgctl_begin returned %d and not %d: %s", rc, error, vgctl_strerror(rc));
 	ensure(strstr(vgctl_strerror(rc), words) != NULL, "vgctl_begin does not say '%s' but '%s'", words,
 	       vgctl_strerror(rc));

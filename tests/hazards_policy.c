@@ -271,7 +271,7 @@ static void brief_helper_write(int us)
 /* Killed at any moment of its first milliseconds, the helper leaves an error and nothing else. */
 static void helper_killed_in_begin(void)
 {
-	int count = rounds(60, 2000), failed = 0, before = descriptors_open();
+	int count = rounds(60, 2000), failed = 0, before = 0;
 	struct vgctl_options options = VGCTL_OPTIONS_INIT;
 
 	options.helper_path = "./brief";
@@ -291,6 +291,9 @@ static void helper_killed_in_begin(void)
 			failed++;
 		}
 		ensure(waitpid(-1, NULL, WNOHANG | __WALL) < 0 && errno == ECHILD, "a child is left");
+		/* The first call makes the ring of events, which stays. */
+		if (i == 0)
+			before = descriptors_open();
 		ensure(descriptors_open() == before, "a descriptor is left");
 	}
 	printf("(%d of %d killed in vgctl_begin) ", failed, count);
