@@ -24,13 +24,13 @@ struct known_key {
 
 /* what, then three strings: the mark before each tells an empty one from none. */
 struct key_text {
-	char bytes[sizeof(struct vg_thread_name) + 2 * (VG_NAME_MAX_BYTES + 8)];
+	char bytes[sizeof(struct vg_thread_name) + 2 * ((size_t)VG_NAME_MAX_BYTES + 8)];
 	size_t length;
 };
 
 static void key_put(struct key_text *key, const char *text)
 {
-	key->bytes[key->length++] = text != NULL;
+	key->bytes[key->length++] = (char)(text != NULL);
 	if (text != NULL) {
 		size_t length = strlen(text) + 1;
 

@@ -15,7 +15,7 @@ enum { USER_BEHIND_PERIODS = 2, USER_BEHIND_NS = 4 * 1000 * 1000 };
 /* Where only CPU time is asked for, nothing is due at each tick: samples are fetched a good while
  * before a ring is full.  Threads that no interrupt has told of yet are looked at then, so not too
  * seldom. */
-static const uint64_t FETCH_NS = 25 * 1000 * 1000;
+static const uint64_t FETCH_NS = UINT64_C(25) * 1000 * 1000;
 
 /* New threads may be made while those that are known are being covered. */
 enum { COVER_ROUNDS = 8 };
