@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/perf_event.h>
 #include <sched.h>
 #include <seccomp.h>
 #include <stddef.h>
@@ -69,6 +70,16 @@ static int ptrace_allow(scmp_filter_ctx filter)
 	return rc;
 }
 
+/* Timers of the kernel's own samples: on and off. */
+static int ioctl_allow(scmp_filter_ctx filter)
+{
+	int rc = seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(ioctl), 1,
+				  SCMP_A1(SCMP_CMP_EQ, PERF_EVENT_IOC_ENABLE));
+
+	return rc != 0 ? rc : seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(ioctl), 1,
+					       SCMP_A1(SCMP_CMP_EQ, PERF_EVENT_IOC_DISABLE));
+}
+
 static int filter_load(enum vg_confine_role role)
 {
 	scmp_filter_ctx filter = seccomp_init(SCMP_ACT_ERRNO(EPERM));
@@ -84,6 +95,8 @@ static int filter_load(enum vg_confine_role role)
 					      O_ACCMODE | O_CREAT | O_TRUNC | O_APPEND, O_RDONLY));
 	if (rc == 0)
 		rc = ptrace_allow(filter);
+	if (rc == 0)
+		rc = ioctl_allow(filter);
 	if (rc == 0 && role == VG_CONFINE_ALONE)
 		rc = ALLOW(filter, calls_alone);
 	if (rc == 0)

@@ -17,17 +17,39 @@ enum { USER_BEHIND_PERIODS = 2, USER_BEHIND_NS = 4 * 1000 * 1000 };
  * seldom. */
 static const uint64_t FETCH_NS = UINT64_C(25) * 1000 * 1000;
 
+/* What an interrupt's timer adds to a thread's getting a CPU and losing it, and what a stop takes of a
+ * thread: measured on a virtual machine, about.  Whichever is less is used. */
+enum { SWITCH_NS = 2400, STOP_NS = 30 * 1000 };
+static const uint64_t WEIGH_FIRST_NS = UINT64_C(60) * 1000 * 1000;
+static const uint64_t WEIGH_EVERY_NS = UINT64_C(200) * 1000 * 1000;
+enum { STILL_WINDOWS = 5, NOTICEABLE = 500 };
+
 /* New threads may be made while those that are known are being covered. */
 enum { COVER_ROUNDS = 8 };
 
 /* Where interrupts copy too little, so many are passed over before another is looked at. */
 enum { MEAGRE_EVERY = 64 };
 
+/* Where only CPU time is asked for, ticks are for fetching while interrupts sample. */
+static void ticks_adapt(struct vg_session *session)
+{
+	uint64_t period_ns = session->ticks.period_ns / session->fetch_periods;
+	uint32_t room = vg_interrupts_room(&session->interrupts) * 2 / 3, periods = 1;
+
+	while (session->interrupts.enabled && session->options.cpu_mode &&
+	       !session->meagre_seen && periods < room &&
+	       (periods + 1) * period_ns <= FETCH_NS)
+		periods++;
+	if (periods == session->fetch_periods)
+		return;
+	session->fetch_periods = periods;
+	vg_ticks_change(&session->ticks, periods * period_ns);
+}
+
 void vg_interrupted_open(struct vg_session *session)
 {
 	struct vg_tasks *tasks = &session->tasks;
 	size_t covered = 0;
-	uint32_t room;
 
 	if (session->options.period_ns == 0 || session->options.stop_always)
 		return;
@@ -40,15 +62,48 @@ void vg_interrupted_open(struct vg_session *session)
 		covered = count;
 		vg_tasks_scan(tasks);
 	}
-	if (!session->options.cpu_mode || session->interrupts.event_count == 0)
+	session->weighed_ns = vg_now_ns();
+	session->weigh_every_ns = WEIGH_FIRST_NS;
+	session->weighed_cpu_ns = session->target_cpu_ns;
+	session->switches = 0;
+	ticks_adapt(session);
+}
+
+/* Timers that have stood still for long are not worth what they cost even so.  They do not come back:
+ * confined, we could not open them. */
+static void weigh_again(struct vg_session *session, bool stops_cost_less)
+{
+	if (!stops_cost_less)
+		session->still_windows = 0;
+	else if (++session->still_windows >= STILL_WINDOWS)
+		vg_interrupts_close(&session->interrupts);
+}
+
+void vg_interrupted_weigh(struct vg_session *session)
+{
+	struct vg_interrupts *interrupts = &session->interrupts;
+	uint64_t now_ns = vg_now_ns(), elapsed_ns = now_ns - session->weighed_ns;
+	uint64_t used_ns, switching_ns, stopping_ns;
+	bool stops_cost_less;
+
+	if (interrupts->event_count == 0 || elapsed_ns < session->weigh_every_ns)
 		return;
-	room = vg_interrupts_room(&session->interrupts) * 2 / 3;
-	while (session->fetch_periods < room &&
-	       (session->fetch_periods + 1) * session->options.period_ns <= FETCH_NS)
-		session->fetch_periods++;
-	if (session->fetch_periods > 1)
-		vg_ticks_start(&session->ticks, session->fetch_periods *
-			       session->options.period_ns, vg_now_ns());
+	used_ns = session->target_cpu_ns - session->weighed_cpu_ns;
+	switching_ns = session->switches * SWITCH_NS;
+	stopping_ns = used_ns / session->options.period_ns * STOP_NS;
+	session->weighed_ns = now_ns;
+	session->weigh_every_ns = WEIGH_EVERY_NS;
+	session->weighed_cpu_ns = session->target_cpu_ns;
+	session->switches = 0;
+	/* Not back and forth, and not for what nobody would notice. */
+	stops_cost_less = (interrupts->enabled ? switching_ns : 2 * switching_ns) > stopping_ns &&
+			  switching_ns > elapsed_ns / NOTICEABLE;
+	if (stops_cost_less == interrupts->enabled) {
+		vg_interrupts_enable(interrupts, !interrupts->enabled);
+		ticks_adapt(session);
+	}
+	if (!interrupts->enabled)
+		weigh_again(session, stops_cost_less);
 }
 
 bool vg_interrupted_covers(const struct vg_session *session, const struct vg_task *task,
@@ -59,7 +114,7 @@ bool vg_interrupted_covers(const struct vg_session *session, const struct vg_tas
 			     USER_BEHIND_PERIODS * period_ns + USER_BEHIND_NS :
 			     BEHIND_PERIODS * period_ns + BEHIND_NS;
 
-	if (task->interrupts_of == 0 || task->meagre || session->all_now ||
+	if (!session->interrupts.enabled || task->interrupts_of == 0 || task->meagre || session->all_now ||
 	    *cpu_ns > task->cpu_ns + behind_ns)
 		return false;
 	*cpu_ns = task->cpu_ns;
@@ -91,11 +146,7 @@ static int interrupt_walk(struct vg_session *session, struct vg_task *task,
 	 * copies nothing and a stop does. */
 	task->meagre = session->walk.end == VG_WALK_SNAPSHOT ||
 		       (session->walk.end == VG_WALK_BAD_CFA && session->walk.count == 1);
-	/* What must be stopped is due at each tick. */
-	if (task->meagre && session->fetch_periods > 1) {
-		vg_ticks_change(&session->ticks, session->ticks.period_ns / session->fetch_periods);
-		session->fetch_periods = 1;
-	}
+	session->meagre_seen |= task->meagre;
 	return 0;
 }
 
@@ -178,4 +229,7 @@ void vg_interrupted_fetch(struct vg_session *session)
 	while (session->ended == NULL && vg_interrupts_next(&session->interrupts, &interrupt))
 		interrupt_take(session, &interrupt, &fetch);
 	session->recorder.lost[VG_LOSS_RING_FULL] = session->interrupts.lost;
+	/* What must be stopped is due at each tick. */
+	if (session->meagre_seen)
+		ticks_adapt(session);
 }

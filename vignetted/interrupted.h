@@ -17,6 +17,9 @@
 /* Tries to have them; without, the session stops threads. */
 void vg_interrupted_open(struct vg_session *session);
 
+/* Once a tick: has the kernel sample, or not, by what either way would cost the threads. */
+void vg_interrupted_weigh(struct vg_session *session);
+
 /* Fetches those that there are, oldest first, and records them. */
 void vg_interrupted_fetch(struct vg_session *session);
 

@@ -188,6 +188,7 @@ int vg_interrupts_open(struct vg_interrupts *interrupts, const struct vg_task *t
 		rc = -ESRCH;
 	if (rc != 0)
 		vg_interrupts_close(interrupts);
+	interrupts->enabled = rc == 0;
 	return rc;
 }
 
@@ -203,7 +204,15 @@ void vg_interrupts_close(struct vg_interrupts *interrupts)
 		close(interrupts->events[i].fd);
 	free(interrupts->rings);
 	free(interrupts->events);
-	*interrupts = (struct vg_interrupts){ 0 };
+	*interrupts = (struct vg_interrupts){ .taken = interrupts->taken, .lost = interrupts->lost };
+}
+
+void vg_interrupts_enable(struct vg_interrupts *interrupts, bool enabled)
+{
+	/* Of the events that were inherited from this one, too. */
+	for (size_t i = 0; i < interrupts->event_count; i++)
+		ioctl(interrupts->events[i].fd, enabled ? PERF_EVENT_IOC_ENABLE : PERF_EVENT_IOC_DISABLE, 0);
+	interrupts->enabled = enabled;
 }
 
 /* ---- reading ---- */

@@ -24,6 +24,7 @@ struct vg_interrupts {
 	size_t ring_pages, ring_count, event_count, event_capacity;
 	uint64_t period_ns;          /* CPU time from one sample of a thread to the next */
 	uint32_t stack_bytes;        /* of each copy */
+	bool enabled;                /* timers run: see vg_interrupts_enable() */
 	bool user_only;              /* time in the kernel is not sampled: not allowed */
 	uint64_t taken, lost;        /* samples; and those for which a ring had no room */
 	struct vg_ring *current;     /* which next() read from */
@@ -51,6 +52,14 @@ struct vg_interrupt {
 int vg_interrupts_open(struct vg_interrupts *interrupts, const struct vg_task *tasks, size_t count,
 		       uint64_t period_ns);
 
+/*
+ * Halts the timers, or lets them run again.  For one that runs the kernel sets a timer each time that
+ * the thread gets a CPU, and takes it back when it loses it: two microseconds or more, which for a
+ * thread that does so often is more than stops would cost it.  An event that stands still costs a
+ * third of that, one that is closed nothing.
+ */
+void vg_interrupts_enable(struct vg_interrupts *interrupts, bool enabled);
+
 /* How many samples of one CPU may come before they must be fetched. */
 uint32_t vg_interrupts_room(const struct vg_interrupts *interrupts);
 
@@ -62,7 +71,7 @@ int vg_interrupts_snapshot(const struct vg_interrupts *interrupts,
 			   const struct vg_interrupt *interrupt, size_t want_bytes,
 			   struct vg_snapshot *snapshot);
 
-/* Closing what is not open is allowed, if it is all zero. */
+/* Keeps the counts.  Closing what is not open is allowed, if it is all zero. */
 void vg_interrupts_close(struct vg_interrupts *interrupts);
 
 #endif

@@ -288,6 +288,9 @@ void vg_sampling_thread(struct vg_session *session, struct vg_task *task)
 	}
 	if (!task->has_cpu)
 		task->cpu_ns = look.cpu_ns;
+	if (task->slices_seen != 0)
+		session->switches += look.slices - task->slices_seen;
+	task->slices_seen = look.slices;
 	covered = vg_interrupted_covers(session, task, &look.cpu_ns);
 	if ((task->has_stack || session->options.cpu_mode) && !moved &&
 	    look.slices == task->slices) {

@@ -333,6 +333,7 @@ void vg_session_tick(struct vg_session *session)
 	session->still = is_still(session);
 	if (!session->still && !vg_modules_check(&session->modules))
 		vg_sampling_modules_refresh(session, now_ns);
+	vg_interrupted_weigh(session);
 	vg_interrupted_fetch(session);
 	rc = vg_session_scan(session, now_ns);
 	if (rc == -ESRCH) {

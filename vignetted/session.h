@@ -51,6 +51,12 @@ struct vg_session {
 	struct vg_tracer tracer;
 	struct vg_interrupts interrupts;
 	uint32_t fetch_periods;      /* a tick every so many sampling periods */
+	bool meagre_seen;            /* a thread has to be stopped although interrupts sample */
+	uint64_t switches;           /* times that threads got a CPU, since they were */
+	uint64_t weighed_ns;         /* when interrupts and stops were weighed */
+	uint64_t weigh_every_ns;     /* and how long after that they are again */
+	uint64_t weighed_cpu_ns;     /* the process's CPU time when they were */
+	uint32_t still_windows;      /* how often in a row stops cost less */
 	struct vg_snapshot snapshot;
 	struct vg_walk walk;
 	struct vg_recorder recorder;

@@ -40,6 +40,7 @@ struct vg_task {
 	size_t needed_bytes;         /* the most that one of its latest walks went through */
 	uint32_t walks;              /* since that was last looked at */
 	pid_t interrupts_of;         /* whose events interrupt it (vg_interrupt.owner); 0: none has yet */
+	uint64_t slices_seen;        /* at the latest look */
 	uint64_t interrupts_ns;      /* CPU time told of by those since its latest sample */
 	struct {                     /* samples since the latest written one, all of one stack */
 		uint32_t stack, count;
