@@ -5,18 +5,17 @@
 # (one request at a time, and 16 in a pipeline) and nginx, sampled at 99 and 999 Hz by vignetted
 # and by perf.
 #
-# The server is under load all the time, and a window of a second with the sampler stands between
-# two without (windows.c).  Figures are medians over the pairs; behind +- is the standard error of
-# a median, by the spread of the pairs.  The target is reached only if the cost is within it with
-# that added: a cost that cannot be told from noise is not called small.  At 99 Hz, where the target
-# is, there are more pairs than elsewhere.
+# The server is under load all the time.  vignetted's sampling is switched on and off every tenth of a
+# second (toggle.c); perf cannot be, and is started anew for windows of a second (windows.c), so that
+# its figures are coarser.  Figures are medians over pairs, each of a window with and the mean of its
+# neighbours without; behind +- is the standard error of a median, by their spread.  The target is
+# reached only if the cost is within it with that added: a cost that cannot be told from noise is not
+# called small.
 #
-#     BENCH_SECONDS   the length of a window
-#     BENCH_ROUNDS    pairs at 99 Hz; elsewhere a quarter
+#     BENCH_ROUNDS    pairs at 99 Hz; at 999 Hz a third, of perf one in forty
 set -eu
 . "${SRCDIR:?}/bench/lib.sh"
-seconds=${BENCH_SECONDS:-1}
-rounds=${BENCH_ROUNDS:-60}
+rounds=${BENCH_ROUNDS:-900}
 port=$((20000 + $$ % 20000))
 
 # start VICTIM: the server and its load
@@ -34,54 +33,60 @@ start() {
 	sleep 1
 	kill -0 $server 2>/dev/null || fail "victims: $1 does not run"
 	case $1 in
-	redis) redis-benchmark -p $port -c 16 -t get -n 2000000000 -q >/dev/null & ;;
-	redis-pipelined) redis-benchmark -p $port -c 16 -P 16 -t get -n 2000000000 -q >/dev/null & ;;
+	redis) redis-benchmark -p $port -c 16 -t get -n 2000000000 -q >/dev/null 2>&1 & ;;
+	redis-pipelined) redis-benchmark -p $port -c 16 -P 16 -t get -n 2000000000 -q >/dev/null 2>&1 & ;;
 	nginx) wrk -t 1 -c 16 -d 36000 http://127.0.0.1:$port/page >/dev/null & ;;
 	esac
 	pids="$server $!"
 	sleep 1
 }
 
-# windows VICTIM SAMPLER HZ PAIRS
-windows() {
+# measure VICTIM SAMPLER HZ: $file.throughput with changes in %, $file.p99 likewise, $file.base with
+# requests a second
+measure() {
+	file=$dir/$1.$2.$3
+	pairs=$rounds
+	[ $3 = 99 ] || pairs=$((rounds / 3 + 2))
 	case $2 in
-	vignetted) set -- "$1" "$4" "$VIGNETTED" --pid $server --rate $3 -o "$dir/out.vgp" ;;
-	perf) set -- "$1" "$4" perf record -q --call-graph dwarf -e cpu-clock -F $3 -o "$dir/perf.data" -p $server ;;
+	vignetted)
+		"$bench/toggle" ${1%-*} $port $server $3 $pairs 100 >"$file" 2>"$dir/log" ||
+			fail "victims: $(tail -1 "$dir/log")"
+		awk '$1 == "p99" { print 100 * ($3 / $2 - 1) }' "$file" >"$file.p99"
+		awk 'NF == 2 && $1 != "interrupts" { print $1 }' "$file" >"$file.throughput"
+		awk 'NF == 2 && $1 != "interrupts" { print $2 }' "$file" >"$file.base" ;;
+	perf)
+		"$bench/windows" ${1%-*} $port $((rounds / 40 + 2)) 1000 perf record -q --call-graph dwarf \
+			-e cpu-clock -F $3 -o "$dir/perf.data" -p $server >"$file" 2>"$dir/log" ||
+			fail "victims: $(tail -1 "$dir/log")"
+		cut -d ' ' -f 2 "$file" >"$file.p99"
+		cut -d ' ' -f 1 "$file" >"$file.throughput" ;;
 	esac
-	kind=${1%-*} pairs=$2
-	shift 2
-	"$bench/windows" $kind $port $pairs $((seconds * 1000)) "$@" 2>"$dir/log" ||
-		fail "victims: $(tail -1 "$dir/log")"
 }
 
-# spread FILE COLUMN: the standard error of its median, 1.253 s / sqrt(n)
+# spread: the standard error of the median of the numbers on standard input, 1.253 s / sqrt(n)
 spread() {
-	cut -d ' ' -f $2 "$1" | awk '{ n++; a += $1; b += $1 * $1 }
+	awk '{ n++; a += $1; b += $1 * $1 }
 		END { print (n > 1 ? 1.253 * sqrt((b - a * a / n) / (n - 1) / n) : 100) }'
 }
 
 samplers="vignetted"
 have_perf && samplers="$samplers perf"
 echo "change of throughput and of p99 latency against no sampling, medians of $rounds pairs at 99 Hz"
-printf '%-16s %-16s %16s %16s\n' '' '' throughput 'p99 latency'
+printf '%-16s %-16s %17s %17s\n' '' '' throughput 'p99 latency'
 for victim in redis redis-pipelined nginx; do
 	start $victim
 	for hz in 99 999; do
 		for sampler in $samplers; do
-			pairs=$((rounds / 4 + 1))
-			[ $sampler.$hz != vignetted.99 ] || pairs=$rounds
-			file=$dir/$victim.$sampler.$hz
-			windows $victim $sampler $hz $pairs >"$file"
-			throughput=$(cut -d ' ' -f 1 "$file" | median)
-			error=$(spread "$file" 1)
+			measure $victim $sampler $hz
+			throughput=$(median <"$file.throughput")
+			error=$(spread <"$file.throughput")
 			calc "1 + $throughput / 100" >"$dir/$sampler.$hz"
 			[ $sampler.$hz != vignetted.99 ] || {
-				printf '%-16s %-16s %14.0f/s %13.0f us\n' $victim unsampled \
-					"$(cut -d ' ' -f 3 "$file" | median)" "$(cut -d ' ' -f 4 "$file" | median)"
+				printf '%-16s %-16s %15.0f/s\n' $victim unsampled "$(median <"$file.base")"
 				calc "-($throughput) + $error" %.2f >>"$dir/costs"
 			}
-			printf '%-16s %-16s %+7.2f%% +-%5.2f %+7.2f%% +-%5.2f\n' '' "$sampler $hz Hz" "$throughput" \
-				"$error" "$(cut -d ' ' -f 2 "$file" | median)" "$(spread "$file" 2)"
+			printf '%-16s %-16s %+7.2f%% +-%5.2f %+7.1f%% +-%5.1f\n' '' "$sampler $hz Hz" \
+				"$throughput" "$error" "$(median <"$file.p99")" "$(spread <"$file.p99")"
 		done
 	done
 	end $pids
