@@ -30,6 +30,14 @@ void vg_budget_start(struct vg_budget *budget, uint32_t ppm, uint64_t now_ns)
 	window_begin(budget, &none, now_ns);
 }
 
+void vg_budget_change(struct vg_budget *budget, uint32_t ppm, const struct vg_ledger *pauses,
+		      uint64_t now_ns)
+{
+	budget->ppm = ppm;
+	budget->asked_period_ns = 0;
+	window_begin(budget, pauses, now_ns);
+}
+
 /* The larger of the two shares in millionths.  A thread that is stopped is so once a period: its
  * share is the mean pause of that. */
 static uint64_t cost_ppm(const struct vg_budget *budget, const struct vg_ticks *ticks,

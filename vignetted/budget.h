@@ -21,6 +21,10 @@ struct vg_budget {
 
 void vg_budget_start(struct vg_budget *budget, uint32_t ppm, uint64_t now_ns);
 
+/* Another share, or another rate that is asked for. */
+void vg_budget_change(struct vg_budget *budget, uint32_t ppm, const struct vg_ledger *pauses,
+		      uint64_t now_ns);
+
 /* Looks every half second.  Whether it changed the ticks' period. */
 bool vg_budget_check(struct vg_budget *budget, struct vg_ticks *ticks,
 		     const struct vg_ledger *pauses);

@@ -32,6 +32,22 @@ void vg_ledger_add(struct vg_ledger *ledger, uint64_t pause_ns)
 	ledger->buckets[bucket_of(pause_ns)]++;
 }
 
+void vg_ledger_since(struct vg_ledger *since, const struct vg_ledger *ledger,
+		     const struct vg_ledger *before)
+{
+	*since = (struct vg_ledger){
+		.stops = ledger->stops - before->stops,
+		.total_ns = ledger->total_ns - before->total_ns,
+	};
+	for (uint32_t i = 0; i < VG_LEDGER_BUCKETS; i++) {
+		since->buckets[i] = ledger->buckets[i] - before->buckets[i];
+		if (since->buckets[i] != 0)
+			since->max_ns = vg_ledger_upper_ns(i);
+	}
+	if (since->max_ns > ledger->max_ns)
+		since->max_ns = ledger->max_ns;
+}
+
 uint64_t vg_ledger_percentile_ns(const struct vg_ledger *ledger, double percent)
 {
 	double wanted = (double)ledger->stops * percent / 100;

@@ -16,6 +16,11 @@ struct vg_ledger {
 
 void vg_ledger_add(struct vg_ledger *ledger, uint64_t pause_ns);
 
+/* What was added since the ledger was `before`.  The longest is then that of its bucket, unless it
+ * is the longest of all. */
+void vg_ledger_since(struct vg_ledger *since, const struct vg_ledger *ledger,
+		     const struct vg_ledger *before);
+
 /* The length that `percent` of the stops did not exceed; 0 if there were none. */
 uint64_t vg_ledger_percentile_ns(const struct vg_ledger *ledger, double percent);
 

@@ -23,6 +23,13 @@ void vg_ticks_start(struct vg_ticks *ticks, uint64_t period_ns, uint64_t now_ns)
 		period_begin(ticks, now_ns + period_ns);
 }
 
+void vg_ticks_restart(struct vg_ticks *ticks, uint64_t period_ns, uint64_t now_ns)
+{
+	ticks->period_ns = period_ns;
+	if (period_ns != 0)
+		period_begin(ticks, now_ns + period_ns);
+}
+
 bool vg_ticks_due(struct vg_ticks *ticks, uint64_t now_ns)
 {
 	uint64_t passed;

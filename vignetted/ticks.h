@@ -34,6 +34,9 @@ void vg_ticks_start(struct vg_ticks *ticks, uint64_t period_ns, uint64_t now_ns)
 /* Whether a sample is due; if so, sets when the next is. */
 bool vg_ticks_due(struct vg_ticks *ticks, uint64_t now_ns);
 
+/* Starts anew with another period, or with none; the counts go on. */
+void vg_ticks_restart(struct vg_ticks *ticks, uint64_t period_ns, uint64_t now_ns);
+
 /* Another period, from the next tick on. */
 void vg_ticks_change(struct vg_ticks *ticks, uint64_t period_ns);
 
