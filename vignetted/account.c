@@ -10,8 +10,8 @@ enum { SNAPSHOT_FIRST_BYTES = 16 * 1024 };
 /* Threads get their names when they begin; later the name is looked at once a second. */
 enum { SAMPLES_YOUNG = 4 };
 
-/* When the thread began: proc(5) has it in clock ticks since boot, which places it between the
- * last look and this one. */
+/* When the thread began, in session time: proc(5) has it in clock ticks since boot, which places it
+ * between the last look and this one. */
 static uint64_t thread_begin_ns(const struct vg_session *session,
 				const struct vg_task_status *status, uint64_t now_ns)
 {
@@ -19,8 +19,6 @@ static uint64_t thread_begin_ns(const struct vg_session *session,
 	struct timespec since_boot;
 	uint64_t begin_ns, boot_ns;
 
-	if (session->tick_count == 0)
-		return 0;
 	clock_gettime(CLOCK_BOOTTIME, &since_boot);
 	boot_ns = (uint64_t)since_boot.tv_sec * 1000000000 + (uint64_t)since_boot.tv_nsec;
 	begin_ns = status->start_ticks * tick_ns + now_ns;
@@ -30,148 +28,213 @@ static uint64_t thread_begin_ns(const struct vg_session *session,
 	return begin_ns < session->scan_ns ? session->scan_ns : begin_ns;
 }
 
-int vg_account_begin(struct vg_session *session, struct vg_task *task, uint64_t now_ns)
+static void name_set(struct vg_task *task, const struct vg_task_status *status)
+{
+	if (strcmp(task->name, status->name) == 0)
+		return;
+	memcpy(task->name, status->name, sizeof task->name);
+	task->name_number++;
+}
+
+/* For one profile. */
+static void account_begin(struct vg_recording *recording, struct vg_task *task,
+			  struct vg_thread thread, uint64_t begin_ns)
+{
+	struct vg_account *account = &task->accounts[recording->index];
+	bool newborn = recording->tick_count != 0;
+
+	/* What a thread used before the recording is not of it; one that began later has used nothing
+	 * before. */
+	*account = (struct vg_account){
+		.id = recording->recorder.threads++, .has_cpu = newborn,
+		.last_ns = newborn ? begin_ns : recording->since_ns,
+		.name_number = task->name_number,
+	};
+	task->begun |= 1u << recording->index;
+	thread.id = account->id;
+	thread.begin_ns = vg_recording_time_ns(recording, account->last_ns);
+	vg_writer_thread(&recording->recorder.writer, &thread,
+			 recording->options.thread_names ? task->name : "");
+}
+
+void vg_account_begin(struct vg_session *session, struct vg_task *task, uint64_t now_ns)
 {
 	struct vg_task_status status = { .name = "?" };
-	struct vg_thread thread = { .id = session->recorder.threads, .tid = task->tid };
+	struct vg_thread thread = { .tid = task->tid };
+	uint64_t begin_ns;
 
 	vg_task_status(&session->tasks, task->tid, &status);
 	/* What the program's own logs call it. */
 	if (session->target.nested)
 		thread.tid = vg_task_own_tid(&session->tasks, task->tid);
-	thread.begin_ns = thread_begin_ns(session, &status, now_ns);
-	session->recorder.threads++;
-	task->id = thread.id;
-	task->snapshot_bytes = SNAPSHOT_FIRST_BYTES;
-	task->last_ns = thread.begin_ns;
-	/* What a thread used before the session is not of the session; one that began later has
-	 * used nothing before. */
-	task->has_cpu = session->tick_count != 0;
+	begin_ns = thread_begin_ns(session, &status, now_ns);
+	if (task->snapshot_bytes == 0)
+		task->snapshot_bytes = SNAPSHOT_FIRST_BYTES;
 	task->untraceable = status.of_kernel;
-	if (session->options.thread_names)
-		memcpy(task->name, status.name, sizeof task->name);
 	task->young = SAMPLES_YOUNG;
-	return vg_writer_thread(&session->recorder.writer, &thread, task->name);
+	name_set(task, &status);
+	VG_EACH_RECORDING(i, session->live & ~task->begun)
+		account_begin(&session->recordings[i], task, thread, begin_ns);
 }
 
-int vg_account_name(struct vg_session *session, struct vg_task *task, uint64_t now_ns)
+void vg_account_name(struct vg_session *session, struct vg_task *task, uint64_t now_ns)
 {
 	struct vg_task_status status;
+	vg_recording_set wanted = 0;
 
-	if (!session->options.thread_names || task->named ||
-	    vg_task_status(&session->tasks, task->tid, &status) != 0 ||
-	    strcmp(task->name, status.name) == 0)
-		return 0;
-	memcpy(task->name, status.name, sizeof task->name);
-	return vg_writer_thread_name(&session->recorder.writer, task->id, now_ns, task->name);
+	VG_EACH_RECORDING(i, session->live & task->begun)
+		wanted |= (uint32_t)session->recordings[i].options.thread_names << i;
+	if (wanted == 0 || task->named || vg_task_status(&session->tasks, task->tid, &status) != 0)
+		return;
+	name_set(task, &status);
+	VG_EACH_RECORDING(i, wanted) {
+		struct vg_recording *recording = &session->recordings[i];
+		struct vg_account *account = &task->accounts[i];
+
+		if (account->name_number == task->name_number)
+			continue;
+		account->name_number = task->name_number;
+		vg_writer_thread_name(&recording->recorder.writer, account->id,
+				      vg_recording_time_ns(recording, now_ns), task->name);
+	}
 }
 
 /* Processor time since the latest sample.  As of the scheduler's last tick: sums come right. */
-static uint64_t cpu_take_ns(struct vg_task *task, const struct vg_task_look *look)
+static uint64_t cpu_take_ns(struct vg_account *account, uint64_t cpu_ns)
 {
-	uint64_t used_ns = look->cpu_ns > task->cpu_ns ? look->cpu_ns - task->cpu_ns : 0;
+	uint64_t used_ns = cpu_ns > account->cpu_ns ? cpu_ns - account->cpu_ns : 0;
 
-	task->cpu_ns += used_ns;
-	if (!task->has_cpu)
+	account->cpu_ns += used_ns;
+	if (!account->has_cpu)
 		used_ns = 0;
-	task->has_cpu = true;
+	account->has_cpu = true;
 	return used_ns;
 }
 
-static uint64_t wall_take_ns(struct vg_task *task, uint64_t now_ns)
+static uint64_t wall_take_ns(struct vg_account *account, uint64_t now_ns)
 {
-	uint64_t since_ns = now_ns > task->last_ns ? now_ns - task->last_ns : 0;
+	uint64_t since_ns = now_ns > account->last_ns ? now_ns - account->last_ns : 0;
 
-	task->last_ns += since_ns;
+	account->last_ns += since_ns;
 	return since_ns;
 }
 
-int vg_account_settle(struct vg_session *session, struct vg_task *task)
+int vg_account_settle(struct vg_recording *recording, struct vg_task *task)
 {
+	struct vg_account *account = &task->accounts[recording->index];
 	struct vg_writer_sample sample = {
-		.thread = task->id, .stack = task->repeated.stack, .count = task->repeated.count,
-		.time_ns = task->last_ns, .wall_ns = task->repeated.wall_ns,
-		.cpu_ns = task->repeated.cpu_ns, .interval = task->interval,
+		.thread = account->id, .stack = account->repeated.stack,
+		.count = account->repeated.count,
+		.time_ns = vg_recording_time_ns(recording, account->last_ns),
+		.wall_ns = account->repeated.wall_ns, .cpu_ns = account->repeated.cpu_ns,
+		.interval = account->told,
 	};
 
-	if (task->repeated.count == 0)
+	if (account->repeated.count == 0)
 		return 0;
-	task->repeated.count = 0;
-	task->repeated.wall_ns = task->repeated.cpu_ns = 0;
-	return vg_writer_sample(&session->recorder.writer, &sample);
+	account->repeated.count = 0;
+	account->repeated.wall_ns = account->repeated.cpu_ns = 0;
+	return vg_writer_sample(&recording->recorder.writer, &sample);
 }
 
-void vg_account_repeat(struct vg_session *session, struct vg_task *task, uint64_t now_ns,
-		       const struct vg_task_look *look)
+void vg_account_repeat(struct vg_recording *recording,
+		       struct vg_task *task, uint64_t now_ns, uint64_t cpu_ns)
 {
-	struct vg_recorder *recorder = &session->recorder;
-	bool known = task->has_stack && task->stacks_generation == recorder->stacks_generation;
-	uint32_t stack = known ? task->stack : VG_WALK_UNREAD;
+	struct vg_recorder *recorder = &recording->recorder;
+	struct vg_account *account = &task->accounts[recording->index];
+	bool known = account->has_stack && account->stacks_generation == recorder->stacks_generation;
+	uint32_t stack = known ? account->stack : VG_WALK_UNREAD;
 
-	if (session->options.cpu_mode) {
-		task->last_ns = now_ns;  /* time asleep is no one's */
+	if (recording->options.cpu_mode) {
+		account->last_ns = now_ns;  /* time asleep is no one's */
 		return;
 	}
-	if (task->repeated.stack != stack)
-		vg_account_settle(session, task);
-	task->repeated.stack = stack;
-	task->repeated.count++;
-	task->repeated.wall_ns += wall_take_ns(task, now_ns);
-	task->repeated.cpu_ns += cpu_take_ns(task, look);
+	if (account->repeated.stack != stack)
+		vg_account_settle(recording, task);
+	account->repeated.stack = stack;
+	account->repeated.count++;
+	account->repeated.wall_ns += wall_take_ns(account, now_ns);
+	account->repeated.cpu_ns += cpu_take_ns(account, cpu_ns);
 	recorder->samples++;
 	recorder->samples_repeated++;
-	recorder->stacks_complete += known && task->stack_complete;
+	recorder->stacks_complete += known && account->stack_complete;
 }
 
-int vg_account_sample(struct vg_session *session, struct vg_task *task, int64_t call,
-		      uint64_t now_ns, const struct vg_task_look *look)
+/* The walk as this recording wants it: one that wants more may have had it made. */
+static struct vg_walk walk_cut(const struct vg_walk *walk, uint32_t max_frames)
 {
-	struct vg_recorder *recorder = &session->recorder;
-	struct vg_writer_sample sample = { .thread = task->id, .count = 1, .time_ns = now_ns };
-	int rc = vg_account_settle(session, task);
+	struct vg_walk cut = *walk;
 
+	if (cut.count > max_frames) {
+		cut.count = max_frames;
+		cut.end = VG_WALK_DEPTH;
+	}
+	return cut;
+}
+
+void vg_account_sample(struct vg_session *session, struct vg_recording *recording,
+		       struct vg_task *task, const struct vg_account_sample *taken)
+{
+	struct vg_recorder *recorder = &recording->recorder;
+	struct vg_account *account = &task->accounts[recording->index];
+	uint64_t time_ns = vg_recording_time_ns(recording, taken->time_ns);
+	struct vg_writer_sample sample = { .thread = account->id, .count = 1, .time_ns = time_ns };
+	struct vg_walk walk = walk_cut(&session->walk, recording->options.max_frames);
+	int rc = vg_account_settle(recording, task);
+
+	account->slices = taken->slices;
 	if (rc == 0)
-		rc = vg_recorder_stack(recorder, &session->walk, call, now_ns, &task->stack);
+		rc = vg_recorder_stack(recorder, &walk, taken->call, time_ns, &account->stack);
 	if (rc == -ENOMEM && recorder->writer.failed == 0)
 		recorder->lost[VG_LOSS_NO_MEMORY]++;
 	if (rc != 0)
-		return rc;
-	task->has_stack = true;
-	task->interval = sample.interval = session->interval;
-	task->stack_complete = session->walk.end == VG_WALK_ROOT;
-	task->stacks_generation = recorder->stacks_generation;
-	sample.stack = task->stack;
-	sample.wall_ns = wall_take_ns(task, now_ns);
-	sample.cpu_ns = cpu_take_ns(task, look);
+		return;
+	account->has_stack = true;
+	account->interval = session->interval;
+	account->told = vg_events_token_in(&session->events, task, recording->index, session->interval);
+	account->stack_complete = walk.end == VG_WALK_ROOT;
+	account->stacks_generation = recorder->stacks_generation;
+	sample.interval = account->told;
+	sample.stack = account->stack;
+	sample.wall_ns = wall_take_ns(account, taken->time_ns);
+	sample.cpu_ns = cpu_take_ns(account, taken->cpu_ns);
 	recorder->samples++;
-	recorder->stacks_complete += task->stack_complete;
-	return vg_writer_sample(&recorder->writer, &sample);
+	recorder->stacks_complete += account->stack_complete;
+	vg_writer_sample(&recorder->writer, &sample);
 }
 
-int vg_account_interrupt(struct vg_session *session, struct vg_task *task, int64_t call,
-			 uint64_t time_ns, uint64_t cpu_ns)
+void vg_account_interrupt(struct vg_session *session, struct vg_recording *recording,
+			  struct vg_task *task, int64_t call, uint64_t time_ns)
 {
-	struct vg_task_look look = { .cpu_ns = task->cpu_ns + cpu_ns };
+	struct vg_account *account = &task->accounts[recording->index];
+	uint64_t cpu_ns = account->interrupts_ns;
+	struct vg_account_sample taken = {
+		.call = call, .time_ns = time_ns, .cpu_ns = account->cpu_ns + cpu_ns,
+		.slices = VG_SLICES_UNKNOWN,
+	};
 
 	/* It may have been sampled as it waits since. */
-	if (time_ns < task->last_ns)
-		time_ns = task->last_ns;
-	if (session->options.cpu_mode)
-		task->last_ns = time_ns > cpu_ns ? time_ns - cpu_ns : 0;
-	task->slices = VG_SLICES_UNKNOWN;
-	return vg_account_sample(session, task, call, time_ns, &look);
+	if (taken.time_ns < account->last_ns)
+		taken.time_ns = account->last_ns;
+	if (recording->options.cpu_mode)
+		account->last_ns = taken.time_ns > cpu_ns ? taken.time_ns - cpu_ns : 0;
+	vg_account_sample(session, recording, task, &taken);
 }
 
-int vg_account_end(struct vg_session *session, struct vg_task *task, uint64_t now_ns)
+void vg_account_end(struct vg_session *session, struct vg_task *task, uint64_t now_ns)
 {
-	/* It ended between two scans: nobody knows when, so in the middle. */
-	uint64_t end_ns = session->scan_ns + (now_ns - session->scan_ns) / 2;
-	struct vg_task_look nothing_new = { .cpu_ns = task->cpu_ns };
+	VG_EACH_RECORDING(i, session->live & task->begun) {
+		struct vg_recording *recording = &session->recordings[i];
+		struct vg_account *account = &task->accounts[i];
+		/* It ended between two scans: nobody knows when, so in the middle. */
+		uint64_t end_ns = session->scan_ns + (now_ns - session->scan_ns) / 2;
 
-	if (end_ns < task->last_ns)
-		end_ns = task->last_ns;
-	if (task->has_stack && end_ns > task->last_ns)
-		vg_account_repeat(session, task, end_ns, &nothing_new);
-	vg_account_settle(session, task);
-	return vg_writer_thread_end(&session->recorder.writer, task->id, end_ns);
+		if (end_ns < account->last_ns)
+			end_ns = account->last_ns;
+		if (account->has_stack && end_ns > account->last_ns)
+			vg_account_repeat(recording, task, end_ns, account->cpu_ns);
+		vg_account_settle(recording, task);
+		vg_writer_thread_end(&recording->recorder.writer, account->id,
+				     vg_recording_time_ns(recording, end_ns));
+	}
 }

@@ -21,6 +21,7 @@ enum { BEGIN_TIMEOUT_MS = 20 * 1000, DEATH_TIMEOUT_MS = 100 };
 struct control {
 	int socket;
 	struct vg_session *session;
+	struct vg_recording *recording;
 	bool finished;               /* the host asked for the end and has its answer */
 };
 
@@ -35,20 +36,20 @@ static int failure_send(int socket, int code, const char *text)
 
 static void ended_send(struct control *control)
 {
-	struct vg_session *session = control->session;
+	struct vg_recording *recording = control->recording;
+	const struct vg_recorder *recorder = &recording->recorder;
 	struct vg_wire_message message = { .summary = {
-		.samples = session->recorder.samples,
-		.threads = session->recorder.threads,
-		.limited = session->ended != NULL,
+		.samples = recorder->samples, .threads = recorder->threads,
+		.limited = recording->ended != NULL,
 	} };
 	struct vg_err err;
-	int rc = vg_session_end(session, "the program ended it");
+	int rc = vg_session_end(control->session, recording, "the program ended it");
 
-	message.summary.lost = vg_recorder_lost(&session->recorder);
-	message.summary.duration_ns = session->ended_ns;
-	message.summary.events = session->events.recorded;
-	message.summary.events_dropped = session->recorder.events_dropped;
-	message.summary.file_bytes = session->recorder.writer.file_bytes;
+	message.summary.lost = vg_recorder_lost(recorder);
+	message.summary.duration_ns = recording->ended_ns;
+	message.summary.events = control->session->events.outs[recording->index].recorded;
+	message.summary.events_dropped = recorder->events_dropped;
+	message.summary.file_bytes = recorder->writer.file_bytes;
 	if (rc != 0) {
 		vg_err_sys(&err, rc, "the profile could not be written whole");
 		failure_send(control->socket, rc, err.text);
@@ -61,21 +62,19 @@ static void ended_send(struct control *control)
 static void sampled_send(struct control *control)
 {
 	struct vg_wire_message message = { 0 };
-	struct vg_session *session = control->session;
+	struct vg_recording *recording = control->recording;
 	struct vg_err err;
 
-	session->all_now = true;
-	vg_session_tick(session);
-	session->all_now = false;
-	if (session->ended == NULL) {
+	vg_session_sample(control->session, recording);
+	if (recording->ended == NULL) {
 		vg_channel_send(control->socket, &message, VG_WIRE_SAMPLED, NULL, 0);
 		return;
 	}
-	if (session->failure != 0)
-		vg_err_sys(&err, session->failure, "the profile could not be written");
+	if (recording->failure != 0)
+		vg_err_sys(&err, recording->failure, "the profile could not be written");
 	else
-		vg_err_set(&err, -EFBIG, "%s", session->ended);
-	failure_send(control->socket, session->failure != 0 ? session->failure : -EFBIG, err.text);
+		vg_err_set(&err, -EFBIG, "%s", recording->ended);
+	failure_send(control->socket, recording->failure != 0 ? recording->failure : -EFBIG, err.text);
 }
 
 /* Whether the session goes on. */
@@ -158,10 +157,10 @@ static int begin_receive(int socket, struct vg_session_options *options, int fds
 }
 
 /* The host has hung up.  When a process ends its descriptors are closed a moment before. */
-static int hung_up(struct vg_session *session, int fd)
+static int hung_up(struct control *control, int fd)
 {
-	struct pollfd ended = { .fd = session->target.pidfd, .events = POLLIN };
-	int rc = vg_session_end(session, poll(&ended, 1, DEATH_TIMEOUT_MS) == 1 ? "the process ended" :
+	struct pollfd ended = { .fd = control->session->target.pidfd, .events = POLLIN };
+	int rc = vg_session_end(control->session, control->recording, poll(&ended, 1, DEATH_TIMEOUT_MS) == 1 ? "the process ended" :
 				"the program closed its end of the session");
 
 	/* A child of the host may have a copy of the descriptor, and would keep the file locked. */
@@ -184,24 +183,27 @@ int vg_control_serve(int socket, int signals)
 		return EXIT_FAILURE;
 	rc = host_pid(socket);
 	if (rc > 0)
-		rc = vg_session_open(&session, &options, rc, false, fds[0], &err);
+		rc = vg_session_open(&session, &options, rc, false, &err);
+	if (rc == 0)
+		rc = vg_session_begin(&session, &options, fds[0], &control.recording, &err);
 	if (fds[1] >= 0)
 		close(fds[1]);           /* mapped, if it is of any use */
 	if (rc == 0)
-		rc = vg_confine(VG_CONFINE_SERVE, session.options.max_memory_bytes, &err);
+		rc = vg_confine(VG_CONFINE_SERVE, session.max_memory_bytes, &err);
 	if (rc != 0) {
 		if (err.text[0] == '\0')
 			vg_err_sys(&err, rc, "the session could not begin");
 		failure_send(socket, rc, err.text);
 	} else {
+		session.confined = true;
 		message.started.events = session.events.shared != NULL;
 		vg_channel_send(socket, &message, VG_WIRE_STARTED, NULL, 0);
 		if (vg_loop_run(&session, signals, socket, on_message, &control) != 0) {
-			rc = vg_session_end(&session, "interrupted by a signal");
+			rc = vg_session_end(&session, control.recording, "interrupted by a signal");
 			failure_send(socket, -ECANCELED, "the helper vignetted was ended by a "
 				     "signal; the profile ends there");
 		} else if (!control.finished) {
-			rc = hung_up(&session, fds[0]);
+			rc = hung_up(&control, fds[0]);
 		}
 	}
 	vg_session_close(&session);

@@ -25,24 +25,24 @@ void vg_event_labels_read(struct vg_events *events)
 	}
 }
 
-/* The profile's id of the host's label, which is written if it is new; VG_NONE for none. */
-static int label_get(struct vg_events *events, struct vg_writer *writer, uint64_t number, uint32_t *id)
+/* A label's id in profiles is the host's number for it less one. */
+static uint32_t label_id(uint64_t number)
+{
+	return number == 0 ? VG_NONE : (uint32_t)number - 1;
+}
+
+/* Writes the label if the profile has not got it. */
+static void label_write(struct vg_events *events, uint32_t out, uint32_t id)
 {
 	char text[VG_LANES_LABEL_MAX];
 	struct vg_events_label *label;
 
-	*id = VG_NONE;
-	if (number == 0)
-		return 0;
-	if (number > events->labels.count)
-		return -EBADMSG;
-	label = &events->labels.items[number - 1];
-	*id = (uint32_t)number - 1;
-	if (label->written)
-		return 0;
-	label->written = true;
+	if (id == VG_NONE || (events->labels.items[id].written & 1u << out) != 0)
+		return;
+	label = &events->labels.items[id];
+	label->written |= 1u << out;
 	memcpy(text, events->shared->labels + label->offset, label->length);
-	return vg_writer_label(writer, *id, text, label->length);
+	vg_writer_label(events->outs[out].writer, id, text, label->length);
 }
 
 /* A token that the thread can have got from this lane. */
@@ -54,29 +54,26 @@ uint64_t vg_event_token_check(const struct vg_events_lane *own, uint32_t lane, u
 	return (token & 0xff) == lane && number > own->first && number <= head ? token : 0;
 }
 
-/* 0, or -EBADMSG if it makes no sense. */
+/* 0, or -EBADMSG if it makes no sense.  Its time is the session's. */
 static int record_check(struct vg_events *events, const struct vg_events_sink *sink, uint32_t lane,
 			const struct vg_event_record *record, struct vg_writer_event *event)
 {
 	const uint64_t mask = (UINT64_C(1) << VG_LANE_LABEL_BITS) - 1;
+	uint64_t kind = record->what >> VG_LANE_KIND_SHIFT & mask;
+	uint64_t label = record->what >> VG_LANE_LABEL_SHIFT & mask;
 	struct vg_events_lane *own = &events->lanes[lane];
-	int rc;
 
 	*event = (struct vg_writer_event){
-		.what = record->what & 0xff, .thread = own->thread, .value = record->value,
+		.what = record->what & 0xff, .value = record->value,
 		.time_ns = record->time_ns - events->begin_ns,
+		.kind = label_id(kind), .label = label_id(label),
 	};
 	if (event->what >= VG_EVENT_WHATS || record->time_ns < events->begin_ns ||
-	    event->time_ns > sink->now_ns + AHEAD_NS)
+	    event->time_ns > sink->now_ns + AHEAD_NS || kind > events->labels.count ||
+	    label > events->labels.count)
 		return -EBADMSG;
 	if (event->time_ns < own->last_ns)
 		event->time_ns = own->last_ns;
-	rc = label_get(events, sink->writer, record->what >> VG_LANE_KIND_SHIFT & mask, &event->kind);
-	if (rc == 0)
-		rc = label_get(events, sink->writer, record->what >> VG_LANE_LABEL_SHIFT & mask,
-			       &event->label);
-	if (rc != 0)
-		return rc;
 	switch (event->what) {
 	case VG_EVENT_BEGIN:
 	case VG_EVENT_DETACHED_BEGIN:
@@ -96,27 +93,43 @@ static int record_check(struct vg_events *events, const struct vg_events_sink *s
 	return 0;
 }
 
-int vg_event_record_write(struct vg_events *events, const struct vg_events_sink *sink, uint32_t lane,
-			const struct vg_event_record *record)
+/* One profile's copy, in its own time and with its own number of the thread. */
+static void record_put(struct vg_events *events, const struct vg_events_lane *own, uint32_t index,
+		       struct vg_writer_event event)
+{
+	struct vg_events_out *out = &events->outs[index];
+
+	if (event.time_ns < out->since_ns)
+		return;
+	if (vg_writer_full(out->writer)) {
+		out->cut++;
+		return;
+	}
+	label_write(events, index, event.kind);
+	label_write(events, index, event.label);
+	event.time_ns -= out->since_ns;
+	event.thread = own->threads[index];
+	if (event.parent >> 8 <= own->first_of[index])
+		event.parent = 0;
+	out->recorded++;
+	vg_writer_event(out->writer, &event);
+}
+
+void vg_event_record_write(struct vg_events *events, const struct vg_events_sink *sink, uint32_t lane,
+			   const struct vg_event_record *record)
 {
 	struct vg_events_lane *own = &events->lanes[lane];
 	struct vg_writer_event event;
-	int rc;
 
-	if (vg_writer_full(sink->writer)) {
-		events->overrun++;
-		return 0;
-	}
-	rc = record_check(events, sink, lane, record, &event);
-	if (rc == -EBADMSG) {
+	if (record_check(events, sink, lane, record, &event) != 0) {
 		events->bad++;
-		return 0;
+		return;
 	}
 	own->last_ns = event.time_ns;
 	if (event.what == VG_EVENT_BEGIN)
 		vg_lane_open(own, event.time_ns, event.token);
 	else if (event.what == VG_EVENT_END)
 		vg_lane_close(own, event.time_ns, event.token);
-	events->recorded++;
-	return rc != 0 ? rc : vg_writer_event(sink->writer, &event);
+	VG_EACH_RECORDING(i, own->joined)
+		record_put(events, own, i, event);
 }

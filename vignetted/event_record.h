@@ -17,9 +17,9 @@ void vg_event_labels_read(struct vg_events *events);
 uint64_t vg_event_token_check(const struct vg_events_lane *own, uint32_t lane, uint64_t token,
 			      uint64_t head);
 
-/* Writes the lane's record number own->tail, and the labels that it is the first to name; one that
- * makes no sense is counted instead.  0 or what the writer returns. */
-int vg_event_record_write(struct vg_events *events, const struct vg_events_sink *sink, uint32_t lane,
+/* Writes the lane's record number own->tail to every profile, and the labels that it is the first to
+ * name; one that makes no sense is counted instead. */
+void vg_event_record_write(struct vg_events *events, const struct vg_events_sink *sink, uint32_t lane,
 			  const struct vg_event_record *record);
 
 #endif

@@ -94,6 +94,29 @@ void vg_events_begin(struct vg_events *events, uint64_t begin_ns)
 	}
 }
 
+void vg_events_join(struct vg_events *events, uint32_t index, struct vg_writer *writer,
+		    uint32_t *threads, uint64_t now_ns)
+{
+	events->outs[index] = (struct vg_events_out){
+		.writer = writer, .threads = threads, .since_ns = now_ns,
+		.dropped = vg_events_dropped(events),
+	};
+	events->live |= 1u << index;
+	for (uint32_t i = 0; events->shared != NULL && i < VG_LANES; i++)
+		events->lanes[i].first_of[index] = events->lanes[i].tail;
+}
+
+void vg_events_leave(struct vg_events *events, uint32_t index)
+{
+	events->live &= ~(1u << index);
+	for (uint32_t i = 0; events->shared != NULL && i < VG_LANES; i++) {
+		events->lanes[i].joined &= ~(1u << index);
+		events->lanes[i].told &= ~(1u << index);
+	}
+	for (size_t i = 0; i < events->labels.count; i++)
+		events->labels.items[i].written &= ~(1u << index);
+}
+
 /* ---- whose lane it is ---- */
 
 static struct vg_task *task_of(const struct vg_events_sink *sink, uint32_t lane, pid_t tid)
@@ -103,7 +126,7 @@ static struct vg_task *task_of(const struct vg_events_sink *sink, uint32_t lane,
 	for (size_t i = 0; i < sink->tasks->live.count; i++) {
 		struct vg_task *task = &sink->tasks->live.items[i];
 
-		if (task->tid == tid && task->snapshot_bytes != 0)
+		if (task->tid == tid && task->begun != 0)
 			found = task;
 		else if (task->lane == lane + 1)
 			task->lane = 0;  /* it has given it up */
@@ -124,6 +147,51 @@ static uint64_t first_ns(const struct vg_events *events, const struct vg_events_
 	return time_ns >= own->last_ns && time_ns <= sink->now_ns ? time_ns : sink->now_ns;
 }
 
+/* What the lane's thread is called in the profiles that have not met it; task is NULL for one that is
+ * known from here alone. */
+static void lane_join(struct vg_events *events, const struct vg_events_sink *sink, uint32_t lane,
+		      const struct vg_task *task)
+{
+	struct vg_events_lane *own = &events->lanes[lane];
+
+	VG_EACH_RECORDING(i, events->live & ~own->joined) {
+		struct vg_events_out *out = &events->outs[i];
+		struct vg_thread thread = { 0 };
+
+		if (task != NULL && (task->begun & 1u << i) == 0)
+			continue;        /* the next scan tells */
+		own->joined |= 1u << i;
+		if (task != NULL) {
+			own->threads[i] = task->accounts[i].id;
+			continue;
+		}
+		thread.tid = atomic_load_explicit(&events->shared->lanes[lane].owner,
+						  memory_order_relaxed);
+		thread.begin_ns = first_ns(events, sink, lane);
+		thread.begin_ns -= thread.begin_ns < out->since_ns ? thread.begin_ns : out->since_ns;
+		thread.id = own->threads[i] = (*out->threads)++;
+		vg_writer_thread(out->writer, &thread, "");
+	}
+}
+
+/* A lane whose thread is known, when a recording has begun since. */
+static bool lane_rejoin(struct vg_events *events, const struct vg_events_sink *sink, uint32_t lane)
+{
+	struct vg_events_lane *own = &events->lanes[lane];
+	const struct vg_task *task = NULL;
+
+	if (!own->known)
+		own->told |= events->live;
+	if (!own->known || (events->live & ~own->joined) == 0)
+		return own->known;
+	if (!own->strange)
+		task = task_of(sink, lane, atomic_load_explicit(&events->shared->lanes[lane].owner,
+								memory_order_relaxed));
+	if (task != NULL || own->strange)
+		lane_join(events, sink, lane, task);
+	return true;
+}
+
 /* Whether the lane's events can be written.  A thread that came and went between two scans is
  * known from here alone. */
 static bool lane_resolve(struct vg_events *events, const struct vg_events_sink *sink, uint32_t lane)
@@ -131,36 +199,36 @@ static bool lane_resolve(struct vg_events *events, const struct vg_events_sink *
 	struct vg_events_lane *own = &events->lanes[lane];
 	const struct vg_lane *shared = &events->shared->lanes[lane];
 	uint32_t claims = atomic_load_explicit(&shared->claims, memory_order_acquire);
-	struct vg_thread thread = { 0 };
 	struct vg_task *task;
 	bool taken;
+	pid_t tid;
 
 	if (claims == own->claims)
-		return own->thread != VG_NONE;
+		return lane_rejoin(events, sink, lane);
 	vg_lane_reset(own);
-	thread.tid = atomic_load_explicit(&shared->owner, memory_order_relaxed);
+	tid = atomic_load_explicit(&shared->owner, memory_order_relaxed);
 	taken = atomic_load_explicit(&shared->taken, memory_order_acquire) != 0;
 	own->claims = claims;
-	if (thread.tid < 1 || thread.tid > TID_MAX)
+	if (tid < 1 || tid > TID_MAX)
 		return false;
-	task = task_of(sink, lane, thread.tid);
+	task = task_of(sink, lane, tid);
 	if (task != NULL) {
 		task->lane = lane + 1;
-		own->thread = task->id;
+		own->known = true;
 	} else if (taken && !sink->last && own->waits++ < WAITS_MAX) {
 		own->claims = claims - 1;
 		return false;            /* not seen by a scan yet */
 	} else if (atomic_load_explicit(&shared->head, memory_order_acquire) != own->tail) {
-		thread.id = own->thread = (*sink->threads)++;
-		thread.begin_ns = first_ns(events, sink, lane);
-		vg_writer_thread(sink->writer, &thread, "");
+		own->known = true;
 	} else if (taken) {
 		own->claims = claims - 1;
 		return false;            /* nothing to tell, but there may be */
 	}
 	own->waits = 0;
 	own->strange = task == NULL;
-	return own->thread != VG_NONE;
+	if (own->known)
+		lane_join(events, sink, lane, task);
+	return own->known;
 }
 
 static void lane_name(struct vg_events *events, const struct vg_events_sink *sink, uint32_t lane)
@@ -169,16 +237,23 @@ static void lane_name(struct vg_events *events, const struct vg_events_sink *sin
 	uint32_t name = atomic_load_explicit(&events->shared->lanes[lane].name, memory_order_acquire);
 	char text[VG_LANES_LABEL_MAX + 1];
 	const struct vg_events_label *label;
+	vg_recording_set tell;
 
-	if (name == own->name)
+	if (name != own->name)
+		own->told = 0;
+	tell = own->joined & ~own->told;
+	if (tell == 0)
 		return;
 	own->name = name;
+	own->told |= tell;
 	if (name == 0 || name > events->labels.count)
 		return;
 	label = &events->labels.items[name - 1];
 	memcpy(text, events->shared->labels + label->offset, label->length);
 	text[label->length] = '\0';
-	vg_writer_thread_name(sink->writer, own->thread, sink->now_ns, text);
+	VG_EACH_RECORDING(i, tell)
+		vg_writer_thread_name(events->outs[i].writer, own->threads[i],
+				      sink->now_ns - events->outs[i].since_ns, text);
 	for (size_t i = 0; i < sink->tasks->live.count; i++) {
 		if (sink->tasks->live.items[i].lane == lane + 1)
 			sink->tasks->live.items[i].named = true;
@@ -222,13 +297,12 @@ static void lane_skip(struct vg_events *events, struct vg_events_lane *own, uint
 	vg_lane_forget(own);
 }
 
-static int lane_drain(struct vg_events *events, const struct vg_events_sink *sink, uint32_t lane,
+static void lane_drain(struct vg_events *events, const struct vg_events_sink *sink, uint32_t lane,
 		      uint64_t head)
 {
 	struct vg_events_lane *own = &events->lanes[lane];
 	struct vg_lane *shared = &events->shared->lanes[lane];
 	struct vg_event_record batch[BATCH];
-	int rc = 0;
 
 	/* A head that fell, or rose beyond what fits, is either overwriting or nonsense. */
 	if (head < own->tail || (!events->overwrite && head - own->tail > VG_LANE_RECORDS)) {
@@ -237,7 +311,7 @@ static int lane_drain(struct vg_events *events, const struct vg_events_sink *sin
 	} else if (head - own->tail > VG_LANE_RECORDS) {
 		lane_skip(events, own, head - VG_LANE_RECORDS);
 	}
-	while (rc == 0 && own->tail < head) {
+	while (own->tail < head) {
 		size_t count = head - own->tail < BATCH ? (size_t)(head - own->tail) : BATCH;
 		uint64_t start = own->tail, whole;
 
@@ -245,14 +319,19 @@ static int lane_drain(struct vg_events *events, const struct vg_events_sink *sin
 		whole = events->overwrite ? first_whole(shared, start) : start;
 		if (whole > start)
 			lane_skip(events, own, whole);
-		for (; rc == 0 && own->tail < start + count; own->tail++)
-			rc = vg_event_record_write(events, sink, lane, &batch[own->tail - start]);
+		for (; own->tail < start + count; own->tail++)
+			vg_event_record_write(events, sink, lane, &batch[own->tail - start]);
 		atomic_store_explicit(&shared->tail, own->tail, memory_order_release);
 	}
 	atomic_store_explicit(&shared->tail, own->tail, memory_order_release);
-	if (own->strange && atomic_load(&shared->taken) == 0)
-		vg_writer_thread_end(sink->writer, own->thread, own->last_ns);
-	return rc;
+	if (!own->strange || atomic_load(&shared->taken) != 0)
+		return;
+	VG_EACH_RECORDING(i, own->joined) {
+		const struct vg_events_out *out = &events->outs[i];
+
+		if (own->last_ns >= out->since_ns)
+			vg_writer_thread_end(out->writer, own->threads[i], own->last_ns - out->since_ns);
+	}
 }
 
 /* Whether a lane has anything to tell. */
@@ -261,18 +340,17 @@ static bool lane_came(const struct vg_events *events, uint32_t lane, uint64_t he
 	const struct vg_lane *shared = &events->shared->lanes[lane];
 	const struct vg_events_lane *own = &events->lanes[lane];
 
-	return head != own->tail ||
+	return head != own->tail || (events->live & ~own->told) != 0 ||
 	       atomic_load_explicit(&shared->claims, memory_order_relaxed) != own->claims ||
 	       atomic_load_explicit(&shared->name, memory_order_relaxed) != own->name;
 }
 
-int vg_events_drain(struct vg_events *events, const struct vg_events_sink *sink)
+void vg_events_drain(struct vg_events *events, const struct vg_events_sink *sink)
 {
 	uint32_t used = lanes_used(events);
 	uint64_t cpu_ns = 0, fullest = 0;
-	int rc = 0;
 
-	for (uint32_t i = 0; rc == 0 && i < used; i++) {
+	for (uint32_t i = 0; i < used; i++) {
 		uint64_t head = atomic_load_explicit(&events->shared->lanes[i].head,
 						     memory_order_acquire);
 
@@ -288,14 +366,13 @@ int vg_events_drain(struct vg_events *events, const struct vg_events_sink *sink)
 		if (head - events->lanes[i].tail > fullest)
 			fullest = head - events->lanes[i].tail;
 		if (head != events->lanes[i].tail)
-			rc = lane_drain(events, sink, i, head);
+			lane_drain(events, sink, i, head);
 	}
 	if (cpu_ns != 0)
 		events->cpu_ns += vg_budget_cpu_ns() - cpu_ns;
 	events->drained_ns = sink->now_ns;
 	events->due_ns = sink->now_ns + (fullest > VG_LANE_RECORDS / 2 ? FLOOD_NS :
 			  sink->now_ns - events->came_ns < CALM_NS ? BUSY_NS : IDLE_NS);
-	return rc;
 }
 
 bool vg_events_due(const struct vg_events *events, uint64_t now_ns)
@@ -316,6 +393,13 @@ uint64_t vg_events_token(const struct vg_events *events, const struct vg_task *t
 	if (events->shared == NULL || task->lane == 0)
 		return 0;
 	return vg_event_token_check(&events->lanes[task->lane - 1], task->lane - 1, token, UINT64_MAX >> 8);
+}
+
+uint64_t vg_events_token_in(const struct vg_events *events, const struct vg_task *task,
+			    uint32_t index, uint64_t token)
+{
+	return token != 0 && task->lane != 0 &&
+	       token >> 8 > events->lanes[task->lane - 1].first_of[index] ? token : 0;
 }
 
 uint64_t vg_events_interval_at(const struct vg_events *events, const struct vg_task *task,

@@ -30,15 +30,53 @@ enum { COVER_ROUNDS = 8 };
 /* Where interrupts copy too little, so many are passed over before another is looked at. */
 enum { MEAGRE_EVERY = 64 };
 
+static void events_open(struct vg_session *session, uint64_t period_ns)
+{
+	struct vg_interrupts *interrupts = &session->interrupts;
+	uint64_t taken = interrupts->taken, lost = interrupts->lost;
+	struct vg_tasks *tasks = &session->tasks;
+	size_t covered = 0;
+
+	vg_interrupts_close(interrupts);
+	interrupts->taken = interrupts->lost = 0;
+	for (size_t i = 0; i < tasks->live.count; i++)
+		tasks->live.items[i].interrupts_of = 0;
+	for (int round = 0; round < COVER_ROUNDS && covered < tasks->live.count; round++) {
+		size_t count = tasks->live.count;
+
+		if (vg_interrupts_open(interrupts, tasks->live.items + covered, count - covered,
+				       period_ns) != 0)
+			break;
+		covered = count;
+		vg_tasks_scan(tasks);
+	}
+	interrupts->taken += taken;
+	interrupts->lost += lost;
+	session->weighed_ns = vg_now_ns();
+	session->weigh_every_ns = WEIGH_FIRST_NS;
+	session->weighed_cpu_ns = session->target_cpu_ns;
+	session->switches = 0;
+}
+
+/* Whether all that is due at a tick comes from interrupts. */
+static bool is_fetched_only(const struct vg_session *session)
+{
+	const struct vg_interrupts *interrupts = &session->interrupts;
+	bool only = interrupts->enabled && !session->meagre_seen;
+
+	VG_EACH_RECORDING(i, session->live)
+		only = only && session->recordings[i].options.cpu_mode &&
+		       session->recordings[i].options.period_ns >= interrupts->period_ns;
+	return only;
+}
+
 /* Where only CPU time is asked for, ticks are for fetching while interrupts sample. */
 static void ticks_adapt(struct vg_session *session)
 {
 	uint64_t period_ns = session->ticks.period_ns / session->fetch_periods;
 	uint32_t room = vg_interrupts_room(&session->interrupts) * 2 / 3, periods = 1;
 
-	while (session->interrupts.enabled && session->options.cpu_mode &&
-	       !session->meagre_seen && periods < room &&
-	       (periods + 1) * period_ns <= FETCH_NS)
+	while (is_fetched_only(session) && periods < room && (periods + 1) * period_ns <= FETCH_NS)
 		periods++;
 	if (periods == session->fetch_periods)
 		return;
@@ -46,31 +84,17 @@ static void ticks_adapt(struct vg_session *session)
 	vg_ticks_change(&session->ticks, periods * period_ns);
 }
 
-void vg_interrupted_open(struct vg_session *session)
+void vg_interrupted_follow(struct vg_session *session, uint64_t period_ns)
 {
-	struct vg_tasks *tasks = &session->tasks;
-	size_t covered = 0;
-
-	if (session->options.period_ns == 0 || session->options.stop_always)
+	if (period_ns == 0 || session->stop_always)
 		return;
-	for (int round = 0; round < COVER_ROUNDS && covered < tasks->live.count; round++) {
-		size_t count = tasks->live.count;
-
-		if (vg_interrupts_open(&session->interrupts, tasks->live.items + covered,
-				       count - covered, session->options.period_ns) != 0)
-			return;
-		covered = count;
-		vg_tasks_scan(tasks);
-	}
-	session->weighed_ns = vg_now_ns();
-	session->weigh_every_ns = WEIGH_FIRST_NS;
-	session->weighed_cpu_ns = session->target_cpu_ns;
-	session->switches = 0;
+	if (!session->confined && session->interrupts.period_ns != period_ns)
+		events_open(session, period_ns);
 	ticks_adapt(session);
 }
 
-/* Timers that have stood still for long are not worth what they cost even so.  They do not come back:
- * confined, we could not open them. */
+/* Timers that have stood still for long are not worth what they cost even so.  They come back with
+ * another recording at most: confined, we could not open them. */
 static void weigh_again(struct vg_session *session, bool stops_cost_less)
 {
 	if (!stops_cost_less)
@@ -90,7 +114,7 @@ void vg_interrupted_weigh(struct vg_session *session)
 		return;
 	used_ns = session->target_cpu_ns - session->weighed_cpu_ns;
 	switching_ns = session->switches * SWITCH_NS;
-	stopping_ns = used_ns / session->options.period_ns * STOP_NS;
+	stopping_ns = used_ns / interrupts->period_ns * STOP_NS;
 	session->weighed_ns = now_ns;
 	session->weigh_every_ns = WEIGH_EVERY_NS;
 	session->weighed_cpu_ns = session->target_cpu_ns;
@@ -106,19 +130,18 @@ void vg_interrupted_weigh(struct vg_session *session)
 		weigh_again(session, stops_cost_less);
 }
 
-bool vg_interrupted_covers(const struct vg_session *session, const struct vg_task *task,
-			   uint64_t *cpu_ns)
+bool vg_interrupted_covers(const struct vg_session *session, const struct vg_recording *recording,
+			   const struct vg_task *task, uint64_t cpu_ns)
 {
-	uint64_t period_ns = session->ticks.period_ns / session->fetch_periods;
-	uint64_t behind_ns = session->interrupts.user_only ?
-			     USER_BEHIND_PERIODS * period_ns + USER_BEHIND_NS :
-			     BEHIND_PERIODS * period_ns + BEHIND_NS;
+	uint64_t period_ns, behind_ns;
 
-	if (!session->interrupts.enabled || task->interrupts_of == 0 || task->meagre || session->all_now ||
-	    *cpu_ns > task->cpu_ns + behind_ns)
+	if (!session->interrupts.enabled || task->interrupts_of == 0 || task->meagre ||
+	    session->all_now || recording->options.period_ns < session->interrupts.period_ns)
 		return false;
-	*cpu_ns = task->cpu_ns;
-	return true;
+	period_ns = vg_recording_period_ns(session, recording);
+	behind_ns = session->interrupts.user_only ? USER_BEHIND_PERIODS * period_ns + USER_BEHIND_NS :
+		    BEHIND_PERIODS * period_ns + BEHIND_NS;
+	return cpu_ns <= task->accounts[recording->index].cpu_ns + behind_ns;
 }
 
 /* Walks with as much of the stack as the thread's walks needed before, then with all there is. */
@@ -156,12 +179,12 @@ struct fetch {
 	bool scanned;                /* for a thread that was not known */
 };
 
-/* NULL for one that the profile has not been told of, too. */
+/* NULL for one that no profile has been told of, too. */
 static struct vg_task *task_begun(struct vg_session *session, pid_t tid, size_t *hint)
 {
 	struct vg_task *task = vg_tasks_find(&session->tasks, tid, hint);
 
-	return task != NULL && task->snapshot_bytes != 0 ? task : NULL;
+	return task != NULL && task->begun != 0 ? task : NULL;
 }
 
 /* The thread that a sample is of, if it is one of ours and the sample is due. */
@@ -181,7 +204,8 @@ static struct vg_task *interrupt_task(struct vg_session *session,
 	}
 	if (task == NULL) {
 		/* It has come and gone, or is one too many, which is counted elsewhere. */
-		session->recorder.lost[VG_LOSS_UNREADABLE] += session->tasks.over == 0;
+		VG_EACH_RECORDING(i, session->live)
+			session->recordings[i].recorder.lost[VG_LOSS_UNREADABLE] += session->tasks.over == 0;
 		return NULL;
 	}
 	/* A thread that was made while we covered its maker may have events twice. */
@@ -190,24 +214,46 @@ static struct vg_task *interrupt_task(struct vg_session *session,
 	return task->interrupts_of == interrupt->owner && !task->untraceable ? task : NULL;
 }
 
+/* Those recordings for which a sample of the thread is due: slower ones, or where a budget makes them
+ * so, pass some over. */
+static vg_recording_set interrupt_due(struct vg_session *session, struct vg_task *task,
+				      uint64_t time_ns)
+{
+	uint64_t each_ns = session->interrupts.period_ns;
+	bool passed = task->meagre && session->interrupts.taken % MEAGRE_EVERY != 0;
+	vg_recording_set due = 0;
+
+	VG_EACH_RECORDING(i, session->live & task->begun) {
+		const struct vg_recording *recording = &session->recordings[i];
+		struct vg_account *account = &task->accounts[i];
+
+		if (recording->options.period_ns < each_ns || time_ns < recording->begin_ns)
+			continue;        /* not its own; or from before it */
+		account->interrupts_ns = passed ? 0 : account->interrupts_ns + each_ns;
+		if (!passed && account->interrupts_ns + each_ns / 2 >=
+		    vg_recording_period_ns(session, recording))
+			due |= 1u << i;
+	}
+	return due;
+}
+
 static void interrupt_take(struct vg_session *session, const struct vg_interrupt *interrupt,
 			   struct fetch *fetch)
 {
-	uint64_t period_ns = session->ticks.period_ns / session->fetch_periods, time_ns;
 	struct vg_task *task = interrupt_task(session, interrupt, fetch);
+	vg_recording_set due;
+	uint64_t time_ns;
 	int64_t call = -1;
 
 	if (task == NULL || interrupt->time_ns < session->begin_ns)
 		return;
-	/* With a budget samples may be due more seldom than interrupts come. */
-	task->interrupts_ns += session->interrupts.period_ns;
-	if (task->meagre && session->interrupts.taken % MEAGRE_EVERY != 0)
-		task->interrupts_ns = 0;
-	if (task->interrupts_ns + session->interrupts.period_ns / 2 < period_ns)
+	due = interrupt_due(session, task, interrupt->time_ns);
+	if (due == 0)
 		return;
 	time_ns = interrupt->time_ns - session->begin_ns;
 	if (interrupt_walk(session, task, interrupt, time_ns) != 0) {
-		session->recorder.lost[VG_LOSS_NO_MEMORY]++;
+		VG_EACH_RECORDING(i, due)
+			session->recordings[i].recorder.lost[VG_LOSS_NO_MEMORY]++;
 		return;
 	}
 	if (interrupt->in_kernel)
@@ -216,9 +262,11 @@ static void interrupt_take(struct vg_session *session, const struct vg_interrupt
 	if (time_ns > session->events.drained_ns)
 		vg_session_events(session);
 	session->interval = vg_events_interval_at(&session->events, task, time_ns);
-	if (!task->meagre)
-		vg_account_interrupt(session, task, call, time_ns, task->interrupts_ns);
-	task->interrupts_ns = 0;
+	VG_EACH_RECORDING(i, due) {
+		if (!task->meagre)
+			vg_account_interrupt(session, &session->recordings[i], task, call, time_ns);
+		task->accounts[i].interrupts_ns = 0;
+	}
 }
 
 void vg_interrupted_fetch(struct vg_session *session)
@@ -226,9 +274,8 @@ void vg_interrupted_fetch(struct vg_session *session)
 	struct vg_interrupt interrupt;
 	struct fetch fetch = { 0 };
 
-	while (session->ended == NULL && vg_interrupts_next(&session->interrupts, &interrupt))
+	while (session->live != 0 && vg_interrupts_next(&session->interrupts, &interrupt))
 		interrupt_take(session, &interrupt, &fetch);
-	session->recorder.lost[VG_LOSS_RING_FULL] = session->interrupts.lost;
 	/* What must be stopped is due at each tick. */
 	if (session->meagre_seen)
 		ticks_adapt(session);

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 #include "vignetted/lane.h"
 
-#include "profile/model.h"
-
 /* Moves that are kept from one tick to the next: beyond, only the latest state is known. */
 enum { MOVES_MAX = 1 << 16 };
 
@@ -19,7 +17,8 @@ void vg_lane_forget(struct vg_events_lane *lane)
 
 void vg_lane_reset(struct vg_events_lane *lane)
 {
-	lane->thread = VG_NONE;
+	lane->known = false;
+	lane->joined = lane->told = 0;
 	lane->name = 0;
 	lane->depth = 0;
 	vg_lane_forget(lane);

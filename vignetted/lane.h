@@ -6,6 +6,7 @@
 #include <stdint.h>
 
 #include "base/array.h"
+#include "vignetted/tasks.h"
 
 /* Intervals of a thread that are followed at a time; libvgctl follows as many. */
 enum { VG_LANE_DEPTH = 64 };
@@ -19,11 +20,15 @@ struct vg_lane_move {
 struct vg_events_lane {
 	uint64_t tail;               /* records fetched */
 	uint64_t first;              /* of this session */
+	uint64_t first_of[VG_RECORDINGS]; /* of the recording */
 	uint64_t dropped;            /* the shared count when the session began */
 	uint64_t last_ns;            /* session time of its latest event */
 	uint32_t claims;             /* of the shared lane when `thread` was found */
-	uint32_t thread;             /* in the profile, or VG_NONE */
-	uint32_t name;               /* label that the profile has as the thread's name */
+	uint32_t name;               /* label that is the thread's name, or 0 */
+	vg_recording_set joined;     /* the profiles in which `threads` has it */
+	vg_recording_set told;       /* those that have the name, or are not concerned */
+	uint32_t threads[VG_RECORDINGS];
+	bool known;                  /* whose it is */
 	bool strange;                /* its thread is no task */
 	uint32_t waits;              /* drains at which its thread was no task yet */
 	uint32_t depth;

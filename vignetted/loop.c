@@ -47,13 +47,13 @@ static void loop_wait(const struct vg_session *session, struct pollfd *ready)
 	uint64_t now_ns = vg_now_ns(), left_ns = 0;
 	struct timespec left, *timeout = NULL;
 
-	if (session->ended == NULL && session->ticks.period_ns != 0) {
+	if (session->live != 0 && session->ticks.period_ns != 0) {
 		left_ns = session->ticks.due_ns > now_ns ? session->ticks.due_ns - now_ns : 0;
 		left = (struct timespec){ (time_t)(left_ns / 1000000000),
 					  (long)(left_ns % 1000000000) };
 		timeout = &left;
 	}
-	if (session->ended == NULL && session->events.shared != NULL) {
+	if (session->live != 0 && session->events.shared != NULL) {
 		uint64_t due_ns = session->events.begin_ns + session->events.due_ns;
 		uint64_t events_ns = due_ns > now_ns ? due_ns - now_ns : 0;
 
@@ -84,7 +84,7 @@ int vg_loop_run(struct vg_session *session, int signals, int socket,
 	};
 	int ended_by = 0;
 
-	while (ended_by == 0 && (session->ended == NULL || socket >= 0)) {
+	while (ended_by == 0 && (session->live != 0 || socket >= 0)) {
 		loop_wait(session, ready);
 		vg_tracer_settle(&session->tracer);
 		if (ready[SOCKET].revents != 0 && !on_socket(context))
@@ -92,15 +92,14 @@ int vg_loop_run(struct vg_session *session, int signals, int socket,
 		if (ready[SIGNALS].revents != 0)
 			ended_by = signal_take(signals);
 		if (ready[PROCESS].revents != 0) {
-			vg_session_end(session, "the process ended");
+			vg_session_end_all(session, "the process ended");
 			break;
 		}
-		if (session->ended == NULL && vg_ticks_due(&session->ticks, vg_now_ns()))
+		if (session->live != 0 && vg_ticks_due(&session->ticks, vg_now_ns()))
 			vg_session_tick(session);
-		if (session->ended == NULL && vg_events_due(&session->events, vg_now_ns()))
+		if (session->live != 0 && vg_events_due(&session->events, vg_now_ns()))
 			vg_session_scan(session, vg_now_ns() - session->begin_ns);
-		if (session->ended != NULL)
-			vg_session_end(session, session->ended);
+		vg_session_end_stopped(session);
 	}
 	return ended_by;
 }

@@ -175,18 +175,18 @@ static int arguments_parse(struct arguments *arguments, int argc, char **argv)
 	return EXIT_USAGE;
 }
 
-static void summary_print(const struct vg_session *session, const char *output)
+static void summary_print(const struct vg_recording *recording, const char *output)
 {
-	uint64_t lost = vg_recorder_lost(&session->recorder);
+	const struct vg_recorder *recorder = &recording->recorder;
+	uint64_t lost = vg_recorder_lost(recorder);
 
 	fprintf(stderr, "vignetted: %s: %llu %s of %u %s, %llu bytes", output,
-		(unsigned long long)session->recorder.samples,
-		session->recorder.samples == 1 ? "sample" : "samples", session->recorder.threads,
-		session->recorder.threads == 1 ? "thread" : "threads",
-		(unsigned long long)session->recorder.writer.file_bytes);
+		(unsigned long long)recorder->samples, recorder->samples == 1 ? "sample" : "samples",
+		recorder->threads, recorder->threads == 1 ? "thread" : "threads",
+		(unsigned long long)recorder->writer.file_bytes);
 	if (lost > 0)
 		fprintf(stderr, ", %llu lost", (unsigned long long)lost);
-	fprintf(stderr, " (%s)\n", session->ended);
+	fprintf(stderr, " (%s)\n", recording->ended);
 }
 
 /* The end of our own child, which the tracer may have seen already. */
@@ -210,29 +210,34 @@ static int fail(const struct vg_err *err)
 static int session_run(struct arguments *arguments, int signals, struct vg_outfile *file)
 {
 	static struct vg_session session;
+	struct vg_recording *recording = NULL;
 	bool launched = arguments->command != NULL;
 	struct vg_err err;
 	int rc, ended_by;
 
 	vg_priority_raise();             /* not earlier: a command would inherit it */
-	rc = vg_session_open(&session, &arguments->session, arguments->pid, launched, file->fd, &err);
+	rc = vg_session_open(&session, &arguments->session, arguments->pid, launched, &err);
+	if (rc == 0)
+		rc = vg_session_begin(&session, &arguments->session, file->fd, &recording, &err);
 	if (rc != 0) {
 		vg_session_close(&session);
 		return fail(&err);
 	}
-	rc = vg_confine(VG_CONFINE_ALONE, session.options.max_memory_bytes, &err);
+	rc = vg_confine(VG_CONFINE_ALONE, session.max_memory_bytes, &err);
 	if (rc != 0)
 		fail(&err);              /* worth knowing, and no reason not to record */
+	session.confined = true;
 	ended_by = vg_loop_run(&session, signals, -1, NULL, NULL);
-	rc = vg_session_end(&session, "interrupted by a signal");
+	rc = vg_session_end(&session, recording, "interrupted by a signal");
 	if (rc != 0)
 		vg_err_sys(&err, rc, "%s is not whole", arguments->output);
 	if (rc != 0 || vg_outfile_commit(file, &err) != 0) {
 		rc = fail(&err);
 		vg_outfile_commit(file, NULL);   /* what was written is worth having */
 	} else {
-		summary_print(&session, arguments->output);
-		if (session.recorder.samples == 0 && vg_recorder_lost(&session.recorder) > 0) {
+		summary_print(recording, arguments->output);
+		if (recording->recorder.samples == 0 &&
+		    vg_recorder_lost(&recording->recorder) > 0) {
 			vg_err_set(&err, 0, "%s holds no sample: all were lost", arguments->output);
 			rc = fail(&err);
 		} else if (launched && ended_by == 0)

@@ -16,7 +16,6 @@ struct vg_mapped {
 	struct vg_image image;
 	uint64_t device, inode;
 	bool loaded;                 /* it is there now */
-	bool announced;              /* the recorder has told the profile of it */
 };
 
 /* A range of addresses that can be executed. */

@@ -38,6 +38,7 @@ void vg_recorder_free(struct vg_recorder *recorder)
 {
 	vg_writer_close(&recorder->writer);
 	vg_intern_free(&recorder->stacks);
+	vg_array_free(&recorder->announced);
 }
 
 /* The profile's modules have the indices of vg_modules as ids. */
@@ -50,9 +51,15 @@ static int module_announce(struct vg_recorder *recorder, uint32_t index, uint64_
 		.build_id_bytes = mapped->image.build_id_bytes,
 	};
 
-	if (mapped->announced)
+	while (recorder->announced.count <= index) {
+		const bool no = false;
+
+		if (vg_array_push(&recorder->announced, &no) != 0)
+			return -ENOMEM;
+	}
+	if (recorder->announced.items[index])
 		return 0;
-	mapped->announced = true;
+	recorder->announced.items[index] = true;
 	memcpy(module.build_id, mapped->image.build_id, module.build_id_bytes);
 	return vg_writer_module(&recorder->writer, &module, mapped->name);
 }
@@ -120,13 +127,11 @@ int vg_recorder_unloads(struct vg_recorder *recorder, uint64_t time_ns)
 {
 	int rc = 0;
 
-	for (uint32_t i = 0; rc == 0 && i < recorder->modules->items.count; i++) {
-		struct vg_mapped *module = &recorder->modules->items.items[i];
-
-		if (module->loaded || !module->announced)
+	for (uint32_t i = 0; rc == 0 && i < recorder->announced.count; i++) {
+		if (recorder->modules->items.items[i].loaded || !recorder->announced.items[i])
 			continue;
 		/* Loaded again, it is announced again under the same id. */
-		module->announced = false;
+		recorder->announced.items[i] = false;
 		rc = vg_writer_module_unload(&recorder->writer, i, time_ns);
 	}
 	return rc;

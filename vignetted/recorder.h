@@ -32,6 +32,7 @@ struct vg_stack_key {
 struct vg_recorder {
 	struct vg_writer writer;
 	struct vg_modules *modules;  /* the session's */
+	VG_ARRAY(bool) announced;    /* by module: the profile has been told of it */
 	struct vg_intern stacks;     /* struct vg_stack_key -> id - first_stack */
 	uint32_t first_stack;        /* id of the table's first */
 	uint32_t stacks_max;         /* in the table */

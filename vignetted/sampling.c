@@ -64,21 +64,29 @@ void vg_sampling_modules_refresh(struct vg_session *session, uint64_t now_ns)
 	session->maps_fresh = true;
 	session->maps_reads++;
 	memory_follow(session);
-	if (vg_modules_refresh(&session->modules) == 0)
-		vg_recorder_unloads(&session->recorder, now_ns);
+	if (vg_modules_refresh(&session->modules) != 0)
+		return;
+	VG_EACH_RECORDING(i, session->live)
+		vg_recorder_unloads(&session->recordings[i].recorder,
+				    vg_recording_time_ns(&session->recordings[i], now_ns));
+}
+
+static void loss_count(struct vg_session *session, vg_recording_set set, enum vg_loss loss)
+{
+	VG_EACH_RECORDING(i, set)
+		session->recordings[i].recorder.lost[loss]++;
 }
 
 int vg_sampling_walk(struct vg_session *session, uint64_t now_ns)
 {
-	int rc = vg_unwind(session->unwinder, &session->snapshot, session->options.max_frames,
-			   &session->walk);
+	int rc = vg_unwind(session->unwinder, &session->snapshot, session->max_frames, &session->walk);
 	uint64_t since_ns = vg_now_ns();
 
 	/* Something was loaded since the maps were read. */
 	if (rc == 0 && session->walk.left_the_map && !session->maps_fresh &&
 	    since_ns >= session->maps_again_ns) {
 		vg_sampling_modules_refresh(session, now_ns);
-		rc = vg_unwind(session->unwinder, &session->snapshot, session->options.max_frames,
+		rc = vg_unwind(session->unwinder, &session->snapshot, session->max_frames,
 			       &session->walk);
 		/* Or nothing was: code without unwind information leads anywhere, at every sample,
 		 * and the maps may be long. */
@@ -137,8 +145,8 @@ static bool wait_holds(struct vg_session *session, struct vg_task *task,
 /* Copies the stack while the thread waits, then looks whether it still does: if it has not been
  * on a CPU in between, nobody has written to that stack. */
 static enum quiet quiet_walk(struct vg_session *session, struct vg_task *task,
-			     const struct vg_task_look *look, const struct vg_wait *wait,
-			     uint64_t now_ns)
+			     vg_recording_set set, const struct vg_task_look *look,
+			     const struct vg_wait *wait, uint64_t now_ns)
 {
 	struct vg_snapshot *snapshot = &session->snapshot;
 
@@ -150,7 +158,8 @@ static enum quiet quiet_walk(struct vg_session *session, struct vg_task *task,
 		if (vg_snapshot_stack(snapshot, task->tid, task->snapshot_bytes) != 0)
 			return QUIET_CHANGED;
 		if (!wait_holds(session, task, look, wait)) {
-			session->recorder.copies_discarded++;
+			VG_EACH_RECORDING(i, set)
+				session->recordings[i].recorder.copies_discarded++;
 			return QUIET_CHANGED;
 		}
 		if (vg_sampling_walk(session, now_ns) != 0)
@@ -159,7 +168,7 @@ static enum quiet quiet_walk(struct vg_session *session, struct vg_task *task,
 			if (vg_wait_may_stop(wait, vg_tasks_directory(&session->tasks), task->tid) &&
 			    !is_stopped(session, task->tid))
 				return QUIET_BLIND;
-			vg_unwind_guess(session->unwinder, snapshot, session->options.max_frames,
+			vg_unwind_guess(session->unwinder, snapshot, session->max_frames,
 					&session->walk);
 		}
 	} while (snapshot_grow(session, task));
@@ -168,18 +177,26 @@ static enum quiet quiet_walk(struct vg_session *session, struct vg_task *task,
 }
 
 /* Whether the thread was sampled without a stop. */
-static bool sample_waiting(struct vg_session *session, struct vg_task *task,
-			   const struct vg_task_look *look, const struct vg_wait *wait)
+static bool sample_waiting(struct vg_session *session, struct vg_task *task, vg_recording_set set,
+			   vg_recording_set covered, const struct vg_task_look *look,
+			   const struct vg_wait *wait)
 {
-	uint64_t now_ns = session_now_ns(session);
+	struct vg_account_sample taken = {
+		.call = wait->call, .time_ns = session_now_ns(session), .slices = look->slices,
+	};
 
 	session->snapshot.slot = vg_events_slot(&session->events, task);
-	if (quiet_walk(session, task, look, wait, now_ns) != QUIET_TAKEN)
+	if (quiet_walk(session, task, set, look, wait, taken.time_ns) != QUIET_TAKEN)
 		return false;
-	task->slices = look->slices;
 	session->interval = vg_events_token(&session->events, task, session->snapshot.slot_value);
-	session->recorder.reads_without_stop++;
-	vg_account_sample(session, task, wait->call, now_ns, look);
+	VG_EACH_RECORDING(i, set) {
+		struct vg_recording *recording = &session->recordings[i];
+
+		recording->recorder.reads_without_stop++;
+		/* What it has used is the interrupts' to tell. */
+		taken.cpu_ns = (covered & 1u << i) != 0 ? task->accounts[i].cpu_ns : look->cpu_ns;
+		vg_account_sample(session, recording, task, &taken);
+	}
 	return true;
 }
 
@@ -221,95 +238,194 @@ static enum vg_capture stop_walk(struct vg_session *session, struct vg_task *tas
 	return VG_CAPTURE_TAKEN;
 }
 
-static void sample_running(struct vg_session *session, struct vg_task *task, bool waits,
-			   const struct vg_task_look *look)
+/* A stop puts a sleeping thread on a CPU: for those recordings whose stack of it still stands, it has
+ * not run. */
+static void slices_advance(struct vg_task *task, vg_recording_set others,
+			   const struct vg_task_look *look, uint64_t slices)
+{
+	VG_EACH_RECORDING(i, others) {
+		if (task->accounts[i].slices == look->slices)
+			task->accounts[i].slices = slices;
+	}
+}
+
+static void running_taken(struct vg_session *session, struct vg_task *task, vg_recording_set set,
+			  bool waits, const struct vg_task_look *look, uint64_t now_ns)
+{
+	bool in_call = vg_regs_in_call(&session->snapshot.regs);
+	struct vg_account_sample taken = {
+		.call = in_call ? vg_regs_call(&session->snapshot.regs) : -1, .time_ns = now_ns,
+		.slices = look->slices + (waits && in_call ? SLICES_OF_A_STOP : 0),
+	};
+	struct vg_task_look after = *look;
+
+	session->interval = vg_events_token(&session->events, task, session->snapshot.slot_value);
+	/* The stop took it off its CPU, which brought its time up to date: before, that was the time at
+	 * the scheduler's last tick, which may belong to the sample before. */
+	vg_task_look(&session->tasks, task, &after);
+	taken.cpu_ns = after.cpu_ns;
+	if (waits)
+		slices_advance(task, task->begun & ~set, look, taken.slices);
+	VG_EACH_RECORDING(i, set)
+		vg_account_sample(session, &session->recordings[i], task, &taken);
+}
+
+static void sample_running(struct vg_session *session, struct vg_task *task, vg_recording_set set,
+			   bool waits, const struct vg_task_look *look)
 {
 	uint64_t now_ns = session_now_ns(session);
-	struct vg_recorder *recorder = &session->recorder;
-	struct vg_task_look after = *look;
-	bool in_call;
 
 	session->snapshot.slot = vg_events_slot(&session->events, task);
 	switch (stop_walk(session, task, look, now_ns)) {
 	case VG_CAPTURE_TAKEN:
-		session->interval = vg_events_token(&session->events, task,
-						    session->snapshot.slot_value);
-		in_call = vg_regs_in_call(&session->snapshot.regs);
-		task->slices = look->slices + (waits && in_call ? SLICES_OF_A_STOP : 0);
-		/* The stop took it off its CPU, which brought its time up to date: before, that was
-		 * the time at the scheduler's last tick, which may belong to the sample before. */
-		vg_task_look(&session->tasks, task, &after);
-		vg_account_sample(session, task, in_call ? vg_regs_call(&session->snapshot.regs) : -1,
-				  now_ns, &after);
+		running_taken(session, task, set, waits, look, now_ns);
 		return;
 	case VG_CAPTURE_GONE:
 		return;
 	case VG_CAPTURE_PENDING:
-		recorder->lost[VG_LOSS_NOT_STOPPED]++;
+		loss_count(session, set, VG_LOSS_NOT_STOPPED);
 		return;
 	case VG_CAPTURE_FORBIDDEN:
 		if (is_alive(session, task->tid))
-			recorder->lost[VG_LOSS_FORBIDDEN]++;
+			loss_count(session, set, VG_LOSS_FORBIDDEN);
 		return;
 	case VG_CAPTURE_FAILED:
-		recorder->lost[VG_LOSS_UNREADABLE]++;
+		loss_count(session, set, VG_LOSS_UNREADABLE);
 		return;
 	}
 }
 
+/* ---- either ---- */
+
 /* The scheduler's numbers are as old as its tick.  A thread that is in another interval than at its
- * latest sample has run since, whatever they say. */
-static bool has_moved(const struct vg_session *session, const struct vg_task *task)
+ * latest sample has run since, whatever they say: those recordings for which it has. */
+static vg_recording_set moved_in(const struct vg_session *session, const struct vg_task *task,
+				 vg_recording_set set)
 {
 	const _Atomic uint64_t *slot = vg_events_slot(&session->events, task);
+	vg_recording_set moved = 0;
+	uint64_t token;
 
-	return slot != NULL && vg_events_token(&session->events, task, atomic_load_explicit(slot,
-			memory_order_relaxed)) != task->interval;
+	if (slot == NULL)
+		return 0;
+	token = vg_events_token(&session->events, task,
+				atomic_load_explicit(slot, memory_order_relaxed));
+	VG_EACH_RECORDING(i, set)
+		moved |= (uint32_t)(token != task->accounts[i].interval) << i;
+	return moved;
+}
+
+/* No thread has run since these recordings' latest tick: those that have a stack of this one repeat
+ * it, and are returned. */
+static vg_recording_set repeat_still(struct vg_session *session, struct vg_task *task,
+				     vg_recording_set set)
+{
+	vg_recording_set done = 0;
+	uint64_t now_ns;
+
+	if (set == 0)
+		return 0;
+	now_ns = session_now_ns(session);
+	VG_EACH_RECORDING(i, set) {
+		const struct vg_account *account = &task->accounts[i];
+
+		if (!account->has_stack || account->slices == VG_SLICES_UNKNOWN)
+			continue;
+		vg_account_repeat(&session->recordings[i], task, now_ns, account->cpu_ns);
+		done |= 1u << i;
+	}
+	return done;
+}
+
+/* This thread has not run since these recordings' latest sample of it, by the look: they repeat that,
+ * and are returned. */
+static vg_recording_set repeat_unrun(struct vg_session *session, struct vg_task *task,
+				     vg_recording_set set, vg_recording_set covered,
+				     const struct vg_task_look *look)
+{
+	vg_recording_set done = 0;
+
+	VG_EACH_RECORDING(i, set) {
+		struct vg_recording *recording = &session->recordings[i];
+		const struct vg_account *account = &task->accounts[i];
+
+		if (look->slices != account->slices ||
+		    (!account->has_stack && !recording->options.cpu_mode))
+			continue;
+		vg_account_repeat(recording, task, session_now_ns(session),
+				  (covered & 1u << i) != 0 ? account->cpu_ns : look->cpu_ns);
+		done |= 1u << i;
+	}
+	return done;
+}
+
+/* Those recordings for which interrupts tell of the thread. */
+static vg_recording_set covered_in(const struct vg_session *session, struct vg_task *task,
+				   vg_recording_set set, const struct vg_task_look *look)
+{
+	vg_recording_set covered = 0;
+
+	VG_EACH_RECORDING(i, set) {
+		struct vg_account *account = &task->accounts[i];
+
+		if (!account->has_cpu)
+			account->cpu_ns = look->cpu_ns;
+		if (vg_interrupted_covers(session, &session->recordings[i], task, look->cpu_ns))
+			covered |= 1u << i;
+	}
+	return covered;
+}
+
+/* A thread that waits is nothing to those recordings that ask for CPU time, which are returned. */
+static vg_recording_set wait_pass(struct vg_session *session, struct vg_task *task,
+				  vg_recording_set set, const struct vg_task_look *look)
+{
+	vg_recording_set passed = 0;
+
+	VG_EACH_RECORDING(i, set) {
+		if (!session->recordings[i].options.cpu_mode)
+			continue;
+		task->accounts[i].slices = look->slices;
+		task->accounts[i].last_ns = session_now_ns(session);
+		passed |= 1u << i;
+	}
+	return passed;
 }
 
 void vg_sampling_thread(struct vg_session *session, struct vg_task *task)
 {
-	struct vg_task_look look = { .cpu_ns = task->cpu_ns };
+	vg_recording_set due = session->due & session->live & task->begun, moved, covered;
+	struct vg_task_look look;
 	struct vg_wait wait;
-	bool covered, moved = has_moved(session, task);
 	int rc;
 
-	if (session->still && !moved && task->has_stack && task->slices != VG_SLICES_UNKNOWN) {
-		vg_account_repeat(session, task, session_now_ns(session), &look);
-		return;
-	}
-	if (task->untraceable)
+	moved = moved_in(session, task, due);
+	due &= ~repeat_still(session, task, due & session->still & ~moved);
+	if (due == 0 || task->untraceable)
 		return;
 	rc = vg_task_look(&session->tasks, task, &look);
 	if (rc != 0) {
 		/* If it is gone, the next scan says so. */
-		session->recorder.lost[VG_LOSS_UNREADABLE] += rc != -ESRCH;
+		if (rc != -ESRCH)
+			loss_count(session, due, VG_LOSS_UNREADABLE);
 		return;
 	}
-	if (!task->has_cpu)
-		task->cpu_ns = look.cpu_ns;
 	if (task->slices_seen != 0)
 		session->switches += look.slices - task->slices_seen;
 	task->slices_seen = look.slices;
-	covered = vg_interrupted_covers(session, task, &look.cpu_ns);
-	if ((task->has_stack || session->options.cpu_mode) && !moved &&
-	    look.slices == task->slices) {
-		vg_account_repeat(session, task, session_now_ns(session), &look);
+	covered = covered_in(session, task, due, &look);
+	due &= ~repeat_unrun(session, task, due & ~moved, covered, &look);
+	if (due == 0)
 		return;
-	}
 	vg_wait_read(&wait, &session->tasks, task);
 	task->ran = true;
 	if (task->young > 0) {
 		task->young--;
 		vg_account_name(session, task, session_now_ns(session));
 	}
-	if (!wait.running && session->options.cpu_mode) {
-		task->slices = look.slices;
-		task->last_ns = session_now_ns(session);
+	due &= wait.running ? ~covered : ~wait_pass(session, task, due, &look);
+	if (due == 0)
 		return;
-	}
-	if (wait.running && covered)
-		return;
-	if (wait.running || !sample_waiting(session, task, &look, &wait))
-		sample_running(session, task, !wait.running, &look);
+	if (wait.running || !sample_waiting(session, task, due, covered, &look, &wait))
+		sample_running(session, task, due, !wait.running, &look);
 }

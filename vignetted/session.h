@@ -5,11 +5,9 @@
 #include "vignetted/budget.h"
 #include "vignetted/events.h"
 #include "vignetted/interrupts.h"
-#include "vignetted/disk.h"
 #include "vignetted/memory.h"
 #include "vignetted/modules.h"
-#include "vignetted/perfmap.h"
-#include "vignetted/recorder.h"
+#include "vignetted/recording.h"
 #include "vignetted/snapshot.h"
 #include "vignetted/target.h"
 #include "vignetted/tasks.h"
@@ -17,38 +15,28 @@
 #include "vignetted/tracee.h"
 #include "vignetted/unwind.h"
 
-/* Bounds where none is asked for, and the least that leaves room to work in. */
-#define VG_MEMORY_DEFAULT_BYTES (UINT64_C(1) << 30)
-#define VG_MEMORY_LEAST_BYTES (UINT64_C(32) << 20)
-enum { VG_THREADS_DEFAULT = 16384, VG_NAME_DEFAULT_BYTES = 1024, VG_NAME_LEAST_BYTES = 16 };
-
-struct vg_session_options {
-	uint64_t period_ns;          /* 0: on demand */
-	uint64_t max_file_bytes;     /* 0: no limit */
-	uint64_t max_duration_ns;    /* 0: no limit */
-	uint64_t max_memory_bytes;   /* of address space; 0: the default, as of the next three */
-	uint32_t max_threads;        /* at a time */
-	uint32_t max_modules;        /* in all */
-	uint32_t max_name_bytes;
-	uint32_t max_frames;
-	uint32_t budget_ppm;         /* of the threads' time stopped, and of one core; 0: no limit */
-	bool cpu_mode;
-	bool stop_always;            /* never have running threads sampled by interrupts */
-	bool thread_names;           /* record them */
-	bool events_overwrite;       /* the host lets the oldest events make room */
-	int events_fd;               /* of the ring of the program's events, the caller's; -1: none */
-	bool perf_map;               /* read the process's own names of its code at the end */
-};
-
-/* One recording of one process, from its first sample to the end of the file. */
+/*
+ * The process that is watched, and its recordings.  There is one stream of ticks, as fast as the
+ * fastest recording needs; a slower one takes the tick that is nearest to when it is due, so that
+ * one look at a thread, one stop or one interrupt serves all.
+ */
 struct vg_session {
-	struct vg_session_options options;
+	struct vg_recording recordings[VG_RECORDINGS];
+	vg_recording_set live;       /* those that have not stopped */
+	vg_recording_set due;        /* those that the tick in progress is of */
+	vg_recording_set still;      /* of these: no thread has run since their latest */
+	bool changed;                /* `live` has, and rates have not followed */
 	struct vg_target target;
 	struct vg_memory memory;
+	uint64_t max_memory_bytes;   /* of the helper */
+	uint32_t max_name_bytes;
+	uint32_t max_frames;         /* the most that a live recording wants */
 	struct vg_modules modules;
 	struct vg_unwinder *unwinder;
 	struct vg_tasks tasks;
 	struct vg_tracer tracer;
+	bool stop_always;            /* never have running threads sampled by interrupts */
+	bool confined;               /* interrupts can no longer be opened */
 	struct vg_interrupts interrupts;
 	uint32_t fetch_periods;      /* a tick every so many sampling periods */
 	bool meagre_seen;            /* a thread has to be stopped although interrupts sample */
@@ -59,44 +47,47 @@ struct vg_session {
 	uint32_t still_windows;      /* how often in a row stops cost less */
 	struct vg_snapshot snapshot;
 	struct vg_walk walk;
-	struct vg_recorder recorder;
-	struct vg_disk disk;
 	struct vg_events events;
 	uint64_t interval;           /* that the thread which is being sampled was in, or 0 */
 	struct vg_ticks ticks;
+	uint64_t skipped_before;     /* ticks.skipped at the latest tick */
+	uint64_t skipped_now;        /* ticks that passed between that and this one */
 	struct vg_budget budget;
-	struct vg_perfmap perf_map;
 	struct vg_ledger pauses;
-	uint64_t begin_ns;
-	uint64_t checkpoint_ns;      /* when the next one is due */
-	uint64_t stats_ns;           /* when the next one is due that writes statistics too */
-	uint64_t stats_every_ns;
-	uint64_t tick_count;
+	uint64_t begin_ns;           /* CLOCK_MONOTONIC: session time 0 */
+	uint64_t round_count;        /* of all threads */
 	uint64_t scan_ns;            /* when it was last seen which threads there are */
-	uint64_t target_cpu_ns;      /* the process's processor time when the latest tick began */
-	bool all_now;                /* a sample of each thread at this tick, running or not */
-	bool still;                  /* no thread has run since then */
-	bool maps_fresh;             /* /proc/PID/maps was read in this tick */
+	uint64_t target_cpu_ns;      /* the process's processor time when the latest round began */
+	bool all_now;                /* a sample of each thread in this round, running or not */
+	bool gone;                   /* the process has ended */
+	bool maps_fresh;             /* /proc/PID/maps was read in this round */
 	uint64_t maps_reads;
 	uint64_t maps_again_ns;      /* not before, for a walk that left them */
-	const char *ended;           /* why recording stopped, or NULL: it goes on */
-	uint64_t ended_ns;           /* and when */
-	bool complete;               /* the file has its end */
-	int failure;                 /* a negative errno: recording stopped because of it */
 };
 
 /*
- * Starts recording process `pid` into fd, which stays the caller's, with a first sample of every
- * thread.  `command` says that the process is our own child.  The session must be at a place
- * that does not move.  0; -ESRCH; -EPERM with what forbids tracing; another negative errno.
+ * Watches process `pid`, of whose recordings the options give the process's bounds and ring.
+ * `command` says that the process is our own child.  The session must be at a place that does not
+ * move.  0; -ESRCH; -EPERM with what forbids tracing; another negative errno.
  * vg_session_close() is due after a failure too.
  */
 int vg_session_open(struct vg_session *session, const struct vg_session_options *options,
-		    pid_t pid, bool command, int fd, struct vg_err *err);
+		    pid_t pid, bool command, struct vg_err *err);
 
-/* One sample of every thread, and what else is due.  Sets `ended` when a limit is reached, the
- * process is gone or the file cannot be written; does nothing once it is set. */
+/*
+ * Starts a recording into fd, which stays the caller's, with a first sample of every thread.
+ * 0 with *recording, which is the session's; -EUSERS if there are as many as can be; another
+ * negative errno.
+ */
+int vg_session_begin(struct vg_session *session, const struct vg_session_options *options, int fd,
+		     struct vg_recording **recording, struct vg_err *err);
+
+/* One sample of every thread for the recordings that are due, and what else is due.  Stops those
+ * that reach a limit or cannot write, and all when the process is gone. */
 void vg_session_tick(struct vg_session *session);
+
+/* One sample of every thread for this recording, now. */
+void vg_session_sample(struct vg_session *session, struct vg_recording *recording);
 
 /* Fetches the program's events. */
 void vg_session_events(struct vg_session *session);
@@ -104,9 +95,16 @@ void vg_session_events(struct vg_session *session);
 /* Looks which threads there are, and fetches events.  0, -ESRCH when the process is gone, or another negative errno. */
 int vg_session_scan(struct vg_session *session, uint64_t now_ns);
 
-/* Stops recording for that reason (static text), unless it has stopped, and completes the file,
- * unless it is complete.  0 or the failure. */
-int vg_session_end(struct vg_session *session, const char *reason);
+/* Stops the recording for that reason (static text), unless it has stopped, and completes the
+ * file, unless it is complete.  0 or the failure. */
+int vg_session_end(struct vg_session *session, struct vg_recording *recording, const char *reason);
+
+/* The same of all, and completes the files of those that have stopped by themselves. */
+void vg_session_end_all(struct vg_session *session, const char *reason);
+void vg_session_end_stopped(struct vg_session *session);
+
+/* Its place can be taken by another. */
+void vg_session_release(struct vg_session *session, struct vg_recording *recording);
 
 void vg_session_close(struct vg_session *session);
 

@@ -17,38 +17,57 @@ enum vg_task_file { VG_TASK_SCHEDSTAT, VG_TASK_SYSCALL, VG_TASK_FILES };
 /* Its stack was taken while it ran: it has run since, or still does. */
 #define VG_SLICES_UNKNOWN UINT64_MAX
 
-/* A thread of the process, and what the session keeps of it from one tick to the next. */
-struct vg_task {
-	pid_t tid;
+/* Recordings of one process at a time.  A set of them has bit i for the one at index i. */
+enum { VG_RECORDINGS = 4 };
+typedef uint32_t vg_recording_set;
+
+/* Goes through the indices of a set. */
+#define VG_EACH_RECORDING(index, set) \
+	for (uint32_t left_##index = (set), index; \
+	     left_##index != 0 && (index = (uint32_t)__builtin_ctz(left_##index), true); \
+	     left_##index &= left_##index - 1)
+
+/* What a recording keeps of a thread from one of its ticks to the next. */
+struct vg_account {
 	uint32_t id;                 /* in the profile */
-	int files[VG_TASK_FILES];    /* kept open; -1: opened at each reading */
-	bool seen;                   /* by the scan in progress */
 	bool has_stack;              /* `stack` is set */
-	bool untraceable;            /* not ours to sample */
-	uint8_t young;               /* samples for which its name is looked at each time */
-	bool ran;                    /* since its name was last looked at */
 	bool stack_complete;         /* `stack` reaches the thread's root */
 	bool has_cpu;                /* `cpu_ns` is set */
-	bool meagre;                 /* what an interrupt copies of its stack does not suffice */
 	uint32_t stack;              /* its latest, as a stack id of the profile */
 	uint32_t stacks_generation;  /* of the recorder when `stack` was set */
 	uint64_t slices;             /* the count that says it has not run since `stack` */
 	uint64_t cpu_ns;             /* accounted for in samples so far */
-	uint64_t last_ns;            /* time of its latest sample */
+	uint64_t last_ns;            /* session time of its latest sample */
+	uint64_t interval;           /* that it was in then: a token, or 0 */
+	uint64_t told;               /* the same if the profile knows it, else 0 */
+	struct {                     /* samples since the latest written one, all of one stack */
+		uint32_t stack, count;
+		uint64_t wall_ns, cpu_ns;
+	} repeated;
+	uint64_t interrupts_ns;      /* CPU time that interrupts told of since its latest sample */
+	uint32_t name_number;        /* of the task's name that the profile has */
+};
+
+/* A thread of the process, and what the session keeps of it from one tick to the next. */
+struct vg_task {
+	pid_t tid;
+	int files[VG_TASK_FILES];    /* kept open; -1: opened at each reading */
+	bool seen;                   /* by the scan in progress */
+	bool untraceable;            /* not ours to sample */
+	uint8_t young;               /* samples for which its name is looked at each time */
+	bool ran;                    /* since its name was last looked at */
+	bool meagre;                 /* what an interrupt copies of its stack does not suffice */
+	bool named;                  /* it has told its name itself */
+	vg_recording_set begun;      /* whose profiles have been told of it */
+	uint32_t lane;               /* of its events, from 1 on; 0: none */
+	struct vg_account accounts[VG_RECORDINGS];
 	size_t snapshot_bytes;       /* how much of its stack to copy */
 	uint64_t sp;                 /* at its latest stop */
 	size_t needed_bytes;         /* the most that one of its latest walks went through */
 	uint32_t walks;              /* since that was last looked at */
 	pid_t interrupts_of;         /* whose events interrupt it (vg_interrupt.owner); 0: none has yet */
 	uint64_t slices_seen;        /* at the latest look */
-	uint64_t interrupts_ns;      /* CPU time told of by those since its latest sample */
-	struct {                     /* samples since the latest written one, all of one stack */
-		uint32_t stack, count;
-		uint64_t wall_ns, cpu_ns;
-	} repeated;
-	uint32_t lane;               /* of its events, from 1 on; 0: none */
-	bool named;                  /* it has told its name itself */
-	uint64_t interval;           /* that it was in at its latest sample: a token, or 0 */
+	uint32_t name_number;        /* how many names it has had */
 	char name[VG_TASK_NAME_BYTES];
 };
 

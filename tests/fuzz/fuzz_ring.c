@@ -90,7 +90,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	struct vg_events events;
 	struct vg_writer writer;
 	uint32_t threads = 0;
-	struct vg_events_sink sink = { &writer, &tasks, &threads, 0, false };
+	struct vg_events_sink sink = { &tasks, 0, false };
 
 	if (shared == NULL)
 		ring_make();
@@ -103,13 +103,14 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		struct vg_thread thread = { .id = threads, .tid = FIRST_TID + (int32_t)threads };
 
 		items[threads].tid = thread.tid;
-		items[threads].id = threads;
-		items[threads].snapshot_bytes = 1;
+		items[threads].accounts[0].id = threads;
+		items[threads].begun = 1;
 		vg_writer_thread(&writer, &thread, "");
 	}
 	if (vg_events_open(&events, ring_fd, size > 0 && data[0] % 2 != 0) != 0)
 		abort();
 	vg_events_begin(&events, 0);
+	vg_events_join(&events, 0, &writer, &threads, 0);
 	for (; size >= 12; data += 12, size -= 12) {
 		sink.now_ns += 1 << 20;
 		if (data[0] >= 0xf0)
@@ -123,7 +124,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		vg_events_interval_at(&events, &items[i], sink.now_ns / 2);
 	vg_events_finish(&events);
 	vg_writer_end(&writer, "end", sink.now_ns, NULL, 0);
-	profile_check(events.recorded);
+	profile_check(events.outs[0].recorded);
 	vg_events_close(&events);
 	vg_writer_close(&writer);
 	return 0;
