@@ -97,6 +97,7 @@ int main(int argc, char **argv)
 	struct vg_session_options options = { .max_frames = 16384, .events_fd = -1 };
 	double before, with, after;
 	uint64_t window_ns;
+	struct vg_recording *recording;
 	struct vg_err err;
 	pthread_t thread;
 	int fd, pairs;
@@ -115,8 +116,8 @@ int main(int argc, char **argv)
 	atomic_store(&sampled, -1);
 	pthread_create(&thread, NULL, asking_thread, NULL);
 	vg_priority_raise();
-	if (vg_session_open(&session, &options, atoi(argv[3]), false, open("/dev/null", O_WRONLY),
-			    &err) != 0) {
+	if (vg_session_open(&session, &options, atoi(argv[3]), false, &err) != 0 ||
+	    vg_session_begin(&session, &options, open("/dev/null", O_WRONLY), &recording, &err) != 0) {
 		fprintf(stderr, "toggle: %s\n", err.text);
 		return 1;
 	}
