@@ -2,40 +2,29 @@
 #include "libvgctl/vgctl.h"
 
 #include <errno.h>
-#include <limits.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/prctl.h>
-#include <sys/socket.h>
-#include <sys/stat.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/outfile.h"
 #include "libvgctl/channel.h"
 #include "libvgctl/failure.h"
+#include "libvgctl/helper.h"
 #include "libvgctl/lanes.h"
-#include "libvgctl/spawn.h"
+#include "libvgctl/mark.h"
 
-/* A helper that says nothing for so long is taken for dead.  Starting needs an exec, ending a
- * write of what is buffered. */
-enum { START_TIMEOUT_MS = 20 * 1000, ANSWER_TIMEOUT_MS = 60 * 1000, REAP_TIMEOUT_MS = 1000 };
-
-/* What a descriptor is open on.  A program that closes all it has, as daemons do, closes ours, and
- * what gets their numbers then is not ours. */
-struct mark {
-	dev_t device;
-	ino_t inode;
-};
+/* Ending needs a write of what is buffered. */
+enum { ANSWER_TIMEOUT_MS = 60 * 1000 };
 
 struct vgctl_session {
 	pid_t owner;                 /* the process that began it; a fork's child must not use it */
+	bool joined;                 /* the helper listens, and stays when the session ends */
 	pid_t adopted;               /* the helper, if this process is pid 1 or a subreaper; or 0 */
 	int socket;
-	struct mark socket_mark, file_mark, directory_mark;
+	struct vg_mark socket_mark, file_mark, directory_mark;
 	int lost;                    /* how the channel failed: nothing more can be said; or 0 */
 	struct vg_outfile file;
 	pthread_mutex_t mutex;       /* one question at a time on the socket */
@@ -44,7 +33,7 @@ struct vgctl_session {
 /* The process that has a session, or 0.  A pid and not a flag, for a fork copies it. */
 static _Atomic pid_t session_owner;
 
-static bool session_claim(void)
+bool vg_session_claim(void)
 {
 	pid_t self = getpid(), owner = atomic_load(&session_owner);
 
@@ -55,7 +44,12 @@ static bool session_claim(void)
 	return true;
 }
 
-static int options_check(const struct vgctl_options *given, struct vgctl_options *options)
+void vg_session_unclaim(void)
+{
+	atomic_store(&session_owner, 0);
+}
+
+int vg_options_check(const struct vgctl_options *given, struct vgctl_options *options)
 {
 	static const struct vgctl_options initial = VGCTL_OPTIONS_INIT;
 
@@ -93,55 +87,12 @@ static int options_check(const struct vgctl_options *given, struct vgctl_options
 	return 0;
 }
 
-static int channel_lost(int rc)
-{
-	switch (rc) {
-	case -ECONNRESET:
-		return vg_failure(rc, "the helper vignetted died; what it had written is kept");
-	case -EPROTO:
-		return vg_failure(rc, "the helper vignetted is of another version than libvgctl");
-	case -ETIMEDOUT:
-		return vg_failure(rc, "the helper vignetted does not answer");
-	case -EBADF:
-		return vg_failure(rc, "this program has closed the session's descriptors; what was "
-				  "written is kept");
-	default:
-		return vg_failure(rc, "cannot speak with the helper vignetted: %s", strerrordesc_np(-rc));
-	}
-}
-
-/* Whether the answer is of that kind; else what the helper says failed. */
-static int answer_check(struct vg_wire_message *answer, enum vg_wire_kind kind)
-{
-	if (answer->kind == VG_WIRE_FAILED && answer->failure.code < 0) {
-		answer->failure.text[VG_WIRE_TEXT_BYTES - 1] = '\0';
-		return vg_failure(answer->failure.code, "%s", answer->failure.text);
-	}
-	return answer->kind == kind ? 0 : channel_lost(-EPROTO);
-}
-
-static struct mark mark_of(int fd)
-{
-	struct stat status;
-
-	return fd >= 0 && fstat(fd, &status) == 0 ?
-	       (struct mark){ status.st_dev, status.st_ino } : (struct mark){ 0, 0 };
-}
-
-/* -1 for a descriptor that is not what it was. */
-static int descriptor_check(int fd, struct mark was)
-{
-	struct mark is = mark_of(fd);
-
-	return is.device == was.device && is.inode == was.inode ? fd : -1;
-}
-
 /* Forgets the descriptors that the program has closed; whether there were any. */
 static bool descriptors_lost(struct vgctl_session *session)
 {
-	int socket = descriptor_check(session->socket, session->socket_mark);
-	int file = descriptor_check(session->file.fd, session->file_mark);
-	int directory = descriptor_check(session->file.directory, session->directory_mark);
+	int socket = vg_mark_check(session->socket, session->socket_mark);
+	int file = vg_mark_check(session->file.fd, session->file_mark);
+	int directory = vg_mark_check(session->file.directory, session->directory_mark);
 	bool lost = socket != session->socket || file != session->file.fd ||
 		    directory != session->file.directory;
 
@@ -151,61 +102,9 @@ static bool descriptors_lost(struct vgctl_session *session)
 	return lost;
 }
 
-/* Starts the helper; its end of the socket is closed here either way. */
-static int helper_start(const struct vgctl_options *options, int sockets[2])
+void vg_options_begin(const struct vgctl_options *options, struct vg_wire_begin *begin)
 {
-	char path[PATH_MAX];
-	int on = 1, rc;
-
-	rc = vg_spawn_find(options->helper_path, path, sizeof path);
-	if (rc != 0)
-		rc = vg_failure(rc, "cannot find the helper vignetted%s%s",
-				options->helper_path != NULL ? " at " : "",
-				options->helper_path != NULL ? options->helper_path :
-				" by $VIGNETTED, beside the library or the program, or in "
-				VG_LIBEXECDIR);
-	if (rc == 0 && vg_spawn_is_elsewhere())
-		rc = vg_failure(-ENOTSUP, "children of this thread begin in another pid namespace, where "
-				"the helper could not see this process");
-	if (rc == 0 && setsockopt(sockets[0], SOL_SOCKET, SO_PASSCRED, &on, sizeof on) != 0)
-		rc = vg_failure(-errno, "cannot connect to the helper: %s", strerrordesc_np(errno));
-	if (rc == 0) {
-		rc = vg_spawn(path, sockets[1]);
-		if (rc != 0)
-			rc = vg_failure(-ENOEXEC, "cannot start the helper %s: %s", path,
-					strerrordesc_np(-rc));
-	}
-	close(sockets[1]);
-	return rc;
-}
-
-/* The first words: who may trace us, and what is wanted. */
-static int session_negotiate(struct vgctl_session *session, const struct vgctl_options *options)
-{
-	struct vg_wire_message message = { 0 };
-	int fds[VG_CHANNEL_FDS] = { session->file.fd, vg_lanes_fd() }, rc;
-	pid_t helper;
-	int off = 0;
-
-	rc = vg_channel_receive(session->socket, &message, NULL, &helper, START_TIMEOUT_MS);
-	if (rc == 0 && message.kind != VG_WIRE_HELLO)
-		rc = -EPROTO;
-	if (rc == -ECONNRESET)
-		return vg_failure(rc, "the helper ended before it spoke: it was killed, by a filter of system "
-				  "calls perhaps, or it is another program");
-	if (rc != 0)
-		return channel_lost(rc);
-	/* Known once is enough, and the program may become another user later. */
-	setsockopt(session->socket, SOL_SOCKET, SO_PASSCRED, &off, sizeof off);
-	/* Where Yama restricts tracing to descendants, this lets the helper in: it is none.
-	 * Fails where there is no Yama, which is as good. */
-	prctl(PR_SET_PTRACER, (unsigned long)helper, 0, 0, 0);
-	/* In a container's first process, and in others that adopt orphans, the helper is a child
-	 * after all. */
-	if (waitpid(helper, NULL, WNOHANG) == 0)
-		session->adopted = helper;
-	memset(&message, 0, sizeof message);
-	message.begin = (struct vg_wire_begin){
+	*begin = (struct vg_wire_begin){
 		.period_ns = options->rate_hz == 0 ? 0 : UINT64_C(1000000000) / options->rate_hz,
 		.max_file_bytes = options->max_file_bytes,
 		.max_duration_ns = options->max_duration_s * UINT64_C(1000000000),
@@ -221,13 +120,22 @@ static int session_negotiate(struct vgctl_session *session, const struct vgctl_o
 		.budget_ppm = (uint32_t)(options->budget_percent * 10000),
 		.events_overwrite = options->events_overwrite != 0,
 	};
+}
+
+/* What is wanted. */
+static int session_negotiate(struct vgctl_session *session, const struct vgctl_options *options)
+{
+	struct vg_wire_message message = { 0 };
+	int fds[VG_CHANNEL_FDS] = { session->file.fd, session->joined ? -1 : vg_lanes_fd() }, rc;
+
+	vg_options_begin(options, &message.begin);
 	rc = vg_channel_send(session->socket, &message, VG_WIRE_BEGIN, fds, fds[1] >= 0 ? 2 : 1);
 	if (rc == 0)
-		rc = vg_channel_receive(session->socket, &message, NULL, NULL, START_TIMEOUT_MS);
+		rc = vg_channel_receive(session->socket, &message, NULL, NULL, VG_START_TIMEOUT_MS);
 	if (rc == -ECONNRESET)
 		return vg_failure(rc, "the helper vignetted died as it began");
-	rc = rc != 0 ? channel_lost(rc) : answer_check(&message, VG_WIRE_STARTED);
-	if (rc == 0 && fds[1] >= 0 && message.started.events != 0)
+	rc = rc != 0 ? vg_helper_lost(rc) : vg_answer_check(&message, VG_WIRE_STARTED);
+	if (rc == 0 && (fds[1] >= 0 || session->joined) && message.started.events != 0)
 		vg_lanes_start(options->events_overwrite != 0);
 	return rc;
 }
@@ -235,47 +143,34 @@ static int session_negotiate(struct vgctl_session *session, const struct vgctl_o
 static int session_open(struct vgctl_session *session, const char *path,
 			const struct vgctl_options *options)
 {
-	int sockets[2], rc;
 	struct vg_err err;
+	int rc;
 
 	rc = vg_outfile_open(&session->file, path, &err);
 	if (rc != 0)
 		return vg_failure(rc, "%s", err.text);
-	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, sockets) != 0)
-		return vg_failure(-errno, "cannot connect to a helper: %s", strerrordesc_np(errno));
-	session->socket = sockets[0] = vg_descriptor_raise(sockets[0]);
-	if (sockets[0] < 0) {
-		close(sockets[1]);
-		return vg_failure(sockets[0], NULL);
-	}
-	session->socket_mark = mark_of(session->socket);
-	session->file_mark = mark_of(session->file.fd);
-	session->directory_mark = mark_of(session->file.directory);
-	rc = helper_start(options, sockets);
-	return rc != 0 ? rc : session_negotiate(session, options);
-}
-
-/* The helper ends within moments of its last message.  One that does not is left to whoever
- * waits for any child. */
-static void adopted_reap(pid_t helper)
-{
-	for (int ms = 0; helper > 0 && ms < REAP_TIMEOUT_MS; ms++) {
-		if (waitpid(helper, NULL, WNOHANG) != 0)
-			return;
-		usleep(1000);
-	}
+	rc = vg_listening_join(&session->socket);
+	session->joined = rc == 0;
+	if (rc == -ENOENT)
+		rc = vg_helper_open(options->helper_path, &session->socket, &session->adopted);
+	if (rc != 0)
+		return rc;
+	session->socket_mark = vg_mark_of(session->socket);
+	session->file_mark = vg_mark_of(session->file.fd);
+	session->directory_mark = vg_mark_of(session->file.directory);
+	return session_negotiate(session, options);
 }
 
 static void session_free(struct vgctl_session *session)
 {
 	if (session->socket >= 0)
 		close(session->socket);
-	adopted_reap(session->adopted);
+	if (!session->joined)
+		vg_helper_leave(session->adopted);
 	vg_outfile_abandon(&session->file);
 	pthread_mutex_destroy(&session->mutex);
 	free(session);
-	prctl(PR_SET_PTRACER, 0, 0, 0, 0);
-	atomic_store(&session_owner, 0);
+	vg_session_unclaim();
 }
 
 int vgctl_begin(const char *path, const struct vgctl_options *given,
@@ -287,14 +182,14 @@ int vgctl_begin(const char *path, const struct vgctl_options *given,
 
 	if (path == NULL || *path == '\0' || session_out == NULL)
 		return vg_failure(-EINVAL, "vgctl_begin: a path and a place for the session are needed");
-	rc = options_check(given, &options);
+	rc = vg_options_check(given, &options);
 	if (rc != 0)
 		return rc;
-	if (!session_claim())
+	if (!vg_session_claim())
 		return vg_failure(-EALREADY, NULL);
 	session = calloc(1, sizeof *session);
 	if (session == NULL) {
-		atomic_store(&session_owner, 0);
+		vg_session_unclaim();
 		return vg_failure(-ENOMEM, NULL);
 	}
 	session->owner = getpid();
@@ -335,7 +230,7 @@ static int session_ask(struct vgctl_session *session, enum vg_wire_kind question
 	rc = session->lost;
 	pthread_mutex_unlock(&session->mutex);
 	pthread_setcancelstate(cancel_state, NULL);
-	return rc != 0 ? channel_lost(rc) : answer_check(answer, answer_kind);
+	return rc != 0 ? vg_helper_lost(rc) : vg_answer_check(answer, answer_kind);
 }
 
 static int session_check(struct vgctl_session *session)

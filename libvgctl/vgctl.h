@@ -112,6 +112,20 @@ int vgctl_sample(struct vgctl_session *session);
 int vgctl_end(struct vgctl_session *session, struct vgctl_summary *summary);
 
 /*
+ * Has a helper stay, and take others' questions too: vgctl(1) of the same user may begin sessions of
+ * its own, beside the program's, end them and mark moments in them.  It listens on the socket
+ * DIRECTORY/PID.sock; NULL: $XDG_RUNTIME_DIR/vignette.  Without this nobody but the program can have
+ * it recorded by its own helper.  Until a session begins, nothing is sampled and nothing is woken.
+ *
+ * Of options (NULL: as for vgctl_begin()) those that bound the helper and helper_path count; sessions
+ * have their own for the rest.  To be called while there is no session.
+ */
+int vgctl_listen(const char *directory, const struct vgctl_options *options);
+
+/* No longer.  Sessions that others began end; one of the program's own goes on. */
+void vgctl_unlisten(void);
+
+/*
  * A sentence for a value that one of these functions returned.  If it was returned by this
  * thread's latest failing call, the sentence has the particulars (which path, which policy).
  * Valid until the thread's next call of the library.

@@ -17,12 +17,29 @@
  *     helper: SAMPLED
  *     host:   END
  *     helper: ENDED | FAILED
+ *
+ * Instead of the first BEGIN, a host that wants its helper to stay and others to speak with it:
+ *
+ *     host:   LISTEN + fd    bounds, where the socket is to be, and the event ring if it has one
+ *     helper: STARTED | FAILED
+ *     host:   JOIN + fd      any number of times: a socket on which it goes on with BEGIN
+ *     helper: JOINED | FAILED
+ *
+ * On the socket PID.sock, others of the same user (libvgctl has no part in it; vgctl(1) has):
+ *
+ *     other:  STATUS         helper: STATE
+ *     other:  OPEN + fds     the options, the file NAME.part and the directory that it is in
+ *                            helper: OPENED | FAILED
+ *     other:  CLOSE          helper: ENDED | FAILED
+ *     other:  MARK           helper: MARKED
  */
 enum {
 	VG_WIRE_MAGIC = 0x77696776,
 	VG_WIRE_VERSION = 2,
 	VG_WIRE_FD = 3,              /* the helper's end of the socket */
 	VG_WIRE_TEXT_BYTES = 240,
+	VG_WIRE_NAME_BYTES = 160,
+	VG_WIRE_RECORDINGS = 4,
 };
 
 /* Numbers are never reused. */
@@ -35,6 +52,17 @@ enum vg_wire_kind {
 	VG_WIRE_END = 6,
 	VG_WIRE_ENDED = 7,
 	VG_WIRE_FAILED = 8,
+	/* 20 to 29 are the flight recorder's */
+	VG_WIRE_JOIN = 30,
+	VG_WIRE_JOINED = 31,
+	VG_WIRE_LISTEN = 32,
+	VG_WIRE_STATUS = 33,
+	VG_WIRE_STATE = 34,
+	VG_WIRE_OPEN = 35,
+	VG_WIRE_OPENED = 36,
+	VG_WIRE_CLOSE = 37,
+	VG_WIRE_MARK = 38,
+	VG_WIRE_MARKED = 39,
 };
 
 struct vg_wire_begin {
@@ -76,6 +104,41 @@ struct vg_wire_failure {
 	char text[VG_WIRE_TEXT_BYTES]; /* a sentence, NUL-terminated */
 };
 
+/* Both strings end with a NUL. */
+struct vg_wire_listen {
+	struct vg_wire_begin begin;  /* its bounds of the process */
+	char directory[VG_WIRE_NAME_BYTES];
+};
+
+struct vg_wire_open {
+	struct vg_wire_begin begin;
+	char name[VG_WIRE_NAME_BYTES]; /* that the file gets at its end */
+};
+
+struct vg_wire_recording {
+	uint32_t id;                 /* from 1 on; 0: there is none here */
+	uint32_t period_us;          /* 0: on demand */
+	uint64_t samples;
+	uint64_t lost;
+	uint64_t duration_ns;
+	uint64_t file_bytes;
+	uint32_t cpu_mode;           /* 0 or 1 */
+	uint32_t outside;            /* 0 or 1: not the program's own */
+};
+
+struct vg_wire_state {
+	int32_t pid;
+	uint32_t threads;
+	struct vg_wire_recording recordings[VG_WIRE_RECORDINGS];
+	char program[48];
+};
+
+/* CLOSE, OPENED; MARKED says in how many profiles. */
+struct vg_wire_which {
+	uint32_t id;                 /* 0: the only one that is from outside */
+	uint32_t zero;
+};
+
 struct vg_wire_message {
 	uint32_t magic;
 	uint16_t version;
@@ -85,6 +148,11 @@ struct vg_wire_message {
 		struct vg_wire_started started;
 		struct vg_wire_summary summary;
 		struct vg_wire_failure failure;
+		struct vg_wire_listen listen;
+		struct vg_wire_open open;
+		struct vg_wire_state state;
+		struct vg_wire_which which;
+		char text[VG_WIRE_TEXT_BYTES]; /* MARK: the label */
 		unsigned char bytes[256];
 	};
 };

@@ -42,6 +42,11 @@ static const int calls_always[] = {
 /* The file is renamed from NAME.part, or removed. */
 static const int calls_alone[] = { SCMP_SYS(renameat), SCMP_SYS(unlinkat) };
 
+static const int calls_listen[] = {
+	SCMP_SYS(accept4), SCMP_SYS(getsockopt), SCMP_SYS(renameat), SCMP_SYS(unlinkat),
+	SCMP_SYS(perf_event_open), SCMP_SYS(sched_getaffinity),
+};
+
 static int calls_allow(scmp_filter_ctx filter, const int *calls, size_t count)
 {
 	int rc = 0;
@@ -80,6 +85,28 @@ static int ioctl_allow(scmp_filter_ctx filter)
 					       SCMP_A1(SCMP_CMP_EQ, PERF_EVENT_IOC_DISABLE));
 }
 
+/* What a recording that begins later needs besides. */
+static int begin_allow(scmp_filter_ctx filter, enum vg_confine_role role)
+{
+	int rc = seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(fcntl), 1,
+				  SCMP_A1(SCMP_CMP_EQ, F_GETFL));
+
+	if (rc != 0 || role != VG_CONFINE_LISTEN)
+		return rc;
+	rc = ALLOW(filter, calls_listen);
+	if (rc == 0)
+		rc = seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(ioctl), 1,
+				      SCMP_A1(SCMP_CMP_EQ, PERF_EVENT_IOC_ID));
+	if (rc == 0)
+		rc = seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(ioctl), 1,
+				      SCMP_A1(SCMP_CMP_EQ, PERF_EVENT_IOC_SET_OUTPUT));
+	/* To read limits, not to set them. */
+	if (rc == 0)
+		rc = seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(prlimit64), 1,
+				      SCMP_A2(SCMP_CMP_EQ, 0));
+	return rc;
+}
+
 static int filter_load(enum vg_confine_role role)
 {
 	scmp_filter_ctx filter = seccomp_init(SCMP_ACT_ERRNO(EPERM));
@@ -99,6 +126,8 @@ static int filter_load(enum vg_confine_role role)
 		rc = ioctl_allow(filter);
 	if (rc == 0 && role == VG_CONFINE_ALONE)
 		rc = ALLOW(filter, calls_alone);
+	else if (rc == 0)
+		rc = begin_allow(filter, role);
 	if (rc == 0)
 		rc = seccomp_load(filter);
 	seccomp_release(filter);

@@ -10,6 +10,9 @@
 enum vg_confine_role {
 	VG_CONFINE_SERVE,            /* answers on a socket; the host names the file */
 	VG_CONFINE_ALONE,            /* gives the file its name at the end */
+	VG_CONFINE_LISTEN,           /* serves whoever of its user connects, and begins recordings: takes
+	                                connections, gives files their names, removes its socket, opens
+	                                the kernel's own samples */
 };
 
 /*

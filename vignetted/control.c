@@ -2,9 +2,7 @@
 #include "vignetted/control.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <poll.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <sys/file.h>
 #include <sys/socket.h>
@@ -12,92 +10,260 @@
 
 #include "libvgctl/channel.h"
 #include "vignetted/confine.h"
+#include "vignetted/listener.h"
 #include "vignetted/loop.h"
+#include "vignetted/outside.h"
 #include "vignetted/priority.h"
 
 /* A host that has started us and says nothing is stuck or gone. */
 enum { BEGIN_TIMEOUT_MS = 20 * 1000, DEATH_TIMEOUT_MS = 100 };
 
-struct control {
-	int socket;
-	struct vg_session *session;
-	struct vg_recording *recording;
-	bool finished;               /* the host asked for the end and has its answer */
+/* Connections at a time, the host's included. */
+enum { CLIENTS_MAX = 16 };
+
+enum client_kind {
+	CLIENT_NONE,                 /* its place is free */
+	CLIENT_HOST,                 /* the host's: a session of its own, or room for one */
+	CLIENT_KEEPER,               /* the host's, that keeps us listening */
+	CLIENT_OTHER,                /* somebody's who found our socket */
 };
 
-static int failure_send(int socket, int code, const char *text)
+struct client {
+	enum client_kind kind;
+	int socket;                  /* owned, but for the first */
+	int file;                    /* owned; -1 */
+	struct vg_recording *recording; /* of a host; NULL: not begun, or ended */
+};
+
+struct control {
+	struct vg_session *session;
+	struct client clients[CLIENTS_MAX];
+	struct vg_listener listener;
+	struct vg_outside outside;
+	struct vg_loop_sockets sockets; /* the clients' by index, then the listener's */
+	int failure;                 /* of the latest recording that the host did not ask the end of */
+};
+
+/* NULL: there are as many as can be. */
+static struct client *client_add(struct control *control, enum client_kind kind, int socket)
 {
-	struct vg_wire_message message = { .failure = { .code = code } };
+	for (size_t i = 0; i < CLIENTS_MAX; i++) {
+		struct client *client = &control->clients[i];
 
-	snprintf(message.failure.text, sizeof message.failure.text, "%.*s",
-		 (int)sizeof message.failure.text - 1, text);
-	return vg_channel_send(socket, &message, VG_WIRE_FAILED, NULL, 0);
-}
-
-static void ended_send(struct control *control)
-{
-	struct vg_recording *recording = control->recording;
-	const struct vg_recorder *recorder = &recording->recorder;
-	struct vg_wire_message message = { .summary = {
-		.samples = recorder->samples, .threads = recorder->threads,
-		.limited = recording->ended != NULL,
-	} };
-	struct vg_err err;
-	int rc = vg_session_end(control->session, recording, "the program ended it");
-
-	message.summary.lost = vg_recorder_lost(recorder);
-	message.summary.duration_ns = recording->ended_ns;
-	message.summary.events = control->session->events.outs[recording->index].recorded;
-	message.summary.events_dropped = recorder->events_dropped;
-	message.summary.file_bytes = recorder->writer.file_bytes;
-	if (rc != 0) {
-		vg_err_sys(&err, rc, "the profile could not be written whole");
-		failure_send(control->socket, rc, err.text);
-	} else {
-		vg_channel_send(control->socket, &message, VG_WIRE_ENDED, NULL, 0);
+		if (client->kind != CLIENT_NONE)
+			continue;
+		*client = (struct client){ .kind = kind, .socket = socket, .file = -1 };
+		control->sockets.polled[i] = (struct pollfd){ .fd = socket, .events = POLLIN };
+		return client;
 	}
-	control->finished = true;
+	return NULL;
 }
 
-static void sampled_send(struct control *control)
+static void recording_forget(struct control *control, struct client *client)
+{
+	if (client->recording != NULL)
+		vg_session_release(control->session, client->recording);
+	client->recording = NULL;
+	if (client->file >= 0) {
+		/* A child of the host may have a copy of the descriptor, and would keep the file locked. */
+		flock(client->file, LOCK_UN);
+		close(client->file);
+	}
+	client->file = -1;
+}
+
+/* It has hung up.  When a process ends its descriptors are closed a moment before. */
+static void client_close(struct control *control, struct client *client)
+{
+	struct pollfd ended = { .fd = control->session->target.pidfd, .events = POLLIN };
+
+	if (client->recording != NULL && !client->recording->complete)
+		control->failure = vg_session_end(control->session, client->recording,
+						  poll(&ended, 1, DEATH_TIMEOUT_MS) == 1 ?
+						  "the process ended" :
+						  "the program closed its end of the session");
+	recording_forget(control, client);
+	if (client->kind == CLIENT_KEEPER)
+		vg_listener_close(&control->listener);
+	if (client != control->clients)
+		close(client->socket);
+	control->sockets.polled[client - control->clients].fd = -1;
+	client->kind = CLIENT_NONE;
+}
+
+/* ---- what the host asks for ---- */
+
+static void sampled_send(struct control *control, struct client *client)
 {
 	struct vg_wire_message message = { 0 };
-	struct vg_recording *recording = control->recording;
+	struct vg_recording *recording = client->recording;
 	struct vg_err err;
 
 	vg_session_sample(control->session, recording);
 	if (recording->ended == NULL) {
-		vg_channel_send(control->socket, &message, VG_WIRE_SAMPLED, NULL, 0);
+		vg_channel_send(client->socket, &message, VG_WIRE_SAMPLED, NULL, 0);
 		return;
 	}
 	if (recording->failure != 0)
 		vg_err_sys(&err, recording->failure, "the profile could not be written");
 	else
 		vg_err_set(&err, -EFBIG, "%s", recording->ended);
-	failure_send(control->socket, recording->failure != 0 ? recording->failure : -EFBIG, err.text);
+	vg_outside_refuse(client->socket, recording->failure != 0 ? recording->failure : -EFBIG,
+			  err.text);
 }
 
-/* Whether the session goes on. */
-static bool on_message(void *context)
+static int host_begin(struct control *control, struct client *client,
+		      const struct vg_session_options *options, struct vg_err *err)
 {
-	struct control *control = context;
-	struct vg_wire_message message;
+	return vg_session_begin(control->session, options, client->file, &client->recording, err);
+}
 
-	if (vg_channel_receive(control->socket, &message, NULL, NULL, 0) != 0)
-		return false;            /* gone, or not speaking our language */
-	switch ((enum vg_wire_kind)message.kind) {
+static void started_send(const struct control *control, int socket)
+{
+	struct vg_wire_message message = { 0 };
+
+	message.started.events = control->session->events.shared != NULL;
+	vg_channel_send(socket, &message, VG_WIRE_STARTED, NULL, 0);
+}
+
+/* A session of a host that has joined.  Takes the file, fds[0]; another ring than ours is of no use. */
+static bool on_begin(struct control *control, struct client *client,
+		     const struct vg_wire_begin *begin, int fds[VG_CHANNEL_FDS])
+{
+	struct vg_session_options options;
+	struct vg_err err = { "" };
+	int rc = vg_outside_options(&options, begin);
+
+	if (client->recording != NULL || fds[0] < 0)
+		return false;
+	client->file = fds[0];
+	fds[0] = -1;
+	if (rc == 0)
+		rc = host_begin(control, client, &options, &err);
+	if (rc != 0) {
+		vg_outside_refuse(client->socket, rc, err.text[0] != '\0' ? err.text :
+				  "the session could not begin");
+		return false;
+	}
+	started_send(control, client->socket);
+	return true;
+}
+
+/* Another socket of the host's, fds[0]. */
+static void on_join(struct control *control, struct client *client, int fds[VG_CHANNEL_FDS])
+{
+	struct vg_wire_message message = { 0 };
+
+	if (fds[0] < 0 || client_add(control, CLIENT_HOST, fds[0]) == NULL) {
+		vg_outside_refuse(client->socket, -EUSERS, "the helper has too many connections");
+		return;
+	}
+	fds[0] = -1;
+	vg_channel_send(client->socket, &message, VG_WIRE_JOINED, NULL, 0);
+}
+
+/* Whether the connection stays. */
+static bool host_answer(struct control *control, struct client *client,
+			const struct vg_wire_message *message, int fds[VG_CHANNEL_FDS])
+{
+	switch ((enum vg_wire_kind)message->kind) {
+	case VG_WIRE_BEGIN:
+		return on_begin(control, client, &message->begin, fds);
 	case VG_WIRE_SAMPLE:
-		sampled_send(control);
+		if (client->recording == NULL)
+			return false;
+		sampled_send(control, client);
 		return true;
 	case VG_WIRE_END:
-		ended_send(control);
+		if (client->recording != NULL)
+			vg_outside_end(control->session, client->recording, client->socket,
+				       "the program ended it");
 		return false;
-	case VG_WIRE_HELLO: case VG_WIRE_BEGIN: case VG_WIRE_STARTED: case VG_WIRE_SAMPLED:
-	case VG_WIRE_ENDED: case VG_WIRE_FAILED:
+	case VG_WIRE_JOIN:
+		on_join(control, client, fds);
+		return true;
+	case VG_WIRE_HELLO: case VG_WIRE_STARTED: case VG_WIRE_SAMPLED: case VG_WIRE_ENDED:
+	case VG_WIRE_FAILED: case VG_WIRE_JOINED: case VG_WIRE_LISTEN: case VG_WIRE_STATUS:
+	case VG_WIRE_STATE: case VG_WIRE_OPEN: case VG_WIRE_OPENED: case VG_WIRE_CLOSE:
+	case VG_WIRE_MARK: case VG_WIRE_MARKED:
 		break;
 	}
 	return false;
 }
+
+static bool host_serve(struct control *control, struct client *client)
+{
+	struct vg_wire_message message;
+	int fds[VG_CHANNEL_FDS];
+	bool stays;
+
+	if (vg_channel_receive(client->socket, &message, fds, NULL, 0) != 0)
+		return false;            /* gone, or not speaking our language */
+	stays = host_answer(control, client, &message, fds);
+	for (int i = 0; i < VG_CHANNEL_FDS; i++) {
+		if (fds[i] >= 0)
+			close(fds[i]);
+	}
+	return stays;
+}
+
+/* ---- the loop's turn ---- */
+
+static void other_accept(struct control *control)
+{
+	int fd = vg_listener_accept(&control->listener);
+
+	if (fd >= 0 && client_add(control, CLIENT_OTHER, fd) == NULL)
+		close(fd);
+}
+
+/* Whether a host is left: without one there is nothing to listen for. */
+static bool on_turn(void *context)
+{
+	struct control *control = context;
+	bool host_left = false;
+
+	for (size_t i = 0; i < CLIENTS_MAX; i++) {
+		struct client *client = &control->clients[i];
+		bool stays = true;
+
+		if (control->sockets.polled[i].revents != 0 && client->kind != CLIENT_NONE)
+			stays = client->kind == CLIENT_OTHER ?
+				vg_outside_serve(&control->outside, client->socket) :
+				host_serve(control, client);
+		if (!stays)
+			client_close(control, client);
+		host_left = host_left || client->kind == CLIENT_HOST || client->kind == CLIENT_KEEPER;
+	}
+	if (control->listener.socket >= 0 && control->sockets.polled[CLIENTS_MAX].revents != 0)
+		other_accept(control);
+	control->sockets.polled[CLIENTS_MAX].fd = control->listener.socket;
+	vg_outside_settle(&control->outside);
+	return host_left;
+}
+
+static void all_end(struct control *control, int ended_by)
+{
+	vg_session_end_all(control->session, ended_by != 0 ? "interrupted by a signal" :
+			   control->session->gone ? "the process ended" :
+			   "the program closed its end of the session");
+	for (size_t i = 0; i < CLIENTS_MAX; i++) {
+		struct client *client = &control->clients[i];
+
+		if (client->kind == CLIENT_NONE)
+			continue;
+		if (ended_by != 0 && client->recording != NULL)
+			vg_outside_refuse(client->socket, -ECANCELED, "the helper vignetted was ended by a "
+					  "signal; the profile ends there");
+		if (client->recording != NULL)
+			control->failure = client->recording->failure;
+		client_close(control, client);
+	}
+	vg_outside_settle(&control->outside);
+	vg_listener_close(&control->listener);
+}
+
+/* ---- its beginning ---- */
 
 /* Whom the host's end of the socket belongs to: the process that made the pair. */
 static pid_t host_pid(int socket)
@@ -110,103 +276,85 @@ static pid_t host_pid(int socket)
 	return host.pid > 0 ? host.pid : -ESRCH;
 }
 
-static int options_take(struct vg_session_options *options, const struct vg_wire_begin *begin)
+/* Greets, and receives what is wanted: a recording, its file and perhaps the ring of events; or to
+ * listen, and perhaps the ring. */
+static int first_receive(int socket, struct vg_wire_message *message, struct vg_session_options *options,
+			 int fds[VG_CHANNEL_FDS])
 {
-	*options = (struct vg_session_options){
-		.period_ns = begin->period_ns,
-		.max_file_bytes = begin->max_file_bytes,
-		.max_duration_ns = begin->max_duration_ns,
-		.max_frames = begin->max_frames,
-		.max_memory_bytes = begin->max_memory_bytes,
-		.max_threads = begin->max_threads,
-		.max_modules = begin->max_modules,
-		.max_name_bytes = begin->max_name_bytes,
-		.cpu_mode = begin->cpu_mode != 0,
-		.budget_ppm = begin->budget_ppm,
-		.perf_map = begin->perf_map != 0,
-		.thread_names = begin->thread_names != 0,
-		.stop_always = begin->stop_always != 0,
-		.events_overwrite = begin->events_overwrite != 0,
-	};
-	if (begin->max_frames < 1 || begin->max_frames > 65536 || begin->cpu_mode > 1 ||
-	    begin->perf_map > 1 || begin->thread_names > 1 || begin->stop_always > 1 ||
-	    begin->events_overwrite > 1 || begin->budget_ppm > 1000000 ||
-	    (begin->max_memory_bytes != 0 && begin->max_memory_bytes < VG_MEMORY_LEAST_BYTES) ||
-	    (begin->max_name_bytes != 0 && begin->max_name_bytes < VG_NAME_LEAST_BYTES) ||
-	    begin->max_name_bytes > VG_NAME_MAX_BYTES || begin->max_modules > VG_NONE - 1 ||
-	    (begin->period_ns != 0 && begin->period_ns < 100000))
-		return -EINVAL;
-	return 0;
-}
-
-/* Greets, and receives what is wanted, the file to write to and perhaps the ring of events. */
-static int begin_receive(int socket, struct vg_session_options *options, int fds[VG_CHANNEL_FDS])
-{
-	struct vg_wire_message message = { 0 };
-	int rc = vg_channel_send(socket, &message, VG_WIRE_HELLO, NULL, 0);
+	int rc = vg_channel_send(socket, message, VG_WIRE_HELLO, NULL, 0);
+	bool listens;
 
 	fds[0] = fds[1] = -1;
 	if (rc == 0)
-		rc = vg_channel_receive(socket, &message, fds, NULL, BEGIN_TIMEOUT_MS);
-	if (rc == 0 && (message.kind != VG_WIRE_BEGIN || fds[0] < 0))
-		rc = -EPROTO;
-	if (rc == 0)
-		rc = options_take(options, &message.begin);
-	options->events_fd = fds[1];
+		rc = vg_channel_receive(socket, message, fds, NULL, BEGIN_TIMEOUT_MS);
+	if (rc != 0)
+		return rc;
+	listens = message->kind == VG_WIRE_LISTEN;
+	if (!listens && (message->kind != VG_WIRE_BEGIN || fds[0] < 0))
+		return -EPROTO;
+	if (listens && memchr(message->listen.directory, '\0', VG_WIRE_NAME_BYTES) == NULL)
+		return -EPROTO;
+	rc = vg_outside_options(options, listens ? &message->listen.begin : &message->begin);
+	options->events_fd = listens ? fds[0] : fds[1];
 	return rc;
 }
 
-/* The host has hung up.  When a process ends its descriptors are closed a moment before. */
-static int hung_up(struct control *control, int fd)
+static int control_open(struct control *control, int socket, const struct vg_wire_message *first,
+			const struct vg_session_options *options, int file, struct vg_err *err)
 {
-	struct pollfd ended = { .fd = control->session->target.pidfd, .events = POLLIN };
-	int rc = vg_session_end(control->session, control->recording, poll(&ended, 1, DEATH_TIMEOUT_MS) == 1 ? "the process ended" :
-				"the program closed its end of the session");
+	bool listens = first->kind == VG_WIRE_LISTEN;
+	struct client *client = client_add(control, listens ? CLIENT_KEEPER : CLIENT_HOST, socket);
+	pid_t pid = host_pid(socket);
+	int rc = pid > 0 ? vg_session_open(control->session, options, pid, false, err) : pid;
 
-	/* A child of the host may have a copy of the descriptor, and would keep the file locked. */
-	flock(fd, LOCK_UN);
+	client->file = file;
+	if (rc == 0)
+		rc = listens ? vg_listener_open(&control->listener, first->listen.directory, pid, err) :
+			       host_begin(control, client, options, err);
+	if (rc == 0)
+		rc = vg_confine(listens ? VG_CONFINE_LISTEN : VG_CONFINE_SERVE,
+				control->session->max_memory_bytes, err);
+	control->session->confined = !listens;
+	if (listens)
+		control->sockets.polled[CLIENTS_MAX] = (struct pollfd){
+			.fd = control->listener.socket, .events = POLLIN,
+		};
 	return rc;
 }
 
 int vg_control_serve(int socket, int signals)
 {
 	static struct vg_session session;
-	struct control control = { .socket = socket, .session = &session };
-	struct vg_wire_message message = { 0 };
+	static struct control control = { .session = &session, .listener = VG_LISTENER_CLOSED };
+	struct vg_wire_message first = { 0 };
 	struct vg_session_options options;
 	struct vg_err err = { "" };
 	int fds[VG_CHANNEL_FDS], rc;
 
 	vg_priority_raise();
-	rc = begin_receive(socket, &options, fds);
+	control.outside.session = &session;
+	control.sockets.count = CLIENTS_MAX + 1;
+	control.sockets.on_turn = on_turn;
+	control.sockets.context = &control;
+	for (size_t i = 0; i < VG_LOOP_SOCKETS; i++)
+		control.sockets.polled[i].fd = -1;
+	rc = first_receive(socket, &first, &options, fds);
 	if (rc != 0)
 		return EXIT_FAILURE;
-	rc = host_pid(socket);
-	if (rc > 0)
-		rc = vg_session_open(&session, &options, rc, false, &err);
-	if (rc == 0)
-		rc = vg_session_begin(&session, &options, fds[0], &control.recording, &err);
-	if (fds[1] >= 0)
-		close(fds[1]);           /* mapped, if it is of any use */
-	if (rc == 0)
-		rc = vg_confine(VG_CONFINE_SERVE, session.max_memory_bytes, &err);
+	rc = control_open(&control, socket, &first, &options,
+			  first.kind == VG_WIRE_BEGIN ? fds[0] : -1, &err);
+	if (options.events_fd >= 0)
+		close(options.events_fd); /* mapped, if it is of any use */
 	if (rc != 0) {
 		if (err.text[0] == '\0')
 			vg_err_sys(&err, rc, "the session could not begin");
-		failure_send(socket, rc, err.text);
+		vg_outside_refuse(socket, rc, err.text);
+		vg_listener_close(&control.listener);
 	} else {
-		session.confined = true;
-		message.started.events = session.events.shared != NULL;
-		vg_channel_send(socket, &message, VG_WIRE_STARTED, NULL, 0);
-		if (vg_loop_run(&session, signals, socket, on_message, &control) != 0) {
-			rc = vg_session_end(&session, control.recording, "interrupted by a signal");
-			failure_send(socket, -ECANCELED, "the helper vignetted was ended by a "
-				     "signal; the profile ends there");
-		} else if (!control.finished) {
-			rc = hung_up(&control, fds[0]);
-		}
+		started_send(&control, socket);
+		all_end(&control, vg_loop_run(&session, signals, &control.sockets));
+		rc = control.failure;
 	}
 	vg_session_close(&session);
-	close(fds[0]);
 	return rc == 0 ? EXIT_SUCCESS : EXIT_FAILURE;
 }

@@ -3,9 +3,9 @@
 #define VG_VIGNETTED_CONTROL_H
 
 /*
- * The helper's life when libvgctl has started it: greets the host on `socket`, samples it as it
- * asks, and returns when the file is complete because the host asked for that or is gone.
- * The exit status of the helper.
+ * The helper's life when libvgctl has started it: greets the host on `socket`, samples it as it and,
+ * if it wants that, others ask, and returns when the files are complete because the host asked for
+ * that or is gone.  The exit status of the helper.
  */
 int vg_control_serve(int socket, int signals);
 

@@ -86,8 +86,12 @@ static void ticks_adapt(struct vg_session *session)
 
 void vg_interrupted_follow(struct vg_session *session, uint64_t period_ns)
 {
-	if (period_ns == 0 || session->stop_always)
+	if (session->stop_always)
 		return;
+	if (period_ns == 0) {
+		vg_interrupts_close(&session->interrupts);
+		return;
+	}
 	if (!session->confined && session->interrupts.period_ns != period_ns)
 		events_open(session, period_ns);
 	ticks_adapt(session);

@@ -2,12 +2,11 @@
 #include "vignetted/loop.h"
 
 #include <errno.h>
-#include <poll.h>
 #include <signal.h>
 #include <sys/signalfd.h>
 #include <unistd.h>
 
-enum { SIGNALS, SOCKET, PROCESS, WAITED_FOR };
+enum { SIGNALS, PROCESS, SOCKETS, WAITED_FOR = SOCKETS + VG_LOOP_SOCKETS };
 enum { SETTLE_NS = 1000 * 1000 };
 
 int vg_loop_signals(void)
@@ -42,7 +41,7 @@ static int signal_take(int signals)
 }
 
 /* Sleeps until a descriptor is ready or the next tick is due. */
-static void loop_wait(const struct vg_session *session, struct pollfd *ready)
+static void loop_wait(const struct vg_session *session, struct pollfd *ready, size_t count)
 {
 	uint64_t now_ns = vg_now_ns(), left_ns = 0;
 	struct timespec left, *timeout = NULL;
@@ -68,30 +67,42 @@ static void loop_wait(const struct vg_session *session, struct pollfd *ready)
 		left = (struct timespec){ 0, SETTLE_NS };
 		timeout = &left;
 	}
-	if (ppoll(ready, WAITED_FOR, timeout, NULL) <= 0) {
-		for (int i = 0; i < WAITED_FOR; i++)
+	if (ppoll(ready, count, timeout, NULL) <= 0) {
+		for (size_t i = 0; i < count; i++)
 			ready[i].revents = 0;
 	}
 }
 
-int vg_loop_run(struct vg_session *session, int signals, int socket,
-		bool (*on_socket)(void *context), void *context)
+/* Whether to go on. */
+static bool sockets_turn(struct vg_loop_sockets *sockets, const struct pollfd *ready)
+{
+	for (size_t i = 0; i < sockets->count; i++)
+		sockets->polled[i].revents = ready[i].revents;
+	return sockets->on_turn(sockets->context);
+}
+
+int vg_loop_run(struct vg_session *session, int signals, struct vg_loop_sockets *sockets)
 {
 	struct pollfd ready[WAITED_FOR] = {
 		[SIGNALS] = { .fd = signals, .events = POLLIN },
-		[SOCKET] = { .fd = socket, .events = POLLIN },
 		[PROCESS] = { .fd = session->target.pidfd, .events = POLLIN },
 	};
+	size_t count = SOCKETS;
 	int ended_by = 0;
 
-	while (ended_by == 0 && (session->live != 0 || socket >= 0)) {
-		loop_wait(session, ready);
+	while (ended_by == 0 && (session->live != 0 || sockets != NULL)) {
+		if (sockets != NULL) {
+			count = SOCKETS + sockets->count;
+			memcpy(ready + SOCKETS, sockets->polled, sockets->count * sizeof *ready);
+		}
+		loop_wait(session, ready, count);
 		vg_tracer_settle(&session->tracer);
-		if (ready[SOCKET].revents != 0 && !on_socket(context))
+		if (sockets != NULL && !sockets_turn(sockets, ready + SOCKETS))
 			break;
 		if (ready[SIGNALS].revents != 0)
 			ended_by = signal_take(signals);
 		if (ready[PROCESS].revents != 0) {
+			session->gone = true;
 			vg_session_end_all(session, "the process ended");
 			break;
 		}

@@ -2,6 +2,8 @@
 #ifndef VG_VIGNETTED_LOOP_H
 #define VG_VIGNETTED_LOOP_H
 
+#include <poll.h>
+
 #include "vignetted/session.h"
 
 /* Blocks the signals that the loop waits for (SIGINT, SIGTERM, SIGHUP) and SIGCHLD, and returns
@@ -9,15 +11,22 @@
  * session is opened. */
 int vg_loop_signals(void);
 
+/* Who is spoken with. */
+enum { VG_LOOP_SOCKETS = 24 };
+struct vg_loop_sockets {
+	struct pollfd polled[VG_LOOP_SOCKETS]; /* an fd of -1 is passed over */
+	size_t count;
+	bool (*on_turn)(void *context); /* called at each turn, ready or not; whether to go on */
+	void *context;
+};
+
 /*
- * Ticks until the session has ended: by a limit, by the end of the process, by a signal, or
- * because on_socket said so.  `socket` may be -1; on_socket is called when it has something to
- * read and returns whether to go on.  When recording ends by itself while there is a socket,
- * the loop still serves it: the host asks for the end in its own time.
+ * Ticks until the recordings have ended: by a limit, by the end of the process, by a signal, or
+ * because on_turn said so.  `sockets` may be NULL.  When recordings end by themselves while there
+ * are sockets, the loop still serves them: the host asks for the end in its own time.
  *
  * The number of the signal that ended it, or 0.
  */
-int vg_loop_run(struct vg_session *session, int signals, int socket,
-		bool (*on_socket)(void *context), void *context);
+int vg_loop_run(struct vg_session *session, int signals, struct vg_loop_sockets *sockets);
 
 #endif

@@ -227,7 +227,7 @@ static int session_run(struct arguments *arguments, int signals, struct vg_outfi
 	if (rc != 0)
 		fail(&err);              /* worth knowing, and no reason not to record */
 	session.confined = true;
-	ended_by = vg_loop_run(&session, signals, -1, NULL, NULL);
+	ended_by = vg_loop_run(&session, signals, NULL);
 	rc = vg_session_end(&session, recording, "interrupted by a signal");
 	if (rc != 0)
 		vg_err_sys(&err, rc, "%s is not whole", arguments->output);

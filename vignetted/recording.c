@@ -2,7 +2,6 @@
 #include "vignetted/recording.h"
 
 #include <errno.h>
-#include <sys/utsname.h>
 #include <time.h>
 
 #include "vignetted/account.h"
@@ -15,18 +14,15 @@ enum { LABELS_OUTSIDE = 1 << 30, LABELS_OUTSIDE_MAX = 1 << 16 };
 
 static int header_write(const struct vg_session *session, struct vg_recording *recording)
 {
-	struct utsname machine;
 	struct vg_writer_header header = {
 		.period_ns = recording->options.period_ns,
 		.start_unix_s = (uint64_t)time(NULL),
 		.max_frames = recording->options.max_frames,
 		.mode = recording->options.cpu_mode ? "cpu" : "wall",
 		.writer = "vignetted " PACKAGE_VERSION,
-		.program = session->target.program,
+		.program = session->target.program, .arch = session->machine,
 	};
 
-	uname(&machine);
-	header.arch = machine.machine;
 	return vg_writer_header(&recording->recorder.writer, &header);
 }
 
@@ -85,15 +81,19 @@ uint64_t vg_recording_period_ns(const struct vg_session *session,
 
 bool vg_recording_due(struct vg_session *session, struct vg_recording *recording, uint64_t now_ns)
 {
-	uint64_t before = recording->ticks.skipped;
+	uint64_t period_ns = recording->options.period_ns, before = recording->ticks.skipped;
 	bool due;
 
-	if (recording->options.period_ns == 0)
+	if (period_ns == 0)
 		return false;
-	if (recording->options.period_ns <= session->ticks.period_ns) {
+	if (period_ns <= session->ticks.period_ns) {
+		recording->apart = false;
 		recording->skipped += session->skipped_now * session->fetch_periods;
 		return true;
 	}
+	if (!recording->apart)
+		vg_ticks_restart(&recording->ticks, period_ns, now_ns - period_ns);
+	recording->apart = true;
 	due = vg_ticks_due(&recording->ticks, now_ns + session->ticks.period_ns / 2);
 	recording->skipped += recording->ticks.skipped - before;
 	return due;

@@ -47,11 +47,13 @@ struct vg_recording_before {
 struct vg_recording {
 	uint32_t index;              /* in the session */
 	bool open;                   /* this place is taken */
+	uint32_t number;             /* from 1 on; no other of the session has it */
 	struct vg_session_options options;
 	struct vg_recorder recorder;
 	struct vg_disk disk;
 	struct vg_perfmap perf_map;
 	struct vg_ticks ticks;       /* when it is due, where the session ticks more often */
+	bool apart;                  /* it does not take every tick: `ticks` runs */
 	uint64_t skipped;            /* ticks that were due to it and passed */
 	uint64_t begin_ns;           /* CLOCK_MONOTONIC: its time 0 */
 	uint64_t since_ns;           /* the same in session time */

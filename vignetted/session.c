@@ -2,6 +2,8 @@
 #include "vignetted/session.h"
 
 #include <errno.h>
+#include <stdio.h>
+#include <sys/utsname.h>
 #include <unistd.h>
 
 #include "vignetted/account.h"
@@ -23,6 +25,15 @@ static int parts_open(struct vg_session *session, pid_t pid, struct vg_err *err)
 	if (rc == 0)
 		rc = vg_unwinder_open(&session->unwinder, &session->modules);
 	return rc != 0 ? vg_err_sys(err, rc, "process %d", pid) : 0;
+}
+
+/* Now: confined, we could not ask. */
+static void machine_note(struct vg_session *session)
+{
+	struct utsname machine = { 0 };
+
+	uname(&machine);
+	snprintf(session->machine, sizeof session->machine, "%.31s", machine.machine);
 }
 
 static uint64_t or_default(uint64_t bound, uint64_t initial)
@@ -53,6 +64,7 @@ int vg_session_open(struct vg_session *session, const struct vg_session_options 
 	if (rc != 0)
 		return rc;
 	session->tasks.max = or_default(options->max_threads, VG_THREADS_DEFAULT);
+	machine_note(session);
 	session->begin_ns = vg_now_ns();
 	/* A session without events is better than none. */
 	if (options->events_fd >= 0)
@@ -329,14 +341,20 @@ int vg_session_begin(struct vg_session *session, const struct vg_session_options
 				  VG_RECORDINGS);
 	if (session->gone)
 		return vg_err_set(err, -ESRCH, "the process has ended");
-	/* What came before is the others'. */
-	vg_session_events(session);
+	/* What came before is the others', or nobody's. */
+	if (session->live != 0) {
+		vg_session_events(session);
+	} else {
+		vg_events_begin(&session->events, session->begin_ns);
+		session->tasks.stale = true;
+	}
 	rc = vg_recording_open(session, place, options, fd, taken == 0 ? 1 : VG_RECORDINGS);
 	if (rc != 0) {
 		vg_recording_close(session, place);
 		return vg_err_sys(err, rc, "cannot write the profile");
 	}
 	session->live |= 1u << place->index;
+	place->number = ++session->begun;
 	if (options->max_frames > session->max_frames)
 		session->max_frames = options->max_frames;
 	rc = first_sample(session, place, err);
@@ -373,8 +391,7 @@ int vg_session_end(struct vg_session *session, struct vg_recording *recording, c
 	if (recording->failure == 0 && session->live == 0)
 		vg_events_finish(&session->events);
 	vg_recording_finish(session, recording);
-	if (session->live != 0)
-		rates_follow(session);
+	rates_follow(session);
 	return recording->failure;
 }
 
@@ -399,9 +416,6 @@ void vg_session_end_stopped(struct vg_session *session)
 void vg_session_release(struct vg_session *session, struct vg_recording *recording)
 {
 	vg_recording_close(session, recording);
-	session->changed = true;
-	if (session->live == 0)
-		rates_follow(session);
 }
 
 void vg_session_close(struct vg_session *session)

@@ -28,6 +28,7 @@ struct vg_session {
 	bool changed;                /* `live` has, and rates have not followed */
 	struct vg_target target;
 	struct vg_memory memory;
+	char machine[32];            /* its architecture's name, as uname(2) has it */
 	uint64_t max_memory_bytes;   /* of the helper */
 	uint32_t max_name_bytes;
 	uint32_t max_frames;         /* the most that a live recording wants */
@@ -55,6 +56,7 @@ struct vg_session {
 	struct vg_budget budget;
 	struct vg_ledger pauses;
 	uint64_t begin_ns;           /* CLOCK_MONOTONIC: session time 0 */
+	uint32_t begun;              /* recordings, in all */
 	uint64_t round_count;        /* of all threads */
 	uint64_t scan_ns;            /* when it was last seen which threads there are */
 	uint64_t target_cpu_ns;      /* the process's processor time when the latest round began */

@@ -1,0 +1,130 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+#include "libvgctl/helper.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/outfile.h"
+#include "libvgctl/channel.h"
+#include "libvgctl/failure.h"
+#include "libvgctl/spawn.h"
+
+enum { REAP_TIMEOUT_MS = 1000 };
+
+int vg_helper_lost(int rc)
+{
+	switch (rc) {
+	case -ECONNRESET:
+		return vg_failure(rc, "the helper vignetted died; what it had written is kept");
+	case -EPROTO:
+		return vg_failure(rc, "the helper vignetted is of another version than libvgctl");
+	case -ETIMEDOUT:
+		return vg_failure(rc, "the helper vignetted does not answer");
+	case -EBADF:
+		return vg_failure(rc, "this program has closed the session's descriptors; what was "
+				  "written is kept");
+	default:
+		return vg_failure(rc, "cannot speak with the helper vignetted: %s", strerrordesc_np(-rc));
+	}
+}
+
+int vg_answer_check(struct vg_wire_message *answer, enum vg_wire_kind kind)
+{
+	if (answer->kind == VG_WIRE_FAILED && answer->failure.code < 0) {
+		answer->failure.text[VG_WIRE_TEXT_BYTES - 1] = '\0';
+		return vg_failure(answer->failure.code, "%s", answer->failure.text);
+	}
+	return answer->kind == kind ? 0 : vg_helper_lost(-EPROTO);
+}
+
+/* Starts the helper; its end of the socket is closed here either way. */
+static int helper_start(const char *given, int sockets[2])
+{
+	char path[PATH_MAX];
+	int on = 1, rc;
+
+	rc = vg_spawn_find(given, path, sizeof path);
+	if (rc != 0)
+		rc = vg_failure(rc, "cannot find the helper vignetted%s%s",
+				given != NULL ? " at " : "",
+				given != NULL ? given :
+				" by $VIGNETTED, beside the library or the program, or in "
+				VG_LIBEXECDIR);
+	if (rc == 0 && vg_spawn_is_elsewhere())
+		rc = vg_failure(-ENOTSUP, "children of this thread begin in another pid namespace, where "
+				"the helper could not see this process");
+	if (rc == 0 && setsockopt(sockets[0], SOL_SOCKET, SO_PASSCRED, &on, sizeof on) != 0)
+		rc = vg_failure(-errno, "cannot connect to the helper: %s", strerrordesc_np(errno));
+	if (rc == 0) {
+		rc = vg_spawn(path, sockets[1]);
+		if (rc != 0)
+			rc = vg_failure(-ENOEXEC, "cannot start the helper %s: %s", path,
+					strerrordesc_np(-rc));
+	}
+	close(sockets[1]);
+	return rc;
+}
+
+/* The first word: who may trace us. */
+static int greeting_take(int socket, pid_t *adopted)
+{
+	struct vg_wire_message message = { 0 };
+	pid_t helper;
+	int off = 0, rc;
+
+	rc = vg_channel_receive(socket, &message, NULL, &helper, VG_START_TIMEOUT_MS);
+	if (rc == 0 && message.kind != VG_WIRE_HELLO)
+		rc = -EPROTO;
+	if (rc == -ECONNRESET)
+		return vg_failure(rc, "the helper ended before it spoke: it was killed, by a filter of system "
+				  "calls perhaps, or it is another program");
+	if (rc != 0)
+		return vg_helper_lost(rc);
+	/* Known once is enough, and the program may become another user later. */
+	setsockopt(socket, SOL_SOCKET, SO_PASSCRED, &off, sizeof off);
+	/* Where Yama restricts tracing to descendants, this lets the helper in: it is none.
+	 * Fails where there is no Yama, which is as good. */
+	prctl(PR_SET_PTRACER, (unsigned long)helper, 0, 0, 0);
+	/* In a container's first process, and in others that adopt orphans, the helper is a child
+	 * after all. */
+	if (waitpid(helper, NULL, WNOHANG) == 0)
+		*adopted = helper;
+	return 0;
+}
+
+int vg_helper_open(const char *given, int *socket, pid_t *adopted)
+{
+	int sockets[2], rc;
+
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, sockets) != 0)
+		return vg_failure(-errno, "cannot connect to a helper: %s", strerrordesc_np(errno));
+	*socket = sockets[0] = vg_descriptor_raise(sockets[0]);
+	if (sockets[0] < 0) {
+		close(sockets[1]);
+		return vg_failure(sockets[0], NULL);
+	}
+	rc = helper_start(given, sockets);
+	return rc != 0 ? rc : greeting_take(*socket, adopted);
+}
+
+/* The helper ends within moments of its last message.  One that does not is left to whoever
+ * waits for any child. */
+static void adopted_reap(pid_t helper)
+{
+	for (int ms = 0; helper > 0 && ms < REAP_TIMEOUT_MS; ms++) {
+		if (waitpid(helper, NULL, WNOHANG) != 0)
+			return;
+		usleep(1000);
+	}
+}
+
+void vg_helper_leave(pid_t adopted)
+{
+	adopted_reap(adopted);
+	prctl(PR_SET_PTRACER, 0, 0, 0, 0);
+}

@@ -1,0 +1,107 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+#include "vgctl/helpers.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+#include "libvgctl/channel.h"
+
+enum { ANSWER_TIMEOUT_MS = 60 * 1000 };
+
+int vg_helpers_directory(const char *given, char *directory, size_t bytes, struct vg_err *err)
+{
+	const char *runtime = getenv("XDG_RUNTIME_DIR");
+	int length;
+
+	if (given == NULL && (runtime == NULL || *runtime != '/'))
+		return vg_err_set(err, -ENOENT, "there is no $XDG_RUNTIME_DIR: say --directory");
+	length = given != NULL ? snprintf(directory, bytes, "%s", given) :
+				 snprintf(directory, bytes, "%s/vignette", runtime);
+	return length >= 0 && (size_t)length < bytes ? 0 :
+	       vg_err_set(err, -ENAMETOOLONG, "the directory's path is too long");
+}
+
+int vg_helpers_each(const char *directory, void (*visit)(pid_t pid, void *context), void *context,
+		    struct vg_err *err)
+{
+	DIR *names = opendir(directory);
+	struct dirent *entry;
+
+	if (names == NULL)
+		return errno == ENOENT ? 0 : vg_err_sys(err, -errno, "%s", directory);
+	while ((entry = readdir(names)) != NULL) {
+		char *end;
+		long pid = strtol(entry->d_name, &end, 10);
+
+		if (end != entry->d_name && strcmp(end, ".sock") == 0 && pid > 0 && pid <= INT32_MAX)
+			visit((pid_t)pid, context);
+	}
+	closedir(names);
+	return 0;
+}
+
+/* A socket in /tmp could be anybody's, who would be given our files. */
+static int peer_check(int socket, struct vg_err *err)
+{
+	struct ucred peer;
+	socklen_t length = sizeof peer;
+
+	if (getsockopt(socket, SOL_SOCKET, SO_PEERCRED, &peer, &length) != 0)
+		return vg_err_sys(err, -errno, "cannot tell who listens");
+	return peer.uid == geteuid() || geteuid() == 0 ? 0 :
+	       vg_err_set(err, -EPERM, "who listens there is another user");
+}
+
+int vg_helpers_connect(const char *directory, pid_t pid, struct vg_err *err)
+{
+	int at = open(directory, O_PATH | O_DIRECTORY | O_CLOEXEC), fd, rc = 0;
+	struct sockaddr_un address = { .sun_family = AF_UNIX };
+
+	if (at < 0)
+		return vg_err_sys(err, errno == ENOENT ? -ESRCH : -errno, "%s", directory);
+	/* The address has no room for long paths. */
+	snprintf(address.sun_path, sizeof address.sun_path, "/proc/self/fd/%d/%d.sock", at, pid);
+	fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
+	if (fd < 0 || connect(fd, (const struct sockaddr *)&address, sizeof address) != 0)
+		rc = errno == ENOENT || errno == ECONNREFUSED ?
+		     vg_err_set(err, -ESRCH, "no helper listens for process %d (%s/%d.sock)", pid,
+				directory, pid) :
+		     vg_err_sys(err, -errno, "%s/%d.sock", directory, pid);
+	close(at);
+	if (rc == 0)
+		rc = peer_check(fd, err);
+	if (rc == 0)
+		return fd;
+	if (fd >= 0)
+		close(fd);
+	return rc;
+}
+
+int vg_helpers_ask(int socket, struct vg_wire_message *message, enum vg_wire_kind question,
+		   const int *fds, size_t count, enum vg_wire_kind answer, struct vg_err *err)
+{
+	int rc = vg_channel_send(socket, message, question, fds, count);
+
+	if (rc == 0)
+		rc = vg_channel_receive(socket, message, NULL, NULL, ANSWER_TIMEOUT_MS);
+	if (rc == -ECONNRESET)
+		return vg_err_set(err, rc, "the helper has hung up: it ended, or has too many connections, or "
+				  "this is another user's");
+	if (rc == -EPROTO)
+		return vg_err_set(err, rc, "the helper is of another version");
+	if (rc != 0)
+		return vg_err_sys(err, rc, "cannot speak with the helper");
+	if (message->kind == VG_WIRE_FAILED && message->failure.code < 0) {
+		message->failure.text[VG_WIRE_TEXT_BYTES - 1] = '\0';
+		return vg_err_set(err, message->failure.code, "%s", message->failure.text);
+	}
+	return message->kind == answer ? 0 :
+	       vg_err_set(err, -EPROTO, "the helper is of another version");
+}

@@ -1,0 +1,269 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+#include "vignetted/outside.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "libvgctl/channel.h"
+
+_Static_assert((int)VG_WIRE_RECORDINGS == (int)VG_RECORDINGS, "a state has room for all");
+
+int vg_outside_refuse(int socket, int code, const char *text)
+{
+	struct vg_wire_message message = { .failure = { .code = code } };
+
+	snprintf(message.failure.text, sizeof message.failure.text, "%.*s",
+		 (int)sizeof message.failure.text - 1, text);
+	return vg_channel_send(socket, &message, VG_WIRE_FAILED, NULL, 0);
+}
+
+int vg_outside_options(struct vg_session_options *options, const struct vg_wire_begin *begin)
+{
+	*options = (struct vg_session_options){
+		.period_ns = begin->period_ns,
+		.max_file_bytes = begin->max_file_bytes,
+		.max_duration_ns = begin->max_duration_ns,
+		.max_frames = begin->max_frames,
+		.max_memory_bytes = begin->max_memory_bytes,
+		.max_threads = begin->max_threads,
+		.max_modules = begin->max_modules,
+		.max_name_bytes = begin->max_name_bytes,
+		.cpu_mode = begin->cpu_mode != 0,
+		.budget_ppm = begin->budget_ppm,
+		.perf_map = begin->perf_map != 0,
+		.thread_names = begin->thread_names != 0,
+		.stop_always = begin->stop_always != 0,
+		.events_overwrite = begin->events_overwrite != 0,
+		.events_fd = -1,
+	};
+	if (begin->max_frames < 1 || begin->max_frames > 65536 || begin->cpu_mode > 1 ||
+	    begin->perf_map > 1 || begin->thread_names > 1 || begin->stop_always > 1 ||
+	    begin->events_overwrite > 1 || begin->budget_ppm > 1000000 ||
+	    (begin->max_memory_bytes != 0 && begin->max_memory_bytes < VG_MEMORY_LEAST_BYTES) ||
+	    (begin->max_name_bytes != 0 && begin->max_name_bytes < VG_NAME_LEAST_BYTES) ||
+	    begin->max_name_bytes > VG_NAME_MAX_BYTES || begin->max_modules > VG_NONE - 1 ||
+	    (begin->period_ns != 0 && begin->period_ns < 100000))
+		return -EINVAL;
+	return 0;
+}
+
+void vg_outside_end(struct vg_session *session, struct vg_recording *recording, int socket,
+		    const char *reason)
+{
+	const struct vg_recorder *recorder = &recording->recorder;
+	struct vg_wire_message message = { .summary = { .limited = recording->ended != NULL } };
+	struct vg_err err;
+	int rc = vg_session_end(session, recording, reason);
+
+	message.summary.samples = recorder->samples;
+	message.summary.threads = recorder->threads;
+	message.summary.lost = vg_recorder_lost(recorder);
+	message.summary.duration_ns = recording->ended_ns;
+	message.summary.events = session->events.outs[recording->index].recorded;
+	message.summary.events_dropped = recorder->events_dropped;
+	message.summary.file_bytes = recorder->writer.file_bytes;
+	if (rc != 0) {
+		vg_err_sys(&err, rc, "the profile could not be written whole");
+		vg_outside_refuse(socket, rc, err.text);
+	} else {
+		vg_channel_send(socket, &message, VG_WIRE_ENDED, NULL, 0);
+	}
+}
+
+/* ---- files ---- */
+
+static void file_close(struct vg_outside_file *file)
+{
+	/* Whoever passed it may have copies of it, which would keep it locked. */
+	flock(file->file, LOCK_UN);
+	close(file->file);
+	close(file->directory);
+	file->recording = NULL;
+}
+
+static void file_name(struct vg_outside_file *file)
+{
+	char part[VG_WIRE_NAME_BYTES + sizeof ".part"];
+	struct stat own, named;
+
+	snprintf(part, sizeof part, "%s.part", file->name);
+	if (fstat(file->file, &own) == 0 &&
+	    fstatat(file->directory, part, &named, AT_SYMLINK_NOFOLLOW) == 0 &&
+	    own.st_dev == named.st_dev && own.st_ino == named.st_ino)
+		renameat(file->directory, part, file->directory, file->name);
+}
+
+void vg_outside_settle(struct vg_outside *outside)
+{
+	for (int i = 0; i < VG_RECORDINGS; i++) {
+		struct vg_outside_file *file = &outside->files[i];
+
+		if (file->recording == NULL || !file->recording->complete)
+			continue;
+		file_name(file);
+		file_close(file);
+		vg_session_release(outside->session, &outside->session->recordings[i]);
+	}
+}
+
+/* ---- questions ---- */
+
+static void state_send(const struct vg_outside *outside, int socket)
+{
+	const struct vg_session *session = outside->session;
+	struct vg_wire_message message = { .state = {
+		.pid = session->target.pid, .threads = (uint32_t)session->tasks.live.count,
+	} };
+
+	snprintf(message.state.program, sizeof message.state.program, "%.47s",
+		 session->target.program);
+	for (int i = 0; i < VG_RECORDINGS; i++) {
+		const struct vg_recording *recording = &session->recordings[i];
+
+		if (!recording->open || recording->complete)
+			continue;
+		message.state.recordings[i] = (struct vg_wire_recording){
+			.id = recording->number,
+			.period_us = (uint32_t)(recording->options.period_ns / 1000),
+			.samples = recording->recorder.samples,
+			.lost = vg_recorder_lost(&recording->recorder),
+			.duration_ns = vg_now_ns() - recording->begin_ns,
+			.file_bytes = recording->recorder.writer.file_bytes,
+			.cpu_mode = recording->options.cpu_mode,
+			.outside = outside->files[i].recording != NULL,
+		};
+	}
+	vg_channel_send(socket, &message, VG_WIRE_STATE, NULL, 0);
+}
+
+/* A name in its directory, and a file that cannot make us wait. */
+static bool open_is_good(const struct vg_wire_open *wanted, const int fds[VG_CHANNEL_FDS])
+{
+	size_t length = strnlen(wanted->name, sizeof wanted->name);
+	struct stat status;
+
+	return length > 0 && length < sizeof wanted->name && strchr(wanted->name, '/') == NULL &&
+	       fds[0] >= 0 && fds[1] >= 0 && fstat(fds[0], &status) == 0 && S_ISREG(status.st_mode) &&
+	       fstat(fds[1], &status) == 0 && S_ISDIR(status.st_mode);
+}
+
+/* Whether the descriptors are ours now. */
+static bool recording_begin(struct vg_outside *outside, int socket,
+			    const struct vg_wire_open *wanted, const int fds[VG_CHANNEL_FDS])
+{
+	struct vg_wire_message message = { 0 };
+	struct vg_session_options options;
+	struct vg_recording *recording;
+	struct vg_outside_file *file;
+	struct vg_err err;
+	int rc = vg_outside_options(&options, &wanted->begin);
+
+	if (rc != 0 || !open_is_good(wanted, fds)) {
+		vg_outside_refuse(socket, -EINVAL, "an option is out of range, or the file is none");
+		return false;
+	}
+	rc = vg_session_begin(outside->session, &options, fds[0], &recording, &err);
+	if (rc != 0) {
+		vg_outside_refuse(socket, rc, err.text);
+		return false;
+	}
+	file = &outside->files[recording->index];
+	file->recording = recording;
+	file->file = fds[0];
+	file->directory = fds[1];
+	memcpy(file->name, wanted->name, sizeof file->name);
+	message.which.id = recording->number;
+	vg_channel_send(socket, &message, VG_WIRE_OPENED, NULL, 0);
+	return true;
+}
+
+/* The one with that number that is from outside; for 0 the only one. */
+static struct vg_outside_file *file_find(struct vg_outside *outside, uint32_t id)
+{
+	struct vg_outside_file *found = NULL;
+
+	for (int i = 0; i < VG_RECORDINGS; i++) {
+		struct vg_outside_file *file = &outside->files[i];
+
+		if (file->recording == NULL || (id != 0 && file->recording->number != id))
+			continue;
+		if (found != NULL)
+			return NULL;
+		found = file;
+	}
+	return found;
+}
+
+static void recording_end(struct vg_outside *outside, int socket, uint32_t id)
+{
+	struct vg_outside_file *file = file_find(outside, id);
+
+	if (file == NULL) {
+		vg_outside_refuse(socket, -ENOENT, id != 0 ?
+				  "no session from outside has that number" :
+				  "there is no session from outside, or there are several: say which");
+		return;
+	}
+	/* First the name: who has the answer may look for the file. */
+	vg_session_end(outside->session, file->recording, "it was ended from outside");
+	file_name(file);
+	vg_outside_end(outside->session, file->recording, socket, "it was ended from outside");
+	vg_outside_settle(outside);
+}
+
+static void mark(struct vg_outside *outside, int socket, char *label)
+{
+	struct vg_wire_message message = { 0 };
+
+	label[VG_WIRE_TEXT_BYTES - 1] = '\0';
+	VG_EACH_RECORDING(i, outside->session->live) {
+		vg_recording_mark(outside->session, &outside->session->recordings[i], label);
+		message.which.id++;
+	}
+	vg_channel_send(socket, &message, VG_WIRE_MARKED, NULL, 0);
+}
+
+static bool question_answer(struct vg_outside *outside, int socket, struct vg_wire_message *message,
+			    int fds[VG_CHANNEL_FDS])
+{
+	switch ((enum vg_wire_kind)message->kind) {
+	case VG_WIRE_STATUS:
+		state_send(outside, socket);
+		return true;
+	case VG_WIRE_OPEN:
+		if (recording_begin(outside, socket, &message->open, fds))
+			fds[0] = fds[1] = -1;
+		return true;
+	case VG_WIRE_CLOSE:
+		recording_end(outside, socket, message->which.id);
+		return true;
+	case VG_WIRE_MARK:
+		mark(outside, socket, message->text);
+		return true;
+	case VG_WIRE_HELLO: case VG_WIRE_BEGIN: case VG_WIRE_STARTED: case VG_WIRE_SAMPLE:
+	case VG_WIRE_SAMPLED: case VG_WIRE_END: case VG_WIRE_ENDED: case VG_WIRE_FAILED:
+	case VG_WIRE_JOIN: case VG_WIRE_JOINED: case VG_WIRE_LISTEN: case VG_WIRE_STATE:
+	case VG_WIRE_OPENED: case VG_WIRE_MARKED:
+		break;
+	}
+	return false;
+}
+
+bool vg_outside_serve(struct vg_outside *outside, int socket)
+{
+	struct vg_wire_message message;
+	int fds[VG_CHANNEL_FDS];
+	bool good;
+
+	if (vg_channel_receive(socket, &message, fds, NULL, 0) != 0)
+		return false;
+	good = question_answer(outside, socket, &message, fds);
+	for (int i = 0; i < VG_CHANNEL_FDS; i++) {
+		if (fds[i] >= 0)
+			close(fds[i]);
+	}
+	return good;
+}

@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+#ifndef VG_VIGNETTED_OUTSIDE_H
+#define VG_VIGNETTED_OUTSIDE_H
+
+#include "libvgctl/wire.h"
+#include "vignetted/session.h"
+
+/* A recording that somebody else than the program began, whose file gets its name from us: nobody
+ * waits for its end. */
+struct vg_outside_file {
+	struct vg_recording *recording; /* the session's; NULL: none here */
+	int file, directory;         /* owned */
+	char name[VG_WIRE_NAME_BYTES]; /* behind NAME.part */
+};
+
+/* What others than the program ask for on the helper's socket: see libvgctl/wire.h. */
+struct vg_outside {
+	struct vg_session *session;
+	struct vg_outside_file files[VG_RECORDINGS];
+};
+
+/* Reads one question from a connection and answers it.  False: it is to be closed, for the other end
+ * is gone or says what makes no sense. */
+bool vg_outside_serve(struct vg_outside *outside, int socket);
+
+/* Gives files that are complete their names, and their recordings' places to others. */
+void vg_outside_settle(struct vg_outside *outside);
+
+/* What a host or another wants, in range.  events_fd is set to -1.  0 or -EINVAL. */
+int vg_outside_options(struct vg_session_options *options, const struct vg_wire_begin *begin);
+
+/* A sentence on why something was refused. */
+int vg_outside_refuse(int socket, int code, const char *text);
+
+/* Ends a recording and says what came of it. */
+void vg_outside_end(struct vg_session *session, struct vg_recording *recording, int socket,
+		    const char *reason);
+
+#endif
