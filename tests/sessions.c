@@ -29,17 +29,18 @@ static unsigned long long cpu_ns(void)
 	return (unsigned long long)used.tv_sec * 1000000000u + (unsigned long long)used.tv_nsec;
 }
 
-#define SPIN(name, ms) \
+/* Seven milliseconds in all: no multiple of a session's period, or it would see one of them only. */
+#define SPIN(name, us) \
 	static __attribute__((noinline)) void name(void) \
 	{ \
-		unsigned long long end_ns = cpu_ns() + (ms) * 1000000ull; \
+		unsigned long long end_ns = cpu_ns() + (us) * 1000ull; \
 		while (cpu_ns() < end_ns) { \
 			for (int i = 0; i < 5000; i++) \
 				sink += (unsigned long)i; \
 		} \
 	}
-SPIN(spin_long, 6)
-SPIN(spin_short, 4)
+SPIN(spin_long, 4200)
+SPIN(spin_short, 2800)
 
 static void *worker(void *none)
 {
