@@ -13,6 +13,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/ptrace.h>
+#include <sys/resource.h>
 #include <sys/socket.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
@@ -127,6 +128,32 @@ static long directory_change(void)
 	return chdir("/");
 }
 
+/* What is no socket, where it is allowed to try. */
+static long connection_take(void)
+{
+	return accept4(file, NULL, NULL, 0) < 0 && errno == ENOTSOCK ? 0 : -1;
+}
+
+/* Without a description of them, where it is allowed to try. */
+static long samples_open(void)
+{
+	return syscall(SYS_perf_event_open, NULL, 0, -1, -1, 0) < 0 && errno == EFAULT ? 0 : -1;
+}
+
+static long limit_read(void)
+{
+	struct rlimit limit;
+
+	return getrlimit(RLIMIT_NOFILE, &limit);
+}
+
+static long limit_set(void)
+{
+	const struct rlimit limit = { 64, 64 };
+
+	return setrlimit(RLIMIT_NOFILE, &limit);
+}
+
 static long privileges_gone(void)
 {
 	static char text[4096];
@@ -140,27 +167,31 @@ static long privileges_gone(void)
 static const struct {
 	const char *name;
 	long (*call)(void);
-	bool serve, alone;           /* whether it is allowed in that role */
+	bool allowed[3];             /* in the role: serving, alone, listening */
 } calls[] = {
-	{ "ptrace: set the register of a restarted call", rax_set, true, true },
-	{ "ptrace: set another register", rip_set, false, false },
-	{ "ptrace: set all registers", all_set, false, false },
-	{ "ptrace: write memory", memory_set, false, false },
-	{ "ptrace: let a tracee go on", go_on, false, false },
-	{ "read memory of the target", memory_read, true, true },
-	{ "write memory of the target", memory_write, false, false },
-	{ "open a file to read", file_read, true, true },
-	{ "create a file", file_create, false, false },
-	{ "open a file to write", file_change, false, false },
-	{ "write to an open file", file_write, true, true },
-	{ "remove a file", file_remove, false, true },
-	{ "execute a program", program_run, false, false },
-	{ "make a process", process_make, false, false },
-	{ "send a signal", signal_send, false, false },
-	{ "make a socket", socket_make, false, false },
-	{ "take memory", memory_take, true, true },
-	{ "change the directory", directory_change, false, false },
-	{ "be as its status says", privileges_gone, true, true },
+	{ "ptrace: set the register of a restarted call", rax_set, { true, true, true } },
+	{ "ptrace: set another register", rip_set, { false, false, false } },
+	{ "ptrace: set all registers", all_set, { false, false, false } },
+	{ "ptrace: write memory", memory_set, { false, false, false } },
+	{ "ptrace: let a tracee go on", go_on, { false, false, false } },
+	{ "read memory of the target", memory_read, { true, true, true } },
+	{ "write memory of the target", memory_write, { false, false, false } },
+	{ "open a file to read", file_read, { true, true, true } },
+	{ "create a file", file_create, { false, false, false } },
+	{ "open a file to write", file_change, { false, false, false } },
+	{ "write to an open file", file_write, { true, true, true } },
+	{ "remove a file", file_remove, { false, true, true } },
+	{ "execute a program", program_run, { false, false, false } },
+	{ "make a process", process_make, { false, false, false } },
+	{ "send a signal", signal_send, { false, false, false } },
+	{ "make a socket", socket_make, { false, false, false } },
+	{ "take memory", memory_take, { true, true, true } },
+	{ "change the directory", directory_change, { false, false, false } },
+	{ "take a connection", connection_take, { false, false, true } },
+	{ "open the kernel's samples", samples_open, { false, false, true } },
+	{ "read a limit", limit_read, { false, false, true } },
+	{ "set a limit", limit_set, { false, false, false } },
+	{ "be as its status says", privileges_gone, { true, true, true } },
 };
 
 /* Status of a child: 0 done, 1 forbidden, 2 something else went wrong. */
@@ -189,22 +220,22 @@ static int call_try(enum vg_confine_role role, long (*call)(void))
 
 int main(void)
 {
-	static const char *const roles[] = { "serving", "alone" };
+	static const char *const roles[] = { "serving", "alone", "listening" };
 	size_t count = sizeof calls / sizeof *calls;
 	int failures = 0;
 
 	setvbuf(stdout, NULL, _IONBF, 0);
 	file = open("/dev/null", O_WRONLY);
-	printf("1..%zu\n", 2 * count);
-	for (size_t i = 0; i < 2 * count; i++) {
-		enum vg_confine_role role = i < count ? VG_CONFINE_SERVE : VG_CONFINE_ALONE;
-		bool allowed = role == VG_CONFINE_SERVE ? calls[i].serve : calls[i - count].alone;
+	printf("1..%zu\n", 3 * count);
+	for (size_t i = 0; i < 3 * count; i++) {
+		enum vg_confine_role role = (enum vg_confine_role)(i / count);
+		bool allowed = calls[i % count].allowed[role];
 		int got = call_try(role, calls[i % count].call);
 		bool good = got == (allowed ? 0 : 1);
 
 		failures += !good;
 		printf("%s %zu - %s: %s is %s%s\n", good ? "ok" : "not ok", i + 1,
-		       roles[i >= count], calls[i % count].name, allowed ? "allowed" : "forbidden",
+		       roles[role], calls[i % count].name, allowed ? "allowed" : "forbidden",
 		       good ? "" : got == 2 ? " (neither)" : "");
 	}
 	return failures != 0;

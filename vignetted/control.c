@@ -325,13 +325,14 @@ static int control_open(struct control *control, int socket, const struct vg_wir
 int vg_control_serve(int socket, int signals)
 {
 	static struct vg_session session;
-	static struct control control = { .session = &session, .listener = VG_LISTENER_CLOSED };
+	static struct control control;
 	struct vg_wire_message first = { 0 };
 	struct vg_session_options options;
 	struct vg_err err = { "" };
 	int fds[VG_CHANNEL_FDS], rc;
 
 	vg_priority_raise();
+	control = (struct control){ .session = &session, .listener = VG_LISTENER_CLOSED };
 	control.outside.session = &session;
 	control.sockets.count = CLIENTS_MAX + 1;
 	control.sockets.on_turn = on_turn;
@@ -339,16 +340,21 @@ int vg_control_serve(int socket, int signals)
 	for (size_t i = 0; i < VG_LOOP_SOCKETS; i++)
 		control.sockets.polled[i].fd = -1;
 	rc = first_receive(socket, &first, &options, fds);
-	if (rc != 0)
+	if (rc == 0)
+		rc = control_open(&control, socket, &first, &options,
+				  first.kind == VG_WIRE_BEGIN ? fds[0] : -1, &err);
+	/* The ring is mapped, if it is of any use; the file has a client now. */
+	for (int i = 0; i < VG_CHANNEL_FDS; i++) {
+		if (fds[i] >= 0 && fds[i] != control.clients[0].file)
+			close(fds[i]);
+	}
+	if (control.clients[0].kind == CLIENT_NONE)
 		return EXIT_FAILURE;
-	rc = control_open(&control, socket, &first, &options,
-			  first.kind == VG_WIRE_BEGIN ? fds[0] : -1, &err);
-	if (options.events_fd >= 0)
-		close(options.events_fd); /* mapped, if it is of any use */
 	if (rc != 0) {
 		if (err.text[0] == '\0')
 			vg_err_sys(&err, rc, "the session could not begin");
 		vg_outside_refuse(socket, rc, err.text);
+		recording_forget(&control, control.clients);
 		vg_listener_close(&control.listener);
 	} else {
 		started_send(&control, socket);
