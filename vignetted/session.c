@@ -159,8 +159,9 @@ static void round_begin(struct vg_session *session)
 	session->maps_fresh = false;
 	if (still_look(session) && !vg_modules_check(&session->modules))
 		vg_sampling_modules_refresh(session, now_ns);
-	vg_interrupted_weigh(session);
+	/* What a ring holds is lost when it is closed. */
 	vg_interrupted_fetch(session);
+	vg_interrupted_weigh(session);
 	rc = vg_session_scan(session, now_ns);
 	if (rc == -ESRCH) {
 		events_fetch(session, true);
