@@ -40,6 +40,27 @@ static int signal_take(int signals)
 	return read(signals, &info, sizeof info) == (ssize_t)sizeof info ? (int)info.ssi_signo : 0;
 }
 
+/* poll(2), which fails for more entries than RLIMIT_NOFILE, though nothing be in them. */
+static void ready_poll(struct pollfd *ready, size_t count, const struct timespec *timeout)
+{
+	struct pollfd asked[WAITED_FOR];
+	size_t used = 0, at = 0;
+	int got;
+
+	for (size_t i = 0; i < count; i++) {
+		if (ready[i].fd >= 0)
+			asked[used++] = ready[i];
+	}
+	got = ppoll(asked, used, timeout, NULL);
+	for (size_t i = 0; i < count; i++) {
+		ready[i].revents = 0;
+		if (ready[i].fd < 0)
+			continue;
+		ready[i].revents = got > 0 ? asked[at].revents : 0;
+		at++;
+	}
+}
+
 /* Sleeps until a descriptor is ready or the next tick is due. */
 static void loop_wait(const struct vg_session *session, struct pollfd *ready, size_t count)
 {
@@ -67,10 +88,7 @@ static void loop_wait(const struct vg_session *session, struct pollfd *ready, si
 		left = (struct timespec){ 0, SETTLE_NS };
 		timeout = &left;
 	}
-	if (ppoll(ready, count, timeout, NULL) <= 0) {
-		for (size_t i = 0; i < count; i++)
-			ready[i].revents = 0;
-	}
+	ready_poll(ready, count, timeout);
 }
 
 /* Whether to go on. */
