@@ -44,6 +44,7 @@ struct vg_header {
 	uint32_t max_frames;
 	uint64_t period_ns;          /* 0: samples were taken on demand */
 	uint64_t start_unix_s;
+	uint64_t from_ns;            /* the profile is the end of a recording, from then on; 0: whole */
 	uint32_t mode_name;          /* "wall" or "cpu" */
 	uint32_t writer;             /* program and version */
 	uint32_t arch;               /* as uname -m says it */

@@ -11,6 +11,7 @@ static int header_field(struct vg_reader *reader, struct vg_record_view *record,
 		{ "version", NULL, &header->version, NULL },
 		{ "period_ns", &header->period_ns, NULL, NULL },
 		{ "start_unix_s", &header->start_unix_s, NULL, NULL },
+		{ "from_us", &header->from_ns, NULL, NULL },
 		{ "max_frames", NULL, &header->max_frames, NULL },
 		{ "mode", NULL, NULL, &header->mode_name },
 		{ "writer", NULL, NULL, &header->writer },
@@ -32,9 +33,11 @@ static int header_field(struct vg_reader *reader, struct vg_record_view *record,
 
 int vg_on_header(struct vg_reader *reader, struct vg_record_view *record)
 {
+	struct vg_header *header = &reader->profile->header;
 	uint32_t count;
 	int rc = vg_cursor_map(&record->cursor, &count);
 
+	header->from_ns = 0;
 	for (; rc == 0 && count > 0; count--) {
 		const char *name;
 		size_t length;
@@ -43,6 +46,8 @@ int vg_on_header(struct vg_reader *reader, struct vg_record_view *record)
 		if (rc == 0)
 			rc = header_field(reader, record, name, length);
 	}
+	if (rc == 0 && __builtin_mul_overflow(header->from_ns, (uint64_t)1000, &header->from_ns))
+		header->from_ns = 0;
 	return rc;
 }
 

@@ -7,8 +7,8 @@
 #include <unistd.h>
 
 #include "base/outfile.h"
-#include "base/utf8.h"
 #include "profile/chunk.h"
+#include "profile/packing.h"
 
 /* A chunk is written out when it holds this much: large enough that headers cost nothing,
  * small enough that a kill loses little. */
@@ -18,6 +18,11 @@ static uint64_t time_us(uint64_t time_ns)
 {
 	return time_ns / 1000;
 }
+
+/* Sends a record elsewhere, where the writer is told so. */
+#define TO_SINK(writer, method, ...) \
+	if ((writer)->sink != NULL) \
+		return (writer)->sink->method((writer)->sink, __VA_ARGS__)
 
 /* msgpack-c reports a failed allocation by a non-zero return of any packing call; those are
  * gathered in writer->failed by record_end() through this hook instead of at each call. */
@@ -46,55 +51,6 @@ void vg_writer_close(struct vg_writer *writer)
 {
 	msgpack_sbuffer_destroy(&writer->buffer);
 	vg_array_free(&writer->threads);
-}
-
-static void pack_uint(struct vg_writer *writer, uint64_t value)
-{
-	msgpack_pack_uint64(&writer->packer, value);
-}
-
-static void pack_bytes(struct vg_writer *writer, const char *text, size_t length)
-{
-	msgpack_pack_str(&writer->packer, length);
-	msgpack_pack_str_body(&writer->packer, text, length);
-	if (writer->failed == 0)
-		vg_utf8_clean(writer->buffer.data + writer->buffer.size - length, length);
-}
-
-static void pack_text(struct vg_writer *writer, const char *text)
-{
-	pack_bytes(writer, text, strnlen(text, VG_NAME_MAX_BYTES));
-}
-
-/* A name that others have given. */
-static void pack_name(struct vg_writer *writer, const char *name)
-{
-	size_t length = strnlen(name, writer->name_max_bytes + (size_t)1);
-
-	if (length > writer->name_max_bytes) {
-		/* Not in the middle of a character. */
-		for (length--; length > 0 && ((unsigned char)name[length] & 0xc0) == 0x80;)
-			length--;
-		writer->names_cut++;
-	}
-	pack_bytes(writer, name, length);
-}
-
-static void pack_nil_or(struct vg_writer *writer, uint32_t id)
-{
-	if (id == VG_NONE)
-		msgpack_pack_nil(&writer->packer);
-	else
-		pack_uint(writer, id);
-}
-
-static void pack_counts(struct vg_writer *writer, const struct vg_named *counts, size_t count)
-{
-	msgpack_pack_map(&writer->packer, count);
-	for (size_t i = 0; i < count; i++) {
-		pack_text(writer, counts[i].name);
-		pack_uint(writer, counts[i].value);
-	}
 }
 
 static void header_room(struct vg_writer *writer)
@@ -163,8 +119,9 @@ int vg_writer_flush(struct vg_writer *writer)
 
 int vg_writer_header(struct vg_writer *writer, const struct vg_writer_header *header)
 {
+	TO_SINK(writer, header, header);
 	record_begin(writer, VG_RECORD_HEADER, 1);
-	msgpack_pack_map(&writer->packer, 8);
+	msgpack_pack_map(&writer->packer, header->from_ns != 0 ? 9 : 8);
 	pack_text(writer, "version");
 	pack_uint(writer, VG_FORMAT_VERSION);
 	pack_text(writer, "mode");
@@ -181,11 +138,16 @@ int vg_writer_header(struct vg_writer *writer, const struct vg_writer_header *he
 	pack_text(writer, header->arch);
 	pack_text(writer, "program");
 	pack_text(writer, header->program);
+	if (header->from_ns != 0) {
+		pack_text(writer, "from_us");
+		pack_uint(writer, time_us(header->from_ns));
+	}
 	return record_end(writer);
 }
 
 int vg_writer_module(struct vg_writer *writer, const struct vg_module *module, const char *name)
 {
+	TO_SINK(writer, module, module, name);
 	record_begin(writer, VG_RECORD_MODULE, 6);
 	pack_uint(writer, module->id);
 	pack_uint(writer, time_us(module->load_ns));
@@ -199,6 +161,7 @@ int vg_writer_module(struct vg_writer *writer, const struct vg_module *module, c
 
 int vg_writer_module_unload(struct vg_writer *writer, uint32_t module, uint64_t time_ns)
 {
+	TO_SINK(writer, module_unload, module, time_ns);
 	record_begin(writer, VG_RECORD_MODULE_UNLOAD, 2);
 	pack_uint(writer, module);
 	pack_uint(writer, time_us(time_ns));
@@ -210,6 +173,7 @@ int vg_writer_thread(struct vg_writer *writer, const struct vg_thread *thread, c
 	uint64_t begin_us = time_us(thread->begin_ns);
 	struct vg_writer_thread fresh = { .last_us = begin_us };
 
+	TO_SINK(writer, thread, thread, name);
 	while (writer->failed == 0 && writer->threads.count <= thread->id)
 		writer->failed = vg_array_push(&writer->threads, &fresh);
 	record_begin(writer, VG_RECORD_THREAD, 4);
@@ -223,6 +187,7 @@ int vg_writer_thread(struct vg_writer *writer, const struct vg_thread *thread, c
 int vg_writer_thread_name(struct vg_writer *writer, uint32_t thread, uint64_t time_ns,
 			  const char *name)
 {
+	TO_SINK(writer, thread_name, thread, name);
 	record_begin(writer, VG_RECORD_THREAD_NAME, 3);
 	pack_uint(writer, thread);
 	pack_uint(writer, time_us(time_ns));
@@ -232,6 +197,7 @@ int vg_writer_thread_name(struct vg_writer *writer, uint32_t thread, uint64_t ti
 
 int vg_writer_thread_end(struct vg_writer *writer, uint32_t thread, uint64_t time_ns)
 {
+	TO_SINK(writer, thread_end, thread, time_ns);
 	record_begin(writer, VG_RECORD_THREAD_END, 2);
 	pack_uint(writer, thread);
 	pack_uint(writer, time_us(time_ns));
@@ -241,6 +207,7 @@ int vg_writer_thread_end(struct vg_writer *writer, uint32_t thread, uint64_t tim
 int vg_writer_stack(struct vg_writer *writer, uint32_t id, uint32_t parent, uint32_t module,
 		    uint64_t address, enum vg_found found)
 {
+	TO_SINK(writer, stack, id, parent, module, address, found);
 	record_begin(writer, VG_RECORD_STACK, found == VG_FOUND_CFI ? 4 : 5);
 	pack_uint(writer, id);
 	pack_uint(writer, parent);
@@ -259,6 +226,7 @@ int vg_writer_sample(struct vg_writer *writer, const struct vg_writer_sample *sa
 	size_t fields;
 	bool follows;
 
+	TO_SINK(writer, sample, sample);
 	if (writer->failed != 0)
 		return writer->failed;
 	thread = &writer->threads.items[sample->thread];
@@ -287,6 +255,7 @@ int vg_writer_sample(struct vg_writer *writer, const struct vg_writer_sample *sa
 
 int vg_writer_label(struct vg_writer *writer, uint32_t id, const char *text, size_t length)
 {
+	TO_SINK(writer, label, id, text, length);
 	record_begin(writer, VG_RECORD_LABEL, 2);
 	pack_uint(writer, id);
 	pack_bytes(writer, text, length < VG_LABEL_MAX_BYTES ? length : VG_LABEL_MAX_BYTES);
@@ -295,6 +264,7 @@ int vg_writer_label(struct vg_writer *writer, uint32_t id, const char *text, siz
 
 int vg_writer_event(struct vg_writer *writer, const struct vg_writer_event *event)
 {
+	TO_SINK(writer, event, event);
 	record_begin(writer, VG_RECORD_EVENT, event->parent != 0 ? 8 : event->token != 0 ? 7 : 6);
 	pack_uint(writer, event->what);
 	pack_uint(writer, event->thread);
@@ -315,6 +285,7 @@ int vg_writer_event(struct vg_writer *writer, const struct vg_writer_event *even
 
 int vg_writer_count(struct vg_writer *writer, uint32_t thread, uint32_t label, uint64_t value)
 {
+	TO_SINK(writer, count, thread, label, value);
 	record_begin(writer, VG_RECORD_COUNT, 3);
 	pack_uint(writer, thread);
 	pack_uint(writer, label);
@@ -324,6 +295,7 @@ int vg_writer_count(struct vg_writer *writer, uint32_t thread, uint32_t label, u
 
 int vg_writer_rate(struct vg_writer *writer, uint64_t time_ns, uint64_t period_ns)
 {
+	TO_SINK(writer, rate, time_ns, period_ns);
 	record_begin(writer, VG_RECORD_RATE, 2);
 	pack_uint(writer, time_us(time_ns));
 	pack_uint(writer, period_ns);
@@ -332,6 +304,7 @@ int vg_writer_rate(struct vg_writer *writer, uint64_t time_ns, uint64_t period_n
 
 int vg_writer_pauses(struct vg_writer *writer, const uint64_t (*pairs)[2], size_t count)
 {
+	TO_SINK(writer, pauses, pairs, count);
 	record_begin(writer, VG_RECORD_PAUSES, 1);
 	msgpack_pack_array(&writer->packer, 2 * count);
 	for (size_t i = 0; i < count; i++) {
@@ -343,6 +316,7 @@ int vg_writer_pauses(struct vg_writer *writer, const uint64_t (*pairs)[2], size_
 
 int vg_writer_lost(struct vg_writer *writer, const struct vg_named *counts, size_t count)
 {
+	TO_SINK(writer, lost, counts, count);
 	record_begin(writer, VG_RECORD_LOST, 1);
 	pack_counts(writer, counts, count);
 	return record_end(writer);
@@ -350,6 +324,7 @@ int vg_writer_lost(struct vg_writer *writer, const struct vg_named *counts, size
 
 int vg_writer_stats(struct vg_writer *writer, const struct vg_named *counts, size_t count)
 {
+	TO_SINK(writer, stats, counts, count);
 	record_begin(writer, VG_RECORD_STATS, 1);
 	pack_counts(writer, counts, count);
 	return record_end(writer);
@@ -360,6 +335,8 @@ int vg_writer_end(struct vg_writer *writer, const char *reason, uint64_t time_ns
 {
 	int failed = writer->failed;
 
+	if (writer->sink != NULL)
+		return 0;
 	/* The chunk that could not be written is lost; these few bytes may still find room where it
 	 * did not. */
 	if (failed != 0) {
@@ -408,6 +385,8 @@ int vg_writer_symbol(struct vg_writer *writer, uint32_t module, uint64_t address
 int vg_writer_code(struct vg_writer *writer, uint64_t address, uint64_t size_bytes,
 		   const char *name)
 {
+	if (writer->sink != NULL)
+		return 0;
 	record_begin(writer, VG_RECORD_CODE, 3);
 	pack_uint(writer, address);
 	pack_uint(writer, size_bytes);

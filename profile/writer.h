@@ -6,6 +6,8 @@
 
 #include "profile/model.h"
 
+struct vg_writer_sink;
+
 /* What the writer keeps of a thread from one sample to the next. */
 struct vg_writer_thread {
 	uint64_t last_us;            /* of its latest sample */
@@ -35,6 +37,8 @@ struct vg_writer {
 	uint64_t last_us;            /* the time that the next sample counts from */
 	uint64_t event_ns;           /* the time that the next event counts from */
 	VG_ARRAY(struct vg_writer_thread) threads; /* by id */
+	struct vg_writer_sink *sink; /* the caller's; NULL, or records go there instead of the file; to be
+	                                set behind vg_writer_open() */
 };
 
 /* A number with a name, for maps in the file. */
@@ -46,6 +50,7 @@ struct vg_named {
 /* What the header record says; the model's struct vg_header with the strings themselves. */
 struct vg_writer_header {
 	uint64_t period_ns, start_unix_s;
+	uint64_t from_ns;            /* session time that the profile begins with; 0 is not written */
 	uint32_t max_frames;
 	const char *mode, *writer, *arch, *program;
 };
@@ -127,6 +132,30 @@ int vg_writer_gap(struct vg_writer *writer, uint64_t bytes);
 /* Whether the size limit is so near that only the end may still be written. */
 enum { VG_WRITER_RESERVE_BYTES = 16 * 1024 };
 bool vg_writer_full(const struct vg_writer *writer);
+
+/*
+ * Takes what a writer is told, in the order in which it is told, instead of a file.  What is pointed
+ * to is valid during the call only, but for names of counts, and what the header names.  Codes,
+ * ends and symbols are not told.
+ */
+struct vg_writer_sink {
+	int (*header)(struct vg_writer_sink *sink, const struct vg_writer_header *header);
+	int (*module)(struct vg_writer_sink *sink, const struct vg_module *module, const char *name);
+	int (*module_unload)(struct vg_writer_sink *sink, uint32_t module, uint64_t time_ns);
+	int (*thread)(struct vg_writer_sink *sink, const struct vg_thread *thread, const char *name);
+	int (*thread_name)(struct vg_writer_sink *sink, uint32_t thread, const char *name);
+	int (*thread_end)(struct vg_writer_sink *sink, uint32_t thread, uint64_t time_ns);
+	int (*stack)(struct vg_writer_sink *sink, uint32_t id, uint32_t parent, uint32_t module,
+		     uint64_t address, enum vg_found found);
+	int (*sample)(struct vg_writer_sink *sink, const struct vg_writer_sample *sample);
+	int (*label)(struct vg_writer_sink *sink, uint32_t id, const char *text, size_t length);
+	int (*event)(struct vg_writer_sink *sink, const struct vg_writer_event *event);
+	int (*count)(struct vg_writer_sink *sink, uint32_t thread, uint32_t label, uint64_t value);
+	int (*rate)(struct vg_writer_sink *sink, uint64_t time_ns, uint64_t period_ns);
+	int (*lost)(struct vg_writer_sink *sink, const struct vg_named *counts, size_t count);
+	int (*stats)(struct vg_writer_sink *sink, const struct vg_named *counts, size_t count);
+	int (*pauses)(struct vg_writer_sink *sink, const uint64_t (*pairs)[2], size_t count);
+};
 
 /* Writes out the chunk being filled, with one write(2) where the system allows. */
 int vg_writer_flush(struct vg_writer *writer);

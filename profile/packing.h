@@ -1,0 +1,61 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+#ifndef VG_PROFILE_PACKING_H
+#define VG_PROFILE_PACKING_H
+
+#include <string.h>
+
+#include "base/utf8.h"
+#include "profile/writer.h"
+
+/* What records are made of: for the writer alone. */
+
+static inline void pack_uint(struct vg_writer *writer, uint64_t value)
+{
+	msgpack_pack_uint64(&writer->packer, value);
+}
+
+static inline void pack_bytes(struct vg_writer *writer, const char *text, size_t length)
+{
+	msgpack_pack_str(&writer->packer, length);
+	msgpack_pack_str_body(&writer->packer, text, length);
+	if (writer->failed == 0)
+		vg_utf8_clean(writer->buffer.data + writer->buffer.size - length, length);
+}
+
+static inline void pack_text(struct vg_writer *writer, const char *text)
+{
+	pack_bytes(writer, text, strnlen(text, VG_NAME_MAX_BYTES));
+}
+
+/* A name that others have given. */
+static inline void pack_name(struct vg_writer *writer, const char *name)
+{
+	size_t length = strnlen(name, writer->name_max_bytes + (size_t)1);
+
+	if (length > writer->name_max_bytes) {
+		/* Not in the middle of a character. */
+		for (length--; length > 0 && ((unsigned char)name[length] & 0xc0) == 0x80;)
+			length--;
+		writer->names_cut++;
+	}
+	pack_bytes(writer, name, length);
+}
+
+static inline void pack_nil_or(struct vg_writer *writer, uint32_t id)
+{
+	if (id == VG_NONE)
+		msgpack_pack_nil(&writer->packer);
+	else
+		pack_uint(writer, id);
+}
+
+static inline void pack_counts(struct vg_writer *writer, const struct vg_named *counts, size_t count)
+{
+	msgpack_pack_map(&writer->packer, count);
+	for (size_t i = 0; i < count; i++) {
+		pack_text(writer, counts[i].name);
+		pack_uint(writer, counts[i].value);
+	}
+}
+
+#endif
