@@ -4,6 +4,7 @@
 #include <time.h>
 
 #include "libvgctl/lanes.h"
+#include "libvgctl/stalls.h"
 #include "libvgctl/vgctl.h"
 
 static uint64_t clock_ns(void)
@@ -179,4 +180,14 @@ void vgctl_event_end(struct vgctl_interval interval)
 	else
 		drop(own, 1);
 	producer_leave();
+}
+
+void vgctl_event_heartbeat(int due)
+{
+	struct vg_lanes_state *state = atomic_load_explicit(&vg_lanes_state, memory_order_acquire);
+
+	if (state == NULL || atomic_load_explicit(&state->session, memory_order_relaxed) == 0)
+		return;
+	vg_lanes_beat(due ? clock_ns() : 0);
+	vg_stalls_name();
 }

@@ -255,6 +255,8 @@ void vg_lanes_start(bool overwrite)
 
 	pthread_mutex_lock(&mutex);
 	atomic_store_explicit(&state->overwrite, overwrite, memory_order_relaxed);
+	if (host_get() != NULL)
+		atomic_store(&host_get()->lanes->beat_ns, 0);
 	if (++sessions == 0)
 		sessions = 1;
 	atomic_store_explicit(&state->session, sessions, memory_order_release);
@@ -284,6 +286,30 @@ void vg_lanes_rest(bool helper_gone)
 	else if (host != NULL)
 		atomic_store_explicit(&state_get()->host, NULL, memory_order_release);
 	pthread_mutex_unlock(&mutex);
+}
+
+/* ---- the heartbeat ---- */
+
+void vg_lanes_beat(uint64_t time_ns)
+{
+	struct vg_producer_local *own = &vg_producer_local;
+	struct vg_lanes_host *host = host_get();
+
+	if (host == NULL)
+		return;
+	if (own->tid_host != host) {
+		own->tid = gettid();
+		own->tid_host = host;
+	}
+	atomic_store_explicit(&host->lanes->beat_tid, own->tid, memory_order_relaxed);
+	atomic_store_explicit(&host->lanes->beat_ns, time_ns, memory_order_release);
+}
+
+uint32_t vg_lanes_dumps(void)
+{
+	struct vg_lanes_host *host = host_get();
+
+	return host != NULL ? atomic_load_explicit(&host->lanes->dumps, memory_order_acquire) : 0;
 }
 
 /* ---- lanes ---- */

@@ -50,6 +50,12 @@ void vg_lanes_stop(void);
  * not used again. */
 void vg_lanes_rest(bool helper_gone);
 
+/* A heartbeat of the calling thread's, at that time; 0: none is due. */
+void vg_lanes_beat(uint64_t time_ns);
+
+/* Stalls that helpers have written, so far. */
+uint32_t vg_lanes_dumps(void);
+
 /* The calling thread's producer for the session in progress, or NULL: none is, or there is no lane
  * for it, which is counted. */
 struct vg_producer *vg_producer_renew(void);
@@ -62,6 +68,8 @@ struct vg_producer_local {
 	struct vg_producer *producer;
 	uint32_t refusals;
 	uint32_t name;               /* label */
+	int32_t tid;                 /* while the process had the ring `tid_host`: a child has another */
+	const struct vg_lanes_host *tid_host;
 	volatile uint32_t busy;      /* recording: a handler that interrupts it must not */
 };
 extern __thread struct vg_producer_local vg_producer_local

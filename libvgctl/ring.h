@@ -70,6 +70,9 @@ struct vg_lanes {
 	_Atomic uint32_t used;       /* lanes that were ever taken are the first so many */
 	_Atomic uint64_t refused;    /* records of threads that found no lane */
 	_Atomic uint64_t labels_bytes; /* used of `labels` */
+	_Atomic uint64_t beat_ns;    /* CLOCK_MONOTONIC of the latest heartbeat; 0: none is due */
+	_Atomic int32_t beat_tid;    /* and whose it was */
+	_Atomic uint32_t dumps;      /* the helper's: stalls that are written, so far */
 	struct vg_lane lanes[VG_LANES];
 	/* Each two bytes of length, low one first, and so much text. */
 	_Alignas(4096) unsigned char labels[VG_LANES_LABELS_BYTES];

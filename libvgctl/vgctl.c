@@ -14,21 +14,10 @@
 #include "libvgctl/failure.h"
 #include "libvgctl/helper.h"
 #include "libvgctl/lanes.h"
-#include "libvgctl/mark.h"
+#include "libvgctl/session.h"
 
 /* Ending needs a write of what is buffered. */
 enum { ANSWER_TIMEOUT_MS = 60 * 1000 };
-
-struct vgctl_session {
-	pid_t owner;                 /* the process that began it; a fork's child must not use it */
-	bool joined;                 /* the helper listens, and stays when the session ends */
-	pid_t adopted;               /* the helper, if this process is pid 1 or a subreaper; or 0 */
-	int socket;
-	struct vg_mark socket_mark, file_mark, directory_mark;
-	int lost;                    /* how the channel failed: nothing more can be said; or 0 */
-	struct vg_outfile file;
-	pthread_mutex_t mutex;       /* one question at a time on the socket */
-};
 
 /* The process that has a session, or 0.  A pid and not a flag, for a fork copies it. */
 static _Atomic pid_t session_owner;
@@ -47,6 +36,26 @@ bool vg_session_claim(void)
 void vg_session_unclaim(void)
 {
 	atomic_store(&session_owner, 0);
+}
+
+static int flight_check(const struct vgctl_options *options)
+{
+	if (options->flight_s > VG_WIRE_FLIGHT_MAX_NS / 1000000000)
+		return vg_failure(-EINVAL, "vgctl_options: flight_s is more than a day");
+	if (options->flight_s != 0 && (options->flight_memory_bytes < 1u << 20 ||
+				       options->flight_memory_bytes > options->max_memory_bytes / 2))
+		return vg_failure(-EINVAL, "vgctl_options: flight_memory_bytes is not 1048576 to half of "
+				  "max_memory_bytes");
+	if (options->watchdog_ms == 0)
+		return 0;
+	if (options->watchdog_ms < 10 || options->flight_s == 0 || options->watchdog_path == NULL ||
+	    *options->watchdog_path == '\0')
+		return vg_failure(-EINVAL, "vgctl_options: watchdog_ms is less than 10, or there is no "
+				  "flight_s or watchdog_path");
+	if (options->watchdog_files < 1 || options->watchdog_files > VG_WIRE_WATCH_FILES)
+		return vg_failure(-EINVAL, "vgctl_options: watchdog_files is %u, not 1 to %d",
+				  options->watchdog_files, VG_WIRE_WATCH_FILES);
+	return 0;
 }
 
 int vg_options_check(const struct vgctl_options *given, struct vgctl_options *options)
@@ -84,7 +93,7 @@ int vg_options_check(const struct vgctl_options *given, struct vgctl_options *op
 	if (options->max_name_bytes < 16 || options->max_name_bytes > 16384)
 		return vg_failure(-EINVAL, "vgctl_options: max_name_bytes is %u, not 16 to 16384",
 				  options->max_name_bytes);
-	return 0;
+	return flight_check(options);
 }
 
 /* Forgets the descriptors that the program has closed; whether there were any. */
@@ -119,7 +128,52 @@ void vg_options_begin(const struct vgctl_options *options, struct vg_wire_begin 
 		.max_name_bytes = options->max_name_bytes,
 		.budget_ppm = (uint32_t)(options->budget_percent * 10000),
 		.events_overwrite = options->events_overwrite != 0,
+		.flight_ns = options->flight_s * UINT64_C(1000000000),
+		.flight_memory_bytes = options->flight_memory_bytes,
 	};
+}
+
+int vg_session_ask(struct vgctl_session *session, enum vg_wire_kind question, int fd,
+		   enum vg_wire_kind answer_kind, struct vg_wire_message *message)
+{
+	int cancel_state, rc;
+
+	/* A thread that is cancelled must not leave the mutex locked, or half an answer. */
+	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel_state);
+	pthread_mutex_lock(&session->mutex);
+	if (descriptors_lost(session))
+		session->lost = -EBADF;
+	if (session->lost == 0) {
+		rc = vg_channel_send(session->socket, message, question, &fd, fd >= 0);
+		/* After a failure to send there may still be something to read: a helper says
+		 * why before it hangs up. */
+		if (rc == 0 || rc == -ECONNRESET)
+			rc = vg_channel_receive(session->socket, message, NULL, NULL,
+						ANSWER_TIMEOUT_MS);
+		session->lost = rc;
+	}
+	rc = session->lost;
+	pthread_mutex_unlock(&session->mutex);
+	pthread_setcancelstate(cancel_state, NULL);
+	return rc != 0 ? vg_helper_lost(rc) : vg_answer_check(message, answer_kind);
+}
+
+/* Gives the watchdog its files. */
+static int watch(struct vgctl_session *session, const struct vgctl_options *options)
+{
+	struct vg_wire_message message;
+	struct vg_err err;
+	int rc = vg_stalls_open(&session->stalls, options->watchdog_path, options->watchdog_files, &err);
+
+	if (rc != 0)
+		return vg_failure(rc, "%s", err.text);
+	for (unsigned int i = 0; rc == 0 && i < session->stalls.count; i++) {
+		memset(&message, 0, sizeof message);
+		message.watch.limit_ns = options->watchdog_ms * UINT64_C(1000000);
+		rc = vg_session_ask(session, VG_WIRE_WATCH, session->stalls.files[i].file.fd,
+				    VG_WIRE_WATCHED, &message);
+	}
+	return rc;
 }
 
 /* What is wanted. */
@@ -135,6 +189,9 @@ static int session_negotiate(struct vgctl_session *session, const struct vgctl_o
 	if (rc == -ECONNRESET)
 		return vg_failure(rc, "the helper vignetted died as it began");
 	rc = rc != 0 ? vg_helper_lost(rc) : vg_answer_check(&message, VG_WIRE_STARTED);
+	if (rc == 0 && options->watchdog_ms != 0)
+		rc = message.started.events != 0 ? watch(session, options) :
+		     vg_failure(-ENOTSUP, "the helper cannot see heartbeats: no memory can be shared with it");
 	if (rc == 0 && (fds[1] >= 0 || session->joined) && message.started.events != 0)
 		vg_lanes_start(options->events_overwrite != 0);
 	return rc;
@@ -167,6 +224,7 @@ static void session_free(struct vgctl_session *session)
 		close(session->socket);
 	if (!session->joined)
 		vg_helper_leave(session->adopted);
+	vg_stalls_close(&session->stalls);
 	vg_outfile_abandon(&session->file);
 	pthread_mutex_destroy(&session->mutex);
 	free(session);
@@ -206,34 +264,7 @@ int vgctl_begin(const char *path, const struct vgctl_options *given,
 	return rc;
 }
 
-/* Asks, and waits for the answer. */
-static int session_ask(struct vgctl_session *session, enum vg_wire_kind question,
-		       enum vg_wire_kind answer_kind, struct vg_wire_message *answer)
-{
-	int cancel_state, rc;
-
-	/* A thread that is cancelled must not leave the mutex locked, or half an answer. */
-	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel_state);
-	pthread_mutex_lock(&session->mutex);
-	if (descriptors_lost(session))
-		session->lost = -EBADF;
-	if (session->lost == 0) {
-		memset(answer, 0, sizeof *answer);
-		rc = vg_channel_send(session->socket, answer, question, NULL, 0);
-		/* After a failure to send there may still be something to read: a helper says
-		 * why before it hangs up. */
-		if (rc == 0 || rc == -ECONNRESET)
-			rc = vg_channel_receive(session->socket, answer, NULL, NULL,
-						ANSWER_TIMEOUT_MS);
-		session->lost = rc;
-	}
-	rc = session->lost;
-	pthread_mutex_unlock(&session->mutex);
-	pthread_setcancelstate(cancel_state, NULL);
-	return rc != 0 ? vg_helper_lost(rc) : vg_answer_check(answer, answer_kind);
-}
-
-static int session_check(struct vgctl_session *session)
+int vg_session_check(struct vgctl_session *session)
 {
 	if (session == NULL)
 		return vg_failure(-EINVAL, "there is no session");
@@ -244,10 +275,10 @@ static int session_check(struct vgctl_session *session)
 
 int vgctl_sample(struct vgctl_session *session)
 {
-	struct vg_wire_message answer;
-	int rc = session_check(session);
+	struct vg_wire_message message = { 0 };
+	int rc = vg_session_check(session);
 
-	return rc != 0 ? rc : session_ask(session, VG_WIRE_SAMPLE, VG_WIRE_SAMPLED, &answer);
+	return rc != 0 ? rc : vg_session_ask(session, VG_WIRE_SAMPLE, -1, VG_WIRE_SAMPLED, &message);
 }
 
 static void summary_fill(struct vgctl_summary *summary, const struct vg_wire_summary *wire)
@@ -267,7 +298,7 @@ int vgctl_end(struct vgctl_session *session, struct vgctl_summary *summary)
 {
 	struct vg_wire_message answer = { 0 };
 	struct vg_err err;
-	int rc = session_check(session), committed;
+	int rc = vg_session_check(session), committed;
 
 	if (rc == -ECHILD) {
 		/* The child's copies; the parent's session goes on. */
@@ -275,12 +306,13 @@ int vgctl_end(struct vgctl_session *session, struct vgctl_summary *summary)
 		if (session->socket >= 0)
 			close(session->socket);
 		vg_outfile_forget(&session->file);
+		vg_stalls_forget(&session->stalls);
 		free(session);
 	}
 	if (rc != 0)
 		return rc;
 	vg_lanes_stop();
-	rc = session_ask(session, VG_WIRE_END, VG_WIRE_ENDED, &answer);
+	rc = vg_session_ask(session, VG_WIRE_END, -1, VG_WIRE_ENDED, &answer);
 	/* One that does not answer may yet wake up. */
 	vg_lanes_rest(session->lost == 0 || session->lost == -ECONNRESET);
 	/* Whatever happened, what is written is the user's: it appears under its name. */

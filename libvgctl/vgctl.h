@@ -68,12 +68,20 @@ struct vgctl_options {
 	                                kernel would sample them in its timer's interrupt */
 	int events_overwrite;        /* 1: where events come faster than they are fetched, the oldest
 	                                make room; by default the newest are dropped */
+	unsigned int flight_s;       /* a flight recorder: only the last so many seconds are kept, in
+	                                memory, up to 86,400; 0: everything, in the file */
+	uint64_t flight_memory_bytes; /* for that; at least 1 MiB */
+	unsigned int watchdog_ms;    /* a heartbeat that is later by more makes the flight recorder
+	                                write itself down; at least 10, or 0: nobody looks */
+	const char *watchdog_path;   /* into this path with .1, .2 and so on appended */
+	unsigned int watchdog_files; /* up to that number, 1 to 16 */
 };
 
 #define VGCTL_OPTIONS_INIT \
 	{ sizeof(struct vgctl_options), VGCTL_RATE_AUTO, VGCTL_WALL, 16384, 24 * 60 * 60, \
 	  UINT64_C(256) << 20, NULL, VGCTL_BUDGET_AUTO, 0, 0, \
-	  UINT64_C(1) << 30, 16384, 16384, 1024, 0, 0 }
+	  UINT64_C(1) << 30, 16384, 16384, 1024, 0, 0, \
+	  0, UINT64_C(64) << 20, 0, NULL, 4 }
 
 struct vgctl_summary {
 	size_t struct_bytes;         /* sizeof (struct vgctl_summary); set it before the call */
@@ -102,6 +110,13 @@ int vgctl_begin(const char *path, const struct vgctl_options *options,
 /* Takes one sample of every thread, now; returns when all are taken.  With VGCTL_CPU, of every
  * thread that runs: not of the caller, which waits. */
 int vgctl_sample(struct vgctl_session *session);
+
+/*
+ * Writes what a flight recorder has, the last flight_s seconds, as a profile; recording goes on.
+ * Returns when it is under its name.  After a failure there is no such file, and another call may
+ * succeed; -ENOTSUP: the session was begun without flight_s.
+ */
+int vgctl_dump(struct vgctl_session *session, const char *path);
 
 /*
  * Stops recording, waits until the file is complete and under its name, and frees the session,
@@ -173,6 +188,7 @@ void vgctl_event_counter(uint32_t label, int64_t value);
 struct vgctl_interval vgctl_event_begin(uint32_t kind, uint32_t label, uint64_t argument,
 					uint32_t detached);
 void vgctl_event_end(struct vgctl_interval interval);
+void vgctl_event_heartbeat(int due);
 
 #define VGCTL_RECORDING_() \
 	__builtin_expect(__atomic_load_n(&vgctl_recording, __ATOMIC_RELAXED) != 0, 0)
@@ -214,6 +230,20 @@ static inline void vgctl_interval_end(struct vgctl_interval interval)
 {
 	if (__builtin_expect(interval.token != 0, 0))
 		vgctl_event_end(interval);
+}
+
+/* The program's main loop is alive, and will say so again within watchdog_ms. */
+static inline void vgctl_heartbeat(void)
+{
+	if (VGCTL_RECORDING_())
+		vgctl_event_heartbeat(1);
+}
+
+/* It is about to wait for something to do: no heartbeat is due until the next. */
+static inline void vgctl_heartbeat_pause(void)
+{
+	if (VGCTL_RECORDING_())
+		vgctl_event_heartbeat(0);
 }
 
 static inline void vgctl_scope_end_(struct vgctl_interval *interval)

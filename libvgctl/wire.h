@@ -15,6 +15,10 @@
  *     helper: STARTED | FAILED
  *     host:   SAMPLE         any number of times
  *     helper: SAMPLED
+ *     host:   WATCH + fd     a file for the watchdog, up to VG_WIRE_WATCH_FILES times
+ *     helper: WATCHED | FAILED
+ *     host:   DUMP + fd      any number of times: what the flight recorder has, into that file
+ *     helper: DUMPED | FAILED
  *     host:   END
  *     helper: ENDED | FAILED
  *
@@ -40,7 +44,10 @@ enum {
 	VG_WIRE_TEXT_BYTES = 240,
 	VG_WIRE_NAME_BYTES = 160,
 	VG_WIRE_RECORDINGS = 4,
+	VG_WIRE_WATCH_FILES = 16,
 };
+
+#define VG_WIRE_FLIGHT_MAX_NS (UINT64_C(86400) * 1000000000)
 
 /* Numbers are never reused. */
 enum vg_wire_kind {
@@ -52,7 +59,10 @@ enum vg_wire_kind {
 	VG_WIRE_END = 6,
 	VG_WIRE_ENDED = 7,
 	VG_WIRE_FAILED = 8,
-	/* 20 to 29 are the flight recorder's */
+	VG_WIRE_DUMP = 20,
+	VG_WIRE_DUMPED = 21,
+	VG_WIRE_WATCH = 22,
+	VG_WIRE_WATCHED = 23,
 	VG_WIRE_JOIN = 30,
 	VG_WIRE_JOINED = 31,
 	VG_WIRE_LISTEN = 32,
@@ -80,6 +90,12 @@ struct vg_wire_begin {
 	uint32_t max_name_bytes;
 	uint32_t stop_always;        /* 0 or 1 */
 	uint32_t events_overwrite;   /* 0 or 1: what the host does when a lane is full */
+	uint64_t flight_ns;          /* what a flight recorder keeps; 0: there is none */
+	uint64_t flight_memory_bytes; /* 0: the helper's default */
+};
+
+struct vg_wire_watch {
+	uint64_t limit_ns;           /* of a heartbeat's age; the same each time */
 };
 
 struct vg_wire_started {
@@ -148,6 +164,7 @@ struct vg_wire_message {
 		struct vg_wire_started started;
 		struct vg_wire_summary summary;
 		struct vg_wire_failure failure;
+		struct vg_wire_watch watch;
 		struct vg_wire_listen listen;
 		struct vg_wire_open open;
 		struct vg_wire_state state;

@@ -15,6 +15,7 @@
 	each(cursor) \
 	each(debug_id) \
 	each(events) \
+	each(flight) \
 	each(folded) \
 	each(frames) \
 	each(interrupts) \

@@ -163,6 +163,9 @@ static void recorded_text(const struct vg_profile *profile)
 	       vg_profile_text(profile, header->arch));
 	printf("%-14s %s\n", "written by", vg_profile_text(profile, header->writer));
 	printf("%-14s %s, for %s\n", "recorded", when, vg_text_ns(&duration, profile->duration_ns));
+	if (header->from_ns != 0 && header->from_ns <= profile->duration_ns)
+		printf("%-14s the last %s of that\n", "kept",
+		       vg_text_ns(&duration, profile->duration_ns - header->from_ns));
 	printf("%-14s %s", "mode", vg_profile_text(profile, header->mode_name));
 	if (header->period_ns > 0)
 		printf(", a sample every %s\n", vg_text_ns(&period, header->period_ns));

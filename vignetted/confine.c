@@ -120,6 +120,10 @@ static int filter_load(enum vg_confine_role role)
 		rc = seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(openat), 1,
 				      SCMP_A2(SCMP_CMP_MASKED_EQ,
 					      O_ACCMODE | O_CREAT | O_TRUNC | O_APPEND, O_RDONLY));
+	/* How a file that a dump goes to is open. */
+	if (rc == 0)
+		rc = seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(fcntl), 1,
+				      SCMP_A1(SCMP_CMP_EQ, F_GETFL));
 	if (rc == 0)
 		rc = ptrace_allow(filter);
 	if (rc == 0)

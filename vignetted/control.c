@@ -162,6 +162,57 @@ static void on_join(struct control *control, struct client *client, int fds[VG_C
 	vg_channel_send(client->socket, &message, VG_WIRE_JOINED, NULL, 0);
 }
 
+static void dumped_send(void *context, int rc)
+{
+	const struct client *client = context;
+	struct vg_wire_message message = { 0 };
+	struct vg_err err;
+
+	if (rc == 0) {
+		vg_channel_send(client->socket, &message, VG_WIRE_DUMPED, NULL, 0);
+		return;
+	}
+	if (rc == -ENOTSUP)
+		vg_err_set(&err, rc, "the session has no flight recorder: it was begun without flight_s");
+	else
+		vg_err_sys(&err, rc, "the dump could not be written");
+	vg_outside_refuse(client->socket, rc, err.text);
+}
+
+/* Takes the file, fds[0], if there is a flight recorder. */
+static bool on_dump(struct control *control, struct client *client, int fds[VG_CHANNEL_FDS])
+{
+	int rc;
+
+	if (client->recording == NULL || fds[0] < 0)
+		return false;
+	rc = vg_dumping_ask(control->session, client->recording, fds[0], dumped_send, client);
+	if (rc == 0)
+		fds[0] = -1;
+	else
+		dumped_send(client, rc);
+	return true;
+}
+
+/* Takes a file for the watchdog, fds[0]. */
+static bool on_watch(struct control *control, struct client *client, uint64_t limit_ns,
+		     int fds[VG_CHANNEL_FDS])
+{
+	struct vg_wire_message message = { 0 };
+	struct vg_recording *recording = client->recording;
+
+	if (recording == NULL || fds[0] < 0)
+		return false;
+	if (control->session->events.shared == NULL || recording->options.flight_ns == 0 ||
+	    !vg_watchdog_add(&recording->dumping.watchdog, limit_ns, fds[0])) {
+		vg_outside_refuse(client->socket, -EINVAL, "the session cannot have a watchdog");
+		return true;
+	}
+	fds[0] = -1;
+	vg_channel_send(client->socket, &message, VG_WIRE_WATCHED, NULL, 0);
+	return true;
+}
+
 /* Whether the connection stays. */
 static bool host_answer(struct control *control, struct client *client,
 			const struct vg_wire_message *message, int fds[VG_CHANNEL_FDS])
@@ -182,6 +233,11 @@ static bool host_answer(struct control *control, struct client *client,
 	case VG_WIRE_JOIN:
 		on_join(control, client, fds);
 		return true;
+	case VG_WIRE_DUMP:
+		return on_dump(control, client, fds);
+	case VG_WIRE_WATCH:
+		return on_watch(control, client, message->watch.limit_ns, fds);
+	case VG_WIRE_DUMPED: case VG_WIRE_WATCHED:
 	case VG_WIRE_HELLO: case VG_WIRE_STARTED: case VG_WIRE_SAMPLED: case VG_WIRE_ENDED:
 	case VG_WIRE_FAILED: case VG_WIRE_JOINED: case VG_WIRE_LISTEN: case VG_WIRE_STATUS:
 	case VG_WIRE_STATE: case VG_WIRE_OPEN: case VG_WIRE_OPENED: case VG_WIRE_CLOSE:

@@ -88,6 +88,10 @@ static void loop_wait(const struct vg_session *session, struct pollfd *ready, si
 		left = (struct timespec){ 0, SETTLE_NS };
 		timeout = &left;
 	}
+	if (vg_dumping_busy(session)) {
+		left = (struct timespec){ 0, 0 };
+		timeout = &left;
+	}
 	ready_poll(ready, count, timeout);
 }
 
@@ -128,6 +132,7 @@ int vg_loop_run(struct vg_session *session, int signals, struct vg_loop_sockets 
 			vg_session_tick(session);
 		if (session->live != 0 && vg_events_due(&session->events, vg_now_ns()))
 			vg_session_scan(session, vg_now_ns() - session->begin_ns);
+		vg_dumping_turn(session);
 		vg_session_end_stopped(session);
 	}
 	return ended_by;

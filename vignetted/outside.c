@@ -38,13 +38,21 @@ int vg_outside_options(struct vg_session_options *options, const struct vg_wire_
 		.stop_always = begin->stop_always != 0,
 		.events_overwrite = begin->events_overwrite != 0,
 		.events_fd = -1,
+		.flight_ns = begin->flight_ns,
+		.flight_memory_bytes = begin->flight_memory_bytes != 0 ?
+				       begin->flight_memory_bytes : VG_FLIGHT_MEMORY_DEFAULT_BYTES,
 	};
+	/* Its own bounds are the window and its memory. */
+	if (begin->flight_ns != 0)
+		options->max_file_bytes = options->max_duration_ns = 0;
 	if (begin->max_frames < 1 || begin->max_frames > 65536 || begin->cpu_mode > 1 ||
 	    begin->perf_map > 1 || begin->thread_names > 1 || begin->stop_always > 1 ||
 	    begin->events_overwrite > 1 || begin->budget_ppm > 1000000 ||
 	    (begin->max_memory_bytes != 0 && begin->max_memory_bytes < VG_MEMORY_LEAST_BYTES) ||
 	    (begin->max_name_bytes != 0 && begin->max_name_bytes < VG_NAME_LEAST_BYTES) ||
 	    begin->max_name_bytes > VG_NAME_MAX_BYTES || begin->max_modules > VG_NONE - 1 ||
+	    options->flight_memory_bytes < VG_FLIGHT_MEMORY_LEAST_BYTES ||
+	    begin->flight_ns > VG_WIRE_FLIGHT_MAX_NS ||
 	    (begin->period_ns != 0 && begin->period_ns < 100000))
 		return -EINVAL;
 	return 0;
@@ -65,6 +73,12 @@ void vg_outside_end(struct vg_session *session, struct vg_recording *recording, 
 	message.summary.events = session->events.outs[recording->index].recorded;
 	message.summary.events_dropped = recorder->events_dropped;
 	message.summary.file_bytes = recorder->writer.file_bytes;
+	if (recording->options.flight_ns != 0) {
+		message.summary.samples = recording->dumping.samples;
+		message.summary.events = recording->dumping.events;
+		message.summary.threads = recording->dumping.threads;
+		message.summary.file_bytes = recording->dumping.file_bytes;
+	}
 	if (rc != 0) {
 		vg_err_sys(&err, rc, "the profile could not be written whole");
 		vg_outside_refuse(socket, rc, err.text);
@@ -243,6 +257,7 @@ static bool question_answer(struct vg_outside *outside, int socket, struct vg_wi
 	case VG_WIRE_MARK:
 		mark(outside, socket, message->text);
 		return true;
+	case VG_WIRE_DUMP: case VG_WIRE_DUMPED: case VG_WIRE_WATCH: case VG_WIRE_WATCHED:
 	case VG_WIRE_HELLO: case VG_WIRE_BEGIN: case VG_WIRE_STARTED: case VG_WIRE_SAMPLE:
 	case VG_WIRE_SAMPLED: case VG_WIRE_END: case VG_WIRE_ENDED: case VG_WIRE_FAILED:
 	case VG_WIRE_JOIN: case VG_WIRE_JOINED: case VG_WIRE_LISTEN: case VG_WIRE_STATE:

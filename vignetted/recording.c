@@ -59,6 +59,7 @@ int vg_recording_open(struct vg_session *session, struct vg_recording *recording
 	vg_recorder_open(recorder, fd, options->max_file_bytes, &session->modules);
 	recorder->writer.name_max_bytes = session->max_name_bytes;
 	vg_recorder_memory_limit(recorder, session->max_memory_bytes / shares);
+	vg_dumping_open(recording);
 	before_note(session, &recording->before);
 	vg_disk_open(&recording->disk, fd, recording->begin_ns);
 	vg_ticks_start(&recording->ticks, options->period_ns, recording->begin_ns);
@@ -203,6 +204,7 @@ static int stats_write(const struct vg_session *session, struct vg_recording *re
 		{ "stack_tables", recorder->stacks_generation + UINT64_C(1) },
 		{ "syncs", recording->disk.syncs },
 		{ "syncs_failed", recording->disk.failures },
+		{ "stalls", recording->dumping.watchdog.stalls },
 	};
 
 	return vg_recorder_counts(&recording->recorder, stats, sizeof stats / sizeof *stats);
@@ -238,7 +240,7 @@ void vg_recording_checkpoint(struct vg_session *session, struct vg_recording *re
 		task->ran = false;
 		rc = vg_account_settle(recording, task);
 	}
-	if (rc == 0 && (last || own_ns >= recording->stats_ns)) {
+	if (rc == 0 && (last || own_ns >= recording->stats_ns || recording->options.flight_ns != 0)) {
 		recording->stats_every_ns = recording->stats_every_ns == 0 ? CHECKPOINT_NS :
 					    recording->stats_every_ns < STATS_NS ?
 					    2 * recording->stats_every_ns : STATS_NS;
@@ -266,7 +268,8 @@ int vg_recording_finish(struct vg_session *session, struct vg_recording *recordi
 		vg_perfmap_write(&recording->perf_map, &recording->recorder);
 		vg_recording_checkpoint(session, recording, true);
 	}
-	rc = vg_recorder_finish(&recording->recorder, recording->ended, recording->ended_ns);
+	rc = recording->options.flight_ns != 0 ? vg_dumping_last(session, recording) :
+	     vg_recorder_finish(&recording->recorder, recording->ended, recording->ended_ns);
 	if (rc != 0 && recording->failure == 0)
 		recording_fail(session, recording, rc);
 	vg_disk_last(&recording->disk, recording->recorder.writer.file_bytes);
@@ -310,6 +313,7 @@ void vg_recording_close(struct vg_session *session, struct vg_recording *recordi
 	for (size_t i = 0; i < session->tasks.live.count; i++)
 		session->tasks.live.items[i].begun &= ~(1u << recording->index);
 	vg_disk_close(&recording->disk);
+	vg_dumping_close(recording);
 	vg_recorder_free(&recording->recorder);
 	vg_perfmap_close(&recording->perf_map);
 	recording->open = false;

@@ -3,6 +3,7 @@
 #define VG_VIGNETTED_RECORDING_H
 
 #include "vignetted/disk.h"
+#include "vignetted/dumping.h"
 #include "vignetted/ledger.h"
 #include "vignetted/perfmap.h"
 #include "vignetted/recorder.h"
@@ -14,7 +15,7 @@
 #define VG_MEMORY_LEAST_BYTES (UINT64_C(32) << 20)
 enum { VG_THREADS_DEFAULT = 16384, VG_NAME_DEFAULT_BYTES = 1024, VG_NAME_LEAST_BYTES = 16 };
 
-/* The first four bounds and what follows `perf_map` are the process's: of a recording that joins
+/* The first four bounds and what follows from `stop_always` on are the process's: of a recording that joins
  * another they are not looked at. */
 struct vg_session_options {
 	uint64_t max_memory_bytes;   /* of address space; 0: the default, as of the next three */
@@ -29,6 +30,8 @@ struct vg_session_options {
 	bool cpu_mode;
 	bool thread_names;           /* record them */
 	bool perf_map;               /* read the process's own names of its code at the end */
+	uint64_t flight_ns;          /* keep only the last so much, in memory; 0: write as it comes */
+	uint64_t flight_memory_bytes; /* for that */
 	bool stop_always;            /* never have running threads sampled by interrupts */
 	bool events_overwrite;       /* the host lets the oldest events make room */
 	int events_fd;               /* of the ring of the program's events, the caller's; -1: none */
@@ -50,6 +53,7 @@ struct vg_recording {
 	uint32_t number;             /* from 1 on; no other of the session has it */
 	struct vg_session_options options;
 	struct vg_recorder recorder;
+	struct vg_dumping dumping;
 	struct vg_disk disk;
 	struct vg_perfmap perf_map;
 	struct vg_ticks ticks;       /* when it is due, where the session ticks more often */
@@ -97,7 +101,7 @@ void vg_recording_rate(const struct vg_session *session, struct vg_recording *re
 /* Stops it if a limit is reached or the file cannot be written; `now_ns` is CLOCK_MONOTONIC. */
 void vg_recording_limits(struct vg_session *session, struct vg_recording *recording, uint64_t now_ns);
 
-/* Every sample so far is in the file after this. */
+/* Every sample so far is in the file after this or, with a flight recorder, in memory. */
 void vg_recording_checkpoint(struct vg_session *session, struct vg_recording *recording, bool last);
 
 /* It stops for that reason, which is static text, unless it has stopped. */

@@ -306,8 +306,12 @@ static vg_recording_set moved_in(const struct vg_session *session, const struct 
 	vg_recording_set moved = 0;
 	uint64_t token;
 
+	/* Its stack is to be written anew. */
+	VG_EACH_RECORDING(i, set)
+		moved |= (uint32_t)(task->accounts[i].has_stack && task->accounts[i].stacks_generation !=
+				    session->recordings[i].recorder.stacks_generation) << i;
 	if (slot == NULL)
-		return 0;
+		return moved;
 	token = vg_events_token(&session->events, task,
 				atomic_load_explicit(slot, memory_order_relaxed));
 	VG_EACH_RECORDING(i, set)

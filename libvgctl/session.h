@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+#ifndef VG_LIBVGCTL_SESSION_H
+#define VG_LIBVGCTL_SESSION_H
+
+#include <pthread.h>
+#include <stdbool.h>
+
+#include "base/outfile.h"
+#include "libvgctl/mark.h"
+#include "libvgctl/stalls.h"
+#include "libvgctl/wire.h"
+
+struct vgctl_session {
+	pid_t owner;                 /* the process that began it; a fork's child must not use it */
+	bool joined;                 /* the helper listens, and stays when the session ends */
+	pid_t adopted;               /* the helper, if this process is pid 1 or a subreaper; or 0 */
+	int socket;
+	struct vg_mark socket_mark, file_mark, directory_mark;
+	int lost;                    /* how the channel failed: nothing more can be said; or 0 */
+	struct vg_outfile file;
+	struct vg_stalls stalls;
+	pthread_mutex_t mutex;       /* one question at a time on the socket */
+};
+
+/* 0, or why that is no session for this process. */
+int vg_session_check(struct vgctl_session *session);
+
+/* Asks with that message and, unless that is -1, a descriptor; waits for the answer, which takes its
+ * place.  0 or the failure, which vgctl_strerror() knows. */
+int vg_session_ask(struct vgctl_session *session, enum vg_wire_kind question, int fd,
+		   enum vg_wire_kind answer_kind, struct vg_wire_message *message);
+
+#endif

@@ -1,0 +1,537 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/*
+ * The flight recorder and its watchdog:
+ *
+ *     flight last SECONDS WINDOW    many dumps, each of the last WINDOW seconds; the helper's memory
+ *     flight small                  memory is short: the oldest go, and are counted
+ *     flight stall                  the event loop waits for another thread's lock; stalls of a number
+ *     flight wedged                 the same, for ever
+ *     flight run                    records until it is killed
+ *     flight full DIRECTORY         dumps to a disk that is full, and to nowhere
+ *
+ * in the current directory.
+ */
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "base/infile.h"
+#include "libvgctl/vgctl.h"
+#include "profile/reader.h"
+
+enum { THREADS = 8, RUNNING = 2, DEPTH = 24, DUMPS = 8 };
+
+static struct vgctl_session *session;
+static struct vg_infile file;
+static struct vg_profile profile;
+static uint32_t kind, loop_label, save_label, index_label;
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static volatile bool stop;
+
+static _Noreturn void fail(const char *what)
+{
+	printf("%s\n", what);
+	exit(1);
+}
+
+static void check(int rc, const char *what)
+{
+	if (rc == 0)
+		return;
+	printf("%s: %s\n", what, vgctl_strerror(rc));
+	exit(1);
+}
+
+static uint64_t now_ms(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_MONOTONIC, &now);
+	return (uint64_t)now.tv_sec * 1000 + (uint64_t)now.tv_nsec / 1000000;
+}
+
+static void sleep_ms(long ms)
+{
+	struct timespec time = { ms / 1000, ms % 1000 * 1000000 };
+
+	while (nanosleep(&time, &time) != 0 && errno == EINTR)
+		;
+}
+
+/* Another stack each time: so many that the recorder's table of them must begin anew. */
+__attribute__((noinline)) static unsigned int descend(unsigned int path, int depth)
+{
+	volatile unsigned int left = depth > 0 && (path & 1) != 0 ? descend(path >> 1, depth - 1) : 1;
+	volatile unsigned int right;
+
+	if (depth > 0 && (path & 1) == 0)
+		left += descend(path >> 1, depth - 1) + 1;
+	right = 0;
+	for (unsigned int i = 0; depth == 0 && i < 400000; i++)
+		right += i;
+	return left + right;
+}
+
+static void *run(void *argument)
+{
+	unsigned int path = (unsigned int)(uintptr_t)argument;
+
+	while (!stop) {
+		VGCTL_SCOPE(kind, loop_label);
+
+		path = path * 1664525 + 1013904223;
+		descend(path >> 8, DEPTH);
+		vgctl_counter(loop_label, path);
+	}
+	return NULL;
+}
+
+static void *doze(void *argument)
+{
+	while (!stop)
+		sleep_ms(20);
+	return argument;
+}
+
+static void threads_start(pthread_t *threads)
+{
+	for (uintptr_t i = 0; i < THREADS; i++)
+		if (pthread_create(&threads[i], NULL, i < RUNNING ? run : doze, (void *)i) != 0)
+			fail("no thread");
+}
+
+static void threads_stop(pthread_t *threads)
+{
+	stop = true;
+	for (int i = 0; i < THREADS; i++)
+		pthread_join(threads[i], NULL);
+}
+
+static struct vgctl_options options_for(unsigned int flight_s)
+{
+	struct vgctl_options options = VGCTL_OPTIONS_INIT;
+
+	options.flight_s = flight_s;
+	kind = vgctl_intern("kind");
+	loop_label = vgctl_intern("loop");
+	save_label = vgctl_intern("save");
+	index_label = vgctl_intern("index");
+	return options;
+}
+
+/* ---- the helper, as it sees itself ---- */
+
+/* The one that has a socket's other end cannot be asked who it is; but it alone has our name. */
+static long helper_rss_kib(void)
+{
+	char command[128], text[64] = "";
+	FILE *pipe;
+
+	snprintf(command, sizeof command, "cat /proc/$(cat helper.pid)/status | "
+		 "sed -n 's/^VmRSS:[^0-9]*\\([0-9]*\\) kB/\\1/p'");
+	pipe = popen(command, "r");
+	if (pipe == NULL || fgets(text, sizeof text, pipe) == NULL)
+		fail("the helper's memory cannot be read");
+	pclose(pipe);
+	return strtol(text, NULL, 10);
+}
+
+/* ---- a dump ---- */
+
+static uint64_t stat_value(const char *name)
+{
+	for (size_t i = 0; i < profile.stats.count; i++) {
+		if (strcmp(vg_profile_text(&profile, profile.stats.items[i].name), name) == 0)
+			return profile.stats.items[i].value;
+	}
+	fail("a statistic is not there");
+}
+
+static void profile_take(const char *path)
+{
+	struct vg_err err;
+
+	vg_profile_free(&profile);
+	vg_infile_close(&file);
+	memset(&profile, 0, sizeof profile);
+	if (vg_infile_open(&file, path, &err) != 0 || vg_profile_read(&profile, &file, &err) != 0)
+		fail(err.text);
+	if (profile.damage.count != 0 || profile.samples_orphaned != 0)
+		fail("the dump is damaged");
+	if (profile.end_reason == VG_NONE)
+		fail("the dump has no end");
+}
+
+/* The window and no more, and all of it: some thread is always there. */
+static void window_check(uint64_t window_ns)
+{
+	uint64_t end_ns = profile.duration_ns, from_ns = end_ns > window_ns ? end_ns - window_ns : 0;
+	uint64_t first_ns = UINT64_MAX, last_ns = 0, slack_ns = 1500000000;
+	size_t complete = 0;
+
+	for (size_t i = 0; i < profile.samples.count; i++) {
+		const struct vg_sample *sample = &profile.samples.items[i];
+
+		complete += sample->stack != VG_NONE && sample->end == VG_WALK_ROOT;
+		if (sample->time_ns < first_ns)
+			first_ns = sample->time_ns;
+		if (sample->time_ns > last_ns)
+			last_ns = sample->time_ns;
+		if (sample->time_ns > end_ns + 1000000 ||
+		    sample->time_ns - sample->wall_ns + 2000000 < profile.header.from_ns)
+			fail("a sample is of a time outside the window");
+	}
+	if (profile.stacks.count < 100 || complete * 10 < profile.samples.count * 9)
+		fail("stacks are missing");
+	/* Writing takes a moment, which the end's time has and the window has not. */
+	if (profile.header.from_ns + slack_ns < from_ns || profile.header.from_ns > from_ns)
+		fail("the window is not where it should be");
+	if (first_ns > profile.header.from_ns + slack_ns || last_ns + slack_ns < end_ns)
+		fail("the samples do not fill the window");
+	for (size_t i = 0; i < profile.events.count; i++) {
+		if (profile.events.items[i].token == 0 &&
+		    profile.events.items[i].time_ns + 1000 < profile.header.from_ns)
+			fail("an event is from before the window");
+	}
+}
+
+/* main's, which has been open since the beginning: what its samples name is known. */
+static void open_check(uint64_t token)
+{
+	bool begun = false, named = false;
+
+	for (size_t i = 0; i < profile.events.count; i++) {
+		const struct vg_event *event = &profile.events.items[i];
+
+		if (event->token != token)
+			continue;
+		if (event->what != VG_EVENT_BEGIN || event->value != 77 || begun)
+			fail("the open interval is not what it was");
+		begun = true;
+	}
+	for (size_t i = 0; i < profile.samples.count; i++)
+		named |= profile.samples.items[i].interval == token;
+	if (!begun || !named)
+		fail("the interval that was open when the window began is not there");
+}
+
+/* Each interval that a sample names is there, and every end has its beginning, unless the window
+ * cut it: no, for it was open then. */
+static void intervals_check(void)
+{
+	static uint64_t begun[1 << 16];
+	size_t mask = sizeof begun / sizeof *begun - 1, missing = 0;
+
+	memset(begun, 0, sizeof begun);
+	for (size_t i = 0; i < profile.events.count; i++) {
+		const struct vg_event *event = &profile.events.items[i];
+
+		if (event->what == VG_EVENT_BEGIN)
+			begun[event->token >> 8 & mask] = event->token;
+		else if (event->what == VG_EVENT_END)
+			missing += begun[event->token >> 8 & mask] != event->token;
+	}
+	/* Tokens of different lanes share a place now and then. */
+	if (missing > profile.events.count / 10)
+		fail("ends have no beginnings");
+}
+
+/* ---- last ---- */
+
+static void dump_check(const char *path, unsigned int window_s, uint64_t token)
+{
+	check(vgctl_dump(session, path), "vgctl_dump");
+	if (access(path, R_OK) != 0)
+		fail("the dump is not under its name");
+	profile_take(path);
+	window_check(window_s * UINT64_C(1000000000));
+	open_check(token);
+	intervals_check();
+	if (strcmp(vg_profile_text(&profile, profile.end_reason), "the program asked for it") != 0)
+		fail("the dump does not say why it ends");
+}
+
+static int last(unsigned int seconds, unsigned int window_s)
+{
+	struct vgctl_options options = options_for(window_s);
+	struct vgctl_summary summary = VGCTL_SUMMARY_INIT;
+	uint64_t begun_ms, before_ns = 0;
+	struct vgctl_interval open;
+	pthread_t threads[THREADS];
+	long first_kib = 0, rss_kib;
+
+	options.rate_hz = 999;
+	options.max_file_bytes = 65536;  /* which is not for dumps */
+	check(vgctl_begin("last.vgp", &options, &session), "vgctl_begin");
+	open = vgctl_interval_begin(kind, loop_label, 77);
+	threads_start(threads);
+	sleep_ms(window_s * 2000);
+	begun_ms = now_ms();
+	for (unsigned int i = 0; i < DUMPS; i++) {
+		dump_check("dump.vgp", window_s, open.token);
+		if (profile.duration_ns <= before_ns)
+			fail("recording does not go on");
+		before_ns = profile.duration_ns;
+		rss_kib = helper_rss_kib();
+		if (i == 1)
+			first_kib = rss_kib;
+		printf("%u: %llu samples, %zu events, %zu stacks, %llu bytes; helper %ld KiB, %llu tables, dropped %llu\n",
+		       i, (unsigned long long)profile.samples_total, profile.events.count,
+		       profile.stacks.count, (unsigned long long)profile.file_bytes, rss_kib,
+		       (unsigned long long)stat_value("stack_tables"),
+		       (unsigned long long)stat_value("flight_dropped"));
+		while (now_ms() - begun_ms < (uint64_t)seconds * 1000 * (i + 1) / DUMPS)
+			sleep_ms(5);
+	}
+	/* Dumps one after the other. */
+	for (int i = 0; i < DUMPS; i++)
+		dump_check("dump.vgp", window_s, open.token);
+	rss_kib = helper_rss_kib();
+	if (getenv("SANITIZE") == NULL || *getenv("SANITIZE") == '\0') {
+		if (rss_kib > (64 + 32) * 1024)
+			fail("the helper uses more memory than it was told");
+		if (rss_kib > first_kib + first_kib / 2 + 16 * 1024)
+			fail("the helper's memory grows");
+	}
+	threads_stop(threads);
+	check(vgctl_end(session, &summary), "vgctl_end");
+	profile_take("last.vgp");
+	window_check(window_s * UINT64_C(1000000000));
+	if (summary.samples != profile.samples_total || summary.samples == 0 ||
+	    summary.file_bytes != profile.file_bytes || summary.events != profile.events.count)
+		fail("the summary is not of the file");
+	return 0;
+}
+
+static int small(void)
+{
+	struct vgctl_options options = options_for(3600);
+	pthread_t threads[THREADS];
+	long rss_kib;
+
+	options.rate_hz = 2000;
+	options.flight_memory_bytes = 1 << 20;
+	check(vgctl_begin("last.vgp", &options, &session), "vgctl_begin");
+	threads_start(threads);
+	for (int i = 0; i < DUMPS; i++) {
+		sleep_ms(500);
+		check(vgctl_dump(session, "dump.vgp"), "vgctl_dump");
+	}
+	profile_take("dump.vgp");
+	rss_kib = helper_rss_kib();
+	printf("small: %llu samples, %zu events, %llu dropped, from %llu ms of %llu; %llu tables; helper %ld KiB\n",
+	       (unsigned long long)profile.samples_total, profile.events.count,
+	       (unsigned long long)stat_value("flight_dropped"),
+	       (unsigned long long)profile.header.from_ns / 1000000,
+	       (unsigned long long)profile.duration_ns / 1000000,
+	       (unsigned long long)stat_value("stack_tables"), rss_kib);
+	if (stat_value("flight_dropped") == 0 || profile.header.from_ns == 0 ||
+	    profile.samples_total == 0)
+		fail("memory was not short, or nothing is left");
+	for (size_t i = 0; i < profile.samples.count; i++) {
+		if (profile.samples.items[i].time_ns + 1000 < profile.header.from_ns)
+			fail("a sample is from before the window");
+	}
+	threads_stop(threads);
+	check(vgctl_end(session, NULL), "vgctl_end");
+	return 0;
+}
+
+/* ---- stalls ---- */
+
+__attribute__((noinline)) static void documents_index(long ms)
+{
+	VGCTL_SCOPE(kind, index_label);
+	pthread_mutex_lock(&lock);
+	sleep_ms(ms);
+	pthread_mutex_unlock(&lock);
+}
+
+static void *indexer(void *argument)
+{
+	documents_index((long)(intptr_t)argument);
+	return NULL;
+}
+
+__attribute__((noinline)) static void document_save(void)
+{
+	VGCTL_SCOPE(kind, save_label);
+	pthread_mutex_lock(&lock);
+	pthread_mutex_unlock(&lock);
+}
+
+/* A loop that stalls once for so long. */
+__attribute__((noinline)) static void loop_run(long stall_ms)
+{
+	pthread_t thread;
+
+	for (int i = 0; i < 100; i++) {
+		vgctl_heartbeat();
+		if (i == 50) {
+			if (pthread_create(&thread, NULL, indexer, (void *)(intptr_t)stall_ms) != 0)
+				fail("no thread");
+			sleep_ms(50);
+			document_save();
+			pthread_join(thread, NULL);
+		}
+		sleep_ms(5);
+	}
+}
+
+static int stall(void)
+{
+	struct vgctl_options options = options_for(5);
+
+	options.watchdog_ms = 300;
+	options.watchdog_path = "stall.vgp";
+	options.watchdog_files = 2;
+	check(vgctl_begin("last.vgp", &options, &session), "vgctl_begin");
+	/* Nothing is late before there was a heartbeat, and none is due while it pauses. */
+	sleep_ms(500);
+	vgctl_heartbeat();
+	vgctl_heartbeat_pause();
+	sleep_ms(600);
+	if (access("stall.vgp.1", F_OK) == 0)
+		fail("a pause was taken for a stall");
+	loop_run(3000);
+	/* The heartbeats after it have given it its name. */
+	if (access("stall.vgp.1", R_OK) != 0)
+		fail("there is no stall.vgp.1");
+	check(vgctl_dump(session, "dump.vgp"), "vgctl_dump");
+	loop_run(600);
+	loop_run(600);
+	if (access("stall.vgp.2", R_OK) != 0 || access("stall.vgp.3", F_OK) == 0)
+		fail("there are not two files");
+	profile_take("stall.vgp.2");
+	check(vgctl_end(session, NULL), "vgctl_end");
+	profile_take("last.vgp");
+	if (stat_value("stalls") != 3)
+		fail("there were not three stalls");
+	/* What nobody has collected stays. */
+	remove("stall.vgp.1");
+	check(vgctl_begin("last.vgp", &options, &session), "vgctl_begin");
+	loop_run(600);
+	check(vgctl_end(session, NULL), "vgctl_end");
+	if (access("stall.vgp.1", R_OK) != 0 || access("stall.vgp.2", R_OK) != 0 ||
+	    access("stall.vgp.2.part", F_OK) == 0)
+		fail("there are not two files again");
+	return 0;
+}
+
+static int wedged(void)
+{
+	struct vgctl_options options = options_for(5);
+
+	options.watchdog_ms = 300;
+	options.watchdog_path = "wedged.vgp";
+	check(vgctl_begin("last.vgp", &options, &session), "vgctl_begin");
+	loop_run(1000000000);
+	return 1;
+}
+
+static int until_killed(void)
+{
+	struct vgctl_options options = options_for(2);
+	pthread_t threads[THREADS];
+
+	options.rate_hz = 500;
+	check(vgctl_begin("killed.vgp", &options, &session), "vgctl_begin");
+	threads_start(threads);
+	sleep_ms(4000);
+	printf("ready\n");
+	fflush(stdout);
+	pause();
+	return 1;
+}
+
+/* ---- disks ---- */
+
+static void refused(const char *path, int code)
+{
+	char part[4096];
+	int rc = vgctl_dump(session, path);
+
+	if (rc != code) {
+		printf("%s: %s\n", path, rc == 0 ? "no error" : vgctl_strerror(rc));
+		exit(1);
+	}
+	snprintf(part, sizeof part, "%s.part", path);
+	if (access(path, F_OK) == 0 || access(part, F_OK) == 0)
+		fail("a dump that failed has left a file");
+}
+
+static int full(const char *directory)
+{
+	struct vgctl_options options = options_for(60);
+	pthread_t threads[THREADS];
+	char path[4096], filler[4096];
+	static char bytes[65536];
+	int fd;
+
+	options.rate_hz = 2000;
+	check(vgctl_begin("last.vgp", &options, &session), "vgctl_begin");
+	threads_start(threads);
+	sleep_ms(3000);
+	snprintf(path, sizeof path, "%s/dump.vgp", directory);
+	snprintf(filler, sizeof filler, "%s/filler", directory);
+	fd = open(filler, O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+	while (fd >= 0 && write(fd, bytes, sizeof bytes) > 0)
+		;
+	if (fd < 0 || close(fd) != 0)
+		fail("the disk cannot be filled");
+	refused(path, -ENOSPC);
+	remove(filler);
+	check(vgctl_dump(session, path), "vgctl_dump after the disk was full");
+	profile_take(path);
+	if (profile.samples_total == 0)
+		fail("the dump has no samples");
+	snprintf(path, sizeof path, "%s/nowhere/dump.vgp", directory);
+	refused(path, -ENOENT);
+	if (vgctl_dump(session, "") != -EINVAL || vgctl_dump(NULL, "dump.vgp") != -EINVAL)
+		fail("nonsense is no error");
+	threads_stop(threads);
+	check(vgctl_end(session, NULL), "vgctl_end");
+	/* Without a flight recorder. */
+	options.flight_s = 0;
+	check(vgctl_begin("last.vgp", &options, &session), "vgctl_begin");
+	refused("none.vgp", -ENOTSUP);
+	check(vgctl_end(session, NULL), "vgctl_end");
+	/* What makes no sense. */
+	options.watchdog_ms = 300;
+	options.watchdog_path = "stall.vgp";
+	if (vgctl_begin("last.vgp", &options, &session) != -EINVAL)
+		fail("a watchdog without a flight recorder");
+	options.flight_s = 5;
+	options.flight_memory_bytes = 1000;
+	if (vgctl_begin("last.vgp", &options, &session) != -EINVAL)
+		fail("a flight recorder without memory");
+	return 0;
+}
+
+int main(int argc, char **argv)
+{
+	const char *what = argc > 1 ? argv[1] : "";
+
+	setlinebuf(stdout);
+	if (argc == 4 && strcmp(what, "last") == 0)
+		return last((unsigned int)atoi(argv[2]), (unsigned int)atoi(argv[3]));
+	if (argc == 2 && strcmp(what, "small") == 0)
+		return small();
+	if (argc == 2 && strcmp(what, "stall") == 0)
+		return stall();
+	if (argc == 2 && strcmp(what, "wedged") == 0)
+		return wedged();
+	if (argc == 2 && strcmp(what, "run") == 0)
+		return until_killed();
+	if (argc == 3 && strcmp(what, "full") == 0)
+		return full(argv[2]);
+	return 2;
+}
