@@ -231,7 +231,8 @@ void vg_account_end(struct vg_session *session, struct vg_task *task, uint64_t n
 
 		if (end_ns < account->last_ns)
 			end_ns = account->last_ns;
-		if (account->has_stack && end_ns > account->last_ns)
+		/* On demand there are the samples that were asked for, and no others. */
+		if (account->has_stack && end_ns > account->last_ns && recording->options.period_ns != 0)
 			vg_account_repeat(recording, task, end_ns, account->cpu_ns);
 		vg_account_settle(recording, task);
 		vg_writer_thread_end(&recording->recorder.writer, account->id,
