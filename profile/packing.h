@@ -9,12 +9,12 @@
 
 /* What records are made of: for the writer alone. */
 
-static inline void pack_uint(struct vg_writer *writer, uint64_t value)
+static void pack_uint(struct vg_writer *writer, uint64_t value)
 {
 	msgpack_pack_uint64(&writer->packer, value);
 }
 
-static inline void pack_bytes(struct vg_writer *writer, const char *text, size_t length)
+static void pack_bytes(struct vg_writer *writer, const char *text, size_t length)
 {
 	msgpack_pack_str(&writer->packer, length);
 	msgpack_pack_str_body(&writer->packer, text, length);
@@ -22,13 +22,13 @@ static inline void pack_bytes(struct vg_writer *writer, const char *text, size_t
 		vg_utf8_clean(writer->buffer.data + writer->buffer.size - length, length);
 }
 
-static inline void pack_text(struct vg_writer *writer, const char *text)
+static void pack_text(struct vg_writer *writer, const char *text)
 {
 	pack_bytes(writer, text, strnlen(text, VG_NAME_MAX_BYTES));
 }
 
 /* A name that others have given. */
-static inline void pack_name(struct vg_writer *writer, const char *name)
+static void pack_name(struct vg_writer *writer, const char *name)
 {
 	size_t length = strnlen(name, writer->name_max_bytes + (size_t)1);
 
@@ -41,7 +41,7 @@ static inline void pack_name(struct vg_writer *writer, const char *name)
 	pack_bytes(writer, name, length);
 }
 
-static inline void pack_nil_or(struct vg_writer *writer, uint32_t id)
+static void pack_nil_or(struct vg_writer *writer, uint32_t id)
 {
 	if (id == VG_NONE)
 		msgpack_pack_nil(&writer->packer);
@@ -49,7 +49,7 @@ static inline void pack_nil_or(struct vg_writer *writer, uint32_t id)
 		pack_uint(writer, id);
 }
 
-static inline void pack_counts(struct vg_writer *writer, const struct vg_named *counts, size_t count)
+static void pack_counts(struct vg_writer *writer, const struct vg_named *counts, size_t count)
 {
 	msgpack_pack_map(&writer->packer, count);
 	for (size_t i = 0; i < count; i++) {
