@@ -16,7 +16,7 @@
 #include "vignetted/priority.h"
 
 /* A host that has started us and says nothing is stuck or gone. */
-enum { BEGIN_TIMEOUT_MS = 20 * 1000, DEATH_TIMEOUT_MS = 100 };
+enum { BEGIN_TIMEOUT_MS = 20 * 1000, DEATH_TIMEOUT_MS = 400 };
 
 /* Connections at a time, the host's included. */
 enum { CLIENTS_MAX = 16 };
@@ -72,14 +72,26 @@ static void recording_forget(struct control *control, struct client *client)
 	client->file = -1;
 }
 
-/* It has hung up.  When a process ends its descriptors are closed a moment before. */
+/* Whether the process ends.  Its descriptors are closed a moment before that shows; and it does not
+ * end before a thread of its that was killed in our hands is reaped. */
+static bool is_ending(struct vg_session *session)
+{
+	struct pollfd ended = { .fd = session->target.pidfd, .events = POLLIN };
+	int got = 0;
+
+	for (int ms = 0; ms < DEATH_TIMEOUT_MS && got == 0; ms++) {
+		vg_tracer_settle(&session->tracer);
+		got = poll(&ended, 1, 1);
+	}
+	return got == 1;
+}
+
+/* It has hung up. */
 static void client_close(struct control *control, struct client *client)
 {
-	struct pollfd ended = { .fd = control->session->target.pidfd, .events = POLLIN };
-
 	if (client->recording != NULL && !client->recording->complete)
 		control->failure = vg_session_end(control->session, client->recording,
-						  poll(&ended, 1, DEATH_TIMEOUT_MS) == 1 ?
+						  is_ending(control->session) ?
 						  "the process ended" :
 						  "the program closed its end of the session");
 	recording_forget(control, client);
