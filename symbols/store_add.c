@@ -29,6 +29,7 @@ static int directories_make(char *path, struct vg_err *err)
 	return 0;
 }
 
+/* 0, or 1 if what is there has more. */
 static int symbols_write(const struct vg_symbols *symbols, const char *path, struct vg_err *err)
 {
 	struct vg_outfile file;
@@ -38,6 +39,11 @@ static int symbols_write(const struct vg_symbols *symbols, const char *path, str
 
 	if (rc != 0)
 		return rc;
+	/* Who had the lock before us has put its own in place by now. */
+	if (vg_store_worth(path) > vg_store_worth_of(symbols)) {
+		vg_outfile_abandon(&file);
+		return 1;
+	}
 	/* The stream closes its own descriptor, the outfile keeps its lock with the other. */
 	fd = dup(file.fd);
 	if (fd >= 0)
