@@ -313,7 +313,7 @@ static bool on_turn(void *context)
 static void all_end(struct control *control, int ended_by)
 {
 	vg_session_end_all(control->session, ended_by != 0 ? "interrupted by a signal" :
-			   control->session->gone ? "the process ended" :
+			   control->session->gone || is_ending(control->session) ? "the process ended" :
 			   "the program closed its end of the session");
 	for (size_t i = 0; i < CLIENTS_MAX; i++) {
 		struct client *client = &control->clients[i];
