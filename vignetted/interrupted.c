@@ -33,12 +33,10 @@ enum { MEAGRE_EVERY = 64 };
 static void events_open(struct vg_session *session, uint64_t period_ns)
 {
 	struct vg_interrupts *interrupts = &session->interrupts;
-	uint64_t taken = interrupts->taken, lost = interrupts->lost;
 	struct vg_tasks *tasks = &session->tasks;
 	size_t covered = 0;
 
 	vg_interrupts_close(interrupts);
-	interrupts->taken = interrupts->lost = 0;
 	for (size_t i = 0; i < tasks->live.count; i++)
 		tasks->live.items[i].interrupts_of = 0;
 	for (int round = 0; round < COVER_ROUNDS && covered < tasks->live.count; round++) {
@@ -50,8 +48,6 @@ static void events_open(struct vg_session *session, uint64_t period_ns)
 		covered = count;
 		vg_tasks_scan(tasks);
 	}
-	interrupts->taken += taken;
-	interrupts->lost += lost;
 	session->weighed_ns = vg_now_ns();
 	session->weigh_every_ns = WEIGH_FIRST_NS;
 	session->weighed_cpu_ns = session->target_cpu_ns;
@@ -74,9 +70,11 @@ static bool is_fetched_only(const struct vg_session *session)
 static void ticks_adapt(struct vg_session *session)
 {
 	uint64_t period_ns = session->ticks.period_ns / session->fetch_periods;
-	uint32_t room = vg_interrupts_room(&session->interrupts) * 2 / 3, periods = 1;
+	uint32_t room = 0, periods = 1;
 
-	while (is_fetched_only(session) && periods < room && (periods + 1) * period_ns <= FETCH_NS)
+	if (is_fetched_only(session))
+		room = vg_interrupts_room(&session->interrupts) * 2 / 3;
+	while (periods < room && (periods + 1) * period_ns <= FETCH_NS)
 		periods++;
 	if (periods == session->fetch_periods)
 		return;
@@ -203,7 +201,7 @@ static struct vg_task *interrupt_task(struct vg_session *session,
 	task = task_begun(session, interrupt->tid, &fetch->hint);
 	if (task == NULL && !fetch->scanned) {
 		fetch->scanned = session->tasks.stale = true;
-		vg_session_scan(session, vg_now_ns() - session->begin_ns);
+		vg_session_scan(session);
 		task = task_begun(session, interrupt->tid, &fetch->hint);
 	}
 	if (task == NULL) {

@@ -156,6 +156,7 @@ static int first_open(struct vg_interrupts *interrupts, const struct vg_task *ta
 	int fd;
 
 	*interrupts = (struct vg_interrupts){
+		.taken = interrupts->taken, .lost = interrupts->lost,
 		.period_ns = period_ns, .event_capacity = EVENTS_MAX,
 		.stack_bytes = period_ns < FAST_NS ? STACK_FAST_BYTES : STACK_BYTES,
 	};

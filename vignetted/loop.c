@@ -131,7 +131,7 @@ int vg_loop_run(struct vg_session *session, int signals, struct vg_loop_sockets 
 		if (session->live != 0 && vg_ticks_due(&session->ticks, vg_now_ns()))
 			vg_session_tick(session);
 		if (session->live != 0 && vg_events_due(&session->events, vg_now_ns()))
-			vg_session_scan(session, vg_now_ns() - session->begin_ns);
+			vg_session_scan(session);
 		vg_dumping_turn(session);
 		vg_session_end_stopped(session);
 	}

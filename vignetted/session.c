@@ -95,8 +95,9 @@ void vg_session_events(struct vg_session *session)
 }
 
 /* Threads that came and went since the last round. */
-int vg_session_scan(struct vg_session *session, uint64_t now_ns)
+int vg_session_scan(struct vg_session *session)
 {
+	uint64_t now_ns = vg_now_ns() - session->begin_ns;
 	int scanned = vg_tasks_scan(&session->tasks);
 
 	for (size_t i = 0; scanned == 0 && i < session->tasks.live.count; i++) {
@@ -162,7 +163,7 @@ static void round_begin(struct vg_session *session)
 	/* What a ring holds is lost when it is closed. */
 	vg_interrupted_fetch(session);
 	vg_interrupted_weigh(session);
-	rc = vg_session_scan(session, now_ns);
+	rc = vg_session_scan(session);
 	if (rc == -ESRCH) {
 		events_fetch(session, true);
 		session->gone = true;
@@ -382,7 +383,7 @@ int vg_session_end(struct vg_session *session, struct vg_recording *recording, c
 	if (recording->ended == NULL && recording->options.period_ns != 0)
 		session_round(session, own);
 	if (recording->ended == NULL) {
-		vg_session_scan(session, vg_now_ns() - session->begin_ns);
+		vg_session_scan(session);
 		events_fetch(session, session->live == own);
 	}
 	vg_recording_stop(session, recording, reason);

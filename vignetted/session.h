@@ -95,7 +95,7 @@ void vg_session_sample(struct vg_session *session, struct vg_recording *recordin
 void vg_session_events(struct vg_session *session);
 
 /* Looks which threads there are, and fetches events.  0, -ESRCH when the process is gone, or another negative errno. */
-int vg_session_scan(struct vg_session *session, uint64_t now_ns);
+int vg_session_scan(struct vg_session *session);
 
 /* Stops the recording for that reason (static text), unless it has stopped, and completes the
  * file, unless it is complete.  0 or the failure. */
