@@ -27,6 +27,9 @@ int vg_field_text(struct vg_reader *reader, struct vg_record_view *record, uint3
 /* nil is VG_NONE, in both. */
 int vg_field_optional_text(struct vg_reader *reader, struct vg_record_view *record,
 			   uint32_t *string);
+/* An id, or VG_NONE for nil. */
+int vg_field_optional_id(struct vg_record_view *record, uint32_t *id);
+
 int vg_field_module(struct vg_reader *reader, struct vg_record_view *record, uint32_t *index);
 
 /* Interns text, made fit for terminals: UTF-8 without control characters, of bounded length. */

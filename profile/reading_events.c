@@ -19,18 +19,13 @@ static int label_get(struct vg_reader *reader, uint32_t id, uint32_t *index)
 /* A label's string, or VG_NONE for nil. */
 static int field_label(struct vg_reader *reader, struct vg_record_view *record, uint32_t *string)
 {
-	struct vg_item item;
-	uint32_t index;
-	int rc;
+	uint32_t id, index;
+	int rc = vg_field_optional_id(record, &id);
 
 	*string = VG_NONE;
-	if (vg_cursor_next(&record->cursor, &item) != 0)
-		return -EBADMSG;
-	if (item.token == VG_TOKEN_NIL)
-		return 0;
-	if (item.token != VG_TOKEN_UINT || item.number >= VG_NONE)
-		return -EBADMSG;
-	rc = label_get(reader, (uint32_t)item.number, &index);
+	if (rc != 0 || id == VG_NONE)
+		return rc;
+	rc = label_get(reader, id, &index);
 	if (rc == 0)
 		*string = reader->profile->labels.items[index];
 	return rc;

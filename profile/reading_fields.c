@@ -78,19 +78,27 @@ int vg_field_optional_text(struct vg_reader *reader, struct vg_record_view *reco
 	return 0;
 }
 
-/* A module's index, or VG_NONE for nil. */
-int vg_field_module(struct vg_reader *reader, struct vg_record_view *record, uint32_t *index)
+int vg_field_optional_id(struct vg_record_view *record, uint32_t *id)
 {
 	struct vg_item item;
-	uint32_t id;
 
+	*id = VG_NONE;
 	if (vg_cursor_next(&record->cursor, &item) != 0)
 		return -EBADMSG;
-	*index = VG_NONE;
 	if (item.token == VG_TOKEN_NIL)
 		return 0;
 	if (item.token != VG_TOKEN_UINT || item.number >= VG_NONE)
 		return -EBADMSG;
-	id = (uint32_t)item.number;
-	return vg_reader_module(reader, id, index);
+	*id = (uint32_t)item.number;
+	return 0;
+}
+
+/* A module's index, or VG_NONE for nil. */
+int vg_field_module(struct vg_reader *reader, struct vg_record_view *record, uint32_t *index)
+{
+	uint32_t id;
+	int rc = vg_field_optional_id(record, &id);
+
+	*index = VG_NONE;
+	return rc != 0 || id == VG_NONE ? rc : vg_reader_module(reader, id, index);
 }

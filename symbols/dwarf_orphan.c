@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
+#include "symbols/cover.h"
 #include "symbols/dwarf.h"
 
 /*
@@ -28,60 +29,11 @@ static int row_compare(const void *left, const void *right)
 	return a->low < b->low ? -1 : a->low > b->low;
 }
 
-static int range_compare(const void *left, const void *right)
-{
-	const struct vg_symbol_range *a = left, *b = right;
-
-	return a->address < b->address ? -1 : a->address > b->address;
-}
-
 static int public_compare(const void *left, const void *right)
 {
 	const struct vg_symbol_public *a = left, *b = right;
 
 	return a->address < b->address ? -1 : a->address > b->address;
-}
-
-typedef VG_ARRAY(struct vg_symbol_range) range_list;
-
-/* What functions cover, sorted; size_bytes reaches as far as any before it. */
-static int cover_collect(const struct vg_symbols *symbols, range_list *cover)
-{
-	uint64_t end = 0;
-
-	if (vg_array_reserve(cover, symbols->functions.count) != 0)
-		return -ENOMEM;
-	for (size_t i = 0; i < symbols->functions.count; i++)
-		cover->items[cover->count++] = (struct vg_symbol_range){
-			symbols->functions.items[i].address, symbols->functions.items[i].size_bytes };
-	if (cover->count > 0)
-		qsort(cover->items, cover->count, sizeof *cover->items, range_compare);
-	for (size_t i = 0; i < cover->count; i++) {
-		struct vg_symbol_range *range = &cover->items[i];
-
-		if (range->address + range->size_bytes > end)
-			end = range->address + range->size_bytes;
-		range->size_bytes = end - range->address;
-	}
-	return 0;
-}
-
-/* Where the next function begins, or the address itself if one is there. */
-static uint64_t cover_after(const range_list *cover, uint64_t address)
-{
-	size_t low = 0, high = cover->count;
-
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (cover->items[middle].address <= address)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	if (low > 0 && address - cover->items[low - 1].address < cover->items[low - 1].size_bytes)
-		return address;
-	return low < cover->count ? cover->items[low].address : UINT64_MAX;
 }
 
 /* Appends the orphans within [address, end), which are sorted, from *next on. */
@@ -146,19 +98,19 @@ static int public_adopt(struct vg_dwarf_reader *reader, const struct vg_symbol_p
 int vg_dwarf_adopt_orphans(struct vg_dwarf_reader *reader)
 {
 	struct vg_symbols *symbols = reader->symbols;
-	range_list cover = { NULL, 0, 0 };
+	struct vg_cover cover = { 0 };
 	size_t next = 0;
 	int rc;
 
 	if (reader->orphans.count == 0 || symbols->publics.count == 0)
 		return 0;
-	rc = cover_collect(symbols, &cover);
+	rc = vg_cover_collect(&cover, symbols, false);
 	qsort(reader->orphans.items, reader->orphans.count, sizeof *reader->orphans.items, row_compare);
 	qsort(symbols->publics.items, symbols->publics.count, sizeof *symbols->publics.items,
 	      public_compare);
 	for (size_t i = 0; i < symbols->publics.count && rc == 0; i++) {
 		const struct vg_symbol_public *symbol = &symbols->publics.items[i];
-		uint64_t end = cover_after(&cover, symbol->address), sized;
+		uint64_t end = vg_cover_after(&cover, symbol->address), sized;
 
 		while (next < reader->orphans.count &&
 		       reader->orphans.items[next].high - reader->image->load_base <= symbol->address)

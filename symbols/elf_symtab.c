@@ -3,6 +3,8 @@
 
 #include <stdio.h>
 
+#include "symbols/cover.h"
+
 static int name_intern(struct vg_elf_publics *publics, const char *name, const char *suffix,
 		       uint32_t *id)
 {
@@ -114,72 +116,19 @@ int vg_elf_publics_read(struct vg_elf_publics *publics, const struct vg_elf_imag
 	return rc;
 }
 
-typedef VG_ARRAY(struct vg_symbol_range) range_list;
-
-static int range_compare(const void *left, const void *right)
-{
-	const struct vg_symbol_range *a = left, *b = right;
-
-	return a->address < b->address ? -1 : a->address > b->address;
-}
-
-/* What functions and sized publics cover, sorted and without overlaps. */
-static int cover_collect(const struct vg_symbols *symbols, range_list *cover)
-{
-	size_t kept = 0;
-
-	if (vg_array_reserve(cover, symbols->functions.count + symbols->publics.count) != 0)
-		return -ENOMEM;
-	for (size_t i = 0; i < symbols->functions.count; i++)
-		cover->items[cover->count++] = (struct vg_symbol_range){
-			symbols->functions.items[i].address, symbols->functions.items[i].size_bytes };
-	for (size_t i = 0; i < symbols->publics.count; i++)
-		cover->items[cover->count++] = (struct vg_symbol_range){
-			symbols->publics.items[i].address, symbols->publics.items[i].size_bytes };
-	if (cover->count == 0)
-		return 0;
-	qsort(cover->items, cover->count, sizeof *cover->items, range_compare);
-	for (size_t i = 1; i < cover->count; i++) {
-		struct vg_symbol_range *last = &cover->items[kept], *next = &cover->items[i];
-		uint64_t apart = next->address - last->address;
-
-		if (apart > last->size_bytes)
-			cover->items[++kept] = *next;
-		else if (next->size_bytes > last->size_bytes - apart)
-			last->size_bytes = apart + next->size_bytes;
-	}
-	cover->count = kept + 1;
-	return 0;
-}
-
-static bool covers(const range_list *cover, uint64_t address)
-{
-	size_t low = 0, high = cover->count;
-
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (cover->items[middle].address <= address)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low > 0 && address - cover->items[low - 1].address < cover->items[low - 1].size_bytes;
-}
-
 int vg_elf_publics_read_labels(struct vg_elf_publics *publics, const struct vg_elf_image *from)
 {
-	range_list cover = { 0 };
+	struct vg_cover cover = { 0 };
 	struct table table;
 	const char *name;
 	GElf_Sym symbol;
-	int rc = cover_collect(publics->symbols, &cover);
+	int rc = vg_cover_collect(&cover, publics->symbols, true);
 
 	table_open(&table, from, SHT_SYMTAB);
 	while (rc == 0 && (name = table_next(&table, is_label, &symbol)) != NULL) {
 		/* $x and its like mark instruction sets, .L a compiler's own labels. */
 		if (*name != '$' && *name != '.' &&
-		    !covers(&cover, symbol.st_value - publics->image->load_base))
+		    !vg_cover_has(&cover, symbol.st_value - publics->image->load_base))
 			rc = vg_elf_publics_add(publics, symbol.st_value, 0, name, "");
 	}
 	vg_array_free(&cover);
