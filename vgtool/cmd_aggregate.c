@@ -33,21 +33,10 @@ struct request {
 	VG_ARRAY(struct sum) sums;
 };
 
-static int profile_add(struct request *request, const char *path)
+static int profile_add(void *request, const struct vg_profile *profile, struct vg_err *err)
 {
-	struct vg_opened opened;
-	struct vg_err err;
-	int status = vg_command_open(request->command, path, &opened), rc;
-
-	if (status == VG_EXIT_DONE) {
-		rc = vg_measures_add(&request->measures, &opened.profile);
-		if (rc != 0) {
-			vg_err_sys(&err, rc, "%s", path);
-			status = vg_command_fail(request->command, &err);
-		}
-	}
-	vg_command_close(&opened);
-	return status;
+	(void)err;
+	return vg_measures_add(&((struct request *)request)->measures, profile);
 }
 
 static int rank(const struct vg_measure_row *row)
@@ -201,7 +190,7 @@ static int request_run(struct request *request, char **paths, int count)
 	vg_progress_begin(&progress, "profiles", (uint64_t)count);
 	for (int i = 0; i < count; i++) {
 		vg_progress_step(&progress, (uint64_t)i);
-		if (profile_add(request, paths[i]) != VG_EXIT_DONE)
+		if (vg_command_use(request->command, paths[i], profile_add, request) != VG_EXIT_DONE)
 			status = VG_EXIT_FAILED;
 	}
 	vg_progress_end(&progress);

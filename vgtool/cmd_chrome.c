@@ -3,42 +3,19 @@
 #include <stdio.h>
 
 #include "vgtool/chrome.h"
-#include "vgtool/command.h"
-#include "vgtool/confine.h"
-#include "vgtool/output.h"
+#include "vgtool/view.h"
 
 static const char usage[] = "usage: vgtool chrome [-o OUT] PROFILE\n";
 
-static int view_write(const char *path, const char *out, const struct vg_profile *profile,
-		      struct vg_err *err)
+static int chrome_write(void *context, const struct vg_profile *profile, FILE *file,
+			struct vg_err *err)
 {
-	struct vg_output output;
 	char exporter[64];
-	int rc = vg_output_open(&output, out, err);
 
-	if (rc != 0)
-		return rc;
+	(void)context;
+	(void)err;
 	snprintf(exporter, sizeof exporter, "vignette %s", vg_command_version());
-	rc = vg_chrome_write(profile, exporter, output.file);
-	if (rc == 0)
-		return vg_output_commit(&output, err);
-	vg_err_sys(err, rc, "%s", path);
-	vg_output_abandon(&output);
-	return rc;
-}
-
-static int chrome_run(const char *command, const char *path, const char *out)
-{
-	struct vg_opened opened;
-	struct vg_err err;
-	int status;
-
-	vg_reader_confine_to(path, out);
-	status = vg_command_open(command, path, &opened);
-	if (status == VG_EXIT_DONE && view_write(path, out, &opened.profile, &err) != 0)
-		status = vg_command_fail(command, &err);
-	vg_command_close(&opened);
-	return status;
+	return vg_chrome_write(profile, exporter, file);
 }
 
 int cmd_chrome(int argc, char **argv)
@@ -48,7 +25,7 @@ int cmd_chrome(int argc, char **argv)
 		{ "help", no_argument, NULL, 'h' },
 		{ 0 },
 	};
-	const char *out = NULL;
+	struct vg_view view = { .command = argv[0], .write = chrome_write };
 	int option;
 
 	while ((option = getopt_long(argc, argv, "o:h", options, NULL)) != -1) {
@@ -56,7 +33,7 @@ int cmd_chrome(int argc, char **argv)
 		case 'o':
 			if (*optarg == '\0')
 				return vg_command_misused(argv[0], usage, "-o takes the name of a file");
-			out = optarg;
+			view.out = optarg;
 			break;
 		case 'h':
 			return vg_command_usage(usage, VG_EXIT_DONE);
@@ -66,5 +43,6 @@ int cmd_chrome(int argc, char **argv)
 	}
 	if (argc - optind != 1)
 		return vg_command_misused(argv[0], usage, "takes one profile");
-	return chrome_run(argv[0], argv[optind], out);
+	view.path = argv[optind];
+	return vg_view_run(&view);
 }

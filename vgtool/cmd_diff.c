@@ -30,25 +30,19 @@ struct request {
 	struct vg_changes changes;
 };
 
+static int profile_add(void *request, const struct vg_profile *profile, struct vg_err *err)
+{
+	(void)err;
+	return vg_measures_add(&((struct request *)request)->measures, profile);
+}
+
 static int profiles_add(struct request *request, char **paths, int count)
 {
-	for (int i = 0; i < count; i++) {
-		struct vg_opened opened;
-		struct vg_err err;
-		int status = vg_command_open(request->command, paths[i], &opened), rc;
+	int status = VG_EXIT_DONE;
 
-		if (status == VG_EXIT_DONE) {
-			rc = vg_measures_add(&request->measures, &opened.profile);
-			if (rc != 0) {
-				vg_err_sys(&err, rc, "%s", paths[i]);
-				status = vg_command_fail(request->command, &err);
-			}
-		}
-		vg_command_close(&opened);
-		if (status != VG_EXIT_DONE)
-			return status;
-	}
-	return VG_EXIT_DONE;
+	for (int i = 0; i < count && status == VG_EXIT_DONE; i++)
+		status = vg_command_use(request->command, paths[i], profile_add, request);
+	return status;
 }
 
 static const char *what_text(enum vg_measure_what what)

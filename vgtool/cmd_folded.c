@@ -4,54 +4,30 @@
 #include <stdio.h>
 #include <string.h>
 
-#include "vgtool/command.h"
-#include "vgtool/confine.h"
 #include "vgtool/folded.h"
-#include "vgtool/output.h"
+#include "vgtool/view.h"
 
 static const char usage[] =
 	"usage: vgtool folded [-o OUT] [--weight wall|cpu|samples] [--threads] [--thread THREAD]\n"
 	"                     PROFILE\n";
 
 struct request {
-	const char *command, *path, *out;
+	struct vg_view view;
 	struct vg_folding folding;
 	bool weight_given;
 };
 
-static int view_write(struct request *request, const struct vg_profile *profile,
-		      struct vg_err *err)
+static int folded_write(void *context, const struct vg_profile *profile, FILE *file,
+			struct vg_err *err)
 {
-	struct vg_output output;
-	int rc = vg_output_open(&output, request->out, err);
+	struct request *request = context;
+	int rc;
 
-	if (rc != 0)
-		return rc;
 	if (!request->weight_given)
 		request->folding.weight = vg_weight_default(profile);
-	rc = vg_folded_write(profile, &request->folding, output.file);
-	if (rc == 0)
-		return vg_output_commit(&output, err);
-	if (rc == -ESRCH)
-		vg_err_set(err, rc, "%s: has no thread %s", request->path, request->folding.thread);
-	else
-		vg_err_sys(err, rc, "%s", request->path);
-	vg_output_abandon(&output);
-	return rc;
-}
-
-static int folded_run(struct request *request)
-{
-	struct vg_opened opened;
-	struct vg_err err;
-	int status;
-
-	vg_reader_confine_to(request->path, request->out);
-	status = vg_command_open(request->command, request->path, &opened);
-	if (status == VG_EXIT_DONE && view_write(request, &opened.profile, &err) != 0)
-		status = vg_command_fail(request->command, &err);
-	vg_command_close(&opened);
-	return status;
+	rc = vg_folded_write(profile, &request->folding, file);
+	return rc != -ESRCH ? rc : vg_err_set(err, rc, "%s: has no thread %s", request->view.path,
+					      request->folding.thread);
 }
 
 static bool weight_take(struct request *request, const char *text)
@@ -71,7 +47,7 @@ int cmd_folded(int argc, char **argv)
 		{ "help", no_argument, NULL, 'h' },
 		{ 0 },
 	};
-	struct request request = { .command = argv[0] };
+	struct request request = { .view = { .command = argv[0], .write = folded_write } };
 	int option;
 
 	while ((option = getopt_long(argc, argv, "o:w:Tt:h", options, NULL)) != -1) {
@@ -79,7 +55,7 @@ int cmd_folded(int argc, char **argv)
 		case 'o':
 			if (*optarg == '\0')
 				return vg_command_misused(argv[0], usage, "-o takes the name of a file");
-			request.out = optarg;
+			request.view.out = optarg;
 			break;
 		case 'w':
 			if (!weight_take(&request, optarg))
@@ -100,6 +76,7 @@ int cmd_folded(int argc, char **argv)
 	}
 	if (argc - optind != 1)
 		return vg_command_misused(argv[0], usage, "takes one profile");
-	request.path = argv[optind];
-	return folded_run(&request);
+	request.view.path = argv[optind];
+	request.view.context = &request;
+	return vg_view_run(&request.view);
 }

@@ -40,25 +40,17 @@ static bool row_shown(const struct request *request, const struct vg_summary_row
 	       percent_of(request, row) > request->percent_above;
 }
 
-static int profile_add(struct request *request, const char *path)
+static int profile_add(void *context, const struct vg_profile *profile, struct vg_err *err)
 {
+	struct request *request = context;
 	struct vg_spans spans = { 0 };
-	struct vg_opened opened;
-	struct vg_err err;
-	int status = vg_command_open(request->command, path, &opened), rc;
+	int rc = vg_spans_build(&spans, profile);
 
-	if (status == VG_EXIT_DONE) {
-		rc = vg_spans_build(&spans, &opened.profile);
-		if (rc == 0)
-			rc = vg_summary_add(&request->summary, &spans);
-		if (rc != 0) {
-			vg_err_sys(&err, rc, "%s", path);
-			status = vg_command_fail(request->command, &err);
-		}
-	}
+	(void)err;
+	if (rc == 0)
+		rc = vg_summary_add(&request->summary, &spans);
 	vg_spans_free(&spans);
-	vg_command_close(&opened);
-	return status;
+	return rc;
 }
 
 static void interval_json(const struct request *request, struct vg_json *json,
@@ -229,7 +221,7 @@ static int request_run(struct request *request, char **paths, int count)
 		.paths = (const char *const *)paths, .path_count = (size_t)count,
 	});
 	for (int i = 0; i < count; i++) {
-		if (profile_add(request, paths[i]) != VG_EXIT_DONE)
+		if (vg_command_use(request->command, paths[i], profile_add, request) != VG_EXIT_DONE)
 			status = VG_EXIT_FAILED;
 	}
 	if (status != VG_EXIT_DONE && count == 1)

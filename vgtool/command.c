@@ -117,3 +117,22 @@ void vg_command_close(struct vg_opened *opened)
 	if (opened->file.bytes != NULL)
 		vg_infile_close(&opened->file);
 }
+
+int vg_command_use(const char *command, const char *path,
+		   int (*use)(void *context, const struct vg_profile *profile, struct vg_err *err),
+		   void *context)
+{
+	struct vg_opened opened;
+	struct vg_err err = { "" };
+	int status = vg_command_open(command, path, &opened), rc;
+
+	if (status == VG_EXIT_DONE) {
+		rc = use(context, &opened.profile, &err);
+		if (rc != 0 && err.text[0] == '\0')
+			vg_err_sys(&err, rc, "%s", path);
+		if (rc != 0)
+			status = vg_command_fail(command, &err);
+	}
+	vg_command_close(&opened);
+	return status;
+}

@@ -69,4 +69,12 @@ struct vg_opened {
 enum vg_exit vg_command_open(const char *command, const char *path, struct vg_opened *opened);
 void vg_command_close(struct vg_opened *opened);
 
+/*
+ * Opens a profile, has it used, and closes it.  `use` returns 0 or a negative errno, with a sentence
+ * in err or, where the errno says enough, none.  The exit status, VG_EXIT_FAILED after the sentence.
+ */
+int vg_command_use(const char *command, const char *path,
+		   int (*use)(void *context, const struct vg_profile *profile, struct vg_err *err),
+		   void *context);
+
 #endif
