@@ -358,7 +358,7 @@ static atomic_bool stopping;
 
 static void *fire(void *argument)
 {
-	for (uint64_t i = 0; !stopping; i++) {
+	for (uint64_t i = 1; !stopping; i++) {
 		VGCTL_SCOPE(0, 0);
 		vgctl_instant(0, 0, i);
 		if (i % 50 == 0)
