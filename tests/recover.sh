@@ -18,7 +18,7 @@ fail() {
 field() { "$VGTOOL" info --json "$1" 2>/dev/null | sed "s/.*\"$2\":\"*\([^\",}]*\).*/\1/"; }
 
 # A chunk a second, so that there is something to lose and something to keep.
-"$VIGNETTED" --rate 200 -o "$dir/whole.vgp" -- "$BUILDDIR/tests/churn" spawn 3000 2>/dev/null
+"$VIGNETTED" --rate 200 -o "$dir/whole.vgp" -- "$BUILDDIR/tests/churn" spawn 500 2>/dev/null
 sleep 3 & sleeper=$!
 "$VIGNETTED" --rate 200 --pid $sleeper -o "$dir/long.vgp" 2>/dev/null
 size=$(wc -c <"$dir/long.vgp")
