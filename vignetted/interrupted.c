@@ -17,9 +17,10 @@ enum { USER_BEHIND_PERIODS = 2, USER_BEHIND_NS = 4 * 1000 * 1000 };
  * seldom. */
 static const uint64_t FETCH_NS = UINT64_C(25) * 1000 * 1000;
 
-/* What an interrupt's timer adds to a thread's getting a CPU and losing it, and what a stop takes of a
- * thread: measured on a virtual machine, about.  Whichever is less is used. */
-enum { SWITCH_NS = 2400, STOP_NS = 30 * 1000 };
+/* What an interrupt's timer adds to a thread's getting a CPU and losing it, what a timer for each CPU
+ * adds to a thread's being made and its end, and what a stop takes of a thread: measured on a virtual
+ * machine, about.  Whichever is less is used. */
+enum { SWITCH_NS = 2400, INHERIT_NS = 20 * 1000, STOP_NS = 30 * 1000 };
 static const uint64_t WEIGH_FIRST_NS = UINT64_C(60) * 1000 * 1000;
 static const uint64_t WEIGH_EVERY_NS = UINT64_C(200) * 1000 * 1000;
 enum { STILL_WINDOWS = 5, NOTICEABLE = 500 };
@@ -29,6 +30,15 @@ enum { COVER_ROUNDS = 8 };
 
 /* Where interrupts copy too little, so many are passed over before another is looked at. */
 enum { MEAGRE_EVERY = 64 };
+
+/* From now on what interrupts cost is counted anew. */
+static void weighed_now(struct vg_session *session)
+{
+	session->weighed_ns = vg_now_ns();
+	session->weighed_cpu_ns = session->target_cpu_ns;
+	session->weighed_found = session->tasks.found;
+	session->switches = 0;
+}
 
 static void events_open(struct vg_session *session, uint64_t period_ns)
 {
@@ -48,10 +58,8 @@ static void events_open(struct vg_session *session, uint64_t period_ns)
 		covered = count;
 		vg_tasks_scan(tasks);
 	}
-	session->weighed_ns = vg_now_ns();
 	session->weigh_every_ns = WEIGH_FIRST_NS;
-	session->weighed_cpu_ns = session->target_cpu_ns;
-	session->switches = 0;
+	weighed_now(session);
 }
 
 /* Whether all that is due at a tick comes from interrupts. */
@@ -108,22 +116,22 @@ static void weigh_again(struct vg_session *session, bool stops_cost_less)
 void vg_interrupted_weigh(struct vg_session *session)
 {
 	struct vg_interrupts *interrupts = &session->interrupts;
-	uint64_t now_ns = vg_now_ns(), elapsed_ns = now_ns - session->weighed_ns;
-	uint64_t used_ns, switching_ns, stopping_ns;
+	uint64_t elapsed_ns = vg_now_ns() - session->weighed_ns;
+	uint64_t used_ns, timers_ns, stopping_ns;
 	bool stops_cost_less;
 
 	if (interrupts->event_count == 0 || elapsed_ns < session->weigh_every_ns)
 		return;
 	used_ns = session->target_cpu_ns - session->weighed_cpu_ns;
-	switching_ns = session->switches * SWITCH_NS;
+	/* Threads that live shorter than a period are for the most part not found: there are more. */
+	timers_ns = session->switches * SWITCH_NS +
+		    (session->tasks.found - session->weighed_found) * interrupts->ring_count * INHERIT_NS;
 	stopping_ns = used_ns / interrupts->period_ns * STOP_NS;
-	session->weighed_ns = now_ns;
 	session->weigh_every_ns = WEIGH_EVERY_NS;
-	session->weighed_cpu_ns = session->target_cpu_ns;
-	session->switches = 0;
+	weighed_now(session);
 	/* Not back and forth, and not for what nobody would notice. */
-	stops_cost_less = (interrupts->enabled ? switching_ns : 2 * switching_ns) > stopping_ns &&
-			  switching_ns > elapsed_ns / NOTICEABLE;
+	stops_cost_less = (interrupts->enabled ? timers_ns : 2 * timers_ns) > stopping_ns &&
+			  timers_ns > elapsed_ns / NOTICEABLE;
 	if (stops_cost_less == interrupts->enabled) {
 		vg_interrupts_enable(interrupts, !interrupts->enabled);
 		ticks_adapt(session);

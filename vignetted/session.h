@@ -45,6 +45,7 @@ struct vg_session {
 	uint64_t weighed_ns;         /* when interrupts and stops were weighed */
 	uint64_t weigh_every_ns;     /* and how long after that they are again */
 	uint64_t weighed_cpu_ns;     /* the process's CPU time when they were */
+	uint64_t weighed_found;      /* tasks.found when they were */
 	uint32_t still_windows;      /* how often in a row stops cost less */
 	struct vg_snapshot snapshot;
 	struct vg_walk walk;

@@ -104,6 +104,7 @@ int vg_tasks_scan(struct vg_tasks *tasks)
 		fresh.tid = tid;
 		if (vg_array_push(&tasks->live, &fresh) != 0)
 			return -ENOMEM;
+		tasks->found++;
 	}
 	if (tasks->over > tasks->over_most)
 		tasks->over_most = tasks->over;

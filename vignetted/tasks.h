@@ -94,6 +94,7 @@ struct vg_tasks {
 	bool stale;                  /* a thread was found gone since */
 	size_t max;                  /* threads to look at, to be set; 0: all */
 	size_t over, over_most;      /* more than that, now and at most */
+	uint64_t found;              /* threads, so far */
 };
 
 /* 0, or a negative errno: -ESRCH when there is no such process. */
