@@ -17,11 +17,14 @@
  * A lane is taken by one thread after another, and changes hands only when it is drained, so that
  * all that is between tail and head is its owner's.
  */
+#ifndef VG_LANE_RECORDS_COUNT           /* a fuzzer wants to come round soon */
+#define VG_LANE_RECORDS_COUNT 16384
+#endif
 enum {
 	VG_LANES_MAGIC = 0x6e616c76,
 	VG_LANES_VERSION = 1,
 	VG_LANES = 256,
-	VG_LANE_RECORDS = 16384,     /* a power of two */
+	VG_LANE_RECORDS = VG_LANE_RECORDS_COUNT, /* a power of two */
 	VG_LANES_LABELS_BYTES = 4 << 20,
 	VG_LANES_LABEL_MAX = 1024,   /* bytes of one label */
 };

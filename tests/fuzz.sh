@@ -14,13 +14,13 @@ set -eu
 seconds=${FUZZ_SECONDS:-60}
 fuzzers=${FUZZERS:-sym elf profile wire ring}
 out=$BUILDDIR/fuzz
-# Of executions, in the soak: some hours on two cores.
-runs_soak="sym=2000000 elf=1000000 profile=10000000 wire=10000000 ring=1000000"
+# Of executions, in the soak: an hour or two on two cores.
+runs_soak="sym=2000000 elf=1000000 profile=5000000 wire=10000000 ring=1000000"
 pids=
 trap 'kill $pids 2>/dev/null || true' EXIT
 
 flags="-g -O1 -std=gnu11 -fsanitize=address,undefined -fno-sanitize-recover=undefined
-	-I$SRCDIR -D_GNU_SOURCE ${FUZZ_FLAGS-}"
+	-I$SRCDIR -D_GNU_SOURCE -DVG_LANE_RECORDS_COUNT=256 ${FUZZ_FLAGS-}"
 
 # The whole program as one library, made anew where a source is newer.
 library() {
