@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
 #
 # Other people's test suites give under sampling at 999 Hz what they give alone: CPython's own tests
-# of what sampling could disturb, stress-ng with --verify, sqlite3 with an integrity check.
+# of what sampling could disturb, stress-ng with --verify, sqlite3 with an integrity check, redis
+# with what its benchmark leaves in it.
 # SOAK: all of them; else a few seconds of each.
 set -eu
 : "${VIGNETTED:?}" "${VGTOOL:?}"
@@ -61,4 +62,35 @@ PRAGMA integrity_check;
 SELECT count(*), sum(a), sum(c), max(b) FROM t;
 END
 same sqlite3 p sh -c 'rm -f base base-*; exec sqlite3 base <load.sql'
+
+# What a server holds after so many commands of fifty clients, in whatever order they came (lrange_100
+# pushes, too).
+rounds=20000
+[ -z "${SOAK-}" ] || rounds=1000000
+cat >"$dir/serve" <<'END'
+call() { redis-cli -s "$PWD/socket" "$@"; }
+(
+	until [ "$(call ping 2>&1)" = PONG ]; do sleep 0.05; done
+	for options in "-t set,incr,lpush,sadd,hset,zadd,mset" "-t incr,rpush,lrange_100 -P 16"; do
+		redis-benchmark -s "$PWD/socket" -q -n "$ROUNDS" $options >/dev/null || echo "benchmark failed"
+	done
+	{ call get counter:__rand_int__; call llen mylist; call dbsize; call debug digest; } >answers
+	call shutdown nosave
+) &
+exec redis-server --unixsocket "$PWD/socket" --port 0 --save '' --enable-debug-command yes --loglevel warning
+END
+export ROUNDS=$rounds
+for run in alone sampled; do
+	command="sh $dir/serve"
+	[ $run = alone ] || command="$VIGNETTED --capture $capture --rate 999 -o $dir/redis.vgp -- sh $dir/serve"
+	mkdir "$dir/redis-$run"
+	(cd "$dir/redis-$run" && timeout 1000 $command >log 2>&1) ||
+		{ failures=$((failures + 1)); echo "FAIL: redis $run"; tail -5 "$dir/redis-$run/log"; }
+done
+samples=$("$VGTOOL" info --json "$dir/redis.vgp" | sed 's/.*"samples":\([0-9]*\),.*/\1/')
+answers=$(tr '\n' ' ' <"$dir/redis-alone/answers")
+echo "redis: $samples samples; $answers"
+[ "$(head -n 2 "$dir/redis-alone/answers" | tr '\n' ' ')" = "$((2 * rounds)) $((3 * rounds)) " ] &&
+	[ "$samples" -ge 100 ] && cmp "$dir/redis-alone/answers" "$dir/redis-sampled/answers" ||
+	{ failures=$((failures + 1)); echo "FAIL: redis: not the same"; cat "$dir/redis-sampled/answers"; }
 [ $failures = 0 ]
