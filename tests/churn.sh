@@ -3,7 +3,8 @@
 #
 # Programs that execute others, spawn, make threads and lose them, sampled at 1 kHz all the while:
 # they come to their end, with the result they have alone, and no process or thread is left.  How
-# long each takes is said beside what it takes alone.  SOAK: ten times as much.
+# long each takes is said beside what it takes alone.  SOAK: ten times as much, and once more with
+# the program on one CPU, so that its helper has another: the programs keep two busy.
 set -eu
 : "${BUILDDIR:?}" "${VIGNETTED:?}" "${VGTOOL:?}"
 # Interrupts in the one build of the check, stops in the other.
@@ -20,21 +21,22 @@ export ASAN_OPTIONS="detect_leaks=0${ASAN_OPTIONS:+:$ASAN_OPTIONS}"
 
 now_ms() { date +%s%3N; }
 
-# run MODE COUNT
+# run MODE COUNT: on all CPUs, or where $on says
+on=
 run() {
 	begin=$(now_ms)
-	timeout 100 "$churn" "$1" "$2" || { echo "FAIL: $1 fails alone"; failures=1; }
+	timeout 100 $on "$churn" "$1" "$2" || { echo "FAIL: $1 fails alone"; failures=1; }
 	alone=$(($(now_ms) - begin))
 	begin=$(now_ms)
 	status=0
-	timeout -s KILL 300 "$VIGNETTED" --capture $capture --rate 1000 -o "$dir/$1.vgp" -- "$churn" "$1" "$2" 2>"$dir/$1.log" ||
+	timeout -s KILL 300 "$VIGNETTED" --capture $capture --rate 1000 -o "$dir/$1.vgp" -- $on "$churn" "$1" "$2" 2>"$dir/$1.log" ||
 		status=$?
 	sampled=$(($(now_ms) - begin))
 	[ $status = 0 ] || { echo "FAIL: $1: exit status $status: $(cat "$dir/$1.log")"; failures=1; }
 	"$VGTOOL" info --json "$dir/$1.vgp" >"$dir/info" || { echo "FAIL: $1: no profile"; failures=1; }
 	samples=$(sed 's/.*"samples":\([0-9]*\),.*/\1/' "$dir/info")
 	[ "$samples" -ge 100 ] || { echo "FAIL: $1: $samples samples"; failures=1; }
-	echo "$1 $2: $alone ms alone, $sampled ms sampled, $samples samples"
+	echo "$1 $2${on:+, on one CPU}: $alone ms alone, $sampled ms sampled, $samples samples"
 }
 run exec $((100 * more))
 run spawn $((1000 * more))
@@ -42,4 +44,10 @@ run threads $((1000 * more))
 # A timer for each of so many threads would cost more than stops do.
 interrupts=$("$VGTOOL" info --json "$dir/threads.vgp" | sed 's/.*"interrupts":\([0-9]*\).*/\1/')
 [ "$((interrupts * 2))" -le "$samples" ] || { echo "FAIL: threads: $interrupts interrupts of $samples samples"; failures=1; }
+[ -z "${SOAK-}" ] || {
+	on="taskset -c 0"
+	run exec 1000
+	run spawn 10000
+	run threads 10000
+}
 [ $failures = 0 ]

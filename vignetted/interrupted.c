@@ -23,7 +23,7 @@ static const uint64_t FETCH_NS = UINT64_C(25) * 1000 * 1000;
 enum { SWITCH_NS = 2400, INHERIT_NS = 20 * 1000, STOP_NS = 30 * 1000 };
 static const uint64_t WEIGH_FIRST_NS = UINT64_C(60) * 1000 * 1000;
 static const uint64_t WEIGH_EVERY_NS = UINT64_C(200) * 1000 * 1000;
-enum { STILL_WINDOWS = 5, NOTICEABLE = 500 };
+enum { STILL_WINDOWS = 5, FAR_WORSE = 2, FAR_WORSE_WINDOWS = 3, NOTICEABLE = 500 };
 
 /* New threads may be made while those that are known are being covered. */
 enum { COVER_ROUNDS = 8 };
@@ -105,11 +105,12 @@ void vg_interrupted_follow(struct vg_session *session, uint64_t period_ns)
 
 /* Timers that have stood still for long are not worth what they cost even so.  They come back with
  * another recording at most: confined, we could not open them. */
-static void weigh_again(struct vg_session *session, bool stops_cost_less)
+static void weigh_again(struct vg_session *session, bool stops_cost_less, bool far_less)
 {
+	session->still_windows += far_less ? FAR_WORSE_WINDOWS : 1;
 	if (!stops_cost_less)
 		session->still_windows = 0;
-	else if (++session->still_windows >= STILL_WINDOWS)
+	else if (session->still_windows >= STILL_WINDOWS)
 		vg_interrupts_close(&session->interrupts);
 }
 
@@ -137,7 +138,7 @@ void vg_interrupted_weigh(struct vg_session *session)
 		ticks_adapt(session);
 	}
 	if (!interrupts->enabled)
-		weigh_again(session, stops_cost_less);
+		weigh_again(session, stops_cost_less, timers_ns > FAR_WORSE * stopping_ns);
 }
 
 bool vg_interrupted_covers(const struct vg_session *session, const struct vg_recording *recording,
