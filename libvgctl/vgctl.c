@@ -9,6 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/counters.h"
 #include "base/outfile.h"
 #include "libvgctl/channel.h"
 #include "libvgctl/failure.h"
@@ -58,6 +59,16 @@ static int flight_check(const struct vgctl_options *options)
 	return 0;
 }
 
+static int counters_check(const struct vgctl_options *options)
+{
+	uint16_t codes[VG_COUNTERS_MAX] = { 0 };
+	struct vg_err err;
+
+	if (options->counters == NULL || vg_counters_parse(options->counters, codes, &err) == 0)
+		return 0;
+	return vg_failure(-EINVAL, "vgctl_options: %s", err.text);
+}
+
 int vg_options_check(const struct vgctl_options *given, struct vgctl_options *options)
 {
 	static const struct vgctl_options initial = VGCTL_OPTIONS_INIT;
@@ -93,6 +104,8 @@ int vg_options_check(const struct vgctl_options *given, struct vgctl_options *op
 	if (options->max_name_bytes < 16 || options->max_name_bytes > 16384)
 		return vg_failure(-EINVAL, "vgctl_options: max_name_bytes is %u, not 16 to 16384",
 				  options->max_name_bytes);
+	if (counters_check(options) != 0)
+		return -EINVAL;
 	return flight_check(options);
 }
 
@@ -131,6 +144,9 @@ void vg_options_begin(const struct vgctl_options *options, struct vg_wire_begin 
 		.flight_ns = options->flight_s * UINT64_C(1000000000),
 		.flight_memory_bytes = options->flight_memory_bytes,
 	};
+	/* They were checked. */
+	if (options->counters != NULL)
+		vg_counters_parse(options->counters, begin->counters, NULL);
 }
 
 int vg_session_ask(struct vgctl_session *session, enum vg_wire_kind question, int fd,

@@ -75,13 +75,16 @@ struct vgctl_options {
 	                                write itself down; at least 10, or 0: nobody looks */
 	const char *watchdog_path;   /* into this path with .1, .2 and so on appended */
 	unsigned int watchdog_files; /* up to that number, 1 to 16 */
+	const char *counters;        /* what else is counted of each thread, up to four with a comma
+	                                between, "page-faults,instructions:u"; see vgctl(3); NULL:
+	                                nothing */
 };
 
 #define VGCTL_OPTIONS_INIT \
 	{ sizeof(struct vgctl_options), VGCTL_RATE_AUTO, VGCTL_WALL, 16384, 24 * 60 * 60, \
 	  UINT64_C(256) << 20, NULL, VGCTL_BUDGET_AUTO, 0, 0, \
 	  UINT64_C(1) << 30, 16384, 16384, 1024, 0, 0, \
-	  0, UINT64_C(64) << 20, 0, NULL, 4 }
+	  0, UINT64_C(64) << 20, 0, NULL, 4, NULL }
 
 struct vgctl_summary {
 	size_t struct_bytes;         /* sizeof (struct vgctl_summary); set it before the call */

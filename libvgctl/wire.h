@@ -39,12 +39,13 @@
  */
 enum {
 	VG_WIRE_MAGIC = 0x77696776,
-	VG_WIRE_VERSION = 2,
+	VG_WIRE_VERSION = 3,
 	VG_WIRE_FD = 3,              /* the helper's end of the socket */
 	VG_WIRE_TEXT_BYTES = 240,
 	VG_WIRE_NAME_BYTES = 160,
 	VG_WIRE_RECORDINGS = 4,
 	VG_WIRE_WATCH_FILES = 16,
+	VG_WIRE_COUNTERS = 4,
 };
 
 #define VG_WIRE_FLIGHT_MAX_NS (UINT64_C(86400) * 1000000000)
@@ -92,6 +93,7 @@ struct vg_wire_begin {
 	uint32_t events_overwrite;   /* 0 or 1: what the host does when a lane is full */
 	uint64_t flight_ns;          /* what a flight recorder keeps; 0: there is none */
 	uint64_t flight_memory_bytes; /* 0: the helper's default */
+	uint16_t counters[VG_WIRE_COUNTERS]; /* codes of base/counters.h; 0: no more */
 };
 
 struct vg_wire_watch {

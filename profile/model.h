@@ -49,6 +49,8 @@ struct vg_header {
 	uint32_t writer;             /* program and version */
 	uint32_t arch;               /* as uname -m says it */
 	uint32_t program;            /* basename of the main executable */
+	uint32_t counters[VG_COUNTS_MAX]; /* names of what was counted of each thread */
+	uint32_t counter_count;
 };
 
 struct vg_module {
@@ -109,12 +111,13 @@ struct vg_event {
 	uint8_t what;                /* enum vg_event_what */
 };
 
-/* How far a counter of a thread went since the thread's count before of that name. */
+/* How far the counters of a thread went since the thread's count before, or since it was first
+ * counted. */
 struct vg_thread_count {
-	uint64_t value;
+	uint64_t time_ns;
+	uint64_t values[VG_COUNTS_MAX]; /* in the order of the header's names */
 	uint32_t thread;             /* index */
 	uint32_t sample;             /* index of the thread's latest sample, or VG_NONE */
-	uint32_t name;
 };
 
 struct vg_function {

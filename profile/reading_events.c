@@ -101,21 +101,46 @@ int vg_on_event(struct vg_reader *reader, struct vg_record_view *record)
 	return rc != 0 ? rc : vg_array_push(&reader->profile->events, &event);
 }
 
+/* Counters whose names were lost with the header are numbered. */
+static int counters_name(struct vg_profile *profile, uint32_t count)
+{
+	struct vg_header *header = &profile->header;
+	char name[] = "counter 1";
+	int rc = 0;
+
+	for (; rc == 0 && header->counter_count < count; header->counter_count++) {
+		name[sizeof name - 2] = (char)('1' + header->counter_count);
+		rc = vg_field_keep(profile, name, sizeof name - 1,
+				   &header->counters[header->counter_count]);
+	}
+	return rc;
+}
+
 int vg_on_count(struct vg_reader *reader, struct vg_record_view *record)
 {
 	struct vg_profile *profile = reader->profile;
-	struct vg_thread_count count;
-	uint32_t thread;
+	struct vg_thread_count count = { 0 };
+	const struct vg_thread *thread;
+	uint32_t id, values;
+	uint64_t after_ns;
 	int rc;
 
-	if (vg_field_u32(record, &thread) != 0)
+	if (vg_field_u32(record, &id) != 0 || vg_field_time_ns(record, &after_ns) != 0 ||
+	    vg_cursor_array(&record->cursor, &values) != 0)
 		return -EBADMSG;
-	rc = field_label(reader, record, &count.name);
-	if (rc != 0 || count.name == VG_NONE || vg_cursor_uint(&record->cursor, &count.value) != 0)
-		return rc != 0 ? rc : -EBADMSG;
-	rc = vg_reader_thread(reader, thread, &count.thread);
+	if (values > VG_COUNTS_MAX)
+		values = VG_COUNTS_MAX;
+	for (uint32_t i = 0; i < values; i++) {
+		if (vg_cursor_uint(&record->cursor, &count.values[i]) != 0)
+			return -EBADMSG;
+	}
+	rc = vg_reader_thread(reader, id, &count.thread);
+	if (rc == 0)
+		rc = counters_name(profile, values);
 	if (rc != 0)
 		return rc;
-	count.sample = profile->threads.items[count.thread].last_sample;
+	thread = &profile->threads.items[count.thread];
+	count.sample = thread->last_sample;
+	count.time_ns = thread->last_ns + after_ns;
 	return vg_array_push(&profile->thread_counts, &count);
 }

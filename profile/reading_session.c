@@ -4,6 +4,28 @@
 #include <errno.h>
 #include <string.h>
 
+/* Names with a comma between. */
+static int header_counters(struct vg_reader *reader, struct vg_record_view *record)
+{
+	struct vg_header *header = &reader->profile->header;
+	const char *text;
+	size_t length, at = 0;
+	int rc = vg_cursor_str(&record->cursor, &text, &length);
+
+	header->counter_count = 0;
+	while (rc == 0 && at < length && header->counter_count < VG_COUNTS_MAX) {
+		const char *comma = memchr(text + at, ',', length - at);
+		size_t end = comma != NULL ? (size_t)(comma - text) : length;
+
+		rc = vg_field_keep(reader->profile, text + at,
+				   end - at < VG_LABEL_MAX_BYTES ? end - at : VG_LABEL_MAX_BYTES,
+				   &header->counters[header->counter_count]);
+		header->counter_count += rc == 0;
+		at = end + 1;
+	}
+	return rc;
+}
+
 static int header_field(struct vg_reader *reader, struct vg_record_view *record, const char *name, size_t length)
 {
 	struct vg_header *header = &reader->profile->header;
@@ -19,6 +41,8 @@ static int header_field(struct vg_reader *reader, struct vg_record_view *record,
 		{ "program", NULL, NULL, &header->program },
 	};
 
+	if (length == strlen("counters") && memcmp(name, "counters", length) == 0)
+		return header_counters(reader, record);
 	for (size_t i = 0; i < sizeof fields / sizeof *fields; i++) {
 		if (strlen(fields[i].name) != length || memcmp(fields[i].name, name, length) != 0)
 			continue;

@@ -49,7 +49,8 @@ enum vg_record {
 	VG_RECORD_LABEL = 19,         /* id, text: a string of the program's, for its events */
 	VG_RECORD_EVENT = 20,         /* what, thread, since_ns, event_kind or nil, label or nil, value,
 	                                 [token, [parent]] */
-	VG_RECORD_COUNT = 21,         /* thread, label, value: since the thread's count before */
+	VG_RECORD_COUNT = 21,         /* thread, after_us, [value, ...]: how far its counters went since
+	                                 its count before */
 };
 
 /* Stack ids below this are the empty stacks, one per enum vg_walk_end: every stack's outermost
@@ -74,6 +75,9 @@ enum vg_event_what {
 /* Longest name (module, thread, function, file) that a writer writes and a reader keeps. */
 enum { VG_NAME_MAX_BYTES = 16 * 1024 };
 enum { VG_LABEL_MAX_BYTES = 1024 };
+
+/* Counters of a profile. */
+enum { VG_COUNTS_MAX = 4 };
 enum { VG_BUILD_ID_MAX_BYTES = 64 };
 
 #endif

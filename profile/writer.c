@@ -121,7 +121,8 @@ int vg_writer_header(struct vg_writer *writer, const struct vg_writer_header *he
 {
 	TO_SINK(writer, header, header);
 	record_begin(writer, VG_RECORD_HEADER, 1);
-	msgpack_pack_map(&writer->packer, header->from_ns != 0 ? 9 : 8);
+	msgpack_pack_map(&writer->packer, (size_t)8 + (header->from_ns != 0) +
+			 (header->counters != NULL));
 	pack_text(writer, "version");
 	pack_uint(writer, VG_FORMAT_VERSION);
 	pack_text(writer, "mode");
@@ -141,6 +142,10 @@ int vg_writer_header(struct vg_writer *writer, const struct vg_writer_header *he
 	if (header->from_ns != 0) {
 		pack_text(writer, "from_us");
 		pack_uint(writer, time_us(header->from_ns));
+	}
+	if (header->counters != NULL) {
+		pack_text(writer, "counters");
+		pack_text(writer, header->counters);
 	}
 	return record_end(writer);
 }
@@ -283,13 +288,20 @@ int vg_writer_event(struct vg_writer *writer, const struct vg_writer_event *even
 	return record_end(writer);
 }
 
-int vg_writer_count(struct vg_writer *writer, uint32_t thread, uint32_t label, uint64_t value)
+int vg_writer_count(struct vg_writer *writer, const struct vg_writer_count *count)
 {
-	TO_SINK(writer, count, thread, label, value);
+	uint64_t now_us = time_us(count->time_ns), last_us;
+
+	TO_SINK(writer, count, count);
+	if (writer->failed != 0)
+		return writer->failed;
+	last_us = writer->threads.items[count->thread].last_us;
 	record_begin(writer, VG_RECORD_COUNT, 3);
-	pack_uint(writer, thread);
-	pack_uint(writer, label);
-	pack_uint(writer, value);
+	pack_uint(writer, count->thread);
+	pack_uint(writer, now_us > last_us ? now_us - last_us : 0);
+	msgpack_pack_array(&writer->packer, count->count);
+	for (uint32_t i = 0; i < count->count; i++)
+		pack_uint(writer, count->values[i]);
 	return record_end(writer);
 }
 

@@ -53,6 +53,7 @@ struct vg_writer_header {
 	uint64_t from_ns;            /* session time that the profile begins with; 0 is not written */
 	uint32_t max_frames;
 	const char *mode, *writer, *arch, *program;
+	const char *counters;        /* names with a comma between; NULL: none */
 };
 
 void vg_writer_open(struct vg_writer *writer, int fd, uint64_t limit_bytes);
@@ -94,9 +95,15 @@ struct vg_writer_event {
 /* In order of time for each thread. */
 int vg_writer_event(struct vg_writer *writer, const struct vg_writer_event *event);
 
-/* How far the thread's counter of that name went since its count before, as of the thread's latest
- * sample: to be written behind that. */
-int vg_writer_count(struct vg_writer *writer, uint32_t thread, uint32_t label, uint64_t value);
+struct vg_writer_count {
+	uint32_t thread, count;
+	uint64_t time_ns;            /* not before the thread's latest sample */
+	uint64_t values[VG_COUNTS_MAX]; /* in the order of the header's names */
+};
+
+/* How far the thread's counters went since its count before; to be written behind the samples that
+ * it is of. */
+int vg_writer_count(struct vg_writer *writer, const struct vg_writer_count *count);
 
 /* From now on samples are due at that distance. */
 int vg_writer_rate(struct vg_writer *writer, uint64_t time_ns, uint64_t period_ns);
@@ -150,7 +157,7 @@ struct vg_writer_sink {
 	int (*sample)(struct vg_writer_sink *sink, const struct vg_writer_sample *sample);
 	int (*label)(struct vg_writer_sink *sink, uint32_t id, const char *text, size_t length);
 	int (*event)(struct vg_writer_sink *sink, const struct vg_writer_event *event);
-	int (*count)(struct vg_writer_sink *sink, uint32_t thread, uint32_t label, uint64_t value);
+	int (*count)(struct vg_writer_sink *sink, const struct vg_writer_count *count);
 	int (*rate)(struct vg_writer_sink *sink, uint64_t time_ns, uint64_t period_ns);
 	int (*lost)(struct vg_writer_sink *sink, const struct vg_named *counts, size_t count);
 	int (*stats)(struct vg_writer_sink *sink, const struct vg_named *counts, size_t count);

@@ -21,7 +21,7 @@ may() {
 may base '$'
 may profile 'base/'
 may symbols 'base/'
-may libvgctl 'base/(outfile|err|intern)\.h$'
+may libvgctl 'base/(outfile|err|intern|counters)\.h$'
 may vignetted 'base/|profile/|libvgctl/(wire|channel|ring)\.h$'
 may vgctl 'base/|libvgctl/(wire|channel)\.h$'
 may vgtool 'base/|profile/|symbols/'

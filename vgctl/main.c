@@ -9,6 +9,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/counters.h"
 #include "base/outfile.h"
 #include "vgctl/helpers.h"
 
@@ -29,7 +30,7 @@ static const char usage[] =
 	"       vgctl [--directory DIR] status PID\n"
 	"       vgctl [--directory DIR] begin PID -o FILE [--rate HZ] [--mode wall|cpu]\n"
 	"             [--budget PERCENT] [--duration SECONDS] [--max-size BYTES]\n"
-	"             [--max-frames N] [--thread-names] [--perf-map]\n"
+	"             [--max-frames N] [--thread-names] [--perf-map] [--counter NAME]...\n"
 	"       vgctl [--directory DIR] end PID [ID]\n"
 	"       vgctl [--directory DIR] mark PID LABEL\n";
 
@@ -264,6 +265,16 @@ static bool option_parse(struct arguments *arguments, int option, const char *te
 	return false;
 }
 
+static int counter_parse(struct arguments *arguments, const char *text)
+{
+	struct vg_err err;
+
+	if (vg_counters_parse(text, arguments->begin.counters, &err) == 0)
+		return EXIT_SUCCESS;
+	fail(&err);
+	return EXIT_USAGE;
+}
+
 /* EXIT_SUCCESS to go on, -1 to stop with success, or EXIT_USAGE with the reason printed. */
 static int options_parse(struct arguments *arguments, int argc, char **argv)
 {
@@ -278,6 +289,7 @@ static int options_parse(struct arguments *arguments, int argc, char **argv)
 		{ "max-frames", required_argument, NULL, 'f' },
 		{ "thread-names", no_argument, NULL, 'T' },
 		{ "perf-map", no_argument, NULL, 'P' },
+		{ "counter", required_argument, NULL, 'C' },
 		{ "help", no_argument, NULL, 'h' },
 		{ "version", no_argument, NULL, 'V' },
 		{ NULL, 0, NULL, 0 },
@@ -291,7 +303,9 @@ static int options_parse(struct arguments *arguments, int argc, char **argv)
 			return puts("vgctl " PACKAGE_VERSION) < 0 ? EXIT_USAGE : -1;
 		if (option == '?')
 			return usage_print();
-		if (!option_parse(arguments, option, optarg)) {
+		if (option == 'C' && counter_parse(arguments, optarg) != EXIT_SUCCESS)
+			return EXIT_USAGE;
+		if (option != 'C' && !option_parse(arguments, option, optarg)) {
 			fprintf(stderr, "vgctl: %s is out of range or not a value for that option\n%s",
 				optarg, usage);
 			return EXIT_USAGE;

@@ -43,7 +43,7 @@ static const struct kind {
 	[VG_RECORD_LABEL] = { "label", { "id", "text" } },
 	[VG_RECORD_EVENT] = { "event", { "what", "thread", "since_ns", "event_kind", "label", "value",
 					 "token", "parent" } },
-	[VG_RECORD_COUNT] = { "count", { "thread", "label", "value" } },
+	[VG_RECORD_COUNT] = { "count", { "thread", "after_us", "values" } },
 };
 
 static void key_json(struct vg_json *json, const struct vg_item *key)

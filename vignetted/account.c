@@ -46,11 +46,12 @@ static void account_begin(struct vg_recording *recording, struct vg_task *task,
 	/* What a thread used before the recording is not of it; one that began later has used nothing
 	 * before. */
 	*account = (struct vg_account){
-		.id = recording->recorder.threads++, .has_cpu = newborn,
+		.counters = account->counters, .id = recording->recorder.threads++, .has_cpu = newborn,
 		.last_ns = newborn ? begin_ns : recording->since_ns,
 		.name_number = task->name_number,
 	};
 	task->begun |= 1u << recording->index;
+	vg_counting_thread(recording, task);
 	thread.id = account->id;
 	thread.begin_ns = vg_recording_time_ns(recording, account->last_ns);
 	vg_writer_thread(&recording->recorder.writer, &thread,
@@ -200,6 +201,7 @@ void vg_account_sample(struct vg_session *session, struct vg_recording *recordin
 	sample.cpu_ns = cpu_take_ns(account, taken->cpu_ns);
 	recorder->samples++;
 	recorder->stacks_complete += account->stack_complete;
+	account->uncounted = true;
 	vg_writer_sample(&recorder->writer, &sample);
 }
 
@@ -235,6 +237,7 @@ void vg_account_end(struct vg_session *session, struct vg_task *task, uint64_t n
 		if (account->has_stack && end_ns > account->last_ns && recording->options.period_ns != 0)
 			vg_account_repeat(recording, task, end_ns, account->cpu_ns);
 		vg_account_settle(recording, task);
+		vg_counting_thread_end(session, recording, task, end_ns);
 		vg_writer_thread_end(&recording->recorder.writer, account->id,
 				     vg_recording_time_ns(recording, end_ns));
 	}

@@ -85,6 +85,15 @@ static int ioctl_allow(scmp_filter_ctx filter)
 					       SCMP_A1(SCMP_CMP_EQ, PERF_EVENT_IOC_DISABLE));
 }
 
+/* Counters of threads that come later: of one thread, on whatever CPU. */
+static int counters_allow(scmp_filter_ctx filter)
+{
+	return seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(perf_event_open), 3,
+				SCMP_A1(SCMP_CMP_GT, 0),
+				SCMP_A2(SCMP_CMP_MASKED_EQ, UINT32_MAX, UINT32_MAX),
+				SCMP_A4(SCMP_CMP_EQ, PERF_FLAG_FD_CLOEXEC));
+}
+
 /* What a recording that begins later needs besides. */
 static int begin_allow(scmp_filter_ctx filter, enum vg_confine_role role)
 {
@@ -107,7 +116,7 @@ static int begin_allow(scmp_filter_ctx filter, enum vg_confine_role role)
 	return rc;
 }
 
-static int filter_load(enum vg_confine_role role)
+static int filter_load(enum vg_confine_role role, bool counts)
 {
 	scmp_filter_ctx filter = seccomp_init(SCMP_ACT_ERRNO(EPERM));
 	int rc;
@@ -128,6 +137,8 @@ static int filter_load(enum vg_confine_role role)
 		rc = ptrace_allow(filter);
 	if (rc == 0)
 		rc = ioctl_allow(filter);
+	if (rc == 0 && counts && role != VG_CONFINE_LISTEN)
+		rc = counters_allow(filter);
 	if (rc == 0 && role == VG_CONFINE_ALONE)
 		rc = ALLOW(filter, calls_alone);
 	else if (rc == 0)
@@ -138,7 +149,7 @@ static int filter_load(enum vg_confine_role role)
 	return rc;
 }
 
-int vg_confine(enum vg_confine_role role, uint64_t memory_bytes, struct vg_err *err)
+int vg_confine(enum vg_confine_role role, bool counts, uint64_t memory_bytes, struct vg_err *err)
 {
 	const struct rlimit no_core = { 0, 0 };
 	struct rlimit memory = { memory_bytes, memory_bytes }, given;
@@ -155,7 +166,7 @@ int vg_confine(enum vg_confine_role role, uint64_t memory_bytes, struct vg_err *
 	prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
 	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0)
 		return vg_err_sys(err, -errno, "cannot give up gaining privileges");
-	rc = filter_load(role);
+	rc = filter_load(role, counts);
 	/* A kernel without seccomp (its configuration may leave it out) samples as well. */
 	if (rc == -EINVAL || rc == -ENOSYS || rc == -ECANCELED)
 		return 0;

@@ -2,6 +2,7 @@
 #ifndef VG_VIGNETTED_CONFINE_H
 #define VG_VIGNETTED_CONFINE_H
 
+#include <stdbool.h>
 #include <stdint.h>
 
 #include "base/err.h"
@@ -23,11 +24,12 @@ enum vg_confine_role {
  *     reading memory and /proc (no file is opened for writing), waiting, time, its own memory,
  *     writing to descriptors that are open, messages on a socket;
  *     ptrace(2) to attach, stop, read registers, let go, and to set the one register that a
- *     restarted call needs.
+ *     restarted call needs;
+ *     if it counts, perf_event_open(2) of one thread at a time.
  *
  * A forbidden call fails with EPERM: a C library that tries something new goes on without it.
  * To be called when the session is open, and nothing is launched any more.  0, or a negative errno.
  */
-int vg_confine(enum vg_confine_role role, uint64_t memory_bytes, struct vg_err *err);
+int vg_confine(enum vg_confine_role role, bool counts, uint64_t memory_bytes, struct vg_err *err);
 
 #endif

@@ -381,7 +381,7 @@ static int control_open(struct control *control, int socket, const struct vg_wir
 			       host_begin(control, client, options, err);
 	if (rc == 0)
 		rc = vg_confine(listens ? VG_CONFINE_LISTEN : VG_CONFINE_SERVE,
-				control->session->max_memory_bytes, err);
+				control->session->counting != 0, control->session->max_memory_bytes, err);
 	control->session->confined = !listens;
 	if (listens)
 		control->sockets.polled[CLIENTS_MAX] = (struct pollfd){

@@ -151,10 +151,22 @@ static void event_write(struct vg_dump *dump, const struct vg_tape_entry *entry)
 	vg_writer_event(&dump->writer, &event);
 }
 
+/* What it stands for may have begun before the window, by a sample of the thread. */
+static void count_write(struct vg_dump *dump, const struct vg_tape_entry *entry)
+{
+	struct vg_writer_count count = {
+		.thread = thread_of(dump, entry->thread), .count = entry->what,
+		.time_ns = entry->time_ns,
+	};
+
+	if (count.thread == VG_NONE || entry->time_ns < dump->from_ns)
+		return;
+	memcpy(count.values, entry->count.values, sizeof count.values);
+	vg_writer_count(&dump->writer, &count);
+}
+
 static void entry_write(struct vg_dump *dump, const struct vg_tape_entry *entry)
 {
-	uint32_t thread, label;
-
 	switch ((enum vg_tape_kind)entry->kind) {
 	case VG_TAPE_SAMPLE:
 		sample_write(dump, entry);
@@ -163,10 +175,7 @@ static void entry_write(struct vg_dump *dump, const struct vg_tape_entry *entry)
 		event_write(dump, entry);
 		break;
 	case VG_TAPE_COUNT:
-		thread = thread_of(dump, entry->thread);
-		label = label_of(dump, entry->count.label);
-		if (thread != VG_NONE && label != VG_NONE)
-			vg_writer_count(&dump->writer, thread, label, entry->count.value);
+		count_write(dump, entry);
 		break;
 	case VG_TAPE_RATE:
 		vg_writer_rate(&dump->writer, entry->time_ns, entry->rate.period_ns);

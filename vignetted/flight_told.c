@@ -76,15 +76,16 @@ static int on_event(struct vg_writer_sink *sink, const struct vg_writer_event *e
 	return 0;
 }
 
-static int on_count(struct vg_writer_sink *sink, uint32_t thread, uint32_t label, uint64_t value)
+static int on_count(struct vg_writer_sink *sink, const struct vg_writer_count *count)
 {
-	struct vg_flight *flight = (struct vg_flight *)sink;
-	struct vg_tape_entry *entry = vg_flight_push(flight, flight->now_ns, VG_TAPE_COUNT, thread);
+	struct vg_tape_entry *entry = vg_flight_push((struct vg_flight *)sink, count->time_ns,
+						 VG_TAPE_COUNT, count->thread);
 
 	if (entry == NULL)
 		return 0;
-	entry->count.value = value;
-	entry->count.label = label;
+	_Static_assert(sizeof entry->count.values == sizeof count->values, "a tape has room for all");
+	memcpy(entry->count.values, count->values, sizeof count->values);
+	entry->what = (uint8_t)count->count;
 	return 0;
 }
 

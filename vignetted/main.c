@@ -32,7 +32,8 @@ static const char usage[] =
 	"       vignetted -o FILE [options] -- COMMAND [ARGUMENT ...]\n"
 	"options: --rate HZ  --duration SECONDS  --mode wall|cpu  --budget PERCENT  --perf-map\n"
 	"         --thread-names  --capture auto|stop  --max-frames N  --max-size BYTES\n"
-	"         --max-memory BYTES  --max-threads N  --max-modules N  --max-name BYTES\n";
+	"         --max-memory BYTES  --max-threads N  --max-modules N  --max-name BYTES\n"
+	"         --counter NAME (up to four: page-faults, context-switches, instructions:u, ...)\n";
 
 /* A whole number within bounds; what else stands there is a usage error. */
 static bool number_parse(const char *text, uint64_t least, uint64_t most, uint64_t *value)
@@ -55,6 +56,17 @@ static bool budget_parse(const char *text, uint32_t *ppm)
 		return false;
 	*ppm = (uint32_t)(percent * 10000);
 	return true;
+}
+
+/* 0 or the exit status, with the reason printed. */
+static int counter_parse(struct arguments *arguments, const char *text)
+{
+	struct vg_err err;
+
+	if (vg_counters_parse(text, arguments->session.counters, &err) == 0)
+		return 0;
+	fprintf(stderr, "vignetted: %s\n", err.text);
+	return EXIT_USAGE;
 }
 
 static bool option_parse(struct arguments *arguments, int option, const char *text)
@@ -142,6 +154,7 @@ static int arguments_parse(struct arguments *arguments, int argc, char **argv)
 		{ "max-name", required_argument, NULL, 'n' },
 		{ "perf-map", no_argument, NULL, 'P' },
 		{ "thread-names", no_argument, NULL, 'T' },
+		{ "counter", required_argument, NULL, 'C' },
 		{ "capture", required_argument, NULL, 'c' },
 		{ "serve", no_argument, NULL, 'S' },
 		{ "help", no_argument, NULL, 'h' },
@@ -159,7 +172,9 @@ static int arguments_parse(struct arguments *arguments, int argc, char **argv)
 			fputs(usage, stderr);
 			return EXIT_USAGE;
 		}
-		if (!option_parse(arguments, option, optarg)) {
+		if (option == 'C' && counter_parse(arguments, optarg) != 0)
+			return EXIT_USAGE;
+		if (option != 'C' && !option_parse(arguments, option, optarg)) {
 			fprintf(stderr, "vignetted: %s is out of range or not a value for that option\n%s",
 				optarg, usage);
 			return EXIT_USAGE;
@@ -223,7 +238,7 @@ static int session_run(struct arguments *arguments, int signals, struct vg_outfi
 		vg_session_close(&session);
 		return fail(&err);
 	}
-	rc = vg_confine(VG_CONFINE_ALONE, session.max_memory_bytes, &err);
+	rc = vg_confine(VG_CONFINE_ALONE, session.counting != 0, session.max_memory_bytes, &err);
 	if (rc != 0)
 		fail(&err);              /* worth knowing, and no reason not to record */
 	session.confined = true;

@@ -38,6 +38,8 @@ int vg_outside_options(struct vg_session_options *options, const struct vg_wire_
 		.stop_always = begin->stop_always != 0,
 		.events_overwrite = begin->events_overwrite != 0,
 		.events_fd = -1,
+		.counters = { begin->counters[0], begin->counters[1], begin->counters[2],
+			      begin->counters[3] },
 		.flight_ns = begin->flight_ns,
 		.flight_memory_bytes = begin->flight_memory_bytes != 0 ?
 				       begin->flight_memory_bytes : VG_FLIGHT_MEMORY_DEFAULT_BYTES,
@@ -52,7 +54,7 @@ int vg_outside_options(struct vg_session_options *options, const struct vg_wire_
 	    (begin->max_name_bytes != 0 && begin->max_name_bytes < VG_NAME_LEAST_BYTES) ||
 	    begin->max_name_bytes > VG_NAME_MAX_BYTES || begin->max_modules > VG_NONE - 1 ||
 	    options->flight_memory_bytes < VG_FLIGHT_MEMORY_LEAST_BYTES ||
-	    begin->flight_ns > VG_WIRE_FLIGHT_MAX_NS ||
+	    begin->flight_ns > VG_WIRE_FLIGHT_MAX_NS || vg_counters_check(begin->counters) != 0 ||
 	    (begin->period_ns != 0 && begin->period_ns < 100000))
 		return -EINVAL;
 	return 0;

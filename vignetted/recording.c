@@ -21,6 +21,7 @@ static int header_write(const struct vg_session *session, struct vg_recording *r
 		.mode = recording->options.cpu_mode ? "cpu" : "wall",
 		.writer = "vignetted " PACKAGE_VERSION,
 		.program = session->target.program, .arch = session->machine,
+		.counters = recording->counting.count > 0 ? recording->counting.names : NULL,
 	};
 
 	return vg_writer_header(&recording->recorder.writer, &header);
@@ -59,6 +60,7 @@ int vg_recording_open(struct vg_session *session, struct vg_recording *recording
 	vg_recorder_open(recorder, fd, options->max_file_bytes, &session->modules);
 	recorder->writer.name_max_bytes = session->max_name_bytes;
 	vg_recorder_memory_limit(recorder, session->max_memory_bytes / shares);
+	vg_counting_open(&recording->counting, options->counters);
 	vg_dumping_open(recording);
 	before_note(session, &recording->before);
 	vg_disk_open(&recording->disk, fd, recording->begin_ns);
@@ -120,6 +122,7 @@ void vg_recording_stop(struct vg_session *session, struct vg_recording *recordin
 	recording->ended = reason;
 	recording->ended_ns = vg_now_ns() - recording->begin_ns;
 	session->live &= ~(1u << recording->index);
+	vg_counting_end(session, recording);
 	session->changed = true;
 }
 
@@ -205,9 +208,12 @@ static int stats_write(const struct vg_session *session, struct vg_recording *re
 		{ "syncs", recording->disk.syncs },
 		{ "syncs_failed", recording->disk.failures },
 		{ "stalls", recording->dumping.watchdog.stalls },
+		/* The last, and only where there are counters. */
+		{ "threads_uncounted", recording->counting.threads_without },
 	};
+	size_t count = sizeof stats / sizeof *stats - (recording->counting.count == 0);
 
-	return vg_recorder_counts(&recording->recorder, stats, sizeof stats / sizeof *stats);
+	return vg_recorder_counts(&recording->recorder, stats, count);
 }
 
 static int counts_write(const struct vg_session *session, struct vg_recording *recording)
@@ -309,6 +315,7 @@ void vg_recording_close(struct vg_session *session, struct vg_recording *recordi
 	if (!recording->open)
 		return;
 	session->live &= ~(1u << recording->index);
+	vg_counting_end(session, recording);
 	vg_events_leave(&session->events, recording->index);
 	for (size_t i = 0; i < session->tasks.live.count; i++)
 		session->tasks.live.items[i].begun &= ~(1u << recording->index);

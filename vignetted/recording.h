@@ -2,6 +2,7 @@
 #ifndef VG_VIGNETTED_RECORDING_H
 #define VG_VIGNETTED_RECORDING_H
 
+#include "vignetted/counting.h"
 #include "vignetted/disk.h"
 #include "vignetted/dumping.h"
 #include "vignetted/ledger.h"
@@ -32,6 +33,7 @@ struct vg_session_options {
 	bool perf_map;               /* read the process's own names of its code at the end */
 	uint64_t flight_ns;          /* keep only the last so much, in memory; 0: write as it comes */
 	uint64_t flight_memory_bytes; /* for that */
+	uint16_t counters[VG_COUNTERS_MAX]; /* codes; what else is counted of each thread */
 	bool stop_always;            /* never have running threads sampled by interrupts */
 	bool events_overwrite;       /* the host lets the oldest events make room */
 	int events_fd;               /* of the ring of the program's events, the caller's; -1: none */
@@ -53,6 +55,7 @@ struct vg_recording {
 	uint32_t number;             /* from 1 on; no other of the session has it */
 	struct vg_session_options options;
 	struct vg_recorder recorder;
+	struct vg_counting counting;
 	struct vg_dumping dumping;
 	struct vg_disk disk;
 	struct vg_perfmap perf_map;

@@ -202,6 +202,8 @@ static void session_round(struct vg_session *session, vg_recording_set due)
 	session->round_count++;
 	for (size_t i = 0; i < count && (session->live & session->due) != 0; i++) {
 		vg_sampling_thread(session, &session->tasks.live.items[at]);
+		if (session->counting != 0)
+			vg_counting_tell(session, &session->tasks.live.items[at]);
 		at = at + 1 < count ? at + 1 : 0;
 		/* Now and then: thousands of sleeping threads cost a microsecond each. */
 		if (i % LIMITS_EVERY == LIMITS_EVERY - 1 || i + 1 == count)
@@ -359,7 +361,9 @@ int vg_session_begin(struct vg_session *session, const struct vg_session_options
 	place->number = ++session->begun;
 	if (options->max_frames > session->max_frames)
 		session->max_frames = options->max_frames;
-	rc = first_sample(session, place, err);
+	rc = vg_counting_begin(session, place, err);
+	if (rc == 0)
+		rc = first_sample(session, place, err);
 	rates_follow(session);
 	if (rc == 0 && place->failure != 0)
 		rc = vg_err_sys(err, place->failure, "cannot write the profile");

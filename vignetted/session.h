@@ -23,6 +23,7 @@
 struct vg_session {
 	struct vg_recording recordings[VG_RECORDINGS];
 	vg_recording_set live;       /* those that have not stopped */
+	vg_recording_set counting;   /* those of them that have counters */
 	vg_recording_set due;        /* those that the tick in progress is of */
 	vg_recording_set still;      /* of these: no thread has run since their latest */
 	bool changed;                /* `live` has, and rates have not followed */

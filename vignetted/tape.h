@@ -18,12 +18,12 @@ struct vg_tape_entry {
 	union {
 		struct { uint64_t wall_ns, cpu_ns, interval; uint32_t stack, count; } sample;
 		struct { uint64_t value, token, parent; uint32_t kind, label; } event;
-		struct { uint64_t value; uint32_t label; } count;
+		struct { uint64_t values[4]; } count;
 		struct { uint64_t period_ns; } rate;
 	};
 	uint32_t thread;
 	uint8_t kind;                /* enum vg_tape_kind */
-	uint8_t what;                /* of an event: enum vg_event_what */
+	uint8_t what;                /* of an event: enum vg_event_what; of a count: how many */
 };
 
 /*

@@ -46,6 +46,8 @@ struct vg_account {
 	} repeated;
 	uint64_t interrupts_ns;      /* CPU time that interrupts told of since its latest sample */
 	uint32_t name_number;        /* of the task's name that the profile has */
+	bool uncounted;              /* it has had a sample since its counters were read */
+	struct vg_counters *counters; /* owned; NULL: none are open */
 };
 
 /* A thread of the process, and what the session keeps of it from one tick to the next. */
