@@ -408,13 +408,19 @@ START_TEST(samples_know_their_interval)
 		{ .count = 2, .time_ns = 4 * MS, .wall_ns = 1 * MS },
 	};
 
+	const struct vg_writer_count early = { .count = 4, .time_ns = MS / 2, .values = { 9, 8, 7, 6 } };
+
 	fixture_open(&fixture);
 	fixture_thread(&fixture, 0, 7, "main");
-	ck_assert_int_eq(vg_writer_label(&fixture.writer, 0, "cycles", 6), 0);
-	ck_assert_int_eq(vg_writer_count(&fixture.writer, 0, 0, 9), 0);
+	ck_assert_int_eq(vg_writer_count(&fixture.writer, &early), 0);
 	for (size_t i = 0; i < 4; i++) {
+		struct vg_writer_count count = {
+			.count = 2, .time_ns = samples[i].time_ns + i * MS / 4,
+			.values = { i, UINT64_MAX - i },
+		};
+
 		ck_assert_int_eq(vg_writer_sample(&fixture.writer, &samples[i]), 0);
-		ck_assert_int_eq(vg_writer_count(&fixture.writer, 0, 0, UINT64_MAX - i), 0);
+		ck_assert_int_eq(vg_writer_count(&fixture.writer, &count), 0);
 	}
 	fixture_read(&fixture, false);
 	ck_assert_uint_eq(fixture.profile.damage.count, 0);
@@ -428,9 +434,15 @@ START_TEST(samples_know_their_interval)
 		ck_assert_uint_eq(sample->count, samples[i].count);
 		ck_assert_uint_eq(sample->wall_ns, samples[i].wall_ns);
 		ck_assert_uint_eq(counted->sample, i);
-		ck_assert_uint_eq(counted->value, UINT64_MAX - i);
-		ck_assert_str_eq(text(counted->name), "cycles");
+		ck_assert_uint_eq(counted->time_ns, samples[i].time_ns + i * MS / 4);
+		ck_assert_uint_eq(counted->values[0], i);
+		ck_assert_uint_eq(counted->values[1], UINT64_MAX - i);
+		ck_assert_uint_eq(counted->values[2], 0);
 	}
+	ck_assert_uint_eq(fixture.profile.thread_counts.items[0].time_ns, MS / 2);
+	/* The fixture's header names none. */
+	ck_assert_uint_eq(fixture.profile.header.counter_count, 4);
+	ck_assert_str_eq(text(fixture.profile.header.counters[3]), "counter 4");
 	fixture_close(&fixture);
 }
 END_TEST
@@ -446,7 +458,7 @@ START_TEST(events_of_strangers)
 		0x97, VG_RECORD_EVENT, 5, 0, 0, 0xc0, 0xc0, 0xcf, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff,
 			0xff, 0xff,                                      /* a counter beyond int64 */
 		0x93, VG_RECORD_LABEL, 0xc0, 0xa1,  'x',                 /* a label without an id */
-		0x94, VG_RECORD_COUNT, 0, 0xc0, 7,                       /* a count without a name */
+		0x94, VG_RECORD_COUNT, 0, 0xc0, 0x91, 7,                 /* a count without a time */
 		0x97, VG_RECORD_EVENT, 0, 0, 1, 5, 0xc0, 3,              /* at 102 ns */
 	};
 

@@ -346,6 +346,7 @@ static void views_write(const struct vg_profile *profile)
 START_TEST(any_payload_byte_changed)
 {
 	static const unsigned char values[] = { 0x00, 0x10, 0x7f, 0x80, 0x91, 0xa0, 0xc0, 0xcf, 0xff };
+	const struct vg_writer_count count = { .count = 1, .time_ns = 60, .values = { 5 } };
 	unsigned char *bytes;
 	size_t length;
 
@@ -360,7 +361,7 @@ START_TEST(any_payload_byte_changed)
 	event(VG_EVENT_COUNTER, 0, 50, C, 0);
 	event(VG_EVENT_INSTANT, 0, 60, A, 0);
 	event(VG_EVENT_DETACHED_END, 0, 70, VG_NONE, 3);
-	ck_assert_int_eq(vg_writer_count(&fixture.writer, 0, A, 5), 0);
+	ck_assert_int_eq(vg_writer_count(&fixture.writer, &count), 0);
 	bytes = fixture_bytes(&fixture, &length);
 	for (size_t at = VG_CHUNK_HEADER_BYTES; at < length; at++) {
 		for (size_t i = 0; i < sizeof values; i++) {

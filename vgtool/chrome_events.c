@@ -97,22 +97,21 @@ static void counter_write(struct vg_chrome *chrome, const struct vg_event *event
 }
 
 /* Of a thread, hence with its id: viewers keep counters by process. */
-static void count_write(struct vg_chrome *chrome, const struct vg_thread_count *count)
+static void count_write(struct vg_chrome *chrome, const struct vg_thread_count *count,
+			uint32_t counter)
 {
 	struct vg_json *json = &chrome->json;
 	struct vg_thread_name room;
 	char name[sizeof room + 1024];
 
-	if (count->sample == VG_NONE)
-		return;
-	snprintf(name, sizeof name, "%.900s, %s", vg_profile_text(chrome->profile, count->name),
+	snprintf(name, sizeof name, "%.900s, %s",
+		 vg_profile_text(chrome->profile, chrome->profile->header.counters[counter]),
 		 vg_thread_name(&chrome->names, count->thread, &room));
-	vg_chrome_event_begin(chrome, "C", name, count->thread,
-			      chrome->profile->samples.items[count->sample].time_ns);
+	vg_chrome_event_begin(chrome, "C", name, count->thread, count->time_ns);
 	vg_json_key_string(json, "cat", "thread counter");
 	vg_json_key(json, "args");
 	vg_json_object_begin(json);
-	vg_json_key_uint(json, "value", count->value);
+	vg_json_key_uint(json, "value", count->values[counter]);
 	vg_json_object_end(json);
 	vg_json_object_end(json);
 }
@@ -130,6 +129,8 @@ void vg_chrome_events_write(struct vg_chrome *chrome)
 		else if (profile->events.items[i].what == VG_EVENT_COUNTER)
 			counter_write(chrome, &profile->events.items[i]);
 	}
-	for (size_t i = 0; i < profile->thread_counts.count && !ferror(file); i++)
-		count_write(chrome, &profile->thread_counts.items[i]);
+	for (size_t i = 0; i < profile->thread_counts.count && !ferror(file); i++) {
+		for (uint32_t counter = 0; counter < profile->header.counter_count; counter++)
+			count_write(chrome, &profile->thread_counts.items[i], counter);
+	}
 }

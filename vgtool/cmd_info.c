@@ -54,7 +54,7 @@ static bool count_first(const struct vg_counts *counts, size_t i)
 static const char *const own_keys[] = {
 	"program", "mode", "period_ns", "writer", "arch", "start_unix_s", "duration_ns", "samples",
 	"threads", "modules", "stacks", "stacks_complete", "stack_ends", "samples_orphaned",
-	"file_bytes", "truncated", "end_reason", "damaged_bytes", "resolved", "lost",
+	"file_bytes", "truncated", "end_reason", "damaged_bytes", "resolved", "lost", "counters",
 };
 
 static bool key_is_own(const char *key)
@@ -78,6 +78,15 @@ static void counts_json(const struct vg_profile *profile, struct vg_json *json,
 		if (count_first(counts, i) && !(beside_own && key_is_own(name)))
 			vg_json_key_uint(json, name, counts->items[i].value);
 	}
+}
+
+static void counters_json(struct vg_json *json, const struct vg_profile *profile)
+{
+	vg_json_key(json, "counters");
+	vg_json_array_begin(json);
+	for (uint32_t i = 0; i < profile->header.counter_count; i++)
+		vg_json_string(json, vg_profile_text(profile, profile->header.counters[i]));
+	vg_json_array_end(json);
 }
 
 static void info_json(const struct vg_profile *profile)
@@ -109,6 +118,7 @@ static void info_json(const struct vg_profile *profile)
 	vg_json_key_uint(&json, "damaged_bytes", profile->damaged_bytes);
 	vg_json_key(&json, "resolved");
 	vg_json_bool(&json, profile->resolved);
+	counters_json(&json, profile);
 	vg_json_key(&json, "lost");
 	vg_json_object_begin(&json);
 	counts_json(profile, &json, &profile->lost, false);
@@ -171,6 +181,10 @@ static void recorded_text(const struct vg_profile *profile)
 		printf(", a sample every %s\n", vg_text_ns(&period, header->period_ns));
 	else
 		printf(", samples on demand\n");
+	for (uint32_t i = 0; i < header->counter_count; i++)
+		printf("%-14s%s%s%s", i == 0 ? "counters" : "", i == 0 ? " " : ", ",
+		       vg_profile_text(profile, header->counters[i]),
+		       i + 1 < header->counter_count ? "" : "\n");
 }
 
 static void samples_text(const struct vg_profile *profile)

@@ -8,6 +8,7 @@
 
 #include "vgtool/command.h"
 #include "vgtool/confine.h"
+#include "vgtool/counted.h"
 #include "vgtool/json.h"
 #include "vgtool/progress.h"
 #include "vgtool/report_intervals.h"
@@ -16,7 +17,7 @@
 
 static const char usage[] =
 	"usage: vgtool report [--json] [--thread TID] [--limit N] [--weight wall|cpu]\n"
-	"                     [--interval LABEL] [--by function|interval] PROFILE\n";
+	"                     [--counter NAME] [--interval LABEL] [--by function|interval] PROFILE\n";
 
 /* How many functions the text shows where no limit was asked for. */
 enum { TEXT_LIMIT = 20, TEXT_THREAD_LIMIT = 3, TEXT_THREADS_MAX = 20 };
@@ -29,6 +30,8 @@ struct report {
 	struct vg_spans spans;       /* only where intervals were asked for */
 	const char *interval;        /* only samples in one of that label; NULL: all */
 	bool by_interval;            /* rows are intervals, not functions */
+	const char *counter;         /* its counts instead of time; NULL: time */
+	struct vg_counted counts;
 	enum vg_weight weight;
 	bool weight_given, json_asked;
 	bool columns_named;          /* the text's head, which stands once */
@@ -48,6 +51,12 @@ static int thread_table(struct report *report, uint32_t thread, struct vg_table 
 
 	return vg_table_build(table, &report->tables, report->threads.order + first,
 			      report->threads.first[thread + 1] - first);
+}
+
+/* NULL for time. */
+static const struct vg_counted *counts_of(const struct report *report)
+{
+	return report->counter != NULL ? &report->counts : NULL;
 }
 
 static bool thread_selected(const struct report *report, uint32_t thread)
@@ -71,8 +80,8 @@ static void functions_json(struct report *report, const struct vg_table *table)
 		vg_json_key_string(json, "name", view.name);
 		vg_json_key_string(json, "module", view.module);
 		vg_json_key_string(json, "file", view.file);
-		vg_json_key_uint(json, "self_ns", row->self_ns);
-		vg_json_key_uint(json, "total_ns", row->total_ns);
+		vg_json_key_uint(json, report->counter != NULL ? "self" : "self_ns", row->self_ns);
+		vg_json_key_uint(json, report->counter != NULL ? "total" : "total_ns", row->total_ns);
 		vg_json_key_uint(json, "self_samples", row->self_samples);
 		vg_json_key_uint(json, "total_samples", row->total_samples);
 		vg_json_object_end(json);
@@ -87,6 +96,11 @@ static void totals_json(struct vg_json *json, const struct vg_table *table)
 	vg_json_key_uint(json, "cpu_ns", table->cpu_ns);
 }
 
+static const char *weight_name(const struct report *report)
+{
+	return report->counter != NULL ? report->counter : vg_weight_name(report->weight);
+}
+
 static void overall_json(struct report *report, const struct vg_table *table)
 {
 	struct vg_json *json = &report->json;
@@ -94,7 +108,9 @@ static void overall_json(struct report *report, const struct vg_table *table)
 	vg_json_object_begin(json);
 	vg_json_key_string(json, "program",
 			   vg_profile_text(report->profile, report->profile->header.program));
-	vg_json_key_string(json, "weight", vg_weight_name(report->weight));
+	vg_json_key_string(json, "weight", weight_name(report));
+	if (report->counter != NULL)
+		vg_json_key_uint(json, "counted", report->counts.total);
 	totals_json(json, table);
 	functions_json(report, table);
 	vg_json_key(json, "threads");
@@ -130,9 +146,11 @@ static void rows_text(struct report *report, const struct vg_table *table, uint6
 		struct vg_text self, total, self_share, total_share;
 
 		printf("%7s %10s %7s %10s %8" PRIu64 "  %s", vg_text_percent(&self_share,
-		       row->self_ns, table->weight_ns), vg_text_ns(&self, row->self_ns),
+		       row->self_ns, table->weight_ns),
+		       vg_counted_text(counts_of(report), &self, row->self_ns),
 		       vg_text_percent(&total_share, row->total_ns, table->weight_ns),
-		       vg_text_ns(&total, row->total_ns), row->total_samples, view.name);
+		       vg_counted_text(counts_of(report), &total, row->total_ns), row->total_samples,
+		       view.name);
 		if (view.module != NULL)
 			printf("  [%s]", view.module);
 		putchar('\n');
@@ -147,10 +165,12 @@ static void overall_text(struct report *report, const struct vg_table *table)
 	const char *program = vg_profile_text(profile, profile->header.program);
 	struct vg_text weight;
 
-	printf("%s: %" PRIu64 " sample%s, %s of %s time, %zu thread%s\n",
+	printf("%s: %" PRIu64 " sample%s, %s%s%s%s, %zu thread%s\n",
 	       *program != '\0' ? program : "unknown program", table->samples,
-	       vg_text_plural(table->samples), vg_text_ns(&weight, table->weight_ns),
-	       vg_weight_name(report->weight), profile->threads.count,
+	       vg_text_plural(table->samples),
+	       vg_counted_text(counts_of(report), &weight, table->weight_ns),
+	       report->counter != NULL ? " " : " of ", weight_name(report),
+	       report->counter != NULL ? "" : " time", profile->threads.count,
 	       vg_text_plural(profile->threads.count));
 	if (table->samples == 0) {
 		printf("no samples were taken\n");
@@ -259,6 +279,7 @@ static int functions_write(struct report *report)
 
 	if (rc == 0)
 		rc = vg_tables_open(&report->tables, &report->frames, report->weight);
+	report->tables.values = report->counts.by_sample;
 	if (rc == 0)
 		rc = overall_write(report);
 	if (rc == 0)
@@ -277,16 +298,20 @@ static int report_write(struct report *report)
 {
 	int rc = vg_threads_build(&report->threads, report->profile, report->only_tid);
 
+	if (rc == 0 && report->counter != NULL)
+		rc = vg_counted_build(&report->counts, report->profile,
+				     vg_counted_find(report->profile, report->counter));
 	if (rc == 0 && (report->interval != NULL || report->by_interval))
 		rc = intervals_select(report);
 	if (rc == 0 && report->by_interval)
 		rc = vg_report_intervals(&(struct vg_report_intervals){
 			.spans = &report->spans, .threads = &report->threads,
-			.weight = report->weight, .only_tid = report->only_tid,
+			.weight = report->weight, .counts = counts_of(report), .only_tid = report->only_tid,
 			.limit = report->limit, .json = report->json_asked });
 	else if (rc == 0)
 		rc = functions_write(report);
 	vg_spans_free(&report->spans);
+	vg_counted_free(&report->counts);
 	vg_threads_free(&report->threads);
 	return rc;
 }
@@ -298,6 +323,24 @@ static bool thread_known(const struct report *report)
 			return true;
 	}
 	return report->only_tid < 0;
+}
+
+/* 0, or -ENODATA with what the profile has instead. */
+static int counter_check(const struct report *report, const char *path, struct vg_err *err)
+{
+	const struct vg_header *header = &report->profile->header;
+	char names[160] = "";
+	size_t length = 0;
+
+	if (report->counter == NULL || vg_counted_find(report->profile, report->counter) != VG_NONE)
+		return 0;
+	for (uint32_t i = 0; i < header->counter_count; i++) {
+		snprintf(names + length, sizeof names - length, "%s%.36s", i > 0 ? ", " : "",
+			 vg_profile_text(report->profile, header->counters[i]));
+		length = strlen(names);
+	}
+	return vg_err_set(err, -ENODATA, "%s: has no counter %.64s: %s%s", path, report->counter,
+			  length > 0 ? "it has " : "none was asked for when it was recorded", names);
 }
 
 /* Of one profile.  The exit status. */
@@ -318,6 +361,10 @@ static int report_run(struct report *report, const char *command, const char *pa
 	if (!thread_known(report)) {
 		vg_err_set(&err, 0, "%s: has no thread %" PRId64, opened.file.path,
 			   report->only_tid);
+		status = vg_command_fail(command, &err);
+		goto out;
+	}
+	if (counter_check(report, opened.file.path, &err) != 0) {
 		status = vg_command_fail(command, &err);
 		goto out;
 	}
@@ -343,6 +390,7 @@ int cmd_report(int argc, char **argv)
 		{ "thread", required_argument, NULL, 't' },
 		{ "limit", required_argument, NULL, 'n' },
 		{ "weight", required_argument, NULL, 'w' },
+		{ "counter", required_argument, NULL, 'c' },
 		{ "interval", required_argument, NULL, 'i' },
 		{ "by", required_argument, NULL, 'b' },
 		{ "help", no_argument, NULL, 'h' },
@@ -352,7 +400,7 @@ int cmd_report(int argc, char **argv)
 	uint64_t tid;
 	int option;
 
-	while ((option = getopt_long(argc, argv, "jt:n:w:i:b:h", options, NULL)) != -1) {
+	while ((option = getopt_long(argc, argv, "jt:n:w:c:i:b:h", options, NULL)) != -1) {
 		switch (option) {
 		case 'j':
 			report.json_asked = true;
@@ -370,6 +418,9 @@ int cmd_report(int argc, char **argv)
 			if (!vg_weight_parse(optarg, &report.weight))
 				return vg_command_misused(argv[0], usage, "--weight takes wall or cpu");
 			report.weight_given = true;
+			break;
+		case 'c':
+			report.counter = optarg;
 			break;
 		case 'i':
 			report.interval = optarg;

@@ -53,6 +53,23 @@ static int profile_add(void *context, const struct vg_profile *profile, struct v
 	return rc;
 }
 
+static void counts_json(const struct request *request, struct vg_json *json,
+			const struct vg_summary_row *row)
+{
+	if (request->summary.counter_count == 0 || row->what != VG_SUMMARY_INTERVAL)
+		return;
+	vg_json_key(json, "counted");
+	vg_json_object_begin(json);
+	for (uint32_t i = 0; i < request->summary.counter_count; i++) {
+		vg_json_key(json, request->summary.counters[i]);
+		vg_json_object_begin(json);
+		vg_json_key_uint(json, "self", row->counts[i].self);
+		vg_json_key_uint(json, "total", row->counts[i].total);
+		vg_json_object_end(json);
+	}
+	vg_json_object_end(json);
+}
+
 static void interval_json(const struct request *request, struct vg_json *json,
 			  const struct vg_summary_row *row)
 {
@@ -70,6 +87,7 @@ static void interval_json(const struct request *request, struct vg_json *json,
 	vg_json_key_uint(json, "p50_ns", row->p50_ns);
 	vg_json_key_uint(json, "p99_ns", row->p99_ns);
 	vg_json_key_uint(json, "max_ns", row->max_ns);
+	counts_json(request, json, row);
 }
 
 static void counter_json(struct vg_json *json, const struct vg_summary_row *row)
@@ -136,15 +154,47 @@ static void summary_json(const struct request *request, size_t profiles)
 	vg_json_line(&json);
 }
 
+static void counts_text(const struct request *request, const struct vg_summary_row *row)
+{
+	for (uint32_t i = 0; i < request->summary.counter_count; i++) {
+		struct vg_text self, total;
+		bool is_time = strcmp(request->summary.counters[i], "task-clock") == 0;
+
+		if (row->what == VG_SUMMARY_DETACHED)
+			printf(" %10s %10s", "-", "-");
+		else
+			printf(" %10s %10s", is_time ? vg_text_ns(&self, row->counts[i].self) :
+			       vg_text_number(&self, row->counts[i].self), is_time ?
+			       vg_text_ns(&total, row->counts[i].total) :
+			       vg_text_number(&total, row->counts[i].total));
+	}
+}
+
+/* The names of counters stand above their two columns. */
+static void head_text(const struct vg_summary *summary)
+{
+	if (summary->counter_count > 0)
+		printf("%81s", "");
+	for (uint32_t i = 0; i < summary->counter_count; i++)
+		printf(" %21.21s", summary->counters[i]);
+	printf("%s%7s %10s %10s %8s %10s %10s %10s %10s", summary->counter_count > 0 ? "\n" : "", "self",
+	       "", "total", "count", "mean", "median", "99%", "longest");
+	for (uint32_t i = 0; i < summary->counter_count; i++)
+		printf(" %10s %10s", "self", "total");
+	printf("  label\n");
+}
+
 static void interval_text(const struct request *request, const struct vg_summary_row *row)
 {
 	struct vg_text share, self, total, mean, p50, p99, max;
 
-	printf("%7s %10s %10s %8" PRIu64 " %10s %10s %10s %10s  %s",
+	printf("%7s %10s %10s %8" PRIu64 " %10s %10s %10s %10s",
 	       vg_text_percent(&share, row->self_ns, request->summary.self_ns),
 	       vg_text_ns(&self, row->self_ns), vg_text_ns(&total, row->total_ns), row->count,
 	       vg_text_ns(&mean, row->length_ns / row->count), vg_text_ns(&p50, row->p50_ns),
-	       vg_text_ns(&p99, row->p99_ns), vg_text_ns(&max, row->max_ns), row->label);
+	       vg_text_ns(&p99, row->p99_ns), vg_text_ns(&max, row->max_ns));
+	counts_text(request, row);
+	printf("  %s", row->label);
 	if (row->kind != NULL && row->kind != row->label && strcmp(row->kind, row->label) != 0)
 		printf("  [%s]", row->kind);
 	if (row->what == VG_SUMMARY_DETACHED)
@@ -178,8 +228,7 @@ static void summary_text(struct request *request)
 		printf("no events were recorded\n");
 		return;
 	}
-	printf("%7s %10s %10s %8s %10s %10s %10s %10s  %s\n", "self", "", "total", "count", "mean",
-	       "median", "99%", "longest", "label");
+	head_text(summary);
 	for (size_t i = 0; i < summary->rows.count && !ferror(stdout); i++) {
 		const struct vg_summary_row *row = &summary->rows.items[i];
 

@@ -126,9 +126,11 @@ static int row_compare(const void *a, const void *b, void *context)
 }
 
 static int sample_add(struct vg_interval_table *table, struct vg_interval_tables *tables,
-		      const struct vg_sample *sample)
+		      uint32_t index)
 {
-	uint64_t ns = vg_weight_of(sample, tables->weight);
+	const struct vg_sample *sample = &tables->spans->profile->samples.items[index];
+	uint64_t ns = tables->values != NULL ? tables->values[index] :
+		      vg_weight_of(sample, tables->weight);
 	uint32_t span = sample_span(tables->spans, sample);
 	struct vg_interval_row *outside = &table->rows.items[0];
 
@@ -176,7 +178,7 @@ int vg_interval_table_build(struct vg_interval_table *table, struct vg_interval_
 	*table = (struct vg_interval_table){ 0 };
 	rc = vg_array_push(&table->rows, &outside);
 	for (size_t i = 0; rc == 0 && i < count; i++)
-		rc = sample_add(table, tables, &profile->samples.items[samples[i]]);
+		rc = sample_add(table, tables, samples[i]);
 	if (rc != 0)
 		return rc;
 	rc = spans_sum(table, tables);

@@ -28,6 +28,8 @@ struct vg_interval_table {
 struct vg_interval_tables {
 	const struct vg_spans *spans;
 	enum vg_weight weight;
+	const uint64_t *values;      /* the caller's, by sample: their weights instead; to be set behind
+	                                vg_interval_tables_open(); NULL: there are none */
 	struct vg_interval_weight { uint64_t ns, samples; } *own, *all;  /* by span */
 	unsigned char *reached;      /* by span */
 	VG_ARRAY(uint32_t) touched;  /* spans that are reached */

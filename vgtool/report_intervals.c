@@ -15,16 +15,18 @@ static size_t rows_shown(const struct vg_interval_table *table, uint64_t limit)
 	return limit > 0 && limit < table->rows.count ? (size_t)limit : table->rows.count;
 }
 
-static void row_json(const struct vg_profile *profile, struct vg_json *json,
+static void row_json(const struct vg_report_intervals *report, struct vg_json *json,
 		     const struct vg_interval_row *row)
 {
+	const struct vg_profile *profile = report->spans->profile;
+
 	vg_json_line(json);
 	vg_json_object_begin(json);
 	vg_json_key_string(json, "kind", vg_profile_text(profile, row->kind));
 	vg_json_key_string(json, "label", row->outside ? NULL :
 			   vg_span_name(profile, row->kind, row->label));
-	vg_json_key_uint(json, "self_ns", row->self_ns);
-	vg_json_key_uint(json, "total_ns", row->total_ns);
+	vg_json_key_uint(json, report->counts != NULL ? "self" : "self_ns", row->self_ns);
+	vg_json_key_uint(json, report->counts != NULL ? "total" : "total_ns", row->total_ns);
 	vg_json_key_uint(json, "self_samples", row->self_samples);
 	vg_json_key_uint(json, "total_samples", row->total_samples);
 	vg_json_object_end(json);
@@ -39,7 +41,7 @@ static void table_json(const struct vg_report_intervals *report, struct vg_json 
 	vg_json_key(json, "intervals");
 	vg_json_array_begin(json);
 	for (size_t i = 0; i < rows_shown(table, report->limit); i++)
-		row_json(report->spans->profile, json, &table->rows.items[i]);
+		row_json(report, json, &table->rows.items[i]);
 	vg_json_array_end(json);
 }
 
@@ -55,9 +57,9 @@ static void table_text(const struct vg_report_intervals *report,
 
 		printf("%7s %10s %7s %10s %8" PRIu64 "  %s",
 		       vg_text_percent(&self_share, row->self_ns, table->weight_ns),
-		       vg_text_ns(&self, row->self_ns),
+		       vg_counted_text(report->counts, &self, row->self_ns),
 		       vg_text_percent(&total_share, row->total_ns, table->weight_ns),
-		       vg_text_ns(&total, row->total_ns), row->total_samples,
+		       vg_counted_text(report->counts, &total, row->total_ns), row->total_samples,
 		       row->outside ? "(no interval)" : vg_span_name(profile, row->kind, row->label));
 		if (row->kind != VG_NONE && row->label != VG_NONE)
 			printf("  [%s]", vg_profile_text(profile, row->kind));
@@ -78,13 +80,17 @@ static int overall_write(const struct vg_report_intervals *report,
 
 	if (rc == 0 && report->json) {
 		vg_json_key_string(json, "program", vg_profile_text(profile, profile->header.program));
-		vg_json_key_string(json, "weight", vg_weight_name(report->weight));
+		vg_json_key_string(json, "weight", report->counts != NULL ? report->counts->name :
+				   vg_weight_name(report->weight));
 		table_json(report, json, &table);
 	} else if (rc == 0) {
-		printf("%s: %" PRIu64 " sample%s, %s of %s time\n\n%7s %10s %7s %10s %8s  interval\n",
+		printf("%s: %" PRIu64 " sample%s, %s%s%s%s\n\n%7s %10s %7s %10s %8s  interval\n",
 		       vg_profile_text(profile, profile->header.program), table.samples,
-		       vg_text_plural(table.samples), vg_text_ns(&weight, table.weight_ns),
-		       vg_weight_name(report->weight), "self", "", "total", "", "samples");
+		       vg_text_plural(table.samples),
+		       vg_counted_text(report->counts, &weight, table.weight_ns),
+		       report->counts != NULL ? " " : " of ", report->counts != NULL ?
+		       report->counts->name : vg_weight_name(report->weight),
+		       report->counts != NULL ? "" : " time", "self", "", "total", "", "samples");
 		if (report->only_tid < 0)
 			table_text(report, &table);
 	}
@@ -126,6 +132,9 @@ int vg_report_intervals(const struct vg_report_intervals *report)
 	struct vg_interval_tables tables;
 	struct vg_json json;
 	int rc = vg_interval_tables_open(&tables, report->spans, report->weight);
+
+	if (report->counts != NULL)
+		tables.values = report->counts->by_sample;
 
 	vg_json_open(&json, stdout);
 	if (report->json)

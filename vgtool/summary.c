@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "vgtool/text.h"
+#include "vgtool/span_counts.h"
 #include "vgtool/thread_names.h"
 
 /* What is needed while one profile is added. */
@@ -130,6 +130,55 @@ static int event_add(struct adding *adding, const struct vg_event *event)
 	return 0;
 }
 
+/* The place of a counter in the summary; VG_NONE: there are too many. */
+static int counter_get(struct vg_summary *summary, const char *name, uint32_t *at)
+{
+	int rc = 0;
+
+	if (!vg_intern_find(&summary->counter_names, name, strlen(name) + 1, at)) {
+		*at = VG_NONE;
+		if (summary->counter_count == VG_COUNTS_MAX)
+			return 0;
+		rc = vg_intern(&summary->counter_names, name, strlen(name) + 1, at);
+		summary->counter_count += rc >= 0;
+	}
+	return rc < 0 ? rc : 0;
+}
+
+static int counter_spans_add(struct adding *adding, const struct vg_spans *spans, uint32_t counter)
+{
+	const struct vg_profile *profile = adding->profile;
+	struct vg_span_counts own = { 0 };
+	struct vg_counted counts;
+	uint32_t at, row;
+	int rc = counter_get(adding->summary, vg_profile_text(profile, profile->header.counters[counter]),
+			     &at);
+
+	if (rc != 0 || at == VG_NONE)
+		return rc;
+	rc = vg_counted_build(&counts, profile, counter);
+	if (rc == 0)
+		rc = vg_span_counts_build(&own, spans, &counts);
+	for (size_t i = 0; rc == 0 && i < spans->items.count; i++) {
+		const struct vg_span *span = &spans->items.items[i];
+		struct known_key key = { VG_SUMMARY_INTERVAL, thread_of(adding, span->thread), span->kind,
+					 span->label };
+		struct vg_summary_count *count;
+
+		if (span->detached)
+			continue;
+		rc = row_get(adding, &key, &row);
+		if (rc != 0)
+			break;
+		count = &adding->summary->rows.items[row].counts[at];
+		count->self = vg_sum(count->self, own.self[i]);
+		count->total = vg_sum(count->total, own.once[i]);
+	}
+	vg_span_counts_free(&own);
+	vg_counted_free(&counts);
+	return rc;
+}
+
 int vg_summary_add(struct vg_summary *summary, const struct vg_spans *spans)
 {
 	struct adding adding = { .summary = summary, .profile = spans->profile };
@@ -140,6 +189,8 @@ int vg_summary_add(struct vg_summary *summary, const struct vg_spans *spans)
 		rc = span_add(&adding, &spans->items.items[i]);
 	for (size_t i = 0; rc == 0 && i < profile->events.count; i++)
 		rc = event_add(&adding, &profile->events.items[i]);
+	for (uint32_t i = 0; rc == 0 && i < profile->header.counter_count; i++)
+		rc = counter_spans_add(&adding, spans, i);
 	summary->ends_orphaned += spans->ends_orphaned;
 	summary->begins_repeated += spans->begins_repeated;
 	summary->times_back += spans->times_back;
@@ -224,6 +275,8 @@ static int row_compare(const void *a, const void *b)
 
 void vg_summary_finish(struct vg_summary *summary)
 {
+	for (uint32_t i = 0; i < summary->counter_count; i++)
+		summary->counters[i] = vg_intern_text(&summary->counter_names, i);
 	quantiles_find(summary);
 	texts_find(summary);
 	if (summary->rows.count > 1)
@@ -234,5 +287,6 @@ void vg_summary_free(struct vg_summary *summary)
 {
 	vg_array_free(&summary->rows);
 	vg_intern_free(&summary->keys);
+	vg_intern_free(&summary->counter_names);
 	vg_array_free(&summary->lengths);
 }

@@ -30,6 +30,9 @@ struct vg_summary_row {
 	uint64_t length_ns;          /* the sum of the lengths */
 	uint64_t min_ns, max_ns, p50_ns, p99_ns;
 	int64_t least, most, last;   /* of a counter */
+	struct vg_summary_count {    /* how far the threads' counters went, by vg_summary.counters */
+		uint64_t self, total;
+	} counts[VG_COUNTS_MAX];
 };
 
 struct vg_summary {
@@ -37,10 +40,14 @@ struct vg_summary {
 	VG_ARRAY(struct vg_summary_row) rows; /* after vg_summary_finish(): by what, thread, self and
 	                                         total descending, label */
 	uint64_t self_ns;            /* of all rows */
+	const char *counters[VG_COUNTS_MAX]; /* the names of those that the profiles have; of more the
+	                                        rest is left out */
+	uint32_t counter_count;
 	uint64_t ends_orphaned, begins_repeated, times_back, dropped;
 
 	/* Its own. */
 	struct vg_intern keys;       /* what, thread, kind, label -> row */
+	struct vg_intern counter_names; /* -> index in counters */
 	VG_ARRAY(struct vg_summary_length { uint64_t ns; uint32_t row; }) lengths;
 };
 

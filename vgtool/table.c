@@ -124,10 +124,11 @@ static int node_reach(struct vg_tables *tables, uint32_t node)
 	return 0;
 }
 
-static int sample_add(struct vg_table *table, struct vg_tables *tables,
-		      const struct vg_sample *sample)
+static int sample_add(struct vg_table *table, struct vg_tables *tables, uint32_t index)
 {
-	uint64_t weight_ns = vg_weight_of(sample, tables->weight);
+	const struct vg_sample *sample = &tables->profile->samples.items[index];
+	uint64_t weight_ns = tables->values != NULL ? tables->values[index] :
+			     vg_weight_of(sample, tables->weight);
 	struct vg_subtree *subtree;
 	struct vg_row *row;
 	int rc;
@@ -210,7 +211,7 @@ int vg_table_build(struct vg_table *table, struct vg_tables *tables, const uint3
 
 	*table = (struct vg_table){ 0 };
 	for (size_t i = 0; rc == 0 && i < count; i++)
-		rc = sample_add(table, tables, &tables->profile->samples.items[samples[i]]);
+		rc = sample_add(table, tables, samples[i]);
 	/* A caller's number is below its callees' numbers. */
 	if (tables->nodes.count > 0)
 		qsort(tables->nodes.items, tables->nodes.count, sizeof *tables->nodes.items,

@@ -31,6 +31,8 @@ struct vg_tables {
 	const struct vg_profile *profile;
 	const struct vg_frames *frames;
 	enum vg_weight weight;
+	const uint64_t *values;      /* the caller's, by sample: their weights instead; to be set behind
+	                                vg_tables_open(); NULL: there are none */
 	uint64_t *repeat_at;         /* by node: where its bits start */
 	unsigned char *repeats;      /* bits, by node and frame: an outer frame is the same function */
 	struct vg_subtree { uint64_t ns, samples; } *subtrees;  /* by node */

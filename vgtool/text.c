@@ -41,6 +41,23 @@ const char *vg_text_ns(struct vg_text *room, uint64_t ns)
 	return room->text;
 }
 
+const char *vg_text_number(struct vg_text *room, uint64_t number)
+{
+	static const char *const units[] = { "M", "G", "T", "P", "E" };
+	double value = (double)number / 1e6;
+	size_t unit = 0;
+
+	if (number < 10000000) {
+		snprintf(room->text, sizeof room->text, "%u", (unsigned)number);
+		return room->text;
+	}
+	while (value >= 999.5) {
+		value /= 1000;
+		unit++;
+	}
+	return scaled(room, value, units[unit]);
+}
+
 const char *vg_text_bytes(struct vg_text *room, uint64_t bytes)
 {
 	static const char *const units[] = { "KiB", "MiB", "GiB", "TiB", "PiB", "EiB" };

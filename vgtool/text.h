@@ -17,6 +17,9 @@ struct vg_text {
  * where seconds would be many. */
 const char *vg_text_ns(struct vg_text *room, uint64_t ns);
 
+/* "123456"; from ten million on three digits and a unit: "12.3 M", "4.56 G". */
+const char *vg_text_number(struct vg_text *room, uint64_t number);
+
 /* "12 bytes", "3.4 KiB", "5.6 MiB". */
 const char *vg_text_bytes(struct vg_text *room, uint64_t bytes);
 

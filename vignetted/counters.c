@@ -81,6 +81,7 @@ int vg_counters_open(struct vg_counters *counters, const uint16_t codes[VG_COUNT
 {
 	uint32_t count = vg_counters_count(codes);
 
+	counters->stops = 0;
 	for (uint32_t i = 0; i < VG_COUNTERS_MAX; i++) {
 		counters->fds[i] = -1;
 		counters->told[i] = 0;

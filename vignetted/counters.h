@@ -17,6 +17,7 @@
 struct vg_counters {
 	int fds[VG_COUNTERS_MAX];    /* owned; in the order of the codes */
 	uint64_t told[VG_COUNTERS_MAX]; /* of each, what was taken so far */
+	uint32_t stops;              /* of the thread's that were ours, since they were taken */
 };
 
 /*

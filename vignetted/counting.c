@@ -116,6 +116,17 @@ int vg_counting_begin(struct vg_session *session, struct vg_recording *recording
 	return counting->refused != 0 ? begin_refused(session, counting, err) : 0;
 }
 
+/* A thread that is stopped loses its CPU, once. */
+static void own_leave_out(struct vg_counters *counters, const uint16_t codes[VG_COUNTERS_MAX],
+			  uint64_t values[VG_COUNTERS_MAX])
+{
+	for (uint32_t i = 0; i < vg_counters_count(codes); i++) {
+		if ((codes[i] & VG_COUNTER_NUMBER) == VG_COUNTER_CONTEXT_SWITCHES)
+			values[i] -= values[i] < counters->stops ? values[i] : counters->stops;
+	}
+	counters->stops = 0;
+}
+
 static void account_tell(struct vg_recording *recording, struct vg_task *task, uint64_t now_ns)
 {
 	struct vg_counting *counting = &recording->counting;
@@ -127,14 +138,18 @@ static void account_tell(struct vg_recording *recording, struct vg_task *task, u
 
 	account->uncounted = false;
 	/* Zeros too: what comes next does not stand for the time before. */
-	if (account->counters != NULL &&
-	    vg_counters_take(account->counters, counting->codes, count.values) == 0)
-		vg_writer_count(&recording->recorder.writer, &count);
+	if (account->counters == NULL ||
+	    vg_counters_take(account->counters, counting->codes, count.values) != 0)
+		return;
+	own_leave_out(account->counters, counting->codes, count.values);
+	vg_writer_count(&recording->recorder.writer, &count);
 }
 
-void vg_counting_tell(struct vg_session *session, struct vg_task *task)
+void vg_counting_tell(struct vg_session *session, struct vg_task *task, uint64_t stops)
 {
 	VG_EACH_RECORDING(i, session->counting & session->live & task->begun) {
+		if (task->accounts[i].counters != NULL)
+			task->accounts[i].counters->stops += (uint32_t)stops;
 		if (task->accounts[i].uncounted)
 			account_tell(&session->recordings[i], task, vg_now_ns() - session->begin_ns);
 	}

@@ -33,8 +33,9 @@ int vg_counting_begin(struct vg_session *session, struct vg_recording *recording
 /* And in one that came later. */
 void vg_counting_thread(struct vg_recording *recording, struct vg_task *task);
 
-/* Tells the profiles that have had a sample of the thread how far its counters went. */
-void vg_counting_tell(struct vg_session *session, struct vg_task *task);
+/* Tells the profiles that have had a sample of the thread how far its counters went; it was stopped so
+ * often by us since the last time. */
+void vg_counting_tell(struct vg_session *session, struct vg_task *task, uint64_t stops);
 
 /* Tells the profile for the last time: the thread has ended, at that session time.  What it did since
  * its latest sample is told, and what it has open is closed. */

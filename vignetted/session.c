@@ -191,6 +191,7 @@ static void checkpoints(struct vg_session *session)
 static void session_round(struct vg_session *session, vg_recording_set due)
 {
 	size_t count, at;
+	uint64_t stops;
 
 	session->due = due & session->live;
 	if (session->due == 0)
@@ -201,9 +202,11 @@ static void session_round(struct vg_session *session, vg_recording_set due)
 	at = count > 0 ? session->round_count % count : 0;
 	session->round_count++;
 	for (size_t i = 0; i < count && (session->live & session->due) != 0; i++) {
+		stops = session->pauses.stops;
 		vg_sampling_thread(session, &session->tasks.live.items[at]);
 		if (session->counting != 0)
-			vg_counting_tell(session, &session->tasks.live.items[at]);
+			vg_counting_tell(session, &session->tasks.live.items[at],
+					 session->pauses.stops - stops);
 		at = at + 1 < count ? at + 1 : 0;
 		/* Now and then: thousands of sleeping threads cost a microsecond each. */
 		if (i % LIMITS_EVERY == LIMITS_EVERY - 1 || i + 1 == count)
