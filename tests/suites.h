@@ -12,6 +12,7 @@
 	each(changes) \
 	each(chunk) \
 	each(confine) \
+	each(counters) \
 	each(cursor) \
 	each(debug_id) \
 	each(events) \

@@ -182,7 +182,7 @@ static void recorded_text(const struct vg_profile *profile)
 	else
 		printf(", samples on demand\n");
 	for (uint32_t i = 0; i < header->counter_count; i++)
-		printf("%-14s%s%s%s", i == 0 ? "counters" : "", i == 0 ? " " : ", ",
+		printf("%s%s%s", i == 0 ? "counters       " : ", ",
 		       vg_profile_text(profile, header->counters[i]),
 		       i + 1 < header->counter_count ? "" : "\n");
 }
