@@ -246,8 +246,8 @@ START_TEST(switches_by_interval)
 	sleepy = interval("sleepy", naps);
 	end(path);
 	ck_assert_uint_ge(sleepy.switches, NAPS);
-	/* Ours are among what the kernel says to us: one a sample at most, in about 100 ms each. */
-	near(in_interval("context-switches", "sleepy"), sleepy.switches, 40);
+	/* What the kernel says to us has our stops in it. */
+	ck_assert_uint_le(in_interval("context-switches", "sleepy"), sleepy.switches + 4);
 	ck_assert_uint_ge(in_interval("context-switches", "sleepy"), NAPS - 4);
 	ck_assert_uint_le(in_interval("context-switches", "idle"), idle.switches + 4);
 	near(in_interval("task-clock", "idle"), 2 * SPIN_MS * MS, SPIN_MS * MS / 2);

@@ -5,6 +5,7 @@
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/perf_event.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stddef.h>
@@ -140,6 +141,18 @@ static long samples_open(void)
 	return syscall(SYS_perf_event_open, NULL, 0, -1, -1, 0) < 0 && errno == EFAULT ? 0 : -1;
 }
 
+static long counter_open(void)
+{
+	return syscall(SYS_perf_event_open, NULL, target, -1, -1, PERF_FLAG_FD_CLOEXEC) < 0 &&
+	       errno == EFAULT ? 0 : -1;
+}
+
+static long counter_of_cpu(void)
+{
+	return syscall(SYS_perf_event_open, NULL, target, 0, -1, PERF_FLAG_FD_CLOEXEC) < 0 &&
+	       errno == EFAULT ? 0 : -1;
+}
+
 static long limit_read(void)
 {
 	struct rlimit limit;
@@ -167,35 +180,37 @@ static long privileges_gone(void)
 static const struct {
 	const char *name;
 	long (*call)(void);
-	bool allowed[3];             /* in the role: serving, alone, listening */
+	bool allowed[4];             /* in the role: serving, alone, listening; serving and counting */
 } calls[] = {
-	{ "ptrace: set the register of a restarted call", rax_set, { true, true, true } },
-	{ "ptrace: set another register", rip_set, { false, false, false } },
-	{ "ptrace: set all registers", all_set, { false, false, false } },
-	{ "ptrace: write memory", memory_set, { false, false, false } },
-	{ "ptrace: let a tracee go on", go_on, { false, false, false } },
-	{ "read memory of the target", memory_read, { true, true, true } },
-	{ "write memory of the target", memory_write, { false, false, false } },
-	{ "open a file to read", file_read, { true, true, true } },
-	{ "create a file", file_create, { false, false, false } },
-	{ "open a file to write", file_change, { false, false, false } },
-	{ "write to an open file", file_write, { true, true, true } },
-	{ "remove a file", file_remove, { false, true, true } },
-	{ "execute a program", program_run, { false, false, false } },
-	{ "make a process", process_make, { false, false, false } },
-	{ "send a signal", signal_send, { false, false, false } },
-	{ "make a socket", socket_make, { false, false, false } },
-	{ "take memory", memory_take, { true, true, true } },
-	{ "change the directory", directory_change, { false, false, false } },
-	{ "take a connection", connection_take, { false, false, true } },
-	{ "open the kernel's samples", samples_open, { false, false, true } },
-	{ "read a limit", limit_read, { false, false, true } },
-	{ "set a limit", limit_set, { false, false, false } },
-	{ "be as its status says", privileges_gone, { true, true, true } },
+	{ "ptrace: set the register of a restarted call", rax_set, { true, true, true, true } },
+	{ "ptrace: set another register", rip_set, { false, false, false, false } },
+	{ "ptrace: set all registers", all_set, { false, false, false, false } },
+	{ "ptrace: write memory", memory_set, { false, false, false, false } },
+	{ "ptrace: let a tracee go on", go_on, { false, false, false, false } },
+	{ "read memory of the target", memory_read, { true, true, true, true } },
+	{ "write memory of the target", memory_write, { false, false, false, false } },
+	{ "open a file to read", file_read, { true, true, true, true } },
+	{ "create a file", file_create, { false, false, false, false } },
+	{ "open a file to write", file_change, { false, false, false, false } },
+	{ "write to an open file", file_write, { true, true, true, true } },
+	{ "remove a file", file_remove, { false, true, true, false } },
+	{ "execute a program", program_run, { false, false, false, false } },
+	{ "make a process", process_make, { false, false, false, false } },
+	{ "send a signal", signal_send, { false, false, false, false } },
+	{ "make a socket", socket_make, { false, false, false, false } },
+	{ "take memory", memory_take, { true, true, true, true } },
+	{ "change the directory", directory_change, { false, false, false, false } },
+	{ "take a connection", connection_take, { false, false, true, false } },
+	{ "open the kernel's samples", samples_open, { false, false, true, false } },
+	{ "open a counter of a thread", counter_open, { false, false, true, true } },
+	{ "open one of a CPU", counter_of_cpu, { false, false, true, false } },
+	{ "read a limit", limit_read, { false, false, true, false } },
+	{ "set a limit", limit_set, { false, false, false, false } },
+	{ "be as its status says", privileges_gone, { true, true, true, true } },
 };
 
 /* Status of a child: 0 done, 1 forbidden, 2 something else went wrong. */
-static int call_try(enum vg_confine_role role, long (*call)(void))
+static int call_try(enum vg_confine_role role, bool counts, long (*call)(void))
 {
 	struct vg_err err;
 	int status;
@@ -209,7 +224,8 @@ static int call_try(enum vg_confine_role role, long (*call)(void))
 		}
 		if (ptrace(PTRACE_SEIZE, target, 0, PTRACE_O_EXITKILL) != 0 ||
 		    ptrace(PTRACE_INTERRUPT, target, 0, 0) != 0 ||
-		    waitpid(target, &status, __WALL) != target || vg_confine(role, (uint64_t)4 << 30, &err) != 0)
+		    waitpid(target, &status, __WALL) != target ||
+		    vg_confine(role, counts, (uint64_t)4 << 30, &err) != 0)
 			_exit(2);
 		_exit(call() >= 0 ? 0 : errno == EPERM ? 1 : 2);
 	}
@@ -220,17 +236,20 @@ static int call_try(enum vg_confine_role role, long (*call)(void))
 
 int main(void)
 {
-	static const char *const roles[] = { "serving", "alone", "listening" };
+	static const char *const roles[] = { "serving", "alone", "listening", "counting" };
+	static const enum vg_confine_role given[] = {
+		VG_CONFINE_SERVE, VG_CONFINE_ALONE, VG_CONFINE_LISTEN, VG_CONFINE_SERVE,
+	};
 	size_t count = sizeof calls / sizeof *calls;
 	int failures = 0;
 
 	setvbuf(stdout, NULL, _IONBF, 0);
 	file = open("/dev/null", O_WRONLY);
-	printf("1..%zu\n", 3 * count);
-	for (size_t i = 0; i < 3 * count; i++) {
-		enum vg_confine_role role = (enum vg_confine_role)(i / count);
+	printf("1..%zu\n", 4 * count);
+	for (size_t i = 0; i < 4 * count; i++) {
+		size_t role = i / count;
 		bool allowed = calls[i % count].allowed[role];
-		int got = call_try(role, calls[i % count].call);
+		int got = call_try(given[role], role == 3, calls[i % count].call);
 		bool good = got == (allowed ? 0 : 1);
 
 		failures += !good;

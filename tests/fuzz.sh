@@ -63,7 +63,10 @@ seeds() {
 			-o "$out/seeds/elf/unwinds"
 		"$VGTOOL" symbols "$out/seeds/elf/unwinds" >"$out/seeds/sym/unwinds" ;;
 	profile)
-		"$VIGNETTED" -o "$out/seeds/profile/sleep.vgp" --rate 50 -- sleep 0.2 2>/dev/null ;;
+		"$VIGNETTED" -o "$out/seeds/profile/sleep.vgp" --rate 50 -- sleep 0.2 2>/dev/null
+		# With counters, where this machine lets them be counted.
+		"$VIGNETTED" -o "$out/seeds/profile/counters.vgp" --rate 50 --counter task-clock,page-faults:u \
+			-- sleep 0.2 2>/dev/null || true ;;
 	esac
 }
 

@@ -92,9 +92,10 @@ static int begin_refused(struct vg_session *session, const struct vg_counting *c
 			 struct vg_err *err)
 {
 	if (counting->refused == -EMFILE)
-		return vg_err_set(err, -EMFILE, "%s cannot be counted in %zu threads: that takes %zu "
+		return vg_err_set(err, -EMFILE, "%s cannot be counted in %zu thread%s: that takes %zu "
 				  "descriptors, and the helper has %zu for it", counting->names,
-				  session->tasks.live.count, session->tasks.live.count * counting->count,
+				  session->tasks.live.count, session->tasks.live.count == 1 ? "" : "s",
+				  session->tasks.live.count * counting->count,
 				  counting->open_max);
 	return vg_counters_refused(err, counting->codes[counting->refused_at], counting->refused);
 }
