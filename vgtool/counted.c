@@ -78,11 +78,7 @@ static int samples_share(struct tracing *tracing, const struct vg_thread_count *
 		own = own < left ? own : left;
 		left -= own;
 		tracing->counts->by_sample[index] = vg_sum(tracing->counts->by_sample[index], own);
-		/* What it did not run for stands between. */
-		if (sample->cpu_ns == 0 && sample->time_ns > sample->wall_ns)
-			rc = point_add(tracing, count->thread, sample->time_ns - sample->wall_ns, 0);
-		if (rc == 0)
-			rc = point_add(tracing, count->thread, sample->time_ns, own);
+		rc = point_add(tracing, count->thread, sample->time_ns, own);
 	}
 	tracing->counts->by_sample[count->sample] = vg_sum(tracing->counts->by_sample[count->sample], left);
 	return rc != 0 ? rc : point_add(tracing, count->thread, count->time_ns, left);
