@@ -10,6 +10,7 @@
 #include "vgtool/folded.h"
 #include "vgtool/interval_table.h"
 #include "vgtool/measures.h"
+#include "vgtool/span_counts.h"
 #include "vgtool/speedscope.h"
 #include "vgtool/summary.h"
 
@@ -340,6 +341,15 @@ static void views_write(const struct vg_profile *profile)
 	vg_interval_table_free(&table);
 	vg_interval_tables_close(&tables);
 	vg_threads_free(&threads);
+	for (uint32_t i = 0; i < profile->header.counter_count; i++) {
+		struct vg_span_counts own;
+		struct vg_counted counted;
+
+		ck_assert_int_eq(vg_counted_build(&counted, profile, i), 0);
+		ck_assert_int_eq(vg_span_counts_build(&own, &spans, &counted), 0);
+		vg_span_counts_free(&own);
+		vg_counted_free(&counted);
+	}
 	vg_spans_free(&spans);
 }
 

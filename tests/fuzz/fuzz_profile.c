@@ -6,11 +6,14 @@
 #include "vgtool/folded.h"
 #include "vgtool/measures.h"
 #include "vgtool/speedscope.h"
+#include "vgtool/summary.h"
 
 static void views_write(const struct vg_profile *profile)
 {
 	struct vg_folding folding = { .by_thread = true };
 	struct vg_measures measures = { 0 };
+	struct vg_summary summary = { 0 };
+	struct vg_spans spans;
 
 	vg_speedscope_write(profile, VG_WEIGHT_WALL, "fuzz", input_sink());
 	vg_chrome_write(profile, "fuzz", input_sink());
@@ -18,6 +21,11 @@ static void views_write(const struct vg_profile *profile)
 	if (vg_measures_add(&measures, profile) == 0)
 		vg_measures_finish(&measures);
 	vg_measures_free(&measures);
+	/* Counters too, by interval. */
+	if (vg_spans_build(&spans, profile) == 0 && vg_summary_add(&summary, &spans) == 0)
+		vg_summary_finish(&summary);
+	vg_summary_free(&summary);
+	vg_spans_free(&spans);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
