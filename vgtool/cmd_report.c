@@ -325,22 +325,20 @@ static bool thread_known(const struct report *report)
 	return report->only_tid < 0;
 }
 
-/* 0, or -ENODATA with what the profile has instead. */
-static int counter_check(const struct report *report, const char *path, struct vg_err *err)
+/* Whether the profile has the counter, if one was asked for; threads that lack it are told of. */
+static bool counter_check(const struct report *report, const char *command, const char *path,
+			  struct vg_err *err)
 {
-	const struct vg_header *header = &report->profile->header;
-	char names[160] = "";
-	size_t length = 0;
+	uint64_t without;
 
-	if (report->counter == NULL || vg_counted_find(report->profile, report->counter) != VG_NONE)
-		return 0;
-	for (uint32_t i = 0; i < header->counter_count; i++) {
-		snprintf(names + length, sizeof names - length, "%s%.36s", i > 0 ? ", " : "",
-			 vg_profile_text(report->profile, header->counters[i]));
-		length = strlen(names);
-	}
-	return vg_err_set(err, -ENODATA, "%s: has no counter %.64s: %s%s", path, report->counter,
-			  length > 0 ? "it has " : "none was asked for when it was recorded", names);
+	if (report->counter == NULL)
+		return true;
+	if (vg_counted_check(report->profile, report->counter, path, &without, err) != 0)
+		return false;
+	if (without > 0)
+		vg_command_warn(command, "%s: %" PRIu64 " thread%s could not have counters", path, without,
+				vg_text_plural(without));
+	return true;
 }
 
 /* Of one profile.  The exit status. */
@@ -364,7 +362,7 @@ static int report_run(struct report *report, const char *command, const char *pa
 		status = vg_command_fail(command, &err);
 		goto out;
 	}
-	if (counter_check(report, opened.file.path, &err) != 0) {
+	if (!counter_check(report, command, opened.file.path, &err)) {
 		status = vg_command_fail(command, &err);
 		goto out;
 	}

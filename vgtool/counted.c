@@ -2,6 +2,7 @@
 #include "vgtool/counted.h"
 
 #include <errno.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -33,6 +34,29 @@ uint32_t vg_counted_find(const struct vg_profile *profile, const char *name)
 			return i;
 	}
 	return VG_NONE;
+}
+
+int vg_counted_check(const struct vg_profile *profile, const char *name, const char *path,
+		     uint64_t *without, struct vg_err *err)
+{
+	const struct vg_header *header = &profile->header;
+	char names[160] = "";
+	size_t length = 0;
+
+	*without = 0;
+	for (size_t i = 0; i < profile->stats.count; i++) {
+		if (strcmp(vg_profile_text(profile, profile->stats.items[i].name), "threads_uncounted") == 0)
+			*without = profile->stats.items[i].value;
+	}
+	if (vg_counted_find(profile, name) != VG_NONE)
+		return 0;
+	for (uint32_t i = 0; i < header->counter_count; i++) {
+		snprintf(names + length, sizeof names - length, "%s%.36s", i > 0 ? ", " : "",
+			 vg_profile_text(profile, header->counters[i]));
+		length = strlen(names);
+	}
+	return vg_err_set(err, -ENODATA, "%s: has no counter %.64s: %s%s", path, name, length > 0 ?
+			  "it has " : "none was asked for when it was recorded", names);
 }
 
 /* A hostile profile's times may go back; those of the curve stand still then. */

@@ -31,6 +31,10 @@ struct vg_counted {
 /* The place of the name among the profile's counters; VG_NONE: there is none. */
 uint32_t vg_counted_find(const struct vg_profile *profile, const char *name);
 
+/* 0 with how many threads lack it; or -ENODATA with what the profile of that path has instead. */
+int vg_counted_check(const struct vg_profile *profile, const char *name, const char *path,
+		     uint64_t *without, struct vg_err *err);
+
 /* 0 or -ENOMEM; free in either case. */
 int vg_counted_build(struct vg_counted *counts, const struct vg_profile *profile, uint32_t counter);
 void vg_counted_free(struct vg_counted *counts);
