@@ -36,6 +36,8 @@
  *                            helper: OPENED | FAILED
  *     other:  CLOSE          helper: ENDED | FAILED
  *     other:  MARK           helper: MARKED
+ *     other:  DUMP + fd      which flight recorder, the program's own or another
+ *                            helper: DUMPED | FAILED, when it is written
  */
 enum {
 	VG_WIRE_MAGIC = 0x77696776,
@@ -140,8 +142,9 @@ struct vg_wire_recording {
 	uint64_t lost;
 	uint64_t duration_ns;
 	uint64_t file_bytes;
-	uint32_t cpu_mode;           /* 0 or 1 */
-	uint32_t outside;            /* 0 or 1: not the program's own */
+	uint16_t cpu_mode;           /* 0 or 1 */
+	uint16_t outside;            /* 0 or 1: not the program's own */
+	uint32_t flight_s;           /* what a flight recorder keeps; 0: it is none */
 };
 
 struct vg_wire_state {
@@ -151,9 +154,9 @@ struct vg_wire_state {
 	char program[48];
 };
 
-/* CLOSE, OPENED; MARKED says in how many profiles. */
+/* CLOSE, OPENED, DUMP; MARKED says in how many profiles. */
 struct vg_wire_which {
-	uint32_t id;                 /* 0: the only one that is from outside */
+	uint32_t id;                 /* 0: the only one that is from outside, or a flight recorder */
 	uint32_t zero;
 };
 

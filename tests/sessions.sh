@@ -154,7 +154,7 @@ assert closed(b"x") == b""
 assert closed(bytes(264)) == b""
 assert closed(head(33) + bytes(300)) == b""
 assert closed(head(33, 9) + bytes(256)) == b""
-for kind in (1, 2, 3, 4, 6, 20, 30, 32, 99):
+for kind in (1, 2, 3, 4, 6, 21, 30, 32, 99):
     assert closed(head(kind) + bytes(256)) == b"", kind
 for i in range(200):
     closed(random.randbytes(random.randint(1, 600)))
@@ -222,7 +222,116 @@ END
 	chmod 700 "$run"
 fi
 
+# ---- flight recorders: the program's, others', which one ----
+exec 7>&-
+wait
+start 0
+# refused SENTENCE DUMP-ARGUMENT ...: and nothing is left behind
+refused() {
+	sentence=$1
+	shift
+	! vgctl dump "$@" 2>log || fail "dump $*: no error"
+	grep -q "$sentence" log || fail "dump $*: $(cat log)"
+	[ ! -e x.vgp ] && [ ! -e x.vgp.part ] || fail "dump $*: a file is left"
+}
+# kept FILE SECONDS: whole, asked for from here, of so many seconds and no more
+kept() {
+	"$VGTOOL" info --json "$1" >info 2>log || fail "$1: $(cat log)"
+	grep -q '"end_reason":"it was asked for from outside"' info || fail "$1: $(cat info)"
+	grep -q '"damaged_bytes":0' info || fail "$1 is damaged"
+	span=$("$VGTOOL" info "$1" | sed -n 's/^kept *the last \([0-9]*\).*/\1/p')
+	between "${span:-0}" $(($2 - 1)) "$2" "$1: seconds"
+	[ "$(number "$1" samples)" -gt 20 ] || fail "$1 has hardly a sample"
+	[ "$(stat -c %a "$1")" = 600 ] || fail "$1 is open to others"
+}
+refused "has no flight recorder" "$host" x.vgp
+refused "no helper listens" 1 x.vgp
+echo flight >&7
+said "flight ok"
+vgctl status "$host" | grep -q '^  1  program .* keeps 2 s$' || fail "status: $(vgctl status "$host")"
+id=$(vgctl begin "$host" -o outside.vgp --flight 3 --rate 4999)
+[ "$(vgctl begin "$host" -o plain.vgp)" = 3 ] || fail "the third session is not number 3"
+! vgctl begin "$host" -o x.vgp --flight 3 --duration 5 2>log || fail "a flight recorder with a duration"
+! vgctl begin "$host" -o x.vgp --flight 3 --flight-memory 9999999999 2>log || fail "too much memory"
+grep -q 'more than half' log || fail "of too much memory: $(cat log)"
+sleep 4
+refused "there are several" "$host" x.vgp
+refused "is no flight recorder" "$host" x.vgp 3
+refused "no session has that number" "$host" x.vgp 9
+refused "no regular file" "$host" /dev/full 1
+refused "nowhere" "$host" nowhere/x.vgp 1
+vgctl dump "$host" one.vgp 1 >log || fail "dump: $(cat log)"
+grep -qE '^the last 2\.[0-9] s: [0-9]+ samples of 2 threads, [0-9]+ bytes$' log || fail "dump says $(cat log)"
+kept one.vgp 2
+vgctl dump "$host" two.vgp "$id" >log
+kept two.vgp 3
+# Two at a time; and who hangs up and does not wait for the end.
+timeout 60 /usr/bin/python3 - "$run/$host.sock" "$(helper_pid)" "$id" <<'END' || fail "two dumps at a time"
+import os, signal, socket, struct, sys, time
+head = lambda kind: struct.pack("=IHH", 0x77696776, 2, kind)
+def connect():
+    s = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+    s.connect(sys.argv[1])
+    s.settimeout(20)
+    s.send(head(33) + bytes(256))       # it is served now
+    s.recv(4096)
+    return s
+def dump(s, name):
+    fd = os.open(name, os.O_RDWR | os.O_CREAT, 0o600)
+    socket.send_fds(s, [head(20) + struct.pack("=I", int(sys.argv[3])) + bytes(252)], [fd])
+    os.close(fd)
+pair = [connect(), connect()]
+os.kill(int(sys.argv[2]), signal.SIGSTOP)
+dump(pair[0], "a")
+dump(pair[1], "b")
+os.kill(int(sys.argv[2]), signal.SIGCONT)
+answers = [s.recv(4096) for s in pair]
+kinds = sorted(struct.unpack("=IHH", a[:8])[2] for a in answers)
+assert kinds == [8, 21], kinds
+assert b"in progress" in answers[0] + answers[1]
+for i in range(10):
+    s = connect()
+    dump(s, "a")
+    s.close()
+    connect().close()
+# Without a file; with one that could make the helper wait.
+s = connect()
+s.send(head(20) + bytes(256))
+assert struct.unpack("=IHH", s.recv(4096)[:8])[2] == 8
+null = os.open("/dev/null", os.O_RDWR)
+socket.send_fds(s, [head(20) + struct.pack("=I", 1) + bytes(252)], [null])
+assert struct.unpack("=IHH", s.recv(4096)[:8])[2] == 8
+END
+tries=0
+until vgctl dump "$host" two.vgp "$id" >log 2>&1; do
+	grep -q 'in progress' log || fail "after those: $(cat log)"
+	tries=$((tries + 1))
+	[ $tries -lt 100 ] || fail "the dump is for ever in progress"
+	sleep 0.05
+done
+kept two.vgp 3
+vgctl end "$host" "$id" >log
+"$VGTOOL" info --json outside.vgp | grep -q '"end_reason":"it was ended from outside"' || fail "outside.vgp"
+id=$(vgctl begin "$host" -o outside.vgp --flight 2)
+sleep 1
+kill -9 "$host"
+exec 7>&-
+for file in outside.vgp own.vgp.part; do
+	tries=0
+	until "$VGTOOL" info --json $file 2>log | grep -q '"end_reason":"the process ended"'; do
+		tries=$((tries + 1))
+		[ $tries -lt 60 ] || fail "$file of the dead program: $(cat log)"
+		sleep 0.05
+	done
+	[ "$(number $file samples)" -gt 0 ] || fail "$file of the dead program is empty"
+done
+wait
+
 # ---- the program is killed ----
+start 0
+for i in 1 2 4; do
+	vgctl begin "$host" -o "n$i.vgp" --rate 49 --thread-names >/dev/null
+done
 echo begin >&7
 sleep 0.5
 helper=$(helper_pid)

@@ -19,7 +19,7 @@ struct arguments {
 	char directory[4096];
 	const char *output;
 	struct vg_wire_begin begin;
-	bool budget_given, rate_given;
+	bool budget_given, rate_given, limit_given;
 	pid_t pid;
 	uint32_t id;                 /* 0: none was given */
 	const char *label;
@@ -31,7 +31,9 @@ static const char usage[] =
 	"       vgctl [--directory DIR] begin PID -o FILE [--rate HZ] [--mode wall|cpu]\n"
 	"             [--budget PERCENT] [--duration SECONDS] [--max-size BYTES]\n"
 	"             [--max-frames N] [--thread-names] [--perf-map] [--counter NAME]...\n"
+	"             [--flight SECONDS] [--flight-memory BYTES]\n"
 	"       vgctl [--directory DIR] end PID [ID]\n"
+	"       vgctl [--directory DIR] dump PID FILE [ID]\n"
 	"       vgctl [--directory DIR] mark PID LABEL\n";
 
 static int fail(const struct vg_err *err)
@@ -56,9 +58,12 @@ static void recording_print(const struct vg_wire_recording *recording)
 		printf("on demand");
 	else
 		printf("%6.0f Hz", 1e6 / recording->period_us);
-	printf("  %8.1f s  %10" PRIu64 " samples  %" PRIu64 " lost  %" PRIu64 " bytes\n",
-	       (double)recording->duration_ns / 1e9, recording->samples, recording->lost,
-	       recording->file_bytes);
+	printf("  %8.1f s  %10" PRIu64 " samples  %" PRIu64 " lost  ",
+	       (double)recording->duration_ns / 1e9, recording->samples, recording->lost);
+	if (recording->flight_s != 0)
+		printf("keeps %" PRIu32 " s\n", recording->flight_s);
+	else
+		printf("%" PRIu64 " bytes\n", recording->file_bytes);
 }
 
 static void state_print(struct vg_wire_state *state)
@@ -190,6 +195,43 @@ static int cmd_end(struct arguments *arguments)
 	return status;
 }
 
+static int dump_take(const struct arguments *arguments, int socket, struct vg_outfile *file,
+		     struct vg_err *err)
+{
+	struct vg_wire_message message = { .which = { .id = arguments->id } };
+	int rc;
+
+	if (file->in_place)
+		return vg_err_set(err, -EINVAL, "%s is no regular file", arguments->output);
+	rc = vg_helpers_ask(socket, &message, VG_WIRE_DUMP, &file->fd, 1, VG_WIRE_DUMPED, err);
+	if (rc == 0)
+		rc = vg_outfile_commit(file, err);
+	if (rc == 0)
+		printf("the last %.1f s: %" PRIu64 " samples of %" PRIu32 " thread%s, %" PRIu64 " bytes\n",
+		       (double)message.summary.duration_ns / 1e9, message.summary.samples,
+		       message.summary.threads, message.summary.threads == 1 ? "" : "s",
+		       message.summary.file_bytes);
+	return rc;
+}
+
+static int cmd_dump(struct arguments *arguments)
+{
+	struct vg_outfile file;
+	struct vg_err err;
+	int socket = vg_helpers_connect(arguments->directory, arguments->pid, &err), rc;
+
+	if (socket < 0)
+		return fail(&err);
+	rc = vg_outfile_open(&file, arguments->output, &err);
+	if (rc == 0) {
+		rc = dump_take(arguments, socket, &file, &err);
+		if (rc != 0)
+			vg_outfile_abandon(&file);
+	}
+	close(socket);
+	return rc != 0 ? fail(&err) : EXIT_SUCCESS;
+}
+
 static int cmd_mark(struct arguments *arguments)
 {
 	struct vg_wire_message message = { 0 };
@@ -247,14 +289,22 @@ static bool option_parse(struct arguments *arguments, int option, const char *te
 		if (!number_parse(text, 1, 1u << 30, &value))
 			return false;
 		begin->max_duration_ns = value * 1000000000;
-		return true;
+		return arguments->limit_given = true;
 	case 's':
+		arguments->limit_given = true;
 		return number_parse(text, 65536, UINT64_MAX, &begin->max_file_bytes);
 	case 'f':
 		if (!number_parse(text, 1, 65536, &value))
 			return false;
 		begin->max_frames = (uint32_t)value;
 		return true;
+	case 'F':
+		if (!number_parse(text, 1, VG_WIRE_FLIGHT_MAX_NS / 1000000000, &value))
+			return false;
+		begin->flight_ns = value * 1000000000;
+		return true;
+	case 'M':
+		return number_parse(text, 1 << 20, UINT64_MAX, &begin->flight_memory_bytes);
 	case 'T':
 		begin->thread_names = 1;
 		return true;
@@ -287,6 +337,8 @@ static int options_parse(struct arguments *arguments, int argc, char **argv)
 		{ "duration", required_argument, NULL, 'd' },
 		{ "max-size", required_argument, NULL, 's' },
 		{ "max-frames", required_argument, NULL, 'f' },
+		{ "flight", required_argument, NULL, 'F' },
+		{ "flight-memory", required_argument, NULL, 'M' },
 		{ "thread-names", no_argument, NULL, 'T' },
 		{ "perf-map", no_argument, NULL, 'P' },
 		{ "counter", required_argument, NULL, 'C' },
@@ -313,7 +365,23 @@ static int options_parse(struct arguments *arguments, int argc, char **argv)
 	}
 	if (arguments->rate_given && !arguments->budget_given)
 		arguments->begin.budget_ppm = 0;
+	if (arguments->limit_given && arguments->begin.flight_ns != 0) {
+		fprintf(stderr, "vgctl: what a flight recorder keeps is bounded by --flight and "
+			"--flight-memory\n%s", usage);
+		return EXIT_USAGE;
+	}
 	return EXIT_SUCCESS;
+}
+
+/* What `end` and `dump` take at their end. */
+static bool id_parse(struct arguments *arguments, char **rest, int count)
+{
+	uint64_t value = 0;
+
+	if (count > 1 || (count == 1 && !number_parse(rest[0], 1, UINT32_MAX, &value)))
+		return false;
+	arguments->id = (uint32_t)value;
+	return true;
 }
 
 static int command_run(struct arguments *arguments, const char *command, char **rest, int count)
@@ -333,11 +401,13 @@ static int command_run(struct arguments *arguments, const char *command, char **
 		arguments->label = rest[1];
 		return cmd_mark(arguments);
 	}
-	if (strcmp(command, "end") != 0 || count > 2 ||
-	    (count == 2 && !number_parse(rest[1], 1, UINT32_MAX, &value)))
-		return usage_print();
-	arguments->id = count == 2 ? (uint32_t)value : 0;
-	return cmd_end(arguments);
+	if (strcmp(command, "dump") == 0 && count >= 2 && *rest[1] != '\0' &&
+	    arguments->output == NULL && id_parse(arguments, rest + 2, count - 2)) {
+		arguments->output = rest[1];
+		return cmd_dump(arguments);
+	}
+	return strcmp(command, "end") == 0 && id_parse(arguments, rest + 1, count - 1) ?
+	       cmd_end(arguments) : usage_print();
 }
 
 int main(int argc, char **argv)

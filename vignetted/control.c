@@ -95,6 +95,7 @@ static void client_close(struct control *control, struct client *client)
 						  "the process ended" :
 						  "the program closed its end of the session");
 	recording_forget(control, client);
+	vg_dumping_forget(control->session, client->socket);
 	if (client->kind == CLIENT_KEEPER)
 		vg_listener_close(&control->listener);
 	if (client != control->clients)
@@ -174,23 +175,6 @@ static void on_join(struct control *control, struct client *client, int fds[VG_C
 	vg_channel_send(client->socket, &message, VG_WIRE_JOINED, NULL, 0);
 }
 
-static void dumped_send(void *context, int rc)
-{
-	const struct client *client = context;
-	struct vg_wire_message message = { 0 };
-	struct vg_err err;
-
-	if (rc == 0) {
-		vg_channel_send(client->socket, &message, VG_WIRE_DUMPED, NULL, 0);
-		return;
-	}
-	if (rc == -ENOTSUP)
-		vg_err_set(&err, rc, "the session has no flight recorder: it was begun without flight_s");
-	else
-		vg_err_sys(&err, rc, "the dump could not be written");
-	vg_outside_refuse(client->socket, rc, err.text);
-}
-
 /* Takes the file, fds[0], if there is a flight recorder. */
 static bool on_dump(struct control *control, struct client *client, int fds[VG_CHANNEL_FDS])
 {
@@ -198,11 +182,12 @@ static bool on_dump(struct control *control, struct client *client, int fds[VG_C
 
 	if (client->recording == NULL || fds[0] < 0)
 		return false;
-	rc = vg_dumping_ask(control->session, client->recording, fds[0], dumped_send, client);
+	rc = vg_dumping_ask(control->session, client->recording, fds[0], "the program asked for it",
+			    vg_outside_dumped, client->socket);
 	if (rc == 0)
 		fds[0] = -1;
 	else
-		dumped_send(client, rc);
+		vg_outside_dumped(client->socket, NULL, rc);
 	return true;
 }
 

@@ -322,6 +322,7 @@ int vg_dump_end(struct vg_dump *dump, const char *reason, uint64_t now_ns)
 		things_end(dump);
 		counts_write(dump);
 	}
+	dump->end_ns = now_ns;
 	rc = vg_writer_end(&dump->writer, reason, now_ns, totals, sizeof totals / sizeof *totals);
 	vg_writer_close(&dump->writer);
 	vg_array_free(&dump->chain);

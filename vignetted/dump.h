@@ -16,6 +16,7 @@ struct vg_dump {
 	struct vg_tape_cursor cursor;
 	uint64_t until;              /* number of the entry to stop at; UINT64_MAX: goes on */
 	uint64_t from_ns;            /* the window begins */
+	uint64_t end_ns;             /* and ended */
 	uint32_t threads, stacks, labels; /* ids given so far */
 	uint64_t samples, samples_complete, events;
 	VG_ARRAY(uint32_t) chain;

@@ -47,9 +47,10 @@ static int dump_finish(struct vg_session *session, struct vg_recording *recordin
 
 	dumping->who = VG_DUMPING_NOBODY;
 	switch (who) {
-	case VG_DUMPING_HOST:
+	case VG_DUMPING_ASKED:
 		close(dumping->fd);
-		dumping->done(dumping->context, rc);
+		if (dumping->asker >= 0)
+			dumping->done(dumping->asker, &dumping->dump, rc);
 		break;
 	case VG_DUMPING_STALL:
 		/* The program may give the file its name. */
@@ -84,21 +85,32 @@ static int dump_start(struct vg_session *session, struct vg_recording *recording
 }
 
 int vg_dumping_ask(struct vg_session *session, struct vg_recording *recording, int fd,
-		   void (*done)(void *context, int rc), void *context)
+		   const char *reason, vg_dumping_done *done, int asker)
 {
 	struct vg_dumping *dumping = &recording->dumping;
 
 	if (!is_open(recording))
 		return -ENOTSUP;
-	if (dumping->who == VG_DUMPING_HOST)
+	if (dumping->who == VG_DUMPING_ASKED)
 		return -EBUSY;
 	if (dumping->who == VG_DUMPING_STALL)
-		dump_finish(session, recording, "the program asked for another dump");
+		dump_finish(session, recording, "another dump was asked for");
+	dumping->reason = reason;
 	dumping->done = done;
-	dumping->context = context;
+	dumping->asker = asker;
 	/* If it fails already, it ends in the next turn like any other. */
-	dump_start(session, recording, VG_DUMPING_HOST, fd);
+	dump_start(session, recording, VG_DUMPING_ASKED, fd);
 	return 0;
+}
+
+void vg_dumping_forget(struct vg_session *session, int asker)
+{
+	for (uint32_t i = 0; i < VG_RECORDINGS; i++) {
+		struct vg_dumping *dumping = &session->recordings[i].dumping;
+
+		if (dumping->who == VG_DUMPING_ASKED && dumping->asker == asker)
+			dumping->asker = -1;
+	}
 }
 
 /* ---- the watchdog ---- */
@@ -189,10 +201,10 @@ static void turn(struct vg_session *session, struct vg_recording *recording)
 	struct vg_dumping *dumping = &recording->dumping;
 
 	if (dumping->who != VG_DUMPING_NOBODY && !vg_dump_run(&dumping->dump, SLICE) &&
-	    dumping->who == VG_DUMPING_HOST)
-		dump_finish(session, recording, "the program asked for it");
+	    dumping->who == VG_DUMPING_ASKED)
+		dump_finish(session, recording, dumping->reason);
 	stall_flush(session, recording, now_of(recording));
-	if (dumping->who != VG_DUMPING_HOST && dumping->watchdog.limit_ns != 0 &&
+	if (dumping->who != VG_DUMPING_ASKED && dumping->watchdog.limit_ns != 0 &&
 	    session->events.shared != NULL && recording->ended == NULL)
 		heart_look(session, recording);
 }
@@ -211,7 +223,7 @@ bool vg_dumping_busy(const struct vg_session *session)
 		const struct vg_dumping *dumping = &session->recordings[i].dumping;
 
 		if (is_open(&session->recordings[i]) &&
-		    (dumping->who == VG_DUMPING_HOST || vg_dump_behind(&dumping->dump)))
+		    (dumping->who == VG_DUMPING_ASKED || vg_dump_behind(&dumping->dump)))
 			return true;
 	}
 	return false;

@@ -89,6 +89,29 @@ void vg_outside_end(struct vg_session *session, struct vg_recording *recording, 
 	}
 }
 
+void vg_outside_dumped(int socket, const struct vg_dump *dump, int rc)
+{
+	struct vg_wire_message message = { 0 };
+	struct vg_err err;
+
+	if (rc == 0) {
+		message.summary.samples = dump->samples;
+		message.summary.events = dump->events;
+		message.summary.threads = dump->threads;
+		message.summary.file_bytes = dump->writer.file_bytes;
+		message.summary.duration_ns = dump->end_ns - dump->from_ns;
+		vg_channel_send(socket, &message, VG_WIRE_DUMPED, NULL, 0);
+		return;
+	}
+	if (rc == -ENOTSUP)
+		vg_err_set(&err, rc, "the session has no flight recorder: it was begun without flight_s");
+	else if (rc == -EBUSY)
+		vg_err_set(&err, rc, "another dump of that flight recorder is in progress");
+	else
+		vg_err_sys(&err, rc, "the dump could not be written");
+	vg_outside_refuse(socket, rc, err.text);
+}
+
 /* ---- files ---- */
 
 static void file_close(struct vg_outside_file *file)
@@ -149,21 +172,30 @@ static void state_send(const struct vg_outside *outside, int socket)
 			.duration_ns = vg_now_ns() - recording->begin_ns,
 			.file_bytes = recording->recorder.writer.file_bytes,
 			.cpu_mode = recording->options.cpu_mode,
+			.flight_s = (uint32_t)(recording->options.flight_ns / 1000000000),
 			.outside = outside->files[i].recording != NULL,
 		};
 	}
 	vg_channel_send(socket, &message, VG_WIRE_STATE, NULL, 0);
 }
 
-/* A name in its directory, and a file that cannot make us wait. */
+/* What cannot make us wait. */
+static bool is_file(int fd)
+{
+	struct stat status;
+
+	return fd >= 0 && fstat(fd, &status) == 0 && S_ISREG(status.st_mode);
+}
+
+/* A name in its directory, and a file. */
 static bool open_is_good(const struct vg_wire_open *wanted, const int fds[VG_CHANNEL_FDS])
 {
 	size_t length = strnlen(wanted->name, sizeof wanted->name);
 	struct stat status;
 
 	return length > 0 && length < sizeof wanted->name && strchr(wanted->name, '/') == NULL &&
-	       fds[0] >= 0 && fds[1] >= 0 && fstat(fds[0], &status) == 0 && S_ISREG(status.st_mode) &&
-	       fstat(fds[1], &status) == 0 && S_ISDIR(status.st_mode);
+	       is_file(fds[0]) && fds[1] >= 0 && fstat(fds[1], &status) == 0 &&
+	       S_ISDIR(status.st_mode);
 }
 
 /* Whether the descriptors are ours now. */
@@ -230,6 +262,49 @@ static void recording_end(struct vg_outside *outside, int socket, uint32_t id)
 	vg_outside_settle(outside);
 }
 
+/* The flight recorder with that number, whoever began it; for 0 the only one.  NULL and why not. */
+static struct vg_recording *flight_find(struct vg_session *session, uint32_t id, const char **why)
+{
+	struct vg_recording *found = NULL;
+
+	*why = id == 0 ? "the process has no flight recorder" : "no session has that number";
+	for (int i = 0; i < VG_RECORDINGS; i++) {
+		struct vg_recording *recording = &session->recordings[i];
+
+		if (!recording->open || recording->complete || (id != 0 && recording->number != id))
+			continue;
+		if (recording->options.flight_ns == 0) {
+			if (id != 0)
+				*why = "the session with that number is no flight recorder";
+		} else if (found != NULL) {
+			*why = "there are several flight recorders: say which";
+			return NULL;
+		} else {
+			found = recording;
+		}
+	}
+	return found;
+}
+
+/* Whether the descriptor is ours now.  The answer comes when the dump is written. */
+static bool recording_dump(struct vg_outside *outside, int socket, uint32_t id, int fd)
+{
+	const char *why;
+	struct vg_recording *recording = flight_find(outside->session, id, &why);
+	int rc;
+
+	if (recording == NULL || !is_file(fd)) {
+		vg_outside_refuse(socket, recording == NULL ? -ENOENT : -EINVAL,
+				  recording == NULL ? why : "the file is none");
+		return false;
+	}
+	rc = vg_dumping_ask(outside->session, recording, fd, "it was asked for from outside",
+			    vg_outside_dumped, socket);
+	if (rc != 0)
+		vg_outside_dumped(socket, NULL, rc);
+	return rc == 0;
+}
+
 static void mark(struct vg_outside *outside, int socket, char *label)
 {
 	struct vg_wire_message message = { 0 };
@@ -259,7 +334,11 @@ static bool question_answer(struct vg_outside *outside, int socket, struct vg_wi
 	case VG_WIRE_MARK:
 		mark(outside, socket, message->text);
 		return true;
-	case VG_WIRE_DUMP: case VG_WIRE_DUMPED: case VG_WIRE_WATCH: case VG_WIRE_WATCHED:
+	case VG_WIRE_DUMP:
+		if (recording_dump(outside, socket, message->which.id, fds[0]))
+			fds[0] = -1;
+		return true;
+	case VG_WIRE_DUMPED: case VG_WIRE_WATCH: case VG_WIRE_WATCHED:
 	case VG_WIRE_HELLO: case VG_WIRE_BEGIN: case VG_WIRE_STARTED: case VG_WIRE_SAMPLE:
 	case VG_WIRE_SAMPLED: case VG_WIRE_END: case VG_WIRE_ENDED: case VG_WIRE_FAILED:
 	case VG_WIRE_JOIN: case VG_WIRE_JOINED: case VG_WIRE_LISTEN: case VG_WIRE_STATE:

@@ -32,6 +32,9 @@ int vg_outside_options(struct vg_session_options *options, const struct vg_wire_
 /* A sentence on why something was refused. */
 int vg_outside_refuse(int socket, int code, const char *text);
 
+/* Tells who asked for a dump, by that socket, what came of it; see vg_dumping_done. */
+void vg_outside_dumped(int socket, const struct vg_dump *dump, int rc);
+
 /* Ends a recording and says what came of it. */
 void vg_outside_end(struct vg_session *session, struct vg_recording *recording, int socket,
 		    const char *reason);

@@ -348,6 +348,9 @@ int vg_session_begin(struct vg_session *session, const struct vg_session_options
 				  VG_RECORDINGS);
 	if (session->gone)
 		return vg_err_set(err, -ESRCH, "the process has ended");
+	if (options->flight_ns != 0 && options->flight_memory_bytes > session->max_memory_bytes / 2)
+		return vg_err_set(err, -EINVAL, "the flight recorder would take more than half of the "
+				  "memory that the helper may use");
 	/* What came before is the others', or nobody's. */
 	if (session->live != 0) {
 		vg_session_events(session);
