@@ -9,6 +9,9 @@
 /* Entries between two looks at what else is due: well below a millisecond. */
 enum { SLICE = 2000 };
 
+/* What a table of stacks may have in any case. */
+enum { STACKS_SPARE = 4096 };
+
 /* A stall that lasts longer is dumped no further: it will not change any more. */
 static const uint64_t STALL_MAX_NS = UINT64_C(60) * 1000000000, FLUSH_NS = 1000000000;
 
@@ -196,6 +199,27 @@ static void heart_look(struct vg_session *session, struct vg_recording *recordin
 	}
 }
 
+/* The recorder's table of stacks would grow for as long as there are new ones, up to its limit.  One
+ * that has half as much again as a window takes begins anew, and what is gone from the window goes.  No
+ * sooner: threads that sleep are walked anew then. */
+static void table_look(struct vg_recording *recording, uint64_t now_ns)
+{
+	struct vg_dumping *dumping = &recording->dumping;
+	struct vg_recorder *recorder = &recording->recorder;
+	uint32_t count = recorder->stacks.count;
+
+	if (dumping->table_seen != recorder->stacks_generation) {
+		dumping->table_seen = recorder->stacks_generation;
+		dumping->table_ns = now_ns;
+		dumping->table_enough = 0;
+	} else if (dumping->table_enough == 0) {
+		if (now_ns >= dumping->table_ns + dumping->flight.window_ns)
+			dumping->table_enough = count + count / 2 + STACKS_SPARE;
+	} else if (count > dumping->table_enough) {
+		vg_recorder_stacks_restart(recorder);
+	}
+}
+
 static void turn(struct vg_session *session, struct vg_recording *recording)
 {
 	struct vg_dumping *dumping = &recording->dumping;
@@ -204,6 +228,7 @@ static void turn(struct vg_session *session, struct vg_recording *recording)
 	    dumping->who == VG_DUMPING_ASKED)
 		dump_finish(session, recording, dumping->reason);
 	stall_flush(session, recording, now_of(recording));
+	table_look(recording, now_of(recording));
 	if (dumping->who != VG_DUMPING_ASKED && dumping->watchdog.limit_ns != 0 &&
 	    session->events.shared != NULL && recording->ended == NULL)
 		heart_look(session, recording);

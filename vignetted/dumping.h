@@ -29,6 +29,9 @@ struct vg_dumping {
 	struct vg_watchdog watchdog;
 	enum vg_dumping_for who;
 	int fd;                      /* of the dump in progress; those asked for are owned */
+	uint32_t table_seen;         /* the recorder's stacks_generation that the next two are of */
+	uint64_t table_ns;           /* when that began */
+	uint32_t table_enough;       /* stacks that a window takes; 0: not known yet */
 	uint64_t stall_ns;           /* the recording's time when the stall was found */
 	uint64_t late_ns;            /* of the heartbeat then, if that is not written yet */
 	uint64_t flush_ns;           /* when what the watchdog's has is to be in the file */

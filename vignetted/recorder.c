@@ -64,7 +64,7 @@ static int module_announce(struct vg_recorder *recorder, uint32_t index, uint64_
 	return vg_writer_module(&recorder->writer, &module, mapped->name);
 }
 
-static void stacks_restart(struct vg_recorder *recorder)
+void vg_recorder_stacks_restart(struct vg_recorder *recorder)
 {
 	recorder->first_stack += recorder->stacks.count;
 	recorder->stacks_generation++;
@@ -78,7 +78,7 @@ static int node_get(struct vg_recorder *recorder, const struct vg_stack_key *key
 
 	/* What has been written holds: only that it was is forgotten. */
 	if (rc == -ENOMEM && recorder->stacks.count > 0) {
-		stacks_restart(recorder);
+		vg_recorder_stacks_restart(recorder);
 		rc = vg_intern(&recorder->stacks, key, sizeof *key, &index);
 	}
 	if (rc < 0)
@@ -96,7 +96,7 @@ int vg_recorder_stack(struct vg_recorder *recorder, const struct vg_walk *walk, 
 	uint32_t parent = walk->end;
 
 	if (recorder->stacks.count >= recorder->stacks_max)
-		stacks_restart(recorder);
+		vg_recorder_stacks_restart(recorder);
 	for (uint32_t i = walk->count; i-- > 0;) {
 		const struct vg_frame *frame = &walk->frames[i];
 		struct vg_stack_key key = { .address = frame->address, .parent = parent,

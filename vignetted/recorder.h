@@ -57,6 +57,9 @@ void vg_recorder_free(struct vg_recorder *recorder);
 int vg_recorder_stack(struct vg_recorder *recorder, const struct vg_walk *walk, int64_t call,
 		      uint64_t time_ns, uint32_t *stack);
 
+/* Starts the table of stacks afresh before it is full. */
+void vg_recorder_stacks_restart(struct vg_recorder *recorder);
+
 /* Tells the profile of modules that are gone since the last call. */
 int vg_recorder_unloads(struct vg_recorder *recorder, uint64_t time_ns);
 
