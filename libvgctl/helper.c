@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <limits.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
@@ -15,6 +16,9 @@
 #include "libvgctl/spawn.h"
 
 enum { REAP_TIMEOUT_MS = 1000 };
+
+/* Who may trace this process. */
+static struct vg_helper *latest;
 
 int vg_helper_lost(int rc)
 {
@@ -97,19 +101,34 @@ static int greeting_take(int socket, pid_t *adopted)
 	return 0;
 }
 
-int vg_helper_open(const char *given, int *socket, pid_t *adopted)
+int vg_helper_pair(int *own, int *other)
+{
+	int sockets[2];
+
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, sockets) != 0)
+		return vg_failure(-errno, "cannot connect to the helper: %s", strerrordesc_np(errno));
+	*own = vg_descriptor_raise(sockets[0]);
+	*other = sockets[1];
+	if (*own >= 0)
+		return 0;
+	close(*other);
+	return vg_failure(*own, NULL);
+}
+
+int vg_helper_open(const char *given, int *socket, struct vg_helper **helper)
 {
 	int sockets[2], rc;
 
-	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, sockets) != 0)
-		return vg_failure(-errno, "cannot connect to a helper: %s", strerrordesc_np(errno));
-	*socket = sockets[0] = vg_descriptor_raise(sockets[0]);
-	if (sockets[0] < 0) {
-		close(sockets[1]);
-		return vg_failure(sockets[0], NULL);
-	}
-	rc = helper_start(given, sockets);
-	return rc != 0 ? rc : greeting_take(*socket, adopted);
+	*helper = calloc(1, sizeof **helper);
+	if (*helper == NULL)
+		return vg_failure(-ENOMEM, NULL);
+	(*helper)->shares = 1;
+	latest = *helper;
+	rc = vg_helper_pair(&sockets[0], &sockets[1]);
+	*socket = sockets[0];
+	if (rc == 0)
+		rc = helper_start(given, sockets);
+	return rc != 0 ? rc : greeting_take(*socket, &(*helper)->adopted);
 }
 
 /* The helper ends within moments of its last message.  One that does not is left to whoever
@@ -123,8 +142,14 @@ static void adopted_reap(pid_t helper)
 	}
 }
 
-void vg_helper_leave(pid_t adopted)
+void vg_helper_leave(struct vg_helper *helper)
 {
-	adopted_reap(adopted);
-	prctl(PR_SET_PTRACER, 0, 0, 0, 0);
+	if (helper == NULL || --helper->shares > 0)
+		return;
+	adopted_reap(helper->adopted);
+	if (helper == latest) {
+		prctl(PR_SET_PTRACER, 0, 0, 0, 0);
+		latest = NULL;
+	}
+	free(helper);
 }

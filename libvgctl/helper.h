@@ -2,7 +2,6 @@
 #ifndef VG_LIBVGCTL_HELPER_H
 #define VG_LIBVGCTL_HELPER_H
 
-#include <stdbool.h>
 #include <sys/types.h>
 
 #include "libvgctl/vgctl.h"
@@ -13,15 +12,25 @@
 /* A helper that says nothing for so long is taken for dead: starting needs an exec. */
 enum { VG_START_TIMEOUT_MS = 20 * 1000 };
 
+/* A helper, of all that it serves: sessions, and listening.  Held by the roster's lock. */
+struct vg_helper {
+	unsigned int shares;
+	pid_t adopted;               /* it, if this process is pid 1 or a subreaper; or 0 */
+};
+
 /*
  * Starts a helper, that which `given` names if it is not NULL, takes its greeting and lets it trace
- * this process.  *socket is the caller's after a failure too, unless negative; *adopted is the
- * helper's pid if it has become a child of this process.  0 or a negative errno.
+ * this process.  *socket is the caller's after a failure too, unless negative, and so is *helper, one
+ * share of it, unless NULL.  0 or a negative errno.
  */
-int vg_helper_open(const char *given, int *socket, pid_t *adopted);
+int vg_helper_open(const char *given, int *socket, struct vg_helper **helper);
 
-/* After the socket to it was closed: nobody may trace this process any more. */
-void vg_helper_leave(pid_t adopted);
+/* One share less, after the socket was closed.  After the last one nobody may trace this process any
+ * more.  Accepts NULL. */
+void vg_helper_leave(struct vg_helper *helper);
+
+/* A pair of sockets for one more connection: ours, and the one to be passed to the helper. */
+int vg_helper_pair(int *own, int *other);
 
 /* The sentence for a channel that failed with that errno, which is returned. */
 int vg_helper_lost(int rc);
@@ -29,14 +38,9 @@ int vg_helper_lost(int rc);
 /* Whether the answer is of that kind; else what the helper says failed. */
 int vg_answer_check(struct vg_wire_message *answer, enum vg_wire_kind kind);
 
-/* A connection of its own, the caller's, to the helper that listens for this process.  -ENOENT: none
- * does. */
-int vg_listening_join(int *socket);
-
-/* This process begins something that no other thread may do at the same time: a session, which keeps
- * it until its end, or listening. */
-bool vg_session_claim(void);
-void vg_session_unclaim(void);
+/* A connection of its own, the caller's, to the helper that listens for this process, and a share of
+ * that.  -ENOENT: none does.  The roster is held. */
+int vg_listening_join(int *socket, struct vg_helper **helper);
 
 /* What is asked for in range and with the defaults in place; 0 or -EINVAL.  And for the wire. */
 int vg_options_check(const struct vgctl_options *given, struct vgctl_options *options);

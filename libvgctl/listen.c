@@ -2,7 +2,6 @@
 #include "libvgctl/vgctl.h"
 
 #include <errno.h>
-#include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,31 +14,16 @@
 #include "libvgctl/helper.h"
 #include "libvgctl/lanes.h"
 #include "libvgctl/mark.h"
+#include "libvgctl/roster.h"
 
-/* The helper that listens.  A child made by fork(2) has none, whatever it has copied. */
+/* The helper that listens.  A child made by fork(2) has none, whatever it has copied.  Used by who
+ * holds the roster. */
 static struct {
-	pthread_mutex_t mutex;
 	pid_t owner;                 /* the process that it listens for, or 0 */
-	pid_t adopted;               /* the helper, if it became this process's child, or 0 */
+	struct vg_helper *helper;    /* a share */
 	int socket;
 	struct vg_mark mark;
-} listening = { .mutex = PTHREAD_MUTEX_INITIALIZER, .socket = -1 };
-
-/* A thread that is cancelled must not leave the mutex locked. */
-static int listening_lock(void)
-{
-	int cancel_state;
-
-	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel_state);
-	pthread_mutex_lock(&listening.mutex);
-	return cancel_state;
-}
-
-static void listening_unlock(int cancel_state)
-{
-	pthread_mutex_unlock(&listening.mutex);
-	pthread_setcancelstate(cancel_state, NULL);
-}
+} listening = { .socket = -1 };
 
 /* Where sockets are, if the program does not say: of the user's own, and gone after a restart. */
 static int directory_find(const char *given, char *directory, size_t bytes)
@@ -67,7 +51,7 @@ static int listening_open(const char *directory, const struct vgctl_options *opt
 
 	rc = directory_find(directory, message.listen.directory, sizeof message.listen.directory);
 	if (rc == 0)
-		rc = vg_helper_open(options->helper_path, &listening.socket, &listening.adopted);
+		rc = vg_helper_open(options->helper_path, &listening.socket, &listening.helper);
 	if (rc != 0)
 		return rc;
 	vg_options_begin(options, &message.listen.begin);
@@ -88,9 +72,10 @@ static void listening_close(void)
 {
 	if (listening.socket >= 0)
 		close(listening.socket);
-	vg_helper_leave(listening.adopted);
+	vg_helper_leave(listening.helper);
 	listening.socket = -1;
-	listening.owner = listening.adopted = 0;
+	listening.owner = 0;
+	listening.helper = NULL;
 }
 
 /* What a child of fork(2) has copied, or a program that closes all its descriptors has left. */
@@ -100,78 +85,82 @@ static void listening_check(void)
 		return;
 	if (vg_mark_check(listening.socket, listening.mark) < 0)
 		listening.socket = -1;
-	else if (listening.owner != getpid())
-		close(listening.socket);
-	else
+	if (listening.owner == getpid() && listening.socket >= 0)
 		return;
-	listening.socket = -1;
-	listening.owner = listening.adopted = 0;
+	/* The parent's share is not the child's to give back. */
+	if (listening.owner != getpid())
+		listening.helper = NULL;
+	listening_close();
 }
 
 int vgctl_listen(const char *directory, const struct vgctl_options *given)
 {
 	struct vgctl_options options;
+	struct vg_roster *roster;
 	int cancel_state, rc = vg_options_check(given, &options);
 
 	if (rc != 0)
 		return rc;
-	if (!vg_session_claim())
-		return vg_failure(-EALREADY, NULL);
-	cancel_state = listening_lock();
+	roster = vg_roster_hold(&cancel_state);
+	if (roster == NULL)
+		return vg_failure(-ENOMEM, NULL);
 	listening_check();
-	if (listening.owner != 0)
+	if (roster->sessions != NULL)
+		rc = vg_failure(-EALREADY, NULL);
+	else if (listening.owner != 0)
 		rc = vg_failure(-EALREADY, "the helper of this process listens already");
 	else
 		rc = listening_open(directory, &options);
 	if (rc != 0 && listening.owner == 0)
 		listening_close();
-	listening_unlock(cancel_state);
-	vg_session_unclaim();
+	vg_roster_release(roster, cancel_state);
 	return rc;
 }
 
 void vgctl_unlisten(void)
 {
-	int cancel_state = listening_lock();
+	int cancel_state;
+	struct vg_roster *roster = vg_roster_hold(&cancel_state);
 
+	if (roster == NULL)
+		return;
 	listening_check();
 	if (listening.owner != 0)
 		listening_close();
-	listening_unlock(cancel_state);
+	vg_roster_release(roster, cancel_state);
 }
 
 /* The connection that is handed over is the helper's only once it says so. */
 static int join(int *socket)
 {
 	struct vg_wire_message message = { 0 };
-	int sockets[2], rc;
+	int other, rc = vg_helper_pair(socket, &other);
 
-	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, sockets) != 0)
-		return vg_failure(-errno, "cannot connect to the helper: %s", strerrordesc_np(errno));
-	rc = vg_channel_send(listening.socket, &message, VG_WIRE_JOIN, &sockets[1], 1);
+	if (rc != 0)
+		return rc;
+	rc = vg_channel_send(listening.socket, &message, VG_WIRE_JOIN, &other, 1);
 	if (rc == 0)
 		rc = vg_channel_receive(listening.socket, &message, NULL, NULL, VG_START_TIMEOUT_MS);
-	close(sockets[1]);
-	rc = rc != 0 ? vg_helper_lost(rc) : vg_answer_check(&message, VG_WIRE_JOINED);
-	*socket = vg_descriptor_raise(sockets[0]);
-	return rc != 0 || *socket >= 0 ? rc : vg_failure(*socket, NULL);
+	close(other);
+	return rc != 0 ? vg_helper_lost(rc) : vg_answer_check(&message, VG_WIRE_JOINED);
 }
 
-int vg_listening_join(int *socket)
+int vg_listening_join(int *socket, struct vg_helper **helper)
 {
-	int cancel_state = listening_lock(), rc = -ENOENT;
+	int rc;
 
 	listening_check();
-	if (listening.owner != 0)
-		rc = join(socket);
+	if (listening.owner == 0)
+		return -ENOENT;
+	rc = join(socket);
 	/* A helper that died listens no more: the next one is started as if it never had. */
 	if (rc == -ECONNRESET) {
-		if (*socket >= 0)
-			close(*socket);
+		close(*socket);
 		*socket = -1;
 		listening_close();
-		rc = -ENOENT;
+		return -ENOENT;
 	}
-	listening_unlock(cancel_state);
+	*helper = listening.helper;
+	listening.helper->shares++;
 	return rc;
 }

@@ -12,8 +12,10 @@
 
 struct vgctl_session {
 	pid_t owner;                 /* the process that began it; a fork's child must not use it */
-	bool joined;                 /* the helper listens, and stays when the session ends */
-	pid_t adopted;               /* the helper, if this process is pid 1 or a subreaper; or 0 */
+	struct vgctl_session *next;  /* in the roster */
+	struct vg_helper *helper;    /* that serves it: a share; or NULL */
+	bool joined;                 /* that was there before, and has the ring */
+	bool tells;                  /* events go to it */
 	int socket;
 	struct vg_mark socket_mark, file_mark, directory_mark;
 	int lost;                    /* how the channel failed: nothing more can be said; or 0 */

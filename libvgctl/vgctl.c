@@ -3,7 +3,6 @@
 
 #include <errno.h>
 #include <pthread.h>
-#include <stdatomic.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,29 +14,11 @@
 #include "libvgctl/failure.h"
 #include "libvgctl/helper.h"
 #include "libvgctl/lanes.h"
+#include "libvgctl/roster.h"
 #include "libvgctl/session.h"
 
 /* Ending needs a write of what is buffered. */
 enum { ANSWER_TIMEOUT_MS = 60 * 1000 };
-
-/* The process that has a session, or 0.  A pid and not a flag, for a fork copies it. */
-static _Atomic pid_t session_owner;
-
-bool vg_session_claim(void)
-{
-	pid_t self = getpid(), owner = atomic_load(&session_owner);
-
-	do
-		if (owner == self)
-			return false;
-	while (!atomic_compare_exchange_weak(&session_owner, &owner, self));
-	return true;
-}
-
-void vg_session_unclaim(void)
-{
-	atomic_store(&session_owner, 0);
-}
 
 static int flight_check(const struct vgctl_options *options)
 {
@@ -192,11 +173,23 @@ static int watch(struct vgctl_session *session, const struct vgctl_options *opti
 	return rc;
 }
 
+/* Whether events go to another of the process's sessions. */
+static bool others_tell(const struct vg_roster *roster, const struct vgctl_session *session)
+{
+	const struct vgctl_session *other = roster->sessions;
+
+	while (other != NULL && (other == session || !other->tells))
+		other = other->next;
+	return other != NULL;
+}
+
 /* What is wanted. */
-static int session_negotiate(struct vgctl_session *session, const struct vgctl_options *options)
+static int session_negotiate(struct vg_roster *roster, struct vgctl_session *session,
+			     const struct vgctl_options *options)
 {
 	struct vg_wire_message message = { 0 };
 	int fds[VG_CHANNEL_FDS] = { session->file.fd, session->joined ? -1 : vg_lanes_fd() }, rc;
+	bool events;
 
 	vg_options_begin(options, &message.begin);
 	rc = vg_channel_send(session->socket, &message, VG_WIRE_BEGIN, fds, fds[1] >= 0 ? 2 : 1);
@@ -205,46 +198,68 @@ static int session_negotiate(struct vgctl_session *session, const struct vgctl_o
 	if (rc == -ECONNRESET)
 		return vg_failure(rc, "the helper vignetted died as it began");
 	rc = rc != 0 ? vg_helper_lost(rc) : vg_answer_check(&message, VG_WIRE_STARTED);
+	events = rc == 0 && message.started.events != 0;
 	if (rc == 0 && options->watchdog_ms != 0)
-		rc = message.started.events != 0 ? watch(session, options) :
+		rc = events ? watch(session, options) :
 		     vg_failure(-ENOTSUP, "the helper cannot see heartbeats: no memory can be shared with it");
-	if (rc == 0 && (fds[1] >= 0 || session->joined) && message.started.events != 0)
+	session->tells = rc == 0 && (fds[1] >= 0 || session->joined) && events;
+	/* Where they do already, intervals that are open stay so. */
+	if (session->tells && !(session->joined && others_tell(roster, session)))
 		vg_lanes_start(options->events_overwrite != 0);
 	return rc;
 }
 
-static int session_open(struct vgctl_session *session, const char *path,
+/* A connection to the helper that is there already, or to one that is started for it. */
+static int helper_connect(struct vg_roster *roster, struct vgctl_session *session,
+			  const struct vgctl_options *options)
+{
+	struct vgctl_session *beside;
+	int rc = vg_listening_join(&session->socket, &session->helper);
+
+	if (rc == -ENOENT) {
+		rc = vg_roster_join(roster, &session->socket, &beside);
+		if (rc == 0) {
+			session->helper = beside->helper;
+			session->helper->shares++;
+		}
+	}
+	session->joined = rc == 0;
+	return rc != -ENOENT ? rc :
+	       vg_helper_open(options->helper_path, &session->socket, &session->helper);
+}
+
+static int session_open(struct vg_roster *roster, struct vgctl_session *session, const char *path,
 			const struct vgctl_options *options)
 {
+	const struct vgctl_session *other;
 	struct vg_err err;
 	int rc;
 
+	for (other = roster->sessions; other != NULL; other = other->next) {
+		if (options->watchdog_ms != 0 && other->stalls.count != 0)
+			return vg_failure(-EALREADY, "another session of this process has a watchdog");
+	}
 	rc = vg_outfile_open(&session->file, path, &err);
 	if (rc != 0)
 		return vg_failure(rc, "%s", err.text);
-	rc = vg_listening_join(&session->socket);
-	session->joined = rc == 0;
-	if (rc == -ENOENT)
-		rc = vg_helper_open(options->helper_path, &session->socket, &session->adopted);
+	rc = helper_connect(roster, session, options);
 	if (rc != 0)
 		return rc;
 	session->socket_mark = vg_mark_of(session->socket);
 	session->file_mark = vg_mark_of(session->file.fd);
 	session->directory_mark = vg_mark_of(session->file.directory);
-	return session_negotiate(session, options);
+	return session_negotiate(roster, session, options);
 }
 
 static void session_free(struct vgctl_session *session)
 {
 	if (session->socket >= 0)
 		close(session->socket);
-	if (!session->joined)
-		vg_helper_leave(session->adopted);
+	vg_helper_leave(session->helper);
 	vg_stalls_close(&session->stalls);
 	vg_outfile_abandon(&session->file);
 	pthread_mutex_destroy(&session->mutex);
 	free(session);
-	vg_session_unclaim();
 }
 
 int vgctl_begin(const char *path, const struct vgctl_options *given,
@@ -252,6 +267,7 @@ int vgctl_begin(const char *path, const struct vgctl_options *given,
 {
 	struct vgctl_options options;
 	struct vgctl_session *session;
+	struct vg_roster *roster;
 	int cancel_state, rc;
 
 	if (path == NULL || *path == '\0' || session_out == NULL)
@@ -259,24 +275,24 @@ int vgctl_begin(const char *path, const struct vgctl_options *given,
 	rc = vg_options_check(given, &options);
 	if (rc != 0)
 		return rc;
-	if (!vg_session_claim())
-		return vg_failure(-EALREADY, NULL);
 	session = calloc(1, sizeof *session);
-	if (session == NULL) {
-		vg_session_unclaim();
+	roster = session != NULL ? vg_roster_hold(&cancel_state) : NULL;
+	if (roster == NULL) {
+		free(session);
 		return vg_failure(-ENOMEM, NULL);
 	}
 	session->owner = getpid();
 	session->socket = -1;
 	session->file = (struct vg_outfile)VG_OUTFILE_CLOSED;
 	pthread_mutex_init(&session->mutex, NULL);
-	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel_state);
-	rc = session_open(session, path, &options);
-	pthread_setcancelstate(cancel_state, NULL);
-	if (rc != 0)
-		session_free(session);
-	else
+	rc = session_open(roster, session, path, &options);
+	if (rc == 0) {
+		vg_roster_add(roster, session);
 		*session_out = session;
+	} else {
+		session_free(session);
+	}
+	vg_roster_release(roster, cancel_state);
 	return rc;
 }
 
@@ -310,35 +326,56 @@ static void summary_fill(struct vgctl_summary *summary, const struct vg_wire_sum
 	memcpy(summary, &full, bytes < sizeof full ? bytes : sizeof full);
 }
 
-int vgctl_end(struct vgctl_session *session, struct vgctl_summary *summary)
+static int session_end(struct vg_roster *roster, struct vgctl_session *session,
+		       struct vg_wire_summary *summary)
 {
 	struct vg_wire_message answer = { 0 };
+	bool last = !others_tell(roster, session);
 	struct vg_err err;
-	int rc = vg_session_check(session), committed;
+	int rc, committed;
 
-	if (rc == -ECHILD) {
-		/* The child's copies; the parent's session goes on. */
-		descriptors_lost(session);
-		if (session->socket >= 0)
-			close(session->socket);
-		vg_outfile_forget(&session->file);
-		vg_stalls_forget(&session->stalls);
-		free(session);
-	}
-	if (rc != 0)
-		return rc;
-	vg_lanes_stop();
+	if (last)
+		vg_lanes_stop();
 	rc = vg_session_ask(session, VG_WIRE_END, -1, VG_WIRE_ENDED, &answer);
 	/* One that does not answer may yet wake up. */
-	vg_lanes_rest(session->lost == 0 || session->lost == -ECONNRESET);
+	if (last)
+		vg_lanes_rest(session->lost == 0 || session->lost == -ECONNRESET);
 	/* Whatever happened, what is written is the user's: it appears under its name. */
 	committed = vg_outfile_commit(&session->file, &err);
 	if (rc == 0 && committed != 0)
 		rc = vg_failure(committed, "%s", err.text);
+	*summary = rc == 0 ? answer.summary : (struct vg_wire_summary){ 0 };
+	return rc;
+}
+
+/* The child's copies; the parent's session goes on. */
+static void session_forget(struct vgctl_session *session)
+{
+	descriptors_lost(session);
+	if (session->socket >= 0)
+		close(session->socket);
+	vg_outfile_forget(&session->file);
+	vg_stalls_forget(&session->stalls);
+	free(session);
+}
+
+int vgctl_end(struct vgctl_session *session, struct vgctl_summary *summary)
+{
+	struct vg_wire_summary wire;
+	struct vg_roster *roster;
+	int cancel_state, rc = vg_session_check(session);
+
+	if (rc == -ECHILD)
+		session_forget(session);
 	if (rc != 0)
-		answer.summary = (struct vg_wire_summary){ 0 };
+		return rc;
+	/* Ours, which is there since the session began. */
+	roster = vg_roster_hold(&cancel_state);
+	rc = session_end(roster, session, &wire);
+	vg_roster_remove(roster, session);
 	if (summary != NULL)
-		summary_fill(summary, &answer.summary);
+		summary_fill(summary, &wire);
 	session_free(session);
+	vg_roster_release(roster, cancel_state);
 	return rc;
 }

@@ -146,18 +146,192 @@ START_TEST(no_inherited_descriptor)
 }
 END_TEST
 
+/* The pid of the latest helper that the spy has become. */
+static int spied_pid(const char *log)
+{
+	FILE *seen = fopen(log, "r");
+	int pid;
+
+	ck_assert_ptr_nonnull(seen);
+	ck_assert_int_eq(fscanf(seen, "%d", &pid), 1);
+	fclose(seen);
+	return pid;
+}
+
+static const char *const names[] = { "two.a.vgp", "two.b.vgp", "two.c.vgp", "two.d.vgp" };
+
+/* How often an interval's beginnings or ends are in the profile. */
+static int events_count(const struct taken *taken, uint64_t token, enum vg_event_what what)
+{
+	int count = 0;
+
+	for (size_t i = 0; i < taken->profile.events.count; i++)
+		count += taken->profile.events.items[i].token == token &&
+			 taken->profile.events.items[i].what == what;
+	return count;
+}
+
+/* A flight recorder for ever, and an ordinary session beside it: one helper, each its own rate, file
+ * and end, and what is open when the second begins stays open in the first. */
 START_TEST(second_session)
 {
-	struct vgctl_session *session, *other = NULL;
+	struct vgctl_options flight = VGCTL_OPTIONS_INIT, plain = VGCTL_OPTIONS_INIT;
+	struct vgctl_summary summary = VGCTL_SUMMARY_INIT;
+	struct vgctl_session *first, *second;
+	struct vgctl_interval open, later;
+	char spy[64], log[64];
+	struct taken taken;
+	int pid;
 
-	ck_assert_int_eq(vgctl_begin(path, NULL, &session), 0);
-	ck_assert_int_eq(vgctl_begin("other.vgp", NULL, &other), -EALREADY);
-	ck_assert_ptr_null(other);
-	ck_assert_str_eq(vgctl_strerror(-EALREADY), "this process has a session already");
-	ck_assert_int_eq(access("other.vgp.part", F_OK), -1);
-	ck_assert_int_eq(vgctl_end(session, NULL), 0);
-	ck_assert_int_eq(vgctl_begin(path, NULL, &session), 0);
-	ck_assert_int_eq(vgctl_end(session, NULL), 0);
+	snprintf(log, sizeof log, "check_vgctl.%d.log", getpid());
+	spy_write(spy, sizeof spy, log);
+	flight.helper_path = plain.helper_path = spy;
+	flight.flight_s = 60;
+	flight.rate_hz = 99;
+	plain.rate_hz = 999;
+	ck_assert_int_eq(vgctl_begin(path, &flight, &first), 0);
+	pid = spied_pid(log);
+	open = vgctl_interval_begin(vgctl_intern("kind"), vgctl_intern("open"), 1);
+	ck_assert_uint_ne(open.token, 0);
+	spin_ms(300);
+	for (int round = 0; round < 3; round++) {
+		ck_assert_int_eq(vgctl_begin(names[1], &plain, &second), 0);
+		ck_assert_int_eq(spied_pid(log), pid);
+		later = vgctl_interval_begin(vgctl_intern("kind"), vgctl_intern("later"), 2);
+		spin_ms(300);
+		ck_assert_int_eq(vgctl_dump(second, names[2]), -ENOTSUP);
+		vgctl_interval_end(later);
+		if (round == 0)
+			vgctl_interval_end(open);
+		ck_assert_int_eq(vgctl_dump(first, names[2]), 0);
+		ck_assert_int_eq(vgctl_end(second, &summary), 0);
+		ck_assert_uint_ge(summary.samples, 50);
+		taken_read(&taken, names[1]);
+		ck_assert_int_eq(events_count(&taken, later.token, VG_EVENT_BEGIN), 1);
+		ck_assert_int_eq(events_count(&taken, later.token, VG_EVENT_END), 1);
+		taken_free(&taken);
+		taken_read(&taken, names[2]);
+		ck_assert_int_eq(events_count(&taken, open.token, VG_EVENT_BEGIN), 1);
+		ck_assert_int_eq(events_count(&taken, open.token, VG_EVENT_END), 1);
+		ck_assert_int_eq(events_count(&taken, later.token, VG_EVENT_END), 1);
+		taken_free(&taken);
+	}
+	later = vgctl_interval_begin(0, vgctl_intern("alone"), 0);
+	ck_assert_uint_ne(later.token, 0);
+	vgctl_interval_end(later);
+	/* The first one's end is not the second one's. */
+	ck_assert_int_eq(vgctl_begin(names[1], &plain, &second), 0);
+	ck_assert_int_eq(vgctl_end(first, &summary), 0);
+	ck_assert_uint_ge(summary.samples, 30);
+	taken_read(&taken, path);
+	ck_assert_int_eq(events_count(&taken, later.token, VG_EVENT_END), 1);
+	taken_free(&taken);
+	later = vgctl_interval_begin(0, vgctl_intern("alone"), 0);
+	ck_assert_uint_ne(later.token, 0);
+	vgctl_interval_end(later);
+	ck_assert_int_eq(vgctl_begin(path, &flight, &first), 0);
+	ck_assert_int_eq(spied_pid(log), pid);
+	ck_assert_int_eq(vgctl_end(second, NULL), 0);
+	ck_assert_int_eq(vgctl_end(first, NULL), 0);
+	ck_assert_uint_eq(vgctl_interval_begin(0, vgctl_intern("nobody"), 0).token, 0);
+	ck_assert_int_eq(vgctl_begin(path, &flight, &first), 0);
+	ck_assert_int_ne(spied_pid(log), pid);
+	ck_assert_int_eq(vgctl_end(first, NULL), 0);
+	for (size_t i = 1; i < 3; i++)
+		unlink(names[i]);
+	unlink(spy);
+	unlink(log);
+}
+END_TEST
+
+/* Four and no more; one watchdog; and as pid 1 would have it, no child is left behind. */
+START_TEST(many_sessions)
+{
+	struct vgctl_options options = VGCTL_OPTIONS_INIT;
+	struct vgctl_session *sessions[4], *other = NULL;
+
+	ck_assert_int_eq(prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0), 0);
+	options.flight_s = 5;
+	options.watchdog_ms = 10000;
+	options.watchdog_path = "two.stall";
+	for (int round = 0; round < 2; round++) {
+		for (int i = 0; i < 4; i++) {
+			ck_assert_int_eq(vgctl_begin(names[i], i == 0 ? &options : NULL, &sessions[i]), 0);
+			if (i < 3)
+				ck_assert_int_eq(vgctl_begin(path, &options, &other), -EALREADY);
+		}
+		ck_assert_ptr_nonnull(strstr(vgctl_strerror(-EALREADY), "watchdog"));
+		ck_assert_int_eq(vgctl_begin(path, NULL, &other), -EUSERS);
+		ck_assert_ptr_nonnull(strstr(vgctl_strerror(-EUSERS), "4 sessions"));
+		ck_assert_int_eq(vgctl_begin(names[0], NULL, &other), -EBUSY);
+		ck_assert_int_eq(vgctl_listen("two.run", NULL), -EALREADY);
+		ck_assert_ptr_null(other);
+		ck_assert_int_eq(access(part, F_OK), -1);
+		for (int i = 0; i < 4; i++) {
+			ck_assert_int_eq(waitpid(-1, NULL, WNOHANG), 0);
+			ck_assert_int_eq(vgctl_sample(sessions[i]), 0);
+			ck_assert_int_eq(vgctl_end(sessions[i], NULL), 0);
+			ck_assert_int_eq(unlink(names[i]), 0);
+		}
+		ck_assert_int_eq(waitpid(-1, NULL, WNOHANG), -1);
+		ck_assert_int_eq(errno, ECHILD);
+	}
+}
+END_TEST
+
+/* Its helper killed, each session says so, and one that begins then has another helper. */
+START_TEST(second_session_helper_killed)
+{
+	struct vgctl_options options = VGCTL_OPTIONS_INIT;
+	struct vgctl_session *first, *second, *third;
+	char spy[64], log[64];
+	struct taken taken;
+	int pid;
+
+	snprintf(log, sizeof log, "check_vgctl.%d.log", getpid());
+	spy_write(spy, sizeof spy, log);
+	options.helper_path = spy;
+	ck_assert_int_eq(vgctl_begin(path, &options, &first), 0);
+	ck_assert_int_eq(vgctl_begin(names[1], &options, &second), 0);
+	pid = spied_pid(log);
+	ck_assert_int_eq(kill(pid, SIGKILL), 0);
+	ck_assert_int_eq(vgctl_sample(second), -ECONNRESET);
+	ck_assert_int_eq(vgctl_begin(names[2], &options, &third), 0);
+	ck_assert_int_ne(spied_pid(log), pid);
+	ck_assert_int_eq(vgctl_end(first, NULL), -ECONNRESET);
+	ck_assert_int_eq(vgctl_end(second, NULL), -ECONNRESET);
+	ck_assert_int_eq(vgctl_begin(names[1], &options, &second), 0);
+	vgctl_instant(0, vgctl_intern("after"), 0);
+	spin_ms(200);
+	ck_assert_int_eq(vgctl_end(third, NULL), 0);
+	ck_assert_int_eq(vgctl_end(second, NULL), 0);
+	for (size_t i = 1; i < 3; i++) {
+		taken_read(&taken, names[i]);
+		ck_assert_uint_eq(taken.profile.events.count, 1);
+		ck_assert_uint_ge(taken.profile.samples.count, 2);
+		taken_free(&taken);
+		unlink(names[i]);
+	}
+	unlink(spy);
+	unlink(log);
+}
+END_TEST
+
+/* A program that closes what is not its own loses what it had, and can begin anew. */
+START_TEST(second_session_descriptors_closed)
+{
+	struct vgctl_session *first, *second, *third;
+
+	ck_assert_int_eq(vgctl_begin(path, NULL, &first), 0);
+	ck_assert_int_eq(vgctl_begin(names[1], NULL, &second), 0);
+	ck_assert_int_eq(close_range(3, ~0U, 0), 0);
+	ck_assert_int_eq(vgctl_begin(names[2], NULL, &third), 0);
+	ck_assert_int_eq(vgctl_end(first, NULL), -EBADF);
+	ck_assert_int_eq(vgctl_sample(second), -EBADF);
+	ck_assert_int_eq(vgctl_end(third, NULL), 0);
+	ck_assert_int_eq(vgctl_end(second, NULL), -EBADF);
+	unlink("two.b.vgp.part");
+	unlink(names[2]);
 }
 END_TEST
 
@@ -292,28 +466,39 @@ END_TEST
 
 START_TEST(forked_child_has_no_session)
 {
-	struct vgctl_session *session, *own;
-	char child_path[80];
+	struct vgctl_session *session, *second, *own[4], *fifth;
 	int status;
 	pid_t child;
 
-	snprintf(child_path, sizeof child_path, "%s.child", path);
 	ck_assert_int_eq(vgctl_begin(path, NULL, &session), 0);
+	ck_assert_int_eq(vgctl_begin("two.second.vgp", NULL, &second), 0);
 	child = fork();
 	if (child == 0) {
-		if (vgctl_sample(session) != -ECHILD)
+		if (vgctl_sample(session) != -ECHILD || vgctl_sample(second) != -ECHILD)
 			_exit(1);
-		if (vgctl_begin(child_path, NULL, &own) != 0)
-			_exit(2);
-		if (vgctl_end(own, NULL) != 0)
+		/* Its parent's do not count. */
+		for (int i = 0; i < 4; i++) {
+			if (vgctl_begin(names[i], NULL, &own[i]) != 0)
+				_exit(2);
+		}
+		if (vgctl_begin("two.fifth.vgp", NULL, &fifth) != -EUSERS)
 			_exit(3);
-		_exit(vgctl_end(session, NULL) == -ECHILD ? 0 : 4);
+		for (int i = 0; i < 4; i++) {
+			if (vgctl_end(own[i], NULL) != 0)
+				_exit(4);
+		}
+		_exit(vgctl_end(session, NULL) == -ECHILD && vgctl_end(second, NULL) == -ECHILD ? 0 : 5);
 	}
 	ck_assert_int_eq(waitpid(child, &status, 0), child);
 	ck_assert_int_eq(status, 0);
 	ck_assert_int_eq(vgctl_sample(session), 0);
+	ck_assert_int_eq(vgctl_sample(second), 0);
 	ck_assert_int_eq(vgctl_end(session, NULL), 0);
-	ck_assert_int_eq(unlink(child_path), 0);
+	ck_assert_int_eq(vgctl_sample(second), 0);
+	ck_assert_int_eq(vgctl_end(second, NULL), 0);
+	for (int i = 0; i < 4; i++)
+		ck_assert_int_eq(unlink(names[i]), 0);
+	unlink("two.second.vgp");
 }
 END_TEST
 
@@ -565,6 +750,9 @@ Suite *vgctl_suite(void)
 	tcase_add_test(tests, adopted_helper);
 	tcase_add_test(tests, no_inherited_descriptor);
 	tcase_add_test(tests, second_session);
+	tcase_add_test(tests, many_sessions);
+	tcase_add_test(tests, second_session_helper_killed);
+	tcase_add_test(tests, second_session_descriptors_closed);
 	tcase_add_test(tests, helper_missing);
 	tcase_add_test(tests, helper_is_another_program);
 	tcase_add_test(tests, bad_options);

@@ -40,7 +40,7 @@ static void *beginner(void *unused)
 		struct vgctl_session *session;
 		int rc = vgctl_begin(path, &options, &session);
 
-		if (rc == -EALREADY || rc == -EBUSY) {
+		if (rc == -EUSERS || rc == -EBUSY) {
 			if (strlen(vgctl_strerror(rc)) == 0)
 				failure("no sentence", rc);
 			continue;

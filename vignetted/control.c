@@ -30,13 +30,14 @@ enum client_kind {
 
 struct client {
 	enum client_kind kind;
-	int socket;                  /* owned, but for the first */
+	int socket;                  /* owned, but for that which we were started with */
 	int file;                    /* owned; -1 */
 	struct vg_recording *recording; /* of a host; NULL: not begun, or ended */
 };
 
 struct control {
 	struct vg_session *session;
+	int first;                   /* the socket that we were started with */
 	struct client clients[CLIENTS_MAX];
 	struct vg_listener listener;
 	struct vg_outside outside;
@@ -98,7 +99,7 @@ static void client_close(struct control *control, struct client *client)
 	vg_dumping_forget(control->session, client->socket);
 	if (client->kind == CLIENT_KEEPER)
 		vg_listener_close(&control->listener);
-	if (client != control->clients)
+	if (client->socket != control->first)
 		close(client->socket);
 	control->sockets.polled[client - control->clients].fd = -1;
 	client->kind = CLIENT_NONE;
@@ -385,7 +386,7 @@ int vg_control_serve(int socket, int signals)
 	int fds[VG_CHANNEL_FDS], rc;
 
 	vg_priority_raise();
-	control = (struct control){ .session = &session, .listener = VG_LISTENER_CLOSED };
+	control = (struct control){ .session = &session, .first = socket, .listener = VG_LISTENER_CLOSED };
 	control.outside.session = &session;
 	control.sockets.count = CLIENTS_MAX + 1;
 	control.sockets.on_turn = on_turn;
