@@ -20,6 +20,7 @@ static const char *general(int code)
 	case -ENOEXEC: return "cannot start the helper vignetted";
 	case -EPERM: return "tracing this process is forbidden";
 	case -EALREADY: return "this process has a session already";
+	case -EUSERS: return "this process has as many sessions as there can be";
 	case -EBUSY: return "another process is writing that profile";
 	case -ENOSPC: return "no space left for the profile; what was written is kept";
 	case -EFBIG: return "the session has reached a limit and records no more";

@@ -16,8 +16,8 @@
  * A helper process, vignetted, samples the threads from outside.  The library starts no thread
  * and installs no signal handler; the helper is no child that waitpid(-1) or SIGCHLD could tell
  * of (save in a process that adopts orphans: pid 1 of a container, a subreaper; vgctl_end()
- * reaps it there), and inherits no descriptor.  Any thread may call any function.  One session at a time in
- * a process; a child made by fork(2) has none, and may begin its own.
+ * reaps it there), and inherits no descriptor.  Any thread may call any function.  Up to four sessions at
+ * a time in a process; a child made by fork(2) has none, and may begin its own.
  *
  * Functions return 0 or a negative errno; vgctl(3) lists them.
  */
@@ -57,7 +57,7 @@ struct vgctl_options {
 	                                core the helper may use, before samples become rarer: up to
 	                                100; 0: no limit; or as above */
 	int perf_map;                /* 1: names of code made at run time are read from
-	                                /tmp/perf-PID.map when the session ends */
+	                                /tmp/perf-PID.map when the session ends, or a dump is written */
 	int thread_names;            /* 1: threads' names go into the profile; a program may put
 	                                anything there, so that by default their ids do */
 	uint64_t max_memory_bytes;   /* of the helper; at least 32 MiB */
@@ -105,7 +105,8 @@ struct vgctl_summary {
  *
  * The profile is written as PATH.part, which only its owner may read, and appears as PATH when
  * vgctl_end() returns.  options may be NULL: 99 Hz within a budget of 1%, wall time, 24 hours or 256 MiB at most.
- * *session is set on success only.
+ * *session is set on success only.  A session beside others has the helper of the first, and its bounds;
+ * -EUSERS: the process has as many as can be.
  */
 int vgctl_begin(const char *path, const struct vgctl_options *options,
 		struct vgctl_session **session);
@@ -140,7 +141,7 @@ int vgctl_end(struct vgctl_session *session, struct vgctl_summary *summary);
  */
 int vgctl_listen(const char *directory, const struct vgctl_options *options);
 
-/* No longer.  Sessions that others began end; one of the program's own goes on. */
+/* No longer.  Sessions that others began end; the program's own go on. */
 void vgctl_unlisten(void);
 
 /*

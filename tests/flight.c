@@ -8,6 +8,7 @@
  *     flight wedged                 the same, for ever
  *     flight run                    records until it is killed
  *     flight full DIRECTORY         dumps to a disk that is full, and to nowhere
+ *     flight code                   names of code that is made at run time
  *
  * in the current directory.
  */
@@ -19,7 +20,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/socket.h>
+#include <sys/mman.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -516,6 +517,62 @@ static int full(const char *directory)
 	return 0;
 }
 
+/* ---- code ---- */
+
+enum { CODE_BYTES = 4096, CODE_AT = 512 };
+
+static void code_named(const char *path, const char *wanted, const char *unwanted)
+{
+	bool named = false;
+
+	profile_take(path);
+	for (size_t i = 0; i < profile.code.count; i++) {
+		const char *name = vg_profile_text(&profile, profile.code.items[i].name);
+
+		named |= strcmp(name, wanted) == 0;
+		if (strcmp(name, unwanted) == 0)
+			fail("code is named that no sample of the window was in");
+	}
+	if (!named)
+		fail("code that was made at run time has no name in the dump");
+}
+
+static int code(void)
+{
+	/* dec %rdi; jnz; ret */
+	static const unsigned char loop[] = { 0x48, 0xff, 0xcf, 0x75, 0xfb, 0xc3 };
+	struct vgctl_options options = options_for(2);
+	unsigned char *at = mmap(NULL, CODE_BYTES, PROT_READ | PROT_WRITE | PROT_EXEC,
+				 MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	char path[64];
+	FILE *map;
+
+	if (at == MAP_FAILED)
+		fail("no memory for code");
+	memcpy(at, loop, sizeof loop);
+	memcpy(at + CODE_AT, loop, sizeof loop);
+	snprintf(path, sizeof path, "/tmp/perf-%d.map", getpid());
+	map = fopen(path, "w");
+	if (map == NULL)
+		fail(path);
+	fprintf(map, "%lx %zx early\n%lx %zx late\n", (unsigned long)at, sizeof loop,
+		(unsigned long)at + CODE_AT, sizeof loop);
+	fclose(map);
+	options.rate_hz = 499;
+	options.perf_map = 1;
+	check(vgctl_begin("last.vgp", &options, &session), "vgctl_begin");
+	for (uint64_t end_ms = now_ms() + 1000; now_ms() < end_ms;)
+		((void (*)(unsigned long))(uintptr_t)at)(1000000);
+	check(vgctl_dump(session, "dump.vgp"), "vgctl_dump");
+	code_named("dump.vgp", "early", "late");
+	for (uint64_t end_ms = now_ms() + 4000; now_ms() < end_ms;)
+		((void (*)(unsigned long))(uintptr_t)(at + CODE_AT))(1000000);
+	check(vgctl_end(session, NULL), "vgctl_end");
+	remove(path);
+	code_named("last.vgp", "late", "early");
+	return 0;
+}
+
 int main(int argc, char **argv)
 {
 	const char *what = argc > 1 ? argv[1] : "";
@@ -531,6 +588,8 @@ int main(int argc, char **argv)
 		return wedged();
 	if (argc == 2 && strcmp(what, "run") == 0)
 		return until_killed();
+	if (argc == 2 && strcmp(what, "code") == 0)
+		return code();
 	if (argc == 3 && strcmp(what, "full") == 0)
 		return full(argv[2]);
 	return 2;

@@ -38,6 +38,8 @@ cat said
 timeout 60 "$flight" small >said || fail "small: $(cat said)"
 cat said
 
+timeout 60 "$flight" code >said || fail "code: $(cat said)"
+
 mkdir small
 mount -t tmpfs -o size=16m small small
 timeout 60 "$flight" full small >said || fail "full: $(cat said)"

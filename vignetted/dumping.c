@@ -40,14 +40,42 @@ static uint64_t now_of(const struct vg_recording *recording)
 	return vg_now_ns() - recording->begin_ns;
 }
 
+/* Of code that the dump's samples were in and that is no module's, as the process calls it now. */
+static void names_write(struct vg_recording *recording)
+{
+	struct vg_dumping *dumping = &recording->dumping;
+	const struct vg_flight *flight = &dumping->flight;
+	VG_ARRAY(uint64_t) addresses = { 0 };
+
+	if (recording->perf_map.directory < 0)
+		return;
+	/* All stacks are in it then. */
+	vg_dump_run(&dumping->dump, SIZE_MAX);
+	for (size_t i = 0; i < flight->tables.count; i++) {
+		const struct vg_flight_table *table = &flight->tables.items[i];
+
+		for (size_t at = 0; at < table->nodes.count; at++) {
+			const struct vg_flight_node *node = &table->nodes.items[at];
+
+			if (node->dumped != 0 && node->module == VG_NONE && node->found != VG_FOUND_CALL &&
+			    vg_array_push(&addresses, &node->address) != 0)
+				break;
+		}
+	}
+	vg_perfmap_write(&recording->perf_map, addresses.items, addresses.count, &dumping->dump.writer);
+	vg_array_free(&addresses);
+}
+
 static int dump_finish(struct vg_session *session, struct vg_recording *recording,
 		       const char *reason)
 {
 	struct vg_dumping *dumping = &recording->dumping;
 	enum vg_dumping_for who = dumping->who;
-	int rc = vg_dump_end(&dumping->dump, reason,
-			     recording->ended != NULL ? recording->ended_ns : now_of(recording));
+	int rc;
 
+	names_write(recording);
+	rc = vg_dump_end(&dumping->dump, reason,
+			 recording->ended != NULL ? recording->ended_ns : now_of(recording));
 	dumping->who = VG_DUMPING_NOBODY;
 	switch (who) {
 	case VG_DUMPING_ASKED:

@@ -19,7 +19,8 @@ struct piece {
 };
 
 struct reading {
-	VG_ARRAY(uint64_t) addresses; /* sorted: where samples were in code of no module */
+	const uint64_t *addresses;   /* sorted: where samples were in code of no module */
+	size_t address_count;
 	VG_ARRAY(struct piece) pieces;
 	struct vg_intern names;
 };
@@ -67,35 +68,20 @@ static int by_address(const void *left, const void *right)
 	return a < b ? -1 : a > b;
 }
 
-static int addresses_collect(struct reading *reading, const struct vg_recorder *recorder)
-{
-	for (uint32_t i = 0; i < recorder->stacks.count; i++) {
-		struct vg_stack_key key;
-
-		memcpy(&key, vg_intern_bytes(&recorder->stacks, i, NULL), sizeof key);
-		if (key.module == VG_NONE && key.found != VG_FOUND_CALL &&
-		    vg_array_push(&reading->addresses, &key.address) != 0)
-			return -ENOMEM;
-	}
-	if (reading->addresses.count > 0)
-		qsort(reading->addresses.items, reading->addresses.count, sizeof(uint64_t), by_address);
-	return 0;
-}
-
 /* Whether a sample was in that range. */
 static bool is_wanted(const struct reading *reading, uint64_t start, uint64_t size)
 {
-	size_t low = 0, high = reading->addresses.count;
+	size_t low = 0, high = reading->address_count;
 
 	while (low < high) {
 		size_t middle = (low + high) / 2;
 
-		if (reading->addresses.items[middle] < start)
+		if (reading->addresses[middle] < start)
 			low = middle + 1;
 		else
 			high = middle;
 	}
-	return low < reading->addresses.count && reading->addresses.items[low] - start < size;
+	return low < reading->address_count && reading->addresses[low] - start < size;
 }
 
 static int line_keep(struct reading *reading, char *line, uint32_t number)
@@ -149,7 +135,7 @@ static int by_start(const void *left, const void *right)
 }
 
 /* Of pieces that share an address the latest is written, cut where the next begins. */
-static int pieces_write(struct reading *reading, struct vg_recorder *recorder)
+static int pieces_write(struct reading *reading, struct vg_writer *writer)
 {
 	size_t count = reading->pieces.count;
 	int rc = 0;
@@ -164,20 +150,21 @@ static int pieces_write(struct reading *reading, struct vg_recorder *recorder)
 			continue;
 		if (i + 1 < count && piece[1].start - piece->start < size)
 			size = piece[1].start - piece->start;
-		rc = vg_writer_code(&recorder->writer, piece->start, size,
+		rc = vg_writer_code(writer, piece->start, size,
 				    vg_intern_text(&reading->names, piece->name));
 	}
 	return rc;
 }
 
-int vg_perfmap_write(const struct vg_perfmap *map, struct vg_recorder *recorder)
+int vg_perfmap_write(const struct vg_perfmap *map, uint64_t *addresses, size_t count,
+		     struct vg_writer *writer)
 {
-	struct reading reading = { 0 };
+	struct reading reading = { .addresses = addresses, .address_count = count };
 	struct stat status;
 	FILE *file = NULL;
 	int fd, rc;
 
-	if (map->directory < 0)
+	if (map->directory < 0 || count == 0)
 		return 0;
 	fd = openat(map->directory, map->name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
 	if (fd < 0)
@@ -188,13 +175,11 @@ int vg_perfmap_write(const struct vg_perfmap *map, struct vg_recorder *recorder)
 		close(fd);
 		return 0;
 	}
-	rc = addresses_collect(&reading, recorder);
+	qsort(addresses, count, sizeof *addresses, by_address);
+	rc = lines_read(&reading, file);
 	if (rc == 0)
-		rc = lines_read(&reading, file);
-	if (rc == 0)
-		rc = pieces_write(&reading, recorder);
+		rc = pieces_write(&reading, writer);
 	fclose(file);
-	vg_array_free(&reading.addresses);
 	vg_array_free(&reading.pieces);
 	vg_intern_free(&reading.names);
 	return rc;

@@ -5,7 +5,7 @@
 #include <sys/types.h>
 
 #include "base/err.h"
-#include "vignetted/recorder.h"
+#include "profile/writer.h"
 
 /*
  * Names of code that a process made at run time, as it tells them itself in /tmp/perf-PID.map:
@@ -21,8 +21,9 @@ struct vg_perfmap {
 void vg_perfmap_open(struct vg_perfmap *map, pid_t pid);
 void vg_perfmap_close(struct vg_perfmap *map);
 
-/* Reads the file and writes the names of those pieces that samples were in.  0, also when there
- * is no such file, or what the writer returns. */
-int vg_perfmap_write(const struct vg_perfmap *map, struct vg_recorder *recorder);
+/* Reads the file and writes the names of those pieces that one of the addresses is in, which it sorts.
+ * 0, also when there is no such file, or what the writer returns. */
+int vg_perfmap_write(const struct vg_perfmap *map, uint64_t *addresses, size_t count,
+		     struct vg_writer *writer);
 
 #endif

@@ -262,6 +262,26 @@ void vg_recording_checkpoint(struct vg_session *session, struct vg_recording *re
 		recording_fail(session, recording, rc);
 }
 
+/* Of code that samples were in and that is no module's. */
+static void names_write(struct vg_recording *recording)
+{
+	const struct vg_intern *stacks = &recording->recorder.stacks;
+	VG_ARRAY(uint64_t) addresses = { 0 };
+
+	for (uint32_t i = 0; recording->perf_map.directory >= 0 && i < stacks->count; i++) {
+		struct vg_stack_key key;
+
+		memcpy(&key, vg_intern_bytes(stacks, i, NULL), sizeof key);
+		/* Names that memory is too short for are not worth the rest of the file. */
+		if (key.module == VG_NONE && key.found != VG_FOUND_CALL &&
+		    vg_array_push(&addresses, &key.address) != 0)
+			break;
+	}
+	vg_perfmap_write(&recording->perf_map, addresses.items, addresses.count,
+			 &recording->recorder.writer);
+	vg_array_free(&addresses);
+}
+
 int vg_recording_finish(struct vg_session *session, struct vg_recording *recording)
 {
 	int rc;
@@ -270,8 +290,8 @@ int vg_recording_finish(struct vg_session *session, struct vg_recording *recordi
 		return recording->failure;
 	recording->complete = true;
 	if (recording->failure == 0) {
-		/* Names that memory is too short for are not worth the rest of the file. */
-		vg_perfmap_write(&recording->perf_map, &recording->recorder);
+		if (recording->options.flight_ns == 0)
+			names_write(recording);
 		vg_recording_checkpoint(session, recording, true);
 	}
 	rc = recording->options.flight_ns != 0 ? vg_dumping_last(session, recording) :
