@@ -72,7 +72,8 @@ right() {
 	"$VGTOOL" folded --weight samples named.vgp >folded
 	long=$(awk '/spin_long/ { sum += $NF } END { print sum + 0 }' folded)
 	short=$(awk '/spin_short/ { sum += $NF } END { print sum + 0 }' folded)
-	[ $((long + short)) -gt $((samples / 4)) ] || fail "$1: the functions are hardly in it"
+	# Half of them are of the thread that sleeps, which a busy machine takes nothing from.
+	[ $((long + short)) -gt $((samples / 12)) ] || fail "$1: $long and $short of $samples: the functions are hardly in it"
 	between $((100 * long / (long + short))) 48 72 "$1: share of spin_long"
 	rm named.vgp
 }
