@@ -5,7 +5,9 @@
 # both, a session from outside comes and goes, and what a stranger, a client that dies, garbage and the
 # program's own death do.
 set -eu
-: "${VIGNETTED:?}" "${VGTOOL:?}" "${VGCTL:?}" "${BUILDDIR:?}"
+: "${VIGNETTED:?}" "${VGTOOL:?}" "${VGCTL:?}" "${BUILDDIR:?}" "${SRCDIR:?}"
+WIRE=$(sed -n 's/.*VG_WIRE_VERSION = \([0-9]*\),.*/\1/p' "$SRCDIR/libvgctl/wire.h")
+export WIRE
 dir=$(mktemp -d)
 host=
 trap 'exec 7>&-; [ -z "$host" ] || kill -9 "$host" 2>/dev/null && sleep 1; rm -rf "$dir"' EXIT
@@ -149,7 +151,7 @@ def closed(data, fds=()):
         answer = b""
     s.close()
     return answer
-head = lambda kind, version=2: struct.pack("=IHH", 0x77696776, version, kind)
+head = lambda kind, version=int(os.environ["WIRE"]): struct.pack("=IHH", 0x77696776, version, kind)
 random.seed(1)
 assert closed(b"x") == b""
 assert closed(bytes(264)) == b""
@@ -269,7 +271,7 @@ kept two.vgp 3
 # Two at a time; and who hangs up and does not wait for the end.
 timeout 60 /usr/bin/python3 - "$run/$host.sock" "$(helper_pid)" "$id" <<'END' || fail "two dumps at a time"
 import os, signal, socket, struct, sys, time
-head = lambda kind: struct.pack("=IHH", 0x77696776, 2, kind)
+head = lambda kind: struct.pack("=IHH", 0x77696776, int(os.environ["WIRE"]), kind)
 def connect():
     s = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
     s.connect(sys.argv[1])
