@@ -8,6 +8,11 @@
 #include <sys/sysmacros.h>
 #include <sys/uio.h>
 
+#include "vignetted/unwind.h"
+
+/* Marks that are read by one call: no more than IOV_MAX. */
+enum { MARKS_MAX = 256 };
+
 /* One line of /proc/PID/maps. */
 struct mapping {
 	uint64_t start, end, offset, device, inode;
@@ -153,49 +158,88 @@ int vg_modules_refresh(struct vg_modules *modules)
 	return rc;
 }
 
-/* Reads the marks of up to IOV_MAX modules from `from` on; whether all are as they were. */
-static bool marks_check(const struct vg_modules *modules, size_t from, size_t *next)
+/* Modules whose marks are read together. */
+struct marks {
+	const struct vg_image *images[MARKS_MAX];
+	size_t count;
+};
+
+/* Whether all are as they were. */
+static bool marks_check(const struct vg_modules *modules, const struct marks *marks)
 {
-	struct iovec remote[256], local = { 0 };
-	unsigned char marks[256 * VG_MARK_BYTES];
-	size_t count = 0, length = 0, at;
+	struct iovec remote[MARKS_MAX], local;
+	unsigned char bytes[MARKS_MAX * VG_MARK_BYTES];
+	size_t length = 0;
 
-	for (at = from; at < modules->items.count && count < 256; at++) {
-		const struct vg_image *image = &modules->items.items[at].image;
+	if (marks->count == 0)
+		return true;
+	for (size_t i = 0; i < marks->count; i++) {
+		const struct vg_image *image = marks->images[i];
 
-		if (!modules->items.items[at].loaded)
-			continue;
-		remote[count++] = (struct iovec){ (void *)image->mark_address, image->mark_bytes };
+		remote[i] = (struct iovec){ (void *)image->mark_address, image->mark_bytes };
 		length += image->mark_bytes;
 	}
-	*next = at;
-	if (count == 0)
-		return true;
-	local = (struct iovec){ marks, length };
-	if (process_vm_readv(modules->memory->pid, &local, 1, remote, count, 0) != (ssize_t)length)
+	local = (struct iovec){ bytes, length };
+	if (process_vm_readv(modules->memory->pid, &local, 1, remote, marks->count, 0) !=
+	    (ssize_t)length)
 		return false;
 	length = 0;
-	for (at = from; at < *next; at++) {
-		const struct vg_image *image = &modules->items.items[at].image;
+	for (size_t i = 0; i < marks->count; i++) {
+		const struct vg_image *image = marks->images[i];
 
-		if (!modules->items.items[at].loaded)
-			continue;
-		if (memcmp(marks + length, image->mark, image->mark_bytes) != 0)
+		if (memcmp(bytes + length, image->mark, image->mark_bytes) != 0)
 			return false;
 		length += image->mark_bytes;
 	}
 	return true;
 }
 
+/* Whether all that were gathered before are as they were, if there is no more room. */
+static bool mark_gather(const struct vg_modules *modules, struct marks *marks,
+			const struct vg_image *image)
+{
+	bool full = marks->count == MARKS_MAX, hold = !full || marks_check(modules, marks);
+
+	if (full)
+		marks->count = 0;
+	marks->images[marks->count++] = image;
+	return hold;
+}
+
 bool vg_modules_check(const struct vg_modules *modules)
 {
-	size_t at = 0;
+	struct marks marks = { .count = 0 };
 
-	while (at < modules->items.count) {
-		if (!marks_check(modules, at, &at))
+	for (size_t i = 0; i < modules->items.count; i++) {
+		if (modules->items.items[i].loaded &&
+		    !mark_gather(modules, &marks, &modules->items.items[i].image))
 			return false;
 	}
-	return true;
+	return marks_check(modules, &marks);
+}
+
+bool vg_modules_hold(struct vg_modules *modules, const struct vg_frame *frames, size_t count)
+{
+	struct marks marks = { .count = 0 };
+
+	for (size_t i = 0; i < count; i++) {
+		struct vg_mapped *module;
+
+		if (frames[i].module == VG_NONE)
+			continue;
+		module = &modules->items.items[frames[i].module];
+		if (module->held == modules->doubts)
+			continue;
+		module->held = modules->doubts;
+		if (!mark_gather(modules, &marks, &module->image))
+			return false;
+	}
+	return marks_check(modules, &marks);
+}
+
+void vg_modules_doubt(struct vg_modules *modules)
+{
+	modules->doubts++;
 }
 
 const struct vg_code_range *vg_modules_find(const struct vg_modules *modules, uint64_t address)

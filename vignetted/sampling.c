@@ -82,6 +82,13 @@ int vg_sampling_walk(struct vg_session *session, uint64_t now_ns)
 	int rc = vg_unwind(session->unwinder, &session->snapshot, session->max_frames, &session->walk);
 	uint64_t since_ns = vg_now_ns();
 
+	/* What the walk went through may be gone, or something else be there. */
+	if (rc == 0 && !session->maps_fresh &&
+	    !vg_modules_hold(&session->modules, session->walk.frames, session->walk.count)) {
+		vg_sampling_modules_refresh(session, now_ns);
+		rc = vg_unwind(session->unwinder, &session->snapshot, session->max_frames,
+			       &session->walk);
+	}
 	/* Something was loaded since the maps were read. */
 	if (rc == 0 && session->walk.left_the_map && !session->maps_fresh &&
 	    since_ns >= session->maps_again_ns) {

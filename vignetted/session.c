@@ -11,6 +11,9 @@
 #include "vignetted/sampling.h"
 
 enum { LIMITS_EVERY = 16 };
+
+/* Modules that no stack goes through are seen to go this late. */
+enum { MODULES_EVERY_NS = 250 * 1000 * 1000 };
 enum { FIRST_ATTEMPTS = 50, FIRST_PAUSE_US = 2000 };
 
 static int parts_open(struct vg_session *session, pid_t pid, struct vg_err *err)
@@ -158,8 +161,12 @@ static void round_begin(struct vg_session *session)
 	int rc;
 
 	session->maps_fresh = false;
-	if (still_look(session) && !vg_modules_check(&session->modules))
-		vg_sampling_modules_refresh(session, now_ns);
+	vg_modules_doubt(&session->modules);
+	if (still_look(session) && now_ns >= session->modules_due_ns) {
+		session->modules_due_ns = now_ns + MODULES_EVERY_NS;
+		if (!vg_modules_check(&session->modules))
+			vg_sampling_modules_refresh(session, now_ns);
+	}
 	/* What a ring holds is lost when it is closed. */
 	vg_interrupted_fetch(session);
 	vg_interrupted_weigh(session);
@@ -390,6 +397,7 @@ int vg_session_end(struct vg_session *session, struct vg_recording *recording, c
 	if (recording->complete)
 		return recording->failure;
 	/* A last round, so that weights reach to the end. */
+	session->modules_due_ns = 0;
 	if (recording->ended == NULL && recording->options.period_ns != 0)
 		session_round(session, own);
 	if (recording->ended == NULL) {

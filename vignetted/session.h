@@ -66,6 +66,7 @@ struct vg_session {
 	bool gone;                   /* the process has ended */
 	bool maps_fresh;             /* /proc/PID/maps was read in this round */
 	uint64_t maps_reads;
+	uint64_t modules_due_ns;     /* session time when all modules' marks are read again */
 	uint64_t maps_again_ns;      /* not before, for a walk that left them */
 };
 
