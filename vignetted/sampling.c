@@ -5,6 +5,7 @@
 
 #include "vignetted/account.h"
 #include "vignetted/interrupted.h"
+#include "vignetted/looks.h"
 #include "vignetted/waits.h"
 
 /* A stop takes a sleeping thread off its wait and back: it is put on a CPU twice. */
@@ -414,20 +415,19 @@ void vg_sampling_thread(struct vg_session *session, struct vg_task *task)
 	due &= ~repeat_still(session, task, due & session->still & ~moved);
 	if (due == 0 || task->untraceable)
 		return;
-	rc = vg_task_look(&session->tasks, task, &look);
+	rc = vg_look_at(session, task);
 	if (rc != 0) {
 		/* If it is gone, the next scan says so. */
 		if (rc != -ESRCH)
 			loss_count(session, due, VG_LOSS_UNREADABLE);
 		return;
 	}
-	if (task->slices_seen != 0)
-		session->switches += look.slices - task->slices_seen;
-	task->slices_seen = look.slices;
+	look = task->look;
 	covered = covered_in(session, task, due, &look);
 	due &= ~repeat_unrun(session, task, due & ~moved, covered, &look);
 	if (due == 0)
 		return;
+	session->looks_fresh = false;
 	vg_wait_read(&wait, &session->tasks, task);
 	task->ran = true;
 	if (task->young > 0) {

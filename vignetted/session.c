@@ -8,6 +8,7 @@
 
 #include "vignetted/account.h"
 #include "vignetted/interrupted.h"
+#include "vignetted/looks.h"
 #include "vignetted/sampling.h"
 
 enum { LIMITS_EVERY = 16 };
@@ -128,9 +129,10 @@ int vg_session_scan(struct vg_session *session)
  * Whether any has run since the latest round of all. */
 static bool still_look(struct vg_session *session)
 {
-	uint64_t before_ns = session->target_cpu_ns, now_ns = vg_target_cpu_ns(&session->target);
+	uint64_t before_ns = session->target_cpu_ns, now_ns;
 
-	session->target_cpu_ns = now_ns;
+	vg_looks_begin(session);
+	now_ns = session->target_cpu_ns;
 	session->still = 0;
 	VG_EACH_RECORDING(i, session->due) {
 		struct vg_recording *recording = &session->recordings[i];
@@ -154,12 +156,23 @@ static void all_stop(struct vg_session *session, const char *reason)
 		vg_recording_stop(session, &session->recordings[i], reason);
 }
 
+/* A new thread that has run, and one that has ended, have used processor time. */
+static int rest_scan(struct vg_session *session)
+{
+	if (!session->rest_still)
+		return vg_session_scan(session);
+	vg_session_events(session);
+	session->scan_ns = session->round_ns;
+	return 0;
+}
+
 /* Fetches what came since the last round, and sees who is there. */
 static void round_begin(struct vg_session *session)
 {
 	uint64_t now_ns = vg_now_ns() - session->begin_ns;
 	int rc;
 
+	session->round_ns = now_ns;
 	session->maps_fresh = false;
 	vg_modules_doubt(&session->modules);
 	if (still_look(session) && now_ns >= session->modules_due_ns) {
@@ -170,7 +183,7 @@ static void round_begin(struct vg_session *session)
 	/* What a ring holds is lost when it is closed. */
 	vg_interrupted_fetch(session);
 	vg_interrupted_weigh(session);
-	rc = vg_session_scan(session);
+	rc = rest_scan(session);
 	if (rc == -ESRCH) {
 		events_fetch(session, true);
 		session->gone = true;
@@ -195,30 +208,38 @@ static void checkpoints(struct vg_session *session)
 	}
 }
 
-static void session_round(struct vg_session *session, vg_recording_set due)
+static void threads_round(struct vg_session *session, bool asleep)
 {
-	size_t count, at;
-	uint64_t stops;
-
-	session->due = due & session->live;
-	if (session->due == 0)
-		return;
-	round_begin(session);
-	count = session->tasks.live.count;
+	size_t count = session->tasks.live.count;
 	/* Another first one each time, so that no thread is always the one that waits longest. */
-	at = count > 0 ? session->round_count % count : 0;
-	session->round_count++;
+	size_t at = count > 0 ? session->round_count % count : 0;
+
 	for (size_t i = 0; i < count && (session->live & session->due) != 0; i++) {
-		stops = session->pauses.stops;
-		vg_sampling_thread(session, &session->tasks.live.items[at]);
-		if (session->counting != 0)
-			vg_counting_tell(session, &session->tasks.live.items[at],
-					 session->pauses.stops - stops);
+		struct vg_task *task = &session->tasks.live.items[at];
+		uint64_t stops = session->pauses.stops;
+
+		if (task->asleep == asleep) {
+			vg_sampling_thread(session, task);
+			if (session->counting != 0)
+				vg_counting_tell(session, task, session->pauses.stops - stops);
+		}
 		at = at + 1 < count ? at + 1 : 0;
 		/* Now and then: thousands of sleeping threads cost a microsecond each. */
 		if (i % LIMITS_EVERY == LIMITS_EVERY - 1 || i + 1 == count)
 			limits_check(session, vg_now_ns());
 	}
+}
+
+static void session_round(struct vg_session *session, vg_recording_set due)
+{
+	session->due = due & session->live;
+	if (session->due == 0)
+		return;
+	round_begin(session);
+	/* What was found of those that are awake is of just now. */
+	threads_round(session, false);
+	threads_round(session, true);
+	session->round_count++;
 }
 
 /* ---- rates ---- */
@@ -365,6 +386,8 @@ int vg_session_begin(struct vg_session *session, const struct vg_session_options
 		vg_events_begin(&session->events, session->begin_ns);
 		session->tasks.stale = true;
 	}
+	/* It is to be told of all threads. */
+	session->rest_known = false;
 	rc = vg_recording_open(session, place, options, fd, taken == 0 ? 1 : VG_RECORDINGS);
 	if (rc != 0) {
 		vg_recording_close(session, place);

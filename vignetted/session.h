@@ -60,6 +60,13 @@ struct vg_session {
 	uint64_t begin_ns;           /* CLOCK_MONOTONIC: session time 0 */
 	uint32_t begun;              /* recordings, in all */
 	uint64_t round_count;        /* of all threads */
+	uint64_t round_ns;           /* session time when the latest began */
+	bool rest_still;             /* no thread that is asleep has run since it was looked at */
+	bool looks_fresh;            /* those that are awake have just been looked at */
+	bool rest_known;             /* `rest_ns` is set */
+	uint64_t rest_ns;            /* the process's processor time less all threads' at their looks:
+	                                those that have ended used it */
+	uint32_t vain, vain_left;    /* rounds in a row in which sleepers had run; to pass over */
 	uint64_t scan_ns;            /* when it was last seen which threads there are */
 	uint64_t target_cpu_ns;      /* the process's processor time when the latest round began */
 	bool all_now;                /* a sample of each thread in this round, running or not */

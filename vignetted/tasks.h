@@ -50,6 +50,13 @@ struct vg_account {
 	struct vg_counters *counters; /* owned; NULL: none are open */
 };
 
+/* What /proc says of a thread's scheduling, without disturbing it. */
+struct vg_task_look {
+	uint64_t cpu_ns;             /* time on a CPU, as of the last scheduler tick */
+	uint64_t queued_ns;          /* time that it could have run and had no CPU */
+	uint64_t slices;             /* times it was put on a CPU: unchanged, it has not run */
+};
+
 /* A thread of the process, and what the session keeps of it from one tick to the next. */
 struct vg_task {
 	pid_t tid;
@@ -68,16 +75,11 @@ struct vg_task {
 	size_t needed_bytes;         /* the most that one of its latest walks went through */
 	uint32_t walks;              /* since that was last looked at */
 	pid_t interrupts_of;         /* whose events interrupt it (vg_interrupt.owner); 0: none has yet */
-	uint64_t slices_seen;        /* at the latest look */
+	struct vg_task_look look;    /* the latest; slices is 0 before the first */
+	uint64_t moved_ns;           /* session time of the look that first said so many slices */
+	bool asleep;                 /* it had not run for long when the round began */
 	uint32_t name_number;        /* how many names it has had */
 	char name[VG_TASK_NAME_BYTES];
-};
-
-/* What /proc says of a thread's scheduling, without disturbing it. */
-struct vg_task_look {
-	uint64_t cpu_ns;             /* time on a CPU, as of the last scheduler tick */
-	uint64_t queued_ns;          /* time that it could have run and had no CPU */
-	uint64_t slices;             /* times it was put on a CPU: unchanged, it has not run */
 };
 
 struct vg_task_status {

@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+#include "vignetted/looks.h"
+
+/* So long must a thread have slept to be taken for one that goes on sleeping. */
+static const uint64_t ASLEEP_NS = 1000000000;
+
+/* Rounds to pass over after as many in a row in which a sleeper had run, or seemed to. */
+enum { VAIN_MAX = 16 };
+
+static int look_read(struct vg_session *session, struct vg_task *task)
+{
+	const struct vg_task_look before = task->look;
+	int rc = vg_task_look(&session->tasks, task, &task->look);
+
+	if (rc != 0)
+		return rc;
+	if (before.slices != 0)
+		session->switches += task->look.slices - before.slices;
+	if (task->look.slices != before.slices)
+		task->moved_ns = session->round_ns;
+	/* It was among the rest, in which this was found. */
+	if (task->asleep)
+		session->rest_ns -= task->look.cpu_ns - before.cpu_ns;
+	return 0;
+}
+
+static size_t awake_count(struct vg_session *session)
+{
+	struct vg_tasks *tasks = &session->tasks;
+	size_t awake = 0;
+
+	for (size_t i = 0; i < tasks->live.count; i++) {
+		struct vg_task *task = &tasks->live.items[i];
+
+		task->asleep = task->look.slices != 0 &&
+			       session->round_ns - task->moved_ns >= ASLEEP_NS;
+		awake += !task->asleep;
+	}
+	return awake;
+}
+
+/* Looks at the threads that are awake.  0 with the processor time of the others, those that have
+ * ended among them; or a negative errno. */
+static int rest_read(struct vg_session *session, uint64_t *rest_ns)
+{
+	struct vg_tasks *tasks = &session->tasks;
+
+	*rest_ns = session->target_cpu_ns;
+	for (size_t i = 0; i < tasks->live.count; i++) {
+		struct vg_task *task = &tasks->live.items[i];
+		int rc = task->asleep ? 0 : look_read(session, task);
+
+		if (rc != 0)
+			return rc;
+		*rest_ns -= task->look.cpu_ns;
+	}
+	return 0;
+}
+
+void vg_looks_begin(struct vg_session *session)
+{
+	uint64_t before_ns = session->target_cpu_ns, rest_ns;
+	size_t awake = awake_count(session);
+
+	session->rest_still = session->looks_fresh = false;
+	/* At once before the looks: what threads use in between seems to be others'. */
+	session->target_cpu_ns = vg_target_cpu_ns(&session->target);
+	if (session->target_cpu_ns == 0 || session->target_cpu_ns == before_ns ||
+	    (awake > 1 && 2 * awake >= session->tasks.live.count))
+		return;
+	if (session->vain_left > 0) {
+		session->vain_left--;
+		return;
+	}
+	if (rest_read(session, &rest_ns) != 0)
+		return;
+	session->looks_fresh = true;
+	session->rest_still = session->rest_known && rest_ns == session->rest_ns &&
+			      !session->tasks.stale;
+	session->rest_known = true;
+	session->rest_ns = rest_ns;
+	session->vain = session->rest_still ? 0 : session->vain < VAIN_MAX ? session->vain + 1 : VAIN_MAX;
+	session->vain_left = session->vain > 2 ? session->vain : 0;
+}
+
+int vg_look_at(struct vg_session *session, struct vg_task *task)
+{
+	bool holds = task->asleep ? session->rest_still : session->looks_fresh;
+
+	return holds && task->look.slices != 0 ? 0 : look_read(session, task);
+}

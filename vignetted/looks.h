@@ -1,0 +1,24 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+#ifndef VG_VIGNETTED_LOOKS_H
+#define VG_VIGNETTED_LOOKS_H
+
+#include "vignetted/session.h"
+
+/*
+ * Looks at threads, and as few as will do.  Most threads of most programs have slept for long.
+ * Whether any of those has run is seen at once: the processor time of the process, less that of
+ * the threads that are awake, is what it was.  The kernel adds it up in a hundredth of what asking
+ * for each takes, from the very numbers that it tells of each.  Time that a thread has used since
+ * the scheduler's latest tick is in neither; so a thread that has slept for a second and more may
+ * be seen to run that much late.
+ */
+
+/* Begins a round: reads the process's processor time, and looks at the threads that are awake if
+ * that may spare others.  Sets session->target_cpu_ns, rest_still and looks_fresh. */
+void vg_looks_begin(struct vg_session *session);
+
+/* Sets task->look, unless what is there still holds.  0, -ESRCH: the thread is gone, or another
+ * negative errno. */
+int vg_look_at(struct vg_session *session, struct vg_task *task);
+
+#endif
