@@ -66,6 +66,9 @@ static void sample_for(uint64_t window_ns)
 		if (vg_ticks_due(&session.ticks, now_ns()))
 			vg_session_tick(&session);
 	}
+	/* What stops late would stand still for the next window. */
+	while (!vg_tracer_settle(&session.tracer))
+		usleep(100);
 }
 
 /* Requests a second. */
