@@ -123,7 +123,11 @@ static int filter_load(enum vg_confine_role role, bool counts)
 
 	if (filter == NULL)
 		return -ENOMEM;
-	rc = ALLOW(filter, calls_always);
+	/* The kernel knows by now which calls pass whatever their arguments, and runs the filter for the
+	 * others only: of those, what is asked while a thread stands still comes first. */
+	rc = seccomp_syscall_priority(filter, SCMP_SYS(ptrace), 255);
+	if (rc == 0)
+		rc = ALLOW(filter, calls_always);
 	/* To read. */
 	if (rc == 0)
 		rc = seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(openat), 1,
