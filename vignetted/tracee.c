@@ -2,22 +2,27 @@
 #include "vignetted/tracee.h"
 
 #include <errno.h>
+#include <fcntl.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/ptrace.h>
 #include <sys/wait.h>
+#include <unistd.h>
 
 #include "vignetted/ticks.h"
 #include "vignetted/waits.h"
 
 /*
  * A thread that runs on another CPU stops within some 20 us, and asking again and again finds that
- * 17 us sooner than being woken does.  But one that shares ours cannot stop before we sleep.  Nobody
- * tells which it is: where asking was in vain, the next stops are slept for, twice as many each
- * time.
+ * 17 us sooner than being woken does.  But one that shares ours cannot stop before we sleep.  Which it
+ * is costs half as much to learn as a stop: where asking was in vain for so long, it is looked up, and
+ * one that is elsewhere asked for longer.  If that is in vain too, the next stops are slept for, twice
+ * as many each time.
  */
-enum { POLL_NS = 40 * 1000, STOP_TIMEOUT_NS = 20 * 1000 * 1000 };
+enum { POLL_NS = 40 * 1000, POLL_ELSEWHERE_NS = 120 * 1000, STOP_TIMEOUT_NS = 20 * 1000 * 1000 };
 enum { SLEEPS_MAX = 256 };
 
 /* Whether to ask for this stop, or sleep at once. */
@@ -38,10 +43,40 @@ static void poll_note(struct vg_tracer *tracer, bool in_vain)
 	tracer->sleeps_left = tracer->sleeps;
 }
 
+/* /proc/TID/stat; "" if it is gone. */
+static void stat_read(pid_t tid, char *text, size_t size_bytes)
+{
+	char path[32];
+	ssize_t got;
+	int fd;
+
+	text[0] = '\0';
+	snprintf(path, sizeof path, "/proc/%d/stat", tid);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return;
+	got = read(fd, text, size_bytes - 1);
+	text[got > 0 ? got : 0] = '\0';
+	close(fd);
+}
+
+/* Whether the thread was last on the CPU that we are on, of which proc(5)'s field 39 tells. */
+static bool shares_cpu(pid_t tid)
+{
+	char text[1024], *at;
+
+	stat_read(tid, text, sizeof text);
+	at = strrchr(text, ')');
+	for (int field = 2; field < 39 && at != NULL; field++)
+		at = strchr(at + 1, ' ');
+	return at != NULL && (int)strtol(at, NULL, 10) == sched_getcpu();
+}
+
 /* Waits for a change of the thread's state.  Its pid, 0 when time is up, -1 if it is gone. */
 static pid_t stop_wait(struct vg_tracer *tracer, pid_t tid, int *status, uint64_t since_ns)
 {
 	bool polls = poll_due(tracer);
+	uint64_t poll_ns = POLL_NS;
 	struct timespec left;
 	sigset_t child;
 	pid_t got;
@@ -57,8 +92,12 @@ static pid_t stop_wait(struct vg_tracer *tracer, pid_t tid, int *status, uint64_
 		if (got != 0)
 			return got;
 		waited_ns = vg_now_ns() - since_ns;
-		if (polls && waited_ns < POLL_NS)
+		if (polls && waited_ns < poll_ns)
 			continue;
+		if (polls && poll_ns == POLL_NS && !shares_cpu(tid)) {
+			poll_ns = POLL_ELSEWHERE_NS;
+			continue;
+		}
 		if (polls)
 			poll_note(tracer, true);
 		polls = false;
@@ -117,18 +156,11 @@ static void late_release(struct vg_tracer *tracer, pid_t tid, int status)
 /* Whether the process's first thread has ended.  While others go on, no wait says so. */
 static bool leader_is_zombie(pid_t leader)
 {
-	char path[32], text[128] = "", *close;
-	FILE *file;
+	char text[1024], *end;
 
-	snprintf(path, sizeof path, "/proc/%d/stat", leader);
-	file = fopen(path, "re");
-	if (file == NULL)
-		return false;
-	if (fgets(text, sizeof text, file) == NULL)
-		text[0] = '\0';
-	fclose(file);
-	close = strrchr(text, ')');
-	return close != NULL && strncmp(close, ") Z", 3) == 0;
+	stat_read(leader, text, sizeof text);
+	end = strrchr(text, ')');
+	return end != NULL && strncmp(end, ") Z", 3) == 0;
 }
 
 /* Of the number of a leader that is gone another may bear by now, the thread that executed a
