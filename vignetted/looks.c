@@ -57,17 +57,11 @@ static int rest_read(struct vg_session *session, uint64_t *rest_ns)
 	return 0;
 }
 
-void vg_looks_begin(struct vg_session *session)
+/* Finds whether a thread that is asleep has run, or one has come or gone. */
+static void rest_look(struct vg_session *session)
 {
-	uint64_t before_ns = session->target_cpu_ns, rest_ns;
-	size_t awake = awake_count(session);
+	uint64_t rest_ns;
 
-	session->rest_still = session->looks_fresh = false;
-	/* At once before the looks: what threads use in between seems to be others'. */
-	session->target_cpu_ns = vg_target_cpu_ns(&session->target);
-	if (session->target_cpu_ns == 0 || session->target_cpu_ns == before_ns ||
-	    (awake > 1 && 2 * awake >= session->tasks.live.count))
-		return;
 	if (session->vain_left > 0) {
 		session->vain_left--;
 		return;
@@ -81,6 +75,34 @@ void vg_looks_begin(struct vg_session *session)
 	session->rest_ns = rest_ns;
 	session->vain = session->rest_still ? 0 : session->vain < VAIN_MAX ? session->vain + 1 : VAIN_MAX;
 	session->vain_left = session->vain > 2 ? session->vain : 0;
+}
+
+/* Of a process that is gone, the time is 0. */
+static void still_note(struct vg_session *session)
+{
+	session->still = 0;
+	VG_EACH_RECORDING(i, session->due) {
+		struct vg_recording *recording = &session->recordings[i];
+
+		if (session->target_cpu_ns != 0 && recording->target_cpu_ns == session->target_cpu_ns)
+			session->still |= 1u << i;
+		recording->target_cpu_ns = session->target_cpu_ns;
+	}
+}
+
+bool vg_looks_begin(struct vg_session *session)
+{
+	uint64_t before_ns = session->target_cpu_ns;
+	size_t awake = awake_count(session);
+
+	session->rest_still = session->looks_fresh = false;
+	/* At once before the looks: what threads use in between seems to be others'. */
+	session->target_cpu_ns = vg_target_cpu_ns(&session->target);
+	if (session->target_cpu_ns != 0 && session->target_cpu_ns != before_ns &&
+	    (awake <= 1 || 2 * awake < session->tasks.live.count))
+		rest_look(session);
+	still_note(session);
+	return before_ns == 0 || session->target_cpu_ns != before_ns;
 }
 
 int vg_look_at(struct vg_session *session, struct vg_task *task)

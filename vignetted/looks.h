@@ -13,9 +13,13 @@
  * be seen to run that much late.
  */
 
-/* Begins a round: reads the process's processor time, and looks at the threads that are awake if
- * that may spare others.  Sets session->target_cpu_ns, rest_still and looks_fresh. */
-void vg_looks_begin(struct vg_session *session);
+/*
+ * Begins a round: reads the process's processor time, and looks at the threads that are awake if
+ * that may spare others.  Sets session->target_cpu_ns, rest_still and looks_fresh; and `still`, for
+ * where no thread at all has run since a recording's latest round, none need be looked at for it.
+ * Whether any has run since the latest round of all.
+ */
+bool vg_looks_begin(struct vg_session *session);
 
 /* Sets task->look, unless what is there still holds.  0, -ESRCH: the thread is gone, or another
  * negative errno. */

@@ -124,26 +124,6 @@ int vg_session_scan(struct vg_session *session)
 	return scanned;
 }
 
-/* Where no thread of the process has run since a recording's latest round, none need be looked at for
- * it.  The kernel adds up the processor time of all in a hundredth of what it takes to ask for each.
- * Whether any has run since the latest round of all. */
-static bool still_look(struct vg_session *session)
-{
-	uint64_t before_ns = session->target_cpu_ns, now_ns;
-
-	vg_looks_begin(session);
-	now_ns = session->target_cpu_ns;
-	session->still = 0;
-	VG_EACH_RECORDING(i, session->due) {
-		struct vg_recording *recording = &session->recordings[i];
-
-		if (now_ns != 0 && recording->target_cpu_ns == now_ns)
-			session->still |= 1u << i;
-		recording->target_cpu_ns = now_ns;
-	}
-	return before_ns == 0 || before_ns != now_ns;
-}
-
 static void limits_check(struct vg_session *session, uint64_t now_ns)
 {
 	VG_EACH_RECORDING(i, session->live)
@@ -175,7 +155,7 @@ static void round_begin(struct vg_session *session)
 	session->round_ns = now_ns;
 	session->maps_fresh = false;
 	vg_modules_doubt(&session->modules);
-	if (still_look(session) && now_ns >= session->modules_due_ns) {
+	if (vg_looks_begin(session) && now_ns >= session->modules_due_ns) {
 		session->modules_due_ns = now_ns + MODULES_EVERY_NS;
 		if (!vg_modules_check(&session->modules))
 			vg_sampling_modules_refresh(session, now_ns);
