@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /* Whether what is recorded is what the threads did: stacks, threads, modules, times. */
 #include <dlfcn.h>
+#include <errno.h>
 #include <pthread.h>
+#include <seccomp.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -252,6 +254,66 @@ START_TEST(threads)
 }
 END_TEST
 
+/* The helper inherits that, and stops threads. */
+static void interrupts_forbid(void)
+{
+	scmp_filter_ctx filter = seccomp_init(SCMP_ACT_ALLOW);
+
+	ck_assert_int_eq(seccomp_rule_add(filter, SCMP_ACT_ERRNO(EPERM), SCMP_SYS(perf_event_open), 0), 0);
+	ck_assert_int_eq(seccomp_load(filter), 0);
+	seccomp_release(filter);
+}
+
+static void *napping_thread(void *ignored)
+{
+	pthread_setname_np(pthread_self(), "napper");
+	while (!atomic_load(&stopping)) {
+		usleep(1500 * 1000);
+		spin_here_ms(300);
+	}
+	return ignored;
+}
+
+/* A thread that has slept for long beside others that run is seen to run when it wakes; and one that
+ * was born and ended meanwhile was there. */
+START_TEST(sleeper_wakes)
+{
+	uint64_t ran_ns = 0, wall_ns = 0;
+	struct vgctl_session *session;
+	const struct vg_thread *napper;
+	struct taken taken;
+	pthread_t nap, late;
+
+	interrupts_forbid();
+	pthread_create(&nap, NULL, napping_thread, NULL);
+	session = session_begin(199);
+	spin_here_ms(1300);
+	pthread_create(&late, NULL, short_thread, NULL);
+	spin_here_ms(2500);
+	pthread_join(late, NULL);
+	atomic_store(&stopping, true);
+	ck_assert_int_eq(vgctl_end(session, NULL), 0);
+	pthread_join(nap, NULL);
+	taken_read(&taken, path);
+	thread_named(&taken, "short");
+	napper = thread_named(&taken, "napper");
+	for (size_t i = 0; i < taken.profile.samples.count; i++) {
+		const struct vg_sample *sample = &taken.profile.samples.items[i];
+
+		if (napper != &taken.profile.threads.items[sample->thread])
+			continue;
+		wall_ns += sample->wall_ns;
+		if (sample->stack != VG_NONE &&
+		    taken.profile.stacks.items[sample->stack].found != VG_FOUND_CALL)
+			ran_ns += sample->wall_ns;
+	}
+	/* Of 3.8 s twice 0.3, or a little less at both ends. */
+	ck_assert_uint_ge(ran_ns * 100, wall_ns * 10);
+	ck_assert_uint_le(ran_ns * 100, wall_ns * 50);
+	taken_free(&taken);
+}
+END_TEST
+
 /* A program may put a person's name there. */
 START_TEST(thread_names_only_if_asked_for)
 {
@@ -414,6 +476,7 @@ Suite *capture_suite(void)
 	tcase_add_test(tests, cut_depth);
 	tcase_add_test(tests, leaf_is_kept);
 	tcase_add_test(tests, threads);
+	tcase_add_test(tests, sleeper_wakes);
 	tcase_add_test(tests, thread_names_only_if_asked_for);
 	tcase_add_test(tests, cpu_mode);
 	tcase_add_test(tests, libraries_come_and_go);

@@ -22,7 +22,7 @@
  * one that is elsewhere asked for longer.  If that is in vain too, the next stops are slept for, twice
  * as many each time.
  */
-enum { POLL_NS = 40 * 1000, POLL_ELSEWHERE_NS = 120 * 1000, STOP_TIMEOUT_NS = 20 * 1000 * 1000 };
+enum { POLL_NS = 40 * 1000, POLL_ELSEWHERE_NS = 80 * 1000, STOP_TIMEOUT_NS = 20 * 1000 * 1000 };
 enum { SLEEPS_MAX = 256 };
 
 /* Whether to ask for this stop, or sleep at once. */
