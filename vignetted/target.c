@@ -240,9 +240,11 @@ int vg_target_probe(const struct vg_target *target, struct vg_err *err)
 {
 	char path[64], text[8];
 	const char *forbidden;
+	long tracer = status_number(target->pid, "TracerPid:");
 	int fd, rc = 0;
 
-	if (status_number(target->pid, "TracerPid:") > 0)
+	/* It may be us, of a thread that we wait for to stop. */
+	if (tracer > 0 && tracer != (long)getpid())
 		return vg_target_forbidden(target, err);
 	/* The kernel asks of its reader what it asks of a tracer. */
 	snprintf(path, sizeof path, "/proc/%d/syscall", target->pid);
