@@ -105,6 +105,15 @@ bool vg_looks_begin(struct vg_session *session)
 	return before_ns == 0 || session->target_cpu_ns != before_ns;
 }
 
+int vg_looks_scan(struct vg_session *session)
+{
+	if (!session->rest_still)
+		return vg_session_scan(session);
+	vg_session_events(session);
+	session->scan_ns = session->round_ns;
+	return 0;
+}
+
 int vg_look_at(struct vg_session *session, struct vg_task *task)
 {
 	bool holds = task->asleep ? session->rest_still : session->looks_fresh;

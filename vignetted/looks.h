@@ -21,6 +21,10 @@
  */
 bool vg_looks_begin(struct vg_session *session);
 
+/* vg_session_scan() where it is needed: a new thread that has run, and one that has ended, have used
+ * processor time. */
+int vg_looks_scan(struct vg_session *session);
+
 /* Sets task->look, unless what is there still holds.  0, -ESRCH: the thread is gone, or another
  * negative errno. */
 int vg_look_at(struct vg_session *session, struct vg_task *task);

@@ -136,16 +136,6 @@ static void all_stop(struct vg_session *session, const char *reason)
 		vg_recording_stop(session, &session->recordings[i], reason);
 }
 
-/* A new thread that has run, and one that has ended, have used processor time. */
-static int rest_scan(struct vg_session *session)
-{
-	if (!session->rest_still)
-		return vg_session_scan(session);
-	vg_session_events(session);
-	session->scan_ns = session->round_ns;
-	return 0;
-}
-
 /* Fetches what came since the last round, and sees who is there. */
 static void round_begin(struct vg_session *session)
 {
@@ -163,7 +153,7 @@ static void round_begin(struct vg_session *session)
 	/* What a ring holds is lost when it is closed. */
 	vg_interrupted_fetch(session);
 	vg_interrupted_weigh(session);
-	rc = rest_scan(session);
+	rc = vg_looks_scan(session);
 	if (rc == -ESRCH) {
 		events_fetch(session, true);
 		session->gone = true;
