@@ -21,7 +21,7 @@
 #include "libvgctl/vgctl.h"
 #include "profile/reader.h"
 
-enum { WORKERS = 3, STEPS = 200000, ATTEMPTS = 2000 };
+enum { WORKERS = 3, STEPS = 200000, ATTEMPTS = 20000 };
 
 static pid_t tids[WORKERS];
 static uint64_t sum_alone;
