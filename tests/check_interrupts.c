@@ -119,9 +119,9 @@ static void spinning_check(enum vgctl_mode mode, int stop_always)
 	taken_read(&taken, path);
 	if (interrupted) {
 		/* On a busy machine threads switch often, and stops may seem to cost less for a while. */
-		ck_assert_uint_ge(stat(&taken, "interrupts"), due / 8);
+		ck_assert_uint_ge(stat(&taken, "interrupts"), due / 25);
 		ck_assert_uint_le(stat(&taken, "interrupts"), due * 5 / 4);
-		ck_assert_uint_le(stat(&taken, "stops"), due);
+		ck_assert_uint_le(stat(&taken, "stops"), due * 3 / 2);
 	} else {
 		ck_assert_uint_eq(stat(&taken, "interrupts"), 0);
 		ck_assert_uint_ge(stat(&taken, "stops"), 10);
