@@ -2,14 +2,14 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
 #
 # Damaged input costs vgtool symbols one sentence and status 1, or what was damaged; never a
-# signal, never a hang.  Needs VGTOOL; takes CC, SRCDIR, SANITIZE, MUTATIONS (300, or 60 of a
+# signal, never a hang.  Needs VGTOOL; takes CC, SRCDIR, SANITIZE, MUTATIONS (150, or 60 of a
 # sanitized one, from SEED on).
 set -eu
 
 : "${VGTOOL:?path of vgtool}"
 SRCDIR=${SRCDIR:-.}
 # A sanitized program starts slowly, and make fuzz has mutated more by then.
-MUTATIONS=${MUTATIONS:-$([ -z "${SANITIZE-}" ] && echo 300 || echo 60)}
+MUTATIONS=${MUTATIONS:-$([ -z "${SANITIZE-}" ] && echo 150 || echo 60)}
 SEED=${SEED:-1}
 fixtures=$SRCDIR/tests/fixtures
 fixtures_real=$(cd "$fixtures" && pwd)

@@ -94,7 +94,7 @@ void vg_outside_dumped(int socket, const struct vg_dump *dump, int rc)
 	struct vg_wire_message message = { 0 };
 	struct vg_err err;
 
-	if (rc == 0) {
+	if (rc == 0 && dump != NULL) {
 		message.summary.samples = dump->samples;
 		message.summary.events = dump->events;
 		message.summary.threads = dump->threads;
