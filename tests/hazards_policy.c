@@ -271,10 +271,13 @@ static void brief_helper_write(int us)
 /* Killed at any moment of its first milliseconds, the helper leaves an error and nothing else. */
 static void helper_killed_in_begin(void)
 {
-	int count = rounds(60, 2000), failed = 0, before = 0;
+	int count = rounds(60, 2000), failed = 0, before;
 	struct vgctl_options options = VGCTL_OPTIONS_INIT;
 
 	options.helper_path = "./brief";
+	/* That makes the ring of events, which stays. */
+	vgctl_thread_name("host");
+	before = descriptors_open();
 	for (int i = 0; i < count; i++) {
 		struct vgctl_session *session;
 		int rc;
@@ -291,9 +294,6 @@ static void helper_killed_in_begin(void)
 			failed++;
 		}
 		ensure(waitpid(-1, NULL, WNOHANG | __WALL) < 0 && errno == ECHILD, "a child is left");
-		/* The first call makes the ring of events, which stays. */
-		if (i == 0)
-			before = descriptors_open();
 		ensure(descriptors_open() == before, "a descriptor is left");
 	}
 	printf("(%d of %d killed in vgctl_begin) ", failed, count);
