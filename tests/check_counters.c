@@ -342,6 +342,31 @@ START_TEST(flight_recorder_keeps_them)
 END_TEST
 
 /* Counted where the processor does, and refused with its name where it does not. */
+/* The helper is confined by a session without counters, and begins one that has some, and another. */
+START_TEST(beside_another_session)
+{
+	struct vgctl_options options = VGCTL_OPTIONS_INIT;
+	struct vgctl_session *plain;
+	struct own own;
+
+	ck_assert_int_eq(vgctl_begin(dumped, NULL, &plain), 0);
+	if (begins("page-faults:u", 0, counts_user())) {
+		struct vgctl_session *first = session;
+
+		options.counters = "task-clock";
+		ck_assert_int_eq(vgctl_begin("third.vgp", &options, &session), 0);
+		ck_assert_int_eq(vgctl_end(session, NULL), 0);
+		session = first;
+		own = interval("touch", pages_touch);
+		end(path);
+		near(in_interval("page-faults:u", "touch"), own.faults, 100);
+		taken_free(&taken);
+		unlink("third.vgp");
+	}
+	ck_assert_int_eq(vgctl_end(plain, NULL), 0);
+}
+END_TEST
+
 START_TEST(processor)
 {
 	int refused = probe(PERF_TYPE_HARDWARE, PERF_COUNT_HW_INSTRUCTIONS, true);
@@ -518,6 +543,7 @@ Suite *counters_suite(void)
 	tcase_add_test(cases, stops_are_left_out);
 	tcase_add_test(cases, thread_that_comes_and_goes);
 	tcase_add_test(cases, flight_recorder_keeps_them);
+	tcase_add_test(cases, beside_another_session);
 	tcase_add_test(cases, processor);
 	tcase_add_test(cases, refused);
 	tcase_add_test(cases, codes);

@@ -204,7 +204,7 @@ static const struct {
 	{ "open the kernel's samples", samples_open, { false, false, true, false } },
 	{ "open a counter of a thread", counter_open, { false, false, true, true } },
 	{ "open one of a CPU", counter_of_cpu, { false, false, true, false } },
-	{ "read a limit", limit_read, { false, false, true, false } },
+	{ "read a limit", limit_read, { true, false, true, true } },
 	{ "set a limit", limit_set, { false, false, false, false } },
 	{ "be as its status says", privileges_gone, { true, true, true, true } },
 };

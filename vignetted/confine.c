@@ -100,6 +100,10 @@ static int begin_allow(scmp_filter_ctx filter, enum vg_confine_role role)
 	int rc = seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(fcntl), 1,
 				  SCMP_A1(SCMP_CMP_EQ, F_GETFL));
 
+	/* To read limits, not to set them. */
+	if (rc == 0)
+		rc = seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(prlimit64), 1,
+				      SCMP_A2(SCMP_CMP_EQ, 0));
 	if (rc != 0 || role != VG_CONFINE_LISTEN)
 		return rc;
 	rc = ALLOW(filter, calls_listen);
@@ -109,10 +113,6 @@ static int begin_allow(scmp_filter_ctx filter, enum vg_confine_role role)
 	if (rc == 0)
 		rc = seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(ioctl), 1,
 				      SCMP_A1(SCMP_CMP_EQ, PERF_EVENT_IOC_SET_OUTPUT));
-	/* To read limits, not to set them. */
-	if (rc == 0)
-		rc = seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(prlimit64), 1,
-				      SCMP_A2(SCMP_CMP_EQ, 0));
 	return rc;
 }
 
