@@ -6,7 +6,7 @@
  *
  * A thread computes, six tenths of its time in one function and four in another, while the first one
  * reads commands: "begin" a session of its own at 99 Hz into PROFILE, "flight", a flight recorder of 2 s
- * that is, "end" it, and at the end of input no longer listens.  Each has its line of answer.
+ * that is, "end" it, "unlisten", and at the end of input no longer listens.  Each has its line of answer.
  */
 #include <pthread.h>
 #include <stdatomic.h>
@@ -79,6 +79,9 @@ int main(int argc, char **argv)
 		} else if (strcmp(line, "flight\n") == 0 && argc > 3) {
 			options.flight_s = 2;
 			say("flight", vgctl_begin(argv[3], &options, &session));
+		} else if (strcmp(line, "unlisten\n") == 0) {
+			vgctl_unlisten();
+			say("unlisten", 0);
 		} else if (strcmp(line, "end\n") == 0) {
 			say("end", vgctl_end(session, NULL));
 			session = NULL;

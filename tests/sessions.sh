@@ -376,6 +376,30 @@ host=
 exec 7>&-
 wait
 
+# ---- a program that listens no more, and records on ----
+start 0
+vgctl begin "$host" -o others.vgp >/dev/null
+echo begin >&7
+said "begin ok"
+echo unlisten >&7
+said "unlisten ok"
+tries=0
+until [ -e others.vgp ]; do
+	tries=$((tries + 1))
+	[ $tries -lt 100 ] || fail "nobody is left who could end others.vgp"
+	sleep 0.05
+done
+"$VGTOOL" info --json others.vgp | grep -q '"end_reason":"the program listens no more"' || fail "others.vgp"
+before=$(stat -c %s own.vgp.part)
+sleep 2
+[ "$(stat -c %s own.vgp.part)" -gt "$before" ] || fail "the program's own session does not go on"
+echo end >&7
+said "end ok"
+"$VGTOOL" info own.vgp >/dev/null || fail "own.vgp"
+host=
+exec 7>&-
+wait
+
 # ---- a directory that others may enter, or that cannot be ----
 mkdir -m 755 open
 for bad in open /proc/nothing; do

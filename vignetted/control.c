@@ -97,8 +97,13 @@ static void client_close(struct control *control, struct client *client)
 						  "the program closed its end of the session");
 	recording_forget(control, client);
 	vg_dumping_forget(control->session, client->socket);
-	if (client->kind == CLIENT_KEEPER)
+	if (client->kind == CLIENT_KEEPER) {
 		vg_listener_close(&control->listener);
+		/* Nobody could end them any more. */
+		if (vg_outside_any(&control->outside))
+			vg_outside_end_all(&control->outside, is_ending(control->session) ?
+					   "the process ended" : "the program listens no more");
+	}
 	if (client->socket != control->first)
 		close(client->socket);
 	control->sockets.polled[client - control->clients].fd = -1;

@@ -148,6 +148,24 @@ void vg_outside_settle(struct vg_outside *outside)
 	}
 }
 
+bool vg_outside_any(const struct vg_outside *outside)
+{
+	bool any = false;
+
+	for (int i = 0; i < VG_RECORDINGS; i++)
+		any = any || outside->files[i].recording != NULL;
+	return any;
+}
+
+void vg_outside_end_all(struct vg_outside *outside, const char *reason)
+{
+	for (int i = 0; i < VG_RECORDINGS; i++) {
+		if (outside->files[i].recording != NULL)
+			vg_session_end(outside->session, outside->files[i].recording, reason);
+	}
+	vg_outside_settle(outside);
+}
+
 /* ---- questions ---- */
 
 static void state_send(const struct vg_outside *outside, int socket)

@@ -23,6 +23,10 @@ struct vg_outside {
  * is gone or says what makes no sense. */
 bool vg_outside_serve(struct vg_outside *outside, int socket);
 
+/* Whether a recording of others goes on; and the end of all of these. */
+bool vg_outside_any(const struct vg_outside *outside);
+void vg_outside_end_all(struct vg_outside *outside, const char *reason);
+
 /* Gives files that are complete their names, and their recordings' places to others. */
 void vg_outside_settle(struct vg_outside *outside);
 
