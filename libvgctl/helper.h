@@ -2,6 +2,7 @@
 #ifndef VG_LIBVGCTL_HELPER_H
 #define VG_LIBVGCTL_HELPER_H
 
+#include <stdbool.h>
 #include <sys/types.h>
 
 #include "libvgctl/vgctl.h"
@@ -15,6 +16,7 @@ enum { VG_START_TIMEOUT_MS = 20 * 1000 };
 /* A helper, of all that it serves: sessions, and listening.  Held by the roster's lock. */
 struct vg_helper {
 	unsigned int shares;
+	bool overwrite;              /* what it takes threads to do where their room for events is full */
 	pid_t adopted;               /* it, if this process is pid 1 or a subreaper; or 0 */
 };
 

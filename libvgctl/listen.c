@@ -55,6 +55,7 @@ static int listening_open(const char *directory, const struct vgctl_options *opt
 	if (rc != 0)
 		return rc;
 	vg_options_begin(options, &message.listen.begin);
+	listening.helper->overwrite = message.listen.begin.events_overwrite != 0;
 	rc = vg_channel_send(listening.socket, &message, VG_WIRE_LISTEN, &ring, ring >= 0);
 	if (rc == 0)
 		rc = vg_channel_receive(listening.socket, &message, NULL, NULL, VG_START_TIMEOUT_MS);

@@ -192,6 +192,8 @@ static int session_negotiate(struct vg_roster *roster, struct vgctl_session *ses
 	bool events;
 
 	vg_options_begin(options, &message.begin);
+	if (!session->joined)
+		session->helper->overwrite = message.begin.events_overwrite != 0;
 	rc = vg_channel_send(session->socket, &message, VG_WIRE_BEGIN, fds, fds[1] >= 0 ? 2 : 1);
 	if (rc == 0)
 		rc = vg_channel_receive(session->socket, &message, NULL, NULL, VG_START_TIMEOUT_MS);
@@ -205,7 +207,7 @@ static int session_negotiate(struct vg_roster *roster, struct vgctl_session *ses
 	session->tells = rc == 0 && (fds[1] >= 0 || session->joined) && events;
 	/* Where they do already, intervals that are open stay so. */
 	if (session->tells && !(session->joined && others_tell(roster, session)))
-		vg_lanes_start(options->events_overwrite != 0);
+		vg_lanes_start(session->helper->overwrite);
 	return rc;
 }
 

@@ -401,6 +401,35 @@ START_TEST(sessions_under_fire)
 }
 END_TEST
 
+/* What becomes of events without room is for the helper that listens to say, not for a session of its. */
+START_TEST(listening_decides_what_is_overwritten)
+{
+	enum { SHOTS = 100000 };
+	struct vgctl_options options = VGCTL_OPTIONS_INIT;
+	bool overwrites = _i % 2 != 0;
+	char directory[80];
+
+	snprintf(directory, sizeof directory, "%s.run", path);
+	options.events_overwrite = overwrites;
+	ck_assert_int_eq(vgctl_listen(directory, &options), 0);
+	options.events_overwrite = !overwrites;
+	options.rate_hz = 1;
+	ck_assert_int_eq(vgctl_begin(path, &options, &session), 0);
+	for (uint64_t i = 1; i <= SHOTS; i++)
+		vgctl_instant(0, 0, i);
+	end();
+	vgctl_unlisten();
+	ck_assert_uint_ge(summary.events, 16384 - 1);
+	ck_assert_uint_eq(summary.events + summary.events_dropped, SHOTS);
+	ck_assert_int_eq(event(0)->value == 1, !overwrites || summary.events_dropped == 0);
+	for (size_t i = 1; i < taken.profile.events.count; i++)
+		ck_assert_uint_gt(event(i)->value, event(i - 1)->value);
+	if (overwrites)
+		ck_assert_uint_eq(event(summary.events - 1)->value, SHOTS);
+	rmdir(directory);
+}
+END_TEST
+
 static void spin_ms(long ms)
 {
 	struct timespec start, now;
@@ -499,6 +528,7 @@ Suite *events_suite(void)
 	tcase_add_test(cases, signal_handlers_may_record);
 	tcase_add_test(cases, threads_come_and_go);
 	tcase_add_test(cases, sessions_under_fire);
+	tcase_add_loop_test(cases, listening_decides_what_is_overwritten, 0, 2);
 	tcase_add_loop_test(cases, samples_know_their_interval, 0, 4);
 	suite_add_tcase(suite, cases);
 	return suite;
