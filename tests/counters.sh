@@ -29,7 +29,7 @@ refuses() {
 	[ ! -e no.vgp ] && [ ! -e no.vgp.part ] || fail "$* has left a file"
 }
 
-$CC -O1 -g -o pages "$SRCDIR/tests/fixtures/pages.c"
+$CC -O1 -g -pthread -o pages "$SRCDIR/tests/fixtures/pages.c"
 "$VGTOOL" symbols -o symbols pages >log 2>&1 || fail "symbols"
 paranoid=$(cat /proc/sys/kernel/perf_event_paranoid)
 
@@ -72,6 +72,11 @@ between "$(self task-clock spin)" 150000000 600000000 "nanoseconds of spin"
 ! "$VGTOOL" report --counter cycles named.vgp 2>log || fail "it has no cycles"
 grep -q 'named.vgp: has no counter cycles: it has page-faults, context-switches, task-clock$' log ||
 	fail "report does not say what it has"
+
+# ---- a thread that executes a program becomes the first one ----
+timeout 60 "$VIGNETTED" -o exec.vgp --rate 199 --counter page-faults,cs -- ./pages again 2>log || fail "exec"
+between "$("$VGTOOL" report --json --counter page-faults exec.vgp | grep -oE '"counted":[0-9]+' |
+	cut -d : -f 2)" 3500 4500 "page faults behind an execve"
 
 # ---- what cannot be counted ----
 refuses 'there is no counter page-fault: ' "$VIGNETTED" -o no.vgp --counter page-fault -- ./pages

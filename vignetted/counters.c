@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/perf_event.h>
+#include <poll.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <sys/syscall.h>
@@ -76,12 +77,23 @@ static uint32_t leader_of(const uint16_t codes[VG_COUNTERS_MAX], uint32_t at)
 	return leader;
 }
 
+/* Of a group whose thread has ended meanwhile the kernel says other things than that. */
+static bool is_gone(uint16_t code, pid_t tid)
+{
+	int fd = event_open(code, tid, -1);
+
+	if (fd >= 0)
+		close(fd);
+	return fd == -ESRCH;
+}
+
 int vg_counters_open(struct vg_counters *counters, const uint16_t codes[VG_COUNTERS_MAX], pid_t tid,
 		     uint32_t *at)
 {
 	uint32_t count = vg_counters_count(codes);
 
 	counters->stops = 0;
+	counters->enabled_ns = 0;
 	for (uint32_t i = 0; i < VG_COUNTERS_MAX; i++) {
 		counters->fds[i] = -1;
 		counters->told[i] = 0;
@@ -93,7 +105,7 @@ int vg_counters_open(struct vg_counters *counters, const uint16_t codes[VG_COUNT
 		if (fd < 0) {
 			*at = i;
 			vg_counters_close(counters);
-			return fd;
+			return leader < i && is_gone(codes[leader], tid) ? -ESRCH : fd;
 		}
 		counters->fds[i] = fd;
 	}
@@ -121,6 +133,15 @@ static uint64_t whole(uint64_t value, uint64_t enabled_ns, uint64_t running_ns)
 	return scaled > UINT64_MAX ? UINT64_MAX : (uint64_t)scaled;
 }
 
+/* Whether that which it counts for has ended: the thread, or what was it until another of the process
+ * executed a program and took over its number. */
+static bool has_ended(int fd)
+{
+	struct pollfd of = { .fd = fd };
+
+	return poll(&of, 1, 0) == 1 && (of.revents & POLLHUP) != 0;
+}
+
 /* The group that begins there. */
 static int group_take(struct vg_counters *counters, const uint16_t codes[VG_COUNTERS_MAX],
 		      uint32_t leader, uint64_t values[VG_COUNTERS_MAX])
@@ -134,6 +155,10 @@ static int group_take(struct vg_counters *counters, const uint16_t codes[VG_COUN
 	if (got < (ssize_t)(GROUP_FIXED * sizeof *words) || words[0] > VG_COUNTERS_MAX ||
 	    got < (ssize_t)((GROUP_FIXED + words[0]) * sizeof *words))
 		return -EIO;
+	if (leader == 0 && words[1] == counters->enabled_ns && has_ended(counters->fds[0]))
+		return -ESRCH;
+	if (leader == 0)
+		counters->enabled_ns = words[1];
 	for (uint32_t i = leader; i < vg_counters_count(codes) && next < words[0]; i++) {
 		if (leader_of(codes, i) != leader)
 			continue;

@@ -17,6 +17,7 @@
 struct vg_counters {
 	int fds[VG_COUNTERS_MAX];    /* owned; in the order of the codes */
 	uint64_t told[VG_COUNTERS_MAX]; /* of each, what was taken so far */
+	uint64_t enabled_ns;         /* how long the first has counted: as before, where nothing ran */
 	uint32_t stops;              /* of the thread's that were ours, since they were taken */
 };
 
@@ -29,7 +30,7 @@ int vg_counters_open(struct vg_counters *counters, const uint16_t codes[VG_COUNT
 		     uint32_t *at);
 
 /* How far each went since this was last called, or since they were opened.  0 or a negative errno.
- * A thread that has ended still has them. */
+ * A thread that has ended still has them; -ESRCH once nothing is left that was not taken. */
 int vg_counters_take(struct vg_counters *counters, const uint16_t codes[VG_COUNTERS_MAX],
 		     uint64_t values[VG_COUNTERS_MAX]);
 

@@ -136,11 +136,19 @@ static void account_tell(struct vg_recording *recording, struct vg_task *task, u
 		.thread = account->id, .count = counting->count,
 		.time_ns = vg_recording_time_ns(recording, now_ns),
 	};
+	int rc;
 
 	account->uncounted = false;
+	if (account->counters == NULL)
+		return;
+	rc = vg_counters_take(account->counters, counting->codes, count.values);
+	/* By an execve(2) in another thread this one has become that. */
+	if (rc == -ESRCH) {
+		thread_close(recording, task);
+		vg_counting_thread(recording, task);
+	}
 	/* Zeros too: what comes next does not stand for the time before. */
-	if (account->counters == NULL ||
-	    vg_counters_take(account->counters, counting->codes, count.values) != 0)
+	if (rc != 0)
 		return;
 	own_leave_out(account->counters, counting->codes, count.values);
 	vg_writer_count(&recording->recorder.writer, &count);
