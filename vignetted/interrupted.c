@@ -284,9 +284,15 @@ void vg_interrupted_fetch(struct vg_session *session)
 {
 	struct vg_interrupt interrupt;
 	struct fetch fetch = { 0 };
+	uint64_t now_ns = vg_now_ns();
+	bool more = true;
 
-	while (session->live != 0 && vg_interrupts_next(&session->interrupts, &interrupt))
+	/* They come in the order of their times.  Where there are more, or more events between them, than
+	 * we can keep up with, there would be no end to it: later ones have time until the next round. */
+	while (more && session->live != 0 && vg_interrupts_next(&session->interrupts, &interrupt)) {
+		more = interrupt.time_ns < now_ns;
 		interrupt_take(session, &interrupt, &fetch);
+	}
 	/* What must be stopped is due at each tick. */
 	if (session->meagre_seen)
 		ticks_adapt(session);
