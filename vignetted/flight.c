@@ -165,26 +165,48 @@ struct vg_flight_thread *vg_flight_thread(struct vg_flight *flight, uint32_t id)
 	       &flight->threads.items[low] : NULL;
 }
 
+static bool ended_before(const struct vg_flight_thread *thread, uint64_t time_ns)
+{
+	return thread->thread.end_ns != UINT64_MAX && thread->thread.end_ns < time_ns;
+}
+
+/* Since when no more than so many threads have ended: the window's beginning, or later. */
+static uint64_t since_of(const struct vg_flight *flight, size_t most)
+{
+	uint64_t since_ns, span_ns = flight->window_ns;
+	size_t later;
+
+	do {
+		since_ns = flight->now_ns > span_ns ? flight->now_ns - span_ns : 0;
+		later = 0;
+		for (size_t i = 0; i < flight->threads.count; i++)
+			later += flight->threads.items[i].thread.end_ns != UINT64_MAX &&
+				 !ended_before(&flight->threads.items[i], since_ns);
+		span_ns = span_ns / 4 * 3;
+	} while (later > most && span_ns > 0);
+	return since_ns;
+}
+
 void vg_flight_threads_sweep(struct vg_flight *flight)
 {
 	size_t kept = 0, max = (size_t)(flight->memory_bytes / THREAD_SHARE_BYTES);
-	bool many = flight->threads.count >= max;
+	uint64_t from_ns = since_of(flight, SIZE_MAX), since_ns = from_ns;
 
+	/* The oldest go, so many that it is a while until the next have to. */
+	if (flight->threads.count >= max)
+		since_ns = since_of(flight, max / 2);
 	for (size_t i = 0; i < flight->threads.count; i++) {
 		struct vg_flight_thread *thread = &flight->threads.items[i];
-		bool ended = thread->thread.end_ns != UINT64_MAX;
-		bool old = ended && thread->thread.end_ns + flight->window_ns < flight->now_ns;
 
-		if (!ended || (!old && !many)) {
+		if (!ended_before(thread, since_ns)) {
 			flight->threads.items[kept++] = *thread;
 			continue;
 		}
-		if (!old) {
-			flight->dropped++;
-			flight->short_ns = flight->now_ns;
-		}
+		flight->dropped += !ended_before(thread, from_ns);
 		free(thread->name);
 	}
+	if (since_ns > from_ns && since_ns > flight->short_ns)
+		flight->short_ns = since_ns;
 	flight->threads.count = kept;
 	flight->sweep_at = 2 * kept + 64 < max || kept >= max ? 2 * kept + 64 : max;
 }
