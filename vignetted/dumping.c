@@ -71,11 +71,12 @@ static int dump_finish(struct vg_session *session, struct vg_recording *recordin
 {
 	struct vg_dumping *dumping = &recording->dumping;
 	enum vg_dumping_for who = dumping->who;
+	/* Reading names may take seconds, of which the dump has nothing. */
+	uint64_t end_ns = recording->ended != NULL ? recording->ended_ns : now_of(recording);
 	int rc;
 
 	names_write(recording);
-	rc = vg_dump_end(&dumping->dump, reason,
-			 recording->ended != NULL ? recording->ended_ns : now_of(recording));
+	rc = vg_dump_end(&dumping->dump, reason, end_ns);
 	dumping->who = VG_DUMPING_NOBODY;
 	switch (who) {
 	case VG_DUMPING_ASKED:
