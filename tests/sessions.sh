@@ -132,6 +132,7 @@ done
 grep -q 'the most' log || fail "of the fifth: $(cat log)"
 [ ! -e n5.vgp.part ] || fail "of the fifth a .part is left"
 ! vgctl end "$host" 2>log || fail "one of four was ended without saying which"
+grep -q 'several sessions from outside: say which$' log || fail "of four: $(cat log)"
 vgctl end "$host" 3 >log
 [ -e n3.vgp ] || fail "n3.vgp has no name"
 # What is no message, too short, too long, of another version; and silence, more than there is room for.
@@ -249,6 +250,13 @@ kept() {
 }
 refused "has no flight recorder" "$host" x.vgp
 refused "no helper listens" 1 x.vgp
+vgctl --directory nowhere list >log 2>&1 && [ ! -s log ] || fail "list of nowhere: $(cat log)"
+! vgctl --directory nowhere status 1 2>log || fail "status in no directory"
+grep -q 'no helper listens for process 1 (there is no nowhere)$' log || fail "in no directory: $(cat log)"
+! vgctl end "$host" 2>log || fail "what is there to end"
+grep -q 'has no session from outside$' log || fail "of none: $(cat log)"
+! vgctl begin "$host" -o x.vgp --flight-memory 2000000 2>log || fail "memory for no flight recorder"
+grep -q 'there is no --flight$' log || fail "of no flight recorder: $(cat log)"
 echo flight >&7
 said "flight ok"
 vgctl status "$host" | grep -q '^  1  program .* keeps 2 s$' || fail "status: $(vgctl status "$host")"

@@ -65,7 +65,10 @@ int vg_helpers_connect(const char *directory, pid_t pid, struct vg_err *err)
 	struct sockaddr_un address = { .sun_family = AF_UNIX };
 
 	if (at < 0)
-		return vg_err_sys(err, errno == ENOENT ? -ESRCH : -errno, "%s", directory);
+		return errno == ENOENT ?
+		       vg_err_set(err, -ESRCH, "no helper listens for process %d (there is no %s)", pid,
+				  directory) :
+		       vg_err_sys(err, -errno, "%s", directory);
 	/* The address has no room for long paths. */
 	snprintf(address.sun_path, sizeof address.sun_path, "/proc/self/fd/%d/%d.sock", at, pid);
 	fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);

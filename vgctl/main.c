@@ -370,6 +370,11 @@ static int options_parse(struct arguments *arguments, int argc, char **argv)
 			"--flight-memory\n%s", usage);
 		return EXIT_USAGE;
 	}
+	if (arguments->begin.flight_memory_bytes != 0 && arguments->begin.flight_ns == 0) {
+		fprintf(stderr, "vgctl: --flight-memory bounds a flight recorder, and there is no --flight\n%s",
+			usage);
+		return EXIT_USAGE;
+	}
 	return EXIT_SUCCESS;
 }
 

@@ -246,18 +246,22 @@ static bool recording_begin(struct vg_outside *outside, int socket,
 	return true;
 }
 
-/* The one with that number that is from outside; for 0 the only one. */
-static struct vg_outside_file *file_find(struct vg_outside *outside, uint32_t id)
+/* The one with that number that is from outside; for 0 the only one.  NULL and why not. */
+static struct vg_outside_file *file_find(struct vg_outside *outside, uint32_t id, const char **why)
 {
 	struct vg_outside_file *found = NULL;
 
+	*why = id == 0 ? "the process has no session from outside" :
+	       "no session from outside has that number";
 	for (int i = 0; i < VG_RECORDINGS; i++) {
 		struct vg_outside_file *file = &outside->files[i];
 
 		if (file->recording == NULL || (id != 0 && file->recording->number != id))
 			continue;
-		if (found != NULL)
+		if (found != NULL) {
+			*why = "there are several sessions from outside: say which";
 			return NULL;
+		}
 		found = file;
 	}
 	return found;
@@ -265,12 +269,11 @@ static struct vg_outside_file *file_find(struct vg_outside *outside, uint32_t id
 
 static void recording_end(struct vg_outside *outside, int socket, uint32_t id)
 {
-	struct vg_outside_file *file = file_find(outside, id);
+	const char *why;
+	struct vg_outside_file *file = file_find(outside, id, &why);
 
 	if (file == NULL) {
-		vg_outside_refuse(socket, -ENOENT, id != 0 ?
-				  "no session from outside has that number" :
-				  "there is no session from outside, or there are several: say which");
+		vg_outside_refuse(socket, -ENOENT, why);
 		return;
 	}
 	/* First the name: who has the answer may look for the file. */
