@@ -65,7 +65,8 @@ between "$(self task-clock spin)" 150000000 600000000 "nanoseconds of spin"
 	cat report
 	fail "touch is not the first"
 }
-"$VGTOOL" report --by interval --counter page-faults named.vgp | grep -q 'no interval' ||
+[ "$(counted cs)" = "$(counted context-switches)" ] || fail "report does not know the name that was asked for"
+"$VGTOOL" report --by interval --counter faults named.vgp | grep -q 'no interval' ||
 	fail "report --by interval"
 "$VGTOOL" chrome named.vgp >chrome.json
 [ "$(grep -c '"ph":"C","name":"page-faults, ' chrome.json)" -ge 10 ] || fail "chrome has no track"

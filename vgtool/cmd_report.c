@@ -98,7 +98,7 @@ static void totals_json(struct vg_json *json, const struct vg_table *table)
 
 static const char *weight_name(const struct report *report)
 {
-	return report->counter != NULL ? report->counter : vg_weight_name(report->weight);
+	return report->counter != NULL ? report->counts.name : vg_weight_name(report->weight);
 }
 
 static void overall_json(struct report *report, const struct vg_table *table)

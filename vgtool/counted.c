@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/counters.h"
 #include "vgtool/threads.h"
 
 /* A point of some thread's curve. */
@@ -29,6 +30,13 @@ struct tracing {
 
 uint32_t vg_counted_find(const struct vg_profile *profile, const char *name)
 {
+	char room[VG_COUNTER_NAME_BYTES];
+	uint16_t codes[VG_COUNTERS_MAX] = { 0 };
+	struct vg_err err;
+
+	/* By the short names that recording takes, too. */
+	if (vg_counters_parse(name, codes, &err) == 0 && vg_counters_count(codes) == 1)
+		name = vg_counter_name(codes[0], room);
 	for (uint32_t i = 0; i < profile->header.counter_count; i++) {
 		if (strcmp(vg_profile_text(profile, profile->header.counters[i]), name) == 0)
 			return i;
