@@ -272,6 +272,34 @@ START_TEST(short_of_memory)
 }
 END_TEST
 
+/* Stacks so deep that each has a table of its own: they are in the bound, too. */
+START_TEST(deep_stacks)
+{
+	enum { DEPTH = 3000, SAMPLES = 200 };
+	struct vg_writer_sample sample = { .count = 1, .wall_ns = 1000000 };
+	struct told told;
+	size_t bytes = 0;
+
+	told_open(&told, 3600 * (uint64_t)SECOND, VG_FLIGHT_MEMORY_LEAST_BYTES);
+	for (int i = 0; i < SAMPLES; i++) {
+		told.generation++;
+		for (uint32_t depth = 0; depth < DEPTH; depth++, told.stacks++)
+			vg_writer_stack(&told.writer, told.stacks, depth == 0 ? VG_WALK_ROOT : told.stacks - 1,
+					VG_NONE, depth, VG_FOUND_CFI);
+		sample.stack = told.stacks - 1;
+		sample.time_ns = (uint64_t)i * 1000000;
+		vg_writer_sample(&told.writer, &sample);
+		bytes = told.flight.tape.blocks * (size_t)VG_TAPE_BLOCK_BYTES;
+		for (size_t at = 0; at < told.flight.tables.count; at++)
+			bytes += told.flight.tables.items[at].nodes.capacity * sizeof(struct vg_flight_node);
+		ck_assert_uint_le(bytes, VG_FLIGHT_MEMORY_LEAST_BYTES / 2 + VG_TAPE_BLOCK_BYTES);
+	}
+	ck_assert_uint_ge(told.flight.tape.next - told.flight.tape.first, 2);
+	ck_assert_ptr_nonnull(vg_flight_node(&told.flight, sample.stack));
+	told_close(&told);
+}
+END_TEST
+
 /* Threads that come and go by the thousand, more than there is memory for: a good part of the latest is
  * there at any time. */
 START_TEST(threads)
@@ -309,6 +337,7 @@ Suite *flight_suite(void)
 	suite_add_tcase(suite, parts);
 	tcase_add_test(recorder, window);
 	tcase_add_test(recorder, short_of_memory);
+	tcase_add_test(recorder, deep_stacks);
 	tcase_add_test(recorder, threads);
 	tcase_set_timeout(recorder, 60);
 	suite_add_tcase(suite, recorder);

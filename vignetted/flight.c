@@ -82,12 +82,13 @@ static uint64_t used_bytes(const struct vg_flight *flight)
 	return bytes;
 }
 
-/* Makes room for another block; the oldest go. */
+/* Makes room for another block, and for the stacks that have come; the oldest go. */
 static void room_make(struct vg_flight *flight)
 {
 	const struct vg_tape_entry *first;
 	uint64_t max_bytes = flight->memory_bytes / 4 * TAPE_QUARTERS;
 
+	flight->grown = false;
 	while (used_bytes(flight) + VG_TAPE_BLOCK_BYTES > max_bytes &&
 	       (first = vg_tape_first(&flight->tape)) != NULL) {
 		size_t blocks = flight->tape.blocks, tables = flight->tables.count;
@@ -112,7 +113,8 @@ struct vg_tape_entry *vg_flight_push(struct vg_flight *flight, uint64_t time_ns,
 	struct vg_tape_entry *entry;
 
 	vg_flight_trim(flight, time_ns);
-	if (vg_tape_is_full(&flight->tape))
+	/* One deep stack may take as much as a block of entries. */
+	if (flight->grown || vg_tape_is_full(&flight->tape))
 		room_make(flight);
 	entry = vg_tape_push(&flight->tape);
 	if (entry == NULL) {

@@ -63,6 +63,7 @@ struct vg_flight {
 	struct vg_tape tape;
 	struct vg_open_intervals open; /* before the tape */
 	VG_ARRAY(struct vg_flight_table) tables; /* oldest first */
+	bool grown;                  /* they take more than when room was last made */
 	VG_ARRAY(struct vg_flight_thread) threads; /* by id, ascending */
 	size_t sweep_at;             /* look for threads that are long gone when there are so many */
 	VG_ARRAY(struct vg_flight_module) modules; /* at their ids */

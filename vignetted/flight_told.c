@@ -29,6 +29,7 @@ static int on_stack(struct vg_writer_sink *sink, uint32_t id, uint32_t parent, u
 				       .found = (uint8_t)found, .end = (uint8_t)parent };
 	struct vg_flight_table *table = table_for(flight, id);
 	const struct vg_flight_node *caller;
+	size_t capacity = table != NULL ? table->nodes.capacity : 0;
 
 	if (parent >= VG_STACK_ROOTS) {
 		caller = vg_flight_node(flight, parent);
@@ -36,6 +37,8 @@ static int on_stack(struct vg_writer_sink *sink, uint32_t id, uint32_t parent, u
 	}
 	if (table == NULL || vg_array_push(&table->nodes, &node) != 0)
 		flight->dropped++;
+	else if (table->nodes.capacity != capacity)
+		flight->grown = true;
 	return 0;
 }
 
