@@ -300,6 +300,15 @@ answers = [s.recv(4096) for s in pair]
 kinds = sorted(struct.unpack("=IHH", a[:8])[2] for a in answers)
 assert kinds == [8, 21], kinds
 assert b"in progress" in answers[0] + answers[1]
+# Marks: one label for ever is one label; of many the helper says when there is no room.
+s = connect()
+def mark(text):
+    s.send(head(38) + text.ljust(256, b"\0"))
+    return struct.unpack("=IHH", s.recv(4096)[:8])[2]
+assert all(mark(b"again") == 39 for i in range(5000))
+assert mark(b"another") == 39
+assert [mark(b"%d" % i) for i in range(5000)].count(8) > 800
+assert mark(b"again") == 39
 for i in range(10):
     s = connect()
     dump(s, "a")

@@ -331,9 +331,12 @@ static void mark(struct vg_outside *outside, int socket, char *label)
 	struct vg_wire_message message = { 0 };
 
 	label[VG_WIRE_TEXT_BYTES - 1] = '\0';
-	VG_EACH_RECORDING(i, outside->session->live) {
-		vg_recording_mark(outside->session, &outside->session->recordings[i], label);
-		message.which.id++;
+	VG_EACH_RECORDING(i, outside->session->live)
+		message.which.id += vg_recording_mark(outside->session, &outside->session->recordings[i],
+						      label);
+	if (message.which.id == 0 && outside->session->live != 0) {
+		vg_outside_refuse(socket, -ENOSPC, "no session has room for another mark of that kind");
+		return;
 	}
 	vg_channel_send(socket, &message, VG_WIRE_MARKED, NULL, 0);
 }

@@ -10,7 +10,7 @@
 static const uint64_t CHECKPOINT_NS = 1000000000, STATS_NS = 10000000000;
 
 /* Labels from outside stand above all that a ring can number. */
-enum { LABELS_OUTSIDE = 1 << 30, LABELS_OUTSIDE_MAX = 1 << 16 };
+enum { LABELS_OUTSIDE = 1 << 30, LABELS_OUTSIDE_MAX = 1 << 12 };
 
 static int header_write(const struct vg_session *session, struct vg_recording *recording)
 {
@@ -303,18 +303,35 @@ int vg_recording_finish(struct vg_session *session, struct vg_recording *recordi
 	return recording->failure;
 }
 
-void vg_recording_mark(struct vg_session *session, struct vg_recording *recording,
+/* The label's number, known or new; VG_NONE if there are too many. */
+static uint32_t outside_label(struct vg_recording *recording, const char *label)
+{
+	uint32_t index;
+	int added = 0;
+
+	if (!vg_intern_find(&recording->labels, label, strlen(label), &index)) {
+		if (recording->labels.count >= LABELS_OUTSIDE_MAX)
+			return VG_NONE;
+		added = vg_intern(&recording->labels, label, strlen(label), &index);
+	}
+	if (added < 0)
+		return VG_NONE;
+	if (added > 0)
+		vg_writer_label(&recording->recorder.writer, LABELS_OUTSIDE + index, label, strlen(label));
+	return LABELS_OUTSIDE + index;
+}
+
+bool vg_recording_mark(struct vg_session *session, struct vg_recording *recording,
 		       const char *label)
 {
 	struct vg_writer *writer = &recording->recorder.writer;
 	struct vg_writer_event event = {
 		.what = VG_EVENT_INSTANT, .kind = VG_NONE,
-		.label = LABELS_OUTSIDE + recording->labels,
 		.time_ns = vg_now_ns() - recording->begin_ns,
 	};
 
-	if (recording->labels >= LABELS_OUTSIDE_MAX || vg_writer_full(writer))
-		return;
+	if (vg_writer_full(writer))
+		return false;
 	/* The first thread's, if it lives: an event is somebody's. */
 	for (size_t i = 0; i < session->tasks.live.count; i++) {
 		const struct vg_task *task = &session->tasks.live.items[i];
@@ -322,12 +339,14 @@ void vg_recording_mark(struct vg_session *session, struct vg_recording *recordin
 		if ((task->begun & 1u << recording->index) == 0)
 			continue;
 		event.thread = task->accounts[recording->index].id;
-		recording->labels++;
-		vg_writer_label(writer, event.label, label, strlen(label));
+		event.label = outside_label(recording, label);
+		if (event.label == VG_NONE)
+			return false;
 		vg_writer_event(writer, &event);
 		session->events.outs[recording->index].recorded++;
-		return;
+		return true;
 	}
+	return false;
 }
 
 void vg_recording_close(struct vg_session *session, struct vg_recording *recording)
@@ -341,6 +360,7 @@ void vg_recording_close(struct vg_session *session, struct vg_recording *recordi
 		session->tasks.live.items[i].begun &= ~(1u << recording->index);
 	vg_disk_close(&recording->disk);
 	vg_dumping_close(recording);
+	vg_intern_free(&recording->labels);
 	vg_recorder_free(&recording->recorder);
 	vg_perfmap_close(&recording->perf_map);
 	recording->open = false;

@@ -2,6 +2,7 @@
 #ifndef VG_VIGNETTED_RECORDING_H
 #define VG_VIGNETTED_RECORDING_H
 
+#include "base/intern.h"
 #include "vignetted/counting.h"
 #include "vignetted/disk.h"
 #include "vignetted/dumping.h"
@@ -70,7 +71,7 @@ struct vg_recording {
 	uint64_t period_now_ns;      /* as the profile was last told */
 	uint64_t target_cpu_ns;      /* the process's processor time at its latest tick */
 	uint64_t tick_count;
-	uint32_t labels;             /* that came from outside */
+	struct vg_intern labels;     /* that came from outside */
 	struct vg_recording_before before;
 	const char *ended;           /* why it stopped, or NULL: it goes on */
 	uint64_t ended_ns;           /* and when */
@@ -114,8 +115,8 @@ void vg_recording_stop(struct vg_session *session, struct vg_recording *recordin
 /* Completes the file of one that has stopped.  0 or the failure. */
 int vg_recording_finish(struct vg_session *session, struct vg_recording *recording);
 
-/* An instant of that label, from outside of the program. */
-void vg_recording_mark(struct vg_session *session, struct vg_recording *recording,
+/* An instant of that label, from outside of the program.  Whether there was room for it. */
+bool vg_recording_mark(struct vg_session *session, struct vg_recording *recording,
 		       const char *label);
 
 void vg_recording_close(struct vg_session *session, struct vg_recording *recording);
