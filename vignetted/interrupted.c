@@ -23,7 +23,7 @@ static const uint64_t FETCH_NS = UINT64_C(25) * 1000 * 1000;
 enum { SWITCH_NS = 2400, INHERIT_NS = 20 * 1000, STOP_NS = 30 * 1000 };
 static const uint64_t WEIGH_FIRST_NS = UINT64_C(60) * 1000 * 1000;
 static const uint64_t WEIGH_EVERY_NS = UINT64_C(200) * 1000 * 1000;
-enum { STILL_WINDOWS = 5, FAR_WORSE = 2, FAR_WORSE_WINDOWS = 3, NOTICEABLE = 500 };
+enum { STILL_WINDOWS = 5, FAR_WORSE = 2, FAR_WORSE_WINDOWS = 3, NOTICEABLE = 500, DEAR = 50 };
 
 /* New threads may be made while those that are known are being covered. */
 enum { COVER_ROUNDS = 8 };
@@ -119,7 +119,7 @@ void vg_interrupted_weigh(struct vg_session *session)
 	struct vg_interrupts *interrupts = &session->interrupts;
 	uint64_t elapsed_ns = vg_now_ns() - session->weighed_ns;
 	uint64_t used_ns, timers_ns, stopping_ns;
-	bool stops_cost_less;
+	bool stops_cost_less, far_less;
 
 	if (interrupts->event_count == 0 || elapsed_ns < session->weigh_every_ns)
 		return;
@@ -128,7 +128,8 @@ void vg_interrupted_weigh(struct vg_session *session)
 	timers_ns = session->switches * SWITCH_NS +
 		    (session->tasks.found - session->weighed_found) * interrupts->ring_count * INHERIT_NS;
 	stopping_ns = used_ns / interrupts->period_ns * STOP_NS;
-	session->weigh_every_ns = WEIGH_EVERY_NS;
+	far_less = timers_ns > FAR_WORSE * stopping_ns && timers_ns > elapsed_ns / DEAR;
+	session->weigh_every_ns = far_less ? WEIGH_FIRST_NS : WEIGH_EVERY_NS;
 	weighed_now(session);
 	/* Not back and forth, and not for what nobody would notice. */
 	stops_cost_less = (interrupts->enabled ? timers_ns : 2 * timers_ns) > stopping_ns &&
@@ -138,7 +139,7 @@ void vg_interrupted_weigh(struct vg_session *session)
 		ticks_adapt(session);
 	}
 	if (!interrupts->enabled)
-		weigh_again(session, stops_cost_less, timers_ns > FAR_WORSE * stopping_ns);
+		weigh_again(session, stops_cost_less, far_less);
 }
 
 bool vg_interrupted_covers(const struct vg_session *session, const struct vg_recording *recording,
