@@ -1,0 +1,163 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+#include "vgctl/arguments.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <getopt.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/counters.h"
+
+static const char usage[] =
+	"usage: vgctl [--directory DIR] list\n"
+	"       vgctl [--directory DIR] status PID\n"
+	"       vgctl [--directory DIR] begin PID -o FILE [--rate HZ] [--mode wall|cpu]\n"
+	"             [--budget PERCENT] [--duration SECONDS] [--max-size BYTES]\n"
+	"             [--max-frames N] [--thread-names] [--perf-map] [--counter NAME]...\n"
+	"             [--flight SECONDS] [--flight-memory BYTES]\n"
+	"       vgctl [--directory DIR] end PID [ID]\n"
+	"       vgctl [--directory DIR] dump PID FILE [ID]\n"
+	"       vgctl [--directory DIR] mark PID LABEL\n";
+
+int vg_arguments_fail(const struct vg_err *err)
+{
+	fprintf(stderr, "vgctl: %s\n", err->text);
+	return EXIT_FAILURE;
+}
+
+int vg_arguments_usage(void)
+{
+	fputs(usage, stderr);
+	return EXIT_USAGE;
+}
+
+bool vg_arguments_number(const char *text, uint64_t least, uint64_t most, uint64_t *value)
+{
+	char *end;
+
+	errno = 0;
+	*value = strtoull(text, &end, 10);
+	return isdigit((unsigned char)*text) && *end == '\0' && errno == 0 && *value >= least &&
+	       *value <= most;
+}
+
+static bool option_parse(struct vg_arguments *arguments, int option, const char *text)
+{
+	struct vg_wire_begin *begin = &arguments->begin;
+	uint64_t value = 0;
+	double percent;
+	char *end;
+
+	switch (option) {
+	case 'D':
+		return snprintf(arguments->directory, sizeof arguments->directory, "%s", text) <
+		       (int)sizeof arguments->directory && *text != '\0';
+	case 'o':
+		arguments->output = text;
+		return *text != '\0';
+	case 'r':
+		arguments->rate_given = vg_arguments_number(text, 1, 10000, &value);
+		begin->period_ns = arguments->rate_given ? 1000000000 / value : 0;
+		return arguments->rate_given;
+	case 'm':
+		begin->cpu_mode = strcmp(text, "cpu") == 0;
+		return begin->cpu_mode != 0 || strcmp(text, "wall") == 0;
+	case 'b':
+		percent = strtod(text, &end);
+		if (end == text || *end != '\0' || !(percent >= 0 && percent <= 100))
+			return false;
+		begin->budget_ppm = (uint32_t)(percent * 10000);
+		return arguments->budget_given = true;
+	case 'd':
+		if (!vg_arguments_number(text, 1, 1u << 30, &value))
+			return false;
+		begin->max_duration_ns = value * 1000000000;
+		return arguments->limit_given = true;
+	case 's':
+		arguments->limit_given = true;
+		return vg_arguments_number(text, 65536, UINT64_MAX, &begin->max_file_bytes);
+	case 'f':
+		if (!vg_arguments_number(text, 1, 65536, &value))
+			return false;
+		begin->max_frames = (uint32_t)value;
+		return true;
+	case 'F':
+		if (!vg_arguments_number(text, 1, VG_WIRE_FLIGHT_MAX_NS / 1000000000, &value))
+			return false;
+		begin->flight_ns = value * 1000000000;
+		return true;
+	case 'M':
+		return vg_arguments_number(text, 1 << 20, UINT64_MAX, &begin->flight_memory_bytes);
+	case 'T':
+		begin->thread_names = 1;
+		return true;
+	case 'P':
+		begin->perf_map = 1;
+		return true;
+	}
+	return false;
+}
+
+static int counter_parse(struct vg_arguments *arguments, const char *text)
+{
+	struct vg_err err;
+
+	if (vg_counters_parse(text, arguments->begin.counters, &err) == 0)
+		return EXIT_SUCCESS;
+	vg_arguments_fail(&err);
+	return EXIT_USAGE;
+}
+
+int vg_arguments_options(struct vg_arguments *arguments, int argc, char **argv)
+{
+	static const struct option options[] = {
+		{ "directory", required_argument, NULL, 'D' },
+		{ "output", required_argument, NULL, 'o' },
+		{ "rate", required_argument, NULL, 'r' },
+		{ "mode", required_argument, NULL, 'm' },
+		{ "budget", required_argument, NULL, 'b' },
+		{ "duration", required_argument, NULL, 'd' },
+		{ "max-size", required_argument, NULL, 's' },
+		{ "max-frames", required_argument, NULL, 'f' },
+		{ "flight", required_argument, NULL, 'F' },
+		{ "flight-memory", required_argument, NULL, 'M' },
+		{ "thread-names", no_argument, NULL, 'T' },
+		{ "perf-map", no_argument, NULL, 'P' },
+		{ "counter", required_argument, NULL, 'C' },
+		{ "help", no_argument, NULL, 'h' },
+		{ "version", no_argument, NULL, 'V' },
+		{ NULL, 0, NULL, 0 },
+	};
+	int option, index = 0;
+
+	while ((option = getopt_long(argc, argv, "o:h", options, &index)) != -1) {
+		if (option == 'h')
+			return fputs(usage, stdout) < 0 ? EXIT_USAGE : -1;
+		if (option == 'V')
+			return puts("vgctl " PACKAGE_VERSION) < 0 ? EXIT_USAGE : -1;
+		if (option == '?')
+			return vg_arguments_usage();
+		if (option == 'C' && counter_parse(arguments, optarg) != EXIT_SUCCESS)
+			return EXIT_USAGE;
+		if (option != 'C' && !option_parse(arguments, option, optarg)) {
+			fprintf(stderr, "vgctl: %s is out of range or not a value for that option\n%s",
+				optarg, usage);
+			return EXIT_USAGE;
+		}
+	}
+	if (arguments->rate_given && !arguments->budget_given)
+		arguments->begin.budget_ppm = 0;
+	if (arguments->limit_given && arguments->begin.flight_ns != 0) {
+		fprintf(stderr, "vgctl: what a flight recorder keeps is bounded by --flight and "
+			"--flight-memory\n%s", usage);
+		return EXIT_USAGE;
+	}
+	if (arguments->begin.flight_memory_bytes != 0 && arguments->begin.flight_ns == 0) {
+		fprintf(stderr, "vgctl: --flight-memory bounds a flight recorder, and there is no --flight\n%s",
+			usage);
+		return EXIT_USAGE;
+	}
+	return EXIT_SUCCESS;
+}

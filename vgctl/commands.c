@@ -1,0 +1,203 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+#include "vgctl/commands.h"
+
+#include <ctype.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/outfile.h"
+#include "vgctl/helpers.h"
+
+static void recording_print(const struct vg_wire_recording *recording)
+{
+	printf("  %" PRIu32 "  %-7s  %-4s  ", recording->id, recording->outside ? "outside" : "program",
+	       recording->cpu_mode ? "cpu" : "wall");
+	if (recording->period_us == 0)
+		printf("on demand");
+	else
+		printf("%6.0f Hz", 1e6 / recording->period_us);
+	printf("  %8.1f s  %10" PRIu64 " samples  %" PRIu64 " lost  ",
+	       (double)recording->duration_ns / 1e9, recording->samples, recording->lost);
+	if (recording->flight_s != 0)
+		printf("keeps %" PRIu32 " s\n", recording->flight_s);
+	else
+		printf("%" PRIu64 " bytes\n", recording->file_bytes);
+}
+
+static void state_print(struct vg_wire_state *state)
+{
+	unsigned int live = 0;
+
+	for (int i = 0; i < VG_WIRE_RECORDINGS; i++)
+		live += state->recordings[i].id != 0;
+	state->program[sizeof state->program - 1] = '\0';
+	/* A program may call itself anything; the terminal is not its to command. */
+	for (char *at = state->program; *at != '\0'; at++)
+		*at = (char)(isprint((unsigned char)*at) ? *at : '?');
+	printf("%d  %s  %u session%s\n", state->pid, state->program, live, live == 1 ? "" : "s");
+}
+
+static int state_get(const struct vg_arguments *arguments, pid_t pid, struct vg_wire_message *message,
+		     struct vg_err *err)
+{
+	int socket = vg_helpers_connect(arguments->directory, pid, err), rc;
+
+	if (socket < 0)
+		return socket;
+	memset(message, 0, sizeof *message);
+	rc = vg_helpers_ask(socket, message, VG_WIRE_STATUS, NULL, 0, VG_WIRE_STATE, err);
+	close(socket);
+	return rc;
+}
+
+static void process_list(pid_t pid, void *context)
+{
+	const struct vg_arguments *arguments = context;
+	struct vg_wire_message message;
+	struct vg_err err;
+	int rc = state_get(arguments, pid, &message, &err);
+
+	if (rc == 0)
+		state_print(&message.state);
+	else if (rc != -ESRCH)           /* a socket that its helper did not live to remove */
+		fprintf(stderr, "vgctl: %d: %s\n", pid, err.text);
+}
+
+int vg_cmd_list(const struct vg_arguments *arguments)
+{
+	struct vg_err err;
+
+	return vg_helpers_each(arguments->directory, process_list, (void *)arguments, &err) != 0 ?
+	       vg_arguments_fail(&err) : EXIT_SUCCESS;
+}
+
+int vg_cmd_status(const struct vg_arguments *arguments)
+{
+	struct vg_wire_message message;
+	struct vg_err err;
+
+	if (state_get(arguments, arguments->pid, &message, &err) != 0)
+		return vg_arguments_fail(&err);
+	state_print(&message.state);
+	for (int i = 0; i < VG_WIRE_RECORDINGS; i++) {
+		if (message.state.recordings[i].id != 0)
+			recording_print(&message.state.recordings[i]);
+	}
+	return EXIT_SUCCESS;
+}
+
+/* The helper gives the file its name at the end: it outlives us. */
+static int begin_send(const struct vg_arguments *arguments, int socket, struct vg_outfile *file,
+		      struct vg_err *err)
+{
+	struct vg_wire_message message = { .open = { .begin = arguments->begin } };
+	const char *slash = strrchr(arguments->output, '/');
+	const char *name = slash != NULL ? slash + 1 : arguments->output;
+	int fds[] = { file->fd, file->directory }, rc;
+
+	if (strlen(name) >= sizeof message.open.name)
+		return vg_err_set(err, -ENAMETOOLONG, "%s: the name is longer than %zu", name,
+				  sizeof message.open.name - 1);
+	memcpy(message.open.name, name, strlen(name) + 1);
+	rc = vg_helpers_ask(socket, &message, VG_WIRE_OPEN, fds, 2, VG_WIRE_OPENED, err);
+	if (rc != 0)
+		return rc;
+	printf("%" PRIu32 "\n", message.which.id);
+	vg_outfile_forget(file);
+	return 0;
+}
+
+/* Asks for something that goes into the file which the arguments name: `ask` gives it up, by its name or
+ * to the helper.  What fails leaves no file. */
+static int file_ask(const struct vg_arguments *arguments,
+		    int (*ask)(const struct vg_arguments *arguments, int socket,
+			       struct vg_outfile *file, struct vg_err *err))
+{
+	struct vg_outfile file;
+	struct vg_err err;
+	int socket = vg_helpers_connect(arguments->directory, arguments->pid, &err), rc;
+
+	if (socket < 0)
+		return vg_arguments_fail(&err);
+	rc = vg_outfile_open(&file, arguments->output, &err);
+	if (rc == 0) {
+		rc = file.in_place ?
+		     vg_err_set(&err, -EINVAL, "%s is no regular file", arguments->output) :
+		     ask(arguments, socket, &file, &err);
+		if (rc != 0)
+			vg_outfile_abandon(&file);
+	}
+	close(socket);
+	return rc != 0 ? vg_arguments_fail(&err) : EXIT_SUCCESS;
+}
+
+int vg_cmd_begin(const struct vg_arguments *arguments)
+{
+	return file_ask(arguments, begin_send);
+}
+
+static int question(const struct vg_arguments *arguments, struct vg_wire_message *message,
+		    enum vg_wire_kind kind, enum vg_wire_kind answer)
+{
+	struct vg_err err;
+	int socket = vg_helpers_connect(arguments->directory, arguments->pid, &err), rc;
+
+	if (socket < 0)
+		return vg_arguments_fail(&err);
+	rc = vg_helpers_ask(socket, message, kind, NULL, 0, answer, &err);
+	close(socket);
+	return rc != 0 ? vg_arguments_fail(&err) : EXIT_SUCCESS;
+}
+
+int vg_cmd_end(const struct vg_arguments *arguments)
+{
+	struct vg_wire_message message = { .which = { .id = arguments->id } };
+	int status = question(arguments, &message, VG_WIRE_CLOSE, VG_WIRE_ENDED);
+
+	if (status == EXIT_SUCCESS)
+		printf("%" PRIu64 " samples of %" PRIu32 " thread%s, %" PRIu64 " bytes, %" PRIu64 " lost\n",
+		       message.summary.samples, message.summary.threads,
+		       message.summary.threads == 1 ? "" : "s", message.summary.file_bytes,
+		       message.summary.lost);
+	return status;
+}
+
+static int dump_take(const struct vg_arguments *arguments, int socket, struct vg_outfile *file,
+		     struct vg_err *err)
+{
+	struct vg_wire_message message = { .which = { .id = arguments->id } };
+	int rc;
+
+	rc = vg_helpers_ask(socket, &message, VG_WIRE_DUMP, &file->fd, 1, VG_WIRE_DUMPED, err);
+	if (rc == 0)
+		rc = vg_outfile_commit(file, err);
+	if (rc == 0)
+		printf("the last %.1f s: %" PRIu64 " samples of %" PRIu32 " thread%s, %" PRIu64 " bytes\n",
+		       (double)message.summary.duration_ns / 1e9, message.summary.samples,
+		       message.summary.threads, message.summary.threads == 1 ? "" : "s",
+		       message.summary.file_bytes);
+	return rc;
+}
+
+int vg_cmd_dump(const struct vg_arguments *arguments)
+{
+	return file_ask(arguments, dump_take);
+}
+
+int vg_cmd_mark(const struct vg_arguments *arguments)
+{
+	struct vg_wire_message message = { 0 };
+	int status;
+
+	snprintf(message.text, sizeof message.text, "%s", arguments->label);
+	status = question(arguments, &message, VG_WIRE_MARK, VG_WIRE_MARKED);
+	if (status == EXIT_SUCCESS && message.which.id == 0) {
+		fprintf(stderr, "vgctl: process %d has no session to mark\n", arguments->pid);
+		return EXIT_FAILURE;
+	}
+	return status;
+}
