@@ -14,6 +14,7 @@
  */
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdbool.h>
@@ -29,6 +30,9 @@
 #include "profile/reader.h"
 
 enum { THREADS = 8, RUNNING = 2, DEPTH = 24, DUMPS = 8 };
+
+/* More than a second of them takes the recorder. */
+#define SECOND_BYTES (UINT64_C(10) << 20)
 
 static struct vgctl_session *session;
 static struct vg_infile file;
@@ -235,8 +239,10 @@ static void window_check(uint64_t window_ns)
 	if (profile.stacks.count < 100 || complete * 10 < profile.samples.count * 9)
 		fail("stacks are missing");
 	/* Writing takes a moment, which the end's time has and the window has not. */
-	if (profile.header.from_ns + slack_ns < from_ns || profile.header.from_ns > from_ns)
+	if (profile.header.from_ns + slack_ns < from_ns || profile.header.from_ns > from_ns) {
+		printf("from %" PRIu64 " to %" PRIu64 " us\n", profile.header.from_ns / 1000, end_ns / 1000);
 		fail("the window is not where it should be");
+	}
 	if (first_ns > profile.header.from_ns + slack_ns || last_ns + slack_ns < end_ns)
 		fail("the samples do not fill the window");
 	for (size_t i = 0; i < profile.events.count; i++) {
@@ -314,6 +320,9 @@ static int last(unsigned int seconds, unsigned int window_s)
 
 	options.rate_hz = 999;
 	options.max_file_bytes = 65536;  /* which is not for dumps */
+	options.flight_memory_bytes = window_s * SECOND_BYTES;
+	if (options.max_memory_bytes < 2 * options.flight_memory_bytes)
+		options.max_memory_bytes = 2 * options.flight_memory_bytes;
 	check(vgctl_begin("last.vgp", &options, &session), "vgctl_begin");
 	open = vgctl_interval_begin(kind, loop_label, 77);
 	threads_start(threads);
@@ -340,7 +349,7 @@ static int last(unsigned int seconds, unsigned int window_s)
 		dump_check("dump.vgp", window_s, open.token);
 	rss_kib = helper_rss_kib();
 	if (getenv("SANITIZE") == NULL || *getenv("SANITIZE") == '\0') {
-		if (rss_kib > (64 + 32) * 1024)
+		if ((uint64_t)rss_kib * 1024 > options.flight_memory_bytes + (32 << 20))
 			fail("the helper uses more memory than it was told");
 		growth_check(&growth, window_s);
 	}
