@@ -17,7 +17,8 @@ pids=
 status=0
 trap 'kill $pids 2>/dev/null || true; rm -rf "$dir"' EXIT
 
-# check NAME PER_MILLE: of the stacks in NAME.vgp must be complete
+# check NAME PER_MILLE: of the stacks in NAME.vgp must be complete; but one of some hundreds tells
+# of no share yet
 check() {
 	"$VGTOOL" info --json "$dir/$1.vgp" >"$dir/info"
 	stacks=$(sed 's/.*"stacks":\([0-9]*\),.*/\1/' "$dir/info")
@@ -25,7 +26,7 @@ check() {
 	echo "$1: $complete of $stacks stacks complete, $(sed 's/.*"stack_ends":{\([^}]*\)}.*/\1/' "$dir/info")"
 	[ "$stacks" = "$complete" ] || "$VGTOOL" dump "$dir/$1.vgp" >"$dir/dump"
 	[ "$stacks" = "$complete" ] || node "$SRCDIR/tests/incomplete.mjs" "$dir/dump"
-	if [ "$stacks" -lt $((seconds * 25)) ] || [ $((complete * 1000)) -lt $((stacks * $2)) ]; then
+	if [ "$stacks" -lt $((seconds * 25)) ] || [ $(((complete + 1) * 1000)) -le $((stacks * $2)) ]; then
 		echo "FAIL: $1"
 		status=1
 	fi
@@ -112,7 +113,7 @@ for header in regex map iostream unordered_map algorithm random functional futur
 	echo "#include <$header>"
 done >"$dir/large.cc"
 # It must take longer than the recording.
-for i in $(seq 1 $((seconds * 6))); do
+for i in $(seq 1 $((seconds * 8 + 20))); do
 	echo "struct s$i { int x; bool operator<(const s$i &o) const { return x < o.x; } };
 	int f$i(const std::string &t) { std::regex r(t); std::map<s$i, std::string> m;
 		m[s$i{$i}] = t; std::unordered_map<std::string, s$i> u; u[t].x = $i;
@@ -125,16 +126,7 @@ command openssl speed -seconds 60 -evp sha256
 command openssl speed -seconds 60 -evp aes-256-gcm
 command openssl speed -seconds 60 ecdsap256
 
-while :; do clang++ -O2 -c "$dir/large.cc" -o "$dir/large.o"; done 2>"$dir/log" &
-loop=$!
-pids=$loop
-for attempt in 1 2 3 4 5 6 7 8 9 10 11 12 13 14 15 16 17 18 19 20; do
-	clang=$(cat "/proc/$loop/task/$loop/children")
-	[ -z "$clang" ] || [ "$(cat "/proc/${clang%% *}/comm" 2>/dev/null)" != clang ] || break
-	sleep 0.1
-done
-record clang++ "${clang%% *}" 999
-kill $pids
+command clang++ -O2 -c "$dir/large.cc" -o "$dir/large.o"
 
 cat >"$dir/busy.mjs" <<'NODE'
 import { createHash } from "node:crypto";
