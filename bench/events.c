@@ -2,11 +2,11 @@
 /*
  * Nanoseconds of one's own processor time for one event of the program's:
  *
- *     events idle|instant|interval|clock|write THREADS FILE
+ *     events loop|idle|instant|interval|clock|write THREADS FILE
  *
  * While a session records, events come in bursts that fit a lane, with time to fetch them between;
- * only the bursts are counted.  An interval is two events.  FILE is the profile, or what is written
- * to.  Prints the mean of all threads, and of the events how many were recorded and dropped.
+ * only the bursts are counted.  An interval is two events.  "loop" is what counts the others, with
+ * nothing in it.  FILE is the profile, or what is written to.  Prints the mean of all threads, and of the events how many were recorded and dropped.
  */
 #include <fcntl.h>
 #include <pthread.h>
@@ -29,6 +29,12 @@ static double cpu_ns(void)
 
 	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
 	return (double)now.tv_sec * 1e9 + (double)now.tv_nsec;
+}
+
+static void loop(void)
+{
+	for (int i = 0; i < BURST; i++)
+		__asm__ volatile("" : : "r"(i));
 }
 
 static void instants(void)
@@ -120,7 +126,8 @@ int main(int argc, char **argv)
 	kind = vgctl_intern("bench");
 	label = vgctl_intern("a label");
 	work = strcmp(argv[1], "clock") == 0 ? clocks : strcmp(argv[1], "write") == 0 ? writes :
-	       strcmp(argv[1], "interval") == 0 ? intervals : instants;
+	       strcmp(argv[1], "interval") == 0 ? intervals :
+	       strcmp(argv[1], "loop") == 0 ? loop : instants;
 	if (work == writes)
 		file = open(argv[3], O_CREAT | O_TRUNC | O_WRONLY, 0600);
 	if (strcmp(argv[1], "instant") == 0 || strcmp(argv[1], "interval") == 0)
