@@ -1,14 +1,13 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 #include "vgctl/arguments.h"
 
-#include <ctype.h>
-#include <errno.h>
 #include <getopt.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/counters.h"
+#include "base/number.h"
 
 static const char usage[] =
 	"usage: vgctl [--directory DIR] list\n"
@@ -33,22 +32,10 @@ int vg_arguments_usage(void)
 	return EXIT_USAGE;
 }
 
-bool vg_arguments_number(const char *text, uint64_t least, uint64_t most, uint64_t *value)
-{
-	char *end;
-
-	errno = 0;
-	*value = strtoull(text, &end, 10);
-	return isdigit((unsigned char)*text) && *end == '\0' && errno == 0 && *value >= least &&
-	       *value <= most;
-}
-
 static bool option_parse(struct vg_arguments *arguments, int option, const char *text)
 {
 	struct vg_wire_begin *begin = &arguments->begin;
 	uint64_t value = 0;
-	double percent;
-	char *end;
 
 	switch (option) {
 	case 'D':
@@ -58,38 +45,34 @@ static bool option_parse(struct vg_arguments *arguments, int option, const char 
 		arguments->output = text;
 		return *text != '\0';
 	case 'r':
-		arguments->rate_given = vg_arguments_number(text, 1, 10000, &value);
+		arguments->rate_given = vg_number_parse(text, 1, 10000, &value);
 		begin->period_ns = arguments->rate_given ? 1000000000 / value : 0;
 		return arguments->rate_given;
 	case 'm':
 		begin->cpu_mode = strcmp(text, "cpu") == 0;
 		return begin->cpu_mode != 0 || strcmp(text, "wall") == 0;
 	case 'b':
-		percent = strtod(text, &end);
-		if (end == text || *end != '\0' || !(percent >= 0 && percent <= 100))
-			return false;
-		begin->budget_ppm = (uint32_t)(percent * 10000);
-		return arguments->budget_given = true;
+		return arguments->budget_given = vg_number_ppm(text, &begin->budget_ppm);
 	case 'd':
-		if (!vg_arguments_number(text, 1, 1u << 30, &value))
+		if (!vg_number_parse(text, 1, 1u << 30, &value))
 			return false;
 		begin->max_duration_ns = value * 1000000000;
 		return arguments->limit_given = true;
 	case 's':
 		arguments->limit_given = true;
-		return vg_arguments_number(text, 65536, UINT64_MAX, &begin->max_file_bytes);
+		return vg_number_parse(text, 65536, UINT64_MAX, &begin->max_file_bytes);
 	case 'f':
-		if (!vg_arguments_number(text, 1, 65536, &value))
+		if (!vg_number_parse(text, 1, 65536, &value))
 			return false;
 		begin->max_frames = (uint32_t)value;
 		return true;
 	case 'F':
-		if (!vg_arguments_number(text, 1, VG_WIRE_FLIGHT_MAX_NS / 1000000000, &value))
+		if (!vg_number_parse(text, 1, VG_WIRE_FLIGHT_MAX_NS / 1000000000, &value))
 			return false;
 		begin->flight_ns = value * 1000000000;
 		return true;
 	case 'M':
-		return vg_arguments_number(text, 1 << 20, UINT64_MAX, &begin->flight_memory_bytes);
+		return vg_number_parse(text, 1 << 20, UINT64_MAX, &begin->flight_memory_bytes);
 	case 'T':
 		begin->thread_names = 1;
 		return true;

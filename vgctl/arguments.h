@@ -26,9 +26,6 @@ struct vg_arguments {
  * EXIT_USAGE with the reason printed. */
 int vg_arguments_options(struct vg_arguments *arguments, int argc, char **argv);
 
-/* A whole number from `least` to `most`, all of the text. */
-bool vg_arguments_number(const char *text, uint64_t least, uint64_t most, uint64_t *value);
-
 /* Print why not.  EXIT_USAGE; EXIT_FAILURE. */
 int vg_arguments_usage(void);
 int vg_arguments_fail(const struct vg_err *err);

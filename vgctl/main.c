@@ -4,6 +4,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/number.h"
 #include "vgctl/commands.h"
 #include "vgctl/helpers.h"
 
@@ -12,7 +13,7 @@ static bool id_parse(struct vg_arguments *arguments, char **rest, int count)
 {
 	uint64_t value = 0;
 
-	if (count > 1 || (count == 1 && !vg_arguments_number(rest[0], 1, UINT32_MAX, &value)))
+	if (count > 1 || (count == 1 && !vg_number_parse(rest[0], 1, UINT32_MAX, &value)))
 		return false;
 	arguments->id = (uint32_t)value;
 	return true;
@@ -24,7 +25,7 @@ static int command_run(struct vg_arguments *arguments, const char *command, char
 
 	if (strcmp(command, "list") == 0)
 		return count == 0 ? vg_cmd_list(arguments) : vg_arguments_usage();
-	if (count < 1 || !vg_arguments_number(rest[0], 1, INT32_MAX, &value))
+	if (count < 1 || !vg_number_parse(rest[0], 1, INT32_MAX, &value))
 		return vg_arguments_usage();
 	arguments->pid = (pid_t)value;
 	if (strcmp(command, "status") == 0 && count == 1)

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/number.h"
 #include "vgtool/command.h"
 #include "vgtool/confine.h"
 #include "vgtool/json.h"
@@ -234,7 +235,7 @@ int cmd_aggregate(int argc, char **argv)
 			request.measures.weight_given = true;
 			break;
 		case 'n':
-			if (!vg_command_number(optarg, &request.limit) || request.limit == 0)
+			if (!vg_number_parse(optarg, 1, UINT64_MAX, &request.limit))
 				return vg_command_misused(argv[0], usage, "--limit takes a number above 0");
 			break;
 		case 'h':

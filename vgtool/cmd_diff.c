@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/number.h"
 #include "vgtool/changes.h"
 #include "vgtool/command.h"
 #include "vgtool/confine.h"
@@ -234,13 +235,13 @@ static const char *option_take(struct request *request, int option)
 		return request->changes.by_total || strcmp(optarg, "self") == 0 ? NULL :
 		       "--by takes self or total";
 	case 'n':
-		return vg_command_number(optarg, &request->limit) && request->limit > 0 ? NULL :
+		return vg_number_parse(optarg, 1, UINT64_MAX, &request->limit) ? NULL :
 		       "--limit takes a number above 0";
 	case 'f':
-		return vg_command_percent(optarg, &request->changes.fail_above) ? NULL :
+		return vg_number_percent(optarg, &request->changes.fail_above) ? NULL :
 		       "--fail-above takes a number, 0 or more";
 	case 'l':
-		return vg_command_percent(optarg, &request->changes.at_least) ? NULL :
+		return vg_number_percent(optarg, &request->changes.at_least) ? NULL :
 		       "--at-least takes a number, 0 or more";
 	}
 	return "";

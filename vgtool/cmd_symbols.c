@@ -11,6 +11,7 @@
 #include <string.h>
 #include <sys/stat.h>
 
+#include "base/number.h"
 #include "symbols/binary.h"
 #include "symbols/breakpad.h"
 #include "symbols/store.h"
@@ -243,7 +244,7 @@ static bool options_parse(struct run *run, int argc, char **argv)
 							 "-o takes the name of a store");
 			return false;
 		case 'j':
-			if (vg_command_number(optarg, &jobs) && jobs >= 1 && jobs <= VG_SAVING_JOBS_MAX) {
+			if (vg_number_parse(optarg, 1, VG_SAVING_JOBS_MAX, &jobs)) {
 				run->saving.jobs = (unsigned)jobs;
 				break;
 			}

@@ -5,10 +5,7 @@
 
 #include "vgtool/command.h"
 
-#include <ctype.h>
-#include <errno.h>
 #include <inttypes.h>
-#include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -51,29 +48,6 @@ int vg_command_misused(const char *command, const char *usage, const char *sente
 {
 	fprintf(stderr, "%s: %s\n%s", command, sentence, usage);
 	return VG_EXIT_USAGE;
-}
-
-bool vg_command_number(const char *text, uint64_t *value)
-{
-	char *end;
-
-	if (!isdigit((unsigned char)text[0]))
-		return false;
-	errno = 0;
-	*value = strtoull(text, &end, 10);
-	return errno == 0 && *end == '\0';
-}
-
-bool vg_command_percent(const char *text, double *percent)
-{
-	char *end;
-
-	if (!isdigit((unsigned char)text[0]) && text[0] != '.')
-		return false;
-	*percent = strtod(text, &end);
-	if (*end == '%')
-		end++;
-	return end != text && *end == '\0' && isfinite(*percent);
 }
 
 /* One line, however much is wrong: `vgtool info` has the rest. */

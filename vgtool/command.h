@@ -50,13 +50,6 @@ int vg_command_usage(const char *usage, enum vg_exit status);
 /* The same for a wrong call, after one sentence that says what is wrong with it. */
 int vg_command_misused(const char *command, const char *usage, const char *sentence);
 
-/* A whole number, all of the text; false for anything else. */
-bool vg_command_number(const char *text, uint64_t *value);
-
-/* A number of percent, 0 or more, all of the text, with a sign behind it or without; false for
- * anything else. */
-bool vg_command_percent(const char *text, double *percent);
-
 /* A profile that was read, and the file behind it. */
 struct vg_opened {
 	struct vg_infile file;

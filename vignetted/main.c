@@ -1,6 +1,4 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-#include <ctype.h>
-#include <errno.h>
 #include <getopt.h>
 #include <signal.h>
 #include <stdio.h>
@@ -8,6 +6,7 @@
 #include <string.h>
 #include <sys/wait.h>
 
+#include "base/number.h"
 #include "base/outfile.h"
 #include "libvgctl/wire.h"
 #include "vignetted/confine.h"
@@ -35,29 +34,6 @@ static const char usage[] =
 	"         --max-memory BYTES  --max-threads N  --max-modules N  --max-name BYTES\n"
 	"         --counter NAME (up to four: page-faults, context-switches, instructions:u, ...)\n";
 
-/* A whole number within bounds; what else stands there is a usage error. */
-static bool number_parse(const char *text, uint64_t least, uint64_t most, uint64_t *value)
-{
-	char *end;
-
-	errno = 0;
-	*value = strtoull(text, &end, 10);
-	return isdigit((unsigned char)*text) && *end == '\0' && errno == 0 && *value >= least &&
-	       *value <= most;
-}
-
-/* A percentage, with a fraction if need be. */
-static bool budget_parse(const char *text, uint32_t *ppm)
-{
-	char *end;
-	double percent = strtod(text, &end);
-
-	if (end == text || *end != '\0' || !(percent >= 0 && percent <= 100))
-		return false;
-	*ppm = (uint32_t)(percent * 10000);
-	return true;
-}
-
 /* 0 or the exit status, with the reason printed. */
 static int counter_parse(struct arguments *arguments, const char *text)
 {
@@ -77,47 +53,47 @@ static bool option_parse(struct arguments *arguments, int option, const char *te
 
 	switch (option) {
 	case 'p':
-		good = number_parse(text, 1, INT32_MAX, &value);
+		good = vg_number_parse(text, 1, INT32_MAX, &value);
 		arguments->pid = (pid_t)value;
 		return good;
 	case 'o':
 		arguments->output = text;
 		return *text != '\0';
 	case 'r':
-		good = number_parse(text, 1, 10000, &value);
+		good = vg_number_parse(text, 1, 10000, &value);
 		session->period_ns = good ? 1000000000 / value : 0;
 		arguments->rate_given = true;
 		return good;
 	case 'b':
 		arguments->budget_given = true;
-		return budget_parse(text, &session->budget_ppm);
+		return vg_number_ppm(text, &session->budget_ppm);
 	case 'd':
-		good = number_parse(text, 1, 1u << 30, &value);
+		good = vg_number_parse(text, 1, 1u << 30, &value);
 		session->max_duration_ns = value * 1000000000;
 		return good;
 	case 'm':
 		session->cpu_mode = strcmp(text, "cpu") == 0;
 		return session->cpu_mode || strcmp(text, "wall") == 0;
 	case 'f':
-		good = number_parse(text, 1, 65536, &value);
+		good = vg_number_parse(text, 1, 65536, &value);
 		session->max_frames = (uint32_t)value;
 		return good;
 	case 's':
-		good = number_parse(text, 65536, UINT64_MAX, &value);
+		good = vg_number_parse(text, 65536, UINT64_MAX, &value);
 		session->max_file_bytes = value;
 		return good;
 	case 'M':
-		return number_parse(text, VG_MEMORY_LEAST_BYTES, UINT64_MAX, &session->max_memory_bytes);
+		return vg_number_parse(text, VG_MEMORY_LEAST_BYTES, UINT64_MAX, &session->max_memory_bytes);
 	case 't':
-		good = number_parse(text, 1, UINT32_MAX - 1, &value);
+		good = vg_number_parse(text, 1, UINT32_MAX - 1, &value);
 		session->max_threads = (uint32_t)value;
 		return good;
 	case 'l':
-		good = number_parse(text, 1, UINT32_MAX - 1, &value);
+		good = vg_number_parse(text, 1, UINT32_MAX - 1, &value);
 		session->max_modules = (uint32_t)value;
 		return good;
 	case 'n':
-		good = number_parse(text, VG_NAME_LEAST_BYTES, VG_NAME_MAX_BYTES, &value);
+		good = vg_number_parse(text, VG_NAME_LEAST_BYTES, VG_NAME_MAX_BYTES, &value);
 		session->max_name_bytes = (uint32_t)value;
 		return good;
 	case 'P':
