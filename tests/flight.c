@@ -195,11 +195,11 @@ static void growth_check(const struct growth *growth, unsigned int window_s)
 
 static uint64_t stat_value(const char *name)
 {
-	for (size_t i = 0; i < profile.stats.count; i++) {
-		if (strcmp(vg_profile_text(&profile, profile.stats.items[i].name), name) == 0)
-			return profile.stats.items[i].value;
-	}
-	fail("a statistic is not there");
+	const struct vg_count *count = vg_profile_count(&profile, &profile.stats, name);
+
+	if (count == NULL)
+		fail("a statistic is not there");
+	return count->value;
 }
 
 static void profile_take(const char *path)
@@ -218,10 +218,12 @@ static void profile_take(const char *path)
 }
 
 /* The window and no more, and all of it: some thread is always there. */
-static void window_check(uint64_t window_ns)
+static void window_check(unsigned int window_s, uint64_t asked_ms)
 {
+	/* Writing takes a moment, which the end's time has and the window has not. */
+	uint64_t slack_ns = (now_ms() - asked_ms + 500) * 1000000;
+	uint64_t window_ns = window_s * UINT64_C(1000000000), first_ns = UINT64_MAX, last_ns = 0;
 	uint64_t end_ns = profile.duration_ns, from_ns = end_ns > window_ns ? end_ns - window_ns : 0;
-	uint64_t first_ns = UINT64_MAX, last_ns = 0, slack_ns = 1500000000;
 	size_t complete = 0;
 
 	for (size_t i = 0; i < profile.samples.count; i++) {
@@ -238,7 +240,6 @@ static void window_check(uint64_t window_ns)
 	}
 	if (profile.stacks.count < 100 || complete * 10 < profile.samples.count * 9)
 		fail("stacks are missing");
-	/* Writing takes a moment, which the end's time has and the window has not. */
 	if (profile.header.from_ns + slack_ns < from_ns || profile.header.from_ns > from_ns) {
 		printf("from %" PRIu64 " to %" PRIu64 " us\n", profile.header.from_ns / 1000, end_ns / 1000);
 		fail("the window is not where it should be");
@@ -297,11 +298,13 @@ static void intervals_check(void)
 
 static void dump_check(const char *path, unsigned int window_s, uint64_t token)
 {
+	uint64_t asked_ms = now_ms();
+
 	check(vgctl_dump(session, path), "vgctl_dump");
 	if (access(path, R_OK) != 0)
 		fail("the dump is not under its name");
 	profile_take(path);
-	window_check(window_s * UINT64_C(1000000000));
+	window_check(window_s, asked_ms);
 	open_check(token);
 	intervals_check();
 	if (strcmp(vg_profile_text(&profile, profile.end_reason), "the program asked for it") != 0)
@@ -313,7 +316,7 @@ static int last(unsigned int seconds, unsigned int window_s)
 	struct vgctl_options options = options_for(window_s);
 	struct vgctl_summary summary = VGCTL_SUMMARY_INIT;
 	struct growth growth = { .all_ms = seconds * UINT64_C(1000) };
-	uint64_t before_ns = 0;
+	uint64_t before_ns = 0, asked_ms;
 	struct vgctl_interval open;
 	pthread_t threads[THREADS];
 	long rss_kib;
@@ -354,9 +357,10 @@ static int last(unsigned int seconds, unsigned int window_s)
 		growth_check(&growth, window_s);
 	}
 	threads_stop(threads);
+	asked_ms = now_ms();
 	check(vgctl_end(session, &summary), "vgctl_end");
 	profile_take("last.vgp");
-	window_check(window_s * UINT64_C(1000000000));
+	window_check(window_s, asked_ms);
 	if (summary.samples != profile.samples_total || summary.samples == 0 ||
 	    summary.file_bytes != profile.file_bytes || summary.events != profile.events.count)
 		fail("the summary is not of the file");
