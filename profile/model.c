@@ -36,6 +36,16 @@ const char *vg_profile_text(const struct vg_profile *profile, uint32_t string)
 	return string == VG_NONE ? NULL : vg_intern_text(&profile->strings, string);
 }
 
+const struct vg_count *vg_profile_count(const struct vg_profile *profile,
+					const struct vg_counts *counts, const char *name)
+{
+	for (size_t i = 0; i < counts->count; i++) {
+		if (strcmp(vg_profile_text(profile, counts->items[i].name), name) == 0)
+			return &counts->items[i];
+	}
+	return NULL;
+}
+
 const struct vg_symbol_line *vg_profile_symbol(const struct vg_profile *profile, uint32_t module,
 					       uint64_t address, size_t *count)
 {

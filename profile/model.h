@@ -195,6 +195,10 @@ void vg_profile_free(struct vg_profile *profile);
 /* NULL for VG_NONE. */
 const char *vg_profile_text(const struct vg_profile *profile, uint32_t string);
 
+/* A loss or a statistic by its name; NULL if it is not there. */
+const struct vg_count *vg_profile_count(const struct vg_profile *profile,
+					const struct vg_counts *counts, const char *name);
+
 /* What a frame's address resolves to, innermost first; NULL and *count 0 if nothing is known. */
 const struct vg_symbol_line *vg_profile_symbol(const struct vg_profile *profile, uint32_t module,
 					       uint64_t address, size_t *count);

@@ -265,6 +265,7 @@ END_TEST
 /* In a spinning thread that is stopped a hundred times, and has the CPU but for that. */
 START_TEST(stops_are_left_out)
 {
+	const struct vg_count *stops;
 	struct own own;
 	uint64_t counted;
 
@@ -278,14 +279,10 @@ START_TEST(stops_are_left_out)
 	}
 	end(path);
 	counted = in_interval("context-switches", "a");
-	for (size_t i = 0; i < taken.profile.stats.count; i++) {
-		const struct vg_count *stat = &taken.profile.stats.items[i];
-
-		if (strcmp(vg_profile_text(&taken.profile, stat->name), "stops") != 0)
-			continue;
-		ck_assert_uint_ge(stat->value, 20);
-		near(counted + stat->value, own.switches, 12);
-	}
+	stops = vg_profile_count(&taken.profile, &taken.profile.stats, "stops");
+	ck_assert_ptr_nonnull(stops);
+	ck_assert_uint_ge(stops->value, 20);
+	near(counted + stops->value, own.switches, 12);
 	taken_free(&taken);
 }
 END_TEST

@@ -57,14 +57,10 @@ static struct vgctl_session *session_begin(enum vgctl_mode mode, int stop_always
 
 static uint64_t stat(const struct taken *taken, const char *name)
 {
-	for (size_t i = 0; i < taken->profile.stats.count; i++) {
-		const struct vg_count *item = &taken->profile.stats.items[i];
+	const struct vg_count *count = vg_profile_count(&taken->profile, &taken->profile.stats, name);
 
-		if (strcmp(vg_profile_text(&taken->profile, item->name), name) == 0)
-			return item->value;
-	}
-	ck_abort_msg("no %s in the profile", name);
-	return 0;
+	ck_assert_msg(count != NULL, "no %s in the profile", name);
+	return count->value;
 }
 
 static uint64_t cpu_ns(void)

@@ -168,12 +168,9 @@ static void intervals_check(bool whole)
 
 static uint64_t dropped_told(void)
 {
-	for (size_t i = 0; i < profile.lost.count; i++) {
-		if (strcmp(vg_profile_text(&profile, profile.lost.items[i].name),
-			   "events_dropped") == 0)
-			return profile.lost.items[i].value;
-	}
-	return 0;
+	const struct vg_count *dropped = vg_profile_count(&profile, &profile.lost, "events_dropped");
+
+	return dropped != NULL ? dropped->value : 0;
 }
 
 static int storm_run(long count, const char *path, bool overwrite)

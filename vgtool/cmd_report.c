@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/number.h"
 #include "vgtool/command.h"
 #include "vgtool/confine.h"
 #include "vgtool/counted.h"
@@ -57,6 +58,12 @@ static int thread_table(struct report *report, uint32_t thread, struct vg_table 
 static const struct vg_counted *counts_of(const struct report *report)
 {
 	return report->counter != NULL ? &report->counts : NULL;
+}
+
+/* NULL: time is measured. */
+static const char *counter_name(const struct report *report)
+{
+	return report->counter != NULL ? report->counts.name : NULL;
 }
 
 static bool thread_selected(const struct report *report, uint32_t thread)
@@ -147,9 +154,9 @@ static void rows_text(struct report *report, const struct vg_table *table, uint6
 
 		printf("%7s %10s %7s %10s %8" PRIu64 "  %s", vg_text_percent(&self_share,
 		       row->self_ns, table->weight_ns),
-		       vg_counted_text(counts_of(report), &self, row->self_ns),
+		       vg_counted_text(counter_name(report), &self, row->self_ns),
 		       vg_text_percent(&total_share, row->total_ns, table->weight_ns),
-		       vg_counted_text(counts_of(report), &total, row->total_ns), row->total_samples,
+		       vg_counted_text(counter_name(report), &total, row->total_ns), row->total_samples,
 		       view.name);
 		if (view.module != NULL)
 			printf("  [%s]", view.module);
@@ -165,12 +172,11 @@ static void overall_text(struct report *report, const struct vg_table *table)
 	const char *program = vg_profile_text(profile, profile->header.program);
 	struct vg_text weight;
 
-	printf("%s: %" PRIu64 " sample%s, %s%s%s%s, %zu thread%s\n",
+	printf("%s: %" PRIu64 " sample%s, %s, %zu thread%s\n",
 	       *program != '\0' ? program : "unknown program", table->samples,
 	       vg_text_plural(table->samples),
-	       vg_counted_text(counts_of(report), &weight, table->weight_ns),
-	       report->counter != NULL ? " " : " of ", weight_name(report),
-	       report->counter != NULL ? "" : " time", profile->threads.count,
+	       vg_counted_whole(counter_name(report), report->weight, &weight, table->weight_ns),
+	       profile->threads.count,
 	       vg_text_plural(profile->threads.count));
 	if (table->samples == 0) {
 		printf("no samples were taken\n");
@@ -404,12 +410,12 @@ int cmd_report(int argc, char **argv)
 			report.json_asked = true;
 			break;
 		case 't':
-			if (!vg_command_number(optarg, &tid) || tid > INT32_MAX)
+			if (!vg_number_parse(optarg, 0, INT32_MAX, &tid))
 				return vg_command_misused(argv[0], usage, "--thread takes a thread id");
 			report.only_tid = (int64_t)tid;
 			break;
 		case 'n':
-			if (!vg_command_number(optarg, &report.limit) || report.limit == 0)
+			if (!vg_number_parse(optarg, 1, UINT64_MAX, &report.limit))
 				return vg_command_misused(argv[0], usage, "--limit takes a number above 0");
 			break;
 		case 'w':

@@ -6,8 +6,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/number.h"
 #include "vgtool/command.h"
 #include "vgtool/confine.h"
+#include "vgtool/counted.h"
 #include "vgtool/json.h"
 #include "vgtool/summary.h"
 #include "vgtool/text.h"
@@ -158,15 +160,13 @@ static void counts_text(const struct request *request, const struct vg_summary_r
 {
 	for (uint32_t i = 0; i < request->summary.counter_count; i++) {
 		struct vg_text self, total;
-		bool is_time = strcmp(request->summary.counters[i], "task-clock") == 0;
+		const char *name = request->summary.counters[i];
 
 		if (row->what == VG_SUMMARY_DETACHED)
 			printf(" %10s %10s", "-", "-");
 		else
-			printf(" %10s %10s", is_time ? vg_text_ns(&self, row->counts[i].self) :
-			       vg_text_number(&self, row->counts[i].self), is_time ?
-			       vg_text_ns(&total, row->counts[i].total) :
-			       vg_text_number(&total, row->counts[i].total));
+			printf(" %10s %10s", vg_counted_text(name, &self, row->counts[i].self),
+			       vg_counted_text(name, &total, row->counts[i].total));
 	}
 }
 
@@ -305,7 +305,7 @@ int cmd_summary(int argc, char **argv)
 			request.summary.by_thread = true;
 			break;
 		case 'p':
-			if (!vg_command_percent(optarg, &request.percent_above))
+			if (!vg_number_percent(optarg, &request.percent_above))
 				return vg_command_misused(argv[0], usage,
 							  "--percent-above takes a number, 0 or more");
 			break;

@@ -47,15 +47,13 @@ uint32_t vg_counted_find(const struct vg_profile *profile, const char *name)
 int vg_counted_check(const struct vg_profile *profile, const char *name, const char *path,
 		     uint64_t *without, struct vg_err *err)
 {
+	const struct vg_count *uncounted = vg_profile_count(profile, &profile->stats,
+							    "threads_uncounted");
 	const struct vg_header *header = &profile->header;
 	char names[160] = "";
 	size_t length = 0;
 
-	*without = 0;
-	for (size_t i = 0; i < profile->stats.count; i++) {
-		if (strcmp(vg_profile_text(profile, profile->stats.items[i].name), "threads_uncounted") == 0)
-			*without = profile->stats.items[i].value;
-	}
+	*without = uncounted != NULL ? uncounted->value : 0;
 	if (vg_counted_find(profile, name) != VG_NONE)
 		return 0;
 	for (uint32_t i = 0; i < header->counter_count; i++) {
@@ -162,7 +160,6 @@ int vg_counted_build(struct vg_counted *counts, const struct vg_profile *profile
 	*counts = (struct vg_counted){
 		.profile = profile, .name = vg_profile_text(profile, profile->header.counters[counter]),
 	};
-	counts->is_time = strcmp(counts->name, "task-clock") == 0;
 	counts->by_sample = calloc(profile->samples.count + 1, sizeof *counts->by_sample);
 	tracing.lanes = calloc(profile->threads.count + 1, sizeof *tracing.lanes);
 	rc = counts->by_sample == NULL || tracing.lanes == NULL ? -ENOMEM :
@@ -187,9 +184,24 @@ void vg_counted_free(struct vg_counted *counts)
 	*counts = (struct vg_counted){ 0 };
 }
 
-const char *vg_counted_text(const struct vg_counted *counts, struct vg_text *room, uint64_t value)
+const char *vg_counted_text(const char *counter, struct vg_text *room, uint64_t value)
 {
-	return counts == NULL || counts->is_time ? vg_text_ns(room, value) : vg_text_number(room, value);
+	return counter == NULL || strcmp(counter, "task-clock") == 0 ? vg_text_ns(room, value) :
+	       vg_text_number(room, value);
+}
+
+const char *vg_counted_whole(const char *counter, enum vg_weight weight, struct vg_text *room,
+			     uint64_t value)
+{
+	struct vg_text figure;
+
+	vg_counted_text(counter, &figure, value);
+	if (counter != NULL)
+		snprintf(room->text, sizeof room->text, "%.20s %.40s", figure.text, counter);
+	else
+		snprintf(room->text, sizeof room->text, "%.20s of %s time", figure.text,
+			 vg_weight_name(weight));
+	return room->text;
 }
 
 uint64_t vg_counted_at(const struct vg_counted *counts, uint32_t thread, uint64_t time_ns)

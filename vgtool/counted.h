@@ -6,6 +6,7 @@
 
 #include "profile/model.h"
 #include "vgtool/text.h"
+#include "vgtool/threads.h"
 
 /*
  * How far one counter went, by samples and by time.
@@ -17,7 +18,6 @@
 struct vg_counted {
 	const struct vg_profile *profile; /* the caller's; must outlive this */
 	const char *name;
-	bool is_time;                /* it counts nanoseconds */
 	uint64_t *by_sample;
 	uint64_t total;
 	uint64_t unsampled;          /* of that, in threads before their first sample */
@@ -39,8 +39,12 @@ int vg_counted_check(const struct vg_profile *profile, const char *name, const c
 int vg_counted_build(struct vg_counted *counts, const struct vg_profile *profile, uint32_t counter);
 void vg_counted_free(struct vg_counted *counts);
 
-/* A value of it as people read it; NULL for a time. */
-const char *vg_counted_text(const struct vg_counted *counts, struct vg_text *room, uint64_t value);
+/* A value of that counter as people read it, without its name; NULL: a time. */
+const char *vg_counted_text(const char *counter, struct vg_text *room, uint64_t value);
+
+/* The same with what it is of: "2.03 s of wall time", "4,096 page-faults". */
+const char *vg_counted_whole(const char *counter, enum vg_weight weight, struct vg_text *room,
+			     uint64_t value);
 
 /* How far it had gone in the thread by that time. */
 uint64_t vg_counted_at(const struct vg_counted *counts, uint32_t thread, uint64_t time_ns);

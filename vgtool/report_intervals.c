@@ -45,10 +45,17 @@ static void table_json(const struct vg_report_intervals *report, struct vg_json 
 	vg_json_array_end(json);
 }
 
+/* NULL: time is measured. */
+static const char *counter_of(const struct vg_report_intervals *report)
+{
+	return report->counts != NULL ? report->counts->name : NULL;
+}
+
 static void table_text(const struct vg_report_intervals *report,
 		       const struct vg_interval_table *table)
 {
 	const struct vg_profile *profile = report->spans->profile;
+	const char *counter = counter_of(report);
 	size_t shown = rows_shown(table, report->limit > 0 ? report->limit : TEXT_LIMIT);
 
 	for (size_t i = 0; i < shown; i++) {
@@ -57,9 +64,9 @@ static void table_text(const struct vg_report_intervals *report,
 
 		printf("%7s %10s %7s %10s %8" PRIu64 "  %s",
 		       vg_text_percent(&self_share, row->self_ns, table->weight_ns),
-		       vg_counted_text(report->counts, &self, row->self_ns),
+		       vg_counted_text(counter, &self, row->self_ns),
 		       vg_text_percent(&total_share, row->total_ns, table->weight_ns),
-		       vg_counted_text(report->counts, &total, row->total_ns), row->total_samples,
+		       vg_counted_text(counter, &total, row->total_ns), row->total_samples,
 		       row->outside ? "(no interval)" : vg_span_name(profile, row->kind, row->label));
 		if (row->kind != VG_NONE && row->label != VG_NONE)
 			printf("  [%s]", vg_profile_text(profile, row->kind));
@@ -84,13 +91,11 @@ static int overall_write(const struct vg_report_intervals *report,
 				   vg_weight_name(report->weight));
 		table_json(report, json, &table);
 	} else if (rc == 0) {
-		printf("%s: %" PRIu64 " sample%s, %s%s%s%s\n\n%7s %10s %7s %10s %8s  interval\n",
+		printf("%s: %" PRIu64 " sample%s, %s\n\n%7s %10s %7s %10s %8s  interval\n",
 		       vg_profile_text(profile, profile->header.program), table.samples,
 		       vg_text_plural(table.samples),
-		       vg_counted_text(report->counts, &weight, table.weight_ns),
-		       report->counts != NULL ? " " : " of ", report->counts != NULL ?
-		       report->counts->name : vg_weight_name(report->weight),
-		       report->counts != NULL ? "" : " time", "self", "", "total", "", "samples");
+		       vg_counted_whole(counter_of(report), report->weight, &weight, table.weight_ns),
+		       "self", "", "total", "", "samples");
 		if (report->only_tid < 0)
 			table_text(report, &table);
 	}

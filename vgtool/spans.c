@@ -270,13 +270,9 @@ static uint64_t profile_end(const struct vg_profile *profile)
 
 static uint64_t dropped_count(const struct vg_profile *profile)
 {
-	for (size_t i = 0; i < profile->lost.count; i++) {
-		const char *name = vg_profile_text(profile, profile->lost.items[i].name);
+	const struct vg_count *dropped = vg_profile_count(profile, &profile->lost, "events_dropped");
 
-		if (strcmp(name, "events_dropped") == 0)
-			return profile->lost.items[i].value;
-	}
-	return 0;
+	return dropped != NULL ? dropped->value : 0;
 }
 
 /* A counting sort: first[t + 1] counts thread t, becomes where it begins, and ends up as where it

@@ -57,7 +57,7 @@ static void names_write(struct vg_recording *recording)
 		for (size_t at = 0; at < table->nodes.count; at++) {
 			const struct vg_flight_node *node = &table->nodes.items[at];
 
-			if (node->dumped != 0 && node->module == VG_NONE && node->found != VG_FOUND_CALL &&
+			if (node->dumped != 0 && vg_perfmap_concerns(node->module, node->found) &&
 			    vg_array_push(&addresses, &node->address) != 0)
 				break;
 		}

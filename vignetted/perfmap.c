@@ -84,6 +84,11 @@ static bool is_wanted(const struct reading *reading, uint64_t start, uint64_t si
 	return low < reading->address_count && reading->addresses[low] - start < size;
 }
 
+bool vg_perfmap_concerns(uint32_t module, enum vg_found found)
+{
+	return module == VG_NONE && found != VG_FOUND_CALL;
+}
+
 static int line_keep(struct reading *reading, char *line, uint32_t number)
 {
 	struct piece piece = { .line = number };

@@ -2,6 +2,7 @@
 #ifndef VG_VIGNETTED_PERFMAP_H
 #define VG_VIGNETTED_PERFMAP_H
 
+#include <stdbool.h>
 #include <sys/types.h>
 
 #include "base/err.h"
@@ -20,6 +21,10 @@ struct vg_perfmap {
 /* Remembers where the file will be.  Never fails: what is not there is not read. */
 void vg_perfmap_open(struct vg_perfmap *map, pid_t pid);
 void vg_perfmap_close(struct vg_perfmap *map);
+
+/* Whether a frame may be of such code: of no module, and not a wait in the kernel or the like, whose
+ * address is none. */
+bool vg_perfmap_concerns(uint32_t module, enum vg_found found);
 
 /* Reads the file and writes the names of those pieces that one of the addresses is in, which it sorts.
  * 0, also when there is no such file, or what the writer returns. */

@@ -273,7 +273,7 @@ static void names_write(struct vg_recording *recording)
 
 		memcpy(&key, vg_intern_bytes(stacks, i, NULL), sizeof key);
 		/* Names that memory is too short for are not worth the rest of the file. */
-		if (key.module == VG_NONE && key.found != VG_FOUND_CALL &&
+		if (vg_perfmap_concerns(key.module, key.found) &&
 		    vg_array_push(&addresses, &key.address) != 0)
 			break;
 	}

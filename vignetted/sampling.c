@@ -78,24 +78,31 @@ static void loss_count(struct vg_session *session, vg_recording_set set, enum vg
 		session->recordings[i].recorder.lost[loss]++;
 }
 
+static int walk_once(struct vg_session *session)
+{
+	return vg_unwind(session->unwinder, &session->snapshot, session->max_frames, &session->walk);
+}
+
+static int walk_again(struct vg_session *session, uint64_t now_ns)
+{
+	vg_sampling_modules_refresh(session, now_ns);
+	return walk_once(session);
+}
+
 int vg_sampling_walk(struct vg_session *session, uint64_t now_ns)
 {
-	int rc = vg_unwind(session->unwinder, &session->snapshot, session->max_frames, &session->walk);
+	int rc = walk_once(session);
 	uint64_t since_ns = vg_now_ns();
 
 	/* What the walk went through may be gone, or something else be there. */
 	if (rc == 0 && !session->maps_fresh &&
 	    !vg_modules_hold(&session->modules, session->walk.frames, session->walk.count)) {
-		vg_sampling_modules_refresh(session, now_ns);
-		rc = vg_unwind(session->unwinder, &session->snapshot, session->max_frames,
-			       &session->walk);
+		rc = walk_again(session, now_ns);
 	}
 	/* Something was loaded since the maps were read. */
 	if (rc == 0 && session->walk.left_the_map && !session->maps_fresh &&
 	    since_ns >= session->maps_again_ns) {
-		vg_sampling_modules_refresh(session, now_ns);
-		rc = vg_unwind(session->unwinder, &session->snapshot, session->max_frames,
-			       &session->walk);
+		rc = walk_again(session, now_ns);
 		/* Or nothing was: code without unwind information leads anywhere, at every sample,
 		 * and the maps may be long. */
 		if (session->walk.left_the_map)

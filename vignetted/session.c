@@ -182,7 +182,7 @@ static void threads_round(struct vg_session *session, bool asleep)
 {
 	size_t count = session->tasks.live.count;
 	/* Another first one each time, so that no thread is always the one that waits longest. */
-	size_t at = count > 0 ? session->round_count % count : 0;
+	size_t at = count > 0 ? session->round_count % count : 0, looked = 0;
 
 	for (size_t i = 0; i < count && (session->live & session->due) != 0; i++) {
 		struct vg_task *task = &session->tasks.live.items[at];
@@ -192,11 +192,11 @@ static void threads_round(struct vg_session *session, bool asleep)
 			vg_sampling_thread(session, task);
 			if (session->counting != 0)
 				vg_counting_tell(session, task, session->pauses.stops - stops);
+			/* Now and then: thousands of sleeping threads cost a microsecond each. */
+			if (++looked % LIMITS_EVERY == 0)
+				limits_check(session, vg_now_ns());
 		}
 		at = at + 1 < count ? at + 1 : 0;
-		/* Now and then: thousands of sleeping threads cost a microsecond each. */
-		if (i % LIMITS_EVERY == LIMITS_EVERY - 1 || i + 1 == count)
-			limits_check(session, vg_now_ns());
 	}
 }
 
@@ -209,6 +209,7 @@ static void session_round(struct vg_session *session, vg_recording_set due)
 	/* What was found of those that are awake is of just now. */
 	threads_round(session, false);
 	threads_round(session, true);
+	limits_check(session, vg_now_ns());
 	session->round_count++;
 }
 
