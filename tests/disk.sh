@@ -5,14 +5,10 @@
 # reason, what was written stays readable, and the program that is recorded goes on.  And the file is
 # synced, without waiting.
 #
-# Needs strace, and mounts in a namespace of its own: root, or user namespaces.
+# Needs strace.
 set -eu
 : "${VIGNETTED:?}" "${VGTOOL:?}" "${BUILDDIR:?}"
-if [ -z "${IN_NAMESPACE-}" ]; then
-	as_root=
-	[ "$(id -u)" = 0 ] || as_root=-r
-	IN_NAMESPACE=1 exec unshare $as_root -m sh "$0"
-fi
+. "${SRCDIR:?}/tests/namespace.sh"
 dir=$(mktemp -d)
 busy=
 trap 'kill $busy 2>/dev/null || true; cd /; umount "$dir/small" 2>/dev/null || true; rm -rf "$dir"' EXIT

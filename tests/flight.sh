@@ -2,15 +2,9 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
 #
 # The flight recorder: a window of 3 s (SOAK: of 30 s, for 10 minutes), stalls, kills, full disks.
-#
-# Needs mounts in a namespace of its own: root, or user namespaces.
 set -eu
 : "${BUILDDIR:?}" "${VIGNETTED:?}" "${VGTOOL:?}"
-if [ -z "${IN_NAMESPACE-}" ]; then
-	as_root=
-	[ "$(id -u)" = 0 ] || as_root=-r
-	IN_NAMESPACE=1 exec unshare $as_root -m sh "$0"
-fi
+. "${SRCDIR:?}/tests/namespace.sh"
 dir=$(mktemp -d)
 program=
 trap 'kill -9 $program 2>/dev/null || true; cd /; umount "$dir/small" 2>/dev/null || true; rm -rf "$dir"' EXIT
