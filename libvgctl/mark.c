@@ -17,3 +17,17 @@ int vg_mark_check(int fd, struct vg_mark was)
 
 	return is.device == was.device && is.inode == was.inode ? fd : -1;
 }
+
+struct vg_file_marks vg_file_marks_of(const struct vg_outfile *file)
+{
+	return (struct vg_file_marks){ vg_mark_of(file->fd), vg_mark_of(file->directory) };
+}
+
+bool vg_file_marks_check(struct vg_outfile *file, const struct vg_file_marks *was)
+{
+	int fd = file->fd, directory = file->directory;
+
+	file->fd = vg_mark_check(fd, was->file);
+	file->directory = vg_mark_check(directory, was->directory);
+	return file->fd == fd && file->directory == directory;
+}

@@ -17,7 +17,8 @@ struct vgctl_session {
 	bool joined;                 /* that was there before, and has the ring */
 	bool tells;                  /* events go to it */
 	int socket;
-	struct vg_mark socket_mark, file_mark, directory_mark;
+	struct vg_mark socket_mark;
+	struct vg_file_marks file_marks;
 	int lost;                    /* how the channel failed: nothing more can be said; or 0 */
 	struct vg_outfile file;
 	struct vg_stalls stalls;

@@ -63,8 +63,7 @@ static int file_open(struct vg_stalls *stalls, const char *path, unsigned int nu
 	free(name);
 	if (rc != 0)
 		return rc == -EBUSY ? 0 : rc;
-	next->file_mark = vg_mark_of(next->file.fd);
-	next->directory_mark = vg_mark_of(next->file.directory);
+	next->marks = vg_file_marks_of(&next->file);
 	stalls->count++;
 	return 0;
 }
@@ -89,8 +88,7 @@ static void file_finish(struct vg_stall_file *one)
 {
 	struct stat status;
 
-	one->file.fd = vg_mark_check(one->file.fd, one->file_mark);
-	one->file.directory = vg_mark_check(one->file.directory, one->directory_mark);
+	vg_file_marks_check(&one->file, &one->marks);
 	/* What the program has closed itself keeps the name that it has. */
 	if (one->file.fd < 0 || one->file.directory < 0)
 		vg_outfile_forget(&one->file);
@@ -114,12 +112,18 @@ void vg_stalls_name(void)
 	pthread_mutex_unlock(&mutex);
 }
 
-void vg_stalls_close(struct vg_stalls *stalls)
+/* No heartbeat names its files any more. */
+static void retire(struct vg_stalls *stalls)
 {
 	pthread_mutex_lock(&mutex);
 	if (current == stalls)
 		current = NULL;
 	pthread_mutex_unlock(&mutex);
+}
+
+void vg_stalls_close(struct vg_stalls *stalls)
+{
+	retire(stalls);
 	while (stalls->named < stalls->count)
 		file_finish(&stalls->files[stalls->named++]);
 	memset(stalls, 0, sizeof *stalls);
@@ -130,12 +134,8 @@ void vg_stalls_forget(struct vg_stalls *stalls)
 	while (stalls->named < stalls->count) {
 		struct vg_stall_file *one = &stalls->files[stalls->named++];
 
-		one->file.fd = vg_mark_check(one->file.fd, one->file_mark);
-		one->file.directory = vg_mark_check(one->file.directory, one->directory_mark);
+		vg_file_marks_check(&one->file, &one->marks);
 		vg_outfile_forget(&one->file);
 	}
-	pthread_mutex_lock(&mutex);
-	if (current == stalls)
-		current = NULL;
-	pthread_mutex_unlock(&mutex);
+	retire(stalls);
 }

@@ -11,7 +11,7 @@
 struct vg_stalls {
 	struct vg_stall_file {
 		struct vg_outfile file;
-		struct vg_mark file_mark, directory_mark;
+		struct vg_file_marks marks;
 	} files[VG_WIRE_WATCH_FILES]; /* in the order in which they are written to */
 	unsigned int count;
 	unsigned int named;          /* the first so many are dealt with */

@@ -94,15 +94,10 @@ int vg_options_check(const struct vgctl_options *given, struct vgctl_options *op
 static bool descriptors_lost(struct vgctl_session *session)
 {
 	int socket = vg_mark_check(session->socket, session->socket_mark);
-	int file = vg_mark_check(session->file.fd, session->file_mark);
-	int directory = vg_mark_check(session->file.directory, session->directory_mark);
-	bool lost = socket != session->socket || file != session->file.fd ||
-		    directory != session->file.directory;
+	bool lost = socket != session->socket;
 
 	session->socket = socket;
-	session->file.fd = file;
-	session->file.directory = directory;
-	return lost;
+	return !vg_file_marks_check(&session->file, &session->file_marks) || lost;
 }
 
 void vg_options_begin(const struct vgctl_options *options, struct vg_wire_begin *begin)
@@ -248,8 +243,7 @@ static int session_open(struct vg_roster *roster, struct vgctl_session *session,
 	if (rc != 0)
 		return rc;
 	session->socket_mark = vg_mark_of(session->socket);
-	session->file_mark = vg_mark_of(session->file.fd);
-	session->directory_mark = vg_mark_of(session->file.directory);
+	session->file_marks = vg_file_marks_of(&session->file);
 	return session_negotiate(roster, session, options);
 }
 
