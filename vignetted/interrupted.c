@@ -3,7 +3,7 @@
 
 #include "vignetted/account.h"
 #include "vignetted/code.h"
-#include "vignetted/sampling.h"
+#include "vignetted/walking.h"
 
 /* How far interrupts may be behind: each of a thread's CPUs has a timer of its own, and what the
  * scheduler says is as old as its tick. */
@@ -167,7 +167,7 @@ static int interrupt_walk(struct vg_session *session, struct vg_task *task,
 		rc = vg_interrupts_snapshot(&session->interrupts, interrupt, want_bytes,
 					    &session->snapshot);
 		if (rc == 0)
-			rc = vg_sampling_walk(session, now_ns);
+			rc = vg_walk_snapshot(session, now_ns);
 		if (rc != 0 || session->walk.end != VG_WALK_SNAPSHOT)
 			break;
 		want_bytes *= 4;
@@ -176,7 +176,7 @@ static int interrupt_walk(struct vg_session *session, struct vg_task *task,
 		return rc;
 	if (want_bytes > task->snapshot_bytes)
 		task->snapshot_bytes = want_bytes;
-	vg_sampling_fit(session, task);
+	vg_walk_fit(session, task);
 	/* The stack is too deep; or the leaf keeps something below its stack pointer, where the kernel
 	 * copies nothing and a stop does. */
 	task->meagre = session->walk.end == VG_WALK_SNAPSHOT ||

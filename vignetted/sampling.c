@@ -7,12 +7,10 @@
 #include "vignetted/interrupted.h"
 #include "vignetted/looks.h"
 #include "vignetted/waits.h"
+#include "vignetted/walking.h"
 
 /* A stop takes a sleeping thread off its wait and back: it is put on a CPU twice. */
 enum { SLICES_OF_A_STOP = 2 };
-
-/* Snapshots shrink to what the walks between two looks needed, in steps. */
-enum { SNAPSHOT_FIT_EVERY = 32, SNAPSHOT_STEP_BYTES = 2048 };
 
 /* Pauses longer than this are worth a look at what they were made of; the shortest there are. */
 enum { PAUSE_LONG_NS = 100 * 1000, PAUSE_SHORT_NS = 20 * 1000 };
@@ -23,18 +21,6 @@ enum quiet {
 	QUIET_CHANGED,               /* it ran meanwhile: what was copied is worth nothing */
 	QUIET_BLIND,                 /* a register is wanting, and a stop to learn it does no harm */
 };
-
-/* After the maps were read in vain, so many times as long without: 5% of the time at most. */
-enum { MAPS_REST = 19 };
-
-/* PTRACE_SEIZE says EPERM of a dying thread too. */
-static bool is_alive(const struct vg_session *session, pid_t tid)
-{
-	struct vg_task_status status;
-
-	return vg_task_status(&session->tasks, tid, &status) == 0 && status.state != 'Z' &&
-	       status.state != 'X';
-}
 
 /* By job control or by a tracer: such a thread is left alone. */
 static bool is_stopped(const struct vg_session *session, pid_t tid)
@@ -50,97 +36,10 @@ static uint64_t session_now_ns(const struct vg_session *session)
 	return vg_now_ns() - session->begin_ns;
 }
 
-/* A thread that has ended shows no memory, and the first one may end before the others. */
-static void memory_follow(struct vg_session *session)
-{
-	for (size_t i = 0; i < session->tasks.live.count &&
-	     !is_alive(session, session->memory.pid); i++)
-		session->memory.pid = session->tasks.live.items[i].tid;
-}
-
-void vg_sampling_modules_refresh(struct vg_session *session, uint64_t now_ns)
-{
-	if (session->maps_fresh)
-		return;
-	session->maps_fresh = true;
-	session->maps_reads++;
-	memory_follow(session);
-	if (vg_modules_refresh(&session->modules) != 0)
-		return;
-	VG_EACH_RECORDING(i, session->live)
-		vg_recorder_unloads(&session->recordings[i].recorder,
-				    vg_recording_time_ns(&session->recordings[i], now_ns));
-}
-
 static void loss_count(struct vg_session *session, vg_recording_set set, enum vg_loss loss)
 {
 	VG_EACH_RECORDING(i, set)
 		session->recordings[i].recorder.lost[loss]++;
-}
-
-static int walk_once(struct vg_session *session)
-{
-	return vg_unwind(session->unwinder, &session->snapshot, session->max_frames, &session->walk);
-}
-
-static int walk_again(struct vg_session *session, uint64_t now_ns)
-{
-	vg_sampling_modules_refresh(session, now_ns);
-	return walk_once(session);
-}
-
-int vg_sampling_walk(struct vg_session *session, uint64_t now_ns)
-{
-	int rc = walk_once(session);
-	uint64_t since_ns = vg_now_ns();
-
-	/* What the walk went through may be gone, or something else be there. */
-	if (rc == 0 && !session->maps_fresh &&
-	    !vg_modules_hold(&session->modules, session->walk.frames, session->walk.count)) {
-		rc = walk_again(session, now_ns);
-	}
-	/* Something was loaded since the maps were read. */
-	if (rc == 0 && session->walk.left_the_map && !session->maps_fresh &&
-	    since_ns >= session->maps_again_ns) {
-		rc = walk_again(session, now_ns);
-		/* Or nothing was: code without unwind information leads anywhere, at every sample,
-		 * and the maps may be long. */
-		if (session->walk.left_the_map)
-			session->maps_again_ns = vg_now_ns() + MAPS_REST * (vg_now_ns() - since_ns);
-	}
-	return rc;
-}
-
-/* Whether the walk ran out of the copy, and a larger one can be had. */
-static bool snapshot_grow(struct vg_session *session, struct vg_task *task)
-{
-	if (session->walk.end != VG_WALK_SNAPSHOT ||
-	    task->snapshot_bytes >= VG_SNAPSHOT_MAX_BYTES ||
-	    session->snapshot.stack_bytes < task->snapshot_bytes)
-		return false;
-	task->snapshot_bytes *= 4;
-	if (task->snapshot_bytes > VG_SNAPSHOT_MAX_BYTES)
-		task->snapshot_bytes = VG_SNAPSHOT_MAX_BYTES;
-	return true;
-}
-
-/* Copies no more than the thread's latest walks needed, twice over: each page that is copied makes
- * a pause longer. */
-void vg_sampling_fit(struct vg_session *session, struct vg_task *task)
-{
-	size_t needed_bytes = session->walk.stack_bytes, fit_bytes;
-
-	if (needed_bytes > session->snapshot.stack_bytes)
-		needed_bytes = session->snapshot.stack_bytes;
-	if (needed_bytes > task->needed_bytes)
-		task->needed_bytes = needed_bytes;
-	if (++task->walks % SNAPSHOT_FIT_EVERY != 1)
-		return;
-	fit_bytes = (2 * task->needed_bytes + SNAPSHOT_STEP_BYTES) / SNAPSHOT_STEP_BYTES *
-		    SNAPSHOT_STEP_BYTES;
-	if (fit_bytes < task->snapshot_bytes)
-		task->snapshot_bytes = fit_bytes;
-	task->needed_bytes = 0;
 }
 
 /* ---- a thread that waits ---- */
@@ -177,7 +76,7 @@ static enum quiet quiet_walk(struct vg_session *session, struct vg_task *task,
 				session->recordings[i].recorder.copies_discarded++;
 			return QUIET_CHANGED;
 		}
-		if (vg_sampling_walk(session, now_ns) != 0)
+		if (vg_walk_snapshot(session, now_ns) != 0)
 			return QUIET_CHANGED;
 		if (session->walk.end == VG_WALK_REGISTER) {
 			if (vg_wait_may_stop(wait, vg_tasks_directory(&session->tasks), task->tid) &&
@@ -186,8 +85,8 @@ static enum quiet quiet_walk(struct vg_session *session, struct vg_task *task,
 			vg_unwind_guess(session->unwinder, snapshot, session->max_frames,
 					&session->walk);
 		}
-	} while (snapshot_grow(session, task));
-	vg_sampling_fit(session, task);
+	} while (vg_walk_grow(session, task));
+	vg_walk_fit(session, task);
 	return QUIET_TAKEN;
 }
 
@@ -246,10 +145,10 @@ static enum vg_capture stop_walk(struct vg_session *session, struct vg_task *tas
 			return capture;
 		task->sp = vg_regs_sp(&session->snapshot.regs);
 		pause_note(session, task, look);
-		if (vg_sampling_walk(session, now_ns) != 0)
+		if (vg_walk_snapshot(session, now_ns) != 0)
 			return VG_CAPTURE_FAILED;
-	} while (snapshot_grow(session, task));
-	vg_sampling_fit(session, task);
+	} while (vg_walk_grow(session, task));
+	vg_walk_fit(session, task);
 	return VG_CAPTURE_TAKEN;
 }
 
@@ -301,7 +200,9 @@ static void sample_running(struct vg_session *session, struct vg_task *task, vg_
 		loss_count(session, set, VG_LOSS_NOT_STOPPED);
 		return;
 	case VG_CAPTURE_FORBIDDEN:
-		if (is_alive(session, task->tid))
+		/* So says PTRACE_SEIZE of a dying thread, too. */
+		if (vg_account_traceable(session, task) &&
+		    vg_task_is_alive(&session->tasks, task->tid))
 			loss_count(session, set, VG_LOSS_FORBIDDEN);
 		return;
 	case VG_CAPTURE_FAILED:
@@ -420,7 +321,9 @@ void vg_sampling_thread(struct vg_session *session, struct vg_task *task)
 
 	moved = moved_in(session, task, due);
 	due &= ~repeat_still(session, task, due & session->still & ~moved);
-	if (due == 0 || task->untraceable)
+	/* Not asked at first sight: see vg_account_begin(). */
+	if (due == 0 || task->untraceable ||
+	    (task->look.slices != 0 && !vg_account_traceable(session, task)))
 		return;
 	rc = vg_look_at(session, task);
 	if (rc != 0) {
@@ -442,7 +345,8 @@ void vg_sampling_thread(struct vg_session *session, struct vg_task *task)
 		vg_account_name(session, task, session_now_ns(session));
 	}
 	due &= wait.running ? ~covered : ~wait_pass(session, task, due, &look);
-	if (due == 0)
+	/* The kernel's own seem to wait, with the registers of whom they work for. */
+	if (due == 0 || (!wait.running && !vg_account_traceable(session, task)))
 		return;
 	if (wait.running || !sample_waiting(session, task, due, covered, &look, &wait))
 		sample_running(session, task, due, !wait.running, &look);

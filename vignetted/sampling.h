@@ -16,14 +16,4 @@
  */
 void vg_sampling_thread(struct vg_session *session, struct vg_task *task);
 
-/* Walks what the session's snapshot holds; reads the maps again if that leaves them.  0 or
- * -ENOMEM. */
-int vg_sampling_walk(struct vg_session *session, uint64_t now_ns);
-
-/* Lets later snapshots of the thread be as long as its walks need, of which this is one. */
-void vg_sampling_fit(struct vg_session *session, struct vg_task *task);
-
-/* Reads the maps again, and tells the profile what is gone. */
-void vg_sampling_modules_refresh(struct vg_session *session, uint64_t now_ns);
-
 #endif

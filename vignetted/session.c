@@ -10,6 +10,7 @@
 #include "vignetted/interrupted.h"
 #include "vignetted/looks.h"
 #include "vignetted/sampling.h"
+#include "vignetted/walking.h"
 
 enum { LIMITS_EVERY = 16 };
 
@@ -148,7 +149,7 @@ static void round_begin(struct vg_session *session)
 	if (vg_looks_begin(session) && now_ns >= session->modules_due_ns) {
 		session->modules_due_ns = now_ns + MODULES_EVERY_NS;
 		if (!vg_modules_check(&session->modules))
-			vg_sampling_modules_refresh(session, now_ns);
+			vg_walk_modules(session, now_ns);
 	}
 	/* What a ring holds is lost when it is closed. */
 	vg_interrupted_fetch(session);

@@ -241,6 +241,13 @@ int vg_task_status(const struct vg_tasks *tasks, pid_t tid, struct vg_task_statu
 	return status_parse(status, text);
 }
 
+bool vg_task_is_alive(const struct vg_tasks *tasks, pid_t tid)
+{
+	struct vg_task_status status;
+
+	return vg_task_status(tasks, tid, &status) == 0 && status.state != 'Z' && status.state != 'X';
+}
+
 pid_t vg_task_own_tid(const struct vg_tasks *tasks, pid_t tid)
 {
 	int fd = task_file_open(tasks, tid, "status");

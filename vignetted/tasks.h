@@ -62,6 +62,7 @@ struct vg_task {
 	pid_t tid;
 	int files[VG_TASK_FILES];    /* kept open; -1: opened at each reading */
 	bool seen;                   /* by the scan in progress */
+	bool status_due;             /* vg_task_status() was not asked yet: the next two are not known */
 	bool untraceable;            /* not ours to sample */
 	uint8_t young;               /* samples for which its name is looked at each time */
 	bool ran;                    /* since its name was last looked at */
@@ -130,6 +131,9 @@ ssize_t vg_task_read(struct vg_tasks *tasks, struct vg_task *task, enum vg_task_
 /* 0; -ESRCH: the thread is gone; or another negative errno. */
 int vg_task_look(struct vg_tasks *tasks, struct vg_task *task, struct vg_task_look *look);
 int vg_task_status(const struct vg_tasks *tasks, pid_t tid, struct vg_task_status *status);
+
+/* Whether there is such a thread, and it has not ended. */
+bool vg_task_is_alive(const struct vg_tasks *tasks, pid_t tid);
 
 /* The number that the thread has in the innermost pid namespace it is in; tid if that is not told. */
 pid_t vg_task_own_tid(const struct vg_tasks *tasks, pid_t tid);

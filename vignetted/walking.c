@@ -1,0 +1,93 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+#include "vignetted/walking.h"
+
+/* Snapshots shrink to what the walks between two looks needed, in steps. */
+enum { SNAPSHOT_FIT_EVERY = 32, SNAPSHOT_STEP_BYTES = 2048 };
+
+/* After the maps were read in vain, so many times as long without: 5% of the time at most. */
+enum { MAPS_REST = 19 };
+
+/* A thread that has ended shows no memory, and the first one may end before the others. */
+static void memory_follow(struct vg_session *session)
+{
+	for (size_t i = 0; i < session->tasks.live.count &&
+	     !vg_task_is_alive(&session->tasks, session->memory.pid); i++)
+		session->memory.pid = session->tasks.live.items[i].tid;
+}
+
+void vg_walk_modules(struct vg_session *session, uint64_t now_ns)
+{
+	if (session->maps_fresh)
+		return;
+	session->maps_fresh = true;
+	session->maps_reads++;
+	memory_follow(session);
+	if (vg_modules_refresh(&session->modules) != 0)
+		return;
+	VG_EACH_RECORDING(i, session->live)
+		vg_recorder_unloads(&session->recordings[i].recorder,
+				    vg_recording_time_ns(&session->recordings[i], now_ns));
+}
+
+static int walk_once(struct vg_session *session)
+{
+	return vg_unwind(session->unwinder, &session->snapshot, session->max_frames, &session->walk);
+}
+
+static int walk_again(struct vg_session *session, uint64_t now_ns)
+{
+	vg_walk_modules(session, now_ns);
+	return walk_once(session);
+}
+
+int vg_walk_snapshot(struct vg_session *session, uint64_t now_ns)
+{
+	int rc = walk_once(session);
+	uint64_t since_ns = vg_now_ns();
+
+	/* What the walk went through may be gone, or something else be there. */
+	if (rc == 0 && !session->maps_fresh &&
+	    !vg_modules_hold(&session->modules, session->walk.frames, session->walk.count))
+		rc = walk_again(session, now_ns);
+	/* Something was loaded since the maps were read. */
+	if (rc == 0 && session->walk.left_the_map && !session->maps_fresh &&
+	    since_ns >= session->maps_again_ns) {
+		rc = walk_again(session, now_ns);
+		/* Or nothing was: code without unwind information leads anywhere, at every sample,
+		 * and the maps may be long. */
+		if (session->walk.left_the_map)
+			session->maps_again_ns = vg_now_ns() + MAPS_REST * (vg_now_ns() - since_ns);
+	}
+	return rc;
+}
+
+bool vg_walk_grow(struct vg_session *session, struct vg_task *task)
+{
+	if (session->walk.end != VG_WALK_SNAPSHOT ||
+	    task->snapshot_bytes >= VG_SNAPSHOT_MAX_BYTES ||
+	    session->snapshot.stack_bytes < task->snapshot_bytes)
+		return false;
+	task->snapshot_bytes *= 4;
+	if (task->snapshot_bytes > VG_SNAPSHOT_MAX_BYTES)
+		task->snapshot_bytes = VG_SNAPSHOT_MAX_BYTES;
+	return true;
+}
+
+/* Copies no more than the thread's latest walks needed, twice over: each page that is copied makes
+ * a pause longer. */
+void vg_walk_fit(struct vg_session *session, struct vg_task *task)
+{
+	size_t needed_bytes = session->walk.stack_bytes, fit_bytes;
+
+	if (needed_bytes > session->snapshot.stack_bytes)
+		needed_bytes = session->snapshot.stack_bytes;
+	if (needed_bytes > task->needed_bytes)
+		task->needed_bytes = needed_bytes;
+	if (++task->walks % SNAPSHOT_FIT_EVERY != 1)
+		return;
+	fit_bytes = (2 * task->needed_bytes + SNAPSHOT_STEP_BYTES) / SNAPSHOT_STEP_BYTES *
+		    SNAPSHOT_STEP_BYTES;
+	if (fit_bytes < task->snapshot_bytes)
+		task->snapshot_bytes = fit_bytes;
+	task->needed_bytes = 0;
+}
