@@ -37,5 +37,5 @@ bool vg_number_ppm(const char *text, uint32_t *ppm)
 	if (!vg_number_percent(text, &percent) || percent > 100)
 		return false;
 	*ppm = (uint32_t)(percent * 10000);
-	return true;
+	return *ppm > 0 || percent == 0;
 }

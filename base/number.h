@@ -13,7 +13,7 @@ bool vg_number_parse(const char *text, uint64_t least, uint64_t most, uint64_t *
 /* A number of percent, 0 or more, with a fraction if need be, with a sign behind it or without. */
 bool vg_number_percent(const char *text, double *percent);
 
-/* The same up to 100, in millionths. */
+/* The same up to 100, in millionths, of which it is one at least, or 0. */
 bool vg_number_ppm(const char *text, uint32_t *ppm);
 
 #endif

@@ -21,6 +21,7 @@
 	each(frames) \
 	each(interrupts) \
 	each(json) \
+	each(number) \
 	each(outfile) \
 	each(profile) \
 	each(resolve) \
