@@ -10,22 +10,18 @@ enum { SNAPSHOT_FIRST_BYTES = 16 * 1024 };
 /* Threads get their names when they begin; later the name is looked at once a second. */
 enum { SAMPLES_YOUNG = 4 };
 
-static uint64_t clock_tick_ns(void)
-{
-	return 1000000000 / (uint64_t)sysconf(_SC_CLK_TCK);
-}
-
 /* When the thread began, in session time: proc(5) has it in clock ticks since boot, which places it
  * between the last look and this one. */
 static uint64_t thread_begin_ns(const struct vg_session *session,
 				const struct vg_task_status *status, uint64_t now_ns)
 {
+	uint64_t tick_ns = 1000000000 / (uint64_t)sysconf(_SC_CLK_TCK);
 	struct timespec since_boot;
 	uint64_t begin_ns, boot_ns;
 
 	clock_gettime(CLOCK_BOOTTIME, &since_boot);
 	boot_ns = (uint64_t)since_boot.tv_sec * 1000000000 + (uint64_t)since_boot.tv_nsec;
-	begin_ns = status->start_ticks * clock_tick_ns() + now_ns;
+	begin_ns = status->start_ticks * tick_ns + now_ns;
 	begin_ns = begin_ns > boot_ns ? begin_ns - boot_ns : 0;
 	if (begin_ns > now_ns)
 		return now_ns;
@@ -38,38 +34,6 @@ static void name_set(struct vg_task *task, const struct vg_task_status *status)
 		return;
 	memcpy(task->name, status->name, sizeof task->name);
 	task->name_number++;
-}
-
-/* Whether a thread's status is to be read as soon as it is found.  Opening a file in /proc costs as
- * much as making the thread did, and many are gone before they are seen twice.  It tells when they
- * began only where the last look was longer ago than a tick of the kernel's clock. */
-static bool status_matters(const struct vg_session *session, uint64_t now_ns)
-{
-	if (session->scan_ns == 0 || now_ns - session->scan_ns > clock_tick_ns())
-		return true;
-	VG_EACH_RECORDING(i, session->live) {
-		if (session->recordings[i].options.thread_names)
-			return true;
-	}
-	return false;
-}
-
-static void status_take(struct vg_session *session, struct vg_task *task,
-			struct vg_task_status *status)
-{
-	vg_task_status(&session->tasks, task->tid, status);
-	task->status_due = false;
-	task->untraceable = status->of_kernel;
-	name_set(task, status);
-}
-
-bool vg_account_traceable(struct vg_session *session, struct vg_task *task)
-{
-	struct vg_task_status status = { .name = "?" };
-
-	if (task->status_due)
-		status_take(session, task, &status);
-	return !task->untraceable;
 }
 
 /* For one profile. */
@@ -100,16 +64,18 @@ void vg_account_begin(struct vg_session *session, struct vg_task *task, uint64_t
 	struct vg_thread thread = { .tid = task->tid };
 	uint64_t begin_ns;
 
-	task->status_due |= task->begun == 0;
-	if (status_matters(session, now_ns))
-		status_take(session, task, &status);
+	/* At once, though it costs as much as a short thread lives: a poller of io_uring's can be seized
+	 * for all that ptrace(2) says, and then does not stop. */
+	vg_task_status(&session->tasks, task->tid, &status);
 	/* What the program's own logs call it. */
 	if (session->target.nested)
 		thread.tid = vg_task_own_tid(&session->tasks, task->tid);
 	begin_ns = thread_begin_ns(session, &status, now_ns);
 	if (task->snapshot_bytes == 0)
 		task->snapshot_bytes = SNAPSHOT_FIRST_BYTES;
+	task->untraceable = status.of_kernel;
 	task->young = SAMPLES_YOUNG;
+	name_set(task, &status);
 	VG_EACH_RECORDING(i, session->live & ~task->begun)
 		account_begin(&session->recordings[i], task, thread, begin_ns);
 }

@@ -11,9 +11,6 @@
  * task ready to be sampled. */
 void vg_account_begin(struct vg_session *session, struct vg_task *task, uint64_t now_ns);
 
-/* Whether it is ours to sample; finds out if that is not known yet. */
-bool vg_account_traceable(struct vg_session *session, struct vg_task *task);
-
 /* A thread that the scan no longer found. */
 void vg_account_end(struct vg_session *session, struct vg_task *task, uint64_t now_ns);
 

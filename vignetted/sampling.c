@@ -201,8 +201,7 @@ static void sample_running(struct vg_session *session, struct vg_task *task, vg_
 		return;
 	case VG_CAPTURE_FORBIDDEN:
 		/* So says PTRACE_SEIZE of a dying thread, too. */
-		if (vg_account_traceable(session, task) &&
-		    vg_task_is_alive(&session->tasks, task->tid))
+		if (vg_task_is_alive(&session->tasks, task->tid))
 			loss_count(session, set, VG_LOSS_FORBIDDEN);
 		return;
 	case VG_CAPTURE_FAILED:
@@ -321,9 +320,7 @@ void vg_sampling_thread(struct vg_session *session, struct vg_task *task)
 
 	moved = moved_in(session, task, due);
 	due &= ~repeat_still(session, task, due & session->still & ~moved);
-	/* Not asked at first sight: see vg_account_begin(). */
-	if (due == 0 || task->untraceable ||
-	    (task->look.slices != 0 && !vg_account_traceable(session, task)))
+	if (due == 0 || task->untraceable)
 		return;
 	rc = vg_look_at(session, task);
 	if (rc != 0) {
@@ -345,8 +342,7 @@ void vg_sampling_thread(struct vg_session *session, struct vg_task *task)
 		vg_account_name(session, task, session_now_ns(session));
 	}
 	due &= wait.running ? ~covered : ~wait_pass(session, task, due, &look);
-	/* The kernel's own seem to wait, with the registers of whom they work for. */
-	if (due == 0 || (!wait.running && !vg_account_traceable(session, task)))
+	if (due == 0)
 		return;
 	if (wait.running || !sample_waiting(session, task, due, covered, &look, &wait))
 		sample_running(session, task, due, !wait.running, &look);

@@ -62,7 +62,6 @@ struct vg_task {
 	pid_t tid;
 	int files[VG_TASK_FILES];    /* kept open; -1: opened at each reading */
 	bool seen;                   /* by the scan in progress */
-	bool status_due;             /* vg_task_status() was not asked yet: the next two are not known */
 	bool untraceable;            /* not ours to sample */
 	uint8_t young;               /* samples for which its name is looked at each time */
 	bool ran;                    /* since its name was last looked at */
