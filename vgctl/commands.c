@@ -41,17 +41,24 @@ static void state_print(struct vg_wire_state *state)
 	printf("%d  %s  %u session%s\n", state->pid, state->program, live, live == 1 ? "" : "s");
 }
 
-static int state_get(const struct vg_arguments *arguments, pid_t pid, struct vg_wire_message *message,
-		     struct vg_err *err)
+/* One question, and the answer in its place. */
+static int helper_ask(const struct vg_arguments *arguments, pid_t pid, struct vg_wire_message *message,
+		      enum vg_wire_kind kind, enum vg_wire_kind answer, struct vg_err *err)
 {
 	int socket = vg_helpers_connect(arguments->directory, pid, err), rc;
 
 	if (socket < 0)
 		return socket;
-	memset(message, 0, sizeof *message);
-	rc = vg_helpers_ask(socket, message, VG_WIRE_STATUS, NULL, 0, VG_WIRE_STATE, err);
+	rc = vg_helpers_ask(socket, message, kind, NULL, 0, answer, err);
 	close(socket);
 	return rc;
+}
+
+static int state_get(const struct vg_arguments *arguments, pid_t pid, struct vg_wire_message *message,
+		     struct vg_err *err)
+{
+	memset(message, 0, sizeof *message);
+	return helper_ask(arguments, pid, message, VG_WIRE_STATUS, VG_WIRE_STATE, err);
 }
 
 static void process_list(pid_t pid, void *context)
@@ -144,13 +151,9 @@ static int question(const struct vg_arguments *arguments, struct vg_wire_message
 		    enum vg_wire_kind kind, enum vg_wire_kind answer)
 {
 	struct vg_err err;
-	int socket = vg_helpers_connect(arguments->directory, arguments->pid, &err), rc;
 
-	if (socket < 0)
-		return vg_arguments_fail(&err);
-	rc = vg_helpers_ask(socket, message, kind, NULL, 0, answer, &err);
-	close(socket);
-	return rc != 0 ? vg_arguments_fail(&err) : EXIT_SUCCESS;
+	return helper_ask(arguments, arguments->pid, message, kind, answer, &err) != 0 ?
+	       vg_arguments_fail(&err) : EXIT_SUCCESS;
 }
 
 int vg_cmd_end(const struct vg_arguments *arguments)
