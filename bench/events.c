@@ -6,7 +6,8 @@
  *
  * While a session records, events come in bursts that fit a lane, with time to fetch them between;
  * only the bursts are counted.  An interval is two events.  "loop" is what counts the others, with
- * nothing in it.  FILE is the profile, or what is written to.  Prints the mean of all threads, and of the events how many were recorded and dropped.
+ * nothing in it.  FILE is the profile, or what is written to.  Prints the mean of all threads, and of
+ * the events how many were recorded and dropped.
  */
 #include <fcntl.h>
 #include <pthread.h>

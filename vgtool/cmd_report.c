@@ -60,12 +60,6 @@ static const struct vg_counted *counts_of(const struct report *report)
 	return report->counter != NULL ? &report->counts : NULL;
 }
 
-/* NULL: time is measured. */
-static const char *counter_name(const struct report *report)
-{
-	return report->counter != NULL ? report->counts.name : NULL;
-}
-
 static bool thread_selected(const struct report *report, uint32_t thread)
 {
 	return report->only_tid < 0 ||
@@ -141,6 +135,7 @@ static void thread_json(struct report *report, uint32_t thread, const struct vg_
 
 static void rows_text(struct report *report, const struct vg_table *table, uint64_t limit)
 {
+	const char *counter = vg_counted_name(counts_of(report));
 	size_t shown = rows_shown(table, limit);
 
 	if (!report->columns_named)
@@ -154,9 +149,9 @@ static void rows_text(struct report *report, const struct vg_table *table, uint6
 
 		printf("%7s %10s %7s %10s %8" PRIu64 "  %s", vg_text_percent(&self_share,
 		       row->self_ns, table->weight_ns),
-		       vg_counted_text(counter_name(report), &self, row->self_ns),
+		       vg_counted_text(counter, &self, row->self_ns),
 		       vg_text_percent(&total_share, row->total_ns, table->weight_ns),
-		       vg_counted_text(counter_name(report), &total, row->total_ns), row->total_samples,
+		       vg_counted_text(counter, &total, row->total_ns), row->total_samples,
 		       view.name);
 		if (view.module != NULL)
 			printf("  [%s]", view.module);
@@ -175,7 +170,8 @@ static void overall_text(struct report *report, const struct vg_table *table)
 	printf("%s: %" PRIu64 " sample%s, %s, %zu thread%s\n",
 	       *program != '\0' ? program : "unknown program", table->samples,
 	       vg_text_plural(table->samples),
-	       vg_counted_whole(counter_name(report), report->weight, &weight, table->weight_ns),
+	       vg_counted_whole(vg_counted_name(counts_of(report)), report->weight, &weight,
+				table->weight_ns),
 	       profile->threads.count,
 	       vg_text_plural(profile->threads.count));
 	if (table->samples == 0) {

@@ -184,6 +184,11 @@ void vg_counted_free(struct vg_counted *counts)
 	*counts = (struct vg_counted){ 0 };
 }
 
+const char *vg_counted_name(const struct vg_counted *counts)
+{
+	return counts != NULL ? counts->name : NULL;
+}
+
 const char *vg_counted_text(const char *counter, struct vg_text *room, uint64_t value)
 {
 	return counter == NULL || strcmp(counter, "task-clock") == 0 ? vg_text_ns(room, value) :

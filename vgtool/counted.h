@@ -39,6 +39,9 @@ int vg_counted_check(const struct vg_profile *profile, const char *name, const c
 int vg_counted_build(struct vg_counted *counts, const struct vg_profile *profile, uint32_t counter);
 void vg_counted_free(struct vg_counted *counts);
 
+/* The counter's name; NULL for NULL, which is time. */
+const char *vg_counted_name(const struct vg_counted *counts);
+
 /* A value of that counter as people read it, without its name; NULL: a time. */
 const char *vg_counted_text(const char *counter, struct vg_text *room, uint64_t value);
 

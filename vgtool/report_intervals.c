@@ -45,17 +45,11 @@ static void table_json(const struct vg_report_intervals *report, struct vg_json 
 	vg_json_array_end(json);
 }
 
-/* NULL: time is measured. */
-static const char *counter_of(const struct vg_report_intervals *report)
-{
-	return report->counts != NULL ? report->counts->name : NULL;
-}
-
 static void table_text(const struct vg_report_intervals *report,
 		       const struct vg_interval_table *table)
 {
 	const struct vg_profile *profile = report->spans->profile;
-	const char *counter = counter_of(report);
+	const char *counter = vg_counted_name(report->counts);
 	size_t shown = rows_shown(table, report->limit > 0 ? report->limit : TEXT_LIMIT);
 
 	for (size_t i = 0; i < shown; i++) {
@@ -94,7 +88,8 @@ static int overall_write(const struct vg_report_intervals *report,
 		printf("%s: %" PRIu64 " sample%s, %s\n\n%7s %10s %7s %10s %8s  interval\n",
 		       vg_profile_text(profile, profile->header.program), table.samples,
 		       vg_text_plural(table.samples),
-		       vg_counted_whole(counter_of(report), report->weight, &weight, table.weight_ns),
+		       vg_counted_whole(vg_counted_name(report->counts), report->weight, &weight,
+					table.weight_ns),
 		       "self", "", "total", "", "samples");
 		if (report->only_tid < 0)
 			table_text(report, &table);
