@@ -4,6 +4,8 @@
 #include <errno.h>
 #include <unistd.h>
 
+#include "vignetted/pacing.h"
+
 /* Most stacks fit this; a thread that outruns it gets more. */
 enum { SNAPSHOT_FIRST_BYTES = 16 * 1024 };
 
@@ -122,6 +124,33 @@ static uint64_t wall_take_ns(struct vg_account *account, uint64_t now_ns)
 	return since_ns;
 }
 
+/*
+ * The wall time since the latest sample, or that part of it which is due to this one.  Where the
+ * thread's waits are looked at less often than interrupts come, these would take nearly all of its
+ * waiting: they take the processor time that they stand for and what the thread spent in the queue
+ * for a CPU, and leave the rest to the next wait that is found.
+ */
+static uint64_t wall_share_ns(const struct vg_session *session, const struct vg_recording *recording,
+			      struct vg_task *task, const struct vg_account_sample *taken)
+{
+	struct vg_account *account = &task->accounts[recording->index];
+	uint64_t since_ns = taken->time_ns > account->last_ns ? taken->time_ns - account->last_ns : 0;
+	uint64_t queued_ns = task->look.queued_ns - account->queued_ns;
+
+	if (!vg_pacing_is_wide(session, recording)) {
+		account->queued_ns = task->look.queued_ns;
+		return wall_take_ns(account, taken->time_ns);
+	}
+	if (taken->interrupt_ns == 0)
+		return wall_take_ns(account, taken->time_ns - (queued_ns < since_ns ? queued_ns : since_ns));
+	if (since_ns <= taken->interrupt_ns)
+		return wall_take_ns(account, taken->time_ns);
+	if (queued_ns > since_ns - taken->interrupt_ns)
+		queued_ns = since_ns - taken->interrupt_ns;
+	account->queued_ns += queued_ns;
+	return wall_take_ns(account, account->last_ns + taken->interrupt_ns + queued_ns);
+}
+
 int vg_account_settle(struct vg_recording *recording, struct vg_task *task)
 {
 	struct vg_account *account = &task->accounts[recording->index];
@@ -140,8 +169,8 @@ int vg_account_settle(struct vg_recording *recording, struct vg_task *task)
 	return vg_writer_sample(&recording->recorder.writer, &sample);
 }
 
-void vg_account_repeat(struct vg_recording *recording,
-		       struct vg_task *task, uint64_t now_ns, uint64_t cpu_ns)
+void vg_account_repeat(struct vg_recording *recording, struct vg_task *task, uint32_t count,
+		       uint64_t now_ns, uint64_t cpu_ns)
 {
 	struct vg_recorder *recorder = &recording->recorder;
 	struct vg_account *account = &task->accounts[recording->index];
@@ -155,12 +184,12 @@ void vg_account_repeat(struct vg_recording *recording,
 	if (account->repeated.stack != stack)
 		vg_account_settle(recording, task);
 	account->repeated.stack = stack;
-	account->repeated.count++;
+	account->repeated.count += count;
 	account->repeated.wall_ns += wall_take_ns(account, now_ns);
 	account->repeated.cpu_ns += cpu_take_ns(account, cpu_ns);
-	recorder->samples++;
-	recorder->samples_repeated++;
-	recorder->stacks_complete += known && account->stack_complete;
+	recorder->samples += count;
+	recorder->samples_repeated += count;
+	recorder->stacks_complete += known && account->stack_complete ? count : 0;
 }
 
 /* The walk as this recording wants it: one that wants more may have had it made. */
@@ -199,7 +228,7 @@ void vg_account_sample(struct vg_session *session, struct vg_recording *recordin
 	account->stacks_generation = recorder->stacks_generation;
 	sample.interval = account->told;
 	sample.stack = account->stack;
-	sample.wall_ns = wall_take_ns(account, taken->time_ns);
+	sample.wall_ns = wall_share_ns(session, recording, task, taken);
 	sample.cpu_ns = cpu_take_ns(account, taken->cpu_ns);
 	recorder->samples++;
 	recorder->stacks_complete += account->stack_complete;
@@ -214,7 +243,7 @@ void vg_account_interrupt(struct vg_session *session, struct vg_recording *recor
 	uint64_t cpu_ns = account->interrupts_ns;
 	struct vg_account_sample taken = {
 		.call = call, .time_ns = time_ns, .cpu_ns = account->cpu_ns + cpu_ns,
-		.slices = VG_SLICES_UNKNOWN,
+		.slices = VG_SLICES_UNKNOWN, .interrupt_ns = cpu_ns,
 	};
 
 	/* It may have been sampled as it waits since. */
@@ -237,7 +266,7 @@ void vg_account_end(struct vg_session *session, struct vg_task *task, uint64_t n
 			end_ns = account->last_ns;
 		/* On demand there are the samples that were asked for, and no others. */
 		if (account->has_stack && end_ns > account->last_ns && recording->options.period_ns != 0)
-			vg_account_repeat(recording, task, end_ns, account->cpu_ns);
+			vg_account_repeat(recording, task, 1, end_ns, account->cpu_ns);
 		vg_account_settle(recording, task);
 		vg_counting_thread_end(session, recording, task, end_ns);
 		vg_writer_thread_end(&recording->recorder.writer, account->id,

@@ -22,6 +22,7 @@ struct vg_account_sample {
 	int64_t call;                /* the system call that the thread waits in, or -1 */
 	uint64_t time_ns;
 	uint64_t cpu_ns;             /* that the thread has used in all */
+	uint64_t interrupt_ns;       /* processor time that an interrupt tells of; 0: it was looked at */
 	uint64_t slices;             /* the count that will say it has not run since */
 };
 
@@ -35,7 +36,7 @@ void vg_account_interrupt(struct vg_session *session, struct vg_recording *recor
 
 /* The thread is where it was at its latest sample, or could not be looked at: that stack stands
  * for it.  Many of these in a row become one record, written by vg_account_settle(). */
-void vg_account_repeat(struct vg_recording *recording, struct vg_task *task,
+void vg_account_repeat(struct vg_recording *recording, struct vg_task *task, uint32_t count,
 		       uint64_t now_ns, uint64_t cpu_ns);
 int vg_account_settle(struct vg_recording *recording, struct vg_task *task);
 

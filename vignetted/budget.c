@@ -51,19 +51,20 @@ static uint64_t cost_ppm(const struct vg_budget *budget, const struct vg_ticks *
 	return stopped_ppm > cpu_ppm ? stopped_ppm : cpu_ppm;
 }
 
-bool vg_budget_check(struct vg_budget *budget, struct vg_ticks *ticks,
+bool vg_budget_check(struct vg_budget *budget, struct vg_ticks *ticks, uint32_t periods,
 		     const struct vg_ledger *pauses)
 {
-	uint64_t now_ns = vg_now_ns(), elapsed_ns = now_ns - budget->checked_ns, cost, period_ns;
+	uint64_t now_ns = vg_now_ns(), elapsed_ns = now_ns - budget->checked_ns, cost;
+	uint64_t period_ns, before_ns;
 
 	if (budget->ppm == 0 || ticks->period_ns == 0 || elapsed_ns < WINDOW_NS)
 		return false;
 	if (budget->asked_period_ns == 0)
-		budget->asked_period_ns = ticks->period_ns;
+		budget->asked_period_ns = ticks->period_ns / periods;
 	cost = cost_ppm(budget, ticks, pauses, elapsed_ns);
 	window_begin(budget, pauses, now_ns);
 	/* Down to what the budget allows at once, up again by a quarter at most. */
-	period_ns = ticks->period_ns;
+	before_ns = period_ns = ticks->period_ns / periods;
 	if (cost > budget->ppm)
 		period_ns = period_ns * cost / budget->ppm;
 	else if (cost < budget->ppm * UINT64_C(3) / 4)
@@ -72,9 +73,9 @@ bool vg_budget_check(struct vg_budget *budget, struct vg_ticks *ticks,
 		period_ns = PERIOD_MAX_NS;
 	if (period_ns < budget->asked_period_ns)
 		period_ns = budget->asked_period_ns;
-	if (period_ns == ticks->period_ns)
+	if (period_ns == before_ns)
 		return false;
-	vg_ticks_change(ticks, period_ns);
+	vg_ticks_change(ticks, period_ns * periods);
 	budget->changes++;
 	return true;
 }

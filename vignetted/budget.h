@@ -26,7 +26,7 @@ void vg_budget_change(struct vg_budget *budget, uint32_t ppm, const struct vg_le
 		      uint64_t now_ns);
 
 /* Looks every half second.  Whether it changed the ticks' period. */
-bool vg_budget_check(struct vg_budget *budget, struct vg_ticks *ticks,
+bool vg_budget_check(struct vg_budget *budget, struct vg_ticks *ticks, uint32_t periods,
 		     const struct vg_ledger *pauses);
 
 /* Processor time of this process, user and system. */

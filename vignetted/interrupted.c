@@ -3,6 +3,7 @@
 
 #include "vignetted/account.h"
 #include "vignetted/code.h"
+#include "vignetted/pacing.h"
 #include "vignetted/walking.h"
 
 /* How far interrupts may be behind: each of a thread's CPUs has a timer of its own, and what the
@@ -12,18 +13,13 @@ enum { BEHIND_PERIODS = 4, BEHIND_NS = 10 * 1000 * 1000 };
 /* Where the kernel's code is not sampled, being behind is nothing unusual, and stops make up for it. */
 enum { USER_BEHIND_PERIODS = 2, USER_BEHIND_NS = 4 * 1000 * 1000 };
 
-/* Where only CPU time is asked for, nothing is due at each tick: samples are fetched a good while
- * before a ring is full.  Threads that no interrupt has told of yet are looked at then, so not too
- * seldom. */
-static const uint64_t FETCH_NS = UINT64_C(25) * 1000 * 1000;
-
 /* What an interrupt's timer adds to a thread's getting a CPU and losing it, what a timer for each CPU
  * adds to a thread's being made and its end, and what a stop takes of a thread: measured on a virtual
  * machine, about.  Whichever is less is used. */
-enum { SWITCH_NS = 2400, INHERIT_NS = 20 * 1000, STOP_NS = 30 * 1000 };
+enum { SWITCH_NS = 2400, INHERIT_NS = 20 * 1000, STOP_NS = 60 * 1000 };
 static const uint64_t WEIGH_FIRST_NS = UINT64_C(60) * 1000 * 1000;
 static const uint64_t WEIGH_EVERY_NS = UINT64_C(200) * 1000 * 1000;
-enum { STILL_WINDOWS = 5, FAR_WORSE = 2, FAR_WORSE_WINDOWS = 3, NOTICEABLE = 500, DEAR = 50 };
+enum { STILL_WINDOWS = 5, FAR_WORSE = 2, FAR_WORSE_WINDOWS = 3, DEAR_WINDOWS = 2, NOTICEABLE = 500, DEAR = 50 };
 
 /* New threads may be made while those that are known are being covered. */
 enum { COVER_ROUNDS = 8 };
@@ -62,34 +58,6 @@ static void events_open(struct vg_session *session, uint64_t period_ns)
 	weighed_now(session);
 }
 
-/* Whether all that is due at a tick comes from interrupts. */
-static bool is_fetched_only(const struct vg_session *session)
-{
-	const struct vg_interrupts *interrupts = &session->interrupts;
-	bool only = interrupts->enabled && !session->meagre_seen;
-
-	VG_EACH_RECORDING(i, session->live)
-		only = only && session->recordings[i].options.cpu_mode &&
-		       session->recordings[i].options.period_ns >= interrupts->period_ns;
-	return only;
-}
-
-/* Where only CPU time is asked for, ticks are for fetching while interrupts sample. */
-static void ticks_adapt(struct vg_session *session)
-{
-	uint64_t period_ns = session->ticks.period_ns / session->fetch_periods;
-	uint32_t room = 0, periods = 1;
-
-	if (is_fetched_only(session))
-		room = vg_interrupts_room(&session->interrupts) * 2 / 3;
-	while (periods < room && (periods + 1) * period_ns <= FETCH_NS)
-		periods++;
-	if (periods == session->fetch_periods)
-		return;
-	session->fetch_periods = periods;
-	vg_ticks_change(&session->ticks, periods * period_ns);
-}
-
 void vg_interrupted_follow(struct vg_session *session, uint64_t period_ns)
 {
 	if (session->stop_always)
@@ -100,7 +68,7 @@ void vg_interrupted_follow(struct vg_session *session, uint64_t period_ns)
 	}
 	if (!session->confined && session->interrupts.period_ns != period_ns)
 		events_open(session, period_ns);
-	ticks_adapt(session);
+	vg_pacing_adapt(session);
 }
 
 /* Timers that have stood still for long are not worth what they cost even so.  They come back with
@@ -108,7 +76,7 @@ void vg_interrupted_follow(struct vg_session *session, uint64_t period_ns)
 static void weigh_again(struct vg_session *session, bool stops_cost_less, bool far_less)
 {
 	session->still_windows += far_less ? FAR_WORSE_WINDOWS : 1;
-	if (!stops_cost_less)
+	if (session->interrupts.enabled || !stops_cost_less)
 		session->still_windows = 0;
 	else if (session->still_windows >= STILL_WINDOWS)
 		vg_interrupts_close(&session->interrupts);
@@ -130,16 +98,16 @@ void vg_interrupted_weigh(struct vg_session *session)
 	stopping_ns = used_ns / interrupts->period_ns * STOP_NS;
 	far_less = timers_ns > FAR_WORSE * stopping_ns && timers_ns > elapsed_ns / DEAR;
 	session->weigh_every_ns = far_less ? WEIGH_FIRST_NS : WEIGH_EVERY_NS;
+	vg_pacing_weigh(session);
 	weighed_now(session);
 	/* Not back and forth, and not for what nobody would notice. */
 	stops_cost_less = (interrupts->enabled ? timers_ns : 2 * timers_ns) > stopping_ns &&
 			  timers_ns > elapsed_ns / NOTICEABLE;
-	if (stops_cost_less == interrupts->enabled) {
+	session->dear_windows = stops_cost_less ? session->dear_windows + 1 : 0;
+	if (interrupts->enabled ? far_less || session->dear_windows >= DEAR_WINDOWS : !stops_cost_less)
 		vg_interrupts_enable(interrupts, !interrupts->enabled);
-		ticks_adapt(session);
-	}
-	if (!interrupts->enabled)
-		weigh_again(session, stops_cost_less, far_less);
+	vg_pacing_adapt(session);
+	weigh_again(session, stops_cost_less, far_less);
 }
 
 bool vg_interrupted_covers(const struct vg_session *session, const struct vg_recording *recording,
@@ -296,5 +264,5 @@ void vg_interrupted_fetch(struct vg_session *session)
 	}
 	/* What must be stopped is due at each tick. */
 	if (session->meagre_seen)
-		ticks_adapt(session);
+		vg_pacing_adapt(session);
 }

@@ -14,6 +14,7 @@ static int look_read(struct vg_session *session, struct vg_task *task)
 
 	if (rc != 0)
 		return rc;
+	task->looked_ns = session->round_ns;
 	if (before.slices != 0)
 		session->switches += task->look.slices - before.slices;
 	if (task->look.slices != before.slices)

@@ -234,6 +234,15 @@ static vg_recording_set moved_in(const struct vg_session *session, const struct 
 	return moved;
 }
 
+/* Of a thread that is where it was: one for each of the periods since the latest tick. */
+static uint32_t repeats_due(const struct vg_session *session, const struct vg_recording *recording)
+{
+	uint64_t period_ns = vg_recording_period_ns(session, recording);
+
+	return session->fetch_periods > 1 && period_ns < session->ticks.period_ns ?
+	       (uint32_t)(session->ticks.period_ns / period_ns) : 1;
+}
+
 /* No thread has run since these recordings' latest tick: those that have a stack of this one repeat
  * it, and are returned. */
 static vg_recording_set repeat_still(struct vg_session *session, struct vg_task *task,
@@ -250,7 +259,9 @@ static vg_recording_set repeat_still(struct vg_session *session, struct vg_task 
 
 		if (!account->has_stack || account->slices == VG_SLICES_UNKNOWN)
 			continue;
-		vg_account_repeat(&session->recordings[i], task, now_ns, account->cpu_ns);
+		vg_account_repeat(&session->recordings[i], task,
+				  repeats_due(session, &session->recordings[i]), now_ns,
+				  account->cpu_ns);
 		done |= 1u << i;
 	}
 	return done;
@@ -271,7 +282,8 @@ static vg_recording_set repeat_unrun(struct vg_session *session, struct vg_task 
 		if (look->slices != account->slices ||
 		    (!account->has_stack && !recording->options.cpu_mode))
 			continue;
-		vg_account_repeat(recording, task, session_now_ns(session),
+		vg_account_repeat(recording, task, repeats_due(session, recording),
+				  session_now_ns(session),
 				  (covered & 1u << i) != 0 ? account->cpu_ns : look->cpu_ns);
 		done |= 1u << i;
 	}
@@ -342,6 +354,7 @@ void vg_sampling_thread(struct vg_session *session, struct vg_task *task)
 		vg_account_name(session, task, session_now_ns(session));
 	}
 	due &= wait.running ? ~covered : ~wait_pass(session, task, due, &look);
+	session->stops_seen |= wait.running && due != 0;
 	if (due == 0)
 		return;
 	if (wait.running || !sample_waiting(session, task, due, covered, &look, &wait))

@@ -42,12 +42,15 @@ struct vg_session {
 	struct vg_interrupts interrupts;
 	uint32_t fetch_periods;      /* a tick every so many sampling periods */
 	bool meagre_seen;            /* a thread has to be stopped although interrupts sample */
+	bool stops_seen;             /* one had to be, since they were weighed */
+	bool busy;                   /* threads that run at all run nearly all the time: pacing.h */
 	uint64_t switches;           /* times that threads got a CPU, since they were */
 	uint64_t weighed_ns;         /* when interrupts and stops were weighed */
 	uint64_t weigh_every_ns;     /* and how long after that they are again */
 	uint64_t weighed_cpu_ns;     /* the process's CPU time when they were */
 	uint64_t weighed_found;      /* tasks.found when they were */
-	uint32_t still_windows;      /* how often in a row stops cost less */
+	uint32_t dear_windows;       /* how often in a row stops cost less */
+	uint32_t still_windows;      /* the same while they stand still */
 	struct vg_snapshot snapshot;
 	struct vg_walk walk;
 	struct vg_events events;

@@ -37,7 +37,9 @@ struct vg_account {
 	uint32_t stacks_generation;  /* of the recorder when `stack` was set */
 	uint64_t slices;             /* the count that says it has not run since `stack` */
 	uint64_t cpu_ns;             /* accounted for in samples so far */
-	uint64_t last_ns;            /* session time of its latest sample */
+	uint64_t last_ns;            /* session time that samples have been given: that of the latest,
+	                                or less (wall_share_ns()) */
+	uint64_t queued_ns;          /* of its time in the queue for a CPU, likewise */
 	uint64_t interval;           /* that it was in then: a token, or 0 */
 	uint64_t told;               /* the same if the profile knows it, else 0 */
 	struct {                     /* samples since the latest written one, all of one stack */
@@ -76,6 +78,9 @@ struct vg_task {
 	uint32_t walks;              /* since that was last looked at */
 	pid_t interrupts_of;         /* whose events interrupt it (vg_interrupt.owner); 0: none has yet */
 	struct vg_task_look look;    /* the latest; slices is 0 before the first */
+	uint64_t looked_ns;          /* session time of the round of the latest */
+	struct vg_task_look weighed; /* the latest when interrupts were weighed */
+	uint64_t weighed_ns;         /* looked_ns of that; 0: not yet */
 	uint64_t moved_ns;           /* session time of the look that first said so many slices */
 	bool asleep;                 /* it had not run for long when the round began */
 	uint32_t name_number;        /* how many names it has had */

@@ -1,0 +1,94 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+#include "vignetted/pacing.h"
+
+/* Threads that no interrupt has told of yet are looked at when samples are fetched, so not too seldom;
+ * where few threads run, and all the time, there are none of these. */
+static const uint64_t FETCH_NS = UINT64_C(25) * 1000 * 1000;
+static const uint64_t FETCH_BUSY_NS = UINT64_C(100) * 1000 * 1000;
+
+/* From one tick to the next it may be one and a half periods, and we may get a CPU late. */
+enum { ROOM_SHARE = 2 };
+
+/* Of a window: less than a hundredth is nothing, and this much is all the time; more to become busy
+ * than to stay it. */
+enum { SLIGHT = 100, BUSY_PERCENT = 90, STILL_BUSY_PERCENT = 80 };
+
+/* So long must no event of the program's own have come: they are fetched more often than that. */
+static const uint64_t CALM_NS = 1000000000;
+
+static bool has_what_only_looks_tell(const struct vg_session *session)
+{
+	const struct vg_events *events = &session->events;
+
+	return session->interrupts.user_only || session->counting != 0 || session->stops_seen ||
+	       session->tasks.found != session->weighed_found ||
+	       (events->came_ns != 0 && session->round_ns - events->came_ns < CALM_NS);
+}
+
+/* Adds the thread, if it ran at all since it was weighed.  One that is ready and has no CPU does not
+ * wait for anything that a look could tell. */
+static void task_weigh(struct vg_task *task, uint64_t *ready_ns, uint64_t *ran_ns)
+{
+	uint64_t since_ns = task->looked_ns - task->weighed_ns, own_ns;
+
+	own_ns = task->look.cpu_ns - task->weighed.cpu_ns + task->look.queued_ns - task->weighed.queued_ns;
+	if (task->weighed_ns == 0)
+		own_ns = 0;              /* nobody knows: it is not busy yet */
+	else if (own_ns < since_ns / SLIGHT)
+		since_ns = 0;
+	task->weighed = task->look;
+	task->weighed_ns = task->looked_ns;
+	*ready_ns += own_ns < since_ns ? own_ns : since_ns;
+	*ran_ns += since_ns;
+}
+
+void vg_pacing_weigh(struct vg_session *session)
+{
+	uint64_t percent = session->busy ? STILL_BUSY_PERCENT : BUSY_PERCENT, ready_ns = 0, ran_ns = 0;
+	struct vg_tasks *tasks = &session->tasks;
+
+	for (size_t i = 0; i < tasks->live.count; i++)
+		task_weigh(&tasks->live.items[i], &ready_ns, &ran_ns);
+	session->busy = ran_ns > 0 && ready_ns * 100 >= ran_ns * percent &&
+			!has_what_only_looks_tell(session);
+	session->stops_seen = false;
+}
+
+/* Whether all that is due at a tick comes from interrupts, or can wait. */
+static bool is_fetched_only(const struct vg_session *session)
+{
+	const struct vg_interrupts *interrupts = &session->interrupts;
+	bool only = interrupts->enabled && !session->meagre_seen;
+
+	VG_EACH_RECORDING(i, session->live) {
+		const struct vg_session_options *options = &session->recordings[i].options;
+
+		only = only && (options->cpu_mode || session->busy) &&
+		       options->period_ns >= interrupts->period_ns;
+	}
+	return only;
+}
+
+void vg_pacing_adapt(struct vg_session *session)
+{
+	uint64_t period_ns = session->ticks.period_ns / session->fetch_periods;
+	uint64_t fetch_ns = session->busy ? FETCH_BUSY_NS : FETCH_NS;
+	uint64_t room_ns = vg_interrupts_room(&session->interrupts) / ROOM_SHARE *
+			   session->interrupts.period_ns;
+	uint32_t periods = 1;
+
+	if (fetch_ns > room_ns)
+		fetch_ns = room_ns;
+	while (is_fetched_only(session) && (periods + 1) * period_ns <= fetch_ns)
+		periods++;
+	if (periods == session->fetch_periods)
+		return;
+	session->fetch_periods = periods;
+	/* Anew from now: periods of the former length would seem to be skipped. */
+	vg_ticks_restart(&session->ticks, periods * period_ns, vg_now_ns());
+}
+
+bool vg_pacing_is_wide(const struct vg_session *session, const struct vg_recording *recording)
+{
+	return session->fetch_periods > 1 && !recording->options.cpu_mode;
+}
