@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
  * What vignetted's sampling costs a server that is under load all the time: it is switched on and off
- * several times a second, in a process of its own that is the helper but for that, and each window
+ * every second or so, in a process of its own that is the helper but for that, and each window
  * with it is compared with the mean of its two neighbours without.  What a machine's other
  * guests do to both differs little in so short a time.
  *
@@ -71,6 +71,44 @@ static void sample_for(uint64_t window_ns)
 		usleep(100);
 }
 
+/* What was known at the latest round is as if it had been just now: in the window without, the helper
+ * was not there. */
+static void time_skip(void)
+{
+	uint64_t now_ns = vg_now_ns(), cpu_ns = vg_target_cpu_ns(&session.target);
+
+	session.weighed_ns += now_ns - (session.begin_ns + session.round_ns);
+	session.weighed_cpu_ns += cpu_ns - session.target_cpu_ns;
+	session.target_cpu_ns = cpu_ns;
+	for (size_t i = 0; i < session.tasks.live.count; i++) {
+		struct vg_task *task = &session.tasks.live.items[i];
+		struct vg_task_look before = task->look;
+
+		if (vg_task_look(&session.tasks, task, &task->look) != 0)
+			continue;
+		task->weighed.cpu_ns += task->look.cpu_ns - before.cpu_ns;
+		task->weighed.queued_ns += task->look.queued_ns - before.queued_ns;
+		task->weighed_ns += now_ns - session.begin_ns - task->looked_ns;
+		task->looked_ns = now_ns - session.begin_ns;
+		for (uint32_t r = 0; r < VG_RECORDINGS; r++)
+			task->accounts[r].cpu_ns += task->look.cpu_ns - before.cpu_ns;
+	}
+}
+
+/* The kernel's timers are off without, too. */
+static void sampled_window_run(uint64_t window_ns)
+{
+	static bool were_off;
+
+	time_skip();
+	if (!were_off)
+		vg_interrupts_enable(&session.interrupts, true);
+	sample_for(window_ns);
+	were_off = !session.interrupts.enabled;
+	vg_interrupts_enable(&session.interrupts, false);
+	session.interrupts.enabled = !were_off;
+}
+
 /* Requests a second. */
 static double window_run(int fd, int with, uint64_t window_ns)
 {
@@ -79,7 +117,7 @@ static double window_run(int fd, int with, uint64_t window_ns)
 
 	atomic_store(&sampled, with);
 	if (with)
-		sample_for(window_ns);
+		sampled_window_run(window_ns);
 	else
 		usleep((useconds_t)(window_ns / 1000));
 	return (server_counter(fd, server) - before) / (double)(now_ns() - begin_ns) * 1e9;
@@ -125,6 +163,7 @@ int main(int argc, char **argv)
 		return 1;
 	}
 	sample_for(SETTLE_MS * UINT64_C(1000000));
+	window_run(fd, 1, window_ns);
 	before = window_run(fd, 0, window_ns);
 	for (int i = 0; i < pairs; i++) {
 		atomic_store(&part, i * PARTS / pairs);

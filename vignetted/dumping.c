@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <unistd.h>
 
+#include "vignetted/interrupted.h"
 #include "vignetted/session.h"
 
 /* Entries between two looks at what else is due: well below a millisecond. */
@@ -100,6 +101,8 @@ static void told(struct vg_session *session, struct vg_recording *recording)
 {
 	if (recording->ended != NULL)
 		return;
+	/* Ticks may be far apart. */
+	vg_interrupted_fetch(session);
 	vg_session_events(session);
 	vg_recording_checkpoint(session, recording, true);
 }

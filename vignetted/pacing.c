@@ -16,6 +16,12 @@ enum { SLIGHT = 100, BUSY_PERCENT = 90, STILL_BUSY_PERCENT = 80 };
 /* So long must no event of the program's own have come: they are fetched more often than that. */
 static const uint64_t CALM_NS = 1000000000;
 
+void vg_pacing_begin(struct vg_session *session)
+{
+	session->fetch_periods = 1;
+	session->busy = false;
+}
+
 static bool has_what_only_looks_tell(const struct vg_session *session)
 {
 	const struct vg_events *events = &session->events;

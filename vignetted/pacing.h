@@ -13,6 +13,9 @@
  * time is asked for, and where no thread waits for long, so that there is little to look at.
  */
 
+/* A tick every period, until more is known. */
+void vg_pacing_begin(struct vg_session *session);
+
 /* Whether threads that ran at all since the latest call ran nearly all the time. */
 void vg_pacing_weigh(struct vg_session *session);
 

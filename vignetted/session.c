@@ -9,6 +9,7 @@
 #include "vignetted/account.h"
 #include "vignetted/interrupted.h"
 #include "vignetted/looks.h"
+#include "vignetted/pacing.h"
 #include "vignetted/sampling.h"
 #include "vignetted/walking.h"
 
@@ -244,8 +245,7 @@ static void rates_follow(struct vg_session *session)
 		if (options->budget_ppm > ppm)
 			ppm = options->budget_ppm;
 	}
-	session->fetch_periods = 1;
-	session->busy = false;
+	vg_pacing_begin(session);
 	vg_ticks_restart(&session->ticks, period_ns, now_ns);
 	vg_interrupted_follow(session, period_ns);
 	vg_budget_change(&session->budget, limited ? ppm : 0, &session->pauses, now_ns);
@@ -266,8 +266,8 @@ void vg_session_tick(struct vg_session *session)
 			due |= 1u << i;
 	}
 	session_round(session, due);
-	if (session->live != 0 && vg_budget_check(&session->budget, &session->ticks,
-						  session->fetch_periods, &session->pauses))
+	if (session->live != 0 && vg_budget_check(&session->budget, &session->ticks, session->fetch_periods,
+						  &session->pauses))
 		rates_tell(session);
 	vg_events_forget(&session->events);
 	checkpoints(session);

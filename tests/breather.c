@@ -1,0 +1,51 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/*
+ * breather SECONDS: computes, and for a twentieth of the time waits; when it has gone on for so long,
+ * prints how long it waited and how long it went on, in nanoseconds.
+ */
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <time.h>
+
+enum { WORK_NS = 190 * 1000 * 1000, WAIT_NS = 10 * 1000 * 1000 };
+
+static uint64_t clock_ns(clockid_t clock)
+{
+	struct timespec now;
+
+	clock_gettime(clock, &now);
+	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
+static __attribute__((noinline)) void work(void)
+{
+	uint64_t until_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID) + WORK_NS;
+
+	while (clock_ns(CLOCK_THREAD_CPUTIME_ID) < until_ns)
+		__asm__ volatile ("" ::: "memory");
+}
+
+static __attribute__((noinline)) void breathe(void)
+{
+	struct timespec pause = { 0, WAIT_NS };
+
+	nanosleep(&pause, NULL);
+	__asm__ volatile ("" ::: "memory"); /* no tail call */
+}
+
+int main(int argc, char **argv)
+{
+	uint64_t begin_ns = clock_ns(CLOCK_MONOTONIC), waited_ns = 0, now_ns = begin_ns;
+	uint64_t length_ns = argc == 2 ? strtoull(argv[1], NULL, 10) * 1000000000u : 0;
+
+	while (now_ns - begin_ns < length_ns) {
+		work();
+		now_ns = clock_ns(CLOCK_MONOTONIC);
+		breathe();
+		waited_ns += clock_ns(CLOCK_MONOTONIC) - now_ns;
+	}
+	printf("%lu %lu\n", (unsigned long)waited_ns,
+	       (unsigned long)(clock_ns(CLOCK_MONOTONIC) - begin_ns));
+	return 0;
+}

@@ -1,0 +1,49 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT OR Apache-2.0
+#
+# A program that computes nearly all the time: the helper wakes far less often than it samples, and
+# the little that the program waits is in the profile all the same.  SOAK: longer, and closer.
+set -eu
+: "${BUILDDIR:?}" "${SRCDIR:?}" "${VIGNETTED:?}" "${VGTOOL:?}"
+dir=$(mktemp -d)
+pid=
+trap 'kill $pid 2>/dev/null || true; rm -rf "$dir"' EXIT
+
+fail() {
+	echo "FAIL: $*"
+	exit 1
+}
+
+seconds=20 least=0.2 most=2.2
+[ -z "${SOAK-}" ] || seconds=120 least=0.7 most=1.4
+program=$BUILDDIR/tests/breather
+"$program" $seconds >"$dir/truth" & host=$!
+"$VIGNETTED" --pid $host --rate 99 -o "$dir/p.vgp" 2>"$dir/log" & pid=$!
+sleep $((seconds - 1))
+# Each sleep of the helper's between two ticks is one.
+wakes=$(awk '$1 == "voluntary_ctxt_switches:" { print $2 }' /proc/$pid/status)
+wait $host
+wait $pid || fail "vignetted: $(cat "$dir/log")"
+pid=
+
+"$VGTOOL" symbols -o "$dir/symbols" "$program" >"$dir/log"
+"$VGTOOL" resolve -s "$dir/symbols" "$dir/p.vgp" -o "$dir/named.vgp" 2>"$dir/log"
+"$VGTOOL" report --json --weight wall "$dir/named.vgp" >"$dir/report"
+node "$SRCDIR/tests/functions.mjs" "$dir/report" >"$dir/functions"
+interrupts=$("$VGTOOL" info "$dir/p.vgp" | awk '$1 == "interrupts" { print $2 }')
+echo "$wakes wakes, ${interrupts:-0} interrupts in $seconds s"
+
+# Where the kernel samples for us, at 99 Hz and a tick each there would be a thousand in ten seconds.
+if [ "${interrupts:-0}" -gt $((seconds * 60)) ]; then
+	[ "$wakes" -lt $((seconds * 50)) ] || fail "it woke $wakes times"
+fi
+awk -v least=$least -v most=$most '
+	NR == FNR { waited = $1; all = $2; next }
+	$5 == "*" { total = $4 }
+	$5 == "breathe" { breathed = $4 }
+	END {
+		printf "waited %.3f s of %.3f s; in the profile %.3f s of %.3f s\n", waited / 1e9, all / 1e9,
+			breathed / 1e9, total / 1e9
+		right = breathed / waited
+		exit (right < least || right > most || total < 0.9 * all || total > 1.01 * all)
+	}' "$dir/truth" "$dir/functions" || fail "time is missing"
