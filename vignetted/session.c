@@ -13,11 +13,9 @@
 #include "vignetted/sampling.h"
 #include "vignetted/walking.h"
 
-enum { LIMITS_EVERY = 16 };
-
 /* Modules that no stack goes through are seen to go this late. */
 enum { MODULES_EVERY_NS = 250 * 1000 * 1000 };
-enum { FIRST_ATTEMPTS = 50, FIRST_PAUSE_US = 2000 };
+enum { LIMITS_EVERY = 16, FIRST_ATTEMPTS = 50, FIRST_PAUSE_US = 2000 };
 
 static int parts_open(struct vg_session *session, pid_t pid, struct vg_err *err)
 {
