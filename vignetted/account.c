@@ -50,7 +50,7 @@ static void account_begin(struct vg_recording *recording, struct vg_task *task,
 	*account = (struct vg_account){
 		.counters = account->counters, .id = recording->recorder.threads++, .has_cpu = newborn,
 		.last_ns = newborn ? begin_ns : recording->since_ns,
-		.name_number = task->name_number,
+		.name_number = task->name_number, .queued_ns = task->look.queued_ns,
 	};
 	task->begun |= 1u << recording->index;
 	vg_counting_thread(recording, task);

@@ -14,12 +14,13 @@ enum { BEHIND_PERIODS = 4, BEHIND_NS = 10 * 1000 * 1000 };
 enum { USER_BEHIND_PERIODS = 2, USER_BEHIND_NS = 4 * 1000 * 1000 };
 
 /* What an interrupt's timer adds to a thread's getting a CPU and losing it, what a timer for each CPU
- * adds to a thread's being made and its end, and what a stop takes of a thread: measured on a virtual
- * machine, about.  Whichever is less is used. */
+ * adds to a thread's being made and its end, and what a stop takes of a thread, with what our waking
+ * for it takes of whoever has the CPU: measured on a virtual machine, about.  Whichever is less is used. */
 enum { SWITCH_NS = 2400, INHERIT_NS = 20 * 1000, STOP_NS = 60 * 1000 };
 static const uint64_t WEIGH_FIRST_NS = UINT64_C(60) * 1000 * 1000;
 static const uint64_t WEIGH_EVERY_NS = UINT64_C(200) * 1000 * 1000;
-enum { STILL_WINDOWS = 5, FAR_WORSE = 2, FAR_WORSE_WINDOWS = 3, DEAR_WINDOWS = 2, NOTICEABLE = 500, DEAR = 50 };
+enum { DEAR_WINDOWS = 2, STILL_WINDOWS = 5, FAR_WORSE = 2, FAR_WORSE_WINDOWS = 3 };
+enum { NOTICEABLE = 500, DEAR = 50 };
 
 /* New threads may be made while those that are known are being covered. */
 enum { COVER_ROUNDS = 8 };
