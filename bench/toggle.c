@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
  * What vignetted's sampling costs a server that is under load all the time: it is switched on and off
- * every second or so, in a process of its own that is the helper but for that, and each window
+ * three times a second, in a process of its own that is the helper but for that, and each window
  * with it is compared with the mean of its two neighbours without.  What a machine's other
  * guests do to both differs little in so short a time.
  *

@@ -5,17 +5,17 @@
 # (one request at a time, and 16 in a pipeline) and nginx, sampled at 99 and 999 Hz by vignetted
 # and by perf.
 #
-# The server is under load all the time.  vignetted's sampling is switched on and off every
-# second (toggle.c); perf cannot be, and is started anew for windows of a second (windows.c), so that
+# The server is under load all the time.  vignetted's sampling is switched on and off three
+# times a second (toggle.c); perf cannot be, and is started anew for windows of a second (windows.c), so that
 # its figures are coarser.  Figures are medians over pairs, each of a window with and the mean of its
 # neighbours without; behind +- is the standard error of a median, by their spread.  The target is
 # reached only if the cost is within it with that added: a cost that cannot be told from noise is not
 # called small.
 #
-#     BENCH_ROUNDS    pairs at 99 Hz; at 999 Hz a third, of perf a quarter
+#     BENCH_ROUNDS    pairs at 99 Hz; at 999 Hz a third, of perf one in twelve
 set -eu
 . "${SRCDIR:?}/bench/lib.sh"
-rounds=${BENCH_ROUNDS:-60}
+rounds=${BENCH_ROUNDS:-180}
 port=$((20000 + $$ % 20000))
 
 # start VICTIM: the server and its load
@@ -49,13 +49,13 @@ measure() {
 	[ $3 = 99 ] || pairs=$((rounds / 3 + 2))
 	case $2 in
 	vignetted)
-		"$bench/toggle" ${1%-*} $port $server $3 $pairs 1000 >"$file" 2>"$dir/log" ||
+		"$bench/toggle" ${1%-*} $port $server $3 $pairs 300 >"$file" 2>"$dir/log" ||
 			fail "victims: $(tail -1 "$dir/log")"
 		awk '$1 == "p99" { print 100 * ($3 / $2 - 1) }' "$file" >"$file.p99"
 		awk 'NF == 2 && $1 != "interrupts" { print $1 }' "$file" >"$file.throughput"
 		awk 'NF == 2 && $1 != "interrupts" { print $2 }' "$file" >"$file.base" ;;
 	perf)
-		"$bench/windows" ${1%-*} $port $((rounds / 4 + 2)) 1000 perf record -q --call-graph dwarf \
+		"$bench/windows" ${1%-*} $port $((rounds / 12 + 2)) 1000 perf record -q --call-graph dwarf \
 			-e cpu-clock -F $3 -o "$dir/perf.data" -p $server >"$file" 2>"$dir/log" ||
 			fail "victims: $(tail -1 "$dir/log")"
 		cut -d ' ' -f 2 "$file" >"$file.p99"
