@@ -135,20 +135,20 @@ static uint64_t wall_share_ns(const struct vg_session *session, const struct vg_
 {
 	struct vg_account *account = &task->accounts[recording->index];
 	uint64_t since_ns = taken->time_ns > account->last_ns ? taken->time_ns - account->last_ns : 0;
-	uint64_t queued_ns = task->look.queued_ns - account->queued_ns;
+	uint64_t queued_ns = task->look.queued_ns - account->queued_ns, used_ns = taken->interrupt_ns;
 
 	if (!vg_pacing_is_wide(session, recording)) {
 		account->queued_ns = task->look.queued_ns;
 		return wall_take_ns(account, taken->time_ns);
 	}
+	if (used_ns > since_ns)
+		used_ns = since_ns;
+	if (queued_ns > since_ns - used_ns)
+		queued_ns = since_ns - used_ns;
 	if (taken->interrupt_ns == 0)
-		return wall_take_ns(account, taken->time_ns - (queued_ns < since_ns ? queued_ns : since_ns));
-	if (since_ns <= taken->interrupt_ns)
-		return wall_take_ns(account, taken->time_ns);
-	if (queued_ns > since_ns - taken->interrupt_ns)
-		queued_ns = since_ns - taken->interrupt_ns;
+		return wall_take_ns(account, taken->time_ns - queued_ns);
 	account->queued_ns += queued_ns;
-	return wall_take_ns(account, account->last_ns + taken->interrupt_ns + queued_ns);
+	return wall_take_ns(account, account->last_ns + used_ns + queued_ns);
 }
 
 int vg_account_settle(struct vg_recording *recording, struct vg_task *task)

@@ -372,7 +372,12 @@ void vg_events_drain(struct vg_events *events, const struct vg_events_sink *sink
 		events->cpu_ns += vg_budget_cpu_ns() - cpu_ns;
 	events->drained_ns = sink->now_ns;
 	events->due_ns = sink->now_ns + (fullest > VG_LANE_RECORDS / 2 ? FLOOD_NS :
-			  sink->now_ns - events->came_ns < CALM_NS ? BUSY_NS : IDLE_NS);
+			  vg_events_come(events, sink->now_ns) ? BUSY_NS : IDLE_NS);
+}
+
+bool vg_events_come(const struct vg_events *events, uint64_t now_ns)
+{
+	return events->shared != NULL && now_ns - events->came_ns < CALM_NS;
 }
 
 bool vg_events_due(const struct vg_events *events, uint64_t now_ns)

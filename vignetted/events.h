@@ -75,7 +75,10 @@ struct vg_events_sink {
  */
 void vg_events_drain(struct vg_events *events, const struct vg_events_sink *sink);
 
-/* Whether it is time for that, if nothing else occasions one. */
+/* Whether there are events at present, or the session has just begun: they are fetched often then. */
+bool vg_events_come(const struct vg_events *events, uint64_t now_ns);
+
+/* Whether it is time to drain, if nothing else occasions one. */
 bool vg_events_due(const struct vg_events *events, uint64_t now_ns);
 
 /*

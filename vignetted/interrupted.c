@@ -19,7 +19,9 @@ enum { USER_BEHIND_PERIODS = 2, USER_BEHIND_NS = 4 * 1000 * 1000 };
 enum { SWITCH_NS = 2400, INHERIT_NS = 20 * 1000, STOP_NS = 60 * 1000 };
 static const uint64_t WEIGH_FIRST_NS = UINT64_C(60) * 1000 * 1000;
 static const uint64_t WEIGH_EVERY_NS = UINT64_C(200) * 1000 * 1000;
-enum { DEAR_WINDOWS = 2, STILL_WINDOWS = 5, FAR_WORSE = 2, FAR_WORSE_WINDOWS = 3 };
+/* Windows in a row in which stops cost less, until timers are halted (a single burst of switches is
+ * borne) and closed; one in which they cost far less counts for more. */
+enum { DEAR_WINDOWS = 2, CLOSE_WINDOWS = 6, FAR_WORSE = 2, FAR_WORSE_WINDOWS = 3 };
 enum { NOTICEABLE = 500, DEAR = 50 };
 
 /* New threads may be made while those that are known are being covered. */
@@ -56,6 +58,7 @@ static void events_open(struct vg_session *session, uint64_t period_ns)
 		vg_tasks_scan(tasks);
 	}
 	session->weigh_every_ns = WEIGH_FIRST_NS;
+	session->dear_windows = 0;
 	weighed_now(session);
 }
 
@@ -70,17 +73,6 @@ void vg_interrupted_follow(struct vg_session *session, uint64_t period_ns)
 	if (!session->confined && session->interrupts.period_ns != period_ns)
 		events_open(session, period_ns);
 	vg_pacing_adapt(session);
-}
-
-/* Timers that have stood still for long are not worth what they cost even so.  They come back with
- * another recording at most: confined, we could not open them. */
-static void weigh_again(struct vg_session *session, bool stops_cost_less, bool far_less)
-{
-	session->still_windows += far_less ? FAR_WORSE_WINDOWS : 1;
-	if (session->interrupts.enabled || !stops_cost_less)
-		session->still_windows = 0;
-	else if (session->still_windows >= STILL_WINDOWS)
-		vg_interrupts_close(&session->interrupts);
 }
 
 void vg_interrupted_weigh(struct vg_session *session)
@@ -104,11 +96,16 @@ void vg_interrupted_weigh(struct vg_session *session)
 	/* Not back and forth, and not for what nobody would notice. */
 	stops_cost_less = (interrupts->enabled ? timers_ns : 2 * timers_ns) > stopping_ns &&
 			  timers_ns > elapsed_ns / NOTICEABLE;
-	session->dear_windows = stops_cost_less ? session->dear_windows + 1 : 0;
-	if (interrupts->enabled ? far_less || session->dear_windows >= DEAR_WINDOWS : !stops_cost_less)
+	session->dear_windows += far_less ? FAR_WORSE_WINDOWS : 1;
+	if (!stops_cost_less)
+		session->dear_windows = 0;
+	if (interrupts->enabled != (session->dear_windows < DEAR_WINDOWS))
 		vg_interrupts_enable(interrupts, !interrupts->enabled);
 	vg_pacing_adapt(session);
-	weigh_again(session, stops_cost_less, far_less);
+	/* Timers that have stood still for long are not worth what they cost even so.  They come back
+	 * with another recording at most: confined, we could not open them. */
+	if (session->dear_windows >= CLOSE_WINDOWS)
+		vg_interrupts_close(interrupts);
 }
 
 bool vg_interrupted_covers(const struct vg_session *session, const struct vg_recording *recording,

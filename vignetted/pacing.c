@@ -13,9 +13,6 @@ enum { ROOM_SHARE = 2 };
  * than to stay it. */
 enum { SLIGHT = 100, BUSY_PERCENT = 90, STILL_BUSY_PERCENT = 80 };
 
-/* So long must no event of the program's own have come: they are fetched more often than that. */
-static const uint64_t CALM_NS = 1000000000;
-
 void vg_pacing_begin(struct vg_session *session)
 {
 	session->fetch_periods = 1;
@@ -24,25 +21,23 @@ void vg_pacing_begin(struct vg_session *session)
 
 static bool has_what_only_looks_tell(const struct vg_session *session)
 {
-	const struct vg_events *events = &session->events;
-
 	return session->interrupts.user_only || session->counting != 0 || session->stops_seen ||
 	       session->tasks.found != session->weighed_found ||
-	       (events->came_ns != 0 && session->round_ns - events->came_ns < CALM_NS);
+	       vg_events_come(&session->events, session->round_ns);
 }
 
 /* Adds the thread, if it ran at all since it was weighed.  One that is ready and has no CPU does not
  * wait for anything that a look could tell. */
 static void task_weigh(struct vg_task *task, uint64_t *ready_ns, uint64_t *ran_ns)
 {
-	uint64_t since_ns = task->looked_ns - task->weighed_ns, own_ns;
+	uint64_t since_ns = task->looked_ns - task->weighed_ns, before_ns = task->weighed_ready_ns, own_ns;
 
-	own_ns = task->look.cpu_ns - task->weighed.cpu_ns + task->look.queued_ns - task->weighed.queued_ns;
+	task->weighed_ready_ns = task->look.cpu_ns + task->look.queued_ns;
+	own_ns = task->weighed_ready_ns - before_ns;
 	if (task->weighed_ns == 0)
 		own_ns = 0;              /* nobody knows: it is not busy yet */
 	else if (own_ns < since_ns / SLIGHT)
 		since_ns = 0;
-	task->weighed = task->look;
 	task->weighed_ns = task->looked_ns;
 	*ready_ns += own_ns < since_ns ? own_ns : since_ns;
 	*ran_ns += since_ns;
@@ -75,18 +70,27 @@ static bool is_fetched_only(const struct vg_session *session)
 	return only;
 }
 
-void vg_pacing_adapt(struct vg_session *session)
+/* As many periods as the rings have room for. */
+static uint32_t periods_most(const struct vg_session *session, uint64_t period_ns)
 {
-	uint64_t period_ns = session->ticks.period_ns / session->fetch_periods;
 	uint64_t fetch_ns = session->busy ? FETCH_BUSY_NS : FETCH_NS;
 	uint64_t room_ns = vg_interrupts_room(&session->interrupts) / ROOM_SHARE *
 			   session->interrupts.period_ns;
-	uint32_t periods = 1;
+	uint64_t periods = (fetch_ns < room_ns ? fetch_ns : room_ns) / period_ns;
 
-	if (fetch_ns > room_ns)
-		fetch_ns = room_ns;
-	while (is_fetched_only(session) && (periods + 1) * period_ns <= fetch_ns)
-		periods++;
+	return periods > 0 ? (uint32_t)periods : 1;
+}
+
+uint64_t vg_pacing_period_ns(const struct vg_session *session)
+{
+	return session->ticks.period_ns / session->fetch_periods;
+}
+
+void vg_pacing_adapt(struct vg_session *session)
+{
+	uint64_t period_ns = vg_pacing_period_ns(session);
+	uint32_t periods = is_fetched_only(session) ? periods_most(session, period_ns) : 1;
+
 	if (periods == session->fetch_periods)
 		return;
 	session->fetch_periods = periods;

@@ -22,6 +22,9 @@ void vg_pacing_weigh(struct vg_session *session);
 /* Ticks as far apart as may be by now. */
 void vg_pacing_adapt(struct vg_session *session);
 
+/* From one sample of a thread to the next, by the ticks. */
+uint64_t vg_pacing_period_ns(const struct vg_session *session);
+
 /* Whether waits are looked at more seldom than every period, though they are asked for. */
 bool vg_pacing_is_wide(const struct vg_session *session, const struct vg_recording *recording);
 

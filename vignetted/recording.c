@@ -5,6 +5,7 @@
 #include <time.h>
 
 #include "vignetted/account.h"
+#include "vignetted/pacing.h"
 #include "vignetted/session.h"
 
 static const uint64_t CHECKPOINT_NS = 1000000000, STATS_NS = 10000000000;
@@ -77,7 +78,7 @@ int vg_recording_open(struct vg_session *session, struct vg_recording *recording
 uint64_t vg_recording_period_ns(const struct vg_session *session,
 				const struct vg_recording *recording)
 {
-	uint64_t ticks_ns = session->ticks.period_ns / session->fetch_periods;
+	uint64_t ticks_ns = vg_pacing_period_ns(session);
 
 	return recording->options.period_ns > ticks_ns ? recording->options.period_ns : ticks_ns;
 }

@@ -239,8 +239,7 @@ static uint32_t repeats_due(const struct vg_session *session, const struct vg_re
 {
 	uint64_t period_ns = vg_recording_period_ns(session, recording);
 
-	return session->fetch_periods > 1 && period_ns < session->ticks.period_ns ?
-	       (uint32_t)(session->ticks.period_ns / period_ns) : 1;
+	return period_ns < session->ticks.period_ns ? (uint32_t)(session->ticks.period_ns / period_ns) : 1;
 }
 
 /* No thread has run since these recordings' latest tick: those that have a stack of this one repeat

@@ -61,7 +61,7 @@ int vg_session_open(struct vg_session *session, const struct vg_session_options 
 	session->tracer.leader = pid;
 	session->tracer.command = command ? pid : 0;
 	session->modules.memory = &session->memory;
-	session->fetch_periods = 1;
+	vg_pacing_begin(session);
 	rc = parts_open(session, pid, err);
 	if (rc == 0)
 		rc = vg_target_probe(&session->target, err);

@@ -79,8 +79,8 @@ struct vg_task {
 	pid_t interrupts_of;         /* whose events interrupt it (vg_interrupt.owner); 0: none has yet */
 	struct vg_task_look look;    /* the latest; slices is 0 before the first */
 	uint64_t looked_ns;          /* session time of the round of the latest */
-	struct vg_task_look weighed; /* the latest when interrupts were weighed */
-	uint64_t weighed_ns;         /* looked_ns of that; 0: not yet */
+	uint64_t weighed_ns;         /* the same when interrupts were weighed; 0: they were not yet */
+	uint64_t weighed_ready_ns;   /* its time on a CPU and in the queue for one, by that look */
 	uint64_t moved_ns;           /* session time of the look that first said so many slices */
 	bool asleep;                 /* it had not run for long when the round began */
 	uint32_t name_number;        /* how many names it has had */
