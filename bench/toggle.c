@@ -86,8 +86,8 @@ static void time_skip(void)
 
 		if (vg_task_look(&session.tasks, task, &task->look) != 0)
 			continue;
-		task->weighed.cpu_ns += task->look.cpu_ns - before.cpu_ns;
-		task->weighed.queued_ns += task->look.queued_ns - before.queued_ns;
+		task->weighed_ready_ns += task->look.cpu_ns - before.cpu_ns +
+					  task->look.queued_ns - before.queued_ns;
 		task->weighed_ns += now_ns - session.begin_ns - task->looked_ns;
 		task->looked_ns = now_ns - session.begin_ns;
 		for (uint32_t r = 0; r < VG_RECORDINGS; r++)
@@ -95,18 +95,17 @@ static void time_skip(void)
 	}
 }
 
-/* The kernel's timers are off without, too. */
+/* The kernel's timers are off without, too, whatever the session has weighed. */
 static void sampled_window_run(uint64_t window_ns)
 {
-	static bool were_off;
+	bool enabled;
 
 	time_skip();
-	if (!were_off)
-		vg_interrupts_enable(&session.interrupts, true);
+	vg_interrupts_enable(&session.interrupts, session.interrupts.enabled);
 	sample_for(window_ns);
-	were_off = !session.interrupts.enabled;
+	enabled = session.interrupts.enabled;
 	vg_interrupts_enable(&session.interrupts, false);
-	session.interrupts.enabled = !were_off;
+	session.interrupts.enabled = enabled;
 }
 
 /* Requests a second. */
@@ -162,8 +161,7 @@ int main(int argc, char **argv)
 		fprintf(stderr, "toggle: %s\n", err.text);
 		return 1;
 	}
-	sample_for(SETTLE_MS * UINT64_C(1000000));
-	window_run(fd, 1, window_ns);
+	sampled_window_run(SETTLE_MS * UINT64_C(1000000));
 	before = window_run(fd, 0, window_ns);
 	for (int i = 0; i < pairs; i++) {
 		atomic_store(&part, i * PARTS / pairs);

@@ -5,9 +5,9 @@
 # (one request at a time, and 16 in a pipeline) and nginx, sampled at 99 and 999 Hz by vignetted
 # and by perf.
 #
-# The server is under load all the time.  vignetted's sampling is switched on and off three
-# times a second (toggle.c); perf cannot be, and is started anew for windows of a second (windows.c), so that
-# its figures are coarser.  Figures are medians over pairs, each of a window with and the mean of its
+# The server is under load all the time.  vignetted's sampling is switched on and off three times a
+# second (toggle.c); perf cannot be, and is started anew for windows of a second (windows.c), so
+# that its figures are coarser.  Figures are medians over pairs, each of a window with and the mean of its
 # neighbours without; behind +- is the standard error of a median, by their spread.  The target is
 # reached only if the cost is within it with that added: a cost that cannot be told from noise is not
 # called small.

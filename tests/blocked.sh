@@ -3,19 +3,10 @@
 #
 # A thousand threads that wait: known where, complete, and not stopped once their stacks are known.
 set -eu
-: "${BUILDDIR:?}" "${SRCDIR:?}" "${VIGNETTED:?}" "${VGTOOL:?}"
+. "${SRCDIR:?}/tests/lib.sh"
 seconds=5
 [ -z "${SOAK-}" ] || seconds=60
 threads=1000
-dir=$(mktemp -d)
-pid=
-trap 'kill $pid 2>/dev/null || true; rm -rf "$dir"' EXIT
-
-fail() {
-	echo "FAIL: $*"
-	exit 1
-}
-
 mkfifo "$dir/ready"
 "$BUILDDIR/tests/blocked" $threads >"$dir/ready" &
 pid=$!

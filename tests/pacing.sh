@@ -4,16 +4,7 @@
 # A program that computes nearly all the time: the helper wakes far less often than it samples, and
 # the little that the program waits is in the profile all the same.  SOAK: longer, and closer.
 set -eu
-: "${BUILDDIR:?}" "${SRCDIR:?}" "${VIGNETTED:?}" "${VGTOOL:?}"
-dir=$(mktemp -d)
-pid=
-trap 'kill $pid 2>/dev/null || true; rm -rf "$dir"' EXIT
-
-fail() {
-	echo "FAIL: $*"
-	exit 1
-}
-
+. "${SRCDIR:?}/tests/lib.sh"
 seconds=20 least=0.2 most=2.2
 [ -z "${SOAK-}" ] || seconds=120 least=0.7 most=1.4
 program=$BUILDDIR/tests/breather
@@ -26,10 +17,7 @@ wait $host
 wait $pid || fail "vignetted: $(cat "$dir/log")"
 pid=
 
-"$VGTOOL" symbols -o "$dir/symbols" "$program" >"$dir/log"
-"$VGTOOL" resolve -s "$dir/symbols" "$dir/p.vgp" -o "$dir/named.vgp" 2>"$dir/log"
-"$VGTOOL" report --json --weight wall "$dir/named.vgp" >"$dir/report"
-node "$SRCDIR/tests/functions.mjs" "$dir/report" >"$dir/functions"
+named "$dir/p.vgp" wall "$dir/functions" "$program"
 interrupts=$("$VGTOOL" info "$dir/p.vgp" | awk '$1 == "interrupts" { print $2 }')
 echo "$wakes wakes, ${interrupts:-0} interrupts in $seconds s"
 

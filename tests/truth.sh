@@ -4,29 +4,10 @@
 # What a profile says of CPU time is what the threads' own clocks say: a program that spends known
 # shares.  SOAK: a longer run, and Debian's python3 against perf.
 set -eu
-: "${BUILDDIR:?}" "${SRCDIR:?}" "${VIGNETTED:?}" "${VGTOOL:?}"
+. "${SRCDIR:?}/tests/lib.sh"
 # Interrupts in the one build of the check, stops in the other.
 capture=auto
 [ -z "${SANITIZE-}" ] || capture=stop
-dir=$(mktemp -d)
-pid=
-trap 'kill $pid 2>/dev/null || true; rm -rf "$dir"' EXIT
-
-fail() {
-	echo "FAIL: $*"
-	exit 1
-}
-
-# named PROFILE WEIGHT OUT FILE...: its functions with names from those files
-named() {
-	profile=$1 weight=$2 out=$3
-	shift 3
-	"$VGTOOL" symbols -o "$dir/symbols" "$@" >"$dir/log"
-	"$VGTOOL" resolve -s "$dir/symbols" "$profile" -o "$dir/named.vgp" 2>"$dir/log"
-	"$VGTOOL" report --json --weight "$weight" "$dir/named.vgp" >"$dir/report"
-	node "$SRCDIR/tests/functions.mjs" "$dir/report" >"$out"
-}
-
 # Each thread's budget is so large that one of two cores lasts it for the whole recording.
 cpu_s=5
 [ -z "${SOAK-}" ] || cpu_s=15
