@@ -5,20 +5,20 @@
 # (one request at a time, and 16 in a pipeline) and nginx, sampled at 99 and 999 Hz by vignetted
 # and by perf.
 #
-# The server is under load all the time.  vignetted's sampling is switched on and off three times a
-# second (toggle.c); perf cannot be, and is started anew for windows of a second (windows.c), so
-# that its figures are coarser.  Figures are medians over pairs, each of a window with and the mean of its
-# neighbours without; behind +- is the standard error of a median, by their spread.  The target is
-# reached only if the cost is within it with that added: a cost that cannot be told from noise is not
-# called small.
+# The server is under load all the time (load.c).  vignetted's sampling is switched on and off
+# (toggle.c); perf cannot be, and is started anew for its windows (windows.c), so that there are fewer of
+# these.  Throughput is the median over pairs, each of a window with and the mean of its neighbours
+# without; latency that of 30 parts of the run, each with the percentiles of all its requests with and
+# without; behind +- is the standard error of a median, by their spread.  A target is reached only if
+# the cost is within it with that added: a cost that cannot be told from noise is not called small.
 #
-#     BENCH_ROUNDS    pairs at 99 Hz; at 999 Hz a third, of perf one in twelve
+#     BENCH_ROUNDS    pairs at 99 Hz; at 999 Hz a third, of perf one in six
 set -eu
 . "${SRCDIR:?}/bench/lib.sh"
 rounds=${BENCH_ROUNDS:-180}
 port=$((20000 + $$ % 20000))
 
-# start VICTIM: the server and its load
+# start VICTIM: the server
 start() {
 	case $1 in
 	redis*)
@@ -32,13 +32,6 @@ start() {
 	pids=$server
 	sleep 1
 	kill -0 $server 2>/dev/null || fail "victims: $1 does not run"
-	case $1 in
-	redis) redis-benchmark -p $port -c 16 -t get -n 2000000000 -q >/dev/null 2>&1 & ;;
-	redis-pipelined) redis-benchmark -p $port -c 16 -P 16 -t get -n 2000000000 -q >/dev/null 2>&1 & ;;
-	nginx) wrk -t 1 -c 16 -d 36000 http://127.0.0.1:$port/page >/dev/null & ;;
-	esac
-	pids="$server $!"
-	sleep 1
 }
 
 # measure VICTIM SAMPLER HZ: $file.throughput with changes in %, $file.p99 likewise, $file.base with

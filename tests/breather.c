@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
- * breather SECONDS: computes, and for a twentieth of the time waits; when it has gone on for so long,
+ * breather SECONDS: computes, and for a twelfth of the time waits; when it has gone on for so long,
  * prints how long it waited and how long it went on, in nanoseconds.
  */
 #include <stdint.h>
@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <time.h>
 
-enum { WORK_NS = 190 * 1000 * 1000, WAIT_NS = 10 * 1000 * 1000 };
+enum { WORK_NS = 110 * 1000 * 1000, WAIT_NS = 10 * 1000 * 1000 };
 
 static uint64_t clock_ns(clockid_t clock)
 {

@@ -5,7 +5,7 @@
 # the little that the program waits is in the profile all the same.  SOAK: longer, and closer.
 set -eu
 . "${SRCDIR:?}/tests/lib.sh"
-seconds=20 least=0.2 most=2.2
+seconds=30 least=0.2 most=2.2
 [ -z "${SOAK-}" ] || seconds=120 least=0.7 most=1.4
 program=$BUILDDIR/tests/breather
 "$program" $seconds >"$dir/truth" & host=$!

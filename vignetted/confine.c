@@ -75,6 +75,13 @@ static int ptrace_allow(scmp_filter_ctx filter)
 	return rc;
 }
 
+/* Our own, while a thread stands still. */
+static int priority_allow(scmp_filter_ctx filter)
+{
+	return seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(setpriority), 2,
+				SCMP_A0(SCMP_CMP_EQ, PRIO_PROCESS), SCMP_A1(SCMP_CMP_EQ, 0));
+}
+
 /* Timers of the kernel's own samples: on and off. */
 static int ioctl_allow(scmp_filter_ctx filter)
 {
@@ -139,6 +146,8 @@ static int filter_load(enum vg_confine_role role, bool counts)
 				      SCMP_A1(SCMP_CMP_EQ, F_GETFL));
 	if (rc == 0)
 		rc = ptrace_allow(filter);
+	if (rc == 0)
+		rc = priority_allow(filter);
 	if (rc == 0)
 		rc = ioctl_allow(filter);
 	if (rc == 0 && counts && role != VG_CONFINE_LISTEN)

@@ -13,7 +13,6 @@
 #include "vignetted/listener.h"
 #include "vignetted/loop.h"
 #include "vignetted/outside.h"
-#include "vignetted/priority.h"
 
 /* A host that has started us and says nothing is stuck or gone. */
 enum { BEGIN_TIMEOUT_MS = 20 * 1000, DEATH_TIMEOUT_MS = 400 };
@@ -391,7 +390,6 @@ int vg_control_serve(int socket, int signals)
 	struct vg_err err = { "" };
 	int fds[VG_CHANNEL_FDS], rc;
 
-	vg_priority_raise();
 	control = (struct control){ .session = &session, .first = socket, .listener = VG_LISTENER_CLOSED };
 	control.outside.session = &session;
 	control.sockets.count = CLIENTS_MAX + 1;

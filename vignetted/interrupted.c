@@ -20,8 +20,11 @@ enum { SWITCH_NS = 2400, INHERIT_NS = 20 * 1000, STOP_NS = 60 * 1000 };
 static const uint64_t WEIGH_FIRST_NS = UINT64_C(60) * 1000 * 1000;
 static const uint64_t WEIGH_EVERY_NS = UINT64_C(200) * 1000 * 1000;
 /* Windows in a row in which stops cost less, until timers are halted (a single burst of switches is
- * borne) and closed; one in which they cost far less counts for more. */
-enum { DEAR_WINDOWS = 2, CLOSE_WINDOWS = 6, FAR_WORSE = 2, FAR_WORSE_WINDOWS = 3 };
+ * borne) and closed; one in which they cost far less counts for more.  Halted timers do not make
+ * switches dear, and a server that shares a CPU with its client for a while goes back to one of its own;
+ * but they are made and freed with each thread all the same. */
+enum { DEAR_WINDOWS = 2, CLOSE_WINDOWS = 150, CLOSE_MAKING_WINDOWS = 6 };
+enum { FAR_WORSE = 2, FAR_WORSE_WINDOWS = 3 };
 enum { NOTICEABLE = 500, DEAR = 50 };
 
 /* New threads may be made while those that are known are being covered. */
@@ -79,15 +82,16 @@ void vg_interrupted_weigh(struct vg_session *session)
 {
 	struct vg_interrupts *interrupts = &session->interrupts;
 	uint64_t elapsed_ns = vg_now_ns() - session->weighed_ns;
-	uint64_t used_ns, timers_ns, stopping_ns;
+	uint64_t used_ns, switching_ns, making_ns, timers_ns, stopping_ns;
 	bool stops_cost_less, far_less;
 
 	if (interrupts->event_count == 0 || elapsed_ns < session->weigh_every_ns)
 		return;
 	used_ns = session->target_cpu_ns - session->weighed_cpu_ns;
 	/* Threads that live shorter than a period are for the most part not found: there are more. */
-	timers_ns = session->switches * SWITCH_NS +
-		    (session->tasks.found - session->weighed_found) * interrupts->ring_count * INHERIT_NS;
+	switching_ns = session->switches * SWITCH_NS;
+	making_ns = (session->tasks.found - session->weighed_found) * interrupts->ring_count * INHERIT_NS;
+	timers_ns = switching_ns + making_ns;
 	stopping_ns = used_ns / interrupts->period_ns * STOP_NS;
 	far_less = timers_ns > FAR_WORSE * stopping_ns && timers_ns > elapsed_ns / DEAR;
 	session->weigh_every_ns = far_less ? WEIGH_FIRST_NS : WEIGH_EVERY_NS;
@@ -101,10 +105,9 @@ void vg_interrupted_weigh(struct vg_session *session)
 		session->dear_windows = 0;
 	if (interrupts->enabled != (session->dear_windows < DEAR_WINDOWS))
 		vg_interrupts_enable(interrupts, !interrupts->enabled);
-	vg_pacing_adapt(session);
 	/* Timers that have stood still for long are not worth what they cost even so.  They come back
 	 * with another recording at most: confined, we could not open them. */
-	if (session->dear_windows >= CLOSE_WINDOWS)
+	if (session->dear_windows >= (making_ns > switching_ns ? CLOSE_MAKING_WINDOWS : CLOSE_WINDOWS))
 		vg_interrupts_close(interrupts);
 }
 

@@ -16,7 +16,7 @@
  * The kernel lets every user lock 516 KiB a CPU for rings (kernel.perf_event_mlock_kb), beyond that
  * what RLIMIT_MEMLOCK says: one page for a ring's head, and a power of two for data.
  */
-enum { RING_PAGES_MAX = 256, RING_PAGES_MIN = 32, RINGS_PAGES_MAX = 4096, PAGE_BYTES = 4096 };
+enum { RING_PAGES_MAX = 1024, RING_PAGES_MIN = 32, RINGS_PAGES_MAX = 4096, PAGE_BYTES = 4096 };
 
 /* Deeper stacks are left to a stop.  Faster sampling needs more room for samples in a ring; a
  * record cannot have more than 64 KiB. */

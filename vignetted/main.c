@@ -13,7 +13,6 @@
 #include "vignetted/control.h"
 #include "vignetted/launch.h"
 #include "vignetted/loop.h"
-#include "vignetted/priority.h"
 
 enum { EXIT_USAGE = 2, EXIT_CANNOT_RUN = 126, EXIT_NOT_FOUND = 127 };
 
@@ -206,7 +205,6 @@ static int session_run(struct arguments *arguments, int signals, struct vg_outfi
 	struct vg_err err;
 	int rc, ended_by;
 
-	vg_priority_raise();             /* not earlier: a command would inherit it */
 	rc = vg_session_open(&session, &arguments->session, arguments->pid, launched, &err);
 	if (rc == 0)
 		rc = vg_session_begin(&session, &arguments->session, file->fd, &recording, &err);

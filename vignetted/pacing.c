@@ -4,7 +4,7 @@
 /* Threads that no interrupt has told of yet are looked at when samples are fetched, so not too seldom;
  * where few threads run, and all the time, there are none of these. */
 static const uint64_t FETCH_NS = UINT64_C(25) * 1000 * 1000;
-static const uint64_t FETCH_BUSY_NS = UINT64_C(100) * 1000 * 1000;
+static const uint64_t FETCH_BUSY_NS = UINT64_C(250) * 1000 * 1000;
 
 /* From one tick to the next it may be one and a half periods, and we may get a CPU late. */
 enum { ROOM_SHARE = 2 };
@@ -70,14 +70,33 @@ static bool is_fetched_only(const struct vg_session *session)
 	return only;
 }
 
+/* Until the first recording that has a limit reaches it: ticks look whether one did. */
+static uint64_t left_ns(const struct vg_session *session)
+{
+	uint64_t now_ns = vg_now_ns(), least_ns = UINT64_MAX;
+
+	VG_EACH_RECORDING(i, session->live) {
+		const struct vg_recording *recording = &session->recordings[i];
+		uint64_t end_ns = recording->begin_ns + recording->options.max_duration_ns;
+		uint64_t own_ns = end_ns > now_ns ? end_ns - now_ns : 0;
+
+		if (recording->options.max_duration_ns != 0 && own_ns < least_ns)
+			least_ns = own_ns;
+	}
+	return least_ns;
+}
+
 /* As many periods as the rings have room for. */
 static uint32_t periods_most(const struct vg_session *session, uint64_t period_ns)
 {
 	uint64_t fetch_ns = session->busy ? FETCH_BUSY_NS : FETCH_NS;
 	uint64_t room_ns = vg_interrupts_room(&session->interrupts) / ROOM_SHARE *
 			   session->interrupts.period_ns;
-	uint64_t periods = (fetch_ns < room_ns ? fetch_ns : room_ns) / period_ns;
+	uint64_t end_ns = left_ns(session) / ROOM_SHARE, periods;
 
+	if (fetch_ns > room_ns)
+		fetch_ns = room_ns;
+	periods = (fetch_ns < end_ns ? fetch_ns : end_ns) / period_ns;
 	return periods > 0 ? (uint32_t)periods : 1;
 }
 

@@ -2,12 +2,24 @@
 #ifndef VG_VIGNETTED_PRIORITY_H
 #define VG_VIGNETTED_PRIORITY_H
 
+#include <stdbool.h>
+
 /*
- * Asks the scheduler to run this process soon when it wakes, for a stopped thread waits for it.
- * On a machine whose cores are all busy that is the difference between pauses of 0.1 ms and of
- * 4 ms.  Takes what it can get: a short slice needs no privilege (Linux 6.12), a better nice
- * value does.
+ * What we ask of the scheduler: to run soon when we wake while a stopped thread waits for us, for on a
+ * machine whose cores are all busy that is the difference between pauses of 0.1 ms and of 4 ms; and no
+ * more than our due at any other time, for then it is the threads that we sample who wait.  A short
+ * slice needs no privilege (Linux 6.12), a better nice value does.
  */
-void vg_priority_raise(void);
+struct vg_priority {
+	int nice;                    /* as we were started */
+	bool can_raise;
+};
+
+void vg_priority_begin(struct vg_priority *priority);
+
+/* From the request to stop a thread until it is let go.  Does nothing where it is not allowed, or
+ * nothing has begun. */
+void vg_priority_raise(const struct vg_priority *priority);
+void vg_priority_lower(const struct vg_priority *priority);
 
 #endif

@@ -58,8 +58,8 @@ int vg_session_open(struct vg_session *session, const struct vg_session_options 
 	session->modules.max = or_default(options->max_modules, VG_MODULES_MAX_DEFAULT);
 	session->stop_always = options->stop_always;
 	session->target.pidfd = -1;
-	session->tracer.leader = pid;
-	session->tracer.command = command ? pid : 0;
+	session->tracer = (struct vg_tracer){ .leader = pid, .command = command ? pid : 0 };
+	vg_priority_begin(&session->tracer.priority);
 	session->modules.memory = &session->memory;
 	vg_pacing_begin(session);
 	rc = parts_open(session, pid, err);
@@ -271,6 +271,7 @@ void vg_session_tick(struct vg_session *session)
 	checkpoints(session);
 	if (session->changed)
 		rates_follow(session);
+	vg_pacing_adapt(session);
 }
 
 void vg_session_sample(struct vg_session *session, struct vg_recording *recording)

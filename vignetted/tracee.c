@@ -182,14 +182,11 @@ static void zombie_reap(struct vg_tracer *tracer)
 		command_note(tracer, tid, status);
 }
 
-bool vg_tracer_settle(struct vg_tracer *tracer)
+static bool pending_settle(struct vg_tracer *tracer)
 {
 	pid_t tid = tracer->pending, got;
 	int status;
 
-	zombie_reap(tracer);
-	if (tid == 0)
-		return true;
 	got = waitpid(tid, &status, WNOHANG | __WALL);
 	/* Of our own child there is something to wait for when it is no tracee any more, because
 	 * another of its threads became the leader. */
@@ -210,6 +207,17 @@ bool vg_tracer_settle(struct vg_tracer *tracer)
 	return tracer->pending == 0;
 }
 
+bool vg_tracer_settle(struct vg_tracer *tracer)
+{
+	zombie_reap(tracer);
+	if (tracer->pending == 0)
+		return true;
+	if (!pending_settle(tracer))
+		return false;
+	vg_priority_lower(&tracer->priority);
+	return true;
+}
+
 static enum vg_capture stopped_copy(pid_t tid, size_t stack_bytes, struct vg_snapshot *snapshot)
 {
 	int rc;
@@ -226,24 +234,15 @@ static enum vg_capture stopped_copy(pid_t tid, size_t stack_bytes, struct vg_sna
 	return rc == 0 ? VG_CAPTURE_TAKEN : VG_CAPTURE_FAILED;
 }
 
-enum vg_capture vg_tracer_capture(struct vg_tracer *tracer, pid_t tid, size_t stack_bytes,
-				  struct vg_snapshot *snapshot)
+/* Of a thread that has been seized. */
+static enum vg_capture stop_capture(struct vg_tracer *tracer, pid_t tid, size_t stack_bytes,
+				    struct vg_snapshot *snapshot)
 {
+	uint64_t since_ns = vg_now_ns();
 	enum vg_capture result;
-	uint64_t since_ns;
 	int status;
 	pid_t got;
 
-	if (!vg_tracer_settle(tracer))
-		return VG_CAPTURE_PENDING;
-	/* Thrown away: it is made so that the one after the stop finds all it needs in the caches.
-	 * That takes a fifth off the pause, for some 3 us of our own time.  Where the thread shares our
-	 * CPU, our time is its own. */
-	if (tracer->sleeps_left == 0)
-		vg_snapshot_ahead(snapshot, tid, stack_bytes);
-	if (ptrace(PTRACE_SEIZE, tid, NULL, NULL) != 0)
-		return errno == EPERM ? VG_CAPTURE_FORBIDDEN : VG_CAPTURE_GONE;
-	since_ns = vg_now_ns();
 	/* Fails only if the thread has died: the wait finds that out. */
 	ptrace(PTRACE_INTERRUPT, tid, NULL, NULL);
 	got = stop_wait(tracer, tid, &status, since_ns);
@@ -265,5 +264,27 @@ enum vg_capture vg_tracer_capture(struct vg_tracer *tracer, pid_t tid, size_t st
 		tracer->repaired++;
 	stop_release(tracer, tid, status);
 	tracer->pause_ns = vg_now_ns() - since_ns;
+	return result;
+}
+
+enum vg_capture vg_tracer_capture(struct vg_tracer *tracer, pid_t tid, size_t stack_bytes,
+				  struct vg_snapshot *snapshot)
+{
+	enum vg_capture result;
+
+	if (!vg_tracer_settle(tracer))
+		return VG_CAPTURE_PENDING;
+	/* Thrown away: it is made so that the one after the stop finds all it needs in the caches.
+	 * That takes a fifth off the pause, for some 3 us of our own time.  Where the thread shares our
+	 * CPU, our time is its own. */
+	if (tracer->sleeps_left == 0)
+		vg_snapshot_ahead(snapshot, tid, stack_bytes);
+	if (ptrace(PTRACE_SEIZE, tid, NULL, NULL) != 0)
+		return errno == EPERM ? VG_CAPTURE_FORBIDDEN : VG_CAPTURE_GONE;
+	vg_priority_raise(&tracer->priority);
+	result = stop_capture(tracer, tid, stack_bytes, snapshot);
+	/* One that stops late stands still until we see to it. */
+	if (tracer->pending == 0)
+		vg_priority_lower(&tracer->priority);
 	return result;
 }

@@ -4,6 +4,7 @@
 
 #include <stdbool.h>
 
+#include "vignetted/priority.h"
 #include "vignetted/snapshot.h"
 
 /*
@@ -15,6 +16,7 @@
  * must be blocked and not ignored.
  */
 struct vg_tracer {
+	struct vg_priority priority; /* raised while a thread stands still */
 	pid_t leader;                /* the process's first thread */
 	pid_t pending;               /* a thread that was asked to stop and has not, or that died
 	                                and is not reaped; 0: none */
