@@ -7,15 +7,17 @@
 #
 # The server is under load all the time (load.c).  vignetted's sampling is switched on and off
 # (toggle.c); perf cannot be, and is started anew for its windows (windows.c), so that there are fewer of
-# these.  Throughput is the median over pairs, each of a window with and the mean of its neighbours
-# without; latency that of 30 parts of the run, each with the percentiles of all its requests with and
-# without; behind +- is the standard error of a median, by their spread.  A target is reached only if
-# the cost is within it with that added: a cost that cannot be told from noise is not called small.
+# these.  Then the same by redis-benchmark's own figures, a run of it with and one without in turn: it
+# takes a CPU whole and leaves redis-server a part of the other.
 #
-#     BENCH_ROUNDS    pairs at 99 Hz; at 999 Hz a third, of perf one in six
+# Figures are medians over pairs, each of a window with and the mean of its neighbours without; behind
+# +- is the standard error of a median, by the distance of the quartiles.  A target is reached only if the
+# cost is within it with that added: a cost that cannot be told from noise is not called small.
+#
+#     BENCH_ROUNDS    pairs at 99 Hz; at 999 Hz a third, of perf a twelfth; runs of redis-benchmark a fourth
 set -eu
 . "${SRCDIR:?}/bench/lib.sh"
-rounds=${BENCH_ROUNDS:-180}
+rounds=${BENCH_ROUNDS:-160}
 port=$((20000 + $$ % 20000))
 
 # start VICTIM: the server
@@ -34,59 +36,96 @@ start() {
 	kill -0 $server 2>/dev/null || fail "victims: $1 does not run"
 }
 
-# measure VICTIM SAMPLER HZ: $file.throughput with changes in %, $file.p99 likewise, $file.base with
-# requests a second
-measure() {
-	file=$dir/$1.$2.$3
-	pairs=$rounds
-	[ $3 = 99 ] || pairs=$((rounds / 3 + 2))
-	case $2 in
-	vignetted)
-		"$bench/toggle" ${1%-*} $port $server $3 $pairs 300 >"$file" 2>"$dir/log" ||
-			fail "victims: $(tail -1 "$dir/log")"
-		awk '$1 == "p99" { print 100 * ($3 / $2 - 1) }' "$file" >"$file.p99"
-		awk 'NF == 2 && $1 != "interrupts" { print $1 }' "$file" >"$file.throughput"
-		awk 'NF == 2 && $1 != "interrupts" { print $2 }' "$file" >"$file.base" ;;
-	perf)
-		"$bench/windows" ${1%-*} $port $((rounds / 12 + 2)) 1000 perf record -q --call-graph dwarf \
-			-e cpu-clock -F $3 -o "$dir/perf.data" -p $server >"$file" 2>"$dir/log" ||
-			fail "victims: $(tail -1 "$dir/log")"
-		cut -d ' ' -f 2 "$file" >"$file.p99"
-		cut -d ' ' -f 1 "$file" >"$file.throughput" ;;
+# sampler NAME HZ: becomes a sampler of the server
+sampler() {
+	case $1 in
+	vignetted) exec "$VIGNETTED" --rate "$2" -o "$dir/out.vgp" --pid $server ;;
+	perf) exec perf record -q --call-graph dwarf -e cpu-clock -F "$2" -o "$dir/perf.data" -p $server ;;
 	esac
 }
 
-# spread: the standard error of the median of the numbers on standard input, 1.253 s / sqrt(n)
+# redis_benchmark: requests a second and p99 in us, of one run
+redis_benchmark() {
+	redis-benchmark -p $port -t get -n 100000 --csv 2>/dev/null |
+		awk -F '[",]+' 'NR == 2 { print $3, $8 * 1000 }'
+}
+
+# runs PAIRS SAMPLER HZ: what toggle and windows print, by redis-benchmark's own figures
+runs() {
+	redis_benchmark >/dev/null
+	redis_benchmark
+	while [ $1 -gt $(($(wc -l <"$dir/runs") / 2)) ]; do
+		(sampler $2 $3) >/dev/null 2>&1 & pids="$server $!"
+		sleep 0.3
+		redis_benchmark
+		stop ${pids#* }
+		pids=$server
+		sleep 0.3
+		redis_benchmark
+	done
+}
+
+# measure VICTIM SAMPLER HZ: a line for each pair: the changes of throughput and of p99 in %, and both
+# without
+measure() {
+	pairs=$rounds
+	[ $3 = 99 ] || pairs=$((rounds / 3 + 2))
+	case $1.$2 in
+	redis-benchmark.*)
+		runs $((rounds / 4 + 2)) $2 $3 >"$dir/runs"
+		awk 'NR % 2 == 0 { with = $1; with_us = $2; next }
+			NR > 1 { print 100 * log(with / sqrt(before * $1)),
+				100 * log(with_us / sqrt(before_us * $2)), $1, $2 }
+			{ before = $1; before_us = $2 }' "$dir/runs" ;;
+	*.vignetted)
+		"$bench/toggle" $1 $port $pairs 300 $server $3 2>"$dir/log" ||
+			fail "victims: $(tail -1 "$dir/log")" ;;
+	*.perf)
+		"$bench/windows" $1 $port $((rounds / 12 + 2)) 1000 perf record -q --call-graph dwarf \
+			-e cpu-clock -F $3 -o "$dir/perf.data" -p $server 2>"$dir/log" ||
+			fail "victims: $(tail -1 "$dir/log")" ;;
+	esac | sed -n 's/^pair //p; /^[-0-9]/p' >"$dir/pairs"
+	for column in 1 2 3 4; do cut -d ' ' -f $column "$dir/pairs" >"$dir/column.$column"; done
+}
+
+# spread: the standard error of the median of the numbers on standard input: 1.253 s / sqrt(n), where
+# the quartiles are 1.349 s apart
 spread() {
-	awk '{ n++; a += $1; b += $1 * $1 }
-		END { print (n > 1 ? 1.253 * sqrt((b - a * a / n) / (n - 1) / n) : 100) }'
+	tee "$dir/numbers" >/dev/null
+	calc "1.253 / 1.349 * ($(quantile 0.75 <"$dir/numbers") - $(quantile 0.25 <"$dir/numbers")) \
+		/ sqrt($(wc -l <"$dir/numbers"))"
 }
 
 samplers="vignetted"
 have_perf && samplers="$samplers perf"
 echo "change of throughput and of p99 latency against no sampling, medians of $rounds pairs at 99 Hz"
 printf '%-16s %-16s %17s %17s\n' '' '' throughput 'p99 latency'
-for victim in redis redis-pipelined nginx; do
+for victim in redis redis-pipelined nginx redis-benchmark; do
 	start $victim
-	for hz in 99 999; do
+	rates="99 999"
+	[ $victim != redis-benchmark ] || rates=99
+	for hz in $rates; do
 		for sampler in $samplers; do
 			measure $victim $sampler $hz
-			throughput=$(median <"$file.throughput")
-			error=$(spread <"$file.throughput")
-			calc "1 + $throughput / 100" >"$dir/$sampler.$hz"
+			throughput=$(median <"$dir/column.1") throughput_error=$(spread <"$dir/column.1")
+			latency=$(median <"$dir/column.2") latency_error=$(spread <"$dir/column.2")
 			[ $sampler.$hz != vignetted.99 ] || {
-				printf '%-16s %-16s %15.0f/s\n' $victim unsampled "$(median <"$file.base")"
-				calc "-($throughput) + $error" %.2f >>"$dir/costs"
+				printf '%-16s %-16s %15.0f/s %15.0fus\n' $victim unsampled \
+					"$(median <"$dir/column.3")" "$(median <"$dir/column.4")"
+				calc "-($throughput) + $throughput_error" %.2f >>"$dir/costs"
+				calc "$latency + $latency_error" %.2f >>"$dir/latencies"
 			}
-			printf '%-16s %-16s %+7.2f%% +-%5.2f %+7.1f%% +-%5.1f\n' '' "$sampler $hz Hz" \
-				"$throughput" "$error" "$(median <"$file.p99")" "$(spread <"$file.p99")"
+			printf '%-16s %-16s %+7.2f%% +-%5.2f %+7.2f%% +-%5.2f\n' '' "$sampler $hz Hz" \
+				"$throughput" "$throughput_error" "$latency" "$latency_error"
+			echo "$victim $sampler.$hz $throughput" >>"$dir/changes"
 		done
 	done
 	end $pids
 	pids=
 	port=$((port + 1))
-	[ ! -f "$dir/perf.99" ] || echo "RATIO of throughput to perf's:" \
-		"99 Hz $(calc "$(cat "$dir/vignetted.99") / $(cat "$dir/perf.99")")," \
-		"999 Hz $(calc "$(cat "$dir/vignetted.999") / $(cat "$dir/perf.999")")"
+	awk -v victim=$victim '$1 == victim { change[$2] = 1 + $3 / 100 }
+		END { if ("perf.99" in change) print "RATIO of throughput to perf'"'"'s: 99 Hz",
+			change["vignetted.99"] / change["perf.99"] }' "$dir/changes"
 done
 verdict victims "$(quantile 1 <"$dir/costs")" 1 "% of throughput at 99 Hz, error added, the worst victim"
+verdict 'victims, p99' "$(quantile 1 <"$dir/latencies")" 1 "% more at 99 Hz, error added, the worst victim"

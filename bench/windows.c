@@ -17,7 +17,8 @@
 
 #include "bench/load.h"
 
-enum { SETTLE_US = 500 * 1000, CALM_US = 100 * 1000 };
+/* Before each window: what a process that begins or ends does to a busy machine lasts a while. */
+enum { SETTLE_US = 500 * 1000 };
 
 static char **command;
 static pid_t sampler_pid;
@@ -40,7 +41,7 @@ static void sampler_off(void)
 {
 	kill(sampler_pid, SIGINT);
 	waitpid(sampler_pid, NULL, 0);
-	usleep(CALM_US);
+	usleep(SETTLE_US);
 }
 
 int main(int argc, char **argv)

@@ -78,8 +78,8 @@ static int ptrace_allow(scmp_filter_ctx filter)
 /* Our own, while a thread stands still. */
 static int priority_allow(scmp_filter_ctx filter)
 {
-	return seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(setpriority), 2,
-				SCMP_A0(SCMP_CMP_EQ, PRIO_PROCESS), SCMP_A1(SCMP_CMP_EQ, 0));
+	return seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(sched_setattr), 1,
+				SCMP_A0(SCMP_CMP_EQ, 0));
 }
 
 /* Timers of the kernel's own samples: on and off. */

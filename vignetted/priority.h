@@ -8,11 +8,12 @@
  * What we ask of the scheduler: to run soon when we wake while a stopped thread waits for us, for on a
  * machine whose cores are all busy that is the difference between pauses of 0.1 ms and of 4 ms; and no
  * more than our due at any other time, for then it is the threads that we sample who wait.  A short
- * slice needs no privilege (Linux 6.12), a better nice value does.
+ * slice needs no privilege (Linux 6.12), a real-time priority does; where only a better nice value is
+ * allowed, that stays.
  */
 struct vg_priority {
-	int nice;                    /* as we were started */
-	bool can_raise;
+	int nice;                    /* while nobody stands still */
+	bool can_raise;              /* to a real-time priority */
 };
 
 void vg_priority_begin(struct vg_priority *priority);
