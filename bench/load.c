@@ -3,12 +3,15 @@
 
 #include <arpa/inet.h>
 #include <math.h>
-#include <pthread.h>
+#include <signal.h>
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/epoll.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/socket.h>
 #include <time.h>
 #include <unistd.h>
@@ -42,7 +45,6 @@ static struct {
 	size_t requests_bytes, answers_bytes;
 	struct connection connections[CONNECTIONS_MAX];
 	int connection_count;
-	_Atomic uint64_t answers;
 } load;
 
 struct latencies {
@@ -50,7 +52,13 @@ struct latencies {
 	uint32_t by_us[LATENCY_MAX_US];
 };
 
-static struct latencies *_Atomic noted;  /* where latencies go; NULL: nowhere */
+/* The load is a process of its own, as a client is: a sampler that shared its memory would take a CPU
+ * from it too easily. */
+static struct shared {
+	_Atomic uint64_t answers;
+	_Atomic bool noting;         /* latencies are noted */
+	struct latencies noted;
+} *shared;
 
 static void load_fail(const char *what)
 {
@@ -99,17 +107,16 @@ static void connection_read(struct connection *connection)
 static void connection_answered(struct connection *connection)
 {
 	uint64_t us = (load_now_ns() - connection->asked_ns) / 1000;
-	struct latencies *to = atomic_load(&noted);
 
-	if (to != NULL) {
-		to->by_us[us < LATENCY_MAX_US ? us : LATENCY_MAX_US - 1]++;
-		to->count++;
+	if (atomic_load(&shared->noting)) {
+		shared->noted.by_us[us < LATENCY_MAX_US ? us : LATENCY_MAX_US - 1]++;
+		shared->noted.count++;
 	}
-	atomic_fetch_add_explicit(&load.answers, (uint64_t)load.pipeline, memory_order_relaxed);
+	atomic_fetch_add_explicit(&shared->answers, (uint64_t)load.pipeline, memory_order_relaxed);
 	connection_ask(connection);
 }
 
-static void *load_thread(void *unused)
+static _Noreturn void load_run(void)
 {
 	struct epoll_event events[CONNECTIONS_MAX];
 	int epoll = epoll_create1(EPOLL_CLOEXEC);
@@ -133,7 +140,6 @@ static void *load_thread(void *unused)
 				connection_answered(connection);
 		}
 	}
-	return unused;
 }
 
 /* How long answers are: they all are alike. */
@@ -152,7 +158,7 @@ static void answers_measure(void)
 void load_start(const char *name, int port)
 {
 	const struct shape *shape = shapes;
-	pthread_t thread;
+	pid_t parent = getpid(), pid;
 
 	while (shape < shapes + sizeof shapes / sizeof *shapes && strcmp(shape->name, name) != 0)
 		shape++;
@@ -167,8 +173,18 @@ void load_start(const char *name, int port)
 		strcat(load.requests, shape->request);
 	load.requests_bytes = strlen(load.requests);
 	answers_measure();
-	if (pthread_create(&thread, NULL, load_thread, NULL) != 0)
-		load_fail("pthread_create");
+	shared = mmap(NULL, sizeof *shared, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	if (shared == MAP_FAILED)
+		load_fail("mmap");
+	pid = fork();
+	if (pid < 0)
+		load_fail("fork");
+	if (pid != 0)
+		return;
+	prctl(PR_SET_PDEATHSIG, SIGKILL, 0, 0, 0);
+	if (getppid() == parent)
+		load_run();
+	_exit(1);
 }
 
 void load_wait(uint64_t window_ns)
@@ -197,22 +213,26 @@ struct window {
 static struct window window_run(void (*run)(uint64_t window_ns), uint64_t window_ns,
 				struct latencies *all)
 {
-	static struct latencies own;
+	struct latencies *own = &shared->noted;
 	uint64_t begin_ns, before;
 	struct window window;
 
-	memset(&own, 0, sizeof own);
+	memset(own, 0, sizeof *own);
 	begin_ns = load_now_ns();
-	before = load.answers;
-	atomic_store(&noted, &own);
+	before = shared->answers;
+	atomic_store(&shared->noting, true);
 	run(window_ns);
-	atomic_store(&noted, NULL);
-	window.per_s = (double)(load.answers - before) / (double)(load_now_ns() - begin_ns) * 1e9;
+	atomic_store(&shared->noting, false);
+	window.per_s = (double)(shared->answers - before) / (double)(load_now_ns() - begin_ns) * 1e9;
 	usleep(NOTED_US);
-	window.p99_us = p99_us(&own);
-	all->count += own.count;
+	if (own->count == 0) {
+		fprintf(stderr, "the server has stopped answering\n");
+		exit(1);
+	}
+	window.p99_us = p99_us(own);
+	all->count += own->count;
 	for (int us = 0; us < LATENCY_MAX_US; us++)
-		all->by_us[us] += own.by_us[us];
+		all->by_us[us] += own->by_us[us];
 	return window;
 }
 

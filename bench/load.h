@@ -20,7 +20,7 @@ struct load_sampler {
 };
 
 /* Starts the load that is named redis, redis-pipelined or nginx, on the server at that port of this
- * machine, in a thread of its own. */
+ * machine, in a process of its own. */
 void load_start(const char *name, int port);
 
 /* Windows without the sampler and with it follow one another; each of the latter is compared with the

@@ -71,6 +71,7 @@ static void task_skip(struct vg_task *task, const struct vg_task_look *before, u
 	cpu_ns = look.cpu_ns - before->cpu_ns;
 	task->weighed_ready_ns += cpu_ns + look.queued_ns - before->queued_ns;
 	task->look.cpu_ns += cpu_ns;
+	task->look.slices += look.slices - before->slices;
 	task->look.queued_ns += look.queued_ns - before->queued_ns;
 	task->weighed_ns += gap_ns;
 	task->looked_ns += gap_ns;

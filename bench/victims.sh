@@ -54,10 +54,11 @@ redis_benchmark() {
 runs() {
 	redis_benchmark >/dev/null
 	redis_benchmark
-	while [ $1 -gt $(($(wc -l <"$dir/runs") / 2)) ]; do
+	for _ in $(seq $1); do
 		(sampler $2 $3) >/dev/null 2>&1 & pids="$server $!"
 		sleep 0.3
 		redis_benchmark
+		kill -0 ${pids#* } || fail "victims: $2 has ended"
 		stop ${pids#* }
 		pids=$server
 		sleep 0.3
@@ -73,26 +74,28 @@ measure() {
 	case $1.$2 in
 	redis-benchmark.*)
 		runs $((rounds / 4 + 2)) $2 $3 >"$dir/runs"
+		[ "$(wc -l <"$dir/runs")" -eq $((2 * (rounds / 4 + 2) + 1)) ] || fail "victims: redis-benchmark failed"
 		awk 'NR % 2 == 0 { with = $1; with_us = $2; next }
 			NR > 1 { print 100 * log(with / sqrt(before * $1)),
 				100 * log(with_us / sqrt(before_us * $2)), $1, $2 }
-			{ before = $1; before_us = $2 }' "$dir/runs" ;;
+			{ before = $1; before_us = $2 }' "$dir/runs" >"$dir/raw" ;;
 	*.vignetted)
-		"$bench/toggle" $1 $port $pairs 300 $server $3 2>"$dir/log" ||
+		"$bench/toggle" $1 $port $pairs 300 $server $3 >"$dir/raw" 2>"$dir/log" ||
 			fail "victims: $(tail -1 "$dir/log")" ;;
 	*.perf)
 		"$bench/windows" $1 $port $((rounds / 12 + 2)) 1000 perf record -q --call-graph dwarf \
-			-e cpu-clock -F $3 -o "$dir/perf.data" -p $server 2>"$dir/log" ||
+			-e cpu-clock -F $3 -o "$dir/perf.data" -p $server >"$dir/raw" 2>"$dir/log" ||
 			fail "victims: $(tail -1 "$dir/log")" ;;
-	esac | sed -n 's/^pair //p; /^[-0-9]/p' >"$dir/pairs"
+	esac
+	sed -n 's/^pair //p; /^[-0-9]/p' "$dir/raw" >"$dir/pairs"
 	for column in 1 2 3 4; do cut -d ' ' -f $column "$dir/pairs" >"$dir/column.$column"; done
 }
 
 # spread: the standard error of the median of the numbers on standard input: 1.253 s / sqrt(n), where
-# the quartiles are 1.349 s apart
+# the quartiles are 1.349 s apart; and a sixth more, because neighbours share a window without
 spread() {
 	tee "$dir/numbers" >/dev/null
-	calc "1.253 / 1.349 * ($(quantile 0.75 <"$dir/numbers") - $(quantile 0.25 <"$dir/numbers")) \
+	calc "1.155 * 1.253 / 1.349 * ($(quantile 0.75 <"$dir/numbers") - $(quantile 0.25 <"$dir/numbers")) \
 		/ sqrt($(wc -l <"$dir/numbers"))"
 }
 

@@ -78,8 +78,12 @@ static int ptrace_allow(scmp_filter_ctx filter)
 /* Our own, while a thread stands still. */
 static int priority_allow(scmp_filter_ctx filter)
 {
-	return seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(sched_setattr), 1,
-				SCMP_A0(SCMP_CMP_EQ, 0));
+	int rc = seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(sched_setscheduler), 2,
+				  SCMP_A0(SCMP_CMP_EQ, 0), SCMP_A1(SCMP_CMP_EQ, SCHED_FIFO));
+
+	return rc != 0 ? rc : seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(sched_setscheduler), 2,
+					       SCMP_A0(SCMP_CMP_EQ, 0),
+					       SCMP_A1(SCMP_CMP_EQ, SCHED_OTHER));
 }
 
 /* Timers of the kernel's own samples: on and off. */

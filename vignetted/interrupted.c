@@ -61,7 +61,7 @@ static void events_open(struct vg_session *session, uint64_t period_ns)
 		vg_tasks_scan(tasks);
 	}
 	session->weigh_every_ns = WEIGH_FIRST_NS;
-	session->dear_windows = 0;
+	session->dear_windows = session->making_windows = 0;
 	weighed_now(session);
 }
 
@@ -84,6 +84,7 @@ void vg_interrupted_weigh(struct vg_session *session)
 	uint64_t elapsed_ns = vg_now_ns() - session->weighed_ns;
 	uint64_t used_ns, switching_ns, making_ns, timers_ns, stopping_ns;
 	bool stops_cost_less, far_less;
+	uint32_t windows;
 
 	if (interrupts->event_count == 0 || elapsed_ns < session->weigh_every_ns)
 		return;
@@ -100,14 +101,16 @@ void vg_interrupted_weigh(struct vg_session *session)
 	/* Not back and forth, and not for what nobody would notice. */
 	stops_cost_less = (interrupts->enabled ? timers_ns : 2 * timers_ns) > stopping_ns &&
 			  timers_ns > elapsed_ns / NOTICEABLE;
-	session->dear_windows += far_less ? FAR_WORSE_WINDOWS : 1;
+	windows = far_less ? FAR_WORSE_WINDOWS : 1;
+	session->dear_windows += windows;
+	session->making_windows += making_ns > switching_ns ? windows : 0;
 	if (!stops_cost_less)
-		session->dear_windows = 0;
+		session->dear_windows = session->making_windows = 0;
 	if (interrupts->enabled != (session->dear_windows < DEAR_WINDOWS))
 		vg_interrupts_enable(interrupts, !interrupts->enabled);
 	/* Timers that have stood still for long are not worth what they cost even so.  They come back
 	 * with another recording at most: confined, we could not open them. */
-	if (session->dear_windows >= (making_ns > switching_ns ? CLOSE_MAKING_WINDOWS : CLOSE_WINDOWS))
+	if (session->dear_windows >= CLOSE_WINDOWS || session->making_windows >= CLOSE_MAKING_WINDOWS)
 		vg_interrupts_close(interrupts);
 }
 

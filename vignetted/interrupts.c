@@ -16,7 +16,7 @@
  * The kernel lets every user lock 516 KiB a CPU for rings (kernel.perf_event_mlock_kb), beyond that
  * what RLIMIT_MEMLOCK says: one page for a ring's head, and a power of two for data.
  */
-enum { RING_PAGES_MAX = 1024, RING_PAGES_MIN = 32, RINGS_PAGES_MAX = 4096, PAGE_BYTES = 4096 };
+enum { RING_PAGES_MAX = 512, RING_PAGES_MIN = 32, RINGS_PAGES_MAX = 4096, PAGE_BYTES = 4096 };
 
 /* Deeper stacks are left to a stop.  Faster sampling needs more room for samples in a ring; a
  * record cannot have more than 64 KiB. */
@@ -67,20 +67,18 @@ static int event_open(const struct vg_interrupts *interrupts, pid_t tid, int cpu
 	return fd >= 0 ? (int)fd : -errno;
 }
 
+/* -ENOBUFS: not as many. */
 static int ring_map(struct vg_ring *ring, int fd, size_t pages)
 {
-	for (; pages >= RING_PAGES_MIN; pages /= 2) {
-		void *at = mmap(NULL, (pages + 1) * PAGE_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	void *at = mmap(NULL, (pages + 1) * PAGE_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
 
-		if (at == MAP_FAILED)
-			continue;
-		ring->head = at;
-		ring->data = (unsigned char *)at + ring->head->data_offset;
-		ring->data_bytes = ring->head->data_size;
-		ring->fd = fd;
-		return 0;
-	}
-	return -errno;
+	if (at == MAP_FAILED)
+		return -ENOBUFS;
+	ring->head = at;
+	ring->data = (unsigned char *)at + ring->head->data_offset;
+	ring->data_bytes = ring->head->data_size;
+	ring->fd = fd;
+	return 0;
 }
 
 static int event_add(struct vg_interrupts *interrupts, struct vg_ring *ring, pid_t tid)
@@ -122,7 +120,8 @@ static int thread_add(struct vg_interrupts *interrupts, pid_t tid)
 
 /* A ring for each CPU that one of the threads may run on.  Should it be allowed others later, it
  * tells nothing there, and is stopped instead. */
-static int rings_make(struct vg_interrupts *interrupts, const struct vg_task *tasks, size_t count)
+static int rings_make(struct vg_interrupts *interrupts, const struct vg_task *tasks, size_t count,
+		      size_t pages_max)
 {
 	cpu_set_t allowed, all;
 	int rings;
@@ -133,7 +132,7 @@ static int rings_make(struct vg_interrupts *interrupts, const struct vg_task *ta
 			CPU_OR(&all, &all, &allowed);
 	}
 	rings = CPU_COUNT(&all);
-	interrupts->ring_pages = RING_PAGES_MAX;
+	interrupts->ring_pages = pages_max;
 	while ((int)interrupts->ring_pages * rings > RINGS_PAGES_MAX)
 		interrupts->ring_pages /= 2;
 	if (interrupts->ring_pages < RING_PAGES_MIN)
@@ -150,7 +149,7 @@ static int rings_make(struct vg_interrupts *interrupts, const struct vg_task *ta
 }
 
 static int first_open(struct vg_interrupts *interrupts, const struct vg_task *tasks, size_t count,
-		      uint64_t period_ns)
+		      uint64_t period_ns, size_t pages_max)
 {
 	struct rlimit limit;
 	int fd;
@@ -171,20 +170,37 @@ static int first_open(struct vg_interrupts *interrupts, const struct vg_task *ta
 	if (fd < 0)
 		return fd;
 	close(fd);
-	return rings_make(interrupts, tasks, count);
+	return rings_make(interrupts, tasks, count, pages_max);
+}
+
+static int threads_add(struct vg_interrupts *interrupts, const struct vg_task *tasks, size_t count,
+		       uint64_t period_ns, size_t pages_max)
+{
+	int rc = 0;
+
+	if (interrupts->rings == NULL)
+		rc = first_open(interrupts, tasks, count, period_ns, pages_max);
+	for (size_t i = 0; rc == 0 && i < count; i++)
+		rc = thread_add(interrupts, tasks[i].tid);
+	return rc;
 }
 
 int vg_interrupts_open(struct vg_interrupts *interrupts, const struct vg_task *tasks, size_t count,
 		       uint64_t period_ns)
 {
-	int rc = 0;
+	bool first = interrupts->rings == NULL;
+	size_t pages = RING_PAGES_MAX;
+	int rc;
 
 	if (count == 0)
 		return 0;
-	if (interrupts->rings == NULL)
-		rc = first_open(interrupts, tasks, count, period_ns);
-	for (size_t i = 0; rc == 0 && i < count; i++)
-		rc = thread_add(interrupts, tasks[i].tid);
+	/* What may be locked is for all rings, and they are to be alike: the last one tells. */
+	while ((rc = threads_add(interrupts, tasks, count, period_ns, pages)) == -ENOBUFS && first) {
+		pages = interrupts->ring_pages / 2;
+		if (pages < RING_PAGES_MIN)
+			break;
+		vg_interrupts_close(interrupts);
+	}
 	if (rc == 0 && interrupts->event_count == 0)
 		rc = -ESRCH;
 	if (rc != 0)

@@ -62,8 +62,9 @@ static void ready_poll(struct pollfd *ready, size_t count, const struct timespec
 }
 
 /* Sleeps until a descriptor is ready or the next tick is due. */
-static void loop_wait(const struct vg_session *session, struct pollfd *ready, size_t count)
+static void loop_wait(struct vg_session *session, struct pollfd *ready, size_t count)
 {
+	bool late = session->tracer.pending != 0;
 	uint64_t now_ns = vg_now_ns(), left_ns = 0;
 	struct timespec left, *timeout = NULL;
 
@@ -84,7 +85,7 @@ static void loop_wait(const struct vg_session *session, struct pollfd *ready, si
 		}
 	}
 	/* A thread that stops late stands still until it is let go. */
-	if (session->tracer.pending != 0 && (timeout == NULL || left_ns > SETTLE_NS)) {
+	if (late && (timeout == NULL || left_ns > SETTLE_NS)) {
 		left = (struct timespec){ 0, SETTLE_NS };
 		timeout = &left;
 	}
@@ -92,7 +93,12 @@ static void loop_wait(const struct vg_session *session, struct pollfd *ready, si
 		left = (struct timespec){ 0, 0 };
 		timeout = &left;
 	}
+	if (late)
+		vg_priority_raise(&session->tracer.priority);
 	ready_poll(ready, count, timeout);
+	vg_tracer_settle(&session->tracer);
+	if (late)
+		vg_priority_lower(&session->tracer.priority);
 }
 
 /* Whether to go on. */
@@ -118,7 +124,6 @@ int vg_loop_run(struct vg_session *session, int signals, struct vg_loop_sockets 
 			memcpy(ready + SOCKETS, sockets->polled, sockets->count * sizeof *ready);
 		}
 		loop_wait(session, ready, count);
-		vg_tracer_settle(&session->tracer);
 		if (sockets != NULL && !sockets_turn(sockets, ready + SOCKETS))
 			break;
 		if (ready[SIGNALS].revents != 0)

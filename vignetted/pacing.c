@@ -4,7 +4,7 @@
 /* Threads that no interrupt has told of yet are looked at when samples are fetched, so not too seldom;
  * where few threads run, and all the time, there are none of these. */
 static const uint64_t FETCH_NS = UINT64_C(25) * 1000 * 1000;
-static const uint64_t FETCH_BUSY_NS = UINT64_C(250) * 1000 * 1000;
+static const uint64_t FETCH_BUSY_NS = UINT64_C(125) * 1000 * 1000;
 
 /* From one tick to the next it may be one and a half periods, and we may get a CPU late. */
 enum { ROOM_SHARE = 2 };

@@ -19,39 +19,34 @@ struct attributes {
 	uint64_t runtime_ns, deadline_ns, period_ns;
 };
 
-static bool attributes_set(const struct attributes *attributes)
+/* Keeps the nice value and the slice, so that going back is always allowed. */
+static bool policy_set(int policy, int priority)
 {
-	return syscall(SYS_sched_setattr, 0, attributes, 0) == 0;
+	return sched_setscheduler(0, policy, &(struct sched_param){ .sched_priority = priority }) == 0;
 }
 
-/* The least of the real-time priorities. */
-static bool real_time_set(void)
+/* Under this limit the kernel adds up what a real-time thread uses until it sleeps as one, and we sleep
+ * as an ordinary one. */
+static bool real_time_is_limited(void)
 {
-	const struct attributes attributes = {
-		.size = sizeof attributes, .policy = SCHED_FIFO, .priority = 1,
-	};
+	struct rlimit limit;
 
-	return attributes_set(&attributes);
-}
-
-/* For an ordinary thread the runtime is the slice that it wishes for: a short one puts it before others
- * that want long ones. */
-static void ordinary_set(int nice)
-{
-	const struct attributes attributes = {
-		.size = sizeof attributes, .policy = SCHED_OTHER, .nice = nice, .runtime_ns = SLICE_NS,
-	};
-
-	attributes_set(&attributes);
+	return getrlimit(RLIMIT_RTTIME, &limit) != 0 || limit.rlim_cur != RLIM_INFINITY;
 }
 
 void vg_priority_begin(struct vg_priority *priority)
 {
-	priority->nice = getpriority(PRIO_PROCESS, 0);
-	priority->can_raise = sched_getscheduler(0) == SCHED_OTHER && real_time_set();
-	if (!priority->can_raise && priority->nice > NICE && setpriority(PRIO_PROCESS, 0, NICE) == 0)
-		priority->nice = NICE;
-	ordinary_set(priority->nice);
+	/* For an ordinary thread the runtime is the slice that it wishes for: a short one puts it
+	 * before others that want long ones. */
+	struct attributes attributes = { .size = sizeof attributes, .runtime_ns = SLICE_NS };
+
+	priority->can_raise = sched_getscheduler(0) == SCHED_OTHER && !real_time_is_limited() &&
+			      policy_set(SCHED_FIFO, 1);
+	vg_priority_lower(priority);
+	attributes.nice = getpriority(PRIO_PROCESS, 0);
+	if (!priority->can_raise && attributes.nice > NICE && setpriority(PRIO_PROCESS, 0, NICE) == 0)
+		attributes.nice = NICE;
+	syscall(SYS_sched_setattr, 0, &attributes, 0);
 	/* The default slack of 50 us would make every tick that late. */
 	prctl(PR_SET_TIMERSLACK, 1, 0, 0, 0);
 }
@@ -59,11 +54,11 @@ void vg_priority_begin(struct vg_priority *priority)
 void vg_priority_raise(const struct vg_priority *priority)
 {
 	if (priority->can_raise)
-		real_time_set();
+		policy_set(SCHED_FIFO, 1);
 }
 
 void vg_priority_lower(const struct vg_priority *priority)
 {
 	if (priority->can_raise)
-		ordinary_set(priority->nice);
+		policy_set(SCHED_OTHER, 0);
 }

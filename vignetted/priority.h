@@ -12,7 +12,6 @@
  * allowed, that stays.
  */
 struct vg_priority {
-	int nice;                    /* while nobody stands still */
 	bool can_raise;              /* to a real-time priority */
 };
 

@@ -50,6 +50,7 @@ struct vg_session {
 	uint64_t weighed_cpu_ns;     /* the process's CPU time when they were */
 	uint64_t weighed_found;      /* tasks.found when they were */
 	uint32_t dear_windows;       /* how often in a row stops cost less */
+	uint32_t making_windows;     /* of these, because threads are made */
 	struct vg_snapshot snapshot;
 	struct vg_walk walk;
 	struct vg_events events;

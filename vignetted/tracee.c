@@ -182,11 +182,14 @@ static void zombie_reap(struct vg_tracer *tracer)
 		command_note(tracer, tid, status);
 }
 
-static bool pending_settle(struct vg_tracer *tracer)
+bool vg_tracer_settle(struct vg_tracer *tracer)
 {
 	pid_t tid = tracer->pending, got;
 	int status;
 
+	zombie_reap(tracer);
+	if (tid == 0)
+		return true;
 	got = waitpid(tid, &status, WNOHANG | __WALL);
 	/* Of our own child there is something to wait for when it is no tracee any more, because
 	 * another of its threads became the leader. */
@@ -205,17 +208,6 @@ static bool pending_settle(struct vg_tracer *tracer)
 	else if (got > 0)
 		command_note(tracer, tid, status);
 	return tracer->pending == 0;
-}
-
-bool vg_tracer_settle(struct vg_tracer *tracer)
-{
-	zombie_reap(tracer);
-	if (tracer->pending == 0)
-		return true;
-	if (!pending_settle(tracer))
-		return false;
-	vg_priority_lower(&tracer->priority);
-	return true;
 }
 
 static enum vg_capture stopped_copy(pid_t tid, size_t stack_bytes, struct vg_snapshot *snapshot)
@@ -283,8 +275,6 @@ enum vg_capture vg_tracer_capture(struct vg_tracer *tracer, pid_t tid, size_t st
 		return errno == EPERM ? VG_CAPTURE_FORBIDDEN : VG_CAPTURE_GONE;
 	vg_priority_raise(&tracer->priority);
 	result = stop_capture(tracer, tid, stack_bytes, snapshot);
-	/* One that stops late stands still until we see to it. */
-	if (tracer->pending == 0)
-		vg_priority_lower(&tracer->priority);
+	vg_priority_lower(&tracer->priority);
 	return result;
 }

@@ -15,8 +15,19 @@
 #include <sys/socket.h>
 
 /* In place of the real ones: the fuzzer has more to do than a helper, and it can wait. */
-void vg_priority_raise(void)
+void vg_priority_begin(struct vg_priority *priority)
 {
+	(void)priority;
+}
+
+void vg_priority_raise(const struct vg_priority *priority)
+{
+	(void)priority;
+}
+
+void vg_priority_lower(const struct vg_priority *priority)
+{
+	(void)priority;
 }
 
 int vg_confine(enum vg_confine_role role, bool counts, uint64_t memory_bytes, struct vg_err *err)
