@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 #include "vignetted/interrupted.h"
 
+#include <sys/resource.h>
+
 #include "vignetted/account.h"
 #include "vignetted/code.h"
 #include "vignetted/pacing.h"
@@ -27,6 +29,9 @@ enum { DEAR_WINDOWS = 2, CLOSE_WINDOWS = 150, CLOSE_MAKING_WINDOWS = 6 };
 enum { FAR_WORSE = 2, FAR_WORSE_WINDOWS = 3 };
 enum { NOTICEABLE = 500, DEAR = 50 };
 
+/* Of the memory that the helper may have: what it keeps of stacks is what little memory is for. */
+enum { RINGS_SHARE = 8 };
+
 /* New threads may be made while those that are known are being covered. */
 enum { COVER_ROUNDS = 8 };
 
@@ -46,9 +51,14 @@ static void events_open(struct vg_session *session, uint64_t period_ns)
 {
 	struct vg_interrupts *interrupts = &session->interrupts;
 	struct vg_tasks *tasks = &session->tasks;
+	struct rlimit memory;
 	size_t covered = 0;
 
 	vg_interrupts_close(interrupts);
+	interrupts->max_bytes = session->max_memory_bytes;
+	if (getrlimit(RLIMIT_AS, &memory) == 0 && memory.rlim_cur < interrupts->max_bytes)
+		interrupts->max_bytes = memory.rlim_cur;
+	interrupts->max_bytes /= RINGS_SHARE;
 	for (size_t i = 0; i < tasks->live.count; i++)
 		tasks->live.items[i].interrupts_of = 0;
 	for (int round = 0; round < COVER_ROUNDS && covered < tasks->live.count; round++) {

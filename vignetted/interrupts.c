@@ -118,6 +118,13 @@ static int thread_add(struct vg_interrupts *interrupts, pid_t tid)
 	return 0;
 }
 
+static size_t rings_pages_max(const struct vg_interrupts *interrupts)
+{
+	size_t pages = interrupts->max_bytes / PAGE_BYTES;
+
+	return pages < RINGS_PAGES_MAX ? pages : RINGS_PAGES_MAX;
+}
+
 /* A ring for each CPU that one of the threads may run on.  Should it be allowed others later, it
  * tells nothing there, and is stopped instead. */
 static int rings_make(struct vg_interrupts *interrupts, const struct vg_task *tasks, size_t count,
@@ -133,7 +140,7 @@ static int rings_make(struct vg_interrupts *interrupts, const struct vg_task *ta
 	}
 	rings = CPU_COUNT(&all);
 	interrupts->ring_pages = pages_max;
-	while ((int)interrupts->ring_pages * rings > RINGS_PAGES_MAX)
+	while (interrupts->ring_pages * (size_t)rings > rings_pages_max(interrupts))
 		interrupts->ring_pages /= 2;
 	if (interrupts->ring_pages < RING_PAGES_MIN)
 		interrupts->ring_pages = RING_PAGES_MIN;
@@ -156,7 +163,7 @@ static int first_open(struct vg_interrupts *interrupts, const struct vg_task *ta
 
 	*interrupts = (struct vg_interrupts){
 		.taken = interrupts->taken, .lost = interrupts->lost,
-		.period_ns = period_ns, .event_capacity = EVENTS_MAX,
+		.max_bytes = interrupts->max_bytes, .period_ns = period_ns, .event_capacity = EVENTS_MAX,
 		.stack_bytes = period_ns < FAST_NS ? STACK_FAST_BYTES : STACK_BYTES,
 	};
 	if (getrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_cur / DESCRIPTORS_SHARE < EVENTS_MAX)
@@ -221,7 +228,9 @@ void vg_interrupts_close(struct vg_interrupts *interrupts)
 		close(interrupts->events[i].fd);
 	free(interrupts->rings);
 	free(interrupts->events);
-	*interrupts = (struct vg_interrupts){ .taken = interrupts->taken, .lost = interrupts->lost };
+	*interrupts = (struct vg_interrupts){
+		.taken = interrupts->taken, .lost = interrupts->lost, .max_bytes = interrupts->max_bytes,
+	};
 }
 
 void vg_interrupts_enable(struct vg_interrupts *interrupts, bool enabled)
