@@ -36,11 +36,13 @@ start() {
 	kill -0 $server 2>/dev/null || fail "victims: $1 does not run"
 }
 
+perf="perf record -q --call-graph dwarf -e cpu-clock -o $dir/perf.data"
+
 # sampler NAME HZ: becomes a sampler of the server
 sampler() {
 	case $1 in
 	vignetted) exec "$VIGNETTED" --rate "$2" -o "$dir/out.vgp" --pid $server ;;
-	perf) exec perf record -q --call-graph dwarf -e cpu-clock -F "$2" -o "$dir/perf.data" -p $server ;;
+	perf) exec $perf -F "$2" -p $server ;;
 	esac
 }
 
@@ -76,18 +78,17 @@ measure() {
 		runs $((rounds / 4 + 2)) $2 $3 >"$dir/runs"
 		[ "$(wc -l <"$dir/runs")" -eq $((2 * (rounds / 4 + 2) + 1)) ] || fail "victims: redis-benchmark failed"
 		awk 'NR % 2 == 0 { with = $1; with_us = $2; next }
-			NR > 1 { print 100 * log(with / sqrt(before * $1)),
+			NR > 1 { print "pair", 100 * log(with / sqrt(before * $1)),
 				100 * log(with_us / sqrt(before_us * $2)), $1, $2 }
 			{ before = $1; before_us = $2 }' "$dir/runs" >"$dir/raw" ;;
 	*.vignetted)
 		"$bench/toggle" $1 $port $pairs 300 $server $3 >"$dir/raw" 2>"$dir/log" ||
 			fail "victims: $(tail -1 "$dir/log")" ;;
 	*.perf)
-		"$bench/windows" $1 $port $((rounds / 12 + 2)) 1000 perf record -q --call-graph dwarf \
-			-e cpu-clock -F $3 -o "$dir/perf.data" -p $server >"$dir/raw" 2>"$dir/log" ||
-			fail "victims: $(tail -1 "$dir/log")" ;;
+		"$bench/windows" $1 $port $((rounds / 12 + 2)) 1000 $perf -F $3 -p $server \
+			>"$dir/raw" 2>"$dir/log" || fail "victims: $(tail -1 "$dir/log")" ;;
 	esac
-	sed -n 's/^pair //p; /^[-0-9]/p' "$dir/raw" >"$dir/pairs"
+	sed -n 's/^pair //p' "$dir/raw" >"$dir/pairs"
 	for column in 1 2 3 4; do cut -d ' ' -f $column "$dir/pairs" >"$dir/column.$column"; done
 }
 
