@@ -75,15 +75,17 @@ static int ptrace_allow(scmp_filter_ctx filter)
 	return rc;
 }
 
-/* Our own, while a thread stands still. */
+/* Our own, while a thread stands still, and what going back undoes. */
 static int priority_allow(scmp_filter_ctx filter)
 {
 	int rc = seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(sched_setscheduler), 2,
 				  SCMP_A0(SCMP_CMP_EQ, 0), SCMP_A1(SCMP_CMP_EQ, SCHED_FIFO));
 
-	return rc != 0 ? rc : seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(sched_setscheduler), 2,
-					       SCMP_A0(SCMP_CMP_EQ, 0),
-					       SCMP_A1(SCMP_CMP_EQ, SCHED_OTHER));
+	if (rc == 0)
+		rc = seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(sched_setscheduler), 2,
+				      SCMP_A0(SCMP_CMP_EQ, 0), SCMP_A1(SCMP_CMP_EQ, SCHED_OTHER));
+	return rc != 0 ? rc : seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(prctl), 1,
+					       SCMP_A0(SCMP_CMP_EQ, PR_SET_TIMERSLACK));
 }
 
 /* Timers of the kernel's own samples: on and off. */

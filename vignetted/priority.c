@@ -25,6 +25,12 @@ static bool policy_set(int policy, int priority)
 	return sched_setscheduler(0, policy, &(struct sched_param){ .sched_priority = priority }) == 0;
 }
 
+/* The default slack of 50 us would make every tick that late. */
+static void slack_set(void)
+{
+	prctl(PR_SET_TIMERSLACK, 1, 0, 0, 0);
+}
+
 /* Under this limit the kernel adds up what a real-time thread uses until it sleeps as one, and we sleep
  * as an ordinary one. */
 static bool real_time_is_limited(void)
@@ -40,15 +46,17 @@ void vg_priority_begin(struct vg_priority *priority)
 	 * before others that want long ones. */
 	struct attributes attributes = { .size = sizeof attributes, .runtime_ns = SLICE_NS };
 
-	priority->can_raise = sched_getscheduler(0) == SCHED_OTHER && !real_time_is_limited() &&
-			      policy_set(SCHED_FIFO, 1);
+	priority->can_raise = false;
+	slack_set();
+	/* Whoever chose another policy for us knows why. */
+	if (sched_getscheduler(0) != SCHED_OTHER)
+		return;
+	priority->can_raise = !real_time_is_limited() && policy_set(SCHED_FIFO, 1);
 	vg_priority_lower(priority);
 	attributes.nice = getpriority(PRIO_PROCESS, 0);
 	if (!priority->can_raise && attributes.nice > NICE && setpriority(PRIO_PROCESS, 0, NICE) == 0)
 		attributes.nice = NICE;
 	syscall(SYS_sched_setattr, 0, &attributes, 0);
-	/* The default slack of 50 us would make every tick that late. */
-	prctl(PR_SET_TIMERSLACK, 1, 0, 0, 0);
 }
 
 void vg_priority_raise(const struct vg_priority *priority)
@@ -59,6 +67,9 @@ void vg_priority_raise(const struct vg_priority *priority)
 
 void vg_priority_lower(const struct vg_priority *priority)
 {
-	if (priority->can_raise)
-		policy_set(SCHED_OTHER, 0);
+	if (!priority->can_raise)
+		return;
+	policy_set(SCHED_OTHER, 0);
+	/* Since Linux 6.12 that has brought the default back. */
+	slack_set();
 }

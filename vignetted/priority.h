@@ -17,8 +17,8 @@ struct vg_priority {
 
 void vg_priority_begin(struct vg_priority *priority);
 
-/* From the request to stop a thread until it is let go.  Does nothing where it is not allowed, or
- * nothing has begun. */
+/* From the request to stop a thread until it is let go; and while one that is late is waited for, where
+ * nothing else is done.  Does nothing where it is not allowed, or nothing has begun. */
 void vg_priority_raise(const struct vg_priority *priority);
 void vg_priority_lower(const struct vg_priority *priority);
 

@@ -387,7 +387,6 @@ int vg_session_begin(struct vg_session *session, const struct vg_session_options
 
 int vg_session_end(struct vg_session *session, struct vg_recording *recording, const char *reason)
 {
-	uint64_t give_up_ns = vg_now_ns() + 1000000000;
 	vg_recording_set own = 1u << recording->index;
 
 	if (recording->complete)
@@ -402,8 +401,8 @@ int vg_session_end(struct vg_session *session, struct vg_recording *recording, c
 	}
 	vg_recording_stop(session, recording, reason);
 	/* A thread that was asked to stop and has not is let go when it does, or when we exit. */
-	while (session->live == 0 && !vg_tracer_settle(&session->tracer) && vg_now_ns() < give_up_ns)
-		usleep(1000);
+	if (session->live == 0)
+		vg_tracer_finish(&session->tracer);
 	if (recording->failure == 0 && session->live == 0)
 		vg_events_finish(&session->events);
 	vg_recording_finish(session, recording);

@@ -24,6 +24,7 @@
  */
 enum { POLL_NS = 40 * 1000, POLL_ELSEWHERE_NS = 80 * 1000, STOP_TIMEOUT_NS = 20 * 1000 * 1000 };
 enum { SLEEPS_MAX = 256 };
+enum { FINISH_NS = 1000 * 1000 * 1000, FINISH_EVERY_US = 1000 };
 
 /* Whether to ask for this stop, or sleep at once. */
 static bool poll_due(struct vg_tracer *tracer)
@@ -208,6 +209,16 @@ bool vg_tracer_settle(struct vg_tracer *tracer)
 	else if (got > 0)
 		command_note(tracer, tid, status);
 	return tracer->pending == 0;
+}
+
+void vg_tracer_finish(struct vg_tracer *tracer)
+{
+	uint64_t give_up_ns = vg_now_ns() + FINISH_NS;
+
+	vg_priority_raise(&tracer->priority);
+	while (!vg_tracer_settle(tracer) && vg_now_ns() < give_up_ns)
+		usleep(FINISH_EVERY_US);
+	vg_priority_lower(&tracer->priority);
 }
 
 static enum vg_capture stopped_copy(pid_t tid, size_t stack_bytes, struct vg_snapshot *snapshot)

@@ -46,4 +46,7 @@ enum vg_capture vg_tracer_capture(struct vg_tracer *tracer, pid_t tid, size_t st
  * still and the process waiting for its end. */
 bool vg_tracer_settle(struct vg_tracer *tracer);
 
+/* The same, again and again, for a second at most. */
+void vg_tracer_finish(struct vg_tracer *tracer);
+
 #endif
