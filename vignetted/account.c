@@ -67,8 +67,10 @@ void vg_account_begin(struct vg_session *session, struct vg_task *task, uint64_t
 	uint64_t begin_ns;
 
 	/* At once, though it costs as much as a short thread lives: a poller of io_uring's can be seized
-	 * for all that ptrace(2) says, and then does not stop. */
+	 * for all that ptrace(2) says, and then does not stop; nor does a thread that has begun to exit. */
 	vg_task_status(&session->tasks, task->tid, &status);
+	task->exiting = status.exiting && task->tid != session->target.pid;
+	task->found_ready_ns = status.state == 'R' ? vg_now_ns() : 0;
 	/* What the program's own logs call it. */
 	if (session->target.nested)
 		thread.tid = vg_task_own_tid(&session->tasks, task->tid);
@@ -254,13 +256,27 @@ void vg_account_interrupt(struct vg_session *session, struct vg_recording *recor
 	vg_account_sample(session, recording, task, &taken);
 }
 
+/* It ended between two scans: nobody knows when, so in the middle.  One that was interrupted since would
+ * have been again soon. */
+static uint64_t thread_end_ns(const struct vg_session *session, const struct vg_recording *recording,
+			      const struct vg_task *task, uint64_t now_ns)
+{
+	uint64_t period_ns = vg_recording_period_ns(session, recording), since_ns = session->scan_ns;
+	bool interrupted = task->interrupted_ns > since_ns && task->interrupted_ns <= now_ns;
+	uint64_t half_ns;
+
+	if (interrupted)
+		since_ns = task->interrupted_ns;
+	half_ns = (now_ns - since_ns) / 2;
+	return since_ns + (interrupted && half_ns > period_ns ? period_ns : half_ns);
+}
+
 void vg_account_end(struct vg_session *session, struct vg_task *task, uint64_t now_ns)
 {
 	VG_EACH_RECORDING(i, session->live & task->begun) {
 		struct vg_recording *recording = &session->recordings[i];
 		struct vg_account *account = &task->accounts[i];
-		/* It ended between two scans: nobody knows when, so in the middle. */
-		uint64_t end_ns = session->scan_ns + (now_ns - session->scan_ns) / 2;
+		uint64_t end_ns = thread_end_ns(session, recording, task, now_ns);
 
 		if (end_ns < account->last_ns)
 			end_ns = account->last_ns;

@@ -21,10 +21,10 @@ enum { USER_BEHIND_PERIODS = 2, USER_BEHIND_NS = 4 * 1000 * 1000 };
 enum { SWITCH_NS = 2400, INHERIT_NS = 20 * 1000, STOP_NS = 60 * 1000 };
 static const uint64_t WEIGH_FIRST_NS = UINT64_C(60) * 1000 * 1000;
 static const uint64_t WEIGH_EVERY_NS = UINT64_C(200) * 1000 * 1000;
-/* Windows in a row in which stops cost less, until timers are halted (a single burst of switches is
- * borne) and closed; one in which they cost far less counts for more.  Halted timers do not make
- * switches dear, and a server that shares a CPU with its client for a while goes back to one of its own;
- * but they are made and freed with each thread all the same. */
+/* Windows in which stops cost less, without one between in which they do not, until timers are halted
+ * (a single burst of switches is borne) and closed; one in which they cost far less counts for more.
+ * Halted timers cost a switch a third of what they did, and a server that shares a CPU with its client
+ * for a while goes back to one of its own; but they are made and freed with each thread all the same. */
 enum { DEAR_WINDOWS = 2, CLOSE_WINDOWS = 150, CLOSE_MAKING_WINDOWS = 6 };
 enum { FAR_WORSE = 2, FAR_WORSE_WINDOWS = 3 };
 enum { NOTICEABLE = 500, DEAR = 50 };
@@ -244,7 +244,7 @@ static void interrupt_take(struct vg_session *session, const struct vg_interrupt
 	due = interrupt_due(session, task, interrupt->time_ns);
 	if (due == 0)
 		return;
-	time_ns = interrupt->time_ns - session->begin_ns;
+	task->interrupted_ns = time_ns = interrupt->time_ns - session->begin_ns;
 	if (interrupt_walk(session, task, interrupt, time_ns) != 0) {
 		VG_EACH_RECORDING(i, due)
 			session->recordings[i].recorder.lost[VG_LOSS_NO_MEMORY]++;
@@ -276,7 +276,4 @@ void vg_interrupted_fetch(struct vg_session *session)
 		more = interrupt.time_ns < now_ns;
 		interrupt_take(session, &interrupt, &fetch);
 	}
-	/* What must be stopped is due at each tick. */
-	if (session->meagre_seen)
-		vg_pacing_adapt(session);
 }

@@ -15,6 +15,10 @@ enum { SLICES_OF_A_STOP = 2 };
 /* Pauses longer than this are worth a look at what they were made of; the shortest there are. */
 enum { PAUSE_LONG_NS = 100 * 1000, PAUSE_SHORT_NS = 20 * 1000 };
 
+/* For so long a thread that was seen to run is taken to do so still: reading that of a new one costs as
+ * much as many live. */
+enum { READY_NS = 500 * 1000 };
+
 /* What came of reading a thread that waits. */
 enum quiet {
 	QUIET_TAKEN,                 /* session->walk is its stack */
@@ -322,6 +326,15 @@ static vg_recording_set wait_pass(struct vg_session *session, struct vg_task *ta
 	return passed;
 }
 
+static void wait_look(struct vg_session *session, struct vg_task *task, struct vg_wait *wait)
+{
+	if (task->found_ready_ns != 0 && vg_now_ns() - task->found_ready_ns < READY_NS)
+		*wait = (struct vg_wait){ .running = true };
+	else
+		vg_wait_read(wait, &session->tasks, task);
+	task->found_ready_ns = 0;
+}
+
 void vg_sampling_thread(struct vg_session *session, struct vg_task *task)
 {
 	vg_recording_set due = session->due & session->live & task->begun, moved, covered;
@@ -331,7 +344,9 @@ void vg_sampling_thread(struct vg_session *session, struct vg_task *task)
 
 	moved = moved_in(session, task, due);
 	due &= ~repeat_still(session, task, due & session->still & ~moved);
-	if (due == 0 || task->untraceable)
+	/* Nobody else would find out when it is gone. */
+	session->tasks.stale |= task->exiting;
+	if (due == 0 || task->untraceable || task->exiting)
 		return;
 	rc = vg_look_at(session, task);
 	if (rc != 0) {
@@ -346,7 +361,7 @@ void vg_sampling_thread(struct vg_session *session, struct vg_task *task)
 	if (due == 0)
 		return;
 	session->looks_fresh = false;
-	vg_wait_read(&wait, &session->tasks, task);
+	wait_look(session, task, &wait);
 	task->ran = true;
 	if (task->young > 0) {
 		task->young--;

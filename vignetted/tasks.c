@@ -192,8 +192,8 @@ int vg_task_look(struct vg_tasks *tasks, struct vg_task *task, struct vg_task_lo
 	return 0;
 }
 
-/* Flags of include/linux/sched.h.  The second had another meaning before Linux 6.4, hence the name. */
-static const unsigned long long IO_WORKER = 0x10, USER_WORKER = 0x4000;
+/* Flags of include/linux/sched.h.  The last had another meaning before Linux 6.4, hence the name. */
+static const unsigned long long EXITING = 0x4, IO_WORKER = 0x10, USER_WORKER = 0x4000;
 
 /* pid (name) state ppid ...; the name may hold anything, parentheses and newlines too, and the
  * numbers behind it do not. */
@@ -216,6 +216,7 @@ static int status_parse(struct vg_task_status *status, char *text)
 		strtoll(at, &at, 10);
 	}
 	flags = strtoull(at, &at, 10);                   /* field 9 */
+	status->exiting = (flags & EXITING) != 0;
 	status->of_kernel = (flags & IO_WORKER) != 0 ||
 			    ((flags & USER_WORKER) != 0 && strncmp(status->name, "vhost-", 6) == 0);
 	for (int field = 10; field < 22; field++) {      /* to field 22, starttime */

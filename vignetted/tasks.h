@@ -65,6 +65,7 @@ struct vg_task {
 	int files[VG_TASK_FILES];    /* kept open; -1: opened at each reading */
 	bool seen;                   /* by the scan in progress */
 	bool untraceable;            /* not ours to sample */
+	bool exiting;                /* it was when it was found, and is no leader: it runs no more code */
 	uint8_t young;               /* samples for which its name is looked at each time */
 	bool ran;                    /* since its name was last looked at */
 	bool meagre;                 /* what an interrupt copies of its stack does not suffice */
@@ -81,6 +82,8 @@ struct vg_task {
 	uint64_t looked_ns;          /* session time of the round of the latest */
 	uint64_t weighed_ns;         /* the same when interrupts were weighed; 0: they were not yet */
 	uint64_t weighed_ready_ns;   /* its time on a CPU and in the queue for one, by that look */
+	uint64_t interrupted_ns;     /* session time of its latest interrupt */
+	uint64_t found_ready_ns;     /* CLOCK_MONOTONIC when it was found, if it ran then; else 0 */
 	uint64_t moved_ns;           /* session time of the look that first said so many slices */
 	bool asleep;                 /* it had not run for long when the round began */
 	uint32_t name_number;        /* how many names it has had */
@@ -91,6 +94,7 @@ struct vg_task_status {
 	char state;                  /* R S D T t Z X I, as proc(5) has them */
 	bool of_kernel;              /* made by the kernel, which lets nobody trace it: io_uring's
 	                                workers and pollers, vhost's */
+	bool exiting;                /* it is on its way out of the kernel's exit(2), or a zombie */
 	char name[VG_TASK_NAME_BYTES];
 	uint64_t start_ticks;        /* since boot, in sysconf(_SC_CLK_TCK) */
 };
