@@ -127,8 +127,7 @@ static size_t rings_pages_max(const struct vg_interrupts *interrupts)
 
 /* A ring for each CPU that one of the threads may run on.  Should it be allowed others later, it
  * tells nothing there, and is stopped instead. */
-static int rings_make(struct vg_interrupts *interrupts, const struct vg_task *tasks, size_t count,
-		      size_t pages_max)
+static int rings_make(struct vg_interrupts *interrupts, const struct vg_task *tasks, size_t count)
 {
 	cpu_set_t allowed, all;
 	int rings;
@@ -139,7 +138,7 @@ static int rings_make(struct vg_interrupts *interrupts, const struct vg_task *ta
 			CPU_OR(&all, &all, &allowed);
 	}
 	rings = CPU_COUNT(&all);
-	interrupts->ring_pages = pages_max;
+	interrupts->ring_pages = RING_PAGES_MAX;
 	while (interrupts->ring_pages * (size_t)rings > rings_pages_max(interrupts))
 		interrupts->ring_pages /= 2;
 	if (interrupts->ring_pages < RING_PAGES_MIN)
@@ -156,7 +155,7 @@ static int rings_make(struct vg_interrupts *interrupts, const struct vg_task *ta
 }
 
 static int first_open(struct vg_interrupts *interrupts, const struct vg_task *tasks, size_t count,
-		      uint64_t period_ns, size_t pages_max)
+		      uint64_t period_ns)
 {
 	struct rlimit limit;
 	int fd;
@@ -177,16 +176,16 @@ static int first_open(struct vg_interrupts *interrupts, const struct vg_task *ta
 	if (fd < 0)
 		return fd;
 	close(fd);
-	return rings_make(interrupts, tasks, count, pages_max);
+	return rings_make(interrupts, tasks, count);
 }
 
 static int threads_add(struct vg_interrupts *interrupts, const struct vg_task *tasks, size_t count,
-		       uint64_t period_ns, size_t pages_max)
+		       uint64_t period_ns)
 {
 	int rc = 0;
 
 	if (interrupts->rings == NULL)
-		rc = first_open(interrupts, tasks, count, period_ns, pages_max);
+		rc = first_open(interrupts, tasks, count, period_ns);
 	for (size_t i = 0; rc == 0 && i < count; i++)
 		rc = thread_add(interrupts, tasks[i].tid);
 	return rc;
@@ -196,16 +195,14 @@ int vg_interrupts_open(struct vg_interrupts *interrupts, const struct vg_task *t
 		       uint64_t period_ns)
 {
 	bool first = interrupts->rings == NULL;
-	size_t pages = RING_PAGES_MAX;
 	int rc;
 
 	if (count == 0)
 		return 0;
 	/* What may be locked is for all rings, and they are to be alike: the last one tells. */
-	while ((rc = threads_add(interrupts, tasks, count, period_ns, pages)) == -ENOBUFS && first) {
-		pages = interrupts->ring_pages / 2;
-		if (pages < RING_PAGES_MIN)
-			break;
+	while ((rc = threads_add(interrupts, tasks, count, period_ns)) == -ENOBUFS && first &&
+	       interrupts->ring_pages > RING_PAGES_MIN) {
+		interrupts->max_bytes = interrupts->ring_pages / 2 * interrupts->ring_count * PAGE_BYTES;
 		vg_interrupts_close(interrupts);
 	}
 	if (rc == 0 && interrupts->event_count == 0)
@@ -245,14 +242,9 @@ void vg_interrupts_enable(struct vg_interrupts *interrupts, bool enabled)
 
 uint32_t vg_interrupts_room(const struct vg_interrupts *interrupts)
 {
-	size_t least_bytes = SIZE_MAX;
-
-	for (size_t i = 0; i < interrupts->ring_count; i++) {
-		if (interrupts->rings[i].data_bytes < least_bytes && interrupts->rings[i].head != NULL)
-			least_bytes = interrupts->rings[i].data_bytes;
-	}
-	return (uint32_t)(least_bytes / (interrupts->stack_bytes + SAMPLE_FIXED_BYTES +
-					 8 * (unsigned int)__builtin_popcountll(vg_regs_perf_mask)));
+	return (uint32_t)(interrupts->ring_pages * PAGE_BYTES /
+			  (interrupts->stack_bytes + SAMPLE_FIXED_BYTES +
+			   8 * (unsigned int)__builtin_popcountll(vg_regs_perf_mask)));
 }
 
 /* Copies out of the ring, whose end is followed by its beginning. */

@@ -21,7 +21,8 @@
 struct vg_interrupts {
 	struct vg_ring *rings;       /* owned; one a CPU that a thread may run on */
 	struct vg_event *events;     /* owned; one a thread and CPU, by rising id */
-	size_t max_bytes;            /* of all rings; set by the caller, and kept */
+	size_t max_bytes;            /* of all rings, which have 128 KiB each at least; set by the
+	                                caller before it opens them */
 	size_t ring_pages, ring_count, event_count, event_capacity;
 	uint64_t period_ns;          /* CPU time from one sample of a thread to the next */
 	uint32_t stack_bytes;        /* of each copy */
