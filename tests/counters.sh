@@ -88,6 +88,11 @@ refuses 'cannot be counted in 1 thread: that takes 4 descriptors, and the helper
 	sh -c 'ulimit -n 15; exec "$@"' - "$VIGNETTED" -o no.vgp --counter faults,task-clock,cs,minor-faults \
 	-- ./pages
 
+# What was counted since the latest sample of a process that ends is told at its end.
+"$VIGNETTED" --rate 1 -o seldom.vgp --counter page-faults -- ./pages 2>log || fail "page-faults, seldom"
+between "$("$VGTOOL" report --json --counter page-faults seldom.vgp | grep -oE '"counted":[0-9]+' |
+	cut -d : -f 2)" 3500 4500 "page faults, seldom sampled"
+
 # Nobody special: the level decides.
 if [ "$(id -u)" = 0 ]; then
 	mkdir -m 777 open

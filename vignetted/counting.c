@@ -177,7 +177,10 @@ void vg_counting_end(struct vg_session *session, struct vg_recording *recording)
 {
 	if ((session->counting & 1u << recording->index) == 0)
 		return;
-	session->counting &= ~(1u << recording->index);
+	/* The first thread of a process that has ended is there until it is reaped, and what it counted
+	 * since its latest sample can be read. */
 	for (size_t i = 0; i < session->tasks.live.count; i++)
-		thread_close(recording, &session->tasks.live.items[i]);
+		vg_counting_thread_end(session, recording, &session->tasks.live.items[i],
+				       vg_now_ns() - session->begin_ns);
+	session->counting &= ~(1u << recording->index);
 }
