@@ -2,90 +2,92 @@
 /*
  * What vignetted's sampling costs a server that is under load all the time: it is switched on and off
  * in turn, in a process of its own that is the helper but for that, and each window with it is compared
- * with the mean of its two neighbours without.  What a machine's other guests do to both differs little
- * in so short a time.
+ * with its two neighbours without.  What a machine's other guests do to both differs little in so short
+ * a time.
  *
- *     toggle redis|redis-pipelined|nginx PORT PAIRS WINDOW_MS PID HZ
+ *     toggle LOAD PORT PAIRS WINDOW_MS PID HZ
  *
- * Prints what load_compare() does, then whether interrupts were still in use at the end.
+ * LOAD is as in compare.h.  With a PID of 0 nothing is sampled, and this process only wakes at that rate:
+ * what anything costs that looks at the server so often from outside.  Prints what compare_run() does.
  */
 #include <fcntl.h>
 #include <poll.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
 
-#include "bench/load.h"
+#include "bench/compare.h"
+#include "vignetted/interrupted.h"
 #include "vignetted/loop.h"
 #include "vignetted/session.h"
 
-enum { SETTLE_MS = 2000, TASKS_MAX = 64 };
+enum { TASKS_MAX = 64 };
 
 static struct vg_session session;
 
-/* What vg_loop_run() does, for so long; ticks are not due while it does not. */
-static void sample_for(uint64_t window_ns)
+/* What vg_loop_run() does; ticks are not due while it does not. */
+static void sample(int end_fd)
 {
-	uint64_t end_ns = load_now_ns() + window_ns, now;
+	struct pollfd end = { .fd = end_fd, .events = POLLIN };
 
-	while ((now = load_now_ns()) < end_ns) {
-		uint64_t until_ns = session.ticks.due_ns < end_ns ? session.ticks.due_ns : end_ns;
-		struct timespec left = { 0, until_ns > now ? (long)(until_ns - now) : 0 };
-
-		ppoll(NULL, 0, &left, NULL);
-		vg_tracer_settle(&session.tracer);
-		if (vg_ticks_due(&session.ticks, load_now_ns()))
+	for (;;) {
+		vg_loop_wait(&session, &end, 1);
+		if (end.revents != 0)
+			break;
+		if (vg_ticks_due(&session.ticks, vg_now_ns()))
 			vg_session_tick(&session);
 	}
 	/* What stops late would stand still for the next window. */
-	while (!vg_tracer_settle(&session.tracer))
-		usleep(100);
+	vg_tracer_finish(&session.tracer);
 }
 
 /* When sampling was switched off, and what had run by then. */
 static struct {
-	uint64_t at_ns, cpu_ns;
+	uint64_t at_ns, cpu_ns, timers_ns;   /* the timers' period; 0: they had been given up */
 	bool timers_enabled;
 	struct vg_task_look looks[TASKS_MAX];
 } off;
 
-/* The kernel's timers are off without, too, whatever the session has weighed. */
+/* The kernel's timers are closed, for halted ones cost something too. */
 static void sampling_off(void)
 {
+	vg_interrupted_fetch(&session);
 	off.timers_enabled = session.interrupts.enabled;
-	vg_interrupts_enable(&session.interrupts, false);
-	session.interrupts.enabled = off.timers_enabled;
+	off.timers_ns = session.interrupts.event_count > 0 ? session.interrupts.period_ns : 0;
+	vg_interrupts_close(&session.interrupts);
 	for (size_t i = 0; i < session.tasks.live.count && i < TASKS_MAX; i++)
 		vg_task_look(&session.tasks, &session.tasks.live.items[i], &off.looks[i]);
 	off.cpu_ns = vg_target_cpu_ns(&session.target);
-	off.at_ns = load_now_ns();
+	off.at_ns = vg_now_ns();
 }
 
 static void task_skip(struct vg_task *task, const struct vg_task_look *before, uint64_t gap_ns)
 {
 	struct vg_task_look look;
-	uint64_t cpu_ns;
+	uint64_t cpu_ns, queued_ns;
 
 	if (vg_task_look(&session.tasks, task, &look) != 0)
 		return;
 	cpu_ns = look.cpu_ns - before->cpu_ns;
-	task->weighed_ready_ns += cpu_ns + look.queued_ns - before->queued_ns;
+	queued_ns = look.queued_ns - before->queued_ns;
+	task->weighed_ready_ns += cpu_ns + queued_ns;
 	task->look.cpu_ns += cpu_ns;
 	task->look.slices += look.slices - before->slices;
-	task->look.queued_ns += look.queued_ns - before->queued_ns;
+	task->look.queued_ns += queued_ns;
 	task->weighed_ns += gap_ns;
 	task->looked_ns += gap_ns;
 	for (uint32_t r = 0; r < VG_RECORDINGS; r++) {
 		task->accounts[r].cpu_ns += cpu_ns;
 		task->accounts[r].last_ns += gap_ns;
-		task->accounts[r].queued_ns += look.queued_ns - before->queued_ns;
+		task->accounts[r].queued_ns += queued_ns;
 	}
 }
 
 /* To the session, the time without it has not been. */
 static void sampling_on(void)
 {
-	uint64_t gap_ns = load_now_ns() - off.at_ns;
+	uint64_t gap_ns = vg_now_ns() - off.at_ns;
 	uint64_t cpu_ns = vg_target_cpu_ns(&session.target) - off.cpu_ns;
 
 	session.weighed_ns += gap_ns;
@@ -96,16 +98,25 @@ static void sampling_on(void)
 	session.target_cpu_ns += cpu_ns;
 	for (size_t i = 0; i < session.tasks.live.count && i < TASKS_MAX; i++)
 		task_skip(&session.tasks.live.items[i], &off.looks[i], gap_ns);
-	vg_interrupts_enable(&session.interrupts, off.timers_enabled);
+	if (off.timers_ns == 0)
+		return;
+	if (vg_interrupts_open(&session.interrupts, session.tasks.live.items, session.tasks.live.count,
+			       off.timers_ns) != 0) {
+		fprintf(stderr, "toggle: the timers do not come back\n");
+		exit(1);
+	}
+	if (!off.timers_enabled)
+		vg_interrupts_enable(&session.interrupts, false);
 }
 
-static void session_start(pid_t pid, int hz)
+static void session_start(pid_t pid, uint64_t period_ns)
 {
-	struct vg_session_options options = { .max_frames = 16384, .events_fd = -1 };
+	struct vg_session_options options = {
+		.max_frames = 16384, .events_fd = -1, .period_ns = period_ns,
+	};
 	struct vg_recording *recording;
 	struct vg_err err;
 
-	options.period_ns = 1000000000 / (uint64_t)hz;
 	if (vg_session_open(&session, &options, pid, false, &err) == 0 &&
 	    vg_session_begin(&session, &options, open("/dev/null", O_WRONLY), &recording, &err) == 0)
 		return;
@@ -113,20 +124,60 @@ static void session_start(pid_t pid, int hz)
 	exit(1);
 }
 
+static void nothing(void)
+{
+}
+
+/* At ticks as a session has them, at which nothing is to be done. */
+static void wake(int end_fd)
+{
+	struct pollfd end = { .fd = end_fd, .events = POLLIN };
+	struct timespec left;
+
+	vg_ticks_restart(&session.ticks, session.ticks.period_ns, vg_now_ns());
+	do {
+		uint64_t now_ns = vg_now_ns(), due_ns;
+
+		vg_ticks_due(&session.ticks, now_ns);
+		due_ns = session.ticks.due_ns;
+		left = (struct timespec){ 0, due_ns > now_ns ? (long)(due_ns - now_ns) : 0 };
+	} while (ppoll(&end, 1, &left, NULL) == 0);
+}
+
+/* As a tracer must have it; the signals that the helper takes in turn are to end us. */
+static void child_signal_block(void)
+{
+	sigset_t child;
+
+	sigemptyset(&child);
+	sigaddset(&child, SIGCHLD);
+	sigprocmask(SIG_BLOCK, &child, NULL);
+}
+
 int main(int argc, char **argv)
 {
-	const struct load_sampler sampler = { sampling_on, sample_for, sampling_off };
+	const struct sampler sampling = { sampling_on, sample, sampling_off };
+	const struct sampler waking = { nothing, wake, nothing };
+	uint64_t period_ns;
+	pid_t pid;
 
 	if (argc != 7) {
 		fprintf(stderr, "usage: toggle LOAD PORT PAIRS WINDOW_MS PID HZ\n");
 		return 2;
 	}
-	vg_loop_signals();
-	load_start(argv[1], atoi(argv[2]));
-	session_start(atoi(argv[5]), atoi(argv[6]));
-	sample_for(SETTLE_MS * UINT64_C(1000000));
+	child_signal_block();
+	compare_load(argv[1], atoi(argv[2]), (uint64_t)atoi(argv[4]) * 1000000);
+	pid = atoi(argv[5]);
+	period_ns = 1000000000 / (uint64_t)atoi(argv[6]);
+	if (pid == 0) {
+		vg_priority_begin(&session.tracer.priority);
+		vg_ticks_start(&session.ticks, period_ns, vg_now_ns());
+		compare_run(&waking, atoi(argv[3]));
+		return 0;
+	}
+	session_start(pid, period_ns);
+	compare_settle(&sampling);
 	sampling_off();
-	load_compare(&sampler, atoi(argv[3]), (uint64_t)atoi(argv[4]) * 1000000);
-	printf("interrupts %d\n", session.interrupts.event_count > 0);
+	compare_run(&sampling, atoi(argv[3]));
 	return 0;
 }

@@ -61,8 +61,7 @@ static void ready_poll(struct pollfd *ready, size_t count, const struct timespec
 	}
 }
 
-/* Sleeps until a descriptor is ready or the next tick is due. */
-static void loop_wait(struct vg_session *session, struct pollfd *ready, size_t count)
+void vg_loop_wait(struct vg_session *session, struct pollfd *ready, size_t count)
 {
 	bool late = session->tracer.pending != 0;
 	uint64_t now_ns = vg_now_ns(), left_ns = 0;
@@ -123,7 +122,7 @@ int vg_loop_run(struct vg_session *session, int signals, struct vg_loop_sockets 
 			count = SOCKETS + sockets->count;
 			memcpy(ready + SOCKETS, sockets->polled, sockets->count * sizeof *ready);
 		}
-		loop_wait(session, ready, count);
+		vg_loop_wait(session, ready, count);
 		if (sockets != NULL && !sockets_turn(sockets, ready + SOCKETS))
 			break;
 		if (ready[SIGNALS].revents != 0)

@@ -29,4 +29,8 @@ struct vg_loop_sockets {
  */
 int vg_loop_run(struct vg_session *session, int signals, struct vg_loop_sockets *sockets);
 
+/* A turn's waiting: until a descriptor is ready, which `ready` says then, or the next tick is due.  Lets go
+ * of a thread that has stopped late. */
+void vg_loop_wait(struct vg_session *session, struct pollfd *ready, size_t count);
+
 #endif
