@@ -102,25 +102,30 @@ status=0
 tail -c +16 appended >p.vgp
 ended p.vgp 'the process may not write larger files'
 
-# Synced every five seconds, and written at the end; asked of the kernel, and not waited for.
-strace -o trace -e trace=io_submit,sync_file_range,fdatasync,fsync "$VIGNETTED" -p $busy -o p.vgp --duration 6 2>err ||
-	fail "sync: $(cat err)"
-syncs=$(grep -c 'IOCB_CMD_FDSYNC.*= 1$' trace) || true
-[ "$syncs" = 1 ] || fail "not synced once: $(cat trace)"
-[ "$(grep -c 'sync_file_range(.*SYNC_FILE_RANGE_WRITE) = 0' trace)" = 1 ] || fail "the end: $(cat trace)"
-! grep -qE '^(fdatasync|fsync)' trace || fail "waited for the disk: $(cat trace)"
-"$VGTOOL" info --json p.vgp | grep -q '"syncs_failed":0' || fail "a sync failed"
+# begun NAME STRACE_OPTION...: such a recording of six seconds, beside the others
+begun() {
+	name=$1; shift
+	strace -o trace.$name "$@" "$VIGNETTED" -p $busy -o $name.vgp --duration 6 2>err.$name &
+}
 
-# Where the kernel has no queue, or none left, writing is begun.
-strace -o trace -e trace=io_setup,sync_file_range -e inject=io_setup:error=ENOSYS \
-	"$VIGNETTED" -p $busy -o p.vgp --duration 6 2>err || fail "sync without a queue: $(cat err)"
-grep -q 'sync_file_range(.*SYNC_FILE_RANGE_WRITE) = 0' trace || fail "no sync without a queue: $(cat trace)"
-
-# A disk that answers to no sync holds nobody up for long.
+# Synced every five seconds, and written at the end; asked of the kernel, and not waited for.  Where it has
+# no queue, or none left, writing is begun.  A disk that answers to no sync holds nobody up for long.
 start=$(date +%s)
-strace -o trace -e trace=io_getevents -e inject=io_getevents:retval=0 \
-	"$VIGNETTED" -p $busy -o p.vgp --duration 6 2>err || fail "a dead disk: $(cat err)"
+begun synced -e trace=io_submit,sync_file_range,fdatasync,fsync; synced=$!
+begun queueless -e trace=io_setup,sync_file_range -e inject=io_setup:error=ENOSYS; queueless=$!
+begun dead -e trace=io_getevents -e inject=io_getevents:retval=0; dead=$!
+wait $synced || fail "sync: $(cat err.synced)"
+wait $queueless || fail "sync without a queue: $(cat err.queueless)"
+wait $dead || fail "a dead disk: $(cat err.dead)"
 [ $(($(date +%s) - start)) -lt 40 ] || fail "a dead disk takes $(($(date +%s) - start)) s"
-ended p.vgp 'the duration limit was reached'
+syncs=$(grep -c 'IOCB_CMD_FDSYNC.*= 1$' trace.synced) || true
+[ "$syncs" = 1 ] || fail "not synced once: $(cat trace.synced)"
+[ "$(grep -c 'sync_file_range(.*SYNC_FILE_RANGE_WRITE) = 0' trace.synced)" = 1 ] ||
+	fail "the end: $(cat trace.synced)"
+! grep -qE '^(fdatasync|fsync)' trace.synced || fail "waited for the disk: $(cat trace.synced)"
+"$VGTOOL" info --json synced.vgp | grep -q '"syncs_failed":0' || fail "a sync failed"
+grep -q 'sync_file_range(.*SYNC_FILE_RANGE_WRITE) = 0' trace.queueless ||
+	fail "no sync without a queue: $(cat trace.queueless)"
+ended dead.vgp 'the duration limit was reached'
 alive "in the end"
 [ $failures = 0 ]

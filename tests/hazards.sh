@@ -2,13 +2,13 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
 #
 # What a program may meet while it is sampled (tests/hazards.c), and what vignetted says of programs
-# that it cannot sample.  SOAK: ten to fifty times as many rounds.
+# that it cannot sample.  SOAK: ten to forty times as many rounds.
 set -eu
 : "${BUILDDIR:?}" "${VIGNETTED:?}" "${VGTOOL:?}" "${CC:?}"
 dir=$(mktemp -d)
 pids=
 trap 'kill -9 $pids 2>/dev/null || true; rm -rf "$dir"' EXIT
-storms=10
+storms=5
 # Looking for leaks needs ptrace(2), which a host's filter may forbid and a tracer may find in use.
 export ASAN_OPTIONS="detect_leaks=0${ASAN_OPTIONS:+:$ASAN_OPTIONS}"
 [ -z "${SOAK-}" ] || storms=200
@@ -42,6 +42,7 @@ ${CC%% *} -m32 -nostdlib -static -fno-pie -no-pie -o "$dir/narrow" "$dir/narrow.
 pids="$pids $narrow"
 sleep 0.3
 refused 1 "runs a 32-bit program" --pid $narrow
+kill -9 $narrow
 
 # A program that executes itself all the time is sampled from whatever moment on.
 i=0
@@ -63,5 +64,6 @@ sh -c 'while :; do :; done' & busy=$!
 pids="$pids $busy"
 under='prlimit --nofile=8:8'
 refused 1 'process .*: Too many open files' --pid $busy
+kill -9 $busy
 
 timeout 1500 "$BUILDDIR/tests/hazards"
