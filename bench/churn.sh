@@ -3,27 +3,33 @@
 #
 # What sampling at 1 kHz costs a program that does nothing but make and join 100,000 threads, or execute
 # itself, or start others (tests/churn.c), and leaves two CPUs little to spare: how much longer it
-# takes, against the same under perf, and against looking which threads there are and no more
-# (bare_scan.c).
+# takes, against the same under perf, against looking which threads there are and no more
+# (bare_scan.c), and against stopping the first thread, where there is one that goes on, and letting it
+# go, with nothing in between (bare_stop.c): the least that a sampler of so high a rate can do to it.
+# Once more with threads that have one CPU, so that a sampler has another.
 #
 #     BENCH_ROUNDS    how often each is run
 set -eu
 . "${SRCDIR:?}/bench/lib.sh"
 rounds=${BENCH_ROUNDS:-5}
 churn=$BUILDDIR/tests/churn
+cpu=$(taskset -cp $$ | sed 's/.*[ :]\([0-9]*\).*/\1/')
 
-# sampled SAMPLER MODE COUNT: the program under it
+# sampled SAMPLER COMMAND...
 sampled() {
-	case $1 in
-	alone) "$churn" "$2" "$3" ;;
-	looking) "$bench/bare_scan" 1000 "$churn" "$2" "$3" ;;
-	vignetted) "$VIGNETTED" --rate 1000 -o "$dir/out.vgp" -- "$churn" "$2" "$3" ;;
-	perf) perf record -q --call-graph dwarf -e cpu-clock -F 1000 -o "$dir/perf.data" -- \
-		"$churn" "$2" "$3" ;;
-	esac >"$dir/log" 2>&1 || fail "churn: $1, $2: $(tail -1 "$dir/log")"
+	sampler=$1; shift
+	case $sampler in
+	alone) "$@" ;;
+	stopping)
+		"$@" & program=$!
+		"$bench/bare_stop" $program 1000 && wait $program ;;
+	looking) "$bench/bare_scan" 1000 "$@" ;;
+	vignetted) "$VIGNETTED" --rate 1000 -o "$dir/out.vgp" -- "$@" ;;
+	perf) perf record -q --call-graph dwarf -e cpu-clock -F 1000 -o "$dir/perf.data" -- "$@" ;;
+	esac >"$dir/log" 2>&1 || fail "churn: $sampler, $*: $(tail -1 "$dir/log")"
 }
 
-# timed SAMPLER MODE COUNT: us.  What perf has written must not be the next one's burden.
+# timed SAMPLER COMMAND...: us.  What perf has written must not be the next one's burden.
 timed() {
 	begin=$(date +%s%N)
 	sampled "$@"
@@ -32,25 +38,31 @@ timed() {
 	sync "$dir"
 }
 
-samplers="looking vignetted"
-have_perf && samplers="$samplers perf"
-printf '%-16s %-12s %12s %8s\n' program sampler ms RATIO
-for program in "threads 10000" "exec 300" "spawn 3000"; do
-	mode=${program% *}
+# compare NAME SAMPLERS COMMAND...: how much longer it takes with each
+compare() {
+	name=$1 samplers=$2; shift 2
 	for round in $(seq "$rounds"); do
 		for sampler in $samplers; do
-			alone=$(timed alone $program)
-			us=$(timed $sampler $program)
-			echo $alone >>"$dir/us.$mode.alone"
-			echo $us >>"$dir/us.$mode.$sampler"
-			calc "$us / $alone" >>"$dir/ratio.$mode.$sampler"
+			alone=$(timed alone "$@")
+			us=$(timed $sampler "$@")
+			echo $alone >>"$dir/us.$name.alone"
+			echo $us >>"$dir/us.$name.$sampler"
+			calc "$us / $alone" >>"$dir/ratio.$name.$sampler"
 		done
 	done
-	echo 1 >"$dir/ratio.$mode.alone"
+	echo 1 >"$dir/ratio.$name.alone"
 	for sampler in alone $samplers; do
-		printf '%-16s %-12s %12.0f %8.3f\n' "$program" $sampler \
-			"$(calc "$(median <"$dir/us.$mode.$sampler") / 1000")" "$(median <"$dir/ratio.$mode.$sampler")"
+		printf '%-16s %-12s %12.0f %8.3f\n' $name $sampler \
+			"$(calc "$(median <"$dir/us.$name.$sampler") / 1000")" "$(median <"$dir/ratio.$name.$sampler")"
 	done
-	median <"$dir/ratio.$mode.vignetted" >>"$dir/worst"
-done
+	median <"$dir/ratio.$name.vignetted" >>"$dir/worst"
+}
+
+perf=
+! have_perf || perf=perf
+printf '%-16s %-12s %12s %8s\n' program sampler ms RATIO
+compare threads "stopping looking vignetted $perf" "$churn" threads 10000
+compare threads-one-CPU "stopping looking vignetted" taskset -c $cpu "$churn" threads 10000
+compare execs "looking vignetted $perf" "$churn" exec 300
+compare spawns "looking vignetted $perf" "$churn" spawn 3000
 verdict churn "$(quantile 1 <"$dir/worst")" 1.1 "times as long at 1 kHz, the worst program"
