@@ -3,6 +3,9 @@
 #
 # A program that computes nearly all the time: the helper wakes far less often than it samples, and
 # the little that the program waits is in the profile all the same.  SOAK: longer, and closer.
+#
+# And one that does so in threads which nobody finds, so short do they live: timers, which are made with
+# each of them, are given up, and it is sampled as often as it was asked for.
 set -eu
 . "${SRCDIR:?}/tests/lib.sh"
 seconds=30 least=0.2 most=2.2
@@ -35,3 +38,12 @@ awk -v least=$least -v most=$most '
 		right = breathed / waited
 		exit (right < least || right > most || total < 0.9 * all || total > 1.01 * all)
 	}' "$dir/truth" "$dir/functions" || fail "time is missing"
+
+cpu=$(taskset -cp $$ | sed 's/.*[ :]\([0-9]*\).*/\1/')
+"$VIGNETTED" --rate 1000 -o "$dir/made.vgp" -- taskset -c $cpu "$BUILDDIR/tests/churn" threads 4000 2>"$dir/log" ||
+	fail "churn: $(cat "$dir/log")"
+cat "$dir/log"
+"$VGTOOL" info "$dir/made.vgp" | awk '
+	$1 == "recorded" { for (i = 2; i < NF; i++) if ($i == "for") ms = $(i + 1) * ($(i + 2) ~ /^ms/ ? 1 : 1000) }
+	$1 == "samples" || $1 == "ticks_skipped" { ticks += $2 }
+	END { exit !(ms > 0 && ticks > 0.5 * ms) }' || fail "few samples: $("$VGTOOL" info "$dir/made.vgp")"

@@ -24,7 +24,8 @@ static const uint64_t WEIGH_EVERY_NS = UINT64_C(200) * 1000 * 1000;
 /* Windows in which stops cost less, without one between in which they do not, until timers are halted
  * (a single burst of switches is borne) and closed; one in which they cost far less counts for more.
  * Halted timers cost a switch a third of what they did, and a server that shares a CPU with its client
- * for a while goes back to one of its own; but they are made and freed with each thread all the same. */
+ * for a while goes back to one of its own; but they are made and freed with each thread all the same, so
+ * that where this is most of what they cost they run until they are closed. */
 enum { DEAR_WINDOWS = 2, CLOSE_WINDOWS = 150, CLOSE_MAKING_WINDOWS = 6 };
 enum { FAR_WORSE = 2, FAR_WORSE_WINDOWS = 3 };
 enum { NOTICEABLE = 500, DEAR = 50 };
@@ -44,6 +45,7 @@ static void weighed_now(struct vg_session *session)
 	session->weighed_ns = vg_now_ns();
 	session->weighed_cpu_ns = session->target_cpu_ns;
 	session->weighed_found = session->tasks.found;
+	session->weighed_made = session->interrupts.made;
 	session->switches = 0;
 }
 
@@ -88,6 +90,16 @@ void vg_interrupted_follow(struct vg_session *session, uint64_t period_ns)
 	vg_pacing_adapt(session);
 }
 
+/* Those that live shorter than from one tick to the next are for the most part not found; but the kernel
+ * tells of each, unless timers are halted. */
+uint64_t vg_interrupted_made(const struct vg_session *session)
+{
+	uint64_t found = session->tasks.found - session->weighed_found;
+	uint64_t told = session->interrupts.made - session->weighed_made;
+
+	return found > told ? found : told;
+}
+
 void vg_interrupted_weigh(struct vg_session *session)
 {
 	struct vg_interrupts *interrupts = &session->interrupts;
@@ -99,9 +111,8 @@ void vg_interrupted_weigh(struct vg_session *session)
 	if (interrupts->event_count == 0 || elapsed_ns < session->weigh_every_ns)
 		return;
 	used_ns = session->target_cpu_ns - session->weighed_cpu_ns;
-	/* Threads that live shorter than a period are for the most part not found: there are more. */
 	switching_ns = session->switches * SWITCH_NS;
-	making_ns = (session->tasks.found - session->weighed_found) * interrupts->ring_count * INHERIT_NS;
+	making_ns = vg_interrupted_made(session) * interrupts->ring_count * INHERIT_NS;
 	timers_ns = switching_ns + making_ns;
 	stopping_ns = used_ns / interrupts->period_ns * STOP_NS;
 	far_less = timers_ns > FAR_WORSE * stopping_ns && timers_ns > elapsed_ns / DEAR;
@@ -112,8 +123,10 @@ void vg_interrupted_weigh(struct vg_session *session)
 	stops_cost_less = (interrupts->enabled ? timers_ns : 2 * timers_ns) > stopping_ns &&
 			  timers_ns > elapsed_ns / NOTICEABLE;
 	windows = far_less ? FAR_WORSE_WINDOWS : 1;
-	session->dear_windows += windows;
-	session->making_windows += making_ns > switching_ns ? windows : 0;
+	if (making_ns > switching_ns)
+		session->making_windows += windows;
+	else
+		session->dear_windows += windows;
 	if (!stops_cost_less)
 		session->dear_windows = session->making_windows = 0;
 	if (interrupts->enabled != (session->dear_windows < DEAR_WINDOWS))

@@ -56,6 +56,7 @@ static int event_open(const struct vg_interrupts *interrupts, pid_t tid, int cpu
 		.sample_regs_user = vg_regs_perf_mask, .sample_stack_user = interrupts->stack_bytes,
 		.inherit = 1, .inherit_thread = 1, .exclude_kernel = interrupts->user_only,
 		.exclude_hv = 1, .exclude_guest = 1, .use_clockid = 1, .clockid = CLOCK_MONOTONIC,
+		.task = 1,
 	};
 	long fd = syscall(SYS_perf_event_open, &attr, tid, cpu, -1, PERF_FLAG_FD_CLOEXEC);
 
@@ -226,7 +227,8 @@ void vg_interrupts_close(struct vg_interrupts *interrupts)
 	free(interrupts->rings);
 	free(interrupts->events);
 	*interrupts = (struct vg_interrupts){
-		.taken = interrupts->taken, .lost = interrupts->lost, .max_bytes = interrupts->max_bytes,
+		.taken = interrupts->taken, .lost = interrupts->lost, .made = interrupts->made,
+		.max_bytes = interrupts->max_bytes,
 	};
 }
 
@@ -273,6 +275,15 @@ static void ring_skip(struct vg_ring *ring)
 	__atomic_store_n(&ring->head->data_tail, ring->tail, __ATOMIC_RELEASE);
 }
 
+/* Of what has been made: its process, and its maker's. */
+static bool is_thread(const struct vg_ring *ring)
+{
+	uint32_t pids[2];
+
+	ring_copy(ring, ring->tail + 8, pids, sizeof pids);
+	return pids[0] == pids[1];
+}
+
 /* Goes on to the ring's next sample, if it has one. */
 static bool ring_peek(struct vg_interrupts *interrupts, struct vg_ring *ring)
 {
@@ -289,6 +300,8 @@ static bool ring_peek(struct vg_interrupts *interrupts, struct vg_ring *ring)
 		}
 		if (header.type == PERF_RECORD_LOST)
 			interrupts->lost += ring_word(ring, ring->tail + 16);
+		if (header.type == PERF_RECORD_FORK && is_thread(ring))
+			interrupts->made++;
 		ring_skip(ring);
 	}
 	return false;

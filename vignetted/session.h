@@ -49,6 +49,7 @@ struct vg_session {
 	uint64_t weigh_every_ns;     /* and how long after that they are again */
 	uint64_t weighed_cpu_ns;     /* the process's CPU time when they were */
 	uint64_t weighed_found;      /* tasks.found when they were */
+	uint64_t weighed_made;       /* interrupts.made */
 	uint32_t dear_windows;       /* how often in a row stops cost less */
 	uint32_t making_windows;     /* of these, because threads are made */
 	struct vg_snapshot snapshot;
