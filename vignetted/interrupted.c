@@ -25,8 +25,9 @@ static const uint64_t WEIGH_EVERY_NS = UINT64_C(200) * 1000 * 1000;
  * (a single burst of switches is borne) and closed; one in which they cost far less counts for more.
  * Halted timers cost a switch a third of what they did, and a server that shares a CPU with its client
  * for a while goes back to one of its own; but they are made and freed with each thread all the same, so
- * that where this is most of what they cost they run until they are closed. */
-enum { DEAR_WINDOWS = 2, CLOSE_WINDOWS = 150, CLOSE_MAKING_WINDOWS = 6 };
+ * that where this is most of what they cost they run until they are closed, which the threads that a
+ * program starts with are not to bring about. */
+enum { DEAR_WINDOWS = 2, CLOSE_WINDOWS = 150, CLOSE_MAKING_WINDOWS = 12 };
 enum { FAR_WORSE = 2, FAR_WORSE_WINDOWS = 3 };
 enum { NOTICEABLE = 500, DEAR = 50 };
 
@@ -90,14 +91,12 @@ void vg_interrupted_follow(struct vg_session *session, uint64_t period_ns)
 	vg_pacing_adapt(session);
 }
 
-/* Those that live shorter than from one tick to the next are for the most part not found; but the kernel
- * tells of each, unless timers are halted. */
-uint64_t vg_interrupted_made(const struct vg_session *session)
+/* Threads, since interrupts were weighed.  Those that live shorter than from one tick to the next are for
+ * the most part not found; but the kernel tells of each, unless timers are halted. */
+static uint64_t threads_made(const struct vg_session *session)
 {
-	uint64_t found = session->tasks.found - session->weighed_found;
-	uint64_t told = session->interrupts.made - session->weighed_made;
-
-	return found > told ? found : told;
+	return session->interrupts.enabled ? session->interrupts.made - session->weighed_made :
+					     session->tasks.found - session->weighed_found;
 }
 
 void vg_interrupted_weigh(struct vg_session *session)
@@ -105,28 +104,26 @@ void vg_interrupted_weigh(struct vg_session *session)
 	struct vg_interrupts *interrupts = &session->interrupts;
 	uint64_t elapsed_ns = vg_now_ns() - session->weighed_ns;
 	uint64_t used_ns, switching_ns, making_ns, timers_ns, stopping_ns;
-	bool stops_cost_less, far_less;
-	uint32_t windows;
+	bool making, stops_cost_less, far_less;
+	uint32_t *windows;
 
 	if (interrupts->event_count == 0 || elapsed_ns < session->weigh_every_ns)
 		return;
 	used_ns = session->target_cpu_ns - session->weighed_cpu_ns;
 	switching_ns = session->switches * SWITCH_NS;
-	making_ns = vg_interrupted_made(session) * interrupts->ring_count * INHERIT_NS;
+	making_ns = threads_made(session) * interrupts->ring_count * INHERIT_NS;
 	timers_ns = switching_ns + making_ns;
 	stopping_ns = used_ns / interrupts->period_ns * STOP_NS;
 	far_less = timers_ns > FAR_WORSE * stopping_ns && timers_ns > elapsed_ns / DEAR;
 	session->weigh_every_ns = far_less ? WEIGH_FIRST_NS : WEIGH_EVERY_NS;
 	vg_pacing_weigh(session);
 	weighed_now(session);
-	/* Not back and forth, and not for what nobody would notice. */
+	/* Not back and forth, and not for what nobody would notice; nor for good for little more. */
+	making = making_ns > switching_ns;
 	stops_cost_less = (interrupts->enabled ? timers_ns : 2 * timers_ns) > stopping_ns &&
-			  timers_ns > elapsed_ns / NOTICEABLE;
-	windows = far_less ? FAR_WORSE_WINDOWS : 1;
-	if (making_ns > switching_ns)
-		session->making_windows += windows;
-	else
-		session->dear_windows += windows;
+			  timers_ns > elapsed_ns / (making ? DEAR : NOTICEABLE);
+	windows = making ? &session->making_windows : &session->dear_windows;
+	*windows += far_less ? FAR_WORSE_WINDOWS : 1;
 	if (!stops_cost_less)
 		session->dear_windows = session->making_windows = 0;
 	if (interrupts->enabled != (session->dear_windows < DEAR_WINDOWS))

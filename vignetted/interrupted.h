@@ -22,9 +22,6 @@ void vg_interrupted_follow(struct vg_session *session, uint64_t period_ns);
 /* Once a tick: has the kernel sample, or not, by what either way would cost the threads. */
 void vg_interrupted_weigh(struct vg_session *session);
 
-/* Threads that the process has made since, as far as is known. */
-uint64_t vg_interrupted_made(const struct vg_session *session);
-
 /* Fetches those that there are, oldest first, and records them. */
 void vg_interrupted_fetch(struct vg_session *session);
 

@@ -162,7 +162,7 @@ static int first_open(struct vg_interrupts *interrupts, const struct vg_task *ta
 	int fd;
 
 	*interrupts = (struct vg_interrupts){
-		.taken = interrupts->taken, .lost = interrupts->lost,
+		.taken = interrupts->taken, .lost = interrupts->lost, .made = interrupts->made,
 		.max_bytes = interrupts->max_bytes, .period_ns = period_ns, .event_capacity = EVENTS_MAX,
 		.stack_bytes = period_ns < FAST_NS ? STACK_FAST_BYTES : STACK_BYTES,
 	};

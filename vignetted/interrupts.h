@@ -28,7 +28,7 @@ struct vg_interrupts {
 	uint32_t stack_bytes;        /* of each copy */
 	bool enabled;                /* timers run: see vg_interrupts_enable() */
 	bool user_only;              /* time in the kernel is not sampled: not allowed */
-	uint64_t taken, lost;        /* samples; and those for which a ring had no room */
+	uint64_t taken, lost;        /* samples; and records for which a ring had no room */
 	uint64_t made;               /* threads, by those that are covered, while timers run */
 	struct vg_ring *current;     /* which next() read from */
 };

@@ -1,8 +1,6 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 #include "vignetted/pacing.h"
 
-#include "vignetted/interrupted.h"
-
 /* Threads that no interrupt has told of yet are looked at when samples are fetched, so not too seldom;
  * where few threads run, and all the time, there are none of these. */
 static const uint64_t FETCH_NS = UINT64_C(25) * 1000 * 1000;
@@ -24,7 +22,7 @@ void vg_pacing_begin(struct vg_session *session)
 static bool has_what_only_looks_tell(const struct vg_session *session)
 {
 	return session->interrupts.user_only || session->counting != 0 || session->stops_seen ||
-	       vg_interrupted_made(session) != 0 ||
+	       session->tasks.found != session->weighed_found ||
 	       vg_events_come(&session->events, session->round_ns);
 }
 

@@ -51,7 +51,7 @@ struct vg_session {
 	uint64_t weighed_found;      /* tasks.found when they were */
 	uint64_t weighed_made;       /* interrupts.made */
 	uint32_t dear_windows;       /* how often in a row stops cost less */
-	uint32_t making_windows;     /* of these, because threads are made */
+	uint32_t making_windows;     /* the same because threads are made */
 	struct vg_snapshot snapshot;
 	struct vg_walk walk;
 	struct vg_events events;
