@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
- * A program that never stays as it is, to be sampled meanwhile.  Ends with 0 when all is done.
+ * A program that never stays as it is, to be sampled meanwhile.  Says "done" and ends with 0 when all is.
  *
  *     churn exec N        executes itself N times, in turn from its first and from another thread,
  *                         while others run
@@ -133,21 +133,27 @@ static int threads_run(int count)
 	return 0;
 }
 
+static int run(const char *mode, int count)
+{
+	if (strcmp(mode, "exec") == 0)
+		return exec_run(count);
+	if (strcmp(mode, "spawn") == 0)
+		return spawn_run(count);
+	return strcmp(mode, "threads") == 0 ? threads_run(count) : 2;
+}
+
 int main(int argc, char **argv)
 {
 	static char path[4096];
-	int count = argc == 3 ? atoi(argv[2]) : 0;
+	int status;
 
 	if (argc == 2 && strcmp(argv[1], "child") == 0)
 		return 7;
 	if (readlink("/proc/self/exe", path, sizeof path - 1) < 0)
 		return 1;
 	self = path;
-	if (argc == 3 && strcmp(argv[1], "exec") == 0)
-		return exec_run(count);
-	if (argc == 3 && strcmp(argv[1], "spawn") == 0)
-		return spawn_run(count);
-	if (argc == 3 && strcmp(argv[1], "threads") == 0)
-		return threads_run(count);
-	return 2;
+	status = argc == 3 ? run(argv[1], atoi(argv[2])) : 2;
+	if (status == 0)
+		puts("done");
+	return status;
 }

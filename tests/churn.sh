@@ -25,13 +25,15 @@ now_ms() { date +%s%3N; }
 on=
 run() {
 	begin=$(now_ms)
-	timeout 100 $on "$churn" "$1" "$2" || { echo "FAIL: $1 fails alone"; failures=1; }
+	timeout 100 $on "$churn" "$1" "$2" >/dev/null || { echo "FAIL: $1 fails alone"; failures=1; }
 	alone=$(($(now_ms) - begin))
 	begin=$(now_ms)
 	status=0
-	timeout -s KILL 300 "$VIGNETTED" --capture $capture --rate 1000 -o "$dir/$1.vgp" -- $on "$churn" "$1" "$2" 2>"$dir/$1.log" ||
+	timeout -s KILL 300 "$VIGNETTED" --capture $capture --rate 1000 -o "$dir/$1.vgp" -- $on "$churn" "$1" "$2" \
+		>"$dir/said" 2>"$dir/$1.log" ||
 		status=$?
 	sampled=$(($(now_ms) - begin))
+	grep -q done "$dir/said" || { echo "FAIL: $1 goes on without its helper"; failures=1; }
 	[ $status = 0 ] || { echo "FAIL: $1: exit status $status: $(cat "$dir/$1.log")"; failures=1; }
 	"$VGTOOL" info --json "$dir/$1.vgp" >"$dir/info" || { echo "FAIL: $1: no profile"; failures=1; }
 	samples=$(sed 's/.*"samples":\([0-9]*\),.*/\1/' "$dir/info")

@@ -40,11 +40,6 @@ static void machine_note(struct vg_session *session)
 	snprintf(session->machine, sizeof session->machine, "%.31s", machine.machine);
 }
 
-static uint64_t or_default(uint64_t bound, uint64_t initial)
-{
-	return bound != 0 ? bound : initial;
-}
-
 int vg_session_open(struct vg_session *session, const struct vg_session_options *options,
 		    pid_t pid, bool command, struct vg_err *err)
 {
@@ -53,9 +48,9 @@ int vg_session_open(struct vg_session *session, const struct vg_session_options 
 	memset(session, 0, sizeof *session);
 	for (uint32_t i = 0; i < VG_RECORDINGS; i++)
 		session->recordings[i].index = i;
-	session->max_memory_bytes = or_default(options->max_memory_bytes, VG_MEMORY_DEFAULT_BYTES);
-	session->max_name_bytes = (uint32_t)or_default(options->max_name_bytes, VG_NAME_DEFAULT_BYTES);
-	session->modules.max = or_default(options->max_modules, VG_MODULES_MAX_DEFAULT);
+	session->max_memory_bytes = options->max_memory_bytes ?: VG_MEMORY_DEFAULT_BYTES;
+	session->max_name_bytes = options->max_name_bytes ?: VG_NAME_DEFAULT_BYTES;
+	session->modules.max = options->max_modules ?: VG_MODULES_MAX_DEFAULT;
 	session->stop_always = options->stop_always;
 	session->target.pidfd = -1;
 	session->tracer = (struct vg_tracer){ .leader = pid, .command = command ? pid : 0 };
@@ -67,7 +62,7 @@ int vg_session_open(struct vg_session *session, const struct vg_session_options 
 		rc = vg_target_probe(&session->target, err);
 	if (rc != 0)
 		return rc;
-	session->tasks.max = or_default(options->max_threads, VG_THREADS_DEFAULT);
+	session->tasks.max = options->max_threads ?: VG_THREADS_DEFAULT;
 	machine_note(session);
 	session->begin_ns = vg_now_ns();
 	/* A session without events is better than none. */
@@ -104,6 +99,12 @@ int vg_session_scan(struct vg_session *session)
 	uint64_t now_ns = vg_now_ns() - session->begin_ns;
 	int scanned = vg_tasks_scan(&session->tasks);
 
+	/* The kernel's list may be empty for a moment, while a thread that is not the first executes a
+	 * program and takes that one's place. */
+	if (scanned == -ESRCH && !vg_target_ended(&session->target)) {
+		session->tasks.stale = true;
+		return 0;
+	}
 	for (size_t i = 0; scanned == 0 && i < session->tasks.live.count; i++) {
 		struct vg_task *task = &session->tasks.live.items[i];
 

@@ -124,6 +124,13 @@ uint64_t vg_target_cpu_ns(const struct vg_target *target)
 	return (uint64_t)used.tv_sec * 1000000000 + (uint64_t)used.tv_nsec;
 }
 
+bool vg_target_ended(const struct vg_target *target)
+{
+	struct pollfd ended = { .fd = target->pidfd, .events = POLLIN };
+
+	return poll(&ended, 1, 0) == 1;
+}
+
 void vg_target_close(struct vg_target *target)
 {
 	if (target->pidfd >= 0)
