@@ -76,14 +76,13 @@ static void recording_forget(struct control *control, struct client *client)
  * end before a thread of its that was killed in our hands is reaped. */
 static bool is_ending(struct vg_session *session)
 {
-	struct pollfd ended = { .fd = session->target.pidfd, .events = POLLIN };
-	int got = 0;
+	bool ended = false;
 
-	for (int ms = 0; ms < DEATH_TIMEOUT_MS && got == 0; ms++) {
+	for (int ms = 0; ms < DEATH_TIMEOUT_MS && !ended; ms++) {
 		vg_tracer_settle(&session->tracer);
-		got = poll(&ended, 1, 1);
+		ended = vg_target_ended(&session->target, 1);
 	}
-	return got == 1;
+	return ended;
 }
 
 /* It has hung up. */

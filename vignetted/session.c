@@ -101,7 +101,7 @@ int vg_session_scan(struct vg_session *session)
 
 	/* The kernel's list may be empty for a moment, while a thread that is not the first executes a
 	 * program and takes that one's place. */
-	if (scanned == -ESRCH && !vg_target_ended(&session->target)) {
+	if (scanned == -ESRCH && !vg_target_ended(&session->target, 0)) {
 		session->tasks.stale = true;
 		return 0;
 	}

@@ -124,11 +124,11 @@ uint64_t vg_target_cpu_ns(const struct vg_target *target)
 	return (uint64_t)used.tv_sec * 1000000000 + (uint64_t)used.tv_nsec;
 }
 
-bool vg_target_ended(const struct vg_target *target)
+bool vg_target_ended(const struct vg_target *target, int timeout_ms)
 {
 	struct pollfd ended = { .fd = target->pidfd, .events = POLLIN };
 
-	return poll(&ended, 1, 0) == 1;
+	return poll(&ended, 1, timeout_ms) == 1;
 }
 
 void vg_target_close(struct vg_target *target)

@@ -22,7 +22,8 @@ struct vg_target {
 int vg_target_open(struct vg_target *target, pid_t pid, struct vg_err *err);
 void vg_target_close(struct vg_target *target);
 
-bool vg_target_ended(const struct vg_target *target);
+/* Whether the process has ended, or does within that time. */
+bool vg_target_ended(const struct vg_target *target, int timeout_ms);
 
 /* Processor time of all its threads, up to now; 0 if that cannot be told. */
 uint64_t vg_target_cpu_ns(const struct vg_target *target);
