@@ -43,7 +43,7 @@ cpu=$(taskset -cp $$ | sed 's/.*[ :]\([0-9]*\).*/\1/')
 "$VIGNETTED" --rate 1000 -o "$dir/made.vgp" -- taskset -c $cpu "$BUILDDIR/tests/churn" threads 4000 2>"$dir/log" ||
 	fail "churn: $(cat "$dir/log")"
 cat "$dir/log"
-"$VGTOOL" info "$dir/made.vgp" | awk '
-	$1 == "recorded" { for (i = 2; i < NF; i++) if ($i == "for") ms = $(i + 1) * ($(i + 2) ~ /^ms/ ? 1 : 1000) }
-	$1 == "samples" || $1 == "ticks_skipped" { ticks += $2 }
+"$VGTOOL" info --json "$dir/made.vgp" | tr ',{}' '\n' | awk -F : '
+	$1 == "\"duration_ns\"" { ms = $2 / 1e6 }
+	$1 == "\"samples\"" || $1 == "\"ticks_skipped\"" { ticks += $2 }
 	END { exit !(ms > 0 && ticks > 0.5 * ms) }' || fail "few samples: $("$VGTOOL" info "$dir/made.vgp")"
