@@ -247,6 +247,38 @@ static void debugger_first(void)
 	end(child);
 }
 
+/* A second recorder of the same process, for half of the time. */
+static pid_t recorder_start(pid_t target)
+{
+	pid_t recorder = fork();
+
+	while (recorder == 0) {
+		if (ptrace(PTRACE_SEIZE, target, NULL, NULL) == 0) {
+			usleep(500);
+			ptrace(PTRACE_INTERRUPT, target, NULL, NULL);
+			waitpid(target, NULL, __WALL);
+			ptrace(PTRACE_DETACH, target, NULL, NULL);
+		}
+		usleep(500);
+	}
+	return recorder;
+}
+
+/* One that holds a thread for moments only is no reason not to begin. */
+static void recorded_twice(void)
+{
+	pid_t child = spinner_start(), recorder = recorder_start(child);
+	struct found found;
+
+	for (int i = 0; i < rounds(4, 40); i++) {
+		ensure(record_outside(child, 0, "100", 1000) == 0, "refused at try %d", i);
+		profile_look(PROFILE, &found);
+		ensure(found.samples > 0, "no samples in try %d", i);
+	}
+	end(recorder);
+	end(child);
+}
+
 /* Pollers that come and go; only main itself runs for the program. */
 static void pollers_make(void)
 {
@@ -307,6 +339,7 @@ const struct hazard process_hazards[] = {
 	{ "leader_ends", leader_ends },
 	{ "debugger", debugger },
 	{ "debugger_first", debugger_first },
+	{ "recorded_twice", recorded_twice },
 	{ "io_uring_threads", io_uring_threads },
 	{ NULL, NULL },
 };

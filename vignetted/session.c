@@ -15,7 +15,7 @@
 
 /* Modules that no stack goes through are seen to go this late. */
 enum { MODULES_EVERY_NS = 250 * 1000 * 1000 };
-enum { LIMITS_EVERY = 16, FIRST_ATTEMPTS = 50, FIRST_PAUSE_US = 2000 };
+enum { LIMITS_EVERY = 16, FIRST_ATTEMPTS = 50, FIRST_PAUSE_US = 80 };
 
 static int parts_open(struct vg_session *session, pid_t pid, struct vg_err *err)
 {
@@ -315,11 +315,11 @@ static int first_sample(struct vg_session *session, struct vg_recording *recordi
 			return unreadable(session, err);
 		if (recorder->lost[VG_LOSS_FORBIDDEN] == 0)
 			return 0;
-		/* For a moment a process that executes a program lets nobody in. */
+		/* For moments another recorder has it, and one that executes a program lets nobody in. */
 		rc = vg_target_probe(&session->target, err);
 		if (rc != 0)
 			return rc;
-		usleep(FIRST_PAUSE_US);
+		usleep((useconds_t)attempt * FIRST_PAUSE_US);
 	}
 	return vg_target_forbidden(&session->target, err);
 }

@@ -19,6 +19,10 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+/* A tracer is one that is there at each of these looks, in a tenth of a second.  Each pause is longer
+ * than the one before, so that they do not fall in step with one that comes and goes. */
+enum { TRACER_LOOKS = 20, TRACER_PAUSE_US = 500 };
+
 /* What /proc/PID/status says behind that key; "" if it is not there.  PID 0: of ourselves. */
 static void status_line(pid_t pid, const char *key, char text[256])
 {
@@ -169,19 +173,40 @@ static int yama_forbidden(long scope, pid_t pid, struct vg_err *err)
 	return 0;
 }
 
+/* Who traces the process and stays: another vignetted holds a thread for some ten microseconds a
+ * sample.  0: nobody, or us, a thread that we wait for to stop. */
+static long tracer_lasting(pid_t pid)
+{
+	long tracer = 0;
+
+	for (int i = 0; i < TRACER_LOOKS; i++) {
+		usleep((useconds_t)i * TRACER_PAUSE_US);
+		tracer = status_number(pid, "TracerPid:");
+		if (tracer <= 0 || tracer == (long)getpid())
+			return 0;
+	}
+	return tracer;
+}
+
+static int traced(pid_t pid, long tracer, struct vg_err *err)
+{
+	char path[64], name[64];
+
+	snprintf(path, sizeof path, "/proc/%ld/comm", tracer);
+	line_read(path, name, sizeof name);
+	return vg_err_set(err, -EPERM, "process %d is being traced by another process, %s (pid %ld)",
+			  pid, name, tracer);
+}
+
 int vg_target_forbidden(const struct vg_target *target, struct vg_err *err)
 {
-	long tracer = status_number(target->pid, "TracerPid:");
+	long tracer = tracer_lasting(target->pid);
 	long uid = status_number(target->pid, "Uid:");
 	char path[64], line[64];
 	struct stat owner;
 
-	if (tracer > 0) {
-		snprintf(path, sizeof path, "/proc/%ld/comm", tracer);
-		line_read(path, line, sizeof line);
-		return vg_err_set(err, -EPERM, "process %d is being traced by another process, %s "
-				  "(pid %ld)", target->pid, line, tracer);
-	}
+	if (tracer > 0)
+		return traced(target->pid, tracer, err);
 	if (geteuid() != 0 && uid >= 0 && uid != (long)geteuid())
 		return vg_err_set(err, -EPERM, "process %d belongs to another user (uid %ld)",
 				  target->pid, uid);
@@ -247,12 +272,11 @@ int vg_target_probe(const struct vg_target *target, struct vg_err *err)
 {
 	char path[64], text[8];
 	const char *forbidden;
-	long tracer = status_number(target->pid, "TracerPid:");
+	long tracer = tracer_lasting(target->pid);
 	int fd, rc = 0;
 
-	/* It may be us, of a thread that we wait for to stop. */
-	if (tracer > 0 && tracer != (long)getpid())
-		return vg_target_forbidden(target, err);
+	if (tracer > 0)
+		return traced(target->pid, tracer, err);
 	/* The kernel asks of its reader what it asks of a tracer. */
 	snprintf(path, sizeof path, "/proc/%d/syscall", target->pid);
 	fd = open(path, O_RDONLY | O_CLOEXEC);
