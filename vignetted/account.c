@@ -65,11 +65,12 @@ void vg_account_begin(struct vg_session *session, struct vg_task *task, uint64_t
 	struct vg_task_status status = { .name = "?" };
 	struct vg_thread thread = { .tid = task->tid };
 	uint64_t begin_ns;
+	bool gone;
 
 	/* At once, though it costs as much as a short thread lives: a poller of io_uring's can be seized
 	 * for all that ptrace(2) says, and then does not stop; nor does a thread that has begun to exit. */
-	vg_task_status(&session->tasks, task->tid, &status);
-	task->exiting = status.exiting && task->tid != session->target.pid;
+	gone = vg_task_status(&session->tasks, task->tid, &status) == -ESRCH;
+	task->exiting = (gone || status.exiting) && task->tid != session->target.pid;
 	task->found_ready_ns = status.state == 'R' ? vg_now_ns() : 0;
 	/* What the program's own logs call it. */
 	if (session->target.nested)

@@ -66,6 +66,12 @@ struct vg_task *vg_tasks_find(struct vg_tasks *tasks, pid_t tid, size_t *hint)
 	return NULL;
 }
 
+/* How many threads there were when the directory was asked: "." and ".." have a link each, too. */
+static size_t threads_count(uint64_t links)
+{
+	return links > 2 ? (size_t)links - 2 : SIZE_MAX;
+}
+
 int vg_tasks_scan(struct vg_tasks *tasks)
 {
 	struct dirent *entry;
@@ -82,7 +88,9 @@ int vg_tasks_scan(struct vg_tasks *tasks)
 	for (size_t i = 0; i < tasks->live.count; i++)
 		tasks->live.items[i].seen = false;
 	rewinddir(tasks->directory);
-	while ((entry = readdir(tasks->directory)) != NULL) {
+	/* Those that are made meanwhile stand behind those that were there, and are left to the next time:
+	 * else a program that makes threads as fast as we read is never read to its end. */
+	while (found < threads_count(tasks->links) && (entry = readdir(tasks->directory)) != NULL) {
 		struct vg_task fresh = { .files = { -1, -1 }, .seen = true };
 		struct vg_task *known;
 		pid_t tid = (pid_t)strtol(entry->d_name, NULL, 10);
