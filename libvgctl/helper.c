@@ -85,8 +85,9 @@ static int greeting_take(int socket, pid_t *adopted)
 	if (rc == 0 && message.kind != VG_WIRE_HELLO)
 		rc = -EPROTO;
 	if (rc == -ECONNRESET)
-		return vg_failure(rc, "the helper ended before it spoke: it was killed, by a filter of system "
-				  "calls perhaps, or it is another program");
+		return vg_failure(rc, "the helper ended before it spoke: a library that it needs is not there, "
+				  "it was killed, by a filter of system calls perhaps, or it is another "
+				  "program");
 	if (rc != 0)
 		return vg_helper_lost(rc);
 	/* Known once is enough, and the program may become another user later. */

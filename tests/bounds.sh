@@ -95,7 +95,7 @@ stop
 # Frames.
 start deep 300
 record --max-frames 10 --duration 1
-at_least "frame limit" 10
+at_least "frame limit" 3
 stop
 
 # Memory: by the bound that it was told, then by one that takes it by surprise.

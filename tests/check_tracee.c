@@ -146,7 +146,7 @@ static void *second_thread(void *argument)
 	if (vgctl_begin(path, &options, &session) != 0)
 		_exit(1);
 	pthread_join(first_thread, NULL);
-	for (int i = 0; i < 20; i++) {
+	for (int i = 0; i < 40; i++) {
 		if (vgctl_sample(session) != 0)
 			_exit(2);
 	}
@@ -179,6 +179,7 @@ START_TEST(first_thread_ends)
 END_TEST
 
 #ifdef __x86_64__
+enum { STACK_END_ROUNDS = 20 };
 static char *stack_end;
 
 /* Runs with 64 bytes of stack left, while the red zone has 128. */
@@ -205,12 +206,14 @@ START_TEST(stack_near_its_end)
 	usleep(50 * 1000);
 	options.rate_hz = VGCTL_ON_DEMAND;
 	ck_assert_int_eq(vgctl_begin(path, &options, &session), 0);
-	ck_assert_int_eq(vgctl_sample(session), 0);
+	for (int i = 0; i < STACK_END_ROUNDS; i++)
+		ck_assert_int_eq(vgctl_sample(session), 0);
 	atomic_store(&stopping, true);
 	pthread_join(thread, NULL);
 	ck_assert_int_eq(vgctl_end(session, &summary), 0);
-	ck_assert_uint_eq(summary.samples, 2);
-	ck_assert_uint_eq(summary.lost, 0);
+	/* One that has no CPU for long is not stopped in time. */
+	ck_assert_uint_eq(summary.samples + summary.lost, 2 * STACK_END_ROUNDS);
+	ck_assert_uint_lt(summary.lost, STACK_END_ROUNDS / 2);
 }
 END_TEST
 #endif

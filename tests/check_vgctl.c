@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/prctl.h>
 #include <sys/ptrace.h>
 #include <sys/resource.h>
@@ -18,6 +19,7 @@
 
 #include "base/outfile.h"
 #include "libvgctl/vgctl.h"
+#include "tests/spin.h"
 #include "tests/suites.h"
 #include "tests/taken.h"
 
@@ -36,14 +38,10 @@ static void teardown(void)
 	unlink(part);
 }
 
-static void spin_ms(long ms)
+static void spin_ms(uint64_t ms)
 {
-	struct timespec start, now;
-
-	clock_gettime(CLOCK_MONOTONIC, &start);
-	do
-		clock_gettime(CLOCK_MONOTONIC, &now);
-	while ((now.tv_sec - start.tv_sec) * 1000 + (now.tv_nsec - start.tv_nsec) / 1000000 < ms);
+	for (struct spin spin = spin_begin(ms); spin_on(&spin);)
+		;
 }
 
 static void on_signal(int number)
@@ -717,7 +715,7 @@ END_TEST
 START_TEST(host_dies)
 {
 	struct taken taken;
-	int status;
+	int status, fd;
 	pid_t child = fork();
 
 	if (child == 0) {
@@ -729,7 +727,10 @@ START_TEST(host_dies)
 	}
 	ck_assert_int_eq(waitpid(child, &status, 0), child);
 	ck_assert_int_eq(WTERMSIG(status), SIGKILL);
-	usleep(500 * 1000);
+	/* The helper gives the lock up when it is done. */
+	fd = open(part, O_RDONLY);
+	ck_assert_int_eq(flock(fd, LOCK_EX), 0);
+	close(fd);
 	taken_read(&taken, part);
 	ck_assert_str_eq(vg_profile_text(&taken.profile, taken.profile.end_reason),
 			 "the process ended");

@@ -19,11 +19,12 @@ assert.deepEqual(graph.profiles.map((profile) => profile.name).sort(),
 for (const frame of frames)
 	assert.ok(!/^life\+0x/.test(frame.name), `a frame without a name: ${frame.name}`);
 
-// Weights add up to the time that the threads lived, by their own clocks.
+// Weights add up to the time that the threads lived, by their own clocks; the end of one that ended
+// between two looks, which may be an eighth of a second apart, is a guess.
 for (const profile of graph.profiles) {
 	const ran = Number(new RegExp(`^${profile.name} ran for ([0-9.]+) s$`, "m").exec(output)[1]);
 	const seconds = profile.weights.reduce((sum, weight) => sum + weight, 0) / 1e9;
-	assert.ok(Math.abs(seconds - ran) / ran < 0.02,
+	assert.ok(Math.abs(seconds - ran) < Math.max(0.02 * ran, 0.15),
 		`${profile.name}: ${seconds} s of weights, but it ran for ${ran} s`);
 }
 

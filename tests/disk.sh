@@ -102,10 +102,10 @@ status=0
 tail -c +16 appended >p.vgp
 ended p.vgp 'the process may not write larger files'
 
-# begun NAME STRACE_OPTION...: such a recording of six seconds, beside the others
+# begun NAME STRACE_OPTION...: such a recording of eight seconds, beside the others
 begun() {
 	name=$1; shift
-	strace -o trace.$name "$@" "$VIGNETTED" -p $busy -o $name.vgp --duration 6 2>err.$name &
+	strace -o trace.$name "$@" "$VIGNETTED" -p $busy -o $name.vgp --duration 8 2>err.$name &
 }
 
 # Synced every five seconds, and written at the end; asked of the kernel, and not waited for.  Where it has

@@ -41,6 +41,7 @@
 #include <unistd.h>
 
 enum { TIMEOUT_MS = 30, FOREVER_S = 3600, WAITS_MAX = 4096, WAITERS_MAX = 64, BLOCK_BYTES = 4096,
+       LENGTHS_MIN = 10,
        LONGER_MAX_NS = 2 * 1000 * 1000,
        TICK_NS = 4 * 1000 * 1000 };      /* in which the kernel counts the timeouts of sockets */
 
@@ -693,7 +694,7 @@ static bool waiter_report(struct waiter *waiter)
 	bool good = eintr == due && waiter->missed == 0 && waiter->odd == 0 && waiter->waits > 10;
 
 	if (is_timed(waiter))
-		good = good && waiter->lengths[0] >= 10 && waiter->lengths[1] >= 10 &&
+		good = good && waiter->lengths[0] >= LENGTHS_MIN && waiter->lengths[1] >= LENGTHS_MIN &&
 		       during_ns < before_ns + longer_max_ns && before_ns < during_ns + longer_max_ns;
 	printf("%-15s %-8s %7u %7u %7u", waiter->call->name, variant_names[waiter->variant],
 	       waiter->waits, due, eintr);
@@ -705,6 +706,32 @@ static bool waiter_report(struct waiter *waiter)
 		printf("   %u odd results (errno %d)", waiter->odd, waiter->odd_errno);
 	printf("%s\n", good ? "" : "   WRONG");
 	return good;
+}
+
+/* Before the sampler, as many timed waits as are needed to tell how long they are. */
+static bool lengths_enough(const struct waiter *waiter)
+{
+	return !is_timed(waiter) || waiter->lengths[0] >= LENGTHS_MIN;
+}
+
+/* Each signal that was handled has ended its call. */
+static bool signals_told(const struct waiter *waiter)
+{
+	return waiter->variant != SIGNAL || waiter->eintr == waiter->handled;
+}
+
+/* Waits until it is so of all, on a machine that may stand still; not for ever. */
+static void await(bool (*is_so)(const struct waiter *waiter))
+{
+	for (int tries = 0; tries < 1000; tries++) {
+		bool all = true;
+
+		for (size_t i = 0; i < waiter_count; i++)
+			all = all && is_so(&waiters[i]);
+		if (all)
+			return;
+		pause_us(20 * 1000);
+	}
 }
 
 int main(int argc, char **argv)
@@ -729,6 +756,7 @@ int main(int argc, char **argv)
 	pthread_create(&killer, NULL, signals_run, &seeds[1]);
 	phase = 0;
 	pause_us(999 * 1000);
+	await(&lengths_enough);
 	phase = 1;
 	sampled = sample(argv);
 	phase = -1;
@@ -738,6 +766,7 @@ int main(int argc, char **argv)
 	pthread_join(waker, NULL);
 	pthread_join(killer, NULL);
 	pause_us(50 * 1000);
+	await(&signals_told);
 	printf("%-15s %-8s %7s %7s %7s   median of timed waits, ms\n", "call", "waits", "number", "due",
 	       "EINTR");
 	for (size_t i = 0; i < waiter_count; i++) {

@@ -26,7 +26,7 @@
 #include "libvgctl/vgctl.h"
 #include "profile/reader.h"
 
-enum { THREADS = 4, ROUND_EVENTS = 6, GONE_MS = 2000 };
+enum { THREADS = 4, ROUND_EVENTS = 6, GONE_MS = 20000 };
 
 static struct vg_infile file;
 static struct vg_profile profile;

@@ -22,9 +22,10 @@
 
 #include "base/infile.h"
 #include "profile/reader.h"
+#include "tests/spin.h"
 
 /* A hang is a failure. */
-enum { ALARM_S = 100, SOAK_ALARM_S = 1000, GONE_MS = 3000 };
+enum { ALARM_S = 100, SOAK_ALARM_S = 1000, GONE_MS = 20000 };
 
 static pid_t runner;
 
@@ -59,9 +60,7 @@ static uint64_t now_ms(void)
 
 void spin_ms(int ms)
 {
-	uint64_t end_ms = now_ms() + (uint64_t)ms;
-
-	while (now_ms() < end_ms)
+	for (struct spin spin = spin_begin((uint64_t)ms); spin_on(&spin);)
 		;
 }
 
@@ -184,6 +183,16 @@ int record_stop(pid_t helper, int ms)
 		got = waitpid(helper, &status, 0);
 	}
 	return got == helper && WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+}
+
+void record_await(void)
+{
+	struct stat status;
+
+	for (int ms = 0; stat(PROFILE ".part", &status) != 0 || status.st_size == 0; ms++) {
+		ensure(ms < GONE_MS, "vignetted does not begin");
+		usleep(1000);
+	}
 }
 
 int record_outside(pid_t pid, uid_t uid, const char *rate, int ms)

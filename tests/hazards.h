@@ -58,6 +58,9 @@ int record_outside(pid_t pid, uid_t uid, const char *rate, int ms);
 pid_t record_start(pid_t pid, uid_t uid, const char *rate);
 int record_stop(pid_t helper, int ms);
 
+/* Waits until that has begun: it has written something. */
+void record_await(void);
+
 /* What a profile says. */
 struct found {
 	uint64_t samples, forbidden, stops;

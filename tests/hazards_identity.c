@@ -138,7 +138,8 @@ static void setuid_exec_as(uid_t uid, int count, const char *rate)
 		if (child == 0) {
 			become_nobody();
 			ready(ends);
-			spin_ms(SANITIZED ? 500 : 100);
+			record_await();
+			spin_ms(50);
 			for (volatile int turn = 0; turn < i * 1000; turn++)
 				;
 			/* -p keeps the effective user. */

@@ -210,6 +210,7 @@ static void debugger(void)
 	struct found found;
 	int status, tries = 0;
 
+	record_await();
 	spin_ms(300);
 	while (ptrace(PTRACE_SEIZE, child, NULL, NULL) != 0) {
 		ensure(errno == EPERM && ++tries < 1000, "cannot attach: %s", strerror(errno));

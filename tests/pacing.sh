@@ -13,7 +13,7 @@ seconds=30 least=0.2 most=2.2
 program=$BUILDDIR/tests/breather
 "$program" $seconds >"$dir/truth" & host=$!
 "$VIGNETTED" --pid $host --rate 99 -o "$dir/p.vgp" 2>"$dir/log" & pid=$!
-sleep $((seconds - 1))
+sleep $((seconds - 3))
 # Each sleep of the helper's between two ticks is one.
 wakes=$(awk '$1 == "voluntary_ctxt_switches:" { print $2 }' /proc/$pid/status)
 wait $host

@@ -29,7 +29,7 @@ record() {
 	complete=$(number "$dir/$1.json" stacks_complete)
 	echo "$1: $complete of $stacks stacks complete"
 	[ "$stacks" -ge $((seconds * 40)) ] || fail "$1: only $stacks samples in $seconds s"
-	[ $((complete * 1000)) -ge $((stacks * 999)) ] || fail "$1: incomplete stacks"
+	[ $(((complete + 1) * 1000)) -gt $((stacks * 999)) ] || fail "$1: incomplete stacks"
 	awk '$NF ~ /^\// && $2 ~ /x/ { print $NF }' "/proc/$2/maps" | sort -u >"$dir/$1.files"
 	"$VGTOOL" symbols -o "$dir/symbols" $(cat "$dir/$1.files") >"$dir/$1.symbols"
 	"$VGTOOL" resolve -s "$dir/symbols" "$dir/$1.vgp" -o "$dir/$1.resolved.vgp" 2>"$dir/$1.missing"

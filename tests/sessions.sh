@@ -27,7 +27,7 @@ said() {
 	tries=0
 	until grep -qx "$1" out; do
 		tries=$((tries + 1))
-		[ $tries -lt 200 ] || fail "the program did not say $1"
+		[ $tries -lt 600 ] || fail "the program did not say $1"
 		sleep 0.05
 	done
 }
@@ -119,7 +119,7 @@ for stop in 1 0; do
 	tries=0
 	while [ -e "$run/$host.sock" ]; do
 		tries=$((tries + 1))
-		[ $tries -lt 40 ] || fail "the socket is left"
+		[ $tries -lt 400 ] || fail "the socket is left"
 		sleep 0.05
 	done
 	wait
@@ -184,7 +184,7 @@ END
 tries=0
 until vgctl status "$host" >log 2>&1; do
 	tries=$((tries + 1))
-	[ $tries -lt 40 ] || fail "the helper does not answer any more: $(cat log)"
+	[ $tries -lt 400 ] || fail "the helper does not answer any more: $(cat log)"
 	sleep 0.05
 done
 grep -q ' outside ' log || fail "the sessions are gone: $(cat log)"
@@ -240,13 +240,19 @@ refused() {
 	grep -q "$sentence" log || fail "dump $*: $(cat log)"
 	[ ! -e x.vgp ] && [ ! -e x.vgp.part ] || fail "dump $*: a file is left"
 }
-# kept FILE SECONDS: whole, asked for from here, of so many seconds and no more
+# dumped FILE [ID]: from here, and how long that took
+dumped() {
+	took=$(date +%s)
+	vgctl dump "$host" "$@" >log 2>&1 || return 1
+	took=$(($(date +%s) - took))
+}
+# kept FILE SECONDS: whole, asked for from here, of so many seconds and no more but for its writing
 kept() {
 	"$VGTOOL" info --json "$1" >info 2>log || fail "$1: $(cat log)"
 	grep -q '"end_reason":"it was asked for from outside"' info || fail "$1: $(cat info)"
 	grep -q '"damaged_bytes":0' info || fail "$1 is damaged"
 	span=$("$VGTOOL" info "$1" | sed -n 's/^kept *the last \([0-9]*\).*/\1/p')
-	between "${span:-0}" $(($2 - 1)) "$2" "$1: seconds"
+	between "${span:-0}" $(($2 - 1)) $(($2 + took)) "$1: seconds"
 	[ "$(number "$1" samples)" -gt 20 ] || fail "$1 has hardly a sample"
 	[ "$(stat -c %a "$1")" = 600 ] || fail "$1 is open to others"
 }
@@ -273,10 +279,10 @@ refused "is no flight recorder" "$host" x.vgp 3
 refused "no session has that number" "$host" x.vgp 9
 refused "no regular file" "$host" /dev/full 1
 refused "nowhere" "$host" nowhere/x.vgp 1
-vgctl dump "$host" one.vgp 1 >log || fail "dump: $(cat log)"
-grep -qE '^the last 2\.[0-9] s: [0-9]+ samples of 2 threads, [0-9]+ bytes$' log || fail "dump says $(cat log)"
+dumped one.vgp 1 || fail "dump: $(cat log)"
+grep -qE '^the last [0-9]+\.[0-9] s: [0-9]+ samples of 2 threads, [0-9]+ bytes$' log || fail "dump says $(cat log)"
 kept one.vgp 2
-vgctl dump "$host" two.vgp "$id" >log
+dumped two.vgp "$id" || fail "dump: $(cat log)"
 kept two.vgp 3
 # Two at a time; and who hangs up and does not wait for the end.
 timeout 60 /usr/bin/python3 - "$run/$host.sock" "$(helper_pid)" "$id" <<'END' || fail "two dumps at a time"
@@ -325,10 +331,10 @@ socket.send_fds(s, [head(20) + struct.pack("=I", 1) + bytes(252)], [null])
 assert struct.unpack("=IHH", s.recv(4096)[:8])[2] == 8
 END
 tries=0
-until vgctl dump "$host" two.vgp "$id" >log 2>&1; do
+until dumped two.vgp "$id"; do
 	grep -q 'in progress' log || fail "after those: $(cat log)"
 	tries=$((tries + 1))
-	[ $tries -lt 100 ] || fail "the dump is for ever in progress"
+	[ $tries -lt 400 ] || fail "the dump is for ever in progress"
 	sleep 0.05
 done
 kept two.vgp 3
@@ -342,7 +348,7 @@ for file in outside.vgp own.vgp.part; do
 	tries=0
 	until "$VGTOOL" info --json $file 2>log | grep -q '"end_reason":"the process ended"'; do
 		tries=$((tries + 1))
-		[ $tries -lt 60 ] || fail "$file of the dead program: $(cat log)"
+		[ $tries -lt 400 ] || fail "$file of the dead program: $(cat log)"
 		sleep 0.05
 	done
 	[ "$(number $file samples)" -gt 0 ] || fail "$file of the dead program is empty"
@@ -363,7 +369,7 @@ kill -9 "$host"
 tries=0
 while grep -q '^State:.[^ZX]' "/proc/$helper/status" 2>/dev/null; do
 	tries=$((tries + 1))
-	[ $tries -lt 20 ] || fail "the helper lives a second after the program's death"
+	[ $tries -lt 200 ] || fail "the helper outlives the program"
 	sleep 0.05
 done
 host=
@@ -395,8 +401,12 @@ host=
 exec 7>&-
 wait
 
-# ---- a program that listens no more, and records on ----
+# ---- a file that somebody takes away; and a program that listens no more, and records on ----
 start 0
+vgctl begin "$host" -o away.vgp >/dev/null
+rm away.vgp.part
+! vgctl end "$host" 2>log || fail "a file that was taken away got a name"
+grep -q 'away.vgp.part cannot be renamed: No such file' log || fail "taken away: $(cat log)"
 vgctl begin "$host" -o others.vgp >/dev/null
 echo begin >&7
 said "begin ok"
@@ -405,13 +415,17 @@ said "unlisten ok"
 tries=0
 until [ -e others.vgp ]; do
 	tries=$((tries + 1))
-	[ $tries -lt 100 ] || fail "nobody is left who could end others.vgp"
+	[ $tries -lt 400 ] || fail "nobody is left who could end others.vgp"
 	sleep 0.05
 done
 "$VGTOOL" info --json others.vgp | grep -q '"end_reason":"the program listens no more"' || fail "others.vgp"
 before=$(stat -c %s own.vgp.part)
-sleep 2
-[ "$(stat -c %s own.vgp.part)" -gt "$before" ] || fail "the program's own session does not go on"
+tries=0
+until [ "$(stat -c %s own.vgp.part)" -gt "$before" ]; do
+	tries=$((tries + 1))
+	[ $tries -lt 400 ] || fail "the program's own session does not go on"
+	sleep 0.05
+done
 echo end >&7
 said "end ok"
 "$VGTOOL" info own.vgp >/dev/null || fail "own.vgp"

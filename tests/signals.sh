@@ -20,6 +20,11 @@ signals=10000 stops=100 debuggers=5
 pids=$host
 "$VIGNETTED" --rate 1000 --capture stop --pid $host -o "$dir/debugged.vgp" 2>"$dir/log" & helper=$!
 pids="$host $helper"
+# A debugger that is there first keeps it from beginning.
+for tenth in $(seq 200); do
+	[ ! -s "$dir/debugged.vgp.part" ] || break
+	sleep 0.1
+done
 attached=0
 i=0
 while [ $i -lt $debuggers ]; do

@@ -37,7 +37,7 @@ static const struct kind {
 	[VG_RECORD_FUNCTION] = { "function", { "id", "name", "file", "module" } },
 	[VG_RECORD_SYMBOL] = { "symbol", { "module", "address", "lines" } },
 	[VG_RECORD_UNRESOLVED] = { "unresolved", { "module" } },
-	[VG_RECORD_PAUSES] = { "pauses", { "longest_ns_and_count" } },
+	[VG_RECORD_PAUSES] = { "pauses", { "lengths" } },
 	[VG_RECORD_CODE] = { "code", { "address", "size_bytes", "name" } },
 	[VG_RECORD_RATE] = { "rate", { "time_us", "period_ns" } },
 	[VG_RECORD_LABEL] = { "label", { "id", "text" } },

@@ -123,16 +123,20 @@ static void file_close(struct vg_outside_file *file)
 	file->recording = NULL;
 }
 
-static void file_name(struct vg_outside_file *file)
+/* -ENOENT: somebody has taken it away; or what rename(2) says, for we are the program's user, who need
+ * not be the one who asked. */
+static int file_name(struct vg_outside_file *file)
 {
 	char part[VG_WIRE_NAME_BYTES + sizeof ".part"];
 	struct stat own, named;
 
 	snprintf(part, sizeof part, "%s.part", file->name);
-	if (fstat(file->file, &own) == 0 &&
-	    fstatat(file->directory, part, &named, AT_SYMLINK_NOFOLLOW) == 0 &&
-	    own.st_dev == named.st_dev && own.st_ino == named.st_ino)
-		renameat(file->directory, part, file->directory, file->name);
+	if (fstat(file->file, &own) != 0 ||
+	    fstatat(file->directory, part, &named, AT_SYMLINK_NOFOLLOW) != 0)
+		return -errno;
+	if (own.st_dev != named.st_dev || own.st_ino != named.st_ino)
+		return -ENOENT;
+	return renameat(file->directory, part, file->directory, file->name) != 0 ? -errno : 0;
 }
 
 void vg_outside_settle(struct vg_outside *outside)
@@ -271,15 +275,22 @@ static void recording_end(struct vg_outside *outside, int socket, uint32_t id)
 {
 	const char *why;
 	struct vg_outside_file *file = file_find(outside, id, &why);
+	struct vg_err err;
+	int rc, named;
 
 	if (file == NULL) {
 		vg_outside_refuse(socket, -ENOENT, why);
 		return;
 	}
 	/* First the name: who has the answer may look for the file. */
-	vg_session_end(outside->session, file->recording, "it was ended from outside");
-	file_name(file);
-	vg_outside_end(outside->session, file->recording, socket, "it was ended from outside");
+	rc = vg_session_end(outside->session, file->recording, "it was ended from outside");
+	named = file_name(file);
+	if (rc == 0 && named != 0) {
+		vg_err_sys(&err, named, "the profile is whole, but %s.part cannot be renamed", file->name);
+		vg_outside_refuse(socket, named, err.text);
+	} else {
+		vg_outside_end(outside->session, file->recording, socket, "it was ended from outside");
+	}
 	vg_outside_settle(outside);
 }
 

@@ -29,7 +29,7 @@ bool vg_target_ended(const struct vg_target *target, int timeout_ms);
 uint64_t vg_target_cpu_ns(const struct vg_target *target);
 
 /* Whether the process may be traced and can be, without touching it: 0, -EPERM with what forbids it,
- * or -ENOTSUP for a 32-bit program. */
+ * or -ENOTSUP for a 32-bit program.  Takes a tenth of a second where another process traces it. */
 int vg_target_probe(const struct vg_target *target, struct vg_err *err);
 
 /* After ptrace(2) said EPERM: finds out what forbids it, writes the sentence, returns -EPERM. */
