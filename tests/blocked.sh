@@ -1,7 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT OR Apache-2.0
 #
-# A thousand threads that wait: known where, complete, and not stopped once their stacks are known.
+# A thousand threads that wait: known where, complete, and not stopped once their stacks are known.  And
+# where again, for another recording, when stops have made the kernel take calls up again.
 set -eu
 . "${SRCDIR:?}/tests/lib.sh"
 seconds=5
@@ -28,11 +29,17 @@ echo "$samples samples, $complete complete"
 [ "$samples" -ge $((threads * 10 * seconds)) ] || fail "too few samples: $(cat "$dir/info")"
 [ "$samples" = "$complete" ] || fail "incomplete stacks: $(cat "$dir/info")"
 
-# A fifth of the threads waits in each; main is in pause(2).
-"$VGTOOL" report --json "$dir/blocked.vgp" >"$dir/report"
-node "$SRCDIR/tests/functions.mjs" "$dir/report" >"$dir/functions"
-for call in futex poll epoll_wait read clock_nanosleep; do
-	self=$(awk -v name="[$call]" '$5 == name { print $1 }' "$dir/functions")
-	echo "[$call]: ${self:-none}"
-	[ $((${self:-0} * 51)) -ge $((samples * 10)) ] || fail "[$call] has ${self:-no} samples of $samples"
-done
+# calls FILE: a fifth of the threads waits in each; main is in pause(2)
+calls() {
+	samples=$("$VGTOOL" info --json "$1" | sed 's/.*"samples":\([0-9]*\),.*/\1/')
+	"$VGTOOL" report --json "$1" >"$dir/report"
+	node "$SRCDIR/tests/functions.mjs" "$dir/report" >"$dir/functions"
+	for call in futex poll epoll_wait read clock_nanosleep; do
+		self=$(awk -v name="[$call]" '$5 == name { print $1 }' "$dir/functions")
+		echo "[$call]: ${self:-none}"
+		[ $((${self:-0} * 51)) -ge $((samples * 10)) ] || fail "[$call] has ${self:-no} samples of $samples"
+	done
+}
+calls "$dir/blocked.vgp"
+"$VIGNETTED" --pid $pid -o "$dir/again.vgp" --rate 99 --duration 1
+calls "$dir/again.vgp"

@@ -2,8 +2,10 @@
 #include "vignetted/sampling.h"
 
 #include <errno.h>
+#include <sys/syscall.h>
 
 #include "vignetted/account.h"
+#include "vignetted/code.h"
 #include "vignetted/interrupted.h"
 #include "vignetted/looks.h"
 #include "vignetted/waits.h"
@@ -44,6 +46,15 @@ static void loss_count(struct vg_session *session, vg_recording_set set, enum vg
 {
 	VG_EACH_RECORDING(i, set)
 		session->recordings[i].recorder.lost[loss]++;
+}
+
+/* The call that a thread waits in.  One that the kernel has taken up again after a stop bears another
+ * number (restart_syscall(2)); the instructions before its return say which it was. */
+static int64_t call_waited_in(struct vg_session *session, int64_t call, uint64_t pc)
+{
+	int64_t made = call == SYS_restart_syscall ? vg_code_syscall(&session->memory, pc) : -1;
+
+	return made >= 0 ? made : call;
 }
 
 /* ---- a thread that waits ---- */
@@ -100,7 +111,8 @@ static bool sample_waiting(struct vg_session *session, struct vg_task *task, vg_
 			   const struct vg_wait *wait)
 {
 	struct vg_account_sample taken = {
-		.call = wait->call, .time_ns = session_now_ns(session), .slices = look->slices,
+		.call = call_waited_in(session, wait->call, wait->pc),
+		.time_ns = session_now_ns(session), .slices = look->slices,
 	};
 
 	session->snapshot.slot = vg_events_slot(&session->events, task);
@@ -170,9 +182,11 @@ static void slices_advance(struct vg_task *task, vg_recording_set others,
 static void running_taken(struct vg_session *session, struct vg_task *task, vg_recording_set set,
 			  bool waits, const struct vg_task_look *look, uint64_t now_ns)
 {
-	bool in_call = vg_regs_in_call(&session->snapshot.regs);
+	const struct vg_regs *regs = &session->snapshot.regs;
+	bool in_call = vg_regs_in_call(regs);
 	struct vg_account_sample taken = {
-		.call = in_call ? vg_regs_call(&session->snapshot.regs) : -1, .time_ns = now_ns,
+		.call = in_call ? call_waited_in(session, vg_regs_call(regs), vg_regs_pc(regs)) : -1,
+		.time_ns = now_ns,
 		.slices = look->slices + (waits && in_call ? SLICES_OF_A_STOP : 0),
 	};
 	struct vg_task_look after = *look;
