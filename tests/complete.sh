@@ -5,7 +5,7 @@
 # compiler, a JIT.  Prints for each why stacks were incomplete, and their outermost frames.
 # SOAK: longer.
 set -eu
-: "${SRCDIR:?}" "${VIGNETTED:?}" "${VGTOOL:?}"
+: "${SRCDIR:?}" "${VIGNETTED:?}" "${VGTOOL:?}" "${CC:?}"
 seconds=2
 [ -z "${SOAK-}" ] || seconds=30
 # Interrupts in the one build of the check, stops in the other.
@@ -47,6 +47,22 @@ command() {
 	record "$name" $pids 999
 	kill $pids
 }
+
+# A library's constructor is called by the loader, which has no unwind information there.
+cat >"$dir/library.c" <<'END'
+#include <stdlib.h>
+#include <time.h>
+__attribute__((constructor)) static void begin(void)
+{
+	for (time_t end = time(NULL) + atol(getenv("SECONDS_LONG")); time(NULL) < end;)
+		;
+}
+END
+echo 'int main(void) { return 0; }' >"$dir/program.c"
+${CC%% *} -shared -fPIC -o "$dir/library.so" "$dir/library.c"
+${CC%% *} -o "$dir/program" "$dir/program.c" -Wl,--no-as-needed "$dir/library.so"
+SECONDS_LONG=$seconds "$VIGNETTED" --capture $capture -o "$dir/constructor.vgp" --rate 499 -- "$dir/program"
+check constructor 999
 
 # answers URL: waits until it does
 answers() {

@@ -177,6 +177,10 @@ static bool step_by_frame_pointer(const struct vg_snapshot *snapshot, struct fra
 	if (!state->fp_known)
 		return register_wanting(state, walk);
 	walk->end = VG_WALK_NO_INFO;
+	/* So the outermost function marks its frame (System V ABI, AMD64 supplement, 3.4.1): the loader's,
+	 * which runs the constructors of libraries, has no unwind information. */
+	if (state->fp == 0 && !state->fp_guessed && walk->count > 1)
+		walk->end = VG_WALK_ROOT;
 	if (state->fp < state->sp || state->fp % 8 != 0)
 		return false;
 	if (vg_snapshot_word(snapshot, state->fp, &caller.fp) != 0 ||
