@@ -406,7 +406,7 @@ start 0
 vgctl begin "$host" -o away.vgp >/dev/null
 rm away.vgp.part
 ! vgctl end "$host" 2>log || fail "a file that was taken away got a name"
-grep -q 'away.vgp.part cannot be renamed: No such file' log || fail "taken away: $(cat log)"
+grep -q 'away.vgp.part has been taken away or replaced$' log || fail "taken away: $(cat log)"
 vgctl begin "$host" -o others.vgp >/dev/null
 echo begin >&7
 said "begin ok"

@@ -13,16 +13,17 @@ bool vg_code_after_syscall(struct vg_memory *memory, uint64_t address)
 	       bytes[0] == 0x0f && bytes[1] == 0x05;
 }
 
-/* mov $number,%eax; syscall: how C libraries make nearly all their calls. */
+/* mov $number,%eax; syscall: how C libraries make nearly all their calls.  Behind a REX prefix (4x) the
+ * same is another register's. */
 int64_t vg_code_syscall(struct vg_memory *memory, uint64_t address)
 {
-	unsigned char bytes[7];
+	unsigned char bytes[8];
 	int32_t number;
 
 	if (vg_memory_read_cached(memory, address - sizeof bytes, bytes, sizeof bytes) != 0 ||
-	    bytes[0] != 0xb8 || bytes[5] != 0x0f || bytes[6] != 0x05)
+	    (bytes[0] & 0xf0) == 0x40 || bytes[1] != 0xb8 || bytes[6] != 0x0f || bytes[7] != 0x05)
 		return -1;
-	memcpy(&number, bytes + 1, sizeof number);
+	memcpy(&number, bytes + 2, sizeof number);
 	return number;
 }
 

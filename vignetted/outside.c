@@ -285,7 +285,10 @@ static void recording_end(struct vg_outside *outside, int socket, uint32_t id)
 	/* First the name: who has the answer may look for the file. */
 	rc = vg_session_end(outside->session, file->recording, "it was ended from outside");
 	named = file_name(file);
-	if (rc == 0 && named != 0) {
+	if (rc == 0 && named == -ENOENT) {
+		vg_err_set(&err, named, "%s.part has been taken away or replaced", file->name);
+		vg_outside_refuse(socket, named, err.text);
+	} else if (rc == 0 && named != 0) {
 		vg_err_sys(&err, named, "the profile is whole, but %s.part cannot be renamed", file->name);
 		vg_outside_refuse(socket, named, err.text);
 	} else {

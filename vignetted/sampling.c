@@ -54,7 +54,7 @@ static int64_t call_waited_in(struct vg_session *session, int64_t call, uint64_t
 {
 	int64_t made = call == SYS_restart_syscall ? vg_code_syscall(&session->memory, pc) : -1;
 
-	return made >= 0 ? made : call;
+	return vg_wait_is_renumbered(made) ? made : call;
 }
 
 /* ---- a thread that waits ---- */

@@ -37,6 +37,9 @@ void vg_wait_read(struct vg_wait *wait, struct vg_tasks *tasks, struct vg_task *
 /* Whether a stop does no harm.  `directory` is a descriptor of /proc/PID/task. */
 bool vg_wait_may_stop(const struct vg_wait *wait, int directory, pid_t tid);
 
+/* Whether the kernel takes up such a call under another number, that of restart_syscall(2). */
+bool vg_wait_is_renumbered(int64_t call);
+
 /* Where in struct user vg_regs_repair() writes: the one place that a helper ever changes of its
  * target.  -1: there is none. */
 extern const long vg_regs_repaired_at;

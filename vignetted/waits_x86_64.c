@@ -69,6 +69,13 @@ bool vg_wait_may_stop(const struct vg_wait *wait, int directory, pid_t tid)
 	return false;
 }
 
+/* Those that keep a restart block in the kernel. */
+bool vg_wait_is_renumbered(int64_t call)
+{
+	return call == SYS_poll || call == SYS_nanosleep || call == SYS_clock_nanosleep ||
+	       call == SYS_futex;
+}
+
 const long vg_regs_repaired_at = offsetof(struct user, regs.rax);
 
 bool vg_regs_repair(struct vg_regs *regs, pid_t tid)
