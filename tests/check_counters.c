@@ -20,7 +20,7 @@
 #include "vgtool/counted.h"
 #include "vgtool/span_counts.h"
 
-enum { PAGES = 3000, PAGE_BYTES = 4096, NAPS = 40, SPIN_MS = 120, MS = 1000000 };
+enum { PAGES = 3000, PAGE_BYTES = 4096, NAPS = 40, SPIN_MS = 80, MS = 1000000 };
 
 /* AddressSanitizer has a byte for each eight of a mapping, and touches it. */
 #if defined __SANITIZE_ADDRESS__

@@ -271,8 +271,8 @@ static void recorded_twice(void)
 	pid_t child = spinner_start(), recorder = recorder_start(child);
 	struct found found;
 
-	for (int i = 0; i < rounds(4, 40); i++) {
-		ensure(record_outside(child, 0, "100", 1000) == 0, "refused at try %d", i);
+	for (int i = 0; i < rounds(3, 40); i++) {
+		ensure(record_outside(child, 0, "100", 700) == 0, "refused at try %d", i);
 		profile_look(PROFILE, &found);
 		ensure(found.samples > 0, "no samples in try %d", i);
 	}
