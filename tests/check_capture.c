@@ -43,14 +43,6 @@ static struct vgctl_session *session_begin(unsigned int rate_hz)
 	return session;
 }
 
-static uint64_t now_ns(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
-}
-
 static __attribute__((noinline)) void spin_here_ms(uint64_t ms)
 {
 	for (struct spin spin = spin_begin(ms); spin_on(&spin);) {
@@ -215,9 +207,9 @@ START_TEST(threads)
 	session = session_begin(199);
 	spin_here_ms(500);
 	pthread_create(&late, NULL, short_thread, NULL);
-	late_ns = now_ns();
+	late_ns = spin_now_ns();
 	pthread_join(late, NULL);
-	late_ns = now_ns() - late_ns;
+	late_ns = spin_now_ns() - late_ns;
 	spin_here_ms(500);
 	atomic_store(&stopping, true);
 	ck_assert_int_eq(vgctl_end(session, NULL), 0);
@@ -272,10 +264,10 @@ static void *napping_thread(void *ignored)
 		uint64_t woken_ns;
 
 		usleep(1500 * 1000);
-		woken_ns = now_ns();
+		woken_ns = spin_now_ns();
 		spin_here_ms(300);
 		if (!atomic_load(&stopping))
-			napper_ran_ns += now_ns() - woken_ns;
+			napper_ran_ns += spin_now_ns() - woken_ns;
 	}
 	return ignored;
 }
@@ -420,11 +412,11 @@ START_TEST(libraries_come_and_go)
 	void *first, *second, *function;
 
 	spin_here_ms(100);
-	begun_ns = now_ns();
+	begun_ns = spin_now_ns();
 	first = library_run(FIXTURE_A, 400, &function);
-	between_ns = now_ns();
+	between_ns = spin_now_ns();
 	second = library_run(FIXTURE_B, 400, &function);
-	ended_ns = now_ns();
+	ended_ns = spin_now_ns();
 	ck_assert_ptr_eq(first, second);
 	spin_here_ms(100);
 	ck_assert_int_eq(vgctl_end(session, NULL), 0);

@@ -107,7 +107,7 @@ int vg_target_open(struct vg_target *target, pid_t pid, struct vg_err *err)
 	if (rc != 0)
 		return rc;
 	target->pidfd = pidfd_open(pid, 0);
-	/* The latter since Linux 6.16 or so. */
+	/* Newer kernels say ENOENT: Linux 6.18 does. */
 	if (target->pidfd < 0 && (errno == EINVAL || errno == ENOENT))
 		return vg_err_set(err, -EINVAL, "%d is a thread of a process, not a process", pid);
 	if (target->pidfd < 0 && errno == ESRCH)
