@@ -2,7 +2,8 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
 #
 # A program that computes nearly all the time: the helper wakes far less often than it samples, and
-# the little that the program waits is in the profile all the same.  SOAK: longer, and closer.
+# the little that the program waits is in the profile all the same.  Meanwhile it takes the CPU from nobody
+# when it wakes: its policy is SCHED_BATCH.  SOAK: longer, and closer.
 #
 # And one that does so in threads which nobody finds, so short do they live: timers, which are made with
 # each of them, are given up, and it is sampled as often as it was asked for.
@@ -13,7 +14,13 @@ seconds=30 least=0.2 most=2.2
 program=$BUILDDIR/tests/breather
 "$program" $seconds >"$dir/truth" & host=$!
 "$VIGNETTED" --pid $host --rate 99 -o "$dir/p.vgp" 2>"$dir/log" & pid=$!
-sleep $((seconds - 3))
+patient=0
+for second in $(seq $((seconds - 3))); do
+	sleep 1
+	# Behind the name: the state is field 3, the policy field 41.
+	policy=$(sed 's/.*) //' /proc/$pid/stat | cut -d ' ' -f 39)
+	[ "$policy" != 3 ] || patient=$((patient + 1))
+done
 # Each sleep of the helper's between two ticks is one.
 wakes=$(awk '$1 == "voluntary_ctxt_switches:" { print $2 }' /proc/$pid/status)
 wait $host
@@ -27,6 +34,7 @@ echo "$wakes wakes, ${interrupts:-0} interrupts in $seconds s"
 # Where the kernel samples for us, at 99 Hz and a tick each there would be a thousand in ten seconds.
 if [ "${interrupts:-0}" -gt $((seconds * 60)) ]; then
 	[ "$wakes" -lt $((seconds * 50)) ] || fail "it woke $wakes times"
+	[ $patient -gt $((seconds / 2)) ] || fail "it was patient in $patient of $seconds s"
 fi
 awk -v least=$least -v most=$most '
 	NR == FNR { waited = $1; all = $2; next }

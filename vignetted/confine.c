@@ -78,12 +78,13 @@ static int ptrace_allow(scmp_filter_ctx filter)
 /* Our own, while a thread stands still, and what going back undoes. */
 static int priority_allow(scmp_filter_ctx filter)
 {
-	int rc = seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(sched_setscheduler), 2,
-				  SCMP_A0(SCMP_CMP_EQ, 0), SCMP_A1(SCMP_CMP_EQ, SCHED_FIFO));
+	static const int policies[] = { SCHED_FIFO, SCHED_OTHER, SCHED_BATCH };
+	int rc = 0;
 
-	if (rc == 0)
+	for (size_t i = 0; rc == 0 && i < sizeof policies / sizeof *policies; i++)
 		rc = seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(sched_setscheduler), 2,
-				      SCMP_A0(SCMP_CMP_EQ, 0), SCMP_A1(SCMP_CMP_EQ, SCHED_OTHER));
+				      SCMP_A0(SCMP_CMP_EQ, 0),
+				      SCMP_A1(SCMP_CMP_EQ, (scmp_datum_t)policies[i]));
 	return rc != 0 ? rc : seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(prctl), 1,
 					       SCMP_A0(SCMP_CMP_EQ, PR_SET_TIMERSLACK));
 }

@@ -13,9 +13,16 @@ enum { ROOM_SHARE = 2 };
  * than to stay it. */
 enum { SLIGHT = 100, BUSY_PERCENT = 90, STILL_BUSY_PERCENT = 80 };
 
+static void periods_set(struct vg_session *session, uint32_t periods)
+{
+	session->fetch_periods = periods;
+	/* The samples are in the rings: what fetches them need not come before whom they are of. */
+	vg_priority_patient(&session->tracer.priority, periods > 1);
+}
+
 void vg_pacing_begin(struct vg_session *session)
 {
-	session->fetch_periods = 1;
+	periods_set(session, 1);
 	session->busy = false;
 }
 
@@ -112,7 +119,7 @@ void vg_pacing_adapt(struct vg_session *session)
 
 	if (periods == session->fetch_periods)
 		return;
-	session->fetch_periods = periods;
+	periods_set(session, periods);
 	/* Anew from now: periods of the former length would seem to be skipped. */
 	vg_ticks_restart(&session->ticks, periods * period_ns, vg_now_ns());
 }

@@ -40,17 +40,26 @@ static bool real_time_is_limited(void)
 	return getrlimit(RLIMIT_RTTIME, &limit) != 0 || limit.rlim_cur != RLIM_INFINITY;
 }
 
+/* Back to what we are while nothing stands still. */
+static void policy_restore(const struct vg_priority *priority)
+{
+	policy_set(priority->policy, 0);
+	/* Since Linux 6.12 that has brought the default back. */
+	slack_set();
+}
+
 void vg_priority_begin(struct vg_priority *priority)
 {
 	/* For an ordinary thread the runtime is the slice that it wishes for: a short one puts it
 	 * before others that want long ones. */
 	struct attributes attributes = { .size = sizeof attributes, .runtime_ns = SLICE_NS };
 
-	priority->can_raise = false;
+	*priority = (struct vg_priority){ .policy = SCHED_OTHER };
 	slack_set();
 	/* Whoever chose another policy for us knows why. */
 	if (sched_getscheduler(0) != SCHED_OTHER)
 		return;
+	priority->is_ours = true;
 	priority->can_raise = !real_time_is_limited() && policy_set(SCHED_FIFO, 1);
 	vg_priority_lower(priority);
 	attributes.nice = getpriority(PRIO_PROCESS, 0);
@@ -67,9 +76,16 @@ void vg_priority_raise(const struct vg_priority *priority)
 
 void vg_priority_lower(const struct vg_priority *priority)
 {
-	if (!priority->can_raise)
+	if (priority->can_raise)
+		policy_restore(priority);
+}
+
+void vg_priority_patient(struct vg_priority *priority, bool patient)
+{
+	int policy = patient ? SCHED_BATCH : SCHED_OTHER;
+
+	if (!priority->is_ours || priority->policy == policy)
 		return;
-	policy_set(SCHED_OTHER, 0);
-	/* Since Linux 6.12 that has brought the default back. */
-	slack_set();
+	priority->policy = policy;
+	policy_restore(priority);
 }

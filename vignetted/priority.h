@@ -13,9 +13,15 @@
  */
 struct vg_priority {
 	bool can_raise;              /* to a real-time priority */
+	bool is_ours;                /* the policy is: nobody chose another for us */
+	int policy;                  /* of sched_setscheduler(2), while nothing stands still */
 };
 
 void vg_priority_begin(struct vg_priority *priority);
+
+/* Whether what is to be done can wait until a CPU is free, or for a tick of the scheduler's: if so, our
+ * waking takes the CPU from nobody. */
+void vg_priority_patient(struct vg_priority *priority, bool patient);
 
 /* From the request to stop a thread until it is let go; and while one that is late is waited for, where
  * nothing else is done.  Does nothing where it is not allowed, or nothing has begun. */

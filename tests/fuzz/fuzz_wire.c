@@ -30,6 +30,12 @@ void vg_priority_lower(const struct vg_priority *priority)
 	(void)priority;
 }
 
+void vg_priority_patient(struct vg_priority *priority, bool patient)
+{
+	(void)priority;
+	(void)patient;
+}
+
 int vg_confine(enum vg_confine_role role, bool counts, uint64_t memory_bytes, struct vg_err *err)
 {
 	(void)role;
