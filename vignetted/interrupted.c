@@ -15,10 +15,13 @@ enum { BEHIND_PERIODS = 4, BEHIND_NS = 10 * 1000 * 1000 };
 /* Where the kernel's code is not sampled, being behind is nothing unusual, and stops make up for it. */
 enum { USER_BEHIND_PERIODS = 2, USER_BEHIND_NS = 4 * 1000 * 1000 };
 
-/* What an interrupt's timer adds to a thread's getting a CPU and losing it, what a timer for each CPU
- * adds to a thread's being made and its end, and what a stop takes of a thread, with what our waking
- * for it takes of whoever has the CPU: measured on a virtual machine, about.  Whichever is less is used. */
-enum { SWITCH_NS = 2400, INHERIT_NS = 20 * 1000, STOP_NS = 60 * 1000 };
+/* What an interrupt's timer adds to a thread's getting a CPU and losing it, and what more if both program
+ * the CPU's timer (twice that, but a CPU that has nothing else to do programs it anyway); what a timer for
+ * each CPU adds to a thread's being made and its end; and what a stop takes of a thread, with what our
+ * waking for it takes of whoever has the CPU: measured on a virtual machine that had little to spare,
+ * about.  Whichever is less is used. */
+enum { SWITCH_NS = 300, PROGRAM_NS = 7500, INHERIT_NS = 20 * 1000, STOP_NS = 160 * 1000 };
+static const uint64_t SCHEDULER_TICK_NS = UINT64_C(4) * 1000 * 1000;
 static const uint64_t WEIGH_FIRST_NS = UINT64_C(60) * 1000 * 1000;
 static const uint64_t WEIGH_EVERY_NS = UINT64_C(200) * 1000 * 1000;
 /* Windows in which stops cost less, without one between in which they do not, until timers are halted
@@ -99,6 +102,17 @@ static uint64_t threads_made(const struct vg_session *session)
 					     session->tasks.found - session->weighed_found;
 }
 
+/* A CPU's timer is programmed for the earliest of all that are due on it: for ours, if what is left of its
+ * period, which is as often much as little, is less than what is left until the scheduler's tick. */
+static uint64_t switch_ns(uint64_t period_ns)
+{
+	uint64_t tick_ns = SCHEDULER_TICK_NS;
+	uint64_t earliest_ns = period_ns < tick_ns ? tick_ns - period_ns / 2 :
+						     tick_ns * tick_ns / 2 / period_ns;
+
+	return SWITCH_NS + PROGRAM_NS * earliest_ns / tick_ns;
+}
+
 void vg_interrupted_weigh(struct vg_session *session)
 {
 	struct vg_interrupts *interrupts = &session->interrupts;
@@ -110,7 +124,7 @@ void vg_interrupted_weigh(struct vg_session *session)
 	if (interrupts->event_count == 0 || elapsed_ns < session->weigh_every_ns)
 		return;
 	used_ns = session->target_cpu_ns - session->weighed_cpu_ns;
-	switching_ns = session->switches * SWITCH_NS;
+	switching_ns = session->switches * switch_ns(interrupts->period_ns);
 	making_ns = threads_made(session) * interrupts->ring_count * INHERIT_NS;
 	timers_ns = switching_ns + making_ns;
 	stopping_ns = used_ns / interrupts->period_ns * STOP_NS;
