@@ -5,10 +5,10 @@
  * with its two neighbours without.  What a machine's other guests do to both differs little in so short
  * a time.
  *
- *     toggle LOAD PORT PAIRS WINDOW_MS PID HZ
+ *     toggle LOAD PORT PAIRS WINDOW_MS PID HZ [FLOOR]
  *
- * LOAD is as in compare.h.  With a PID of 0 nothing is sampled, and this process only wakes at that rate:
- * what anything costs that looks at the server so often from outside.  Prints what compare_run() does.
+ * LOAD is as in compare.h.  A FLOOR, of floors.h, takes the place of vignetted's sampling.  Prints what
+ * compare_run() does.
  */
 #include <fcntl.h>
 #include <poll.h>
@@ -18,6 +18,7 @@
 #include <unistd.h>
 
 #include "bench/compare.h"
+#include "bench/floors.h"
 #include "vignetted/interrupted.h"
 #include "vignetted/loop.h"
 #include "vignetted/session.h"
@@ -124,26 +125,6 @@ static void session_start(pid_t pid, uint64_t period_ns)
 	exit(1);
 }
 
-static void nothing(void)
-{
-}
-
-/* At ticks as a session has them, at which nothing is to be done. */
-static void wake(int end_fd)
-{
-	struct pollfd end = { .fd = end_fd, .events = POLLIN };
-	struct timespec left;
-
-	vg_ticks_restart(&session.ticks, session.ticks.period_ns, vg_now_ns());
-	do {
-		uint64_t now_ns = vg_now_ns(), due_ns;
-
-		vg_ticks_due(&session.ticks, now_ns);
-		due_ns = session.ticks.due_ns;
-		left = (struct timespec){ 0, due_ns > now_ns ? (long)(due_ns - now_ns) : 0 };
-	} while (ppoll(&end, 1, &left, NULL) == 0);
-}
-
 /* As a tracer must have it; the signals that the helper takes in turn are to end us. */
 static void child_signal_block(void)
 {
@@ -157,22 +138,25 @@ static void child_signal_block(void)
 int main(int argc, char **argv)
 {
 	const struct sampler sampling = { sampling_on, sample, sampling_off };
-	const struct sampler waking = { nothing, wake, nothing };
+	const struct sampler *floor;
 	uint64_t period_ns;
 	pid_t pid;
 
-	if (argc != 7) {
-		fprintf(stderr, "usage: toggle LOAD PORT PAIRS WINDOW_MS PID HZ\n");
+	if (argc != 7 && argc != 8) {
+		fprintf(stderr, "usage: toggle LOAD PORT PAIRS WINDOW_MS PID HZ [FLOOR]\n");
 		return 2;
 	}
 	child_signal_block();
 	compare_load(argv[1], atoi(argv[2]), (uint64_t)atoi(argv[4]) * 1000000);
 	pid = atoi(argv[5]);
 	period_ns = 1000000000 / (uint64_t)atoi(argv[6]);
-	if (pid == 0) {
-		vg_priority_begin(&session.tracer.priority);
-		vg_ticks_start(&session.ticks, period_ns, vg_now_ns());
-		compare_run(&waking, atoi(argv[3]));
+	if (argc == 8) {
+		floor = floors_begin(argv[7], pid, period_ns);
+		if (floor == NULL) {
+			fprintf(stderr, "toggle: %s: no such floor\n", argv[7]);
+			return 2;
+		}
+		compare_run(floor, atoi(argv[3]));
 		return 0;
 	}
 	session_start(pid, period_ns);

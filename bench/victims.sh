@@ -8,15 +8,17 @@
 # The server is under load all the time (load.c), or redis-benchmark runs again and again: it takes a CPU
 # whole and leaves redis-server a part of the other.  vignetted's sampling is switched on and off
 # (toggle.c); perf cannot be, and is started anew for its windows (windows.c), so that there are fewer of
-# these.  "waking" does nothing but wake as often as a sampler: where a request's latency times the rate
-# is more than one in a hundred, whatever delays one shows in the 99th percentile.
+# these.  Three do a part of a sampler's work and no more (floors.h): "timers" has the kernel sample and
+# fetches nothing, "stopping" stops the server and lets it go, "waking" does nothing but wake.  Where a
+# request's latency times the rate is more than one in a hundred, whatever delays one shows in the 99th
+# percentile.
 #
 # Figures are medians over windows, each compared with its two neighbours without; behind +- is the
 # standard error of a median, by the distance of the quartiles.  A target is reached only if the cost is
 # within it with that added: a cost that cannot be told from noise is not called small.
 #
-#     BENCH_ROUNDS    windows at 99 Hz; at 999 Hz a third, of perf a twelfth; three times as many runs of
-#                     redis-benchmark, which are short
+#     BENCH_ROUNDS    windows at 99 Hz; of a part of the work half as many, at 999 Hz a third, of perf a
+#                     twelfth; three times as many runs of redis-benchmark, which are short
 set -eu
 . "${SRCDIR:?}/bench/lib.sh"
 rounds=${BENCH_ROUNDS:-120}
@@ -45,9 +47,10 @@ measure() {
 	windows=$rounds
 	[ $1 != redis-benchmark ] || windows=$((windows * 3))
 	[ $2 != perf ] || windows=$((windows / 12 + 2))
+	case $2 in waking | stopping | timers) windows=$((windows / 2)) ;; esac
 	[ $2.$3 != vignetted.999 ] || windows=$((windows / 3 + 2))
 	case $2 in
-	waking) set -- "$bench/toggle" $1 $port $windows 300 0 $3 ;;
+	waking | stopping | timers) set -- "$bench/toggle" $1 $port $windows 300 $server $3 $2 ;;
 	vignetted) set -- "$bench/toggle" $1 $port $windows 300 $server $3 ;;
 	perf) set -- "$bench/windows" $1 $port $windows 1000 $perf -F $3 -p $server ;;
 	esac
@@ -63,15 +66,16 @@ spread() {
 		/ sqrt($(wc -l <"$dir/numbers") / 2)"
 }
 
-samplers="vignetted"
-have_perf && samplers="$samplers perf"
+all=vignetted
+! have_perf || all="vignetted perf"
 echo "change of throughput and of p99 latency against no sampling, medians of $rounds windows at 99 Hz"
 printf '%-16s %-16s %17s %17s\n' '' '' throughput 'p99 latency'
 for victim in redis redis-pipelined nginx redis-benchmark; do
 	start $victim
 	for hz in 99 999; do
-		for sampler in $samplers waking; do
-			[ $sampler.$hz != waking.999 ] || continue
+		samplers=$all
+		[ $hz != 99 ] || samplers="$all timers stopping waking"
+		for sampler in $samplers; do
 			measure $victim $sampler $hz
 			throughput=$(median <"$dir/column.1") throughput_error=$(spread <"$dir/column.1")
 			latency=$(median <"$dir/column.2") latency_error=$(spread <"$dir/column.2")

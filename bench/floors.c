@@ -1,0 +1,99 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+#include "bench/floors.h"
+
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "bench/stop.h"
+#include "vignetted/interrupts.h"
+#include "vignetted/priority.h"
+#include "vignetted/tasks.h"
+#include "vignetted/ticks.h"
+
+static struct {
+	pid_t pid;
+	struct vg_ticks ticks;
+	struct vg_priority priority;
+	struct vg_tasks tasks;
+	struct vg_interrupts interrupts;
+} floors;
+
+enum { RINGS_BYTES = 1 << 25 };
+
+static _Noreturn void fail(const char *what)
+{
+	fprintf(stderr, "%s fails\n", what);
+	exit(1);
+}
+
+static void nothing(void)
+{
+}
+
+/* At ticks as a session has them. */
+static void ticks_run(int end_fd, bool stop)
+{
+	struct pollfd end = { .fd = end_fd, .events = POLLIN };
+	struct timespec left;
+
+	vg_ticks_restart(&floors.ticks, floors.ticks.period_ns, vg_now_ns());
+	do {
+		uint64_t now_ns, due_ns;
+
+		if (vg_ticks_due(&floors.ticks, vg_now_ns()) && stop && stop_and_go(floors.pid) != 0)
+			fail("stopping");
+		now_ns = vg_now_ns();
+		due_ns = floors.ticks.due_ns;
+		left = (struct timespec){ 0, due_ns > now_ns ? (long)(due_ns - now_ns) : 0 };
+	} while (ppoll(&end, 1, &left, NULL) == 0);
+}
+
+static void wake(int end_fd)
+{
+	ticks_run(end_fd, false);
+}
+
+static void stop(int end_fd)
+{
+	ticks_run(end_fd, true);
+}
+
+static void timers_on(void)
+{
+	floors.interrupts.max_bytes = RINGS_BYTES;
+	if (vg_tasks_scan(&floors.tasks) != 0 ||
+	    vg_interrupts_open(&floors.interrupts, floors.tasks.live.items, floors.tasks.live.count,
+			       floors.ticks.period_ns) != 0)
+		fail("the kernel's sampling");
+}
+
+static void timers_off(void)
+{
+	vg_interrupts_close(&floors.interrupts);
+}
+
+const struct sampler *floors_begin(const char *name, pid_t pid, uint64_t period_ns)
+{
+	static const struct {
+		const char *name;
+		struct sampler sampler;
+	} all[] = {
+		{ "waking", { nothing, wake, nothing } },
+		{ "stopping", { nothing, stop, nothing } },
+		{ "timers", { timers_on, compare_wait, timers_off } },
+	};
+
+	for (size_t i = 0; i < sizeof all / sizeof *all; i++) {
+		if (strcmp(all[i].name, name) != 0)
+			continue;
+		floors.pid = pid;
+		vg_priority_begin(&floors.priority);
+		vg_ticks_start(&floors.ticks, period_ns, vg_now_ns());
+		if (vg_tasks_open(&floors.tasks, pid) != 0)
+			fail("the list of threads");
+		return &all[i].sampler;
+	}
+	return NULL;
+}
