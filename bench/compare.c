@@ -31,7 +31,7 @@ static struct {
 	int output;
 } load;
 
-static _Noreturn void fail(const char *what)
+void compare_fail(const char *what)
 {
 	fprintf(stderr, "%s fails\n", what);
 	exit(1);
@@ -63,7 +63,7 @@ static int program_start(void)
 	int ends[2], end_fd;
 
 	if (pipe(ends) != 0)
-		fail("pipe");
+		compare_fail("pipe");
 	load.pid = fork();
 	if (load.pid == 0)
 		program_become(ends[1]);
@@ -71,7 +71,7 @@ static int program_start(void)
 	load.output = ends[0];
 	end_fd = load.pid > 0 ? pidfd_open(load.pid, 0) : -1;
 	if (end_fd < 0)
-		fail("redis-benchmark");
+		compare_fail("redis-benchmark");
 	return end_fd;
 }
 
@@ -87,7 +87,7 @@ static struct figures program_figures(void)
 	    fgets(line, sizeof line, output) == NULL ||
 	    sscanf(line, "\"GET\",\"%lf\",\"%*f\",\"%*f\",\"%*f\",\"%*f\",\"%lf\"", &figures.per_s,
 		   &p99_ms) != 2)
-		fail("redis-benchmark");
+		compare_fail("redis-benchmark");
 	fclose(output);
 	waitpid(load.pid, NULL, 0);
 	/* It tells the end of a step of 8 us, and divides by whole milliseconds: a median of so few
@@ -107,7 +107,7 @@ static int timer_start(uint64_t ns)
 	int fd = timerfd_create(CLOCK_MONOTONIC, TFD_CLOEXEC);
 
 	if (fd < 0 || timerfd_settime(fd, 0, &timer, NULL) != 0)
-		fail("timerfd");
+		compare_fail("timerfd");
 	return fd;
 }
 

@@ -18,6 +18,9 @@ struct sampler {
 	void (*off)(void);
 };
 
+/* Says that this fails, and ends. */
+_Noreturn void compare_fail(const char *what);
+
 /* A run() that does nothing. */
 void compare_wait(int end_fd);
 

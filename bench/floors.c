@@ -2,8 +2,6 @@
 #include "bench/floors.h"
 
 #include <poll.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 #include "bench/stop.h"
@@ -22,12 +20,6 @@ static struct {
 
 enum { RINGS_BYTES = 1 << 25 };
 
-static _Noreturn void fail(const char *what)
-{
-	fprintf(stderr, "%s fails\n", what);
-	exit(1);
-}
-
 static void nothing(void)
 {
 }
@@ -43,7 +35,7 @@ static void ticks_run(int end_fd, bool stop)
 		uint64_t now_ns, due_ns;
 
 		if (vg_ticks_due(&floors.ticks, vg_now_ns()) && stop && stop_and_go(floors.pid) != 0)
-			fail("stopping");
+			compare_fail("stopping");
 		now_ns = vg_now_ns();
 		due_ns = floors.ticks.due_ns;
 		left = (struct timespec){ 0, due_ns > now_ns ? (long)(due_ns - now_ns) : 0 };
@@ -66,7 +58,7 @@ static void timers_on(void)
 	if (vg_tasks_scan(&floors.tasks) != 0 ||
 	    vg_interrupts_open(&floors.interrupts, floors.tasks.live.items, floors.tasks.live.count,
 			       floors.ticks.period_ns) != 0)
-		fail("the kernel's sampling");
+		compare_fail("the kernel's sampling");
 }
 
 static void timers_off(void)
@@ -92,7 +84,7 @@ const struct sampler *floors_begin(const char *name, pid_t pid, uint64_t period_
 		vg_priority_begin(&floors.priority);
 		vg_ticks_start(&floors.ticks, period_ns, vg_now_ns());
 		if (vg_tasks_open(&floors.tasks, pid) != 0)
-			fail("the list of threads");
+			compare_fail("the list of threads");
 		return &all[i].sampler;
 	}
 	return NULL;

@@ -8,7 +8,7 @@
 #include "bench/compare.h"
 
 /*
- * Samplers that do one part of a sampler's work and no more: what is the least that this part costs.
+ * Samplers that do one part of a sampler's work, in the plain way, and no more: what this part costs.
  *
  *     waking      wakes as often: whatever looks at the server so often from outside
  *     stopping    wakes as often, stops the process's first thread and lets it go

@@ -7,7 +7,7 @@
 
 #include "vignetted/ticks.h"
 
-static const uint64_t POLL_NS = 100 * 1000;
+static const uint64_t POLL_NS = 40 * 1000;
 
 int stop_and_go(pid_t tid)
 {

@@ -47,7 +47,7 @@ measure() {
 	windows=$rounds
 	[ $1 != redis-benchmark ] || windows=$((windows * 3))
 	[ $2 != perf ] || windows=$((windows / 12 + 2))
-	case $2 in waking | stopping | timers) windows=$((windows / 2)) ;; esac
+	case $2 in waking | stopping | timers) windows=$((windows / 2 + 1)) ;; esac
 	[ $2.$3 != vignetted.999 ] || windows=$((windows / 3 + 2))
 	case $2 in
 	waking | stopping | timers) set -- "$bench/toggle" $1 $port $windows 300 $server $3 $2 ;;

@@ -23,6 +23,7 @@
 	each(json) \
 	each(number) \
 	each(outfile) \
+	each(priority) \
 	each(profile) \
 	each(resolve) \
 	each(spans) \

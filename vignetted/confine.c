@@ -26,8 +26,9 @@ static const int calls_always[] = {
 	SCMP_SYS(mprotect), SCMP_SYS(futex), SCMP_SYS(exit), SCMP_SYS(exit_group),
 	SCMP_SYS(rt_sigreturn), SCMP_SYS(restart_syscall), SCMP_SYS(getrandom),
 	/* time and waiting; a timer's signal interrupts none of it */
-	SCMP_SYS(clock_gettime), SCMP_SYS(clock_nanosleep), SCMP_SYS(nanosleep), SCMP_SYS(ppoll),
-	SCMP_SYS(poll), SCMP_SYS(rt_sigtimedwait), SCMP_SYS(wait4),
+	SCMP_SYS(clock_getres), SCMP_SYS(clock_gettime), SCMP_SYS(clock_nanosleep),
+	SCMP_SYS(nanosleep), SCMP_SYS(ppoll), SCMP_SYS(poll), SCMP_SYS(rt_sigtimedwait),
+	SCMP_SYS(wait4),
 	/* the target */
 	SCMP_SYS(process_vm_readv), SCMP_SYS(getdents64), SCMP_SYS(readlinkat), SCMP_SYS(readlink),
 	/* descriptors that are open */
@@ -75,7 +76,7 @@ static int ptrace_allow(scmp_filter_ctx filter)
 	return rc;
 }
 
-/* Our own, while a thread stands still, and what going back undoes. */
+/* Our own: while a thread stands still, while all that we do can wait, and at other times. */
 static int priority_allow(scmp_filter_ctx filter)
 {
 	static const int policies[] = { SCHED_FIFO, SCHED_OTHER, SCHED_BATCH };

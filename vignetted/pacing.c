@@ -13,17 +13,11 @@ enum { ROOM_SHARE = 2 };
  * than to stay it. */
 enum { SLIGHT = 100, BUSY_PERCENT = 90, STILL_BUSY_PERCENT = 80 };
 
-static void periods_set(struct vg_session *session, uint32_t periods)
-{
-	session->fetch_periods = periods;
-	/* The samples are in the rings: what fetches them need not come before whom they are of. */
-	vg_priority_patient(&session->tracer.priority, periods > 1);
-}
-
 void vg_pacing_begin(struct vg_session *session)
 {
-	periods_set(session, 1);
+	session->fetch_periods = 1;
 	session->busy = false;
+	vg_priority_patient(&session->tracer.priority, false);
 }
 
 static bool has_what_only_looks_tell(const struct vg_session *session)
@@ -117,9 +111,12 @@ void vg_pacing_adapt(struct vg_session *session)
 	uint64_t period_ns = vg_pacing_period_ns(session);
 	uint32_t periods = is_fetched_only(session) ? periods_most(session, period_ns) : 1;
 
+	/* The samples are in the rings: what fetches them need not come before whom they are of.  Where
+	 * stops or looks have to tell something, it must: it would always come when the others wait. */
+	vg_priority_patient(&session->tracer.priority, periods > 1 && session->busy);
 	if (periods == session->fetch_periods)
 		return;
-	periods_set(session, periods);
+	session->fetch_periods = periods;
 	/* Anew from now: periods of the former length would seem to be skipped. */
 	vg_ticks_restart(&session->ticks, periods * period_ns, vg_now_ns());
 }

@@ -72,11 +72,13 @@ void vg_priority_raise(const struct vg_priority *priority)
 {
 	if (priority->can_raise)
 		policy_set(SCHED_FIFO, 1);
+	else if (priority->policy == SCHED_BATCH)
+		policy_set(SCHED_OTHER, 0);
 }
 
 void vg_priority_lower(const struct vg_priority *priority)
 {
-	if (priority->can_raise)
+	if (priority->can_raise || priority->policy == SCHED_BATCH)
 		policy_restore(priority);
 }
 

@@ -19,8 +19,8 @@ struct vg_priority {
 
 void vg_priority_begin(struct vg_priority *priority);
 
-/* Whether what is to be done can wait until a CPU is free, or for a tick of the scheduler's: if so, our
- * waking takes the CPU from nobody. */
+/* Whether what is to be done at ticks can wait until a CPU is free, or for a tick of the scheduler's: if so,
+ * our waking takes the CPU from nobody.  Not while a thread stands still. */
 void vg_priority_patient(struct vg_priority *priority, bool patient);
 
 /* From the request to stop a thread until it is let go; and while one that is late is waited for, where
