@@ -47,10 +47,9 @@ measure() {
 	windows=$rounds
 	[ $1 != redis-benchmark ] || windows=$((windows * 3))
 	[ $2 != perf ] || windows=$((windows / 12 + 2))
-	case $2 in waking | stopping | timers) windows=$((windows / 2 + 1)) ;; esac
 	[ $2.$3 != vignetted.999 ] || windows=$((windows / 3 + 2))
 	case $2 in
-	waking | stopping | timers) set -- "$bench/toggle" $1 $port $windows 300 $server $3 $2 ;;
+	waking | stopping | timers) set -- "$bench/toggle" $1 $port $((windows / 2 + 1)) 300 $server $3 $2 ;;
 	vignetted) set -- "$bench/toggle" $1 $port $windows 300 $server $3 ;;
 	perf) set -- "$bench/windows" $1 $port $windows 1000 $perf -F $3 -p $server ;;
 	esac

@@ -26,10 +26,10 @@ static const uint64_t WEIGH_FIRST_NS = UINT64_C(60) * 1000 * 1000;
 static const uint64_t WEIGH_EVERY_NS = UINT64_C(200) * 1000 * 1000;
 /* Windows in which stops cost less, without one between in which they do not, until timers are halted
  * (a single burst of switches is borne) and closed; one in which they cost far less counts for more.
- * Halted timers cost a switch a fifth of what they did, or less, and a server that shares a CPU with its client
- * for a while goes back to one of its own; but they are made and freed with each thread all the same, so
- * that where this is most of what they cost they run until they are closed, which the threads that a
- * program starts with are not to bring about. */
+ * Halted timers cost a switch a fifth of what they did, or less, and a server that shares a CPU with its
+ * client for a while goes back to one of its own; but they are made and freed with each thread all the
+ * same, so that where this is most of what they cost they run until they are closed, which the threads that
+ * a program starts with are not to bring about. */
 enum { DEAR_WINDOWS = 2, CLOSE_WINDOWS = 150, CLOSE_MAKING_WINDOWS = 12 };
 enum { FAR_WORSE = 2, FAR_WORSE_WINDOWS = 3 };
 enum { NOTICEABLE = 500, DEAR = 50 };
@@ -51,19 +51,6 @@ static void weighed_now(struct vg_session *session)
 	session->weighed_found = session->tasks.found;
 	session->weighed_made = session->interrupts.made;
 	session->switches = 0;
-}
-
-/* A CPU's timer is programmed for the earliest of all that are due on it: for ours, if what is left of its
- * period, which is as often much as little, is less than what is left until the scheduler's tick. */
-static uint64_t switch_ns(uint64_t period_ns)
-{
-	struct timespec tick = { .tv_nsec = 4000 * 1000 };
-	uint64_t tick_ns, earliest_ns;
-
-	clock_getres(CLOCK_MONOTONIC_COARSE, &tick);
-	tick_ns = (uint64_t)tick.tv_nsec;
-	earliest_ns = period_ns < tick_ns ? tick_ns - period_ns / 2 : tick_ns * tick_ns / 2 / period_ns;
-	return SWITCH_NS + PROGRAM_NS * earliest_ns / tick_ns;
 }
 
 static void events_open(struct vg_session *session, uint64_t period_ns)
@@ -89,7 +76,6 @@ static void events_open(struct vg_session *session, uint64_t period_ns)
 		covered = count;
 		vg_tasks_scan(tasks);
 	}
-	session->switch_ns = switch_ns(period_ns);
 	session->weigh_every_ns = WEIGH_FIRST_NS;
 	session->dear_windows = session->making_windows = 0;
 	weighed_now(session);
@@ -116,6 +102,19 @@ static uint64_t threads_made(const struct vg_session *session)
 					     session->tasks.found - session->weighed_found;
 }
 
+/* A CPU's timer is programmed for the earliest of all that are due on it: for ours, if what is left of its
+ * period, which is as often much as little, is less than what is left until the scheduler's tick. */
+static uint64_t switch_ns(uint64_t period_ns)
+{
+	struct timespec tick = { .tv_nsec = 4000 * 1000 };
+	uint64_t tick_ns, earliest_ns;
+
+	clock_getres(CLOCK_MONOTONIC_COARSE, &tick);
+	tick_ns = (uint64_t)tick.tv_nsec;
+	earliest_ns = period_ns < tick_ns ? tick_ns - period_ns / 2 : tick_ns * tick_ns / 2 / period_ns;
+	return SWITCH_NS + PROGRAM_NS * earliest_ns / tick_ns;
+}
+
 void vg_interrupted_weigh(struct vg_session *session)
 {
 	struct vg_interrupts *interrupts = &session->interrupts;
@@ -127,7 +126,7 @@ void vg_interrupted_weigh(struct vg_session *session)
 	if (interrupts->event_count == 0 || elapsed_ns < session->weigh_every_ns)
 		return;
 	used_ns = session->target_cpu_ns - session->weighed_cpu_ns;
-	switching_ns = session->switches * session->switch_ns;
+	switching_ns = session->switches * switch_ns(interrupts->period_ns);
 	making_ns = threads_made(session) * interrupts->ring_count * INHERIT_NS;
 	timers_ns = switching_ns + making_ns;
 	stopping_ns = used_ns / interrupts->period_ns * STOP_NS;

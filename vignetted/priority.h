@@ -24,7 +24,8 @@ void vg_priority_begin(struct vg_priority *priority);
 void vg_priority_patient(struct vg_priority *priority, bool patient);
 
 /* From the request to stop a thread until it is let go; and while one that is late is waited for, where
- * nothing else is done.  Does nothing where it is not allowed, or nothing has begun. */
+ * nothing else is done.  Where it is not allowed, only patience ends; does nothing where nothing has
+ * begun. */
 void vg_priority_raise(const struct vg_priority *priority);
 void vg_priority_lower(const struct vg_priority *priority);
 

@@ -45,7 +45,6 @@ struct vg_session {
 	bool stops_seen;             /* one had to be, since they were weighed */
 	bool busy;                   /* threads that run at all run nearly all the time: pacing.h */
 	uint64_t switches;           /* times that threads got a CPU, since they were */
-	uint64_t switch_ns;          /* what interrupts add to one, about */
 	uint64_t weighed_ns;         /* when interrupts and stops were weighed */
 	uint64_t weigh_every_ns;     /* and how long after that they are again */
 	uint64_t weighed_cpu_ns;     /* the process's CPU time when they were */
