@@ -3,6 +3,7 @@
 #include <sched.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
+#include <unistd.h>
 
 #include "tests/suites.h"
 #include "vignetted/priority.h"
@@ -20,7 +21,7 @@ static void real_time_limit(void)
 	ck_assert_int_eq(setrlimit(RLIMIT_RTTIME, &limit), 0);
 }
 
-/* Patient only while nothing stands still. */
+/* Patient only while nothing stands still; and raised until nothing has for the time between two wakes. */
 START_TEST(a_stop_is_not_waited_for)
 {
 	struct vg_priority priority;
@@ -38,11 +39,35 @@ START_TEST(a_stop_is_not_waited_for)
 
 		vg_priority_patient(&priority, patient);
 		ck_assert_int_eq(sched_getscheduler(0), resting);
+		vg_priority_woken(&priority);
 		vg_priority_raise(&priority);
 		ck_assert_int_eq(sched_getscheduler(0), raised);
-		vg_priority_lower(&priority);
+		vg_priority_woken(&priority);
+		ck_assert_int_eq(sched_getscheduler(0), raised);
+		vg_priority_woken(&priority);
 		ck_assert_int_eq(sched_getscheduler(0), resting);
 		ck_assert_int_eq(prctl(PR_GET_TIMERSLACK), 1);
+	}
+}
+END_TEST
+
+/* What takes long is done at rest, and so is what is done long after we woke. */
+START_TEST(it_rests_before_what_takes_long)
+{
+	struct vg_priority priority;
+
+	policy_choose(SCHED_OTHER);
+	vg_priority_begin(&priority);
+	vg_priority_patient(&priority, true);
+	for (int round = 0; round < 2; round++) {
+		vg_priority_woken(&priority);
+		vg_priority_raise(&priority);
+		ck_assert_int_ne(sched_getscheduler(0), SCHED_BATCH);
+		if (round == 0)
+			vg_priority_rest(&priority);
+		usleep(round * 2000);
+		vg_priority_lower(&priority);
+		ck_assert_int_eq(sched_getscheduler(0), SCHED_BATCH);
 	}
 }
 END_TEST
@@ -68,6 +93,7 @@ Suite *priority_suite(void)
 	TCase *tests = tcase_create("scheduler");
 
 	tcase_add_loop_test(tests, a_stop_is_not_waited_for, 0, 2);
+	tcase_add_test(tests, it_rests_before_what_takes_long);
 	tcase_add_test(tests, a_chosen_policy_stays);
 	suite_add_tcase(suite, tests);
 	return suite;

@@ -40,8 +40,9 @@ static int signal_take(int signals)
 	return read(signals, &info, sizeof info) == (ssize_t)sizeof info ? (int)info.ssi_signo : 0;
 }
 
-/* poll(2), which fails for more entries than RLIMIT_NOFILE, though nothing be in them. */
-static void ready_poll(struct pollfd *ready, size_t count, const struct timespec *timeout)
+/* poll(2), which fails for more entries than RLIMIT_NOFILE, though nothing be in them.  Whether anything
+ * is ready. */
+static bool ready_poll(struct pollfd *ready, size_t count, const struct timespec *timeout)
 {
 	struct pollfd asked[WAITED_FOR];
 	size_t used = 0, at = 0;
@@ -59,11 +60,12 @@ static void ready_poll(struct pollfd *ready, size_t count, const struct timespec
 		ready[i].revents = got > 0 ? asked[at].revents : 0;
 		at++;
 	}
+	return got > 0;
 }
 
 void vg_loop_wait(struct vg_session *session, struct pollfd *ready, size_t count)
 {
-	bool late = session->tracer.pending != 0;
+	bool late = session->tracer.pending != 0, asked;
 	uint64_t now_ns = vg_now_ns(), left_ns = 0;
 	struct timespec left, *timeout = NULL;
 
@@ -94,9 +96,13 @@ void vg_loop_wait(struct vg_session *session, struct pollfd *ready, size_t count
 	}
 	if (late)
 		vg_priority_raise(&session->tracer.priority);
-	ready_poll(ready, count, timeout);
+	asked = ready_poll(ready, count, timeout);
+	vg_priority_woken(&session->tracer.priority);
 	vg_tracer_settle(&session->tracer);
-	if (late)
+	/* What others ask for may take long. */
+	if (asked)
+		vg_priority_rest(&session->tracer.priority);
+	else if (late)
 		vg_priority_lower(&session->tracer.priority);
 }
 

@@ -3,6 +3,7 @@
 #define VG_VIGNETTED_PRIORITY_H
 
 #include <stdbool.h>
+#include <stdint.h>
 
 /*
  * What we ask of the scheduler: to run soon when we wake while a stopped thread waits for us, for on a
@@ -14,7 +15,9 @@
 struct vg_priority {
 	bool can_raise;              /* to a real-time priority */
 	bool is_ours;                /* the policy is: nobody chose another for us */
+	bool raised, used;           /* now; and since we woke */
 	int policy;                  /* of sched_setscheduler(2), while nothing stands still */
+	uint64_t woken_ns;
 };
 
 void vg_priority_begin(struct vg_priority *priority);
@@ -25,8 +28,14 @@ void vg_priority_patient(struct vg_priority *priority, bool patient);
 
 /* From the request to stop a thread until it is let go; and while one that is late is waited for, where
  * nothing else is done.  Where it is not allowed, only patience ends; does nothing where nothing has
- * begun. */
-void vg_priority_raise(const struct vg_priority *priority);
-void vg_priority_lower(const struct vg_priority *priority);
+ * begun.  Lowering soon after we woke leaves it raised: for the next stop, after the next sleep too. */
+void vg_priority_raise(struct vg_priority *priority);
+void vg_priority_lower(struct vg_priority *priority);
+
+/* When we wake: what was left raised is lowered if there was no use for it since we woke before. */
+void vg_priority_woken(struct vg_priority *priority);
+
+/* At once, before what takes long. */
+void vg_priority_rest(struct vg_priority *priority);
 
 #endif

@@ -236,6 +236,7 @@ void vg_recording_checkpoint(struct vg_session *session, struct vg_recording *re
 	struct vg_recorder *recorder = &recording->recorder;
 	int rc = 0;
 
+	vg_priority_rest(&session->tracer.priority);
 	recorder->events_dropped = vg_events_dropped(&session->events) - events->dropped + events->cut;
 	recorder->lost[VG_LOSS_TICK_SKIPPED] = recording->skipped;
 	recorder->lost[VG_LOSS_RING_FULL] = session->interrupts.lost - recording->before.interrupts_lost;

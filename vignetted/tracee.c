@@ -23,25 +23,35 @@
  * as many each time.
  */
 enum { POLL_NS = 40 * 1000, POLL_ELSEWHERE_NS = 80 * 1000, STOP_TIMEOUT_NS = 20 * 1000 * 1000 };
-enum { SLEEPS_MAX = 256 };
+enum { PASSED_MAX = 256 };
 enum { FINISH_NS = 1000 * 1000 * 1000, FINISH_EVERY_US = 1000 };
 
-/* Whether to ask for this stop, or sleep at once. */
-static bool poll_due(struct vg_tracer *tracer)
+/*
+ * A copy ahead takes some 3 us.  A program that maps memory all the time, as for the stacks of its threads,
+ * holds the lock that the copy needs: it takes as long as we sleep for it, and then the program for us.
+ */
+enum { AHEAD_NS = 25 * 1000 };
+
+/* How much of the while is forgotten when one was not in vain: all; an eighth, for one that is costs as
+ * much as many save. */
+enum { FORGET_POLLS = 1, FORGET_AHEADS = 8 };
+
+/* What was in vain is passed over for a while, twice as long each time. */
+static bool backoff_due(struct vg_backoff *backoff)
 {
-	if (tracer->sleeps_left == 0)
+	if (backoff->left == 0)
 		return true;
-	tracer->sleeps_left--;
+	backoff->left--;
 	return false;
 }
 
-static void poll_note(struct vg_tracer *tracer, bool in_vain)
+static void backoff_note(struct vg_backoff *backoff, bool in_vain, uint32_t forget)
 {
 	if (!in_vain)
-		tracer->sleeps = 0;
-	else if (tracer->sleeps < SLEEPS_MAX)
-		tracer->sleeps = tracer->sleeps * 2 + 1;
-	tracer->sleeps_left = tracer->sleeps;
+		backoff->run -= (backoff->run + forget - 1) / forget;
+	else if (backoff->run < PASSED_MAX)
+		backoff->run = backoff->run * 2 + 1;
+	backoff->left = backoff->run;
 }
 
 /* /proc/TID/stat; "" if it is gone. */
@@ -76,7 +86,7 @@ static bool shares_cpu(pid_t tid)
 /* Waits for a change of the thread's state.  Its pid, 0 when time is up, -1 if it is gone. */
 static pid_t stop_wait(struct vg_tracer *tracer, pid_t tid, int *status, uint64_t since_ns)
 {
-	bool polls = poll_due(tracer);
+	bool polls = backoff_due(&tracer->polls);
 	uint64_t poll_ns = POLL_NS;
 	struct timespec left;
 	sigset_t child;
@@ -89,7 +99,7 @@ static pid_t stop_wait(struct vg_tracer *tracer, pid_t tid, int *status, uint64_
 
 		got = waitpid(tid, status, WNOHANG | __WALL);
 		if (got != 0 && polls)
-			poll_note(tracer, false);
+			backoff_note(&tracer->polls, false, FORGET_POLLS);
 		if (got != 0)
 			return got;
 		waited_ns = vg_now_ns() - since_ns;
@@ -100,7 +110,7 @@ static pid_t stop_wait(struct vg_tracer *tracer, pid_t tid, int *status, uint64_
 			continue;
 		}
 		if (polls)
-			poll_note(tracer, true);
+			backoff_note(&tracer->polls, true, FORGET_POLLS);
 		polls = false;
 		if (waited_ns >= STOP_TIMEOUT_NS)
 			return 0;
@@ -280,8 +290,12 @@ enum vg_capture vg_tracer_capture(struct vg_tracer *tracer, pid_t tid, size_t st
 	/* Thrown away: it is made so that the one after the stop finds all it needs in the caches.
 	 * That takes a fifth off the pause, for some 3 us of our own time.  Where the thread shares our
 	 * CPU, our time is its own. */
-	if (tracer->sleeps_left == 0)
+	if (tracer->polls.left == 0 && backoff_due(&tracer->aheads)) {
+		uint64_t since_ns = vg_now_ns();
+
 		vg_snapshot_ahead(snapshot, tid, stack_bytes);
+		backoff_note(&tracer->aheads, vg_now_ns() - since_ns > AHEAD_NS, FORGET_AHEADS);
+	}
 	if (ptrace(PTRACE_SEIZE, tid, NULL, NULL) != 0)
 		return errno == EPERM ? VG_CAPTURE_FORBIDDEN : VG_CAPTURE_GONE;
 	vg_priority_raise(&tracer->priority);

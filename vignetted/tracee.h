@@ -15,6 +15,10 @@
  * ptrace(2) binds a tracee to the tracing thread: everything here runs on one thread.  SIGCHLD
  * must be blocked and not ignored.
  */
+struct vg_backoff {
+	uint32_t run, left;          /* times to pass over: in a row, and still */
+};
+
 struct vg_tracer {
 	struct vg_priority priority; /* raised while a thread stands still */
 	pid_t leader;                /* the process's first thread */
@@ -24,7 +28,8 @@ struct vg_tracer {
 	                                can be reaped when they are gone, and hinders nobody; or 0 */
 	uint64_t pause_ns;           /* of the latest stop: from the request to the release */
 	uint64_t repaired;           /* system calls that would have returned EINTR */
-	uint32_t sleeps, sleeps_left; /* stops to be slept for, not polled: in a row, and still */
+	struct vg_backoff polls;     /* passed over: stops that are slept for */
+	struct vg_backoff aheads;    /* copies before the stop */
 	int command_status;          /* wait status of `command`, once it has ended */
 	pid_t command;               /* our own child, if we launched the program; else 0 */
 	bool command_ended;

@@ -21,6 +21,7 @@ void vg_walk_modules(struct vg_session *session, uint64_t now_ns)
 		return;
 	session->maps_fresh = true;
 	session->maps_reads++;
+	vg_priority_rest(&session->tracer.priority);
 	memory_follow(session);
 	if (vg_modules_refresh(&session->modules) != 0)
 		return;

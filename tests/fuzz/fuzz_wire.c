@@ -20,12 +20,22 @@ void vg_priority_begin(struct vg_priority *priority)
 	(void)priority;
 }
 
-void vg_priority_raise(const struct vg_priority *priority)
+void vg_priority_raise(struct vg_priority *priority)
 {
 	(void)priority;
 }
 
-void vg_priority_lower(const struct vg_priority *priority)
+void vg_priority_lower(struct vg_priority *priority)
+{
+	(void)priority;
+}
+
+void vg_priority_woken(struct vg_priority *priority)
+{
+	(void)priority;
+}
+
+void vg_priority_rest(struct vg_priority *priority)
 {
 	(void)priority;
 }
