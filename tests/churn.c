@@ -6,6 +6,9 @@
  *                         while others run
  *     churn spawn N       starts N programs by posix_spawn(3) and vfork(2), from three threads
  *     churn threads N     makes and joins 10 times N threads
+ *     churn crowd MS      makes and joins threads for so long, the last two thirds of it beside one that
+ *                         goes on; says what time passed in crowd(), and what of a CPU that had and
+ *                         crowd_work(), in ns
  */
 #include <pthread.h>
 #include <spawn.h>
@@ -16,6 +19,8 @@
 #include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
+
+#include "tests/spin.h"
 
 enum { SPINNERS = 3, SPAWNERS = 3, JOINED_AT_ONCE = 50 };
 
@@ -114,23 +119,72 @@ static void *be_brief(void *argument)
 	return argument;
 }
 
-static int threads_run(int count)
+static int batch_run(void)
 {
 	pthread_t threads[JOINED_AT_ONCE];
-	int runs[JOINED_AT_ONCE];
+	int runs[JOINED_AT_ONCE] = { 0 };
 
-	for (int done = 0; done < 10 * count; done += JOINED_AT_ONCE) {
-		memset(runs, 0, sizeof runs);
-		for (int i = 0; i < JOINED_AT_ONCE; i++) {
-			if (pthread_create(&threads[i], NULL, be_brief, &runs[i]) != 0)
-				return 1;
-		}
-		for (int i = 0; i < JOINED_AT_ONCE; i++) {
-			if (pthread_join(threads[i], NULL) != 0 || runs[i] != 1)
-				return 1;
-		}
+	for (int i = 0; i < JOINED_AT_ONCE; i++) {
+		if (pthread_create(&threads[i], NULL, be_brief, &runs[i]) != 0)
+			return 1;
+	}
+	for (int i = 0; i < JOINED_AT_ONCE; i++) {
+		if (pthread_join(threads[i], NULL) != 0 || runs[i] != 1)
+			return 1;
 	}
 	return 0;
+}
+
+static int threads_run(int count)
+{
+	for (int done = 0; done < 10 * count; done += JOINED_AT_ONCE) {
+		if (batch_run() != 0)
+			return 1;
+	}
+	return 0;
+}
+
+static uint64_t cpu_now_ns(void)
+{
+	struct timespec now;
+
+	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
+	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
+static void *crowd_work(void *used_ns)
+{
+	while (!stopping)
+		;
+	*(uint64_t *)used_ns = cpu_now_ns();
+	return NULL;
+}
+
+static __attribute__((noinline)) int crowd(uint64_t end_ns)
+{
+	while (spin_now_ns() < end_ns) {
+		if (batch_run() != 0)
+			return 1;
+	}
+	return 0;
+}
+
+static int crowd_run(int ms)
+{
+	uint64_t begin_ns = spin_now_ns(), cpu_ns = cpu_now_ns(), worked_ns = 0;
+	pthread_t worker;
+	int status = crowd(begin_ns + (uint64_t)ms * 1000000 / 3);
+
+	if (status != 0 || pthread_create(&worker, NULL, crowd_work, &worked_ns) != 0)
+		return 1;
+	status = crowd(begin_ns + (uint64_t)ms * 1000000);
+	cpu_ns = cpu_now_ns() - cpu_ns;
+	begin_ns = spin_now_ns() - begin_ns;
+	stopping = true;
+	pthread_join(worker, NULL);
+	printf("%llu %llu %llu\n", (unsigned long long)begin_ns, (unsigned long long)cpu_ns,
+	       (unsigned long long)worked_ns);
+	return status;
 }
 
 static int run(const char *mode, int count)
@@ -139,6 +193,8 @@ static int run(const char *mode, int count)
 		return exec_run(count);
 	if (strcmp(mode, "spawn") == 0)
 		return spawn_run(count);
+	if (strcmp(mode, "crowd") == 0)
+		return crowd_run(count);
 	return strcmp(mode, "threads") == 0 ? threads_run(count) : 2;
 }
 

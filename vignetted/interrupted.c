@@ -28,9 +28,10 @@ static const uint64_t WEIGH_EVERY_NS = UINT64_C(200) * 1000 * 1000;
  * (a single burst of switches is borne) and closed; one in which they cost far less counts for more.
  * Halted timers cost a switch a fifth of what they did, or less, and a server that shares a CPU with its
  * client for a while goes back to one of its own; but they are made and freed with each thread all the
- * same, so that where this is most of what they cost they run until they are closed, which the threads that
- * a program starts with are not to bring about. */
-enum { DEAR_WINDOWS = 2, CLOSE_WINDOWS = 150, CLOSE_MAKING_WINDOWS = 12 };
+ * same, so that where this is most of what they cost they run until new threads have none any more, which the
+ * threads that a program starts with are not to bring about: but no program starts with so many in one
+ * window. */
+enum { DEAR_WINDOWS = 2, CLOSE_WINDOWS = 150, NARROW_WINDOWS = 12, NARROW_MADE = 500 };
 enum { FAR_WORSE = 2, FAR_WORSE_WINDOWS = 3 };
 enum { NOTICEABLE = 500, DEAR = 50 };
 
@@ -51,6 +52,7 @@ static void weighed_now(struct vg_session *session)
 	session->weighed_found = session->tasks.found;
 	session->weighed_made = session->interrupts.made;
 	session->switches = 0;
+	session->looked_cpu_ns = 0;
 }
 
 static void events_open(struct vg_session *session, uint64_t period_ns)
@@ -94,10 +96,24 @@ void vg_interrupted_follow(struct vg_session *session, uint64_t period_ns)
 	vg_pacing_adapt(session);
 }
 
+/* From now on new threads are stopped, or looked at: the first ones have timers of their own. */
+static void events_narrow(struct vg_session *session)
+{
+	vg_interrupts_narrow(&session->interrupts);
+	session->dear_windows = session->making_windows = 0;
+	for (size_t i = 0; i < session->tasks.live.count; i++) {
+		struct vg_task *task = &session->tasks.live.items[i];
+
+		task->interrupts_of = vg_interrupts_cover(&session->interrupts, task->tid) ? task->tid : 0;
+	}
+}
+
 /* Threads, since interrupts were weighed.  Those that live shorter than from one tick to the next are for
  * the most part not found; but the kernel tells of each, unless timers are halted. */
 static uint64_t threads_made(const struct vg_session *session)
 {
+	if (session->interrupts.narrow)
+		return 0;                /* they cost nothing */
 	return session->interrupts.enabled ? session->interrupts.made - session->weighed_made :
 					     session->tasks.found - session->weighed_found;
 }
@@ -119,15 +135,18 @@ void vg_interrupted_weigh(struct vg_session *session)
 {
 	struct vg_interrupts *interrupts = &session->interrupts;
 	uint64_t elapsed_ns = vg_now_ns() - session->weighed_ns;
-	uint64_t used_ns, switching_ns, making_ns, timers_ns, stopping_ns;
+	uint64_t used_ns, switching_ns, making_ns, timers_ns, stopping_ns, made;
 	bool making, stops_cost_less, far_less;
 	uint32_t *windows;
 
 	if (interrupts->event_count == 0 || elapsed_ns < session->weigh_every_ns)
 		return;
-	used_ns = session->target_cpu_ns - session->weighed_cpu_ns;
+	/* Of those that live for long, where nothing else is sampled. */
+	used_ns = interrupts->narrow ? session->looked_cpu_ns :
+		  session->target_cpu_ns - session->weighed_cpu_ns;
 	switching_ns = session->switches * switch_ns(interrupts->period_ns);
-	making_ns = threads_made(session) * interrupts->ring_count * INHERIT_NS;
+	made = threads_made(session);
+	making_ns = made * interrupts->ring_count * INHERIT_NS;
 	timers_ns = switching_ns + making_ns;
 	stopping_ns = used_ns / interrupts->period_ns * STOP_NS;
 	far_less = timers_ns > FAR_WORSE * stopping_ns && timers_ns > elapsed_ns / DEAR;
@@ -139,15 +158,18 @@ void vg_interrupted_weigh(struct vg_session *session)
 	stops_cost_less = (interrupts->enabled ? timers_ns : 2 * timers_ns) > stopping_ns &&
 			  timers_ns > elapsed_ns / (making ? DEAR : NOTICEABLE);
 	windows = making ? &session->making_windows : &session->dear_windows;
-	*windows += far_less ? FAR_WORSE_WINDOWS : 1;
+	*windows += making && far_less && made >= NARROW_MADE ? NARROW_WINDOWS :
+		    far_less ? FAR_WORSE_WINDOWS : 1;
 	if (!stops_cost_less)
 		session->dear_windows = session->making_windows = 0;
 	if (interrupts->enabled != (session->dear_windows < DEAR_WINDOWS))
 		vg_interrupts_enable(interrupts, !interrupts->enabled);
 	/* Timers that have stood still for long are not worth what they cost even so.  They come back
 	 * with another recording at most: confined, we could not open them. */
-	if (session->dear_windows >= CLOSE_WINDOWS || session->making_windows >= CLOSE_MAKING_WINDOWS)
+	if (session->dear_windows >= CLOSE_WINDOWS)
 		vg_interrupts_close(interrupts);
+	else if (session->making_windows >= NARROW_WINDOWS)
+		events_narrow(session);
 }
 
 bool vg_interrupted_covers(const struct vg_session *session, const struct vg_recording *recording,
@@ -301,5 +323,6 @@ void vg_interrupted_fetch(struct vg_session *session)
 	while (more && session->live != 0 && vg_interrupts_next(&session->interrupts, &interrupt)) {
 		more = interrupt.time_ns < now_ns;
 		interrupt_take(session, &interrupt, &fetch);
+		vg_priority_lower(&session->tracer.priority);
 	}
 }

@@ -25,6 +25,9 @@ enum { STACK_BYTES = 60 * 1024, STACK_FAST_BYTES = 32 * 1024, FAST_NS = 4 * 1000
 /* So many descriptors at most, and of those that may be open this share. */
 enum { EVENTS_MAX = 4096, DESCRIPTORS_SHARE = 4 };
 
+/* Threads that have a timer of their own beside: of those that were there first, which make the others. */
+enum { OWN_THREADS = 4 };
+
 /* A sample's record without registers and stack: header, id, pid and tid, time, abi, size, size. */
 enum { SAMPLE_FIXED_BYTES = 8 * 7 };
 
@@ -42,11 +45,12 @@ struct vg_event {
 	uint64_t id;
 	int fd;
 	pid_t tid;
+	bool own;                    /* not inherited; halted until the others are closed */
 };
 
 /* ---- opening ---- */
 
-static int event_open(const struct vg_interrupts *interrupts, pid_t tid, int cpu)
+static int event_open(const struct vg_interrupts *interrupts, pid_t tid, int cpu, bool own)
 {
 	struct perf_event_attr attr = {
 		.type = PERF_TYPE_SOFTWARE, .size = sizeof attr, .config = PERF_COUNT_SW_TASK_CLOCK,
@@ -54,9 +58,9 @@ static int event_open(const struct vg_interrupts *interrupts, pid_t tid, int cpu
 		.sample_type = PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_TID | PERF_SAMPLE_TIME |
 			       PERF_SAMPLE_REGS_USER | PERF_SAMPLE_STACK_USER,
 		.sample_regs_user = vg_regs_perf_mask, .sample_stack_user = interrupts->stack_bytes,
-		.inherit = 1, .inherit_thread = 1, .exclude_kernel = interrupts->user_only,
+		.inherit = !own, .inherit_thread = !own, .exclude_kernel = interrupts->user_only,
 		.exclude_hv = 1, .exclude_guest = 1, .use_clockid = 1, .clockid = CLOCK_MONOTONIC,
-		.task = 1,
+		.task = !own, .disabled = own,
 	};
 	long fd = syscall(SYS_perf_event_open, &attr, tid, cpu, -1, PERF_FLAG_FD_CLOEXEC);
 
@@ -82,14 +86,14 @@ static int ring_map(struct vg_ring *ring, int fd, size_t pages)
 	return 0;
 }
 
-static int event_add(struct vg_interrupts *interrupts, struct vg_ring *ring, pid_t tid)
+static int event_add(struct vg_interrupts *interrupts, struct vg_ring *ring, pid_t tid, bool own)
 {
-	struct vg_event event = { .tid = tid };
+	struct vg_event event = { .tid = tid, .own = own };
 	int rc;
 
 	if (interrupts->event_count == interrupts->event_capacity)
 		return -EMFILE;
-	event.fd = event_open(interrupts, tid, ring->cpu);
+	event.fd = event_open(interrupts, tid, ring->cpu, own);
 	if (event.fd < 0)
 		return event.fd;
 	rc = ioctl(event.fd, PERF_EVENT_IOC_ID, &event.id) != 0 ? -errno : 0;
@@ -106,10 +110,10 @@ static int event_add(struct vg_interrupts *interrupts, struct vg_ring *ring, pid
 	return 0;
 }
 
-static int thread_add(struct vg_interrupts *interrupts, pid_t tid)
+static int thread_add(struct vg_interrupts *interrupts, pid_t tid, bool own)
 {
 	for (size_t i = 0; i < interrupts->ring_count; i++) {
-		int rc = event_add(interrupts, &interrupts->rings[i], tid);
+		int rc = event_add(interrupts, &interrupts->rings[i], tid, own);
 
 		if (rc == -ESRCH)
 			return 0;        /* it has ended */
@@ -169,10 +173,10 @@ static int first_open(struct vg_interrupts *interrupts, const struct vg_task *ta
 	if (getrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_cur / DESCRIPTORS_SHARE < EVENTS_MAX)
 		interrupts->event_capacity = (size_t)limit.rlim_cur / DESCRIPTORS_SHARE;
 	/* perf_event_paranoid 2, the kernel's default, allows user code only. */
-	fd = event_open(interrupts, tasks[0].tid, -1);
+	fd = event_open(interrupts, tasks[0].tid, -1, false);
 	if (fd == -EACCES || fd == -EPERM) {
 		interrupts->user_only = true;
-		fd = event_open(interrupts, tasks[0].tid, -1);
+		fd = event_open(interrupts, tasks[0].tid, -1, false);
 	}
 	if (fd < 0)
 		return fd;
@@ -185,10 +189,14 @@ static int threads_add(struct vg_interrupts *interrupts, const struct vg_task *t
 {
 	int rc = 0;
 
-	if (interrupts->rings == NULL)
+	if (interrupts->rings == NULL) {
 		rc = first_open(interrupts, tasks, count, period_ns);
+		/* These first: while a ring is mapped, the event that it is mapped from is not closed. */
+		for (size_t i = 0; rc == 0 && i < count && i < OWN_THREADS; i++)
+			rc = thread_add(interrupts, tasks[i].tid, true);
+	}
 	for (size_t i = 0; rc == 0 && i < count; i++)
-		rc = thread_add(interrupts, tasks[i].tid);
+		rc = thread_add(interrupts, tasks[i].tid, false);
 	return rc;
 }
 
@@ -235,9 +243,36 @@ void vg_interrupts_close(struct vg_interrupts *interrupts)
 void vg_interrupts_enable(struct vg_interrupts *interrupts, bool enabled)
 {
 	/* Of the events that were inherited from this one, too. */
-	for (size_t i = 0; i < interrupts->event_count; i++)
-		ioctl(interrupts->events[i].fd, enabled ? PERF_EVENT_IOC_ENABLE : PERF_EVENT_IOC_DISABLE, 0);
+	for (size_t i = 0; i < interrupts->event_count; i++) {
+		if (interrupts->events[i].own == interrupts->narrow)
+			ioctl(interrupts->events[i].fd,
+			      enabled ? PERF_EVENT_IOC_ENABLE : PERF_EVENT_IOC_DISABLE, 0);
+	}
 	interrupts->enabled = enabled;
+}
+
+void vg_interrupts_narrow(struct vg_interrupts *interrupts)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < interrupts->event_count; i++) {
+		if (interrupts->events[i].own)
+			interrupts->events[kept++] = interrupts->events[i];
+		else
+			close(interrupts->events[i].fd);
+	}
+	interrupts->event_count = kept;
+	interrupts->narrow = true;
+	vg_interrupts_enable(interrupts, true);
+}
+
+bool vg_interrupts_cover(const struct vg_interrupts *interrupts, pid_t tid)
+{
+	for (size_t i = 0; i < interrupts->event_count; i++) {
+		if (interrupts->events[i].tid == tid)
+			return true;
+	}
+	return false;
 }
 
 /* ---- reading ---- */

@@ -27,6 +27,7 @@ struct vg_interrupts {
 	uint64_t period_ns;          /* CPU time from one sample of a thread to the next */
 	uint32_t stack_bytes;        /* of each copy */
 	bool enabled;                /* timers run: see vg_interrupts_enable() */
+	bool narrow;                 /* see vg_interrupts_narrow() */
 	bool user_only;              /* time in the kernel is not sampled: not allowed */
 	uint64_t taken, lost;        /* samples; and records for which a ring had no room */
 	uint64_t made;               /* threads, by those that are covered, while timers run */
@@ -63,6 +64,15 @@ int vg_interrupts_open(struct vg_interrupts *interrupts, const struct vg_task *t
  * microsecond, one that is closed nothing.
  */
 void vg_interrupts_enable(struct vg_interrupts *interrupts, bool enabled);
+
+/*
+ * Closes what new threads inherit, which costs each of them 20 us a CPU when it is made and ends, and has
+ * timers of their own cover the first few of the threads that were listed first.  For good; timers run then.
+ */
+void vg_interrupts_narrow(struct vg_interrupts *interrupts);
+
+/* Whether the thread was listed, and is covered still. */
+bool vg_interrupts_cover(const struct vg_interrupts *interrupts, pid_t tid);
 
 /* How many samples of one CPU may come before they must be fetched. */
 uint32_t vg_interrupts_room(const struct vg_interrupts *interrupts);

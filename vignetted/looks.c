@@ -7,6 +7,14 @@ static const uint64_t ASLEEP_NS = 1000000000;
 /* Rounds to pass over after as many in a row in which a sleeper had run, or seemed to. */
 enum { VAIN_MAX = 16 };
 
+/*
+ * Threads that live shorter than from one scan to the next are met by chance, and stand for all that time.
+ * In a crowd of them scans are farther apart: to find one, look at it and stop it costs as much as several
+ * of them live.  What counts are those that were found, of which each scan forgets a share: where every
+ * second scan finds one, that is a crowd.
+ */
+enum { CROWD = 8, NEWCOMERS_MAX = 32, FORGET_SHARE = 16 };
+
 static int look_read(struct vg_session *session, struct vg_task *task)
 {
 	const struct vg_task_look before = task->look;
@@ -15,8 +23,10 @@ static int look_read(struct vg_session *session, struct vg_task *task)
 	if (rc != 0)
 		return rc;
 	task->looked_ns = session->round_ns;
-	if (before.slices != 0)
+	if (before.slices != 0) {
 		session->switches += task->look.slices - before.slices;
+		session->looked_cpu_ns += task->look.cpu_ns - before.cpu_ns;
+	}
 	if (task->look.slices != before.slices)
 		task->moved_ns = session->round_ns;
 	/* It was among the rest, in which this was found. */
@@ -106,12 +116,33 @@ bool vg_looks_begin(struct vg_session *session)
 	return before_ns == 0 || session->target_cpu_ns != before_ns;
 }
 
+static int newcomers_scan(struct vg_session *session)
+{
+	uint64_t found = session->tasks.found, newcomers = session->newcomers;
+	int rc = vg_session_scan(session);
+
+	newcomers -= (newcomers + FORGET_SHARE - 1) / FORGET_SHARE;
+	newcomers += session->tasks.found - found;
+	session->newcomers = newcomers < NEWCOMERS_MAX ? (uint32_t)newcomers : NEWCOMERS_MAX;
+	return rc;
+}
+
+bool vg_looks_crowded(const struct vg_session *session)
+{
+	return session->newcomers >= CROWD;
+}
+
 int vg_looks_scan(struct vg_session *session)
 {
-	if (!session->rest_still)
-		return vg_session_scan(session);
+	bool early = vg_looks_crowded(session) && session->fetch_periods == 1 && !session->all_now &&
+		     session->round_ns - session->scan_ns < VG_CROWDED_SCAN_NS;
+
+	if (!session->rest_still && !early)
+		return newcomers_scan(session);
 	vg_session_events(session);
-	session->scan_ns = session->round_ns;
+	/* Nobody has come or gone. */
+	if (session->rest_still)
+		session->scan_ns = session->round_ns;
 	return 0;
 }
 

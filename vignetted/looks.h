@@ -22,8 +22,12 @@
 bool vg_looks_begin(struct vg_session *session);
 
 /* vg_session_scan() where it is needed: a new thread that has run, and one that has ended, have used
- * processor time. */
+ * processor time.  In a crowd no more often than every 16 ms. */
+enum { VG_CROWDED_SCAN_NS = 16 * 1000 * 1000 };
 int vg_looks_scan(struct vg_session *session);
+
+/* Whether new threads are found all the time. */
+bool vg_looks_crowded(const struct vg_session *session);
 
 /* Sets task->look, unless what is there still holds.  0, -ESRCH: the thread is gone, or another
  * negative errno. */

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 #include "vignetted/pacing.h"
 
+#include "vignetted/looks.h"
+
 /* Threads that no interrupt has told of yet are looked at when samples are fetched, so not too seldom;
  * where few threads run, and all the time, there are none of these. */
 static const uint64_t FETCH_NS = UINT64_C(25) * 1000 * 1000;
@@ -23,7 +25,6 @@ void vg_pacing_begin(struct vg_session *session)
 static bool has_what_only_looks_tell(const struct vg_session *session)
 {
 	return session->interrupts.user_only || session->counting != 0 || session->stops_seen ||
-	       session->tasks.found != session->weighed_found ||
 	       vg_events_come(&session->events, session->round_ns);
 }
 
@@ -52,7 +53,9 @@ void vg_pacing_weigh(struct vg_session *session)
 	for (size_t i = 0; i < tasks->live.count; i++)
 		task_weigh(&tasks->live.items[i], &ready_ns, &ran_ns);
 	session->busy = ran_ns > 0 && ready_ns * 100 >= ran_ns * percent &&
+			session->tasks.found == session->weighed_found &&
 			!has_what_only_looks_tell(session);
+	session->crowd_only = session->interrupts.narrow && !has_what_only_looks_tell(session);
 	session->stops_seen = false;
 }
 
@@ -61,11 +64,12 @@ static bool is_fetched_only(const struct vg_session *session)
 {
 	const struct vg_interrupts *interrupts = &session->interrupts;
 	bool only = interrupts->enabled && !session->meagre_seen;
+	bool can_wait = session->busy || (session->crowd_only && vg_looks_crowded(session));
 
 	VG_EACH_RECORDING(i, session->live) {
 		const struct vg_session_options *options = &session->recordings[i].options;
 
-		only = only && (options->cpu_mode || session->busy) &&
+		only = only && (can_wait || (options->cpu_mode && !interrupts->narrow)) &&
 		       options->period_ns >= interrupts->period_ns;
 	}
 	return only;
@@ -90,7 +94,8 @@ static uint64_t left_ns(const struct vg_session *session)
 /* As many periods as the rings have room for. */
 static uint32_t periods_most(const struct vg_session *session, uint64_t period_ns)
 {
-	uint64_t fetch_ns = session->busy ? FETCH_BUSY_NS : FETCH_NS;
+	uint64_t fetch_ns = session->busy ? FETCH_BUSY_NS :
+			    session->interrupts.narrow ? VG_CROWDED_SCAN_NS : FETCH_NS;
 	uint64_t room_ns = vg_interrupts_room(&session->interrupts) / ROOM_SHARE *
 			   session->interrupts.period_ns;
 	uint64_t end_ns = left_ns(session) / ROOM_SHARE, periods;

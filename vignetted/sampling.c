@@ -352,10 +352,13 @@ static void wait_look(struct vg_session *session, struct vg_task *task, struct v
 void vg_sampling_thread(struct vg_session *session, struct vg_task *task)
 {
 	vg_recording_set due = session->due & session->live & task->begun, moved, covered;
+	bool newcomer = task->look.slices == 0;
 	struct vg_task_look look;
 	struct vg_wait wait;
 	int rc;
 
+	/* Of thousands that wait, one was stopped. */
+	vg_priority_lower(&session->tracer.priority);
 	moved = moved_in(session, task, due);
 	due &= ~repeat_still(session, task, due & session->still & ~moved);
 	/* Nobody else would find out when it is gone. */
@@ -382,7 +385,7 @@ void vg_sampling_thread(struct vg_session *session, struct vg_task *task)
 		vg_account_name(session, task, session_now_ns(session));
 	}
 	due &= wait.running ? ~covered : ~wait_pass(session, task, due, &look);
-	session->stops_seen |= wait.running && due != 0;
+	session->stops_seen |= wait.running && due != 0 && !newcomer;
 	if (due == 0)
 		return;
 	if (wait.running || !sample_waiting(session, task, due, covered, &look, &wait))

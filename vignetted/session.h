@@ -43,8 +43,10 @@ struct vg_session {
 	uint32_t fetch_periods;      /* a tick every so many sampling periods */
 	bool meagre_seen;            /* a thread has to be stopped although interrupts sample */
 	bool stops_seen;             /* one had to be, since they were weighed */
+	bool crowd_only;             /* of threads that are not new, interrupts told of all that ran */
 	bool busy;                   /* threads that run at all run nearly all the time: pacing.h */
 	uint64_t switches;           /* times that threads got a CPU, since they were */
+	uint64_t looked_cpu_ns;      /* what was used between looks at them, since they were */
 	uint64_t weighed_ns;         /* when interrupts and stops were weighed */
 	uint64_t weigh_every_ns;     /* and how long after that they are again */
 	uint64_t weighed_cpu_ns;     /* the process's CPU time when they were */
@@ -70,6 +72,7 @@ struct vg_session {
 	bool rest_known;             /* `rest_ns` is set */
 	uint64_t rest_ns;            /* the process's processor time less all threads' at their looks:
 	                                those that have ended used it */
+	uint32_t newcomers;          /* threads that scans found lately: looks.c */
 	uint32_t vain, vain_left;    /* rounds in a row in which sleepers had run; to pass over */
 	uint64_t scan_ns;            /* when it was last seen which threads there are */
 	uint64_t target_cpu_ns;      /* the process's processor time when the latest round began */
