@@ -67,6 +67,8 @@ void vg_account_begin(struct vg_session *session, struct vg_task *task, uint64_t
 	uint64_t begin_ns;
 	bool gone;
 
+	/* Of thousands. */
+	vg_priority_lower(&session->tracer.priority);
 	/* At once, though it costs as much as a short thread lives: a poller of io_uring's can be seized
 	 * for all that ptrace(2) says, and then does not stop; nor does a thread that has begun to exit. */
 	gone = vg_task_status(&session->tasks, task->tid, &status) == -ESRCH;

@@ -45,7 +45,7 @@ static const int calls_alone[] = { SCMP_SYS(renameat), SCMP_SYS(unlinkat) };
 
 static const int calls_listen[] = {
 	SCMP_SYS(accept4), SCMP_SYS(getsockopt), SCMP_SYS(renameat), SCMP_SYS(unlinkat),
-	SCMP_SYS(perf_event_open), SCMP_SYS(sched_getaffinity),
+	SCMP_SYS(sched_getaffinity),
 };
 
 static int calls_allow(scmp_filter_ctx filter, const int *calls, size_t count)
@@ -90,23 +90,21 @@ static int priority_allow(scmp_filter_ctx filter)
 					       SCMP_A0(SCMP_CMP_EQ, PR_SET_TIMERSLACK));
 }
 
-/* Timers of the kernel's own samples: on and off. */
-static int ioctl_allow(scmp_filter_ctx filter)
+/* Timers of the kernel's own samples, and counters: of one thread each, not of all that a CPU does. */
+static int events_allow(scmp_filter_ctx filter)
 {
-	int rc = seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(ioctl), 1,
-				  SCMP_A1(SCMP_CMP_EQ, PERF_EVENT_IOC_ENABLE));
+	static const unsigned long requests[] = {
+		PERF_EVENT_IOC_ENABLE, PERF_EVENT_IOC_DISABLE, PERF_EVENT_IOC_ID, PERF_EVENT_IOC_SET_OUTPUT,
+	};
+	/* The sign of an int, which the kernel takes for a pid whatever the upper half holds. */
+	int rc = seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(perf_event_open), 2,
+				  SCMP_A1(SCMP_CMP_MASKED_EQ, UINT32_C(1) << 31, 0),
+				  SCMP_A4(SCMP_CMP_EQ, PERF_FLAG_FD_CLOEXEC));
 
-	return rc != 0 ? rc : seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(ioctl), 1,
-					       SCMP_A1(SCMP_CMP_EQ, PERF_EVENT_IOC_DISABLE));
-}
-
-/* Counters of threads that come later: of one thread, on whatever CPU. */
-static int counters_allow(scmp_filter_ctx filter)
-{
-	return seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(perf_event_open), 3,
-				SCMP_A1(SCMP_CMP_GT, 0),
-				SCMP_A2(SCMP_CMP_MASKED_EQ, UINT32_MAX, UINT32_MAX),
-				SCMP_A4(SCMP_CMP_EQ, PERF_FLAG_FD_CLOEXEC));
+	for (size_t i = 0; rc == 0 && i < sizeof requests / sizeof *requests; i++)
+		rc = seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(ioctl), 1,
+				      SCMP_A1(SCMP_CMP_EQ, requests[i]));
+	return rc;
 }
 
 /* What a recording that begins later needs besides. */
@@ -121,17 +119,10 @@ static int begin_allow(scmp_filter_ctx filter, enum vg_confine_role role)
 				      SCMP_A2(SCMP_CMP_EQ, 0));
 	if (rc != 0 || role != VG_CONFINE_LISTEN)
 		return rc;
-	rc = ALLOW(filter, calls_listen);
-	if (rc == 0)
-		rc = seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(ioctl), 1,
-				      SCMP_A1(SCMP_CMP_EQ, PERF_EVENT_IOC_ID));
-	if (rc == 0)
-		rc = seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(ioctl), 1,
-				      SCMP_A1(SCMP_CMP_EQ, PERF_EVENT_IOC_SET_OUTPUT));
-	return rc;
+	return ALLOW(filter, calls_listen);
 }
 
-static int filter_load(enum vg_confine_role role, bool counts)
+static int filter_load(enum vg_confine_role role)
 {
 	scmp_filter_ctx filter = seccomp_init(SCMP_ACT_ERRNO(EPERM));
 	int rc;
@@ -157,9 +148,7 @@ static int filter_load(enum vg_confine_role role, bool counts)
 	if (rc == 0)
 		rc = priority_allow(filter);
 	if (rc == 0)
-		rc = ioctl_allow(filter);
-	if (rc == 0 && counts && role != VG_CONFINE_LISTEN)
-		rc = counters_allow(filter);
+		rc = events_allow(filter);
 	if (rc == 0 && role == VG_CONFINE_ALONE)
 		rc = ALLOW(filter, calls_alone);
 	else if (rc == 0)
@@ -170,7 +159,7 @@ static int filter_load(enum vg_confine_role role, bool counts)
 	return rc;
 }
 
-int vg_confine(enum vg_confine_role role, bool counts, uint64_t memory_bytes, struct vg_err *err)
+int vg_confine(enum vg_confine_role role, uint64_t memory_bytes, struct vg_err *err)
 {
 	const struct rlimit no_core = { 0, 0 };
 	struct rlimit memory = { memory_bytes, memory_bytes }, given;
@@ -187,7 +176,7 @@ int vg_confine(enum vg_confine_role role, bool counts, uint64_t memory_bytes, st
 	prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
 	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0)
 		return vg_err_sys(err, -errno, "cannot give up gaining privileges");
-	rc = filter_load(role, counts);
+	rc = filter_load(role);
 	/* A kernel without seccomp (its configuration may leave it out) samples as well. */
 	if (rc == -EINVAL || rc == -ENOSYS || rc == -ECANCELED)
 		return 0;

@@ -12,8 +12,7 @@ enum vg_confine_role {
 	VG_CONFINE_SERVE,            /* answers on a socket; the host names the file */
 	VG_CONFINE_ALONE,            /* gives the file its name at the end */
 	VG_CONFINE_LISTEN,           /* serves whoever of its user connects, and begins recordings: takes
-	                                connections, gives files their names, removes its socket, opens
-	                                the kernel's own samples */
+	                                connections, gives files their names, removes its socket */
 };
 
 /*
@@ -25,11 +24,11 @@ enum vg_confine_role {
  *     writing to descriptors that are open, messages on a socket;
  *     ptrace(2) to attach, stop, read registers, let go, and to set the one register that a
  *     restarted call needs;
- *     if it counts, perf_event_open(2) of one thread at a time.
+ *     perf_event_open(2) of one thread at a time.
  *
  * A forbidden call fails with EPERM: a C library that tries something new goes on without it.
  * To be called when the session is open, and nothing is launched any more.  0, or a negative errno.
  */
-int vg_confine(enum vg_confine_role role, bool counts, uint64_t memory_bytes, struct vg_err *err);
+int vg_confine(enum vg_confine_role role, uint64_t memory_bytes, struct vg_err *err);
 
 #endif

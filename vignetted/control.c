@@ -370,7 +370,7 @@ static int control_open(struct control *control, int socket, const struct vg_wir
 			       host_begin(control, client, options, err);
 	/* If this session does not count, one that joins it may. */
 	if (rc == 0)
-		rc = vg_confine(listens ? VG_CONFINE_LISTEN : VG_CONFINE_SERVE, true,
+		rc = vg_confine(listens ? VG_CONFINE_LISTEN : VG_CONFINE_SERVE,
 				control->session->max_memory_bytes, err);
 	control->session->confined = !listens;
 	if (listens)

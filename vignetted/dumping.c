@@ -76,6 +76,7 @@ static int dump_finish(struct vg_session *session, struct vg_recording *recordin
 	uint64_t end_ns = recording->ended != NULL ? recording->ended_ns : now_of(recording);
 	int rc;
 
+	vg_priority_rest(&session->tracer.priority);
 	names_write(recording);
 	rc = vg_dump_end(&dumping->dump, reason, end_ns);
 	dumping->who = VG_DUMPING_NOBODY;
@@ -256,6 +257,8 @@ static void turn(struct vg_session *session, struct vg_recording *recording)
 {
 	struct vg_dumping *dumping = &recording->dumping;
 
+	if (dumping->who != VG_DUMPING_NOBODY)
+		vg_priority_rest(&session->tracer.priority);
 	if (dumping->who != VG_DUMPING_NOBODY && !vg_dump_run(&dumping->dump, SLICE) &&
 	    dumping->who == VG_DUMPING_ASKED)
 		dump_finish(session, recording, dumping->reason);

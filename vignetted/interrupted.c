@@ -29,9 +29,8 @@ static const uint64_t WEIGH_EVERY_NS = UINT64_C(200) * 1000 * 1000;
  * Halted timers cost a switch a fifth of what they did, or less, and a server that shares a CPU with its
  * client for a while goes back to one of its own; but they are made and freed with each thread all the
  * same, so that where this is most of what they cost they run until new threads have none any more, which the
- * threads that a program starts with are not to bring about: but no program starts with so many in one
- * window. */
-enum { DEAR_WINDOWS = 2, CLOSE_WINDOWS = 150, NARROW_WINDOWS = 12, NARROW_MADE = 500 };
+ * threads that a program starts with are not to bring about: but those do not end at once. */
+enum { DEAR_WINDOWS = 2, CLOSE_WINDOWS = 150, NARROW_WINDOWS = 12, NARROW_ENDED = 500 };
 enum { FAR_WORSE = 2, FAR_WORSE_WINDOWS = 3 };
 enum { NOTICEABLE = 500, DEAR = 50 };
 
@@ -51,6 +50,7 @@ static void weighed_now(struct vg_session *session)
 	session->weighed_cpu_ns = session->target_cpu_ns;
 	session->weighed_found = session->tasks.found;
 	session->weighed_made = session->interrupts.made;
+	session->weighed_count = session->tasks.live.count;
 	session->switches = 0;
 	session->looked_cpu_ns = 0;
 }
@@ -96,15 +96,22 @@ void vg_interrupted_follow(struct vg_session *session, uint64_t period_ns)
 	vg_pacing_adapt(session);
 }
 
-/* From now on new threads are stopped, or looked at: the first ones have timers of their own. */
+/* From now on new threads are stopped, or looked at; those that are there longest have timers still.  Where
+ * these do not sample the kernel's code, which is nearly all that one does who makes threads, stops do. */
 static void events_narrow(struct vg_session *session)
 {
-	vg_interrupts_narrow(&session->interrupts);
-	session->dear_windows = session->making_windows = 0;
-	for (size_t i = 0; i < session->tasks.live.count; i++) {
-		struct vg_task *task = &session->tasks.live.items[i];
+	struct vg_tasks *tasks = &session->tasks;
+	struct vg_interrupts *interrupts = &session->interrupts;
 
-		task->interrupts_of = vg_interrupts_cover(&session->interrupts, task->tid) ? task->tid : 0;
+	session->dear_windows = session->making_windows = 0;
+	if (interrupts->user_only)
+		vg_interrupts_close(interrupts);
+	else
+		vg_interrupts_narrow(interrupts, tasks->live.items, tasks->live.count);
+	for (size_t i = 0; i < tasks->live.count; i++) {
+		struct vg_task *task = &tasks->live.items[i];
+
+		task->interrupts_of = vg_interrupts_cover(interrupts, task->tid) ? task->tid : 0;
 	}
 }
 
@@ -135,7 +142,7 @@ void vg_interrupted_weigh(struct vg_session *session)
 {
 	struct vg_interrupts *interrupts = &session->interrupts;
 	uint64_t elapsed_ns = vg_now_ns() - session->weighed_ns;
-	uint64_t used_ns, switching_ns, making_ns, timers_ns, stopping_ns, made;
+	uint64_t used_ns, switching_ns, making_ns, timers_ns, stopping_ns, made, new = 0;
 	bool making, stops_cost_less, far_less;
 	uint32_t *windows;
 
@@ -146,6 +153,8 @@ void vg_interrupted_weigh(struct vg_session *session)
 		  session->target_cpu_ns - session->weighed_cpu_ns;
 	switching_ns = session->switches * switch_ns(interrupts->period_ns);
 	made = threads_made(session);
+	if (session->tasks.live.count > session->weighed_count)
+		new = session->tasks.live.count - session->weighed_count;
 	making_ns = made * interrupts->ring_count * INHERIT_NS;
 	timers_ns = switching_ns + making_ns;
 	stopping_ns = used_ns / interrupts->period_ns * STOP_NS;
@@ -158,7 +167,7 @@ void vg_interrupted_weigh(struct vg_session *session)
 	stops_cost_less = (interrupts->enabled ? timers_ns : 2 * timers_ns) > stopping_ns &&
 			  timers_ns > elapsed_ns / (making ? DEAR : NOTICEABLE);
 	windows = making ? &session->making_windows : &session->dear_windows;
-	*windows += making && far_less && made >= NARROW_MADE ? NARROW_WINDOWS :
+	*windows += making && far_less && made > new + NARROW_ENDED ? NARROW_WINDOWS :
 		    far_less ? FAR_WORSE_WINDOWS : 1;
 	if (!stops_cost_less)
 		session->dear_windows = session->making_windows = 0;

@@ -25,14 +25,16 @@ enum { STACK_BYTES = 60 * 1024, STACK_FAST_BYTES = 32 * 1024, FAST_NS = 4 * 1000
 /* So many descriptors at most, and of those that may be open this share. */
 enum { EVENTS_MAX = 4096, DESCRIPTORS_SHARE = 4 };
 
-/* Threads that have a timer of their own beside: of those that were there first, which make the others. */
+/* Threads that go on having timers when new ones have none any more: those that have been there longest make
+ * the others, in most cases. */
 enum { OWN_THREADS = 4 };
 
 /* A sample's record without registers and stack: header, id, pid and tid, time, abi, size, size. */
 enum { SAMPLE_FIXED_BYTES = 8 * 7 };
 
 struct vg_ring {
-	int cpu, fd;                 /* fd: the event that it is mapped from; not owned */
+	int cpu, fd;                 /* fd: an event of our own that tells nothing and lives as long as the
+	                                ring: one that a ring is mapped from is not closed before */
 	struct perf_event_mmap_page *head;
 	unsigned char *data;
 	size_t data_bytes;
@@ -45,12 +47,13 @@ struct vg_event {
 	uint64_t id;
 	int fd;
 	pid_t tid;
-	bool own;                    /* not inherited; halted until the others are closed */
 };
 
 /* ---- opening ---- */
 
-static int event_open(const struct vg_interrupts *interrupts, pid_t tid, int cpu, bool own)
+enum event_kind { INHERITED, OWN, SILENT };
+
+static int event_open(const struct vg_interrupts *interrupts, pid_t tid, int cpu, enum event_kind kind)
 {
 	struct perf_event_attr attr = {
 		.type = PERF_TYPE_SOFTWARE, .size = sizeof attr, .config = PERF_COUNT_SW_TASK_CLOCK,
@@ -58,9 +61,10 @@ static int event_open(const struct vg_interrupts *interrupts, pid_t tid, int cpu
 		.sample_type = PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_TID | PERF_SAMPLE_TIME |
 			       PERF_SAMPLE_REGS_USER | PERF_SAMPLE_STACK_USER,
 		.sample_regs_user = vg_regs_perf_mask, .sample_stack_user = interrupts->stack_bytes,
-		.inherit = !own, .inherit_thread = !own, .exclude_kernel = interrupts->user_only,
-		.exclude_hv = 1, .exclude_guest = 1, .use_clockid = 1, .clockid = CLOCK_MONOTONIC,
-		.task = !own, .disabled = own,
+		.inherit = kind == INHERITED, .inherit_thread = kind == INHERITED,
+		.exclude_kernel = interrupts->user_only, .exclude_hv = 1, .exclude_guest = 1,
+		.use_clockid = 1, .clockid = CLOCK_MONOTONIC,
+		.task = kind == INHERITED, .disabled = kind == SILENT,
 	};
 	long fd = syscall(SYS_perf_event_open, &attr, tid, cpu, -1, PERF_FLAG_FD_CLOEXEC);
 
@@ -72,13 +76,19 @@ static int event_open(const struct vg_interrupts *interrupts, pid_t tid, int cpu
 	return fd >= 0 ? (int)fd : -errno;
 }
 
-/* -ENOBUFS: not as many. */
-static int ring_map(struct vg_ring *ring, int fd, size_t pages)
+/* -ENOBUFS: not as many pages; -ENODEV: the CPU is off. */
+static int ring_map(struct vg_ring *ring, const struct vg_interrupts *interrupts)
 {
-	void *at = mmap(NULL, (pages + 1) * PAGE_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	int fd = event_open(interrupts, 0, ring->cpu, SILENT);
+	void *at;
 
-	if (at == MAP_FAILED)
+	if (fd < 0)
+		return fd;
+	at = mmap(NULL, (interrupts->ring_pages + 1) * PAGE_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+	if (at == MAP_FAILED) {
+		close(fd);
 		return -ENOBUFS;
+	}
 	ring->head = at;
 	ring->data = (unsigned char *)at + ring->head->data_offset;
 	ring->data_bytes = ring->head->data_size;
@@ -86,20 +96,19 @@ static int ring_map(struct vg_ring *ring, int fd, size_t pages)
 	return 0;
 }
 
-static int event_add(struct vg_interrupts *interrupts, struct vg_ring *ring, pid_t tid, bool own)
+static int event_add(struct vg_interrupts *interrupts, const struct vg_ring *ring, pid_t tid,
+		     enum event_kind kind)
 {
-	struct vg_event event = { .tid = tid, .own = own };
+	struct vg_event event = { .tid = tid };
 	int rc;
 
 	if (interrupts->event_count == interrupts->event_capacity)
 		return -EMFILE;
-	event.fd = event_open(interrupts, tid, ring->cpu, own);
+	event.fd = event_open(interrupts, tid, ring->cpu, kind);
 	if (event.fd < 0)
 		return event.fd;
 	rc = ioctl(event.fd, PERF_EVENT_IOC_ID, &event.id) != 0 ? -errno : 0;
-	if (rc == 0 && ring->head == NULL)
-		rc = ring_map(ring, event.fd, interrupts->ring_pages);
-	else if (rc == 0 && ioctl(event.fd, PERF_EVENT_IOC_SET_OUTPUT, ring->fd) != 0)
+	if (rc == 0 && ioctl(event.fd, PERF_EVENT_IOC_SET_OUTPUT, ring->fd) != 0)
 		rc = -errno;
 	if (rc != 0) {
 		close(event.fd);
@@ -110,10 +119,11 @@ static int event_add(struct vg_interrupts *interrupts, struct vg_ring *ring, pid
 	return 0;
 }
 
-static int thread_add(struct vg_interrupts *interrupts, pid_t tid, bool own)
+static int thread_add(struct vg_interrupts *interrupts, pid_t tid, enum event_kind kind)
 {
 	for (size_t i = 0; i < interrupts->ring_count; i++) {
-		int rc = event_add(interrupts, &interrupts->rings[i], tid, own);
+		struct vg_ring *ring = &interrupts->rings[i];
+		int rc = ring->head != NULL ? event_add(interrupts, ring, tid, kind) : 0;
 
 		if (rc == -ESRCH)
 			return 0;        /* it has ended */
@@ -159,6 +169,17 @@ static int rings_make(struct vg_interrupts *interrupts, const struct vg_task *ta
 	return rings > 0 ? 0 : -ESRCH;
 }
 
+static int rings_map(struct vg_interrupts *interrupts)
+{
+	for (size_t i = 0; i < interrupts->ring_count; i++) {
+		int rc = ring_map(&interrupts->rings[i], interrupts);
+
+		if (rc != 0 && rc != -ENODEV)
+			return rc;
+	}
+	return 0;
+}
+
 static int first_open(struct vg_interrupts *interrupts, const struct vg_task *tasks, size_t count,
 		      uint64_t period_ns)
 {
@@ -173,10 +194,10 @@ static int first_open(struct vg_interrupts *interrupts, const struct vg_task *ta
 	if (getrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_cur / DESCRIPTORS_SHARE < EVENTS_MAX)
 		interrupts->event_capacity = (size_t)limit.rlim_cur / DESCRIPTORS_SHARE;
 	/* perf_event_paranoid 2, the kernel's default, allows user code only. */
-	fd = event_open(interrupts, tasks[0].tid, -1, false);
+	fd = event_open(interrupts, tasks[0].tid, -1, INHERITED);
 	if (fd == -EACCES || fd == -EPERM) {
 		interrupts->user_only = true;
-		fd = event_open(interrupts, tasks[0].tid, -1, false);
+		fd = event_open(interrupts, tasks[0].tid, -1, INHERITED);
 	}
 	if (fd < 0)
 		return fd;
@@ -191,12 +212,11 @@ static int threads_add(struct vg_interrupts *interrupts, const struct vg_task *t
 
 	if (interrupts->rings == NULL) {
 		rc = first_open(interrupts, tasks, count, period_ns);
-		/* These first: while a ring is mapped, the event that it is mapped from is not closed. */
-		for (size_t i = 0; rc == 0 && i < count && i < OWN_THREADS; i++)
-			rc = thread_add(interrupts, tasks[i].tid, true);
+		if (rc == 0)
+			rc = rings_map(interrupts);
 	}
 	for (size_t i = 0; rc == 0 && i < count; i++)
-		rc = thread_add(interrupts, tasks[i].tid, false);
+		rc = thread_add(interrupts, tasks[i].tid, INHERITED);
 	return rc;
 }
 
@@ -227,8 +247,10 @@ void vg_interrupts_close(struct vg_interrupts *interrupts)
 	for (size_t i = 0; i < interrupts->ring_count; i++) {
 		struct vg_ring *ring = &interrupts->rings[i];
 
-		if (ring->head != NULL)
-			munmap(ring->head, ring->data_bytes + PAGE_BYTES);
+		if (ring->head == NULL)
+			continue;
+		munmap(ring->head, ring->data_bytes + PAGE_BYTES);
+		close(ring->fd);
 	}
 	for (size_t i = 0; i < interrupts->event_count; i++)
 		close(interrupts->events[i].fd);
@@ -243,27 +265,28 @@ void vg_interrupts_close(struct vg_interrupts *interrupts)
 void vg_interrupts_enable(struct vg_interrupts *interrupts, bool enabled)
 {
 	/* Of the events that were inherited from this one, too. */
-	for (size_t i = 0; i < interrupts->event_count; i++) {
-		if (interrupts->events[i].own == interrupts->narrow)
-			ioctl(interrupts->events[i].fd,
-			      enabled ? PERF_EVENT_IOC_ENABLE : PERF_EVENT_IOC_DISABLE, 0);
-	}
+	for (size_t i = 0; i < interrupts->event_count; i++)
+		ioctl(interrupts->events[i].fd, enabled ? PERF_EVENT_IOC_ENABLE : PERF_EVENT_IOC_DISABLE, 0);
 	interrupts->enabled = enabled;
 }
 
-void vg_interrupts_narrow(struct vg_interrupts *interrupts)
+int vg_interrupts_narrow(struct vg_interrupts *interrupts, const struct vg_task *tasks, size_t count)
 {
-	size_t kept = 0;
+	int rc = 0;
 
-	for (size_t i = 0; i < interrupts->event_count; i++) {
-		if (interrupts->events[i].own)
-			interrupts->events[kept++] = interrupts->events[i];
-		else
-			close(interrupts->events[i].fd);
-	}
-	interrupts->event_count = kept;
-	interrupts->narrow = true;
-	vg_interrupts_enable(interrupts, true);
+	for (size_t i = 0; i < interrupts->event_count; i++)
+		close(interrupts->events[i].fd);
+	interrupts->event_count = 0;
+	/* A thread whose events can be inherited switches without them to others that have inherited them:
+	 * such an event beside others takes that away, so that these are not opened before. */
+	for (size_t i = 0; rc == 0 && i < count && i < OWN_THREADS; i++)
+		rc = thread_add(interrupts, tasks[i].tid, OWN);
+	if (rc == 0 && interrupts->event_count == 0)
+		rc = -ESRCH;
+	if (rc != 0)
+		vg_interrupts_close(interrupts);
+	interrupts->narrow = interrupts->enabled = rc == 0;
+	return rc;
 }
 
 bool vg_interrupts_cover(const struct vg_interrupts *interrupts, pid_t tid)

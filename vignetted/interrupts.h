@@ -67,11 +67,12 @@ void vg_interrupts_enable(struct vg_interrupts *interrupts, bool enabled);
 
 /*
  * Closes what new threads inherit, which costs each of them 20 us a CPU when it is made and ends, and has
- * timers of their own cover the first few of the threads that were listed first.  For good; timers run then.
+ * timers of their own cover the first four of these threads.  For good; timers run then.  0; or a negative
+ * errno, and all is closed.
  */
-void vg_interrupts_narrow(struct vg_interrupts *interrupts);
+int vg_interrupts_narrow(struct vg_interrupts *interrupts, const struct vg_task *tasks, size_t count);
 
-/* Whether the thread was listed, and is covered still. */
+/* Whether there is a timer that the thread has not inherited. */
 bool vg_interrupts_cover(const struct vg_interrupts *interrupts, pid_t tid);
 
 /* How many samples of one CPU may come before they must be fetched. */

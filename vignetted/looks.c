@@ -8,12 +8,35 @@ static const uint64_t ASLEEP_NS = 1000000000;
 enum { VAIN_MAX = 16 };
 
 /*
- * Threads that live shorter than from one scan to the next are met by chance, and stand for all that time.
- * In a crowd of them scans are farther apart: to find one, look at it and stop it costs as much as several
- * of them live.  What counts are those that were found, of which each scan forgets a share: where every
- * second scan finds one, that is a crowd.
+ * Threads that live shorter than it takes us to come to them are met by chance, and stand for nearly nobody.
+ * In a crowd of them scans are farther apart: to find one and learn that it is gone costs as much as several
+ * live.  Each that is gone when we come to it counts for a crowd, each that is not twice as much against it,
+ * and where none is found for a while, there is none.
  */
-enum { CROWD = 8, NEWCOMERS_MAX = 32, FORGET_SHARE = 16 };
+enum { CROWD = 32, CROWD_MOST = 64, GONE_COUNTS = 4, LIVES_COUNTS = 8, NOBODY_COUNTS = 1 };
+static const uint64_t SCAN_CROWD_NS = UINT64_C(16) * 1000 * 1000, SCAN_CROWD_LEAST_NS = UINT64_C(8) * 1000 * 1000;
+
+static void crowd_less(struct vg_session *session, uint32_t by)
+{
+	session->crowd -= session->crowd < by ? session->crowd : by;
+}
+
+void vg_looks_judge(struct vg_session *session, struct vg_task *task)
+{
+	task->judged = true;
+	if (!task->exiting)
+		crowd_less(session, LIVES_COUNTS);
+	else if (session->crowd < CROWD_MOST)
+		session->crowd += GONE_COUNTS;
+}
+
+static void task_renew(struct vg_session *session, struct vg_task *task)
+{
+	task->interrupts_of = 0;
+	task->weighed_ns = 0;
+	VG_EACH_RECORDING(i, session->live & task->begun)
+		task->accounts[i].cpu_ns = task->accounts[i].queued_ns = 0;
+}
 
 static int look_read(struct vg_session *session, struct vg_task *task)
 {
@@ -23,14 +46,17 @@ static int look_read(struct vg_session *session, struct vg_task *task)
 	if (rc != 0)
 		return rc;
 	task->looked_ns = session->round_ns;
-	if (before.slices != 0) {
+	/* A thread that executes a program takes the place of the first one, and that one's number. */
+	if (task->look.cpu_ns < before.cpu_ns)
+		task_renew(session, task);
+	else if (before.slices != 0 && (!session->interrupts.narrow || task->interrupts_of != 0)) {
 		session->switches += task->look.slices - before.slices;
 		session->looked_cpu_ns += task->look.cpu_ns - before.cpu_ns;
 	}
 	if (task->look.slices != before.slices)
 		task->moved_ns = session->round_ns;
 	/* It was among the rest, in which this was found. */
-	if (task->asleep)
+	if (task->asleep && task->look.cpu_ns >= before.cpu_ns)
 		session->rest_ns -= task->look.cpu_ns - before.cpu_ns;
 	return 0;
 }
@@ -106,6 +132,9 @@ bool vg_looks_begin(struct vg_session *session)
 	uint64_t before_ns = session->target_cpu_ns;
 	size_t awake = awake_count(session);
 
+	/* There may be many to fetch. */
+	if (session->events.shared != NULL)
+		vg_priority_rest(&session->tracer.priority);
 	session->rest_still = session->looks_fresh = false;
 	/* At once before the looks: what threads use in between seems to be others'. */
 	session->target_cpu_ns = vg_target_cpu_ns(&session->target);
@@ -116,34 +145,40 @@ bool vg_looks_begin(struct vg_session *session)
 	return before_ns == 0 || session->target_cpu_ns != before_ns;
 }
 
-static int newcomers_scan(struct vg_session *session)
-{
-	uint64_t found = session->tasks.found, newcomers = session->newcomers;
-	int rc = vg_session_scan(session);
-
-	newcomers -= (newcomers + FORGET_SHARE - 1) / FORGET_SHARE;
-	newcomers += session->tasks.found - found;
-	session->newcomers = newcomers < NEWCOMERS_MAX ? (uint32_t)newcomers : NEWCOMERS_MAX;
-	return rc;
-}
-
 bool vg_looks_crowded(const struct vg_session *session)
 {
-	return session->newcomers >= CROWD;
+	return session->crowd >= CROWD && session->counting == 0;
+}
+
+/* Where ticks are as far apart as scans are to be, they are not equally far. */
+static bool is_early(const struct vg_session *session)
+{
+	uint64_t apart_ns = session->fetch_periods > 1 ? SCAN_CROWD_LEAST_NS : SCAN_CROWD_NS;
+
+	return vg_looks_crowded(session) && !session->all_now && session->round_ns < session->scan_ns + apart_ns;
 }
 
 int vg_looks_scan(struct vg_session *session)
 {
-	bool early = vg_looks_crowded(session) && session->fetch_periods == 1 && !session->all_now &&
-		     session->round_ns - session->scan_ns < VG_CROWDED_SCAN_NS;
+	uint64_t found = session->tasks.found;
+	int rc;
 
-	if (!session->rest_still && !early)
-		return newcomers_scan(session);
+	if (!session->rest_still && !is_early(session)) {
+		rc = vg_session_scan(session);
+		if (session->tasks.found == found)
+			crowd_less(session, NOBODY_COUNTS);
+		return rc;
+	}
 	vg_session_events(session);
 	/* Nobody has come or gone. */
 	if (session->rest_still)
 		session->scan_ns = session->round_ns;
 	return 0;
+}
+
+uint64_t vg_looks_apart_ns(void)
+{
+	return SCAN_CROWD_NS;
 }
 
 int vg_look_at(struct vg_session *session, struct vg_task *task)

@@ -23,11 +23,15 @@ bool vg_looks_begin(struct vg_session *session);
 
 /* vg_session_scan() where it is needed: a new thread that has run, and one that has ended, have used
  * processor time.  In a crowd no more often than every 16 ms. */
-enum { VG_CROWDED_SCAN_NS = 16 * 1000 * 1000 };
 int vg_looks_scan(struct vg_session *session);
 
-/* Whether new threads are found all the time. */
+/* Once for each thread, when it was to be sampled for the first time: task->exiting says what came of it. */
+void vg_looks_judge(struct vg_session *session, struct vg_task *task);
+
+/* Whether new threads are found all the time, most of which are gone when they are to be sampled: then
+ * scans are so far apart. */
 bool vg_looks_crowded(const struct vg_session *session);
+uint64_t vg_looks_apart_ns(void);
 
 /* Sets task->look, unless what is there still holds.  0, -ESRCH: the thread is gone, or another
  * negative errno. */

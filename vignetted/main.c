@@ -212,7 +212,7 @@ static int session_run(struct arguments *arguments, int signals, struct vg_outfi
 		vg_session_close(&session);
 		return fail(&err);
 	}
-	rc = vg_confine(VG_CONFINE_ALONE, session.counting != 0, session.max_memory_bytes, &err);
+	rc = vg_confine(VG_CONFINE_ALONE, session.max_memory_bytes, &err);
 	if (rc != 0)
 		fail(&err);              /* worth knowing, and no reason not to record */
 	session.confined = true;

@@ -202,6 +202,13 @@ static void running_taken(struct vg_session *session, struct vg_task *task, vg_r
 		vg_account_sample(session, &session->recordings[i], task, &taken);
 }
 
+/* The next scan says so to the profiles. */
+static void task_is_gone(struct vg_session *session, struct vg_task *task)
+{
+	task->exiting = task->tid != session->target.pid;
+	session->tasks.stale = true;
+}
+
 static void sample_running(struct vg_session *session, struct vg_task *task, vg_recording_set set,
 			   bool waits, const struct vg_task_look *look)
 {
@@ -213,6 +220,7 @@ static void sample_running(struct vg_session *session, struct vg_task *task, vg_
 		running_taken(session, task, set, waits, look, now_ns);
 		return;
 	case VG_CAPTURE_GONE:
+		task_is_gone(session, task);
 		return;
 	case VG_CAPTURE_PENDING:
 		loss_count(session, set, VG_LOSS_NOT_STOPPED);
@@ -349,10 +357,9 @@ static void wait_look(struct vg_session *session, struct vg_task *task, struct v
 	task->found_ready_ns = 0;
 }
 
-void vg_sampling_thread(struct vg_session *session, struct vg_task *task)
+static void thread_sample(struct vg_session *session, struct vg_task *task)
 {
 	vg_recording_set due = session->due & session->live & task->begun, moved, covered;
-	bool newcomer = task->look.slices == 0;
 	struct vg_task_look look;
 	struct vg_wait wait;
 	int rc;
@@ -367,8 +374,9 @@ void vg_sampling_thread(struct vg_session *session, struct vg_task *task)
 		return;
 	rc = vg_look_at(session, task);
 	if (rc != 0) {
-		/* If it is gone, the next scan says so. */
-		if (rc != -ESRCH)
+		if (rc == -ESRCH)
+			task_is_gone(session, task);
+		else
 			loss_count(session, due, VG_LOSS_UNREADABLE);
 		return;
 	}
@@ -385,9 +393,16 @@ void vg_sampling_thread(struct vg_session *session, struct vg_task *task)
 		vg_account_name(session, task, session_now_ns(session));
 	}
 	due &= wait.running ? ~covered : ~wait_pass(session, task, due, &look);
-	session->stops_seen |= wait.running && due != 0 && !newcomer;
+	session->stops_seen |= wait.running && due != 0 && task->judged;
 	if (due == 0)
 		return;
 	if (wait.running || !sample_waiting(session, task, due, covered, &look, &wait))
 		sample_running(session, task, due, !wait.running, &look);
+}
+
+void vg_sampling_thread(struct vg_session *session, struct vg_task *task)
+{
+	thread_sample(session, task);
+	if (!task->judged)
+		vg_looks_judge(session, task);
 }

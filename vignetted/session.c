@@ -153,8 +153,8 @@ static void round_begin(struct vg_session *session)
 	}
 	/* What a ring holds is lost when it is closed. */
 	vg_interrupted_fetch(session);
-	vg_interrupted_weigh(session);
 	rc = vg_looks_scan(session);
+	vg_interrupted_weigh(session);
 	if (rc == -ESRCH) {
 		events_fetch(session, true);
 		session->gone = true;

@@ -52,6 +52,7 @@ struct vg_session {
 	uint64_t weighed_cpu_ns;     /* the process's CPU time when they were */
 	uint64_t weighed_found;      /* tasks.found when they were */
 	uint64_t weighed_made;       /* interrupts.made */
+	uint64_t weighed_count;      /* threads that were there */
 	uint32_t dear_windows;       /* how often in a row stops cost less */
 	uint32_t making_windows;     /* the same because threads are made */
 	struct vg_snapshot snapshot;
@@ -72,7 +73,7 @@ struct vg_session {
 	bool rest_known;             /* `rest_ns` is set */
 	uint64_t rest_ns;            /* the process's processor time less all threads' at their looks:
 	                                those that have ended used it */
-	uint32_t newcomers;          /* threads that scans found lately: looks.c */
+	uint32_t crowd;              /* of threads that are gone at once: looks.c */
 	uint32_t vain, vain_left;    /* rounds in a row in which sleepers had run; to pass over */
 	uint64_t scan_ns;            /* when it was last seen which threads there are */
 	uint64_t target_cpu_ns;      /* the process's processor time when the latest round began */

@@ -65,7 +65,8 @@ struct vg_task {
 	int files[VG_TASK_FILES];    /* kept open; -1: opened at each reading */
 	bool seen;                   /* by the scan in progress */
 	bool untraceable;            /* not ours to sample */
-	bool exiting;                /* or gone, when it was found, and no leader: it runs no more code */
+	bool exiting;                /* or gone, and no leader: it runs no more code */
+	bool judged;                 /* by what became of it until it was to be sampled: looks.h */
 	uint8_t young;               /* samples for which its name is looked at each time */
 	bool ran;                    /* since its name was last looked at */
 	bool meagre;                 /* what an interrupt copies of its stack does not suffice */

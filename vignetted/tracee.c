@@ -228,7 +228,7 @@ void vg_tracer_finish(struct vg_tracer *tracer)
 	vg_priority_raise(&tracer->priority);
 	while (!vg_tracer_settle(tracer) && vg_now_ns() < give_up_ns)
 		usleep(FINISH_EVERY_US);
-	vg_priority_lower(&tracer->priority);
+	vg_priority_rest(&tracer->priority);
 }
 
 static enum vg_capture stopped_copy(pid_t tid, size_t stack_bytes, struct vg_snapshot *snapshot)

@@ -4,6 +4,9 @@
 /* Snapshots shrink to what the walks between two looks needed, in steps. */
 enum { SNAPSHOT_FIT_EVERY = 32, SNAPSHOT_STEP_BYTES = 2048 };
 
+/* A walk of so much takes long, whoever has the CPU. */
+enum { LONG_WALK_BYTES = 128 * 1024 };
+
 /* After the maps were read in vain, so many times as long without: 5% of the time at most. */
 enum { MAPS_REST = 19 };
 
@@ -43,8 +46,13 @@ static int walk_again(struct vg_session *session, uint64_t now_ns)
 
 int vg_walk_snapshot(struct vg_session *session, uint64_t now_ns)
 {
-	int rc = walk_once(session);
-	uint64_t since_ns = vg_now_ns();
+	uint64_t since_ns;
+	int rc;
+
+	if (session->snapshot.stack_bytes >= LONG_WALK_BYTES)
+		vg_priority_rest(&session->tracer.priority);
+	rc = walk_once(session);
+	since_ns = vg_now_ns();
 
 	/* What the walk went through may be gone, or something else be there. */
 	if (rc == 0 && !session->maps_fresh &&

@@ -46,10 +46,9 @@ void vg_priority_patient(struct vg_priority *priority, bool patient)
 	(void)patient;
 }
 
-int vg_confine(enum vg_confine_role role, bool counts, uint64_t memory_bytes, struct vg_err *err)
+int vg_confine(enum vg_confine_role role, uint64_t memory_bytes, struct vg_err *err)
 {
 	(void)role;
-	(void)counts;
 	(void)memory_bytes;
 	(void)err;
 	return 0;
