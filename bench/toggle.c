@@ -74,6 +74,7 @@ static void task_skip(struct vg_task *task, const struct vg_task_look *before, u
 	cpu_ns = look.cpu_ns - before->cpu_ns;
 	queued_ns = look.queued_ns - before->queued_ns;
 	task->weighed_ready_ns += cpu_ns + queued_ns;
+	task->weighed_slices += look.slices - before->slices;
 	task->look.cpu_ns += cpu_ns;
 	task->look.slices += look.slices - before->slices;
 	task->look.queued_ns += queued_ns;

@@ -9,6 +9,8 @@
  *     churn crowd MS      makes and joins threads for so long, the last two thirds of it beside one that
  *                         goes on; says what time passed in crowd(), and what of a CPU that had and
  *                         crowd_work(), in ns
+ *     churn relay MS      two threads hand each other work of 0.5 ms and wait for as long; says what of a
+ *                         CPU relay() had, in ns, and what time passed in it, in both
  */
 #include <pthread.h>
 #include <spawn.h>
@@ -187,6 +189,53 @@ static int crowd_run(int ms)
 	return status;
 }
 
+static int relay_ends[2][2];
+
+static void relay_turn(int from, int to, uint64_t end_ns)
+{
+	char token;
+
+	while (read(from, &token, 1) == 1) {
+		bool last = token == 0 || spin_now_ns() >= end_ns;
+
+		for (uint64_t until_ns = spin_now_ns() + 500000; spin_now_ns() < until_ns;)
+			;
+		if (write(to, last ? "" : "x", 1) != 1 || last)
+			break;
+	}
+}
+
+static __attribute__((noinline)) void *relay(void *end_ns)
+{
+	static atomic_int turns;
+	int own = turns++;
+	uint64_t begin_ns = spin_now_ns(), *used = calloc(2, sizeof *used);
+
+	relay_turn(relay_ends[own][0], relay_ends[!own][1], *(uint64_t *)end_ns);
+	used[0] = cpu_now_ns();
+	used[1] = spin_now_ns() - begin_ns;
+	return used;
+}
+
+static int relay_run(int ms)
+{
+	uint64_t end_ns = spin_now_ns() + (uint64_t)ms * 1000000, sums[2] = { 0 }, *used;
+	pthread_t threads[2];
+
+	if (pipe(relay_ends[0]) != 0 || pipe(relay_ends[1]) != 0 || write(relay_ends[0][1], "x", 1) != 1)
+		return 1;
+	for (int i = 0; i < 2; i++)
+		pthread_create(&threads[i], NULL, relay, &end_ns);
+	for (int i = 0; i < 2; i++) {
+		pthread_join(threads[i], (void **)&used);
+		sums[0] += used[0];
+		sums[1] += used[1];
+		free(used);
+	}
+	printf("%llu %llu\n", (unsigned long long)sums[0], (unsigned long long)sums[1]);
+	return 0;
+}
+
 static int run(const char *mode, int count)
 {
 	if (strcmp(mode, "exec") == 0)
@@ -195,6 +244,8 @@ static int run(const char *mode, int count)
 		return spawn_run(count);
 	if (strcmp(mode, "crowd") == 0)
 		return crowd_run(count);
+	if (strcmp(mode, "relay") == 0)
+		return relay_run(count);
 	return strcmp(mode, "threads") == 0 ? threads_run(count) : 2;
 }
 

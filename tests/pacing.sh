@@ -8,6 +8,8 @@
 # And one that does so in threads which nobody finds, so short do they live: timers, which are made with
 # each of them, are given up but for those that the first thread has of its own, and one that comes later and
 # goes on is stopped instead, each sampled as often as it was asked for.
+#
+# And one whose threads wait half of the time, but shortly each time: that is looked at as seldom.
 set -eu
 . "${SRCDIR:?}/tests/lib.sh"
 seconds=24 least=0.2 most=2.2
@@ -78,3 +80,21 @@ for function in crowd:$main_cpu crowd_work:$worker_cpu; do
 	samples=$(awk -v name=${function%:*} '$5 == name { print $2 }' "$dir/cpu")
 	[ "${samples:-0}" -gt $((${function#*:} / 2000000)) ] || fail "${samples:-0} samples of ${function%:*}"
 done
+
+"$BUILDDIR/tests/churn" relay $((seconds * 250)) >"$dir/truth" & host=$!
+"$VIGNETTED" --capture auto --pid $host --rate 49 -o "$dir/relay.vgp" 2>"$dir/log" & pid=$!
+sleep $((seconds / 4 - 1))
+wakes=$(awk '$1 == "voluntary_ctxt_switches:" { print $2 }' /proc/$pid/status)
+wait $host
+wait $pid || fail "vignetted: $(cat "$dir/log")"
+pid=
+read cpu wall <"$dir/truth"
+interrupts=$("$VGTOOL" info "$dir/relay.vgp" | awk '$1 == "interrupts" { print $2 }')
+echo "$cpu ns of CPU time in $wall ns; $wakes wakes, ${interrupts:-0} interrupts"
+if [ "${interrupts:-0}" -gt $((seconds * 5)) ]; then
+	[ "$wakes" -lt $((seconds * 7)) ] || fail "it woke $wakes times"
+fi
+named "$dir/relay.vgp" cpu "$dir/cpu" "$BUILDDIR/tests/churn"
+named "$dir/relay.vgp" wall "$dir/wall" "$BUILDDIR/tests/churn"
+within 'CPU time of threads that wait shortly' "$(awk '$5 == "relay" { print $4 }' "$dir/cpu")" $cpu 20
+within 'wall time of threads that wait shortly' "$(awk '$5 == "relay" { print $4 }' "$dir/wall")" $wall 15

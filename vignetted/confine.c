@@ -86,6 +86,9 @@ static int priority_allow(scmp_filter_ctx filter)
 		rc = seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(sched_setscheduler), 2,
 				      SCMP_A0(SCMP_CMP_EQ, 0),
 				      SCMP_A1(SCMP_CMP_EQ, (scmp_datum_t)policies[i]));
+	if (rc == 0)
+		rc = seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(sched_setattr), 2,
+				      SCMP_A0(SCMP_CMP_EQ, 0), SCMP_A2(SCMP_CMP_EQ, 0));
 	return rc != 0 ? rc : seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(prctl), 1,
 					       SCMP_A0(SCMP_CMP_EQ, PR_SET_TIMERSLACK));
 }

@@ -15,6 +15,9 @@ enum { ROOM_SHARE = 2 };
  * than to stay it. */
 enum { SLIGHT = 100, BUSY_PERCENT = 90, STILL_BUSY_PERCENT = 80 };
 
+/* Waits that last a twentieth of a sampling period and less are no more to be told apart by looking at each. */
+enum { SHORT = 20 };
+
 void vg_pacing_begin(struct vg_session *session)
 {
 	session->fetch_periods = 1;
@@ -29,17 +32,21 @@ static bool has_what_only_looks_tell(const struct vg_session *session)
 }
 
 /* Adds the thread, if it ran at all since it was weighed.  One that is ready and has no CPU does not
- * wait for anything that a look could tell. */
-static void task_weigh(struct vg_task *task, uint64_t *ready_ns, uint64_t *ran_ns)
+ * wait for anything that a look could tell, nor, on the whole, does one that waits often and shortly. */
+static void task_weigh(struct vg_task *task, uint64_t short_ns, uint64_t *ready_ns, uint64_t *ran_ns)
 {
 	uint64_t since_ns = task->looked_ns - task->weighed_ns, before_ns = task->weighed_ready_ns, own_ns;
+	uint64_t waits = task->look.slices - task->weighed_slices;
 
 	task->weighed_ready_ns = task->look.cpu_ns + task->look.queued_ns;
+	task->weighed_slices = task->look.slices;
 	own_ns = task->weighed_ready_ns - before_ns;
 	if (task->weighed_ns == 0)
 		own_ns = 0;              /* nobody knows: it is not busy yet */
 	else if (own_ns < since_ns / SLIGHT)
 		since_ns = 0;
+	else if (own_ns < since_ns && since_ns - own_ns < waits * short_ns)
+		own_ns = since_ns;
 	task->weighed_ns = task->looked_ns;
 	*ready_ns += own_ns < since_ns ? own_ns : since_ns;
 	*ran_ns += since_ns;
@@ -51,7 +58,7 @@ void vg_pacing_weigh(struct vg_session *session)
 	struct vg_tasks *tasks = &session->tasks;
 
 	for (size_t i = 0; i < tasks->live.count; i++)
-		task_weigh(&tasks->live.items[i], &ready_ns, &ran_ns);
+		task_weigh(&tasks->live.items[i], session->interrupts.period_ns / SHORT, &ready_ns, &ran_ns);
 	session->busy = ran_ns > 0 && ready_ns * 100 >= ran_ns * percent &&
 			session->tasks.found == session->weighed_found &&
 			!has_what_only_looks_tell(session);

@@ -10,7 +10,8 @@
  * That the helper wakes costs a busy program more than the samples do: it takes a CPU from somebody,
  * and requests that would have been answered one by one wait together.  While interrupts sample, and
  * nothing is due at each period, ticks are as far apart as the rings have room for: where only CPU
- * time is asked for, and where no thread waits for long, so that there is little to look at.
+ * time is asked for, and where no thread waits for long, so that there is little to look at: for a tenth of
+ * the time at most, or so shortly each time that looks could tell no more than how much it is in all.
  */
 
 /* A tick every period, until more is known. */

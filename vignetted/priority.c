@@ -10,7 +10,9 @@
 
 #include "vignetted/ticks.h"
 
-enum { NICE = -15, SLICE_NS = 100 * 1000 };
+/* A short slice puts us before others that want longer ones; one that is longer than theirs lets them go
+ * before us when they wake, at once (both since Linux 6.12). */
+enum { NICE = -15, SLICE_NS = 100 * 1000, PATIENT_SLICE_NS = 50 * 1000 * 1000 };
 
 /* A policy left takes with it the credit that it held: whoever waits for the CPU has it next, and we come
  * back later, so that going back at once after each stop costs two switches of a busy CPU and, at 1 kHz, a
@@ -48,21 +50,29 @@ static bool real_time_is_limited(void)
 	return getrlimit(RLIMIT_RTTIME, &limit) != 0 || limit.rlim_cur != RLIM_INFINITY;
 }
 
+/* With the slice that goes with it, which for an ordinary thread is the runtime that it wishes for. */
+static void policy_take(const struct vg_priority *priority, int policy)
+{
+	struct attributes attributes = {
+		.size = sizeof attributes, .policy = (uint32_t)policy, .nice = priority->nice,
+		.runtime_ns = policy == SCHED_BATCH ? PATIENT_SLICE_NS : SLICE_NS,
+	};
+
+	if (syscall(SYS_sched_setattr, 0, &attributes, 0) != 0)
+		policy_set(policy, 0);
+	/* Since Linux 6.12 a real-time policy left brings the default back. */
+	slack_set();
+}
+
 /* Back to what we are while nothing stands still. */
 static void policy_restore(struct vg_priority *priority)
 {
 	priority->raised = false;
-	policy_set(priority->policy, 0);
-	/* Since Linux 6.12 that has brought the default back. */
-	slack_set();
+	policy_take(priority, priority->policy);
 }
 
 void vg_priority_begin(struct vg_priority *priority)
 {
-	/* For an ordinary thread the runtime is the slice that it wishes for: a short one puts it
-	 * before others that want long ones. */
-	struct attributes attributes = { .size = sizeof attributes, .runtime_ns = SLICE_NS };
-
 	*priority = (struct vg_priority){ .policy = SCHED_OTHER };
 	slack_set();
 	/* Whoever chose another policy for us knows why. */
@@ -70,12 +80,10 @@ void vg_priority_begin(struct vg_priority *priority)
 		return;
 	priority->is_ours = true;
 	priority->can_raise = !real_time_is_limited() && policy_set(SCHED_FIFO, 1);
-	if (priority->can_raise)
-		policy_restore(priority);
-	attributes.nice = getpriority(PRIO_PROCESS, 0);
-	if (!priority->can_raise && attributes.nice > NICE && setpriority(PRIO_PROCESS, 0, NICE) == 0)
-		attributes.nice = NICE;
-	syscall(SYS_sched_setattr, 0, &attributes, 0);
+	priority->nice = getpriority(PRIO_PROCESS, 0);
+	if (!priority->can_raise && priority->nice > NICE && setpriority(PRIO_PROCESS, 0, NICE) == 0)
+		priority->nice = NICE;
+	policy_restore(priority);
 }
 
 void vg_priority_raise(struct vg_priority *priority)
@@ -84,7 +92,10 @@ void vg_priority_raise(struct vg_priority *priority)
 	if (priority->raised || !(priority->can_raise || priority->policy == SCHED_BATCH))
 		return;
 	priority->raised = true;
-	policy_set(priority->can_raise ? SCHED_FIFO : SCHED_OTHER, priority->can_raise);
+	if (priority->can_raise)
+		policy_set(SCHED_FIFO, 1);
+	else
+		policy_take(priority, SCHED_OTHER);
 }
 
 void vg_priority_rest(struct vg_priority *priority)

@@ -16,6 +16,7 @@ struct vg_priority {
 	bool can_raise;              /* to a real-time priority */
 	bool is_ours;                /* the policy is: nobody chose another for us */
 	bool raised, used;           /* now; and since we woke */
+	int nice;
 	int policy;                  /* of sched_setscheduler(2), while nothing stands still */
 	uint64_t woken_ns;
 };

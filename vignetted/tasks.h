@@ -82,6 +82,7 @@ struct vg_task {
 	struct vg_task_look look;    /* the latest; slices is 0 before the first */
 	uint64_t looked_ns;          /* session time of the round of the latest */
 	uint64_t weighed_ns;         /* the same when interrupts were weighed; 0: they were not yet */
+	uint64_t weighed_slices;     /* times it was put on a CPU, by that look */
 	uint64_t weighed_ready_ns;   /* its time on a CPU and in the queue for one, by that look */
 	uint64_t interrupted_ns;     /* session time of its latest interrupt */
 	uint64_t found_ready_ns;     /* CLOCK_MONOTONIC when it was found, if it ran then; else 0 */
