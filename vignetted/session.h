@@ -4,6 +4,7 @@
 
 #include "vignetted/budget.h"
 #include "vignetted/events.h"
+#include "vignetted/idle.h"
 #include "vignetted/interrupts.h"
 #include "vignetted/memory.h"
 #include "vignetted/modules.h"
@@ -53,6 +54,7 @@ struct vg_session {
 	uint64_t weighed_found;      /* tasks.found when they were */
 	uint64_t weighed_made;       /* interrupts.made */
 	uint64_t weighed_count;      /* threads that were there */
+	struct vg_idle idle;         /* of the thread that switches most */
 	uint32_t dear_windows;       /* how often in a row stops cost less */
 	uint32_t making_windows;     /* the same because threads are made */
 	struct vg_snapshot snapshot;

@@ -230,7 +230,11 @@ static int status_parse(struct vg_task_status *status, char *text)
 	for (int field = 10; field < 22; field++) {      /* to field 22, starttime */
 		strtoll(at, &at, 10);
 	}
-	status->start_ticks = strtoull(at, NULL, 10);
+	status->start_ticks = strtoull(at, &at, 10);
+	for (int field = 23; field < 39; field++) {      /* to field 39, processor */
+		strtoull(at, &at, 10);
+	}
+	status->cpu = (int)strtol(at, NULL, 10);
 	return 0;
 }
 

@@ -98,6 +98,7 @@ struct vg_task_status {
 	                                workers and pollers, vhost's */
 	bool exiting;                /* it is on its way out of the kernel's exit(2), or a zombie */
 	char name[VG_TASK_NAME_BYTES];
+	int cpu;                     /* the latest that it ran on */
 	uint64_t start_ticks;        /* since boot, in sysconf(_SC_CLK_TCK) */
 };
 

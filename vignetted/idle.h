@@ -1,0 +1,25 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+#ifndef VG_VIGNETTED_IDLE_H
+#define VG_VIGNETTED_IDLE_H
+
+#include "vignetted/tasks.h"
+
+/*
+ * Whether the CPU that a thread runs on is idle while that sleeps: then what is done when it loses the CPU and
+ * gets it back would in part be done anyway, and whoever waits for it is on another one.  By /proc/stat, whose
+ * numbers are of 10 ms: what is between two calls must be some of these.
+ */
+enum { VG_IDLE_CPUS = 1024 };        /* the CPUs behind these are taken for busy ones */
+
+struct vg_idle {
+	pid_t tid;
+	bool is_idle;                /* by the two latest calls of one thread */
+	uint64_t at_ns, ready_ns;
+	uint64_t idle_ns[VG_IDLE_CPUS]; /* since boot */
+};
+
+/* Looks again, with task->look of just now.  What could not be learned is as it was. */
+bool vg_idle_look(struct vg_idle *idle, const struct vg_tasks *tasks, const struct vg_task *task,
+		  uint64_t now_ns);
+
+#endif
