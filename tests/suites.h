@@ -19,6 +19,7 @@
 	each(flight) \
 	each(folded) \
 	each(frames) \
+	each(idle) \
 	each(interrupts) \
 	each(json) \
 	each(number) \

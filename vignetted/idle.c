@@ -7,20 +7,24 @@
 
 /* A CPU's line is "cpuN user nice system idle ...", in clock ticks since boot.  How long the one that is asked
  * about has been idle since this was read before. */
-static uint64_t idle_read(struct vg_idle *idle, int wanted)
+static uint64_t idle_read(struct vg_idle *idle, int wanted, uint64_t elapsed_ns)
 {
-	uint64_t tick_ns = 1000000000 / (uint64_t)sysconf(_SC_CLK_TCK), ticks, since_ns = 0;
+	uint64_t tick_ns = 1000000000 / (uint64_t)sysconf(_SC_CLK_TCK), ticks, own_ns, since_ns = 0;
 	FILE *file = fopen("/proc/stat", "re");
 	char line[512];
 	int cpu;
 
+	idle->is_roomy = false;
 	/* What is behind the CPUs' lines is long, and never asked for. */
 	while (file != NULL && fgets(line, sizeof line, file) != NULL && strncmp(line, "cpu", 3) == 0) {
 		if (sscanf(line, "cpu%d %*u %*u %*u %" SCNu64, &cpu, &ticks) != 2 || cpu < 0 ||
 		    cpu >= VG_IDLE_CPUS)
 			continue;
+		own_ns = ticks * tick_ns - idle->idle_ns[cpu];
 		if (cpu == wanted)
-			since_ns = ticks * tick_ns - idle->idle_ns[cpu];
+			since_ns = own_ns;
+		else if (2 * own_ns >= elapsed_ns)
+			idle->is_roomy = true;
 		idle->idle_ns[cpu] = ticks * tick_ns;
 	}
 	if (file != NULL)
@@ -31,14 +35,15 @@ static uint64_t idle_read(struct vg_idle *idle, int wanted)
 bool vg_idle_look(struct vg_idle *idle, const struct vg_tasks *tasks, const struct vg_task *task,
 		  uint64_t now_ns)
 {
-	uint64_t ready_ns = task->look.cpu_ns + task->look.queued_ns, idle_ns, asleep_ns;
+	uint64_t ready_ns = task->look.cpu_ns + task->look.queued_ns, elapsed_ns, idle_ns, asleep_ns;
 	struct vg_task_status status;
 
 	if (vg_task_status(tasks, task->tid, &status) != 0)
 		return idle->is_idle;
-	idle_ns = idle_read(idle, status.cpu);
-	asleep_ns = now_ns - idle->at_ns - (ready_ns - idle->ready_ns);
-	if (task->tid == idle->tid && asleep_ns < now_ns - idle->at_ns)
+	elapsed_ns = now_ns - idle->at_ns;
+	idle_ns = idle_read(idle, status.cpu, elapsed_ns);
+	asleep_ns = elapsed_ns - (ready_ns - idle->ready_ns);
+	if (task->tid == idle->tid && asleep_ns < elapsed_ns)
 		idle->is_idle = 2 * idle_ns >= asleep_ns;
 	idle->tid = task->tid;
 	idle->at_ns = now_ns;

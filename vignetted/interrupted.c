@@ -25,6 +25,8 @@ enum { SWITCH_NS = 300, PROGRAM_NS = 7500, INHERIT_NS = 20 * 1000, STOP_NS = 160
 /* Of a server that had a CPU of its own, by its throughput, a stop took up to 0.5 ms at 99 Hz: all requests
  * that it holds up come at once then.  Half of what programming takes such a CPU does anyway. */
 enum { SELDOM = 32, SELDOM_NS = 320 * 1000, IDLE_PROGRAM_NS = PROGRAM_NS / 2 };
+/* What a stop takes where we have a CPU that nobody else wants. */
+enum { ROOMY_STOP_NS = 50 * 1000 };
 static const uint64_t WEIGH_FIRST_NS = UINT64_C(60) * 1000 * 1000;
 static const uint64_t WEIGH_EVERY_NS = UINT64_C(200) * 1000 * 1000;
 /* Windows in which stops cost less, without one between in which they do not, until timers are halted
@@ -107,6 +109,7 @@ static void events_narrow(struct vg_session *session)
 	struct vg_interrupts *interrupts = &session->interrupts;
 
 	session->dear_windows = session->making_windows = 0;
+	session->weigh_every_ns = WEIGH_FIRST_NS;
 	if (interrupts->user_only)
 		vg_interrupts_close(interrupts);
 	else
@@ -141,9 +144,13 @@ static uint64_t switch_ns(uint64_t period_ns, bool idle)
 	return SWITCH_NS + (idle ? IDLE_PROGRAM_NS : PROGRAM_NS) * earliest_ns / tick_ns;
 }
 
-static uint64_t stop_ns(uint64_t period_ns, bool idle)
+static uint64_t stop_ns(const struct vg_session *session, bool idle)
 {
-	return STOP_NS + (!idle ? 0 : period_ns / SELDOM < SELDOM_NS ? period_ns / SELDOM : SELDOM_NS);
+	uint64_t seldom_ns = session->interrupts.period_ns / SELDOM;
+
+	if (idle)
+		return STOP_NS + (seldom_ns < SELDOM_NS ? seldom_ns : SELDOM_NS);
+	return session->idle.is_roomy ? ROOMY_STOP_NS : STOP_NS;
 }
 
 /* Whether the CPUs that threads leave are idle then: by the thread that does so most, where it matters. */
@@ -186,7 +193,7 @@ void vg_interrupted_weigh(struct vg_session *session)
 		new = session->tasks.live.count - session->weighed_count;
 	making_ns = made * interrupts->ring_count * INHERIT_NS;
 	timers_ns = switching_ns + making_ns;
-	stopping_ns = used_ns / interrupts->period_ns * stop_ns(interrupts->period_ns, idle);
+	stopping_ns = used_ns / interrupts->period_ns * stop_ns(session, idle);
 	far_less = timers_ns > FAR_WORSE * stopping_ns && timers_ns > elapsed_ns / DEAR;
 	session->weigh_every_ns = far_less ? WEIGH_FIRST_NS : WEIGH_EVERY_NS;
 	vg_pacing_weigh(session);
