@@ -8,21 +8,15 @@
 #include <stdlib.h>
 #include <time.h>
 
+#include "tests/spin.h"
+
 enum { WORK_NS = 110 * 1000 * 1000, WAIT_NS = 10 * 1000 * 1000 };
-
-static uint64_t clock_ns(clockid_t clock)
-{
-	struct timespec now;
-
-	clock_gettime(clock, &now);
-	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
-}
 
 static __attribute__((noinline)) void work(void)
 {
-	uint64_t until_ns = clock_ns(CLOCK_THREAD_CPUTIME_ID) + WORK_NS;
+	uint64_t until_ns = spin_cpu_ns() + WORK_NS;
 
-	while (clock_ns(CLOCK_THREAD_CPUTIME_ID) < until_ns)
+	while (spin_cpu_ns() < until_ns)
 		__asm__ volatile ("" ::: "memory");
 }
 
@@ -36,16 +30,16 @@ static __attribute__((noinline)) void breathe(void)
 
 int main(int argc, char **argv)
 {
-	uint64_t begin_ns = clock_ns(CLOCK_MONOTONIC), waited_ns = 0, now_ns = begin_ns;
+	uint64_t begin_ns = spin_now_ns(), waited_ns = 0, now_ns = begin_ns;
 	uint64_t length_ns = argc == 2 ? strtoull(argv[1], NULL, 10) * 1000000000u : 0;
 
 	while (now_ns - begin_ns < length_ns) {
 		work();
-		now_ns = clock_ns(CLOCK_MONOTONIC);
+		now_ns = spin_now_ns();
 		breathe();
-		waited_ns += clock_ns(CLOCK_MONOTONIC) - now_ns;
+		waited_ns += spin_now_ns() - now_ns;
 	}
 	printf("%lu %lu\n", (unsigned long)waited_ns,
-	       (unsigned long)(clock_ns(CLOCK_MONOTONIC) - begin_ns));
+	       (unsigned long)(spin_now_ns() - begin_ns));
 	return 0;
 }

@@ -15,6 +15,7 @@
 #include "base/counters.h"
 #include "libvgctl/vgctl.h"
 #include "tests/fixture.h"
+#include "tests/spin.h"
 #include "tests/suites.h"
 #include "tests/taken.h"
 #include "vgtool/counted.h"
@@ -73,19 +74,11 @@ static bool counts_kernel(void)
 
 /* ---- what the program does ---- */
 
-static uint64_t cpu_ns(void)
-{
-	struct timespec used;
-
-	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &used);
-	return (uint64_t)used.tv_sec * 1000000000u + (uint64_t)used.tv_nsec;
-}
-
 static __attribute__((noinline)) void spin_ms(uint64_t ms)
 {
-	uint64_t end_ns = cpu_ns() + ms * MS;
+	uint64_t end_ns = spin_cpu_ns() + ms * MS;
 
-	while (cpu_ns() < end_ns) {
+	while (spin_cpu_ns() < end_ns) {
 		for (int i = 0; i < 20000; i++)
 			sink += i;
 	}

@@ -58,7 +58,7 @@ static bool window_look(void)
 
 	usleep(WINDOW_US);
 	ck_assert_int_eq(vg_task_look(&tasks, task, &task->look), 0);
-	vg_idle_look(&idle, &tasks, task, spin_now_ns());
+	vg_idle_look(&idle, task, spin_now_ns());
 	return all_idle_s() - idle_s > ((double)sysconf(_SC_NPROCESSORS_ONLN) - 0.6) * WINDOW_US / 1e6;
 }
 

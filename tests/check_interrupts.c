@@ -7,10 +7,10 @@
 #include <stdlib.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "libvgctl/vgctl.h"
+#include "tests/spin.h"
 #include "tests/suites.h"
 #include "tests/taken.h"
 
@@ -63,20 +63,12 @@ static uint64_t stat(const struct taken *taken, const char *name)
 	return count->value;
 }
 
-static uint64_t cpu_ns(void)
-{
-	struct timespec used;
-
-	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &used);
-	return (uint64_t)used.tv_sec * 1000000000u + (uint64_t)used.tv_nsec;
-}
-
 /* CPU time and not time: others may want the CPU too. */
 static __attribute__((noinline)) void spin_ms(uint64_t ms)
 {
-	uint64_t end_ns = cpu_ns() + ms * 1000000;
+	uint64_t end_ns = spin_cpu_ns() + ms * 1000000;
 
-	while (cpu_ns() < end_ns) {
+	while (spin_cpu_ns() < end_ns) {
 		for (int i = 0; i < 20000; i++)
 			sink += i;
 	}
@@ -105,12 +97,12 @@ static uint64_t sampled_ns(const struct taken *taken, uint32_t thread)
 static void spinning_check(enum vgctl_mode mode, int stop_always)
 {
 	bool interrupted = available() && !stop_always;
-	uint64_t before_ns = cpu_ns(), used_ns, due = (uint64_t)SPIN_MS * HZ / 1000;
+	uint64_t before_ns = spin_cpu_ns(), used_ns, due = (uint64_t)SPIN_MS * HZ / 1000;
 	struct vgctl_session *session = session_begin(mode, stop_always);
 	struct taken taken;
 
 	spin_ms(SPIN_MS);
-	used_ns = cpu_ns() - before_ns;
+	used_ns = spin_cpu_ns() - before_ns;
 	ck_assert_int_eq(vgctl_end(session, NULL), 0);
 	taken_read(&taken, path);
 	if (interrupted) {

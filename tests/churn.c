@@ -146,19 +146,11 @@ static int threads_run(int count)
 	return 0;
 }
 
-static uint64_t cpu_now_ns(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
-	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
-}
-
 static void *crowd_work(void *used_ns)
 {
 	while (!stopping)
 		;
-	*(uint64_t *)used_ns = cpu_now_ns();
+	*(uint64_t *)used_ns = spin_cpu_ns();
 	return NULL;
 }
 
@@ -173,14 +165,14 @@ static __attribute__((noinline)) int crowd(uint64_t end_ns)
 
 static int crowd_run(int ms)
 {
-	uint64_t begin_ns = spin_now_ns(), cpu_ns = cpu_now_ns(), worked_ns = 0;
+	uint64_t begin_ns = spin_now_ns(), cpu_ns = spin_cpu_ns(), worked_ns = 0;
 	pthread_t worker;
 	int status = crowd(begin_ns + (uint64_t)ms * 1000000 / 3);
 
 	if (status != 0 || pthread_create(&worker, NULL, crowd_work, &worked_ns) != 0)
 		return 1;
 	status = crowd(begin_ns + (uint64_t)ms * 1000000);
-	cpu_ns = cpu_now_ns() - cpu_ns;
+	cpu_ns = spin_cpu_ns() - cpu_ns;
 	begin_ns = spin_now_ns() - begin_ns;
 	stopping = true;
 	pthread_join(worker, NULL);
@@ -212,7 +204,7 @@ static __attribute__((noinline)) void *relay(void *end_ns)
 	uint64_t begin_ns = spin_now_ns(), *used = calloc(2, sizeof *used);
 
 	relay_turn(relay_ends[own][0], relay_ends[!own][1], *(uint64_t *)end_ns);
-	used[0] = cpu_now_ns();
+	used[0] = spin_cpu_ns();
 	used[1] = spin_now_ns() - begin_ns;
 	return used;
 }

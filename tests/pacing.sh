@@ -7,7 +7,7 @@
 #
 # And one that does so in threads which nobody finds, so short do they live: timers, which are made with
 # each of them, are given up but for those that the first thread has of its own, and one that comes later and
-# goes on is stopped instead, each sampled as often as it was asked for.
+# goes on is stopped instead, each sampled as often as it was asked for; on one CPU, too.
 #
 # And one whose threads wait half of the time, but shortly each time: that is looked at as seldom.
 set -eu
@@ -23,24 +23,33 @@ policy_of() {
 	sed 's/.*) //' "/proc/$1/stat" | cut -d ' ' -f 39
 }
 
+# wakes_of PROCESS: each sleep of the helper's between two ticks is one.
+wakes_of() {
+	awk '$1 == "voluntary_ctxt_switches:" { print $2 }' "/proc/$1/status"
+}
+
+# interrupts_in PROFILE
+interrupts_in() {
+	"$VGTOOL" info "$1" | awk '$1 == "interrupts" { taken = $2 } END { print taken + 0 }'
+}
+
 end=$(($(date +%s) + seconds - 4)) looks=0 patient=0
 while [ "$(date +%s)" -lt $end ]; do
 	sleep 1
 	looks=$((looks + 1))
 	[ "$(policy_of $pid)" != 3 ] || patient=$((patient + 1))
 done
-# Each sleep of the helper's between two ticks is one.
-wakes=$(awk '$1 == "voluntary_ctxt_switches:" { print $2 }' /proc/$pid/status)
+wakes=$(wakes_of $pid)
 wait $host
 wait $pid || fail "vignetted: $(cat "$dir/log")"
 pid=
 
 named "$dir/p.vgp" wall "$dir/functions" "$program"
-interrupts=$("$VGTOOL" info "$dir/p.vgp" | awk '$1 == "interrupts" { print $2 }')
-echo "$wakes wakes, ${interrupts:-0} interrupts in $seconds s"
+interrupts=$(interrupts_in "$dir/p.vgp")
+echo "$wakes wakes, $interrupts interrupts in $seconds s"
 
 # Where the kernel samples for us, at 99 Hz and a tick each there would be a thousand in ten seconds.
-if [ "${interrupts:-0}" -gt $((seconds * 10)) ]; then
+if [ "$interrupts" -gt $((seconds * 10)) ]; then
 	[ "$wakes" -lt $((seconds * 50)) ] || fail "it woke $wakes times"
 	[ $((2 * patient)) -gt $looks ] || [ "$(policy_of self)" != 0 ] ||
 		fail "it was patient at $patient of $looks looks"
@@ -74,24 +83,33 @@ within 'CPU time of what makes threads' "$(awk '$5 == "crowd" { print $4 }' "$di
 within 'CPU time of a late thread' "$(awk '$5 == "crowd_work" { print $4 }' "$dir/cpu")" $worker_cpu 10
 
 # Where the kernel samples for us, it does so with the first thread to the end.
-interrupts=$("$VGTOOL" info "$dir/crowd.vgp" | awk '$1 == "interrupts" { print $2 }')
-[ "${interrupts:-0}" -lt 30 ] || [ "$interrupts" -gt $((main_cpu / 2000000)) ] || fail "$interrupts interrupts"
+interrupts=$(interrupts_in "$dir/crowd.vgp")
+[ "$interrupts" -lt 30 ] || [ "$interrupts" -gt $((main_cpu / 2000000)) ] || fail "$interrupts interrupts"
 for function in crowd:$main_cpu crowd_work:$worker_cpu; do
 	samples=$(awk -v name=${function%:*} '$5 == name { print $2 }' "$dir/cpu")
 	[ "${samples:-0}" -gt $((${function#*:} / 2000000)) ] || fail "${samples:-0} samples of ${function%:*}"
 done
 
+cpu=$(taskset -cp $$ | sed 's/.*[ :]\([0-9]*\).*/\1/')
+"$VIGNETTED" --rate 1000 -o "$dir/made.vgp" -- taskset -c $cpu "$BUILDDIR/tests/churn" threads 4000 2>"$dir/log" ||
+	fail "churn: $(cat "$dir/log")"
+cat "$dir/log"
+"$VGTOOL" info --json "$dir/made.vgp" | tr ',{}' '\n' | awk -F : '
+	$1 == "\"duration_ns\"" { ms = $2 / 1e6 }
+	$1 == "\"samples\"" || $1 == "\"ticks_skipped\"" { ticks += $2 }
+	END { exit !(ms > 0 && ticks > 0.5 * ms) }' || fail "few samples: $("$VGTOOL" info "$dir/made.vgp")"
+
 "$BUILDDIR/tests/churn" relay $((seconds * 250)) >"$dir/truth" & host=$!
 "$VIGNETTED" --capture auto --pid $host --rate 49 -o "$dir/relay.vgp" 2>"$dir/log" & pid=$!
 sleep $((seconds / 4 - 1))
-wakes=$(awk '$1 == "voluntary_ctxt_switches:" { print $2 }' /proc/$pid/status)
+wakes=$(wakes_of $pid)
 wait $host
 wait $pid || fail "vignetted: $(cat "$dir/log")"
 pid=
 read cpu wall <"$dir/truth"
-interrupts=$("$VGTOOL" info "$dir/relay.vgp" | awk '$1 == "interrupts" { print $2 }')
-echo "$cpu ns of CPU time in $wall ns; $wakes wakes, ${interrupts:-0} interrupts"
-if [ "${interrupts:-0}" -gt $((seconds * 5)) ]; then
+interrupts=$(interrupts_in "$dir/relay.vgp")
+echo "$cpu ns of CPU time in $wall ns; $wakes wakes, $interrupts interrupts"
+if [ "$interrupts" -gt $((seconds * 5)) ]; then
 	[ "$wakes" -lt $((seconds * 7)) ] || fail "it woke $wakes times"
 fi
 named "$dir/relay.vgp" cpu "$dir/cpu" "$BUILDDIR/tests/churn"

@@ -11,20 +11,13 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <time.h>
+
+#include "tests/spin.h"
 
 enum { FUNCTIONS = 4, THREADS = 2, TURN_NS = 25 * 1000 * 1000 };
 
 static uint64_t used_ns[THREADS][FUNCTIONS];
 static uint64_t budget_ns;
-
-static uint64_t cpu_ns(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_THREAD_CPUTIME_ID, &now);
-	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
-}
 
 /* All alike, and none may be folded into another. */
 #define FUNCTION(name, factor) \
@@ -32,7 +25,7 @@ static __attribute__((noinline)) uint64_t name(uint64_t until_ns) \
 { \
 	uint64_t value = until_ns; \
 \
-	while (cpu_ns() < until_ns) { \
+	while (spin_cpu_ns() < until_ns) { \
 		for (int i = 0; i < 20000; i++) \
 			value = value * factor + 1; \
 		__asm__ volatile ("" : "+r" (value)); \
@@ -74,7 +67,7 @@ static int next(const uint64_t *used)
 
 static void *spend(void *thread)
 {
-	uint64_t *used = used_ns[(long)thread], now = cpu_ns();
+	uint64_t *used = used_ns[(long)thread], now = spin_cpu_ns();
 	unsigned seed = (unsigned)(long)thread + 1;
 
 	while (now < budget_ns) {
@@ -82,8 +75,8 @@ static void *spend(void *thread)
 		uint64_t turn_ns = TURN_NS + (uint64_t)rand_r(&seed) % (TURN_NS * functions[i].share / 4);
 
 		functions[i].function(now + turn_ns);
-		used[i] += cpu_ns() - now;
-		now = cpu_ns();
+		used[i] += spin_cpu_ns() - now;
+		now = spin_cpu_ns();
 	}
 	return NULL;
 }

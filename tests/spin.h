@@ -18,12 +18,23 @@ struct spin {
 	uint64_t left_ns, looked_ns;
 };
 
-static inline uint64_t spin_now_ns(void)
+static inline uint64_t spin_clock_ns(clockid_t clock)
 {
 	struct timespec now;
 
-	clock_gettime(CLOCK_MONOTONIC, &now);
+	clock_gettime(clock, &now);
 	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
+}
+
+static inline uint64_t spin_now_ns(void)
+{
+	return spin_clock_ns(CLOCK_MONOTONIC);
+}
+
+/* What the thread has used. */
+static inline uint64_t spin_cpu_ns(void)
+{
+	return spin_clock_ns(CLOCK_THREAD_CPUTIME_ID);
 }
 
 static inline struct spin spin_begin(uint64_t ms)

@@ -368,7 +368,6 @@ static int control_open(struct control *control, int socket, const struct vg_wir
 	if (rc == 0)
 		rc = listens ? vg_listener_open(&control->listener, first->listen.directory, pid, err) :
 			       host_begin(control, client, options, err);
-	/* If this session does not count, one that joins it may. */
 	if (rc == 0)
 		rc = vg_confine(listens ? VG_CONFINE_LISTEN : VG_CONFINE_SERVE,
 				control->session->max_memory_bytes, err);

@@ -257,11 +257,11 @@ static void turn(struct vg_session *session, struct vg_recording *recording)
 {
 	struct vg_dumping *dumping = &recording->dumping;
 
-	if (dumping->who != VG_DUMPING_NOBODY)
+	if (dumping->who != VG_DUMPING_NOBODY) {
 		vg_priority_rest(&session->tracer.priority);
-	if (dumping->who != VG_DUMPING_NOBODY && !vg_dump_run(&dumping->dump, SLICE) &&
-	    dumping->who == VG_DUMPING_ASKED)
-		dump_finish(session, recording, dumping->reason);
+		if (!vg_dump_run(&dumping->dump, SLICE) && dumping->who == VG_DUMPING_ASKED)
+			dump_finish(session, recording, dumping->reason);
+	}
 	stall_flush(session, recording, now_of(recording));
 	table_look(recording, now_of(recording));
 	if (dumping->who != VG_DUMPING_ASKED && dumping->watchdog.limit_ns != 0 &&

@@ -32,16 +32,15 @@ static uint64_t idle_read(struct vg_idle *idle, int wanted, uint64_t elapsed_ns)
 	return since_ns;
 }
 
-bool vg_idle_look(struct vg_idle *idle, const struct vg_tasks *tasks, const struct vg_task *task,
-		  uint64_t now_ns)
+bool vg_idle_look(struct vg_idle *idle, const struct vg_task *task, uint64_t now_ns)
 {
 	uint64_t ready_ns = task->look.cpu_ns + task->look.queued_ns, elapsed_ns, idle_ns, asleep_ns;
-	struct vg_task_status status;
+	int cpu = vg_task_cpu(task->tid);
 
-	if (vg_task_status(tasks, task->tid, &status) != 0)
+	if (cpu < 0)
 		return idle->is_idle;
 	elapsed_ns = now_ns - idle->at_ns;
-	idle_ns = idle_read(idle, status.cpu, elapsed_ns);
+	idle_ns = idle_read(idle, cpu, elapsed_ns);
 	asleep_ns = elapsed_ns - (ready_ns - idle->ready_ns);
 	if (task->tid == idle->tid && asleep_ns < elapsed_ns)
 		idle->is_idle = 2 * idle_ns >= asleep_ns;

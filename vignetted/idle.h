@@ -20,7 +20,6 @@ struct vg_idle {
 };
 
 /* Looks again, with task->look of just now.  What could not be learned is as it was. */
-bool vg_idle_look(struct vg_idle *idle, const struct vg_tasks *tasks, const struct vg_task *task,
-		  uint64_t now_ns);
+bool vg_idle_look(struct vg_idle *idle, const struct vg_task *task, uint64_t now_ns);
 
 #endif

@@ -170,7 +170,7 @@ static bool leaves_idle(struct vg_session *session, uint64_t elapsed_ns)
 		switches = own;
 		most = task;
 	}
-	return most != NULL && vg_idle_look(&session->idle, &session->tasks, most, vg_now_ns());
+	return most != NULL && vg_idle_look(&session->idle, most, vg_now_ns());
 }
 
 void vg_interrupted_weigh(struct vg_session *session)

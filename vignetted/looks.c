@@ -14,7 +14,7 @@ enum { VAIN_MAX = 16 };
  * and where none is found for a while, there is none.
  */
 enum { CROWD = 32, CROWD_MOST = 64, GONE_COUNTS = 4, LIVES_COUNTS = 8, NOBODY_COUNTS = 1 };
-static const uint64_t SCAN_CROWD_NS = UINT64_C(16) * 1000 * 1000, SCAN_CROWD_LEAST_NS = UINT64_C(8) * 1000 * 1000;
+enum { SCAN_CROWD_LEAST_NS = VG_SCAN_CROWD_NS / 2 };
 
 static void crowd_less(struct vg_session *session, uint32_t by)
 {
@@ -153,7 +153,7 @@ bool vg_looks_crowded(const struct vg_session *session)
 /* Where ticks are as far apart as scans are to be, they are not equally far. */
 static bool is_early(const struct vg_session *session)
 {
-	uint64_t apart_ns = session->fetch_periods > 1 ? SCAN_CROWD_LEAST_NS : SCAN_CROWD_NS;
+	uint64_t apart_ns = session->fetch_periods > 1 ? SCAN_CROWD_LEAST_NS : VG_SCAN_CROWD_NS;
 
 	return vg_looks_crowded(session) && !session->all_now && session->round_ns < session->scan_ns + apart_ns;
 }
@@ -174,11 +174,6 @@ int vg_looks_scan(struct vg_session *session)
 	if (session->rest_still)
 		session->scan_ns = session->round_ns;
 	return 0;
-}
-
-uint64_t vg_looks_apart_ns(void)
-{
-	return SCAN_CROWD_NS;
 }
 
 int vg_look_at(struct vg_session *session, struct vg_task *task)

@@ -31,7 +31,7 @@ void vg_looks_judge(struct vg_session *session, struct vg_task *task);
 /* Whether new threads are found all the time, most of which are gone when they are to be sampled: then
  * scans are so far apart. */
 bool vg_looks_crowded(const struct vg_session *session);
-uint64_t vg_looks_apart_ns(void);
+enum { VG_SCAN_CROWD_NS = 16 * 1000 * 1000 };
 
 /* Sets task->look, unless what is there still holds.  0, -ESRCH: the thread is gone, or another
  * negative errno. */

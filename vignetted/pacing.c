@@ -102,7 +102,7 @@ static uint64_t left_ns(const struct vg_session *session)
 static uint32_t periods_most(const struct vg_session *session, uint64_t period_ns)
 {
 	uint64_t fetch_ns = session->busy ? FETCH_BUSY_NS :
-			    session->interrupts.narrow ? vg_looks_apart_ns() : FETCH_NS;
+			    session->interrupts.narrow ? VG_SCAN_CROWD_NS : FETCH_NS;
 	uint64_t room_ns = vg_interrupts_room(&session->interrupts) / ROOM_SHARE *
 			   session->interrupts.period_ns;
 	uint64_t end_ns = left_ns(session) / ROOM_SHARE, periods;

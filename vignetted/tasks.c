@@ -230,11 +230,7 @@ static int status_parse(struct vg_task_status *status, char *text)
 	for (int field = 10; field < 22; field++) {      /* to field 22, starttime */
 		strtoll(at, &at, 10);
 	}
-	status->start_ticks = strtoull(at, &at, 10);
-	for (int field = 23; field < 39; field++) {      /* to field 39, processor */
-		strtoull(at, &at, 10);
-	}
-	status->cpu = (int)strtol(at, NULL, 10);
+	status->start_ticks = strtoull(at, NULL, 10);
 	return 0;
 }
 
@@ -259,6 +255,33 @@ bool vg_task_is_alive(const struct vg_tasks *tasks, pid_t tid)
 	struct vg_task_status status;
 
 	return vg_task_status(tasks, tid, &status) == 0 && status.state != 'Z' && status.state != 'X';
+}
+
+void vg_task_stat_read(pid_t tid, char *text, size_t size_bytes)
+{
+	char path[32];
+	ssize_t got;
+	int fd;
+
+	text[0] = '\0';
+	snprintf(path, sizeof path, "/proc/%d/stat", tid);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0)
+		return;
+	got = read(fd, text, size_bytes - 1);
+	text[got > 0 ? got : 0] = '\0';
+	close(fd);
+}
+
+int vg_task_cpu(pid_t tid)
+{
+	char text[1024], *at;
+
+	vg_task_stat_read(tid, text, sizeof text);
+	at = strrchr(text, ')');
+	for (int field = 2; field < 39 && at != NULL; field++)
+		at = strchr(at + 1, ' ');
+	return at != NULL ? (int)strtol(at, NULL, 10) : -1;
 }
 
 pid_t vg_task_own_tid(const struct vg_tasks *tasks, pid_t tid)

@@ -98,7 +98,6 @@ struct vg_task_status {
 	                                workers and pollers, vhost's */
 	bool exiting;                /* it is on its way out of the kernel's exit(2), or a zombie */
 	char name[VG_TASK_NAME_BYTES];
-	int cpu;                     /* the latest that it ran on */
 	uint64_t start_ticks;        /* since boot, in sysconf(_SC_CLK_TCK) */
 };
 
@@ -145,6 +144,12 @@ int vg_task_status(const struct vg_tasks *tasks, pid_t tid, struct vg_task_statu
 
 /* Whether there is such a thread, and it has not ended. */
 bool vg_task_is_alive(const struct vg_tasks *tasks, pid_t tid);
+
+/* /proc/TID/stat of any thread, or as much as there is room for, and a NUL; "" if it is gone. */
+void vg_task_stat_read(pid_t tid, char *text, size_t size_bytes);
+
+/* The CPU that a thread, any one, was on last, by proc(5)'s field 39; -1: it is gone. */
+int vg_task_cpu(pid_t tid);
 
 /* The number that the thread has in the innermost pid namespace it is in; tid if that is not told. */
 pid_t vg_task_own_tid(const struct vg_tasks *tasks, pid_t tid);

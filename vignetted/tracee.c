@@ -2,16 +2,14 @@
 #include "vignetted/tracee.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <sched.h>
 #include <signal.h>
-#include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 #include <sys/ptrace.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "vignetted/tasks.h"
 #include "vignetted/ticks.h"
 #include "vignetted/waits.h"
 
@@ -54,35 +52,6 @@ static void backoff_note(struct vg_backoff *backoff, bool in_vain, uint32_t forg
 	backoff->left = backoff->run;
 }
 
-/* /proc/TID/stat; "" if it is gone. */
-static void stat_read(pid_t tid, char *text, size_t size_bytes)
-{
-	char path[32];
-	ssize_t got;
-	int fd;
-
-	text[0] = '\0';
-	snprintf(path, sizeof path, "/proc/%d/stat", tid);
-	fd = open(path, O_RDONLY | O_CLOEXEC);
-	if (fd < 0)
-		return;
-	got = read(fd, text, size_bytes - 1);
-	text[got > 0 ? got : 0] = '\0';
-	close(fd);
-}
-
-/* Whether the thread was last on the CPU that we are on, of which proc(5)'s field 39 tells. */
-static bool shares_cpu(pid_t tid)
-{
-	char text[1024], *at;
-
-	stat_read(tid, text, sizeof text);
-	at = strrchr(text, ')');
-	for (int field = 2; field < 39 && at != NULL; field++)
-		at = strchr(at + 1, ' ');
-	return at != NULL && (int)strtol(at, NULL, 10) == sched_getcpu();
-}
-
 /* Waits for a change of the thread's state.  Its pid, 0 when time is up, -1 if it is gone. */
 static pid_t stop_wait(struct vg_tracer *tracer, pid_t tid, int *status, uint64_t since_ns)
 {
@@ -105,7 +74,7 @@ static pid_t stop_wait(struct vg_tracer *tracer, pid_t tid, int *status, uint64_
 		waited_ns = vg_now_ns() - since_ns;
 		if (polls && waited_ns < poll_ns)
 			continue;
-		if (polls && poll_ns == POLL_NS && !shares_cpu(tid)) {
+		if (polls && poll_ns == POLL_NS && vg_task_cpu(tid) != sched_getcpu()) {
 			poll_ns = POLL_ELSEWHERE_NS;
 			continue;
 		}
@@ -169,7 +138,7 @@ static bool leader_is_zombie(pid_t leader)
 {
 	char text[1024], *end;
 
-	stat_read(leader, text, sizeof text);
+	vg_task_stat_read(leader, text, sizeof text);
 	end = strrchr(text, ')');
 	return end != NULL && strncmp(end, ") Z", 3) == 0;
 }

@@ -7,6 +7,10 @@
 #include "vignetted/priority.h"
 #include "vignetted/snapshot.h"
 
+struct vg_backoff {
+	uint32_t run, left;          /* times to pass over: in a row, and still */
+};
+
 /*
  * One thread at a time: attached, stopped, copied, let go.  A tracer holds no more than one
  * tracee, because an execve(2) in the process waits until all its traced threads are reaped,
@@ -15,10 +19,6 @@
  * ptrace(2) binds a tracee to the tracing thread: everything here runs on one thread.  SIGCHLD
  * must be blocked and not ignored.
  */
-struct vg_backoff {
-	uint32_t run, left;          /* times to pass over: in a row, and still */
-};
-
 struct vg_tracer {
 	struct vg_priority priority; /* raised while a thread stands still */
 	pid_t leader;                /* the process's first thread */
