@@ -7,6 +7,7 @@
 #include "vignetted/cfi.h"
 #include "vignetted/code.h"
 #include "vignetted/fallback.h"
+#include "vignetted/frame_size.h"
 
 /*
  * A walk needs, for each frame, the row of its address.  Decoding one takes microseconds, and
@@ -14,6 +15,10 @@
  * direct-mapped table.  It is forgotten whole when any module comes or goes.
  */
 enum { ROWS = 1 << 16, GUESSES_MAX = 16 };
+
+/* Of walks that could derive the frame pointer, so many do before one asks for it: if a frame's size changes
+ * after all, that is found out. */
+enum { DERIVE_EVERY = 64 };
 
 struct kept_row {
 	uint64_t address;            /* 0: empty */
@@ -25,7 +30,9 @@ struct vg_unwinder {
 	struct vg_modules *modules;
 	struct vg_fallback *fallback;
 	struct kept_row *rows;       /* owned; ROWS of them */
+	vg_frame_size *sizes;        /* owned; where a row counts from the frame pointer, its frame's */
 	uint64_t generation;         /* of the modules when rows were kept */
+	uint64_t derived;            /* times that a frame pointer was, or could have been */
 	struct vg_unwind_counts counts;
 };
 
@@ -34,6 +41,7 @@ struct frame_state {
 	uint64_t pc, sp, fp;
 	bool fp_known;
 	bool fp_guessed;             /* vg_unwind_guess() found it */
+	bool fp_derived;             /* it comes from a frame's size: frame_size.h */
 };
 
 int vg_walk_push(struct vg_walk *walk, const struct vg_frame *frame)
@@ -75,6 +83,7 @@ static const struct kept_row *row_get(struct vg_unwinder *unwinder, uint64_t add
 	kept->address = address;
 	kept->module = range->module;
 	kept->row = (struct vg_row){ .kind = VG_ROW_NONE };
+	unwinder->sizes[kept - unwinder->rows] = 0;
 	if (range->module != VG_NONE)
 		vg_cfi_row(unwinder->modules->memory,
 			   &unwinder->modules->items.items[range->module].image, address, &kept->row);
@@ -96,8 +105,31 @@ static void rows_forget(struct vg_unwinder *unwinder)
 static bool register_wanting(const struct frame_state *state, struct vg_walk *walk)
 {
 	walk->end = VG_WALK_REGISTER;
-	walk->wanting_sp = state->sp;
+	if (walk->wanting_sp == 0)
+		walk->wanting_sp = state->sp;
 	return false;
+}
+
+/* The frame pointer, for a frame that counts from it.  Of a thread that waits it is where the frame's size
+ * says; the frames above must be of their sizes then, and called, and lead to the root. */
+static bool fp_get(struct vg_unwinder *unwinder, const struct kept_row *kept,
+		   const struct vg_snapshot *snapshot, struct frame_state *state, struct vg_walk *walk)
+{
+	vg_frame_size *size = &unwinder->sizes[kept - unwinder->rows];
+	uint64_t bytes;
+
+	if (snapshot->whole && state->fp_known)
+		vg_frame_size_note(size, state->sp, state->fp);
+	if (snapshot->whole || snapshot->fp_guess != 0 || !vg_frame_size_known(*size, &bytes))
+		return state->fp_known || register_wanting(state, walk);
+	if (state->fp_known)
+		return !state->fp_derived || state->fp == state->sp + bytes || register_wanting(state, walk);
+	if (++unwinder->derived % DERIVE_EVERY == 0)
+		return register_wanting(state, walk);
+	walk->wanting_sp = state->sp;
+	state->fp = state->sp + bytes;
+	state->fp_known = state->fp_derived = true;
+	return true;
 }
 
 /* A word of the stack: where it is not in the snapshot, why the walk ends. */
@@ -135,7 +167,8 @@ static bool step_by_row(const struct vg_row *row, const struct vg_snapshot *snap
 			struct frame_state *state, struct vg_walk *walk)
 {
 	struct frame_state caller = { .fp = state->fp, .fp_known = state->fp_known,
-				      .fp_guessed = state->fp_guessed };
+				      .fp_guessed = state->fp_guessed,
+				      .fp_derived = state->fp_derived };
 	uint64_t cfa, saved_at;
 
 	if ((row->cfa_base == VG_FROM_FP || row->fp_base == VG_FROM_FP) && !state->fp_known)
@@ -172,7 +205,8 @@ static bool step_by_row(const struct vg_row *row, const struct vg_snapshot *snap
 static bool step_by_frame_pointer(const struct vg_snapshot *snapshot, struct frame_state *state,
 				  struct vg_walk *walk)
 {
-	struct frame_state caller = { .sp = state->fp + 16, .fp_known = true };
+	struct frame_state caller = { .sp = state->fp + 16, .fp_known = true,
+				      .fp_derived = state->fp_derived };
 
 	if (!state->fp_known)
 		return register_wanting(state, walk);
@@ -222,11 +256,16 @@ static bool step(struct vg_unwinder *unwinder, const struct kept_row *kept,
 		return true;
 	if (kept->row.kind == VG_ROW_NONE)
 		return step_by_frame_pointer(snapshot, state, walk);
+	if (kept->row.cfa_base == VG_FROM_FP && !fp_get(unwinder, kept, snapshot, state, walk))
+		return false;
 	stepped = step_by_row(&kept->row, snapshot, state, walk);
 	if (stepped && state->pc == 0) {
 		walk->end = VG_WALK_ROOT; /* the other way to say that there is no caller */
 		return false;
 	}
+	if (stepped && state->fp_derived && !kept->row.signal &&
+	    !vg_code_after_call(unwinder->modules->memory, state->pc))
+		return register_wanting(state, walk);
 	return stepped;
 }
 
@@ -274,8 +313,12 @@ static bool rows_walk(struct vg_unwinder *unwinder, const struct vg_snapshot *sn
 		}
 		by_guess = state.fp_guessed && (kept->row.kind == VG_ROW_NONE ||
 						kept->row.cfa_base == VG_FROM_FP);
-		if (!step(unwinder, kept, snapshot, &state, walk))
+		if (!step(unwinder, kept, snapshot, &state, walk)) {
+			/* What did not lead to the root is not known. */
+			if (state.fp_derived && walk->end != VG_WALK_ROOT && walk->end != VG_WALK_SNAPSHOT)
+				walk->end = VG_WALK_REGISTER;
 			return true;
+		}
 		exact = kept->row.signal;
 		frame.found = by_guess ? VG_FOUND_GUESS : kept->row.kind == VG_ROW_NONE ?
 			      VG_FOUND_FRAME_POINTER : VG_FOUND_CFI;
@@ -357,7 +400,8 @@ int vg_unwinder_open(struct vg_unwinder **unwinder_out, struct vg_modules *modul
 		return -ENOMEM;
 	unwinder->modules = modules;
 	unwinder->rows = calloc(ROWS, sizeof *unwinder->rows);
-	if (unwinder->rows == NULL || vg_fallback_open(&unwinder->fallback, modules) != 0) {
+	unwinder->sizes = calloc(ROWS, sizeof *unwinder->sizes);
+	if (unwinder->rows == NULL || unwinder->sizes == NULL || vg_fallback_open(&unwinder->fallback, modules) != 0) {
 		vg_unwinder_free(unwinder);
 		return -ENOMEM;
 	}
@@ -371,5 +415,6 @@ void vg_unwinder_free(struct vg_unwinder *unwinder)
 		return;
 	vg_fallback_free(unwinder->fallback);
 	free(unwinder->rows);
+	free(unwinder->sizes);
 	free(unwinder);
 }
