@@ -148,9 +148,9 @@ static uint64_t stop_ns(const struct vg_session *session, bool idle)
 {
 	uint64_t seldom_ns = session->interrupts.period_ns / SELDOM;
 
-	if (idle)
-		return STOP_NS + (seldom_ns < SELDOM_NS ? seldom_ns : SELDOM_NS);
-	return session->idle.is_roomy ? ROOMY_STOP_NS : STOP_NS;
+	if (session->idle.is_roomy)
+		return ROOMY_STOP_NS;
+	return STOP_NS + (!idle ? 0 : seldom_ns < SELDOM_NS ? seldom_ns : SELDOM_NS);
 }
 
 /* Whether the CPUs that threads leave are idle then: by the thread that does so most, where it matters. */
