@@ -3,7 +3,6 @@
 
 #include <poll.h>
 #include <signal.h>
-#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -15,6 +14,7 @@
 #include <unistd.h>
 
 #include "bench/load.h"
+#include "bench/transactions.h"
 #include "vignetted/ticks.h"
 
 enum { CSV_BYTES = 4096, SLACK_NS = 50 * 1000 };
@@ -24,8 +24,9 @@ static const uint64_t SETTLE_NS = UINT64_C(2) * 1000 * 1000 * 1000;
 enum { REQUESTS = 20000, STEP_US = 8 };
 
 static struct {
-	bool by_program;
-	char port[12], requests[12];
+	enum { LOAD_OURS, LOAD_BENCHMARK, LOAD_PGBENCH } kind;
+	const char *where;
+	char requests[12];
 	uint64_t window_ns;
 	pid_t pid;                   /* of redis-benchmark */
 	int output;
@@ -52,7 +53,7 @@ static _Noreturn void program_become(int output)
 	syscall(SYS_sched_setattr, 0, ordinary, 0);
 	prctl(PR_SET_TIMERSLACK, SLACK_NS, 0, 0, 0);
 	dup2(output, STDOUT_FILENO);
-	execlp("redis-benchmark", "redis-benchmark", "-p", load.port, "-t", "get", "-n",
+	execlp("redis-benchmark", "redis-benchmark", "-p", load.where, "-t", "get", "-n",
 	       load.requests, "--csv", (char *)NULL);
 	_exit(127);
 }
@@ -120,31 +121,35 @@ void compare_wait(int end_fd)
 
 static struct figures window_run(void (*run)(int end_fd))
 {
+	int end_fd = load.kind == LOAD_BENCHMARK ? program_start() : timer_start(load.window_ns);
+	uint64_t begin_us = transactions_now_us();
 	struct figures figures;
-	int end_fd;
 
-	if (load.by_program) {
-		end_fd = program_start();
-		run(end_fd);
-		figures = program_figures();
-	} else {
-		end_fd = timer_start(load.window_ns);
+	if (load.kind == LOAD_OURS)
 		load_note();
-		run(end_fd);
-		figures = load_noted();
+	run(end_fd);
+	switch (load.kind) {
+	case LOAD_OURS: figures = load_noted(); break;
+	case LOAD_BENCHMARK: figures = program_figures(); break;
+	case LOAD_PGBENCH: figures = transactions_between(begin_us, transactions_now_us()); break;
 	}
 	close(end_fd);
 	return figures;
 }
 
-void compare_load(const char *name, int port, uint64_t window_ns)
+void compare_load(const char *name, const char *where, uint64_t window_ns)
 {
-	load.by_program = strcmp(name, "redis-benchmark") == 0;
+	load.where = where;
 	load.window_ns = window_ns;
-	snprintf(load.port, sizeof load.port, "%d", port);
 	snprintf(load.requests, sizeof load.requests, "%d", REQUESTS);
-	if (!load.by_program)
-		load_start(name, port);
+	if (strcmp(name, "redis-benchmark") == 0) {
+		load.kind = LOAD_BENCHMARK;
+	} else if (strcmp(name, "pgbench") == 0) {
+		load.kind = LOAD_PGBENCH;
+		transactions_open(where);
+	} else {
+		load_start(name, atoi(where));
+	}
 }
 
 void compare_settle(const struct sampler *sampler)

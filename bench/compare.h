@@ -6,7 +6,7 @@
 
 /*
  * A server under load with a sampler and without: windows of both kinds follow one another.  The load
- * is one of load.h, which goes on, or redis-benchmark itself, a run of which is a window.
+ * is one of load.h or a pgbench, which go on, or redis-benchmark itself, a run of which is a window.
  *
  * A benchmark's: what fails ends it.
  */
@@ -24,8 +24,9 @@ _Noreturn void compare_fail(const char *what);
 /* A run() that does nothing. */
 void compare_wait(int end_fd);
 
-/* The load: one of load.h by its name, or redis-benchmark. */
-void compare_load(const char *name, int port, uint64_t window_ns);
+/* The load: one of load.h by its name, or redis-benchmark, on the server at that port; or a pgbench that
+ * runs, and writes that log. */
+void compare_load(const char *name, const char *where, uint64_t window_ns);
 
 /* Windows with a sampler that is on, which nobody looks at: until it has found its pace. */
 void compare_settle(const struct sampler *sampler);

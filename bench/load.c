@@ -22,8 +22,6 @@ enum {
 	ANSWER_BYTES = 1 << 16,
 	ANSWER_WAIT_US = 100 * 1000,
 	NOTED_US = 1000,
-	/* Latencies are told apart by the microsecond; what takes longer than the last is in the last. */
-	LATENCY_MAX_US = 100 * 1000,
 };
 
 static const struct shape {
@@ -57,8 +55,7 @@ static struct {
 static struct shared {
 	_Atomic uint64_t answers;
 	_Atomic bool noting;         /* latencies are noted */
-	uint64_t noted;
-	uint32_t by_us[LATENCY_MAX_US];
+	struct latencies latencies;
 } *shared;
 
 static void load_fail(const char *what)
@@ -101,10 +98,8 @@ static void connection_answered(struct connection *connection)
 {
 	uint64_t us = (vg_now_ns() - connection->asked_ns) / 1000;
 
-	if (atomic_load(&shared->noting)) {
-		shared->by_us[us < LATENCY_MAX_US ? us : LATENCY_MAX_US - 1]++;
-		shared->noted++;
-	}
+	if (atomic_load(&shared->noting))
+		latencies_note(&shared->latencies, us);
 	atomic_fetch_add_explicit(&shared->answers, (uint64_t)load.shape->pipeline, memory_order_relaxed);
 	connection_ask(connection);
 }
@@ -181,36 +176,19 @@ void load_start(const char *name, int port)
 
 void load_note(void)
 {
-	shared->noted = 0;
-	memset(shared->by_us, 0, sizeof shared->by_us);
+	latencies_clear(&shared->latencies);
 	load.noting_ns = vg_now_ns();
 	load.answers_before = shared->answers;
 	atomic_store(&shared->noting, true);
 }
 
-/* Within a microsecond, latencies are taken to be spread evenly. */
-static double p99_us(void)
-{
-	double want = 0.99 * (double)shared->noted, below = 0;
-	int us = 0;
-
-	while (us < LATENCY_MAX_US - 1 && below + shared->by_us[us] < want)
-		below += shared->by_us[us++];
-	return us + (shared->by_us[us] > 0 ? (want - below) / shared->by_us[us] : 0);
-}
-
 struct figures load_noted(void)
 {
-	struct figures figures;
+	uint64_t answers, ns;
 
 	atomic_store(&shared->noting, false);
-	figures.per_s = (double)(shared->answers - load.answers_before) /
-			(double)(vg_now_ns() - load.noting_ns) * 1e9;
+	answers = shared->answers - load.answers_before;
+	ns = vg_now_ns() - load.noting_ns;
 	usleep(NOTED_US);
-	if (shared->noted == 0) {
-		fprintf(stderr, "the server has stopped answering\n");
-		exit(1);
-	}
-	figures.p99_us = p99_us();
-	return figures;
+	return latencies_figures(&shared->latencies, answers, ns);
 }

@@ -2,6 +2,8 @@
 #ifndef VG_BENCH_LOAD_H
 #define VG_BENCH_LOAD_H
 
+#include "bench/latencies.h"
+
 /*
  * A closed load on redis-server or nginx, as redis-benchmark and wrk make it: so many connections,
  * and as soon as one has its answers it asks again.  Those tools tell one percentile of a whole run;
@@ -9,10 +11,6 @@
  *
  * A benchmark's: what fails ends it.
  */
-
-struct figures {
-	double per_s, p99_us;        /* throughput, and the 99th percentile of latency */
-};
 
 /* Starts the load that is named redis, redis-pipelined or nginx, on the server at that port of this
  * machine, in a process of its own. */

@@ -5,10 +5,10 @@
  * with its two neighbours without.  What a machine's other guests do to both differs little in so short
  * a time.
  *
- *     toggle LOAD PORT PAIRS WINDOW_MS PID HZ [FLOOR]
+ *     toggle LOAD WHERE PAIRS WINDOW_MS PID HZ [FLOOR]
  *
- * LOAD is as in compare.h.  A FLOOR, of floors.h, takes the place of vignetted's sampling.  Prints what
- * compare_run() does.
+ * LOAD and WHERE are as in compare.h.  A FLOOR, of floors.h, takes the place of vignetted's sampling.
+ * Prints what compare_run() does.
  */
 #include <fcntl.h>
 #include <poll.h>
@@ -147,11 +147,11 @@ int main(int argc, char **argv)
 	pid_t pid;
 
 	if (argc != 7 && argc != 8) {
-		fprintf(stderr, "usage: toggle LOAD PORT PAIRS WINDOW_MS PID HZ [FLOOR]\n");
+		fprintf(stderr, "usage: toggle LOAD WHERE PAIRS WINDOW_MS PID HZ [FLOOR]\n");
 		return 2;
 	}
 	child_signal_block();
-	compare_load(argv[1], atoi(argv[2]), (uint64_t)atoi(argv[4]) * 1000000);
+	compare_load(argv[1], argv[2], (uint64_t)atoi(argv[4]) * 1000000);
 	pid = atoi(argv[5]);
 	period_ns = 1000000000 / (uint64_t)atoi(argv[6]);
 	if (argc == 8) {

@@ -24,20 +24,50 @@ set -eu
 rounds=${BENCH_ROUNDS:-120}
 port=$((20000 + $$ % 20000))
 
-# start VICTIM: the server
+# as_database COMMAND...: PostgreSQL does not run as root
+as_database() {
+	if [ "$(id -u)" = 0 ]; then setpriv --reuid=postgres --regid=postgres --clear-groups "$@"; else "$@"; fi
+}
+
+# database: PostgreSQL with a pgbench that goes on; the server is the process that serves it.  It does
+# not wait for the disk, which is not what is measured.
+database() {
+	postgres=$(ls -d /usr/lib/postgresql/*/bin | tail -1)
+	export PGHOST="$dir/database" PGUSER=postgres
+	chmod 755 "$dir"
+	mkdir "$PGHOST"
+	[ "$(id -u)" != 0 ] || chown postgres "$PGHOST"
+	as_database "$postgres/initdb" -U postgres -A trust -D "$PGHOST/data" >"$dir/log"
+	as_database "$postgres/postgres" -D "$PGHOST/data" -k "$PGHOST" -c listen_addresses= -c fsync=off \
+		2>"$dir/postgres.log" & pids=$!
+	until psql -qc 'create database pgbench' 2>"$dir/log"; do
+		kill -0 $pids 2>/dev/null || fail "victims: $(tail -1 "$dir/postgres.log")"
+		sleep 0.1
+	done
+	pgbench -qi pgbench 2>"$dir/log"
+	pgbench -T 100000 -l --log-prefix="$dir/transactions" pgbench >"$dir/pgbench.log" 2>&1 & load=$!
+	pids="$load $pids"
+	where=$dir/transactions.$load
+	sleep 1
+	server=$(psql -Atc "select pid from pg_stat_activity where application_name = 'pgbench'")
+}
+
+# start VICTIM: the server, and where compare.h's load finds it
 start() {
+	where=$port
 	case $1 in
 	redis*)
-		redis-server --port $port --save '' --appendonly no >/dev/null & server=$! ;;
+		redis-server --port $port --save '' --appendonly no >/dev/null & pids=$! server=$! ;;
+	pgbench)
+		database ;;
 	nginx)
 		sed "s|PREFIX|$dir|g; s|PORT|$port|" "$SRCDIR/bench/nginx.conf" >"$dir/nginx.conf"
 		yes | head -c 1000 >"$dir/page"
 		chmod 755 "$dir"
-		nginx -p "$dir" -c "$dir/nginx.conf" 2>/dev/null & server=$! ;;
+		nginx -p "$dir" -c "$dir/nginx.conf" 2>/dev/null & pids=$! server=$! ;;
 	esac
-	pids=$server
 	sleep 1
-	kill -0 $server 2>/dev/null || fail "victims: $1 does not run"
+	[ -n "$server" ] && kill -0 $server 2>/dev/null || fail "victims: $1 does not run"
 }
 
 perf="perf record -q --call-graph dwarf -e cpu-clock -o $dir/perf.data"
@@ -49,9 +79,9 @@ measure() {
 	[ $2 != perf ] || windows=$((windows / 12 + 2))
 	[ $2.$3 != vignetted.999 ] || windows=$((windows / 3 + 2))
 	case $2 in
-	waking | stopping | timers) set -- "$bench/toggle" $1 $port $((windows / 2 + 1)) 300 $server $3 $2 ;;
-	vignetted) set -- "$bench/toggle" $1 $port $windows 300 $server $3 ;;
-	perf) set -- "$bench/windows" $1 $port $windows 1000 $perf -F $3 -p $server ;;
+	waking | stopping | timers) set -- "$bench/toggle" $1 $where $((windows / 2 + 1)) 300 $server $3 $2 ;;
+	vignetted) set -- "$bench/toggle" $1 $where $windows 300 $server $3 ;;
+	perf) set -- "$bench/windows" $1 $where $windows 1000 $perf -F $3 -p $server ;;
 	esac
 	"$@" >"$dir/lines" 2>"$dir/log" || fail "victims: $(tail -1 "$dir/log")"
 	for column in 1 2 3 4; do cut -d ' ' -f $column "$dir/lines" >"$dir/column.$column"; done
@@ -69,7 +99,7 @@ all=vignetted
 ! have_perf || all="vignetted perf"
 echo "change of throughput and of p99 latency against no sampling, medians of $rounds windows at 99 Hz"
 printf '%-16s %-16s %17s %17s\n' '' '' throughput 'p99 latency'
-for victim in redis redis-pipelined nginx redis-benchmark; do
+for victim in ${BENCH_VICTIMS:-redis redis-pipelined nginx pgbench redis-benchmark}; do
 	start $victim
 	for hz in 99 999; do
 		samplers=$all
@@ -89,7 +119,8 @@ for victim in redis redis-pipelined nginx redis-benchmark; do
 			echo "$victim $sampler.$hz $throughput" >>"$dir/changes"
 		done
 	done
-	end $pids
+	kill $pids
+	wait $pids || true
 	pids=
 	port=$((port + 1))
 	awk -v victim=$victim '$1 == victim { change[$2] = 1 + $3 / 100 }

@@ -4,7 +4,7 @@
  * windows without follow one another.  A server that goes on, and windows of a second, leave little
  * room for drift.
  *
- *     windows LOAD PORT PAIRS WINDOW_MS COMMAND [ARGUMENT ...]
+ *     windows LOAD WHERE PAIRS WINDOW_MS COMMAND [ARGUMENT ...]
  *
  * COMMAND is the sampler; it is started anew for each of its windows, given time to attach, and
  * ended with SIGINT.  Prints what compare_run() does.
@@ -59,11 +59,11 @@ int main(int argc, char **argv)
 	const struct sampler sampler = { sampler_on, compare_wait, sampler_off };
 
 	if (argc < 6) {
-		fprintf(stderr, "usage: windows LOAD PORT PAIRS WINDOW_MS COMMAND [ARGUMENT ...]\n");
+		fprintf(stderr, "usage: windows LOAD WHERE PAIRS WINDOW_MS COMMAND [ARGUMENT ...]\n");
 		return 2;
 	}
 	command = argv + 5;
-	compare_load(argv[1], atoi(argv[2]), (uint64_t)atoi(argv[4]) * 1000000);
+	compare_load(argv[1], argv[2], (uint64_t)atoi(argv[4]) * 1000000);
 	compare_run(&sampler, atoi(argv[3]));
 	return 0;
 }
