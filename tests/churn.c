@@ -11,6 +11,7 @@
  *                         crowd_work(), in ns
  *     churn relay MS      two threads hand each other work of 0.5 ms and wait for as long; says what of a
  *                         CPU relay() had, in ns, and what time passed in it, in both
+ *     churn rally MS      the same with no work, and as long one that goes on
  */
 #include <pthread.h>
 #include <spawn.h>
@@ -182,6 +183,7 @@ static int crowd_run(int ms)
 }
 
 static int relay_ends[2][2];
+static uint64_t relay_ns = 500000;
 
 static void relay_turn(int from, int to, uint64_t end_ns)
 {
@@ -190,7 +192,7 @@ static void relay_turn(int from, int to, uint64_t end_ns)
 	while (read(from, &token, 1) == 1) {
 		bool last = token == 0 || spin_now_ns() >= end_ns;
 
-		for (uint64_t until_ns = spin_now_ns() + 500000; spin_now_ns() < until_ns;)
+		for (uint64_t until_ns = spin_now_ns() + relay_ns; spin_now_ns() < until_ns;)
 			;
 		if (write(to, last ? "" : "x", 1) != 1 || last)
 			break;
@@ -228,6 +230,18 @@ static int relay_run(int ms)
 	return 0;
 }
 
+static int rally_run(int ms)
+{
+	uint64_t end_ns = spin_now_ns() + 2 * (uint64_t)ms * 1000000;
+	int status;
+
+	relay_ns = 0;
+	status = relay_run(ms);
+	while (spin_now_ns() < end_ns)
+		;
+	return status;
+}
+
 static int run(const char *mode, int count)
 {
 	if (strcmp(mode, "exec") == 0)
@@ -238,6 +252,8 @@ static int run(const char *mode, int count)
 		return crowd_run(count);
 	if (strcmp(mode, "relay") == 0)
 		return relay_run(count);
+	if (strcmp(mode, "rally") == 0)
+		return rally_run(count);
 	return strcmp(mode, "threads") == 0 ? threads_run(count) : 2;
 }
 

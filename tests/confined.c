@@ -213,7 +213,7 @@ static const struct {
 	{ "open a timer of a thread", timer_open, { true, true, true } },
 	{ "open one of a CPU", timer_of_cpu, { false, false, false } },
 	{ "open one of a cgroup", timer_of_cgroup, { false, false, false } },
-	{ "read a limit", limit_read, { true, false, true } },
+	{ "read a limit", limit_read, { true, true, true } },
 	{ "set a limit", limit_set, { false, false, false } },
 	{ "be as its status says", privileges_gone, { true, true, true } },
 };

@@ -45,7 +45,6 @@ static const int calls_alone[] = { SCMP_SYS(renameat), SCMP_SYS(unlinkat) };
 
 static const int calls_listen[] = {
 	SCMP_SYS(accept4), SCMP_SYS(getsockopt), SCMP_SYS(renameat), SCMP_SYS(unlinkat),
-	SCMP_SYS(sched_getaffinity),
 };
 
 static int calls_allow(scmp_filter_ctx filter, const int *calls, size_t count)
@@ -107,22 +106,11 @@ static int events_allow(scmp_filter_ctx filter)
 	for (size_t i = 0; rc == 0 && i < sizeof requests / sizeof *requests; i++)
 		rc = seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(ioctl), 1,
 				      SCMP_A1(SCMP_CMP_EQ, requests[i]));
-	return rc;
-}
-
-/* What a recording that begins later needs besides. */
-static int begin_allow(scmp_filter_ctx filter, enum vg_confine_role role)
-{
-	int rc = seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(fcntl), 1,
-				  SCMP_A1(SCMP_CMP_EQ, F_GETFL));
-
-	/* To read limits, not to set them. */
+	/* How many there may be, and where: to read limits, not to set them. */
 	if (rc == 0)
 		rc = seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(prlimit64), 1,
 				      SCMP_A2(SCMP_CMP_EQ, 0));
-	if (rc != 0 || role != VG_CONFINE_LISTEN)
-		return rc;
-	return ALLOW(filter, calls_listen);
+	return rc != 0 ? rc : seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(sched_getaffinity), 0);
 }
 
 static int filter_load(enum vg_confine_role role)
@@ -154,8 +142,8 @@ static int filter_load(enum vg_confine_role role)
 		rc = events_allow(filter);
 	if (rc == 0 && role == VG_CONFINE_ALONE)
 		rc = ALLOW(filter, calls_alone);
-	else if (rc == 0)
-		rc = begin_allow(filter, role);
+	else if (rc == 0 && role == VG_CONFINE_LISTEN)
+		rc = ALLOW(filter, calls_listen);
 	if (rc == 0)
 		rc = seccomp_load(filter);
 	seccomp_release(filter);

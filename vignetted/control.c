@@ -371,7 +371,6 @@ static int control_open(struct control *control, int socket, const struct vg_wir
 	if (rc == 0)
 		rc = vg_confine(listens ? VG_CONFINE_LISTEN : VG_CONFINE_SERVE,
 				control->session->max_memory_bytes, err);
-	control->session->confined = !listens;
 	if (listens)
 		control->sockets.polled[CLIENTS_MAX] = (struct pollfd){
 			.fd = control->listener.socket, .events = POLLIN,

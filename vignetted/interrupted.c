@@ -32,10 +32,11 @@ static const uint64_t WEIGH_EVERY_NS = UINT64_C(200) * 1000 * 1000;
 /* Windows in which stops cost less, without one between in which they do not, until timers are halted
  * (a single burst of switches is borne) and closed; one in which they cost far less counts for more.
  * Halted timers cost a switch a fifth of what they did, or less, and a server that shares a CPU with its
- * client for a while goes back to one of its own; but they are made and freed with each thread all the
- * same, so that where this is most of what they cost they run until new threads have none any more, which the
- * threads that a program starts with are not to bring about: but those do not end at once. */
-enum { DEAR_WINDOWS = 2, CLOSE_WINDOWS = 150, NARROW_WINDOWS = 12, NARROW_ENDED = 500 };
+ * client for a while goes back to one of its own: to open them takes some 10 us a thread and CPU.  But they are
+ * made and freed with each thread all the same, so that where this is most of what they cost they run until new
+ * threads have none any more, which the threads that a program starts with are not to bring about: but those
+ * do not end at once. */
+enum { DEAR_WINDOWS = 2, SHUT_WINDOWS = 50, NARROW_WINDOWS = 12, NARROW_ENDED = 500 };
 enum { FAR_WORSE = 2, FAR_WORSE_WINDOWS = 3 };
 enum { NOTICEABLE = 500, DEAR = 50 };
 
@@ -68,6 +69,7 @@ static void events_open(struct vg_session *session, uint64_t period_ns)
 	size_t covered = 0;
 
 	vg_interrupts_close(interrupts);
+	session->timers_shut = false;
 	interrupts->max_bytes = session->max_memory_bytes;
 	if (getrlimit(RLIMIT_AS, &memory) == 0 && memory.rlim_cur < interrupts->max_bytes)
 		interrupts->max_bytes = memory.rlim_cur;
@@ -92,12 +94,12 @@ void vg_interrupted_follow(struct vg_session *session, uint64_t period_ns)
 {
 	if (session->stop_always)
 		return;
-	if (period_ns == 0) {
+	if (period_ns == 0)
 		vg_interrupts_close(&session->interrupts);
-		return;
-	}
-	if (!session->confined && session->interrupts.period_ns != period_ns)
+	else if (session->timers_ns != period_ns ||
+		 (session->interrupts.event_count == 0 && !session->timers_shut))
 		events_open(session, period_ns);
+	session->timers_ns = period_ns;
 	vg_pacing_adapt(session);
 }
 
@@ -146,7 +148,7 @@ static uint64_t switch_ns(uint64_t period_ns, bool idle)
 
 static uint64_t stop_ns(const struct vg_session *session, bool idle)
 {
-	uint64_t seldom_ns = session->interrupts.period_ns / SELDOM;
+	uint64_t seldom_ns = session->timers_ns / SELDOM;
 
 	if (session->idle.is_roomy)
 		return ROOMY_STOP_NS;
@@ -159,7 +161,7 @@ static bool leaves_idle(struct vg_session *session, uint64_t elapsed_ns)
 	const struct vg_task *most = NULL;
 	uint64_t switches = 0;
 
-	if (session->switches * switch_ns(session->interrupts.period_ns, true) < elapsed_ns / NOTICEABLE)
+	if (session->switches * switch_ns(session->timers_ns, true) < elapsed_ns / NOTICEABLE)
 		return false;
 	for (size_t i = 0; i < session->tasks.live.count; i++) {
 		const struct vg_task *task = &session->tasks.live.items[i];
@@ -173,6 +175,23 @@ static bool leaves_idle(struct vg_session *session, uint64_t elapsed_ns)
 	return most != NULL && vg_idle_look(&session->idle, most, vg_now_ns());
 }
 
+/* Timers run where stops do not cost less.  Those that have stood still for a while are not worth what they
+ * cost even so. */
+static void timers_follow(struct vg_session *session)
+{
+	struct vg_interrupts *interrupts = &session->interrupts;
+	bool wanted = session->dear_windows < DEAR_WINDOWS;
+
+	if (session->timers_shut && wanted) {
+		events_open(session, session->timers_ns);
+	} else if (!session->timers_shut && session->dear_windows >= SHUT_WINDOWS) {
+		vg_interrupts_close(interrupts);
+		session->timers_shut = true;
+	} else if (!session->timers_shut && interrupts->enabled != wanted) {
+		vg_interrupts_enable(interrupts, wanted);
+	}
+}
+
 void vg_interrupted_weigh(struct vg_session *session)
 {
 	struct vg_interrupts *interrupts = &session->interrupts;
@@ -181,19 +200,19 @@ void vg_interrupted_weigh(struct vg_session *session)
 	bool making, stops_cost_less, far_less, idle;
 	uint32_t *windows;
 
-	if (interrupts->event_count == 0 || elapsed_ns < session->weigh_every_ns)
+	if ((interrupts->event_count == 0 && !session->timers_shut) || elapsed_ns < session->weigh_every_ns)
 		return;
 	/* Of those that live for long, where nothing else is sampled. */
 	used_ns = interrupts->narrow ? session->looked_cpu_ns :
 		  session->target_cpu_ns - session->weighed_cpu_ns;
 	idle = leaves_idle(session, elapsed_ns);
-	switching_ns = session->switches * switch_ns(interrupts->period_ns, idle);
+	switching_ns = session->switches * switch_ns(session->timers_ns, idle);
 	made = threads_made(session);
 	if (session->tasks.live.count > session->weighed_count)
 		new = session->tasks.live.count - session->weighed_count;
 	making_ns = made * interrupts->ring_count * INHERIT_NS;
 	timers_ns = switching_ns + making_ns;
-	stopping_ns = used_ns / interrupts->period_ns * stop_ns(session, idle);
+	stopping_ns = used_ns / session->timers_ns * stop_ns(session, idle);
 	far_less = timers_ns > FAR_WORSE * stopping_ns && timers_ns > elapsed_ns / DEAR;
 	session->weigh_every_ns = far_less ? WEIGH_FIRST_NS : WEIGH_EVERY_NS;
 	vg_pacing_weigh(session);
@@ -207,14 +226,10 @@ void vg_interrupted_weigh(struct vg_session *session)
 		    far_less ? FAR_WORSE_WINDOWS : 1;
 	if (!stops_cost_less)
 		session->dear_windows = session->making_windows = 0;
-	if (interrupts->enabled != (session->dear_windows < DEAR_WINDOWS))
-		vg_interrupts_enable(interrupts, !interrupts->enabled);
-	/* Timers that have stood still for long are not worth what they cost even so.  They come back
-	 * with another recording at most: confined, we could not open them. */
-	if (session->dear_windows >= CLOSE_WINDOWS)
-		vg_interrupts_close(interrupts);
-	else if (session->making_windows >= NARROW_WINDOWS)
+	if (session->making_windows >= NARROW_WINDOWS)
 		events_narrow(session);
+	else
+		timers_follow(session);
 }
 
 bool vg_interrupted_covers(const struct vg_session *session, const struct vg_recording *recording,

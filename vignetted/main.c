@@ -215,7 +215,6 @@ static int session_run(struct arguments *arguments, int signals, struct vg_outfi
 	rc = vg_confine(VG_CONFINE_ALONE, session.max_memory_bytes, &err);
 	if (rc != 0)
 		fail(&err);              /* worth knowing, and no reason not to record */
-	session.confined = true;
 	ended_by = vg_loop_run(&session, signals, NULL);
 	rc = vg_session_end(&session, recording, "interrupted by a signal");
 	if (rc != 0)

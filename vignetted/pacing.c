@@ -58,7 +58,7 @@ void vg_pacing_weigh(struct vg_session *session)
 	struct vg_tasks *tasks = &session->tasks;
 
 	for (size_t i = 0; i < tasks->live.count; i++)
-		task_weigh(&tasks->live.items[i], session->interrupts.period_ns / SHORT, &ready_ns, &ran_ns);
+		task_weigh(&tasks->live.items[i], session->timers_ns / SHORT, &ready_ns, &ran_ns);
 	session->busy = ran_ns > 0 && ready_ns * 100 >= ran_ns * percent &&
 			session->tasks.found == session->weighed_found &&
 			!has_what_only_looks_tell(session);

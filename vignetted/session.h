@@ -39,8 +39,9 @@ struct vg_session {
 	struct vg_tasks tasks;
 	struct vg_tracer tracer;
 	bool stop_always;            /* never have running threads sampled by interrupts */
-	bool confined;               /* interrupts can no longer be opened */
 	struct vg_interrupts interrupts;
+	uint64_t timers_ns;          /* their period, also while they are shut; 0: there are to be none */
+	bool timers_shut;            /* closed, because stops cost less; these are weighed on */
 	uint32_t fetch_periods;      /* a tick every so many sampling periods */
 	bool meagre_seen;            /* a thread has to be stopped although interrupts sample */
 	bool stops_seen;             /* one had to be, since they were weighed */
