@@ -69,7 +69,6 @@ static void events_open(struct vg_session *session, uint64_t period_ns)
 	size_t covered = 0;
 
 	vg_interrupts_close(interrupts);
-	session->timers_shut = false;
 	interrupts->max_bytes = session->max_memory_bytes;
 	if (getrlimit(RLIMIT_AS, &memory) == 0 && memory.rlim_cur < interrupts->max_bytes)
 		interrupts->max_bytes = memory.rlim_cur;
@@ -85,6 +84,7 @@ static void events_open(struct vg_session *session, uint64_t period_ns)
 		covered = count;
 		vg_tasks_scan(tasks);
 	}
+	session->timers_shut = false;
 	session->weigh_every_ns = WEIGH_FIRST_NS;
 	session->dear_windows = session->making_windows = 0;
 	weighed_now(session);
@@ -94,11 +94,13 @@ void vg_interrupted_follow(struct vg_session *session, uint64_t period_ns)
 {
 	if (session->stop_always)
 		return;
-	if (period_ns == 0)
+	if (period_ns == 0) {
 		vg_interrupts_close(&session->interrupts);
-	else if (session->timers_ns != period_ns ||
-		 (session->interrupts.event_count == 0 && !session->timers_shut))
+		session->timers_shut = false;
+	} else if (session->timers_ns != period_ns ||
+		   (session->interrupts.event_count == 0 && !session->timers_shut)) {
 		events_open(session, period_ns);
+	}
 	session->timers_ns = period_ns;
 	vg_pacing_adapt(session);
 }
