@@ -198,37 +198,51 @@ static bool cie_read(struct entry *entry, struct cie *cie)
 }
 
 /* An FDE's range, then its program; the CIE that it names comes first. */
+struct fde {
+	unsigned char room[FDE_MAX_BYTES], cie_room[CIE_MAX_BYTES];
+	struct entry entry;          /* what is left of it is what follows the range */
+	struct cie cie;
+	uint64_t first, size;
+};
+
+static bool fde_read(struct vg_memory *memory, uint64_t address, struct fde *fde)
+{
+	struct entry cie_entry = { .room = fde->cie_room, .room_bytes = sizeof fde->cie_room };
+	uint64_t cie_distance, at;
+
+	fde->entry = (struct entry){ .room = fde->room, .room_bytes = sizeof fde->room };
+	if (!entry_read(memory, address, &fde->entry))
+		return false;
+	at = entry_at(&fde->entry);
+	if (!vg_bytes_fixed(&fde->entry.bytes, 4, &cie_distance) || cie_distance == 0 ||
+	    !entry_read(memory, at - cie_distance, &cie_entry) || !cie_read(&cie_entry, &fde->cie))
+		return false;
+	at = entry_at(&fde->entry);
+	return pointer_read(&fde->entry.bytes, fde->cie.pointer_encoding, at, &fde->first) &&
+	       pointer_read(&fde->entry.bytes, fde->cie.pointer_encoding & PE_FORM, 0, &fde->size);
+}
+
 static void fde_row(struct vg_memory *memory, uint64_t fde_address, uint64_t address,
 		    struct vg_row *row)
 {
-	unsigned char fde_room[FDE_MAX_BYTES], cie_room[CIE_MAX_BYTES];
-	struct entry fde = { .room = fde_room, .room_bytes = sizeof fde_room };
-	struct entry cie_entry = { .room = cie_room, .room_bytes = sizeof cie_room };
-	uint64_t cie_distance, first, size, skip, at;
-	struct cie cie;
+	struct vg_bytes *bytes;
+	struct fde fde;
+	uint64_t skip;
 
 	row->kind = VG_ROW_COMPLEX;      /* for libunwind, unless we can tell */
-	if (!entry_read(memory, fde_address, &fde))
+	if (!fde_read(memory, fde_address, &fde))
 		return;
-	at = entry_at(&fde);
-	if (!vg_bytes_fixed(&fde.bytes, 4, &cie_distance) || cie_distance == 0 ||
-	    !entry_read(memory, at - cie_distance, &cie_entry) || !cie_read(&cie_entry, &cie))
-		return;
-	at = entry_at(&fde);
-	if (!pointer_read(&fde.bytes, cie.pointer_encoding, at, &first) ||
-	    !pointer_read(&fde.bytes, cie.pointer_encoding & PE_FORM, 0, &size))
-		return;
-	if (address - first >= size) {
+	if (address - fde.first >= fde.size) {
 		row->kind = VG_ROW_NONE;
 		return;
 	}
-	if (cie.augmented) {
-		if (!vg_bytes_uleb(&fde.bytes, &skip) ||
-		    skip > (uint64_t)(fde.bytes.end - fde.bytes.at))
+	bytes = &fde.entry.bytes;
+	if (fde.cie.augmented) {
+		if (!vg_bytes_uleb(bytes, &skip) || skip > (uint64_t)(bytes->end - bytes->at))
 			return;
-		fde.bytes.at += skip;
+		bytes->at += skip;
 	}
-	vg_cfi_program_run(&cie.program, cie.initial, fde.bytes, first, address, row);
+	vg_cfi_program_run(&fde.cie.program, fde.cie.initial, *bytes, fde.first, address, row);
 }
 
 void vg_cfi_row(struct vg_memory *memory, const struct vg_image *image, uint64_t address,
@@ -239,4 +253,17 @@ void vg_cfi_row(struct vg_memory *memory, const struct vg_image *image, uint64_t
 	*row = (struct vg_row){ .kind = VG_ROW_NONE };
 	if (fde != 0)
 		fde_row(memory, fde, address, row);
+}
+
+bool vg_cfi_function(struct vg_memory *memory, const struct vg_image *image, uint64_t address,
+		     uint64_t *first, uint64_t *bytes)
+{
+	uint64_t at = fde_find(memory, image, address);
+	struct fde fde;
+
+	if (at == 0 || !fde_read(memory, at, &fde) || address - fde.first >= fde.size)
+		return false;
+	*first = fde.first;
+	*bytes = fde.size;
+	return true;
 }

@@ -23,4 +23,8 @@ uint32_t vg_cfi_table_count(struct vg_memory *memory, const struct vg_image *ima
 void vg_cfi_row(struct vg_memory *memory, const struct vg_image *image, uint64_t address,
 		struct vg_row *row);
 
+/* Where the code lies that the same entry covers: a function, or a part of one that lies elsewhere. */
+bool vg_cfi_function(struct vg_memory *memory, const struct vg_image *image, uint64_t address,
+		     uint64_t *first, uint64_t *bytes);
+
 #endif

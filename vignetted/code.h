@@ -19,4 +19,8 @@ int64_t vg_code_syscall(struct vg_memory *memory, uint64_t address);
 /* Whether a call instruction ends at that address: it may be a return address. */
 bool vg_code_after_call(struct vg_memory *memory, uint64_t address);
 
+/* Whether this code moves the stack pointer by constants only, and back by the frame pointer: wherever it calls,
+ * both are as far apart each time.  May say no where it does. */
+bool vg_code_keeps_frame(struct vg_memory *memory, uint64_t first, uint64_t bytes);
+
 #endif

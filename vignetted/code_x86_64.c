@@ -57,3 +57,66 @@ bool vg_code_after_call(struct vg_memory *memory, uint64_t address)
 	}
 	return false;
 }
+
+enum { RSP = 4, RBP = 5, INSTRUCTION_BYTES = 5, SCAN_BYTES = 512, FUNCTION_MAX_BYTES = 1 << 20 };
+
+/* Opcodes with a ModRM byte that write the register or memory of its r/m field, or its register. */
+static bool writes_rm(unsigned char opcode)
+{
+	return opcode == 0x89 || opcode == 0x87 || (opcode < 0x38 && (opcode & 7) == 1);
+}
+
+static bool writes_reg(unsigned char opcode)
+{
+	return opcode == 0x8b || opcode == 0x8d || opcode == 0x87 || opcode == 0x63 ||
+	       (opcode < 0x38 && (opcode & 7) == 3);
+}
+
+/* lea with a constant to %rsp or %rbp. */
+static bool is_lea_by_constant(const unsigned char *code)
+{
+	unsigned char mode = code[2] >> 6, base = code[2] & 7;
+
+	return code[0] == 0x48 && code[1] == 0x8d && (mode == 1 || mode == 2) &&
+	       (base == RBP || (base == RSP && code[3] == 0x24));
+}
+
+/* Whether an instruction that begins there, with a REX prefix of 64-bit operands, gives %rsp a value that is
+ * not a constant away from its own or from %rbp. */
+static bool takes_stack(const unsigned char *code)
+{
+	unsigned char rex = code[0], opcode = code[1], modrm = code[2];
+	unsigned char mode = modrm >> 6, reg = modrm >> 3 & 7, rm = modrm & 7;
+
+	if ((rex & 0xf8) != 0x48)
+		return false;
+	if (writes_rm(opcode) && mode == 3 && rm == RSP && (rex & 1) == 0)
+		return !(opcode == 0x89 && reg == RBP && rex == 0x48);
+	if (writes_reg(opcode) && reg == RSP && (rex & 4) == 0)
+		return !(opcode == 0x8b && mode == 3 && rm == RBP && rex == 0x48) && !is_lea_by_constant(code);
+	/* add (/0), sub (/5) and cmp (/7) with a constant leave it one; and (/4) aligns it */
+	if ((opcode == 0x81 || opcode == 0x83) && mode == 3 && rm == RSP && (rex & 1) == 0)
+		return reg != 0 && reg != 5 && reg != 7;
+	return rex == 0x48 && opcode == 0x94;    /* xchg %rax,%rsp */
+}
+
+/* Looks for such instructions at each byte: what is in the middle of another costs no more than a stop. */
+bool vg_code_keeps_frame(struct vg_memory *memory, uint64_t first, uint64_t bytes)
+{
+	unsigned char code[SCAN_BYTES + INSTRUCTION_BYTES];
+
+	if (bytes > FUNCTION_MAX_BYTES)
+		return false;
+	for (uint64_t at = 0; at < bytes; at += SCAN_BYTES) {
+		size_t length = bytes - at < sizeof code ? (size_t)(bytes - at) : sizeof code;
+
+		memset(code, 0, sizeof code);
+		if (vg_memory_read_cached(memory, first + at, code, length) != 0)
+			return false;
+		for (size_t i = 0; i < SCAN_BYTES; i++) {
+			if (takes_stack(code + i))
+				return false;
+		}
+	}
+	return true;
+}

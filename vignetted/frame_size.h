@@ -7,17 +7,19 @@
 
 /*
  * How far the frame pointer stands above the stack pointer where one function calls another.  It is the
- * same each time, unless the function makes room on the stack as it goes.  Where it has been seen to be,
- * the one tells the other: a thread that waits need not be stopped for it.
+ * same each time, unless the function makes room on the stack as it goes (vg_code_keeps_frame()).  Where it
+ * has been seen, the one tells the other: a thread that waits need not be stopped for it.
  *
  * 0: nothing is known yet.
  */
 typedef uint32_t vg_frame_size;
 
+static const vg_frame_size VG_FRAME_SIZE_VARIES = UINT32_MAX;
+
 /* Of a thread whose registers are known. */
 void vg_frame_size_note(vg_frame_size *size, uint64_t sp, uint64_t fp);
 
-/* Whether it was the same each time, and often enough to go by; *bytes only then. */
+/* Whether it was the same each time, and more than once; *bytes only then. */
 bool vg_frame_size_known(vg_frame_size size, uint64_t *bytes);
 
 #endif

@@ -16,10 +16,6 @@
  */
 enum { ROWS = 1 << 16, GUESSES_MAX = 16 };
 
-/* Of walks that could derive the frame pointer, so many do before one asks for it: if a frame's size changes
- * after all, that is found out. */
-enum { DERIVE_EVERY = 64 };
-
 struct kept_row {
 	uint64_t address;            /* 0: empty */
 	uint32_t module;             /* index, or VG_NONE */
@@ -32,7 +28,6 @@ struct vg_unwinder {
 	struct kept_row *rows;       /* owned; ROWS of them */
 	vg_frame_size *sizes;        /* owned; where a row counts from the frame pointer, its frame's */
 	uint64_t generation;         /* of the modules when rows were kept */
-	uint64_t derived;            /* times that a frame pointer was, or could have been */
 	struct vg_unwind_counts counts;
 };
 
@@ -41,7 +36,6 @@ struct frame_state {
 	uint64_t pc, sp, fp;
 	bool fp_known;
 	bool fp_guessed;             /* vg_unwind_guess() found it */
-	bool fp_derived;             /* it comes from a frame's size: frame_size.h */
 };
 
 int vg_walk_push(struct vg_walk *walk, const struct vg_frame *frame)
@@ -105,31 +99,44 @@ static void rows_forget(struct vg_unwinder *unwinder)
 static bool register_wanting(const struct frame_state *state, struct vg_walk *walk)
 {
 	walk->end = VG_WALK_REGISTER;
-	if (walk->wanting_sp == 0)
-		walk->wanting_sp = state->sp;
+	walk->wanting_sp = state->sp;
 	return false;
 }
 
-/* The frame pointer, for a frame that counts from it.  Of a thread that waits it is where the frame's size
- * says; the frames above must be of their sizes then, and called, and lead to the root. */
-static bool fp_get(struct vg_unwinder *unwinder, const struct kept_row *kept,
-		   const struct vg_snapshot *snapshot, struct frame_state *state, struct vg_walk *walk)
+/* Whether the function that the row is of is all there, from where it is called, and its frame of one size. */
+static bool frame_is_kept(struct vg_unwinder *unwinder, const struct kept_row *kept)
+{
+	struct vg_memory *memory = unwinder->modules->memory;
+	const struct vg_image *image = &unwinder->modules->items.items[kept->module].image;
+	uint64_t first, bytes;
+	struct vg_row row;
+
+	if (!vg_cfi_function(memory, image, kept->address, &first, &bytes))
+		return false;
+	/* A part that lies elsewhere begins in the middle. */
+	vg_cfi_row(memory, image, first, &row);
+	return row.kind == VG_ROW_PLAIN && row.cfa_base == VG_FROM_SP && row.fp_base == VG_FROM_SAME &&
+	       vg_code_keeps_frame(memory, first, bytes);
+}
+
+/* Of a thread that waits, the frame pointer of a frame that counts from it is where the frame's size says; the
+ * others tell that. */
+static void fp_derive(struct vg_unwinder *unwinder, const struct kept_row *kept,
+		      const struct vg_snapshot *snapshot, struct frame_state *state)
 {
 	vg_frame_size *size = &unwinder->sizes[kept - unwinder->rows];
-	uint64_t bytes;
+	uint64_t bytes, pc;
 
-	if (snapshot->whole && state->fp_known)
+	if (snapshot->whole && state->fp_known) {
+		if (*size == 0 && !frame_is_kept(unwinder, kept))
+			*size = VG_FRAME_SIZE_VARIES;
 		vg_frame_size_note(size, state->sp, state->fp);
-	if (snapshot->whole || snapshot->fp_guess != 0 || !vg_frame_size_known(*size, &bytes))
-		return state->fp_known || register_wanting(state, walk);
-	if (state->fp_known)
-		return !state->fp_derived || state->fp == state->sp + bytes || register_wanting(state, walk);
-	if (++unwinder->derived % DERIVE_EVERY == 0)
-		return register_wanting(state, walk);
-	walk->wanting_sp = state->sp;
+	}
+	if (snapshot->whole || state->fp_known || !vg_frame_size_known(*size, &bytes))
+		return;
 	state->fp = state->sp + bytes;
-	state->fp_known = state->fp_derived = true;
-	return true;
+	state->fp_known = vg_snapshot_word(snapshot, state->fp + 8, &pc) != 0 ||
+			  vg_code_after_call(unwinder->modules->memory, pc);
 }
 
 /* A word of the stack: where it is not in the snapshot, why the walk ends. */
@@ -167,8 +174,7 @@ static bool step_by_row(const struct vg_row *row, const struct vg_snapshot *snap
 			struct frame_state *state, struct vg_walk *walk)
 {
 	struct frame_state caller = { .fp = state->fp, .fp_known = state->fp_known,
-				      .fp_guessed = state->fp_guessed,
-				      .fp_derived = state->fp_derived };
+				      .fp_guessed = state->fp_guessed };
 	uint64_t cfa, saved_at;
 
 	if ((row->cfa_base == VG_FROM_FP || row->fp_base == VG_FROM_FP) && !state->fp_known)
@@ -205,8 +211,7 @@ static bool step_by_row(const struct vg_row *row, const struct vg_snapshot *snap
 static bool step_by_frame_pointer(const struct vg_snapshot *snapshot, struct frame_state *state,
 				  struct vg_walk *walk)
 {
-	struct frame_state caller = { .sp = state->fp + 16, .fp_known = true,
-				      .fp_derived = state->fp_derived };
+	struct frame_state caller = { .sp = state->fp + 16, .fp_known = true };
 
 	if (!state->fp_known)
 		return register_wanting(state, walk);
@@ -256,16 +261,13 @@ static bool step(struct vg_unwinder *unwinder, const struct kept_row *kept,
 		return true;
 	if (kept->row.kind == VG_ROW_NONE)
 		return step_by_frame_pointer(snapshot, state, walk);
-	if (kept->row.cfa_base == VG_FROM_FP && !fp_get(unwinder, kept, snapshot, state, walk))
-		return false;
+	if (kept->row.cfa_base == VG_FROM_FP)
+		fp_derive(unwinder, kept, snapshot, state);
 	stepped = step_by_row(&kept->row, snapshot, state, walk);
 	if (stepped && state->pc == 0) {
 		walk->end = VG_WALK_ROOT; /* the other way to say that there is no caller */
 		return false;
 	}
-	if (stepped && state->fp_derived && !kept->row.signal &&
-	    !vg_code_after_call(unwinder->modules->memory, state->pc))
-		return register_wanting(state, walk);
 	return stepped;
 }
 
@@ -313,12 +315,8 @@ static bool rows_walk(struct vg_unwinder *unwinder, const struct vg_snapshot *sn
 		}
 		by_guess = state.fp_guessed && (kept->row.kind == VG_ROW_NONE ||
 						kept->row.cfa_base == VG_FROM_FP);
-		if (!step(unwinder, kept, snapshot, &state, walk)) {
-			/* What did not lead to the root is not known. */
-			if (state.fp_derived && walk->end != VG_WALK_ROOT && walk->end != VG_WALK_SNAPSHOT)
-				walk->end = VG_WALK_REGISTER;
+		if (!step(unwinder, kept, snapshot, &state, walk))
 			return true;
-		}
 		exact = kept->row.signal;
 		frame.found = by_guess ? VG_FOUND_GUESS : kept->row.kind == VG_ROW_NONE ?
 			      VG_FOUND_FRAME_POINTER : VG_FOUND_CFI;
@@ -401,7 +399,8 @@ int vg_unwinder_open(struct vg_unwinder **unwinder_out, struct vg_modules *modul
 	unwinder->modules = modules;
 	unwinder->rows = calloc(ROWS, sizeof *unwinder->rows);
 	unwinder->sizes = calloc(ROWS, sizeof *unwinder->sizes);
-	if (unwinder->rows == NULL || unwinder->sizes == NULL || vg_fallback_open(&unwinder->fallback, modules) != 0) {
+	if (unwinder->rows == NULL || unwinder->sizes == NULL ||
+	    vg_fallback_open(&unwinder->fallback, modules) != 0) {
 		vg_unwinder_free(unwinder);
 		return -ENOMEM;
 	}
