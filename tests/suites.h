@@ -18,6 +18,7 @@
 	each(events) \
 	each(flight) \
 	each(folded) \
+	each(frame_size) \
 	each(frames) \
 	each(idle) \
 	each(interrupts) \
