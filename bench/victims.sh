@@ -2,11 +2,11 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
 #
 # What sampling costs servers: throughput and the 99th percentile of latency of redis-server
-# (one request at a time, and 16 in a pipeline) and nginx, sampled at 99 and 999 Hz by vignetted
-# and by perf.
+# (one request at a time, and 16 in a pipeline), nginx and PostgreSQL, sampled at 99 and 999 Hz by
+# vignetted and by perf.
 #
-# The server is under load all the time (load.c), or redis-benchmark runs again and again: it takes a CPU
-# whole and leaves redis-server a part of the other.  vignetted's sampling is switched on and off
+# The server is under load all the time (load.c, or pgbench), or redis-benchmark runs again and again: it
+# takes a CPU whole and leaves redis-server a part of the other.  vignetted's sampling is switched on and off
 # (toggle.c); perf cannot be, and is started anew for its windows (windows.c), so that there are fewer of
 # these.  Three do a part of a sampler's work and no more (floors.h): "timers" has the kernel sample and
 # fetches nothing, "stopping" stops the server and lets it go, "waking" does nothing but wake.  Where a
@@ -17,11 +17,13 @@
 # standard error of a median, by the distance of the quartiles.  A target is reached only if the cost is
 # within it with that added: a cost that cannot be told from noise is not called small.
 #
+#     BENCH_VICTIMS   which, of those below
 #     BENCH_ROUNDS    windows at 99 Hz; of a part of the work half as many, at 999 Hz a third, of perf a
 #                     twelfth; three times as many runs of redis-benchmark, which are short
 set -eu
 . "${SRCDIR:?}/bench/lib.sh"
 rounds=${BENCH_ROUNDS:-120}
+victims=${BENCH_VICTIMS:-redis redis-pipelined nginx pgbench redis-benchmark}
 port=$((20000 + $$ % 20000))
 
 # as_database COMMAND...: PostgreSQL does not run as root
@@ -99,7 +101,7 @@ all=vignetted
 ! have_perf || all="vignetted perf"
 echo "change of throughput and of p99 latency against no sampling, medians of $rounds windows at 99 Hz"
 printf '%-16s %-16s %17s %17s\n' '' '' throughput 'p99 latency'
-for victim in ${BENCH_VICTIMS:-redis redis-pipelined nginx pgbench redis-benchmark}; do
+for victim in $victims; do
 	start $victim
 	for hz in 99 999; do
 		samplers=$all

@@ -36,7 +36,7 @@ static const uint64_t WEIGH_EVERY_NS = UINT64_C(200) * 1000 * 1000;
  * made and freed with each thread all the same, so that where this is most of what they cost they run until new
  * threads have none any more, which the threads that a program starts with are not to bring about: but those
  * do not end at once. */
-enum { DEAR_WINDOWS = 2, SHUT_WINDOWS = 50, NARROW_WINDOWS = 12, NARROW_ENDED = 500 };
+enum { DEAR_WINDOWS = 2, SHUT_WINDOWS = 25, NARROW_WINDOWS = 12, NARROW_ENDED = 500 };
 enum { FAR_WORSE = 2, FAR_WORSE_WINDOWS = 3 };
 enum { NOTICEABLE = 500, DEAR = 50 };
 
