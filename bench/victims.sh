@@ -18,6 +18,7 @@
 # within it with that added: a cost that cannot be told from noise is not called small.
 #
 #     BENCH_VICTIMS   which, of those below
+#     BENCH_ALONE     yes: vignetted at 99 Hz and no more, to have time for many windows
 #     BENCH_ROUNDS    windows at 99 Hz; of a part of the work half as many, at 999 Hz a third, of perf a
 #                     twelfth; three times as many runs of redis-benchmark, which are short
 set -eu
@@ -97,15 +98,19 @@ spread() {
 		/ sqrt($(wc -l <"$dir/numbers") / 2)"
 }
 
-all=vignetted
-! have_perf || all="vignetted perf"
+all=vignetted parts="timers stopping waking" rates="99 999"
+if [ -n "${BENCH_ALONE-}" ]; then
+	parts= rates=99
+elif have_perf; then
+	all="vignetted perf"
+fi
 echo "change of throughput and of p99 latency against no sampling, medians of $rounds windows at 99 Hz"
 printf '%-16s %-16s %17s %17s\n' '' '' throughput 'p99 latency'
 for victim in $victims; do
 	start $victim
-	for hz in 99 999; do
+	for hz in $rates; do
 		samplers=$all
-		[ $hz != 99 ] || samplers="$all timers stopping waking"
+		[ $hz != 99 ] || samplers="$all $parts"
 		for sampler in $samplers; do
 			measure $victim $sampler $hz
 			throughput=$(median <"$dir/column.1") throughput_error=$(spread <"$dir/column.1")

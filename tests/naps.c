@@ -8,11 +8,11 @@
 #include <time.h>
 
 static const struct timespec nap_time = { .tv_nsec = 300 * 1000 };
-static volatile long sink;
+static volatile unsigned long sink;
 
 static __attribute__((noinline)) void nap_fixed(void)
 {
-	volatile char room[200];
+	volatile char room[200] = { 0 };
 
 	room[sink % 200] = 1;
 	nanosleep(&nap_time, NULL);
@@ -31,7 +31,7 @@ static __attribute__((noinline)) void nap_varying(size_t bytes)
 /* Leaves frames below its caller's, whose words point upwards and to behind calls. */
 static __attribute__((noinline)) void litter(int depth)
 {
-	volatile char room[40];
+	volatile char room[40] = { 0 };
 
 	room[depth % 40] = 1;
 	if (depth > 0)

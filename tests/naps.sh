@@ -25,7 +25,7 @@ taken() {
 	wrong=$(grep -v ";main;nap_$1;" "$dir/naps" || true)
 	echo "$1, $2: $naps naps, $stops stops, $quiet read without"
 	[ -z "$wrong" ] || fail "$1, $2: stacks that never were: $wrong"
-	[ "$naps" -ge 300 ] || fail "$1, $2: too few: $(cat "$dir/info")"
+	[ "$naps" -ge 100 ] || fail "$1, $2: too few: $(cat "$dir/info")"
 }
 
 for capture in auto stop; do
