@@ -22,7 +22,6 @@ __thread struct vg_producer_local vg_producer_local;
 
 /* All under the mutex, but for producers, which belong to who has the lane. */
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
-static pthread_once_t once = PTHREAD_ONCE_INIT;
 static pthread_key_t thread_key;
 static bool prepared;
 static uint32_t sessions;
@@ -88,7 +87,9 @@ static void fork_child(void)
 	pthread_mutex_unlock(&mutex);
 }
 
-static void prepare(void)
+/* As the library is loaded: pthread_once(3) calls futex(2), and the C library ends a program whose filter of
+ * system calls forbids that. */
+__attribute__((constructor)) static void prepare(void)
 {
 	void *page = mmap(NULL, sizeof(struct vg_lanes_state), PROT_READ | PROT_WRITE,
 			  MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -148,7 +149,6 @@ uint32_t vgctl_intern(const char *text)
 
 	if (text == NULL || *text == '\0')
 		return 0;
-	pthread_once(&once, prepare);
 	pthread_mutex_lock(&mutex);
 	id = label_add(text);
 	pthread_mutex_unlock(&mutex);
@@ -232,7 +232,6 @@ int vg_lanes_fd(void)
 	struct vg_lanes_host *host;
 	struct vg_lanes_state *state;
 
-	pthread_once(&once, prepare);
 	state = state_get();
 	if (state == NULL)
 		return -1;

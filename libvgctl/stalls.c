@@ -15,7 +15,6 @@
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 static struct vg_stalls *current; /* under the mutex */
 static _Atomic uint32_t dumps_seen;
-static pthread_once_t once = PTHREAD_ONCE_INIT;
 
 static void fork_before(void)
 {
@@ -27,8 +26,8 @@ static void fork_after(void)
 	pthread_mutex_unlock(&mutex);
 }
 
-/* A child must not find the mutex held by a thread that it does not have. */
-static void prepare(void)
+/* A child must not find the mutex held by a thread that it does not have.  As the library is loaded: lanes.c. */
+__attribute__((constructor)) static void prepare(void)
 {
 	pthread_atfork(fork_before, fork_after, fork_after);
 }
@@ -76,7 +75,6 @@ int vg_stalls_open(struct vg_stalls *stalls, const char *path, unsigned int max,
 	for (unsigned int i = 1; rc == 0 && i <= max && i <= VG_WIRE_WATCH_FILES; i++)
 		rc = file_open(stalls, path, i, err);
 	stalls->dumps_before = vg_lanes_dumps();
-	pthread_once(&once, prepare);
 	pthread_mutex_lock(&mutex);
 	atomic_store(&dumps_seen, stalls->dumps_before);
 	current = stalls;

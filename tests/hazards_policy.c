@@ -66,7 +66,7 @@ static void filter_errno(void)
 		SYS_setsockopt, SYS_getsockopt, SYS_rt_sigprocmask, SYS_rt_sigtimedwait, SYS_getdents64,
 		SYS_pread64, SYS_sched_setattr, SYS_setrlimit, SYS_prlimit64, SYS_mmap, SYS_openat,
 		SYS_readlinkat, SYS_newfstatat, SYS_clock_nanosleep, SYS_write, SYS_flock, SYS_uname,
-		SYS_getpid, SYS_geteuid, SYS_getuid, SYS_munmap, SYS_renameat,
+		SYS_getpid, SYS_geteuid, SYS_getuid, SYS_munmap, SYS_renameat, SYS_futex,
 	};
 	int count = rounds(sizeof some / sizeof *some, 470), worked = 0, said = 0, status;
 
