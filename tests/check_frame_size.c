@@ -77,6 +77,7 @@ START_TEST(kept)
 {
 	static const size_t before[] = { 0, 505, 508, 511, 512, 600 };
 	const struct code *code = &codes[_i];
+	struct vg_code_elsewhere elsewhere;
 	struct vg_memory memory;
 
 	for (size_t i = 0; i < sizeof before / sizeof *before; i++) {
@@ -86,7 +87,7 @@ START_TEST(kept)
 		memset(function, 0x90, bytes);
 		memcpy(function + before[i], code->bytes, sizeof code->bytes);
 		ck_assert_int_eq(vg_memory_open(&memory, getpid()), 0);
-		ck_assert_msg(vg_code_keeps_frame(&memory, (uint64_t)function, bytes) == code->keeps,
+		ck_assert_msg(vg_code_keeps_frame(&memory, (uint64_t)function, bytes, &elsewhere) == code->keeps,
 			      "%s, behind %zu bytes", code->text, before[i]);
 		vg_memory_free(&memory);
 		free(function);
@@ -96,11 +97,35 @@ END_TEST
 
 START_TEST(no_code)
 {
+	struct vg_code_elsewhere elsewhere;
 	struct vg_memory memory;
 
 	ck_assert_int_eq(vg_memory_open(&memory, getpid()), 0);
-	ck_assert(!vg_code_keeps_frame(&memory, 8, 64));
-	ck_assert(!vg_code_keeps_frame(&memory, (uint64_t)codes, UINT64_C(1) << 40));
+	ck_assert(!vg_code_keeps_frame(&memory, 8, 64, &elsewhere));
+	ck_assert(!vg_code_keeps_frame(&memory, (uint64_t)codes, UINT64_C(1) << 40, &elsewhere));
+	ck_assert(!vg_code_begins_frame(&memory, 8));
+	vg_memory_free(&memory);
+}
+END_TEST
+
+/* endbr64; push %rbp; je to 4 bytes on, je to 64 KiB on and to a little more, jne to before. */
+START_TEST(jumps)
+{
+	static const unsigned char function[] = {
+		0xf3, 0x0f, 0x1e, 0xfa, 0x55, 0x0f, 0x84, 0x04, 0x00, 0x00, 0x00, 0x0f, 0x84, 0x00, 0x00, 0x01,
+		0x00, 0x0f, 0x84, 0x80, 0x00, 0x01, 0x00, 0x0f, 0x85, 0x00, 0x00, 0xfe, 0xff, 0xc9, 0xc3,
+	};
+	struct vg_code_elsewhere elsewhere;
+	struct vg_memory memory;
+
+	ck_assert_int_eq(vg_memory_open(&memory, getpid()), 0);
+	ck_assert(vg_code_begins_frame(&memory, (uint64_t)function));
+	ck_assert(vg_code_begins_frame(&memory, (uint64_t)function + 4));
+	ck_assert(!vg_code_begins_frame(&memory, (uint64_t)function + 5));
+	ck_assert(vg_code_keeps_frame(&memory, (uint64_t)function, sizeof function, &elsewhere));
+	ck_assert_uint_eq(elsewhere.count, 2);
+	ck_assert_uint_eq(elsewhere.at[0], (uint64_t)function + 17 + 0x10000);
+	ck_assert_uint_eq(elsewhere.at[1], (uint64_t)function + 29 - 0x20000);
 	vg_memory_free(&memory);
 }
 END_TEST
@@ -115,6 +140,7 @@ Suite *frame_size_suite(void)
 #ifdef __x86_64__
 	tcase_add_loop_test(tests, kept, 0, sizeof codes / sizeof *codes);
 	tcase_add_test(tests, no_code);
+	tcase_add_test(tests, jumps);
 #endif
 	suite_add_tcase(suite, tests);
 	return suite;

@@ -20,7 +20,17 @@ int64_t vg_code_syscall(struct vg_memory *memory, uint64_t address);
 bool vg_code_after_call(struct vg_memory *memory, uint64_t address);
 
 /* Whether this code moves the stack pointer by constants only, and back by the frame pointer: wherever it calls,
- * both are as far apart each time.  May say no where it does. */
-bool vg_code_keeps_frame(struct vg_memory *memory, uint64_t first, uint64_t bytes);
+ * both are as far apart each time.  May say no where it does.  Where it jumps to other code on a condition, such
+ * as the part of a function that seldom runs, *elsewhere has where, but not all that are near each other. */
+struct vg_code_elsewhere {
+	uint64_t at[16];
+	size_t count;
+};
+
+bool vg_code_keeps_frame(struct vg_memory *memory, uint64_t first, uint64_t bytes,
+			 struct vg_code_elsewhere *elsewhere);
+
+/* Whether a function begins there that sets up its frame first. */
+bool vg_code_begins_frame(struct vg_memory *memory, uint64_t address);
 
 #endif

@@ -58,7 +58,7 @@ bool vg_code_after_call(struct vg_memory *memory, uint64_t address)
 	return false;
 }
 
-enum { RSP = 4, RBP = 5, INSTRUCTION_BYTES = 5, SCAN_BYTES = 512, FUNCTION_MAX_BYTES = 1 << 20 };
+enum { RSP = 4, RBP = 5, INSTRUCTION_BYTES = 6, SCAN_BYTES = 512, FUNCTION_MAX_BYTES = 1 << 16, NEAR_BYTES = 4096 };
 
 /* Opcodes with a ModRM byte that write the register or memory of its r/m field, or its register. */
 static bool writes_rm(unsigned char opcode)
@@ -100,11 +100,48 @@ static bool takes_stack(const unsigned char *code)
 	return rex == 0x48 && opcode == 0x94;    /* xchg %rax,%rsp */
 }
 
+/* jcc to outside.  False: there is no more room. */
+static bool jump_note(const unsigned char *code, uint64_t at, uint64_t first, uint64_t bytes,
+		      struct vg_code_elsewhere *elsewhere)
+{
+	int32_t distance;
+	uint64_t to;
+
+	if (code[0] != 0x0f || (code[1] & 0xf0) != 0x80)
+		return true;
+	memcpy(&distance, code + 2, sizeof distance);
+	to = at + 6 + (uint64_t)(int64_t)distance;
+	if (to - first < bytes)
+		return true;
+	for (size_t i = 0; i < elsewhere->count; i++) {
+		if (to - elsewhere->at[i] + NEAR_BYTES < 2 * NEAR_BYTES)
+			return true;
+	}
+	if (elsewhere->count == sizeof elsewhere->at / sizeof *elsewhere->at)
+		return false;
+	elsewhere->at[elsewhere->count++] = to;
+	return true;
+}
+
+bool vg_code_begins_frame(struct vg_memory *memory, uint64_t address)
+{
+	static const unsigned char endbr64[] = { 0xf3, 0x0f, 0x1e, 0xfa };
+	unsigned char code[sizeof endbr64 + 1];
+	bool marked;
+
+	if (vg_memory_read_cached(memory, address, code, sizeof code) != 0)
+		return false;
+	marked = memcmp(code, endbr64, sizeof endbr64) == 0;
+	return code[marked ? sizeof endbr64 : 0] == 0x55;    /* push %rbp */
+}
+
 /* Looks for such instructions at each byte: what is in the middle of another costs no more than a stop. */
-bool vg_code_keeps_frame(struct vg_memory *memory, uint64_t first, uint64_t bytes)
+bool vg_code_keeps_frame(struct vg_memory *memory, uint64_t first, uint64_t bytes,
+			 struct vg_code_elsewhere *elsewhere)
 {
 	unsigned char code[SCAN_BYTES + INSTRUCTION_BYTES];
 
+	elsewhere->count = 0;
 	if (bytes > FUNCTION_MAX_BYTES)
 		return false;
 	for (uint64_t at = 0; at < bytes; at += SCAN_BYTES) {
@@ -114,7 +151,8 @@ bool vg_code_keeps_frame(struct vg_memory *memory, uint64_t first, uint64_t byte
 		if (vg_memory_read_cached(memory, first + at, code, length) != 0)
 			return false;
 		for (size_t i = 0; i < SCAN_BYTES; i++) {
-			if (takes_stack(code + i))
+			if (takes_stack(code + i) ||
+			    !jump_note(code + i, first + at + i, first, bytes, elsewhere))
 				return false;
 		}
 	}

@@ -84,6 +84,8 @@ static void events_open(struct vg_session *session, uint64_t period_ns)
 		covered = count;
 		vg_tasks_scan(tasks);
 	}
+	/* One that came meanwhile has not begun. */
+	tasks->stale = true;
 	session->timers_shut = false;
 	session->weigh_every_ns = WEIGH_FIRST_NS;
 	session->dear_windows = session->making_windows = 0;
@@ -178,20 +180,28 @@ static bool leaves_idle(struct vg_session *session, uint64_t elapsed_ns)
 }
 
 /* Timers run where stops do not cost less.  Those that have stood still for a while are not worth what they
- * cost even so. */
+ * cost even so; but a few threads' own are few. */
 static void timers_follow(struct vg_session *session)
 {
 	struct vg_interrupts *interrupts = &session->interrupts;
 	bool wanted = session->dear_windows < DEAR_WINDOWS;
 
-	if (session->timers_shut && wanted) {
-		events_open(session, session->timers_ns);
-	} else if (!session->timers_shut && session->dear_windows >= SHUT_WINDOWS) {
+	if (!interrupts->narrow && session->dear_windows >= SHUT_WINDOWS) {
 		vg_interrupts_close(interrupts);
 		session->timers_shut = true;
-	} else if (!session->timers_shut && interrupts->enabled != wanted) {
+		session->dear_windows = DEAR_WINDOWS;
+	} else if (interrupts->enabled != wanted) {
 		vg_interrupts_enable(interrupts, wanted);
 	}
+}
+
+/* Those that were closed come back when stops have cost more for a while; not where neither costs anything,
+ * for to open them does. */
+static void timers_return(struct vg_session *session, bool stops_cost_more)
+{
+	session->dear_windows = stops_cost_more ? session->dear_windows - 1 : DEAR_WINDOWS;
+	if (session->dear_windows == 0)
+		events_open(session, session->timers_ns);
 }
 
 void vg_interrupted_weigh(struct vg_session *session)
@@ -219,6 +229,10 @@ void vg_interrupted_weigh(struct vg_session *session)
 	session->weigh_every_ns = far_less ? WEIGH_FIRST_NS : WEIGH_EVERY_NS;
 	vg_pacing_weigh(session);
 	weighed_now(session);
+	if (session->timers_shut) {
+		timers_return(session, stopping_ns > 2 * timers_ns && stopping_ns > elapsed_ns / NOTICEABLE);
+		return;
+	}
 	/* Not back and forth, and not for what nobody would notice; nor for good for little more. */
 	making = making_ns > switching_ns;
 	stops_cost_less = (interrupts->enabled ? timers_ns : 2 * timers_ns) > stopping_ns &&

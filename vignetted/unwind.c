@@ -108,15 +108,19 @@ static bool frame_is_kept(struct vg_unwinder *unwinder, const struct kept_row *k
 {
 	struct vg_memory *memory = unwinder->modules->memory;
 	const struct vg_image *image = &unwinder->modules->items.items[kept->module].image;
+	struct vg_code_elsewhere elsewhere, ignored;
 	uint64_t first, bytes;
-	struct vg_row row;
 
-	if (!vg_cfi_function(memory, image, kept->address, &first, &bytes))
-		return false;
 	/* A part that lies elsewhere begins in the middle. */
-	vg_cfi_row(memory, image, first, &row);
-	return row.kind == VG_ROW_PLAIN && row.cfa_base == VG_FROM_SP && row.fp_base == VG_FROM_SAME &&
-	       vg_code_keeps_frame(memory, first, bytes);
+	if (!vg_cfi_function(memory, image, kept->address, &first, &bytes) ||
+	    !vg_code_begins_frame(memory, first) || !vg_code_keeps_frame(memory, first, bytes, &elsewhere))
+		return false;
+	for (size_t i = 0; i < elsewhere.count; i++) {
+		if (vg_cfi_function(memory, image, elsewhere.at[i], &first, &bytes) &&
+		    !vg_code_keeps_frame(memory, first, bytes, &ignored))
+			return false;
+	}
+	return true;
 }
 
 /* Of a thread that waits, the frame pointer of a frame that counts from it is where the frame's size says; the
@@ -136,7 +140,8 @@ static void fp_derive(struct vg_unwinder *unwinder, const struct kept_row *kept,
 		return;
 	state->fp = state->sp + bytes;
 	state->fp_known = vg_snapshot_word(snapshot, state->fp + 8, &pc) != 0 ||
-			  vg_code_after_call(unwinder->modules->memory, pc);
+			  (vg_modules_find(unwinder->modules, pc - 1) != NULL &&
+			   vg_code_after_call(unwinder->modules->memory, pc));
 }
 
 /* A word of the stack: where it is not in the snapshot, why the walk ends. */
