@@ -126,6 +126,7 @@ for victim in $victims; do
 			echo "$victim $sampler.$hz $throughput" >>"$dir/changes"
 		done
 	done
+	# Not stop(): what sh starts with & ignores SIGINT, and pgbench leaves it so.
 	kill $pids
 	wait $pids || true
 	pids=

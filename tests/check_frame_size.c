@@ -41,6 +41,23 @@ START_TEST(sizes)
 }
 END_TEST
 
+START_TEST(proven)
+{
+	vg_frame_size size = 0;
+	uint64_t bytes;
+
+	for (int i = 0; i < 2; i++)
+		vg_frame_size_note(&size, 0x7ff000, 0x7ff040);
+	ck_assert(!vg_frame_size_proven(size));
+	vg_frame_size_prove(&size);
+	vg_frame_size_note(&size, 0x7ff000, 0x7ff040);
+	ck_assert(vg_frame_size_proven(size) && vg_frame_size_known(size, &bytes));
+	ck_assert_uint_eq(bytes, 64);
+	vg_frame_size_note(&size, 0x7ff000, 0x7ff048);
+	ck_assert(!vg_frame_size_known(size, &bytes));
+}
+END_TEST
+
 #ifdef __x86_64__
 /* Code, and whether it keeps its frame. */
 static const struct code {
@@ -137,6 +154,7 @@ Suite *frame_size_suite(void)
 	TCase *tests = tcase_create("frame_size");
 
 	tcase_add_test(tests, sizes);
+	tcase_add_test(tests, proven);
 #ifdef __x86_64__
 	tcase_add_loop_test(tests, kept, 0, sizeof codes / sizeof *codes);
 	tcase_add_test(tests, no_code);

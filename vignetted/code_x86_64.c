@@ -110,7 +110,7 @@ static bool jump_note(const unsigned char *code, uint64_t at, uint64_t first, ui
 	if (code[0] != 0x0f || (code[1] & 0xf0) != 0x80)
 		return true;
 	memcpy(&distance, code + 2, sizeof distance);
-	to = at + 6 + (uint64_t)(int64_t)distance;
+	to = at + 2 + sizeof distance + (uint64_t)(int64_t)distance;
 	if (to - first < bytes)
 		return true;
 	for (size_t i = 0; i < elsewhere->count; i++) {

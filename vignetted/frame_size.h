@@ -22,4 +22,9 @@ void vg_frame_size_note(vg_frame_size *size, uint64_t sp, uint64_t fp);
 /* Whether it was the same each time, and more than once; *bytes only then. */
 bool vg_frame_size_known(vg_frame_size size, uint64_t *bytes);
 
+/* Whether the function's code was read, and says so too.  That is dear, and so left until a size that is
+ * known is wanted. */
+bool vg_frame_size_proven(vg_frame_size size);
+void vg_frame_size_prove(vg_frame_size *size);
+
 #endif

@@ -131,13 +131,15 @@ static void fp_derive(struct vg_unwinder *unwinder, const struct kept_row *kept,
 	vg_frame_size *size = &unwinder->sizes[kept - unwinder->rows];
 	uint64_t bytes, pc;
 
-	if (snapshot->whole && state->fp_known) {
-		if (*size == 0 && !frame_is_kept(unwinder, kept))
-			*size = VG_FRAME_SIZE_VARIES;
+	if (snapshot->whole && state->fp_known)
 		vg_frame_size_note(size, state->sp, state->fp);
-	}
 	if (snapshot->whole || state->fp_known || !vg_frame_size_known(*size, &bytes))
 		return;
+	if (!vg_frame_size_proven(*size) && !frame_is_kept(unwinder, kept)) {
+		*size = VG_FRAME_SIZE_VARIES;
+		return;
+	}
+	vg_frame_size_prove(size);
 	state->fp = state->sp + bytes;
 	state->fp_known = vg_snapshot_word(snapshot, state->fp + 8, &pc) != 0 ||
 			  (vg_modules_find(unwinder->modules, pc - 1) != NULL &&
