@@ -47,9 +47,10 @@ struct tally {
 struct outcome {
 	bool known;                  /* false: an operation that this program does not have */
 	bool root, fp_same, fp_undefined, signal;
-	bool refused;
+	bool refused, ra_in_register;
 	bool cfa_usual;              /* from the stack or the frame pointer */
-	uint64_t cfa, fp_at, ra_at, sp;
+	uint64_t cfa, fp_at, sp;
+	uint64_t ra_at;              /* or the register's number */
 };
 
 static struct vg_memory memory;
@@ -131,7 +132,7 @@ static bool is_value(const Dwarf_Op *ops, size_t count)
 }
 
 /* Where libdw says that a register of the caller is. */
-enum saved { SAVED_AT, SAVED_VALUE, SAVED_SAME, SAVED_UNDEFINED, SAVED_ELSEWHERE };
+enum saved { SAVED_AT, SAVED_VALUE, SAVED_SAME, SAVED_UNDEFINED, SAVED_REGISTER, SAVED_ELSEWHERE };
 
 static enum saved register_saved(Dwarf_Frame *frame, int number, uint64_t address, uint64_t cfa,
 				 uint64_t *place)
@@ -143,6 +144,10 @@ static enum saved register_saved(Dwarf_Frame *frame, int number, uint64_t addres
 		return SAVED_ELSEWHERE;
 	if (count == 0)
 		return ops == NULL ? SAVED_SAME : SAVED_UNDEFINED;
+	if (count == 1 && ops[0].atom >= DW_OP_reg0 && ops[0].atom <= DW_OP_reg31) {
+		*place = ops[0].atom - DW_OP_reg0;
+		return SAVED_REGISTER;
+	}
 	if (!evaluate(ops, count, address, cfa, place))
 		return SAVED_ELSEWHERE;
 	return is_value(ops, count) ? SAVED_VALUE : SAVED_AT;
@@ -177,8 +182,9 @@ static void outcome_of_libdw(struct outcome *outcome, Dwarf_Frame *frame, uint64
 		outcome->sp = word_at(outcome->sp);
 	else if (sp != SAVED_VALUE)
 		outcome->sp = outcome->cfa;
-	outcome->known = ra == SAVED_AT && (fp == SAVED_SAME || fp == SAVED_UNDEFINED ||
-					    fp == SAVED_AT);
+	outcome->ra_in_register = ra == SAVED_REGISTER;
+	outcome->known = (ra == SAVED_AT || ra == SAVED_REGISTER) &&
+			 (fp == SAVED_SAME || fp == SAVED_UNDEFINED || fp == SAVED_AT);
 }
 
 /* ---- ours ---- */
@@ -201,7 +207,9 @@ static void outcome_of_row(struct outcome *outcome, const struct vg_row *row)
 	if (row->cfa_deref)
 		outcome->cfa = word_at(outcome->cfa) + row->cfa_added;
 	outcome->sp = outcome->cfa;
-	outcome->ra_at = placed(row->ra_base, row->ra_offset, outcome->cfa);
+	outcome->ra_in_register = row->ra_base == VG_FROM_REGISTER;
+	outcome->ra_at = outcome->ra_in_register ? (uint64_t)row->ra_offset :
+			 placed(row->ra_base, row->ra_offset, outcome->cfa);
 	outcome->fp_same = row->fp_base == VG_FROM_SAME;
 	outcome->fp_undefined = row->fp_base == VG_FROM_NOWHERE;
 	if (!outcome->fp_same && !outcome->fp_undefined)
@@ -215,16 +223,18 @@ static bool agree(const struct outcome *theirs, const struct outcome *ours)
 	if (theirs->root || ours->root)
 		return theirs->root == ours->root;
 	return theirs->known && theirs->cfa == ours->cfa && theirs->sp == ours->sp &&
-	       theirs->ra_at == ours->ra_at && theirs->signal == ours->signal &&
+	       theirs->ra_at == ours->ra_at && theirs->ra_in_register == ours->ra_in_register &&
+	       theirs->signal == ours->signal &&
 	       theirs->fp_same == ours->fp_same && theirs->fp_undefined == ours->fp_undefined &&
 	       (theirs->fp_same || theirs->fp_undefined || theirs->fp_at == ours->fp_at);
 }
 
 static void outcome_print(const char *whose, const struct outcome *outcome)
 {
-	printf("    %-8s known %d root %d signal %d cfa %" PRIx64 " sp %" PRIx64 " ra at cfa%+" PRId64
+	printf("    %-8s known %d root %d signal %d cfa %" PRIx64 " sp %" PRIx64 " ra %s%+" PRId64
 	       " fp %s cfa%+" PRId64 "\n", whose, outcome->known, outcome->root, outcome->signal,
-	       outcome->cfa, outcome->sp, (int64_t)(outcome->ra_at - outcome->cfa),
+	       outcome->cfa, outcome->sp, outcome->ra_in_register ? "in register" : "at cfa",
+	       (int64_t)(outcome->ra_at - (outcome->ra_in_register ? 0 : outcome->cfa)),
 	       outcome->fp_same ? "same" : outcome->fp_undefined ? "undefined" : "at",
 	       (int64_t)(outcome->fp_at - outcome->cfa));
 }

@@ -290,7 +290,11 @@ static bool rule_step(struct machine *machine, uint8_t code, struct vg_bytes *by
 	}
 	/* DW_CFA_register, DW_CFA_val_offset and its signed form: one more operand. */
 	rule_set_complex(machine, number);
-	return vg_bytes_uleb(bytes, &value);
+	if (!vg_bytes_uleb(bytes, &value))
+		return false;
+	if (code == CFA_REGISTER && number == machine->program->return_column && value <= INT32_MAX)
+		rule_set(machine, number, VG_FROM_REGISTER, (int64_t)value);
+	return true;
 }
 
 static bool step(struct machine *machine, struct vg_bytes *bytes, uint64_t address)

@@ -21,10 +21,14 @@ uint64_t vg_regs_pc(const struct vg_regs *regs);
 uint64_t vg_regs_sp(const struct vg_regs *regs);
 uint64_t vg_regs_fp(const struct vg_regs *regs);
 
-/* Sets the two of them; what is known of a thread that was not stopped. */
-void vg_regs_set(struct vg_regs *regs, uint64_t pc, uint64_t sp);
+/* Sets what is known of a thread that waits and was not stopped: the two of them, and the arguments of the
+ * system call that it waits in; these are NULL if it is in none. */
+void vg_regs_set(struct vg_regs *regs, uint64_t pc, uint64_t sp, const uint64_t arguments[6]);
 
-/* The register by libunwind's number for it.  0, or -EINVAL: no such general register. */
+/* Whether arguments of system calls are in the register, by DWARF's number for it. */
+bool vg_regs_is_argument(int number);
+
+/* The register by libunwind's number for it, which is DWARF's.  0, or -EINVAL: no such general register. */
 int vg_regs_unwind(const struct vg_regs *regs, int number, uint64_t *value);
 
 /* Whether the thread was stopped in a system call that it will go on with: it waits still. */

@@ -5,6 +5,7 @@
 #include <elf.h>
 #include <errno.h>
 #include <libunwind.h>
+#include <stddef.h>
 #include <sys/ptrace.h>
 #include <sys/syscall.h>
 #include <sys/uio.h>
@@ -37,10 +38,30 @@ uint64_t vg_regs_fp(const struct vg_regs *regs)
 	return regs->raw.rbp;
 }
 
-void vg_regs_set(struct vg_regs *regs, uint64_t pc, uint64_t sp)
+void vg_regs_set(struct vg_regs *regs, uint64_t pc, uint64_t sp, const uint64_t arguments[6])
 {
-	regs->raw.rip = pc;
-	regs->raw.rsp = sp;
+	struct user_regs_struct *raw = &regs->raw;
+
+	raw->rip = pc;
+	raw->rsp = sp;
+	if (arguments == NULL)
+		return;
+	raw->rdi = arguments[0];
+	raw->rsi = arguments[1];
+	raw->rdx = arguments[2];
+	raw->r10 = arguments[3];
+	raw->r8 = arguments[4];
+	raw->r9 = arguments[5];
+}
+
+bool vg_regs_is_argument(int number)
+{
+	switch (number) {
+	case UNW_X86_64_RDI: case UNW_X86_64_RSI: case UNW_X86_64_RDX:
+	case UNW_X86_64_R10: case UNW_X86_64_R8: case UNW_X86_64_R9:
+		return true;
+	}
+	return false;
 }
 
 int64_t vg_regs_call(const struct vg_regs *regs)

@@ -25,6 +25,7 @@ enum vg_row_base {
 	VG_FROM_SP,                  /* the stack pointer in this frame */
 	VG_FROM_FP,                  /* the frame pointer in this frame */
 	VG_FROM_NOWHERE,             /* undefined */
+	VG_FROM_REGISTER,            /* of ra_base only: in the register whose number ra_offset is */
 };
 
 struct vg_row {
@@ -33,7 +34,7 @@ struct vg_row {
 	uint8_t cfa_deref;           /* the CFA is the word at base + offset, not base + offset */
 	uint8_t cfa_added;           /* and this added to it */
 	uint8_t fp_base;             /* enum vg_row_base: where the caller's frame pointer is */
-	uint8_t ra_base;             /* VG_FROM_CFA, VG_FROM_SP or VG_FROM_FP */
+	uint8_t ra_base;             /* VG_FROM_CFA, VG_FROM_SP, VG_FROM_FP or VG_FROM_REGISTER */
 	uint8_t signal;              /* a signal trampoline: its caller was interrupted, not calling */
 	int32_t cfa_offset, fp_offset, ra_offset;
 };

@@ -28,13 +28,15 @@ enum quiet {
 	QUIET_BLIND,                 /* a register is wanting, and a stop to learn it does no harm */
 };
 
-/* By job control or by a tracer: such a thread is left alone. */
-static bool is_stopped(const struct vg_session *session, pid_t tid)
+/* Whether it would stop now.  Not one that is stopped, by job control or by a tracer; nor one that waits for
+ * a disk, or for a child that it made by vfork(2): that stops when its wait is over, and until then we could do
+ * nothing else. */
+static bool can_stop(const struct vg_session *session, pid_t tid)
 {
 	struct vg_task_status status;
 
-	return vg_task_status(&session->tasks, tid, &status) == 0 &&
-	       (status.state == 'T' || status.state == 't');
+	return vg_task_status(&session->tasks, tid, &status) != 0 ||
+	       (status.state != 'T' && status.state != 't' && status.state != 'D');
 }
 
 static uint64_t session_now_ns(const struct vg_session *session)
@@ -82,7 +84,8 @@ static enum quiet quiet_walk(struct vg_session *session, struct vg_task *task,
 	do {
 		snapshot->whole = false;
 		snapshot->fp_guess = 0;
-		vg_regs_set(&snapshot->regs, wait->pc, wait->sp);
+		snapshot->in_call = wait->call >= 0;
+		vg_regs_set(&snapshot->regs, wait->pc, wait->sp, snapshot->in_call ? wait->arguments : NULL);
 		vg_snapshot_slot(snapshot);
 		if (vg_snapshot_stack(snapshot, task->tid, task->snapshot_bytes) != 0)
 			return QUIET_CHANGED;
@@ -95,7 +98,7 @@ static enum quiet quiet_walk(struct vg_session *session, struct vg_task *task,
 			return QUIET_CHANGED;
 		if (session->walk.end == VG_WALK_REGISTER) {
 			if (vg_wait_may_stop(wait, vg_tasks_directory(&session->tasks), task->tid) &&
-			    !is_stopped(session, task->tid))
+			    can_stop(session, task->tid))
 				return QUIET_BLIND;
 			vg_unwind_guess(session->unwinder, snapshot, session->max_frames,
 					&session->walk);

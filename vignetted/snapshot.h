@@ -17,7 +17,8 @@ enum { VG_SNAPSHOT_MAX_BYTES = 1024 * 1024 };
  */
 struct vg_snapshot {
 	struct vg_regs regs;
-	bool whole;                  /* all of regs is known; else only its pc and sp */
+	bool whole;                  /* all of regs is known; else only its pc and sp, */
+	bool in_call;                /* and with this the arguments of a system call */
 	uint64_t fp_guess;           /* where whole is false: a likely frame pointer, or 0 */
 	uint64_t likely_sp;          /* the caller's: about where the stack pointer will be, or 0 */
 	const _Atomic uint64_t *slot; /* the caller's: read while the thread does not run, or NULL */

@@ -176,6 +176,25 @@ static bool fp_popped(const struct vg_snapshot *snapshot, uint64_t saved_at,
 	       state->sp - saved_at <= vg_regs_red_zone_bytes;
 }
 
+/* Whether a step by the row takes more than we know.  Registers are known of the first frame only; of a thread
+ * that waits, those that hold its call's arguments.  (glibc's vfork keeps its return address in one, for the
+ * child uses the same stack.) */
+static bool is_beyond_us(const struct vg_row *row, const struct vg_snapshot *snapshot, bool is_first)
+{
+	if (row->kind != VG_ROW_PLAIN || row->ra_base != VG_FROM_REGISTER)
+		return row->kind == VG_ROW_COMPLEX;
+	return !is_first || !(snapshot->whole || (snapshot->in_call && vg_regs_is_argument(row->ra_offset)));
+}
+
+static bool return_address(const struct vg_row *row, const struct vg_snapshot *snapshot, uint64_t cfa,
+			   const struct frame_state *state, uint64_t *pc, struct vg_walk *walk)
+{
+	if (row->ra_base != VG_FROM_REGISTER)
+		return stack_word(snapshot, place(row->ra_base, row->ra_offset, cfa, state), pc, walk);
+	walk->end = VG_WALK_BAD_CFA;
+	return vg_regs_unwind(&snapshot->regs, row->ra_offset, pc) == 0;
+}
+
 /* To the caller by unwind information.  False where the walk ends, with walk->end set. */
 static bool step_by_row(const struct vg_row *row, const struct vg_snapshot *snapshot,
 			struct frame_state *state, struct vg_walk *walk)
@@ -190,12 +209,13 @@ static bool step_by_row(const struct vg_row *row, const struct vg_snapshot *snap
 	if (row->cfa_deref && !stack_word(snapshot, cfa, &cfa, walk))
 		return false;
 	cfa += row->cfa_added;
-	/* A caller's frame lies above its callee's, except where a signal moved to another stack. */
-	if (cfa <= state->sp && !row->signal) {
+	/* A caller's frame lies above its callee's, except where a signal moved to another stack, and where
+	 * nothing is left of the callee's. */
+	if (cfa <= state->sp && !row->signal && !(cfa == state->sp && row->ra_base == VG_FROM_REGISTER)) {
 		walk->end = VG_WALK_BAD_CFA;
 		return false;
 	}
-	if (!stack_word(snapshot, place(row->ra_base, row->ra_offset, cfa, state), &caller.pc, walk))
+	if (!return_address(row, snapshot, cfa, state, &caller.pc, walk))
 		return false;
 	if (row->fp_base == VG_FROM_NOWHERE) {
 		caller.fp_known = false;
@@ -304,7 +324,7 @@ static bool rows_walk(struct vg_unwinder *unwinder, const struct vg_snapshot *sn
 			*rc = walk->count == 0 ? vg_walk_push(walk, &frame) : 0;
 			return true;
 		}
-		if (kept->row.kind == VG_ROW_COMPLEX)
+		if (is_beyond_us(&kept->row, snapshot, walk->count == 0))
 			return false;
 		frame.module = kept->module;
 		*rc = vg_walk_push(walk, &frame);
