@@ -35,6 +35,14 @@ calc() {
 	esac
 }
 
+# spread [SHARED]: the standard error of the median of the numbers on standard input: 1.253 s / sqrt(n),
+# where the quartiles are 1.349 s apart, and n is how many there are, by how many come from one run
+spread() {
+	cat >"$dir/numbers"
+	calc "1.253 / 1.349 * ($(quantile 0.75 <"$dir/numbers") - $(quantile 0.25 <"$dir/numbers")) \
+		/ sqrt($(wc -l <"$dir/numbers") / ${1:-1})"
+}
+
 # number FILE KEY: a number out of a flat JSON object
 number() {
 	sed -n "s/.*\"$2\":\([0-9]*\).*/\1/p" "$1"

@@ -90,14 +90,6 @@ measure() {
 	for column in 1 2 3 4; do cut -d ' ' -f $column "$dir/lines" >"$dir/column.$column"; done
 }
 
-# spread: the standard error of the median of the numbers on standard input: 1.253 s / sqrt(n), where
-# the quartiles are 1.349 s apart, and n is half of the numbers: two share a window
-spread() {
-	cat >"$dir/numbers"
-	calc "1.253 / 1.349 * ($(quantile 0.75 <"$dir/numbers") - $(quantile 0.25 <"$dir/numbers")) \
-		/ sqrt($(wc -l <"$dir/numbers") / 2)"
-}
-
 all=vignetted parts="timers stopping waking" rates="99 999"
 if [ -n "${BENCH_ALONE-}" ]; then
 	parts= rates=99
@@ -113,8 +105,8 @@ for victim in $victims; do
 		[ $hz != 99 ] || samplers="$all $parts"
 		for sampler in $samplers; do
 			measure $victim $sampler $hz
-			throughput=$(median <"$dir/column.1") throughput_error=$(spread <"$dir/column.1")
-			latency=$(median <"$dir/column.2") latency_error=$(spread <"$dir/column.2")
+			throughput=$(median <"$dir/column.1") throughput_error=$(spread 2 <"$dir/column.1")
+			latency=$(median <"$dir/column.2") latency_error=$(spread 2 <"$dir/column.2")
 			[ $sampler.$hz != vignetted.99 ] || {
 				printf '%-16s %-16s %15.0f/s %15.0fus\n' $victim unsampled \
 					"$(median <"$dir/column.3")" "$(median <"$dir/column.4")"
