@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
- * vforks: again and again until it is killed, waits in vfork(2) for a child that naps for 30 ms, and runs for a
- * while.
+ * vforks: again and again until it is killed, waits in vfork(2) for a child that naps for 30 ms, below room that
+ * is full of what earlier calls left there, and runs for a while.
  */
 #include <sys/wait.h>
 #include <time.h>
@@ -12,8 +12,10 @@ static volatile unsigned long sink;
 static __attribute__((noinline)) void vfork_wait(void)
 {
 	static const struct timespec nap_time = { .tv_nsec = 30 * 1000 * 1000 };
+	volatile char room[4096];
 	pid_t child = vfork();
 
+	room[sink % sizeof room] = 1;
 	if (child == 0) {
 		nanosleep(&nap_time, NULL);
 		_exit(0);
@@ -22,9 +24,21 @@ static __attribute__((noinline)) void vfork_wait(void)
 	sink++;
 }
 
+/* Leaves frames. */
+static __attribute__((noinline)) void litter(int depth)
+{
+	volatile char room[40] = { 0 };
+
+	room[depth % 40] = 1;
+	if (depth > 0)
+		litter(depth - 1);
+	sink += room[0];
+}
+
 int main(void)
 {
 	for (;;) {
+		litter(60);
 		vfork_wait();
 		for (int i = 0; i < 1000 * 1000; i++)
 			sink++;

@@ -19,6 +19,10 @@ int64_t vg_code_syscall(struct vg_memory *memory, uint64_t address);
 /* Whether a call instruction ends at that address: it may be a return address. */
 bool vg_code_after_call(struct vg_memory *memory, uint64_t address);
 
+/* The function that the call which ends at that address calls.  0 where the code does not say: an indirect call
+ * does not, nor one through a stub. */
+uint64_t vg_code_called(struct vg_memory *memory, uint64_t address);
+
 /* Whether this code moves the stack pointer by constants only, and back by the frame pointer: wherever it calls,
  * both are as far apart each time.  May say no where it does.  Where it jumps to other code on a condition, such
  * as the part of a function that seldom runs, *elsewhere has where, but not all that are near each other. */

@@ -58,6 +58,33 @@ bool vg_code_after_call(struct vg_memory *memory, uint64_t address)
 	return false;
 }
 
+/* A stub of the linker's: jmp *distance(%rip), behind endbr64 and bnd where there are such. */
+static bool is_stub(struct vg_memory *memory, uint64_t address)
+{
+	static const unsigned char endbr[4] = { 0xf3, 0x0f, 0x1e, 0xfa };
+	unsigned char code[7], *at = code;
+
+	if (vg_memory_read_cached(memory, address, code, sizeof code) != 0)
+		return false;
+	if (memcmp(at, endbr, sizeof endbr) == 0)
+		at += sizeof endbr;
+	at += *at == 0xf2;
+	return at[0] == 0xff && at[1] == 0x25;
+}
+
+uint64_t vg_code_called(struct vg_memory *memory, uint64_t address)
+{
+	unsigned char call[5];
+	int32_t distance;
+	uint64_t to;
+
+	if (vg_memory_read_cached(memory, address - sizeof call, call, sizeof call) != 0 || call[0] != 0xe8)
+		return 0;
+	memcpy(&distance, call + 1, sizeof distance);
+	to = address + (uint64_t)(int64_t)distance;
+	return is_stub(memory, to) ? 0 : to;
+}
+
 enum { RSP = 4, RBP = 5, INSTRUCTION_BYTES = 6, SCAN_BYTES = 512, FUNCTION_MAX_BYTES = 1 << 16, NEAR_BYTES = 4096 };
 
 /* Opcodes with a ModRM byte that write the register or memory of its r/m field, or its register. */

@@ -6,6 +6,7 @@
 
 #include "vignetted/account.h"
 #include "vignetted/code.h"
+#include "vignetted/guess.h"
 #include "vignetted/interrupted.h"
 #include "vignetted/looks.h"
 #include "vignetted/waits.h"
@@ -28,15 +29,13 @@ enum quiet {
 	QUIET_BLIND,                 /* a register is wanting, and a stop to learn it does no harm */
 };
 
-/* Whether it would stop now.  Not one that is stopped, by job control or by a tracer; nor one that waits for
- * a disk, or for a child that it made by vfork(2): that stops when its wait is over, and until then we could do
- * nothing else. */
-static bool can_stop(const struct vg_session *session, pid_t tid)
+/* By job control or by a tracer: such a thread is left alone. */
+static bool is_stopped(const struct vg_session *session, pid_t tid)
 {
 	struct vg_task_status status;
 
-	return vg_task_status(&session->tasks, tid, &status) != 0 ||
-	       (status.state != 'T' && status.state != 't' && status.state != 'D');
+	return vg_task_status(&session->tasks, tid, &status) == 0 &&
+	       (status.state == 'T' || status.state == 't');
 }
 
 static uint64_t session_now_ns(const struct vg_session *session)
@@ -98,10 +97,10 @@ static enum quiet quiet_walk(struct vg_session *session, struct vg_task *task,
 			return QUIET_CHANGED;
 		if (session->walk.end == VG_WALK_REGISTER) {
 			if (vg_wait_may_stop(wait, vg_tasks_directory(&session->tasks), task->tid) &&
-			    can_stop(session, task->tid))
+			    !is_stopped(session, task->tid))
 				return QUIET_BLIND;
-			vg_unwind_guess(session->unwinder, snapshot, session->max_frames,
-					&session->walk);
+			vg_guess_walk(session->unwinder, &session->modules, snapshot, session->max_frames,
+				      &session->walk);
 		}
 	} while (vg_walk_grow(session, task));
 	vg_walk_fit(session, task);

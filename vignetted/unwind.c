@@ -14,7 +14,7 @@
  * programs are at the same addresses again and again: so rows are kept, by address, in a
  * direct-mapped table.  It is forgotten whole when any module comes or goes.
  */
-enum { ROWS = 1 << 16, GUESSES_MAX = 16 };
+enum { ROWS = 1 << 16 };
 
 struct kept_row {
 	uint64_t address;            /* 0: empty */
@@ -35,7 +35,7 @@ struct vg_unwinder {
 struct frame_state {
 	uint64_t pc, sp, fp;
 	bool fp_known;
-	bool fp_guessed;             /* vg_unwind_guess() found it */
+	bool fp_guessed;             /* vg_guess_walk() found it */
 };
 
 int vg_walk_push(struct vg_walk *walk, const struct vg_frame *frame)
@@ -292,7 +292,8 @@ static bool step(struct vg_unwinder *unwinder, const struct kept_row *kept,
 		fp_derive(unwinder, kept, snapshot, state);
 	stepped = step_by_row(&kept->row, snapshot, state, walk);
 	if (stepped && state->pc == 0) {
-		walk->end = VG_WALK_ROOT; /* the other way to say that there is no caller */
+		/* The other way to say that there is no caller; or a stack where nobody ever was. */
+		walk->end = snapshot->fp_guess == 0 ? VG_WALK_ROOT : VG_WALK_BAD_CFA;
 		return false;
 	}
 	return stepped;
@@ -370,46 +371,6 @@ int vg_unwind(struct vg_unwinder *unwinder, const struct vg_snapshot *snapshot,
 	unwinder->counts.walks++;
 	unwinder->counts.frames += walk->count;
 	return rc;
-}
-
-/* The lowest slot from there on that looks like a saved frame pointer below a return address: it
- * points further up the copied stack, and what follows it is behind a call.  0: there is none. */
-static uint64_t saved_pair_find(struct vg_unwinder *unwinder, const struct vg_snapshot *snapshot,
-				uint64_t slot)
-{
-	uint64_t value = 0, pc;
-
-	for (slot = (slot + 7) / 8 * 8; vg_snapshot_word(snapshot, slot + 8, &pc) == 0; slot += 8) {
-		vg_snapshot_word(snapshot, slot, &value);
-		if (value > slot && value - snapshot->stack_address < snapshot->stack_bytes &&
-		    vg_modules_find(unwinder->modules, pc - 1) != NULL &&
-		    vg_code_after_call(unwinder->modules->memory, pc))
-			return slot;
-	}
-	return 0;
-}
-
-int vg_unwind_guess(struct vg_unwinder *unwinder, struct vg_snapshot *snapshot,
-		    uint32_t max_frames, struct vg_walk *walk)
-{
-	uint64_t slot = walk->wanting_sp;
-	int rc = 0;
-
-	if (slot == 0)
-		return 0;
-	for (int i = 0; i < GUESSES_MAX && rc == 0; i++) {
-		slot = saved_pair_find(unwinder, snapshot, slot);
-		if (slot == 0)
-			break;
-		snapshot->fp_guess = slot;
-		rc = vg_unwind(unwinder, snapshot, max_frames, walk);
-		if (walk->end == VG_WALK_ROOT || walk->end == VG_WALK_DEPTH ||
-		    walk->end == VG_WALK_SNAPSHOT)
-			return rc;
-		slot += 8;
-	}
-	snapshot->fp_guess = 0;
-	return rc != 0 ? rc : vg_unwind(unwinder, snapshot, max_frames, walk);
 }
 
 const struct vg_unwind_counts *vg_unwinder_counts(const struct vg_unwinder *unwinder)

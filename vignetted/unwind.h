@@ -51,14 +51,6 @@ void vg_unwinder_free(struct vg_unwinder *unwinder);
 int vg_unwind(struct vg_unwinder *unwinder, const struct vg_snapshot *snapshot,
 	      uint32_t max_frames, struct vg_walk *walk);
 
-/*
- * For a snapshot without registers, after a walk that ended for want of the frame pointer: walks
- * again with what looks like one on the stack, from the frame that wants it upwards.  Stale words
- * may look so too, so a guess must lead to the root, or as far as the snapshot and max_frames
- * reach; the first that does is taken.  Without one the walk is as it was.  0, or -ENOMEM.
- */
-int vg_unwind_guess(struct vg_unwinder *unwinder, struct vg_snapshot *snapshot,
-		    uint32_t max_frames, struct vg_walk *walk);
 
 void vg_walk_free(struct vg_walk *walk);
 

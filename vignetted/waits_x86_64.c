@@ -14,9 +14,10 @@
 enum { ERESTARTNOHAND_CODE = 514 };      /* the kernel's own: restart unless a handler runs */
 enum { USER_CS_64 = 0x33 };              /* code segment of 64-bit programs (asm/segment.h) */
 
-/* Calls that return EINTR after a stop.  What decides whether one may be stopped. */
+/* Calls that return EINTR after a stop, and others that are not to be stopped.  What decides whether one may. */
 enum interruptible {
 	NOT_INTERRUPTIBLE,           /* the kernel takes it up again by itself */
+	NOT_STOPPABLE,               /* a stop waits for its end, and we for the stop */
 	ALWAYS_FINITE,               /* never stop it */
 	WITHOUT_TIMEOUT,             /* it has none */
 	TIMEOUT_MS_3,                /* argument 3 in milliseconds, negative for ever */
@@ -34,6 +35,8 @@ static enum interruptible call_kind(int64_t call)
 	case SYS_io_getevents: return TIMEOUT_AT_4;
 	/* The kernel restarts its whole timeout at every stop. */
 	case SYS_io_pgetevents: return ALWAYS_FINITE;
+	/* If they wait, it is for a child that uses our memory (CLONE_VFORK). */
+	case SYS_vfork: case SYS_clone: case SYS_clone3: return NOT_STOPPABLE;
 	case SYS_semop: return WITHOUT_TIMEOUT;
 	case SYS_semtimedop: return TIMEOUT_AT_3;
 	case SYS_rt_sigtimedwait: return TIMEOUT_AT_2;
@@ -58,7 +61,7 @@ bool vg_wait_may_stop(const struct vg_wait *wait, int directory, pid_t tid)
 {
 	switch (call_kind(wait->call)) {
 	case NOT_INTERRUPTIBLE: case WITHOUT_TIMEOUT: return true;
-	case ALWAYS_FINITE: return false;
+	case NOT_STOPPABLE: case ALWAYS_FINITE: return false;
 	case TIMEOUT_MS_3: return (int)wait->arguments[3] < 0;
 	case TIMEOUT_AT_2: return wait->arguments[2] == 0;
 	case TIMEOUT_AT_3: return wait->arguments[3] == 0;
@@ -80,9 +83,11 @@ const long vg_regs_repaired_at = offsetof(struct user, regs.rax);
 
 bool vg_regs_repair(struct vg_regs *regs, pid_t tid)
 {
+	enum interruptible kind = call_kind((int64_t)regs->raw.orig_rax);
+
 	/* A 32-bit program's calls have other numbers. */
-	if (regs->raw.cs != USER_CS_64 || (long)regs->raw.rax != -EINTR ||
-	    call_kind((long)regs->raw.orig_rax) == NOT_INTERRUPTIBLE)
+	if (regs->raw.cs != USER_CS_64 || (long)regs->raw.rax != -EINTR || kind == NOT_INTERRUPTIBLE ||
+	    kind == NOT_STOPPABLE)
 		return false;
 	regs->raw.rax = (unsigned long)-(long)ERESTARTNOHAND_CODE;
 	return ptrace(PTRACE_POKEUSER, tid, vg_regs_repaired_at, regs->raw.rax) == 0;
