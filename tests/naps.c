@@ -7,8 +7,9 @@
 #include <string.h>
 #include <time.h>
 
+#include "tests/litter.h"
+
 static const struct timespec nap_time = { .tv_nsec = 300 * 1000 };
-static volatile unsigned long sink;
 
 static __attribute__((noinline)) void nap_fixed(void)
 {
@@ -26,17 +27,6 @@ static __attribute__((noinline)) void nap_varying(size_t bytes)
 	room[bytes - 1] = 1;
 	nanosleep(&nap_time, NULL);
 	sink++;
-}
-
-/* Leaves frames below its caller's, whose words point upwards and to behind calls. */
-static __attribute__((noinline)) void litter(int depth)
-{
-	volatile char room[40] = { 0 };
-
-	room[depth % 40] = 1;
-	if (depth > 0)
-		litter(depth - 1);
-	sink += room[0];
 }
 
 int main(int argc, char **argv)

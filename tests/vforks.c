@@ -7,7 +7,7 @@
 #include <time.h>
 #include <unistd.h>
 
-static volatile unsigned long sink;
+#include "tests/litter.h"
 
 static __attribute__((noinline)) void vfork_wait(void)
 {
@@ -22,17 +22,6 @@ static __attribute__((noinline)) void vfork_wait(void)
 	}
 	waitpid(child, NULL, 0);
 	sink++;
-}
-
-/* Leaves frames. */
-static __attribute__((noinline)) void litter(int depth)
-{
-	volatile char room[40] = { 0 };
-
-	room[depth % 40] = 1;
-	if (depth > 0)
-		litter(depth - 1);
-	sink += room[0];
 }
 
 int main(void)

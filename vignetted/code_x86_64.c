@@ -58,16 +58,22 @@ bool vg_code_after_call(struct vg_memory *memory, uint64_t address)
 	return false;
 }
 
+/* endbr64, with which what may be jumped to begins: its length, if it is there. */
+static size_t endbr_bytes(const unsigned char *code)
+{
+	static const unsigned char endbr64[] = { 0xf3, 0x0f, 0x1e, 0xfa };
+
+	return memcmp(code, endbr64, sizeof endbr64) == 0 ? sizeof endbr64 : 0;
+}
+
 /* A stub of the linker's: jmp *distance(%rip), behind endbr64 and bnd where there are such. */
 static bool is_stub(struct vg_memory *memory, uint64_t address)
 {
-	static const unsigned char endbr[4] = { 0xf3, 0x0f, 0x1e, 0xfa };
 	unsigned char code[7], *at = code;
 
 	if (vg_memory_read_cached(memory, address, code, sizeof code) != 0)
 		return false;
-	if (memcmp(at, endbr, sizeof endbr) == 0)
-		at += sizeof endbr;
+	at += endbr_bytes(at);
 	at += *at == 0xf2;
 	return at[0] == 0xff && at[1] == 0x25;
 }
@@ -152,14 +158,10 @@ static bool jump_note(const unsigned char *code, uint64_t at, uint64_t first, ui
 
 bool vg_code_begins_frame(struct vg_memory *memory, uint64_t address)
 {
-	static const unsigned char endbr64[] = { 0xf3, 0x0f, 0x1e, 0xfa };
-	unsigned char code[sizeof endbr64 + 1];
-	bool marked;
+	unsigned char code[5];
 
-	if (vg_memory_read_cached(memory, address, code, sizeof code) != 0)
-		return false;
-	marked = memcmp(code, endbr64, sizeof endbr64) == 0;
-	return code[marked ? sizeof endbr64 : 0] == 0x55;    /* push %rbp */
+	return vg_memory_read_cached(memory, address, code, sizeof code) == 0 &&
+	       code[endbr_bytes(code)] == 0x55;      /* push %rbp */
 }
 
 /* Looks for such instructions at each byte: what is in the middle of another costs no more than a stop. */

@@ -17,25 +17,38 @@ static bool function_find(const struct vg_modules *modules, uint64_t address, ui
 			       &modules->items.items[range->module].image, address, first, &bytes);
 }
 
-/* Whether it is another function that is called there than the one where the walk has come to: the stack is full
- * of frames of earlier calls. */
-static bool is_call_of_another(const struct vg_modules *modules, const struct vg_frame *at, uint64_t return_address)
-{
-	uint64_t called = vg_code_called(modules->memory, return_address), first, ignored;
+/* The function whose caller is looked for. */
+struct callee {
+	bool has_info;               /* unwind information covers it */
+	bool is_part;                /* one that lies elsewhere begins in the middle, and nobody calls it */
+	uint64_t first;
+};
 
-	if (called == 0)
+static struct callee callee_of(const struct vg_modules *modules, uint64_t address)
+{
+	struct callee callee = { 0 };
+
+	callee.has_info = function_find(modules, address, &callee.first);
+	callee.is_part = callee.has_info && !vg_code_begins_frame(modules->memory, callee.first);
+	return callee;
+}
+
+/* Whether it is another function that is called there: the stack is full of frames of earlier calls. */
+static bool is_call_of_another(const struct vg_modules *modules, const struct callee *callee,
+			       uint64_t return_address)
+{
+	uint64_t called = vg_code_called(modules->memory, return_address), ignored;
+
+	if (called == 0 || callee->is_part)
 		return false;
-	if (!function_find(modules, at->address, &first))
-		return function_find(modules, called, &ignored);
-	/* A part that lies elsewhere begins in the middle, and nobody calls it. */
-	return called != first && vg_code_begins_frame(modules->memory, first);
+	return callee->has_info ? called != callee->first : function_find(modules, called, &ignored);
 }
 
 /* The lowest slot from there on that looks like a saved frame pointer below a return address: it
- * points further up the copied stack, and what follows it is behind a call that may be one of the frame's
- * function.  0: there is none. */
+ * points further up the copied stack, and what follows it is behind a call that may be one of the callee.
+ * 0: there is none. */
 static uint64_t saved_pair_find(const struct vg_modules *modules, const struct vg_snapshot *snapshot,
-				const struct vg_frame *at, uint64_t slot)
+				const struct callee *callee, uint64_t slot)
 {
 	struct vg_memory *memory = modules->memory;
 	uint64_t value = 0, pc;
@@ -44,7 +57,7 @@ static uint64_t saved_pair_find(const struct vg_modules *modules, const struct v
 		vg_snapshot_word(snapshot, slot, &value);
 		if (value > slot && value - snapshot->stack_address < snapshot->stack_bytes &&
 		    vg_modules_find(modules, pc - 1) != NULL && vg_code_after_call(memory, pc) &&
-		    !is_call_of_another(modules, at, pc))
+		    !is_call_of_another(modules, callee, pc))
 			return slot;
 	}
 	return 0;
@@ -54,14 +67,14 @@ int vg_guess_walk(struct vg_unwinder *unwinder, const struct vg_modules *modules
 		  struct vg_snapshot *snapshot, uint32_t max_frames, struct vg_walk *walk)
 {
 	uint64_t slot = walk->wanting_sp;
-	struct vg_frame at;
+	struct callee callee;
 	int rc = 0;
 
 	if (slot == 0 || walk->count == 0)
 		return 0;
-	at = walk->frames[walk->count - 1];
+	callee = callee_of(modules, walk->frames[walk->count - 1].address);
 	for (int i = 0; i < GUESSES_MAX && rc == 0; i++) {
-		slot = saved_pair_find(modules, snapshot, &at, slot);
+		slot = saved_pair_find(modules, snapshot, &callee, slot);
 		if (slot == 0)
 			break;
 		snapshot->fp_guess = slot;

@@ -1,0 +1,18 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+#ifndef VG_TESTS_LITTER_H
+#define VG_TESTS_LITTER_H
+
+static volatile unsigned long sink;
+
+/* Leaves frames below its caller's, whose words point upwards and to behind calls. */
+static __attribute__((noinline)) void litter(int depth)
+{
+	volatile char room[40] = { 0 };
+
+	room[depth % 40] = 1;
+	if (depth > 0)
+		litter(depth - 1);
+	sink += room[0];
+}
+
+#endif
