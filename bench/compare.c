@@ -13,6 +13,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "bench/around.h"
 #include "bench/load.h"
 #include "bench/transactions.h"
 #include "vignetted/ticks.h"
@@ -170,13 +171,18 @@ static void compared(const struct figures *with, const struct figures *without)
 void compare_run(const struct sampler *sampler, int windows)
 {
 	struct figures without = window_run(compare_wait), with;
+	double percent, error;
 
 	for (int i = 0; i < windows; i++) {
+		around_begin();
 		sampler->on();
 		with = window_run(sampler->run);
 		sampler->off();
+		around_end();
 		compared(&with, &without);
 		without = window_run(compare_wait);
 		compared(&with, &without);
 	}
+	if (load.kind == LOAD_PGBENCH && around_p99(&percent, &error))
+		printf("around %.4f %.4f\n", percent, error);
 }

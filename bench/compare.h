@@ -34,7 +34,9 @@ void compare_settle(const struct sampler *sampler);
 /* Each window with the sampler is compared with the one before it and with the one after it, which have
  * none.  Prints a line for each of the two:
  *     THROUGHPUT P99 PER_S P99_US
- * the changes of throughput and of the 99th percentile of latency in %, and both without the sampler.
+ * the changes of throughput and of the 99th percentile of latency in %, and both without the sampler.  Behind
+ * them, of a pgbench and where ticks are all that the sampler does, what these do to that percentile (around.h):
+ *     around P99 ERROR
  */
 void compare_run(const struct sampler *sampler, int windows);
 

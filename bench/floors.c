@@ -4,7 +4,9 @@
 #include <poll.h>
 #include <string.h>
 
+#include "bench/around.h"
 #include "bench/stop.h"
+#include "bench/transactions.h"
 #include "vignetted/interrupts.h"
 #include "vignetted/priority.h"
 #include "vignetted/tasks.h"
@@ -34,8 +36,11 @@ static void ticks_run(int end_fd, bool stop)
 	do {
 		uint64_t now_ns, due_ns;
 
-		if (vg_ticks_due(&floors.ticks, vg_now_ns()) && stop && stop_and_go(floors.pid) != 0)
-			compare_fail("stopping");
+		if (vg_ticks_due(&floors.ticks, vg_now_ns())) {
+			around_tick(transactions_now_us());
+			if (stop && stop_and_go(floors.pid) != 0)
+				compare_fail("stopping");
+		}
 		now_ns = vg_now_ns();
 		due_ns = floors.ticks.due_ns;
 		left = (struct timespec){ 0, due_ns > now_ns ? (long)(due_ns - now_ns) : 0 };

@@ -17,8 +17,10 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "bench/around.h"
 #include "bench/compare.h"
 #include "bench/floors.h"
+#include "bench/transactions.h"
 #include "vignetted/interrupted.h"
 #include "vignetted/loop.h"
 #include "vignetted/session.h"
@@ -36,8 +38,10 @@ static void sample(int end_fd)
 		vg_loop_wait(&session, &end, 1);
 		if (end.revents != 0)
 			break;
-		if (vg_ticks_due(&session.ticks, vg_now_ns()))
+		if (vg_ticks_due(&session.ticks, vg_now_ns())) {
+			around_tick(transactions_now_us());
 			vg_session_tick(&session);
+		}
 	}
 	/* What stops late would stand still for the next window. */
 	vg_tracer_finish(&session.tracer);
@@ -57,6 +61,8 @@ static void sampling_off(void)
 	off.timers_enabled = session.interrupts.enabled;
 	off.timers_narrow = session.interrupts.narrow;
 	off.timers_ns = session.interrupts.event_count > 0 ? session.interrupts.period_ns : 0;
+	if (off.timers_ns != 0)
+		around_drop();
 	vg_interrupts_close(&session.interrupts);
 	for (size_t i = 0; i < session.tasks.live.count && i < TASKS_MAX; i++)
 		vg_task_look(&session.tasks, &session.tasks.live.items[i], &off.looks[i]);

@@ -62,6 +62,15 @@ static bool window_look(void)
 	return all_idle_s() - idle_s > ((double)sysconf(_SC_NPROCESSORS_ONLN) - 0.6) * WINDOW_US / 1e6;
 }
 
+/* Two at least, and all of them. */
+static bool all_cpus_are_ours(void)
+{
+	cpu_set_t ours;
+
+	ck_assert_int_eq(sched_getaffinity(0, sizeof ours, &ours), 0);
+	return CPU_COUNT(&ours) > 1 && CPU_COUNT(&ours) == sysconf(_SC_NPROCESSORS_ONLN);
+}
+
 START_TEST(alone)
 {
 	pid_t napper = process_start(sched_getcpu(), true);
@@ -70,8 +79,12 @@ START_TEST(alone)
 	ck_assert_int_eq(vg_tasks_open(&tasks, napper), 0);
 	ck_assert_int_eq(vg_tasks_scan(&tasks), 0);
 	window_look();
-	for (int windows = 0; !idle.is_idle && windows < WINDOWS; windows++)
-		quiet += window_look();
+	for (int windows = 0; !idle.is_idle && windows < WINDOWS; windows++) {
+		bool is_quiet = window_look();
+
+		quiet += is_quiet;
+		ck_assert(idle.is_roomy || !is_quiet || !all_cpus_are_ours());
+	}
 	ck_assert(idle.is_idle || quiet == 0);
 	kill(napper, SIGKILL);
 	vg_tasks_close(&tasks);
@@ -96,6 +109,27 @@ START_TEST(beside_another)
 }
 END_TEST
 
+/* Room is on a CPU that is ours. */
+START_TEST(room)
+{
+	int cpu = sched_getcpu();
+	pid_t other = process_start(cpu, false);
+	cpu_set_t ours;
+
+	CPU_ZERO(&ours);
+	CPU_SET(cpu, &ours);
+	ck_assert_int_eq(sched_setaffinity(0, sizeof ours, &ours), 0);
+	ck_assert_int_eq(vg_tasks_open(&tasks, other), 0);
+	ck_assert_int_eq(vg_tasks_scan(&tasks), 0);
+	for (int windows = 0; windows < 3; windows++) {
+		window_look();
+		ck_assert(!idle.is_roomy);
+	}
+	kill(other, SIGKILL);
+	vg_tasks_close(&tasks);
+}
+END_TEST
+
 Suite *idle_suite(void)
 {
 	Suite *suite = suite_create("idle");
@@ -104,6 +138,7 @@ Suite *idle_suite(void)
 	tcase_set_timeout(tests, 60);
 	tcase_add_test(tests, alone);
 	tcase_add_test(tests, beside_another);
+	tcase_add_test(tests, room);
 	suite_add_tcase(suite, tests);
 	return suite;
 }

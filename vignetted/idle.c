@@ -2,33 +2,42 @@
 #include "vignetted/idle.h"
 
 #include <inttypes.h>
+#include <sched.h>
 #include <stdio.h>
 #include <unistd.h>
+
+/* Of a CPU's time, so much must be idle, on whichever that we may have, to be room for us: a server and its client
+ * that take turns leave one CPU of two, but now this one and now that. */
+enum { ROOM_PERCENT = 75 };
 
 /* A CPU's line is "cpuN user nice system idle ...", in clock ticks since boot.  How long the one that is asked
  * about has been idle since this was read before. */
 static uint64_t idle_read(struct vg_idle *idle, int wanted, uint64_t elapsed_ns)
 {
-	uint64_t tick_ns = 1000000000 / (uint64_t)sysconf(_SC_CLK_TCK), ticks, own_ns, since_ns = 0;
+	uint64_t tick_ns = 1000000000 / (uint64_t)sysconf(_SC_CLK_TCK), ticks, own_ns, since_ns = 0, all_ns = 0;
 	FILE *file = fopen("/proc/stat", "re");
+	cpu_set_t ours;
 	char line[512];
 	int cpu;
 
-	idle->is_roomy = false;
+	if (sched_getaffinity(0, sizeof ours, &ours) != 0)
+		CPU_ZERO(&ours);
 	/* What is behind the CPUs' lines is long, and never asked for. */
 	while (file != NULL && fgets(line, sizeof line, file) != NULL && strncmp(line, "cpu", 3) == 0) {
 		if (sscanf(line, "cpu%d %*u %*u %*u %" SCNu64, &cpu, &ticks) != 2 || cpu < 0 ||
 		    cpu >= VG_IDLE_CPUS)
 			continue;
-		own_ns = ticks * tick_ns - idle->idle_ns[cpu];
+		/* It may go back by a tick, as what a CPU is idle for is added in two places. */
+		own_ns = ticks * tick_ns > idle->idle_ns[cpu] ? ticks * tick_ns - idle->idle_ns[cpu] : 0;
 		if (cpu == wanted)
 			since_ns = own_ns;
-		else if (2 * own_ns >= elapsed_ns)
-			idle->is_roomy = true;
+		if (CPU_ISSET(cpu, &ours))
+			all_ns += own_ns;
 		idle->idle_ns[cpu] = ticks * tick_ns;
 	}
 	if (file != NULL)
 		fclose(file);
+	idle->is_roomy = idle->at_ns != 0 && all_ns >= elapsed_ns / 100 * ROOM_PERCENT;
 	return since_ns;
 }
 

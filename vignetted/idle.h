@@ -14,7 +14,7 @@ enum { VG_IDLE_CPUS = 1024 };        /* the CPUs behind these are taken for busy
 struct vg_idle {
 	pid_t tid;
 	bool is_idle;                /* by the two latest calls of one thread */
-	bool is_roomy;               /* another CPU was idle half of the time: we were in nobody's way */
+	bool is_roomy;               /* most of a CPU was idle, in all: we find one where we are in nobody's way */
 	uint64_t at_ns, ready_ns;
 	uint64_t idle_ns[VG_IDLE_CPUS]; /* since boot */
 };

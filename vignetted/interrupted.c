@@ -57,6 +57,7 @@ static void weighed_now(struct vg_session *session)
 	session->weighed_found = session->tasks.found;
 	session->weighed_made = session->interrupts.made;
 	session->weighed_count = session->tasks.live.count;
+	session->weighed_stops = session->pauses.stops;
 	session->switches = 0;
 	session->looked_cpu_ns = 0;
 }
@@ -159,24 +160,39 @@ static uint64_t stop_ns(const struct vg_session *session, bool idle)
 	return STOP_NS + (!idle ? 0 : seldom_ns < SELDOM_NS ? seldom_ns : SELDOM_NS);
 }
 
-/* Whether the CPUs that threads leave are idle then: by the thread that does so most, where it matters. */
-static bool leaves_idle(struct vg_session *session, uint64_t elapsed_ns)
+/* The thread that leaves CPUs most. */
+static const struct vg_task *switcher(const struct vg_session *session)
 {
 	const struct vg_task *most = NULL;
 	uint64_t switches = 0;
 
-	if (session->switches * switch_ns(session->timers_ns, true) < elapsed_ns / NOTICEABLE)
-		return false;
 	for (size_t i = 0; i < session->tasks.live.count; i++) {
 		const struct vg_task *task = &session->tasks.live.items[i];
 		uint64_t own = task->look.slices - task->weighed_slices;
 
-		if (task->weighed_ns == 0 || own <= switches)
+		if (task->weighed_ns == 0 || own < switches)
 			continue;
 		switches = own;
 		most = task;
 	}
-	return most != NULL && vg_idle_look(&session->idle, most, vg_now_ns());
+	return most;
+}
+
+/* Whether the CPUs that threads leave are idle then, where it matters; and whether one is free for us, where we
+ * have stopped somebody. */
+static bool leaves_idle(struct vg_session *session, uint64_t elapsed_ns)
+{
+	bool notice = session->switches * switch_ns(session->timers_ns, true) >= elapsed_ns / NOTICEABLE;
+	const struct vg_task *most = NULL;
+	bool idle;
+
+	if (notice || session->pauses.stops != session->weighed_stops)
+		most = switcher(session);
+	if (most == NULL)
+		return false;
+	idle = vg_idle_look(&session->idle, most, vg_now_ns());
+	vg_priority_room(&session->tracer.priority, session->idle.is_roomy);
+	return notice && idle;
 }
 
 /* Timers run where stops do not cost less.  Those that have stood still for a while are not worth what they
@@ -212,12 +228,18 @@ void vg_interrupted_weigh(struct vg_session *session)
 	bool making, stops_cost_less, far_less, idle;
 	uint32_t *windows;
 
-	if ((interrupts->event_count == 0 && !session->timers_shut) || elapsed_ns < session->weigh_every_ns)
+	if (elapsed_ns < session->weigh_every_ns)
 		return;
+	idle = leaves_idle(session, elapsed_ns);
+	if (interrupts->event_count == 0 && !session->timers_shut) {
+		session->weigh_every_ns = WEIGH_EVERY_NS;
+		vg_pacing_weigh(session);
+		weighed_now(session);
+		return;
+	}
 	/* Of those that live for long, where nothing else is sampled. */
 	used_ns = interrupts->narrow ? session->looked_cpu_ns :
 		  session->target_cpu_ns - session->weighed_cpu_ns;
-	idle = leaves_idle(session, elapsed_ns);
 	switching_ns = session->switches * switch_ns(session->timers_ns, idle);
 	made = threads_made(session);
 	if (session->tasks.live.count > session->weighed_count)

@@ -88,11 +88,13 @@ void vg_priority_begin(struct vg_priority *priority)
 
 void vg_priority_raise(struct vg_priority *priority)
 {
+	bool real_time = priority->can_raise && !priority->has_room;
+
 	priority->used = true;
-	if (priority->raised || !(priority->can_raise || priority->policy == SCHED_BATCH))
+	if (priority->raised || !(real_time || priority->policy == SCHED_BATCH))
 		return;
 	priority->raised = true;
-	if (priority->can_raise)
+	if (real_time)
 		policy_set(SCHED_FIFO, 1);
 	else
 		policy_take(priority, SCHED_OTHER);
@@ -126,4 +128,11 @@ void vg_priority_patient(struct vg_priority *priority, bool patient)
 		return;
 	priority->policy = policy;
 	policy_restore(priority);
+}
+
+void vg_priority_room(struct vg_priority *priority, bool has_room)
+{
+	priority->has_room = has_room;
+	if (has_room)
+		vg_priority_rest(priority);
 }

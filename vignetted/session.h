@@ -55,6 +55,7 @@ struct vg_session {
 	uint64_t weighed_found;      /* tasks.found when they were */
 	uint64_t weighed_made;       /* interrupts.made */
 	uint64_t weighed_count;      /* threads that were there */
+	uint64_t weighed_stops;      /* and threads that had been stopped */
 	struct vg_idle idle;         /* of the thread that switches most */
 	uint32_t dear_windows;       /* how often in a row stops cost less */
 	uint32_t making_windows;     /* the same because threads are made */
