@@ -46,6 +46,12 @@ void vg_priority_patient(struct vg_priority *priority, bool patient)
 	(void)patient;
 }
 
+void vg_priority_room(struct vg_priority *priority, bool has_room)
+{
+	(void)priority;
+	(void)has_room;
+}
+
 int vg_confine(enum vg_confine_role role, uint64_t memory_bytes, struct vg_err *err)
 {
 	(void)role;
