@@ -9,12 +9,13 @@
 
 /* A tick is noted when we run, which we do somewhat after the timer's interrupt; and who comes after it finds
  * caches cold. */
-enum { BEFORE_US = 60, AFTER_US = 300 };
+enum { BEFORE_US = 60, AFTER_US = 1000 };
 enum { TICKS_MAX = 1024, WINDOWS_MAX = 4096, DRAWN = 100 };
 
 struct answer {
 	uint64_t begin_us, end_us;
 	double weight;               /* had there been no ticks */
+	bool met_tick;
 };
 
 static struct {
@@ -57,16 +58,22 @@ void around_answer(uint64_t at_us, uint64_t latency_us)
 			exit(1);
 		}
 	}
-	around.answers[around.answer_count++] = (struct answer){ at_us - latency_us, at_us, 1 };
+	around.answers[around.answer_count++] = (struct answer){ at_us - latency_us, at_us, 1, false };
 }
 
-/* Those of the window's answers that met this moment.  Answers and moments are in order. */
-static void moment_weigh(uint64_t at_us, double weight, size_t *from)
+/* Those of the window's answers that met this moment.  Answers and moments are in order.  One that lasted from a
+ * tick to what is no tick is the tick's. */
+static void moment_weigh(uint64_t at_us, double weight, bool is_tick, size_t *from)
 {
 	while (*from < around.answer_count && around.answers[*from].end_us + BEFORE_US < at_us)
 		++*from;
-	for (size_t i = *from; i < around.answer_count && around.answers[i].begin_us < at_us + AFTER_US; i++)
-		around.answers[i].weight += weight;
+	for (size_t i = *from; i < around.answer_count && around.answers[i].begin_us < at_us + AFTER_US; i++) {
+		struct answer *answer = &around.answers[i];
+
+		if (!answer->met_tick)
+			answer->weight += weight;
+		answer->met_tick |= is_tick;
+	}
 }
 
 void around_end(void)
@@ -84,12 +91,10 @@ void around_end(void)
 	}
 	/* Of the last tick nobody knows where the next one would be. */
 	share = (double)around.tick_count / pairs;
-	for (int i = 0; i < pairs; i++) {
-		uint64_t at_us = around.ticks_us[i];
-
-		moment_weigh(at_us, -share, &tick_from);
-		moment_weigh(at_us + (around.ticks_us[i + 1] - at_us) / 2, share, &between_from);
-	}
+	for (int i = 0; i < pairs; i++)
+		moment_weigh(around.ticks_us[i], -share, true, &tick_from);
+	for (int i = 0; i < pairs; i++)
+		moment_weigh((around.ticks_us[i] + around.ticks_us[i + 1]) / 2, share, false, &between_from);
 	around.begins[++around.window_count] = around.answer_count;
 }
 

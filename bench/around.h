@@ -12,8 +12,10 @@
  * tell the 99th percentile to half a percent; windows with a sampler and without would have to be 30 times as
  * many.
  *
- * It tells of ticks only, not of what a sampler does all the time, as the kernel's timers do.  For requests of
- * one connection, whose answers come in order.  Times are in microseconds of the wall clock.
+ * It tells of ticks only, not of what a sampler does all the time, as the kernel's timers do; and of what they do
+ * to requests that begin within a millisecond: what lasts until the moment halfway is not seen.  Windows are
+ * for that.  For requests of one connection, whose answers come in order, and ticks that are some times farther
+ * apart than these last.  Times are in microseconds of the wall clock.
  *
  * A benchmark's: what fails ends it.
  */

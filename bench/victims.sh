@@ -18,7 +18,8 @@
 # within it with that added: a cost that cannot be told from noise is not called small.
 #
 # Of pgbench's transactions it is known which met a tick.  Where ticks are all that a sampler does, the 99th
-# percentile's change is told by those (around.h), to half a percent; what windows tell is behind it.
+# percentile's change is told by those (around.h), to half a percent; what windows tell is behind it, and is taken
+# if it is more than their errors allow.
 #
 #     BENCH_VICTIMS   which, of those below
 #     BENCH_ALONE     yes: vignetted at 99 Hz and no more, to have time for many windows
@@ -95,6 +96,13 @@ measure() {
 	for column in 1 2 3 4; do cut -d ' ' -f $column "$dir/lines" >"$dir/column.$column"; done
 }
 
+# around_take: what ticks tell, unless windows tell of more
+around_take() {
+	by_windows=$(printf '  (windows: %+.2f%% +-%.2f)' "$latency" "$latency_error")
+	[ "$(calc "$latency - $latency_error > ${around% *} + ${around#* }")" = 0 ] || return 0
+	latency=${around% *} latency_error=${around#* }
+}
+
 all=vignetted parts="timers stopping waking" rates="99 999"
 if [ -n "${BENCH_ALONE-}" ]; then
 	parts= rates=99
@@ -113,10 +121,7 @@ for victim in $victims; do
 			throughput=$(median <"$dir/column.1") throughput_error=$(spread 2 <"$dir/column.1")
 			latency=$(median <"$dir/column.2") latency_error=$(spread 2 <"$dir/column.2")
 			by_windows=
-			[ $hz != 99 ] || [ -z "$around" ] || {
-				by_windows=$(printf '  (windows: %+.2f%% +-%.2f)' "$latency" "$latency_error")
-				latency=${around% *} latency_error=${around#* }
-			}
+			[ $hz != 99 ] || [ -z "$around" ] || around_take
 			[ $sampler.$hz != vignetted.99 ] || {
 				printf '%-16s %-16s %15.0f/s %15.0fus\n' $victim unsampled \
 					"$(median <"$dir/column.3")" "$(median <"$dir/column.4")"

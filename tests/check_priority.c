@@ -79,9 +79,10 @@ START_TEST(room_makes_it_ordinary)
 
 	policy_choose(SCHED_OTHER);
 	vg_priority_begin(&priority);
-	for (int round = 0; round < 4; round++) {
+	for (int round = 0; round < 8; round++) {
 		bool has_room = round % 2 == 0;
 
+		vg_priority_patient(&priority, round > 4);
 		vg_priority_room(&priority, has_room);
 		vg_priority_raise(&priority);
 		ck_assert_int_eq(sched_getscheduler(0),

@@ -7,14 +7,17 @@
 /*
  * Whether the CPU that a thread runs on is idle while that sleeps: then what is done when it loses the CPU and
  * gets it back would in part be done anyway, and whoever waits for it is on another one.  By /proc/stat, whose
- * numbers are of 10 ms: what is between two calls must be some of these.
+ * numbers are of 10 ms: what is between two calls must be some of these.  And whether there is a CPU for us, which
+ * a thread that asks tells of itself.
  */
 enum { VG_IDLE_CPUS = 1024 };        /* the CPUs behind these are taken for busy ones */
 
 struct vg_idle {
 	pid_t tid;
 	bool is_idle;                /* by the two latest calls of one thread */
-	bool is_roomy;               /* most of a CPU was idle, in all: we find one where we are in nobody's way */
+	bool is_roomy;               /* CPUs were idle so much that we find one where we are in nobody's way */
+	uint32_t crowded_looks;      /* there is no room for as many, whatever was idle */
+	uint64_t own_delay_ns, own_slices; /* what we waited for a CPU in all, and how often we got one */
 	uint64_t at_ns, ready_ns;
 	uint64_t idle_ns[VG_IDLE_CPUS]; /* since boot */
 };

@@ -190,6 +190,8 @@ static bool leaves_idle(struct vg_session *session, uint64_t elapsed_ns)
 		most = switcher(session);
 	if (most == NULL)
 		return false;
+	/* It reads files, which may be long ones. */
+	vg_priority_rest(&session->tracer.priority);
 	idle = vg_idle_look(&session->idle, most, vg_now_ns());
 	vg_priority_room(&session->tracer.priority, session->idle.is_roomy);
 	return notice && idle;

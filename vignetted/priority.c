@@ -132,7 +132,8 @@ void vg_priority_patient(struct vg_priority *priority, bool patient)
 
 void vg_priority_room(struct vg_priority *priority, bool has_room)
 {
-	priority->has_room = has_room;
-	if (has_room)
+	/* What was raised without the other's means. */
+	if (priority->has_room != has_room)
 		vg_priority_rest(priority);
+	priority->has_room = has_room;
 }
