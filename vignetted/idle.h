@@ -7,8 +7,9 @@
 /*
  * Whether the CPU that a thread runs on is idle while that sleeps: then what is done when it loses the CPU and
  * gets it back would in part be done anyway, and whoever waits for it is on another one.  By /proc/stat, whose
- * numbers are of 10 ms: what is between two calls must be some of these.  And whether there is a CPU for us, which
- * a thread that asks tells of itself.
+ * numbers are of 10 ms: what is between two calls must be some of these.
+ *
+ * And whether there is room for us, the thread that calls: a CPU that we get at once when we wake.
  */
 enum { VG_IDLE_CPUS = 1024 };        /* the CPUs behind these are taken for busy ones */
 
