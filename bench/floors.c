@@ -60,10 +60,18 @@ static void stop(int end_fd)
 static void timers_on(void)
 {
 	floors.interrupts.max_bytes = RINGS_BYTES;
+	floors.interrupts.pid = floors.pid;
 	if (vg_tasks_scan(&floors.tasks) != 0 ||
 	    vg_interrupts_open(&floors.interrupts, floors.tasks.live.items, floors.tasks.live.count,
 			       floors.ticks.period_ns) != 0)
 		compare_fail("the kernel's sampling");
+}
+
+static void cpus_on(void)
+{
+	timers_on();
+	if (vg_interrupts_widen(&floors.interrupts) != 0)
+		compare_fail("the kernel's sampling of CPUs");
 }
 
 static void timers_off(void)
@@ -80,6 +88,7 @@ const struct sampler *floors_begin(const char *name, pid_t pid, uint64_t period_
 		{ "waking", { nothing, wake, nothing } },
 		{ "stopping", { nothing, stop, nothing } },
 		{ "timers", { timers_on, compare_wait, timers_off } },
+		{ "cpus", { cpus_on, compare_wait, timers_off } },
 	};
 
 	for (size_t i = 0; i < sizeof all / sizeof *all; i++) {

@@ -50,7 +50,7 @@ static void sample(int end_fd)
 /* When sampling was switched off, and what had run by then. */
 static struct {
 	uint64_t at_ns, cpu_ns, timers_ns;   /* the timers' period; 0: they had been given up */
-	bool timers_enabled, timers_narrow;
+	bool timers_enabled, timers_narrow, timers_wide;
 	struct vg_task_look looks[TASKS_MAX];
 } off;
 
@@ -60,6 +60,7 @@ static void sampling_off(void)
 	vg_interrupted_fetch(&session);
 	off.timers_enabled = session.interrupts.enabled;
 	off.timers_narrow = session.interrupts.narrow;
+	off.timers_wide = session.interrupts.wide;
 	off.timers_ns = session.interrupts.event_count > 0 ? session.interrupts.period_ns : 0;
 	if (off.timers_ns != 0)
 		around_drop();
@@ -112,7 +113,8 @@ static void sampling_on(void)
 	if (vg_interrupts_open(&session.interrupts, session.tasks.live.items, session.tasks.live.count,
 			       off.timers_ns) != 0 ||
 	    (off.timers_narrow && vg_interrupts_narrow(&session.interrupts, session.tasks.live.items,
-						       session.tasks.live.count) != 0)) {
+						       session.tasks.live.count) != 0) ||
+	    (off.timers_wide && vg_interrupts_widen(&session.interrupts) != 0)) {
 		fprintf(stderr, "toggle: the timers do not come back\n");
 		exit(1);
 	}

@@ -12,6 +12,8 @@ enum { SNAPSHOT_FIRST_BYTES = 16 * 1024 };
 /* Threads get their names when they begin; later the name is looked at once a second. */
 enum { SAMPLES_YOUNG = 4 };
 
+enum { DRIFT_PARTS = 16 };
+
 /* When the thread began, in session time: proc(5) has it in clock ticks since boot, which places it
  * between the last look and this one. */
 static uint64_t thread_begin_ns(const struct vg_session *session,
@@ -241,11 +243,26 @@ void vg_account_sample(struct vg_session *session, struct vg_recording *recordin
 	vg_writer_sample(&recorder->writer, &sample);
 }
 
+/* Timers of CPUs meet a thread more often or less than its CPU time is due: samples are worth that much less or
+ * more, for a while. */
+static uint64_t drift_take_ns(struct vg_account *account, uint64_t cpu_ns)
+{
+	int64_t most_ns = (int64_t)cpu_ns / 2, part_ns = account->drift_ns / DRIFT_PARTS;
+
+	if (part_ns > most_ns)
+		part_ns = most_ns;
+	if (part_ns < -most_ns)
+		part_ns = -most_ns;
+	account->drift_ns -= part_ns;
+	return cpu_ns + (uint64_t)part_ns;
+}
+
 void vg_account_interrupt(struct vg_session *session, struct vg_recording *recording,
 			  struct vg_task *task, int64_t call, uint64_t time_ns)
 {
 	struct vg_account *account = &task->accounts[recording->index];
-	uint64_t cpu_ns = account->interrupts_ns;
+	uint64_t cpu_ns = !session->interrupts.wide ? account->interrupts_ns :
+			  drift_take_ns(account, account->interrupts_ns);
 	struct vg_account_sample taken = {
 		.call = call, .time_ns = time_ns, .cpu_ns = account->cpu_ns + cpu_ns,
 		.slices = VG_SLICES_UNKNOWN, .interrupt_ns = cpu_ns,

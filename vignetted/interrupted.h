@@ -14,20 +14,12 @@
  * that has no ring.
  */
 
-/* Tries to have them, that far apart, for the recordings that there are now; without, the session
- * stops threads.  Where they can no longer be opened, those that there are stay, and recordings that
- * are faster stop threads. */
-void vg_interrupted_follow(struct vg_session *session, uint64_t period_ns);
-
-/* Once a tick: has the kernel sample, or not, by what either way would cost the threads. */
-void vg_interrupted_weigh(struct vg_session *session);
-
 /* Fetches those that there are, oldest first, and records them. */
 void vg_interrupted_fetch(struct vg_session *session);
 
 /* Whether interrupts tell the recording of this thread's running, which has used so much CPU time by
  * now.  If so, what it has used is theirs to account for. */
 bool vg_interrupted_covers(const struct vg_session *session, const struct vg_recording *recording,
-			   const struct vg_task *task, uint64_t cpu_ns);
+			   struct vg_task *task, uint64_t cpu_ns);
 
 #endif

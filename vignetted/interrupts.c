@@ -5,12 +5,14 @@
 #include <linux/perf_event.h>
 #include <sched.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/ioctl.h>
-#include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
+
+#include "vignetted/ring.h"
 
 /*
  * The kernel lets every user lock 516 KiB a CPU for rings (kernel.perf_event_mlock_kb), beyond that
@@ -32,17 +34,6 @@ enum { OWN_THREADS = 4 };
 /* A sample's record without registers and stack: header, id, pid and tid, time, abi, size, size. */
 enum { SAMPLE_FIXED_BYTES = 8 * 7 };
 
-struct vg_ring {
-	int cpu, fd;                 /* fd: an event of our own that tells nothing and lives as long as the
-	                                ring: one that a ring is mapped from is not closed before */
-	struct perf_event_mmap_page *head;
-	unsigned char *data;
-	size_t data_bytes;
-	uint64_t tail;               /* read so far */
-	uint64_t time_ns;            /* of the record at the tail; 0: not looked at yet */
-	uint32_t record_bytes;       /* its length */
-};
-
 struct vg_event {
 	uint64_t id;
 	int fd;
@@ -51,20 +42,20 @@ struct vg_event {
 
 /* ---- opening ---- */
 
-enum event_kind { INHERITED, OWN, SILENT };
+enum event_kind { INHERITED, OWN, SILENT, OF_CPU };
 
 static int event_open(const struct vg_interrupts *interrupts, pid_t tid, int cpu, enum event_kind kind)
 {
 	struct perf_event_attr attr = {
-		.type = PERF_TYPE_SOFTWARE, .size = sizeof attr, .config = PERF_COUNT_SW_TASK_CLOCK,
-		.sample_period = interrupts->period_ns,
-		.sample_type = PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_TID | PERF_SAMPLE_TIME |
-			       PERF_SAMPLE_REGS_USER | PERF_SAMPLE_STACK_USER,
+		.type = PERF_TYPE_SOFTWARE, .size = sizeof attr,
+		.config = kind == OF_CPU ? PERF_COUNT_SW_CPU_CLOCK : PERF_COUNT_SW_TASK_CLOCK,
+		.sample_period = interrupts->period_ns, .sample_type = VG_RING_SAMPLE,
 		.sample_regs_user = vg_regs_perf_mask, .sample_stack_user = interrupts->stack_bytes,
 		.inherit = kind == INHERITED, .inherit_thread = kind == INHERITED,
 		.exclude_kernel = interrupts->user_only, .exclude_hv = 1, .exclude_guest = 1,
 		.use_clockid = 1, .clockid = CLOCK_MONOTONIC,
-		.task = kind == INHERITED, .disabled = kind == SILENT,
+		.task = kind == INHERITED || kind == OF_CPU, .disabled = kind == SILENT || kind == OF_CPU,
+		.exclude_idle = kind == OF_CPU,
 	};
 	long fd = syscall(SYS_perf_event_open, &attr, tid, cpu, -1, PERF_FLAG_FD_CLOEXEC);
 
@@ -76,24 +67,16 @@ static int event_open(const struct vg_interrupts *interrupts, pid_t tid, int cpu
 	return fd >= 0 ? (int)fd : -errno;
 }
 
-/* -ENOBUFS: not as many pages; -ENODEV: the CPU is off. */
-static int ring_map(struct vg_ring *ring, const struct vg_interrupts *interrupts)
+/* -ENOBUFS: not as many pages; -ENODEV: the CPU is off.  Mapped from an event of our own that tells nothing and
+ * lives as long as the ring: one that a ring is mapped from is not closed before. */
+static int ring_open(struct vg_ring *ring, const struct vg_interrupts *interrupts)
 {
 	int fd = event_open(interrupts, 0, ring->cpu, SILENT);
-	void *at;
+	int rc = fd < 0 ? fd : vg_ring_map(ring, fd, interrupts->ring_pages);
 
-	if (fd < 0)
-		return fd;
-	at = mmap(NULL, (interrupts->ring_pages + 1) * PAGE_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
-	if (at == MAP_FAILED) {
+	if (fd >= 0 && rc != 0)
 		close(fd);
-		return -ENOBUFS;
-	}
-	ring->head = at;
-	ring->data = (unsigned char *)at + ring->head->data_offset;
-	ring->data_bytes = ring->head->data_size;
-	ring->fd = fd;
-	return 0;
+	return rc;
 }
 
 static int event_add(struct vg_interrupts *interrupts, const struct vg_ring *ring, pid_t tid,
@@ -159,6 +142,8 @@ static int rings_make(struct vg_interrupts *interrupts, const struct vg_task *ta
 	if (interrupts->ring_pages < RING_PAGES_MIN)
 		interrupts->ring_pages = RING_PAGES_MIN;
 	interrupts->rings = calloc((size_t)rings + 1, sizeof *interrupts->rings);
+	/* Those of CPUs are opened before those of threads are closed. */
+	interrupts->event_capacity += (size_t)rings;
 	interrupts->events = calloc(interrupts->event_capacity, sizeof *interrupts->events);
 	if (interrupts->rings == NULL || interrupts->events == NULL)
 		return -ENOMEM;
@@ -172,7 +157,7 @@ static int rings_make(struct vg_interrupts *interrupts, const struct vg_task *ta
 static int rings_map(struct vg_interrupts *interrupts)
 {
 	for (size_t i = 0; i < interrupts->ring_count; i++) {
-		int rc = ring_map(&interrupts->rings[i], interrupts);
+		int rc = ring_open(&interrupts->rings[i], interrupts);
 
 		if (rc != 0 && rc != -ENODEV)
 			return rc;
@@ -187,8 +172,8 @@ static int first_open(struct vg_interrupts *interrupts, const struct vg_task *ta
 	int fd;
 
 	*interrupts = (struct vg_interrupts){
-		.taken = interrupts->taken, .lost = interrupts->lost, .made = interrupts->made,
-		.max_bytes = interrupts->max_bytes, .period_ns = period_ns, .event_capacity = EVENTS_MAX,
+		.pid = interrupts->pid, .max_bytes = interrupts->max_bytes,
+		.taken = interrupts->taken, .told = interrupts->told, .period_ns = period_ns, .event_capacity = EVENTS_MAX,
 		.stack_bytes = period_ns < FAST_NS ? STACK_FAST_BYTES : STACK_BYTES,
 	};
 	if (getrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_cur / DESCRIPTORS_SHARE < EVENTS_MAX)
@@ -242,23 +227,27 @@ int vg_interrupts_open(struct vg_interrupts *interrupts, const struct vg_task *t
 	return rc;
 }
 
+/* The first so many. */
+static void events_drop(struct vg_interrupts *interrupts, size_t count)
+{
+	for (size_t i = 0; i < count; i++)
+		close(interrupts->events[i].fd);
+	interrupts->event_count -= count;
+	if (interrupts->event_count > 0)
+		memmove(interrupts->events, interrupts->events + count,
+			interrupts->event_count * sizeof *interrupts->events);
+}
+
 void vg_interrupts_close(struct vg_interrupts *interrupts)
 {
-	for (size_t i = 0; i < interrupts->ring_count; i++) {
-		struct vg_ring *ring = &interrupts->rings[i];
-
-		if (ring->head == NULL)
-			continue;
-		munmap(ring->head, ring->data_bytes + PAGE_BYTES);
-		close(ring->fd);
-	}
-	for (size_t i = 0; i < interrupts->event_count; i++)
-		close(interrupts->events[i].fd);
+	for (size_t i = 0; i < interrupts->ring_count; i++)
+		vg_ring_unmap(&interrupts->rings[i]);
+	events_drop(interrupts, interrupts->event_count);
 	free(interrupts->rings);
 	free(interrupts->events);
 	*interrupts = (struct vg_interrupts){
-		.taken = interrupts->taken, .lost = interrupts->lost, .made = interrupts->made,
-		.max_bytes = interrupts->max_bytes,
+		.pid = interrupts->pid, .max_bytes = interrupts->max_bytes,
+		.taken = interrupts->taken, .told = interrupts->told,
 	};
 }
 
@@ -274,9 +263,7 @@ int vg_interrupts_narrow(struct vg_interrupts *interrupts, const struct vg_task 
 {
 	int rc = 0;
 
-	for (size_t i = 0; i < interrupts->event_count; i++)
-		close(interrupts->events[i].fd);
-	interrupts->event_count = 0;
+	events_drop(interrupts, interrupts->event_count);
 	/* A thread whose events can be inherited switches without them to others that have inherited them:
 	 * such an event beside others takes that away, so that these are not opened before. */
 	for (size_t i = 0; rc == 0 && i < count && i < OWN_THREADS; i++)
@@ -287,6 +274,42 @@ int vg_interrupts_narrow(struct vg_interrupts *interrupts, const struct vg_task 
 		vg_interrupts_close(interrupts);
 	interrupts->narrow = interrupts->enabled = rc == 0;
 	return rc;
+}
+
+static int cpus_add(struct vg_interrupts *interrupts)
+{
+	for (size_t i = 0; i < interrupts->ring_count; i++) {
+		struct vg_ring *ring = &interrupts->rings[i];
+		int rc = ring->head != NULL ? event_add(interrupts, ring, VG_INTERRUPTS_CPUS, OF_CPU) : 0;
+
+		if (rc != 0 && rc != -ENODEV)
+			return rc;
+	}
+	return 0;
+}
+
+int vg_interrupts_widen(struct vg_interrupts *interrupts)
+{
+	size_t threads = interrupts->event_count;
+	int rc = interrupts->user_only ? -EACCES : cpus_add(interrupts);
+
+	if (rc != 0) {
+		while (interrupts->event_count > threads)
+			close(interrupts->events[--interrupts->event_count].fd);
+		return rc;
+	}
+	events_drop(interrupts, threads);
+	interrupts->wide = true;
+	vg_interrupts_enable(interrupts, true);
+	return 0;
+}
+
+void vg_interrupts_vary(struct vg_interrupts *interrupts, uint32_t permille)
+{
+	uint64_t period_ns = interrupts->period_ns / 1000 * permille;
+
+	for (size_t i = 0; i < interrupts->event_count; i++)
+		ioctl(interrupts->events[i].fd, PERF_EVENT_IOC_PERIOD, &period_ns);
 }
 
 bool vg_interrupts_cover(const struct vg_interrupts *interrupts, pid_t tid)
@@ -307,64 +330,6 @@ uint32_t vg_interrupts_room(const struct vg_interrupts *interrupts)
 			   8 * (unsigned int)__builtin_popcountll(vg_regs_perf_mask)));
 }
 
-/* Copies out of the ring, whose end is followed by its beginning. */
-static void ring_copy(const struct vg_ring *ring, uint64_t at, void *bytes, size_t length)
-{
-	size_t offset = at % ring->data_bytes, first = ring->data_bytes - offset;
-
-	if (first > length)
-		first = length;
-	memcpy(bytes, ring->data + offset, first);
-	memcpy((unsigned char *)bytes + first, ring->data, length - first);
-}
-
-static uint64_t ring_word(const struct vg_ring *ring, uint64_t at)
-{
-	uint64_t word;
-
-	memcpy(&word, ring->data + at % ring->data_bytes, sizeof word); /* records are aligned */
-	return word;
-}
-
-static void ring_skip(struct vg_ring *ring)
-{
-	ring->tail += ring->record_bytes;
-	ring->time_ns = 0;
-	__atomic_store_n(&ring->head->data_tail, ring->tail, __ATOMIC_RELEASE);
-}
-
-/* Of what has been made: its process, and its maker's. */
-static bool is_thread(const struct vg_ring *ring)
-{
-	uint32_t pids[2];
-
-	ring_copy(ring, ring->tail + 8, pids, sizeof pids);
-	return pids[0] == pids[1];
-}
-
-/* Goes on to the ring's next sample, if it has one. */
-static bool ring_peek(struct vg_interrupts *interrupts, struct vg_ring *ring)
-{
-	struct perf_event_header header;
-
-	if (ring->head == NULL || ring->time_ns != 0)
-		return ring->time_ns != 0;
-	while (ring->tail != __atomic_load_n(&ring->head->data_head, __ATOMIC_ACQUIRE)) {
-		ring_copy(ring, ring->tail, &header, sizeof header);
-		ring->record_bytes = header.size;
-		if (header.type == PERF_RECORD_SAMPLE) {
-			ring->time_ns = ring_word(ring, ring->tail + 24) | 1;
-			return true;
-		}
-		if (header.type == PERF_RECORD_LOST)
-			interrupts->lost += ring_word(ring, ring->tail + 16);
-		if (header.type == PERF_RECORD_FORK && is_thread(ring))
-			interrupts->made++;
-		ring_skip(ring);
-	}
-	return false;
-}
-
 static int id_compare(const void *key, const void *event)
 {
 	uint64_t id = *(const uint64_t *)key, other = ((const struct vg_event *)event)->id;
@@ -372,36 +337,25 @@ static int id_compare(const void *key, const void *event)
 	return id < other ? -1 : id > other;
 }
 
-/* Whether the thread was in code that we can read.  The record's fields are in the order that
- * perf_event_open(2) gives. */
-static bool sample_parse(const struct vg_interrupts *interrupts, const struct vg_ring *ring,
-			 struct vg_interrupt *interrupt)
+/* Whether the thread was in code that we can read. */
+static bool sample_take(const struct vg_interrupts *interrupts, const struct vg_ring *ring,
+			struct vg_interrupt *interrupt)
 {
 	uint32_t registers = (uint32_t)__builtin_popcountll(vg_regs_perf_mask);
-	uint64_t at = ring->tail, id = ring_word(ring, at + 8), values[64], copied;
-	struct perf_event_header header;
 	const struct vg_event *event;
-	uint32_t ids[2];
+	struct vg_ring_sample sample;
+	uint64_t values[64];
 
-	ring_copy(ring, at, &header, sizeof header);
-	ring_copy(ring, at + 16, ids, sizeof ids);
-	event = bsearch(&id, interrupts->events, interrupts->event_count, sizeof *event, id_compare);
-	*interrupt = (struct vg_interrupt){
-		.pid = (pid_t)ids[0], .tid = (pid_t)ids[1], .owner = event != NULL ? event->tid : 0,
-		.time_ns = ring->time_ns,
-		.in_kernel = (header.misc & PERF_RECORD_MISC_CPUMODE_MASK) == PERF_RECORD_MISC_KERNEL,
-	};
-	if (ring_word(ring, at + 32) != PERF_SAMPLE_REGS_ABI_64)
+	if (!vg_ring_sample(ring, registers, &sample))
 		return false;
-	at += 40;
-	ring_copy(ring, at, values, registers * sizeof *values);
+	event = bsearch(&sample.id, interrupts->events, interrupts->event_count, sizeof *event, id_compare);
+	*interrupt = (struct vg_interrupt){
+		.tid = sample.tid, .owner = event != NULL ? event->tid : 0, .time_ns = sample.time_ns,
+		.in_kernel = sample.in_kernel, .stack_at = sample.stack_at, .stack_bytes = sample.stack_bytes,
+	};
+	vg_ring_copy(ring, sample.registers_at, values, registers * sizeof *values);
 	vg_regs_from_perf(&interrupt->regs, values);
-	at += registers * sizeof *values;
-	copied = ring_word(ring, at);
-	interrupt->stack_at = at + 8;
-	if (copied != 0)                 /* room was kept for as many, and so many were there */
-		interrupt->stack_bytes = (size_t)ring_word(ring, at + 8 + copied);
-	return interrupt->stack_bytes <= copied;
+	return true;
 }
 
 bool vg_interrupts_next(struct vg_interrupts *interrupts, struct vg_interrupt *interrupt)
@@ -410,11 +364,11 @@ bool vg_interrupts_next(struct vg_interrupts *interrupts, struct vg_interrupt *i
 		struct vg_ring *oldest = NULL;
 
 		if (interrupts->current != NULL)
-			ring_skip(interrupts->current);
+			vg_ring_skip(interrupts->current);
 		for (size_t i = 0; i < interrupts->ring_count; i++) {
 			struct vg_ring *ring = &interrupts->rings[i];
 
-			if (ring_peek(interrupts, ring) &&
+			if (vg_ring_peek(ring, interrupts->pid, &interrupts->told) &&
 			    (oldest == NULL || ring->time_ns < oldest->time_ns))
 				oldest = ring;
 		}
@@ -422,7 +376,7 @@ bool vg_interrupts_next(struct vg_interrupts *interrupts, struct vg_interrupt *i
 		if (oldest == NULL)
 			return false;
 		interrupts->taken++;
-		if (sample_parse(interrupts, oldest, interrupt))
+		if (sample_take(interrupts, oldest, interrupt))
 			return true;
 	}
 }
@@ -440,6 +394,6 @@ int vg_interrupts_snapshot(const struct vg_interrupts *interrupts,
 	snapshot->fp_guess = 0;
 	snapshot->stack_address = vg_regs_sp(&interrupt->regs);
 	snapshot->stack_bytes = want_bytes;
-	ring_copy(interrupts->current, interrupt->stack_at, snapshot->stack, want_bytes);
+	vg_ring_copy(interrupts->current, interrupt->stack_at, snapshot->stack, want_bytes);
 	return 0;
 }

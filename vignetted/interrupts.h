@@ -7,6 +7,7 @@
 #include <stdint.h>
 #include <sys/types.h>
 
+#include "vignetted/ring.h"
 #include "vignetted/snapshot.h"
 #include "vignetted/tasks.h"
 
@@ -17,10 +18,17 @@
  *
  * Where kernel.perf_event_paranoid, a container's seccomp filter or another policy forbids that,
  * or there are too many threads for the descriptors, threads are stopped instead (tracee.h).
+ *
+ * Whom the kernel lets watch everyone may have timers of CPUs instead of threads (vg_interrupts_widen()):
+ * these run on, whoever gets the CPU, so that they cost nothing when threads are switched and made.  They
+ * sample whoever runs; what is of another process is passed over unread, but for its pid.
  */
+enum { VG_INTERRUPTS_CPUS = -1 };    /* the owner of a CPU's timer, for that of a thread */
+
 struct vg_interrupts {
 	struct vg_ring *rings;       /* owned; one a CPU that a thread may run on */
-	struct vg_event *events;     /* owned; one a thread and CPU, by rising id */
+	struct vg_event *events;     /* owned; one a thread and CPU, or a CPU, by rising id */
+	pid_t pid;                   /* of whose threads there are samples; set by the caller, too */
 	size_t max_bytes;            /* of all rings, which have 128 KiB each at least; set by the
 	                                caller before it opens them */
 	size_t ring_pages, ring_count, event_count, event_capacity;
@@ -28,16 +36,17 @@ struct vg_interrupts {
 	uint32_t stack_bytes;        /* of each copy */
 	bool enabled;                /* timers run: see vg_interrupts_enable() */
 	bool narrow;                 /* see vg_interrupts_narrow() */
+	bool wide;                   /* see vg_interrupts_widen() */
 	bool user_only;              /* time in the kernel is not sampled: not allowed */
-	uint64_t taken, lost;        /* samples; and records for which a ring had no room */
-	uint64_t made;               /* threads, by those that are covered, while timers run */
+	uint64_t taken;              /* samples */
+	struct vg_ring_told told;    /* while timers run; threads made by those that are covered */
 	struct vg_ring *current;     /* which next() read from */
 };
 
 /* One sample.  Its stack is in the ring until the next is asked for. */
 struct vg_interrupt {
-	pid_t pid, tid;
-	pid_t owner;                 /* the thread whose event this is, or was inherited from */
+	pid_t tid;
+	pid_t owner;                 /* the thread whose event this is, or was inherited from; or VG_INTERRUPTS_CPUS */
 	uint64_t time_ns;            /* CLOCK_MONOTONIC */
 	bool in_kernel;              /* the thread was */
 	struct vg_regs regs;         /* in user code; no system call's number is known */
@@ -71,6 +80,17 @@ void vg_interrupts_enable(struct vg_interrupts *interrupts, bool enabled);
  * errno, and all is closed.
  */
 int vg_interrupts_narrow(struct vg_interrupts *interrupts, const struct vg_task *tasks, size_t count);
+
+/*
+ * Has timers of the CPUs take the place of those of threads.  A thread's samples come at random then, as many
+ * as it has CPU time on the average; and CPUs that are idle are woken at each period.  Closing is the way
+ * back.  0; -EACCES, -EPERM or another negative errno: all is as it was.
+ */
+int vg_interrupts_widen(struct vg_interrupts *interrupts);
+
+/* Makes the period so many thousandths of what it was to be, from now on.  Timers of CPUs go by the clock, as
+ * what a program does may: between changes of this they keep in step with it, or out of it. */
+void vg_interrupts_vary(struct vg_interrupts *interrupts, uint32_t permille);
 
 /* Whether there is a timer that the thread has not inherited. */
 bool vg_interrupts_cover(const struct vg_interrupts *interrupts, pid_t tid);

@@ -35,7 +35,7 @@ static void before_note(const struct vg_session *session, struct vg_recording_be
 	*before = (struct vg_recording_before){
 		.pauses = session->pauses, .late = session->ticks.late,
 		.changes = session->budget.changes, .interrupts = session->interrupts.taken,
-		.interrupts_lost = session->interrupts.lost, .maps_reads = session->maps_reads,
+		.interrupts_lost = session->interrupts.told.lost, .maps_reads = session->maps_reads,
 		.repaired = session->tracer.repaired, .walks = unwound->walks,
 		.fallbacks = unwound->fallbacks, .rows = unwound->rows_decoded,
 	};
@@ -239,7 +239,7 @@ void vg_recording_checkpoint(struct vg_session *session, struct vg_recording *re
 	vg_priority_rest(&session->tracer.priority);
 	recorder->events_dropped = vg_events_dropped(&session->events) - events->dropped + events->cut;
 	recorder->lost[VG_LOSS_TICK_SKIPPED] = recording->skipped;
-	recorder->lost[VG_LOSS_RING_FULL] = session->interrupts.lost - recording->before.interrupts_lost;
+	recorder->lost[VG_LOSS_RING_FULL] = session->interrupts.told.lost - recording->before.interrupts_lost;
 	for (size_t i = 0; rc == 0 && i < session->tasks.live.count; i++) {
 		struct vg_task *task = &session->tasks.live.items[i];
 

@@ -330,6 +330,7 @@ static vg_recording_set covered_in(const struct vg_session *session, struct vg_t
 			account->cpu_ns = look->cpu_ns;
 		if (vg_interrupted_covers(session, &session->recordings[i], task, look->cpu_ns))
 			covered |= 1u << i;
+		account->drift_ns = (int64_t)(look->cpu_ns - account->cpu_ns);
 	}
 	return covered;
 }

@@ -10,7 +10,9 @@
 #include "vignetted/interrupted.h"
 #include "vignetted/looks.h"
 #include "vignetted/pacing.h"
+#include "vignetted/rates.h"
 #include "vignetted/sampling.h"
+#include "vignetted/timers.h"
 #include "vignetted/walking.h"
 
 /* Modules that no stack goes through are seen to go this late. */
@@ -154,7 +156,7 @@ static void round_begin(struct vg_session *session)
 	/* What a ring holds is lost when it is closed. */
 	vg_interrupted_fetch(session);
 	rc = vg_looks_scan(session);
-	vg_interrupted_weigh(session);
+	vg_timers_weigh(session);
 	if (rc == -ESRCH) {
 		events_fetch(session, true);
 		session->gone = true;
@@ -214,43 +216,6 @@ static void session_round(struct vg_session *session, vg_recording_set due)
 	session->round_count++;
 }
 
-/* ---- rates ---- */
-
-static void rates_tell(struct vg_session *session)
-{
-	VG_EACH_RECORDING(i, session->live)
-		vg_recording_rate(session, &session->recordings[i]);
-}
-
-/* The ticks are as fast as the fastest recording needs, and cost as much as the most generous allows. */
-static void rates_follow(struct vg_session *session)
-{
-	uint64_t period_ns = 0, now_ns = vg_now_ns();
-	uint32_t ppm = 0;
-	bool limited = true;
-
-	session->changed = false;
-	session->max_frames = 0;
-	VG_EACH_RECORDING(i, session->live) {
-		const struct vg_session_options *options = &session->recordings[i].options;
-
-		if (options->max_frames > session->max_frames)
-			session->max_frames = options->max_frames;
-		if (options->period_ns == 0)
-			continue;
-		if (period_ns == 0 || options->period_ns < period_ns)
-			period_ns = options->period_ns;
-		limited = limited && options->budget_ppm != 0;
-		if (options->budget_ppm > ppm)
-			ppm = options->budget_ppm;
-	}
-	vg_pacing_begin(session);
-	vg_ticks_restart(&session->ticks, period_ns, now_ns);
-	vg_interrupted_follow(session, period_ns);
-	vg_budget_change(&session->budget, limited ? ppm : 0, &session->pauses, now_ns);
-	rates_tell(session);
-}
-
 void vg_session_tick(struct vg_session *session)
 {
 	uint64_t now_ns = vg_now_ns();
@@ -267,11 +232,11 @@ void vg_session_tick(struct vg_session *session)
 	session_round(session, due);
 	if (session->live != 0 && vg_budget_check(&session->budget, &session->ticks, session->fetch_periods,
 						  &session->pauses))
-		rates_tell(session);
+		vg_rates_tell(session);
 	vg_events_forget(&session->events);
 	checkpoints(session);
 	if (session->changed)
-		rates_follow(session);
+		vg_rates_follow(session);
 	vg_pacing_adapt(session);
 }
 
@@ -374,12 +339,12 @@ int vg_session_begin(struct vg_session *session, const struct vg_session_options
 	rc = vg_counting_begin(session, place, err);
 	if (rc == 0)
 		rc = first_sample(session, place, err);
-	rates_follow(session);
+	vg_rates_follow(session);
 	if (rc == 0 && place->failure != 0)
 		rc = vg_err_sys(err, place->failure, "cannot write the profile");
 	if (rc != 0) {
 		vg_recording_close(session, place);
-		rates_follow(session);
+		vg_rates_follow(session);
 		return rc;
 	}
 	*recording = place;
@@ -407,7 +372,7 @@ int vg_session_end(struct vg_session *session, struct vg_recording *recording, c
 	if (recording->failure == 0 && session->live == 0)
 		vg_events_finish(&session->events);
 	vg_recording_finish(session, recording);
-	rates_follow(session);
+	vg_rates_follow(session);
 	return recording->failure;
 }
 

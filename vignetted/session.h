@@ -42,6 +42,8 @@ struct vg_session {
 	struct vg_interrupts interrupts;
 	uint64_t timers_ns;          /* their period, also while they are shut; 0: there are to be none */
 	bool timers_shut;            /* closed, because stops cost less; these are weighed on */
+	bool wide_denied;            /* timers of CPUs are */
+	uint64_t varied_ns;          /* session time when the period of these was set */
 	uint32_t fetch_periods;      /* a tick every so many sampling periods */
 	bool meagre_seen;            /* a thread has to be stopped although interrupts sample */
 	bool stops_seen;             /* one had to be, since they were weighed */
@@ -53,7 +55,7 @@ struct vg_session {
 	uint64_t weigh_every_ns;     /* and how long after that they are again */
 	uint64_t weighed_cpu_ns;     /* the process's CPU time when they were */
 	uint64_t weighed_found;      /* tasks.found when they were */
-	uint64_t weighed_made;       /* interrupts.made */
+	uint64_t weighed_made;       /* interrupts.told.made */
 	uint64_t weighed_count;      /* threads that were there */
 	uint64_t weighed_stops;      /* and threads that had been stopped */
 	struct vg_idle idle;         /* of the thread that switches most */

@@ -47,6 +47,7 @@ struct vg_account {
 		uint64_t wall_ns, cpu_ns;
 	} repeated;
 	uint64_t interrupts_ns;      /* CPU time that interrupts told of since its latest sample */
+	int64_t drift_ns;            /* which that falls short of, not made up for yet */
 	uint32_t name_number;        /* of the task's name that the profile has */
 	bool uncounted;              /* it has had a sample since its counters were read */
 	struct vg_counters *counters; /* owned; NULL: none are open */

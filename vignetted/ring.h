@@ -1,0 +1,62 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+#ifndef VG_VIGNETTED_RING_H
+#define VG_VIGNETTED_RING_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+/*
+ * What the kernel writes of one CPU's events (perf_event_open(2)): records, oldest first, in memory that we
+ * share with it.  Of their fields, samples have those that VG_RING_SAMPLE names, in the manual's order.
+ */
+struct vg_ring {
+	int cpu, fd;                 /* fd: owned; what the ring is mapped from */
+	struct perf_event_mmap_page *head; /* NULL: not mapped */
+	unsigned char *data;
+	size_t data_bytes;
+	uint64_t tail;               /* read so far */
+	uint64_t time_ns;            /* of the record at the tail; 0: not looked at yet */
+	uint32_t record_bytes;       /* its length */
+};
+
+#define VG_RING_SAMPLE (PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_TID | PERF_SAMPLE_TIME | \
+			PERF_SAMPLE_REGS_USER | PERF_SAMPLE_STACK_USER)
+
+/* What records tell besides samples: to be added to. */
+struct vg_ring_told {
+	uint64_t lost;               /* records for which there was no room */
+	uint64_t made;               /* threads */
+};
+
+/* One sample's, but for its registers, which are `registers` words at `registers_at`. */
+struct vg_ring_sample {
+	uint64_t id;                 /* of the event */
+	pid_t pid, tid;
+	uint64_t time_ns;
+	bool in_kernel;
+	uint64_t registers_at;
+	uint64_t stack_at;
+	size_t stack_bytes;          /* copied, from the stack pointer upwards */
+};
+
+/* Maps pages of data, a power of two, from the event fd, which is the ring's then.  0; -ENOBUFS: not as many. */
+int vg_ring_map(struct vg_ring *ring, int fd, size_t pages);
+
+/* Closing what is not mapped is allowed, if it is all zero. */
+void vg_ring_unmap(struct vg_ring *ring);
+
+/* Goes on to the next sample of a thread of process pid, if there is one, which ring->time_ns is of then. */
+bool vg_ring_peek(struct vg_ring *ring, pid_t pid, struct vg_ring_told *told);
+
+/* Of the sample that peek found.  False: the thread was in code that we cannot read. */
+bool vg_ring_sample(const struct vg_ring *ring, uint32_t registers, struct vg_ring_sample *sample);
+
+/* Copies out of the ring, whose end is followed by its beginning. */
+void vg_ring_copy(const struct vg_ring *ring, uint64_t at, void *bytes, size_t length);
+
+/* Gives the room of what peek found back. */
+void vg_ring_skip(struct vg_ring *ring);
+
+#endif
