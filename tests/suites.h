@@ -13,6 +13,7 @@
 	each(chunk) \
 	each(confine) \
 	each(counters) \
+	each(cpu_timers) \
 	each(cursor) \
 	each(debug_id) \
 	each(events) \

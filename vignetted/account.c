@@ -12,6 +12,8 @@ enum { SNAPSHOT_FIRST_BYTES = 16 * 1024 };
 /* Threads get their names when they begin; later the name is looked at once a second. */
 enum { SAMPLES_YOUNG = 4 };
 
+/* Of what samples by timers of CPUs fall short of a thread's CPU time, each makes up one part: fewer, and the
+ * single sample would weigh what chance says; more, and the sum would be off at the end. */
 enum { DRIFT_PARTS = 16 };
 
 /* When the thread began, in session time: proc(5) has it in clock ticks since boot, which places it

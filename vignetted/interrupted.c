@@ -10,9 +10,11 @@
 enum { BEHIND_PERIODS = 4, BEHIND_NS = 10 * 1000 * 1000 };
 
 /* Where the kernel's code is not sampled, being behind is nothing unusual, and stops make up for it. */
-/* Timers of CPUs meet a thread at random. */
-enum { WIDE_BEHIND_PERIODS = 16 };
 enum { USER_BEHIND_PERIODS = 2, USER_BEHIND_NS = 4 * 1000 * 1000 };
+
+/* Timers of CPUs meet a thread at random, and what they tell is made up to what it used over as many samples
+ * (account.c): it is 3 behind as often as not, and so many on a CPU that has none. */
+enum { WIDE_BEHIND_PERIODS = 16 };
 
 /* Where interrupts copy too little, so many are passed over before another is looked at. */
 enum { MEAGRE_EVERY = 64 };
@@ -31,7 +33,7 @@ bool vg_interrupted_covers(const struct vg_session *session, const struct vg_rec
 		    BEHIND_PERIODS * period_ns + BEHIND_NS;
 	if (cpu_ns <= task->accounts[recording->index].cpu_ns + behind_ns)
 		return true;
-	/* No other is due before long. */
+	/* Not each time anew: a stop tells what the thread has used, and it would seem to be covered again. */
 	if (session->interrupts.wide)
 		task->interrupts_of = 0;
 	return false;

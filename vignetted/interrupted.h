@@ -18,7 +18,8 @@
 void vg_interrupted_fetch(struct vg_session *session);
 
 /* Whether interrupts tell the recording of this thread's running, which has used so much CPU time by
- * now.  If so, what it has used is theirs to account for. */
+ * now.  If so, what it has used is theirs to account for.  Where timers are of CPUs, one that they do not
+ * reach is told of by stops until they have met it again. */
 bool vg_interrupted_covers(const struct vg_session *session, const struct vg_recording *recording,
 			   struct vg_task *task, uint64_t cpu_ns);
 
