@@ -24,7 +24,7 @@ enum vg_confine_role {
  *     writing to descriptors that are open, messages on a socket;
  *     ptrace(2) to attach, stop, read registers, let go, and to set the one register that a
  *     restarted call needs;
- *     perf_event_open(2) of one thread at a time.
+ *     perf_event_open(2) of one thread at a time; of all that a CPU runs, who may trace every process.
  *
  * A forbidden call fails with EPERM: a C library that tries something new goes on without it.
  * To be called when the session is open, and nothing is launched any more.  0, or a negative errno.
