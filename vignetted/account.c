@@ -12,9 +12,10 @@ enum { SNAPSHOT_FIRST_BYTES = 16 * 1024 };
 /* Threads get their names when they begin; later the name is looked at once a second. */
 enum { SAMPLES_YOUNG = 4 };
 
-/* Of what samples by timers of CPUs fall short of a thread's CPU time, each makes up one part: fewer, and the
- * single sample would weigh what chance says; more, and the sum would be off at the end. */
-enum { DRIFT_PARTS = 16 };
+/* Of what samples by timers of CPUs fall short of a thread's CPU time, each makes up one part, and is worth so many
+ * periods at most: fewer parts, and the single sample would weigh what chance says; more, and the sum would be off
+ * at the end. */
+enum { DRIFT_PARTS = 4, DRIFT_MOST = 4 };
 
 /* When the thread began, in session time: proc(5) has it in clock ticks since boot, which places it
  * between the last look and this one. */
@@ -73,6 +74,8 @@ void vg_account_begin(struct vg_session *session, struct vg_task *task, uint64_t
 
 	/* Of thousands. */
 	vg_priority_lower(&session->tracer.priority);
+	if (session->interrupts.wide)
+		task->interrupts_of = VG_INTERRUPTS_CPUS;
 	/* At once, though it costs as much as a short thread lives: a poller of io_uring's can be seized
 	 * for all that ptrace(2) says, and then does not stop; nor does a thread that has begun to exit. */
 	gone = vg_task_status(&session->tasks, task->tid, &status) == -ESRCH;
@@ -245,16 +248,17 @@ void vg_account_sample(struct vg_session *session, struct vg_recording *recordin
 	vg_writer_sample(&recorder->writer, &sample);
 }
 
-/* Timers of CPUs meet a thread more often or less than its CPU time is due: samples are worth that much less or
- * more, for a while. */
+/* Timers of CPUs meet a thread by chance; and never while it hands its CPU to nobody, for the kernel has interrupts
+ * off then and counts that time as the thread's, and the idle task is the one that is met.  Two that wake each other
+ * 100,000 times a second are met half as often as is due.  Samples are worth that much more, or less. */
 static uint64_t drift_take_ns(struct vg_account *account, uint64_t cpu_ns)
 {
-	int64_t most_ns = (int64_t)cpu_ns / 2, part_ns = account->drift_ns / DRIFT_PARTS;
+	int64_t own_ns = (int64_t)cpu_ns, part_ns = account->drift_ns / DRIFT_PARTS;
 
-	if (part_ns > most_ns)
-		part_ns = most_ns;
-	if (part_ns < -most_ns)
-		part_ns = -most_ns;
+	if (part_ns > (DRIFT_MOST - 1) * own_ns)
+		part_ns = (DRIFT_MOST - 1) * own_ns;
+	if (part_ns < -own_ns / 2)
+		part_ns = -own_ns / 2;
 	account->drift_ns -= part_ns;
 	return cpu_ns + (uint64_t)part_ns;
 }

@@ -95,7 +95,8 @@ static int priority_allow(scmp_filter_ctx filter)
 					       SCMP_A0(SCMP_CMP_EQ, PR_SET_TIMERSLACK));
 }
 
-/* Whoever may trace every process learns no more from what runs on a CPU. */
+/* Who may trace every process learns no more from what runs on a CPU.  In a user namespace the capability is for the
+ * processes of that, and the kernel asks for another one before it lets such a helper watch CPUs. */
 static bool traces_everyone(void)
 {
 	struct __user_cap_header_struct header = { .version = _LINUX_CAPABILITY_VERSION_3 };

@@ -12,8 +12,8 @@ enum { BEHIND_PERIODS = 4, BEHIND_NS = 10 * 1000 * 1000 };
 /* Where the kernel's code is not sampled, being behind is nothing unusual, and stops make up for it. */
 enum { USER_BEHIND_PERIODS = 2, USER_BEHIND_NS = 4 * 1000 * 1000 };
 
-/* Timers of CPUs meet a thread at random, and what they tell is made up to what it used over as many samples
- * (account.c): it is 3 behind as often as not, and so many on a CPU that has none. */
+/* Timers of CPUs meet a thread at random, and what they tell is made up to what it used (account.c): on a CPU that
+ * has none it is so far behind. */
 enum { WIDE_BEHIND_PERIODS = 16 };
 
 /* Where interrupts copy too little, so many are passed over before another is looked at. */
@@ -28,7 +28,8 @@ bool vg_interrupted_covers(const struct vg_session *session, const struct vg_rec
 	    session->all_now || recording->options.period_ns < session->interrupts.period_ns)
 		return false;
 	period_ns = vg_recording_period_ns(session, recording);
-	behind_ns = session->interrupts.wide ? WIDE_BEHIND_PERIODS * period_ns + BEHIND_NS :
+	behind_ns = session->interrupts.wide ?
+		    WIDE_BEHIND_PERIODS * session->interrupts.period_ns + BEHIND_NS :
 		    session->interrupts.user_only ? USER_BEHIND_PERIODS * period_ns + USER_BEHIND_NS :
 		    BEHIND_PERIODS * period_ns + BEHIND_NS;
 	if (cpu_ns <= task->accounts[recording->index].cpu_ns + behind_ns)

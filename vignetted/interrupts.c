@@ -85,7 +85,8 @@ static int event_add(struct vg_interrupts *interrupts, const struct vg_ring *rin
 	struct vg_event event = { .tid = tid };
 	int rc;
 
-	if (interrupts->event_count == interrupts->event_capacity)
+	/* Those of CPUs are opened before those of threads are closed. */
+	if (interrupts->event_count + (kind != OF_CPU) * interrupts->ring_count >= interrupts->event_capacity)
 		return -EMFILE;
 	event.fd = event_open(interrupts, tid, ring->cpu, kind);
 	if (event.fd < 0)
@@ -142,7 +143,6 @@ static int rings_make(struct vg_interrupts *interrupts, const struct vg_task *ta
 	if (interrupts->ring_pages < RING_PAGES_MIN)
 		interrupts->ring_pages = RING_PAGES_MIN;
 	interrupts->rings = calloc((size_t)rings + 1, sizeof *interrupts->rings);
-	/* Those of CPUs are opened before those of threads are closed. */
 	interrupts->event_capacity += (size_t)rings;
 	interrupts->events = calloc(interrupts->event_capacity, sizeof *interrupts->events);
 	if (interrupts->rings == NULL || interrupts->events == NULL)

@@ -26,8 +26,8 @@ struct vg_ring {
 
 /* What records tell besides samples: to be added to. */
 struct vg_ring_told {
-	uint64_t lost;               /* records for which there was no room */
-	uint64_t made;               /* threads */
+	uint64_t lost;               /* records for which there was no room; of a CPU's event, whoever's */
+	uint64_t made;               /* threads, of the process */
 };
 
 /* One sample's, but for its registers, which are `registers` words at `registers_at`. */

@@ -30,11 +30,11 @@ enum { DEAR_WINDOWS = 2, SHUT_WINDOWS = 25, NARROW_WINDOWS = 12, NARROW_ENDED = 
 enum { FAR_WORSE = 2, FAR_WORSE_WINDOWS = 3 };
 enum { NOTICEABLE = 500, DEAR = 50 };
 
-/* What an interrupt of a CPU's timer takes of a machine that is at work on all CPUs, by its throughput; and where
- * CPUs are idle, which are what most of these wake.  Beyond so many CPUs a machine is others' for the most part.
+/* What an interrupt of a CPU's timer takes of a machine that is at work on all CPUs, by its throughput; and what one
+ * of each takes where CPUs are idle, which are what most of these wake.  Beyond so many CPUs a machine is others' for the most part.
  * What is cheaper than a share of the noticeable is worth no timers of CPUs.  Their period is another each second,
  * by a tenth in either direction. */
-enum { INTERRUPT_NS = 80 * 1000, ROOMY_INTERRUPT_NS = 10 * 1000, WIDE_CPUS = 64, WIDE_CHEAP = 4 };
+enum { INTERRUPT_NS = 40 * 1000, ROOMY_INTERRUPT_NS = 10 * 1000, WIDE_CPUS = 64, WIDE_CHEAP = 4 };
 enum { VARY_EVERY_NS = 1000 * 1000 * 1000, VARY_LEAST = 900, VARY_MORE = 201 };
 
 /* Of the memory that the helper may have: what it keeps of stacks is what little memory is for. */
@@ -250,6 +250,23 @@ static void shut_judge(struct vg_session *session, const struct costs *costs, ui
 		events_open(session, session->timers_ns);
 }
 
+/* A budget may have ticks come so seldom that what comes from one to the next is more than a ring holds. */
+static bool rings_suffice(const struct vg_session *session)
+{
+	const struct vg_interrupts *interrupts = &session->interrupts;
+
+	return interrupts->ring_count == 0 ||
+	       2 * session->ticks.period_ns <= vg_interrupts_room(interrupts) * interrupts->period_ns;
+}
+
+static bool may_widen(const struct vg_session *session)
+{
+	const struct vg_interrupts *interrupts = &session->interrupts;
+
+	return !session->wide_denied && !interrupts->user_only && !interrupts->narrow &&
+	       interrupts->ring_count <= WIDE_CPUS && rings_suffice(session);
+}
+
 /* Threads have timers of their own again when these have cost next to nothing for a while, or those of CPUs, and
  * noticeably, twice what something else would. */
 static void wide_judge(struct vg_session *session, const struct costs *costs, uint64_t elapsed_ns)
@@ -264,16 +281,8 @@ static void wide_judge(struct vg_session *session, const struct costs *costs, ui
 		session->varied_ns = session->round_ns;
 	}
 	session->dear_windows = dear ? session->dear_windows + 1 : 0;
-	if (session->dear_windows >= SHUT_WINDOWS)
+	if (session->dear_windows >= SHUT_WINDOWS || !rings_suffice(session))
 		events_open(session, session->timers_ns);
-}
-
-static bool may_widen(const struct vg_session *session)
-{
-	const struct vg_interrupts *interrupts = &session->interrupts;
-
-	return !session->wide_denied && !interrupts->user_only && !interrupts->narrow &&
-	       interrupts->ring_count <= WIDE_CPUS;
 }
 
 /* The window's, at its end. */
@@ -290,7 +299,7 @@ static struct costs costs_of(const struct vg_session *session, uint64_t elapsed_
 	costs.timers_ns = costs.switching_ns + costs.making_ns;
 	costs.stopping_ns = used_ns / session->timers_ns * stop_ns(session, idle);
 	costs.wide_ns = !may_widen(session) ? UINT64_MAX / 2 : elapsed_ns / session->timers_ns *
-			(session->idle.is_roomy ? ROOMY_INTERRUPT_NS : INTERRUPT_NS);
+			(session->idle.is_roomy ? ROOMY_INTERRUPT_NS : INTERRUPT_NS * interrupts->ring_count);
 	if (session->tasks.live.count > session->weighed_count)
 		costs.new = session->tasks.live.count - session->weighed_count;
 	costs.far_more = costs.timers_ns > FAR_WORSE * costs.stopping_ns && costs.timers_ns > elapsed_ns / DEAR;
