@@ -250,7 +250,7 @@ void vg_account_sample(struct vg_session *session, struct vg_recording *recordin
 
 /* Timers of CPUs meet a thread by chance; and never while it hands its CPU to nobody, for the kernel has interrupts
  * off then and counts that time as the thread's, and the idle task is the one that is met.  Two that wake each other
- * 100,000 times a second are met half as often as is due.  Samples are worth that much more, or less. */
+ * 40,000 times a second are met half as often as is due.  Samples are worth that much more, or less. */
 static uint64_t drift_take_ns(struct vg_account *account, uint64_t cpu_ns)
 {
 	int64_t own_ns = (int64_t)cpu_ns, part_ns = account->drift_ns / DRIFT_PARTS;

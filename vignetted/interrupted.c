@@ -101,9 +101,11 @@ static struct vg_task *interrupt_task(struct vg_session *session,
 			session->recordings[i].recorder.lost[VG_LOSS_UNREADABLE] += session->tasks.over == 0;
 		return NULL;
 	}
-	/* Of CPUs' timers one may have met it on a CPU where there was none before. */
-	if (session->interrupts.wide)
-		task->interrupts_of = interrupt->owner;
+	/* A CPU's timer has met it, which may have gone where there is none; or its own, just before there were those. */
+	if (session->interrupts.wide) {
+		task->interrupts_of = VG_INTERRUPTS_CPUS;
+		return task->untraceable ? NULL : task;
+	}
 	/* A thread that was made while we covered its maker may have events twice. */
 	if (task->interrupts_of == 0)
 		task->interrupts_of = interrupt->owner;
