@@ -29,11 +29,12 @@ static unsigned long long cpu_ns(void)
 	return (unsigned long long)used.tv_sec * 1000000000u + (unsigned long long)used.tv_nsec;
 }
 
-/* Seven milliseconds in all: no multiple of a session's period, or it would see one of them only. */
+/* Some seven milliseconds in all, each time others: were they always the same, and two of them seven of a session's
+ * periods, it would find one of these in five of seven samples. */
 #define SPIN(name, us) \
-	static __attribute__((noinline)) void name(void) \
+	static __attribute__((noinline)) void name(unsigned int percent) \
 	{ \
-		unsigned long long end_ns = cpu_ns() + (us) * 1000ull; \
+		unsigned long long end_ns = cpu_ns() + (us) * 10ull * percent; \
 		while (cpu_ns() < end_ns) { \
 			for (int i = 0; i < 5000; i++) \
 				sink += (unsigned long)i; \
@@ -44,9 +45,13 @@ SPIN(spin_short, 2800)
 
 static void *worker(void *none)
 {
+	unsigned int seed = 1;
+
 	while (!atomic_load(&stopping)) {
-		spin_long();
-		spin_short();
+		unsigned int percent = 70 + (unsigned int)rand_r(&seed) % 61;
+
+		spin_long(percent);
+		spin_short(percent);
 	}
 	return none;
 }
