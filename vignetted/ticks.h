@@ -18,7 +18,8 @@ static inline uint64_t vg_now_ns(void)
 /*
  * When samples are due: once in every period, at a random time in its first half, so that no
  * program that does something periodically is always sampled at the same point of it.  Periods
- * are absolute: a late tick does not shift those that follow.
+ * are 7/8 to 9/8 as long as is said, right on the average, and absolute: a late tick does not shift those that
+ * follow.
  */
 struct vg_ticks {
 	uint64_t period_ns;          /* 0: never */
