@@ -44,11 +44,11 @@ struct vg_event {
 
 enum event_kind { INHERITED, OWN, SILENT, OF_CPU };
 
-/* What a program does exactly as often would be met in one place all the time: timers are slow by 2 to 5
+/* What a program does exactly as often would be met in one place all the time: timers are slow by 4 to 10
  * thousandths, each by another.  Not fast, for rates such as 99 Hz are asked for to miss the round ones. */
 static uint64_t event_period_ns(const struct vg_interrupts *interrupts)
 {
-	return interrupts->period_ns / 2000 * (2004 + interrupts->event_count % 7);
+	return interrupts->period_ns / 1000 * (1004 + interrupts->event_count % 7);
 }
 
 static int event_open(const struct vg_interrupts *interrupts, pid_t tid, int cpu, enum event_kind kind)
