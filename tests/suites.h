@@ -35,6 +35,7 @@
 	each(symbols_table) \
 	each(table) \
 	each(text) \
+	each(ticks) \
 	each(tracee) \
 	each(vgctl) \
 	each(workers)

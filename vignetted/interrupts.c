@@ -34,6 +34,11 @@ enum { OWN_THREADS = 4 };
 /* A sample's record without registers and stack: header, id, pid and tid, time, abi, size, size. */
 enum { SAMPLE_FIXED_BYTES = 8 * 7 };
 
+/* What a program does exactly as often would be met in one place all the time: timers are slow by so many
+ * thousandths.  Not fast, for rates such as 99 Hz are asked for to miss the round ones; and by what takes few rates
+ * to these. */
+enum { SLOW_PERMILLE = 7 };
+
 struct vg_event {
 	uint64_t id;
 	int fd;
@@ -44,19 +49,12 @@ struct vg_event {
 
 enum event_kind { INHERITED, OWN, SILENT, OF_CPU };
 
-/* What a program does exactly as often would be met in one place all the time: timers are slow by 4 to 10
- * thousandths, each by another.  Not fast, for rates such as 99 Hz are asked for to miss the round ones. */
-static uint64_t event_period_ns(const struct vg_interrupts *interrupts)
-{
-	return interrupts->period_ns / 1000 * (1004 + interrupts->event_count % 7);
-}
-
 static int event_open(const struct vg_interrupts *interrupts, pid_t tid, int cpu, enum event_kind kind)
 {
 	struct perf_event_attr attr = {
 		.type = PERF_TYPE_SOFTWARE, .size = sizeof attr,
 		.config = kind == OF_CPU ? PERF_COUNT_SW_CPU_CLOCK : PERF_COUNT_SW_TASK_CLOCK,
-		.sample_period = event_period_ns(interrupts), .sample_type = VG_RING_SAMPLE,
+		.sample_period = interrupts->period_ns, .sample_type = VG_RING_SAMPLE,
 		.sample_regs_user = vg_regs_perf_mask, .sample_stack_user = interrupts->stack_bytes,
 		.inherit = kind == INHERITED, .inherit_thread = kind == INHERITED,
 		.exclude_kernel = interrupts->user_only, .exclude_hv = 1, .exclude_guest = 1,
@@ -180,7 +178,8 @@ static int first_open(struct vg_interrupts *interrupts, const struct vg_task *ta
 
 	*interrupts = (struct vg_interrupts){
 		.pid = interrupts->pid, .max_bytes = interrupts->max_bytes,
-		.taken = interrupts->taken, .told = interrupts->told, .period_ns = period_ns, .event_capacity = EVENTS_MAX,
+		.taken = interrupts->taken, .told = interrupts->told, .asked_ns = period_ns,
+		.period_ns = period_ns + period_ns * SLOW_PERMILLE / 1000, .event_capacity = EVENTS_MAX,
 		.stack_bytes = period_ns < FAST_NS ? STACK_FAST_BYTES : STACK_BYTES,
 	};
 	if (getrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_cur / DESCRIPTORS_SHARE < EVENTS_MAX)

@@ -8,7 +8,7 @@
 static const uint64_t FETCH_NS = UINT64_C(25) * 1000 * 1000;
 static const uint64_t FETCH_BUSY_NS = UINT64_C(125) * 1000 * 1000;
 
-/* From one tick to the next it may be one and a half periods, and we may get a CPU late. */
+/* From one tick to the next it may be a quarter more than a period, and we may get a CPU late. */
 enum { ROOM_SHARE = 2 };
 
 /* Of a window: less than a hundredth is nothing, and this much is all the time; more to become busy
@@ -77,7 +77,7 @@ static bool is_fetched_only(const struct vg_session *session)
 		const struct vg_session_options *options = &session->recordings[i].options;
 
 		only = only && (can_wait || (options->cpu_mode && !interrupts->narrow)) &&
-		       options->period_ns >= interrupts->period_ns;
+		       options->period_ns >= interrupts->asked_ns;
 	}
 	return only;
 }

@@ -66,6 +66,7 @@ int vg_recording_open(struct vg_session *session, struct vg_recording *recording
 	before_note(session, &recording->before);
 	vg_disk_open(&recording->disk, fd, recording->begin_ns);
 	vg_ticks_start(&recording->ticks, options->period_ns, recording->begin_ns);
+	recording->ticks.follow = true;
 	if (options->perf_map)
 		vg_perfmap_open(&recording->perf_map, session->target.pid);
 	vg_events_join(&session->events, index, &recorder->writer, &recorder->threads,
@@ -83,9 +84,12 @@ uint64_t vg_recording_period_ns(const struct vg_session *session,
 	return recording->options.period_ns > ticks_ns ? recording->options.period_ns : ticks_ns;
 }
 
-bool vg_recording_due(struct vg_session *session, struct vg_recording *recording, uint64_t now_ns)
+bool vg_recording_due(struct vg_session *session, struct vg_recording *recording)
 {
 	uint64_t period_ns = recording->options.period_ns, before = recording->ticks.skipped;
+	/* The end of the period that the tick was of.  Where it was in that is chance: of two rates that are nearly
+	 * the same, the lower would have to pass ticks over for it. */
+	uint64_t tick_ns = session->ticks.period_end_ns - session->ticks.period_ns;
 	bool due;
 
 	if (period_ns == 0)
@@ -96,9 +100,9 @@ bool vg_recording_due(struct vg_session *session, struct vg_recording *recording
 		return true;
 	}
 	if (!recording->apart)
-		vg_ticks_restart(&recording->ticks, period_ns, now_ns - period_ns);
+		vg_ticks_restart(&recording->ticks, period_ns, tick_ns - period_ns);
 	recording->apart = true;
-	due = vg_ticks_due(&recording->ticks, now_ns + session->ticks.period_ns / 2);
+	due = vg_ticks_due(&recording->ticks, tick_ns);
 	recording->skipped += recording->ticks.skipped - before;
 	return due;
 }

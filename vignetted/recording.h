@@ -92,8 +92,8 @@ static inline uint64_t vg_recording_time_ns(const struct vg_recording *recording
 	return session_ns > recording->since_ns ? session_ns - recording->since_ns : 0;
 }
 
-/* Whether the session's tick is the one nearest to when a sample is due. */
-bool vg_recording_due(struct vg_session *session, struct vg_recording *recording, uint64_t now_ns);
+/* Whether the session's tick, the last that was due, is the first since a sample is. */
+bool vg_recording_due(struct vg_session *session, struct vg_recording *recording);
 
 /* How far its samples are apart at present. */
 uint64_t vg_recording_period_ns(const struct vg_session *session,

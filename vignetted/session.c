@@ -218,7 +218,6 @@ static void session_round(struct vg_session *session, vg_recording_set due)
 
 void vg_session_tick(struct vg_session *session)
 {
-	uint64_t now_ns = vg_now_ns();
 	vg_recording_set due = 0;
 
 	if (session->live == 0)
@@ -226,7 +225,7 @@ void vg_session_tick(struct vg_session *session)
 	session->skipped_now = session->ticks.skipped - session->skipped_before;
 	session->skipped_before = session->ticks.skipped;
 	VG_EACH_RECORDING(i, session->live) {
-		if (vg_recording_due(session, &session->recordings[i], now_ns))
+		if (vg_recording_due(session, &session->recordings[i]))
 			due |= 1u << i;
 	}
 	session_round(session, due);

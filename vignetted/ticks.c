@@ -10,13 +10,24 @@ static uint64_t random_next(struct vg_ticks *ticks)
 	return ticks->random;
 }
 
-/* Of what a program does exactly as often, the second half would never be met: periods differ too, by up to an
- * eighth, and are right on the average. */
+/* By up to a quarter of a period either way, and back from its ends: no place in it is more likely than another,
+ * and from one tick to the next it is 3/4 to 5/4 of a period. */
+static uint64_t phase_step(struct vg_ticks *ticks)
+{
+	int64_t period_ns = (int64_t)ticks->period_ns, most_ns = period_ns / 4;
+	int64_t phase_ns = (int64_t)(ticks->phase_ns % ticks->period_ns) - most_ns +
+			   (int64_t)(random_next(ticks) % (uint64_t)(2 * most_ns + 1));
+
+	if (phase_ns < 0)
+		phase_ns = -phase_ns;
+	return (uint64_t)(phase_ns < period_ns ? phase_ns : 2 * period_ns - phase_ns - 1);
+}
+
 static void period_begin(struct vg_ticks *ticks, uint64_t begin_ns)
 {
-	ticks->due_ns = begin_ns + random_next(ticks) % (ticks->period_ns / 2);
-	ticks->period_end_ns = begin_ns + ticks->period_ns - ticks->period_ns / 8 +
-			       random_next(ticks) % (ticks->period_ns / 4);
+	ticks->phase_ns = ticks->follow ? random_next(ticks) % (ticks->period_ns / 2) : phase_step(ticks);
+	ticks->due_ns = begin_ns + ticks->phase_ns;
+	ticks->period_end_ns = begin_ns + ticks->period_ns;
 }
 
 void vg_ticks_start(struct vg_ticks *ticks, uint64_t period_ns, uint64_t now_ns)

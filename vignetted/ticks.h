@@ -16,18 +16,20 @@ static inline uint64_t vg_now_ns(void)
 }
 
 /*
- * When samples are due: once in every period, at a random time in its first half, so that no
- * program that does something periodically is always sampled at the same point of it.  Periods
- * are 7/8 to 9/8 as long as is said, right on the average, and absolute: a late tick does not shift those that
- * follow.
+ * When samples are due: once in every period, at a time in it that changes at random, so that no program that does
+ * something periodically is always sampled at the same point of it.  Periods are absolute: a late tick does not
+ * shift those that follow.
  */
 struct vg_ticks {
 	uint64_t period_ns;          /* 0: never */
 	uint64_t due_ns;             /* the next tick */
+	uint64_t phase_ns;           /* of it in its period */
 	uint64_t period_end_ns;      /* of the period that it is in */
 	uint64_t skipped;            /* periods that passed without their tick */
 	uint64_t late;               /* ticks that came more than half a period late */
 	uint64_t random;
+	bool follow;                 /* set by the caller once started: at any time in the first half of a period, for
+	                                those who take the next tick of others */
 };
 
 void vg_ticks_start(struct vg_ticks *ticks, uint64_t period_ns, uint64_t now_ns);
