@@ -35,8 +35,8 @@ enum { OWN_THREADS = 4 };
 enum { SAMPLE_FIXED_BYTES = 8 * 7 };
 
 /* What a program does exactly as often would be met in one place all the time: timers are slow by so many
- * thousandths.  Not fast, for rates such as 99 Hz are asked for to miss the round ones; and by what takes few rates
- * to these. */
+ * thousandths.  Not fast, for rates such as 99 Hz are asked for to miss the round ones; and by 7, which makes a round
+ * one of few that are asked for. */
 enum { SLOW_PERMILLE = 7 };
 
 struct vg_event {
