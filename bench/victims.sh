@@ -23,7 +23,7 @@
 #
 #     BENCH_VICTIMS   which, of those below
 #     BENCH_ALONE     yes: vignetted at 99 Hz and no more, to have time for many windows
-#     BENCH_ROUNDS    windows at 99 Hz; of vignetted as many times more as that victim's noise asks (times());
+#     BENCH_ROUNDS    windows at 99 Hz; of vignetted as many times more as that victim's noise asks (repeats());
 #                     of a part of the work half as many, at 999 Hz a third, of perf a twelfth; three times
 #                     as many runs of redis-benchmark, which are short
 set -eu
@@ -80,9 +80,9 @@ start() {
 
 perf="perf record -q --call-graph dwarf -e cpu-clock -o $dir/perf.data"
 
-# times VICTIM: how many more windows of it are run than of one that is quiet.  Windows of redis-benchmark
+# repeats VICTIM: how many more windows of it are run than of one that is quiet.  Windows of redis-benchmark
 # differ by an eighth among themselves, for nothing, and 2,400 of them tell half a percent.
-times() {
+repeats() {
 	case $1 in
 	redis-benchmark) echo 20 ;;
 	redis-pipelined) echo 4 ;;
@@ -94,7 +94,7 @@ times() {
 # measure VICTIM SAMPLER HZ: lines of the changes of throughput and of p99 in %, and both without
 measure() {
 	windows=$rounds
-	if [ $2.$3 = vignetted.99 ]; then windows=$((windows * $(times $1)))
+	if [ $2.$3 = vignetted.99 ]; then windows=$((windows * $(repeats $1)))
 	elif [ $1 = redis-benchmark ]; then windows=$((windows * 3)); fi
 	[ $2 != perf ] || windows=$((windows / 12 + 2))
 	[ $2.$3 != vignetted.999 ] || windows=$((windows / 3 + 2))
