@@ -61,7 +61,7 @@ static void sampling_off(void)
 	off.timers_enabled = session.interrupts.enabled;
 	off.timers_narrow = session.interrupts.narrow;
 	off.timers_wide = session.interrupts.wide;
-	off.timers_ns = session.interrupts.event_count > 0 ? session.interrupts.asked_ns : 0;
+	off.timers_ns = session.interrupts.event_count > 0 ? session.timers_ns : 0;
 	if (off.timers_ns != 0)
 		around_drop();
 	vg_interrupts_close(&session.interrupts);

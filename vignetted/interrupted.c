@@ -25,7 +25,7 @@ bool vg_interrupted_covers(const struct vg_session *session, const struct vg_rec
 	uint64_t period_ns, behind_ns;
 
 	if (!session->interrupts.enabled || task->interrupts_of == 0 || task->meagre ||
-	    session->all_now || recording->options.period_ns < session->interrupts.asked_ns)
+	    session->all_now || recording->options.period_ns < session->timers_ns)
 		return false;
 	period_ns = vg_recording_period_ns(session, recording);
 	behind_ns = session->interrupts.wide ?
@@ -125,7 +125,7 @@ static vg_recording_set interrupt_due(struct vg_session *session, struct vg_task
 		const struct vg_recording *recording = &session->recordings[i];
 		struct vg_account *account = &task->accounts[i];
 
-		if (recording->options.period_ns < session->interrupts.asked_ns || time_ns < recording->begin_ns)
+		if (recording->options.period_ns < session->timers_ns || time_ns < recording->begin_ns)
 			continue;        /* not its own; or from before it */
 		account->interrupts_ns = passed ? 0 : account->interrupts_ns + each_ns;
 		if (!passed && account->interrupts_ns + each_ns / 2 >=

@@ -178,7 +178,7 @@ static int first_open(struct vg_interrupts *interrupts, const struct vg_task *ta
 
 	*interrupts = (struct vg_interrupts){
 		.pid = interrupts->pid, .max_bytes = interrupts->max_bytes,
-		.taken = interrupts->taken, .told = interrupts->told, .asked_ns = period_ns,
+		.taken = interrupts->taken, .told = interrupts->told,
 		.period_ns = period_ns + period_ns * SLOW_PERMILLE / 1000, .event_capacity = EVENTS_MAX,
 		.stack_bytes = period_ns < FAST_NS ? STACK_FAST_BYTES : STACK_BYTES,
 	};

@@ -32,8 +32,8 @@ struct vg_interrupts {
 	size_t max_bytes;            /* of all rings, which have 128 KiB each at least; set by the
 	                                caller before it opens them */
 	size_t ring_pages, ring_count, event_count, event_capacity;
-	uint64_t asked_ns;           /* CPU time that was to be from one sample of a thread to the next */
-	uint64_t period_ns;          /* which it is: a little more, to be in step with nobody */
+	uint64_t period_ns;          /* CPU time from one sample of a thread to the next: a little more than what
+	                                was asked for, to be in step with nobody */
 	uint32_t stack_bytes;        /* of each copy */
 	bool enabled;                /* timers run: see vg_interrupts_enable() */
 	bool narrow;                 /* see vg_interrupts_narrow() */

@@ -77,7 +77,7 @@ static bool is_fetched_only(const struct vg_session *session)
 		const struct vg_session_options *options = &session->recordings[i].options;
 
 		only = only && (can_wait || (options->cpu_mode && !interrupts->narrow)) &&
-		       options->period_ns >= interrupts->asked_ns;
+		       options->period_ns >= session->timers_ns;
 	}
 	return only;
 }

@@ -40,7 +40,7 @@ struct vg_session {
 	struct vg_tracer tracer;
 	bool stop_always;            /* never have running threads sampled by interrupts */
 	struct vg_interrupts interrupts;
-	uint64_t timers_ns;          /* their period, also while they are shut; 0: there are to be none */
+	uint64_t timers_ns;          /* the period asked of them, also while they are shut; 0: there are to be none */
 	bool timers_shut;            /* closed, because stops cost less; these are weighed on */
 	bool wide_denied;            /* timers of CPUs are */
 	uint64_t varied_ns;          /* session time when the period of these was set */
