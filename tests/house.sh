@@ -42,4 +42,9 @@ printing=$(grep -lE '\b(printf|puts|perror|exit)\(' base/*.c profile/*.c symbols
 long=$(wc -l base/*.c profile/*.c symbols/*.c libvgctl/*.c vignetted/*.c vgctl/*.c vgtool/*.c |
 	awk '$2 != "total" && $1 > 450 { print $2 " (" $1 ")" }')
 [ -z "$long" ] || fail "files too long: $long"
+
+# make may have another shell than the system's own, which is to read every script, too.
+for script in bootstrap bench/*.sh tests/*.sh; do
+	sh -n "$script" || fail "sh does not read $script"
+done
 [ $failures = 0 ]
