@@ -182,12 +182,20 @@ int vg_outfile_open(struct vg_outfile *file, const char *path, struct vg_err *er
 	return 0;
 }
 
+/* Whether the .part is ours to rename or remove. */
+static bool has_part(const struct vg_outfile *file)
+{
+	return file->fd >= 0 && !file->in_place;
+}
+
 int vg_outfile_commit(struct vg_outfile *file, struct vg_err *err)
 {
 	int rc = 0;
 
-	if (file->fd >= 0 && !file->in_place &&
-	    renameat(file->directory, name_of(file->part), file->directory, name_of(file->path)) != 0)
+	if (has_part(file) && !is_named(file->fd, file->directory, name_of(file->part)))
+		rc = vg_err_set(err, -ENOENT, "%s has been removed or replaced", file->part);
+	else if (has_part(file) && renameat(file->directory, name_of(file->part), file->directory,
+					    name_of(file->path)) != 0)
 		rc = vg_err_sys(err, -errno, "cannot rename %s to %s", file->part, file->path);
 	vg_outfile_forget(file);
 	return rc;
@@ -195,7 +203,7 @@ int vg_outfile_commit(struct vg_outfile *file, struct vg_err *err)
 
 void vg_outfile_abandon(struct vg_outfile *file)
 {
-	if (file->fd >= 0 && !file->in_place)
+	if (has_part(file) && is_named(file->fd, file->directory, name_of(file->part)))
 		unlinkat(file->directory, name_of(file->part), 0);
 	vg_outfile_forget(file);
 }

@@ -27,8 +27,8 @@ struct vg_outfile {
 /* 0, or a negative errno from open(2), or -EBUSY as above. */
 int vg_outfile_open(struct vg_outfile *file, const char *path, struct vg_err *err);
 
-/* Renames to the final name and closes.  On failure the .part stays.  Does nothing to a closed
- * one. */
+/* Renames to the final name and closes.  On failure the .part stays.  -ENOENT: the .part is another file by
+ * now, or gone.  Does nothing to a closed one. */
 int vg_outfile_commit(struct vg_outfile *file, struct vg_err *err);
 
 /* Closes this process's copy, and leaves the file to the process that it was copied from. */

@@ -32,8 +32,10 @@
  * On the socket PID.sock, others of the same user (libvgctl has no part in it; vgctl(1) has):
  *
  *     other:  STATUS         helper: STATE
- *     other:  OPEN + fds     the options, the file NAME.part and the directory that it is in
- *                            helper: OPENED | FAILED
+ *     other:  OPEN + fd      the options, and the file
+ *                            helper: OPENED | FAILED; and when the recording has ended, on the
+ *                            same connection: COMPLETE
+ *     other:  NAMED          the answer to COMPLETE: the file has its name, or why not
  *     other:  CLOSE          helper: ENDED | FAILED
  *     other:  MARK           helper: MARKED
  *     other:  DUMP + fd      which flight recorder, the program's own or another
@@ -41,7 +43,7 @@
  */
 enum {
 	VG_WIRE_MAGIC = 0x77696776,
-	VG_WIRE_VERSION = 3,
+	VG_WIRE_VERSION = 4,
 	VG_WIRE_FD = 3,              /* the helper's end of the socket */
 	VG_WIRE_TEXT_BYTES = 240,
 	VG_WIRE_NAME_BYTES = 160,
@@ -76,6 +78,8 @@ enum vg_wire_kind {
 	VG_WIRE_CLOSE = 37,
 	VG_WIRE_MARK = 38,
 	VG_WIRE_MARKED = 39,
+	VG_WIRE_COMPLETE = 40,
+	VG_WIRE_NAMED = 41,
 };
 
 struct vg_wire_begin {
@@ -118,8 +122,9 @@ struct vg_wire_summary {
 	uint64_t events_dropped;
 };
 
+/* FAILED, NAMED. */
 struct vg_wire_failure {
-	int32_t code;                /* a negative errno */
+	int32_t code;                /* a negative errno; of NAMED also 0 */
 	uint32_t zero;
 	char text[VG_WIRE_TEXT_BYTES]; /* a sentence, NUL-terminated */
 };
@@ -128,11 +133,6 @@ struct vg_wire_failure {
 struct vg_wire_listen {
 	struct vg_wire_begin begin;  /* its bounds of the process */
 	char directory[VG_WIRE_NAME_BYTES];
-};
-
-struct vg_wire_open {
-	struct vg_wire_begin begin;
-	char name[VG_WIRE_NAME_BYTES]; /* that the file gets at its end */
 };
 
 struct vg_wire_recording {
@@ -171,7 +171,6 @@ struct vg_wire_message {
 		struct vg_wire_failure failure;
 		struct vg_wire_watch watch;
 		struct vg_wire_listen listen;
-		struct vg_wire_open open;
 		struct vg_wire_state state;
 		struct vg_wire_which which;
 		char text[VG_WIRE_TEXT_BYTES]; /* MARK: the label */

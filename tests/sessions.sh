@@ -50,6 +50,7 @@ helper_pid() {
 	for fd in /proc/[0-9]*/fd/3; do
 		pid=${fd#/proc/}; pid=${pid%%/*}
 		[ "$(readlink "/proc/$pid/exe" 2>/dev/null)" = "$(readlink -f "$VIGNETTED")" ] || continue
+		[ "$(cat "/proc/$pid/comm")" = vignetted ] || continue # not the finisher
 		readlink "/proc/$pid/fd/"* 2>/dev/null | grep -qx "$run" && echo "$pid"
 	done
 	return 0
@@ -380,12 +381,24 @@ for file in n1.vgp n2.vgp n4.vgp own.vgp.part; do
 done
 [ -z "$(ls "$run")" ] || fail "the socket outlived the program"
 
-# ---- a helper that is killed leaves its socket, which the next removes ----
+# ---- a helper that is killed has its socket removed by its finisher ----
 : >"$run/12.sock"
+start 0
+kill -9 "$(helper_pid)"
+tries=0
+while [ -e "$run/$host.sock" ]; do
+	tries=$((tries + 1))
+	[ $tries -lt 400 ] || fail "the killed helper's socket is left"
+	sleep 0.05
+done
+exec 7>&-
+wait
+
+# ---- where both are killed, the next helper removes it ----
 start 0
 stale=$host
 helper=$(helper_pid)
-kill -9 "$helper"
+kill -9 $(cat "/proc/$helper/task/$helper/children") "$helper"
 sleep 0.2
 [ -e "$run/$stale.sock" ] || fail "the killed helper's socket is gone: nothing is tried here"
 ! vgctl status "$stale" 2>log || fail "nobody answers"
@@ -406,10 +419,46 @@ start 0
 vgctl begin "$host" -o away.vgp >/dev/null
 rm away.vgp.part
 ! vgctl end "$host" 2>log || fail "a file that was taken away got a name"
-grep -q 'away.vgp.part has been taken away or replaced$' log || fail "taken away: $(cat log)"
+grep -q 'away.vgp.part has been removed or replaced$' log || fail "taken away: $(cat log)"
+# The vgctl that is to rename the file is killed: the recording ends there, and the next one has its place.
+vgctl begin "$host" -o orphan.vgp >/dev/null
+for fd in /proc/[0-9]*/fd/*; do
+	[ "$(readlink "$fd" 2>/dev/null)" = "$dir/orphan.vgp.part" ] || continue
+	pid=${fd#/proc/}; pid=${pid%%/*}
+	[ "$(cat "/proc/$pid/comm")" != vgctl ] || kill -9 "$pid"
+done
+tries=0
+while vgctl status "$host" | grep -q outside; do
+	tries=$((tries + 1))
+	[ $tries -lt 400 ] || fail "a recording without its vgctl goes on"
+	sleep 0.05
+done
+"$VGTOOL" info --json orphan.vgp.part | grep -q '"end_reason":"the vgctl that began it was killed"' || fail "orphan.vgp"
+[ ! -e orphan.vgp ] || fail "a killed vgctl renamed a file"
 vgctl begin "$host" -o others.vgp >/dev/null
+# Connections that say nothing, more than there are places, keep out neither the program nor vgctl.
+/usr/bin/python3 - "$run/$host.sock" <<'END' >idle 2>&1 &
+import socket, sys, time
+silent = []
+for i in range(20):
+    s = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+    s.connect(sys.argv[1])
+    silent.append(s)
+    time.sleep(0.01)                # so that the helper takes each
+print("connected", flush=True)
+time.sleep(60)
+END
+idle=$!
+tries=0
+until grep -q connected idle; do
+	tries=$((tries + 1))
+	[ $tries -lt 400 ] || fail "idle connections: $(cat idle)"
+	sleep 0.05
+done
 echo begin >&7
 said "begin ok"
+vgctl status "$host" | grep -q ' outside ' || fail "status beside idle connections: $(vgctl status "$host" 2>&1)"
+kill $idle
 echo unlisten >&7
 said "unlisten ok"
 tries=0

@@ -3,6 +3,7 @@
 
 #include <ctype.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,6 +11,7 @@
 #include <unistd.h>
 
 #include "base/outfile.h"
+#include "libvgctl/channel.h"
 #include "vgctl/helpers.h"
 
 static void recording_print(const struct vg_wire_recording *recording)
@@ -97,23 +99,56 @@ int vg_cmd_status(const struct vg_arguments *arguments)
 	return EXIT_SUCCESS;
 }
 
-/* The helper gives the file its name at the end: it outlives us. */
+/* Waits for the end of the recording, and gives the file its name: its directory is never passed to the
+ * helper, which is another user's where root asks. */
+static void file_name_when_complete(int socket, struct vg_outfile *file)
+{
+	struct vg_wire_message message;
+	struct vg_err err = { "" };
+	int rc = vg_channel_receive(socket, &message, NULL, NULL, -1);
+
+	/* The helper was killed: the file keeps its name, PATH.part. */
+	if (rc != 0 || message.kind != VG_WIRE_COMPLETE)
+		return;
+	message = (struct vg_wire_message){ .failure = { .code = vg_outfile_commit(file, &err) } };
+	snprintf(message.failure.text, sizeof message.failure.text, "%.*s",
+		 (int)sizeof message.failure.text - 1, err.text);
+	vg_channel_send(socket, &message, VG_WIRE_NAMED, NULL, 0);
+}
+
+/* A terminal's end is not ours, and nobody who reads what we print is to wait for us. */
+static void terminal_leave(void)
+{
+	int null = open("/dev/null", O_RDWR | O_CLOEXEC);
+
+	setsid();
+	for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++) {
+		if (null >= 0)
+			dup2(null, fd);
+	}
+	if (null > STDERR_FILENO)
+		close(null);
+}
+
+/* Goes on in the background until the recording ends.  Where no process can be made, in the foreground. */
 static int begin_send(const struct vg_arguments *arguments, int socket, struct vg_outfile *file,
 		      struct vg_err *err)
 {
-	struct vg_wire_message message = { .open = { .begin = arguments->begin } };
-	const char *slash = strrchr(arguments->output, '/');
-	const char *name = slash != NULL ? slash + 1 : arguments->output;
-	int fds[] = { file->fd, file->directory }, rc;
+	struct vg_wire_message message = { .begin = arguments->begin };
+	int rc = vg_helpers_ask(socket, &message, VG_WIRE_OPEN, &file->fd, 1, VG_WIRE_OPENED, err);
+	pid_t child;
 
-	if (strlen(name) >= sizeof message.open.name)
-		return vg_err_set(err, -ENAMETOOLONG, "%s: the name is longer than %zu", name,
-				  sizeof message.open.name - 1);
-	memcpy(message.open.name, name, strlen(name) + 1);
-	rc = vg_helpers_ask(socket, &message, VG_WIRE_OPEN, fds, 2, VG_WIRE_OPENED, err);
 	if (rc != 0)
 		return rc;
 	printf("%" PRIu32 "\n", message.which.id);
+	fflush(stdout);
+	child = fork();
+	if (child == 0)
+		terminal_leave();
+	if (child <= 0)
+		file_name_when_complete(socket, file);
+	if (child == 0)
+		_exit(EXIT_SUCCESS);
 	vg_outfile_forget(file);
 	return 0;
 }

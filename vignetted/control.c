@@ -17,8 +17,8 @@
 /* A host that has started us and says nothing is stuck or gone. */
 enum { BEGIN_TIMEOUT_MS = 20 * 1000, DEATH_TIMEOUT_MS = 400 };
 
-/* Connections at a time, the host's included. */
-enum { CLIENTS_MAX = 16 };
+/* Connections at a time.  The host's have places of their own, so that others cannot take the last one. */
+enum { HOSTS_MAX = 8, OTHERS_MAX = 12, CLIENTS_MAX = HOSTS_MAX + OTHERS_MAX };
 
 enum client_kind {
 	CLIENT_NONE,                 /* its place is free */
@@ -32,6 +32,7 @@ struct client {
 	int socket;                  /* owned, but for that which we were started with */
 	int file;                    /* owned; -1 */
 	struct vg_recording *recording; /* of a host; NULL: not begun, or ended */
+	uint64_t heard;              /* of others: control.heard at the latest message */
 };
 
 struct control {
@@ -40,6 +41,7 @@ struct control {
 	struct client clients[CLIENTS_MAX];
 	struct vg_listener listener;
 	struct vg_outside outside;
+	uint64_t heard;              /* connections and messages of others, in all */
 	struct vg_loop_sockets sockets; /* the clients' by index, then the listener's */
 	int failure;                 /* of the latest recording that the host did not ask the end of */
 };
@@ -47,7 +49,9 @@ struct control {
 /* NULL: there are as many as can be. */
 static struct client *client_add(struct control *control, enum client_kind kind, int socket)
 {
-	for (size_t i = 0; i < CLIENTS_MAX; i++) {
+	size_t first = kind == CLIENT_OTHER ? HOSTS_MAX : 0, end = kind == CLIENT_OTHER ? CLIENTS_MAX : HOSTS_MAX;
+
+	for (size_t i = first; i < end; i++) {
 		struct client *client = &control->clients[i];
 
 		if (client->kind != CLIENT_NONE)
@@ -95,6 +99,8 @@ static void client_close(struct control *control, struct client *client)
 						  "the program closed its end of the session");
 	recording_forget(control, client);
 	vg_dumping_forget(control->session, client->socket);
+	if (client->kind == CLIENT_OTHER)
+		vg_outside_hung_up(&control->outside, client->socket);
 	if (client->kind == CLIENT_KEEPER) {
 		vg_listener_close(&control->listener);
 		/* Nobody could end them any more. */
@@ -242,7 +248,7 @@ static bool host_answer(struct control *control, struct client *client,
 	case VG_WIRE_HELLO: case VG_WIRE_STARTED: case VG_WIRE_SAMPLED: case VG_WIRE_ENDED:
 	case VG_WIRE_FAILED: case VG_WIRE_JOINED: case VG_WIRE_LISTEN: case VG_WIRE_STATUS:
 	case VG_WIRE_STATE: case VG_WIRE_OPEN: case VG_WIRE_OPENED: case VG_WIRE_CLOSE:
-	case VG_WIRE_MARK: case VG_WIRE_MARKED:
+	case VG_WIRE_MARK: case VG_WIRE_MARKED: case VG_WIRE_COMPLETE: case VG_WIRE_NAMED:
 		break;
 	}
 	return false;
@@ -266,12 +272,44 @@ static bool host_serve(struct control *control, struct client *client)
 
 /* ---- the loop's turn ---- */
 
+/* The connection that waits for nothing and has been silent longest gives its place to a new one.  NULL: all
+ * wait for something. */
+static struct client *idle_find(struct control *control)
+{
+	struct client *idle = NULL;
+
+	for (size_t i = HOSTS_MAX; i < CLIENTS_MAX; i++) {
+		struct client *client = &control->clients[i];
+
+		if (!vg_outside_needs(&control->outside, client->socket) &&
+		    (idle == NULL || client->heard < idle->heard))
+			idle = client;
+	}
+	return idle;
+}
+
 static void other_accept(struct control *control)
 {
 	int fd = vg_listener_accept(&control->listener);
+	struct client *client, *idle;
 
-	if (fd >= 0 && client_add(control, CLIENT_OTHER, fd) == NULL)
+	if (fd < 0)
+		return;
+	client = client_add(control, CLIENT_OTHER, fd);
+	if (client == NULL && (idle = idle_find(control)) != NULL) {
+		client_close(control, idle);
+		client = client_add(control, CLIENT_OTHER, fd);
+	}
+	if (client == NULL)
 		close(fd);
+	else
+		client->heard = ++control->heard;
+}
+
+static bool other_serve(struct control *control, struct client *client)
+{
+	client->heard = ++control->heard;
+	return vg_outside_serve(&control->outside, client->socket);
 }
 
 /* Whether a host is left: without one there is nothing to listen for. */
@@ -285,8 +323,7 @@ static bool on_turn(void *context)
 		bool stays = true;
 
 		if (control->sockets.polled[i].revents != 0 && client->kind != CLIENT_NONE)
-			stays = client->kind == CLIENT_OTHER ?
-				vg_outside_serve(&control->outside, client->socket) :
+			stays = client->kind == CLIENT_OTHER ? other_serve(control, client) :
 				host_serve(control, client);
 		if (!stays)
 			client_close(control, client);
@@ -304,6 +341,7 @@ static void all_end(struct control *control, int ended_by)
 	vg_session_end_all(control->session, ended_by != 0 ? "interrupted by a signal" :
 			   control->session->gone || is_ending(control->session) ? "the process ended" :
 			   "the program closed its end of the session");
+	vg_outside_finish(&control->outside);
 	for (size_t i = 0; i < CLIENTS_MAX; i++) {
 		struct client *client = &control->clients[i];
 
@@ -316,7 +354,6 @@ static void all_end(struct control *control, int ended_by)
 			control->failure = client->recording->failure;
 		client_close(control, client);
 	}
-	vg_outside_settle(&control->outside);
 	vg_listener_close(&control->listener);
 }
 

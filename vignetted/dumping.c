@@ -149,6 +149,18 @@ void vg_dumping_forget(struct vg_session *session, int asker)
 	}
 }
 
+bool vg_dumping_awaited(const struct vg_session *session, int asker)
+{
+	bool awaited = false;
+
+	for (uint32_t i = 0; i < VG_RECORDINGS; i++) {
+		const struct vg_dumping *dumping = &session->recordings[i].dumping;
+
+		awaited = awaited || (dumping->who == VG_DUMPING_ASKED && dumping->asker == asker);
+	}
+	return awaited;
+}
+
 /* ---- the watchdog ---- */
 
 static void stall_begin(struct vg_session *session, struct vg_recording *recording)

@@ -56,6 +56,9 @@ int vg_dumping_ask(struct vg_session *session, struct vg_recording *recording, i
 /* Who asked is gone: a dump of theirs goes on, and nobody is told. */
 void vg_dumping_forget(struct vg_session *session, int asker);
 
+/* Whether a dump that was asked for so is in progress. */
+bool vg_dumping_awaited(const struct vg_session *session, int asker);
+
 /* One turn of the loop: writes a slice, and looks after the heartbeat. */
 void vg_dumping_turn(struct vg_session *session);
 

@@ -9,6 +9,9 @@
 
 #include "libvgctl/channel.h"
 
+/* vgctl renames a file at once; one that is stopped must not hold up the helper's end for long. */
+enum { NAME_TIMEOUT_MS = 1000 };
+
 _Static_assert((int)VG_WIRE_RECORDINGS == (int)VG_RECORDINGS, "a state has room for all");
 
 int vg_outside_refuse(int socket, int code, const char *text)
@@ -112,44 +115,81 @@ void vg_outside_dumped(int socket, const struct vg_dump *dump, int rc)
 	vg_outside_refuse(socket, rc, err.text);
 }
 
-/* ---- files ---- */
+/* ---- the ends of recordings ---- */
 
-static void file_close(struct vg_outside_file *file)
+/* The file has its name, or `code` and `why` not.  Tells who asked for the end, and frees the place. */
+static void recording_finish(struct vg_outside *outside, struct vg_outside_recording *own, int code,
+			     const char *why)
 {
-	/* Whoever passed it may have copies of it, which would keep it locked. */
-	flock(file->file, LOCK_UN);
-	close(file->file);
-	close(file->directory);
-	file->recording = NULL;
-}
-
-/* -ENOENT: somebody has taken it away; or what rename(2) says, for we are the program's user, who need
- * not be the one who asked. */
-static int file_name(struct vg_outside_file *file)
-{
-	char part[VG_WIRE_NAME_BYTES + sizeof ".part"];
-	struct stat own, named;
-
-	snprintf(part, sizeof part, "%s.part", file->name);
-	if (fstat(file->file, &own) != 0 ||
-	    fstatat(file->directory, part, &named, AT_SYMLINK_NOFOLLOW) != 0)
-		return -errno;
-	if (own.st_dev != named.st_dev || own.st_ino != named.st_ino)
-		return -ENOENT;
-	return renameat(file->directory, part, file->directory, file->name) != 0 ? -errno : 0;
+	if (own->asker >= 0 && code == 0)
+		vg_outside_end(outside->session, own->recording, own->asker, NULL);
+	else if (own->asker >= 0)
+		vg_outside_refuse(own->asker, code, why);
+	/* The process that began it may have copies of the file, which would keep it locked. */
+	flock(own->file, LOCK_UN);
+	close(own->file);
+	vg_session_release(outside->session, own->recording);
+	own->recording = NULL;
 }
 
 void vg_outside_settle(struct vg_outside *outside)
 {
 	for (int i = 0; i < VG_RECORDINGS; i++) {
-		struct vg_outside_file *file = &outside->files[i];
+		struct vg_outside_recording *own = &outside->recordings[i];
+		struct vg_wire_message message = { 0 };
 
-		if (file->recording == NULL || !file->recording->complete)
+		if (own->recording == NULL || !own->recording->complete || own->complete_sent)
 			continue;
-		file_name(file);
-		file_close(file);
-		vg_session_release(outside->session, &outside->session->recordings[i]);
+		/* Where it is gone, so is the connection, which is noticed next. */
+		vg_channel_send(own->owner, &message, VG_WIRE_COMPLETE, NULL, 0);
+		own->complete_sent = true;
 	}
+}
+
+/* False: the connection began no recording that is complete. */
+static bool on_named(struct vg_outside *outside, int socket, struct vg_wire_failure *named)
+{
+	bool found = false;
+
+	named->text[sizeof named->text - 1] = '\0';
+	for (int i = 0; i < VG_RECORDINGS; i++) {
+		struct vg_outside_recording *own = &outside->recordings[i];
+
+		if (own->recording == NULL || own->owner != socket || !own->complete_sent)
+			continue;
+		recording_finish(outside, own, named->code < 0 ? named->code : 0, named->text);
+		found = true;
+	}
+	return found;
+}
+
+void vg_outside_hung_up(struct vg_outside *outside, int socket)
+{
+	for (int i = 0; i < VG_RECORDINGS; i++) {
+		struct vg_outside_recording *own = &outside->recordings[i];
+
+		if (own->recording == NULL)
+			continue;
+		if (own->asker == socket)
+			own->asker = -1;
+		if (own->owner != socket)
+			continue;
+		vg_session_end(outside->session, own->recording, "the vgctl that began it was killed");
+		recording_finish(outside, own, -ESRCH, "the profile is whole, but the vgctl that was to rename "
+				 "its file was killed: its name ends in .part");
+	}
+}
+
+bool vg_outside_needs(const struct vg_outside *outside, int socket)
+{
+	bool needed = false;
+
+	for (int i = 0; i < VG_RECORDINGS; i++) {
+		const struct vg_outside_recording *own = &outside->recordings[i];
+
+		needed = needed || (own->recording != NULL && (own->owner == socket || own->asker == socket));
+	}
+	return needed || vg_dumping_awaited(outside->session, socket);
 }
 
 bool vg_outside_any(const struct vg_outside *outside)
@@ -157,17 +197,32 @@ bool vg_outside_any(const struct vg_outside *outside)
 	bool any = false;
 
 	for (int i = 0; i < VG_RECORDINGS; i++)
-		any = any || outside->files[i].recording != NULL;
+		any = any || outside->recordings[i].recording != NULL;
 	return any;
 }
 
 void vg_outside_end_all(struct vg_outside *outside, const char *reason)
 {
 	for (int i = 0; i < VG_RECORDINGS; i++) {
-		if (outside->files[i].recording != NULL)
-			vg_session_end(outside->session, outside->files[i].recording, reason);
+		if (outside->recordings[i].recording != NULL)
+			vg_session_end(outside->session, outside->recordings[i].recording, reason);
 	}
 	vg_outside_settle(outside);
+}
+
+void vg_outside_finish(struct vg_outside *outside)
+{
+	vg_outside_settle(outside);
+	for (int i = 0; i < VG_RECORDINGS; i++) {
+		struct vg_outside_recording *own = &outside->recordings[i];
+		struct vg_wire_message message;
+
+		if (own->recording == NULL || own->asker < 0)
+			continue;
+		if (vg_channel_receive(own->owner, &message, NULL, NULL, NAME_TIMEOUT_MS) == 0 &&
+		    message.kind == VG_WIRE_NAMED)
+			on_named(outside, own->owner, &message.failure);
+	}
 }
 
 /* ---- questions ---- */
@@ -195,7 +250,7 @@ static void state_send(const struct vg_outside *outside, int socket)
 			.file_bytes = recording->recorder.writer.file_bytes,
 			.cpu_mode = recording->options.cpu_mode,
 			.flight_s = (uint32_t)(recording->options.flight_ns / 1000000000),
-			.outside = outside->files[i].recording != NULL,
+			.outside = outside->recordings[i].recording != NULL,
 		};
 	}
 	vg_channel_send(socket, &message, VG_WIRE_STATE, NULL, 0);
@@ -209,91 +264,65 @@ static bool is_file(int fd)
 	return fd >= 0 && fstat(fd, &status) == 0 && S_ISREG(status.st_mode);
 }
 
-/* A name in its directory, and a file. */
-static bool open_is_good(const struct vg_wire_open *wanted, const int fds[VG_CHANNEL_FDS])
-{
-	size_t length = strnlen(wanted->name, sizeof wanted->name);
-	struct stat status;
-
-	return length > 0 && length < sizeof wanted->name && strchr(wanted->name, '/') == NULL &&
-	       is_file(fds[0]) && fds[1] >= 0 && fstat(fds[1], &status) == 0 &&
-	       S_ISDIR(status.st_mode);
-}
-
-/* Whether the descriptors are ours now. */
-static bool recording_begin(struct vg_outside *outside, int socket,
-			    const struct vg_wire_open *wanted, const int fds[VG_CHANNEL_FDS])
+/* Whether the descriptor is ours now. */
+static bool recording_begin(struct vg_outside *outside, int socket, const struct vg_wire_begin *begin, int fd)
 {
 	struct vg_wire_message message = { 0 };
 	struct vg_session_options options;
 	struct vg_recording *recording;
-	struct vg_outside_file *file;
 	struct vg_err err;
-	int rc = vg_outside_options(&options, &wanted->begin);
+	int rc = vg_outside_options(&options, begin);
 
-	if (rc != 0 || !open_is_good(wanted, fds)) {
+	if (rc != 0 || !is_file(fd)) {
 		vg_outside_refuse(socket, -EINVAL, "an option is out of range, or the file is none");
 		return false;
 	}
-	rc = vg_session_begin(outside->session, &options, fds[0], &recording, &err);
+	rc = vg_session_begin(outside->session, &options, fd, &recording, &err);
 	if (rc != 0) {
 		vg_outside_refuse(socket, rc, err.text);
 		return false;
 	}
-	file = &outside->files[recording->index];
-	file->recording = recording;
-	file->file = fds[0];
-	file->directory = fds[1];
-	memcpy(file->name, wanted->name, sizeof file->name);
+	outside->recordings[recording->index] = (struct vg_outside_recording){
+		.recording = recording, .file = fd, .owner = socket, .asker = -1,
+	};
 	message.which.id = recording->number;
 	vg_channel_send(socket, &message, VG_WIRE_OPENED, NULL, 0);
 	return true;
 }
 
 /* The one with that number that is from outside; for 0 the only one.  NULL and why not. */
-static struct vg_outside_file *file_find(struct vg_outside *outside, uint32_t id, const char **why)
+static struct vg_outside_recording *recording_find(struct vg_outside *outside, uint32_t id, const char **why)
 {
-	struct vg_outside_file *found = NULL;
+	struct vg_outside_recording *found = NULL;
 
 	*why = id == 0 ? "the process has no session from outside" :
 	       "no session from outside has that number";
 	for (int i = 0; i < VG_RECORDINGS; i++) {
-		struct vg_outside_file *file = &outside->files[i];
+		struct vg_outside_recording *own = &outside->recordings[i];
 
-		if (file->recording == NULL || (id != 0 && file->recording->number != id))
+		if (own->recording == NULL || own->complete_sent || (id != 0 && own->recording->number != id))
 			continue;
 		if (found != NULL) {
 			*why = "there are several sessions from outside: say which";
 			return NULL;
 		}
-		found = file;
+		found = own;
 	}
 	return found;
 }
 
+/* The answer comes when the file has its name. */
 static void recording_end(struct vg_outside *outside, int socket, uint32_t id)
 {
 	const char *why;
-	struct vg_outside_file *file = file_find(outside, id, &why);
-	struct vg_err err;
-	int rc, named;
+	struct vg_outside_recording *own = recording_find(outside, id, &why);
 
-	if (file == NULL) {
+	if (own == NULL) {
 		vg_outside_refuse(socket, -ENOENT, why);
 		return;
 	}
-	/* First the name: who has the answer may look for the file. */
-	rc = vg_session_end(outside->session, file->recording, "it was ended from outside");
-	named = file_name(file);
-	if (rc == 0 && named == -ENOENT) {
-		vg_err_set(&err, named, "%s.part has been taken away or replaced", file->name);
-		vg_outside_refuse(socket, named, err.text);
-	} else if (rc == 0 && named != 0) {
-		vg_err_sys(&err, named, "the profile is whole, but %s.part cannot be renamed", file->name);
-		vg_outside_refuse(socket, named, err.text);
-	} else {
-		vg_outside_end(outside->session, file->recording, socket, "it was ended from outside");
-	}
+	own->asker = socket;
+	vg_session_end(outside->session, own->recording, "it was ended from outside");
 	vg_outside_settle(outside);
 }
 
@@ -363,12 +392,14 @@ static bool question_answer(struct vg_outside *outside, int socket, struct vg_wi
 		state_send(outside, socket);
 		return true;
 	case VG_WIRE_OPEN:
-		if (recording_begin(outside, socket, &message->open, fds))
-			fds[0] = fds[1] = -1;
+		if (recording_begin(outside, socket, &message->begin, fds[0]))
+			fds[0] = -1;
 		return true;
 	case VG_WIRE_CLOSE:
 		recording_end(outside, socket, message->which.id);
 		return true;
+	case VG_WIRE_NAMED:
+		return on_named(outside, socket, &message->failure);
 	case VG_WIRE_MARK:
 		mark(outside, socket, message->text);
 		return true;
@@ -380,7 +411,7 @@ static bool question_answer(struct vg_outside *outside, int socket, struct vg_wi
 	case VG_WIRE_HELLO: case VG_WIRE_BEGIN: case VG_WIRE_STARTED: case VG_WIRE_SAMPLE:
 	case VG_WIRE_SAMPLED: case VG_WIRE_END: case VG_WIRE_ENDED: case VG_WIRE_FAILED:
 	case VG_WIRE_JOIN: case VG_WIRE_JOINED: case VG_WIRE_LISTEN: case VG_WIRE_STATE:
-	case VG_WIRE_OPENED: case VG_WIRE_MARKED:
+	case VG_WIRE_OPENED: case VG_WIRE_MARKED: case VG_WIRE_COMPLETE:
 		break;
 	}
 	return false;

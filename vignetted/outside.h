@@ -5,30 +5,44 @@
 #include "libvgctl/wire.h"
 #include "vignetted/session.h"
 
-/* A recording that somebody else than the program began, whose file gets its name from us: nobody
- * waits for its end. */
-struct vg_outside_file {
+/*
+ * A recording that another process than the program began, over the helper's socket.  It lasts as long as
+ * the connection that began it.  At its end the helper sends COMPLETE on that connection, and the process there
+ * gives the file its name: the helper has no access to the directory.
+ */
+struct vg_outside_recording {
 	struct vg_recording *recording; /* the session's; NULL: none here */
-	int file, directory;         /* owned */
-	char name[VG_WIRE_NAME_BYTES]; /* behind NAME.part */
+	int file;                    /* owned */
+	int owner;                   /* the connection that began it */
+	int asker;                   /* the connection that asked for its end and waits for the name; -1: none */
+	bool complete_sent;
 };
 
 /* What others than the program ask for on the helper's socket: see libvgctl/wire.h. */
 struct vg_outside {
 	struct vg_session *session;
-	struct vg_outside_file files[VG_RECORDINGS];
+	struct vg_outside_recording recordings[VG_RECORDINGS]; /* by the recording's index */
 };
 
-/* Reads one question from a connection and answers it.  False: it is to be closed, for the other end
+/* Reads one message from a connection and answers it.  False: it is to be closed, for the other end
  * is gone or says what makes no sense. */
 bool vg_outside_serve(struct vg_outside *outside, int socket);
+
+/* The connection is closed: the recordings that it began end. */
+void vg_outside_hung_up(struct vg_outside *outside, int socket);
+
+/* Whether the connection has a recording, or waits for an answer. */
+bool vg_outside_needs(const struct vg_outside *outside, int socket);
 
 /* Whether a recording of others goes on; and the end of all of these. */
 bool vg_outside_any(const struct vg_outside *outside);
 void vg_outside_end_all(struct vg_outside *outside, const char *reason);
 
-/* Gives files that are complete their names, and their recordings' places to others. */
+/* Sends COMPLETE for the recordings that have ended by themselves. */
 void vg_outside_settle(struct vg_outside *outside);
+
+/* Waits, a second at most, for names that somebody waits for: the helper ends. */
+void vg_outside_finish(struct vg_outside *outside);
 
 /* What a host or another wants, in range.  events_fd is set to -1.  0 or -EINVAL. */
 int vg_outside_options(struct vg_session_options *options, const struct vg_wire_begin *begin);

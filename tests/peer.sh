@@ -1,0 +1,87 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT OR Apache-2.0
+#
+# vgctl speaks with a helper that is another user's: it passes the file and nothing that leads to another one, and
+# names the file itself.
+set -eu
+: "${VGCTL:?}" "${SRCDIR:?}"
+WIRE=$(sed -n 's/.*VG_WIRE_VERSION = \([0-9]*\),.*/\1/p' "$SRCDIR/libvgctl/wire.h")
+dir=$(mktemp -d)
+server=
+trap '[ -z "$server" ] || kill $server 2>/dev/null || true; rm -rf "$dir"' EXIT
+chmod 755 "$dir"
+cd "$dir"
+
+fail() {
+	echo "FAIL: $*"
+	cat said 2>/dev/null || true
+	exit 1
+}
+
+# The peer is nobody, as root; else it is our own user, who sees the same descriptors.
+as_nobody=
+[ "$(id -u)" != 0 ] || as_nobody="setpriv --reuid 65534 --regid 65534 --clear-groups"
+mkdir -p run secret/in
+chmod 777 run
+chmod 700 secret                         # of root alone: what is in it is reached by a descriptor only
+chmod 755 secret/in
+echo private >secret/in/key
+cat >peer.py <<'END'
+import os, socket, stat, struct, sys, time
+path, version, answers = sys.argv[1], int(sys.argv[2]), sys.argv[3]
+head = lambda kind: struct.pack("=IHH", 0x77696776, version, kind)
+listener = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
+listener.bind(path)
+listener.listen(4)
+print("listens", flush=True)
+s, _ = listener.accept()
+data, fds, _, _ = socket.recv_fds(s, 4096, 16)
+print("kind", struct.unpack("=IHH", data[:8])[2], "descriptors", len(fds), flush=True)
+for fd in fds:
+    mode = os.fstat(fd).st_mode
+    print("file" if stat.S_ISREG(mode) else "other", flush=True)
+    if stat.S_ISDIR(mode):
+        print("read", os.read(os.open("key", os.O_RDONLY, dir_fd=fd), 100).decode().strip(), flush=True)
+if answers == "refuse":
+    sys.exit(0)
+for fd in fds:
+    if stat.S_ISREG(os.fstat(fd).st_mode):
+        os.write(fd, b"profile")
+s.send(head(36) + struct.pack("=II", 1, 0) + bytes(248))
+time.sleep(0.3)
+s.send(head(40) + bytes(256))
+s.settimeout(20)
+data = s.recv(4096)
+print("kind", struct.unpack("=IHH", data[:8])[2], "code", struct.unpack("=i", data[8:12])[0], flush=True)
+END
+chmod 644 peer.py
+
+# peer ANSWERS
+peer() {
+	rm -f run/*
+	: >said
+	$as_nobody /usr/bin/python3 peer.py run/4711.sock "$WIRE" "$1" >said 2>&1 & server=$!
+	tries=0
+	until grep -q listens said; do
+		tries=$((tries + 1))
+		[ $tries -lt 400 ] || fail "the peer does not listen"
+		sleep 0.05
+	done
+}
+
+peer refuse
+! timeout 60 "$VGCTL" --directory run begin 4711 -o secret/in/out.vgp 2>log || fail "a peer that hangs up was believed"
+wait $server
+grep -qx 'kind 35 descriptors 1' said || fail "more than the file was passed"
+grep -qx file said || fail "what was passed is not the file"
+! grep -q private said || fail "the peer has read a file beside the output"
+[ ! -e secret/in/out.vgp ] && [ ! -e secret/in/out.vgp.part ] || fail "a file is left"
+
+# The file gets its name from vgctl, when the peer says that it is complete.
+peer complete
+[ "$(timeout 60 "$VGCTL" --directory run begin 4711 -o secret/in/out.vgp)" = 1 ] || fail "begin"
+[ -e secret/in/out.vgp.part ] || fail "the file has its name too early"
+wait $server || fail "the peer"
+grep -qx 'kind 41 code 0' said || fail "the peer was not told of the name"
+[ "$(cat secret/in/out.vgp)" = profile ] || fail "the file"
+[ ! -e secret/in/out.vgp.part ] || fail "the .part is left"
