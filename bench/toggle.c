@@ -131,6 +131,7 @@ static void session_start(pid_t pid, uint64_t period_ns)
 	struct vg_err err;
 
 	if (vg_session_open(&session, &options, pid, false, &err) == 0 &&
+	    vg_session_start(&session, &options, &err) == 0 &&
 	    vg_session_begin(&session, &options, open("/dev/null", O_WRONLY), &recording, &err) == 0)
 		return;
 	fprintf(stderr, "toggle: %s\n", err.text);

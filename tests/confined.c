@@ -1,19 +1,28 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
- * What a confined helper can and cannot do.  Each call is made in a process of its own.  Reports in
- * TAP.
+ * What a confined helper can and cannot do: the list in vignetted(8), Confinement, line by line, and each argument that
+ * the filter looks at, both ways.  Each call is made in a process of its own, which has a target under its ptrace.
+ * Reports in TAP.
+ *
+ *     confined                        the tests
+ *     confined COMMAND [ARGUMENT ...] runs a command that may not load filters
  */
+#include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/capability.h>
 #include <linux/perf_event.h>
+#include <sched.h>
+#include <seccomp.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
 #include <sys/ptrace.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
@@ -21,152 +30,232 @@
 #include <sys/uio.h>
 #include <sys/user.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "vignetted/confine.h"
 
 static pid_t target;                     /* stopped under our ptrace */
-static int file;
+static pid_t stranger;                   /* a process that we could trace, and do not */
+static int file, pair[2];                /* open to write; a socket pair */
 
-static long rax_set(void)
+/* In place of arguments that are known only when the test runs.  No call has numbers like these. */
+enum { TARGET = -77000001, STRANGER = -77000002, FILE_FD = -77000003, SOCKET_FD = -77000004, BUFFER = -77000005,
+       PATH = -77000006 };
+
+#define RAX (long)offsetof(struct user, regs.rax)
+#define RIP (long)offsetof(struct user, regs.rip)
+#define RESTART -514L                    /* the kernel's -ERESTARTNOHAND */
+#define NO (-1L)
+#define HERE AT_FDCWD, PATH
+
+enum allowed { NEVER, ALWAYS, LISTENING };
+
+/* A call and its arguments.  The filter lets it through, and the kernel does it or refuses it for its own
+ * reasons; or the filter answers EPERM. */
+static const struct attempt {
+	const char *name;
+	enum allowed allowed;
+	long call, arguments[6];
+} attempts[] = {
+	/* ---- what may be done with threads ---- */
+	{ "attach to a thread", ALWAYS, SYS_ptrace, { PTRACE_SEIZE, STRANGER, 0, 0 } },
+	{ "attach so that our end kills it", NEVER, SYS_ptrace, { PTRACE_SEIZE, STRANGER, 0, PTRACE_O_EXITKILL } },
+	{ "attach with another option", NEVER, SYS_ptrace, { PTRACE_SEIZE, STRANGER, 0, PTRACE_O_TRACECLONE } },
+	{ "stop a thread", ALWAYS, SYS_ptrace, { PTRACE_INTERRUPT, TARGET, 0, 0 } },
+	{ "stop a thread with data", NEVER, SYS_ptrace, { PTRACE_INTERRUPT, TARGET, 0, 1 } },
+	{ "let a thread go", ALWAYS, SYS_ptrace, { PTRACE_DETACH, TARGET, 0, 0 } },
+	{ "let a thread go with SIGHUP", ALWAYS, SYS_ptrace, { PTRACE_DETACH, TARGET, 0, SIGHUP } },
+	{ "let a thread go with SIGTERM", ALWAYS, SYS_ptrace, { PTRACE_DETACH, TARGET, 0, SIGTERM } },
+	{ "let a thread go with SIGKILL", NEVER, SYS_ptrace, { PTRACE_DETACH, TARGET, 0, SIGKILL } },
+	{ "read registers", ALWAYS, SYS_ptrace, { PTRACE_GETREGSET, TARGET, NT_PRSTATUS, BUFFER } },
+	{ "read vector registers", NEVER, SYS_ptrace, { PTRACE_GETREGSET, TARGET, NT_X86_XSTATE, BUFFER } },
+	{ "have a call taken up again", ALWAYS, SYS_ptrace, { PTRACE_POKEUSER, TARGET, RAX, RESTART } },
+	{ "set that register to another value", NEVER, SYS_ptrace, { PTRACE_POKEUSER, TARGET, RAX, 1 } },
+	{ "set another register", NEVER, SYS_ptrace, { PTRACE_POKEUSER, TARGET, RIP, RESTART } },
+	{ "set all registers", NEVER, SYS_ptrace, { PTRACE_SETREGSET, TARGET, NT_PRSTATUS, BUFFER } },
+	{ "set registers the old way", NEVER, SYS_ptrace, { PTRACE_SETREGS, TARGET, 0, BUFFER } },
+	{ "write memory by ptrace", NEVER, SYS_ptrace, { PTRACE_POKEDATA, TARGET, BUFFER, 1 } },
+	{ "write code by ptrace", NEVER, SYS_ptrace, { PTRACE_POKETEXT, TARGET, BUFFER, 1 } },
+	{ "let a tracee go on", NEVER, SYS_ptrace, { PTRACE_CONT, TARGET, 0, 0 } },
+	{ "let a tracee go on to its next call", NEVER, SYS_ptrace, { PTRACE_SYSCALL, TARGET, 0, 0 } },
+	{ "step a tracee", NEVER, SYS_ptrace, { PTRACE_SINGLESTEP, TARGET, 0, 0 } },
+	{ "kill a tracee", NEVER, SYS_ptrace, { PTRACE_KILL, TARGET, 0, 0 } },
+	{ "set options of a tracee", NEVER, SYS_ptrace, { PTRACE_SETOPTIONS, TARGET, 0, PTRACE_O_EXITKILL } },
+	{ "set a tracee's signal", NEVER, SYS_ptrace, { PTRACE_SETSIGINFO, TARGET, 0, BUFFER } },
+	{ "set a tracee's signal mask", NEVER, SYS_ptrace, { PTRACE_SETSIGMASK, TARGET, 8, BUFFER } },
+	{ "attach the old way", NEVER, SYS_ptrace, { PTRACE_ATTACH, STRANGER, 0, 0 } },
+	{ "read memory", ALWAYS, SYS_process_vm_readv, { TARGET, BUFFER, 0, BUFFER, 0, 0 } },
+	{ "write memory", NEVER, SYS_process_vm_writev, { TARGET, BUFFER, 0, BUFFER, 0, 0 } },
+	{ "wait for a tracee", ALWAYS, SYS_wait4, { TARGET, 0, WNOHANG | __WALL, 0 } },
+	{ "kill", NEVER, SYS_kill, { TARGET, SIGUSR1 } },
+	{ "tkill", NEVER, SYS_tkill, { TARGET, SIGUSR1 } },
+	{ "tgkill", NEVER, SYS_tgkill, { TARGET, TARGET, SIGUSR1 } },
+	{ "rt_sigqueueinfo", NEVER, SYS_rt_sigqueueinfo, { TARGET, SIGUSR1, BUFFER } },
+	{ "pidfd_open", NEVER, SYS_pidfd_open, { TARGET, 0 } },
+	{ "pidfd_send_signal", NEVER, SYS_pidfd_send_signal, { FILE_FD, SIGUSR1, 0, 0 } },
+	{ "pidfd_getfd", NEVER, SYS_pidfd_getfd, { FILE_FD, 0, 0 } },
+	{ "process_madvise", NEVER, SYS_process_madvise, { FILE_FD, BUFFER, 1, MADV_COLD, 0 } },
+	/* ---- files ---- */
+	{ "open a file to read", ALWAYS, SYS_openat, { HERE, O_RDONLY | O_CLOEXEC } },
+	{ "open without following links", ALWAYS, SYS_openat, { HERE, O_RDONLY | O_NOFOLLOW | O_NONBLOCK } },
+	{ "open a directory's path", ALWAYS, SYS_openat, { HERE, O_PATH | O_DIRECTORY } },
+	{ "open a file to write", NEVER, SYS_openat, { HERE, O_WRONLY } },
+	{ "open a file to read and write", NEVER, SYS_openat, { HERE, O_RDWR } },
+	{ "create a file", NEVER, SYS_openat, { HERE, O_RDONLY | O_CREAT, 0600 } },
+	{ "empty a file", NEVER, SYS_openat, { HERE, O_RDONLY | O_TRUNC } },
+	{ "open a file to append", NEVER, SYS_openat, { HERE, O_RDONLY | O_APPEND } },
+	{ "create a file without a name", NEVER, SYS_openat, { HERE, O_TMPFILE | O_RDWR, 0600 } },
+	{ "open(2)", NEVER, SYS_open, { PATH, O_RDONLY } },
+	{ "openat2", NEVER, SYS_openat2, { HERE, BUFFER, 24 } },
+	{ "open_by_handle_at", NEVER, SYS_open_by_handle_at, { AT_FDCWD, BUFFER, O_RDONLY } },
+	{ "creat", NEVER, SYS_creat, { PATH, 0600 } },
+	{ "rename", NEVER, SYS_rename, { PATH, PATH } },
+	{ "renameat", NEVER, SYS_renameat, { HERE, HERE } },
+	{ "renameat2", NEVER, SYS_renameat2, { HERE, HERE, 0 } },
+	{ "unlink", NEVER, SYS_unlink, { PATH } },
+	{ "unlinkat", NEVER, SYS_unlinkat, { HERE, 0 } },
+	{ "linkat", NEVER, SYS_linkat, { HERE, HERE, 0 } },
+	{ "symlinkat", NEVER, SYS_symlinkat, { PATH, HERE } },
+	{ "mkdirat", NEVER, SYS_mkdirat, { HERE, 0700 } },
+	{ "rmdir", NEVER, SYS_rmdir, { PATH } },
+	{ "mknodat", NEVER, SYS_mknodat, { HERE, 0600, 0 } },
+	{ "chmod", NEVER, SYS_chmod, { PATH, 0600 } },
+	{ "fchmod", NEVER, SYS_fchmod, { FILE_FD, 0600 } },
+	{ "fchmodat", NEVER, SYS_fchmodat, { HERE, 0600 } },
+	{ "fchown", NEVER, SYS_fchown, { FILE_FD, 0, 0 } },
+	{ "truncate", NEVER, SYS_truncate, { PATH, 0 } },
+	{ "utimensat", NEVER, SYS_utimensat, { HERE, 0, 0 } },
+	{ "setxattr", NEVER, SYS_setxattr, { PATH, PATH, BUFFER, 0, 0 } },
+	{ "chdir", NEVER, SYS_chdir, { PATH } },
+	{ "chroot", NEVER, SYS_chroot, { PATH } },
+	{ "mount", NEVER, SYS_mount, { PATH, PATH, PATH, 0, 0 } },
+	{ "umount2", NEVER, SYS_umount2, { PATH, 0 } },
+	/* ---- descriptors that are open ---- */
+	{ "write to an open file", ALWAYS, SYS_write, { FILE_FD, BUFFER, 1 } },
+	{ "cut an open file", ALWAYS, SYS_ftruncate, { FILE_FD, 0 } },
+	{ "sync an open file", ALWAYS, SYS_sync_file_range, { FILE_FD, 0, 0, 0 } },
+	{ "lock an open file", ALWAYS, SYS_flock, { FILE_FD, LOCK_UN } },
+	{ "send on an open socket", ALWAYS, SYS_sendmsg, { FILE_FD, BUFFER, 0 } },
+	{ "receive on an open socket", ALWAYS, SYS_recvmsg, { FILE_FD, BUFFER, 0 } },
+	{ "read the flags of a descriptor", ALWAYS, SYS_fcntl, { FILE_FD, F_GETFL } },
+	{ "read the seals of a file", ALWAYS, SYS_fcntl, { FILE_FD, F_GET_SEALS } },
+	{ "set the flags of a descriptor", NEVER, SYS_fcntl, { FILE_FD, F_SETFL, O_ASYNC } },
+	{ "have a signal sent to an owner", NEVER, SYS_fcntl, { FILE_FD, F_SETOWN, TARGET } },
+	{ "choose such a signal", NEVER, SYS_fcntl, { FILE_FD, F_SETSIG, SIGKILL } },
+	{ "have a signal sent for a directory", NEVER, SYS_fcntl, { FILE_FD, F_NOTIFY, 0 } },
+	{ "copy a descriptor", NEVER, SYS_fcntl, { FILE_FD, F_DUPFD, 0 } },
+	{ "lock a part of a file", NEVER, SYS_fcntl, { FILE_FD, F_SETLK, BUFFER } },
+	{ "seal a file", NEVER, SYS_fcntl, { FILE_FD, F_ADD_SEALS, 0 } },
+	{ "type on a terminal", NEVER, SYS_ioctl, { FILE_FD, TIOCSTI, BUFFER } },
+	{ "ask whether it is a terminal", NEVER, SYS_ioctl, { FILE_FD, TCGETS, BUFFER } },
+	{ "have a descriptor not wait", NEVER, SYS_ioctl, { FILE_FD, FIONBIO, BUFFER } },
+	{ "have a descriptor send signals", NEVER, SYS_ioctl, { FILE_FD, FIOASYNC, BUFFER } },
+	{ "dup", NEVER, SYS_dup, { FILE_FD } },
+	{ "sendfile", NEVER, SYS_sendfile, { FILE_FD, FILE_FD, 0, 0 } },
+	{ "splice", NEVER, SYS_splice, { FILE_FD, 0, FILE_FD, 0, 0, 0 } },
+	{ "io_uring_setup", NEVER, SYS_io_uring_setup, { 1, BUFFER } },
+	/* ---- sockets ---- */
+	{ "take a connection", LISTENING, SYS_accept4, { FILE_FD, 0, 0, 0 } },
+	{ "ask whose a connection is", LISTENING, SYS_getsockopt, { SOCKET_FD, SOL_SOCKET, SO_PEERCRED, BUFFER, BUFFER } },
+	{ "ask another thing of a socket", NEVER, SYS_getsockopt, { SOCKET_FD, SOL_SOCKET, SO_ERROR, BUFFER, BUFFER } },
+	{ "ask a socket's protocol", NEVER, SYS_getsockopt, { SOCKET_FD, 6, SO_PEERCRED, BUFFER, BUFFER } },
+	{ "setsockopt", NEVER, SYS_setsockopt, { SOCKET_FD, SOL_SOCKET, SO_PASSCRED, BUFFER, 4 } },
+	{ "socket", NEVER, SYS_socket, { AF_INET, SOCK_STREAM, 0 } },
+	{ "socketpair", NEVER, SYS_socketpair, { AF_UNIX, SOCK_STREAM, 0, BUFFER } },
+	{ "connect", NEVER, SYS_connect, { SOCKET_FD, BUFFER, 16 } },
+	{ "bind", NEVER, SYS_bind, { SOCKET_FD, BUFFER, 16 } },
+	{ "listen", NEVER, SYS_listen, { SOCKET_FD, 1 } },
+	{ "sendto", NEVER, SYS_sendto, { SOCKET_FD, BUFFER, 0, 0, 0, 0 } },
+	/* ---- the kernel's events ---- */
+	{ "open a counter of a thread", ALWAYS, SYS_perf_event_open, { 0, TARGET, NO, NO, PERF_FLAG_FD_CLOEXEC } },
+	{ "open a timer of a thread", ALWAYS, SYS_perf_event_open, { 0, TARGET, 0, NO, PERF_FLAG_FD_CLOEXEC } },
+	{ "open an event of a cgroup", NEVER, SYS_perf_event_open,
+	  { 0, FILE_FD, 0, NO, PERF_FLAG_FD_CLOEXEC | PERF_FLAG_PID_CGROUP } },
+	{ "open an event that survives execve", NEVER, SYS_perf_event_open, { 0, TARGET, NO, NO, 0 } },
+	{ "enable an event", ALWAYS, SYS_ioctl, { FILE_FD, PERF_EVENT_IOC_ENABLE, 0 } },
+	{ "disable an event", ALWAYS, SYS_ioctl, { FILE_FD, PERF_EVENT_IOC_DISABLE, 0 } },
+	{ "ask for an event's number", ALWAYS, SYS_ioctl, { FILE_FD, PERF_EVENT_IOC_ID, BUFFER } },
+	{ "give an event its ring", ALWAYS, SYS_ioctl, { FILE_FD, PERF_EVENT_IOC_SET_OUTPUT, NO } },
+	{ "set an event's period", ALWAYS, SYS_ioctl, { FILE_FD, PERF_EVENT_IOC_PERIOD, BUFFER } },
+	{ "reset an event", NEVER, SYS_ioctl, { FILE_FD, PERF_EVENT_IOC_RESET, 0 } },
+	{ "give an event a filter", NEVER, SYS_ioctl, { FILE_FD, PERF_EVENT_IOC_SET_FILTER, BUFFER } },
+	{ "give an event a program", NEVER, SYS_ioctl, { FILE_FD, PERF_EVENT_IOC_SET_BPF, FILE_FD } },
+	{ "change an event", NEVER, SYS_ioctl, { FILE_FD, PERF_EVENT_IOC_MODIFY_ATTRIBUTES, BUFFER } },
+	/* ---- itself ---- */
+	{ "take memory", ALWAYS, SYS_mmap, { 0, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, NO, 0 } },
+	{ "take executable memory", NEVER, SYS_mmap,
+	  { 0, 4096, PROT_READ | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, NO, 0 } },
+	{ "protect memory", ALWAYS, SYS_mprotect, { 0, 0, PROT_READ } },
+	{ "make memory executable", NEVER, SYS_mprotect, { 0, 0, PROT_READ | PROT_EXEC } },
+	{ "pkey_mprotect", NEVER, SYS_pkey_mprotect, { 0, 0, PROT_READ | PROT_EXEC, NO } },
+	{ "be an ordinary process", ALWAYS, SYS_sched_setscheduler, { 0, SCHED_OTHER, BUFFER } },
+	{ "be a batch process", ALWAYS, SYS_sched_setscheduler, { 0, SCHED_BATCH, BUFFER } },
+	{ "be a real-time process", ALWAYS, SYS_sched_setscheduler, { 0, SCHED_FIFO, 0 } },
+	{ "have another policy", NEVER, SYS_sched_setscheduler, { 0, SCHED_RR, 0 } },
+	{ "set another process's policy", NEVER, SYS_sched_setscheduler, { TARGET, SCHED_OTHER, BUFFER } },
+	{ "set its slice", ALWAYS, SYS_sched_setattr, { 0, 0, 0 } },
+	{ "set another process's slice", NEVER, SYS_sched_setattr, { TARGET, 0, 0 } },
+	{ "set its slice with flags", NEVER, SYS_sched_setattr, { 0, 0, 1 } },
+	{ "set its CPUs", NEVER, SYS_sched_setaffinity, { 0, 8, BUFFER } },
+	{ "setpriority", NEVER, SYS_setpriority, { PRIO_PROCESS, TARGET, 19 } },
+	{ "set its timer slack", ALWAYS, SYS_prctl, { PR_SET_TIMERSLACK, 1, 0, 0, 0 } },
+	{ "become dumpable", NEVER, SYS_prctl, { PR_SET_DUMPABLE, 1, 0, 0, 0 } },
+	{ "prctl otherwise", NEVER, SYS_prctl, { PR_SET_NAME, BUFFER, 0, 0, 0 } },
+	{ "read a limit of its own", ALWAYS, SYS_prlimit64, { 0, RLIMIT_NOFILE, 0, BUFFER } },
+	{ "read another process's limit", NEVER, SYS_prlimit64, { TARGET, RLIMIT_NOFILE, 0, BUFFER } },
+	{ "set a limit", NEVER, SYS_prlimit64, { 0, RLIMIT_NOFILE, BUFFER, 0 } },
+	{ "setrlimit", NEVER, SYS_setrlimit, { RLIMIT_NOFILE, BUFFER } },
+	{ "execve", NEVER, SYS_execve, { PATH, 0, 0 } },
+	{ "execveat", NEVER, SYS_execveat, { HERE, 0, 0, 0 } },
+	{ "fork", NEVER, SYS_fork, { 0 } },
+	{ "vfork", NEVER, SYS_vfork, { 0 } },
+	{ "clone", NEVER, SYS_clone, { SIGCHLD, 0, 0, 0, 0 } },
+	{ "clone3", NEVER, SYS_clone3, { BUFFER, 0 } },
+	{ "unshare", NEVER, SYS_unshare, { 0 } },
+	{ "setns", NEVER, SYS_setns, { FILE_FD, 0 } },
+	{ "setuid", NEVER, SYS_setuid, { 0 } },
+	{ "setresuid", NEVER, SYS_setresuid, { NO, NO, NO } },
+	{ "capset", NEVER, SYS_capset, { BUFFER, BUFFER } },
+	{ "seccomp", NEVER, SYS_seccomp, { 1, 0, BUFFER } },
+	{ "bpf", NEVER, SYS_bpf, { 0, BUFFER, 0 } },
+	{ "keyctl", NEVER, SYS_keyctl, { 0, 0 } },
+	{ "userfaultfd", NEVER, SYS_userfaultfd, { 0 } },
+	{ "memfd_create", NEVER, SYS_memfd_create, { PATH, 0 } },
+	{ "shmget", NEVER, SYS_shmget, { 0, 4096, 0 } },
+	{ "inotify_init1", NEVER, SYS_inotify_init1, { 0 } },
+	{ "personality", NEVER, SYS_personality, { 0xffffffff } },
+	{ "timer_create", NEVER, SYS_timer_create, { CLOCK_MONOTONIC, 0, BUFFER } },
+	{ "rt_sigaction", NEVER, SYS_rt_sigaction, { SIGUSR1, 0, BUFFER, 8 } },
+};
+
+static long argument_of(long argument)
 {
-	return ptrace(PTRACE_POKEUSER, target, offsetof(struct user, regs.rax), 1);
+	static char buffer[1 << 16] __attribute__((aligned(64)));
+
+	switch (argument) {
+	case TARGET: return target;
+	case STRANGER: return stranger;
+	case FILE_FD: return file;
+	case SOCKET_FD: return pair[0];
+	case BUFFER: return (long)buffer;
+	case PATH: return (long)"confined.nothing";
+	}
+	return argument;
 }
 
-static long rip_set(void)
+static bool attempt_passes(const struct attempt *attempt)
 {
-	return ptrace(PTRACE_POKEUSER, target, offsetof(struct user, regs.rip), 1);
+	long arguments[6];
+
+	for (int i = 0; i < 6; i++)
+		arguments[i] = argument_of(attempt->arguments[i]);
+	errno = 0;
+	syscall(attempt->call, arguments[0], arguments[1], arguments[2], arguments[3], arguments[4], arguments[5]);
+	return errno != EPERM;
 }
 
-static long memory_set(void)
-{
-	return ptrace(PTRACE_POKEDATA, target, &target, 1);
-}
-
-static long all_set(void)
-{
-	struct user_regs_struct regs = { 0 };
-	struct iovec iov = { &regs, sizeof regs };
-
-	return ptrace(PTRACE_SETREGSET, target, 1, &iov);
-}
-
-static long go_on(void)
-{
-	return ptrace(PTRACE_CONT, target, 0, 0);
-}
-
-static long memory_read(void)
-{
-	char byte;
-	struct iovec local = { &byte, 1 }, remote = { &byte, 1 };
-
-	return process_vm_readv(target, &local, 1, &remote, 1, 0);
-}
-
-static long memory_write(void)
-{
-	char byte = 0;
-	struct iovec local = { &byte, 1 }, remote = { &byte, 1 };
-
-	return process_vm_writev(target, &local, 1, &remote, 1, 0);
-}
-
-static long file_read(void)
-{
-	return open("/proc/self/maps", O_RDONLY | O_CLOEXEC);
-}
-
-static long file_create(void)
-{
-	return open("confined.created", O_WRONLY | O_CREAT, 0600);
-}
-
-static long file_change(void)
-{
-	return open("/dev/null", O_RDWR);
-}
-
-static long file_write(void)
-{
-	return write(file, "x", 1);
-}
-
-static long file_remove(void)
-{
-	int rc = unlinkat(AT_FDCWD, "confined.nothing", 0);
-
-	return rc != 0 && errno == ENOENT ? 0 : rc;
-}
-
-static long program_run(void)
-{
-	return execl("/bin/true", "true", NULL);
-}
-
-static long process_make(void)
-{
-	return syscall(SYS_clone, SIGCHLD, 0, 0, 0, 0);
-}
-
-static long signal_send(void)
-{
-	return kill(target, SIGUSR1);
-}
-
-static long socket_make(void)
-{
-	return socket(AF_INET, SOCK_STREAM, 0);
-}
-
-static long memory_take(void)
-{
-	return mmap(NULL, 1 << 20, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0) ==
-	       MAP_FAILED ? -1 : 0;
-}
-
-static long directory_change(void)
-{
-	return chdir("/");
-}
-
-/* What is no socket, where it is allowed to try. */
-static long connection_take(void)
-{
-	return accept4(file, NULL, NULL, 0) < 0 && errno == ENOTSOCK ? 0 : -1;
-}
-
-/* Without a description of it, where it is allowed to try. */
-static long event_open(pid_t pid, int cpu, unsigned long flags)
-{
-	return syscall(SYS_perf_event_open, NULL, pid, cpu, -1, flags) < 0 && errno == EFAULT ? 0 : -1;
-}
-
-static long counter_open(void)
-{
-	return event_open(target, -1, PERF_FLAG_FD_CLOEXEC);
-}
-
-static long timer_open(void)
-{
-	return event_open(target, 0, PERF_FLAG_FD_CLOEXEC);
-}
-
-static long timer_of_cpu(void)
-{
-	return event_open(-1, 0, PERF_FLAG_FD_CLOEXEC);
-}
-
-/* Who may not trace everyone: call_try() sees to that. */
-static long timer_of_cpu_as_user(void)
-{
-	return timer_of_cpu();
-}
-
-static long timer_of_cgroup(void)
-{
-	return event_open(file, 0, PERF_FLAG_FD_CLOEXEC | PERF_FLAG_PID_CGROUP);
-}
+/* ---- what more than one call shows ---- */
 
 /* Whether we may trace every process; if it is dropped, never from now on. */
 static bool traces_everyone(bool drop)
@@ -181,114 +270,196 @@ static bool traces_everyone(bool drop)
 	return !drop || syscall(SYS_capset, &header, data) == 0;
 }
 
-static long limit_read(void)
+static bool cpu_timer_passes(void)
 {
-	struct rlimit limit;
-
-	return getrlimit(RLIMIT_NOFILE, &limit);
+	return syscall(SYS_perf_event_open, NULL, -1, 0, -1, PERF_FLAG_FD_CLOEXEC) < 0 && errno == EFAULT;
 }
 
-static long limit_set(void)
+static bool memory_reads(void)
 {
-	const struct rlimit limit = { 64, 64 };
+	/* The target is a copy of us, with the same addresses. */
+	static char text[] = "private";
+	char copy[sizeof text] = "";
+	struct iovec local = { copy, sizeof copy }, remote = { text, sizeof text };
 
-	return setrlimit(RLIMIT_NOFILE, &limit);
+	return process_vm_readv(target, &local, 1, &remote, 1, 0) == (ssize_t)sizeof text &&
+	       memcmp(copy, text, sizeof text) == 0;
 }
 
-static long privileges_gone(void)
+static bool any_file_reads(void)
+{
+	char byte;
+	int fd = open("/proc/1/status", O_RDONLY | O_CLOEXEC);
+
+	return fd >= 0 && read(fd, &byte, 1) == 1;
+}
+
+static bool privileges_are_gone(void)
 {
 	static char text[4096];
 	int fd = open("/proc/self/status", O_RDONLY);
 
-	errno = EPERM;
 	return read(fd, text, sizeof text - 1) > 0 && strstr(text, "NoNewPrivs:\t1") != NULL &&
-	       strstr(text, "Seccomp:\t2") != NULL ? 0 : -1;
+	       strstr(text, "Seccomp:\t2") != NULL;
 }
 
-static const struct {
+/* SIGUSR1 is on its way to the target, and SIGTERM reaches it. */
+static bool signal_is_exchanged(void)
+{
+	int status;
+
+	return ptrace(PTRACE_DETACH, target, 0, SIGTERM) == 0 &&
+	       waitpid(target, &status, __WALL) == target && WIFSIGNALED(status) && WTERMSIG(status) == SIGTERM;
+}
+
+/* The kernel sends SIGTRAP to a thread whose event wants that (Linux 5.13). */
+static bool trap_is_sent(void)
+{
+	struct perf_event_attr attr = {
+		.type = PERF_TYPE_SOFTWARE, .size = sizeof attr, .config = PERF_COUNT_SW_CPU_CLOCK,
+		.sample_period = 100000, .exclude_kernel = 1, .sigtrap = 1, .remove_on_exec = 1,
+	};
+	int status, fd;
+
+	if (ptrace(PTRACE_DETACH, target, 0, 0) != 0)
+		return false;
+	fd = (int)syscall(SYS_perf_event_open, &attr, target, -1, -1, PERF_FLAG_FD_CLOEXEC);
+	return fd >= 0 && waitpid(target, &status, __WALL) == target && WIFSIGNALED(status) &&
+	       WTERMSIG(status) == SIGTRAP;
+}
+
+/* The 32-bit interface has other numbers for calls. */
+static bool other_interface_kills(void)
+{
+	long result;
+
+	__asm__ volatile("int $0x80" : "=a"(result) : "a"(20L) : "memory");
+	return false;
+}
+
+static const struct effect {
 	const char *name;
-	long (*call)(void);
-	bool allowed[3];             /* in the role: serving, alone, listening */
-} calls[] = {
-	{ "ptrace: set the register of a restarted call", rax_set, { true, true, true } },
-	{ "ptrace: set another register", rip_set, { false, false, false } },
-	{ "ptrace: set all registers", all_set, { false, false, false } },
-	{ "ptrace: write memory", memory_set, { false, false, false } },
-	{ "ptrace: let a tracee go on", go_on, { false, false, false } },
-	{ "read memory of the target", memory_read, { true, true, true } },
-	{ "write memory of the target", memory_write, { false, false, false } },
-	{ "open a file to read", file_read, { true, true, true } },
-	{ "create a file", file_create, { false, false, false } },
-	{ "open a file to write", file_change, { false, false, false } },
-	{ "write to an open file", file_write, { true, true, true } },
-	{ "remove a file", file_remove, { false, true, true } },
-	{ "execute a program", program_run, { false, false, false } },
-	{ "make a process", process_make, { false, false, false } },
-	{ "send a signal", signal_send, { false, false, false } },
-	{ "make a socket", socket_make, { false, false, false } },
-	{ "take memory", memory_take, { true, true, true } },
-	{ "change the directory", directory_change, { false, false, false } },
-	{ "take a connection", connection_take, { false, false, true } },
-	{ "open a counter of a thread", counter_open, { true, true, true } },
-	{ "open a timer of a thread", timer_open, { true, true, true } },
-	{ "open one of a CPU", timer_of_cpu_as_user, { false, false, false } },
-	{ "open one of a CPU, who may trace everyone", timer_of_cpu, { true, true, true } },
-	{ "open one of a cgroup", timer_of_cgroup, { false, false, false } },
-	{ "read a limit", limit_read, { true, true, true } },
-	{ "set a limit", limit_set, { false, false, false } },
-	{ "be as its status says", privileges_gone, { true, true, true } },
+	bool (*happens)(void);
+	bool as_user, spins, signalled; /* CAP_SYS_PTRACE is dropped; the target runs; a signal is on its way */
+	enum { HAPPENS, DOES_NOT, KILLS } expected;
+} effects[] = {
+	{ "memory of the target is read", memory_reads, false, false, false, HAPPENS },
+	{ "a file that is not the target's is read", any_file_reads, false, false, false, HAPPENS },
+	{ "privileges are gone", privileges_are_gone, false, false, false, HAPPENS },
+	{ "a signal that was on its way becomes another", signal_is_exchanged, false, true, true, HAPPENS },
+	{ "a perf event kills by SIGTRAP", trap_is_sent, false, true, false, HAPPENS },
+	{ "without CAP_SYS_PTRACE: a per-CPU timer is opened", cpu_timer_passes, true, false, false, DOES_NOT },
+	{ "with CAP_SYS_PTRACE: a per-CPU timer is opened", cpu_timer_passes, false, false, false, HAPPENS },
+	{ "a call of the 32-bit interface kills the helper", other_interface_kills, false, false, false, KILLS },
 };
 
-/* Status of a child: 0 done, 1 forbidden, 2 something else went wrong. */
-static int call_try(enum vg_confine_role role, long (*call)(void))
+/* As under a policy that forbids filters: by seccomp(2), and by prctl(2). */
+static bool filters_forbid(void)
+{
+	scmp_filter_ctx filter = seccomp_init(SCMP_ACT_ALLOW);
+
+	return filter != NULL &&
+	       seccomp_rule_add(filter, SCMP_ACT_ERRNO(EPERM), SCMP_SYS(seccomp), 0) == 0 &&
+	       seccomp_rule_add(filter, SCMP_ACT_ERRNO(EPERM), SCMP_SYS(prctl), 1,
+				SCMP_A0(SCMP_CMP_EQ, PR_SET_SECCOMP)) == 0 && seccomp_load(filter) == 0;
+}
+
+/* ---- the processes ---- */
+
+static pid_t process_make(bool spins)
+{
+	pid_t child = fork();
+
+	if (child != 0)
+		return child;
+	for (;;) {
+		if (!spins)
+			pause();
+	}
+}
+
+/* A target that is stopped, and the filter. */
+static bool scene_set(bool listens, const struct effect *effect)
 {
 	struct vg_err err;
 	int status;
-	pid_t child = fork();
 
-	if (child == 0) {
-		target = fork();
-		if (target == 0) {
-			for (;;)
-				pause();
-		}
-		if (call == timer_of_cpu_as_user)
-			traces_everyone(true);
-		if (ptrace(PTRACE_SEIZE, target, 0, PTRACE_O_EXITKILL) != 0 ||
-		    ptrace(PTRACE_INTERRUPT, target, 0, 0) != 0 ||
-		    waitpid(target, &status, __WALL) != target ||
-		    vg_confine(role, (uint64_t)4 << 30, &err) != 0)
-			_exit(2);
-		_exit(call() >= 0 ? 0 : errno == EPERM ? 1 : 2);
-	}
-	if (child < 0 || waitpid(child, &status, 0) != child || !WIFEXITED(status))
-		return 2;
-	return WEXITSTATUS(status);
+	target = process_make(effect != NULL && effect->spins);
+	stranger = process_make(false);
+	if (effect != NULL && effect->as_user)
+		traces_everyone(true);
+	if (target < 0 || stranger < 0 || ptrace(PTRACE_SEIZE, target, 0, 0) != 0)
+		return false;
+	if (effect != NULL && effect->signalled ? kill(target, SIGUSR1) != 0 :
+						  ptrace(PTRACE_INTERRUPT, target, 0, 0) != 0)
+		return false;
+	return waitpid(target, &status, __WALL) == target && vg_confine(listens, (uint64_t)4 << 30, &err) == 0;
 }
 
-int main(void)
-{
-	static const char *const roles[] = { "serving", "alone", "listening" };
-	static const enum vg_confine_role given[] = {
-		VG_CONFINE_SERVE, VG_CONFINE_ALONE, VG_CONFINE_LISTEN,
-	};
-	size_t count = sizeof calls / sizeof *calls;
-	int failures = 0;
+enum outcome { PASSED, REFUSED, KILLED, BROKEN };
 
+static enum outcome run(bool listens, const struct attempt *attempt, const struct effect *effect)
+{
+	pid_t child = fork();
+	int status;
+
+	if (child == 0) {
+		setpgid(0, 0);
+		if (!scene_set(listens, effect))
+			_exit(BROKEN);
+		_exit((attempt != NULL ? attempt_passes(attempt) : effect->happens()) ? PASSED : REFUSED);
+	}
+	if (child < 0 || waitpid(child, &status, 0) != child)
+		return BROKEN;
+	/* Its targets cannot be killed by it. */
+	kill(-child, SIGKILL);
+	if (WIFSIGNALED(status))
+		return WTERMSIG(status) == SIGSYS ? KILLED : BROKEN;
+	return WEXITSTATUS(status) <= BROKEN ? (enum outcome)WEXITSTATUS(status) : BROKEN;
+}
+
+static bool report(size_t number, bool listens, const char *name, enum outcome expected, enum outcome got)
+{
+	static const char *const words[] = { "is allowed", "is refused", "kills", "could not be tried" };
+
+	printf("%s %zu - %s: %s: %s%s%s\n", got == expected ? "ok" : "not ok", number,
+	       listens ? "listening" : "sampling", name, words[expected], got == expected ? "" : ", but ",
+	       got == expected ? "" : words[got]);
+	return got == expected;
+}
+
+int main(int argc, char **argv)
+{
+	size_t attempt_count = sizeof attempts / sizeof *attempts, effect_count = sizeof effects / sizeof *effects;
+	size_t number = 0, failures = 0;
+
+	if (argc > 1) {
+		if (filters_forbid())
+			execvp(argv[1], argv + 1);
+		perror("confined");
+		return 126;
+	}
 	setvbuf(stdout, NULL, _IONBF, 0);
 	file = open("/dev/null", O_WRONLY);
-	printf("1..%zu\n", 3 * count);
-	for (size_t i = 0; i < 3 * count; i++) {
-		size_t role = i / count;
-		bool allowed = calls[i % count].allowed[role] &&
-			       (calls[i % count].call != timer_of_cpu || traces_everyone(false));
-		int got = call_try(given[role], calls[i % count].call);
-		bool good = got == (allowed ? 0 : 1);
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET, 0, pair) != 0)
+		return 1;
+	printf("1..%zu\n", 2 * (attempt_count + effect_count));
+	for (int listens = 0; listens < 2; listens++) {
+		for (size_t i = 0; i < attempt_count; i++) {
+			const struct attempt *attempt = &attempts[i];
+			bool allowed = attempt->allowed == ALWAYS || (attempt->allowed == LISTENING && listens);
 
-		failures += !good;
-		printf("%s %zu - %s: %s is %s%s\n", good ? "ok" : "not ok", i + 1,
-		       roles[role], calls[i % count].name, allowed ? "allowed" : "forbidden",
-		       good ? "" : got == 2 ? " (neither)" : "");
+			failures += !report(++number, listens, attempt->name, allowed ? PASSED : REFUSED,
+					    run(listens, attempt, NULL));
+		}
+		for (size_t i = 0; i < effect_count; i++) {
+			const struct effect *effect = &effects[i];
+			bool can = effect->happens != cpu_timer_passes || traces_everyone(false);
+			enum outcome expected = effect->expected == KILLS ? KILLED :
+						effect->expected == HAPPENS && can ? PASSED : REFUSED;
+
+			failures += !report(++number, listens, effect->name, expected, run(listens, NULL, effect));
+		}
 	}
 	return failures != 0;
 }

@@ -17,6 +17,7 @@
 	each(cursor) \
 	each(debug_id) \
 	each(events) \
+	each(finisher) \
 	each(flight) \
 	each(folded) \
 	each(frame_size) \

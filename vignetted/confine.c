@@ -1,16 +1,20 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 #include "vignetted/confine.h"
 
+#include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/capability.h>
 #include <linux/perf_event.h>
 #include <sched.h>
 #include <seccomp.h>
+#include <signal.h>
 #include <stddef.h>
+#include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/ptrace.h>
 #include <sys/resource.h>
+#include <sys/socket.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -23,11 +27,12 @@ enum { SANITIZED = 1 };
 enum { SANITIZED = 0 };
 #endif
 
+/* Allowed with any argument. */
 static const int calls_always[] = {
 	/* its own memory and its end */
-	SCMP_SYS(brk), SCMP_SYS(mmap), SCMP_SYS(munmap), SCMP_SYS(mremap), SCMP_SYS(madvise),
-	SCMP_SYS(mprotect), SCMP_SYS(futex), SCMP_SYS(exit), SCMP_SYS(exit_group),
-	SCMP_SYS(rt_sigreturn), SCMP_SYS(restart_syscall), SCMP_SYS(getrandom),
+	SCMP_SYS(brk), SCMP_SYS(munmap), SCMP_SYS(mremap), SCMP_SYS(madvise), SCMP_SYS(futex),
+	SCMP_SYS(exit), SCMP_SYS(exit_group), SCMP_SYS(rt_sigreturn), SCMP_SYS(restart_syscall),
+	SCMP_SYS(getrandom),
 	/* time and waiting; a timer's signal interrupts none of it */
 	SCMP_SYS(clock_getres), SCMP_SYS(clock_gettime), SCMP_SYS(clock_nanosleep),
 	SCMP_SYS(nanosleep), SCMP_SYS(ppoll), SCMP_SYS(poll), SCMP_SYS(rt_sigtimedwait),
@@ -43,60 +48,78 @@ static const int calls_always[] = {
 	SCMP_SYS(getpid), SCMP_SYS(gettid), SCMP_SYS(getuid), SCMP_SYS(geteuid), SCMP_SYS(getcpu),
 };
 
-/* The file is renamed from NAME.part, or removed. */
-static const int calls_alone[] = { SCMP_SYS(renameat), SCMP_SYS(unlinkat) };
-
-static const int calls_listen[] = {
-	SCMP_SYS(accept4), SCMP_SYS(getsockopt), SCMP_SYS(renameat), SCMP_SYS(unlinkat),
+/* One call with what its arguments must be: argument `index`, masked, equals, is less or is greater. */
+struct rule {
+	int call;
+	unsigned int count;
+	struct scmp_arg_cmp arguments[3];
 };
 
-static int calls_allow(scmp_filter_ctx filter, const int *calls, size_t count)
+#define EQUAL(index, value) { index, SCMP_CMP_EQ, (scmp_datum_t)(value), 0 }
+#define MASKED(index, mask, value) { index, SCMP_CMP_MASKED_EQ, (scmp_datum_t)(mask), (scmp_datum_t)(value) }
+#define LESS(index, value) { index, SCMP_CMP_LT, (scmp_datum_t)(value), 0 }
+#define GREATER(index, value) { index, SCMP_CMP_GT, (scmp_datum_t)(value), 0 }
+
+static const struct rule rules_always[] = {
+	/* No new executable memory: code that an attacker brings cannot run. */
+	{ SCMP_SYS(mmap), 1, { MASKED(2, PROT_EXEC, 0) } },
+	{ SCMP_SYS(mprotect), 1, { MASKED(2, PROT_EXEC, 0) } },
+	/* To read. */
+	{ SCMP_SYS(openat), 1, { MASKED(2, O_ACCMODE | O_CREAT | O_TRUNC | O_APPEND, O_RDONLY) } },
+	/* How a file that a dump goes to is open; whether the ring of events can shrink. */
+	{ SCMP_SYS(fcntl), 1, { EQUAL(1, F_GETFL) } },
+	{ SCMP_SYS(fcntl), 1, { EQUAL(1, F_GET_SEALS) } },
+	/* Without options: with PTRACE_O_EXITKILL our end would kill the tracee. */
+	{ SCMP_SYS(ptrace), 2, { EQUAL(0, PTRACE_SEIZE), EQUAL(3, 0) } },
+	{ SCMP_SYS(ptrace), 2, { EQUAL(0, PTRACE_INTERRUPT), EQUAL(3, 0) } },
+	{ SCMP_SYS(ptrace), 2, { EQUAL(0, PTRACE_GETREGSET), EQUAL(2, NT_PRSTATUS) } },
+	/* A signal that was on its way is handed back, which is never SIGKILL: that one stops no tracee. */
+	{ SCMP_SYS(ptrace), 2, { EQUAL(0, PTRACE_DETACH), LESS(3, SIGKILL) } },
+	{ SCMP_SYS(ptrace), 2, { EQUAL(0, PTRACE_DETACH), GREATER(3, SIGKILL) } },
+	/* Our own policy: while a thread is stopped, at other times, and while all that we do can wait. */
+	{ SCMP_SYS(sched_setscheduler), 2, { EQUAL(0, 0), EQUAL(1, SCHED_FIFO) } },
+	{ SCMP_SYS(sched_setscheduler), 2, { EQUAL(0, 0), EQUAL(1, SCHED_OTHER) } },
+	{ SCMP_SYS(sched_setscheduler), 2, { EQUAL(0, 0), EQUAL(1, SCHED_BATCH) } },
+	{ SCMP_SYS(sched_setattr), 2, { EQUAL(0, 0), EQUAL(2, 0) } },
+	{ SCMP_SYS(prctl), 1, { EQUAL(0, PR_SET_TIMERSLACK) } },
+	/* Timers and counters of one thread.  The pid is an int: the kernel ignores the upper half. */
+	{ SCMP_SYS(perf_event_open), 2, { MASKED(1, UINT32_C(1) << 31, 0), EQUAL(4, PERF_FLAG_FD_CLOEXEC) } },
+	{ SCMP_SYS(ioctl), 1, { EQUAL(1, PERF_EVENT_IOC_ENABLE) } },
+	{ SCMP_SYS(ioctl), 1, { EQUAL(1, PERF_EVENT_IOC_DISABLE) } },
+	{ SCMP_SYS(ioctl), 1, { EQUAL(1, PERF_EVENT_IOC_ID) } },
+	{ SCMP_SYS(ioctl), 1, { EQUAL(1, PERF_EVENT_IOC_SET_OUTPUT) } },
+	{ SCMP_SYS(ioctl), 1, { EQUAL(1, PERF_EVENT_IOC_PERIOD) } },
+	/* How many descriptors there may be, and on which CPUs: our own limits, to read. */
+	{ SCMP_SYS(prlimit64), 2, { EQUAL(0, 0), EQUAL(2, 0) } },
+	{ SCMP_SYS(sched_getaffinity), 0, { { 0 } } },
+};
+
+/* Per-CPU timers: they show what every process does, which who may trace every process can learn anyway. */
+static const struct rule rules_privileged[] = {
+	{ SCMP_SYS(perf_event_open), 2,
+	  { MASKED(1, UINT32_MAX, UINT32_MAX), EQUAL(4, PERF_FLAG_FD_CLOEXEC) } },
+};
+
+/* The connections of others, and whose they are. */
+static const struct rule rules_listen[] = {
+	{ SCMP_SYS(accept4), 0, { { 0 } } },
+	{ SCMP_SYS(getsockopt), 2, { EQUAL(1, SOL_SOCKET), EQUAL(2, SO_PEERCRED) } },
+};
+
+static int rules_add(scmp_filter_ctx filter, const struct rule *rules, size_t count)
 {
 	int rc = 0;
 
 	for (size_t i = 0; rc == 0 && i < count; i++)
-		rc = seccomp_rule_add(filter, SCMP_ACT_ALLOW, calls[i], 0);
+		rc = seccomp_rule_add_array(filter, SCMP_ACT_ALLOW, rules[i].call, rules[i].count,
+					    rules[i].arguments);
 	return rc;
 }
 
-#define ALLOW(filter, calls) calls_allow(filter, calls, sizeof (calls) / sizeof *(calls))
+#define RULES(filter, rules) rules_add(filter, rules, sizeof (rules) / sizeof *(rules))
 
-static int ptrace_allow(scmp_filter_ctx filter)
-{
-	static const int requests[] = {
-		PTRACE_SEIZE, PTRACE_INTERRUPT, PTRACE_DETACH, PTRACE_GETREGSET,
-	};
-	int rc = 0;
-
-	for (size_t i = 0; rc == 0 && i < sizeof requests / sizeof *requests; i++)
-		rc = seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(ptrace), 1,
-				      SCMP_A0(SCMP_CMP_EQ, (scmp_datum_t)requests[i]));
-	if (rc == 0 && vg_regs_repaired_at >= 0)
-		rc = seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(ptrace), 2,
-				      SCMP_A0(SCMP_CMP_EQ, PTRACE_POKEUSER),
-				      SCMP_A2(SCMP_CMP_EQ, (scmp_datum_t)vg_regs_repaired_at));
-	return rc;
-}
-
-/* Our own: while a thread stands still, while all that we do can wait, and at other times. */
-static int priority_allow(scmp_filter_ctx filter)
-{
-	static const int policies[] = { SCHED_FIFO, SCHED_OTHER, SCHED_BATCH };
-	int rc = 0;
-
-	for (size_t i = 0; rc == 0 && i < sizeof policies / sizeof *policies; i++)
-		rc = seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(sched_setscheduler), 2,
-				      SCMP_A0(SCMP_CMP_EQ, 0),
-				      SCMP_A1(SCMP_CMP_EQ, (scmp_datum_t)policies[i]));
-	if (rc == 0)
-		rc = seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(sched_setattr), 2,
-				      SCMP_A0(SCMP_CMP_EQ, 0), SCMP_A2(SCMP_CMP_EQ, 0));
-	return rc != 0 ? rc : seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(prctl), 1,
-					       SCMP_A0(SCMP_CMP_EQ, PR_SET_TIMERSLACK));
-}
-
-/* Who may trace every process learns no more from what runs on a CPU.  In a user namespace the capability is for the
- * processes of that, and the kernel asks for another one before it lets such a helper watch CPUs. */
+/* In a user namespace the capability is for the processes of that, and the kernel asks for another one before
+ * it lets such a helper watch CPUs. */
 static bool traces_everyone(void)
 {
 	struct __user_cap_header_struct header = { .version = _LINUX_CAPABILITY_VERSION_3 };
@@ -106,71 +129,46 @@ static bool traces_everyone(void)
 	       (data[0].effective & 1u << CAP_SYS_PTRACE) != 0;
 }
 
-/* Timers of the kernel's own samples, and counters: of one thread each, not of all that a CPU does, where that would
- * be more than we may see anyway. */
-static int events_allow(scmp_filter_ctx filter)
+static int filter_build(scmp_filter_ctx filter, bool listens)
 {
-	static const unsigned long requests[] = {
-		PERF_EVENT_IOC_ENABLE, PERF_EVENT_IOC_DISABLE, PERF_EVENT_IOC_ID, PERF_EVENT_IOC_SET_OUTPUT,
-		PERF_EVENT_IOC_PERIOD,
-	};
-	/* The sign of an int, which the kernel takes for a pid whatever the upper half holds. */
-	int rc = seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(perf_event_open), 2,
-				  SCMP_A1(SCMP_CMP_MASKED_EQ, UINT32_C(1) << 31, 0),
-				  SCMP_A4(SCMP_CMP_EQ, PERF_FLAG_FD_CLOEXEC));
+	const struct rule repair = { SCMP_SYS(ptrace), 3, {
+		EQUAL(0, PTRACE_POKEUSER), EQUAL(2, vg_regs_repaired_at), EQUAL(3, vg_regs_repaired_value),
+	} };
+	/* The kernel knows by now which calls pass whatever their arguments, and runs the filter for the
+	 * others only: of those, what is asked while a thread stands still comes first. */
+	int rc = seccomp_syscall_priority(filter, SCMP_SYS(ptrace), 255);
 
-	if (rc == 0 && traces_everyone())
-		rc = seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(perf_event_open), 2,
-				      SCMP_A1(SCMP_CMP_MASKED_EQ, UINT32_MAX, UINT32_MAX),
-				      SCMP_A4(SCMP_CMP_EQ, PERF_FLAG_FD_CLOEXEC));
-	for (size_t i = 0; rc == 0 && i < sizeof requests / sizeof *requests; i++)
-		rc = seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(ioctl), 1,
-				      SCMP_A1(SCMP_CMP_EQ, requests[i]));
-	/* How many there may be, and where: to read limits, not to set them. */
+	for (size_t i = 0; rc == 0 && i < sizeof calls_always / sizeof *calls_always; i++)
+		rc = seccomp_rule_add(filter, SCMP_ACT_ALLOW, calls_always[i], 0);
 	if (rc == 0)
-		rc = seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(prlimit64), 1,
-				      SCMP_A2(SCMP_CMP_EQ, 0));
-	return rc != 0 ? rc : seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(sched_getaffinity), 0);
+		rc = RULES(filter, rules_always);
+	if (rc == 0 && vg_regs_repaired_at >= 0)
+		rc = rules_add(filter, &repair, 1);
+	if (rc == 0 && traces_everyone())
+		rc = RULES(filter, rules_privileged);
+	if (rc == 0 && listens)
+		rc = RULES(filter, rules_listen);
+	return rc;
 }
 
-static int filter_load(enum vg_confine_role role)
+static int filter_load(bool listens)
 {
 	scmp_filter_ctx filter = seccomp_init(SCMP_ACT_ERRNO(EPERM));
 	int rc;
 
 	if (filter == NULL)
 		return -ENOMEM;
-	/* The kernel knows by now which calls pass whatever their arguments, and runs the filter for the
-	 * others only: of those, what is asked while a thread stands still comes first. */
-	rc = seccomp_syscall_priority(filter, SCMP_SYS(ptrace), 255);
+	rc = filter_build(filter, listens);
+	/* Else seccomp_load(3) hides the kernel's errno behind ECANCELED. */
 	if (rc == 0)
-		rc = ALLOW(filter, calls_always);
-	/* To read. */
-	if (rc == 0)
-		rc = seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(openat), 1,
-				      SCMP_A2(SCMP_CMP_MASKED_EQ,
-					      O_ACCMODE | O_CREAT | O_TRUNC | O_APPEND, O_RDONLY));
-	/* How a file that a dump goes to is open. */
-	if (rc == 0)
-		rc = seccomp_rule_add(filter, SCMP_ACT_ALLOW, SCMP_SYS(fcntl), 1,
-				      SCMP_A1(SCMP_CMP_EQ, F_GETFL));
-	if (rc == 0)
-		rc = ptrace_allow(filter);
-	if (rc == 0)
-		rc = priority_allow(filter);
-	if (rc == 0)
-		rc = events_allow(filter);
-	if (rc == 0 && role == VG_CONFINE_ALONE)
-		rc = ALLOW(filter, calls_alone);
-	else if (rc == 0 && role == VG_CONFINE_LISTEN)
-		rc = ALLOW(filter, calls_listen);
+		rc = seccomp_attr_set(filter, SCMP_FLTATR_API_SYSRAWRC, 1);
 	if (rc == 0)
 		rc = seccomp_load(filter);
 	seccomp_release(filter);
 	return rc;
 }
 
-int vg_confine(enum vg_confine_role role, uint64_t memory_bytes, struct vg_err *err)
+int vg_confine(bool listens, uint64_t memory_bytes, struct vg_err *err)
 {
 	const struct rlimit no_core = { 0, 0 };
 	struct rlimit memory = { memory_bytes, memory_bytes }, given;
@@ -179,17 +177,16 @@ int vg_confine(enum vg_confine_role role, uint64_t memory_bytes, struct vg_err *
 	if (SANITIZED)
 		return 0;
 	setrlimit(RLIMIT_CORE, &no_core);
-	/* Whoever started us may have set less; root could lift that. */
+	/* Who started us may have set less; root could lift that. */
 	if (getrlimit(RLIMIT_AS, &given) == 0 && given.rlim_cur < memory.rlim_cur)
 		memory.rlim_cur = memory.rlim_max = given.rlim_cur;
 	setrlimit(RLIMIT_AS, &memory);
 	/* The helper holds a copy of another program's stack, and perhaps a capability. */
 	prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
 	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0)
-		return vg_err_sys(err, -errno, "cannot give up gaining privileges");
-	rc = filter_load(role);
-	/* A kernel without seccomp (its configuration may leave it out) samples as well. */
-	if (rc == -EINVAL || rc == -ENOSYS || rc == -ECANCELED)
-		return 0;
-	return rc != 0 ? vg_err_sys(err, rc, "cannot confine the helper") : 0;
+		return vg_err_sys(err, -errno, "the helper is not confined: the kernel does not let it give "
+				  "up gaining privileges");
+	rc = filter_load(listens);
+	return rc == 0 ? 0 : vg_err_sys(err, rc, "the helper is not confined: a filter of system calls "
+					"(seccomp) cannot be loaded");
 }

@@ -7,28 +7,23 @@
 
 #include "base/err.h"
 
-/* What the helper still has to do by itself besides sampling. */
-enum vg_confine_role {
-	VG_CONFINE_SERVE,            /* answers on a socket; the host names the file */
-	VG_CONFINE_ALONE,            /* gives the file its name at the end */
-	VG_CONFINE_LISTEN,           /* serves whoever of its user connects, and begins recordings: takes
-	                                connections, gives files their names, removes its socket */
-};
-
 /*
- * Takes from this process, for good, whatever sampling does not need: gaining privileges, core
- * dumps, being traced by its own user's processes, more memory than it is told, and, by a seccomp
- * allow-list, all system calls but
+ * Takes from this process, for good, what sampling does not need: gaining privileges, core dumps, being
+ * traced by its own user's processes, more address space than memory_bytes, and, by a seccomp
+ * allow-list, all system calls but those that vignetted(8) lists under CONFINEMENT.  tests/confined.c
+ * tries each line of that list.
  *
- *     reading memory and /proc (no file is opened for writing), waiting, time, its own memory,
- *     writing to descriptors that are open, messages on a socket;
- *     ptrace(2) to attach, stop, read registers, let go, and to set the one register that a
- *     restarted call needs;
- *     perf_event_open(2) of one thread at a time; of all that a CPU runs, who may trace every process.
+ *     listens          the helper also accepts connections, on a socket that listens already
+ *     memory_bytes     a lower RLIMIT_AS that was set before holds
  *
  * A forbidden call fails with EPERM: a C library that tries something new goes on without it.
- * To be called when the session is open, and nothing is launched any more.  0, or a negative errno.
+ *
+ * Call it before the first byte of the target, of its files or of its ring of events is read, and after
+ * everything that the list leaves out: pidfd_open(2), listening, starting a finisher or a command.
+ *
+ * 0; or a negative errno with a sentence, where the kernel has no seccomp or a policy forbids it.  What
+ * could be given up is given up then.  The caller decides whether to go on, and says so.
  */
-int vg_confine(enum vg_confine_role role, uint64_t memory_bytes, struct vg_err *err);
+int vg_confine(bool listens, uint64_t memory_bytes, struct vg_err *err);
 
 #endif

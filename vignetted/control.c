@@ -393,6 +393,7 @@ static int first_receive(int socket, struct vg_wire_message *message, struct vg_
 	return rc;
 }
 
+/* Listens before the helper is confined, and reads the host's memory, files and ring after. */
 static int control_open(struct control *control, int socket, const struct vg_wire_message *first,
 			const struct vg_session_options *options, int file, struct vg_err *err)
 {
@@ -402,17 +403,16 @@ static int control_open(struct control *control, int socket, const struct vg_wir
 	int rc = pid > 0 ? vg_session_open(control->session, options, pid, false, err) : pid;
 
 	client->file = file;
-	if (rc == 0)
-		rc = listens ? vg_listener_open(&control->listener, first->listen.directory, pid, err) :
-			       host_begin(control, client, options, err);
-	if (rc == 0)
-		rc = vg_confine(listens ? VG_CONFINE_LISTEN : VG_CONFINE_SERVE,
-				control->session->max_memory_bytes, err);
-	if (listens)
-		control->sockets.polled[CLIENTS_MAX] = (struct pollfd){
-			.fd = control->listener.socket, .events = POLLIN,
-		};
-	return rc;
+	if (rc == 0 && listens)
+		rc = vg_listener_open(&control->listener, first->listen.directory, pid, err);
+	if (rc != 0)
+		return rc;
+	control->sockets.polled[CLIENTS_MAX] = (struct pollfd){
+		.fd = control->listener.socket, .events = POLLIN,
+	};
+	control->session->unconfined = vg_confine(listens, control->session->max_memory_bytes, NULL) != 0;
+	rc = vg_session_start(control->session, options, err);
+	return rc != 0 || listens ? rc : host_begin(control, client, options, err);
 }
 
 int vg_control_serve(int socket, int signals)

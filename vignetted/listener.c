@@ -78,6 +78,16 @@ static int directory_open(const char *path, struct vg_err *err)
 	return vg_err_set(err, -EPERM, "%s is another user's, or others may enter it", path);
 }
 
+/* The finisher's part, also where the helper was killed. */
+static int socket_remove(void *context, enum vg_finish what, struct vg_err *err)
+{
+	const struct vg_listener *listener = context;
+
+	(void)what;
+	return unlinkat(listener->directory, listener->name, 0) == 0 ? 0 :
+	       vg_err_sys(err, -errno, "cannot remove the socket %s", listener->name);
+}
+
 int vg_listener_open(struct vg_listener *listener, const char *directory, pid_t pid,
 		     struct vg_err *err)
 {
@@ -100,8 +110,12 @@ int vg_listener_open(struct vg_listener *listener, const char *directory, pid_t 
 	    listen(listener->socket, BACKLOG) != 0)
 		rc = vg_err_sys(err, -errno, "cannot listen on %s/%s", directory, listener->name);
 	umask(mask);
-	if (rc == 0)
-		return 0;
+	if (rc == 0) {
+		rc = vg_finisher_start(&listener->finisher, socket_remove, listener, err);
+		if (rc == 0)
+			return 0;
+		unlinkat(listener->directory, listener->name, 0);
+	}
 	if (listener->socket >= 0)
 		close(listener->socket);
 	close(listener->directory);
@@ -127,10 +141,9 @@ int vg_listener_accept(const struct vg_listener *listener)
 
 void vg_listener_close(struct vg_listener *listener)
 {
-	if (listener->socket >= 0) {
-		unlinkat(listener->directory, listener->name, 0);
+	vg_finisher_ask(&listener->finisher, VG_FINISH_DROP, NULL);
+	if (listener->socket >= 0)
 		close(listener->socket);
-	}
 	if (listener->directory >= 0)
 		close(listener->directory);
 	*listener = (struct vg_listener)VG_LISTENER_CLOSED;

@@ -6,6 +6,7 @@
 #include <sys/types.h>
 
 #include "base/err.h"
+#include "vignetted/finisher.h"
 
 /*
  * Where others of the same user find the helper of a process: the socket DIRECTORY/PID.sock.  The
@@ -15,9 +16,10 @@ struct vg_listener {
 	int directory;               /* owned; -1: does not listen */
 	int socket;                  /* owned; -1 */
 	char name[32];               /* of the socket in the directory */
+	struct vg_finisher finisher; /* removes it: the confined helper cannot */
 };
 
-#define VG_LISTENER_CLOSED { .directory = -1, .socket = -1 }
+#define VG_LISTENER_CLOSED { .directory = -1, .socket = -1, .finisher = VG_FINISHER_NONE }
 
 /*
  * Makes the directory if it is not there, removes sockets in it that nobody listens on any more, and
@@ -31,7 +33,7 @@ int vg_listener_open(struct vg_listener *listener, const char *directory, pid_t 
  * errno. */
 int vg_listener_accept(const struct vg_listener *listener);
 
-/* Removes the socket. */
+/* Removes the socket.  A helper that is killed has it removed too. */
 void vg_listener_close(struct vg_listener *listener);
 
 #endif

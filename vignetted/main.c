@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
+#include <errno.h>
 #include <getopt.h>
 #include <signal.h>
 #include <stdio.h>
@@ -11,6 +12,7 @@
 #include "libvgctl/wire.h"
 #include "vignetted/confine.h"
 #include "vignetted/control.h"
+#include "vignetted/finisher.h"
 #include "vignetted/launch.h"
 #include "vignetted/loop.h"
 
@@ -196,39 +198,63 @@ static int fail(const struct vg_err *err)
 	return EXIT_FAILURE;
 }
 
+/* The finisher's part: see vignetted/finisher.h.  The file of a helper that was killed stays as it is. */
+static int file_finish(void *context, enum vg_finish what, struct vg_err *err)
+{
+	struct vg_outfile *file = context;
+
+	if (what == VG_FINISH_KEEP)
+		return vg_outfile_commit(file, err);
+	if (what == VG_FINISH_DROP)
+		vg_outfile_abandon(file);
+	return 0;
+}
+
+/* The target is opened, the helper is confined, and only then the target is read. */
+static int session_begin(struct vg_session *session, const struct arguments *arguments, int fd,
+			 struct vg_recording **recording, struct vg_err *err)
+{
+	int rc = vg_session_open(session, &arguments->session, arguments->pid, arguments->command != NULL, err);
+
+	if (rc != 0)
+		return rc;
+	if (vg_confine(false, session->max_memory_bytes, err) != 0) {
+		fail(err);               /* worth knowing, and no reason not to record */
+		session->unconfined = true;
+	}
+	rc = vg_session_start(session, &arguments->session, err);
+	return rc != 0 ? rc : vg_session_begin(session, &arguments->session, fd, recording, err);
+}
+
 /* Records until something ends it, and completes the file. */
-static int session_run(struct arguments *arguments, int signals, struct vg_outfile *file)
+static int session_run(const struct arguments *arguments, int signals, int fd, struct vg_finisher *finisher)
 {
 	static struct vg_session session;
 	struct vg_recording *recording = NULL;
-	bool launched = arguments->command != NULL;
 	struct vg_err err;
-	int rc, ended_by;
+	int rc, kept, ended_by;
 
-	rc = vg_session_open(&session, &arguments->session, arguments->pid, launched, &err);
-	if (rc == 0)
-		rc = vg_session_begin(&session, &arguments->session, file->fd, &recording, &err);
+	rc = session_begin(&session, arguments, fd, &recording, &err);
 	if (rc != 0) {
 		vg_session_close(&session);
+		vg_finisher_ask(finisher, VG_FINISH_DROP, NULL);
 		return fail(&err);
 	}
-	rc = vg_confine(VG_CONFINE_ALONE, session.max_memory_bytes, &err);
-	if (rc != 0)
-		fail(&err);              /* worth knowing, and no reason not to record */
 	ended_by = vg_loop_run(&session, signals, NULL);
 	rc = vg_session_end(&session, recording, "interrupted by a signal");
 	if (rc != 0)
 		vg_err_sys(&err, rc, "%s is not whole", arguments->output);
-	if (rc != 0 || vg_outfile_commit(file, &err) != 0) {
+	/* What was written is worth having in any case. */
+	kept = vg_finisher_ask(finisher, VG_FINISH_KEEP, rc == 0 ? &err : NULL);
+	if (rc != 0 || kept != 0) {
 		rc = fail(&err);
-		vg_outfile_commit(file, NULL);   /* what was written is worth having */
 	} else {
 		summary_print(recording, arguments->output);
 		if (recording->recorder.samples == 0 &&
 		    vg_recorder_lost(&recording->recorder) > 0) {
 			vg_err_set(&err, 0, "%s holds no sample: all were lost", arguments->output);
 			rc = fail(&err);
-		} else if (launched && ended_by == 0)
+		} else if (arguments->command != NULL && ended_by == 0)
 			rc = command_status(&session);
 	}
 	vg_session_close(&session);
@@ -238,21 +264,28 @@ static int session_run(struct arguments *arguments, int signals, struct vg_outfi
 static int record(struct arguments *arguments, int signals)
 {
 	struct vg_outfile file;
+	struct vg_finisher finisher = VG_FINISHER_NONE;
 	struct vg_err err;
 	int rc = vg_outfile_open(&file, arguments->output, &err);
 
+	if (rc == 0 && !file.in_place) {
+		rc = vg_finisher_start(&finisher, file_finish, &file, &err);
+		if (rc != 0)
+			vg_outfile_abandon(&file);
+	}
 	if (rc != 0)
 		return fail(&err);
 	if (arguments->command != NULL) {
 		rc = vg_launch(arguments->command, &arguments->pid, &err);
 		if (rc != 0) {
 			fail(&err);
-			vg_outfile_abandon(&file);
+			vg_finisher_ask(&finisher, VG_FINISH_DROP, NULL);
+			vg_outfile_forget(&file);
 			return rc == -ENOENT ? EXIT_NOT_FOUND : EXIT_CANNOT_RUN;
 		}
 	}
-	rc = session_run(arguments, signals, &file);
-	vg_outfile_abandon(&file);
+	rc = session_run(arguments, signals, file.fd, &finisher);
+	vg_outfile_forget(&file);
 	return rc;
 }
 

@@ -213,6 +213,7 @@ static int stats_write(const struct vg_session *session, struct vg_recording *re
 		{ "syncs", recording->disk.syncs },
 		{ "syncs_failed", recording->disk.failures },
 		{ "stalls", recording->dumping.watchdog.stalls },
+		{ "unconfined", session->unconfined },
 		/* The last, and only where there are counters. */
 		{ "threads_uncounted", recording->counting.threads_without },
 	};

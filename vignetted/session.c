@@ -19,20 +19,6 @@
 enum { MODULES_EVERY_NS = 250 * 1000 * 1000 };
 enum { LIMITS_EVERY = 16, FIRST_ATTEMPTS = 50, FIRST_PAUSE_US = 80 };
 
-static int parts_open(struct vg_session *session, pid_t pid, struct vg_err *err)
-{
-	int rc = vg_target_open(&session->target, pid, err);
-
-	if (rc != 0)
-		return rc;
-	rc = vg_memory_open(&session->memory, pid);
-	if (rc == 0)
-		rc = vg_tasks_open(&session->tasks, pid);
-	if (rc == 0)
-		rc = vg_unwinder_open(&session->unwinder, &session->modules);
-	return rc != 0 ? vg_err_sys(err, rc, "process %d", pid) : 0;
-}
-
 /* Now: confined, we could not ask. */
 static void machine_note(struct vg_session *session)
 {
@@ -45,8 +31,6 @@ static void machine_note(struct vg_session *session)
 int vg_session_open(struct vg_session *session, const struct vg_session_options *options,
 		    pid_t pid, bool command, struct vg_err *err)
 {
-	int rc;
-
 	memset(session, 0, sizeof *session);
 	for (uint32_t i = 0; i < VG_RECORDINGS; i++)
 		session->recordings[i].index = i;
@@ -56,16 +40,34 @@ int vg_session_open(struct vg_session *session, const struct vg_session_options 
 	session->stop_always = options->stop_always;
 	session->target.pidfd = -1;
 	session->tracer = (struct vg_tracer){ .leader = pid, .command = command ? pid : 0 };
-	vg_priority_begin(&session->tracer.priority);
 	session->modules.memory = &session->memory;
+	vg_priority_begin(&session->tracer.priority);
 	vg_pacing_begin(session);
-	rc = parts_open(session, pid, err);
+	machine_note(session);
+	return vg_target_open(&session->target, pid, err);
+}
+
+static int parts_open(struct vg_session *session)
+{
+	int rc = vg_memory_open(&session->memory, session->target.pid);
+
 	if (rc == 0)
-		rc = vg_target_probe(&session->target, err);
+		rc = vg_tasks_open(&session->tasks, session->target.pid);
+	if (rc == 0)
+		rc = vg_unwinder_open(&session->unwinder, &session->modules);
+	return rc;
+}
+
+int vg_session_start(struct vg_session *session, const struct vg_session_options *options, struct vg_err *err)
+{
+	int rc = parts_open(session);
+
+	if (rc != 0)
+		return vg_err_sys(err, rc, "process %d", session->target.pid);
+	rc = vg_target_probe(&session->target, err);
 	if (rc != 0)
 		return rc;
 	session->tasks.max = options->max_threads ?: VG_THREADS_DEFAULT;
-	machine_note(session);
 	session->begin_ns = vg_now_ns();
 	/* A session without events is better than none. */
 	if (options->events_fd >= 0)

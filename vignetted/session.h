@@ -32,6 +32,7 @@ struct vg_session {
 	struct vg_memory memory;
 	char machine[32];            /* its architecture's name, as uname(2) has it */
 	uint64_t max_memory_bytes;   /* of the helper */
+	bool unconfined;             /* the helper has no filter of system calls; profiles say so */
 	uint32_t max_name_bytes;
 	uint32_t max_frames;         /* the most that a live recording wants */
 	struct vg_modules modules;
@@ -92,13 +93,20 @@ struct vg_session {
 };
 
 /*
- * Watches process `pid`, of whose recordings the options give the process's bounds and ring.
- * `command` says that the process is our own child.  The session must be at a place that does not
- * move.  0; -ESRCH; -EPERM with what forbids tracing; another negative errno.
- * vg_session_close() is due after a failure too.
+ * Takes process `pid`, of whose recordings the options give the process's bounds.  `command` says that the
+ * process is our own child.  Reads nothing that the process could have written, so that the caller can confine
+ * the helper before vg_session_start().  The session must be at a place that does not move.
+ * 0; -ESRCH; another negative errno.  vg_session_close() is due after a failure too.
  */
 int vg_session_open(struct vg_session *session, const struct vg_session_options *options,
 		    pid_t pid, bool command, struct vg_err *err);
+
+/*
+ * Reads the process for the first time: whether it may be traced, its modules, and its ring of events if the
+ * options have one.  0; -EPERM with what forbids tracing; another negative errno.
+ */
+int vg_session_start(struct vg_session *session, const struct vg_session_options *options,
+		     struct vg_err *err);
 
 /*
  * Starts a recording into fd, which stays the caller's, with a first sample of every thread.

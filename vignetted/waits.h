@@ -40,9 +40,9 @@ bool vg_wait_may_stop(const struct vg_wait *wait, int directory, pid_t tid);
 /* Whether the kernel takes up such a call under another number, that of restart_syscall(2). */
 bool vg_wait_is_renumbered(int64_t call);
 
-/* Where in struct user vg_regs_repair() writes: the one place that a helper ever changes of its
+/* Where in struct user vg_regs_repair() writes, and what: the one place that a helper ever changes of its
  * target.  -1: there is none. */
-extern const long vg_regs_repaired_at;
+extern const long vg_regs_repaired_at, vg_regs_repaired_value;
 
 /* In a stopped thread.  Whether there was something to repair and it is. */
 bool vg_regs_repair(struct vg_regs *regs, pid_t tid);

@@ -80,6 +80,7 @@ bool vg_wait_is_renumbered(int64_t call)
 }
 
 const long vg_regs_repaired_at = offsetof(struct user, regs.rax);
+const long vg_regs_repaired_value = -ERESTARTNOHAND_CODE;
 
 bool vg_regs_repair(struct vg_regs *regs, pid_t tid)
 {
@@ -89,6 +90,6 @@ bool vg_regs_repair(struct vg_regs *regs, pid_t tid)
 	if (regs->raw.cs != USER_CS_64 || (long)regs->raw.rax != -EINTR || kind == NOT_INTERRUPTIBLE ||
 	    kind == NOT_STOPPABLE)
 		return false;
-	regs->raw.rax = (unsigned long)-(long)ERESTARTNOHAND_CODE;
+	regs->raw.rax = (unsigned long)vg_regs_repaired_value;
 	return ptrace(PTRACE_POKEUSER, tid, vg_regs_repaired_at, regs->raw.rax) == 0;
 }

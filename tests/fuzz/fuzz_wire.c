@@ -52,9 +52,9 @@ void vg_priority_room(struct vg_priority *priority, bool has_room)
 	(void)has_room;
 }
 
-int vg_confine(enum vg_confine_role role, uint64_t memory_bytes, struct vg_err *err)
+int vg_confine(bool listens, uint64_t memory_bytes, struct vg_err *err)
 {
-	(void)role;
+	(void)listens;
 	(void)memory_bytes;
 	(void)err;
 	return 0;
