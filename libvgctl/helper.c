@@ -46,6 +46,19 @@ int vg_answer_check(struct vg_wire_message *answer, enum vg_wire_kind kind)
 	return answer->kind == kind ? 0 : vg_helper_lost(-EPROTO);
 }
 
+static int helper_missing(const char *given)
+{
+	bool privileged = vg_spawn_is_privileged();
+
+	if (given != NULL)
+		return vg_failure(-ENOPKG, "cannot find the helper vignetted at %s%s", given,
+				  privileged && *given != '/' ?
+				  ": in a privileged program the path must be absolute" : "");
+	return vg_failure(-ENOPKG, "cannot find the helper vignetted %s" VG_LIBEXECDIR "%s",
+			  privileged ? "in " : "by $VIGNETTED, beside the library or the program, or in ",
+			  privileged ? ": a privileged program looks nowhere else" : "");
+}
+
 /* Starts the helper; its end of the socket is closed here either way. */
 static int helper_start(const char *given, int sockets[2])
 {
@@ -54,11 +67,7 @@ static int helper_start(const char *given, int sockets[2])
 
 	rc = vg_spawn_find(given, path, sizeof path);
 	if (rc != 0)
-		rc = vg_failure(rc, "cannot find the helper vignetted%s%s",
-				given != NULL ? " at " : "",
-				given != NULL ? given :
-				" by $VIGNETTED, beside the library or the program, or in "
-				VG_LIBEXECDIR);
+		rc = helper_missing(given);
 	if (rc == 0 && vg_spawn_is_elsewhere())
 		rc = vg_failure(-ENOTSUP, "children of this thread begin in another pid namespace, where "
 				"the helper could not see this process");

@@ -6,6 +6,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <link.h>
 #include <linux/capability.h>
 #include <pthread.h>
 #include <sched.h>
@@ -14,14 +15,15 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/auxv.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "libvgctl/vgctl.h"
 #include "libvgctl/wire.h"
 
 /*
@@ -174,13 +176,22 @@ IN_CHILD static int middle_run(void *argument)
 	__builtin_unreachable();
 }
 
-/* The host's preloaded libraries and the like are none of the helper's business. */
+bool vg_spawn_is_privileged(void)
+{
+	return getauxval(AT_SECURE) != 0;
+}
+
+/* The host's preloaded libraries and the like are none of the helper's business.  A privileged host's environment
+ * is its user's, and the helper's linker would follow it: where the host has made its real user the effective one,
+ * or passes on an ambient capability, the kernel does not set AT_SECURE for the helper. */
 static void environment_pick(struct spawn *spawn)
 {
 	static const char *const wanted[] = { "LD_LIBRARY_PATH=", "ASAN_OPTIONS=", "UBSAN_OPTIONS=",
 					      "LSAN_OPTIONS=", "TSAN_OPTIONS=" };
 	size_t count = 0;
 
+	if (vg_spawn_is_privileged())
+		return;
 	for (char **variable = environ; variable != NULL && *variable != NULL; variable++) {
 		for (size_t i = 0; i < sizeof wanted / sizeof *wanted; i++) {
 			if (strncmp(*variable, wanted[i], strlen(wanted[i])) == 0 &&
@@ -232,6 +243,14 @@ int vg_spawn(const char *path, int socket)
 	return rc != 0 ? rc : -spawn.failure;
 }
 
+/* Not access(2), which asks for the real user: execve(2) goes by the effective one. */
+static bool is_program(const char *path)
+{
+	struct stat status;
+
+	return stat(path, &status) == 0 && S_ISREG(status.st_mode) && (status.st_mode & 0111) != 0;
+}
+
 /* Whether `vignetted` stands in the directory that file is in. */
 static bool beside(const char *file, char *path, size_t path_bytes)
 {
@@ -241,35 +260,51 @@ static bool beside(const char *file, char *path, size_t path_bytes)
 	if (slash == NULL)
 		return false;
 	length = snprintf(path, path_bytes, "%.*s/vignetted", (int)(slash - file), file);
-	return length > 0 && (size_t)length < path_bytes && access(path, X_OK) == 0;
+	return length > 0 && (size_t)length < path_bytes && is_program(path);
 }
 
 static bool given(const char *file, char *path, size_t path_bytes)
 {
 	int length = snprintf(path, path_bytes, "%s", file);
 
-	return length > 0 && (size_t)length < path_bytes && access(path, X_OK) == 0;
+	return length > 0 && (size_t)length < path_bytes && is_program(path);
+}
+
+/* By the linker's name of the shared object that this code is in.  The main program has the empty one there, and
+ * argv[0] in Dl_info, which is whatever its user wants.  A relative name was one where the program began. */
+static bool beside_library(char *path, size_t path_bytes)
+{
+	struct link_map *object = NULL;
+	Dl_info info;
+
+	return dladdr1((void *)beside_library, &info, (void **)&object, RTLD_DL_LINKMAP) != 0 &&
+	       object != NULL && object->l_name != NULL && object->l_name[0] == '/' &&
+	       beside(object->l_name, path, path_bytes);
+}
+
+static bool beside_program(char *path, size_t path_bytes)
+{
+	char program[PATH_MAX];
+	ssize_t length = readlink("/proc/self/exe", program, sizeof program - 1);
+
+	if (length <= 0)
+		return false;
+	program[length] = '\0';
+	return beside(program, path, path_bytes);
 }
 
 int vg_spawn_find(const char *option, char *path, size_t path_bytes)
 {
 	const char *variable = secure_getenv("VIGNETTED");
-	char program[PATH_MAX];
-	ssize_t length;
-	Dl_info library;
+	bool privileged = vg_spawn_is_privileged();
 
 	if (option == NULL && variable != NULL && *variable != '\0')
 		option = variable;
+	/* The working directory is the user's choice. */
 	if (option != NULL)
-		return given(option, path, path_bytes) ? 0 : -ENOPKG;
-	if (dladdr((void *)vgctl_begin, &library) != 0 && library.dli_fname != NULL &&
-	    beside(library.dli_fname, path, path_bytes))
+		return (!privileged || *option == '/') && given(option, path, path_bytes) ? 0 : -ENOPKG;
+	/* So is the program's own directory: a user may make a hard link to it. */
+	if (!privileged && (beside_library(path, path_bytes) || beside_program(path, path_bytes)))
 		return 0;
-	length = readlink("/proc/self/exe", program, sizeof program - 1);
-	if (length > 0) {
-		program[length] = '\0';
-		if (beside(program, path, path_bytes))
-			return 0;
-	}
 	return given(VG_LIBEXECDIR "/vignetted", path, path_bytes) ? 0 : -ENOPKG;
 }

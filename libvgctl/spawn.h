@@ -5,10 +5,14 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+/* Whether the program has rights that whoever started it lacks: it is set-user-ID, has file capabilities or the
+ * like.  Its arguments, environment, working directory and place are then not to be trusted. */
+bool vg_spawn_is_privileged(void);
+
 /*
  * Starts `path --serve` with `socket` as its descriptor VG_WIRE_FD and no other but the
  * standard ones, which are /dev/null; signals at their defaults; of the environment only
- * what the dynamic linker and the sanitizers need.
+ * what the dynamic linker and the sanitizers need, or nothing if the host is privileged.
  *
  * The new process is nobody's child that the host could stumble on: no SIGCHLD, nothing for
  * waitpid(-1).  0, or a negative errno, that of a failed execve(2) included.
@@ -23,9 +27,10 @@ int vg_spawn(const char *path, int socket);
 bool vg_spawn_is_elsewhere(void);
 
 /*
- * Looks for the helper: `option` if not NULL, $VIGNETTED (not in a set-uid program), beside
- * this library, beside the program, in the compiled-in libexecdir.  The first two are not
- * looked past.  0, or -ENOPKG; the path is the caller's buffer.
+ * Looks for the helper: `option` if not NULL, $VIGNETTED, beside this library if it is a shared one,
+ * beside the program, in the compiled-in libexecdir.  The first two are not looked past.  In a
+ * privileged program only an absolute `option` and libexecdir count.  0, or -ENOPKG; the path is the
+ * caller's buffer.
  */
 int vg_spawn_find(const char *option, char *path, size_t path_bytes);
 
