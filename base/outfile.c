@@ -11,6 +11,8 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/place.h"
+
 int vg_descriptor_raise(int fd)
 {
 	int raised;
@@ -35,28 +37,6 @@ void vg_outfile_forget(struct vg_outfile *file)
 	*file = (struct vg_outfile)VG_OUTFILE_CLOSED;
 }
 
-static const char *name_of(const char *path)
-{
-	const char *slash = strrchr(path, '/');
-
-	return slash != NULL ? slash + 1 : path;
-}
-
-/* The directory may have another path later, or none: after a chdir or chroot. */
-static int directory_open(const char *path)
-{
-	char *name = strndup(path, (size_t)(name_of(path) - path));
-	int fd;
-
-	if (name == NULL)
-		return -ENOMEM;
-	fd = open(*name != '\0' ? name : ".", O_PATH | O_DIRECTORY | O_CLOEXEC);
-	if (fd < 0)
-		fd = -errno;
-	free(name);
-	return vg_descriptor_raise(fd);
-}
-
 /* Whether that is still the file's name. */
 static bool is_named(int fd, int directory, const char *name)
 {
@@ -67,26 +47,60 @@ static bool is_named(int fd, int directory, const char *name)
 	       file.st_dev == named.st_dev && file.st_ino == named.st_ino;
 }
 
+/* What is in the way at path, and could be there for anyone's doing. */
+static int part_check(const struct stat *status, const char *path, struct vg_err *err)
+{
+	return S_ISREG(status->st_mode) ? 0 :
+	       vg_err_set(err, -EEXIST, "%s is in the way: it is no regular file", path);
+}
+
+/* Why it cannot be removed: rc. */
+static int part_stays(const struct stat *status, const char *path, int rc, struct vg_err *err)
+{
+	if (rc == -EWOULDBLOCK && status->st_uid == geteuid())
+		return vg_err_set(err, -EBUSY, "%s: another process is writing it", path);
+	if (rc == -EWOULDBLOCK)
+		return vg_err_set(err, -EBUSY, "%s is in the way: it belongs to another user (uid %u), and a "
+				  "process has locked it", path, status->st_uid);
+	if ((rc == -EACCES || rc == -EPERM) && status->st_uid != geteuid())
+		return vg_err_set(err, -EACCES, "%s is in the way: it belongs to another user (uid %u)", path,
+				  status->st_uid);
+	return vg_err_sys(err, rc, "cannot create %s", path);
+}
+
 /* The writer holds a lock for as long as any descriptor of the file is open, in whichever
  * process: a .part that can be locked has no writer left.  Unless others were faster, and it is
  * another file by now. */
-static int stale_part_remove(int directory, const char *part)
+static int stale_part_remove(int directory, const char *path, struct vg_err *err)
 {
-	int fd = openat(directory, part, O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
-	int rc = 0;
+	const char *part = vg_place_name(path);
+	struct stat status;
+	int fd, rc;
 
+	if (fstatat(directory, part, &status, AT_SYMLINK_NOFOLLOW) != 0)
+		return errno == ENOENT ? 0 : vg_err_sys(err, -errno, "cannot create %s", path);
+	rc = part_check(&status, path, err);
+	if (rc != 0)
+		return rc;
+	fd = openat(directory, part, O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY);
 	if (fd < 0)
-		return errno == ENOENT ? 0 : -errno;
-	if (flock(fd, LOCK_EX | LOCK_NB) != 0)
-		rc = errno == EWOULDBLOCK ? -EBUSY : -errno;
-	else if (is_named(fd, directory, part) && unlinkat(directory, part, 0) != 0 && errno != ENOENT)
-		rc = -errno;
+		return errno == ENOENT ? 0 : part_stays(&status, path, -errno, err);
+	/* It may be another one by now. */
+	if (fstat(fd, &status) == 0)
+		rc = part_check(&status, path, err);
+	if (rc == 0 && flock(fd, LOCK_EX | LOCK_NB) != 0)
+		rc = part_stays(&status, path, -errno, err);
+	if (rc == 0 && is_named(fd, directory, part) && unlinkat(directory, part, 0) != 0 &&
+	    errno != ENOENT)
+		rc = part_stays(&status, path, -errno, err);
 	close(fd);
 	return rc;
 }
 
-static int part_create(int directory, const char *part)
+static int part_create(int directory, const char *path, struct vg_err *err)
 {
+	const char *part = vg_place_name(path);
+
 	for (int attempt = 0; attempt < 4; attempt++) {
 		int fd = openat(directory, part, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW,
 				0600);
@@ -96,90 +110,52 @@ static int part_create(int directory, const char *part)
 			/* Before it has the lock, another process may remove it as stale.  (Some
 			 * file systems know no locks.) */
 			if ((flock(fd, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK) &&
-			    is_named(fd, directory, part))
-				return fd;
+			    is_named(fd, directory, part)) {
+				fd = vg_descriptor_raise(fd);
+				return fd >= 0 ? fd : vg_err_sys(err, fd, "cannot create %s", path);
+			}
 			close(fd);
 			continue;
 		}
 		if (errno != EEXIST)
-			return -errno;
-		rc = stale_part_remove(directory, part);
+			return vg_err_sys(err, -errno, "cannot create %s", path);
+		rc = stale_part_remove(directory, path, err);
 		if (rc != 0)
 			return rc;
 	}
-	return -EBUSY;
+	return vg_err_set(err, -EBUSY, "%s: another process is writing it", path);
 }
 
-/* What a link to a standard descriptor (/dev/stdout) leads to, or -1.  Even if that is a regular
- * file, it is written in place: renaming over the link would replace it for the whole machine. */
-static int standard_at(const char *path)
+/* A file to be renamed in the end. */
+static int part_open(struct vg_outfile *file, struct vg_err *err)
 {
-	struct stat link, target, standard;
-
-	if (lstat(path, &link) != 0 || !S_ISLNK(link.st_mode) || stat(path, &target) != 0)
-		return -1;
-	for (int fd = STDOUT_FILENO; fd <= STDERR_FILENO; fd++) {
-		if (fstat(fd, &standard) == 0 && standard.st_dev == target.st_dev &&
-		    standard.st_ino == target.st_ino)
-			return fd;
-	}
-	return -1;
-}
-
-/* A device or a pipe is written in place likewise. */
-static bool is_special(const char *path)
-{
-	struct stat status;
-
-	return stat(path, &status) == 0 && !S_ISREG(status.st_mode);
-}
-
-/* A pipe that nobody reads is ENXIO, rather than a wait for a reader. */
-static int special_open(const char *path)
-{
-	int fd = open(path, O_WRONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-
-	if (fd < 0)
-		return -errno;
-	fcntl(fd, F_SETFL, fcntl(fd, F_GETFL) & ~O_NONBLOCK);
-	return fd;
+	file->directory = vg_place_directory(file->path);
+	if (file->directory < 0)
+		return vg_err_sys(err, file->directory, "cannot create %s", file->part);
+	file->fd = part_create(file->directory, file->part, err);
+	return file->fd < 0 ? file->fd : 0;
 }
 
 int vg_outfile_open(struct vg_outfile *file, const char *path, struct vg_err *err)
 {
-	int standard = standard_at(path), fd;
+	int rc;
 
 	*file = (struct vg_outfile)VG_OUTFILE_CLOSED;
-	file->in_place = standard >= 0 || is_special(path);
+	rc = vg_place_open(path, &file->fd, err);
+	if (rc != 0)
+		return rc;
+	file->in_place = file->fd >= 0;
 	file->path = strdup(path);
 	if (file->path == NULL ||
 	    asprintf(&file->part, "%s%s", path, file->in_place ? "" : ".part") < 0) {
 		file->part = NULL;
+		rc = vg_err_sys(err, -ENOMEM, "%s", path);
+	}
+	if (rc == 0 && !file->in_place)
+		rc = part_open(file, err);
+	if (rc != 0)
 		vg_outfile_forget(file);
-		return vg_err_sys(err, -ENOMEM, "%s", path);
-	}
-	if (standard >= 0) {
-		fd = fcntl(standard, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
-		if (fd < 0)
-			fd = -errno;
-	} else if (file->in_place) {
-		fd = special_open(path);
-	} else {
-		fd = file->directory = directory_open(path);
-		if (fd >= 0)
-			fd = part_create(file->directory, name_of(file->part));
-	}
-	fd = vg_descriptor_raise(fd);
-	if (fd == -EBUSY)
-		vg_err_set(err, fd, "%s: another process is writing it", file->part);
-	else if (fd < 0)
-		vg_err_sys(err, fd, "cannot create %s", file->part);
-	if (fd < 0) {
-		vg_outfile_forget(file);
-		return fd;
-	}
-	file->fd = fd;
-	return 0;
+	return rc;
 }
 
 /* Whether the .part is ours to rename or remove. */
@@ -192,10 +168,10 @@ int vg_outfile_commit(struct vg_outfile *file, struct vg_err *err)
 {
 	int rc = 0;
 
-	if (has_part(file) && !is_named(file->fd, file->directory, name_of(file->part)))
+	if (has_part(file) && !is_named(file->fd, file->directory, vg_place_name(file->part)))
 		rc = vg_err_set(err, -ENOENT, "%s has been removed or replaced", file->part);
-	else if (has_part(file) && renameat(file->directory, name_of(file->part), file->directory,
-					    name_of(file->path)) != 0)
+	else if (has_part(file) && renameat(file->directory, vg_place_name(file->part), file->directory,
+					    vg_place_name(file->path)) != 0)
 		rc = vg_err_sys(err, -errno, "cannot rename %s to %s", file->part, file->path);
 	vg_outfile_forget(file);
 	return rc;
@@ -203,8 +179,8 @@ int vg_outfile_commit(struct vg_outfile *file, struct vg_err *err)
 
 void vg_outfile_abandon(struct vg_outfile *file)
 {
-	if (has_part(file) && is_named(file->fd, file->directory, name_of(file->part)))
-		unlinkat(file->directory, name_of(file->part), 0);
+	if (has_part(file) && is_named(file->fd, file->directory, vg_place_name(file->part)))
+		unlinkat(file->directory, vg_place_name(file->part), 0);
 	vg_outfile_forget(file);
 }
 

@@ -12,7 +12,7 @@
  * exclusively, readable by its owner alone, and renamed over PATH at the end.  A .part that a
  * dead process left behind is replaced; one that a live process still writes is -EBUSY.
  * What exists already and is no regular file (/dev/null), and /dev/stdout in any case, is written
- * in place instead.
+ * in place instead, unless another user could have put it there: see base/place.h.
  */
 struct vg_outfile {
 	int fd;         /* owned, never a standard descriptor; -1 when closed */
@@ -24,7 +24,8 @@ struct vg_outfile {
 
 #define VG_OUTFILE_CLOSED { .fd = -1, .directory = -1 }
 
-/* 0, or a negative errno from open(2), or -EBUSY as above. */
+/* 0, or a negative errno from open(2), or -EBUSY as above, or -EACCES, -EEXIST or -EINVAL for what is at PATH or at
+ * PATH.part and is refused. */
 int vg_outfile_open(struct vg_outfile *file, const char *path, struct vg_err *err);
 
 /* Renames to the final name and closes.  On failure the .part stays.  -ENOENT: the .part is another file by

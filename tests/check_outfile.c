@@ -1,11 +1,17 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Writing where the kernel takes less than it was given, or nothing yet. */
+/* Writing where the kernel takes less than it was given, or nothing yet; and where others can put something into
+ * the way of an output. */
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
+#include <sys/ptrace.h>
 #include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/sysmacros.h>
+#include <sys/syscall.h>
 #include <sys/time.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -171,6 +177,410 @@ START_TEST(failure_leaves_what_was_there)
 }
 END_TEST
 
+/* ---- what others have put there ---- */
+
+enum { OTHER = 65534, ORDINARY = 65533 };
+
+static char shared[] = "/tmp/check_outfile.XXXXXX";
+static int back;
+
+/* Each test runs in a directory of its own that all may write to, and whose files are their owners' to remove. */
+static void shared_enter(void)
+{
+	back = open(".", O_PATH | O_CLOEXEC);
+	ck_assert_ptr_nonnull(mkdtemp(shared));
+	ck_assert_int_eq(chmod(shared, 01777), 0);
+	ck_assert_int_eq(chdir(shared), 0);
+	umask(0);
+}
+
+static void shared_leave(void)
+{
+	static const char *const names[] = { "out", "out.part", "first", "second", "kept", "mine" };
+
+	ck_assert_int_eq(seteuid(0), 0);
+	for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+		unlink(names[i]);
+	ck_assert_int_eq(fchdir(back), 0);
+	close(back);
+	ck_assert_int_eq(rmdir(shared), 0);
+}
+
+/* As that user, for what follows. */
+static void become(uid_t user)
+{
+	ck_assert_int_eq(seteuid(0), 0);
+	ck_assert_int_eq(seteuid(user), 0);
+}
+
+static void file_make(const char *name, const char *text)
+{
+	int fd = open(name, O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC, 0666);
+
+	ck_assert_int_ge(fd, 0);
+	ck_assert_int_eq(write(fd, text, strlen(text)), (ssize_t)strlen(text));
+	close(fd);
+}
+
+/* A pipe that somebody reads; that descriptor. */
+static int fifo_make(const char *name)
+{
+	int reader;
+
+	ck_assert_int_eq(mkfifo(name, 0666), 0);
+	reader = open(name, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+	ck_assert_int_ge(reader, 0);
+	return reader;
+}
+
+static bool is_empty(int reader)
+{
+	char byte;
+
+	return read(reader, &byte, 1) <= 0;
+}
+
+/* It is refused, with that code and a sentence that has these words; and no .part is begun. */
+static void refused(const char *path, int code, const char *words)
+{
+	struct vg_outfile file;
+	struct vg_err err = { "" };
+	int rc = vg_outfile_open(&file, path, &err);
+
+	if (rc == 0)
+		vg_outfile_abandon(&file);
+	ck_assert_msg(rc == code, "%s, uid %d: %d (%s), not %d", path, (int)geteuid(), rc, err.text, code);
+	ck_assert_msg(strstr(err.text, words) != NULL && strstr(err.text, path) != NULL,
+		      "%s, uid %d: \"%s\" has no \"%s\"", path, (int)geteuid(), err.text, words);
+}
+
+static void refused_by_both(const char *path, int code, const char *words)
+{
+	static const uid_t users[] = { 0, ORDINARY };
+
+	for (size_t i = 0; i < 2; i++) {
+		become(users[i]);
+		refused(path, code, words);
+	}
+	become(0);
+}
+
+/* It is opened, and written in place, or not. */
+static void opened(const char *path, bool in_place)
+{
+	struct vg_outfile file;
+	struct vg_err err;
+	int rc = vg_outfile_open(&file, path, &err);
+
+	ck_assert_msg(rc == 0, "%s, uid %d: %s", path, (int)geteuid(), rc != 0 ? err.text : "");
+	ck_assert_int_eq(file.in_place, in_place);
+	ck_assert_int_eq(fcntl(file.fd, F_GETFL) & O_NONBLOCK, 0);
+	vg_outfile_abandon(&file);
+}
+
+START_TEST(fifo_of_another_user)
+{
+	int reader;
+
+	become(OTHER);
+	reader = fifo_make("out");
+	refused_by_both("out", -EACCES, "another user (uid 65534)");
+	ck_assert(is_empty(reader));
+	close(reader);
+}
+END_TEST
+
+START_TEST(fifo_of_this_user_or_root)
+{
+	int reader = fifo_make("out"), own;
+
+	opened("out", true);
+	become(ORDINARY);
+	own = fifo_make("mine");
+	opened("out", true);
+	opened("mine", true);
+	close(reader);
+	close(own);
+}
+END_TEST
+
+START_TEST(link_of_another_user)
+{
+	static const char *const targets[] = { "/dev/null", "/dev/stderr", "/dev/fd/2", "mine", "kept", "none" };
+	int reader;
+
+	file_make("kept", "kept");
+	reader = fifo_make("mine");
+	for (size_t i = 0; i < sizeof targets / sizeof *targets; i++) {
+		become(OTHER);
+		ck_assert_int_eq(symlink(targets[i], "out"), 0);
+		refused_by_both("out", -EACCES, "another user (uid 65534)");
+		ck_assert_int_eq(unlink("out"), 0);
+	}
+	/* By a link of one's own, too. */
+	become(OTHER);
+	ck_assert_int_eq(symlink("/dev/null", "second"), 0);
+	become(ORDINARY);
+	ck_assert_int_eq(symlink("second", "out"), 0);
+	refused("out", -EACCES, "another user (uid 65534)");
+	close(reader);
+}
+END_TEST
+
+/* To a pipe of another user. */
+START_TEST(own_link_to_a_strangers_fifo)
+{
+	int reader;
+
+	become(OTHER);
+	reader = fifo_make("first");
+	become(ORDINARY);
+	ck_assert_int_eq(symlink("first", "out"), 0);
+	refused("out", -EACCES, "another user (uid 65534)");
+	ck_assert(is_empty(reader));
+	close(reader);
+}
+END_TEST
+
+/* To a device, to nothing, to a file, which stays as it is, to itself; relative, or by way of another. */
+START_TEST(own_links)
+{
+	struct stat status;
+
+	become(ORDINARY);
+	ck_assert_int_eq(symlink("/dev/null", "first"), 0);
+	ck_assert_int_eq(symlink("./first", "out"), 0);
+	opened("first", true);
+	opened("out", true);
+	ck_assert_int_eq(unlink("out"), 0);
+	ck_assert_int_eq(symlink("none", "out"), 0);
+	opened("out", false);
+	ck_assert_int_eq(unlink("out"), 0);
+	ck_assert_int_eq(symlink("out", "out"), 0);
+	opened("out", false);
+	ck_assert_int_eq(unlink("out"), 0);
+	file_make("kept", "kept");
+	ck_assert_int_eq(symlink("kept", "out"), 0);
+	opened("out", false);
+	ck_assert_int_eq(stat("kept", &status), 0);
+	ck_assert_int_eq(status.st_size, 4);
+}
+END_TEST
+
+/* As a shell's >(command), or what whoever started this process has opened: of whichever user they are. */
+START_TEST(descriptors_of_this_process)
+{
+	int ends[2], saved, kept;
+	char path[64];
+	struct stat status;
+
+	become(OTHER);
+	ck_assert_int_eq(pipe(ends), 0);
+	become(0);
+	snprintf(path, sizeof path, "/dev/fd/%d", ends[1]);
+	opened(path, true);
+	snprintf(path, sizeof path, "/proc/self/fd/%d", ends[1]);
+	opened(path, true);
+	saved = dup(STDOUT_FILENO);
+	ck_assert_int_eq(dup2(ends[1], STDOUT_FILENO), STDOUT_FILENO);
+	opened("/dev/stdout", true);
+	file_make("kept", "kept");
+	kept = open("kept", O_WRONLY | O_CLOEXEC);
+	ck_assert_int_eq(dup2(kept, STDOUT_FILENO), STDOUT_FILENO);
+	opened("/dev/stdout", true);
+	ck_assert_int_eq(dup2(saved, STDOUT_FILENO), STDOUT_FILENO);
+	ck_assert_int_eq(fstat(kept, &status), 0);
+	ck_assert_int_eq(status.st_size, 4);
+	opened("/dev/null", true);
+	close(kept);
+	close(saved);
+	close(ends[0]);
+	close(ends[1]);
+}
+END_TEST
+
+/* A number that no driver has: nothing is opened if it is not refused. */
+START_TEST(block_device)
+{
+	ck_assert_int_eq(mknod("out", S_IFBLK | 0666, makedev(250, 250)), 0);
+	refused_by_both("out", -EINVAL, "no file, pipe or character device");
+	refused("./", -EISDIR, "Is a directory");
+}
+END_TEST
+
+START_TEST(part_of_another_user)
+{
+	int fd;
+
+	become(OTHER);
+	file_make("out.part", "theirs");
+	fd = open("out.part", O_RDONLY | O_CLOEXEC);
+	ck_assert_int_eq(flock(fd, LOCK_EX), 0);
+	become(0);
+	refused("out", -EBUSY, "another user (uid 65534)");
+	become(ORDINARY);
+	refused("out", -EBUSY, "another user (uid 65534)");
+	/* Who may write to it may not remove it. */
+	close(fd);
+	refused("out", -EACCES, "another user (uid 65534)");
+	/* Who may not even do that. */
+	become(OTHER);
+	ck_assert_int_eq(chmod("out.part", 0600), 0);
+	become(ORDINARY);
+	refused("out", -EACCES, "another user (uid 65534)");
+	/* Root may. */
+	become(0);
+	opened("out", false);
+}
+END_TEST
+
+START_TEST(part_that_is_no_file)
+{
+	int reader;
+
+	become(OTHER);
+	reader = fifo_make("out.part");
+	refused_by_both("out", -EEXIST, "no regular file");
+	ck_assert_int_eq(access("out.part", F_OK), 0);
+	close(reader);
+	become(OTHER);
+	ck_assert_int_eq(unlink("out.part"), 0);
+	ck_assert_int_eq(symlink("kept", "out.part"), 0);
+	refused_by_both("out", -EEXIST, "no regular file");
+	ck_assert_int_ne(access("kept", F_OK), 0);
+}
+END_TEST
+
+/* ---- races ---- */
+
+/* Opens `out`, and says by its exit status how that went: 0, written in place; 1, as a new file; 2, refused. */
+static void traced_open(void)
+{
+	struct vg_outfile file;
+
+	ptrace(PTRACE_TRACEME, 0, NULL, NULL);
+	raise(SIGSTOP);
+	if (vg_outfile_open(&file, "out", NULL) != 0)
+		_exit(2);
+	if (!file.in_place) {
+		vg_outfile_abandon(&file);
+		_exit(1);
+	}
+	_exit(vg_write_all(file.fd, "profile", 7) == 0 ? 0 : 3);
+}
+
+/* Whether the process, stopped at the entry of a system call, is about to open `out` itself for writing. */
+static bool is_opening(pid_t child)
+{
+	struct __ptrace_syscall_info call = { 0 };
+
+	return ptrace(PTRACE_GET_SYSCALL_INFO, child, sizeof call, &call) > 0 &&
+	       call.op == PTRACE_SYSCALL_INFO_ENTRY && call.entry.nr == SYS_openat &&
+	       (call.entry.args[2] & (O_ACCMODE | O_PATH)) == O_WRONLY;
+}
+
+/* What comes of it when `first` takes the place of `out` after that has been looked at. */
+static int swapped_while_opening(void)
+{
+	pid_t child = fork();
+	bool swapped = false;
+	int status;
+
+	if (child == 0)
+		traced_open();
+	ck_assert_int_eq(waitpid(child, &status, 0), child);
+	ck_assert_int_eq(ptrace(PTRACE_SETOPTIONS, child, NULL, PTRACE_O_TRACESYSGOOD), 0);
+	while (!WIFEXITED(status)) {
+		ck_assert(WIFSTOPPED(status));
+		if (!swapped && is_opening(child)) {
+			ck_assert_int_eq(rename("first", "out"), 0);
+			swapped = true;
+		}
+		ck_assert_int_eq(ptrace(PTRACE_SYSCALL, child, NULL, NULL), 0);
+		ck_assert_int_eq(waitpid(child, &status, 0), child);
+	}
+	ck_assert(swapped);
+	return WEXITSTATUS(status);
+}
+
+/* The look says one thing, the open finds another. */
+START_TEST(replaced_between_look_and_open)
+{
+	int reader = fifo_make("out"), theirs;
+	struct stat status;
+
+	/* By a file, */
+	file_make("kept", "kept");
+	ck_assert_int_eq(link("kept", "first"), 0);
+	ck_assert_int_eq(swapped_while_opening(), 2);
+	ck_assert_int_eq(unlink("out"), 0);
+	close(reader);
+	/* by a link to it, */
+	reader = fifo_make("out");
+	ck_assert_int_eq(symlink("kept", "first"), 0);
+	ck_assert_int_eq(swapped_while_opening(), 2);
+	ck_assert_int_eq(unlink("out"), 0);
+	close(reader);
+	ck_assert_int_eq(stat("kept", &status), 0);
+	ck_assert_int_eq(status.st_size, 4);
+	/* by another user's pipe. */
+	reader = fifo_make("out");
+	become(OTHER);
+	theirs = fifo_make("first");
+	become(0);
+	ck_assert_int_eq(swapped_while_opening(), 2);
+	ck_assert(is_empty(theirs));
+	close(theirs);
+	close(reader);
+}
+END_TEST
+
+/* A pipe of root's, a file of root's and another user's pipe take turns at one path. */
+START_TEST(replaced_all_the_time)
+{
+	int readers[2] = { fifo_make("out"), -1 };
+	pid_t swapper;
+	int status;
+
+	file_make("first", "kept");
+	become(OTHER);
+	readers[1] = fifo_make("second");
+	become(0);
+	swapper = fork();
+	if (swapper == 0) {
+		for (;;) {
+			syscall(SYS_renameat2, AT_FDCWD, "out", AT_FDCWD, "first", 2 /* RENAME_EXCHANGE */);
+			syscall(SYS_renameat2, AT_FDCWD, "out", AT_FDCWD, "second", 2);
+		}
+	}
+	for (int i = 0; i < 20000; i++) {
+		struct vg_outfile file;
+
+		if (vg_outfile_open(&file, "out", NULL) != 0)
+			continue;
+		if (file.in_place) {
+			struct stat at;
+
+			ck_assert_int_eq(fstat(file.fd, &at), 0);
+			ck_assert_msg(S_ISFIFO(at.st_mode) && at.st_uid == 0, "round %d: mode %o, uid %d", i,
+				      at.st_mode, (int)at.st_uid);
+		}
+		vg_outfile_abandon(&file);
+	}
+	kill(swapper, SIGKILL);
+	ck_assert_int_eq(waitpid(swapper, &status, 0), swapper);
+	ck_assert(is_empty(readers[1]));
+	close(readers[0]);
+	close(readers[1]);
+}
+END_TEST
+
+/* Stands for the tests that need them. */
+START_TEST(other_users)
+{
+}
+END_TEST
+
 Suite *outfile_suite(void)
 {
 	Suite *suite = suite_create("outfile");
@@ -181,6 +591,27 @@ Suite *outfile_suite(void)
 	tcase_add_test(tests, pipe_that_would_not_wait);
 	tcase_add_test(tests, reader_gone);
 	tcase_add_test(tests, failure_leaves_what_was_there);
+	suite_add_tcase(suite, tests);
+	if (geteuid() != 0) {
+		tests = tcase_create("others # SKIP not root");
+		tcase_add_test(tests, other_users);
+		suite_add_tcase(suite, tests);
+		return suite;
+	}
+	tests = tcase_create("others");
+	tcase_set_timeout(tests, 120);
+	tcase_add_checked_fixture(tests, shared_enter, shared_leave);
+	tcase_add_test(tests, fifo_of_another_user);
+	tcase_add_test(tests, fifo_of_this_user_or_root);
+	tcase_add_test(tests, link_of_another_user);
+	tcase_add_test(tests, own_link_to_a_strangers_fifo);
+	tcase_add_test(tests, own_links);
+	tcase_add_test(tests, descriptors_of_this_process);
+	tcase_add_test(tests, block_device);
+	tcase_add_test(tests, part_of_another_user);
+	tcase_add_test(tests, part_that_is_no_file);
+	tcase_add_test(tests, replaced_between_look_and_open);
+	tcase_add_test(tests, replaced_all_the_time);
 	suite_add_tcase(suite, tests);
 	return suite;
 }

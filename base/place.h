@@ -1,0 +1,26 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+#ifndef VG_BASE_PLACE_H
+#define VG_BASE_PLACE_H
+
+#include "base/err.h"
+
+/* Where an output goes: the last name of its path, and what is there already. */
+
+const char *vg_place_name(const char *path);
+
+/* An O_PATH descriptor of the directory that the path's last name is in, which may have another path later, or none:
+ * after a chdir or chroot.  Or a negative errno. */
+int vg_place_directory(const char *path);
+
+/*
+ * Opens for writing what an output is to be written into as it stands: a pipe, a character device, or one of this
+ * process's standard descriptors.  0 and *fd, owned by the caller; -1 there if a file is to be made, and renamed over
+ * whatever has the name.
+ *
+ * Others may put something there in a directory that all may write to.  So -EACCES for a pipe that neither this user
+ * nor root has made, and for a link of theirs on the way to it; -EINVAL for a block device; or open(2)'s.  What is
+ * found out about a thing is asked of its descriptor, so that nothing can take its place in between.
+ */
+int vg_place_open(const char *path, int *fd, struct vg_err *err);
+
+#endif
