@@ -27,6 +27,7 @@
 	each(json) \
 	each(number) \
 	each(outfile) \
+	each(perfmap) \
 	each(priority) \
 	each(profile) \
 	each(resolve) \
