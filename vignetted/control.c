@@ -32,7 +32,7 @@ struct client {
 	int socket;                  /* owned, but for that which we were started with */
 	int file;                    /* owned; -1 */
 	struct vg_recording *recording; /* of a host; NULL: not begun, or ended */
-	uint64_t heard;              /* of others: control.heard at the latest message */
+	uint64_t heard;              /* control.heard at the latest message */
 };
 
 struct control {
@@ -41,7 +41,7 @@ struct control {
 	struct client clients[CLIENTS_MAX];
 	struct vg_listener listener;
 	struct vg_outside outside;
-	uint64_t heard;              /* connections and messages of others, in all */
+	uint64_t heard;              /* connections and messages, in all */
 	struct vg_loop_sockets sockets; /* the clients' by index, then the listener's */
 	int failure;                 /* of the latest recording that the host did not ask the end of */
 };
@@ -49,15 +49,16 @@ struct control {
 /* NULL: there are as many as can be. */
 static struct client *client_add(struct control *control, enum client_kind kind, int socket)
 {
-	size_t first = kind == CLIENT_OTHER ? HOSTS_MAX : 0, end = kind == CLIENT_OTHER ? CLIENTS_MAX : HOSTS_MAX;
+	size_t first = kind == CLIENT_OTHER ? HOSTS_MAX : 0;
+	size_t end = kind == CLIENT_OTHER ? CLIENTS_MAX : HOSTS_MAX;
 
 	for (size_t i = first; i < end; i++) {
 		struct client *client = &control->clients[i];
 
 		if (client->kind != CLIENT_NONE)
 			continue;
-		*client = (struct client){ .kind = kind, .socket = socket, .file = -1 };
-		control->sockets.polled[i] = (struct pollfd){ .fd = socket, .events = POLLIN };
+		*client = (struct client){ .kind = kind, .socket = socket, .file = -1, .heard = ++control->heard };
+		control->sockets.polled[i].fd = socket;
 		return client;
 	}
 	return NULL;
@@ -291,25 +292,15 @@ static struct client *idle_find(struct control *control)
 static void other_accept(struct control *control)
 {
 	int fd = vg_listener_accept(&control->listener);
-	struct client *client, *idle;
+	struct client *idle;
 
-	if (fd < 0)
+	if (fd < 0 || client_add(control, CLIENT_OTHER, fd) != NULL)
 		return;
-	client = client_add(control, CLIENT_OTHER, fd);
-	if (client == NULL && (idle = idle_find(control)) != NULL) {
+	idle = idle_find(control);
+	if (idle != NULL)
 		client_close(control, idle);
-		client = client_add(control, CLIENT_OTHER, fd);
-	}
-	if (client == NULL)
+	if (idle == NULL || client_add(control, CLIENT_OTHER, fd) == NULL)
 		close(fd);
-	else
-		client->heard = ++control->heard;
-}
-
-static bool other_serve(struct control *control, struct client *client)
-{
-	client->heard = ++control->heard;
-	return vg_outside_serve(&control->outside, client->socket);
 }
 
 /* Whether a host is left: without one there is nothing to listen for. */
@@ -322,9 +313,12 @@ static bool on_turn(void *context)
 		struct client *client = &control->clients[i];
 		bool stays = true;
 
-		if (control->sockets.polled[i].revents != 0 && client->kind != CLIENT_NONE)
-			stays = client->kind == CLIENT_OTHER ? other_serve(control, client) :
+		if (control->sockets.polled[i].revents != 0 && client->kind != CLIENT_NONE) {
+			client->heard = ++control->heard;
+			stays = client->kind == CLIENT_OTHER ?
+				vg_outside_serve(&control->outside, client->socket) :
 				host_serve(control, client);
+		}
 		if (!stays)
 			client_close(control, client);
 		host_left = host_left || client->kind == CLIENT_HOST || client->kind == CLIENT_KEEPER;
@@ -407,9 +401,7 @@ static int control_open(struct control *control, int socket, const struct vg_wir
 		rc = vg_listener_open(&control->listener, first->listen.directory, pid, err);
 	if (rc != 0)
 		return rc;
-	control->sockets.polled[CLIENTS_MAX] = (struct pollfd){
-		.fd = control->listener.socket, .events = POLLIN,
-	};
+	control->sockets.polled[CLIENTS_MAX].fd = control->listener.socket;
 	control->session->unconfined = vg_confine(listens, control->session->max_memory_bytes, NULL) != 0;
 	rc = vg_session_start(control->session, options, err);
 	return rc != 0 || listens ? rc : host_begin(control, client, options, err);
@@ -430,7 +422,7 @@ int vg_control_serve(int socket, int signals)
 	control.sockets.on_turn = on_turn;
 	control.sockets.context = &control;
 	for (size_t i = 0; i < VG_LOOP_SOCKETS; i++)
-		control.sockets.polled[i].fd = -1;
+		control.sockets.polled[i] = (struct pollfd){ .fd = -1, .events = POLLIN };
 	rc = first_receive(socket, &first, &options, fds);
 	if (rc == 0)
 		rc = control_open(&control, socket, &first, &options,
