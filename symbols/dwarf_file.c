@@ -158,17 +158,17 @@ int vg_dwarf_read_files(struct vg_dwarf_reader *reader, struct vg_dwarf_bytes by
 	return rc == 0 ? map_reset(reader, reader->file_names.count) : rc;
 }
 
-/* Appends to a path of `used` characters; what is longer than any path is cut. */
+/* Appends to a path of `used` characters, which are PATH_MAX_CHARS at most, before and after: what
+ * is longer than any path is cut, the slash between two parts included. */
 static size_t path_append(char *path, size_t used, const char *part)
 {
-	size_t length = strnlen(part, PATH_MAX_CHARS);
+	size_t length;
 
-	if (length == 0)
+	if (*part == '\0')
 		return used;
-	if (used > 0 && path[used - 1] != '/')
+	if (used > 0 && used < PATH_MAX_CHARS && path[used - 1] != '/')
 		path[used++] = '/';
-	if (length > PATH_MAX_CHARS - used)
-		length = PATH_MAX_CHARS - used;
+	length = strnlen(part, PATH_MAX_CHARS - used);
 	memcpy(path + used, part, length);
 	return used + length;
 }
@@ -177,7 +177,7 @@ static size_t path_append(char *path, size_t used, const char *part)
 static int file_add(struct vg_dwarf_reader *reader, const char *directory, const char *name,
 		    uint32_t *file)
 {
-	char path[PATH_MAX_CHARS + 2];
+	char path[PATH_MAX_CHARS + 1];
 	size_t used = 0;
 
 	if (name[0] == '/')

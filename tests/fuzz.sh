@@ -61,7 +61,14 @@ seeds() {
 			"$SRCDIR/tests/fixtures/symbols_plain_more.c" -o "$out/seeds/elf/stubs" -lpthread
 		gcc -shared -nostdlib -Wa,--defsym,ROWS=10 "$SRCDIR/tests/fixtures/symbols_cfi.s" \
 			-o "$out/seeds/elf/unwinds"
-		"$VGTOOL" symbols "$out/seeds/elf/unwinds" >"$out/seeds/sym/unwinds" ;;
+		"$VGTOOL" symbols "$out/seeds/elf/unwinds" >"$out/seeds/sym/unwinds"
+		# As long as a path can be: a word of a libFuzzer dictionary has 64 bytes at most.
+		for length in 4095 4096 4097; do
+			path=$(printf "%${length}s" | tr ' ' n)
+			printf '# 1 "%s"\nint f(void) { return 1; }\n' "$path" |
+				gcc -g -shared -nostdlib "-fdebug-prefix-map=$PWD=$path" -x c - \
+					-o "$out/seeds/elf/path-$length"
+		done ;;
 	profile)
 		"$VIGNETTED" -o "$out/seeds/profile/sleep.vgp" --rate 50 -- sleep 0.2 2>/dev/null
 		# With counters, where this machine lets them be counted.

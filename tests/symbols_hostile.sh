@@ -105,6 +105,29 @@ expect 0 "$dir/program-stripped"
 expect 0 "$dir/program-gz"
 [ "$(grep -c '^FUNC ' "$dir/out")" -gt 5 ] || fail "compressed sections: no functions"
 
+# Directories and names about as long as the longest path, and longer: what goes beyond 4,096
+# characters is cut.
+characters() {
+	printf "%${1}s" | tr ' ' n
+}
+# long_path DWARF DIRECTORY NAME: the program's only file is NAME in DIRECTORY
+long_path() {
+	(cd "$dir" && printf '# 1 "%s"\nint f(void) { return 1; }\n' "$3" >long.c &&
+		$cc -g -gdwarf-"$1" -shared -nostdlib "-fdebug-prefix-map=$PWD=$2" long.c -o long)
+	expect 0 "$dir/long"
+	{ printf '%s/%s' "$2" "$3" | head -c 4096; echo; } >"$dir/wanted"
+	sed -n 's/^FILE 0 //p' "$dir/out" | cmp -s - "$dir/wanted" ||
+		fail "DWARF $1, a directory of ${#2} and a name of ${#3} characters: not the path"
+}
+for version in 4 5; do
+	for length in 4092 4093 4094 4095 4096 4097 4500 9000; do
+		long_path $version "/$(characters $((length - 1)))" x.c
+		long_path $version /d "$(characters $length)"
+		long_path $version "/$(characters $length)" "$(characters $length)"
+		[ $length -lt 4095 ] || long_path $version "$(characters $length)" x.c
+	done
+done
+
 # What is packed, and what is in another file.
 objcopy --compress-debug-sections=zstd "$dir/program5" "$dir/program-zstd"
 nm --format=posix "$dir/program5" | awk '$2 == "t" { print $1 }' >"$dir/keep"
