@@ -7,22 +7,9 @@
 
 #include "base/array.h"
 
-/* FNV-1a over words, then a finalizer: keys are short, and many differ in their last bits only. */
-static uint32_t key_hash(const unsigned char *key, size_t length)
+static uint32_t key_hash(const struct vg_intern *table, const void *key, size_t length)
 {
-	uint64_t hash = 0xcbf29ce484222325u ^ length;
-	uint64_t word;
-
-	for (; length >= sizeof word; key += sizeof word, length -= sizeof word) {
-		memcpy(&word, key, sizeof word);
-		hash = (hash ^ word) * 0x9e3779b97f4a7c15u;
-		hash ^= hash >> 29;
-	}
-	for (; length > 0; key++, length--)
-		hash = (hash ^ *key) * 0x100000001b3u;
-	hash ^= hash >> 32;
-	hash *= 0xd6e8feb86659fd93u;
-	return (uint32_t)(hash >> 32);
+	return (uint32_t)vg_hash(&table->hash_key, key, length);
 }
 
 static int slots_double(struct vg_intern *table)
@@ -35,6 +22,8 @@ static int slots_double(struct vg_intern *table)
 	slots = calloc(slot_count, sizeof *slots);
 	if (slots == NULL)
 		return -ENOMEM;
+	if (table->slot_count == 0)
+		vg_hash_key(&table->hash_key);
 	for (uint32_t id = 0; id < table->count; id++) {
 		uint32_t at = table->keys[id].hash & (slot_count - 1);
 
@@ -89,8 +78,7 @@ static uint32_t slot_find(const struct vg_intern *table, const void *key, size_t
 
 int vg_intern(struct vg_intern *table, const void *key, size_t length, uint32_t *id)
 {
-	uint32_t hash = key_hash(key, length);
-	uint32_t at;
+	uint32_t hash, at;
 	int rc;
 
 	if (table->count >= table->slot_count / 2) {
@@ -98,6 +86,7 @@ int vg_intern(struct vg_intern *table, const void *key, size_t length, uint32_t 
 		if (rc != 0)
 			return rc;
 	}
+	hash = key_hash(table, key, length);
 	at = slot_find(table, key, length, hash);
 	if (table->slots[at] != 0) {
 		*id = table->slots[at] - 1;
@@ -117,7 +106,7 @@ bool vg_intern_find(const struct vg_intern *table, const void *key, size_t lengt
 
 	if (table->slot_count == 0)
 		return false;
-	at = slot_find(table, key, length, key_hash(key, length));
+	at = slot_find(table, key, length, key_hash(table, key, length));
 	if (table->slots[at] == 0)
 		return false;
 	*id = table->slots[at] - 1;

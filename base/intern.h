@@ -6,6 +6,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+#include "base/hash.h"
+
 /*
  * Gives equal byte strings the same small number, counting from 0 in order of first sight.
  * Serves strings and fixed structs alike; a struct used as a key must have no padding left
@@ -18,6 +20,7 @@ struct vg_intern {
 	uint32_t count, capacity;
 	uint32_t *slots;               /* id + 1, or 0; open addressing */
 	uint32_t slot_count;           /* power of two */
+	struct vg_hash_key hash_key;   /* of as long as there are slots */
 };
 
 /* *id is the key's number.  1 if it was new, 0 if not, -ENOMEM (table unchanged). */

@@ -23,6 +23,7 @@
 	each(frame_size) \
 	each(frames) \
 	each(idle) \
+	each(intern) \
 	each(interrupts) \
 	each(json) \
 	each(number) \
