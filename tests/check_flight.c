@@ -96,6 +96,44 @@ START_TEST(intervals)
 }
 END_TEST
 
+/* The longest stretch of slots that are taken: a look goes through no more. */
+static size_t longest_stretch(const struct vg_open_intervals *open)
+{
+	size_t stretch = 0, longest = 0;
+
+	for (size_t i = 0; i < 2 * open->size; i++) {
+		stretch = open->slots[i % open->size].event.token != 0 ? stretch + 1 : 0;
+		if (stretch > longest)
+			longest = stretch;
+	}
+	return longest;
+}
+
+/* A program chooses its tokens: these are the multiples of the inverse of the number by which tokens were
+ * multiplied to find their slots, so that the upper half of each product, which chose the slot, is 0. */
+START_TEST(chosen_tokens_do_not_pile_up)
+{
+	enum { CHOSEN = 20000 };
+	struct vg_open_intervals open = { .max = CHOSEN };
+	uint64_t inverse = 1;
+
+	/* Newton's iteration: each step doubles the low bits that are right. */
+	for (int i = 0; i < 6; i++)
+		inverse *= 2 - UINT64_C(0x9e3779b97f4a7c15) * inverse;
+	for (uint64_t i = 1; i <= CHOSEN; i++) {
+		struct vg_tape_entry begin = { .event.token = i * inverse };
+
+		ck_assert(vg_open_intervals_add(&open, &begin));
+	}
+	ck_assert_uint_eq(open.count, CHOSEN);
+	ck_assert_uint_le(longest_stretch(&open), 1000);
+	for (uint64_t i = 1; i <= CHOSEN; i++)
+		vg_open_intervals_remove(&open, i * inverse);
+	ck_assert_uint_eq(open.count, 0);
+	vg_open_intervals_free(&open);
+}
+END_TEST
+
 /* ---- a recorder ---- */
 
 struct told {
@@ -333,6 +371,7 @@ Suite *flight_suite(void)
 
 	tcase_add_loop_test(parts, queue, 0, 4);
 	tcase_add_loop_test(parts, intervals, 0, 4);
+	tcase_add_test(parts, chosen_tokens_do_not_pile_up);
 	tcase_set_timeout(parts, 60);
 	suite_add_tcase(suite, parts);
 	tcase_add_test(recorder, window);

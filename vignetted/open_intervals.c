@@ -8,7 +8,7 @@ enum { FIRST_SIZE = 64 };
 
 static size_t home_of(const struct vg_open_intervals *open, uint64_t token)
 {
-	return (size_t)((token * UINT64_C(0x9e3779b97f4a7c15)) >> 32) & (open->size - 1);
+	return (size_t)vg_hash(&open->hash_key, &token, sizeof token) & (open->size - 1);
 }
 
 /* Where the token is, or would be. */
@@ -28,6 +28,7 @@ static bool grow(struct vg_open_intervals *open)
 	larger.slots = calloc(larger.size, sizeof *larger.slots);
 	if (larger.slots == NULL)
 		return false;
+	vg_hash_key(&larger.hash_key);
 	for (size_t i = 0; i < open->size; i++) {
 		if (open->slots[i].event.token != 0)
 			larger.slots[slot_of(&larger, open->slots[i].event.token)] = open->slots[i];
@@ -35,6 +36,7 @@ static bool grow(struct vg_open_intervals *open)
 	free(open->slots);
 	open->slots = larger.slots;
 	open->size = larger.size;
+	open->hash_key = larger.hash_key;
 	return true;
 }
 

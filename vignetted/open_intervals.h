@@ -4,6 +4,7 @@
 
 #include <stdbool.h>
 
+#include "base/hash.h"
 #include "vignetted/tape.h"
 
 /* Beginnings of intervals, by their tokens.  All zero is an empty set. */
@@ -12,6 +13,7 @@ struct vg_open_intervals {
 	size_t size;                 /* a power of two, or 0 */
 	size_t count;
 	size_t max;                  /* to be set */
+	struct vg_hash_key hash_key; /* tokens are the program's to choose */
 };
 
 /* Keeps a copy.  false: there are too many, or no memory. */
