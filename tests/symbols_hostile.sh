@@ -128,6 +128,13 @@ for version in 4 5; do
 	done
 done
 
+# Unwind information beyond 64 bits: what is damaged is left out, and the four good entries are there.
+$cc -shared -nostdlib "$fixtures/symbols_overflow.s" -o "$dir/overflow.so"
+expect 0 "$dir/overflow.so"
+[ "$(grep -c '^STACK CFI' "$dir/out")" = 4 ] || fail "overflow.so: $(grep '^STACK CFI' "$dir/out")"
+"$VGTOOL" symbols -o "$dir/store" "$dir/overflow.so" >"$dir/out" 2>&1 || fail "overflow.so: status $?"
+grep -q '^overflow.so: 20 damaged parts left out' "$dir/out" || fail "overflow.so: $(cat "$dir/out")"
+
 # What is packed, and what is in another file.
 objcopy --compress-debug-sections=zstd "$dir/program5" "$dir/program-zstd"
 nm --format=posix "$dir/program5" | awk '$2 == "t" { print $1 }' >"$dir/keep"

@@ -86,6 +86,31 @@ static void rule_restore(struct machine *machine, uint64_t number)
 		*rule = machine->initial.rules[rule - machine->now.rules];
 }
 
+/* Any program may say anything: a product beyond 64 bits is no offset, and not what is left of one. */
+static bool offset_factored(const struct machine *machine, int64_t factored, int64_t *offset)
+{
+	return !__builtin_mul_overflow(factored, machine->program->data_factor, offset);
+}
+
+static bool rule_set_factored(struct machine *machine, uint64_t number, int64_t factored)
+{
+	int64_t offset;
+
+	if (!offset_factored(machine, factored, &offset))
+		return false;
+	rule_set(machine, number, VG_FROM_CFA, offset);
+	return true;
+}
+
+/* Nor is a location that lies beyond the last address. */
+static bool location_advance(struct machine *machine, uint64_t delta)
+{
+	uint64_t bytes;
+
+	return !__builtin_mul_overflow(delta, machine->program->code_factor, &bytes) &&
+	       !__builtin_add_overflow(machine->location, bytes, &machine->location);
+}
+
 /* Takes an expression's block off the instructions. */
 static bool block_take(struct vg_bytes *bytes, struct vg_bytes *block)
 {
@@ -176,11 +201,10 @@ static bool short_step(struct machine *machine, uint8_t code, struct vg_bytes *b
 
 	switch (code & 0xc0) {
 	case CFA_ADVANCE_LOC:
-		machine->location += low * machine->program->code_factor;
+		*good = location_advance(machine, low);
 		return true;
 	case CFA_OFFSET:
-		*good = vg_bytes_uleb(bytes, &value);
-		rule_set(machine, low, VG_FROM_CFA, (int64_t)value * machine->program->data_factor);
+		*good = vg_bytes_uleb(bytes, &value) && rule_set_factored(machine, low, (int64_t)value);
 		return true;
 	case CFA_RESTORE:
 		rule_restore(machine, low);
@@ -193,10 +217,7 @@ static bool advance(struct machine *machine, struct vg_bytes *bytes, size_t leng
 {
 	uint64_t value;
 
-	if (!vg_bytes_fixed(bytes, length, &value))
-		return false;
-	machine->location += value * machine->program->code_factor;
-	return true;
+	return vg_bytes_fixed(bytes, length, &value) && location_advance(machine, value);
 }
 
 static bool state_keep(struct machine *machine, uint8_t code)
@@ -238,12 +259,9 @@ static bool cfa_step(struct machine *machine, uint8_t code, struct vg_bytes *byt
 		cfa_by_expression(machine, block, address);
 		return true;
 	}
-	if (code == CFA_DEF_CFA_SF || code == CFA_DEF_CFA_OFFSET_SF) {
-		if (!vg_bytes_sleb(bytes, &factored))
-			return false;
-		now->plain.offset = factored * machine->program->data_factor;
-		return true;
-	}
+	if (code == CFA_DEF_CFA_SF || code == CFA_DEF_CFA_OFFSET_SF)
+		return vg_bytes_sleb(bytes, &factored) &&
+		       offset_factored(machine, factored, &now->plain.offset);
 	if (!vg_bytes_uleb(bytes, &value))
 		return false;
 	now->plain.offset = (int64_t)value;
@@ -261,15 +279,9 @@ static bool rule_step(struct machine *machine, uint8_t code, struct vg_bytes *by
 		return false;
 	switch (code) {
 	case CFA_OFFSET_EXTENDED:
-		if (!vg_bytes_uleb(bytes, &value))
-			return false;
-		rule_set(machine, number, VG_FROM_CFA, (int64_t)value * machine->program->data_factor);
-		return true;
+		return vg_bytes_uleb(bytes, &value) && rule_set_factored(machine, number, (int64_t)value);
 	case CFA_OFFSET_EXTENDED_SF:
-		if (!vg_bytes_sleb(bytes, &factored))
-			return false;
-		rule_set(machine, number, VG_FROM_CFA, factored * machine->program->data_factor);
-		return true;
+		return vg_bytes_sleb(bytes, &factored) && rule_set_factored(machine, number, factored);
 	case CFA_RESTORE_EXTENDED:
 		rule_restore(machine, number);
 		return true;
