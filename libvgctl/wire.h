@@ -50,6 +50,8 @@ enum {
 	VG_WIRE_RECORDINGS = 4,
 	VG_WIRE_WATCH_FILES = 16,
 	VG_WIRE_COUNTERS = 4,
+	VG_WIRE_PERIOD_LEAST_NS = 100000,
+	VG_WIRE_PERIOD_MAX_NS = 1000000000,
 };
 
 #define VG_WIRE_FLIGHT_MAX_NS (UINT64_C(86400) * 1000000000)
@@ -83,7 +85,7 @@ enum vg_wire_kind {
 };
 
 struct vg_wire_begin {
-	uint64_t period_ns;          /* 0: on demand */
+	uint64_t period_ns;          /* 0: on demand; else between the two bounds */
 	uint64_t max_file_bytes;     /* 0: no limit */
 	uint64_t max_duration_ns;    /* 0: no limit */
 	uint32_t max_frames;

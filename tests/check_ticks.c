@@ -1,6 +1,10 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /* When ticks come, and which of them a slower recording takes; the time is ours. */
 #include "tests/suites.h"
+
+#include <errno.h>
+
+#include "vignetted/outside.h"
 #include "vignetted/recording.h"
 #include "vignetted/session.h"
 
@@ -56,6 +60,28 @@ START_TEST(a_slower_recording_takes_as_many_as_are_its_own)
 }
 END_TEST
 
+/* What others ask for: a second is the longest period that any of ours does, and where sums of periods cannot
+ * overflow. */
+static const struct { uint64_t period_ns; int rc; } asked[] = {
+	{ 0, 0 }, { 99999, -EINVAL }, { 100000, 0 }, { 1000000000, 0 }, { 1000000001, -EINVAL },
+	{ INT64_MAX, -EINVAL }, { UINT64_C(1) << 63, -EINVAL }, { UINT64_MAX, -EINVAL },
+};
+
+START_TEST(a_period_from_outside_is_bounded)
+{
+	struct vg_wire_begin begin = { .period_ns = asked[_i].period_ns, .max_frames = 64 };
+	struct vg_session_options options;
+	struct vg_ticks ticks;
+
+	ck_assert_int_eq(vg_outside_options(&options, &begin), asked[_i].rc);
+	if (asked[_i].rc != 0 || asked[_i].period_ns == 0)
+		return;
+	vg_ticks_start(&ticks, options.period_ns, BEGIN_NS);
+	for (int i = 0; i < 1000; i++)
+		ck_assert(vg_ticks_due(&ticks, ticks.due_ns));
+}
+END_TEST
+
 Suite *ticks_suite(void)
 {
 	Suite *suite = suite_create("ticks");
@@ -63,6 +89,7 @@ Suite *ticks_suite(void)
 
 	tcase_add_test(tests, every_part_of_a_period_is_met);
 	tcase_add_loop_test(tests, a_slower_recording_takes_as_many_as_are_its_own, 0, sizeof beside / sizeof *beside);
+	tcase_add_loop_test(tests, a_period_from_outside_is_bounded, 0, sizeof asked / sizeof *asked);
 	suite_add_tcase(suite, tests);
 	return suite;
 }

@@ -58,7 +58,8 @@ int vg_outside_options(struct vg_session_options *options, const struct vg_wire_
 	    begin->max_name_bytes > VG_NAME_MAX_BYTES || begin->max_modules > VG_NONE - 1 ||
 	    options->flight_memory_bytes < VG_FLIGHT_MEMORY_LEAST_BYTES ||
 	    begin->flight_ns > VG_WIRE_FLIGHT_MAX_NS || vg_counters_check(begin->counters) != 0 ||
-	    (begin->period_ns != 0 && begin->period_ns < 100000))
+	    (begin->period_ns != 0 &&
+	     (begin->period_ns < VG_WIRE_PERIOD_LEAST_NS || begin->period_ns > VG_WIRE_PERIOD_MAX_NS)))
 		return -EINVAL;
 	return 0;
 }
