@@ -32,8 +32,9 @@ int vg_cover_collect(struct vg_cover *cover, const struct vg_symbols *symbols, b
 
 		if (apart > last->size_bytes)
 			cover->items[++kept] = *next;
-		else if (next->size_bytes > last->size_bytes - apart)
-			last->size_bytes = apart + next->size_bytes;
+		else if (next->size_bytes > last->size_bytes - apart &&
+			 __builtin_add_overflow(apart, next->size_bytes, &last->size_bytes))
+			last->size_bytes = UINT64_MAX;
 	}
 	cover->count = kept + 1;
 	return 0;

@@ -3,6 +3,7 @@
 #include "tests/suites.h"
 #include <stdio.h>
 
+#include "symbols/cover.h"
 #include "symbols/demangle.h"
 #include "symbols/table.h"
 
@@ -84,6 +85,25 @@ static void free_table(void)
 {
 	vg_symbols_free(&table);
 }
+
+/* A size that leads beyond the last address covers all from there on, and no less than before. */
+START_TEST(cover_reaches_to_the_end)
+{
+	const struct vg_symbol_public publics[] = {
+		{ .address = UINT64_MAX - 15, .size_bytes = 8 },
+		{ .address = UINT64_MAX - 11, .size_bytes = UINT64_MAX },
+	};
+	struct vg_cover cover = { 0 };
+
+	for (size_t i = 0; i < 2; i++)
+		ck_assert_int_eq(vg_array_push(&table.publics, &publics[i]), 0);
+	ck_assert_int_eq(vg_cover_collect(&cover, &table, true), 0);
+	for (uint64_t back = 0; back < 16; back++)
+		ck_assert(vg_cover_has(&cover, UINT64_MAX - back));
+	ck_assert(!vg_cover_has(&cover, UINT64_MAX - 16));
+	vg_array_free(&cover);
+}
+END_TEST
 
 START_TEST(finds_nothing_in_an_empty_table)
 {
@@ -304,6 +324,7 @@ Suite *symbols_table_suite(void)
 
 	tcase_add_checked_fixture(tests, NULL, free_table);
 	tcase_add_test(tests, finds_nothing_in_an_empty_table);
+	tcase_add_test(tests, cover_reaches_to_the_end);
 	tcase_add_test(tests, function_covers_its_bytes_only);
 	tcase_add_test(tests, overlapping_functions_nest);
 	tcase_add_test(tests, first_name_stands_for_folded_functions);
