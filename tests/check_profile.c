@@ -332,6 +332,18 @@ START_TEST(names_lose_control_characters)
 }
 END_TEST
 
+/* Two gaps of all that there is are not none. */
+START_TEST(gaps_add_up_to_no_less)
+{
+	fixture_demo(&fixture);
+	ck_assert_int_eq(vg_writer_gap(&fixture.writer, UINT64_MAX), 0);
+	ck_assert_int_eq(vg_writer_gap(&fixture.writer, 1), 0);
+	fixture_read(&fixture, true);
+	ck_assert_uint_eq(fixture.profile.damaged_bytes, UINT64_MAX);
+	fixture_close(&fixture);
+}
+END_TEST
+
 START_TEST(gap_record_counts_as_damage)
 {
 	fixture_demo(&fixture);
@@ -491,6 +503,7 @@ Suite *profile_suite(void)
 	tcase_add_test(cases, names_lose_control_characters);
 	tcase_add_test(cases, stack_ids_of_any_order);
 	tcase_add_test(cases, gap_record_counts_as_damage);
+	tcase_add_test(cases, gaps_add_up_to_no_less);
 	tcase_add_test(cases, events_round_trip);
 	tcase_add_test(cases, samples_know_their_interval);
 	tcase_add_test(cases, events_of_strangers);
