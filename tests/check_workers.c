@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 #include <check.h>
 #include <errno.h>
+#include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -129,6 +130,48 @@ START_TEST(says_when_there_can_be_no_process)
 }
 END_TEST
 
+/* How many outputs of jobs it could write beside its own; 100 more if it can read a terminal. */
+static int job_looks(void *context, size_t number)
+{
+	struct timespec pause = { .tv_nsec = 20000000 };
+	int found = isatty(STDIN_FILENO) ? 100 : 0;
+	char path[32], target[32];
+
+	(void)context, (void)number;
+	nanosleep(&pause, NULL);
+	for (int fd = STDERR_FILENO + 1; fd < 64; fd++) {
+		ssize_t length;
+
+		snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
+		length = readlink(path, target, sizeof target);
+		found += length > 0 && strncmp(target, "/memfd:output", 13) == 0;
+	}
+	return found;
+}
+
+START_TEST(job_has_neither_a_terminal_nor_the_output_of_another)
+{
+	struct vg_workers workers = { .at_once = 4, .cpu_seconds_max = 60, .count = JOBS,
+				      .run = job_looks, .done = job_done };
+	int master = posix_openpt(O_RDWR | O_NOCTTY), standard = dup(STDIN_FILENO), terminal;
+	struct vg_err err;
+
+	ck_assert_int_ge(master, 0);
+	ck_assert_int_eq(grantpt(master) | unlockpt(master), 0);
+	terminal = open(ptsname(master), O_RDWR | O_NOCTTY);
+	ck_assert_int_eq(dup2(terminal, STDIN_FILENO), STDIN_FILENO);
+	ck_assert(isatty(STDIN_FILENO));
+	done_count = 0;
+	ck_assert_int_eq(vg_workers_run(&workers, &err), 0);
+	dup2(standard, STDIN_FILENO);
+	close(standard);
+	close(terminal);
+	close(master);
+	for (int i = 0; i < JOBS; i++)
+		ck_assert_int_eq(statuses[i], 0);
+}
+END_TEST
+
 Suite *workers_suite(void)
 {
 	Suite *suite = suite_create("workers");
@@ -136,6 +179,7 @@ Suite *workers_suite(void)
 
 	tcase_set_timeout(tests, 60);
 	tcase_add_loop_test(tests, one_job_does_not_harm_the_others, 0, 3);
+	tcase_add_test(tests, job_has_neither_a_terminal_nor_the_output_of_another);
 	tcase_add_test(tests, says_when_there_can_be_no_process);
 	suite_add_tcase(suite, tests);
 	return suite;

@@ -2,6 +2,7 @@
 #include "vgtool/workers.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdbool.h>
@@ -111,14 +112,34 @@ static void child_limit(const struct vg_workers *workers, pid_t parent)
 	setrlimit(RLIMIT_CORE, &core);
 }
 
+/* A file may capture the child: it has its own output, and neither another job's nor a terminal. */
+static int child_descriptors(const struct pool *pool, size_t number)
+{
+	if (isatty(STDIN_FILENO)) {
+		int nothing = open("/dev/null", O_RDONLY | O_CLOEXEC);
+
+		if (nothing < 0 || dup2(nothing, STDIN_FILENO) < 0)
+			return -errno;
+	}
+	if (dup2(pool->jobs[number].out.fd, STDOUT_FILENO) < 0 ||
+	    dup2(pool->jobs[number].err.fd, STDERR_FILENO) < 0)
+		return -errno;
+	for (size_t place = 0; place < pool->started; place++) {
+		struct job *job = &pool->jobs[number_at(pool, place)];
+
+		stream_close(&job->out);
+		stream_close(&job->err);
+	}
+	return 0;
+}
+
 static void __attribute__((noreturn)) child_run(const struct pool *pool, size_t number,
 						pid_t parent)
 {
-	const struct job *job = &pool->jobs[number];
 	int status;
 
 	child_limit(pool->workers, parent);
-	if (dup2(job->out.fd, STDOUT_FILENO) < 0 || dup2(job->err.fd, STDERR_FILENO) < 0)
+	if (child_descriptors(pool, number) != 0)
 		_exit(255);
 	status = pool->workers->run(pool->workers->context, number);
 	fflush(stdout);
