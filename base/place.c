@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/ioctl.h>
 #include <sys/stat.h>
 #include <sys/vfs.h>
 #include <unistd.h>
@@ -187,7 +188,8 @@ static int special_open(const struct place *place, struct vg_err *err)
 		close(fd);
 		return rc;
 	}
-	fcntl(fd, F_SETFL, fcntl(fd, F_GETFL) & ~O_NONBLOCK);
+	/* Not by F_SETFL, which a confined reader may not have: it would take O_APPEND off any descriptor. */
+	ioctl(fd, FIONBIO, &(int){ 0 });
 	return fd;
 }
 
@@ -203,6 +205,16 @@ static int found_open(const struct place *place, int *fd, struct vg_err *err)
 		return 0;
 	*fd = special_open(place, err);
 	return *fd >= 0 ? 0 : *fd;
+}
+
+bool vg_place_is_special(const char *path)
+{
+	struct place place = { .directory = -1 };
+	bool special = place_find(&place, path, NULL) > 0 &&
+		       (!S_ISREG(place.status.st_mode) || standard_of(&place) >= 0);
+
+	place_leave(&place);
+	return special;
 }
 
 int vg_place_open(const char *path, int *fd, struct vg_err *err)

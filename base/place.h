@@ -2,6 +2,8 @@
 #ifndef VG_BASE_PLACE_H
 #define VG_BASE_PLACE_H
 
+#include <stdbool.h>
+
 #include "base/err.h"
 
 /* Where an output goes: the last name of its path, and what is there already. */
@@ -11,6 +13,9 @@ const char *vg_place_name(const char *path);
 /* An O_PATH descriptor of the directory that the path's last name is in, which may have another path later, or none:
  * after a chdir or chroot.  Or a negative errno. */
 int vg_place_directory(const char *path);
+
+/* Whether something is at path that would be written into as it stands, or refused: a directory, a device. */
+bool vg_place_is_special(const char *path);
 
 /*
  * Opens for writing what an output is to be written into as it stands: a pipe, a character device, or one of this

@@ -12,3 +12,10 @@ done
 for command in $("$VGTOOL" --help | awk '/^  [a-z]/ { print $1 }'); do
 	grep -q "$command" vgtool.1 || { echo "vgtool.1 has no $command"; exit 1; }
 done
+# What a captured reader can and cannot do is what the tests try, word for word.
+text=$(grep -v '^\.' vgtool.1 | tr '\n' ' ')
+promises=$(sed -n 's/^static const char [A-Z_]*\[\] = "\(.*\)";$/\1/p' "$SRCDIR/tests/check_confine.c")
+[ "$(echo "$promises" | wc -l)" -ge 15 ] || { echo "few promises: $promises"; exit 1; }
+echo "$promises" | while read -r promise; do
+	case $text in *"$promise"*) ;; *) echo "vgtool.1 does not say: $promise"; exit 1 ;; esac
+done

@@ -8,7 +8,6 @@
 
 #include "base/number.h"
 #include "vgtool/command.h"
-#include "vgtool/confine.h"
 #include "vgtool/json.h"
 #include "vgtool/measures.h"
 #include "vgtool/progress.h"
@@ -185,9 +184,10 @@ static int request_run(struct request *request, char **paths, int count)
 	struct vg_progress progress;
 	struct vg_err err;
 
-	vg_reader_confine(&(struct vg_confinement){
+	if (vg_command_confine(request->command, &(struct vg_confinement){
 		.paths = (const char *const *)paths, .path_count = (size_t)count,
-	});
+	}) != VG_EXIT_DONE)
+		return VG_EXIT_FAILED;
 	vg_progress_begin(&progress, "profiles", (uint64_t)count);
 	for (int i = 0; i < count; i++) {
 		vg_progress_step(&progress, (uint64_t)i);

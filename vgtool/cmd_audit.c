@@ -9,7 +9,6 @@
 #include "profile/chunk.h"
 #include "profile/record.h"
 #include "vgtool/command.h"
-#include "vgtool/confine.h"
 #include "vgtool/json.h"
 
 static const char usage[] = "usage: vgtool audit [--json] PROFILE\n";
@@ -197,7 +196,8 @@ int cmd_audit(int argc, char **argv)
 	}
 	if (argc - optind != 1)
 		return vg_command_misused(argv[0], usage, "takes one profile");
-	vg_reader_confine_to(argv[optind], NULL);
+	if (vg_command_confine_to(argv[0], argv[optind], NULL) != VG_EXIT_DONE)
+		return VG_EXIT_FAILED;
 	if (vg_infile_open(&audit.file, argv[optind], &err) != 0)
 		return vg_command_fail(argv[0], &err);
 	if (audit.json != NULL) {

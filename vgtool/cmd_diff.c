@@ -9,7 +9,6 @@
 #include "base/number.h"
 #include "vgtool/changes.h"
 #include "vgtool/command.h"
-#include "vgtool/confine.h"
 #include "vgtool/json.h"
 #include "vgtool/text.h"
 
@@ -192,10 +191,11 @@ static int request_run(struct request *request, char **a, char **b)
 	struct vg_err err;
 	int status, rc;
 
-	vg_reader_confine(&(struct vg_confinement){
+	if (vg_command_confine(request->command, &(struct vg_confinement){
 		.paths = (const char *const *)a, .path_count = request->changes.runs_a,
 		.more = (const char *const *)b, .more_count = request->changes.runs_b,
-	});
+	}) != VG_EXIT_DONE)
+		return EXIT_UNREADABLE;
 	status = profiles_add(request, a, (int)request->changes.runs_a);
 	if (status == VG_EXIT_DONE)
 		status = profiles_add(request, b, (int)request->changes.runs_b);

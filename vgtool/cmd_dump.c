@@ -7,7 +7,6 @@
 #include "profile/chunk.h"
 #include "profile/reader.h"
 #include "vgtool/command.h"
-#include "vgtool/confine.h"
 #include "vgtool/json.h"
 #include "vgtool/record_filter.h"
 
@@ -291,7 +290,8 @@ int cmd_dump(int argc, char **argv)
 	}
 	if (argc - optind != 1)
 		return vg_command_misused(argv[0], usage, "takes one profile");
-	vg_reader_confine_to(argv[optind], NULL);
+	if (vg_command_confine_to(argv[0], argv[optind], NULL) != VG_EXIT_DONE)
+		return VG_EXIT_FAILED;
 	if (vg_infile_open(&dump.file, argv[optind], &err) != 0)
 		return vg_command_fail(argv[0], &err);
 	vg_json_open(&dump.json, stdout);

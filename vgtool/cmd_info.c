@@ -6,7 +6,6 @@
 #include <time.h>
 
 #include "vgtool/command.h"
-#include "vgtool/confine.h"
 #include "vgtool/json.h"
 #include "vgtool/text.h"
 
@@ -289,7 +288,8 @@ int cmd_info(int argc, char **argv)
 	}
 	if (argc - optind != 1)
 		return vg_command_misused(argv[0], usage, "takes one profile");
-	vg_reader_confine_to(argv[optind], NULL);
+	if (vg_command_confine_to(argv[0], argv[optind], NULL) != VG_EXIT_DONE)
+		return VG_EXIT_FAILED;
 	status = vg_command_open(argv[0], argv[optind], &opened);
 	if (status == VG_EXIT_DONE && json)
 		info_json(&opened.profile);

@@ -8,7 +8,6 @@
 
 #include "symbols/debug_id.h"
 #include "vgtool/command.h"
-#include "vgtool/confine.h"
 #include "vgtool/json.h"
 #include "vgtool/resolve.h"
 #include "vgtool/text.h"
@@ -128,10 +127,11 @@ static int request_run(struct request *request, char **paths, int count)
 	request->names.store_count = request->stores.count;
 	if (vg_names_check(&request->names, &err) != 0)
 		return vg_command_fail(request->command, &err);
-	vg_reader_confine(&(struct vg_confinement){
+	if (vg_command_confine(request->command, &(struct vg_confinement){
 		.paths = (const char *const *)paths, .path_count = (size_t)count,
 		.more = request->stores.items, .more_count = request->stores.count,
-	});
+	}) != VG_EXIT_DONE)
+		return VG_EXIT_FAILED;
 	for (int i = 0; i < count; i++)
 		profile_add(request, paths[i]);
 	for (size_t i = 0; i < request->resolve.modules.count; i++)

@@ -8,12 +8,12 @@
 
 #include "base/outfile.h"
 #include "vgtool/command.h"
-#include "vgtool/confine.h"
 #include "vgtool/recopy.h"
 #include "vgtool/text.h"
 
 static const char usage[] =
 	"usage: vgtool recover -o OUT PROFILE\n";
+static const char STANDARD[] = "/dev/stdout";
 
 /* What is whole, and an end if it had none. */
 static int profile_write(const struct vg_opened *opened, struct vg_recopy *recopy, int fd)
@@ -40,7 +40,9 @@ static int recover_run(const char *command, const char *path, const char *out)
 	struct vg_err err;
 	int status, rc;
 
-	vg_reader_confine_to(path, out);
+	status = vg_command_confine_to(command, path, strcmp(out, STANDARD) == 0 ? NULL : out);
+	if (status != VG_EXIT_DONE)
+		return status;
 	status = vg_command_open(command, path, &opened);
 	if (status != VG_EXIT_DONE)
 		goto out;
@@ -78,7 +80,7 @@ int cmd_recover(int argc, char **argv)
 	while ((option = getopt_long(argc, argv, "o:h", options, NULL)) != -1) {
 		switch (option) {
 		case 'o':
-			out = strcmp(optarg, "-") == 0 ? "/dev/stdout" : optarg;
+			out = strcmp(optarg, "-") == 0 ? STANDARD : optarg;
 			break;
 		case 'h':
 			return vg_command_usage(usage, VG_EXIT_DONE);

@@ -8,7 +8,6 @@
 
 #include "base/number.h"
 #include "vgtool/command.h"
-#include "vgtool/confine.h"
 #include "vgtool/counted.h"
 #include "vgtool/json.h"
 #include "vgtool/progress.h"
@@ -350,7 +349,9 @@ static int report_run(struct report *report, const char *command, const char *pa
 	struct vg_err err;
 	int status, rc;
 
-	vg_reader_confine_to(path, NULL);
+	status = vg_command_confine_to(command, path, NULL);
+	if (status != VG_EXIT_DONE)
+		return status;
 	status = vg_command_open(command, path, &opened);
 	if (status != VG_EXIT_DONE)
 		goto out;

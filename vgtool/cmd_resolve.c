@@ -12,7 +12,6 @@
 #include "base/outfile.h"
 #include "profile/reader.h"
 #include "vgtool/command.h"
-#include "vgtool/confine.h"
 #include "vgtool/progress.h"
 #include "vgtool/resolve.h"
 #include "vgtool/text.h"
@@ -298,19 +297,23 @@ static int request_check(struct request *request, struct vg_err *err)
 }
 
 /* A binary in a store may have its debug file elsewhere. */
-static void request_confine(struct request *request)
+static enum vg_exit request_confine(struct request *request)
 {
 	const char *debug = "/usr/lib/debug";
+	enum vg_exit status;
 
-	if (vg_array_push(&request->stores, &debug) != 0)
-		return;
-	vg_reader_confine(&(struct vg_confinement){
+	if (vg_array_push(&request->stores, &debug) != 0) {
+		vg_command_warn(request->command, "out of memory");
+		return VG_EXIT_FAILED;
+	}
+	status = vg_command_confine(request->command, &(struct vg_confinement){
 		.paths = (const char *const *)request->paths, .path_count = request->path_count,
 		.more = request->stores.items, .more_count = request->stores.count,
 		.writes = request->out,
 	});
 	request->stores.count--;
 	request->names.stores = request->stores.items;
+	return status;
 }
 
 static int request_run(struct request *request)
@@ -329,12 +332,12 @@ static int request_run(struct request *request)
 		vg_err_sys(&err, -ENOMEM, "%s", request->paths[0]);
 	if (request->bad == NULL || request_check(request, &err) != 0) {
 		complain(request, &err);
+	} else if (request_confine(request) != VG_EXIT_DONE) {
+		request->status = VG_EXIT_FAILED;
+	} else if (request->path_count > 1) {
+		many_run(request);
 	} else {
-		request_confine(request);
-		if (request->path_count > 1)
-			many_run(request);
-		else
-			one_run(request);
+		one_run(request);
 	}
 	free(request->bad);
 	vg_resolve_free(&request->resolve);

@@ -6,7 +6,6 @@
 
 #include "symbols/store_list.h"
 #include "vgtool/command.h"
-#include "vgtool/confine.h"
 #include "vgtool/json.h"
 #include "vgtool/text.h"
 
@@ -136,8 +135,9 @@ int cmd_store(int argc, char **argv)
 	}
 	if (optind == argc)
 		return vg_command_misused(argv[0], usage, "a store is missing");
-	vg_reader_confine(&(struct vg_confinement){
+	if (vg_command_confine(argv[0], &(struct vg_confinement){
 		.paths = (const char *const *)argv + optind, .path_count = (size_t)(argc - optind),
-	});
+	}) != VG_EXIT_DONE)
+		return VG_EXIT_FAILED;
 	return (json ? json_list : text_list)(&listing, argv + optind, argc - optind);
 }

@@ -8,7 +8,6 @@
 
 #include "base/number.h"
 #include "vgtool/command.h"
-#include "vgtool/confine.h"
 #include "vgtool/counted.h"
 #include "vgtool/json.h"
 #include "vgtool/summary.h"
@@ -266,9 +265,10 @@ static int request_run(struct request *request, char **paths, int count)
 {
 	int status = VG_EXIT_DONE;
 
-	vg_reader_confine(&(struct vg_confinement){
+	if (vg_command_confine(request->command, &(struct vg_confinement){
 		.paths = (const char *const *)paths, .path_count = (size_t)count,
-	});
+	}) != VG_EXIT_DONE)
+		return VG_EXIT_FAILED;
 	for (int i = 0; i < count; i++) {
 		if (vg_command_use(request->command, paths[i], profile_add, request) != VG_EXIT_DONE)
 			status = VG_EXIT_FAILED;

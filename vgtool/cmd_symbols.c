@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 #include "vgtool/command.h"
-#include "vgtool/confine.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -110,10 +109,23 @@ static void file_do(struct run *run, const char *path, bool is_named)
 
 /* What is asked of servers needs sockets and threads.  Debug information may be anywhere: files of
  * split DWARF lie where the compiler was called. */
-static void run_confine(const struct run *run)
+static int run_confine(const struct run *run, struct vg_err *err)
 {
-	if (!run->search.debuginfod)
-		vg_reader_confine_to("/", run->store);
+	const char *everywhere = "/";
+
+	return run->search.debuginfod ? 0 : vg_reader_confine(&(struct vg_confinement){
+		.paths = &everywhere, .path_count = 1, .writes = run->store,
+	}, err);
+}
+
+static void confined_do(struct run *run, const char *path, bool is_named)
+{
+	struct vg_err err;
+
+	if (run_confine(run, &err) != 0)
+		complain(run, &err);
+	else
+		file_do(run, path, is_named);
 }
 
 /* In a process of its own. */
@@ -121,9 +133,8 @@ static int file_save(void *context, const char *path, bool is_named)
 {
 	struct run *run = context;
 
-	run_confine(run);
 	run->status = VG_EXIT_DONE;
-	file_do(run, path, is_named);
+	confined_do(run, path, is_named);
 	return run->status;
 }
 
@@ -287,12 +298,12 @@ static int files_do(struct run *run, int count, char **files)
 	if (run->store == NULL && (count > 1 || is_directory(files[0])))
 		return vg_command_misused(run->command, usage,
 					  "a directory, or more than one file, needs a store (-o)");
-	if (run->store == NULL) {
-		run_confine(run);
-		file_do(run, files[0], true);
-	} else {
+	if (!run->search.debuginfod)
+		vg_command_confine_warn(run->command);
+	if (run->store == NULL)
+		confined_do(run, files[0], true);
+	else
 		store_fill(run, files, count);
-	}
 	return run->status;
 }
 

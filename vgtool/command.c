@@ -9,6 +9,7 @@
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "profile/reader.h"
 
@@ -48,6 +49,32 @@ int vg_command_misused(const char *command, const char *usage, const char *sente
 {
 	fprintf(stderr, "%s: %s\n%s", command, sentence, usage);
 	return VG_EXIT_USAGE;
+}
+
+void vg_command_confine_warn(const char *command)
+{
+	if (!vg_confine_has_seccomp())
+		vg_command_warn(command, "this kernel has no seccomp: no filter of system calls confines "
+				"what reads the files");
+}
+
+enum vg_exit vg_command_confine(const char *command, const struct vg_confinement *confinement)
+{
+	struct vg_err err;
+
+	vg_command_confine_warn(command);
+	if (vg_reader_confine(confinement, &err) == 0)
+		return VG_EXIT_DONE;
+	vg_command_fail(command, &err);
+	return VG_EXIT_FAILED;
+}
+
+enum vg_exit vg_command_confine_to(const char *command, const char *path, const char *writes)
+{
+	return vg_command_confine(command, &(struct vg_confinement){
+		.paths = &path, .path_count = 1,
+		.writes = writes != NULL && strcmp(writes, "-") != 0 ? writes : NULL,
+	});
 }
 
 /* One line, however much is wrong: `vgtool info` has the rest. */

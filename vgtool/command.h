@@ -8,6 +8,7 @@
 #include "base/err.h"
 #include "base/infile.h"
 #include "profile/model.h"
+#include "vgtool/confine.h"
 
 /*
  * What the commands share.  A command gets "vgtool NAME" as argv[0], which starts each of its
@@ -49,6 +50,16 @@ int vg_command_usage(const char *usage, enum vg_exit status);
 
 /* The same for a wrong call, after one sentence that says what is wrong with it. */
 int vg_command_misused(const char *command, const char *usage, const char *sentence);
+
+/* Gives up what the command does not need, before it looks into a stranger's file.  A kernel without
+ * seccomp costs a line of warning.  VG_EXIT_DONE, or VG_EXIT_FAILED after a sentence. */
+enum vg_exit vg_command_confine(const char *command, const struct vg_confinement *confinement);
+
+/* For a command that reads one file, and writes to standard output or to `writes` ("-" is NULL). */
+enum vg_exit vg_command_confine_to(const char *command, const char *path, const char *writes);
+
+/* The warning alone, where other processes are the ones that are confined. */
+void vg_command_confine_warn(const char *command);
 
 /* A profile that was read, and the file behind it. */
 struct vg_opened {

@@ -2,20 +2,23 @@
 #ifndef VG_VGTOOL_CONFINE_H
 #define VG_VGTOOL_CONFINE_H
 
+#include <stdbool.h>
 #include <stddef.h>
+
+#include "base/err.h"
 
 /*
  * Profiles, symbol files and binaries come from strangers.  Before a command looks into one it gives
- * up, for good, all that it does not need: whoever makes the reader do as they like has then a
- * process that can read what the command was given and write what it was told to, and nothing else.
+ * up, for good, all that it does not need.  vgtool(1) lists what a reader that a file has captured
+ * can still do; tests/check_confine.c tries each line of that list.
  *
- *   Landlock (Linux 5.13; where there is none this part is left out): files can be read at and
+ *   Landlock (Linux 5.13, with all rights that the running kernel knows): files can be read at and
  *   beneath `paths` and `more`, and made, written and renamed beneath the directory of `writes`.
- *   seccomp: no programs, sockets, signals, tracing, or changing of attributes.  A forbidden call
- *   fails with EPERM.
+ *   seccomp: the calls that the readers make, with the arguments that they make them with.  Without
+ *   `writes` no file can be opened for writing, made, renamed or removed, Landlock or not.  A
+ *   forbidden call fails with EPERM; a call of another ABI (32 bits, x32) kills.
  *
- * NULL, and paths that do not exist, are passed over.  The standard descriptors stay.  Where the
- * kernel knows neither, the command goes on: its readers are meant to hold without.
+ * NULL, and paths that do not exist, are passed over.  Open descriptors stay.
  */
 struct vg_confinement {
 	const char *const *paths;
@@ -25,9 +28,11 @@ struct vg_confinement {
 	const char *writes;          /* a directory, or a file: then the directory it is in */
 };
 
-void vg_reader_confine(const struct vg_confinement *confinement);
+/* False if the kernel was built without seccomp filters. */
+bool vg_confine_has_seccomp(void);
 
-/* For a command that reads one file, and writes to standard output or to `writes`. */
-void vg_reader_confine_to(const char *path, const char *writes);
+/* 0, also where the kernel lacks Landlock or seccomp: what it has is used.  A negative errno if what the
+ * kernel has cannot be used: then no file may be opened. */
+int vg_reader_confine(const struct vg_confinement *confinement, struct vg_err *err);
 
 #endif

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 #include "vgtool/view.h"
 
-#include "vgtool/confine.h"
 #include "vgtool/output.h"
 
 static int view_write(void *context, const struct vg_profile *profile, struct vg_err *err)
@@ -21,6 +20,7 @@ static int view_write(void *context, const struct vg_profile *profile, struct vg
 
 int vg_view_run(const struct vg_view *view)
 {
-	vg_reader_confine_to(view->path, view->out);
+	if (vg_command_confine_to(view->command, view->path, view->out) != VG_EXIT_DONE)
+		return VG_EXIT_FAILED;
 	return vg_command_use(view->command, view->path, view_write, (void *)view);
 }
