@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 #include "base/utf8.h"
 
-#include <stdint.h>
+#include <string.h>
 
 /* The length of the character at `at`, 0 if there is no valid one. */
 static size_t character_bytes(const unsigned char *at, size_t left)
@@ -29,6 +29,16 @@ static size_t character_bytes(const unsigned char *at, size_t left)
 	return bytes;
 }
 
+uint32_t vg_utf8_point(const char *text, size_t bytes)
+{
+	const unsigned char *at = (const unsigned char *)text;
+	uint32_t point = bytes == 1 ? at[0] : at[0] & (0xff >> (bytes + 1));
+
+	for (size_t i = 1; i < bytes; i++)
+		point = point << 6 | (at[i] & 0x3f);
+	return point;
+}
+
 size_t vg_utf8_valid(const char *text, size_t length)
 {
 	size_t at = 0;
@@ -43,9 +53,54 @@ size_t vg_utf8_valid(const char *text, size_t length)
 	return at;
 }
 
+/* U+0080 to U+009F are c2 80 to c2 9f in UTF-8, where U+009B begins a sequence as ESC [ does;
+ * U+2028 to U+202E are e2 80 a8 to ae, and U+2066 to U+2069 e2 81 a6 to a9. */
+size_t vg_utf8_control(const char *text, size_t length)
+{
+	const unsigned char *at = (const unsigned char *)text;
+
+	if (length > 0 && (at[0] < 0x20 || at[0] == 0x7f))
+		return 1;
+	if (length > 1 && at[0] == 0xc2 && at[1] >= 0x80 && at[1] < 0xa0)
+		return 2;
+	if (length > 2 && at[0] == 0xe2 && ((at[1] == 0x80 && at[2] >= 0xa8 && at[2] <= 0xae) ||
+					    (at[1] == 0x81 && at[2] >= 0xa6 && at[2] <= 0xa9)))
+		return 3;
+	return 0;
+}
+
+size_t vg_utf8_plain(const char *text, size_t length)
+{
+	size_t at = 0;
+
+	while (at < length) {
+		unsigned char byte = (unsigned char)text[at];
+		size_t bytes = 1;
+
+		if (byte < 0x20 || byte >= 0x7f)
+			bytes = vg_utf8_control(text + at, length - at) > 0 ? 0 :
+				character_bytes((const unsigned char *)text + at, length - at);
+		if (bytes == 0)
+			break;
+		at += bytes;
+	}
+	return at;
+}
+
 void vg_utf8_clean(char *text, size_t length)
 {
 	for (size_t at = vg_utf8_valid(text, length); at < length;
 	     at += vg_utf8_valid(text + at, length - at))
 		text[at++] = '?';
+}
+
+void vg_utf8_make_plain(char *text, size_t length)
+{
+	for (size_t at = vg_utf8_plain(text, length); at < length;
+	     at += vg_utf8_plain(text + at, length - at)) {
+		size_t control = vg_utf8_control(text + at, length - at);
+
+		memset(text + at, '?', control > 0 ? control : 1);
+		at += control > 0 ? control : 1;
+	}
 }

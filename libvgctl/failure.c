@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/utf8.h"
 #include "libvgctl/vgctl.h"
 
 static __thread struct {
@@ -45,6 +46,8 @@ int vg_failure(int code, const char *format, ...)
 		va_start(args, format);
 		vsnprintf(latest.text, sizeof latest.text, format, args);
 		va_end(args);
+		/* The helper's words may hold the name of another process: programs print them. */
+		vg_utf8_make_plain(latest.text, strlen(latest.text));
 	}
 	return code;
 }

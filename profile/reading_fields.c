@@ -26,21 +26,7 @@ int vg_field_u32(struct vg_record_view *record, uint32_t *value)
 	return 0;
 }
 
-/* Control characters would reach the terminals of those who read the profile: C0, DEL, and C1
- * (U+0080 to U+009F, c2 80 to c2 9f in UTF-8), where U+009B begins a sequence as ESC [ does. */
-static void controls_strip(char *text, size_t length)
-{
-	for (size_t i = 0; i < length; i++) {
-		unsigned char byte = (unsigned char)text[i];
-		bool c1 = byte == 0xc2 && i + 1 < length && (unsigned char)text[i + 1] < 0xa0;
-
-		if (c1)
-			text[i + 1] = '?';
-		if (c1 || byte < 0x20 || byte == 0x7f)
-			text[i] = '?';
-	}
-}
-
+/* What a terminal would obey is replaced: views that programs read, too, are looked at there. */
 int vg_field_keep(struct vg_profile *profile, const char *text, size_t length, uint32_t *string)
 {
 	char clean[VG_NAME_MAX_BYTES + 1];
@@ -48,8 +34,7 @@ int vg_field_keep(struct vg_profile *profile, const char *text, size_t length, u
 	if (length > VG_NAME_MAX_BYTES)
 		length = VG_NAME_MAX_BYTES;
 	memcpy(clean, text, length);
-	vg_utf8_clean(clean, length);
-	controls_strip(clean, length);
+	vg_utf8_make_plain(clean, length);
 	clean[length] = '\0';
 	return vg_intern_string(&profile->strings, clean, string) < 0 ? -ENOMEM : 0;
 }

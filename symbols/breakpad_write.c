@@ -3,6 +3,7 @@
 
 #include <inttypes.h>
 
+#include "base/utf8.h"
 #include "symbols/debug_id.h"
 
 /* Numbers for what is cited, in the order of names. */
@@ -91,8 +92,17 @@ static void functions_cite(const struct vg_symbols *symbols, struct numbering *f
 /* The rest of a record: names come from files, and a newline in one would make another record. */
 static void name_write(FILE *stream, const char *name)
 {
-	for (; *name != '\0'; name++)
-		putc_unlocked((unsigned char)*name < ' ' || *name == 0x7f ? '?' : *name, stream);
+	size_t left = strlen(name), done;
+
+	for (; left > 0; name += done, left -= done) {
+		done = vg_utf8_plain(name, left);
+		fwrite_unlocked(name, 1, done, stream);
+		if (done == 0) {
+			size_t control = vg_utf8_control(name, left);
+
+			fwrite_unlocked("???", 1, done = control > 0 ? control : 1, stream);
+		}
+	}
 	putc_unlocked('\n', stream);
 }
 

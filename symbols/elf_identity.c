@@ -3,6 +3,7 @@
 
 #include <elfutils/libdwelf.h>
 
+#include "base/utf8.h"
 #include "symbols/debug_id.h"
 
 /* Breakpad's names for what it knows; others are written as "unknown", which it knows too. */
@@ -75,10 +76,8 @@ static char *name_copy(const char *name)
 {
 	char *copy = strdup(name);
 
-	for (char *at = copy; at != NULL && *at != '\0'; at++) {
-		if ((unsigned char)*at < ' ' || *at == 0x7f)
-			*at = '?';
-	}
+	if (copy != NULL)
+		vg_utf8_make_plain(copy, strlen(copy));
 	return copy;
 }
 

@@ -535,7 +535,7 @@ START_TEST(helper_killed)
 }
 END_TEST
 
-/* A process that is traced says so, and by whom. */
+/* A process that is traced says so, and by whom: in words that a program can print. */
 START_TEST(another_tracer)
 {
 	char want[64];
@@ -544,6 +544,7 @@ START_TEST(another_tracer)
 	struct { int rc; char text[300]; } got = { 0 };
 
 	ck_assert_int_eq(pipe(report), 0);
+	ck_assert_int_eq(prctl(PR_SET_NAME, "run\033[1m\2331m"), 0);
 	child = fork();
 	if (child == 0) {
 		struct vgctl_session *session;
@@ -558,7 +559,7 @@ START_TEST(another_tracer)
 		ptrace(PTRACE_CONT, child, NULL, WSTOPSIG(status));
 	ck_assert_int_eq(read(report[0], &got, sizeof got), (ssize_t)sizeof got);
 	ck_assert_int_eq(got.rc, -EPERM);
-	snprintf(want, sizeof want, "traced by another process, runner (pid %d)", getpid());
+	snprintf(want, sizeof want, "traced by another process, run?[1m?1m (pid %d)", getpid());
 	ck_assert_msg(strstr(got.text, want) != NULL, "%s", got.text);
 }
 END_TEST

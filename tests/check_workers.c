@@ -26,7 +26,7 @@ static int job_run(void *context, size_t number)
 
 	(void)context;
 	nanosleep(&pause, NULL);
-	printf("job %zu\n", number);
+	printf("job %zu\033\n", number);
 	switch (number) {
 	case CRASHES:
 		fflush(stdout);
@@ -87,7 +87,7 @@ START_TEST(one_job_does_not_harm_the_others)
 	/* Lines are whole and in order; of those that were killed, what they had not written out is
 	 * lost. */
 	for (size_t i = 0; i < JOBS; i++) {
-		int length = snprintf(line, sizeof line, "job %zu\n", i);
+		int length = snprintf(line, sizeof line, "job %zu\\x1b\n", i);
 
 		if (i == HANGS || i == KILLED)
 			continue;

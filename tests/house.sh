@@ -21,7 +21,7 @@ may() {
 may base '$'
 may profile 'base/'
 may symbols 'base/'
-may libvgctl 'base/(outfile|err|intern|counters)\.h$'
+may libvgctl 'base/(outfile|err|intern|counters|utf8)\.h$'
 may vignetted 'base/|profile/|libvgctl/(wire|channel|ring)\.h$'
 may vgctl 'base/|libvgctl/(wire|channel)\.h$'
 may vgtool 'base/|profile/|symbols/'
@@ -38,6 +38,10 @@ needed=$(readelf -d "$library" | sed -n 's/.*(NEEDED).*\[\(.*\)\]/\1/p' |
 # Libraries never print and never exit; there is no util.c; files stay near 300 lines.
 printing=$(grep -lE '\b(printf|puts|perror|exit)\(' base/*.c profile/*.c symbols/*.c libvgctl/*.c || true)
 [ -z "$printing" ] || fail "libraries that print or exit: $printing"
+# What programs print for people goes through base/print.h.  JSON and folded stacks have their own layers.
+print=$(grep -nE '\b(v?f?printf|f?puts|f?putc|putchar|fwrite|perror|psignal)\(' vgtool/*.c vgctl/*.c vignetted/*.c |
+	grep -vE "^vgtool/(json|folded)\.c:|puts\((usage|\")|(putc|putchar)\('" || true)
+[ -z "$print" ] || fail "printed past base/print.h: $print"
 [ -z "$(find . -name 'util*.c' -not -path './build*')" ] || fail "there is a util.c"
 long=$(wc -l base/*.c profile/*.c symbols/*.c libvgctl/*.c vignetted/*.c vgctl/*.c vgtool/*.c |
 	awk '$2 != "total" && $1 > 450 { print $2 " (" $1 ")" }')

@@ -29,6 +29,7 @@
 	each(number) \
 	each(outfile) \
 	each(perfmap) \
+	each(print) \
 	each(priority) \
 	each(profile) \
 	each(resolve) \

@@ -8,6 +8,7 @@
 
 #include "base/counters.h"
 #include "base/number.h"
+#include "base/print.h"
 
 static const char usage[] =
 	"usage: vgctl [--directory DIR] list\n"
@@ -22,7 +23,7 @@ static const char usage[] =
 
 int vg_arguments_fail(const struct vg_err *err)
 {
-	fprintf(stderr, "vgctl: %s\n", err->text);
+	vg_print(stderr, "vgctl: %s\n", err->text);
 	return EXIT_FAILURE;
 }
 
@@ -125,22 +126,20 @@ int vg_arguments_options(struct vg_arguments *arguments, int argc, char **argv)
 		if (option == 'C' && counter_parse(arguments, optarg) != EXIT_SUCCESS)
 			return EXIT_USAGE;
 		if (option != 'C' && !option_parse(arguments, option, optarg)) {
-			fprintf(stderr, "vgctl: %s is out of range or not a value for that option\n%s",
-				optarg, usage);
-			return EXIT_USAGE;
+			vg_print(stderr, "vgctl: %s is out of range or not a value for that option\n", optarg);
+			return vg_arguments_usage();
 		}
 	}
 	if (arguments->rate_given && !arguments->budget_given)
 		arguments->begin.budget_ppm = 0;
 	if (arguments->limit_given && arguments->begin.flight_ns != 0) {
-		fprintf(stderr, "vgctl: what a flight recorder keeps is bounded by --flight and "
-			"--flight-memory\n%s", usage);
-		return EXIT_USAGE;
+		vg_print(stderr, "vgctl: what a flight recorder keeps is bounded by --flight and "
+			 "--flight-memory\n");
+		return vg_arguments_usage();
 	}
 	if (arguments->begin.flight_memory_bytes != 0 && arguments->begin.flight_ns == 0) {
-		fprintf(stderr, "vgctl: --flight-memory bounds a flight recorder, and there is no --flight\n%s",
-			usage);
-		return EXIT_USAGE;
+		vg_print(stderr, "vgctl: --flight-memory bounds a flight recorder, and there is no --flight\n");
+		return vg_arguments_usage();
 	}
 	return EXIT_SUCCESS;
 }

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 #include "vgctl/commands.h"
 
-#include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
@@ -11,23 +10,24 @@
 #include <unistd.h>
 
 #include "base/outfile.h"
+#include "base/print.h"
 #include "libvgctl/channel.h"
 #include "vgctl/helpers.h"
 
 static void recording_print(const struct vg_wire_recording *recording)
 {
-	printf("  %" PRIu32 "  %-7s  %-4s  ", recording->id, recording->outside ? "outside" : "program",
-	       recording->cpu_mode ? "cpu" : "wall");
+	vg_print(stdout, "  %" PRIu32 "  %-7s  %-4s  ", recording->id, recording->outside ? "outside" : "program",
+		 recording->cpu_mode ? "cpu" : "wall");
 	if (recording->period_us == 0)
-		printf("on demand");
+		vg_print(stdout, "on demand");
 	else
-		printf("%6.0f Hz", 1e6 / recording->period_us);
-	printf("  %8.1f s  %10" PRIu64 " samples  %" PRIu64 " lost  ",
-	       (double)recording->duration_ns / 1e9, recording->samples, recording->lost);
+		vg_print(stdout, "%6.0f Hz", 1e6 / recording->period_us);
+	vg_print(stdout, "  %8.1f s  %10" PRIu64 " samples  %" PRIu64 " lost  ",
+		 (double)recording->duration_ns / 1e9, recording->samples, recording->lost);
 	if (recording->flight_s != 0)
-		printf("keeps %" PRIu32 " s\n", recording->flight_s);
+		vg_print(stdout, "keeps %" PRIu32 " s\n", recording->flight_s);
 	else
-		printf("%" PRIu64 " bytes\n", recording->file_bytes);
+		vg_print(stdout, "%" PRIu64 " bytes\n", recording->file_bytes);
 }
 
 static void state_print(struct vg_wire_state *state)
@@ -37,10 +37,7 @@ static void state_print(struct vg_wire_state *state)
 	for (int i = 0; i < VG_WIRE_RECORDINGS; i++)
 		live += state->recordings[i].id != 0;
 	state->program[sizeof state->program - 1] = '\0';
-	/* A program may call itself anything; the terminal is not its to command. */
-	for (char *at = state->program; *at != '\0'; at++)
-		*at = (char)(isprint((unsigned char)*at) ? *at : '?');
-	printf("%d  %s  %u session%s\n", state->pid, state->program, live, live == 1 ? "" : "s");
+	vg_print(stdout, "%d  %s  %u session%s\n", state->pid, state->program, live, live == 1 ? "" : "s");
 }
 
 /* One question, and the answer in its place. */
@@ -73,7 +70,7 @@ static void process_list(pid_t pid, void *context)
 	if (rc == 0)
 		state_print(&message.state);
 	else if (rc != -ESRCH)           /* a socket that its helper did not live to remove */
-		fprintf(stderr, "vgctl: %d: %s\n", pid, err.text);
+		vg_print(stderr, "vgctl: %d: %s\n", pid, err.text);
 }
 
 int vg_cmd_list(const struct vg_arguments *arguments)
@@ -140,7 +137,7 @@ static int begin_send(const struct vg_arguments *arguments, int socket, struct v
 
 	if (rc != 0)
 		return rc;
-	printf("%" PRIu32 "\n", message.which.id);
+	vg_print(stdout, "%" PRIu32 "\n", message.which.id);
 	fflush(stdout);
 	child = fork();
 	if (child == 0)
@@ -197,10 +194,10 @@ int vg_cmd_end(const struct vg_arguments *arguments)
 	int status = question(arguments, &message, VG_WIRE_CLOSE, VG_WIRE_ENDED);
 
 	if (status == EXIT_SUCCESS)
-		printf("%" PRIu64 " samples of %" PRIu32 " thread%s, %" PRIu64 " bytes, %" PRIu64 " lost\n",
-		       message.summary.samples, message.summary.threads,
-		       message.summary.threads == 1 ? "" : "s", message.summary.file_bytes,
-		       message.summary.lost);
+		vg_print(stdout, "%" PRIu64 " samples of %" PRIu32 " thread%s, %" PRIu64 " bytes, %" PRIu64 " lost\n",
+			 message.summary.samples, message.summary.threads,
+			 message.summary.threads == 1 ? "" : "s", message.summary.file_bytes,
+			 message.summary.lost);
 	return status;
 }
 
@@ -214,10 +211,10 @@ static int dump_take(const struct vg_arguments *arguments, int socket, struct vg
 	if (rc == 0)
 		rc = vg_outfile_commit(file, err);
 	if (rc == 0)
-		printf("the last %.1f s: %" PRIu64 " samples of %" PRIu32 " thread%s, %" PRIu64 " bytes\n",
-		       (double)message.summary.duration_ns / 1e9, message.summary.samples,
-		       message.summary.threads, message.summary.threads == 1 ? "" : "s",
-		       message.summary.file_bytes);
+		vg_print(stdout, "the last %.1f s: %" PRIu64 " samples of %" PRIu32 " thread%s, %" PRIu64 " bytes\n",
+			 (double)message.summary.duration_ns / 1e9, message.summary.samples,
+			 message.summary.threads, message.summary.threads == 1 ? "" : "s",
+			 message.summary.file_bytes);
 	return rc;
 }
 
@@ -234,7 +231,7 @@ int vg_cmd_mark(const struct vg_arguments *arguments)
 	snprintf(message.text, sizeof message.text, "%s", arguments->label);
 	status = question(arguments, &message, VG_WIRE_MARK, VG_WIRE_MARKED);
 	if (status == EXIT_SUCCESS && message.which.id == 0) {
-		fprintf(stderr, "vgctl: process %d has no session to mark\n", arguments->pid);
+		vg_print(stderr, "vgctl: process %d has no session to mark\n", arguments->pid);
 		return EXIT_FAILURE;
 	}
 	return status;

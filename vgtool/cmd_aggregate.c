@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/number.h"
+#include "base/print.h"
 #include "vgtool/command.h"
 #include "vgtool/json.h"
 #include "vgtool/measures.h"
@@ -144,13 +145,13 @@ static void sum_text(const struct request *request, const struct sum *sum)
 {
 	struct vg_text self, mean, deviation, least, most, total;
 
-	printf("%10s %10s %10s %10s %10s %10s %5zu/%-5" PRIu32 " %s", real_ns(&self, sum->self.sum),
-	       real_ns(&mean, sum->self.mean), real_ns(&deviation, vg_spread_deviation(&sum->self)),
-	       real_ns(&least, sum->self.min), real_ns(&most, sum->self.max),
-	       real_ns(&total, sum->total.sum), sum->profiles, request->measures.runs,
-	       sum->row->name);
+	vg_print(stdout, "%10s %10s %10s %10s %10s %10s %5zu/%-5" PRIu32 " %s", real_ns(&self, sum->self.sum),
+		 real_ns(&mean, sum->self.mean), real_ns(&deviation, vg_spread_deviation(&sum->self)),
+		 real_ns(&least, sum->self.min), real_ns(&most, sum->self.max),
+		 real_ns(&total, sum->total.sum), sum->profiles, request->measures.runs,
+		 sum->row->name);
 	if (sum->row->of != NULL)
-		printf("  [%s]", sum->row->of);
+		vg_print(stdout, "  [%s]", sum->row->of);
 	if (sum->row->what == VG_MEASURE_DETACHED)
 		fputs("  detached", stdout);
 	putchar('\n');
@@ -160,8 +161,8 @@ static void sums_text(const struct request *request)
 {
 	uint64_t limit = request->limit > 0 ? request->limit : TEXT_LIMIT, shown = 0, left_out = 0;
 
-	printf("%10s %10s %10s %10s %10s %10s %11s\n", "self", "mean", "deviation", "least", "most",
-	       "total", "profiles");
+	vg_print(stdout, "%10s %10s %10s %10s %10s %10s %11s\n", "self", "mean", "deviation", "least", "most",
+		 "total", "profiles");
 	for (size_t i = 0; i < request->sums.count && !ferror(stdout); i++) {
 		const struct sum *sum = &request->sums.items[i];
 
@@ -174,7 +175,7 @@ static void sums_text(const struct request *request)
 			left_out++;
 	}
 	if (left_out > 0)
-		printf("%77s ... and %" PRIu64 " more\n", "", left_out);
+		vg_print(stdout, "%77s ... and %" PRIu64 " more\n", "", left_out);
 }
 
 /* A profile that cannot be read does not keep the others from being summed up. */

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/intern.h"
+#include "base/print.h"
 #include "profile/chunk.h"
 #include "profile/record.h"
 #include "vgtool/command.h"
@@ -67,10 +68,9 @@ static void string_print(struct audit *audit, const struct kind *kind, const cha
 			 size_t length, const char *why)
 {
 	if (audit->json == NULL) {
-		printf("%-9s ", kind->name);
-		for (size_t i = 0; i < length; i++)
-			putchar((unsigned char)text[i] < ' ' || text[i] == 0x7f ? '?' : text[i]);
-		printf("%s%s\n", why != NULL ? "    <- " : "", why != NULL ? why : "");
+		vg_print(stdout, "%-9s ", kind->name);
+		vg_print_bytes(stdout, text, length);
+		vg_print(stdout, "%s%s\n", why != NULL ? "    <- " : "", why != NULL ? why : "");
 		return;
 	}
 	vg_json_line(audit->json);

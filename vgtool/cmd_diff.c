@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/number.h"
+#include "base/print.h"
 #include "vgtool/changes.h"
 #include "vgtool/command.h"
 #include "vgtool/json.h"
@@ -145,12 +146,12 @@ static void change_text(const struct request *request, const struct vg_change *c
 	const struct vg_spread_change *by = by_total ? &change->total : &change->self;
 	struct vg_text of_a, of_b, difference, margin, percent;
 
-	printf("%10s %10s %11s %10s %8s  %s", signed_ns(&of_a, a->mean) + (a->mean > 0),
-	       signed_ns(&of_b, b->mean) + (b->mean > 0), signed_ns(&difference, by->change),
-	       by->has_margin ? signed_ns(&margin, by->margin) + (by->margin > 0) : "-",
-	       percent_text(&percent, vg_change_percent(a, b)), change->row->name);
+	vg_print(stdout, "%10s %10s %11s %10s %8s  %s", signed_ns(&of_a, a->mean) + (a->mean > 0),
+		 signed_ns(&of_b, b->mean) + (b->mean > 0), signed_ns(&difference, by->change),
+		 by->has_margin ? signed_ns(&margin, by->margin) + (by->margin > 0) : "-",
+		 percent_text(&percent, vg_change_percent(a, b)), change->row->name);
 	if (change->row->of != NULL)
-		printf("  [%s]", change->row->of);
+		vg_print(stdout, "  [%s]", change->row->of);
 	if (change->row->what == VG_MEASURE_DETACHED)
 		fputs("  detached", stdout);
 	if (change->fails)
@@ -165,10 +166,11 @@ static void changes_text(const struct request *request)
 	uint64_t shown = 0, left_out = 0;
 	bool labels = false;
 
-	printf("%s time, mean of %" PRIu32 " profile%s and of %" PRIu32 "\n\n",
-	       changes->by_total ? "total" : "self", changes->runs_a,
-	       vg_text_plural(changes->runs_a), changes->runs_b);
-	printf("%10s %10s %11s %10s %8s\n", "A", "B", "change", "+-95%", "");
+	vg_print(stdout, "%s time, mean of %" PRIu32 " profile%s and of %" PRIu32 "\n",
+		 changes->by_total ? "total" : "self", changes->runs_a,
+		 vg_text_plural(changes->runs_a), changes->runs_b);
+	putchar('\n');
+	vg_print(stdout, "%10s %10s %11s %10s %8s\n", "A", "B", "change", "+-95%", "");
 	for (size_t i = 0; i < changes->items.count && !ferror(stdout); i++) {
 		const struct vg_change *change = &changes->items.items[i];
 		bool function = change->row->what == VG_MEASURE_FUNCTION;
@@ -183,7 +185,7 @@ static void changes_text(const struct request *request)
 			left_out++;
 	}
 	if (left_out > 0)
-		printf("%52s  ... and %" PRIu64 " more\n", "", left_out);
+		vg_print(stdout, "%52s  ... and %" PRIu64 " more\n", "", left_out);
 }
 
 static int request_run(struct request *request, char **a, char **b)

@@ -5,6 +5,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "base/print.h"
 #include "vgtool/command.h"
 #include "vgtool/json.h"
 #include "vgtool/text.h"
@@ -148,7 +149,7 @@ static void counts_text(const struct vg_profile *profile, const struct vg_counts
 			vg_text_bytes(&text, value);
 		else
 			snprintf(text.text, sizeof text.text, "%" PRIu64, value);
-		printf("  %-28s %s\n", name, text.text);
+		vg_print(stdout, "  %-28s %s\n", name, text.text);
 	}
 }
 
@@ -162,28 +163,29 @@ static void recorded_text(const struct vg_profile *profile)
 
 	/* The first chunk has the header, and may be damaged. */
 	if (header->version == 0) {
-		printf("%-14s lost: how the profile was taken is not known\n", "header");
-		printf("%-14s for %s\n", "recorded", vg_text_ns(&duration, profile->duration_ns));
+		vg_print(stdout, "%-14s lost: how the profile was taken is not known\n", "header");
+		vg_print(stdout, "%-14s for %s\n", "recorded", vg_text_ns(&duration, profile->duration_ns));
 		return;
 	}
 	if (header->start_unix_s <= INT64_MAX && gmtime_r(&start, &utc) != NULL)
 		strftime(when, sizeof when, "%Y-%m-%d %H:%M:%S UTC", &utc);
-	printf("%-14s %s (%s)\n", "program", vg_profile_text(profile, header->program),
-	       vg_profile_text(profile, header->arch));
-	printf("%-14s %s\n", "written by", vg_profile_text(profile, header->writer));
-	printf("%-14s %s, for %s\n", "recorded", when, vg_text_ns(&duration, profile->duration_ns));
+	vg_print(stdout, "%-14s %s (%s)\n", "program", vg_profile_text(profile, header->program),
+		 vg_profile_text(profile, header->arch));
+	vg_print(stdout, "%-14s %s\n", "written by", vg_profile_text(profile, header->writer));
+	vg_print(stdout, "%-14s %s, for %s\n", "recorded", when, vg_text_ns(&duration, profile->duration_ns));
 	if (header->from_ns != 0 && header->from_ns <= profile->duration_ns)
-		printf("%-14s the last %s of that\n", "kept",
-		       vg_text_ns(&duration, profile->duration_ns - header->from_ns));
-	printf("%-14s %s", "mode", vg_profile_text(profile, header->mode_name));
+		vg_print(stdout, "%-14s the last %s of that\n", "kept",
+			 vg_text_ns(&duration, profile->duration_ns - header->from_ns));
+	vg_print(stdout, "%-14s %s", "mode", vg_profile_text(profile, header->mode_name));
 	if (header->period_ns > 0)
-		printf(", a sample every %s\n", vg_text_ns(&period, header->period_ns));
+		vg_print(stdout, ", a sample every %s\n", vg_text_ns(&period, header->period_ns));
 	else
-		printf(", samples on demand\n");
+		vg_print(stdout, ", samples on demand\n");
 	for (uint32_t i = 0; i < header->counter_count; i++)
-		printf("%s%s%s", i == 0 ? "counters       " : ", ",
-		       vg_profile_text(profile, header->counters[i]),
-		       i + 1 < header->counter_count ? "" : "\n");
+		vg_print(stdout, "%s%s", i == 0 ? "counters       " : ", ",
+			 vg_profile_text(profile, header->counters[i]));
+	if (header->counter_count > 0)
+		putchar('\n');
 }
 
 static void samples_text(const struct vg_profile *profile)
@@ -191,54 +193,54 @@ static void samples_text(const struct vg_profile *profile)
 	struct ends ends = ends_count(profile);
 	struct vg_text share;
 
-	printf("%-14s %" PRIu64 " of %zu thread%s\n", "samples", profile->samples_total,
-	       profile->threads.count, vg_text_plural(profile->threads.count));
+	vg_print(stdout, "%-14s %" PRIu64 " of %zu thread%s\n", "samples", profile->samples_total,
+		 profile->threads.count, vg_text_plural(profile->threads.count));
 	for (unsigned end = 0; end <= VG_WALK_ENDS; end++) {
 		if (ends.samples[end] > 0)
-			printf("  %-28s %" PRIu64 " (%s)\n", end == VG_WALK_ROOT ? "stacks complete" :
-			       vg_walk_end_name(end), ends.samples[end],
-			       vg_text_percent(&share, ends.samples[end], profile->samples_total));
+			vg_print(stdout, "  %-28s %" PRIu64 " (%s)\n", end == VG_WALK_ROOT ? "stacks complete" :
+				 vg_walk_end_name(end), ends.samples[end],
+				 vg_text_percent(&share, ends.samples[end], profile->samples_total));
 	}
 	if (profile->samples_orphaned > 0)
-		printf("  %-28s %" PRIu64 "\n", "stacks lost with damage",
-		       profile->samples_orphaned);
+		vg_print(stdout, "  %-28s %" PRIu64 "\n", "stacks lost with damage",
+			 profile->samples_orphaned);
 }
 
 static void file_text(const struct vg_profile *profile)
 {
 	struct vg_text bytes;
 
-	printf("%-14s %s, %s", "file", vg_text_bytes(&bytes, profile->file_bytes),
-	       profile->resolved ? "resolved" : "not resolved");
+	vg_print(stdout, "%-14s %s, %s", "file", vg_text_bytes(&bytes, profile->file_bytes),
+		 profile->resolved ? "resolved" : "not resolved");
 	if (profile->end_reason == VG_NONE)
-		printf(", TRUNCATED: it has no end record\n");
+		vg_print(stdout, ", TRUNCATED: it has no end record\n");
 	else
-		printf(", ended: %s\n", vg_profile_text(profile, profile->end_reason));
+		vg_print(stdout, ", ended: %s\n", vg_profile_text(profile, profile->end_reason));
 	if (profile->damage.count > 0)
-		printf("  %-28s %s\n", "damaged", vg_text_bytes(&bytes, profile->damaged_bytes));
+		vg_print(stdout, "  %-28s %s\n", "damaged", vg_text_bytes(&bytes, profile->damaged_bytes));
 	for (size_t i = 0; i < profile->damage.count && i < 20; i++)
-		printf("  at offset %-18" PRIu64 " %" PRIu64 " byte%s: %s\n",
-		       profile->damage.items[i].offset, profile->damage.items[i].bytes,
-		       vg_text_plural(profile->damage.items[i].bytes), profile->damage.items[i].what);
+		vg_print(stdout, "  at offset %-18" PRIu64 " %" PRIu64 " byte%s: %s\n",
+			 profile->damage.items[i].offset, profile->damage.items[i].bytes,
+			 vg_text_plural(profile->damage.items[i].bytes), profile->damage.items[i].what);
 	if (profile->damage.count > 20)
-		printf("  ... and %zu more places\n", profile->damage.count - 20);
+		vg_print(stdout, "  ... and %zu more places\n", profile->damage.count - 20);
 }
 
 static void modules_text(const struct vg_profile *profile)
 {
-	printf("%-14s %zu\n", "modules", profile->modules.count);
+	vg_print(stdout, "%-14s %zu\n", "modules", profile->modules.count);
 	for (size_t i = 0; i < profile->modules.count; i++) {
 		const struct vg_module *module = &profile->modules.items[i];
 		char build_id[2 * VG_BUILD_ID_MAX_BYTES + 1];
 		struct vg_text size;
 
 		vg_text_hex(build_id, sizeof build_id, module->build_id, module->build_id_bytes);
-		printf("  %-28s %-40s 0x%012" PRIx64 " %10s%s%s\n",
-		       vg_profile_text(profile, module->name),
-		       module->build_id_bytes > 0 ? build_id : "(no build id)", module->base,
-		       vg_text_bytes(&size, module->size_bytes),
-		       module->unload_ns != UINT64_MAX ? " unloaded" : "",
-		       module->unresolved ? " no symbols" : "");
+		vg_print(stdout, "  %-28s %-40s 0x%012" PRIx64 " %10s%s%s\n",
+			 vg_profile_text(profile, module->name),
+			 module->build_id_bytes > 0 ? build_id : "(no build id)", module->base,
+			 vg_text_bytes(&size, module->size_bytes),
+			 module->unload_ns != UINT64_MAX ? " unloaded" : "",
+			 module->unresolved ? " no symbols" : "");
 	}
 }
 
@@ -256,9 +258,9 @@ static void info_text(const struct vg_profile *profile)
 	recorded_text(profile);
 	samples_text(profile);
 	file_text(profile);
-	printf("%-14s%s\n", "cost", profile->stats.count == 0 ? " not recorded" : "");
+	vg_print(stdout, "%-14s%s\n", "cost", profile->stats.count == 0 ? " not recorded" : "");
 	counts_text(profile, &profile->stats);
-	printf("%-14s%s\n", "lost", any_count(&profile->lost) ? "" : " nothing");
+	vg_print(stdout, "%-14s%s\n", "lost", any_count(&profile->lost) ? "" : " nothing");
 	if (any_count(&profile->lost))
 		counts_text(profile, &profile->lost);
 	modules_text(profile);

@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/print.h"
 #include "symbols/debug_id.h"
 #include "vgtool/command.h"
 #include "vgtool/json.h"
@@ -82,10 +83,10 @@ static void text_print(const struct request *request)
 			continue;
 		vg_text_hex(build_id, sizeof build_id, module->build_id, module->build_id_bytes);
 		debug_id_text(module, debug_id);
-		printf("%6s %10" PRIu64 " %s %s %s\n",
-		       vg_text_percent(&share, module->samples, request->resolve.samples),
-		       module->samples, module->name, build_id[0] != '\0' ? build_id : "-",
-		       debug_id[0] != '\0' ? debug_id : "-");
+		vg_print(stdout, "%6s %10" PRIu64 " %s %s %s\n",
+			 vg_text_percent(&share, module->samples, request->resolve.samples),
+			 module->samples, module->name, build_id[0] != '\0' ? build_id : "-",
+			 debug_id[0] != '\0' ? debug_id : "-");
 	}
 }
 

@@ -40,6 +40,10 @@ static int recover_run(const char *command, const char *path, const char *out)
 	struct vg_err err;
 	int status, rc;
 
+	if (strcmp(out, STANDARD) == 0 && isatty(STDOUT_FILENO)) {
+		vg_command_warn(command, "a profile is nothing for a terminal: redirect it, or name a file with -o");
+		return VG_EXIT_FAILED;
+	}
 	status = vg_command_confine_to(command, path, strcmp(out, STANDARD) == 0 ? NULL : out);
 	if (status != VG_EXIT_DONE)
 		return status;

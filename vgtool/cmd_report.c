@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/number.h"
+#include "base/print.h"
 #include "vgtool/command.h"
 #include "vgtool/counted.h"
 #include "vgtool/json.h"
@@ -138,26 +139,26 @@ static void rows_text(struct report *report, const struct vg_table *table, uint6
 	size_t shown = rows_shown(table, limit);
 
 	if (!report->columns_named)
-		printf("%7s %10s %7s %10s %8s  %s\n", "self", "", "total", "", "samples",
-		       "function");
+		vg_print(stdout, "%7s %10s %7s %10s %8s  %s\n", "self", "", "total", "", "samples",
+			 "function");
 	report->columns_named = true;
 	for (size_t i = 0; i < shown; i++) {
 		const struct vg_row *row = &table->rows.items[i];
 		struct vg_function_view view = vg_frames_function(&report->frames, row->function);
 		struct vg_text self, total, self_share, total_share;
 
-		printf("%7s %10s %7s %10s %8" PRIu64 "  %s", vg_text_percent(&self_share,
-		       row->self_ns, table->weight_ns),
-		       vg_counted_text(counter, &self, row->self_ns),
-		       vg_text_percent(&total_share, row->total_ns, table->weight_ns),
-		       vg_counted_text(counter, &total, row->total_ns), row->total_samples,
-		       view.name);
+		vg_print(stdout, "%7s %10s %7s %10s %8" PRIu64 "  %s", vg_text_percent(&self_share,
+			 row->self_ns, table->weight_ns),
+			 vg_counted_text(counter, &self, row->self_ns),
+			 vg_text_percent(&total_share, row->total_ns, table->weight_ns),
+			 vg_counted_text(counter, &total, row->total_ns), row->total_samples,
+			 view.name);
 		if (view.module != NULL)
-			printf("  [%s]", view.module);
+			vg_print(stdout, "  [%s]", view.module);
 		putchar('\n');
 	}
 	if (shown < table->rows.count)
-		printf("%46s  ... and %zu more\n", "", table->rows.count - shown);
+		vg_print(stdout, "%46s  ... and %zu more\n", "", table->rows.count - shown);
 }
 
 static void overall_text(struct report *report, const struct vg_table *table)
@@ -166,19 +167,19 @@ static void overall_text(struct report *report, const struct vg_table *table)
 	const char *program = vg_profile_text(profile, profile->header.program);
 	struct vg_text weight;
 
-	printf("%s: %" PRIu64 " sample%s, %s, %zu thread%s\n",
-	       *program != '\0' ? program : "unknown program", table->samples,
-	       vg_text_plural(table->samples),
-	       vg_counted_whole(vg_counted_name(counts_of(report)), report->weight, &weight,
-				table->weight_ns),
-	       profile->threads.count,
-	       vg_text_plural(profile->threads.count));
+	vg_print(stdout, "%s: %" PRIu64 " sample%s, %s, %zu thread%s\n",
+		 *program != '\0' ? program : "unknown program", table->samples,
+		 vg_text_plural(table->samples),
+		 vg_counted_whole(vg_counted_name(counts_of(report)), report->weight, &weight,
+				  table->weight_ns),
+		 profile->threads.count,
+		 vg_text_plural(profile->threads.count));
 	if (table->samples == 0) {
-		printf("no samples were taken\n");
+		vg_print(stdout, "no samples were taken\n");
 		return;
 	}
 	if (!profile->resolved)
-		printf("no names yet: see vgtool resolve\n");
+		vg_print(stdout, "no names yet: see vgtool resolve\n");
 	putchar('\n');
 	if (report->only_tid < 0)
 		rows_text(report, table, report->limit > 0 ? report->limit : TEXT_LIMIT);
@@ -191,10 +192,11 @@ static void thread_text(struct report *report, uint32_t thread, const struct vg_
 
 	const char *name = vg_profile_text(report->profile, of->name);
 
-	printf("%sthread %" PRId32 "%s%s: %" PRIu64 " sample%s, %s wall, %s cpu\n",
-	       report->only_tid < 0 ? "\n" : "", of->tid, *name != '\0' ? " " : "", name,
-	       table->samples, vg_text_plural(table->samples), vg_text_ns(&wall, table->wall_ns),
-	       vg_text_ns(&cpu, table->cpu_ns));
+	if (report->only_tid < 0)
+		putchar('\n');
+	vg_print(stdout, "thread %" PRId32 "%s%s: %" PRIu64 " sample%s, %s wall, %s cpu\n", of->tid,
+		 *name != '\0' ? " " : "", name, table->samples, vg_text_plural(table->samples),
+		 vg_text_ns(&wall, table->wall_ns), vg_text_ns(&cpu, table->cpu_ns));
 	if (report->only_tid < 0)
 		rows_text(report, table, TEXT_THREAD_LIMIT);
 	else
@@ -254,9 +256,11 @@ static int threads_write(struct report *report)
 		rc = thread_write(report, (uint32_t)t);
 	}
 	vg_progress_end(&progress);
-	if (left_out > 0)
-		printf("\n... and %zu more thread%s: --thread TID shows one, --json all\n", left_out,
-		       vg_text_plural(left_out));
+	if (left_out > 0) {
+		putchar('\n');
+		vg_print(stdout, "... and %zu more thread%s: --thread TID shows one, --json all\n", left_out,
+			 vg_text_plural(left_out));
+	}
 	return rc;
 }
 

@@ -4,6 +4,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 
+#include "base/print.h"
 #include "symbols/store_list.h"
 #include "vgtool/command.h"
 #include "vgtool/json.h"
@@ -39,9 +40,9 @@ static void entry_text(const struct vg_store_entry *entry)
 
 	if (entry->debug_id[0] == '\0')
 		return;
-	printf("%s %s %s %" PRIu64 " functions, %" PRIu64 " publics, %" PRIu64 " lines, %s\n",
-	       entry->name, entry->debug_id, entry->code_id[0] != '\0' ? entry->code_id : "-",
-	       entry->functions, entry->publics, entry->lines, vg_text_bytes(&bytes, entry->bytes));
+	vg_print(stdout, "%s %s %s %" PRIu64 " functions, %" PRIu64 " publics, %" PRIu64 " lines, %s\n",
+		 entry->name, entry->debug_id, entry->code_id[0] != '\0' ? entry->code_id : "-",
+		 entry->functions, entry->publics, entry->lines, vg_text_bytes(&bytes, entry->bytes));
 }
 
 static int entry_visit(void *context, const struct vg_store_entry *entry)
@@ -84,10 +85,10 @@ static int text_list(struct listing *listing, char **stores, int count)
 	struct vg_text bytes;
 	int status = stores_list(listing, stores, count);
 
-	printf("%" PRIu64 " symbol file%s, %s: %" PRIu64 " functions, %" PRIu64 " publics, %" PRIu64
-	       " lines; %" PRIu64 " damaged\n", listing->files, vg_text_plural(listing->files),
-	       vg_text_bytes(&bytes, listing->bytes), listing->functions, listing->publics,
-	       listing->lines, listing->damaged);
+	vg_print(stdout, "%" PRIu64 " symbol file%s, %s: %" PRIu64 " functions, %" PRIu64 " publics, %" PRIu64
+		 " lines; %" PRIu64 " damaged\n", listing->files, vg_text_plural(listing->files),
+		 vg_text_bytes(&bytes, listing->bytes), listing->functions, listing->publics,
+		 listing->lines, listing->damaged);
 	return status;
 }
 

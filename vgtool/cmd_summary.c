@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/number.h"
+#include "base/print.h"
 #include "vgtool/command.h"
 #include "vgtool/counted.h"
 #include "vgtool/json.h"
@@ -162,10 +163,10 @@ static void counts_text(const struct request *request, const struct vg_summary_r
 		const char *name = request->summary.counters[i];
 
 		if (row->what == VG_SUMMARY_DETACHED)
-			printf(" %10s %10s", "-", "-");
+			vg_print(stdout, " %10s %10s", "-", "-");
 		else
-			printf(" %10s %10s", vg_counted_text(name, &self, row->counts[i].self),
-			       vg_counted_text(name, &total, row->counts[i].total));
+			vg_print(stdout, " %10s %10s", vg_counted_text(name, &self, row->counts[i].self),
+				 vg_counted_text(name, &total, row->counts[i].total));
 	}
 }
 
@@ -173,49 +174,57 @@ static void counts_text(const struct request *request, const struct vg_summary_r
 static void head_text(const struct vg_summary *summary)
 {
 	if (summary->counter_count > 0)
-		printf("%81s", "");
+		vg_print(stdout, "%81s", "");
 	for (uint32_t i = 0; i < summary->counter_count; i++)
-		printf(" %21.21s", summary->counters[i]);
-	printf("%s%7s %10s %10s %8s %10s %10s %10s %10s", summary->counter_count > 0 ? "\n" : "", "self",
-	       "", "total", "count", "mean", "median", "99%", "longest");
+		vg_print(stdout, " %21.21s", summary->counters[i]);
+	if (summary->counter_count > 0)
+		putchar('\n');
+	vg_print(stdout, "%7s %10s %10s %8s %10s %10s %10s %10s", "self",
+		 "", "total", "count", "mean", "median", "99%", "longest");
 	for (uint32_t i = 0; i < summary->counter_count; i++)
-		printf(" %10s %10s", "self", "total");
-	printf("  label\n");
+		vg_print(stdout, " %10s %10s", "self", "total");
+	vg_print(stdout, "  label\n");
 }
 
 static void interval_text(const struct request *request, const struct vg_summary_row *row)
 {
 	struct vg_text share, self, total, mean, p50, p99, max;
 
-	printf("%7s %10s %10s %8" PRIu64 " %10s %10s %10s %10s",
-	       vg_text_percent(&share, row->self_ns, request->summary.self_ns),
-	       vg_text_ns(&self, row->self_ns), vg_text_ns(&total, row->total_ns), row->count,
-	       vg_text_ns(&mean, row->length_ns / row->count), vg_text_ns(&p50, row->p50_ns),
-	       vg_text_ns(&p99, row->p99_ns), vg_text_ns(&max, row->max_ns));
+	vg_print(stdout, "%7s %10s %10s %8" PRIu64 " %10s %10s %10s %10s",
+		 vg_text_percent(&share, row->self_ns, request->summary.self_ns),
+		 vg_text_ns(&self, row->self_ns), vg_text_ns(&total, row->total_ns), row->count,
+		 vg_text_ns(&mean, row->length_ns / row->count), vg_text_ns(&p50, row->p50_ns),
+		 vg_text_ns(&p99, row->p99_ns), vg_text_ns(&max, row->max_ns));
 	counts_text(request, row);
-	printf("  %s", row->label);
+	vg_print(stdout, "  %s", row->label);
 	if (row->kind != NULL && row->kind != row->label && strcmp(row->kind, row->label) != 0)
-		printf("  [%s]", row->kind);
+		vg_print(stdout, "  [%s]", row->kind);
 	if (row->what == VG_SUMMARY_DETACHED)
 		fputs("  detached", stdout);
 	if (row->open > 0)
-		printf("  %" PRIu64 " still open", row->open);
+		vg_print(stdout, "  %" PRIu64 " still open", row->open);
 	if (row->lost > 0)
-		printf("  %" PRIu64 " without end", row->lost);
+		vg_print(stdout, "  %" PRIu64 " without end", row->lost);
 	putchar('\n');
 }
 
 static void other_text(const struct vg_summary_row *row)
 {
-	printf("%37" PRIu64 "  %s", row->count, row->label);
+	vg_print(stdout, "%37" PRIu64 "  %s", row->count, row->label);
 	if (row->kind != NULL && strcmp(row->kind, row->label) != 0)
-		printf("  [%s]", row->kind);
+		vg_print(stdout, "  [%s]", row->kind);
 	if (row->what == VG_SUMMARY_COUNTER)
-		printf("  %" PRId64 " to %" PRId64 ", at last %" PRId64, row->least, row->most,
-		       row->last);
+		vg_print(stdout, "  %" PRId64 " to %" PRId64 ", at last %" PRId64, row->least, row->most,
+			 row->last);
 	else
 		fputs("  instant", stdout);
 	putchar('\n');
+}
+
+static void thread_head(const char *thread)
+{
+	putchar('\n');
+	vg_print(stdout, "%s:\n", thread);
 }
 
 static void summary_text(struct request *request)
@@ -224,7 +233,7 @@ static void summary_text(struct request *request)
 	const char *thread = NULL;
 
 	if (summary->rows.count == 0) {
-		printf("no events were recorded\n");
+		vg_print(stdout, "no events were recorded\n");
 		return;
 	}
 	head_text(summary);
@@ -236,7 +245,7 @@ static void summary_text(struct request *request)
 			continue;
 		}
 		if (row->thread != NULL && (thread == NULL || strcmp(thread, row->thread) != 0))
-			printf("\n%s:\n", row->thread);
+			thread_head(row->thread);
 		thread = row->thread;
 		if (has_times(row))
 			interval_text(request, row);
@@ -244,8 +253,8 @@ static void summary_text(struct request *request)
 			other_text(row);
 	}
 	if (request->left_out > 0)
-		printf("%37s  ... and %" PRIu64 " below %g%%\n", "", request->left_out,
-		       request->percent_above);
+		vg_print(stdout, "%37s  ... and %" PRIu64 " below %g%%\n", "", request->left_out,
+			 request->percent_above);
 }
 
 static void losses_warn(const struct request *request)

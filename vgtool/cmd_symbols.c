@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
+#include "base/print.h"
 #include "vgtool/command.h"
 
 #include <dirent.h>
@@ -57,16 +58,16 @@ static size_t lines_count(const struct vg_symbols *symbols)
 
 static void progress_print(const struct vg_symbols *symbols, const char *path, bool kept)
 {
-	printf("%s %s %zu functions, %zu lines, %zu publics from %s -> %s%s\n",
-	       symbols->module_name, symbols->debug_id, symbols->functions.count,
-	       lines_count(symbols), symbols->publics.count, symbols->source, path,
-	       kept ? " (kept: it has more)" : "");
+	vg_print(stdout, "%s %s %zu functions, %zu lines, %zu publics from %s -> %s%s\n",
+		 symbols->module_name, symbols->debug_id, symbols->functions.count,
+		 lines_count(symbols), symbols->publics.count, symbols->source, path,
+		 kept ? " (kept: it has more)" : "");
 	if (symbols->bad_records > 0)
-		printf("%s: %llu damaged parts left out\n", symbols->module_name,
-		       (unsigned long long)symbols->bad_records);
+		vg_print(stdout, "%s: %llu damaged parts left out\n", symbols->module_name,
+			 (unsigned long long)symbols->bad_records);
 	if (symbols->unwinds_left_out > 0)
-		printf("%s: %llu rows of unwind information left out: STACK CFI cannot say them\n",
-		       symbols->module_name, (unsigned long long)symbols->unwinds_left_out);
+		vg_print(stdout, "%s: %llu rows of unwind information left out: STACK CFI cannot say them\n",
+			 symbols->module_name, (unsigned long long)symbols->unwinds_left_out);
 }
 
 static void symbols_put(struct run *run, const struct vg_symbols *symbols)

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 #ifdef HAVE_CONFIG_H
+#include "base/print.h"
 #include "config.h"
 #endif
 
@@ -11,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/print.h"
 #include "profile/reader.h"
 
 #ifndef PACKAGE_VERSION
@@ -24,7 +26,7 @@ const char *vg_command_version(void)
 
 int vg_command_fail(const char *command, const struct vg_err *err)
 {
-	fprintf(stderr, "%s: %s\n", command, err->text);
+	vg_print(stderr, "%s: %s\n", command, err->text);
 	return VG_EXIT_FAILED;
 }
 
@@ -32,9 +34,9 @@ void vg_command_warn(const char *command, const char *format, ...)
 {
 	va_list args;
 
-	fprintf(stderr, "%s: ", command);
+	vg_print(stderr, "%s: ", command);
 	va_start(args, format);
-	vfprintf(stderr, format, args);
+	vg_print_list(stderr, format, args);
 	va_end(args);
 	fputc('\n', stderr);
 }
@@ -47,7 +49,8 @@ int vg_command_usage(const char *usage, enum vg_exit status)
 
 int vg_command_misused(const char *command, const char *usage, const char *sentence)
 {
-	fprintf(stderr, "%s: %s\n%s", command, sentence, usage);
+	vg_print(stderr, "%s: %s\n", command, sentence);
+	fputs(usage, stderr);
 	return VG_EXIT_USAGE;
 }
 

@@ -76,62 +76,58 @@ void vg_json_array_end(struct vg_json *json)
 	container_end(json, "]");
 }
 
-/* How many bytes at `at` stand for themselves.  DEL and the C1 controls (U+0080 to U+009F, in
- * UTF-8 c2 80 to c2 9f) are allowed in JSON, but a terminal may act on them. */
-static size_t plain_bytes(const char *at, size_t length)
-{
-	size_t plain = 0;
-
-	for (; plain < length; plain++) {
-		unsigned char byte = (unsigned char)at[plain];
-
-		if (byte < 0x20 || byte == '"' || byte == '\\' || byte == 0x7f)
-			break;
-		if (byte == 0xc2 && plain + 1 < length && (unsigned char)at[plain + 1] < 0xa0)
-			break;
-	}
-	return plain;
-}
-
-static size_t escape_put(struct vg_json *json, const char *at)
+/* A character that is valid and not written as it is.  Returns its bytes. */
+static size_t escape_put(struct vg_json *json, const char *at, size_t bytes)
 {
 	static const char *const shorts[] = {
 		['\b'] = "\\b", ['\t'] = "\\t", ['\n'] = "\\n", ['\f'] = "\\f", ['\r'] = "\\r",
 		['"'] = "\\\"", ['\\'] = "\\\\",
 	};
 	unsigned char byte = (unsigned char)*at;
-	char code[8];
+	char code[16];
 
 	if (byte < sizeof shorts / sizeof *shorts && shorts[byte] != NULL) {
 		put(json, shorts[byte], 2);
 		return 1;
 	}
-	snprintf(code, sizeof code, "\\u%04x", byte == 0xc2 ? (unsigned char)at[1] : byte);
+	snprintf(code, sizeof code, "\\u%04x", vg_utf8_point(at, bytes));
 	put(json, code, 6);
-	return byte == 0xc2 ? 2 : 1;
+	return bytes;
 }
 
+/* Text in which only quotes and backslashes are to be escaped. */
+static void plain_put(struct vg_json *json, const char *text, size_t length)
+{
+	size_t from = 0;
+
+	for (size_t at = 0; at < length; at++) {
+		if (text[at] == '"' || text[at] == '\\') {
+			put(json, text + from, at - from);
+			from = at + escape_put(json, text + at, 1);
+		}
+	}
+	put(json, text + from, length - from);
+}
+
+/* JSON allows most of what a terminal would obey, but JSON may be looked at in a terminal. */
 static void quoted_put(struct vg_json *json, const char *text, size_t length)
 {
 	put(json, "\"", 1);
 	while (length > 0) {
-		size_t valid = vg_utf8_valid(text, length);
+		size_t done = vg_utf8_plain(text, length);
 
-		length -= valid;
-		while (valid > 0) {
-			size_t done = plain_bytes(text, valid);
+		plain_put(json, text, done);
+		if (done < length) {
+			size_t control = vg_utf8_control(text + done, length - done);
 
-			put(json, text, done);
-			if (done == 0)
-				done = escape_put(json, text);
-			text += done;
-			valid -= done;
+			if (control > 0)
+				escape_put(json, text + done, control);
+			else
+				put(json, "\xef\xbf\xbd", 3);   /* U+FFFD */
+			done += control > 0 ? control : 1;
 		}
-		if (length > 0) {
-			put(json, "\xef\xbf\xbd", 3);   /* U+FFFD */
-			text++;
-			length--;
-		}
+		text += done;
+		length -= done;
 	}
 	put(json, "\"", 1);
 }

@@ -5,6 +5,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/print.h"
 #include "vgtool/command.h"
 
 static const struct command {
@@ -37,7 +38,7 @@ static int usage(FILE *file)
 	      "       vgtool COMMAND --help\n"
 	      "       vgtool --version\n\n", file);
 	for (size_t i = 0; i < COMMANDS; i++)
-		fprintf(file, "  %-12s%s\n", commands[i].name, commands[i].help);
+		vg_print(file, "  %-12s%s\n", commands[i].name, commands[i].help);
 	return file == stdout ? VG_EXIT_DONE : VG_EXIT_USAGE;
 }
 
@@ -48,7 +49,7 @@ static int stdout_finish(const char *name, int status)
 
 	errno = EIO;
 	if (fflush(stdout) != 0 || failed) {
-		fprintf(stderr, "%s: cannot write standard output: %s\n", name, strerror(errno));
+		vg_print(stderr, "%s: cannot write standard output: %s\n", name, strerror(errno));
 		return status == VG_EXIT_DONE ? VG_EXIT_FAILED : status;
 	}
 	return status;
@@ -86,13 +87,13 @@ int main(int argc, char **argv)
 	    strcmp(argv[1], "help") == 0)
 		return stdout_finish("vgtool", usage(stdout));
 	if (strcmp(argv[1], "--version") == 0 || strcmp(argv[1], "-V") == 0) {
-		printf("vgtool %s\n", vg_command_version());
+		vg_print(stdout, "vgtool %s\n", vg_command_version());
 		return stdout_finish("vgtool", VG_EXIT_DONE);
 	}
 	for (size_t i = 0; i < COMMANDS; i++) {
 		if (strcmp(argv[1], commands[i].name) == 0)
 			return command_run(&commands[i], argc - 1, argv + 1);
 	}
-	fprintf(stderr, "vgtool: there is no command %s\n", argv[1]);
+	vg_print(stderr, "vgtool: there is no command %s\n", argv[1]);
 	return usage(stderr);
 }

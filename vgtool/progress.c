@@ -5,6 +5,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/print.h"
+
 static const uint64_t PATIENCE_NS = 1000000000;
 static const uint64_t INTERVAL_NS = 200000000;
 
@@ -35,14 +37,16 @@ void vg_progress_step(struct vg_progress *progress, uint64_t done)
 		return;
 	progress->next_ns = now + INTERVAL_NS;
 	progress->shown = true;
-	fprintf(stderr, "\r%s: %u%%\033[K", progress->what,
-		(unsigned)(100.0 * (double)done / (double)progress->total));
+	fputs("\r", stderr);
+	vg_print(stderr, "%s: %u%%", progress->what,
+		 (unsigned)(100.0 * (double)done / (double)progress->total));
+	fputs("\033[K", stderr);
 	fflush(stderr);
 }
 
 void vg_progress_end(struct vg_progress *progress)
 {
 	if (progress->shown)
-		fprintf(stderr, "\r\033[K");
+		fputs("\r\033[K", stderr);
 	progress->shown = false;
 }

@@ -5,6 +5,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/print.h"
 #include "vgtool/json.h"
 #include "vgtool/text.h"
 
@@ -56,18 +57,18 @@ static void table_text(const struct vg_report_intervals *report,
 		const struct vg_interval_row *row = &table->rows.items[i];
 		struct vg_text self, total, self_share, total_share;
 
-		printf("%7s %10s %7s %10s %8" PRIu64 "  %s",
-		       vg_text_percent(&self_share, row->self_ns, table->weight_ns),
-		       vg_counted_text(counter, &self, row->self_ns),
-		       vg_text_percent(&total_share, row->total_ns, table->weight_ns),
-		       vg_counted_text(counter, &total, row->total_ns), row->total_samples,
-		       row->outside ? "(no interval)" : vg_span_name(profile, row->kind, row->label));
+		vg_print(stdout, "%7s %10s %7s %10s %8" PRIu64 "  %s",
+			 vg_text_percent(&self_share, row->self_ns, table->weight_ns),
+			 vg_counted_text(counter, &self, row->self_ns),
+			 vg_text_percent(&total_share, row->total_ns, table->weight_ns),
+			 vg_counted_text(counter, &total, row->total_ns), row->total_samples,
+			 row->outside ? "(no interval)" : vg_span_name(profile, row->kind, row->label));
 		if (row->kind != VG_NONE && row->label != VG_NONE)
-			printf("  [%s]", vg_profile_text(profile, row->kind));
+			vg_print(stdout, "  [%s]", vg_profile_text(profile, row->kind));
 		putchar('\n');
 	}
 	if (shown < table->rows.count)
-		printf("%46s  ... and %zu more\n", "", table->rows.count - shown);
+		vg_print(stdout, "%46s  ... and %zu more\n", "", table->rows.count - shown);
 }
 
 static int overall_write(const struct vg_report_intervals *report,
@@ -85,12 +86,13 @@ static int overall_write(const struct vg_report_intervals *report,
 				   vg_weight_name(report->weight));
 		table_json(report, json, &table);
 	} else if (rc == 0) {
-		printf("%s: %" PRIu64 " sample%s, %s\n\n%7s %10s %7s %10s %8s  interval\n",
-		       vg_profile_text(profile, profile->header.program), table.samples,
-		       vg_text_plural(table.samples),
-		       vg_counted_whole(vg_counted_name(report->counts), report->weight, &weight,
-					table.weight_ns),
-		       "self", "", "total", "", "samples");
+		vg_print(stdout, "%s: %" PRIu64 " sample%s, %s\n",
+			 vg_profile_text(profile, profile->header.program), table.samples,
+			 vg_text_plural(table.samples),
+			 vg_counted_whole(vg_counted_name(report->counts), report->weight, &weight,
+					  table.weight_ns));
+		putchar('\n');
+		vg_print(stdout, "%7s %10s %7s %10s %8s  interval\n", "self", "", "total", "", "samples");
 		if (report->only_tid < 0)
 			table_text(report, &table);
 	}
@@ -119,7 +121,8 @@ static int thread_write(const struct vg_report_intervals *report,
 	} else if (rc == 0) {
 		const char *name = vg_profile_text(profile, thread->name);
 
-		printf("\nthread %" PRId32 "%s%s\n", thread->tid, *name != '\0' ? " " : "", name);
+		putchar('\n');
+		vg_print(stdout, "thread %" PRId32 "%s%s\n", thread->tid, *name != '\0' ? " " : "", name);
 		table_text(report, &table);
 	}
 	vg_interval_table_free(&table);

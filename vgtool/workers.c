@@ -16,6 +16,7 @@
 #include <unistd.h>
 
 #include "base/outfile.h"
+#include "base/print.h"
 
 /* What a job may print; a line of symbols and some complaints are a few hundred bytes. */
 enum { OUTPUT_MAX_BYTES = 1 << 20 };
@@ -91,8 +92,9 @@ static void stream_take(struct stream *stream)
 
 static void stream_print(struct stream *stream, FILE *to)
 {
+	/* The child may have been captured. */
 	if (stream->bytes > 0)
-		fwrite(stream->text, 1, stream->bytes, to);
+		vg_print_lines(to, stream->text, stream->bytes);
 	free(stream->text);
 	stream->text = NULL;
 	stream->bytes = 0;

@@ -9,6 +9,7 @@
 
 #include "base/number.h"
 #include "base/outfile.h"
+#include "base/print.h"
 #include "libvgctl/wire.h"
 #include "vignetted/confine.h"
 #include "vignetted/control.h"
@@ -42,7 +43,7 @@ static int counter_parse(struct arguments *arguments, const char *text)
 
 	if (vg_counters_parse(text, arguments->session.counters, &err) == 0)
 		return 0;
-	fprintf(stderr, "vignetted: %s\n", err.text);
+	vg_print(stderr, "vignetted: %s\n", err.text);
 	return EXIT_USAGE;
 }
 
@@ -152,8 +153,9 @@ static int arguments_parse(struct arguments *arguments, int argc, char **argv)
 		if (option == 'C' && counter_parse(arguments, optarg) != 0)
 			return EXIT_USAGE;
 		if (option != 'C' && !option_parse(arguments, option, optarg)) {
-			fprintf(stderr, "vignetted: %s is out of range or not a value for that option\n%s",
-				optarg, usage);
+			vg_print(stderr, "vignetted: %s is out of range or not a value for that option\n",
+				 optarg);
+			fputs(usage, stderr);
 			return EXIT_USAGE;
 		}
 	}
@@ -172,13 +174,13 @@ static void summary_print(const struct vg_recording *recording, const char *outp
 	const struct vg_recorder *recorder = &recording->recorder;
 	uint64_t lost = vg_recorder_lost(recorder);
 
-	fprintf(stderr, "vignetted: %s: %llu %s of %u %s, %llu bytes", output,
-		(unsigned long long)recorder->samples, recorder->samples == 1 ? "sample" : "samples",
-		recorder->threads, recorder->threads == 1 ? "thread" : "threads",
-		(unsigned long long)recorder->writer.file_bytes);
+	vg_print(stderr, "vignetted: %s: %llu %s of %u %s, %llu bytes", output,
+		 (unsigned long long)recorder->samples, recorder->samples == 1 ? "sample" : "samples",
+		 recorder->threads, recorder->threads == 1 ? "thread" : "threads",
+		 (unsigned long long)recorder->writer.file_bytes);
 	if (lost > 0)
-		fprintf(stderr, ", %llu lost", (unsigned long long)lost);
-	fprintf(stderr, " (%s)\n", recording->ended);
+		vg_print(stderr, ", %llu lost", (unsigned long long)lost);
+	vg_print(stderr, " (%s)\n", recording->ended);
 }
 
 /* The end of our own child, which the tracer may have seen already. */
@@ -194,7 +196,7 @@ static int command_status(struct vg_session *session)
 
 static int fail(const struct vg_err *err)
 {
-	fprintf(stderr, "vignetted: %s\n", err->text);
+	vg_print(stderr, "vignetted: %s\n", err->text);
 	return EXIT_FAILURE;
 }
 
@@ -305,7 +307,7 @@ int main(int argc, char **argv)
 		return rc < 0 ? EXIT_SUCCESS : rc;
 	signals = vg_loop_signals();
 	if (signals < 0) {
-		fprintf(stderr, "vignetted: cannot block signals: %s\n", strerrordesc_np(-signals));
+		vg_print(stderr, "vignetted: cannot block signals: %s\n", strerrordesc_np(-signals));
 		return EXIT_FAILURE;
 	}
 	return arguments.serve ? vg_control_serve(VG_WIRE_FD, signals) : record(&arguments, signals);
