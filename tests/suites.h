@@ -28,7 +28,6 @@
 	each(json) \
 	each(number) \
 	each(outfile) \
-	each(perfmap) \
 	each(print) \
 	each(priority) \
 	each(profile) \

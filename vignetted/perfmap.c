@@ -25,10 +25,11 @@ struct reading {
 	struct vg_intern names;
 };
 
-/* The process's user of files, and the number that it has in its own pid namespace: the last ones of their lines. */
-static void process_read(pid_t pid, pid_t *number, uid_t *owner)
+/* The number that the process has in its own pid namespace: the last one of the line. */
+static pid_t own_number(pid_t pid)
 {
 	char path[64], line[256];
+	pid_t number = pid;
 	FILE *file;
 
 	snprintf(path, sizeof path, "/proc/%d/status", pid);
@@ -37,24 +38,20 @@ static void process_read(pid_t pid, pid_t *number, uid_t *owner)
 		char *last = strrchr(line, '\t');
 
 		if (strncmp(line, "NSpid:", 6) == 0 && last != NULL)
-			*number = (pid_t)strtol(last, NULL, 10);
-		if (strncmp(line, "Uid:", 4) == 0 && last != NULL)
-			*owner = (uid_t)strtoul(last, NULL, 10);
+			number = (pid_t)strtol(last, NULL, 10);
 	}
 	if (file != NULL)
 		fclose(file);
+	return number;
 }
 
 void vg_perfmap_open(struct vg_perfmap *map, pid_t pid)
 {
-	pid_t number = pid;
 	char path[64];
 
 	snprintf(path, sizeof path, "/proc/%d/root/tmp", pid);
 	map->directory = open(path, O_PATH | O_DIRECTORY | O_CLOEXEC);
-	map->owner = 0;
-	process_read(pid, &number, &map->owner);
-	snprintf(map->name, sizeof map->name, "perf-%d.map", number);
+	snprintf(map->name, sizeof map->name, "perf-%d.map", own_number(pid));
 }
 
 void vg_perfmap_close(struct vg_perfmap *map)
@@ -177,8 +174,7 @@ int vg_perfmap_write(const struct vg_perfmap *map, uint64_t *addresses, size_t c
 	fd = openat(map->directory, map->name, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK);
 	if (fd < 0)
 		return 0;
-	if (fstat(fd, &status) == 0 && S_ISREG(status.st_mode) &&
-	    (status.st_uid == map->owner || status.st_uid == 0))
+	if (fstat(fd, &status) == 0 && S_ISREG(status.st_mode))
 		file = fdopen(fd, "r");
 	if (file == NULL) {
 		close(fd);

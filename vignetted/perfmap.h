@@ -11,12 +11,10 @@
 /*
  * Names of code that a process made at run time, as it tells them itself in /tmp/perf-PID.map:
  * a line "START SIZE NAME" for each piece, numbers in hexadecimal (the kernel's tools/perf,
- * jit-interface.txt).  Nothing in the file is trusted.  All users may make files in /tmp, so the file counts only if
- * the process's user at the start, or root, owns it.
+ * jit-interface.txt).  The file is the process's own and nothing of it is trusted.
  */
 struct vg_perfmap {
 	int directory;               /* the process's /tmp, open since before it could end; -1 */
-	uid_t owner;
 	char name[64];               /* of the file: by the number that the process has for itself */
 };
 
