@@ -19,7 +19,7 @@ fail() {
 # start ARGUMENT...: the program, once it is ready
 start() {
 	: >said
-	./bounds "$@" >said &
+	${fixture-./bounds} "$@" >said &
 	program=$!
 	while [ ! -s said ]; do
 		kill -0 $program || { echo "FAIL: bounds $1 has ended"; exit 1; }
@@ -123,4 +123,25 @@ if [ -z "${SANITIZE-}" ]; then
 	at_least samples 200
 fi
 stop
+# Unwind information that takes for ever to read, or long: such a walk ends, and a signal ends the recording.
+$CC -O1 -o endless "$SRCDIR/tests/fixtures/endless.c" -lpthread
+fixture=./endless
+for kind in skip bra deref count divide long program; do
+	start $kind
+	timeout -s KILL 100 "$VIGNETTED" -p $program -o p.vgp --rate 20 2>err & helper=$!
+	until [ -e p.vgp.part ]; do
+		kill -0 $helper || break
+		sleep 0.1
+	done
+	sleep 1
+	kill $helper 2>/dev/null || true
+	status=0
+	wait $helper || status=$?
+	[ $status = 0 ] || fail "$kind: exit status $status: $(cat err)"
+	stop
+	"$VGTOOL" info --json p.vgp >info 2>err || fail "$kind: $(cat err)"
+	rm -f p.vgp p.vgp.part
+	at_least samples 1
+	at_least "unwind information led astray" 1
+done
 [ $failures = 0 ]

@@ -6,11 +6,10 @@ bool vg_bytes_uleb(struct vg_bytes *bytes, uint64_t *value)
 	unsigned int shift = 0;
 
 	*value = 0;
-	while (bytes->at < bytes->end) {
+	while (bytes->at < bytes->end && shift < 64) {
 		unsigned char byte = *bytes->at++;
 
-		if (shift < 64)
-			*value |= (uint64_t)(byte & 0x7f) << shift;
+		*value |= (uint64_t)(byte & 0x7f) << shift;
 		shift += 7;
 		if ((byte & 0x80) == 0)
 			return true;
@@ -23,11 +22,10 @@ bool vg_bytes_sleb(struct vg_bytes *bytes, int64_t *value)
 	uint64_t bits = 0;
 	unsigned int shift = 0;
 
-	while (bytes->at < bytes->end) {
+	while (bytes->at < bytes->end && shift < 64) {
 		unsigned char byte = *bytes->at++;
 
-		if (shift < 64)
-			bits |= (uint64_t)(byte & 0x7f) << shift;
+		bits |= (uint64_t)(byte & 0x7f) << shift;
 		shift += 7;
 		if ((byte & 0x80) == 0) {
 			if (shift < 64 && (byte & 0x40) != 0)

@@ -11,7 +11,7 @@ enum { FDE_MAX_BYTES = 64 * 1024, CIE_MAX_BYTES = 1024 };
 
 enum { PE_OMIT = 0xff, PE_ABSPTR = 0x00, PE_ULEB128 = 0x01, PE_UDATA2 = 0x02, PE_UDATA4 = 0x03,
        PE_UDATA8 = 0x04, PE_SLEB128 = 0x09, PE_SDATA2 = 0x0a, PE_SDATA4 = 0x0b, PE_SDATA8 = 0x0c,
-       PE_PCREL = 0x10, PE_DATAREL = 0x30, PE_RELATIVE_TO = 0x70, PE_FORM = 0x0f,
+       PE_PCREL = 0x10, PE_DATAREL = 0x30, PE_ALIGNED = 0x50, PE_RELATIVE_TO = 0x70, PE_FORM = 0x0f,
        PE_INDIRECT = 0x80 };
 
 /*
@@ -23,7 +23,8 @@ struct hdr_entry {
 	int32_t address, fde;
 };
 
-uint32_t vg_cfi_table_count(struct vg_memory *memory, const struct vg_image *image)
+/* How many entries it has: 0 where there is none, or none of the usual form. */
+static uint32_t table_count(struct vg_memory *memory, const struct vg_image *image)
 {
 	struct {
 		uint8_t version, frame_encoding, count_encoding, table_encoding;
@@ -40,28 +41,42 @@ uint32_t vg_cfi_table_count(struct vg_memory *memory, const struct vg_image *ima
 	return head.count;
 }
 
-/* The last entry whose address is not above the wanted one. */
-static uint64_t fde_find(struct vg_memory *memory, const struct vg_image *image, uint64_t address)
+uint64_t vg_cfi_entry(struct vg_memory *memory, const struct vg_image *image, uint64_t address)
 {
-	uint64_t table = image->eh_frame_hdr + VG_CFI_TABLE_AT;
+	uint64_t table = image->eh_frame_hdr + VG_CFI_TABLE_AT, found = 0;
 	int64_t wanted = (int64_t)(address - image->eh_frame_hdr);
-	uint32_t low = 0, high = vg_cfi_table_count(memory, image);
-	struct hdr_entry entry, found = { 0, 0 };
+	uint32_t low = 0, high = table_count(memory, image);
+	struct hdr_entry entry;
 
 	while (low < high) {
 		uint32_t middle = low + (high - low) / 2;
+		uint64_t at = table + (uint64_t)middle * VG_CFI_TABLE_ENTRY_BYTES;
 
-		if (vg_memory_read_cached(memory, table + (uint64_t)middle * VG_CFI_TABLE_ENTRY_BYTES, &entry,
-					  sizeof entry) != 0)
+		if (vg_memory_read_cached(memory, at, &entry, sizeof entry) != 0)
 			return 0;
 		if (entry.address <= wanted) {
-			found = entry;
+			found = at;
 			low = middle + 1;
 		} else {
 			high = middle;
 		}
 	}
-	return found.fde == 0 ? 0 : image->eh_frame_hdr + (uint64_t)(int64_t)found.fde;
+	return found;
+}
+
+/* Where the information is that an entry of the table leads to; 0: nowhere. */
+static uint64_t entry_fde(struct vg_memory *memory, const struct vg_image *image, uint64_t at)
+{
+	struct hdr_entry entry;
+
+	if (at == 0 || vg_memory_read_cached(memory, at, &entry, sizeof entry) != 0 || entry.fde == 0)
+		return 0;
+	return image->eh_frame_hdr + (uint64_t)(int64_t)entry.fde;
+}
+
+static uint64_t fde_find(struct vg_memory *memory, const struct vg_image *image, uint64_t address)
+{
+	return entry_fde(memory, image, vg_cfi_entry(memory, image, address));
 }
 
 /* ---- entries ---- */
@@ -155,6 +170,7 @@ static bool augmentation_read(struct entry *entry, const unsigned char *letters,
 			break;
 		case 'P':
 			if (!vg_bytes_fixed(bytes, 1, &encoding) ||
+			    (encoding & PE_RELATIVE_TO) == PE_ALIGNED ||
 			    !pointer_read(bytes, (uint8_t)encoding & PE_FORM, 0, &value))
 				return false;
 			break;
@@ -167,8 +183,8 @@ static bool augmentation_read(struct entry *entry, const unsigned char *letters,
 			return false;
 		}
 	}
-	bytes->at = end;
-	return true;
+	/* Who does not look at the length would go on elsewhere. */
+	return bytes->at == end;
 }
 
 static bool cie_read(struct entry *entry, struct cie *cie)
@@ -222,12 +238,26 @@ static bool fde_read(struct vg_memory *memory, uint64_t address, struct fde *fde
 	       pointer_read(&fde->entry.bytes, fde->cie.pointer_encoding & PE_FORM, 0, &fde->size);
 }
 
+/* Its program; false: there is none that can be read. */
+static bool fde_program(struct fde *fde, struct vg_bytes *instructions)
+{
+	struct vg_bytes *bytes = &fde->entry.bytes;
+	uint64_t skip;
+
+	if (fde->cie.augmented) {
+		if (!vg_bytes_uleb(bytes, &skip) || skip > (uint64_t)(bytes->end - bytes->at))
+			return false;
+		bytes->at += skip;
+	}
+	*instructions = *bytes;
+	return true;
+}
+
 static void fde_row(struct vg_memory *memory, uint64_t fde_address, uint64_t address,
 		    struct vg_row *row)
 {
-	struct vg_bytes *bytes;
+	struct vg_bytes instructions;
 	struct fde fde;
-	uint64_t skip;
 
 	row->kind = VG_ROW_COMPLEX;      /* for libunwind, unless we can tell */
 	if (!fde_read(memory, fde_address, &fde))
@@ -236,13 +266,18 @@ static void fde_row(struct vg_memory *memory, uint64_t fde_address, uint64_t add
 		row->kind = VG_ROW_NONE;
 		return;
 	}
-	bytes = &fde.entry.bytes;
-	if (fde.cie.augmented) {
-		if (!vg_bytes_uleb(bytes, &skip) || skip > (uint64_t)(bytes->end - bytes->at))
-			return;
-		bytes->at += skip;
-	}
-	vg_cfi_program_run(&fde.cie.program, fde.cie.initial, *bytes, fde.first, address, row);
+	if (fde_program(&fde, &instructions))
+		vg_cfi_program_run(&fde.cie.program, fde.cie.initial, instructions, fde.first, address, row);
+}
+
+bool vg_cfi_is_sound(struct vg_memory *memory, const struct vg_image *image, uint64_t entry)
+{
+	uint64_t at = entry_fde(memory, image, entry);
+	struct vg_bytes instructions;
+	struct fde fde;
+
+	return at != 0 && fde_read(memory, at, &fde) && fde_program(&fde, &instructions) &&
+	       vg_cfi_program_is_sound(&fde.cie.program, fde.cie.initial, instructions);
 }
 
 void vg_cfi_row(struct vg_memory *memory, const struct vg_image *image, uint64_t address,

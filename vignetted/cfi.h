@@ -15,8 +15,14 @@
 /* The sorted table in .eh_frame_hdr: where it starts behind the header, and its entries. */
 enum { VG_CFI_TABLE_AT = 12, VG_CFI_TABLE_ENTRY_BYTES = 8 };
 
-/* How many entries it has: 0 where there is none, or none of the usual form. */
-uint32_t vg_cfi_table_count(struct vg_memory *memory, const struct vg_image *image);
+/* The last of its entries whose code begins at the address or before.  0 where there is none, or the table is
+ * not of the usual form. */
+uint64_t vg_cfi_entry(struct vg_memory *memory, const struct vg_image *image, uint64_t address);
+
+/* Whether libunwind may be given what that entry leads to: information that has been read to its end here, and in
+ * which nothing is that libunwind reads otherwise, or that would be a danger.  It takes for granted what a CIE says,
+ * an expression that jumps can be a loop, and one that divides can raise SIGFPE. */
+bool vg_cfi_is_sound(struct vg_memory *memory, const struct vg_image *image, uint64_t entry);
 
 /* The row for an absolute address inside the image.  VG_ROW_NONE or VG_ROW_COMPLEX where it
  * cannot be told, malformed information included. */

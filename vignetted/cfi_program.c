@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 #include "vignetted/cfi_program.h"
 
+#include "vignetted/cfi_expression.h"
 #include "vignetted/regs.h"
 
 enum {
@@ -49,6 +50,7 @@ struct machine {
 	size_t depth;
 	uint64_t location;           /* the row that is being made holds from here on */
 	bool has_initial;
+	bool sound;                  /* there was nothing that libunwind cannot be given */
 };
 
 static struct rule *rule_of(struct machine *machine, uint64_t number)
@@ -112,7 +114,7 @@ static bool location_advance(struct machine *machine, uint64_t delta)
 }
 
 /* Takes an expression's block off the instructions. */
-static bool block_take(struct vg_bytes *bytes, struct vg_bytes *block)
+static bool block_take(struct machine *machine, struct vg_bytes *bytes, struct vg_bytes *block)
 {
 	uint64_t length;
 
@@ -120,6 +122,7 @@ static bool block_take(struct vg_bytes *bytes, struct vg_bytes *block)
 		return false;
 	*block = (struct vg_bytes){ bytes->at, bytes->at + length };
 	bytes->at += length;
+	machine->sound &= vg_cfi_expression_is_sound(*block);
 	return true;
 }
 
@@ -254,7 +257,7 @@ static bool cfa_step(struct machine *machine, uint8_t code, struct vg_bytes *byt
 		now->by_expression = false;
 		return vg_bytes_uleb(bytes, &now->plain.number);
 	case CFA_DEF_CFA_EXPRESSION:
-		if (!block_take(bytes, &block))
+		if (!block_take(machine, bytes, &block))
 			return false;
 		cfa_by_expression(machine, block, address);
 		return true;
@@ -292,15 +295,17 @@ static bool rule_step(struct machine *machine, uint8_t code, struct vg_bytes *by
 		rule_set(machine, number, VG_FROM_SAME, 0);
 		return true;
 	case CFA_EXPRESSION:
-		if (!block_take(bytes, &block))
+		if (!block_take(machine, bytes, &block))
 			return false;
 		rule_by_expression(machine, number, block);
 		return true;
 	case CFA_VAL_EXPRESSION:
 		rule_set_complex(machine, number);
-		return block_take(bytes, &block);
+		return block_take(machine, bytes, &block);
 	}
-	/* DW_CFA_register, DW_CFA_val_offset and its signed form: one more operand. */
+	/* DW_CFA_register, DW_CFA_val_offset and its signed form: one more operand.  libunwind knows the first only, and
+	 * would take the others' operands for instructions. */
+	machine->sound &= code == CFA_REGISTER;
 	rule_set_complex(machine, number);
 	if (!vg_bytes_uleb(bytes, &value))
 		return false;
@@ -401,4 +406,12 @@ void vg_cfi_program_run(const struct vg_cfi_program *program, struct vg_bytes in
 	machine.initial = machine.now;
 	if (run(&machine, instructions, address))
 		row_make(&machine, row);
+}
+
+bool vg_cfi_program_is_sound(const struct vg_cfi_program *program, struct vg_bytes initial,
+			     struct vg_bytes instructions)
+{
+	struct machine machine = { .program = program, .sound = program->return_column <= vg_dwarf_last };
+
+	return run(&machine, initial, UINT64_MAX) && run(&machine, instructions, UINT64_MAX) && machine.sound;
 }

@@ -21,21 +21,21 @@ struct vg_fallback {
 	uint64_t generation;         /* of the modules when libunwind's cache was filled */
 	const struct vg_snapshot *snapshot; /* of the walk in progress */
 	bool outran;                 /* the walk asked for stack that was not copied */
-	uint32_t recent;             /* the module that memory was read from last */
+	bool unsound;                /* it came to unwind information that libunwind is not to read */
+	const struct vg_mapped *module; /* of the frame that it is at, or NULL */
 };
 
 /* ---- what libunwind asks for ---- */
 
-/* The table that .eh_frame_hdr holds, for libunwind to search. */
-static void table_describe(const struct vg_image *image, uint32_t entries, unw_dyn_info_t *table)
+/* One entry of the table that .eh_frame_hdr holds, for libunwind to find. */
+static void table_describe(const struct vg_image *image, uint64_t entry, unw_dyn_info_t *table)
 {
 	*table = (unw_dyn_info_t){
 		.start_ip = image->base, .end_ip = image->end,
 		.format = UNW_INFO_FORMAT_REMOTE_TABLE,
 		.u.rti = {
-			.segbase = image->eh_frame_hdr,
-			.table_data = image->eh_frame_hdr + VG_CFI_TABLE_AT,
-			.table_len = (unw_word_t)entries * VG_CFI_TABLE_ENTRY_BYTES / sizeof(unw_word_t),
+			.segbase = image->eh_frame_hdr, .table_data = entry,
+			.table_len = VG_CFI_TABLE_ENTRY_BYTES / sizeof(unw_word_t),
 		},
 	};
 }
@@ -47,15 +47,19 @@ static int on_find_proc_info(unw_addr_space_t space, unw_word_t ip, unw_proc_inf
 	const struct vg_code_range *range = vg_modules_find(fallback->modules, ip);
 	const struct vg_image *image;
 	unw_dyn_info_t table;
-	uint32_t entries;
+	uint64_t entry;
 
 	if (range == NULL || range->module == UINT32_MAX)
 		return -UNW_ENOINFO;
 	image = &fallback->modules->items.items[range->module].image;
-	entries = vg_cfi_table_count(fallback->modules->memory, image);
-	if (entries == 0)
+	entry = vg_cfi_entry(fallback->modules->memory, image, ip);
+	if (entry == 0)
 		return -UNW_ENOINFO;
-	table_describe(image, entries, &table);
+	if (!vg_cfi_is_sound(fallback->modules->memory, image, entry)) {
+		fallback->unsound = true;
+		return -UNW_EINVAL;
+	}
+	table_describe(image, entry, &table);
 	return dwarf_search_unwind_table(space, ip, &table, info, need_info, argument);
 }
 
@@ -74,30 +78,14 @@ static int on_dyn_info_list(unw_addr_space_t space, unw_word_t *address, void *a
 	return -UNW_ENOINFO;
 }
 
-static bool module_covers(const struct vg_modules *modules, uint32_t index, uint64_t address)
+/* Memory that the module covers is the same now as when the thread was stopped, unless it is the
+ * module's data: .data and .bss may have changed since, but no walk needs them.  A step reads nothing of
+ * other modules than the frame's. */
+static bool in_module(const struct vg_fallback *fallback, uint64_t address)
 {
-	const struct vg_mapped *module;
+	const struct vg_mapped *module = fallback->module;
 
-	if (index >= modules->items.count)
-		return false;
-	module = &modules->items.items[index];
-	return module->loaded &&
-	       address - module->image.base < module->image.end - module->image.base;
-}
-
-/* Memory that a loaded module covers is the same now as when the thread was stopped, unless it
- * is the module's data: .data and .bss may have changed since, but no walk needs them. */
-static bool in_module(struct vg_fallback *fallback, uint64_t address)
-{
-	if (module_covers(fallback->modules, fallback->recent, address))
-		return true;
-	for (uint32_t i = 0; i < fallback->modules->items.count; i++) {
-		if (module_covers(fallback->modules, i, address)) {
-			fallback->recent = i;
-			return true;
-		}
-	}
-	return false;
+	return module != NULL && address - module->image.base < module->image.end - module->image.base;
 }
 
 static int on_access_mem(unw_addr_space_t space, unw_word_t address, unw_word_t *value, int write,
@@ -109,7 +97,8 @@ static int on_access_mem(unw_addr_space_t space, unw_word_t address, unw_word_t 
 	(void)space;
 	if (write)
 		return -UNW_EINVAL;
-	if (vg_snapshot_word(fallback->snapshot, address, &word) == 0) {
+	if (vg_snapshot_word(fallback->snapshot, address, &word) == 0 &&
+	    vg_memory_spend(fallback->modules->memory, 1)) {
 		*value = word;
 		return 0;
 	}
@@ -189,6 +178,8 @@ static enum vg_walk_end end_reason(struct vg_fallback *fallback, unw_cursor_t *c
 {
 	unw_proc_info_t info;
 
+	if (fallback->unsound || fallback->modules->memory->words_left == 0)
+		return VG_WALK_BAD_CFA;
 	if (fallback->outran)
 		return VG_WALK_SNAPSHOT;
 	if (unw_get_proc_info(cursor, &info) != 0)
@@ -215,6 +206,8 @@ static int frames_walk(struct vg_fallback *fallback, uint32_t max_frames, struct
 		frame.address = ip - (exact ? 0 : 1);
 		range = vg_modules_find(fallback->modules, frame.address);
 		frame.module = range != NULL ? range->module : VG_NONE;
+		fallback->module = frame.module != VG_NONE ?
+				   &fallback->modules->items.items[frame.module] : NULL;
 		/* Without unwind information libunwind guesses.  What is no code ends the walk,
 		 * unless the thread itself is there. */
 		walk->left_the_map = range == NULL;
@@ -256,7 +249,8 @@ int vg_fallback_unwind(struct vg_fallback *fallback, const struct vg_snapshot *s
 		fallback->generation = fallback->modules->generation;
 	}
 	fallback->snapshot = snapshot;
-	fallback->outran = false;
+	fallback->module = NULL;
+	fallback->outran = fallback->unsound = false;
 	walk->count = 0;
 	walk->end = VG_WALK_UNREAD;
 	walk->left_the_map = false;

@@ -148,6 +148,7 @@ static void interrupt_take(struct vg_session *session, const struct vg_interrupt
 	due = interrupt_due(session, task, interrupt->time_ns);
 	if (due == 0)
 		return;
+	vg_walk_allow(session);
 	task->interrupted_ns = time_ns = interrupt->time_ns - session->begin_ns;
 	if (interrupt_walk(session, task, interrupt, time_ns) != 0) {
 		VG_EACH_RECORDING(i, due)

@@ -16,6 +16,7 @@ struct vg_memory_page {
 int vg_memory_open(struct vg_memory *memory, pid_t pid)
 {
 	memory->pid = pid;
+	memory->words_left = UINT64_MAX;
 	/* Touched page by page: a small program costs little of the 4 MiB. */
 	memory->pages = calloc(PAGE_COUNT, sizeof *memory->pages);
 	return memory->pages != NULL ? 0 : -ENOMEM;
@@ -43,7 +44,8 @@ static const struct vg_memory_page *page_get(struct vg_memory *memory, uint64_t 
 	if (page->number == number + 1)
 		return page;
 	page->number = 0;
-	if (vg_memory_read(memory, number * PAGE_BYTES, page->bytes, PAGE_BYTES) != 0)
+	if (!vg_memory_spend(memory, PAGE_BYTES / sizeof(uint64_t)) ||
+	    vg_memory_read(memory, number * PAGE_BYTES, page->bytes, PAGE_BYTES) != 0)
 		return NULL;
 	page->number = number + 1;
 	return page;
@@ -53,6 +55,8 @@ int vg_memory_read_cached(struct vg_memory *memory, uint64_t address, void *byte
 {
 	unsigned char *to = bytes;
 
+	if (!vg_memory_spend(memory, (length + sizeof(uint64_t) - 1) / sizeof(uint64_t)))
+		return -EFAULT;
 	while (length > 0) {
 		size_t offset = address % PAGE_BYTES;
 		size_t piece = PAGE_BYTES - offset < length ? PAGE_BYTES - offset : length;

@@ -49,6 +49,9 @@ void vg_regs_from_perf(struct vg_regs *regs, const uint64_t *values);
 /* DWARF's numbers of the frame pointer and the stack pointer. */
 extern const uint32_t vg_dwarf_fp, vg_dwarf_sp;
 
+/* The last number that unwind information has a rule for: of the return address. */
+extern const uint32_t vg_dwarf_last;
+
 /* Bytes below the stack pointer that a leaf function may use. */
 extern const uint32_t vg_regs_red_zone_bytes;
 

@@ -10,7 +10,7 @@
 #include <sys/syscall.h>
 #include <sys/uio.h>
 
-const uint32_t vg_dwarf_fp = 6, vg_dwarf_sp = 7;
+const uint32_t vg_dwarf_fp = 6, vg_dwarf_sp = 7, vg_dwarf_last = 16;
 const uint32_t vg_regs_red_zone_bytes = 128;
 
 int vg_regs_read(struct vg_regs *regs, pid_t tid)

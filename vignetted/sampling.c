@@ -367,6 +367,7 @@ static void thread_sample(struct vg_session *session, struct vg_task *task)
 	struct vg_wait wait;
 	int rc;
 
+	vg_walk_allow(session);
 	/* Of thousands that wait, one was stopped. */
 	vg_priority_lower(&session->tracer.priority);
 	moved = moved_in(session, task, due);

@@ -81,6 +81,9 @@ static const struct kept_row *row_get(struct vg_unwinder *unwinder, uint64_t add
 	if (range->module != VG_NONE)
 		vg_cfi_row(unwinder->modules->memory,
 			   &unwinder->modules->items.items[range->module].image, address, &kept->row);
+	/* What was not read to its end is not to be kept. */
+	if (unwinder->modules->memory->words_left == 0)
+		kept->address = 0;
 	return kept;
 }
 
@@ -325,13 +328,18 @@ static bool rows_walk(struct vg_unwinder *unwinder, const struct vg_snapshot *sn
 			*rc = walk->count == 0 ? vg_walk_push(walk, &frame) : 0;
 			return true;
 		}
-		if (is_beyond_us(&kept->row, snapshot, walk->count == 0))
+		if (unwinder->modules->memory->words_left > 0 &&
+		    is_beyond_us(&kept->row, snapshot, walk->count == 0))
 			return false;
 		frame.module = kept->module;
 		*rc = vg_walk_push(walk, &frame);
 		if (*rc != 0)
 			return true;
 		walk->stack_bytes = state.sp - snapshot->stack_address;
+		if (unwinder->modules->memory->words_left == 0) {
+			walk->end = VG_WALK_BAD_CFA;
+			return true;
+		}
 		if (kept->row.kind == VG_ROW_ROOT ||
 		    (walk->count == 1 && snapshot->whole && vg_regs_newborn(&snapshot->regs))) {
 			walk->end = VG_WALK_ROOT;

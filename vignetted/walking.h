@@ -9,6 +9,10 @@
 /* Reads the maps again, once a round, and tells the profiles what is gone. */
 void vg_walk_modules(struct vg_session *session, uint64_t now_ns);
 
+/* Begins a sample: all its walks together may read so much of unwind information and code, and no more.  What these
+ * hold is the process's choice, and an expression in them may be a loop. */
+void vg_walk_allow(struct vg_session *session);
+
 /* Walks what the session's snapshot holds; reads the maps again if that leaves them.  0 or
  * -ENOMEM. */
 int vg_walk_snapshot(struct vg_session *session, uint64_t now_ns);
