@@ -16,6 +16,9 @@ enum { USER_BEHIND_PERIODS = 2, USER_BEHIND_NS = 4 * 1000 * 1000 };
  * has none it is so far behind. */
 enum { WIDE_BEHIND_PERIODS = 16 };
 
+/* As long as what else a round does may take. */
+enum { FETCH_MAX_NS = 1000 * 1000 * 1000 };
+
 /* Where interrupts copy too little, so many are passed over before another is looked at. */
 enum { MEAGRE_EVERY = 64 };
 
@@ -176,9 +179,10 @@ void vg_interrupted_fetch(struct vg_session *session)
 	bool more = true;
 
 	/* They come in the order of their times.  Where there are more, or more events between them, than
-	 * we can keep up with, there would be no end to it: later ones have time until the next round. */
+	 * we can keep up with, or walks of them take long, there would be no end to it: later ones have time until the
+	 * next round. */
 	while (more && session->live != 0 && vg_interrupts_next(&session->interrupts, &interrupt)) {
-		more = interrupt.time_ns < now_ns;
+		more = interrupt.time_ns < now_ns && vg_now_ns() - now_ns < FETCH_MAX_NS;
 		interrupt_take(session, &interrupt, &fetch);
 		vg_priority_lower(&session->tracer.priority);
 	}

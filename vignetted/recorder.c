@@ -14,6 +14,7 @@ static const char *const loss_names[VG_LOSSES] = {
 	[VG_LOSS_UNREADABLE] = "unreadable",
 	[VG_LOSS_NO_MEMORY] = "no_memory",
 	[VG_LOSS_RING_FULL] = "ring_full",
+	[VG_LOSS_OUT_OF_TIME] = "out_of_time",
 	[VG_LOSS_THREAD_LIMIT] = "thread_limit",
 };
 

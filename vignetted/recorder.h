@@ -15,6 +15,7 @@ enum vg_loss {
 	VG_LOSS_UNREADABLE,          /* registers, stack or /proc could not be read */
 	VG_LOSS_NO_MEMORY,           /* the helper's own */
 	VG_LOSS_RING_FULL,           /* the helper was late to fetch the kernel's samples */
+	VG_LOSS_OUT_OF_TIME,         /* the other threads had taken too long */
 	VG_LOSS_THREAD_LIMIT,        /* more threads than are to be sampled */
 	VG_LOSSES,
 };

@@ -17,7 +17,7 @@
 
 /* Modules that no stack goes through are seen to go this late. */
 enum { MODULES_EVERY_NS = 250 * 1000 * 1000 };
-enum { LIMITS_EVERY = 16, FIRST_ATTEMPTS = 50, FIRST_PAUSE_US = 80 };
+enum { LIMITS_EVERY = 16, ROUND_MAX_NS = 1000 * 1000 * 1000, FIRST_ATTEMPTS = 50, FIRST_PAUSE_US = 80 };
 
 /* Now: confined, we could not ask. */
 static void machine_note(struct vg_session *session)
@@ -183,11 +183,28 @@ static void checkpoints(struct vg_session *session)
 	}
 }
 
-static void threads_round(struct vg_session *session, bool asleep)
+/* Whether the round may go on, at that thread.  Signals and what others ask for wait for it to end, and there may be
+ * thousands of threads whose unwind information takes 35 ms each to read (walking.c). */
+static bool round_check(struct vg_session *session, size_t at)
+{
+	uint64_t now_ns = vg_now_ns();
+
+	limits_check(session, now_ns);
+	if (now_ns - session->begin_ns - session->round_ns < ROUND_MAX_NS)
+		return true;
+	VG_EACH_RECORDING(i, session->live & session->due)
+		session->recordings[i].recorder.lost[VG_LOSS_OUT_OF_TIME] +=
+			session->tasks.live.count - session->round_looked;
+	session->round_at = at;
+	return false;
+}
+
+/* Whether the round may go on. */
+static bool threads_round(struct vg_session *session, bool asleep)
 {
 	size_t count = session->tasks.live.count;
 	/* Another first one each time, so that no thread is always the one that waits longest. */
-	size_t at = count > 0 ? session->round_count % count : 0, looked = 0;
+	size_t at = count > 0 ? session->round_at % count : 0;
 
 	for (size_t i = 0; i < count && (session->live & session->due) != 0; i++) {
 		struct vg_task *task = &session->tasks.live.items[at];
@@ -198,11 +215,12 @@ static void threads_round(struct vg_session *session, bool asleep)
 			if (session->counting != 0)
 				vg_counting_tell(session, task, session->pauses.stops - stops);
 			/* Now and then: thousands of sleeping threads cost a microsecond each. */
-			if (++looked % LIMITS_EVERY == 0)
-				limits_check(session, vg_now_ns());
+			if (++session->round_looked % LIMITS_EVERY == 0 && !round_check(session, at))
+				return false;
 		}
 		at = at + 1 < count ? at + 1 : 0;
 	}
+	return true;
 }
 
 static void session_round(struct vg_session *session, vg_recording_set due)
@@ -211,9 +229,11 @@ static void session_round(struct vg_session *session, vg_recording_set due)
 	if (session->due == 0)
 		return;
 	round_begin(session);
+	session->round_at++;
+	session->round_looked = 0;
 	/* What was found of those that are awake is of just now. */
-	threads_round(session, false);
-	threads_round(session, true);
+	if (threads_round(session, false))
+		threads_round(session, true);
 	limits_check(session, vg_now_ns());
 	session->round_count++;
 }

@@ -75,6 +75,7 @@ struct vg_session {
 	uint32_t begun;              /* recordings, in all */
 	uint64_t round_count;        /* of all threads */
 	uint64_t round_ns;           /* session time when the latest began */
+	size_t round_at, round_looked; /* the thread that one begins with; how many were looked at */
 	bool rest_still;             /* no thread that is asleep has run since it was looked at */
 	bool looks_fresh;            /* those that are awake have just been looked at */
 	bool rest_known;             /* `rest_ns` is set */
