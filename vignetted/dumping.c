@@ -64,6 +64,7 @@ static void names_write(struct vg_recording *recording)
 		}
 	}
 	vg_perfmap_write(&recording->perf_map, addresses.items, addresses.count, &dumping->dump.writer);
+	vg_flight_stat(&dumping->flight, VG_PERFMAP_STAT, recording->perf_map.unread_bytes);
 	vg_array_free(&addresses);
 }
 

@@ -221,6 +221,14 @@ struct vg_flight_label *vg_flight_label(struct vg_flight *flight, uint32_t id)
 	       index < flight->labels.count ? &flight->labels.items[index] : NULL;
 }
 
+void vg_flight_stat(struct vg_flight *flight, const char *name, uint64_t value)
+{
+	for (size_t i = 0; i < flight->stats_count; i++) {
+		if (strcmp(flight->stats[i].name, name) == 0)
+			flight->stats[i].value = value;
+	}
+}
+
 uint64_t vg_flight_lost_before(const struct vg_flight *flight, const char *name, uint64_t time_ns)
 {
 	uint64_t value = 0, latest_ns = 0;

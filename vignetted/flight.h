@@ -97,6 +97,9 @@ struct vg_flight_node *vg_flight_node(struct vg_flight *flight, uint32_t id);
 struct vg_flight_thread *vg_flight_thread(struct vg_flight *flight, uint32_t id);
 struct vg_flight_label *vg_flight_label(struct vg_flight *flight, uint32_t id);
 
+/* Corrects one of the latest statistics. */
+void vg_flight_stat(struct vg_flight *flight, const char *name, uint64_t value);
+
 /* What was lost before that time, as of the latest snapshot before it. */
 uint64_t vg_flight_lost_before(const struct vg_flight *flight, const char *name, uint64_t time_ns);
 

@@ -209,6 +209,7 @@ static int stats_write(const struct vg_session *session, struct vg_recording *re
 		{ "threads_over_limit", session->tasks.over_most },
 		{ "modules_over_limit", session->modules.over_most },
 		{ "names_cut", recorder->writer.names_cut },
+		{ VG_PERFMAP_STAT, recording->perf_map.unread_bytes },
 		{ "stack_tables", recorder->stacks_generation + UINT64_C(1) },
 		{ "syncs", recording->disk.syncs },
 		{ "syncs_failed", recording->disk.failures },
