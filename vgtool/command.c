@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 #ifdef HAVE_CONFIG_H
-#include "base/print.h"
 #include "config.h"
 #endif
 
