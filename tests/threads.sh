@@ -12,7 +12,7 @@ rounds=100
 [ -z "${SOAK-}" ] || rounds=5000
 cd "$SRCDIR"
 flags="-std=gnu11 -D_GNU_SOURCE -O1 -g -fsanitize=thread -fPIE -I$SRCDIR -DVG_LIBEXECDIR=\"/nonexistent\""
-$CC $flags -pie -o "$dir/threads" tests/threads.c libvgctl/*.c base/outfile.c base/place.c base/err.c base/intern.c base/counters.c -lpthread
+$CC $flags -pie -o "$dir/threads" tests/threads.c libvgctl/*.c base/*.c -lpthread
 # A race of its own, so that a sanitizer that sees nothing is not taken for a program without any.
 cat >"$dir/race.c" <<'END'
 #include <pthread.h>

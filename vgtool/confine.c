@@ -162,7 +162,7 @@ static const int calls_always[] = {
 	SCMP_SYS(read), SCMP_SYS(pread64), SCMP_SYS(lseek), SCMP_SYS(write), SCMP_SYS(writev), SCMP_SYS(close),
 	SCMP_SYS(fstat), SCMP_SYS(getdents64), SCMP_SYS(poll), SCMP_SYS(ppoll),
 	/* what there is */
-	SCMP_SYS(newfstatat), SCMP_SYS(stat), SCMP_SYS(lstat), SCMP_SYS(statx), SCMP_SYS(access),
+	SCMP_SYS(newfstatat), SCMP_SYS(stat), SCMP_SYS(lstat), SCMP_SYS(statx), SCMP_SYS(fstatfs), SCMP_SYS(access),
 	SCMP_SYS(faccessat), SCMP_SYS(faccessat2), SCMP_SYS(readlink), SCMP_SYS(readlinkat), SCMP_SYS(getcwd),
 	/* of the C library's own use */
 	SCMP_SYS(getrandom), SCMP_SYS(clock_gettime), SCMP_SYS(getpid), SCMP_SYS(gettid),
@@ -172,7 +172,7 @@ static const int calls_always[] = {
 /* Files are made as NAME.part, locked, and renamed; a symbol store waits for the lock. */
 static const int calls_writing[] = {
 	SCMP_SYS(ftruncate), SCMP_SYS(dup), SCMP_SYS(flock), SCMP_SYS(mkdir), SCMP_SYS(mkdirat),
-	SCMP_SYS(renameat), SCMP_SYS(clock_nanosleep), SCMP_SYS(fstatfs),
+	SCMP_SYS(renameat), SCMP_SYS(clock_nanosleep),
 };
 
 /* A call that may be made if the bits of the argument that the mask selects have the value.  The mask
