@@ -70,6 +70,10 @@ start "$dir/jit"
 echo "$line own" >"$map"
 recorded "its own file" own 0
 
+start "$dir/jit"
+: >"$map"
+recorded "an empty file" "" 0
+
 # One file without an end, one line without an end, and lines with what a line does not have.
 start "$dir/jit"
 echo "$line first" >"$map"

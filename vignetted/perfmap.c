@@ -78,12 +78,10 @@ static bool is_own(const struct vg_perfmap *map, int file, uint64_t *bytes)
 	const unsigned int wanted = STATX_TYPE | STATX_UID | STATX_SIZE | STATX_MNT_ID;
 	struct statx own, directory;
 
-	*bytes = 1;
 	if (statx(file, "", AT_EMPTY_PATH, wanted, &own) != 0 ||
 	    statx(map->directory, "", AT_EMPTY_PATH, STATX_MNT_ID, &directory) != 0)
 		return false;
-	if (own.stx_size > 0)
-		*bytes = own.stx_size;
+	*bytes = own.stx_size;
 	return (own.stx_mask & wanted) == wanted && (directory.stx_mask & STATX_MNT_ID) != 0 &&
 	       S_ISREG(own.stx_mode) && own.stx_uid == map->owner && own.stx_mnt_id == directory.stx_mnt_id;
 }
@@ -104,6 +102,9 @@ static FILE *map_open(struct vg_perfmap *map, uint64_t *bytes)
 		fd = open(path, O_RDONLY | O_NONBLOCK | O_CLOEXEC);
 	}
 	close(found);
+	/* What has no length is something, too. */
+	if (fd < 0 && *bytes == 0)
+		*bytes = 1;
 	if (fd >= 0)
 		file = fdopen(fd, "r");
 	if (file == NULL && fd >= 0)
