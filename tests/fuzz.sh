@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
 #
 # Fuzzers (libFuzzer, with both sanitizers) of everything that reads what strangers wrote: .sym
-# files, ELF and DWARF, profiles, the wire, the ring of events.  Each starts from tests/fuzz/corpus and from files
+# files, ELF and DWARF, profiles, the wire, the ring of events, unwind information, perf maps.  Each starts from tests/fuzz/corpus and from files
 # made here, and runs for FUZZ_SECONDS (60), or for as many executions as FUZZ_RUNS_NAME says:
 # FUZZ_RUNS_wire=10000000.  In the soak, that is what the `runs_soak` below say.  A crash, an input
 # that takes 10 s, or one that takes more than 512 MiB fails the test; the input is left in
@@ -12,15 +12,16 @@
 set -eu
 : "${SRCDIR:?}" "${BUILDDIR:?}" "${VGTOOL:?}" "${VIGNETTED:?}" "${FUZZ_LIBS:?}"
 seconds=${FUZZ_SECONDS:-60}
-fuzzers=${FUZZERS:-sym elf profile wire ring}
+fuzzers=${FUZZERS:-sym elf profile wire ring unwind perfmap}
 out=$BUILDDIR/fuzz
 # Of executions, in the soak: half an hour on two cores.
-runs_soak="sym=500000 elf=500000 profile=1000000 wire=10000000 ring=300000"
+runs_soak="sym=500000 elf=500000 profile=1000000 wire=10000000 ring=300000
+	unwind=1000000 perfmap=100000"
 pids=
 trap 'kill $pids 2>/dev/null || true' EXIT
 
 flags="-g -O1 -std=gnu11 -fsanitize=address,undefined -fno-sanitize-recover=undefined
-	-I$SRCDIR -D_GNU_SOURCE -DVG_LANE_RECORDS_COUNT=256 ${FUZZ_FLAGS-}"
+	-I$SRCDIR -D_GNU_SOURCE -DVG_LANE_RECORDS_COUNT=256 -DVG_UNWIND_ROWS_LOG=6 ${FUZZ_FLAGS-}"
 
 # The whole program as one library, made anew where a source is newer.
 library() {
@@ -37,6 +38,36 @@ library() {
 	done | xargs -r -P 2 -n 2 sh -c 'clang '"$(echo $flags)"' -DPACKAGE_VERSION=\"fuzz\" -fsanitize=fuzzer-no-link -c "$0" -o "$1" || exit 255'
 	rm -f "$out/all.a"
 	ar rcs "$out/all.a" "$out"/objects/*.o
+}
+
+# unwind_seed NAME EXPRESSION INSTRUCTIONS: an input of fuzz_unwind, two functions of which the second is as these say;
+# the thread is in it, and the first called it
+unwind_seed() {
+	cat >"$out/seeds/seed.s" <<END
+	.data
+	.short 0x8210, 0x1000, 0x1040, 0x1020, first - cie + 64, second - cie + 64, 0x200, 0
+	.rept 64
+	.short 0x8110
+	.endr
+cie:	.long cie_end - . - 4, 0
+	.byte 1
+	.asciz "zR"
+	.byte 1, 0x78, 16, 1, 0x1b, 0x0c, 7, 8, 0x90, 1
+cie_end:
+first:	.long first_end - . - 4, . - cie
+	.long 0x8000 - 64 - (. - cie), 0x200
+	.byte 0, 0x42, 0x0e, 16, 0x86, 2, 0x44, 0x0c, 7, 8
+first_end:
+second:	.long second_end - . - 4, . - cie
+	.long 0x8200 - 64 - (. - cie), 0x200
+	.byte 0, 0x0f
+	.uleb128 end - start
+start:	.byte $2
+end:	.byte $3
+second_end:
+END
+	as -o "$out/seeds/seed.o" "$out/seeds/seed.s"
+	objcopy -O binary -j .data "$out/seeds/seed.o" "$out/seeds/unwind/$1"
 }
 
 # seeds NAME: files to start from that no text in the tree could be
@@ -74,6 +105,23 @@ seeds() {
 		# With counters, where this machine lets them be counted.
 		"$VIGNETTED" -o "$out/seeds/profile/counters.vgp" --rate 50 --counter task-clock,page-faults:u \
 			-- sleep 0.2 2>/dev/null || true ;;
+	unwind)
+		unwind_seed plain "0x77, 8" 0
+		unwind_seed register "0x73, 8" "0x10, 3, 2, 0x77, 0"
+		unwind_seed skip "0x2f, 0xfd, 0xff" 0
+		unwind_seed bra "0x31, 0x28, 0xfc, 0xff" 0
+		unwind_seed deref "0x77, 0, 0x06, 0x13, 0x2f, 0xf9, 0xff" 0
+		unwind_seed divide "0x0e, 0, 0, 0, 0, 0, 0, 0, 0x80, 0x09, 0xff, 0x1b" 0
+		unwind_seed constu "0x10, 0x1b, 0x11, 0x2f, 0x92, 0x28, 0x1b" 0
+		unwind_seed states "0x73, 8" "0x0a, 0x42, 0x0a, 0x42, 0x0b, 0x0b, 0x14, 0x0f, 1, 0x16, 3, 1, 0x30, 0x2e, 0x80, 0"
+		unwind_seed leb "0x77, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 8" 0 ;;
+	perfmap)
+		word='\000\020\000\000\000\000\000\000'
+		at=$word$word$word$word
+		printf "$at"'1000 10 one\n1008 8 two\n1000 4 three\n0 ffffffffffffffff all\nfff 2' >"$out/seeds/perfmap/lines"
+		{ printf "$at"'1000 10 '; head -c 20000 /dev/zero | tr '\0' x; printf '\n1000 1 behind\n'; } >"$out/seeds/perfmap/long"
+		{ printf "$at"'1000 10 a'; head -c 60000 /dev/zero; } >"$out/seeds/perfmap/nothing"
+		printf '\377\020\000\000\000\000\000\000'"$word$word$word"'1000 100 sparse\n' >"$out/seeds/perfmap/sparse" ;;
 	esac
 }
 

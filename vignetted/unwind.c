@@ -14,7 +14,10 @@
  * programs are at the same addresses again and again: so rows are kept, by address, in a
  * direct-mapped table.  It is forgotten whole when any module comes or goes.
  */
-enum { ROWS = 1 << 16 };
+#ifndef VG_UNWIND_ROWS_LOG       /* a fuzzer has fewer */
+#define VG_UNWIND_ROWS_LOG 16
+#endif
+enum { ROWS = 1 << VG_UNWIND_ROWS_LOG };
 
 struct kept_row {
 	uint64_t address;            /* 0: empty */
@@ -65,7 +68,7 @@ void vg_walk_free(struct vg_walk *walk)
 static const struct kept_row *row_get(struct vg_unwinder *unwinder, uint64_t address)
 {
 	uint64_t hash = address * UINT64_C(0x9e3779b97f4a7c15);
-	struct kept_row *kept = &unwinder->rows[hash >> (64 - 16)];
+	struct kept_row *kept = &unwinder->rows[hash >> (64 - VG_UNWIND_ROWS_LOG)];
 	const struct vg_code_range *range;
 
 	if (kept->address == address)
