@@ -62,7 +62,9 @@ cat "$dir/said"
 grep -q ' of 1 thread,' "$dir/said" || fail "$(cat "$dir/said")"
 sh -c 'while :; do :; done' & busy=$!
 pids="$pids $busy"
-under='prlimit --nofile=8:8'
+under='prlimit --nofile=7:7'
+refused 1 'cannot start the process that renames the file at the end: Too many open files' --pid $busy
+under='prlimit --nofile=10:10'
 refused 1 'process .*: Too many open files' --pid $busy
 kill -9 $busy
 

@@ -36,7 +36,7 @@ int vg_finisher_start(struct vg_finisher *finisher,
 
 	*finisher = (struct vg_finisher)VG_FINISHER_NONE;
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) != 0)
-		return vg_err_sys(err, -errno, "cannot make a socket pair");
+		return vg_err_sys(err, -errno, "cannot start the process that renames the file at the end");
 	/* A terminal sends its signals to the child too, which ends when the helper does, and not before. */
 	sigfillset(&all);
 	sigprocmask(SIG_BLOCK, &all, &before);
@@ -50,7 +50,7 @@ int vg_finisher_start(struct vg_finisher *finisher,
 	}
 	close(ends[1]);
 	if (finisher->child < 0) {
-		int rc = vg_err_sys(err, -errno, "cannot make a process that renames the file at the end");
+		int rc = vg_err_sys(err, -errno, "cannot start the process that renames the file at the end");
 
 		close(ends[0]);
 		return rc;
