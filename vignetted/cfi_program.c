@@ -309,6 +309,8 @@ static bool rule_step(struct machine *machine, uint8_t code, struct vg_bytes *by
 	rule_set_complex(machine, number);
 	if (!vg_bytes_uleb(bytes, &value))
 		return false;
+	/* libunwind 1.6.2 takes it for the index of an array. */
+	machine->sound &= value <= vg_dwarf_last;
 	if (code == CFA_REGISTER && number == machine->program->return_column && value <= INT32_MAX)
 		rule_set(machine, number, VG_FROM_REGISTER, (int64_t)value);
 	return true;
