@@ -187,6 +187,9 @@ static const struct attempt {
 	{ "take executable memory", NEVER, SYS_mmap,
 	  { 0, 4096, PROT_READ | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, NO, 0 } },
 	{ "protect memory", ALWAYS, SYS_mprotect, { 0, 0, PROT_READ } },
+	{ "give memory back", ALWAYS, SYS_madvise, { 0, 0, MADV_DONTNEED } },
+	{ "give the machine's memory away", NEVER, SYS_madvise, { BUFFER, 4096, MADV_HWPOISON } },
+	{ "advise memory otherwise", NEVER, SYS_madvise, { BUFFER, 4096, MADV_MERGEABLE } },
 	{ "make memory executable", NEVER, SYS_mprotect, { 0, 0, PROT_READ | PROT_EXEC } },
 	{ "pkey_mprotect", NEVER, SYS_pkey_mprotect, { 0, 0, PROT_READ | PROT_EXEC, NO } },
 	{ "be an ordinary process", ALWAYS, SYS_sched_setscheduler, { 0, SCHED_OTHER, BUFFER } },
@@ -328,6 +331,40 @@ static bool trap_is_sent(void)
 	       WTERMSIG(status) == SIGTRAP;
 }
 
+/* A uprobe changes the code of every process that runs the file.  CAP_PERFMON alone does not let it pass on Linux 6.18. */
+static bool uprobe_is_placed(void)
+{
+	struct perf_event_attr attr = { .size = sizeof attr, .config2 = 64, .sample_period = 1 };
+	char program[4096] = "", type[16] = "";
+	int fd = open("/sys/bus/event_source/devices/uprobe/type", O_RDONLY | O_CLOEXEC);
+
+	if (fd < 0 || read(fd, type, sizeof type - 1) <= 0 ||
+	    readlink("/proc/self/exe", program, sizeof program - 1) <= 0)
+		return true;
+	attr.type = (uint32_t)atoi(type);
+	attr.config1 = (uint64_t)program;
+	return syscall(SYS_perf_event_open, &attr, target, -1, -1, PERF_FLAG_FD_CLOEXEC) >= 0 ||
+	       (errno != EACCES && errno != EPERM);
+}
+
+/* Of root's: those that vignetted(8) names, and no others; nothing that execve(2) would pass on. */
+static bool capabilities_are_few(void)
+{
+	const uint64_t few = UINT64_C(1) << CAP_SYS_PTRACE | UINT64_C(1) << CAP_IPC_LOCK |
+			     UINT64_C(1) << CAP_SYS_NICE | UINT64_C(1) << CAP_DAC_READ_SEARCH |
+			     UINT64_C(1) << CAP_PERFMON;
+	static char text[4096];
+	int fd = open("/proc/self/status", O_RDONLY | O_CLOEXEC);
+	const char *inheritable, *permitted;
+
+	if (fd < 0 || read(fd, text, sizeof text - 1) <= 0)
+		return false;
+	inheritable = strstr(text, "CapInh:\t");
+	permitted = strstr(text, "CapPrm:\t");
+	return inheritable != NULL && strtoull(inheritable + 8, NULL, 16) == 0 && permitted != NULL &&
+	       (strtoull(permitted + 8, NULL, 16) & ~few) == 0;
+}
+
 /* The 32-bit interface has other numbers for calls. */
 static bool other_interface_kills(void)
 {
@@ -348,6 +385,8 @@ static const struct effect {
 	{ "privileges are gone", privileges_are_gone, false, false, false, HAPPENS },
 	{ "a signal that was on its way becomes another", signal_is_exchanged, false, true, true, HAPPENS },
 	{ "a perf event kills by SIGTRAP", trap_is_sent, false, true, false, HAPPENS },
+	{ "a uprobe is placed", uprobe_is_placed, false, false, false, DOES_NOT },
+	{ "capabilities are the few that sampling needs", capabilities_are_few, false, false, false, HAPPENS },
 	{ "without CAP_SYS_PTRACE: a per-CPU timer is opened", cpu_timer_passes, true, false, false, DOES_NOT },
 	{ "with CAP_SYS_PTRACE: a per-CPU timer is opened", cpu_timer_passes, false, false, false, HAPPENS },
 	{ "a call of the 32-bit interface kills the helper", other_interface_kills, false, false, false, KILLS },

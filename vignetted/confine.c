@@ -30,7 +30,7 @@ enum { SANITIZED = 0 };
 /* Allowed with any argument. */
 static const int calls_always[] = {
 	/* its own memory and its end */
-	SCMP_SYS(brk), SCMP_SYS(munmap), SCMP_SYS(mremap), SCMP_SYS(madvise), SCMP_SYS(futex),
+	SCMP_SYS(brk), SCMP_SYS(munmap), SCMP_SYS(mremap), SCMP_SYS(futex),
 	SCMP_SYS(exit), SCMP_SYS(exit_group), SCMP_SYS(rt_sigreturn), SCMP_SYS(restart_syscall),
 	SCMP_SYS(getrandom),
 	/* time and waiting; a timer's signal interrupts none of it */
@@ -64,6 +64,8 @@ static const struct rule rules_always[] = {
 	/* No new executable memory: code that an attacker brings cannot run. */
 	{ SCMP_SYS(mmap), 1, { MASKED(2, PROT_EXEC, 0) } },
 	{ SCMP_SYS(mprotect), 1, { MASKED(2, PROT_EXEC, 0) } },
+	/* free(3).  Other advice takes pages from the machine, as root (MADV_HWPOISON). */
+	{ SCMP_SYS(madvise), 1, { EQUAL(2, MADV_DONTNEED) } },
 	/* To read. */
 	{ SCMP_SYS(openat), 1, { MASKED(2, O_ACCMODE | O_CREAT | O_TRUNC | O_APPEND, O_RDONLY) } },
 	/* How a file that a dump goes to is open; whether the ring of events can shrink. */
@@ -129,6 +131,34 @@ static bool traces_everyone(void)
 	       (data[0].effective & 1u << CAP_SYS_PTRACE) != 0;
 }
 
+/* What sampling needs of root's capabilities: to trace, to sample the kernel's code and CPUs, to lock rings, to have a
+ * CPU soon, and to read the files of others in /proc and perf maps.  Before Linux 5.8 CAP_PERFMON was a part of
+ * CAP_SYS_ADMIN, with which perf_event_open(2) also places uprobes: these change the code of any process. */
+static uint64_t capabilities_needed(void)
+{
+	uint64_t needed = UINT64_C(1) << CAP_SYS_PTRACE | UINT64_C(1) << CAP_IPC_LOCK |
+			  UINT64_C(1) << CAP_SYS_NICE | UINT64_C(1) << CAP_DAC_READ_SEARCH;
+
+	return needed | UINT64_C(1) << (prctl(PR_CAPBSET_READ, CAP_PERFMON, 0, 0, 0) >= 0 ? CAP_PERFMON :
+											    CAP_SYS_ADMIN);
+}
+
+static int capabilities_drop(void)
+{
+	struct __user_cap_header_struct header = { .version = _LINUX_CAPABILITY_VERSION_3 };
+	struct __user_cap_data_struct data[_LINUX_CAPABILITY_U32S_3] = { 0 };
+	uint64_t needed = capabilities_needed();
+
+	if (syscall(SYS_capget, &header, data) != 0)
+		return -errno;
+	for (int i = 0; i < _LINUX_CAPABILITY_U32S_3; i++) {
+		data[i].permitted &= (uint32_t)(needed >> 32 * i);
+		data[i].effective &= (uint32_t)(needed >> 32 * i);
+		data[i].inheritable = 0;
+	}
+	return syscall(SYS_capset, &header, data) == 0 ? 0 : -errno;
+}
+
 static int filter_build(scmp_filter_ctx filter, bool listens)
 {
 	const struct rule repair = { SCMP_SYS(ptrace), 3, {
@@ -172,7 +202,7 @@ int vg_confine(bool listens, uint64_t memory_bytes, struct vg_err *err)
 {
 	const struct rlimit no_core = { 0, 0 };
 	struct rlimit memory = { memory_bytes, memory_bytes }, given;
-	int rc;
+	int rc, kept;
 
 	if (SANITIZED)
 		return 0;
@@ -186,7 +216,11 @@ int vg_confine(bool listens, uint64_t memory_bytes, struct vg_err *err)
 	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0)
 		return vg_err_sys(err, -errno, "the helper is not confined: the kernel does not let it give "
 				  "up gaining privileges");
+	kept = capabilities_drop();
 	rc = filter_load(listens);
-	return rc == 0 ? 0 : vg_err_sys(err, rc, "the helper is not confined: a filter of system calls "
-					"(seccomp) cannot be loaded");
+	if (rc != 0)
+		return vg_err_sys(err, rc, "the helper is not confined: a filter of system calls (seccomp) cannot be "
+				  "loaded");
+	return kept == 0 ? 0 : vg_err_sys(err, kept, "the helper is not confined: it cannot give up its "
+					  "capabilities");
 }
