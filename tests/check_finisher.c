@@ -121,6 +121,31 @@ START_TEST(terminal)
 }
 END_TEST
 
+/* A helper that waits in the kernel does not take its signals; here it just does not. */
+START_TEST(helper_that_does_not_end)
+{
+	sigset_t end;
+	pid_t helper;
+	int status;
+
+	sigemptyset(&end);
+	sigaddset(&end, SIGTERM);
+	ck_assert_int_eq(sigprocmask(SIG_BLOCK, &end, NULL), 0);
+	helper = fork();
+	if (helper == 0) {
+		struct vg_finisher own;
+
+		if (vg_finisher_start(&own, act, &file, NULL) == 0)
+			kill(getpid(), SIGTERM);
+		for (;;)
+			pause();
+	}
+	ck_assert_int_eq(waitpid(helper, &status, 0), helper);
+	ck_assert(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL);
+	ck_assert(exists(part) && !exists(path));
+}
+END_TEST
+
 Suite *finisher_suite(void)
 {
 	Suite *suite = suite_create("finisher");
@@ -132,6 +157,8 @@ Suite *finisher_suite(void)
 	tcase_add_loop_test(tests, nothing_without_a_wish, 0, 2);
 	tcase_add_test(tests, killed);
 	tcase_add_test(tests, terminal);
+	tcase_add_test(tests, helper_that_does_not_end);
+	tcase_set_timeout(tests, 120);
 	suite_add_tcase(suite, tests);
 	return suite;
 }

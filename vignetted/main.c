@@ -270,7 +270,7 @@ static int record(struct arguments *arguments, int signals)
 	struct vg_err err;
 	int rc = vg_outfile_open(&file, arguments->output, &err);
 
-	if (rc == 0 && !file.in_place) {
+	if (rc == 0) {
 		rc = vg_finisher_start(&finisher, file_finish, &file, &err);
 		if (rc != 0)
 			vg_outfile_abandon(&file);
