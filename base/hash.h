@@ -7,8 +7,8 @@
 
 /*
  * SipHash-1-3 (Aumasson and Bernstein, 2012; one round a word, three at the end, as in the tables of
- * Rust, Python and Ruby).  Keys of our tables come from profiles, binaries and programs that nobody
- * vouches for.  Who does not know the key of a hash can make no keys that collide under it.
+ * Rust, Python and Ruby).  Names in our tables come from strangers.  Without the secret hash key they
+ * cannot choose names that collide.
  */
 struct vg_hash_key {
 	uint64_t words[2];

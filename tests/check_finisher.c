@@ -103,7 +103,8 @@ START_TEST(killed)
 
 	ck_assert_int_eq(kill(finisher.child, SIGKILL), 0);
 	ck_assert_int_eq(vg_finisher_ask(&finisher, VG_FINISH_KEEP, &err), -ESRCH);
-	ck_assert_str_eq(err.text, "the process that renames the file at the end was killed");
+	ck_assert_str_eq(err.text, "the process that renames the file at the end was killed: "
+			 "what was written has its name with .part");
 	ck_assert(exists(part) && !exists(path));
 }
 END_TEST

@@ -118,7 +118,7 @@ int vg_finisher_ask(struct vg_finisher *finisher, enum vg_finish what, struct vg
 	if (write(finisher->socket, &byte, 1) != 1 ||
 	    read(finisher->socket, &answer, sizeof answer) != (ssize_t)sizeof answer) {
 		answer.rc = vg_err_set(&answer.err, -ESRCH, "the process that renames the file at the end was "
-				       "killed");
+				       "killed: what was written has its name with .part");
 	}
 	close(finisher->socket);
 	finisher->socket = -1;

@@ -20,7 +20,7 @@
  *     rc = vg_finisher_ask(&finisher, VG_FINISH_KEEP, &err);
  */
 enum vg_finish {
-	VG_FINISH_NOTHING,           /* the helper is gone and has asked for nothing */
+	VG_FINISH_NOTHING,           /* the helper is gone without a word, or sent a byte that is none of these */
 	VG_FINISH_KEEP,              /* the file is complete: give it its name */
 	VG_FINISH_DROP,              /* remove it */
 };
@@ -33,14 +33,14 @@ struct vg_finisher {
 #define VG_FINISHER_NONE { .socket = -1 }
 
 /*
- * Starts the child, which calls act(context) once: in its own copy of the helper's memory and descriptors, as
- * they are now.  `act` returns 0 or a negative errno with a sentence.  0 or a negative errno.
+ * Starts the child, which calls act(context) once, with the memory and descriptors as they are now.  `act` returns 0
+ * or a negative errno with a sentence.  0 or a negative errno.
  */
 int vg_finisher_start(struct vg_finisher *finisher,
 		      int (*act)(void *context, enum vg_finish what, struct vg_err *err), void *context,
 		      struct vg_err *err);
 
-/* Has it done, and waits until it is.  What `act` returned, with its sentence; -ESRCH if somebody killed the
+/* Asks the child, and waits for its answer, without a limit.  What `act` returned, with its sentence; -ESRCH if somebody killed the
  * child; 0 without a child. */
 int vg_finisher_ask(struct vg_finisher *finisher, enum vg_finish what, struct vg_err *err);
 

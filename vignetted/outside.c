@@ -118,6 +118,8 @@ void vg_outside_dumped(int socket, const struct vg_dump *dump, int rc)
 
 /* ---- the ends of recordings ---- */
 
+#define UNNAMED "the profile is whole, but the vgctl that began it has not renamed its file: look for its name with .part"
+
 /* The file has its name, or `code` and `why` not.  Tells who asked for the end, and frees the place. */
 static void recording_finish(struct vg_outside *outside, struct vg_outside_recording *own, int code,
 			     const char *why)
@@ -176,8 +178,7 @@ void vg_outside_hung_up(struct vg_outside *outside, int socket)
 		if (own->owner != socket)
 			continue;
 		vg_session_end(outside->session, own->recording, "the vgctl that began it was killed");
-		recording_finish(outside, own, -ESRCH, "the profile is whole, but the vgctl that was to rename "
-				 "its file was killed: its name ends in .part");
+		recording_finish(outside, own, -ESRCH, UNNAMED);
 	}
 }
 
@@ -213,16 +214,22 @@ void vg_outside_end_all(struct vg_outside *outside, const char *reason)
 
 void vg_outside_finish(struct vg_outside *outside)
 {
+	uint64_t until_ns = vg_now_ns() + (uint64_t)NAME_TIMEOUT_MS * 1000000;
+
 	vg_outside_settle(outside);
 	for (int i = 0; i < VG_RECORDINGS; i++) {
 		struct vg_outside_recording *own = &outside->recordings[i];
+		uint64_t now_ns = vg_now_ns();
 		struct vg_wire_message message;
 
 		if (own->recording == NULL || own->asker < 0)
 			continue;
-		if (vg_channel_receive(own->owner, &message, NULL, NULL, NAME_TIMEOUT_MS) == 0 &&
+		if (vg_channel_receive(own->owner, &message, NULL, NULL,
+				       now_ns < until_ns ? (int)((until_ns - now_ns) / 1000000) : 0) == 0 &&
 		    message.kind == VG_WIRE_NAMED)
 			on_named(outside, own->owner, &message.failure);
+		else
+			recording_finish(outside, own, -ETIMEDOUT, UNNAMED);
 	}
 }
 

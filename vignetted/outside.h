@@ -8,7 +8,7 @@
 /*
  * A recording that another process than the program began, over the helper's socket.  It lasts as long as
  * the connection that began it.  At its end the helper sends COMPLETE on that connection, and the process there
- * gives the file its name: the helper has no access to the directory.
+ * gives the file its name: the helper has no descriptor of the directory, and may rename nothing.
  */
 struct vg_outside_recording {
 	struct vg_recording *recording; /* the session's; NULL: none here */
@@ -41,10 +41,11 @@ void vg_outside_end_all(struct vg_outside *outside, const char *reason);
 /* Sends COMPLETE for the recordings that have ended by themselves. */
 void vg_outside_settle(struct vg_outside *outside);
 
-/* Waits, a second at most, for names that somebody waits for: the helper ends. */
+/* The helper ends: answers each connection that asked for the end of a recording.  Waits a second at most, in all, for
+ * the files to get their names. */
 void vg_outside_finish(struct vg_outside *outside);
 
-/* What a host or another wants, in range.  events_fd is set to -1.  0 or -EINVAL. */
+/* Takes the options of a BEGIN, a LISTEN or an OPEN.  events_fd is set to -1.  0; -EINVAL: one is out of range. */
 int vg_outside_options(struct vg_session_options *options, const struct vg_wire_begin *begin);
 
 /* A sentence on why something was refused. */
