@@ -113,6 +113,7 @@ static const char OUTPUTS[] = "make, write, rename and remove files where the ou
 /* What is not. */
 static const char OTHER_FILES[] = "read another file";
 static const char WRITES[] = "open a file for writing, or make, rename or remove one";
+static const char MODES[] = "make a file that can be executed or that others can use, or a sticky or set-ID directory";
 static const char ATTRIBUTES[] = "change a file's owner, mode, times or attributes, or make a link or device";
 static const char CODE[] = "make memory executable";
 static const char TERMINAL[] = "type into the terminal, or change it";
@@ -137,6 +138,9 @@ static const struct attempt attempts[] = {
 	{ WRITES, "unlink", SYS_unlink, { PATH("out/there") }, EPERM, EPERM },
 	{ WRITES, "rmdir", SYS_rmdir, { PATH("out/empty") }, EPERM, EPERM },
 	{ OUTPUTS, "mkdir", SYS_mkdir, { PATH("out/new"), 0700 }, EPERM, 0 },
+	{ OUTPUTS, "mkdir, for all", SYS_mkdir, { PATH("out/new"), 0777 }, EPERM, 0 },
+	{ MODES, "mkdir, set-group-ID", SYS_mkdir, { PATH("out/new"), 02700 }, EPERM, EPERM },
+	{ MODES, "mkdir, sticky", SYS_mkdir, { PATH("out/new"), 01777 }, EPERM, EPERM },
 	{ WRITES, "mkdir elsewhere", SYS_mkdir, { PATH("elsewhere/new"), 0700 }, EPERM, LANDLOCK },
 #endif
 	{ OTHER_FILES, "openat", SYS_openat, { AT, PATH("other"), O_RDONLY }, LANDLOCK, LANDLOCK },
@@ -162,7 +166,21 @@ static const struct attempt attempts[] = {
 	  { AT, PATH("out/new"), O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600 }, EPERM, 0 },
 	{ OUTPUTS, "openat, for both", SYS_openat, { AT, PATH("out/there"), O_RDWR | O_NOFOLLOW | O_NONBLOCK }, EPERM, 0 },
 	{ OUTPUTS, "openat, to write", SYS_openat, { AT, PATH("out/there"), O_WRONLY | O_NONBLOCK | O_NOCTTY }, EPERM, 0 },
-	{ OUTPUTS, "mkdirat", SYS_mkdirat, { AT, PATH("out/new"), 0700 }, EPERM, 0 },
+	{ MODES, "openat, set-user-ID", SYS_openat, { AT, PATH("out/new"), O_RDWR | O_CREAT | O_EXCL, 04600 }, EPERM,
+	  EPERM },
+	{ MODES, "openat, set-group-ID", SYS_openat, { AT, PATH("out/new"), O_RDWR | O_CREAT | O_EXCL, 02600 }, EPERM,
+	  EPERM },
+	{ MODES, "openat, to execute", SYS_openat, { AT, PATH("out/new"), O_RDWR | O_CREAT | O_EXCL, 0700 }, EPERM,
+	  EPERM },
+	{ MODES, "openat, for others", SYS_openat, { AT, PATH("out/new"), O_RDWR | O_CREAT | O_EXCL, 0604 }, EPERM,
+	  EPERM },
+	{ MODES, "openat, with upper bits", SYS_openat,
+	  { AT, PATH("out/new"), O_RDWR | O_CREAT | O_EXCL, 04755 | HIGH }, EPERM, EPERM },
+	{ OUTPUTS, "openat, which makes nothing, with a mode", SYS_openat, { AT, PATH("out/there"), O_RDWR, 04755 },
+	  EPERM, 0 },
+	{ OUTPUTS, "mkdirat", SYS_mkdirat, { AT, PATH("out/new"), 0777 }, EPERM, 0 },
+	{ MODES, "mkdirat, set-group-ID", SYS_mkdirat, { AT, PATH("out/new"), 02700 }, EPERM, EPERM },
+	{ MODES, "mkdirat, sticky", SYS_mkdirat, { AT, PATH("out/new"), 01777 }, EPERM, EPERM },
 	{ OUTPUTS, "renameat2", SYS_renameat2, { AT, PATH("out/there"), AT, PATH("out/new"), 0 }, EPERM, 0 },
 	{ WRITES, "renameat2, to exchange", SYS_renameat2,
 	  { AT, PATH("out/there"), AT, PATH("out/standing"), RENAME_EXCHANGE }, EPERM, EPERM },

@@ -171,49 +171,57 @@ static const int calls_always[] = {
 
 /* Files are made as NAME.part, locked, and renamed; a symbol store waits for the lock. */
 static const int calls_writing[] = {
-	SCMP_SYS(ftruncate), SCMP_SYS(dup), SCMP_SYS(flock), SCMP_SYS(mkdir), SCMP_SYS(mkdirat),
-	SCMP_SYS(renameat), SCMP_SYS(clock_nanosleep),
+	SCMP_SYS(ftruncate), SCMP_SYS(dup), SCMP_SYS(flock), SCMP_SYS(renameat), SCMP_SYS(clock_nanosleep),
 };
 
-/* A call that may be made if the bits of the argument that the mask selects have the value.  The mask
- * of all bits compares what the kernel ignores, too: the upper half of an int. */
+/* A call that may be made if each of the arguments equals a value, masked or not.  Without a mask what the
+ * kernel ignores is compared, too: the upper half of an int. */
 struct rule {
 	int call;
-	unsigned argument;
-	uint64_t mask, value;
+	unsigned int count;
+	struct scmp_arg_cmp arguments[2];
 };
 
-#define ALL UINT64_MAX
+#define EQUAL(index, value) { index, SCMP_CMP_EQ, (scmp_datum_t)(value), 0 }
+#define MASKED(index, mask, value) { index, SCMP_CMP_MASKED_EQ, (scmp_datum_t)(mask), (scmp_datum_t)(value) }
 #define OPENING (O_ACCMODE | O_CREAT | O_EXCL | O_TRUNC | O_APPEND | (O_TMPFILE & ~O_DIRECTORY))
+
+/* Files are made with mode 0600 (base/outfile.c), directories with 0777.  With S_ISUID, a reader that root
+ * runs could make a program which everybody may run as root. */
+#define FILE_MODE_REFUSED 07177
+#define DIRECTORY_MODE_REFUSED 07000
 
 static const struct rule rules_always[] = {
 	/* Nothing new that could be executed. */
-	{ SCMP_SYS(mmap), 2, PROT_EXEC, 0 },
-	{ SCMP_SYS(mprotect), 2, PROT_EXEC, 0 },
+	{ SCMP_SYS(mmap), 1, { MASKED(2, PROT_EXEC, 0) } },
+	{ SCMP_SYS(mprotect), 1, { MASKED(2, PROT_EXEC, 0) } },
 	/* The C library's free(3), and files that are read once from start to end. */
-	{ SCMP_SYS(madvise), 2, ALL, MADV_DONTNEED },
-	{ SCMP_SYS(madvise), 2, ALL, MADV_SEQUENTIAL },
-	{ SCMP_SYS(open), 1, OPENING, O_RDONLY },
-	{ SCMP_SYS(openat), 2, OPENING, O_RDONLY },
+	{ SCMP_SYS(madvise), 1, { EQUAL(2, MADV_DONTNEED) } },
+	{ SCMP_SYS(madvise), 1, { EQUAL(2, MADV_SEQUENTIAL) } },
+	{ SCMP_SYS(open), 1, { MASKED(1, OPENING, O_RDONLY) } },
+	{ SCMP_SYS(openat), 1, { MASKED(2, OPENING, O_RDONLY) } },
 	/* Is it a terminal?  TCGETS2 in newer C libraries. */
-	{ SCMP_SYS(ioctl), 1, ALL, TCGETS },
-	{ SCMP_SYS(ioctl), 1, ALL, TCGETS2 },
+	{ SCMP_SYS(ioctl), 1, { EQUAL(1, TCGETS) } },
+	{ SCMP_SYS(ioctl), 1, { EQUAL(1, TCGETS2) } },
 	/* fdopen(3), libelf, and descriptors kept apart from the standard ones. */
-	{ SCMP_SYS(fcntl), 1, ALL, F_GETFD },
-	{ SCMP_SYS(fcntl), 1, ALL, F_GETFL },
-	{ SCMP_SYS(fcntl), 1, ALL, F_DUPFD_CLOEXEC },
+	{ SCMP_SYS(fcntl), 1, { EQUAL(1, F_GETFD) } },
+	{ SCMP_SYS(fcntl), 1, { EQUAL(1, F_GETFL) } },
+	{ SCMP_SYS(fcntl), 1, { EQUAL(1, F_DUPFD_CLOEXEC) } },
 };
 
 static const struct rule rules_writing[] = {
 	/* NAME.part, one that a writer left behind, and a device. */
-	{ SCMP_SYS(openat), 2, OPENING, O_RDWR | O_CREAT | O_EXCL },
-	{ SCMP_SYS(openat), 2, OPENING, O_RDWR },
-	{ SCMP_SYS(openat), 2, OPENING, O_WRONLY },
+	{ SCMP_SYS(openat), 2,
+	  { MASKED(2, OPENING, O_RDWR | O_CREAT | O_EXCL), MASKED(3, FILE_MODE_REFUSED, 0) } },
+	{ SCMP_SYS(openat), 1, { MASKED(2, OPENING, O_RDWR) } },
+	{ SCMP_SYS(openat), 1, { MASKED(2, OPENING, O_WRONLY) } },
+	{ SCMP_SYS(mkdir), 1, { MASKED(1, DIRECTORY_MODE_REFUSED, 0) } },
+	{ SCMP_SYS(mkdirat), 1, { MASKED(2, DIRECTORY_MODE_REFUSED, 0) } },
 	/* How the C library renames on machines without renameat(2). */
-	{ SCMP_SYS(renameat2), 4, ALL, 0 },
+	{ SCMP_SYS(renameat2), 1, { EQUAL(4, 0) } },
 	/* Files, not directories. */
-	{ SCMP_SYS(unlinkat), 2, ALL, 0 },
-	{ SCMP_SYS(ioctl), 1, ALL, FIONBIO },
+	{ SCMP_SYS(unlinkat), 1, { EQUAL(2, 0) } },
+	{ SCMP_SYS(ioctl), 1, { EQUAL(1, FIONBIO) } },
 };
 
 /* A call that this machine does not have (-EDOM) cannot be allowed, and need not be. */
@@ -231,9 +239,8 @@ static int rules_allow(scmp_filter_ctx filter, const struct rule *rules, size_t 
 	int rc = 0;
 
 	for (size_t i = 0; (rc == 0 || rc == -EDOM) && i < count; i++)
-		rc = seccomp_rule_add(filter, SCMP_ACT_ALLOW, rules[i].call, 1,
-				      SCMP_CMP64(rules[i].argument, SCMP_CMP_MASKED_EQ, rules[i].mask,
-						 rules[i].value));
+		rc = seccomp_rule_add_array(filter, SCMP_ACT_ALLOW, rules[i].call, rules[i].count,
+					    rules[i].arguments);
 	return rc == -EDOM ? 0 : rc;
 }
 
