@@ -73,6 +73,8 @@ int vg_on_stack(struct vg_reader *reader, struct vg_record_view *record)
 	stack_find(profile, parent, &stack.parent, &stack.end);
 	if (stack.parent != VG_NONE)
 		stack.depth = profile->stacks.items[stack.parent].depth + 1;
+	if (stack.depth > VG_STACK_DEPTH_MAX)
+		return -EBADMSG;
 	rc = id_add(profile, id);
 	if (rc == 0)
 		return -EBADMSG;        /* defined twice: the first holds */

@@ -76,6 +76,11 @@ enum vg_event_what {
 enum { VG_NAME_MAX_BYTES = 16 * 1024 };
 enum { VG_LABEL_MAX_BYTES = 1024 };
 
+/* The deepest stack that a recorder writes: --max-frames ends at 65,536, and the system call that a
+ * thread waits in is one more.  A reader takes a deeper one for damage: views cost as much as stacks
+ * are deep. */
+enum { VG_STACK_DEPTH_MAX = 65536 + 1 };
+
 /* Counters of a profile. */
 enum { VG_COUNTS_MAX = 4 };
 enum { VG_BUILD_ID_MAX_BYTES = 64 };

@@ -322,6 +322,30 @@ START_TEST(stack_ids_of_any_order)
 }
 END_TEST
 
+/* A chain of stacks: 1 that is too deep is damage, and what hangs on it starts anew. */
+START_TEST(stacks_are_as_deep_as_a_recorder_writes_them)
+{
+	const struct vg_profile *profile = &fixture.profile;
+	const uint32_t deepest = VG_STACK_ROOTS + VG_STACK_DEPTH_MAX - 1;
+
+	fixture_open(&fixture);
+	fixture_thread(&fixture, 0, 100, "main");
+	for (uint32_t id = VG_STACK_ROOTS; id <= deepest + 2; id++)
+		ck_assert_int_eq(vg_writer_stack(&fixture.writer, id, id == VG_STACK_ROOTS ? VG_WALK_ROOT : id - 1,
+						 VG_NONE, id, VG_FOUND_CFI), 0);
+	for (uint32_t i = 0; i < 3; i++)
+		fixture_sample(&fixture, 0, deepest + i, (i + 1) * MS, MS, 0);
+	fixture_read(&fixture, false);
+	ck_assert_uint_eq(profile->damage.count, 1);
+	ck_assert_uint_eq(profile->samples_orphaned, 1);
+	ck_assert_uint_eq(profile->stacks.count, VG_STACK_DEPTH_MAX + 1);
+	ck_assert_uint_eq(profile->stacks.items[profile->samples.items[0].stack].depth, VG_STACK_DEPTH_MAX);
+	ck_assert_uint_eq(profile->stacks.items[profile->samples.items[2].stack].depth, 1);
+	ck_assert_uint_eq(profile->samples.items[2].end, VG_WALK_UNREAD);
+	fixture_close(&fixture);
+}
+END_TEST
+
 START_TEST(names_lose_control_characters)
 {
 	fixture_open(&fixture);
@@ -500,6 +524,7 @@ Suite *profile_suite(void)
 	tcase_add_test(cases, wall_time_is_derived_or_told);
 	tcase_add_test(cases, unknown_kinds_and_more_fields);
 	tcase_add_test(cases, version_of_tomorrow);
+	tcase_add_test(cases, stacks_are_as_deep_as_a_recorder_writes_them);
 	tcase_add_test(cases, names_lose_control_characters);
 	tcase_add_test(cases, stack_ids_of_any_order);
 	tcase_add_test(cases, gap_record_counts_as_damage);
