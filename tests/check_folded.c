@@ -7,6 +7,7 @@
 
 #include "tests/fixture.h"
 #include "vgtool/folded.h"
+#include "vgtool/shown.h"
 
 enum { MS = 1000000 };
 static struct fixture fixture;
@@ -93,7 +94,7 @@ START_TEST(deep_stacks_are_cut)
 	ck_assert_int_eq(view_write(&(struct vg_folding){ .weight = VG_WEIGHT_WALL }), 0);
 	for (const char *at = view; *at != '\0'; at++)
 		frames += *at == ';';
-	ck_assert_uint_eq(frames, VG_FOLDED_DEPTH_MAX);
+	ck_assert_uint_eq(frames, VG_SHOWN_MAX);
 	ck_assert_ptr_nonnull(strstr(view, ";[18001 frames cut];"));
 	ck_assert_int_eq(strncmp(view, "demo+0x0;demo+0x1;", 18), 0);
 	ck_assert_ptr_nonnull(strstr(view, ";demo+0x4e1f 1000\n"));

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 #include <check.h>
 #include "tests/suites.h"
+#include <string.h>
 
 #include "tests/fixture.h"
+#include "vgtool/chains.h"
 #include "vgtool/frames.h"
-
+#include "vgtool/shown.h"
 
 static struct fixture fixture;
 static struct vg_frames frames;
@@ -66,6 +68,7 @@ END_TEST
 START_TEST(equal_functions_of_different_ids_are_one)
 {
 	struct vg_symbol_line again = { 3, 99 };
+	struct vg_chains chains;
 
 	fixture_demo_names(&fixture);
 	ck_assert_int_eq(vg_writer_stack(&fixture.writer, 21, VG_WALK_ROOT, 0, 0x18, 0), 0);
@@ -75,12 +78,105 @@ START_TEST(equal_functions_of_different_ids_are_one)
 	ck_assert_int_eq(vg_writer_symbol(&fixture.writer, 0, 0x18, &again, 1), 0);
 	frames_open();
 	ck_assert_uint_eq(vg_frames_at(&frames, 0, 0).function, vg_frames_at(&frames, 5, 0).function);
-	ck_assert(vg_frames_equal(&frames, 0, 5));
-	ck_assert(vg_frames_equal(&frames, 6, 7));
-	ck_assert(!vg_frames_equal(&frames, 6, 5));
-	ck_assert(!vg_frames_equal(&frames, 2, 7));
-	ck_assert(!vg_frames_equal(&frames, VG_NONE, 0));
-	ck_assert(vg_frames_equal(&frames, VG_NONE, VG_NONE));
+	ck_assert_int_eq(vg_chains_build(&chains, &frames), 0);
+	ck_assert_uint_eq(chains.of_node[0], chains.of_node[5]);
+	ck_assert_uint_eq(chains.of_node[6], chains.of_node[7]);
+	ck_assert_uint_ne(chains.of_node[6], chains.of_node[5]);
+	ck_assert_uint_ne(chains.of_node[2], chains.of_node[7]);
+	vg_chains_free(&chains);
+	frames_close();
+}
+END_TEST
+
+enum { DEEP_NODES = 9000, MANY_INLINES = 700 };
+
+/* A chain of nodes, of which each seventh is 3 functions and each thousandth, the first too, 700. */
+static void deep_open(void)
+{
+	static struct vg_symbol_line lines[MANY_INLINES];
+
+	fixture_open(&fixture);
+	fixture_module(&fixture, 0, "demo");
+	for (uint32_t i = 0; i < MANY_INLINES; i++) {
+		char name[16];
+
+		snprintf(name, sizeof name, "f%u", i);
+		lines[i] = (struct vg_symbol_line){ i, 1 };
+		ck_assert_int_eq(vg_writer_function(&fixture.writer, i, name, NULL, 0), 0);
+	}
+	for (uint32_t i = 0; i < DEEP_NODES; i++) {
+		uint32_t id = VG_STACK_ROOTS + i, count = i % 1000 == 0 ? MANY_INLINES : i % 7 == 0 ? 3 : 0;
+
+		if (count > 0)
+			ck_assert_int_eq(vg_writer_symbol(&fixture.writer, 0, i, lines, count), 0);
+		ck_assert_int_eq(vg_writer_stack(&fixture.writer, id, i == 0 ? VG_WALK_ROOT : id - 1, 0, i, 0), 0);
+	}
+	frames_open();
+}
+
+/* By a walk along the whole stack. */
+static uint32_t stack_functions(uint32_t node, uint32_t *functions)
+{
+	uint32_t count = 0;
+
+	for (; node != VG_NONE; node = fixture.profile.stacks.items[node].parent) {
+		for (size_t i = 0; i < vg_frames_count(&frames, node); i++)
+			functions[count++] = vg_frames_at(&frames, node, i).function;
+	}
+	return count;
+}
+
+START_TEST(middle_of_a_deep_stack_is_cut)
+{
+	static uint32_t whole[DEEP_NODES + 10 * MANY_INLINES + DEEP_NODES];
+	static struct vg_shown shown;
+
+	deep_open();
+	ck_assert_int_eq(vg_shown_build(&shown, &frames), 0);
+	for (uint32_t node = 0; node < DEEP_NODES; node += node % 1000 > 10 && node % 1000 < 990 ? 10 : 1) {
+		uint32_t depth = stack_functions(node, whole);
+
+		for (uint32_t room = VG_SHOWN_MAX - 1; room <= VG_SHOWN_MAX; room++) {
+			uint32_t inner = room / 2, outermost = room - 1 - inner;
+
+			vg_shown_stack(&shown, node, room);
+			if (depth <= room) {
+				ck_assert_uint_eq(shown.cut, 0);
+				ck_assert_uint_eq(shown.count, depth);
+				ck_assert_mem_eq(shown.functions, whole, depth * sizeof *whole);
+				continue;
+			}
+			ck_assert_uint_eq(shown.cut, depth - (room - 1));
+			ck_assert_uint_eq(shown.count, room);
+			ck_assert_mem_eq(shown.functions, whole, inner * sizeof *whole);
+			ck_assert_uint_eq(shown.functions[inner], VG_SHOWN_CUT);
+			ck_assert_mem_eq(shown.functions + inner + 1, whole + depth - outermost,
+					 outermost * sizeof *whole);
+		}
+	}
+	vg_shown_stack(&shown, VG_NONE, VG_SHOWN_MAX);
+	ck_assert_uint_eq(shown.count, 0);
+	vg_shown_free(&shown);
+	frames_close();
+}
+END_TEST
+
+/* A node of the middle without a caller would end a walk that comes through it. */
+START_TEST(middle_of_a_deep_stack_is_not_walked)
+{
+	static uint32_t before[VG_SHOWN_MAX];
+	static struct vg_shown shown;
+
+	deep_open();
+	ck_assert_int_eq(vg_shown_build(&shown, &frames), 0);
+	vg_shown_stack(&shown, DEEP_NODES - 1, VG_SHOWN_MAX);
+	memcpy(before, shown.functions, sizeof before);
+	for (uint32_t node = VG_SHOWN_MAX; node < DEEP_NODES - VG_SHOWN_MAX; node++)
+		fixture.profile.stacks.items[node].parent = VG_NONE;
+	vg_shown_stack(&shown, DEEP_NODES - 1, VG_SHOWN_MAX);
+	ck_assert_uint_eq(shown.count, VG_SHOWN_MAX);
+	ck_assert_mem_eq(shown.functions, before, sizeof before);
+	vg_shown_free(&shown);
 	frames_close();
 }
 END_TEST
@@ -93,6 +189,8 @@ Suite *frames_suite(void)
 	tcase_add_test(cases, addresses_without_names);
 	tcase_add_test(cases, names_and_inlines);
 	tcase_add_test(cases, equal_functions_of_different_ids_are_one);
+	tcase_add_test(cases, middle_of_a_deep_stack_is_cut);
+	tcase_add_test(cases, middle_of_a_deep_stack_is_not_walked);
 	suite_add_tcase(suite, cases);
 	return suite;
 }

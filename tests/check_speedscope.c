@@ -6,6 +6,7 @@
 
 #include "profile/chunk.h"
 #include "tests/fixture.h"
+#include "vgtool/shown.h"
 #include "vgtool/speedscope.h"
 
 
@@ -145,18 +146,18 @@ static void deep_write(uint32_t depth, uint32_t root)
 
 START_TEST(deep_stacks_are_cut_visibly)
 {
-	deep_write(VG_SPEEDSCOPE_DEPTH_MAX, VG_WALK_ROOT);
-	ck_assert_uint_eq(frames_of_first_sample(), VG_SPEEDSCOPE_DEPTH_MAX);
+	deep_write(VG_SHOWN_MAX, VG_WALK_ROOT);
+	ck_assert_uint_eq(frames_of_first_sample(), VG_SHOWN_MAX);
 	ck_assert_ptr_null(strstr(view, "frames cut]"));
 	view_close();
-	deep_write(VG_SPEEDSCOPE_DEPTH_MAX + 1, VG_WALK_ROOT);
-	ck_assert_uint_eq(frames_of_first_sample(), VG_SPEEDSCOPE_DEPTH_MAX);
+	deep_write(VG_SHOWN_MAX + 1, VG_WALK_ROOT);
+	ck_assert_uint_eq(frames_of_first_sample(), VG_SHOWN_MAX);
 	has("[2 frames cut]");
 	has("\"samples\":[[0,1,");
 	has(",1999,2000]]");
 	view_close();
 	deep_write(20000, VG_WALK_BAD_CFA);
-	ck_assert_uint_eq(frames_of_first_sample(), VG_SPEEDSCOPE_DEPTH_MAX);
+	ck_assert_uint_eq(frames_of_first_sample(), VG_SHOWN_MAX);
 	has("[18002 frames cut]");
 	has("\"samples\":[[20002,0,1,");
 	has(",19998,19999]]");

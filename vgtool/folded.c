@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "vgtool/chains.h"
+#include "vgtool/shown.h"
 #include "vgtool/text.h"
 #include "vgtool/thread_names.h"
 
@@ -15,11 +16,10 @@ struct folded {
 	const struct vg_folding *folding;
 	struct vg_frames frames;
 	struct vg_chains chains;
+	struct vg_shown shown;
 	struct vg_thread_names threads;
 	struct vg_intern keys;       /* struct line_key -> index in sums */
 	VG_ARRAY(uint64_t) sums;
-	uint32_t *stack;             /* functions of one line, innermost first; CUT for the middle */
-	size_t depth, cut;
 	FILE *file;
 };
 
@@ -28,8 +28,6 @@ struct line_key {
 	uint32_t chain;              /* VG_NONE: no frames */
 	uint32_t end;
 };
-
-enum { CUT = VG_NONE };
 
 static bool thread_selected(const struct folded *folded, uint32_t thread)
 {
@@ -79,37 +77,6 @@ static int samples_add(struct folded *folded)
 	return rc;
 }
 
-static size_t chain_depth(const struct folded *folded, uint32_t chain)
-{
-	size_t depth = 0;
-
-	for (; chain != VG_NONE; chain = vg_chain_caller(&folded->chains, chain))
-		depth += vg_frames_count(&folded->frames, folded->chains.nodes.items[chain]);
-	return depth;
-}
-
-/* What is cut is the middle: both ends say most. */
-static void stack_fill(struct folded *folded, uint32_t chain)
-{
-	size_t depth = chain_depth(folded, chain), at = 0;
-	size_t cut_at = VG_FOLDED_DEPTH_MAX / 2;
-	size_t cut = depth > VG_FOLDED_DEPTH_MAX ? depth - (VG_FOLDED_DEPTH_MAX - 1) : 0;
-
-	folded->depth = 0;
-	folded->cut = cut;
-	for (; chain != VG_NONE; chain = vg_chain_caller(&folded->chains, chain)) {
-		uint32_t node = folded->chains.nodes.items[chain];
-
-		for (size_t i = 0; i < vg_frames_count(&folded->frames, node); i++, at++) {
-			if (cut > 0 && at == cut_at)
-				folded->stack[folded->depth++] = CUT;
-			if (at < cut_at || at >= cut_at + cut)
-				folded->stack[folded->depth++] =
-					vg_frames_at(&folded->frames, node, i).function;
-		}
-	}
-}
-
 /* One frame of a line. */
 static void frame_put(struct folded *folded, const char *name, bool *first)
 {
@@ -122,6 +89,7 @@ static void frame_put(struct folded *folded, const char *name, bool *first)
 
 static void line_write(struct folded *folded, const struct line_key *key, uint64_t sum)
 {
+	struct vg_shown *shown = &folded->shown;
 	struct vg_thread_name room;
 	char name[96];
 	bool first = true;
@@ -134,14 +102,13 @@ static void line_write(struct folded *folded, const struct line_key *key, uint64
 	} else if (key->chain == VG_NONE) {
 		frame_put(folded, "[idle]", &first);
 	}
-	stack_fill(folded, key->chain);
-	snprintf(name, sizeof name, "[%zu frames cut]", folded->cut);
-	while (folded->depth > 0) {
-		uint32_t function = folded->stack[--folded->depth];
-
-		frame_put(folded, function == CUT ? name :
-			  vg_frames_function(&folded->frames, function).name, &first);
-	}
+	/* All nodes of a chain show the same functions. */
+	vg_shown_stack(shown, key->chain != VG_NONE ? folded->chains.nodes.items[key->chain] : VG_NONE,
+		       VG_SHOWN_MAX);
+	snprintf(name, sizeof name, "[%" PRIu32 " frames cut]", shown->cut);
+	for (size_t i = shown->count; i-- > 0;)
+		frame_put(folded, shown->functions[i] == VG_SHOWN_CUT ? name :
+			  vg_frames_function(&folded->frames, shown->functions[i]).name, &first);
 	fprintf(folded->file, " %" PRIu64 "\n", sum);
 }
 
@@ -167,18 +134,17 @@ int vg_folded_write(const struct vg_profile *profile, const struct vg_folding *f
 	if (rc == 0)
 		rc = vg_chains_build(&folded.chains, &folded.frames);
 	if (rc == 0)
+		rc = vg_shown_build(&folded.shown, &folded.frames);
+	if (rc == 0)
 		rc = vg_thread_names_build(&folded.threads, profile);
 	if (rc == 0)
 		rc = samples_add(&folded);
-	folded.stack = malloc((VG_FOLDED_DEPTH_MAX + 1) * sizeof *folded.stack);
-	if (rc == 0 && folded.stack == NULL)
-		rc = -ENOMEM;
 	if (rc == 0)
 		lines_write(&folded);
-	free(folded.stack);
 	vg_intern_free(&folded.keys);
 	vg_array_free(&folded.sums);
 	vg_thread_names_free(&folded.threads);
+	vg_shown_free(&folded.shown);
 	vg_chains_free(&folded.chains);
 	vg_frames_free(&folded.frames);
 	return rc;

@@ -13,9 +13,8 @@
  *
  * A semicolon in a name becomes a colon, as it has no way to be quoted.  "[stack incomplete:
  * REASON]" stands where callers are unknown, "[idle]" for a stack without frames.  Of a stack of
- * more than VG_FOLDED_DEPTH_MAX functions the middle is "[N frames cut]".
+ * more than VG_SHOWN_MAX functions the middle is "[N frames cut]".
  */
-enum { VG_FOLDED_DEPTH_MAX = 2000 };
 
 struct vg_folding {
 	enum vg_weight weight;

@@ -127,26 +127,3 @@ struct vg_function_view vg_frames_function(const struct vg_frames *frames, uint3
 	view.module = vg_profile_text(frames->profile, key.module);
 	return view;
 }
-
-bool vg_frames_equal(const struct vg_frames *frames, uint32_t a, uint32_t b)
-{
-	const struct vg_stack *stacks = frames->profile->stacks.items;
-
-	/* Most pairs meet after a frame or two: below that they are one path of the tree. */
-	while (a != b) {
-		size_t count;
-
-		if (a == VG_NONE || b == VG_NONE || stacks[a].depth != stacks[b].depth)
-			return false;
-		count = vg_frames_count(frames, a);
-		if (count != vg_frames_count(frames, b))
-			return false;
-		for (size_t i = 0; i < count; i++) {
-			if (vg_frames_at(frames, a, i).function != vg_frames_at(frames, b, i).function)
-				return false;
-		}
-		a = stacks[a].parent;
-		b = stacks[b].parent;
-	}
-	return true;
-}

@@ -61,8 +61,4 @@ struct vg_frame vg_frames_at(const struct vg_frames *frames, uint32_t node, size
 
 struct vg_function_view vg_frames_function(const struct vg_frames *frames, uint32_t function);
 
-/* Whether two nodes show the same functions, all the way to the root.  May say no of stacks that
- * split the same functions differently into inlined and called ones. */
-bool vg_frames_equal(const struct vg_frames *frames, uint32_t a, uint32_t b);
-
 #endif

@@ -6,8 +6,10 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "vgtool/chains.h"
 #include "vgtool/json.h"
 #include "vgtool/progress.h"
+#include "vgtool/shown.h"
 #include "vgtool/speedscope_intervals.h"
 #include "vgtool/text.h"
 #include "vgtool/thread_names.h"
@@ -16,13 +18,13 @@ struct scope {
 	const struct vg_profile *profile;
 	enum vg_weight weight;
 	struct vg_frames frames;
+	struct vg_chains chains;
+	struct vg_shown shown;
 	struct vg_threads threads;
 	struct vg_thread_names names;
 	struct vg_spans spans;
 	struct vg_speedscope_intervals intervals;
 	struct vg_intern extras;     /* struct extra -> id, behind all others */
-	uint32_t *stack;             /* frame numbers, innermost first */
-	size_t depth;
 	struct vg_json json;
 	int failed;
 };
@@ -59,39 +61,19 @@ static uint32_t interval_number(void *context, uint32_t kind, uint32_t label)
 	return extra_number(context, &(struct extra){ .kind = kind, .label = label });
 }
 
-static size_t stack_depth(const struct scope *scope, uint32_t node)
-{
-	size_t depth = 0;
-
-	for (; node != VG_NONE; node = scope->profile->stacks.items[node].parent)
-		depth += vg_frames_count(&scope->frames, node);
-	return depth;
-}
-
-/* Fills scope->stack.  What is cut is the middle: both ends say most. */
-static void stack_fill(struct scope *scope, const struct vg_sample *sample)
+static void stack_write(struct scope *scope, const struct vg_sample *sample)
 {
 	bool incomplete = sample->end != VG_WALK_ROOT;
-	size_t depth = stack_depth(scope, sample->stack), at = 0;
-	size_t room = VG_SPEEDSCOPE_DEPTH_MAX - incomplete;
-	size_t cut = depth > room ? depth - (room - 1) : 0;
-	size_t cut_at = room / 2;
+	struct vg_shown *shown = &scope->shown;
 
-	scope->depth = 0;
-	for (uint32_t node = sample->stack; node != VG_NONE;
-	     node = scope->profile->stacks.items[node].parent) {
-		size_t count = vg_frames_count(&scope->frames, node);
-
-		for (size_t i = 0; i < count; i++, at++) {
-			if (cut > 0 && at == cut_at)
-				scope->stack[scope->depth++] = cut_number(scope, cut);
-			if (cut == 0 || at < cut_at || at >= cut_at + cut)
-				scope->stack[scope->depth++] =
-					vg_frames_at(&scope->frames, node, i).function;
-		}
-	}
+	vg_shown_stack(shown, sample->stack, VG_SHOWN_MAX - incomplete);
+	vg_json_array_begin(&scope->json);
 	if (incomplete)
-		scope->stack[scope->depth++] = incomplete_number(scope, sample->end);
+		vg_json_uint(&scope->json, incomplete_number(scope, sample->end));
+	for (size_t i = shown->count; i-- > 0;)
+		vg_json_uint(&scope->json, shown->functions[i] == VG_SHOWN_CUT ?
+			     cut_number(scope, shown->cut) : shown->functions[i]);
+	vg_json_array_end(&scope->json);
 }
 
 /* A run of samples that show the same, as one. */
@@ -104,6 +86,14 @@ struct run {
 static const struct vg_sample *sample_at(const struct scope *scope, uint64_t at)
 {
 	return &scope->profile->samples.items[scope->threads.order[at]];
+}
+
+/* Walking the two stacks would cost as much as they are deep. */
+static bool same_shown(const struct scope *scope, const struct vg_sample *a, const struct vg_sample *b)
+{
+	if (a->end != b->end || a->stack == VG_NONE || b->stack == VG_NONE)
+		return a->end == b->end && a->stack == b->stack;
+	return scope->chains.of_node[a->stack] == scope->chains.of_node[b->stack];
 }
 
 /* Finds the run that starts at run->end or after it; false when the thread has no more. */
@@ -119,8 +109,7 @@ static bool run_next(const struct scope *scope, uint32_t thread, struct run *run
 
 		if (weight_ns == 0)
 			continue;
-		if (run->sample != NULL && (sample->end != run->sample->end ||
-		    !vg_frames_equal(&scope->frames, sample->stack, run->sample->stack)))
+		if (run->sample != NULL && !same_shown(scope, sample, run->sample))
 			break;
 		if (run->sample == NULL)
 			run->sample = sample;
@@ -149,13 +138,8 @@ static void samples_write(struct scope *scope, uint32_t thread)
 
 	vg_json_key(&scope->json, "samples");
 	vg_json_array_begin(&scope->json);
-	while (run_next(scope, thread, &run) && !ferror(scope->json.file)) {
-		stack_fill(scope, run.sample);
-		vg_json_array_begin(&scope->json);
-		while (scope->depth > 0)
-			vg_json_uint(&scope->json, scope->stack[--scope->depth]);
-		vg_json_array_end(&scope->json);
-	}
+	while (run_next(scope, thread, &run) && !ferror(scope->json.file))
+		stack_write(scope, run.sample);
 	vg_json_array_end(&scope->json);
 }
 
@@ -373,9 +357,12 @@ int vg_speedscope_write(const struct vg_profile *profile, enum vg_weight weight,
 	int rc = vg_frames_build(&scope.frames, profile);
 
 	vg_json_open(&scope.json, file);
-	scope.stack = malloc((VG_SPEEDSCOPE_DEPTH_MAX + 1) * sizeof *scope.stack);
 	if (rc == 0)
-		rc = scope.stack != NULL ? vg_threads_build(&scope.threads, profile, -1) : -ENOMEM;
+		rc = vg_chains_build(&scope.chains, &scope.frames);
+	if (rc == 0)
+		rc = vg_shown_build(&scope.shown, &scope.frames);
+	if (rc == 0)
+		rc = vg_threads_build(&scope.threads, profile, -1);
 	if (rc == 0)
 		rc = vg_thread_names_build(&scope.names, profile);
 	if (rc == 0)
@@ -385,12 +372,13 @@ int vg_speedscope_write(const struct vg_profile *profile, enum vg_weight weight,
 		.context = &scope };
 	if (rc == 0)
 		rc = scope_write(&scope, exporter);
-	free(scope.stack);
 	vg_intern_free(&scope.extras);
 	vg_speedscope_intervals_free(&scope.intervals);
 	vg_spans_free(&scope.spans);
 	vg_thread_names_free(&scope.names);
 	vg_threads_free(&scope.threads);
+	vg_shown_free(&scope.shown);
+	vg_chains_free(&scope.chains);
 	vg_frames_free(&scope.frames);
 	return rc;
 }

@@ -15,15 +15,13 @@
  * path.  Samples without weight are left out, as Speedscope itself would.  An empty sample is
  * idle time; the frame "[stack incomplete: REASON]" stands where callers are unknown.  Speedscope
  * recurses over depth and runs out of stack ("Something went wrong"): version 1.25 in Chromium
- * always at 4,000 frames, never at 3,000.  Deeper stacks than the limit below lose their middle,
- * with a frame "[N frames cut]" in its place.
+ * always at 4,000 frames, never at 3,000.  Stacks deeper than VG_SHOWN_MAX lose their middle, with
+ * a frame "[N frames cut]" in its place.
  *
  * A thread with intervals of the program's own has a second profile, of type "evented", behind it.
  *
  * 0 or -ENOMEM; failures to write stay in the stream.
  */
-enum { VG_SPEEDSCOPE_DEPTH_MAX = 2000 };
-
 int vg_speedscope_write(const struct vg_profile *profile, enum vg_weight weight,
 			const char *exporter, FILE *file);
 
