@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "tests/fixture.h"
+#include "vgtool/bounded.h"
 #include "vgtool/folded.h"
 #include "vgtool/shown.h"
 
@@ -32,15 +33,18 @@ static void expect(const struct vg_folding *folding, const char *expected)
 	free(view);
 }
 
+static const char demo_folded[] =
+	"main;work;inner;libx.so+0x30 2000\n"
+	"[stack incomplete: no unwind information];0x7f00 2000\n"
+	"main;work;inner;work;inner 1000\n"
+	"main 2000\n";
+enum { DEMO_BYTES = sizeof demo_folded - 1 };
+
 START_TEST(demo)
 {
 	fixture_demo_names(&fixture);
 	fixture_read(&fixture, false);
-	expect(&(struct vg_folding){ .weight = VG_WEIGHT_WALL },
-	       "main;work;inner;libx.so+0x30 2000\n"
-	       "[stack incomplete: no unwind information];0x7f00 2000\n"
-	       "main;work;inner;work;inner 1000\n"
-	       "main 2000\n");
+	expect(&(struct vg_folding){ .weight = VG_WEIGHT_WALL }, demo_folded);
 	expect(&(struct vg_folding){ .weight = VG_WEIGHT_CPU, .by_thread = true },
 	       "main;main;work;inner;libx.so+0x30 1000\n"
 	       "worker;[stack incomplete: no unwind information];0x7f00 1000\n"
@@ -103,6 +107,34 @@ START_TEST(deep_stacks_are_cut)
 }
 END_TEST
 
+/* What is written is the start of what would have been; the writing ends soon behind it. */
+START_TEST(output_has_a_limit)
+{
+	struct vg_bounded bounded;
+	FILE *to, *file;
+
+	fixture_demo_names(&fixture);
+	fixture_read(&fixture, false);
+	for (uint64_t limit = 0; limit < 200; limit++) {
+		to = open_memstream(&view, &view_bytes);
+		ck_assert_ptr_nonnull(to);
+		file = vg_bounded_open(&bounded, to, limit);
+		ck_assert_ptr_nonnull(file);
+		setvbuf(file, NULL, _IONBF, 0);
+		ck_assert_int_eq(vg_folded_write(&fixture.profile, &(struct vg_folding){ .weight = VG_WEIGHT_WALL },
+						 file), 0);
+		ck_assert_int_eq(ferror(file) != 0, bounded.exceeded);
+		fclose(file);
+		ck_assert_int_eq(fclose(to), 0);
+		ck_assert_uint_le(view_bytes, limit);
+		ck_assert_int_eq(bounded.exceeded, view_bytes < DEMO_BYTES);
+		ck_assert_int_eq(strncmp(view, demo_folded, view_bytes), 0);
+		free(view);
+	}
+	fixture_close(&fixture);
+}
+END_TEST
+
 Suite *folded_suite(void)
 {
 	Suite *suite = suite_create("folded");
@@ -111,6 +143,7 @@ Suite *folded_suite(void)
 	tcase_add_test(cases, demo);
 	tcase_add_test(cases, equal_stacks_are_one_line);
 	tcase_add_test(cases, deep_stacks_are_cut);
+	tcase_add_test(cases, output_has_a_limit);
 	suite_add_tcase(suite, cases);
 	return suite;
 }

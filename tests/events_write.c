@@ -150,6 +150,22 @@ static void many(unsigned long count)
 	}
 }
 
+/* Stacks that differ in their leaf, of 2,000 functions with the longest name that there is. */
+static void fat(unsigned long count)
+{
+	static char name[VG_NAME_MAX_BYTES];
+	uint32_t id = VG_STACK_ROOTS;
+
+	memset(name, 'f', sizeof name);
+	vg_writer_code(&writer, 0x2000, 1, name);
+	for (; id < VG_STACK_ROOTS + 2000; id++)
+		vg_writer_stack(&writer, id, id == VG_STACK_ROOTS ? VG_WALK_ROOT : id - 1, VG_NONE, 0x2000, 0);
+	for (unsigned long i = 0; i < count; i++, now_ns += MS) {
+		vg_writer_stack(&writer, id + (uint32_t)i, id - 1, VG_NONE, 0x10000 + i, 0);
+		sample(id + (uint32_t)i, now_ns + MS, 0);
+	}
+}
+
 static bool write_what(const char *what, unsigned long n)
 {
 	if (strcmp(what, "story") == 0)
@@ -164,6 +180,8 @@ static bool write_what(const char *what, unsigned long n)
 		backwards(n);
 	else if (strcmp(what, "many") == 0)
 		many(n);
+	else if (strcmp(what, "fat") == 0)
+		fat(n);
 	else
 		return false;
 	return true;

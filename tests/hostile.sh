@@ -73,6 +73,11 @@ while [ "$(wc -c <shrinking.vgp)" -lt 1000000 ]; do cat good.vgp >>shrinking.vgp
 [ "$(cat status)" = 1 ] || fail "a file that shrinks: status $(cat status)"
 grep -q 'cut short' err || fail "a file that shrinks: $(cat err)"
 
+# 110 KB that ask for 98 GB of folded stacks.
+"$BUILDDIR/tests/events_write" fat fat.vgp 3000
+[ "$(wc -c <fat.vgp)" -lt 200000 ] || fail "fat.vgp is large"
+expect 1 '^vgtool folded: fat.vgp: .* larger than 4 GiB' "$VGTOOL" folded -o /dev/null fat.vgp
+
 # One flipped bit costs one chunk at most, and says where.
 awk -v size="$size" 'BEGIN { srand(1); for (i = 0; i < 40; i++) print int(rand() * size) }' >offsets
 while read -r offset; do

@@ -83,8 +83,15 @@ static void frame_put(struct folded *folded, const char *name, bool *first)
 	if (!*first)
 		putc_unlocked(';', folded->file);
 	*first = false;
-	for (; *name != '\0'; name++)
-		putc_unlocked(*name == ';' ? ':' : *name, folded->file);
+	for (;;) {
+		size_t length = strcspn(name, ";");
+
+		fwrite_unlocked(name, 1, length, folded->file);
+		if (name[length] == '\0')
+			break;
+		putc_unlocked(':', folded->file);
+		name += length + 1;
+	}
 }
 
 static void line_write(struct folded *folded, const struct line_key *key, uint64_t sum)

@@ -7,9 +7,11 @@
 
 #include "base/utf8.h"
 
+/* A stream that has failed would try again each time. */
 static void put(struct vg_json *json, const char *text, size_t length)
 {
-	fwrite_unlocked(text, 1, length, json->file);
+	if (!ferror_unlocked(json->file))
+		fwrite_unlocked(text, 1, length, json->file);
 }
 
 void vg_json_open(struct vg_json *json, FILE *file)

@@ -1,7 +1,28 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 #include "vgtool/view.h"
 
+#include <errno.h>
+
+#include "vgtool/bounded.h"
 #include "vgtool/output.h"
+
+/* What of the output fails stays in its stream, for the commit. */
+static int bounded_write(const struct vg_view *view, const struct vg_profile *profile, FILE *to,
+			 struct vg_err *err)
+{
+	struct vg_bounded bounded;
+	FILE *file = vg_bounded_open(&bounded, to, (uint64_t)VG_VIEW_GIB_MAX << 30);
+	int rc;
+
+	if (file == NULL)
+		return -ENOMEM;
+	rc = view->write(view->context, profile, file, err);
+	fclose(file);
+	if (rc == 0 && bounded.exceeded)
+		rc = vg_err_set(err, -EFBIG, "%s: the output would be larger than %d GiB", view->path,
+				VG_VIEW_GIB_MAX);
+	return rc;
+}
 
 static int view_write(void *context, const struct vg_profile *profile, struct vg_err *err)
 {
@@ -11,7 +32,7 @@ static int view_write(void *context, const struct vg_profile *profile, struct vg
 
 	if (rc != 0)
 		return rc;
-	rc = view->write(view->context, profile, output.file, err);
+	rc = bounded_write(view, profile, output.file, err);
 	if (rc == 0)
 		return vg_output_commit(&output, err);
 	vg_output_abandon(&output);
