@@ -27,12 +27,20 @@ chmod 700 secret                         # of root alone: what is in it is reach
 chmod 755 secret/in
 echo private >secret/in/key
 cat >peer.py <<'END'
-import os, socket, stat, struct, sys, time
+import os, signal, socket, stat, struct, sys, time
 path, version, answers = sys.argv[1], int(sys.argv[2]), sys.argv[3]
 head = lambda kind: struct.pack("=IHH", 0x77696776, version, kind)
 listener = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
 listener.bind(path)
-listener.listen(4)
+listener.listen(0 if answers == "full" else 4)
+clients = []
+while answers == "full":
+    clients.append(socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET | socket.SOCK_NONBLOCK))
+    try:
+        clients[-1].connect(path)
+    except BlockingIOError:
+        print("listens", flush=True)
+        signal.pause()
 print("listens", flush=True)
 s, _ = listener.accept()
 data, fds, _, _ = socket.recv_fds(s, 4096, 16)
@@ -76,6 +84,18 @@ grep -qx 'kind 35 descriptors 1' said || fail "more than the file was passed"
 grep -qx file said || fail "what was passed is not the file"
 ! grep -q private said || fail "the peer has read a file beside the output"
 [ ! -e secret/in/out.vgp ] && [ ! -e secret/in/out.vgp.part ] || fail "a file is left"
+
+# A peer that takes no connection, and whose queue of them is full.
+peer full
+for command in "status 4711" list "begin 4711 -o secret/in/out.vgp"; do
+	status=0
+	timeout 60 "$VGCTL" --directory run $command 2>log || status=$?
+	[ $status != 124 ] || fail "$command waits for ever for a peer that takes no connection"
+	grep -q 'the helper takes no connection' log || fail "$command, and a peer that takes no connection: $(cat log)"
+done
+[ ! -e secret/in/out.vgp ] && [ ! -e secret/in/out.vgp.part ] || fail "a file is left"
+kill $server
+wait $server 2>/dev/null || true
 
 # The file gets its name from vgctl, when the peer says that it is complete.
 peer complete

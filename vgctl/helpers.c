@@ -8,12 +8,13 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
+#include <sys/time.h>
 #include <sys/un.h>
 #include <unistd.h>
 
 #include "libvgctl/channel.h"
 
-enum { ANSWER_TIMEOUT_MS = 60 * 1000 };
+enum { ANSWER_TIMEOUT_MS = 60 * 1000, TAKEN_TIMEOUT_S = 5 };
 
 int vg_helpers_directory(const char *given, char *directory, size_t bytes, struct vg_err *err)
 {
@@ -59,6 +60,29 @@ static int peer_check(int socket, struct vg_err *err)
 	       vg_err_set(err, -EPERM, "who listens there is another user");
 }
 
+/* Without a timeout, connect(2) waits for ever for room in the queue of a peer that takes no connection:
+ * unix(7).  A helper takes those that are there each time it wakes. */
+static int socket_open(void)
+{
+	const struct timeval timeout = { .tv_sec = TAKEN_TIMEOUT_S };
+	int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
+
+	if (fd >= 0)
+		setsockopt(fd, SOL_SOCKET, SO_SNDTIMEO, &timeout, sizeof timeout);
+	return fd;
+}
+
+static int connect_failed(const char *directory, pid_t pid, int error, struct vg_err *err)
+{
+	if (error == ENOENT || error == ECONNREFUSED)
+		return vg_err_set(err, -ESRCH, "no helper listens for process %d (%s/%d.sock)", pid, directory,
+				  pid);
+	if (error == EAGAIN)
+		return vg_err_set(err, -ETIMEDOUT, "%s/%d.sock: the helper takes no connection in %d seconds",
+				  directory, pid, TAKEN_TIMEOUT_S);
+	return vg_err_sys(err, -error, "%s/%d.sock", directory, pid);
+}
+
 int vg_helpers_connect(const char *directory, pid_t pid, struct vg_err *err)
 {
 	int at = open(directory, O_PATH | O_DIRECTORY | O_CLOEXEC), fd, rc = 0;
@@ -71,12 +95,9 @@ int vg_helpers_connect(const char *directory, pid_t pid, struct vg_err *err)
 		       vg_err_sys(err, -errno, "%s", directory);
 	/* The address has no room for long paths. */
 	snprintf(address.sun_path, sizeof address.sun_path, "/proc/self/fd/%d/%d.sock", at, pid);
-	fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
+	fd = socket_open();
 	if (fd < 0 || connect(fd, (const struct sockaddr *)&address, sizeof address) != 0)
-		rc = errno == ENOENT || errno == ECONNREFUSED ?
-		     vg_err_set(err, -ESRCH, "no helper listens for process %d (%s/%d.sock)", pid,
-				directory, pid) :
-		     vg_err_sys(err, -errno, "%s/%d.sock", directory, pid);
+		rc = connect_failed(directory, pid, errno, err);
 	close(at);
 	if (rc == 0)
 		rc = peer_check(fd, err);
