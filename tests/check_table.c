@@ -126,10 +126,11 @@ START_TEST(no_samples)
 }
 END_TEST
 
-/* Recursion a hundred thousand deep neither overflows a stack nor counts twice. */
+/* The deepest recursion neither overflows a stack nor counts twice; and a table does not walk it: the nodes
+ * of the middle, without a caller here, would end a walk that comes through them. */
 START_TEST(deep_recursion)
 {
-	enum { DEPTH = 100000 };
+	enum { DEPTH = VG_STACK_DEPTH_MAX };
 
 	fixture_open(&fixture);
 	fixture_module(&fixture, 0, "demo");
@@ -141,11 +142,15 @@ START_TEST(deep_recursion)
 	for (uint64_t i = 1; i <= 10; i++)
 		fixture_sample(&fixture, 0, VG_STACK_ROOTS + DEPTH - 1, i * 1000, 1000, 0);
 	tables_open(VG_WEIGHT_WALL, -1);
-	build(0, 10);
-	ck_assert_uint_eq(table.rows.count, 2);
-	row_expect("demo+0x41", 10, 10, 10, 10);
-	row_expect("demo+0x40", 0, 0, 10, 10);
-	vg_table_free(&table);
+	for (int round = 0; round < 2; round++) {
+		build(0, 10);
+		ck_assert_uint_eq(table.rows.count, 2);
+		row_expect("demo+0x40", 10, 10, 10, 10);
+		row_expect("demo+0x41", 0, 0, 10, 10);
+		vg_table_free(&table);
+		for (uint32_t node = 2; node < DEPTH - 1; node++)
+			fixture.profile.stacks.items[node].parent = VG_NONE;
+	}
 	tables_close();
 }
 END_TEST

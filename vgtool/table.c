@@ -43,6 +43,31 @@ static void repeat_leave(void *context, uint32_t node)
 		search->open[vg_frames_at(frames, node, i).function]--;
 }
 
+static bool is_all_repeats(const struct vg_tables *tables, uint32_t node)
+{
+	for (size_t i = 0; i < vg_frames_count(tables->frames, node); i++) {
+		if (!is_repeat(tables, node, i))
+			return false;
+	}
+	return true;
+}
+
+/* VG_NONE of a node that starts a thread.  A caller of repeats alone is passed over: it adds nothing to
+ * its functions for what is below it. */
+static uint32_t caller_of(const struct vg_tables *tables, uint32_t node)
+{
+	uint32_t parent = tables->profile->stacks.items[node].parent;
+
+	return parent != VG_NONE ? tables->counted[parent] : VG_NONE;
+}
+
+/* Callers have lower numbers, and the outermost frame is no repeat. */
+static void counted_find(struct vg_tables *tables)
+{
+	for (uint32_t node = 0; node < tables->profile->stacks.count; node++)
+		tables->counted[node] = is_all_repeats(tables, node) ? caller_of(tables, node) : node;
+}
+
 static int repeats_find(struct vg_tables *tables)
 {
 	struct repeat_search search = { .tables = tables };
@@ -58,10 +83,12 @@ static int repeats_find(struct vg_tables *tables)
 	}
 	tables->repeats = calloc(bits / 8 + 1, 1);
 	search.open = calloc((size_t)tables->frames->count + 1, sizeof *search.open);
-	if (tables->repeats == NULL || search.open == NULL)
+	if (tables->repeats == NULL || search.open == NULL) {
 		rc = -ENOMEM;
-	else
+	} else {
 		vg_tree_walk(&tree, repeat_enter, repeat_leave, &search);
+		counted_find(tables);
+	}
 	free(search.open);
 	vg_tree_free(&tree);
 	return rc;
@@ -75,11 +102,12 @@ int vg_tables_open(struct vg_tables *tables, const struct vg_frames *frames,
 	*tables = (struct vg_tables){ .profile = frames->profile, .frames = frames,
 				      .weight = weight };
 	tables->repeat_at = calloc(nodes, sizeof *tables->repeat_at);
+	tables->counted = calloc(nodes, sizeof *tables->counted);
 	tables->subtrees = calloc(nodes, sizeof *tables->subtrees);
 	tables->reached = calloc(nodes, 1);
 	tables->row_of = calloc((size_t)frames->count + 1, sizeof *tables->row_of);
-	if (tables->repeat_at == NULL || tables->subtrees == NULL || tables->reached == NULL ||
-	    tables->row_of == NULL)
+	if (tables->repeat_at == NULL || tables->counted == NULL || tables->subtrees == NULL ||
+	    tables->reached == NULL || tables->row_of == NULL)
 		return -ENOMEM;
 	return repeats_find(tables);
 }
@@ -88,6 +116,7 @@ void vg_tables_close(struct vg_tables *tables)
 {
 	free(tables->repeat_at);
 	free(tables->repeats);
+	free(tables->counted);
 	free(tables->subtrees);
 	free(tables->reached);
 	free(tables->row_of);
@@ -113,8 +142,7 @@ static int row_get(struct vg_table *table, struct vg_tables *tables, uint32_t fu
 /* Notes the node and its callers, as far as they are not noted yet. */
 static int node_reach(struct vg_tables *tables, uint32_t node)
 {
-	for (; node != VG_NONE && !tables->reached[node];
-	     node = tables->profile->stacks.items[node].parent) {
+	for (; node != VG_NONE && !tables->reached[node]; node = caller_of(tables, node)) {
 		int rc = vg_array_push(&tables->nodes, &node);
 
 		if (rc != 0)
@@ -157,7 +185,7 @@ static int sample_add(struct vg_table *table, struct vg_tables *tables, uint32_t
 static int node_total(struct vg_table *table, struct vg_tables *tables, uint32_t node)
 {
 	struct vg_subtree own = tables->subtrees[node];
-	uint32_t parent = tables->profile->stacks.items[node].parent;
+	uint32_t caller_node = caller_of(tables, node);
 
 	for (size_t i = 0; i < vg_frames_count(tables->frames, node); i++) {
 		struct vg_row *row;
@@ -171,8 +199,8 @@ static int node_total(struct vg_table *table, struct vg_tables *tables, uint32_t
 		row->total_ns = vg_sum(row->total_ns, own.ns);
 		row->total_samples += own.samples;
 	}
-	if (parent != VG_NONE) {
-		struct vg_subtree *caller = &tables->subtrees[parent];
+	if (caller_node != VG_NONE) {
+		struct vg_subtree *caller = &tables->subtrees[caller_node];
 
 		caller->ns = vg_sum(caller->ns, own.ns);
 		caller->samples += own.samples;

@@ -25,7 +25,8 @@ struct vg_table {
 
 /*
  * What the making of any number of tables over one profile needs.  A table costs time in
- * proportion to its samples and to the frames that these reach, however large the profile is.
+ * proportion to its samples and to the nodes that these reach, however large the profile is, without
+ * those of recursion.
  */
 struct vg_tables {
 	const struct vg_profile *profile;
@@ -35,6 +36,7 @@ struct vg_tables {
 	                                vg_tables_open(); NULL: there are none */
 	uint64_t *repeat_at;         /* by node: where its bits start */
 	unsigned char *repeats;      /* bits, by node and frame: an outer frame is the same function */
+	uint32_t *counted;           /* by node: itself, or the nearest above, with a frame that is no repeat */
 	struct vg_subtree { uint64_t ns, samples; } *subtrees;  /* by node */
 	unsigned char *reached;      /* by node */
 	uint32_t *row_of;            /* by function: row + 1, or 0 */
