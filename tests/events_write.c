@@ -153,10 +153,10 @@ static void many(unsigned long count)
 /* Stacks that differ in their leaf, of 2,000 functions with the longest name that there is. */
 static void fat(unsigned long count)
 {
-	static char name[VG_NAME_MAX_BYTES];
+	static char name[VG_NAME_MAX_BYTES + 1];
 	uint32_t id = VG_STACK_ROOTS;
 
-	memset(name, 'f', sizeof name);
+	memset(name, 'f', VG_NAME_MAX_BYTES);
 	vg_writer_code(&writer, 0x2000, 1, name);
 	for (; id < VG_STACK_ROOTS + 2000; id++)
 		vg_writer_stack(&writer, id, id == VG_STACK_ROOTS ? VG_WALK_ROOT : id - 1, VG_NONE, 0x2000, 0);
