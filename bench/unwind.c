@@ -58,8 +58,8 @@ static void walk_libunwind(struct bench *bench, const struct vg_snapshot *snapsh
 		abort();
 }
 
-/* Both unwinders forget when the generation changes, at their next walk; one of a thread that is
- * nowhere does it here, outside of the time that is measured. */
+/* Our unwinder forgets when the generation changes, at its next walk; one of a thread that is nowhere does it
+ * here, before the time that is measured.  libunwind keeps nothing. */
 static void forget(struct bench *bench, enum cold cold)
 {
 	struct vg_snapshot nowhere = { .whole = true };
@@ -68,7 +68,6 @@ static void forget(struct bench *bench, enum cold cold)
 		return;
 	bench->modules.generation++;
 	walk_rows(bench, &nowhere, &bench->walk);
-	walk_libunwind(bench, &nowhere, &bench->walk);
 	if (cold == COLD_ALL)
 		vg_memory_forget(&bench->memory);
 }

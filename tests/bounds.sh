@@ -146,4 +146,18 @@ for kind in skip bra deref count divide long program "threads 1000"; do
 done
 # The last were so many that a round of them has its own bound.
 at_least out_of_time 1
+# Unwind information that is not what was checked by the time that it is used: nothing of it reaches libunwind.
+$CC -O1 -o changing "$SRCDIR/tests/fixtures/changing.c" -lpthread
+fixture=./changing
+for kind in divide column stack letters distance; do
+	start $kind
+	status=0
+	timeout -s KILL 60 "$VIGNETTED" -p $program -o p.vgp --rate 999 --duration 3 2>err || status=$?
+	[ $status = 0 ] || fail "changing $kind: exit status $status: $(cat err)"
+	stop
+	"$VGTOOL" info --json p.vgp >info 2>err || fail "changing $kind: $(cat err)"
+	rm -f p.vgp p.vgp.part
+	at_least samples 100
+	at_least "unwind information led astray" 1
+done
 [ $failures = 0 ]

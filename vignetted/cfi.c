@@ -2,12 +2,9 @@
 #include "vignetted/cfi.h"
 
 #include <stddef.h>
+#include <string.h>
 
 #include "vignetted/cfi_program.h"
-
-/* Longer entries are left to libunwind.  The longest that we know takes a third of this: that of
- * the function in GCC that recognises instructions. */
-enum { FDE_MAX_BYTES = 64 * 1024, CIE_MAX_BYTES = 1024 };
 
 enum { PE_OMIT = 0xff, PE_ABSPTR = 0x00, PE_ULEB128 = 0x01, PE_UDATA2 = 0x02, PE_UDATA4 = 0x03,
        PE_UDATA8 = 0x04, PE_SLEB128 = 0x09, PE_SDATA2 = 0x0a, PE_SDATA4 = 0x0b, PE_SDATA8 = 0x0c,
@@ -64,47 +61,62 @@ uint64_t vg_cfi_entry(struct vg_memory *memory, const struct vg_image *image, ui
 	return found;
 }
 
-/* Where the information is that an entry of the table leads to; 0: nowhere. */
-static uint64_t entry_fde(struct vg_memory *memory, const struct vg_image *image, uint64_t at)
+/* ---- entries ---- */
+
+/* All is copied before it is looked at, and never read again: the process may change it meanwhile. */
+static bool piece_read(struct vg_memory *memory, uint64_t address, unsigned char *room, uint32_t length,
+		       struct vg_cfi_piece *piece)
+{
+	*piece = (struct vg_cfi_piece){ address, length, room };
+	return vg_memory_read_cached(memory, address, room, length) == 0;
+}
+
+/* Where the FDE is that an entry of the table leads to; 0: nowhere. */
+static uint64_t table_entry_read(struct vg_memory *memory, const struct vg_image *image, uint64_t at,
+				 struct vg_cfi_copy *copy)
 {
 	struct hdr_entry entry;
 
-	if (at == 0 || vg_memory_read_cached(memory, at, &entry, sizeof entry) != 0 || entry.fde == 0)
+	if (at == 0 || !piece_read(memory, at, copy->table_room, sizeof copy->table_room, &copy->table))
 		return 0;
-	return image->eh_frame_hdr + (uint64_t)(int64_t)entry.fde;
+	memcpy(&entry, copy->table_room, sizeof entry);
+	return entry.fde != 0 ? image->eh_frame_hdr + (uint64_t)(int64_t)entry.fde : 0;
 }
 
-static uint64_t fde_find(struct vg_memory *memory, const struct vg_image *image, uint64_t address)
+static uint64_t fde_find(struct vg_memory *memory, const struct vg_image *image, uint64_t address,
+			 struct vg_cfi_copy *copy)
 {
-	return entry_fde(memory, image, vg_cfi_entry(memory, image, address));
+	return table_entry_read(memory, image, vg_cfi_entry(memory, image, address), copy);
 }
 
-/* ---- entries ---- */
-
-/* The bytes of one CIE or FDE behind its length, and where they lie in the process. */
+/* What is left to read of a CIE or an FDE. */
 struct entry {
-	uint64_t address;            /* of the first byte behind the length */
+	const struct vg_cfi_piece *piece;
 	struct vg_bytes bytes;
-	unsigned char *room;         /* the caller's */
-	uint32_t room_bytes;
 };
 
-static bool entry_read(struct vg_memory *memory, uint64_t address, struct entry *entry)
+/* The length, then as many bytes. */
+static bool entry_read(struct vg_memory *memory, uint64_t address, unsigned char *room, uint32_t room_bytes,
+		       struct vg_cfi_piece *piece, struct entry *entry)
 {
 	uint32_t length;
+	struct vg_cfi_piece behind;
 
 	/* 64-bit entries begin with 0xffffffff: none exist, as .eh_frame cannot be that large. */
-	if (vg_memory_read_cached(memory, address, &length, sizeof length) != 0 || length < 4 ||
-	    length > entry->room_bytes)
+	if (!piece_read(memory, address, room, sizeof length, piece))
 		return false;
-	entry->address = address + sizeof length;
-	entry->bytes = (struct vg_bytes){ entry->room, entry->room + length };
-	return vg_memory_read_cached(memory, entry->address, entry->room, length) == 0;
+	memcpy(&length, room, sizeof length);
+	if (length < 4 || length > room_bytes - sizeof length ||
+	    !piece_read(memory, address + sizeof length, room + sizeof length, length, &behind))
+		return false;
+	piece->length += length;
+	*entry = (struct entry){ piece, { behind.bytes, behind.bytes + length } };
+	return true;
 }
 
 static uint64_t entry_at(const struct entry *entry)
 {
-	return entry->address + (uint64_t)(entry->bytes.at - entry->room);
+	return entry->piece->address + (uint64_t)(entry->bytes.at - entry->piece->bytes);
 }
 
 /* An encoded pointer.  `pcrel` is where it stands. */
@@ -136,6 +148,8 @@ static bool pointer_read(struct vg_bytes *bytes, uint8_t encoding, uint64_t pcre
 	return good && (encoding & PE_INDIRECT) == 0;
 }
 
+enum { LETTERS_MAX = 4 };
+
 struct cie {
 	uint8_t pointer_encoding;
 	bool augmented;              /* its FDEs have augmentation data */
@@ -143,12 +157,13 @@ struct cie {
 	struct vg_bytes initial;
 };
 
-/* "zPLR" and the like: what stands in the augmentation data, letter by letter. */
+/* "zPLR" and the like: what stands in the augmentation data, letter by letter.  libunwind looks at four letters, and at
+ * none behind one that it does not know; what belongs to the others it would take for the program. */
 static bool augmentation_read(struct entry *entry, const unsigned char *letters, struct cie *cie)
 {
 	uint64_t length, value, encoding;
 	struct vg_bytes *bytes = &entry->bytes;
-	const unsigned char *end;
+	const unsigned char *end, *last = letters + LETTERS_MAX;
 
 	if (*letters == '\0')
 		return true;
@@ -158,6 +173,8 @@ static bool augmentation_read(struct entry *entry, const unsigned char *letters,
 	end = bytes->at + length;
 	cie->augmented = true;
 	for (letters++; *letters != '\0'; letters++) {
+		if (letters >= last && *letters != 'S')
+			return false;
 		switch (*letters) {
 		case 'R':
 			if (!vg_bytes_fixed(bytes, 1, &encoding))
@@ -176,8 +193,6 @@ static bool augmentation_read(struct entry *entry, const unsigned char *letters,
 			break;
 		case 'S':
 			cie->program.signal = true;
-			break;
-		case 'B':
 			break;
 		default:
 			return false;
@@ -215,23 +230,24 @@ static bool cie_read(struct entry *entry, struct cie *cie)
 
 /* An FDE's range, then its program; the CIE that it names comes first. */
 struct fde {
-	unsigned char room[FDE_MAX_BYTES], cie_room[CIE_MAX_BYTES];
 	struct entry entry;          /* what is left of it is what follows the range */
 	struct cie cie;
 	uint64_t first, size;
 };
 
-static bool fde_read(struct vg_memory *memory, uint64_t address, struct fde *fde)
+static bool fde_read(struct vg_memory *memory, uint64_t address, struct vg_cfi_copy *copy, struct fde *fde)
 {
-	struct entry cie_entry = { .room = fde->cie_room, .room_bytes = sizeof fde->cie_room };
-	uint64_t cie_distance, at;
+	struct entry cie_entry;
+	uint64_t distance, at;
 
-	fde->entry = (struct entry){ .room = fde->room, .room_bytes = sizeof fde->room };
-	if (!entry_read(memory, address, &fde->entry))
+	if (!entry_read(memory, address, copy->fde_room, sizeof copy->fde_room, &copy->fde, &fde->entry))
 		return false;
+	/* Back from where it stands, and signed, as libunwind has it. */
 	at = entry_at(&fde->entry);
-	if (!vg_bytes_fixed(&fde->entry.bytes, 4, &cie_distance) || cie_distance == 0 ||
-	    !entry_read(memory, at - cie_distance, &cie_entry) || !cie_read(&cie_entry, &fde->cie))
+	if (!vg_bytes_fixed(&fde->entry.bytes, 4, &distance) || distance == 0 ||
+	    !entry_read(memory, at - (uint64_t)(int64_t)(int32_t)distance, copy->cie_room, sizeof copy->cie_room,
+			&copy->cie, &cie_entry) ||
+	    !cie_read(&cie_entry, &fde->cie))
 		return false;
 	at = entry_at(&fde->entry);
 	return pointer_read(&fde->entry.bytes, fde->cie.pointer_encoding, at, &fde->first) &&
@@ -253,14 +269,14 @@ static bool fde_program(struct fde *fde, struct vg_bytes *instructions)
 	return true;
 }
 
-static void fde_row(struct vg_memory *memory, uint64_t fde_address, uint64_t address,
+static void fde_row(struct vg_memory *memory, uint64_t fde_address, uint64_t address, struct vg_cfi_copy *copy,
 		    struct vg_row *row)
 {
 	struct vg_bytes instructions;
 	struct fde fde;
 
 	row->kind = VG_ROW_COMPLEX;      /* for libunwind, unless we can tell */
-	if (!fde_read(memory, fde_address, &fde))
+	if (!fde_read(memory, fde_address, copy, &fde))
 		return;
 	if (address - fde.first >= fde.size) {
 		row->kind = VG_ROW_NONE;
@@ -270,33 +286,62 @@ static void fde_row(struct vg_memory *memory, uint64_t fde_address, uint64_t add
 		vg_cfi_program_run(&fde.cie.program, fde.cie.initial, instructions, fde.first, address, row);
 }
 
-bool vg_cfi_is_sound(struct vg_memory *memory, const struct vg_image *image, uint64_t entry)
+static bool overlap(const struct vg_cfi_piece *one, const struct vg_cfi_piece *other)
 {
-	uint64_t at = entry_fde(memory, image, entry);
+	return one->address - other->address < other->length || other->address - one->address < one->length;
+}
+
+bool vg_cfi_copy_sound(struct vg_memory *memory, const struct vg_image *image, uint64_t entry,
+		       struct vg_cfi_copy *copy)
+{
+	uint64_t at = table_entry_read(memory, image, entry, copy);
 	struct vg_bytes instructions;
 	struct fde fde;
 
-	return at != 0 && fde_read(memory, at, &fde) && fde_program(&fde, &instructions) &&
+	/* What two pieces share was copied twice, and may differ. */
+	return at != 0 && fde_read(memory, at, copy, &fde) && !overlap(&copy->fde, &copy->cie) &&
+	       !overlap(&copy->fde, &copy->table) && !overlap(&copy->cie, &copy->table) &&
+	       fde_program(&fde, &instructions) &&
 	       vg_cfi_program_is_sound(&fde.cie.program, fde.cie.initial, instructions);
+}
+
+bool vg_cfi_copy_word(const struct vg_cfi_copy *copy, uint64_t address, uint64_t *word)
+{
+	const struct vg_cfi_piece *pieces[] = { &copy->table, &copy->fde, &copy->cie };
+	bool copied = false;
+
+	for (size_t i = 0; i < sizeof pieces / sizeof *pieces; i++) {
+		for (unsigned int byte = 0; byte < sizeof *word; byte++) {
+			uint64_t offset = address + byte - pieces[i]->address;
+
+			if (offset >= pieces[i]->length)
+				continue;
+			memcpy((unsigned char *)word + byte, pieces[i]->bytes + offset, 1);
+			copied = true;
+		}
+	}
+	return copied;
 }
 
 void vg_cfi_row(struct vg_memory *memory, const struct vg_image *image, uint64_t address,
 		struct vg_row *row)
 {
-	uint64_t fde = fde_find(memory, image, address);
+	struct vg_cfi_copy copy;
+	uint64_t fde = fde_find(memory, image, address, &copy);
 
 	*row = (struct vg_row){ .kind = VG_ROW_NONE };
 	if (fde != 0)
-		fde_row(memory, fde, address, row);
+		fde_row(memory, fde, address, &copy, row);
 }
 
 bool vg_cfi_function(struct vg_memory *memory, const struct vg_image *image, uint64_t address,
 		     uint64_t *first, uint64_t *bytes)
 {
-	uint64_t at = fde_find(memory, image, address);
+	struct vg_cfi_copy copy;
+	uint64_t at = fde_find(memory, image, address, &copy);
 	struct fde fde;
 
-	if (at == 0 || !fde_read(memory, at, &fde) || address - fde.first >= fde.size)
+	if (at == 0 || !fde_read(memory, at, &copy, &fde) || address - fde.first >= fde.size)
 		return false;
 	*first = fde.first;
 	*bytes = fde.size;

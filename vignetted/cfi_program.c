@@ -49,7 +49,7 @@ struct machine {
 	struct state now, initial, remembered[REMEMBERED_MAX];
 	size_t depth;
 	uint64_t location;           /* the row that is being made holds from here on */
-	bool has_initial;
+	bool has_initial;            /* initial is set: the CIE's program has been run */
 	bool sound;                  /* there was nothing that libunwind cannot be given */
 };
 
@@ -84,6 +84,8 @@ static void rule_restore(struct machine *machine, uint64_t number)
 {
 	struct rule *rule = rule_of(machine, number);
 
+	/* In a CIE's program libunwind has nothing to restore yet, and may restore what its stack held before. */
+	machine->sound &= machine->has_initial;
 	if (rule != NULL)
 		*rule = machine->initial.rules[rule - machine->now.rules];
 }
@@ -406,6 +408,7 @@ void vg_cfi_program_run(const struct vg_cfi_program *program, struct vg_bytes in
 		return;
 	machine.location = first;
 	machine.initial = machine.now;
+	machine.has_initial = true;
 	if (run(&machine, instructions, address))
 		row_make(&machine, row);
 }
@@ -415,5 +418,8 @@ bool vg_cfi_program_is_sound(const struct vg_cfi_program *program, struct vg_byt
 {
 	struct machine machine = { .program = program, .sound = program->return_column <= vg_dwarf_last };
 
-	return run(&machine, initial, UINT64_MAX) && run(&machine, instructions, UINT64_MAX) && machine.sound;
+	if (!run(&machine, initial, UINT64_MAX))
+		return false;
+	machine.has_initial = true;
+	return run(&machine, instructions, UINT64_MAX) && machine.sound;
 }

@@ -18,7 +18,7 @@ void vg_cfi_program_run(const struct vg_cfi_program *program, struct vg_bytes in
 			struct vg_bytes instructions, uint64_t first, uint64_t address,
 			struct vg_row *row);
 
-/* Whether both programs can be read to their ends, and have nothing that vg_cfi_is_sound() keeps from libunwind. */
+/* Whether both programs can be read to their ends, and have nothing that vg_cfi_copy_sound() keeps from libunwind. */
 bool vg_cfi_program_is_sound(const struct vg_cfi_program *program, struct vg_bytes initial,
 			     struct vg_bytes instructions);
 

@@ -15,11 +15,17 @@
 extern int dwarf_search_unwind_table(unw_addr_space_t space, unw_word_t ip, unw_dyn_info_t *table,
 				     unw_proc_info_t *info, int need_info, void *argument);
 
+/* Where nothing says what the CFA is, libunwind 1.6.2 looks for an expression at address 0.  A program has memory there
+ * only if vm.mmap_min_addr is 0. */
+enum { LOWEST_ADDRESS = 4096 };
+
 struct vg_fallback {
 	unw_addr_space_t space;
 	struct vg_modules *modules;
-	uint64_t generation;         /* of the modules when libunwind's cache was filled */
 	const struct vg_snapshot *snapshot; /* of the walk in progress */
+	struct vg_cfi_copy copy;     /* of the unwind information that the step goes by */
+	bool copied;                 /* copy is set */
+	bool searching;              /* libunwind looks for that information */
 	bool outran;                 /* the walk asked for stack that was not copied */
 	bool unsound;                /* it came to unwind information that libunwind is not to read */
 	const struct vg_mapped *module; /* of the frame that it is at, or NULL */
@@ -48,19 +54,25 @@ static int on_find_proc_info(unw_addr_space_t space, unw_word_t ip, unw_proc_inf
 	const struct vg_image *image;
 	unw_dyn_info_t table;
 	uint64_t entry;
+	int rc;
 
+	fallback->copied = false;
 	if (range == NULL || range->module == UINT32_MAX)
 		return -UNW_ENOINFO;
 	image = &fallback->modules->items.items[range->module].image;
 	entry = vg_cfi_entry(fallback->modules->memory, image, ip);
 	if (entry == 0)
 		return -UNW_ENOINFO;
-	if (!vg_cfi_is_sound(fallback->modules->memory, image, entry)) {
+	fallback->copied = vg_cfi_copy_sound(fallback->modules->memory, image, entry, &fallback->copy);
+	if (!fallback->copied) {
 		fallback->unsound = true;
 		return -UNW_EINVAL;
 	}
 	table_describe(image, entry, &table);
-	return dwarf_search_unwind_table(space, ip, &table, info, need_info, argument);
+	fallback->searching = true;
+	rc = dwarf_search_unwind_table(space, ip, &table, info, need_info, argument);
+	fallback->searching = false;
+	return rc;
 }
 
 static void on_put_unwind_info(unw_addr_space_t space, unw_proc_info_t *info, void *argument)
@@ -88,22 +100,34 @@ static bool in_module(const struct vg_fallback *fallback, uint64_t address)
 	return module != NULL && address - module->image.base < module->image.end - module->image.base;
 }
 
+/* What the process has there, now or when it was stopped. */
+static bool word_read(const struct vg_fallback *fallback, uint64_t address, uint64_t *word)
+{
+	if (vg_snapshot_word(fallback->snapshot, address, word) == 0)
+		return true;
+	return in_module(fallback, address) &&
+	       vg_memory_read_cached(fallback->modules->memory, address, word, sizeof *word) == 0;
+}
+
+/*
+ * Unwind information is what was copied and checked, and never read from the process again, which may have changed it.
+ * Where libunwind finds it depends on nothing else: what more it reads on the way (a personality routine, where a
+ * function's exceptions are described) is nothing that a walk needs, and is 0.
+ */
 static int on_access_mem(unw_addr_space_t space, unw_word_t address, unw_word_t *value, int write,
 			 void *argument)
 {
 	struct vg_fallback *fallback = argument;
-	uint64_t word;
+	uint64_t word = 0;
+	bool known;
 
 	(void)space;
-	if (write)
+	if (write || address < LOWEST_ADDRESS || !vg_memory_spend(fallback->modules->memory, 1))
 		return -UNW_EINVAL;
-	if (vg_snapshot_word(fallback->snapshot, address, &word) == 0 &&
-	    vg_memory_spend(fallback->modules->memory, 1)) {
-		*value = word;
-		return 0;
-	}
-	if (in_module(fallback, address) &&
-	    vg_memory_read_cached(fallback->modules->memory, address, &word, sizeof word) == 0) {
+	known = fallback->searching || word_read(fallback, address, &word);
+	if (fallback->copied && vg_cfi_copy_word(&fallback->copy, address, &word))
+		known = true;
+	if (known) {
 		*value = word;
 		return 0;
 	}
@@ -244,13 +268,9 @@ static int frames_walk(struct vg_fallback *fallback, uint32_t max_frames, struct
 int vg_fallback_unwind(struct vg_fallback *fallback, const struct vg_snapshot *snapshot,
 	      uint32_t max_frames, struct vg_walk *walk)
 {
-	if (fallback->generation != fallback->modules->generation) {
-		unw_flush_cache(fallback->space, 0, 0);
-		fallback->generation = fallback->modules->generation;
-	}
 	fallback->snapshot = snapshot;
 	fallback->module = NULL;
-	fallback->outran = fallback->unsound = false;
+	fallback->copied = fallback->outran = fallback->unsound = false;
 	walk->count = 0;
 	walk->end = VG_WALK_UNREAD;
 	walk->left_the_map = false;
@@ -269,7 +289,8 @@ int vg_fallback_open(struct vg_fallback **fallback_out, struct vg_modules *modul
 		free(fallback);
 		return -ENOMEM;
 	}
-	unw_set_caching_policy(fallback->space, UNW_CACHE_GLOBAL);
+	/* Rows that libunwind keeps name expressions by their addresses, where other bytes may be by then. */
+	unw_set_caching_policy(fallback->space, UNW_CACHE_NONE);
 	*fallback_out = fallback;
 	return 0;
 }
