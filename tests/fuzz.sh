@@ -21,7 +21,7 @@ pids=
 trap 'kill $pids 2>/dev/null || true' EXIT
 
 flags="-g -O1 -std=gnu11 -fsanitize=address,undefined -fno-sanitize-recover=undefined
-	-I$SRCDIR -D_GNU_SOURCE -DVG_LANE_RECORDS_COUNT=256 -DVG_UNWIND_ROWS_LOG=6 ${FUZZ_FLAGS-}"
+	-I$SRCDIR -D_GNU_SOURCE -DVG_LANE_RECORDS_COUNT=256 -DVG_UNWIND_ROWS_LOG=6 -DVG_MEMORY_PAGES=2 ${FUZZ_FLAGS-}"
 
 # The whole program as one library, made anew where a source is newer.
 library() {
@@ -40,15 +40,17 @@ library() {
 	ar rcs "$out/all.a" "$out"/objects/*.o
 }
 
-# unwind_seed NAME EXPRESSION INSTRUCTIONS: an input of fuzz_unwind, two functions of which the second is as these say;
-# the thread is in it, and the first called it
+# unwind_seed NAME EXPRESSION INSTRUCTIONS [BYTE READSBITS]: an input of fuzz_unwind, two functions of which the second is as
+# these say; the thread is in it, and the first called it.  That byte of the expression changes as these say, and the
+# second function's information is two pages behind the first's then.
 unwind_seed() {
 	cat >"$out/seeds/seed.s" <<END
 	.data
-	.short 0x8210, 0x1000, 0x1040, 0x1020, first - cie + 64, second - cie + 64, 0x200, 0
-	.rept 64
+	.short 0x8210, 0x1000, 0x1040, 0x1020, first - cie + 64, second - cie + 64, 0x200, ${4:+start - cie + 64 + }${4:-0}
+	.rept 63
 	.short 0x8110
 	.endr
+	.short ${5:-0x8110}
 cie:	.long cie_end - . - 4, 0
 	.byte 1
 	.asciz "zR"
@@ -58,6 +60,7 @@ first:	.long first_end - . - 4, . - cie
 	.long 0x8000 - 64 - (. - cie), 0x200
 	.byte 0, 0x42, 0x0e, 16, 0x86, 2, 0x44, 0x0c, 7, 8
 first_end:
+	${4:+.skip 8192 - (. - cie)}
 second:	.long second_end - . - 4, . - cie
 	.long 0x8200 - 64 - (. - cie), 0x200
 	.byte 0, 0x0f
@@ -114,6 +117,9 @@ seeds() {
 		unwind_seed divide "0x0e, 0, 0, 0, 0, 0, 0, 0, 0x80, 0x09, 0xff, 0x1b" 0
 		unwind_seed constu "0x10, 0x1b, 0x11, 0x2f, 0x92, 0x28, 0x1b" 0
 		unwind_seed states "0x73, 8" "0x0a, 0x42, 0x0a, 0x42, 0x0b, 0x0b, 0x14, 0x0f, 1, 0x16, 3, 1, 0x30, 0x2e, 0x80, 0"
+		for reads in 0x01 0x02 0x04 0x08 0x10 0x20 0x40 0x80 0x55 0x33 0x0f; do
+			unwind_seed change-$reads "0x31, 0x08, 0x3f, 0x24, 0x09, 0xff, 0x22, 0x13, 0x77, 8" 0 6 ${reads}39
+		done
 		unwind_seed leb "0x77, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 8" 0 ;;
 	perfmap)
 		word='\000\020\000\000\000\000\000\000'

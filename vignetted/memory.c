@@ -6,7 +6,10 @@
 #include <string.h>
 #include <sys/uio.h>
 
-enum { PAGE_BYTES = 4096, PAGE_COUNT = 1024 };
+#ifndef VG_MEMORY_PAGES          /* a fuzzer has fewer */
+#define VG_MEMORY_PAGES 1024
+#endif
+enum { PAGE_BYTES = 4096, PAGE_COUNT = VG_MEMORY_PAGES };
 
 struct vg_memory_page {
 	uint64_t number;             /* address / PAGE_BYTES + 1; 0: empty */

@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
  * Walks by unwind information that is the input, our own and libunwind's.  The process that is sampled is this one: a
- * module lies in an area of its own, whose sorted table is made here from what the input says of it.
+ * module lies in an area of its own, whose sorted table is made here from what the input says of it.  A byte of it
+ * changes from read to read.
  *
- *     8 words of 16 bits      pc, sp, fp, rbx; where the table's two entries lead; what the second begins at; unused
- *     64 words of 16 bits     the stack
+ *     8 words of 16 bits      pc, sp, fp, rbx; where the table's two entries lead; what the second begins at; which byte
+ *                             changes, or 0
+ *     64 words of 16 bits     the stack; the last is also which bits of that byte change, and behind which of eight reads
  *     the rest                the module, from FRAMES_AT on
  *
  * A word of 16 bits is a place in the area, so that most are good for something.
@@ -12,21 +14,40 @@
 #include "tests/fuzz/input.h"
 
 #include <string.h>
+#include <sys/uio.h>
 
 #include "vignetted/fallback.h"
 #include "vignetted/guess.h"
 #include "vignetted/unwind.h"
 
 enum { AREA_BYTES = 1 << 16, FRAMES_AT = 64, HEAD_WORDS = 8, STACK_WORDS = 64, FRAMES_MAX = 1000 };
-enum { PC, SP, FP, RBX, FIRST_AT, SECOND_AT, SECOND_CODE };
+enum { PC, SP, FP, RBX, FIRST_AT, SECOND_AT, SECOND_CODE, CHANGES_AT };
 
-/* Few, for each is a read that is tried; a loop needs more. */
-enum { WORDS_MAX = 1 << 14 };
+/* Few, for each is a read that is tried; a loop needs more.  The cache has two pages here: most reads take one in. */
+enum { WORDS_MAX = 1 << 16 };
 
 /* Where code begins, and where it is no module's. */
 enum { CODE_AT = 0x8000, ELSEWHERE_AT = 0xe000 };
 
 static unsigned char *area;
+static uint16_t changes_at;
+static uint8_t changes_by, changes_behind;
+static unsigned int reads;
+
+/* In the place of the kernel's: what another thread might do goes on between two reads. */
+ssize_t process_vm_readv(pid_t pid, const struct iovec *local, unsigned long locals, const struct iovec *remote,
+			 unsigned long remotes, unsigned long flags)
+{
+	size_t at = (uintptr_t)remote->iov_base - (uintptr_t)area;
+
+	if (pid != getpid() || locals != 1 || remotes != 1 || flags != 0 || at >= AREA_BYTES ||
+	    remote->iov_len > AREA_BYTES - at || local->iov_len < remote->iov_len)
+		return -1;
+	memcpy(local->iov_base, area + at, remote->iov_len);
+	if (changes_at != 0 && (changes_behind >> reads++ % 8 & 1) != 0)
+		area[changes_at] ^= changes_by;
+	return (ssize_t)remote->iov_len;
+}
 
 static uint64_t place(uint16_t word)
 {
@@ -128,6 +149,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	memcpy(head, data, sizeof head);
 	memcpy(words, data + sizeof head, sizeof words);
 	area_fill(head, data + sizeof head + sizeof words, size - sizeof head - sizeof words);
+	changes_at = head[CHANGES_AT];
+	changes_by = (uint8_t)words[STACK_WORDS - 1];
+	changes_behind = words[STACK_WORDS - 1] >> 8;
+	reads = 0;
 	/* The stack lies in the area, too, and is copied from elsewhere. */
 	snapshot.stack_address = (uint64_t)area + head[SP] / 8 * 8;
 	for (size_t i = 0; i < STACK_WORDS; i++)
