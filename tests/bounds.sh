@@ -149,7 +149,7 @@ at_least out_of_time 1
 # Unwind information that is not what was checked by the time that it is used: nothing of it reaches libunwind.
 $CC -O1 -o changing "$SRCDIR/tests/fixtures/changing.c" -lpthread
 fixture=./changing
-for kind in divide column stack letters distance; do
+for kind in divide column stack register letters distance; do
 	start $kind
 	status=0
 	timeout -s KILL 60 "$VIGNETTED" -p $program -o p.vgp --rate 999 --duration 3 2>err || status=$?

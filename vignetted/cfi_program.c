@@ -306,8 +306,7 @@ static bool rule_step(struct machine *machine, uint8_t code, struct vg_bytes *by
 		return block_take(machine, bytes, &block);
 	}
 	/* DW_CFA_register, DW_CFA_val_offset and its signed form: one more operand.  libunwind knows the first only, and
-	 * would take the others' operands for instructions. */
-	machine->sound &= code == CFA_REGISTER;
+	 * would take the others' operands for instructions; and takes that register's place for granted. */
 	rule_set_complex(machine, number);
 	if (!vg_bytes_uleb(bytes, &value))
 		return false;
