@@ -306,12 +306,12 @@ static bool rule_step(struct machine *machine, uint8_t code, struct vg_bytes *by
 		return block_take(machine, bytes, &block);
 	}
 	/* DW_CFA_register, DW_CFA_val_offset and its signed form: one more operand.  libunwind knows the first only, and
-	 * would take the others' operands for instructions; and takes that register's place for granted. */
+	 * would take the others' operands for instructions.  libunwind 1.6.2 takes that register's number for the index of
+	 * an array. */
 	rule_set_complex(machine, number);
 	if (!vg_bytes_uleb(bytes, &value))
 		return false;
-	/* libunwind 1.6.2 takes it for the index of an array. */
-	machine->sound &= value <= vg_dwarf_last;
+	machine->sound &= code == CFA_REGISTER && value <= vg_dwarf_last;
 	if (code == CFA_REGISTER && number == machine->program->return_column && value <= INT32_MAX)
 		rule_set(machine, number, VG_FROM_REGISTER, (int64_t)value);
 	return true;
