@@ -152,7 +152,7 @@ fixture=./changing
 for kind in divide column stack register letters distance; do
 	start $kind
 	status=0
-	timeout -s KILL 60 "$VIGNETTED" -p $program -o p.vgp --rate 999 --duration 3 2>err || status=$?
+	timeout -s KILL 60 "$VIGNETTED" -p $program -o p.vgp --rate 999 --duration 2 2>err || status=$?
 	[ $status = 0 ] || fail "changing $kind: exit status $status: $(cat err)"
 	stop
 	"$VGTOOL" info --json p.vgp >info 2>err || fail "changing $kind: $(cat err)"

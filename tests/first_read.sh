@@ -43,6 +43,8 @@ timeout 60 "$BUILDDIR/tests/confined" "$VIGNETTED" --pid $pid --duration 1 -o op
 grep -q '^vignetted: the helper is not confined: a filter .* cannot be loaded: ' log || fail "no word: $(cat log)"
 "$VGTOOL" info --json open.vgp | grep -q '"unconfined":1' || fail "the profile does not say it"
 
+kill $pid
+
 # The library starts a helper that strace follows from the side, so that it keeps its place and its pid.
 cat >helper <<END
 #!/bin/sh

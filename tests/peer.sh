@@ -87,11 +87,18 @@ grep -qx file said || fail "what was passed is not the file"
 
 # A peer that takes no connection, and whose queue of them is full.
 peer full
+full=
 for command in "status 4711" list "begin 4711 -o secret/in/out.vgp"; do
+	timeout 60 "$VGCTL" --directory run $command >/dev/null 2>"log.${command%% *}" & full="$full $!"
+done
+for client in $full; do
 	status=0
-	timeout 60 "$VGCTL" --directory run $command 2>log || status=$?
-	[ $status != 124 ] || fail "$command waits for ever for a peer that takes no connection"
-	grep -q 'the helper takes no connection' log || fail "$command, and a peer that takes no connection: $(cat log)"
+	wait "$client" || status=$?
+	[ $status != 124 ] || fail "vgctl waits for ever for a peer that takes no connection"
+done
+for command in status list begin; do
+	grep -q 'the helper takes no connection' log.$command ||
+		fail "$command, and a peer that takes no connection: $(cat log.$command)"
 done
 [ ! -e secret/in/out.vgp ] && [ ! -e secret/in/out.vgp.part ] || fail "a file is left"
 kill $server
