@@ -56,7 +56,7 @@ for fd in fds:
     if stat.S_ISREG(os.fstat(fd).st_mode):
         os.write(fd, b"profile")
 s.send(head(36) + struct.pack("=II", 1, 0) + bytes(248))
-time.sleep(0.3)
+time.sleep(1.5)
 s.send(head(40) + bytes(256))
 s.settimeout(20)
 data = s.recv(4096)
@@ -106,8 +106,12 @@ wait $server 2>/dev/null || true
 
 # The file gets its name from vgctl, when the peer says that it is complete.
 peer complete
-[ "$(timeout 60 "$VGCTL" --directory run begin 4711 -o secret/in/out.vgp)" = 1 ] || fail "begin"
-[ -e secret/in/out.vgp.part ] || fail "the file has its name too early"
+# The caller's descriptors are not kept open.
+mkfifo pipe
+cat pipe >ended & reader=$!
+[ "$(timeout 60 "$VGCTL" --directory run begin 4711 -o secret/in/out.vgp 9>pipe)" = 1 ] || fail "begin"
+wait $reader
+[ -e secret/in/out.vgp.part ] || fail "vgctl kept a pipe of its caller's open, or named the file too early"
 wait $server || fail "the peer"
 grep -qx 'kind 41 code 0' said || fail "the peer was not told of the name"
 [ "$(cat secret/in/out.vgp)" = profile ] || fail "the file"

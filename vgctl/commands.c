@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -113,8 +114,30 @@ static void file_name_when_complete(int socket, struct vg_outfile *file)
 	vg_channel_send(socket, &message, VG_WIRE_NAMED, NULL, 0);
 }
 
-/* A terminal's end is not ours, and nobody who reads what we print is to wait for us. */
-static void terminal_leave(void)
+/* Closes all descriptors but these three and the standard ones. */
+static void others_close(int one, int two, int three)
+{
+	const unsigned int kept[] = { (unsigned int)one, (unsigned int)two, (unsigned int)three };
+	unsigned int from = STDERR_FILENO + 1;
+
+	for (;;) {
+		unsigned int next = UINT_MAX;
+
+		for (size_t i = 0; i < sizeof kept / sizeof *kept; i++) {
+			if (kept[i] >= from && kept[i] < next)
+				next = kept[i];
+		}
+		if (next > from)
+			close_range(from, next == UINT_MAX ? next : next - 1, 0);
+		if (next == UINT_MAX)
+			return;
+		from = next + 1;
+	}
+}
+
+/* The terminal's end is not ours.  Nobody is to wait for us who waits for the end of what we have inherited: a pipe that
+ * the caller writes to, or reads what we print from. */
+static void caller_leave(int socket, const struct vg_outfile *file)
 {
 	int null = open("/dev/null", O_RDWR | O_CLOEXEC);
 
@@ -123,8 +146,7 @@ static void terminal_leave(void)
 		if (null >= 0)
 			dup2(null, fd);
 	}
-	if (null > STDERR_FILENO)
-		close(null);
+	others_close(socket, file->fd, file->directory);
 }
 
 /* Goes on in the background until the recording ends.  Where no process can be made, in the foreground. */
@@ -141,7 +163,7 @@ static int begin_send(const struct vg_arguments *arguments, int socket, struct v
 	fflush(stdout);
 	child = fork();
 	if (child == 0)
-		terminal_leave();
+		caller_leave(socket, file);
 	if (child <= 0)
 		file_name_when_complete(socket, file);
 	if (child == 0)
