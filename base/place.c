@@ -59,7 +59,7 @@ static bool link_is_trusted(uid_t owner)
 	return owner == geteuid() || owner == 0 || (stat("/proc/sys", &root) == 0 && root.st_uid == owner);
 }
 
-/* Where the link leads, if whoever made it may say so; the caller's to free. */
+/* Where the link leads, if its owner is trusted; the caller's to free. */
 static int link_read(const struct place *place, char **target, struct vg_err *err)
 {
 	/* The link itself: its owner and its text are of the same one, whatever has its name by then. */

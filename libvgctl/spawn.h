@@ -5,7 +5,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* Whether the program has rights that whoever started it lacks: it is set-user-ID, has file capabilities or the
+/* Whether the program has rights that its user lacks: it is set-user-ID, has file capabilities or the
  * like.  Its arguments, environment, working directory and place are then not to be trusted. */
 bool vg_spawn_is_privileged(void);
 

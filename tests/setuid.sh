@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT OR Apache-2.0
 #
-# A set-user-ID program, or one with file capabilities, that profiles itself: whoever starts it does not choose
+# A set-user-ID program, or one with file capabilities, that profiles itself: its user does not choose
 # the helper, which runs with its rights.  The user 65534 tries to, with another `vignetted`, which leaves a note.
 set -eu
 : "${BUILDDIR:?}" "${SRCDIR:?}" "${CC:?}"

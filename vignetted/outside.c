@@ -120,7 +120,7 @@ void vg_outside_dumped(int socket, const struct vg_dump *dump, int rc)
 
 #define UNNAMED "the profile is whole, but the vgctl that began it has not renamed its file: look for its name with .part"
 
-/* The file has its name, or `code` and `why` not.  Tells who asked for the end, and frees the place. */
+/* The file has its name, or has not: `code` and `why`.  Answers the connection that asked for the end, and frees the place. */
 static void recording_finish(struct vg_outside *outside, struct vg_outside_recording *own, int code,
 			     const char *why)
 {
