@@ -20,7 +20,7 @@ struct answer {
 };
 
 /* A disk may hold up a write for some seconds. */
-enum { CHECK_MS = 5000, CHECKS_MAX = 3 };
+enum { CHECK_MS = 3000, CHECKS_MAX = 3 };
 
 /* ---- in the child ---- */
 

@@ -12,7 +12,7 @@
  * helper but one byte.  So a helper that an attacker controls can have that one file renamed or removed,
  * and no other.
  *
- * It also ends a helper that does not: one for which SIGINT, SIGTERM or SIGHUP has waited for 10 to 15 seconds, for
+ * It also ends a helper that does not: one for which SIGINT, SIGTERM or SIGHUP has waited for 6 to 9 seconds, for
  * example because the memory that it reads never arrives, gets SIGKILL.
  *
  *     rc = vg_finisher_start(&finisher, rename_or_remove, file, &err);
