@@ -155,7 +155,7 @@ for name in $fuzzers; do
 	limit=-max_total_time=$seconds
 	[ -z "$wanted" ] || limit=-runs=$wanted
 	# What the fuzzer writes on its own is kept apart from the tree.
-	(cd "$out" && UBSAN_OPTIONS=print_stacktrace=1 exec nice -n 10 ./fuzz_$name $limit -timeout=10 \
+	(cd "$out" && UBSAN_OPTIONS=print_stacktrace=1 exec nice -n 19 ./fuzz_$name $limit -timeout=10 \
 		-rss_limit_mb=512 -max_len=65536 -artifact_prefix="$out/found-$name-" -print_final_stats=1 \
 		"found-$name" "$SRCDIR/tests/fuzz/corpus/$name" "seeds/$name" >"$name.log" 2>&1) &
 	pids="$pids $!"
