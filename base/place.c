@@ -51,7 +51,7 @@ int vg_place_directory(const char *path)
 }
 
 /* Root's links are those in /dev.  Root has another number in a user namespace that does not know it, as the owner of
- * /proc/sys shows: there nobody can tell it from other such users, and their links count too. */
+ * /proc/sys shows.  Other users that it does not know have the same number, and their links count too. */
 static bool link_is_trusted(uid_t owner)
 {
 	struct stat root;

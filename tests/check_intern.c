@@ -72,7 +72,7 @@ START_TEST(keys_of_a_program)
 END_TEST
 
 /*
- * A hash without a secret can be inverted, word by word: whoever knows it makes any number of keys
+ * A hash without a secret can be inverted, word by word: who knows it makes any number of keys
  * that fall on one slot, and a few megabytes of them keep a reader busy for an hour.  Such are these,
  * for the hash that the table had: FNV-1a over words.  The second word is what leads from the state
  * after the first to the state 0.
