@@ -62,7 +62,7 @@ $CC -O1 -shared -fPIC -o library.so library.c
 
 # Threads.  Where fifty end, fifty others are taken in.
 start threads 5000
-record --max-threads 100 --rate 20 --duration 8
+record --max-threads 100 --rate 20 --duration 5
 stop
 at_least threads 101
 at_most threads 200
@@ -79,7 +79,7 @@ while [ $number -lt 300 ]; do
 	cp library.so libraries/a-library-with-a-long-name-$number.so
 done
 start libraries libraries/*
-record --max-modules 64 --max-name 20 --rate 500 --duration 3
+record --max-modules 64 --max-name 20 --rate 500 --duration 2
 at_most modules 64
 at_least modules 30
 at_least modules_over_limit 236
@@ -87,7 +87,7 @@ at_least names_cut 30
 at_least samples 100
 "$VGTOOL" dump p.vgp | grep -q '"kind":"module".*"name":"a-library-with-a-lon"' || fail "no name was cut"
 "$VGTOOL" dump p.vgp | grep -q '"kind":"stack".*"module":null' || fail "no frame without a module"
-record --rate 500 --duration 3
+record --rate 500 --duration 2
 at_least modules 100
 at_most modules_over_limit 0
 at_most names_cut 0
@@ -101,7 +101,7 @@ stop
 
 # Memory: by the bound that it was told, then by one that takes it by surprise.
 start stacks
-"$VIGNETTED" -p $program -o p.vgp --max-memory 33554432 --rate 5000 --duration 8 2>err &
+"$VIGNETTED" -p $program -o p.vgp --max-memory 33554432 --rate 5000 --duration 5 2>err &
 helper=$!
 peak=0
 while sleep 0.5 && now=$(sed -n 's/^VmPeak:[^0-9]*\([0-9]*\) kB/\1/p' /proc/$helper/status 2>/dev/null) &&
@@ -117,7 +117,7 @@ at_most no_memory 0
 [ -n "${SANITIZE-}" ] || { [ "$peak" -gt 1000 ] && [ "$peak" -le 32768 ]; } || fail "memory: the peak is $peak KiB"
 
 if [ -z "${SANITIZE-}" ]; then
-	(ulimit -v 14000; exec "$VIGNETTED" -p $program -o p.vgp --rate 5000 --duration 6 2>err) ||
+	(ulimit -v 14000; exec "$VIGNETTED" -p $program -o p.vgp --rate 5000 --duration 4 2>err) ||
 		fail "little memory: $(cat err)"
 	"$VGTOOL" info --json p.vgp >info 2>err || fail "little memory: $(cat err)"
 	at_least stack_tables 2
@@ -125,32 +125,48 @@ if [ -z "${SANITIZE-}" ]; then
 fi
 stop
 # Unwind information that takes for ever to read, or long: such a walk ends, and a signal ends the recording.
+# endless KIND...: one program and one helper for each, side by side
 $CC -O1 -o endless "$SRCDIR/tests/fixtures/endless.c" -lpthread
 fixture=./endless
-for kind in skip bra deref count divide long program "threads 1000"; do
-	start $kind
-	timeout -s KILL 100 "$VIGNETTED" -p $program -o p.vgp --rate 20 2>err & helper=$!
-	until [ -e p.vgp.part ]; do
-		kill -0 $helper || break
-		sleep 0.1
+endless() {
+	programs=
+	for kind in "$@"; do
+		start $kind ${threads-}
+		programs="$programs $program"
+		timeout -s KILL 100 "$VIGNETTED" -p $program -o $kind.vgp --rate 20 2>err.$kind & eval "helper_$kind=$!"
+	done
+	for kind in "$@"; do
+		eval "helper=\$helper_$kind"
+		until [ -e $kind.vgp.part ]; do
+			kill -0 $helper || break
+			sleep 0.1
+		done
 	done
 	sleep 1
-	kill $helper 2>/dev/null || true
-	status=0
-	wait $helper || status=$?
-	[ $status = 0 ] || fail "$kind: exit status $status: $(cat err)"
+	for kind in "$@"; do
+		eval "kill \$helper_$kind" 2>/dev/null || true
+	done
+	for kind in "$@"; do
+		status=0
+		eval "wait \$helper_$kind" || status=$?
+		[ $status = 0 ] || fail "$kind: exit status $status: $(cat err.$kind)"
+		"$VGTOOL" info --json $kind.vgp >info 2>err || fail "$kind: $(cat err)"
+		at_least samples 1
+		at_least "unwind information led astray" 1
+	done
+	program=$programs
 	stop
-	"$VGTOOL" info --json p.vgp >info 2>err || fail "$kind: $(cat err)"
-	rm -f p.vgp p.vgp.part
-	at_least samples 1
-	at_least "unwind information led astray" 1
-done
+}
+endless skip bra deref count divide long program
+threads=1000
+endless threads
 # The last were so many that a round of them has its own bound.
 at_least out_of_time 1
 # Unwind information that is not what was checked by the time that it is used: nothing of it reaches libunwind.  All at
 # a time: each program has three threads that are busy.
 $CC -O1 -o changing "$SRCDIR/tests/fixtures/changing.c" -lpthread
 fixture=./changing
+programs=
 kinds="divide column stack register letters distance"
 for kind in $kinds; do
 	start $kind
