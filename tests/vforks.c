@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
  * vforks: again and again until it is killed, waits in vfork(2) for a child that naps for 30 ms, below room that
- * is full of what earlier calls left there, and runs for a while.
+ * is full of what earlier calls left there, and runs for a while.  It begins with a run in main(), whose stack is
+ * small: so the helper copies less of it at first than the waits need.
  */
 #include <sys/wait.h>
 #include <time.h>
@@ -26,6 +27,8 @@ static __attribute__((noinline)) void vfork_wait(void)
 
 int main(void)
 {
+	for (int i = 0; i < 200 * 1000 * 1000; i++)
+		sink++;
 	for (;;) {
 		litter(60);
 		vfork_wait();

@@ -64,7 +64,7 @@ static uint64_t saved_pair_find(const struct vg_modules *modules, const struct v
 }
 
 int vg_guess_walk(struct vg_unwinder *unwinder, const struct vg_modules *modules,
-		  struct vg_snapshot *snapshot, uint32_t max_frames, struct vg_walk *walk)
+		  struct vg_snapshot *snapshot, bool stack_cut, uint32_t max_frames, struct vg_walk *walk)
 {
 	uint64_t slot = walk->wanting_sp;
 	struct callee callee;
@@ -85,5 +85,9 @@ int vg_guess_walk(struct vg_unwinder *unwinder, const struct vg_modules *modules
 		slot += 8;
 	}
 	snapshot->fp_guess = 0;
-	return rc != 0 ? rc : vg_unwind(unwinder, snapshot, max_frames, walk);
+	if (rc == 0)
+		rc = vg_unwind(unwinder, snapshot, max_frames, walk);
+	if (slot == 0 && stack_cut)
+		walk->end = VG_WALK_SNAPSHOT;
+	return rc;
 }

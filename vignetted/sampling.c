@@ -72,6 +72,13 @@ static bool wait_holds(struct vg_session *session, struct vg_task *task,
 	       again.slices == look->slices;
 }
 
+/* Whether the stack goes on above the snapshot, and more of it may be copied. */
+static bool snapshot_is_cut(const struct vg_session *session, const struct vg_task *task)
+{
+	return task->snapshot_bytes < VG_SNAPSHOT_MAX_BYTES &&
+	       session->snapshot.stack_bytes == task->snapshot_bytes;
+}
+
 /* Copies the stack while the thread waits, then looks whether it still does: if it has not been
  * on a CPU in between, nobody has written to that stack. */
 static enum quiet quiet_walk(struct vg_session *session, struct vg_task *task,
@@ -99,8 +106,8 @@ static enum quiet quiet_walk(struct vg_session *session, struct vg_task *task,
 			if (vg_wait_may_stop(wait, vg_tasks_directory(&session->tasks), task->tid) &&
 			    !is_stopped(session, task->tid))
 				return QUIET_BLIND;
-			vg_guess_walk(session->unwinder, &session->modules, snapshot, session->max_frames,
-				      &session->walk);
+			vg_guess_walk(session->unwinder, &session->modules, snapshot,
+				      snapshot_is_cut(session, task), session->max_frames, &session->walk);
 		}
 	} while (vg_walk_grow(session, task));
 	vg_walk_fit(session, task);
