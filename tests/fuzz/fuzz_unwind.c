@@ -130,7 +130,7 @@ static void walks(struct vg_modules *modules, struct vg_snapshot *snapshot)
 	if (vg_unwind(unwinder, snapshot, FRAMES_MAX, &walk) != 0)
 		abort();
 	if (walk.end == VG_WALK_REGISTER &&
-	    vg_guess_walk(unwinder, modules, snapshot, FRAMES_MAX, &walk) != 0)
+	    vg_guess_walk(unwinder, modules, snapshot, true, FRAMES_MAX, &walk) != 0)
 		abort();
 	vg_walk_free(&walk);
 	vg_fallback_free(fallback);
