@@ -74,7 +74,7 @@ static bool all_cpus_are_ours(void)
 START_TEST(alone)
 {
 	pid_t napper = process_start(sched_getcpu(), true);
-	int quiet = 0;
+	int quiet = 0, missed = 0;
 
 	ck_assert_int_eq(vg_tasks_open(&tasks, napper), 0);
 	ck_assert_int_eq(vg_tasks_scan(&tasks), 0);
@@ -83,7 +83,9 @@ START_TEST(alone)
 		bool is_quiet = window_look();
 
 		quiet += is_quiet;
-		ck_assert(idle.is_roomy || !is_quiet || !all_cpus_are_ours());
+		/* /proc/uptime and vg_idle_look() are read at two moments: one window may count differently. */
+		missed = !idle.is_roomy && is_quiet && all_cpus_are_ours() ? missed + 1 : 0;
+		ck_assert_int_lt(missed, 2);
 	}
 	ck_assert(idle.is_idle || quiet == 0);
 	kill(napper, SIGKILL);
