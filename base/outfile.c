@@ -13,6 +13,9 @@
 
 #include "base/place.h"
 
+/* Names that are tried for the copy of a .part which is gone. */
+enum { COPIES_MAX = 100 };
+
 int vg_descriptor_raise(int fd)
 {
 	int raised;
@@ -164,14 +167,83 @@ static bool has_part(const struct vg_outfile *file)
 	return file->fd >= 0 && !file->in_place;
 }
 
+static bool part_is_named(const struct vg_outfile *file)
+{
+	return is_named(file->fd, file->directory, vg_place_name(file->part));
+}
+
+/* 0 or a negative errno. */
+static int bytes_copy(int from, int to)
+{
+	unsigned char piece[4096];       /* on the stack of a program's thread */
+	off_t at = 0;
+
+	for (;;) {
+		ssize_t got = pread(from, piece, sizeof piece, at);
+		int rc;
+
+		if (got == 0)
+			return 0;
+		if (got < 0 && errno == EINTR)
+			continue;
+		rc = got < 0 ? -errno : vg_write_all(to, piece, (size_t)got);
+		if (rc != 0)
+			return rc;
+		at += got;
+	}
+}
+
+/* A new file beside the path: its descriptor, and its name, which is owned by the caller. */
+static int copy_create(const struct vg_outfile *file, char **name)
+{
+	int fd = -EEXIST;
+
+	*name = NULL;
+	for (int i = 1; fd == -EEXIST && i <= COPIES_MAX; i++) {
+		free(*name);
+		if (asprintf(name, "%s.part.%d", file->path, i) < 0) {
+			*name = NULL;
+			return -ENOMEM;
+		}
+		fd = openat(file->directory, vg_place_name(*name),
+			    O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
+		if (fd < 0)
+			fd = -errno;
+	}
+	return vg_descriptor_raise(fd);
+}
+
+/* Makes a copy the .part.  The file itself cannot get a name again: the kernel links no file that has none. */
+static int part_restore(struct vg_outfile *file, struct vg_err *err)
+{
+	char *name;
+	int fd = copy_create(file, &name), rc;
+
+	rc = fd < 0 ? fd : bytes_copy(file->fd, fd);
+	if (rc == 0) {
+		close(file->fd);
+		free(file->part);
+		file->fd = fd;
+		file->part = name;
+		return 0;
+	}
+	if (fd >= 0) {
+		unlinkat(file->directory, vg_place_name(name), 0);
+		close(fd);
+	}
+	free(name);
+	return vg_err_sys(err, rc, "%s has been removed or replaced, and cannot be written again as %s", file->part,
+			  file->path);
+}
+
 int vg_outfile_commit(struct vg_outfile *file, struct vg_err *err)
 {
 	int rc = 0;
 
-	if (has_part(file) && !is_named(file->fd, file->directory, vg_place_name(file->part)))
-		rc = vg_err_set(err, -ENOENT, "%s has been removed or replaced", file->part);
-	else if (has_part(file) && renameat(file->directory, vg_place_name(file->part), file->directory,
-					    vg_place_name(file->path)) != 0)
+	if (has_part(file) && !part_is_named(file))
+		rc = part_restore(file, err);
+	if (rc == 0 && has_part(file) && renameat(file->directory, vg_place_name(file->part), file->directory,
+						  vg_place_name(file->path)) != 0)
 		rc = vg_err_sys(err, -errno, "cannot rename %s to %s", file->part, file->path);
 	vg_outfile_forget(file);
 	return rc;
@@ -179,7 +251,7 @@ int vg_outfile_commit(struct vg_outfile *file, struct vg_err *err)
 
 void vg_outfile_abandon(struct vg_outfile *file)
 {
-	if (has_part(file) && is_named(file->fd, file->directory, vg_place_name(file->part)))
+	if (has_part(file) && part_is_named(file))
 		unlinkat(file->directory, vg_place_name(file->part), 0);
 	vg_outfile_forget(file);
 }

@@ -28,14 +28,19 @@ struct vg_outfile {
  * PATH.part and is refused. */
 int vg_outfile_open(struct vg_outfile *file, const char *path, struct vg_err *err);
 
-/* Renames to the final name and closes.  On failure the .part stays.  -ENOENT: the .part is another file by
- * now, or gone.  Does nothing to a closed one. */
+/*
+ * Renames to the final name and closes.  On failure the .part stays.  Does nothing to a closed one.
+ *
+ * If somebody has removed the .part, or another file has its name by now, what was written is copied to
+ * PATH.part.N, and that is renamed; the other file stays as it is.  If there can be no copy, what was written is
+ * lost: a negative errno, with a sentence that says so.
+ */
 int vg_outfile_commit(struct vg_outfile *file, struct vg_err *err);
 
 /* Closes this process's copy, and leaves the file to the process that it was copied from. */
 void vg_outfile_forget(struct vg_outfile *file);
 
-/* Removes the .part and closes.  Does nothing to a closed one. */
+/* Removes the .part, unless it is another file by now, and closes.  Does nothing to a closed one. */
 void vg_outfile_abandon(struct vg_outfile *file);
 
 /* The same file under a descriptor above the standard ones, which may be free in a program that

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /* Writing where the kernel takes less than it was given, or nothing yet; and where others can put something into
  * the way of an output. */
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -17,7 +18,9 @@
 #include <unistd.h>
 
 #include "base/outfile.h"
+#include "libvgctl/vgctl.h"
 #include "profile/writer.h"
+#include "tests/spin.h"
 #include "tests/suites.h"
 #include "tests/taken.h"
 
@@ -177,33 +180,44 @@ START_TEST(failure_leaves_what_was_there)
 }
 END_TEST
 
-/* ---- what others have put there ---- */
+/* ---- a directory of its own for each test ---- */
 
 enum { OTHER = 65534, ORDINARY = 65533 };
 
-static char shared[] = "/tmp/check_outfile.XXXXXX";
+static char directory[] = "/tmp/check_outfile.XXXXXX";
 static int back;
 
-/* Each test runs in a directory of its own that all may write to, and whose files are their owners' to remove. */
-static void shared_enter(void)
+static void directory_enter(void)
 {
 	back = open(".", O_PATH | O_CLOEXEC);
-	ck_assert_ptr_nonnull(mkdtemp(shared));
-	ck_assert_int_eq(chmod(shared, 01777), 0);
-	ck_assert_int_eq(chdir(shared), 0);
+	ck_assert_ptr_nonnull(mkdtemp(directory));
+	ck_assert_int_eq(chdir(directory), 0);
+}
+
+static void directory_leave(void)
+{
+	static const char *const names[] = { "out", "out.part", "first", "second", "kept", "mine" };
+
+	rmdir("out.part");
+	for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+		unlink(names[i]);
+	ck_assert_int_eq(fchdir(back), 0);
+	close(back);
+	ck_assert_int_eq(rmdir(directory), 0);
+}
+
+/* One that all may write to, and whose files are their owners' to remove. */
+static void shared_enter(void)
+{
+	directory_enter();
+	ck_assert_int_eq(chmod(directory, 01777), 0);
 	umask(0);
 }
 
 static void shared_leave(void)
 {
-	static const char *const names[] = { "out", "out.part", "first", "second", "kept", "mine" };
-
 	ck_assert_int_eq(seteuid(0), 0);
-	for (size_t i = 0; i < sizeof names / sizeof *names; i++)
-		unlink(names[i]);
-	ck_assert_int_eq(fchdir(back), 0);
-	close(back);
-	ck_assert_int_eq(rmdir(shared), 0);
+	directory_leave();
 }
 
 /* As that user, for what follows. */
@@ -221,6 +235,146 @@ static void file_make(const char *name, const char *text)
 	ck_assert_int_eq(write(fd, text, strlen(text)), (ssize_t)strlen(text));
 	close(fd);
 }
+
+/* ---- a .part that is no longer there ---- */
+
+/* Of a .part that was removed, replaced by another file, moved, or replaced by a link or a directory. */
+enum { GONE_REMOVED, GONE_REPLACED, GONE_MOVED, GONE_LINKED, GONE_DIRECTORY, GONE_KINDS };
+
+static void part_lose(int kind)
+{
+	if (kind == GONE_MOVED)
+		ck_assert_int_eq(rename("out.part", "mine"), 0);
+	else
+		ck_assert_int_eq(unlink("out.part"), 0);
+	if (kind == GONE_REPLACED)
+		file_make("out.part", "theirs");
+	else if (kind == GONE_LINKED)
+		ck_assert_int_eq(symlink("kept", "out.part"), 0);
+	else if (kind == GONE_DIRECTORY)
+		ck_assert_int_eq(mkdir("out.part", 0700), 0);
+}
+
+static void own_open(struct vg_outfile *file, const unsigned char *bytes)
+{
+	struct vg_err err;
+
+	ck_assert_msg(vg_outfile_open(file, "out", &err) == 0, "%s", err.text);
+	ck_assert_int_eq(vg_write_all(file->fd, bytes, MUCH_BYTES), 0);
+}
+
+/* Files in this directory, `.` and `..` left out. */
+static int files_count(void)
+{
+	DIR *here = opendir(".");
+	int count = -2;
+
+	while (readdir(here) != NULL)
+		count++;
+	closedir(here);
+	return count;
+}
+
+/* What was written gets its name, in the place of an older file; what has the name of the .part stays. */
+START_TEST(lost_part_is_kept)
+{
+	unsigned char *bytes = pattern_make(), *read_back = malloc(MUCH_BYTES + 1);
+	struct vg_outfile file;
+	struct vg_err err;
+	struct stat status;
+	int fd;
+
+	file_make("out", "older");
+	own_open(&file, bytes);
+	part_lose(_i);
+	ck_assert_msg(vg_outfile_commit(&file, &err) == 0, "%d: %s", _i, err.text);
+	fd = open("out", O_RDONLY | O_CLOEXEC);
+	ck_assert_int_eq(fstat(fd, &status), 0);
+	ck_assert_int_eq(status.st_mode, S_IFREG | 0600);
+	ck_assert_int_eq(read(fd, read_back, MUCH_BYTES + 1), MUCH_BYTES);
+	ck_assert_mem_eq(read_back, bytes, MUCH_BYTES);
+	close(fd);
+	ck_assert_int_eq(files_count(), _i == GONE_REMOVED ? 1 : 2);
+	if (_i == GONE_REPLACED) {
+		ck_assert_int_eq(stat("out.part", &status), 0);
+		ck_assert_int_eq(status.st_size, 6);
+	}
+	free(bytes);
+	free(read_back);
+}
+END_TEST
+
+START_TEST(lost_part_is_not_removed)
+{
+	unsigned char *bytes = pattern_make();
+	struct vg_outfile file;
+
+	own_open(&file, bytes);
+	part_lose(_i);
+	vg_outfile_abandon(&file);
+	ck_assert_int_eq(files_count(), _i == GONE_REMOVED ? 0 : 1);
+	free(bytes);
+}
+END_TEST
+
+/* Another writer, which has begun since, keeps its own .part; a name that is taken is passed over. */
+START_TEST(lost_part_beside_another_writer)
+{
+	unsigned char *bytes = pattern_make();
+	struct vg_outfile file, other;
+	struct vg_err err;
+
+	own_open(&file, bytes);
+	part_lose(GONE_REMOVED);
+	file_make("out.part.1", "theirs");
+	own_open(&other, bytes);
+	ck_assert_msg(vg_outfile_commit(&file, &err) == 0, "%s", err.text);
+	ck_assert_int_eq(files_count(), 3);
+	ck_assert_msg(vg_outfile_commit(&other, &err) == 0, "%s", err.text);
+	ck_assert_int_eq(files_count(), 2);
+	ck_assert_int_eq(unlink("out.part.1"), 0);
+	free(bytes);
+}
+END_TEST
+
+START_TEST(lost_with_its_directory)
+{
+	unsigned char *bytes = pattern_make();
+	struct vg_outfile file;
+	struct vg_err err;
+
+	ck_assert_int_eq(mkdir("mine", 0700), 0);
+	ck_assert_int_eq(vg_outfile_open(&file, "mine/out", &err), 0);
+	ck_assert_int_eq(unlink("mine/out.part"), 0);
+	ck_assert_int_eq(rmdir("mine"), 0);
+	ck_assert_int_eq(vg_outfile_commit(&file, &err), -ENOENT);
+	ck_assert_str_eq(err.text, "mine/out.part has been removed or replaced, and cannot be written again as mine/out: "
+			 "No such file or directory");
+	free(bytes);
+}
+END_TEST
+
+/* The same through the library and its helper. */
+START_TEST(lost_part_of_a_session)
+{
+	struct vgctl_summary summary = VGCTL_SUMMARY_INIT;
+	struct vgctl_session *session;
+	struct taken taken;
+
+	ck_assert_int_eq(vgctl_begin("out", NULL, &session), 0);
+	for (struct spin spin = spin_begin(200); spin_on(&spin);)
+		;
+	part_lose(_i);
+	ck_assert_int_eq(vgctl_end(session, &summary), 0);
+	taken_read(&taken, "out");
+	ck_assert_uint_eq(taken.profile.samples.count, summary.samples);
+	ck_assert_uint_gt(summary.samples, 0);
+	ck_assert_uint_ne(taken.profile.end_reason, VG_NONE);
+	taken_free(&taken);
+}
+END_TEST
+
+/* ---- what others have put there ---- */
 
 /* A pipe that somebody reads; that descriptor. */
 static int fifo_make(const char *name)
@@ -591,6 +745,15 @@ Suite *outfile_suite(void)
 	tcase_add_test(tests, pipe_that_would_not_wait);
 	tcase_add_test(tests, reader_gone);
 	tcase_add_test(tests, failure_leaves_what_was_there);
+	suite_add_tcase(suite, tests);
+	tests = tcase_create("lost");
+	tcase_set_timeout(tests, 60);
+	tcase_add_checked_fixture(tests, directory_enter, directory_leave);
+	tcase_add_loop_test(tests, lost_part_is_kept, 0, GONE_KINDS);
+	tcase_add_loop_test(tests, lost_part_is_not_removed, 0, GONE_KINDS);
+	tcase_add_test(tests, lost_part_beside_another_writer);
+	tcase_add_test(tests, lost_with_its_directory);
+	tcase_add_loop_test(tests, lost_part_of_a_session, 0, GONE_KINDS);
 	suite_add_tcase(suite, tests);
 	if (geteuid() != 0) {
 		tests = tcase_create("others # SKIP not root");

@@ -10,7 +10,7 @@
  * A child process that does one thing at the end which the confined helper may not do: rename or remove a
  * file.  It is made before the helper is confined, knows its file from then on, and reads nothing from the
  * helper but one byte.  So a helper that an attacker controls can have that one file renamed or removed,
- * and no other.
+ * and no other.  (If the file's name is gone or another's by then, vg_outfile_commit() copies the file.)
  *
  * It also ends a helper that does not: one for which SIGINT, SIGTERM or SIGHUP has waited for 6 to 9 seconds, for
  * example because the memory that it reads never arrives, gets SIGKILL.
