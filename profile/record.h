@@ -4,6 +4,8 @@
 
 #include <stdint.h>
 
+#include "base/build_id.h"
+
 /*
  * The file format, as vgp(5) specifies it: what the writer and the reader must agree on.
  *
@@ -83,6 +85,5 @@ enum { VG_STACK_DEPTH_MAX = 65536 + 1 };
 
 /* Counters of a profile. */
 enum { VG_COUNTS_MAX = 4 };
-enum { VG_BUILD_ID_MAX_BYTES = 64 };
 
 #endif

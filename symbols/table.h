@@ -7,6 +7,7 @@
 #include <stdint.h>
 
 #include "base/array.h"
+#include "base/build_id.h"
 #include "base/intern.h"
 
 /*
@@ -19,7 +20,6 @@
 
 #define VG_SYMBOLS_NONE UINT32_MAX      /* no such string, file, function or inline */
 #define VG_DEBUG_ID_ROOM 48             /* 32 digits, the age, NUL, and room for a longer age */
-#define VG_BUILD_ID_MAX_BYTES 256       /* a longer build id is taken for damage */
 
 struct vg_symbol_file {
 	uint32_t name;                  /* VG_SYMBOLS_NONE: cited, but never named */

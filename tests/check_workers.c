@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "tests/suites.h"
+#include "vgtool/saving.h"
 #include "vgtool/workers.h"
 
 enum { JOBS = 12, CRASHES = 3, HANGS = 5, KILLED = 8, TALKS = 9 };
@@ -172,6 +173,32 @@ START_TEST(job_has_neither_a_terminal_nor_the_output_of_another)
 }
 END_TEST
 
+/* A file that ends before its fourth byte is none, whatever was read before it. */
+START_TEST(short_files_are_no_elf)
+{
+	static const char magic[] = "\177ELF";
+	char whole[] = "check_workers.XXXXXX", cut[] = "check_workers.XXXXXX";
+	int of_whole = mkstemp(whole), of_cut = mkstemp(cut);
+	struct vg_saving saving = { 0 };
+
+	ck_assert_int_eq(write(of_whole, magic, 4), 4);
+	for (size_t bytes = 0; bytes < 4; bytes++) {
+		int rc;
+
+		ck_assert_int_eq(pwrite(of_cut, magic, bytes, 0), (ssize_t)bytes);
+		/* One call behind the other: on the stack stands what the first has read. */
+		rc = vg_saving_add(&saving, whole, 4, false) | vg_saving_add(&saving, cut, (off_t)bytes, false);
+		ck_assert_int_eq(rc, 0);
+	}
+	ck_assert_uint_eq(saving.files.count, 4);
+	vg_saving_free(&saving);
+	close(of_whole);
+	close(of_cut);
+	unlink(whole);
+	unlink(cut);
+}
+END_TEST
+
 Suite *workers_suite(void)
 {
 	Suite *suite = suite_create("workers");
@@ -181,6 +208,7 @@ Suite *workers_suite(void)
 	tcase_add_loop_test(tests, one_job_does_not_harm_the_others, 0, 3);
 	tcase_add_test(tests, job_has_neither_a_terminal_nor_the_output_of_another);
 	tcase_add_test(tests, says_when_there_can_be_no_process);
+	tcase_add_test(tests, short_files_are_no_elf);
 	suite_add_tcase(suite, tests);
 	return suite;
 }

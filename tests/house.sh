@@ -48,6 +48,11 @@ long=$(wc -l base/*.c profile/*.c symbols/*.c libvgctl/*.c vignetted/*.c vgctl/*
 	awk '$2 != "total" && $1 > 450 { print $2 " (" $1 ")" }')
 [ -z "$long" ] || fail "files too long: $long"
 
+# A constant has one value, whichever headers a source includes.
+twice=$(grep -ohE '(#define|enum \{|^[[:space:]])[[:space:]]*VG_[A-Z0-9_]+([[:space:]]*[=,]|[[:space:]]+[0-9("])' ./*/*.h |
+	grep -oE 'VG_[A-Z0-9_]+' | sort | uniq -d)
+[ -z "$twice" ] || fail "defined in two headers: $twice"
+
 # make may have another shell than the system's own, which is to read every script, too.
 for script in bootstrap bench/*.sh tests/*.sh; do
 	sh -n "$script" || fail "sh does not read $script"

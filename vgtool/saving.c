@@ -20,14 +20,13 @@ static bool may_be_elf(const char *path)
 {
 	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
 	char magic[SELFMAG];
-	bool may = true;
+	ssize_t got;
 
 	if (fd < 0)
 		return true;
-	if (pread(fd, magic, sizeof magic, 0) >= 0)
-		may = memcmp(magic, ELFMAG, SELFMAG) == 0;
+	got = pread(fd, magic, sizeof magic, 0);
 	close(fd);
-	return may;
+	return got < 0 || (got == SELFMAG && memcmp(magic, ELFMAG, SELFMAG) == 0);
 }
 
 int vg_saving_add(struct vg_saving *saving, const char *path, off_t bytes, bool is_named)
