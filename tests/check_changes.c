@@ -61,7 +61,7 @@ static void run_add(uint32_t work_ms, const char *function)
 	fixture_sample(&fixture, 0, 16, 100 * MS, 100 * MS, 0);
 	fixture_sample(&fixture, 0, 17, (100 + (uint64_t)work_ms) * MS, (uint64_t)work_ms * MS, 0);
 	fixture_read(&fixture, false);
-	ck_assert_int_eq(vg_measures_add(&measures, &fixture.profile), 0);
+	ck_assert_int_eq(vg_measures_add(&measures, &fixture.profile, "run.vgp", NULL), 0);
 	fixture_close(&fixture);
 }
 

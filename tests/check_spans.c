@@ -329,8 +329,8 @@ static void views_write(const struct vg_profile *profile)
 	rewind(file);
 	ck_assert_int_eq(vg_folded_write(profile, &(struct vg_folding){ .by_thread = true }, file), 0);
 	fclose(file);
-	ck_assert_int_eq(vg_measures_add(&measures, profile), 0);
-	ck_assert_int_eq(vg_measures_add(&measures, profile), 0);
+	ck_assert_int_eq(vg_measures_add(&measures, profile, "spans.vgp", NULL), 0);
+	ck_assert_int_eq(vg_measures_add(&measures, profile, "spans.vgp", NULL), 0);
 	ck_assert_int_eq(vg_measures_finish(&measures), 0);
 	vg_measures_free(&measures);
 	ck_assert_int_eq(vg_spans_build(&spans, profile), 0);

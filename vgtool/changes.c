@@ -13,7 +13,7 @@ struct whole {
 
 static bool is_label(const struct vg_measure_row *row)
 {
-	return row->what == VG_MEASURE_INTERVAL || row->what == VG_MEASURE_DETACHED;
+	return vg_measure_group(row) == VG_MEASURE_LABELS;
 }
 
 double vg_change_percent(const struct vg_spread *a, const struct vg_spread *b)
@@ -70,21 +70,16 @@ static void change_measure(const struct vg_changes *changes, const struct vg_mea
 	change->total = vg_spread_compare(&change->total_a, &change->total_b);
 }
 
-static int rank(const struct vg_change *change)
-{
-	return change->row->what == VG_MEASURE_WHOLE ? 0 : is_label(change->row) ? 1 : 2;
-}
-
 static int change_compare(const void *a, const void *b, void *context)
 {
 	const struct vg_changes *changes = context;
 	const struct vg_change *left = a, *right = b;
 	double of_left = fabs(changes->by_total ? left->total.change : left->self.change);
 	double of_right = fabs(changes->by_total ? right->total.change : right->self.change);
-	int order;
+	int order = (int)vg_measure_group(left->row) - (int)vg_measure_group(right->row);
 
-	if (rank(left) != rank(right))
-		return rank(left) - rank(right);
+	if (order != 0)
+		return order;
 	if (of_left != of_right)
 		return of_left < of_right ? 1 : -1;
 	order = strcmp(left->row->name, right->row->name);

@@ -28,30 +28,27 @@ struct sum {
 
 struct request {
 	const char *command;
+	const char *path;            /* of the profile that is being added */
 	bool json_asked;
 	uint64_t limit;              /* 0: none was asked for */
 	struct vg_measures measures;
 	VG_ARRAY(struct sum) sums;
 };
 
-static int profile_add(void *request, const struct vg_profile *profile, struct vg_err *err)
+static int profile_add(void *context, const struct vg_profile *profile, struct vg_err *err)
 {
-	(void)err;
-	return vg_measures_add(&((struct request *)request)->measures, profile);
-}
+	struct request *request = context;
 
-static int rank(const struct vg_measure_row *row)
-{
-	return row->what == VG_MEASURE_WHOLE ? 0 : row->what == VG_MEASURE_FUNCTION ? 2 : 1;
+	return vg_measures_add(&request->measures, profile, request->path, err);
 }
 
 static int sum_compare(const void *a, const void *b)
 {
 	const struct sum *left = a, *right = b;
-	int order;
+	int order = (int)vg_measure_group(left->row) - (int)vg_measure_group(right->row);
 
-	if (rank(left->row) != rank(right->row))
-		return rank(left->row) - rank(right->row);
+	if (order != 0)
+		return order;
 	if (left->self.sum != right->self.sum)
 		return left->self.sum < right->self.sum ? 1 : -1;
 	if (left->total.sum != right->total.sum)
@@ -120,15 +117,17 @@ static void sum_json(struct vg_json *json, const struct sum *sum)
 
 static void sums_json(const struct request *request)
 {
+	struct vg_measure_limit limit = { .limit = request->limit };
 	struct vg_json json;
 
 	vg_json_open(&json, stdout);
 	vg_json_object_begin(&json);
 	vg_json_key_uint(&json, "profiles", request->measures.runs);
+	vg_json_key_string(&json, "weight", vg_weight_name(request->measures.weight));
 	vg_json_key(&json, "rows");
 	vg_json_array_begin(&json);
 	for (size_t i = 0; i < request->sums.count && !ferror(stdout); i++) {
-		if (request->limit == 0 || i < request->limit)
+		if (vg_measure_shown(&limit, request->sums.items[i].row))
 			sum_json(&json, &request->sums.items[i]);
 	}
 	vg_json_array_end(&json);
@@ -159,17 +158,15 @@ static void sum_text(const struct request *request, const struct sum *sum)
 
 static void sums_text(const struct request *request)
 {
-	uint64_t limit = request->limit > 0 ? request->limit : TEXT_LIMIT, shown = 0, left_out = 0;
+	struct vg_measure_limit limit = { .limit = request->limit > 0 ? request->limit : TEXT_LIMIT };
+	uint64_t left_out = 0;
 
 	vg_print(stdout, "%10s %10s %10s %10s %10s %10s %11s\n", "self", "mean", "deviation", "least", "most",
 		 "total", "profiles");
 	for (size_t i = 0; i < request->sums.count && !ferror(stdout); i++) {
 		const struct sum *sum = &request->sums.items[i];
 
-		/* Functions have a count of their own: labels would leave no room for them. */
-		if (i > 0 && rank(sum->row) != rank(request->sums.items[i - 1].row))
-			shown = 0;
-		if (shown++ < limit)
+		if (vg_measure_shown(&limit, sum->row))
 			sum_text(request, sum);
 		else
 			left_out++;
@@ -178,7 +175,7 @@ static void sums_text(const struct request *request)
 		vg_print(stdout, "%77s ... and %" PRIu64 " more\n", "", left_out);
 }
 
-/* A profile that cannot be read does not keep the others from being summed up. */
+/* A profile that cannot be read does not keep the others from being summed up; one of another sort does. */
 static int request_run(struct request *request, char **paths, int count)
 {
 	int status = VG_EXIT_DONE, rc;
@@ -190,13 +187,14 @@ static int request_run(struct request *request, char **paths, int count)
 	}) != VG_EXIT_DONE)
 		return VG_EXIT_FAILED;
 	vg_progress_begin(&progress, "profiles", (uint64_t)count);
-	for (int i = 0; i < count; i++) {
+	for (int i = 0; i < count && !request->measures.mixed; i++) {
 		vg_progress_step(&progress, (uint64_t)i);
+		request->path = paths[i];
 		if (vg_command_use(request->command, paths[i], profile_add, request) != VG_EXIT_DONE)
 			status = VG_EXIT_FAILED;
 	}
 	vg_progress_end(&progress);
-	if (request->measures.runs == 0)
+	if (request->measures.runs == 0 || request->measures.mixed)
 		return status;
 	rc = vg_measures_finish(&request->measures);
 	if (rc == 0)

@@ -25,24 +25,28 @@ enum { EXIT_GREW = 1, EXIT_UNREADABLE = 3 };
 
 struct request {
 	const char *command;
+	const char *path;            /* of the profile that is being added */
 	bool json_asked;
 	uint64_t limit;              /* 0: none was asked for */
 	struct vg_measures measures;
 	struct vg_changes changes;
 };
 
-static int profile_add(void *request, const struct vg_profile *profile, struct vg_err *err)
+static int profile_add(void *context, const struct vg_profile *profile, struct vg_err *err)
 {
-	(void)err;
-	return vg_measures_add(&((struct request *)request)->measures, profile);
+	struct request *request = context;
+
+	return vg_measures_add(&request->measures, profile, request->path, err);
 }
 
 static int profiles_add(struct request *request, char **paths, int count)
 {
 	int status = VG_EXIT_DONE;
 
-	for (int i = 0; i < count && status == VG_EXIT_DONE; i++)
+	for (int i = 0; i < count && status == VG_EXIT_DONE; i++) {
+		request->path = paths[i];
 		status = vg_command_use(request->command, paths[i], profile_add, request);
+	}
 	return status;
 }
 
@@ -99,18 +103,22 @@ static void change_json(struct vg_json *json, const struct vg_change *change)
 static void changes_json(const struct request *request)
 {
 	const struct vg_changes *changes = &request->changes;
+	struct vg_measure_limit limit = { .limit = request->limit };
 	struct vg_json json;
 
 	vg_json_open(&json, stdout);
 	vg_json_object_begin(&json);
 	vg_json_key_uint(&json, "profiles_a", changes->runs_a);
 	vg_json_key_uint(&json, "profiles_b", changes->runs_b);
+	vg_json_key_string(&json, "weight", vg_weight_name(request->measures.weight));
 	vg_json_key_uint(&json, "failed", changes->failed);
 	vg_json_key(&json, "changes");
 	vg_json_array_begin(&json);
 	for (size_t i = 0; i < changes->items.count && !ferror(stdout); i++) {
-		if (request->limit == 0 || i < request->limit || changes->items.items[i].fails)
-			change_json(&json, &changes->items.items[i]);
+		const struct vg_change *change = &changes->items.items[i];
+
+		if (vg_measure_shown(&limit, change->row) || change->fails)
+			change_json(&json, change);
 	}
 	vg_json_array_end(&json);
 	vg_json_object_end(&json);
@@ -162,9 +170,8 @@ static void change_text(const struct request *request, const struct vg_change *c
 static void changes_text(const struct request *request)
 {
 	const struct vg_changes *changes = &request->changes;
-	uint64_t limit = request->limit > 0 ? request->limit : TEXT_LIMIT;
-	uint64_t shown = 0, left_out = 0;
-	bool labels = false;
+	struct vg_measure_limit limit = { .limit = request->limit > 0 ? request->limit : TEXT_LIMIT };
+	uint64_t left_out = 0;
 
 	vg_print(stdout, "%s time, mean of %" PRIu32 " profile%s and of %" PRIu32 "\n",
 		 changes->by_total ? "total" : "self", changes->runs_a,
@@ -173,13 +180,8 @@ static void changes_text(const struct request *request)
 	vg_print(stdout, "%10s %10s %11s %10s %8s\n", "A", "B", "change", "+-95%", "");
 	for (size_t i = 0; i < changes->items.count && !ferror(stdout); i++) {
 		const struct vg_change *change = &changes->items.items[i];
-		bool function = change->row->what == VG_MEASURE_FUNCTION;
 
-		/* Functions have a count of their own: labels would leave no room for them. */
-		if (function && labels)
-			shown = 0;
-		labels = !function;
-		if (shown++ < limit || change->fails)
+		if (vg_measure_shown(&limit, change->row) || change->fails)
 			change_text(request, change);
 		else
 			left_out++;

@@ -21,6 +21,7 @@ struct request {
 	const char *command;
 	bool json_asked;
 	double percent_above;        /* of all self time; below 0: every row */
+	uint64_t profiles;           /* in the summary: those that could be read */
 	struct vg_summary summary;
 	uint64_t left_out;
 };
@@ -52,6 +53,7 @@ static int profile_add(void *context, const struct vg_profile *profile, struct v
 	if (rc == 0)
 		rc = vg_summary_add(&request->summary, &spans);
 	vg_spans_free(&spans);
+	request->profiles += rc == 0;
 	return rc;
 }
 
@@ -136,14 +138,14 @@ static void rows_json(const struct request *request, struct vg_json *json, const
 	vg_json_array_end(json);
 }
 
-static void summary_json(const struct request *request, size_t profiles)
+static void summary_json(const struct request *request)
 {
 	const struct vg_summary *summary = &request->summary;
 	struct vg_json json;
 
 	vg_json_open(&json, stdout);
 	vg_json_object_begin(&json);
-	vg_json_key_uint(&json, "profiles", profiles);
+	vg_json_key_uint(&json, "profiles", request->profiles);
 	vg_json_key_uint(&json, "self_ns", summary->self_ns);
 	vg_json_key_uint(&json, "events_dropped", summary->dropped);
 	vg_json_key_uint(&json, "ends_without_begin", summary->ends_orphaned);
@@ -287,7 +289,7 @@ static int request_run(struct request *request, char **paths, int count)
 	vg_summary_finish(&request->summary);
 	losses_warn(request);
 	if (request->json_asked)
-		summary_json(request, (size_t)count);
+		summary_json(request);
 	else
 		summary_text(request);
 	return status;

@@ -73,7 +73,6 @@ static int rows_add(struct vg_measures *measures, const struct vg_frames *frames
 
 static int functions_add(struct vg_measures *measures, const struct vg_profile *profile)
 {
-	enum vg_weight weight = measures->weight_given ? measures->weight : vg_weight_default(profile);
 	struct vg_tables tables = { 0 };
 	struct vg_threads threads = { 0 };
 	struct vg_table table = { 0 };
@@ -83,7 +82,7 @@ static int functions_add(struct vg_measures *measures, const struct vg_profile *
 	if (rc == 0)
 		rc = vg_threads_build(&threads, profile, -1);
 	if (rc == 0)
-		rc = vg_tables_open(&tables, &frames, weight);
+		rc = vg_tables_open(&tables, &frames, measures->weight);
 	if (rc == 0)
 		rc = vg_table_build(&table, &tables, threads.order, profile->samples.count);
 	if (rc == 0)
@@ -117,10 +116,61 @@ static int module_check(struct vg_measures *measures, const struct vg_profile *p
 	return rc < 0 ? rc : 0;
 }
 
-int vg_measures_add(struct vg_measures *measures, const struct vg_profile *profile)
+static const char *mode_text(enum vg_weight weight)
 {
-	int rc = functions_add(measures, profile);
+	return weight == VG_WEIGHT_CPU ? "CPU time" : "wall time";
+}
 
+/* Two times that are not the same thing are not to be added up, or one to be taken off the other. */
+static int weight_check(struct vg_measures *measures, const struct vg_profile *profile, const char *path,
+			struct vg_err *err)
+{
+	enum vg_weight weight = vg_weight_default(profile);
+
+	if (measures->weight_given)
+		return 0;
+	if (measures->first == NULL)
+		measures->weight = weight;
+	if (weight == measures->weight)
+		return 0;
+	return vg_err_set(err, -EINVAL, "%s was recorded by %s and %s by %s: choose with --weight wall or --weight cpu",
+			  measures->first, mode_text(measures->weight), path, mode_text(weight));
+}
+
+/* Of a function with a name in one profile and an address in another, the one would be gone and the other new. */
+static int names_check(struct vg_measures *measures, const struct vg_profile *profile, const char *path,
+		       struct vg_err *err)
+{
+	bool addresses = false, names = false;
+
+	for (size_t i = 0; i < profile->stacks.count; i++) {
+		uint32_t module = profile->stacks.items[i].module;
+
+		addresses = addresses || module != VG_NONE;
+		names = names || (module != VG_NONE && profile->resolved && !profile->modules.items[module].unresolved);
+	}
+	if (names && measures->named == NULL)
+		measures->named = path;
+	if (addresses && !names && measures->nameless == NULL)
+		measures->nameless = path;
+	if (measures->named == NULL || measures->nameless == NULL)
+		return 0;
+	return vg_err_set(err, -EINVAL, "%s has names of functions and %s has none: resolve that one too, see vgtool "
+			  "resolve", measures->named, measures->nameless);
+}
+
+int vg_measures_add(struct vg_measures *measures, const struct vg_profile *profile, const char *path,
+		    struct vg_err *err)
+{
+	int rc = weight_check(measures, profile, path, err);
+
+	if (rc == 0)
+		rc = names_check(measures, profile, path, err);
+	measures->mixed = measures->mixed || rc != 0;
+	if (measures->first == NULL)
+		measures->first = path;
+	if (rc == 0)
+		rc = functions_add(measures, profile);
 	if (rc == 0)
 		rc = labels_add(measures, profile);
 	for (size_t i = 0; rc == 0 && i < profile->modules.count; i++)
@@ -194,6 +244,22 @@ void vg_measures_free(struct vg_measures *measures)
 	vg_intern_free(&measures->keys);
 	vg_intern_free(&measures->modules);
 	vg_intern_free(&measures->builds_of);
+}
+
+enum vg_measure_group vg_measure_group(const struct vg_measure_row *row)
+{
+	switch (row->what) {
+	case VG_MEASURE_WHOLE: return VG_MEASURE_ALL;
+	case VG_MEASURE_INTERVAL:
+	case VG_MEASURE_DETACHED: return VG_MEASURE_LABELS;
+	case VG_MEASURE_FUNCTION: return VG_MEASURE_FUNCTIONS;
+	}
+	return VG_MEASURE_FUNCTIONS;
+}
+
+bool vg_measure_shown(struct vg_measure_limit *limit, const struct vg_measure_row *row)
+{
+	return limit->seen[vg_measure_group(row)]++ < limit->limit || limit->limit == 0;
 }
 
 static double value_of(const struct vg_measure *value, enum vg_measure_of of)

@@ -30,26 +30,47 @@ struct vg_measure {
 };
 
 struct vg_measures {
-	bool weight_given;           /* set by the caller; else each profile's own weight counts */
+	bool weight_given;           /* set by the caller; else the weight is what all profiles were recorded for */
 	enum vg_weight weight;
 	VG_ARRAY(struct vg_measure_row) rows;  /* after vg_measures_finish() */
 	VG_ARRAY(struct vg_measure) values;
 	uint32_t runs;
 	const char *rebuilt;         /* a module without names whose build ids differ, or NULL */
+	bool mixed;                  /* a profile was refused: it cannot be compared with those before it */
 
 	/* Its own. */
 	struct vg_intern keys;       /* what, name, of -> row */
 	struct vg_intern modules;    /* name -> index in builds */
 	struct vg_intern builds_of;  /* name and build id */
 	uint32_t rebuilt_module;     /* id in modules + 1, or 0 */
+	const char *first;           /* path of the first run */
+	const char *named, *nameless; /* paths of the first run with names of functions, and with addresses instead */
 };
 
-/* Adds a profile as the next run.  0 or -ENOMEM.  Nothing of it is needed afterwards. */
-int vg_measures_add(struct vg_measures *measures, const struct vg_profile *profile);
+/*
+ * Adds the profile, which was read from that path, as the next run.  Nothing of it is needed afterwards, but the path.
+ * 0, -ENOMEM, or -EINVAL with a sentence that names two files: they were recorded for different weights and none
+ * was given, or one has names of functions and the other has addresses in their place.
+ */
+int vg_measures_add(struct vg_measures *measures, const struct vg_profile *profile, const char *path,
+		    struct vg_err *err);
 
 /* Sorts the values by row and run; fills the rows. */
 int vg_measures_finish(struct vg_measures *measures);
 void vg_measures_free(struct vg_measures *measures);
+
+/* How many rows of each group are shown. */
+enum vg_measure_group { VG_MEASURE_ALL, VG_MEASURE_LABELS, VG_MEASURE_FUNCTIONS, VG_MEASURE_GROUPS };
+
+struct vg_measure_limit {
+	uint64_t limit;              /* set by the caller; 0: no limit */
+	uint64_t seen[VG_MEASURE_GROUPS];
+};
+
+enum vg_measure_group vg_measure_group(const struct vg_measure_row *row);
+
+/* Whether the row, which is the next one of its group, is shown. */
+bool vg_measure_shown(struct vg_measure_limit *limit, const struct vg_measure_row *row);
 
 enum vg_measure_of { VG_MEASURE_SELF, VG_MEASURE_TOTAL, VG_MEASURE_COUNT };
 

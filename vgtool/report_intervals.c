@@ -84,6 +84,8 @@ static int overall_write(const struct vg_report_intervals *report,
 		vg_json_key_string(json, "program", vg_profile_text(profile, profile->header.program));
 		vg_json_key_string(json, "weight", report->counts != NULL ? report->counts->name :
 				   vg_weight_name(report->weight));
+		if (report->counts != NULL)
+			vg_json_key_uint(json, "counted", report->counts->total);
 		table_json(report, json, &table);
 	} else if (rc == 0) {
 		vg_print(stdout, "%s: %" PRIu64 " sample%s, %s\n",

@@ -18,7 +18,7 @@ static void views_write(const struct vg_profile *profile)
 	vg_speedscope_write(profile, VG_WEIGHT_WALL, "fuzz", input_sink());
 	vg_chrome_write(profile, "fuzz", input_sink());
 	vg_folded_write(profile, &folding, input_sink());
-	if (vg_measures_add(&measures, profile) == 0)
+	if (vg_measures_add(&measures, profile, "fuzz.vgp", NULL) == 0)
 		vg_measures_finish(&measures);
 	vg_measures_free(&measures);
 	/* Counters too, by interval. */
