@@ -98,6 +98,23 @@ expect 0 "$VGTOOL" symbols -o "$dir/twice" "$dir/built"
 wait $other || fail "the other of two runs at once"
 diff -r "$dir/store" "$dir/twice" || fail "two runs at once made another store"
 
+# --- symbols: of a file in which no function has a name, which is said ---
+echo 'int data = 1;' >"$dir/data.c"
+$cc -shared -fPIC -nostdlib -Wl,--build-id "$dir/data.c" -o "$dir/libdata.so"
+for nameless in program libdata.so; do
+	expect 1 "$VGTOOL" symbols "$dir/$nameless"
+	has err "$nameless: no function in it has a name"
+	grep -q '^MODULE' "$dir/out" || fail "$nameless: what there is was not written"
+done
+expect 1 "$VGTOOL" symbols -o "$dir/nameless" "$dir/program" "$dir/libone.so"
+has err "program: no function in it has a name"
+has err "failed: $dir/program"
+has out libone.so
+mkdir "$dir/found"
+cp "$dir/program" "$dir/libdata.so" "$dir/libone.so" "$dir/found"
+expect 0 "$VGTOOL" symbols -o "$dir/nameless" "$dir/found"
+has out "program "
+
 # --- store: either layout; what is damaged is named ---
 expect 0 "$VGTOOL" store "$dir/store"
 has out "libone.so"

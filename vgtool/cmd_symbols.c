@@ -92,6 +92,24 @@ static void symbols_put(struct run *run, const struct vg_symbols *symbols)
 	free(path);
 }
 
+/* Stubs of the procedure linkage table are named after other files' functions. */
+static bool is_stub(const char *name)
+{
+	static const char end[] = "@plt";
+	size_t length = strlen(name);
+
+	return length >= sizeof end && strcmp(name + length - (sizeof end - 1), end) == 0;
+}
+
+static bool has_functions(const struct vg_symbols *symbols)
+{
+	for (size_t i = 0; i < symbols->publics.count; i++) {
+		if (!is_stub(vg_intern_text(&symbols->strings, symbols->publics.items[i].name)))
+			return true;
+	}
+	return symbols->functions.count > 0;
+}
+
 static void file_do(struct run *run, const char *path, bool is_named)
 {
 	struct vg_symbols symbols = { .wants_unwinds = !run->without_cfi };
@@ -105,6 +123,12 @@ static void file_do(struct run *run, const char *path, bool is_named)
 		return;
 	}
 	symbols_put(run, &symbols);
+	/* In a directory there may be libraries of data. */
+	if (is_named && run->status == VG_EXIT_DONE && !has_functions(&symbols)) {
+		vg_err_set(&err, -ENODATA, "%s: no function in it has a name: it is stripped, and no debug file of "
+			   "it was found", path);
+		complain(run, &err);
+	}
 	vg_symbols_free(&symbols);
 }
 
