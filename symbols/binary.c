@@ -26,12 +26,12 @@ static int sources_open(struct sources *sources, const struct vg_symbols_search 
 	sources->debug = &sources->image;
 	if (!vg_elf_has_dwarf(&sources->image)) {
 		rc = vg_elf_separate_open(&sources->image, search, &sources->separate);
-		/* One with a symbol table only is better than none, and than no answer. */
 		if (rc == -ENOENT && search != NULL && search->debuginfod)
 			rc = vg_elf_debuginfod_open(&sources->image, &sources->separate, err);
-		if (rc == 0)
+		/* One with a symbol table only is better than none. */
+		if (sources->separate.elf != NULL)
 			sources->debug = &sources->separate;
-		else if (rc == -ENOENT)
+		if (rc == -ENOENT)
 			rc = 0;
 	}
 	if (rc == 0)

@@ -49,20 +49,32 @@ static bool belongs_to(const struct vg_elf_image *image, const struct vg_elf_ima
 	return crc != NULL && crc_is(separate, *crc);
 }
 
-/* Takes ownership of path.  0 if it is the one. */
-static int candidate_open(const struct vg_elf_image *image, char *path, const GElf_Word *crc,
-			  struct vg_elf_image *separate)
+/* True if the file says more than the best so far, which may be closed. */
+static bool says_more(const struct vg_elf_image *image, const struct vg_elf_image *best)
 {
+	return vg_elf_has_dwarf(image) || (best->elf == NULL && has_symbols(image));
+}
+
+/* Takes ownership of path.  A file that belongs and says more replaces *best.  0 if *best has DWARF
+ * now: the search is over; else -ENOENT or -ENOMEM. */
+static int candidate_try(const struct vg_elf_image *image, char *path, const GElf_Word *crc,
+			 struct vg_elf_image *best)
+{
+	struct vg_elf_image candidate = VG_ELF_IMAGE_CLOSED;
 	int rc = -ENOMEM;
 
 	if (path != NULL)
-		rc = vg_elf_image_open(separate, path, NULL);
-	if (rc == 0 && (!has_symbols(separate) || !belongs_to(image, separate, crc))) {
-		vg_elf_image_close(separate);
-		rc = -ENOENT;
-	}
+		rc = vg_elf_image_open(&candidate, path, NULL);
 	free(path);
-	return rc == 0 || rc == -ENOMEM ? rc : -ENOENT;
+	if (rc != 0)
+		return rc == -ENOMEM ? rc : -ENOENT;
+	if (!says_more(&candidate, best) || !belongs_to(image, &candidate, crc)) {
+		vg_elf_image_close(&candidate);
+		return -ENOENT;
+	}
+	vg_elf_image_close(best);
+	*best = candidate;
+	return vg_elf_has_dwarf(best) ? 0 : -ENOENT;
 }
 
 char *vg_path_format(const char *format, ...)
@@ -107,7 +119,7 @@ static int by_build_id(const struct vg_elf_image *image, const struct vg_symbols
 	if (bytes < 2 || bytes > VG_BUILD_ID_MAX_BYTES)
 		return -ENOENT;
 	for (size_t i = 0; rc == -ENOENT && (directory = vg_debug_dir(search, i)) != NULL; i++)
-		rc = candidate_open(image, vg_build_id_path(directory, id, (size_t)bytes), NULL,
+		rc = candidate_try(image, vg_build_id_path(directory, id, (size_t)bytes), NULL,
 				    separate);
 	return rc;
 }
@@ -137,14 +149,14 @@ static int by_debuglink(const struct vg_elf_image *image, const struct vg_symbol
 	real = real_directory(image, &rc);
 	if (real == NULL)
 		return rc;
-	rc = candidate_open(image, vg_path_format("%s/%s", real, link), &crc, separate);
+	rc = candidate_try(image, vg_path_format("%s/%s", real, link), &crc, separate);
 	if (rc == -ENOENT)
-		rc = candidate_open(image, vg_path_format("%s/.debug/%s", real, link), &crc, separate);
+		rc = candidate_try(image, vg_path_format("%s/.debug/%s", real, link), &crc, separate);
 	for (size_t i = 0; rc == -ENOENT && (directory = vg_debug_dir(search, i)) != NULL; i++) {
-		rc = candidate_open(image, vg_path_format("%s%s/%s", directory, real, link), &crc,
+		rc = candidate_try(image, vg_path_format("%s%s/%s", directory, real, link), &crc,
 				    separate);
 		if (rc == -ENOENT)
-			rc = candidate_open(image, vg_path_format("%s/%s", directory, link), &crc,
+			rc = candidate_try(image, vg_path_format("%s/%s", directory, link), &crc,
 					    separate);
 	}
 	free(real);
@@ -170,5 +182,5 @@ int vg_elf_debuginfod_open(const struct vg_elf_image *image, struct vg_elf_image
 	if (bytes < 2 || bytes > VG_BUILD_ID_MAX_BYTES)
 		return -ENOENT;
 	rc = vg_debuginfod_find(id, (size_t)bytes, &path, err);
-	return rc == 0 ? candidate_open(image, path, NULL, separate) : rc;
+	return rc == 0 ? candidate_try(image, path, NULL, separate) : rc;
 }

@@ -19,13 +19,15 @@ char *vg_path_format(const char *format, ...) __attribute__((format(printf, 1, 2
 /* DIRECTORY/.build-id/xx/yyyy.debug, or NULL.  `bytes` is at most VG_BUILD_ID_MAX_BYTES. */
 char *vg_build_id_path(const char *directory, const void *id, size_t bytes);
 
-/* The separate debug file of a module, by its build id or .gnu_debuglink.
- * 0, -ENOENT, -ENOMEM. */
+/* The separate debug file of a module, by its build id or .gnu_debuglink.  *separate is closed before.
+ * 0: it has DWARF.  -ENOENT: none has; *separate is then the first one with a symbol table, or closed.
+ * -ENOMEM. */
 int vg_elf_separate_open(const struct vg_elf_image *image, const struct vg_symbols_search *search,
 			 struct vg_elf_image *separate);
 
-/* The same from a debuginfod server (symbols/debuginfod.c); -ENOENT if no server has it, or the
- * module has no build id.  Other failures: a server or the network. */
+/* The same from a debuginfod server (symbols/debuginfod.c), where the search above returned -ENOENT:
+ * *separate is replaced by a file with DWARF only, if it is open.  -ENOENT also if the module has no
+ * build id.  Other failures: a server or the network. */
 int vg_elf_debuginfod_open(const struct vg_elf_image *image, struct vg_elf_image *separate,
 			   struct vg_err *err);
 

@@ -145,33 +145,65 @@ static int by_build_id(const char *root, const unsigned char *build_id, size_t b
 	return rc;
 }
 
+/* Takes ownership of path, which is kept if it says more than the one so far.  0 or -ENOMEM. */
+static int path_prefer(char *path, bool path_has_debug_info, char **best, bool *has_debug_info)
+{
+	if (path == NULL)
+		return -ENOMEM;
+	if (*best != NULL && (*has_debug_info || !path_has_debug_info)) {
+		free(path);
+		return 0;
+	}
+	free(*best);
+	*best = path;
+	*has_debug_info = path_has_debug_info;
+	return 0;
+}
+
+/* 0, also if no root has it: *path_out is NULL then; or -ENOMEM. */
+static int by_build_ids(const char *const *roots, size_t root_count, const unsigned char *build_id,
+			size_t build_id_bytes, char **path_out, bool *has_debug_info)
+{
+	bool path_has_debug_info;
+	char *path;
+	int rc = 0;
+
+	for (size_t i = 0; i < root_count && (*path_out == NULL || !*has_debug_info); i++) {
+		rc = by_build_id(roots[i], build_id, build_id_bytes, &path, &path_has_debug_info);
+		if (rc == 0)
+			rc = path_prefer(path, path_has_debug_info, path_out, has_debug_info);
+		if (rc != 0 && rc != -ENOENT)
+			return rc;
+	}
+	return 0;
+}
+
 int vg_store_find_binary(struct vg_store_binaries *binaries, const char *const *roots,
 			 size_t root_count, const unsigned char *build_id, size_t build_id_bytes,
 			 char **path_out, bool *has_debug_info)
 {
 	const struct vg_store_binary *found;
 	uint32_t index;
-	int rc = -ENOENT;
+	int rc;
 
 	*path_out = NULL;
 	if (build_id_bytes < 2 || build_id_bytes > VG_BUILD_ID_MAX_BYTES)
 		return -ENOENT;
-	for (size_t i = 0; rc == -ENOENT && i < root_count; i++)
-		rc = by_build_id(roots[i], build_id, build_id_bytes, path_out, has_debug_info);
-	if (rc != -ENOENT)
-		return rc;
-	if (!binaries->walked) {
+	rc = by_build_ids(roots, root_count, build_id, build_id_bytes, path_out, has_debug_info);
+	if (rc == 0 && !binaries->walked && (*path_out == NULL || !*has_debug_info)) {
 		rc = roots_walk(binaries, roots, root_count);
-		if (rc != 0)
-			return rc;
-		binaries->walked = true;
+		binaries->walked = rc == 0;
 	}
-	if (!vg_intern_find(&binaries->ids, build_id, build_id_bytes, &index))
-		return -ENOENT;
-	found = &binaries->items.items[index];
-	*has_debug_info = found->has_debug_info;
-	*path_out = strdup(found->path);
-	return *path_out != NULL ? 0 : -ENOMEM;
+	if (rc == 0 && vg_intern_find(&binaries->ids, build_id, build_id_bytes, &index)) {
+		found = &binaries->items.items[index];
+		rc = path_prefer(strdup(found->path), found->has_debug_info, path_out, has_debug_info);
+	}
+	if (rc != 0) {
+		free(*path_out);
+		*path_out = NULL;
+		return rc;
+	}
+	return *path_out != NULL ? 0 : -ENOENT;
 }
 
 void vg_store_binaries_free(struct vg_store_binaries *binaries)

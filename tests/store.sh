@@ -202,6 +202,16 @@ done
 expect 0 "$VGTOOL" resolve -s "$dir/debug" -s "$dir/built/program" -o "$dir/debug.vgp" "$dir/a.vgp"
 "$VGTOOL" report --json "$dir/debug.vgp" >"$dir/debug.json"
 cmp "$dir/sym.json" "$dir/debug.json" || fail "debug files name otherwise than .sym files"
+# A file with a symbol table only does not hide one that says more.
+for name in one two; do
+	build=$(id "$dir/lib$name.so")
+	mkdir -p "$dir/bare/.build-id/$(echo "$build" | cut -c 1-2)"
+	objcopy --strip-debug "$dir/built/$name/lib$name.so" \
+		"$dir/bare/.build-id/$(echo "$build" | cut -c 1-2)/$(echo "$build" | cut -c 3-).debug"
+done
+expect 0 "$VGTOOL" resolve -s "$dir/bare" -s "$dir/built" -o "$dir/bare.vgp" "$dir/a.vgp"
+"$VGTOOL" report --json "$dir/bare.vgp" >"$dir/bare.json"
+cmp "$dir/sym.json" "$dir/bare.json" || fail "symbol tables hide debug information"
 # The stripped copies lie beside: the ones that say more are taken.
 expect 0 "$VGTOOL" resolve -s "$dir" -o "$dir/all.vgp" "$dir/a.vgp"
 "$VGTOOL" report --json "$dir/all.vgp" >"$dir/all.json"

@@ -151,6 +151,22 @@ filed "$dir/buildid/tree" "$dir/buildid/program.debug"
 mkdir "$dir/nothing"
 whole buildid "$dir/buildid/program" "DWARF in $dir/buildid/tree/.build-id/*" "$dir/gcc5" \
 	--debug-dir="$dir/nothing" --debug-dir="$dir/buildid/tree"
+# A file with a symbol table only is used where there is none with DWARF, whichever comes first.
+mkdir "$dir/bare"
+objcopy --strip-debug "$dir/gcc5" "$dir/bare/program.debug"
+cp "$dir/buildid/program" "$dir/bare/program"
+filed "$dir/bare/tree" "$dir/bare/program.debug"
+whole bare-first "$dir/buildid/program" "DWARF in $dir/buildid/tree/.build-id/*" "$dir/gcc5" \
+	--debug-dir="$dir/bare/tree" --debug-dir="$dir/buildid/tree"
+objcopy --only-keep-debug "$dir/gcc5" "$dir/bare/linked.debug"
+(cd "$dir/bare" && objcopy --add-gnu-debuglink=linked.debug program linked)
+whole bare-linked "$dir/bare/linked" "DWARF in $dir/bare/linked.debug" "$dir/gcc5" \
+	--debug-dir="$dir/bare/tree"
+run bare "$dir/bare/program" --debug-dir="$dir/bare/tree"
+case $source in
+".symtab in $dir/bare/tree/.build-id/"*) ;;
+*) fail "bare: read from '$source'" ;;
+esac
 # Another build's file under this one's name is refused.
 clang -O1 -g -Wl,--build-id $sources -o "$dir/stranger"
 cp "$dir/stranger" "$(find "$dir/buildid/tree" -name '*.debug')"
@@ -449,6 +465,13 @@ done
 export DEBUGINFOD_URLS="http://127.0.0.1:$port"
 no_debug debuginfod-unasked "$dir/debuginfod/program"
 whole debuginfod "$dir/debuginfod/program" "DWARF in $dir/cache/*" "$dir/gcc5" --debuginfod
+whole debuginfod-bare "$dir/debuginfod/program" "DWARF in $dir/cache/*" "$dir/gcc5" --debuginfod \
+	--debug-dir="$dir/bare/tree"
+run debuginfod-bare-unknown "$dir/tableonly/program" --debuginfod --debug-dir="$dir/tableonly/tree"
+case $source in
+".symtab in $dir/tableonly/tree/.build-id/"*) ;;
+*) fail "debuginfod-bare-unknown: read from '$source'" ;;
+esac
 # What no server has is no failure; a server that is not there is one.
 no_debug debuginfod-unknown "$dir/stripped" --debuginfod
 kill "$server"
