@@ -43,17 +43,43 @@ static bool demangle_with(struct vg_demangler *demangler, const char *name,
 	return demangle(name, DMGL_PARAMS, sink_append, &sink) != 0 && demangler->used > 0;
 }
 
+bool vg_is_mangled(const char *name)
+{
+	return name[0] == '_' && (name[1] == 'Z' || name[1] == 'R' || strcmp(name, "_Dmain") == 0);
+}
+
 const char *vg_demangle(struct vg_demangler *demangler, const char *name)
 {
-	if (name[0] != '_' || (name[1] != 'Z' && name[1] != 'R') ||
-	    strnlen(name, INPUT_MAX_CHARS + 1) > INPUT_MAX_CHARS)
+	if (!vg_is_mangled(name) || strnlen(name, INPUT_MAX_CHARS + 1) > INPUT_MAX_CHARS)
 		return name;
+	/* The one name of D's that is in no module. */
+	if (name[1] == 'D')
+		return "D main";
 	/* Rust's older names are C++ names that end in a hash, so Rust goes first. */
 	if (demangle_with(demangler, name, rust_demangle_callback))
 		return demangler->text;
 	if (name[1] == 'Z' && demangle_with(demangler, name, cplus_demangle_v3_callback))
 		return demangler->text;
 	return name;
+}
+
+const char *vg_demangle_ada(struct vg_demangler *demangler, const char *name)
+{
+	char *text;
+
+	if (strnlen(name, INPUT_MAX_CHARS + 1) > INPUT_MAX_CHARS)
+		return name;
+	text = ada_demangle(name, 0);
+	/* What is no encoded name comes back in angle brackets. */
+	if (text == NULL || text[0] == '<') {
+		free(text);
+		return name;
+	}
+	free(demangler->text);
+	demangler->text = text;
+	demangler->used = strlen(text);
+	demangler->capacity = demangler->used + 1;
+	return text;
 }
 
 void vg_demangler_free(struct vg_demangler *demangler)

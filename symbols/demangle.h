@@ -6,7 +6,7 @@
 #include <stddef.h>
 
 /*
- * Source names from linker names, C++ and Rust, by libiberty.  One of these is reused for many
+ * Source names from linker names, C++, Rust and Ada, by libiberty.  One of these is reused for many
  * names; all zero is a new one.
  */
 struct vg_demangler {
@@ -20,6 +20,12 @@ struct vg_demangler {
  * bounded, and what exceeds them stays mangled.  Valid until the next call.
  */
 const char *vg_demangle(struct vg_demangler *demangler, const char *name);
+
+/* True if the name looks like one that vg_demangle() knows. */
+bool vg_is_mangled(const char *name);
+
+/* The same for GNAT's encoding of Ada's names, `shapes__fill`: it cannot be told from a C name. */
+const char *vg_demangle_ada(struct vg_demangler *demangler, const char *name);
 
 void vg_demangler_free(struct vg_demangler *demangler);
 

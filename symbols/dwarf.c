@@ -220,7 +220,9 @@ int vg_dwarf_read(const struct vg_elf_image *image, const struct vg_elf_image *d
 	reader.sections.line = section_bytes(debug, ".debug_line", ".zdebug_line");
 	reader.sections.line_str = section_bytes(debug, ".debug_line_str", ".zdebug_line_str");
 	reader.sections.str = section_bytes(debug, ".debug_str", ".zdebug_str");
-	rc = units_read(&reader);
+	rc = vg_dwarf_first_language(&reader);
+	if (rc == 0)
+		rc = units_read(&reader);
 	if (rc == 0)
 		rc = shared_units_walk(&reader);
 	/* Circular or absurd: what was read before it is good. */

@@ -45,12 +45,22 @@ struct vg_dwarf_row {
 struct vg_dwarf_origin {
 	Dwarf_Die die;
 	uint32_t name;                          /* string id, or NONE before it is resolved */
+	uint32_t plain;                         /* string id of DW_AT_name, where the name is made from it
+						   and not from the linker's; or NONE */
 };
 
 /* An entry of a line table's list of files; borrowed from its section. */
 struct vg_dwarf_file_name {
 	const char *name;                       /* or NULL */
 	uint64_t directory;                     /* index in directories */
+};
+
+/* How a language's functions are named (dwarf_language.c). */
+struct vg_dwarf_language {
+	const char *separator;          /* between a scope and what is in it */
+	bool from_tree;                 /* the scope is not in any name that is demangled here */
+	bool within_functions;          /* a function is a scope of those within it */
+	bool is_ada;                    /* names are encoded as GNAT does it */
 };
 
 struct vg_dwarf_reader {
@@ -64,6 +74,7 @@ struct vg_dwarf_reader {
 	struct vg_dwarf_companions *companions;
 	const struct vg_elf_image *debug;       /* where the DWARF is */
 	const struct vg_dwarf_split *split;     /* of the unit, if it is one of a package; else NULL */
+	const struct vg_dwarf_language *language; /* of the unit, or of the last one that has one */
 	uint64_t budget;                        /* steps left: damaged DWARF can go in circles */
 
 	/* by unit */
@@ -80,7 +91,7 @@ struct vg_dwarf_reader {
 	/* over all units */
 	VG_ARRAY(struct vg_dwarf_origin) origins;
 	struct vg_intern origin_index;          /* address of a DIE -> index in origins */
-	VG_ARRAY(uint32_t) scopes;              /* string id */
+	VG_ARRAY(uint32_t) scopes;              /* string id; ends in the separator */
 	struct vg_intern scope_index;           /* address of a DIE -> index in scopes */
 	struct vg_intern entries;               /* lowest address of each function */
 	VG_ARRAY(struct vg_dwarf_row) orphans;  /* rows of no function */
@@ -115,10 +126,19 @@ int vg_dwarf_emit(struct vg_dwarf_reader *reader);
 int vg_dwarf_keep_orphans(struct vg_dwarf_reader *reader);
 int vg_dwarf_adopt_orphans(struct vg_dwarf_reader *reader);
 
+/* The language of a unit, if it has one, is reader->language from here on; the first is that of the
+ * first unit that has one: 0 or -ENOBUFS.  And the language of a DIE (dwarf_language.c). */
+void vg_dwarf_set_language(struct vg_dwarf_reader *reader, Dwarf_Die *unit);
+int vg_dwarf_first_language(struct vg_dwarf_reader *reader);
+const struct vg_dwarf_language *vg_dwarf_language(const struct vg_dwarf_reader *reader,
+						  const Dwarf_Die *die);
+
 /* dwarf_name.c */
 int vg_dwarf_origin(struct vg_dwarf_reader *reader, Dwarf_Die *die, uint32_t *origin);
 int vg_dwarf_record_scope(struct vg_dwarf_reader *reader, const Dwarf_Die *die, uint32_t scope);
 int vg_dwarf_name(struct vg_dwarf_reader *reader, Dwarf_Die *die, uint32_t *name);
+/* True if the DIE has a name from which the scope is demangled. */
+bool vg_dwarf_has_linkage_name(const struct vg_dwarf_reader *reader, Dwarf_Die *die);
 int vg_dwarf_resolve_names(struct vg_dwarf_reader *reader);
 
 #endif

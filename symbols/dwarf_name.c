@@ -11,7 +11,7 @@
 
 int vg_dwarf_origin(struct vg_dwarf_reader *reader, Dwarf_Die *die, uint32_t *origin)
 {
-	struct vg_dwarf_origin entry = { *die, VG_SYMBOLS_NONE };
+	struct vg_dwarf_origin entry = { *die, VG_SYMBOLS_NONE, VG_SYMBOLS_NONE };
 	uintptr_t key = (uintptr_t)die->addr;
 	int rc = vg_array_reserve(&reader->origins, 1);
 
@@ -72,6 +72,13 @@ static const char *linkage_name(Dwarf_Die *die)
 	return name != NULL ? name : string_attribute(die, DW_AT_MIPS_linkage_name);
 }
 
+bool vg_dwarf_has_linkage_name(const struct vg_dwarf_reader *reader, Dwarf_Die *die)
+{
+	const char *name = linkage_name(die);
+
+	return name != NULL && (!reader->language->from_tree || vg_is_mangled(name));
+}
+
 /* From a concrete function to what describes it: the abstract instance, the declaration. */
 static bool follow_reference(Dwarf_Die *die)
 {
@@ -97,14 +104,30 @@ static int qualified_name(struct vg_dwarf_reader *reader, uint32_t scope, const 
 	if (scope == VG_SYMBOLS_NONE)
 		return vg_intern_string(&reader->symbols->strings, own, name);
 	outer = vg_intern_text(&reader->symbols->strings, scope);
-	if (asprintf(&joined, "%.*s::%.*s", NAME_MAX_CHARS, outer, NAME_MAX_CHARS, own) < 0)
+	if (asprintf(&joined, "%.*s%.*s", NAME_MAX_CHARS, outer, NAME_MAX_CHARS, own) < 0)
 		return -ENOMEM;
 	rc = vg_intern_string(&reader->symbols->strings, joined, name);
 	free(joined);
 	return rc;
 }
 
-int vg_dwarf_name(struct vg_dwarf_reader *reader, Dwarf_Die *from, uint32_t *name)
+/* From DW_AT_name and the scope. */
+static int tree_name(struct vg_dwarf_reader *reader, Dwarf_Die *die, const char *own, uint32_t scope,
+		     uint32_t *name, uint32_t *plain)
+{
+	const struct vg_dwarf_language *language = vg_dwarf_language(reader, die);
+	int rc = 0;
+
+	if (language->from_tree || language->is_ada)
+		rc = vg_intern_string(&reader->symbols->strings, own, plain);
+	if (rc < 0)
+		return rc;
+	if (language->is_ada)
+		own = vg_demangle_ada(&reader->demangler, own);
+	return qualified_name(reader, scope, own, name);
+}
+
+static int name_find(struct vg_dwarf_reader *reader, Dwarf_Die *from, uint32_t *name, uint32_t *plain)
 {
 	const char *own = NULL, *raw = NULL;
 	uint32_t scope = VG_SYMBOLS_NONE;
@@ -135,12 +158,23 @@ int vg_dwarf_name(struct vg_dwarf_reader *reader, Dwarf_Die *from, uint32_t *nam
 		if (!follow_reference(&die))
 			break;
 	}
+	/* Crystal's linkage names are no code: `*Ring(Int32)#push<Int32>:Nil`, where DW_AT_name is `push`.
+	 * Its units say that they are C or C++. */
+	if (raw != NULL && raw[0] == '*')
+		own = NULL;
 	if (own != NULL && *own != '\0')
-		rc = qualified_name(reader, scope, own, name);
+		rc = tree_name(reader, from, own, scope, name, plain);
 	else
 		rc = vg_intern_string(&reader->symbols->strings,
 				      raw != NULL ? raw : "<name omitted>", name);
 	return rc < 0 ? rc : 0;
+}
+
+int vg_dwarf_name(struct vg_dwarf_reader *reader, Dwarf_Die *die, uint32_t *name)
+{
+	uint32_t plain;
+
+	return name_find(reader, die, name, &plain);
 }
 
 static int public_compare(const void *left, const void *right)
@@ -172,18 +206,37 @@ static bool says_more(const char *public, const char *own)
 	return false;
 }
 
-/* Publics are sorted. */
+/* Publics are sorted, and there is one at an address. */
+static struct vg_symbol_public *public_at(const struct vg_symbols *symbols, uint64_t address)
+{
+	const struct vg_symbol_public key = { .address = address };
+
+	if (symbols->publics.count == 0)
+		return NULL;
+	return bsearch(&key, symbols->publics.items, symbols->publics.count,
+		       sizeof *symbols->publics.items, public_compare);
+}
+
 static void linker_name_take(const struct vg_symbols *symbols, struct vg_symbol_function *function)
 {
-	const struct vg_symbol_public key = { .address = function->address }, *found = NULL;
+	const struct vg_symbol_public *found = public_at(symbols, function->address);
 
-	if (symbols->publics.count > 0)
-		found = bsearch(&key, symbols->publics.items, symbols->publics.count,
-				sizeof *symbols->publics.items, public_compare);
 	if (found != NULL && found->name != function->name &&
 	    says_more(vg_intern_text(&symbols->strings, found->name),
 		      vg_intern_text(&symbols->strings, function->name)))
 		function->name = found->name;
+}
+
+/* The linker's name of the same function is no second name: `__shapes_MOD_fill` of shapes::fill.  It
+ * contains DW_AT_name. */
+static void linker_name_replace(const struct vg_symbols *symbols, uint32_t plain,
+				const struct vg_symbol_function *function)
+{
+	struct vg_symbol_public *found = public_at(symbols, function->address);
+
+	if (found != NULL && strstr(vg_intern_text(&symbols->strings, found->name),
+				    vg_intern_text(&symbols->strings, plain)) != NULL)
+		found->name = function->name;
 }
 
 static int origin_name(struct vg_dwarf_reader *reader, uint32_t *name)
@@ -192,7 +245,7 @@ static int origin_name(struct vg_dwarf_reader *reader, uint32_t *name)
 	int rc = 0;
 
 	if (origin->name == VG_SYMBOLS_NONE)
-		rc = vg_dwarf_name(reader, &origin->die, &origin->name);
+		rc = name_find(reader, &origin->die, &origin->name, &origin->plain);
 	*name = origin->name;
 	return rc;
 }
@@ -206,9 +259,15 @@ int vg_dwarf_resolve_names(struct vg_dwarf_reader *reader)
 		qsort(symbols->publics.items, symbols->publics.count, sizeof *symbols->publics.items,
 		      public_compare);
 	for (size_t i = 0; i < symbols->functions.count && rc == 0; i++) {
-		rc = origin_name(reader, &symbols->functions.items[i].name);
-		if (rc == 0)
-			linker_name_take(symbols, &symbols->functions.items[i]);
+		struct vg_symbol_function *function = &symbols->functions.items[i];
+		uint32_t origin = function->name, plain;
+
+		rc = origin_name(reader, &function->name);
+		plain = reader->origins.items[origin].plain;
+		if (rc == 0 && plain != VG_SYMBOLS_NONE)
+			linker_name_replace(symbols, plain, function);
+		else if (rc == 0)
+			linker_name_take(symbols, function);
 	}
 	for (size_t i = 0; i < symbols->inlines.count && rc == 0; i++)
 		rc = origin_name(reader, &symbols->inlines.items[i].name);

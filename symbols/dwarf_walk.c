@@ -11,7 +11,7 @@
 struct place {
 	struct place *outer;    /* NULL at the unit */
 	Dwarf_Die *die;         /* the namespace, type or function this is the inside of */
-	uint32_t scope;         /* its qualified name, once somebody asked, or NONE */
+	uint32_t scope;         /* its qualified name with the separator, once somebody asked, or NONE */
 	uint32_t function;      /* index in the unit's functions, or NONE */
 	uint32_t parent;        /* the inline around, or NONE */
 	uint32_t depth;         /* of the next inline */
@@ -21,10 +21,29 @@ struct place {
 
 static int children_walk(struct vg_dwarf_reader *reader, Dwarf_Die *parent, struct place *place);
 
+/* outer may be NONE: nothing is around. */
+static int scope_join(struct vg_dwarf_reader *reader, uint32_t outer, const char *own, uint32_t *scope)
+{
+	const char *separator = reader->language->separator;
+	char *joined;
+	int rc;
+
+	if (outer == VG_SYMBOLS_NONE)
+		rc = asprintf(&joined, "%s%s", own, separator);
+	else
+		rc = asprintf(&joined, "%.4096s%.4096s%s",
+			      vg_intern_text(&reader->symbols->strings, outer), own, separator);
+	if (rc < 0)
+		return -ENOMEM;
+	rc = vg_intern_string(&reader->symbols->strings, joined, scope);
+	free(joined);
+	return rc < 0 ? rc : 0;
+}
+
 static int place_scope(struct vg_dwarf_reader *reader, struct place *place, uint32_t *scope)
 {
 	const char *own;
-	char *joined;
+	uint32_t name;
 	int rc = 0;
 
 	/* A function is part of the names of the types within, not of those it merely surrounds. */
@@ -36,7 +55,10 @@ static int place_scope(struct vg_dwarf_reader *reader, struct place *place, uint
 		return 0;
 	}
 	if (!place->is_scope) {
-		rc = vg_dwarf_name(reader, place->die, &place->scope);
+		rc = vg_dwarf_name(reader, place->die, &name);
+		if (rc == 0)
+			rc = scope_join(reader, VG_SYMBOLS_NONE,
+					vg_intern_text(&reader->symbols->strings, name), &place->scope);
 		*scope = place->scope;
 		return rc;
 	}
@@ -50,17 +72,9 @@ static int place_scope(struct vg_dwarf_reader *reader, struct place *place, uint
 			return 0;
 		own = "(anonymous namespace)";
 	}
-	if (*scope == VG_SYMBOLS_NONE) {
-		rc = vg_intern_string(&reader->symbols->strings, own, &place->scope);
-	} else if (asprintf(&joined, "%.4096s::%.4096s",
-			    vg_intern_text(&reader->symbols->strings, *scope), own) < 0) {
-		return -ENOMEM;
-	} else {
-		rc = vg_intern_string(&reader->symbols->strings, joined, &place->scope);
-		free(joined);
-	}
+	rc = scope_join(reader, *scope, own, &place->scope);
 	*scope = place->scope;
-	return rc < 0 ? rc : 0;
+	return rc;
 }
 
 /* Names without a linkage name need what they are nested in, which only the walk knows. */
@@ -69,8 +83,8 @@ static int scope_record(struct vg_dwarf_reader *reader, Dwarf_Die *die, struct p
 	uint32_t scope;
 	int rc;
 
-	if (!place->is_scope || !dwarf_hasattr(die, DW_AT_name) ||
-	    dwarf_hasattr(die, DW_AT_linkage_name) || dwarf_hasattr(die, DW_AT_MIPS_linkage_name))
+	if ((!place->is_scope && !reader->language->within_functions) ||
+	    !dwarf_hasattr(die, DW_AT_name) || vg_dwarf_has_linkage_name(reader, die))
 		return 0;
 	rc = place_scope(reader, place, &scope);
 	if (rc == 0 && scope != VG_SYMBOLS_NONE)
@@ -266,6 +280,7 @@ int vg_dwarf_walk(struct vg_dwarf_reader *reader, Dwarf_Die *unit)
 		.scope = VG_SYMBOLS_NONE, .function = VG_SYMBOLS_NONE, .parent = VG_SYMBOLS_NONE,
 	};
 
+	vg_dwarf_set_language(reader, unit);
 	reader->functions.count = 0;
 	reader->inlines.count = 0;
 	reader->ranges.count = 0;

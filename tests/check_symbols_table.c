@@ -285,7 +285,7 @@ START_TEST(indices_that_point_outside_are_refused)
 }
 END_TEST
 
-START_TEST(demangles_both_languages_and_bounds_the_work)
+START_TEST(demangles_and_bounds_the_work)
 {
 	struct vg_demangler demangler = { 0 };
 	char name_text[9000], bomb[1000] = "_Z1f";
@@ -297,6 +297,10 @@ START_TEST(demangles_both_languages_and_bounds_the_work)
 	ck_assert_str_eq(vg_demangle(&demangler, "i"), "i");
 	ck_assert_str_eq(vg_demangle(&demangler, "main"), "main");
 	ck_assert_str_eq(vg_demangle(&demangler, "_Znonsense"), "_Znonsense");
+	ck_assert_str_eq(vg_demangle(&demangler, "_Dmain"), "D main");
+	ck_assert_str_eq(vg_demangle(&demangler, "_D4demo4fillFZv"), "_D4demo4fillFZv");
+	ck_assert_str_eq(vg_demangle_ada(&demangler, "shapes__inner__Oadd"), "shapes.inner.\"+\"");
+	ck_assert_str_eq(vg_demangle_ada(&demangler, "Shapes"), "Shapes");
 	/* Each argument is made of the one before twice: 2 to the 36th. */
 	strcat(bomb, "1AIiiE");
 	for (int i = 0; i < 36; i++) {
@@ -334,7 +338,7 @@ Suite *symbols_table_suite(void)
 	tcase_add_test(tests, publics_end_at_the_next_symbol_or_section);
 	tcase_add_test(tests, lines_are_sorted);
 	tcase_add_test(tests, indices_that_point_outside_are_refused);
-	tcase_add_test(tests, demangles_both_languages_and_bounds_the_work);
+	tcase_add_test(tests, demangles_and_bounds_the_work);
 	suite_add_tcase(suite, tests);
 	return suite;
 }

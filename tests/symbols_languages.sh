@@ -1,0 +1,63 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT OR Apache-2.0
+#
+# Functions of languages whose DW_AT_name is short have their modules, types and outer functions in
+# their names: Fortran as gfortran compiles it; D, Ada and Crystal from a fixture.  Needs VGTOOL; takes
+# CC, SRCDIR.
+set -eu
+
+: "${VGTOOL:?path of vgtool}"
+SRCDIR=${SRCDIR:-.}
+fixtures=$(cd "$SRCDIR/tests/fixtures" && pwd)
+dir=$(mktemp -d)
+trap 'rm -rf "$dir"' EXIT
+failures=0
+
+# functions FILE: their names, in order of address; those of several names marked
+functions() {
+	"$VGTOOL" symbols "$1" | sed -nE 's/^FUNC (m )?[^ ]* [^ ]* [^ ]* (.*)/\1\2/p'
+}
+
+# expect NAME: $dir/NAME.wanted are the functions of $dir/NAME
+expect() {
+	functions "$dir/$1" >"$dir/$1.found"
+	diff "$dir/$1.wanted" "$dir/$1.found" || {
+		echo "FAIL: $1"
+		failures=$((failures + 1))
+	}
+}
+
+${CC:-cc} -shared -nostdlib "$fixtures/symbols_languages.s" -o "$dir/languages"
+cat >"$dir/languages.wanted" <<'END'
+std.range.primitives.popFront!char
+std.range.primitives.popFront!char.pick
+D main
+std.range.primitives.Ring.push
+ns::cplusplus()
+shapes.fill
+shapes.fill.scaled
+shapes.inner."+"
+main
+*Array(Int32)@Array(T)#push<Int32>:Array(Int32)
+*Ring(Int32)::new<Int32>:Ring(Int32)
+two__words
+END
+expect languages
+
+# The linker's names of the same functions do not make them several.
+(cd "$dir" && gfortran -O1 -g -fno-inline -fno-toplevel-reorder "$fixtures/symbols_languages.f90" -o fortran)
+nm "$dir/fortran" | grep -q __shapes_MOD_fill || { echo "FAIL: gfortran: no __shapes_MOD_fill"; exit 1; }
+functions "$dir/fortran" | sort >"$dir/fortran.all"
+sort >"$dir/fortran.names" <<'END'
+shapes::fill::scaled
+shapes::fill
+outside
+demo::report
+END
+comm -23 "$dir/fortran.names" "$dir/fortran.all" >"$dir/fortran.lost"
+[ ! -s "$dir/fortran.lost" ] || {
+	echo "FAIL: fortran: not there: $(tr '\n' ' ' <"$dir/fortran.lost"); there: $(tr '\n' ' ' <"$dir/fortran.all")"
+	failures=$((failures + 1))
+}
+echo "$failures failures"
+[ "$failures" = 0 ]
