@@ -108,6 +108,8 @@ int vg_answers_from_table(struct vg_answers *answers, const struct vg_symbols *s
 		if (found > 0)
 			rc = frames_keep(&building, frames, found, &answers->items[i]);
 	}
+	if (rc == 0)
+		rc = vg_absent_copy(&answers->absent, &symbols->absent);
 	answers->bad_records = symbols->bad_records;
 	answers->first_bad_line = symbols->first_bad_line;
 	vg_intern_free(&building.pairs);
@@ -125,5 +127,6 @@ void vg_answers_free(struct vg_answers *answers)
 	vg_array_free(&answers->functions);
 	vg_array_free(&answers->frames);
 	free(answers->items);
+	vg_absent_free(&answers->absent);
 	memset(answers, 0, sizeof *answers);
 }

@@ -7,6 +7,7 @@
 
 #include "base/array.h"
 #include "base/intern.h"
+#include "symbols/absent.h"
 
 struct vg_symbols;
 
@@ -43,6 +44,7 @@ struct vg_answers {
 	VG_ARRAY(struct vg_answer_frame) frames;
 	struct vg_answer *items;        /* in the order of the addresses */
 	size_t count;
+	struct vg_absent absent;        /* of the file, as in struct vg_symbols */
 	uint64_t bad_records, first_bad_line;  /* of the file, as in struct vg_symbols */
 };
 

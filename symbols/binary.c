@@ -18,6 +18,11 @@ struct sources {
 	bool has_dwarf;
 };
 
+#define SOURCES_NONE { \
+	.image = VG_ELF_IMAGE_CLOSED, .separate = VG_ELF_IMAGE_CLOSED, \
+	.minidebug = VG_ELF_IMAGE_CLOSED, .companions = VG_DWARF_COMPANIONS_NONE, \
+}
+
 static int sources_open(struct sources *sources, const struct vg_symbols_search *search,
 			struct vg_err *err)
 {
@@ -160,10 +165,7 @@ static int source_describe(const struct sources *sources, struct vg_symbols *sym
 int vg_symbols_from_binary(struct vg_symbols *symbols, const char *path,
 			   const struct vg_symbols_search *search, struct vg_err *err)
 {
-	struct sources sources = {
-		.separate = VG_ELF_IMAGE_CLOSED, .minidebug = VG_ELF_IMAGE_CLOSED,
-		.companions = VG_DWARF_COMPANIONS_NONE,
-	};
+	struct sources sources = SOURCES_NONE;
 	int rc = vg_elf_image_open(&sources.image, path, err);
 
 	if (rc != 0)
@@ -175,10 +177,28 @@ int vg_symbols_from_binary(struct vg_symbols *symbols, const char *path,
 		rc = symbols_read(&sources, symbols, err);
 	if (rc == 0)
 		rc = source_describe(&sources, symbols);
+	if (rc == 0)
+		rc = vg_absent_copy(&symbols->absent, &sources.companions.absent);
 	if (rc == -ENOMEM)
 		vg_err_sys(err, rc, "%s", path);
 	if (rc != 0)
 		vg_symbols_free(symbols);
+	sources_close(&sources);
+	return rc;
+}
+
+int vg_symbols_find_absent(struct vg_absent *absent, const char *path,
+			   const struct vg_symbols_search *search, struct vg_err *err)
+{
+	struct sources sources = SOURCES_NONE;
+	int rc = vg_elf_image_open(&sources.image, path, err);
+
+	if (rc == 0)
+		rc = sources_open(&sources, search, err);
+	if (rc == 0)
+		rc = vg_absent_copy(absent, &sources.companions.absent);
+	if (rc == -ENOMEM)
+		vg_err_sys(err, rc, "%s", path);
 	sources_close(&sources);
 	return rc;
 }

@@ -25,9 +25,14 @@ struct vg_symbols_search {
  * is empty again after a failure.  -ENOEXEC: not an ELF file, or no program or library; -EBADMSG:
  * a damaged or truncated one; -EINVAL: not a regular file; -ENOMEM; open(2)'s; or, if a
  * debuginfod server could not be asked, what forbade it.
- * Debug information that is damaged in part loses that part only, counted in bad_records.
+ * Debug information that is damaged in part loses that part only, counted in bad_records; if a file that
+ * it refers to is not there, symbols->absent names it.
  */
 int vg_symbols_from_binary(struct vg_symbols *symbols, const char *path,
+			   const struct vg_symbols_search *search, struct vg_err *err);
+
+/* Fills an all-zero `absent` as that would, without reading the symbols.  The same errors. */
+int vg_symbols_find_absent(struct vg_absent *absent, const char *path,
 			   const struct vg_symbols_search *search, struct vg_err *err);
 
 /* Whether search.debuginfod can work at all.  0; -ENOSYS: built without it, or its library is not

@@ -13,7 +13,8 @@
  * INLINE_ORIGIN, FUNC, INLINE, line, PUBLIC and STACK CFI records.
  *
  * INFO records go with them, which other readers ignore: CODE_ID, the whole build id; GENERATOR,
- * by what name and version of program they were written; and SECTION <address> <size>, in hex, for
+ * by what name and version of program they were written; ABSENT <build id> <path>, a file that was not
+ * found and holds some of the names; and SECTION <address> <size>, in hex, for
  * each stretch of code that symbols may name, because nothing else in the format says where a
  * PUBLIC ends that no other follows at once.
  */
@@ -34,6 +35,9 @@ int vg_breakpad_write(const struct vg_symbols *symbols, FILE *stream, struct vg_
  */
 int vg_breakpad_read(struct vg_symbols *symbols, const char *path, const uint64_t *wanted,
 		     size_t wanted_count, struct vg_err *err);
+
+/* Fills an all-zero `absent` from the file's first records.  0, -ENOMEM, or vg_infile_open()'s. */
+int vg_breakpad_find_absent(struct vg_absent *absent, const char *path, struct vg_err *err);
 
 /*
  * Reads what the addresses need, and no more, in one pass over the mapped file: answers as

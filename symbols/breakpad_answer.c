@@ -276,6 +276,8 @@ int vg_breakpad_answer(struct vg_answers *answers, const char *path, const uint6
 	if (rc != 0)
 		return rc;
 	rc = answers_read(&reader, &file, err);
+	if (rc == 0)
+		rc = vg_absent_copy(&answers->absent, &symbols.absent);
 	answers->bad_records = symbols.bad_records;
 	answers->first_bad_line = symbols.first_bad_line;
 	if (rc != 0)

@@ -112,6 +112,10 @@ int vg_sym_function_record(struct vg_sym_reader *reader, struct vg_sym_cursor cu
 int vg_sym_inline_record(struct vg_sym_reader *reader, struct vg_sym_cursor cursor);
 int vg_sym_line_record(struct vg_sym_reader *reader, struct vg_sym_cursor cursor);
 
+/* What follows INFO ABSENT -> an all-zero `absent` (symbols/breakpad_absent.c).  0; -EBADMSG: not of
+ * that form, or the second one; -ENOMEM. */
+int vg_sym_absent_take(struct vg_absent *absent, const char *text, const char *end);
+
 /* Reads one record, without its line end.  0, or vg_sym_function_end()'s. */
 int vg_sym_record(struct vg_sym_reader *reader, const char *from, const char *end);
 

@@ -131,6 +131,10 @@ static int info_record(struct vg_sym_reader *reader, struct vg_sym_cursor cursor
 			symbols->build_id_bytes = 0;
 			return vg_sym_bad_record(reader);
 		}
+	} else if (take_word(&cursor, "ABSENT")) {
+		int rc = vg_sym_absent_take(&symbols->absent, cursor.at, cursor.end);
+
+		return rc == -EBADMSG ? vg_sym_bad_record(reader) : rc;
 	} else if (take_word(&cursor, "SECTION")) {
 		if (!take_hex(&cursor, UINT64_MAX, &section.address) ||
 		    !take_hex(&cursor, UINT64_MAX, &section.size_bytes))

@@ -117,6 +117,11 @@ static void header_write(const struct vg_symbols *symbols, FILE *stream)
 		fprintf(stream, "INFO CODE_ID %s\n", hex);
 	}
 	fputs("INFO GENERATOR vignette " PACKAGE_VERSION "\n", stream);
+	if (symbols->absent.path != NULL) {
+		vg_hex_text(symbols->absent.id, symbols->absent.id_bytes, hex);
+		fprintf(stream, "INFO ABSENT %s ", hex);
+		name_write(stream, symbols->absent.path);
+	}
 	for (size_t i = 0; i < symbols->sections.count; i++)
 		fprintf(stream, "INFO SECTION %" PRIx64 " %" PRIx64 "\n",
 			symbols->sections.items[i].address, symbols->sections.items[i].size_bytes);

@@ -139,8 +139,10 @@ int vg_dwarf_companions_open(struct vg_dwarf_companions *companions,
 		rc = vg_elf_image_expand(&companions->shared);
 	if (rc == 0)
 		companions->shared_dwarf = dwarf_begin_elf(companions->shared.elf, DWARF_C_READ, NULL);
-	if (companions->shared_dwarf == NULL && rc != -ENOMEM)
+	if (companions->shared_dwarf == NULL && rc != -ENOMEM) {
 		nothing_open(companions);
+		rc = vg_absent_set(&companions->absent, link.name, link.id, link.id_bytes);
+	}
 	return rc == -ENOMEM ? rc : 0;
 }
 
@@ -150,6 +152,7 @@ void vg_dwarf_companions_close(struct vg_dwarf_companions *companions)
 	elf_end(companions->nothing);
 	vg_dwarf_package_close(&companions->package);
 	vg_elf_image_close(&companions->shared);
+	vg_absent_free(&companions->absent);
 	*companions = (struct vg_dwarf_companions)VG_DWARF_COMPANIONS_NONE;
 }
 

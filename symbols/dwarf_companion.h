@@ -12,6 +12,7 @@
 struct vg_dwarf_companions {
 	struct vg_elf_image shared;     /* what dwz moved to a file that several share */
 	Dwarf *shared_dwarf;            /* owned; NULL if the debug file refers to none */
+	struct vg_absent absent;        /* the shared file, if it was not found */
 	Elf *nothing;                   /* owned; see vg_dwarf_companions_attach() */
 	struct vg_dwarf_package package; /* of split DWARF; closed if there is none */
 };
@@ -20,7 +21,7 @@ struct vg_dwarf_companions {
 	{ .shared = VG_ELF_IMAGE_CLOSED, .package = VG_DWARF_PACKAGE_NONE }
 
 /* Finds what belongs to the DWARF in `debug`, the debug file of `image` or the same.  What is not
- * found is no failure: the names in it are missing then.  0 or -ENOMEM. */
+ * found is no failure: the names in it are missing then, and `absent` tells.  0 or -ENOMEM. */
 int vg_dwarf_companions_open(struct vg_dwarf_companions *companions,
 			     const struct vg_elf_image *image, const struct vg_elf_image *debug,
 			     const struct vg_symbols_search *search);

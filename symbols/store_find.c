@@ -193,7 +193,7 @@ int vg_store_find(const char *const *roots, size_t root_count, const char *name,
 			root_search_by_id(&search, roots[i]);
 	}
 	*path_out = search.best;
-	*has_functions = search.best_worth == UINT64_MAX;
+	*has_functions = search.best_worth >= UINT64_MAX - 1;
 	if (search.best == NULL && search.out_of_memory)
 		rc = vg_err_sys(err, -ENOMEM, "%s", name != NULL ? name : "");
 	else if (search.best == NULL && search.stranger != NULL)

@@ -24,14 +24,23 @@ void vg_store_name(const char *from, char *to)
 		strcpy(to, "_");
 }
 
+static bool has_absent(const char *text, size_t length)
+{
+	static const char record[] = "\nINFO ABSENT ";
+
+	return memmem(text, length, record, sizeof record - 1) != NULL;
+}
+
 static uint64_t text_worth(const char *text, size_t length)
 {
 	static const char record[] = "\nPUBLIC ";
 	const char *at = text, *end = text + length;
 	uint64_t worth = 1;
 
-	if (memmem(text, length, "\nFUNC ", 6) != NULL)
-		return UINT64_MAX;
+	const char *function = memmem(text, length, "\nFUNC ", 6);
+
+	if (function != NULL)
+		return UINT64_MAX - has_absent(text, (size_t)(function - text));
 	while ((at = memmem(at, (size_t)(end - at), record, sizeof record - 1)) != NULL) {
 		at += sizeof record - 1;
 		worth++;
@@ -61,5 +70,6 @@ uint64_t vg_store_worth(const char *path)
 
 uint64_t vg_store_worth_of(const struct vg_symbols *symbols)
 {
-	return symbols->functions.count > 0 ? UINT64_MAX : 1 + symbols->publics.count;
+	return symbols->functions.count > 0 ? UINT64_MAX - (symbols->absent.path != NULL) :
+	       1 + symbols->publics.count;
 }

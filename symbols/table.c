@@ -264,6 +264,7 @@ void vg_symbols_free(struct vg_symbols *symbols)
 	free(symbols->os);
 	free(symbols->arch);
 	free(symbols->source);
+	vg_absent_free(&symbols->absent);
 	vg_array_free(&symbols->files);
 	vg_array_free(&symbols->functions);
 	vg_array_free(&symbols->lines);

@@ -9,6 +9,7 @@
 #include "base/array.h"
 #include "base/build_id.h"
 #include "base/intern.h"
+#include "symbols/absent.h"
 
 /*
  * The symbols of one module, in no file's format.
@@ -99,6 +100,7 @@ struct vg_symbols {
 	VG_ARRAY(struct vg_symbol_unwind_row) unwind_rows;
 	uint64_t unwinds_left_out;              /* rows that the language cannot say */
 	struct vg_intern file_index;            /* string id -> index in files */
+	struct vg_absent absent;                /* names that are in it are lost */
 	uint64_t bad_records, first_bad_line;   /* what a reader had to leave out; 0: nothing */
 };
 

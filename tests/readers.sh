@@ -34,7 +34,7 @@ strangers() {
 	case $1 in
 	symbols) echo program ;;
 	store) echo '[^"]*\.sym' ;;
-	resolve) echo 'one\.vgp [^"]*\.sym' ;;
+	missing | resolve) echo 'one\.vgp [^"]*\.sym' ;;
 	diff | aggregate) echo 'one\.vgp two\.vgp' ;;
 	*) echo 'one\.vgp' ;;
 	esac

@@ -54,39 +54,56 @@ static void module_check(struct request *request, struct vg_resolve_module *modu
 	int rc = vg_names_find(&request->names, module->name, module->build_id,
 			       module->build_id_bytes, &place, &err);
 
-	vg_names_place_free(&place);
+	module->missing = rc != 0;
 	if (rc == 0)
-		return;
+		rc = vg_names_find_absent(&request->names, &place, &module->absent, &err);
+	vg_names_place_free(&place);
 	/* What was found and is of no use is worth a sentence. */
-	if (rc != -ENOENT)
+	if (rc != 0 && rc != -ENOENT)
 		complain(request, &err);
-	module->missing = true;
-	request->status = VG_EXIT_FAILED;
+	if (module->missing || module->absent.path != NULL)
+		request->status = VG_EXIT_FAILED;
 }
 
-/* Breakpad's id, by which the stores of others are asked; "" without a build id. */
-static void debug_id_text(const struct vg_resolve_module *module, char text[VG_DEBUG_ID_CHARS + 1])
+/* What is missing: a module's symbols, or a file that some of them are in. */
+struct item {
+	const char *name, *of;       /* of is NULL for a module */
+	const unsigned char *id;
+	size_t id_bytes;
+	char debug_id[VG_DEBUG_ID_CHARS + 1]; /* by which the stores of others are asked; or "" */
+};
+
+/* False if the module has all its symbols. */
+static bool item_make(const struct vg_resolve_module *module, struct item *item)
 {
-	text[0] = '\0';
-	if (module->build_id_bytes > 0)
-		vg_debug_id_text(module->build_id, module->build_id_bytes, text);
+	if (!module->missing && module->absent.path == NULL)
+		return false;
+	*item = (struct item){ .name = module->name, .id = module->build_id,
+			       .id_bytes = module->build_id_bytes };
+	if (!module->missing)
+		*item = (struct item){ .name = module->absent.path, .of = module->name,
+				       .id = module->absent.id, .id_bytes = module->absent.id_bytes };
+	if (item->id_bytes > 0)
+		vg_debug_id_text(item->id, item->id_bytes, item->debug_id);
+	return true;
 }
 
 static void text_print(const struct request *request)
 {
 	for (size_t i = 0; i < request->resolve.modules.count; i++) {
 		const struct vg_resolve_module *module = request->order[i];
-		char build_id[2 * VG_BUILD_ID_MAX_BYTES + 1], debug_id[VG_DEBUG_ID_CHARS + 1];
+		char build_id[2 * VG_ABSENT_ID_MAX_BYTES + 1];
 		struct vg_text share;
+		struct item item;
 
-		if (!module->missing)
+		if (!item_make(module, &item))
 			continue;
-		vg_text_hex(build_id, sizeof build_id, module->build_id, module->build_id_bytes);
-		debug_id_text(module, debug_id);
-		vg_print(stdout, "%6s %10" PRIu64 " %s %s %s\n",
+		vg_text_hex(build_id, sizeof build_id, item.id, item.id_bytes);
+		vg_print(stdout, "%6s %10" PRIu64 " %s %s %s%s%s\n",
 			 vg_text_percent(&share, module->samples, request->resolve.samples),
-			 module->samples, module->name, build_id[0] != '\0' ? build_id : "-",
-			 debug_id[0] != '\0' ? debug_id : "-");
+			 module->samples, item.name, build_id[0] != '\0' ? build_id : "-",
+			 item.debug_id[0] != '\0' ? item.debug_id : "-",
+			 item.of != NULL ? " for " : "", item.of != NULL ? item.of : "");
 	}
 }
 
@@ -101,23 +118,41 @@ static void json_print(const struct request *request)
 	vg_json_key(&json, "missing");
 	vg_json_array_begin(&json);
 	for (size_t i = 0; i < request->resolve.modules.count; i++) {
-		const struct vg_resolve_module *module = request->order[i];
-		char debug_id[VG_DEBUG_ID_CHARS + 1];
+		struct item item;
 
-		if (!module->missing)
+		if (!item_make(request->order[i], &item))
 			continue;
-		debug_id_text(module, debug_id);
 		vg_json_object_begin(&json);
-		vg_json_key_string(&json, "name", module->name);
-		vg_json_key_uint(&json, "samples", module->samples);
+		vg_json_key_string(&json, "name", item.name);
+		vg_json_key_uint(&json, "samples", request->order[i]->samples);
 		vg_json_key(&json, "build_id");
-		vg_json_hex(&json, module->build_id, module->build_id_bytes);
-		vg_json_key_string(&json, "debug_id", debug_id);
+		vg_json_hex(&json, item.id, item.id_bytes);
+		vg_json_key_string(&json, "debug_id", item.debug_id);
+		vg_json_key_string(&json, "for", item.of);
 		vg_json_object_end(&json);
 	}
 	vg_json_array_end(&json);
 	vg_json_object_end(&json);
 	vg_json_line(&json);
+}
+
+/* A binary in a store may have its debug file elsewhere. */
+static enum vg_exit request_confine(struct request *request, char **paths, int count)
+{
+	const char *debug = "/usr/lib/debug";
+	enum vg_exit status;
+
+	if (vg_array_push(&request->stores, &debug) != 0) {
+		vg_command_warn(request->command, "out of memory");
+		return VG_EXIT_FAILED;
+	}
+	status = vg_command_confine(request->command, &(struct vg_confinement){
+		.paths = (const char *const *)paths, .path_count = (size_t)count,
+		.more = request->stores.items, .more_count = request->stores.count,
+	});
+	request->stores.count--;
+	request->names.stores = request->stores.items;
+	return status;
 }
 
 static int request_run(struct request *request, char **paths, int count)
@@ -128,10 +163,7 @@ static int request_run(struct request *request, char **paths, int count)
 	request->names.store_count = request->stores.count;
 	if (vg_names_check(&request->names, &err) != 0)
 		return vg_command_fail(request->command, &err);
-	if (vg_command_confine(request->command, &(struct vg_confinement){
-		.paths = (const char *const *)paths, .path_count = (size_t)count,
-		.more = request->stores.items, .more_count = request->stores.count,
-	}) != VG_EXIT_DONE)
+	if (request_confine(request, paths, count) != VG_EXIT_DONE)
 		return VG_EXIT_FAILED;
 	for (int i = 0; i < count; i++)
 		profile_add(request, paths[i]);

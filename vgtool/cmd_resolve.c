@@ -61,6 +61,9 @@ static void summary_print(const struct request *request)
 			missing_print(request, order[i]);
 		if (order[i]->text != NULL)
 			vg_command_warn(request->command, "%s", order[i]->text);
+		if (order[i]->answers.absent.path != NULL)
+			vg_command_warn_absent(request->command, order[i]->name,
+					       &order[i]->answers.absent);
 	}
 	free(order);
 	vg_command_warn(request->command, "%" PRIu64 " of %" PRIu64 " addresses have names; %zu of %zu "

@@ -122,6 +122,8 @@ static void file_do(struct run *run, const char *path, bool is_named)
 		complain(run, &err);
 		return;
 	}
+	if (symbols.absent.path != NULL)
+		vg_command_warn_absent(run->command, path, &symbols.absent);
 	symbols_put(run, &symbols);
 	/* In a directory there may be libraries of data. */
 	if (is_named && run->status == VG_EXIT_DONE && !has_functions(&symbols)) {

@@ -13,6 +13,8 @@
 
 #include "base/print.h"
 #include "profile/reader.h"
+#include "symbols/absent.h"
+#include "vgtool/text.h"
 
 #ifndef PACKAGE_VERSION
 #define PACKAGE_VERSION "unversioned"
@@ -38,6 +40,15 @@ void vg_command_warn(const char *command, const char *format, ...)
 	vg_print_list(stderr, format, args);
 	va_end(args);
 	fputc('\n', stderr);
+}
+
+void vg_command_warn_absent(const char *command, const char *of, const struct vg_absent *absent)
+{
+	char id[2 * VG_ABSENT_ID_MAX_BYTES + 1];
+
+	vg_text_hex(id, sizeof id, absent->id, absent->id_bytes);
+	vg_command_warn(command, "%s: functions lack their names: they are in %s, build id %s, which was "
+			"not found", of, absent->path, id);
 }
 
 int vg_command_usage(const char *usage, enum vg_exit status)

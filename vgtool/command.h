@@ -45,6 +45,10 @@ int vg_command_fail(const char *command, const struct vg_err *err);
 void vg_command_warn(const char *command, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
 
+/* A warning that names in the debug information of `of` are lost. */
+struct vg_absent;
+void vg_command_warn_absent(const char *command, const char *of, const struct vg_absent *absent);
+
 /* Prints the usage to standard output (VG_EXIT_DONE) or to standard error (VG_EXIT_USAGE). */
 int vg_command_usage(const char *usage, enum vg_exit status);
 

@@ -39,13 +39,18 @@ int vg_names_find(struct vg_names *names, const char *module, const unsigned cha
 }
 
 /* What belongs to a binary (a debug file, dwz's) may lie in any of the stores. */
+static struct vg_symbols_search search_of(const struct vg_names *names)
+{
+	return (struct vg_symbols_search){ .debug_dirs = names->stores,
+					   .debug_dir_count = names->store_count };
+}
+
 static int binary_answer(const struct vg_names *names, const struct vg_names_place *place,
 			 const unsigned char *build_id, size_t build_id_bytes,
 			 const uint64_t *addresses, size_t count, struct vg_answers *answers,
 			 struct vg_err *err)
 {
-	const struct vg_symbols_search search = { .debug_dirs = names->stores,
-						  .debug_dir_count = names->store_count };
+	const struct vg_symbols_search search = search_of(names);
 	struct vg_symbols symbols = { 0 };
 	int rc = vg_symbols_from_binary(&symbols, place->path, &search, err);
 
@@ -69,6 +74,15 @@ int vg_names_answer(const struct vg_names *names, const struct vg_names_place *p
 	if (!place->is_binary)
 		return vg_breakpad_answer(answers, place->path, addresses, count, err);
 	return binary_answer(names, place, build_id, build_id_bytes, addresses, count, answers, err);
+}
+
+int vg_names_find_absent(const struct vg_names *names, const struct vg_names_place *place,
+			 struct vg_absent *absent, struct vg_err *err)
+{
+	const struct vg_symbols_search search = search_of(names);
+
+	return place->is_binary ? vg_symbols_find_absent(absent, place->path, &search, err) :
+	       vg_breakpad_find_absent(absent, place->path, err);
 }
 
 void vg_names_place_free(struct vg_names_place *place)

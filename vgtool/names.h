@@ -37,6 +37,11 @@ int vg_names_answer(const struct vg_names *names, const struct vg_names_place *p
 		    const uint64_t *addresses, size_t count, struct vg_answers *answers,
 		    struct vg_err *err);
 
+/* Fills an all-zero `absent`: the file that some of the names there are in, and that was not found.  0, or
+ * why the place could not be read. */
+int vg_names_find_absent(const struct vg_names *names, const struct vg_names_place *place,
+			 struct vg_absent *absent, struct vg_err *err);
+
 void vg_names_place_free(struct vg_names_place *place);
 void vg_names_free(struct vg_names *names);
 

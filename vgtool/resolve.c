@@ -180,6 +180,7 @@ void vg_resolve_free(struct vg_resolve *resolve)
 
 		free(module->name);
 		free(module->text);
+		vg_absent_free(&module->absent);
 		vg_array_free(&module->addresses);
 		vg_answers_free(&module->answers);
 	}

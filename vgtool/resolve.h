@@ -24,6 +24,7 @@ struct vg_resolve_module {
 	size_t sorted;               /* of the addresses: the first ones are sorted, each once */
 	struct vg_answers answers;   /* after vg_resolve_read() */
 	bool missing;                /* no symbols were found, or they could not be read */
+	struct vg_absent absent;     /* set by who asks vg_names_find_absent() */
 	char *text;                  /* owned; what is wrong with the symbols found, or NULL */
 };
 
