@@ -68,6 +68,8 @@ between "$(self task-clock spin)" 150000000 600000000 "nanoseconds of spin"
 [ "$(counted cs)" = "$(counted context-switches)" ] || fail "report does not know the name that was asked for"
 "$VGTOOL" report --by interval --counter faults named.vgp | grep -q 'no interval' ||
 	fail "report --by interval"
+[ "$("$VGTOOL" report --by interval --json --counter faults named.vgp | grep -oE '"counted":[0-9]+')" = \
+	"\"counted\":$(counted page-faults)" ] || fail "report --by interval --json has not what was counted"
 "$VGTOOL" chrome named.vgp >chrome.json
 [ "$(grep -c '"ph":"C","name":"page-faults, ' chrome.json)" -ge 10 ] || fail "chrome has no track"
 ! "$VGTOOL" report --counter cycles named.vgp 2>log || fail "it has no cycles"
