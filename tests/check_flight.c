@@ -256,7 +256,7 @@ START_TEST(window)
 			vg_dump_run(&told.dump, 2);
 	}
 	ck_assert(vg_dump_run(&told.dump, 0) == false || told.dump.cursor.number < told.dump.until);
-	ck_assert_int_eq(vg_dump_end(&told.dump, "asked for", time_ns), 0);
+	ck_assert_int_eq(vg_dump_end(&told.dump, "asked for"), 0);
 	fixture_take(&fixture);
 	window_verify(&fixture, time_ns - 2 * (uint64_t)SECOND, time_ns);
 	ck_assert_uint_eq(fixture.profile.events.count, 1);
@@ -270,9 +270,71 @@ START_TEST(window)
 	/* It goes on from there. */
 	time_ns += 5 * (uint64_t)SECOND;
 	ck_assert_int_eq(vg_dump_begin(&told.dump, &told.flight, fd_open(&fixture), time_ns, false), 0);
-	ck_assert_int_eq(vg_dump_end(&told.dump, "asked for", time_ns), 0);
+	ck_assert_int_eq(vg_dump_end(&told.dump, "asked for"), 0);
 	fixture_take(&fixture);
 	window_verify(&fixture, time_ns - 2 * (uint64_t)SECOND, time_ns);
+	fixture_close(&fixture);
+	told_close(&told);
+}
+END_TEST
+
+/* What comes to be known while a dump is written is not of its window, whatever it is. */
+START_TEST(later_things_stay_out)
+{
+	const struct vg_named before = { "events_dropped", 3 }, after = { "events_dropped", 7 };
+	const struct vg_thread late = { .id = 1, .tid = 78, .begin_ns = 5 * (uint64_t)SECOND };
+	const uint64_t asked_ns = 4 * (uint64_t)SECOND;
+	struct fixture fixture;
+	struct told told;
+
+	told_open(&told, 10 * (uint64_t)SECOND, VG_FLIGHT_MEMORY_DEFAULT_BYTES);
+	told_sample(&told, asked_ns - 1);
+	vg_writer_lost(&told.writer, &before, 1);
+	told_event(&told, VG_EVENT_BEGIN, asked_ns - 1, 0x100);
+	/* Fetched with what came before it. */
+	told_sample(&told, asked_ns + 1);
+	told_event(&told, VG_EVENT_END, asked_ns + 1, 0x100);
+	ck_assert_int_eq(vg_dump_begin(&told.dump, &told.flight, fd_open(&fixture), asked_ns, false), 0);
+	vg_writer_lost(&told.writer, &after, 1);
+	vg_writer_thread(&told.writer, &late, "late");
+	vg_writer_thread_end(&told.writer, 0, asked_ns + SECOND);
+	vg_writer_module_unload(&told.writer, 3, asked_ns + SECOND);
+	ck_assert_int_eq(vg_dump_end(&told.dump, "asked for"), 0);
+	fixture_take(&fixture);
+	ck_assert_uint_eq(fixture.profile.duration_ns, asked_ns);
+	ck_assert_uint_eq(fixture.profile.samples.count, 1);
+	ck_assert_uint_eq(fixture.profile.events.count, 1);
+	ck_assert_uint_eq(fixture.profile.events.items[0].what, VG_EVENT_BEGIN);
+	ck_assert_uint_eq(fixture.profile.threads.count, 1);
+	ck_assert_uint_eq(fixture.profile.threads.items[0].end_ns, UINT64_MAX);
+	ck_assert_uint_eq(fixture.profile.modules.items[0].unload_ns, UINT64_MAX);
+	ck_assert_uint_eq(vg_profile_count(&fixture.profile, &fixture.profile.lost,
+					   "events_dropped")->value, 3);
+	fixture_close(&fixture);
+	told_close(&told);
+}
+END_TEST
+
+/* Of a stall: it goes on until it is stopped. */
+START_TEST(follows_until_stopped)
+{
+	const uint64_t asked_ns = 4 * (uint64_t)SECOND, over_ns = 5 * (uint64_t)SECOND;
+	struct fixture fixture;
+	struct told told;
+
+	told_open(&told, 10 * (uint64_t)SECOND, VG_FLIGHT_MEMORY_DEFAULT_BYTES);
+	told_sample(&told, asked_ns);
+	ck_assert_int_eq(vg_dump_begin(&told.dump, &told.flight, fd_open(&fixture), asked_ns, true), 0);
+	told_sample(&told, over_ns - 1000000);
+	vg_dump_run(&told.dump, 100);
+	told_sample(&told, over_ns);
+	vg_dump_stop(&told.dump, over_ns);
+	told_sample(&told, over_ns + 1000000);
+	vg_dump_stop(&told.dump, over_ns + 2000000);
+	ck_assert_int_eq(vg_dump_end(&told.dump, "over"), 0);
+	fixture_take(&fixture);
+	ck_assert_uint_eq(fixture.profile.duration_ns, over_ns);
+	ck_assert_uint_eq(fixture.profile.samples.count, 3);
 	fixture_close(&fixture);
 	told_close(&told);
 }
@@ -299,7 +361,7 @@ START_TEST(short_of_memory)
 	ck_assert_int_eq(vg_dump_begin(&told.dump, &told.flight, fd_open(&fixture), begun_ns, false), 0);
 	while (told.samples < 100000)
 		told_sample(&told, time_ns += 1000000);
-	ck_assert_int_eq(vg_dump_end(&told.dump, "asked for", begun_ns), 0);
+	ck_assert_int_eq(vg_dump_end(&told.dump, "asked for"), 0);
 	fixture_take(&fixture);
 	ck_assert_uint_ge(fixture.profile.samples.count, kept);
 	/* The latest that was dropped has the time from which on it holds. */
@@ -375,6 +437,8 @@ Suite *flight_suite(void)
 	tcase_set_timeout(parts, 60);
 	suite_add_tcase(suite, parts);
 	tcase_add_test(recorder, window);
+	tcase_add_test(recorder, later_things_stay_out);
+	tcase_add_test(recorder, follows_until_stopped);
 	tcase_add_test(recorder, short_of_memory);
 	tcase_add_test(recorder, deep_stacks);
 	tcase_add_test(recorder, threads);

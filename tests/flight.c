@@ -231,7 +231,6 @@ static void profile_take(const char *path)
 /* The window and no more, and all of it: some thread is always there. */
 static void window_check(unsigned int window_s, uint64_t asked_ms)
 {
-	/* Writing takes a moment, which the end's time has and the window has not. */
 	uint64_t slack_ns = (now_ms() - asked_ms + 500) * 1000000;
 	uint64_t window_ns = window_s * UINT64_C(1000000000), first_ns = UINT64_MAX, last_ns = 0;
 	uint64_t end_ns = profile.duration_ns, from_ns = end_ns > window_ns ? end_ns - window_ns : 0;
@@ -338,6 +337,38 @@ static void dump_check(const char *path, unsigned int window_s, uint64_t token)
 		fail("the dump does not say why it ends");
 }
 
+static uint64_t events_between(uint64_t from_ns, uint64_t to_ns)
+{
+	uint64_t count = 0;
+
+	for (size_t i = 0; i < profile.events.count; i++)
+		count += profile.events.items[i].time_ns >= from_ns && profile.events.items[i].time_ns <= to_ns;
+	return count;
+}
+
+/* A dump ends when it was asked for, not when it was written: what another one has of the time until then, it has
+ * too. */
+static void end_check(void)
+{
+	uint64_t from_ns, to_ns, here, there;
+
+	check(vgctl_dump(session, "first.vgp"), "vgctl_dump");
+	check(vgctl_dump(session, "dump.vgp"), "vgctl_dump");
+	profile_take("dump.vgp");
+	/* Times of windows are in microseconds. */
+	from_ns = profile.header.from_ns + 1000;
+	profile_take("first.vgp");
+	to_ns = profile.duration_ns;
+	here = events_between(from_ns, to_ns);
+	profile_take("dump.vgp");
+	there = events_between(from_ns, to_ns);
+	if (here == there && here != 0)
+		return;
+	printf("%" PRIu64 " events until %" PRIu64 " us, and %" PRIu64 " in the next dump\n", here, to_ns / 1000,
+	       there);
+	fail("a dump says that it ends after what it has");
+}
+
 static int last(unsigned int seconds, unsigned int window_s)
 {
 	struct vgctl_options options = options_for(window_s);
@@ -377,6 +408,8 @@ static int last(unsigned int seconds, unsigned int window_s)
 	/* Dumps one after the other. */
 	for (int i = 0; i < DUMPS; i++)
 		dump_check("dump.vgp", window_s, open.token);
+	for (int i = 0; i < DUMPS; i++)
+		end_check();
 	rss_kib = helper_rss_kib();
 	if (getenv("SANITIZE") == NULL || *getenv("SANITIZE") == '\0') {
 		if ((uint64_t)rss_kib * 1024 > options.flight_memory_bytes + (32 << 20))

@@ -113,6 +113,11 @@ static uint32_t stack_of(struct vg_dump *dump, uint32_t id)
 
 /* ---- entries ---- */
 
+static bool is_inside(const struct vg_dump *dump, uint64_t time_ns)
+{
+	return time_ns >= dump->from_ns && time_ns <= dump->end_ns;
+}
+
 static void sample_write(struct vg_dump *dump, const struct vg_tape_entry *entry)
 {
 	const struct vg_flight_node *leaf = vg_flight_node(dump->flight, entry->sample.stack);
@@ -122,7 +127,7 @@ static void sample_write(struct vg_dump *dump, const struct vg_tape_entry *entry
 		.cpu_ns = entry->sample.cpu_ns, .interval = entry->sample.interval,
 	};
 
-	if (sample.thread == VG_NONE || entry->time_ns < dump->from_ns)
+	if (sample.thread == VG_NONE || !is_inside(dump, entry->time_ns))
 		return;
 	sample.stack = stack_of(dump, entry->sample.stack);
 	/* It may stand for time before the window, too. */
@@ -143,7 +148,8 @@ static void event_write(struct vg_dump *dump, const struct vg_tape_entry *entry)
 	};
 
 	/* Of what happened before the window, intervals matter to what comes. */
-	if (event.thread == VG_NONE || (entry->time_ns < dump->from_ns && event.token == 0))
+	if (event.thread == VG_NONE || entry->time_ns > dump->end_ns ||
+	    (entry->time_ns < dump->from_ns && event.token == 0))
 		return;
 	event.kind = label_of(dump, entry->event.kind);
 	event.label = label_of(dump, entry->event.label);
@@ -159,7 +165,7 @@ static void count_write(struct vg_dump *dump, const struct vg_tape_entry *entry)
 		.time_ns = entry->time_ns,
 	};
 
-	if (count.thread == VG_NONE || entry->time_ns < dump->from_ns)
+	if (count.thread == VG_NONE || !is_inside(dump, entry->time_ns))
 		return;
 	memcpy(count.values, entry->count.values, sizeof count.values);
 	vg_writer_count(&dump->writer, &count);
@@ -225,8 +231,10 @@ int vg_dump_begin(struct vg_dump *dump, struct vg_flight *flight, int fd, uint64
 	if (dump->from_ns < flight->short_ns)
 		dump->from_ns = flight->short_ns;
 	dump->cursor.number = flight->tape.first;
-	dump->until = follows ? UINT64_MAX : flight->tape.next;
+	dump->until = dump->end_ns = UINT64_MAX;
 	dump->flight = flight;
+	if (!follows)
+		vg_dump_stop(dump, now_ns);
 	vg_writer_open(&dump->writer, fd, 0);
 	dump->writer.name_max_bytes = flight->name_max_bytes;
 	header.from_ns = dump->from_ns;
@@ -236,6 +244,18 @@ int vg_dump_begin(struct vg_dump *dump, struct vg_flight *flight, int fd, uint64
 	open_write(dump);
 	flight->dump = dump;
 	return dump->writer.failed;
+}
+
+void vg_dump_stop(struct vg_dump *dump, uint64_t now_ns)
+{
+	const struct vg_flight *flight = dump->flight;
+
+	if (dump->end_ns != UINT64_MAX)
+		return;
+	dump->until = flight->tape.next;
+	dump->end_ns = now_ns;
+	dump->lost_count = flight->lost_count;
+	memcpy(dump->lost, flight->lost, sizeof dump->lost);
 }
 
 void vg_dump_note(struct vg_dump *dump, pid_t tid, const char *what, uint64_t time_ns,
@@ -264,7 +284,7 @@ void vg_dump_note(struct vg_dump *dump, pid_t tid, const char *what, uint64_t ti
 	vg_writer_event(&dump->writer, &event);
 }
 
-/* Threads that had no sample in the window, and what of the others has ended. */
+/* Threads that had no sample in the window, and what of the others ended in it. */
 static void things_end(struct vg_dump *dump)
 {
 	struct vg_flight *flight = dump->flight;
@@ -272,16 +292,17 @@ static void things_end(struct vg_dump *dump)
 	for (size_t i = 0; i < flight->threads.count; i++) {
 		struct vg_flight_thread *thread = &flight->threads.items[i];
 
-		if (thread->thread.end_ns < dump->from_ns && thread->dumped == VG_NONE)
+		if ((thread->thread.end_ns < dump->from_ns || thread->thread.begin_ns > dump->end_ns) &&
+		    thread->dumped == VG_NONE)
 			continue;
 		thread_give(dump, thread);
-		if (thread->thread.end_ns != UINT64_MAX)
+		if (thread->thread.end_ns <= dump->end_ns)
 			vg_writer_thread_end(&dump->writer, thread->dumped, thread->thread.end_ns);
 	}
 	for (uint32_t i = 0; i < flight->modules.count; i++) {
 		const struct vg_flight_module *module = &flight->modules.items[i];
 
-		if (module->dumped && module->module.unload_ns != UINT64_MAX)
+		if (module->dumped && module->module.unload_ns <= dump->end_ns)
 			vg_writer_module_unload(&dump->writer, i, module->module.unload_ns);
 	}
 }
@@ -292,8 +313,8 @@ static void counts_write(struct vg_dump *dump)
 	struct vg_named counts[VG_FLIGHT_COUNTS + 1];
 	size_t count = 0;
 
-	for (size_t i = 0; i < flight->lost_count; i++) {
-		counts[count] = flight->lost[i];
+	for (size_t i = 0; i < dump->lost_count; i++) {
+		counts[count] = dump->lost[i];
 		counts[count].value -= vg_flight_lost_before(flight, counts[count].name,
 							     dump->from_ns);
 		count += counts[count].value != 0;
@@ -307,7 +328,7 @@ static void counts_write(struct vg_dump *dump)
 				 flight->pauses_count);
 }
 
-int vg_dump_end(struct vg_dump *dump, const char *reason, uint64_t now_ns)
+int vg_dump_end(struct vg_dump *dump, const char *reason)
 {
 	const struct vg_named totals[] = {
 		{ "samples", dump->samples }, { "threads", dump->threads },
@@ -315,15 +336,12 @@ int vg_dump_end(struct vg_dump *dump, const char *reason, uint64_t now_ns)
 	};
 	int rc;
 
-	if (dump->until == UINT64_MAX)
-		dump->until = dump->flight->tape.next;
 	vg_dump_run(dump, SIZE_MAX);
 	if (dump->writer.failed == 0) {
 		things_end(dump);
 		counts_write(dump);
 	}
-	dump->end_ns = now_ns;
-	rc = vg_writer_end(&dump->writer, reason, now_ns, totals, sizeof totals / sizeof *totals);
+	rc = vg_writer_end(&dump->writer, reason, dump->end_ns, totals, sizeof totals / sizeof *totals);
 	vg_writer_close(&dump->writer);
 	vg_array_free(&dump->chain);
 	dump->flight->dump = NULL;

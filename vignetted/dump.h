@@ -16,7 +16,9 @@ struct vg_dump {
 	struct vg_tape_cursor cursor;
 	uint64_t until;              /* number of the entry to stop at; UINT64_MAX: goes on */
 	uint64_t from_ns;            /* the window begins */
-	uint64_t end_ns;             /* and ended */
+	uint64_t end_ns;             /* and ends: nothing later is in it; UINT64_MAX: goes on */
+	struct vg_named lost[VG_FLIGHT_LOSSES]; /* so far, when it ended */
+	size_t lost_count;
 	uint32_t threads, stacks, labels; /* ids given so far */
 	uint64_t samples, samples_complete, events;
 	VG_ARRAY(uint32_t) chain;
@@ -27,6 +29,10 @@ struct vg_dump {
  * after that too. */
 int vg_dump_begin(struct vg_dump *dump, struct vg_flight *flight, int fd, uint64_t now_ns,
 		  bool follows);
+
+/* One that follows ends at that time, up to which the recorder has been told of everything.  Does nothing to one
+ * that has ended. */
+void vg_dump_stop(struct vg_dump *dump, uint64_t now_ns);
 
 /* Writes what is there of so many entries.  Whether there is more. */
 bool vg_dump_run(struct vg_dump *dump, size_t count);
@@ -41,8 +47,8 @@ bool vg_dump_needs(const struct vg_dump *dump, uint64_t number);
 void vg_dump_note(struct vg_dump *dump, pid_t tid, const char *what, uint64_t time_ns,
 		  uint64_t value);
 
-/* Writes all that is left, and the end; `reason` is static text.  0 or the negative errno with which
- * it failed. */
-int vg_dump_end(struct vg_dump *dump, const char *reason, uint64_t now_ns);
+/* Writes all that is left, and the end; it must have been stopped.  `reason` is static text.  0 or the negative
+ * errno with which it failed. */
+int vg_dump_end(struct vg_dump *dump, const char *reason);
 
 #endif

@@ -68,18 +68,31 @@ static void names_write(struct vg_recording *recording)
 	vg_array_free(&addresses);
 }
 
+/* Fetches what threads have to tell of the time until now, and returns that time: of a later one the recorder may have
+ * been told in part. */
+static uint64_t told(struct vg_session *session, struct vg_recording *recording)
+{
+	uint64_t now_ns = now_of(recording);
+
+	if (recording->ended != NULL)
+		return recording->ended_ns;
+	/* Ticks may be far apart. */
+	vg_interrupted_fetch(session);
+	vg_session_events(session);
+	vg_recording_checkpoint(session, recording, true);
+	return now_ns;
+}
+
 static int dump_finish(struct vg_session *session, struct vg_recording *recording,
 		       const char *reason)
 {
 	struct vg_dumping *dumping = &recording->dumping;
 	enum vg_dumping_for who = dumping->who;
-	/* Reading names may take seconds, of which the dump has nothing. */
-	uint64_t end_ns = recording->ended != NULL ? recording->ended_ns : now_of(recording);
 	int rc;
 
 	vg_priority_rest(&session->tracer.priority);
 	names_write(recording);
-	rc = vg_dump_end(&dumping->dump, reason, end_ns);
+	rc = vg_dump_end(&dumping->dump, reason);
 	dumping->who = VG_DUMPING_NOBODY;
 	switch (who) {
 	case VG_DUMPING_ASKED:
@@ -98,27 +111,15 @@ static int dump_finish(struct vg_session *session, struct vg_recording *recordin
 	return rc;
 }
 
-/* What threads have to tell of the time until now. */
-static void told(struct vg_session *session, struct vg_recording *recording)
-{
-	if (recording->ended != NULL)
-		return;
-	/* Ticks may be far apart. */
-	vg_interrupted_fetch(session);
-	vg_session_events(session);
-	vg_recording_checkpoint(session, recording, true);
-}
-
 static int dump_start(struct vg_session *session, struct vg_recording *recording,
 		      enum vg_dumping_for who, int fd)
 {
 	struct vg_dumping *dumping = &recording->dumping;
+	uint64_t now_ns = told(session, recording);
 
-	told(session, recording);
 	dumping->who = who;
 	dumping->fd = fd;
-	return vg_dump_begin(&dumping->dump, &dumping->flight, fd, now_of(recording),
-			     who == VG_DUMPING_STALL);
+	return vg_dump_begin(&dumping->dump, &dumping->flight, fd, now_ns, who == VG_DUMPING_STALL);
 }
 
 int vg_dumping_ask(struct vg_session *session, struct vg_recording *recording, int fd,
@@ -130,8 +131,10 @@ int vg_dumping_ask(struct vg_session *session, struct vg_recording *recording, i
 		return -ENOTSUP;
 	if (dumping->who == VG_DUMPING_ASKED)
 		return -EBUSY;
-	if (dumping->who == VG_DUMPING_STALL)
+	if (dumping->who == VG_DUMPING_STALL) {
+		vg_dump_stop(&dumping->dump, told(session, recording));
 		dump_finish(session, recording, "another dump was asked for");
+	}
 	dumping->reason = reason;
 	dumping->done = done;
 	dumping->asker = asker;
@@ -196,11 +199,11 @@ static void stall_end(struct vg_session *session, struct vg_recording *recording
 
 	if (dumping->who != VG_DUMPING_STALL)
 		return;
-	told(session, recording);
+	vg_dump_stop(&dumping->dump, told(session, recording));
 	vg_dump_run(&dumping->dump, SIZE_MAX);
 	note_late(session, recording);
 	vg_dump_note(&dumping->dump, atomic_load(&session->events.shared->beat_tid), reason,
-		     now_of(recording), late_ns);
+		     dumping->dump.end_ns, late_ns);
 	dump_finish(session, recording, reason);
 }
 
@@ -307,8 +310,10 @@ int vg_dumping_last(struct vg_session *session, struct vg_recording *recording)
 	struct vg_dumping *dumping = &recording->dumping;
 	int rc;
 
-	if (dumping->who != VG_DUMPING_NOBODY)
+	if (dumping->who != VG_DUMPING_NOBODY) {
+		vg_dump_stop(&dumping->dump, recording->ended_ns);
 		dump_finish(session, recording, recording->ended);
+	}
 	dumping->who = VG_DUMPING_LAST;
 	vg_dump_begin(&dumping->dump, &dumping->flight, recording->recorder.writer.fd,
 		      recording->ended_ns, false);
@@ -324,8 +329,10 @@ void vg_dumping_close(struct vg_recording *recording)
 {
 	struct vg_dumping *dumping = &recording->dumping;
 
-	if (dumping->who != VG_DUMPING_NOBODY)
-		vg_dump_end(&dumping->dump, "the recording ended", now_of(recording));
+	if (dumping->who != VG_DUMPING_NOBODY) {
+		vg_dump_stop(&dumping->dump, now_of(recording));
+		vg_dump_end(&dumping->dump, "the recording ended");
+	}
 	if (is_open(recording))
 		vg_flight_close(&dumping->flight);
 	vg_watchdog_close(&dumping->watchdog);
