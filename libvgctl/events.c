@@ -53,10 +53,14 @@ static struct vg_producer *producer_enter(uint64_t records)
  * beginning is in the profile must not lose its end. */
 static bool producer_room(struct vg_producer *own, uint64_t head, uint32_t records)
 {
-	if (head + own->depth + records <= own->limit)
+	uint32_t ends = own->depth + own->deeper;
+
+	if (ends > VG_PRODUCER_ENDS)
+		ends = VG_PRODUCER_ENDS;
+	if (head + ends + records <= own->limit)
 		return true;
 	own->limit = atomic_load_explicit(&own->lane->tail, memory_order_acquire) + VG_LANE_RECORDS;
-	return head + own->depth + records <= own->limit;
+	return head + ends + records <= own->limit;
 }
 
 static uint64_t what_pack(enum vg_lane_what what, uint32_t kind, uint32_t label)
@@ -111,30 +115,42 @@ void vgctl_event_counter(uint32_t label, int64_t value)
 	event_put(what_pack(VG_LANE_COUNTER, 0, label), (uint64_t)value);
 }
 
+/* The innermost open interval, for one that begins with that token: its own, where that is not known. */
+static uint64_t parent_of(const struct vg_producer *own, uint64_t token)
+{
+	if (own->deeper > 0)
+		return token;
+	return own->depth > 0 ? own->open[own->depth - 1] : 0;
+}
+
+static void interval_open(struct vg_producer *own, uint64_t token)
+{
+	if (own->depth == VG_PRODUCER_DEPTH) {
+		own->deeper++;
+		return;
+	}
+	own->open[own->depth++] = token;
+	atomic_store_explicit(&own->lane->interval, token, memory_order_relaxed);
+}
+
 struct vgctl_interval vgctl_event_begin(uint32_t kind, uint32_t label, uint64_t argument,
 					uint32_t detached)
 {
 	struct vgctl_interval interval = { 0, 0, detached };
 	/* Without a beginning there will be no end. */
 	struct vg_producer *own = producer_enter(2);
-	uint64_t head, parent;
-	bool tracked;
+	uint64_t head;
 
 	if (own == NULL)
 		return interval;
-	tracked = !detached && own->depth < VG_PRODUCER_DEPTH;
 	head = atomic_load_explicit(&own->lane->head, memory_order_relaxed);
-	parent = own->depth > 0 ? own->open[own->depth - 1] : 0;
-	if (producer_room(own, head, tracked ? 2 : 1)) {
+	if (producer_room(own, head, detached ? 1 : 2)) {
 		interval.token = vg_lane_token(head, own->index);
 		interval.session = own->session;
 		record_put(own, head, what_pack(detached ? VG_LANE_DETACHED_BEGIN : VG_LANE_BEGIN,
-						kind, label), argument, parent);
-		if (tracked) {
-			own->open[own->depth++] = interval.token;
-			atomic_store_explicit(&own->lane->interval, interval.token,
-					      memory_order_relaxed);
-		}
+						kind, label), argument, parent_of(own, interval.token));
+		if (!detached)
+			interval_open(own, interval.token);
 	} else {
 		drop(own, 2);
 	}
@@ -142,15 +158,18 @@ struct vgctl_interval vgctl_event_begin(uint32_t kind, uint32_t label, uint64_t 
 	return interval;
 }
 
-/* Takes it off the open ones: the innermost, where ends are nested as beginnings are. */
+/* Takes it off the open ones: the innermost, where ends are nested as beginnings are.  One that is not listed is a
+ * deeper one, if it began on this thread. */
 static void interval_close(struct vg_producer *own, uint64_t token)
 {
 	uint32_t at = own->depth;
 
 	while (at > 0 && own->open[at - 1] != token)
 		at--;
-	if (at == 0)
+	if (at == 0) {
+		own->deeper -= own->deeper > 0 && vg_token_lane(token) == own->index;
 		return;
+	}
 	for (; at < own->depth; at++)
 		own->open[at - 1] = own->open[at];
 	own->depth--;

@@ -389,7 +389,7 @@ struct vg_producer *vg_producer_renew(void)
 	own = lane_get();
 	if (own == NULL || own->session == session)
 		return own;
-	own->depth = 0;
+	own->depth = own->deeper = 0;
 	atomic_store_explicit(&own->lane->interval, 0, memory_order_relaxed);
 	own->limit = atomic_load_explicit(&state->overwrite, memory_order_relaxed) ? UINT64_MAX :
 		     atomic_load_explicit(&own->lane->tail, memory_order_acquire) + VG_LANE_RECORDS;

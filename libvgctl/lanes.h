@@ -8,8 +8,10 @@
 
 /* The host's side of the ring: making it, labels, who has which lane. */
 
-/* Intervals of a thread that are kept track of at a time: of deeper ones samples know the parent. */
-enum { VG_PRODUCER_DEPTH = 64 };
+/* Intervals of a thread that are kept track of at a time.  Deeper ones are counted: samples do not name them, and what
+ * begins in them does not know its parent.  And how many ends there is room for in any case: an end may never come,
+ * and the lane must not fill up with room for such. */
+enum { VG_PRODUCER_DEPTH = 64, VG_PRODUCER_ENDS = VG_LANE_RECORDS / 4 };
 
 struct vg_lanes_host;
 
@@ -23,6 +25,7 @@ struct vg_producer {
 	uint32_t session;            /* that the rest is of */
 	uint32_t depth;
 	uint64_t open[VG_PRODUCER_DEPTH]; /* tokens, innermost last */
+	uint32_t deeper;             /* open besides */
 };
 
 /*

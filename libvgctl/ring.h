@@ -46,13 +46,19 @@ struct vg_lane_record {
 	_Atomic uint64_t time_ns;    /* CLOCK_MONOTONIC */
 	_Atomic uint64_t what;       /* enum vg_lane_what, 28 bits of kind, 28 of label */
 	_Atomic uint64_t value;      /* argument, counter; of an end the interval's token */
-	_Atomic uint64_t parent;     /* of a beginning: token of the innermost open interval, or 0 */
+	_Atomic uint64_t parent;     /* of a beginning: token of the innermost open interval, or 0; its own:
+	                                that is not known */
 };
 
 /* The token of an interval whose beginning is the lane's record number `index`: never 0. */
 static inline uint64_t vg_lane_token(uint64_t index, uint32_t lane)
 {
 	return (index + 1) << 8 | lane;
+}
+
+static inline uint32_t vg_token_lane(uint64_t token)
+{
+	return token & 0xff;
 }
 
 struct vg_lane {

@@ -105,7 +105,7 @@ struct vg_event {
 	uint64_t time_ns;
 	uint64_t value;              /* the argument; of a counter an int64_t */
 	uint64_t token;              /* of an interval; 0: it has none */
-	uint64_t parent;             /* token of the thread's innermost open interval; 0: none */
+	uint64_t parent;             /* token of the thread's innermost open interval; 0: none; its own: not known */
 	uint32_t thread;             /* index */
 	uint32_t kind, label;        /* strings, or VG_NONE */
 	uint8_t what;                /* enum vg_event_what */

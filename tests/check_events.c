@@ -18,6 +18,7 @@
 #include "libvgctl/vgctl.h"
 #include "tests/suites.h"
 #include "tests/taken.h"
+#include "vgtool/spans.h"
 
 static char path[64], other[80];
 static struct vgctl_session *session;
@@ -177,13 +178,145 @@ START_TEST(intervals_nest)
 	ck_assert_uint_eq(event(2)->token, outer.token);
 	ck_assert_uint_eq(event(3)->parent, inner.token);
 	ck_assert_uint_eq(event(4)->parent, deep[0].token);
-	/* Deeper than what is kept track of, the parent is the innermost that is. */
+	/* inner and 63 of these are kept track of; the parent of what begins in a deeper one is not known. */
 	ck_assert_uint_eq(event(3 + 62)->parent, deep[61].token);
-	ck_assert_uint_eq(event(3 + 99)->parent, deep[62].token);
+	ck_assert_uint_eq(event(3 + 63)->parent, deep[62].token);
+	ck_assert_uint_eq(event(3 + 64)->parent, deep[64].token);
+	ck_assert_uint_eq(event(3 + 99)->parent, deep[99].token);
 	ck_assert_uint_eq(event(3 + 2 * DEEP)->token, inner.token);
 	ck_assert_uint_eq(event(4 + 2 * DEEP)->parent, 0);
 	ck_assert_uint_eq(event(5 + 2 * DEEP)->parent, event(4 + 2 * DEEP)->token);
 	ck_assert_uint_eq(event(7 + 2 * DEEP)->token, event(4 + 2 * DEEP)->token);
+}
+END_TEST
+
+/* ---- intervals at random, nested up to 200 deep, beside events that are dropped ---- */
+
+enum { DEEPEST = 200, WALKS = 4, NESTED_STEPS = 100000 };
+
+static uint32_t random_next(uint32_t *state)
+{
+	*state = *state * 1664525 + 1013904223;
+	return *state >> 8;
+}
+
+/* What a begin must have been told of, by its token. */
+struct nested {
+	uint64_t token;
+	uint32_t parent;             /* index of the innermost that was open, or VG_NONE */
+	uint32_t depth;              /* its parent's and one */
+};
+
+struct nest {
+	struct nested begun[NESTED_STEPS];
+	uint32_t count;
+	struct open {
+		struct vgctl_interval interval;
+		uint32_t index;
+	} open[DEEPEST];
+	uint32_t depth;
+};
+
+static void nest_begin(struct nest *nest)
+{
+	struct vgctl_interval interval = vgctl_interval_begin(0, 0, 1);
+
+	/* It found no room, and will have no end. */
+	if (interval.token == 0)
+		return;
+	nest->begun[nest->count] = (struct nested){ .token = interval.token, .parent = VG_NONE };
+	if (nest->depth > 0) {
+		nest->begun[nest->count].parent = nest->open[nest->depth - 1].index;
+		nest->begun[nest->count].depth = nest->begun[nest->open[nest->depth - 1].index].depth + 1;
+	}
+	nest->open[nest->depth].interval = interval;
+	nest->open[nest->depth++].index = nest->count++;
+}
+
+static void nest_end(struct nest *nest, uint32_t at)
+{
+	vgctl_interval_end(nest->open[at].interval);
+	nest->depth--;
+	memmove(&nest->open[at], &nest->open[at + 1], (nest->depth - at) * sizeof *nest->open);
+}
+
+/* Goes up and down between depths that it draws; one end in 16 is that of another than the innermost. */
+static void nest_walk(struct nest *nest, uint32_t state)
+{
+	uint32_t wanted = DEEPEST;
+
+	for (int step = 0; step < NESTED_STEPS; step++) {
+		if (random_next(&state) % 64 == 0)
+			wanted = 1 + random_next(&state) % DEEPEST;
+		if (nest->depth < wanted && random_next(&state) % 8 != 0)
+			nest_begin(nest);
+		else if (nest->depth > 0 && random_next(&state) % 16 == 0)
+			nest_end(nest, random_next(&state) % nest->depth);
+		else if (nest->depth > 0)
+			nest_end(nest, nest->depth - 1);
+	}
+	while (nest->depth > 0)
+		nest_end(nest, nest->depth - 1);
+}
+
+/* The self times of a profile whose every interval has its end, plainly. */
+static void selves_reckon(const struct nest *nest, uint64_t *self_ns)
+{
+	uint32_t open[DEEPEST], depth = 0, begun = 0, at;
+	uint64_t before_ns = 0;
+
+	for (size_t i = 0; i < taken.profile.events.count; i++) {
+		if (depth > 0)
+			self_ns[open[depth - 1]] += event(i)->time_ns - before_ns;
+		before_ns = event(i)->time_ns;
+		if (event(i)->what == VG_EVENT_BEGIN) {
+			ck_assert_uint_lt(depth, DEEPEST);
+			open[depth++] = begun++;
+			continue;
+		}
+		for (at = depth; at > 0 && nest->begun[open[at - 1]].token != event(i)->token;)
+			at--;
+		ck_assert_uint_gt(at, 0);
+		for (depth--; at <= depth; at++)
+			open[at - 1] = open[at];
+	}
+}
+
+START_TEST(intervals_nest_at_random)
+{
+	struct nest *nest = calloc(1, sizeof *nest);
+	uint64_t *self_ns = calloc(NESTED_STEPS, sizeof *self_ns);
+	uint32_t deepest = 0;
+	struct vg_spans spans;
+
+	begin(VGCTL_ON_DEMAND);
+	/* Of a kind that nobody was given: one event at least is dropped. */
+	vgctl_instant(12345, 0, 1);
+	nest_walk(nest, (uint32_t)_i + 1);
+	end();
+	ck_assert_uint_gt(summary.events_dropped, 0);
+	ck_assert_uint_eq(summary.events, 2 * nest->count);
+	ck_assert_int_eq(vg_spans_build(&spans, &taken.profile), 0);
+	ck_assert(spans.gappy);
+	ck_assert_uint_eq(spans.items.count, nest->count);
+	ck_assert_uint_eq(spans.ends_orphaned + spans.begins_repeated + spans.times_back, 0);
+	selves_reckon(nest, self_ns);
+	for (uint32_t i = 0; i < nest->count; i++) {
+		const struct vg_span *span = &spans.items.items[i];
+
+		ck_assert_uint_eq(span->token, nest->begun[i].token);
+		ck_assert_msg(span->state == VG_SPAN_ENDED, "interval %u, %u deep: state %u, its end is %s", i,
+			      nest->begun[i].depth, span->state,
+			      span->state == VG_SPAN_LOST ? "taken for lost" : "not there");
+		ck_assert_uint_eq(span->parent, nest->begun[i].parent);
+		ck_assert_uint_eq(span->depth, nest->begun[i].depth);
+		ck_assert_uint_eq(span->self_ns, self_ns[i]);
+		deepest = span->depth > deepest ? span->depth : deepest;
+	}
+	ck_assert_uint_ge(deepest, 150);
+	vg_spans_free(&spans);
+	free(self_ns);
+	free(nest);
 }
 END_TEST
 
@@ -523,6 +656,7 @@ Suite *events_suite(void)
 	tcase_add_test(cases, unknown_ids_are_dropped);
 	tcase_add_test(cases, nothing_outside_of_a_session);
 	tcase_add_test(cases, intervals_nest);
+	tcase_add_loop_test(cases, intervals_nest_at_random, 0, WALKS);
 	tcase_add_test(cases, detached_ends_elsewhere);
 	tcase_add_test(cases, children_record_for_themselves);
 	tcase_add_test(cases, signal_handlers_may_record);

@@ -190,6 +190,152 @@ START_TEST(lost_ends)
 }
 END_TEST
 
+/* ---- intervals at random, 1 to 200 deep, some of whose ends are lost ---- */
+
+/* libvgctl keeps track of so many open ones; what begins in a deeper one does not know its parent. */
+enum { STEPS = 20000, DEEPEST = 200, TRACKED = 64, LISTED = 2 * DEEPEST + STEPS };
+
+/* An interval as spans should have it, and what the program itself knows of it. */
+struct modelled {
+	uint64_t begin_us, end_us, self_us;
+	uint8_t state;
+	bool ended, tracked;
+};
+
+/* Those that are open for all that the profile shows, as they began: the program has ended some. */
+struct model {
+	struct modelled of[STEPS];
+	uint32_t count, listed[LISTED], open, depth, tracked;
+	uint64_t now_us;
+	uint32_t random;
+	size_t lost;
+};
+
+static uint32_t draw(struct model *model, uint32_t below)
+{
+	model->random = model->random * 1664525 + 1013904223;
+	return (model->random >> 8) % below;
+}
+
+static void model_pass(struct model *model, uint64_t us)
+{
+	model->now_us += us;
+	if (model->open > 0)
+		model->of[model->listed[model->open - 1]].self_us += us;
+}
+
+static void model_close(struct model *model, uint32_t at, enum vg_span_state state)
+{
+	struct modelled *of = &model->of[model->listed[at]];
+
+	of->end_us = model->now_us;
+	of->state = (uint8_t)state;
+	model->open--;
+	memmove(&model->listed[at], &model->listed[at + 1], (model->open - at) * sizeof *model->listed);
+}
+
+/* Where the program's innermost is listed, plus 1. */
+static uint32_t model_innermost(const struct model *model)
+{
+	uint32_t at = model->open;
+
+	while (at > 0 && model->of[model->listed[at - 1]].ended)
+		at--;
+	return at;
+}
+
+static void model_begin(struct model *model)
+{
+	uint32_t parent_at = model_innermost(model), index = model->count++;
+	bool known = model->tracked == model->depth;
+
+	if (known && model->lost > 0) {
+		while (model->open > parent_at)
+			model_close(model, model->open - 1, VG_SPAN_LOST);
+	}
+	parent = !known ? index + 1 : parent_at > 0 ? model->listed[parent_at - 1] + 1 : 0;
+	model->of[index] = (struct modelled){ .begin_us = model->now_us, .state = VG_SPAN_OPEN,
+					      .tracked = model->tracked < TRACKED };
+	begin(model->now_us, A + draw(model, LABELS), index + 1);
+	model->tracked += model->of[index].tracked;
+	model->depth++;
+	model->listed[model->open++] = index;
+}
+
+static void model_end(struct model *model, uint32_t back, bool lost)
+{
+	uint32_t at = model->open;
+
+	for (at = model_innermost(model); back > 0 || model->of[model->listed[at - 1]].ended; at--)
+		back -= !model->of[model->listed[at - 1]].ended;
+	model->of[model->listed[at - 1]].ended = true;
+	model->tracked -= model->of[model->listed[at - 1]].tracked;
+	model->depth--;
+	parent = 0;
+	model->lost += lost;
+	if (lost)
+		return;
+	end(model->now_us, model->listed[at - 1] + 1);
+	model_close(model, at - 1, VG_SPAN_ENDED);
+}
+
+/* In half of the runs no end is lost, but the profile says that something was. */
+static void model_run(struct model *model, bool lossy)
+{
+	uint32_t wanted = DEEPEST;
+
+	for (int step = 0; step < STEPS; step++) {
+		model_pass(model, 1 + draw(model, 5));
+		if (draw(model, 64) == 0)
+			wanted = 1 + draw(model, DEEPEST);
+		if (model->depth < wanted && draw(model, 8) != 0)
+			model_begin(model);
+		else if (model->depth > 0)
+			model_end(model, draw(model, 16) == 0 ? draw(model, model->depth) : 0,
+				  lossy && draw(model, 20) == 0);
+	}
+}
+
+START_TEST(random_nesting)
+{
+	struct model *model = calloc(1, sizeof *model);
+	const struct vg_named lost = { "events_dropped", 1 };
+	bool lossy = _i % 2 != 0;
+	size_t closed = 0, deep = 0;
+	uint64_t end_us;
+
+	model->random = (uint32_t)_i + 1;
+	model->lost = 1;
+	open_profile();
+	ck_assert_int_eq(vg_writer_lost(&fixture.writer, &lost, 1), 0);
+	model_run(model, lossy);
+	build();
+	/* The profile's end is a while behind the last event, or before it. */
+	end_us = spans.end_ns / US;
+	model_pass(model, end_us - model->now_us);
+	while (model->open > 0)
+		model_close(model, model->open - 1, VG_SPAN_OPEN);
+	ck_assert_uint_eq(spans.items.count, model->count);
+	ck_assert_uint_eq(spans.ends_orphaned + spans.begins_repeated + spans.times_back, 0);
+	for (uint32_t i = 0; i < model->count; i++) {
+		const struct modelled *of = &model->of[i];
+		const struct vg_span *span = &spans.items.items[i];
+
+		ck_assert_msg(span->begin_ns == of->begin_us * US && span->end_ns == of->end_us * US &&
+			      span->self_ns == of->self_us * US && span->state == of->state,
+			      "interval %u: %lu to %lu, self %lu, state %u; expected %lu to %lu, self %lu, state %u", i,
+			      span->begin_ns / US, span->end_ns / US, span->self_ns / US, span->state, of->begin_us,
+			      of->end_us, of->self_us, of->state);
+		closed += of->state == VG_SPAN_LOST;
+		deep += !of->tracked;
+	}
+	ck_assert_uint_gt(deep, 1000);
+	ck_assert(lossy ? closed > 100 : closed == 0);
+	free(model);
+	close_profile();
+}
+END_TEST
+
 START_TEST(by_label)
 {
 	struct vg_summary summary = { .by_thread = false };
@@ -400,6 +546,7 @@ Suite *spans_suite(void)
 	tcase_add_test(cases, open_and_orphaned);
 	tcase_add_test(cases, tokens_used_again);
 	tcase_add_test(cases, lost_ends);
+	tcase_add_loop_test(cases, random_nesting, 0, 6);
 	tcase_add_test(cases, by_label);
 	tcase_add_test(cases, samples_by_interval);
 	tcase_add_test(cases, deep_trace);

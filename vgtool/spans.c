@@ -122,12 +122,12 @@ static void lane_remove(struct sweep *sweep, struct lane *lane, uint32_t index,
 }
 
 /* Where events are missing, a begin that names its parent shows which ends are missing: those of
- * all that began after the parent. */
+ * all that began after the parent.  One that names itself does not know. */
 static void lost_ends_find(struct sweep *sweep, struct lane *lane, const struct vg_event *event)
 {
 	uint32_t parent = VG_NONE;
 
-	if (!sweep->spans->gappy)
+	if (!sweep->spans->gappy || event->parent == event->token)
 		return;
 	if (event->parent != 0) {
 		parent = vg_spans_find(sweep->spans, event->parent);
@@ -157,7 +157,7 @@ static int span_begin(struct sweep *sweep, const struct vg_event *event)
 	lane_advance(sweep, lane, event->time_ns);
 	lost_ends_find(sweep, lane, event);
 	span.begin_ns = lane->now_ns;
-	if (span.detached && event->parent != 0)
+	if (span.detached && event->parent != 0 && event->parent != event->token)
 		span.parent = vg_spans_find(spans, event->parent);
 	rc = vg_intern(&spans->tokens, &event->token, sizeof event->token, &token);
 	if (rc > 0)

@@ -51,7 +51,7 @@ uint64_t vg_event_token_check(const struct vg_events_lane *own, uint32_t lane, u
 {
 	uint64_t number = token >> 8;
 
-	return (token & 0xff) == lane && number > own->first && number <= head ? token : 0;
+	return vg_token_lane(token) == lane && number > own->first && number <= head ? token : 0;
 }
 
 /* 0, or -EBADMSG if it makes no sense.  Its time is the session's. */
@@ -78,7 +78,8 @@ static int record_check(struct vg_events *events, const struct vg_events_sink *s
 	case VG_EVENT_BEGIN:
 	case VG_EVENT_DETACHED_BEGIN:
 		event->token = vg_lane_token(own->tail, lane);
-		event->parent = vg_event_token_check(own, lane, record->parent, own->tail);
+		event->parent = record->parent == event->token ? event->token :
+				vg_event_token_check(own, lane, record->parent, own->tail);
 		break;
 	case VG_EVENT_END:
 	case VG_EVENT_DETACHED_END:
