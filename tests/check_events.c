@@ -52,14 +52,19 @@ static void begin(unsigned int rate_hz)
 }
 
 /* Ends, and reads back; the profile and the summary must agree. */
-static void end(void)
+static void end_into(const char *profile)
 {
 	summary = (struct vgctl_summary)VGCTL_SUMMARY_INIT;
 	ck_assert_int_eq(vgctl_end(session, &summary), 0);
 	taken_free(&taken);
-	taken_read(&taken, path);
+	taken_read(&taken, profile);
 	ck_assert_uint_eq(taken.profile.damage.count, 0);
 	ck_assert_uint_eq(taken.profile.events.count, summary.events);
+}
+
+static void end(void)
+{
+	end_into(path);
 }
 
 static const struct vg_event *event(size_t index)
@@ -534,6 +539,80 @@ START_TEST(sessions_under_fire)
 }
 END_TEST
 
+/* A session that began amid intervals: these are not its, nor are their ends and what is in them. */
+START_TEST(intervals_before_another_session)
+{
+	struct vgctl_options options = VGCTL_OPTIONS_INIT;
+	struct vgctl_interval outer, detached, inner;
+	struct vgctl_session *first;
+	struct vg_spans spans;
+	pthread_t thread;
+
+	begin(_i / 2 == 0 ? VGCTL_ON_DEMAND : 10);
+	outer = vgctl_interval_begin(0, 0, 1);
+	detached = vgctl_interval_begin_detached(0, 0, 2);
+	/* The helper has come to know the thread, in one case of two. */
+	usleep(300000);
+	first = session;
+	options.rate_hz = _i % 2 == 0 ? VGCTL_ON_DEMAND : 99;
+	ck_assert_int_eq(vgctl_begin(other, &options, &session), 0);
+	inner = vgctl_interval_begin(0, 0, 3);
+	ck_assert_int_eq(pthread_create(&thread, NULL, end_elsewhere, &detached), 0);
+	pthread_join(thread, NULL);
+	/* The helper has fetched all that before this one ends. */
+	usleep(300000);
+	vgctl_interval_end(inner);
+	vgctl_interval_end(outer);
+	end_into(other);
+	ck_assert_uint_eq(summary.events, 2);
+	ck_assert_uint_eq(summary.events_dropped, 0);
+	ck_assert_uint_eq(event(0)->token, inner.token);
+	ck_assert_uint_eq(event(0)->parent, 0);
+	ck_assert_uint_eq(event(1)->token, inner.token);
+	ck_assert_int_eq(vg_spans_build(&spans, &taken.profile), 0);
+	ck_assert_uint_eq(spans.ends_orphaned, 0);
+	vg_spans_free(&spans);
+	session = first;
+	end();
+	ck_assert_uint_eq(summary.events, 6);
+}
+END_TEST
+
+/* Wherever in what threads tell the other session begins, it has no end without its beginning. */
+START_TEST(sessions_overlap_under_fire)
+{
+	enum { ROUNDS = 20, SHOOTERS = 3 };
+	struct vgctl_options options = VGCTL_OPTIONS_INIT;
+	struct vgctl_session *first;
+	pthread_t threads[SHOOTERS];
+	uint64_t whole = 0;
+
+	begin(_i == 0 ? VGCTL_ON_DEMAND : 10);
+	first = session;
+	for (int i = 0; i < SHOOTERS; i++)
+		ck_assert_int_eq(pthread_create(&threads[i], NULL, fire, NULL), 0);
+	for (int i = 0; i < ROUNDS; i++) {
+		struct vg_spans spans;
+
+		options.rate_hz = i % 2 == 0 ? VGCTL_ON_DEMAND : 99;
+		ck_assert_int_eq(vgctl_begin(other, &options, &session), 0);
+		usleep(20000);
+		end_into(other);
+		ck_assert_int_eq(vg_spans_build(&spans, &taken.profile), 0);
+		ck_assert_msg(spans.ends_orphaned == 0 || summary.events_dropped != 0,
+			      "round %d: %lu ends without a beginning", i, spans.ends_orphaned);
+		whole += summary.events_dropped == 0 && spans.items.count != 0;
+		vg_spans_free(&spans);
+	}
+	ck_assert_uint_gt(whole, 0);
+	stopping = true;
+	for (int i = 0; i < SHOOTERS; i++)
+		pthread_join(threads[i], NULL);
+	session = first;
+	end();
+}
+END_TEST
+
 /* What becomes of events without room is for the helper that listens to say, not for a session of its. */
 START_TEST(listening_decides_what_is_overwritten)
 {
@@ -662,6 +741,8 @@ Suite *events_suite(void)
 	tcase_add_test(cases, signal_handlers_may_record);
 	tcase_add_test(cases, threads_come_and_go);
 	tcase_add_test(cases, sessions_under_fire);
+	tcase_add_loop_test(cases, intervals_before_another_session, 0, 4);
+	tcase_add_loop_test(cases, sessions_overlap_under_fire, 0, 2);
 	tcase_add_loop_test(cases, listening_decides_what_is_overwritten, 0, 2);
 	tcase_add_loop_test(cases, samples_know_their_interval, 0, 4);
 	suite_add_tcase(suite, cases);

@@ -94,13 +94,23 @@ static int record_check(struct vg_events *events, const struct vg_events_sink *s
 	return 0;
 }
 
+/* Whether the interval began before the profile had the lane's records. */
+static bool began_before(const struct vg_events *events, uint32_t index, uint64_t token)
+{
+	return token >> 8 <= events->lanes[vg_token_lane(token)].first_of[index];
+}
+
 /* One profile's copy, in its own time and with its own number of the thread. */
-static void record_put(struct vg_events *events, const struct vg_events_lane *own, uint32_t index,
+static void record_put(struct vg_events *events, struct vg_events_lane *own, uint32_t index,
 		       struct vg_writer_event event)
 {
 	struct vg_events_out *out = &events->outs[index];
 
-	if (event.time_ns < out->since_ns)
+	if (event.time_ns < out->since_ns) {
+		own->first_of[index] = own->tail + 1;
+		return;
+	}
+	if (event.token != 0 && began_before(events, index, event.token))
 		return;
 	if (vg_writer_full(out->writer)) {
 		out->cut++;
@@ -110,7 +120,7 @@ static void record_put(struct vg_events *events, const struct vg_events_lane *ow
 	label_write(events, index, event.label);
 	event.time_ns -= out->since_ns;
 	event.thread = own->threads[index];
-	if (event.parent >> 8 <= own->first_of[index])
+	if (began_before(events, index, event.parent))
 		event.parent = 0;
 	out->recorded++;
 	vg_writer_event(out->writer, &event);
@@ -133,4 +143,7 @@ void vg_event_record_write(struct vg_events *events, const struct vg_events_sink
 		vg_lane_close(own, event.time_ns, event.token);
 	VG_EACH_RECORDING(i, own->joined)
 		record_put(events, own, i, event);
+	/* Those that do not know the thread yet do not have it. */
+	VG_EACH_RECORDING(i, events->live & ~own->joined)
+		own->first_of[i] = own->tail + 1;
 }
