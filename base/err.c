@@ -1,9 +1,22 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 #include "base/err.h"
 
+#include <locale.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
+
+const char *vg_err_words(int code)
+{
+#ifdef HAVE_STRERRORDESC_NP
+	const char *words = strerrordesc_np(-code);
+#else
+	/* newlocale(3) returns the C locale without allocating it. */
+	const char *words = strerror_l(-code, newlocale(LC_ALL_MASK, "C", (locale_t)0));
+#endif
+
+	return words != NULL ? words : "unknown error";
+}
 
 int vg_err_set(struct vg_err *err, int code, const char *format, ...)
 {
@@ -28,6 +41,6 @@ int vg_err_sys(struct vg_err *err, int code, const char *format, ...)
 	vsnprintf(err->text, sizeof err->text, format, args);
 	va_end(args);
 	used = strlen(err->text);
-	snprintf(err->text + used, sizeof err->text - used, ": %s", strerrordesc_np(-code));
+	snprintf(err->text + used, sizeof err->text - used, ": %s", vg_err_words(code));
 	return code;
 }

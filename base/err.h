@@ -23,4 +23,7 @@ int vg_err_set(struct vg_err *err, int code, const char *format, ...)
 int vg_err_sys(struct vg_err *err, int code, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));
 
+/* The system's words for a negative errno.  In English, never NULL, and valid for ever. */
+const char *vg_err_words(int code);
+
 #endif

@@ -65,20 +65,25 @@ static int link_read(const struct place *place, char **target, struct vg_err *er
 	/* The link itself: its owner and its text are of the same one, whatever has its name by then. */
 	int fd = openat(place->directory, place->name, O_PATH | O_NOFOLLOW | O_CLOEXEC), rc = 0;
 	int prefix = (int)(vg_place_name(place->path) - place->path);
-	char text[PATH_MAX];
 	struct stat status;
 	ssize_t length;
+	char *text;
 
 	if (fd < 0)
 		return vg_err_sys(err, -errno, "cannot open %s", place->path);
-	length = readlinkat(fd, "", text, sizeof text);
-	if (length < 0 || fstat(fd, &status) != 0)
+	/* Not in an array: a program's thread that begins a session may have a stack of PTHREAD_STACK_MIN. */
+	text = malloc(PATH_MAX);
+	length = text != NULL ? readlinkat(fd, "", text, PATH_MAX) : -1;
+	if (text == NULL)
+		rc = vg_err_sys(err, -ENOMEM, "%s", place->path);
+	else if (length < 0 || fstat(fd, &status) != 0)
 		rc = vg_err_sys(err, -errno, "cannot read the link %s", place->path);
 	else if (!link_is_trusted(status.st_uid))
 		rc = vg_err_set(err, -EACCES, "%s is a symbolic link of another user (uid %u)", place->path,
 				status.st_uid);
 	else if (asprintf(target, "%.*s%.*s", text[0] != '/' ? prefix : 0, place->path, (int)length, text) < 0)
 		rc = vg_err_sys(err, -ENOMEM, "%s", place->path);
+	free(text);
 	close(fd);
 	return rc;
 }

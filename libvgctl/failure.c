@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "base/err.h"
 #include "base/utf8.h"
 #include "libvgctl/vgctl.h"
 
@@ -33,7 +34,7 @@ static const char *general(int code)
 	case -ECHILD: return "the session belongs to the parent process";
 	case -EINVAL: return "an argument or option is out of range";
 	}
-	return strerrordesc_np(-code);
+	return vg_err_words(code);
 }
 
 int vg_failure(int code, const char *format, ...)
@@ -54,12 +55,9 @@ int vg_failure(int code, const char *format, ...)
 
 const char *vgctl_strerror(int error)
 {
-	const char *text;
-
 	if (error >= 0)
 		return "success";
 	if (error == latest.code && latest.text[0] != '\0')
 		return latest.text;
-	text = general(error);
-	return text != NULL ? text : "unknown error";
+	return general(error);
 }

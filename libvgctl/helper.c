@@ -2,7 +2,6 @@
 #include "libvgctl/helper.h"
 
 #include <errno.h>
-#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
@@ -10,6 +9,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/err.h"
 #include "base/outfile.h"
 #include "libvgctl/channel.h"
 #include "libvgctl/failure.h"
@@ -33,7 +33,7 @@ int vg_helper_lost(int rc)
 		return vg_failure(rc, "this program has closed the session's descriptors; what was "
 				  "written is kept");
 	default:
-		return vg_failure(rc, "cannot speak with the helper vignetted: %s", strerrordesc_np(-rc));
+		return vg_failure(rc, "cannot speak with the helper vignetted: %s", vg_err_words(rc));
 	}
 }
 
@@ -62,23 +62,23 @@ static int helper_missing(const char *given)
 /* Starts the helper; its end of the socket is closed here either way. */
 static int helper_start(const char *given, int sockets[2])
 {
-	char path[PATH_MAX];
+	char *path;
 	int on = 1, rc;
 
-	rc = vg_spawn_find(given, path, sizeof path);
+	rc = vg_spawn_find(given, &path);
 	if (rc != 0)
 		rc = helper_missing(given);
 	if (rc == 0 && vg_spawn_is_elsewhere())
 		rc = vg_failure(-ENOTSUP, "children of this thread begin in another pid namespace, where "
 				"the helper could not see this process");
 	if (rc == 0 && setsockopt(sockets[0], SOL_SOCKET, SO_PASSCRED, &on, sizeof on) != 0)
-		rc = vg_failure(-errno, "cannot connect to the helper: %s", strerrordesc_np(errno));
+		rc = vg_failure(-errno, "cannot connect to the helper: %s", vg_err_words(-errno));
 	if (rc == 0) {
 		rc = vg_spawn(path, sockets[1]);
 		if (rc != 0)
-			rc = vg_failure(-ENOEXEC, "cannot start the helper %s: %s", path,
-					strerrordesc_np(-rc));
+			rc = vg_failure(-ENOEXEC, "cannot start the helper %s: %s", path, vg_err_words(rc));
 	}
+	free(path);
 	close(sockets[1]);
 	return rc;
 }
@@ -116,7 +116,7 @@ int vg_helper_pair(int *own, int *other)
 	int sockets[2];
 
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, sockets) != 0)
-		return vg_failure(-errno, "cannot connect to the helper: %s", strerrordesc_np(errno));
+		return vg_failure(-errno, "cannot connect to the helper: %s", vg_err_words(-errno));
 	*own = vg_descriptor_raise(sockets[0]);
 	*other = sockets[1];
 	if (*own >= 0)

@@ -251,60 +251,76 @@ static bool is_program(const char *path)
 	return stat(path, &status) == 0 && S_ISREG(status.st_mode) && (status.st_mode & 0111) != 0;
 }
 
-/* Whether `vignetted` stands in the directory that file is in. */
-static bool beside(const char *file, char *path, size_t path_bytes)
+/* The path, if a program is there; else frees it and returns NULL.  Accepts NULL. */
+static char *program_check(char *path)
 {
-	const char *slash = strrchr(file, '/');
-	int length;
-
-	if (slash == NULL)
-		return false;
-	length = snprintf(path, path_bytes, "%.*s/vignetted", (int)(slash - file), file);
-	return length > 0 && (size_t)length < path_bytes && is_program(path);
+	if (path != NULL && is_program(path))
+		return path;
+	free(path);
+	return NULL;
 }
 
-static bool given(const char *file, char *path, size_t path_bytes)
+/* `vignetted` in the directory that file is in. */
+static char *beside(const char *file)
 {
-	int length = snprintf(path, path_bytes, "%s", file);
+	const char *slash = strrchr(file, '/');
+	char *path;
 
-	return length > 0 && (size_t)length < path_bytes && is_program(path);
+	if (slash == NULL || asprintf(&path, "%.*s/vignetted", (int)(slash - file), file) < 0)
+		return NULL;
+	return program_check(path);
+}
+
+static char *given(const char *file)
+{
+	return program_check(strdup(file));
 }
 
 /* By the linker's name of the shared object that this code is in.  The main program has the empty one there, and
  * argv[0] in Dl_info, which is whatever its user wants.  A relative name was one where the program began. */
-static bool beside_library(char *path, size_t path_bytes)
+static char *beside_library(void)
 {
 	struct link_map *object = NULL;
 	Dl_info info;
 
 	return dladdr1((void *)beside_library, &info, (void **)&object, RTLD_DL_LINKMAP) != 0 &&
-	       object != NULL && object->l_name != NULL && object->l_name[0] == '/' &&
-	       beside(object->l_name, path, path_bytes);
+	       object != NULL && object->l_name != NULL && object->l_name[0] == '/' ?
+	       beside(object->l_name) : NULL;
 }
 
-static bool beside_program(char *path, size_t path_bytes)
+/* Not in an array: the calling thread's stack may be of PTHREAD_STACK_MIN. */
+static char *beside_program(void)
 {
-	char program[PATH_MAX];
-	ssize_t length = readlink("/proc/self/exe", program, sizeof program - 1);
+	char *program = malloc(PATH_MAX), *found = NULL;
+	ssize_t length = program != NULL ? readlink("/proc/self/exe", program, PATH_MAX - 1) : -1;
 
-	if (length <= 0)
-		return false;
-	program[length] = '\0';
-	return beside(program, path, path_bytes);
+	if (length > 0) {
+		program[length] = '\0';
+		found = beside(program);
+	}
+	free(program);
+	return found;
 }
 
-int vg_spawn_find(const char *option, char *path, size_t path_bytes)
+int vg_spawn_find(const char *option, char **path)
 {
 	const char *variable = secure_getenv("VIGNETTED");
 	bool privileged = vg_spawn_is_privileged();
 
+	*path = NULL;
 	if (option == NULL && variable != NULL && *variable != '\0')
 		option = variable;
 	/* The working directory is the user's choice. */
+	if (option != NULL && (!privileged || *option == '/'))
+		*path = given(option);
 	if (option != NULL)
-		return (!privileged || *option == '/') && given(option, path, path_bytes) ? 0 : -ENOPKG;
+		return *path != NULL ? 0 : -ENOPKG;
 	/* So is the program's own directory: a user may make a hard link to it. */
-	if (!privileged && (beside_library(path, path_bytes) || beside_program(path, path_bytes)))
-		return 0;
-	return given(VG_LIBEXECDIR "/vignetted", path, path_bytes) ? 0 : -ENOPKG;
+	if (!privileged)
+		*path = beside_library();
+	if (!privileged && *path == NULL)
+		*path = beside_program();
+	if (*path == NULL)
+		*path = given(VG_LIBEXECDIR "/vignetted");
+	return *path != NULL ? 0 : -ENOPKG;
 }

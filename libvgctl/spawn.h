@@ -3,7 +3,6 @@
 #define VG_LIBVGCTL_SPAWN_H
 
 #include <stdbool.h>
-#include <stddef.h>
 
 /* Whether the program has rights that its user lacks: it is set-user-ID, has file capabilities or the
  * like.  Its arguments, environment, working directory and place are then not to be trusted. */
@@ -29,9 +28,9 @@ bool vg_spawn_is_elsewhere(void);
 /*
  * Looks for the helper: `option` if not NULL, $VIGNETTED, beside this library if it is a shared one,
  * beside the program, in the compiled-in libexecdir.  The first two are not looked past.  In a
- * privileged program only an absolute `option` and libexecdir count.  0, or -ENOPKG; the path is the
- * caller's buffer.
+ * privileged program only an absolute `option` and libexecdir count.  0, and the path is the caller's to
+ * free; or -ENOPKG, and it is NULL.
  */
-int vg_spawn_find(const char *option, char *path, size_t path_bytes);
+int vg_spawn_find(const char *option, char **path);
 
 #endif

@@ -43,6 +43,9 @@ printing=$(grep -lE '\b(printf|puts|perror|exit)\(' base/*.c profile/*.c symbols
 print=$(grep -nE '\b(v?f?printf|f?puts|f?putc|putchar|fwrite|perror|psignal)\(' vgtool/*.c vgctl/*.c vignetted/*.c |
 	grep -vE "^vgtool/(json|folded|bounded)\.c:|puts\((usage|\")|(putc|putchar)\('" || true)
 [ -z "$print" ] || fail "printed past base/print.h: $print"
+# Not every C library has it.
+words=$(grep -ln strerrordesc_np */*.[ch] | grep -v '^base/err\.c$' || true)
+[ -z "$words" ] || fail "strerrordesc_np is called beside base/err.c: $words"
 [ -z "$(find . -name 'util*.c' -not -path './build*')" ] || fail "there is a util.c"
 long=$(wc -l base/*.c profile/*.c symbols/*.c libvgctl/*.c vignetted/*.c vgctl/*.c vgtool/*.c |
 	awk '$2 != "total" && $1 > 450 { print $2 " (" $1 ")" }')

@@ -7,6 +7,7 @@
 #include <string.h>
 #include <sys/wait.h>
 
+#include "base/err.h"
 #include "base/number.h"
 #include "base/outfile.h"
 #include "base/print.h"
@@ -307,7 +308,7 @@ int main(int argc, char **argv)
 		return rc < 0 ? EXIT_SUCCESS : rc;
 	signals = vg_loop_signals();
 	if (signals < 0) {
-		vg_print(stderr, "vignetted: cannot block signals: %s\n", strerrordesc_np(-signals));
+		vg_print(stderr, "vignetted: cannot block signals: %s\n", vg_err_words(signals));
 		return EXIT_FAILURE;
 	}
 	return arguments.serve ? vg_control_serve(VG_WIRE_FD, signals) : record(&arguments, signals);
