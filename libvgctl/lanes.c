@@ -2,15 +2,13 @@
 #include "libvgctl/lanes.h"
 
 #include <pthread.h>
+#include <stdlib.h>
 #include <string.h>
-#include <sys/mman.h>
-#include <sys/resource.h>
-#include <sys/stat.h>
-#include <fcntl.h>
 #include <unistd.h>
 
 #include "base/intern.h"
-#include "base/outfile.h"
+#include "libvgctl/own_ring.h"
+#include "libvgctl/process.h"
 #include "libvgctl/vgctl.h"
 
 /* A thread without a lane looks for one at the first of so many events. */
@@ -25,15 +23,9 @@ static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 static pthread_key_t thread_key;
 static bool prepared;
 static uint32_t sessions;
-/* A ring, from this side.  Never freed, see ring_open(). */
-struct vg_lanes_host {
-	int fd;
-	dev_t device;                /* of the memfd: a program may close what is not its own */
-	ino_t inode;
-	struct vg_lanes *lanes;
-	size_t labels_bytes;         /* used of theirs: not believed from there */
-	struct vg_producer producers[VG_LANES];
-};
+/* The latest ring, whether it is this process's or a parent's; and by `before` all others.  They stay mapped: a thread may
+ * be in the middle of writing to one. */
+static struct vg_lanes_host *rings;
 
 /* Strings by id - 1.  Kept for ever: an id must stay valid in every later session. */
 static struct vg_intern labels;
@@ -78,52 +70,76 @@ static void fork_parent(void)
 
 static void fork_child(void)
 {
-	struct vg_lanes_state *state = state_get();
-
-	/* Cleared already, where the kernel can. */
-	atomic_store(&state->host, NULL);
-	atomic_store(&state->session, 0);
+	vg_process_clear();
 	vgctl_recording = 0;
 	pthread_mutex_unlock(&mutex);
 }
 
-/* As the library is loaded: pthread_once(3) calls futex(2), and the C library ends a program whose filter of
- * system calls forbids that. */
-__attribute__((constructor)) static void prepare(void)
+/* Under the mutex.  Not by pthread_once(3): that calls futex(2), and the C library ends a program whose filter of system
+ * calls forbids it. */
+static bool prepare(void)
 {
-	void *page = mmap(NULL, sizeof(struct vg_lanes_state), PROT_READ | PROT_WRITE,
-			  MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	struct vg_process *process = vg_process();
 
-	if (page == MAP_FAILED)
-		return;
-	madvise(page, sizeof(struct vg_lanes_state), MADV_WIPEONFORK);
-	if (pthread_key_create(&thread_key, thread_end) != 0) {
-		munmap(page, sizeof(struct vg_lanes_state));
-		return;
-	}
-	atomic_store_explicit(&vg_lanes_state, page, memory_order_release);
+	if (prepared || process == NULL || pthread_key_create(&thread_key, thread_end) != 0)
+		return prepared;
 	pthread_atfork(fork_prepare, fork_parent, fork_child);
+	atomic_store_explicit(&vg_lanes_state, &process->lanes, memory_order_release);
 	prepared = true;
+	return true;
 }
 
-/* The library may be unloaded. */
+/* As the library is loaded, so that no fork(2) meets the mutex held.  A program that is linked with the archive may have
+ * begun a session before: in a constructor of its own. */
+__attribute__((constructor)) static void prepare_early(void)
+{
+	pthread_mutex_lock(&mutex);
+	prepare();
+	pthread_mutex_unlock(&mutex);
+}
+
+/* A program that exits calls exit_note() before the destructors, dlclose(3) calls it after them. */
+static bool exiting;
+
+static void exit_note(void)
+{
+	exiting = true;
+}
+
+/* Frees what the library has, if it is unloaded.  While the program exits, other threads may be recording. */
 __attribute__((destructor)) static void unprepare(void)
 {
+	struct vg_process *process = vg_process();
+
 	if (prepared)
 		pthread_key_delete(thread_key);
+	if (exiting || process == NULL || process->roster.sessions != NULL)
+		return;
+	prepared = false;
+	atomic_store(&vg_lanes_state, NULL);
+	while (rings != NULL) {
+		struct vg_lanes_host *before = rings->before;
+
+		vg_own_ring_free(rings);
+		rings = before;
+	}
+	vg_intern_free(&labels);
+	vg_process_free();
 }
 
 /* ---- labels ---- */
 
-static void label_publish(struct vg_lanes_host *host, const char *text, size_t length)
+/* Those that the ring lacks. */
+static void labels_publish(struct vg_lanes_host *host)
 {
-	unsigned char *at = host->lanes->labels + host->labels_bytes;
+	size_t length;
+	const char *text;
 
-	at[0] = (unsigned char)(length & 0xff);
-	at[1] = (unsigned char)(length >> 8);
-	memcpy(at + 2, text, length);
-	host->labels_bytes += 2 + length;
-	atomic_store_explicit(&host->lanes->labels_bytes, host->labels_bytes, memory_order_release);
+	while (host->labels_count < labels.count) {
+		text = vg_intern_bytes(&labels, host->labels_count, &length);
+		if (!vg_own_ring_label(host, text, length))
+			return;
+	}
 }
 
 static uint32_t label_add(const char *text)
@@ -139,7 +155,7 @@ static uint32_t label_add(const char *text)
 		return 0;
 	labels_bytes += 2 + length;
 	if (host != NULL)
-		label_publish(host, text, length);
+		labels_publish(host);
 	return id + 1;
 }
 
@@ -157,92 +173,37 @@ uint32_t vgctl_intern(const char *text)
 
 /* ---- the ring ---- */
 
-/* A file may be refused its size by a signal that kills, where there is a limit to it. */
-static bool size_allowed(void)
-{
-	struct rlimit limit;
-
-	return getrlimit(RLIMIT_FSIZE, &limit) == 0 && limit.rlim_cur >= sizeof(struct vg_lanes);
-}
-
-/* The helper must not be made to read behind the file's end: sealed. */
-static int ring_map(struct vg_lanes_host *host)
-{
-	struct stat status;
-	void *lanes;
-
-	if (ftruncate(host->fd, sizeof *host->lanes) != 0 ||
-	    fcntl(host->fd, F_ADD_SEALS, F_SEAL_SHRINK | F_SEAL_GROW | F_SEAL_SEAL) != 0 ||
-	    fstat(host->fd, &status) != 0)
-		return -1;
-	lanes = mmap(NULL, sizeof *host->lanes, PROT_READ | PROT_WRITE, MAP_SHARED, host->fd, 0);
-	if (lanes == MAP_FAILED)
-		return -1;
-	madvise(lanes, sizeof *host->lanes, MADV_DONTDUMP);
-	host->device = status.st_dev;
-	host->inode = status.st_ino;
-	host->lanes = lanes;
-	return 0;
-}
-
-static void ring_fill(struct vg_lanes_host *host)
-{
-	host->lanes->magic = VG_LANES_MAGIC;
-	host->lanes->version = VG_LANES_VERSION;
-	for (uint32_t i = 0; i < labels.count; i++) {
-		size_t length;
-		const char *text = vg_intern_bytes(&labels, i, &length);
-
-		label_publish(host, text, length);
-	}
-}
-
-/* What an earlier ring leaves behind stays mapped: a thread may be in the middle of writing to it. */
 static struct vg_lanes_host *ring_open(void)
 {
+	static bool exit_noted;
 	struct vg_lanes_host *host;
 
-	if (!size_allowed())
+	/* That of a parent process, or of a helper that did not answer. */
+	if (rings != NULL && vg_own_ring_holds(rings))
+		close(rings->fd);
+	host = vg_own_ring_open();
+	if (host == NULL)
 		return NULL;
-	host = mmap(NULL, sizeof *host, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	if (host == MAP_FAILED)
-		return NULL;
-	host->fd = vg_descriptor_raise(memfd_create("vgctl", MFD_CLOEXEC | MFD_ALLOW_SEALING));
-	if (host->fd < 0 || ring_map(host) != 0) {
-		if (host->fd >= 0)
-			close(host->fd);
-		munmap(host, sizeof *host);
-		return NULL;
-	}
-	ring_fill(host);
+	host->before = rings;
+	rings = host;
+	labels_publish(host);
+	if (!exit_noted)
+		exiting = atexit(exit_note) != 0;
+	exit_noted = true;
 	return host;
-}
-
-static bool fd_holds(const struct vg_lanes_host *host)
-{
-	struct stat status;
-
-	return fstat(host->fd, &status) == 0 && status.st_dev == host->device &&
-	       status.st_ino == host->inode;
 }
 
 int vg_lanes_fd(void)
 {
-	static struct vg_lanes_host *latest;
-	struct vg_lanes_host *host;
-	struct vg_lanes_state *state;
+	struct vg_lanes_host *host = NULL;
 
-	state = state_get();
-	if (state == NULL)
-		return -1;
 	pthread_mutex_lock(&mutex);
-	host = host_get();
-	if (host == NULL || !fd_holds(host)) {
-		/* That of a parent process, or of a helper that did not answer. */
-		if (latest != NULL && fd_holds(latest))
-			close(latest->fd);
-		host = latest = ring_open();
-		atomic_store_explicit(&state->host, host, memory_order_release);
+	if (prepare()) {
+		host = host_get();
+		if (host == NULL || !vg_own_ring_holds(host)) {
+			host = ring_open();
+			atomic_store_explicit(&state_get()->host, host, memory_order_release);
+		}
 	}
 	pthread_mutex_unlock(&mutex);
 	return host != NULL ? host->fd : -1;
@@ -281,7 +242,7 @@ void vg_lanes_rest(bool helper_gone)
 	/* Never unmapped: a thread may have been interrupted in the middle of a record, and writes
 	 * the rest of it whenever it goes on. */
 	if (host != NULL && helper_gone)
-		madvise(host->lanes->records, sizeof host->lanes->records, MADV_REMOVE);
+		vg_own_ring_rest(host);
 	else if (host != NULL)
 		atomic_store_explicit(&state_get()->host, NULL, memory_order_release);
 	pthread_mutex_unlock(&mutex);
@@ -341,7 +302,11 @@ static struct vg_producer *lane_claim(struct vg_lanes_host *host)
 		if (!lane_take(&host->lanes->lanes[i]))
 			continue;
 		own->lane = &host->lanes->lanes[i];
-		own->records = host->lanes->records[i];
+		own->records = vg_own_ring_records(host, i);
+		if (own->records == NULL) {
+			atomic_store(&own->lane->taken, 0);
+			return NULL;
+		}
 		own->host = host;
 		own->index = i;
 		own->session = 0;

@@ -28,10 +28,7 @@ struct vg_producer {
 	uint32_t deeper;             /* open besides */
 };
 
-/*
- * In a page that the kernel clears in every child made by fork(2), however it is made: a child
- * must not write into its parent's ring.
- */
+/* In the page that the kernel clears in every child (process.h), which must not write into its parent's ring. */
 struct vg_lanes_state {
 	struct vg_lanes_host *_Atomic host; /* the ring; NULL: there is none in this process */
 	_Atomic uint32_t session;    /* recording, or 0 */

@@ -14,12 +14,13 @@
 #include "libvgctl/helper.h"
 #include "libvgctl/lanes.h"
 #include "libvgctl/mark.h"
+#include "libvgctl/process.h"
 #include "libvgctl/roster.h"
 
 /* The helper that listens.  A child made by fork(2) has none, whatever it has copied.  Used by who
  * holds the roster. */
 static struct {
-	pid_t owner;                 /* the process that it listens for, or 0 */
+	uint64_t owner;              /* token of the process that it listens for, or 0 */
 	struct vg_helper *helper;    /* a share */
 	int socket;
 	struct vg_mark mark;
@@ -65,7 +66,7 @@ static int listening_open(const char *directory, const struct vgctl_options *opt
 	if (rc != 0)
 		return rc;
 	listening.mark = vg_mark_of(listening.socket);
-	listening.owner = getpid();
+	listening.owner = vg_process_token();
 	return 0;
 }
 
@@ -86,10 +87,10 @@ static void listening_check(void)
 		return;
 	if (vg_mark_check(listening.socket, listening.mark) < 0)
 		listening.socket = -1;
-	if (listening.owner == getpid() && listening.socket >= 0)
+	if (listening.owner == vg_process_token() && listening.socket >= 0)
 		return;
 	/* The parent's share is not the child's to give back. */
-	if (listening.owner != getpid())
+	if (listening.owner != vg_process_token())
 		listening.helper = NULL;
 	listening_close();
 }

@@ -2,36 +2,23 @@
 #include "libvgctl/roster.h"
 
 #include <errno.h>
-#include <stdatomic.h>
-#include <stdlib.h>
+#include <stddef.h>
 #include <unistd.h>
 
 #include "libvgctl/helper.h"
 #include "libvgctl/lanes.h"
+#include "libvgctl/process.h"
 #include "libvgctl/session.h"
-
-static struct vg_roster *_Atomic latest;
 
 struct vg_roster *vg_roster_hold(int *cancel_state)
 {
-	struct vg_roster *own = atomic_load(&latest), *fresh;
+	struct vg_process *process = vg_process();
 
-	if (own == NULL || own->owner != getpid()) {
-		fresh = calloc(1, sizeof *fresh);
-		if (fresh == NULL)
-			return NULL;
-		fresh->owner = getpid();
-		fresh->before = own;
-		pthread_mutex_init(&fresh->mutex, NULL);
-		/* Another thread may have been faster. */
-		if (atomic_compare_exchange_strong(&latest, &own, fresh))
-			own = fresh;
-		else
-			free(fresh);
-	}
+	if (process == NULL)
+		return NULL;
 	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, cancel_state);
-	pthread_mutex_lock(&own->mutex);
-	return own;
+	pthread_mutex_lock(&process->roster.mutex);
+	return &process->roster;
 }
 
 void vg_roster_release(struct vg_roster *roster, int cancel_state)

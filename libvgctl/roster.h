@@ -3,7 +3,6 @@
 #define VG_LIBVGCTL_ROSTER_H
 
 #include <pthread.h>
-#include <sys/types.h>
 
 struct vgctl_session;
 
@@ -11,14 +10,12 @@ struct vgctl_session;
  * The sessions of this process.  Whoever begins or ends one, or has the helper listen, holds the
  * roster meanwhile: there is one helper at a time, and one ring of events.
  *
- * A child made by fork(2) gets a roster of its own, so that it neither has its parent's sessions nor
+ * A child made by fork(2) finds it cleared (process.h), so that it neither has its parent's sessions nor
  * finds locked what a thread held that it does not have.
  */
 struct vg_roster {
-	pid_t owner;
-	pthread_mutex_t mutex;
+	pthread_mutex_t mutex;       /* all zero is an initialised one */
 	struct vgctl_session *sessions; /* by `next`, in no order */
-	struct vg_roster *before;    /* the parent's, which nobody frees */
 };
 
 /* Waits for it.  The calling thread cannot be cancelled until it gives it back.  NULL: no memory. */

@@ -11,7 +11,7 @@
 #include "libvgctl/wire.h"
 
 struct vgctl_session {
-	pid_t owner;                 /* the process that began it; a fork's child must not use it */
+	uint64_t owner;              /* token of the process that began it; a fork's child must not use it */
 	struct vgctl_session *next;  /* in the roster */
 	struct vg_helper *helper;    /* that serves it: a share; or NULL */
 	bool joined;                 /* that was there before, and has the ring */

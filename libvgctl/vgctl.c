@@ -14,6 +14,7 @@
 #include "libvgctl/failure.h"
 #include "libvgctl/helper.h"
 #include "libvgctl/lanes.h"
+#include "libvgctl/process.h"
 #include "libvgctl/roster.h"
 #include "libvgctl/session.h"
 
@@ -277,7 +278,7 @@ int vgctl_begin(const char *path, const struct vgctl_options *given,
 		free(session);
 		return vg_failure(-ENOMEM, NULL);
 	}
-	session->owner = getpid();
+	session->owner = vg_process_token();
 	session->socket = -1;
 	session->file = (struct vg_outfile)VG_OUTFILE_CLOSED;
 	pthread_mutex_init(&session->mutex, NULL);
@@ -296,7 +297,7 @@ int vg_session_check(struct vgctl_session *session)
 {
 	if (session == NULL)
 		return vg_failure(-EINVAL, "there is no session");
-	if (session->owner != getpid())
+	if (session->owner != vg_process_token())
 		return vg_failure(-ECHILD, NULL);
 	return 0;
 }

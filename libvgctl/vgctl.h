@@ -28,6 +28,8 @@
 #ifdef __cplusplus
 extern "C" {
 #endif
+/* The library is compiled with -fvisibility=hidden. */
+#pragma GCC visibility push(default)
 
 /* Opaque.  Owned by the library from vgctl_begin() to vgctl_end(). */
 struct vgctl_session;
@@ -263,6 +265,7 @@ static inline void vgctl_scope_end_(struct vgctl_interval *interval)
 		__attribute__((__cleanup__(vgctl_scope_end_), __unused__)) = \
 		vgctl_interval_begin(kind, label, 0)
 
+#pragma GCC visibility pop
 #ifdef __cplusplus
 }
 #endif

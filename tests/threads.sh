@@ -4,15 +4,21 @@
 # libvgctl under ThreadSanitizer: many threads begin, sample, end and ask for sentences at once, and
 # no two of them touch the same memory unguarded.  Any report fails the test.
 set -eu
-: "${VIGNETTED:?}" "${VGTOOL:?}" "${SRCDIR:?}" "${CC:?}"
+: "${VIGNETTED:?}" "${VGTOOL:?}" "${BUILDDIR:?}" "${SRCDIR:?}" "${CC:?}"
 SRCDIR=$(cd "$SRCDIR" && pwd)
+libraries=$BUILDDIR/libvgctl/.libs
 dir=$(mktemp -d)
 trap 'rm -rf "$dir"' EXIT
 rounds=100
 [ -z "${SOAK-}" ] || rounds=5000
 cd "$SRCDIR"
 flags="-std=gnu11 -D_GNU_SOURCE -O1 -g -fsanitize=thread -fPIE -I$SRCDIR -DVG_LIBEXECDIR=\"/nonexistent\""
-$CC $flags -pie -o "$dir/threads" tests/threads.c libvgctl/*.c base/*.c -lpthread
+mkdir "$dir/objects"
+(cd "$dir/objects" && $CC $flags -c "$SRCDIR"/libvgctl/*.c "$SRCDIR"/base/*.c)
+$CC $flags -pie -o "$dir/threads" tests/threads.c "$dir"/objects/*.o -lpthread
+# The first begins of a program; also where the sanitizer sees the program and not the library.
+$CC $flags -pie -o "$dir/first" tests/hosts_memory.c "$dir"/objects/*.o -lpthread
+$CC $flags -pie -o "$dir/first_beside" tests/hosts_memory.c -L"$libraries" -Wl,-rpath,"$libraries" -lvgctl -lpthread
 # A race of its own, so that a sanitizer that sees nothing is not taken for a program without any.
 cat >"$dir/race.c" <<'END'
 #include <pthread.h>
@@ -37,3 +43,8 @@ cat out
 [ $status = 0 ] || { echo "FAIL: status $status"; head -60 log; exit 1; }
 ! grep -q 'WARNING: ThreadSanitizer' log || { head -60 log; exit 1; }
 "$VGTOOL" info p.vgp >/dev/null
+for program in first first_beside; do
+	status=0
+	TSAN_OPTIONS="halt_on_error=0 exitcode=66" timeout -s KILL 100 "./$program" first first.vgp >log 2>&1 || status=$?
+	[ $status = 0 ] || { echo "FAIL: $program: status $status"; head -60 log; exit 1; }
+done

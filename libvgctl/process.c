@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+#include "libvgctl/process.h"
+
+#include <string.h>
+#include <sys/mman.h>
+
+static struct vg_process *_Atomic page;
+
+/* Copied into children, which count on. */
+static _Atomic uint64_t tokens;
+
+struct vg_process *vg_process(void)
+{
+	struct vg_process *process = atomic_load_explicit(&page, memory_order_acquire), *other = NULL;
+
+	if (process != NULL)
+		return process;
+	process = mmap(NULL, sizeof *process, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	if (process == MAP_FAILED)
+		return NULL;
+	madvise(process, sizeof *process, MADV_WIPEONFORK);
+	if (atomic_compare_exchange_strong(&page, &other, process))
+		return process;
+	munmap(process, sizeof *process);
+	return other;
+}
+
+uint64_t vg_process_token(void)
+{
+	struct vg_process *process = vg_process();
+	uint64_t token = process != NULL ? atomic_load(&process->token) : 0, fresh;
+
+	if (process == NULL || token != 0)
+		return token;
+	fresh = atomic_fetch_add(&tokens, 1) + 1;
+	return atomic_compare_exchange_strong(&process->token, &token, fresh) ? fresh : token;
+}
+
+void vg_process_clear(void)
+{
+	struct vg_process *process = atomic_load(&page);
+
+	if (process != NULL)
+		memset((void *)process, 0, sizeof *process);
+}
+
+void vg_process_free(void)
+{
+	struct vg_process *process = atomic_exchange(&page, NULL);
+
+	if (process != NULL)
+		munmap(process, sizeof *process);
+}

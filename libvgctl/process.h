@@ -1,0 +1,33 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+#ifndef VG_LIBVGCTL_PROCESS_H
+#define VG_LIBVGCTL_PROCESS_H
+
+#include <stdint.h>
+
+#include "libvgctl/lanes.h"
+#include "libvgctl/roster.h"
+
+/*
+ * What belongs to this process alone, in a page that the kernel clears in every child, however that is made: a child has
+ * no ring, no session and no mutex that another thread of its parent held.
+ */
+struct vg_process {
+	struct vg_lanes_state lanes;
+	struct vg_roster roster;
+	_Atomic uint64_t token;      /* see vg_process_token(); 0: it has none yet */
+};
+
+/* NULL: no memory. */
+struct vg_process *vg_process(void);
+
+/* A number that neither a process that this one descends from nor one of its children has.  A pid is no such number: the
+ * child of a pid 1 may be pid 1 of another namespace.  0: no memory. */
+uint64_t vg_process_token(void);
+
+/* The same as the kernel does, for a child whose kernel did not. */
+void vg_process_clear(void);
+
+/* The library is unloaded. */
+void vg_process_free(void);
+
+#endif

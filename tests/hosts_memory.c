@@ -1,0 +1,255 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/*
+ * Programs with the library that are peculiar about their memory:
+ *
+ *     hosts_memory locked FIRST PROFILE   locks its memory, FIRST: before | after the session begins
+ *     hosts_memory space PROFILE          looks at its address space
+ *     hosts_memory stacks PROFILE         calls every function on a thread of PTHREAD_STACK_MIN
+ *     hosts_memory owner PROFILE          is pid 1, and so is a child of its own
+ *     hosts_memory first PROFILE          begins its first three sessions at the same time
+ */
+#include <errno.h>
+#include <limits.h>
+#include <pthread.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "libvgctl/vgctl.h"
+
+enum { EVENTS = 5000, FIRSTS = 3, LOCKED_MAX_KIB = 1024, SPACE_MAX_KIB = 1024 };
+
+static const char *profile;
+
+#define ensure(condition, ...) \
+	do { \
+		if (!(condition)) { \
+			printf("line %d: ", __LINE__); \
+			printf(__VA_ARGS__); \
+			printf("\n"); \
+			exit(1); \
+		} \
+	} while (0)
+
+/* A line of /proc/self/status. */
+static long status_kib(const char *key)
+{
+	FILE *file = fopen("/proc/self/status", "re");
+	size_t length = strlen(key);
+	char line[128];
+	long kib = -1;
+
+	while (file != NULL && kib < 0 && fgets(line, sizeof line, file) != NULL) {
+		if (strncmp(line, key, length) == 0)
+			kib = atol(line + length + 1);
+	}
+	if (file != NULL)
+		fclose(file);
+	return kib;
+}
+
+static struct vgctl_session *begin(const struct vgctl_options *options)
+{
+	struct vgctl_session *session;
+	int rc = vgctl_begin(profile, options, &session);
+
+	ensure(rc == 0, "vgctl_begin: %s", vgctl_strerror(rc));
+	return session;
+}
+
+/* Events that a lane has room for, whatever the helper does. */
+static void tell(void)
+{
+	uint32_t kind = vgctl_intern("a kind");
+
+	for (int i = 0; i < EVENTS; i++)
+		vgctl_instant(kind, 0, (uint64_t)i);
+}
+
+static void end(struct vgctl_session *session)
+{
+	struct vgctl_summary summary = VGCTL_SUMMARY_INIT;
+	int rc = vgctl_end(session, &summary);
+
+	ensure(rc == 0, "vgctl_end: %s", vgctl_strerror(rc));
+	ensure(summary.events == EVENTS && summary.events_dropped == 0, "%llu events, %llu dropped, of %d",
+	       (unsigned long long)summary.events, (unsigned long long)summary.events_dropped, EVENTS);
+}
+
+static void lock(void)
+{
+	ensure(mlockall(MCL_CURRENT | MCL_FUTURE) == 0, "mlockall: %s", strerror(errno));
+}
+
+/* The library's memory that is locked or resident, beside what the program had. */
+static void locked_run(const char *first)
+{
+	struct vgctl_session *session;
+	long locked, shared;
+
+	if (strcmp(first, "before") == 0)
+		lock();
+	locked = status_kib("VmLck");
+	shared = status_kib("RssShmem");
+	session = begin(NULL);
+	tell();
+	if (strcmp(first, "before") != 0) {
+		lock();
+		locked = status_kib("VmLck");
+	}
+	printf("in the session: %ld KiB locked, %ld KiB shared\n", status_kib("VmLck") - locked,
+	       status_kib("RssShmem") - shared);
+	ensure(status_kib("VmLck") - locked <= LOCKED_MAX_KIB && status_kib("RssShmem") - shared <= LOCKED_MAX_KIB,
+	       "more than %d KiB", LOCKED_MAX_KIB);
+	end(session);
+	printf("after it: %ld KiB shared\n", status_kib("RssShmem") - shared);
+	/* The pages of the events are given back; what stays are those of the counts and the labels. */
+	ensure(status_kib("RssShmem") - shared <= 128, "the session's pages stay");
+}
+
+static void space_run(void)
+{
+	long before = status_kib("VmSize"), grown;
+	struct vgctl_session *session = begin(NULL);
+
+	tell();
+	grown = status_kib("VmSize") - before;
+	printf("%ld KiB of address space\n", grown);
+	ensure(grown <= SPACE_MAX_KIB, "more than %d KiB", SPACE_MAX_KIB);
+	end(session);
+}
+
+/* What a session does, and its failures, which write the longest sentences. */
+static void *functions_call(void *unused)
+{
+	struct vgctl_options options = VGCTL_OPTIONS_INIT, wrong = VGCTL_OPTIONS_INIT;
+	struct vgctl_session *session;
+	struct vgctl_interval interval;
+	char path[512], link[512];
+
+	snprintf(path, sizeof path, "%s.watch", profile);
+	snprintf(link, sizeof link, "%s.link", profile);
+	wrong.helper_path = "/nonexistent";
+	ensure(vgctl_begin(profile, &wrong, &session) == -ENOPKG, "a helper that is not there");
+	wrong.counters = "no counter";
+	ensure(vgctl_begin(profile, &wrong, &session) == -EINVAL, "a counter that is not there");
+	ensure(vgctl_listen(NULL, NULL) < 0, "no directory");
+	options.flight_s = 10;
+	options.watchdog_ms = 10000;
+	options.watchdog_path = path;
+	snprintf(path, sizeof path, "%s.run", profile);
+	ensure(vgctl_listen(path, NULL) == 0, "vgctl_listen");
+	snprintf(path, sizeof path, "%s.watch", profile);
+	ensure(symlink("elsewhere", link) == 0, "symlink");
+	ensure(vgctl_begin(link, &options, &session) == 0, "vgctl_begin: %s", vgctl_strerror(-EACCES));
+	vgctl_thread_name("a small thread");
+	vgctl_heartbeat();
+	vgctl_instant(vgctl_intern("a kind"), 0, 1);
+	vgctl_counter(0, 1);
+	interval = vgctl_interval_begin(0, 0, 1);
+	ensure(interval.token != 0, "vgctl_interval_begin");
+	vgctl_interval_end(interval);
+	vgctl_heartbeat_pause();
+	ensure(vgctl_sample(session) == 0, "vgctl_sample");
+	ensure(vgctl_dump(session, link) == -EBUSY, "vgctl_dump of what is written");
+	snprintf(path, sizeof path, "%s.dump", profile);
+	ensure(vgctl_dump(session, path) == 0, "vgctl_dump");
+	ensure(vgctl_end(session, NULL) == 0, "vgctl_end");
+	vgctl_unlisten();
+	/* And one whose helper is its own. */
+	ensure(vgctl_begin(profile, NULL, &session) == 0, "vgctl_begin");
+	ensure(vgctl_end(session, NULL) == 0, "vgctl_end");
+	ensure(strlen(vgctl_strerror(-ENOENT)) > 0 && vgctl_strerror(-4000) != NULL, "vgctl_strerror");
+	return unused;
+}
+
+static void stacks_run(void)
+{
+	pthread_attr_t attributes;
+	pthread_t thread;
+
+	pthread_attr_init(&attributes);
+	ensure(pthread_attr_setstacksize(&attributes, PTHREAD_STACK_MIN) == 0, "PTHREAD_STACK_MIN");
+	ensure(pthread_create(&thread, &attributes, functions_call, NULL) == 0, "pthread_create");
+	pthread_join(thread, NULL);
+}
+
+/* A child that is pid 1 of a namespace of its own has its parent's number, if that is pid 1 too. */
+static void owner_run(void)
+{
+	struct vgctl_session *session = begin(NULL);
+	int status;
+	pid_t child;
+
+	ensure(getpid() == 1, "it is %d, not pid 1", getpid());
+	child = (pid_t)syscall(SYS_clone, CLONE_NEWPID | SIGCHLD, NULL, NULL, NULL, NULL);
+	ensure(child >= 0, "clone: %s", strerror(errno));
+	if (child == 0)
+		_exit(getpid() == 1 && vgctl_sample(session) == -ECHILD &&
+		      vgctl_end(session, NULL) == -ECHILD ? 0 : 1);
+	ensure(waitpid(child, &status, 0) == child, "waitpid");
+	ensure(status == 0, "the child's calls are taken for the parent's: its status is %d", status);
+	ensure(access(profile, F_OK) != 0, "the child has ended its parent's session");
+	ensure(vgctl_sample(session) == 0, "vgctl_sample");
+	tell();
+	end(session);
+}
+
+static pthread_barrier_t together;
+
+static void *first_begin(void *number)
+{
+	struct vgctl_session *session;
+	char path[512];
+	int rc;
+
+	snprintf(path, sizeof path, "%s.%d", profile, *(int *)number);
+	pthread_barrier_wait(&together);
+	rc = vgctl_begin(path, NULL, &session);
+	ensure(rc == 0, "vgctl_begin: %s", vgctl_strerror(rc));
+	vgctl_instant(0, 0, 1);
+	ensure(vgctl_end(session, NULL) == 0, "vgctl_end");
+	return NULL;
+}
+
+static void first_run(void)
+{
+	pthread_t threads[FIRSTS];
+	int numbers[FIRSTS];
+
+	pthread_barrier_init(&together, NULL, FIRSTS);
+	for (int i = 0; i < FIRSTS; i++) {
+		numbers[i] = i;
+		ensure(pthread_create(&threads[i], NULL, first_begin, &numbers[i]) == 0, "pthread_create");
+	}
+	for (int i = 0; i < FIRSTS; i++)
+		pthread_join(threads[i], NULL);
+}
+
+int main(int argc, char **argv)
+{
+	if (argc < 3)
+		return 2;
+	setvbuf(stdout, NULL, _IOLBF, 0);
+	profile = argv[argc - 1];
+	if (strcmp(argv[1], "locked") == 0 && argc == 4)
+		locked_run(argv[2]);
+	else if (strcmp(argv[1], "space") == 0)
+		space_run();
+	else if (strcmp(argv[1], "stacks") == 0)
+		stacks_run();
+	else if (strcmp(argv[1], "owner") == 0)
+		owner_run();
+	else if (strcmp(argv[1], "first") == 0)
+		first_run();
+	else
+		return 2;
+	return 0;
+}
