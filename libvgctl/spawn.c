@@ -2,7 +2,6 @@
 #include "libvgctl/spawn.h"
 
 #include <dirent.h>
-#include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
@@ -12,6 +11,7 @@
 #include <sched.h>
 #include <signal.h>
 #include <stdbool.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -84,7 +84,7 @@ IN_CHILD static bool descriptors_list(int *last)
 		return false;
 	while ((got = syscall(SYS_getdents64, directory, names, sizeof names)) > 0) {
 		for (long at = 0; at < got;) {
-			const struct dirent64 *entry = (const void *)(names + at);
+			const struct dirent *entry = (const void *)(names + at);
 			int fd = 0;
 
 			for (const char *digit = entry->d_name; *digit >= '0' && *digit <= '9'; digit++)
@@ -276,16 +276,45 @@ static char *given(const char *file)
 	return program_check(strdup(file));
 }
 
-/* By the linker's name of the shared object that this code is in.  The main program has the empty one there, and
- * argv[0] in Dl_info, which is whatever its user wants.  A relative name was one where the program began. */
+struct own_object {
+	uintptr_t program;           /* address of the main program's headers */
+	char *path;                  /* of the helper beside it, or NULL */
+};
+
+/* Whether this code is in the object. */
+static bool holds_this(const struct dl_phdr_info *object)
+{
+	uintptr_t code = (uintptr_t)holds_this - object->dlpi_addr;
+
+	for (int i = 0; i < object->dlpi_phnum; i++) {
+		const ElfW(Phdr) *part = &object->dlpi_phdr[i];
+
+		if (part->p_type == PT_LOAD && code >= part->p_vaddr && code - part->p_vaddr < part->p_memsz)
+			return true;
+	}
+	return false;
+}
+
+static int object_look(struct dl_phdr_info *object, size_t bytes, void *argument)
+{
+	struct own_object *own = argument;
+
+	(void)bytes;
+	if (!holds_this(object))
+		return 0;
+	if ((uintptr_t)object->dlpi_phdr != own->program && object->dlpi_name != NULL && object->dlpi_name[0] == '/')
+		own->path = beside(object->dlpi_name);
+	return 1;
+}
+
+/* By the linker's name of the shared object that this code is in.  The main program's is empty, or argv[0], which is
+ * whatever its user wants.  A relative name was one where the program began. */
 static char *beside_library(void)
 {
-	struct link_map *object = NULL;
-	Dl_info info;
+	struct own_object own = { getauxval(AT_PHDR), NULL };
 
-	return dladdr1((void *)beside_library, &info, (void **)&object, RTLD_DL_LINKMAP) != 0 &&
-	       object != NULL && object->l_name != NULL && object->l_name[0] == '/' ?
-	       beside(object->l_name) : NULL;
+	dl_iterate_phdr(object_look, &own);
+	return own.path;
 }
 
 /* Not in an array: the calling thread's stack may be of PTHREAD_STACK_MIN. */
