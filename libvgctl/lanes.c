@@ -23,8 +23,8 @@ static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 static pthread_key_t thread_key;
 static bool prepared;
 static uint32_t sessions;
-/* The latest ring, whether it is this process's or a parent's; and by `before` all others.  They stay mapped: a thread may
- * be in the middle of writing to one. */
+/* The latest ring, whether it is this process's or a parent's; and by `before` all others.  They stay mapped: a
+ * thread may be in the middle of writing to one. */
 static struct vg_lanes_host *rings;
 
 /* Strings by id - 1.  Kept for ever: an id must stay valid in every later session. */
@@ -75,8 +75,8 @@ static void fork_child(void)
 	pthread_mutex_unlock(&mutex);
 }
 
-/* Under the mutex.  Not by pthread_once(3): that calls futex(2), and the C library ends a program whose filter of system
- * calls forbids it. */
+/* Under the mutex.  Not by pthread_once(3): that calls futex(2), and the C library ends a program whose filter of
+ * system calls forbids it. */
 static bool prepare(void)
 {
 	struct vg_process *process = vg_process();
@@ -89,8 +89,8 @@ static bool prepare(void)
 	return true;
 }
 
-/* As the library is loaded, so that no fork(2) meets the mutex held.  A program that is linked with the archive may have
- * begun a session before: in a constructor of its own. */
+/* As the library is loaded, so that no fork(2) meets the mutex held.  A program that is linked with the archive may
+ * have begun a session before: in a constructor of its own. */
 __attribute__((constructor)) static void prepare_early(void)
 {
 	pthread_mutex_lock(&mutex);

@@ -19,8 +19,8 @@ enum {
 	PAGE_BYTES = 4096,           /* what the parts of struct vg_lanes are aligned to */
 };
 
-/* Memory of which only the pages that are used exist, also in a program that has called mlockall(MCL_FUTURE).  The kernel
- * fills a locked mapping as it is made, but not one that nobody may read. */
+/* Memory of which only the pages that are used exist, also in a program that has called mlockall(MCL_FUTURE).  The
+ * kernel fills a locked mapping as it is made, but not one that nobody may read. */
 static void *map_unlocked(size_t bytes, int flags, int fd, size_t at)
 {
 	void *memory = mmap(NULL, bytes, PROT_NONE, flags, fd, (off_t)at);

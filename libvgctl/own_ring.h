@@ -8,9 +8,9 @@
 #include "libvgctl/lanes.h"
 
 /*
- * The host's mappings of a ring.  The file has room for all lanes, but is sparse, and the host maps a lane when a thread
- * takes it: a program of one thread has 760 KiB of address space for it.  No mapping is locked into memory, which
- * mlockall(2) would fill with pages that nobody needs.
+ * The host's mappings of a ring.  The file has room for all lanes, but is sparse.  The host maps a lane when a thread
+ * takes it: in a program of one thread that is 760 KiB of address space in all.  No mapping is locked into memory:
+ * mlockall(2) would fill it with pages that nobody needs.
  */
 struct vg_lanes_host {
 	int fd;

@@ -8,8 +8,8 @@
 #include "libvgctl/roster.h"
 
 /*
- * What belongs to this process alone, in a page that the kernel clears in every child, however that is made: a child has
- * no ring, no session and no mutex that another thread of its parent held.
+ * What belongs to this process alone, in a page that the kernel clears in every child, however that is made: a child
+ * has no ring, no session and no mutex that another thread of its parent held.
  */
 struct vg_process {
 	struct vg_lanes_state lanes;
@@ -20,7 +20,7 @@ struct vg_process {
 /* NULL: no memory. */
 struct vg_process *vg_process(void);
 
-/* A number that neither a process that this one descends from nor one of its children has.  A pid is no such number: the
+/* A number that no process has from which this one descends, and none of its children.  A pid is no such number: the
  * child of a pid 1 may be pid 1 of another namespace.  0: no memory. */
 uint64_t vg_process_token(void);
 
