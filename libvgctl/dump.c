@@ -2,6 +2,7 @@
 #include <errno.h>
 
 #include "libvgctl/failure.h"
+#include "libvgctl/part.h"
 #include "libvgctl/session.h"
 #include "libvgctl/vgctl.h"
 
@@ -10,10 +11,10 @@ static int dump(struct vgctl_session *session, const char *path)
 	struct vg_wire_message message = { 0 };
 	struct vg_outfile file;
 	struct vg_err err;
-	int rc = vg_outfile_open(&file, path, &err);
+	int rc = vg_part_open(&file, path);
 
 	if (rc != 0)
-		return vg_failure(rc, "%s", err.text);
+		return rc;
 	rc = vg_session_ask(session, VG_WIRE_DUMP, file.fd, VG_WIRE_DUMPED, &message);
 	if (rc == 0) {
 		rc = vg_outfile_commit(&file, &err);

@@ -14,6 +14,7 @@
 #include "libvgctl/failure.h"
 #include "libvgctl/helper.h"
 #include "libvgctl/lanes.h"
+#include "libvgctl/part.h"
 #include "libvgctl/process.h"
 #include "libvgctl/roster.h"
 #include "libvgctl/session.h"
@@ -230,16 +231,15 @@ static int session_open(struct vg_roster *roster, struct vgctl_session *session,
 			const struct vgctl_options *options)
 {
 	const struct vgctl_session *other;
-	struct vg_err err;
 	int rc;
 
 	for (other = roster->sessions; other != NULL; other = other->next) {
 		if (options->watchdog_ms != 0 && other->stalls.count != 0)
 			return vg_failure(-EALREADY, "another session of this process has a watchdog");
 	}
-	rc = vg_outfile_open(&session->file, path, &err);
+	rc = vg_part_open(&session->file, path);
 	if (rc != 0)
-		return vg_failure(rc, "%s", err.text);
+		return rc;
 	rc = helper_connect(roster, session, options);
 	if (rc != 0)
 		return rc;

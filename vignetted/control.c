@@ -10,12 +10,15 @@
 
 #include "libvgctl/channel.h"
 #include "vignetted/confine.h"
+#include "vignetted/ending.h"
 #include "vignetted/listener.h"
 #include "vignetted/loop.h"
 #include "vignetted/outside.h"
 
 /* A host that has started us and says nothing is stuck or gone. */
-enum { BEGIN_TIMEOUT_MS = 20 * 1000, DEATH_TIMEOUT_MS = 400 };
+enum { BEGIN_TIMEOUT_MS = 20 * 1000 };
+
+#define CLOSED "the program closed its end of the session"
 
 /* Connections at a time.  The host's have places of their own, so that others cannot take the last one. */
 enum { HOSTS_MAX = 8, OTHERS_MAX = 12, CLIENTS_MAX = HOSTS_MAX + OTHERS_MAX };
@@ -77,27 +80,12 @@ static void recording_forget(struct control *control, struct client *client)
 	client->file = -1;
 }
 
-/* Whether the process ends.  Its descriptors are closed a moment before that shows; and it does not
- * end before a thread of its that was killed in our hands is reaped. */
-static bool is_ending(struct vg_session *session)
-{
-	bool ended = false;
-
-	for (int ms = 0; ms < DEATH_TIMEOUT_MS && !ended; ms++) {
-		vg_tracer_settle(&session->tracer);
-		ended = vg_target_ended(&session->target, 1);
-	}
-	return ended;
-}
-
 /* It has hung up. */
 static void client_close(struct control *control, struct client *client)
 {
 	if (client->recording != NULL && !client->recording->complete)
 		control->failure = vg_session_end(control->session, client->recording,
-						  is_ending(control->session) ?
-						  "the process ended" :
-						  "the program closed its end of the session");
+						  vg_ending_reason(control->session, CLOSED));
 	recording_forget(control, client);
 	vg_dumping_forget(control->session, client->socket);
 	if (client->kind == CLIENT_OTHER)
@@ -106,8 +94,8 @@ static void client_close(struct control *control, struct client *client)
 		vg_listener_close(&control->listener);
 		/* Nobody could end them any more. */
 		if (vg_outside_any(&control->outside))
-			vg_outside_end_all(&control->outside, is_ending(control->session) ?
-					   "the process ended" : "the program listens no more");
+			vg_outside_end_all(&control->outside,
+					   vg_ending_reason(control->session, "the program listens no more"));
 	}
 	if (client->socket != control->first)
 		close(client->socket);
@@ -332,9 +320,9 @@ static bool on_turn(void *context)
 
 static void all_end(struct control *control, int ended_by)
 {
+	/* Where the program has ended its sessions, nothing is to be found out. */
 	vg_session_end_all(control->session, ended_by != 0 ? "interrupted by a signal" :
-			   control->session->gone || is_ending(control->session) ? "the process ended" :
-			   "the program closed its end of the session");
+			   control->session->live == 0 ? CLOSED : vg_ending_reason(control->session, CLOSED));
 	vg_outside_finish(&control->outside);
 	for (size_t i = 0; i < CLIENTS_MAX; i++) {
 		struct client *client = &control->clients[i];
@@ -401,6 +389,9 @@ static int control_open(struct control *control, int socket, const struct vg_wir
 		rc = vg_listener_open(&control->listener, first->listen.directory, pid, err);
 	if (rc != 0)
 		return rc;
+	/* The host may unmount the directory that it began in. */
+	if (chdir("/") != 0)
+		return vg_err_sys(err, -errno, "cannot change to the directory /");
 	control->sockets.polled[CLIENTS_MAX].fd = control->listener.socket;
 	control->session->unconfined = vg_confine(listens, control->session->max_memory_bytes, NULL) != 0;
 	rc = vg_session_start(control->session, options, err);

@@ -257,6 +257,21 @@ bool vg_task_is_alive(const struct vg_tasks *tasks, pid_t tid)
 	return vg_task_status(tasks, tid, &status) == 0 && status.state != 'Z' && status.state != 'X';
 }
 
+bool vg_tasks_any_runs(const struct vg_tasks *tasks)
+{
+	struct vg_task_status status;
+	struct dirent *entry;
+
+	rewinddir(tasks->directory);
+	while ((entry = readdir(tasks->directory)) != NULL) {
+		if (isdigit((unsigned char)entry->d_name[0]) &&
+		    vg_task_status(tasks, (pid_t)strtol(entry->d_name, NULL, 10), &status) == 0 &&
+		    !status.exiting && !status.of_kernel)
+			return true;
+	}
+	return false;
+}
+
 void vg_task_stat_read(pid_t tid, char *text, size_t size_bytes)
 {
 	char path[32];

@@ -146,6 +146,9 @@ int vg_task_status(const struct vg_tasks *tasks, pid_t tid, struct vg_task_statu
 /* Whether there is such a thread, and it has not ended. */
 bool vg_task_is_alive(const struct vg_tasks *tasks, pid_t tid);
 
+/* Whether one of the process's own threads, not the kernel's, does not exit. */
+bool vg_tasks_any_runs(const struct vg_tasks *tasks);
+
 /* /proc/TID/stat of any thread, or as much as there is room for, and a NUL; "" if it is gone. */
 void vg_task_stat_read(pid_t tid, char *text, size_t size_bytes);
 
