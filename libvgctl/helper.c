@@ -2,6 +2,8 @@
 #include "libvgctl/helper.h"
 
 #include <errno.h>
+#include <sched.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
@@ -15,7 +17,7 @@
 #include "libvgctl/failure.h"
 #include "libvgctl/spawn.h"
 
-enum { REAP_TIMEOUT_MS = 1000 };
+enum { SPAWN_TIMEOUT_MS = 200, REAP_TIMEOUT_US = 1000 * 1000, REAP_PAUSE_US = 50 };
 
 /* Who may trace this process. */
 static struct vg_helper *latest;
@@ -59,8 +61,8 @@ static int helper_missing(const char *given)
 			  privileged ? ": a privileged program looks nowhere else" : "");
 }
 
-/* Starts the helper; its end of the socket is closed here either way. */
-static int helper_start(const char *given, int sockets[2])
+/* Starts the helper, *pid; its end of the socket is closed here either way. */
+static int helper_start(const char *given, int sockets[2], pid_t *pid)
 {
 	char *path;
 	int on = 1, rc;
@@ -74,8 +76,14 @@ static int helper_start(const char *given, int sockets[2])
 	if (rc == 0 && setsockopt(sockets[0], SOL_SOCKET, SO_PASSCRED, &on, sizeof on) != 0)
 		rc = vg_failure(-errno, "cannot connect to the helper: %s", vg_err_words(-errno));
 	if (rc == 0) {
-		rc = vg_spawn(path, sockets[1]);
-		if (rc != 0)
+		/* The helper of a session that has ended takes a moment to be gone, and counts among the processes
+		 * that there may be. */
+		for (int ms = 0; (rc = vg_spawn(path, sockets[1], pid)) == -EAGAIN && ms < SPAWN_TIMEOUT_MS; ms++)
+			usleep(1000);
+		if (rc == -EAGAIN && sched_getscheduler(0) == SCHED_DEADLINE)
+			rc = vg_failure(-ENOEXEC, "cannot start the helper %s: the calling thread has SCHED_DEADLINE, "
+					"which without CAP_SYS_NICE may have no children", path);
+		else if (rc != 0)
 			rc = vg_failure(-ENOEXEC, "cannot start the helper %s: %s", path, vg_err_words(rc));
 	}
 	free(path);
@@ -125,9 +133,33 @@ int vg_helper_pair(int *own, int *other)
 	return vg_failure(*own, NULL);
 }
 
+/* Waits for a child, or for those of a process group, as waitpid(2) has it.  The helper ends within moments of its
+ * last message.  One that does not is left to whoever waits for any child. */
+static void adopted_reap(pid_t which)
+{
+	for (int us = 0; us < REAP_TIMEOUT_US; us += REAP_PAUSE_US) {
+		pid_t ended = waitpid(which, NULL, WNOHANG);
+
+		if (ended < 0 || (ended > 0 && which > 0))
+			return;
+		if (ended == 0)
+			usleep(REAP_PAUSE_US);
+	}
+}
+
+/* Ends what was started as a helper and is none.  It leads a process group, with all that it has started itself. */
+static void stranger_end(pid_t pid)
+{
+	if (pid <= 0)
+		return;
+	kill(-pid, SIGKILL);
+	adopted_reap(-pid);
+}
+
 int vg_helper_open(const char *given, int *socket, struct vg_helper **helper)
 {
 	int sockets[2], rc;
+	pid_t pid = 0;
 
 	*helper = calloc(1, sizeof **helper);
 	if (*helper == NULL)
@@ -137,26 +169,20 @@ int vg_helper_open(const char *given, int *socket, struct vg_helper **helper)
 	rc = vg_helper_pair(&sockets[0], &sockets[1]);
 	*socket = sockets[0];
 	if (rc == 0)
-		rc = helper_start(given, sockets);
-	return rc != 0 ? rc : greeting_take(*socket, &(*helper)->adopted);
-}
-
-/* The helper ends within moments of its last message.  One that does not is left to whoever
- * waits for any child. */
-static void adopted_reap(pid_t helper)
-{
-	for (int ms = 0; helper > 0 && ms < REAP_TIMEOUT_MS; ms++) {
-		if (waitpid(helper, NULL, WNOHANG) != 0)
-			return;
-		usleep(1000);
-	}
+		rc = helper_start(given, sockets, &pid);
+	if (rc == 0)
+		rc = greeting_take(*socket, &(*helper)->adopted);
+	if (rc != 0)
+		stranger_end(pid);
+	return rc;
 }
 
 void vg_helper_leave(struct vg_helper *helper)
 {
 	if (helper == NULL || --helper->shares > 0)
 		return;
-	adopted_reap(helper->adopted);
+	if (helper->adopted > 0)
+		adopted_reap(helper->adopted);
 	if (helper == latest) {
 		prctl(PR_SET_PTRACER, 0, 0, 0, 0);
 		latest = NULL;

@@ -7,6 +7,7 @@
 #include <limits.h>
 #include <link.h>
 #include <linux/capability.h>
+#include <linux/ioprio.h>
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
@@ -44,6 +45,7 @@ struct spawn {
 	int socket;
 	char *stack;                 /* two stacks, one for each child */
 	char *environment[ENVIRONMENT_MAX + 1];
+	pid_t helper;                /* what became of the second child; 0 */
 	int failure;                 /* errno of what failed in a child, or 0 */
 };
 
@@ -116,10 +118,11 @@ IN_CHILD static void descriptors_close(void)
 		child_close((int)fd);
 }
 
-/* The standard descriptors become /dev/null, the socket VG_WIRE_FD. */
+/* The standard descriptors become the reading end of an empty pipe, the socket VG_WIRE_FD.  /dev/null may not exist, and
+ * would keep /dev from being unmounted.  It serves where a filter forbids pipes. */
 IN_CHILD static int descriptors_arrange(int socket)
 {
-	int null;
+	int ends[2];
 
 	/* First those that are not needed: the host may have used up all it may have. */
 	if (socket == VG_WIRE_FD ? syscall(SYS_fcntl, socket, F_SETFD, 0) < 0 : child_move(socket, VG_WIRE_FD) < 0)
@@ -127,10 +130,10 @@ IN_CHILD static int descriptors_arrange(int socket)
 	descriptors_close();
 	for (int fd = 0; fd < VG_WIRE_FD; fd++)
 		child_close(fd);
-	null = child_open("/dev/null", O_RDWR);
-	if (null != 0)
+	/* The ends are the descriptors 0, to read from, and 1. */
+	if (syscall(SYS_pipe2, ends, 0) != 0 && child_open("/dev/null", O_RDWR) != 0)
 		return -1;
-	return child_move(null, 1) < 0 || child_move(null, 2) < 0 ? -1 : 0;
+	return child_move(0, 1) < 0 || child_move(0, 2) < 0 ? -1 : 0;
 }
 
 /* A process with capabilities can be traced by those only that have them too, or this one.  execve(2)
@@ -148,6 +151,31 @@ IN_CHILD static void capability_keep(void)
 		prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_RAISE, CAP_SYS_PTRACE, 0, 0);
 }
 
+/* The helper must not come before the host's threads because the one that starts it does, nor be kept to the CPUs of
+ * that one.  As after SCHED_RESET_ON_FORK: no real-time policy, no negative nice value; and no real-time class of I/O.
+ * What makes a program give way to others stays: SCHED_BATCH, SCHED_IDLE, a positive nice value.  The CPUs are all that the
+ * cpuset has. */
+IN_CHILD static void scheduling_reset(void)
+{
+	static const unsigned char every_cpu[1024] = { [0 ... 1023] = 0xff };
+	unsigned char cpus[sizeof every_cpu] __attribute__((aligned(8)));
+	struct sched_param none = { 0 };
+	long policy = syscall(SYS_sched_getscheduler, 0);
+	long bytes = syscall(SYS_sched_getaffinity, 1, sizeof cpus, cpus);
+
+	/* First to where process 1 may run.  From an isolated CPU (isolcpus) the kernel moves nobody who may stay. */
+	if (bytes > 0)
+		syscall(SYS_sched_setaffinity, 0, bytes, cpus);
+	syscall(SYS_sched_setaffinity, 0, sizeof every_cpu, every_cpu);
+	if (policy == SCHED_FIFO || policy == SCHED_RR)
+		syscall(SYS_sched_setscheduler, 0, SCHED_OTHER, &none);
+	/* This call returns 20 less the nice value. */
+	if (syscall(SYS_getpriority, PRIO_PROCESS, 0) > 20)
+		syscall(SYS_setpriority, PRIO_PROCESS, 0, 0);
+	if (syscall(SYS_ioprio_get, IOPRIO_WHO_PROCESS, 0) >> IOPRIO_CLASS_SHIFT == IOPRIO_CLASS_RT)
+		syscall(SYS_ioprio_set, IOPRIO_WHO_PROCESS, 0, 0);
+}
+
 IN_CHILD static int helper_run(void *argument)
 {
 	struct spawn *spawn = argument;
@@ -155,6 +183,7 @@ IN_CHILD static int helper_run(void *argument)
 
 	signals_reset();
 	syscall(SYS_setsid);
+	scheduling_reset();
 	capability_keep();
 	if (descriptors_arrange(spawn->socket) == 0)
 		syscall(SYS_execve, spawn->path, arguments, spawn->environment);
@@ -168,10 +197,12 @@ IN_CHILD static int helper_run(void *argument)
 IN_CHILD static int middle_run(void *argument)
 {
 	struct spawn *spawn = argument;
+	int helper = __clone(helper_run, spawn->stack + CHILD_STACK_BYTES, CLONE_VM | CLONE_VFORK | SIGCHLD, spawn);
 
-	if (__clone(helper_run, spawn->stack + CHILD_STACK_BYTES, CLONE_VM | CLONE_VFORK | SIGCHLD,
-		    spawn) < 0)
+	if (helper < 0)
 		spawn->failure = errno;
+	else
+		spawn->helper = helper;
 	syscall(SYS_exit_group, 0);
 	__builtin_unreachable();
 }
@@ -212,12 +243,44 @@ bool vg_spawn_is_elsewhere(void)
 			      memcmp(own, children, (size_t)length) != 0);
 }
 
-int vg_spawn(const char *path, int socket)
+/* struct sched_attr of sched_setattr(2), which not every C library declares. */
+struct attributes {
+	uint32_t size, policy;
+	uint64_t flags;
+	int32_t nice;
+	uint32_t priority;
+	uint64_t runtime_ns, deadline_ns, period_ns;
+};
+
+/* A thread with SCHED_DEADLINE cannot clone, unless its children are to be ordinary ones.  Changes that and nothing else
+ * of the thread.  False: it has another policy, or it was so before, or is not allowed to change it. */
+static bool deadline_allow(bool allowed)
+{
+	const uint64_t flag = 1; /* SCHED_FLAG_RESET_ON_FORK of <linux/sched.h> */
+	struct attributes attributes = { 0 };
+
+	bool changed = syscall(SYS_sched_getattr, 0, &attributes, sizeof attributes, 0) == 0 &&
+		       attributes.policy == SCHED_DEADLINE && ((attributes.flags & flag) != 0) != allowed;
+
+	attributes.flags ^= flag;
+	return changed && syscall(SYS_sched_setattr, 0, &attributes, 0) == 0;
+}
+
+/* The first child, which has ended by then, or a negative errno.  CLONE_VFORK: no copy of the host's page tables, which
+ * takes tens of milliseconds for a large one.  No exit signal: waitpid(-1) passes such a child by, __WALL does not. */
+static pid_t middle_clone(struct spawn *spawn)
+{
+	pid_t middle = __clone(middle_run, spawn->stack + (size_t)2 * CHILD_STACK_BYTES, CLONE_VM | CLONE_VFORK, spawn);
+
+	return middle < 0 ? -errno : middle;
+}
+
+int vg_spawn(const char *path, int socket, pid_t *helper)
 {
 	struct spawn spawn = { .path = path, .socket = socket };
 	sigset_t all, before;
 	pid_t middle;
-	int cancel_state, rc = 0;
+	int cancel_state;
 
 	environment_pick(&spawn);
 	spawn.stack = mmap(NULL, (size_t)2 * CHILD_STACK_BYTES, PROT_READ | PROT_WRITE,
@@ -228,19 +291,18 @@ int vg_spawn(const char *path, int socket)
 	sigfillset(&all);
 	pthread_sigmask(SIG_BLOCK, &all, &before);
 	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel_state);
-	/* CLONE_VFORK: no copy of the host's page tables, which takes tens of milliseconds for a
-	 * large one.  No exit signal: waitpid(-1) passes such a child by, __WALL does not. */
-	middle = __clone(middle_run, spawn.stack + (size_t)2 * CHILD_STACK_BYTES, CLONE_VM | CLONE_VFORK,
-			 &spawn);
-	if (middle < 0)
-		rc = -errno;
-	else
-		while (waitpid(middle, NULL, __WALL) < 0 && errno == EINTR)
-			;
+	middle = middle_clone(&spawn);
+	if (middle == -EAGAIN && deadline_allow(true)) {
+		middle = middle_clone(&spawn);
+		deadline_allow(false);
+	}
+	while (middle > 0 && waitpid(middle, NULL, __WALL) < 0 && errno == EINTR)
+		;
+	*helper = spawn.helper;
 	pthread_setcancelstate(cancel_state, NULL);
 	pthread_sigmask(SIG_SETMASK, &before, NULL);
 	munmap(spawn.stack, (size_t)2 * CHILD_STACK_BYTES);
-	return rc != 0 ? rc : -spawn.failure;
+	return middle < 0 ? middle : -spawn.failure;
 }
 
 /* Not access(2), which asks for the real user: execve(2) goes by the effective one. */

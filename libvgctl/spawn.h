@@ -3,6 +3,7 @@
 #define VG_LIBVGCTL_SPAWN_H
 
 #include <stdbool.h>
+#include <sys/types.h>
 
 /* Whether the program has rights that its user lacks: it is set-user-ID, has file capabilities or the
  * like.  Its arguments, environment, working directory and place are then not to be trusted. */
@@ -10,13 +11,16 @@ bool vg_spawn_is_privileged(void);
 
 /*
  * Starts `path --serve` with `socket` as its descriptor VG_WIRE_FD and no other but the
- * standard ones, which are /dev/null; signals at their defaults; of the environment only
- * what the dynamic linker and the sanitizers need, or nothing if the host is privileged.
+ * standard ones, which are empty and cannot be written; signals at their defaults; of the environment only
+ * what the dynamic linker and the sanitizers need, or nothing if the host is privileged.  On all CPUs, without
+ * a real-time policy or a negative nice value of the calling thread's.
  *
  * The new process is nobody's child that the host could stumble on: no SIGCHLD, nothing for
- * waitpid(-1).  0, or a negative errno, that of a failed execve(2) included.
+ * waitpid(-1).  Unless this process adopts orphans: then *helper, which leads a process group of its own, is its
+ * child, after a failure too.  *helper is 0 if none was made.  0, or a negative errno, that of a failed execve(2)
+ * included; -EAGAIN also where the calling thread's SCHED_DEADLINE does not let it have children.
  */
-int vg_spawn(const char *path, int socket);
+int vg_spawn(const char *path, int socket, pid_t *helper);
 
 /*
  * Whether the calling thread's children begin in another pid namespace, after unshare(2) or setns(2).

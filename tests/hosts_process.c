@@ -7,6 +7,7 @@
  * The table at the end has the kinds.  Exits with 0 if all was well; else prints what was not.
  */
 #include <errno.h>
+#include <linux/ioprio.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -26,7 +27,7 @@
 #include "libvgctl/vgctl.h"
 
 /* A helper that waits to see whether the program ends sleeps a millisecond at a time, 400 times. */
-enum { SESSIONS = 20, SLEEPS_MAX = 200, USER = 12345, PROCESSES_MAX = 6, PRIORITY = 10 };
+enum { SESSIONS = 20, SLEEPS_MAX = 200, USER = 12345, PROCESSES_MAX = 4, PRIORITY = 10 };
 
 static const char *profile, *argument, *program;
 
@@ -210,6 +211,8 @@ struct attributes {
 	uint64_t runtime_ns, deadline_ns, period_ns;
 };
 
+static const int IO_REAL_TIME = IOPRIO_CLASS_RT << IOPRIO_CLASS_SHIFT;
+
 static void scheduling_check(const cpu_set_t *allowed, int nice_expected)
 {
 	pid_t helper = helper_find();
@@ -225,6 +228,8 @@ static void scheduling_check(const cpu_set_t *allowed, int nice_expected)
 	       "the helper's policy is %d, its priority %d", policy, parameter.sched_priority);
 	ensure(getpriority(PRIO_PROCESS, (id_t)helper) == nice_expected, "the helper's nice value is %d, not %d",
 	       getpriority(PRIO_PROCESS, (id_t)helper), nice_expected);
+	ensure(syscall(SYS_ioprio_get, IOPRIO_WHO_PROCESS, helper) >> IOPRIO_CLASS_SHIFT != IOPRIO_CLASS_RT,
+	       "the helper's I/O is real-time");
 	ensure(sched_getaffinity(helper, sizeof own, &own) == 0, "sched_getaffinity: %m");
 	ensure(CPU_EQUAL(&own, allowed), "the helper may run on %d CPUs, not %d", CPU_COUNT(&own),
 	       CPU_COUNT(allowed));
@@ -247,6 +252,7 @@ static void scheduled(int policy, int nice_own, int nice_expected)
 	ensure(setpriority(PRIO_PROCESS, 0, nice_own) == 0 &&
 	       sched_setaffinity(0, sizeof one, &one) == 0 &&
 	       sched_setscheduler(0, policy, &parameter) == 0, "scheduling: %m");
+	ensure(policy == SCHED_OTHER || syscall(SYS_ioprio_set, IOPRIO_WHO_PROCESS, 0, IO_REAL_TIME) == 0, "ioprio: %m");
 	session = begin(profile);
 	scheduling_check(&before, nice_expected);
 	ensure(sched_getscheduler(0) == policy, "the program's own policy was changed");

@@ -139,12 +139,13 @@ static void others_close(int one, int two, int three)
  * the caller writes to, or reads what we print from. */
 static void caller_leave(int socket, const struct vg_outfile *file)
 {
-	int null = open("/dev/null", O_RDWR | O_CLOEXEC);
+	int ends[2];
 
 	setsid();
-	for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++) {
-		if (null >= 0)
-			dup2(null, fd);
+	/* An empty pipe, where /dev/null may not exist, and would keep /dev from being unmounted. */
+	if (pipe2(ends, O_CLOEXEC) == 0) {
+		for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)
+			dup2(ends[0], fd);
 	}
 	others_close(socket, file->fd, file->directory);
 }
@@ -161,6 +162,9 @@ static int begin_send(const struct vg_arguments *arguments, int socket, struct v
 		return rc;
 	vg_print(stdout, "%" PRIu32 "\n", message.which.id);
 	fflush(stdout);
+	/* The caller may unmount its directory as soon as we return.  The file is known by a descriptor. */
+	if (chdir("/") != 0)
+		vg_print(stderr, "vgctl: cannot change to the directory /: %s\n", strerrordesc_np(errno));
 	child = fork();
 	if (child == 0)
 		caller_leave(socket, file);

@@ -105,7 +105,8 @@ int vg_listener_open(struct vg_listener *listener, const char *directory, pid_t 
 	length = address_of(listener->directory, listener->name, &address);
 	listener->socket = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 	mask = umask(0177);
-	if (listener->socket < 0 ||
+	/* The finisher, too, is to leave the directory that the host began in. */
+	if (listener->socket < 0 || chdir("/") != 0 ||
 	    bind(listener->socket, (const struct sockaddr *)&address, length) != 0 ||
 	    listen(listener->socket, BACKLOG) != 0)
 		rc = vg_err_sys(err, -errno, "cannot listen on %s/%s", directory, listener->name);
