@@ -79,6 +79,7 @@ status=0
 grep -q 'No space left' err || fail "full: $(cat err)"
 [ -f small/p.vgp ] && [ ! -e small/p.vgp.part ] || fail "full: $(ls small)"
 ended small/p.vgp 'the disk is full'
+"$VGTOOL" info small/p.vgp 2>&1 >/dev/null | grep -q 'chunks are missing' || fail "full: nothing is said of what is missing"
 alive full
 
 # From the start.
