@@ -10,6 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/err.h"
 #include "base/outfile.h"
 #include "base/print.h"
 #include "libvgctl/channel.h"
@@ -164,7 +165,7 @@ static int begin_send(const struct vg_arguments *arguments, int socket, struct v
 	fflush(stdout);
 	/* The caller may unmount its directory as soon as we return.  The file is known by a descriptor. */
 	if (chdir("/") != 0)
-		vg_print(stderr, "vgctl: cannot change to the directory /: %s\n", strerrordesc_np(errno));
+		vg_print(stderr, "vgctl: cannot change to the directory /: %s\n", vg_err_words(-errno));
 	child = fork();
 	if (child == 0)
 		caller_leave(socket, file);
