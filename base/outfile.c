@@ -175,7 +175,7 @@ static bool part_is_named(const struct vg_outfile *file)
 /* 0 or a negative errno. */
 static int bytes_copy(int from, int to)
 {
-	unsigned char piece[4096];       /* on the stack of a program's thread */
+	unsigned char piece[1024];       /* small: on the stack of a thread of the program */
 	off_t at = 0;
 
 	for (;;) {

@@ -34,14 +34,15 @@ int vg_breakpad_find_absent(struct vg_absent *absent, const char *path, struct v
 		return rc;
 	line = (const char *)file.bytes;
 	end = line + file.length;
-	for (; rc == 0 && absent->path == NULL && line < end; line = next + 1) {
+	for (; rc == 0 && absent->path == NULL && line < end; line = next < end ? next + 1 : end) {
 		size_t left = (size_t)(end - line);
 
 		next = memchr(line, '\n', left);
 		if (next == NULL)
 			next = end;
 		if (left > sizeof record && memcmp(line, record, sizeof record - 1) == 0)
-			rc = vg_sym_absent_take(absent, line + sizeof record - 1, next);
+			rc = vg_sym_absent_take(absent, line + sizeof record - 1,
+						next[-1] == '\r' ? next - 1 : next);
 		else if (left < sizeof module || (memcmp(line, module, sizeof module - 1) != 0 &&
 						  memcmp(line, info, sizeof info - 1) != 0))
 			break;

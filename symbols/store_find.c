@@ -43,7 +43,7 @@ enum owner {
 
 static enum owner owner_read(const struct search *search, const char *path)
 {
-	char line[4096], id[2 * VG_BUILD_ID_MAX_BYTES + 1];
+	char line[4096], id[sizeof line];
 	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
 	FILE *stream = fd >= 0 ? fdopen(fd, "r") : NULL;
 	enum owner owner = OWNER_NONE;
@@ -56,8 +56,8 @@ static enum owner owner_read(const struct search *search, const char *path)
 	}
 	for (int i = 0; i < 2 && owner != OWNER_OURS && fgets(line, sizeof line, stream) != NULL;
 	     i++) {
-		if (sscanf(line, "MODULE %*s %*s %512s", id) == 1 ||
-		    sscanf(line, "INFO CODE_ID %512s", id) == 1)
+		if (sscanf(line, "MODULE %*s %*s %4095s", id) == 1 ||
+		    sscanf(line, "INFO CODE_ID %4095s", id) == 1)
 			owner = id_is_wanted(search, id) ? OWNER_OURS : OWNER_OTHER;
 	}
 	fclose(stream);

@@ -285,6 +285,45 @@ START_TEST(names_cannot_make_records)
 }
 END_TEST
 
+START_TEST(absent_files_are_named)
+{
+	static const char *const bad[] = { "INFO ABSENT ", "INFO ABSENT ab", "INFO ABSENT ab ",
+					   "INFO ABSENT xy file", "INFO ABSENT abc file" };
+	static const char named[] = MODULE GENERATOR "INFO ABSENT AB01 ../.dwz/a b.debug\n"
+				    "FUNC 1000 10 0 a\n";
+	struct vg_absent absent = { 0 };
+	char *again, text[200];
+
+	ck_assert_int_eq(text_read(named), 0);
+	ck_assert_uint_eq(table.bad_records, 0);
+	ck_assert_str_eq(table.absent.path, "../.dwz/a b.debug");
+	ck_assert_uint_eq(table.absent.id_bytes, 2);
+	again = text_written();
+	ck_assert_str_eq(again, named);
+	free(again);
+	ck_assert_int_eq(vg_breakpad_find_absent(&absent, path, &err), 0);
+	ck_assert_str_eq(absent.path, "../.dwz/a b.debug");
+	vg_absent_free(&absent);
+	for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+		vg_symbols_free(&table);
+		snprintf(text, sizeof text, MODULE "%s\nFUNC 1000 10 0 a\nINFO ABSENT ab late\n", bad[i]);
+		ck_assert_int_eq(text_read(text), 0);
+		ck_assert_uint_eq(table.bad_records, 1);
+		ck_assert_int_eq(vg_breakpad_find_absent(&absent, path, &err), 0);
+		ck_assert_ptr_null(absent.path);
+	}
+	vg_symbols_free(&table);
+	text_put(MODULE "INFO ABSENT ab file\r\n", sizeof MODULE "INFO ABSENT ab file\r\n" - 1);
+	ck_assert_int_eq(vg_breakpad_find_absent(&absent, path, &err), 0);
+	ck_assert_str_eq(absent.path, "file");
+	vg_absent_free(&absent);
+	/* One that ends within the record. */
+	text_put(MODULE "INFO ABSENT ab f", sizeof MODULE "INFO ABSENT ab f" - 1);
+	ck_assert_int_eq(vg_breakpad_find_absent(&absent, path, &err), 0);
+	vg_absent_free(&absent);
+}
+END_TEST
+
 START_TEST(unwinds_are_written_and_skipped)
 {
 	static const char *const rules[] = { ".cfa: $rsp 8 + .ra: .cfa -8 + ^", ".cfa: $rsp 16 +" };
@@ -337,6 +376,7 @@ Suite *breakpad_suite(void)
 	tcase_add_test(tests, records_may_come_in_any_order);
 	tcase_add_test(tests, refuses_what_is_no_sym_file);
 	tcase_add_test(tests, names_cannot_make_records);
+	tcase_add_test(tests, absent_files_are_named);
 	tcase_add_test(tests, unwinds_are_written_and_skipped);
 	tcase_add_test(tests, reports_a_full_disk);
 	suite_add_tcase(suite, tests);

@@ -95,6 +95,7 @@ seeds() {
 			"$SRCDIR/tests/fixtures/symbols_plain_more.c" -o "$out/seeds/elf/stubs" -lpthread
 		gcc -shared -nostdlib -Wa,--defsym,ROWS=10 "$SRCDIR/tests/fixtures/symbols_cfi.s" \
 			-o "$out/seeds/elf/unwinds"
+		gcc -shared -nostdlib "$SRCDIR/tests/fixtures/symbols_languages.s" -o "$out/seeds/elf/languages"
 		"$VGTOOL" symbols "$out/seeds/elf/unwinds" >"$out/seeds/sym/unwinds"
 		# As long as a path can be: a word of a libFuzzer dictionary has 64 bytes at most.
 		for length in 4095 4096 4097; do

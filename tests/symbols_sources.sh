@@ -36,7 +36,9 @@ run() {
 	name=$1 binary=$2; shift 2
 	rm -rf "$dir/store"
 	source=
-	"$VGTOOL" symbols -o "$dir/store" "$@" "$binary" >"$dir/$name.progress" 2>&1 || {
+	"$VGTOOL" symbols -o "$dir/store" "$@" "$binary" >"$dir/$name.progress" 2>"$dir/$name.err" ||
+		grep -q ': no function in it has a name: ' "$dir/$name.err" || {
+		cat "$dir/$name.err" >>"$dir/$name.progress"
 		fail "$name: $(cat "$dir/$name.progress")"
 		return
 	}
@@ -147,6 +149,7 @@ no_debug() {
 
 apart buildid "$dir/gcc5"
 no_debug buildid-none "$dir/buildid/program"
+[ -s "$dir/buildid-none.err" ] || fail "buildid-none: nothing is said of its names"
 filed "$dir/buildid/tree" "$dir/buildid/program.debug"
 mkdir "$dir/nothing"
 whole buildid "$dir/buildid/program" "DWARF in $dir/buildid/tree/.build-id/*" "$dir/gcc5" \
