@@ -54,7 +54,7 @@ strangers=$(nm -D --defined-only plugin_archive.so | awk '$3 ~ /^vg_/ { print $3
 mkdir calls
 (
 	cd calls
-	$CC -std=gnu11 -D_GNU_SOURCE -O2 -fstack-protector-strong -I"$SRCDIR" -DVG_LIBEXECDIR='"/nonexistent"' \
+	gcc -std=gnu11 -D_GNU_SOURCE -O2 -fstack-protector-strong -I"$SRCDIR" -DVG_LIBEXECDIR='"/nonexistent"' \
 		-fcallgraph-info=su -c "$SRCDIR"/base/*.c "$SRCDIR"/libvgctl/*.c
 )
 cat >deepest.py <<'END_OF_SCRIPT'
