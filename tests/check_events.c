@@ -613,6 +613,54 @@ START_TEST(sessions_overlap_under_fire)
 }
 END_TEST
 
+static size_t begins_between(uint64_t from_ns, uint64_t to_ns)
+{
+	size_t count = 0;
+
+	for (size_t i = 0; i < taken.profile.events.count; i++)
+		count += event(i)->what == VG_EVENT_BEGIN && event(i)->time_ns >= from_ns &&
+			 event(i)->time_ns <= to_ns;
+	return count;
+}
+
+/* A session that a limit ends has all that threads told until then: what another has of that time. */
+START_TEST(limits_cut_no_events_off)
+{
+	const uint64_t from_ns = 500000000;
+	struct vgctl_options options = VGCTL_OPTIONS_INIT;
+	struct vgctl_session *first;
+	uint64_t to_ns, at_ns, token;
+	pthread_t thread;
+	size_t limited, i = 0;
+
+	begin(99);
+	first = session;
+	ck_assert_int_eq(pthread_create(&thread, NULL, fire, NULL), 0);
+	options.rate_hz = 99;
+	options.max_duration_s = 1;
+	ck_assert_int_eq(vgctl_begin(other, &options, &session), 0);
+	usleep(1300000);
+	end_into(other);
+	ck_assert_uint_eq(summary.limited, 1);
+	to_ns = taken.profile.duration_ns;
+	limited = begins_between(from_ns, to_ns);
+	ck_assert_uint_gt(limited, 100);
+	while (event(i)->what != VG_EVENT_BEGIN)
+		i++;
+	token = event(i)->token;
+	at_ns = event(i)->time_ns;
+	stopping = true;
+	pthread_join(thread, NULL);
+	session = first;
+	end();
+	for (i = 0; event(i)->what != VG_EVENT_BEGIN || event(i)->token != token;)
+		i++;
+	/* The time of the first one when the other began. */
+	at_ns = event(i)->time_ns - at_ns;
+	ck_assert_uint_eq(limited, begins_between(at_ns + from_ns, at_ns + to_ns));
+}
+END_TEST
+
 /* What becomes of events without room is for the helper that listens to say, not for a session of its. */
 START_TEST(listening_decides_what_is_overwritten)
 {
@@ -743,6 +791,7 @@ Suite *events_suite(void)
 	tcase_add_test(cases, sessions_under_fire);
 	tcase_add_loop_test(cases, intervals_before_another_session, 0, 4);
 	tcase_add_loop_test(cases, sessions_overlap_under_fire, 0, 2);
+	tcase_add_test(cases, limits_cut_no_events_off);
 	tcase_add_loop_test(cases, listening_decides_what_is_overwritten, 0, 2);
 	tcase_add_loop_test(cases, samples_know_their_interval, 0, 4);
 	suite_add_tcase(suite, cases);

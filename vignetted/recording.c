@@ -125,8 +125,10 @@ void vg_recording_stop(struct vg_session *session, struct vg_recording *recordin
 	if (recording->ended != NULL)
 		return;
 	vg_counting_end(session, recording);
-	recording->ended = reason;
 	recording->ended_ns = vg_now_ns() - recording->begin_ns;
+	/* All that threads told until then is its. */
+	vg_session_events(session);
+	recording->ended = reason;
 	session->live &= ~(1u << recording->index);
 	session->changed = true;
 }
