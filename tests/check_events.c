@@ -801,7 +801,7 @@ Suite *events_suite(void)
 	tcase_add_test(cases, sessions_under_fire);
 	tcase_add_loop_test(cases, intervals_before_another_session, 0, 4);
 	tcase_add_loop_test(cases, sessions_overlap_under_fire, 0, 2);
-	tcase_add_test(cases, limits_cut_no_events_off);
+	tcase_add_loop_test(cases, limits_cut_no_events_off, 0, 3);
 	tcase_add_loop_test(cases, listening_decides_what_is_overwritten, 0, 2);
 	tcase_add_loop_test(cases, samples_know_their_interval, 0, 4);
 	suite_add_tcase(suite, cases);
