@@ -367,7 +367,7 @@ START_TEST(lost_part_of_a_session)
 	part_lose(_i);
 	ck_assert_int_eq(vgctl_end(session, &summary), 0);
 	taken_read(&taken, "out");
-	ck_assert_uint_eq(taken.profile.samples.count, summary.samples);
+	ck_assert_uint_eq(taken.profile.samples_total, summary.samples);
 	ck_assert_uint_gt(summary.samples, 0);
 	ck_assert_uint_ne(taken.profile.end_reason, VG_NONE);
 	taken_free(&taken);
