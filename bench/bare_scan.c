@@ -17,8 +17,10 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "vignetted/priority.h"
-#include "vignetted/ticks.h"
+#include "base/clock.h"
+
+#include "vignetted/capture/priority.h"
+#include "vignetted/session/ticks.h"
 
 enum { TIDS_MAX = 1 << 22 };     /* of any machine */
 

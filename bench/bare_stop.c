@@ -10,8 +10,9 @@
 #include <stdlib.h>
 #include <time.h>
 
+#include "base/clock.h"
+
 #include "bench/stop.h"
-#include "vignetted/ticks.h"
 
 int main(int argc, char **argv)
 {

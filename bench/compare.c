@@ -13,10 +13,10 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "bench/around.h"
 #include "bench/load.h"
 #include "bench/transactions.h"
-#include "vignetted/ticks.h"
 
 enum { CSV_BYTES = 4096, SLACK_NS = 50 * 1000 };
 static const uint64_t SETTLE_NS = UINT64_C(8) * 1000 * 1000 * 1000;

@@ -4,13 +4,14 @@
 #include <poll.h>
 #include <string.h>
 
+#include "base/clock.h"
 #include "bench/around.h"
 #include "bench/stop.h"
 #include "bench/transactions.h"
-#include "vignetted/interrupts.h"
-#include "vignetted/priority.h"
-#include "vignetted/tasks.h"
-#include "vignetted/ticks.h"
+#include "vignetted/capture/interrupts.h"
+#include "vignetted/capture/priority.h"
+#include "vignetted/session/ticks.h"
+#include "vignetted/target/tasks.h"
 
 static struct {
 	pid_t pid;

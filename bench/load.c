@@ -14,7 +14,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "vignetted/ticks.h"
+#include "base/clock.h"
 
 enum {
 	CONNECTIONS_MAX = 64,

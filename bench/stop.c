@@ -5,7 +5,7 @@
 #include <sys/ptrace.h>
 #include <sys/wait.h>
 
-#include "vignetted/ticks.h"
+#include "base/clock.h"
 
 static const uint64_t POLL_NS = 40 * 1000;
 

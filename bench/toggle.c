@@ -17,13 +17,14 @@
 #include <stdlib.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "bench/around.h"
 #include "bench/compare.h"
 #include "bench/floors.h"
 #include "bench/transactions.h"
-#include "vignetted/interrupted.h"
-#include "vignetted/loop.h"
-#include "vignetted/session.h"
+#include "vignetted/serve/loop.h"
+#include "vignetted/session/interrupted.h"
+#include "vignetted/session/session.h"
 
 enum { TASKS_MAX = 64 };
 

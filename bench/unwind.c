@@ -15,10 +15,10 @@
 #include <stdlib.h>
 #include <time.h>
 
-#include "vignetted/fallback.h"
-#include "vignetted/ticks.h"
-#include "vignetted/tracee.h"
-#include "vignetted/unwind.h"
+#include "base/clock.h"
+#include "vignetted/capture/tracee.h"
+#include "vignetted/unwind/fallback.h"
+#include "vignetted/unwind/unwind.h"
 
 enum { INTERVAL_NS = 5000000, MAX_FRAMES = 16384, WARM_ROUNDS = 50, LIBUNWIND_ROUNDS = 5,
        DIFFERENCES_SHOWN = 5 };

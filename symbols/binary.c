@@ -3,10 +3,10 @@
 
 #include <stdio.h>
 
-#include "symbols/cfi.h"
-#include "symbols/dwarf_companion.h"
-#include "symbols/elf_publics.h"
-#include "symbols/elf_separate.h"
+#include "symbols/cfi/cfi.h"
+#include "symbols/dwarf/dwarf_companion.h"
+#include "symbols/elf/elf_publics.h"
+#include "symbols/elf/elf_separate.h"
 
 /* The files that a module's symbols come from. */
 struct sources {

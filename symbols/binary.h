@@ -3,14 +3,8 @@
 #define VG_SYMBOLS_BINARY_H
 
 #include "base/err.h"
-#include "symbols/table.h"
-
-/* Where to look for what is not in the file itself. */
-struct vg_symbols_search {
-	const char *const *debug_dirs;  /* tried in order, before /usr/lib/debug */
-	size_t debug_dir_count;
-	bool debuginfod;                /* ask the servers of DEBUGINFOD_URLS for what is missing */
-};
+#include "symbols/elf/search.h"
+#include "symbols/table/table.h"
 
 /*
  * Reads the symbols of an ELF file, of either class and byte order and of any machine, from the
@@ -34,9 +28,5 @@ int vg_symbols_from_binary(struct vg_symbols *symbols, const char *path,
 /* Fills an all-zero `absent` as that would, without reading the symbols.  The same errors. */
 int vg_symbols_find_absent(struct vg_absent *absent, const char *path,
 			   const struct vg_symbols_search *search, struct vg_err *err);
-
-/* Whether search.debuginfod can work at all.  0; -ENOSYS: built without it, or its library is not
- * installed; -EINVAL: DEBUGINFOD_URLS names no server. */
-int vg_symbols_debuginfod_check(struct vg_err *err);
 
 #endif

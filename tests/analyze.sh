@@ -37,7 +37,7 @@ check $folders >"$dir/cppcheck" 2>&1 || status=$?
 report cppcheck $status
 
 if [ -n "${SOAK-}" ]; then
-	files=$(ls base/*.c profile/*.c libvgctl/*.c vignetted/*.c symbols/*.c vgtool/*.c)
+	files=$(find base profile libvgctl vignetted symbols vgtool -name "*.c")
 	cp .clang-tidy "$dir/"
 	! clang-tidy --quiet "$dir/bad.c" -- -std=gnu11 >"$dir/tidy-bad" 2>/dev/null ||
 		{ echo "FAIL: clang-tidy sees nothing"; failures=$((failures + 1)); }

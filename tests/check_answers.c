@@ -6,7 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "symbols/breakpad.h"
+#include "symbols/breakpad/breakpad.h"
 #include "tests/suites.h"
 
 /*

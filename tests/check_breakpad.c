@@ -7,7 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "symbols/breakpad.h"
+#include "symbols/breakpad/breakpad.h"
 
 
 #define GENERATOR "INFO GENERATOR vignette " PACKAGE_VERSION "\n"

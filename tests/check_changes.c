@@ -5,7 +5,7 @@
 #include <string.h>
 
 #include "tests/fixture.h"
-#include "vgtool/changes.h"
+#include "vgtool/analysis/changes.h"
 
 enum { MS = 1000000 };
 static struct fixture fixture;

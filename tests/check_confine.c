@@ -28,7 +28,7 @@
 #include <unistd.h>
 
 #include "tests/suites.h"
-#include "vgtool/confine.h"
+#include "vgtool/run/confine.h"
 
 #if defined __SANITIZE_ADDRESS__
 enum { SANITIZED = 1 };

@@ -18,8 +18,8 @@
 #include "tests/spin.h"
 #include "tests/suites.h"
 #include "tests/taken.h"
-#include "vgtool/counted.h"
-#include "vgtool/span_counts.h"
+#include "vgtool/analysis/counted.h"
+#include "vgtool/analysis/span_counts.h"
 
 enum { PAGES = 3000, PAGE_BYTES = 4096, NAPS = 40, SPIN_MS = 80, MS = 1000000 };
 

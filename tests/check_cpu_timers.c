@@ -14,7 +14,7 @@
 #include "tests/spin.h"
 #include "tests/suites.h"
 #include "tests/taken.h"
-#include "vignetted/interrupts.h"
+#include "vignetted/capture/interrupts.h"
 
 enum { PERIOD_NS = 2000000, SPIN_MS = 400, HZ = 199, USED_MS = 1000 };
 

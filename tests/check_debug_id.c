@@ -3,7 +3,7 @@
 #include "tests/suites.h"
 #include <string.h>
 
-#include "symbols/debug_id.h"
+#include "symbols/table/debug_id.h"
 
 
 START_TEST(swaps_fields_of_a_build_id)

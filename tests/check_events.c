@@ -18,7 +18,7 @@
 #include "libvgctl/vgctl.h"
 #include "tests/suites.h"
 #include "tests/taken.h"
-#include "vgtool/spans.h"
+#include "vgtool/analysis/spans.h"
 
 static char path[64], other[80];
 static struct vgctl_session *session;

@@ -10,7 +10,7 @@
 
 #include "base/outfile.h"
 #include "tests/suites.h"
-#include "vignetted/finisher.h"
+#include "vignetted/serve/finisher.h"
 
 static char directory[32], path[64], part[64];
 static struct vg_outfile file;

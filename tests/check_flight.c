@@ -6,8 +6,8 @@
 
 #include "tests/fixture.h"
 #include "tests/suites.h"
-#include "vignetted/dump.h"
-#include "vignetted/flight.h"
+#include "vignetted/output/dump.h"
+#include "vignetted/output/flight.h"
 
 /* The queue, its cursor, and the set of open intervals against what is simple; then a recorder that
  * is told of more than it can keep. */

@@ -6,9 +6,9 @@
 #include <string.h>
 
 #include "tests/fixture.h"
-#include "vgtool/bounded.h"
-#include "vgtool/folded.h"
-#include "vgtool/shown.h"
+#include "vgtool/output/bounded.h"
+#include "vgtool/views/folded.h"
+#include "vgtool/views/shown.h"
 
 enum { MS = 1000000 };
 static struct fixture fixture;

@@ -5,8 +5,8 @@
 #include <unistd.h>
 
 #include "tests/suites.h"
-#include "vignetted/code.h"
-#include "vignetted/frame_size.h"
+#include "vignetted/unwind/code.h"
+#include "vignetted/unwind/frame_size.h"
 
 START_TEST(sizes)
 {

@@ -4,9 +4,9 @@
 #include <string.h>
 
 #include "tests/fixture.h"
-#include "vgtool/chains.h"
-#include "vgtool/frames.h"
-#include "vgtool/shown.h"
+#include "vgtool/analysis/chains.h"
+#include "vgtool/analysis/frames.h"
+#include "vgtool/views/shown.h"
 
 static struct fixture fixture;
 static struct vg_frames frames;

@@ -9,7 +9,7 @@
 
 #include "tests/spin.h"
 #include "tests/suites.h"
-#include "vignetted/idle.h"
+#include "vignetted/capture/idle.h"
 
 enum { WINDOW_US = 200 * 1000, WINDOWS = 30, NAP_NS = 300 * 1000 };
 

@@ -4,7 +4,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-#include "vgtool/json.h"
+#include "vgtool/output/json.h"
 
 
 static struct vg_json json;

@@ -6,7 +6,7 @@
 #include <unistd.h>
 
 #include "tests/suites.h"
-#include "vignetted/priority.h"
+#include "vignetted/capture/priority.h"
 
 static void policy_choose(int policy)
 {

@@ -10,7 +10,7 @@
 #include "profile/chunk.h"
 #include "profile/reader.h"
 #include "tests/fixture.h"
-#include "vgtool/resolve.h"
+#include "vgtool/resolve/resolve.h"
 
 Suite *resolve_suite(void);
 

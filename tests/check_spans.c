@@ -6,13 +6,13 @@
 
 #include "profile/chunk.h"
 #include "tests/fixture.h"
-#include "vgtool/chrome.h"
-#include "vgtool/folded.h"
-#include "vgtool/interval_table.h"
-#include "vgtool/measures.h"
-#include "vgtool/span_counts.h"
-#include "vgtool/speedscope.h"
-#include "vgtool/summary.h"
+#include "vgtool/analysis/interval_table.h"
+#include "vgtool/analysis/measures.h"
+#include "vgtool/analysis/span_counts.h"
+#include "vgtool/analysis/summary.h"
+#include "vgtool/views/chrome.h"
+#include "vgtool/views/folded.h"
+#include "vgtool/views/speedscope.h"
 
 enum { US = 1000, MS = 1000000 };
 enum { A, B, C, LABELS };

@@ -6,8 +6,8 @@
 
 #include "profile/chunk.h"
 #include "tests/fixture.h"
-#include "vgtool/shown.h"
-#include "vgtool/speedscope.h"
+#include "vgtool/views/shown.h"
+#include "vgtool/views/speedscope.h"
 
 
 enum { MS = 1000000 };

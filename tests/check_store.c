@@ -9,8 +9,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "symbols/debug_id.h"
-#include "symbols/store.h"
+#include "symbols/store/store.h"
+#include "symbols/table/debug_id.h"
 
 
 static char root[64];

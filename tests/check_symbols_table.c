@@ -3,9 +3,9 @@
 #include "tests/suites.h"
 #include <stdio.h>
 
-#include "symbols/cover.h"
-#include "symbols/demangle.h"
-#include "symbols/table.h"
+#include "symbols/table/cover.h"
+#include "symbols/table/demangle.h"
+#include "symbols/table/table.h"
 
 
 static struct vg_symbols table;

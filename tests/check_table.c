@@ -4,7 +4,7 @@
 #include <string.h>
 
 #include "tests/fixture.h"
-#include "vgtool/table.h"
+#include "vgtool/analysis/table.h"
 
 
 static struct fixture fixture;

@@ -2,7 +2,7 @@
 #include <check.h>
 #include "tests/suites.h"
 
-#include "vgtool/text.h"
+#include "vgtool/output/text.h"
 
 
 START_TEST(times)

@@ -4,9 +4,9 @@
 
 #include <errno.h>
 
-#include "vignetted/outside.h"
-#include "vignetted/recording.h"
-#include "vignetted/session.h"
+#include "vignetted/serve/outside.h"
+#include "vignetted/session/recording.h"
+#include "vignetted/session/session.h"
 
 enum { TICKS = 100 * 1000, PARTS = 4 };
 static const uint64_t BEGIN_NS = UINT64_C(1000) * 1000 * 1000 * 1000;

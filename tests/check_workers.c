@@ -11,8 +11,8 @@
 #include <unistd.h>
 
 #include "tests/suites.h"
-#include "vgtool/saving.h"
-#include "vgtool/workers.h"
+#include "vgtool/commands/saving.h"
+#include "vgtool/run/workers.h"
 
 enum { JOBS = 12, CRASHES = 3, HANGS = 5, KILLED = 8, TALKS = 9 };
 

@@ -33,7 +33,7 @@
 #include <time.h>
 #include <unistd.h>
 
-#include "vignetted/confine.h"
+#include "vignetted/serve/confine.h"
 
 static pid_t target;                     /* stopped under our ptrace */
 static pid_t stranger;                   /* a process that we could trace, and do not */

@@ -13,8 +13,8 @@
 #include <gelf.h>
 
 #include "symbols/binary.h"
-#include "symbols/breakpad.h"
-#include "symbols/elf_image.h"
+#include "symbols/breakpad/breakpad.h"
+#include "symbols/elf/elf_image.h"
 
 #define FRAMES_MAX 256
 

@@ -21,8 +21,8 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-#include "vignetted/cfi.h"
-#include "vignetted/regs.h"
+#include "vignetted/unwind/cfi.h"
+#include "vignetted/unwind/regs.h"
 
 enum { PAGE_BYTES = 4096, REGISTERS = 17, STACK_MAX = 64, SHOWN_MAX = 20, RA_COLUMN = 16 };
 

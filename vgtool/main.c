@@ -6,7 +6,7 @@
 #include <unistd.h>
 
 #include "base/print.h"
-#include "vgtool/command.h"
+#include "vgtool/commands/command.h"
 
 static const struct command {
 	const char *name;

@@ -12,11 +12,11 @@
 #include "base/outfile.h"
 #include "base/print.h"
 #include "libvgctl/wire.h"
-#include "vignetted/confine.h"
-#include "vignetted/control.h"
-#include "vignetted/finisher.h"
-#include "vignetted/launch.h"
-#include "vignetted/loop.h"
+#include "vignetted/serve/confine.h"
+#include "vignetted/serve/control.h"
+#include "vignetted/serve/finisher.h"
+#include "vignetted/serve/launch.h"
+#include "vignetted/serve/loop.h"
 
 enum { EXIT_USAGE = 2, EXIT_CANNOT_RUN = 126, EXIT_NOT_FOUND = 127 };
 
@@ -201,7 +201,7 @@ static int fail(const struct vg_err *err)
 	return EXIT_FAILURE;
 }
 
-/* The finisher's part: see vignetted/finisher.h.  The file of a helper that was killed stays as it is. */
+/* The finisher's part: see vignetted/serve/finisher.h.  The file of a helper that was killed stays as it is. */
 static int file_finish(void *context, enum vg_finish what, struct vg_err *err)
 {
 	struct vg_outfile *file = context;

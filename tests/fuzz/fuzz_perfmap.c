@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "profile/reader.h"
-#include "vignetted/perfmap.h"
+#include "vignetted/target/perfmap.h"
 
 enum { ADDRESSES = 4, SPARSE_BYTES = 1 << 18 };
 

@@ -2,11 +2,11 @@
 /* The reader of profiles, and the views of what it makes of them. */
 #include "profile/reader.h"
 #include "tests/fuzz/input.h"
-#include "vgtool/chrome.h"
-#include "vgtool/folded.h"
-#include "vgtool/measures.h"
-#include "vgtool/speedscope.h"
-#include "vgtool/summary.h"
+#include "vgtool/analysis/measures.h"
+#include "vgtool/analysis/summary.h"
+#include "vgtool/views/chrome.h"
+#include "vgtool/views/folded.h"
+#include "vgtool/views/speedscope.h"
 
 static void views_write(const struct vg_profile *profile)
 {

@@ -10,7 +10,7 @@
 #include <string.h>
 
 #include "profile/reader.h"
-#include "vignetted/events.h"
+#include "vignetted/target/events.h"
 
 enum { TASKS = 3, FIRST_TID = 10, NEAR = 4 };
 

@@ -16,9 +16,9 @@
 #include <string.h>
 #include <sys/uio.h>
 
-#include "vignetted/fallback.h"
-#include "vignetted/guess.h"
-#include "vignetted/unwind.h"
+#include "vignetted/unwind/fallback.h"
+#include "vignetted/unwind/guess.h"
+#include "vignetted/unwind/unwind.h"
 
 enum { AREA_BYTES = 1 << 16, FRAMES_AT = 64, HEAD_WORDS = 8, STACK_WORDS = 64, FRAMES_MAX = 1000 };
 enum { PC, SP, FP, RBX, FIRST_AT, SECOND_AT, SECOND_CODE, CHANGES_AT };

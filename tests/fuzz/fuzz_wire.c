@@ -6,10 +6,10 @@
  */
 #include "libvgctl/wire.h"
 #include "tests/fuzz/input.h"
-#include "vignetted/confine.h"
-#include "vignetted/control.h"
-#include "vignetted/loop.h"
-#include "vignetted/priority.h"
+#include "vignetted/capture/priority.h"
+#include "vignetted/serve/confine.h"
+#include "vignetted/serve/control.h"
+#include "vignetted/serve/loop.h"
 
 #include <string.h>
 #include <sys/socket.h>

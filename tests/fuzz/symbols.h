@@ -2,7 +2,7 @@
 #ifndef VG_TESTS_FUZZ_SYMBOLS_H
 #define VG_TESTS_FUZZ_SYMBOLS_H
 
-#include "symbols/breakpad.h"
+#include "symbols/breakpad/breakpad.h"
 #include "tests/fuzz/input.h"
 
 /* What is done with every table that was read: addresses are looked up, and it is written. */

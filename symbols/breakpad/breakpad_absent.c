@@ -1,0 +1,52 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+#include "symbols/breakpad/breakpad.h"
+#include "symbols/breakpad/breakpad_reader.h"
+
+#include "symbols/table/debug_id.h"
+
+int vg_sym_absent_take(struct vg_absent *absent, const char *text, const char *end)
+{
+	const char *space = memchr(text, ' ', (size_t)(end - text));
+	unsigned char id[VG_BUILD_ID_MAX_BYTES];
+	size_t id_bytes;
+	char *path;
+	int rc;
+
+	if (absent->path != NULL || space == NULL || space + 1 == end ||
+	    !vg_hex_parse(text, (size_t)(space - text), id, sizeof id, &id_bytes))
+		return -EBADMSG;
+	path = strndup(space + 1, (size_t)(end - space - 1));
+	if (path == NULL)
+		return -ENOMEM;
+	rc = vg_absent_set(absent, path, id, id_bytes);
+	free(path);
+	return rc;
+}
+
+int vg_breakpad_find_absent(struct vg_absent *absent, const char *path, struct vg_err *err)
+{
+	static const char module[] = "MODULE ", info[] = "INFO ", record[] = "INFO ABSENT ";
+	struct vg_infile file;
+	const char *line, *end, *next;
+	int rc = vg_infile_open(&file, path, err);
+
+	if (rc != 0)
+		return rc;
+	line = (const char *)file.bytes;
+	end = line + file.length;
+	for (; rc == 0 && absent->path == NULL && line < end; line = next < end ? next + 1 : end) {
+		size_t left = (size_t)(end - line);
+
+		next = memchr(line, '\n', left);
+		if (next == NULL)
+			next = end;
+		if (left > sizeof record && memcmp(line, record, sizeof record - 1) == 0)
+			rc = vg_sym_absent_take(absent, line + sizeof record - 1,
+						next[-1] == '\r' ? next - 1 : next);
+		else if (left < sizeof module || (memcmp(line, module, sizeof module - 1) != 0 &&
+						  memcmp(line, info, sizeof info - 1) != 0))
+			break;
+	}
+	vg_infile_close(&file);
+	return rc == -ENOMEM ? vg_err_sys(err, rc, "%s", path) : 0;
+}

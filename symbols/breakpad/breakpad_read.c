@@ -1,0 +1,185 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+#include "symbols/breakpad/breakpad.h"
+
+#include <stdio.h>
+#include <sys/mman.h>
+
+#include "base/infile.h"
+#include "symbols/breakpad/breakpad_reader.h"
+
+int vg_sym_records(struct vg_sym_reader *reader, const struct vg_infile *file, struct vg_err *err)
+{
+	const char *at = (const char *)file->bytes, *end = at + file->length;
+
+	if (file->mapped)
+		madvise((void *)file->bytes, file->length, MADV_SEQUENTIAL);
+	while (at < end) {
+		const char *newline = memchr(at, '\n', (size_t)(end - at));
+		const char *line_end = newline != NULL ? newline : end;
+		int rc;
+
+		reader->line_number++;
+		if (line_end > at && line_end[-1] == '\r')
+			line_end--;
+		rc = vg_sym_record(reader, at, line_end);
+		if (rc == -EBADMSG)
+			return vg_err_set(err, rc, "%s: line %llu: functions lie over one another more "
+					  "than symbols can", file->path,
+					  (unsigned long long)reader->line_number);
+		if (rc != 0)
+			return vg_err_sys(err, rc, "%s", file->path);
+		if (!reader->has_module && line_end > at)
+			return vg_err_set(err, -EBADMSG,
+					  "%s: line %llu: not a Breakpad symbol file, which starts "
+					  "with a MODULE record", file->path,
+					  (unsigned long long)reader->line_number);
+		if (newline == NULL)
+			break;
+		at = newline + 1;
+	}
+	if (!reader->has_module)
+		return vg_err_set(err, -EBADMSG, file->length == 0 ? "%s: empty file" : "%s: no MODULE record",
+				  file->path);
+	return 0;
+}
+
+void vg_sym_reader_free(struct vg_sym_reader *reader)
+{
+	vg_sym_slots_free(&reader->file_slots);
+	vg_sym_slots_free(&reader->origin_slots);
+	vg_array_free(&reader->files);
+	vg_array_free(&reader->origins);
+	vg_array_free(&reader->open_calls);
+	vg_array_free(&reader->scratch);
+	vg_array_free(&reader->publics);
+	vg_array_free(&reader->covered);
+	vg_intern_free(&reader->pairs);
+	free(reader->owners);
+	vg_array_free(&reader->innermost);
+	vg_array_free(&reader->skip);
+	vg_array_free(&reader->parents);
+	vg_array_free(&reader->frames);
+}
+
+/* The index of a file in the table; of one that was never named, NONE. */
+static uint32_t slot_file(const struct vg_sym_reader *reader, uint32_t slot)
+{
+	return slot == VG_SYMBOLS_NONE ? VG_SYMBOLS_NONE : reader->files.items[slot].id;
+}
+
+/* Where the old grammar's call was: in the file of the function it was inlined into, which the
+ * parent's origin names, and for the outermost the function's first line. */
+static uint32_t old_call_file(const struct vg_sym_reader *reader,
+			      const struct vg_symbol_function *function, uint32_t depth,
+			      uint32_t parent)
+{
+	const struct vg_symbol_inline *calls =
+		reader->symbols->inlines.items + function->first_inline;
+
+	if (depth == 0)
+		return function->line_count == 0 ? VG_SYMBOLS_NONE :
+		       slot_file(reader, reader->symbols->lines.items[function->first_line].file);
+	if (parent == VG_SYMBOLS_NONE || calls[parent].depth != depth - 1)
+		return VG_SYMBOLS_NONE;
+	return slot_file(reader, reader->origins.items[calls[parent].name].file);
+}
+
+/* Calls stand behind those that they are inlined into: the ones that are still open are a stack. */
+static int function_call_files(struct vg_sym_reader *reader,
+			       const struct vg_symbol_function *function)
+{
+	struct vg_symbol_inline *calls;
+
+	if (function->inline_count == 0)
+		return 0;
+	calls = reader->symbols->inlines.items + function->first_inline;
+	reader->open_calls.count = 0;
+	for (uint32_t at = 0; at < function->inline_count; at++) {
+		uint32_t parent = VG_SYMBOLS_NONE;
+
+		while (reader->open_calls.count > 0) {
+			parent = reader->open_calls.items[reader->open_calls.count - 1];
+			if (calls[parent].depth < calls[at].depth)
+				break;
+			reader->open_calls.count--;
+		}
+		calls[at].call_file = calls[at].call_file == VG_SYM_FILE_OLD ?
+				      old_call_file(reader, function, calls[at].depth, parent) :
+				      slot_file(reader, calls[at].call_file);
+		if (vg_array_push(&reader->open_calls, &at) != 0)
+			return -ENOMEM;
+	}
+	return 0;
+}
+
+static int names_keep(struct vg_sym_reader *reader)
+{
+	struct vg_symbols *symbols = reader->symbols;
+	int rc = 0;
+
+	for (size_t i = 0; rc == 0 && i < reader->files.count; i++) {
+		struct vg_sym_name *name = &reader->files.items[i];
+		uint32_t text;
+
+		if (name->text == NULL)
+			continue;
+		rc = vg_sym_name_keep(reader, &symbols->strings, name, &text);
+		if (rc == 0)
+			rc = vg_symbols_add_file_id(symbols, text, &name->id);
+	}
+	for (size_t i = 0; rc == 0 && i < reader->origins.count; i++)
+		rc = vg_sym_name_keep(reader, &symbols->strings, &reader->origins.items[i].name,
+				      &reader->origins.items[i].name.id);
+	return rc;
+}
+
+/* Slots -> files and names. */
+static int table_finish(struct vg_sym_reader *reader)
+{
+	struct vg_symbols *symbols = reader->symbols;
+	int rc = names_keep(reader);
+
+	if (rc != 0)
+		return rc;
+	for (size_t i = 0; i < symbols->functions.count; i++) {
+		if (function_call_files(reader, &symbols->functions.items[i]) != 0)
+			return -ENOMEM;
+	}
+	for (size_t i = 0; i < symbols->inlines.count; i++) {
+		struct vg_symbol_inline *call = &symbols->inlines.items[i];
+
+		call->name = reader->origins.items[call->name].name.id;
+	}
+	for (size_t i = 0; i < symbols->lines.count; i++)
+		symbols->lines.items[i].file = slot_file(reader, symbols->lines.items[i].file);
+	return vg_symbols_finish(symbols);
+}
+
+int vg_breakpad_read(struct vg_symbols *symbols, const char *path, const uint64_t *wanted,
+		     size_t wanted_count, struct vg_err *err)
+{
+	struct vg_sym_reader reader = {
+		.symbols = symbols, .wanted = wanted, .wanted_count = wanted_count,
+		.cached_slot = VG_SYMBOLS_NONE,
+	};
+	struct vg_infile file;
+	int rc = vg_infile_open(&file, path, err);
+
+	if (rc != 0)
+		return rc;
+	rc = vg_sym_records(&reader, &file, err);
+	if (rc == 0) {
+		rc = table_finish(&reader);
+		if (rc == 0 && asprintf(&symbols->source, "%s", path) < 0) {
+			symbols->source = NULL;
+			rc = -ENOMEM;
+		}
+		if (rc != 0)
+			vg_err_sys(err, rc, "%s", path);
+	}
+	if (rc != 0)
+		vg_symbols_free(symbols);
+	vg_infile_close(&file);
+	vg_sym_reader_free(&reader);
+	return rc;
+}

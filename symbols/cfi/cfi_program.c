@@ -1,0 +1,271 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+#include "symbols/cfi/cfi.h"
+
+#include <dwarf.h>
+
+/* Its number is also that of DW_CFA_GNU_window_save, which only SPARC has. */
+#define CFA_AARCH64_NEGATE_RA_STATE 0x2d
+#define CFA_MIPS_ADVANCE_LOC8 0x1d
+
+static void rule_set(struct vg_cfi_reader *reader, uint8_t column, struct vg_cfi_rule rule)
+{
+	/* Nobody could name it. */
+	if (column == UINT8_MAX)
+		return;
+	reader->state.rules[column] = rule;
+	reader->state.used |= (unsigned __int128)1 << column;
+	reader->dirty |= (unsigned __int128)1 << column;
+}
+
+static int offset_rule(struct vg_cfi_reader *reader, uint64_t reg, enum vg_cfi_kind kind,
+		       int64_t factored)
+{
+	struct vg_cfi_rule rule = { .kind = kind };
+
+	if (__builtin_mul_overflow(factored, reader->common.data_factor, &rule.offset))
+		return -EBADMSG;
+	rule_set(reader, vg_cfi_column(reader, reg), rule);
+	return 0;
+}
+
+static void plain_rule(struct vg_cfi_reader *reader, uint64_t reg, enum vg_cfi_kind kind)
+{
+	rule_set(reader, vg_cfi_column(reader, reg), (struct vg_cfi_rule){ .kind = kind });
+}
+
+static void restore_rule(struct vg_cfi_reader *reader, uint64_t reg)
+{
+	uint8_t column = vg_cfi_column(reader, reg);
+
+	if (column != UINT8_MAX)
+		rule_set(reader, column, reader->common.initial.rules[column]);
+}
+
+static void expression_rule(struct vg_cfi_reader *reader, uint8_t column, enum vg_cfi_kind kind,
+			    struct vg_cfi_cursor *program)
+{
+	struct vg_cfi_cursor block = vg_cfi_block(program);
+	struct vg_cfi_rule rule = { .kind = kind, .expression = block.at };
+
+	rule.expression_bytes = (uint32_t)(block.end - block.at);
+	if ((size_t)(block.end - block.at) > UINT32_MAX)
+		program->failed = true;
+	rule_set(reader, column, rule);
+}
+
+static void cfa_rule(struct vg_cfi_reader *reader, uint64_t reg, int64_t offset)
+{
+	rule_set(reader, reader->cfa_column,
+		 (struct vg_cfi_rule){ .kind = VG_CFI_REGISTER, .reg = reg, .offset = offset });
+}
+
+/* The CFA's rule with one half changed; only a register and an offset have halves.  LLVM's first
+ * rule for MIPS is half a one: the offset is 0. */
+static int cfa_change(struct vg_cfi_reader *reader, const uint64_t *reg, const int64_t *offset)
+{
+	struct vg_cfi_rule rule = reader->state.rules[reader->cfa_column];
+
+	if (rule.kind != VG_CFI_REGISTER && (rule.kind != VG_CFI_UNSPECIFIED || reg == NULL))
+		return -EBADMSG;
+	cfa_rule(reader, reg != NULL ? *reg : rule.reg, offset != NULL ? *offset : rule.offset);
+	return 0;
+}
+
+static int cfa_offset(struct vg_cfi_reader *reader, const uint64_t *reg, int64_t factored)
+{
+	int64_t offset;
+
+	if (__builtin_mul_overflow(factored, reader->common.data_factor, &offset))
+		return -EBADMSG;
+	if (reg == NULL)
+		return cfa_change(reader, NULL, &offset);
+	cfa_rule(reader, *reg, offset);
+	return 0;
+}
+
+static int state_remember(struct vg_cfi_reader *reader)
+{
+	int rc = vg_cfi_spend(reader, 16);
+
+	if (rc != 0)
+		return rc;
+	if (reader->saved_count == VG_CFI_SAVED_MAX)
+		return -EBADMSG;
+	reader->saved[reader->saved_count++] = reader->state;
+	return 0;
+}
+
+static int state_restore(struct vg_cfi_reader *reader)
+{
+	int rc = vg_cfi_spend(reader, 16);
+
+	if (rc != 0)
+		return rc;
+	if (reader->saved_count == 0)
+		return -EBADMSG;
+	reader->dirty |= reader->state.used;
+	reader->state = reader->saved[--reader->saved_count];
+	reader->dirty |= reader->state.used;
+	return 0;
+}
+
+static int location_set(struct vg_cfi_reader *reader, uint64_t location, bool writes)
+{
+	int rc = 0;
+
+	/* The initial program has no addresses. */
+	if (!writes || location < reader->location)
+		return -EBADMSG;
+	if (location > reader->location && reader->location < reader->end)
+		rc = vg_cfi_write_row(reader, reader->location);
+	if (rc == 0)
+		reader->location = location;
+	return rc;
+}
+
+static int location_advance(struct vg_cfi_reader *reader, uint64_t delta, bool writes)
+{
+	uint64_t bytes, location;
+
+	if (__builtin_mul_overflow(delta, reader->common.code_factor, &bytes) ||
+	    __builtin_add_overflow(reader->location, bytes, &location))
+		return -EBADMSG;
+	return location_set(reader, location, writes);
+}
+
+static int cfa_instruction(struct vg_cfi_reader *reader, uint64_t operation,
+			   struct vg_cfi_cursor *program)
+{
+	uint64_t reg;
+	int64_t offset;
+
+	switch (operation) {
+	case DW_CFA_def_cfa:
+		reg = vg_cfi_unsigned(program);
+		cfa_rule(reader, reg, (int64_t)vg_cfi_unsigned(program));
+		return 0;
+	case DW_CFA_def_cfa_sf:
+		reg = vg_cfi_unsigned(program);
+		return cfa_offset(reader, &reg, vg_cfi_signed(program));
+	case DW_CFA_def_cfa_register:
+		reg = vg_cfi_unsigned(program);
+		return cfa_change(reader, &reg, NULL);
+	case DW_CFA_def_cfa_offset:
+		offset = (int64_t)vg_cfi_unsigned(program);
+		return cfa_change(reader, NULL, &offset);
+	case DW_CFA_def_cfa_offset_sf:
+		return cfa_offset(reader, NULL, vg_cfi_signed(program));
+	case DW_CFA_def_cfa_expression:
+		expression_rule(reader, reader->cfa_column, VG_CFI_IS_EXPRESSION, program);
+		return 0;
+	}
+	return -EBADMSG;
+}
+
+static int register_instruction(struct vg_cfi_reader *reader, uint64_t operation,
+				struct vg_cfi_cursor *program)
+{
+	uint64_t reg = vg_cfi_unsigned(program);
+
+	switch (operation) {
+	case DW_CFA_offset_extended:
+		return offset_rule(reader, reg, VG_CFI_AT_OFFSET, (int64_t)vg_cfi_unsigned(program));
+	case DW_CFA_offset_extended_sf:
+		return offset_rule(reader, reg, VG_CFI_AT_OFFSET, vg_cfi_signed(program));
+	case DW_CFA_GNU_negative_offset_extended:
+		return offset_rule(reader, reg, VG_CFI_AT_OFFSET,
+				   (int64_t)(0 - vg_cfi_unsigned(program)));
+	case DW_CFA_val_offset:
+		return offset_rule(reader, reg, VG_CFI_IS_OFFSET, (int64_t)vg_cfi_unsigned(program));
+	case DW_CFA_val_offset_sf:
+		return offset_rule(reader, reg, VG_CFI_IS_OFFSET, vg_cfi_signed(program));
+	case DW_CFA_restore_extended:
+		restore_rule(reader, reg);
+		return 0;
+	case DW_CFA_undefined:
+		plain_rule(reader, reg, VG_CFI_UNDEFINED);
+		return 0;
+	case DW_CFA_same_value:
+		plain_rule(reader, reg, VG_CFI_SAME);
+		return 0;
+	case DW_CFA_register:
+		rule_set(reader, vg_cfi_column(reader, reg),
+			 (struct vg_cfi_rule){ .kind = VG_CFI_REGISTER,
+					       .reg = vg_cfi_unsigned(program) });
+		return 0;
+	case DW_CFA_expression:
+		expression_rule(reader, vg_cfi_column(reader, reg), VG_CFI_AT_EXPRESSION, program);
+		return 0;
+	case DW_CFA_val_expression:
+		expression_rule(reader, vg_cfi_column(reader, reg), VG_CFI_IS_EXPRESSION, program);
+		return 0;
+	}
+	return -EBADMSG;
+}
+
+static int instruction_run(struct vg_cfi_reader *reader, struct vg_cfi_cursor *program, bool writes)
+{
+	uint64_t operation = vg_cfi_byte(program), location;
+	bool valid;
+
+	switch (operation & 0xc0) {
+	case DW_CFA_advance_loc:
+		return location_advance(reader, operation & 0x3f, writes);
+	case DW_CFA_offset:
+		return offset_rule(reader, operation & 0x3f, VG_CFI_AT_OFFSET,
+				   (int64_t)vg_cfi_unsigned(program));
+	case DW_CFA_restore:
+		restore_rule(reader, operation & 0x3f);
+		return 0;
+	}
+	switch (operation) {
+	case DW_CFA_nop:
+		return 0;
+	case DW_CFA_set_loc:
+		location = vg_cfi_address(reader, program, reader->common.pointer_encoding, &valid);
+		return valid ? location_set(reader, location, writes) : -EBADMSG;
+	case DW_CFA_advance_loc1:
+		return location_advance(reader, vg_cfi_fixed(program, 1), writes);
+	case DW_CFA_advance_loc2:
+		return location_advance(reader, vg_cfi_fixed(program, 2), writes);
+	case DW_CFA_advance_loc4:
+		return location_advance(reader, vg_cfi_fixed(program, 4), writes);
+	case CFA_MIPS_ADVANCE_LOC8:
+		return location_advance(reader, vg_cfi_fixed(program, 8), writes);
+	case DW_CFA_remember_state:
+		return state_remember(reader);
+	case DW_CFA_restore_state:
+		return state_restore(reader);
+	case CFA_AARCH64_NEGATE_RA_STATE:
+		/* Signed return addresses are told by their upper bits as well. */
+		return 0;
+	case DW_CFA_GNU_args_size:
+		vg_cfi_unsigned(program);
+		return 0;
+	case DW_CFA_def_cfa:
+	case DW_CFA_def_cfa_sf:
+	case DW_CFA_def_cfa_register:
+	case DW_CFA_def_cfa_offset:
+	case DW_CFA_def_cfa_offset_sf:
+	case DW_CFA_def_cfa_expression:
+		return cfa_instruction(reader, operation, program);
+	}
+	return register_instruction(reader, operation, program);
+}
+
+int vg_cfi_run(struct vg_cfi_reader *reader, struct vg_cfi_cursor program, bool writes)
+{
+	int rc = 0;
+
+	reader->saved_count = 0;
+	while (rc == 0 && program.at < program.end) {
+		rc = vg_cfi_spend(reader, 1);
+		if (rc == 0)
+			rc = instruction_run(reader, &program, writes);
+		if (rc == 0 && program.failed)
+			rc = -EBADMSG;
+	}
+	if (rc == 0 && writes && reader->location < reader->end)
+		rc = vg_cfi_write_row(reader, reader->location);
+	return rc;
+}

@@ -1,0 +1,247 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+#include "symbols/dwarf/dwarf.h"
+#include "symbols/elf/elf_publics.h"
+
+#include <dwarf.h>
+
+/* Every step of reading stands for a byte of the file or less; several passes look at it. */
+#define STEPS_PER_BYTE 8
+#define STEPS_FREE 100000
+
+int vg_dwarf_spend(struct vg_dwarf_reader *reader, uint64_t steps)
+{
+	if (reader->budget < steps)
+		return -ENOBUFS;
+	reader->budget -= steps;
+	return 0;
+}
+
+void vg_dwarf_lost(struct vg_dwarf_reader *reader)
+{
+	reader->symbols->bad_records++;
+}
+
+/* Another file brings its own steps; its sections may be compressed, a little. */
+static void budget_extend(struct vg_dwarf_reader *reader, Elf *other)
+{
+	size_t bytes = 0;
+	uint64_t steps;
+
+	elf_rawfile(other, &bytes);
+	if (__builtin_mul_overflow((uint64_t)bytes, (uint64_t)STEPS_PER_BYTE * 8, &steps) ||
+	    __builtin_add_overflow(reader->budget, steps, &reader->budget))
+		reader->budget = UINT64_MAX;
+}
+
+static int unit_read(struct vg_dwarf_reader *reader, Dwarf_Die *unit, Dwarf_Die *split)
+{
+	Dwarf_Files *files;
+	size_t count;
+	int rc = vg_dwarf_read_rows(reader, unit);
+
+	/* A split unit numbers the files of its calls by the skeleton's line table in DWARF 5, and
+	 * by its own before; libdw knows which. */
+	if (rc == 0 && split != NULL) {
+		if (reader->split == NULL)
+			budget_extend(reader, dwarf_getelf(dwarf_cu_getdwarf(split->cu)));
+		if (dwarf_getsrcfiles(split, &files, &count) == 0)
+			vg_dwarf_set_files(reader, files, count);
+	}
+	if (rc == 0)
+		rc = vg_dwarf_walk(reader, split != NULL ? split : unit);
+	if (rc == 0)
+		rc = vg_dwarf_emit(reader);
+	if (rc == 0)
+		rc = vg_dwarf_keep_orphans(reader);
+	return rc;
+}
+
+/* A skeleton, and the rest of it from a .dwo file, which libdw finds, or from a package. */
+static int skeleton_read(struct vg_dwarf_reader *reader, Dwarf_Die *skeleton, Dwarf_Die *found)
+{
+	struct vg_dwarf_split split;
+	Dwarf_Die packed;
+	int rc;
+
+	if (dwarf_tag(found) != 0)
+		return unit_read(reader, skeleton, found);
+	rc = vg_dwarf_package_find(&reader->companions->package, reader->debug, skeleton, &packed,
+				   &split);
+	if (rc == -EBADMSG)
+		vg_dwarf_lost(reader);
+	if (rc != 0)
+		return rc == -ENOMEM ? rc : unit_read(reader, skeleton, NULL);
+	reader->split = &split;
+	rc = unit_read(reader, skeleton, &packed);
+	reader->split = NULL;
+	return rc;
+}
+
+static int units_read(struct vg_dwarf_reader *reader)
+{
+	Dwarf_CU *unit = NULL, *next;
+	Dwarf_Die die, other;
+	uint8_t type;
+	int rc;
+
+	while ((rc = dwarf_get_units(reader->dwarf, unit, &next, NULL, &type, &die, &other)) == 0) {
+		unit = next;
+		rc = vg_dwarf_spend(reader, 1);
+		if (rc != 0)
+			return rc;
+		switch (type) {
+		case DW_UT_compile:
+		case DW_UT_partial:
+			rc = unit_read(reader, &die, NULL);
+			break;
+		case DW_UT_skeleton:
+			rc = skeleton_read(reader, &die, &other);
+			break;
+		default:
+			if (die.addr == NULL)
+				vg_dwarf_lost(reader);
+		}
+		if (rc != 0)
+			return rc;
+	}
+	if (rc < 0)
+		vg_dwarf_lost(reader);
+	return 0;
+}
+
+/* What dwz moved to the file that several share is names and types; the walk is for the scopes. */
+static int shared_units_walk(struct vg_dwarf_reader *reader)
+{
+	Dwarf *shared = dwarf_getalt(reader->dwarf);
+	Dwarf_CU *unit = NULL, *next;
+	Dwarf_Die die;
+	int rc = 0;
+
+	if (shared != NULL)
+		budget_extend(reader, dwarf_getelf(shared));
+	reader->rows.count = 0;
+	vg_dwarf_set_files(reader, NULL, 0);
+	while (shared != NULL && rc == 0 &&
+	       dwarf_get_units(shared, unit, &next, NULL, NULL, &die, NULL) == 0) {
+		unit = next;
+		rc = vg_dwarf_spend(reader, 1);
+		if (rc == 0 && die.addr != NULL)
+			rc = vg_dwarf_walk(reader, &die);
+	}
+	return rc;
+}
+
+/* dump_syms drops a symbol at the lowest address of a function and keeps those at its other
+ * parts, even where one of those is the entry.  Equal files are worth more than the few bytes. */
+static void publics_prune(struct vg_dwarf_reader *reader)
+{
+	struct vg_symbols *symbols = reader->symbols;
+	uint32_t entries = reader->entries.count;
+	size_t kept = 0;
+
+	for (size_t i = 0; i < symbols->publics.count; i++) {
+		const struct vg_symbol_public *symbol = &symbols->publics.items[i];
+		uint32_t id;
+
+		if (vg_intern(&reader->entries, &symbol->address, sizeof symbol->address, &id) == 0 &&
+		    id < entries)
+			continue;
+		symbols->publics.items[kept++] = *symbol;
+	}
+	symbols->publics.count = kept;
+}
+
+static void reader_free(struct vg_dwarf_reader *reader)
+{
+	vg_demangler_free(&reader->demangler);
+	vg_array_free(&reader->functions);
+	vg_array_free(&reader->inlines);
+	vg_array_free(&reader->ranges);
+	vg_array_free(&reader->rows);
+	vg_array_free(&reader->directories);
+	vg_array_free(&reader->file_names);
+	vg_array_free(&reader->file_map);
+	vg_array_free(&reader->origins);
+	vg_array_free(&reader->scopes);
+	vg_array_free(&reader->orphans);
+	vg_intern_free(&reader->origin_index);
+	vg_intern_free(&reader->scope_index);
+	vg_intern_free(&reader->entries);
+	dwarf_end(reader->dwarf);
+}
+
+/* libdw has decompressed it by now, or vg_elf_image_expand() has. */
+static struct vg_dwarf_bytes section_bytes(const struct vg_elf_image *image, const char *name,
+					   const char *old_name)
+{
+	static const unsigned char nothing[1];   /* not NULL, to which nothing may be added */
+	struct vg_dwarf_bytes bytes = { nothing, nothing, false, false };
+	GElf_Shdr header;
+	GElf_Ehdr ehdr;
+	Elf_Scn *section = vg_elf_section(image, name, &header);
+	Elf_Data *data;
+
+	if (section == NULL)
+		section = vg_elf_section(image, old_name, &header);
+	data = section != NULL ? elf_getdata(section, NULL) : NULL;
+	if (data == NULL || data->d_buf == NULL)
+		return bytes;
+	bytes.at = data->d_buf;
+	bytes.end = bytes.at + data->d_size;
+	if (gelf_getehdr(image->elf, &ehdr) != NULL)
+		bytes.is_swapped = ehdr.e_ident[EI_DATA] !=
+			(__BYTE_ORDER__ == __ORDER_BIG_ENDIAN__ ? ELFDATA2MSB : ELFDATA2LSB);
+	return bytes;
+}
+
+int vg_dwarf_read(const struct vg_elf_image *image, const struct vg_elf_image *debug,
+		  struct vg_dwarf_companions *companions, struct vg_elf_publics *publics,
+		  const struct vg_elf_image *labels, struct vg_err *err)
+{
+	struct vg_symbols *symbols = publics->symbols;
+	struct vg_dwarf_reader reader = { .symbols = symbols, .image = image, .debug = debug,
+					  .companions = companions };
+	GElf_Shdr header;
+	int rc;
+
+	if (vg_elf_section(debug, ".debug_info", &header) == NULL &&
+	    vg_elf_section(debug, ".zdebug_info", &header) == NULL)
+		return -ENODATA;
+	if (__builtin_mul_overflow(debug->data_bytes, (uint64_t)STEPS_PER_BYTE, &reader.budget) ||
+	    __builtin_add_overflow(reader.budget, (uint64_t)STEPS_FREE, &reader.budget))
+		reader.budget = UINT64_MAX;
+	reader.dwarf = dwarf_begin_elf(debug->elf, DWARF_C_READ, NULL);
+	if (reader.dwarf == NULL)
+		return vg_err_set(err, -EBADMSG, "%s: debug information: %s", debug->path,
+				  dwarf_errmsg(-1));
+	vg_dwarf_companions_attach(companions, reader.dwarf);
+	if (companions->package.image.elf != NULL)
+		budget_extend(&reader, companions->package.image.elf);
+	reader.sections.line = section_bytes(debug, ".debug_line", ".zdebug_line");
+	reader.sections.line_str = section_bytes(debug, ".debug_line_str", ".zdebug_line_str");
+	reader.sections.str = section_bytes(debug, ".debug_str", ".zdebug_str");
+	rc = vg_dwarf_first_language(&reader);
+	if (rc == 0)
+		rc = units_read(&reader);
+	if (rc == 0)
+		rc = shared_units_walk(&reader);
+	/* Circular or absurd: what was read before it is good. */
+	if (rc == -ENOBUFS) {
+		vg_dwarf_lost(&reader);
+		rc = 0;
+	}
+	if (rc == 0)
+		rc = vg_dwarf_resolve_names(&reader);
+	if (rc == 0 && labels != NULL && reader.orphans.count > 0)
+		rc = vg_elf_publics_read_labels(publics, labels);
+	if (rc == 0)
+		rc = vg_dwarf_adopt_orphans(&reader);
+	if (rc == 0)
+		rc = vg_symbols_mark_multiple(symbols);
+	if (rc == 0)
+		publics_prune(&reader);
+	else
+		vg_err_sys(err, rc, "%s", debug->path);
+	reader_free(&reader);
+	return rc;
+}

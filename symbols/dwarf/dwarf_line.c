@@ -1,0 +1,273 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+#include "symbols/dwarf/dwarf.h"
+
+#include <dwarf.h>
+
+/*
+ * Line number programs, versions 2 to 5 (DWARF 5, 6.2).  Read here and not by libdw: that keeps
+ * the rows of every unit, and sorts them without regard to the sequences that they came in, so
+ * that the last row of one seems to reach up to the next.
+ */
+
+struct program {
+	struct vg_dwarf_bytes bytes;
+	unsigned version, address_bytes;
+	uint8_t instruction_bytes, operations, line_range, opcode_base;
+	int8_t line_base;
+	uint8_t operand_counts[256];
+};
+
+struct state {
+	uint64_t address, line, file;
+	unsigned operation;
+	size_t first_row;       /* of the sequence */
+};
+
+static bool header_read(struct program *program, bool *is_64bit)
+{
+	struct vg_dwarf_bytes *bytes = &program->bytes;
+	uint64_t length = vg_dwarf_number(bytes, 4);
+
+	*is_64bit = length == UINT32_MAX;
+	if (*is_64bit)
+		length = vg_dwarf_number(bytes, 8);
+	if (!vg_dwarf_has(bytes, length))
+		return false;
+	bytes->end = bytes->at + length;
+	program->version = (unsigned)vg_dwarf_number(bytes, 2);
+	if (program->version < 2 || program->version > 5)
+		return false;
+	if (program->version >= 5) {
+		program->address_bytes = vg_dwarf_byte(bytes);
+		vg_dwarf_skip(bytes, 1);
+	}
+	return !bytes->is_bad;
+}
+
+static bool rules_read(struct program *program)
+{
+	struct vg_dwarf_bytes *bytes = &program->bytes;
+
+	program->instruction_bytes = vg_dwarf_byte(bytes);
+	program->operations = program->version >= 4 ? vg_dwarf_byte(bytes) : 1;
+	if (program->operations == 0)
+		program->operations = 1;
+	vg_dwarf_skip(bytes, 1); /* what counts as a statement is of no interest here */
+	program->line_base = (int8_t)vg_dwarf_byte(bytes);
+	program->line_range = vg_dwarf_byte(bytes);
+	program->opcode_base = vg_dwarf_byte(bytes);
+	for (unsigned i = 1; i < program->opcode_base; i++)
+		program->operand_counts[i] = vg_dwarf_byte(bytes);
+	return !bytes->is_bad && program->line_range != 0 && program->opcode_base != 0;
+}
+
+static void advance(const struct program *program, struct state *state, uint64_t operations)
+{
+	if (program->operations == 1) {
+		state->address += operations * program->instruction_bytes;
+		return;
+	}
+	operations += state->operation;
+	state->address += operations / program->operations * program->instruction_bytes;
+	state->operation = (unsigned)(operations % program->operations);
+}
+
+/* A row begins; the one before it in its sequence ends. */
+static int row_begin(struct vg_dwarf_reader *reader, const struct state *state)
+{
+	struct vg_dwarf_row row = {
+		.low = state->address, .high = state->address,
+		.line = state->line <= INT32_MAX ? (uint32_t)state->line : 0,
+	};
+	struct vg_dwarf_row *last;
+	int rc = vg_dwarf_file(reader, state->file, &row.file);
+
+	if (rc != 0)
+		return rc;
+	if (reader->rows.count > state->first_row) {
+		last = &reader->rows.items[reader->rows.count - 1];
+		if (last->low >= state->address) {
+			/* It holds no instruction: this one stands for it. */
+			*last = row;
+			return 0;
+		}
+		last->high = state->address;
+	}
+	return vg_array_push(&reader->rows, &row);
+}
+
+/* Of code that was dropped nothing stays: its addresses are 0, -1 or somewhere near. */
+static void sequence_end(struct vg_dwarf_reader *reader, struct state *state)
+{
+	struct vg_dwarf_row *rows = reader->rows.items;
+
+	if (reader->rows.count > state->first_row) {
+		struct vg_dwarf_row *last = &rows[reader->rows.count - 1];
+
+		if (state->address > last->low)
+			last->high = state->address;
+		else
+			reader->rows.count--;
+	}
+	if (reader->rows.count > state->first_row &&
+	    !vg_elf_image_has_code(reader->image, rows[state->first_row].low))
+		reader->rows.count = state->first_row;
+	*state = (struct state){ .line = 1, .file = 1, .first_row = reader->rows.count };
+}
+
+static void extended_run(struct vg_dwarf_reader *reader, struct program *program,
+			 struct state *state)
+{
+	struct vg_dwarf_bytes *bytes = &program->bytes;
+	uint64_t length = vg_dwarf_uleb(bytes);
+	const unsigned char *next;
+
+	if (length == 0 || !vg_dwarf_has(bytes, length))
+		return;
+	next = bytes->at + length;
+	switch (vg_dwarf_byte(bytes)) {
+	case DW_LNE_end_sequence:
+		sequence_end(reader, state);
+		break;
+	case DW_LNE_set_address:
+		if (length - 1 == 4 || length - 1 == 8)
+			state->address = vg_dwarf_number(bytes, (unsigned)length - 1);
+		state->operation = 0;
+		break;
+	default:
+		break;
+	}
+	bytes->at = next;
+}
+
+static int standard_run(struct vg_dwarf_reader *reader, struct program *program,
+			struct state *state, uint8_t opcode)
+{
+	struct vg_dwarf_bytes *bytes = &program->bytes;
+
+	switch (opcode) {
+	case DW_LNS_copy:
+		return row_begin(reader, state);
+	case DW_LNS_advance_pc:
+		advance(program, state, vg_dwarf_uleb(bytes));
+		break;
+	case DW_LNS_advance_line:
+		state->line += (uint64_t)vg_dwarf_sleb(bytes);
+		break;
+	case DW_LNS_set_file:
+		state->file = vg_dwarf_uleb(bytes);
+		break;
+	case DW_LNS_const_add_pc:
+		advance(program, state, (255u - program->opcode_base) / program->line_range);
+		break;
+	case DW_LNS_fixed_advance_pc:
+		state->address += vg_dwarf_number(bytes, 2);
+		state->operation = 0;
+		break;
+	default:
+		for (unsigned i = 0; i < program->operand_counts[opcode]; i++)
+			vg_dwarf_uleb(bytes);
+	}
+	return 0;
+}
+
+static int program_run(struct vg_dwarf_reader *reader, struct program *program)
+{
+	struct state state = { .line = 1, .file = 1 };
+	struct vg_dwarf_bytes *bytes = &program->bytes;
+	int rc = 0;
+
+	while (bytes->at < bytes->end && rc == 0) {
+		uint8_t opcode = *bytes->at++;
+
+		if (opcode >= program->opcode_base) {
+			unsigned special = opcode - program->opcode_base;
+
+			advance(program, &state, special / program->line_range);
+			state.line += (uint64_t)(int64_t)(program->line_base +
+							  (int)(special % program->line_range));
+			rc = row_begin(reader, &state);
+		} else if (opcode == 0) {
+			extended_run(reader, program, &state);
+		} else {
+			rc = standard_run(reader, program, &state, opcode);
+		}
+	}
+	/* A sequence that does not end has lost its end. */
+	if (reader->rows.count > state.first_row) {
+		reader->rows.count = state.first_row;
+		bytes->is_bad = true;
+	}
+	return rc;
+}
+
+static int row_compare(const void *left, const void *right)
+{
+	const struct vg_dwarf_row *a = left, *b = right;
+
+	return a->low < b->low ? -1 : a->low > b->low;
+}
+
+static void rows_sort(struct vg_dwarf_reader *reader)
+{
+	struct vg_dwarf_row *rows = reader->rows.items;
+
+	for (size_t i = 1; i < reader->rows.count; i++) {
+		if (rows[i].low < rows[i - 1].low) {
+			qsort(rows, reader->rows.count, sizeof *rows, row_compare);
+			break;
+		}
+	}
+}
+
+static int table_read(struct vg_dwarf_reader *reader, uint64_t offset)
+{
+	struct program program = { .bytes = reader->sections.line };
+	struct vg_dwarf_bytes *bytes = &program.bytes;
+	const unsigned char *start;
+	uint64_t header_bytes;
+	bool is_64bit;
+	int rc;
+
+	vg_dwarf_skip(bytes, offset);
+	if (!header_read(&program, &is_64bit))
+		goto bad;
+	header_bytes = vg_dwarf_number(bytes, is_64bit ? 8 : 4);
+	if (!vg_dwarf_has(bytes, header_bytes))
+		goto bad;
+	start = bytes->at + header_bytes;
+	if (!rules_read(&program))
+		goto bad;
+	rc = vg_dwarf_spend(reader, (uint64_t)(bytes->end - bytes->at));
+	if (rc == 0)
+		rc = vg_dwarf_read_files(reader, *bytes, program.version, is_64bit);
+	bytes->at = start;
+	if (rc == 0)
+		rc = program_run(reader, &program);
+	rows_sort(reader);
+	if (rc == 0 && bytes->is_bad)
+		vg_dwarf_lost(reader);
+	return rc;
+bad:
+	vg_dwarf_lost(reader);
+	return 0;
+}
+
+int vg_dwarf_read_rows(struct vg_dwarf_reader *reader, Dwarf_Die *unit)
+{
+	Dwarf_Attribute attribute;
+	Dwarf_Word offset;
+
+	reader->rows.count = 0;
+	vg_dwarf_set_files(reader, NULL, 0);
+	reader->directory = NULL;
+	/* What dwz moved has no code. */
+	if (dwarf_tag(unit) == DW_TAG_partial_unit)
+		return 0;
+	if (dwarf_attr(unit, DW_AT_comp_dir, &attribute) != NULL)
+		reader->directory = dwarf_formstring(&attribute);
+	if (dwarf_attr(unit, DW_AT_stmt_list, &attribute) == NULL ||
+	    dwarf_formudata(&attribute, &offset) != 0)
+		return 0;
+	return table_read(reader, offset);
+}

@@ -1,0 +1,186 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+#include "symbols/dwarf/dwarf_package.h"
+
+#define COLUMNS_MAX 16
+
+bool vg_elf_is_big_endian(const struct vg_elf_image *image)
+{
+	GElf_Ehdr header;
+
+	return gelf_getehdr(image->elf, &header) != NULL && header.e_ident[EI_DATA] == ELFDATA2MSB;
+}
+
+/* A whole section, decompressed. */
+struct vg_dwarf_slice vg_dwarf_section(const struct vg_elf_image *image, const char *name)
+{
+	struct vg_dwarf_slice slice = { NULL, 0 };
+	GElf_Shdr header;
+	Elf_Scn *section = vg_elf_section(image, name, &header);
+	Elf_Data *data;
+
+	if (section == NULL ||
+	    ((header.sh_flags & SHF_COMPRESSED) && elf_compress(section, 0, 0) < 0))
+		return slice;
+	data = elf_getdata(section, NULL);
+	if (data != NULL && data->d_buf != NULL)
+		slice = (struct vg_dwarf_slice){ data->d_buf, data->d_size };
+	return slice;
+}
+
+uint32_t vg_dwarf_package_number(const struct vg_dwarf_package *package, const unsigned char *at)
+{
+	return (uint32_t)vg_dwarf_packed_number(at, 4, vg_elf_is_big_endian(&package->image));
+}
+
+int vg_dwarf_package_compare(const void *left, const void *right)
+{
+	const struct vg_dwarf_package_unit *a = left, *b = right;
+
+	return a->id < b->id ? -1 : a->id > b->id;
+}
+
+/* The index is a hash table; sorted it serves as well, and a damaged one cannot go in circles. */
+static int slots_read(struct vg_dwarf_package *package, const unsigned char *slots, uint32_t count)
+{
+	bool big = vg_elf_is_big_endian(&package->image);
+
+	for (uint32_t i = 0; i < count; i++) {
+		uint32_t row = vg_dwarf_package_number(package, slots + (uint64_t)count * 8 + (uint64_t)i * 4);
+		struct vg_dwarf_package_unit unit = { vg_dwarf_packed_number(slots + (uint64_t)i * 8, 8, big),
+						      row - 1 };
+
+		if (row != 0 && row <= package->row_count &&
+		    vg_array_push(&package->units, &unit) != 0)
+			return -ENOMEM;
+	}
+	if (package->units.count > 0)
+		qsort(package->units.items, package->units.count, sizeof *package->units.items,
+		      vg_dwarf_package_compare);
+	return 0;
+}
+
+/* -ENOENT: no package after all, or a damaged one. */
+static int index_read(struct vg_dwarf_package *package)
+{
+	struct vg_dwarf_slice index = vg_dwarf_section(&package->image, ".debug_cu_index");
+	bool big = vg_elf_is_big_endian(&package->image);
+	uint64_t need;
+	uint32_t slots;
+
+	if (index.count < 16)
+		return -ENOENT;
+	package->version = vg_dwarf_package_number(package, index.bytes) == 2 ? 2 :
+			   (unsigned)vg_dwarf_packed_number(index.bytes, 2, big);
+	package->column_count = vg_dwarf_package_number(package, index.bytes + 4);
+	package->row_count = vg_dwarf_package_number(package, index.bytes + 8);
+	slots = vg_dwarf_package_number(package, index.bytes + 12);
+	if ((package->version != 2 && package->version != 5) || package->column_count > COLUMNS_MAX)
+		return -ENOENT;
+	need = 16 + (uint64_t)slots * 12 + (uint64_t)package->column_count * 4 +
+	       (uint64_t)package->row_count * package->column_count * 8;
+	if (need > index.count)
+		return -ENOENT;
+	package->columns = index.bytes + 16 + (uint64_t)slots * 12;
+	return slots_read(package, index.bytes + 16, slots);
+}
+
+/* libdw takes any .debug_ section without .dwo for a sign that the file is no split DWARF.  So the
+ * units see the indexes, which they have no use for, under names of no meaning. */
+static int names_copy(struct vg_dwarf_package *package)
+{
+	Elf *elf = package->image.elf;
+	Elf_Scn *section = NULL;
+	Elf_Data *data;
+	size_t names;
+
+	if (elf_getshdrstrndx(elf, &names) != 0)
+		return -EBADMSG;
+	data = elf_rawdata(elf_getscn(elf, names), NULL);
+	if (data == NULL || data->d_buf == NULL || data->d_size == 0)
+		return -EBADMSG;
+	package->names = malloc(data->d_size);
+	if (package->names == NULL)
+		return -ENOMEM;
+	package->names_bytes = data->d_size;
+	memcpy(package->names, data->d_buf, data->d_size);
+	while ((section = elf_nextscn(elf, section)) != NULL) {
+		const char *name;
+		GElf_Shdr header;
+
+		if (gelf_getshdr(section, &header) == NULL || header.sh_name >= data->d_size)
+			return -EBADMSG;
+		name = elf_strptr(elf, names, header.sh_name);
+		if (name != NULL && (strcmp(name, ".debug_cu_index") == 0 ||
+				     strcmp(name, ".debug_tu_index") == 0))
+			package->names[header.sh_name] = '_';
+	}
+	return 0;
+}
+
+static bool has_compressed(const struct vg_elf_image *image)
+{
+	Elf_Scn *section = NULL;
+	GElf_Shdr header;
+
+	while ((section = elf_nextscn(image->elf, section)) != NULL) {
+		if (gelf_getshdr(section, &header) != NULL && (header.sh_flags & SHF_COMPRESSED))
+			return true;
+	}
+	return false;
+}
+
+/* Takes ownership of path. */
+static int candidate_open(struct vg_dwarf_package *package, char *path)
+{
+	int rc = -ENOMEM;
+
+	if (path != NULL)
+		rc = vg_elf_image_open_any(&package->image, path, NULL);
+	free(path);
+	if (rc == 0) {
+		package->is_compressed = has_compressed(&package->image);
+		rc = vg_elf_image_expand(&package->image);
+		if (rc == 0)
+			rc = index_read(package);
+		if (rc == 0)
+			rc = names_copy(package);
+		if (rc != 0)
+			vg_dwarf_package_close(package);
+	}
+	return rc == 0 || rc == -ENOMEM ? rc : -ENOENT;
+}
+
+int vg_dwarf_package_open(struct vg_dwarf_package *package, const struct vg_elf_image *image,
+			  const struct vg_elf_image *debug, const struct vg_symbols_search *search)
+{
+	const struct vg_elf_image *files[] = { image, debug };
+	const char *directory;
+	GElf_Shdr header;
+	int rc = -ENOENT;
+
+	/* Only skeletons have their addresses there. */
+	if (vg_elf_section(debug, ".debug_addr", &header) == NULL &&
+	    vg_elf_section(debug, ".zdebug_addr", &header) == NULL)
+		return 0;
+	for (size_t f = 0; f < 2 && rc == -ENOENT; f++) {
+		rc = candidate_open(package, vg_path_format("%s.dwp", files[f]->path));
+		for (size_t i = 0; rc == -ENOENT && (directory = vg_debug_dir(search, i)) != NULL; i++)
+			rc = candidate_open(package, vg_path_format("%s/%s.dwp", directory,
+								    basename(files[f]->path)));
+	}
+	return rc == -ENOENT ? 0 : rc;
+}
+
+void vg_dwarf_package_close(struct vg_dwarf_package *package)
+{
+	for (size_t i = 0; i < package->dwarfs.count; i++)
+		dwarf_end(package->dwarfs.items[i]);
+	for (size_t i = 0; i < package->elfs.count; i++)
+		elf_end(package->elfs.items[i]);
+	vg_array_free(&package->dwarfs);
+	vg_array_free(&package->elfs);
+	vg_array_free(&package->units);
+	free(package->names);
+	vg_elf_image_close(&package->image);
+	*package = (struct vg_dwarf_package)VG_DWARF_PACKAGE_NONE;
+}

@@ -1,0 +1,189 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+#include "symbols/dwarf/dwarf_package.h"
+
+#include <dwarf.h>
+
+/* Columns of the index, by their number and the sections they are for. */
+static const struct column {
+	unsigned version, number;
+	const char *section;
+} columns[] = {
+	{ 2, 1, ".debug_info.dwo" }, { 2, 3, ".debug_abbrev.dwo" }, { 2, 4, ".debug_line.dwo" },
+	{ 2, 5, ".debug_loc.dwo" }, { 2, 6, ".debug_str_offsets.dwo" },
+	{ 2, 7, ".debug_macinfo.dwo" }, { 2, 8, ".debug_macro.dwo" },
+	{ 5, 1, ".debug_info.dwo" }, { 5, 3, ".debug_abbrev.dwo" }, { 5, 4, ".debug_line.dwo" },
+	{ 5, 5, ".debug_loclists.dwo" }, { 5, 6, ".debug_str_offsets.dwo" },
+	{ 5, 7, ".debug_macro.dwo" }, { 5, 8, ".debug_rnglists.dwo" },
+};
+
+#define COLUMN_INFO 1
+#define COLUMN_RANGES 8         /* of version 5 */
+
+/* A unit's share of a section; all of it if the index has no column for it. */
+static struct vg_dwarf_slice share(const struct vg_dwarf_package *package, uint32_t row,
+				   unsigned number, struct vg_dwarf_slice whole)
+{
+	const unsigned char *offsets = package->columns + (uint64_t)package->column_count * 4;
+	const unsigned char *sizes = offsets + (uint64_t)package->row_count * package->column_count * 4;
+
+	for (uint32_t i = 0; i < package->column_count; i++) {
+		uint64_t cell = ((uint64_t)row * package->column_count + i) * 4;
+		uint32_t offset, size;
+
+		if (vg_dwarf_package_number(package, package->columns + (uint64_t)i * 4) != number)
+			continue;
+		offset = vg_dwarf_package_number(package, offsets + cell);
+		size = vg_dwarf_package_number(package, sizes + cell);
+		if (offset > whole.count || size > whole.count - offset)
+			return (struct vg_dwarf_slice){ NULL, 0 };
+		return (struct vg_dwarf_slice){ whole.bytes + offset, size };
+	}
+	return whole;
+}
+
+/* Narrows the section in an Elf of its own; the bytes stay the package's. */
+static void section_narrow(const struct vg_dwarf_package *package, uint32_t row, Elf_Scn *section,
+			   GElf_Shdr *header, const char *name)
+{
+	struct vg_dwarf_slice slice = vg_dwarf_section(&package->image, name);
+	Elf_Data *data = elf_getdata(section, NULL);
+
+	for (size_t i = 0; i < sizeof columns / sizeof *columns; i++) {
+		if (columns[i].version == package->version && strcmp(columns[i].section, name) == 0)
+			slice = share(package, row, columns[i].number, slice);
+	}
+	if (data == NULL)
+		return;
+	data->d_buf = (void *)slice.bytes;
+	data->d_size = slice.count;
+	if (header->sh_flags & SHF_COMPRESSED) {
+		data->d_type = ELF_T_BYTE;
+		header->sh_flags &= ~(uint64_t)SHF_COMPRESSED;
+		gelf_update_shdr(section, header);
+	}
+}
+
+static int sections_narrow(const struct vg_dwarf_package *package, uint32_t row, Elf *elf)
+{
+	Elf_Scn *section = NULL;
+	Elf_Data *data;
+	size_t names;
+
+	if (elf_getshdrstrndx(elf, &names) != 0)
+		return -EBADMSG;
+	data = elf_getdata(elf_getscn(elf, names), NULL);
+	if (data == NULL || data->d_size != package->names_bytes)
+		return -EBADMSG;
+	data->d_buf = package->names;
+	while ((section = elf_nextscn(elf, section)) != NULL) {
+		GElf_Shdr header;
+		const char *name;
+
+		if (gelf_getshdr(section, &header) == NULL)
+			return -EBADMSG;
+		name = elf_strptr(elf, names, header.sh_name);
+		if (name != NULL && strncmp(name, ".debug_", 7) == 0)
+			section_narrow(package, row, section, &header, name);
+	}
+	return 0;
+}
+
+static int unit_elf_open(struct vg_dwarf_package *package, uint32_t row, Elf **elf)
+{
+	size_t bytes;
+	char *raw = elf_rawfile(package->image.elf, &bytes);
+
+	if (raw == NULL || vg_array_reserve(&package->elfs, 1) != 0 ||
+	    vg_array_reserve(&package->dwarfs, 1) != 0)
+		return -ENOMEM;
+	/* One mapping serves all units, but for a change of headers that must not be written to it. */
+	*elf = package->is_compressed ? elf_begin(package->image.fd, ELF_C_READ_MMAP, NULL) :
+					elf_memory(raw, bytes);
+	if (*elf == NULL)
+		return -ENOMEM;
+	package->elfs.items[package->elfs.count++] = *elf;
+	return sections_narrow(package, row, *elf);
+}
+
+static uint64_t number_attribute(Dwarf_Die *die, unsigned name)
+{
+	Dwarf_Attribute attribute;
+	Dwarf_Word word = 0;
+
+	if (dwarf_attr(die, name, &attribute) == NULL || dwarf_formudata(&attribute, &word) != 0)
+		return 0;
+	return word;
+}
+
+static struct vg_dwarf_slice slice_from(struct vg_dwarf_slice slice, uint64_t offset)
+{
+	if (slice.bytes == NULL || offset > slice.count)
+		return (struct vg_dwarf_slice){ NULL, 0 };
+	return (struct vg_dwarf_slice){ slice.bytes + offset, slice.count - offset };
+}
+
+/* A section of the program, which libdw has decompressed by now. */
+static struct vg_dwarf_slice program_slice(const struct vg_elf_image *debug, const char *plain,
+					   const char *compressed)
+{
+	struct vg_dwarf_slice slice = vg_dwarf_section(debug, plain);
+
+	return slice.bytes != NULL ? slice : vg_dwarf_section(debug, compressed);
+}
+
+static void split_describe(const struct vg_dwarf_package *package, uint32_t row,
+			   const struct vg_elf_image *debug, Dwarf_Die *skeleton,
+			   struct vg_dwarf_split *split)
+{
+	struct vg_dwarf_slice addresses = program_slice(debug, ".debug_addr", ".zdebug_addr");
+	Dwarf_Addr low;
+
+	split->is_big_endian = vg_elf_is_big_endian(debug);
+	split->base = dwarf_lowpc(skeleton, &low) == 0 ? low : 0;
+	split->info = share(package, row, COLUMN_INFO,
+			    vg_dwarf_section(&package->image, ".debug_info.dwo"));
+	if (split->version >= 5) {
+		split->addresses = slice_from(addresses, number_attribute(skeleton, DW_AT_addr_base));
+		split->ranges = share(package, row, COLUMN_RANGES,
+				      vg_dwarf_section(&package->image, ".debug_rnglists.dwo"));
+	} else {
+		split->addresses = slice_from(addresses,
+					      number_attribute(skeleton, DW_AT_GNU_addr_base));
+		split->ranges = slice_from(program_slice(debug, ".debug_ranges", ".zdebug_ranges"),
+					   number_attribute(skeleton, DW_AT_GNU_ranges_base));
+	}
+}
+
+int vg_dwarf_package_find(struct vg_dwarf_package *package, const struct vg_elf_image *debug,
+			  Dwarf_Die *skeleton, Dwarf_Die *unit, struct vg_dwarf_split *split)
+{
+	struct vg_dwarf_package_unit wanted = { 0, 0 }, *found;
+	uint8_t address_bytes, offset_bytes;
+	Dwarf_Half version;
+	Dwarf_CU *first;
+	Dwarf *dwarf;
+	Elf *elf;
+	int rc;
+
+	if (package->units.count == 0 ||
+	    dwarf_cu_info(skeleton->cu, &version, NULL, NULL, NULL, &wanted.id, &address_bytes,
+			  &offset_bytes) != 0)
+		return -ENOENT;
+	found = bsearch(&wanted, package->units.items, package->units.count, sizeof wanted,
+			vg_dwarf_package_compare);
+	if (found == NULL)
+		return -ENOENT;
+	rc = unit_elf_open(package, found->row, &elf);
+	if (rc != 0)
+		return rc;
+	dwarf = dwarf_begin_elf(elf, DWARF_C_READ, NULL);
+	if (dwarf == NULL)
+		return -EBADMSG;
+	package->dwarfs.items[package->dwarfs.count++] = dwarf;
+	if (dwarf_get_units(dwarf, NULL, &first, NULL, NULL, unit, NULL) != 0 || unit->addr == NULL)
+		return -EBADMSG;
+	*split = (struct vg_dwarf_split){ .version = version, .address_bytes = address_bytes,
+					  .offset_bytes = offset_bytes };
+	split_describe(package, found->row, debug, skeleton, split);
+	return split->info.bytes != NULL && address_bytes > 0 ? 0 : -EBADMSG;
+}

@@ -1,0 +1,108 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+#include "symbols/elf/elf_image.h"
+
+#include <elfutils/libdwelf.h>
+
+#include "base/utf8.h"
+#include "symbols/table/debug_id.h"
+
+/* Breakpad's names for what it knows; others are written as "unknown", which it knows too. */
+static const char *arch_name(unsigned machine)
+{
+	static const struct { unsigned machine; const char *name; } names[] = {
+		{ EM_X86_64, "x86_64" }, { EM_AARCH64, "arm64" }, { EM_386, "x86" },
+		{ EM_ARM, "arm" }, { EM_RISCV, "riscv" }, { EM_PPC64, "ppc64" },
+		{ EM_PPC, "ppc" }, { EM_S390, "s390" }, { EM_MIPS, "mips" },
+		{ EM_SPARC, "sparc" }, { EM_SPARCV9, "sparcv9" },
+	};
+
+	for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+		if (names[i].machine == machine)
+			return names[i].name;
+	}
+	return "unknown";
+}
+
+/* DT_SONAME through the dynamic section, or NULL.  The segment would do as well, but that of a
+ * separate debug file points at nothing. */
+static const char *soname(const struct vg_elf_image *image)
+{
+	Elf_Scn *section = NULL;
+
+	while ((section = elf_nextscn(image->elf, section)) != NULL) {
+		GElf_Shdr header;
+		Elf_Data *data;
+
+		if (gelf_getshdr(section, &header) == NULL || header.sh_type != SHT_DYNAMIC)
+			continue;
+		data = elf_getdata(section, NULL);
+		for (int i = 0; data != NULL; i++) {
+			GElf_Dyn entry;
+
+			if (gelf_getdyn(data, i, &entry) == NULL || entry.d_tag == DT_NULL)
+				break;
+			if (entry.d_tag == DT_SONAME)
+				return elf_strptr(image->elf, header.sh_link, entry.d_un.d_val);
+		}
+	}
+	return NULL;
+}
+
+static void ids_read(const struct vg_elf_image *image, struct vg_symbols *symbols)
+{
+	unsigned char hash[16];
+	const void *build_id;
+	ssize_t bytes = dwelf_elf_gnu_build_id(image->elf, &build_id);
+	Elf_Scn *section;
+	GElf_Shdr header;
+	Elf_Data *data = NULL;
+
+	if (bytes > 0 && bytes <= VG_BUILD_ID_MAX_BYTES) {
+		memcpy(symbols->build_id, build_id, (size_t)bytes);
+		symbols->build_id_bytes = (size_t)bytes;
+		vg_debug_id_text(symbols->build_id, (size_t)bytes, symbols->debug_id);
+		return;
+	}
+	section = vg_elf_section(image, ".text", &header);
+	if (section != NULL)
+		data = elf_rawdata(section, NULL);
+	vg_debug_id_from_text(data != NULL && data->d_buf != NULL ? data->d_buf : NULL,
+			      data != NULL && data->d_buf != NULL ? data->d_size : 0, hash);
+	vg_debug_id_text(hash, sizeof hash, symbols->debug_id);
+}
+
+/* A copy fit for a line of text and for a terminal. */
+static char *name_copy(const char *name)
+{
+	char *copy = strdup(name);
+
+	if (copy != NULL)
+		vg_utf8_make_plain(copy, strlen(copy));
+	return copy;
+}
+
+int vg_elf_identify(const struct vg_elf_image *image, struct vg_symbols *symbols,
+		    struct vg_err *err)
+{
+	const char *name = soname(image);
+	GElf_Ehdr header;
+
+	if (gelf_getehdr(image->elf, &header) == NULL)
+		return vg_err_set(err, -EBADMSG, "%s: damaged ELF header", image->path);
+	if (name == NULL || *basename(name) == '\0')
+		name = image->path;
+	symbols->module_name = name_copy(basename(name));
+	symbols->os = strdup("Linux");
+	symbols->arch = strdup(arch_name(header.e_machine));
+	if (symbols->module_name == NULL || symbols->os == NULL || symbols->arch == NULL)
+		return vg_err_sys(err, -ENOMEM, "%s", image->path);
+	ids_read(image, symbols);
+	for (size_t i = 0; i < image->code.count; i++) {
+		struct vg_symbol_range range = image->code.items[i];
+
+		range.address -= image->load_base;
+		if (vg_array_push(&symbols->sections, &range) != 0)
+			return vg_err_sys(err, -ENOMEM, "%s", image->path);
+	}
+	return 0;
+}

@@ -1,0 +1,321 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+#include "symbols/elf/elf_image.h"
+
+#include <fcntl.h>
+#include <inttypes.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include <elfutils/libdwelf.h>
+
+/* Deflate cannot do better than 1032:1; a header that claims more is damage, and libelf would
+ * allocate what it claims. */
+#define COMPRESSION_MAX 1100
+
+static int code_add(struct vg_elf_image *image, uint64_t address, uint64_t size_bytes)
+{
+	struct vg_symbol_range range = { address, size_bytes };
+	uint64_t end;
+
+	if (size_bytes == 0 || __builtin_add_overflow(address, size_bytes, &end))
+		return 0;
+	return vg_array_push(&image->code, &range);
+}
+
+/* What a section takes in memory, or -EBADMSG. */
+static int section_measure(struct vg_elf_image *image, Elf_Scn *section, const GElf_Shdr *header,
+			   const char *name, struct vg_err *err)
+{
+	uint64_t bytes = header->sh_size;
+	GElf_Chdr compressed;
+
+	if (header->sh_flags & SHF_COMPRESSED) {
+		if (gelf_getchdr(section, &compressed) == NULL)
+			return vg_err_set(err, -EBADMSG, "%s: section %s has a damaged compression header",
+					  image->path, name);
+		bytes = compressed.ch_size;
+	} else if (strncmp(name, ".zdebug", 7) == 0) {
+		ssize_t claimed = dwelf_scn_gnu_compressed_size(section);
+
+		if (claimed >= 0)
+			bytes = (uint64_t)claimed;
+	}
+	if (bytes / COMPRESSION_MAX > header->sh_size)
+		return vg_err_set(err, -EBADMSG,
+				  "%s: section %s claims to hold %" PRIu64 " bytes in %" PRIu64,
+				  image->path, name, bytes, (uint64_t)header->sh_size);
+	if (__builtin_add_overflow(image->data_bytes, bytes, &image->data_bytes))
+		image->data_bytes = UINT64_MAX;
+	return 0;
+}
+
+static int sections_check(struct vg_elf_image *image, uint64_t file_bytes, struct vg_err *err)
+{
+	Elf_Scn *section = NULL;
+	size_t names;
+
+	if (elf_getshdrstrndx(image->elf, &names) != 0)
+		names = 0;
+	while ((section = elf_nextscn(image->elf, section)) != NULL) {
+		const char *name;
+		GElf_Shdr header;
+		uint64_t end;
+		int rc;
+
+		if (gelf_getshdr(section, &header) == NULL)
+			return vg_err_set(err, -EBADMSG, "%s: section header %zu is damaged",
+					  image->path, elf_ndxscn(section));
+		name = elf_strptr(image->elf, names, header.sh_name);
+		if (name == NULL)
+			name = "";
+		if ((header.sh_flags & (SHF_ALLOC | SHF_EXECINSTR)) == (SHF_ALLOC | SHF_EXECINSTR) &&
+		    code_add(image, header.sh_addr, header.sh_size) != 0)
+			return vg_err_sys(err, -ENOMEM, "%s", image->path);
+		if (header.sh_type == SHT_NOBITS || header.sh_type == SHT_NULL)
+			continue;
+		if (__builtin_add_overflow(header.sh_offset, header.sh_size, &end) || end > file_bytes)
+			return vg_err_set(err, -EBADMSG, "%s: section %zu (%.40s) at offset %" PRIu64
+					  " reaches beyond the end of the file", image->path,
+					  elf_ndxscn(section), name, (uint64_t)header.sh_offset);
+		rc = section_measure(image, section, &header, name, err);
+		if (rc != 0)
+			return rc;
+	}
+	return 0;
+}
+
+static int segments_check(struct vg_elf_image *image, struct vg_err *err)
+{
+	bool want_code = image->code.count == 0;
+	bool has_load = false;
+	size_t count;
+
+	if (elf_getphdrnum(image->elf, &count) != 0)
+		return vg_err_set(err, -EBADMSG, "%s: damaged program headers", image->path);
+	for (size_t i = 0; i < count; i++) {
+		GElf_Phdr header;
+
+		if (gelf_getphdr(image->elf, (int)i, &header) == NULL)
+			return vg_err_set(err, -EBADMSG, "%s: program header %zu is damaged or cut off",
+					  image->path, i);
+		if (header.p_type != PT_LOAD)
+			continue;
+		if (!has_load)
+			image->load_base = header.p_vaddr;
+		has_load = true;
+		if (want_code && (header.p_flags & PF_X) &&
+		    code_add(image, header.p_vaddr, header.p_memsz) != 0)
+			return vg_err_sys(err, -ENOMEM, "%s", image->path);
+	}
+	return 0;
+}
+
+static int code_compare(const void *left, const void *right)
+{
+	const struct vg_symbol_range *a = left, *b = right;
+
+	return a->address < b->address ? -1 : a->address > b->address;
+}
+
+/* Overlaps become one, so that a search may look at one range only. */
+static void code_merge(struct vg_elf_image *image)
+{
+	struct vg_symbol_range *code = image->code.items;
+	size_t kept = 0;
+
+	if (image->code.count == 0)
+		return;
+	qsort(code, image->code.count, sizeof *code, code_compare);
+	for (size_t i = 1; i < image->code.count; i++) {
+		uint64_t end = code[i].address + code[i].size_bytes;
+
+		if (code[i].address - code[kept].address >= code[kept].size_bytes)
+			code[++kept] = code[i];
+		else if (end - code[kept].address > code[kept].size_bytes)
+			code[kept].size_bytes = end - code[kept].address;
+	}
+	image->code.count = kept + 1;
+}
+
+/* What may be opened. */
+enum kinds {
+	KINDS_LOADED,           /* programs and shared libraries */
+	KINDS_ANY,              /* relocatable files too */
+};
+
+static int headers_check(struct vg_elf_image *image, uint64_t file_bytes, enum kinds kinds,
+			 struct vg_err *err)
+{
+	uint64_t table_end;
+	size_t count = 0;
+	GElf_Ehdr header;
+	int rc;
+
+	if (gelf_getehdr(image->elf, &header) == NULL)
+		return vg_err_set(err, -EBADMSG, "%s: damaged or truncated ELF header", image->path);
+	if (header.e_type != ET_EXEC && header.e_type != ET_DYN &&
+	    (kinds == KINDS_LOADED || header.e_type != ET_REL))
+		return vg_err_set(err, -ENOEXEC, "%s: an ELF file, but no program or shared library",
+				  image->path);
+	if (elf_getshdrnum(image->elf, &count) != 0)
+		count = header.e_shnum;
+	if (header.e_shoff != 0 &&
+	    (__builtin_mul_overflow((uint64_t)count, (uint64_t)header.e_shentsize, &table_end) ||
+	     __builtin_add_overflow(table_end, header.e_shoff, &table_end) ||
+	     table_end > file_bytes || header.e_shoff >= file_bytes))
+		return vg_err_set(err, -EBADMSG, "%s: truncated: the section headers at offset %" PRIu64
+				  " lie beyond the end of the file", image->path,
+				  (uint64_t)header.e_shoff);
+	rc = sections_check(image, file_bytes, err);
+	if (rc == 0)
+		rc = segments_check(image, err);
+	if (rc == 0)
+		code_merge(image);
+	return rc;
+}
+
+static int regular_file_open(const char *path, uint64_t *file_bytes, struct vg_err *err)
+{
+	/* O_NONBLOCK: a FIFO must not hold us up. */
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	struct stat status;
+	int rc;
+
+	if (fd < 0)
+		return vg_err_sys(err, -errno, "cannot open %s", path);
+	if (fstat(fd, &status) != 0)
+		rc = vg_err_sys(err, -errno, "cannot examine %s", path);
+	else if (!S_ISREG(status.st_mode))
+		rc = vg_err_set(err, -EINVAL, "%s: not a regular file", path);
+	else
+		rc = 0;
+	if (rc != 0) {
+		close(fd);
+		return rc;
+	}
+	*file_bytes = (uint64_t)status.st_size;
+	return fd;
+}
+
+/* Takes what elf_begin() or elf_memory() returned. */
+static int elf_check(struct vg_elf_image *image, Elf *elf, uint64_t bytes, enum kinds kinds,
+		     struct vg_err *err)
+{
+	image->elf = elf;
+	if (elf == NULL || elf_kind(elf) != ELF_K_ELF)
+		return vg_err_set(err, -ENOEXEC, bytes == 0 ? "%s: empty file" : "%s: not an ELF file",
+				  image->path);
+	return headers_check(image, bytes, kinds, err);
+}
+
+static int image_begin(struct vg_elf_image *image, const char *path, struct vg_err *err)
+{
+	*image = (struct vg_elf_image)VG_ELF_IMAGE_CLOSED;
+	elf_version(EV_CURRENT);
+	image->path = strdup(path);
+	return image->path != NULL ? 0 : vg_err_sys(err, -ENOMEM, "%s", path);
+}
+
+static int image_open(struct vg_elf_image *image, const char *path, enum kinds kinds,
+		      struct vg_err *err)
+{
+	uint64_t file_bytes = 0;
+	int rc = image_begin(image, path, err);
+
+	if (rc != 0)
+		return rc;
+	image->fd = regular_file_open(path, &file_bytes, err);
+	if (image->fd < 0)
+		rc = image->fd;
+	else
+		rc = elf_check(image, elf_begin(image->fd, ELF_C_READ_MMAP, NULL), file_bytes, kinds,
+			       err);
+	if (rc != 0)
+		vg_elf_image_close(image);
+	return rc;
+}
+
+int vg_elf_image_open(struct vg_elf_image *image, const char *path, struct vg_err *err)
+{
+	return image_open(image, path, KINDS_LOADED, err);
+}
+
+int vg_elf_image_open_any(struct vg_elf_image *image, const char *path, struct vg_err *err)
+{
+	return image_open(image, path, KINDS_ANY, err);
+}
+
+int vg_elf_image_open_memory(struct vg_elf_image *image, void *bytes, size_t count,
+			     const char *path, struct vg_err *err)
+{
+	int rc = image_begin(image, path, err);
+
+	image->memory = bytes;
+	if (rc == 0)
+		rc = elf_check(image, elf_memory(bytes, count), count, KINDS_LOADED, err);
+	if (rc != 0)
+		vg_elf_image_close(image);
+	return rc;
+}
+
+void vg_elf_image_close(struct vg_elf_image *image)
+{
+	elf_end(image->elf);
+	if (image->fd >= 0)
+		close(image->fd);
+	free(image->memory);
+	for (size_t i = 0; i < image->expanded.count; i++)
+		free(image->expanded.items[i]);
+	vg_array_free(&image->expanded);
+	free(image->path);
+	vg_array_free(&image->code);
+	*image = (struct vg_elf_image)VG_ELF_IMAGE_CLOSED;
+}
+
+bool vg_elf_image_has_code(const struct vg_elf_image *image, uint64_t address)
+{
+	const struct vg_symbol_range *code = image->code.items;
+	size_t low = 0, high = image->code.count;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (code[middle].address <= address)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return address != 0 && low > 0 &&
+	       address - code[low - 1].address < code[low - 1].size_bytes;
+}
+
+Elf_Scn *vg_elf_section(const struct vg_elf_image *image, const char *name, GElf_Shdr *header)
+{
+	Elf_Scn *section = NULL;
+	size_t names;
+
+	if (elf_getshdrstrndx(image->elf, &names) != 0)
+		return NULL;
+	while ((section = elf_nextscn(image->elf, section)) != NULL) {
+		const char *found;
+
+		if (gelf_getshdr(section, header) == NULL || header->sh_type == SHT_NOBITS)
+			continue;
+		found = elf_strptr(image->elf, names, header->sh_name);
+		if (found != NULL && strcmp(found, name) == 0)
+			return section;
+	}
+	return NULL;
+}
+
+Elf_Scn *vg_elf_section_of_type(const struct vg_elf_image *image, unsigned type,
+				GElf_Shdr *header)
+{
+	Elf_Scn *section = NULL;
+
+	while ((section = elf_nextscn(image->elf, section)) != NULL) {
+		if (gelf_getshdr(section, header) != NULL && header->sh_type == type)
+			return section;
+	}
+	return NULL;
+}

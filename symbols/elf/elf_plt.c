@@ -1,0 +1,264 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+#include "symbols/elf/elf_publics.h"
+
+/*
+ * A stub of the procedure linkage table jumps through a slot of the global offset table, and the
+ * slot has a relocation that names the function.  So each stub is found by decoding the one
+ * instruction (or pair) that loads the slot, whatever the linker put around it.
+ */
+
+#define SLOTS_MAX 4000000       /* a damaged file may hold any number */
+
+struct slot {
+	uint64_t address;
+	const char *name;       /* borrowed from libelf */
+};
+
+struct plt {
+	struct vg_elf_publics *publics;
+	VG_ARRAY(struct slot) slots;            /* by address */
+	VG_ARRAY(const char *) numbered;        /* those of .rela.plt, in its order */
+	unsigned machine;
+	bool is_64;
+	uint64_t got;           /* what i386 stubs count from, or 0 */
+
+	/* the section at hand */
+	const unsigned char *code;
+	size_t code_bytes;
+	uint64_t address;
+};
+
+/* One stub. */
+struct stub {
+	size_t start, bytes;    /* within the section */
+	const char *name;
+};
+
+static int slot_compare(const void *left, const void *right)
+{
+	const struct slot *a = left, *b = right;
+
+	return a->address < b->address ? -1 : a->address > b->address;
+}
+
+static const char *slot_name(const struct plt *plt, uint64_t address)
+{
+	size_t low = 0, high = plt->slots.count;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (plt->slots.items[middle].address < address)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low < plt->slots.count && plt->slots.items[low].address == address ?
+	       plt->slots.items[low].name : NULL;
+}
+
+static const char *symbol_name(const struct vg_elf_image *image, size_t table, size_t number)
+{
+	Elf_Scn *section = elf_getscn(image->elf, table);
+	GElf_Shdr header;
+	GElf_Sym symbol;
+	Elf_Data *data;
+	const char *name;
+
+	if (number == 0 || section == NULL || gelf_getshdr(section, &header) == NULL ||
+	    header.sh_type != SHT_DYNSYM)
+		return NULL;
+	data = elf_getdata(section, NULL);
+	if (data == NULL || gelf_getsym(data, (int)number, &symbol) == NULL)
+		return NULL;
+	name = elf_strptr(image->elf, header.sh_link, symbol.st_name);
+	return name != NULL && *name != '\0' ? name : NULL;
+}
+
+static int relocations_read(struct plt *plt, Elf_Scn *section, const GElf_Shdr *header,
+			    bool is_numbered)
+{
+	const struct vg_elf_image *image = plt->publics->image;
+	Elf_Data *data = elf_getdata(section, NULL);
+
+	for (int i = 0; data != NULL && plt->slots.count < SLOTS_MAX; i++) {
+		struct slot slot;
+		GElf_Rela rela;
+		GElf_Rel rel;
+
+		if (header->sh_type == SHT_RELA) {
+			if (gelf_getrela(data, i, &rela) == NULL)
+				break;
+			rel = (GElf_Rel){ rela.r_offset, rela.r_info };
+		} else if (gelf_getrel(data, i, &rel) == NULL) {
+			break;
+		}
+		slot.address = rel.r_offset;
+		slot.name = symbol_name(image, header->sh_link, GELF_R_SYM(rel.r_info));
+		if ((is_numbered && vg_array_push(&plt->numbered, &slot.name) != 0) ||
+		    (slot.name != NULL && vg_array_push(&plt->slots, &slot) != 0))
+			return -ENOMEM;
+	}
+	return 0;
+}
+
+static int slots_read(struct plt *plt)
+{
+	Elf *elf = plt->publics->image->elf;
+	Elf_Scn *section = NULL;
+	size_t names;
+	int rc = 0;
+
+	if (elf_getshdrstrndx(elf, &names) != 0)
+		return 0;
+	while (rc == 0 && (section = elf_nextscn(elf, section)) != NULL) {
+		const char *name;
+		GElf_Shdr header;
+
+		if (gelf_getshdr(section, &header) == NULL || !(header.sh_flags & SHF_ALLOC))
+			continue;
+		name = elf_strptr(elf, names, header.sh_name);
+		if (header.sh_type == SHT_REL || header.sh_type == SHT_RELA)
+			rc = relocations_read(plt, section, &header, name != NULL &&
+					      (strcmp(name, ".rela.plt") == 0 ||
+					       strcmp(name, ".rel.plt") == 0));
+		else if (name != NULL && (strcmp(name, ".got.plt") == 0 ||
+					  (plt->got == 0 && strcmp(name, ".got") == 0)))
+			plt->got = header.sh_addr;
+	}
+	if (plt->slots.count > 0)
+		qsort(plt->slots.items, plt->slots.count, sizeof *plt->slots.items, slot_compare);
+	return rc;
+}
+
+static uint32_t little32(const unsigned char *at)
+{
+	return at[0] | (uint32_t)at[1] << 8 | (uint32_t)at[2] << 16 | (uint32_t)at[3] << 24;
+}
+
+/* endbr64 and bnd may stand before the jump, a push and another jump behind it. */
+static const char *x86_stub(const struct plt *plt, size_t start, size_t bytes)
+{
+	const unsigned char *code = plt->code + start;
+
+	for (size_t at = 0; at + 6 <= bytes && at <= 5; at++) {
+		uint32_t operand = little32(code + at + 2);
+		uint64_t slot;
+
+		if (code[at] != 0xff || (code[at + 1] != 0x25 && code[at + 1] != 0xa3))
+			continue;
+		if (code[at + 1] == 0xa3)       /* i386: jmp *operand(%ebx) */
+			slot = (uint32_t)(plt->got + operand);
+		else if (plt->is_64)            /* jmp *operand(%rip) */
+			slot = plt->address + start + at + 6 + (uint64_t)(int32_t)operand;
+		else
+			slot = operand;
+		return slot_name(plt, slot);
+	}
+	/* Where .plt.sec has the jump, this half only pushes the relocation's number. */
+	if (plt->is_64 && bytes >= 9 && memcmp(code, "\xf3\x0f\x1e\xfa\x68", 5) == 0 &&
+	    little32(code + 5) < plt->numbered.count)
+		return plt->numbered.items[little32(code + 5)];
+	return NULL;
+}
+
+/* adrp x16, page; ldr x17, [x16, offset]; perhaps with bti c before it. */
+static bool aarch64_stub(const struct plt *plt, size_t at, struct stub *stub)
+{
+	uint32_t adrp = little32(plt->code + at), ldr;
+	uint64_t pages;
+
+	if (at + 8 > plt->code_bytes || (adrp & 0x9f00001f) != 0x90000010)
+		return false;
+	ldr = little32(plt->code + at + 4);
+	if ((ldr & 0xffc003ff) != 0xf9400211)
+		return false;
+	pages = (uint64_t)((int64_t)((uint64_t)((adrp >> 5 & 0x7ffff) << 2 | (adrp >> 29 & 3)) << 43) >> 31);
+	stub->name = slot_name(plt, ((plt->address + at) & ~(uint64_t)0xfff) + pages +
+			       (uint64_t)(ldr >> 10 & 0xfff) * 8);
+	stub->start = at;
+	stub->bytes = 16;
+	if (at >= 4 && little32(plt->code + at - 4) == 0xd503245f) {
+		stub->start = at - 4;
+		stub->bytes = 24;
+	}
+	return stub->name != NULL;
+}
+
+/* auipc t3, high; ld t3, low(t3) */
+static bool riscv_stub(const struct plt *plt, size_t at, struct stub *stub)
+{
+	uint32_t auipc = little32(plt->code + at), load;
+	uint64_t slot;
+
+	if (at + 8 > plt->code_bytes || (auipc & 0xfff) != 0xe17)
+		return false;
+	load = little32(plt->code + at + 4);
+	if ((load & 0xfffff) != (plt->is_64 ? 0xe3e03 : 0xe2e03))
+		return false;
+	slot = plt->address + at + (uint64_t)(int64_t)(int32_t)(auipc & 0xfffff000) +
+	       (uint64_t)(int64_t)((int32_t)load >> 20);
+	*stub = (struct stub){ at, 16, slot_name(plt, plt->is_64 ? slot : (uint32_t)slot) };
+	return stub->name != NULL;
+}
+
+static bool stub_find(const struct plt *plt, size_t at, size_t stride, struct stub *stub)
+{
+	switch (plt->machine) {
+	case EM_X86_64:
+	case EM_386:
+		*stub = (struct stub){ at, stride, x86_stub(plt, at, stride) };
+		return stub->name != NULL;
+	case EM_AARCH64:
+		return aarch64_stub(plt, at, stub);
+	case EM_RISCV:
+		return riscv_stub(plt, at, stub);
+	}
+	return false;
+}
+
+static int section_read(struct plt *plt, const char *name)
+{
+	bool is_x86 = plt->machine == EM_X86_64 || plt->machine == EM_386;
+	GElf_Shdr header;
+	Elf_Scn *section = vg_elf_section(plt->publics->image, name, &header);
+	Elf_Data *data = section != NULL ? elf_rawdata(section, NULL) : NULL;
+	size_t stride = is_x86 ? 16 : 4;
+	int rc = 0;
+
+	if (data == NULL || data->d_buf == NULL || !(header.sh_flags & SHF_EXECINSTR))
+		return 0;
+	/* Without endbr64 an entry of .plt.got is a jump and two bytes. */
+	if (is_x86 && header.sh_entsize == 8)
+		stride = 8;
+	plt->code = data->d_buf;
+	plt->code_bytes = data->d_size;
+	plt->address = header.sh_addr;
+	for (size_t at = 0; at + stride <= plt->code_bytes && rc == 0; at += stride) {
+		struct stub stub;
+
+		if (stub_find(plt, at, stride, &stub))
+			rc = vg_elf_publics_add(plt->publics, plt->address + stub.start, stub.bytes,
+						stub.name, "@plt");
+	}
+	return rc;
+}
+
+int vg_elf_publics_read_plt(struct vg_elf_publics *publics)
+{
+	static const char *const sections[] = { ".plt.sec", ".plt", ".plt.got" };
+	struct plt plt = { .publics = publics };
+	GElf_Ehdr header;
+	int rc;
+
+	if (gelf_getehdr(publics->image->elf, &header) == NULL)
+		return 0;
+	plt.machine = header.e_machine;
+	plt.is_64 = header.e_ident[EI_CLASS] == ELFCLASS64;
+	rc = slots_read(&plt);
+	for (size_t i = 0; i < sizeof sections / sizeof *sections && rc == 0; i++)
+		rc = section_read(&plt, sections[i]);
+	vg_array_free(&plt.slots);
+	vg_array_free(&plt.numbered);
+	return rc;
+}

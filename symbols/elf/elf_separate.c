@@ -1,0 +1,186 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+#include "symbols/elf/elf_separate.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+
+#include <elfutils/libdwelf.h>
+#include <zlib.h>
+
+#include "symbols/table/debug_id.h"
+
+#define DEBUG_ROOT "/usr/lib/debug"
+
+bool vg_elf_has_dwarf(const struct vg_elf_image *image)
+{
+	GElf_Shdr header;
+
+	return vg_elf_section(image, ".debug_info", &header) != NULL ||
+	       vg_elf_section(image, ".zdebug_info", &header) != NULL;
+}
+
+static bool has_symbols(const struct vg_elf_image *image)
+{
+	GElf_Shdr header;
+
+	return vg_elf_has_dwarf(image) ||
+	       vg_elf_section_of_type(image, SHT_SYMTAB, &header) != NULL;
+}
+
+static bool crc_is(const struct vg_elf_image *separate, uint32_t wanted)
+{
+	size_t bytes;
+	const char *raw = elf_rawfile(separate->elf, &bytes);
+
+	return raw != NULL && crc32_z(0, (const unsigned char *)raw, bytes) == wanted;
+}
+
+/* Two files of one build have the same build id; where either has none, the checksum that the
+ * stripped one recorded must do. */
+static bool belongs_to(const struct vg_elf_image *image, const struct vg_elf_image *separate,
+		       const GElf_Word *crc)
+{
+	const void *ours, *theirs;
+	ssize_t our_bytes = dwelf_elf_gnu_build_id(image->elf, &ours);
+	ssize_t their_bytes = dwelf_elf_gnu_build_id(separate->elf, &theirs);
+
+	if (our_bytes > 0 && their_bytes > 0)
+		return our_bytes == their_bytes && memcmp(ours, theirs, (size_t)our_bytes) == 0;
+	return crc != NULL && crc_is(separate, *crc);
+}
+
+/* True if the file says more than the best so far, which may be closed. */
+static bool says_more(const struct vg_elf_image *image, const struct vg_elf_image *best)
+{
+	return vg_elf_has_dwarf(image) || (best->elf == NULL && has_symbols(image));
+}
+
+/* Takes ownership of path.  A file that belongs and says more replaces *best.  0 if *best has DWARF
+ * now: the search is over; else -ENOENT or -ENOMEM. */
+static int candidate_try(const struct vg_elf_image *image, char *path, const GElf_Word *crc,
+			 struct vg_elf_image *best)
+{
+	struct vg_elf_image candidate = VG_ELF_IMAGE_CLOSED;
+	int rc = -ENOMEM;
+
+	if (path != NULL)
+		rc = vg_elf_image_open(&candidate, path, NULL);
+	free(path);
+	if (rc != 0)
+		return rc == -ENOMEM ? rc : -ENOENT;
+	if (!says_more(&candidate, best) || !belongs_to(image, &candidate, crc)) {
+		vg_elf_image_close(&candidate);
+		return -ENOENT;
+	}
+	vg_elf_image_close(best);
+	*best = candidate;
+	return vg_elf_has_dwarf(best) ? 0 : -ENOENT;
+}
+
+char *vg_path_format(const char *format, ...)
+{
+	va_list args;
+	char *path;
+
+	va_start(args, format);
+	if (vasprintf(&path, format, args) < 0)
+		path = NULL;
+	va_end(args);
+	return path;
+}
+
+const char *vg_debug_dir(const struct vg_symbols_search *search, size_t i)
+{
+	size_t count = search != NULL ? search->debug_dir_count : 0;
+
+	return i < count ? search->debug_dirs[i] : i == count ? DEBUG_ROOT : NULL;
+}
+
+char *vg_build_id_path(const char *directory, const void *id, size_t bytes)
+{
+	char hex[2 * VG_BUILD_ID_MAX_BYTES + 1];
+
+	vg_hex_text(id, bytes, hex);
+	for (char *digit = hex; *digit != '\0'; digit++) {
+		if (*digit >= 'A')
+			*digit = (char)(*digit - 'A' + 'a');
+	}
+	return vg_path_format("%s/.build-id/%.2s/%s.debug", directory, hex, hex + 2);
+}
+
+static int by_build_id(const struct vg_elf_image *image, const struct vg_symbols_search *search,
+		       struct vg_elf_image *separate)
+{
+	const void *id;
+	ssize_t bytes = dwelf_elf_gnu_build_id(image->elf, &id);
+	const char *directory;
+	int rc = -ENOENT;
+
+	if (bytes < 2 || bytes > VG_BUILD_ID_MAX_BYTES)
+		return -ENOENT;
+	for (size_t i = 0; rc == -ENOENT && (directory = vg_debug_dir(search, i)) != NULL; i++)
+		rc = candidate_try(image, vg_build_id_path(directory, id, (size_t)bytes), NULL,
+				    separate);
+	return rc;
+}
+
+/* Where the module lies, by its real path, without the slash at the end; or NULL. */
+static char *real_directory(const struct vg_elf_image *image, int *rc)
+{
+	char *real = realpath(image->path, NULL);
+
+	*rc = real != NULL ? 0 : errno == ENOMEM ? -ENOMEM : -ENOENT;
+	if (real != NULL)
+		*strrchr(real, '/') = '\0';
+	return real;
+}
+
+static int by_debuglink(const struct vg_elf_image *image, const struct vg_symbols_search *search,
+			struct vg_elf_image *separate)
+{
+	GElf_Word crc;
+	const char *link = dwelf_elf_gnu_debuglink(image->elf, &crc), *directory;
+	char *real;
+	int rc;
+
+	/* The link is a file's name; with a directory in it, it could lead anywhere. */
+	if (link == NULL || *link == '\0' || strchr(link, '/') != NULL || strlen(link) > 255)
+		return -ENOENT;
+	real = real_directory(image, &rc);
+	if (real == NULL)
+		return rc;
+	rc = candidate_try(image, vg_path_format("%s/%s", real, link), &crc, separate);
+	if (rc == -ENOENT)
+		rc = candidate_try(image, vg_path_format("%s/.debug/%s", real, link), &crc, separate);
+	for (size_t i = 0; rc == -ENOENT && (directory = vg_debug_dir(search, i)) != NULL; i++) {
+		rc = candidate_try(image, vg_path_format("%s%s/%s", directory, real, link), &crc,
+				    separate);
+		if (rc == -ENOENT)
+			rc = candidate_try(image, vg_path_format("%s/%s", directory, link), &crc,
+					    separate);
+	}
+	free(real);
+	return rc;
+}
+
+int vg_elf_separate_open(const struct vg_elf_image *image, const struct vg_symbols_search *search,
+			 struct vg_elf_image *separate)
+{
+	int rc = by_build_id(image, search, separate);
+
+	return rc == -ENOENT ? by_debuglink(image, search, separate) : rc;
+}
+
+int vg_elf_debuginfod_open(const struct vg_elf_image *image, struct vg_elf_image *separate,
+			   struct vg_err *err)
+{
+	const void *id;
+	ssize_t bytes = dwelf_elf_gnu_build_id(image->elf, &id);
+	char *path;
+	int rc;
+
+	if (bytes < 2 || bytes > VG_BUILD_ID_MAX_BYTES)
+		return -ENOENT;
+	rc = vg_debuginfod_find(id, (size_t)bytes, &path, err);
+	return rc == 0 ? candidate_try(image, path, NULL, separate) : rc;
+}

@@ -1,0 +1,218 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+#include "symbols/store/store_binary.h"
+
+#include <fts.h>
+#include <stdio.h>
+#include <sys/stat.h>
+
+#include <elfutils/libdwelf.h>
+
+#include "symbols/elf/elf_image.h"
+#include "symbols/table/debug_id.h"
+
+/* A directory of all that a distribution has is smaller and flatter. */
+enum { FILES_MAX = 4000000, LEVELS_MAX = 64 };
+
+/* Files of a store need not be opened to know that they are no ELF files. */
+static bool name_rules_out(const char *path)
+{
+	size_t length = strlen(path);
+
+	return length > 4 && strcmp(path + length - 4, ".sym") == 0;
+}
+
+/* 0 with the build id, -ENOENT if it is no ELF file or has none, -ENOMEM. */
+static int build_id_read(const char *path, unsigned char id[VG_BUILD_ID_MAX_BYTES], size_t *bytes,
+			 bool *has_debug_info)
+{
+	struct vg_elf_image image;
+	GElf_Shdr header;
+	const void *found;
+	ssize_t length;
+	int rc = vg_elf_image_open(&image, path, NULL);
+
+	if (rc != 0)
+		return rc == -ENOMEM ? rc : -ENOENT;
+	length = dwelf_elf_gnu_build_id(image.elf, &found);
+	if (length > 0 && length <= VG_BUILD_ID_MAX_BYTES) {
+		memcpy(id, found, (size_t)length);
+		*bytes = (size_t)length;
+		*has_debug_info = vg_elf_section(&image, ".debug_info", &header) != NULL ||
+				  vg_elf_section(&image, ".zdebug_info", &header) != NULL;
+	} else {
+		rc = -ENOENT;
+	}
+	vg_elf_image_close(&image);
+	return rc;
+}
+
+static int file_add(struct vg_store_binaries *binaries, const char *path)
+{
+	struct vg_store_binary binary = { 0 };
+	unsigned char id[VG_BUILD_ID_MAX_BYTES];
+	uint32_t index;
+	size_t bytes;
+	char *copy;
+	int rc;
+
+	if (name_rules_out(path))
+		return 0;
+	rc = build_id_read(path, id, &bytes, &binary.has_debug_info);
+	if (rc != 0)
+		return rc == -ENOMEM ? rc : 0;
+	rc = vg_array_reserve(&binaries->items, 1);
+	copy = strdup(path);
+	if (rc == 0)
+		rc = copy == NULL ? -ENOMEM : vg_intern(&binaries->ids, id, bytes, &index);
+	if (rc < 0) {
+		free(copy);
+		return rc;
+	}
+	if (rc == 1) {
+		binaries->items.items[binaries->items.count++] = binary;
+	} else if (!binary.has_debug_info || binaries->items.items[index].has_debug_info) {
+		free(copy);
+		return 0;
+	}
+	free(binaries->items.items[index].path);
+	binaries->items.items[index] = (struct vg_store_binary){ copy, binary.has_debug_info };
+	/* cppcheck-suppress memleak ; it is in the array */
+	return 0;
+}
+
+static int tree_add(struct vg_store_binaries *binaries, FTS *tree)
+{
+	size_t files = 0;
+	FTSENT *entry;
+	int rc = 0;
+
+	while (rc == 0 && files < FILES_MAX && (entry = fts_read(tree)) != NULL) {
+		if (entry->fts_info == FTS_D && entry->fts_level > LEVELS_MAX)
+			fts_set(tree, entry, FTS_SKIP);
+		if (entry->fts_info != FTS_F)
+			continue;
+		files++;
+		rc = file_add(binaries, entry->fts_path);
+	}
+	return rc;
+}
+
+static int roots_walk(struct vg_store_binaries *binaries, const char *const *roots,
+		      size_t root_count)
+{
+	int rc = 0;
+
+	for (size_t i = 0; rc == 0 && i < root_count; i++) {
+		char *paths[] = { strdup(roots[i]), NULL };
+		FTS *tree = paths[0] == NULL ? NULL :
+			    fts_open(paths, FTS_PHYSICAL | FTS_COMFOLLOW | FTS_NOCHDIR, NULL);
+
+		if (tree != NULL) {
+			rc = tree_add(binaries, tree);
+			fts_close(tree);
+		} else if (paths[0] == NULL || errno == ENOMEM) {
+			rc = -ENOMEM;
+		}
+		free(paths[0]);
+	}
+	return rc;
+}
+
+/* <root>/.build-id/xx/yyyy.debug, as distributions lay them out; there, links are followed. */
+static int by_build_id(const char *root, const unsigned char *build_id, size_t build_id_bytes,
+		       char **path_out, bool *has_debug_info)
+{
+	char hex[2 * VG_BUILD_ID_MAX_BYTES + 1];
+	unsigned char id[VG_BUILD_ID_MAX_BYTES];
+	size_t bytes;
+	char *path;
+	int rc;
+
+	vg_hex_text(build_id, build_id_bytes, hex);
+	for (char *digit = hex; *digit != '\0'; digit++) {
+		if (*digit >= 'A')
+			*digit = (char)(*digit - 'A' + 'a');
+	}
+	if (asprintf(&path, "%s/.build-id/%.2s/%s.debug", root, hex, hex + 2) < 0)
+		return -ENOMEM;
+	rc = build_id_read(path, id, &bytes, has_debug_info);
+	if (rc == 0 && (bytes != build_id_bytes || memcmp(id, build_id, bytes) != 0))
+		rc = -ENOENT;
+	if (rc == 0)
+		*path_out = path;
+	else
+		free(path);
+	return rc;
+}
+
+/* Takes ownership of path, which is kept if it says more than the one so far.  0 or -ENOMEM. */
+static int path_prefer(char *path, bool path_has_debug_info, char **best, bool *has_debug_info)
+{
+	if (path == NULL)
+		return -ENOMEM;
+	if (*best != NULL && (*has_debug_info || !path_has_debug_info)) {
+		free(path);
+		return 0;
+	}
+	free(*best);
+	*best = path;
+	*has_debug_info = path_has_debug_info;
+	return 0;
+}
+
+/* 0, also if no root has it: *path_out is NULL then; or -ENOMEM. */
+static int by_build_ids(const char *const *roots, size_t root_count, const unsigned char *build_id,
+			size_t build_id_bytes, char **path_out, bool *has_debug_info)
+{
+	bool path_has_debug_info;
+	char *path;
+	int rc = 0;
+
+	for (size_t i = 0; i < root_count && (*path_out == NULL || !*has_debug_info); i++) {
+		rc = by_build_id(roots[i], build_id, build_id_bytes, &path, &path_has_debug_info);
+		if (rc == 0)
+			rc = path_prefer(path, path_has_debug_info, path_out, has_debug_info);
+		if (rc != 0 && rc != -ENOENT)
+			return rc;
+	}
+	return 0;
+}
+
+int vg_store_find_binary(struct vg_store_binaries *binaries, const char *const *roots,
+			 size_t root_count, const unsigned char *build_id, size_t build_id_bytes,
+			 char **path_out, bool *has_debug_info)
+{
+	const struct vg_store_binary *found;
+	uint32_t index;
+	int rc;
+
+	*path_out = NULL;
+	if (build_id_bytes < 2 || build_id_bytes > VG_BUILD_ID_MAX_BYTES)
+		return -ENOENT;
+	rc = by_build_ids(roots, root_count, build_id, build_id_bytes, path_out, has_debug_info);
+	if (rc == 0 && !binaries->walked && (*path_out == NULL || !*has_debug_info)) {
+		rc = roots_walk(binaries, roots, root_count);
+		binaries->walked = rc == 0;
+	}
+	if (rc == 0 && vg_intern_find(&binaries->ids, build_id, build_id_bytes, &index)) {
+		found = &binaries->items.items[index];
+		rc = path_prefer(strdup(found->path), found->has_debug_info, path_out, has_debug_info);
+	}
+	if (rc != 0) {
+		free(*path_out);
+		*path_out = NULL;
+		return rc;
+	}
+	return *path_out != NULL ? 0 : -ENOENT;
+}
+
+void vg_store_binaries_free(struct vg_store_binaries *binaries)
+{
+	if (binaries == NULL)
+		return;
+	for (size_t i = 0; i < binaries->items.count; i++)
+		free(binaries->items.items[i].path);
+	vg_array_free(&binaries->items);
+	vg_intern_free(&binaries->ids);
+	binaries->walked = false;
+}

@@ -1,0 +1,75 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+#include "symbols/store/store_path.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+void vg_store_name(const char *from, char *to)
+{
+	size_t length = strnlen(from, VG_STORE_NAME_MAX);
+
+	for (size_t i = 0; i < length; i++) {
+		unsigned char c = (unsigned char)from[i];
+
+		to[i] = from[i];
+		if (c == '/' || c < ' ' || c == 0x7f)
+			to[i] = '_';
+	}
+	to[length] = '\0';
+	if (length == 0 || strcmp(to, ".") == 0 || strcmp(to, "..") == 0)
+		strcpy(to, "_");
+}
+
+static bool has_absent(const char *text, size_t length)
+{
+	static const char record[] = "\nINFO ABSENT ";
+
+	return memmem(text, length, record, sizeof record - 1) != NULL;
+}
+
+static uint64_t text_worth(const char *text, size_t length)
+{
+	static const char record[] = "\nPUBLIC ";
+	const char *at = text, *end = text + length;
+	uint64_t worth = 1;
+
+	const char *function = memmem(text, length, "\nFUNC ", 6);
+
+	if (function != NULL)
+		return UINT64_MAX - has_absent(text, (size_t)(function - text));
+	while ((at = memmem(at, (size_t)(end - at), record, sizeof record - 1)) != NULL) {
+		at += sizeof record - 1;
+		worth++;
+	}
+	return worth;
+}
+
+uint64_t vg_store_worth(const char *path)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	struct stat status;
+	uint64_t worth = 0;
+	void *text;
+
+	if (fd < 0)
+		return errno == EACCES || errno == EPERM || errno == ELOOP || errno == EIO;
+	if (fstat(fd, &status) == 0 && S_ISREG(status.st_mode) && status.st_size > 0) {
+		text = mmap(NULL, (size_t)status.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
+		if (text != MAP_FAILED) {
+			worth = text_worth(text, (size_t)status.st_size);
+			munmap(text, (size_t)status.st_size);
+		}
+	}
+	close(fd);
+	return worth;
+}
+
+uint64_t vg_store_worth_of(const struct vg_symbols *symbols)
+{
+	return symbols->functions.count > 0 ? UINT64_MAX - (symbols->absent.path != NULL) :
+	       1 + symbols->publics.count;
+}

@@ -1,0 +1,91 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+#include "symbols/table/demangle.h"
+
+#include <libiberty/demangle.h>
+#include <setjmp.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/array.h"
+
+#define INPUT_MAX_CHARS 8192
+#define OUTPUT_MAX_CHARS 65536
+
+struct sink {
+	struct vg_demangler *demangler;
+	jmp_buf stop;
+};
+
+static void sink_append(const char *text, size_t length, void *opaque)
+{
+	struct sink *sink = opaque;
+	struct vg_demangler *demangler = sink->demangler;
+
+	/* libiberty offers no way to stop it; its callback interface keeps everything on the
+	 * stack, so leaving it by a jump loses nothing. */
+	if (length > OUTPUT_MAX_CHARS - demangler->used ||
+	    vg_array_grow((void **)&demangler->text, &demangler->capacity, demangler->used,
+			  length + 1, 1) != 0)
+		longjmp(sink->stop, 1);
+	memcpy(demangler->text + demangler->used, text, length);
+	demangler->used += length;
+	demangler->text[demangler->used] = '\0';
+}
+
+static bool demangle_with(struct vg_demangler *demangler, const char *name,
+			  int (*demangle)(const char *, int, demangle_callbackref, void *))
+{
+	struct sink sink = { .demangler = demangler };
+
+	demangler->used = 0;
+	if (setjmp(sink.stop) != 0)
+		return false;
+	return demangle(name, DMGL_PARAMS, sink_append, &sink) != 0 && demangler->used > 0;
+}
+
+bool vg_is_mangled(const char *name)
+{
+	return name[0] == '_' && (name[1] == 'Z' || name[1] == 'R' || strcmp(name, "_Dmain") == 0);
+}
+
+const char *vg_demangle(struct vg_demangler *demangler, const char *name)
+{
+	if (!vg_is_mangled(name) || strnlen(name, INPUT_MAX_CHARS + 1) > INPUT_MAX_CHARS)
+		return name;
+	/* The one name of D's that is in no module. */
+	if (name[1] == 'D')
+		return "D main";
+	/* Rust's older names are C++ names that end in a hash, so Rust goes first. */
+	if (demangle_with(demangler, name, rust_demangle_callback))
+		return demangler->text;
+	if (name[1] == 'Z' && demangle_with(demangler, name, cplus_demangle_v3_callback))
+		return demangler->text;
+	return name;
+}
+
+const char *vg_demangle_ada(struct vg_demangler *demangler, const char *name)
+{
+	char *text;
+
+	if (strnlen(name, INPUT_MAX_CHARS + 1) > INPUT_MAX_CHARS)
+		return name;
+	text = ada_demangle(name, 0);
+	/* What is no encoded name comes back in angle brackets. */
+	if (text == NULL || text[0] == '<') {
+		free(text);
+		return name;
+	}
+	free(demangler->text);
+	demangler->text = text;
+	demangler->used = strlen(text);
+	demangler->capacity = demangler->used + 1;
+	return text;
+}
+
+void vg_demangler_free(struct vg_demangler *demangler)
+{
+	if (demangler == NULL)
+		return;
+	free(demangler->text);
+	memset(demangler, 0, sizeof *demangler);
+}

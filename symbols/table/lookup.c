@@ -1,0 +1,149 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+#include "symbols/table/table.h"
+
+static const char *text(const struct vg_symbols *symbols, uint32_t name)
+{
+	return vg_intern_text(&symbols->strings, name);
+}
+
+static const char *file_text(const struct vg_symbols *symbols, uint32_t file)
+{
+	if (file == VG_SYMBOLS_NONE || symbols->files.items[file].name == VG_SYMBOLS_NONE)
+		return NULL;
+	return text(symbols, symbols->files.items[file].name);
+}
+
+static const struct vg_symbol_function *function_find(const struct vg_symbols *symbols,
+						      uint64_t address)
+{
+	const struct vg_symbol_function *functions = symbols->functions.items;
+	size_t low = 0, high = symbols->functions.count;
+	uint32_t at;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (functions[middle].address <= address)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	at = low > 0 ? (uint32_t)(low - 1) : VG_SYMBOLS_NONE;
+	while (at != VG_SYMBOLS_NONE && address - functions[at].address >= functions[at].size_bytes)
+		at = functions[at].outer;
+	if (at == VG_SYMBOLS_NONE)
+		return NULL;
+	/* Folded functions share their code: the first by name stands for all. */
+	while (at > 0 && functions[at - 1].address == functions[at].address &&
+	       functions[at - 1].size_bytes == functions[at].size_bytes)
+		at--;
+	return &functions[at];
+}
+
+static const struct vg_symbol_row *line_find(const struct vg_symbols *symbols,
+					      const struct vg_symbol_function *function,
+					      uint64_t address)
+{
+	const struct vg_symbol_row *lines;
+	size_t low = 0, high = function->line_count;
+
+	if (high == 0)
+		return NULL;
+	lines = symbols->lines.items + function->first_line;
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (lines[middle].address <= address)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	if (low == 0 || address - lines[low - 1].address >= lines[low - 1].size_bytes)
+		return NULL;
+	return &lines[low - 1];
+}
+
+static bool inline_covers(const struct vg_symbols *symbols, const struct vg_symbol_inline *call,
+			  uint64_t address)
+{
+	for (uint32_t i = 0; i < call->range_count; i++) {
+		const struct vg_symbol_range *range =
+			&symbols->ranges.items[call->first_range + i];
+
+		if (address - range->address < range->size_bytes)
+			return true;
+	}
+	return false;
+}
+
+/* What a frame gets from the frame it called, or from the line record. */
+struct place {
+	const char *file;
+	uint32_t line;
+};
+
+static size_t frame_add(struct vg_symbol_frame *frames, size_t count, size_t max, const char *name,
+			struct place place, bool is_inline)
+{
+	/* The last slot is the function's. */
+	if (is_inline && count + 1 >= max)
+		return count;
+	frames[count] = (struct vg_symbol_frame){ name, place.file, place.line, is_inline };
+	return count + 1;
+}
+
+static const struct vg_symbol_public *public_find(const struct vg_symbols *symbols,
+						  uint64_t address)
+{
+	const struct vg_symbol_public *publics = symbols->publics.items;
+	size_t low = 0, high = symbols->publics.count;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (publics[middle].address <= address)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	if (low == 0 || address - publics[low - 1].address >= publics[low - 1].size_bytes)
+		return NULL;
+	return &publics[low - 1];
+}
+
+size_t vg_symbols_lookup(const struct vg_symbols *symbols, uint64_t address,
+			 struct vg_symbol_frame *frames, size_t max)
+{
+	const struct vg_symbol_function *function = function_find(symbols, address);
+	const struct vg_symbol_public *symbol;
+	const struct vg_symbol_row *line;
+	struct place place = { NULL, 0 };
+	uint32_t depth = VG_SYMBOLS_NONE; /* of the next frame outwards; NONE: any */
+	size_t count = 0;
+
+	if (max == 0)
+		return 0;
+	if (function == NULL) {
+		symbol = public_find(symbols, address);
+		if (symbol == NULL)
+			return 0;
+		return frame_add(frames, 0, max, text(symbols, symbol->name), place, false);
+	}
+	line = line_find(symbols, function, address);
+	if (line != NULL)
+		place = (struct place){ file_text(symbols, line->file), line->line };
+	/* Children stand after their parent, so the last that covers the address is the innermost.
+	 * Its parents count even where their own ranges miss the address, as compilers let them. */
+	for (uint32_t i = function->inline_count; i-- > 0 && depth != 0;) {
+		const struct vg_symbol_inline *call =
+			&symbols->inlines.items[function->first_inline + i];
+
+		if (depth == VG_SYMBOLS_NONE ? !inline_covers(symbols, call, address) :
+					       call->depth != depth - 1)
+			continue;
+		count = frame_add(frames, count, max, text(symbols, call->name), place, true);
+		place = (struct place){ file_text(symbols, call->call_file), call->call_line };
+		depth = call->depth;
+	}
+	return frame_add(frames, count, max, text(symbols, function->name), place, false);
+}

@@ -1,0 +1,278 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+#include "symbols/table/table.h"
+
+/* end - 1 would do for a whole 2^64, but no module reaches there: clamp instead. */
+static uint64_t range_end(uint64_t address, uint64_t size_bytes)
+{
+	uint64_t end;
+
+	return __builtin_add_overflow(address, size_bytes, &end) ? UINT64_MAX : end;
+}
+
+static uint64_t function_end(const struct vg_symbol_function *function)
+{
+	return range_end(function->address, function->size_bytes);
+}
+
+static const char *name_text(const struct vg_symbols *symbols, uint32_t name)
+{
+	return name < symbols->strings.count ? vg_intern_text(&symbols->strings, name) : "";
+}
+
+static int function_compare(const void *left, const void *right, void *context)
+{
+	const struct vg_symbol_function *a = left, *b = right;
+
+	if (a->address != b->address)
+		return a->address < b->address ? -1 : 1;
+	if (a->name != b->name)
+		return strcmp(name_text(context, a->name), name_text(context, b->name));
+	/* Lines were appended in reading order: the first read of two equals stays first. */
+	return a->first_line < b->first_line ? -1 : a->first_line > b->first_line;
+}
+
+static int line_compare(const void *left, const void *right)
+{
+	const struct vg_symbol_row *a = left, *b = right;
+
+	return a->address < b->address ? -1 : a->address > b->address;
+}
+
+static int public_compare(const void *left, const void *right)
+{
+	const struct vg_symbol_public *a = left, *b = right;
+
+	return a->address < b->address ? -1 : a->address > b->address;
+}
+
+static int range_compare(const void *left, const void *right)
+{
+	const struct vg_symbol_range *a = left, *b = right;
+
+	return a->address < b->address ? -1 : a->address > b->address;
+}
+
+static bool slice_is_inside(uint32_t first, uint32_t count, size_t total)
+{
+	return (uint64_t)first + count <= total;
+}
+
+static bool indices_are_inside(const struct vg_symbols *symbols)
+{
+	for (size_t i = 0; i < symbols->functions.count; i++) {
+		const struct vg_symbol_function *function = &symbols->functions.items[i];
+
+		if (function->name >= symbols->strings.count ||
+		    !slice_is_inside(function->first_line, function->line_count,
+				     symbols->lines.count) ||
+		    !slice_is_inside(function->first_inline, function->inline_count,
+				     symbols->inlines.count))
+			return false;
+	}
+	for (size_t i = 0; i < symbols->inlines.count; i++) {
+		const struct vg_symbol_inline *call = &symbols->inlines.items[i];
+
+		if (call->name >= symbols->strings.count ||
+		    !slice_is_inside(call->first_range, call->range_count, symbols->ranges.count) ||
+		    (call->call_file != VG_SYMBOLS_NONE && call->call_file >= symbols->files.count))
+			return false;
+	}
+	for (size_t i = 0; i < symbols->lines.count; i++) {
+		uint32_t file = symbols->lines.items[i].file;
+
+		if (file != VG_SYMBOLS_NONE && file >= symbols->files.count)
+			return false;
+	}
+	for (size_t i = 0; i < symbols->publics.count; i++) {
+		if (symbols->publics.items[i].name >= symbols->strings.count)
+			return false;
+	}
+	return symbols->functions.count < VG_SYMBOLS_NONE;
+}
+
+static void functions_deduplicate(struct vg_symbols *symbols)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < symbols->functions.count; i++) {
+		const struct vg_symbol_function *function = &symbols->functions.items[i];
+		struct vg_symbol_function *last =
+			kept > 0 ? &symbols->functions.items[kept - 1] : NULL;
+
+		if (last != NULL && last->address == function->address &&
+		    last->name == function->name)
+			continue;
+		/* Folded by the linker: one stands for all. */
+		if (last != NULL && last->address == function->address &&
+		    last->size_bytes == function->size_bytes) {
+			if (function->first_line < last->first_line)
+				*last = *function;
+			last->multiple = true;
+			continue;
+		}
+		symbols->functions.items[kept++] = *function;
+	}
+	symbols->functions.count = kept;
+}
+
+/* Nearest earlier function that ends later, by walking the chain built so far: lookups then step
+ * over everything that ended before the address. */
+static void functions_link_outer(struct vg_symbols *symbols)
+{
+	struct vg_symbol_function *functions = symbols->functions.items;
+
+	for (uint32_t i = 0; i < symbols->functions.count; i++) {
+		uint32_t outer = i > 0 ? i - 1 : VG_SYMBOLS_NONE;
+
+		while (outer != VG_SYMBOLS_NONE &&
+		       function_end(&functions[outer]) <= function_end(&functions[i]))
+			outer = functions[outer].outer;
+		functions[i].outer = outer;
+	}
+}
+
+static void lines_sort(struct vg_symbols *symbols)
+{
+	for (size_t i = 0; i < symbols->functions.count; i++) {
+		const struct vg_symbol_function *function = &symbols->functions.items[i];
+		struct vg_symbol_row *lines;
+
+		if (function->line_count == 0)
+			continue;
+		lines = symbols->lines.items + function->first_line;
+		for (uint32_t at = 1; at < function->line_count; at++) {
+			if (lines[at].address < lines[at - 1].address) {
+				qsort(lines, function->line_count, sizeof *lines, line_compare);
+				break;
+			}
+		}
+	}
+}
+
+/* The last function that starts at or before the address, or VG_SYMBOLS_NONE. */
+static uint32_t function_before(const struct vg_symbols *symbols, uint64_t address)
+{
+	size_t low = 0, high = symbols->functions.count;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (symbols->functions.items[middle].address <= address)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	return low > 0 ? (uint32_t)(low - 1) : VG_SYMBOLS_NONE;
+}
+
+static uint64_t section_end(const struct vg_symbols *symbols, uint64_t address)
+{
+	const struct vg_symbol_range *sections = symbols->sections.items;
+	size_t low = 0, high = symbols->sections.count;
+
+	while (low < high) {
+		size_t middle = low + (high - low) / 2;
+
+		if (sections[middle].address <= address)
+			low = middle + 1;
+		else
+			high = middle;
+	}
+	if (low == 0 || address - sections[low - 1].address >= sections[low - 1].size_bytes)
+		return UINT64_MAX;
+	return range_end(sections[low - 1].address, sections[low - 1].size_bytes);
+}
+
+static void publics_bound(struct vg_symbols *symbols)
+{
+	struct vg_symbol_public *publics = symbols->publics.items;
+	uint64_t next = UINT64_MAX;
+
+	for (size_t i = symbols->publics.count; i-- > 0;) {
+		uint64_t address = publics[i].address;
+		uint64_t end = section_end(symbols, address);
+		uint32_t before = function_before(symbols, address);
+		size_t after = before == VG_SYMBOLS_NONE ? 0 : (size_t)before + 1;
+
+		if (i + 1 < symbols->publics.count && publics[i + 1].address > address)
+			next = publics[i + 1].address;
+		if (next < end)
+			end = next;
+		if (after < symbols->functions.count && symbols->functions.items[after].address < end)
+			end = symbols->functions.items[after].address;
+		/* Within a function it may add nothing after that ends, such as padding. */
+		while (before != VG_SYMBOLS_NONE &&
+		       function_end(&symbols->functions.items[before]) <= address)
+			before = symbols->functions.items[before].outer;
+		if (before != VG_SYMBOLS_NONE && function_end(&symbols->functions.items[before]) < end)
+			end = function_end(&symbols->functions.items[before]);
+		publics[i].size_bytes = end - address;
+	}
+}
+
+int vg_symbols_finish(struct vg_symbols *symbols)
+{
+	if (!indices_are_inside(symbols))
+		return -EINVAL;
+	if (symbols->functions.count > 1)
+		qsort_r(symbols->functions.items, symbols->functions.count,
+			sizeof *symbols->functions.items, function_compare, symbols);
+	if (symbols->publics.count > 1)
+		qsort(symbols->publics.items, symbols->publics.count,
+		      sizeof *symbols->publics.items, public_compare);
+	if (symbols->sections.count > 1)
+		qsort(symbols->sections.items, symbols->sections.count,
+		      sizeof *symbols->sections.items, range_compare);
+	functions_deduplicate(symbols);
+	functions_link_outer(symbols);
+	lines_sort(symbols);
+	publics_bound(symbols);
+	return 0;
+}
+
+int vg_symbols_add_file_id(struct vg_symbols *symbols, uint32_t name, uint32_t *index)
+{
+	struct vg_symbol_file file = { name };
+	/* Room first: the index and the array must not part ways. */
+	int rc = vg_array_reserve(&symbols->files, 1);
+
+	if (rc != 0)
+		return rc;
+	rc = vg_intern(&symbols->file_index, &file.name, sizeof file.name, index);
+	if (rc < 0)
+		return rc;
+	if (rc == 1)
+		symbols->files.items[symbols->files.count++] = file;
+	return 0;
+}
+
+int vg_symbols_add_file(struct vg_symbols *symbols, const char *name, uint32_t *index)
+{
+	uint32_t id;
+	int rc = vg_intern_string(&symbols->strings, name, &id);
+
+	return rc < 0 ? rc : vg_symbols_add_file_id(symbols, id, index);
+}
+
+void vg_symbols_free(struct vg_symbols *symbols)
+{
+	if (symbols == NULL)
+		return;
+	vg_intern_free(&symbols->strings);
+	vg_intern_free(&symbols->file_index);
+	free(symbols->module_name);
+	free(symbols->os);
+	free(symbols->arch);
+	free(symbols->source);
+	vg_absent_free(&symbols->absent);
+	vg_array_free(&symbols->files);
+	vg_array_free(&symbols->functions);
+	vg_array_free(&symbols->lines);
+	vg_array_free(&symbols->inlines);
+	vg_array_free(&symbols->ranges);
+	vg_array_free(&symbols->publics);
+	vg_array_free(&symbols->sections);
+	vg_array_free(&symbols->unwinds);
+	vg_array_free(&symbols->unwind_rows);
+	memset(symbols, 0, sizeof *symbols);
+}

@@ -1,0 +1,299 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+#include "vgtool/analysis/measures.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "vgtool/analysis/summary.h"
+#include "vgtool/analysis/table.h"
+#include "vgtool/output/text.h"
+
+static int value_add(struct vg_measures *measures, enum vg_measure_what what, const char *name,
+		     const char *of, struct vg_measure value)
+{
+	size_t name_bytes = strlen(name) + 1, of_bytes = of != NULL ? strlen(of) + 1 : 0;
+	char *key = malloc(1 + name_bytes + of_bytes);
+	int rc;
+
+	if (key == NULL)
+		return -ENOMEM;
+	key[0] = (char)what;
+	memcpy(key + 1, name, name_bytes);
+	if (of != NULL)
+		memcpy(key + 1 + name_bytes, of, of_bytes);
+	rc = vg_intern(&measures->keys, key, 1 + name_bytes + of_bytes, &value.row);
+	free(key);
+	value.run = measures->runs;
+	return rc < 0 ? rc : vg_array_push(&measures->values, &value);
+}
+
+static int labels_add(struct vg_measures *measures, const struct vg_profile *profile)
+{
+	struct vg_summary summary = { 0 };
+	struct vg_spans spans;
+	int rc = vg_spans_build(&spans, profile);
+
+	if (rc == 0)
+		rc = vg_summary_add(&summary, &spans);
+	if (rc == 0)
+		vg_summary_finish(&summary);
+	for (size_t i = 0; rc == 0 && i < summary.rows.count; i++) {
+		const struct vg_summary_row *row = &summary.rows.items[i];
+		struct vg_measure value = { .self_ns = row->self_ns, .total_ns = row->total_ns,
+					    .count = row->count };
+
+		if (row->what == VG_SUMMARY_INTERVAL || row->what == VG_SUMMARY_DETACHED)
+			rc = value_add(measures, row->what == VG_SUMMARY_INTERVAL ?
+				       VG_MEASURE_INTERVAL : VG_MEASURE_DETACHED, row->label, row->kind,
+				       value);
+	}
+	vg_summary_free(&summary);
+	vg_spans_free(&spans);
+	return rc;
+}
+
+static int rows_add(struct vg_measures *measures, const struct vg_frames *frames,
+		    const struct vg_table *table)
+{
+	struct vg_measure whole = { .self_ns = table->weight_ns, .total_ns = table->weight_ns,
+				    .count = table->samples };
+	int rc = value_add(measures, VG_MEASURE_WHOLE, "(all samples)", NULL, whole);
+
+	for (size_t i = 0; rc == 0 && i < table->rows.count; i++) {
+		const struct vg_row *row = &table->rows.items[i];
+		struct vg_function_view view = vg_frames_function(frames, row->function);
+
+		rc = value_add(measures, VG_MEASURE_FUNCTION, view.name, view.module,
+			       (struct vg_measure){ .self_ns = row->self_ns, .total_ns = row->total_ns,
+						    .count = row->total_samples });
+	}
+	return rc;
+}
+
+static int functions_add(struct vg_measures *measures, const struct vg_profile *profile)
+{
+	struct vg_tables tables = { 0 };
+	struct vg_threads threads = { 0 };
+	struct vg_table table = { 0 };
+	struct vg_frames frames;
+	int rc = vg_frames_build(&frames, profile);
+
+	if (rc == 0)
+		rc = vg_threads_build(&threads, profile, -1);
+	if (rc == 0)
+		rc = vg_tables_open(&tables, &frames, measures->weight);
+	if (rc == 0)
+		rc = vg_table_build(&table, &tables, threads.order, profile->samples.count);
+	if (rc == 0)
+		rc = rows_add(measures, &frames, &table);
+	vg_table_free(&table);
+	vg_tables_close(&tables);
+	vg_threads_free(&threads);
+	vg_frames_free(&frames);
+	return rc;
+}
+
+/* Addresses of one build say nothing of another. */
+static int module_check(struct vg_measures *measures, const struct vg_profile *profile,
+			const struct vg_module *module)
+{
+	const char *name = vg_profile_text(profile, module->name);
+	unsigned char key[VG_BUILD_ID_MAX_BYTES + sizeof(uint32_t)] = { 0 };
+	uint32_t id, build;
+	int known, rc;
+
+	if (module->build_id_bytes == 0 || (profile->resolved && !module->unresolved))
+		return 0;
+	known = vg_intern_string(&measures->modules, name, &id);
+	if (known < 0)
+		return known;
+	memcpy(key, &id, sizeof id);
+	memcpy(key + sizeof id, module->build_id, module->build_id_bytes);
+	rc = vg_intern(&measures->builds_of, key, sizeof key, &build);
+	if (rc > 0 && known == 0 && measures->rebuilt_module == 0)
+		measures->rebuilt_module = id + 1;
+	return rc < 0 ? rc : 0;
+}
+
+static const char *mode_text(enum vg_weight weight)
+{
+	return weight == VG_WEIGHT_CPU ? "CPU time" : "wall time";
+}
+
+/* Two times that are not the same thing are not to be added up, or one to be taken off the other. */
+static int weight_check(struct vg_measures *measures, const struct vg_profile *profile, const char *path,
+			struct vg_err *err)
+{
+	enum vg_weight weight = vg_weight_default(profile);
+
+	if (measures->weight_given)
+		return 0;
+	if (measures->first == NULL)
+		measures->weight = weight;
+	if (weight == measures->weight)
+		return 0;
+	return vg_err_set(err, -EINVAL, "%s was recorded by %s and %s by %s: choose with --weight wall or --weight cpu",
+			  measures->first, mode_text(measures->weight), path, mode_text(weight));
+}
+
+/* Of a function with a name in one profile and an address in another, the one would be gone and the other new. */
+static int names_check(struct vg_measures *measures, const struct vg_profile *profile, const char *path,
+		       struct vg_err *err)
+{
+	bool addresses = false, names = false;
+
+	for (size_t i = 0; i < profile->stacks.count; i++) {
+		uint32_t module = profile->stacks.items[i].module;
+
+		addresses = addresses || module != VG_NONE;
+		names = names || (module != VG_NONE && profile->resolved && !profile->modules.items[module].unresolved);
+	}
+	if (names && measures->named == NULL)
+		measures->named = path;
+	if (addresses && !names && measures->nameless == NULL)
+		measures->nameless = path;
+	if (measures->named == NULL || measures->nameless == NULL)
+		return 0;
+	return vg_err_set(err, -EINVAL, "%s has names of functions and %s has none: resolve that one too, see vgtool "
+			  "resolve", measures->named, measures->nameless);
+}
+
+int vg_measures_add(struct vg_measures *measures, const struct vg_profile *profile, const char *path,
+		    struct vg_err *err)
+{
+	int rc = weight_check(measures, profile, path, err);
+
+	if (rc == 0)
+		rc = names_check(measures, profile, path, err);
+	measures->mixed = measures->mixed || rc != 0;
+	if (measures->first == NULL)
+		measures->first = path;
+	if (rc == 0)
+		rc = functions_add(measures, profile);
+	if (rc == 0)
+		rc = labels_add(measures, profile);
+	for (size_t i = 0; rc == 0 && i < profile->modules.count; i++)
+		rc = module_check(measures, profile, &profile->modules.items[i]);
+	measures->runs++;
+	return rc;
+}
+
+static int value_compare(const void *a, const void *b)
+{
+	const struct vg_measure *left = a, *right = b;
+
+	if (left->row != right->row)
+		return left->row < right->row ? -1 : 1;
+	return left->run < right->run ? -1 : left->run > right->run;
+}
+
+/* Two functions of one name and module, static ones of two files, are one row: their times are
+ * added up. */
+static void values_merge(struct vg_measures *measures)
+{
+	struct vg_measure *values = measures->values.items;
+	size_t kept = 0;
+
+	for (size_t i = 0; i < measures->values.count; i++) {
+		if (kept > 0 && value_compare(&values[kept - 1], &values[i]) == 0) {
+			values[kept - 1].self_ns = vg_sum(values[kept - 1].self_ns, values[i].self_ns);
+			values[kept - 1].total_ns = vg_sum(values[kept - 1].total_ns, values[i].total_ns);
+			values[kept - 1].count += values[i].count;
+		} else {
+			values[kept++] = values[i];
+		}
+	}
+	measures->values.count = kept;
+}
+
+int vg_measures_finish(struct vg_measures *measures)
+{
+	int rc = 0;
+
+	if (measures->values.count > 1)
+		qsort(measures->values.items, measures->values.count, sizeof *measures->values.items,
+		      value_compare);
+	values_merge(measures);
+	for (size_t i = 0; rc == 0 && i < measures->values.count; i++) {
+		const struct vg_measure *value = &measures->values.items[i];
+
+		if (value->row == measures->rows.count) {
+			size_t length;
+			const char *key = vg_intern_bytes(&measures->keys, value->row, &length);
+			size_t name_bytes = strlen(key + 1) + 1;
+			struct vg_measure_row row = {
+				.what = (enum vg_measure_what)key[0], .name = key + 1, .first = i,
+				.of = length > 1 + name_bytes ? key + 1 + name_bytes : NULL,
+			};
+
+			rc = vg_array_push(&measures->rows, &row);
+		}
+		if (rc == 0)
+			measures->rows.items[value->row].count++;
+	}
+	if (measures->rebuilt_module > 0)
+		measures->rebuilt = vg_intern_text(&measures->modules, measures->rebuilt_module - 1);
+	return rc;
+}
+
+void vg_measures_free(struct vg_measures *measures)
+{
+	vg_array_free(&measures->rows);
+	vg_array_free(&measures->values);
+	vg_intern_free(&measures->keys);
+	vg_intern_free(&measures->modules);
+	vg_intern_free(&measures->builds_of);
+}
+
+enum vg_measure_group vg_measure_group(const struct vg_measure_row *row)
+{
+	switch (row->what) {
+	case VG_MEASURE_WHOLE: return VG_MEASURE_ALL;
+	case VG_MEASURE_INTERVAL:
+	case VG_MEASURE_DETACHED: return VG_MEASURE_LABELS;
+	case VG_MEASURE_FUNCTION: return VG_MEASURE_FUNCTIONS;
+	}
+	return VG_MEASURE_FUNCTIONS;
+}
+
+bool vg_measure_shown(struct vg_measure_limit *limit, const struct vg_measure_row *row)
+{
+	return limit->seen[vg_measure_group(row)]++ < limit->limit || limit->limit == 0;
+}
+
+static double value_of(const struct vg_measure *value, enum vg_measure_of of)
+{
+	switch (of) {
+	case VG_MEASURE_SELF: return (double)value->self_ns;
+	case VG_MEASURE_TOTAL: return (double)value->total_ns;
+	case VG_MEASURE_COUNT: return (double)value->count;
+	}
+	return 0;
+}
+
+struct vg_spread vg_measures_spread(const struct vg_measures *measures,
+				    const struct vg_measure_row *row, enum vg_measure_of of,
+				    uint32_t first, uint32_t end)
+{
+	struct vg_spread spread = { 0 };
+
+	for (size_t i = row->first; i < row->first + row->count; i++) {
+		const struct vg_measure *value = &measures->values.items[i];
+
+		if (value->run >= first && value->run < end)
+			vg_spread_add(&spread, value_of(value, of));
+	}
+	vg_spread_add_zeros(&spread, end - first - spread.count);
+	return spread;
+}
+
+size_t vg_measures_runs(const struct vg_measures *measures, const struct vg_measure_row *row,
+			uint32_t first, uint32_t end)
+{
+	size_t runs = 0;
+
+	for (size_t i = row->first; i < row->first + row->count; i++)
+		runs += measures->values.items[i].run >= first && measures->values.items[i].run < end;
+	return runs;
+}

@@ -1,0 +1,53 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+#include "vgtool/analysis/thread_names.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+int vg_thread_names_build(struct vg_thread_names *names, const struct vg_profile *profile)
+{
+	*names = (struct vg_thread_names){ .profile = profile };
+	for (size_t t = 0; t < profile->threads.count; t++) {
+		uint32_t id, none = 0;
+		int rc = vg_intern(&names->names, &profile->threads.items[t].name, sizeof(uint32_t),
+				   &id);
+
+		if (rc < 0 || (rc == 1 && vg_array_push(&names->named, &none) != 0))
+			return -ENOMEM;
+		names->named.items[id]++;
+	}
+	return 0;
+}
+
+void vg_thread_names_free(struct vg_thread_names *names)
+{
+	vg_intern_free(&names->names);
+	vg_array_free(&names->named);
+}
+
+const char *vg_thread_name(const struct vg_thread_names *names, uint32_t thread,
+			   struct vg_thread_name *room)
+{
+	const struct vg_thread *of = &names->profile->threads.items[thread];
+	const char *name = vg_profile_text(names->profile, of->name);
+	uint32_t id = 0;
+
+	vg_intern_find(&names->names, &of->name, sizeof of->name, &id);
+	if (name[0] == '\0')
+		snprintf(room->text, sizeof room->text, "thread %" PRId32, of->tid);
+	else if (names->named.items[id] > 1)
+		snprintf(room->text, sizeof room->text, "%s (%" PRId32 ")", name, of->tid);
+	else
+		snprintf(room->text, sizeof room->text, "%s", name);
+	return room->text;
+}
+
+bool vg_thread_is(const char *text, int32_t tid, const char *name)
+{
+	char digits[16];
+
+	snprintf(digits, sizeof digits, "%" PRId32, tid);
+	return strcmp(text, digits) == 0 || (*text != '\0' && strcmp(text, name) == 0);
+}

@@ -1,0 +1,252 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+#include <errno.h>
+#include <getopt.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/number.h"
+#include "base/print.h"
+#include "vgtool/analysis/measures.h"
+#include "vgtool/commands/command.h"
+#include "vgtool/output/json.h"
+#include "vgtool/output/progress.h"
+#include "vgtool/output/text.h"
+
+static const char usage[] =
+	"usage: vgtool aggregate [--json] [--weight wall|cpu] [--limit N] PROFILE...\n";
+
+enum { TEXT_LIMIT = 20 };
+
+/* One row over all profiles. */
+struct sum {
+	const struct vg_measure_row *row;
+	struct vg_spread self, total, count;
+	size_t profiles;             /* that have it */
+};
+
+struct request {
+	const char *command;
+	const char *path;            /* of the profile that is being added */
+	bool json_asked;
+	uint64_t limit;              /* 0: none was asked for */
+	struct vg_measures measures;
+	VG_ARRAY(struct sum) sums;
+};
+
+static int profile_add(void *context, const struct vg_profile *profile, struct vg_err *err)
+{
+	struct request *request = context;
+
+	return vg_measures_add(&request->measures, profile, request->path, err);
+}
+
+static int sum_compare(const void *a, const void *b)
+{
+	const struct sum *left = a, *right = b;
+	int order = (int)vg_measure_group(left->row) - (int)vg_measure_group(right->row);
+
+	if (order != 0)
+		return order;
+	if (left->self.sum != right->self.sum)
+		return left->self.sum < right->self.sum ? 1 : -1;
+	if (left->total.sum != right->total.sum)
+		return left->total.sum < right->total.sum ? 1 : -1;
+	order = strcmp(left->row->name, right->row->name);
+	return order != 0 ? order : (left->row > right->row) - (left->row < right->row);
+}
+
+static int sums_build(struct request *request)
+{
+	const struct vg_measures *measures = &request->measures;
+
+	for (size_t i = 0; i < measures->rows.count; i++) {
+		const struct vg_measure_row *row = &measures->rows.items[i];
+		struct sum sum = {
+			.row = row, .profiles = row->count,
+			.self = vg_measures_spread(measures, row, VG_MEASURE_SELF, 0, measures->runs),
+			.total = vg_measures_spread(measures, row, VG_MEASURE_TOTAL, 0, measures->runs),
+			.count = vg_measures_spread(measures, row, VG_MEASURE_COUNT, 0, measures->runs),
+		};
+
+		if (vg_array_push(&request->sums, &sum) != 0)
+			return -ENOMEM;
+	}
+	if (request->sums.count > 1)
+		qsort(request->sums.items, request->sums.count, sizeof *request->sums.items, sum_compare);
+	return 0;
+}
+
+static void spread_json(struct vg_json *json, const char *key, const struct vg_spread *spread)
+{
+	vg_json_key(json, key);
+	vg_json_object_begin(json);
+	vg_json_key(json, "sum");
+	vg_json_real(json, spread->sum);
+	vg_json_key(json, "mean");
+	vg_json_real(json, spread->mean);
+	vg_json_key(json, "deviation");
+	vg_json_real(json, vg_spread_deviation(spread));
+	vg_json_key(json, "min");
+	vg_json_real(json, spread->min);
+	vg_json_key(json, "max");
+	vg_json_real(json, spread->max);
+	vg_json_object_end(json);
+}
+
+static void sum_json(struct vg_json *json, const struct sum *sum)
+{
+	static const char *const whats[] = {
+		[VG_MEASURE_WHOLE] = "all", [VG_MEASURE_INTERVAL] = "interval",
+		[VG_MEASURE_DETACHED] = "detached", [VG_MEASURE_FUNCTION] = "function",
+	};
+
+	vg_json_line(json);
+	vg_json_object_begin(json);
+	vg_json_key_string(json, "what", whats[sum->row->what]);
+	vg_json_key_string(json, "name", sum->row->name);
+	vg_json_key_string(json, sum->row->what == VG_MEASURE_FUNCTION ? "module" : "kind",
+			   sum->row->of);
+	vg_json_key_uint(json, "profiles", sum->profiles);
+	spread_json(json, "self_ns", &sum->self);
+	spread_json(json, "total_ns", &sum->total);
+	spread_json(json, "count", &sum->count);
+	vg_json_object_end(json);
+}
+
+static void sums_json(const struct request *request)
+{
+	struct vg_measure_limit limit = { .limit = request->limit };
+	struct vg_json json;
+
+	vg_json_open(&json, stdout);
+	vg_json_object_begin(&json);
+	vg_json_key_uint(&json, "profiles", request->measures.runs);
+	vg_json_key_string(&json, "weight", vg_weight_name(request->measures.weight));
+	vg_json_key(&json, "rows");
+	vg_json_array_begin(&json);
+	for (size_t i = 0; i < request->sums.count && !ferror(stdout); i++) {
+		if (vg_measure_shown(&limit, request->sums.items[i].row))
+			sum_json(&json, &request->sums.items[i]);
+	}
+	vg_json_array_end(&json);
+	vg_json_object_end(&json);
+	vg_json_line(&json);
+}
+
+static const char *real_ns(struct vg_text *room, double ns)
+{
+	return vg_text_ns(room, ns < 1e19 ? (uint64_t)ns : UINT64_MAX);
+}
+
+static void sum_text(const struct request *request, const struct sum *sum)
+{
+	struct vg_text self, mean, deviation, least, most, total;
+
+	vg_print(stdout, "%10s %10s %10s %10s %10s %10s %5zu/%-5" PRIu32 " %s", real_ns(&self, sum->self.sum),
+		 real_ns(&mean, sum->self.mean), real_ns(&deviation, vg_spread_deviation(&sum->self)),
+		 real_ns(&least, sum->self.min), real_ns(&most, sum->self.max),
+		 real_ns(&total, sum->total.sum), sum->profiles, request->measures.runs,
+		 sum->row->name);
+	if (sum->row->of != NULL)
+		vg_print(stdout, "  [%s]", sum->row->of);
+	if (sum->row->what == VG_MEASURE_DETACHED)
+		fputs("  detached", stdout);
+	putchar('\n');
+}
+
+static void sums_text(const struct request *request)
+{
+	struct vg_measure_limit limit = { .limit = request->limit > 0 ? request->limit : TEXT_LIMIT };
+	uint64_t left_out = 0;
+
+	vg_print(stdout, "%10s %10s %10s %10s %10s %10s %11s\n", "self", "mean", "deviation", "least", "most",
+		 "total", "profiles");
+	for (size_t i = 0; i < request->sums.count && !ferror(stdout); i++) {
+		const struct sum *sum = &request->sums.items[i];
+
+		if (vg_measure_shown(&limit, sum->row))
+			sum_text(request, sum);
+		else
+			left_out++;
+	}
+	if (left_out > 0)
+		vg_print(stdout, "%77s ... and %" PRIu64 " more\n", "", left_out);
+}
+
+/* A profile that cannot be read does not keep the others from being summed up; one of another sort does. */
+static int request_run(struct request *request, char **paths, int count)
+{
+	int status = VG_EXIT_DONE, rc;
+	struct vg_progress progress;
+	struct vg_err err;
+
+	if (vg_command_confine(request->command, &(struct vg_confinement){
+		.paths = (const char *const *)paths, .path_count = (size_t)count,
+	}) != VG_EXIT_DONE)
+		return VG_EXIT_FAILED;
+	vg_progress_begin(&progress, "profiles", (uint64_t)count);
+	for (int i = 0; i < count && !request->measures.mixed; i++) {
+		vg_progress_step(&progress, (uint64_t)i);
+		request->path = paths[i];
+		if (vg_command_use(request->command, paths[i], profile_add, request) != VG_EXIT_DONE)
+			status = VG_EXIT_FAILED;
+	}
+	vg_progress_end(&progress);
+	if (request->measures.runs == 0 || request->measures.mixed)
+		return status;
+	rc = vg_measures_finish(&request->measures);
+	if (rc == 0)
+		rc = sums_build(request);
+	if (rc != 0) {
+		vg_err_sys(&err, rc, "cannot sum up");
+		return vg_command_fail(request->command, &err);
+	}
+	if (request->measures.rebuilt != NULL)
+		vg_command_warn(request->command, "%s is not the same build in all profiles, and has no "
+				"names: vgtool resolve makes its functions comparable",
+				request->measures.rebuilt);
+	(request->json_asked ? sums_json : sums_text)(request);
+	return status;
+}
+
+int cmd_aggregate(int argc, char **argv)
+{
+	static const struct option options[] = {
+		{ "json", no_argument, NULL, 'j' },
+		{ "weight", required_argument, NULL, 'w' },
+		{ "limit", required_argument, NULL, 'n' },
+		{ "help", no_argument, NULL, 'h' },
+		{ 0 },
+	};
+	struct request request = { .command = argv[0] };
+	int option, status;
+
+	while ((option = getopt_long(argc, argv, "jw:n:h", options, NULL)) != -1) {
+		switch (option) {
+		case 'j':
+			request.json_asked = true;
+			break;
+		case 'w':
+			if (!vg_weight_parse(optarg, &request.measures.weight))
+				return vg_command_misused(argv[0], usage, "--weight takes wall or cpu");
+			request.measures.weight_given = true;
+			break;
+		case 'n':
+			if (!vg_number_parse(optarg, 1, UINT64_MAX, &request.limit))
+				return vg_command_misused(argv[0], usage, "--limit takes a number above 0");
+			break;
+		case 'h':
+			return vg_command_usage(usage, VG_EXIT_DONE);
+		case '?':
+			return vg_command_usage(usage, VG_EXIT_USAGE);
+		}
+	}
+	if (optind == argc)
+		return vg_command_misused(argv[0], usage, "a profile is missing");
+	status = request_run(&request, argv + optind, argc - optind);
+	vg_array_free(&request.sums);
+	vg_measures_free(&request.measures);
+	return status;
+}

@@ -1,0 +1,302 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+#include <getopt.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <time.h>
+
+#include "base/print.h"
+#include "vgtool/commands/command.h"
+#include "vgtool/output/json.h"
+#include "vgtool/output/text.h"
+
+static const char usage[] = "usage: vgtool info [--json] PROFILE\n";
+
+/* Samples by how their walk ended; the last for reasons this program does not know. */
+struct ends {
+	uint64_t samples[VG_WALK_ENDS + 1];
+};
+
+static struct ends ends_count(const struct vg_profile *profile)
+{
+	struct ends ends = { 0 };
+
+	for (size_t i = 0; i < profile->samples.count; i++) {
+		uint8_t end = profile->samples.items[i].end;
+
+		ends.samples[end < VG_WALK_ENDS ? end : VG_WALK_ENDS] +=
+			profile->samples.items[i].count;
+	}
+	return ends;
+}
+
+static void ends_json(struct vg_json *json, const struct ends *ends)
+{
+	vg_json_key(json, "stack_ends");
+	vg_json_object_begin(json);
+	for (unsigned end = 0; end <= VG_WALK_ENDS; end++) {
+		if (ends->samples[end] > 0)
+			vg_json_key_uint(json, vg_walk_end_name(end), ends->samples[end]);
+	}
+	vg_json_object_end(json);
+}
+
+/* Whether the i-th count is the first of its name: keys of an object must differ. */
+static bool count_first(const struct vg_counts *counts, size_t i)
+{
+	for (size_t before = 0; before < i; before++) {
+		if (counts->items[before].name == counts->items[i].name)
+			return false;
+	}
+	return true;
+}
+
+static const char *const own_keys[] = {
+	"program", "mode", "period_ns", "writer", "arch", "start_unix_s", "duration_ns", "samples",
+	"threads", "modules", "stacks", "stacks_complete", "stack_ends", "samples_orphaned",
+	"file_bytes", "truncated", "end_reason", "damaged_bytes", "resolved", "lost", "counters",
+};
+
+static bool key_is_own(const char *key)
+{
+	for (size_t i = 0; i < sizeof own_keys / sizeof *own_keys; i++) {
+		if (strcmp(own_keys[i], key) == 0)
+			return true;
+	}
+	return false;
+}
+
+/* A writer has dozens of them; a thousand is a hostile file's. */
+enum { COUNTS_MAX = 1000 };
+
+static void counts_json(const struct vg_profile *profile, struct vg_json *json,
+			const struct vg_counts *counts, bool beside_own)
+{
+	for (size_t i = 0; i < counts->count && i < COUNTS_MAX; i++) {
+		const char *name = vg_profile_text(profile, counts->items[i].name);
+
+		if (count_first(counts, i) && !(beside_own && key_is_own(name)))
+			vg_json_key_uint(json, name, counts->items[i].value);
+	}
+}
+
+static void counters_json(struct vg_json *json, const struct vg_profile *profile)
+{
+	vg_json_key(json, "counters");
+	vg_json_array_begin(json);
+	for (uint32_t i = 0; i < profile->header.counter_count; i++)
+		vg_json_string(json, vg_profile_text(profile, profile->header.counters[i]));
+	vg_json_array_end(json);
+}
+
+static void info_json(const struct vg_profile *profile)
+{
+	const struct vg_header *header = &profile->header;
+	struct ends ends = ends_count(profile);
+	struct vg_json json;
+
+	vg_json_open(&json, stdout);
+	vg_json_object_begin(&json);
+	vg_json_key_string(&json, "program", vg_profile_text(profile, header->program));
+	vg_json_key_string(&json, "mode", vg_profile_text(profile, header->mode_name));
+	vg_json_key_uint(&json, "period_ns", header->period_ns);
+	vg_json_key_string(&json, "writer", vg_profile_text(profile, header->writer));
+	vg_json_key_string(&json, "arch", vg_profile_text(profile, header->arch));
+	vg_json_key_uint(&json, "start_unix_s", header->start_unix_s);
+	vg_json_key_uint(&json, "duration_ns", profile->duration_ns);
+	vg_json_key_uint(&json, "samples", profile->samples_total);
+	vg_json_key_uint(&json, "threads", profile->threads.count);
+	vg_json_key_uint(&json, "modules", profile->modules.count);
+	vg_json_key_uint(&json, "stacks", profile->samples_total);
+	vg_json_key_uint(&json, "stacks_complete", ends.samples[VG_WALK_ROOT]);
+	ends_json(&json, &ends);
+	vg_json_key_uint(&json, "samples_orphaned", profile->samples_orphaned);
+	vg_json_key_uint(&json, "file_bytes", profile->file_bytes);
+	vg_json_key(&json, "truncated");
+	vg_json_bool(&json, profile->end_reason == VG_NONE);
+	vg_json_key_string(&json, "end_reason", vg_profile_text(profile, profile->end_reason));
+	vg_json_key_uint(&json, "damaged_bytes", profile->damaged_bytes);
+	vg_json_key(&json, "resolved");
+	vg_json_bool(&json, profile->resolved);
+	counters_json(&json, profile);
+	vg_json_key(&json, "lost");
+	vg_json_object_begin(&json);
+	counts_json(profile, &json, &profile->lost, false);
+	vg_json_object_end(&json);
+	counts_json(profile, &json, &profile->stats, true);
+	vg_json_object_end(&json);
+	vg_json_line(&json);
+}
+
+static bool ends_with(const char *text, const char *tail)
+{
+	size_t length = strlen(text), tail_length = strlen(tail);
+
+	return length >= tail_length && strcmp(text + length - tail_length, tail) == 0;
+}
+
+/* The unit is in the name. */
+static void counts_text(const struct vg_profile *profile, const struct vg_counts *counts)
+{
+	for (size_t i = 0; i < counts->count && i < COUNTS_MAX; i++) {
+		const char *name = vg_profile_text(profile, counts->items[i].name);
+		uint64_t value = counts->items[i].value;
+		struct vg_text text;
+
+		if (ends_with(name, "_ns"))
+			vg_text_ns(&text, value);
+		else if (ends_with(name, "_bytes"))
+			vg_text_bytes(&text, value);
+		else
+			snprintf(text.text, sizeof text.text, "%" PRIu64, value);
+		vg_print(stdout, "  %-28s %s\n", name, text.text);
+	}
+}
+
+static void recorded_text(const struct vg_profile *profile)
+{
+	const struct vg_header *header = &profile->header;
+	time_t start = (time_t)header->start_unix_s;
+	struct vg_text period, duration;
+	char when[64] = "unknown";
+	struct tm utc;
+
+	/* The first chunk has the header, and may be damaged. */
+	if (header->version == 0) {
+		vg_print(stdout, "%-14s lost: how the profile was taken is not known\n", "header");
+		vg_print(stdout, "%-14s for %s\n", "recorded", vg_text_ns(&duration, profile->duration_ns));
+		return;
+	}
+	if (header->start_unix_s <= INT64_MAX && gmtime_r(&start, &utc) != NULL)
+		strftime(when, sizeof when, "%Y-%m-%d %H:%M:%S UTC", &utc);
+	vg_print(stdout, "%-14s %s (%s)\n", "program", vg_profile_text(profile, header->program),
+		 vg_profile_text(profile, header->arch));
+	vg_print(stdout, "%-14s %s\n", "written by", vg_profile_text(profile, header->writer));
+	vg_print(stdout, "%-14s %s, for %s\n", "recorded", when, vg_text_ns(&duration, profile->duration_ns));
+	if (header->from_ns != 0 && header->from_ns <= profile->duration_ns)
+		vg_print(stdout, "%-14s the last %s of that\n", "kept",
+			 vg_text_ns(&duration, profile->duration_ns - header->from_ns));
+	vg_print(stdout, "%-14s %s", "mode", vg_profile_text(profile, header->mode_name));
+	if (header->period_ns > 0)
+		vg_print(stdout, ", a sample every %s\n", vg_text_ns(&period, header->period_ns));
+	else
+		vg_print(stdout, ", samples on demand\n");
+	for (uint32_t i = 0; i < header->counter_count; i++)
+		vg_print(stdout, "%s%s", i == 0 ? "counters       " : ", ",
+			 vg_profile_text(profile, header->counters[i]));
+	if (header->counter_count > 0)
+		putchar('\n');
+}
+
+static void samples_text(const struct vg_profile *profile)
+{
+	struct ends ends = ends_count(profile);
+	struct vg_text share;
+
+	vg_print(stdout, "%-14s %" PRIu64 " of %zu thread%s\n", "samples", profile->samples_total,
+		 profile->threads.count, vg_text_plural(profile->threads.count));
+	for (unsigned end = 0; end <= VG_WALK_ENDS; end++) {
+		if (ends.samples[end] > 0)
+			vg_print(stdout, "  %-28s %" PRIu64 " (%s)\n", end == VG_WALK_ROOT ? "stacks complete" :
+				 vg_walk_end_name(end), ends.samples[end],
+				 vg_text_percent(&share, ends.samples[end], profile->samples_total));
+	}
+	if (profile->samples_orphaned > 0)
+		vg_print(stdout, "  %-28s %" PRIu64 "\n", "stacks lost with damage",
+			 profile->samples_orphaned);
+}
+
+static void file_text(const struct vg_profile *profile)
+{
+	struct vg_text bytes;
+
+	vg_print(stdout, "%-14s %s, %s", "file", vg_text_bytes(&bytes, profile->file_bytes),
+		 profile->resolved ? "resolved" : "not resolved");
+	if (profile->end_reason == VG_NONE)
+		vg_print(stdout, ", TRUNCATED: it has no end record\n");
+	else
+		vg_print(stdout, ", ended: %s\n", vg_profile_text(profile, profile->end_reason));
+	if (profile->damage.count > 0)
+		vg_print(stdout, "  %-28s %s\n", "damaged", vg_text_bytes(&bytes, profile->damaged_bytes));
+	for (size_t i = 0; i < profile->damage.count && i < 20; i++)
+		vg_print(stdout, "  at offset %-18" PRIu64 " %" PRIu64 " byte%s: %s\n",
+			 profile->damage.items[i].offset, profile->damage.items[i].bytes,
+			 vg_text_plural(profile->damage.items[i].bytes), profile->damage.items[i].what);
+	if (profile->damage.count > 20)
+		vg_print(stdout, "  ... and %zu more places\n", profile->damage.count - 20);
+}
+
+static void modules_text(const struct vg_profile *profile)
+{
+	vg_print(stdout, "%-14s %zu\n", "modules", profile->modules.count);
+	for (size_t i = 0; i < profile->modules.count; i++) {
+		const struct vg_module *module = &profile->modules.items[i];
+		char build_id[2 * VG_BUILD_ID_MAX_BYTES + 1];
+		struct vg_text size;
+
+		vg_text_hex(build_id, sizeof build_id, module->build_id, module->build_id_bytes);
+		vg_print(stdout, "  %-28s %-40s 0x%012" PRIx64 " %10s%s%s\n",
+			 vg_profile_text(profile, module->name),
+			 module->build_id_bytes > 0 ? build_id : "(no build id)", module->base,
+			 vg_text_bytes(&size, module->size_bytes),
+			 module->unload_ns != UINT64_MAX ? " unloaded" : "",
+			 module->unresolved ? " no symbols" : "");
+	}
+}
+
+static bool any_count(const struct vg_counts *counts)
+{
+	for (size_t i = 0; i < counts->count; i++) {
+		if (counts->items[i].value > 0)
+			return true;
+	}
+	return false;
+}
+
+static void info_text(const struct vg_profile *profile)
+{
+	recorded_text(profile);
+	samples_text(profile);
+	file_text(profile);
+	vg_print(stdout, "%-14s%s\n", "cost", profile->stats.count == 0 ? " not recorded" : "");
+	counts_text(profile, &profile->stats);
+	vg_print(stdout, "%-14s%s\n", "lost", any_count(&profile->lost) ? "" : " nothing");
+	if (any_count(&profile->lost))
+		counts_text(profile, &profile->lost);
+	modules_text(profile);
+}
+
+int cmd_info(int argc, char **argv)
+{
+	static const struct option options[] = {
+		{ "json", no_argument, NULL, 'j' },
+		{ "help", no_argument, NULL, 'h' },
+		{ 0 },
+	};
+	struct vg_opened opened;
+	bool json = false;
+	int option, status;
+
+	while ((option = getopt_long(argc, argv, "jh", options, NULL)) != -1) {
+		switch (option) {
+		case 'j':
+			json = true;
+			break;
+		case 'h':
+			return vg_command_usage(usage, VG_EXIT_DONE);
+		case '?':
+			return vg_command_usage(usage, VG_EXIT_USAGE);
+		}
+	}
+	if (argc - optind != 1)
+		return vg_command_misused(argv[0], usage, "takes one profile");
+	if (vg_command_confine_to(argv[0], argv[optind], NULL) != VG_EXIT_DONE)
+		return VG_EXIT_FAILED;
+	status = vg_command_open(argv[0], argv[optind], &opened);
+	if (status == VG_EXIT_DONE && json)
+		info_json(&opened.profile);
+	else if (status == VG_EXIT_DONE)
+		info_text(&opened.profile);
+	vg_command_close(&opened);
+	return status;
+}

@@ -1,0 +1,232 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+#include <errno.h>
+#include <getopt.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/print.h"
+#include "symbols/table/debug_id.h"
+#include "vgtool/commands/command.h"
+#include "vgtool/output/json.h"
+#include "vgtool/output/text.h"
+#include "vgtool/resolve/resolve.h"
+
+static const char usage[] = "usage: vgtool missing [--json] -s STORE [-s STORE]... PROFILE...\n";
+
+struct request {
+	const char *command;
+	VG_ARRAY(const char *) stores;
+	bool json;
+	struct vg_names names;
+	struct vg_resolve resolve;   /* gathers the modules of all profiles */
+	const struct vg_resolve_module **order;
+	int status;
+};
+
+static void complain(struct request *request, const struct vg_err *err)
+{
+	request->status = vg_command_fail(request->command, err);
+}
+
+static void profile_add(struct request *request, const char *path)
+{
+	struct vg_wanted wanted = { 0 };
+	struct vg_opened opened;
+	struct vg_err err;
+
+	if (vg_command_open(request->command, path, &opened) != VG_EXIT_DONE) {
+		request->status = VG_EXIT_FAILED;
+	} else if (vg_wanted_collect(&wanted, &opened.profile) != 0 ||
+		   vg_resolve_add(&request->resolve, &wanted) != 0) {
+		vg_err_sys(&err, -ENOMEM, "%s", path);
+		complain(request, &err);
+	}
+	vg_wanted_free(&wanted);
+	vg_command_close(&opened);
+}
+
+static void module_check(struct request *request, struct vg_resolve_module *module)
+{
+	struct vg_names_place place;
+	struct vg_err err;
+	int rc = vg_names_find(&request->names, module->name, module->build_id,
+			       module->build_id_bytes, &place, &err);
+
+	module->missing = rc != 0;
+	if (rc == 0)
+		rc = vg_names_find_absent(&request->names, &place, &module->absent, &err);
+	vg_names_place_free(&place);
+	/* What was found and is of no use is worth a sentence. */
+	if (rc != 0 && rc != -ENOENT)
+		complain(request, &err);
+	if (module->missing || module->absent.path != NULL)
+		request->status = VG_EXIT_FAILED;
+}
+
+/* What is missing: a module's symbols, or a file that some of them are in. */
+struct item {
+	const char *name, *of;       /* of is NULL for a module */
+	const unsigned char *id;
+	size_t id_bytes;
+	char debug_id[VG_DEBUG_ID_CHARS + 1]; /* by which the stores of others are asked; or "" */
+};
+
+/* False if the module has all its symbols. */
+static bool item_make(const struct vg_resolve_module *module, struct item *item)
+{
+	if (!module->missing && module->absent.path == NULL)
+		return false;
+	*item = (struct item){ .name = module->name, .id = module->build_id,
+			       .id_bytes = module->build_id_bytes };
+	if (!module->missing)
+		*item = (struct item){ .name = module->absent.path, .of = module->name,
+				       .id = module->absent.id, .id_bytes = module->absent.id_bytes };
+	if (item->id_bytes > 0)
+		vg_debug_id_text(item->id, item->id_bytes, item->debug_id);
+	return true;
+}
+
+static void text_print(const struct request *request)
+{
+	for (size_t i = 0; i < request->resolve.modules.count; i++) {
+		const struct vg_resolve_module *module = request->order[i];
+		char build_id[2 * VG_ABSENT_ID_MAX_BYTES + 1];
+		struct vg_text share;
+		struct item item;
+
+		if (!item_make(module, &item))
+			continue;
+		vg_text_hex(build_id, sizeof build_id, item.id, item.id_bytes);
+		vg_print(stdout, "%6s %10" PRIu64 " %s %s %s%s%s\n",
+			 vg_text_percent(&share, module->samples, request->resolve.samples),
+			 module->samples, item.name, build_id[0] != '\0' ? build_id : "-",
+			 item.debug_id[0] != '\0' ? item.debug_id : "-",
+			 item.of != NULL ? " for " : "", item.of != NULL ? item.of : "");
+	}
+}
+
+static void json_print(const struct request *request)
+{
+	struct vg_json json;
+
+	vg_json_open(&json, stdout);
+	vg_json_object_begin(&json);
+	vg_json_key_uint(&json, "samples", request->resolve.samples);
+	vg_json_key_uint(&json, "modules", request->resolve.modules.count);
+	vg_json_key(&json, "missing");
+	vg_json_array_begin(&json);
+	for (size_t i = 0; i < request->resolve.modules.count; i++) {
+		struct item item;
+
+		if (!item_make(request->order[i], &item))
+			continue;
+		vg_json_object_begin(&json);
+		vg_json_key_string(&json, "name", item.name);
+		vg_json_key_uint(&json, "samples", request->order[i]->samples);
+		vg_json_key(&json, "build_id");
+		vg_json_hex(&json, item.id, item.id_bytes);
+		vg_json_key_string(&json, "debug_id", item.debug_id);
+		vg_json_key_string(&json, "for", item.of);
+		vg_json_object_end(&json);
+	}
+	vg_json_array_end(&json);
+	vg_json_object_end(&json);
+	vg_json_line(&json);
+}
+
+/* A binary in a store may have its debug file elsewhere. */
+static enum vg_exit request_confine(struct request *request, char **paths, int count)
+{
+	const char *debug = "/usr/lib/debug";
+	enum vg_exit status;
+
+	if (vg_array_push(&request->stores, &debug) != 0) {
+		vg_command_warn(request->command, "out of memory");
+		return VG_EXIT_FAILED;
+	}
+	status = vg_command_confine(request->command, &(struct vg_confinement){
+		.paths = (const char *const *)paths, .path_count = (size_t)count,
+		.more = request->stores.items, .more_count = request->stores.count,
+	});
+	request->stores.count--;
+	request->names.stores = request->stores.items;
+	return status;
+}
+
+static int request_run(struct request *request, char **paths, int count)
+{
+	struct vg_err err;
+
+	request->names.stores = request->stores.items;
+	request->names.store_count = request->stores.count;
+	if (vg_names_check(&request->names, &err) != 0)
+		return vg_command_fail(request->command, &err);
+	if (request_confine(request, paths, count) != VG_EXIT_DONE)
+		return VG_EXIT_FAILED;
+	for (int i = 0; i < count; i++)
+		profile_add(request, paths[i]);
+	for (size_t i = 0; i < request->resolve.modules.count; i++)
+		module_check(request, &request->resolve.modules.items[i]);
+	request->order = vg_resolve_by_samples(&request->resolve);
+	if (request->order == NULL) {
+		vg_err_sys(&err, -ENOMEM, "cannot list the modules");
+		return vg_command_fail(request->command, &err);
+	}
+	(request->json ? json_print : text_print)(request);
+	return request->status;
+}
+
+/* NULL when the option makes sense; else what is wrong, or "" if the usage says it. */
+static const char *option_take(struct request *request, int option)
+{
+	const char *store = optarg;
+
+	switch (option) {
+	case 's':
+		if (*optarg == '\0')
+			return "-s takes the name of a store";
+		return vg_array_push(&request->stores, &store) != 0 ? "out of memory" : NULL;
+	case 'j':
+		request->json = true;
+		return NULL;
+	}
+	return "";
+}
+
+int cmd_missing(int argc, char **argv)
+{
+	static const struct option options[] = {
+		{ "json", no_argument, NULL, 'j' },
+		{ "store", required_argument, NULL, 's' },
+		{ "help", no_argument, NULL, 'h' },
+		{ 0 },
+	};
+	struct request request = { .command = argv[0] };
+	const char *wrong = NULL;
+	int option, status;
+
+	while (wrong == NULL && (option = getopt_long(argc, argv, "s:jh", options, NULL)) != -1) {
+		if (option == 'h') {
+			vg_array_free(&request.stores);
+			return vg_command_usage(usage, VG_EXIT_DONE);
+		}
+		wrong = option_take(&request, option);
+	}
+	if (wrong == NULL && request.stores.count == 0)
+		wrong = "needs a store of symbols: -s STORE";
+	else if (wrong == NULL && optind == argc)
+		wrong = "a profile is missing";
+	if (wrong != NULL && *wrong == '\0')
+		status = vg_command_usage(usage, VG_EXIT_USAGE);
+	else if (wrong != NULL)
+		status = vg_command_misused(argv[0], usage, wrong);
+	else
+		status = request_run(&request, argv + optind, argc - optind);
+	free(request.order);
+	vg_array_free(&request.stores);
+	vg_resolve_free(&request.resolve);
+	vg_names_free(&request.names);
+	return status;
+}

@@ -1,0 +1,334 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+#include <errno.h>
+#include <getopt.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/number.h"
+#include "base/print.h"
+#include "vgtool/analysis/counted.h"
+#include "vgtool/analysis/summary.h"
+#include "vgtool/commands/command.h"
+#include "vgtool/output/json.h"
+#include "vgtool/output/text.h"
+
+static const char usage[] =
+	"usage: vgtool summary [--json] [--threads] [--percent-above PERCENT] PROFILE...\n";
+
+struct request {
+	const char *command;
+	bool json_asked;
+	double percent_above;        /* of all self time; below 0: every row */
+	uint64_t profiles;           /* in the summary: those that could be read */
+	struct vg_summary summary;
+	uint64_t left_out;
+};
+
+static double percent_of(const struct request *request, const struct vg_summary_row *row)
+{
+	return request->summary.self_ns > 0 ?
+	       100.0 * (double)row->self_ns / (double)request->summary.self_ns : 0;
+}
+
+static bool has_times(const struct vg_summary_row *row)
+{
+	return row->what == VG_SUMMARY_INTERVAL || row->what == VG_SUMMARY_DETACHED;
+}
+
+static bool row_shown(const struct request *request, const struct vg_summary_row *row)
+{
+	return !has_times(row) || request->percent_above < 0 ||
+	       percent_of(request, row) > request->percent_above;
+}
+
+static int profile_add(void *context, const struct vg_profile *profile, struct vg_err *err)
+{
+	struct request *request = context;
+	struct vg_spans spans = { 0 };
+	int rc = vg_spans_build(&spans, profile);
+
+	(void)err;
+	if (rc == 0)
+		rc = vg_summary_add(&request->summary, &spans);
+	vg_spans_free(&spans);
+	request->profiles += rc == 0;
+	return rc;
+}
+
+static void counts_json(const struct request *request, struct vg_json *json,
+			const struct vg_summary_row *row)
+{
+	if (request->summary.counter_count == 0 || row->what != VG_SUMMARY_INTERVAL)
+		return;
+	vg_json_key(json, "counted");
+	vg_json_object_begin(json);
+	for (uint32_t i = 0; i < request->summary.counter_count; i++) {
+		vg_json_key(json, request->summary.counters[i]);
+		vg_json_object_begin(json);
+		vg_json_key_uint(json, "self", row->counts[i].self);
+		vg_json_key_uint(json, "total", row->counts[i].total);
+		vg_json_object_end(json);
+	}
+	vg_json_object_end(json);
+}
+
+static void interval_json(const struct request *request, struct vg_json *json,
+			  const struct vg_summary_row *row)
+{
+	vg_json_key(json, "detached");
+	vg_json_bool(json, row->what == VG_SUMMARY_DETACHED);
+	vg_json_key_uint(json, "count", row->count);
+	vg_json_key_uint(json, "open", row->open);
+	vg_json_key_uint(json, "end_lost", row->lost);
+	vg_json_key_uint(json, "self_ns", row->self_ns);
+	vg_json_key(json, "self_percent");
+	vg_json_real(json, percent_of(request, row));
+	vg_json_key_uint(json, "total_ns", row->total_ns);
+	vg_json_key_uint(json, "mean_ns", row->length_ns / row->count);
+	vg_json_key_uint(json, "min_ns", row->min_ns);
+	vg_json_key_uint(json, "p50_ns", row->p50_ns);
+	vg_json_key_uint(json, "p99_ns", row->p99_ns);
+	vg_json_key_uint(json, "max_ns", row->max_ns);
+	counts_json(request, json, row);
+}
+
+static void counter_json(struct vg_json *json, const struct vg_summary_row *row)
+{
+	vg_json_key(json, "min");
+	vg_json_int(json, row->least);
+	vg_json_key(json, "max");
+	vg_json_int(json, row->most);
+	vg_json_key(json, "last");
+	vg_json_int(json, row->last);
+}
+
+static void row_json(const struct request *request, struct vg_json *json,
+		     const struct vg_summary_row *row)
+{
+	vg_json_line(json);
+	vg_json_object_begin(json);
+	if (request->summary.by_thread)
+		vg_json_key_string(json, "thread", row->thread);
+	vg_json_key_string(json, "kind", row->kind);
+	vg_json_key_string(json, "label", row->label);
+	if (has_times(row))
+		interval_json(request, json, row);
+	else
+		vg_json_key_uint(json, "count", row->count);
+	if (row->what == VG_SUMMARY_COUNTER)
+		counter_json(json, row);
+	vg_json_object_end(json);
+}
+
+/* Intervals of both sorts for VG_SUMMARY_INTERVAL. */
+static void rows_json(const struct request *request, struct vg_json *json, const char *key,
+		      enum vg_summary_what what)
+{
+	vg_json_key(json, key);
+	vg_json_array_begin(json);
+	for (size_t i = 0; i < request->summary.rows.count; i++) {
+		const struct vg_summary_row *row = &request->summary.rows.items[i];
+
+		if ((row->what == what || (has_times(row) && what == VG_SUMMARY_INTERVAL)) &&
+		    row_shown(request, row))
+			row_json(request, json, row);
+	}
+	vg_json_array_end(json);
+}
+
+static void summary_json(const struct request *request)
+{
+	const struct vg_summary *summary = &request->summary;
+	struct vg_json json;
+
+	vg_json_open(&json, stdout);
+	vg_json_object_begin(&json);
+	vg_json_key_uint(&json, "profiles", request->profiles);
+	vg_json_key_uint(&json, "self_ns", summary->self_ns);
+	vg_json_key_uint(&json, "events_dropped", summary->dropped);
+	vg_json_key_uint(&json, "ends_without_begin", summary->ends_orphaned);
+	vg_json_key_uint(&json, "begins_repeated", summary->begins_repeated);
+	vg_json_key_uint(&json, "times_back", summary->times_back);
+	rows_json(request, &json, "intervals", VG_SUMMARY_INTERVAL);
+	rows_json(request, &json, "instants", VG_SUMMARY_INSTANT);
+	rows_json(request, &json, "counters", VG_SUMMARY_COUNTER);
+	vg_json_object_end(&json);
+	vg_json_line(&json);
+}
+
+static void counts_text(const struct request *request, const struct vg_summary_row *row)
+{
+	for (uint32_t i = 0; i < request->summary.counter_count; i++) {
+		struct vg_text self, total;
+		const char *name = request->summary.counters[i];
+
+		if (row->what == VG_SUMMARY_DETACHED)
+			vg_print(stdout, " %10s %10s", "-", "-");
+		else
+			vg_print(stdout, " %10s %10s", vg_counted_text(name, &self, row->counts[i].self),
+				 vg_counted_text(name, &total, row->counts[i].total));
+	}
+}
+
+/* The names of counters stand above their two columns. */
+static void head_text(const struct vg_summary *summary)
+{
+	if (summary->counter_count > 0)
+		vg_print(stdout, "%81s", "");
+	for (uint32_t i = 0; i < summary->counter_count; i++)
+		vg_print(stdout, " %21.21s", summary->counters[i]);
+	if (summary->counter_count > 0)
+		putchar('\n');
+	vg_print(stdout, "%7s %10s %10s %8s %10s %10s %10s %10s", "self",
+		 "", "total", "count", "mean", "median", "99%", "longest");
+	for (uint32_t i = 0; i < summary->counter_count; i++)
+		vg_print(stdout, " %10s %10s", "self", "total");
+	vg_print(stdout, "  label\n");
+}
+
+static void interval_text(const struct request *request, const struct vg_summary_row *row)
+{
+	struct vg_text share, self, total, mean, p50, p99, max;
+
+	vg_print(stdout, "%7s %10s %10s %8" PRIu64 " %10s %10s %10s %10s",
+		 vg_text_percent(&share, row->self_ns, request->summary.self_ns),
+		 vg_text_ns(&self, row->self_ns), vg_text_ns(&total, row->total_ns), row->count,
+		 vg_text_ns(&mean, row->length_ns / row->count), vg_text_ns(&p50, row->p50_ns),
+		 vg_text_ns(&p99, row->p99_ns), vg_text_ns(&max, row->max_ns));
+	counts_text(request, row);
+	vg_print(stdout, "  %s", row->label);
+	if (row->kind != NULL && row->kind != row->label && strcmp(row->kind, row->label) != 0)
+		vg_print(stdout, "  [%s]", row->kind);
+	if (row->what == VG_SUMMARY_DETACHED)
+		fputs("  detached", stdout);
+	if (row->open > 0)
+		vg_print(stdout, "  %" PRIu64 " still open", row->open);
+	if (row->lost > 0)
+		vg_print(stdout, "  %" PRIu64 " without end", row->lost);
+	putchar('\n');
+}
+
+static void other_text(const struct vg_summary_row *row)
+{
+	vg_print(stdout, "%37" PRIu64 "  %s", row->count, row->label);
+	if (row->kind != NULL && strcmp(row->kind, row->label) != 0)
+		vg_print(stdout, "  [%s]", row->kind);
+	if (row->what == VG_SUMMARY_COUNTER)
+		vg_print(stdout, "  %" PRId64 " to %" PRId64 ", at last %" PRId64, row->least, row->most,
+			 row->last);
+	else
+		fputs("  instant", stdout);
+	putchar('\n');
+}
+
+static void thread_head(const char *thread)
+{
+	putchar('\n');
+	vg_print(stdout, "%s:\n", thread);
+}
+
+static void summary_text(struct request *request)
+{
+	const struct vg_summary *summary = &request->summary;
+	const char *thread = NULL;
+
+	if (summary->rows.count == 0) {
+		vg_print(stdout, "no events were recorded\n");
+		return;
+	}
+	head_text(summary);
+	for (size_t i = 0; i < summary->rows.count && !ferror(stdout); i++) {
+		const struct vg_summary_row *row = &summary->rows.items[i];
+
+		if (!row_shown(request, row)) {
+			request->left_out++;
+			continue;
+		}
+		if (row->thread != NULL && (thread == NULL || strcmp(thread, row->thread) != 0))
+			thread_head(row->thread);
+		thread = row->thread;
+		if (has_times(row))
+			interval_text(request, row);
+		else
+			other_text(row);
+	}
+	if (request->left_out > 0)
+		vg_print(stdout, "%37s  ... and %" PRIu64 " below %g%%\n", "", request->left_out,
+			 request->percent_above);
+}
+
+static void losses_warn(const struct request *request)
+{
+	const struct vg_summary *summary = &request->summary;
+
+	if (summary->dropped > 0)
+		vg_command_warn(request->command, "%" PRIu64 " event%s dropped: times of what has no "
+				"end are estimates", summary->dropped,
+				summary->dropped == 1 ? " was" : "s were");
+	if (summary->ends_orphaned > 0)
+		vg_command_warn(request->command, "%" PRIu64 " end%s without a begin left out",
+				summary->ends_orphaned, vg_text_plural(summary->ends_orphaned));
+}
+
+static int request_run(struct request *request, char **paths, int count)
+{
+	int status = VG_EXIT_DONE;
+
+	if (vg_command_confine(request->command, &(struct vg_confinement){
+		.paths = (const char *const *)paths, .path_count = (size_t)count,
+	}) != VG_EXIT_DONE)
+		return VG_EXIT_FAILED;
+	for (int i = 0; i < count; i++) {
+		if (vg_command_use(request->command, paths[i], profile_add, request) != VG_EXIT_DONE)
+			status = VG_EXIT_FAILED;
+	}
+	if (status != VG_EXIT_DONE && count == 1)
+		return status;
+	vg_summary_finish(&request->summary);
+	losses_warn(request);
+	if (request->json_asked)
+		summary_json(request);
+	else
+		summary_text(request);
+	return status;
+}
+
+int cmd_summary(int argc, char **argv)
+{
+	static const struct option options[] = {
+		{ "json", no_argument, NULL, 'j' },
+		{ "threads", no_argument, NULL, 'T' },
+		{ "percent-above", required_argument, NULL, 'p' },
+		{ "help", no_argument, NULL, 'h' },
+		{ 0 },
+	};
+	struct request request = { .command = argv[0], .percent_above = -1 };
+	int option, status;
+
+	while ((option = getopt_long(argc, argv, "jTp:h", options, NULL)) != -1) {
+		switch (option) {
+		case 'j':
+			request.json_asked = true;
+			break;
+		case 'T':
+			request.summary.by_thread = true;
+			break;
+		case 'p':
+			if (!vg_number_percent(optarg, &request.percent_above))
+				return vg_command_misused(argv[0], usage,
+							  "--percent-above takes a number, 0 or more");
+			break;
+		case 'h':
+			return vg_command_usage(usage, VG_EXIT_DONE);
+		case '?':
+			return vg_command_usage(usage, VG_EXIT_USAGE);
+		}
+	}
+	if (optind == argc)
+		return vg_command_misused(argv[0], usage, "a profile is missing");
+	status = request_run(&request, argv + optind, argc - optind);
+	vg_summary_free(&request.summary);
+	return status;
+}

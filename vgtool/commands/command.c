@@ -1,0 +1,152 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+#ifdef HAVE_CONFIG_H
+#include "config.h"
+#endif
+
+#include "vgtool/commands/command.h"
+
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/print.h"
+#include "profile/reader.h"
+#include "symbols/table/absent.h"
+#include "vgtool/output/text.h"
+
+#ifndef PACKAGE_VERSION
+#define PACKAGE_VERSION "unversioned"
+#endif
+
+const char *vg_command_version(void)
+{
+	return PACKAGE_VERSION;
+}
+
+int vg_command_fail(const char *command, const struct vg_err *err)
+{
+	vg_print(stderr, "%s: %s\n", command, err->text);
+	return VG_EXIT_FAILED;
+}
+
+void vg_command_warn(const char *command, const char *format, ...)
+{
+	va_list args;
+
+	vg_print(stderr, "%s: ", command);
+	va_start(args, format);
+	vg_print_list(stderr, format, args);
+	va_end(args);
+	fputc('\n', stderr);
+}
+
+void vg_command_warn_absent(const char *command, const char *of, const struct vg_absent *absent)
+{
+	char id[2 * VG_ABSENT_ID_MAX_BYTES + 1];
+
+	vg_text_hex(id, sizeof id, absent->id, absent->id_bytes);
+	vg_command_warn(command, "%s: functions lack their names: they are in %s, build id %s, which was "
+			"not found", of, absent->path, id);
+}
+
+int vg_command_usage(const char *usage, enum vg_exit status)
+{
+	fputs(usage, status == VG_EXIT_DONE ? stdout : stderr);
+	return status;
+}
+
+int vg_command_misused(const char *command, const char *usage, const char *sentence)
+{
+	vg_print(stderr, "%s: %s\n", command, sentence);
+	fputs(usage, stderr);
+	return VG_EXIT_USAGE;
+}
+
+void vg_command_confine_warn(const char *command)
+{
+	if (!vg_confine_has_seccomp())
+		vg_command_warn(command, "this kernel has no seccomp: no filter of system calls confines "
+				"what reads the files");
+}
+
+enum vg_exit vg_command_confine(const char *command, const struct vg_confinement *confinement)
+{
+	struct vg_err err;
+
+	vg_command_confine_warn(command);
+	if (vg_reader_confine(confinement, &err) == 0)
+		return VG_EXIT_DONE;
+	vg_command_fail(command, &err);
+	return VG_EXIT_FAILED;
+}
+
+enum vg_exit vg_command_confine_to(const char *command, const char *path, const char *writes)
+{
+	return vg_command_confine(command, &(struct vg_confinement){
+		.paths = &path, .path_count = 1,
+		.writes = writes != NULL && strcmp(writes, "-") != 0 ? writes : NULL,
+	});
+}
+
+/* One line, however much is wrong: `vgtool info` has the rest. */
+static void damage_warn(const char *command, const struct vg_opened *opened)
+{
+	const struct vg_profile *profile = &opened->profile;
+	const char *path = opened->file.path;
+
+	if (profile->damage.count > 0) {
+		const struct vg_damage *first = &profile->damage.items[0];
+
+		vg_command_warn(command, "%s: damaged at offset %" PRIu64 ": %s; %zu place%s, %" PRIu64
+				" bytes left out%s", path, first->offset, first->what,
+				profile->damage.count, profile->damage.count == 1 ? "" : "s",
+				profile->damaged_bytes,
+				profile->end_reason == VG_NONE ? "; the end is missing" : "");
+	} else if (profile->end_reason == VG_NONE) {
+		vg_command_warn(command, "%s: truncated at offset %" PRIu64
+				": the profile was not finished; all up to there is used", path,
+				profile->file_bytes);
+	}
+}
+
+enum vg_exit vg_command_open(const char *command, const char *path, struct vg_opened *opened)
+{
+	struct vg_err err;
+
+	*opened = (struct vg_opened){ 0 };
+	if (vg_infile_open(&opened->file, path, &err) != 0 ||
+	    vg_profile_read(&opened->profile, &opened->file, &err) != 0) {
+		vg_command_fail(command, &err);
+		return VG_EXIT_FAILED;
+	}
+	damage_warn(command, opened);
+	return VG_EXIT_DONE;
+}
+
+void vg_command_close(struct vg_opened *opened)
+{
+	vg_profile_free(&opened->profile);
+	if (opened->file.bytes != NULL)
+		vg_infile_close(&opened->file);
+}
+
+int vg_command_use(const char *command, const char *path,
+		   int (*use)(void *context, const struct vg_profile *profile, struct vg_err *err),
+		   void *context)
+{
+	struct vg_opened opened;
+	struct vg_err err = { "" };
+	int status = vg_command_open(command, path, &opened), rc;
+
+	if (status == VG_EXIT_DONE) {
+		rc = use(context, &opened.profile, &err);
+		if (rc != 0 && err.text[0] == '\0')
+			vg_err_sys(&err, rc, "%s", path);
+		if (rc != 0)
+			status = vg_command_fail(command, &err);
+	}
+	vg_command_close(&opened);
+	return status;
+}

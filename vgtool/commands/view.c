@@ -1,0 +1,47 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+#include "vgtool/commands/view.h"
+
+#include <errno.h>
+
+#include "vgtool/output/bounded.h"
+#include "vgtool/output/output.h"
+
+/* What of the output fails stays in its stream, for the commit. */
+static int bounded_write(const struct vg_view *view, const struct vg_profile *profile, FILE *to,
+			 struct vg_err *err)
+{
+	struct vg_bounded bounded;
+	FILE *file = vg_bounded_open(&bounded, to, (uint64_t)VG_VIEW_GIB_MAX << 30);
+	int rc;
+
+	if (file == NULL)
+		return -ENOMEM;
+	rc = view->write(view->context, profile, file, err);
+	fclose(file);
+	if (rc == 0 && bounded.exceeded)
+		rc = vg_err_set(err, -EFBIG, "%s: the output would be larger than %d GiB", view->path,
+				VG_VIEW_GIB_MAX);
+	return rc;
+}
+
+static int view_write(void *context, const struct vg_profile *profile, struct vg_err *err)
+{
+	const struct vg_view *view = context;
+	struct vg_output output;
+	int rc = vg_output_open(&output, view->out, err);
+
+	if (rc != 0)
+		return rc;
+	rc = bounded_write(view, profile, output.file, err);
+	if (rc == 0)
+		return vg_output_commit(&output, err);
+	vg_output_abandon(&output);
+	return rc;
+}
+
+int vg_view_run(const struct vg_view *view)
+{
+	if (vg_command_confine_to(view->command, view->path, view->out) != VG_EXIT_DONE)
+		return VG_EXIT_FAILED;
+	return vg_command_use(view->command, view->path, view_write, (void *)view);
+}

@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+#include "vgtool/output/output.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <unistd.h>
+
+int vg_output_open(struct vg_output *output, const char *path, struct vg_err *err)
+{
+	int rc, fd;
+
+	*output = (struct vg_output)VG_OUTPUT_CLOSED;
+	if (path == NULL || strcmp(path, "-") == 0) {
+		output->file = stdout;
+		output->name = "standard output";
+		return 0;
+	}
+	output->name = path;
+	rc = vg_outfile_open(&output->outfile, path, err);
+	if (rc != 0)
+		return rc;
+	/* The stream gets a descriptor of its own: both can then be closed by their owners. */
+	fd = fcntl(output->outfile.fd, F_DUPFD_CLOEXEC, 3);
+	output->file = fd >= 0 ? fdopen(fd, "w") : NULL;
+	if (output->file == NULL) {
+		rc = vg_err_sys(err, -errno, "cannot write %s", path);
+		if (fd >= 0)
+			close(fd);
+		vg_outfile_abandon(&output->outfile);
+	}
+	return rc;
+}
+
+int vg_output_commit(struct vg_output *output, struct vg_err *err)
+{
+	bool failed = ferror(output->file) != 0;
+	int rc = 0;
+
+	/* What ferror() remembers has no errno; the flush that follows mostly fails alike. */
+	errno = EIO;
+	if (fflush(output->file) != 0 || failed)
+		rc = vg_err_sys(err, -errno, "cannot write %s", output->name);
+	if (output->file == stdout) {
+		clearerr(stdout);       /* said once is enough */
+		*output = (struct vg_output)VG_OUTPUT_CLOSED;
+		return rc;
+	}
+	if (fclose(output->file) != 0 && rc == 0)
+		rc = vg_err_sys(err, -errno, "cannot write %s", output->name);
+	output->file = NULL;
+	if (rc == 0)
+		rc = vg_outfile_commit(&output->outfile, err);
+	vg_outfile_abandon(&output->outfile);
+	return rc;
+}
+
+void vg_output_abandon(struct vg_output *output)
+{
+	if (output->file != NULL && output->file != stdout)
+		fclose(output->file);
+	output->file = NULL;
+	vg_outfile_abandon(&output->outfile);
+}

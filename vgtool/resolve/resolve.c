@@ -1,0 +1,189 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+#include "vgtool/resolve/resolve.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "vgtool/output/progress.h"
+#include "vgtool/output/text.h"
+
+/* What tells modules apart over all profiles: a build id stands for one module whatever its name
+ * is; without one only the name is left.  The lengths of the two kinds never meet. */
+struct key {
+	char bytes[VG_BUILD_ID_MAX_BYTES + VG_NAME_MAX_BYTES + 2];
+	size_t length;
+};
+
+static void key_make(const struct vg_wanted_module *module, struct key *key)
+{
+	key->bytes[0] = module->build_id_bytes > 0 ? '+' : '-';
+	if (module->build_id_bytes > 0) {
+		memcpy(key->bytes + 1, module->build_id, module->build_id_bytes);
+		key->length = 1 + module->build_id_bytes;
+		return;
+	}
+	key->length = 1 + strnlen(module->name, VG_NAME_MAX_BYTES);
+	memcpy(key->bytes + 1, module->name, key->length - 1);
+}
+
+bool vg_resolve_module_find(const struct vg_resolve *resolve, const struct vg_wanted_module *module,
+			    uint32_t *index)
+{
+	struct key key;
+
+	key_make(module, &key);
+	return vg_intern_find(&resolve->keys, key.bytes, key.length, index);
+}
+
+static int module_get(struct vg_resolve *resolve, const struct vg_wanted_module *wanted,
+		      uint32_t *index)
+{
+	struct vg_resolve_module module = { .build_id_bytes = wanted->build_id_bytes };
+	struct key key;
+	int rc;
+
+	key_make(wanted, &key);
+	if (vg_array_reserve(&resolve->modules, 1) != 0)
+		return -ENOMEM;
+	rc = vg_intern(&resolve->keys, key.bytes, key.length, index);
+	if (rc <= 0)
+		return rc;
+	memcpy(module.build_id, wanted->build_id, wanted->build_id_bytes);
+	module.name = strdup(wanted->name);
+	resolve->modules.items[resolve->modules.count++] = module;
+	return module.name != NULL ? 0 : -ENOMEM;
+}
+
+static void module_sort(struct vg_resolve_module *module)
+{
+	if (module->sorted < module->addresses.count)
+		module->addresses.count = module->sorted =
+			vg_addresses_sort(module->addresses.items, module->addresses.count);
+}
+
+int vg_resolve_add(struct vg_resolve *resolve, const struct vg_wanted *wanted)
+{
+	for (size_t i = 0; i < wanted->modules.count; i++) {
+		const struct vg_wanted_module *from = &wanted->modules.items[i];
+		struct vg_resolve_module *module;
+		uint32_t index;
+		int rc = module_get(resolve, from, &index);
+
+		if (rc != 0)
+			return rc;
+		module = &resolve->modules.items[index];
+		rc = vg_array_reserve(&module->addresses, from->count);
+		if (rc != 0)
+			return rc;
+		memcpy(module->addresses.items + module->addresses.count,
+		       wanted->addresses.items + from->first, from->count * sizeof(uint64_t));
+		module->addresses.count += from->count;
+		module->samples = vg_sum(module->samples, from->samples);
+		/* The first is sorted as it comes; later ones must not pile up. */
+		if (module->sorted == 0)
+			module->sorted = module->addresses.count;
+		else if (module->addresses.count > 2 * module->sorted)
+			module_sort(module);
+	}
+	resolve->samples = vg_sum(resolve->samples, wanted->samples);
+	return 0;
+}
+
+static void named_count(struct vg_resolve *resolve, const struct vg_resolve_module *module)
+{
+	for (size_t i = 0; i < module->answers.count; i++)
+		resolve->named += module->answers.items[i].function != VG_ANSWER_NONE;
+}
+
+static int module_read(struct vg_resolve *resolve, struct vg_resolve_module *module)
+{
+	struct vg_names_place place = { 0 };
+	uint64_t bad;
+	struct vg_err err;
+	int rc;
+
+	/* Without a build id nothing says that symbols of the same name are of the same build. */
+	rc = module->build_id_bytes == 0 ? -ENOENT :
+	     vg_names_find(resolve->names, module->name, module->build_id, module->build_id_bytes,
+			   &place, &err);
+	if (rc == 0)
+		rc = vg_names_answer(resolve->names, &place, module->build_id, module->build_id_bytes,
+				     module->addresses.items, module->addresses.count,
+				     &module->answers, &err);
+	bad = module->answers.bad_records;
+	if (rc != 0) {
+		module->missing = true;
+		module->text = rc != -ENOENT || place.path != NULL ? strdup(err.text) : NULL;
+	} else if (bad > 0 && module->answers.first_bad_line > 0) {
+		if (asprintf(&module->text, "%s: %" PRIu64 " damaged record%s left out, the first in "
+			     "line %" PRIu64, place.path, bad, vg_text_plural(bad),
+			     module->answers.first_bad_line) < 0)
+			module->text = NULL;
+	} else if (bad > 0 && asprintf(&module->text, "%s: %" PRIu64 " damaged part%s left out",
+				       place.path, bad, vg_text_plural(bad)) < 0) {
+		module->text = NULL;
+	}
+	vg_names_place_free(&place);
+	return rc == -ENOMEM ? rc : 0;
+}
+
+int vg_resolve_read(struct vg_resolve *resolve)
+{
+	struct vg_progress progress;
+	uint64_t total = 0;
+	int rc = 0;
+
+	for (size_t i = 0; i < resolve->modules.count; i++) {
+		module_sort(&resolve->modules.items[i]);
+		total += resolve->modules.items[i].addresses.count;
+	}
+	vg_progress_begin(&progress, "reading symbols", total);
+	for (size_t i = 0; rc == 0 && i < resolve->modules.count; i++) {
+		vg_progress_step(&progress, resolve->addresses);
+		rc = module_read(resolve, &resolve->modules.items[i]);
+		resolve->addresses += resolve->modules.items[i].addresses.count;
+		named_count(resolve, &resolve->modules.items[i]);
+	}
+	vg_progress_end(&progress);
+	return rc;
+}
+
+static int samples_descending(const void *a, const void *b)
+{
+	const struct vg_resolve_module *left = *(struct vg_resolve_module *const *)a;
+	const struct vg_resolve_module *right = *(struct vg_resolve_module *const *)b;
+
+	if (left->samples != right->samples)
+		return left->samples < right->samples ? 1 : -1;
+	return left < right ? -1 : left > right;
+}
+
+const struct vg_resolve_module **vg_resolve_by_samples(const struct vg_resolve *resolve)
+{
+	size_t count = resolve->modules.count;
+	const struct vg_resolve_module **order = malloc((count + 1) * sizeof *order);
+
+	for (size_t i = 0; order != NULL && i < count; i++)
+		order[i] = &resolve->modules.items[i];
+	if (order != NULL)
+		qsort(order, count, sizeof *order, samples_descending);
+	return order;
+}
+
+void vg_resolve_free(struct vg_resolve *resolve)
+{
+	for (size_t i = 0; i < resolve->modules.count; i++) {
+		struct vg_resolve_module *module = &resolve->modules.items[i];
+
+		free(module->name);
+		free(module->text);
+		vg_absent_free(&module->absent);
+		vg_array_free(&module->addresses);
+		vg_answers_free(&module->answers);
+	}
+	vg_array_free(&resolve->modules);
+	vg_intern_free(&resolve->keys);
+}

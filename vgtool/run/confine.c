@@ -1,0 +1,294 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+#include "vgtool/run/confine.h"
+
+#include <asm/termbits.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/landlock.h>
+#include <linux/seccomp.h>
+#include <seccomp.h>
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#include "base/place.h"
+
+/* A sanitizer looks at its own process, and attaches to it, at the end. */
+#if defined __SANITIZE_ADDRESS__
+enum { SANITIZED = 1 };
+#else
+enum { SANITIZED = 0 };
+#endif
+
+/* ---- files ---- */
+
+/* The running kernel may know more than the headers: landlock(7) has the numbers. */
+#define LANDLOCK_REFER (UINT64_C(1) << 13)
+#define LANDLOCK_TRUNCATE (UINT64_C(1) << 14)
+#define LANDLOCK_IOCTL_DEV (UINT64_C(1) << 15)
+
+/* struct landlock_ruleset_attr of version 6.  A kernel takes a longer one than its own if the rest is 0. */
+struct ruleset {
+	uint64_t files;
+	uint64_t net;                /* bind(2) and connect(2) of TCP */
+	uint64_t scoped;             /* abstract Unix sockets and signals of others */
+};
+
+static const uint64_t READ = LANDLOCK_ACCESS_FS_READ_FILE | LANDLOCK_ACCESS_FS_READ_DIR;
+static const uint64_t WRITE = LANDLOCK_ACCESS_FS_WRITE_FILE | LANDLOCK_ACCESS_FS_READ_FILE |
+			      LANDLOCK_ACCESS_FS_READ_DIR | LANDLOCK_ACCESS_FS_REMOVE_FILE |
+			      LANDLOCK_ACCESS_FS_MAKE_REG | LANDLOCK_ACCESS_FS_MAKE_DIR | LANDLOCK_TRUNCATE;
+/* Rights that make sense of a file that is no directory: the kernel refuses others. */
+static const uint64_t OF_FILE = LANDLOCK_ACCESS_FS_READ_FILE | LANDLOCK_ACCESS_FS_WRITE_FILE |
+				LANDLOCK_TRUNCATE;
+
+struct rules {
+	int fd;
+	struct ruleset handled;      /* all else that it knows of is forbidden */
+};
+
+static struct ruleset handled_by(long version)
+{
+	struct ruleset handled = { .files = (LANDLOCK_ACCESS_FS_MAKE_SYM << 1) - 1 };
+
+	if (version >= 2)
+		handled.files |= LANDLOCK_REFER;
+	if (version >= 3)
+		handled.files |= LANDLOCK_TRUNCATE;
+	if (version >= 4)
+		handled.net = 3;
+	if (version >= 5)
+		handled.files |= LANDLOCK_IOCTL_DEV;
+	if (version >= 6)
+		handled.scoped = 3;
+	return handled;
+}
+
+/* A path that cannot be opened is passed over: what reads it says why. */
+static int path_allow(const struct rules *rules, const char *path, uint64_t access)
+{
+	struct landlock_path_beneath_attr rule = { .allowed_access = access & rules->handled.files };
+	struct stat status;
+	int rc = 0;
+
+	rule.parent_fd = open(path, O_PATH | O_CLOEXEC);
+	if (rule.parent_fd < 0)
+		return 0;
+	if (fstat(rule.parent_fd, &status) == 0 && !S_ISDIR(status.st_mode))
+		rule.allowed_access &= OF_FILE;
+	/* EBADFD: a pipe or socket (/dev/fd/N), which Landlock does not restrict. */
+	if (syscall(SYS_landlock_add_rule, rules->fd, LANDLOCK_RULE_PATH_BENEATH, &rule, 0) != 0 &&
+	    errno != EBADFD)
+		rc = -errno;
+	close(rule.parent_fd);
+	return rc;
+}
+
+/* What does not exist yet is made in the nearest directory that does.  A device is written in place. */
+static int writes_allow(const struct rules *rules, const char *path)
+{
+	char *directory;
+	struct stat status;
+	int rc;
+
+	if (vg_place_is_special(path) && (stat(path, &status) != 0 || !S_ISDIR(status.st_mode)))
+		return path_allow(rules, path, LANDLOCK_ACCESS_FS_WRITE_FILE);
+	directory = strdup(path);
+	if (directory == NULL)
+		return -ENOMEM;
+	while (stat(directory, &status) != 0 || !S_ISDIR(status.st_mode)) {
+		char *slash = strrchr(directory, '/');
+
+		if (slash == NULL || slash == directory) {
+			rc = path_allow(rules, slash == NULL ? "." : "/", WRITE);
+			free(directory);
+			return rc;
+		}
+		*slash = '\0';
+	}
+	rc = path_allow(rules, directory, WRITE);
+	free(directory);
+	return rc;
+}
+
+static int reads_allow(const struct rules *rules, const char *const *paths, size_t count)
+{
+	int rc = 0;
+
+	for (size_t i = 0; rc == 0 && i < count; i++) {
+		if (paths[i] != NULL)
+			rc = path_allow(rules, paths[i], READ);
+	}
+	return rc;
+}
+
+static int files_confine(const struct vg_confinement *confinement)
+{
+	long version = syscall(SYS_landlock_create_ruleset, NULL, 0, LANDLOCK_CREATE_RULESET_VERSION);
+	struct rules rules = { .handled = handled_by(version) };
+	int rc;
+
+	if (version < 1)
+		return 0;
+	rules.fd = (int)syscall(SYS_landlock_create_ruleset, &rules.handled, sizeof rules.handled, 0);
+	if (rules.fd < 0)
+		return -errno;
+	rc = reads_allow(&rules, confinement->paths, confinement->path_count);
+	if (rc == 0)
+		rc = reads_allow(&rules, confinement->more, confinement->more_count);
+	if (rc == 0 && confinement->writes != NULL)
+		rc = writes_allow(&rules, confinement->writes);
+	if (rc == 0 && syscall(SYS_landlock_restrict_self, rules.fd, 0) != 0)
+		rc = -errno;
+	close(rules.fd);
+	return rc;
+}
+
+/* ---- calls ---- */
+
+static const int calls_always[] = {
+	/* its own memory, signals and end */
+	SCMP_SYS(brk), SCMP_SYS(munmap), SCMP_SYS(mremap), SCMP_SYS(futex), SCMP_SYS(exit),
+	SCMP_SYS(exit_group), SCMP_SYS(rt_sigreturn), SCMP_SYS(rt_sigaction), SCMP_SYS(rt_sigprocmask),
+	SCMP_SYS(restart_syscall),
+	/* what is open */
+	SCMP_SYS(read), SCMP_SYS(pread64), SCMP_SYS(lseek), SCMP_SYS(write), SCMP_SYS(writev), SCMP_SYS(close),
+	SCMP_SYS(fstat), SCMP_SYS(getdents64), SCMP_SYS(poll), SCMP_SYS(ppoll),
+	/* what there is */
+	SCMP_SYS(newfstatat), SCMP_SYS(stat), SCMP_SYS(lstat), SCMP_SYS(statx), SCMP_SYS(fstatfs), SCMP_SYS(access),
+	SCMP_SYS(faccessat), SCMP_SYS(faccessat2), SCMP_SYS(readlink), SCMP_SYS(readlinkat), SCMP_SYS(getcwd),
+	/* of the C library's own use */
+	SCMP_SYS(getrandom), SCMP_SYS(clock_gettime), SCMP_SYS(getpid), SCMP_SYS(gettid),
+	SCMP_SYS(sched_getaffinity), SCMP_SYS(sysinfo),
+};
+
+/* Files are made as NAME.part, locked, and renamed; a symbol store waits for the lock. */
+static const int calls_writing[] = {
+	SCMP_SYS(ftruncate), SCMP_SYS(dup), SCMP_SYS(flock), SCMP_SYS(renameat), SCMP_SYS(clock_nanosleep),
+};
+
+/* A call that may be made if each of the arguments equals a value, masked or not.  Without a mask what the
+ * kernel ignores is compared, too: the upper half of an int. */
+struct rule {
+	int call;
+	unsigned int count;
+	struct scmp_arg_cmp arguments[2];
+};
+
+#define EQUAL(index, value) { index, SCMP_CMP_EQ, (scmp_datum_t)(value), 0 }
+#define MASKED(index, mask, value) { index, SCMP_CMP_MASKED_EQ, (scmp_datum_t)(mask), (scmp_datum_t)(value) }
+#define OPENING (O_ACCMODE | O_CREAT | O_EXCL | O_TRUNC | O_APPEND | (O_TMPFILE & ~O_DIRECTORY))
+
+/* Files are made with mode 0600 (base/outfile.c), directories with 0777.  With S_ISUID, a reader that root
+ * runs could make a program which everybody may run as root. */
+#define FILE_MODE_REFUSED 07177
+#define DIRECTORY_MODE_REFUSED 07000
+
+static const struct rule rules_always[] = {
+	/* Nothing new that could be executed. */
+	{ SCMP_SYS(mmap), 1, { MASKED(2, PROT_EXEC, 0) } },
+	{ SCMP_SYS(mprotect), 1, { MASKED(2, PROT_EXEC, 0) } },
+	/* The C library's free(3), and files that are read once from start to end. */
+	{ SCMP_SYS(madvise), 1, { EQUAL(2, MADV_DONTNEED) } },
+	{ SCMP_SYS(madvise), 1, { EQUAL(2, MADV_SEQUENTIAL) } },
+	{ SCMP_SYS(open), 1, { MASKED(1, OPENING, O_RDONLY) } },
+	{ SCMP_SYS(openat), 1, { MASKED(2, OPENING, O_RDONLY) } },
+	/* Is it a terminal?  TCGETS2 in newer C libraries. */
+	{ SCMP_SYS(ioctl), 1, { EQUAL(1, TCGETS) } },
+	{ SCMP_SYS(ioctl), 1, { EQUAL(1, TCGETS2) } },
+	/* fdopen(3), libelf, and descriptors kept apart from the standard ones. */
+	{ SCMP_SYS(fcntl), 1, { EQUAL(1, F_GETFD) } },
+	{ SCMP_SYS(fcntl), 1, { EQUAL(1, F_GETFL) } },
+	{ SCMP_SYS(fcntl), 1, { EQUAL(1, F_DUPFD_CLOEXEC) } },
+};
+
+static const struct rule rules_writing[] = {
+	/* NAME.part, one that a writer left behind, and a device. */
+	{ SCMP_SYS(openat), 2,
+	  { MASKED(2, OPENING, O_RDWR | O_CREAT | O_EXCL), MASKED(3, FILE_MODE_REFUSED, 0) } },
+	{ SCMP_SYS(openat), 1, { MASKED(2, OPENING, O_RDWR) } },
+	{ SCMP_SYS(openat), 1, { MASKED(2, OPENING, O_WRONLY) } },
+	{ SCMP_SYS(mkdir), 1, { MASKED(1, DIRECTORY_MODE_REFUSED, 0) } },
+	{ SCMP_SYS(mkdirat), 1, { MASKED(2, DIRECTORY_MODE_REFUSED, 0) } },
+	/* How the C library renames on machines without renameat(2). */
+	{ SCMP_SYS(renameat2), 1, { EQUAL(4, 0) } },
+	/* Files, not directories. */
+	{ SCMP_SYS(unlinkat), 1, { EQUAL(2, 0) } },
+	{ SCMP_SYS(ioctl), 1, { EQUAL(1, FIONBIO) } },
+};
+
+/* A call that this machine does not have (-EDOM) cannot be allowed, and need not be. */
+static int calls_allow(scmp_filter_ctx filter, const int *calls, size_t count)
+{
+	int rc = 0;
+
+	for (size_t i = 0; (rc == 0 || rc == -EDOM) && i < count; i++)
+		rc = seccomp_rule_add(filter, SCMP_ACT_ALLOW, calls[i], 0);
+	return rc == -EDOM ? 0 : rc;
+}
+
+static int rules_allow(scmp_filter_ctx filter, const struct rule *rules, size_t count)
+{
+	int rc = 0;
+
+	for (size_t i = 0; (rc == 0 || rc == -EDOM) && i < count; i++)
+		rc = seccomp_rule_add_array(filter, SCMP_ACT_ALLOW, rules[i].call, rules[i].count,
+					    rules[i].arguments);
+	return rc == -EDOM ? 0 : rc;
+}
+
+#define COUNT(array) (sizeof (array) / sizeof *(array))
+
+static int calls_confine(bool writes)
+{
+	scmp_filter_ctx filter = seccomp_init(SCMP_ACT_ERRNO(EPERM));
+	int rc;
+
+	if (filter == NULL)
+		return -ENOMEM;
+	/* Else every failure of the kernel's would be ECANCELED. */
+	rc = seccomp_attr_set(filter, SCMP_FLTATR_API_SYSRAWRC, 1);
+	if (rc == 0)
+		rc = calls_allow(filter, calls_always, COUNT(calls_always));
+	if (rc == 0)
+		rc = rules_allow(filter, rules_always, COUNT(rules_always));
+	if (rc == 0 && writes)
+		rc = calls_allow(filter, calls_writing, COUNT(calls_writing));
+	if (rc == 0 && writes)
+		rc = rules_allow(filter, rules_writing, COUNT(rules_writing));
+	if (rc == 0)
+		rc = seccomp_load(filter);
+	seccomp_release(filter);
+	return rc;
+}
+
+/* Asked for a filter at address 0, a kernel that has them answers EFAULT: see seccomp(2). */
+bool vg_confine_has_seccomp(void)
+{
+	return SANITIZED || prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, NULL, 0, 0) == 0 ||
+	       (errno != EINVAL && errno != ENOSYS);
+}
+
+int vg_reader_confine(const struct vg_confinement *confinement, struct vg_err *err)
+{
+	const struct rlimit no_core = { 0, 0 };
+	int rc;
+
+	if (SANITIZED)
+		return 0;
+	setrlimit(RLIMIT_CORE, &no_core);
+	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0)
+		return vg_err_sys(err, -errno, "cannot give up gaining privileges before reading a stranger's file");
+	rc = files_confine(confinement);
+	if (rc != 0)
+		return vg_err_sys(err, rc, "cannot confine the reader with Landlock");
+	rc = vg_confine_has_seccomp() ? calls_confine(confinement->writes != NULL) : 0;
+	return rc == 0 ? 0 : vg_err_sys(err, rc, "cannot confine the reader with seccomp");
+}

@@ -1,0 +1,196 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+#include "vgtool/views/chrome.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "vgtool/output/text.h"
+#include "vgtool/views/chrome_inside.h"
+
+/* Names that importers take for their own: what the program calls so must not reach them. */
+static bool name_reserved(const char *name)
+{
+	static const char *const reserved[] = {
+		"Profile", "ProfileChunk", "CpuProfile", "Screenshot", "ScriptCatchup",
+		"TracingStartedInBrowser", "thread_name", "thread_sort_index", "process_name",
+		"process_labels", "process_sort_index",
+	};
+
+	for (size_t i = 0; i < sizeof reserved / sizeof *reserved; i++) {
+		if (strcmp(name, reserved[i]) == 0)
+			return true;
+	}
+	return false;
+}
+
+static void name_write(struct vg_json *json, const char *name)
+{
+	char text[64];
+
+	if (name_reserved(name)) {
+		snprintf(text, sizeof text, "%s (event)", name);
+		name = text;
+	}
+	vg_json_key_string(json, "name", name);
+}
+
+static void key_int(struct vg_json *json, const char *key, int64_t value)
+{
+	vg_json_key(json, key);
+	vg_json_int(json, value);
+}
+
+void vg_chrome_event_begin(struct vg_chrome *chrome, const char *phase, const char *name,
+			   uint32_t thread, uint64_t time_ns)
+{
+	struct vg_json *json = &chrome->json;
+
+	vg_json_line(json);
+	vg_json_object_begin(json);
+	vg_json_key_string(json, "ph", phase);
+	if (*phase == 'M' || *phase == 'P')
+		vg_json_key_string(json, "name", name);
+	else
+		name_write(json, name);
+	key_int(json, "pid", chrome->pid);
+	key_int(json, "tid", chrome->tids[thread]);
+	vg_json_key(json, "ts");
+	vg_json_us(json, time_ns);
+}
+
+static void metadata_write(struct vg_chrome *chrome, const char *name, uint32_t thread,
+			   const char *text, uint64_t number)
+{
+	struct vg_json *json = &chrome->json;
+
+	vg_chrome_event_begin(chrome, "M", name, thread, 0);
+	vg_json_key(json, "args");
+	vg_json_object_begin(json);
+	if (text != NULL)
+		vg_json_key_string(json, "name", text);
+	else
+		vg_json_key_uint(json, "sort_index", number);
+	vg_json_object_end(json);
+	vg_json_object_end(json);
+}
+
+static void threads_write(struct vg_chrome *chrome)
+{
+	const struct vg_profile *profile = chrome->profile;
+	struct vg_thread_name name;
+
+	for (uint32_t t = 0; t < profile->threads.count && !ferror(chrome->json.file); t++) {
+		if (t == 0)
+			metadata_write(chrome, "process_name", t,
+				       vg_profile_text(profile, profile->header.program), 0);
+		metadata_write(chrome, "thread_name", t, vg_thread_name(&chrome->names, t, &name), 0);
+		metadata_write(chrome, "thread_sort_index", t, NULL, t);
+	}
+}
+
+/* A system uses ids again, and viewers would make one thread of two. */
+static int tids_choose(struct vg_chrome *chrome)
+{
+	enum { ABOVE_ALL_TIDS = 1 << 30 };
+	const struct vg_profile *profile = chrome->profile;
+	struct vg_intern taken = { 0 };
+	int rc = 0;
+
+	chrome->tids = calloc(profile->threads.count + 1, sizeof *chrome->tids);
+	if (chrome->tids == NULL)
+		return -ENOMEM;
+	for (size_t t = 0; rc >= 0 && t < profile->threads.count; t++) {
+		uint32_t id;
+
+		chrome->tids[t] = profile->threads.items[t].tid;
+		rc = vg_intern(&taken, &chrome->tids[t], sizeof *chrome->tids, &id);
+		if (rc == 0)
+			chrome->tids[t] = ABOVE_ALL_TIDS + (int64_t)t;
+	}
+	/* The first thread is the main one, wherever it was there; its id is the process's. */
+	chrome->pid = profile->threads.count > 0 ? profile->threads.items[0].tid : 1;
+	vg_intern_free(&taken);
+	return rc < 0 ? rc : 0;
+}
+
+/* A few bytes may claim to stand for thousands of millions of samples. */
+static uint32_t repeats_max(const struct vg_profile *profile)
+{
+	uint64_t most = 1000000 + 20 * profile->file_bytes;
+
+	if (profile->samples_total <= most)
+		return UINT32_MAX;
+	most /= profile->samples.count > 0 ? profile->samples.count : 1;
+	return most < 1 ? 1 : most < UINT32_MAX ? (uint32_t)most : UINT32_MAX;
+}
+
+static int trace_build(struct vg_chrome *chrome)
+{
+	int rc = vg_frames_build(&chrome->frames, chrome->profile);
+
+	if (rc == 0)
+		rc = vg_chains_build(&chrome->chains, &chrome->frames);
+	if (rc == 0)
+		rc = vg_threads_build(&chrome->threads, chrome->profile, -1);
+	if (rc == 0)
+		rc = vg_thread_names_build(&chrome->names, chrome->profile);
+	if (rc == 0)
+		rc = vg_spans_build(&chrome->spans, chrome->profile);
+	chrome->repeats_max = repeats_max(chrome->profile);
+	if (rc == 0)
+		rc = tids_choose(chrome);
+	if (rc == 0)
+		rc = vg_chrome_nodes_number(chrome);
+	return rc;
+}
+
+static int trace_write(struct vg_chrome *chrome, const char *exporter)
+{
+	const struct vg_profile *profile = chrome->profile;
+	struct vg_json *json = &chrome->json;
+	int rc;
+
+	vg_json_object_begin(json);
+	vg_json_key_string(json, "displayTimeUnit", "ns");
+	vg_json_key(json, "otherData");
+	vg_json_object_begin(json);
+	vg_json_key_string(json, "program", vg_profile_text(profile, profile->header.program));
+	vg_json_key_string(json, "exporter", exporter);
+	vg_json_key_uint(json, "start_unix_s", profile->header.start_unix_s);
+	vg_json_key_uint(json, "events_dropped", chrome->spans.dropped);
+	vg_json_object_end(json);
+	vg_json_key(json, "traceEvents");
+	vg_json_array_begin(json);
+	threads_write(chrome);
+	vg_chrome_events_write(chrome);
+	rc = vg_chrome_samples_write(chrome);
+	vg_json_array_end(json);
+	vg_chrome_stacks_write(chrome);
+	vg_json_object_end(json);
+	vg_json_line(json);
+	return rc;
+}
+
+int vg_chrome_write(const struct vg_profile *profile, const char *exporter, FILE *file)
+{
+	struct vg_chrome chrome = { .profile = profile };
+	int rc;
+
+	vg_json_open(&chrome.json, file);
+	rc = trace_build(&chrome);
+	if (rc == 0)
+		rc = trace_write(&chrome, exporter);
+	free(chrome.tids);
+	free(chrome.shown);
+	free(chrome.cut_after);
+	free(chrome.chain_ids);
+	free(chrome.chain_seen);
+	vg_array_free(&chrome.path);
+	vg_spans_free(&chrome.spans);
+	vg_thread_names_free(&chrome.names);
+	vg_threads_free(&chrome.threads);
+	vg_chains_free(&chrome.chains);
+	vg_frames_free(&chrome.frames);
+	return rc;
+}

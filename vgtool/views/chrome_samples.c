@@ -1,0 +1,192 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+#include "vgtool/views/chrome_inside.h"
+
+#include <inttypes.h>
+
+#include "vgtool/output/progress.h"
+
+/* Chunks of so many samples: viewers parse one event at a time. */
+enum { SAMPLES_A_CHUNK = 10000 };
+static void node_write(struct vg_chrome *chrome, uint32_t id, uint32_t parent, const char *name)
+{
+	struct vg_json *json = &chrome->json;
+
+	vg_json_object_begin(json);
+	vg_json_key_uint(json, "id", id);
+	if (parent != 0)
+		vg_json_key_uint(json, "parent", parent);
+	vg_json_key(json, "callFrame");
+	vg_json_object_begin(json);
+	vg_json_key_string(json, "functionName", name);
+	vg_json_key_uint(json, "scriptId", 0);
+	vg_json_key_string(json, "url", "");
+	vg_json_key(json, "lineNumber");
+	vg_json_int(json, -1);
+	vg_json_key(json, "columnNumber");
+	vg_json_int(json, -1);
+	vg_json_object_end(json);
+	vg_json_object_end(json);
+}
+
+static void end_node_write(struct vg_chrome *chrome, size_t end, uint32_t thread)
+{
+	char name[96];
+
+	if (chrome->end_ids[end] == 0 || chrome->end_seen[end] == thread + 1)
+		return;
+	chrome->end_seen[end] = thread + 1;
+	node_write(chrome, chrome->end_ids[end], VG_CHROME_ROOT, vg_chrome_end_name(end, name, sizeof name));
+}
+
+/* What of a sample's stack this thread has not had yet, callers first. */
+static int sample_nodes_write(struct vg_chrome *chrome, uint32_t thread,
+			      const struct vg_sample *sample)
+{
+	uint32_t chain = vg_chrome_sample_chain(chrome, sample);
+	int rc = 0;
+
+	if (chain == VG_NONE || sample->end != VG_WALK_ROOT)
+		end_node_write(chrome, vg_chrome_end_index(sample->end), thread);
+	for (; rc == 0 && chain != VG_NONE && chrome->chain_seen[chain] != thread + 1;
+	     chain = vg_chain_caller(&chrome->chains, chain)) {
+		chrome->chain_seen[chain] = thread + 1;
+		rc = vg_array_push(&chrome->path, &chain);
+	}
+	while (chrome->path.count > 0) {
+		uint32_t parent, id;
+
+		chain = chrome->path.items[--chrome->path.count];
+		id = chrome->chain_ids[chain];
+		parent = vg_chrome_parent_node(chrome, chain);
+		for (size_t i = 0; rc == 0 && i < vg_chrome_functions(chrome, chain); i++) {
+			node_write(chrome, id, parent, vg_chrome_function(chrome, chain, i));
+			parent = id++;
+		}
+	}
+	return rc;
+}
+
+struct chunk {
+	uint64_t first, end;         /* positions in threads.order */
+};
+
+static const struct vg_sample *sample_at(const struct vg_chrome *chrome, uint64_t at)
+{
+	return &chrome->profile->samples.items[chrome->threads.order[at]];
+}
+
+static void samples_array(struct vg_chrome *chrome, struct chunk chunk)
+{
+	vg_json_key(&chrome->json, "samples");
+	vg_json_array_begin(&chrome->json);
+	for (uint64_t at = chunk.first; at < chunk.end; at++) {
+		const struct vg_sample *sample = sample_at(chrome, at);
+		uint32_t repeats = vg_chrome_repeats(chrome, sample), node = vg_chrome_sample_node(chrome, sample);
+
+		for (uint32_t i = 0; i < repeats; i++)
+			vg_json_uint(&chrome->json, node);
+	}
+	vg_json_array_end(&chrome->json);
+}
+
+/* Times count from the sample before; what would go back stands still. */
+static void deltas_array(struct vg_chrome *chrome, struct chunk chunk, uint64_t *last_us)
+{
+	vg_json_key(&chrome->json, "timeDeltas");
+	vg_json_array_begin(&chrome->json);
+	for (uint64_t at = chunk.first; at < chunk.end; at++) {
+		const struct vg_sample *sample = sample_at(chrome, at);
+		uint32_t repeats = vg_chrome_repeats(chrome, sample);
+
+		for (uint32_t i = 0; i < repeats; i++) {
+			uint64_t now_us = vg_chrome_repeat_us(sample, i, repeats);
+
+			vg_json_uint(&chrome->json, now_us > *last_us ? now_us - *last_us : 0);
+			if (now_us > *last_us)
+				*last_us = now_us;
+		}
+	}
+	vg_json_array_end(&chrome->json);
+}
+
+static void profile_event_begin(struct vg_chrome *chrome, const char *name, uint32_t thread,
+				uint64_t time_ns)
+{
+	struct vg_json *json = &chrome->json;
+	char id[24];
+
+	snprintf(id, sizeof id, "0x%" PRIx64, (uint64_t)thread + 1);
+	vg_chrome_event_begin(chrome, "P", name, thread, time_ns);
+	vg_json_key_string(json, "cat", "disabled-by-default-v8.cpu_profiler");
+	vg_json_key_string(json, "id", id);
+	vg_json_key(json, "args");
+	vg_json_object_begin(json);
+	vg_json_key(json, "data");
+	vg_json_object_begin(json);
+}
+
+static void profile_event_end(struct vg_chrome *chrome)
+{
+	for (int containers = 3; containers > 0; containers--)
+		vg_json_object_end(&chrome->json);
+}
+
+static int chunk_write(struct vg_chrome *chrome, uint32_t thread, struct chunk chunk, bool opens,
+		       uint64_t *last_us)
+{
+	struct vg_json *json = &chrome->json;
+	int rc = 0;
+
+	profile_event_begin(chrome, "ProfileChunk", thread, *last_us * 1000);
+	vg_json_key(json, "cpuProfile");
+	vg_json_object_begin(json);
+	vg_json_key(json, "nodes");
+	vg_json_array_begin(json);
+	if (opens)
+		node_write(chrome, VG_CHROME_ROOT, 0, "(root)");
+	for (uint64_t at = chunk.first; rc == 0 && at < chunk.end; at++)
+		rc = sample_nodes_write(chrome, thread, sample_at(chrome, at));
+	vg_json_array_end(json);
+	samples_array(chrome, chunk);
+	vg_json_object_end(json);
+	deltas_array(chrome, chunk, last_us);
+	profile_event_end(chrome);
+	return rc;
+}
+
+static int thread_write(struct vg_chrome *chrome, uint32_t thread)
+{
+	uint64_t at = chrome->threads.first[thread], stop = chrome->threads.first[thread + 1];
+	uint64_t last_us = chrome->profile->threads.items[thread].begin_ns / 1000;
+	bool opens = true;
+	int rc = 0;
+
+	if (at == stop)
+		return 0;
+	profile_event_begin(chrome, "Profile", thread, last_us * 1000);
+	vg_json_key_uint(&chrome->json, "startTime", last_us);
+	profile_event_end(chrome);
+	while (rc == 0 && at < stop && !ferror(chrome->json.file)) {
+		struct chunk chunk = { at, stop - at > SAMPLES_A_CHUNK ? at + SAMPLES_A_CHUNK : stop };
+
+		rc = chunk_write(chrome, thread, chunk, opens, &last_us);
+		opens = false;
+		at = chunk.end;
+	}
+	return rc;
+}
+
+int vg_chrome_samples_write(struct vg_chrome *chrome)
+{
+	size_t count = chrome->profile->threads.count;
+	struct vg_progress progress;
+	int rc = 0;
+
+	vg_progress_begin(&progress, "threads", count);
+	for (uint32_t t = 0; rc == 0 && t < count; t++) {
+		vg_progress_step(&progress, t);
+		rc = thread_write(chrome, t);
+	}
+	vg_progress_end(&progress);
+	return rc;
+}

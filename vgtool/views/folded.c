@@ -1,0 +1,158 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+#include "vgtool/views/folded.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "vgtool/analysis/chains.h"
+#include "vgtool/analysis/thread_names.h"
+#include "vgtool/output/text.h"
+#include "vgtool/views/shown.h"
+
+struct folded {
+	const struct vg_profile *profile;
+	const struct vg_folding *folding;
+	struct vg_frames frames;
+	struct vg_chains chains;
+	struct vg_shown shown;
+	struct vg_thread_names threads;
+	struct vg_intern keys;       /* struct line_key -> index in sums */
+	VG_ARRAY(uint64_t) sums;
+	FILE *file;
+};
+
+struct line_key {
+	uint32_t thread;             /* VG_NONE unless by thread */
+	uint32_t chain;              /* VG_NONE: no frames */
+	uint32_t end;
+};
+
+static bool thread_selected(const struct folded *folded, uint32_t thread)
+{
+	const struct vg_thread *of = &folded->profile->threads.items[thread];
+
+	return folded->folding->thread == NULL ||
+	       vg_thread_is(folded->folding->thread, of->tid,
+			    vg_profile_text(folded->profile, of->name));
+}
+
+static int sample_add(struct folded *folded, const struct vg_sample *sample)
+{
+	struct line_key key = { VG_NONE, VG_NONE, sample->end };
+	uint64_t none = 0;
+	uint32_t line;
+	int rc;
+
+	if (folded->folding->by_thread)
+		key.thread = sample->thread;
+	if (sample->stack != VG_NONE)
+		key.chain = folded->chains.of_node[sample->stack];
+	rc = vg_intern(&folded->keys, &key, sizeof key, &line);
+	if (rc > 0)
+		rc = vg_array_push(&folded->sums, &none);
+	if (rc < 0)
+		return rc;
+	folded->sums.items[line] = vg_sum(folded->sums.items[line], folded->folding->in_samples ?
+		sample->count : vg_weight_of(sample, folded->folding->weight));
+	return 0;
+}
+
+static int samples_add(struct folded *folded)
+{
+	const struct vg_profile *profile = folded->profile;
+	bool *selected = calloc(profile->threads.count + 1, sizeof *selected), any = false;
+	int rc = selected != NULL ? 0 : -ENOMEM;
+
+	for (uint32_t t = 0; rc == 0 && t < profile->threads.count; t++)
+		any |= selected[t] = thread_selected(folded, t);
+	if (rc == 0 && !any && folded->folding->thread != NULL)
+		rc = -ESRCH;
+	for (size_t i = 0; rc == 0 && i < profile->samples.count; i++) {
+		if (selected[profile->samples.items[i].thread])
+			rc = sample_add(folded, &profile->samples.items[i]);
+	}
+	free(selected);
+	return rc;
+}
+
+/* One frame of a line. */
+static void frame_put(struct folded *folded, const char *name, bool *first)
+{
+	if (!*first)
+		putc_unlocked(';', folded->file);
+	*first = false;
+	for (;;) {
+		size_t length = strcspn(name, ";");
+
+		fwrite_unlocked(name, 1, length, folded->file);
+		if (name[length] == '\0')
+			break;
+		putc_unlocked(':', folded->file);
+		name += length + 1;
+	}
+}
+
+static void line_write(struct folded *folded, const struct line_key *key, uint64_t sum)
+{
+	struct vg_shown *shown = &folded->shown;
+	struct vg_thread_name room;
+	char name[96];
+	bool first = true;
+
+	if (key->thread != VG_NONE)
+		frame_put(folded, vg_thread_name(&folded->threads, key->thread, &room), &first);
+	if (key->end != VG_WALK_ROOT) {
+		snprintf(name, sizeof name, "[stack incomplete: %s]", vg_walk_end_name(key->end));
+		frame_put(folded, name, &first);
+	} else if (key->chain == VG_NONE) {
+		frame_put(folded, "[idle]", &first);
+	}
+	/* All nodes of a chain show the same functions. */
+	vg_shown_stack(shown, key->chain != VG_NONE ? folded->chains.nodes.items[key->chain] : VG_NONE,
+		       VG_SHOWN_MAX);
+	snprintf(name, sizeof name, "[%" PRIu32 " frames cut]", shown->cut);
+	for (size_t i = shown->count; i-- > 0;)
+		frame_put(folded, shown->functions[i] == VG_SHOWN_CUT ? name :
+			  vg_frames_function(&folded->frames, shown->functions[i]).name, &first);
+	fprintf(folded->file, " %" PRIu64 "\n", sum);
+}
+
+static void lines_write(struct folded *folded)
+{
+	for (uint32_t i = 0; i < folded->sums.count && !ferror(folded->file); i++) {
+		uint64_t sum = folded->sums.items[i];
+		struct line_key key;
+
+		if (!folded->folding->in_samples)
+			sum = sum / 1000 + (sum % 1000 >= 500);
+		memcpy(&key, vg_intern_bytes(&folded->keys, i, NULL), sizeof key);
+		if (sum > 0)
+			line_write(folded, &key, sum);
+	}
+}
+
+int vg_folded_write(const struct vg_profile *profile, const struct vg_folding *folding, FILE *file)
+{
+	struct folded folded = { .profile = profile, .folding = folding, .file = file };
+	int rc = vg_frames_build(&folded.frames, profile);
+
+	if (rc == 0)
+		rc = vg_chains_build(&folded.chains, &folded.frames);
+	if (rc == 0)
+		rc = vg_shown_build(&folded.shown, &folded.frames);
+	if (rc == 0)
+		rc = vg_thread_names_build(&folded.threads, profile);
+	if (rc == 0)
+		rc = samples_add(&folded);
+	if (rc == 0)
+		lines_write(&folded);
+	vg_intern_free(&folded.keys);
+	vg_array_free(&folded.sums);
+	vg_thread_names_free(&folded.threads);
+	vg_shown_free(&folded.shown);
+	vg_chains_free(&folded.chains);
+	vg_frames_free(&folded.frames);
+	return rc;
+}

@@ -1,0 +1,250 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+#include "vignetted/capture/counters.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/perf_event.h>
+#include <poll.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+/* The greatest kernel.perf_event_paranoid that lets a user count all, and its own code. */
+enum { PARANOID_ALL = 1, PARANOID_USER = 2 };
+
+/* What a group reads: how many, two times, and a value each. */
+enum { GROUP_FIXED = 3 };
+
+static bool is_of_processor(uint16_t code)
+{
+	return (code & VG_COUNTER_NUMBER) >= VG_COUNTER_OF_PROCESSOR;
+}
+
+static uint64_t config_of(uint16_t code)
+{
+	switch ((enum vg_counter)(code & VG_COUNTER_NUMBER)) {
+	case VG_COUNTER_TASK_CLOCK: return PERF_COUNT_SW_TASK_CLOCK;
+	case VG_COUNTER_PAGE_FAULTS: return PERF_COUNT_SW_PAGE_FAULTS;
+	case VG_COUNTER_MINOR_FAULTS: return PERF_COUNT_SW_PAGE_FAULTS_MIN;
+	case VG_COUNTER_MAJOR_FAULTS: return PERF_COUNT_SW_PAGE_FAULTS_MAJ;
+	case VG_COUNTER_CONTEXT_SWITCHES: return PERF_COUNT_SW_CONTEXT_SWITCHES;
+	case VG_COUNTER_CPU_MIGRATIONS: return PERF_COUNT_SW_CPU_MIGRATIONS;
+	case VG_COUNTER_CYCLES: return PERF_COUNT_HW_CPU_CYCLES;
+	case VG_COUNTER_INSTRUCTIONS: return PERF_COUNT_HW_INSTRUCTIONS;
+	case VG_COUNTER_CACHE_REFERENCES: return PERF_COUNT_HW_CACHE_REFERENCES;
+	case VG_COUNTER_CACHE_MISSES: return PERF_COUNT_HW_CACHE_MISSES;
+	case VG_COUNTER_BRANCHES: return PERF_COUNT_HW_BRANCH_INSTRUCTIONS;
+	case VG_COUNTER_BRANCH_MISSES: return PERF_COUNT_HW_BRANCH_MISSES;
+	case VG_COUNTER_BUS_CYCLES: return PERF_COUNT_HW_BUS_CYCLES;
+	case VG_COUNTER_REF_CYCLES: return PERF_COUNT_HW_REF_CPU_CYCLES;
+	case VG_COUNTER_STALLED_FRONTEND: return PERF_COUNT_HW_STALLED_CYCLES_FRONTEND;
+	case VG_COUNTER_STALLED_BACKEND: return PERF_COUNT_HW_STALLED_CYCLES_BACKEND;
+	case VG_COUNTER_NUMBER: case VG_COUNTER_USER: case VG_COUNTER_KERNEL:
+		break;
+	}
+	return PERF_COUNT_SW_DUMMY;
+}
+
+/* A clock counts the same without the kernel's code, and is allowed to more. */
+static bool is_user_only(uint16_t code)
+{
+	return (code & VG_COUNTER_USER) != 0 || (code & VG_COUNTER_NUMBER) == VG_COUNTER_TASK_CLOCK;
+}
+
+static int event_open(uint16_t code, pid_t tid, int group)
+{
+	struct perf_event_attr attr = {
+		.type = is_of_processor(code) ? PERF_TYPE_HARDWARE : PERF_TYPE_SOFTWARE,
+		.size = sizeof attr, .config = config_of(code),
+		.read_format = PERF_FORMAT_GROUP | PERF_FORMAT_TOTAL_TIME_ENABLED |
+			       PERF_FORMAT_TOTAL_TIME_RUNNING,
+		.exclude_kernel = is_user_only(code), .exclude_hv = is_user_only(code),
+		.exclude_user = (code & VG_COUNTER_KERNEL) != 0,
+	};
+	long fd = syscall(SYS_perf_event_open, &attr, tid, -1, group, PERF_FLAG_FD_CLOEXEC);
+
+	return fd >= 0 ? (int)fd : -errno;
+}
+
+/* The first of a code's group: its own place, where there is none before it. */
+static uint32_t leader_of(const uint16_t codes[VG_COUNTERS_MAX], uint32_t at)
+{
+	uint32_t leader = 0;
+
+	while (is_of_processor(codes[leader]) != is_of_processor(codes[at]))
+		leader++;
+	return leader;
+}
+
+/* Of a group whose thread has ended meanwhile the kernel says other things than that. */
+static bool is_gone(uint16_t code, pid_t tid)
+{
+	int fd = event_open(code, tid, -1);
+
+	if (fd >= 0)
+		close(fd);
+	return fd == -ESRCH;
+}
+
+int vg_counters_open(struct vg_counters *counters, const uint16_t codes[VG_COUNTERS_MAX], pid_t tid,
+		     uint32_t *at)
+{
+	uint32_t count = vg_counters_count(codes);
+
+	counters->stops = 0;
+	counters->enabled_ns = 0;
+	for (uint32_t i = 0; i < VG_COUNTERS_MAX; i++) {
+		counters->fds[i] = -1;
+		counters->told[i] = 0;
+	}
+	for (uint32_t i = 0; i < count; i++) {
+		uint32_t leader = leader_of(codes, i);
+		int fd = event_open(codes[i], tid, leader < i ? counters->fds[leader] : -1);
+
+		if (fd < 0) {
+			*at = i;
+			vg_counters_close(counters);
+			return leader < i && is_gone(codes[leader], tid) ? -ESRCH : fd;
+		}
+		counters->fds[i] = fd;
+	}
+	return 0;
+}
+
+void vg_counters_close(struct vg_counters *counters)
+{
+	/* A group's first last: else the others would become groups of their own before they go. */
+	for (uint32_t i = VG_COUNTERS_MAX; i-- > 0;) {
+		if (counters->fds[i] >= 0)
+			close(counters->fds[i]);
+		counters->fds[i] = -1;
+	}
+}
+
+/* For all the time in which it was to count, of what was counted in part of it. */
+static uint64_t whole(uint64_t value, uint64_t enabled_ns, uint64_t running_ns)
+{
+	__uint128_t scaled;
+
+	if (running_ns == 0 || running_ns >= enabled_ns)
+		return value;
+	scaled = (__uint128_t)value * enabled_ns / running_ns;
+	return scaled > UINT64_MAX ? UINT64_MAX : (uint64_t)scaled;
+}
+
+/* Whether that which it counts for has ended: the thread, or what was it until another of the process
+ * executed a program and took over its number. */
+static bool has_ended(int fd)
+{
+	struct pollfd of = { .fd = fd };
+
+	return poll(&of, 1, 0) == 1 && (of.revents & POLLHUP) != 0;
+}
+
+/* The group that begins there. */
+static int group_take(struct vg_counters *counters, const uint16_t codes[VG_COUNTERS_MAX],
+		      uint32_t leader, uint64_t values[VG_COUNTERS_MAX])
+{
+	uint64_t words[GROUP_FIXED + VG_COUNTERS_MAX], now;
+	ssize_t got = read(counters->fds[leader], words, sizeof words);
+	uint32_t next = 0;
+
+	if (got < 0)
+		return -errno;
+	if (got < (ssize_t)(GROUP_FIXED * sizeof *words) || words[0] > VG_COUNTERS_MAX ||
+	    got < (ssize_t)((GROUP_FIXED + words[0]) * sizeof *words))
+		return -EIO;
+	if (leader == 0 && words[1] == counters->enabled_ns && has_ended(counters->fds[0]))
+		return -ESRCH;
+	if (leader == 0)
+		counters->enabled_ns = words[1];
+	for (uint32_t i = leader; i < vg_counters_count(codes) && next < words[0]; i++) {
+		if (leader_of(codes, i) != leader)
+			continue;
+		now = whole(words[GROUP_FIXED + next++], words[1], words[2]);
+		/* What was made up may have been too much. */
+		values[i] = now > counters->told[i] ? now - counters->told[i] : 0;
+		counters->told[i] += values[i];
+	}
+	return 0;
+}
+
+int vg_counters_take(struct vg_counters *counters, const uint16_t codes[VG_COUNTERS_MAX],
+		     uint64_t values[VG_COUNTERS_MAX])
+{
+	int rc = 0;
+
+	for (uint32_t i = 0; rc == 0 && i < vg_counters_count(codes); i++) {
+		values[i] = leader_of(codes, i) == i ? 0 : values[i];
+		if (leader_of(codes, i) == i)
+			rc = group_take(counters, codes, i, values);
+	}
+	return rc;
+}
+
+/* ---- why not ---- */
+
+/* INT_MIN if it is not told. */
+static int paranoid_level(void)
+{
+	int fd = open("/proc/sys/kernel/perf_event_paranoid", O_RDONLY | O_CLOEXEC), level = INT32_MIN;
+	char text[16];
+	ssize_t got;
+
+	if (fd < 0)
+		return INT32_MIN;
+	got = read(fd, text, sizeof text - 1);
+	if (got > 0) {
+		text[got] = '\0';
+		level = (int)strtol(text, NULL, 10);
+	}
+	close(fd);
+	return level;
+}
+
+static int forbidden(struct vg_err *err, uint16_t code, const char *name, int rc)
+{
+	char user[VG_COUNTER_NAME_BYTES];
+	int level = paranoid_level();
+	bool has_user_part = (code & VG_COUNTER_KERNEL) == 0 &&
+			     (code & VG_COUNTER_NUMBER) != VG_COUNTER_CONTEXT_SWITCHES &&
+			     (code & VG_COUNTER_NUMBER) != VG_COUNTER_CPU_MIGRATIONS;
+
+	if (level > PARANOID_USER)
+		return vg_err_set(err, rc, "%s cannot be counted: kernel.perf_event_paranoid is %d, which "
+				  "lets no user count anything", name, level);
+	if (level > PARANOID_ALL && !is_user_only(code))
+		return vg_err_set(err, rc, "%s cannot be counted: kernel.perf_event_paranoid is %d, which "
+				  "lets a user count nothing in the kernel%s%s", name, level,
+				  has_user_part ? "; allowed would be " : "", has_user_part ?
+				  vg_counter_name((uint16_t)(code | VG_COUNTER_USER), user) : "");
+	return vg_err_set(err, rc, "%s cannot be counted: perf_event_open(2) is forbidden here, by a "
+			  "container's filter of system calls or another policy", name);
+}
+
+int vg_counters_refused(struct vg_err *err, uint16_t code, int rc)
+{
+	char name[VG_COUNTER_NAME_BYTES];
+
+	vg_counter_name(code, name);
+	switch (rc) {
+	case -EACCES: case -EPERM:
+		return forbidden(err, code, name, rc);
+	case -ENOENT: case -EOPNOTSUPP: case -ENODEV:
+		return vg_err_set(err, rc, "%s cannot be counted: %s", name, is_of_processor(code) ?
+				  "no processor here has that counter, or the virtual machine keeps it back" :
+				  "this kernel has no such counter");
+	case -EINVAL:
+		return vg_err_set(err, rc, "%s cannot be counted%s", name, is_of_processor(code) ?
+				  " together with the others: the processor has too few counters" :
+				  ": this kernel does not know how");
+	case -EMFILE: case -ENFILE:
+		return vg_err_set(err, rc, "%s cannot be counted: it takes a descriptor of each thread, and "
+				  "there are too few", name);
+	case -ENOSYS:
+		return vg_err_set(err, rc, "%s cannot be counted: this kernel has no perf_event_open(2)",
+				  name);
+	}
+	return vg_err_sys(err, rc, "%s cannot be counted", name);
+}

@@ -1,0 +1,124 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+#include "vignetted/capture/ring.h"
+
+#include <errno.h>
+#include <linux/perf_event.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+enum { PAGE_BYTES = 4096 };
+
+/* Where a sample has what, from its header on; the copy's length is behind the registers. */
+enum { AT_ID = 8, AT_TID = 16, AT_TIME = 24, AT_ABI = 32, AT_REGISTERS = 40 };
+
+/* And where others have it. */
+enum { AT_LOST = 16, AT_MADE_PIDS = 8 };
+
+int vg_ring_map(struct vg_ring *ring, int fd, size_t pages)
+{
+	void *at = mmap(NULL, (pages + 1) * PAGE_BYTES, PROT_READ | PROT_WRITE, MAP_SHARED, fd, 0);
+
+	if (at == MAP_FAILED)
+		return -ENOBUFS;
+	ring->head = at;
+	ring->data = (unsigned char *)at + ring->head->data_offset;
+	ring->data_bytes = ring->head->data_size;
+	ring->fd = fd;
+	return 0;
+}
+
+void vg_ring_unmap(struct vg_ring *ring)
+{
+	if (ring->head == NULL)
+		return;
+	munmap(ring->head, ring->data_bytes + PAGE_BYTES);
+	close(ring->fd);
+	ring->head = NULL;
+}
+
+void vg_ring_copy(const struct vg_ring *ring, uint64_t at, void *bytes, size_t length)
+{
+	size_t offset = at % ring->data_bytes, first = ring->data_bytes - offset;
+
+	if (first > length)
+		first = length;
+	memcpy(bytes, ring->data + offset, first);
+	memcpy((unsigned char *)bytes + first, ring->data, length - first);
+}
+
+static uint64_t ring_word(const struct vg_ring *ring, uint64_t at)
+{
+	uint64_t word;
+
+	memcpy(&word, ring->data + at % ring->data_bytes, sizeof word); /* records are aligned */
+	return word;
+}
+
+void vg_ring_skip(struct vg_ring *ring)
+{
+	ring->tail += ring->record_bytes;
+	ring->time_ns = 0;
+	__atomic_store_n(&ring->head->data_tail, ring->tail, __ATOMIC_RELEASE);
+}
+
+/* Of what has been made: its process, and its maker's. */
+static bool is_thread_of(const struct vg_ring *ring, pid_t pid)
+{
+	uint32_t pids[2];
+
+	vg_ring_copy(ring, ring->tail + AT_MADE_PIDS, pids, sizeof pids);
+	return pids[0] == pids[1] && pids[0] == (uint32_t)pid;
+}
+
+static bool is_sample_of(const struct vg_ring *ring, pid_t pid)
+{
+	uint32_t sampled;
+
+	vg_ring_copy(ring, ring->tail + AT_TID, &sampled, sizeof sampled);
+	return sampled == (uint32_t)pid;
+}
+
+bool vg_ring_peek(struct vg_ring *ring, pid_t pid, struct vg_ring_told *told)
+{
+	struct perf_event_header header;
+
+	if (ring->head == NULL || ring->time_ns != 0)
+		return ring->time_ns != 0;
+	while (ring->tail != __atomic_load_n(&ring->head->data_head, __ATOMIC_ACQUIRE)) {
+		vg_ring_copy(ring, ring->tail, &header, sizeof header);
+		ring->record_bytes = header.size;
+		if (header.type == PERF_RECORD_SAMPLE && is_sample_of(ring, pid)) {
+			ring->time_ns = ring_word(ring, ring->tail + AT_TIME) | 1;
+			return true;
+		}
+		if (header.type == PERF_RECORD_LOST)
+			told->lost += ring_word(ring, ring->tail + AT_LOST);
+		if (header.type == PERF_RECORD_FORK && is_thread_of(ring, pid))
+			told->made++;
+		vg_ring_skip(ring);
+	}
+	return false;
+}
+
+bool vg_ring_sample(const struct vg_ring *ring, uint32_t registers, struct vg_ring_sample *sample)
+{
+	uint64_t at = ring->tail, copied_at = at + AT_REGISTERS + registers * sizeof(uint64_t), copied;
+	struct perf_event_header header;
+	uint32_t ids[2];
+
+	vg_ring_copy(ring, at, &header, sizeof header);
+	vg_ring_copy(ring, at + AT_TID, ids, sizeof ids);
+	*sample = (struct vg_ring_sample){
+		.id = ring_word(ring, at + AT_ID), .pid = (pid_t)ids[0], .tid = (pid_t)ids[1],
+		.time_ns = ring->time_ns,
+		.in_kernel = (header.misc & PERF_RECORD_MISC_CPUMODE_MASK) == PERF_RECORD_MISC_KERNEL,
+		.registers_at = at + AT_REGISTERS, .stack_at = copied_at + 8,
+	};
+	if (ring_word(ring, at + AT_ABI) != PERF_SAMPLE_REGS_ABI_64)
+		return false;
+	copied = ring_word(ring, copied_at);
+	if (copied != 0)                 /* room was kept for as many, and so many were there */
+		sample->stack_bytes = (size_t)ring_word(ring, sample->stack_at + copied);
+	return sample->stack_bytes <= copied;
+}

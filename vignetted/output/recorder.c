@@ -1,0 +1,176 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+#include "vignetted/output/recorder.h"
+
+#include <errno.h>
+
+/* A stack takes 56 bytes, and up to twice that where a table has just been doubled: a quarter of the
+ * memory that the helper may use. */
+enum { STACKS_MAX = 1 << 20, STACK_SHARE_BYTES = 512 };
+
+static const char *const loss_names[VG_LOSSES] = {
+	[VG_LOSS_TICK_SKIPPED] = "ticks_skipped",
+	[VG_LOSS_NOT_STOPPED] = "not_stopped",
+	[VG_LOSS_FORBIDDEN] = "forbidden",
+	[VG_LOSS_UNREADABLE] = "unreadable",
+	[VG_LOSS_NO_MEMORY] = "no_memory",
+	[VG_LOSS_RING_FULL] = "ring_full",
+	[VG_LOSS_OUT_OF_TIME] = "out_of_time",
+	[VG_LOSS_THREAD_LIMIT] = "thread_limit",
+};
+
+void vg_recorder_open(struct vg_recorder *recorder, int fd, uint64_t limit_bytes,
+		      struct vg_modules *modules)
+{
+	memset(recorder, 0, sizeof *recorder);
+	vg_writer_open(&recorder->writer, fd, limit_bytes);
+	recorder->modules = modules;
+	recorder->stacks_max = STACKS_MAX;
+	recorder->first_stack = VG_STACK_ROOTS;
+}
+
+void vg_recorder_memory_limit(struct vg_recorder *recorder, uint64_t memory_bytes)
+{
+	uint64_t stacks = memory_bytes / STACK_SHARE_BYTES;
+
+	recorder->stacks_max = stacks < STACKS_MAX ? (uint32_t)stacks : STACKS_MAX;
+}
+
+void vg_recorder_free(struct vg_recorder *recorder)
+{
+	vg_writer_close(&recorder->writer);
+	vg_intern_free(&recorder->stacks);
+	vg_array_free(&recorder->announced);
+}
+
+/* The profile's modules have the indices of vg_modules as ids. */
+static int module_announce(struct vg_recorder *recorder, uint32_t index, uint64_t time_ns)
+{
+	struct vg_mapped *mapped = &recorder->modules->items.items[index];
+	struct vg_module module = {
+		.id = index, .load_ns = time_ns, .base = mapped->image.base,
+		.size_bytes = mapped->image.end - mapped->image.base,
+		.build_id_bytes = mapped->image.build_id_bytes,
+	};
+
+	while (recorder->announced.count <= index) {
+		const bool no = false;
+
+		if (vg_array_push(&recorder->announced, &no) != 0)
+			return -ENOMEM;
+	}
+	if (recorder->announced.items[index])
+		return 0;
+	recorder->announced.items[index] = true;
+	memcpy(module.build_id, mapped->image.build_id, module.build_id_bytes);
+	return vg_writer_module(&recorder->writer, &module, mapped->name);
+}
+
+void vg_recorder_stacks_restart(struct vg_recorder *recorder)
+{
+	recorder->first_stack += recorder->stacks.count;
+	recorder->stacks_generation++;
+	vg_intern_free(&recorder->stacks);
+}
+
+static int node_get(struct vg_recorder *recorder, const struct vg_stack_key *key, uint32_t *id)
+{
+	uint32_t index;
+	int rc = vg_intern(&recorder->stacks, key, sizeof *key, &index);
+
+	/* What has been written holds: only that it was is forgotten. */
+	if (rc == -ENOMEM && recorder->stacks.count > 0) {
+		vg_recorder_stacks_restart(recorder);
+		rc = vg_intern(&recorder->stacks, key, sizeof *key, &index);
+	}
+	if (rc < 0)
+		return rc;
+	*id = recorder->first_stack + index;
+	if (rc == 0)
+		return 0;
+	return vg_writer_stack(&recorder->writer, *id, key->parent, key->module, key->address,
+			       key->found);
+}
+
+int vg_recorder_stack(struct vg_recorder *recorder, const struct vg_walk *walk, int64_t call,
+		      uint64_t time_ns, uint32_t *stack)
+{
+	uint32_t parent = walk->end;
+
+	if (recorder->stacks.count >= recorder->stacks_max)
+		vg_recorder_stacks_restart(recorder);
+	for (uint32_t i = walk->count; i-- > 0;) {
+		const struct vg_frame *frame = &walk->frames[i];
+		struct vg_stack_key key = { .address = frame->address, .parent = parent,
+					 .module = frame->module, .found = frame->found };
+		int rc;
+
+		if (key.module != VG_NONE) {
+			key.address -= recorder->modules->items.items[key.module].image.base;
+			rc = module_announce(recorder, key.module, time_ns);
+			if (rc != 0)
+				return rc;
+		}
+		rc = node_get(recorder, &key, &parent);
+		if (rc != 0)
+			return rc;
+	}
+	*stack = parent;
+	if (call >= 0) {
+		struct vg_stack_key key = { .address = (uint64_t)call, .parent = parent,
+					 .module = VG_NONE, .found = VG_FOUND_CALL };
+
+		return node_get(recorder, &key, stack);
+	}
+	return 0;
+}
+
+int vg_recorder_unloads(struct vg_recorder *recorder, uint64_t time_ns)
+{
+	int rc = 0;
+
+	for (uint32_t i = 0; rc == 0 && i < recorder->announced.count; i++) {
+		if (recorder->modules->items.items[i].loaded || !recorder->announced.items[i])
+			continue;
+		/* Loaded again, it is announced again under the same id. */
+		recorder->announced.items[i] = false;
+		rc = vg_writer_module_unload(&recorder->writer, i, time_ns);
+	}
+	return rc;
+}
+
+int vg_recorder_counts(struct vg_recorder *recorder, const struct vg_named *more, size_t count)
+{
+	struct vg_named lost[VG_LOSSES + 1];
+	size_t kinds = 0;
+	int rc;
+
+	for (int i = 0; i < VG_LOSSES; i++) {
+		if (recorder->lost[i] != 0)
+			lost[kinds++] = (struct vg_named){ loss_names[i], recorder->lost[i] };
+	}
+	if (recorder->events_dropped != 0)
+		lost[kinds++] = (struct vg_named){ "events_dropped", recorder->events_dropped };
+	rc = vg_writer_lost(&recorder->writer, lost, kinds);
+	return rc != 0 ? rc : vg_writer_stats(&recorder->writer, more, count);
+}
+
+int vg_recorder_finish(struct vg_recorder *recorder, const char *reason, uint64_t time_ns)
+{
+	const struct vg_named totals[] = {
+		{ "samples", recorder->samples },
+		{ "threads", recorder->threads },
+		{ "stacks_complete", recorder->stacks_complete },
+	};
+
+	return vg_writer_end(&recorder->writer, reason, time_ns, totals,
+			     sizeof totals / sizeof *totals);
+}
+
+uint64_t vg_recorder_lost(const struct vg_recorder *recorder)
+{
+	uint64_t sum = 0;
+
+	for (int i = 0; i < VG_LOSSES; i++)
+		sum += recorder->lost[i];
+	return sum;
+}

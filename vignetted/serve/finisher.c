@@ -1,0 +1,129 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+#include "vignetted/serve/finisher.h"
+
+#include <errno.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/socket.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+struct answer {
+	int rc;
+	struct vg_err err;
+};
+
+/* A disk may hold up a write for some seconds. */
+enum { CHECK_MS = 3000, CHECKS_MAX = 3 };
+
+/* ---- in the child ---- */
+
+/* Whether a signal that is to end the recording waits for the helper to take it: see vg_loop_signals(). */
+static bool end_is_pending(pid_t helper)
+{
+	const uint64_t wanted = UINT64_C(1) << (SIGINT - 1) | UINT64_C(1) << (SIGTERM - 1) |
+				UINT64_C(1) << (SIGHUP - 1);
+	char path[64], line[256];
+	bool pending = false;
+	FILE *file;
+
+	snprintf(path, sizeof path, "/proc/%d/status", helper);
+	file = fopen(path, "re");
+	while (file != NULL && fgets(line, sizeof line, file) != NULL)
+		pending = pending || (strncmp(line, "ShdPnd:", 7) == 0 &&
+				      (strtoull(line + 7, NULL, 16) & wanted) != 0);
+	if (file != NULL)
+		fclose(file);
+	return pending;
+}
+
+/* Until the helper asks or is gone.  One that reads memory which never arrives (userfaultfd(2), a FUSE file) waits in the
+ * kernel, where SIGKILL alone reaches it: it gets that when it does not take a signal that is to end it. */
+static void helper_wait(int socket, pid_t helper)
+{
+	struct pollfd asked = { .fd = socket, .events = POLLIN };
+	int pending = 0;
+
+	while (poll(&asked, 1, CHECK_MS) == 0) {
+		pending = end_is_pending(helper) ? pending + 1 : 0;
+		if (pending == CHECKS_MAX)
+			kill(helper, SIGKILL);
+	}
+}
+
+static void finish(int socket, pid_t helper,
+		   int (*act)(void *context, enum vg_finish what, struct vg_err *err), void *context)
+{
+	struct answer answer = { 0 };
+	unsigned char what;
+
+	/* In lists of processes: which of the two is the helper. */
+	prctl(PR_SET_NAME, "vignetted-end");
+	helper_wait(socket, helper);
+	if (read(socket, &what, 1) != 1 || (what != VG_FINISH_KEEP && what != VG_FINISH_DROP))
+		what = VG_FINISH_NOTHING;
+	answer.rc = act(context, (enum vg_finish)what, &answer.err);
+	send(socket, &answer, sizeof answer, MSG_NOSIGNAL);
+}
+
+/* ---- in the helper ---- */
+
+int vg_finisher_start(struct vg_finisher *finisher,
+		      int (*act)(void *context, enum vg_finish what, struct vg_err *err), void *context,
+		      struct vg_err *err)
+{
+	pid_t helper = getpid();
+	sigset_t all, before;
+	int ends[2];
+
+	*finisher = (struct vg_finisher)VG_FINISHER_NONE;
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) != 0)
+		return vg_err_sys(err, -errno, "cannot start the process that renames the file at the end");
+	/* A terminal sends its signals to the child too, which ends when the helper does, and not before. */
+	sigfillset(&all);
+	sigprocmask(SIG_BLOCK, &all, &before);
+	finisher->child = fork();
+	if (finisher->child != 0)
+		sigprocmask(SIG_SETMASK, &before, NULL);
+	if (finisher->child == 0) {
+		close(ends[0]);
+		finish(ends[1], helper, act, context);
+		_exit(0);
+	}
+	close(ends[1]);
+	if (finisher->child < 0) {
+		int rc = vg_err_sys(err, -errno, "cannot start the process that renames the file at the end");
+
+		close(ends[0]);
+		return rc;
+	}
+	finisher->socket = ends[0];
+	return 0;
+}
+
+int vg_finisher_ask(struct vg_finisher *finisher, enum vg_finish what, struct vg_err *err)
+{
+	const unsigned char byte = (unsigned char)what;
+	struct answer answer;
+
+	if (finisher->socket < 0)
+		return 0;
+	/* SIGPIPE is ignored: see vg_loop_signals(). */
+	if (write(finisher->socket, &byte, 1) != 1 ||
+	    read(finisher->socket, &answer, sizeof answer) != (ssize_t)sizeof answer) {
+		answer.rc = vg_err_set(&answer.err, -ESRCH, "the process that renames the file at the end was "
+				       "killed: what was written has its name with .part");
+	}
+	close(finisher->socket);
+	finisher->socket = -1;
+	waitpid(finisher->child, NULL, 0);
+	if (err != NULL)
+		*err = answer.err;
+	return answer.rc;
+}

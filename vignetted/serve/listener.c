@@ -1,0 +1,151 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+#include "vignetted/serve/listener.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/un.h>
+#include <unistd.h>
+
+enum { BACKLOG = 8, STALE_MAX = 1024 };
+
+/* By way of the directory's descriptor: the address of a socket has no room for long paths, and nobody
+ * can put another directory in its place. */
+static socklen_t address_of(int directory, const char *name, struct sockaddr_un *address)
+{
+	*address = (struct sockaddr_un){ .sun_family = AF_UNIX };
+	snprintf(address->sun_path, sizeof address->sun_path, "/proc/self/fd/%d/%.32s", directory, name);
+	return (socklen_t)sizeof *address;
+}
+
+static bool is_socket_name(const char *name)
+{
+	size_t digits = strspn(name, "0123456789");
+
+	return digits > 0 && digits < 11 && strcmp(name + digits, ".sock") == 0;
+}
+
+/* Whether nobody listens there: its helper was killed. */
+static bool is_stale(int directory, const char *name)
+{
+	struct sockaddr_un address;
+	socklen_t length = address_of(directory, name, &address);
+	int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	bool stale;
+
+	if (fd < 0)
+		return false;
+	stale = connect(fd, (const struct sockaddr *)&address, length) != 0 && errno == ECONNREFUSED;
+	close(fd);
+	return stale;
+}
+
+static void stale_remove(int directory)
+{
+	int copy = openat(directory, ".", O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+	DIR *names = copy >= 0 ? fdopendir(copy) : NULL;
+	struct dirent *entry;
+
+	if (names == NULL) {
+		if (copy >= 0)
+			close(copy);
+		return;
+	}
+	for (int i = 0; i < STALE_MAX && (entry = readdir(names)) != NULL; i++) {
+		if (is_socket_name(entry->d_name) && is_stale(directory, entry->d_name))
+			unlinkat(directory, entry->d_name, 0);
+	}
+	closedir(names);
+}
+
+static int directory_open(const char *path, struct vg_err *err)
+{
+	struct stat status;
+	int fd;
+
+	if (mkdir(path, 0700) != 0 && errno != EEXIST)
+		return vg_err_sys(err, -errno, "cannot make the directory %s", path);
+	fd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+	if (fd < 0)
+		return vg_err_sys(err, -errno, "cannot open the directory %s", path);
+	if (fstat(fd, &status) == 0 && status.st_uid == geteuid() && (status.st_mode & 077) == 0)
+		return fd;
+	close(fd);
+	return vg_err_set(err, -EPERM, "%s is another user's, or others may enter it", path);
+}
+
+/* The finisher's part, also where the helper was killed. */
+static int socket_remove(void *context, enum vg_finish what, struct vg_err *err)
+{
+	const struct vg_listener *listener = context;
+
+	(void)what;
+	return unlinkat(listener->directory, listener->name, 0) == 0 ? 0 :
+	       vg_err_sys(err, -errno, "cannot remove the socket %s", listener->name);
+}
+
+int vg_listener_open(struct vg_listener *listener, const char *directory, pid_t pid,
+		     struct vg_err *err)
+{
+	struct sockaddr_un address;
+	socklen_t length;
+	mode_t mask;
+	int rc = 0;
+
+	*listener = (struct vg_listener)VG_LISTENER_CLOSED;
+	listener->directory = directory_open(directory, err);
+	if (listener->directory < 0)
+		return listener->directory;
+	stale_remove(listener->directory);
+	snprintf(listener->name, sizeof listener->name, "%d.sock", pid);
+	length = address_of(listener->directory, listener->name, &address);
+	listener->socket = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
+	mask = umask(0177);
+	/* The finisher, too, is to leave the directory that the host began in. */
+	if (listener->socket < 0 || chdir("/") != 0 ||
+	    bind(listener->socket, (const struct sockaddr *)&address, length) != 0 ||
+	    listen(listener->socket, BACKLOG) != 0)
+		rc = vg_err_sys(err, -errno, "cannot listen on %s/%s", directory, listener->name);
+	umask(mask);
+	if (rc == 0) {
+		rc = vg_finisher_start(&listener->finisher, socket_remove, listener, err);
+		if (rc == 0)
+			return 0;
+		unlinkat(listener->directory, listener->name, 0);
+	}
+	if (listener->socket >= 0)
+		close(listener->socket);
+	close(listener->directory);
+	*listener = (struct vg_listener)VG_LISTENER_CLOSED;
+	return rc;
+}
+
+int vg_listener_accept(const struct vg_listener *listener)
+{
+	struct ucred peer;
+	socklen_t length = sizeof peer;
+	int fd = accept4(listener->socket, NULL, NULL, SOCK_CLOEXEC | SOCK_NONBLOCK);
+
+	if (fd < 0)
+		return -errno;
+	/* Root may do so much else that refusing it would only be a nuisance. */
+	if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &length) == 0 &&
+	    (peer.uid == geteuid() || peer.uid == 0))
+		return fd;
+	close(fd);
+	return -EPERM;
+}
+
+void vg_listener_close(struct vg_listener *listener)
+{
+	vg_finisher_ask(&listener->finisher, VG_FINISH_DROP, NULL);
+	if (listener->socket >= 0)
+		close(listener->socket);
+	if (listener->directory >= 0)
+		close(listener->directory);
+	*listener = (struct vg_listener)VG_LISTENER_CLOSED;
+}

@@ -1,0 +1,151 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+#include "vignetted/serve/loop.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <sys/signalfd.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+
+enum { SIGNALS, PROCESS, SOCKETS, WAITED_FOR = SOCKETS + VG_LOOP_SOCKETS };
+enum { SETTLE_NS = 1000 * 1000 };
+
+int vg_loop_signals(void)
+{
+	sigset_t wanted, blocked;
+	int fd;
+
+	sigemptyset(&wanted);
+	sigaddset(&wanted, SIGINT);
+	sigaddset(&wanted, SIGTERM);
+	sigaddset(&wanted, SIGHUP);
+	blocked = wanted;
+	/* Of a tracee's stop the kernel tells by SIGCHLD: blocked, it can be waited for with a
+	 * deadline.  Were it ignored, as its disposition may be by inheritance, it would not be
+	 * sent at all. */
+	signal(SIGCHLD, SIG_DFL);
+	/* A write that fails is to say so, not to kill. */
+	signal(SIGPIPE, SIG_IGN);
+	signal(SIGXFSZ, SIG_IGN);
+	sigaddset(&blocked, SIGCHLD);
+	if (sigprocmask(SIG_BLOCK, &blocked, NULL) != 0)
+		return -errno;
+	fd = signalfd(-1, &wanted, SFD_CLOEXEC | SFD_NONBLOCK);
+	return fd >= 0 ? fd : -errno;
+}
+
+static int signal_take(int signals)
+{
+	struct signalfd_siginfo info;
+
+	return read(signals, &info, sizeof info) == (ssize_t)sizeof info ? (int)info.ssi_signo : 0;
+}
+
+/* poll(2), which fails for more entries than RLIMIT_NOFILE, though nothing be in them.  Whether anything
+ * is ready. */
+static bool ready_poll(struct pollfd *ready, size_t count, const struct timespec *timeout)
+{
+	struct pollfd asked[WAITED_FOR];
+	size_t used = 0, at = 0;
+	int got;
+
+	for (size_t i = 0; i < count; i++) {
+		if (ready[i].fd >= 0)
+			asked[used++] = ready[i];
+	}
+	got = ppoll(asked, used, timeout, NULL);
+	for (size_t i = 0; i < count; i++) {
+		ready[i].revents = 0;
+		if (ready[i].fd < 0)
+			continue;
+		ready[i].revents = got > 0 ? asked[at].revents : 0;
+		at++;
+	}
+	return got > 0;
+}
+
+void vg_loop_wait(struct vg_session *session, struct pollfd *ready, size_t count)
+{
+	bool late = session->tracer.pending != 0, asked;
+	uint64_t now_ns = vg_now_ns(), left_ns = 0;
+	struct timespec left, *timeout = NULL;
+
+	if (session->live != 0 && session->ticks.period_ns != 0) {
+		left_ns = session->ticks.due_ns > now_ns ? session->ticks.due_ns - now_ns : 0;
+		left = (struct timespec){ (time_t)(left_ns / 1000000000),
+					  (long)(left_ns % 1000000000) };
+		timeout = &left;
+	}
+	if (session->live != 0 && session->events.shared != NULL) {
+		uint64_t due_ns = session->events.begin_ns + session->events.due_ns;
+		uint64_t events_ns = due_ns > now_ns ? due_ns - now_ns : 0;
+
+		if (timeout == NULL || events_ns < left_ns) {
+			left_ns = events_ns;
+			left = (struct timespec){ 0, (long)events_ns };
+			timeout = &left;
+		}
+	}
+	/* A thread that stops late stands still until it is let go. */
+	if (late && (timeout == NULL || left_ns > SETTLE_NS)) {
+		left = (struct timespec){ 0, SETTLE_NS };
+		timeout = &left;
+	}
+	if (vg_dumping_busy(session)) {
+		left = (struct timespec){ 0, 0 };
+		timeout = &left;
+	}
+	if (late)
+		vg_priority_raise(&session->tracer.priority);
+	asked = ready_poll(ready, count, timeout);
+	vg_priority_woken(&session->tracer.priority);
+	vg_tracer_settle(&session->tracer);
+	/* What others ask for may take long. */
+	if (asked)
+		vg_priority_rest(&session->tracer.priority);
+	else if (late)
+		vg_priority_lower(&session->tracer.priority);
+}
+
+/* Whether to go on. */
+static bool sockets_turn(struct vg_loop_sockets *sockets, const struct pollfd *ready)
+{
+	for (size_t i = 0; i < sockets->count; i++)
+		sockets->polled[i].revents = ready[i].revents;
+	return sockets->on_turn(sockets->context);
+}
+
+int vg_loop_run(struct vg_session *session, int signals, struct vg_loop_sockets *sockets)
+{
+	struct pollfd ready[WAITED_FOR] = {
+		[SIGNALS] = { .fd = signals, .events = POLLIN },
+		[PROCESS] = { .fd = session->target.pidfd, .events = POLLIN },
+	};
+	size_t count = SOCKETS;
+	int ended_by = 0;
+
+	while (ended_by == 0 && (session->live != 0 || sockets != NULL)) {
+		if (sockets != NULL) {
+			count = SOCKETS + sockets->count;
+			memcpy(ready + SOCKETS, sockets->polled, sockets->count * sizeof *ready);
+		}
+		vg_loop_wait(session, ready, count);
+		if (sockets != NULL && !sockets_turn(sockets, ready + SOCKETS))
+			break;
+		if (ready[SIGNALS].revents != 0)
+			ended_by = signal_take(signals);
+		if (ready[PROCESS].revents != 0) {
+			session->gone = true;
+			vg_session_end_all(session, "the process ended");
+			break;
+		}
+		if (session->live != 0 && vg_ticks_due(&session->ticks, vg_now_ns()))
+			vg_session_tick(session);
+		if (session->live != 0 && vg_events_due(&session->events, vg_now_ns()))
+			vg_session_scan(session);
+		vg_dumping_turn(session);
+		vg_session_end_stopped(session);
+	}
+	return ended_by;
+}

@@ -1,0 +1,187 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+#include "vignetted/session/counting.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+
+#include "base/clock.h"
+#include "vignetted/session/session.h"
+
+/* Of the descriptors that may be open, this share for counters, and for the files of threads as much
+ * as the other two leave: interrupts.c has a quarter. */
+enum { DESCRIPTORS_SHARE = 4, FILES_SHARE = 2 };
+
+void vg_counting_open(struct vg_counting *counting, const uint16_t codes[VG_COUNTERS_MAX])
+{
+	char name[VG_COUNTER_NAME_BYTES];
+
+	*counting = (struct vg_counting){ .count = vg_counters_count(codes) };
+	for (uint32_t i = 0; i < counting->count; i++) {
+		counting->codes[i] = codes[i];
+		if (i > 0)
+			strcat(counting->names, ",");
+		strcat(counting->names, vg_counter_name(codes[i], name));
+	}
+}
+
+static void refuse(struct vg_counting *counting, int rc, uint32_t at)
+{
+	if (counting->refused == 0) {
+		counting->refused = rc;
+		counting->refused_at = at;
+	}
+	counting->threads_without++;
+}
+
+void vg_counting_thread(struct vg_recording *recording, struct vg_task *task)
+{
+	struct vg_counting *counting = &recording->counting;
+	struct vg_counters **counters = &task->accounts[recording->index].counters;
+	uint32_t at = 0;
+	int rc;
+
+	if (counting->count == 0 || *counters != NULL || task->untraceable)
+		return;
+	if (counting->open + counting->count > counting->open_max) {
+		refuse(counting, -EMFILE, 0);
+		return;
+	}
+	*counters = malloc(sizeof **counters);
+	rc = *counters != NULL ? vg_counters_open(*counters, counting->codes, task->tid, &at) : -ENOMEM;
+	if (rc == 0) {
+		counting->open += counting->count;
+		return;
+	}
+	free(*counters);
+	*counters = NULL;
+	if (rc != -ESRCH)                /* it has ended */
+		refuse(counting, rc, at);
+}
+
+static void thread_close(struct vg_recording *recording, struct vg_task *task)
+{
+	struct vg_counters **counters = &task->accounts[recording->index].counters;
+
+	if (*counters == NULL)
+		return;
+	vg_counters_close(*counters);
+	recording->counting.open -= recording->counting.count;
+	free(*counters);
+	*counters = NULL;
+}
+
+/* All recordings have the same share: one does not know how many will come. */
+static void descriptors_share(struct vg_session *session, struct vg_counting *counting)
+{
+	struct vg_tasks *tasks = &session->tasks;
+	struct rlimit limit;
+	size_t most = 0;
+
+	if (getrlimit(RLIMIT_NOFILE, &limit) == 0)
+		most = (size_t)limit.rlim_cur;
+	counting->open_max = most / DESCRIPTORS_SHARE;
+	VG_EACH_RECORDING(i, session->counting)
+		counting->open_max -= session->recordings[i].counting.open < counting->open_max ?
+				      session->recordings[i].counting.open : counting->open_max;
+	if (tasks->kept_open_max > most / FILES_SHARE)
+		tasks->kept_open_max = most / FILES_SHARE;
+}
+
+static int begin_refused(struct vg_session *session, const struct vg_counting *counting,
+			 struct vg_err *err)
+{
+	if (counting->refused == -EMFILE)
+		return vg_err_set(err, -EMFILE, "%s cannot be counted in %zu thread%s: that takes %zu "
+				  "descriptors, and the helper has %zu for it", counting->names,
+				  session->tasks.live.count, session->tasks.live.count == 1 ? "" : "s",
+				  session->tasks.live.count * counting->count,
+				  counting->open_max);
+	return vg_counters_refused(err, counting->codes[counting->refused_at], counting->refused);
+}
+
+int vg_counting_begin(struct vg_session *session, struct vg_recording *recording,
+		      struct vg_err *err)
+{
+	struct vg_counting *counting = &recording->counting;
+	int rc;
+
+	if (counting->count == 0)
+		return 0;
+	descriptors_share(session, counting);
+	session->counting |= 1u << recording->index;
+	/* It finds the threads that there are. */
+	rc = vg_session_scan(session);
+	if (rc != 0)
+		return vg_err_sys(err, rc, "process %d", session->target.pid);
+	return counting->refused != 0 ? begin_refused(session, counting, err) : 0;
+}
+
+/* A thread that is stopped loses its CPU, once. */
+static void own_leave_out(struct vg_counters *counters, const uint16_t codes[VG_COUNTERS_MAX],
+			  uint64_t values[VG_COUNTERS_MAX])
+{
+	for (uint32_t i = 0; i < vg_counters_count(codes); i++) {
+		if ((codes[i] & VG_COUNTER_NUMBER) == VG_COUNTER_CONTEXT_SWITCHES)
+			values[i] -= values[i] < counters->stops ? values[i] : counters->stops;
+	}
+	counters->stops = 0;
+}
+
+static void account_tell(struct vg_recording *recording, struct vg_task *task, uint64_t now_ns)
+{
+	struct vg_counting *counting = &recording->counting;
+	struct vg_account *account = &task->accounts[recording->index];
+	struct vg_writer_count count = {
+		.thread = account->id, .count = counting->count,
+		.time_ns = vg_recording_time_ns(recording, now_ns),
+	};
+	int rc;
+
+	account->uncounted = false;
+	if (account->counters == NULL)
+		return;
+	rc = vg_counters_take(account->counters, counting->codes, count.values);
+	/* By an execve(2) in another thread this one has become that. */
+	if (rc == -ESRCH) {
+		thread_close(recording, task);
+		vg_counting_thread(recording, task);
+	}
+	/* Zeros too: what comes next does not stand for the time before. */
+	if (rc != 0)
+		return;
+	own_leave_out(account->counters, counting->codes, count.values);
+	vg_writer_count(&recording->recorder.writer, &count);
+}
+
+void vg_counting_tell(struct vg_session *session, struct vg_task *task, uint64_t stops)
+{
+	VG_EACH_RECORDING(i, session->counting & session->live & task->begun) {
+		if (task->accounts[i].counters != NULL)
+			task->accounts[i].counters->stops += (uint32_t)stops;
+		if (task->accounts[i].uncounted)
+			account_tell(&session->recordings[i], task, vg_now_ns() - session->begin_ns);
+	}
+}
+
+void vg_counting_thread_end(struct vg_session *session, struct vg_recording *recording,
+			    struct vg_task *task, uint64_t end_ns)
+{
+	if ((session->counting & 1u << recording->index) == 0)
+		return;
+	account_tell(recording, task, end_ns);
+	thread_close(recording, task);
+}
+
+void vg_counting_end(struct vg_session *session, struct vg_recording *recording)
+{
+	if ((session->counting & 1u << recording->index) == 0)
+		return;
+	/* The first thread of a process that has ended is there until it is reaped, and what it counted
+	 * since its latest sample can be read. */
+	for (size_t i = 0; i < session->tasks.live.count; i++)
+		vg_counting_thread_end(session, recording, &session->tasks.live.items[i],
+				       vg_now_ns() - session->begin_ns);
+	session->counting &= ~(1u << recording->index);
+}

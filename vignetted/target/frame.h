@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+#ifndef VG_VIGNETTED_FRAME_H
+#define VG_VIGNETTED_FRAME_H
+
+#include "profile/model.h"
+
+/* One frame of a walk. */
+struct vg_frame {
+	uint64_t address;            /* absolute; one less than the return address in every frame
+	                                but the leaf and one that a signal interrupted */
+	uint32_t module;             /* index into vg_modules, or VG_NONE */
+	enum vg_found found;         /* how this frame was found */
+};
+
+#endif

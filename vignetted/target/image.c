@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+#include "vignetted/target/image.h"
+
+#include <elf.h>
+#include <errno.h>
+#include <string.h>
+
+enum { PHDRS_MAX = 64, NOTES_MAX_BYTES = 4096 };
+
+/* Finds the GNU build id among the notes of one segment. */
+static void notes_read(struct vg_image *image, const struct vg_memory *memory, uint64_t address,
+		       uint64_t length)
+{
+	_Alignas(8) unsigned char notes[NOTES_MAX_BYTES];
+	size_t at = 0;
+
+	if (length > sizeof notes)
+		length = sizeof notes;
+	if (vg_memory_read(memory, address, notes, length) != 0)
+		return;
+	while (length - at >= sizeof(Elf64_Nhdr)) {
+		Elf64_Nhdr note;
+		uint64_t name_at = at + sizeof note, desc_at, next;
+
+		memcpy(&note, notes + at, sizeof note);
+		desc_at = name_at + ((uint64_t)note.n_namesz + 3) / 4 * 4;
+		next = desc_at + ((uint64_t)note.n_descsz + 3) / 4 * 4;
+		if (desc_at + note.n_descsz > length)
+			return;
+		if (note.n_type == NT_GNU_BUILD_ID && note.n_namesz == 4 &&
+		    memcmp(notes + name_at, "GNU", 4) == 0 && note.n_descsz > 0 &&
+		    note.n_descsz <= sizeof image->build_id) {
+			memcpy(image->build_id, notes + desc_at, note.n_descsz);
+			image->build_id_bytes = (uint8_t)note.n_descsz;
+			image->mark_address = address + desc_at;
+			image->mark_bytes = note.n_descsz < VG_MARK_BYTES ?
+					    (uint8_t)note.n_descsz : VG_MARK_BYTES;
+			memcpy(image->mark, notes + desc_at, image->mark_bytes);
+			return;
+		}
+		if (next > length)
+			return;
+		at = next;
+	}
+}
+
+static void segment_read(struct vg_image *image, const struct vg_memory *memory,
+			 const Elf64_Phdr *segment)
+{
+	uint64_t address = image->bias + segment->p_vaddr;
+
+	switch (segment->p_type) {
+	case PT_LOAD:
+		if (address + segment->p_memsz > image->end)
+			image->end = address + segment->p_memsz;
+		break;
+	case PT_GNU_EH_FRAME:
+		image->eh_frame_hdr = address;
+		image->eh_frame_hdr_bytes = segment->p_memsz;
+		break;
+	case PT_NOTE:
+		if (image->build_id_bytes == 0)
+			notes_read(image, memory, address, segment->p_memsz);
+		break;
+	}
+}
+
+static int header_read(Elf64_Ehdr *header, const struct vg_memory *memory, uint64_t address)
+{
+	if (vg_memory_read(memory, address, header, sizeof *header) != 0 ||
+	    memcmp(header->e_ident, ELFMAG, SELFMAG) != 0 ||
+	    header->e_ident[EI_CLASS] != ELFCLASS64 ||
+	    header->e_phentsize != sizeof(Elf64_Phdr) || header->e_phnum == 0 ||
+	    header->e_phnum > PHDRS_MAX)
+		return -ENOEXEC;
+	return 0;
+}
+
+int vg_image_read(struct vg_image *image, const struct vg_memory *memory, uint64_t address)
+{
+	Elf64_Phdr segments[PHDRS_MAX];
+	Elf64_Ehdr header;
+	size_t first;
+
+	memset(image, 0, sizeof *image);
+	if (header_read(&header, memory, address) != 0 ||
+	    vg_memory_read(memory, address + header.e_phoff, segments,
+			   header.e_phnum * sizeof *segments) != 0)
+		return -ENOEXEC;
+	for (first = 0; first < header.e_phnum && segments[first].p_type != PT_LOAD; first++)
+		;
+	if (first == header.e_phnum)
+		return -ENOEXEC;
+	/* The header is mapped at file offset 0; mappings begin at pages. */
+	image->bias = address - (segments[first].p_vaddr - segments[first].p_offset);
+	image->base = image->bias + segments[first].p_vaddr;
+	image->mark_address = address + offsetof(Elf64_Ehdr, e_entry);
+	image->mark_bytes = 3 * sizeof(uint64_t);        /* e_entry, e_phoff, e_shoff */
+	memcpy(image->mark, &header.e_entry, image->mark_bytes);
+	for (size_t i = 0; i < header.e_phnum; i++)
+		segment_read(image, memory, &segments[i]);
+	return image->end > image->base ? 0 : -ENOEXEC;
+}

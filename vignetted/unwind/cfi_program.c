@@ -1,0 +1,424 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+#include "vignetted/unwind/cfi_program.h"
+
+#include "vignetted/unwind/cfi_expression.h"
+#include "vignetted/unwind/regs.h"
+
+enum {
+	CFA_ADVANCE_LOC = 0x40, CFA_OFFSET = 0x80, CFA_RESTORE = 0xc0, CFA_NOP = 0x00,
+	CFA_SET_LOC = 0x01, CFA_ADVANCE_LOC1 = 0x02, CFA_ADVANCE_LOC2 = 0x03,
+	CFA_ADVANCE_LOC4 = 0x04, CFA_OFFSET_EXTENDED = 0x05, CFA_RESTORE_EXTENDED = 0x06,
+	CFA_UNDEFINED = 0x07, CFA_SAME_VALUE = 0x08, CFA_REGISTER = 0x09, CFA_REMEMBER_STATE = 0x0a,
+	CFA_RESTORE_STATE = 0x0b, CFA_DEF_CFA = 0x0c, CFA_DEF_CFA_REGISTER = 0x0d,
+	CFA_DEF_CFA_OFFSET = 0x0e, CFA_DEF_CFA_EXPRESSION = 0x0f, CFA_EXPRESSION = 0x10,
+	CFA_OFFSET_EXTENDED_SF = 0x11, CFA_DEF_CFA_SF = 0x12, CFA_DEF_CFA_OFFSET_SF = 0x13,
+	CFA_VAL_OFFSET = 0x14, CFA_VAL_OFFSET_SF = 0x15, CFA_VAL_EXPRESSION = 0x16,
+	CFA_GNU_ARGS_SIZE = 0x2e,
+};
+
+enum { OP_DEREF = 0x06, OP_PLUS_UCONST = 0x23, OP_BREG0 = 0x70, OP_BREG31 = 0x8f };
+
+enum { REMEMBERED_MAX = 16 };
+
+/* Where a register of the caller is. */
+struct rule {
+	uint8_t base;                /* enum vg_row_base */
+	bool complex;
+	int64_t offset;
+};
+
+/* The registers that rows know; the others' rules are read past. */
+enum { FP, RA, SP, TRACKED };
+
+/* How the CFA is found: register + offset, or the word there and something added to it. */
+struct cfa {
+	uint64_t number;             /* of the register */
+	int64_t offset;
+	bool deref, complex;
+	uint64_t added;
+};
+
+struct state {
+	struct cfa plain, expression;
+	bool by_expression;          /* which of them holds; the other is kept, as GCC's unwinder does */
+	struct rule rules[TRACKED];
+};
+
+struct machine {
+	const struct vg_cfi_program *program;
+	struct state now, initial, remembered[REMEMBERED_MAX];
+	size_t depth;
+	uint64_t location;           /* the row that is being made holds from here on */
+	bool has_initial;            /* initial is set: the CIE's program has been run */
+	bool sound;                  /* there was nothing that libunwind cannot be given */
+};
+
+static struct rule *rule_of(struct machine *machine, uint64_t number)
+{
+	if (number == machine->program->return_column)
+		return &machine->now.rules[RA];
+	if (number == vg_dwarf_fp)
+		return &machine->now.rules[FP];
+	if (number == vg_dwarf_sp)
+		return &machine->now.rules[SP];
+	return NULL;
+}
+
+static void rule_set(struct machine *machine, uint64_t number, enum vg_row_base base, int64_t offset)
+{
+	struct rule *rule = rule_of(machine, number);
+
+	if (rule != NULL)
+		*rule = (struct rule){ .base = (uint8_t)base, .offset = offset };
+}
+
+static void rule_set_complex(struct machine *machine, uint64_t number)
+{
+	struct rule *rule = rule_of(machine, number);
+
+	if (rule != NULL)
+		*rule = (struct rule){ .complex = true };
+}
+
+static void rule_restore(struct machine *machine, uint64_t number)
+{
+	struct rule *rule = rule_of(machine, number);
+
+	/* In a CIE's program libunwind has nothing to restore yet, and may restore what its stack held before. */
+	machine->sound &= machine->has_initial;
+	if (rule != NULL)
+		*rule = machine->initial.rules[rule - machine->now.rules];
+}
+
+/* Any program may say anything: a product beyond 64 bits is no offset, and not what is left of one. */
+static bool offset_factored(const struct machine *machine, int64_t factored, int64_t *offset)
+{
+	return !__builtin_mul_overflow(factored, machine->program->data_factor, offset);
+}
+
+static bool rule_set_factored(struct machine *machine, uint64_t number, int64_t factored)
+{
+	int64_t offset;
+
+	if (!offset_factored(machine, factored, &offset))
+		return false;
+	rule_set(machine, number, VG_FROM_CFA, offset);
+	return true;
+}
+
+/* Nor is a location that lies beyond the last address. */
+static bool location_advance(struct machine *machine, uint64_t delta)
+{
+	uint64_t bytes;
+
+	return !__builtin_mul_overflow(delta, machine->program->code_factor, &bytes) &&
+	       !__builtin_add_overflow(machine->location, bytes, &machine->location);
+}
+
+/* Takes an expression's block off the instructions. */
+static bool block_take(struct machine *machine, struct vg_bytes *bytes, struct vg_bytes *block)
+{
+	uint64_t length;
+
+	if (!vg_bytes_uleb(bytes, &length) || length > (uint64_t)(bytes->end - bytes->at))
+		return false;
+	*block = (struct vg_bytes){ bytes->at, bytes->at + length };
+	bytes->at += length;
+	machine->sound &= vg_cfi_expression_is_sound(*block);
+	return true;
+}
+
+/* register + offset, as one DW_OP_bregN does it. */
+static bool based_read(struct vg_bytes *block, uint64_t *number, int64_t *offset)
+{
+	uint64_t operation;
+
+	if (!vg_bytes_fixed(block, 1, &operation) || operation < OP_BREG0 || operation > OP_BREG31)
+		return false;
+	*number = operation - OP_BREG0;
+	return vg_bytes_sleb(block, offset);
+}
+
+/* What linkers write for a PLT entry, whose distance from the stack pointer depends on how far the
+ * instruction is into its 16 bytes: breg7 8; breg16 0; lit15; and; litN; ge; lit3; shl; plus. */
+static bool plt_read(struct vg_bytes block, uint64_t address, struct cfa *cfa)
+{
+	static const unsigned char head[] = { 0x77, 0x08, 0x80, 0x00, 0x3f, 0x1a };
+	static const unsigned char tail[] = { 0x2a, 0x33, 0x24, 0x22 };
+
+	if (block.end - block.at != 11 || memcmp(block.at, head, sizeof head) != 0 ||
+	    block.at[6] < 0x30 || block.at[6] > 0x4f || memcmp(block.at + 7, tail, sizeof tail) != 0)
+		return false;
+	cfa->number = vg_dwarf_sp;
+	cfa->offset = 8 + ((address & 15) >= (uint64_t)(block.at[6] - 0x30) ? 8 : 0);
+	return true;
+}
+
+/* The word at a fixed place, for functions that realign their stack and for signal frames; the same
+ * and a little more, for assembly that keeps the stack pointer of its entry in its frame (OpenSSL's
+ * does). */
+static bool word_read(struct vg_bytes block, struct cfa *cfa)
+{
+	uint64_t operation;
+
+	if (!based_read(&block, &cfa->number, &cfa->offset))
+		return false;
+	if (block.at == block.end)
+		return true;
+	cfa->deref = true;
+	if (!vg_bytes_fixed(&block, 1, &operation) || operation != OP_DEREF)
+		return false;
+	if (block.at == block.end)
+		return true;
+	return vg_bytes_fixed(&block, 1, &operation) && operation == OP_PLUS_UCONST &&
+	       vg_bytes_uleb(&block, &cfa->added) && block.at == block.end;
+}
+
+static void cfa_by_expression(struct machine *machine, struct vg_bytes block, uint64_t address)
+{
+	struct cfa *cfa = &machine->now.expression;
+
+	*cfa = (struct cfa){ 0 };
+	machine->now.by_expression = true;
+	cfa->complex = !plt_read(block, address, cfa) && !word_read(block, cfa);
+}
+
+/* A register saved at the address that an expression computes. */
+static void rule_by_expression(struct machine *machine, uint64_t number, struct vg_bytes block)
+{
+	uint64_t base;
+	int64_t offset;
+
+	if (!based_read(&block, &base, &offset) || block.at != block.end)
+		rule_set_complex(machine, number);
+	else if (base == vg_dwarf_sp)
+		rule_set(machine, number, VG_FROM_SP, offset);
+	else if (base == vg_dwarf_fp)
+		rule_set(machine, number, VG_FROM_FP, offset);
+	else
+		rule_set_complex(machine, number);
+}
+
+/* Instructions with an operand in their own byte.  Whether it was one. */
+static bool short_step(struct machine *machine, uint8_t code, struct vg_bytes *bytes, bool *good)
+{
+	uint64_t low = code & 0x3f, value;
+
+	switch (code & 0xc0) {
+	case CFA_ADVANCE_LOC:
+		*good = location_advance(machine, low);
+		return true;
+	case CFA_OFFSET:
+		*good = vg_bytes_uleb(bytes, &value) && rule_set_factored(machine, low, (int64_t)value);
+		return true;
+	case CFA_RESTORE:
+		rule_restore(machine, low);
+		return true;
+	}
+	return false;
+}
+
+static bool advance(struct machine *machine, struct vg_bytes *bytes, size_t length)
+{
+	uint64_t value;
+
+	return vg_bytes_fixed(bytes, length, &value) && location_advance(machine, value);
+}
+
+static bool state_keep(struct machine *machine, uint8_t code)
+{
+	if (code == CFA_REMEMBER_STATE) {
+		if (machine->depth == REMEMBERED_MAX)
+			return false;
+		machine->remembered[machine->depth++] = machine->now;
+		return true;
+	}
+	if (machine->depth == 0)
+		return false;
+	machine->now = machine->remembered[--machine->depth];
+	return true;
+}
+
+static bool cfa_step(struct machine *machine, uint8_t code, struct vg_bytes *bytes, uint64_t address)
+{
+	struct state *now = &machine->now;
+	struct vg_bytes block;
+	uint64_t value = 0;
+	int64_t factored;
+
+	switch (code) {
+	case CFA_DEF_CFA:
+	case CFA_DEF_CFA_SF:
+		now->by_expression = now->plain.complex = false;
+		if (!vg_bytes_uleb(bytes, &now->plain.number))
+			return false;
+		break;
+	case CFA_DEF_CFA_REGISTER:
+		/* Behind an expression the standard forbids this, and assembly has it all the same
+		 * (libgcrypt's): the offset is the last that was given as such. */
+		now->by_expression = false;
+		return vg_bytes_uleb(bytes, &now->plain.number);
+	case CFA_DEF_CFA_EXPRESSION:
+		if (!block_take(machine, bytes, &block))
+			return false;
+		cfa_by_expression(machine, block, address);
+		return true;
+	}
+	if (code == CFA_DEF_CFA_SF || code == CFA_DEF_CFA_OFFSET_SF)
+		return vg_bytes_sleb(bytes, &factored) &&
+		       offset_factored(machine, factored, &now->plain.offset);
+	if (!vg_bytes_uleb(bytes, &value))
+		return false;
+	now->plain.offset = (int64_t)value;
+	return true;
+}
+
+/* Instructions whose first operand is the register whose rule they set. */
+static bool rule_step(struct machine *machine, uint8_t code, struct vg_bytes *bytes)
+{
+	struct vg_bytes block;
+	uint64_t number, value;
+	int64_t factored;
+
+	if (!vg_bytes_uleb(bytes, &number))
+		return false;
+	switch (code) {
+	case CFA_OFFSET_EXTENDED:
+		return vg_bytes_uleb(bytes, &value) && rule_set_factored(machine, number, (int64_t)value);
+	case CFA_OFFSET_EXTENDED_SF:
+		return vg_bytes_sleb(bytes, &factored) && rule_set_factored(machine, number, factored);
+	case CFA_RESTORE_EXTENDED:
+		rule_restore(machine, number);
+		return true;
+	case CFA_UNDEFINED:
+		rule_set(machine, number, VG_FROM_NOWHERE, 0);
+		return true;
+	case CFA_SAME_VALUE:
+		rule_set(machine, number, VG_FROM_SAME, 0);
+		return true;
+	case CFA_EXPRESSION:
+		if (!block_take(machine, bytes, &block))
+			return false;
+		rule_by_expression(machine, number, block);
+		return true;
+	case CFA_VAL_EXPRESSION:
+		rule_set_complex(machine, number);
+		return block_take(machine, bytes, &block);
+	}
+	/* DW_CFA_register, DW_CFA_val_offset and its signed form: one more operand.  libunwind knows the first only, and
+	 * would take the others' operands for instructions.  libunwind 1.6.2 takes that register's number for the index of
+	 * an array. */
+	rule_set_complex(machine, number);
+	if (!vg_bytes_uleb(bytes, &value))
+		return false;
+	machine->sound &= code == CFA_REGISTER && value <= vg_dwarf_last;
+	if (code == CFA_REGISTER && number == machine->program->return_column && value <= INT32_MAX)
+		rule_set(machine, number, VG_FROM_REGISTER, (int64_t)value);
+	return true;
+}
+
+static bool step(struct machine *machine, struct vg_bytes *bytes, uint64_t address)
+{
+	uint8_t code = *bytes->at++;
+	uint64_t ignored;
+	bool good = true;
+
+	if (short_step(machine, code, bytes, &good))
+		return good;
+	switch (code) {
+	case CFA_NOP: return true;
+	case CFA_ADVANCE_LOC1: return advance(machine, bytes, 1);
+	case CFA_ADVANCE_LOC2: return advance(machine, bytes, 2);
+	case CFA_ADVANCE_LOC4: return advance(machine, bytes, 4);
+	case CFA_REMEMBER_STATE: case CFA_RESTORE_STATE: return state_keep(machine, code);
+	case CFA_DEF_CFA: case CFA_DEF_CFA_SF: case CFA_DEF_CFA_REGISTER: case CFA_DEF_CFA_OFFSET:
+	case CFA_DEF_CFA_OFFSET_SF: case CFA_DEF_CFA_EXPRESSION:
+		return cfa_step(machine, code, bytes, address);
+	case CFA_OFFSET_EXTENDED: case CFA_OFFSET_EXTENDED_SF: case CFA_RESTORE_EXTENDED:
+	case CFA_UNDEFINED: case CFA_SAME_VALUE: case CFA_REGISTER: case CFA_EXPRESSION:
+	case CFA_VAL_EXPRESSION: case CFA_VAL_OFFSET: case CFA_VAL_OFFSET_SF:
+		return rule_step(machine, code, bytes);
+	case CFA_GNU_ARGS_SIZE: return vg_bytes_uleb(bytes, &ignored);
+	}
+	return false;                    /* DW_CFA_set_loc, and what we do not know */
+}
+
+static bool run(struct machine *machine, struct vg_bytes bytes, uint64_t address)
+{
+	while (bytes.at < bytes.end) {
+		struct state before = machine->now;
+		uint64_t location = machine->location;
+
+		if (!step(machine, &bytes, address))
+			return false;
+		/* The instruction moved past the address: what held before it holds there. */
+		if (machine->location != location && machine->location > address) {
+			machine->now = before;
+			return true;
+		}
+	}
+	return true;
+}
+
+static bool fits(int64_t offset)
+{
+	return offset >= INT32_MIN && offset <= INT32_MAX;
+}
+
+static void row_make(const struct machine *machine, struct vg_row *row)
+{
+	const struct state *now = &machine->now;
+	const struct cfa *cfa = now->by_expression ? &now->expression : &now->plain;
+	const struct rule *fp = &now->rules[FP], *ra = &now->rules[RA], *sp = &now->rules[SP];
+
+	*row = (struct vg_row){
+		.kind = VG_ROW_COMPLEX,
+		.cfa_base = cfa->number == vg_dwarf_fp ? VG_FROM_FP : VG_FROM_SP,
+		.cfa_deref = cfa->deref,
+		.cfa_added = (uint8_t)cfa->added,
+		.cfa_offset = (int32_t)cfa->offset,
+		.fp_base = fp->base, .fp_offset = (int32_t)fp->offset,
+		.ra_base = ra->base, .ra_offset = (int32_t)ra->offset,
+		.signal = machine->program->signal,
+	};
+	if (ra->base == VG_FROM_NOWHERE && !ra->complex) {
+		row->kind = VG_ROW_ROOT;
+		return;
+	}
+	/* The caller's stack pointer is the CFA unless a rule says otherwise.  One does in signal
+	 * frames, whose CFA is that same saved word. */
+	if (cfa->complex || cfa->added > UINT8_MAX || fp->complex || ra->complex || ra->base == VG_FROM_SAME ||
+	    (cfa->number != vg_dwarf_sp && cfa->number != vg_dwarf_fp) ||
+	    (!machine->program->signal && (sp->base != VG_FROM_SAME || sp->complex)) ||
+	    !fits(cfa->offset) || !fits(fp->offset) || !fits(ra->offset))
+		return;
+	row->kind = VG_ROW_PLAIN;
+}
+
+void vg_cfi_program_run(const struct vg_cfi_program *program, struct vg_bytes initial,
+			struct vg_bytes instructions, uint64_t first, uint64_t address,
+			struct vg_row *row)
+{
+	struct machine machine = { .program = program, .location = first };
+
+	row->kind = VG_ROW_COMPLEX;
+	machine.now.plain.complex = true;        /* until something defines it */
+	if (!run(&machine, initial, UINT64_MAX))
+		return;
+	machine.location = first;
+	machine.initial = machine.now;
+	machine.has_initial = true;
+	if (run(&machine, instructions, address))
+		row_make(&machine, row);
+}
+
+bool vg_cfi_program_is_sound(const struct vg_cfi_program *program, struct vg_bytes initial,
+			     struct vg_bytes instructions)
+{
+	struct machine machine = { .program = program, .sound = program->return_column <= vg_dwarf_last };
+
+	if (!run(&machine, initial, UINT64_MAX))
+		return false;
+	machine.has_initial = true;
+	return run(&machine, instructions, UINT64_MAX) && machine.sound;
+}

@@ -1,0 +1,127 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+#include "vignetted/unwind/regs.h"
+
+#include <asm/perf_regs.h>
+#include <elf.h>
+#include <errno.h>
+#include <libunwind.h>
+#include <stddef.h>
+#include <sys/ptrace.h>
+#include <sys/syscall.h>
+#include <sys/uio.h>
+
+const uint32_t vg_dwarf_fp = 6, vg_dwarf_sp = 7, vg_dwarf_last = 16;
+const uint32_t vg_regs_red_zone_bytes = 128;
+
+int vg_regs_read(struct vg_regs *regs, pid_t tid)
+{
+	struct iovec iov = { &regs->raw, sizeof regs->raw };
+
+	if (ptrace(PTRACE_GETREGSET, tid, NT_PRSTATUS, &iov) != 0)
+		return -errno;
+	/* Of a 32-bit program they are fewer, and others. */
+	return iov.iov_len == sizeof regs->raw ? 0 : -ENOTSUP;
+}
+
+uint64_t vg_regs_pc(const struct vg_regs *regs)
+{
+	return regs->raw.rip;
+}
+
+uint64_t vg_regs_sp(const struct vg_regs *regs)
+{
+	return regs->raw.rsp;
+}
+
+uint64_t vg_regs_fp(const struct vg_regs *regs)
+{
+	return regs->raw.rbp;
+}
+
+void vg_regs_set(struct vg_regs *regs, uint64_t pc, uint64_t sp, const uint64_t arguments[6])
+{
+	struct user_regs_struct *raw = &regs->raw;
+
+	raw->rip = pc;
+	raw->rsp = sp;
+	if (arguments == NULL)
+		return;
+	raw->rdi = arguments[0];
+	raw->rsi = arguments[1];
+	raw->rdx = arguments[2];
+	raw->r10 = arguments[3];
+	raw->r8 = arguments[4];
+	raw->r9 = arguments[5];
+}
+
+bool vg_regs_is_argument(int number)
+{
+	switch (number) {
+	case UNW_X86_64_RDI: case UNW_X86_64_RSI: case UNW_X86_64_RDX:
+	case UNW_X86_64_R10: case UNW_X86_64_R8: case UNW_X86_64_R9:
+		return true;
+	}
+	return false;
+}
+
+int64_t vg_regs_call(const struct vg_regs *regs)
+{
+	return (int64_t)regs->raw.orig_rax;
+}
+
+int vg_regs_unwind(const struct vg_regs *regs, int number, uint64_t *value)
+{
+	switch (number) {
+	case UNW_X86_64_RAX: *value = regs->raw.rax; return 0;
+	case UNW_X86_64_RDX: *value = regs->raw.rdx; return 0;
+	case UNW_X86_64_RCX: *value = regs->raw.rcx; return 0;
+	case UNW_X86_64_RBX: *value = regs->raw.rbx; return 0;
+	case UNW_X86_64_RSI: *value = regs->raw.rsi; return 0;
+	case UNW_X86_64_RDI: *value = regs->raw.rdi; return 0;
+	case UNW_X86_64_RBP: *value = regs->raw.rbp; return 0;
+	case UNW_X86_64_RSP: *value = regs->raw.rsp; return 0;
+	case UNW_X86_64_R8: *value = regs->raw.r8; return 0;
+	case UNW_X86_64_R9: *value = regs->raw.r9; return 0;
+	case UNW_X86_64_R10: *value = regs->raw.r10; return 0;
+	case UNW_X86_64_R11: *value = regs->raw.r11; return 0;
+	case UNW_X86_64_R12: *value = regs->raw.r12; return 0;
+	case UNW_X86_64_R13: *value = regs->raw.r13; return 0;
+	case UNW_X86_64_R14: *value = regs->raw.r14; return 0;
+	case UNW_X86_64_R15: *value = regs->raw.r15; return 0;
+	case UNW_X86_64_RIP: *value = regs->raw.rip; return 0;
+	}
+	return -EINVAL;
+}
+
+bool vg_regs_in_call(const struct vg_regs *regs)
+{
+	long result = (long)regs->raw.rax;
+
+	/* -EINTR, or one of the kernel's own ERESTARTSYS (512) to ERESTART_RESTARTBLOCK (516). */
+	return (long)regs->raw.orig_rax >= 0 &&
+	       (result == -EINTR || (result <= -512 && result >= -516));
+}
+
+bool vg_regs_newborn(const struct vg_regs *regs)
+{
+	long call = (long)regs->raw.orig_rax;
+
+	return regs->raw.rax == 0 && (call == SYS_clone || call == SYS_clone3);
+}
+
+#define BIT(name) (UINT64_C(1) << PERF_REG_X86_##name)
+const uint64_t vg_regs_perf_mask = BIT(AX) | BIT(BX) | BIT(CX) | BIT(DX) | BIT(SI) | BIT(DI) | BIT(BP) |
+				   BIT(SP) | BIT(IP) | BIT(R8) | BIT(R9) | BIT(R10) | BIT(R11) |
+				   BIT(R12) | BIT(R13) | BIT(R14) | BIT(R15);
+
+void vg_regs_from_perf(struct vg_regs *regs, const uint64_t *values)
+{
+	struct user_regs_struct *raw = &regs->raw;
+	unsigned long long *const places[] = { &raw->rax, &raw->rbx, &raw->rcx, &raw->rdx, &raw->rsi,
+		&raw->rdi, &raw->rbp, &raw->rsp, &raw->rip, &raw->r8, &raw->r9, &raw->r10, &raw->r11,
+		&raw->r12, &raw->r13, &raw->r14, &raw->r15 };
+
+	for (size_t i = 0; i < sizeof places / sizeof *places; i++)
+		*places[i] = values[i];
+	raw->orig_rax = (unsigned long long)-1;
+}
