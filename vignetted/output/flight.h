@@ -2,8 +2,8 @@
 #ifndef VG_VIGNETTED_FLIGHT_H
 #define VG_VIGNETTED_FLIGHT_H
 
+#include "base/pauses.h"
 #include "profile/writer.h"
-#include "vignetted/output/ledger.h"
 #include "vignetted/output/open_intervals.h"
 #include "vignetted/output/tape.h"
 
@@ -79,7 +79,7 @@ struct vg_flight {
 		size_t count;
 	} snapshots[VG_FLIGHT_SNAPSHOTS];
 	uint64_t snapshots_taken;
-	uint64_t pauses[VG_LEDGER_BUCKETS][2];
+	uint64_t pauses[VG_PAUSES_BUCKETS][2];
 	size_t pauses_count;
 	struct vg_dump *dump;        /* in progress: what it has not read stays; or NULL */
 };

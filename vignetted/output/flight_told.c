@@ -235,7 +235,7 @@ static int on_pauses(struct vg_writer_sink *sink, const uint64_t (*pairs)[2], si
 {
 	struct vg_flight *flight = (struct vg_flight *)sink;
 
-	flight->pauses_count = count < VG_LEDGER_BUCKETS ? count : VG_LEDGER_BUCKETS;
+	flight->pauses_count = count < VG_PAUSES_BUCKETS ? count : VG_PAUSES_BUCKETS;
 	memcpy(flight->pauses, pairs, flight->pauses_count * sizeof *pairs);
 	return 0;
 }

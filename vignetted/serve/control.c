@@ -14,6 +14,7 @@
 #include "vignetted/serve/listener.h"
 #include "vignetted/serve/loop.h"
 #include "vignetted/serve/outside.h"
+#include "vignetted/session/dumps.h"
 
 /* A host that has started us and says nothing is stuck or gone. */
 enum { BEGIN_TIMEOUT_MS = 20 * 1000 };
@@ -87,7 +88,7 @@ static void client_close(struct control *control, struct client *client)
 		control->failure = vg_session_end(control->session, client->recording,
 						  vg_ending_reason(control->session, CLOSED));
 	recording_forget(control, client);
-	vg_dumping_forget(control->session, client->socket);
+	vg_dumps_forget(control->session, client->socket);
 	if (client->kind == CLIENT_OTHER)
 		vg_outside_hung_up(&control->outside, client->socket);
 	if (client->kind == CLIENT_KEEPER) {
@@ -181,7 +182,7 @@ static bool on_dump(struct control *control, struct client *client, int fds[VG_C
 
 	if (client->recording == NULL || fds[0] < 0)
 		return false;
-	rc = vg_dumping_ask(control->session, client->recording, fds[0], "the program asked for it",
+	rc = vg_dumps_ask(control->session, client->recording, fds[0], "the program asked for it",
 			    vg_outside_dumped, client->socket);
 	if (rc == 0)
 		fds[0] = -1;

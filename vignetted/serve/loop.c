@@ -7,6 +7,8 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "vignetted/session/dumps.h"
+#include "vignetted/session/threads.h"
 
 enum { SIGNALS, PROCESS, SOCKETS, WAITED_FOR = SOCKETS + VG_LOOP_SOCKETS };
 enum { SETTLE_NS = 1000 * 1000 };
@@ -92,7 +94,7 @@ void vg_loop_wait(struct vg_session *session, struct pollfd *ready, size_t count
 		left = (struct timespec){ 0, SETTLE_NS };
 		timeout = &left;
 	}
-	if (vg_dumping_busy(session)) {
+	if (vg_dumps_busy(session)) {
 		left = (struct timespec){ 0, 0 };
 		timeout = &left;
 	}
@@ -143,8 +145,8 @@ int vg_loop_run(struct vg_session *session, int signals, struct vg_loop_sockets 
 		if (session->live != 0 && vg_ticks_due(&session->ticks, vg_now_ns()))
 			vg_session_tick(session);
 		if (session->live != 0 && vg_events_due(&session->events, vg_now_ns()))
-			vg_session_scan(session);
-		vg_dumping_turn(session);
+			vg_threads_scan(session);
+		vg_dumps_turn(session);
 		vg_session_end_stopped(session);
 	}
 	return ended_by;

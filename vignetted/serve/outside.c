@@ -9,6 +9,8 @@
 
 #include "base/clock.h"
 #include "libvgctl/channel.h"
+#include "vignetted/session/dumps.h"
+#include "vignetted/session/recordings.h"
 
 /* vgctl renames a file at once; one that is stopped must not hold up the helper's end for long. */
 enum { NAME_TIMEOUT_MS = 1000 };
@@ -192,7 +194,7 @@ bool vg_outside_needs(const struct vg_outside *outside, int socket)
 
 		needed = needed || (own->recording != NULL && (own->owner == socket || own->asker == socket));
 	}
-	return needed || vg_dumping_awaited(outside->session, socket);
+	return needed || vg_dumps_awaited(outside->session, socket);
 }
 
 bool vg_outside_any(const struct vg_outside *outside)
@@ -371,7 +373,7 @@ static bool recording_dump(struct vg_outside *outside, int socket, uint32_t id, 
 				  recording == NULL ? why : "the file is none");
 		return false;
 	}
-	rc = vg_dumping_ask(outside->session, recording, fd, "it was asked for from outside",
+	rc = vg_dumps_ask(outside->session, recording, fd, "it was asked for from outside",
 			    vg_outside_dumped, socket);
 	if (rc != 0)
 		vg_outside_dumped(socket, NULL, rc);
@@ -383,9 +385,7 @@ static void mark(struct vg_outside *outside, int socket, char *label)
 	struct vg_wire_message message = { 0 };
 
 	label[VG_WIRE_TEXT_BYTES - 1] = '\0';
-	VG_EACH_RECORDING(i, outside->session->live)
-		message.which.id += vg_recording_mark(outside->session, &outside->session->recordings[i],
-						      label);
+	message.which.id = vg_recordings_mark(outside->session, label);
 	if (message.which.id == 0 && outside->session->live != 0) {
 		vg_outside_refuse(socket, -ENOSPC, "no session has room for another mark of that kind");
 		return;

@@ -2,51 +2,14 @@
 #include "vignetted/session/account.h"
 
 #include <errno.h>
-#include <unistd.h>
-
-#include "base/clock.h"
-#include "vignetted/session/pacing.h"
-
-/* Most stacks fit this; a thread that outruns it gets more. */
-enum { SNAPSHOT_FIRST_BYTES = 16 * 1024 };
-
-/* Threads get their names when they begin; later the name is looked at once a second. */
-enum { SAMPLES_YOUNG = 4 };
 
 /* Of what samples by timers of CPUs fall short of a thread's CPU time, each makes up one part, and is worth so many
  * periods at most: fewer parts, and the single sample would weigh what chance says; more, and the sum would be off
  * at the end. */
 enum { DRIFT_PARTS = 4, DRIFT_MOST = 4 };
 
-/* When the thread began, in session time: proc(5) has it in clock ticks since boot, which places it
- * between the last look and this one. */
-static uint64_t thread_begin_ns(const struct vg_session *session,
-				const struct vg_task_status *status, uint64_t now_ns)
-{
-	uint64_t tick_ns = 1000000000 / (uint64_t)sysconf(_SC_CLK_TCK);
-	struct timespec since_boot;
-	uint64_t begin_ns, boot_ns;
-
-	clock_gettime(CLOCK_BOOTTIME, &since_boot);
-	boot_ns = (uint64_t)since_boot.tv_sec * 1000000000 + (uint64_t)since_boot.tv_nsec;
-	begin_ns = status->start_ticks * tick_ns + now_ns;
-	begin_ns = begin_ns > boot_ns ? begin_ns - boot_ns : 0;
-	if (begin_ns > now_ns)
-		return now_ns;
-	return begin_ns < session->scan_ns ? session->scan_ns : begin_ns;
-}
-
-static void name_set(struct vg_task *task, const struct vg_task_status *status)
-{
-	if (strcmp(task->name, status->name) == 0)
-		return;
-	memcpy(task->name, status->name, sizeof task->name);
-	task->name_number++;
-}
-
-/* For one profile. */
-static void account_begin(struct vg_recording *recording, struct vg_task *task,
-			  struct vg_thread thread, uint64_t begin_ns)
+void vg_account_begin(struct vg_recording *recording, struct vg_task *task, struct vg_thread thread,
+		      uint64_t begin_ns)
 {
 	struct vg_account *account = &task->accounts[recording->index];
 	bool newborn = recording->tick_count != 0;
@@ -66,55 +29,24 @@ static void account_begin(struct vg_recording *recording, struct vg_task *task,
 			 recording->options.thread_names ? task->name : "");
 }
 
-void vg_account_begin(struct vg_session *session, struct vg_task *task, uint64_t now_ns)
+void vg_account_name(struct vg_recording *recording, struct vg_task *task, uint64_t now_ns)
 {
-	struct vg_task_status status = { .name = "?" };
-	struct vg_thread thread = { .tid = task->tid };
-	uint64_t begin_ns;
-	bool gone;
+	struct vg_account *account = &task->accounts[recording->index];
 
-	/* Of thousands. */
-	vg_priority_lower(&session->tracer.priority);
-	if (session->interrupts.wide)
-		task->interrupts_of = VG_INTERRUPTS_CPUS;
-	/* At once, though it costs as much as a short thread lives: a poller of io_uring's can be seized
-	 * for all that ptrace(2) says, and then does not stop; nor does a thread that has begun to exit. */
-	gone = vg_task_status(&session->tasks, task->tid, &status) == -ESRCH;
-	task->exiting = (gone || status.exiting) && task->tid != session->target.pid;
-	task->found_ready_ns = status.state == 'R' ? vg_now_ns() : 0;
-	/* What the program's own logs call it. */
-	if (session->target.nested)
-		thread.tid = vg_task_own_tid(&session->tasks, task->tid);
-	begin_ns = thread_begin_ns(session, &status, now_ns);
-	if (task->snapshot_bytes == 0)
-		task->snapshot_bytes = SNAPSHOT_FIRST_BYTES;
-	task->untraceable = status.of_kernel;
-	task->young = SAMPLES_YOUNG;
-	name_set(task, &status);
-	VG_EACH_RECORDING(i, session->live & ~task->begun)
-		account_begin(&session->recordings[i], task, thread, begin_ns);
+	if (!recording->options.thread_names || account->name_number == task->name_number)
+		return;
+	account->name_number = task->name_number;
+	vg_writer_thread_name(&recording->recorder.writer, account->id, vg_recording_time_ns(recording, now_ns),
+			      task->name);
 }
 
-void vg_account_name(struct vg_session *session, struct vg_task *task, uint64_t now_ns)
+void vg_account_renew(struct vg_task *task)
 {
-	struct vg_task_status status;
-	vg_recording_set wanted = 0;
-
-	VG_EACH_RECORDING(i, session->live & task->begun)
-		wanted |= (uint32_t)session->recordings[i].options.thread_names << i;
-	if (wanted == 0 || task->named || vg_task_status(&session->tasks, task->tid, &status) != 0)
+	if (!task->renewed)
 		return;
-	name_set(task, &status);
-	VG_EACH_RECORDING(i, wanted) {
-		struct vg_recording *recording = &session->recordings[i];
-		struct vg_account *account = &task->accounts[i];
-
-		if (account->name_number == task->name_number)
-			continue;
-		account->name_number = task->name_number;
-		vg_writer_thread_name(&recording->recorder.writer, account->id,
-				      vg_recording_time_ns(recording, now_ns), task->name);
-	}
+	task->renewed = false;
+	VG_EACH_RECORDING(i, task->begun)
+		task->accounts[i].cpu_ns = task->accounts[i].queued_ns = 0;
 }
 
 /* Processor time since the latest sample.  As of the scheduler's last tick: sums come right. */
@@ -143,14 +75,14 @@ static uint64_t wall_take_ns(struct vg_account *account, uint64_t now_ns)
  * waiting: they take the processor time that they stand for and what the thread spent in the queue
  * for a CPU, and leave the rest to the next wait that is found.
  */
-static uint64_t wall_share_ns(const struct vg_session *session, const struct vg_recording *recording,
-			      struct vg_task *task, const struct vg_account_sample *taken)
+static uint64_t wall_share_ns(const struct vg_recording *recording, struct vg_task *task,
+			      const struct vg_taken *taken)
 {
 	struct vg_account *account = &task->accounts[recording->index];
 	uint64_t since_ns = taken->time_ns > account->last_ns ? taken->time_ns - account->last_ns : 0;
-	uint64_t queued_ns = task->look.queued_ns - account->queued_ns, used_ns = taken->interrupt_ns;
+	uint64_t queued_ns = task->look.queued_ns - account->queued_ns, used_ns = taken->timer_ns;
 
-	if (!vg_pacing_is_wide(session, recording)) {
+	if (!taken->waits_rarely_read || recording->options.cpu_mode) {
 		account->queued_ns = task->look.queued_ns;
 		return wall_take_ns(account, taken->time_ns);
 	}
@@ -158,7 +90,7 @@ static uint64_t wall_share_ns(const struct vg_session *session, const struct vg_
 		used_ns = since_ns;
 	if (queued_ns > since_ns - used_ns)
 		queued_ns = since_ns - used_ns;
-	if (taken->interrupt_ns == 0)
+	if (taken->timer_ns == 0)
 		return wall_take_ns(account, taken->time_ns - queued_ns);
 	account->queued_ns += queued_ns;
 	return wall_take_ns(account, account->last_ns + used_ns + queued_ns);
@@ -217,14 +149,14 @@ static struct vg_walk walk_cut(const struct vg_walk *walk, uint32_t max_frames)
 	return cut;
 }
 
-void vg_account_sample(struct vg_session *session, struct vg_recording *recording,
-		       struct vg_task *task, const struct vg_account_sample *taken)
+void vg_account_sample(struct vg_recording *recording, struct vg_task *task, const struct vg_events *events,
+		       const struct vg_taken *taken)
 {
 	struct vg_recorder *recorder = &recording->recorder;
 	struct vg_account *account = &task->accounts[recording->index];
 	uint64_t time_ns = vg_recording_time_ns(recording, taken->time_ns);
 	struct vg_writer_sample sample = { .thread = account->id, .count = 1, .time_ns = time_ns };
-	struct vg_walk walk = walk_cut(&session->walk, recording->options.max_frames);
+	struct vg_walk walk = walk_cut(taken->walk, recording->options.max_frames);
 	int rc = vg_account_settle(recording, task);
 
 	account->slices = taken->slices;
@@ -235,13 +167,13 @@ void vg_account_sample(struct vg_session *session, struct vg_recording *recordin
 	if (rc != 0)
 		return;
 	account->has_stack = true;
-	account->interval = session->interval;
-	account->told = vg_events_token_in(&session->events, task, recording->index, session->interval);
+	account->interval = taken->interval;
+	account->told = vg_events_token_in(events, task, recording->index, taken->interval);
 	account->stack_complete = walk.end == VG_WALK_ROOT;
 	account->stacks_generation = recorder->stacks_generation;
 	sample.interval = account->told;
 	sample.stack = account->stack;
-	sample.wall_ns = wall_share_ns(session, recording, task, taken);
+	sample.wall_ns = wall_share_ns(recording, task, taken);
 	sample.cpu_ns = cpu_take_ns(account, taken->cpu_ns);
 	recorder->samples++;
 	recorder->stacks_complete += account->stack_complete;
@@ -264,55 +196,33 @@ static uint64_t drift_take_ns(struct vg_account *account, uint64_t cpu_ns)
 	return cpu_ns + (uint64_t)part_ns;
 }
 
-void vg_account_interrupt(struct vg_session *session, struct vg_recording *recording,
-			  struct vg_task *task, int64_t call, uint64_t time_ns)
+void vg_account_timer_sample(struct vg_recording *recording, struct vg_task *task, const struct vg_events *events,
+			     struct vg_taken taken, bool random)
 {
 	struct vg_account *account = &task->accounts[recording->index];
-	uint64_t cpu_ns = !session->interrupts.wide ? account->interrupts_ns :
-			  drift_take_ns(account, account->interrupts_ns);
-	struct vg_account_sample taken = {
-		.call = call, .time_ns = time_ns, .cpu_ns = account->cpu_ns + cpu_ns,
-		.slices = VG_SLICES_UNKNOWN, .interrupt_ns = cpu_ns,
-	};
+	uint64_t cpu_ns = random ? drift_take_ns(account, account->interrupts_ns) : account->interrupts_ns;
 
+	taken.cpu_ns = account->cpu_ns + cpu_ns;
+	taken.timer_ns = cpu_ns;
+	taken.slices = VG_SLICES_UNKNOWN;
 	/* It may have been sampled as it waits since. */
 	if (taken.time_ns < account->last_ns)
 		taken.time_ns = account->last_ns;
 	if (recording->options.cpu_mode)
 		account->last_ns = taken.time_ns > cpu_ns ? taken.time_ns - cpu_ns : 0;
-	vg_account_sample(session, recording, task, &taken);
+	vg_account_sample(recording, task, events, &taken);
 }
 
-/* It ended between two scans: nobody knows when, so in the middle.  One that was interrupted since would
- * have been again soon. */
-static uint64_t thread_end_ns(const struct vg_session *session, const struct vg_recording *recording,
-			      const struct vg_task *task, uint64_t now_ns)
+void vg_account_end(struct vg_recording *recording, struct vg_task *task, uint64_t end_ns)
 {
-	uint64_t period_ns = vg_recording_period_ns(session, recording), since_ns = session->scan_ns;
-	bool interrupted = task->interrupted_ns > since_ns && task->interrupted_ns <= now_ns;
-	uint64_t half_ns;
+	struct vg_account *account = &task->accounts[recording->index];
 
-	if (interrupted)
-		since_ns = task->interrupted_ns;
-	half_ns = (now_ns - since_ns) / 2;
-	return since_ns + (interrupted && half_ns > period_ns ? period_ns : half_ns);
-}
-
-void vg_account_end(struct vg_session *session, struct vg_task *task, uint64_t now_ns)
-{
-	VG_EACH_RECORDING(i, session->live & task->begun) {
-		struct vg_recording *recording = &session->recordings[i];
-		struct vg_account *account = &task->accounts[i];
-		uint64_t end_ns = thread_end_ns(session, recording, task, now_ns);
-
-		if (end_ns < account->last_ns)
-			end_ns = account->last_ns;
-		/* On demand there are the samples that were asked for, and no others. */
-		if (account->has_stack && end_ns > account->last_ns && recording->options.period_ns != 0)
-			vg_account_repeat(recording, task, 1, end_ns, account->cpu_ns);
-		vg_account_settle(recording, task);
-		vg_counting_thread_end(session, recording, task, end_ns);
-		vg_writer_thread_end(&recording->recorder.writer, account->id,
-				     vg_recording_time_ns(recording, end_ns));
-	}
+	if (end_ns < account->last_ns)
+		end_ns = account->last_ns;
+	/* On demand there are the samples that were asked for, and no others. */
+	if (account->has_stack && end_ns > account->last_ns && recording->options.period_ns != 0)
+		vg_account_repeat(recording, task, 1, end_ns, account->cpu_ns);
+	vg_account_settle(recording, task);
+	vg_counting_thread_end(recording, task, vg_recording_time_ns(recording, end_ns));
+	vg_writer_thread_end(&recording->recorder.writer, account->id, vg_recording_time_ns(recording, end_ns));
 }

@@ -2,42 +2,52 @@
 #ifndef VG_VIGNETTED_ACCOUNT_H
 #define VG_VIGNETTED_ACCOUNT_H
 
-#include "vignetted/session/session.h"
+#include "vignetted/session/recording.h"
+#include "vignetted/target/events.h"
 
-/* What profiles are told of each thread: its beginning, names, samples and end.  Times are session
- * time.  A writer that fails remembers that. */
+/*
+ * What one recording writes of one thread: its beginning, names, samples and end.  Times are session time.
+ * A writer that fails remembers that.
+ */
 
-/* A thread that the scan found, for those live recordings that have not been told of it; makes the
- * task ready to be sampled. */
-void vg_account_begin(struct vg_session *session, struct vg_task *task, uint64_t now_ns);
+/* Begins the account.  `thread` has the thread's number; the rest is set here. */
+void vg_account_begin(struct vg_recording *recording, struct vg_task *task, struct vg_thread thread,
+		      uint64_t begin_ns);
 
-/* A thread that the scan no longer found. */
-void vg_account_end(struct vg_session *session, struct vg_task *task, uint64_t now_ns);
+/* Writes the thread's name, if the profile has another. */
+void vg_account_name(struct vg_recording *recording, struct vg_task *task, uint64_t now_ns);
 
-/* Its name, for those recordings that have another and want it. */
-void vg_account_name(struct vg_session *session, struct vg_task *task, uint64_t now_ns);
-
-/* What a sample is told of besides the stack. */
-struct vg_account_sample {
+/* A sample of a thread. */
+struct vg_taken {
+	const struct vg_walk *walk;
 	int64_t call;                /* the system call that the thread waits in, or -1 */
+	uint64_t interval;           /* that it is in: a token, or 0 */
 	uint64_t time_ns;
 	uint64_t cpu_ns;             /* that the thread has used in all */
-	uint64_t interrupt_ns;       /* processor time that an interrupt tells of; 0: it was looked at */
+	uint64_t timer_ns;           /* the CPU time that a timer sample stands for; 0: the thread was read or stopped */
 	uint64_t slices;             /* the count that will say it has not run since */
+	bool waits_rarely_read;      /* ticks are several periods apart */
 };
 
-/* A sample with the stack that session->walk holds. */
-void vg_account_sample(struct vg_session *session, struct vg_recording *recording,
-		       struct vg_task *task, const struct vg_account_sample *taken);
+/* Writes the sample. */
+void vg_account_sample(struct vg_recording *recording, struct vg_task *task, const struct vg_events *events,
+		       const struct vg_taken *taken);
 
-/* The same at a time that has passed, for the CPU time that interrupts told of since the latest. */
-void vg_account_interrupt(struct vg_session *session, struct vg_recording *recording,
-			  struct vg_task *task, int64_t call, uint64_t time_ns);
+/* The same for a timer sample, which stands for the CPU time that timers measured since the latest one; taken->cpu_ns
+ * and timer_ns are set here.  `random` says that timers meet the thread at random, as those of CPUs do. */
+void vg_account_timer_sample(struct vg_recording *recording, struct vg_task *task, const struct vg_events *events,
+			     struct vg_taken taken, bool random);
 
-/* The thread is where it was at its latest sample, or could not be looked at: that stack stands
+/* The thread is where it was at its latest sample, or could not be read: that stack stands
  * for it.  Many of these in a row become one record, written by vg_account_settle(). */
 void vg_account_repeat(struct vg_recording *recording, struct vg_task *task, uint32_t count,
 		       uint64_t now_ns, uint64_t cpu_ns);
 int vg_account_settle(struct vg_recording *recording, struct vg_task *task);
+
+/* The thread's CPU time began anew, if task->renewed says so. */
+void vg_account_renew(struct vg_task *task);
+
+/* The thread ended at about that time. */
+void vg_account_end(struct vg_recording *recording, struct vg_task *task, uint64_t end_ns);
 
 #endif

@@ -6,7 +6,7 @@
 static const uint64_t WINDOW_NS = 500000000;
 static const uint64_t PERIOD_MAX_NS = 1000000000;
 
-static void window_begin(struct vg_budget *budget, const struct vg_ledger *pauses, uint64_t now_ns)
+static void window_begin(struct vg_budget *budget, const struct vg_pauses *pauses, uint64_t now_ns)
 {
 	budget->checked_ns = now_ns;
 	budget->cpu_ns = vg_own_cpu_ns() - budget->apart_ns;
@@ -16,13 +16,13 @@ static void window_begin(struct vg_budget *budget, const struct vg_ledger *pause
 
 void vg_budget_start(struct vg_budget *budget, uint32_t ppm, uint64_t now_ns)
 {
-	static const struct vg_ledger none;
+	static const struct vg_pauses none;
 
 	*budget = (struct vg_budget){ .ppm = ppm };
 	window_begin(budget, &none, now_ns);
 }
 
-void vg_budget_change(struct vg_budget *budget, uint32_t ppm, const struct vg_ledger *pauses,
+void vg_budget_change(struct vg_budget *budget, uint32_t ppm, const struct vg_pauses *pauses,
 		      uint64_t now_ns)
 {
 	budget->ppm = ppm;
@@ -33,7 +33,7 @@ void vg_budget_change(struct vg_budget *budget, uint32_t ppm, const struct vg_le
 /* The larger of the two shares in millionths.  A thread that is stopped is so once a period: its
  * share is the mean pause of that. */
 static uint64_t cost_ppm(const struct vg_budget *budget, const struct vg_ticks *ticks,
-			 const struct vg_ledger *pauses, uint64_t elapsed_ns)
+			 const struct vg_pauses *pauses, uint64_t elapsed_ns)
 {
 	uint64_t stops = pauses->stops - budget->stops;
 	uint64_t pause_ns = pauses->total_ns - budget->pause_ns;
@@ -44,7 +44,7 @@ static uint64_t cost_ppm(const struct vg_budget *budget, const struct vg_ticks *
 }
 
 bool vg_budget_check(struct vg_budget *budget, struct vg_ticks *ticks, uint32_t periods,
-		     const struct vg_ledger *pauses)
+		     const struct vg_pauses *pauses)
 {
 	uint64_t now_ns = vg_now_ns(), elapsed_ns = now_ns - budget->checked_ns, cost;
 	uint64_t period_ns, before_ns;

@@ -2,7 +2,7 @@
 #ifndef VG_VIGNETTED_BUDGET_H
 #define VG_VIGNETTED_BUDGET_H
 
-#include "vignetted/output/ledger.h"
+#include "base/pauses.h"
 #include "vignetted/session/ticks.h"
 
 /*
@@ -22,11 +22,11 @@ struct vg_budget {
 void vg_budget_start(struct vg_budget *budget, uint32_t ppm, uint64_t now_ns);
 
 /* Another share, or another rate that is asked for. */
-void vg_budget_change(struct vg_budget *budget, uint32_t ppm, const struct vg_ledger *pauses,
+void vg_budget_change(struct vg_budget *budget, uint32_t ppm, const struct vg_pauses *pauses,
 		      uint64_t now_ns);
 
 /* Looks every half second.  Whether it changed the ticks' period. */
 bool vg_budget_check(struct vg_budget *budget, struct vg_ticks *ticks, uint32_t periods,
-		     const struct vg_ledger *pauses);
+		     const struct vg_pauses *pauses);
 
 #endif

@@ -6,8 +6,7 @@
 #include <string.h>
 #include <sys/resource.h>
 
-#include "base/clock.h"
-#include "vignetted/session/session.h"
+#include "vignetted/session/recording.h"
 
 /* Of the descriptors that may be open, this share for counters, and for the files of threads as much
  * as the other two leave: interrupts.c has a quarter. */
@@ -73,49 +72,30 @@ static void thread_close(struct vg_recording *recording, struct vg_task *task)
 }
 
 /* All recordings have the same share: one does not know how many will come. */
-static void descriptors_share(struct vg_session *session, struct vg_counting *counting)
+void vg_counting_begin(struct vg_counting *counting, struct vg_tasks *tasks, size_t others_open)
 {
-	struct vg_tasks *tasks = &session->tasks;
 	struct rlimit limit;
 	size_t most = 0;
 
 	if (getrlimit(RLIMIT_NOFILE, &limit) == 0)
 		most = (size_t)limit.rlim_cur;
+	counting->running = true;
 	counting->open_max = most / DESCRIPTORS_SHARE;
-	VG_EACH_RECORDING(i, session->counting)
-		counting->open_max -= session->recordings[i].counting.open < counting->open_max ?
-				      session->recordings[i].counting.open : counting->open_max;
+	counting->open_max -= others_open < counting->open_max ? others_open : counting->open_max;
 	if (tasks->kept_open_max > most / FILES_SHARE)
 		tasks->kept_open_max = most / FILES_SHARE;
 }
 
-static int begin_refused(struct vg_session *session, const struct vg_counting *counting,
-			 struct vg_err *err)
+int vg_counting_check(const struct vg_counting *counting, const struct vg_tasks *tasks, struct vg_err *err)
 {
+	size_t threads = tasks->live.count;
+
 	if (counting->refused == -EMFILE)
 		return vg_err_set(err, -EMFILE, "%s cannot be counted in %zu thread%s: that takes %zu "
 				  "descriptors, and the helper has %zu for it", counting->names,
-				  session->tasks.live.count, session->tasks.live.count == 1 ? "" : "s",
-				  session->tasks.live.count * counting->count,
-				  counting->open_max);
-	return vg_counters_refused(err, counting->codes[counting->refused_at], counting->refused);
-}
-
-int vg_counting_begin(struct vg_session *session, struct vg_recording *recording,
-		      struct vg_err *err)
-{
-	struct vg_counting *counting = &recording->counting;
-	int rc;
-
-	if (counting->count == 0)
-		return 0;
-	descriptors_share(session, counting);
-	session->counting |= 1u << recording->index;
-	/* It finds the threads that there are. */
-	rc = vg_session_scan(session);
-	if (rc != 0)
-		return vg_err_sys(err, rc, "process %d", session->target.pid);
-	return counting->refused != 0 ? begin_refused(session, counting, err) : 0;
+				  threads, threads == 1 ? "" : "s", threads * counting->count, counting->open_max);
+	return counting->refused == 0 ? 0 :
+	       vg_counters_refused(err, counting->codes[counting->refused_at], counting->refused);
 }
 
 /* A thread that is stopped loses its CPU, once. */
@@ -129,13 +109,13 @@ static void own_leave_out(struct vg_counters *counters, const uint16_t codes[VG_
 	counters->stops = 0;
 }
 
-static void account_tell(struct vg_recording *recording, struct vg_task *task, uint64_t now_ns)
+static void account_write(struct vg_recording *recording, struct vg_task *task, uint64_t now_ns)
 {
 	struct vg_counting *counting = &recording->counting;
 	struct vg_account *account = &task->accounts[recording->index];
 	struct vg_writer_count count = {
 		.thread = account->id, .count = counting->count,
-		.time_ns = vg_recording_time_ns(recording, now_ns),
+		.time_ns = now_ns,
 	};
 	int rc;
 
@@ -155,33 +135,29 @@ static void account_tell(struct vg_recording *recording, struct vg_task *task, u
 	vg_writer_count(&recording->recorder.writer, &count);
 }
 
-void vg_counting_tell(struct vg_session *session, struct vg_task *task, uint64_t stops)
+void vg_counting_write(struct vg_recording *recording, struct vg_task *task, uint64_t stops, uint64_t now_ns)
 {
-	VG_EACH_RECORDING(i, session->counting & session->live & task->begun) {
-		if (task->accounts[i].counters != NULL)
-			task->accounts[i].counters->stops += (uint32_t)stops;
-		if (task->accounts[i].uncounted)
-			account_tell(&session->recordings[i], task, vg_now_ns() - session->begin_ns);
-	}
+	struct vg_account *account = &task->accounts[recording->index];
+
+	if (account->counters != NULL)
+		account->counters->stops += (uint32_t)stops;
+	if (account->uncounted)
+		account_write(recording, task, now_ns);
 }
 
-void vg_counting_thread_end(struct vg_session *session, struct vg_recording *recording,
-			    struct vg_task *task, uint64_t end_ns)
+void vg_counting_thread_end(struct vg_recording *recording, struct vg_task *task, uint64_t end_ns)
 {
-	if ((session->counting & 1u << recording->index) == 0)
+	if (!recording->counting.running)
 		return;
-	account_tell(recording, task, end_ns);
+	account_write(recording, task, end_ns);
 	thread_close(recording, task);
 }
 
-void vg_counting_end(struct vg_session *session, struct vg_recording *recording)
+void vg_counting_end(struct vg_recording *recording, struct vg_tasks *tasks, uint64_t now_ns)
 {
-	if ((session->counting & 1u << recording->index) == 0)
-		return;
 	/* The first thread of a process that has ended is there until it is reaped, and what it counted
 	 * since its latest sample can be read. */
-	for (size_t i = 0; i < session->tasks.live.count; i++)
-		vg_counting_thread_end(session, recording, &session->tasks.live.items[i],
-				       vg_now_ns() - session->begin_ns);
-	session->counting &= ~(1u << recording->index);
+	for (size_t i = 0; i < tasks->live.count; i++)
+		vg_counting_thread_end(recording, &tasks->live.items[i], now_ns);
+	recording->counting.running = false;
 }

@@ -5,7 +5,6 @@
 #include "vignetted/capture/counters.h"
 #include "vignetted/target/tasks.h"
 
-struct vg_session;
 struct vg_recording;
 
 /*
@@ -21,28 +20,29 @@ struct vg_counting {
 	uint64_t threads_without;    /* that could not have theirs */
 	int refused;                 /* the first such, a negative errno, */
 	uint32_t refused_at;         /* and which of the codes */
+	bool running;                /* vg_counting_begin() was called, and vg_counting_end() was not */
 };
 
 /* What the recording's options ask for, before anything is opened. */
 void vg_counting_open(struct vg_counting *counting, const uint16_t codes[VG_COUNTERS_MAX]);
 
-/* Counts in every thread that there is.  0, or a negative errno with the reason: it cannot be. */
-int vg_counting_begin(struct vg_session *session, struct vg_recording *recording,
-		      struct vg_err *err);
+/* Lets threads be counted from now on.  The other recordings' counters have so many descriptors open. */
+void vg_counting_begin(struct vg_counting *counting, struct vg_tasks *tasks, size_t others_open);
 
-/* And in one that came later. */
+/* Whether every thread that there is could have its counters.  0, or a negative errno with the reason. */
+int vg_counting_check(const struct vg_counting *counting, const struct vg_tasks *tasks, struct vg_err *err);
+
+/* Counts in one thread. */
 void vg_counting_thread(struct vg_recording *recording, struct vg_task *task);
 
-/* Tells the profiles that have had a sample of the thread how far its counters went; it was stopped so
- * often by us since the last time. */
-void vg_counting_tell(struct vg_session *session, struct vg_task *task, uint64_t stops);
+/* Writes how far the counters of the thread went, if it has had a sample since; it was stopped so often by us since
+ * the last time.  Times are the recording's. */
+void vg_counting_write(struct vg_recording *recording, struct vg_task *task, uint64_t stops, uint64_t now_ns);
 
-/* Tells the profile for the last time: the thread has ended, at that session time.  What it did since
- * its latest sample is told, and what it has open is closed. */
-void vg_counting_thread_end(struct vg_session *session, struct vg_recording *recording,
-			    struct vg_task *task, uint64_t end_ns);
+/* Writes it for the last time: the thread has ended.  What it has open is closed. */
+void vg_counting_thread_end(struct vg_recording *recording, struct vg_task *task, uint64_t end_ns);
 
 /* The recording has stopped. */
-void vg_counting_end(struct vg_session *session, struct vg_recording *recording);
+void vg_counting_end(struct vg_recording *recording, struct vg_tasks *tasks, uint64_t now_ns);
 
 #endif

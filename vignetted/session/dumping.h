@@ -7,7 +7,7 @@
 #include "vignetted/output/watchdog.h"
 
 struct vg_recording;
-struct vg_session;
+struct vg_lanes;
 
 /* For whom a dump is. */
 enum vg_dumping_for {
@@ -28,6 +28,7 @@ struct vg_dumping {
 	struct vg_dump dump;         /* the one in progress */
 	struct vg_watchdog watchdog;
 	enum vg_dumping_for who;
+	struct vg_lanes *shared;     /* the ring of the program's events, where the end of a file is counted; or NULL */
 	int fd;                      /* of the dump in progress; those asked for are owned */
 	uint32_t table_seen;         /* the recorder's stacks_generation that the next two are of */
 	uint64_t table_ns;           /* when that began */
@@ -44,29 +45,21 @@ struct vg_dumping {
 };
 
 /* Makes the recording keep its last seconds in memory, if its options say so. */
-void vg_dumping_open(struct vg_recording *recording);
+void vg_dumping_open(struct vg_recording *recording, struct vg_lanes *events);
 void vg_dumping_close(struct vg_recording *recording);
 
-/* Begins a dump into fd, which is then owned; `done` is called when it is written.  `reason` is static
- * text.  One of a stall that is in progress ends there.  0; -ENOTSUP: there is no flight recorder;
- * -EBUSY: another that was asked for is in progress. */
-int vg_dumping_ask(struct vg_session *session, struct vg_recording *recording, int fd,
-		   const char *reason, vg_dumping_done *done, int asker);
+/* Whether it has a flight recorder. */
+bool vg_dumping_is_open(const struct vg_recording *recording);
 
-/* Who asked is gone: a dump of theirs goes on, and nobody is told. */
-void vg_dumping_forget(struct vg_session *session, int asker);
+/* Begins a dump of what came before that time of the recording.  0 or a negative errno: vg_dumping_finish() is due
+ * either way. */
+int vg_dumping_start(struct vg_recording *recording, enum vg_dumping_for who, int fd, uint64_t now_ns);
 
-/* Whether a dump that was asked for so is in progress. */
-bool vg_dumping_awaited(const struct vg_session *session, int asker);
-
-/* One turn of the loop: writes a slice, and looks after the heartbeat. */
-void vg_dumping_turn(struct vg_session *session);
-
-/* Whether there is something to write at once. */
-bool vg_dumping_busy(const struct vg_session *session);
+/* Writes what is left of the dump, and reports its end to who asked.  0 or a negative errno. */
+int vg_dumping_finish(struct vg_recording *recording, const char *reason);
 
 /* The recording has ended: ends the dump in progress, and writes the last one into its file.  0 or
  * what that failed with. */
-int vg_dumping_last(struct vg_session *session, struct vg_recording *recording);
+int vg_dumping_last(struct vg_recording *recording);
 
 #endif

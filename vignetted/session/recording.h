@@ -3,12 +3,13 @@
 #define VG_VIGNETTED_RECORDING_H
 
 #include "base/intern.h"
+#include "base/pauses.h"
 #include "vignetted/output/disk.h"
-#include "vignetted/output/ledger.h"
 #include "vignetted/output/recorder.h"
 #include "vignetted/session/counting.h"
 #include "vignetted/session/dumping.h"
 #include "vignetted/session/ticks.h"
+#include "vignetted/target/events.h"
 #include "vignetted/target/perfmap.h"
 #include "vignetted/target/tasks.h"
 
@@ -40,13 +41,13 @@ struct vg_session_options {
 	int events_fd;               /* of the ring of the program's events, the caller's; -1: none */
 };
 
-struct vg_session;
-
-/* What the session had counted when the recording began: statistics are of its own time. */
-struct vg_recording_before {
-	struct vg_ledger pauses;
-	uint64_t helper_cpu_ns, late, changes, interrupts, interrupts_lost, maps_reads, repaired;
-	uint64_t walks, fallbacks, rows;
+/* What the session has counted so far, for the statistics of profiles. */
+struct vg_session_counts {
+	struct vg_pauses pauses;
+	uint64_t helper_cpu_ns, ticks_late, rate_changes, timer_samples, timer_samples_lost, maps_reads, eintr_repaired;
+	uint64_t walks, walks_by_libunwind, rows_decoded, events_dropped;
+	uint64_t threads_over, modules_over; /* the most */
+	bool unconfined;
 };
 
 /* One profile of the process: its own rate, mode, limits and file. */
@@ -72,19 +73,28 @@ struct vg_recording {
 	uint64_t target_cpu_ns;      /* the process's processor time at its latest tick */
 	uint64_t tick_count;
 	struct vg_intern labels;     /* that came from outside */
-	struct vg_recording_before before;
+	struct vg_session_counts before; /* when it began: statistics are of its own time */
 	const char *ended;           /* why it stopped, or NULL: it goes on */
 	uint64_t ended_ns;           /* and when */
 	bool complete;               /* the file has its end */
 	int failure;                 /* a negative errno: it stopped because of it */
 };
 
-/*
- * Begins the profile in fd, which stays the caller's.  `shares` says how many recordings must find
- * room in the helper's memory.  0 or a negative errno; vg_recording_close() is due either way.
- */
-int vg_recording_open(struct vg_session *session, struct vg_recording *recording,
-		      const struct vg_session_options *options, int fd, uint32_t shares);
+/* What a recording is to begin with. */
+struct vg_recording_start {
+	const struct vg_session_options *options;
+	int fd;                      /* of the profile; stays the caller's */
+	const char *program, *machine; /* for the header */
+	pid_t pid;
+	struct vg_modules *modules;  /* the session's, as is */
+	struct vg_lanes *events;     /* the ring of events, or NULL */
+	uint64_t session_begin_ns;   /* CLOCK_MONOTONIC */
+	uint64_t max_memory_bytes;   /* for this recording */
+	uint32_t max_name_bytes;
+};
+
+/* Begins the profile.  Sets all but `before`.  0 or a negative errno; vg_recording_close() is due either way. */
+int vg_recording_open(struct vg_recording *recording, const struct vg_recording_start *start);
 
 /* A session time in the recording's own. */
 static inline uint64_t vg_recording_time_ns(const struct vg_recording *recording, uint64_t session_ns)
@@ -92,33 +102,33 @@ static inline uint64_t vg_recording_time_ns(const struct vg_recording *recording
 	return session_ns > recording->since_ns ? session_ns - recording->since_ns : 0;
 }
 
-/* Whether the session's tick, the last that was due, is the first since a sample is. */
-bool vg_recording_due(struct vg_session *session, struct vg_recording *recording);
+/* Whether the session's tick, the last that was due, is the first since a sample is.  So many sampling periods passed
+ * without a tick since the one before. */
+bool vg_recording_due(struct vg_recording *recording, const struct vg_ticks *ticks, uint64_t skipped);
 
-/* How far its samples are apart at present. */
-uint64_t vg_recording_period_ns(const struct vg_session *session,
-				const struct vg_recording *recording);
+/* How far its samples are apart, where the session's are ticks_ns. */
+uint64_t vg_recording_period_ns(const struct vg_recording *recording, uint64_t ticks_ns);
 
-/* Tells the profile of that, if it has changed. */
-void vg_recording_rate(const struct vg_session *session, struct vg_recording *recording);
+/* Writes that into the profile, if it has changed. */
+void vg_recording_rate(struct vg_recording *recording, uint64_t ticks_ns);
 
-/* Stops it if a limit is reached or the file cannot be written; `now_ns` is CLOCK_MONOTONIC. */
-void vg_recording_limits(struct vg_session *session, struct vg_recording *recording, uint64_t now_ns);
+/* The limit that is reached at that CLOCK_MONOTONIC, as the reason of the end; NULL: none. */
+const char *vg_recording_limit(const struct vg_recording *recording, uint64_t now_ns);
 
-/* Every sample so far is in the file after this or, with a flight recorder, in memory. */
-void vg_recording_checkpoint(struct vg_session *session, struct vg_recording *recording, bool last);
+/* It has failed with that negative errno, and stops, or has stopped, because of it.  The reason of the end. */
+const char *vg_recording_fail(struct vg_recording *recording, int code);
 
-/* It stops for that reason, which is static text, unless it has stopped. */
-void vg_recording_stop(struct vg_session *session, struct vg_recording *recording,
-		       const char *reason);
+/* Brings every sample so far into the file or, with a flight recorder, into its memory.  0 or a negative errno. */
+int vg_recording_checkpoint(struct vg_recording *recording, struct vg_tasks *tasks,
+			    const struct vg_events_out *events, const struct vg_session_counts *counts, bool last);
 
-/* Completes the file of one that has stopped.  0 or the failure. */
-int vg_recording_finish(struct vg_session *session, struct vg_recording *recording);
+/* Completes the file of one that has stopped, after its last checkpoint.  0 or a negative errno. */
+int vg_recording_finish(struct vg_recording *recording);
 
-/* An instant of that label, from outside of the program.  Whether there was room for it. */
-bool vg_recording_mark(struct vg_session *session, struct vg_recording *recording,
-		       const char *label);
+/* Writes an instant of that label, from outside of the program.  Whether there was room for it. */
+bool vg_recording_mark(struct vg_recording *recording, const struct vg_tasks *tasks, const char *label);
 
-void vg_recording_close(struct vg_session *session, struct vg_recording *recording);
+/* Frees what it has, and its place.  It has stopped, and its events have left. */
+void vg_recording_close(struct vg_recording *recording, struct vg_tasks *tasks);
 
 #endif

@@ -3,22 +3,16 @@
 
 #include <errno.h>
 #include <stdio.h>
+#include <string.h>
 #include <sys/utsname.h>
 #include <unistd.h>
 
-#include "base/clock.h"
-#include "vignetted/session/account.h"
-#include "vignetted/session/interrupted.h"
-#include "vignetted/session/looks.h"
-#include "vignetted/session/pacing.h"
-#include "vignetted/session/rates.h"
-#include "vignetted/session/sampling.h"
-#include "vignetted/session/timers.h"
-#include "vignetted/session/walking.h"
+#include "vignetted/session/recordings.h"
+#include "vignetted/session/round.h"
+#include "vignetted/session/schedule.h"
+#include "vignetted/session/threads.h"
 
-/* Modules that no stack goes through are seen to go this late. */
-enum { MODULES_EVERY_NS = 250 * 1000 * 1000 };
-enum { LIMITS_EVERY = 16, ROUND_MAX_NS = 1000 * 1000 * 1000, FIRST_ATTEMPTS = 50, FIRST_PAUSE_US = 80 };
+enum { FIRST_ATTEMPTS = 50, FIRST_PAUSE_US = 80 };
 
 /* Now: confined, we could not ask. */
 static void machine_note(struct vg_session *session)
@@ -42,8 +36,13 @@ int vg_session_open(struct vg_session *session, const struct vg_session_options 
 	session->target.pidfd = -1;
 	session->tracer = (struct vg_tracer){ .leader = pid, .command = command ? pid : 0 };
 	session->modules.memory = &session->memory;
+	session->walker = (struct vg_walker){
+		.modules = &session->modules, .memory = &session->memory, .tasks = &session->tasks,
+		.priority = &session->tracer.priority,
+	};
 	vg_priority_begin(&session->tracer.priority);
-	vg_pacing_begin(session);
+	session->fetch_periods = 1;
+	vg_pacing_begin(&session->pacing);
 	machine_note(session);
 	return vg_target_open(&session->target, pid, err);
 }
@@ -55,7 +54,7 @@ static int parts_open(struct vg_session *session)
 	if (rc == 0)
 		rc = vg_tasks_open(&session->tasks, session->target.pid);
 	if (rc == 0)
-		rc = vg_unwinder_open(&session->unwinder, &session->modules);
+		rc = vg_walker_open(&session->walker);
 	return rc;
 }
 
@@ -80,193 +79,53 @@ int vg_session_start(struct vg_session *session, const struct vg_session_options
 	return 0;
 }
 
-/* ---- a round: one sample of every thread ---- */
+/* ---- ticks ---- */
 
-static void events_fetch(struct vg_session *session, bool last)
-{
-	struct vg_events_sink sink = {
-		.tasks = &session->tasks, .now_ns = vg_now_ns() - session->begin_ns, .last = last,
-	};
-
-	vg_events_drain(&session->events, &sink);
-	session->budget.apart_ns = session->events.cpu_ns;
-}
-
-void vg_session_events(struct vg_session *session)
-{
-	if (session->live != 0)
-		events_fetch(session, false);
-}
-
-/* Threads that came and went since the last round. */
-int vg_session_scan(struct vg_session *session)
-{
-	uint64_t now_ns = vg_now_ns() - session->begin_ns;
-	int scanned = vg_tasks_scan(&session->tasks);
-
-	/* The kernel's list may be empty for a moment, while a thread that is not the first executes a
-	 * program and takes that one's place. */
-	if (scanned == -ESRCH && !vg_target_ended(&session->target, 0)) {
-		session->tasks.stale = true;
-		return 0;
-	}
-	for (size_t i = 0; scanned == 0 && i < session->tasks.live.count; i++) {
-		struct vg_task *task = &session->tasks.live.items[i];
-
-		if (task->seen && (session->live & ~task->begun) != 0)
-			vg_account_begin(session, task, now_ns);
-	}
-	/* While those that are gone are still known. */
-	vg_session_events(session);
-	/* Of a process that is gone the threads are too, and what they have not told yet is due. */
-	for (size_t i = 0; i < session->tasks.live.count; i++) {
-		struct vg_task *task = &session->tasks.live.items[i];
-
-		if (!task->seen)
-			vg_account_end(session, task, now_ns);
-	}
-	vg_tasks_sweep(&session->tasks);
-	session->scan_ns = now_ns;
-	return scanned;
-}
-
-static void limits_check(struct vg_session *session, uint64_t now_ns)
-{
-	VG_EACH_RECORDING(i, session->live)
-		vg_recording_limits(session, &session->recordings[i], now_ns);
-}
-
-static void all_stop(struct vg_session *session, const char *reason)
-{
-	VG_EACH_RECORDING(i, session->live)
-		vg_recording_stop(session, &session->recordings[i], reason);
-}
-
-/* Fetches what came since the last round, and sees who is there. */
-static void round_begin(struct vg_session *session)
-{
-	uint64_t now_ns = vg_now_ns() - session->begin_ns;
-	int rc;
-
-	session->round_ns = now_ns;
-	session->maps_fresh = false;
-	vg_modules_doubt(&session->modules);
-	if (vg_looks_begin(session) && now_ns >= session->modules_due_ns) {
-		session->modules_due_ns = now_ns + MODULES_EVERY_NS;
-		if (!vg_modules_check(&session->modules))
-			vg_walk_modules(session, now_ns);
-	}
-	/* What a ring holds is lost when it is closed. */
-	vg_interrupted_fetch(session);
-	rc = vg_looks_scan(session);
-	vg_timers_weigh(session);
-	if (rc == -ESRCH) {
-		events_fetch(session, true);
-		session->gone = true;
-		all_stop(session, "the process ended");
-	}
-	VG_EACH_RECORDING(i, session->due) {
-		struct vg_recorder *recorder = &session->recordings[i].recorder;
-
-		recorder->lost[VG_LOSS_NO_MEMORY] += rc == -ENOMEM;
-		recorder->lost[VG_LOSS_THREAD_LIMIT] += session->tasks.over;
-		session->recordings[i].tick_count++;
-	}
-}
-
+/* Once a second, each. */
 static void checkpoints(struct vg_session *session)
 {
 	uint64_t now_ns = vg_now_ns();
+	bool named = false;
 
 	VG_EACH_RECORDING(i, session->live) {
-		if (now_ns >= session->recordings[i].checkpoint_ns)
-			vg_recording_checkpoint(session, &session->recordings[i], false);
+		if (now_ns < session->recordings[i].checkpoint_ns)
+			continue;
+		if (!named)
+			vg_threads_names(session);
+		named = true;
+		vg_recordings_checkpoint(session, &session->recordings[i], false);
 	}
-}
-
-/* Whether the round may go on, at that thread.  Signals and what others ask for wait for it to end, and there may be
- * thousands of threads whose unwind information takes 35 ms each to read (walking.c). */
-static bool round_check(struct vg_session *session, size_t at)
-{
-	uint64_t now_ns = vg_now_ns();
-
-	limits_check(session, now_ns);
-	if (now_ns - session->begin_ns - session->round_ns < ROUND_MAX_NS)
-		return true;
-	VG_EACH_RECORDING(i, session->live & session->due)
-		session->recordings[i].recorder.lost[VG_LOSS_OUT_OF_TIME] +=
-			session->tasks.live.count - session->round_looked;
-	session->round_at = at;
-	return false;
-}
-
-/* Whether the round may go on. */
-static bool threads_round(struct vg_session *session, bool asleep)
-{
-	size_t count = session->tasks.live.count;
-	/* Another first one each time, so that no thread is always the one that waits longest. */
-	size_t at = count > 0 ? session->round_at % count : 0;
-
-	for (size_t i = 0; i < count && (session->live & session->due) != 0; i++) {
-		struct vg_task *task = &session->tasks.live.items[at];
-		uint64_t stops = session->pauses.stops;
-
-		if (task->asleep == asleep) {
-			vg_sampling_thread(session, task);
-			if (session->counting != 0)
-				vg_counting_tell(session, task, session->pauses.stops - stops);
-			/* Now and then: thousands of sleeping threads cost a microsecond each. */
-			if (++session->round_looked % LIMITS_EVERY == 0 && !round_check(session, at))
-				return false;
-		}
-		at = at + 1 < count ? at + 1 : 0;
-	}
-	return true;
-}
-
-static void session_round(struct vg_session *session, vg_recording_set due)
-{
-	session->due = due & session->live;
-	if (session->due == 0)
-		return;
-	round_begin(session);
-	session->round_at++;
-	session->round_looked = 0;
-	/* What was found of those that are awake is of just now. */
-	if (threads_round(session, false))
-		threads_round(session, true);
-	limits_check(session, vg_now_ns());
-	session->round_count++;
 }
 
 void vg_session_tick(struct vg_session *session)
 {
 	vg_recording_set due = 0;
+	uint64_t skipped;
 
 	if (session->live == 0)
 		return;
-	session->skipped_now = session->ticks.skipped - session->skipped_before;
-	session->skipped_before = session->ticks.skipped;
+	skipped = (session->ticks.skipped - session->skipped) * session->fetch_periods;
+	session->skipped = session->ticks.skipped;
 	VG_EACH_RECORDING(i, session->live) {
-		if (vg_recording_due(session, &session->recordings[i]))
+		if (vg_recording_due(&session->recordings[i], &session->ticks, skipped))
 			due |= 1u << i;
 	}
-	session_round(session, due);
+	vg_round(session, due);
 	if (session->live != 0 && vg_budget_check(&session->budget, &session->ticks, session->fetch_periods,
 						  &session->pauses))
-		vg_rates_tell(session);
+		vg_schedule_rates(session);
 	vg_events_forget(&session->events);
 	checkpoints(session);
 	if (session->changed)
-		vg_rates_follow(session);
-	vg_pacing_adapt(session);
+		vg_schedule_follow(session);
+	vg_schedule_adapt(session);
 }
 
 void vg_session_sample(struct vg_session *session, struct vg_recording *recording)
 {
-	session->all_now = true;
-	session_round(session, 1u << recording->index);
-	session->all_now = false;
+	session->round.all_now = true;
+	vg_round(session, 1u << recording->index);
+	session->round.all_now = false;
 	vg_events_forget(&session->events);
 	checkpoints(session);
 }
@@ -325,6 +184,55 @@ static struct vg_recording *place_find(struct vg_session *session, uint32_t *tak
 	return place;
 }
 
+static int recording_open(struct vg_session *session, struct vg_recording *recording,
+			  const struct vg_session_options *options, int fd, uint32_t shares)
+{
+	struct vg_recording_start start = {
+		.options = options, .fd = fd, .program = session->target.program, .machine = session->machine,
+		.pid = session->target.pid, .modules = &session->modules, .events = session->events.shared,
+		.session_begin_ns = session->begin_ns, .max_memory_bytes = session->max_memory_bytes / shares,
+		.max_name_bytes = session->max_name_bytes,
+	};
+	int rc = vg_recording_open(recording, &start);
+
+	vg_recordings_counts(session, &recording->before);
+	/* What it took the helper to start is the first one's. */
+	if (session->round.count == 0)
+		recording->before.helper_cpu_ns = 0;
+	vg_events_join(&session->events, recording->index, &recording->recorder.writer,
+		       &recording->recorder.threads, recording->since_ns);
+	return rc;
+}
+
+static void recording_close(struct vg_session *session, struct vg_recording *recording)
+{
+	if (!recording->open)
+		return;
+	session->live &= ~(1u << recording->index);
+	vg_counting_end(recording, &session->tasks, vg_now_ns() - recording->begin_ns);
+	session->counting &= ~(1u << recording->index);
+	vg_events_leave(&session->events, recording->index);
+	vg_recording_close(recording, &session->tasks);
+}
+
+static int counting_begin(struct vg_session *session, struct vg_recording *recording, struct vg_err *err)
+{
+	size_t open = 0;
+	int rc;
+
+	if (recording->counting.count == 0)
+		return 0;
+	VG_EACH_RECORDING(i, session->counting)
+		open += session->recordings[i].counting.open;
+	vg_counting_begin(&recording->counting, &session->tasks, open);
+	session->counting |= 1u << recording->index;
+	/* It finds the threads that there are. */
+	rc = vg_threads_scan(session);
+	if (rc != 0)
+		return vg_err_sys(err, rc, "process %d", session->target.pid);
+	return vg_counting_check(&recording->counting, &session->tasks, err);
+}
+
 int vg_session_begin(struct vg_session *session, const struct vg_session_options *options, int fd,
 		     struct vg_recording **recording, struct vg_err *err)
 {
@@ -342,35 +250,52 @@ int vg_session_begin(struct vg_session *session, const struct vg_session_options
 				  "memory that the helper may use");
 	/* What came before is the others', or nobody's. */
 	if (session->live != 0) {
-		vg_session_events(session);
+		vg_recordings_events(session, false);
 	} else {
 		vg_events_begin(&session->events, session->begin_ns);
 		session->tasks.stale = true;
 	}
 	/* It is to be told of all threads. */
-	session->rest_known = false;
-	rc = vg_recording_open(session, place, options, fd, taken == 0 ? 1 : VG_RECORDINGS);
+	session->activity.rest_known = false;
+	rc = recording_open(session, place, options, fd, taken == 0 ? 1 : VG_RECORDINGS);
 	if (rc != 0) {
-		vg_recording_close(session, place);
+		recording_close(session, place);
 		return vg_err_sys(err, rc, "cannot write the profile");
 	}
 	session->live |= 1u << place->index;
 	place->number = ++session->begun;
-	if (options->max_frames > session->max_frames)
-		session->max_frames = options->max_frames;
-	rc = vg_counting_begin(session, place, err);
+	if (options->max_frames > session->walker.max_frames)
+		session->walker.max_frames = options->max_frames;
+	rc = counting_begin(session, place, err);
 	if (rc == 0)
 		rc = first_sample(session, place, err);
-	vg_rates_follow(session);
+	vg_schedule_follow(session);
 	if (rc == 0 && place->failure != 0)
 		rc = vg_err_sys(err, place->failure, "cannot write the profile");
 	if (rc != 0) {
-		vg_recording_close(session, place);
-		vg_rates_follow(session);
+		recording_close(session, place);
+		vg_schedule_follow(session);
 		return rc;
 	}
 	*recording = place;
 	return 0;
+}
+
+/* Completes the file of one that has stopped. */
+static void recording_complete(struct vg_session *session, struct vg_recording *recording)
+{
+	int rc;
+
+	if (recording->failure == 0) {
+		vg_threads_names(session);
+		vg_recordings_checkpoint(session, recording, true);
+	}
+	recording->complete = true;
+	vg_priority_rest(&session->tracer.priority);
+	rc = vg_recording_finish(recording);
+	if (rc != 0 && recording->failure == 0)
+		vg_recordings_fail(session, recording, rc);
+	vg_events_leave(&session->events, recording->index);
 }
 
 int vg_session_end(struct vg_session *session, struct vg_recording *recording, const char *reason)
@@ -382,19 +307,19 @@ int vg_session_end(struct vg_session *session, struct vg_recording *recording, c
 	/* A last round, so that weights reach to the end. */
 	session->modules_due_ns = 0;
 	if (recording->ended == NULL && recording->options.period_ns != 0)
-		session_round(session, own);
+		vg_round(session, own);
 	if (recording->ended == NULL) {
-		vg_session_scan(session);
-		events_fetch(session, session->live == own);
+		vg_threads_scan(session);
+		vg_recordings_events(session, session->live == own);
 	}
-	vg_recording_stop(session, recording, reason);
+	vg_recordings_stop(session, recording, reason);
 	/* A thread that was asked to stop and has not is let go when it does, or when we exit. */
 	if (session->live == 0)
 		vg_tracer_finish(&session->tracer);
 	if (recording->failure == 0 && session->live == 0)
 		vg_events_finish(&session->events);
-	vg_recording_finish(session, recording);
-	vg_rates_follow(session);
+	recording_complete(session, recording);
+	vg_schedule_follow(session);
 	return recording->failure;
 }
 
@@ -418,20 +343,18 @@ void vg_session_end_stopped(struct vg_session *session)
 
 void vg_session_release(struct vg_session *session, struct vg_recording *recording)
 {
-	vg_recording_close(session, recording);
+	recording_close(session, recording);
 }
 
 void vg_session_close(struct vg_session *session)
 {
 	for (uint32_t i = 0; i < VG_RECORDINGS; i++)
-		vg_recording_close(session, &session->recordings[i]);
-	vg_unwinder_free(session->unwinder);
+		recording_close(session, &session->recordings[i]);
+	vg_walker_close(&session->walker);
 	vg_modules_free(&session->modules);
 	vg_memory_free(&session->memory);
 	vg_tasks_close(&session->tasks);
-	vg_interrupts_close(&session->interrupts);
+	vg_timers_close(&session->timers);
 	vg_events_close(&session->events);
-	vg_snapshot_free(&session->snapshot);
-	vg_walk_free(&session->walk);
 	vg_target_close(&session->target);
 }

@@ -377,7 +377,8 @@ void vg_events_drain(struct vg_events *events, const struct vg_events_sink *sink
 
 bool vg_events_come(const struct vg_events *events, uint64_t now_ns)
 {
-	return events->shared != NULL && now_ns - events->came_ns < CALM_NS;
+	/* They may have come since the round began, which is `now_ns`. */
+	return events->shared != NULL && (now_ns < events->came_ns || now_ns - events->came_ns < CALM_NS);
 }
 
 bool vg_events_due(const struct vg_events *events, uint64_t now_ns)

@@ -67,7 +67,7 @@ struct vg_task {
 	bool seen;                   /* by the scan in progress */
 	bool untraceable;            /* not ours to sample */
 	bool exiting;                /* or gone, and no leader: it runs no more code */
-	bool judged;                 /* by what became of it until it was to be sampled: looks.h */
+	bool judged;                 /* by what became of it until it was to be sampled: capture/crowd.h */
 	uint8_t young;               /* samples for which its name is looked at each time */
 	bool ran;                    /* since its name was last looked at */
 	bool meagre;                 /* what an interrupt copies of its stack does not suffice */
@@ -82,10 +82,12 @@ struct vg_task {
 	pid_t interrupts_of;         /* whose events interrupt it (vg_interrupt.owner); 0: none has yet */
 	struct vg_task_look look;    /* the latest; slices is 0 before the first */
 	uint64_t looked_ns;          /* session time of the round of the latest */
-	uint64_t weighed_ns;         /* the same when interrupts were weighed; 0: they were not yet */
+	uint64_t window_slices;      /* look.slices when the timers' window began; 0: it had not been read */
+	uint64_t weighed_ns;         /* looked_ns when pacing weighed it; 0: it did not yet */
 	uint64_t weighed_slices;     /* times it was put on a CPU, by that look */
 	uint64_t weighed_ready_ns;   /* its time on a CPU and in the queue for one, by that look */
 	uint64_t interrupted_ns;     /* session time of its latest interrupt */
+	bool renewed;                /* the CPU time of `look` began anew, and accounts do not know yet */
 	uint64_t found_ready_ns;     /* CLOCK_MONOTONIC when it was found, if it ran then; else 0 */
 	uint64_t moved_ns;           /* session time of the look that first said so many slices */
 	bool asleep;                 /* it had not run for long when the round began */

@@ -1,0 +1,121 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+#include "vignetted/session/recordings.h"
+
+#include "vignetted/session/account.h"
+
+void vg_recordings_events(struct vg_session *session, bool last)
+{
+	struct vg_events_sink sink = { .tasks = &session->tasks, .now_ns = vg_session_now_ns(session), .last = last };
+
+	if (session->live == 0 && !last)
+		return;
+	vg_events_drain(&session->events, &sink);
+	session->budget.apart_ns = session->events.cpu_ns;
+}
+
+void vg_recordings_counts(const struct vg_session *session, struct vg_session_counts *counts)
+{
+	const struct vg_unwind_counts *unwound = vg_unwinder_counts(session->walker.unwinder);
+
+	*counts = (struct vg_session_counts){
+		.pauses = session->pauses,
+		.helper_cpu_ns = vg_own_cpu_ns(),
+		.ticks_late = session->ticks.late,
+		.rate_changes = session->budget.changes,
+		.timer_samples = session->timers.interrupts.taken,
+		.timer_samples_lost = session->timers.interrupts.told.lost,
+		.maps_reads = session->walker.maps_reads,
+		.eintr_repaired = session->tracer.repaired,
+		.walks = unwound->walks,
+		.walks_by_libunwind = unwound->fallbacks,
+		.rows_decoded = unwound->rows_decoded,
+		.events_dropped = vg_events_dropped(&session->events),
+		.threads_over = session->tasks.over_most,
+		.modules_over = session->modules.over_most,
+		.unconfined = session->unconfined,
+	};
+}
+
+void vg_recordings_stop(struct vg_session *session, struct vg_recording *recording, const char *reason)
+{
+	if (recording->ended != NULL)
+		return;
+	vg_counting_end(recording, &session->tasks, vg_now_ns() - recording->begin_ns);
+	session->counting &= ~(1u << recording->index);
+	recording->ended_ns = vg_now_ns() - recording->begin_ns;
+	/* All that threads wrote into the ring until then is its. */
+	vg_recordings_events(session, false);
+	recording->ended = reason;
+	session->live &= ~(1u << recording->index);
+	session->changed = true;
+}
+
+void vg_recordings_stop_all(struct vg_session *session, const char *reason)
+{
+	VG_EACH_RECORDING(i, session->live)
+		vg_recordings_stop(session, &session->recordings[i], reason);
+}
+
+void vg_recordings_fail(struct vg_session *session, struct vg_recording *recording, int code)
+{
+	const char *reason = vg_recording_fail(recording, code);
+
+	vg_recordings_stop(session, recording, reason);
+	/* It may have been ending for another reason. */
+	recording->ended = reason;
+}
+
+void vg_recordings_limits(struct vg_session *session, uint64_t now_ns)
+{
+	VG_EACH_RECORDING(i, session->live) {
+		struct vg_recording *recording = &session->recordings[i];
+		const char *reason = vg_recording_limit(recording, now_ns);
+
+		if (recording->recorder.writer.failed != 0)
+			vg_recordings_fail(session, recording, recording->recorder.writer.failed);
+		else if (reason != NULL)
+			vg_recordings_stop(session, recording, reason);
+	}
+}
+
+void vg_recordings_checkpoint(struct vg_session *session, struct vg_recording *recording, bool last)
+{
+	struct vg_session_counts counts;
+	int rc;
+
+	vg_priority_rest(&session->tracer.priority);
+	vg_recordings_counts(session, &counts);
+	rc = vg_recording_checkpoint(recording, &session->tasks, &session->events.outs[recording->index], &counts,
+				     last);
+	if (rc != 0 && recording->failure == 0)
+		vg_recordings_fail(session, recording, rc);
+}
+
+void vg_recordings_unloads(struct vg_session *session, uint64_t now_ns)
+{
+	if (session->maps_told == session->walker.maps_reads)
+		return;
+	session->maps_told = session->walker.maps_reads;
+	VG_EACH_RECORDING(i, session->live)
+		vg_recorder_unloads(&session->recordings[i].recorder,
+				    vg_recording_time_ns(&session->recordings[i], now_ns));
+}
+
+uint32_t vg_recordings_mark(struct vg_session *session, const char *label)
+{
+	uint32_t marked = 0;
+
+	VG_EACH_RECORDING(i, session->live) {
+		bool own = vg_recording_mark(&session->recordings[i], &session->tasks, label);
+
+		session->events.outs[i].recorded += own;
+		marked += own;
+	}
+	return marked;
+}
+
+void vg_recordings_lost(struct vg_session *session, vg_recording_set set, enum vg_loss loss)
+{
+	VG_EACH_RECORDING(i, set)
+		session->recordings[i].recorder.lost[loss]++;
+}
