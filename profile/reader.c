@@ -5,19 +5,8 @@
 #include <inttypes.h>
 #include <stdlib.h>
 
-#include "profile/reading.h"
-
-enum { DAMAGE_LISTED_MAX = 1000 };
-
-int vg_reader_damage(struct vg_profile *profile, const struct vg_damage *damage)
-{
-	/* A gap record may claim any number. */
-	if (__builtin_add_overflow(profile->damaged_bytes, damage->bytes, &profile->damaged_bytes))
-		profile->damaged_bytes = UINT64_MAX;
-	if (profile->damage.count >= DAMAGE_LISTED_MAX)
-		return 0;
-	return vg_array_push(&profile->damage, damage);
-}
+#include "profile/damage.h"
+#include "profile/reading_fields.h"
 
 static int (*const handlers[])(struct vg_reader *, struct vg_record_view *) = {
 	[VG_RECORD_HEADER] = vg_on_header,
@@ -50,7 +39,7 @@ static int gap_note(struct vg_reader *reader, const struct vg_chunk *chunk, uint
 	if (!chunk->gap)
 		return 0;
 	reader->run_opens = true;
-	return damage_end == chunk->offset ? 0 : vg_reader_damage(reader->profile, &missing);
+	return damage_end == chunk->offset ? 0 : vg_damage_add(reader->profile, &missing);
 }
 
 /* Only -ENOMEM stops the reading; a bad record behind a good checksum is damage like any. */
@@ -77,7 +66,7 @@ static int chunk_read(struct vg_reader *reader, const struct vg_infile *file, st
 		if (rc == -EBADMSG) {
 			damage.offset = (uint64_t)(start - file->bytes);
 			damage.bytes = (uint64_t)(chunk->payload.at - start);
-			rc = vg_reader_damage(reader->profile, &damage);
+			rc = vg_damage_add(reader->profile, &damage);
 		}
 		if (rc != 0)
 			return rc;
@@ -105,7 +94,7 @@ static int chunks_read(struct vg_reader *reader, const struct vg_infile *file, u
 			break;
 		case VG_CHUNK_DAMAGED:
 			damage_end = damage.offset + damage.bytes;
-			rc = vg_reader_damage(reader->profile, &damage);
+			rc = vg_damage_add(reader->profile, &damage);
 			break;
 		}
 		if (rc != 0)
