@@ -5,74 +5,16 @@
 #include <elfutils/libdw.h>
 #include <elfutils/libdwelf.h>
 
+#include "symbols/cfi/cfi_address.h"
+#include "symbols/cfi/cfi_columns.h"
+#include "symbols/cfi/cfi_program.h"
+#include "symbols/cfi/cfi_registers.h"
+#include "symbols/cfi/cfi_rule.h"
+
 /* Every step is an instruction, a copied state or some text, for which several bytes of the file
  * stand; but a common entry's program is run again where entries of several alternate. */
 #define STEPS_PER_BYTE 32
 #define STEPS_FREE 1000000
-
-int vg_cfi_spend(struct vg_cfi_reader *reader, uint64_t steps)
-{
-	if (reader->budget < steps)
-		return -ENOBUFS;
-	reader->budget -= steps;
-	return 0;
-}
-
-static void lost(struct vg_cfi_reader *reader)
-{
-	reader->symbols->bad_records++;
-}
-
-uint64_t vg_cfi_address(const struct vg_cfi_reader *reader, struct vg_cfi_cursor *cursor,
-			uint8_t encoding, bool *valid)
-{
-	uint64_t address = reader->section_address + (uint64_t)(cursor->at - reader->data);
-	uint64_t value = 0;
-
-	*valid = true;
-	switch (encoding & 0x70) {
-	case DW_EH_PE_absptr:
-		address = 0;
-		break;
-	case DW_EH_PE_pcrel:
-		break;
-	default:
-		*valid = false;
-	}
-	switch (encoding & 0x0f) {
-	case DW_EH_PE_absptr:
-		value = vg_cfi_fixed(cursor, reader->address_bytes);
-		break;
-	case DW_EH_PE_uleb128:
-		value = vg_cfi_unsigned(cursor);
-		break;
-	case DW_EH_PE_sleb128:
-		value = (uint64_t)vg_cfi_signed(cursor);
-		break;
-	case DW_EH_PE_udata2:
-		value = vg_cfi_fixed(cursor, 2);
-		break;
-	case DW_EH_PE_sdata2:
-		value = (uint64_t)vg_cfi_sign_extend(vg_cfi_fixed(cursor, 2), 2);
-		break;
-	case DW_EH_PE_udata4:
-		value = vg_cfi_fixed(cursor, 4);
-		break;
-	case DW_EH_PE_sdata4:
-		value = (uint64_t)vg_cfi_sign_extend(vg_cfi_fixed(cursor, 4), 4);
-		break;
-	case DW_EH_PE_udata8:
-	case DW_EH_PE_sdata8:
-		value = vg_cfi_fixed(cursor, 8);
-		break;
-	default:
-		*valid = false;
-	}
-	if ((encoding & DW_EH_PE_indirect) || cursor->failed)
-		*valid = false;
-	value += address;
-	return reader->address_bytes == 4 ? (uint32_t)value : value;
-}
 
 static struct vg_cfi_cursor cursor_of(const struct vg_cfi_reader *reader, const uint8_t *at,
 				      const uint8_t *end)
@@ -132,7 +74,7 @@ static int common_read(struct vg_cfi_reader *reader, const unsigned char *ident,
 	    dwarf_next_cfi(ident, data, is_eh, offset, &next, &entry) != 0 ||
 	    !dwarf_cfi_cie_p(&entry))
 		return -EBADMSG;
-	rc = vg_cfi_spend(reader, 16 + (next - offset) / 16);
+	rc = vg_budget_spend(&reader->budget, 16 + (next - offset) / 16);
 	if (rc != 0)
 		return rc;
 	common->code_factor = entry.cie.code_alignment_factor;
@@ -184,7 +126,7 @@ static int entry_read(struct vg_cfi_reader *reader, const Dwarf_FDE *entry)
 	uint8_t encoding = reader->common.pointer_encoding;
 	uint64_t address, size_bytes;
 	bool valid, size_valid;
-	int rc = vg_cfi_spend(reader, 16);
+	int rc = vg_budget_spend(&reader->budget, 16);
 
 	if (rc != 0)
 		return rc;
@@ -225,7 +167,7 @@ static int section_read(struct vg_cfi_reader *reader, Elf *elf, Elf_Data *data, 
 				rc = entry_read(reader, &entry.fde);
 		}
 		if (rc == -EBADMSG)
-			lost(reader);
+			reader->symbols->bad_records++;
 		/* Where even the length is damaged, the rest cannot be found. */
 		if (next <= offset)
 			break;
@@ -261,8 +203,7 @@ static int file_read(struct vg_cfi_reader *reader, const struct vg_elf_image *fi
 
 		if (data == NULL)
 			continue;
-		/* No section comes near 2^58 bytes: it lies in memory. */
-		reader->budget += data->d_size * STEPS_PER_BYTE;
+		vg_budget_extend(&reader->budget, data->d_size, STEPS_PER_BYTE);
 		reader->section_address = header.sh_addr;
 		rc = section_read(reader, file->elf, data, i == 0);
 	}
@@ -289,7 +230,7 @@ static struct vg_cfi_reader *reader_new(const struct vg_elf_image *image,
 		reader->big_endian = header.e_ident[EI_DATA] == ELFDATA2MSB;
 		reader->address_bytes = header.e_ident[EI_CLASS] == ELFCLASS32 ? 4 : 8;
 	}
-	reader->budget = STEPS_FREE;
+	reader->budget.steps = STEPS_FREE;
 	return reader;
 }
 
@@ -333,7 +274,7 @@ int vg_cfi_read(const struct vg_elf_image *image, const struct vg_elf_image *deb
 		rc = file_read(reader, debug);
 	/* Absurd: what was read before it is good. */
 	if (rc == -ENOBUFS) {
-		lost(reader);
+		reader->symbols->bad_records++;
 		rc = 0;
 	}
 	unwinds_sort(symbols);

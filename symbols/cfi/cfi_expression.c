@@ -1,10 +1,13 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-#include "symbols/cfi/cfi.h"
+#include "symbols/cfi/cfi_expression.h"
 
 #include <dwarf.h>
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
+
+#include "symbols/cfi/cfi_cursor.h"
+#include "symbols/cfi/cfi_registers.h"
 
 /*
  * Breakpad's postfix language knows + - * / % on unsigned words, ^ (fetch), @ (align down to a

@@ -1,7 +1,11 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-#include "symbols/cfi/cfi.h"
+#include "symbols/cfi/cfi_program.h"
 
 #include <dwarf.h>
+
+#include "symbols/cfi/cfi_address.h"
+#include "symbols/cfi/cfi_columns.h"
+#include "symbols/cfi/cfi_rule.h"
 
 /* Its number is also that of DW_CFA_GNU_window_save, which only SPARC has. */
 #define CFA_AARCH64_NEGATE_RA_STATE 0x2d
@@ -85,7 +89,7 @@ static int cfa_offset(struct vg_cfi_reader *reader, const uint64_t *reg, int64_t
 
 static int state_remember(struct vg_cfi_reader *reader)
 {
-	int rc = vg_cfi_spend(reader, 16);
+	int rc = vg_budget_spend(&reader->budget, 16);
 
 	if (rc != 0)
 		return rc;
@@ -97,7 +101,7 @@ static int state_remember(struct vg_cfi_reader *reader)
 
 static int state_restore(struct vg_cfi_reader *reader)
 {
-	int rc = vg_cfi_spend(reader, 16);
+	int rc = vg_budget_spend(&reader->budget, 16);
 
 	if (rc != 0)
 		return rc;
@@ -259,7 +263,7 @@ int vg_cfi_run(struct vg_cfi_reader *reader, struct vg_cfi_cursor program, bool 
 
 	reader->saved_count = 0;
 	while (rc == 0 && program.at < program.end) {
-		rc = vg_cfi_spend(reader, 1);
+		rc = vg_budget_spend(&reader->budget, 1);
 		if (rc == 0)
 			rc = instruction_run(reader, &program, writes);
 		if (rc == 0 && program.failed)
