@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-#include "symbols/dwarf/dwarf.h"
+#include "symbols/dwarf/dwarf_emit.h"
 
 static uint64_t range_high(const struct vg_symbol_range *range)
 {
@@ -41,7 +41,7 @@ static int lines_emit(struct vg_dwarf_reader *reader, const struct vg_symbol_ran
 		row->is_used = true;
 		line = (struct vg_symbol_row){ low - reader->image->load_base,
 						(uint32_t)(high - low), row->line, row->file };
-		rc = vg_dwarf_spend(reader, 1);
+		rc = vg_budget_spend(&reader->budget, 1);
 		if (rc == 0)
 			rc = vg_array_push(&reader->symbols->lines, &line);
 		if (rc != 0)
@@ -74,7 +74,7 @@ static int hulls_measure(struct vg_dwarf_reader *reader, const struct vg_dwarf_f
 	for (uint32_t i = function->first_inline; i != VG_SYMBOLS_NONE;
 	     i = reader->inlines.items[i].next) {
 		struct vg_dwarf_inline *call = &reader->inlines.items[i];
-		int rc = vg_dwarf_spend(reader, 1 + call->range_count);
+		int rc = vg_budget_spend(&reader->budget, 1 + call->range_count);
 
 		if (rc != 0)
 			return rc;
@@ -93,7 +93,7 @@ static int hulls_measure(struct vg_dwarf_reader *reader, const struct vg_dwarf_f
 			if (outer->hull_low <= call->hull_low && outer->hull_high >= call->hull_high)
 				break;
 			hull_widen(outer, call->hull_low, call->hull_high);
-			rc = vg_dwarf_spend(reader, 1);
+			rc = vg_budget_spend(&reader->budget, 1);
 			if (rc != 0)
 				return rc;
 		}
@@ -178,7 +178,7 @@ int vg_dwarf_emit(struct vg_dwarf_reader *reader)
 		for (uint32_t part = 0; part < function->range_count && rc == 0; part++) {
 			if (parts[part].address < lowest)
 				lowest = parts[part].address;
-			rc = vg_dwarf_spend(reader, 1);
+			rc = vg_budget_spend(&reader->budget, 1);
 			if (rc == 0)
 				rc = part_emit(reader, function, &parts[part]);
 		}

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-#include "symbols/dwarf/dwarf.h"
+#include "symbols/dwarf/dwarf_file.h"
 
 #include <dwarf.h>
 #include <stdio.h>
@@ -130,7 +130,7 @@ static int entries_read(struct vg_dwarf_reader *reader, struct vg_dwarf_bytes *b
 		struct vg_dwarf_file_name file = { NULL, 0 };
 
 		/* Entries without bytes could be without number. */
-		rc = vg_dwarf_spend(reader, 1);
+		rc = vg_budget_spend(&reader->budget, 1);
 		for (unsigned field = 0; field < format_count; field++)
 			field_read(reader, bytes, &formats[field], is_64bit, &file);
 		if (rc == 0)
@@ -154,7 +154,7 @@ int vg_dwarf_read_files(struct vg_dwarf_reader *reader, struct vg_dwarf_bytes by
 			rc = entries_read(reader, &bytes, is_64bit, false);
 	}
 	if (rc == 0 && bytes.is_bad)
-		vg_dwarf_lost(reader);
+		reader->symbols->bad_records++;
 	return rc == 0 ? map_reset(reader, reader->file_names.count) : rc;
 }
 

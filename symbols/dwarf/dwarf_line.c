@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-#include "symbols/dwarf/dwarf.h"
+#include "symbols/dwarf/dwarf_line.h"
 
 #include <dwarf.h>
+
+#include "symbols/dwarf/dwarf_file.h"
 
 /*
  * Line number programs, versions 2 to 5 (DWARF 5, 6.2).  Read here and not by libdw: that keeps
@@ -238,7 +240,7 @@ static int table_read(struct vg_dwarf_reader *reader, uint64_t offset)
 	start = bytes->at + header_bytes;
 	if (!rules_read(&program))
 		goto bad;
-	rc = vg_dwarf_spend(reader, (uint64_t)(bytes->end - bytes->at));
+	rc = vg_budget_spend(&reader->budget, (uint64_t)(bytes->end - bytes->at));
 	if (rc == 0)
 		rc = vg_dwarf_read_files(reader, *bytes, program.version, is_64bit);
 	bytes->at = start;
@@ -246,10 +248,10 @@ static int table_read(struct vg_dwarf_reader *reader, uint64_t offset)
 		rc = program_run(reader, &program);
 	rows_sort(reader);
 	if (rc == 0 && bytes->is_bad)
-		vg_dwarf_lost(reader);
+		reader->symbols->bad_records++;
 	return rc;
 bad:
-	vg_dwarf_lost(reader);
+	reader->symbols->bad_records++;
 	return 0;
 }
 

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-#include "symbols/dwarf/dwarf.h"
+#include "symbols/dwarf/dwarf_name.h"
 
 #include <dwarf.h>
 #include <stdio.h>
 #include <stdlib.h>
+
+#include "symbols/dwarf/dwarf_language.h"
 
 #define REFERENCES_MAX 16
 #define OCCURRENCES_MAX 16

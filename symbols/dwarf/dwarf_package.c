@@ -3,13 +3,6 @@
 
 #define COLUMNS_MAX 16
 
-bool vg_elf_is_big_endian(const struct vg_elf_image *image)
-{
-	GElf_Ehdr header;
-
-	return gelf_getehdr(image->elf, &header) != NULL && header.e_ident[EI_DATA] == ELFDATA2MSB;
-}
-
 /* A whole section, decompressed. */
 struct vg_dwarf_slice vg_dwarf_section(const struct vg_elf_image *image, const char *name)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-#include "symbols/dwarf/dwarf_package.h"
+#include "symbols/dwarf/dwarf_package_unit.h"
 
 #include <dwarf.h>
 

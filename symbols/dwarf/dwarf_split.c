@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-#include "symbols/dwarf/dwarf_package.h"
+#include "symbols/dwarf/dwarf_split.h"
 
 #include <dwarf.h>
+#include <errno.h>
 
 /* What is left to read of a list or an attribute. */
 struct cursor {

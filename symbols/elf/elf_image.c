@@ -289,6 +289,13 @@ bool vg_elf_image_has_code(const struct vg_elf_image *image, uint64_t address)
 	       address - code[low - 1].address < code[low - 1].size_bytes;
 }
 
+bool vg_elf_is_big_endian(const struct vg_elf_image *image)
+{
+	GElf_Ehdr header;
+
+	return gelf_getehdr(image->elf, &header) != NULL && header.e_ident[EI_DATA] == ELFDATA2MSB;
+}
+
 Elf_Scn *vg_elf_section(const struct vg_elf_image *image, const char *name, GElf_Shdr *header)
 {
 	Elf_Scn *section = NULL;
