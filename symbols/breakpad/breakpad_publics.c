@@ -1,5 +1,8 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-#include "symbols/breakpad/breakpad_answer.h"
+#include "symbols/breakpad/breakpad_publics.h"
+
+#include "symbols/breakpad/breakpad_name.h"
+#include "symbols/breakpad/breakpad_pairs.h"
 
 static int public_compare(const void *left, const void *right)
 {
@@ -56,6 +59,18 @@ static bool section_ends(const struct vg_symbols *symbols, uint64_t public, uint
 	       address - sections[low - 1].address >= sections[low - 1].size_bytes;
 }
 
+/* Answers the wanted address of that index with that name. */
+static int public_answer(struct vg_sym_reader *reader, size_t at, const struct vg_sym_name *name)
+{
+	struct vg_answer *answer = &reader->answers->items[at];
+	uint32_t id;
+	int rc = vg_sym_name_keep(reader, &reader->answers->strings, name, &id);
+
+	answer->line = 0;
+	answer->outer = VG_ANSWER_NONE;
+	return rc == 0 ? vg_sym_pair_index(reader, id, VG_SYMBOLS_NONE, &answer->function) : rc;
+}
+
 int vg_sym_publics_answer(struct vg_sym_reader *reader)
 {
 	struct vg_symbols *symbols = reader->symbols;
@@ -88,7 +103,7 @@ int vg_sym_publics_answer(struct vg_sym_reader *reader)
 		found = &reader->publics.items[public - 1];
 		if (found->address >= functions_end &&
 		    !section_ends(symbols, found->address, address))
-			rc = vg_sym_public_answer(reader, at, &found->name);
+			rc = public_answer(reader, at, &found->name);
 	}
 	return rc;
 }
