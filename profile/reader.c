@@ -3,8 +3,8 @@
 
 #include <errno.h>
 #include <inttypes.h>
-#include <stdlib.h>
 
+#include "base/sorted.h"
 #include "profile/damage.h"
 #include "profile/reading_fields.h"
 
@@ -102,13 +102,6 @@ static int chunks_read(struct vg_reader *reader, const struct vg_infile *file, u
 	}
 }
 
-static int by_address(const void *left, const void *right)
-{
-	const struct vg_code *a = left, *b = right;
-
-	return a->address < b->address ? -1 : a->address > b->address;
-}
-
 int vg_profile_refuse(const struct vg_infile *file, const char *what, struct vg_err *err)
 {
 	if (file->length == 0)
@@ -140,7 +133,6 @@ int vg_profile_read(struct vg_profile *profile, const struct vg_infile *file, st
 				  profile->header.version, VG_FORMAT_VERSION);
 	if (profile->end_reason == VG_NONE)
 		profile->duration_ns = reader.now_us * 1000;
-	if (profile->code.count > 0)
-		qsort(profile->code.items, profile->code.count, sizeof *profile->code.items, by_address);
+	vg_sort_by(profile->code.items, profile->code.count, address);
 	return 0;
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 #include "symbols/breakpad/breakpad.h"
 
+#include "base/sorted.h"
 #include "symbols/breakpad/breakpad_function.h"
 #include "symbols/breakpad/breakpad_inlines.h"
 #include "symbols/breakpad/breakpad_name.h"
@@ -10,24 +11,6 @@
 
 /* A thousand functions folded into one are nothing unusual; each answering for a million is. */
 enum { OVERLAP_MAX = 16, OVERLAP_FREE = 65536 };
-
-static int row_compare(const void *left, const void *right)
-{
-	const struct vg_symbol_row *a = left, *b = right;
-
-	return a->address < b->address ? -1 : a->address > b->address;
-}
-
-static void rows_sort(const struct vg_symbols *symbols)
-{
-	for (size_t i = 1; i < symbols->lines.count; i++) {
-		if (symbols->lines.items[i].address < symbols->lines.items[i - 1].address) {
-			qsort(symbols->lines.items, symbols->lines.count,
-			      sizeof *symbols->lines.items, row_compare);
-			return;
-		}
-	}
-}
 
 /* The file that a call was made in: the old grammar has it with the parent's origin, and for
  * the outermost it is that of the function's first line. */
@@ -152,7 +135,7 @@ static int function_answer(struct vg_sym_reader *reader)
 		rc = vg_sym_inlines_find(reader, function);
 	if (rc != 0)
 		return rc;
-	rows_sort(reader->symbols);
+	vg_sort_by(reader->symbols->lines.items, reader->symbols->lines.count, address);
 	return addresses_answer(reader, name);
 }
 

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 #include "symbols/breakpad/breakpad_wanted.h"
 
+#include "base/sorted.h"
+
 size_t vg_sym_wanted_search(struct vg_sym_reader *reader, uint64_t address)
 {
 	const uint64_t *wanted = reader->wanted;
@@ -15,13 +17,6 @@ size_t vg_sym_wanted_search(struct vg_sym_reader *reader, uint64_t address)
 		if (++steps == 8)
 			break;
 	}
-	while (low < high && wanted[low] < address) {
-		size_t middle = low + (high - low) / 2;
-
-		if (wanted[middle] < address)
-			low = middle + 1;
-		else
-			high = middle;
-	}
+	low += vg_sorted_count_below(wanted + low, high - low, sizeof *wanted, 0, address);
 	return reader->at = low;
 }

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 #include "symbols/dwarf/dwarf_emit.h"
 
+#include "base/sorted.h"
+
 static uint64_t range_high(const struct vg_symbol_range *range)
 {
 	return range->address + range->size_bytes;
@@ -10,17 +12,7 @@ static uint64_t range_high(const struct vg_symbol_range *range)
  * left the tables of dropped code, which no function covers. */
 static size_t row_after(const struct vg_dwarf_reader *reader, uint64_t address)
 {
-	size_t low = 0, high = reader->rows.count;
-
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (reader->rows.items[middle].high <= address)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
+	return vg_count_to(reader->rows.items, reader->rows.count, high, address);
 }
 
 static int lines_emit(struct vg_dwarf_reader *reader, const struct vg_symbol_range *part)

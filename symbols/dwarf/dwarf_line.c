@@ -3,6 +3,7 @@
 
 #include <dwarf.h>
 
+#include "base/sorted.h"
 #include "symbols/dwarf/dwarf_file.h"
 
 /*
@@ -203,25 +204,6 @@ static int program_run(struct vg_dwarf_reader *reader, struct program *program)
 	return rc;
 }
 
-static int row_compare(const void *left, const void *right)
-{
-	const struct vg_dwarf_row *a = left, *b = right;
-
-	return a->low < b->low ? -1 : a->low > b->low;
-}
-
-static void rows_sort(struct vg_dwarf_reader *reader)
-{
-	struct vg_dwarf_row *rows = reader->rows.items;
-
-	for (size_t i = 1; i < reader->rows.count; i++) {
-		if (rows[i].low < rows[i - 1].low) {
-			qsort(rows, reader->rows.count, sizeof *rows, row_compare);
-			break;
-		}
-	}
-}
-
 static int table_read(struct vg_dwarf_reader *reader, uint64_t offset)
 {
 	struct program program = { .bytes = reader->sections.line };
@@ -246,7 +228,7 @@ static int table_read(struct vg_dwarf_reader *reader, uint64_t offset)
 	bytes->at = start;
 	if (rc == 0)
 		rc = program_run(reader, &program);
-	rows_sort(reader);
+	vg_sort_by(reader->rows.items, reader->rows.count, low);
 	if (rc == 0 && bytes->is_bad)
 		reader->symbols->bad_records++;
 	return rc;

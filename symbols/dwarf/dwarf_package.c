@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 #include "symbols/dwarf/dwarf_package.h"
 
+#include "base/sorted.h"
+
 #define COLUMNS_MAX 16
 
 /* A whole section, decompressed. */
@@ -25,13 +27,6 @@ uint32_t vg_dwarf_package_number(const struct vg_dwarf_package *package, const u
 	return (uint32_t)vg_dwarf_packed_number(at, 4, vg_elf_is_big_endian(&package->image));
 }
 
-int vg_dwarf_package_compare(const void *left, const void *right)
-{
-	const struct vg_dwarf_package_unit *a = left, *b = right;
-
-	return a->id < b->id ? -1 : a->id > b->id;
-}
-
 /* The index is a hash table; sorted it serves as well, and a damaged one cannot go in circles. */
 static int slots_read(struct vg_dwarf_package *package, const unsigned char *slots, uint32_t count)
 {
@@ -46,9 +41,7 @@ static int slots_read(struct vg_dwarf_package *package, const unsigned char *slo
 		    vg_array_push(&package->units, &unit) != 0)
 			return -ENOMEM;
 	}
-	if (package->units.count > 0)
-		qsort(package->units.items, package->units.count, sizeof *package->units.items,
-		      vg_dwarf_package_compare);
+	vg_sort_by(package->units.items, package->units.count, id);
 	return 0;
 }
 

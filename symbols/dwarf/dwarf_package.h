@@ -46,7 +46,4 @@ struct vg_dwarf_slice vg_dwarf_section(const struct vg_elf_image *image, const c
 /* Four bytes of the index. */
 uint32_t vg_dwarf_package_number(const struct vg_dwarf_package *package, const unsigned char *at);
 
-/* Orders units by id, for bsearch(3) and its like. */
-int vg_dwarf_package_compare(const void *left, const void *right);
-
 #endif

@@ -3,6 +3,8 @@
 
 #include <dwarf.h>
 
+#include "base/sorted.h"
+
 /* Columns of the index, by their number and the sections they are for. */
 static const struct column {
 	unsigned version, number;
@@ -157,23 +159,24 @@ static void split_describe(const struct vg_dwarf_package *package, uint32_t row,
 int vg_dwarf_package_find(struct vg_dwarf_package *package, const struct vg_elf_image *debug,
 			  Dwarf_Die *skeleton, Dwarf_Die *unit, struct vg_dwarf_split *split)
 {
-	struct vg_dwarf_package_unit wanted = { 0, 0 }, *found;
+	const struct vg_dwarf_package_unit *units = package->units.items;
 	uint8_t address_bytes, offset_bytes;
 	Dwarf_Half version;
+	uint64_t id;
 	Dwarf_CU *first;
+	size_t count;
 	Dwarf *dwarf;
 	Elf *elf;
 	int rc;
 
 	if (package->units.count == 0 ||
-	    dwarf_cu_info(skeleton->cu, &version, NULL, NULL, NULL, &wanted.id, &address_bytes,
+	    dwarf_cu_info(skeleton->cu, &version, NULL, NULL, NULL, &id, &address_bytes,
 			  &offset_bytes) != 0)
 		return -ENOENT;
-	found = bsearch(&wanted, package->units.items, package->units.count, sizeof wanted,
-			vg_dwarf_package_compare);
-	if (found == NULL)
+	count = vg_count_to(units, package->units.count, id, id);
+	if (count == 0 || units[count - 1].id != id)
 		return -ENOENT;
-	rc = unit_elf_open(package, found->row, &elf);
+	rc = unit_elf_open(package, units[count - 1].row, &elf);
 	if (rc != 0)
 		return rc;
 	dwarf = dwarf_begin_elf(elf, DWARF_C_READ, NULL);
@@ -184,6 +187,6 @@ int vg_dwarf_package_find(struct vg_dwarf_package *package, const struct vg_elf_
 		return -EBADMSG;
 	*split = (struct vg_dwarf_split){ .version = version, .address_bytes = address_bytes,
 					  .offset_bytes = offset_bytes };
-	split_describe(package, found->row, debug, skeleton, split);
+	split_describe(package, units[count - 1].row, debug, skeleton, split);
 	return split->info.bytes != NULL && address_bytes > 0 ? 0 : -EBADMSG;
 }

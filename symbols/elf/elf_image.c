@@ -8,6 +8,8 @@
 
 #include <elfutils/libdwelf.h>
 
+#include "base/sorted.h"
+
 /* Deflate cannot do better than 1032:1; a header that claims more is damage, and libelf would
  * allocate what it claims. */
 #define COMPRESSION_MAX 1100
@@ -110,13 +112,6 @@ static int segments_check(struct vg_elf_image *image, struct vg_err *err)
 	return 0;
 }
 
-static int code_compare(const void *left, const void *right)
-{
-	const struct vg_symbol_range *a = left, *b = right;
-
-	return a->address < b->address ? -1 : a->address > b->address;
-}
-
 /* Overlaps become one, so that a search may look at one range only. */
 static void code_merge(struct vg_elf_image *image)
 {
@@ -125,7 +120,7 @@ static void code_merge(struct vg_elf_image *image)
 
 	if (image->code.count == 0)
 		return;
-	qsort(code, image->code.count, sizeof *code, code_compare);
+	vg_sort_by(code, image->code.count, address);
 	for (size_t i = 1; i < image->code.count; i++) {
 		uint64_t end = code[i].address + code[i].size_bytes;
 
@@ -275,18 +270,10 @@ void vg_elf_image_close(struct vg_elf_image *image)
 bool vg_elf_image_has_code(const struct vg_elf_image *image, uint64_t address)
 {
 	const struct vg_symbol_range *code = image->code.items;
-	size_t low = 0, high = image->code.count;
+	size_t count = vg_count_to(code, image->code.count, address, address);
 
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (code[middle].address <= address)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return address != 0 && low > 0 &&
-	       address - code[low - 1].address < code[low - 1].size_bytes;
+	return address != 0 && count > 0 &&
+	       address - code[count - 1].address < code[count - 1].size_bytes;
 }
 
 bool vg_elf_is_big_endian(const struct vg_elf_image *image)
