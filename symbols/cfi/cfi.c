@@ -3,7 +3,6 @@
 
 #include <dwarf.h>
 #include <elfutils/libdw.h>
-#include <elfutils/libdwelf.h>
 
 #include "symbols/cfi/cfi_address.h"
 #include "symbols/cfi/cfi_columns.h"
@@ -16,10 +15,10 @@
 #define STEPS_PER_BYTE 32
 #define STEPS_FREE 1000000
 
-static struct vg_cfi_cursor cursor_of(const struct vg_cfi_reader *reader, const uint8_t *at,
+static struct vg_elf_bytes cursor_of(const struct vg_cfi_reader *reader, const uint8_t *at,
 				      const uint8_t *end)
 {
-	return (struct vg_cfi_cursor){ at, end, reader->big_endian, false };
+	return (struct vg_elf_bytes){ at, end, reader->big_endian, false };
 }
 
 /* What the letters of the augmentation say of the entries; false if one is unknown and could
@@ -27,7 +26,7 @@ static struct vg_cfi_cursor cursor_of(const struct vg_cfi_reader *reader, const 
 static bool augmentation_read(struct vg_cfi_reader *reader, const Dwarf_CIE *entry)
 {
 	struct vg_cfi_common *common = &reader->common;
-	struct vg_cfi_cursor data = cursor_of(reader, entry->augmentation_data, NULL);
+	struct vg_elf_bytes data = cursor_of(reader, entry->augmentation_data, NULL);
 	const char *letter = entry->augmentation;
 	bool valid = true;
 
@@ -38,13 +37,13 @@ static bool augmentation_read(struct vg_cfi_reader *reader, const Dwarf_CIE *ent
 	for (; *letter != '\0'; letter++) {
 		switch (*letter) {
 		case 'R':
-			common->pointer_encoding = (uint8_t)vg_cfi_byte(&data);
+			common->pointer_encoding = (uint8_t)vg_elf_byte(&data);
 			break;
 		case 'L':
-			vg_cfi_byte(&data);
+			vg_elf_byte(&data);
 			break;
 		case 'P':
-			vg_cfi_address(reader, &data, (uint8_t)vg_cfi_byte(&data) & 0x0f, &valid);
+			vg_cfi_address(reader, &data, (uint8_t)vg_elf_byte(&data) & 0x0f, &valid);
 			break;
 		case 'S': /* a signal's frame */
 		case 'B': /* return addresses signed with the other key */
@@ -99,15 +98,14 @@ static int common_read(struct vg_cfi_reader *reader, const unsigned char *ident,
 	return 0;
 }
 
-static int program_run(struct vg_cfi_reader *reader, struct vg_cfi_cursor cursor)
+static int program_run(struct vg_cfi_reader *reader, struct vg_elf_bytes cursor)
 {
 	int rc;
 
 	if (reader->common.has_size)
-		vg_cfi_block(&cursor);
+		vg_elf_block(&cursor);
 	else
-		vg_cfi_fixed(&cursor, reader->common.augmentation_bytes <= 8 ?
-			     (unsigned)reader->common.augmentation_bytes : UINT32_MAX);
+		vg_elf_skip(&cursor, reader->common.augmentation_bytes);
 	if (cursor.failed)
 		return -EBADMSG;
 	reader->state = reader->common.initial;
@@ -122,7 +120,7 @@ static int program_run(struct vg_cfi_reader *reader, struct vg_cfi_cursor cursor
 /* 0, -EBADMSG, -ENOBUFS, -ENOMEM. */
 static int entry_read(struct vg_cfi_reader *reader, const Dwarf_FDE *entry)
 {
-	struct vg_cfi_cursor cursor = cursor_of(reader, entry->start, entry->end);
+	struct vg_elf_bytes cursor = cursor_of(reader, entry->start, entry->end);
 	uint8_t encoding = reader->common.pointer_encoding;
 	uint64_t address, size_bytes;
 	bool valid, size_valid;
@@ -175,31 +173,14 @@ static int section_read(struct vg_cfi_reader *reader, Elf *elf, Elf_Data *data, 
 	return rc == -EBADMSG ? 0 : rc;
 }
 
-/* libdw decompresses the sections of the file where it finds DWARF; there may be none. */
-static Elf_Data *section_data(const struct vg_elf_image *image, const char *name, GElf_Shdr *header)
-{
-	Elf_Scn *section = vg_elf_section(image, name, header);
-	Elf_Data *data;
-
-	if (section == NULL)
-		return NULL;
-	if ((header->sh_flags & SHF_COMPRESSED) && elf_compress(section, 0, 0) < 0)
-		return NULL;
-	if (strncmp(name, ".z", 2) == 0 && dwelf_scn_gnu_compressed_size(section) >= 0 &&
-	    elf_compress_gnu(section, 0, 0) < 0)
-		return NULL;
-	data = elf_getdata(section, NULL);
-	return data != NULL && data->d_buf != NULL && data->d_size > 0 ? data : NULL;
-}
-
 static int file_read(struct vg_cfi_reader *reader, const struct vg_elf_image *file)
 {
-	static const char *const names[] = { ".eh_frame", ".debug_frame", ".zdebug_frame" };
+	static const char *const names[] = { ".eh_frame", ".debug_frame" };
 	int rc = 0;
 
 	for (size_t i = 0; i < sizeof names / sizeof *names && rc == 0; i++) {
 		GElf_Shdr header;
-		Elf_Data *data = section_data(file, names[i], &header);
+		Elf_Data *data = vg_elf_section_data(file, names[i], &header);
 
 		if (data == NULL)
 			continue;

@@ -163,30 +163,6 @@ static void reader_free(struct vg_dwarf_reader *reader)
 	dwarf_end(reader->dwarf);
 }
 
-/* libdw has decompressed it by now, or vg_elf_image_expand() has. */
-static struct vg_dwarf_bytes section_bytes(const struct vg_elf_image *image, const char *name,
-					   const char *old_name)
-{
-	static const unsigned char nothing[1];   /* not NULL, to which nothing may be added */
-	struct vg_dwarf_bytes bytes = { nothing, nothing, false, false };
-	GElf_Shdr header;
-	GElf_Ehdr ehdr;
-	Elf_Scn *section = vg_elf_section(image, name, &header);
-	Elf_Data *data;
-
-	if (section == NULL)
-		section = vg_elf_section(image, old_name, &header);
-	data = section != NULL ? elf_getdata(section, NULL) : NULL;
-	if (data == NULL || data->d_buf == NULL)
-		return bytes;
-	bytes.at = data->d_buf;
-	bytes.end = bytes.at + data->d_size;
-	if (gelf_getehdr(image->elf, &ehdr) != NULL)
-		bytes.is_swapped = ehdr.e_ident[EI_DATA] !=
-			(__BYTE_ORDER__ == __ORDER_BIG_ENDIAN__ ? ELFDATA2MSB : ELFDATA2LSB);
-	return bytes;
-}
-
 int vg_dwarf_read(const struct vg_elf_image *image, const struct vg_elf_image *debug,
 		  struct vg_dwarf_companions *companions, struct vg_elf_publics *publics,
 		  const struct vg_elf_image *labels, struct vg_err *err)
@@ -194,11 +170,9 @@ int vg_dwarf_read(const struct vg_elf_image *image, const struct vg_elf_image *d
 	struct vg_symbols *symbols = publics->symbols;
 	struct vg_dwarf_reader reader = { .symbols = symbols, .image = image, .debug = debug,
 					  .companions = companions, .budget = { STEPS_FREE } };
-	GElf_Shdr header;
 	int rc;
 
-	if (vg_elf_section(debug, ".debug_info", &header) == NULL &&
-	    vg_elf_section(debug, ".zdebug_info", &header) == NULL)
+	if (!vg_elf_has_dwarf(debug))
 		return -ENODATA;
 	vg_budget_extend(&reader.budget, debug->data_bytes, STEPS_PER_BYTE);
 	reader.dwarf = dwarf_begin_elf(debug->elf, DWARF_C_READ, NULL);
@@ -208,9 +182,9 @@ int vg_dwarf_read(const struct vg_elf_image *image, const struct vg_elf_image *d
 	vg_dwarf_companions_attach(companions, reader.dwarf);
 	if (companions->package.image.elf != NULL)
 		budget_extend(&reader, companions->package.image.elf);
-	reader.sections.line = section_bytes(debug, ".debug_line", ".zdebug_line");
-	reader.sections.line_str = section_bytes(debug, ".debug_line_str", ".zdebug_line_str");
-	reader.sections.str = section_bytes(debug, ".debug_str", ".zdebug_str");
+	reader.sections.line = vg_elf_section_bytes(debug, ".debug_line");
+	reader.sections.line_str = vg_elf_section_bytes(debug, ".debug_line_str");
+	reader.sections.str = vg_elf_section_bytes(debug, ".debug_str");
 	rc = vg_dwarf_first_language(&reader);
 	if (rc == 0)
 		rc = units_read(&reader);

@@ -5,7 +5,7 @@
 #include "symbols/dwarf/dwarf_reader.h"
 
 /* The files of a line table, at the cursor, or libdw's (dwarf_file.c).  */
-int vg_dwarf_read_files(struct vg_dwarf_reader *reader, struct vg_dwarf_bytes bytes,
+int vg_dwarf_read_files(struct vg_dwarf_reader *reader, struct vg_elf_bytes bytes,
 			unsigned version, bool is_64bit);
 void vg_dwarf_set_files(struct vg_dwarf_reader *reader, Dwarf_Files *files, size_t count);
 /* The table's file for a file number of the unit; *file is NONE if there is none such. */

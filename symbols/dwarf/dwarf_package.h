@@ -24,7 +24,7 @@ struct vg_dwarf_package {
 	const unsigned char *columns;   /* of the index: section numbers, then offsets, then sizes */
 	uint32_t column_count, row_count;
 	unsigned version;               /* of the index: 2 or 5 */
-	bool is_compressed;
+	bool is_compressed, big_endian;
 	char *names;                    /* owned; of sections, as the units' Elfs see them */
 	size_t names_bytes;
 	VG_ARRAY(struct vg_dwarf_package_unit) units;   /* by id */
@@ -39,9 +39,6 @@ struct vg_dwarf_package {
 int vg_dwarf_package_open(struct vg_dwarf_package *package, const struct vg_elf_image *image,
 			  const struct vg_elf_image *debug, const struct vg_symbols_search *search);
 void vg_dwarf_package_close(struct vg_dwarf_package *package);
-
-/* A whole section, decompressed. */
-struct vg_dwarf_slice vg_dwarf_section(const struct vg_elf_image *image, const char *name);
 
 /* Four bytes of the index. */
 uint32_t vg_dwarf_package_number(const struct vg_dwarf_package *package, const unsigned char *at);

@@ -4,7 +4,6 @@
 
 #include <elfutils/libdw.h>
 
-#include "symbols/dwarf/dwarf_bytes.h"
 #include "symbols/dwarf/dwarf_companion.h"
 #include "symbols/elf/elf_image.h"
 #include "symbols/table/budget.h"
@@ -63,7 +62,7 @@ struct vg_dwarf_reader {
 	const struct vg_elf_image *image;       /* where the code is */
 	Dwarf *dwarf;
 	struct {
-		struct vg_dwarf_bytes line, line_str, str;
+		struct vg_elf_bytes line, line_str, str;
 	} sections;                             /* empty where the file has none */
 	struct vg_demangler demangler;
 	struct vg_dwarf_companions *companions;

@@ -3,33 +3,22 @@
 #define VG_SYMBOLS_DWARF_SPLIT_H
 
 #include <elfutils/libdw.h>
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
 
-/* Bytes of a file, borrowed. */
-struct vg_dwarf_slice {
-	const unsigned char *bytes;     /* NULL if there are none */
-	size_t count;
-};
+#include "symbols/elf/elf_bytes.h"
 
 /* What a split unit's attributes refer to. */
 struct vg_dwarf_split {
-	struct vg_dwarf_slice info;      /* the unit itself */
-	struct vg_dwarf_slice addresses; /* from the skeleton's base on */
-	struct vg_dwarf_slice ranges;    /* the unit's .debug_rnglists.dwo, or before DWARF 5 the
+	struct vg_elf_bytes info;        /* the unit itself */
+	struct vg_elf_bytes addresses;   /* from the skeleton's base on */
+	struct vg_elf_bytes ranges;      /* the unit's .debug_rnglists.dwo, or before DWARF 5 the
 					    program's .debug_ranges from the skeleton's base on */
 	uint64_t base;                   /* what ranges count from: the skeleton's low_pc */
 	unsigned version, address_bytes, offset_bytes;
-	bool is_big_endian;
 };
 
 /* Calls back for each range of a DIE of a split unit, until that returns other than 0.
  * 0, what the callback returned, or -EBADMSG. */
 int vg_dwarf_split_ranges(const struct vg_dwarf_split *split, Dwarf_Die *die,
 			  int (*each)(void *context, uint64_t low, uint64_t high), void *context);
-
-/* A number of 1 to 8 bytes. */
-uint64_t vg_dwarf_packed_number(const unsigned char *bytes, unsigned count, bool is_big_endian);
 
 #endif

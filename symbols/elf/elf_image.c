@@ -3,6 +3,7 @@
 
 #include <fcntl.h>
 #include <inttypes.h>
+#include <stdio.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -300,6 +301,54 @@ Elf_Scn *vg_elf_section(const struct vg_elf_image *image, const char *name, GElf
 			return section;
 	}
 	return NULL;
+}
+
+/* A debug section that is compressed as GNU tools once did it. */
+static Elf_Scn *zdebug_section(const struct vg_elf_image *image, const char *name, GElf_Shdr *header)
+{
+	char compressed[64];
+
+	snprintf(compressed, sizeof compressed, ".z%s", name + 1);
+	return vg_elf_section(image, compressed, header);
+}
+
+Elf_Scn *vg_elf_debug_section(const struct vg_elf_image *image, const char *name, GElf_Shdr *header)
+{
+	Elf_Scn *section = vg_elf_section(image, name, header);
+
+	return section != NULL ? section : zdebug_section(image, name, header);
+}
+
+Elf_Data *vg_elf_section_data(const struct vg_elf_image *image, const char *name, GElf_Shdr *header)
+{
+	Elf_Scn *section = vg_elf_section(image, name, header);
+	Elf_Data *data;
+
+	/* libdw may have decompressed it before, and so may vg_elf_image_expand(). */
+	if (section == NULL) {
+		section = zdebug_section(image, name, header);
+		if (section == NULL || (dwelf_scn_gnu_compressed_size(section) >= 0 &&
+					elf_compress_gnu(section, 0, 0) < 0))
+			return NULL;
+	}
+	if ((header->sh_flags & SHF_COMPRESSED) && elf_compress(section, 0, 0) < 0)
+		return NULL;
+	data = elf_getdata(section, NULL);
+	return data != NULL && data->d_buf != NULL && data->d_size > 0 ? data : NULL;
+}
+
+struct vg_elf_bytes vg_elf_section_bytes(const struct vg_elf_image *image, const char *name)
+{
+	static const unsigned char nothing[1];  /* not NULL, to which nothing may be added */
+	struct vg_elf_bytes bytes = { nothing, nothing, vg_elf_is_big_endian(image), false };
+	GElf_Shdr header;
+	Elf_Data *data = vg_elf_section_data(image, name, &header);
+
+	if (data != NULL) {
+		bytes.at = data->d_buf;
+		bytes.end = bytes.at + data->d_size;
+	}
+	return bytes;
 }
 
 Elf_Scn *vg_elf_section_of_type(const struct vg_elf_image *image, unsigned type,

@@ -6,6 +6,7 @@
 #include <libelf.h>
 
 #include "base/err.h"
+#include "symbols/elf/elf_bytes.h"
 #include "symbols/table/table.h"
 
 /*
@@ -47,6 +48,16 @@ bool vg_elf_image_has_code(const struct vg_elf_image *image, uint64_t address);
 
 /* The section of that name and its header, or NULL.  Does not match SHT_NOBITS. */
 Elf_Scn *vg_elf_section(const struct vg_elf_image *image, const char *name, GElf_Shdr *header);
+
+/* The same for a debug section, .debug_NAME, which may be compressed as .zdebug_NAME. */
+Elf_Scn *vg_elf_debug_section(const struct vg_elf_image *image, const char *name, GElf_Shdr *header);
+
+/* The contents of that section, or debug section, and its header; decompressed.  NULL if it is
+ * absent, empty or damaged. */
+Elf_Data *vg_elf_section_data(const struct vg_elf_image *image, const char *name, GElf_Shdr *header);
+
+/* The same as bytes, of which there are none then. */
+struct vg_elf_bytes vg_elf_section_bytes(const struct vg_elf_image *image, const char *name);
 
 bool vg_elf_is_big_endian(const struct vg_elf_image *image);
 
