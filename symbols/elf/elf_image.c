@@ -319,6 +319,13 @@ Elf_Scn *vg_elf_debug_section(const struct vg_elf_image *image, const char *name
 	return section != NULL ? section : zdebug_section(image, name, header);
 }
 
+bool vg_elf_has_dwarf(const struct vg_elf_image *image)
+{
+	GElf_Shdr header;
+
+	return vg_elf_debug_section(image, ".debug_info", &header) != NULL;
+}
+
 Elf_Data *vg_elf_section_data(const struct vg_elf_image *image, const char *name, GElf_Shdr *header)
 {
 	Elf_Scn *section = vg_elf_section(image, name, header);
