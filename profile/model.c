@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include "base/sorted.h"
+
 void vg_profile_free(struct vg_profile *profile)
 {
 	if (profile == NULL)
@@ -63,20 +65,12 @@ const struct vg_symbol_line *vg_profile_symbol(const struct vg_profile *profile,
 
 uint32_t vg_profile_code(const struct vg_profile *profile, uint64_t address)
 {
-	size_t low = 0, high = profile->code.count;
+	const struct vg_code *code = profile->code.items;
+	size_t count = vg_count_to(code, profile->code.count, address, address);
 
-	while (low < high) {
-		size_t middle = (low + high) / 2;
-
-		if (profile->code.items[middle].address <= address)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	if (low == 0 || address - profile->code.items[low - 1].address >=
-			profile->code.items[low - 1].size_bytes)
+	if (count == 0 || address - code[count - 1].address >= code[count - 1].size_bytes)
 		return VG_NONE;
-	return profile->code.items[low - 1].name;
+	return code[count - 1].name;
 }
 
 const char *vg_walk_end_name(enum vg_walk_end end)

@@ -3,21 +3,10 @@
 
 #include <errno.h>
 #include <inttypes.h>
-#include <stdlib.h>
 
-#include "profile/reading.h"
-
-enum { DAMAGE_LISTED_MAX = 1000 };
-
-int vg_reader_damage(struct vg_profile *profile, const struct vg_damage *damage)
-{
-	/* A gap record may claim any number. */
-	if (__builtin_add_overflow(profile->damaged_bytes, damage->bytes, &profile->damaged_bytes))
-		profile->damaged_bytes = UINT64_MAX;
-	if (profile->damage.count >= DAMAGE_LISTED_MAX)
-		return 0;
-	return vg_array_push(&profile->damage, damage);
-}
+#include "base/sorted.h"
+#include "profile/damage.h"
+#include "profile/reading_fields.h"
 
 static int (*const handlers[])(struct vg_reader *, struct vg_record_view *) = {
 	[VG_RECORD_HEADER] = vg_on_header,
@@ -50,7 +39,7 @@ static int gap_note(struct vg_reader *reader, const struct vg_chunk *chunk, uint
 	if (!chunk->gap)
 		return 0;
 	reader->run_opens = true;
-	return damage_end == chunk->offset ? 0 : vg_reader_damage(reader->profile, &missing);
+	return damage_end == chunk->offset ? 0 : vg_damage_add(reader->profile, &missing);
 }
 
 /* Only -ENOMEM stops the reading; a bad record behind a good checksum is damage like any. */
@@ -77,7 +66,7 @@ static int chunk_read(struct vg_reader *reader, const struct vg_infile *file, st
 		if (rc == -EBADMSG) {
 			damage.offset = (uint64_t)(start - file->bytes);
 			damage.bytes = (uint64_t)(chunk->payload.at - start);
-			rc = vg_reader_damage(reader->profile, &damage);
+			rc = vg_damage_add(reader->profile, &damage);
 		}
 		if (rc != 0)
 			return rc;
@@ -105,19 +94,12 @@ static int chunks_read(struct vg_reader *reader, const struct vg_infile *file, u
 			break;
 		case VG_CHUNK_DAMAGED:
 			damage_end = damage.offset + damage.bytes;
-			rc = vg_reader_damage(reader->profile, &damage);
+			rc = vg_damage_add(reader->profile, &damage);
 			break;
 		}
 		if (rc != 0)
 			return rc;
 	}
-}
-
-static int by_address(const void *left, const void *right)
-{
-	const struct vg_code *a = left, *b = right;
-
-	return a->address < b->address ? -1 : a->address > b->address;
 }
 
 int vg_profile_refuse(const struct vg_infile *file, const char *what, struct vg_err *err)
@@ -151,7 +133,6 @@ int vg_profile_read(struct vg_profile *profile, const struct vg_infile *file, st
 				  profile->header.version, VG_FORMAT_VERSION);
 	if (profile->end_reason == VG_NONE)
 		profile->duration_ns = reader.now_us * 1000;
-	if (profile->code.count > 0)
-		qsort(profile->code.items, profile->code.count, sizeof *profile->code.items, by_address);
+	vg_sort_by(profile->code.items, profile->code.count, address);
 	return 0;
 }

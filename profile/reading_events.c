@@ -3,6 +3,9 @@
 
 #include <errno.h>
 
+#include "profile/reading_fields.h"
+#include "profile/reading_things.h"
+
 /* The index of the label with that id in the file; "?" stands for one whose record was lost. */
 static int label_get(struct vg_reader *reader, uint32_t id, uint32_t *index)
 {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-#include "profile/reading.h"
+#include "profile/reading_fields.h"
 
 #include <errno.h>
 #include <string.h>
@@ -76,14 +76,4 @@ int vg_field_optional_id(struct vg_record_view *record, uint32_t *id)
 		return -EBADMSG;
 	*id = (uint32_t)item.number;
 	return 0;
-}
-
-/* A module's index, or VG_NONE for nil. */
-int vg_field_module(struct vg_reader *reader, struct vg_record_view *record, uint32_t *index)
-{
-	uint32_t id;
-	int rc = vg_field_optional_id(record, &id);
-
-	*index = VG_NONE;
-	return rc != 0 || id == VG_NONE ? rc : vg_reader_module(reader, id, index);
 }

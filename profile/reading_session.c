@@ -4,6 +4,9 @@
 #include <errno.h>
 #include <string.h>
 
+#include "profile/damage.h"
+#include "profile/reading_fields.h"
+
 /* Names with a comma between. */
 static int header_counters(struct vg_reader *reader, struct vg_record_view *record)
 {
@@ -131,7 +134,7 @@ int vg_on_gap(struct vg_reader *reader, struct vg_record_view *record)
 	if (vg_cursor_uint(&record->cursor, &damage.bytes) != 0)
 		return -EBADMSG;
 	reader->run_opens = true;
-	return vg_reader_damage(reader->profile, &damage);
+	return vg_damage_add(reader->profile, &damage);
 }
 
 int vg_on_end(struct vg_reader *reader, struct vg_record_view *record)

@@ -3,6 +3,9 @@
 
 #include <errno.h>
 
+#include "profile/reading_fields.h"
+#include "profile/reading_things.h"
+
 /* Writers count stacks upwards from the first: as long as that holds, a node's index tells its id,
  * and there is no table of them, which would be the largest part of a large profile. */
 static bool ids_are_dense(const struct vg_profile *profile)

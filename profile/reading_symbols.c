@@ -3,6 +3,9 @@
 
 #include <errno.h>
 
+#include "profile/reading_fields.h"
+#include "profile/reading_things.h"
+
 static int function_get(struct vg_reader *reader, uint32_t id, uint32_t *index)
 {
 	struct vg_profile *profile = reader->profile;

@@ -1,8 +1,10 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-#include "profile/reading.h"
+#include "profile/reading_things.h"
 
 #include <errno.h>
 #include <string.h>
+
+#include "profile/reading_fields.h"
 
 int vg_reader_module(struct vg_reader *reader, uint32_t id, uint32_t *index)
 {
@@ -14,6 +16,15 @@ int vg_reader_module(struct vg_reader *reader, uint32_t id, uint32_t *index)
 		return rc;
 	rc = vg_field_keep(profile, "?", 1, &module.name);
 	return rc != 0 ? rc : vg_array_push(&profile->modules, &module);
+}
+
+int vg_field_module(struct vg_reader *reader, struct vg_record_view *record, uint32_t *index)
+{
+	uint32_t id;
+	int rc = vg_field_optional_id(record, &id);
+
+	*index = VG_NONE;
+	return rc != 0 || id == VG_NONE ? rc : vg_reader_module(reader, id, index);
 }
 
 int vg_reader_thread(struct vg_reader *reader, uint32_t id, uint32_t *index)

@@ -4,8 +4,7 @@
 #include <stdio.h>
 
 #include "symbols/cfi/cfi.h"
-#include "symbols/dwarf/dwarf_companion.h"
-#include "symbols/elf/elf_publics.h"
+#include "symbols/dwarf/dwarf.h"
 #include "symbols/elf/elf_separate.h"
 
 /* The files that a module's symbols come from. */

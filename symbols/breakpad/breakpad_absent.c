@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-#include "symbols/breakpad/breakpad.h"
-#include "symbols/breakpad/breakpad_reader.h"
+#include "symbols/breakpad/breakpad_absent.h"
 
+#include "base/infile.h"
+#include "symbols/breakpad/breakpad.h"
 #include "symbols/table/debug_id.h"
 
 int vg_sym_absent_take(struct vg_absent *absent, const char *text, const char *end)

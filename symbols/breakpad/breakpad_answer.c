@@ -1,36 +1,16 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 #include "symbols/breakpad/breakpad.h"
-#include "symbols/breakpad/breakpad_answer.h"
 
-/* What a frame's function is, until all names are known: slots, or ids of strings. */
-struct vg_sym_pair {
-	uint32_t name;          /* string, or ORIGIN and the slot of an origin */
-	uint32_t file;          /* slot, or ORIGIN and that of an origin whose file it is; or NONE */
-};
-
-/* No slot is as large (VG_SYM_SLOTS_MAX), and VG_SYMBOLS_NONE is none with it. */
-#define ORIGIN (UINT32_C(1) << 31)
+#include "base/sorted.h"
+#include "symbols/breakpad/breakpad_function.h"
+#include "symbols/breakpad/breakpad_inlines.h"
+#include "symbols/breakpad/breakpad_name.h"
+#include "symbols/breakpad/breakpad_pairs.h"
+#include "symbols/breakpad/breakpad_publics.h"
+#include "symbols/breakpad/breakpad_record.h"
 
 /* A thousand functions folded into one are nothing unusual; each answering for a million is. */
 enum { OVERLAP_MAX = 16, OVERLAP_FREE = 65536 };
-
-static int row_compare(const void *left, const void *right)
-{
-	const struct vg_symbol_row *a = left, *b = right;
-
-	return a->address < b->address ? -1 : a->address > b->address;
-}
-
-static void rows_sort(const struct vg_symbols *symbols)
-{
-	for (size_t i = 1; i < symbols->lines.count; i++) {
-		if (symbols->lines.items[i].address < symbols->lines.items[i - 1].address) {
-			qsort(symbols->lines.items, symbols->lines.count,
-			      sizeof *symbols->lines.items, row_compare);
-			return;
-		}
-	}
-}
 
 /* The file that a call was made in: the old grammar has it with the parent's origin, and for
  * the outermost it is that of the function's first line. */
@@ -43,26 +23,7 @@ static uint32_t call_file(const struct vg_sym_reader *reader, uint32_t call)
 		return calls[call].call_file;
 	if (calls[call].depth == 0)
 		return reader->first_file;
-	return parent == VG_SYMBOLS_NONE ? VG_SYMBOLS_NONE : ORIGIN | calls[parent].name;
-}
-
-/* Most functions are in one file: the last look for each origin, and for the function itself, saves
- * nearly all others. */
-static int function_index(struct vg_sym_reader *reader, uint32_t name, uint32_t file, uint32_t *index)
-{
-	struct vg_sym_look *last = (name & ORIGIN) != 0 ? &reader->origins.items[name & ~ORIGIN].last :
-				   &reader->last;
-	struct vg_sym_pair pair = { name, file };
-	int rc = 0;
-
-	if (last->index == VG_SYMBOLS_NONE || last->name != name || last->file != file) {
-		rc = vg_intern(&reader->pairs, &pair, sizeof pair, index);
-		if (rc < 0)
-			return rc;
-		*last = (struct vg_sym_look){ name, file, *index };
-	}
-	*index = last->index;
-	return 0;
+	return parent == VG_SYMBOLS_NONE ? VG_SYMBOLS_NONE : VG_SYM_ORIGIN | calls[parent].name;
 }
 
 /* Sets *frame to where the call was made, and what is outwards of that: the same for all addresses
@@ -91,8 +52,9 @@ static int call_frame(struct vg_sym_reader *reader, uint32_t call, uint32_t func
 					 answers->frames.items[*frame].outermost : *frame;
 		if (answers->frames.count >= VG_SYMBOLS_NONE - 1)
 			return -ENOMEM;
-		rc = function_index(reader, parent != VG_SYMBOLS_NONE ? ORIGIN | calls[parent].name :
-				    function_name, call_file(reader, at), &made.function);
+		rc = vg_sym_pair_index(reader, parent != VG_SYMBOLS_NONE ?
+				       VG_SYM_ORIGIN | calls[parent].name : function_name,
+				       call_file(reader, at), &made.function);
 		*frame = (uint32_t)answers->frames.count;
 		reader->frames.items[at] = *frame;
 		if (rc == 0)
@@ -114,11 +76,11 @@ static int address_answer(struct vg_sym_reader *reader, size_t at, uint32_t func
 	answer->line = row != NULL ? row->line : 0;
 	if (call != VG_SYMBOLS_NONE) {
 		rc = call_frame(reader, call, function_name, &answer->outer);
-		function_name = ORIGIN | reader->symbols->inlines.items[call].name;
+		function_name = VG_SYM_ORIGIN | reader->symbols->inlines.items[call].name;
 	}
 	if (rc == 0)
-		rc = function_index(reader, function_name, row != NULL ? row->file : VG_SYMBOLS_NONE,
-				    &answer->function);
+		rc = vg_sym_pair_index(reader, function_name, row != NULL ? row->file : VG_SYMBOLS_NONE,
+				       &answer->function);
 	return rc;
 }
 
@@ -158,14 +120,12 @@ static int addresses_answer(struct vg_sym_reader *reader, uint32_t name)
 	return rc;
 }
 
-int vg_sym_function_end(struct vg_sym_reader *reader)
+static int function_answer(struct vg_sym_reader *reader)
 {
 	const struct vg_symbol_function *function;
 	uint32_t name;
 	int rc;
 
-	if (reader->answers == NULL || !reader->keeps_function)
-		return 0;
 	reader->answered += reader->high - reader->low;
 	if (reader->answered > OVERLAP_MAX * (uint64_t)reader->wanted_count + OVERLAP_FREE)
 		return -EBADMSG;
@@ -175,68 +135,8 @@ int vg_sym_function_end(struct vg_sym_reader *reader)
 		rc = vg_sym_inlines_find(reader, function);
 	if (rc != 0)
 		return rc;
-	rows_sort(reader->symbols);
+	vg_sort_by(reader->symbols->lines.items, reader->symbols->lines.count, address);
 	return addresses_answer(reader, name);
-}
-
-static int origin_name(struct vg_sym_reader *reader, uint32_t slot, uint32_t *id)
-{
-	struct vg_sym_name *name = &reader->origins.items[slot].name;
-	int rc = 0;
-
-	if (name->id == VG_SYMBOLS_NONE)
-		rc = vg_sym_name_keep(reader, &reader->answers->strings, name, &name->id);
-	*id = name->id;
-	return rc;
-}
-
-static int file_name(struct vg_sym_reader *reader, uint32_t slot, uint32_t *id)
-{
-	struct vg_sym_name *name;
-	int rc = 0;
-
-	if (slot != VG_SYMBOLS_NONE && (slot & ORIGIN) != 0)
-		slot = reader->origins.items[slot & ~ORIGIN].file;
-	*id = VG_SYMBOLS_NONE;
-	if (slot == VG_SYMBOLS_NONE || reader->files.items[slot].text == NULL)
-		return 0;
-	name = &reader->files.items[slot];
-	if (name->id == VG_SYMBOLS_NONE)
-		rc = vg_sym_name_keep(reader, &reader->answers->strings, name, &name->id);
-	*id = name->id;
-	return rc;
-}
-
-/* Slots -> names. */
-static int functions_finish(struct vg_sym_reader *reader)
-{
-	int rc = 0;
-
-	for (uint32_t i = 0; rc == 0 && i < reader->pairs.count; i++) {
-		struct vg_sym_pair pair;
-		struct vg_answer_function function;
-
-		memcpy(&pair, vg_intern_bytes(&reader->pairs, i, NULL), sizeof pair);
-		function.name = pair.name;
-		if ((pair.name & ORIGIN) != 0)
-			rc = origin_name(reader, pair.name & ~ORIGIN, &function.name);
-		if (rc == 0)
-			rc = file_name(reader, pair.file, &function.file);
-		if (rc == 0)
-			rc = vg_array_push(&reader->answers->functions, &function);
-	}
-	return rc;
-}
-
-int vg_sym_public_answer(struct vg_sym_reader *reader, size_t at, const struct vg_sym_name *name)
-{
-	struct vg_answer *answer = &reader->answers->items[at];
-	uint32_t id;
-	int rc = vg_sym_name_keep(reader, &reader->answers->strings, name, &id);
-
-	answer->line = 0;
-	answer->outer = VG_ANSWER_NONE;
-	return rc == 0 ? function_index(reader, id, VG_SYMBOLS_NONE, &answer->function) : rc;
 }
 
 static int answers_read(struct vg_sym_reader *reader, const struct vg_infile *file,
@@ -255,7 +155,7 @@ static int answers_read(struct vg_sym_reader *reader, const struct vg_infile *fi
 	if (rc == 0)
 		rc = vg_sym_publics_answer(reader);
 	if (rc == 0)
-		rc = functions_finish(reader);
+		rc = vg_sym_pairs_finish(reader);
 	if (rc != 0)
 		vg_err_sys(err, rc, "%s", file->path);
 	return rc;
@@ -266,7 +166,7 @@ int vg_breakpad_answer(struct vg_answers *answers, const char *path, const uint6
 {
 	struct vg_symbols symbols = { 0 };
 	struct vg_sym_reader reader = {
-		.symbols = &symbols, .answers = answers, .wanted = wanted,
+		.symbols = &symbols, .answers = answers, .on_function = function_answer, .wanted = wanted,
 		.wanted_count = wanted_count, .cached_slot = VG_SYMBOLS_NONE,
 		.last = { .index = VG_SYMBOLS_NONE },
 	};

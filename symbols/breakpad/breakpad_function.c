@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /* FUNC and the records that belong to it. */
-#include "symbols/breakpad/breakpad_cursor.h"
-#include "symbols/breakpad/breakpad_reader.h"
+#include "symbols/breakpad/breakpad_function.h"
+
+#include "symbols/breakpad/breakpad_name.h"
+#include "symbols/breakpad/breakpad_wanted.h"
 
 /* A function that covers none of the wanted addresses keeps nothing but its range. */
 static bool function_is_wanted(struct vg_sym_reader *reader, const struct vg_symbol_function *function)
@@ -43,6 +45,15 @@ static int function_keep(struct vg_sym_reader *reader, struct vg_symbol_function
 	return vg_array_push(&symbols->functions, function);
 }
 
+/* Records that follow a damaged FUNC or PUBLIC belong to no function. */
+int vg_sym_function_end(struct vg_sym_reader *reader)
+{
+	bool was_kept = reader->keeps_function;
+
+	reader->in_function = reader->keeps_function = false;
+	return was_kept && reader->on_function != NULL ? reader->on_function(reader) : 0;
+}
+
 int vg_sym_function_record(struct vg_sym_reader *reader, struct vg_sym_cursor cursor)
 {
 	struct vg_symbols *symbols = reader->symbols;
@@ -54,8 +65,6 @@ int vg_sym_function_record(struct vg_sym_reader *reader, struct vg_sym_cursor cu
 	struct vg_sym_name name;
 	int rc = vg_sym_function_end(reader);
 
-	/* The records of a damaged FUNC belong to no other. */
-	reader->in_function = reader->keeps_function = false;
 	if (rc != 0)
 		return rc;
 	function.multiple = take_word(&cursor, "m");

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /* Which of a function's inlined calls are at which of the wanted addresses. */
-#include "symbols/breakpad/breakpad_answer.h"
+#include "symbols/breakpad/breakpad_inlines.h"
+
+#include "symbols/breakpad/breakpad_wanted.h"
 
 /* The parent of each call, or NONE: the nearest before it that is one less deep. */
 static int parents_find(struct vg_sym_reader *reader, const struct vg_symbol_function *function)

@@ -2,64 +2,10 @@
 #include "symbols/breakpad/breakpad.h"
 
 #include <stdio.h>
-#include <sys/mman.h>
 
 #include "base/infile.h"
-#include "symbols/breakpad/breakpad_reader.h"
-
-int vg_sym_records(struct vg_sym_reader *reader, const struct vg_infile *file, struct vg_err *err)
-{
-	const char *at = (const char *)file->bytes, *end = at + file->length;
-
-	if (file->mapped)
-		madvise((void *)file->bytes, file->length, MADV_SEQUENTIAL);
-	while (at < end) {
-		const char *newline = memchr(at, '\n', (size_t)(end - at));
-		const char *line_end = newline != NULL ? newline : end;
-		int rc;
-
-		reader->line_number++;
-		if (line_end > at && line_end[-1] == '\r')
-			line_end--;
-		rc = vg_sym_record(reader, at, line_end);
-		if (rc == -EBADMSG)
-			return vg_err_set(err, rc, "%s: line %llu: functions lie over one another more "
-					  "than symbols can", file->path,
-					  (unsigned long long)reader->line_number);
-		if (rc != 0)
-			return vg_err_sys(err, rc, "%s", file->path);
-		if (!reader->has_module && line_end > at)
-			return vg_err_set(err, -EBADMSG,
-					  "%s: line %llu: not a Breakpad symbol file, which starts "
-					  "with a MODULE record", file->path,
-					  (unsigned long long)reader->line_number);
-		if (newline == NULL)
-			break;
-		at = newline + 1;
-	}
-	if (!reader->has_module)
-		return vg_err_set(err, -EBADMSG, file->length == 0 ? "%s: empty file" : "%s: no MODULE record",
-				  file->path);
-	return 0;
-}
-
-void vg_sym_reader_free(struct vg_sym_reader *reader)
-{
-	vg_sym_slots_free(&reader->file_slots);
-	vg_sym_slots_free(&reader->origin_slots);
-	vg_array_free(&reader->files);
-	vg_array_free(&reader->origins);
-	vg_array_free(&reader->open_calls);
-	vg_array_free(&reader->scratch);
-	vg_array_free(&reader->publics);
-	vg_array_free(&reader->covered);
-	vg_intern_free(&reader->pairs);
-	free(reader->owners);
-	vg_array_free(&reader->innermost);
-	vg_array_free(&reader->skip);
-	vg_array_free(&reader->parents);
-	vg_array_free(&reader->frames);
-}
+#include "symbols/breakpad/breakpad_name.h"
+#include "symbols/breakpad/breakpad_record.h"
 
 /* The index of a file in the table; of one that was never named, NONE. */
 static uint32_t slot_file(const struct vg_sym_reader *reader, uint32_t slot)

@@ -2,8 +2,8 @@
 #ifndef VG_SYMBOLS_BREAKPAD_READER_H
 #define VG_SYMBOLS_BREAKPAD_READER_H
 
-#include "base/infile.h"
 #include "symbols/breakpad/breakpad_cursor.h"
+#include "symbols/breakpad/breakpad_slots.h"
 #include "symbols/table/answers.h"
 #include "symbols/table/table.h"
 
@@ -14,20 +14,6 @@
  * kept of a function, and turned into answers when the function ends; the table then holds one
  * function at a time.
  */
-
-/* Files and inline origins have numbers of their own, which may come in any order: each number
- * seen gets a slot, and lines and inlines hold slots until the end. */
-struct vg_sym_slots {
-	VG_ARRAY(uint32_t) dense;       /* number -> slot, or NONE */
-	struct vg_intern sparse;        /* numbers that are far beyond what was counted so far */
-	VG_ARRAY(uint32_t) sparse_slots;
-	uint32_t count;
-};
-#define VG_SYM_SLOTS_MAX (UINT32_C(1) << 30)
-
-/* 1 if the number is new, 0 if not, -ENOMEM. */
-int vg_sym_slot(struct vg_sym_slots *slots, uint64_t number, uint32_t *slot);
-void vg_sym_slots_free(struct vg_sym_slots *slots);
 
 /* call_file of an inline in the old grammar, which does not say it. */
 #define VG_SYM_FILE_OLD (VG_SYMBOLS_NONE - 1)
@@ -60,6 +46,9 @@ struct vg_sym_public {
 struct vg_sym_reader {
 	struct vg_symbols *symbols;
 	struct vg_answers *answers;     /* NULL: everything goes into symbols */
+	/* Called when all records of a wanted function were read, to turn them into answers; NULL without
+	 * answers.  0, -ENOMEM, or -EBADMSG if functions overlap too much. */
+	int (*on_function)(struct vg_sym_reader *reader);
 	const uint64_t *wanted;         /* sorted and unique, or NULL for everything */
 	size_t wanted_count;
 	size_t low, high;               /* those in the function that is read */
@@ -81,7 +70,7 @@ struct vg_sym_reader {
 	uint32_t first_file;            /* slot of the function's first line, or NONE */
 	VG_ARRAY(struct vg_sym_public) publics;
 	VG_ARRAY(struct vg_symbol_range) covered;  /* by functions, in the order of the file */
-	struct vg_intern pairs;         /* struct vg_sym_pair -> index in the answers' functions */
+	struct vg_intern pairs;         /* name and file -> index in the answers' functions */
 	uint32_t *owners;               /* by wanted address: index in covered, or NONE */
 	struct vg_sym_look last;        /* the last look into them, but for origins */
 	VG_ARRAY(uint32_t) innermost, skip; /* by wanted address of the function */
@@ -103,59 +92,11 @@ static inline struct vg_sym_name vg_sym_rest(const struct vg_sym_cursor *cursor)
 /* Counts it; 0. */
 int vg_sym_bad_record(struct vg_sym_reader *reader);
 
-/* The slot of a file's or an origin's number.  0 or -ENOMEM. */
+/* The slot of a file's or an inline origin's number, which may be new.  0 or -ENOMEM. */
 int vg_sym_file_slot(struct vg_sym_reader *reader, uint64_t number, uint32_t *slot);
 int vg_sym_origin_slot(struct vg_sym_reader *reader, uint64_t number, uint32_t *slot);
 
-/* Records behind their first word; errors as of vg_sym_record(). */
-int vg_sym_function_record(struct vg_sym_reader *reader, struct vg_sym_cursor cursor);
-int vg_sym_inline_record(struct vg_sym_reader *reader, struct vg_sym_cursor cursor);
-int vg_sym_line_record(struct vg_sym_reader *reader, struct vg_sym_cursor cursor);
-
-/* What follows INFO ABSENT -> an all-zero `absent` (symbols/breakpad/breakpad_absent.c).  0; -EBADMSG: not of
- * that form, or the second one; -ENOMEM. */
-int vg_sym_absent_take(struct vg_absent *absent, const char *text, const char *end);
-
-/* Reads one record, without its line end.  0, or vg_sym_function_end()'s. */
-int vg_sym_record(struct vg_sym_reader *reader, const char *from, const char *end);
-
-/* Reads all of them.  The first must be MODULE: whatever else there is, is no .sym. */
-int vg_sym_records(struct vg_sym_reader *reader, const struct vg_infile *file, struct vg_err *err);
-
-size_t vg_sym_wanted_search(struct vg_sym_reader *reader, uint64_t address);
-
-/* The first wanted address of the function that is not below; reader->high if there is none. */
-static inline size_t vg_sym_wanted_from(struct vg_sym_reader *reader, uint64_t address)
-{
-	size_t at = reader->at;
-
-	if (at >= reader->low && at <= reader->high &&
-	    (at == reader->low || reader->wanted[at - 1] < address) &&
-	    (at == reader->high || reader->wanted[at] >= address))
-		return at;
-	return vg_sym_wanted_search(reader, address);
-}
-
-/* Whether the range holds a wanted address. */
-static inline bool vg_sym_is_wanted(struct vg_sym_reader *reader, uint64_t address,
-				    uint64_t size_bytes)
-{
-	size_t at;
-
-	if (reader->wanted == NULL)
-		return true;
-	at = vg_sym_wanted_from(reader, address);
-	return at < reader->high && reader->wanted[at] - address < size_bytes;
-}
-
-/* The id of a name in that table of strings; what has none is "<name omitted>".  0 or -ENOMEM. */
-int vg_sym_name_keep(struct vg_sym_reader *reader, struct vg_intern *strings,
-		     const struct vg_sym_name *name, uint32_t *id);
-
-/* What the records since the last FUNC answer.  0, -ENOMEM, or -EBADMSG if functions overlap
- * beyond all sense. */
-int vg_sym_function_end(struct vg_sym_reader *reader);
-
+/* Frees the reader's own arrays, not symbols or answers. */
 void vg_sym_reader_free(struct vg_sym_reader *reader);
 
 #endif

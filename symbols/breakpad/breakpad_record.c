@@ -1,97 +1,16 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-#include "symbols/breakpad/breakpad_reader.h"
+#include "symbols/breakpad/breakpad_record.h"
 
-#include "symbols/breakpad/breakpad_cursor.h"
+#include <sys/mman.h>
+
+#include "symbols/breakpad/breakpad_absent.h"
+#include "symbols/breakpad/breakpad_function.h"
+#include "symbols/breakpad/breakpad_name.h"
 #include "symbols/table/debug_id.h"
-
-int vg_sym_name_keep(struct vg_sym_reader *reader, struct vg_intern *strings,
-		     const struct vg_sym_name *name, uint32_t *id)
-{
-	static const char omitted[] = "<name omitted>";
-	size_t length = name->text != NULL ? strnlen(name->text, name->length) : 0;
-	int rc;
-
-	if (length == 0) {
-		rc = vg_intern(strings, omitted, sizeof omitted, id);
-		return rc < 0 ? rc : 0;
-	}
-	reader->scratch.count = 0;
-	if (vg_array_reserve(&reader->scratch, length + 1) != 0)
-		return -ENOMEM;
-	memcpy(reader->scratch.items, name->text, length);
-	reader->scratch.items[length] = '\0';
-	rc = vg_intern(strings, reader->scratch.items, length + 1, id);
-	return rc < 0 ? rc : 0;
-}
 
 static char *name_copy(const struct vg_sym_name *name)
 {
 	return strndup(name->text, name->length);
-}
-
-int vg_sym_bad_record(struct vg_sym_reader *reader)
-{
-	if (reader->symbols->bad_records++ == 0)
-		reader->symbols->first_bad_line = reader->line_number;
-	return 0;
-}
-
-size_t vg_sym_wanted_search(struct vg_sym_reader *reader, uint64_t address)
-{
-	const uint64_t *wanted = reader->wanted;
-	size_t low = reader->at, high = reader->high;
-
-	/* Addresses mostly rise, and by little. */
-	if (low < reader->low || low > high || (low > reader->low && wanted[low - 1] >= address)) {
-		high = low < reader->low || low > high ? high : low;
-		low = reader->low;
-	}
-	for (unsigned steps = 0; low < high && wanted[low] < address; low++) {
-		if (++steps == 8)
-			break;
-	}
-	while (low < high && wanted[low] < address) {
-		size_t middle = low + (high - low) / 2;
-
-		if (wanted[middle] < address)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return reader->at = low;
-}
-
-int vg_sym_file_slot(struct vg_sym_reader *reader, uint64_t number, uint32_t *slot)
-{
-	static const struct vg_sym_name none = { .id = VG_SYMBOLS_NONE };
-	int rc;
-
-	if (reader->cached_slot != VG_SYMBOLS_NONE && reader->cached_number == number) {
-		*slot = reader->cached_slot;
-		return 0;
-	}
-	rc = vg_array_reserve(&reader->files, 1);
-	if (rc == 0)
-		rc = vg_sym_slot(&reader->file_slots, number, slot);
-	if (rc == 1)
-		rc = vg_array_push(&reader->files, &none);
-	if (rc != 0)
-		return rc;
-	reader->cached_number = number;
-	reader->cached_slot = *slot;
-	return 0;
-}
-
-int vg_sym_origin_slot(struct vg_sym_reader *reader, uint64_t number, uint32_t *slot)
-{
-	static const struct vg_sym_origin none = {
-		{ .id = VG_SYMBOLS_NONE }, VG_SYMBOLS_NONE, { .index = VG_SYMBOLS_NONE },
-	};
-	int rc = vg_array_reserve(&reader->origins, 1);
-
-	if (rc == 0)
-		rc = vg_sym_slot(&reader->origin_slots, number, slot);
-	return rc == 1 ? vg_array_push(&reader->origins, &none) : rc;
 }
 
 static int module_record(struct vg_sym_reader *reader, struct vg_sym_cursor cursor)
@@ -204,7 +123,6 @@ static int public_record(struct vg_sym_reader *reader, struct vg_sym_cursor curs
 	uint64_t parameter_bytes;
 	struct vg_sym_name name;
 
-	reader->in_function = reader->keeps_function = false;
 	if (rc != 0)
 		return rc;
 	if (!take_hex(&cursor, UINT64_MAX, &symbol.address) ||
@@ -215,7 +133,8 @@ static int public_record(struct vg_sym_reader *reader, struct vg_sym_cursor curs
 	return public_keep(reader, &symbol, &name);
 }
 
-int vg_sym_record(struct vg_sym_reader *reader, const char *from, const char *end)
+/* Reads one record, without its line end. */
+static int record_read(struct vg_sym_reader *reader, const char *from, const char *end)
 {
 	struct vg_sym_cursor cursor = { from, end };
 
@@ -245,5 +164,41 @@ int vg_sym_record(struct vg_sym_reader *reader, const char *from, const char *en
 	if (take_word(&cursor, "INFO"))
 		return info_record(reader, cursor);
 	/* STACK, and what later versions may add. */
+	return 0;
+}
+
+int vg_sym_records(struct vg_sym_reader *reader, const struct vg_infile *file, struct vg_err *err)
+{
+	const char *at = (const char *)file->bytes, *end = at + file->length;
+
+	if (file->mapped)
+		madvise((void *)file->bytes, file->length, MADV_SEQUENTIAL);
+	while (at < end) {
+		const char *newline = memchr(at, '\n', (size_t)(end - at));
+		const char *line_end = newline != NULL ? newline : end;
+		int rc;
+
+		reader->line_number++;
+		if (line_end > at && line_end[-1] == '\r')
+			line_end--;
+		rc = record_read(reader, at, line_end);
+		if (rc == -EBADMSG)
+			return vg_err_set(err, rc, "%s: line %llu: functions lie over one another more "
+					  "than symbols can", file->path,
+					  (unsigned long long)reader->line_number);
+		if (rc != 0)
+			return vg_err_sys(err, rc, "%s", file->path);
+		if (!reader->has_module && line_end > at)
+			return vg_err_set(err, -EBADMSG,
+					  "%s: line %llu: not a Breakpad symbol file, which starts "
+					  "with a MODULE record", file->path,
+					  (unsigned long long)reader->line_number);
+		if (newline == NULL)
+			break;
+		at = newline + 1;
+	}
+	if (!reader->has_module)
+		return vg_err_set(err, -EBADMSG, file->length == 0 ? "%s: empty file" : "%s: no MODULE record",
+				  file->path);
 	return 0;
 }

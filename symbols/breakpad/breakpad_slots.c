@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-#include "symbols/breakpad/breakpad_reader.h"
+#include "symbols/breakpad/breakpad_slots.h"
+
+#include "symbols/table/table.h"
 
 /* Whether a number is worth a place in the array: writers count from 0, and a stranger's number
  * must not cost more than the records before it. */

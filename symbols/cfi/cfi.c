@@ -3,81 +3,22 @@
 
 #include <dwarf.h>
 #include <elfutils/libdw.h>
-#include <elfutils/libdwelf.h>
+
+#include "symbols/cfi/cfi_address.h"
+#include "symbols/cfi/cfi_columns.h"
+#include "symbols/cfi/cfi_program.h"
+#include "symbols/cfi/cfi_registers.h"
+#include "symbols/cfi/cfi_rule.h"
 
 /* Every step is an instruction, a copied state or some text, for which several bytes of the file
  * stand; but a common entry's program is run again where entries of several alternate. */
 #define STEPS_PER_BYTE 32
 #define STEPS_FREE 1000000
 
-int vg_cfi_spend(struct vg_cfi_reader *reader, uint64_t steps)
-{
-	if (reader->budget < steps)
-		return -ENOBUFS;
-	reader->budget -= steps;
-	return 0;
-}
-
-static void lost(struct vg_cfi_reader *reader)
-{
-	reader->symbols->bad_records++;
-}
-
-uint64_t vg_cfi_address(const struct vg_cfi_reader *reader, struct vg_cfi_cursor *cursor,
-			uint8_t encoding, bool *valid)
-{
-	uint64_t address = reader->section_address + (uint64_t)(cursor->at - reader->data);
-	uint64_t value = 0;
-
-	*valid = true;
-	switch (encoding & 0x70) {
-	case DW_EH_PE_absptr:
-		address = 0;
-		break;
-	case DW_EH_PE_pcrel:
-		break;
-	default:
-		*valid = false;
-	}
-	switch (encoding & 0x0f) {
-	case DW_EH_PE_absptr:
-		value = vg_cfi_fixed(cursor, reader->address_bytes);
-		break;
-	case DW_EH_PE_uleb128:
-		value = vg_cfi_unsigned(cursor);
-		break;
-	case DW_EH_PE_sleb128:
-		value = (uint64_t)vg_cfi_signed(cursor);
-		break;
-	case DW_EH_PE_udata2:
-		value = vg_cfi_fixed(cursor, 2);
-		break;
-	case DW_EH_PE_sdata2:
-		value = (uint64_t)vg_cfi_sign_extend(vg_cfi_fixed(cursor, 2), 2);
-		break;
-	case DW_EH_PE_udata4:
-		value = vg_cfi_fixed(cursor, 4);
-		break;
-	case DW_EH_PE_sdata4:
-		value = (uint64_t)vg_cfi_sign_extend(vg_cfi_fixed(cursor, 4), 4);
-		break;
-	case DW_EH_PE_udata8:
-	case DW_EH_PE_sdata8:
-		value = vg_cfi_fixed(cursor, 8);
-		break;
-	default:
-		*valid = false;
-	}
-	if ((encoding & DW_EH_PE_indirect) || cursor->failed)
-		*valid = false;
-	value += address;
-	return reader->address_bytes == 4 ? (uint32_t)value : value;
-}
-
-static struct vg_cfi_cursor cursor_of(const struct vg_cfi_reader *reader, const uint8_t *at,
+static struct vg_elf_bytes cursor_of(const struct vg_cfi_reader *reader, const uint8_t *at,
 				      const uint8_t *end)
 {
-	return (struct vg_cfi_cursor){ at, end, reader->big_endian, false };
+	return (struct vg_elf_bytes){ at, end, reader->big_endian, false };
 }
 
 /* What the letters of the augmentation say of the entries; false if one is unknown and could
@@ -85,7 +26,7 @@ static struct vg_cfi_cursor cursor_of(const struct vg_cfi_reader *reader, const 
 static bool augmentation_read(struct vg_cfi_reader *reader, const Dwarf_CIE *entry)
 {
 	struct vg_cfi_common *common = &reader->common;
-	struct vg_cfi_cursor data = cursor_of(reader, entry->augmentation_data, NULL);
+	struct vg_elf_bytes data = cursor_of(reader, entry->augmentation_data, NULL);
 	const char *letter = entry->augmentation;
 	bool valid = true;
 
@@ -96,13 +37,13 @@ static bool augmentation_read(struct vg_cfi_reader *reader, const Dwarf_CIE *ent
 	for (; *letter != '\0'; letter++) {
 		switch (*letter) {
 		case 'R':
-			common->pointer_encoding = (uint8_t)vg_cfi_byte(&data);
+			common->pointer_encoding = (uint8_t)vg_elf_byte(&data);
 			break;
 		case 'L':
-			vg_cfi_byte(&data);
+			vg_elf_byte(&data);
 			break;
 		case 'P':
-			vg_cfi_address(reader, &data, (uint8_t)vg_cfi_byte(&data) & 0x0f, &valid);
+			vg_cfi_address(reader, &data, (uint8_t)vg_elf_byte(&data) & 0x0f, &valid);
 			break;
 		case 'S': /* a signal's frame */
 		case 'B': /* return addresses signed with the other key */
@@ -132,7 +73,7 @@ static int common_read(struct vg_cfi_reader *reader, const unsigned char *ident,
 	    dwarf_next_cfi(ident, data, is_eh, offset, &next, &entry) != 0 ||
 	    !dwarf_cfi_cie_p(&entry))
 		return -EBADMSG;
-	rc = vg_cfi_spend(reader, 16 + (next - offset) / 16);
+	rc = vg_budget_spend(&reader->budget, 16 + (next - offset) / 16);
 	if (rc != 0)
 		return rc;
 	common->code_factor = entry.cie.code_alignment_factor;
@@ -157,15 +98,14 @@ static int common_read(struct vg_cfi_reader *reader, const unsigned char *ident,
 	return 0;
 }
 
-static int program_run(struct vg_cfi_reader *reader, struct vg_cfi_cursor cursor)
+static int program_run(struct vg_cfi_reader *reader, struct vg_elf_bytes cursor)
 {
 	int rc;
 
 	if (reader->common.has_size)
-		vg_cfi_block(&cursor);
+		vg_elf_block(&cursor);
 	else
-		vg_cfi_fixed(&cursor, reader->common.augmentation_bytes <= 8 ?
-			     (unsigned)reader->common.augmentation_bytes : UINT32_MAX);
+		vg_elf_skip(&cursor, reader->common.augmentation_bytes);
 	if (cursor.failed)
 		return -EBADMSG;
 	reader->state = reader->common.initial;
@@ -180,11 +120,11 @@ static int program_run(struct vg_cfi_reader *reader, struct vg_cfi_cursor cursor
 /* 0, -EBADMSG, -ENOBUFS, -ENOMEM. */
 static int entry_read(struct vg_cfi_reader *reader, const Dwarf_FDE *entry)
 {
-	struct vg_cfi_cursor cursor = cursor_of(reader, entry->start, entry->end);
+	struct vg_elf_bytes cursor = cursor_of(reader, entry->start, entry->end);
 	uint8_t encoding = reader->common.pointer_encoding;
 	uint64_t address, size_bytes;
 	bool valid, size_valid;
-	int rc = vg_cfi_spend(reader, 16);
+	int rc = vg_budget_spend(&reader->budget, 16);
 
 	if (rc != 0)
 		return rc;
@@ -225,7 +165,7 @@ static int section_read(struct vg_cfi_reader *reader, Elf *elf, Elf_Data *data, 
 				rc = entry_read(reader, &entry.fde);
 		}
 		if (rc == -EBADMSG)
-			lost(reader);
+			reader->symbols->bad_records++;
 		/* Where even the length is damaged, the rest cannot be found. */
 		if (next <= offset)
 			break;
@@ -233,36 +173,18 @@ static int section_read(struct vg_cfi_reader *reader, Elf *elf, Elf_Data *data, 
 	return rc == -EBADMSG ? 0 : rc;
 }
 
-/* libdw decompresses the sections of the file where it finds DWARF; there may be none. */
-static Elf_Data *section_data(const struct vg_elf_image *image, const char *name, GElf_Shdr *header)
-{
-	Elf_Scn *section = vg_elf_section(image, name, header);
-	Elf_Data *data;
-
-	if (section == NULL)
-		return NULL;
-	if ((header->sh_flags & SHF_COMPRESSED) && elf_compress(section, 0, 0) < 0)
-		return NULL;
-	if (strncmp(name, ".z", 2) == 0 && dwelf_scn_gnu_compressed_size(section) >= 0 &&
-	    elf_compress_gnu(section, 0, 0) < 0)
-		return NULL;
-	data = elf_getdata(section, NULL);
-	return data != NULL && data->d_buf != NULL && data->d_size > 0 ? data : NULL;
-}
-
 static int file_read(struct vg_cfi_reader *reader, const struct vg_elf_image *file)
 {
-	static const char *const names[] = { ".eh_frame", ".debug_frame", ".zdebug_frame" };
+	static const char *const names[] = { ".eh_frame", ".debug_frame" };
 	int rc = 0;
 
 	for (size_t i = 0; i < sizeof names / sizeof *names && rc == 0; i++) {
 		GElf_Shdr header;
-		Elf_Data *data = section_data(file, names[i], &header);
+		Elf_Data *data = vg_elf_section_data(file, names[i], &header);
 
 		if (data == NULL)
 			continue;
-		/* No section comes near 2^58 bytes: it lies in memory. */
-		reader->budget += data->d_size * STEPS_PER_BYTE;
+		vg_budget_extend(&reader->budget, data->d_size, STEPS_PER_BYTE);
 		reader->section_address = header.sh_addr;
 		rc = section_read(reader, file->elf, data, i == 0);
 	}
@@ -289,7 +211,7 @@ static struct vg_cfi_reader *reader_new(const struct vg_elf_image *image,
 		reader->big_endian = header.e_ident[EI_DATA] == ELFDATA2MSB;
 		reader->address_bytes = header.e_ident[EI_CLASS] == ELFCLASS32 ? 4 : 8;
 	}
-	reader->budget = STEPS_FREE;
+	reader->budget.steps = STEPS_FREE;
 	return reader;
 }
 
@@ -333,7 +255,7 @@ int vg_cfi_read(const struct vg_elf_image *image, const struct vg_elf_image *deb
 		rc = file_read(reader, debug);
 	/* Absurd: what was read before it is good. */
 	if (rc == -ENOBUFS) {
-		lost(reader);
+		reader->symbols->bad_records++;
 		rc = 0;
 	}
 	unwinds_sort(symbols);

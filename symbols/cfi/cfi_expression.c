@@ -1,10 +1,12 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-#include "symbols/cfi/cfi.h"
+#include "symbols/cfi/cfi_expression.h"
 
 #include <dwarf.h>
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
+
+#include "symbols/cfi/cfi_registers.h"
 
 /*
  * Breakpad's postfix language knows + - * / % on unsigned words, ^ (fetch), @ (align down to a
@@ -24,7 +26,7 @@ struct value {
 
 struct machine {
 	const struct vg_cfi_reader *reader;
-	struct vg_cfi_cursor cursor;
+	struct vg_elf_bytes cursor;
 	uint64_t all_ones;              /* of an address */
 	struct value stack[STACK_MAX];
 	unsigned depth;
@@ -83,7 +85,7 @@ static void value_write(struct machine *machine, struct value *value, const char
 
 static int64_t as_signed(const struct machine *machine, uint64_t number)
 {
-	return vg_cfi_sign_extend(number, machine->reader->address_bytes);
+	return vg_sign_extend(number, machine->reader->address_bytes);
 }
 
 static void number_push(struct machine *machine, uint64_t number)
@@ -290,15 +292,15 @@ static void number_run(struct machine *machine, unsigned operation)
 	uint64_t number;
 
 	if (operation == DW_OP_constu) {
-		number_push(machine, vg_cfi_unsigned(&machine->cursor));
+		number_push(machine, vg_elf_uleb(&machine->cursor));
 	} else if (operation == DW_OP_consts) {
-		number_push(machine, (uint64_t)vg_cfi_signed(&machine->cursor));
+		number_push(machine, (uint64_t)vg_elf_sleb(&machine->cursor));
 	} else {
 		/* Unsigned and signed of each width by turns. */
 		bytes = widths[operation - DW_OP_const1u];
-		number = vg_cfi_fixed(&machine->cursor, bytes);
+		number = vg_elf_fixed(&machine->cursor, bytes);
 		if ((operation - DW_OP_const1u) % 2 == 1)
-			number = (uint64_t)vg_cfi_sign_extend(number, bytes);
+			number = (uint64_t)vg_sign_extend(number, bytes);
 		number_push(machine, number);
 	}
 }
@@ -312,7 +314,7 @@ static void operation_run(struct machine *machine, unsigned operation)
 		return;
 	}
 	if (operation >= DW_OP_breg0 && operation <= DW_OP_breg31) {
-		register_push(machine, operation - DW_OP_breg0, vg_cfi_signed(&machine->cursor));
+		register_push(machine, operation - DW_OP_breg0, vg_elf_sleb(&machine->cursor));
 		return;
 	}
 	if (operation >= DW_OP_const1u && operation <= DW_OP_consts) {
@@ -323,11 +325,11 @@ static void operation_run(struct machine *machine, unsigned operation)
 	case DW_OP_nop:
 		break;
 	case DW_OP_bregx:
-		reg = vg_cfi_unsigned(&machine->cursor);
-		register_push(machine, reg, vg_cfi_signed(&machine->cursor));
+		reg = vg_elf_uleb(&machine->cursor);
+		register_push(machine, reg, vg_elf_sleb(&machine->cursor));
 		break;
 	case DW_OP_plus_uconst:
-		number_push(machine, vg_cfi_unsigned(&machine->cursor));
+		number_push(machine, vg_elf_uleb(&machine->cursor));
 		binary_run(machine, DW_OP_plus);
 		break;
 	case DW_OP_neg:
@@ -339,7 +341,7 @@ static void operation_run(struct machine *machine, unsigned operation)
 		fetch(machine, machine->reader->address_bytes);
 		break;
 	case DW_OP_deref_size:
-		fetch(machine, vg_cfi_byte(&machine->cursor));
+		fetch(machine, vg_elf_byte(&machine->cursor));
 		break;
 	case DW_OP_dup:
 		copy_push(machine, 0);
@@ -348,7 +350,7 @@ static void operation_run(struct machine *machine, unsigned operation)
 		copy_push(machine, 1);
 		break;
 	case DW_OP_pick:
-		copy_push(machine, vg_cfi_byte(&machine->cursor));
+		copy_push(machine, vg_elf_byte(&machine->cursor));
 		break;
 	case DW_OP_drop:
 		pop(machine);
@@ -371,7 +373,7 @@ size_t vg_cfi_translate(const struct vg_cfi_reader *reader, const uint8_t *expre
 	struct machine machine;
 
 	machine.reader = reader;
-	machine.cursor = (struct vg_cfi_cursor){ expression, expression + bytes,
+	machine.cursor = (struct vg_elf_bytes){ expression, expression + bytes,
 						 reader->big_endian, false };
 	machine.all_ones = reader->address_bytes == 4 ? UINT32_MAX : UINT64_MAX;
 	machine.depth = 0;
@@ -380,7 +382,7 @@ size_t vg_cfi_translate(const struct vg_cfi_reader *reader, const uint8_t *expre
 	if (with_cfa)
 		push(&machine);
 	while (machine.cursor.at < machine.cursor.end && !machine.failed)
-		operation_run(&machine, (unsigned)vg_cfi_byte(&machine.cursor));
+		operation_run(&machine, (unsigned)vg_elf_byte(&machine.cursor));
 	if (machine.failed || machine.cursor.failed || machine.depth == 0)
 		return 0;
 	memcpy(text, machine.stack[machine.depth - 1].text,

@@ -1,7 +1,11 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-#include "symbols/cfi/cfi.h"
+#include "symbols/cfi/cfi_program.h"
 
 #include <dwarf.h>
+
+#include "symbols/cfi/cfi_address.h"
+#include "symbols/cfi/cfi_columns.h"
+#include "symbols/cfi/cfi_rule.h"
 
 /* Its number is also that of DW_CFA_GNU_window_save, which only SPARC has. */
 #define CFA_AARCH64_NEGATE_RA_STATE 0x2d
@@ -42,9 +46,9 @@ static void restore_rule(struct vg_cfi_reader *reader, uint64_t reg)
 }
 
 static void expression_rule(struct vg_cfi_reader *reader, uint8_t column, enum vg_cfi_kind kind,
-			    struct vg_cfi_cursor *program)
+			    struct vg_elf_bytes *program)
 {
-	struct vg_cfi_cursor block = vg_cfi_block(program);
+	struct vg_elf_bytes block = vg_elf_block(program);
 	struct vg_cfi_rule rule = { .kind = kind, .expression = block.at };
 
 	rule.expression_bytes = (uint32_t)(block.end - block.at);
@@ -85,7 +89,7 @@ static int cfa_offset(struct vg_cfi_reader *reader, const uint64_t *reg, int64_t
 
 static int state_remember(struct vg_cfi_reader *reader)
 {
-	int rc = vg_cfi_spend(reader, 16);
+	int rc = vg_budget_spend(&reader->budget, 16);
 
 	if (rc != 0)
 		return rc;
@@ -97,7 +101,7 @@ static int state_remember(struct vg_cfi_reader *reader)
 
 static int state_restore(struct vg_cfi_reader *reader)
 {
-	int rc = vg_cfi_spend(reader, 16);
+	int rc = vg_budget_spend(&reader->budget, 16);
 
 	if (rc != 0)
 		return rc;
@@ -134,27 +138,27 @@ static int location_advance(struct vg_cfi_reader *reader, uint64_t delta, bool w
 }
 
 static int cfa_instruction(struct vg_cfi_reader *reader, uint64_t operation,
-			   struct vg_cfi_cursor *program)
+			   struct vg_elf_bytes *program)
 {
 	uint64_t reg;
 	int64_t offset;
 
 	switch (operation) {
 	case DW_CFA_def_cfa:
-		reg = vg_cfi_unsigned(program);
-		cfa_rule(reader, reg, (int64_t)vg_cfi_unsigned(program));
+		reg = vg_elf_uleb(program);
+		cfa_rule(reader, reg, (int64_t)vg_elf_uleb(program));
 		return 0;
 	case DW_CFA_def_cfa_sf:
-		reg = vg_cfi_unsigned(program);
-		return cfa_offset(reader, &reg, vg_cfi_signed(program));
+		reg = vg_elf_uleb(program);
+		return cfa_offset(reader, &reg, vg_elf_sleb(program));
 	case DW_CFA_def_cfa_register:
-		reg = vg_cfi_unsigned(program);
+		reg = vg_elf_uleb(program);
 		return cfa_change(reader, &reg, NULL);
 	case DW_CFA_def_cfa_offset:
-		offset = (int64_t)vg_cfi_unsigned(program);
+		offset = (int64_t)vg_elf_uleb(program);
 		return cfa_change(reader, NULL, &offset);
 	case DW_CFA_def_cfa_offset_sf:
-		return cfa_offset(reader, NULL, vg_cfi_signed(program));
+		return cfa_offset(reader, NULL, vg_elf_sleb(program));
 	case DW_CFA_def_cfa_expression:
 		expression_rule(reader, reader->cfa_column, VG_CFI_IS_EXPRESSION, program);
 		return 0;
@@ -163,22 +167,22 @@ static int cfa_instruction(struct vg_cfi_reader *reader, uint64_t operation,
 }
 
 static int register_instruction(struct vg_cfi_reader *reader, uint64_t operation,
-				struct vg_cfi_cursor *program)
+				struct vg_elf_bytes *program)
 {
-	uint64_t reg = vg_cfi_unsigned(program);
+	uint64_t reg = vg_elf_uleb(program);
 
 	switch (operation) {
 	case DW_CFA_offset_extended:
-		return offset_rule(reader, reg, VG_CFI_AT_OFFSET, (int64_t)vg_cfi_unsigned(program));
+		return offset_rule(reader, reg, VG_CFI_AT_OFFSET, (int64_t)vg_elf_uleb(program));
 	case DW_CFA_offset_extended_sf:
-		return offset_rule(reader, reg, VG_CFI_AT_OFFSET, vg_cfi_signed(program));
+		return offset_rule(reader, reg, VG_CFI_AT_OFFSET, vg_elf_sleb(program));
 	case DW_CFA_GNU_negative_offset_extended:
 		return offset_rule(reader, reg, VG_CFI_AT_OFFSET,
-				   (int64_t)(0 - vg_cfi_unsigned(program)));
+				   (int64_t)(0 - vg_elf_uleb(program)));
 	case DW_CFA_val_offset:
-		return offset_rule(reader, reg, VG_CFI_IS_OFFSET, (int64_t)vg_cfi_unsigned(program));
+		return offset_rule(reader, reg, VG_CFI_IS_OFFSET, (int64_t)vg_elf_uleb(program));
 	case DW_CFA_val_offset_sf:
-		return offset_rule(reader, reg, VG_CFI_IS_OFFSET, vg_cfi_signed(program));
+		return offset_rule(reader, reg, VG_CFI_IS_OFFSET, vg_elf_sleb(program));
 	case DW_CFA_restore_extended:
 		restore_rule(reader, reg);
 		return 0;
@@ -191,7 +195,7 @@ static int register_instruction(struct vg_cfi_reader *reader, uint64_t operation
 	case DW_CFA_register:
 		rule_set(reader, vg_cfi_column(reader, reg),
 			 (struct vg_cfi_rule){ .kind = VG_CFI_REGISTER,
-					       .reg = vg_cfi_unsigned(program) });
+					       .reg = vg_elf_uleb(program) });
 		return 0;
 	case DW_CFA_expression:
 		expression_rule(reader, vg_cfi_column(reader, reg), VG_CFI_AT_EXPRESSION, program);
@@ -203,9 +207,9 @@ static int register_instruction(struct vg_cfi_reader *reader, uint64_t operation
 	return -EBADMSG;
 }
 
-static int instruction_run(struct vg_cfi_reader *reader, struct vg_cfi_cursor *program, bool writes)
+static int instruction_run(struct vg_cfi_reader *reader, struct vg_elf_bytes *program, bool writes)
 {
-	uint64_t operation = vg_cfi_byte(program), location;
+	uint64_t operation = vg_elf_byte(program), location;
 	bool valid;
 
 	switch (operation & 0xc0) {
@@ -213,7 +217,7 @@ static int instruction_run(struct vg_cfi_reader *reader, struct vg_cfi_cursor *p
 		return location_advance(reader, operation & 0x3f, writes);
 	case DW_CFA_offset:
 		return offset_rule(reader, operation & 0x3f, VG_CFI_AT_OFFSET,
-				   (int64_t)vg_cfi_unsigned(program));
+				   (int64_t)vg_elf_uleb(program));
 	case DW_CFA_restore:
 		restore_rule(reader, operation & 0x3f);
 		return 0;
@@ -225,13 +229,13 @@ static int instruction_run(struct vg_cfi_reader *reader, struct vg_cfi_cursor *p
 		location = vg_cfi_address(reader, program, reader->common.pointer_encoding, &valid);
 		return valid ? location_set(reader, location, writes) : -EBADMSG;
 	case DW_CFA_advance_loc1:
-		return location_advance(reader, vg_cfi_fixed(program, 1), writes);
+		return location_advance(reader, vg_elf_fixed(program, 1), writes);
 	case DW_CFA_advance_loc2:
-		return location_advance(reader, vg_cfi_fixed(program, 2), writes);
+		return location_advance(reader, vg_elf_fixed(program, 2), writes);
 	case DW_CFA_advance_loc4:
-		return location_advance(reader, vg_cfi_fixed(program, 4), writes);
+		return location_advance(reader, vg_elf_fixed(program, 4), writes);
 	case CFA_MIPS_ADVANCE_LOC8:
-		return location_advance(reader, vg_cfi_fixed(program, 8), writes);
+		return location_advance(reader, vg_elf_fixed(program, 8), writes);
 	case DW_CFA_remember_state:
 		return state_remember(reader);
 	case DW_CFA_restore_state:
@@ -240,7 +244,7 @@ static int instruction_run(struct vg_cfi_reader *reader, struct vg_cfi_cursor *p
 		/* Signed return addresses are told by their upper bits as well. */
 		return 0;
 	case DW_CFA_GNU_args_size:
-		vg_cfi_unsigned(program);
+		vg_elf_uleb(program);
 		return 0;
 	case DW_CFA_def_cfa:
 	case DW_CFA_def_cfa_sf:
@@ -253,13 +257,13 @@ static int instruction_run(struct vg_cfi_reader *reader, struct vg_cfi_cursor *p
 	return register_instruction(reader, operation, program);
 }
 
-int vg_cfi_run(struct vg_cfi_reader *reader, struct vg_cfi_cursor program, bool writes)
+int vg_cfi_run(struct vg_cfi_reader *reader, struct vg_elf_bytes program, bool writes)
 {
 	int rc = 0;
 
 	reader->saved_count = 0;
 	while (rc == 0 && program.at < program.end) {
-		rc = vg_cfi_spend(reader, 1);
+		rc = vg_budget_spend(&reader->budget, 1);
 		if (rc == 0)
 			rc = instruction_run(reader, &program, writes);
 		if (rc == 0 && program.failed)

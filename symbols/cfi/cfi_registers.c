@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-#include "symbols/cfi/cfi.h"
+#include "symbols/cfi/cfi_registers.h"
 
 #define FOUR(prefix, a, b, c, d) prefix #a, prefix #b, prefix #c, prefix #d
 #define EIGHT(prefix) FOUR(prefix, 0, 1, 2, 3), FOUR(prefix, 4, 5, 6, 7)
@@ -65,4 +65,9 @@ struct vg_cfi_names vg_cfi_names_of(unsigned machine)
 		return NAMES(riscv);
 	}
 	return (struct vg_cfi_names){ NULL, 0 };
+}
+
+const char *vg_cfi_register_name(const struct vg_cfi_reader *reader, uint64_t reg)
+{
+	return reg < reader->names.count ? reader->names.names[reg] : NULL;
 }

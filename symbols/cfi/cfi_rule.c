@@ -1,65 +1,14 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-#include "symbols/cfi/cfi.h"
+#include "symbols/cfi/cfi_rule.h"
 
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
 
+#include "symbols/cfi/cfi_expression.h"
+#include "symbols/cfi/cfi_registers.h"
+
 #define BIT(column) ((unsigned __int128)1 << (column))
-
-const char *vg_cfi_register_name(const struct vg_cfi_reader *reader, uint64_t reg)
-{
-	return reg < reader->names.count ? reader->names.names[reg] : NULL;
-}
-
-uint8_t vg_cfi_column(const struct vg_cfi_reader *reader, uint64_t reg)
-{
-	if (reg == reader->return_register)
-		return reader->ra_column;
-	return reg < reader->names.count ? reader->column_of[reg] : UINT8_MAX;
-}
-
-/* dump_syms writes the rules of a record in the order of their names. */
-static uint8_t column_insert(struct vg_cfi_reader *reader, const char *name)
-{
-	unsigned at = reader->column_count++;
-
-	for (; at > 0 && strcmp(reader->column_names[at - 1], name) > 0; at--)
-		reader->column_names[at] = reader->column_names[at - 1];
-	reader->column_names[at] = name;
-	return (uint8_t)at;
-}
-
-static uint8_t column_find(const struct vg_cfi_reader *reader, const char *name)
-{
-	for (unsigned i = 0; i < reader->column_count; i++) {
-		if (strcmp(reader->column_names[i], name) == 0)
-			return (uint8_t)i;
-	}
-	return UINT8_MAX;
-}
-
-void vg_cfi_lay_out(struct vg_cfi_reader *reader, uint64_t return_register)
-{
-	reader->column_count = 0;
-	reader->return_register = return_register;
-	column_insert(reader, ".cfa");
-	column_insert(reader, ".ra");
-	for (unsigned reg = 0; reg < reader->names.count; reg++) {
-		const char *name = vg_cfi_register_name(reader, reg);
-
-		if (name != NULL && reg != return_register &&
-		    column_find(reader, name) == UINT8_MAX)
-			column_insert(reader, name);
-	}
-	reader->cfa_column = column_find(reader, ".cfa");
-	reader->ra_column = column_find(reader, ".ra");
-	for (unsigned reg = 0; reg < reader->names.count; reg++) {
-		const char *name = vg_cfi_register_name(reader, reg);
-
-		reader->column_of[reg] = name != NULL ? column_find(reader, name) : UINT8_MAX;
-	}
-}
 
 static bool rule_equals(const struct vg_cfi_rule *a, const struct vg_cfi_rule *b)
 {
@@ -191,7 +140,8 @@ static void rule_charge(struct vg_cfi_reader *reader, const struct vg_cfi_rule *
 	bool is_expression = rule->kind == VG_CFI_AT_EXPRESSION || rule->kind == VG_CFI_IS_EXPRESSION;
 	uint64_t steps = 4 + (is_expression ? rule->expression_bytes : 0);
 
-	reader->budget -= steps < reader->budget ? steps : reader->budget;
+	if (vg_budget_spend(&reader->budget, steps) != 0)
+		reader->budget.steps = 0;
 }
 
 enum appended {
@@ -288,6 +238,6 @@ int vg_cfi_write_row(struct vg_cfi_reader *reader, uint64_t address)
 		return 0;
 	}
 	reader->dirty = 0;
-	rc = used > 0 ? vg_cfi_spend(reader, used) : 0;
+	rc = used > 0 ? vg_budget_spend(&reader->budget, used) : 0;
 	return rc == 0 && used > 0 ? row_push(reader, address) : rc;
 }

@@ -1,36 +1,29 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 #include "symbols/dwarf/dwarf.h"
-#include "symbols/elf/elf_publics.h"
 
 #include <dwarf.h>
+
+#include "symbols/dwarf/dwarf_emit.h"
+#include "symbols/dwarf/dwarf_file.h"
+#include "symbols/dwarf/dwarf_language.h"
+#include "symbols/dwarf/dwarf_line.h"
+#include "symbols/dwarf/dwarf_name.h"
+#include "symbols/dwarf/dwarf_orphan.h"
+#include "symbols/dwarf/dwarf_package_unit.h"
+#include "symbols/dwarf/dwarf_reader.h"
+#include "symbols/dwarf/dwarf_walk.h"
 
 /* Every step of reading stands for a byte of the file or less; several passes look at it. */
 #define STEPS_PER_BYTE 8
 #define STEPS_FREE 100000
 
-int vg_dwarf_spend(struct vg_dwarf_reader *reader, uint64_t steps)
-{
-	if (reader->budget < steps)
-		return -ENOBUFS;
-	reader->budget -= steps;
-	return 0;
-}
-
-void vg_dwarf_lost(struct vg_dwarf_reader *reader)
-{
-	reader->symbols->bad_records++;
-}
-
 /* Another file brings its own steps; its sections may be compressed, a little. */
 static void budget_extend(struct vg_dwarf_reader *reader, Elf *other)
 {
 	size_t bytes = 0;
-	uint64_t steps;
 
 	elf_rawfile(other, &bytes);
-	if (__builtin_mul_overflow((uint64_t)bytes, (uint64_t)STEPS_PER_BYTE * 8, &steps) ||
-	    __builtin_add_overflow(reader->budget, steps, &reader->budget))
-		reader->budget = UINT64_MAX;
+	vg_budget_extend(&reader->budget, bytes, STEPS_PER_BYTE * 8);
 }
 
 static int unit_read(struct vg_dwarf_reader *reader, Dwarf_Die *unit, Dwarf_Die *split)
@@ -68,7 +61,7 @@ static int skeleton_read(struct vg_dwarf_reader *reader, Dwarf_Die *skeleton, Dw
 	rc = vg_dwarf_package_find(&reader->companions->package, reader->debug, skeleton, &packed,
 				   &split);
 	if (rc == -EBADMSG)
-		vg_dwarf_lost(reader);
+		reader->symbols->bad_records++;
 	if (rc != 0)
 		return rc == -ENOMEM ? rc : unit_read(reader, skeleton, NULL);
 	reader->split = &split;
@@ -86,7 +79,7 @@ static int units_read(struct vg_dwarf_reader *reader)
 
 	while ((rc = dwarf_get_units(reader->dwarf, unit, &next, NULL, &type, &die, &other)) == 0) {
 		unit = next;
-		rc = vg_dwarf_spend(reader, 1);
+		rc = vg_budget_spend(&reader->budget, 1);
 		if (rc != 0)
 			return rc;
 		switch (type) {
@@ -99,13 +92,13 @@ static int units_read(struct vg_dwarf_reader *reader)
 			break;
 		default:
 			if (die.addr == NULL)
-				vg_dwarf_lost(reader);
+				reader->symbols->bad_records++;
 		}
 		if (rc != 0)
 			return rc;
 	}
 	if (rc < 0)
-		vg_dwarf_lost(reader);
+		reader->symbols->bad_records++;
 	return 0;
 }
 
@@ -124,7 +117,7 @@ static int shared_units_walk(struct vg_dwarf_reader *reader)
 	while (shared != NULL && rc == 0 &&
 	       dwarf_get_units(shared, unit, &next, NULL, NULL, &die, NULL) == 0) {
 		unit = next;
-		rc = vg_dwarf_spend(reader, 1);
+		rc = vg_budget_spend(&reader->budget, 1);
 		if (rc == 0 && die.addr != NULL)
 			rc = vg_dwarf_walk(reader, &die);
 	}
@@ -170,46 +163,18 @@ static void reader_free(struct vg_dwarf_reader *reader)
 	dwarf_end(reader->dwarf);
 }
 
-/* libdw has decompressed it by now, or vg_elf_image_expand() has. */
-static struct vg_dwarf_bytes section_bytes(const struct vg_elf_image *image, const char *name,
-					   const char *old_name)
-{
-	static const unsigned char nothing[1];   /* not NULL, to which nothing may be added */
-	struct vg_dwarf_bytes bytes = { nothing, nothing, false, false };
-	GElf_Shdr header;
-	GElf_Ehdr ehdr;
-	Elf_Scn *section = vg_elf_section(image, name, &header);
-	Elf_Data *data;
-
-	if (section == NULL)
-		section = vg_elf_section(image, old_name, &header);
-	data = section != NULL ? elf_getdata(section, NULL) : NULL;
-	if (data == NULL || data->d_buf == NULL)
-		return bytes;
-	bytes.at = data->d_buf;
-	bytes.end = bytes.at + data->d_size;
-	if (gelf_getehdr(image->elf, &ehdr) != NULL)
-		bytes.is_swapped = ehdr.e_ident[EI_DATA] !=
-			(__BYTE_ORDER__ == __ORDER_BIG_ENDIAN__ ? ELFDATA2MSB : ELFDATA2LSB);
-	return bytes;
-}
-
 int vg_dwarf_read(const struct vg_elf_image *image, const struct vg_elf_image *debug,
 		  struct vg_dwarf_companions *companions, struct vg_elf_publics *publics,
 		  const struct vg_elf_image *labels, struct vg_err *err)
 {
 	struct vg_symbols *symbols = publics->symbols;
 	struct vg_dwarf_reader reader = { .symbols = symbols, .image = image, .debug = debug,
-					  .companions = companions };
-	GElf_Shdr header;
+					  .companions = companions, .budget = { STEPS_FREE } };
 	int rc;
 
-	if (vg_elf_section(debug, ".debug_info", &header) == NULL &&
-	    vg_elf_section(debug, ".zdebug_info", &header) == NULL)
+	if (!vg_elf_has_dwarf(debug))
 		return -ENODATA;
-	if (__builtin_mul_overflow(debug->data_bytes, (uint64_t)STEPS_PER_BYTE, &reader.budget) ||
-	    __builtin_add_overflow(reader.budget, (uint64_t)STEPS_FREE, &reader.budget))
-		reader.budget = UINT64_MAX;
+	vg_budget_extend(&reader.budget, debug->data_bytes, STEPS_PER_BYTE);
 	reader.dwarf = dwarf_begin_elf(debug->elf, DWARF_C_READ, NULL);
 	if (reader.dwarf == NULL)
 		return vg_err_set(err, -EBADMSG, "%s: debug information: %s", debug->path,
@@ -217,9 +182,9 @@ int vg_dwarf_read(const struct vg_elf_image *image, const struct vg_elf_image *d
 	vg_dwarf_companions_attach(companions, reader.dwarf);
 	if (companions->package.image.elf != NULL)
 		budget_extend(&reader, companions->package.image.elf);
-	reader.sections.line = section_bytes(debug, ".debug_line", ".zdebug_line");
-	reader.sections.line_str = section_bytes(debug, ".debug_line_str", ".zdebug_line_str");
-	reader.sections.str = section_bytes(debug, ".debug_str", ".zdebug_str");
+	reader.sections.line = vg_elf_section_bytes(debug, ".debug_line");
+	reader.sections.line_str = vg_elf_section_bytes(debug, ".debug_line_str");
+	reader.sections.str = vg_elf_section_bytes(debug, ".debug_str");
 	rc = vg_dwarf_first_language(&reader);
 	if (rc == 0)
 		rc = units_read(&reader);
@@ -227,7 +192,7 @@ int vg_dwarf_read(const struct vg_elf_image *image, const struct vg_elf_image *d
 		rc = shared_units_walk(&reader);
 	/* Circular or absurd: what was read before it is good. */
 	if (rc == -ENOBUFS) {
-		vg_dwarf_lost(&reader);
+		symbols->bad_records++;
 		rc = 0;
 	}
 	if (rc == 0)

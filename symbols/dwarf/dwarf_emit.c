@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-#include "symbols/dwarf/dwarf.h"
+#include "symbols/dwarf/dwarf_emit.h"
+
+#include "base/sorted.h"
 
 static uint64_t range_high(const struct vg_symbol_range *range)
 {
@@ -10,17 +12,7 @@ static uint64_t range_high(const struct vg_symbol_range *range)
  * left the tables of dropped code, which no function covers. */
 static size_t row_after(const struct vg_dwarf_reader *reader, uint64_t address)
 {
-	size_t low = 0, high = reader->rows.count;
-
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (reader->rows.items[middle].high <= address)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
+	return vg_count_to(reader->rows.items, reader->rows.count, high, address);
 }
 
 static int lines_emit(struct vg_dwarf_reader *reader, const struct vg_symbol_range *part)
@@ -41,7 +33,7 @@ static int lines_emit(struct vg_dwarf_reader *reader, const struct vg_symbol_ran
 		row->is_used = true;
 		line = (struct vg_symbol_row){ low - reader->image->load_base,
 						(uint32_t)(high - low), row->line, row->file };
-		rc = vg_dwarf_spend(reader, 1);
+		rc = vg_budget_spend(&reader->budget, 1);
 		if (rc == 0)
 			rc = vg_array_push(&reader->symbols->lines, &line);
 		if (rc != 0)
@@ -74,7 +66,7 @@ static int hulls_measure(struct vg_dwarf_reader *reader, const struct vg_dwarf_f
 	for (uint32_t i = function->first_inline; i != VG_SYMBOLS_NONE;
 	     i = reader->inlines.items[i].next) {
 		struct vg_dwarf_inline *call = &reader->inlines.items[i];
-		int rc = vg_dwarf_spend(reader, 1 + call->range_count);
+		int rc = vg_budget_spend(&reader->budget, 1 + call->range_count);
 
 		if (rc != 0)
 			return rc;
@@ -93,7 +85,7 @@ static int hulls_measure(struct vg_dwarf_reader *reader, const struct vg_dwarf_f
 			if (outer->hull_low <= call->hull_low && outer->hull_high >= call->hull_high)
 				break;
 			hull_widen(outer, call->hull_low, call->hull_high);
-			rc = vg_dwarf_spend(reader, 1);
+			rc = vg_budget_spend(&reader->budget, 1);
 			if (rc != 0)
 				return rc;
 		}
@@ -178,7 +170,7 @@ int vg_dwarf_emit(struct vg_dwarf_reader *reader)
 		for (uint32_t part = 0; part < function->range_count && rc == 0; part++) {
 			if (parts[part].address < lowest)
 				lowest = parts[part].address;
-			rc = vg_dwarf_spend(reader, 1);
+			rc = vg_budget_spend(&reader->budget, 1);
 			if (rc == 0)
 				rc = part_emit(reader, function, &parts[part]);
 		}

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-#include "symbols/dwarf/dwarf.h"
+#include "symbols/dwarf/dwarf_file.h"
 
 #include <dwarf.h>
 #include <stdio.h>
@@ -33,15 +33,15 @@ void vg_dwarf_set_files(struct vg_dwarf_reader *reader, Dwarf_Files *files, size
 		reader->files = files;
 }
 
-static const char *text_at(struct vg_dwarf_bytes section, uint64_t offset)
+static const char *text_at(struct vg_elf_bytes section, uint64_t offset)
 {
-	vg_dwarf_skip(&section, offset);
-	return section.is_bad ? NULL : vg_dwarf_string(&section);
+	vg_elf_skip(&section, offset);
+	return section.failed ? NULL : vg_elf_string(&section);
 }
 
 /* Before version 5: strings up to an empty one; number 0 is the compilation's directory, and no
  * file. */
-static int old_read(struct vg_dwarf_reader *reader, struct vg_dwarf_bytes *bytes)
+static int old_read(struct vg_dwarf_reader *reader, struct vg_elf_bytes *bytes)
 {
 	struct vg_dwarf_file_name none = { NULL, 0 }, file;
 	const char *directory = "";
@@ -49,20 +49,20 @@ static int old_read(struct vg_dwarf_reader *reader, struct vg_dwarf_bytes *bytes
 
 	while (rc == 0 && directory != NULL) {
 		rc = vg_array_push(&reader->directories, &directory);
-		directory = vg_dwarf_string(bytes);
+		directory = vg_elf_string(bytes);
 		if (directory != NULL && *directory == '\0')
 			break;
 	}
-	while (rc == 0 && (file.name = vg_dwarf_string(bytes)) != NULL && *file.name != '\0') {
-		file.directory = vg_dwarf_uleb(bytes);
-		vg_dwarf_uleb(bytes);
-		vg_dwarf_uleb(bytes);
+	while (rc == 0 && (file.name = vg_elf_string(bytes)) != NULL && *file.name != '\0') {
+		file.directory = vg_elf_uleb(bytes);
+		vg_elf_uleb(bytes);
+		vg_elf_uleb(bytes);
 		rc = vg_array_push(&reader->file_names, &file);
 	}
 	return rc;
 }
 
-static void field_read(struct vg_dwarf_reader *reader, struct vg_dwarf_bytes *bytes,
+static void field_read(struct vg_dwarf_reader *reader, struct vg_elf_bytes *bytes,
 		       const struct format *format, bool is_64bit, struct vg_dwarf_file_name *file)
 {
 	const char *text = NULL;
@@ -70,37 +70,37 @@ static void field_read(struct vg_dwarf_reader *reader, struct vg_dwarf_bytes *by
 
 	switch (format->form) {
 	case DW_FORM_string:
-		text = vg_dwarf_string(bytes);
+		text = vg_elf_string(bytes);
 		break;
 	case DW_FORM_line_strp:
-		text = text_at(reader->sections.line_str, vg_dwarf_number(bytes, is_64bit ? 8 : 4));
+		text = text_at(reader->sections.line_str, vg_elf_fixed(bytes, is_64bit ? 8 : 4));
 		break;
 	case DW_FORM_strp:
-		text = text_at(reader->sections.str, vg_dwarf_number(bytes, is_64bit ? 8 : 4));
+		text = text_at(reader->sections.str, vg_elf_fixed(bytes, is_64bit ? 8 : 4));
 		break;
 	case DW_FORM_udata:
-		number = vg_dwarf_uleb(bytes);
+		number = vg_elf_uleb(bytes);
 		break;
 	case DW_FORM_data1:
-		number = vg_dwarf_byte(bytes);
+		number = vg_elf_byte(bytes);
 		break;
 	case DW_FORM_data2:
-		number = vg_dwarf_number(bytes, 2);
+		number = vg_elf_fixed(bytes, 2);
 		break;
 	case DW_FORM_data4:
-		number = vg_dwarf_number(bytes, 4);
+		number = vg_elf_fixed(bytes, 4);
 		break;
 	case DW_FORM_data8:
-		number = vg_dwarf_number(bytes, 8);
+		number = vg_elf_fixed(bytes, 8);
 		break;
 	case DW_FORM_data16:
-		vg_dwarf_skip(bytes, 16);
+		vg_elf_skip(bytes, 16);
 		break;
 	case DW_FORM_block:
-		vg_dwarf_skip(bytes, vg_dwarf_uleb(bytes));
+		vg_elf_skip(bytes, vg_elf_uleb(bytes));
 		break;
 	default:
-		bytes->is_bad = true;
+		bytes->failed = true;
 	}
 	if (format->content == DW_LNCT_path)
 		file->name = text;
@@ -109,28 +109,30 @@ static void field_read(struct vg_dwarf_reader *reader, struct vg_dwarf_bytes *by
 }
 
 /* A table of version 5: the fields' formats, then the entries. */
-static int entries_read(struct vg_dwarf_reader *reader, struct vg_dwarf_bytes *bytes,
+static int entries_read(struct vg_dwarf_reader *reader, struct vg_elf_bytes *bytes,
 			bool is_64bit, bool are_directories)
 {
 	struct format formats[FORMATS_MAX];
-	unsigned format_count = vg_dwarf_byte(bytes);
+	unsigned format_count = vg_elf_byte(bytes);
 	uint64_t count;
 	int rc = 0;
 
 	for (unsigned i = 0; i < format_count; i++) {
-		struct format format = { vg_dwarf_uleb(bytes), vg_dwarf_uleb(bytes) };
+		struct format format;
 
+		format.content = vg_elf_uleb(bytes);
+		format.form = vg_elf_uleb(bytes);
 		if (i < FORMATS_MAX)
 			formats[i] = format;
 	}
-	count = vg_dwarf_uleb(bytes);
+	count = vg_elf_uleb(bytes);
 	if (format_count > FORMATS_MAX)
-		bytes->is_bad = true;
-	for (uint64_t i = 0; i < count && format_count > 0 && !bytes->is_bad && rc == 0; i++) {
+		bytes->failed = true;
+	for (uint64_t i = 0; i < count && format_count > 0 && !bytes->failed && rc == 0; i++) {
 		struct vg_dwarf_file_name file = { NULL, 0 };
 
 		/* Entries without bytes could be without number. */
-		rc = vg_dwarf_spend(reader, 1);
+		rc = vg_budget_spend(&reader->budget, 1);
 		for (unsigned field = 0; field < format_count; field++)
 			field_read(reader, bytes, &formats[field], is_64bit, &file);
 		if (rc == 0)
@@ -140,7 +142,7 @@ static int entries_read(struct vg_dwarf_reader *reader, struct vg_dwarf_bytes *b
 	return rc;
 }
 
-int vg_dwarf_read_files(struct vg_dwarf_reader *reader, struct vg_dwarf_bytes bytes,
+int vg_dwarf_read_files(struct vg_dwarf_reader *reader, struct vg_elf_bytes bytes,
 			unsigned version, bool is_64bit)
 {
 	int rc;
@@ -153,8 +155,8 @@ int vg_dwarf_read_files(struct vg_dwarf_reader *reader, struct vg_dwarf_bytes by
 		if (rc == 0)
 			rc = entries_read(reader, &bytes, is_64bit, false);
 	}
-	if (rc == 0 && bytes.is_bad)
-		vg_dwarf_lost(reader);
+	if (rc == 0 && bytes.failed)
+		reader->symbols->bad_records++;
 	return rc == 0 ? map_reset(reader, reader->file_names.count) : rc;
 }
 

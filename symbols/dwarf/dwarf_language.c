@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-#include "symbols/dwarf/dwarf.h"
+#include "symbols/dwarf/dwarf_language.h"
 
 #include <dwarf.h>
 
@@ -66,7 +66,7 @@ int vg_dwarf_first_language(struct vg_dwarf_reader *reader)
 	while (rc == 0 && reader->language == NULL &&
 	       dwarf_get_units(reader->dwarf, unit, &next, NULL, NULL, &die, NULL) == 0) {
 		unit = next;
-		rc = vg_dwarf_spend(reader, 1);
+		rc = vg_budget_spend(&reader->budget, 1);
 		if (die.addr != NULL)
 			vg_dwarf_set_language(reader, &die);
 	}

@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-#include "symbols/dwarf/dwarf.h"
+#include "symbols/dwarf/dwarf_line.h"
 
 #include <dwarf.h>
+
+#include "base/sorted.h"
+#include "symbols/dwarf/dwarf_file.h"
 
 /*
  * Line number programs, versions 2 to 5 (DWARF 5, 6.2).  Read here and not by libdw: that keeps
@@ -10,7 +13,7 @@
  */
 
 struct program {
-	struct vg_dwarf_bytes bytes;
+	struct vg_elf_bytes bytes;
 	unsigned version, address_bytes;
 	uint8_t instruction_bytes, operations, line_range, opcode_base;
 	int8_t line_base;
@@ -25,40 +28,40 @@ struct state {
 
 static bool header_read(struct program *program, bool *is_64bit)
 {
-	struct vg_dwarf_bytes *bytes = &program->bytes;
-	uint64_t length = vg_dwarf_number(bytes, 4);
+	struct vg_elf_bytes *bytes = &program->bytes;
+	uint64_t length = vg_elf_fixed(bytes, 4);
 
 	*is_64bit = length == UINT32_MAX;
 	if (*is_64bit)
-		length = vg_dwarf_number(bytes, 8);
-	if (!vg_dwarf_has(bytes, length))
+		length = vg_elf_fixed(bytes, 8);
+	if (!vg_elf_has(bytes, length))
 		return false;
 	bytes->end = bytes->at + length;
-	program->version = (unsigned)vg_dwarf_number(bytes, 2);
+	program->version = (unsigned)vg_elf_fixed(bytes, 2);
 	if (program->version < 2 || program->version > 5)
 		return false;
 	if (program->version >= 5) {
-		program->address_bytes = vg_dwarf_byte(bytes);
-		vg_dwarf_skip(bytes, 1);
+		program->address_bytes = vg_elf_byte(bytes);
+		vg_elf_skip(bytes, 1);
 	}
-	return !bytes->is_bad;
+	return !bytes->failed;
 }
 
 static bool rules_read(struct program *program)
 {
-	struct vg_dwarf_bytes *bytes = &program->bytes;
+	struct vg_elf_bytes *bytes = &program->bytes;
 
-	program->instruction_bytes = vg_dwarf_byte(bytes);
-	program->operations = program->version >= 4 ? vg_dwarf_byte(bytes) : 1;
+	program->instruction_bytes = vg_elf_byte(bytes);
+	program->operations = program->version >= 4 ? vg_elf_byte(bytes) : 1;
 	if (program->operations == 0)
 		program->operations = 1;
-	vg_dwarf_skip(bytes, 1); /* what counts as a statement is of no interest here */
-	program->line_base = (int8_t)vg_dwarf_byte(bytes);
-	program->line_range = vg_dwarf_byte(bytes);
-	program->opcode_base = vg_dwarf_byte(bytes);
+	vg_elf_skip(bytes, 1); /* what counts as a statement is of no interest here */
+	program->line_base = (int8_t)vg_elf_byte(bytes);
+	program->line_range = vg_elf_byte(bytes);
+	program->opcode_base = vg_elf_byte(bytes);
 	for (unsigned i = 1; i < program->opcode_base; i++)
-		program->operand_counts[i] = vg_dwarf_byte(bytes);
-	return !bytes->is_bad && program->line_range != 0 && program->opcode_base != 0;
+		program->operand_counts[i] = vg_elf_byte(bytes);
+	return !bytes->failed && program->line_range != 0 && program->opcode_base != 0;
 }
 
 static void advance(const struct program *program, struct state *state, uint64_t operations)
@@ -118,20 +121,20 @@ static void sequence_end(struct vg_dwarf_reader *reader, struct state *state)
 static void extended_run(struct vg_dwarf_reader *reader, struct program *program,
 			 struct state *state)
 {
-	struct vg_dwarf_bytes *bytes = &program->bytes;
-	uint64_t length = vg_dwarf_uleb(bytes);
+	struct vg_elf_bytes *bytes = &program->bytes;
+	uint64_t length = vg_elf_uleb(bytes);
 	const unsigned char *next;
 
-	if (length == 0 || !vg_dwarf_has(bytes, length))
+	if (length == 0 || !vg_elf_has(bytes, length))
 		return;
 	next = bytes->at + length;
-	switch (vg_dwarf_byte(bytes)) {
+	switch (vg_elf_byte(bytes)) {
 	case DW_LNE_end_sequence:
 		sequence_end(reader, state);
 		break;
 	case DW_LNE_set_address:
 		if (length - 1 == 4 || length - 1 == 8)
-			state->address = vg_dwarf_number(bytes, (unsigned)length - 1);
+			state->address = vg_elf_fixed(bytes, (unsigned)length - 1);
 		state->operation = 0;
 		break;
 	default:
@@ -143,30 +146,30 @@ static void extended_run(struct vg_dwarf_reader *reader, struct program *program
 static int standard_run(struct vg_dwarf_reader *reader, struct program *program,
 			struct state *state, uint8_t opcode)
 {
-	struct vg_dwarf_bytes *bytes = &program->bytes;
+	struct vg_elf_bytes *bytes = &program->bytes;
 
 	switch (opcode) {
 	case DW_LNS_copy:
 		return row_begin(reader, state);
 	case DW_LNS_advance_pc:
-		advance(program, state, vg_dwarf_uleb(bytes));
+		advance(program, state, vg_elf_uleb(bytes));
 		break;
 	case DW_LNS_advance_line:
-		state->line += (uint64_t)vg_dwarf_sleb(bytes);
+		state->line += (uint64_t)vg_elf_sleb(bytes);
 		break;
 	case DW_LNS_set_file:
-		state->file = vg_dwarf_uleb(bytes);
+		state->file = vg_elf_uleb(bytes);
 		break;
 	case DW_LNS_const_add_pc:
 		advance(program, state, (255u - program->opcode_base) / program->line_range);
 		break;
 	case DW_LNS_fixed_advance_pc:
-		state->address += vg_dwarf_number(bytes, 2);
+		state->address += vg_elf_fixed(bytes, 2);
 		state->operation = 0;
 		break;
 	default:
 		for (unsigned i = 0; i < program->operand_counts[opcode]; i++)
-			vg_dwarf_uleb(bytes);
+			vg_elf_uleb(bytes);
 	}
 	return 0;
 }
@@ -174,7 +177,7 @@ static int standard_run(struct vg_dwarf_reader *reader, struct program *program,
 static int program_run(struct vg_dwarf_reader *reader, struct program *program)
 {
 	struct state state = { .line = 1, .file = 1 };
-	struct vg_dwarf_bytes *bytes = &program->bytes;
+	struct vg_elf_bytes *bytes = &program->bytes;
 	int rc = 0;
 
 	while (bytes->at < bytes->end && rc == 0) {
@@ -196,60 +199,41 @@ static int program_run(struct vg_dwarf_reader *reader, struct program *program)
 	/* A sequence that does not end has lost its end. */
 	if (reader->rows.count > state.first_row) {
 		reader->rows.count = state.first_row;
-		bytes->is_bad = true;
+		bytes->failed = true;
 	}
 	return rc;
-}
-
-static int row_compare(const void *left, const void *right)
-{
-	const struct vg_dwarf_row *a = left, *b = right;
-
-	return a->low < b->low ? -1 : a->low > b->low;
-}
-
-static void rows_sort(struct vg_dwarf_reader *reader)
-{
-	struct vg_dwarf_row *rows = reader->rows.items;
-
-	for (size_t i = 1; i < reader->rows.count; i++) {
-		if (rows[i].low < rows[i - 1].low) {
-			qsort(rows, reader->rows.count, sizeof *rows, row_compare);
-			break;
-		}
-	}
 }
 
 static int table_read(struct vg_dwarf_reader *reader, uint64_t offset)
 {
 	struct program program = { .bytes = reader->sections.line };
-	struct vg_dwarf_bytes *bytes = &program.bytes;
+	struct vg_elf_bytes *bytes = &program.bytes;
 	const unsigned char *start;
 	uint64_t header_bytes;
 	bool is_64bit;
 	int rc;
 
-	vg_dwarf_skip(bytes, offset);
+	vg_elf_skip(bytes, offset);
 	if (!header_read(&program, &is_64bit))
 		goto bad;
-	header_bytes = vg_dwarf_number(bytes, is_64bit ? 8 : 4);
-	if (!vg_dwarf_has(bytes, header_bytes))
+	header_bytes = vg_elf_fixed(bytes, is_64bit ? 8 : 4);
+	if (!vg_elf_has(bytes, header_bytes))
 		goto bad;
 	start = bytes->at + header_bytes;
 	if (!rules_read(&program))
 		goto bad;
-	rc = vg_dwarf_spend(reader, (uint64_t)(bytes->end - bytes->at));
+	rc = vg_budget_spend(&reader->budget, (uint64_t)(bytes->end - bytes->at));
 	if (rc == 0)
 		rc = vg_dwarf_read_files(reader, *bytes, program.version, is_64bit);
 	bytes->at = start;
 	if (rc == 0)
 		rc = program_run(reader, &program);
-	rows_sort(reader);
-	if (rc == 0 && bytes->is_bad)
-		vg_dwarf_lost(reader);
+	vg_sort_by(reader->rows.items, reader->rows.count, low);
+	if (rc == 0 && bytes->failed)
+		reader->symbols->bad_records++;
 	return rc;
 bad:
-	vg_dwarf_lost(reader);
+	reader->symbols->bad_records++;
 	return 0;
 }
 

@@ -1,9 +1,12 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-#include "symbols/dwarf/dwarf.h"
+#include "symbols/dwarf/dwarf_name.h"
 
 #include <dwarf.h>
 #include <stdio.h>
 #include <stdlib.h>
+
+#include "base/sorted.h"
+#include "symbols/dwarf/dwarf_language.h"
 
 #define REFERENCES_MAX 16
 #define OCCURRENCES_MAX 16
@@ -177,13 +180,6 @@ int vg_dwarf_name(struct vg_dwarf_reader *reader, Dwarf_Die *die, uint32_t *name
 	return name_find(reader, die, name, &plain);
 }
 
-static int public_compare(const void *left, const void *right)
-{
-	const struct vg_symbol_public *a = left, *b = right;
-
-	return a->address < b->address ? -1 : a->address > b->address;
-}
-
 /*
  * Where debug information is for line tables only (-g1), a function's name there is neither
  * mangled nor within a scope: `push`.  Then the linker's at its entry says more of the same,
@@ -209,12 +205,10 @@ static bool says_more(const char *public, const char *own)
 /* Publics are sorted, and there is one at an address. */
 static struct vg_symbol_public *public_at(const struct vg_symbols *symbols, uint64_t address)
 {
-	const struct vg_symbol_public key = { .address = address };
+	struct vg_symbol_public *publics = symbols->publics.items;
+	size_t count = vg_count_to(publics, symbols->publics.count, address, address);
 
-	if (symbols->publics.count == 0)
-		return NULL;
-	return bsearch(&key, symbols->publics.items, symbols->publics.count,
-		       sizeof *symbols->publics.items, public_compare);
+	return count > 0 && publics[count - 1].address == address ? &publics[count - 1] : NULL;
 }
 
 static void linker_name_take(const struct vg_symbols *symbols, struct vg_symbol_function *function)
@@ -255,9 +249,7 @@ int vg_dwarf_resolve_names(struct vg_dwarf_reader *reader)
 	struct vg_symbols *symbols = reader->symbols;
 	int rc = 0;
 
-	if (symbols->publics.count > 0)
-		qsort(symbols->publics.items, symbols->publics.count, sizeof *symbols->publics.items,
-		      public_compare);
+	vg_sort_by(symbols->publics.items, symbols->publics.count, address);
 	for (size_t i = 0; i < symbols->functions.count && rc == 0; i++) {
 		struct vg_symbol_function *function = &symbols->functions.items[i];
 		uint32_t origin = function->name, plain;

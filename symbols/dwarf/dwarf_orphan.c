@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-#include "symbols/dwarf/dwarf.h"
+#include "symbols/dwarf/dwarf_orphan.h"
+
+#include "base/sorted.h"
 #include "symbols/table/cover.h"
 
 /*
@@ -20,20 +22,6 @@ int vg_dwarf_keep_orphans(struct vg_dwarf_reader *reader)
 			rc = vg_array_push(&reader->orphans, row);
 	}
 	return rc;
-}
-
-static int row_compare(const void *left, const void *right)
-{
-	const struct vg_dwarf_row *a = left, *b = right;
-
-	return a->low < b->low ? -1 : a->low > b->low;
-}
-
-static int public_compare(const void *left, const void *right)
-{
-	const struct vg_symbol_public *a = left, *b = right;
-
-	return a->address < b->address ? -1 : a->address > b->address;
 }
 
 /* Appends the orphans within [address, end), which are sorted, from *next on. */
@@ -105,9 +93,8 @@ int vg_dwarf_adopt_orphans(struct vg_dwarf_reader *reader)
 	if (reader->orphans.count == 0 || symbols->publics.count == 0)
 		return 0;
 	rc = vg_cover_collect(&cover, symbols, false);
-	qsort(reader->orphans.items, reader->orphans.count, sizeof *reader->orphans.items, row_compare);
-	qsort(symbols->publics.items, symbols->publics.count, sizeof *symbols->publics.items,
-	      public_compare);
+	vg_sort_by(reader->orphans.items, reader->orphans.count, low);
+	vg_sort_by(symbols->publics.items, symbols->publics.count, address);
 	for (size_t i = 0; i < symbols->publics.count && rc == 0; i++) {
 		const struct vg_symbol_public *symbol = &symbols->publics.items[i];
 		uint64_t end = vg_cover_after(&cover, symbol->address), sized;

@@ -1,87 +1,54 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 #include "symbols/dwarf/dwarf_package.h"
 
+#include "base/sorted.h"
+
 #define COLUMNS_MAX 16
-
-bool vg_elf_is_big_endian(const struct vg_elf_image *image)
-{
-	GElf_Ehdr header;
-
-	return gelf_getehdr(image->elf, &header) != NULL && header.e_ident[EI_DATA] == ELFDATA2MSB;
-}
-
-/* A whole section, decompressed. */
-struct vg_dwarf_slice vg_dwarf_section(const struct vg_elf_image *image, const char *name)
-{
-	struct vg_dwarf_slice slice = { NULL, 0 };
-	GElf_Shdr header;
-	Elf_Scn *section = vg_elf_section(image, name, &header);
-	Elf_Data *data;
-
-	if (section == NULL ||
-	    ((header.sh_flags & SHF_COMPRESSED) && elf_compress(section, 0, 0) < 0))
-		return slice;
-	data = elf_getdata(section, NULL);
-	if (data != NULL && data->d_buf != NULL)
-		slice = (struct vg_dwarf_slice){ data->d_buf, data->d_size };
-	return slice;
-}
 
 uint32_t vg_dwarf_package_number(const struct vg_dwarf_package *package, const unsigned char *at)
 {
-	return (uint32_t)vg_dwarf_packed_number(at, 4, vg_elf_is_big_endian(&package->image));
-}
-
-int vg_dwarf_package_compare(const void *left, const void *right)
-{
-	const struct vg_dwarf_package_unit *a = left, *b = right;
-
-	return a->id < b->id ? -1 : a->id > b->id;
+	return (uint32_t)vg_elf_number(at, 4, package->big_endian);
 }
 
 /* The index is a hash table; sorted it serves as well, and a damaged one cannot go in circles. */
 static int slots_read(struct vg_dwarf_package *package, const unsigned char *slots, uint32_t count)
 {
-	bool big = vg_elf_is_big_endian(&package->image);
-
 	for (uint32_t i = 0; i < count; i++) {
 		uint32_t row = vg_dwarf_package_number(package, slots + (uint64_t)count * 8 + (uint64_t)i * 4);
-		struct vg_dwarf_package_unit unit = { vg_dwarf_packed_number(slots + (uint64_t)i * 8, 8, big),
+		struct vg_dwarf_package_unit unit = { vg_elf_number(slots + (uint64_t)i * 8, 8, package->big_endian),
 						      row - 1 };
 
 		if (row != 0 && row <= package->row_count &&
 		    vg_array_push(&package->units, &unit) != 0)
 			return -ENOMEM;
 	}
-	if (package->units.count > 0)
-		qsort(package->units.items, package->units.count, sizeof *package->units.items,
-		      vg_dwarf_package_compare);
+	vg_sort_by(package->units.items, package->units.count, id);
 	return 0;
 }
 
 /* -ENOENT: no package after all, or a damaged one. */
 static int index_read(struct vg_dwarf_package *package)
 {
-	struct vg_dwarf_slice index = vg_dwarf_section(&package->image, ".debug_cu_index");
-	bool big = vg_elf_is_big_endian(&package->image);
+	struct vg_elf_bytes index = vg_elf_section_bytes(&package->image, ".debug_cu_index");
 	uint64_t need;
 	uint32_t slots;
 
-	if (index.count < 16)
+	if (vg_elf_left(&index) < 16)
 		return -ENOENT;
-	package->version = vg_dwarf_package_number(package, index.bytes) == 2 ? 2 :
-			   (unsigned)vg_dwarf_packed_number(index.bytes, 2, big);
-	package->column_count = vg_dwarf_package_number(package, index.bytes + 4);
-	package->row_count = vg_dwarf_package_number(package, index.bytes + 8);
-	slots = vg_dwarf_package_number(package, index.bytes + 12);
+	package->big_endian = index.big_endian;
+	package->version = vg_dwarf_package_number(package, index.at) == 2 ? 2 :
+			   (unsigned)vg_elf_number(index.at, 2, index.big_endian);
+	package->column_count = vg_dwarf_package_number(package, index.at + 4);
+	package->row_count = vg_dwarf_package_number(package, index.at + 8);
+	slots = vg_dwarf_package_number(package, index.at + 12);
 	if ((package->version != 2 && package->version != 5) || package->column_count > COLUMNS_MAX)
 		return -ENOENT;
 	need = 16 + (uint64_t)slots * 12 + (uint64_t)package->column_count * 4 +
 	       (uint64_t)package->row_count * package->column_count * 8;
-	if (need > index.count)
+	if (need > vg_elf_left(&index))
 		return -ENOENT;
-	package->columns = index.bytes + 16 + (uint64_t)slots * 12;
-	return slots_read(package, index.bytes + 16, slots);
+	package->columns = index.at + 16 + (uint64_t)slots * 12;
+	return slots_read(package, index.at + 16, slots);
 }
 
 /* libdw takes any .debug_ section without .dwo for a sign that the file is no split DWARF.  So the
@@ -159,8 +126,7 @@ int vg_dwarf_package_open(struct vg_dwarf_package *package, const struct vg_elf_
 	int rc = -ENOENT;
 
 	/* Only skeletons have their addresses there. */
-	if (vg_elf_section(debug, ".debug_addr", &header) == NULL &&
-	    vg_elf_section(debug, ".zdebug_addr", &header) == NULL)
+	if (vg_elf_debug_section(debug, ".debug_addr", &header) == NULL)
 		return 0;
 	for (size_t f = 0; f < 2 && rc == -ENOENT; f++) {
 		rc = candidate_open(package, vg_path_format("%s.dwp", files[f]->path));

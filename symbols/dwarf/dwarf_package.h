@@ -4,6 +4,7 @@
 
 #include <elfutils/libdw.h>
 
+#include "symbols/dwarf/dwarf_split.h"
 #include "symbols/elf/elf_separate.h"
 
 /*
@@ -23,29 +24,12 @@ struct vg_dwarf_package {
 	const unsigned char *columns;   /* of the index: section numbers, then offsets, then sizes */
 	uint32_t column_count, row_count;
 	unsigned version;               /* of the index: 2 or 5 */
-	bool is_compressed;
+	bool is_compressed, big_endian;
 	char *names;                    /* owned; of sections, as the units' Elfs see them */
 	size_t names_bytes;
 	VG_ARRAY(struct vg_dwarf_package_unit) units;   /* by id */
 	VG_ARRAY(Elf *) elfs;           /* owned; of the units that were opened */
 	VG_ARRAY(Dwarf *) dwarfs;       /* owned */
-};
-
-/* Bytes of a file, borrowed. */
-struct vg_dwarf_slice {
-	const unsigned char *bytes;     /* NULL if there are none */
-	size_t count;
-};
-
-/* What a split unit's attributes refer to. */
-struct vg_dwarf_split {
-	struct vg_dwarf_slice info;      /* the unit itself */
-	struct vg_dwarf_slice addresses; /* from the skeleton's base on */
-	struct vg_dwarf_slice ranges;    /* the unit's .debug_rnglists.dwo, or before DWARF 5 the
-					    program's .debug_ranges from the skeleton's base on */
-	uint64_t base;                   /* what ranges count from: the skeleton's low_pc */
-	unsigned version, address_bytes, offset_bytes;
-	bool is_big_endian;
 };
 
 #define VG_DWARF_PACKAGE_NONE { .image = VG_ELF_IMAGE_CLOSED }
@@ -56,29 +40,7 @@ int vg_dwarf_package_open(struct vg_dwarf_package *package, const struct vg_elf_
 			  const struct vg_elf_image *debug, const struct vg_symbols_search *search);
 void vg_dwarf_package_close(struct vg_dwarf_package *package);
 
-/* The split unit of a skeleton in `debug`, valid until the package is closed
- * (symbols/dwarf/dwarf_package_unit.c).
- * 0, -ENOENT, -EBADMSG, -ENOMEM. */
-int vg_dwarf_package_find(struct vg_dwarf_package *package, const struct vg_elf_image *debug,
-			  Dwarf_Die *skeleton, Dwarf_Die *unit, struct vg_dwarf_split *split);
-
-/* Calls back for each range of a DIE of a split unit, until that returns other than 0
- * (symbols/dwarf/dwarf_split.c).  0, what the callback returned, or -EBADMSG. */
-int vg_dwarf_split_ranges(const struct vg_dwarf_split *split, Dwarf_Die *die,
-			  int (*each)(void *context, uint64_t low, uint64_t high), void *context);
-
-/* A whole section, decompressed. */
-struct vg_dwarf_slice vg_dwarf_section(const struct vg_elf_image *image, const char *name);
-
-bool vg_elf_is_big_endian(const struct vg_elf_image *image);
-
 /* Four bytes of the index. */
 uint32_t vg_dwarf_package_number(const struct vg_dwarf_package *package, const unsigned char *at);
-
-/* Orders units by id, for bsearch(3) and its like. */
-int vg_dwarf_package_compare(const void *left, const void *right);
-
-/* A number of 1 to 8 bytes. */
-uint64_t vg_dwarf_packed_number(const unsigned char *bytes, unsigned count, bool is_big_endian);
 
 #endif

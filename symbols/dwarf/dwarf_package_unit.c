@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-#include "symbols/dwarf/dwarf_package.h"
+#include "symbols/dwarf/dwarf_package_unit.h"
 
 #include <dwarf.h>
+
+#include "base/sorted.h"
 
 /* Columns of the index, by their number and the sections they are for. */
 static const struct column {
@@ -20,42 +22,41 @@ static const struct column {
 #define COLUMN_RANGES 8         /* of version 5 */
 
 /* A unit's share of a section; all of it if the index has no column for it. */
-static struct vg_dwarf_slice share(const struct vg_dwarf_package *package, uint32_t row,
-				   unsigned number, struct vg_dwarf_slice whole)
+static struct vg_elf_bytes share(const struct vg_dwarf_package *package, uint32_t row,
+				 unsigned number, struct vg_elf_bytes bytes)
 {
 	const unsigned char *offsets = package->columns + (uint64_t)package->column_count * 4;
 	const unsigned char *sizes = offsets + (uint64_t)package->row_count * package->column_count * 4;
 
 	for (uint32_t i = 0; i < package->column_count; i++) {
 		uint64_t cell = ((uint64_t)row * package->column_count + i) * 4;
-		uint32_t offset, size;
+		uint32_t size;
 
 		if (vg_dwarf_package_number(package, package->columns + (uint64_t)i * 4) != number)
 			continue;
-		offset = vg_dwarf_package_number(package, offsets + cell);
 		size = vg_dwarf_package_number(package, sizes + cell);
-		if (offset > whole.count || size > whole.count - offset)
-			return (struct vg_dwarf_slice){ NULL, 0 };
-		return (struct vg_dwarf_slice){ whole.bytes + offset, size };
+		vg_elf_skip(&bytes, vg_dwarf_package_number(package, offsets + cell));
+		bytes.end = vg_elf_has(&bytes, size) ? bytes.at + size : bytes.at;
+		break;
 	}
-	return whole;
+	return bytes;
 }
 
 /* Narrows the section in an Elf of its own; the bytes stay the package's. */
 static void section_narrow(const struct vg_dwarf_package *package, uint32_t row, Elf_Scn *section,
 			   GElf_Shdr *header, const char *name)
 {
-	struct vg_dwarf_slice slice = vg_dwarf_section(&package->image, name);
+	struct vg_elf_bytes bytes = vg_elf_section_bytes(&package->image, name);
 	Elf_Data *data = elf_getdata(section, NULL);
 
 	for (size_t i = 0; i < sizeof columns / sizeof *columns; i++) {
 		if (columns[i].version == package->version && strcmp(columns[i].section, name) == 0)
-			slice = share(package, row, columns[i].number, slice);
+			bytes = share(package, row, columns[i].number, bytes);
 	}
 	if (data == NULL)
 		return;
-	data->d_buf = (void *)slice.bytes;
-	data->d_size = slice.count;
+	data->d_buf = (void *)bytes.at;
+	data->d_size = vg_elf_left(&bytes);
 	if (header->sh_flags & SHF_COMPRESSED) {
 		data->d_type = ELF_T_BYTE;
 		header->sh_flags &= ~(uint64_t)SHF_COMPRESSED;
@@ -115,65 +116,56 @@ static uint64_t number_attribute(Dwarf_Die *die, unsigned name)
 	return word;
 }
 
-static struct vg_dwarf_slice slice_from(struct vg_dwarf_slice slice, uint64_t offset)
+/* A section of the program from where an attribute of the skeleton points. */
+static struct vg_elf_bytes program_bytes(const struct vg_elf_image *debug, const char *name,
+					 Dwarf_Die *skeleton, unsigned base)
 {
-	if (slice.bytes == NULL || offset > slice.count)
-		return (struct vg_dwarf_slice){ NULL, 0 };
-	return (struct vg_dwarf_slice){ slice.bytes + offset, slice.count - offset };
-}
+	struct vg_elf_bytes bytes = vg_elf_section_bytes(debug, name);
 
-/* A section of the program, which libdw has decompressed by now. */
-static struct vg_dwarf_slice program_slice(const struct vg_elf_image *debug, const char *plain,
-					   const char *compressed)
-{
-	struct vg_dwarf_slice slice = vg_dwarf_section(debug, plain);
-
-	return slice.bytes != NULL ? slice : vg_dwarf_section(debug, compressed);
+	vg_elf_skip(&bytes, number_attribute(skeleton, base));
+	return bytes;
 }
 
 static void split_describe(const struct vg_dwarf_package *package, uint32_t row,
 			   const struct vg_elf_image *debug, Dwarf_Die *skeleton,
 			   struct vg_dwarf_split *split)
 {
-	struct vg_dwarf_slice addresses = program_slice(debug, ".debug_addr", ".zdebug_addr");
 	Dwarf_Addr low;
 
-	split->is_big_endian = vg_elf_is_big_endian(debug);
 	split->base = dwarf_lowpc(skeleton, &low) == 0 ? low : 0;
 	split->info = share(package, row, COLUMN_INFO,
-			    vg_dwarf_section(&package->image, ".debug_info.dwo"));
+			    vg_elf_section_bytes(&package->image, ".debug_info.dwo"));
 	if (split->version >= 5) {
-		split->addresses = slice_from(addresses, number_attribute(skeleton, DW_AT_addr_base));
+		split->addresses = program_bytes(debug, ".debug_addr", skeleton, DW_AT_addr_base);
 		split->ranges = share(package, row, COLUMN_RANGES,
-				      vg_dwarf_section(&package->image, ".debug_rnglists.dwo"));
+				      vg_elf_section_bytes(&package->image, ".debug_rnglists.dwo"));
 	} else {
-		split->addresses = slice_from(addresses,
-					      number_attribute(skeleton, DW_AT_GNU_addr_base));
-		split->ranges = slice_from(program_slice(debug, ".debug_ranges", ".zdebug_ranges"),
-					   number_attribute(skeleton, DW_AT_GNU_ranges_base));
+		split->addresses = program_bytes(debug, ".debug_addr", skeleton, DW_AT_GNU_addr_base);
+		split->ranges = program_bytes(debug, ".debug_ranges", skeleton, DW_AT_GNU_ranges_base);
 	}
 }
 
 int vg_dwarf_package_find(struct vg_dwarf_package *package, const struct vg_elf_image *debug,
 			  Dwarf_Die *skeleton, Dwarf_Die *unit, struct vg_dwarf_split *split)
 {
-	struct vg_dwarf_package_unit wanted = { 0, 0 }, *found;
+	const struct vg_dwarf_package_unit *units = package->units.items;
 	uint8_t address_bytes, offset_bytes;
 	Dwarf_Half version;
+	uint64_t id;
 	Dwarf_CU *first;
+	size_t count;
 	Dwarf *dwarf;
 	Elf *elf;
 	int rc;
 
 	if (package->units.count == 0 ||
-	    dwarf_cu_info(skeleton->cu, &version, NULL, NULL, NULL, &wanted.id, &address_bytes,
+	    dwarf_cu_info(skeleton->cu, &version, NULL, NULL, NULL, &id, &address_bytes,
 			  &offset_bytes) != 0)
 		return -ENOENT;
-	found = bsearch(&wanted, package->units.items, package->units.count, sizeof wanted,
-			vg_dwarf_package_compare);
-	if (found == NULL)
+	count = vg_count_to(units, package->units.count, id, id);
+	if (count == 0 || units[count - 1].id != id)
 		return -ENOENT;
-	rc = unit_elf_open(package, found->row, &elf);
+	rc = unit_elf_open(package, units[count - 1].row, &elf);
 	if (rc != 0)
 		return rc;
 	dwarf = dwarf_begin_elf(elf, DWARF_C_READ, NULL);
@@ -184,6 +176,6 @@ int vg_dwarf_package_find(struct vg_dwarf_package *package, const struct vg_elf_
 		return -EBADMSG;
 	*split = (struct vg_dwarf_split){ .version = version, .address_bytes = address_bytes,
 					  .offset_bytes = offset_bytes };
-	split_describe(package, found->row, debug, skeleton, split);
-	return split->info.bytes != NULL && address_bytes > 0 ? 0 : -EBADMSG;
+	split_describe(package, units[count - 1].row, debug, skeleton, split);
+	return vg_elf_left(&split->info) > 0 && address_bytes > 0 ? 0 : -EBADMSG;
 }

@@ -1,111 +1,68 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-#include "symbols/dwarf/dwarf_package.h"
+#include "symbols/dwarf/dwarf_split.h"
 
 #include <dwarf.h>
-
-/* What is left to read of a list or an attribute. */
-struct cursor {
-	const struct vg_dwarf_split *split;
-	const unsigned char *at, *end;
-	bool is_bad;            /* it ended too soon; everything read is 0 from then on */
-};
-
-uint64_t vg_dwarf_packed_number(const unsigned char *bytes, unsigned count, bool is_big_endian)
-{
-	uint64_t number = 0;
-
-	for (unsigned i = 0; i < count; i++)
-		number = number << 8 | bytes[is_big_endian ? i : count - 1 - i];
-	return number;
-}
-
-static uint64_t take_fixed(struct cursor *cursor, unsigned count)
-{
-	const unsigned char *at = cursor->at;
-
-	if (cursor->is_bad || (size_t)(cursor->end - at) < count) {
-		cursor->is_bad = true;
-		return 0;
-	}
-	cursor->at += count;
-	return vg_dwarf_packed_number(at, count, cursor->split->is_big_endian);
-}
-
-static uint64_t take_leb(struct cursor *cursor)
-{
-	uint64_t number = 0;
-
-	for (unsigned shift = 0; shift < 64; shift += 7) {
-		uint64_t byte = take_fixed(cursor, 1);
-
-		number |= (byte & 0x7f) << shift;
-		if (!(byte & 0x80))
-			return number;
-	}
-	cursor->is_bad = true;
-	return 0;
-}
-
-static uint64_t take_address(struct cursor *cursor)
-{
-	return take_fixed(cursor, cursor->split->address_bytes);
-}
+#include <errno.h>
 
 /* The address with that number in the program's table. */
-static uint64_t address_at(struct cursor *cursor, uint64_t number)
+static uint64_t address_at(const struct vg_dwarf_split *split, struct vg_elf_bytes *bytes,
+			   uint64_t number)
 {
-	const struct vg_dwarf_split *split = cursor->split;
+	unsigned size = split->address_bytes;
 
-	if (cursor->is_bad || number >= split->addresses.count / split->address_bytes) {
-		cursor->is_bad = true;
+	if (number >= vg_elf_left(&split->addresses) / size) {
+		bytes->failed = true;
 		return 0;
 	}
-	return vg_dwarf_packed_number(split->addresses.bytes + number * split->address_bytes,
-			       split->address_bytes, split->is_big_endian);
+	return vg_elf_number(split->addresses.at + number * size, size, split->addresses.big_endian);
 }
 
-static uint64_t take_indexed(struct cursor *cursor)
+static uint64_t take_address(const struct vg_dwarf_split *split, struct vg_elf_bytes *bytes)
 {
-	return address_at(cursor, take_leb(cursor));
+	return vg_elf_fixed(bytes, split->address_bytes);
 }
 
-/* An attribute's bytes, which lie in the unit. */
-static bool attribute_cursor(const struct vg_dwarf_split *split, const Dwarf_Attribute *attribute,
-			     struct cursor *cursor)
+static uint64_t take_indexed(const struct vg_dwarf_split *split, struct vg_elf_bytes *bytes)
 {
-	const unsigned char *end = split->info.bytes + split->info.count;
+	return address_at(split, bytes, vg_elf_uleb(bytes));
+}
 
-	*cursor = (struct cursor){ split, attribute->valp, end, false };
-	return attribute->valp >= split->info.bytes && attribute->valp <= end;
+/* What is in the unit from an attribute on; false if the attribute lies elsewhere. */
+static bool attribute_bytes(const struct vg_dwarf_split *split, const Dwarf_Attribute *attribute,
+			    struct vg_elf_bytes *bytes)
+{
+	*bytes = split->info;
+	bytes->at = attribute->valp;
+	return attribute->valp >= split->info.at && attribute->valp <= split->info.end;
 }
 
 /* False if the attribute is no address. */
 static bool address_read(const struct vg_dwarf_split *split, const Dwarf_Attribute *attribute,
 			 uint64_t *address)
 {
-	struct cursor cursor;
+	struct vg_elf_bytes bytes;
 
-	if (!attribute_cursor(split, attribute, &cursor))
+	if (!attribute_bytes(split, attribute, &bytes))
 		return false;
 	switch (attribute->form) {
 	case DW_FORM_addr:
-		*address = take_address(&cursor);
+		*address = take_address(split, &bytes);
 		break;
 	case DW_FORM_addrx:
 	case DW_FORM_GNU_addr_index:
-		*address = take_indexed(&cursor);
+		*address = take_indexed(split, &bytes);
 		break;
 	case DW_FORM_addrx1:
 	case DW_FORM_addrx2:
 	case DW_FORM_addrx3:
 	case DW_FORM_addrx4:
-		*address = address_at(&cursor, take_fixed(&cursor,
-							  attribute->form - DW_FORM_addrx1 + 1));
+		*address = address_at(split, &bytes,
+				      vg_elf_fixed(&bytes, attribute->form - DW_FORM_addrx1 + 1));
 		break;
 	default:
 		return false;
 	}
-	return !cursor.is_bad;
+	return !bytes.failed;
 }
 
 typedef int range_callback(void *context, uint64_t low, uint64_t high);
@@ -115,7 +72,7 @@ static int single_range(const struct vg_dwarf_split *split, Dwarf_Die *die, rang
 {
 	Dwarf_Attribute attribute;
 	uint64_t low, high;
-	Dwarf_Word bytes;
+	Dwarf_Word size;
 
 	if (dwarf_attr(die, DW_AT_low_pc, &attribute) == NULL)
 		return 0;
@@ -123,72 +80,74 @@ static int single_range(const struct vg_dwarf_split *split, Dwarf_Die *die, rang
 	    dwarf_attr(die, DW_AT_high_pc, &attribute) == NULL)
 		return -EBADMSG;
 	if (!address_read(split, &attribute, &high)) {
-		if (dwarf_formudata(&attribute, &bytes) != 0 ||
-		    __builtin_add_overflow(low, (uint64_t)bytes, &high))
+		if (dwarf_formudata(&attribute, &size) != 0 ||
+		    __builtin_add_overflow(low, (uint64_t)size, &high))
 			return -EBADMSG;
 	}
 	return each(context, low, high);
 }
 
 /* DWARF 5, section 2.17.3. */
-static int list_walk(struct cursor *cursor, range_callback *each, void *context)
+static int list_walk(const struct vg_dwarf_split *split, struct vg_elf_bytes *list,
+		     range_callback *each, void *context)
 {
-	uint64_t base = cursor->split->base;
+	uint64_t base = split->base;
 	int rc = 0;
 
-	while (rc == 0 && !cursor->is_bad) {
+	while (rc == 0 && !list->failed) {
 		uint64_t low = 0, high = 0;
 
-		switch (take_fixed(cursor, 1)) {
+		switch (vg_elf_byte(list)) {
 		case DW_RLE_end_of_list:
-			return cursor->is_bad ? -EBADMSG : 0;
+			return list->failed ? -EBADMSG : 0;
 		case DW_RLE_base_addressx:
-			base = take_indexed(cursor);
+			base = take_indexed(split, list);
 			continue;
 		case DW_RLE_base_address:
-			base = take_address(cursor);
+			base = take_address(split, list);
 			continue;
 		case DW_RLE_startx_endx:
-			low = take_indexed(cursor);
-			high = take_indexed(cursor);
+			low = take_indexed(split, list);
+			high = take_indexed(split, list);
 			break;
 		case DW_RLE_startx_length:
-			low = take_indexed(cursor);
-			high = low + take_leb(cursor);
+			low = take_indexed(split, list);
+			high = low + vg_elf_uleb(list);
 			break;
 		case DW_RLE_offset_pair:
-			low = base + take_leb(cursor);
-			high = base + take_leb(cursor);
+			low = base + vg_elf_uleb(list);
+			high = base + vg_elf_uleb(list);
 			break;
 		case DW_RLE_start_end:
-			low = take_address(cursor);
-			high = take_address(cursor);
+			low = take_address(split, list);
+			high = take_address(split, list);
 			break;
 		case DW_RLE_start_length:
-			low = take_address(cursor);
-			high = low + take_leb(cursor);
+			low = take_address(split, list);
+			high = low + vg_elf_uleb(list);
 			break;
 		default:
 			return -EBADMSG;
 		}
-		if (!cursor->is_bad)
+		if (!list->failed)
 			rc = each(context, low, high);
 	}
 	return rc != 0 ? rc : -EBADMSG;
 }
 
 /* Before DWARF 5: pairs of addresses, all ones for a new base. */
-static int pairs_walk(struct cursor *cursor, range_callback *each, void *context)
+static int pairs_walk(const struct vg_dwarf_split *split, struct vg_elf_bytes *list,
+		      range_callback *each, void *context)
 {
-	uint64_t base = cursor->split->base;
-	uint64_t ones = cursor->split->address_bytes < 8 ?
-			((uint64_t)1 << 8 * cursor->split->address_bytes) - 1 : UINT64_MAX;
+	uint64_t base = split->base;
+	uint64_t ones = split->address_bytes < 8 ?
+			((uint64_t)1 << 8 * split->address_bytes) - 1 : UINT64_MAX;
 	int rc = 0;
 
 	while (rc == 0) {
-		uint64_t low = take_address(cursor), high = take_address(cursor);
+		uint64_t low = take_address(split, list), high = take_address(split, list);
 
-		if (cursor->is_bad)
+		if (list->failed)
 			return -EBADMSG;
 		if (low == 0 && high == 0)
 			break;
@@ -204,40 +163,39 @@ static int pairs_walk(struct cursor *cursor, range_callback *each, void *context
  * beginning. */
 static bool list_offset(const struct vg_dwarf_split *split, uint64_t number, uint64_t *offset)
 {
+	struct vg_elf_bytes table = split->ranges;
 	uint64_t header = split->offset_bytes == 8 ? 20 : 12, entry;
 
-	if (__builtin_mul_overflow(number, (uint64_t)split->offset_bytes, &entry) ||
-	    __builtin_add_overflow(entry, header, &entry) || split->ranges.count < split->offset_bytes ||
-	    entry > split->ranges.count - split->offset_bytes)
+	if (__builtin_mul_overflow(number, (uint64_t)split->offset_bytes, &entry))
 		return false;
-	return !__builtin_add_overflow(vg_dwarf_packed_number(split->ranges.bytes + entry,
-						       split->offset_bytes, split->is_big_endian),
-				       header, offset);
+	vg_elf_skip(&table, header);
+	vg_elf_skip(&table, entry);
+	return !__builtin_add_overflow(vg_elf_fixed(&table, split->offset_bytes), header, offset) &&
+	       !table.failed;
 }
 
 int vg_dwarf_split_ranges(const struct vg_dwarf_split *split, Dwarf_Die *die, range_callback *each,
 			  void *context)
 {
+	struct vg_elf_bytes bytes, list = split->ranges;
 	Dwarf_Attribute attribute;
-	struct cursor cursor;
 	uint64_t offset;
 
 	if (dwarf_attr(die, DW_AT_ranges, &attribute) == NULL)
 		return single_range(split, die, each, context);
-	if (!attribute_cursor(split, &attribute, &cursor))
+	if (!attribute_bytes(split, &attribute, &bytes))
 		return -EBADMSG;
 	if (attribute.form == DW_FORM_rnglistx) {
-		if (!list_offset(split, take_leb(&cursor), &offset))
+		if (!list_offset(split, vg_elf_uleb(&bytes), &offset))
 			return -EBADMSG;
 	} else if (attribute.form == DW_FORM_sec_offset) {
-		offset = take_fixed(&cursor, split->offset_bytes);
+		offset = vg_elf_fixed(&bytes, split->offset_bytes);
 	} else {
 		return -EBADMSG;
 	}
-	if (cursor.is_bad || offset >= split->ranges.count)
+	vg_elf_skip(&list, offset);
+	if (bytes.failed || vg_elf_left(&list) == 0)
 		return -EBADMSG;
-	cursor.at = split->ranges.bytes + offset;
-	cursor.end = split->ranges.bytes + split->ranges.count;
-	return split->version >= 5 ? list_walk(&cursor, each, context) :
-				     pairs_walk(&cursor, each, context);
+	return split->version >= 5 ? list_walk(split, &list, each, context) :
+				     pairs_walk(split, &list, each, context);
 }

@@ -1,8 +1,12 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-#include "symbols/dwarf/dwarf.h"
+#include "symbols/dwarf/dwarf_walk.h"
 
 #include <dwarf.h>
 #include <stdio.h>
+
+#include "symbols/dwarf/dwarf_file.h"
+#include "symbols/dwarf/dwarf_language.h"
+#include "symbols/dwarf/dwarf_name.h"
 
 /* Real trees nest some dozens deep; the limit keeps damaged ones off the end of the stack. */
 #define DEPTH_MAX 1024
@@ -97,7 +101,7 @@ static int range_add(void *context, uint64_t low, uint64_t high)
 {
 	struct vg_dwarf_reader *reader = context;
 	struct vg_symbol_range range = { low, high - low };
-	int rc = vg_dwarf_spend(reader, 1);
+	int rc = vg_budget_spend(&reader->budget, 1);
 
 	if (rc != 0 || low >= high || low < reader->image->load_base ||
 	    !vg_elf_image_has_code(reader->image, low))
@@ -122,7 +126,7 @@ static int ranges_read(struct vg_dwarf_reader *reader, Dwarf_Die *die, uint32_t 
 		while (rc == 0 && (offset = dwarf_ranges(die, offset, &base, &low, &high)) > 0)
 			rc = range_add(reader, low, high);
 	if (rc == -EBADMSG || (rc == 0 && offset < 0)) {
-		vg_dwarf_lost(reader);
+		reader->symbols->bad_records++;
 		rc = 0;
 	}
 	if (rc != 0)
@@ -259,18 +263,18 @@ static int children_walk(struct vg_dwarf_reader *reader, Dwarf_Die *parent, stru
 	if (!dwarf_haschildren(parent))
 		return 0;
 	if (place->levels > DEPTH_MAX) {
-		vg_dwarf_lost(reader);
+		reader->symbols->bad_records++;
 		return 0;
 	}
 	for (more = dwarf_child(parent, &die); more == 0; more = dwarf_siblingof(&die, &die)) {
-		rc = vg_dwarf_spend(reader, 1);
+		rc = vg_budget_spend(&reader->budget, 1);
 		if (rc == 0)
 			rc = die_walk(reader, &die, place);
 		if (rc != 0)
 			return rc;
 	}
 	if (more < 0)
-		vg_dwarf_lost(reader);
+		reader->symbols->bad_records++;
 	return 0;
 }
 

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 #include "symbols/elf/elf_publics.h"
 
+#include "base/sorted.h"
+
 /*
  * A PUBLIC record has no size, so that the code behind an exported function, of functions that
  * are not exported, would bear its name.  What bounds publics in the table and in the text
@@ -14,20 +16,6 @@
 typedef VG_ARRAY(uint64_t) address_list;
 typedef VG_ARRAY(struct vg_symbol_range) range_list;
 
-static int address_compare(const void *left, const void *right)
-{
-	const uint64_t *a = left, *b = right;
-
-	return *a < *b ? -1 : *a > *b;
-}
-
-static int public_compare(const void *left, const void *right)
-{
-	const struct vg_symbol_public *a = left, *b = right;
-
-	return a->address < b->address ? -1 : a->address > b->address;
-}
-
 /* Where functions and publics begin, sorted. */
 static int starts_collect(const struct vg_symbols *symbols, address_list *starts)
 {
@@ -37,7 +25,7 @@ static int starts_collect(const struct vg_symbols *symbols, address_list *starts
 		starts->items[starts->count++] = symbols->functions.items[i].address;
 	for (size_t i = 0; i < symbols->publics.count; i++)
 		starts->items[starts->count++] = symbols->publics.items[i].address;
-	qsort(starts->items, starts->count, sizeof *starts->items, address_compare);
+	vg_sorted_sort(starts->items, starts->count, sizeof *starts->items, 0);
 	return 0;
 }
 
@@ -124,8 +112,7 @@ int vg_elf_publics_cut_gaps(struct vg_symbols *symbols)
 
 	if (symbols->publics.count == 0 || symbols->sections.count == 0)
 		return 0;
-	qsort(symbols->publics.items, symbols->publics.count, sizeof *symbols->publics.items,
-	      public_compare);
+	vg_sort_by(symbols->publics.items, symbols->publics.count, address);
 	rc = starts_collect(symbols, &starts);
 	if (rc == 0)
 		rc = gaps_collect(symbols, &starts, &gaps);

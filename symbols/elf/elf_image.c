@@ -3,10 +3,13 @@
 
 #include <fcntl.h>
 #include <inttypes.h>
+#include <stdio.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
 #include <elfutils/libdwelf.h>
+
+#include "base/sorted.h"
 
 /* Deflate cannot do better than 1032:1; a header that claims more is damage, and libelf would
  * allocate what it claims. */
@@ -110,13 +113,6 @@ static int segments_check(struct vg_elf_image *image, struct vg_err *err)
 	return 0;
 }
 
-static int code_compare(const void *left, const void *right)
-{
-	const struct vg_symbol_range *a = left, *b = right;
-
-	return a->address < b->address ? -1 : a->address > b->address;
-}
-
 /* Overlaps become one, so that a search may look at one range only. */
 static void code_merge(struct vg_elf_image *image)
 {
@@ -125,7 +121,7 @@ static void code_merge(struct vg_elf_image *image)
 
 	if (image->code.count == 0)
 		return;
-	qsort(code, image->code.count, sizeof *code, code_compare);
+	vg_sort_by(code, image->code.count, address);
 	for (size_t i = 1; i < image->code.count; i++) {
 		uint64_t end = code[i].address + code[i].size_bytes;
 
@@ -275,18 +271,17 @@ void vg_elf_image_close(struct vg_elf_image *image)
 bool vg_elf_image_has_code(const struct vg_elf_image *image, uint64_t address)
 {
 	const struct vg_symbol_range *code = image->code.items;
-	size_t low = 0, high = image->code.count;
+	size_t count = vg_count_to(code, image->code.count, address, address);
 
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
+	return address != 0 && count > 0 &&
+	       address - code[count - 1].address < code[count - 1].size_bytes;
+}
 
-		if (code[middle].address <= address)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return address != 0 && low > 0 &&
-	       address - code[low - 1].address < code[low - 1].size_bytes;
+bool vg_elf_is_big_endian(const struct vg_elf_image *image)
+{
+	GElf_Ehdr header;
+
+	return gelf_getehdr(image->elf, &header) != NULL && header.e_ident[EI_DATA] == ELFDATA2MSB;
 }
 
 Elf_Scn *vg_elf_section(const struct vg_elf_image *image, const char *name, GElf_Shdr *header)
@@ -306,6 +301,61 @@ Elf_Scn *vg_elf_section(const struct vg_elf_image *image, const char *name, GElf
 			return section;
 	}
 	return NULL;
+}
+
+/* A debug section that is compressed as GNU tools once did it. */
+static Elf_Scn *zdebug_section(const struct vg_elf_image *image, const char *name, GElf_Shdr *header)
+{
+	char compressed[64];
+
+	snprintf(compressed, sizeof compressed, ".z%s", name + 1);
+	return vg_elf_section(image, compressed, header);
+}
+
+Elf_Scn *vg_elf_debug_section(const struct vg_elf_image *image, const char *name, GElf_Shdr *header)
+{
+	Elf_Scn *section = vg_elf_section(image, name, header);
+
+	return section != NULL ? section : zdebug_section(image, name, header);
+}
+
+bool vg_elf_has_dwarf(const struct vg_elf_image *image)
+{
+	GElf_Shdr header;
+
+	return vg_elf_debug_section(image, ".debug_info", &header) != NULL;
+}
+
+Elf_Data *vg_elf_section_data(const struct vg_elf_image *image, const char *name, GElf_Shdr *header)
+{
+	Elf_Scn *section = vg_elf_section(image, name, header);
+	Elf_Data *data;
+
+	/* libdw may have decompressed it before, and so may vg_elf_image_expand(). */
+	if (section == NULL) {
+		section = zdebug_section(image, name, header);
+		if (section == NULL || (dwelf_scn_gnu_compressed_size(section) >= 0 &&
+					elf_compress_gnu(section, 0, 0) < 0))
+			return NULL;
+	}
+	if ((header->sh_flags & SHF_COMPRESSED) && elf_compress(section, 0, 0) < 0)
+		return NULL;
+	data = elf_getdata(section, NULL);
+	return data != NULL && data->d_buf != NULL && data->d_size > 0 ? data : NULL;
+}
+
+struct vg_elf_bytes vg_elf_section_bytes(const struct vg_elf_image *image, const char *name)
+{
+	static const unsigned char nothing[1];  /* not NULL, to which nothing may be added */
+	struct vg_elf_bytes bytes = { nothing, nothing, vg_elf_is_big_endian(image), false };
+	GElf_Shdr header;
+	Elf_Data *data = vg_elf_section_data(image, name, &header);
+
+	if (data != NULL) {
+		bytes.at = data->d_buf;
+		bytes.end = bytes.at + data->d_size;
+	}
+	return bytes;
 }
 
 Elf_Scn *vg_elf_section_of_type(const struct vg_elf_image *image, unsigned type,

@@ -6,6 +6,7 @@
 #include <libelf.h>
 
 #include "base/err.h"
+#include "symbols/elf/elf_bytes.h"
 #include "symbols/table/table.h"
 
 /*
@@ -48,6 +49,18 @@ bool vg_elf_image_has_code(const struct vg_elf_image *image, uint64_t address);
 /* The section of that name and its header, or NULL.  Does not match SHT_NOBITS. */
 Elf_Scn *vg_elf_section(const struct vg_elf_image *image, const char *name, GElf_Shdr *header);
 
+/* The same for a debug section, .debug_NAME, which may be compressed as .zdebug_NAME. */
+Elf_Scn *vg_elf_debug_section(const struct vg_elf_image *image, const char *name, GElf_Shdr *header);
+
+/* The contents of that section, or debug section, and its header; decompressed.  NULL if it is
+ * absent, empty or damaged. */
+Elf_Data *vg_elf_section_data(const struct vg_elf_image *image, const char *name, GElf_Shdr *header);
+
+/* The same as bytes, of which there are none then. */
+struct vg_elf_bytes vg_elf_section_bytes(const struct vg_elf_image *image, const char *name);
+
+bool vg_elf_is_big_endian(const struct vg_elf_image *image);
+
 /* The first section of that type, or NULL. */
 Elf_Scn *vg_elf_section_of_type(const struct vg_elf_image *image, unsigned type,
 				GElf_Shdr *header);
@@ -63,15 +76,5 @@ int vg_elf_identify(const struct vg_elf_image *image, struct vg_symbols *symbols
 
 /* True if it holds DWARF. */
 bool vg_elf_has_dwarf(const struct vg_elf_image *image);
-
-/* Functions, lines and inlines from DWARF (symbols/dwarf/dwarf.c), into the table of the publics, which
- * name what only has lines; so does the .symtab of `labels`, unless that is NULL.  `debug` holds
- * the DWARF of `image` and may be the same; companions are its own.
- * 0, -ENODATA if there is none, -EBADMSG, -ENOMEM. */
-struct vg_dwarf_companions;
-struct vg_elf_publics;
-int vg_dwarf_read(const struct vg_elf_image *image, const struct vg_elf_image *debug,
-		  struct vg_dwarf_companions *companions, struct vg_elf_publics *publics,
-		  const struct vg_elf_image *labels, struct vg_err *err);
 
 #endif

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 #include "symbols/elf/elf_publics.h"
 
+#include "base/sorted.h"
+
 /*
  * A stub of the procedure linkage table jumps through a slot of the global offset table, and the
  * slot has a relocation that names the function.  So each stub is found by decoding the one
@@ -34,27 +36,12 @@ struct stub {
 	const char *name;
 };
 
-static int slot_compare(const void *left, const void *right)
-{
-	const struct slot *a = left, *b = right;
-
-	return a->address < b->address ? -1 : a->address > b->address;
-}
-
 static const char *slot_name(const struct plt *plt, uint64_t address)
 {
-	size_t low = 0, high = plt->slots.count;
+	const struct slot *slots = plt->slots.items;
+	size_t at = vg_count_below(slots, plt->slots.count, address, address);
 
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (plt->slots.items[middle].address < address)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low < plt->slots.count && plt->slots.items[low].address == address ?
-	       plt->slots.items[low].name : NULL;
+	return at < plt->slots.count && slots[at].address == address ? slots[at].name : NULL;
 }
 
 static const char *symbol_name(const struct vg_elf_image *image, size_t table, size_t number)
@@ -126,8 +113,7 @@ static int slots_read(struct plt *plt)
 					  (plt->got == 0 && strcmp(name, ".got") == 0)))
 			plt->got = header.sh_addr;
 	}
-	if (plt->slots.count > 0)
-		qsort(plt->slots.items, plt->slots.count, sizeof *plt->slots.items, slot_compare);
+	vg_sort_by(plt->slots.items, plt->slots.count, address);
 	return rc;
 }
 

@@ -11,14 +11,6 @@
 
 #define DEBUG_ROOT "/usr/lib/debug"
 
-bool vg_elf_has_dwarf(const struct vg_elf_image *image)
-{
-	GElf_Shdr header;
-
-	return vg_elf_section(image, ".debug_info", &header) != NULL ||
-	       vg_elf_section(image, ".zdebug_info", &header) != NULL;
-}
-
 static bool has_symbols(const struct vg_elf_image *image)
 {
 	GElf_Shdr header;

@@ -26,7 +26,6 @@ static int build_id_read(const char *path, unsigned char id[VG_BUILD_ID_MAX_BYTE
 			 bool *has_debug_info)
 {
 	struct vg_elf_image image;
-	GElf_Shdr header;
 	const void *found;
 	ssize_t length;
 	int rc = vg_elf_image_open(&image, path, NULL);
@@ -37,8 +36,7 @@ static int build_id_read(const char *path, unsigned char id[VG_BUILD_ID_MAX_BYTE
 	if (length > 0 && length <= VG_BUILD_ID_MAX_BYTES) {
 		memcpy(id, found, (size_t)length);
 		*bytes = (size_t)length;
-		*has_debug_info = vg_elf_section(&image, ".debug_info", &header) != NULL ||
-				  vg_elf_section(&image, ".zdebug_info", &header) != NULL;
+		*has_debug_info = vg_elf_has_dwarf(&image);
 	} else {
 		rc = -ENOENT;
 	}

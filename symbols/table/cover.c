@@ -2,14 +2,8 @@
 #include "symbols/table/cover.h"
 
 #include <errno.h>
-#include <stdlib.h>
 
-static int range_compare(const void *left, const void *right)
-{
-	const struct vg_symbol_range *a = left, *b = right;
-
-	return a->address < b->address ? -1 : a->address > b->address;
-}
+#include "base/sorted.h"
 
 int vg_cover_collect(struct vg_cover *cover, const struct vg_symbols *symbols, bool publics_too)
 {
@@ -25,7 +19,7 @@ int vg_cover_collect(struct vg_cover *cover, const struct vg_symbols *symbols, b
 			symbols->publics.items[i].address, symbols->publics.items[i].size_bytes };
 	if (cover->count == 0)
 		return 0;
-	qsort(cover->items, cover->count, sizeof *cover->items, range_compare);
+	vg_sort_by(cover->items, cover->count, address);
 	for (size_t i = 1; i < cover->count; i++) {
 		struct vg_symbol_range *last = &cover->items[kept], *next = &cover->items[i];
 		uint64_t apart = next->address - last->address;
@@ -40,22 +34,6 @@ int vg_cover_collect(struct vg_cover *cover, const struct vg_symbols *symbols, b
 	return 0;
 }
 
-/* How many ranges begin at the address or before it. */
-static size_t ranges_to(const struct vg_cover *cover, uint64_t address)
-{
-	size_t low = 0, high = cover->count;
-
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (cover->items[middle].address <= address)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low;
-}
-
 static bool is_in_last(const struct vg_cover *cover, size_t count, uint64_t address)
 {
 	return count > 0 &&
@@ -64,12 +42,12 @@ static bool is_in_last(const struct vg_cover *cover, size_t count, uint64_t addr
 
 bool vg_cover_has(const struct vg_cover *cover, uint64_t address)
 {
-	return is_in_last(cover, ranges_to(cover, address), address);
+	return is_in_last(cover, vg_count_to(cover->items, cover->count, address, address), address);
 }
 
 uint64_t vg_cover_after(const struct vg_cover *cover, uint64_t address)
 {
-	size_t count = ranges_to(cover, address);
+	size_t count = vg_count_to(cover->items, cover->count, address, address);
 
 	if (is_in_last(cover, count, address))
 		return address;

@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 #include "symbols/table/table.h"
 
+#include "base/sorted.h"
+
 static const char *text(const struct vg_symbols *symbols, uint32_t name)
 {
 	return vg_intern_text(&symbols->strings, name);
@@ -17,18 +19,9 @@ static const struct vg_symbol_function *function_find(const struct vg_symbols *s
 						      uint64_t address)
 {
 	const struct vg_symbol_function *functions = symbols->functions.items;
-	size_t low = 0, high = symbols->functions.count;
-	uint32_t at;
+	size_t count = vg_count_to(functions, symbols->functions.count, address, address);
+	uint32_t at = count > 0 ? (uint32_t)(count - 1) : VG_SYMBOLS_NONE;
 
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (functions[middle].address <= address)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	at = low > 0 ? (uint32_t)(low - 1) : VG_SYMBOLS_NONE;
 	while (at != VG_SYMBOLS_NONE && address - functions[at].address >= functions[at].size_bytes)
 		at = functions[at].outer;
 	if (at == VG_SYMBOLS_NONE)
@@ -45,22 +38,15 @@ static const struct vg_symbol_row *line_find(const struct vg_symbols *symbols,
 					      uint64_t address)
 {
 	const struct vg_symbol_row *lines;
-	size_t low = 0, high = function->line_count;
+	size_t count;
 
-	if (high == 0)
+	if (function->line_count == 0)
 		return NULL;
 	lines = symbols->lines.items + function->first_line;
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (lines[middle].address <= address)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	if (low == 0 || address - lines[low - 1].address >= lines[low - 1].size_bytes)
+	count = vg_count_to(lines, function->line_count, address, address);
+	if (count == 0 || address - lines[count - 1].address >= lines[count - 1].size_bytes)
 		return NULL;
-	return &lines[low - 1];
+	return &lines[count - 1];
 }
 
 static bool inline_covers(const struct vg_symbols *symbols, const struct vg_symbol_inline *call,
@@ -96,19 +82,11 @@ static const struct vg_symbol_public *public_find(const struct vg_symbols *symbo
 						  uint64_t address)
 {
 	const struct vg_symbol_public *publics = symbols->publics.items;
-	size_t low = 0, high = symbols->publics.count;
+	size_t count = vg_count_to(publics, symbols->publics.count, address, address);
 
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (publics[middle].address <= address)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	if (low == 0 || address - publics[low - 1].address >= publics[low - 1].size_bytes)
+	if (count == 0 || address - publics[count - 1].address >= publics[count - 1].size_bytes)
 		return NULL;
-	return &publics[low - 1];
+	return &publics[count - 1];
 }
 
 size_t vg_symbols_lookup(const struct vg_symbols *symbols, uint64_t address,

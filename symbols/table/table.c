@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 #include "symbols/table/table.h"
 
+#include "base/sorted.h"
+
 /* end - 1 would do for a whole 2^64, but no module reaches there: clamp instead. */
 static uint64_t range_end(uint64_t address, uint64_t size_bytes)
 {
@@ -29,27 +31,6 @@ static int function_compare(const void *left, const void *right, void *context)
 		return strcmp(name_text(context, a->name), name_text(context, b->name));
 	/* Lines were appended in reading order: the first read of two equals stays first. */
 	return a->first_line < b->first_line ? -1 : a->first_line > b->first_line;
-}
-
-static int line_compare(const void *left, const void *right)
-{
-	const struct vg_symbol_row *a = left, *b = right;
-
-	return a->address < b->address ? -1 : a->address > b->address;
-}
-
-static int public_compare(const void *left, const void *right)
-{
-	const struct vg_symbol_public *a = left, *b = right;
-
-	return a->address < b->address ? -1 : a->address > b->address;
-}
-
-static int range_compare(const void *left, const void *right)
-{
-	const struct vg_symbol_range *a = left, *b = right;
-
-	return a->address < b->address ? -1 : a->address > b->address;
 }
 
 static bool slice_is_inside(uint32_t first, uint32_t count, size_t total)
@@ -135,52 +116,28 @@ static void lines_sort(struct vg_symbols *symbols)
 {
 	for (size_t i = 0; i < symbols->functions.count; i++) {
 		const struct vg_symbol_function *function = &symbols->functions.items[i];
-		struct vg_symbol_row *lines;
 
-		if (function->line_count == 0)
-			continue;
-		lines = symbols->lines.items + function->first_line;
-		for (uint32_t at = 1; at < function->line_count; at++) {
-			if (lines[at].address < lines[at - 1].address) {
-				qsort(lines, function->line_count, sizeof *lines, line_compare);
-				break;
-			}
-		}
+		if (function->line_count > 0)
+			vg_sort_by(symbols->lines.items + function->first_line, function->line_count, address);
 	}
 }
 
 /* The last function that starts at or before the address, or VG_SYMBOLS_NONE. */
 static uint32_t function_before(const struct vg_symbols *symbols, uint64_t address)
 {
-	size_t low = 0, high = symbols->functions.count;
+	size_t count = vg_count_to(symbols->functions.items, symbols->functions.count, address, address);
 
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (symbols->functions.items[middle].address <= address)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	return low > 0 ? (uint32_t)(low - 1) : VG_SYMBOLS_NONE;
+	return count > 0 ? (uint32_t)(count - 1) : VG_SYMBOLS_NONE;
 }
 
 static uint64_t section_end(const struct vg_symbols *symbols, uint64_t address)
 {
 	const struct vg_symbol_range *sections = symbols->sections.items;
-	size_t low = 0, high = symbols->sections.count;
+	size_t count = vg_count_to(sections, symbols->sections.count, address, address);
 
-	while (low < high) {
-		size_t middle = low + (high - low) / 2;
-
-		if (sections[middle].address <= address)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	if (low == 0 || address - sections[low - 1].address >= sections[low - 1].size_bytes)
+	if (count == 0 || address - sections[count - 1].address >= sections[count - 1].size_bytes)
 		return UINT64_MAX;
-	return range_end(sections[low - 1].address, sections[low - 1].size_bytes);
+	return range_end(sections[count - 1].address, sections[count - 1].size_bytes);
 }
 
 static void publics_bound(struct vg_symbols *symbols)
@@ -217,12 +174,8 @@ int vg_symbols_finish(struct vg_symbols *symbols)
 	if (symbols->functions.count > 1)
 		qsort_r(symbols->functions.items, symbols->functions.count,
 			sizeof *symbols->functions.items, function_compare, symbols);
-	if (symbols->publics.count > 1)
-		qsort(symbols->publics.items, symbols->publics.count,
-		      sizeof *symbols->publics.items, public_compare);
-	if (symbols->sections.count > 1)
-		qsort(symbols->sections.items, symbols->sections.count,
-		      sizeof *symbols->sections.items, range_compare);
+	vg_sort_by(symbols->publics.items, symbols->publics.count, address);
+	vg_sort_by(symbols->sections.items, symbols->sections.count, address);
 	functions_deduplicate(symbols);
 	functions_link_outer(symbols);
 	lines_sort(symbols);

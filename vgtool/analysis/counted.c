@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/counters.h"
+#include "base/sorted.h"
 #include "vgtool/analysis/threads.h"
 
 /* A point of some thread's curve. */
@@ -211,24 +212,16 @@ const char *vg_counted_whole(const char *counter, enum vg_weight weight, struct 
 
 uint64_t vg_counted_at(const struct vg_counted *counts, uint32_t thread, uint64_t time_ns)
 {
-	size_t first = counts->first[thread], low = first, high = counts->first[thread + 1];
-	const struct vg_counted_point *before, *after;
+	const struct vg_counted_point *points = counts->points + counts->first[thread], *before, *after;
+	size_t count = counts->first[thread + 1] - counts->first[thread];
+	size_t later = vg_count_to(points, count, time_ns, time_ns);
 
-	/* The first point that is later. */
-	while (low < high) {
-		size_t middle = (low + high) / 2;
-
-		if (counts->points[middle].time_ns <= time_ns)
-			low = middle + 1;
-		else
-			high = middle;
-	}
-	if (low == first)
+	if (later == 0)
 		return 0;
-	before = &counts->points[low - 1];
-	if (low == counts->first[thread + 1])
+	before = &points[later - 1];
+	if (later == count)
 		return before->sum;
-	after = &counts->points[low];
+	after = &points[later];
 	return before->sum + share(after->sum - before->sum, time_ns - before->time_ns,
 				   after->time_ns - before->time_ns);
 }

@@ -237,10 +237,8 @@ int cmd_aggregate(int argc, char **argv)
 			if (!vg_number_parse(optarg, 1, UINT64_MAX, &request.limit))
 				return vg_command_misused(argv[0], usage, "--limit takes a number above 0");
 			break;
-		case 'h':
-			return vg_command_usage(usage, VG_EXIT_DONE);
-		case '?':
-			return vg_command_usage(usage, VG_EXIT_USAGE);
+		default:
+			return vg_command_help(usage, option);
 		}
 	}
 	if (optind == argc)

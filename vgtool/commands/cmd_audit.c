@@ -191,7 +191,7 @@ int cmd_audit(int argc, char **argv)
 
 	while ((option = getopt_long(argc, argv, "jh", options, NULL)) != -1) {
 		if (option != 'j')
-			return vg_command_usage(usage, option == 'h' ? VG_EXIT_DONE : VG_EXIT_USAGE);
+			return vg_command_help(usage, option);
 		audit.json = &json;
 	}
 	if (argc - optind != 1)

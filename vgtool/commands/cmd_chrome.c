@@ -35,10 +35,8 @@ int cmd_chrome(int argc, char **argv)
 				return vg_command_misused(argv[0], usage, "-o takes the name of a file");
 			view.out = optarg;
 			break;
-		case 'h':
-			return vg_command_usage(usage, VG_EXIT_DONE);
-		case '?':
-			return vg_command_usage(usage, VG_EXIT_USAGE);
+		default:
+			return vg_command_help(usage, option);
 		}
 	}
 	if (argc - optind != 1)

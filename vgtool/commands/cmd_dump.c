@@ -285,7 +285,7 @@ int cmd_dump(int argc, char **argv)
 
 	while ((option = getopt_long(argc, argv, "t:h", options, NULL)) != -1) {
 		if (option != 't')
-			return vg_command_usage(usage, option == 'h' ? VG_EXIT_DONE : VG_EXIT_USAGE);
+			return vg_command_help(usage, option);
 		dump.filter.thread = optarg;
 	}
 	if (argc - optind != 1)

@@ -68,10 +68,8 @@ int cmd_folded(int argc, char **argv)
 		case 't':
 			request.folding.thread = optarg;
 			break;
-		case 'h':
-			return vg_command_usage(usage, VG_EXIT_DONE);
-		case '?':
-			return vg_command_usage(usage, VG_EXIT_USAGE);
+		default:
+			return vg_command_help(usage, option);
 		}
 	}
 	if (argc - optind != 1)

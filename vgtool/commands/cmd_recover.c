@@ -86,10 +86,8 @@ int cmd_recover(int argc, char **argv)
 		case 'o':
 			out = strcmp(optarg, "-") == 0 ? STANDARD : optarg;
 			break;
-		case 'h':
-			return vg_command_usage(usage, VG_EXIT_DONE);
-		case '?':
-			return vg_command_usage(usage, VG_EXIT_USAGE);
+		default:
+			return vg_command_help(usage, option);
 		}
 	}
 	if (out == NULL || *out == '\0')

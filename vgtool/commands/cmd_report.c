@@ -435,10 +435,8 @@ int cmd_report(int argc, char **argv)
 			if (!report.by_interval && strcmp(optarg, "function") != 0)
 				return vg_command_misused(argv[0], usage, "--by takes function or interval");
 			break;
-		case 'h':
-			return vg_command_usage(usage, VG_EXIT_DONE);
-		case '?':
-			return vg_command_usage(usage, VG_EXIT_USAGE);
+		default:
+			return vg_command_help(usage, option);
 		}
 	}
 	if (argc - optind != 1)

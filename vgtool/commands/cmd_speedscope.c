@@ -49,10 +49,8 @@ int cmd_speedscope(int argc, char **argv)
 				return vg_command_misused(argv[0], usage, "--weight takes wall or cpu");
 			request.weight_given = true;
 			break;
-		case 'h':
-			return vg_command_usage(usage, VG_EXIT_DONE);
-		case '?':
-			return vg_command_usage(usage, VG_EXIT_USAGE);
+		default:
+			return vg_command_help(usage, option);
 		}
 	}
 	if (argc - optind != 1)

@@ -128,10 +128,8 @@ int cmd_store(int argc, char **argv)
 		case 'j':
 			json = true;
 			break;
-		case 'h':
-			return vg_command_usage(usage, VG_EXIT_DONE);
-		case '?':
-			return vg_command_usage(usage, VG_EXIT_USAGE);
+		default:
+			return vg_command_help(usage, option);
 		}
 	}
 	if (optind == argc)

@@ -320,10 +320,8 @@ int cmd_summary(int argc, char **argv)
 				return vg_command_misused(argv[0], usage,
 							  "--percent-above takes a number, 0 or more");
 			break;
-		case 'h':
-			return vg_command_usage(usage, VG_EXIT_DONE);
-		case '?':
-			return vg_command_usage(usage, VG_EXIT_USAGE);
+		default:
+			return vg_command_help(usage, option);
 		}
 	}
 	if (optind == argc)

@@ -305,11 +305,8 @@ static bool options_parse(struct run *run, int argc, char **argv)
 				break;
 			complain(run, &err);
 			return false;
-		case 'h':
-			run->status = vg_command_usage(usage, VG_EXIT_DONE);
-			return false;
-		case '?':
-			run->status = vg_command_usage(usage, VG_EXIT_USAGE);
+		default:
+			run->status = vg_command_help(usage, option);
 			return false;
 		}
 	}

@@ -57,6 +57,11 @@ int vg_command_usage(const char *usage, enum vg_exit status)
 	return status;
 }
 
+int vg_command_help(const char *usage, int option)
+{
+	return vg_command_usage(usage, option == 'h' ? VG_EXIT_DONE : VG_EXIT_USAGE);
+}
+
 int vg_command_misused(const char *command, const char *usage, const char *sentence)
 {
 	vg_print(stderr, "%s: %s\n", command, sentence);

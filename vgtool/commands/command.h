@@ -52,6 +52,10 @@ void vg_command_warn_absent(const char *command, const char *of, const struct vg
 /* Prints the usage to standard output (VG_EXIT_DONE) or to standard error (VG_EXIT_USAGE). */
 int vg_command_usage(const char *usage, enum vg_exit status);
 
+/* What getopt_long() returned, if it is no option with an effect: 'h' asks for the usage, '?' stands
+ * for an option that getopt_long() has complained of. */
+int vg_command_help(const char *usage, int option);
+
 /* The same for a wrong call, after one sentence that says what is wrong with it. */
 int vg_command_misused(const char *command, const char *usage, const char *sentence);
 

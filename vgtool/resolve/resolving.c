@@ -4,6 +4,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/sorted.h"
 #include "vgtool/resolve/recopy.h"
 #include "vgtool/resolve/resolve.h"
 
@@ -52,19 +53,9 @@ static int address_write(struct naming *naming, uint64_t address, size_t at)
 /* The first of the addresses from `at` on that is not below. */
 static size_t address_from(const uint64_t *known, size_t at, size_t count, uint64_t address)
 {
-	size_t high = count;
-
 	if (at < count && known[at] >= address)
 		return at;
-	while (at < high) {
-		size_t middle = at + (high - at) / 2;
-
-		if (known[middle] < address)
-			at = middle + 1;
-		else
-			high = middle;
-	}
-	return at;
+	return at + vg_sorted_count_below(known + at, count - at, sizeof *known, 0, address);
 }
 
 /* Both lists are sorted.  All of the profile's are in the module's, unless the file changed after

@@ -5,21 +5,14 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/sorted.h"
 #include "vgtool/analysis/tree.h"
-
-static int address_compare(const void *left, const void *right)
-{
-	const uint64_t *a = left, *b = right;
-
-	return *a < *b ? -1 : *a > *b;
-}
 
 size_t vg_addresses_sort(uint64_t *addresses, size_t count)
 {
 	size_t kept = 0;
 
-	if (count > 1)
-		qsort(addresses, count, sizeof *addresses, address_compare);
+	vg_sorted_sort(addresses, count, sizeof *addresses, 0);
 	for (size_t i = 0; i < count; i++) {
 		if (kept == 0 || addresses[kept - 1] != addresses[i])
 			addresses[kept++] = addresses[i];

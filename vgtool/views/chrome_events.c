@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-#include "vgtool/views/chrome_inside.h"
+#include "vgtool/views/chrome_events.h"
 
 #include <inttypes.h>
 
 #include "vgtool/output/text.h"
+#include "vgtool/views/chrome_event.h"
 
 static void category_write(struct vg_chrome *chrome, uint32_t kind, const char *otherwise)
 {

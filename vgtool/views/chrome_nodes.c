@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-#include "vgtool/views/chrome_inside.h"
+#include "vgtool/views/chrome_nodes.h"
 
 #include <errno.h>
 #include <stdlib.h>

@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-#include "vgtool/views/chrome_inside.h"
+#include "vgtool/views/chrome_samples.h"
 
 #include <inttypes.h>
 
 #include "vgtool/output/progress.h"
+#include "vgtool/views/chrome_event.h"
+#include "vgtool/views/chrome_nodes.h"
 
 /* Chunks of so many samples: viewers parse one event at a time. */
 enum { SAMPLES_A_CHUNK = 10000 };

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-#include "vgtool/views/chrome_inside.h"
+#include "vgtool/views/chrome_stacks.h"
 
 #include <inttypes.h>
+
+#include "vgtool/views/chrome_nodes.h"
 
 /* Keys of an object whose keys are the nodes' numbers. */
 static void frame_write(struct vg_json *json, uint32_t id, uint32_t parent, const char *name,

@@ -1,0 +1,10 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+#ifndef VG_PROFILE_DAMAGE_H
+#define VG_PROFILE_DAMAGE_H
+
+#include "profile/model.h"
+
+/* Counts all damage of a profile, and lists it up to a bound.  0 or -ENOMEM. */
+int vg_damage_add(struct vg_profile *profile, const struct vg_damage *damage);
+
+#endif

@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+#ifndef VG_SYMBOLS_BREAKPAD_RECORD_H
+#define VG_SYMBOLS_BREAKPAD_RECORD_H
+
+#include "base/infile.h"
+#include "symbols/breakpad/breakpad_reader.h"
+
+/* Reads all records of a file.  The first must be MODULE.
+ * 0; -EBADMSG: no .sym file, or functions overlap too much; -ENOMEM. */
+int vg_sym_records(struct vg_sym_reader *reader, const struct vg_infile *file, struct vg_err *err);
+
+#endif

@@ -1,0 +1,10 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+#ifndef VG_SYMBOLS_DWARF_WALK_H
+#define VG_SYMBOLS_DWARF_WALK_H
+
+#include "symbols/dwarf/dwarf_reader.h"
+
+/* DIE tree of a unit -> functions, inlines, ranges. */
+int vg_dwarf_walk(struct vg_dwarf_reader *reader, Dwarf_Die *unit);
+
+#endif

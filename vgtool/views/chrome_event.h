@@ -1,0 +1,11 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+#ifndef VG_VGTOOL_CHROME_EVENT_H
+#define VG_VGTOOL_CHROME_EVENT_H
+
+#include "vgtool/views/chrome_inside.h"
+
+/* Opens an event with its fixed fields; more may follow, then vg_json_object_end(). */
+void vg_chrome_event_begin(struct vg_chrome *chrome, const char *phase, const char *name,
+			   uint32_t thread, uint64_t time_ns);
+
+#endif

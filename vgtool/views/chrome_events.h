@@ -1,0 +1,10 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+#ifndef VG_VGTOOL_CHROME_EVENTS_H
+#define VG_VGTOOL_CHROME_EVENTS_H
+
+#include "vgtool/views/chrome_inside.h"
+
+/* Intervals, instants and counters. */
+void vg_chrome_events_write(struct vg_chrome *chrome);
+
+#endif
