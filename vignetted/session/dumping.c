@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "vignetted/output/flight_sink.h"
 #include "vignetted/session/interrupted.h"
 #include "vignetted/session/session.h"
 
@@ -28,7 +29,7 @@ void vg_dumping_open(struct vg_recording *recording)
 	vg_flight_open(&dumping->flight, options->flight_ns, options->flight_memory_bytes,
 		       &recorder->stacks_generation);
 	dumping->flight.name_max_bytes = recorder->writer.name_max_bytes;
-	recorder->writer.sink = &dumping->flight.sink;
+	recorder->writer.sink = vg_flight_sink(&dumping->flight);
 	vg_recorder_memory_limit(recorder, options->flight_memory_bytes);
 }
 
