@@ -26,13 +26,13 @@ house() {
 	SRCDIR=$dir/source BUILDDIR=$dir/build sh "$SRCDIR/tests/house.sh" >"$dir/said" 2>&1
 }
 
-# plant FILE: what it reads becomes that file of the copy, and an object if it is to be one.
+# plant FILE: what it reads becomes that file of the copy.
 plant() {
 	mkdir -p "$dir/source/${1%/*}" "$dir/build/${1%/*}"
 	cat >"$dir/source/$1"
 	echo "$dir/source/$1" >>"$dir/planted"
 }
-# plant_unit FILE
+# plant_unit FILE: as plant, and its object is among those that were built.
 plant_unit() {
 	plant "$1"
 	$CC -c -o "$dir/build/${1%.c}.o" "$dir/source/$1"
@@ -44,6 +44,7 @@ plant_library() {
 	$CC -shared -fPIC -x c -o "$library" - "$@"
 }
 library=$dir/build/libvgctl/.libs/libvgctl.so
+: >"$dir/planted"
 
 # expect SENTENCE NAMED: house.sh fails so.  What was planted is gone afterwards.
 expect() {
@@ -52,16 +53,27 @@ expect() {
 	elif ! grep '^FAIL: ' "$dir/said" | grep -F "$1" | grep -qF "$2"; then
 		fail "no sentence with '$1' and '$2': $(cat "$dir/said")"
 	fi
-	[ ! -f "$dir/planted" ] || xargs rm <"$dir/planted"
-	rm -f "$dir/planted"
+	planted_remove
+}
+planted_remove() {
+	xargs rm -f <"$dir/planted"
+	: >"$dir/planted"
 	ln -sf "$BUILDDIR/libvgctl/.libs/libvgctl.so" "$library"
 }
 
-# ---- no violation; and none by an object whose source was renamed since it was built ----
-echo 'int vg_planted(void); int vg_old(void) { return vg_planted(); }' |
-	$CC -c -x c -o "$dir/build/base/planted.o" -
+# ---- no violation; and none by objects whose sources were renamed since they were built ----
+echo 'int vg_planted(void) { return 0; }' | plant_unit vgtool/planted.c
+echo 'int vg_planted(void); int vg_below(void) { return vg_planted(); }' | plant_unit base/planted.c
+rm "$dir/source/vgtool/planted.c" "$dir/source/base/planted.c"
 house || fail "an unplanted copy fails: $(cat "$dir/said")"
-rm "$dir/build/base/planted.o"
+planted_remove
+
+# ---- nothing to look at ----
+mv "$dir/build" "$dir/away"
+mkdir -p "$dir/build/libvgctl/.libs"
+expect 'only 0 uses of symbols were found: ' "$dir/build"
+rm -r "$dir/build"
+mv "$dir/away" "$dir/build"
 
 # ---- which room uses which ----
 echo '#include "vgtool/commands/command.h"' | plant base/planted.c
@@ -88,6 +100,11 @@ expect 'included otherwise than as "folder/header.h": ' base/planted.c
 echo 'int vg_second(void); int vg_first(void) { return vg_second(); }' | plant_unit base/planted_first.c
 echo 'int vg_first(void); int vg_second(void) { return vg_first(); }' | plant_unit base/planted_second.c
 expect 'units use each other in a circle: ' 'base/planted_first base/planted_second'
+
+# Benchmarks have no objects here.
+echo '#include "bench/planted_second.h"' | plant bench/planted_first.c
+echo '#include "bench/planted_first.h"' | plant bench/planted_second.c
+expect 'units use each other in a circle: ' 'bench/planted_first bench/planted_second'
 
 # ---- declarations ----
 echo 'extern int vg_planted(void);' | plant profile/planted.c
