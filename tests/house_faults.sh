@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT OR Apache-2.0
 #
-# tests/house.sh sees what it says it sees.  A copy of the sources passes.  With one violation of a rule planted, the
-# copy fails with that rule's sentence, which names the planted file.
+# A test of tests/house.sh.  A copy of the sources passes.  A copy with one violation of a rule planted fails with the
+# rule's sentence, which names the planted file.
 set -eu
 : "${SRCDIR:?}" "${BUILDDIR:?}" "${CC:?}"
 dir=$(mktemp -d)
@@ -46,7 +46,7 @@ plant_library() {
 library=$dir/build/libvgctl/.libs/libvgctl.so
 : >"$dir/planted"
 
-# expect SENTENCE NAMED: house.sh fails so.  What was planted is gone afterwards.
+# expect SENTENCE NAMED: house.sh fails with both in one line.  Removes what was planted.
 expect() {
 	if house; then
 		fail "passed with a violation of: $1"
@@ -100,6 +100,10 @@ expect 'included otherwise than as "folder/header.h": ' base/planted.c
 echo 'int vg_second(void); int vg_first(void) { return vg_second(); }' | plant_unit base/planted_first.c
 echo 'int vg_first(void); int vg_second(void) { return vg_first(); }' | plant_unit base/planted_second.c
 expect 'units use each other in a circle: ' 'base/planted_first base/planted_second'
+
+echo '#include "libvgctl/planted_second.h"' | plant libvgctl/planted_first.h
+echo '#include "libvgctl/planted_first.h"' | plant libvgctl/planted_second.c
+expect 'units use each other in a circle: ' 'libvgctl/planted_first libvgctl/planted_second'
 
 # Benchmarks have no objects here.
 echo '#include "bench/planted_second.h"' | plant bench/planted_first.c
