@@ -3,7 +3,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -11,23 +10,11 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/descriptor.h"
 #include "base/place.h"
 
 /* Names that are tried for the copy of a .part which is gone. */
 enum { COPIES_MAX = 100 };
-
-int vg_descriptor_raise(int fd)
-{
-	int raised;
-
-	if (fd < 0 || fd > STDERR_FILENO)
-		return fd;
-	raised = fcntl(fd, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
-	if (raised < 0)
-		raised = -errno;
-	close(fd);
-	return raised;
-}
 
 void vg_outfile_forget(struct vg_outfile *file)
 {
@@ -254,28 +241,4 @@ void vg_outfile_abandon(struct vg_outfile *file)
 	if (has_part(file) && part_is_named(file))
 		unlinkat(file->directory, vg_place_name(file->part), 0);
 	vg_outfile_forget(file);
-}
-
-int vg_write_all(int fd, const void *bytes, size_t length)
-{
-	const unsigned char *at = bytes;
-	struct pollfd ready = { .fd = fd, .events = POLLOUT };
-
-	while (length > 0) {
-		ssize_t wrote = write(fd, at, length);
-
-		if (wrote < 0 && errno == EINTR)
-			continue;
-		/* A pipe that was given to us may be one that others want to be told of so. */
-		if (wrote < 0 && errno == EAGAIN) {
-			poll(&ready, 1, -1);
-			continue;
-		}
-		/* Nothing written and no reason given: once more would be for ever. */
-		if (wrote <= 0)
-			return wrote < 0 ? -errno : -EIO;
-		at += wrote;
-		length -= (size_t)wrote;
-	}
-	return 0;
 }

@@ -3,7 +3,6 @@
 #define VG_BASE_OUTFILE_H
 
 #include <stdbool.h>
-#include <stddef.h>
 
 #include "base/err.h"
 
@@ -42,14 +41,5 @@ void vg_outfile_forget(struct vg_outfile *file);
 
 /* Removes the .part, unless it is another file by now, and closes.  Does nothing to a closed one. */
 void vg_outfile_abandon(struct vg_outfile *file);
-
-/* The same file under a descriptor above the standard ones, which may be free in a program that
- * has closed them: what it prints must not land there.  fd is closed if another is returned;
- * a negative one is returned as it is.  Or a negative errno. */
-int vg_descriptor_raise(int fd);
-
-/* Writes all of it, over EINTR, short writes, and a pipe that is full and would not wait.  0 or a
- * negative errno. */
-int vg_write_all(int fd, const void *bytes, size_t length);
 
 #endif

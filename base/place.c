@@ -14,7 +14,7 @@
 #include <sys/vfs.h>
 #include <unistd.h>
 
-#include "base/outfile.h"
+#include "base/descriptor.h"
 
 /* The kernel's own limit. */
 enum { LINKS_MAX = 40 };

@@ -11,8 +11,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/descriptor.h"
 #include "base/err.h"
-#include "base/outfile.h"
 #include "libvgctl/channel.h"
 #include "libvgctl/failure.h"
 #include "libvgctl/spawn.h"

@@ -5,7 +5,6 @@
 #include <stdbool.h>
 #include <sys/types.h>
 
-#include "libvgctl/vgctl.h"
 #include "libvgctl/wire.h"
 
 /* The helper as the host sees it.  What fails has its sentence for vgctl_strerror(). */
@@ -39,13 +38,5 @@ int vg_helper_lost(int rc);
 
 /* Whether the answer is of that kind; else what the helper says failed. */
 int vg_answer_check(struct vg_wire_message *answer, enum vg_wire_kind kind);
-
-/* A connection of its own, the caller's, to the helper that listens for this process, and a share of
- * that.  -ENOENT: none does.  The roster is held. */
-int vg_listening_join(int *socket, struct vg_helper **helper);
-
-/* What is asked for in range and with the defaults in place; 0 or -EINVAL.  And for the wire. */
-int vg_options_check(const struct vgctl_options *given, struct vgctl_options *options);
-void vg_options_begin(const struct vgctl_options *options, struct vg_wire_begin *begin);
 
 #endif

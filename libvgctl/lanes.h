@@ -4,38 +4,13 @@
 
 #include <stdbool.h>
 
+#include "libvgctl/process.h"
+#include "libvgctl/producer.h"
 #include "libvgctl/ring.h"
 
 /* The host's side of the ring: making it, labels, who has which lane. */
 
-/* Intervals of a thread that are kept track of at a time.  Deeper ones are counted: samples do not name them, and what
- * begins in them does not know its parent.  And how many ends there is room for in any case: an end may never come,
- * and the lane must not fill up with room for such. */
-enum { VG_PRODUCER_DEPTH = 64, VG_PRODUCER_ENDS = VG_LANE_RECORDS / 4 };
-
-struct vg_lanes_host;
-
-/* What a thread keeps of its lane.  Owned by the ring. */
-struct vg_producer {
-	struct vg_lane *lane;
-	struct vg_lane_record *records;
-	struct vg_lanes_host *host;  /* the ring that it is of */
-	uint64_t limit;              /* head may rise so far without a look at tail */
-	uint32_t index;              /* of the lane */
-	uint32_t session;            /* that the rest is of */
-	uint32_t depth;
-	uint64_t open[VG_PRODUCER_DEPTH]; /* tokens, innermost last */
-	uint32_t deeper;             /* open besides */
-};
-
-/* In the page that the kernel clears in every child (process.h), which must not write into its parent's ring. */
-struct vg_lanes_state {
-	struct vg_lanes_host *_Atomic host; /* the ring; NULL: there is none in this process */
-	_Atomic uint32_t session;    /* recording, or 0 */
-	_Atomic uint32_t overwrite;  /* the oldest records make room */
-};
-
-/* NULL until it is needed. */
+/* In struct vg_process.  NULL until it is needed. */
 extern struct vg_lanes_state *_Atomic vg_lanes_state;
 
 /* A descriptor of the ring for the helper, made if need be, or -1: this process cannot have one.

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-#include "libvgctl/vgctl.h"
+#include "libvgctl/listen.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -8,14 +8,14 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "base/outfile.h"
 #include "libvgctl/channel.h"
 #include "libvgctl/failure.h"
-#include "libvgctl/helper.h"
 #include "libvgctl/lanes.h"
 #include "libvgctl/mark.h"
+#include "libvgctl/options.h"
 #include "libvgctl/process.h"
 #include "libvgctl/roster.h"
+#include "libvgctl/vgctl.h"
 
 /* The helper that listens.  A child made by fork(2) has none, whatever it has copied.  Used by who
  * holds the roster. */

@@ -10,7 +10,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#include "base/outfile.h"
+#include "base/descriptor.h"
 
 enum {
 	HEAD_BYTES = offsetof(struct vg_lanes, labels),

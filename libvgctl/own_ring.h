@@ -5,7 +5,8 @@
 #include <stdbool.h>
 #include <sys/types.h>
 
-#include "libvgctl/lanes.h"
+#include "libvgctl/producer.h"
+#include "libvgctl/ring.h"
 
 /*
  * The host's mappings of a ring.  The file has room for all lanes, but is sparse.  The host maps a lane when a thread

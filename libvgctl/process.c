@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 #include "libvgctl/process.h"
 
+#include <stdatomic.h>
 #include <string.h>
 #include <sys/mman.h>
 

@@ -2,10 +2,25 @@
 #ifndef VG_LIBVGCTL_PROCESS_H
 #define VG_LIBVGCTL_PROCESS_H
 
+#include <pthread.h>
 #include <stdint.h>
 
-#include "libvgctl/lanes.h"
-#include "libvgctl/roster.h"
+struct vgctl_session;
+struct vg_lanes_host;
+
+/* Of lanes.h.  A child must not write into its parent's ring. */
+struct vg_lanes_state {
+	struct vg_lanes_host *_Atomic host; /* the ring; NULL: there is none in this process */
+	_Atomic uint32_t session;    /* recording, or 0 */
+	_Atomic uint32_t overwrite;  /* the oldest records make room */
+};
+
+/* Of roster.h.  A child has none of its parent's sessions.  A mutex that another thread of the parent held is free
+ * in the child. */
+struct vg_roster {
+	pthread_mutex_t mutex;       /* all zero is an initialised one */
+	struct vgctl_session *sessions; /* by `next`, in no order */
+};
 
 /*
  * What belongs to this process alone, in a page that the kernel clears in every child, however that is made: a child

@@ -2,21 +2,12 @@
 #ifndef VG_LIBVGCTL_ROSTER_H
 #define VG_LIBVGCTL_ROSTER_H
 
-#include <pthread.h>
-
-struct vgctl_session;
+#include "libvgctl/process.h"
 
 /*
  * The sessions of this process.  Whoever begins or ends one, or has the helper listen, holds the
  * roster meanwhile: there is one helper at a time, and one ring of events.
- *
- * A child made by fork(2) finds it cleared (process.h), so that it neither has its parent's sessions nor
- * finds locked what a thread held that it does not have.
  */
-struct vg_roster {
-	pthread_mutex_t mutex;       /* all zero is an initialised one */
-	struct vgctl_session *sessions; /* by `next`, in no order */
-};
 
 /* Waits for it.  The calling thread cannot be cancelled until it gives it back.  NULL: no memory. */
 struct vg_roster *vg_roster_hold(int *cancel_state);

@@ -33,4 +33,11 @@ int vg_session_check(struct vgctl_session *session);
 int vg_session_ask(struct vgctl_session *session, enum vg_wire_kind question, int fd,
 		   enum vg_wire_kind answer_kind, struct vg_wire_message *message);
 
+/* Frees a session that has ended, or that could not begin.  Closes its socket and removes files that were not
+ * committed. */
+void vg_session_free(struct vgctl_session *session);
+
+/* Frees the copy of a session in a child of fork(2).  The parent's session, its helper and its files stay. */
+void vg_session_forget(struct vgctl_session *session);
+
 #endif

@@ -6,7 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
-#include "base/outfile.h"
+#include "base/descriptor.h"
 #include "profile/chunk.h"
 #include "profile/packing.h"
 

@@ -8,6 +8,7 @@
 #include "tests/suites.h"
 #include "vignetted/output/dump.h"
 #include "vignetted/output/flight.h"
+#include "vignetted/output/flight_sink.h"
 
 /* The queue, its cursor, and the set of open intervals against what is simple; then a recorder that
  * is told of more than it can keep. */
@@ -155,7 +156,7 @@ static void told_open(struct told *told, uint64_t window_ns, uint64_t memory_byt
 	vg_flight_open(&told->flight, window_ns, memory_bytes, &told->generation);
 	told->flight.name_max_bytes = 1024;
 	vg_writer_open(&told->writer, -1, 0);
-	told->writer.sink = &told->flight.sink;
+	told->writer.sink = vg_flight_sink(&told->flight);
 	vg_writer_header(&told->writer, &header);
 	vg_writer_module(&told->writer, &module, "libx.so");
 	vg_writer_thread(&told->writer, &thread, "main");

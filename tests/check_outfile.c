@@ -17,6 +17,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/descriptor.h"
 #include "base/outfile.h"
 #include "libvgctl/vgctl.h"
 #include "profile/writer.h"

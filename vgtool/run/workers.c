@@ -15,7 +15,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-#include "base/outfile.h"
+#include "base/descriptor.h"
 #include "base/print.h"
 
 /* What a job may print; a line of symbols and some complaints are a few hundred bytes. */

@@ -195,8 +195,10 @@ bool vg_dump_behind(const struct vg_dump *dump)
 	       dump->cursor.number < dump->until && dump->cursor.number < dump->flight->tape.next;
 }
 
-bool vg_dump_needs(const struct vg_dump *dump, uint64_t number)
+static bool on_needs(const struct vg_flight_reader *reader, uint64_t number)
 {
+	const struct vg_dump *dump = (const struct vg_dump *)reader;
+
 	return vg_dump_behind(dump) && number >= dump->cursor.number && number < dump->until;
 }
 
@@ -205,6 +207,11 @@ bool vg_dump_run(struct vg_dump *dump, size_t count)
 	for (; count > 0 && vg_dump_behind(dump); count--)
 		entry_write(dump, vg_tape_read(&dump->flight->tape, &dump->cursor));
 	return vg_dump_behind(dump);
+}
+
+static void on_hurry(struct vg_flight_reader *reader, size_t entries)
+{
+	vg_dump_run((struct vg_dump *)reader, entries);
 }
 
 /* ---- beginning and end ---- */
@@ -242,7 +249,8 @@ int vg_dump_begin(struct vg_dump *dump, struct vg_flight *flight, int fd, uint64
 	if (flight->rate_ns != 0)
 		vg_writer_rate(&dump->writer, dump->from_ns, flight->rate_ns);
 	open_write(dump);
-	flight->dump = dump;
+	dump->reader = (struct vg_flight_reader){ .needs = on_needs, .hurry = on_hurry };
+	flight->reader = &dump->reader;
 	return dump->writer.failed;
 }
 
@@ -344,7 +352,7 @@ int vg_dump_end(struct vg_dump *dump, const char *reason)
 	rc = vg_writer_end(&dump->writer, reason, dump->end_ns, totals, sizeof totals / sizeof *totals);
 	vg_writer_close(&dump->writer);
 	vg_array_free(&dump->chain);
-	dump->flight->dump = NULL;
+	dump->flight->reader = NULL;
 	dump->flight = NULL;
 	return rc;
 }

@@ -11,6 +11,7 @@
  * recording.  Nothing that has yet to be written is let go meanwhile.  All zero is none in progress.
  */
 struct vg_dump {
+	struct vg_flight_reader reader; /* first */
 	struct vg_flight *flight;    /* NULL: none is in progress */
 	struct vg_writer writer;
 	struct vg_tape_cursor cursor;
@@ -39,9 +40,6 @@ bool vg_dump_run(struct vg_dump *dump, size_t count);
 
 /* Whether there is something to write. */
 bool vg_dump_behind(const struct vg_dump *dump);
-
-/* Whether it has yet to read the tape's entry of that number. */
-bool vg_dump_needs(const struct vg_dump *dump, uint64_t number);
 
 /* Tells the dump's readers something: an instant at that time. */
 void vg_dump_note(struct vg_dump *dump, pid_t tid, const char *what, uint64_t time_ns,

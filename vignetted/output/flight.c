@@ -1,14 +1,11 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 #include "vignetted/output/flight.h"
 
-#include "vignetted/output/dump.h"
-#include "vignetted/output/flight_inside.h"
-
 /* Of the memory, what the recorder's own table of stacks, threads and open intervals may take is
  * apart: that leaves so much for the tape and the stacks that it names. */
 enum { TAPE_QUARTERS = 2, THREAD_SHARE_BYTES = 2048, OPEN_SHARE_BYTES = 2048 };
 
-/* Entries that a dump is made to read when they are to go. */
+/* Entries that the reader reads at once when memory is short. */
 enum { HURRY = 4096 };
 
 /* ---- what goes ---- */
@@ -32,10 +29,10 @@ static void fold(struct vg_flight *flight, const struct vg_tape_entry *entry)
 	}
 }
 
-/* Whether the oldest entry has yet to be read by a dump. */
+/* Whether the reader has yet to read the oldest entry. */
 static bool is_pinned(const struct vg_flight *flight)
 {
-	return flight->dump != NULL && vg_dump_needs(flight->dump, flight->tape.first);
+	return flight->reader != NULL && flight->reader->needs(flight->reader, flight->tape.first);
 }
 
 static void tables_drop(struct vg_flight *flight)
@@ -97,7 +94,7 @@ static void room_make(struct vg_flight *flight)
 		while (first != NULL && flight->tape.blocks == blocks &&
 		       flight->tables.count == tables) {
 			if (is_pinned(flight))
-				vg_dump_run(flight->dump, HURRY);
+				flight->reader->hurry(flight->reader, HURRY);
 			if (first->time_ns > flight->short_ns)
 				flight->short_ns = first->time_ns;
 			flight->dropped++;
@@ -253,7 +250,6 @@ void vg_flight_open(struct vg_flight *flight, uint64_t window_ns, uint64_t memor
 		    const uint32_t *generation)
 {
 	memset(flight, 0, sizeof *flight);
-	flight->sink = vg_flight_sink;
 	flight->window_ns = window_ns;
 	flight->memory_bytes = memory_bytes;
 	flight->generation = generation;

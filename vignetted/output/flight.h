@@ -2,6 +2,8 @@
 #ifndef VG_VIGNETTED_FLIGHT_H
 #define VG_VIGNETTED_FLIGHT_H
 
+#include <stdbool.h>
+
 #include "base/pauses.h"
 #include "profile/writer.h"
 #include "vignetted/output/open_intervals.h"
@@ -44,14 +46,23 @@ struct vg_flight_label {
 	uint32_t dumped;             /* id in the dump in progress, or VG_NONE */
 };
 
-struct vg_dump;
+/*
+ * Reads the tape while the flight recorder goes on: a dump.  It is a callback, so that the recorder needs to know
+ * nothing of dumps.  An entry that the reader needs is never dropped before the reader has read it.
+ */
+struct vg_flight_reader {
+	/* Whether it has yet to read the tape's entry of that number. */
+	bool (*needs)(const struct vg_flight_reader *reader, uint64_t number);
+	/* Reads up to that many entries now: memory is short, and the oldest entry must go. */
+	void (*hurry)(struct vg_flight_reader *reader, size_t entries);
+};
 
 /*
  * Keeps the last seconds of what a writer is told, in bounded memory.  Where that is short the
  * oldest go before their time, and are counted.
  */
 struct vg_flight {
-	struct vg_writer_sink sink;  /* first */
+	struct vg_writer_sink sink;  /* first; for vg_flight_sink() */
 	uint64_t window_ns, memory_bytes;
 	uint32_t name_max_bytes;     /* of names in dumps */
 	const uint32_t *generation;  /* of the recorder's table of stacks */
@@ -81,7 +92,7 @@ struct vg_flight {
 	uint64_t snapshots_taken;
 	uint64_t pauses[VG_PAUSES_BUCKETS][2];
 	size_t pauses_count;
-	struct vg_dump *dump;        /* in progress: what it has not read stays; or NULL */
+	struct vg_flight_reader *reader; /* NULL: nobody reads the tape */
 };
 
 /* All zero is one that keeps nothing.  `generation` is read whenever stacks are told of. */
@@ -102,5 +113,18 @@ void vg_flight_stat(struct vg_flight *flight, const char *name, uint64_t value);
 
 /* What was lost before that time, as of the latest snapshot before it. */
 uint64_t vg_flight_lost_before(const struct vg_flight *flight, const char *name, uint64_t time_ns);
+
+/* ---- for flight_sink.c, which fills it ---- */
+
+/* Room on the tape for an entry, whose rest is zero.  NULL: there is no memory, which is counted. */
+struct vg_tape_entry *vg_flight_push(struct vg_flight *flight, uint64_t time_ns, enum vg_tape_kind kind,
+				     uint32_t thread);
+
+/* The table that has the stack.  NULL: no table has it any more. */
+struct vg_flight_table *vg_flight_table_of(struct vg_flight *flight, uint32_t id);
+
+/* Drops threads that ended before the window.  If there are still too many, drops more of those that have ended,
+ * the oldest first. */
+void vg_flight_threads_sweep(struct vg_flight *flight);
 
 #endif

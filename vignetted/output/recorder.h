@@ -5,7 +5,7 @@
 #include "base/intern.h"
 #include "profile/writer.h"
 #include "vignetted/target/modules.h"
-#include "vignetted/unwind/unwind.h"
+#include "vignetted/unwind/walk.h"
 
 /* Why a sample that was due was not taken. */
 enum vg_loss {

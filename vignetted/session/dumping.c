@@ -5,6 +5,7 @@
 
 #include "base/clock.h"
 #include "libvgctl/ring.h"
+#include "vignetted/output/flight_sink.h"
 #include "vignetted/session/recording.h"
 
 void vg_dumping_open(struct vg_recording *recording, struct vg_lanes *events)
@@ -19,7 +20,7 @@ void vg_dumping_open(struct vg_recording *recording, struct vg_lanes *events)
 		       &recorder->stacks_generation);
 	dumping->shared = events;
 	dumping->flight.name_max_bytes = recorder->writer.name_max_bytes;
-	recorder->writer.sink = &dumping->flight.sink;
+	recorder->writer.sink = vg_flight_sink(&dumping->flight);
 	vg_recorder_memory_limit(recorder, options->flight_memory_bytes);
 }
 

@@ -2,9 +2,11 @@
 #ifndef VG_VIGNETTED_FALLBACK_H
 #define VG_VIGNETTED_FALLBACK_H
 
-#include "vignetted/unwind/unwind.h"
+#include "vignetted/target/modules.h"
+#include "vignetted/unwind/snapshot.h"
+#include "vignetted/unwind/walk.h"
 
-/* libunwind over snapshots, for what rows cannot say.  As vg_unwind(), and slower. */
+/* libunwind over snapshots, for what rows cannot say.  Same parameters and results as vg_unwind(), but slower. */
 struct vg_fallback;
 
 int vg_fallback_open(struct vg_fallback **fallback, struct vg_modules *modules);

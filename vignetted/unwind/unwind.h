@@ -2,23 +2,9 @@
 #ifndef VG_VIGNETTED_UNWIND_H
 #define VG_VIGNETTED_UNWIND_H
 
-#include "profile/model.h"
-#include "vignetted/target/frame.h"
 #include "vignetted/target/modules.h"
 #include "vignetted/unwind/snapshot.h"
-
-/* A walk's frames, leaf first.  The buffer is reused. */
-struct vg_walk {
-	struct vg_frame *frames;     /* owned */
-	uint32_t count, capacity;
-	enum vg_walk_end end;
-	uint64_t wanting_sp;         /* of the frame that has no frame pointer, where that ended it */
-	bool left_the_map;           /* it ended at an address that is in no known range */
-	size_t stack_bytes;          /* of the copied stack that the walk went through */
-};
-
-/* Appends a frame.  0 or -ENOMEM. */
-int vg_walk_push(struct vg_walk *walk, const struct vg_frame *frame);
+#include "vignetted/unwind/walk.h"
 
 /*
  * Unwinds snapshots.  Whatever it needs beyond the copied stack (unwind tables, code) it reads
@@ -43,7 +29,5 @@ void vg_unwinder_free(struct vg_unwinder *unwinder);
  */
 int vg_unwind(struct vg_unwinder *unwinder, const struct vg_snapshot *snapshot,
 	      uint32_t max_frames, struct vg_walk *walk);
-
-void vg_walk_free(struct vg_walk *walk);
 
 #endif

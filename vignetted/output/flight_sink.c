@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* What a flight recorder does with each thing that it is told. */
-#include "vignetted/output/flight_inside.h"
+#include "vignetted/output/flight_sink.h"
 
 /* ---- stacks, samples, events ---- */
 
@@ -110,8 +109,8 @@ static int on_thread(struct vg_writer_sink *sink, const struct vg_thread *thread
 	struct vg_flight_thread fresh = { .thread = *thread, .dumped = VG_NONE };
 
 	fresh.thread.end_ns = UINT64_MAX;
-	/* What a dump has yet to read may name one. */
-	if (flight->dump == NULL && flight->threads.count >= flight->sweep_at)
+	/* An entry that the reader has yet to read may name any thread. */
+	if (flight->reader == NULL && flight->threads.count >= flight->sweep_at)
 		vg_flight_threads_sweep(flight);
 	fresh.name = name[0] != '\0' ? strdup(name) : NULL;
 	if (vg_array_push(&flight->threads, &fresh) != 0) {
@@ -240,10 +239,16 @@ static int on_pauses(struct vg_writer_sink *sink, const uint64_t (*pairs)[2], si
 	return 0;
 }
 
-const struct vg_writer_sink vg_flight_sink = {
+static const struct vg_writer_sink operations = {
 	.header = on_header, .module = on_module, .module_unload = on_module_unload,
 	.thread = on_thread, .thread_name = on_thread_name, .thread_end = on_thread_end,
 	.stack = on_stack, .sample = on_sample, .label = on_label, .event = on_event,
 	.count = on_count, .rate = on_rate, .lost = on_lost, .stats = on_stats,
 	.pauses = on_pauses,
 };
+
+struct vg_writer_sink *vg_flight_sink(struct vg_flight *flight)
+{
+	flight->sink = operations;
+	return &flight->sink;
+}

@@ -1,0 +1,44 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+#include "base/descriptor.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <unistd.h>
+
+int vg_descriptor_raise(int fd)
+{
+	int raised;
+
+	if (fd < 0 || fd > STDERR_FILENO)
+		return fd;
+	raised = fcntl(fd, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
+	if (raised < 0)
+		raised = -errno;
+	close(fd);
+	return raised;
+}
+
+int vg_write_all(int fd, const void *bytes, size_t length)
+{
+	const unsigned char *at = bytes;
+	struct pollfd ready = { .fd = fd, .events = POLLOUT };
+
+	while (length > 0) {
+		ssize_t wrote = write(fd, at, length);
+
+		if (wrote < 0 && errno == EINTR)
+			continue;
+		/* The pipe is non-blocking.  We must not change that: its other users share the flag. */
+		if (wrote < 0 && errno == EAGAIN) {
+			poll(&ready, 1, -1);
+			continue;
+		}
+		/* write() returned 0 without an error.  Another try could loop for ever. */
+		if (wrote <= 0)
+			return wrote < 0 ? -errno : -EIO;
+		at += wrote;
+		length -= (size_t)wrote;
+	}
+	return 0;
+}

@@ -1,0 +1,27 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+#ifndef VG_LIBVGCTL_PRODUCER_H
+#define VG_LIBVGCTL_PRODUCER_H
+
+#include "libvgctl/ring.h"
+
+/* Intervals of a thread that are kept track of at a time.  Deeper ones are counted: samples do not name them, and what
+ * begins in them does not know its parent.  And how many ends there is room for in any case: an end may never come,
+ * and the lane must not fill up with room for such. */
+enum { VG_PRODUCER_DEPTH = 64, VG_PRODUCER_ENDS = VG_LANE_RECORDS / 4 };
+
+struct vg_lanes_host;
+
+/* What a thread keeps of its lane.  Owned by the ring. */
+struct vg_producer {
+	struct vg_lane *lane;
+	struct vg_lane_record *records;
+	struct vg_lanes_host *host;  /* the ring that it is of */
+	uint64_t limit;              /* head may rise so far without a look at tail */
+	uint32_t index;              /* of the lane */
+	uint32_t session;            /* that the rest is of */
+	uint32_t depth;
+	uint64_t open[VG_PRODUCER_DEPTH]; /* tokens, innermost last */
+	uint32_t deeper;             /* open besides */
+};
+
+#endif
