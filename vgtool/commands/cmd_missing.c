@@ -92,7 +92,7 @@ static void text_print(const struct request *request)
 {
 	for (size_t i = 0; i < request->resolve.modules.count; i++) {
 		const struct vg_resolve_module *module = request->order[i];
-		char build_id[2 * VG_ABSENT_ID_MAX_BYTES + 1];
+		char build_id[2 * VG_BUILD_ID_MAX_BYTES + 1];
 		struct vg_text share;
 		struct item item;
 

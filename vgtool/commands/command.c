@@ -44,7 +44,7 @@ void vg_command_warn(const char *command, const char *format, ...)
 
 void vg_command_warn_absent(const char *command, const char *of, const struct vg_absent *absent)
 {
-	char id[2 * VG_ABSENT_ID_MAX_BYTES + 1];
+	char id[2 * VG_BUILD_ID_MAX_BYTES + 1];
 
 	vg_text_hex(id, sizeof id, absent->id, absent->id_bytes);
 	vg_command_warn(command, "%s: functions lack their names: they are in %s, build id %s, which was "
