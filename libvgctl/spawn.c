@@ -7,7 +7,6 @@
 #include <limits.h>
 #include <link.h>
 #include <linux/capability.h>
-#include <linux/ioprio.h>
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
@@ -35,6 +34,9 @@
  * name for clone(2) it passes that by as well.
  */
 #define IN_CHILD __attribute__((no_sanitize("address", "undefined", "thread")))
+
+/* Of <linux/ioprio.h>, which not every system has for its users. */
+enum { IOPRIO_WHO_PROCESS = 1, IOPRIO_CLASS_RT = 1, IOPRIO_CLASS_SHIFT = 13 };
 
 enum { CHILD_STACK_BYTES = 64 * 1024, ENVIRONMENT_MAX = 8, DESCRIPTORS_MAX = 1 << 20 };
 

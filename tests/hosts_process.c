@@ -7,7 +7,6 @@
  * The table at the end has the kinds.  Exits with 0 if all was well; else prints what was not.
  */
 #include <errno.h>
-#include <linux/ioprio.h>
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
@@ -211,6 +210,9 @@ struct attributes {
 	uint32_t priority;
 	uint64_t runtime_ns, deadline_ns, period_ns;
 };
+
+/* Of <linux/ioprio.h>, which not every system has for its users. */
+enum { IOPRIO_WHO_PROCESS = 1, IOPRIO_CLASS_RT = 1, IOPRIO_CLASS_SHIFT = 13 };
 
 static const int IO_REAL_TIME = IOPRIO_CLASS_RT << IOPRIO_CLASS_SHIFT;
 
