@@ -127,7 +127,8 @@ void vg_recording_stop(struct vg_session *session, struct vg_recording *recordin
 		return;
 	vg_counting_end(session, recording);
 	recording->ended_ns = vg_now_ns() - recording->begin_ns;
-	/* All that threads told until then is its. */
+	session->events.outs[recording->index].until_ns = recording->since_ns + recording->ended_ns;
+	/* Fetches the events until then.  Threads go on, so later ones are fetched as well, and left out. */
 	vg_session_events(session);
 	recording->ended = reason;
 	session->live &= ~(1u << recording->index);
