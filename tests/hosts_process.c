@@ -24,6 +24,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/sched_attr.h"
 #include "libvgctl/vgctl.h"
 
 /* A helper that waits to see whether the program ends sleeps a millisecond at a time, 400 times. */
@@ -202,15 +203,6 @@ static void few(void)
 
 /* ---- scheduling ---- */
 
-/* struct sched_attr of sched_setattr(2), which some C libraries declare. */
-struct attributes {
-	uint32_t size, policy;
-	uint64_t flags;
-	int32_t nice;
-	uint32_t priority;
-	uint64_t runtime_ns, deadline_ns, period_ns;
-};
-
 /* Of <linux/ioprio.h>, which not every system has for its users. */
 enum { IOPRIO_WHO_PROCESS = 1, IOPRIO_CLASS_RT = 1, IOPRIO_CLASS_SHIFT = 13 };
 
@@ -270,7 +262,7 @@ static void poor_nice(void) { scheduled(SCHED_OTHER, 10, 10); }
 /* The kernel makes no children of such a thread, unless they are to be ordinary ones. */
 static void deadline(void)
 {
-	struct attributes attributes = {
+	struct vg_sched_attr attributes = {
 		.size = sizeof attributes, .policy = SCHED_DEADLINE, .runtime_ns = 5000000,
 		.deadline_ns = 10000000, .period_ns = 10000000,
 	}, after = { 0 };

@@ -82,6 +82,26 @@ enum vg_exit vg_command_confine(const char *command, const struct vg_confinement
 	return VG_EXIT_FAILED;
 }
 
+enum vg_exit vg_command_confine_stores(const char *command, const char *const *stores, size_t count,
+				       struct vg_confinement confinement)
+{
+	const char **more = malloc((count + 1) * sizeof *more);
+	enum vg_exit status;
+
+	if (more == NULL) {
+		vg_command_warn(command, "out of memory");
+		return VG_EXIT_FAILED;
+	}
+	for (size_t i = 0; i < count; i++)
+		more[i] = stores[i];
+	more[count] = "/usr/lib/debug";
+	confinement.more = more;
+	confinement.more_count = count + 1;
+	status = vg_command_confine(command, &confinement);
+	free(more);
+	return status;
+}
+
 enum vg_exit vg_command_confine_to(const char *command, const char *path, const char *writes)
 {
 	return vg_command_confine(command, &(struct vg_confinement){
