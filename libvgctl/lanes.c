@@ -75,6 +75,16 @@ static void fork_child(void)
 	pthread_mutex_unlock(&mutex);
 }
 
+/* Under the mutex, once. */
+static void forks_watch(void)
+{
+	static bool watched;
+
+	if (!watched)
+		pthread_atfork(fork_prepare, fork_parent, fork_child);
+	watched = true;
+}
+
 /* Under the mutex.  Not by pthread_once(3): that calls futex(2), and the C library ends a program whose filter of
  * system calls forbids it. */
 static bool prepare(void)
@@ -83,37 +93,29 @@ static bool prepare(void)
 
 	if (prepared || process == NULL || pthread_key_create(&thread_key, thread_end) != 0)
 		return prepared;
-	pthread_atfork(fork_prepare, fork_parent, fork_child);
+	forks_watch();
 	atomic_store_explicit(&vg_lanes_state, &process->lanes, memory_order_release);
 	prepared = true;
 	return true;
 }
 
 /* As the library is loaded, so that no fork(2) meets the mutex held.  A program that is linked with the archive may
- * have begun a session before: in a constructor of its own. */
-__attribute__((constructor)) static void prepare_early(void)
+ * have begun a session before: in a constructor of its own.  Nothing more is done here, see vg_process(). */
+__attribute__((constructor)) static void forks_watch_early(void)
 {
 	pthread_mutex_lock(&mutex);
-	prepare();
+	forks_watch();
 	pthread_mutex_unlock(&mutex);
 }
 
-/* A program that exits calls exit_note() before the destructors, dlclose(3) calls it after them. */
-static bool exiting;
-
-static void exit_note(void)
-{
-	exiting = true;
-}
-
-/* Frees what the library has, if it is unloaded.  While the program exits, other threads may be recording. */
+/* Frees what the library has, if it is unloaded. */
 __attribute__((destructor)) static void unprepare(void)
 {
-	struct vg_process *process = vg_process();
+	struct vg_process *process = vg_process_unloaded();
 
 	if (prepared)
 		pthread_key_delete(thread_key);
-	if (exiting || process == NULL || process->roster.sessions != NULL)
+	if (process == NULL || process->roster.sessions != NULL)
 		return;
 	prepared = false;
 	atomic_store(&vg_lanes_state, NULL);
@@ -166,6 +168,7 @@ uint32_t vgctl_intern(const char *text)
 	if (text == NULL || *text == '\0')
 		return 0;
 	pthread_mutex_lock(&mutex);
+	prepare();
 	id = label_add(text);
 	pthread_mutex_unlock(&mutex);
 	return id;
@@ -175,7 +178,6 @@ uint32_t vgctl_intern(const char *text)
 
 static struct vg_lanes_host *ring_open(void)
 {
-	static bool exit_noted;
 	struct vg_lanes_host *host;
 
 	/* That of a parent process, or of a helper that did not answer. */
@@ -187,9 +189,6 @@ static struct vg_lanes_host *ring_open(void)
 	host->before = rings;
 	rings = host;
 	labels_publish(host);
-	if (!exit_noted)
-		exiting = atexit(exit_note) != 0;
-	exit_noted = true;
 	return host;
 }
 

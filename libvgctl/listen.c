@@ -67,6 +67,7 @@ static int listening_open(const char *directory, const struct vgctl_options *opt
 		return rc;
 	listening.mark = vg_mark_of(listening.socket);
 	listening.owner = vg_process_token();
+	vg_process_at_unload(vgctl_unlisten);
 	return 0;
 }
 

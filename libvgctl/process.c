@@ -2,6 +2,8 @@
 #include "libvgctl/process.h"
 
 #include <stdatomic.h>
+#include <stdbool.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
 
@@ -9,6 +11,15 @@ static struct vg_process *_Atomic page;
 
 /* Copied into children, which count on. */
 static _Atomic uint64_t tokens;
+
+static _Atomic bool exiting;
+
+static void exit_note(void)
+{
+	atomic_store(&exiting, true);
+}
+
+static void (*_Atomic unload)(void);
 
 struct vg_process *vg_process(void)
 {
@@ -20,6 +31,9 @@ struct vg_process *vg_process(void)
 	if (process == MAP_FAILED)
 		return NULL;
 	madvise(process, sizeof *process, MADV_WIPEONFORK);
+	/* Before anything exists that is freed when the library is unloaded. */
+	if (atexit(exit_note) != 0)
+		exit_note();
 	if (atomic_compare_exchange_strong(&page, &other, process))
 		return process;
 	munmap(process, sizeof *process);
@@ -45,10 +59,24 @@ void vg_process_clear(void)
 		memset((void *)process, 0, sizeof *process);
 }
 
+void vg_process_at_unload(void (*run)(void))
+{
+	atomic_store(&unload, run);
+}
+
+struct vg_process *vg_process_unloaded(void)
+{
+	return atomic_load(&exiting) ? NULL : atomic_load(&page);
+}
+
 void vg_process_free(void)
 {
-	struct vg_process *process = atomic_exchange(&page, NULL);
+	void (*run)(void) = atomic_load(&unload);
+	struct vg_process *process;
 
+	if (run != NULL)
+		run();
+	process = atomic_exchange(&page, NULL);
 	if (process != NULL)
 		munmap(process, sizeof *process);
 }

@@ -4,9 +4,9 @@
 
 #include "libvgctl/ring.h"
 
-/* Intervals of a thread that are kept track of at a time.  Deeper ones are counted: samples do not name them, and what
- * begins in them does not know its parent.  And how many ends there is room for in any case: an end may never come,
- * and the lane must not fill up with room for such. */
+/* VG_PRODUCER_DEPTH intervals of a thread are kept track of at a time.  Deeper intervals are counted: samples do not name
+ * them, and an interval that begins in one does not know its parent.  VG_PRODUCER_ENDS limits the room kept for ends,
+ * because an end may never come. */
 enum { VG_PRODUCER_DEPTH = 64, VG_PRODUCER_ENDS = VG_LANE_RECORDS / 4 };
 
 struct vg_lanes_host;

@@ -7,7 +7,6 @@
 #include <limits.h>
 #include <link.h>
 #include <linux/capability.h>
-#include <linux/ioprio.h>
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
@@ -25,6 +24,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/sched_attr.h"
 #include "libvgctl/wire.h"
 
 /*
@@ -35,6 +35,9 @@
  * name for clone(2) it passes that by as well.
  */
 #define IN_CHILD __attribute__((no_sanitize("address", "undefined", "thread")))
+
+/* Of <linux/ioprio.h>, which not every system has for its users. */
+enum { IOPRIO_WHO_PROCESS = 1, IOPRIO_CLASS_RT = 1, IOPRIO_CLASS_SHIFT = 13 };
 
 enum { CHILD_STACK_BYTES = 64 * 1024, ENVIRONMENT_MAX = 8, DESCRIPTORS_MAX = 1 << 20 };
 
@@ -243,22 +246,12 @@ bool vg_spawn_is_elsewhere(void)
 			      memcmp(own, children, (size_t)length) != 0);
 }
 
-/* struct sched_attr of sched_setattr(2), which not every C library declares. */
-struct attributes {
-	uint32_t size, policy;
-	uint64_t flags;
-	int32_t nice;
-	uint32_t priority;
-	uint64_t runtime_ns, deadline_ns, period_ns;
-};
-
-/* A thread with SCHED_DEADLINE cannot clone, unless its children are to be ordinary ones.  Changes that and nothing else
- * of the thread.  False: it has another policy, or it was so before, or is not allowed to change it. */
+/* A thread with SCHED_DEADLINE can clone only while it has SCHED_FLAG_RESET_ON_FORK.  Sets or clears that flag.  False if
+ * the flag stays as it was: the thread has another policy, had the flag so before, or may not change it. */
 static bool deadline_allow(bool allowed)
 {
 	const uint64_t flag = 1; /* SCHED_FLAG_RESET_ON_FORK of <linux/sched.h> */
-	struct attributes attributes = { 0 };
-
+	struct vg_sched_attr attributes = { 0 };
 	bool changed = syscall(SYS_sched_getattr, 0, &attributes, sizeof attributes, 0) == 0 &&
 		       attributes.policy == SCHED_DEADLINE && ((attributes.flags & flag) != 0) != allowed;
 

@@ -124,17 +124,40 @@ if [ -z "${SANITIZE-}" ]; then
 	at_least samples 200
 fi
 stop
-# Unwind information that takes for ever to read, or long: such a walk ends, and a signal ends the recording.
-# endless KIND...: one program and one helper for each, side by side
-$CC -O1 -o endless "$SRCDIR/tests/fixtures/endless.c" -lpthread
-fixture=./endless
-endless() {
+
+# helpers_start OPTIONS KIND...: one program and one helper for each kind, side by side
+helpers_start() {
+	options=$1
+	shift
 	programs=
 	for kind in "$@"; do
 		start $kind ${threads-}
 		programs="$programs $program"
-		timeout -s KILL 100 "$VIGNETTED" -p $program -o $kind.vgp --rate 20 2>err.$kind & eval "helper_$kind=$!"
+		timeout -s KILL 100 "$VIGNETTED" -p $program -o $kind.vgp $options 2>err.$kind & eval "helper_$kind=$!"
 	done
+}
+
+# helpers_wait SAMPLES KIND...: each has taken so many, and was led astray
+helpers_wait() {
+	samples=$1
+	shift
+	for kind in "$@"; do
+		status=0
+		eval "wait \$helper_$kind" || status=$?
+		[ $status = 0 ] || fail "$fixture $kind: exit status $status: $(cat err.$kind)"
+		"$VGTOOL" info --json $kind.vgp >info 2>err || fail "$fixture $kind: $(cat err)"
+		at_least samples $samples
+		at_least "unwind information led astray" 1
+	done
+	program=$programs
+	stop
+}
+
+# Unwind information that takes for ever to read, or long: such a walk ends, and a signal ends the recording.
+$CC -O1 -o endless "$SRCDIR/tests/fixtures/endless.c" -lpthread
+fixture=./endless
+endless() {
+	helpers_start "--rate 20" "$@"
 	for kind in "$@"; do
 		eval "helper=\$helper_$kind"
 		until [ -e $kind.vgp.part ]; do
@@ -146,41 +169,19 @@ endless() {
 	for kind in "$@"; do
 		eval "kill \$helper_$kind" 2>/dev/null || true
 	done
-	for kind in "$@"; do
-		status=0
-		eval "wait \$helper_$kind" || status=$?
-		[ $status = 0 ] || fail "$kind: exit status $status: $(cat err.$kind)"
-		"$VGTOOL" info --json $kind.vgp >info 2>err || fail "$kind: $(cat err)"
-		at_least samples 1
-		at_least "unwind information led astray" 1
-	done
-	program=$programs
-	stop
+	helpers_wait 1 "$@"
 }
 endless skip bra deref count divide long program
 threads=1000
 endless threads
+threads=
 # The last were so many that a round of them has its own bound.
 at_least out_of_time 1
 # Unwind information that is not what was checked by the time that it is used: nothing of it reaches libunwind.  All at
 # a time: each program has three threads that are busy.
 $CC -O1 -o changing "$SRCDIR/tests/fixtures/changing.c" -lpthread
 fixture=./changing
-programs=
 kinds="divide column stack register letters distance"
-for kind in $kinds; do
-	start $kind
-	programs="$programs $program"
-	timeout -s KILL 60 "$VIGNETTED" -p $program -o $kind.vgp --rate 999 --duration 3 2>err.$kind & eval "helper_$kind=$!"
-done
-for kind in $kinds; do
-	status=0
-	eval "wait \$helper_$kind" || status=$?
-	[ $status = 0 ] || fail "changing $kind: exit status $status: $(cat err.$kind)"
-	"$VGTOOL" info --json $kind.vgp >info 2>err || fail "changing $kind: $(cat err)"
-	at_least samples 100
-	at_least "unwind information led astray" 1
-done
-program=$programs
-stop
+helpers_start "--rate 999 --duration 3" $kinds
+helpers_wait 100 $kinds
 [ $failures = 0 ]

@@ -324,6 +324,23 @@ START_TEST(absent_files_are_named)
 }
 END_TEST
 
+START_TEST(absent_ids_are_cut)
+{
+	unsigned char id[VG_BUILD_ID_MAX_BYTES + 100];
+	char record[sizeof MODULE GENERATOR + 300], *text;
+
+	memset(id, 0xab, sizeof id);
+	ck_assert_int_eq(text_read(MODULE), 0);
+	ck_assert_int_eq(vg_absent_set(&table.absent, "file", id, sizeof id), 0);
+	text = text_written();
+	snprintf(record, sizeof record, MODULE GENERATOR "INFO ABSENT %0*d file\n", 2 * VG_BUILD_ID_MAX_BYTES, 0);
+	for (char *at = strstr(record, "00"); *at == '0'; at += 2)
+		memcpy(at, "AB", 2);
+	ck_assert_str_eq(text, record);
+	free(text);
+}
+END_TEST
+
 START_TEST(unwinds_are_written_and_skipped)
 {
 	static const char *const rules[] = { ".cfa: $rsp 8 + .ra: .cfa -8 + ^", ".cfa: $rsp 16 +" };
@@ -377,6 +394,7 @@ Suite *breakpad_suite(void)
 	tcase_add_test(tests, refuses_what_is_no_sym_file);
 	tcase_add_test(tests, names_cannot_make_records);
 	tcase_add_test(tests, absent_files_are_named);
+	tcase_add_test(tests, absent_ids_are_cut);
 	tcase_add_test(tests, unwinds_are_written_and_skipped);
 	tcase_add_test(tests, reports_a_full_disk);
 	suite_add_tcase(suite, tests);

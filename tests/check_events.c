@@ -25,8 +25,12 @@ static struct vgctl_session *session;
 static struct taken taken;
 static struct vgctl_summary summary;
 
+/* Tells threads of a test to end. */
+static atomic_bool stopping;
+
 static void setup(void)
 {
+	stopping = false;
 	snprintf(path, sizeof path, "check_events.%d.vgp", getpid());
 	snprintf(other, sizeof other, "%s.other", path);
 }
@@ -492,8 +496,6 @@ START_TEST(threads_come_and_go)
 }
 END_TEST
 
-static atomic_bool stopping;
-
 static void *fire(void *argument)
 {
 	for (uint64_t i = 1; !stopping; i++) {
@@ -530,7 +532,7 @@ START_TEST(sessions_under_fire)
 			last[one->thread] = one->value;
 		}
 		for (size_t j = 0; j < taken.profile.events.count; j++)
-			ck_assert_uint_le(event(j)->time_ns, summary.duration_ns + 100000000);
+			ck_assert_uint_le(event(j)->time_ns, summary.duration_ns);
 	}
 	stopping = true;
 	for (int i = 0; i < SHOOTERS; i++)
@@ -623,6 +625,34 @@ START_TEST(sessions_overlap_under_fire)
 }
 END_TEST
 
+/* The helper fetches events for the last time after a session's end.  What came in between is not the session's. */
+START_TEST(no_event_is_later_than_the_end)
+{
+	enum { ROUNDS = 50, SHOOTERS = 3 };
+	struct vgctl_options options = VGCTL_OPTIONS_INIT;
+	struct vgctl_session *first;
+	pthread_t threads[SHOOTERS];
+
+	begin(VGCTL_ON_DEMAND);
+	first = session;
+	for (int i = 0; i < SHOOTERS; i++)
+		ck_assert_int_eq(pthread_create(&threads[i], NULL, fire, NULL), 0);
+	options.rate_hz = VGCTL_ON_DEMAND;
+	for (int i = 0; i < ROUNDS; i++) {
+		ck_assert_int_eq(vgctl_begin(other, &options, &session), 0);
+		usleep(10000);
+		end_into(other);
+		for (size_t j = 0; j < taken.profile.events.count; j++)
+			ck_assert_uint_le(event(j)->time_ns, summary.duration_ns);
+	}
+	stopping = true;
+	for (int i = 0; i < SHOOTERS; i++)
+		pthread_join(threads[i], NULL);
+	session = first;
+	end();
+}
+END_TEST
+
 static size_t begins_between(uint64_t from_ns, uint64_t to_ns)
 {
 	size_t count = 0;
@@ -642,6 +672,7 @@ START_TEST(limits_cut_no_events_off)
 	uint64_t to_ns, at_ns, token;
 	pthread_t thread;
 	size_t limited, i = 0;
+	int rc;
 
 	begin(99);
 	first = session;
@@ -649,7 +680,13 @@ START_TEST(limits_cut_no_events_off)
 	options.rate_hz = 99;
 	options.max_duration_s = 1;
 	ck_assert_int_eq(vgctl_begin(other, &options, &session), 0);
-	usleep(1300000);
+	/* Not before the limit: the helper reads the lanes for each sample. */
+	usleep(1050000);
+	do {
+		usleep(10000);
+		rc = vgctl_sample(session);
+	} while (rc == 0);
+	ck_assert_int_eq(rc, -EFBIG);
 	end_into(other);
 	ck_assert_uint_eq(summary.limited, 1);
 	to_ns = taken.profile.duration_ns;
@@ -801,6 +838,7 @@ Suite *events_suite(void)
 	tcase_add_test(cases, sessions_under_fire);
 	tcase_add_loop_test(cases, intervals_before_another_session, 0, 4);
 	tcase_add_loop_test(cases, sessions_overlap_under_fire, 0, 2);
+	tcase_add_test(cases, no_event_is_later_than_the_end);
 	tcase_add_loop_test(cases, limits_cut_no_events_off, 0, 3);
 	tcase_add_loop_test(cases, listening_decides_what_is_overwritten, 0, 2);
 	tcase_add_loop_test(cases, samples_know_their_interval, 0, 4);

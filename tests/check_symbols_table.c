@@ -321,6 +321,33 @@ START_TEST(demangles_and_bounds_the_work)
 }
 END_TEST
 
+/* libiberty has room for seven characters more than the name has, and does not look. */
+START_TEST(ada_stays_within_its_room)
+{
+	static const char *const parts[] = { "a", "__", "SO", "SR", "SW", "SI", "DF", "DA", "Oor", "Oeq", "Xnb", "TKB",
+					     "TK__", "___elabb", "___elabs", "___size", "__2", ".1", "_B1s", "P", "_" };
+	struct vg_demangler demangler = { 0 };
+	char many[1001] = "";
+
+	ck_assert_str_eq(vg_demangle_ada(&demangler, "shapes__fillSO"), "shapes.fill'Output");
+	ck_assert_str_eq(vg_demangle_ada(&demangler, "shapes__fillDF"), "shapes.fill.Finalize");
+	ck_assert_str_eq(vg_demangle_ada(&demangler, "aSO___elabb"), "a'Output'Elab_Body");
+	ck_assert_str_eq(vg_demangle_ada(&demangler, "aSO__aDF"), "aSO__aDF");
+	for (int i = 0; i < 200; i++)
+		strcat(many, "aSO__");
+	ck_assert_str_eq(vg_demangle_ada(&demangler, many), many);
+	srand(1);
+	for (int i = 0; i < 100000; i++) {
+		char text[128] = "a";
+
+		for (int left = rand() % 12; left > 0; left--)
+			strcat(text, parts[(size_t)rand() % (sizeof parts / sizeof *parts)]);
+		ck_assert_uint_le(strlen(vg_demangle_ada(&demangler, text)), strlen(text) + 7);
+	}
+	vg_demangler_free(&demangler);
+}
+END_TEST
+
 Suite *symbols_table_suite(void)
 {
 	Suite *suite = suite_create("symbols_table");
@@ -339,6 +366,7 @@ Suite *symbols_table_suite(void)
 	tcase_add_test(tests, lines_are_sorted);
 	tcase_add_test(tests, indices_that_point_outside_are_refused);
 	tcase_add_test(tests, demangles_and_bounds_the_work);
+	tcase_add_test(tests, ada_stays_within_its_room);
 	suite_add_tcase(suite, tests);
 	return suite;
 }

@@ -133,6 +133,7 @@ static void *functions_call(void *unused)
 	struct vgctl_session *session;
 	struct vgctl_interval interval;
 	char path[512], link[512];
+	int rc;
 
 	snprintf(path, sizeof path, "%s.watch", profile);
 	snprintf(link, sizeof link, "%s.link", profile);
@@ -148,7 +149,8 @@ static void *functions_call(void *unused)
 	ensure(vgctl_listen(path, NULL) == 0, "vgctl_listen");
 	snprintf(path, sizeof path, "%s.watch", profile);
 	ensure(symlink("elsewhere", link) == 0, "symlink");
-	ensure(vgctl_begin(link, &options, &session) == 0, "vgctl_begin: %s", vgctl_strerror(-EACCES));
+	rc = vgctl_begin(link, &options, &session);
+	ensure(rc == 0, "vgctl_begin: %s", vgctl_strerror(rc));
 	vgctl_thread_name("a small thread");
 	vgctl_heartbeat();
 	vgctl_instant(vgctl_intern("a kind"), 0, 1);

@@ -7,7 +7,7 @@
  * The table at the end has the kinds.  Exits with 0 if all was well; else prints what was not.
  */
 #include <errno.h>
-#include <linux/ioprio.h>
+#include <pthread.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdarg.h>
@@ -24,10 +24,11 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/sched_attr.h"
 #include "libvgctl/vgctl.h"
 
 /* A helper that waits to see whether the program ends sleeps a millisecond at a time, 400 times. */
-enum { SESSIONS = 20, SLEEPS_MAX = 200, USER = 12345, PROCESSES_MAX = 4, PRIORITY = 10 };
+enum { SESSIONS = 20, EXITS = 50, SLEEPS_MAX = 200, USER = 12345, PROCESSES_MAX = 4, PRIORITY = 10 };
 
 static const char *profile, *argument, *program;
 
@@ -202,14 +203,8 @@ static void few(void)
 
 /* ---- scheduling ---- */
 
-/* struct sched_attr of sched_setattr(2), which some C libraries declare. */
-struct attributes {
-	uint32_t size, policy;
-	uint64_t flags;
-	int32_t nice;
-	uint32_t priority;
-	uint64_t runtime_ns, deadline_ns, period_ns;
-};
+/* Of <linux/ioprio.h>, which not every system has for its users. */
+enum { IOPRIO_WHO_PROCESS = 1, IOPRIO_CLASS_RT = 1, IOPRIO_CLASS_SHIFT = 13 };
 
 static const int IO_REAL_TIME = IOPRIO_CLASS_RT << IOPRIO_CLASS_SHIFT;
 
@@ -267,7 +262,7 @@ static void poor_nice(void) { scheduled(SCHED_OTHER, 10, 10); }
 /* The kernel makes no children of such a thread, unless they are to be ordinary ones. */
 static void deadline(void)
 {
-	struct attributes attributes = {
+	struct vg_sched_attr attributes = {
 		.size = sizeof attributes, .policy = SCHED_DEADLINE, .runtime_ns = 5000000,
 		.deadline_ns = 10000000, .period_ns = 10000000,
 	}, after = { 0 };
@@ -341,6 +336,62 @@ static void stranger(void)
 	ensure(helper_find() == 0, "process %d is left", helper_find());
 }
 
+/* ---- the end of the program ---- */
+
+static void *begin_again(void *unused)
+{
+	struct vgctl_options options = VGCTL_OPTIONS_INIT;
+	struct vgctl_session *session;
+
+	options.helper_path = argument;
+	while (vgctl_begin(profile, &options, &session) != 0)
+		;
+	ensure(false, "a session of a helper that is none");
+	return unused;
+}
+
+static void *intern_again(void *unused)
+{
+	char text[16];
+
+	for (unsigned int i = 0;; i++) {
+		snprintf(text, sizeof text, "%u", i % 1000);
+		vgctl_intern(text);
+	}
+	return unused;
+}
+
+static ssize_t write_slowly(void *unused, const char *text, size_t length)
+{
+	(void)unused;
+	(void)text;
+	usleep(10000);
+	return (ssize_t)length;
+}
+
+/* The program ends while other threads are in the library, and no session has ever begun.  exit(3) flushes streams
+ * behind the destructors: there the threads have time to go on. */
+static void exits(void)
+{
+	FILE *stream = fopencookie(NULL, "w", (cookie_io_functions_t){ .write = write_slowly });
+
+	fputs("flushed at exit", stream);
+	for (int i = 0; i < EXITS; i++) {
+		pid_t child = fork();
+		pthread_t threads[2];
+		int status;
+
+		if (child == 0) {
+			ensure(pthread_create(&threads[0], NULL, begin_again, NULL) == 0 &&
+			       pthread_create(&threads[1], NULL, intern_again, NULL) == 0, "pthread_create");
+			usleep(2000 + (useconds_t)i * 100);
+			exit(0);
+		}
+		ensure(waitpid(child, &status, 0) == child, "waitpid: %m");
+		ensure(status == 0, "child %d: wait status %d", i, status);
+	}
+}
+
 /* Two writers of one file in one process. */
 static void twice(void)
 {
@@ -368,7 +419,7 @@ static const struct kind {
 	{ "adopts", adopts }, { "executes", executes }, { "closes", closes }, { "closes_one", closes_one },
 	{ "few", few }, { "fifo", fifo }, { "round_robin", round_robin }, { "good_nice", good_nice },
 	{ "poor_nice", poor_nice }, { "deadline", deadline }, { "leaves", leaves }, { "listens", listens },
-	{ "empty_dev", empty_dev }, { "stranger", stranger }, { "twice", twice },
+	{ "empty_dev", empty_dev }, { "stranger", stranger }, { "exits", exits }, { "twice", twice },
 };
 
 int main(int argc, char **argv)

@@ -55,6 +55,7 @@ hosted few
 for kind in fifo round_robin good_nice poor_nice deadline; do
 	hosted $kind
 done
+hosted exits /bin/true
 hosted twice
 
 # ---- directories and /dev ----

@@ -22,7 +22,7 @@ fail() {
 rooms='
 base
 profile                 base
-libvgctl                base/descriptor base/outfile base/err base/intern base/counters base/utf8
+libvgctl                base/descriptor base/outfile base/err base/intern base/counters base/utf8 base/sched_attr
 vignetted/target        base profile libvgctl/ring libvgctl/wire libvgctl/channel
 vignetted/unwind        base profile vignetted/target
 vignetted/output        base profile libvgctl/ring libvgctl/wire vignetted/target vignetted/unwind

@@ -116,3 +116,16 @@ wait $server || fail "the peer"
 grep -qx 'kind 41 code 0' said || fail "the peer was not told of the name"
 [ "$(cat secret/in/out.vgp)" = profile ] || fail "the file"
 [ ! -e secret/in/out.vgp.part ] || fail "the .part is left"
+
+# Nor is its standard output, where the caller's descriptors leave no room for others.
+id= limit=12
+until [ "$id" = 1 ]; do
+	[ $limit -lt 30 ] || fail "begin with few descriptors: $(cat log)"
+	peer complete
+	id=$(ulimit -n $limit; timeout 60 "$VGCTL" --directory run begin 4711 -o secret/in/few.vgp 2>log \
+		3<log 4<log 5<log 6<log 7<log 8<log 9<log || true)
+	limit=$((limit + 1))
+	[ "$id" = 1 ] || { kill $server || wait $server || true; } 2>/dev/null
+done
+[ -e secret/in/few.vgp.part ] || fail "vgctl kept its standard output open, or named the file too early"
+wait $server || fail "the peer, where vgctl has few descriptors"

@@ -143,10 +143,15 @@ static void caller_leave(int socket, const struct vg_outfile *file)
 	int ends[2];
 
 	setsid();
-	/* An empty pipe, where /dev/null may not exist, and would keep /dev from being unmounted. */
-	if (pipe2(ends, O_CLOEXEC) == 0) {
-		for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++)
-			dup2(ends[0], fd);
+	/* First what is not needed: the caller may have left no descriptor free. */
+	others_close(socket, file->fd, file->directory);
+	/* An empty pipe: /dev/null may not exist, and would keep /dev from being unmounted.  It serves where a filter
+	 * forbids pipes. */
+	if (pipe2(ends, O_CLOEXEC) != 0)
+		ends[0] = open("/dev/null", O_RDWR | O_CLOEXEC);
+	for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++) {
+		if (ends[0] < 0 || dup2(ends[0], fd) < 0)
+			close(fd);
 	}
 	others_close(socket, file->fd, file->directory);
 }

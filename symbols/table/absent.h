@@ -4,15 +4,14 @@
 
 #include <stddef.h>
 
+#include "base/build_id.h"
 #include "base/err.h"
-
-enum { VG_ABSENT_ID_MAX_BYTES = 256 };
 
 /* A file with a part of a module's debug information that was not found anywhere: the one that dwz
  * made several modules share.  path is NULL if nothing is absent. */
 struct vg_absent {
 	char *path;                     /* owned; as the debug information has it */
-	unsigned char id[VG_ABSENT_ID_MAX_BYTES]; /* its build id */
+	unsigned char id[VG_BUILD_ID_MAX_BYTES]; /* its build id */
 	size_t id_bytes;
 };
 

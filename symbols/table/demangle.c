@@ -63,11 +63,23 @@ const char *vg_demangle(struct vg_demangler *demangler, const char *name)
 	return name;
 }
 
+/* Codes that stand for longer words: `SO` is 'Output, `DF` is .Finalize. */
+static size_t ada_growing_codes(const char *name)
+{
+	size_t count = 0;
+
+	for (; name[0] != '\0'; name++)
+		count += (name[0] == 'S' && name[1] != '\0' && strchr("RWIO", name[1]) != NULL) ||
+			 (name[0] == 'D' && (name[1] == 'F' || name[1] == 'A'));
+	return count;
+}
+
 const char *vg_demangle_ada(struct vg_demangler *demangler, const char *name)
 {
 	char *text;
 
-	if (strnlen(name, INPUT_MAX_CHARS + 1) > INPUT_MAX_CHARS)
+	/* libiberty makes room for one such code.  If a name has more, libiberty writes beyond its buffer. */
+	if (strnlen(name, INPUT_MAX_CHARS + 1) > INPUT_MAX_CHARS || ada_growing_codes(name) > 1)
 		return name;
 	text = ada_demangle(name, 0);
 	/* What is no encoded name comes back in angle brackets. */

@@ -121,7 +121,7 @@ static const char *mode_text(enum vg_weight weight)
 	return weight == VG_WEIGHT_CPU ? "CPU time" : "wall time";
 }
 
-/* Two times that are not the same thing are not to be added up, or one to be taken off the other. */
+/* Wall time and CPU time cannot be added or compared. */
 static int weight_check(struct vg_measures *measures, const struct vg_profile *profile, const char *path,
 			struct vg_err *err)
 {

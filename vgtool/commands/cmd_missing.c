@@ -92,7 +92,7 @@ static void text_print(const struct request *request)
 {
 	for (size_t i = 0; i < request->resolve.modules.count; i++) {
 		const struct vg_resolve_module *module = request->order[i];
-		char build_id[2 * VG_ABSENT_ID_MAX_BYTES + 1];
+		char build_id[2 * VG_BUILD_ID_MAX_BYTES + 1];
 		struct vg_text share;
 		struct item item;
 
@@ -136,25 +136,6 @@ static void json_print(const struct request *request)
 	vg_json_line(&json);
 }
 
-/* A binary in a store may have its debug file elsewhere. */
-static enum vg_exit request_confine(struct request *request, char **paths, int count)
-{
-	const char *debug = "/usr/lib/debug";
-	enum vg_exit status;
-
-	if (vg_array_push(&request->stores, &debug) != 0) {
-		vg_command_warn(request->command, "out of memory");
-		return VG_EXIT_FAILED;
-	}
-	status = vg_command_confine(request->command, &(struct vg_confinement){
-		.paths = (const char *const *)paths, .path_count = (size_t)count,
-		.more = request->stores.items, .more_count = request->stores.count,
-	});
-	request->stores.count--;
-	request->names.stores = request->stores.items;
-	return status;
-}
-
 static int request_run(struct request *request, char **paths, int count)
 {
 	struct vg_err err;
@@ -163,7 +144,9 @@ static int request_run(struct request *request, char **paths, int count)
 	request->names.store_count = request->stores.count;
 	if (vg_names_check(&request->names, &err) != 0)
 		return vg_command_fail(request->command, &err);
-	if (request_confine(request, paths, count) != VG_EXIT_DONE)
+	if (vg_command_confine_stores(request->command, request->stores.items, request->stores.count,
+				      (struct vg_confinement){ .paths = (const char *const *)paths,
+							       .path_count = (size_t)count }) != VG_EXIT_DONE)
 		return VG_EXIT_FAILED;
 	for (int i = 0; i < count; i++)
 		profile_add(request, paths[i]);

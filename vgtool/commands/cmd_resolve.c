@@ -299,24 +299,13 @@ static int request_check(struct request *request, struct vg_err *err)
 	return rc == 0 ? vg_names_check(&request->names, err) : rc;
 }
 
-/* A binary in a store may have its debug file elsewhere. */
-static enum vg_exit request_confine(struct request *request)
+static enum vg_exit request_confine(const struct request *request)
 {
-	const char *debug = "/usr/lib/debug";
-	enum vg_exit status;
-
-	if (vg_array_push(&request->stores, &debug) != 0) {
-		vg_command_warn(request->command, "out of memory");
-		return VG_EXIT_FAILED;
-	}
-	status = vg_command_confine(request->command, &(struct vg_confinement){
+	return vg_command_confine_stores(request->command, request->stores.items, request->stores.count,
+					 (struct vg_confinement){
 		.paths = (const char *const *)request->paths, .path_count = request->path_count,
-		.more = request->stores.items, .more_count = request->stores.count,
 		.writes = request->out,
 	});
-	request->stores.count--;
-	request->names.stores = request->stores.items;
-	return status;
 }
 
 static int request_run(struct request *request)

@@ -44,7 +44,7 @@ void vg_command_warn(const char *command, const char *format, ...)
 
 void vg_command_warn_absent(const char *command, const char *of, const struct vg_absent *absent)
 {
-	char id[2 * VG_ABSENT_ID_MAX_BYTES + 1];
+	char id[2 * VG_BUILD_ID_MAX_BYTES + 1];
 
 	vg_text_hex(id, sizeof id, absent->id, absent->id_bytes);
 	vg_command_warn(command, "%s: functions lack their names: they are in %s, build id %s, which was "
@@ -85,6 +85,26 @@ enum vg_exit vg_command_confine(const char *command, const struct vg_confinement
 		return VG_EXIT_DONE;
 	vg_command_fail(command, &err);
 	return VG_EXIT_FAILED;
+}
+
+enum vg_exit vg_command_confine_stores(const char *command, const char *const *stores, size_t count,
+				       struct vg_confinement confinement)
+{
+	const char **more = malloc((count + 1) * sizeof *more);
+	enum vg_exit status;
+
+	if (more == NULL) {
+		vg_command_warn(command, "out of memory");
+		return VG_EXIT_FAILED;
+	}
+	for (size_t i = 0; i < count; i++)
+		more[i] = stores[i];
+	more[count] = "/usr/lib/debug";
+	confinement.more = more;
+	confinement.more_count = count + 1;
+	status = vg_command_confine(command, &confinement);
+	free(more);
+	return status;
 }
 
 enum vg_exit vg_command_confine_to(const char *command, const char *path, const char *writes)

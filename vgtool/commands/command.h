@@ -63,6 +63,10 @@ int vg_command_misused(const char *command, const char *usage, const char *sente
  * seccomp costs a line of warning.  VG_EXIT_DONE, or VG_EXIT_FAILED after a sentence. */
 enum vg_exit vg_command_confine(const char *command, const struct vg_confinement *confinement);
 
+/* The same with `more` filled in: the stores, and where the debug file of a binary in a store may be. */
+enum vg_exit vg_command_confine_stores(const char *command, const char *const *stores, size_t count,
+				       struct vg_confinement confinement);
+
 /* For a command that reads one file, and writes to standard output or to `writes` ("-" is NULL). */
 enum vg_exit vg_command_confine_to(const char *command, const char *path, const char *writes);
 

@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/sched_attr.h"
 
 /* A short slice puts us before others that want longer ones; one that is longer than theirs lets them go
  * before us when they wake, at once (both since Linux 6.12). */
@@ -19,15 +20,6 @@ enum { NICE = -15, SLICE_NS = 100 * 1000, PATIENT_SLICE_NS = 50 * 1000 * 1000 };
  * program that needs both a twentieth of its speed.  Not lowered so soon after we woke, we go to sleep in
  * most cases, which nobody waits for the end of. */
 enum { STAY_NS = 300 * 1000 };
-
-/* struct sched_attr of sched_setattr(2), for which the C library has no declaration. */
-struct attributes {
-	uint32_t size, policy;
-	uint64_t flags;
-	int32_t nice;
-	uint32_t priority;
-	uint64_t runtime_ns, deadline_ns, period_ns;
-};
 
 /* Keeps the nice value and the slice, so that going back is always allowed. */
 static bool policy_set(int policy, int priority)
@@ -53,7 +45,7 @@ static bool real_time_is_limited(void)
 /* With the slice that goes with it, which for an ordinary thread is the runtime that it wishes for. */
 static void policy_take(const struct vg_priority *priority, int policy)
 {
-	struct attributes attributes = {
+	struct vg_sched_attr attributes = {
 		.size = sizeof attributes, .policy = (uint32_t)policy, .nice = priority->nice,
 		.runtime_ns = policy == SCHED_BATCH ? PATIENT_SLICE_NS : SLICE_NS,
 	};

@@ -4,8 +4,8 @@
 
 #include "vignetted/session/session.h"
 
-/* Why a recording ends whose program has hung up: the process ends, or else `otherwise`.  Returns at once unless
- * the process is on its way out, which it may take 0.4 s to be waited for. */
+/* Why a recording ends whose program has hung up: the process ends, or else `otherwise`.  Waits up to 0.4 s for a
+ * process that is exiting; returns at once otherwise. */
 const char *vg_ending_reason(struct vg_session *session, const char *otherwise);
 
 #endif

@@ -43,7 +43,8 @@ void vg_recordings_stop(struct vg_session *session, struct vg_recording *recordi
 	vg_counting_end(recording, &session->tasks, vg_now_ns() - recording->begin_ns);
 	session->counting &= ~(1u << recording->index);
 	recording->ended_ns = vg_now_ns() - recording->begin_ns;
-	/* All that threads wrote into the ring until then is its. */
+	session->events.outs[recording->index].until_ns = recording->since_ns + recording->ended_ns;
+	/* Fetches the events until then.  Threads go on, so later ones are fetched as well, and left out. */
 	vg_recordings_events(session, false);
 	recording->ended = reason;
 	session->live &= ~(1u << recording->index);

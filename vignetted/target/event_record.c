@@ -110,6 +110,8 @@ static void record_put(struct vg_events *events, struct vg_events_lane *own, uin
 		own->first_of[index] = own->tail + 1;
 		return;
 	}
+	if (event.time_ns > out->until_ns)
+		return;
 	if (event.token != 0 && began_before(events, index, event.token))
 		return;
 	if (vg_writer_full(out->writer)) {
@@ -143,7 +145,7 @@ void vg_event_record_write(struct vg_events *events, const struct vg_events_sink
 		vg_lane_close(own, event.time_ns, event.token);
 	VG_EACH_RECORDING(i, own->joined)
 		record_put(events, own, i, event);
-	/* Those that do not know the thread yet do not have it. */
+	/* Profiles that do not know the thread yet do not have the event. */
 	VG_EACH_RECORDING(i, events->live & ~own->joined)
 		own->first_of[i] = own->tail + 1;
 }

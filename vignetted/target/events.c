@@ -98,7 +98,7 @@ void vg_events_join(struct vg_events *events, uint32_t index, struct vg_writer *
 		    uint32_t *threads, uint64_t now_ns)
 {
 	events->outs[index] = (struct vg_events_out){
-		.writer = writer, .threads = threads, .since_ns = now_ns,
+		.writer = writer, .threads = threads, .since_ns = now_ns, .until_ns = UINT64_MAX,
 		.dropped = vg_events_dropped(events),
 	};
 	events->live |= 1u << index;

@@ -17,7 +17,8 @@ struct vg_events_label {
 struct vg_events_out {
 	struct vg_writer *writer;
 	uint32_t *threads;           /* the next id of a thread that is not among the tasks */
-	uint64_t since_ns;           /* session time when it began: what is older is not its */
+	uint64_t since_ns;           /* session time when it began: older events are not its */
+	uint64_t until_ns;           /* when it ended: nor are later ones; UINT64_MAX: it goes on */
 	uint64_t recorded;           /* written to it */
 	uint64_t cut;                /* not written: the file is full */
 	uint64_t dropped;            /* vg_events_dropped() when it began */

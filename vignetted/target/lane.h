@@ -19,8 +19,8 @@ struct vg_lane_move {
 /* What the helper keeps of a lane: which thread has it, and which intervals that has open. */
 struct vg_events_lane {
 	uint64_t tail;               /* records fetched */
-	uint64_t first;              /* of this session */
-	uint64_t first_of[VG_RECORDINGS]; /* of the recording: it has none of those before */
+	uint64_t first;              /* the session's first record */
+	uint64_t first_of[VG_RECORDINGS]; /* the first record of each recording, which has no record before it */
 	uint64_t dropped;            /* the shared count when the session began */
 	uint64_t last_ns;            /* session time of its latest event */
 	uint32_t claims;             /* of the shared lane when `thread` was found */
