@@ -158,7 +158,7 @@ static void stranger_end(pid_t pid)
 
 int vg_helper_open(const char *given, int *socket, struct vg_helper **helper)
 {
-	int sockets[2], rc;
+	int sockets[2] = { -1, -1 }, rc;
 	pid_t pid = 0;
 
 	*helper = calloc(1, sizeof **helper);

@@ -7,11 +7,15 @@
  * The table at the end has the kinds.  Exits with 0 if all was well; else prints what was not.
  */
 #include <errno.h>
+#include <fcntl.h>
+#include <linux/filter.h>
 #include <linux/ioprio.h>
+#include <linux/seccomp.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdarg.h>
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -27,7 +31,7 @@
 #include "libvgctl/vgctl.h"
 
 /* A helper that waits to see whether the program ends sleeps a millisecond at a time, 400 times. */
-enum { SESSIONS = 20, SLEEPS_MAX = 200, USER = 12345, PROCESSES_MAX = 4, PRIORITY = 10 };
+enum { SESSIONS = 20, SLEEPS_MAX = 200, USER = 12345, PROCESSES_MAX = 4, PRIORITY = 10, DESCRIPTORS = 60 };
 
 static const char *profile, *argument, *program;
 
@@ -361,6 +365,48 @@ static void twice(void)
 	end(session);
 }
 
+/* ---- what is forbidden ---- */
+
+/* Makes the system call fail from now on. */
+static void deny(long call)
+{
+	struct sock_filter filter[] = {
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, (uint32_t)call, 0, 1),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+	};
+	struct sock_fprog program_of_filter = { sizeof filter / sizeof *filter, filter };
+
+	ensure(prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 &&
+	       prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program_of_filter) == 0, "seccomp: %m");
+}
+
+/* Leaves the number in stack memory that the next calls use: a variable that these do not initialise has it. */
+__attribute__((noinline)) static void stack_fill(int number)
+{
+	volatile int filled[2048];
+
+	for (size_t i = 0; i < sizeof filled / sizeof *filled; i++)
+		filled[i] = number;
+}
+
+/* A session that cannot begin closes none of the program's descriptors. */
+static void keeps(void)
+{
+	struct vgctl_session *session;
+
+	for (int fd = STDERR_FILENO + 1; fd <= DESCRIPTORS; fd++)
+		ensure(dup2(STDERR_FILENO, fd) == fd, "dup2: %m");
+	deny(SYS_socketpair);
+	stack_fill(DESCRIPTORS);
+	ensure(vgctl_begin(profile, NULL, &session) == -EPERM, "vgctl_begin without socketpair(2)");
+	stack_fill(DESCRIPTORS);
+	ensure(vgctl_listen(argument, NULL) == -EPERM, "vgctl_listen without socketpair(2)");
+	for (int fd = 0; fd <= DESCRIPTORS; fd++)
+		ensure(fcntl(fd, F_GETFD) >= 0, "descriptor %d is closed", fd);
+}
+
 static const struct kind {
 	const char *name;
 	void (*run)(void);
@@ -368,7 +414,7 @@ static const struct kind {
 	{ "adopts", adopts }, { "executes", executes }, { "closes", closes }, { "closes_one", closes_one },
 	{ "few", few }, { "fifo", fifo }, { "round_robin", round_robin }, { "good_nice", good_nice },
 	{ "poor_nice", poor_nice }, { "deadline", deadline }, { "leaves", leaves }, { "listens", listens },
-	{ "empty_dev", empty_dev }, { "stranger", stranger }, { "twice", twice },
+	{ "empty_dev", empty_dev }, { "stranger", stranger }, { "twice", twice }, { "keeps", keeps },
 };
 
 int main(int argc, char **argv)

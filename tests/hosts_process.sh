@@ -56,6 +56,7 @@ for kind in fifo round_robin good_nice poor_nice deadline; do
 	hosted $kind
 done
 hosted twice
+hosted keeps "$dir/run"
 
 # ---- directories and /dev ----
 mount -t tmpfs none "$dir/mount"
