@@ -2,12 +2,15 @@
 #include "libvgctl/helper.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <sched.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -18,6 +21,9 @@
 #include "libvgctl/spawn.h"
 
 enum { SPAWN_TIMEOUT_MS = 200, REAP_TIMEOUT_US = 1000 * 1000, REAP_PAUSE_US = 50 };
+
+/* Of /proc/PID/stat, proc_pid_stat(5). */
+enum { STARTED_FIELD = 22 };
 
 /* Who may trace this process. */
 static struct vg_helper *latest;
@@ -30,7 +36,7 @@ int vg_helper_lost(int rc)
 	case -EPROTO:
 		return vg_failure(rc, "the helper vignetted is of another version than libvgctl");
 	case -ETIMEDOUT:
-		return vg_failure(rc, "the helper vignetted does not answer");
+		return vg_failure(rc, "the helper vignetted does not answer and is ended; what it had written is kept");
 	case -EBADF:
 		return vg_failure(rc, "this program has closed the session's descriptors; what was "
 				  "written is kept");
@@ -91,8 +97,44 @@ static int helper_start(const char *given, int sockets[2], pid_t *pid)
 	return rc;
 }
 
+/* When that process began, in ticks since the machine did, or 0. */
+static uint64_t started_of(pid_t pid)
+{
+	char path[32], text[1024], *at;
+	ssize_t got = -1;
+	int fd;
+
+	snprintf(path, sizeof path, "/proc/%d/stat", pid);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd >= 0) {
+		got = read(fd, text, sizeof text - 1);
+		close(fd);
+	}
+	text[got > 0 ? got : 0] = '\0';
+	/* The name, the second field, may hold spaces and parentheses. */
+	at = strrchr(text, ')');
+	for (int field = 2; field < STARTED_FIELD && at != NULL; field++)
+		at = strchr(at + 1, ' ');
+	return at != NULL ? strtoull(at, NULL, 10) : 0;
+}
+
+void vg_helper_kill(const struct vg_helper *helper)
+{
+	int process;
+
+	if (helper->started == 0)
+		return;
+	/* Opened first: if the helper has its pid afterwards, it had it then. */
+	process = (int)syscall(SYS_pidfd_open, helper->pid, 0);
+	if (process < 0)
+		return;
+	if (started_of(helper->pid) == helper->started)
+		syscall(SYS_pidfd_send_signal, process, SIGKILL, NULL, 0);
+	close(process);
+}
+
 /* The first word: who may trace us. */
-static int greeting_take(int socket, pid_t *adopted)
+static int greeting_take(int socket, struct vg_helper *known)
 {
 	struct vg_wire_message message = { 0 };
 	pid_t helper;
@@ -112,10 +154,12 @@ static int greeting_take(int socket, pid_t *adopted)
 	/* Where Yama restricts tracing to descendants, this lets the helper in: it is none.
 	 * Fails where there is no Yama, which is as good. */
 	prctl(PR_SET_PTRACER, (unsigned long)helper, 0, 0, 0);
+	known->pid = helper;
+	known->started = started_of(helper);
 	/* In a container's first process, and in others that adopt orphans, the helper is a child
 	 * after all. */
 	if (waitpid(helper, NULL, WNOHANG) == 0)
-		*adopted = helper;
+		known->adopted = helper;
 	return 0;
 }
 
@@ -171,7 +215,7 @@ int vg_helper_open(const char *given, int *socket, struct vg_helper **helper)
 	if (rc == 0)
 		rc = helper_start(given, sockets, &pid);
 	if (rc == 0)
-		rc = greeting_take(*socket, &(*helper)->adopted);
+		rc = greeting_take(*socket, *helper);
 	if (rc != 0)
 		stranger_end(pid);
 	return rc;

@@ -3,6 +3,7 @@
 #define VG_LIBVGCTL_HELPER_H
 
 #include <stdbool.h>
+#include <stdint.h>
 #include <sys/types.h>
 
 #include "libvgctl/vgctl.h"
@@ -18,6 +19,8 @@ struct vg_helper {
 	unsigned int shares;
 	bool overwrite;              /* what it takes threads to do where their room for events is full */
 	pid_t adopted;               /* it, if this process is pid 1 or a subreaper; or 0 */
+	pid_t pid;
+	uint64_t started;            /* when it began, as /proc has it: tells it from a later process of that pid; or 0 */
 };
 
 /*
@@ -30,6 +33,10 @@ int vg_helper_open(const char *given, int *socket, struct vg_helper **helper);
 /* One share less, after the socket was closed.  After the last one nobody may trace this process any
  * more.  Accepts NULL. */
 void vg_helper_leave(struct vg_helper *helper);
+
+/* Kills a helper that does not answer: it may hold a thread of this process stopped, which the kernel then lets go.
+ * No other process that has its pid by now. */
+void vg_helper_kill(const struct vg_helper *helper);
 
 /* A pair of sockets for one more connection: ours, and the one to be passed to the helper. */
 int vg_helper_pair(int *own, int *other);

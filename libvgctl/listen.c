@@ -60,6 +60,8 @@ static int listening_open(const char *directory, const struct vgctl_options *opt
 	rc = vg_channel_send(listening.socket, &message, VG_WIRE_LISTEN, &ring, ring >= 0);
 	if (rc == 0)
 		rc = vg_channel_receive(listening.socket, &message, NULL, NULL, VG_START_TIMEOUT_MS);
+	if (rc == -ETIMEDOUT)
+		vg_helper_kill(listening.helper);
 	if (rc != 0)
 		return vg_helper_lost(rc);
 	rc = vg_answer_check(&message, VG_WIRE_STARTED);
@@ -143,6 +145,8 @@ static int join(int *socket)
 	rc = vg_channel_send(listening.socket, &message, VG_WIRE_JOIN, &other, 1);
 	if (rc == 0)
 		rc = vg_channel_receive(listening.socket, &message, NULL, NULL, VG_START_TIMEOUT_MS);
+	if (rc == -ETIMEDOUT)
+		vg_helper_kill(listening.helper);
 	close(other);
 	return rc != 0 ? vg_helper_lost(rc) : vg_answer_check(&message, VG_WIRE_JOINED);
 }

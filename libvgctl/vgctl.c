@@ -144,6 +144,8 @@ int vg_session_ask(struct vgctl_session *session, enum vg_wire_kind question, in
 		if (rc == 0 || rc == -ECONNRESET)
 			rc = vg_channel_receive(session->socket, message, NULL, NULL,
 						ANSWER_TIMEOUT_MS);
+		if (rc == -ETIMEDOUT)
+			vg_helper_kill(session->helper);
 		session->lost = rc;
 	}
 	rc = session->lost;
@@ -194,6 +196,8 @@ static int session_negotiate(struct vg_roster *roster, struct vgctl_session *ses
 	rc = vg_channel_send(session->socket, &message, VG_WIRE_BEGIN, fds, fds[1] >= 0 ? 2 : 1);
 	if (rc == 0)
 		rc = vg_channel_receive(session->socket, &message, NULL, NULL, VG_START_TIMEOUT_MS);
+	if (rc == -ETIMEDOUT)
+		vg_helper_kill(session->helper);
 	if (rc == -ECONNRESET)
 		return vg_failure(rc, "the helper vignetted died as it began");
 	rc = rc != 0 ? vg_helper_lost(rc) : vg_answer_check(&message, VG_WIRE_STARTED);
@@ -334,7 +338,7 @@ static int session_end(struct vg_roster *roster, struct vgctl_session *session,
 	if (last)
 		vg_lanes_stop();
 	rc = vg_session_ask(session, VG_WIRE_END, -1, VG_WIRE_ENDED, &answer);
-	/* One that does not answer may yet wake up. */
+	/* A helper that does not answer is killed, and may have a moment yet. */
 	if (last)
 		vg_lanes_rest(session->lost == 0 || session->lost == -ECONNRESET);
 	/* Whatever happened, what is written is the user's: it appears under its name. */

@@ -6,14 +6,17 @@
  *
  * The table at the end has the kinds.  Exits with 0 if all was well; else prints what was not.
  */
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/filter.h>
 #include <linux/ioprio.h>
 #include <linux/seccomp.h>
+#include <pthread.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdarg.h>
+#include <stdatomic.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -22,13 +25,16 @@
 #include <string.h>
 #include <sys/mount.h>
 #include <sys/prctl.h>
+#include <sys/ptrace.h>
 #include <sys/resource.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "libvgctl/vgctl.h"
+#include "libvgctl/wire.h"
 
 /* A helper that waits to see whether the program ends sleeps a millisecond at a time, 400 times. */
 enum { SESSIONS = 20, SLEEPS_MAX = 200, USER = 12345, PROCESSES_MAX = 4, PRIORITY = 10, DESCRIPTORS = 60 };
@@ -345,6 +351,62 @@ static void stranger(void)
 	ensure(helper_find() == 0, "process %d is left", helper_find());
 }
 
+/* This program as the helper: greets, stops a thread of the process that began the session, and says no more. */
+static void freezes(void)
+{
+	struct vg_wire_message message = {
+		.magic = VG_WIRE_MAGIC, .version = VG_WIRE_VERSION, .kind = VG_WIRE_HELLO,
+	};
+	struct ucred host;
+	socklen_t bytes = sizeof host;
+	char path[64];
+	struct dirent *entry;
+	DIR *threads;
+
+	if (send(VG_WIRE_FD, &message, sizeof message, 0) < 0 || recv(VG_WIRE_FD, &message, sizeof message, 0) < 0 ||
+	    getsockopt(VG_WIRE_FD, SOL_SOCKET, SO_PEERCRED, &host, &bytes) != 0)
+		return;
+	snprintf(path, sizeof path, "/proc/%d/task", host.pid);
+	threads = opendir(path);
+	while (threads != NULL && (entry = readdir(threads)) != NULL) {
+		pid_t tid = atoi(entry->d_name);
+
+		if (tid > 0 && tid != host.pid && ptrace(PTRACE_SEIZE, tid, NULL, NULL) == 0 &&
+		    ptrace(PTRACE_INTERRUPT, tid, NULL, NULL) == 0)
+			waitpid(tid, NULL, __WALL);
+	}
+	/* Not for ever: the program cannot end while its thread is held. */
+	alarm(60);
+	pause();
+}
+
+static atomic_bool done;
+
+static void *until_done(void *unused)
+{
+	while (!atomic_load(&done))
+		usleep(1000);
+	return unused;
+}
+
+/* A thread that the helper holds stopped goes on once the helper has been given up. */
+static void frozen(void)
+{
+	struct vgctl_options options = VGCTL_OPTIONS_INIT;
+	struct vgctl_session *session;
+	pthread_t thread;
+	int rc;
+
+	adopt();
+	options.helper_path = program;
+	ensure(pthread_create(&thread, NULL, until_done, NULL) == 0, "pthread_create");
+	rc = vgctl_begin(profile, &options, &session);
+	ensure(rc == -ETIMEDOUT, "vgctl_begin returned %d: %s", rc, vgctl_strerror(rc));
+	ensure(helper_find() == 0, "process %d is left", helper_find());
+	atomic_store(&done, true);
+	pthread_join(thread, NULL);
+}
+
 /* Two writers of one file in one process. */
 static void twice(void)
 {
@@ -414,11 +476,13 @@ static const struct kind {
 	{ "adopts", adopts }, { "executes", executes }, { "closes", closes }, { "closes_one", closes_one },
 	{ "few", few }, { "fifo", fifo }, { "round_robin", round_robin }, { "good_nice", good_nice },
 	{ "poor_nice", poor_nice }, { "deadline", deadline }, { "leaves", leaves }, { "listens", listens },
-	{ "empty_dev", empty_dev }, { "stranger", stranger }, { "twice", twice }, { "keeps", keeps },
+	{ "empty_dev", empty_dev }, { "stranger", stranger }, { "frozen", frozen }, { "twice", twice }, { "keeps", keeps },
 };
 
 int main(int argc, char **argv)
 {
+	if (argc == 2 && strcmp(argv[1], "--serve") == 0)
+		freezes();
 	if (argc < 3)
 		return 2;
 	program = argv[0];

@@ -40,6 +40,8 @@ SH
 chmod 755 "$dir/silent" "$dir/babbling"
 timeout -s KILL 100 "$host" stranger "$dir/silent.vgp" "$dir/silent" >"$dir/silent.log" 2>&1 & silent=$!
 pids=$silent
+timeout -s KILL 100 "$host" frozen "$dir/frozen.vgp" >"$dir/frozen.log" 2>&1 & frozen=$!
+pids="$pids $frozen"
 hosted stranger "$dir/babbling"
 hosted stranger /bin/true
 
@@ -94,5 +96,6 @@ umount -l "$dir/mount" 2>/dev/null || true
 
 under='unshare --mount'
 hosted empty_dev
+wait $frozen || fail "frozen: $(cat "$dir/frozen.log")"
 wait $silent || fail "stranger silent: $(cat "$dir/silent.log")"
 [ $failures = 0 ]
