@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -176,8 +177,11 @@ static bool part_is_named(const struct vg_outfile *file)
 static int bytes_copy(int from, int to)
 {
 	unsigned char piece[1024];       /* small: on the stack of a thread of the program */
+	struct rlimit limit;
 	off_t at = 0;
 
+	if (getrlimit(RLIMIT_FSIZE, &limit) != 0)
+		return -errno;
 	for (;;) {
 		ssize_t got = pread(from, piece, sizeof piece, at);
 		int rc;
@@ -186,6 +190,9 @@ static int bytes_copy(int from, int to)
 			return 0;
 		if (got < 0 && errno == EINTR)
 			continue;
+		/* Written, it would be SIGXFSZ, which kills a program that does not handle it. */
+		if (got > 0 && (rlim_t)(at + got) > limit.rlim_cur)
+			return -EFBIG;
 		rc = got < 0 ? -errno : vg_write_all(to, piece, (size_t)got);
 		if (rc != 0)
 			return rc;
