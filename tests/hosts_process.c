@@ -30,6 +30,7 @@
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/time.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -37,7 +38,7 @@
 #include "libvgctl/wire.h"
 
 /* A helper that waits to see whether the program ends sleeps a millisecond at a time, 400 times. */
-enum { SESSIONS = 20, SLEEPS_MAX = 200, USER = 12345, PROCESSES_MAX = 4, PRIORITY = 10, DESCRIPTORS = 60 };
+enum { SESSIONS = 20, SLEEPS_MAX = 200, USER = 12345, PROCESSES_MAX = 4, PRIORITY = 10, DESCRIPTORS = 60, FORKS = 200 };
 
 static const char *profile, *argument, *program;
 
@@ -427,6 +428,40 @@ static void twice(void)
 	end(session);
 }
 
+/* ---- signals and locks ---- */
+
+static volatile sig_atomic_t forks;
+
+static void on_signal_fork(int number)
+{
+	pid_t child = fork();
+
+	(void)number;
+	if (child == 0)
+		_exit(0);
+	forks++;
+}
+
+/* A signal handler calls fork(2) while its thread is in the library. */
+static void forks_in_handler(void)
+{
+	struct sigaction action = { .sa_handler = on_signal_fork };
+	struct itimerval often = { { 0, 1000 }, { 0, 1000 } }, never = { 0 };
+	char text[1000];
+
+	/* Shorter than that of all kinds: a deadlock is not waited for. */
+	alarm(20);
+	memset(text, 'x', sizeof text - 1);
+	text[sizeof text - 1] = '\0';
+	ensure(signal(SIGCHLD, SIG_IGN) != SIG_ERR && sigaction(SIGPROF, &action, NULL) == 0 &&
+	       setitimer(ITIMER_PROF, &often, NULL) == 0, "signals: %m");
+	while (forks < FORKS)
+		ensure(vgctl_intern(text) != 0, "vgctl_intern");
+	ensure(setitimer(ITIMER_PROF, &never, NULL) == 0, "setitimer: %m");
+	signal(SIGCHLD, SIG_DFL);
+	end(begin(profile));
+}
+
 /* ---- what is forbidden ---- */
 
 /* Makes the system call fail from now on. */
@@ -477,6 +512,7 @@ static const struct kind {
 	{ "few", few }, { "fifo", fifo }, { "round_robin", round_robin }, { "good_nice", good_nice },
 	{ "poor_nice", poor_nice }, { "deadline", deadline }, { "leaves", leaves }, { "listens", listens },
 	{ "empty_dev", empty_dev }, { "stranger", stranger }, { "frozen", frozen }, { "twice", twice }, { "keeps", keeps },
+	{ "forks_in_handler", forks_in_handler },
 };
 
 int main(int argc, char **argv)

@@ -59,6 +59,7 @@ for kind in fifo round_robin good_nice poor_nice deadline; do
 done
 hosted twice
 hosted keeps "$dir/run"
+hosted forks_in_handler
 
 # ---- directories and /dev ----
 mount -t tmpfs none "$dir/mount"
