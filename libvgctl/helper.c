@@ -67,15 +67,20 @@ static int helper_missing(const char *given)
 			  privileged ? ": a privileged program looks nowhere else" : "");
 }
 
-/* Starts the helper, *pid; its end of the socket is closed here either way. */
-static int helper_start(const char *given, int sockets[2], pid_t *pid)
+struct vg_helper_program vg_helper_find(const char *given)
 {
-	char *path;
-	int on = 1, rc;
+	struct vg_helper_program program = { given, NULL };
 
-	rc = vg_spawn_find(given, &path);
-	if (rc != 0)
-		rc = helper_missing(given);
+	vg_spawn_find(given, &program.path);
+	return program;
+}
+
+/* Starts the helper, *pid; its end of the socket is closed here either way. */
+static int helper_start(const struct vg_helper_program *program, int sockets[2], pid_t *pid)
+{
+	const char *path = program->path;
+	int on = 1, rc = path != NULL ? 0 : helper_missing(program->given);
+
 	if (rc == 0 && vg_spawn_is_elsewhere())
 		rc = vg_failure(-ENOTSUP, "children of this thread begin in another pid namespace, where "
 				"the helper could not see this process");
@@ -92,7 +97,6 @@ static int helper_start(const char *given, int sockets[2], pid_t *pid)
 		else if (rc != 0)
 			rc = vg_failure(-ENOEXEC, "cannot start the helper %s: %s", path, vg_err_words(rc));
 	}
-	free(path);
 	close(sockets[1]);
 	return rc;
 }
@@ -200,7 +204,7 @@ static void stranger_end(pid_t pid)
 	adopted_reap(-pid);
 }
 
-int vg_helper_open(const char *given, int *socket, struct vg_helper **helper)
+int vg_helper_open(const struct vg_helper_program *program, int *socket, struct vg_helper **helper)
 {
 	int sockets[2] = { -1, -1 }, rc;
 	pid_t pid = 0;
@@ -213,7 +217,7 @@ int vg_helper_open(const char *given, int *socket, struct vg_helper **helper)
 	rc = vg_helper_pair(&sockets[0], &sockets[1]);
 	*socket = sockets[0];
 	if (rc == 0)
-		rc = helper_start(given, sockets, &pid);
+		rc = helper_start(program, sockets, &pid);
 	if (rc == 0)
 		rc = greeting_take(*socket, *helper);
 	if (rc != 0)

@@ -24,11 +24,22 @@ struct vg_helper {
 };
 
 /*
- * Starts a helper, that which `given` names if it is not NULL, takes its greeting and lets it trace
+ * Where the program of the helper is: vg_spawn_find().  Looked for before the roster is held, for that takes the dynamic
+ * linker's lock, and a callback of dl_iterate_phdr(3), which holds this lock, may begin a session.
+ */
+struct vg_helper_program {
+	const char *given;           /* the caller's: by the options, or NULL */
+	char *path;                  /* owned; NULL: not found */
+};
+
+struct vg_helper_program vg_helper_find(const char *given);
+
+/*
+ * Starts a helper, takes its greeting and lets it trace
  * this process.  *socket is the caller's after a failure too, unless negative, and so is *helper, one
  * share of it, unless NULL.  0 or a negative errno.
  */
-int vg_helper_open(const char *given, int *socket, struct vg_helper **helper);
+int vg_helper_open(const struct vg_helper_program *program, int *socket, struct vg_helper **helper);
 
 /* One share less, after the socket was closed.  After the last one nobody may trace this process any
  * more.  Accepts NULL. */

@@ -214,7 +214,7 @@ static int session_negotiate(struct vg_roster *roster, struct vgctl_session *ses
 
 /* A connection to the helper that is there already, or to one that is started for it. */
 static int helper_connect(struct vg_roster *roster, struct vgctl_session *session,
-			  const struct vgctl_options *options)
+			  const struct vg_helper_program *program)
 {
 	struct vgctl_session *beside;
 	int rc = vg_listening_join(&session->socket, &session->helper);
@@ -228,11 +228,11 @@ static int helper_connect(struct vg_roster *roster, struct vgctl_session *sessio
 	}
 	session->joined = rc == 0;
 	return rc != -ENOENT ? rc :
-	       vg_helper_open(options->helper_path, &session->socket, &session->helper);
+	       vg_helper_open(program, &session->socket, &session->helper);
 }
 
 static int session_open(struct vg_roster *roster, struct vgctl_session *session, const char *path,
-			const struct vgctl_options *options)
+			const struct vgctl_options *options, const struct vg_helper_program *program)
 {
 	const struct vgctl_session *other;
 	int rc;
@@ -244,7 +244,7 @@ static int session_open(struct vg_roster *roster, struct vgctl_session *session,
 	rc = vg_part_open(&session->file, path);
 	if (rc != 0)
 		return rc;
-	rc = helper_connect(roster, session, options);
+	rc = helper_connect(roster, session, program);
 	if (rc != 0)
 		return rc;
 	session->socket_mark = vg_mark_of(session->socket);
@@ -267,6 +267,7 @@ int vgctl_begin(const char *path, const struct vgctl_options *given,
 		struct vgctl_session **session_out)
 {
 	struct vgctl_options options;
+	struct vg_helper_program program;
 	struct vgctl_session *session;
 	struct vg_roster *roster;
 	int cancel_state, rc;
@@ -276,17 +277,19 @@ int vgctl_begin(const char *path, const struct vgctl_options *given,
 	rc = vg_options_check(given, &options);
 	if (rc != 0)
 		return rc;
+	program = vg_helper_find(options.helper_path);
 	session = calloc(1, sizeof *session);
 	roster = session != NULL ? vg_roster_hold(&cancel_state) : NULL;
 	if (roster == NULL) {
 		free(session);
+		free(program.path);
 		return vg_failure(-ENOMEM, NULL);
 	}
 	session->owner = vg_process_token();
 	session->socket = -1;
 	session->file = (struct vg_outfile)VG_OUTFILE_CLOSED;
 	pthread_mutex_init(&session->mutex, NULL);
-	rc = session_open(roster, session, path, &options);
+	rc = session_open(roster, session, path, &options, &program);
 	if (rc == 0) {
 		vg_roster_add(roster, session);
 		*session_out = session;
@@ -294,6 +297,7 @@ int vgctl_begin(const char *path, const struct vgctl_options *given,
 		session_free(session);
 	}
 	vg_roster_release(roster, cancel_state);
+	free(program.path);
 	return rc;
 }
 

@@ -9,6 +9,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <link.h>
 #include <linux/filter.h>
 #include <linux/ioprio.h>
 #include <linux/seccomp.h>
@@ -38,7 +39,7 @@
 #include "libvgctl/wire.h"
 
 /* A helper that waits to see whether the program ends sleeps a millisecond at a time, 400 times. */
-enum { SESSIONS = 20, SLEEPS_MAX = 200, USER = 12345, PROCESSES_MAX = 4, PRIORITY = 10, DESCRIPTORS = 60, FORKS = 200 };
+enum { SESSIONS = 20, SLEEPS_MAX = 200, USER = 12345, PROCESSES_MAX = 4, PRIORITY = 10, DESCRIPTORS = 60, FORKS = 200, BEGINS = 2000 };
 
 static const char *profile, *argument, *program;
 
@@ -462,6 +463,43 @@ static void forks_in_handler(void)
 	end(begin(profile));
 }
 
+static void *begin_and_end(void *unused)
+{
+	while (!atomic_load(&done)) {
+		struct vgctl_session *session;
+
+		if (vgctl_begin(argument, NULL, &session) == 0)
+			vgctl_end(session, NULL);
+	}
+	return unused;
+}
+
+static int under_linker_lock(struct dl_phdr_info *object, size_t bytes, void *unused)
+{
+	struct vgctl_session *session;
+
+	(void)object;
+	(void)bytes;
+	(void)unused;
+	if (vgctl_begin(profile, NULL, &session) == 0)
+		vgctl_end(session, NULL);
+	return 1;
+}
+
+/* Sessions begin under the dynamic linker's lock, while another thread begins some without it. */
+static void linker_locked(void)
+{
+	pthread_t thread;
+
+	/* Then the library looks for the helper beside itself, by the linker's list, and finds none. */
+	ensure(unsetenv("VIGNETTED") == 0 && pthread_create(&thread, NULL, begin_and_end, NULL) == 0, "thread");
+	alarm(20);
+	for (int i = 0; i < BEGINS; i++)
+		dl_iterate_phdr(under_linker_lock, NULL);
+	atomic_store(&done, true);
+	pthread_join(thread, NULL);
+}
+
 /* ---- what is forbidden ---- */
 
 /* Makes the system call fail from now on. */
@@ -512,7 +550,7 @@ static const struct kind {
 	{ "few", few }, { "fifo", fifo }, { "round_robin", round_robin }, { "good_nice", good_nice },
 	{ "poor_nice", poor_nice }, { "deadline", deadline }, { "leaves", leaves }, { "listens", listens },
 	{ "empty_dev", empty_dev }, { "stranger", stranger }, { "frozen", frozen }, { "twice", twice }, { "keeps", keeps },
-	{ "forks_in_handler", forks_in_handler },
+	{ "forks_in_handler", forks_in_handler }, { "linker_locked", linker_locked },
 };
 
 int main(int argc, char **argv)

@@ -60,6 +60,7 @@ done
 hosted twice
 hosted keeps "$dir/run"
 hosted forks_in_handler
+hosted linker_locked "$dir/other.vgp"
 
 # ---- directories and /dev ----
 mount -t tmpfs none "$dir/mount"
