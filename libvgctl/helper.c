@@ -78,12 +78,12 @@ struct vg_helper_program vg_helper_find(const char *given)
 /* Starts the helper, *pid; its end of the socket is closed here either way. */
 static int helper_start(const struct vg_helper_program *program, int sockets[2], pid_t *pid)
 {
-	const char *path = program->path;
+	const char *path = program->path, *elsewhere = vg_spawn_elsewhere();
 	int on = 1, rc = path != NULL ? 0 : helper_missing(program->given);
 
-	if (rc == 0 && vg_spawn_is_elsewhere())
-		rc = vg_failure(-ENOTSUP, "children of this thread begin in another pid namespace, where "
-				"the helper could not see this process");
+	if (rc == 0 && elsewhere != NULL)
+		rc = vg_failure(-ENOTSUP, "children of this thread begin in another %s namespace, where the helper "
+				"%s", elsewhere, *elsewhere == 'p' ? "could not see this process" : "would have another clock");
 	if (rc == 0 && setsockopt(sockets[0], SOL_SOCKET, SO_PASSCRED, &on, sizeof on) != 0)
 		rc = vg_failure(-errno, "cannot connect to the helper: %s", vg_err_words(-errno));
 	if (rc == 0) {

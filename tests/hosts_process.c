@@ -41,6 +41,10 @@
 /* A helper that waits to see whether the program ends sleeps a millisecond at a time, 400 times. */
 enum { SESSIONS = 20, SLEEPS_MAX = 200, USER = 12345, PROCESSES_MAX = 4, PRIORITY = 10, DESCRIPTORS = 60, FORKS = 200, BEGINS = 2000 };
 
+#ifndef CLONE_NEWTIME
+#define CLONE_NEWTIME 0x80
+#endif
+
 static const char *profile, *argument, *program;
 
 static void ensure(bool good, const char *format, ...)
@@ -336,6 +340,18 @@ static void empty_dev(void)
 	ensure(umount("/dev") == 0, "umount: %m");
 }
 
+/* A program whose children have another clock than it has itself, until it executes itself. */
+static void other_time(void)
+{
+	struct vgctl_session *session;
+	int rc;
+
+	ensure(unshare(CLONE_NEWTIME) == 0, "unshare: %m");
+	rc = vgctl_begin(profile, NULL, &session);
+	ensure(rc == -ENOTSUP && strstr(vgctl_strerror(rc), "time namespace") != NULL, "vgctl_begin returned %d: %s", rc,
+	       vgctl_strerror(rc));
+}
+
 /* ---- helpers and paths that are no good ---- */
 
 /* A helper that says nothing, or what makes no sense, is not left running. */
@@ -551,6 +567,7 @@ static const struct kind {
 	{ "poor_nice", poor_nice }, { "deadline", deadline }, { "leaves", leaves }, { "listens", listens },
 	{ "empty_dev", empty_dev }, { "stranger", stranger }, { "frozen", frozen }, { "twice", twice }, { "keeps", keeps },
 	{ "forks_in_handler", forks_in_handler }, { "linker_locked", linker_locked },
+	{ "other_time", other_time },
 };
 
 int main(int argc, char **argv)

@@ -98,6 +98,8 @@ umount -l "$dir/mount" 2>/dev/null || true
 
 under='unshare --mount'
 hosted empty_dev
+under=
+hosted other_time
 wait $frozen || fail "frozen: $(cat "$dir/frozen.log")"
 wait $silent || fail "stranger silent: $(cat "$dir/silent.log")"
 [ $failures = 0 ]
