@@ -558,6 +558,24 @@ static void keeps(void)
 		ensure(fcntl(fd, F_GETFD) >= 0, "descriptor %d is closed", fd);
 }
 
+/* Without the system call no session begins; the sentence names it, and no file is left. */
+static void refused(long call, const char *named)
+{
+	struct vgctl_session *session;
+	char part[4096];
+	int rc;
+
+	snprintf(part, sizeof part, "%s.part", profile);
+	deny(call);
+	rc = vgctl_begin(profile, NULL, &session);
+	ensure(rc == -EPERM && strstr(vgctl_strerror(rc), named) != NULL, "vgctl_begin returned %d: %s", rc,
+	       vgctl_strerror(rc));
+	ensure(access(part, F_OK) != 0 && errno == ENOENT, "%s is left", part);
+}
+
+static void no_stat(void) { refused(SYS_newfstatat, "cannot create"); }
+static void no_lists(void) { refused(SYS_getdents64, "getdents64"); }
+
 static const struct kind {
 	const char *name;
 	void (*run)(void);
@@ -567,7 +585,7 @@ static const struct kind {
 	{ "poor_nice", poor_nice }, { "deadline", deadline }, { "leaves", leaves }, { "listens", listens },
 	{ "empty_dev", empty_dev }, { "stranger", stranger }, { "frozen", frozen }, { "twice", twice }, { "keeps", keeps },
 	{ "forks_in_handler", forks_in_handler }, { "linker_locked", linker_locked },
-	{ "other_time", other_time },
+	{ "other_time", other_time }, { "no_stat", no_stat }, { "no_lists", no_lists },
 };
 
 int main(int argc, char **argv)

@@ -59,6 +59,8 @@ for kind in fifo round_robin good_nice poor_nice deadline; do
 done
 hosted twice
 hosted keeps "$dir/run"
+hosted no_stat
+hosted no_lists
 hosted forks_in_handler
 hosted linker_locked "$dir/other.vgp"
 
