@@ -6,6 +6,7 @@
  *     hosts_memory space PROFILE          looks at its address space
  *     hosts_memory stacks PROFILE         calls every function on a thread of PTHREAD_STACK_MIN
  *     hosts_memory owner PROFILE          is pid 1, and so is a child of its own
+ *     hosts_memory narrow PROFILE         has little address space
  *     hosts_memory first PROFILE          begins its first three sessions at the same time
  */
 #include <errno.h>
@@ -17,6 +18,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -24,7 +26,7 @@
 
 #include "libvgctl/vgctl.h"
 
-enum { EVENTS = 5000, FIRSTS = 3, LOCKED_MAX_KIB = 1024, SPACE_MAX_KIB = 1024 };
+enum { EVENTS = 5000, FIRSTS = 3, LOCKED_MAX_KIB = 1024, SPACE_MAX_KIB = 1024, NARROW_BYTES = 100 << 20 };
 
 static const char *profile;
 
@@ -233,6 +235,19 @@ static void first_run(void)
 		pthread_join(threads[i], NULL);
 }
 
+/* Events that the helper cannot see are not lost without a word. */
+static void narrow_run(void)
+{
+	struct rlimit limit = { NARROW_BYTES, NARROW_BYTES };
+	struct vgctl_session *session;
+	int rc;
+
+	ensure(setrlimit(RLIMIT_AS, &limit) == 0, "setrlimit: %s", strerror(errno));
+	rc = vgctl_begin(profile, NULL, &session);
+	ensure(rc == -ENOMEM && strstr(vgctl_strerror(rc), "events") != NULL, "vgctl_begin returned %d: %s", rc,
+	       vgctl_strerror(rc));
+}
+
 int main(int argc, char **argv)
 {
 	if (argc < 3)
@@ -249,6 +264,8 @@ int main(int argc, char **argv)
 		owner_run();
 	else if (strcmp(argv[1], "first") == 0)
 		first_run();
+	else if (strcmp(argv[1], "narrow") == 0)
+		narrow_run();
 	else
 		return 2;
 	return 0;
