@@ -92,6 +92,7 @@ static enum quiet quiet_walk(struct vg_session *session, struct vg_task *task,
 		snapshot->whole = false;
 		snapshot->fp_guess = 0;
 		snapshot->in_call = wait->call >= 0;
+		snapshot->thread_block = task->thread_block;
 		vg_regs_set(&snapshot->regs, wait->pc, wait->sp, snapshot->in_call ? wait->arguments : NULL);
 		vg_snapshot_slot(snapshot);
 		if (vg_snapshot_stack(snapshot, task->tid, task->snapshot_bytes) != 0)
@@ -165,11 +166,13 @@ static enum vg_capture stop_walk(struct vg_session *session, struct vg_task *tas
 		enum vg_capture capture;
 
 		session->snapshot.likely_sp = task->sp;
+		session->snapshot.thread_block = task->thread_block;
 		capture = vg_tracer_capture(&session->tracer, task->tid, task->snapshot_bytes,
 					    &session->snapshot);
 		if (capture != VG_CAPTURE_TAKEN)
 			return capture;
 		task->sp = vg_regs_sp(&session->snapshot.regs);
+		task->thread_block = session->snapshot.thread_block;
 		pause_note(session, task, look);
 		if (vg_walk_snapshot(session, now_ns) != 0)
 			return VG_CAPTURE_FAILED;
