@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -27,14 +28,21 @@ void vg_outfile_forget(struct vg_outfile *file)
 	*file = (struct vg_outfile)VG_OUTFILE_CLOSED;
 }
 
-/* Whether that is still the file's name. */
-static bool is_named(int fd, int directory, const char *name)
+/* 1 if that is still the file's name, 0 if not; a negative errno: it cannot be told. */
+static int name_check(int fd, int directory, const char *name)
 {
 	struct stat file, named;
 
-	return fstat(fd, &file) == 0 &&
-	       fstatat(directory, name, &named, AT_SYMLINK_NOFOLLOW) == 0 &&
-	       file.st_dev == named.st_dev && file.st_ino == named.st_ino;
+	if (fstat(fd, &file) != 0)
+		return -errno;
+	if (fstatat(directory, name, &named, AT_SYMLINK_NOFOLLOW) != 0)
+		return errno == ENOENT ? 0 : -errno;
+	return file.st_dev == named.st_dev && file.st_ino == named.st_ino;
+}
+
+static bool is_named(int fd, int directory, const char *name)
+{
+	return name_check(fd, directory, name) > 0;
 }
 
 /* What is in the way at path, and could be there for anyone's doing. */
@@ -94,18 +102,23 @@ static int part_create(int directory, const char *path, struct vg_err *err)
 	for (int attempt = 0; attempt < 4; attempt++) {
 		int fd = openat(directory, part, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW,
 				0600);
-		int rc;
+		int rc = 0;
 
 		if (fd >= 0) {
 			/* Before it has the lock, another process may remove it as stale.  (Some
 			 * file systems know no locks.) */
-			if ((flock(fd, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK) &&
-			    is_named(fd, directory, part)) {
+			if (flock(fd, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK)
+				rc = name_check(fd, directory, part);
+			if (rc > 0) {
 				fd = vg_descriptor_raise(fd);
 				return fd >= 0 ? fd : vg_err_sys(err, fd, "cannot create %s", path);
 			}
 			close(fd);
-			continue;
+			if (rc == 0)
+				continue;
+			/* A filter of system calls may forbid stat(2).  The file was made a moment ago, and exclusively. */
+			unlinkat(directory, part, 0);
+			return vg_err_sys(err, rc, "cannot create %s", path);
 		}
 		if (errno != EEXIST)
 			return vg_err_sys(err, -errno, "cannot create %s", path);
@@ -163,8 +176,11 @@ static bool part_is_named(const struct vg_outfile *file)
 static int bytes_copy(int from, int to)
 {
 	unsigned char piece[1024];       /* small: on the stack of a thread of the program */
+	struct rlimit limit;
 	off_t at = 0;
 
+	if (getrlimit(RLIMIT_FSIZE, &limit) != 0)
+		return -errno;
 	for (;;) {
 		ssize_t got = pread(from, piece, sizeof piece, at);
 		int rc;
@@ -173,6 +189,9 @@ static int bytes_copy(int from, int to)
 			return 0;
 		if (got < 0 && errno == EINTR)
 			continue;
+		/* Written, it would be SIGXFSZ, which kills a program that does not handle it. */
+		if (got > 0 && (rlim_t)(at + got) > limit.rlim_cur)
+			return -EFBIG;
 		rc = got < 0 ? -errno : vg_write_all(to, piece, (size_t)got);
 		if (rc != 0)
 			return rc;

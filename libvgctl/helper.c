@@ -2,12 +2,15 @@
 #include "libvgctl/helper.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <sched.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/socket.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -18,6 +21,9 @@
 #include "libvgctl/spawn.h"
 
 enum { SPAWN_TIMEOUT_MS = 200, REAP_TIMEOUT_US = 1000 * 1000, REAP_PAUSE_US = 50 };
+
+/* Of /proc/PID/stat, proc_pid_stat(5). */
+enum { STARTED_FIELD = 22 };
 
 /* Who may trace this process. */
 static struct vg_helper *latest;
@@ -30,7 +36,7 @@ int vg_helper_lost(int rc)
 	case -EPROTO:
 		return vg_failure(rc, "the helper vignetted is of another version than libvgctl");
 	case -ETIMEDOUT:
-		return vg_failure(rc, "the helper vignetted does not answer");
+		return vg_failure(rc, "the helper vignetted does not answer and is ended; what it had written is kept");
 	case -EBADF:
 		return vg_failure(rc, "this program has closed the session's descriptors; what was "
 				  "written is kept");
@@ -61,18 +67,23 @@ static int helper_missing(const char *given)
 			  privileged ? ": a privileged program looks nowhere else" : "");
 }
 
-/* Starts the helper, *pid; its end of the socket is closed here either way. */
-static int helper_start(const char *given, int sockets[2], pid_t *pid)
+struct vg_helper_program vg_helper_find(const char *given)
 {
-	char *path;
-	int on = 1, rc;
+	struct vg_helper_program program = { given, NULL };
 
-	rc = vg_spawn_find(given, &path);
-	if (rc != 0)
-		rc = helper_missing(given);
-	if (rc == 0 && vg_spawn_is_elsewhere())
-		rc = vg_failure(-ENOTSUP, "children of this thread begin in another pid namespace, where "
-				"the helper could not see this process");
+	vg_spawn_find(given, &program.path);
+	return program;
+}
+
+/* Starts the helper, *pid; its end of the socket is closed here either way. */
+static int helper_start(const struct vg_helper_program *program, int sockets[2], pid_t *pid)
+{
+	const char *path = program->path, *elsewhere = vg_spawn_elsewhere();
+	int on = 1, rc = path != NULL ? 0 : helper_missing(program->given);
+
+	if (rc == 0 && elsewhere != NULL)
+		rc = vg_failure(-ENOTSUP, "children of this thread begin in another %s namespace, where the helper "
+				"%s", elsewhere, *elsewhere == 'p' ? "could not see this process" : "would have another clock");
 	if (rc == 0 && setsockopt(sockets[0], SOL_SOCKET, SO_PASSCRED, &on, sizeof on) != 0)
 		rc = vg_failure(-errno, "cannot connect to the helper: %s", vg_err_words(-errno));
 	if (rc == 0) {
@@ -86,13 +97,48 @@ static int helper_start(const char *given, int sockets[2], pid_t *pid)
 		else if (rc != 0)
 			rc = vg_failure(-ENOEXEC, "cannot start the helper %s: %s", path, vg_err_words(rc));
 	}
-	free(path);
 	close(sockets[1]);
 	return rc;
 }
 
+/* When that process began, in ticks since the machine did, or 0. */
+static uint64_t started_of(pid_t pid)
+{
+	char path[32], text[1024], *at;
+	ssize_t got = -1;
+	int fd;
+
+	snprintf(path, sizeof path, "/proc/%d/stat", pid);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd >= 0) {
+		got = read(fd, text, sizeof text - 1);
+		close(fd);
+	}
+	text[got > 0 ? got : 0] = '\0';
+	/* The name, the second field, may hold spaces and parentheses. */
+	at = strrchr(text, ')');
+	for (int field = 2; field < STARTED_FIELD && at != NULL; field++)
+		at = strchr(at + 1, ' ');
+	return at != NULL ? strtoull(at, NULL, 10) : 0;
+}
+
+void vg_helper_kill(const struct vg_helper *helper)
+{
+	int process;
+
+	if (helper->started == 0)
+		return;
+	/* Opened first: if the helper has its pid afterwards, it had it then. */
+	process = (int)syscall(SYS_pidfd_open, helper->pid, 0);
+	if (process < 0)
+		return;
+	if (started_of(helper->pid) == helper->started)
+		syscall(SYS_pidfd_send_signal, process, SIGKILL, NULL, 0);
+	close(process);
+}
+
 /* The first word: who may trace us. */
-static int greeting_take(int socket, pid_t *adopted)
+static int greeting_take(int socket, struct vg_helper *known)
 {
 	struct vg_wire_message message = { 0 };
 	pid_t helper;
@@ -112,10 +158,12 @@ static int greeting_take(int socket, pid_t *adopted)
 	/* Where Yama restricts tracing to descendants, this lets the helper in: it is none.
 	 * Fails where there is no Yama, which is as good. */
 	prctl(PR_SET_PTRACER, (unsigned long)helper, 0, 0, 0);
+	known->pid = helper;
+	known->started = started_of(helper);
 	/* In a container's first process, and in others that adopt orphans, the helper is a child
 	 * after all. */
 	if (waitpid(helper, NULL, WNOHANG) == 0)
-		*adopted = helper;
+		known->adopted = helper;
 	return 0;
 }
 
@@ -156,9 +204,9 @@ static void stranger_end(pid_t pid)
 	adopted_reap(-pid);
 }
 
-int vg_helper_open(const char *given, int *socket, struct vg_helper **helper)
+int vg_helper_open(const struct vg_helper_program *program, int *socket, struct vg_helper **helper)
 {
-	int sockets[2], rc;
+	int sockets[2] = { -1, -1 }, rc;
 	pid_t pid = 0;
 
 	*helper = calloc(1, sizeof **helper);
@@ -169,9 +217,9 @@ int vg_helper_open(const char *given, int *socket, struct vg_helper **helper)
 	rc = vg_helper_pair(&sockets[0], &sockets[1]);
 	*socket = sockets[0];
 	if (rc == 0)
-		rc = helper_start(given, sockets, &pid);
+		rc = helper_start(program, sockets, &pid);
 	if (rc == 0)
-		rc = greeting_take(*socket, &(*helper)->adopted);
+		rc = greeting_take(*socket, *helper);
 	if (rc != 0)
 		stranger_end(pid);
 	return rc;

@@ -3,6 +3,7 @@
 #define VG_LIBVGCTL_HELPER_H
 
 #include <stdbool.h>
+#include <stdint.h>
 #include <sys/types.h>
 
 #include "libvgctl/wire.h"
@@ -17,18 +18,35 @@ struct vg_helper {
 	unsigned int shares;
 	bool overwrite;              /* what it takes threads to do where their room for events is full */
 	pid_t adopted;               /* it, if this process is pid 1 or a subreaper; or 0 */
+	pid_t pid;
+	uint64_t started;            /* when it began, as /proc has it: tells it from a later process of that pid; or 0 */
 };
 
 /*
- * Starts a helper, that which `given` names if it is not NULL, takes its greeting and lets it trace
+ * Where the program of the helper is: vg_spawn_find().  Looked for before the roster is held, for that takes the dynamic
+ * linker's lock, and a callback of dl_iterate_phdr(3), which holds this lock, may begin a session.
+ */
+struct vg_helper_program {
+	const char *given;           /* the caller's: by the options, or NULL */
+	char *path;                  /* owned; NULL: not found */
+};
+
+struct vg_helper_program vg_helper_find(const char *given);
+
+/*
+ * Starts a helper, takes its greeting and lets it trace
  * this process.  *socket is the caller's after a failure too, unless negative, and so is *helper, one
  * share of it, unless NULL.  0 or a negative errno.
  */
-int vg_helper_open(const char *given, int *socket, struct vg_helper **helper);
+int vg_helper_open(const struct vg_helper_program *program, int *socket, struct vg_helper **helper);
 
 /* One share less, after the socket was closed.  After the last one nobody may trace this process any
  * more.  Accepts NULL. */
 void vg_helper_leave(struct vg_helper *helper);
+
+/* Kills a helper that does not answer: it may hold a thread of this process stopped, which the kernel then lets go.
+ * No other process that has its pid by now. */
+void vg_helper_kill(const struct vg_helper *helper);
 
 /* A pair of sockets for one more connection: ours, and the one to be passed to the helper. */
 int vg_helper_pair(int *own, int *other);

@@ -2,6 +2,7 @@
 #include "libvgctl/lanes.h"
 
 #include <pthread.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -58,21 +59,29 @@ static void thread_end(void *argument)
 	atomic_store_explicit(&own->lane->taken, 0, memory_order_release);
 }
 
+/* Under the mutex: the signals that were blocked before fork(2). */
+static sigset_t before_fork;
+
 static void fork_prepare(void)
 {
-	pthread_mutex_lock(&mutex);
+	sigset_t before;
+
+	vg_process_lock(&mutex, &before);
+	before_fork = before;
 }
 
 static void fork_parent(void)
 {
-	pthread_mutex_unlock(&mutex);
+	sigset_t before = before_fork;
+
+	vg_process_unlock(&mutex, &before);
 }
 
 static void fork_child(void)
 {
 	vg_process_clear();
 	vgctl_recording = 0;
-	pthread_mutex_unlock(&mutex);
+	fork_parent();
 }
 
 /* Under the mutex, once. */
@@ -103,9 +112,11 @@ static bool prepare(void)
  * have begun a session before: in a constructor of its own.  Nothing more is done here, see vg_process(). */
 __attribute__((constructor)) static void forks_watch_early(void)
 {
-	pthread_mutex_lock(&mutex);
+	sigset_t before;
+
+	vg_process_lock(&mutex, &before);
 	forks_watch();
-	pthread_mutex_unlock(&mutex);
+	vg_process_unlock(&mutex, &before);
 }
 
 /* Frees what the library has, if it is unloaded. */
@@ -163,14 +174,15 @@ static uint32_t label_add(const char *text)
 
 uint32_t vgctl_intern(const char *text)
 {
+	sigset_t before;
 	uint32_t id;
 
 	if (text == NULL || *text == '\0')
 		return 0;
-	pthread_mutex_lock(&mutex);
+	vg_process_lock(&mutex, &before);
 	prepare();
 	id = label_add(text);
-	pthread_mutex_unlock(&mutex);
+	vg_process_unlock(&mutex, &before);
 	return id;
 }
 
@@ -195,8 +207,9 @@ static struct vg_lanes_host *ring_open(void)
 int vg_lanes_fd(void)
 {
 	struct vg_lanes_host *host = NULL;
+	sigset_t before;
 
-	pthread_mutex_lock(&mutex);
+	vg_process_lock(&mutex, &before);
 	if (prepare()) {
 		host = host_get();
 		if (host == NULL || !vg_own_ring_holds(host)) {
@@ -204,15 +217,16 @@ int vg_lanes_fd(void)
 			atomic_store_explicit(&state_get()->host, host, memory_order_release);
 		}
 	}
-	pthread_mutex_unlock(&mutex);
+	vg_process_unlock(&mutex, &before);
 	return host != NULL ? host->fd : -1;
 }
 
 void vg_lanes_start(bool overwrite)
 {
 	struct vg_lanes_state *state = state_get();
+	sigset_t before;
 
-	pthread_mutex_lock(&mutex);
+	vg_process_lock(&mutex, &before);
 	atomic_store_explicit(&state->overwrite, overwrite, memory_order_relaxed);
 	if (host_get() != NULL)
 		atomic_store(&host_get()->lanes->beat_ns, 0);
@@ -220,7 +234,7 @@ void vg_lanes_start(bool overwrite)
 		sessions = 1;
 	atomic_store_explicit(&state->session, sessions, memory_order_release);
 	__atomic_store_n(&vgctl_recording, sessions, __ATOMIC_RELEASE);
-	pthread_mutex_unlock(&mutex);
+	vg_process_unlock(&mutex, &before);
 }
 
 void vg_lanes_stop(void)
@@ -235,8 +249,9 @@ void vg_lanes_stop(void)
 void vg_lanes_rest(bool helper_gone)
 {
 	struct vg_lanes_host *host;
+	sigset_t before;
 
-	pthread_mutex_lock(&mutex);
+	vg_process_lock(&mutex, &before);
 	host = host_get();
 	/* Never unmapped: a thread may have been interrupted in the middle of a record, and writes
 	 * the rest of it whenever it goes on. */
@@ -244,7 +259,7 @@ void vg_lanes_rest(bool helper_gone)
 		vg_own_ring_rest(host);
 	else if (host != NULL)
 		atomic_store_explicit(&state_get()->host, NULL, memory_order_release);
-	pthread_mutex_unlock(&mutex);
+	vg_process_unlock(&mutex, &before);
 }
 
 /* ---- the heartbeat ---- */

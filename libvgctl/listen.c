@@ -45,14 +45,15 @@ static int directory_find(const char *given, char *directory, size_t bytes)
 	return 0;
 }
 
-static int listening_open(const char *directory, const struct vgctl_options *options)
+static int listening_open(const char *directory, const struct vgctl_options *options,
+			  const struct vg_helper_program *program)
 {
 	struct vg_wire_message message = { 0 };
 	int ring = vg_lanes_fd(), rc;
 
 	rc = directory_find(directory, message.listen.directory, sizeof message.listen.directory);
 	if (rc == 0)
-		rc = vg_helper_open(options->helper_path, &listening.socket, &listening.helper);
+		rc = vg_helper_open(program, &listening.socket, &listening.helper);
 	if (rc != 0)
 		return rc;
 	vg_options_begin(options, &message.listen.begin);
@@ -60,6 +61,8 @@ static int listening_open(const char *directory, const struct vgctl_options *opt
 	rc = vg_channel_send(listening.socket, &message, VG_WIRE_LISTEN, &ring, ring >= 0);
 	if (rc == 0)
 		rc = vg_channel_receive(listening.socket, &message, NULL, NULL, VG_START_TIMEOUT_MS);
+	if (rc == -ETIMEDOUT)
+		vg_helper_kill(listening.helper);
 	if (rc != 0)
 		return vg_helper_lost(rc);
 	rc = vg_answer_check(&message, VG_WIRE_STARTED);
@@ -98,25 +101,30 @@ static void listening_check(void)
 
 int vgctl_listen(const char *directory, const struct vgctl_options *given)
 {
+	struct vg_helper_program program;
 	struct vgctl_options options;
 	struct vg_roster *roster;
 	int cancel_state, rc = vg_options_check(given, &options);
 
 	if (rc != 0)
 		return rc;
+	program = vg_helper_find(options.helper_path);
 	roster = vg_roster_hold(&cancel_state);
-	if (roster == NULL)
+	if (roster == NULL) {
+		free(program.path);
 		return vg_failure(-ENOMEM, NULL);
+	}
 	listening_check();
 	if (roster->sessions != NULL)
 		rc = vg_failure(-EALREADY, NULL);
 	else if (listening.owner != 0)
 		rc = vg_failure(-EALREADY, "the helper of this process listens already");
 	else
-		rc = listening_open(directory, &options);
+		rc = listening_open(directory, &options, &program);
 	if (rc != 0 && listening.owner == 0)
 		listening_close();
 	vg_roster_release(roster, cancel_state);
+	free(program.path);
 	return rc;
 }
 
@@ -144,6 +152,8 @@ static int join(int *socket)
 	rc = vg_channel_send(listening.socket, &message, VG_WIRE_JOIN, &other, 1);
 	if (rc == 0)
 		rc = vg_channel_receive(listening.socket, &message, NULL, NULL, VG_START_TIMEOUT_MS);
+	if (rc == -ETIMEDOUT)
+		vg_helper_kill(listening.helper);
 	close(other);
 	return rc != 0 ? vg_helper_lost(rc) : vg_answer_check(&message, VG_WIRE_JOINED);
 }

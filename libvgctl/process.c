@@ -69,6 +69,38 @@ struct vg_process *vg_process_unloaded(void)
 	return atomic_load(&exiting) ? NULL : atomic_load(&page);
 }
 
+static void signals_block(sigset_t *before)
+{
+	static const int own[] = { SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGTRAP, SIGSYS };
+	sigset_t others;
+
+	sigfillset(&others);
+	for (size_t i = 0; i < sizeof own / sizeof *own; i++)
+		sigdelset(&others, own[i]);
+	pthread_sigmask(SIG_BLOCK, &others, before);
+}
+
+void vg_process_lock(pthread_mutex_t *mutex, sigset_t *before)
+{
+	signals_block(before);
+	pthread_mutex_lock(mutex);
+}
+
+bool vg_process_trylock(pthread_mutex_t *mutex, sigset_t *before)
+{
+	signals_block(before);
+	if (pthread_mutex_trylock(mutex) == 0)
+		return true;
+	pthread_sigmask(SIG_SETMASK, before, NULL);
+	return false;
+}
+
+void vg_process_unlock(pthread_mutex_t *mutex, const sigset_t *before)
+{
+	pthread_mutex_unlock(mutex);
+	pthread_sigmask(SIG_SETMASK, before, NULL);
+}
+
 void vg_process_free(void)
 {
 	void (*run)(void) = atomic_load(&unload);

@@ -3,6 +3,8 @@
 #define VG_LIBVGCTL_PROCESS_H
 
 #include <pthread.h>
+#include <signal.h>
+#include <stdbool.h>
 #include <stdint.h>
 
 struct vgctl_session;
@@ -42,6 +44,15 @@ uint64_t vg_process_token(void);
 
 /* The same as the kernel does, for a child whose kernel did not. */
 void vg_process_clear(void);
+
+/*
+ * For a mutex that a handler of pthread_atfork(3) takes.  The calling thread gets no signal while it holds the mutex: a
+ * signal handler may call fork(2), and would wait for its own thread.  Signals for what the thread itself does, such as
+ * SIGSEGV, still come: the kernel ends a program that blocks them.
+ */
+void vg_process_lock(pthread_mutex_t *mutex, sigset_t *before);
+bool vg_process_trylock(pthread_mutex_t *mutex, sigset_t *before);
+void vg_process_unlock(pthread_mutex_t *mutex, const sigset_t *before);
 
 /* For the library's destructors: what vg_process() has returned, if the library is unloaded.  NULL if nothing has called
  * it yet, or if the program exits: then other threads may still use what the library has, and nothing is to be freed. */

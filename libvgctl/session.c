@@ -49,6 +49,8 @@ int vg_session_ask(struct vgctl_session *session, enum vg_wire_kind question, in
 		if (rc == 0 || rc == -ECONNRESET)
 			rc = vg_channel_receive(session->socket, message, NULL, NULL,
 						ANSWER_TIMEOUT_MS);
+		if (rc == -ETIMEDOUT)
+			vg_helper_kill(session->helper);
 		session->lost = rc;
 	}
 	rc = session->lost;

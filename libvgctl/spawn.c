@@ -235,15 +235,24 @@ static void environment_pick(struct spawn *spawn)
 	}
 }
 
-bool vg_spawn_is_elsewhere(void)
+/* Whether the calling thread's children begin in another namespace of the kind. */
+static bool is_elsewhere(const char *own_path, const char *children_path)
 {
 	char own[64], children[64];
-	ssize_t length = readlink("/proc/thread-self/ns/pid", own, sizeof own);
+	ssize_t length = readlink(own_path, own, sizeof own);
 
 	/* A namespace that has no process yet shows no link. */
-	return length > 0 && (readlink("/proc/thread-self/ns/pid_for_children", children,
-				       sizeof children) != length ||
+	return length > 0 && (readlink(children_path, children, sizeof children) != length ||
 			      memcmp(own, children, (size_t)length) != 0);
+}
+
+const char *vg_spawn_elsewhere(void)
+{
+	if (is_elsewhere("/proc/thread-self/ns/pid", "/proc/thread-self/ns/pid_for_children"))
+		return "pid";
+	if (is_elsewhere("/proc/thread-self/ns/time", "/proc/thread-self/ns/time_for_children"))
+		return "time";
+	return NULL;
 }
 
 /* A thread with SCHED_DEADLINE can clone only while it has SCHED_FLAG_RESET_ON_FORK.  Sets or clears that flag.  False if

@@ -23,11 +23,11 @@ bool vg_spawn_is_privileged(void);
 int vg_spawn(const char *path, int socket, pid_t *helper);
 
 /*
- * Whether the calling thread's children begin in another pid namespace, after unshare(2) or setns(2).
- * vg_spawn() must not be called then: the first of them would be that namespace's init, which ends at
- * once and takes the namespace with it.
+ * The kind of namespace, "pid" or "time", in which the calling thread's children begin and the thread is not, after unshare(2)
+ * or setns(2); or NULL.  vg_spawn() must not be called then.  The first child in a pid namespace would be its init, which
+ * ends at once and takes the namespace with it.  In another time namespace the helper's clock would not be the program's.
  */
-bool vg_spawn_is_elsewhere(void);
+const char *vg_spawn_elsewhere(void);
 
 /*
  * Looks for the helper: `option` if not NULL, $VIGNETTED, beside this library if it is a shared one,

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <pthread.h>
+#include <signal.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -10,20 +11,29 @@
 #include <sys/stat.h>
 
 #include "libvgctl/lanes.h"
+#include "libvgctl/process.h"
 
 /* Heartbeats may come from any thread while the session ends. */
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 static struct vg_stalls *current; /* under the mutex */
 static _Atomic uint32_t dumps_seen;
 
+/* Under the mutex: the signals that were blocked before fork(2). */
+static sigset_t before_fork;
+
 static void fork_before(void)
 {
-	pthread_mutex_lock(&mutex);
+	sigset_t before;
+
+	vg_process_lock(&mutex, &before);
+	before_fork = before;
 }
 
 static void fork_after(void)
 {
-	pthread_mutex_unlock(&mutex);
+	sigset_t before = before_fork;
+
+	vg_process_unlock(&mutex, &before);
 }
 
 /* A child must not find the mutex held by a thread that it does not have.  As the library is loaded: lanes.c. */
@@ -69,16 +79,17 @@ static int file_open(struct vg_stalls *stalls, const char *path, unsigned int nu
 
 int vg_stalls_open(struct vg_stalls *stalls, const char *path, unsigned int max, struct vg_err *err)
 {
+	sigset_t before;
 	int rc = 0;
 
 	memset(stalls, 0, sizeof *stalls);
 	for (unsigned int i = 1; rc == 0 && i <= max && i <= VG_WIRE_WATCH_FILES; i++)
 		rc = file_open(stalls, path, i, err);
 	stalls->dumps_before = vg_lanes_dumps();
-	pthread_mutex_lock(&mutex);
+	vg_process_lock(&mutex, &before);
 	atomic_store(&dumps_seen, stalls->dumps_before);
 	current = stalls;
-	pthread_mutex_unlock(&mutex);
+	vg_process_unlock(&mutex, &before);
 	return rc;
 }
 
@@ -99,24 +110,26 @@ static void file_finish(struct vg_stall_file *one)
 void vg_stalls_name(void)
 {
 	uint32_t dumps = vg_lanes_dumps();
+	sigset_t before;
 
-	if (dumps == atomic_load_explicit(&dumps_seen, memory_order_relaxed) ||
-	    pthread_mutex_trylock(&mutex) != 0)
+	if (dumps == atomic_load_explicit(&dumps_seen, memory_order_relaxed) || !vg_process_trylock(&mutex, &before))
 		return;
 	atomic_store(&dumps_seen, dumps);
 	while (current != NULL && current->named < current->count &&
 	       current->named < dumps - current->dumps_before)
 		file_finish(&current->files[current->named++]);
-	pthread_mutex_unlock(&mutex);
+	vg_process_unlock(&mutex, &before);
 }
 
 /* No heartbeat names its files any more. */
 static void retire(struct vg_stalls *stalls)
 {
-	pthread_mutex_lock(&mutex);
+	sigset_t before;
+
+	vg_process_lock(&mutex, &before);
 	if (current == stalls)
 		current = NULL;
-	pthread_mutex_unlock(&mutex);
+	vg_process_unlock(&mutex, &before);
 }
 
 void vg_stalls_close(struct vg_stalls *stalls)

@@ -62,6 +62,8 @@ static int session_negotiate(struct vg_roster *roster, struct vgctl_session *ses
 	rc = vg_channel_send(session->socket, &message, VG_WIRE_BEGIN, fds, fds[1] >= 0 ? 2 : 1);
 	if (rc == 0)
 		rc = vg_channel_receive(session->socket, &message, NULL, NULL, VG_START_TIMEOUT_MS);
+	if (rc == -ETIMEDOUT)
+		vg_helper_kill(session->helper);
 	if (rc == -ECONNRESET)
 		return vg_failure(rc, "the helper vignetted died as it began");
 	rc = rc != 0 ? vg_helper_lost(rc) : vg_answer_check(&message, VG_WIRE_STARTED);
@@ -78,7 +80,7 @@ static int session_negotiate(struct vg_roster *roster, struct vgctl_session *ses
 
 /* A connection to the helper that is there already, or to one that is started for it. */
 static int helper_connect(struct vg_roster *roster, struct vgctl_session *session,
-			  const struct vgctl_options *options)
+			  const struct vg_helper_program *program)
 {
 	struct vgctl_session *beside;
 	int rc = vg_listening_join(&session->socket, &session->helper);
@@ -92,11 +94,11 @@ static int helper_connect(struct vg_roster *roster, struct vgctl_session *sessio
 	}
 	session->joined = rc == 0;
 	return rc != -ENOENT ? rc :
-	       vg_helper_open(options->helper_path, &session->socket, &session->helper);
+	       vg_helper_open(program, &session->socket, &session->helper);
 }
 
 static int session_open(struct vg_roster *roster, struct vgctl_session *session, const char *path,
-			const struct vgctl_options *options)
+			const struct vgctl_options *options, const struct vg_helper_program *program)
 {
 	const struct vgctl_session *other;
 	int rc;
@@ -108,7 +110,7 @@ static int session_open(struct vg_roster *roster, struct vgctl_session *session,
 	rc = vg_part_open(&session->file, path);
 	if (rc != 0)
 		return rc;
-	rc = helper_connect(roster, session, options);
+	rc = helper_connect(roster, session, program);
 	if (rc != 0)
 		return rc;
 	session->socket_mark = vg_mark_of(session->socket);
@@ -120,6 +122,7 @@ int vgctl_begin(const char *path, const struct vgctl_options *given,
 		struct vgctl_session **session_out)
 {
 	struct vgctl_options options;
+	struct vg_helper_program program;
 	struct vgctl_session *session;
 	struct vg_roster *roster;
 	int cancel_state, rc;
@@ -129,17 +132,19 @@ int vgctl_begin(const char *path, const struct vgctl_options *given,
 	rc = vg_options_check(given, &options);
 	if (rc != 0)
 		return rc;
+	program = vg_helper_find(options.helper_path);
 	session = calloc(1, sizeof *session);
 	roster = session != NULL ? vg_roster_hold(&cancel_state) : NULL;
 	if (roster == NULL) {
 		free(session);
+		free(program.path);
 		return vg_failure(-ENOMEM, NULL);
 	}
 	session->owner = vg_process_token();
 	session->socket = -1;
 	session->file = (struct vg_outfile)VG_OUTFILE_CLOSED;
 	pthread_mutex_init(&session->mutex, NULL);
-	rc = session_open(roster, session, path, &options);
+	rc = session_open(roster, session, path, &options, &program);
 	if (rc == 0) {
 		vg_roster_add(roster, session);
 		*session_out = session;
@@ -147,6 +152,7 @@ int vgctl_begin(const char *path, const struct vgctl_options *given,
 		vg_session_free(session);
 	}
 	vg_roster_release(roster, cancel_state);
+	free(program.path);
 	return rc;
 }
 
@@ -182,7 +188,7 @@ static int session_end(struct vg_roster *roster, struct vgctl_session *session,
 	if (last)
 		vg_lanes_stop();
 	rc = vg_session_ask(session, VG_WIRE_END, -1, VG_WIRE_ENDED, &answer);
-	/* One that does not answer may yet wake up. */
+	/* A helper that does not answer is killed, and may have a moment yet. */
 	if (last)
 		vg_lanes_rest(session->lost == 0 || session->lost == -ECONNRESET);
 	/* Whatever happened, what is written is the user's: it appears under its name. */

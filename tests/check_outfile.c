@@ -355,7 +355,35 @@ START_TEST(lost_with_its_directory)
 }
 END_TEST
 
-/* The same through the library and its helper. */
+/* A copy that is larger than files may be is not begun, and no signal says so. */
+START_TEST(lost_part_above_the_limit)
+{
+	unsigned char *bytes = pattern_make();
+	struct rlimit before, limit;
+	struct vg_outfile file;
+	struct vg_err err;
+
+	ck_assert_int_eq(getrlimit(RLIMIT_FSIZE, &before), 0);
+	own_open(&file, bytes);
+	part_lose(GONE_REMOVED);
+	limit = (struct rlimit){ MUCH_BYTES - 1, before.rlim_max };
+	ck_assert_int_eq(setrlimit(RLIMIT_FSIZE, &limit), 0);
+	ck_assert_int_eq(vg_outfile_commit(&file, &err), -EFBIG);
+	ck_assert_int_eq(files_count(), 0);
+	ck_assert_int_eq(setrlimit(RLIMIT_FSIZE, &before), 0);
+	/* What just fits is copied. */
+	own_open(&file, bytes);
+	part_lose(GONE_REMOVED);
+	limit.rlim_cur = MUCH_BYTES;
+	ck_assert_int_eq(setrlimit(RLIMIT_FSIZE, &limit), 0);
+	ck_assert_int_eq(vg_outfile_commit(&file, &err), 0);
+	ck_assert_int_eq(setrlimit(RLIMIT_FSIZE, &before), 0);
+	ck_assert_int_eq(files_count(), 1);
+	free(bytes);
+}
+END_TEST
+
+/* A lost .part through the library and its helper. */
 START_TEST(lost_part_of_a_session)
 {
 	struct vgctl_summary summary = VGCTL_SUMMARY_INIT;
@@ -754,6 +782,7 @@ Suite *outfile_suite(void)
 	tcase_add_loop_test(tests, lost_part_is_not_removed, 0, GONE_KINDS);
 	tcase_add_test(tests, lost_part_beside_another_writer);
 	tcase_add_test(tests, lost_with_its_directory);
+	tcase_add_test(tests, lost_part_above_the_limit);
 	tcase_add_loop_test(tests, lost_part_of_a_session, 0, GONE_KINDS);
 	suite_add_tcase(suite, tests);
 	if (geteuid() != 0) {

@@ -6,6 +6,8 @@
  *     hosts_memory space PROFILE          looks at its address space
  *     hosts_memory stacks PROFILE         calls every function on a thread of PTHREAD_STACK_MIN
  *     hosts_memory owner PROFILE          is pid 1, and so is a child of its own
+ *     hosts_memory narrow PROFILE         has little address space
+ *     hosts_memory beside PROFILE         has a file right behind a thread's stack
  *     hosts_memory first PROFILE          begins its first three sessions at the same time
  */
 #include <errno.h>
@@ -13,10 +15,12 @@
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
@@ -24,7 +28,7 @@
 
 #include "libvgctl/vgctl.h"
 
-enum { EVENTS = 5000, FIRSTS = 3, LOCKED_MAX_KIB = 1024, SPACE_MAX_KIB = 1024 };
+enum { EVENTS = 5000, FIRSTS = 3, LOCKED_MAX_KIB = 1024, SPACE_MAX_KIB = 1024, NARROW_BYTES = 100 << 20, STACK_BYTES = 256 * 1024 };
 
 static const char *profile;
 
@@ -235,6 +239,62 @@ static void first_run(void)
 		pthread_join(threads[i], NULL);
 }
 
+/* Events that the helper cannot see are not lost without a word. */
+static void narrow_run(void)
+{
+	struct rlimit limit = { NARROW_BYTES, NARROW_BYTES };
+	struct vgctl_session *session;
+	int rc;
+
+	ensure(setrlimit(RLIMIT_AS, &limit) == 0, "setrlimit: %s", strerror(errno));
+	rc = vgctl_begin(profile, NULL, &session);
+	ensure(rc == -ENOMEM && strstr(vgctl_strerror(rc), "events") != NULL, "vgctl_begin returned %d: %s", rc,
+	       vgctl_strerror(rc));
+}
+
+static atomic_int spinner_state; /* 1: it spins; 2: it is to end */
+
+static void *spin(void *unused)
+{
+	atomic_store(&spinner_state, 1);
+	while (atomic_load(&spinner_state) == 1)
+		;
+	return unused;
+}
+
+/* A file is mapped right behind the stack of a thread.  Its pages do not come into being by samples of the thread.  Not
+ * from its beginning: the header of every file that is mapped is read. */
+static void beside_run(void)
+{
+	struct vgctl_options options = VGCTL_OPTIONS_INIT;
+	int file = memfd_create("beside", MFD_CLOEXEC);
+	struct vgctl_session *session;
+	pthread_attr_t attributes;
+	struct stat status;
+	pthread_t thread;
+	char *stack;
+
+	ensure(file >= 0 && ftruncate(file, 2 * STACK_BYTES) == 0, "memfd_create");
+	stack = mmap(NULL, (size_t)2 * STACK_BYTES, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	ensure(stack != MAP_FAILED && mmap(stack + STACK_BYTES, STACK_BYTES, PROT_READ | PROT_WRITE,
+					   MAP_SHARED | MAP_FIXED, file, STACK_BYTES) != MAP_FAILED, "mmap");
+	pthread_attr_init(&attributes);
+	ensure(pthread_attr_setstack(&attributes, stack, STACK_BYTES) == 0 &&
+	       pthread_create(&thread, &attributes, spin, NULL) == 0, "pthread_create");
+	while (atomic_load(&spinner_state) == 0)
+		usleep(1000);
+	options.rate_hz = VGCTL_ON_DEMAND;
+	options.stop_always = 1;
+	session = begin(&options);
+	for (int i = 0; i < 10; i++)
+		ensure(vgctl_sample(session) == 0, "vgctl_sample");
+	ensure(vgctl_end(session, NULL) == 0, "vgctl_end");
+	ensure(fstat(file, &status) == 0 && status.st_blocks == 0, "samples made %ld blocks of the file",
+	       (long)status.st_blocks);
+	atomic_store(&spinner_state, 2);
+	pthread_join(thread, NULL);
+}
+
 int main(int argc, char **argv)
 {
 	if (argc < 3)
@@ -251,6 +311,10 @@ int main(int argc, char **argv)
 		owner_run();
 	else if (strcmp(argv[1], "first") == 0)
 		first_run();
+	else if (strcmp(argv[1], "narrow") == 0)
+		narrow_run();
+	else if (strcmp(argv[1], "beside") == 0)
+		beside_run();
 	else
 		return 2;
 	return 0;

@@ -30,6 +30,9 @@ compiles() {
 host "memory locked before" "$BUILDDIR/tests/hosts_memory" locked before before.vgp
 host "memory locked after" "$BUILDDIR/tests/hosts_memory" locked after after.vgp
 host "address space" "$BUILDDIR/tests/hosts_memory" space space.vgp
+# A sanitizer takes more address space than that.
+nm "$VIGNETTED" 2>/dev/null | grep -q __asan_init || host "little address space" "$BUILDDIR/tests/hosts_memory" narrow narrow.vgp
+host "file behind a stack" "$BUILDDIR/tests/hosts_memory" beside beside.vgp
 host "small stacks" "$BUILDDIR/tests/hosts_memory" stacks stacks.vgp
 host "pid 1 in pid 1" unshare $([ "$(id -u)" = 0 ] || echo -r) --fork --pid --mount-proc "$BUILDDIR/tests/hosts_memory" owner owner.vgp
 "$VGTOOL" info owner.vgp >log 2>&1 || { echo "FAIL: owner.vgp: $(cat log)"; failures=$((failures + 1)); }

@@ -6,29 +6,44 @@
  *
  * The table at the end has the kinds.  Exits with 0 if all was well; else prints what was not.
  */
+#include <dirent.h>
 #include <errno.h>
+#include <fcntl.h>
+#include <link.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
 #include <pthread.h>
 #include <sched.h>
 #include <signal.h>
 #include <stdarg.h>
+#include <stdatomic.h>
 #include <stdbool.h>
+#include <stddef.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mount.h>
 #include <sys/prctl.h>
+#include <sys/ptrace.h>
 #include <sys/resource.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/time.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/sched_attr.h"
 #include "libvgctl/vgctl.h"
+#include "libvgctl/wire.h"
 
 /* A helper that waits to see whether the program ends sleeps a millisecond at a time, 400 times. */
-enum { SESSIONS = 20, EXITS = 50, SLEEPS_MAX = 200, USER = 12345, PROCESSES_MAX = 4, PRIORITY = 10 };
+enum { SESSIONS = 20, EXITS = 50, SLEEPS_MAX = 200, USER = 12345, PROCESSES_MAX = 4, PRIORITY = 10, DESCRIPTORS = 60, FORKS = 200, BEGINS = 2000 };
+
+#ifndef CLONE_NEWTIME
+#define CLONE_NEWTIME 0x80
+#endif
 
 static const char *profile, *argument, *program;
 
@@ -319,6 +334,18 @@ static void empty_dev(void)
 	ensure(umount("/dev") == 0, "umount: %m");
 }
 
+/* A program whose children have another clock than it has itself, until it executes itself. */
+static void other_time(void)
+{
+	struct vgctl_session *session;
+	int rc;
+
+	ensure(unshare(CLONE_NEWTIME) == 0, "unshare: %m");
+	rc = vgctl_begin(profile, NULL, &session);
+	ensure(rc == -ENOTSUP && strstr(vgctl_strerror(rc), "time namespace") != NULL, "vgctl_begin returned %d: %s", rc,
+	       vgctl_strerror(rc));
+}
+
 /* ---- helpers and paths that are no good ---- */
 
 /* A helper that says nothing, or what makes no sense, is not left running. */
@@ -392,6 +419,62 @@ static void exits(void)
 	}
 }
 
+/* This program as the helper: greets, stops a thread of the process that began the session, and says no more. */
+static void freezes(void)
+{
+	struct vg_wire_message message = {
+		.magic = VG_WIRE_MAGIC, .version = VG_WIRE_VERSION, .kind = VG_WIRE_HELLO,
+	};
+	struct ucred host;
+	socklen_t bytes = sizeof host;
+	char path[64];
+	struct dirent *entry;
+	DIR *threads;
+
+	if (send(VG_WIRE_FD, &message, sizeof message, 0) < 0 || recv(VG_WIRE_FD, &message, sizeof message, 0) < 0 ||
+	    getsockopt(VG_WIRE_FD, SOL_SOCKET, SO_PEERCRED, &host, &bytes) != 0)
+		return;
+	snprintf(path, sizeof path, "/proc/%d/task", host.pid);
+	threads = opendir(path);
+	while (threads != NULL && (entry = readdir(threads)) != NULL) {
+		pid_t tid = atoi(entry->d_name);
+
+		if (tid > 0 && tid != host.pid && ptrace(PTRACE_SEIZE, tid, NULL, NULL) == 0 &&
+		    ptrace(PTRACE_INTERRUPT, tid, NULL, NULL) == 0)
+			waitpid(tid, NULL, __WALL);
+	}
+	/* Not for ever: the program cannot end while its thread is held. */
+	alarm(60);
+	pause();
+}
+
+static atomic_bool done;
+
+static void *until_done(void *unused)
+{
+	while (!atomic_load(&done))
+		usleep(1000);
+	return unused;
+}
+
+/* A thread that the helper holds stopped goes on once the helper has been given up. */
+static void frozen(void)
+{
+	struct vgctl_options options = VGCTL_OPTIONS_INIT;
+	struct vgctl_session *session;
+	pthread_t thread;
+	int rc;
+
+	adopt();
+	options.helper_path = program;
+	ensure(pthread_create(&thread, NULL, until_done, NULL) == 0, "pthread_create");
+	rc = vgctl_begin(profile, &options, &session);
+	ensure(rc == -ETIMEDOUT, "vgctl_begin returned %d: %s", rc, vgctl_strerror(rc));
+	ensure(helper_find() == 0, "process %d is left", helper_find());
+	atomic_store(&done, true);
+	pthread_join(thread, NULL);
+}
+
 /* Two writers of one file in one process. */
 static void twice(void)
 {
@@ -412,6 +495,137 @@ static void twice(void)
 	end(session);
 }
 
+/* ---- signals and locks ---- */
+
+static volatile sig_atomic_t forks;
+
+static void on_signal_fork(int number)
+{
+	pid_t child = fork();
+
+	(void)number;
+	if (child == 0)
+		_exit(0);
+	forks++;
+}
+
+/* A signal handler calls fork(2) while its thread is in the library. */
+static void forks_in_handler(void)
+{
+	struct sigaction action = { .sa_handler = on_signal_fork };
+	struct itimerval often = { { 0, 1000 }, { 0, 1000 } }, never = { 0 };
+	char text[1000];
+
+	/* Shorter than that of all kinds: a deadlock is not waited for. */
+	alarm(20);
+	memset(text, 'x', sizeof text - 1);
+	text[sizeof text - 1] = '\0';
+	ensure(signal(SIGCHLD, SIG_IGN) != SIG_ERR && sigaction(SIGPROF, &action, NULL) == 0 &&
+	       setitimer(ITIMER_PROF, &often, NULL) == 0, "signals: %m");
+	while (forks < FORKS)
+		ensure(vgctl_intern(text) != 0, "vgctl_intern");
+	ensure(setitimer(ITIMER_PROF, &never, NULL) == 0, "setitimer: %m");
+	signal(SIGCHLD, SIG_DFL);
+	end(begin(profile));
+}
+
+static void *begin_and_end(void *unused)
+{
+	while (!atomic_load(&done)) {
+		struct vgctl_session *session;
+
+		if (vgctl_begin(argument, NULL, &session) == 0)
+			vgctl_end(session, NULL);
+	}
+	return unused;
+}
+
+static int under_linker_lock(struct dl_phdr_info *object, size_t bytes, void *unused)
+{
+	struct vgctl_session *session;
+
+	(void)object;
+	(void)bytes;
+	(void)unused;
+	if (vgctl_begin(profile, NULL, &session) == 0)
+		vgctl_end(session, NULL);
+	return 1;
+}
+
+/* Sessions begin under the dynamic linker's lock, while another thread begins some without it. */
+static void linker_locked(void)
+{
+	pthread_t thread;
+
+	/* Then the library looks for the helper beside itself, by the linker's list, and finds none. */
+	ensure(unsetenv("VIGNETTED") == 0 && pthread_create(&thread, NULL, begin_and_end, NULL) == 0, "thread");
+	alarm(20);
+	for (int i = 0; i < BEGINS; i++)
+		dl_iterate_phdr(under_linker_lock, NULL);
+	atomic_store(&done, true);
+	pthread_join(thread, NULL);
+}
+
+/* ---- what is forbidden ---- */
+
+/* Makes the system call fail from now on. */
+static void deny(long call)
+{
+	struct sock_filter filter[] = {
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, (uint32_t)call, 0, 1),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | EPERM),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+	};
+	struct sock_fprog program_of_filter = { sizeof filter / sizeof *filter, filter };
+
+	ensure(prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) == 0 &&
+	       prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program_of_filter) == 0, "seccomp: %m");
+}
+
+/* Leaves the number in stack memory that the next calls use: a variable that these do not initialise has it. */
+__attribute__((noinline)) static void stack_fill(int number)
+{
+	volatile int filled[2048];
+
+	for (size_t i = 0; i < sizeof filled / sizeof *filled; i++)
+		filled[i] = number;
+}
+
+/* A session that cannot begin closes none of the program's descriptors. */
+static void keeps(void)
+{
+	struct vgctl_session *session;
+
+	for (int fd = STDERR_FILENO + 1; fd <= DESCRIPTORS; fd++)
+		ensure(dup2(STDERR_FILENO, fd) == fd, "dup2: %m");
+	deny(SYS_socketpair);
+	stack_fill(DESCRIPTORS);
+	ensure(vgctl_begin(profile, NULL, &session) == -EPERM, "vgctl_begin without socketpair(2)");
+	stack_fill(DESCRIPTORS);
+	ensure(vgctl_listen(argument, NULL) == -EPERM, "vgctl_listen without socketpair(2)");
+	for (int fd = 0; fd <= DESCRIPTORS; fd++)
+		ensure(fcntl(fd, F_GETFD) >= 0, "descriptor %d is closed", fd);
+}
+
+/* Without the system call no session begins; the sentence names it, and no file is left. */
+static void refused(long call, const char *named)
+{
+	struct vgctl_session *session;
+	char part[4096];
+	int rc;
+
+	snprintf(part, sizeof part, "%s.part", profile);
+	deny(call);
+	rc = vgctl_begin(profile, NULL, &session);
+	ensure(rc == -EPERM && strstr(vgctl_strerror(rc), named) != NULL, "vgctl_begin returned %d: %s", rc,
+	       vgctl_strerror(rc));
+	ensure(access(part, F_OK) != 0 && errno == ENOENT, "%s is left", part);
+}
+
+static void no_stat(void) { refused(SYS_newfstatat, "cannot create"); }
+static void no_lists(void) { refused(SYS_getdents64, "getdents64"); }
+
 static const struct kind {
 	const char *name;
 	void (*run)(void);
@@ -419,11 +633,15 @@ static const struct kind {
 	{ "adopts", adopts }, { "executes", executes }, { "closes", closes }, { "closes_one", closes_one },
 	{ "few", few }, { "fifo", fifo }, { "round_robin", round_robin }, { "good_nice", good_nice },
 	{ "poor_nice", poor_nice }, { "deadline", deadline }, { "leaves", leaves }, { "listens", listens },
-	{ "empty_dev", empty_dev }, { "stranger", stranger }, { "exits", exits }, { "twice", twice },
+	{ "empty_dev", empty_dev }, { "stranger", stranger }, { "exits", exits }, { "frozen", frozen }, { "twice", twice }, { "keeps", keeps },
+	{ "forks_in_handler", forks_in_handler }, { "linker_locked", linker_locked },
+	{ "other_time", other_time }, { "no_stat", no_stat }, { "no_lists", no_lists },
 };
 
 int main(int argc, char **argv)
 {
+	if (argc == 2 && strcmp(argv[1], "--serve") == 0)
+		freezes();
 	if (argc < 3)
 		return 2;
 	program = argv[0];

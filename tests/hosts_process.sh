@@ -40,6 +40,8 @@ SH
 chmod 755 "$dir/silent" "$dir/babbling"
 timeout -s KILL 100 "$host" stranger "$dir/silent.vgp" "$dir/silent" >"$dir/silent.log" 2>&1 & silent=$!
 pids=$silent
+timeout -s KILL 100 "$host" frozen "$dir/frozen.vgp" >"$dir/frozen.log" 2>&1 & frozen=$!
+pids="$pids $frozen"
 hosted stranger "$dir/babbling"
 hosted stranger /bin/true
 
@@ -57,6 +59,11 @@ for kind in fifo round_robin good_nice poor_nice deadline; do
 done
 hosted exits /bin/true
 hosted twice
+hosted keeps "$dir/run"
+hosted no_stat
+hosted no_lists
+hosted forks_in_handler
+hosted linker_locked "$dir/other.vgp"
 
 # ---- directories and /dev ----
 mount -t tmpfs none "$dir/mount"
@@ -94,5 +101,8 @@ umount -l "$dir/mount" 2>/dev/null || true
 
 under='unshare --mount'
 hosted empty_dev
+under=
+hosted other_time
+wait $frozen || fail "frozen: $(cat "$dir/frozen.log")"
 wait $silent || fail "stranger silent: $(cat "$dir/silent.log")"
 [ $failures = 0 ]

@@ -51,6 +51,7 @@ enum vg_stack_read vg_stack_read(struct vg_walker *walker, struct vg_task *task,
 		snapshot->whole = false;
 		snapshot->fp_guess = 0;
 		snapshot->in_call = wait->call >= 0;
+		snapshot->thread_block = task->thread_block;
 		vg_regs_set(&snapshot->regs, wait->pc, wait->sp, snapshot->in_call ? wait->arguments : NULL);
 		vg_snapshot_slot(snapshot);
 		if (vg_snapshot_stack(snapshot, task->tid, task->snapshot_bytes) != 0)
@@ -95,10 +96,12 @@ enum vg_capture vg_stack_stop(struct vg_walker *walker, struct vg_tracer *tracer
 		enum vg_capture capture;
 
 		walker->snapshot.likely_sp = task->sp;
+		walker->snapshot.thread_block = task->thread_block;
 		capture = vg_tracer_capture(tracer, task->tid, task->snapshot_bytes, &walker->snapshot);
 		if (capture != VG_CAPTURE_TAKEN)
 			return capture;
 		task->sp = vg_regs_sp(&walker->snapshot.regs);
+		task->thread_block = walker->snapshot.thread_block;
 		vg_pauses_add(pauses, own_pause_ns(walker->tasks, task, tracer->pause_ns));
 		if (vg_walker_walk(walker) != 0)
 			return VG_CAPTURE_FAILED;

@@ -206,6 +206,7 @@ static enum vg_capture stopped_copy(pid_t tid, size_t stack_bytes, struct vg_sna
 
 	vg_snapshot_ahead(snapshot, tid, stack_bytes);
 	rc = vg_regs_read(&snapshot->regs, tid);
+	snapshot->thread_block = rc == 0 ? vg_regs_thread_block(&snapshot->regs) : 0;
 	vg_snapshot_slot(snapshot);
 	snapshot->whole = rc == 0;
 	snapshot->fp_guess = 0;

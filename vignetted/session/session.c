@@ -69,9 +69,13 @@ int vg_session_start(struct vg_session *session, const struct vg_session_options
 		return rc;
 	session->tasks.max = options->max_threads ?: VG_THREADS_DEFAULT;
 	session->begin_ns = vg_now_ns();
-	/* A session without events is better than none. */
+	/* A session without events is better than none where that was asked for: by a bound of memory below what they take.
+	 * Else it is not, for they would be lost without a word. */
 	if (options->events_fd >= 0)
-		vg_events_open(&session->events, options->events_fd, options->events_overwrite);
+		rc = vg_events_open(&session->events, options->events_fd, options->events_overwrite);
+	if (rc == -ENOMEM && session->max_memory_bytes > 2 * sizeof *session->events.shared)
+		return vg_err_set(err, rc, "the helper has too little address space (RLIMIT_AS) for the program's events: "
+				  "they take %zu MiB of it", (sizeof *session->events.shared >> 20) + 1);
 	vg_events_begin(&session->events, session->begin_ns);
 	vg_ticks_start(&session->ticks, 0, session->begin_ns);
 	vg_budget_start(&session->budget, 0, session->begin_ns);

@@ -77,6 +77,7 @@ struct vg_task {
 	struct vg_account accounts[VG_RECORDINGS];
 	size_t snapshot_bytes;       /* how much of its stack to copy */
 	uint64_t sp;                 /* at its latest stop */
+	uint64_t thread_block;       /* likewise: vg_regs_thread_block(); 0: it was never stopped */
 	size_t needed_bytes;         /* the most that one of its latest walks went through */
 	uint32_t walks;              /* since that was last looked at */
 	pid_t interrupts_of;         /* whose events interrupt it (vg_interrupt.owner); 0: none has yet */

@@ -21,6 +21,10 @@ uint64_t vg_regs_pc(const struct vg_regs *regs);
 uint64_t vg_regs_sp(const struct vg_regs *regs);
 uint64_t vg_regs_fp(const struct vg_regs *regs);
 
+/* Where the C library has the thread's own block: at the end of its stack, but for a process's first thread and for
+ * stacks that the program switches itself.  0: not known. */
+uint64_t vg_regs_thread_block(const struct vg_regs *regs);
+
 /* Sets what is known of a thread that waits and was not stopped: the two of them, and the arguments of the
  * system call that it waits in; these are NULL if it is in none. */
 void vg_regs_set(struct vg_regs *regs, uint64_t pc, uint64_t sp, const uint64_t arguments[6]);

@@ -38,6 +38,11 @@ uint64_t vg_regs_fp(const struct vg_regs *regs)
 	return regs->raw.rbp;
 }
 
+uint64_t vg_regs_thread_block(const struct vg_regs *regs)
+{
+	return regs->raw.fs_base;
+}
+
 void vg_regs_set(struct vg_regs *regs, uint64_t pc, uint64_t sp, const uint64_t arguments[6])
 {
 	struct user_regs_struct *raw = &regs->raw;

@@ -36,6 +36,10 @@ static int stack_read(struct vg_snapshot *snapshot, pid_t tid, uint64_t start, s
 	snapshot->stack_bytes = 0;
 	if (end < start)
 		return -EFAULT;
+	/* What is mapped behind the stack is not touched: pages would come into being there, or, with userfaultfd(2), the
+	 * thread that has to provide them may be the one that stands still. */
+	if (snapshot->thread_block > start && snapshot->thread_block < end)
+		end = snapshot->thread_block;
 	/* process_vm_readv(2) promises to stop short only between elements: one a page, so that
 	 * the end of the stack costs only what lies behind it.  The first ones small and the
 	 * rest large would do too, but where the stack ends is not known here. */
@@ -47,7 +51,7 @@ static int stack_read(struct vg_snapshot *snapshot, pid_t tid, uint64_t start, s
 		pieces[count++] = (struct iovec){ (void *)at, next - at };
 		at = next;
 	}
-	local = (struct iovec){ snapshot->stack, want_bytes };
+	local = (struct iovec){ snapshot->stack, end - start };
 	got = process_vm_readv(tid, &local, 1, pieces, count, 0);
 	if (got < 0)
 		return -errno;

@@ -21,6 +21,8 @@ struct vg_snapshot {
 	bool in_call;                /* and with this the arguments of a system call */
 	uint64_t fp_guess;           /* where whole is false: a likely frame pointer, or 0 */
 	uint64_t likely_sp;          /* the caller's: about where the stack pointer will be, or 0 */
+	uint64_t thread_block;       /* see vg_regs_thread_block(): the stack is copied to there at most; the caller's
+	                                until the registers are read; or 0 */
 	const _Atomic uint64_t *slot; /* the caller's: read while the thread does not run, or NULL */
 	uint64_t slot_value;         /* what stood there, or 0 */
 	uint64_t stack_address;      /* of the first copied byte: below sp by the red zone at least */
