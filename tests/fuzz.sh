@@ -3,7 +3,7 @@
 #
 # Fuzzers (libFuzzer, with both sanitizers) of everything that reads what strangers wrote: .sym
 # files, ELF and DWARF, profiles, the wire, the ring of events, unwind information, perf maps.  Each starts from tests/fuzz/corpus and from files
-# made here, and runs for FUZZ_SECONDS (30), or for as many executions as FUZZ_RUNS_NAME says:
+# made here, and runs for FUZZ_SECONDS (20), or for as many executions as FUZZ_RUNS_NAME says:
 # FUZZ_RUNS_wire=10000000.  In the soak, that is what the `runs_soak` below say.  A crash, an input
 # that takes 10 s, or one that takes more than 512 MiB fails the test; the input is left in
 # $BUILDDIR/fuzz.
@@ -11,7 +11,7 @@
 # Needs clang with its runtime, and the compiler's flags in FUZZ_FLAGS and FUZZ_LIBS.
 set -eu
 : "${SRCDIR:?}" "${BUILDDIR:?}" "${VGTOOL:?}" "${VIGNETTED:?}" "${FUZZ_LIBS:?}"
-seconds=${FUZZ_SECONDS:-30}
+seconds=${FUZZ_SECONDS:-20}
 fuzzers=${FUZZERS:-sym elf profile wire ring unwind perfmap}
 out=$BUILDDIR/fuzz
 # Of executions, in the soak: half an hour on two cores.
