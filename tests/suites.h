@@ -28,6 +28,7 @@
 	each(json) \
 	each(number) \
 	each(outfile) \
+	each(policy) \
 	each(print) \
 	each(priority) \
 	each(profile) \
