@@ -114,6 +114,7 @@ __attribute__((constructor)) static void forks_watch_early(void)
 {
 	sigset_t before;
 
+	vg_process_prepare();
 	vg_process_lock(&mutex, &before);
 	forks_watch();
 	vg_process_unlock(&mutex, &before);

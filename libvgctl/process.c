@@ -21,23 +21,37 @@ static void exit_note(void)
 
 static void (*_Atomic unload)(void);
 
-struct vg_process *vg_process(void)
+static struct vg_process *page_map(void)
 {
-	struct vg_process *process = atomic_load_explicit(&page, memory_order_acquire), *other = NULL;
+	struct vg_process *other = NULL, *process = mmap(NULL, sizeof *process, PROT_READ | PROT_WRITE,
+							 MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 
-	if (process != NULL)
-		return process;
-	process = mmap(NULL, sizeof *process, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 	if (process == MAP_FAILED)
 		return NULL;
 	madvise(process, sizeof *process, MADV_WIPEONFORK);
-	/* Before anything exists that is freed when the library is unloaded. */
-	if (atexit(exit_note) != 0)
-		exit_note();
 	if (atomic_compare_exchange_strong(&page, &other, process))
 		return process;
 	munmap(process, sizeof *process);
 	return other;
+}
+
+void vg_process_prepare(void)
+{
+	if (atomic_load(&page) == NULL)
+		page_map();
+}
+
+struct vg_process *vg_process(void)
+{
+	struct vg_process *process = atomic_load_explicit(&page, memory_order_acquire);
+	static _Atomic bool noted;
+
+	if (process == NULL)
+		process = page_map();
+	/* Not in a constructor: exit(3) would call it behind the destructors. */
+	if (!atomic_load(&noted) && !atomic_exchange(&noted, true) && atexit(exit_note) != 0)
+		exit_note();
+	return process;
 }
 
 uint64_t vg_process_token(void)

@@ -38,6 +38,10 @@ struct vg_process {
  * before the handler by which they know that the program exits. */
 struct vg_process *vg_process(void);
 
+/* Makes the page, as the library is loaded.  A sanitizer that sees the program and not the library would take a page
+ * that is made by one of several threads for a race. */
+void vg_process_prepare(void);
+
 /* A number that differs from those of all ancestors and descendants.  A pid is no such number: the child of a pid 1 may
  * be pid 1 of another namespace.  0: no memory. */
 uint64_t vg_process_token(void);
@@ -54,8 +58,8 @@ void vg_process_lock(pthread_mutex_t *mutex, sigset_t *before);
 bool vg_process_trylock(pthread_mutex_t *mutex, sigset_t *before);
 void vg_process_unlock(pthread_mutex_t *mutex, const sigset_t *before);
 
-/* For the library's destructors: what vg_process() has returned, if the library is unloaded.  NULL if nothing has called
- * it yet, or if the program exits: then other threads may still use what the library has, and nothing is to be freed. */
+/* For the library's destructors: the page, if the library is unloaded; NULL if the program exits: then other threads may
+ * still use what the library has, and nothing is to be freed. */
 struct vg_process *vg_process_unloaded(void);
 
 /* Calls `run`, which is remembered for good, and frees what vg_process() has returned. */

@@ -628,7 +628,7 @@ END_TEST
 /* The helper fetches events for the last time after a session's end.  What came in between is not the session's. */
 START_TEST(no_event_is_later_than_the_end)
 {
-	enum { ROUNDS = 50, SHOOTERS = 3 };
+	enum { ROUNDS = 10, SHOOTERS = 3 };
 	struct vgctl_options options = VGCTL_OPTIONS_INIT;
 	struct vgctl_session *first;
 	pthread_t threads[SHOOTERS];
