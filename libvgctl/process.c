@@ -48,7 +48,7 @@ struct vg_process *vg_process(void)
 
 	if (process == NULL)
 		process = page_map();
-	/* Not in a constructor: exit(3) would call it behind the destructors. */
+	/* Not in a constructor: at exit it would run behind the destructors. */
 	if (!atomic_load(&noted) && !atomic_exchange(&noted, true) && atexit(exit_note) != 0)
 		exit_note();
 	return process;
