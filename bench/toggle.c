@@ -23,8 +23,8 @@
 #include "bench/floors.h"
 #include "bench/transactions.h"
 #include "vignetted/serve/loop.h"
-#include "vignetted/session/interrupted.h"
 #include "vignetted/session/session.h"
+#include "vignetted/session/timer_samples.h"
 
 enum { TASKS_MAX = 64 };
 
@@ -58,14 +58,14 @@ static struct {
 /* The kernel's timers are closed, for halted ones cost something too. */
 static void sampling_off(void)
 {
-	vg_interrupted_fetch(&session);
-	off.timers_enabled = session.interrupts.enabled;
-	off.timers_narrow = session.interrupts.narrow;
-	off.timers_wide = session.interrupts.wide;
-	off.timers_ns = session.interrupts.event_count > 0 ? session.timers_ns : 0;
+	vg_timer_samples_fetch(&session);
+	off.timers_enabled = session.timers.interrupts.enabled;
+	off.timers_narrow = session.timers.interrupts.narrow;
+	off.timers_wide = session.timers.interrupts.wide;
+	off.timers_ns = session.timers.interrupts.event_count > 0 ? session.timers.period_ns : 0;
 	if (off.timers_ns != 0)
 		around_drop();
-	vg_interrupts_close(&session.interrupts);
+	vg_interrupts_close(&session.timers.interrupts);
 	for (size_t i = 0; i < session.tasks.live.count && i < TASKS_MAX; i++)
 		vg_task_look(&session.tasks, &session.tasks.live.items[i], &off.looks[i]);
 	off.cpu_ns = vg_target_cpu_ns(&session.target);
@@ -83,6 +83,7 @@ static void task_skip(struct vg_task *task, const struct vg_task_look *before, u
 	queued_ns = look.queued_ns - before->queued_ns;
 	task->weighed_ready_ns += cpu_ns + queued_ns;
 	task->weighed_slices += look.slices - before->slices;
+	task->window_slices += look.slices - before->slices;
 	task->look.cpu_ns += cpu_ns;
 	task->look.slices += look.slices - before->slices;
 	task->look.queued_ns += queued_ns;
@@ -101,26 +102,26 @@ static void sampling_on(void)
 	uint64_t gap_ns = vg_now_ns() - off.at_ns;
 	uint64_t cpu_ns = vg_target_cpu_ns(&session.target) - off.cpu_ns;
 
-	session.weighed_ns += gap_ns;
-	session.round_ns += gap_ns;
+	session.timers.window.at_ns += gap_ns;
+	session.activity.round_ns += gap_ns;
 	session.ticks.due_ns += gap_ns;
 	session.ticks.period_end_ns += gap_ns;
-	session.weighed_cpu_ns += cpu_ns;
-	session.target_cpu_ns += cpu_ns;
+	session.timers.window.cpu_ns += cpu_ns;
+	session.activity.process_cpu_ns += cpu_ns;
 	for (size_t i = 0; i < session.tasks.live.count && i < TASKS_MAX; i++)
 		task_skip(&session.tasks.live.items[i], &off.looks[i], gap_ns);
 	if (off.timers_ns == 0)
 		return;
-	if (vg_interrupts_open(&session.interrupts, session.tasks.live.items, session.tasks.live.count,
+	if (vg_interrupts_open(&session.timers.interrupts, session.tasks.live.items, session.tasks.live.count,
 			       off.timers_ns) != 0 ||
-	    (off.timers_narrow && vg_interrupts_narrow(&session.interrupts, session.tasks.live.items,
+	    (off.timers_narrow && vg_interrupts_narrow(&session.timers.interrupts, session.tasks.live.items,
 						       session.tasks.live.count) != 0) ||
-	    (off.timers_wide && vg_interrupts_widen(&session.interrupts) != 0)) {
+	    (off.timers_wide && vg_interrupts_widen(&session.timers.interrupts) != 0)) {
 		fprintf(stderr, "toggle: the timers do not come back\n");
 		exit(1);
 	}
 	if (!off.timers_enabled)
-		vg_interrupts_enable(&session.interrupts, false);
+		vg_interrupts_enable(&session.timers.interrupts, false);
 }
 
 static void session_start(pid_t pid, uint64_t period_ns)
