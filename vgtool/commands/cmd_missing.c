@@ -17,7 +17,7 @@ static const char usage[] = "usage: vgtool missing [--json] -s STORE [-s STORE].
 
 struct request {
 	const char *command;
-	VG_ARRAY(const char *) stores;
+	struct vg_command_stores stores;
 	bool json;
 	struct vg_names names;
 	struct vg_resolve resolve;   /* gathers the modules of all profiles */
@@ -144,7 +144,7 @@ static int request_run(struct request *request, char **paths, int count)
 	request->names.store_count = request->stores.count;
 	if (vg_names_check(&request->names, &err) != 0)
 		return vg_command_fail(request->command, &err);
-	if (vg_command_confine_stores(request->command, request->stores.items, request->stores.count,
+	if (vg_command_confine_stores(request->command, &request->stores,
 				      (struct vg_confinement){ .paths = (const char *const *)paths,
 							       .path_count = (size_t)count }) != VG_EXIT_DONE)
 		return VG_EXIT_FAILED;
@@ -164,13 +164,9 @@ static int request_run(struct request *request, char **paths, int count)
 /* NULL when the option makes sense; else what is wrong, or "" if the usage says it. */
 static const char *option_take(struct request *request, int option)
 {
-	const char *store = optarg;
-
 	switch (option) {
 	case 's':
-		if (*optarg == '\0')
-			return "-s takes the name of a store";
-		return vg_array_push(&request->stores, &store) != 0 ? "out of memory" : NULL;
+		return vg_command_store_take(&request->stores, optarg);
 	case 'j':
 		request->json = true;
 		return NULL;

@@ -22,7 +22,7 @@ static const char usage[] =
 
 struct request {
 	const char *command, *out;   /* out is NULL for standard output */
-	VG_ARRAY(const char *) stores;
+	struct vg_command_stores stores;
 	char **paths;                /* of the profiles */
 	size_t path_count;
 	bool *bad;                   /* by profile: it could not be read */
@@ -301,7 +301,7 @@ static int request_check(struct request *request, struct vg_err *err)
 
 static enum vg_exit request_confine(const struct request *request)
 {
-	return vg_command_confine_stores(request->command, request->stores.items, request->stores.count,
+	return vg_command_confine_stores(request->command, &request->stores,
 					 (struct vg_confinement){
 		.paths = (const char *const *)request->paths, .path_count = request->path_count,
 		.writes = request->out,
@@ -340,13 +340,9 @@ static int request_run(struct request *request)
 /* NULL when the options make sense so far; else what is wrong, or "" if the usage says it. */
 static const char *option_take(struct request *request, int option)
 {
-	const char *store = optarg;
-
 	switch (option) {
 	case 's':
-		if (*optarg == '\0')
-			return "-s takes the name of a store";
-		return vg_array_push(&request->stores, &store) != 0 ? "out of memory" : NULL;
+		return vg_command_store_take(&request->stores, optarg);
 	case 'o':
 		request->out = strcmp(optarg, "-") == 0 ? NULL : optarg;
 		return *optarg == '\0' ? "-o takes the name of a file" : NULL;

@@ -87,21 +87,28 @@ enum vg_exit vg_command_confine(const char *command, const struct vg_confinement
 	return VG_EXIT_FAILED;
 }
 
-enum vg_exit vg_command_confine_stores(const char *command, const char *const *stores, size_t count,
+const char *vg_command_store_take(struct vg_command_stores *stores, const char *name)
+{
+	if (*name == '\0')
+		return "-s takes the name of a store";
+	return vg_array_push(stores, &name) != 0 ? "out of memory" : NULL;
+}
+
+enum vg_exit vg_command_confine_stores(const char *command, const struct vg_command_stores *stores,
 				       struct vg_confinement confinement)
 {
-	const char **more = malloc((count + 1) * sizeof *more);
+	const char **more = malloc((stores->count + 1) * sizeof *more);
 	enum vg_exit status;
 
 	if (more == NULL) {
 		vg_command_warn(command, "out of memory");
 		return VG_EXIT_FAILED;
 	}
-	for (size_t i = 0; i < count; i++)
-		more[i] = stores[i];
-	more[count] = "/usr/lib/debug";
+	for (size_t i = 0; i < stores->count; i++)
+		more[i] = stores->items[i];
+	more[stores->count] = "/usr/lib/debug";
 	confinement.more = more;
-	confinement.more_count = count + 1;
+	confinement.more_count = stores->count + 1;
 	status = vg_command_confine(command, &confinement);
 	free(more);
 	return status;

@@ -63,8 +63,17 @@ int vg_command_misused(const char *command, const char *usage, const char *sente
  * seccomp costs a line of warning.  VG_EXIT_DONE, or VG_EXIT_FAILED after a sentence. */
 enum vg_exit vg_command_confine(const char *command, const struct vg_confinement *confinement);
 
+/* What -s names, in order.  The names are the arguments'; vg_array_free() is due. */
+struct vg_command_stores {
+	const char **items;
+	size_t count, capacity;
+};
+
+/* Takes the argument of -s.  NULL, or a sentence that says what is wrong with it. */
+const char *vg_command_store_take(struct vg_command_stores *stores, const char *name);
+
 /* The same with `more` filled in: the stores, and where the debug file of a binary in a store may be. */
-enum vg_exit vg_command_confine_stores(const char *command, const char *const *stores, size_t count,
+enum vg_exit vg_command_confine_stores(const char *command, const struct vg_command_stores *stores,
 				       struct vg_confinement confinement);
 
 /* For a command that reads one file, and writes to standard output or to `writes` ("-" is NULL). */
