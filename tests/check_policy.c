@@ -108,7 +108,7 @@ static uint64_t cost_of(const struct vg_policy *policy, const struct vg_policy_c
 	if (policy->mode == VG_TIMERS_CPUS)
 		return costs->cpus_ns;
 	return policy->mode == VG_TIMERS_CLOSED || policy->halted ? costs->stopping_ns :
-	       costs->switching_ns + costs->making_ns;
+	       costs->timers_ns;
 }
 
 /* With each price halved and doubled, what is settled on costs at most twice the best by the prices that the policy

@@ -77,13 +77,16 @@ static uint64_t stop_ns(const struct vg_load *load, const struct vg_policy_price
 
 struct vg_policy_costs vg_policy_costs(const struct vg_load *load, const struct vg_policy_prices *prices)
 {
-	return (struct vg_policy_costs){
+	struct vg_policy_costs costs = {
 		.switching_ns = load->switches * switch_ns(load, load->is_idle, prices),
 		.making_ns = load->threads_made * load->cpus * prices->inherit_ns,
 		.stopping_ns = load->used_ns / load->period_ns * stop_ns(load, prices),
 		.cpus_ns = !load->may_use_cpus ? UINT64_MAX / 2 : load->elapsed_ns / load->period_ns *
 			   (load->has_room ? prices->room_expiry_ns : prices->expiry_ns * load->cpus),
 	};
+
+	costs.timers_ns = costs.switching_ns + costs.making_ns;
+	return costs;
 }
 
 bool vg_policy_switches_matter(const struct vg_load *load, const struct vg_policy_prices *prices)
@@ -110,12 +113,11 @@ static enum vg_policy_step running_step(struct vg_policy *policy, const struct v
 static enum vg_policy_step threads_step(struct vg_policy *policy, const struct vg_load *load,
 					const struct vg_policy_costs *costs, bool far_more)
 {
-	uint64_t timers_ns = costs->switching_ns + costs->making_ns;
 	/* Not back and forth, and not for what nobody would notice; nor for good for little more. */
 	bool making = costs->making_ns > costs->switching_ns;
-	bool costly = (policy->halted ? 2 * timers_ns : timers_ns) >
+	bool costly = (policy->halted ? 2 * costs->timers_ns : costs->timers_ns) >
 		      (making ? costs->stopping_ns : least(costs->stopping_ns, costs->cpus_ns)) &&
-		      timers_ns > load->elapsed_ns / (making ? HIGH : NOTICEABLE);
+		      costs->timers_ns > load->elapsed_ns / (making ? HIGH : NOTICEABLE);
 	uint32_t *windows = making ? &policy->making_windows : &policy->costly_windows;
 
 	*windows += making && far_more && load->threads_made > load->threads_more + FEW_ENDED ? FEW_WINDOWS :
@@ -130,9 +132,8 @@ static enum vg_policy_step threads_step(struct vg_policy *policy, const struct v
 static enum vg_policy_step cpus_step(struct vg_policy *policy, const struct vg_load *load,
 				     const struct vg_policy_costs *costs)
 {
-	uint64_t timers_ns = costs->switching_ns + costs->making_ns;
-	bool costly = timers_ns < load->elapsed_ns / NOTICEABLE / CPUS_CHEAP ||
-		      (costs->cpus_ns > 2 * least(timers_ns, costs->stopping_ns) &&
+	bool costly = costs->timers_ns < load->elapsed_ns / NOTICEABLE / CPUS_CHEAP ||
+		      (costs->cpus_ns > 2 * least(costs->timers_ns, costs->stopping_ns) &&
 		       costs->cpus_ns > load->elapsed_ns / NOTICEABLE);
 
 	policy->costly_windows = costly ? policy->costly_windows + 1 : 0;
@@ -144,8 +145,7 @@ static enum vg_policy_step cpus_step(struct vg_policy *policy, const struct vg_l
 static enum vg_policy_step closed_step(struct vg_policy *policy, const struct vg_load *load,
 				       const struct vg_policy_costs *costs)
 {
-	uint64_t timers_ns = costs->switching_ns + costs->making_ns;
-	bool stops_cost_more = costs->stopping_ns > 2 * least(timers_ns, costs->cpus_ns) &&
+	bool stops_cost_more = costs->stopping_ns > 2 * least(costs->timers_ns, costs->cpus_ns) &&
 			       costs->stopping_ns > load->elapsed_ns / NOTICEABLE;
 
 	policy->costly_windows = stops_cost_more ? policy->costly_windows - 1 : HALT_WINDOWS;
@@ -156,8 +156,7 @@ enum vg_policy_step vg_policy_step(struct vg_policy *policy, const struct vg_loa
 				   const struct vg_policy_prices *prices)
 {
 	struct vg_policy_costs costs = vg_policy_costs(load, prices);
-	uint64_t timers_ns = costs.switching_ns + costs.making_ns;
-	bool far_more = timers_ns > FAR_MORE * costs.stopping_ns && timers_ns > load->elapsed_ns / HIGH;
+	bool far_more = costs.timers_ns > FAR_MORE * costs.stopping_ns && costs.timers_ns > load->elapsed_ns / HIGH;
 
 	policy->window_ns = far_more && policy->mode != VG_TIMERS_CPUS ? WINDOW_FIRST_NS : WINDOW_NS;
 	switch (policy->mode) {

@@ -82,7 +82,8 @@ enum vg_policy_step vg_policy_step(struct vg_policy *policy, const struct vg_loa
 
 /* What the window costs threads, or would have, by method. */
 struct vg_policy_costs {
-	uint64_t switching_ns, making_ns; /* timers of threads: both together */
+	uint64_t switching_ns, making_ns;
+	uint64_t timers_ns;          /* of threads: both together */
 	uint64_t stopping_ns;
 	uint64_t cpus_ns;            /* timers of CPUs; more than all others where there can be none */
 };

@@ -114,7 +114,7 @@ void vg_dumping_close(struct vg_recording *recording)
 	struct vg_dumping *dumping = &recording->dumping;
 
 	if (dumping->who != VG_DUMPING_NOBODY) {
-		vg_dump_stop(&dumping->dump, vg_now_ns() - recording->begin_ns);
+		vg_dump_stop(&dumping->dump, vg_recording_now_ns(recording));
 		vg_dump_end(&dumping->dump, "the recording ended");
 	}
 	if (vg_dumping_is_open(recording))

@@ -17,15 +17,10 @@ enum { STACKS_SPARE = 4096 };
 /* A stall that lasts longer is dumped no further: it will not change any more. */
 static const uint64_t STALL_MAX_NS = UINT64_C(60) * 1000000000, FLUSH_NS = 1000000000;
 
-static uint64_t now_of(const struct vg_recording *recording)
-{
-	return vg_now_ns() - recording->begin_ns;
-}
-
 /* Fetches what threads did until now, and returns that time: the recorder may know a part of what came later. */
 static uint64_t threads_fetch(struct vg_session *session, struct vg_recording *recording)
 {
-	uint64_t now_ns = now_of(recording);
+	uint64_t now_ns = vg_recording_now_ns(recording);
 
 	if (recording->ended != NULL)
 		return recording->ended_ns;
@@ -102,7 +97,7 @@ static void stall_begin(struct vg_session *session, struct vg_recording *recordi
 		return;
 	vg_session_sample(session, recording);
 	dump_start(session, recording, VG_DUMPING_STALL, fd);
-	dumping->stall_ns = now_of(recording);
+	dumping->stall_ns = vg_recording_now_ns(recording);
 	dumping->late_ns = vg_now_ns() - dumping->watchdog.beat_ns;
 	dumping->flush_ns = 0;
 }
@@ -162,7 +157,7 @@ static void heart_look(struct vg_session *session, struct vg_recording *recordin
 		stall_begin(session, recording);
 		break;
 	case VG_WATCH_STALLED:
-		if (now_of(recording) > dumping->stall_ns + STALL_MAX_NS)
+		if (vg_recording_now_ns(recording) > dumping->stall_ns + STALL_MAX_NS)
 			stall_end(session, recording, "the heartbeat has stopped for good", now_ns - before_ns);
 		break;
 	case VG_WATCH_OVER:
@@ -204,8 +199,8 @@ static void turn(struct vg_session *session, struct vg_recording *recording)
 		if (!vg_dump_run(&dumping->dump, SLICE) && dumping->who == VG_DUMPING_ASKED)
 			dump_finish(session, recording, dumping->reason);
 	}
-	stall_flush(session, recording, now_of(recording));
-	table_look(recording, now_of(recording));
+	stall_flush(session, recording, vg_recording_now_ns(recording));
+	table_look(recording, vg_recording_now_ns(recording));
 	if (dumping->who != VG_DUMPING_ASKED && dumping->watchdog.limit_ns != 0 &&
 	    session->events.shared != NULL && recording->ended == NULL)
 		heart_look(session, recording);

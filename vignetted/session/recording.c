@@ -91,7 +91,7 @@ void vg_recording_rate(struct vg_recording *recording, uint64_t ticks_ns)
 	if (recording->options.period_ns == 0 || period_ns == recording->period_now_ns)
 		return;
 	recording->period_now_ns = period_ns;
-	vg_writer_rate(&recording->recorder.writer, vg_now_ns() - recording->begin_ns, period_ns);
+	vg_writer_rate(&recording->recorder.writer, vg_recording_now_ns(recording), period_ns);
 }
 
 /* ---- its end ---- */
@@ -277,7 +277,7 @@ bool vg_recording_mark(struct vg_recording *recording, const struct vg_tasks *ta
 	struct vg_writer *writer = &recording->recorder.writer;
 	struct vg_writer_event event = {
 		.what = VG_EVENT_INSTANT, .kind = VG_NONE,
-		.time_ns = vg_now_ns() - recording->begin_ns,
+		.time_ns = vg_recording_now_ns(recording),
 	};
 
 	if (vg_writer_full(writer))

@@ -2,6 +2,7 @@
 #ifndef VG_VIGNETTED_RECORDING_H
 #define VG_VIGNETTED_RECORDING_H
 
+#include "base/clock.h"
 #include "base/intern.h"
 #include "base/pauses.h"
 #include "vignetted/output/disk.h"
@@ -100,6 +101,12 @@ int vg_recording_open(struct vg_recording *recording, const struct vg_recording_
 static inline uint64_t vg_recording_time_ns(const struct vg_recording *recording, uint64_t session_ns)
 {
 	return session_ns > recording->since_ns ? session_ns - recording->since_ns : 0;
+}
+
+/* The time now, in the recording's own. */
+static inline uint64_t vg_recording_now_ns(const struct vg_recording *recording)
+{
+	return vg_now_ns() - recording->begin_ns;
 }
 
 /* Whether the session's tick, the last that was due, is the first since a sample is.  So many sampling periods passed

@@ -40,9 +40,9 @@ void vg_recordings_stop(struct vg_session *session, struct vg_recording *recordi
 {
 	if (recording->ended != NULL)
 		return;
-	vg_counting_end(recording, &session->tasks, vg_now_ns() - recording->begin_ns);
+	vg_counting_end(recording, &session->tasks, vg_recording_now_ns(recording));
 	session->counting &= ~(1u << recording->index);
-	recording->ended_ns = vg_now_ns() - recording->begin_ns;
+	recording->ended_ns = vg_recording_now_ns(recording);
 	session->events.outs[recording->index].until_ns = recording->since_ns + recording->ended_ns;
 	/* Fetches the events until then.  Threads go on, so later ones are fetched as well, and left out. */
 	vg_recordings_events(session, false);

@@ -87,7 +87,7 @@ static void counters_write(struct vg_session *session, struct vg_task *task, uin
 	VG_EACH_RECORDING(i, session->counting & session->live & task->begun) {
 		struct vg_recording *recording = &session->recordings[i];
 
-		vg_counting_write(recording, task, stops, vg_now_ns() - recording->begin_ns);
+		vg_counting_write(recording, task, stops, vg_recording_now_ns(recording));
 	}
 }
 

@@ -69,12 +69,13 @@ void vg_schedule_adapt(struct vg_session *session)
 
 void vg_schedule_timers(struct vg_session *session)
 {
-	struct vg_timers_world world = timers_world(session);
+	struct vg_timers_world world;
 	struct vg_pacing_needs needs;
 
 	session->activity.counts_covered_only = session->timers.policy.mode == VG_TIMERS_FEW;
 	if (!vg_timers_due(&session->timers))
 		return;
+	world = timers_world(session);
 	needs = pacing_needs(session);
 	vg_pacing_weigh(&session->pacing, &session->tasks, &needs, session->timers.period_ns);
 	vg_timers_step(&session->timers, &world);

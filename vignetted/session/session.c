@@ -213,7 +213,7 @@ static void recording_close(struct vg_session *session, struct vg_recording *rec
 	if (!recording->open)
 		return;
 	session->live &= ~(1u << recording->index);
-	vg_counting_end(recording, &session->tasks, vg_now_ns() - recording->begin_ns);
+	vg_counting_end(recording, &session->tasks, vg_recording_now_ns(recording));
 	session->counting &= ~(1u << recording->index);
 	vg_events_leave(&session->events, recording->index);
 	vg_recording_close(recording, &session->tasks);
