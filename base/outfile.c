@@ -28,7 +28,7 @@ void vg_outfile_forget(struct vg_outfile *file)
 	*file = (struct vg_outfile)VG_OUTFILE_CLOSED;
 }
 
-/* 1 if that is still the file's name, 0 if not; a negative errno: it cannot be told. */
+/* 1 if that is still the file's name, 0 if not; a negative errno: it is not known. */
 static int name_check(int fd, int directory, const char *name)
 {
 	struct stat file, named;

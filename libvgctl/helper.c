@@ -182,7 +182,7 @@ int vg_helper_pair(int *own, int *other)
 }
 
 /* Waits for a child, or for those of a process group, as waitpid(2) has it.  The helper ends within moments of its
- * last message.  One that does not is left to whoever waits for any child. */
+ * last message.  If it does not end, whoever waits for any child reaps it. */
 static void adopted_reap(pid_t which)
 {
 	for (int us = 0; us < REAP_TIMEOUT_US; us += REAP_PAUSE_US) {
@@ -195,7 +195,7 @@ static void adopted_reap(pid_t which)
 	}
 }
 
-/* Ends what was started as a helper and is none.  It leads a process group, with all that it has started itself. */
+/* Kills a process that was started as the helper and does not behave as one.  It leads a process group, with all that it has started itself. */
 static void stranger_end(pid_t pid)
 {
 	if (pid <= 0)

@@ -19,7 +19,7 @@ struct vg_helper {
 	bool overwrite;              /* what it takes threads to do where their room for events is full */
 	pid_t adopted;               /* it, if this process is pid 1 or a subreaper; or 0 */
 	pid_t pid;
-	uint64_t started;            /* when it began, as /proc has it: tells it from a later process of that pid; or 0 */
+	uint64_t started;            /* when it began, as /proc has it, for the pid may be used again; or 0 */
 };
 
 /*

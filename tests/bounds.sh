@@ -137,7 +137,7 @@ helpers_start() {
 	done
 }
 
-# helpers_wait SAMPLES KIND...: each has taken so many, and was led astray
+# helpers_wait SAMPLES KIND...: each has taken so many samples, with bad unwind information
 helpers_wait() {
 	samples=$1
 	shift

@@ -25,7 +25,7 @@ static struct vgctl_session *session;
 static struct taken taken;
 static struct vgctl_summary summary;
 
-/* Tells threads of a test to end. */
+/* The threads of a test are to end. */
 static atomic_bool stopping;
 
 static void setup(void)

@@ -4,7 +4,7 @@
 
 #include "symbols/cfi/cfi_reader.h"
 
-/* An address as the entry's encoding has it; *valid is false if it cannot be told. */
+/* An address as the entry's encoding has it; *valid is false if the encoding is not supported or its base is unknown. */
 uint64_t vg_cfi_address(const struct vg_cfi_reader *reader, struct vg_elf_bytes *cursor,
 			uint8_t encoding, bool *valid);
 

@@ -21,7 +21,7 @@ struct vg_dwarf_companions {
 	{ .shared = VG_ELF_IMAGE_CLOSED, .package = VG_DWARF_PACKAGE_NONE }
 
 /* Finds what belongs to the DWARF in `debug`, the debug file of `image` or the same.  What is not
- * found is no failure: the names in it are missing then, and `absent` tells.  0 or -ENOMEM. */
+ * found is no failure: the names in it are missing then, and `absent` names the file.  0 or -ENOMEM. */
 int vg_dwarf_companions_open(struct vg_dwarf_companions *companions,
 			     const struct vg_elf_image *image, const struct vg_elf_image *debug,
 			     const struct vg_symbols_search *search);

@@ -13,7 +13,7 @@
 /* One safe path component from a stranger's name.  to has VG_STORE_NAME_MAX + 1 chars. */
 void vg_store_name(const char *from, char *to);
 
-/* How much a .sym file tells: 0 if it is not there, UINT64_MAX if it has functions, one less than that if
+/* How good a .sym file is: 0 if it is not there, UINT64_MAX if it has functions, one less than that if
  * names of them are lost with an absent file, else one more
  * than it has publics.  One that may not be read counts as one without any: whoever opens it then
  * learns why.  vg_store_worth_of() says the same of a table. */

@@ -24,7 +24,7 @@ const char *vg_demangle(struct vg_demangler *demangler, const char *name);
 /* True if the name looks like one that vg_demangle() knows. */
 bool vg_is_mangled(const char *name);
 
-/* The same for GNAT's encoding of Ada's names, `shapes__fill`: it cannot be told from a C name. */
+/* The same for GNAT's encoding of Ada's names, `shapes__fill`: a C name may look the same. */
 const char *vg_demangle_ada(struct vg_demangler *demangler, const char *name);
 
 void vg_demangler_free(struct vg_demangler *demangler);
