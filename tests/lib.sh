@@ -1,18 +1,70 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
 #
-# What tests of recordings share; sourced by them: $dir, which is gone with the script, as is the
-# process $pid.
-: "${BUILDDIR:?}" "${SRCDIR:?}" "${VIGNETTED:?}" "${VGTOOL:?}"
+# What the test scripts share.  Each begins with
+#
+#     set -eu
+#     . "${SRCDIR:?}/tests/lib.sh"
+#
+# and has then a temporary directory, $dir.  When the script ends, the processes in $pids are killed, the function
+# at_end() is called if the script has one, and the directory is removed.
+: "${BUILDDIR:?run me by make check}" "${SRCDIR:?}" "${VIGNETTED:?}" "${VGTOOL:?}"
 dir=$(mktemp -d)
-pid=
-trap 'kill $pid 2>/dev/null || true; rm -rf "$dir"' EXIT
+pids=
 
+finish() {
+	for process in $pids ${pid-}; do kill -9 "$process" 2>/dev/null || true; done
+	! command -v at_end >/dev/null || at_end || true
+	rm -rf "$dir"
+}
+trap finish EXIT
+trap 'exit 1' INT TERM
+
+# fail MESSAGE...: ends the script; the test has failed
 fail() {
 	echo "FAIL: $*"
 	exit 1
 }
 
-# named PROFILE WEIGHT OUT FILE...: its functions with names from those files
+# skip REASON...: ends the script; the test cannot be made here
+skip() {
+	echo "$*"
+	exit 77
+}
+
+# await SECONDS WHAT COMMAND...: runs the command until it succeeds.  Fails with WHAT if it does not within that time,
+# which is a bound for a very slow machine, not an expectation.
+await() {
+	await_end=$(($(date +%s) + $1)) await_what=$2
+	shift 2
+	until "$@" >/dev/null 2>&1; do
+		[ "$(date +%s)" -lt $await_end ] || fail "not within the time: $await_what"
+		sleep 0.02
+	done
+}
+
+# gone PID: the process has ended; a zombie has, too
+gone() {
+	case $(sed 's/.*) //' "/proc/$1/stat" 2>/dev/null) in '' | Z*) ;; *) return 1 ;; esac
+}
+
+# json FILE EXPRESSION: the value of a JavaScript expression in which `it` is the file's JSON; "-" is standard input
+json() {
+	node -e 'const it = JSON.parse(require("fs").readFileSync(process.argv[1] === "-" ? 0 : process.argv[1], "utf8"));
+		const value = eval(process.argv[2]);
+		console.log(typeof value === "object" ? JSON.stringify(value) : value);' "$1" "$2"
+}
+
+# info PROFILE KEY: a value of `vgtool info --json`
+info() {
+	"$VGTOOL" info --json "$1" | json - "it.$2"
+}
+
+# free_port: a TCP port that nobody has, from the kernel
+free_port() {
+	/usr/bin/python3 -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])'
+}
+
+# named PROFILE WEIGHT OUT FILE...: the profile's functions, symbolized with the symbols of those files
 named() {
 	profile=$1 weight=$2 out=$3
 	shift 3
@@ -22,22 +74,23 @@ named() {
 	node "$SRCDIR/tests/functions.mjs" "$dir/report" >"$out"
 }
 
-# told KEY: a number of the profile's that was recorded last
+# told KEY: a number of $dir/info, which is of the latest profile
 told() {
 	sed 's/.*"'"$1"'":\([0-9]*\),.*/\1/' "$dir/info"
 }
 
-# waits CALL STACK HZ CAPTURE PROGRAM [ARGUMENT]: records it for three seconds, into $waits how many samples
-# are of waits in the call, as the pattern says it; each of their stacks must be as the other says
+# waits CALL STACK HZ CAPTURE PROGRAM [ARGUMENT]: records the program for three seconds.  Sets $waits to the number of
+# samples of waits in that call (a pattern); the stack of each must match the other pattern.
 waits() {
 	call=$1 stack=$2 hz=$3 capture=$4
 	shift 4
 	"$VGTOOL" symbols -o "$dir/symbols" "$1" >"$dir/log"
-	"$@" & pid=$!
-	"$VIGNETTED" --pid $pid --capture $capture --rate $hz --duration 3 -o "$dir/out.vgp" 2>"$dir/log" ||
+	"$@" & waiting=$!
+	pids="$pids $waiting"
+	"$VIGNETTED" --pid $waiting --capture $capture --rate $hz --duration 3 -o "$dir/out.vgp" 2>"$dir/log" ||
 		fail "$*, $capture: $(cat "$dir/log")"
-	kill $pid
-	wait $pid 2>/dev/null || true
+	kill $waiting
+	wait $waiting 2>/dev/null || true
 	"$VGTOOL" info --json "$dir/out.vgp" >"$dir/info"
 	"$VGTOOL" resolve -s "$dir/symbols" "$dir/out.vgp" -o "$dir/named.vgp" 2>"$dir/log"
 	"$VGTOOL" folded --weight samples "$dir/named.vgp" | grep "$call" >"$dir/waits" || true
