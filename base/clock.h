@@ -25,4 +25,13 @@ static inline uint64_t vg_own_cpu_ns(void)
 	return vg_clock_ns(CLOCK_PROCESS_CPUTIME_ID);
 }
 
+/* From one tick of the scheduler to the next: the coarse clock moves at ticks. */
+static inline uint64_t vg_scheduler_tick_ns(void)
+{
+	struct timespec tick = { .tv_nsec = 4000 * 1000 };
+
+	clock_getres(CLOCK_MONOTONIC_COARSE, &tick);
+	return (uint64_t)tick.tv_nsec;
+}
+
 #endif

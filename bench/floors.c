@@ -8,7 +8,7 @@
 #include "bench/around.h"
 #include "bench/stop.h"
 #include "bench/transactions.h"
-#include "vignetted/capture/interrupts.h"
+#include "vignetted/capture/timers.h"
 #include "vignetted/capture/priority.h"
 #include "vignetted/session/ticks.h"
 #include "vignetted/target/tasks.h"
@@ -18,7 +18,7 @@ static struct {
 	struct vg_ticks ticks;
 	struct vg_priority priority;
 	struct vg_tasks tasks;
-	struct vg_interrupts interrupts;
+	struct vg_timers timers;
 } floors;
 
 enum { RINGS_BYTES = 1 << 25 };
@@ -60,24 +60,20 @@ static void stop(int end_fd)
 
 static void timers_on(void)
 {
-	floors.interrupts.max_bytes = RINGS_BYTES;
-	floors.interrupts.pid = floors.pid;
-	if (vg_tasks_scan(&floors.tasks) != 0 ||
-	    vg_interrupts_open(&floors.interrupts, floors.tasks.live.items, floors.tasks.live.count,
-			       floors.ticks.period_ns) != 0)
-		compare_fail("the kernel's sampling");
-}
+	const struct vg_task *tasks;
 
-static void cpus_on(void)
-{
-	timers_on();
-	if (vg_interrupts_widen(&floors.interrupts) != 0)
-		compare_fail("the kernel's sampling of CPUs");
+	if (vg_tasks_scan(&floors.tasks) != 0 ||
+	    vg_timers_open(&floors.timers, floors.pid, floors.tasks.live.items, floors.tasks.live.count,
+			   floors.ticks.period_ns, RINGS_BYTES) != 0)
+		compare_fail("the kernel's sampling");
+	tasks = floors.tasks.live.items;
+	for (size_t i = 0; i < floors.tasks.live.count; i++)
+		vg_timers_add(&floors.timers, tasks[i].tid);
 }
 
 static void timers_off(void)
 {
-	vg_interrupts_close(&floors.interrupts);
+	vg_timers_close(&floors.timers);
 }
 
 const struct sampler *floors_begin(const char *name, pid_t pid, uint64_t period_ns)
@@ -89,7 +85,6 @@ const struct sampler *floors_begin(const char *name, pid_t pid, uint64_t period_
 		{ "waking", { nothing, wake, nothing } },
 		{ "stopping", { nothing, stop, nothing } },
 		{ "timers", { timers_on, compare_wait, timers_off } },
-		{ "cpus", { cpus_on, compare_wait, timers_off } },
 	};
 
 	for (size_t i = 0; i < sizeof all / sizeof *all; i++) {

@@ -13,7 +13,6 @@
  *     waking      wakes as often: whatever looks at the server so often from outside
  *     stopping    wakes as often, stops the process's first thread and lets it go
  *     timers      has the kernel sample all threads, and fetches nothing
- *     cpus        the same by timers of CPUs, which sample everyone
  *
  * A benchmark's: what fails ends it.
  */

@@ -26,7 +26,7 @@
 #include "vignetted/session/session.h"
 #include "vignetted/session/timer_samples.h"
 
-enum { TASKS_MAX = 64 };
+enum { TASKS_MAX = 64, RINGS_BYTES = 128 << 20 };
 
 static struct vg_session session;
 
@@ -50,22 +50,17 @@ static void sample(int end_fd)
 
 /* When sampling was switched off, and what had run by then. */
 static struct {
-	uint64_t at_ns, cpu_ns, timers_ns;   /* the timers' period; 0: they had been given up */
-	bool timers_enabled, timers_narrow, timers_wide;
+	uint64_t at_ns, cpu_ns;
 	struct vg_task_look looks[TASKS_MAX];
 } off;
 
-/* The kernel's timers are closed, for halted ones cost something too. */
+/* Timers are closed, rings and all. */
 static void sampling_off(void)
 {
 	vg_timer_samples_fetch(&session);
-	off.timers_enabled = session.timers.interrupts.enabled;
-	off.timers_narrow = session.timers.interrupts.narrow;
-	off.timers_wide = session.timers.interrupts.wide;
-	off.timers_ns = session.timers.interrupts.event_count > 0 ? session.timers.period_ns : 0;
-	if (off.timers_ns != 0)
+	if (session.timers.count > 0)
 		around_drop();
-	vg_interrupts_close(&session.timers.interrupts);
+	vg_timers_close(&session.timers);
 	for (size_t i = 0; i < session.tasks.live.count && i < TASKS_MAX; i++)
 		vg_task_look(&session.tasks, &session.tasks.live.items[i], &off.looks[i]);
 	off.cpu_ns = vg_target_cpu_ns(&session.target);
@@ -81,18 +76,19 @@ static void task_skip(struct vg_task *task, const struct vg_task_look *before, u
 		return;
 	cpu_ns = look.cpu_ns - before->cpu_ns;
 	queued_ns = look.queued_ns - before->queued_ns;
-	task->weighed_ready_ns += cpu_ns + queued_ns;
-	task->weighed_slices += look.slices - before->slices;
-	task->window_slices += look.slices - before->slices;
 	task->look.cpu_ns += cpu_ns;
 	task->look.slices += look.slices - before->slices;
 	task->look.queued_ns += queued_ns;
-	task->weighed_ns += gap_ns;
-	task->looked_ns += gap_ns;
+	task->step.at_ns += gap_ns;
+	task->step.cpu_ns += cpu_ns;
+	task->step.slices += look.slices - before->slices;
 	for (uint32_t r = 0; r < VG_RECORDINGS; r++) {
-		task->accounts[r].cpu_ns += cpu_ns;
-		task->accounts[r].last_ns += gap_ns;
-		task->accounts[r].queued_ns += queued_ns;
+		struct vg_account *account = &task->accounts[r];
+
+		account->last_ns += gap_ns;
+		account->weights.time_ns += gap_ns;
+		account->weights.cpu_ns += cpu_ns;
+		account->weights.queued_ns += queued_ns;
 	}
 }
 
@@ -100,28 +96,25 @@ static void task_skip(struct vg_task *task, const struct vg_task_look *before, u
 static void sampling_on(void)
 {
 	uint64_t gap_ns = vg_now_ns() - off.at_ns;
-	uint64_t cpu_ns = vg_target_cpu_ns(&session.target) - off.cpu_ns;
+	struct vg_tasks *tasks = &session.tasks;
 
-	session.timers.window.at_ns += gap_ns;
 	session.activity.round_ns += gap_ns;
+	session.activity.process_cpu_ns += vg_target_cpu_ns(&session.target) - off.cpu_ns;
 	session.ticks.due_ns += gap_ns;
 	session.ticks.period_end_ns += gap_ns;
-	session.timers.window.cpu_ns += cpu_ns;
-	session.activity.process_cpu_ns += cpu_ns;
-	for (size_t i = 0; i < session.tasks.live.count && i < TASKS_MAX; i++)
-		task_skip(&session.tasks.live.items[i], &off.looks[i], gap_ns);
-	if (off.timers_ns == 0)
-		return;
-	if (vg_interrupts_open(&session.timers.interrupts, session.tasks.live.items, session.tasks.live.count,
-			       off.timers_ns) != 0 ||
-	    (off.timers_narrow && vg_interrupts_narrow(&session.timers.interrupts, session.tasks.live.items,
-						       session.tasks.live.count) != 0) ||
-	    (off.timers_wide && vg_interrupts_widen(&session.timers.interrupts) != 0)) {
+	session.pace.at_ns += gap_ns;
+	for (size_t i = 0; i < tasks->live.count && i < TASKS_MAX; i++)
+		task_skip(&tasks->live.items[i], &off.looks[i], gap_ns);
+	if (vg_timers_open(&session.timers, session.target.pid, tasks->live.items, tasks->live.count,
+			   session.timers.asked_ns, RINGS_BYTES) != 0) {
 		fprintf(stderr, "toggle: the timers do not come back\n");
 		exit(1);
 	}
-	if (!off.timers_enabled)
-		vg_interrupts_enable(&session.timers.interrupts, false);
+	for (size_t i = 0; i < tasks->live.count; i++) {
+		struct vg_task *task = &tasks->live.items[i];
+
+		task->timed = task->timed && vg_timers_add(&session.timers, task->tid) == 0;
+	}
 }
 
 static void session_start(pid_t pid, uint64_t period_ns)

@@ -1,145 +1,119 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* The decisions: how a thread is sampled, by which method for each recording, and how often the helper wakes. */
 #include <check.h>
 #include <stdlib.h>
 
 #include "tests/suites.h"
-#include "vignetted/capture/crowd.h"
-#include "vignetted/capture/methods.h"
-#include "vignetted/capture/pacing.h"
-#include "vignetted/capture/policy.h"
+#include "vignetted/policy/methods.h"
+#include "vignetted/policy/pace.h"
+#include "vignetted/policy/policy.h"
 
-/* One window of a program with two CPUs at 99 Hz. */
-static struct vg_load load_of(uint64_t switches, uint64_t used_ms, uint64_t made)
+/* One step of a thread. */
+static struct vg_policy_load load_of(uint64_t hz, uint64_t switches, uint64_t used_ms)
 {
-	return (struct vg_load){
-		.elapsed_ns = 200 * 1000 * 1000, .period_ns = 10101010, .tick_ns = 4000 * 1000,
-		.switches = switches, .used_ns = used_ms * 1000000, .threads_made = made, .cpus = 2, .rings_suffice = true,
+	return (struct vg_policy_load){
+		.elapsed_ns = VG_POLICY_STEP_NS, .period_ns = 1000000000 / hz, .tick_ns = 4000 * 1000,
+		.switches = switches, .used_ns = used_ms * 1000000,
 	};
 }
 
-/* What the caller does where all is allowed. */
-static void carry_out(struct vg_policy *policy, enum vg_policy_step step)
+/* How often it changes its method. */
+static uint32_t steps_run(struct vg_policy *policy, const struct vg_policy_load *load, uint32_t steps,
+			  const struct vg_policy_prices *prices)
 {
-	switch (step) {
-	case VG_POLICY_OPEN: vg_policy_enter(policy, VG_TIMERS_THREADS); break;
-	case VG_POLICY_FEW: vg_policy_enter(policy, VG_TIMERS_FEW); break;
-	case VG_POLICY_CPUS: vg_policy_enter(policy, VG_TIMERS_CPUS); break;
-	case VG_POLICY_CLOSE: vg_policy_enter(policy, VG_TIMERS_CLOSED); break;
-	case VG_POLICY_KEEP: case VG_POLICY_HALT: case VG_POLICY_RUN: break;
+	uint32_t changes = 0;
+
+	for (uint32_t i = 0; i < steps; i++) {
+		bool before = policy->timers;
+
+		vg_policy_step(policy, load, prices);
+		changes += policy->timers != before;
 	}
+	return changes;
 }
 
-static uint32_t windows_run(struct vg_policy *policy, const struct vg_load *load, uint32_t windows,
-			    const struct vg_policy_prices *prices)
-{
-	uint32_t steps = 0;
-
-	for (uint32_t i = 0; i < windows; i++) {
-		enum vg_policy_step step = vg_policy_step(policy, load, prices);
-
-		steps += step != VG_POLICY_KEEP;
-		carry_out(policy, step);
-	}
-	return steps;
-}
-
-/* From timers of threads, after ten seconds of the same load. */
+/* In a fifth of a second. */
 static const struct {
 	const char *what;
-	uint64_t switches, used_ms, made;
-	bool may_use_cpus;
-	enum vg_timers_mode mode;
+	uint64_t hz, switches, used_ms;
+	bool timers;
 } settled[] = {
-	{ "a program that computes", 10, 390, 0, true, VG_TIMERS_THREADS },
-	{ "an idle program", 5, 0, 0, true, VG_TIMERS_THREADS },
-	{ "a server that wakes a thousand times a second", 200, 100, 0, true, VG_TIMERS_THREADS },
-	{ "two threads that wake each other", 16000, 300, 0, true, VG_TIMERS_CPUS },
-	{ "the same where timers of CPUs cannot be had", 16000, 300, 0, false, VG_TIMERS_CLOSED },
-	{ "threads that are made all the time", 400, 300, 2000, true, VG_TIMERS_FEW },
+	{ "a thread that computes", 99, 10, 195, true },
+	{ "the same, sampled often", 1000, 10, 195, true },
+	{ "a thread that does next to nothing", 99, 2, 0, true },
+	{ "a server that wakes 1,000 times a second", 99, 200, 50, true },
+	{ "one that wakes 5,000 times a second", 99, 1000, 150, true },
+	{ "one that wakes another 40,000 times a second", 99, 8000, 100, false },
+	{ "the same, sampled often: stops would cost more", 1000, 2000, 150, true },
+	{ "one that wakes 10,000 times a second and uses little", 99, 2000, 20, false },
 };
 
 START_TEST(settles)
 {
-	struct vg_load load = load_of(settled[_i].switches, settled[_i].used_ms, settled[_i].made);
+	struct vg_policy_load load = load_of(settled[_i].hz, settled[_i].switches, settled[_i].used_ms);
 	struct vg_policy policy = { 0 };
 
-	load.may_use_cpus = settled[_i].may_use_cpus;
-	vg_policy_enter(&policy, VG_TIMERS_THREADS);
-	windows_run(&policy, &load, 50, &vg_policy_prices);
-	ck_assert_msg(policy.mode == settled[_i].mode, "%s: mode %d", settled[_i].what, (int)policy.mode);
-	/* Threads that are not covered cost nothing when they are made. */
-	if (policy.mode == VG_TIMERS_FEW)
-		load.threads_made = 0;
-	/* And stays: no step in another minute. */
-	ck_assert_uint_eq(windows_run(&policy, &load, 300, &vg_policy_prices), 0);
+	steps_run(&policy, &load, 10, &vg_policy_prices);
+	ck_assert_msg(policy.timers == settled[_i].timers, "%s: timers: %d", settled[_i].what, (int)policy.timers);
+	/* And stays: no change in another minute. */
+	ck_assert_uint_eq(steps_run(&policy, &load, 300, &vg_policy_prices), 0);
 }
 END_TEST
 
-/* Every second window is a burst, every other one is quiet. */
-START_TEST(bursts_are_borne)
+START_TEST(little_is_undecided)
 {
-	struct vg_load burst = load_of(4000, 300, 0), quiet = load_of(10, 300, 0);
 	struct vg_policy policy = { 0 };
+	struct vg_policy_load load = load_of(99, 1, 10);
 
-	vg_policy_enter(&policy, VG_TIMERS_THREADS);
-	for (int i = 0; i < 300; i++) {
-		ck_assert_int_eq(vg_policy_step(&policy, i % 2 == 0 ? &burst : &quiet, &vg_policy_prices), VG_POLICY_KEEP);
-		ck_assert_int_eq(policy.mode, VG_TIMERS_THREADS);
+	ck_assert(!vg_policy_due(&policy, &load));
+	load.used_ns = load.period_ns;
+	ck_assert(vg_policy_due(&policy, &load));
+	vg_policy_step(&policy, &load, &vg_policy_prices);
+	ck_assert(policy.timers);
+	load.elapsed_ns--;
+	ck_assert(!vg_policy_due(&policy, &load));
+}
+END_TEST
+
+/* Every second step is a burst, every other one is quiet; and likewise in pairs. */
+START_TEST(bursts_change_nothing)
+{
+	struct vg_policy_load loads[] = { load_of(99, 8000, 100), load_of(99, 10, 100) };
+
+	for (int each = 1; each <= 2; each++) {
+		for (int begins = 0; begins < 2; begins++) {
+			struct vg_policy policy = { .decided = true, .timers = begins };
+			uint32_t changes = 0;
+
+			for (int i = 0; i < 300; i++)
+				changes += steps_run(&policy, &loads[i / each % 2], 1, &vg_policy_prices);
+			ck_assert_uint_eq(changes, 0);
+		}
 	}
 }
 END_TEST
 
-/* Closed timers, whose costs are known all the same, do not come back while they would cost more. */
-START_TEST(closed_timers_stay_closed)
-{
-	struct vg_load load = load_of(16000, 300, 0), quiet = load_of(10, 390, 0);
-	struct vg_policy policy = { 0 };
-
-	vg_policy_enter(&policy, VG_TIMERS_CLOSED);
-	ck_assert_uint_eq(windows_run(&policy, &load, 300, &vg_policy_prices), 0);
-	windows_run(&policy, &quiet, 10, &vg_policy_prices);
-	ck_assert_int_eq(policy.mode, VG_TIMERS_THREADS);
-}
-END_TEST
-
-/* What the method in force costs in a window. */
-static uint64_t cost_of(const struct vg_policy *policy, const struct vg_policy_costs *costs)
-{
-	if (policy->mode == VG_TIMERS_CPUS)
-		return costs->cpus_ns;
-	return policy->mode == VG_TIMERS_CLOSED || policy->halted ? costs->stopping_ns :
-	       costs->timers_ns;
-}
-
-/* With each price halved and doubled, what is settled on costs at most twice the best by the prices that the policy
- * goes by, or less than anybody notices. */
+/* With each price halved and doubled, what a thread settles on costs at most twice the best by those prices, or less than
+ * anybody notices. */
 START_TEST(no_choice_costs_twice_the_best)
 {
 	srand(1);
 	for (int i = 0; i < 20000; i++) {
-		struct vg_load load = load_of((uint64_t)rand() % 40000, (uint64_t)rand() % 400, 0);
+		struct vg_policy_load load = load_of(i % 2 == 0 ? 99 : 999, (uint64_t)rand() % 20000, (uint64_t)rand() % 200);
 		struct vg_policy_prices prices = vg_policy_prices;
-		uint64_t *const each[] = { &prices.switch_ns, &prices.program_ns, &prices.idle_program_ns,
-					   &prices.stop_ns, &prices.idle_stop_ns, &prices.room_stop_ns,
-					   &prices.expiry_ns, &prices.room_expiry_ns };
-		struct vg_policy policy = { 0 };
+		uint64_t *const each[] = { &prices.switch_ns, &prices.program_ns, &prices.stop_ns };
+		struct vg_policy policy = { .decided = true, .timers = rand() % 2 };
 		struct vg_policy_costs costs;
 		uint64_t best_ns, own_ns;
 
 		for (size_t k = 0; k < sizeof each / sizeof *each; k++)
 			*each[k] = rand() % 3 == 0 ? *each[k] / 2 : rand() % 2 == 0 ? *each[k] * 2 : *each[k];
-		load.is_idle = rand() % 2;
-		load.has_room = rand() % 2;
-		load.may_use_cpus = rand() % 2;
-		vg_policy_enter(&policy, VG_TIMERS_THREADS);
-		windows_run(&policy, &load, 100, &prices);
+		steps_run(&policy, &load, 10, &prices);
 		costs = vg_policy_costs(&load, &prices);
-		own_ns = cost_of(&policy, &costs);
-		best_ns = costs.switching_ns < costs.stopping_ns ? costs.switching_ns : costs.stopping_ns;
-		if (costs.cpus_ns < best_ns)
-			best_ns = costs.cpus_ns;
-		ck_assert_msg(own_ns <= 2 * best_ns || own_ns <= load.elapsed_ns / 500,
-			      "load %d: mode %d costs %llu ns, the best %llu", i, (int)policy.mode,
+		own_ns = policy.timers ? costs.timers_ns : costs.stops_ns;
+		best_ns = costs.timers_ns < costs.stops_ns ? costs.timers_ns : costs.stops_ns;
+		ck_assert_msg(own_ns <= 2 * best_ns || own_ns - best_ns <= load.elapsed_ns / 500,
+			      "load %d: timers %d cost %llu ns, the best %llu", i, (int)policy.timers,
 			      (unsigned long long)own_ns, (unsigned long long)best_ns);
 	}
 }
@@ -169,56 +143,35 @@ START_TEST(each_recording_has_one_method)
 }
 END_TEST
 
-static const struct vg_pacing_needs fetches = {
-	.timers_run = true, .cpu_only = true, .rates_covered = true, .period_ns = 1000000, .room_ns = 1000000000,
-	.left_ns = UINT64_MAX,
-};
-
 START_TEST(ticks_are_wide_only_where_all_is_fetched)
 {
-	struct vg_pacing pacing = { 0 };
-	struct vg_pacing_needs needs = fetches;
+	static const struct vg_pace_load fetches = {
+		.cpu_only = true, .period_ns = 1000000, .room_ns = 1000000000, .left_ns = UINT64_MAX,
+	};
+	struct vg_pace_load load = fetches;
 
-	ck_assert_uint_eq(vg_pacing_periods(&pacing, &needs), 25);
-	needs.timers_run = false;
-	ck_assert_uint_eq(vg_pacing_periods(&pacing, &needs), 1);
-	needs = fetches;
-	needs.rates_covered = false;
-	ck_assert_uint_eq(vg_pacing_periods(&pacing, &needs), 1);
-	needs = fetches;
-	needs.cpu_only = false;
-	ck_assert_uint_eq(vg_pacing_periods(&pacing, &needs), 1);
-	pacing.busy = true;
-	ck_assert_uint_eq(vg_pacing_periods(&pacing, &needs), 125);
-	pacing.stacks_truncated = true;
-	ck_assert_uint_eq(vg_pacing_periods(&pacing, &needs), 1);
-	pacing.stacks_truncated = false;
-	needs.room_ns = 20000000;
-	ck_assert_uint_eq(vg_pacing_periods(&pacing, &needs), 10);
-	needs.left_ns = 4000000;
-	ck_assert_uint_eq(vg_pacing_periods(&pacing, &needs), 2);
-}
-END_TEST
-
-START_TEST(a_crowd_comes_and_goes)
-{
-	struct vg_crowd crowd = { 0 };
-
-	for (int i = 0; i < 8; i++) {
-		ck_assert(!vg_crowd_is(&crowd));
-		vg_crowd_met(&crowd, true);
-	}
-	ck_assert(vg_crowd_is(&crowd));
-	ck_assert(vg_crowd_is_early(&crowd, VG_CROWD_SCAN_NS - 1, false));
-	ck_assert(!vg_crowd_is_early(&crowd, VG_CROWD_SCAN_NS / 2, true));
-	vg_crowd_met(&crowd, false);
-	ck_assert(!vg_crowd_is(&crowd));
-	ck_assert(!vg_crowd_is_early(&crowd, 0, false));
-	for (int i = 0; i < 100; i++)
-		vg_crowd_met(&crowd, true);
-	for (int i = 0; i < 33; i++)
-		vg_crowd_nobody(&crowd);
-	ck_assert(!vg_crowd_is(&crowd));
+	ck_assert_uint_eq(vg_pace_periods(&load), 25);
+	load.cpu_only = false;
+	ck_assert_uint_eq(vg_pace_periods(&load), 1);
+	load = fetches;
+	load.counters = true;
+	ck_assert_uint_eq(vg_pace_periods(&load), 1);
+	load = fetches;
+	load.stops = 1;
+	ck_assert_uint_eq(vg_pace_periods(&load), 1);
+	ck_assert(vg_pace_due(&load, 25));
+	ck_assert(!vg_pace_due(&load, 1));
+	load = fetches;
+	load.room_ns = 20000000;
+	ck_assert_uint_eq(vg_pace_periods(&load), 10);
+	ck_assert(vg_pace_due(&load, 25));
+	load.left_ns = 4000000;
+	ck_assert_uint_eq(vg_pace_periods(&load), 2);
+	load.room_ns = 0;
+	ck_assert_uint_eq(vg_pace_periods(&load), 1);
+	load = fetches;
+	load.period_ns = 10101010;
+	ck_assert_uint_eq(vg_pace_periods(&load), 2);
 }
 END_TEST
 
@@ -228,12 +181,11 @@ Suite *policy_suite(void)
 	TCase *tests = tcase_create("policy");
 
 	tcase_add_loop_test(tests, settles, 0, sizeof settled / sizeof *settled);
-	tcase_add_test(tests, bursts_are_borne);
-	tcase_add_test(tests, closed_timers_stay_closed);
+	tcase_add_test(tests, little_is_undecided);
+	tcase_add_test(tests, bursts_change_nothing);
 	tcase_add_test(tests, no_choice_costs_twice_the_best);
 	tcase_add_test(tests, each_recording_has_one_method);
 	tcase_add_test(tests, ticks_are_wide_only_where_all_is_fetched);
-	tcase_add_test(tests, a_crowd_comes_and_goes);
 	suite_add_tcase(suite, tests);
 	return suite;
 }

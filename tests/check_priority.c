@@ -72,25 +72,6 @@ START_TEST(it_rests_before_what_takes_long)
 }
 END_TEST
 
-/* Nobody is put aside where a CPU is free. */
-START_TEST(room_makes_it_ordinary)
-{
-	struct vg_priority priority;
-
-	policy_choose(SCHED_OTHER);
-	vg_priority_begin(&priority);
-	for (int round = 0; round < 8; round++) {
-		bool has_room = round % 2 == 0;
-
-		vg_priority_patient(&priority, round > 4);
-		vg_priority_room(&priority, has_room);
-		vg_priority_raise(&priority);
-		ck_assert_int_eq(sched_getscheduler(0),
-				 priority.can_raise && !has_room ? SCHED_FIFO : SCHED_OTHER);
-	}
-}
-END_TEST
-
 START_TEST(a_chosen_policy_stays)
 {
 	struct vg_priority priority;
@@ -113,7 +94,6 @@ Suite *priority_suite(void)
 
 	tcase_add_loop_test(tests, a_stop_is_not_waited_for, 0, 2);
 	tcase_add_test(tests, it_rests_before_what_takes_long);
-	tcase_add_test(tests, room_makes_it_ordinary);
 	tcase_add_test(tests, a_chosen_policy_stays);
 	suite_add_tcase(suite, tests);
 	return suite;

@@ -23,12 +23,13 @@ rooms='
 base
 profile                 base
 libvgctl                base/descriptor base/outfile base/err base/intern base/counters base/utf8 base/sched_attr
-vignetted/target        base profile libvgctl/ring libvgctl/wire libvgctl/channel
-vignetted/unwind        base profile vignetted/target
-vignetted/output        base profile libvgctl/ring libvgctl/wire vignetted/target vignetted/unwind
-vignetted/capture       base profile vignetted/target vignetted/unwind
-vignetted/session       base profile libvgctl/ring vignetted/target vignetted/unwind vignetted/output vignetted/capture
-vignetted/serve         base profile libvgctl/wire libvgctl/channel vignetted/target vignetted/output vignetted/capture vignetted/session
+vignetted/policy
+vignetted/target        base profile vignetted/policy libvgctl/ring libvgctl/wire libvgctl/channel
+vignetted/unwind        base profile vignetted/policy vignetted/target
+vignetted/output        base profile libvgctl/ring libvgctl/wire vignetted/policy vignetted/target vignetted/unwind
+vignetted/capture       base profile vignetted/policy vignetted/target vignetted/unwind
+vignetted/session       base profile libvgctl/ring vignetted/policy vignetted/target vignetted/unwind vignetted/output vignetted/capture
+vignetted/serve         base profile libvgctl/wire libvgctl/channel vignetted/policy vignetted/target vignetted/output vignetted/capture vignetted/session
 vignetted               base profile libvgctl/wire vignetted/output/recorder vignetted/session vignetted/serve
 vgctl                   base libvgctl/wire libvgctl/channel
 symbols/table           base
@@ -82,6 +83,11 @@ cat "$dir/includes" "$dir/uses" | awk '
 			print $1 " uses " $2 " (" $3 ")"
 	}' "$dir/table" - | sort -u >"$dir/upwards"
 [ ! -s "$dir/upwards" ] || fail "against the direction of rooms: $(cat "$dir/upwards")"
+
+# ---- decisions are pure: no clock, no I/O, no memory but what they are given ----
+impure=$(awk '$2 ~ /^vignetted\/policy\//' "$dir/needed" | join -v 1 - "$dir/defined" |
+	grep -vE '^(mem(set|cpy)|__(stack_chk_fail|asan|ubsan|sanitizer)|_GLOBAL_OFFSET_TABLE_)' || true)
+[ -z "$impure" ] || fail "vignetted/policy needs more than its arguments: $impure"
 
 # ---- no circles ----
 cut -d ' ' -f 1,2 "$dir/uses" | sort -u >"$dir/arrows"

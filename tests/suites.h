@@ -13,7 +13,6 @@
 	each(chunk) \
 	each(confine) \
 	each(counters) \
-	each(cpu_timers) \
 	each(cursor) \
 	each(debug_id) \
 	each(events) \
@@ -22,7 +21,6 @@
 	each(folded) \
 	each(frame_size) \
 	each(frames) \
-	each(idle) \
 	each(intern) \
 	each(interrupts) \
 	each(json) \
@@ -42,6 +40,7 @@
 	each(ticks) \
 	each(tracee) \
 	each(vgctl) \
+	each(weights) \
 	each(workers)
 
 #define VG_SUITE_DECLARE(name) Suite *name##_suite(void);

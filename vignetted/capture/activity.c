@@ -14,19 +14,10 @@ static int look_read(struct vg_activity *activity, struct vg_tasks *tasks, struc
 
 	if (rc != 0)
 		return rc;
-	task->looked_ns = activity->round_ns;
-	/* A thread that executes a program takes the place of the first one, and that one's number. */
-	if (task->look.cpu_ns < before.cpu_ns) {
-		task->renewed = true;
-		task->interrupts_of = 0;
-		task->weighed_ns = 0;
-	} else if (before.slices != 0 && (!activity->counts_covered_only || task->interrupts_of != 0)) {
-		activity->switches += task->look.slices - before.slices;
-		activity->used_ns += task->look.cpu_ns - before.cpu_ns;
-	}
 	if (task->look.slices != before.slices)
 		task->moved_ns = activity->round_ns;
-	/* It was among the rest, in which this was found. */
+	/* It was among the rest, in which this was found.  CPU time is less than before where a thread that executes a
+	 * program has taken the place of the first one, and that one's number. */
 	if (task->asleep && task->look.cpu_ns >= before.cpu_ns)
 		activity->rest_ns -= task->look.cpu_ns - before.cpu_ns;
 	return 0;

@@ -23,9 +23,6 @@ struct vg_activity {
 	uint64_t rest_ns;            /* the process's CPU time less all threads' when they were read: that
 	                                of threads that have ended */
 	uint32_t misses, misses_left; /* rounds in a row in which sleepers had run; rounds to pass over */
-	bool counts_covered_only;    /* set by the caller: of threads that have timers, the next two */
-	uint64_t switches, used_ns;  /* times that threads got a CPU, and their CPU time, between readings;
-	                                the caller sets them back */
 };
 
 /*
@@ -36,8 +33,7 @@ struct vg_activity {
 bool vg_activity_begin(struct vg_activity *activity, const struct vg_target *target, struct vg_tasks *tasks,
 		       uint64_t round_ns);
 
-/* Sets task->look, unless what is there still holds; and task->renewed, if a thread that executed a program has
- * taken the place of this one.  0; -ESRCH: the thread is gone; or another negative errno. */
+/* Sets task->look, unless what is there still holds.  0; -ESRCH: the thread is gone; or another negative errno. */
 int vg_activity_read(struct vg_activity *activity, struct vg_tasks *tasks, struct vg_task *task);
 
 #endif

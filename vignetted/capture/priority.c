@@ -80,13 +80,11 @@ void vg_priority_begin(struct vg_priority *priority)
 
 void vg_priority_raise(struct vg_priority *priority)
 {
-	bool real_time = priority->can_raise && !priority->has_room;
-
 	priority->used = true;
-	if (priority->raised || !(real_time || priority->policy == SCHED_BATCH))
+	if (priority->raised || !(priority->can_raise || priority->policy == SCHED_BATCH))
 		return;
 	priority->raised = true;
-	if (real_time)
+	if (priority->can_raise)
 		policy_set(SCHED_FIFO, 1);
 	else
 		policy_take(priority, SCHED_OTHER);
@@ -120,12 +118,4 @@ void vg_priority_patient(struct vg_priority *priority, bool patient)
 		return;
 	priority->policy = policy;
 	policy_restore(priority);
-}
-
-void vg_priority_room(struct vg_priority *priority, bool has_room)
-{
-	/* What was raised without the other's means. */
-	if (priority->has_room != has_room)
-		vg_priority_rest(priority);
-	priority->has_room = has_room;
 }

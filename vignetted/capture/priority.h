@@ -10,13 +10,11 @@
  * machine whose cores are all busy that is the difference between pauses of 0.1 ms and of 4 ms; and no
  * more than our due at any other time, for then it is the threads that we sample who wait.  A short
  * slice needs no privilege (Linux 6.12), a real-time priority does; where only a better nice value is
- * allowed, that stays.  Where a CPU is free there is no real-time priority: the kernel wakes whoever has one where
- * it slept, and before whoever runs there, though another CPU is free.
+ * allowed, that stays.
  */
 struct vg_priority {
 	bool can_raise;              /* to a real-time priority */
 	bool is_ours;                /* the policy is: nobody chose another for us */
-	bool has_room;               /* a CPU is free for us: nobody is to be put aside */
 	bool raised, used;           /* now; and since we woke */
 	int nice;
 	int policy;                  /* of sched_setscheduler(2), while nothing stands still */
@@ -28,9 +26,6 @@ void vg_priority_begin(struct vg_priority *priority);
 /* Whether what is to be done at ticks can wait until a CPU is free, or for a tick of the scheduler's: if so,
  * our waking takes the CPU from nobody.  Not while a thread stands still. */
 void vg_priority_patient(struct vg_priority *priority, bool patient);
-
-/* Whether a CPU is free for us, mostly.  From the next stop on. */
-void vg_priority_room(struct vg_priority *priority, bool has_room);
 
 /* From the request to stop a thread until it is let go; and while one that is late is waited for, where
  * nothing else is done.  Where it is not allowed, only patience ends; does nothing where nothing has

@@ -12,8 +12,8 @@ enum { PAGE_BYTES = 4096 };
 /* Where a sample has what, from its header on; the copy's length is behind the registers. */
 enum { AT_ID = 8, AT_TID = 16, AT_TIME = 24, AT_ABI = 32, AT_REGISTERS = 40 };
 
-/* And where others have it. */
-enum { AT_LOST = 16, AT_MADE_PIDS = 8 };
+/* And a record of samples that were lost. */
+enum { AT_LOST = 16 };
 
 int vg_ring_map(struct vg_ring *ring, int fd, size_t pages)
 {
@@ -62,15 +62,6 @@ void vg_ring_skip(struct vg_ring *ring)
 	__atomic_store_n(&ring->head->data_tail, ring->tail, __ATOMIC_RELEASE);
 }
 
-/* Of what has been made: its process, and its maker's. */
-static bool is_thread_of(const struct vg_ring *ring, pid_t pid)
-{
-	uint32_t pids[2];
-
-	vg_ring_copy(ring, ring->tail + AT_MADE_PIDS, pids, sizeof pids);
-	return pids[0] == pids[1] && pids[0] == (uint32_t)pid;
-}
-
 static bool is_sample_of(const struct vg_ring *ring, pid_t pid)
 {
 	uint32_t sampled;
@@ -79,7 +70,7 @@ static bool is_sample_of(const struct vg_ring *ring, pid_t pid)
 	return sampled == (uint32_t)pid;
 }
 
-bool vg_ring_peek(struct vg_ring *ring, pid_t pid, struct vg_ring_told *told)
+bool vg_ring_peek(struct vg_ring *ring, pid_t pid, uint64_t *lost)
 {
 	struct perf_event_header header;
 
@@ -93,9 +84,7 @@ bool vg_ring_peek(struct vg_ring *ring, pid_t pid, struct vg_ring_told *told)
 			return true;
 		}
 		if (header.type == PERF_RECORD_LOST)
-			told->lost += ring_word(ring, ring->tail + AT_LOST);
-		if (header.type == PERF_RECORD_FORK && is_thread_of(ring, pid))
-			told->made++;
+			*lost += ring_word(ring, ring->tail + AT_LOST);
 		vg_ring_skip(ring);
 	}
 	return false;

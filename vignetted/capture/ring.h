@@ -24,12 +24,6 @@ struct vg_ring {
 #define VG_RING_SAMPLE (PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_TID | PERF_SAMPLE_TIME | \
 			PERF_SAMPLE_REGS_USER | PERF_SAMPLE_STACK_USER)
 
-/* What records tell besides samples: to be added to. */
-struct vg_ring_told {
-	uint64_t lost;               /* records for which there was no room; of a CPU's event, whoever's */
-	uint64_t made;               /* threads, of the process */
-};
-
 /* One sample's, but for its registers, which are `registers` words at `registers_at`. */
 struct vg_ring_sample {
 	uint64_t id;                 /* of the event */
@@ -47,8 +41,9 @@ int vg_ring_map(struct vg_ring *ring, int fd, size_t pages);
 /* Closing what is not mapped is allowed, if it is all zero. */
 void vg_ring_unmap(struct vg_ring *ring);
 
-/* Goes on to the next sample of a thread of process pid, if there is one, which ring->time_ns is of then. */
-bool vg_ring_peek(struct vg_ring *ring, pid_t pid, struct vg_ring_told *told);
+/* Goes on to the next sample of a thread of process pid, if there is one, which ring->time_ns is of then.  Adds to *lost the
+ * records for which the kernel found no room. */
+bool vg_ring_peek(struct vg_ring *ring, pid_t pid, uint64_t *lost);
 
 /* Of the sample that peek found.  False: the thread was in code that we cannot read. */
 bool vg_ring_sample(const struct vg_ring *ring, uint32_t registers, struct vg_ring_sample *sample);

@@ -1,244 +1,300 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 #include "vignetted/capture/timers.h"
 
+#include <errno.h>
+#include <linux/perf_event.h>
+#include <sched.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
 #include <sys/resource.h>
+#include <sys/syscall.h>
 #include <time.h>
+#include <unistd.h>
 
-#include "base/clock.h"
+/*
+ * The kernel lets every user lock 516 KiB a CPU for rings (kernel.perf_event_mlock_kb), and beyond that as much as
+ * RLIMIT_MEMLOCK says.  A ring is one page for its head and a power of two of pages for data.
+ */
+enum { RING_PAGES_MAX = 512, RING_PAGES_MIN = 32, RINGS_PAGES_MAX = 4096, PAGE_BYTES = 4096 };
 
-/* Beyond so many CPUs a machine is others' for the most part.  The period of CPUs' timers is another each second, by
- * a tenth in either direction. */
-enum { CPUS_MOST = 64, VARY_EVERY_NS = 1000 * 1000 * 1000, VARY_LEAST = 900, VARY_MORE = 201 };
+/* Deeper stacks are left to a stop.  Faster sampling needs more room for samples in a ring; a record cannot have more
+ * than 64 KiB. */
+enum { STACK_BYTES = 60 * 1024, STACK_FAST_BYTES = 32 * 1024, FAST_NS = 4 * 1000 * 1000 };
 
-/* Of the memory that the helper may have: what it keeps of stacks is what little memory is for. */
-enum { RINGS_SHARE = 8 };
+/* So many descriptors at most, and of those that may be open this share. */
+enum { TIMERS_MAX = 4096, DESCRIPTORS_SHARE = 4 };
 
-/* New threads may be made while those that are known are being covered. */
-enum { COVER_ROUNDS = 8 };
+/* A sample's record without registers and stack: header, id, pid and tid, time, abi, size, size. */
+enum { SAMPLE_FIXED_BYTES = 8 * 7 };
 
-static void window_begin(struct vg_timers *timers, const struct vg_timers_world *world)
+/* A program that does something exactly as often as it is sampled would be sampled at the same point each time.  So timers
+ * are slow by so many thousandths: slow, because rates such as 99 Hz are asked for to be below the round ones; and by 7,
+ * which makes few of the rates that are asked for a round one. */
+enum { SLOW_PERMILLE = 7 };
+
+struct vg_timer {
+	int fd;
+	pid_t tid;
+};
+
+/* ---- opening ---- */
+
+/* A silent one is ours and never expires: a ring is mapped from it. */
+enum timer_kind { TIMER, SILENT };
+
+static int timer_open(const struct vg_timers *timers, pid_t tid, int cpu, enum timer_kind kind)
 {
-	timers->window.at_ns = vg_now_ns();
-	timers->window.cpu_ns = world->activity->process_cpu_ns;
-	timers->window.found = world->tasks->found;
-	timers->window.made = timers->interrupts.told.made;
-	timers->window.threads = world->tasks->live.count;
-	timers->window.stops = world->stops;
-	world->activity->switches = world->activity->used_ns = 0;
-	for (size_t i = 0; i < world->tasks->live.count; i++)
-		world->tasks->live.items[i].window_slices = world->tasks->live.items[i].look.slices;
-}
-
-/* ---- the policy's steps ---- */
-
-static void threads_open(struct vg_timers *timers, const struct vg_timers_world *world)
-{
-	struct vg_interrupts *interrupts = &timers->interrupts;
-	struct vg_tasks *tasks = world->tasks;
-	struct rlimit memory;
-	size_t covered = 0;
-
-	vg_interrupts_close(interrupts);
-	interrupts->pid = world->pid;
-	interrupts->max_bytes = world->max_memory_bytes;
-	if (getrlimit(RLIMIT_AS, &memory) == 0 && memory.rlim_cur < interrupts->max_bytes)
-		interrupts->max_bytes = memory.rlim_cur;
-	interrupts->max_bytes /= RINGS_SHARE;
-	for (size_t i = 0; i < tasks->live.count; i++)
-		tasks->live.items[i].interrupts_of = 0;
-	for (int round = 0; round < COVER_ROUNDS && covered < tasks->live.count; round++) {
-		size_t count = tasks->live.count;
-
-		if (vg_interrupts_open(interrupts, tasks->live.items + covered, count - covered,
-				       timers->period_ns) != 0)
-			break;
-		covered = count;
-		vg_tasks_scan(tasks);
-	}
-	/* One that came meanwhile has not begun. */
-	tasks->stale = true;
-	timers->cpus = interrupts->ring_count;
-	timers->user_only = interrupts->user_only;
-	vg_policy_enter(&timers->policy, interrupts->event_count > 0 ? VG_TIMERS_THREADS : VG_TIMERS_NONE);
-	window_begin(timers, world);
-}
-
-/* From now on new threads are stopped, or read; those that are there longest have timers still.  Where
- * these do not sample the kernel's code, which is nearly all that one does who makes threads, stops do. */
-static void few_keep(struct vg_timers *timers, const struct vg_timers_world *world)
-{
-	struct vg_tasks *tasks = world->tasks;
-	struct vg_interrupts *interrupts = &timers->interrupts;
-
-	if (interrupts->user_only)
-		vg_interrupts_close(interrupts);
-	else
-		vg_interrupts_narrow(interrupts, tasks->live.items, tasks->live.count);
-	for (size_t i = 0; i < tasks->live.count; i++) {
-		struct vg_task *task = &tasks->live.items[i];
-
-		task->interrupts_of = vg_interrupts_cover(interrupts, task->tid) ? task->tid : 0;
-	}
-	vg_policy_enter(&timers->policy, interrupts->event_count > 0 ? VG_TIMERS_FEW : VG_TIMERS_NONE);
-}
-
-/* Where that is not allowed, it is not asked for again. */
-static void cpus_open(struct vg_timers *timers, const struct vg_timers_world *world)
-{
-	timers->varied_ns = world->activity->round_ns;
-	timers->cpus_denied = vg_interrupts_widen(&timers->interrupts) != 0;
-	if (timers->cpus_denied) {
-		vg_policy_refused(&timers->policy);
-		return;
-	}
-	for (size_t i = 0; i < world->tasks->live.count; i++)
-		world->tasks->live.items[i].interrupts_of = VG_INTERRUPTS_CPUS;
-	vg_policy_enter(&timers->policy, VG_TIMERS_CPUS);
-}
-
-static void step_do(struct vg_timers *timers, const struct vg_timers_world *world, enum vg_policy_step step)
-{
-	switch (step) {
-	case VG_POLICY_KEEP:
-		break;
-	case VG_POLICY_OPEN:
-		threads_open(timers, world);
-		break;
-	case VG_POLICY_FEW:
-		few_keep(timers, world);
-		break;
-	case VG_POLICY_CPUS:
-		cpus_open(timers, world);
-		break;
-	case VG_POLICY_HALT:
-		vg_interrupts_enable(&timers->interrupts, false);
-		break;
-	case VG_POLICY_RUN:
-		vg_interrupts_enable(&timers->interrupts, true);
-		break;
-	case VG_POLICY_CLOSE:
-		vg_interrupts_close(&timers->interrupts);
-		vg_policy_enter(&timers->policy, VG_TIMERS_CLOSED);
-		break;
-	}
-}
-
-void vg_timers_follow(struct vg_timers *timers, const struct vg_timers_world *world, uint64_t period_ns)
-{
-	bool changed = timers->period_ns != period_ns;
-
-	timers->period_ns = period_ns;
-	if (period_ns == 0) {
-		vg_interrupts_close(&timers->interrupts);
-		vg_policy_enter(&timers->policy, VG_TIMERS_NONE);
-	} else if (changed || timers->policy.mode == VG_TIMERS_NONE) {
-		threads_open(timers, world);
-	}
-}
-
-/* ---- what a window was ---- */
-
-/* Those that live shorter than from one tick to the next are for the most part not found; but the kernel reports
- * each, unless timers are halted or closed. */
-static uint64_t threads_made(const struct vg_timers *timers, const struct vg_tasks *tasks)
-{
-	if (timers->policy.mode == VG_TIMERS_FEW)
-		return 0;                /* they cost nothing */
-	return timers->interrupts.enabled ? timers->interrupts.told.made - timers->window.made :
-					    tasks->found - timers->window.found;
-}
-
-/* The thread that leaves CPUs most. */
-static const struct vg_task *switcher(const struct vg_tasks *tasks)
-{
-	const struct vg_task *most = NULL;
-	uint64_t switches = 0;
-
-	for (size_t i = 0; i < tasks->live.count; i++) {
-		const struct vg_task *task = &tasks->live.items[i];
-		uint64_t own = task->look.slices - task->window_slices;
-
-		if (task->window_slices == 0 || own < switches)
-			continue;
-		switches = own;
-		most = task;
-	}
-	return most;
-}
-
-/* Finds whether the CPUs that threads leave are idle then, where it matters; and whether one is free for us, where we
- * have stopped somebody. */
-static void idle_find(struct vg_timers *timers, const struct vg_timers_world *world, struct vg_load *load)
-{
-	bool matters = vg_policy_switches_matter(load, &vg_policy_prices);
-	const struct vg_task *most = NULL;
-
-	if (matters || world->stops != timers->window.stops)
-		most = switcher(world->tasks);
-	if (most != NULL) {
-		/* It reads files, which may be long ones. */
-		vg_priority_rest(world->priority);
-		load->is_idle = vg_idle_look(&timers->idle, most, vg_now_ns()) && matters;
-		vg_priority_room(world->priority, timers->idle.is_roomy);
-	}
-	load->has_room = timers->idle.is_roomy;
-}
-
-/* A budget may have ticks come so seldom that what comes from one to the next is more than a ring holds. */
-static bool rings_suffice(const struct vg_timers *timers, uint64_t ticks_period_ns)
-{
-	const struct vg_interrupts *interrupts = &timers->interrupts;
-
-	return interrupts->ring_count == 0 ||
-	       2 * ticks_period_ns <= vg_interrupts_room(interrupts) * interrupts->period_ns;
-}
-
-static struct vg_load window_load(struct vg_timers *timers, const struct vg_timers_world *world)
-{
-	const struct vg_activity *activity = world->activity;
-	bool few = timers->policy.mode == VG_TIMERS_FEW;
-	struct timespec tick = { .tv_nsec = 4000 * 1000 };
-	struct vg_load load = {
-		.elapsed_ns = vg_now_ns() - timers->window.at_ns,
-		.period_ns = timers->period_ns,
-		.switches = activity->switches,
-		/* Of those that live for long, where nothing else is sampled. */
-		.used_ns = few ? activity->used_ns : activity->process_cpu_ns - timers->window.cpu_ns,
-		.threads_made = threads_made(timers, world->tasks),
-		.threads_more = world->tasks->live.count > timers->window.threads ?
-				world->tasks->live.count - timers->window.threads : 0,
-		.cpus = timers->cpus,
-		.rings_suffice = rings_suffice(timers, world->ticks_period_ns),
+	struct perf_event_attr attr = {
+		.type = PERF_TYPE_SOFTWARE, .size = sizeof attr, .config = PERF_COUNT_SW_TASK_CLOCK,
+		.sample_period = timers->period_ns, .sample_type = VG_RING_SAMPLE,
+		.sample_regs_user = vg_regs_perf_mask, .sample_stack_user = timers->stack_bytes,
+		.exclude_kernel = timers->user_only, .exclude_hv = 1, .exclude_guest = 1,
+		.use_clockid = 1, .clockid = CLOCK_MONOTONIC, .disabled = kind == SILENT,
 	};
+	long fd = syscall(SYS_perf_event_open, &attr, tid, cpu, -1, PERF_FLAG_FD_CLOEXEC);
 
-	clock_getres(CLOCK_MONOTONIC_COARSE, &tick);
-	load.tick_ns = (uint64_t)tick.tv_nsec;
-	load.may_use_cpus = !timers->cpus_denied && !timers->user_only && !few && timers->cpus <= CPUS_MOST &&
-			    load.rings_suffice;
-	idle_find(timers, world, &load);
-	return load;
+	return fd >= 0 ? (int)fd : -errno;
 }
 
-bool vg_timers_due(const struct vg_timers *timers)
+/* -ENOBUFS: not as many pages; -ENODEV: the CPU is off.  An event that a ring is mapped from is not closed before the ring
+ * is, so that the event of a thread would not do. */
+static int ring_open(struct vg_ring *ring, const struct vg_timers *timers)
 {
-	return vg_now_ns() - timers->window.at_ns >= timers->policy.window_ns;
+	int fd = timer_open(timers, 0, ring->cpu, SILENT);
+	int rc = fd < 0 ? fd : vg_ring_map(ring, fd, timers->ring_pages);
+
+	if (fd >= 0 && rc != 0)
+		close(fd);
+	return rc;
 }
 
-void vg_timers_step(struct vg_timers *timers, const struct vg_timers_world *world)
+/* One for each CPU that one of the threads may run on.  A thread that is allowed another CPU later is stopped there. */
+static int rings_make(struct vg_timers *timers, const struct vg_task *tasks, size_t count)
 {
-	struct vg_load load = window_load(timers, world);
+	cpu_set_t allowed, all;
 
-	window_begin(timers, world);
-	if (timers->policy.mode == VG_TIMERS_CPUS &&
-	    world->activity->round_ns - timers->varied_ns >= VARY_EVERY_NS) {
-		vg_interrupts_vary(&timers->interrupts, VARY_LEAST + (uint32_t)(world->random % VARY_MORE));
-		timers->varied_ns = world->activity->round_ns;
+	CPU_ZERO(&all);
+	for (size_t i = 0; i < count; i++) {
+		if (sched_getaffinity(tasks[i].tid, sizeof allowed, &allowed) == 0)
+			CPU_OR(&all, &all, &allowed);
 	}
-	if (timers->period_ns != 0)
-		step_do(timers, world, vg_policy_step(&timers->policy, &load, &vg_policy_prices));
+	timers->rings = calloc((size_t)CPU_COUNT(&all) + 1, sizeof *timers->rings);
+	timers->items = calloc(timers->capacity, sizeof *timers->items);
+	if (timers->rings == NULL || timers->items == NULL)
+		return -ENOMEM;
+	for (int cpu = 0; cpu < CPU_SETSIZE; cpu++) {
+		if (CPU_ISSET(cpu, &all))
+			timers->rings[timers->ring_count++].cpu = cpu;
+	}
+	return timers->ring_count > 0 ? 0 : -ESRCH;
+}
+
+static size_t ring_pages(const struct vg_timers *timers, size_t max_bytes)
+{
+	size_t most = max_bytes / PAGE_BYTES < RINGS_PAGES_MAX ? max_bytes / PAGE_BYTES : RINGS_PAGES_MAX;
+	size_t pages = RING_PAGES_MAX;
+
+	while (pages > RING_PAGES_MIN && pages * timers->ring_count > most)
+		pages /= 2;
+	return pages;
+}
+
+/* Rings are alike.  How much may be locked for all of them shows when the last one is mapped. */
+static int rings_map(struct vg_timers *timers, size_t max_bytes)
+{
+	int rc = -ENOBUFS;
+
+	for (timers->ring_pages = ring_pages(timers, max_bytes); timers->ring_pages >= RING_PAGES_MIN;
+	     timers->ring_pages /= 2) {
+		for (size_t i = 0; i < timers->ring_count; i++) {
+			rc = ring_open(&timers->rings[i], timers);
+			if (rc != 0 && rc != -ENODEV)
+				break;
+			rc = 0;
+		}
+		if (rc != -ENOBUFS)
+			break;
+		for (size_t i = 0; i < timers->ring_count; i++)
+			vg_ring_unmap(&timers->rings[i]);
+	}
+	return rc;
+}
+
+static void timers_begin(struct vg_timers *timers, pid_t pid, uint64_t period_ns)
+{
+	struct rlimit limit;
+
+	*timers = (struct vg_timers){
+		.pid = pid, .taken = timers->taken, .lost = timers->lost, .asked_ns = period_ns,
+		.period_ns = period_ns + period_ns * SLOW_PERMILLE / 1000, .capacity = TIMERS_MAX,
+		.stack_bytes = period_ns < FAST_NS ? STACK_FAST_BYTES : STACK_BYTES,
+	};
+	if (getrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_cur / DESCRIPTORS_SHARE < TIMERS_MAX)
+		timers->capacity = (size_t)limit.rlim_cur / DESCRIPTORS_SHARE;
+}
+
+/* perf_event_paranoid 2, the kernel's default, allows user code only. */
+static int kinds_try(struct vg_timers *timers, pid_t tid)
+{
+	int fd = timer_open(timers, tid, -1, TIMER);
+
+	if (fd == -EACCES || fd == -EPERM) {
+		timers->user_only = true;
+		fd = timer_open(timers, tid, -1, TIMER);
+	}
+	if (fd < 0)
+		return fd;
+	close(fd);
+	return 0;
+}
+
+int vg_timers_open(struct vg_timers *timers, pid_t pid, const struct vg_task *tasks, size_t count,
+		   uint64_t period_ns, size_t max_bytes)
+{
+	int rc;
+
+	vg_timers_close(timers);
+	timers_begin(timers, pid, period_ns);
+	if (period_ns == 0 || count == 0)
+		return 0;
+	rc = kinds_try(timers, tasks[0].tid);
+	if (rc == 0)
+		rc = rings_make(timers, tasks, count);
+	if (rc == 0)
+		rc = rings_map(timers, max_bytes);
+	if (rc != 0)
+		vg_timers_close(timers);
+	return rc;
+}
+
+static int timer_add(struct vg_timers *timers, const struct vg_ring *ring, pid_t tid)
+{
+	struct vg_timer timer = { .tid = tid };
+
+	if (timers->count == timers->capacity)
+		return -EMFILE;
+	timer.fd = timer_open(timers, tid, ring->cpu, TIMER);
+	if (timer.fd < 0)
+		return timer.fd;
+	if (ioctl(timer.fd, PERF_EVENT_IOC_SET_OUTPUT, ring->fd) != 0) {
+		int rc = -errno;
+
+		close(timer.fd);
+		return rc;
+	}
+	timers->items[timers->count++] = timer;
+	return 0;
+}
+
+int vg_timers_add(struct vg_timers *timers, pid_t tid)
+{
+	size_t before = timers->count;
+
+	if (timers->rings == NULL)
+		return -EACCES;
+	for (size_t i = 0; i < timers->ring_count; i++) {
+		struct vg_ring *ring = &timers->rings[i];
+		int rc = ring->head != NULL ? timer_add(timers, ring, tid) : 0;
+
+		if (rc != 0 && rc != -ENODEV) {      /* -ENODEV: that CPU is off */
+			vg_timers_remove(timers, tid);
+			return rc;
+		}
+	}
+	return timers->count > before ? 0 : -ENODEV;
+}
+
+void vg_timers_remove(struct vg_timers *timers, pid_t tid)
+{
+	size_t kept = 0;
+
+	for (size_t i = 0; i < timers->count; i++) {
+		if (timers->items[i].tid == tid)
+			close(timers->items[i].fd);
+		else
+			timers->items[kept++] = timers->items[i];
+	}
+	timers->count = kept;
 }
 
 void vg_timers_close(struct vg_timers *timers)
 {
-	vg_interrupts_close(&timers->interrupts);
+	for (size_t i = 0; i < timers->ring_count; i++)
+		vg_ring_unmap(&timers->rings[i]);
+	for (size_t i = 0; i < timers->count; i++)
+		close(timers->items[i].fd);
+	free(timers->rings);
+	free(timers->items);
+	*timers = (struct vg_timers){
+		.pid = timers->pid, .asked_ns = timers->asked_ns, .taken = timers->taken, .lost = timers->lost,
+	};
+}
+
+/* ---- reading ---- */
+
+uint32_t vg_timers_room(const struct vg_timers *timers)
+{
+	if (timers->rings == NULL)
+		return 0;
+	return (uint32_t)(timers->ring_pages * PAGE_BYTES /
+			  (timers->stack_bytes + SAMPLE_FIXED_BYTES +
+			   8 * (unsigned int)__builtin_popcountll(vg_regs_perf_mask)));
+}
+
+/* Whether the thread was in code that we can read. */
+static bool sample_read(const struct vg_ring *ring, struct vg_timer_sample *sample)
+{
+	uint32_t registers = (uint32_t)__builtin_popcountll(vg_regs_perf_mask);
+	struct vg_ring_sample record;
+	uint64_t values[64];
+
+	if (!vg_ring_sample(ring, registers, &record))
+		return false;
+	*sample = (struct vg_timer_sample){
+		.tid = record.tid, .time_ns = record.time_ns, .in_kernel = record.in_kernel,
+		.stack_at = record.stack_at, .stack_bytes = record.stack_bytes,
+	};
+	vg_ring_copy(ring, record.registers_at, values, registers * sizeof *values);
+	vg_regs_from_perf(&sample->regs, values);
+	return true;
+}
+
+bool vg_timers_next(struct vg_timers *timers, struct vg_timer_sample *sample)
+{
+	for (;;) {
+		struct vg_ring *oldest = NULL;
+
+		if (timers->current != NULL)
+			vg_ring_skip(timers->current);
+		for (size_t i = 0; i < timers->ring_count; i++) {
+			struct vg_ring *ring = &timers->rings[i];
+
+			if (vg_ring_peek(ring, timers->pid, &timers->lost) &&
+			    (oldest == NULL || ring->time_ns < oldest->time_ns))
+				oldest = ring;
+		}
+		timers->current = oldest;
+		if (oldest == NULL)
+			return false;
+		timers->taken++;
+		if (sample_read(oldest, sample))
+			return true;
+	}
+}
+
+int vg_timers_snapshot(const struct vg_timers *timers, const struct vg_timer_sample *sample, size_t want_bytes,
+		       struct vg_snapshot *snapshot)
+{
+	if (want_bytes > sample->stack_bytes)
+		want_bytes = sample->stack_bytes;
+	if (vg_snapshot_reserve(snapshot, want_bytes) != 0)
+		return -ENOMEM;
+	snapshot->regs = sample->regs;
+	snapshot->whole = true;
+	snapshot->fp_guess = 0;
+	snapshot->stack_address = vg_regs_sp(&sample->regs);
+	snapshot->stack_bytes = want_bytes;
+	vg_ring_copy(timers->current, sample->stack_at, snapshot->stack, want_bytes);
+	return 0;
 }

@@ -2,51 +2,77 @@
 #ifndef VG_VIGNETTED_TIMERS_H
 #define VG_VIGNETTED_TIMERS_H
 
-#include "vignetted/capture/activity.h"
-#include "vignetted/capture/idle.h"
-#include "vignetted/capture/interrupts.h"
-#include "vignetted/capture/policy.h"
-#include "vignetted/capture/priority.h"
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "vignetted/capture/ring.h"
+#include "vignetted/target/tasks.h"
+#include "vignetted/unwind/snapshot.h"
 
 /*
- * The kernel's timers that sample the process's threads (interrupts.h), as the policy wants them (policy.h).
+ * Samples of running threads, taken by the kernel's timers.
+ *
+ * perf_event_open(2) has a timer count a thread's CPU time.  When the timer expires, the kernel copies the thread's registers
+ * and a piece of its stack into a ring that we map.  No thread is stopped, and we need not wake for a sample.
+ *
+ * A thread has one timer a CPU, because the kernel allows one ring a CPU only for events of that CPU.  New threads
+ * inherit no timers: an inherited timer costs each thread 20 us a CPU, which is more than many threads live.
+ *
+ * Where kernel.perf_event_paranoid, a container's seccomp filter or another policy forbids timers, or descriptors are
+ * short, threads are stopped instead (tracee.h).
  */
 struct vg_timers {
-	struct vg_interrupts interrupts;
-	struct vg_policy policy;
-	uint64_t period_ns;          /* that was asked for, also while they are closed; 0: there are to be none */
-	bool cpus_denied;            /* timers of CPUs cannot be had */
-	bool user_only;              /* as interrupts.user_only was when they were opened last */
-	size_t cpus;                 /* likewise ring_count */
-	uint64_t varied_ns;          /* session time when the period of CPUs' timers was varied */
-	struct vg_idle idle;         /* of the thread that switches most */
-	struct {                     /* when the latest window ended: CLOCK_MONOTONIC, and what had been counted */
-		uint64_t at_ns, cpu_ns, found, made, threads, stops;
-	} window;
+	struct vg_ring *rings;       /* owned; one a CPU that a thread may run on; NULL: there are no timers */
+	size_t ring_count, ring_pages;
+	struct vg_timer *items;      /* owned; one a thread and CPU */
+	size_t count, capacity;
+	pid_t pid;                   /* the process */
+	uint64_t period_ns;          /* CPU time from one sample of a thread to the next: a little more than
+	                                what was asked for, to be in step with nobody */
+	uint64_t asked_ns;           /* what was asked for; 0: there are to be no timers */
+	uint32_t stack_bytes;        /* of each copy */
+	bool user_only;              /* kernel.perf_event_paranoid forbids samples of time in the kernel */
+	uint64_t taken;              /* samples */
+	uint64_t lost;               /* samples for which a ring had no room */
+	struct vg_ring *current;     /* which vg_timers_next() read from */
 };
 
-/* What the timers are of.  All but the two bounds may change from one call to the next. */
-struct vg_timers_world {
-	struct vg_tasks *tasks;
-	struct vg_activity *activity;
-	struct vg_priority *priority;
-	pid_t pid;
-	uint64_t max_memory_bytes;   /* of the helper */
-	uint64_t ticks_period_ns;    /* from one fetch of samples to the next */
-	uint64_t stops;              /* threads that were stopped, so far */
-	uint64_t random;
+/* One sample.  Its stack is in the ring until the next is asked for. */
+struct vg_timer_sample {
+	pid_t tid;
+	uint64_t time_ns;            /* CLOCK_MONOTONIC */
+	bool in_kernel;              /* the thread was */
+	struct vg_regs regs;         /* in user code; no system call's number is known */
+	uint64_t stack_at;           /* of the copy, in the ring */
+	size_t stack_bytes;          /* copied, from the stack pointer upwards */
 };
 
-/* Tries to have some, that far apart; without, the caller stops threads.  Where they can no longer be opened, those
- * that there are stay, and recordings that are faster stop threads. */
-void vg_timers_follow(struct vg_timers *timers, const struct vg_timers_world *world, uint64_t period_ns);
+/*
+ * Maps the rings, for the CPUs that these threads may run on.  The rings share max_bytes, but have 128 KiB each at least.
+ * Closes what was open.  0; -EACCES or another negative errno: this machine cannot have timers, and none are open.
+ */
+int vg_timers_open(struct vg_timers *timers, pid_t pid, const struct vg_task *tasks, size_t count,
+		   uint64_t period_ns, size_t max_bytes);
 
-/* Once a tick.  Whether a window has ended: then the policy's step is due, with vg_timers_step(). */
-bool vg_timers_due(const struct vg_timers *timers);
+/* Gives the thread timers.  0; -ESRCH: it has ended; -EMFILE or another negative errno: it has none. */
+int vg_timers_add(struct vg_timers *timers, pid_t tid);
 
-/* Counts what the window was, begins the next one, and carries out the policy's step. */
-void vg_timers_step(struct vg_timers *timers, const struct vg_timers_world *world);
+/* Takes them away.  Samples that are in the rings stay there. */
+void vg_timers_remove(struct vg_timers *timers, pid_t tid);
 
+/* How many samples of one CPU the rings hold; 0: there are none. */
+uint32_t vg_timers_room(const struct vg_timers *timers);
+
+/* The oldest sample that there is.  False: none. */
+bool vg_timers_next(struct vg_timers *timers, struct vg_timer_sample *sample);
+
+/* Makes it a snapshot with at most want_bytes of its stack.  0 or -ENOMEM. */
+int vg_timers_snapshot(const struct vg_timers *timers, const struct vg_timer_sample *sample, size_t want_bytes,
+		       struct vg_snapshot *snapshot);
+
+/* Keeps the counts.  Closing what is not open is allowed, if it is all zero. */
 void vg_timers_close(struct vg_timers *timers);
 
 #endif

@@ -4,7 +4,6 @@
 #include <errno.h>
 
 #include "vignetted/session/recordings.h"
-#include "vignetted/session/schedule.h"
 #include "vignetted/session/thread_sample.h"
 #include "vignetted/session/threads.h"
 #include "vignetted/session/timer_samples.h"
@@ -12,22 +11,6 @@
 /* Modules that no stack goes through are seen to go this late. */
 enum { MODULES_EVERY_NS = 250 * 1000 * 1000 };
 enum { LIMITS_EVERY = 16, ROUND_MAX_NS = 1000 * 1000 * 1000 };
-
-/* Those for whose latest round the process's CPU time was the same.  Of a process that is gone it is 0. */
-static vg_recording_set still_note(struct vg_session *session)
-{
-	uint64_t cpu_ns = session->activity.process_cpu_ns;
-	vg_recording_set still = 0;
-
-	VG_EACH_RECORDING(i, session->round.due) {
-		struct vg_recording *recording = &session->recordings[i];
-
-		if (cpu_ns != 0 && recording->target_cpu_ns == cpu_ns)
-			still |= 1u << i;
-		recording->target_cpu_ns = cpu_ns;
-	}
-	return still;
-}
 
 /* Fetches what came since the last round, and finds who is there. */
 static void round_begin(struct vg_session *session)
@@ -41,7 +24,6 @@ static void round_begin(struct vg_session *session)
 	if (session->events.shared != NULL)
 		vg_priority_rest(&session->tracer.priority);
 	ran = vg_activity_begin(&session->activity, &session->target, &session->tasks, now_ns);
-	session->round.still = still_note(session);
 	if (ran && now_ns >= session->modules_due_ns) {
 		session->modules_due_ns = now_ns + MODULES_EVERY_NS;
 		if (!vg_modules_check(&session->modules))
@@ -51,7 +33,6 @@ static void round_begin(struct vg_session *session)
 	/* What a ring holds is lost when it is closed. */
 	vg_timer_samples_fetch(session);
 	rc = vg_threads_scan_due(session);
-	vg_schedule_timers(session);
 	if (rc == -ESRCH) {
 		vg_recordings_events(session, true);
 		session->gone = true;

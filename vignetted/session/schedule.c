@@ -1,15 +1,12 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 #include "vignetted/session/schedule.h"
 
-static struct vg_timers_world timers_world(struct vg_session *session)
-{
-	return (struct vg_timers_world){
-		.tasks = &session->tasks, .activity = &session->activity, .priority = &session->tracer.priority,
-		.pid = session->target.pid, .max_memory_bytes = session->max_memory_bytes,
-		.ticks_period_ns = session->ticks.period_ns, .stops = session->pauses.stops,
-		.random = session->ticks.random,
-	};
-}
+#include <sys/resource.h>
+
+#include "vignetted/policy/pace.h"
+
+/* The rings' share of the memory that the helper may have: what is left is for stacks. */
+enum { RINGS_SHARE = 8 };
 
 /* Until the first recording that has a limit reaches it: ticks look whether one did. */
 static uint64_t left_ns(const struct vg_session *session)
@@ -27,58 +24,37 @@ static uint64_t left_ns(const struct vg_session *session)
 	return least_ns;
 }
 
-static struct vg_pacing_needs pacing_needs(const struct vg_session *session)
+static struct vg_pace_load pace_load(const struct vg_session *session, uint64_t now_ns)
 {
-	const struct vg_interrupts *interrupts = &session->timers.interrupts;
-	struct vg_pacing_needs needs = {
-		.timers_run = interrupts->enabled,
-		.timers_few = interrupts->narrow,
-		.kernel_unseen = interrupts->user_only,
-		.counters = session->counting != 0,
-		.events = vg_events_come(&session->events, session->activity.round_ns),
-		.cpu_only = true, .rates_covered = true,
-		.crowd = vg_crowd_is(&session->crowd) && session->counting == 0,
+	struct vg_pace_load load = {
+		.elapsed_ns = now_ns - session->pace.at_ns, .stops = session->pauses.stops - session->pace.stops,
+		.cpu_only = true, .counters = session->counting != 0,
 		.period_ns = vg_session_period_ns(session),
-		.room_ns = interrupts->ring_count == 0 ? 0 : vg_interrupts_room(interrupts) * interrupts->period_ns,
+		.room_ns = vg_timers_room(&session->timers) * session->timers.period_ns,
 		.left_ns = left_ns(session),
 	};
 
-	VG_EACH_RECORDING(i, session->live) {
-		const struct vg_session_options *options = &session->recordings[i].options;
-
-		needs.cpu_only = needs.cpu_only && options->cpu_mode;
-		needs.rates_covered = needs.rates_covered && options->period_ns >= session->timers.period_ns;
-	}
-	return needs;
+	VG_EACH_RECORDING(i, session->live)
+		load.cpu_only = load.cpu_only && session->recordings[i].options.cpu_mode;
+	return load;
 }
 
 void vg_schedule_adapt(struct vg_session *session)
 {
-	struct vg_pacing_needs needs = pacing_needs(session);
-	uint32_t periods = vg_pacing_periods(&session->pacing, &needs);
+	uint64_t now_ns = vg_now_ns();
+	struct vg_pace_load load = pace_load(session, now_ns);
+	uint32_t periods = session->fetch_periods;
 
-	/* The samples are in the rings: what fetches them need not come before whom they are of.  Where
-	 * threads must be stopped or read at each period, it must: it would always come when the others wait. */
-	vg_priority_patient(&session->tracer.priority, periods > 1 && session->pacing.busy);
+	if (!vg_pace_due(&load, periods))
+		return;
+	periods = vg_pace_periods(&load);
+	session->pace.at_ns = now_ns;
+	session->pace.stops = session->pauses.stops;
 	if (periods == session->fetch_periods)
 		return;
 	session->fetch_periods = periods;
 	/* Anew from now: periods of the former length would seem to be skipped. */
-	vg_ticks_restart(&session->ticks, periods * needs.period_ns, vg_now_ns());
-}
-
-void vg_schedule_timers(struct vg_session *session)
-{
-	struct vg_timers_world world;
-	struct vg_pacing_needs needs;
-
-	session->activity.counts_covered_only = session->timers.policy.mode == VG_TIMERS_FEW;
-	if (!vg_timers_due(&session->timers))
-		return;
-	world = timers_world(session);
-	needs = pacing_needs(session);
-	vg_pacing_weigh(&session->pacing, &session->tasks, &needs, session->timers.period_ns);
-	vg_timers_step(&session->timers, &world);
+	vg_ticks_restart(&session->ticks, periods * load.period_ns, now_ns);
 }
 
 void vg_schedule_rates(struct vg_session *session)
@@ -87,9 +63,27 @@ void vg_schedule_rates(struct vg_session *session)
 		vg_recording_rate(&session->recordings[i], vg_session_period_ns(session));
 }
 
+static void timers_follow(struct vg_session *session, uint64_t period_ns)
+{
+	uint64_t max_bytes = session->max_memory_bytes;
+	struct vg_tasks *tasks = &session->tasks;
+	struct rlimit memory;
+
+	if (session->stop_always || period_ns == session->timers.asked_ns)
+		return;
+	if (getrlimit(RLIMIT_AS, &memory) == 0 && memory.rlim_cur < max_bytes)
+		max_bytes = memory.rlim_cur;
+	for (size_t i = 0; i < tasks->live.count; i++) {
+		tasks->live.items[i].timed = false;
+		tasks->live.items[i].policy = (struct vg_policy){ 0 };
+	}
+	/* Without timers threads are stopped. */
+	vg_timers_open(&session->timers, session->target.pid, tasks->live.items, tasks->live.count, period_ns,
+		       max_bytes / RINGS_SHARE);
+}
+
 void vg_schedule_follow(struct vg_session *session)
 {
-	struct vg_timers_world world;
 	uint64_t period_ns = 0, now_ns = vg_now_ns();
 	uint32_t ppm = 0;
 	bool limited = true;
@@ -110,14 +104,10 @@ void vg_schedule_follow(struct vg_session *session)
 			ppm = options->budget_ppm;
 	}
 	session->fetch_periods = 1;
-	vg_pacing_begin(&session->pacing);
-	vg_priority_patient(&session->tracer.priority, false);
+	session->pace.at_ns = now_ns;
+	session->pace.stops = session->pauses.stops;
 	vg_ticks_restart(&session->ticks, period_ns, now_ns);
-	world = timers_world(session);
-	if (!session->stop_always) {
-		vg_timers_follow(&session->timers, &world, period_ns);
-		vg_schedule_adapt(session);
-	}
+	timers_follow(session, period_ns);
 	vg_budget_change(&session->budget, limited ? ppm : 0, &session->pauses, now_ns);
 	vg_schedule_rates(session);
 }

@@ -12,9 +12,6 @@ void vg_schedule_follow(struct vg_session *session);
 /* Once a tick, when the round is over: ticks are as far apart as may be by now. */
 void vg_schedule_adapt(struct vg_session *session);
 
-/* Once a round: the timers that the policy wants. */
-void vg_schedule_timers(struct vg_session *session);
-
 /* Writes into the profiles how far apart their samples are. */
 void vg_schedule_rates(struct vg_session *session);
 

@@ -42,7 +42,7 @@ int vg_session_open(struct vg_session *session, const struct vg_session_options 
 	};
 	vg_priority_begin(&session->tracer.priority);
 	session->fetch_periods = 1;
-	vg_pacing_begin(&session->pacing);
+	session->tick_ns = vg_scheduler_tick_ns();
 	machine_note(session);
 	return vg_target_open(&session->target, pid, err);
 }

@@ -4,8 +4,6 @@
 
 #include "base/clock.h"
 #include "vignetted/capture/activity.h"
-#include "vignetted/capture/crowd.h"
-#include "vignetted/capture/pacing.h"
 #include "vignetted/capture/timers.h"
 #include "vignetted/capture/tracee.h"
 #include "vignetted/capture/walker.h"
@@ -47,16 +45,18 @@ struct vg_session {
 
 	/* How threads are sampled. */
 	struct vg_activity activity;
-	struct vg_crowd crowd;
 	struct vg_timers timers;
-	struct vg_pacing pacing;
 	struct vg_tracer tracer;
 	struct vg_walker walker;
 	struct vg_pauses pauses;
 
 	/* When. */
 	struct vg_ticks ticks;
-	uint32_t fetch_periods;      /* a tick every so many sampling periods */
+	uint32_t fetch_periods;      /* a tick every so many sampling periods (policy/pace.h) */
+	struct {                     /* when that was decided: CLOCK_MONOTONIC, and the threads stopped by then */
+		uint64_t at_ns, stops;
+	} pace;
+	uint64_t tick_ns;            /* the scheduler's tick */
 	uint64_t skipped;            /* ticks.skipped at the latest tick */
 	struct vg_budget budget;
 
@@ -72,7 +72,6 @@ struct vg_session {
 	struct {
 		uint64_t count;      /* rounds so far */
 		vg_recording_set due; /* those that it is for */
-		vg_recording_set still; /* of these: no thread has run since their latest round */
 		bool all_now;        /* a sample of each thread, running or not */
 		size_t at, looked;   /* the thread that it begins with; how many were looked at */
 	} round;

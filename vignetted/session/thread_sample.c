@@ -3,18 +3,16 @@
 
 #include <errno.h>
 
-#include "vignetted/capture/methods.h"
 #include "vignetted/capture/stack.h"
 #include "vignetted/session/account.h"
 #include "vignetted/session/recordings.h"
 #include "vignetted/session/threads.h"
 #include "vignetted/session/timer_samples.h"
 
-/* A stop takes a sleeping thread off its wait and back: it is put on a CPU twice. */
+/* Stopping a sleeping thread adds two timeslices: it wakes to stop, and again to resume its call. */
 enum { SLICES_OF_A_STOP = 2 };
 
-/* For so long a thread that was seen to run is taken to do so still: reading that of a new one costs as
- * much as many live. */
+/* A thread that was found running so short a time ago is not read again.  Reading it costs as much as many threads live. */
 enum { READY_NS = 500 * 1000 };
 
 /* A thread that waits shortly changes between its copies. */
@@ -22,8 +20,8 @@ enum { READ_ATTEMPTS = 4 };
 
 /* ---- what is known of the thread ---- */
 
-/* The scheduler's numbers are as old as its tick.  A thread that is in another interval than at its
- * latest sample has run since, whatever they say: those recordings for which it has. */
+/* A changed interval proves that the thread ran, and a recorder that has begun a new table of stacks needs the stack anew.
+ * Returns the recordings for which one of the two is so. */
 static vg_recording_set moved_in(const struct vg_session *session, const struct vg_task *task, vg_recording_set set)
 {
 	const _Atomic uint64_t *slot = vg_events_slot(&session->events, task);
@@ -40,17 +38,6 @@ static vg_recording_set moved_in(const struct vg_session *session, const struct 
 			moved |= 1u << i;
 	}
 	return moved;
-}
-
-/* Those that have a stack of the thread, and for which no thread at all has run since. */
-static vg_recording_set still_in(const struct vg_session *session, const struct vg_task *task, vg_recording_set set)
-{
-	vg_recording_set still = 0;
-
-	VG_EACH_RECORDING(i, set & session->round.still)
-		still |= (uint32_t)(task->accounts[i].has_stack &&
-				    task->accounts[i].slices != VG_SLICES_UNKNOWN) << i;
-	return still;
 }
 
 /* Those for which the thread itself has not run since their latest sample. */
@@ -74,20 +61,19 @@ static vg_recording_set cpu_only_in(const struct vg_session *session, vg_recordi
 }
 
 /* Those for which timers sample the thread. */
-static vg_recording_set timers_in(struct vg_session *session, struct vg_task *task, vg_recording_set set)
+static vg_recording_set timers_in(const struct vg_session *session, const struct vg_task *task, vg_recording_set set)
 {
 	vg_recording_set timers = 0;
 
-	VG_EACH_RECORDING(i, set) {
-		struct vg_account *account = &task->accounts[i];
-
-		if (!account->has_cpu)
-			account->cpu_ns = task->look.cpu_ns;
-		if (vg_timer_samples_cover(session, &session->recordings[i], task))
-			timers |= 1u << i;
-		account->drift_ns = (int64_t)(task->look.cpu_ns - account->cpu_ns);
-	}
+	VG_EACH_RECORDING(i, set)
+		timers |= (uint32_t)vg_timer_samples_cover(session, &session->recordings[i], task) << i;
 	return timers;
+}
+
+static void observe(struct vg_task *task, vg_recording_set set, uint64_t now_ns)
+{
+	VG_EACH_RECORDING(i, set)
+		vg_weights_observe(&task->accounts[i].weights, now_ns, task->look.cpu_ns, task->look.queued_ns);
 }
 
 static bool is_running(struct vg_session *session, struct vg_task *task, struct vg_wait *wait)
@@ -102,32 +88,24 @@ static bool is_running(struct vg_session *session, struct vg_task *task, struct 
 
 /* ---- what recordings without a new stack write ---- */
 
-/* The CPU time that a recording is to account for: what the thread has used is the timers' to measure. */
-static uint64_t cpu_ns_for(const struct vg_task *task, vg_recording_set timers, uint32_t i)
-{
-	return (timers & 1u << i) != 0 ? task->accounts[i].cpu_ns : task->look.cpu_ns;
-}
-
 /* One for each of the periods since the latest tick. */
-static void repeat(struct vg_session *session, struct vg_task *task, vg_recording_set set, vg_recording_set timers)
+static void repeat(struct vg_session *session, struct vg_task *task, vg_recording_set set, uint64_t now_ns)
 {
-	uint64_t now_ns = set != 0 ? vg_session_now_ns(session) : 0;
-
 	VG_EACH_RECORDING(i, set) {
 		struct vg_recording *recording = &session->recordings[i];
 		uint64_t period_ns = vg_recording_period_ns(recording, vg_session_period_ns(session));
 		uint32_t due = period_ns < session->ticks.period_ns ?
 			       (uint32_t)(session->ticks.period_ns / period_ns) : 1;
 
-		vg_account_repeat(recording, task, due, now_ns, cpu_ns_for(task, timers, i));
+		vg_account_repeat(recording, task, due, now_ns, vg_weights_waiting(&task->accounts[i].weights));
 	}
 }
 
-static void pass(struct vg_session *session, struct vg_task *task, vg_recording_set set)
+static void pass(struct vg_task *task, vg_recording_set set, uint64_t now_ns)
 {
 	VG_EACH_RECORDING(i, set) {
 		task->accounts[i].slices = task->look.slices;
-		task->accounts[i].last_ns = vg_session_now_ns(session);
+		task->accounts[i].last_ns = now_ns;
 	}
 }
 
@@ -143,26 +121,25 @@ static struct vg_taken taken_of(struct vg_session *session, const struct vg_task
 		.call = call >= 0 ? vg_stack_call(walker, call, pc) : -1,
 		.interval = vg_events_token(&session->events, task, walker->snapshot.slot_value),
 		.time_ns = time_ns, .slices = task->look.slices,
-		.waits_rarely_read = session->fetch_periods > 1,
 	};
 }
 
-static void read_write(struct vg_session *session, struct vg_task *task, vg_recording_set set, vg_recording_set timers,
-		       const struct vg_wait *wait, uint64_t time_ns)
+static void read_write(struct vg_session *session, struct vg_task *task, vg_recording_set set, const struct vg_wait *wait,
+		       uint64_t time_ns)
 {
 	struct vg_taken taken = taken_of(session, task, wait->call, wait->pc, time_ns);
 
+	observe(task, set, time_ns);
 	VG_EACH_RECORDING(i, set) {
 		session->recordings[i].recorder.reads_without_stop++;
-		taken.cpu_ns = cpu_ns_for(task, timers, i);
-		vg_account_sample(&session->recordings[i], task, &session->events, &taken);
+		vg_account_sample(&session->recordings[i], task, &session->events, &taken,
+				  vg_weights_waiting(&task->accounts[i].weights));
 	}
 }
 
 /* Where the thread has run meanwhile, it may wait in another call by now, which a stop would interrupt: it is read
  * again.  Whether a stop is to be made instead. */
-static bool wait_read(struct vg_session *session, struct vg_task *task, vg_recording_set set,
-		      vg_recording_set timers, struct vg_wait *wait)
+static bool wait_read(struct vg_session *session, struct vg_task *task, vg_recording_set set, struct vg_wait *wait)
 {
 	for (int attempt = 0; attempt < READ_ATTEMPTS; attempt++) {
 		uint64_t now_ns = vg_session_now_ns(session), discarded = 0;
@@ -172,7 +149,7 @@ static bool wait_read(struct vg_session *session, struct vg_task *task, vg_recor
 		VG_EACH_RECORDING(i, set)
 			session->recordings[i].recorder.copies_discarded += discarded;
 		if (read == VG_STACK_TAKEN)
-			read_write(session, task, set, timers, wait, now_ns);
+			read_write(session, task, set, wait, now_ns);
 		if (read != VG_STACK_CHANGED)
 			return read == VG_STACK_NEEDS_STOP;
 		if (vg_task_look(&session->tasks, task, &task->look) != 0)
@@ -197,24 +174,28 @@ static void slices_advance(struct vg_task *task, vg_recording_set others, uint64
 	}
 }
 
+/* A thread that fell asleep before it stopped was found in a call that the stop interrupted: it waited. */
 static void stop_write(struct vg_session *session, struct vg_task *task, vg_recording_set set, bool waits,
 		       uint64_t time_ns)
 {
 	const struct vg_regs *regs = &session->walker.snapshot.regs;
 	bool in_call = vg_regs_in_call(regs);
 	struct vg_taken taken = taken_of(session, task, in_call ? vg_regs_call(regs) : -1, vg_regs_pc(regs), time_ns);
-	struct vg_task_look after = task->look;
 
-	/* The stop took it off its CPU, which brought its time up to date: before, that was the time at
-	 * the scheduler's last tick, which may belong to the sample before. */
-	vg_task_look(&session->tasks, task, &after);
-	taken.cpu_ns = after.cpu_ns;
 	if (waits && in_call)
 		taken.slices += SLICES_OF_A_STOP;
 	if (waits)
 		slices_advance(task, task->begun & ~set, taken.slices);
-	VG_EACH_RECORDING(i, set)
-		vg_account_sample(&session->recordings[i], task, &session->events, &taken);
+	/* The stop took the thread off its CPU, which brought its CPU time up to date.  Before, that was the time at the
+	 * scheduler's latest tick. */
+	vg_task_look(&session->tasks, task, &task->look);
+	observe(task, set, time_ns);
+	VG_EACH_RECORDING(i, set) {
+		struct vg_weights *weights = &task->accounts[i].weights;
+
+		vg_account_sample(&session->recordings[i], task, &session->events, &taken,
+				  in_call ? vg_weights_waiting(weights) : vg_weights_running(weights));
+	}
 }
 
 static void stop(struct vg_session *session, struct vg_task *task, vg_recording_set set, bool waits)
@@ -246,21 +227,17 @@ static void stop(struct vg_session *session, struct vg_task *task, vg_recording_
 
 /* ---- the sample ---- */
 
-static void thread_sample(struct vg_session *session, struct vg_task *task)
+void vg_thread_sample(struct vg_session *session, struct vg_task *task)
 {
 	struct vg_methods_due due = { .set = session->round.due & session->live & task->begun };
 	struct vg_methods methods;
 	struct vg_wait wait = { .running = true };
-	vg_recording_set still;
+	uint64_t now_ns;
 	int rc;
 
 	vg_walker_allow(&session->walker);
 	/* Of thousands that wait, one was stopped. */
 	vg_priority_lower(&session->tracer.priority);
-	due.moved = moved_in(session, task, due.set);
-	still = still_in(session, task, due.set & ~due.moved);
-	repeat(session, task, still, still);
-	due.set &= ~still;
 	/* Nobody else would find out when it is gone. */
 	session->tasks.stale |= task->exiting;
 	if (due.set == 0 || task->untraceable || task->exiting)
@@ -272,9 +249,12 @@ static void thread_sample(struct vg_session *session, struct vg_task *task)
 		vg_recordings_lost(session, due.set, VG_LOSS_UNREADABLE);
 	if (rc != 0)
 		return;
-	vg_account_renew(task);
+	now_ns = vg_session_now_ns(session);
+	observe(task, due.set, now_ns);
+	vg_timer_samples_decide(session, task, now_ns);
 	due.timers = timers_in(session, task, due.set);
 	due.cpu_only = cpu_only_in(session, due.set);
+	due.moved = moved_in(session, task, due.set);
 	due.unrun = unrun_in(task, due.set, due.cpu_only);
 	if ((due.set & ~(due.unrun & ~due.moved)) != 0) {
 		due.running = is_running(session, task, &wait);
@@ -282,25 +262,15 @@ static void thread_sample(struct vg_session *session, struct vg_task *task)
 		task->ran = true;
 	}
 	methods = vg_methods_choose(&due);
-	repeat(session, task, methods.repeat, due.timers);
+	repeat(session, task, methods.repeat, now_ns);
 	if (methods.repeat != due.set && task->young > 0) {
 		task->young--;
-		vg_threads_name(session, task, vg_session_now_ns(session));
+		vg_threads_name(session, task, now_ns);
 	}
-	pass(session, task, methods.pass);
-	session->pacing.stops_seen |= methods.stop != 0 && task->judged;
+	pass(task, methods.pass, now_ns);
 	session->walker.snapshot.slot = vg_events_slot(&session->events, task);
-	if (methods.read != 0 && wait_read(session, task, methods.read, due.timers, &wait))
+	if (methods.read != 0 && wait_read(session, task, methods.read, &wait))
 		stop(session, task, methods.read, true);
 	if (methods.stop != 0)
 		stop(session, task, methods.stop, false);
-}
-
-void vg_thread_sample(struct vg_session *session, struct vg_task *task)
-{
-	thread_sample(session, task);
-	if (task->judged)
-		return;
-	task->judged = true;
-	vg_crowd_met(&session->crowd, task->exiting);
 }

@@ -45,8 +45,6 @@ static void thread_begin(struct vg_session *session, struct vg_task *task, uint6
 
 	/* Of thousands. */
 	vg_priority_lower(&session->tracer.priority);
-	if (session->timers.policy.mode == VG_TIMERS_CPUS)
-		task->interrupts_of = VG_INTERRUPTS_CPUS;
 	/* At once, though it costs as much as a short thread lives: a poller of io_uring's can be seized
 	 * for all that ptrace(2) says, and then does not stop; nor does a thread that has begun to exit. */
 	gone = vg_task_status(&session->tasks, task->tid, &status) == -ESRCH;
@@ -71,10 +69,10 @@ static uint64_t end_ns_of(const struct vg_session *session, const struct vg_task
 			  uint64_t now_ns)
 {
 	uint64_t since_ns = session->scan_ns, half_ns;
-	bool sampled = task->interrupted_ns > since_ns && task->interrupted_ns <= now_ns;
+	bool sampled = task->timer_sample_ns > since_ns && task->timer_sample_ns <= now_ns;
 
 	if (sampled)
-		since_ns = task->interrupted_ns;
+		since_ns = task->timer_sample_ns;
 	half_ns = (now_ns - since_ns) / 2;
 	return since_ns + (sampled && half_ns > period_ns ? period_ns : half_ns);
 }
@@ -83,7 +81,8 @@ static void thread_end(struct vg_session *session, struct vg_task *task, uint64_
 {
 	uint64_t ticks_ns = vg_session_period_ns(session);
 
-	vg_account_renew(task);
+	if (task->timed)
+		vg_timers_remove(&session->timers, task->tid);
 	VG_EACH_RECORDING(i, session->live & task->begun) {
 		struct vg_recording *recording = &session->recordings[i];
 
@@ -125,22 +124,11 @@ int vg_threads_scan(struct vg_session *session)
 
 int vg_threads_scan_due(struct vg_session *session)
 {
-	uint64_t round_ns = session->activity.round_ns, found = session->tasks.found;
-	uint64_t since_ns = round_ns > session->scan_ns ? round_ns - session->scan_ns : 0;
-	bool early = session->counting == 0 && !session->round.all_now &&
-		     vg_crowd_is_early(&session->crowd, since_ns, session->fetch_periods > 1);
-	int rc;
-
-	if (!session->activity.rest_still && !early) {
-		rc = vg_threads_scan(session);
-		if (session->tasks.found == found)
-			vg_crowd_nobody(&session->crowd);
-		return rc;
-	}
+	if (!session->activity.rest_still)
+		return vg_threads_scan(session);
 	vg_recordings_events(session, false);
 	/* Nobody has come or gone. */
-	if (session->activity.rest_still)
-		session->scan_ns = round_ns;
+	session->scan_ns = session->activity.round_ns;
 	return 0;
 }
 

@@ -5,19 +5,21 @@
 #include "vignetted/session/session.h"
 
 /*
- * The samples that the kernel's timers take of running threads (interrupts.h).
+ * The samples that the kernel's timers take of running threads (capture/timers.h).
  *
- * Each stands for one period of its thread's CPU time.  A thread that timers sample is not stopped, unless its stack is
- * deeper than what they copy, or they fall behind the CPU time that the scheduler reports: because it is in the kernel
+ * Each stands for one period of its thread's CPU time.  A thread that has timers is not stopped, unless its stack is deeper
+ * than what they copy, or they fall behind the CPU time that the scheduler reports: because the thread is in the kernel
  * where that must not be sampled, or it was given a CPU that has no ring.
  */
 
 /* Fetches those that there are, oldest first, and records them. */
 void vg_timer_samples_fetch(struct vg_session *session);
 
-/* Whether timers sample the thread, whose task->look is of now, for the recording.  If so, its CPU time is theirs to
- * account for.  A thread that timers of CPUs do not reach is stopped until they meet it again. */
+/* Decides whether timers or stops sample the thread, whose task->look is of now, and gives it timers or takes them away. */
+void vg_timer_samples_decide(struct vg_session *session, struct vg_task *task, uint64_t now_ns);
+
+/* Whether timers sample the thread for the recording.  Its weights have just been observed. */
 bool vg_timer_samples_cover(const struct vg_session *session, const struct vg_recording *recording,
-			    struct vg_task *task);
+			    const struct vg_task *task);
 
 #endif

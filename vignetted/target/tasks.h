@@ -8,6 +8,9 @@
 #include <sys/types.h>
 
 #include "base/array.h"
+#include "vignetted/policy/methods.h"
+#include "vignetted/policy/policy.h"
+#include "vignetted/policy/weights.h"
 
 enum { VG_TASK_NAME_BYTES = 64 };
 
@@ -17,37 +20,22 @@ enum vg_task_file { VG_TASK_SCHEDSTAT, VG_TASK_SYSCALL, VG_TASK_FILES };
 /* Its stack was taken while it ran: it has run since, or still does. */
 #define VG_SLICES_UNKNOWN UINT64_MAX
 
-/* Recordings of one process at a time.  A set of them has bit i for the one at index i. */
-enum { VG_RECORDINGS = 4 };
-typedef uint32_t vg_recording_set;
-
-/* Goes through the indices of a set. */
-#define VG_EACH_RECORDING(index, set) \
-	for (uint32_t left_##index = (set), index; \
-	     left_##index != 0 && (index = (uint32_t)__builtin_ctz(left_##index), true); \
-	     left_##index &= left_##index - 1)
-
 /* What a recording keeps of a thread from one of its ticks to the next. */
 struct vg_account {
 	uint32_t id;                 /* in the profile */
 	bool has_stack;              /* `stack` is set */
 	bool stack_complete;         /* `stack` reaches the thread's root */
-	bool has_cpu;                /* `cpu_ns` is set */
 	uint32_t stack;              /* its latest, as a stack id of the profile */
 	uint32_t stacks_generation;  /* of the recorder when `stack` was set */
 	uint64_t slices;             /* the count that says it has not run since `stack` */
-	uint64_t cpu_ns;             /* accounted for in samples so far */
-	uint64_t last_ns;            /* session time that samples have been given: that of the latest,
-	                                or less (wall_share_ns()) */
-	uint64_t queued_ns;          /* of its time in the queue for a CPU, likewise */
+	uint64_t last_ns;            /* session time of its latest sample */
+	struct vg_weights weights;
 	uint64_t interval;           /* that it was in then: a token, or 0 */
 	uint64_t told;               /* the same if the profile knows it, else 0 */
 	struct {                     /* samples since the latest written one, all of one stack */
 		uint32_t stack, count;
-		uint64_t wall_ns, cpu_ns;
+		uint64_t wall_ns;
 	} repeated;
-	uint64_t interrupts_ns;      /* CPU time that interrupts told of since its latest sample */
-	int64_t drift_ns;            /* which that falls short of, not made up for yet */
 	uint32_t name_number;        /* of the task's name that the profile has */
 	bool uncounted;              /* it has had a sample since its counters were read */
 	struct vg_counters *counters; /* owned; NULL: none are open */
@@ -67,10 +55,10 @@ struct vg_task {
 	bool seen;                   /* by the scan in progress */
 	bool untraceable;            /* not ours to sample */
 	bool exiting;                /* or gone, and no leader: it runs no more code */
-	bool judged;                 /* by what became of it until it was to be sampled: capture/crowd.h */
 	uint8_t young;               /* samples for which its name is looked at each time */
 	bool ran;                    /* since its name was last looked at */
-	bool meagre;                 /* what an interrupt copies of its stack does not suffice */
+	bool timed;                  /* it has timers (capture/timers.h) */
+	bool stack_truncated;        /* what a timer sample copies of its stack does not suffice */
 	bool named;                  /* it has told its name itself */
 	vg_recording_set begun;      /* whose profiles have been told of it */
 	uint32_t lane;               /* of its events, from 1 on; 0: none */
@@ -80,15 +68,12 @@ struct vg_task {
 	uint64_t thread_block;       /* likewise: vg_regs_thread_block(); 0: it was never stopped */
 	size_t needed_bytes;         /* the most that one of its latest walks went through */
 	uint32_t walks;              /* since that was last looked at */
-	pid_t interrupts_of;         /* whose events interrupt it (vg_interrupt.owner); 0: none has yet */
 	struct vg_task_look look;    /* the latest; slices is 0 before the first */
-	uint64_t looked_ns;          /* session time of the round of the latest */
-	uint64_t window_slices;      /* look.slices when the timers' window began; 0: it had not been read */
-	uint64_t weighed_ns;         /* looked_ns when pacing weighed it; 0: it did not yet */
-	uint64_t weighed_slices;     /* times it was put on a CPU, by that look */
-	uint64_t weighed_ready_ns;   /* its time on a CPU and in the queue for one, by that look */
-	uint64_t interrupted_ns;     /* session time of its latest interrupt */
-	bool renewed;                /* the CPU time of `look` began anew, and accounts do not know yet */
+	struct vg_policy policy;
+	struct {                     /* at the policy's latest step, or when the thread was first read */
+		uint64_t at_ns, cpu_ns, slices;
+	} step;
+	uint64_t timer_sample_ns;    /* session time of its latest timer sample */
 	uint64_t found_ready_ns;     /* CLOCK_MONOTONIC when it was found, if it ran then; else 0 */
 	uint64_t moved_ns;           /* session time of the look that first said so many slices */
 	bool asleep;                 /* it had not run for long when the round began */

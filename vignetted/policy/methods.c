@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-#include "vignetted/capture/methods.h"
+#include "vignetted/policy/methods.h"
 
 struct vg_methods vg_methods_choose(const struct vg_methods_due *due)
 {

@@ -2,7 +2,18 @@
 #ifndef VG_VIGNETTED_METHODS_H
 #define VG_VIGNETTED_METHODS_H
 
-#include "vignetted/target/tasks.h"
+#include <stdbool.h>
+#include <stdint.h>
+
+/* Recordings of one process at a time.  A set of them has bit i for the one at index i. */
+enum { VG_RECORDINGS = 4 };
+typedef uint32_t vg_recording_set;
+
+/* Goes through the indices of a set. */
+#define VG_EACH_RECORDING(index, set) \
+	for (uint32_t left_##index = (set), index; \
+	     left_##index != 0 && (index = (uint32_t)__builtin_ctz(left_##index), true); \
+	     left_##index &= left_##index - 1)
 
 /*
  * How one thread is sampled, by recording.  Each due recording is in one set.  It is disturbed as little as can be.

@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+#include "vignetted/policy/weights.h"
+
+/* A timer sample makes up for one part in four of what timers have missed, and weighs at least a half and at most four
+ * times what its timer measured.  Larger parts would make single samples weigh what chance says.  Smaller parts would
+ * leave more at the end of a recording. */
+enum { BEHIND_PARTS = 4, TIMER_MOST = 4 };
+
+static uint64_t positive(int64_t ns)
+{
+	return ns > 0 ? (uint64_t)ns : 0;
+}
+
+void vg_weights_begin(struct vg_weights *weights, uint64_t time_ns, bool is_born)
+{
+	*weights = (struct vg_weights){ .time_ns = time_ns, .observed = is_born };
+}
+
+void vg_weights_observe(struct vg_weights *weights, uint64_t time_ns, uint64_t cpu_ns, uint64_t queued_ns)
+{
+	uint64_t elapsed_ns = time_ns > weights->time_ns ? time_ns - weights->time_ns : 0;
+	bool is_anew = weights->observed && cpu_ns < weights->cpu_ns;
+	uint64_t used_ns, queue_ns;
+
+	used_ns = !weights->observed ? 0 : is_anew ? cpu_ns : cpu_ns - weights->cpu_ns;
+	queue_ns = !weights->observed ? 0 : is_anew || queued_ns < weights->queued_ns ? queued_ns :
+		   queued_ns - weights->queued_ns;
+	weights->observed = true;
+	weights->time_ns += elapsed_ns;
+	weights->cpu_ns = cpu_ns;
+	weights->queued_ns = queued_ns;
+	weights->cpu_left_ns += (int64_t)used_ns;
+	weights->queued_left_ns += (int64_t)queue_ns;
+	weights->waited_left_ns += (int64_t)elapsed_ns - (int64_t)used_ns - (int64_t)queue_ns;
+	weights->behind_ns = weights->cpu_left_ns;
+}
+
+static struct vg_weight running_take(struct vg_weights *weights, uint64_t cpu_ns)
+{
+	uint64_t queued_ns = positive(weights->queued_left_ns);
+
+	weights->cpu_left_ns -= (int64_t)cpu_ns;
+	weights->queued_left_ns -= (int64_t)queued_ns;
+	weights->timer_ns = 0;
+	return (struct vg_weight){ .wall_ns = cpu_ns + queued_ns, .cpu_ns = cpu_ns };
+}
+
+struct vg_weight vg_weights_running(struct vg_weights *weights)
+{
+	weights->behind_ns = 0;
+	return running_take(weights, positive(weights->cpu_left_ns));
+}
+
+struct vg_weight vg_weights_waiting(struct vg_weights *weights)
+{
+	uint64_t waited_ns = positive(weights->waited_left_ns);
+
+	weights->waited_left_ns -= (int64_t)waited_ns;
+	return (struct vg_weight){ .wall_ns = waited_ns };
+}
+
+bool vg_weights_timer_due(struct vg_weights *weights, uint64_t period_ns, uint64_t sample_period_ns)
+{
+	weights->timer_ns += period_ns;
+	return weights->timer_ns + period_ns / 2 >= sample_period_ns;
+}
+
+struct vg_weight vg_weights_timer(struct vg_weights *weights)
+{
+	int64_t own_ns = (int64_t)weights->timer_ns, part_ns = weights->behind_ns / BEHIND_PARTS;
+
+	if (part_ns > (TIMER_MOST - 1) * own_ns)
+		part_ns = (TIMER_MOST - 1) * own_ns;
+	if (part_ns < -own_ns / 2)
+		part_ns = -own_ns / 2;
+	weights->behind_ns -= part_ns;
+	return running_take(weights, (uint64_t)(own_ns + part_ns));
+}
+
+struct vg_weight vg_weights_end(struct vg_weights *weights, uint64_t time_ns)
+{
+	int64_t left_ns = weights->cpu_left_ns + weights->queued_left_ns + weights->waited_left_ns;
+
+	if (time_ns > weights->time_ns)
+		left_ns += (int64_t)(time_ns - weights->time_ns);
+	weights->time_ns = time_ns > weights->time_ns ? time_ns : weights->time_ns;
+	weights->queued_left_ns = weights->waited_left_ns = weights->behind_ns = 0;
+	return (struct vg_weight){ .wall_ns = positive(left_ns) };
+}

@@ -1,0 +1,64 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+#ifndef VG_VIGNETTED_WEIGHTS_H
+#define VG_VIGNETTED_WEIGHTS_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/*
+ * How much CPU time and wall time each sample of a thread stands for, in one recording.
+ *
+ * In: observations of the thread's clocks.  Out: the weight of each sample.  An observation splits the time since the one
+ * before into three balances: on a CPU, in the queue for a CPU, waiting.  A sample that saw the thread run takes the first
+ * two.  A sample that saw the thread wait takes the third.  Three laws follow:
+ *
+ *  - The wall weights of a thread add up to the time that was observed, once vg_weights_end() has given the rest.
+ *  - Its CPU weights add up to the CPU time that was observed, less the balance that is left (vg_weights.cpu_left_ns).
+ *  - CPU time goes to samples that saw the thread run and to no others.  The CPU time between two samples of waiting
+ *    is carried to the next sample that saw the thread run.
+ *
+ * Balances are signed.  The scheduler updates a running thread's CPU time at its ticks only, so an observation can take
+ * up to one tick of CPU time for waiting; the next observation takes that back.
+ *
+ * Timer samples (capture/timers.h) come between observations and measure CPU time themselves: one period each.  What
+ * timers miss, because a period was cut short or a sample was dropped, is added to later timer samples in parts.
+ *
+ * Pure: no clock, no I/O.  Times are session times in ns.
+ */
+struct vg_weights {
+	bool observed;               /* cpu_ns and queued_ns are set */
+	uint64_t time_ns;            /* of the latest observation, */
+	uint64_t cpu_ns, queued_ns;  /* and the thread's totals then */
+	int64_t cpu_left_ns;         /* the balances: observed, and not in a sample yet */
+	int64_t queued_left_ns;
+	int64_t waited_left_ns;
+	int64_t behind_ns;           /* CPU time that timer samples have missed; part of cpu_left_ns */
+	uint64_t timer_ns;           /* CPU time that timers measured since the latest sample */
+};
+
+/* What one sample stands for. */
+struct vg_weight {
+	uint64_t wall_ns, cpu_ns;
+};
+
+/* Begins at time_ns.  A thread that is born then has used nothing.  Of another one the first observation says what it
+ * had used before. */
+void vg_weights_begin(struct vg_weights *weights, uint64_t time_ns, bool is_born);
+
+/* The thread has used so much in all by time_ns.  A lower cpu_ns than before means that the totals began anew, as they do
+ * when a thread that is not the first executes a program. */
+void vg_weights_observe(struct vg_weights *weights, uint64_t time_ns, uint64_t cpu_ns, uint64_t queued_ns);
+
+/* The weight of a sample that was taken at the latest observation, and saw the thread run, or wait. */
+struct vg_weight vg_weights_running(struct vg_weights *weights);
+struct vg_weight vg_weights_waiting(struct vg_weights *weights);
+
+/* A timer of that period expired.  Whether a sample is due, for a recording with samples so far apart: then
+ * vg_weights_timer() gives its weight. */
+bool vg_weights_timer_due(struct vg_weights *weights, uint64_t period_ns, uint64_t sample_period_ns);
+struct vg_weight vg_weights_timer(struct vg_weights *weights);
+
+/* The thread or the recording ended then: the rest of the wall time.  The CPU time that is left belongs to no sample. */
+struct vg_weight vg_weights_end(struct vg_weights *weights, uint64_t time_ns);
+
+#endif
