@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
 #
 # What sampling at 1 kHz costs a program that does nothing but make and join 100,000 threads, or execute
-# itself, or start others (tests/churn.c), and leaves two CPUs little to spare: how much longer it
+# itself, or start others (tests/recording/churn.c), and leaves two CPUs little to spare: how much longer it
 # takes, against the same under perf, against looking which threads there are and no more
 # (bare_scan.c), and against stopping the first thread, where there is one that goes on, and letting it
 # go, with nothing in between (bare_stop.c): the least that a sampler of so high a rate can do to it.
@@ -16,7 +16,7 @@
 set -eu
 . "${SRCDIR:?}/bench/lib.sh"
 rounds=${BENCH_ROUNDS:-8}
-churn=$BUILDDIR/tests/churn
+churn=$BUILDDIR/tests/recording/churn
 cpu=$(taskset -cp $$ | sed 's/.*[ :]\([0-9]*\).*/\1/')
 
 # sampled SAMPLER COMMAND...

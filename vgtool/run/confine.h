@@ -10,7 +10,7 @@
 /*
  * Profiles, symbol files and binaries come from strangers.  Before a command looks into one it gives
  * up, for good, all that it does not need.  vgtool(1) lists what a reader that a file has captured
- * can still do; tests/check_confine.c tries each line of that list.
+ * can still do; tests/unit/check_confine.c tries each line of that list.
  *
  *   Landlock (Linux 5.13, with all rights that the running kernel knows): files can be read at and
  *   beneath `paths` and `more`, and made, written and renamed beneath the directory of `writes`.

@@ -9,9 +9,9 @@ enum { SNAPSHOT_FIT_EVERY = 32, SNAPSHOT_STEP_BYTES = 2048 };
 /* A walk of so much takes long, whoever has the CPU. */
 enum { LONG_WALK_BYTES = 128 * 1024 };
 
-/* Fourteen times what any sample of the programs of tests/complete.sh takes: 76,000 words of clang++ where libunwind does
- * all walks; else 42,000 of clang++, 22,000 of node, 19,000 of openssl and 17,000 of python3.  So much of the costliest
- * unwind information that we know (tests/fixtures/endless.c) takes 35 ms to read. */
+/* Fourteen times what any sample of the programs of tests/recording/complete.sh takes: 76,000 words of clang++ where
+ * libunwind does all walks; else 42,000 of clang++, 22,000 of node, 19,000 of openssl and 17,000 of python3.  So much of
+ * the costliest unwind information that we know (tests/fixtures/endless.c) takes 35 ms to read. */
 enum { SAMPLE_WORDS_MAX = 1 << 20 };
 
 /* After the maps were read in vain, so many times as long without: 5% of the time at most. */

@@ -11,7 +11,8 @@
  * Takes from this process, for good, what sampling does not need: gaining privileges, core dumps, being
  * traced by its own user's processes, more address space than memory_bytes, and, by a seccomp
  * allow-list, all system calls but those in the tables of confine.c; and of root's capabilities all but five.
- * vignetted(8), Confinement, lists what an attacker can still do with the rest; tests/confined.c tries each line.
+ * vignetted(8), Confinement, lists what an attacker can still do with the rest; tests/recording/confined.c tries each
+ * line.
  *
  *     listens          the helper also accepts connections, on a socket that listens already
  *     memory_bytes     a lower RLIMIT_AS that was set before holds

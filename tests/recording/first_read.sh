@@ -1,0 +1,76 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT OR Apache-2.0
+#
+# The helper is confined before it reads the first byte that its target could have written: memory, maps, the ring of
+# events, samples.  Each way to start one is traced by strace.
+set -eu
+: "${VIGNETTED:?}" "${VGTOOL:?}" "${BUILDDIR:?}"
+dir=$(mktemp -d)
+pid=
+trap 'exec 7>&-; kill $pid 2>/dev/null || true; rm -rf "$dir"' EXIT
+cd "$dir"
+calls=trace=process_vm_readv,ptrace,perf_event_open,openat,mmap,seccomp
+
+fail() {
+	echo "FAIL: $*"
+	exit 1
+}
+
+# check HOW TRACE: what reads the target comes after the filter, and comes
+check() {
+	confined=$(grep -nE 'seccomp\(SECCOMP_SET_MODE_FILTER, .*\{.*= 0$' "$2" | head -n 1 | cut -d : -f 1)
+	[ -n "$confined" ] || fail "$1: not confined: $(head -c 2000 "$2")"
+	for pattern in 'process_vm_readv\(' 'openat\(.*"/proc/[0-9]+/maps"' 'ptrace\(' 'openat\(.*"/proc/[0-9]+/exe"' \
+		'perf_event_open\(' 'mmap\(.*MAP_SHARED'; do
+		first=$(grep -nE "$pattern" "$2" | head -n 1 | cut -d : -f 1)
+		[ -z "$first" ] || [ "$first" -gt "$confined" ] ||
+			fail "$1: before the filter: $(sed -n "${first}p" "$2")"
+	done
+	for pattern in 'process_vm_readv\(' 'openat\(.*"/proc/[0-9]+/maps"'; do
+		grep -qE "$pattern" "$2" || fail "$1: the trace shows no $pattern"
+	done
+}
+
+sleep 60 & pid=$!
+timeout 60 strace -qq -o pid.trace -e $calls "$VIGNETTED" --pid $pid --duration 1 -o pid.vgp 2>log || fail "$(cat log)"
+check --pid pid.trace
+timeout 60 strace -qq -o command.trace -e $calls "$VIGNETTED" -o command.vgp -- sleep 0.5 2>log || fail "$(cat log)"
+check COMMAND command.trace
+
+# Where filters are forbidden, the helper goes on without one, and says so.
+"$VGTOOL" info --json pid.vgp | grep -q '"unconfined":0' || fail "a confined helper says that it is not"
+timeout 60 "$BUILDDIR/tests/recording/confined" "$VIGNETTED" --pid $pid --duration 1 -o open.vgp 2>log || fail "$(cat log)"
+grep -q '^vignetted: the helper is not confined: a filter .* cannot be loaded: ' log || fail "no word: $(cat log)"
+"$VGTOOL" info --json open.vgp | grep -q '"unconfined":1' || fail "the profile does not say it"
+
+kill $pid
+
+# The library starts a helper that strace follows from the side, so that it keeps its place and its pid.
+cat >helper <<END
+#!/bin/sh
+exec strace -D -qq -o "$dir/\$TRACE.trace" -e $calls "$VIGNETTED" "\$@"
+END
+chmod 755 helper
+# helper_of NAME: the library gives its helper only a few variables
+helper_of() { sed "s/\\\$TRACE/$1/" helper >"helper.$1"; chmod 755 "helper.$1"; }
+helper_of begin
+VIGNETTED=$dir/helper.begin timeout 60 "$BUILDDIR/examples/sample_once" >log 2>&1 || fail "$(cat log)"
+check vgctl_begin begin.trace
+helper_of listen
+mkfifo in
+: >out
+VIGNETTED=$dir/helper.listen timeout 60 "$BUILDDIR/tests/recording/sessions" "$dir/run" 0 own.vgp <in >out 2>&1 7>&- & pid=$!
+exec 7>in
+for command in begin end; do
+	tries=0
+	until grep -q ok out; do
+		tries=$((tries + 1))
+		[ $tries -lt 400 ] || fail "the program does not go on: $(cat out)"
+		sleep 0.05
+	done
+	: >out
+	echo $command >&7
+done
+exec 7>&-
+wait $pid
+check vgctl_listen listen.trace

@@ -1,0 +1,85 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT OR Apache-2.0
+#
+# Programs with the library that lock their memory, have small stacks, begin in a constructor, load and unload it, or
+# have a child of their own number.
+set -eu
+: "${BUILDDIR:?}" "${SRCDIR:?}" "${VIGNETTED:?}" "${VGTOOL:?}" "${CC:?}"
+SRCDIR=$(cd "$SRCDIR" && pwd)
+dir=$(mktemp -d)
+trap 'rm -rf "$dir"' EXIT
+failures=0
+libraries=$BUILDDIR/libvgctl/.libs
+cd "$dir"
+
+# host NAME COMMAND...
+host() {
+	name=$1 status=0
+	shift
+	timeout -s KILL 60 "$@" >log 2>&1 || status=$?
+	sed "s/^/$name: /" log
+	[ $status = 0 ] || { echo "FAIL: $name: status $status"; failures=$((failures + 1)); }
+}
+
+# compiles OUTPUT ARGUMENT...
+compiles() {
+	$CC -O1 -Wall -I"$SRCDIR/libvgctl" -o "$@" -lpthread >log 2>&1 ||
+		{ echo "FAIL: it does not link: $(tail -n 3 log)"; failures=$((failures + 1)); }
+}
+
+host "memory locked before" "$BUILDDIR/tests/recording/hosts_memory" locked before before.vgp
+host "memory locked after" "$BUILDDIR/tests/recording/hosts_memory" locked after after.vgp
+host "address space" "$BUILDDIR/tests/recording/hosts_memory" space space.vgp
+# A sanitizer takes more address space than that.
+nm "$VIGNETTED" 2>/dev/null | grep -q __asan_init || host "little address space" "$BUILDDIR/tests/recording/hosts_memory" narrow narrow.vgp
+host "file behind a stack" "$BUILDDIR/tests/recording/hosts_memory" beside beside.vgp
+host "small stacks" "$BUILDDIR/tests/recording/hosts_memory" stacks stacks.vgp
+host "pid 1 in pid 1" unshare $([ "$(id -u)" = 0 ] || echo -r) --fork --pid --mount-proc "$BUILDDIR/tests/recording/hosts_memory" owner owner.vgp
+"$VGTOOL" info owner.vgp >log 2>&1 || { echo "FAIL: owner.vgp: $(cat log)"; failures=$((failures + 1)); }
+
+# The archive goes into a program, with or without a place of its own, and into a plugin.
+plugin=$SRCDIR/tests/fixtures/plugin.c
+compiles constructor -DCONSTRUCTOR "$plugin" "$libraries/libvgctl.a"
+host "begin in a constructor" ./constructor
+compiles fixed -DCONSTRUCTOR -fno-pie -no-pie -static "$plugin" "$libraries/libvgctl.a"
+host "begin in a constructor, static" ./fixed
+compiles reload "$SRCDIR/tests/fixtures/reload.c"
+compiles plugin_archive.so -shared -fPIC "$plugin" "$libraries/libvgctl.a"
+host "plugin with the archive" ./reload ./plugin_archive.so archive.vgp
+compiles plugin_shared.so -shared -fPIC "$plugin" -Wl,-rpath,"$libraries" -L"$libraries" -lvgctl
+host "plugin with the shared library" ./reload ./plugin_shared.so shared.vgp
+# What a plugin has of the archive beside the interface is its own.
+strangers=$(nm -D --defined-only plugin_archive.so | awk '$3 ~ /^vg_/ { print $3 }')
+[ -z "$strangers" ] || { echo "FAIL: a plugin exports" $strangers; failures=$((failures + 1)); }
+
+# Whatever function a program calls, the library's own part of its thread's stack is at most four KiB.  The C library's
+# comes on top: for a sentence some two.
+mkdir calls
+(
+	cd calls
+	gcc -std=gnu11 -D_GNU_SOURCE -O2 -fstack-protector-strong -I"$SRCDIR" -DVG_LIBEXECDIR='"/nonexistent"' \
+		-fcallgraph-info=su -c "$SRCDIR"/base/*.c "$SRCDIR"/libvgctl/*.c
+)
+cat >deepest.py <<'END_OF_SCRIPT'
+import glob, re, sys
+own, calls = {}, {}
+for name in glob.glob("calls/*.ci"):
+    for line in open(name):
+        node = re.match(r'node: { title: "([^"]*)".*\\n(\d+) bytes \(', line)
+        edge = re.match(r'edge: { sourcename: "([^"]*)" targetname: "([^"]*)"', line)
+        if node:
+            own[node[1]] = int(node[2])
+        elif edge:
+            calls.setdefault(edge[1], set()).add(edge[2])
+def deepest(function, above):
+    assert function not in above, "recursion: " + " ".join(above)
+    below = [deepest(called, above + (function,)) for called in calls.get(function, ())]
+    return max(below, default=(0, ()))[0] + own.get(function, 0), (function,) + max(below, default=(0, ()))[1]
+chains = sorted(deepest(function, ()) for function in own if function.startswith("vgctl_"))
+assert len(chains) > 10, "no functions are found"
+for length, chain in chains[-3:]:
+    print(length, "bytes of stack:", *(name.split("/")[-1].split(":")[-1] for name in chain))
+sys.exit(chains[-1][0] > 4096)
+END_OF_SCRIPT
+host "stack of its own" python3 deepest.py
+[ $failures = 0 ]

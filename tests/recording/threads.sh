@@ -1,0 +1,50 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT OR Apache-2.0
+#
+# libvgctl under ThreadSanitizer: many threads begin, sample, end and ask for sentences at once, and
+# no two of them touch the same memory unguarded.  Any report fails the test.
+set -eu
+: "${VIGNETTED:?}" "${VGTOOL:?}" "${BUILDDIR:?}" "${SRCDIR:?}" "${CC:?}"
+SRCDIR=$(cd "$SRCDIR" && pwd)
+libraries=$BUILDDIR/libvgctl/.libs
+dir=$(mktemp -d)
+trap 'rm -rf "$dir"' EXIT
+rounds=100
+[ -z "${SOAK-}" ] || rounds=5000
+cd "$SRCDIR"
+flags="-std=gnu11 -D_GNU_SOURCE -O1 -g -fsanitize=thread -fPIE -I$SRCDIR -DVG_LIBEXECDIR=\"/nonexistent\""
+mkdir "$dir/objects"
+(cd "$dir/objects" && $CC $flags -c "$SRCDIR"/libvgctl/*.c "$SRCDIR"/base/*.c)
+$CC $flags -pie -o "$dir/threads" tests/recording/threads.c "$dir"/objects/*.o -lpthread
+# The first begins of a program; also where the sanitizer sees the program and not the library.
+$CC $flags -pie -o "$dir/first" tests/recording/hosts_memory.c "$dir"/objects/*.o -lpthread
+$CC $flags -pie -o "$dir/first_beside" tests/recording/hosts_memory.c -L"$libraries" -Wl,-rpath,"$libraries" -lvgctl -lpthread
+# A race of its own, so that a sanitizer that sees nothing is not taken for a program without any.
+cat >"$dir/race.c" <<'END'
+#include <pthread.h>
+static int shared;
+static void *touch(void *x) { for (int i = 0; i < 1000; i++) shared++; return x; }
+int main(void)
+{
+	pthread_t a, b;
+	pthread_create(&a, 0, touch, 0);
+	pthread_create(&b, 0, touch, 0);
+	pthread_join(a, 0);
+	pthread_join(b, 0);
+	return 0;
+}
+END
+$CC -fsanitize=thread -fPIE -pie -g -o "$dir/race" "$dir/race.c" -lpthread
+cd "$dir"
+! ./race 2>log || { echo "FAIL: the sanitizer finds no race where there is one"; exit 1; }
+status=0
+TSAN_OPTIONS="halt_on_error=0 exitcode=66" ./threads p.vgp $rounds >out 2>log || status=$?
+cat out
+[ $status = 0 ] || { echo "FAIL: status $status"; head -60 log; exit 1; }
+! grep -q 'WARNING: ThreadSanitizer' log || { head -60 log; exit 1; }
+"$VGTOOL" info p.vgp >/dev/null
+for program in first first_beside; do
+	status=0
+	TSAN_OPTIONS="halt_on_error=0 exitcode=66" timeout -s KILL 100 "./$program" first first.vgp >log 2>&1 || status=$?
+	[ $status = 0 ] || { echo "FAIL: $program: status $status"; head -60 log; exit 1; }
+done

@@ -1,0 +1,182 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT OR Apache-2.0
+#
+# STACK CFI records: every row against llvm-dwarfdump and readelf, and against dump_syms; then what
+# they are for, a walk by Breakpad's own stack walker.  Needs VGTOOL, DUMP_SYMS, SENTRY_CLI and
+# minidump_stackwalk beside dump_syms; takes CC, CXX, SRCDIR, MUTATIONS (150 by default, from SEED on).
+#
+# dump_syms differs, and tests/symbols/symbols_cfi.mjs lets it differ, only in rows that have
+#  - an expression (the stubs of the PLT, a signal's frame): it passes over the rule, so that the
+#    one before it goes on, or none is there;
+#  - a return address that is undefined (_start, clone): it names the place where it would be.
+# It does not read sections of the type that lld gives .eh_frame, so that those are not compared.
+set -eu
+
+: "${VGTOOL:?path of vgtool}" "${DUMP_SYMS:?path of dump_syms}" "${SENTRY_CLI:?path of sentry-cli}"
+SRCDIR=${SRCDIR:-.}
+MUTATIONS=${MUTATIONS:-150}
+SEED=${SEED:-1}
+fixtures=$(cd "$SRCDIR/tests/fixtures" && pwd)
+checker=$(cd "$SRCDIR/tests/symbols" && pwd)/symbols_cfi.mjs
+stackwalk=$(dirname "$DUMP_SYMS")/minidump_stackwalk
+cc=${CC:-cc}
+cxx=${CXX:-c++}
+dir=$(mktemp -d)
+trap 'rm -rf "$dir"' EXIT
+failures=0
+
+fail() {
+	echo "FAIL: $*"
+	failures=$((failures + 1))
+}
+
+first_segment() {
+	readelf -lW "$1" | awk '$1 == "LOAD" { sub("0x", "", $3); print $3; exit }'
+}
+
+# rows MACHINE FILE [readelf [dump_syms]]: compares with llvm-dwarfdump, and with those named.  What
+# was compared is left in $counts.
+rows() {
+	others=
+	"$VGTOOL" symbols "$2" >"$dir/ours" || { fail "$2: vgtool failed"; return; }
+	llvm-dwarfdump --eh-frame "$2" >"$dir/dump"
+	if [ "${3-}" = readelf ]; then
+		readelf --debug-dump=frames-interp "$2" >"$dir/readelf" 2>/dev/null || :
+		others=$dir/readelf
+	fi
+	if [ "${4-}" = dump_syms ]; then
+		"$DUMP_SYMS" "$2" >"$dir/theirs" 2>/dev/null || :
+		others="$others $dir/theirs"
+	fi
+	counts=$(node "$checker" "$1" "$(first_segment "$2")" "$dir/ours" "$dir/dump" $others) ||
+		fail "$2: rows differ"
+	echo "$(basename "$2"): $counts"
+}
+
+expect() {
+	case " $counts " in
+	*" $1 "*) ;;
+	*) fail "expected $1 of $(basename "$file")" ;;
+	esac
+}
+
+$cc -O2 -g "$fixtures/symbols_plain.c" "$fixtures/symbols_plain_more.c" -o "$dir/plain" -lpthread
+$cc -O0 -g -no-pie "$fixtures/symbols_plain.c" "$fixtures/symbols_plain_more.c" \
+	-o "$dir/fixed" -lpthread
+$cxx -O2 -g "$fixtures/symbols_names.cc" -o "$dir/names"
+$cc -shared -nostdlib "$fixtures/symbols_cfi.s" -o "$dir/kinds.so"
+clang -O2 -g "$fixtures/symbols_plain.c" "$fixtures/symbols_plain_more.c" -fuse-ld=lld \
+	-o "$dir/lld" -lpthread
+rows x86_64 "$dir/plain" readelf dump_syms
+expect expressions=1
+rows x86_64 "$dir/fixed" readelf dump_syms
+rows x86_64 "$dir/names" readelf dump_syms
+rows x86_64 "$dir/lld" readelf
+rows x86_64 "$dir/kinds.so" readelf dump_syms
+expect leftOut=1
+expect expressions=9
+expect undefined=2
+rows x86_64 /lib/x86_64-linux-gnu/libc.so.6 readelf dump_syms
+rows x86_64 "$(readlink -f /usr/lib/x86_64-linux-gnu/libstdc++.so.6)" readelf dump_syms
+
+# What was left out is said.
+"$VGTOOL" symbols -o "$dir/store" "$dir/kinds.so" >"$dir/progress"
+grep -q '^kinds.so: 1 rows of unwind information left out' "$dir/progress" ||
+	fail "kinds.so: nothing said of the row left out"
+"$VGTOOL" symbols --no-cfi "$dir/plain" | grep '^STACK' && fail "--no-cfi: STACK records"
+
+# Other machines; .eh_frame, and .debug_frame, which arm has alone.
+for target in aarch64:arm64 i686:x86 armv7:arm mips:mips riscv64:riscv; do
+	for tables in -funwind-tables '-fno-unwind-tables -fno-asynchronous-unwind-tables'; do
+		[ "$target" != armv7:arm ] || [ "$tables" != -funwind-tables ] || continue
+		clang --target="${target%:*}-linux-gnu" -O2 -g $tables -fPIC -ffreestanding -w \
+			-c "$fixtures/symbols_frames.c" -o "$dir/object.o"
+		ld.lld -shared "$dir/object.o" -o "$dir/${target%:*}.so"
+		rows "${target#*:}" "$dir/${target%:*}.so"
+	done
+done
+clang --target=powerpc64-linux-gnu -O2 -g -fPIC -ffreestanding -w \
+	-c "$fixtures/symbols_frames.c" -o "$dir/object.o"
+ld.lld -shared "$dir/object.o" -o "$dir/powerpc64.so"
+"$VGTOOL" symbols "$dir/powerpc64.so" | grep '^STACK' && fail "powerpc64: STACK records"
+
+# Both sections say the same once; kept apart, compressed, it is found; dropped code has no rows.
+$cc -O2 -g -S -ffunction-sections "$fixtures/symbols_frames.c" -DMAIN -o "$dir/frames.s"
+printf '.cfi_sections .eh_frame, .debug_frame\n' | cat - "$dir/frames.s" >"$dir/both.s"
+$cc "$dir/both.s" -Wl,--gc-sections -o "$dir/both"
+nm "$dir/both" | grep unused && fail "both: nothing was dropped"
+rows x86_64 "$dir/both" readelf
+printf '.cfi_sections .debug_frame\n' | cat - "$dir/frames.s" >"$dir/debug_frames.s"
+$cc "$dir/debug_frames.s" -o "$dir/debug"
+rows x86_64 "$dir/debug" readelf
+objcopy --only-keep-debug --compress-debug-sections=zlib-gabi "$dir/debug" "$dir/debug.debug"
+cp "$dir/debug" "$dir/kept"
+grep '^STACK' "$dir/ours" >"$dir/debug.stack" || fail "debug: no records"
+strip -o "$dir/debug" "$dir/kept"
+objcopy --add-gnu-debuglink="$dir/debug.debug" "$dir/debug"
+readelf -SW "$dir/debug" | grep -q '\.debug_frame' && fail "debug: not stripped"
+"$VGTOOL" symbols "$dir/debug" | grep '^STACK' >"$dir/separate.stack"
+cmp "$dir/debug.stack" "$dir/separate.stack" || fail "a separate .debug_frame: other rows"
+
+# Breakpad walks a real stack by them: no frame pointers, a realigned frame, one of variable size, a
+# signal's frame, and a callback through libc.
+$cc -std=gnu11 -D_GNU_SOURCE -O2 -g -fomit-frame-pointer "$fixtures/minidump.c" -o "$dir/minidump"
+"$dir/minidump" "$dir/dump"
+# walk STORE: "FUNCTION FOUND-BY" for each frame
+walk() {
+	"$stackwalk" "$dir/dump" "$1" 2>/dev/null | awk '
+	/^ *[0-9]+  / { name = $2 }
+	/Found by:/ { sub(".*Found by: ", ""); print name, $0 }'
+}
+"$VGTOOL" symbols -o "$dir/store" "$dir/minidump" /lib/x86_64-linux-gnu/libc.so.6 >/dev/null
+walk "$dir/store" >"$dir/frames"
+grep -vE 'call frame info|inline record|given as instruction pointer' "$dir/frames" &&
+	fail "minidump: frames found otherwise"
+grep -q 'libc.so.6!.* call frame info' "$dir/frames" || fail "minidump: no frames of libc"
+names=$(sed -n 's/^minidump!\([a-z_]*\) .*/\1/p' "$dir/frames" | grep -v dump_write | tr '\n' ' ')
+[ "$names" = "leaf aligned variable handler compare saves main _start " ] ||
+	fail "minidump: the stack is $names"
+[ "$(tail -1 "$dir/frames")" = "minidump!_start call frame info" ] || fail "minidump: goes beyond _start"
+"$VGTOOL" symbols --no-cfi -o "$dir/without" "$dir/minidump" /lib/x86_64-linux-gnu/libc.so.6 >/dev/null
+walk "$dir/without" | grep -q 'call frame info' && fail "minidump: walked without records"
+echo "minidump: $(wc -l <"$dir/frames") frames"
+
+"$SENTRY_CLI" debug-files check "$dir/store/minidump/"*/minidump.sym >"$dir/check"
+grep -q 'symtab, debug, unwind' "$dir/check" || fail "sentry-cli: no unwind information"
+
+# Damaged, it costs what was damaged.  Nothing takes long: the program of 100,000 rows is one of them.
+$cc -O2 "$fixtures/mutate.c" -o "$dir/mutate"
+strip -o "$dir/stripped" "$dir/names"
+mkdir "$dir/mutants"                    # named, one without functions would be a failure
+lost=0
+for file in "$dir/stripped" "$dir/kinds.so"; do
+	set -- $(readelf -SW "$file" | sed -n 's/^ *\[ *[0-9]*\] *\.eh_frame  *//p' |
+		awk '{ print "0x" $3, "0x" $4 }')
+	seed=$SEED
+	while [ "$seed" -lt $((SEED + MUTATIONS)) ]; do
+		status=0
+		"$dir/mutate" "$file" "$dir/mutants/mutant" "$seed" "$1" "$2"
+		rm -rf "$dir/hurt"
+		timeout 10 "$VGTOOL" symbols -o "$dir/hurt" "$dir/mutants" >"$dir/progress" 2>&1 || status=$?
+		[ "$status" = 0 ] || fail "$(basename "$file"), seed $seed: status $status"
+		grep -q 'left out' "$dir/progress" && lost=$((lost + 1))
+		seed=$((seed + 1))
+	done
+done
+[ "$lost" -gt 0 ] || fail "no mutant lost anything"
+
+# Expressions that cannot be said, to be looked at anew in each of 200,000 rows.
+{
+	printf '.text\nf:\n.cfi_startproc\n'
+	for register in $(seq 3 15); do
+		printf '.cfi_escape 0x10, %d, 121%s, 0x27\n' "$register" "$(printf ', 0x96%.0s' $(seq 120))"
+	done
+	printf '.rept 200000\nnop\n.cfi_escape 0x0a, 0x0b\n.endr\n.cfi_endproc\n'
+} >"$dir/absurd.s"
+$cc -shared -nostdlib "$dir/absurd.s" -o "$dir/absurd.so"
+timeout 10 "$VGTOOL" symbols -o "$dir/hurt" "$dir/absurd.so" >"$dir/progress" || fail "absurd.so: status $?"
+grep -q 'damaged parts left out' "$dir/progress" || fail "absurd.so: nothing left out"
+echo "$((2 * MUTATIONS)) mutants: $lost lost something"
+
+[ "$failures" = 0 ] || echo "$failures failures"
+[ "$failures" = 0 ]

@@ -1,0 +1,20 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT OR Apache-2.0
+#
+# A large real program against Breakpad's dump_syms: Debian's libcupt4, C++ with templates, lambdas,
+# exceptions and .cold parts, whose debug information is of DWARF 4, as dump_syms needs it.  All FUNC
+# and line records are equal, all inlines of dump_syms are there.  What may differ, and is asserted to
+# be no more than that (symbols_large.mjs):
+#  - Names: dump_syms drops anonymous namespaces, and scopes where there is no linkage name.
+#  - Functions that only vgtool has: thunks, which have lines and no DIE (dump_syms: PUBLIC), and members
+#    of lambdas, whose classes are nested in functions, where dump_syms does not look.
+#  - INLINE records that only vgtool has: dump_syms does not look into lexical blocks.
+set -eu
+: "${VGTOOL:?}" "${DUMP_SYMS:?}" "${SRCDIR:?}"
+dir=$(mktemp -d)
+trap 'rm -rf "$dir"' EXIT
+id=$(readelf -n /usr/lib/libcupt4.so.2 | awk '/Build ID/ { print $3 }')
+debug=/usr/lib/debug/.build-id/$(echo "$id" | cut -c 1-2)/${id#??}.debug
+"$VGTOOL" symbols --no-cfi "$debug" >"$dir/ours"
+"$DUMP_SYMS" -c -d -m "$debug" >"$dir/theirs" 2>/dev/null
+node "$SRCDIR/tests/symbols/symbols_large.mjs" "$dir/ours" "$dir/theirs"

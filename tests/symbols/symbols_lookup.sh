@@ -1,0 +1,133 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT OR Apache-2.0
+#
+# What our symbols say of addresses drawn evenly from all of .text, against llvm-symbolizer
+# --inlines: programs built here as DWARF 5 with gcc and clang, and Debian's own with the debug
+# packages.  From the binary directly, and again by way of a .sym file: both must be the same.
+# At least 99.9 % must have the same function and line, 99.5 % the same depth of inlines.
+#
+# What may differ:
+#  - Names.  LLVM takes the outermost from .dynsym, so one function is called by another of its
+#    names; those at one address count as the same, and so do the parts that compilers make
+#    (.cold, .isra).  Where DWARF's linkage name is no mangled one (glibc renames openat to
+#    openat64) ours is the name in the source.
+#  - Parameters.  GCC gives no linkage name to functions that are not visible outside, and so ours
+#    has none (as Breakpad's has none); LLVM takes it from .symtab.
+#  - Where LLVM has no function at all (nameless): padding between functions, for which it still
+#    gives a line and we give nothing; thunks, assembly and libgcc's arithmetic, which only
+#    .symtab and the line table know.  There eu-addr2line decides: the same function and line
+#    wherever we have one, and the other way round a function wherever it has one; but a PUBLIC
+#    record has no size, and so its name, without a line, covers up to 15 bytes of padding behind.
+#
+# Needs LOOKUP, VGTOOL; takes CC, CXX, SRCDIR, SOAK (100,000 addresses each, and more programs).
+set -eu
+
+: "${LOOKUP:?path of tests/symbols/lookup}" "${VGTOOL:?path of vgtool}"
+SRCDIR=${SRCDIR:-.}
+fixtures=$(cd "$SRCDIR/tests/fixtures" && pwd)
+compare=$SRCDIR/tests/symbols/lookup_compare.awk
+count=10000
+[ -z "${SOAK-}" ] || count=100000
+cc=${CC:-cc}
+cxx=${CXX:-c++}
+dir=$(mktemp -d)
+trap 'rm -rf "$dir"' EXIT
+failures=0
+
+fail() {
+	echo "FAIL: $*"
+	failures=$((failures + 1))
+}
+
+# debug_file PROGRAM: where its symbols are
+debug_file() {
+	id=$(readelf -n "$1" 2>/dev/null | awk '/Build ID/ { print $3 }')
+	rest=${id#??}
+	file=/usr/lib/debug/.build-id/${id%"$rest"}/$rest.debug
+	if [ -f "$file" ]; then echo "$file"; else echo "$1"; fi
+}
+
+# judge NAME PROGRAM: of what LLVM has no function for.
+judge() {
+	awk -F '\t' '$1 == "nameless" { sub(/^0x/, "", $2); print $2 }' "$dir/$1.diff" |
+		awk 'NR == FNR { at[$1] = $2; next } { print "0x" at[$1] }' "$dir/$1.addresses" - |
+		eu-addr2line -f -e "$2" | paste - - | c++filt -i >"$dir/$1.judge"
+	grep '^nameless' "$dir/$1.diff" | paste - "$dir/$1.judge" | awk -F '\t' '
+		function bare(place) { sub(/:[0-9]+$/, "", place); return place }
+		{
+			ours = $3; judge = $5
+			line = $4; sub(/:0$/, "", line)
+			good = ours == judge
+			if (line !~ /^\?\?/ && line != $6 && line != bare($6)) good = 0
+			if (line ~ /^\?\?/ && judge == "??") good = 1
+			if (!good) print "  " $2 ": " ours " at " line ", but eu-addr2line: " judge " at " $6
+		}' >"$dir/$1.wrong"
+}
+
+# check NAME PROGRAM [COUNT]
+check() {
+	name=$1 program=$2
+	"$LOOKUP" --draw "${3:-$count}" "$program" >"$dir/$name.addresses"
+	"$LOOKUP" "$program" <"$dir/$name.addresses" >"$dir/$name.ours"
+	"$VGTOOL" symbols "$program" >"$dir/$name.sym" || { fail "$name: vgtool failed"; return; }
+	"$LOOKUP" "$dir/$name.sym" <"$dir/$name.addresses" >"$dir/$name.by-sym"
+	cmp "$dir/$name.ours" "$dir/$name.by-sym" || fail "$name: the .sym says something else"
+	# llvm-symbolizer takes virtual addresses; the comparison is by ours, relative ones.
+	cut -d ' ' -f 2 "$dir/$name.addresses" | sed 's/^/0x/' |
+		llvm-symbolizer -e "$program" --inlines --functions=linkage --no-demangle |
+		c++filt -i >"$dir/$name.raw"
+	awk -v addresses="$dir/$name.addresses" '
+		BEGIN { RS = ""; FS = "\n" }
+		{
+			RS = "\n"; getline line <addresses; RS = ""
+			sub(/ .*/, "", line)
+			print "0x" line "\n" $0 "\n"
+		}' "$dir/$name.raw" >"$dir/$name.theirs"
+	nm --defined-only "$(debug_file "$program")" 2>/dev/null | sed 's/^0*//' | c++filt -i \
+		>"$dir/$name.nm"
+	awk -f "$compare" "$dir/$name.nm" RS= "$dir/$name.ours" "$dir/$name.theirs" \
+		>"$dir/$name.diff" || fail "$name: cannot compare"
+	judge "$name" "$program"
+	wrong=$(wc -l <"$dir/$name.wrong")
+	tail -1 "$dir/$name.diff" | awk -v name="$name" -v wrong="$wrong" '
+		{
+			compared = $2 - $4
+			printf "%s: %d addresses, %d of them nameless (%d wrong); ", name, $2, $4, wrong
+			printf "function %.3f %%, line %.3f %%, depth %.3f %%\n", 100 * $6 / compared,
+				100 * $8 / compared, 100 * $10 / compared
+			exit !(compared >= 0.7 * $2 && $6 >= 0.999 * compared && $8 >= 0.999 * compared &&
+			       $10 >= 0.995 * compared && wrong <= 0.001 * $2)
+		}' || {
+		fail "$name: too many differences (theirs, ours)"
+		grep -v '^nameless' "$dir/$name.diff" | head -20
+		head -5 "$dir/$name.wrong"
+	}
+	rm -f "$dir/$name".*
+}
+
+# Programs are small: all their bytes would be looked up several times over.
+small=4000
+$cc -O2 -g -gdwarf-5 "$fixtures/symbols_plain.c" "$fixtures/symbols_plain_more.c" \
+	-o "$dir/gcc_c" -lpthread
+$cxx -O2 -g -gdwarf-5 "$fixtures/symbols_names.cc" -o "$dir/gcc_cxx"
+clang -O2 -g -gdwarf-5 "$fixtures/symbols_plain.c" "$fixtures/symbols_plain_more.c" \
+	-o "$dir/clang_c" -lpthread
+clang++ -O2 -g -gdwarf-5 "$fixtures/symbols_names.cc" -o "$dir/clang_cxx"
+# Origins in other units, and units without names.
+$cc -O2 -g -gdwarf-5 -flto "$fixtures/symbols_plain.c" "$fixtures/symbols_plain_more.c" \
+	-o "$dir/lto" -lpthread
+$cxx -O2 -g -gdwarf-5 -flto -ffunction-sections -Wl,--gc-sections "$fixtures/symbols_names.cc" \
+	-o "$dir/lto_cxx"
+$cxx -O2 -g -gdwarf-5 -gz=zlib -fdebug-types-section "$fixtures/symbols_names.cc" -o "$dir/types"
+# Only what line tables need: no linkage names, and no scopes.
+clang++ -O2 -g1 "$fixtures/symbols_names.cc" -o "$dir/tables"
+for program in gcc_c gcc_cxx clang_c clang_cxx lto lto_cxx types tables; do
+	check $program "$dir/$program" $small
+done
+check libc "$(ldconfig -p | awk '/libc\.so\.6.*x86-64/ { print $NF; exit }')"
+check python /usr/bin/python3.11
+check cupt /usr/lib/libcupt4.so.2
+[ -z "${SOAK-}" ] || check python_debug /usr/bin/python3.11-dbg
+
+[ "$failures" = 0 ] || echo "$failures failures"
+[ "$failures" = 0 ]

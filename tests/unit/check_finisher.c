@@ -1,0 +1,164 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* The process that renames or removes one file for a helper which may not. */
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/outfile.h"
+#include "tests/unit/suites.h"
+#include "vignetted/serve/finisher.h"
+
+static char directory[32], path[64], part[64];
+static struct vg_outfile file;
+static struct vg_finisher finisher;
+
+static int act(void *context, enum vg_finish what, struct vg_err *err)
+{
+	int done = open("done", O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+
+	/* That the finisher has come to its end, whatever that is. */
+	if (done >= 0)
+		close(done);
+	if (what == VG_FINISH_KEEP)
+		return vg_outfile_commit(context, err);
+	if (what == VG_FINISH_DROP)
+		vg_outfile_abandon(context);
+	return 0;
+}
+
+static void setup(void)
+{
+	struct vg_err err;
+
+	signal(SIGPIPE, SIG_IGN);        /* as in the helper */
+	snprintf(directory, sizeof directory, "check_finisher.XXXXXX");
+	ck_assert_ptr_nonnull(mkdtemp(directory));
+	ck_assert_int_eq(chdir(directory), 0);
+	snprintf(path, sizeof path, "out.vgp");
+	snprintf(part, sizeof part, "out.vgp.part");
+	ck_assert_int_eq(vg_outfile_open(&file, path, &err), 0);
+	ck_assert_int_eq(vg_finisher_start(&finisher, act, &file, &err), 0);
+}
+
+static void teardown(void)
+{
+	vg_outfile_forget(&file);
+	unlink(path);
+	unlink(part);
+	unlink("done");
+	ck_assert_int_eq(chdir(".."), 0);
+	rmdir(directory);
+}
+
+static bool exists(const char *name)
+{
+	return access(name, F_OK) == 0;
+}
+
+START_TEST(keeps_and_drops)
+{
+	struct vg_err err;
+
+	ck_assert_int_eq(vg_finisher_ask(&finisher, _i == 0 ? VG_FINISH_KEEP : VG_FINISH_DROP, &err), 0);
+	ck_assert_int_eq(exists(path), _i == 0);
+	ck_assert(!exists(part));
+	/* Only once. */
+	ck_assert_int_eq(vg_finisher_ask(&finisher, VG_FINISH_DROP, &err), 0);
+	ck_assert_int_eq(exists(path), _i == 0);
+	ck_assert_int_eq(waitpid(-1, NULL, WNOHANG), -1);
+}
+END_TEST
+
+/* Another file that stands there by now is neither renamed nor removed; what was written is kept all the same. */
+START_TEST(other_files_stay)
+{
+	struct vg_err err;
+
+	ck_assert_int_eq(unlink(part), 0);
+	ck_assert_int_eq(close(open(part, O_WRONLY | O_CREAT, 0600)), 0);
+	ck_assert_int_eq(vg_finisher_ask(&finisher, _i == 0 ? VG_FINISH_KEEP : VG_FINISH_DROP, &err), 0);
+	ck_assert(exists(part) && exists(path) == (_i == 0));
+}
+END_TEST
+
+/* A helper that is killed, and one that an attacker has. */
+START_TEST(nothing_without_a_wish)
+{
+	if (_i == 1)
+		ck_assert_int_eq(write(finisher.socket, "\x7f", 1), 1);
+	close(finisher.socket);
+	ck_assert_int_eq(waitpid(finisher.child, NULL, 0), finisher.child);
+	ck_assert(exists("done") && exists(part) && !exists(path));
+}
+END_TEST
+
+START_TEST(killed)
+{
+	struct vg_err err;
+
+	ck_assert_int_eq(kill(finisher.child, SIGKILL), 0);
+	ck_assert_int_eq(vg_finisher_ask(&finisher, VG_FINISH_KEEP, &err), -ESRCH);
+	ck_assert_str_eq(err.text, "the process that renames the file at the end was killed: "
+			 "what was written has its name with .part");
+	ck_assert(exists(part) && !exists(path));
+}
+END_TEST
+
+/* What a terminal sends to all of its processes is the helper's to answer. */
+START_TEST(terminal)
+{
+	struct vg_err err;
+
+	ck_assert_int_eq(kill(finisher.child, SIGINT), 0);
+	ck_assert_int_eq(kill(finisher.child, SIGQUIT), 0);
+	ck_assert_int_eq(kill(finisher.child, SIGHUP), 0);
+	ck_assert_int_eq(vg_finisher_ask(&finisher, VG_FINISH_KEEP, &err), 0);
+	ck_assert(exists(path));
+}
+END_TEST
+
+/* A helper that waits in the kernel does not take its signals; here it just does not. */
+START_TEST(helper_that_does_not_end)
+{
+	sigset_t end;
+	pid_t helper;
+	int status;
+
+	sigemptyset(&end);
+	sigaddset(&end, SIGTERM);
+	ck_assert_int_eq(sigprocmask(SIG_BLOCK, &end, NULL), 0);
+	helper = fork();
+	if (helper == 0) {
+		struct vg_finisher own;
+
+		if (vg_finisher_start(&own, act, &file, NULL) == 0)
+			kill(getpid(), SIGTERM);
+		for (;;)
+			pause();
+	}
+	ck_assert_int_eq(waitpid(helper, &status, 0), helper);
+	ck_assert(WIFSIGNALED(status) && WTERMSIG(status) == SIGKILL);
+	ck_assert(exists(part) && !exists(path));
+}
+END_TEST
+
+Suite *finisher_suite(void)
+{
+	Suite *suite = suite_create("finisher");
+	TCase *tests = tcase_create("finisher");
+
+	tcase_add_checked_fixture(tests, setup, teardown);
+	tcase_add_loop_test(tests, keeps_and_drops, 0, 2);
+	tcase_add_loop_test(tests, other_files_stay, 0, 2);
+	tcase_add_loop_test(tests, nothing_without_a_wish, 0, 2);
+	tcase_add_test(tests, killed);
+	tcase_add_test(tests, terminal);
+	tcase_add_test(tests, helper_that_does_not_end);
+	tcase_set_timeout(tests, 120);
+	suite_add_tcase(suite, tests);
+	return suite;
+}

@@ -1,0 +1,196 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+#include <check.h>
+#include "tests/unit/suites.h"
+#include <string.h>
+
+#include "tests/unit/fixture.h"
+#include "vgtool/analysis/chains.h"
+#include "vgtool/analysis/frames.h"
+#include "vgtool/views/shown.h"
+
+static struct fixture fixture;
+static struct vg_frames frames;
+
+static void frames_open(void)
+{
+	fixture_read(&fixture, false);
+	ck_assert_int_eq(vg_frames_build(&frames, &fixture.profile), 0);
+}
+
+static void frames_close(void)
+{
+	vg_frames_free(&frames);
+	fixture_close(&fixture);
+}
+
+static const char *name_at(uint32_t node, size_t i)
+{
+	return vg_frames_function(&frames, vg_frames_at(&frames, node, i).function).name;
+}
+
+START_TEST(addresses_without_names)
+{
+	fixture_demo(&fixture);
+	frames_open();
+	ck_assert_str_eq(name_at(0, 0), "demo+0x10");
+	ck_assert_str_eq(name_at(2, 0), "libx.so+0x30");
+	ck_assert_str_eq(name_at(4, 0), "0x7f00");
+	ck_assert_ptr_null(vg_frames_function(&frames, vg_frames_at(&frames, 4, 0).function).module);
+	/* Stacks 17 and 19 are the same address at two depths: one function. */
+	ck_assert_uint_eq(vg_frames_at(&frames, 1, 0).function, vg_frames_at(&frames, 3, 0).function);
+	ck_assert_uint_eq(frames.count, 4);
+	frames_close();
+}
+END_TEST
+
+START_TEST(names_and_inlines)
+{
+	struct vg_function_view view;
+
+	fixture_demo_names(&fixture);
+	frames_open();
+	ck_assert_uint_eq(vg_frames_count(&frames, 1), 2);
+	ck_assert_str_eq(name_at(1, 0), "inner");
+	ck_assert_str_eq(name_at(1, 1), "work");
+	ck_assert(vg_frames_at(&frames, 1, 0).is_inline);
+	ck_assert(!vg_frames_at(&frames, 1, 1).is_inline);
+	ck_assert_uint_eq(vg_frames_at(&frames, 1, 1).line, 12);
+	view = vg_frames_function(&frames, vg_frames_at(&frames, 1, 1).function);
+	ck_assert_str_eq(view.file, "w.c");
+	ck_assert_str_eq(view.module, "demo");
+	ck_assert_ptr_null(vg_frames_function(&frames, vg_frames_at(&frames, 1, 0).function).file);
+	/* The module without symbols keeps its addresses. */
+	ck_assert_str_eq(name_at(2, 0), "libx.so+0x30");
+	frames_close();
+}
+END_TEST
+
+START_TEST(equal_functions_of_different_ids_are_one)
+{
+	struct vg_symbol_line again = { 3, 99 };
+	struct vg_chains chains;
+
+	fixture_demo_names(&fixture);
+	ck_assert_int_eq(vg_writer_stack(&fixture.writer, 21, VG_WALK_ROOT, 0, 0x18, 0), 0);
+	ck_assert_int_eq(vg_writer_stack(&fixture.writer, 22, 21, 1, 0x30, 0), 0);
+	ck_assert_int_eq(vg_writer_stack(&fixture.writer, 23, 16, 1, 0x30, 0), 0);
+	ck_assert_int_eq(vg_writer_function(&fixture.writer, 3, "main", "m.c", 0), 0);
+	ck_assert_int_eq(vg_writer_symbol(&fixture.writer, 0, 0x18, &again, 1), 0);
+	frames_open();
+	ck_assert_uint_eq(vg_frames_at(&frames, 0, 0).function, vg_frames_at(&frames, 5, 0).function);
+	ck_assert_int_eq(vg_chains_build(&chains, &frames), 0);
+	ck_assert_uint_eq(chains.of_node[0], chains.of_node[5]);
+	ck_assert_uint_eq(chains.of_node[6], chains.of_node[7]);
+	ck_assert_uint_ne(chains.of_node[6], chains.of_node[5]);
+	ck_assert_uint_ne(chains.of_node[2], chains.of_node[7]);
+	vg_chains_free(&chains);
+	frames_close();
+}
+END_TEST
+
+enum { DEEP_NODES = 9000, MANY_INLINES = 700 };
+
+/* A chain of nodes, of which each seventh is 3 functions and each thousandth, the first too, 700. */
+static void deep_open(void)
+{
+	static struct vg_symbol_line lines[MANY_INLINES];
+
+	fixture_open(&fixture);
+	fixture_module(&fixture, 0, "demo");
+	for (uint32_t i = 0; i < MANY_INLINES; i++) {
+		char name[16];
+
+		snprintf(name, sizeof name, "f%u", i);
+		lines[i] = (struct vg_symbol_line){ i, 1 };
+		ck_assert_int_eq(vg_writer_function(&fixture.writer, i, name, NULL, 0), 0);
+	}
+	for (uint32_t i = 0; i < DEEP_NODES; i++) {
+		uint32_t id = VG_STACK_ROOTS + i, count = i % 1000 == 0 ? MANY_INLINES : i % 7 == 0 ? 3 : 0;
+
+		if (count > 0)
+			ck_assert_int_eq(vg_writer_symbol(&fixture.writer, 0, i, lines, count), 0);
+		ck_assert_int_eq(vg_writer_stack(&fixture.writer, id, i == 0 ? VG_WALK_ROOT : id - 1, 0, i, 0), 0);
+	}
+	frames_open();
+}
+
+/* By a walk along the whole stack. */
+static uint32_t stack_functions(uint32_t node, uint32_t *functions)
+{
+	uint32_t count = 0;
+
+	for (; node != VG_NONE; node = fixture.profile.stacks.items[node].parent) {
+		for (size_t i = 0; i < vg_frames_count(&frames, node); i++)
+			functions[count++] = vg_frames_at(&frames, node, i).function;
+	}
+	return count;
+}
+
+START_TEST(middle_of_a_deep_stack_is_cut)
+{
+	static uint32_t whole[DEEP_NODES + 10 * MANY_INLINES + DEEP_NODES];
+	static struct vg_shown shown;
+
+	deep_open();
+	ck_assert_int_eq(vg_shown_build(&shown, &frames), 0);
+	for (uint32_t node = 0; node < DEEP_NODES; node += node % 1000 > 10 && node % 1000 < 990 ? 10 : 1) {
+		uint32_t depth = stack_functions(node, whole);
+
+		for (uint32_t room = VG_SHOWN_MAX - 1; room <= VG_SHOWN_MAX; room++) {
+			uint32_t inner = room / 2, outermost = room - 1 - inner;
+
+			vg_shown_stack(&shown, node, room);
+			if (depth <= room) {
+				ck_assert_uint_eq(shown.cut, 0);
+				ck_assert_uint_eq(shown.count, depth);
+				ck_assert_mem_eq(shown.functions, whole, depth * sizeof *whole);
+				continue;
+			}
+			ck_assert_uint_eq(shown.cut, depth - (room - 1));
+			ck_assert_uint_eq(shown.count, room);
+			ck_assert_mem_eq(shown.functions, whole, inner * sizeof *whole);
+			ck_assert_uint_eq(shown.functions[inner], VG_SHOWN_CUT);
+			ck_assert_mem_eq(shown.functions + inner + 1, whole + depth - outermost,
+					 outermost * sizeof *whole);
+		}
+	}
+	vg_shown_stack(&shown, VG_NONE, VG_SHOWN_MAX);
+	ck_assert_uint_eq(shown.count, 0);
+	vg_shown_free(&shown);
+	frames_close();
+}
+END_TEST
+
+/* A node of the middle without a caller would end a walk that comes through it. */
+START_TEST(middle_of_a_deep_stack_is_not_walked)
+{
+	static uint32_t before[VG_SHOWN_MAX];
+	static struct vg_shown shown;
+
+	deep_open();
+	ck_assert_int_eq(vg_shown_build(&shown, &frames), 0);
+	vg_shown_stack(&shown, DEEP_NODES - 1, VG_SHOWN_MAX);
+	memcpy(before, shown.functions, sizeof before);
+	for (uint32_t node = VG_SHOWN_MAX; node < DEEP_NODES - VG_SHOWN_MAX; node++)
+		fixture.profile.stacks.items[node].parent = VG_NONE;
+	vg_shown_stack(&shown, DEEP_NODES - 1, VG_SHOWN_MAX);
+	ck_assert_uint_eq(shown.count, VG_SHOWN_MAX);
+	ck_assert_mem_eq(shown.functions, before, sizeof before);
+	vg_shown_free(&shown);
+	frames_close();
+}
+END_TEST
+
+Suite *frames_suite(void)
+{
+	Suite *suite = suite_create("frames");
+	TCase *cases = tcase_create("frames");
+
+	tcase_add_test(cases, addresses_without_names);
+	tcase_add_test(cases, names_and_inlines);
+	tcase_add_test(cases, equal_functions_of_different_ids_are_one);
+	tcase_add_test(cases, middle_of_a_deep_stack_is_cut);
+	tcase_add_test(cases, middle_of_a_deep_stack_is_not_walked);
+	suite_add_tcase(suite, cases);
+	return suite;
+}

@@ -1,0 +1,537 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+#include <check.h>
+#include "tests/unit/suites.h"
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "profile/chunk.h"
+#include "tests/unit/fixture.h"
+
+
+enum { MS = 1000000 };
+static struct fixture fixture;
+
+static const char *text(uint32_t string)
+{
+	return vg_profile_text(&fixture.profile, string);
+}
+
+START_TEST(round_trip)
+{
+	const struct vg_profile *profile = &fixture.profile;
+	const struct vg_symbol_line *lines;
+	struct vg_named lost = { "late", 3 }, stats = { "stops", UINT64_MAX };
+	size_t count;
+
+	fixture_demo_names(&fixture);
+	ck_assert_int_eq(vg_writer_lost(&fixture.writer, &lost, 1), 0);
+	ck_assert_int_eq(vg_writer_stats(&fixture.writer, &stats, 1), 0);
+	ck_assert_int_eq(vg_writer_thread_name(&fixture.writer, 1, 4 * MS, "renamed"), 0);
+	ck_assert_int_eq(vg_writer_thread_end(&fixture.writer, 1, 4 * MS), 0);
+	ck_assert_int_eq(vg_writer_module_unload(&fixture.writer, 1, 4 * MS), 0);
+	fixture_read(&fixture, false);
+
+	ck_assert_uint_eq(profile->header.version, VG_FORMAT_VERSION);
+	ck_assert_uint_eq(profile->header.period_ns, MS);
+	ck_assert_uint_eq(profile->header.start_unix_s, 1700000000);
+	ck_assert_uint_eq(profile->header.max_frames, 256);
+	ck_assert_str_eq(text(profile->header.mode_name), "wall");
+	ck_assert_str_eq(text(profile->header.writer), "test 1");
+	ck_assert_str_eq(text(profile->header.arch), "x86_64");
+	ck_assert_str_eq(text(profile->header.program), "demo");
+	ck_assert_uint_eq(profile->modules.count, 2);
+	ck_assert_str_eq(text(profile->modules.items[1].name), "libx.so");
+	ck_assert_uint_eq(profile->modules.items[1].build_id_bytes, 4);
+	ck_assert_mem_eq(profile->modules.items[1].build_id, "\1\2\3\5", 4);
+	ck_assert_uint_eq(profile->modules.items[1].base, 0x500000);
+	ck_assert_uint_eq(profile->modules.items[1].size_bytes, 4096);
+	ck_assert_uint_eq(profile->modules.items[0].unload_ns, UINT64_MAX);
+	ck_assert_uint_eq(profile->modules.items[1].unload_ns, 4 * MS);
+	ck_assert(profile->modules.items[1].unresolved && !profile->modules.items[0].unresolved);
+	ck_assert_int_eq(profile->threads.items[1].tid, 101);
+	ck_assert_str_eq(text(profile->threads.items[1].name), "renamed");
+	ck_assert_uint_eq(profile->threads.items[1].end_ns, 4 * MS);
+	ck_assert_uint_eq(profile->threads.items[0].end_ns, UINT64_MAX);
+	ck_assert_uint_eq(profile->stacks.count, 5);
+	ck_assert_uint_eq(profile->stacks.items[2].depth, 3);
+	ck_assert_uint_eq(profile->stacks.items[2].end, VG_WALK_ROOT);
+	ck_assert_uint_eq(profile->stacks.items[4].end, VG_WALK_NO_INFO);
+	ck_assert_uint_eq(profile->stacks.items[4].module, VG_NONE);
+	ck_assert_uint_eq(profile->samples.count, 5);
+	ck_assert_uint_eq(profile->samples.items[2].end, VG_WALK_NO_INFO);
+	ck_assert_uint_eq(profile->samples.items[4].time_ns, 4 * MS);
+	ck_assert_uint_eq(profile->samples.items[4].wall_ns, 2 * MS);
+	ck_assert_uint_eq(profile->samples.items[4].cpu_ns, MS);
+	ck_assert_str_eq(text(profile->lost.items[0].name), "late");
+	ck_assert_uint_eq(profile->stats.items[0].value, UINT64_MAX);
+	ck_assert_str_eq(text(profile->end_reason), "done");
+	ck_assert_uint_eq(profile->duration_ns, 5 * MS);
+	ck_assert(profile->resolved);
+	lines = vg_profile_symbol(profile, 0, 0x20, &count);
+	ck_assert_uint_eq(count, 2);
+	ck_assert_str_eq(text(profile->functions.items[lines[0].function].name), "inner");
+	ck_assert_uint_eq(lines[0].line, 3);
+	ck_assert_ptr_null(vg_profile_symbol(profile, 1, 0x30, &count));
+	ck_assert_uint_eq(count, 0);
+	ck_assert_uint_eq(profile->damage.count, 0);
+	ck_assert_uint_eq(profile->damaged_bytes, 0);
+	fixture_close(&fixture);
+}
+END_TEST
+
+/* A profile in several chunks; how many samples each has, and where it ends. */
+enum { CHUNKS_MAX = 8 };
+static struct { size_t end; size_t samples; } chunk_list[CHUNKS_MAX];
+static size_t chunk_count;
+static unsigned char *whole;
+static size_t whole_bytes;
+
+static void chunks_note(size_t samples)
+{
+	ck_assert_int_eq(vg_writer_flush(&fixture.writer), 0);
+	chunk_list[chunk_count].end = (size_t)lseek(fixture.fd, 0, SEEK_END);
+	chunk_list[chunk_count++].samples = samples;
+}
+
+static void chunks_write(void)
+{
+	struct vg_named total = { "samples", 11 };
+
+	chunk_count = 0;
+	fixture_demo(&fixture);
+	chunks_note(5);
+	for (uint64_t chunk = 1; chunk < 4; chunk++) {
+		for (uint64_t i = 0; i < 2; i++)
+			fixture_sample(&fixture, 0, 18, (4 + 2 * chunk + i) * MS, MS, 0);
+		chunks_note(2);
+	}
+	ck_assert_int_eq(vg_writer_end(&fixture.writer, "done", 20 * MS, &total, 1), 0);
+	chunks_note(0);
+	whole = fixture_bytes(&fixture, &whole_bytes);
+}
+
+/* Reads a copy that lies at the end of an allocation, where a read too many is seen. */
+static int tight_read(const unsigned char *bytes, size_t length)
+{
+	unsigned char *tight = malloc(length > 0 ? length : 1);
+	int rc;
+
+	ck_assert_ptr_nonnull(tight);
+	memcpy(tight, bytes, length);
+	rc = fixture_read_bytes(&fixture, tight, length);
+	free(tight);
+	fixture.file.bytes = NULL;
+	return rc;
+}
+
+START_TEST(truncated_anywhere)
+{
+	chunks_write();
+	for (size_t length = 0; length <= whole_bytes; length++) {
+		size_t samples = 0, good_bytes = 0;
+
+		for (size_t i = 0; i < chunk_count && chunk_list[i].end <= length; i++) {
+			samples += chunk_list[i].samples;
+			good_bytes = chunk_list[i].end;
+		}
+		ck_assert_int_eq(tight_read(whole, length), good_bytes > 0 ? 0 : -EBADMSG);
+		ck_assert_uint_eq(fixture.profile.samples.count, samples);
+		ck_assert_uint_eq(fixture.profile.damaged_bytes, length - good_bytes);
+		ck_assert_int_eq(fixture.profile.end_reason == VG_NONE, length < whole_bytes);
+	}
+	fixture.file.bytes = whole;
+	fixture_close(&fixture);
+}
+END_TEST
+
+/* Every damaged bit costs its chunk, and nothing else. */
+START_TEST(any_bit_flipped)
+{
+	size_t chunk = 0;
+
+	chunks_write();
+	for (size_t at = 0; at < whole_bytes; at++) {
+		size_t start;
+
+		if (at == chunk_list[chunk].end)
+			chunk++;
+		start = chunk == 0 ? 0 : chunk_list[chunk - 1].end;
+		for (int bit = 0; bit < 8; bit++) {
+			whole[at] ^= (unsigned char)(1 << bit);
+			ck_assert_int_eq(tight_read(whole, whole_bytes), 0);
+			whole[at] ^= (unsigned char)(1 << bit);
+			ck_assert_uint_eq(fixture.profile.samples.count, 11 - chunk_list[chunk].samples);
+			ck_assert_uint_eq(fixture.profile.damage.count, 1);
+			ck_assert_uint_eq(fixture.profile.damage.items[0].offset, start);
+			ck_assert_uint_eq(fixture.profile.damaged_bytes, chunk_list[chunk].end - start);
+			ck_assert_int_eq(fixture.profile.end_reason == VG_NONE, chunk == chunk_count - 1);
+			ck_assert_uint_eq(fixture.profile.samples_orphaned, chunk == 0 ? 6 : 0);
+		}
+	}
+	fixture.file.bytes = whole;
+	fixture_close(&fixture);
+}
+END_TEST
+
+/* Puts right the checksums of the file's chunks, so that what is in them reaches the reader. */
+static void checksums_repair(unsigned char *bytes)
+{
+	size_t start = 0;
+
+	for (size_t i = 0; i < chunk_count; start = chunk_list[i++].end)
+		vg_chunk_header(bytes + start, (uint32_t)i, bytes + start + VG_CHUNK_HEADER_BYTES,
+				chunk_list[i].end - start - VG_CHUNK_HEADER_BYTES);
+}
+
+/* A hostile file has good checksums. */
+START_TEST(any_payload_byte_changed_behind_a_good_checksum)
+{
+	static const unsigned char values[] = { 0x00, 0x7f, 0x80, 0x8f, 0x90, 0x9f, 0xa0, 0xbf, 0xc0,
+						0xc1, 0xc6, 0xcf, 0xd3, 0xdb, 0xdd, 0xdf, 0xff };
+	unsigned char *changed;
+
+	chunks_write();
+	changed = malloc(whole_bytes);
+	ck_assert_ptr_nonnull(changed);
+	for (size_t at = 0; at < whole_bytes; at++) {
+		for (size_t i = 0; i < sizeof values; i++) {
+			int rc;
+
+			memcpy(changed, whole, whole_bytes);
+			changed[at] = values[i];
+			checksums_repair(changed);
+			rc = tight_read(changed, whole_bytes);
+			ck_assert(rc == 0 || rc == -EBADMSG);
+		}
+	}
+	free(changed);
+	fixture.file.bytes = whole;
+	fixture_close(&fixture);
+}
+END_TEST
+
+/* No weight spans a gap: what was before it is unknown. */
+START_TEST(gap_breaks_the_wall_time)
+{
+	size_t second, third;
+	unsigned char *holed;
+
+	chunks_write();
+	second = chunk_list[0].end;
+	third = chunk_list[1].end;
+	holed = malloc(whole_bytes);
+	ck_assert_ptr_nonnull(holed);
+	memcpy(holed, whole, second);
+	memcpy(holed + second, whole + third, whole_bytes - third);
+	ck_assert_int_eq(tight_read(holed, whole_bytes - (third - second)), 0);
+	free(holed);
+	ck_assert_uint_eq(fixture.profile.samples.count, 9);
+	/* Nothing is damaged, but the loss is told. */
+	ck_assert_uint_eq(fixture.profile.damage.count, 1);
+	ck_assert_uint_eq(fixture.profile.damage.items[0].offset, second);
+	ck_assert_uint_eq(fixture.profile.damaged_bytes, 0);
+	/* Its chunk opens at 7 ms, where the lost one ended; its first sample is at 8 ms. */
+	ck_assert_uint_eq(fixture.profile.samples.items[5].time_ns, 8 * MS);
+	ck_assert_uint_eq(fixture.profile.samples.items[5].wall_ns, MS);
+	ck_assert_uint_eq(fixture.profile.samples.items[6].wall_ns, MS);
+	fixture.file.bytes = whole;
+	fixture_close(&fixture);
+}
+END_TEST
+
+START_TEST(wall_time_is_derived_or_told)
+{
+	static const uint64_t walls_ns[] = { 2 * MS, 3 * MS, MS, 1500000, 0 };
+	static const uint64_t times_ns[] = { 2 * MS, 5 * MS, 9 * MS, 10500000, 11 * MS };
+
+	fixture_open(&fixture);
+	fixture_thread(&fixture, 0, 7, "main");
+	for (size_t i = 0; i < 5; i++)
+		fixture_sample(&fixture, 0, 0, times_ns[i], walls_ns[i], 0);
+	fixture_read(&fixture, false);
+	for (size_t i = 0; i < 5; i++) {
+		ck_assert_uint_eq(fixture.profile.samples.items[i].time_ns, times_ns[i]);
+		ck_assert_uint_eq(fixture.profile.samples.items[i].wall_ns, walls_ns[i]);
+		ck_assert_uint_eq(fixture.profile.samples.items[i].stack, VG_NONE);
+	}
+	fixture_close(&fixture);
+}
+END_TEST
+
+START_TEST(unknown_kinds_and_more_fields)
+{
+	/* [99, {"x": [1]}], and thread 3 at 0 us with tid 9, name "t" and two fields of tomorrow. */
+	static const unsigned char unknown[] = { 0x92, 99, 0x81, 0xa1, 'x', 0x91, 1 };
+	static const unsigned char longer[] = { 0x97, VG_RECORD_THREAD, 3, 0, 9, 0xa1, 't', 0xc0, 0x80 };
+
+	fixture_open(&fixture);
+	ck_assert_int_eq(vg_writer_flush(&fixture.writer), 0);
+	ck_assert_int_eq(vg_writer_copy(&fixture.writer, unknown, sizeof unknown), 0);
+	ck_assert_int_eq(vg_writer_copy(&fixture.writer, longer, sizeof longer), 0);
+	ck_assert_int_eq(vg_writer_flush(&fixture.writer), 0);
+	fixture_read(&fixture, false);
+	ck_assert_uint_eq(fixture.profile.damage.count, 0);
+	ck_assert_uint_eq(fixture.profile.threads.count, 1);
+	ck_assert_int_eq(fixture.profile.threads.items[0].tid, 9);
+	ck_assert_str_eq(text(fixture.profile.threads.items[0].name), "t");
+	fixture_close(&fixture);
+}
+END_TEST
+
+START_TEST(version_of_tomorrow)
+{
+	/* [0, {"version": 2}] */
+	static const unsigned char header[] = { 0x92, 0, 0x81, 0xa7, 'v', 'e', 'r', 's', 'i', 'o', 'n', 2 };
+	unsigned char *bytes;
+	size_t length;
+
+	fixture_open(&fixture);
+	ck_assert_int_eq(vg_writer_copy(&fixture.writer, header, sizeof header), 0);
+	bytes = fixture_bytes(&fixture, &length);
+	ck_assert_int_eq(fixture_read_bytes(&fixture, bytes, length), -EBADMSG);
+	fixture_close(&fixture);
+}
+END_TEST
+
+/* Ids that count upwards are known by their index; a gap, an order of its own and a second stack of
+ * an id must not be mistaken for that. */
+START_TEST(stack_ids_of_any_order)
+{
+	static const uint32_t ids[] = { 16, 17, 30, 18, 4000000000 };
+
+	for (size_t from = 0; from < 3; from += 2) {
+		fixture_open(&fixture);
+		fixture_thread(&fixture, 0, 100, "main");
+		for (size_t i = from; i < 5; i++)
+			ck_assert_int_eq(vg_writer_stack(&fixture.writer, ids[i], i == from ? 0 : ids[i - 1],
+							 VG_NONE, ids[i], VG_FOUND_CFI), 0);
+		ck_assert_int_eq(vg_writer_stack(&fixture.writer, ids[from], 0, VG_NONE, 1,
+						 VG_FOUND_CFI), 0);
+		fixture_sample(&fixture, 0, 4000000000, 1000000, 1000000, 0);
+		fixture_sample(&fixture, 0, 19, 2000000, 1000000, 0);
+		fixture_read(&fixture, false);
+		ck_assert_uint_eq(fixture.profile.stacks.count, 5 - from);
+		ck_assert_uint_eq(fixture.profile.stacks.items[4 - from].depth, 5 - from);
+		ck_assert_uint_eq(fixture.profile.samples.items[0].stack, 4 - from);
+		ck_assert_uint_eq(fixture.profile.damage.count, 1);
+		ck_assert_uint_eq(fixture.profile.samples_orphaned, 1);
+		fixture_close(&fixture);
+	}
+}
+END_TEST
+
+/* A chain of stacks: 1 that is too deep is damage, and what hangs on it starts anew. */
+START_TEST(stacks_are_as_deep_as_a_recorder_writes_them)
+{
+	const struct vg_profile *profile = &fixture.profile;
+	const uint32_t deepest = VG_STACK_ROOTS + VG_STACK_DEPTH_MAX - 1;
+
+	fixture_open(&fixture);
+	fixture_thread(&fixture, 0, 100, "main");
+	for (uint32_t id = VG_STACK_ROOTS; id <= deepest + 2; id++)
+		ck_assert_int_eq(vg_writer_stack(&fixture.writer, id, id == VG_STACK_ROOTS ? VG_WALK_ROOT : id - 1,
+						 VG_NONE, id, VG_FOUND_CFI), 0);
+	for (uint32_t i = 0; i < 3; i++)
+		fixture_sample(&fixture, 0, deepest + i, (i + 1) * MS, MS, 0);
+	fixture_read(&fixture, false);
+	ck_assert_uint_eq(profile->damage.count, 1);
+	ck_assert_uint_eq(profile->samples_orphaned, 1);
+	ck_assert_uint_eq(profile->stacks.count, VG_STACK_DEPTH_MAX + 1);
+	ck_assert_uint_eq(profile->stacks.items[profile->samples.items[0].stack].depth, VG_STACK_DEPTH_MAX);
+	ck_assert_uint_eq(profile->stacks.items[profile->samples.items[2].stack].depth, 1);
+	ck_assert_uint_eq(profile->samples.items[2].end, VG_WALK_UNREAD);
+	fixture_close(&fixture);
+}
+END_TEST
+
+START_TEST(names_lose_control_characters)
+{
+	fixture_open(&fixture);
+	fixture_thread(&fixture, 0, 1, "a\x1b[2J\x7f\n\xc2\x9b" "1m\xc3\xa4\xff");
+	fixture_read(&fixture, false);
+	ck_assert_str_eq(text(fixture.profile.threads.items[0].name), "a?[2J????1m\xc3\xa4?");
+	fixture_close(&fixture);
+}
+END_TEST
+
+/* Two gaps of all that there is are not none. */
+START_TEST(gaps_add_up_to_no_less)
+{
+	fixture_demo(&fixture);
+	ck_assert_int_eq(vg_writer_gap(&fixture.writer, UINT64_MAX), 0);
+	ck_assert_int_eq(vg_writer_gap(&fixture.writer, 1), 0);
+	fixture_read(&fixture, true);
+	ck_assert_uint_eq(fixture.profile.damaged_bytes, UINT64_MAX);
+	fixture_close(&fixture);
+}
+END_TEST
+
+START_TEST(gap_record_counts_as_damage)
+{
+	fixture_demo(&fixture);
+	ck_assert_int_eq(vg_writer_gap(&fixture.writer, 123), 0);
+	fixture_read(&fixture, true);
+	ck_assert_uint_eq(fixture.profile.damaged_bytes, 123);
+	ck_assert_uint_eq(fixture.profile.damage.items[0].offset, fixture.profile.file_bytes - 3);
+	ck_assert_uint_eq(fixture.profile.end_reason, VG_NONE);
+	fixture_close(&fixture);
+}
+END_TEST
+
+/* Every field of every kind of event; times that go back; a chunk of its own for the latter half. */
+START_TEST(events_round_trip)
+{
+	static const struct vg_writer_event events[] = {
+		{ VG_EVENT_BEGIN, 0, 0, 1, 2 * MS + 7, 42, 77, 0 },
+		{ VG_EVENT_BEGIN, 0, 0, VG_NONE, 2 * MS + 9, 0, 78, 77 },
+		{ VG_EVENT_INSTANT, 1, 1, 0, 1 * MS + 1, UINT64_MAX, 0, 0 },
+		{ VG_EVENT_END, 0, VG_NONE, VG_NONE, 3 * MS, 0, 78, 0 },
+		{ VG_EVENT_DETACHED_BEGIN, 1, 0, 1, 3 * MS, 5, UINT64_MAX, 77 },
+		{ VG_EVENT_DETACHED_END, 0, VG_NONE, VG_NONE, 4 * MS, 0, UINT64_MAX, 0 },
+		{ VG_EVENT_COUNTER, 1, VG_NONE, 2, 4 * MS, (uint64_t)INT64_MIN, 0, 0 },
+		{ VG_EVENT_COUNTER, 1, VG_NONE, 2, 4 * MS, INT64_MAX, 0, 0 },
+	};
+	static const char *const labels[] = { "load", "a file \x1b[", NULL };
+	static const char *const kept[] = { "load", "a file ?[", NULL };
+	const size_t count = sizeof events / sizeof *events;
+	char longest[VG_LABEL_MAX_BYTES + 100];
+
+	memset(longest, 'x', sizeof longest);
+	fixture_open(&fixture);
+	fixture_thread(&fixture, 0, 7, "main");
+	fixture_thread(&fixture, 1, 8, "other");
+	for (uint32_t i = 0; i < 2; i++)
+		ck_assert_int_eq(vg_writer_label(&fixture.writer, i, labels[i], strlen(labels[i])), 0);
+	ck_assert_int_eq(vg_writer_label(&fixture.writer, 2, longest, sizeof longest), 0);
+	for (size_t i = 0; i < count; i++) {
+		fixture_sample(&fixture, 0, 0, (2 + i) * MS, MS, 0);
+		ck_assert_int_eq(vg_writer_event(&fixture.writer, &events[i]), 0);
+		if (i == 3)
+			ck_assert_int_eq(vg_writer_flush(&fixture.writer), 0);
+	}
+	fixture_read(&fixture, false);
+	ck_assert_uint_eq(fixture.profile.damage.count, 0);
+	ck_assert_uint_eq(fixture.profile.events.count, count);
+	for (size_t i = 0; i < count; i++) {
+		const struct vg_event *event = &fixture.profile.events.items[i];
+
+		ck_assert_uint_eq(event->what, events[i].what);
+		ck_assert_uint_eq(event->thread, events[i].thread);
+		ck_assert_uint_eq(event->time_ns, events[i].time_ns);
+		ck_assert_uint_eq(event->value, events[i].value);
+		ck_assert_uint_eq(event->token, events[i].token);
+		ck_assert_uint_eq(event->parent, events[i].parent);
+		ck_assert(events[i].kind == VG_NONE ? event->kind == VG_NONE :
+			  strcmp(text(event->kind), kept[events[i].kind]) == 0);
+		if (events[i].label == 2)
+			ck_assert_uint_eq(strlen(text(event->label)), VG_LABEL_MAX_BYTES);
+		else
+			ck_assert(events[i].label == VG_NONE ? event->label == VG_NONE :
+				  strcmp(text(event->label), kept[events[i].label]) == 0);
+	}
+	fixture_close(&fixture);
+}
+END_TEST
+
+START_TEST(samples_know_their_interval)
+{
+	static const struct vg_writer_sample samples[] = {
+		{ .count = 1, .time_ns = 1 * MS, .wall_ns = 1 * MS },
+		{ .count = 1, .time_ns = 2 * MS, .wall_ns = 1 * MS, .interval = UINT64_MAX },
+		{ .count = 3, .time_ns = 3 * MS, .wall_ns = 5 * MS, .interval = 1 },
+		{ .count = 2, .time_ns = 4 * MS, .wall_ns = 1 * MS },
+	};
+
+	const struct vg_writer_count early = { .count = 4, .time_ns = MS / 2, .values = { 9, 8, 7, 6 } };
+
+	fixture_open(&fixture);
+	fixture_thread(&fixture, 0, 7, "main");
+	ck_assert_int_eq(vg_writer_count(&fixture.writer, &early), 0);
+	for (size_t i = 0; i < 4; i++) {
+		struct vg_writer_count count = {
+			.count = 2, .time_ns = samples[i].time_ns + i * MS / 4,
+			.values = { i, UINT64_MAX - i },
+		};
+
+		ck_assert_int_eq(vg_writer_sample(&fixture.writer, &samples[i]), 0);
+		ck_assert_int_eq(vg_writer_count(&fixture.writer, &count), 0);
+	}
+	fixture_read(&fixture, false);
+	ck_assert_uint_eq(fixture.profile.damage.count, 0);
+	ck_assert_uint_eq(fixture.profile.thread_counts.count, 5);
+	ck_assert_uint_eq(fixture.profile.thread_counts.items[0].sample, VG_NONE);
+	for (size_t i = 0; i < 4; i++) {
+		const struct vg_sample *sample = &fixture.profile.samples.items[i];
+		const struct vg_thread_count *counted = &fixture.profile.thread_counts.items[i + 1];
+
+		ck_assert_uint_eq(sample->interval, samples[i].interval);
+		ck_assert_uint_eq(sample->count, samples[i].count);
+		ck_assert_uint_eq(sample->wall_ns, samples[i].wall_ns);
+		ck_assert_uint_eq(counted->sample, i);
+		ck_assert_uint_eq(counted->time_ns, samples[i].time_ns + i * MS / 4);
+		ck_assert_uint_eq(counted->values[0], i);
+		ck_assert_uint_eq(counted->values[1], UINT64_MAX - i);
+		ck_assert_uint_eq(counted->values[2], 0);
+	}
+	ck_assert_uint_eq(fixture.profile.thread_counts.items[0].time_ns, MS / 2);
+	/* The fixture's header names none. */
+	ck_assert_uint_eq(fixture.profile.header.counter_count, 4);
+	ck_assert_str_eq(text(fixture.profile.header.counters[3]), "counter 4");
+	fixture_close(&fixture);
+}
+END_TEST
+
+/* An event of tomorrow moves the time on, one that is malformed is skipped alone, and a label that
+ * was lost is a question mark. */
+START_TEST(events_of_strangers)
+{
+	static const unsigned char records[] = {
+		0x97, VG_RECORD_EVENT, 9, 0, 100, 0xc0, 0xc0, 0xc0,      /* what 9, at 100 ns */
+		0x97, VG_RECORD_EVENT, 0, 0, 0xd0, 0x80, 0xc0, 0xc0, 0,  /* before the beginning */
+		0x97, VG_RECORD_EVENT, 0, 0, 1, 0xa1, 'x', 0xc0, 0,      /* a string for a label */
+		0x97, VG_RECORD_EVENT, 5, 0, 0, 0xc0, 0xc0, 0xcf, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff,
+			0xff, 0xff,                                      /* a counter beyond int64 */
+		0x93, VG_RECORD_LABEL, 0xc0, 0xa1,  'x',                 /* a label without an id */
+		0x94, VG_RECORD_COUNT, 0, 0xc0, 0x91, 7,                 /* a count without a time */
+		0x97, VG_RECORD_EVENT, 0, 0, 1, 5, 0xc0, 3,              /* at 102 ns */
+	};
+
+	fixture_open(&fixture);
+	fixture_thread(&fixture, 0, 7, "main");
+	ck_assert_int_eq(vg_writer_copy(&fixture.writer, records, sizeof records), 0);
+	fixture_read(&fixture, false);
+	ck_assert_uint_eq(fixture.profile.damage.count, 5);
+	ck_assert_uint_eq(fixture.profile.events.count, 1);
+	ck_assert_uint_eq(fixture.profile.events.items[0].time_ns, 102);
+	ck_assert_str_eq(text(fixture.profile.events.items[0].kind), "?");
+	fixture_close(&fixture);
+}
+END_TEST
+
+Suite *profile_suite(void)
+{
+	Suite *suite = suite_create("profile");
+	TCase *cases = tcase_create("profile");
+
+	tcase_set_timeout(cases, 60);
+	tcase_add_test(cases, round_trip);
+	tcase_add_test(cases, truncated_anywhere);
+	tcase_add_test(cases, any_bit_flipped);
+	tcase_add_test(cases, any_payload_byte_changed_behind_a_good_checksum);
+	tcase_add_test(cases, gap_breaks_the_wall_time);
+	tcase_add_test(cases, wall_time_is_derived_or_told);
+	tcase_add_test(cases, unknown_kinds_and_more_fields);
+	tcase_add_test(cases, version_of_tomorrow);
+	tcase_add_test(cases, stacks_are_as_deep_as_a_recorder_writes_them);
+	tcase_add_test(cases, names_lose_control_characters);
+	tcase_add_test(cases, stack_ids_of_any_order);
+	tcase_add_test(cases, gap_record_counts_as_damage);
+	tcase_add_test(cases, gaps_add_up_to_no_less);
+	tcase_add_test(cases, events_round_trip);
+	tcase_add_test(cases, samples_know_their_interval);
+	tcase_add_test(cases, events_of_strangers);
+	suite_add_tcase(suite, cases);
+	return suite;
+}

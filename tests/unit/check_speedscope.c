@@ -1,0 +1,213 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+#include <check.h>
+#include "tests/unit/suites.h"
+#include <stdlib.h>
+#include <string.h>
+
+#include "profile/chunk.h"
+#include "tests/unit/fixture.h"
+#include "vgtool/views/shown.h"
+#include "vgtool/views/speedscope.h"
+
+
+enum { MS = 1000000 };
+static struct fixture fixture;
+static char *view;
+static size_t view_bytes;
+
+static void view_write(enum vg_weight weight)
+{
+	FILE *file = open_memstream(&view, &view_bytes);
+
+	fixture_read(&fixture, false);
+	ck_assert_ptr_nonnull(file);
+	ck_assert_int_eq(vg_speedscope_write(&fixture.profile, weight, "vignette 0", file), 0);
+	ck_assert_int_eq(fclose(file), 0);
+}
+
+static void view_close(void)
+{
+	free(view);
+	fixture_close(&fixture);
+}
+
+static void has(const char *part)
+{
+	ck_assert_msg(strstr(view, part) != NULL, "no %s in:\n%s", part, view);
+}
+
+/* Says where the two differ: check cannot print both. */
+static void expect(const char *expected)
+{
+	size_t same = 0;
+
+	while (view[same] != '\0' && view[same] == expected[same])
+		same++;
+	ck_assert_msg(view[same] == expected[same], "differs at %zu: %.80s", same, view + same);
+}
+
+START_TEST(whole_document)
+{
+	fixture_demo_names(&fixture);
+	view_write(VG_WEIGHT_WALL);
+	expect(
+		"{\"$schema\":\"https://www.speedscope.app/file-format-schema.json\",\"name\":\"demo\","
+		"\"exporter\":\"vignette 0\",\"activeProfileIndex\":1,\"profiles\":[\n"
+		"{\"type\":\"sampled\",\"name\":\"main\",\"unit\":\"nanoseconds\",\"startValue\":0,"
+		"\"endValue\":3000000,\"samples\":[[0,1,2,3],[0,1,2,1,2]],\"weights\":[2000000,1000000]},\n"
+		"{\"type\":\"sampled\",\"name\":\"worker\",\"unit\":\"nanoseconds\",\"startValue\":0,"
+		"\"endValue\":4000000,\"samples\":[[6,4],[0]],\"weights\":[2000000,2000000]}],"
+		"\"shared\":{\"frames\":[\n"
+		"{\"name\":\"main\",\"file\":\"m.c\"},\n{\"name\":\"work\",\"file\":\"w.c\"},\n"
+		"{\"name\":\"inner\",\"file\":\"demo\"},\n"
+		"{\"name\":\"libx.so+0x30\",\"file\":\"libx.so\"},\n{\"name\":\"0x7f00\"},\n"
+		"{\"name\":\"[stack incomplete: deeper than the copied stack]\"},\n"
+		"{\"name\":\"[stack incomplete: no unwind information]\"},\n"
+		"{\"name\":\"[stack incomplete: unwind information led astray]\"},\n"
+		"{\"name\":\"[stack incomplete: frame limit]\"},\n"
+		"{\"name\":\"[stack incomplete: not readable]\"},\n"
+		"{\"name\":\"[stack incomplete: a register is not known]\"},\n"
+		"{\"name\":\"[stack incomplete: unknown]\"}]}}\n");
+	view_close();
+}
+END_TEST
+
+START_TEST(weightless_samples_are_left_out)
+{
+	fixture_demo(&fixture);
+	fixture_sample(&fixture, 0, 19, 4 * MS, MS, 0);
+	view_write(VG_WEIGHT_CPU);
+	has("\"endValue\":1500000,");
+	has("\"weights\":[1000000,500000]}");
+	view_close();
+}
+END_TEST
+
+START_TEST(idle_time_is_an_empty_sample)
+{
+	fixture_demo(&fixture);
+	fixture_sample(&fixture, 1, VG_WALK_ROOT, 6 * MS, 2 * MS, 0);
+	fixture_sample(&fixture, 1, VG_WALK_UNREAD, 7 * MS, MS, 0);
+	view_write(VG_WEIGHT_WALL);
+	/* Four functions without names come first, then the reasons. */
+	has("\"samples\":[[5,3],[0],[],[8]],\"weights\":[2000000,2000000,2000000,1000000]");
+	view_close();
+}
+END_TEST
+
+START_TEST(equal_thread_names_get_ids)
+{
+	fixture_open(&fixture);
+	fixture_thread(&fixture, 0, 11, "pool");
+	fixture_thread(&fixture, 1, 12, "pool");
+	fixture_thread(&fixture, 2, 13, "");
+	fixture_thread(&fixture, 3, 14, "main");
+	view_write(VG_WEIGHT_WALL);
+	has("\"name\":\"pool (11)\"");
+	has("\"name\":\"pool (12)\"");
+	has("\"name\":\"thread 13\"");
+	has("\"name\":\"main\"");
+	view_close();
+}
+END_TEST
+
+START_TEST(no_threads)
+{
+	fixture_open(&fixture);
+	view_write(VG_WEIGHT_WALL);
+	has("\"profiles\":[{\"type\":\"sampled\",\"name\":\"no threads\",");
+	has("\"samples\":[],\"weights\":[]}]");
+	view_close();
+}
+END_TEST
+
+static size_t frames_of_first_sample(void)
+{
+	const char *at = strstr(view, "\"samples\":[[");
+	size_t frames = 1;
+
+	ck_assert_ptr_nonnull(at);
+	for (at += strlen("\"samples\":[["); *at != ']'; at++)
+		frames += *at == ',';
+	return frames;
+}
+
+static void deep_write(uint32_t depth, uint32_t root)
+{
+	fixture_open(&fixture);
+	fixture_module(&fixture, 0, "demo");
+	fixture_thread(&fixture, 0, 1, "main");
+	for (uint32_t i = 0; i < depth; i++)
+		ck_assert_int_eq(vg_writer_stack(&fixture.writer, VG_STACK_ROOTS + i,
+						 i == 0 ? root : VG_STACK_ROOTS + i - 1, 0, i, 0), 0);
+	fixture_sample(&fixture, 0, VG_STACK_ROOTS + depth - 1, MS, MS, 0);
+	view_write(VG_WEIGHT_WALL);
+}
+
+START_TEST(deep_stacks_are_cut_visibly)
+{
+	deep_write(VG_SHOWN_MAX, VG_WALK_ROOT);
+	ck_assert_uint_eq(frames_of_first_sample(), VG_SHOWN_MAX);
+	ck_assert_ptr_null(strstr(view, "frames cut]"));
+	view_close();
+	deep_write(VG_SHOWN_MAX + 1, VG_WALK_ROOT);
+	ck_assert_uint_eq(frames_of_first_sample(), VG_SHOWN_MAX);
+	has("[2 frames cut]");
+	has("\"samples\":[[0,1,");
+	has(",1999,2000]]");
+	view_close();
+	deep_write(20000, VG_WALK_BAD_CFA);
+	ck_assert_uint_eq(frames_of_first_sample(), VG_SHOWN_MAX);
+	has("[18002 frames cut]");
+	has("\"samples\":[[20002,0,1,");
+	has(",19998,19999]]");
+	view_close();
+}
+END_TEST
+
+/* What a hostile writer with good checksums can make of a small profile, seen by the views. */
+START_TEST(any_payload_byte_changed)
+{
+	static const unsigned char values[] = { 0x00, 0x10, 0x7f, 0x80, 0x91, 0xa0, 0xc0, 0xcf, 0xff };
+	const struct vg_profile *profile = &fixture.profile;
+	unsigned char *bytes;
+	size_t length;
+
+	fixture_demo_names(&fixture);
+	bytes = fixture_bytes(&fixture, &length);
+	for (size_t at = VG_CHUNK_HEADER_BYTES; at < length; at++) {
+		for (size_t i = 0; i < sizeof values; i++) {
+			unsigned char was = bytes[at];
+			FILE *file;
+
+			bytes[at] = values[i];
+			vg_chunk_header(bytes, 0, bytes + VG_CHUNK_HEADER_BYTES,
+					length - VG_CHUNK_HEADER_BYTES);
+			file = fmemopen(NULL, 65536, "w");
+			ck_assert_ptr_nonnull(file);
+			if (fixture_read_bytes(&fixture, bytes, length) == 0)
+				ck_assert_int_eq(vg_speedscope_write(profile, VG_WEIGHT_WALL, "x", file), 0);
+			fclose(file);
+			bytes[at] = was;
+		}
+	}
+	fixture_close(&fixture);
+}
+END_TEST
+
+Suite *speedscope_suite(void)
+{
+	Suite *suite = suite_create("speedscope");
+	TCase *cases = tcase_create("speedscope");
+
+	tcase_set_timeout(cases, 60);
+	tcase_add_test(cases, whole_document);
+	tcase_add_test(cases, weightless_samples_are_left_out);
+	tcase_add_test(cases, idle_time_is_an_empty_sample);
+	tcase_add_test(cases, equal_thread_names_get_ids);
+	tcase_add_test(cases, no_threads);
+	tcase_add_test(cases, deep_stacks_are_cut_visibly);
+	tcase_add_test(cases, any_payload_byte_changed);
+	suite_add_tcase(suite, cases);
+	return suite;
+}

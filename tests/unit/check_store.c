@@ -1,0 +1,304 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+#include <check.h>
+#include "tests/unit/suites.h"
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "symbols/store/store.h"
+#include "symbols/table/debug_id.h"
+
+
+static char root[64];
+static struct vg_err err;
+static const unsigned char id[20] = {
+	0x13, 0xca, 0xef, 0x43, 0xe1, 0x9d, 0x81, 0xa5, 0xbd, 0x3b,
+	0x97, 0x2d, 0xf3, 0x5e, 0xa4, 0x3c, 0x3b, 0x61, 0xf2, 0xb3
+};
+#define DEBUG_ID "43EFCA139DE1A581BD3B972DF35EA43C0"
+#define CODE_ID "13CAEF43E19D81A5BD3B972DF35EA43C3B61F2B3"
+
+static void setup(void)
+{
+	strcpy(root, "/tmp/check_store.XXXXXX");
+	ck_assert_ptr_nonnull(mkdtemp(root));
+}
+
+static void teardown(void)
+{
+	char command[128];
+
+	snprintf(command, sizeof command, "rm -rf '%s'", root);
+	ck_assert_int_eq(system(command), 0);
+}
+
+static void table_make(struct vg_symbols *table, const char *module_name, unsigned functions,
+		       unsigned publics)
+{
+	memset(table, 0, sizeof *table);
+	table->module_name = strdup(module_name);
+	table->os = strdup("Linux");
+	table->arch = strdup("x86_64");
+	memcpy(table->build_id, id, sizeof id);
+	table->build_id_bytes = sizeof id;
+	vg_debug_id_text(id, sizeof id, table->debug_id);
+	for (unsigned i = 0; i < functions; i++) {
+		struct vg_symbol_function function = { .address = 0x1000 + 16 * i, .size_bytes = 16 };
+
+		ck_assert_int_ge(vg_intern_string(&table->strings, "function", &function.name), 0);
+		ck_assert_int_eq(vg_array_push(&table->functions, &function), 0);
+	}
+	for (unsigned i = 0; i < publics; i++) {
+		struct vg_symbol_public symbol = { .address = 0x2000 + 16 * i };
+
+		ck_assert_int_ge(vg_intern_string(&table->strings, "public", &symbol.name), 0);
+		ck_assert_int_eq(vg_array_push(&table->publics, &symbol), 0);
+	}
+	ck_assert_int_eq(vg_symbols_finish(table), 0);
+}
+
+/* Adds a module; what vg_store_add() returned, with *path for the caller to free. */
+static int add(const char *module_name, unsigned functions, unsigned publics, char **path)
+{
+	struct vg_symbols table;
+	int rc;
+
+	table_make(&table, module_name, functions, publics);
+	rc = vg_store_add(root, &table, path, &err);
+	vg_symbols_free(&table);
+	return rc;
+}
+
+static char *find(const char *name)
+{
+	const char *roots[] = { "/nowhere", root };
+	char *path;
+	bool has_functions;
+	int rc = vg_store_find(roots, 2, name, id, sizeof id, &path, &has_functions, &err);
+
+	ck_assert(rc == 0 || rc == -ENOENT);
+	ck_assert_int_eq(path != NULL, rc == 0);
+	return path;
+}
+
+static void expect_find(const char *name, const char *below_root)
+{
+	char wanted[512], *path = find(name);
+
+	snprintf(wanted, sizeof wanted, "%s/%s", root, below_root);
+	ck_assert_ptr_nonnull(path);
+	ck_assert_str_eq(path, wanted);
+	free(path);
+}
+
+static void file_put(const char *below_root, const char *text)
+{
+	char command[1024];
+
+	snprintf(command, sizeof command, "mkdir -p \"$(dirname '%s/%s')\" && printf '%s' > '%s/%s'",
+		 root, below_root, text, root, below_root);
+	ck_assert_int_eq(system(command), 0);
+}
+
+START_TEST(adds_and_finds)
+{
+	char *path, *again;
+
+	ck_assert_int_eq(add("libone.so.1", 2, 0, &path), 0);
+	expect_find("libone.so.1", "libone.so.1/" DEBUG_ID "/libone.so.1.sym");
+	ck_assert_int_eq(add("libone.so.1", 2, 0, &again), 0);
+	ck_assert_str_eq(path, again);
+	expect_find("another name", "libone.so.1/" DEBUG_ID "/libone.so.1.sym");
+	expect_find("", "libone.so.1/" DEBUG_ID "/libone.so.1.sym");
+	free(path);
+	free(again);
+}
+END_TEST
+
+START_TEST(finds_nothing_for_another_id)
+{
+	const char *roots[] = { root };
+	unsigned char other[20] = { 1 };
+	bool has_functions;
+	char *path;
+
+	ck_assert_int_eq(add("program", 1, 0, NULL), 0);
+	ck_assert_int_eq(vg_store_find(roots, 1, "program", other, sizeof other, &path, &has_functions, &err), -ENOENT);
+	ck_assert_ptr_null(path);
+	ck_assert_int_eq(vg_store_find(roots, 1, "program", id, 0, &path, &has_functions, &err), -ENOENT);
+	ck_assert_int_eq(vg_store_find(roots, 0, "program", id, sizeof id, &path, &has_functions, &err), -ENOENT);
+}
+END_TEST
+
+START_TEST(poorer_does_not_replace_better)
+{
+	char *path;
+
+	ck_assert_int_eq(add("program", 0, 3, NULL), 0);
+	ck_assert_int_eq(add("program", 0, 2, &path), 1);
+	ck_assert_ptr_nonnull(path);
+	free(path);
+	ck_assert_int_eq(add("program", 0, 3, NULL), 0);
+	ck_assert_int_eq(add("program", 1, 0, NULL), 0);
+	ck_assert_int_eq(add("program", 0, 9, NULL), 1);
+	ck_assert_int_eq(add("program", 2, 0, NULL), 0);
+}
+END_TEST
+
+START_TEST(functions_win_over_the_name)
+{
+	ck_assert_int_eq(add("program", 0, 5, NULL), 0);
+	expect_find("program", "program/" DEBUG_ID "/program.sym");
+	ck_assert_int_eq(add("program.debug", 5, 0, NULL), 0);
+	expect_find("program", "program.debug/" DEBUG_ID "/program.debug.sym");
+	ck_assert_int_eq(add("program", 5, 0, NULL), 0);
+	expect_find("program", "program/" DEBUG_ID "/program.sym");
+}
+END_TEST
+
+START_TEST(finds_by_code_id_in_either_case)
+{
+	file_put("old/" CODE_ID "/old.sym", "MODULE Linux x86_64 " DEBUG_ID " old\\nFUNC x");
+	expect_find("old", "old/" CODE_ID "/old.sym");
+	expect_find("renamed", "old/" CODE_ID "/old.sym");
+	ck_assert_int_eq(add("old", 0, 1, NULL), 0);
+	expect_find("old", "old/" CODE_ID "/old.sym");
+}
+END_TEST
+
+START_TEST(root_may_be_a_file)
+{
+	char file[128], *path;
+	const char *roots[] = { file };
+	bool has_functions;
+
+	snprintf(file, sizeof file, "%s/alone.sym", root);
+	file_put("alone.sym", "MODULE Linux x86_64 " DEBUG_ID " whatever\\nFUNC 1 1 0 f\\n");
+	ck_assert_int_eq(vg_store_find(roots, 1, "x", id, sizeof id, &path, &has_functions, &err), 0);
+	ck_assert_str_eq(path, file);
+	free(path);
+	file_put("alone.sym", "MODULE Linux x86_64 0 w\\nINFO CODE_ID " CODE_ID "\\nFUNC 1 1 0 f\\n");
+	ck_assert_int_eq(vg_store_find(roots, 1, "x", id, sizeof id, &path, &has_functions, &err), 0);
+	free(path);
+	file_put("alone.sym", "MODULE Linux x86_64 0 w\\nFUNC 1 1 0 f\\n");
+	ck_assert_int_eq(vg_store_find(roots, 1, "x", id, sizeof id, &path, &has_functions, &err), -ENOENT);
+}
+END_TEST
+
+START_TEST(hostile_names_stay_inside)
+{
+	static const char *const names[] = {
+		"../../../../tmp/escape", "..", ".", "", "/etc/passwd", "a/../b", "new\nline", "a/b",
+	};
+	char long_name[5000], *path;
+
+	for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+		ck_assert_int_eq(add(names[i], 1, 0, &path), 0);
+		ck_assert_int_eq(strncmp(path, root, strlen(root)), 0);
+		ck_assert_ptr_null(strstr(path, "/../"));
+		ck_assert_ptr_null(strstr(path, "/./"));
+		ck_assert_ptr_null(strchr(path, '\n'));
+		ck_assert_int_eq(access(path, R_OK), 0);
+		free(path);
+		path = find(names[i]);
+		ck_assert_ptr_nonnull(path);
+		free(path);
+	}
+	memset(long_name, 'x', sizeof long_name - 1);
+	long_name[sizeof long_name - 1] = '\0';
+	ck_assert_int_eq(add(long_name, 1, 0, NULL), 0);
+	path = find(long_name);
+	ck_assert_ptr_nonnull(strstr(path, "/xxxxx"));
+	free(path);
+	path = find(NULL);
+	ck_assert_ptr_nonnull(path);
+	free(path);
+}
+END_TEST
+
+START_TEST(a_file_of_the_same_name_outside_is_not_found)
+{
+	char name[128];
+
+	/* <root>/../<this>/<id>/<this>.sym exists, but the way there leads out of the root. */
+	ck_assert_int_eq(add("inside", 1, 0, NULL), 0);
+	snprintf(name, sizeof name, "..%s/inside", strrchr(root, '/'));
+	expect_find(name, "inside/" DEBUG_ID "/inside.sym");
+}
+END_TEST
+
+/* A link to itself stands for what may not be read, which root never meets. */
+START_TEST(finds_what_cannot_be_read_last)
+{
+	char command[512];
+
+	snprintf(command, sizeof command, "mkdir -p '%s/program/" DEBUG_ID "' && ln -s program.sym "
+		 "'%s/program/" DEBUG_ID "/program.sym'", root, root);
+	ck_assert_int_eq(system(command), 0);
+	expect_find("program", "program/" DEBUG_ID "/program.sym");
+	ck_assert_int_eq(add("other", 0, 1, NULL), 0);
+	expect_find("program", "other/" DEBUG_ID "/other.sym");
+	ck_assert_int_eq(add("program", 1, 0, NULL), 0);
+	expect_find("program", "program/" DEBUG_ID "/program.sym");
+}
+END_TEST
+
+/* Eight processes, one file: each finds it free in the end, and whole. */
+START_TEST(waits_for_other_writers)
+{
+	pid_t children[8];
+
+	for (int i = 0; i < 8; i++) {
+		children[i] = fork();
+		ck_assert_int_ge(children[i], 0);
+		if (children[i] == 0)
+			_exit(add("program", i % 2 == 0 ? 60000 : 0, 1, NULL) < 0);
+	}
+	for (int i = 0; i < 8; i++) {
+		int status;
+
+		ck_assert_int_eq(waitpid(children[i], &status, 0), children[i]);
+		ck_assert_int_eq(status, 0);
+	}
+	expect_find("program", "program/" DEBUG_ID "/program.sym");
+	ck_assert_int_eq(add("program", 0, 1, NULL), 1);
+}
+END_TEST
+
+START_TEST(says_why_it_cannot_write)
+{
+	struct vg_symbols table;
+
+	table_make(&table, "program", 1, 0);
+	ck_assert_int_eq(vg_store_add("/proc/nowhere", &table, NULL, &err), -ENOENT);
+	ck_assert_ptr_nonnull(strstr(err.text, "/proc/nowhere"));
+	table.debug_id[0] = '\0';
+	ck_assert_int_eq(vg_store_add(root, &table, NULL, &err), -EINVAL);
+	vg_symbols_free(&table);
+}
+END_TEST
+
+Suite *store_suite(void)
+{
+	Suite *suite = suite_create("store");
+	TCase *tests = tcase_create("store");
+
+	tcase_add_checked_fixture(tests, setup, teardown);
+	tcase_add_test(tests, adds_and_finds);
+	tcase_add_test(tests, finds_nothing_for_another_id);
+	tcase_add_test(tests, poorer_does_not_replace_better);
+	tcase_add_test(tests, functions_win_over_the_name);
+	tcase_add_test(tests, finds_by_code_id_in_either_case);
+	tcase_add_test(tests, root_may_be_a_file);
+	tcase_add_test(tests, hostile_names_stay_inside);
+	tcase_add_test(tests, a_file_of_the_same_name_outside_is_not_found);
+	tcase_add_test(tests, finds_what_cannot_be_read_last);
+	tcase_add_test(tests, waits_for_other_writers);
+	tcase_add_test(tests, says_why_it_cannot_write);
+	suite_add_tcase(suite, tests);
+	return suite;
+}

@@ -1,0 +1,236 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* Threads that end, execute programs or do not stop: none may stand still for ever, nor take the
+ * others' samples with it. */
+#include <pthread.h>
+#include <sched.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "libvgctl/vgctl.h"
+#include "tests/unit/suites.h"
+#include "tests/unit/taken.h"
+
+static char path[64];
+static atomic_bool stopping;
+
+static void setup(void)
+{
+	snprintf(path, sizeof path, "check_tracee.%d.vgp", getpid());
+}
+
+static void teardown(void)
+{
+	unlink(path);
+}
+
+static void *spin_thread(void *argument)
+{
+	(void)argument;
+	for (;;)
+		;
+	return NULL;
+}
+
+static void *exec_thread(void *argument)
+{
+	(void)argument;
+	execl("/bin/true", "true", NULL);
+	return NULL;
+}
+
+/* A process of many threads that ends or executes a program when sampling is under way. */
+static void many_threads_end(int turn)
+{
+	pthread_t thread;
+
+	for (int i = 0; i < 8; i++)
+		pthread_create(&thread, NULL, spin_thread, NULL);
+	usleep(12000 + turn * 97);
+	switch (turn % 3) {
+	case 0:
+		_exit(0);
+	case 1:
+		exec_thread(NULL);
+		break;
+	case 2:
+		pthread_create(&thread, NULL, exec_thread, NULL);
+		pause();
+	}
+	_exit(1);
+}
+
+/* The end of a process and its execve(2) wait until all that were traced are let go. */
+START_TEST(ends_and_execs)
+{
+	for (int turn = 0; turn < 60; turn++) {
+		pid_t child = fork(), helper;
+		char number[16];
+		int status;
+
+		if (child == 0)
+			many_threads_end(turn);
+		helper = fork();
+		if (helper == 0) {
+			snprintf(number, sizeof number, "%d", child);
+			close(STDERR_FILENO);
+			execl(getenv("VIGNETTED"), "vignetted", "--rate", "10000", "-o", path, "--pid",
+			      number, NULL);
+			_exit(127);
+		}
+		ck_assert_int_eq(waitpid(child, &status, 0), child);
+		ck_assert_int_eq(status, 0);
+		ck_assert_int_eq(waitpid(helper, &status, 0), helper);
+	}
+}
+END_TEST
+
+static atomic_ulong turns;
+
+static void *starved_thread(void *argument)
+{
+	struct sched_param none = { 0 };
+
+	(void)argument;
+	sched_setscheduler(0, SCHED_IDLE, &none);
+	while (!atomic_load(&stopping))
+		atomic_fetch_add(&turns, 1);
+	return NULL;
+}
+
+static void *busy_thread(void *argument)
+{
+	(void)argument;
+	while (!atomic_load(&stopping))
+		;
+	return NULL;
+}
+
+/* A thread that gets no CPU does not stop in time: it goes on all the same when it does stop,
+ * even if nobody asks for a sample again. */
+START_TEST(starved_thread_goes_on)
+{
+	struct vgctl_options options = VGCTL_OPTIONS_INIT;
+	struct vgctl_session *session;
+	pthread_t threads[2];
+	cpu_set_t one;
+
+	CPU_ZERO(&one);
+	CPU_SET(0, &one);
+	ck_assert_int_eq(sched_setaffinity(0, sizeof one, &one), 0);
+	pthread_create(&threads[0], NULL, starved_thread, NULL);
+	pthread_create(&threads[1], NULL, busy_thread, NULL);
+	usleep(100 * 1000);
+	options.rate_hz = VGCTL_ON_DEMAND;
+	ck_assert_int_eq(vgctl_begin(path, &options, &session), 0);
+	ck_assert_int_eq(vgctl_sample(session), 0);
+	atomic_store(&stopping, true);
+	pthread_join(threads[1], NULL);
+	pthread_join(threads[0], NULL);  /* the test's timeout, if it stands still */
+	ck_assert_int_eq(vgctl_end(session, NULL), 0);
+}
+END_TEST
+
+static pthread_t first_thread;
+
+static void *second_thread(void *argument)
+{
+	struct vgctl_options options = VGCTL_OPTIONS_INIT;
+	struct vgctl_session *session;
+
+	(void)argument;
+	options.rate_hz = VGCTL_ON_DEMAND;
+	if (vgctl_begin(path, &options, &session) != 0)
+		_exit(1);
+	pthread_join(first_thread, NULL);
+	for (int i = 0; i < 40; i++) {
+		if (vgctl_sample(session) != 0)
+			_exit(2);
+	}
+	_exit(vgctl_end(session, NULL) == 0 ? 0 : 3);
+}
+
+/* Of a process whose first thread has ended /proc/PID/maps is empty; the others run on. */
+START_TEST(first_thread_ends)
+{
+	struct taken taken;
+	int status;
+	pid_t child = fork();
+
+	if (child == 0) {
+		pthread_t thread;
+
+		first_thread = pthread_self();
+		pthread_create(&thread, NULL, second_thread, NULL);
+		usleep(100 * 1000);
+		pthread_exit(NULL);
+	}
+	ck_assert_int_eq(waitpid(child, &status, 0), child);
+	ck_assert_int_eq(status, 0);
+	taken_read(&taken, path);
+	ck_assert_uint_ge(taken.profile.samples.count, 20);
+	ck_assert_uint_eq(taken.profile.samples.items[taken.profile.samples.count - 1].end,
+			  VG_WALK_ROOT);
+	taken_free(&taken);
+}
+END_TEST
+
+#ifdef __x86_64__
+enum { STACK_END_ROUNDS = 20 };
+static char *stack_end;
+
+/* Runs with 64 bytes of stack left, while the red zone has 128. */
+static void *stack_end_thread(void *argument)
+{
+	(void)argument;
+	__asm__ volatile("mov %%rsp, %%rbx\n\tmov %0, %%rsp\n1:\tcmpb $0, %1\n\tje 1b\n\t"
+			 "mov %%rbx, %%rsp" : : "r"(stack_end + 64), "m"(stopping) : "rbx", "memory");
+	return NULL;
+}
+
+START_TEST(stack_near_its_end)
+{
+	struct vgctl_options options = VGCTL_OPTIONS_INIT;
+	struct vgctl_summary summary = VGCTL_SUMMARY_INIT;
+	struct vgctl_session *session;
+	pthread_t thread;
+	char *room = mmap(NULL, 8192, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+
+	ck_assert_ptr_ne(room, MAP_FAILED);
+	ck_assert_int_eq(mprotect(room, 4096, PROT_NONE), 0);
+	stack_end = room + 4096;
+	pthread_create(&thread, NULL, stack_end_thread, NULL);
+	usleep(50 * 1000);
+	options.rate_hz = VGCTL_ON_DEMAND;
+	ck_assert_int_eq(vgctl_begin(path, &options, &session), 0);
+	for (int i = 0; i < STACK_END_ROUNDS; i++)
+		ck_assert_int_eq(vgctl_sample(session), 0);
+	atomic_store(&stopping, true);
+	pthread_join(thread, NULL);
+	ck_assert_int_eq(vgctl_end(session, &summary), 0);
+	/* One that has no CPU for long is not stopped in time. */
+	ck_assert_uint_eq(summary.samples + summary.lost, 2 * STACK_END_ROUNDS);
+	ck_assert_uint_lt(summary.lost, STACK_END_ROUNDS / 2);
+}
+END_TEST
+#endif
+
+Suite *tracee_suite(void)
+{
+	Suite *suite = suite_create("tracee");
+	TCase *tests = tcase_create("host");
+
+	tcase_add_checked_fixture(tests, setup, teardown);
+	tcase_set_timeout(tests, 90);
+	tcase_add_test(tests, ends_and_execs);
+	tcase_add_test(tests, starved_thread_goes_on);
+	tcase_add_test(tests, first_thread_ends);
+#ifdef __x86_64__
+	tcase_add_test(tests, stack_near_its_end);
+#endif
+	suite_add_tcase(suite, tests);
+	return suite;
+}

@@ -1,0 +1,220 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* The laws of weights, over schedules made at random: see policy/weights.h. */
+#include <check.h>
+#include <inttypes.h>
+#include <stdlib.h>
+
+#include "tests/unit/suites.h"
+#include "vignetted/policy/weights.h"
+
+enum { SCHEDULES = 10000, TICK_NS = 4000000 };
+
+/* A thread that exists only here.  Its time goes by in steps: it waits, queues for a CPU, and runs. */
+struct simulated {
+	enum { WAITS, QUEUES, RUNS } state;
+	uint64_t now_ns, until_ns;   /* of the state */
+	uint64_t cpu_ns, queued_ns, waited_ns;
+	uint64_t seen_cpu_ns;        /* as the scheduler reports it: at its ticks, and when the thread leaves its CPU */
+	uint64_t most_ns[3];         /* the longest that a state lasts */
+};
+
+/* What its samples stand for. */
+struct sums {
+	uint64_t wall_ns, cpu_ns, waiting_wall_ns, waiting_cpu_ns;
+};
+
+static uint64_t random_ns(uint64_t most_ns)
+{
+	return ((uint64_t)rand() << 16 ^ (uint64_t)rand()) % most_ns + 1;
+}
+
+static void state_next(struct simulated *thread)
+{
+	thread->state = (thread->state + 1) % 3;
+	if (thread->state == WAITS)
+		thread->seen_cpu_ns = thread->cpu_ns;
+	thread->until_ns = thread->now_ns + random_ns(thread->most_ns[thread->state]);
+}
+
+/* Lets time go by until the thread's state changes, the scheduler ticks, or that time. */
+static void step(struct simulated *thread, uint64_t to_ns)
+{
+	uint64_t next_ns = (thread->now_ns / TICK_NS + 1) * TICK_NS, passed_ns;
+
+	next_ns = thread->until_ns < next_ns ? thread->until_ns : next_ns;
+	next_ns = to_ns < next_ns ? to_ns : next_ns;
+	passed_ns = next_ns - thread->now_ns;
+	thread->now_ns = next_ns;
+	*(thread->state == WAITS ? &thread->waited_ns : thread->state == QUEUES ? &thread->queued_ns : &thread->cpu_ns) +=
+		passed_ns;
+	if (next_ns % TICK_NS == 0)
+		thread->seen_cpu_ns = thread->cpu_ns;
+	if (next_ns == thread->until_ns)
+		state_next(thread);
+}
+
+static struct simulated thread_begin(uint64_t begin_ns)
+{
+	struct simulated thread = { .now_ns = begin_ns };
+
+	for (int i = 0; i < 3; i++)
+		thread.most_ns[i] = random_ns(rand() % 2 == 0 ? 1000000 : 30000000);
+	thread.until_ns = begin_ns + random_ns(thread.most_ns[WAITS]);
+	return thread;
+}
+
+static void add(struct sums *sums, struct vg_weight weight, bool waits)
+{
+	sums->wall_ns += weight.wall_ns;
+	sums->cpu_ns += weight.cpu_ns;
+	sums->waiting_wall_ns += waits ? weight.wall_ns : 0;
+	sums->waiting_cpu_ns += waits ? weight.cpu_ns : 0;
+}
+
+static void near(uint64_t is_ns, uint64_t should_ns, uint64_t by_ns, const char *what, int schedule)
+{
+	ck_assert_msg(is_ns <= should_ns + by_ns && should_ns <= is_ns + by_ns,
+		      "schedule %d: %s: %" PRIu64 " ns, not %" PRIu64 " (+-%" PRIu64 ")", schedule, what, is_ns, should_ns, by_ns);
+}
+
+/* At each tick a running thread is stopped, a waiting one read.  A stop brings the scheduler's numbers up to date. */
+START_TEST(stops_conserve)
+{
+	for (int i = 0; i < SCHEDULES; i++) {
+		uint64_t period_ns = random_ns(20000000), begin_ns = random_ns(1000000000), end_ns, left_ns, last_ns = 0;
+		struct simulated thread = thread_begin(begin_ns);
+		struct vg_weights weights;
+		struct sums sums = { 0 };
+
+		vg_weights_begin(&weights, begin_ns, true);
+		for (int tick = 0; tick < 40; tick++) {
+			uint64_t to_ns = thread.now_ns + random_ns(period_ns);
+
+			while (thread.now_ns < to_ns)
+				step(&thread, to_ns);
+			vg_weights_observe(&weights, thread.now_ns, thread.seen_cpu_ns, thread.queued_ns);
+			if (thread.state == RUNS) {
+				thread.seen_cpu_ns = thread.cpu_ns;
+				vg_weights_observe(&weights, thread.now_ns, thread.seen_cpu_ns, thread.queued_ns);
+				add(&sums, vg_weights_running(&weights), false);
+				ck_assert_uint_eq(sums.cpu_ns, thread.cpu_ns);
+			} else if (thread.state == WAITS) {
+				add(&sums, vg_weights_waiting(&weights), true);
+				near(sums.waiting_wall_ns, thread.waited_ns, 0, "time waited", i);
+			}
+		}
+		last_ns = thread.now_ns;
+		end_ns = last_ns + random_ns(period_ns);
+		left_ns = thread.cpu_ns - sums.cpu_ns;
+		ck_assert_int_eq(weights.cpu_left_ns, (int64_t)left_ns);
+		add(&sums, vg_weights_end(&weights, end_ns), false);
+		near(sums.wall_ns, end_ns - begin_ns, 0, "lifetime", i);
+		ck_assert_uint_eq(sums.waiting_cpu_ns, 0);
+	}
+}
+END_TEST
+
+/* Timers expire after a period of CPU time.  Some samples are dropped, and some periods are cut short. */
+START_TEST(timers_conserve)
+{
+	for (int i = 0; i < SCHEDULES; i++) {
+		uint64_t period_ns = 1000000 + random_ns(10000000), begin_ns = random_ns(1000000000);
+		uint64_t expires_cpu_ns = period_ns, lost_most_ns = 0, slack_ns = 6 * period_ns + 2 * TICK_NS;
+		struct simulated thread = thread_begin(begin_ns);
+		struct vg_weights weights;
+		struct sums sums = { 0 };
+		bool drops = rand() % 2 == 0;
+
+		vg_weights_begin(&weights, begin_ns, true);
+		for (int tick = 0; tick < 200; tick++) {
+			uint64_t to_ns = thread.now_ns + period_ns * 3 / 4 + random_ns(period_ns / 2);
+
+			while (thread.now_ns < to_ns) {
+				step(&thread, to_ns);
+				if (thread.cpu_ns < expires_cpu_ns)
+					continue;
+				/* The sample is up to one step late. */
+				expires_cpu_ns = thread.cpu_ns + period_ns;
+				if (drops && rand() % 8 == 0)
+					lost_most_ns += period_ns;
+				else if (vg_weights_timer_due(&weights, period_ns, period_ns))
+					add(&sums, vg_weights_timer(&weights), false);
+			}
+			vg_weights_observe(&weights, thread.now_ns, thread.seen_cpu_ns, thread.queued_ns);
+			if (thread.state == WAITS) {
+				add(&sums, vg_weights_waiting(&weights), true);
+				near(sums.waiting_wall_ns, thread.waited_ns, TICK_NS, "time waited", i);
+			}
+		}
+		near(sums.cpu_ns, thread.cpu_ns, slack_ns + thread.most_ns[RUNS], "CPU time", i);
+		add(&sums, vg_weights_end(&weights, thread.now_ns), false);
+		near(sums.wall_ns, thread.now_ns - begin_ns, slack_ns, "lifetime", i);
+		ck_assert_uint_eq(sums.waiting_cpu_ns, 0);
+	}
+}
+END_TEST
+
+/* What a thread used before the recording belongs to no sample. */
+START_TEST(older_threads_begin_at_nothing)
+{
+	struct vg_weights weights;
+	struct vg_weight weight;
+
+	vg_weights_begin(&weights, 100, false);
+	vg_weights_observe(&weights, 300, 5000, 700);
+	weight = vg_weights_running(&weights);
+	ck_assert_uint_eq(weight.cpu_ns, 0);
+	ck_assert_uint_eq(weight.wall_ns, 0);
+	vg_weights_observe(&weights, 400, 5060, 710);
+	weight = vg_weights_running(&weights);
+	ck_assert_uint_eq(weight.cpu_ns, 60);
+	ck_assert_uint_eq(weight.wall_ns, 70);
+	ck_assert_uint_eq(vg_weights_waiting(&weights).wall_ns, 230);
+}
+END_TEST
+
+/* A thread that executes a program takes the first thread's number: its totals begin anew. */
+START_TEST(totals_begin_anew)
+{
+	struct vg_weights weights;
+
+	vg_weights_begin(&weights, 0, true);
+	vg_weights_observe(&weights, 1000, 900, 50);
+	ck_assert_uint_eq(vg_weights_running(&weights).cpu_ns, 900);
+	vg_weights_observe(&weights, 2000, 300, 20);
+	ck_assert_uint_eq(vg_weights_running(&weights).cpu_ns, 300);
+	ck_assert_uint_eq(vg_weights_end(&weights, 2000).wall_ns, 50 + 680);
+}
+END_TEST
+
+/* Every third sample of a timer is due for a recording that is three times as slow, and stands for all three. */
+START_TEST(slower_recordings_pass_over)
+{
+	struct vg_weights weights;
+	uint32_t due = 0;
+
+	vg_weights_begin(&weights, 0, true);
+	for (int i = 0; i < 30; i++) {
+		if (!vg_weights_timer_due(&weights, 1000, 3000))
+			continue;
+		due++;
+		ck_assert_uint_eq(vg_weights_timer(&weights).cpu_ns, 3000);
+	}
+	ck_assert_uint_eq(due, 10);
+}
+END_TEST
+
+Suite *weights_suite(void)
+{
+	Suite *suite = suite_create("weights");
+	TCase *tests = tcase_create("weights");
+
+	tcase_set_timeout(tests, 60);
+	tcase_add_test(tests, stops_conserve);
+	tcase_add_test(tests, timers_conserve);
+	tcase_add_test(tests, older_threads_begin_at_nothing);
+	tcase_add_test(tests, totals_begin_anew);
+	tcase_add_test(tests, slower_recordings_pass_over);
+	suite_add_tcase(suite, tests);
+	return suite;
+}

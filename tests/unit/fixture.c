@@ -1,0 +1,131 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+#include "tests/unit/fixture.h"
+
+#include <check.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "profile/reader.h"
+
+enum { MS = 1000000 };
+
+void fixture_open(struct fixture *fixture)
+{
+	struct vg_writer_header header = {
+		.period_ns = MS, .start_unix_s = 1700000000, .max_frames = 256, .mode = "wall",
+		.writer = "test 1", .arch = "x86_64", .program = "demo",
+	};
+
+	memset(fixture, 0, sizeof *fixture);
+	fixture->fd = memfd_create("profile", MFD_CLOEXEC);
+	ck_assert_int_ge(fixture->fd, 0);
+	vg_writer_open(&fixture->writer, fixture->fd, 0);
+	ck_assert_int_eq(vg_writer_header(&fixture->writer, &header), 0);
+}
+
+void fixture_module(struct fixture *fixture, uint32_t id, const char *name)
+{
+	struct vg_module module = { .id = id, .build_id = { 1, 2, 3, (uint8_t)(4 + id) }, .build_id_bytes = 4,
+				    .base = 0x400000 + 0x100000 * (uint64_t)id, .size_bytes = 4096 };
+
+	ck_assert_int_eq(vg_writer_module(&fixture->writer, &module, name), 0);
+}
+
+void fixture_thread(struct fixture *fixture, uint32_t id, int32_t tid, const char *name)
+{
+	struct vg_thread thread = { .id = id, .tid = tid };
+
+	ck_assert_int_eq(vg_writer_thread(&fixture->writer, &thread, name), 0);
+}
+
+unsigned char *fixture_bytes(struct fixture *fixture, size_t *length)
+{
+	unsigned char *bytes;
+
+	ck_assert_int_eq(vg_writer_flush(&fixture->writer), 0);
+	*length = (size_t)lseek(fixture->fd, 0, SEEK_END);
+	bytes = malloc(*length + 1);
+	ck_assert_ptr_nonnull(bytes);
+	ck_assert_int_eq(pread(fixture->fd, bytes, *length, 0), *length);
+	return bytes;
+}
+
+int fixture_read_bytes(struct fixture *fixture, const unsigned char *bytes, size_t length)
+{
+	struct vg_err err;
+
+	vg_profile_free(&fixture->profile);
+	fixture->file = (struct vg_infile){ .path = "test", .bytes = bytes, .length = length };
+	return vg_profile_read(&fixture->profile, &fixture->file, &err);
+}
+
+void fixture_sample(struct fixture *fixture, uint32_t thread, uint32_t stack, uint64_t time_ns,
+		    uint64_t wall_ns, uint64_t cpu_ns)
+{
+	struct vg_writer_sample sample = { .thread = thread, .stack = stack, .count = 1,
+					   .time_ns = time_ns, .wall_ns = wall_ns, .cpu_ns = cpu_ns };
+
+	ck_assert_int_eq(vg_writer_sample(&fixture->writer, &sample), 0);
+}
+
+void fixture_read(struct fixture *fixture, bool truncated)
+{
+	struct vg_named totals[] = { { "samples", 5 } };
+	unsigned char *bytes;
+	size_t length;
+
+	if (!truncated)
+		ck_assert_int_eq(vg_writer_end(&fixture->writer, "done", 5 * MS, totals, 1), 0);
+	bytes = fixture_bytes(fixture, &length);
+	ck_assert_int_eq(fixture_read_bytes(fixture, bytes, length), 0);
+}
+
+void fixture_close(struct fixture *fixture)
+{
+	vg_profile_free(&fixture->profile);
+	free((void *)fixture->file.bytes);
+	vg_writer_close(&fixture->writer);
+	close(fixture->fd);
+}
+
+void fixture_demo(struct fixture *fixture)
+{
+	static const struct { uint32_t id, parent, module; uint64_t address; } stacks[] = {
+		{ 16, VG_WALK_ROOT, 0, 0x10 }, { 17, 16, 0, 0x20 }, { 18, 17, 1, 0x30 },
+		{ 19, 17, 0, 0x20 }, { 20, VG_WALK_NO_INFO, VG_NONE, 0x7f00 },
+	};
+	static const struct { uint32_t thread, stack, time_ms, wall_ms; } samples[] = {
+		{ 0, 18, 1, 1 }, { 0, 18, 2, 1 }, { 1, 20, 2, 2 }, { 0, 19, 3, 1 }, { 1, 16, 4, 2 },
+	};
+	struct vg_writer *writer = &fixture->writer;
+
+	fixture_open(fixture);
+	fixture_module(fixture, 0, "demo");
+	fixture_module(fixture, 1, "libx.so");
+	fixture_thread(fixture, 0, 100, "main");
+	fixture_thread(fixture, 1, 101, "worker");
+	for (size_t i = 0; i < sizeof stacks / sizeof *stacks; i++)
+		ck_assert_int_eq(vg_writer_stack(writer, stacks[i].id, stacks[i].parent,
+						 stacks[i].module, stacks[i].address, 0), 0);
+	for (size_t i = 0; i < sizeof samples / sizeof *samples; i++)
+		fixture_sample(fixture, samples[i].thread, samples[i].stack,
+			       samples[i].time_ms * (uint64_t)MS, samples[i].wall_ms * (uint64_t)MS,
+			       samples[i].wall_ms * (uint64_t)MS / 2);
+}
+
+void fixture_demo_names(struct fixture *fixture)
+{
+	struct vg_symbol_line at_main = { 0, 7 };
+	struct vg_symbol_line at_work[] = { { 2, 3 }, { 1, 12 } };
+	struct vg_writer *writer = &fixture->writer;
+
+	fixture_demo(fixture);
+	ck_assert_int_eq(vg_writer_function(writer, 0, "main", "m.c", 0), 0);
+	ck_assert_int_eq(vg_writer_function(writer, 1, "work", "w.c", 0), 0);
+	ck_assert_int_eq(vg_writer_function(writer, 2, "inner", NULL, 0), 0);
+	ck_assert_int_eq(vg_writer_symbol(writer, 0, 0x10, &at_main, 1), 0);
+	ck_assert_int_eq(vg_writer_symbol(writer, 0, 0x20, at_work, 2), 0);
+	ck_assert_int_eq(vg_writer_unresolved(writer, 1), 0);
+}

@@ -1,0 +1,135 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT OR Apache-2.0
+#
+# Every command that vgtool has is confined before it opens what strangers may have written.  The
+# commands come from its own usage: one that is not in the table below fails the test, and so does one
+# that does not open its files at all, for then nothing would be tested.  A kernel without seccomp costs
+# a line of warning; a filter that cannot be loaded is an error, and no stranger's file is opened.
+set -eu
+: "${VGTOOL:?}" "${VIGNETTED:?}" "${CC:?}"
+dir=$(mktemp -d)
+trap 'rm -rf "$dir"' EXIT
+cd "$dir"
+failures=0
+
+fail() {
+	echo "FAIL: $*"
+	failures=$((failures + 1))
+}
+
+# What a command is called with, and which files of these are a stranger's.
+arguments() {
+	case $1 in
+	info | report | audit | dump | summary | folded | chrome) echo "one.vgp" ;;
+	speedscope) echo "one.vgp -o out.json" ;;
+	diff | aggregate) echo "one.vgp two.vgp" ;;
+	recover) echo "one.vgp -o out.vgp" ;;
+	missing) echo "-s store one.vgp" ;;
+	resolve) echo "-s store one.vgp -o out.vgp" ;;
+	store) echo "store" ;;
+	symbols) echo "-o saved program" ;;
+	esac
+}
+strangers() {
+	case $1 in
+	symbols) echo program ;;
+	store) echo '[^"]*\.sym' ;;
+	missing | resolve) echo 'one\.vgp [^"]*\.sym' ;;
+	diff | aggregate) echo 'one\.vgp two\.vgp' ;;
+	*) echo 'one\.vgp' ;;
+	esac
+}
+
+cat >program.c <<'END'
+int main(void)
+{
+	for (volatile long i = 0; i < 300000000; i++)
+		;
+	return 0;
+}
+END
+$CC -g -O1 -Wl,--build-id=sha1 -o program program.c
+"$VIGNETTED" -o one.vgp --rate 500 --duration 1 -- ./program 2>err || { cat err; exit 1; }
+cp one.vgp two.vgp
+"$VGTOOL" symbols -o store program >/dev/null
+# A program's own id is none of the store's matter: `missing` does not look into its files.
+
+commands=$("$VGTOOL" --help | awk '/^  [a-z]/ { print $1 }')
+[ "$(echo "$commands" | wc -l)" -ge 10 ] || fail "vgtool --help shows only: $commands"
+landlock=0
+for command in $commands; do
+	rm -rf saved out.json out.vgp
+	given=$(arguments "$command")
+	[ -n "$given" ] || { fail "vgtool $command is not in the table of tests/views/readers.sh"; continue; }
+	status=0
+	strace -f -qq -o trace -e trace=openat,open,seccomp,landlock_restrict_self \
+		"$VGTOOL" $command $given >out 2>err || status=$?
+	# 1 is also what some have to say of what they found.
+	[ $status -le 1 ] || fail "$command $given: status $status: $(cat err)"
+	confined=$(grep -nE 'seccomp\(SECCOMP_SET_MODE_FILTER, .*\{.*= 0$' trace | head -n 1 | cut -d : -f 1)
+	[ -n "$confined" ] || { fail "$command is not confined by seccomp"; continue; }
+	! grep -q 'landlock_restrict_self.* = 0' trace || landlock=$((landlock + 1))
+	for pattern in $(strangers "$command"); do
+		# O_PATH names a file and cannot read it.
+		opened=$(grep -nE "open(at)?\(.*$pattern\".* = [0-9]+\$" trace | grep -v O_PATH | head -n 1 | cut -d : -f 1)
+		if [ -z "$opened" ]; then
+			fail "$command does not open $pattern"
+		elif [ "$opened" -lt "$confined" ]; then
+			fail "$command opens $pattern before it is confined: $(sed -n "${opened}p" trace)"
+		fi
+	done
+done
+
+# ---- what cannot be confined ----
+
+# without_seccomp ERRNO PROGRAM...: as on a kernel whose calls that load a filter fail so
+cat >without_seccomp.c <<'END'
+#include <linux/filter.h>
+#include <linux/seccomp.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+int main(int argc, char **argv)
+{
+	struct sock_filter code[] = {
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, nr)),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_seccomp, 3, 0),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_prctl, 0, 3),
+		BPF_STMT(BPF_LD | BPF_W | BPF_ABS, offsetof(struct seccomp_data, args[0])),
+		BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, PR_SET_SECCOMP, 0, 1),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ERRNO | (unsigned)atoi(argv[1])),
+		BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+	};
+	struct sock_fprog filter = { sizeof code / sizeof *code, code };
+
+	return argc < 3 || prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0 ||
+	       prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &filter) != 0 || execv(argv[2], argv + 2) != 0;
+}
+END
+$CC -o without_seccomp without_seccomp.c
+EINVAL=22 ENOMEM=12
+for command in $commands; do
+	rm -rf saved out.json out.vgp
+	given=$(arguments "$command")
+	status=0
+	./without_seccomp $EINVAL "$VGTOOL" $command $given >out 2>err || status=$?
+	[ $status -le 1 ] || fail "$command without seccomp: status $status: $(cat err)"
+	[ "$(grep -c 'has no seccomp' err)" = 1 ] || fail "$command without seccomp warns so: $(cat err)"
+
+	rm -rf saved out.json out.vgp
+	status=0
+	strace -f -qq -o trace -e trace=openat,open ./without_seccomp $ENOMEM "$VGTOOL" $command $given >out 2>err ||
+		status=$?
+	[ $status != 0 ] && grep -q 'cannot confine' err || fail "$command with a filter that fails: $(cat err)"
+	[ ! -s out ] || fail "$command with a filter that fails prints $(head -n 1 out)"
+	for pattern in $(strangers "$command"); do
+		! grep -E "open(at)?\(.*$pattern\".* = [0-9]+\$" trace | grep -v O_PATH ||
+			fail "$command with a filter that fails opens $pattern"
+	done
+done
+# Where the kernel has it, it is for all.
+[ $landlock = 0 ] || [ $landlock = "$(echo "$commands" | wc -l)" ] ||
+	fail "Landlock confines only $landlock of: $(echo $commands)"
+[ $failures = 0 ]

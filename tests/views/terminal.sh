@@ -1,0 +1,114 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT OR Apache-2.0
+#
+# What a stranger wrote is shown by a terminal and not obeyed: the words of a false helper, the name of
+# a tracer, the module of a symbol file, and every string of a profile, in all that the programs print.
+# tests/views/stranger.c has them.  Output is the same whether it goes to a terminal or not.
+set -eu
+: "${BUILDDIR:?}" "${VGTOOL:?}" "${VGCTL:?}" "${VIGNETTED:?}"
+stranger=$BUILDDIR/tests/views/stranger
+dir=$(mktemp -d)
+pids=
+trap 'kill -9 $pids 2>/dev/null || true; rm -rf "$dir"' EXIT
+cd "$dir"
+failures=0
+
+fail() {
+	printf 'FAIL: %s\n' "$*"
+	failures=$((failures + 1))
+}
+
+# shown WORDS COMMAND...: prints the words, nothing that a terminal obeys, and no line that is forged
+shown() {
+	words=$1
+	shift
+	timeout 60 "$@" >out 2>&1 || true
+	for word in $words; do
+		grep -aqF -e "$word" out || fail "$*: no $word in: $(LC_ALL=C tr -c '\n -~' '?' <out | head -n 1 | cut -c 1-160)"
+	done
+	iconv -f utf-8 -t utf-8 <out >/dev/null 2>&1 || fail "$*: its output is no UTF-8"
+	tr -d '\n' <out >line
+	! LC_ALL=C grep -aqP '[\x00-\x1f\x7f]|\xc2[\x80-\x9f]|\xe2\x80[\xa8-\xae]|\xe2\x81[\xa6-\xa9]' line ||
+		fail "$*: a terminal would obey $(LC_ALL=C grep -aoP \
+			'.{0,20}([\x00-\x1f\x7f]|\xc2[\x80-\x9f]|\xe2\x80[\xa8-\xae])' line | head -n 3 | od -An -c | head -n 9)"
+	! grep -aq '^forged' out || fail "$*: a forged line"
+}
+
+# waits FILE PROGRAM...: starts it, and waits for its first line
+waits() {
+	file=$1
+	shift
+	mkfifo "$file.pipe"
+	"$@" >"$file.pipe" &
+	pids="$pids $!"
+	read -r first <"$file.pipe"
+	echo "$first" >"$file"
+}
+
+# ---- a false helper ----
+mkdir -m 700 helpers
+waits helper "$stranger" helper "$dir/helpers"
+pid=$(cat helper)
+shown 'program-\x1b]0;owned' "$VGCTL" --directory helpers list
+shown 'program-\x1b]0;owned' "$VGCTL" --directory helpers status "$pid"
+shown 'failure-\x1b]0;owned' "$VGCTL" --directory helpers begin "$pid" -o begun.vgp
+shown 'failure-\x1b]0;owned' "$VGCTL" --directory helpers end "$pid"
+shown 'failure-\x1b]0;owned' "$VGCTL" --directory helpers dump "$pid" dumped.vgp
+shown 'failure-\x1b]0;owned' "$VGCTL" --directory helpers mark "$pid" label
+
+# ---- the name of a tracer ----
+sleep 300 & target=$!
+pids="$pids $target"
+waits tracer "$stranger" tracer $target
+shown 'tracer\x1b[1m\x07\x9b1m' "$VIGNETTED" --pid $target -o traced.vgp
+
+# ---- the names of files ----
+name=$(printf 'file-\033[1m.vgp')
+shown 'file-\x1b[1m' "$VGTOOL" info "$name"
+shown 'file-\x1b[1m' "$VIGNETTED" --pid $target -o "$name/x"
+
+# ---- a symbol file: its module, and a line that is wrong ----
+evil=$(printf '\033]0;owned\007\23331m\302\23331m\177\342\200\256end')
+mkdir -p store/x/11112222333344445555666677778888A
+printf 'MODULE Linux x86_64 11112222333344445555666677778888A module-%s\nFUNC 0 %s\n' "$evil" "$evil" \
+	>store/x/11112222333344445555666677778888A/x.sym
+shown 'module-\x1b]0;owned\x07\x9b31m\u009b31m\x7f\u202eend' "$VGTOOL" store store
+shown 'module-\u001b]0;owned' "$VGTOOL" store --json store
+
+# ---- a profile ----
+"$stranger" profile evil.vgp
+cp evil.vgp other.vgp
+# The reader keeps one ? for each byte of what a terminal would obey.
+q='?]0;owned??forged?31m??31m?????end'
+f='?]0:owned??forged?31m??31m?????end'
+shown "program-$q mode-$q writer-$q arch-$q counter-$q lost-$q cost-$q module-$q end-$q" "$VGTOOL" info evil.vgp
+shown "program-$q counter-$q" "$VGTOOL" info --json evil.vgp
+shown "program-$q function-$q module-$q code-$q thread-$q" "$VGTOOL" report evil.vgp
+shown "program-$q function-$q" "$VGTOOL" report --json evil.vgp
+shown "program-$q thread-$q label-$q" "$VGTOOL" report --by interval evil.vgp
+shown "function-$q" "$VGTOOL" report --counter "counter-$q" evil.vgp
+shown "label-$q kind-$q counter-$(echo "$q" | cut -c 1-8)" "$VGTOOL" summary evil.vgp
+shown "thread-$q label-$q" "$VGTOOL" summary --threads evil.vgp
+shown "label-$q function-$q code-$q" "$VGTOOL" diff evil.vgp other.vgp
+shown "label-$q function-$q code-$q" "$VGTOOL" aggregate evil.vgp other.vgp
+shown "module-$q" "$VGTOOL" missing -s store evil.vgp
+shown "module-$q" "$VGTOOL" resolve -s store evil.vgp -o resolved.vgp
+shown "function-$f code-$f" "$VGTOOL" folded evil.vgp
+shown "thread-$f" "$VGTOOL" folded --threads evil.vgp
+shown "function-$q label-$q" "$VGTOOL" speedscope evil.vgp
+shown "function-$q label-$q" "$VGTOOL" chrome evil.vgp
+e='\x1b]0;owned\x07\x0aforged\x9b31m\u009b31m\x7f\u202e\x09end'
+shown "program-$e thread-$e label-$e function-$e module-$e code-$e file-$e" "$VGTOOL" audit evil.vgp
+# JSON has no bytes, and a replacement for what is no character.
+shown 'thread-\u001b]0;owned\u0007\nforged' "$VGTOOL" audit --json evil.vgp
+shown 'label-\u001b]0;owned\u0007\nforged 31m\u009b31m\u007f\u202e\tend' "$VGTOOL" dump evil.vgp
+
+# ---- a binary: the name of its library, of a function and of a source file ----
+printf '# 1 "source-%s.c"\nint evil_function(void) { return 1; }\n' "$evil" >evil.c
+${CC:-cc} -x cpp-output -w -g -shared -fPIC -Wl,--build-id=sha1 -Wl,-soname,"soname-$evil" -o evil.so evil.c
+shown 'soname-?]0;owned' "$VGTOOL" symbols evil.so
+shown 'soname-?]0;owned' "$VGTOOL" symbols -o saved evil.so
+
+# A binary, which a terminal is not for.
+shown terminal sh -c "script -qec '$VGTOOL recover -o - evil.vgp' /dev/null | tr -d '\\r'"
+[ $failures = 0 ]
