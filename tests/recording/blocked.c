@@ -1,11 +1,14 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /* blocked THREADS: as many threads that wait, until it is killed.  Prints a line when all do. */
+#include <dirent.h>
 #include <linux/futex.h>
 #include <poll.h>
 #include <pthread.h>
 #include <stdatomic.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/epoll.h>
 #include <sys/syscall.h>
 #include <time.h>
@@ -39,6 +42,33 @@ static void *wait_ever(void *how)
 	return NULL;
 }
 
+/* Whether all other threads do. */
+static bool all_sleep(void)
+{
+	DIR *tasks = opendir("/proc/self/task");
+	struct dirent *task;
+	bool all = true;
+
+	while (tasks != NULL && all && (task = readdir(tasks)) != NULL) {
+		char path[64], text[256] = "", *close;
+		FILE *file;
+
+		if (task->d_name[0] == '.' || atoi(task->d_name) == getpid())
+			continue;
+		snprintf(path, sizeof path, "/proc/self/task/%d/stat", atoi(task->d_name));
+		file = fopen(path, "re");
+		if (file == NULL)
+			continue;
+		text[fread(text, 1, sizeof text - 1, file)] = '\0';
+		fclose(file);
+		close = strrchr(text, ')');
+		all = close != NULL && close[2] == 'S';
+	}
+	if (tasks != NULL)
+		closedir(tasks);
+	return all;
+}
+
 int main(int argc, char **argv)
 {
 	int count = argc == 2 ? atoi(argv[1]) : 0;
@@ -55,9 +85,8 @@ int main(int argc, char **argv)
 		if (pthread_create(&thread, &attributes, wait_ever, (void *)(i % 5)) != 0)
 			return 2;
 	}
-	while (begun < count)
+	while (begun < count || !all_sleep())
 		usleep(1000);
-	usleep(200 * 1000);
 	puts("blocked");
 	fflush(stdout);
 	for (;;)

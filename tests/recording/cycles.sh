@@ -1,17 +1,11 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT OR Apache-2.0
 #
-# 200 sessions of one program, and 50 programs killed in theirs.  SOAK: 10,000 and 1,000.
+# 200 sessions of one program, and 50 programs killed in theirs.  SOAK: 10,000 and 1,000.  TIMING: the helpers of killed
+# programs end within a second.
 set -eu
-: "${BUILDDIR:?}" "${VIGNETTED:?}"
-dir=$(mktemp -d)
-trap 'rm -rf "$dir"' EXIT
-cat >"$dir/helper" <<END
-#!/bin/sh
-echo \$\$ >"$dir/pid"
-exec "$VIGNETTED" "\$@"
-END
-chmod +x "$dir/helper"
+. "${SRCDIR:?}/tests/lib.sh"
+helper_with_pid
 # A sanitizer keeps what was freed: that is not growth of ours.
 export ASAN_OPTIONS="quarantine_size_mb=0:thread_local_quarantine_size_kb=0${ASAN_OPTIONS:+:$ASAN_OPTIONS}"
 sessions=200 deaths=50

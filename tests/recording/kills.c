@@ -21,9 +21,10 @@
 #include "libvgctl/vgctl.h"
 #include "profile/reader.h"
 
-enum { WORKERS = 3, STEPS = 200000, ATTEMPTS = 20000 };
+/* HELD_S is until a thread is seen held, GOES_ON_S until none is: bounds for a very slow machine. */
+enum { WORKERS = 3, STEPS = 200000, HELD_S = 20, GOES_ON_S = 20 };
 
-static pid_t tids[WORKERS];
+static _Atomic pid_t tids[WORKERS];
 static uint64_t sum_alone;
 static atomic_ulong sums_right, sums_wrong;
 static atomic_bool stopping;
@@ -41,7 +42,7 @@ static uint64_t sum_compute(void)
 
 static void *work(void *tid)
 {
-	*(pid_t *)tid = (pid_t)syscall(SYS_gettid);
+	*(_Atomic pid_t *)tid = (pid_t)syscall(SYS_gettid);
 	while (!stopping)
 		atomic_fetch_add(sum_compute() == sum_alone ? &sums_right : &sums_wrong, 1);
 	return NULL;
@@ -130,18 +131,21 @@ static int round_run(const char *path, const char *pidfile, bool in_stop)
 		return -1;
 	}
 	sleep_us(rand() % 20000);
-	for (int i = 0; in_stop && !held && i < ATTEMPTS; i++)
+	for (time_t end = time(NULL) + HELD_S; in_stop && !held && time(NULL) < end;)
 		held = any_stopped();
+	if (in_stop && !held) {
+		printf("no thread was held in %d s\n", HELD_S);
+		return -1;
+	}
 	kill(helper_pid(pidfile), SIGKILL);
 	rc = vgctl_end(session, NULL);
 	if (rc != -ECONNRESET) {
 		printf("vgctl_end: %s\n", rc == 0 ? "no error" : vgctl_strerror(rc));
 		return -1;
 	}
-	for (int i = 0; any_stopped(); i++) {
-		sleep_us(1000);
-		if (i == 1000) {
-			printf("a thread stands still a second after its tracer was killed\n");
+	for (time_t end = time(NULL) + GOES_ON_S; any_stopped(); sleep_us(1000)) {
+		if (time(NULL) >= end) {
+			printf("a thread stands still %d s after its tracer was killed\n", GOES_ON_S);
 			return -1;
 		}
 	}
@@ -158,7 +162,10 @@ int main(int argc, char **argv)
 	sum_alone = sum_compute();
 	for (int i = 0; i < WORKERS; i++)
 		pthread_create(&threads[i], NULL, work, &tids[i]);
-	usleep(100000);
+	for (int i = 0; i < WORKERS; i++) {
+		while (tids[i] == 0)
+			sleep_us(1000);
+	}
 	for (int i = 0; i < rounds; i++) {
 		int rc = round_run(argv[2], argv[3], i % 4 != 0);
 

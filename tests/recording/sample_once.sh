@@ -2,12 +2,9 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
 # The smallest program of the examples takes one sample of its one thread.
 set -eu
-: "${BUILDDIR:?}" "${VGTOOL:?}" "${VIGNETTED:?}"
-dir=$(mktemp -d)
-trap 'rm -rf "$dir"' EXIT
+. "${SRCDIR:?}/tests/lib.sh"
 cd "$dir"
 "$BUILDDIR/examples/sample_once"
-"$VGTOOL" info --json once.vgp >info.json
-cat info.json
-grep -q '"samples":1,"threads":1,' info.json
-grep -q '"stacks_complete":1,' info.json
+for key in samples threads stacks_complete; do
+	[ "$(info once.vgp $key)" = 1 ] || fail "$key: $(info once.vgp $key)"
+done

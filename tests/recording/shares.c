@@ -2,8 +2,9 @@
 /*
  * shares SECONDS: spends CPU time in four functions, on two threads, until each thread has used
  * that much; then prints what each function used, in nanoseconds, as the kernel's clock of the
- * thread has it:
- *     NAME NANOSECONDS
+ * thread has it, and how often it was called:
+ *     NAME NANOSECONDS CALLS
+ * Then its threads wait until its standard input ends.
  * A turn of one function is 25 to 340 ms long, so that the profile's CPU times, which the kernel
  * counts in scheduler ticks, fall to the right one.
  */
@@ -17,6 +18,8 @@
 enum { FUNCTIONS = 4, THREADS = 2, TURN_NS = 25 * 1000 * 1000 };
 
 static uint64_t used_ns[THREADS][FUNCTIONS];
+static unsigned calls[THREADS][FUNCTIONS];
+static pthread_barrier_t all_used, all_end;
 static uint64_t budget_ns;
 
 /* All alike, and none may be folded into another. */
@@ -76,8 +79,11 @@ static void *spend(void *thread)
 
 		functions[i].function(now + turn_ns);
 		used[i] += spin_cpu_ns() - now;
+		calls[(long)thread][i]++;
 		now = spin_cpu_ns();
 	}
+	pthread_barrier_wait(&all_used);
+	pthread_barrier_wait(&all_end);
 	return NULL;
 }
 
@@ -88,11 +94,19 @@ int main(int argc, char **argv)
 	budget_ns = argc == 2 ? strtoull(argv[1], NULL, 10) * 1000000000u : 0;
 	if (budget_ns == 0)
 		return 2;
+	pthread_barrier_init(&all_used, NULL, THREADS + 1);
+	pthread_barrier_init(&all_end, NULL, THREADS + 1);
 	for (long i = 0; i < THREADS; i++)
 		pthread_create(&threads[i], NULL, spend, (void *)i);
+	pthread_barrier_wait(&all_used);
+	for (int i = 0; i < FUNCTIONS; i++)
+		printf("%s %lu %u\n", functions[i].name, (unsigned long)(used_ns[0][i] + used_ns[1][i]),
+		       calls[0][i] + calls[1][i]);
+	fflush(stdout);
+	while (getchar() != EOF)
+		;
+	pthread_barrier_wait(&all_end);
 	for (int i = 0; i < THREADS; i++)
 		pthread_join(threads[i], NULL);
-	for (int i = 0; i < FUNCTIONS; i++)
-		printf("%s %lu\n", functions[i].name, (unsigned long)(used_ns[0][i] + used_ns[1][i]));
 	return 0;
 }

@@ -12,7 +12,10 @@ for capture in auto stop; do
 		waits 'vfork\]' ';main;vfork_wait;[^;]*;\[vfork\]' 200 $capture "$BUILDDIR/tests/recording/$program"
 		stops=$(told stops) by_libunwind=$(told walks_by_libunwind)
 		echo "$program, $capture: $waits waits, $stops stops, $by_libunwind walks by libunwind"
-		[ "$stops" -le $((waits / 2)) ] || fail "$program, $capture: $stops stops for $waits waits"
+		# Where it runs it may be stopped, and how often it does depends on the machine.
+		running=$(($(told samples) - waits))
+		[ "$stops" -le $((running + waits / 2)) ] ||
+			fail "$program, $capture: $stops stops for $waits waits and $running other samples"
 		[ "$by_libunwind" = 0 ] || fail "$program, $capture: $by_libunwind walks by libunwind"
 	done
 done
