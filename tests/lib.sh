@@ -21,7 +21,7 @@ trap 'exit 1' INT TERM
 
 # fail MESSAGE...: ends the script; the test has failed
 fail() {
-	echo "FAIL: $*"
+	printf 'FAIL: %s\n' "$*"
 	exit 1
 }
 
