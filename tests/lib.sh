@@ -21,7 +21,7 @@ trap 'exit 1' INT TERM
 
 # fail MESSAGE...: ends the script; the test has failed
 fail() {
-	echo "FAIL: $*"
+	printf 'FAIL: %s\n' "$*"
 	exit 1
 }
 
@@ -127,4 +127,51 @@ helper_with_pid() {
 	exec "$VIGNETTED" "\$@"
 	END
 	chmod +x "$dir/helper"
+}
+
+# started FILE COMMAND...: starts the command, whose output goes into the file, and waits for the first line of it.
+# $started is its number, which is in $pids, too.
+started() {
+	started_out=$1
+	shift
+	: >"$started_out"
+	"$@" >"$started_out" & started=$!
+	pids="$pids $started"
+	await 60 "the first line of $*" started_or_gone
+	[ -s "$started_out" ] || fail "$* has ended"
+}
+started_or_gone() {
+	[ -s "$started_out" ] || gone "$started"
+}
+
+# stopped PID...: ends these processes and waits for them; $pids has them no more
+stopped() {
+	for process in "$@"; do
+		kill "$process" 2>/dev/null || true
+		wait "$process" 2>/dev/null || true
+		pids=$(echo " $pids " | sed "s/ $process / /")
+	done
+}
+
+# holds PROFILE CONDITION: a JavaScript condition holds, in which `it` is the JSON of `vgtool info`.  The profile may still
+# be written: so a test waits until so much is recorded, however slow the machine is.
+holds() {
+	"$VGTOOL" info --json "$1" 2>"$dir/log.holds" >"$dir/holds" && [ "$(json "$dir/holds" "$2")" = true ]
+}
+
+# ended PROFILE REASON: the profile can be read, gives this reason for its end, and has samples
+ended() {
+	"$VGTOOL" info --json "$1" >"$dir/info" 2>"$dir/log" || fail "$1 cannot be read: $(cat "$dir/log")"
+	[ "$(json "$dir/info" it.end_reason)" = "$2" ] || fail "$1 does not say: $2: $(cat "$dir/info")"
+	[ "$(json "$dir/info" it.samples)" -gt 0 ] || fail "$1 has no samples"
+}
+
+# records PROFILE EXPRESSION: the value of a JavaScript expression in which `it` is the array of all records
+records() {
+	"$VGTOOL" dump "$1" | sed '1s/^/[/; $!s/$/,/; $s/$/]/' | json - "$2"
+}
+
+# wire_version: of the messages between libvgctl, vgctl and the helper
+wire_version() {
+	sed -n 's/.*VG_WIRE_VERSION = \([0-9]*\),.*/\1/p' "$SRCDIR/libvgctl/wire.h"
 }

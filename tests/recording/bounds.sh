@@ -3,57 +3,48 @@
 #
 # Every bound of the helper, reached: it goes on within it, and the profile counts what that cost.
 set -eu
-: "${VIGNETTED:?}" "${VGTOOL:?}" "${SRCDIR:?}" "${CC:?}"
-SRCDIR=$(cd "$SRCDIR" && pwd)
-dir=$(mktemp -d)
-program=
-programs=
-trap 'kill $program $programs 2>/dev/null || true; rm -rf "$dir"' EXIT
+. "${SRCDIR:?}/tests/lib.sh"
+: "${CC:?}"
 cd "$dir"
-failures=0
 
-fail() {
-	echo "FAIL: $*"
-	failures=$((failures + 1))
-}
-
-# start ARGUMENT...: the program, once it is ready
-start() {
-	: >said
-	${fixture-./bounds} "$@" >said &
-	program=$!
-	while [ ! -s said ]; do
-		kill -0 $program || { echo "FAIL: bounds $1 has ended"; exit 1; }
-		sleep 0.1
-	done
-}
-
-stop() {
-	kill $program
-	wait $program 2>/dev/null || true
-	program=
-}
-
-# record OPTION...
+# record CONDITION OPTION...: records the program until the condition holds for the profile, which becomes p.vgp
 record() {
-	"$VIGNETTED" -p $program -o p.vgp "$@" 2>err || fail "$*: $(cat err)"
-	"$VGTOOL" info --json p.vgp >info 2>err || fail "$*: the profile cannot be read: $(cat err)"
-	[ ! -s err ] || fail "$*: $(cat err)"
+	condition=$1
+	shift
+	record_start "$@"
+	record_until "$condition"
+}
+
+record_start() {
+	options=$*
+	"$VIGNETTED" -p $started -o p.vgp --duration 600 "$@" 2>err & helper=$!
+	pids="$started $helper"
+}
+
+# record_until CONDITION: it is one of what the profile has so far
+record_until() {
+	await 120 "$options: $1" holds p.vgp.part "$1"
+	# A sanitizer maps terabytes.
+	peak=$(sed -n 's/^VmPeak:[^0-9]*\([0-9]*\) kB/\1/p' /proc/$helper/status)
+	kill $helper
+	wait $helper || fail "$options: $(cat err)"
+	"$VGTOOL" info --json p.vgp >info 2>err || fail "$options: the profile cannot be read: $(cat err)"
+	[ ! -s err ] || fail "$options: $(cat err)"
 }
 
 # value NAME: a number of the profile
 value() {
-	found=$(grep -o "\"$1\":[0-9]*" info | head -n 1)
-	[ -n "$found" ] || found=:0
-	echo "${found#*:}"
+	json info "it[\"$1\"] ?? it.lost[\"$1\"] ?? it.stack_ends[\"$1\"] ?? 0"
 }
 
 # at_least NAME NUMBER; at_most NAME NUMBER
 at_least() {
-	[ "$(value "$1")" -ge "$2" ] || fail "$1 is $(value "$1"), less than $2"
+	value=$(value "$1")
+	[ "$value" -ge "$2" ] || fail "$1 is $value, less than $2"
 }
 at_most() {
-	[ "$(value "$1")" -le "$2" ] || fail "$1 is $(value "$1"), more than $2"
+	value=$(value "$1")
+	[ "$value" -le "$2" ] || fail "$1 is $value, more than $2"
 }
 
 $CC -O1 -fno-optimize-sibling-calls -o bounds "$SRCDIR/tests/fixtures/bounds.c" -lpthread -ldl
@@ -61,9 +52,12 @@ echo 'static volatile long sum; void run(void) { for (int i = 0; i < 2000; i++) 
 $CC -O1 -shared -fPIC -o library.so library.c
 
 # Threads.  Where fifty end, fifty others are taken in.
-start threads 5000
-record --max-threads 100 --rate 20 --duration 5
-stop
+started said ./bounds threads 5000
+record_start --max-threads 100 --rate 20
+await 120 "a hundred threads" holds p.vgp.part 'it.threads >= 100 && it.samples >= 100'
+kill -USR1 $started
+record_until 'it.threads > 100'
+stopped $started
 at_least threads 101
 at_most threads 200
 at_least threads_over_limit 4850
@@ -78,102 +72,84 @@ while [ $number -lt 300 ]; do
 	number=$((number + 1))
 	cp library.so libraries/a-library-with-a-long-name-$number.so
 done
-start libraries libraries/*
-record --max-modules 64 --max-name 20 --rate 500 --duration 2
+started said ./bounds libraries libraries/*
+record 'it.samples >= 1000' --max-modules 64 --max-name 20 --rate 500
 at_most modules 64
 at_least modules 30
 at_least modules_over_limit 236
 at_least names_cut 30
 at_least samples 100
-"$VGTOOL" dump p.vgp | grep -q '"kind":"module".*"name":"a-library-with-a-lon"' || fail "no name was cut"
-"$VGTOOL" dump p.vgp | grep -q '"kind":"stack".*"module":null' || fail "no frame without a module"
-record --rate 500 --duration 2
+[ "$(records p.vgp 'it.some((record) => record.kind === "module" && record.name === "a-library-with-a-lon")')" = true ] ||
+	fail "no name was cut"
+[ "$(records p.vgp 'it.some((record) => record.kind === "stack" && record.module === null)')" = true ] ||
+	fail "no frame without a module"
+record 'it.samples >= 1000' --rate 500
 at_least modules 100
 at_most modules_over_limit 0
 at_most names_cut 0
-stop
+stopped $started
 
 # Frames.
-start deep 300
-record --max-frames 10 --duration 1
+started said ./bounds deep 300
+record 'it.samples >= 10' --max-frames 10
 at_least "frame limit" 3
-stop
+stopped $started
 
 # Memory: by the bound that it was told, then by one that takes it by surprise.
-start stacks
-"$VIGNETTED" -p $program -o p.vgp --max-memory 33554432 --rate 5000 --duration 5 2>err &
-helper=$!
-peak=0
-while sleep 0.5 && now=$(sed -n 's/^VmPeak:[^0-9]*\([0-9]*\) kB/\1/p' /proc/$helper/status 2>/dev/null) &&
-	[ -n "$now" ]; do
-	peak=$now
-done
-wait $helper || fail "memory: $(cat err)"
-"$VGTOOL" info --json p.vgp >info
+started said ./bounds stacks
+record 'it.samples >= 4000 && it.stack_tables >= 2' --max-memory 33554432 --rate 5000
 at_least stack_tables 2
 at_least samples 200
 at_most no_memory 0
-# A sanitizer maps terabytes.
 [ -n "${SANITIZE-}" ] || { [ "$peak" -gt 1000 ] && [ "$peak" -le 32768 ]; } || fail "memory: the peak is $peak KiB"
 
 if [ -z "${SANITIZE-}" ]; then
-	(ulimit -v 14000; exec "$VIGNETTED" -p $program -o p.vgp --rate 5000 --duration 4 2>err) ||
-		fail "little memory: $(cat err)"
-	"$VGTOOL" info --json p.vgp >info 2>err || fail "little memory: $(cat err)"
+	unlimited=$VIGNETTED
+	printf '#!/bin/sh\nulimit -v 14000\nexec "%s" "$@"\n' "$unlimited" >limited
+	chmod 755 limited
+	VIGNETTED=./limited
+	record 'it.samples >= 4000 && it.stack_tables >= 2' --rate 5000
+	VIGNETTED=$unlimited
 	at_least stack_tables 2
 	at_least samples 200
 fi
-stop
+stopped $started
 
-# helpers_start OPTIONS KIND...: one program and one helper for each kind, side by side
-helpers_start() {
+# helpers OPTIONS KIND...: one program and one helper for each kind, side by side; each takes $samples, with bad unwind
+# information, and ends at a signal
+helpers() {
 	options=$1
 	shift
 	programs=
 	for kind in "$@"; do
-		start $kind ${threads-}
-		programs="$programs $program"
-		timeout -s KILL 100 "$VIGNETTED" -p $program -o $kind.vgp $options 2>err.$kind & eval "helper_$kind=$!"
+		started said $fixture $kind ${threads-}
+		programs="$programs $started"
+		timeout -s KILL 300 "$VIGNETTED" -p $started -o $kind.vgp --duration 600 $options 2>err.$kind & eval "helper_$kind=$!"
 	done
-}
-
-# helpers_wait SAMPLES KIND...: each has taken so many samples, with bad unwind information
-helpers_wait() {
-	samples=$1
-	shift
 	for kind in "$@"; do
+		await 200 "$fixture $kind: $samples samples, and unwind information that leads astray" holds $kind.vgp.part \
+			"it.samples >= $samples && it.stack_ends['unwind information led astray'] >= 1"
+	done
+	for kind in "$@"; do
+		eval "helper=\$helper_$kind"
+		kill $helper
 		status=0
-		eval "wait \$helper_$kind" || status=$?
+		wait $helper || status=$?
 		[ $status = 0 ] || fail "$fixture $kind: exit status $status: $(cat err.$kind)"
 		"$VGTOOL" info --json $kind.vgp >info 2>err || fail "$fixture $kind: $(cat err)"
 		at_least samples $samples
 		at_least "unwind information led astray" 1
 	done
-	program=$programs
-	stop
+	stopped $programs
 }
 
 # Unwind information that takes for ever to read, or long: such a walk ends, and a signal ends the recording.
 $CC -O1 -o endless "$SRCDIR/tests/fixtures/endless.c" -lpthread
 fixture=./endless
-endless() {
-	helpers_start "--rate 20" "$@"
-	for kind in "$@"; do
-		eval "helper=\$helper_$kind"
-		until [ -e $kind.vgp.part ]; do
-			kill -0 $helper || break
-			sleep 0.1
-		done
-	done
-	sleep 1
-	for kind in "$@"; do
-		eval "kill \$helper_$kind" 2>/dev/null || true
-	done
-	helpers_wait 1 "$@"
-}
-endless skip bra deref count divide long program
+samples=1
+helpers "--rate 20" skip bra deref count divide long program
 threads=1000
-endless threads
+helpers "--rate 20" threads
 threads=
 # The last were so many that a round of them has its own bound.
 at_least out_of_time 1
@@ -181,7 +157,5 @@ at_least out_of_time 1
 # a time: each program has three threads that are busy.
 $CC -O1 -o changing "$SRCDIR/tests/fixtures/changing.c" -lpthread
 fixture=./changing
-kinds="divide column stack register letters distance"
-helpers_start "--rate 999 --duration 3" $kinds
-helpers_wait 100 $kinds
-[ $failures = 0 ]
+samples=100
+helpers "--rate 999" divide column stack register letters distance

@@ -4,17 +4,12 @@
 # The helper is confined before it reads the first byte that its target could have written: memory, maps, the ring of
 # events, samples.  Each way to start one is traced by strace.
 set -eu
-: "${VIGNETTED:?}" "${VGTOOL:?}" "${BUILDDIR:?}"
-dir=$(mktemp -d)
-pid=
-trap 'exec 7>&-; kill $pid 2>/dev/null || true; rm -rf "$dir"' EXIT
+. "${SRCDIR:?}/tests/lib.sh"
+at_end() {
+	exec 7>&-
+}
 cd "$dir"
 calls=trace=process_vm_readv,ptrace,perf_event_open,openat,mmap,seccomp
-
-fail() {
-	echo "FAIL: $*"
-	exit 1
-}
 
 # check HOW TRACE: what reads the target comes after the filter, and comes
 check() {
@@ -31,17 +26,17 @@ check() {
 	done
 }
 
-sleep 60 & pid=$!
+sleep 1000 & pid=$!
 timeout 60 strace -qq -o pid.trace -e $calls "$VIGNETTED" --pid $pid --duration 1 -o pid.vgp 2>log || fail "$(cat log)"
 check --pid pid.trace
-timeout 60 strace -qq -o command.trace -e $calls "$VIGNETTED" -o command.vgp -- sleep 0.5 2>log || fail "$(cat log)"
+timeout 60 strace -qq -o command.trace -e $calls "$VIGNETTED" -o command.vgp -- sleep 1 2>log || fail "$(cat log)"
 check COMMAND command.trace
 
 # Where filters are forbidden, the helper goes on without one, and says so.
-"$VGTOOL" info --json pid.vgp | grep -q '"unconfined":0' || fail "a confined helper says that it is not"
+[ "$(info pid.vgp unconfined)" = 0 ] || fail "a confined helper says that it is not"
 timeout 60 "$BUILDDIR/tests/recording/confined" "$VIGNETTED" --pid $pid --duration 1 -o open.vgp 2>log || fail "$(cat log)"
 grep -q '^vignetted: the helper is not confined: a filter .* cannot be loaded: ' log || fail "no word: $(cat log)"
-"$VGTOOL" info --json open.vgp | grep -q '"unconfined":1' || fail "the profile does not say it"
+[ "$(info open.vgp unconfined)" = 1 ] || fail "the profile does not say it"
 
 kill $pid
 
@@ -62,12 +57,7 @@ mkfifo in
 VIGNETTED=$dir/helper.listen timeout 60 "$BUILDDIR/tests/recording/sessions" "$dir/run" 0 own.vgp <in >out 2>&1 7>&- & pid=$!
 exec 7>in
 for command in begin end; do
-	tries=0
-	until grep -q ok out; do
-		tries=$((tries + 1))
-		[ $tries -lt 400 ] || fail "the program does not go on: $(cat out)"
-		sleep 0.05
-	done
+	await 60 "the program goes on: $(cat out)" grep -q ok out
 	: >out
 	echo $command >&7
 done

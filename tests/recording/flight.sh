@@ -3,19 +3,15 @@
 #
 # The flight recorder: a window of 3 s (SOAK: of 30 s, for 10 minutes), stalls, kills, full disks.
 set -eu
-: "${BUILDDIR:?}" "${VIGNETTED:?}" "${VGTOOL:?}"
 . "${SRCDIR:?}/tests/namespace.sh"
-dir=$(mktemp -d)
-program=
-trap 'kill -9 $program 2>/dev/null || true; cd /; umount "$dir/small" 2>/dev/null || true; rm -rf "$dir"' EXIT
+. "${SRCDIR:?}/tests/lib.sh"
+at_end() {
+	cd /
+	umount -l "$dir/small" 2>/dev/null
+}
 cd "$dir"
 seconds=8 window=3
 [ -z "${SOAK-}" ] || { seconds=600 window=30; }
-
-fail() {
-	echo "FAIL: $*"
-	exit 1
-}
 
 # The helper says who it is.
 cat >helper <<EOF
@@ -38,39 +34,29 @@ mkdir small
 mount -t tmpfs -o size=16m small small
 timeout 60 "$flight" full small >said || fail "full: $(cat said)"
 
-# gone: the helper ends within a second of the program (ten, on a busy machine)
-gone() {
-	pid=$(cat helper.pid)
-	for tenth in $(seq 100); do
-		kill -0 "$pid" 2>/dev/null || return 0
-		[ "$(sed 's/.*) //; s/ .*//' "/proc/$pid/stat" 2>/dev/null)" != Z ] || return 0
-		sleep 0.1
-	done
-	fail "$1: the helper is still there"
+# helper_gone WHAT: the helper ends with the program
+helper_gone() {
+	await 60 "$1: the helper ends" gone "$(cat helper.pid)"
 }
 
-# ended FILE REASON
-ended() {
-	"$VGTOOL" info --json "$1" >info 2>err || fail "$1 cannot be read: $(cat err)"
-	grep -q "\"end_reason\":\"$2\"" info || fail "$1 does not say: $2: $(tail -c 300 info)"
-	grep -q '"damaged_bytes":0' info || fail "$1 is damaged"
-	! grep -q '"samples":0,' info || fail "$1 has no samples"
+# whole FILE REASON: undamaged, with samples and this reason for its end
+whole() {
+	ended "$1" "$2"
+	[ "$(json info it.damaged_bytes)" = 0 ] || fail "$1 is damaged"
 }
 
 # A kill: what was in memory is in the file.
 "$flight" run >said &
-program=$!
-while ! grep -q ready said; do
-	kill -0 $program 2>/dev/null || fail "run: $(cat said)"
-	[ ! -s killed.vgp.part ] || fail "something was written before it was asked for"
-	sleep 0.1
-done
+pids=$!
+ready_or_written() { grep -q ready said || [ -s killed.vgp.part ] || gone $pids; }
+await 120 "the program is ready" ready_or_written
 [ ! -s killed.vgp.part ] || fail "something was written before it was asked for"
-kill -9 $program
-wait $program 2>/dev/null || true
-gone killed
-ended killed.vgp.part "the process ended"
-grep -q '"threads":9,' info || fail "the dead program's threads: $(head -c 300 info)"
+grep -q ready said || fail "run: $(cat said)"
+kill -9 $pids
+wait $pids 2>/dev/null || true
+helper_gone killed
+whole killed.vgp.part "the process ended"
+[ "$(json info it.threads)" = 9 ] || fail "the dead program's threads: $(cat info)"
 span=$("$VGTOOL" info killed.vgp.part | sed -n 's/^kept *the last \([0-9.]*\) s of that/\1/p')
 case $span in
 2*) ;;
@@ -85,7 +71,7 @@ for try in 1 2 3 4 5; do
 	status=0
 	timeout 120 "$flight" stall >said || status=$?
 	[ $status = 75 ] || break        # the machine stood still, which is a stall, too
-	gone "stall, try $try"
+	helper_gone "stall, try $try"
 done
 [ $status = 0 ] || fail "stall: $(cat said)"
 "$VGTOOL" symbols -o store "$binary" 2>/dev/null || fail "no symbols of $binary"
@@ -101,24 +87,21 @@ stalled() {
 	grep -q ' index ' summary && grep -q ' save ' summary || fail "$1: the intervals: $(cat summary)"
 	grep -q 'the heartbeat is late' summary || fail "$1 does not say what is late: $(cat summary)"
 }
-ended stall.vgp.2 "the heartbeat is back"
+whole stall.vgp.2 "the heartbeat is back"
 stalled stall.vgp.2
 
 # A program that never comes back, and is killed.
 "$flight" wedged >said &
-program=$!
-for tenth in $(seq 200); do
-	[ ! -s wedged.vgp.1.part ] || break
-	kill -0 $program 2>/dev/null || fail "wedged: $(cat said)"
-	sleep 0.1
-done
-[ -s wedged.vgp.1.part ] || fail "nobody notices that the program is wedged"
-sleep 2
-# What is there so far can be read.
-"$VGTOOL" info wedged.vgp.1.part >info || fail "a stall that goes on cannot be read"
-kill -9 $program
-wait $program 2>/dev/null || true
-gone wedged
-program=
-ended wedged.vgp.1.part "the process ended"
+pids=$!
+noticed_or_gone() { [ -s wedged.vgp.1.part ] || gone $pids; }
+await 60 "somebody notices that the program is wedged" noticed_or_gone
+[ -s wedged.vgp.1.part ] || fail "wedged: $(cat said)"
+# What is there so far can be read, and more comes: two seconds.
+await 60 "a stall that goes on can be read" holds wedged.vgp.1.part 'it.samples > 0'
+so_far=$(json holds it.duration_ns)
+await 60 "a stall that goes on is recorded on" holds wedged.vgp.1.part "it.duration_ns >= $so_far + 2e9"
+kill -9 $pids
+wait $pids 2>/dev/null || true
+helper_gone wedged
+whole wedged.vgp.1.part "the process ended"
 stalled wedged.vgp.1.part

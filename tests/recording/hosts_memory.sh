@@ -4,11 +4,8 @@
 # Programs with the library that lock their memory, have small stacks, begin in a constructor, load and unload it, or
 # have a child of their own number.
 set -eu
-: "${BUILDDIR:?}" "${SRCDIR:?}" "${VIGNETTED:?}" "${VGTOOL:?}" "${CC:?}"
-SRCDIR=$(cd "$SRCDIR" && pwd)
-dir=$(mktemp -d)
-trap 'rm -rf "$dir"' EXIT
-failures=0
+. "${SRCDIR:?}/tests/lib.sh"
+: "${CC:?}"
 libraries=$BUILDDIR/libvgctl/.libs
 cd "$dir"
 
@@ -18,13 +15,12 @@ host() {
 	shift
 	timeout -s KILL 60 "$@" >log 2>&1 || status=$?
 	sed "s/^/$name: /" log
-	[ $status = 0 ] || { echo "FAIL: $name: status $status"; failures=$((failures + 1)); }
+	[ $status = 0 ] || fail "$name: status $status"
 }
 
 # compiles OUTPUT ARGUMENT...
 compiles() {
-	$CC -O1 -Wall -I"$SRCDIR/libvgctl" -o "$@" -lpthread >log 2>&1 ||
-		{ echo "FAIL: it does not link: $(tail -n 3 log)"; failures=$((failures + 1)); }
+	$CC -O1 -Wall -I"$SRCDIR/libvgctl" -o "$@" -lpthread >log 2>&1 || fail "it does not link: $(tail -n 3 log)"
 }
 
 host "memory locked before" "$BUILDDIR/tests/recording/hosts_memory" locked before before.vgp
@@ -35,7 +31,7 @@ nm "$VIGNETTED" 2>/dev/null | grep -q __asan_init || host "little address space"
 host "file behind a stack" "$BUILDDIR/tests/recording/hosts_memory" beside beside.vgp
 host "small stacks" "$BUILDDIR/tests/recording/hosts_memory" stacks stacks.vgp
 host "pid 1 in pid 1" unshare $([ "$(id -u)" = 0 ] || echo -r) --fork --pid --mount-proc "$BUILDDIR/tests/recording/hosts_memory" owner owner.vgp
-"$VGTOOL" info owner.vgp >log 2>&1 || { echo "FAIL: owner.vgp: $(cat log)"; failures=$((failures + 1)); }
+"$VGTOOL" info owner.vgp >log 2>&1 || fail "owner.vgp: $(cat log)"
 
 # The archive goes into a program, with or without a place of its own, and into a plugin.
 plugin=$SRCDIR/tests/fixtures/plugin.c
@@ -50,7 +46,7 @@ compiles plugin_shared.so -shared -fPIC "$plugin" -Wl,-rpath,"$libraries" -L"$li
 host "plugin with the shared library" ./reload ./plugin_shared.so shared.vgp
 # What a plugin has of the archive beside the interface is its own.
 strangers=$(nm -D --defined-only plugin_archive.so | awk '$3 ~ /^vg_/ { print $3 }')
-[ -z "$strangers" ] || { echo "FAIL: a plugin exports" $strangers; failures=$((failures + 1)); }
+[ -z "$strangers" ] || fail "a plugin exports" $strangers
 
 # Whatever function a program calls, the library's own part of its thread's stack is at most four KiB.  The C library's
 # comes on top: for a sentence some two.
@@ -82,4 +78,3 @@ for length, chain in chains[-3:]:
 sys.exit(chains[-1][0] > 4096)
 END_OF_SCRIPT
 host "stack of its own" python3 deepest.py
-[ $failures = 0 ]

@@ -5,20 +5,15 @@
 # programs that execute themselves or close all descriptors, real-time ones, and those that leave directories
 # or have no /dev.  And helpers that are strangers.  Needs root.
 set -eu
-: "${VIGNETTED:?}" "${VGCTL:?}" "${BUILDDIR:?}" "${SRCDIR:?}"
 . "${SRCDIR:?}/tests/namespace.sh"
-dir=$(mktemp -d)
-pids=
-trap 'kill -9 $pids 2>/dev/null || true; umount -l "$dir/mount" 2>/dev/null || true; rm -rf "$dir"' EXIT
+. "${SRCDIR:?}/tests/lib.sh"
+: "${VGCTL:?}"
+at_end() {
+	umount -l "$dir/mount" 2>/dev/null
+}
 chmod 777 "$dir"
 mkdir "$dir/mount" "$dir/run"
 host=$BUILDDIR/tests/recording/hosts_process
-failures=0
-
-fail() {
-	echo "FAIL: $*"
-	failures=$((failures + 1))
-}
 
 # hosted KIND [ARGUMENT]: with a profile of its own
 hosted() {
@@ -72,11 +67,8 @@ ln -s "$dir/mount/helper" "$dir/link"
 (
 	VIGNETTED=../link
 	export VIGNETTED
-	failures=0
 	hosted leaves "$dir/mount"
-	exit $failures
-) || failures=$((failures + 1))
-mountpoint -q "$dir/mount" && umount -l "$dir/mount"
+)
 
 # Who listens, and the vgctl that stays in the background.
 mount -t tmpfs none "$dir/mount"
@@ -85,19 +77,15 @@ mkfifo "$dir/in"
 timeout -s KILL 100 "$host" listens "$dir/listens.vgp" "$dir/mount" <"$dir/in" >"$dir/listens.log" 2>&1 & listens=$!
 pids="$pids $listens"
 exec 7>"$dir/in"
-tries=0
-until grep -q listens "$dir/listens.log"; do
-	tries=$((tries + 1))
-	[ $tries -lt 400 ] || { fail "listens: $(cat "$dir/listens.log")"; break; }
-	sleep 0.05
-done
+listens_or_gone() { grep -q listens "$dir/listens.log" || gone $listens; }
+await 60 "the program listens" listens_or_gone
+grep -q listens "$dir/listens.log" || fail "listens: $(cat "$dir/listens.log")"
 socket=$(ls "$dir/run")
 (cd "$dir/mount" && "$VGCTL" --directory ../run begin "${socket%.sock}" -o "$dir/outside.vgp") >"$dir/vgctl.log" 2>&1 ||
 	fail "vgctl begin: $(cat "$dir/vgctl.log")"
 echo >&7
 exec 7>&-
 wait $listens || fail "listens: $(cat "$dir/listens.log")"
-umount -l "$dir/mount" 2>/dev/null || true
 
 under='unshare --mount'
 hosted empty_dev
@@ -105,4 +93,3 @@ under=
 hosted other_time
 wait $frozen || fail "frozen: $(cat "$dir/frozen.log")"
 wait $silent || fail "stranger silent: $(cat "$dir/silent.log")"
-[ $failures = 0 ]

@@ -4,18 +4,15 @@
 # vgctl speaks with a helper that is another user's: it passes the file and nothing that leads to another one, and
 # names the file itself.
 set -eu
-: "${VGCTL:?}" "${SRCDIR:?}"
-WIRE=$(sed -n 's/.*VG_WIRE_VERSION = \([0-9]*\),.*/\1/p' "$SRCDIR/libvgctl/wire.h")
-dir=$(mktemp -d)
-server=
-trap '[ -z "$server" ] || kill $server 2>/dev/null || true; rm -rf "$dir"' EXIT
+. "${SRCDIR:?}/tests/lib.sh"
+: "${VGCTL:?}"
+WIRE=$(wire_version)
 chmod 755 "$dir"
 cd "$dir"
 
-fail() {
-	echo "FAIL: $*"
-	cat said 2>/dev/null || true
-	exit 1
+# What the peer said last is in the log.
+at_end() {
+	cat said
 }
 
 # The peer is nobody, as root; else it is our own user, who sees the same descriptors.
@@ -28,6 +25,7 @@ chmod 755 secret/in
 echo private >secret/in/key
 cat >peer.py <<'END'
 import os, signal, socket, stat, struct, sys, time
+signal.alarm(300)
 path, version, answers = sys.argv[1], int(sys.argv[2]), sys.argv[3]
 head = lambda kind: struct.pack("=IHH", 0x77696776, version, kind)
 listener = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
@@ -56,7 +54,8 @@ for fd in fds:
     if stat.S_ISREG(os.fstat(fd).st_mode):
         os.write(fd, b"profile")
 s.send(head(36) + struct.pack("=II", 1, 0) + bytes(248))
-time.sleep(1.5)
+while not os.path.exists("complete"):
+    time.sleep(0.02)
 s.send(head(40) + bytes(256))
 s.settimeout(20)
 data = s.recv(4096)
@@ -64,17 +63,12 @@ print("kind", struct.unpack("=IHH", data[:8])[2], "code", struct.unpack("=i", da
 END
 chmod 644 peer.py
 
-# peer ANSWERS
+# peer ANSWERS: "complete" says that the profile is, once there is a file of that name
 peer() {
-	rm -f run/*
-	: >said
-	$as_nobody /usr/bin/python3 peer.py run/4711.sock "$WIRE" "$1" >said 2>&1 & server=$!
-	tries=0
-	until grep -q listens said; do
-		tries=$((tries + 1))
-		[ $tries -lt 400 ] || fail "the peer does not listen"
-		sleep 0.05
-	done
+	rm -f run/* complete
+	started said $as_nobody /usr/bin/python3 peer.py run/4711.sock "$WIRE" "$1"
+	server=$started
+	grep -q listens said || fail "the peer does not listen"
 }
 
 peer refuse
@@ -101,31 +95,38 @@ for command in status list begin; do
 		fail "$command, and a peer that takes no connection: $(cat log.$command)"
 done
 [ ! -e secret/in/out.vgp ] && [ ! -e secret/in/out.vgp.part ] || fail "a file is left"
-kill $server
-wait $server 2>/dev/null || true
+stopped $server
 
 # The file gets its name from vgctl, when the peer says that it is complete.
 peer complete
 # The caller's descriptors are not kept open.
 mkfifo pipe
 cat pipe >ended & reader=$!
-[ "$(timeout 60 "$VGCTL" --directory run begin 4711 -o secret/in/out.vgp 9>pipe)" = 1 ] || fail "begin"
-wait $reader
-[ -e secret/in/out.vgp.part ] || fail "vgctl kept a pipe of its caller's open, or named the file too early"
+pids="$pids $reader"
+timeout 60 "$VGCTL" --directory run begin 4711 -o secret/in/out.vgp 9>pipe >begun || fail "begin"
+[ "$(cat begun)" = 1 ] || fail "begin: $(cat begun)"
+await 60 "vgctl closes a pipe of its caller's" gone $reader
+[ -e secret/in/out.vgp.part ] || fail "vgctl named the file too early"
+: >complete
 wait $server || fail "the peer"
 grep -qx 'kind 41 code 0' said || fail "the peer was not told of the name"
 [ "$(cat secret/in/out.vgp)" = profile ] || fail "the file"
 [ ! -e secret/in/out.vgp.part ] || fail "the .part is left"
 
 # Nor is its standard output, where the caller's descriptors leave no room for others.
-id= limit=12
-until [ "$id" = 1 ]; do
+limit=12
+: >begun
+until [ "$(cat begun)" = 1 ]; do
 	[ $limit -lt 30 ] || fail "begin with few descriptors: $(cat log)"
 	peer complete
-	id=$(ulimit -n $limit; timeout 60 "$VGCTL" --directory run begin 4711 -o secret/in/few.vgp 2>log \
+	cat pipe >begun & reader=$!
+	pids="$pids $reader"
+	(ulimit -n $limit; timeout 60 "$VGCTL" --directory run begin 4711 -o secret/in/few.vgp 2>log >pipe \
 		3<log 4<log 5<log 6<log 7<log 8<log 9<log || true)
+	await 60 "vgctl closes its standard output" gone $reader
 	limit=$((limit + 1))
-	[ "$id" = 1 ] || { kill $server || wait $server || true; } 2>/dev/null
+	[ "$(cat begun)" = 1 ] || stopped $server
 done
-[ -e secret/in/few.vgp.part ] || fail "vgctl kept its standard output open, or named the file too early"
+[ -e secret/in/few.vgp.part ] || fail "vgctl named the file too early"
+: >complete
 wait $server || fail "the peer, where vgctl has few descriptors"

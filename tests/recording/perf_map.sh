@@ -6,12 +6,11 @@
 set -eu
 . "${SRCDIR:?}/tests/lib.sh"
 : "${CC:?}"
-if [ "$(id -u)" != 0 ]; then
-	echo "not root"
-	exit 77
-fi
+[ "$(id -u)" = 0 ] || skip "not root"
 map=
-trap 'kill $pid 2>/dev/null || true; rm -rf "$dir" $map' EXIT
+at_end() {
+	rm -rf $map
+}
 chmod 755 "$dir"
 
 # Code of no module, at 0x10000000; started in a shell's place, so that the shell's number is the program's.
@@ -39,29 +38,21 @@ line='10000000 1000'
 
 # start COMMAND...: the program, by a shell that does that first
 start() {
-	: >"$dir/said"
-	"$@" >"$dir/said" & pid=$!
-	map=/tmp/perf-$pid.map
-	until [ -s "$dir/said" ]; do
-		kill -0 $pid || fail "the program has ended"
-		sleep 0.1
-	done
+	started "$dir/said" "$@"
+	map=/tmp/perf-$started.map
 }
 
 # recorded WHAT NAME UNREAD: records it; its code has that name, or none, and so many bytes were not read
 recorded() {
-	timeout -s KILL 100 "$VIGNETTED" --pid $pid --perf-map --rate 499 --duration 1 -o "$dir/out.vgp" 2>"$dir/log" ||
+	timeout -s KILL 100 "$VIGNETTED" --pid $started --perf-map --rate 499 --duration 1 -o "$dir/out.vgp" 2>"$dir/log" ||
 		fail "$1: $(cat "$dir/log")"
-	kill $pid
-	wait $pid 2>/dev/null || true
+	stopped $started
 	rm -rf "$map"
-	"$VGTOOL" dump "$dir/out.vgp" >"$dir/dump"
-	grep -q '"address":268435456' "$dir/dump" || grep -q '"address":26843545[0-9]' "$dir/dump" ||
+	[ "$(records "$dir/out.vgp" 'it.some((record) => record.address >= 0x10000000 && record.address < 0x10000006)')" = true ] ||
 		fail "$1: no sample is in the code"
-	names=$(sed -n 's/.*"kind":"code".*"name":"\([^"]*\)".*/\1/p' "$dir/dump" | tr '\n' ' ')
-	[ "$names" = "${2:+$2 }" ] || fail "$1: the code is called '$names', not '$2'"
-	"$VGTOOL" info --json "$dir/out.vgp" >"$dir/info"
-	unread=$(told perf_map_unread_bytes)
+	names=$(records "$dir/out.vgp" 'it.filter((record) => record.kind === "code").map((record) => record.name).join(" ")')
+	[ "$names" = "$2" ] || fail "$1: the code is called '$names', not '$2'"
+	unread=$(info "$dir/out.vgp" perf_map_unread_bytes)
 	[ "$unread" = "$3" ] || fail "$1: $unread bytes were not read, not $3"
 	echo "$1: '$names', $unread bytes not read"
 }
@@ -88,9 +79,7 @@ start "$dir/jit"
 echo "$line planted" >"$map"
 chown 65534 "$map"
 recorded "another user's file" "" 22
-cp "$dir/jit" /var/tmp/jit.$$
-start setpriv --reuid 65534 --clear-groups /var/tmp/jit.$$
-rm /var/tmp/jit.$$
+start setpriv --reuid 65534 --clear-groups "$dir/jit"
 echo "$line private" >"$map"
 recorded "root's file for another user's process" "" 22
 start "$dir/jit"
@@ -113,5 +102,5 @@ mkdir -p "$dir/root" "$dir/elsewhere"
 cp "$dir/jit" "$dir/root"
 ln -s "$dir/elsewhere" "$dir/root/tmp"
 start unshare -m sh -c 'mount --bind "$0/root" "$0/root" && exec chroot "$0/root" /jit' "$dir"
-echo "$line planted" >"$dir/elsewhere/perf-$pid.map"
+echo "$line planted" >"$dir/elsewhere/perf-$started.map"
 recorded "a link in place of /tmp" "" 0

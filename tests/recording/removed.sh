@@ -4,27 +4,15 @@
 # Somebody removes PATH.part while it is written, or puts another file there: what was recorded still gets its name,
 # and the other file stays.  Where that cannot be, the exit status and a sentence say so.
 set -eu
-: "${VIGNETTED:?}" "${VGTOOL:?}" "${BUILDDIR:?}"
-dir=$(mktemp -d)
-busy=
-trap '[ -z "$busy" ] || kill $busy 2>/dev/null || true; rm -rf "$dir"' EXIT
+. "${SRCDIR:?}/tests/lib.sh"
 cd "$dir"
-failures=0
-
-fail() {
-	echo "FAIL: $*"
-	failures=$((failures + 1))
-}
 
 # recorded DIRECTORY COMMAND: `status` of a recording there, in which the command is run meanwhile
 recorded() {
 	mkdir "$1"
 	"$VIGNETTED" -p $busy -o "$1/p.vgp" --rate 200 --duration 600 2>err & helper=$!
-	tries=0
-	until [ -s "$1/p.vgp.part" ] || [ $tries = 200 ]; do
-		tries=$((tries + 1))
-		sleep 0.05
-	done
+	pids="$busy $helper"
+	await 60 "samples in $1/p.vgp.part: $(cat err)" holds "$1/p.vgp.part" 'it.samples > 0'
 	(cd "$1" && eval "$2") || fail "$1: $2"
 	kill -INT $helper
 	status=0
@@ -34,9 +22,9 @@ recorded() {
 # whole DIRECTORY: the profile there is complete, and nothing else of ours is left
 whole() {
 	[ $status = 0 ] || fail "$1: status $status: $(cat err)"
-	"$VGTOOL" info --json "$1/p.vgp" >info 2>&1 || fail "$1: $(cat info) $(ls "$1")"
-	grep -q '"truncated":false' info || fail "$1: $(cat info)"
-	! grep -q '"samples":0,' info || fail "$1: no samples"
+	"$VGTOOL" info --json "$1/p.vgp" >info 2>log || fail "$1: $(cat log) $(ls "$1")"
+	[ "$(json info it.truncated)" = false ] || fail "$1: $(cat info)"
+	[ "$(json info it.samples)" -gt 0 ] || fail "$1: no samples"
 	! ls "$1" | grep -q 'part\.' || fail "$1: left: $(ls "$1")"
 }
 
@@ -52,4 +40,3 @@ recorded gone 'cd ..; rm -r gone'
 [ $status = 1 ] || fail "gone: status $status: $(cat err)"
 [ "$(cat err)" = "vignetted: gone/p.vgp.part has been removed or replaced, and cannot be written again as gone/p.vgp: \
 No such file or directory" ] || fail "gone: $(cat err)"
-[ $failures = 0 ]

@@ -5,42 +5,39 @@
 # both, a session from outside comes and goes, and what a stranger, a client that dies, garbage and the
 # program's own death do.
 set -eu
-: "${VIGNETTED:?}" "${VGTOOL:?}" "${VGCTL:?}" "${BUILDDIR:?}" "${SRCDIR:?}"
-WIRE=$(sed -n 's/.*VG_WIRE_VERSION = \([0-9]*\),.*/\1/p' "$SRCDIR/libvgctl/wire.h")
+. "${SRCDIR:?}/tests/lib.sh"
+: "${VGCTL:?}"
+WIRE=$(wire_version)
 export WIRE
-dir=$(mktemp -d)
-host=
-trap 'exec 7>&-; [ -z "$host" ] || kill -9 "$host" 2>/dev/null && sleep 1; rm -rf "$dir"' EXIT
 chmod 755 "$dir"
 cd "$dir"
 run=$dir/run
 vgctl() { timeout 60 "$VGCTL" --directory "$run" "$@"; }
 
-fail() {
-	echo "FAIL: $*"
-	cat out 2>/dev/null || true
-	exit 1
+# What the program said last is in the log.
+at_end() {
+	exec 7>&-
+	cat out
 }
 
 # said LINE: the program has said so
 said() {
-	tries=0
-	until grep -qx "$1" out; do
-		tries=$((tries + 1))
-		[ $tries -lt 600 ] || fail "the program did not say $1"
-		sleep 0.05
-	done
+	await 60 "the program says $1: $(cat out)" grep -qx "$1" out
 }
+
+# socket_gone FILE: for await
+socket_gone() { [ ! -e "$1" ]; }
 
 # start STOP: a program that listens, whose commands are written to descriptor 7
 start() {
 	rm -rf "$run" in ./*.vgp ./*.part
 	mkfifo in
 	: >out
-	timeout 100 "$BUILDDIR/tests/recording/sessions" "$run" "$1" own.vgp <in >out 2>&1 7>&- &
+	timeout 300 "$BUILDDIR/tests/recording/sessions" "$run" "$1" own.vgp <in >out 2>&1 7>&- &
 	exec 7>in
 	said "listen ok"
 	host=$(basename "$run"/*.sock .sock)
+	pids=$host
 	[ "$(stat -c %a "$run")" = 700 ] || fail "the directory is open to others"
 	[ "$(stat -c %a "$run/$host.sock")" = 600 ] || fail "the socket is open to others"
 }
@@ -56,34 +53,39 @@ helper_pid() {
 	return 0
 }
 
-number() { "$VGTOOL" info --json "$1" | grep -oE "\"$2\": *[0-9]+" | grep -oE '[0-9]+$' | head -1; }
+# used PID: its CPU time, in clock ticks
+used() { sed 's/.*) //' "/proc/$1/stat" | awk '{ print $12 + $13 }'; }
+
+# computed SECONDS: the program has had so much CPU time since $used_before, on however busy a machine
+computed() { [ "$(used "$host")" -ge $((used_before + $1 * $(getconf CLK_TCK))) ]; }
 
 # between VALUE LEAST MOST WHAT
 between() { [ "$1" -ge "$2" ] && [ "$1" -le "$3" ] || fail "$4: $1 is not $2 to $3"; }
 
-# right FILE HZ: whole; counts as its rate and length say, less what it says it lost; shares
+# right FILE HZ: whole; counts as its rate, its length and the program's CPU time say, less what it says it lost; shares
 right() {
-	info=$("$VGTOOL" info "$1") || fail "$1 is no profile"
-	samples=$(number "$1" samples)
-	ms=$(($(number "$1" duration_ns) / 1000000))
-	lost=$("$VGTOOL" info --json "$1" | grep -oE '"ticks_skipped": *[0-9]+' | grep -oE '[0-9]+' || echo 0)
+	"$VGTOOL" info "$1" >log 2>&1 || fail "$1 is no profile: $(cat log)"
+	samples=$(info "$1" samples)
+	ms=$(($(info "$1" duration_ns) / 1000000))
+	lost=$(info "$1" 'lost.ticks_skipped ?? 0')
 	due=$((2 * $2 * ms / 1000))
 	# A thread that waits for a CPU on a busy machine is not sampled by interrupts meanwhile.
-	between $((samples + 2 * ${lost:-0})) $((due / 2)) $((due * 11 / 10 + 8)) "$1: samples and lost ones"
-	between "$(number "$1" stacks_complete)" $((samples * 95 / 100)) "$samples" "$1: complete stacks"
+	between $((samples + 2 * lost)) $((due / 2)) $((due * 11 / 10 + 8)) "$1: samples and lost ones"
+	between "$(info "$1" stacks_complete)" $((samples * 95 / 100)) "$samples" "$1: complete stacks"
 	"$VGTOOL" resolve -s "$dir/symbols" -o named.vgp "$1" 2>log || fail "$1: $(cat log)"
 	"$VGTOOL" folded --weight samples named.vgp >folded
 	long=$(awk '/spin_long/ { sum += $NF } END { print sum + 0 }' folded)
 	short=$(awk '/spin_short/ { sum += $NF } END { print sum + 0 }' folded)
-	# Half of them are of the thread that sleeps, which a busy machine takes nothing from.
-	[ $((long + short)) -gt $((samples / 12)) ] || fail "$1: $long and $short of $samples: the functions are hardly in it"
+	# The program computed for two seconds: half of those samples at least.
+	[ $((long + short)) -gt 0 ] && [ $((long + short + lost)) -ge "$2" ] ||
+		fail "$1: $long and $short of $samples: the functions are hardly in it"
 	# Four standard deviations of so many samples, and what a busy machine adds.
 	slack=$(awk -v n=$((long + short)) 'BEGIN { print 4 + int(196 / sqrt(n)) }')
 	between $((100 * long / (long + short))) $((60 - slack)) $((60 + slack)) "$1: share of spin_long"
 	rm named.vgp
 }
 
-libtool=$BUILDDIR/tests/recording/.libs/sessions
+libtool=$BUILDDIR/tests/.libs/sessions
 [ -x "$libtool" ] || libtool=$BUILDDIR/tests/recording/sessions
 "$VGTOOL" symbols -o symbols "$libtool" >log 2>&1 || fail "$(cat log)"
 
@@ -96,33 +98,30 @@ for stop in 1 0; do
 	id=$(vgctl begin "$host" -o outside.vgp --rate 499)
 	[ "$id" = 2 ] || fail "begin says $id"
 	[ -e outside.vgp.part ] || fail "there is no .part"
-	sleep 2
+	used_before=$(used "$host")
+	await 200 "the program computes for two seconds" computed 2
 	vgctl mark "$host" "half time"
 	[ "$(vgctl status "$host" | wc -l)" = 3 ] || fail "status: $(vgctl status "$host")"
 	! vgctl end "$host" 1 2>log || fail "the program's own session was ended from outside"
 	vgctl end "$host" >log
 	[ ! -e outside.vgp.part ] || fail "the .part is left"
-	sleep 0.3
+	before=$(info own.vgp.part duration_ns)
+	await 60 "the program's session goes on" holds own.vgp.part "it.duration_ns > $before"
 	vgctl status "$host" | grep -q '^  1  program' || fail "the program's session did not go on"
 	echo end >&7
 	said "end ok"
 	right own.vgp 99
 	right outside.vgp 499
 	for file in own outside; do
-		"$VGTOOL" dump $file.vgp | grep -q 'half time' || fail "$file: no mark"
+		[ "$(records $file.vgp 'it.some((record) => JSON.stringify(record).includes("half time"))')" = true ] || fail "$file: no mark"
 	done
 	# One thread runs: a stop a tick, and a few for the one that sleeps.
-	ticks=$(($(number outside.vgp samples) / 2))
-	stops=$(number outside.vgp stops)
+	ticks=$(($(info outside.vgp samples) / 2))
+	stops=$(info outside.vgp stops)
 	[ "$stops" -le $((ticks + 10)) ] || fail "$stops stops in $ticks ticks"
 	[ $stop = 0 ] || between "$stops" $((ticks / 2)) $((ticks + 10)) "stops"
 	exec 7>&-
-	tries=0
-	while [ -e "$run/$host.sock" ]; do
-		tries=$((tries + 1))
-		[ $tries -lt 400 ] || fail "the socket is left"
-		sleep 0.05
-	done
+	await 60 "the socket goes" socket_gone "$run/$host.sock"
 	wait
 done
 
@@ -182,24 +181,26 @@ silent = [connect() for i in range(40)]
 for s in silent:
     s.close()
 END
-tries=0
-until vgctl status "$host" >log 2>&1; do
-	tries=$((tries + 1))
-	[ $tries -lt 400 ] || fail "the helper does not answer any more: $(cat log)"
-	sleep 0.05
-done
+await 60 "the helper answers still" vgctl status "$host"
+vgctl status "$host" >log
 grep -q ' outside ' log || fail "the sessions are gone: $(cat log)"
-# A client that is killed when its session has begun, or before.
+# three_left: ends the sessions of killed clients; those are left that were there before
+three_left() {
+	vgctl status "$host" >status || return 1
+	for killed in $(awk '$2 == "outside" && $1 > 4 { print $1 }' status); do
+		vgctl end "$host" "$killed" || true
+		return 1
+	done
+	[ "$(grep -c outside status)" = 3 ]
+}
+# A client that is killed when its session has begun, or before: the times are not waits, but what is tried.
 for ms in 0 1 2 4 8 16; do
 	"$VGCTL" --directory "$run" begin "$host" -o killed.vgp >/dev/null 2>&1 & client=$!
 	sleep "0.0$(printf %02d $ms)"
 	kill -9 $client 2>/dev/null || true
 	wait $client 2>/dev/null || true
-	sleep 0.1
-	killed=$(vgctl status "$host" | awk '$2 == "outside" && $1 > id { id = $1 } END { print id }')
-	[ "$killed" -le 4 ] || vgctl end "$host" "$killed" >/dev/null
+	await 60 "three sessions are left" three_left
 done
-[ "$(vgctl status "$host" | grep -c outside)" = 3 ] || fail "status: $(vgctl status "$host")"
 # The directory keeps strangers out; were it open, the helper would.
 if [ "$(id -u)" = 0 ]; then
 	stranger="setpriv --reuid 65534 --regid 65534 --clear-groups"
@@ -249,12 +250,11 @@ dumped() {
 }
 # kept FILE SECONDS: whole, asked for from here, of so many seconds and no more but for its writing
 kept() {
-	"$VGTOOL" info --json "$1" >info 2>log || fail "$1: $(cat log)"
-	grep -q '"end_reason":"it was asked for from outside"' info || fail "$1: $(cat info)"
-	grep -q '"damaged_bytes":0' info || fail "$1 is damaged"
+	ended "$1" "it was asked for from outside"
+	[ "$(info "$1" damaged_bytes)" = 0 ] || fail "$1 is damaged"
 	span=$("$VGTOOL" info "$1" | sed -n 's/^kept *the last \([0-9]*\).*/\1/p')
 	between "${span:-0}" $(($2 - 1)) $(($2 + took)) "$1: seconds"
-	[ "$(number "$1" samples)" -gt 20 ] || fail "$1 has hardly a sample"
+	[ "$(info "$1" samples)" -gt 20 ] || fail "$1 has hardly a sample"
 	[ "$(stat -c %a "$1")" = 600 ] || fail "$1 is open to others"
 }
 refused "has no flight recorder" "$host" x.vgp
@@ -274,6 +274,7 @@ id=$(vgctl begin "$host" -o outside.vgp --flight 3 --rate 4999)
 ! vgctl begin "$host" -o x.vgp --flight 3 --duration 5 2>log || fail "a flight recorder with a duration"
 ! vgctl begin "$host" -o x.vgp --flight 3 --flight-memory 9999999999 2>log || fail "too much memory"
 grep -q 'more than half' log || fail "of too much memory: $(cat log)"
+# More than both windows: what is older than a window is not in a dump.
 sleep 4
 refused "there are several" "$host" x.vgp
 refused "is no flight recorder" "$host" x.vgp 3
@@ -331,28 +332,22 @@ null = os.open("/dev/null", os.O_RDWR)
 socket.send_fds(s, [head(20) + struct.pack("=I", 1) + bytes(252)], [null])
 assert struct.unpack("=IHH", s.recv(4096)[:8])[2] == 8
 END
-tries=0
-until dumped two.vgp "$id"; do
-	grep -q 'in progress' log || fail "after those: $(cat log)"
-	tries=$((tries + 1))
-	[ $tries -lt 400 ] || fail "the dump is for ever in progress"
-	sleep 0.05
-done
+# dump_ready: a dump is no more in progress, whether it is one or the sentence why there is none
+dump_ready() { dumped two.vgp "$id" || ! grep -q 'in progress' log; }
+await 60 "the dump is in progress no more" dump_ready
+[ -e two.vgp ] && grep -q '^the last' log || fail "after those: $(cat log)"
 kept two.vgp 3
 vgctl end "$host" "$id" >log
-"$VGTOOL" info --json outside.vgp | grep -q '"end_reason":"it was ended from outside"' || fail "outside.vgp"
+ended outside.vgp "it was ended from outside"
 id=$(vgctl begin "$host" -o outside.vgp --flight 2)
-sleep 1
+# sampled ID: that session has samples
+sampled() { vgctl status "$host" | awk -v id="$1" '$1 == id && $0 !~ / 0 samples/ { found = 1 } END { exit !found }'; }
+await 60 "the session has samples" sampled "$id"
 kill -9 "$host"
 exec 7>&-
 for file in outside.vgp own.vgp.part; do
-	tries=0
-	until "$VGTOOL" info --json $file 2>log | grep -q '"end_reason":"the process ended"'; do
-		tries=$((tries + 1))
-		[ $tries -lt 400 ] || fail "$file of the dead program: $(cat log)"
-		sleep 0.05
-	done
-	[ "$(number $file samples)" -gt 0 ] || fail "$file of the dead program is empty"
+	await 60 "$file of the dead program is whole" holds $file 'it.end_reason !== null'
+	ended $file "the process ended"
 done
 wait
 
@@ -362,22 +357,15 @@ for i in 1 2 4; do
 	vgctl begin "$host" -o "n$i.vgp" --rate 49 --thread-names >/dev/null
 done
 echo begin >&7
-sleep 0.5
+said "begin ok"
 helper=$(helper_pid)
 [ -n "$helper" ] || fail "no helper is found"
-grep -qx "begin ok" out || said "begin ok"
 kill -9 "$host"
-tries=0
-while grep -q '^State:.[^ZX]' "/proc/$helper/status" 2>/dev/null; do
-	tries=$((tries + 1))
-	[ $tries -lt 200 ] || fail "the helper outlives the program"
-	sleep 0.05
-done
-host=
+await 60 "the helper ends with the program" gone "$helper"
+pids=
 exec 7>&-
 for file in n1.vgp n2.vgp n4.vgp own.vgp.part; do
-	"$VGTOOL" info --json $file >log || fail "$file is no profile"
-	grep -q '"end_reason": *"the process ended"' log || fail "$file: $(cat log)"
+	holds $file 'it.end_reason === "the process ended"' || fail "$file: $(cat "$dir/holds" "$dir/log.holds")"
 done
 [ -z "$(ls "$run")" ] || fail "the socket outlived the program"
 
@@ -385,12 +373,7 @@ done
 : >"$run/12.sock"
 start 0
 kill -9 "$(helper_pid)"
-tries=0
-while [ -e "$run/$host.sock" ]; do
-	tries=$((tries + 1))
-	[ $tries -lt 400 ] || fail "the killed helper's socket is left"
-	sleep 0.05
-done
+await 60 "the killed helper's socket goes" socket_gone "$run/$host.sock"
 exec 7>&-
 wait
 
@@ -398,19 +381,20 @@ wait
 start 0
 stale=$host
 helper=$(helper_pid)
-kill -9 $(cat "/proc/$helper/task/$helper/children") "$helper"
-sleep 0.2
+killed="$(cat "/proc/$helper/task/$helper/children") $helper"
+kill -9 $killed
+for process in $killed; do await 60 "process $process ends" gone "$process"; done
 [ -e "$run/$stale.sock" ] || fail "the killed helper's socket is gone: nothing is tried here"
 ! vgctl status "$stale" 2>log || fail "nobody answers"
 exec 7>&-
 wait
 mkfifo in2
 : >out
-timeout 100 "$BUILDDIR/tests/recording/sessions" "$run" 0 own.vgp <in2 >out 2>&1 7>&- &
+timeout 300 "$BUILDDIR/tests/recording/sessions" "$run" 0 own.vgp <in2 >out 2>&1 7>&- &
 exec 7>in2
 said "listen ok"
 [ ! -e "$run/$stale.sock" ] || fail "the dead helper's socket is left"
-host=
+pids=
 exec 7>&-
 wait
 
@@ -427,18 +411,14 @@ for fd in /proc/[0-9]*/fd/*; do
 	pid=${fd#/proc/}; pid=${pid%%/*}
 	[ "$(cat "/proc/$pid/comm")" != vgctl ] || kill -9 "$pid"
 done
-tries=0
-while vgctl status "$host" | grep -q outside; do
-	tries=$((tries + 1))
-	[ $tries -lt 400 ] || fail "a recording without its vgctl goes on"
-	sleep 0.05
-done
-"$VGTOOL" info --json orphan.vgp.part | grep -q '"end_reason":"the vgctl that began it was killed"' || fail "orphan.vgp"
+no_outside() { ! vgctl status "$host" | grep -q outside; }
+await 60 "a recording without its vgctl ends" no_outside
+holds orphan.vgp.part 'it.end_reason === "the vgctl that began it was killed"' || fail "orphan.vgp: $(cat "$dir/holds")"
 [ ! -e orphan.vgp ] || fail "a killed vgctl renamed a file"
 vgctl begin "$host" -o others.vgp >/dev/null
 # Connections that say nothing, more than there are places, keep out neither the program nor vgctl.
 /usr/bin/python3 - "$run/$host.sock" <<'END' >idle 2>&1 &
-import socket, sys, time
+import signal, socket, sys, time
 silent = []
 for i in range(20):
     s = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
@@ -446,39 +426,25 @@ for i in range(20):
     silent.append(s)
     time.sleep(0.01)                # so that the helper takes each
 print("connected", flush=True)
-time.sleep(60)
+signal.pause()
 END
 idle=$!
-tries=0
-until grep -q connected idle; do
-	tries=$((tries + 1))
-	[ $tries -lt 400 ] || fail "idle connections: $(cat idle)"
-	sleep 0.05
-done
+pids="$pids $idle"
+await 60 "the idle connections: $(cat idle)" grep -q connected idle
 echo begin >&7
 said "begin ok"
 vgctl status "$host" | grep -q ' outside ' || fail "status beside idle connections: $(vgctl status "$host" 2>&1)"
-kill $idle
+stopped $idle
 echo unlisten >&7
 said "unlisten ok"
-tries=0
-until [ -e others.vgp ]; do
-	tries=$((tries + 1))
-	[ $tries -lt 400 ] || fail "nobody is left who could end others.vgp"
-	sleep 0.05
-done
-"$VGTOOL" info --json others.vgp | grep -q '"end_reason":"the program listens no more"' || fail "others.vgp"
-before=$(stat -c %s own.vgp.part)
-tries=0
-until [ "$(stat -c %s own.vgp.part)" -gt "$before" ]; do
-	tries=$((tries + 1))
-	[ $tries -lt 400 ] || fail "the program's own session does not go on"
-	sleep 0.05
-done
+await 60 "others.vgp, which nobody is left to end, is ended" test -e others.vgp
+holds others.vgp 'it.end_reason === "the program listens no more"' || fail "others.vgp: $(cat "$dir/holds")"
+before=$(info own.vgp.part file_bytes)
+await 60 "the program's own session goes on" holds own.vgp.part "it.file_bytes > $before"
 echo end >&7
 said "end ok"
 "$VGTOOL" info own.vgp >/dev/null || fail "own.vgp"
-host=
+pids=
 exec 7>&-
 wait
 

@@ -4,20 +4,13 @@
 # A set-user-ID program, or one with file capabilities, that profiles itself: its user does not choose
 # the helper, which runs with its rights.  The user 65534 tries to, with another `vignetted`, which leaves a note.
 set -eu
-: "${BUILDDIR:?}" "${SRCDIR:?}" "${CC:?}"
-[ "$(id -u)" = 0 ] || { echo "not root: no set-user-ID program can be made"; exit 77; }
-SRCDIR=$(cd "$SRCDIR" && pwd)
 # Not in /tmp, which is nosuid on some machines.
-dir=$(mktemp -d "$BUILDDIR/tests/setuid.XXXXXX")
-trap 'rm -rf "$dir"' EXIT
-unset VIGNETTED
+export TMPDIR="${BUILDDIR:?}/tests"
+. "${SRCDIR:?}/tests/lib.sh"
+: "${CC:?}"
+[ "$(id -u)" = 0 ] || skip "not root: no set-user-ID program can be made"
+unset VIGNETTED TMPDIR
 library=$BUILDDIR/libvgctl/.libs
-failures=0
-
-fail() {
-	echo "FAIL: $*"
-	failures=$((failures + 1))
-}
 
 # The host, three times: with the archive, with the archive and not position-independent, and not
 # position-independent with the library, which stands in a directory of its own.
@@ -120,4 +113,3 @@ user ../plain begin
 mv ../vignetted ../lib
 user ../plain_shared begin
 [ -e ran ] || fail "beside the library: $(cat ../said)"
-[ $failures = 0 ]

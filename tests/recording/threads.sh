@@ -4,11 +4,9 @@
 # libvgctl under ThreadSanitizer: many threads begin, sample, end and ask for sentences at once, and
 # no two of them touch the same memory unguarded.  Any report fails the test.
 set -eu
-: "${VIGNETTED:?}" "${VGTOOL:?}" "${BUILDDIR:?}" "${SRCDIR:?}" "${CC:?}"
-SRCDIR=$(cd "$SRCDIR" && pwd)
+. "${SRCDIR:?}/tests/lib.sh"
+: "${CC:?}"
 libraries=$BUILDDIR/libvgctl/.libs
-dir=$(mktemp -d)
-trap 'rm -rf "$dir"' EXIT
 rounds=100
 [ -z "${SOAK-}" ] || rounds=5000
 cd "$SRCDIR"
@@ -36,15 +34,15 @@ int main(void)
 END
 $CC -fsanitize=thread -fPIE -pie -g -o "$dir/race" "$dir/race.c" -lpthread
 cd "$dir"
-! ./race 2>log || { echo "FAIL: the sanitizer finds no race where there is one"; exit 1; }
+! ./race 2>log || fail "the sanitizer finds no race where there is one"
 status=0
 TSAN_OPTIONS="halt_on_error=0 exitcode=66" ./threads p.vgp $rounds >out 2>log || status=$?
 cat out
-[ $status = 0 ] || { echo "FAIL: status $status"; head -60 log; exit 1; }
-! grep -q 'WARNING: ThreadSanitizer' log || { head -60 log; exit 1; }
+[ $status = 0 ] || fail "status $status: $(head -60 log)"
+! grep -q 'WARNING: ThreadSanitizer' log || fail "$(head -60 log)"
 "$VGTOOL" info p.vgp >/dev/null
 for program in first first_beside; do
 	status=0
 	TSAN_OPTIONS="halt_on_error=0 exitcode=66" timeout -s KILL 100 "./$program" first first.vgp >log 2>&1 || status=$?
-	[ $status = 0 ] || { echo "FAIL: $program: status $status"; head -60 log; exit 1; }
+	[ $status = 0 ] || fail "$program: status $status: $(head -60 log)"
 done

@@ -6,16 +6,9 @@
 # that does not open its files at all, for then nothing would be tested.  A kernel without seccomp costs
 # a line of warning; a filter that cannot be loaded is an error, and no stranger's file is opened.
 set -eu
-: "${VGTOOL:?}" "${VIGNETTED:?}" "${CC:?}"
-dir=$(mktemp -d)
-trap 'rm -rf "$dir"' EXIT
+. "${SRCDIR:?}/tests/lib.sh"
+: "${CC:?}"
 cd "$dir"
-failures=0
-
-fail() {
-	echo "FAIL: $*"
-	failures=$((failures + 1))
-}
 
 # What a command is called with, and which files of these are a stranger's.
 arguments() {
@@ -49,7 +42,7 @@ int main(void)
 }
 END
 $CC -g -O1 -Wl,--build-id=sha1 -o program program.c
-"$VIGNETTED" -o one.vgp --rate 500 --duration 1 -- ./program 2>err || { cat err; exit 1; }
+"$VIGNETTED" -o one.vgp --rate 500 --duration 1 -- ./program 2>err || fail "$(cat err)"
 cp one.vgp two.vgp
 "$VGTOOL" symbols -o store program >/dev/null
 # A program's own id is none of the store's matter: `missing` does not look into its files.
@@ -60,23 +53,21 @@ landlock=0
 for command in $commands; do
 	rm -rf saved out.json out.vgp
 	given=$(arguments "$command")
-	[ -n "$given" ] || { fail "vgtool $command is not in the table of tests/views/readers.sh"; continue; }
+	[ -n "$given" ] || fail "vgtool $command is not in the table of tests/views/readers.sh"
 	status=0
 	strace -f -qq -o trace -e trace=openat,open,seccomp,landlock_restrict_self \
 		"$VGTOOL" $command $given >out 2>err || status=$?
 	# 1 is also what some have to say of what they found.
 	[ $status -le 1 ] || fail "$command $given: status $status: $(cat err)"
 	confined=$(grep -nE 'seccomp\(SECCOMP_SET_MODE_FILTER, .*\{.*= 0$' trace | head -n 1 | cut -d : -f 1)
-	[ -n "$confined" ] || { fail "$command is not confined by seccomp"; continue; }
+	[ -n "$confined" ] || fail "$command is not confined by seccomp"
 	! grep -q 'landlock_restrict_self.* = 0' trace || landlock=$((landlock + 1))
 	for pattern in $(strangers "$command"); do
 		# O_PATH names a file and cannot read it.
 		opened=$(grep -nE "open(at)?\(.*$pattern\".* = [0-9]+\$" trace | grep -v O_PATH | head -n 1 | cut -d : -f 1)
-		if [ -z "$opened" ]; then
-			fail "$command does not open $pattern"
-		elif [ "$opened" -lt "$confined" ]; then
+		[ -n "$opened" ] || fail "$command does not open $pattern"
+		[ "$opened" -ge "$confined" ] ||
 			fail "$command opens $pattern before it is confined: $(sed -n "${opened}p" trace)"
-		fi
 	done
 done
 
@@ -132,4 +123,3 @@ done
 # Where the kernel has it, it is for all.
 [ $landlock = 0 ] || [ $landlock = "$(echo "$commands" | wc -l)" ] ||
 	fail "Landlock confines only $landlock of: $(echo $commands)"
-[ $failures = 0 ]

@@ -5,18 +5,10 @@
 # a tracer, the module of a symbol file, and every string of a profile, in all that the programs print.
 # tests/views/stranger.c has them.  Output is the same whether it goes to a terminal or not.
 set -eu
-: "${BUILDDIR:?}" "${VGTOOL:?}" "${VGCTL:?}" "${VIGNETTED:?}"
+. "${SRCDIR:?}/tests/lib.sh"
+: "${VGCTL:?}"
 stranger=$BUILDDIR/tests/views/stranger
-dir=$(mktemp -d)
-pids=
-trap 'kill -9 $pids 2>/dev/null || true; rm -rf "$dir"' EXIT
 cd "$dir"
-failures=0
-
-fail() {
-	printf 'FAIL: %s\n' "$*"
-	failures=$((failures + 1))
-}
 
 # shown WORDS COMMAND...: prints the words, nothing that a terminal obeys, and no line that is forged
 shown() {
@@ -34,32 +26,21 @@ shown() {
 	! grep -aq '^forged' out || fail "$*: a forged line"
 }
 
-# waits FILE PROGRAM...: starts it, and waits for its first line
-waits() {
-	file=$1
-	shift
-	mkfifo "$file.pipe"
-	"$@" >"$file.pipe" &
-	pids="$pids $!"
-	read -r first <"$file.pipe"
-	echo "$first" >"$file"
-}
-
 # ---- a false helper ----
 mkdir -m 700 helpers
-waits helper "$stranger" helper "$dir/helpers"
-pid=$(cat helper)
+started helper "$stranger" helper "$dir/helpers"
+helper=$(cat helper)
 shown 'program-\x1b]0;owned' "$VGCTL" --directory helpers list
-shown 'program-\x1b]0;owned' "$VGCTL" --directory helpers status "$pid"
-shown 'failure-\x1b]0;owned' "$VGCTL" --directory helpers begin "$pid" -o begun.vgp
-shown 'failure-\x1b]0;owned' "$VGCTL" --directory helpers end "$pid"
-shown 'failure-\x1b]0;owned' "$VGCTL" --directory helpers dump "$pid" dumped.vgp
-shown 'failure-\x1b]0;owned' "$VGCTL" --directory helpers mark "$pid" label
+shown 'program-\x1b]0;owned' "$VGCTL" --directory helpers status "$helper"
+shown 'failure-\x1b]0;owned' "$VGCTL" --directory helpers begin "$helper" -o begun.vgp
+shown 'failure-\x1b]0;owned' "$VGCTL" --directory helpers end "$helper"
+shown 'failure-\x1b]0;owned' "$VGCTL" --directory helpers dump "$helper" dumped.vgp
+shown 'failure-\x1b]0;owned' "$VGCTL" --directory helpers mark "$helper" label
 
 # ---- the name of a tracer ----
-sleep 300 & target=$!
+sleep 1000 & target=$!
 pids="$pids $target"
-waits tracer "$stranger" tracer $target
+started tracer "$stranger" tracer $target
 shown 'tracer\x1b[1m\x07\x9b1m' "$VIGNETTED" --pid $target -o traced.vgp
 
 # ---- the names of files ----
@@ -111,4 +92,3 @@ shown 'soname-?]0;owned' "$VGTOOL" symbols -o saved evil.so
 
 # A binary, which a terminal is not for.
 shown terminal sh -c "script -qec '$VGTOOL recover -o - evil.vgp' /dev/null | tr -d '\\r'"
-[ $failures = 0 ]
