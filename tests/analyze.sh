@@ -7,11 +7,9 @@
 #
 # Needs cppcheck, clang-tidy, and the compiler's flags in FUZZ_FLAGS.
 set -eu
+. "${SRCDIR:?}/tests/lib.sh"
 : "${SRCDIR:?}" "${CC:?}"
-dir=$(mktemp -d)
-trap 'rm -rf "$dir"' EXIT
 cd "$SRCDIR"
-failures=0
 folders="base profile libvgctl vignetted symbols vgtool"
 defines='-DPACKAGE_VERSION="analyzed" -DVG_LIBEXECDIR="/nonexistent"'
 
@@ -57,4 +55,3 @@ if [ -n "${SOAK-}" ]; then
 			-c -o /dev/null >"$dir/fanalyzer" 2>&1 || status=$?
 	report fanalyzer $status
 fi
-[ $failures = 0 ]

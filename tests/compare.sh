@@ -4,16 +4,9 @@
 # vgtool over several profiles: what cannot be compared is refused, a limit leaves room for labels and for functions,
 # and what JSON says of them holds.
 set -eu
+. "${SRCDIR:?}/tests/lib.sh"
 : "${VIGNETTED:?}" "${VGTOOL:?}" "${BUILDDIR:?}" "${CC:?}"
-dir=$(mktemp -d)
-trap 'rm -rf "$dir"' EXIT
 cd "$dir"
-failures=0
-
-fail() {
-	echo "FAIL: $*"
-	failures=$((failures + 1))
-}
 
 # exits STATUS COMMAND...: its output in out and err
 exits() {
@@ -129,4 +122,3 @@ if "$VGTOOL" info --json wall.vgp | grep -q '"counters":\["page-faults"\]'; then
 fi
 exits 0 "$VGTOOL" report --json --by interval wall.vgp
 holds '"counted" not in o'
-[ $failures = 0 ]

@@ -4,9 +4,8 @@
 # The demo from end to end, and its flame graph in the real Speedscope.
 # Needs what examples/demo.sh needs, and NPM (node_modules with speedscope).
 set -eu
+. "${SRCDIR:?}/tests/lib.sh"
 : "${SRCDIR:?}" "${BUILDDIR:?}" "${VGTOOL:?}" "${NPM:?}"
-dir=$(mktemp -d)
-trap 'rm -rf "$dir"' EXIT
 unset VIGNETTED
 CFLAGS="-O2 -g ${SANITIZE-}"
 export CFLAGS

@@ -4,15 +4,9 @@
 # The release's tarball holds every header that a source in it includes, and every file that a source, a script or
 # Makefile.am names by its path.  (`make check-release` builds from the tarball.)
 set -eu
+. "${SRCDIR:?}/tests/lib.sh"
 : "${SRCDIR:?}" "${BUILDDIR:?}"
-dir=$(mktemp -d)
 trap 'chmod -R u+w "$dir"; rm -rf "$dir"' EXIT
-failures=0
-
-fail() {
-	echo "FAIL: $*"
-	failures=$((failures + 1))
-}
 
 # Not the make that runs this test, and none of its jobs.
 (unset MAKEFLAGS MFLAGS MAKELEVEL; make -s -C "$BUILDDIR" distdir distdir="$dir/dist" am__remove_distdir=:) \
@@ -41,4 +35,3 @@ while read -r file by; do
 	[ -f "$dir/dist/$file" ] || echo "$file ($by)"
 done <"$dir/needed" | sort -u -t ' ' -k 1,1 >"$dir/missing"
 [ ! -s "$dir/missing" ] || fail "not in the tarball: $(cat "$dir/missing")"
-[ $failures = 0 ]

@@ -10,6 +10,7 @@
 #
 # Needs clang with its runtime, and the compiler's flags in FUZZ_FLAGS and FUZZ_LIBS.
 set -eu
+. "${SRCDIR:?}/tests/lib.sh"
 : "${SRCDIR:?}" "${BUILDDIR:?}" "${VGTOOL:?}" "${VIGNETTED:?}" "${FUZZ_LIBS:?}"
 seconds=${FUZZ_SECONDS:-20}
 fuzzers=${FUZZERS:-sym elf profile wire ring unwind perfmap}
@@ -145,7 +146,6 @@ cd "$SRCDIR"
 SRCDIR=$PWD
 mkdir -p "$out"
 library
-failures=0
 for name in $fuzzers; do
 	clang $flags -fsanitize=fuzzer "$SRCDIR/tests/fuzz/fuzz_$name.c" "$out/all.a" $FUZZ_LIBS -o "$out/fuzz_$name"
 	seeds $name
@@ -178,4 +178,3 @@ for name in $fuzzers; do
 	fi
 done
 pids=
-[ $failures = 0 ]

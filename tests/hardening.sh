@@ -5,15 +5,8 @@
 # Position-independent, its relocations read-only before it runs, its stack guarded and not executable,
 # the C library's checked functions in use, and no path to search for libraries but the system's.
 set -eu
+. "${SRCDIR:?}/tests/lib.sh"
 : "${BUILDDIR:?}"
-dir=$(mktemp -d)
-trap 'rm -rf "$dir"' EXIT
-failures=0
-
-fail() {
-	echo "FAIL: $*"
-	failures=$((failures + 1))
-}
 
 # check FILE
 check() {
@@ -64,4 +57,3 @@ declared=$({ echo "$header" | grep -oE '\bvgctl_[a-z_]+\(' | tr -d '('; echo vgc
 	grep -vxF "$defined" | sort -u)
 [ "$(echo "$exported" | sed 's/@.*//' | sort -u)" = "$declared" ] ||
 	fail "libvgctl exports $(echo $exported), and the header declares $(echo $declared)"
-[ $failures = 0 ]

@@ -4,16 +4,9 @@
 # Bad profiles: missing, empty, foreign, truncated, with flipped bits.  Every command says one
 # sentence and exits 1, or warns and uses what is good; none is killed by a signal.
 set -eu
+. "${SRCDIR:?}/tests/lib.sh"
 : "${SRCDIR:?}" "${BUILDDIR:?}" "${VGTOOL:?}" "${VIGNETTED:?}"
-dir=$(mktemp -d)
-trap 'rm -rf "$dir"' EXIT
 cd "$dir"
-failures=0
-
-fail() {
-	echo "FAIL: $*"
-	failures=$((failures + 1))
-}
 
 # expect STATUS WORDS COMMAND...: the exit status, and on standard error one line with the words
 expect() {
@@ -91,4 +84,3 @@ while read -r offset; do
 		[ -s err ] || fail "$command says nothing of a flipped bit at $offset"
 	done
 done <offsets
-[ $failures = 0 ]

@@ -4,15 +4,8 @@
 # A test of tests/house.sh.  A copy of the sources passes.  A copy with one violation of a rule planted fails with the
 # rule's sentence, which names the planted file.
 set -eu
+. "${SRCDIR:?}/tests/lib.sh"
 : "${SRCDIR:?}" "${BUILDDIR:?}" "${CC:?}"
-dir=$(mktemp -d)
-trap 'rm -rf "$dir"' EXIT
-failures=0
-
-fail() {
-	echo "FAIL: $*"
-	failures=$((failures + 1))
-}
 
 # The sources, and the objects that were built of them: by links, beside which planted objects can lie.
 folders='base profile libvgctl symbols vignetted vgctl vgtool'
@@ -157,4 +150,3 @@ expect 'files too long: ' 'vgctl/planted.h (451)'
 echo 'if true; then' | plant tests/planted.sh
 expect 'sh does not read ' tests/planted.sh
 
-[ $failures = 0 ]

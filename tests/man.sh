@@ -2,6 +2,7 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
 # The man pages are clean mdoc, and name every option that the programs have.
 set -eu
+. "${SRCDIR:?}/tests/lib.sh"
 : "${SRCDIR:?}" "${VIGNETTED:?}" "${VGTOOL:?}"
 cd "$SRCDIR/man"
 # Which other manuals are installed here is no matter of ours.

@@ -4,15 +4,8 @@
 # vgtool recover makes a whole profile of a damaged one, with all samples that are left; vgtool
 # audit finds nothing private in a profile, unless it was asked for.
 set -eu
+. "${SRCDIR:?}/tests/lib.sh"
 : "${VIGNETTED:?}" "${VGTOOL:?}" "${BUILDDIR:?}"
-dir=$(mktemp -d)
-trap 'rm -rf "$dir"' EXIT
-failures=0
-
-fail() {
-	echo "FAIL: $*"
-	failures=$((failures + 1))
-}
 
 # field FILE KEY
 field() { "$VGTOOL" info --json "$1" 2>/dev/null | sed "s/.*\"$2\":\"*\([^\",}]*\).*/\1/"; }
@@ -62,4 +55,3 @@ grep -q '<-' "$dir/audit" && fail "audit: something private: $(grep '<-' "$dir/a
 grep -q '^thread *sleep *<-' "$dir/audit" || fail "audit does not list threads"
 "$VGTOOL" audit --json "$dir/named.vgp" 2>/dev/null | python3 -c 'import json, sys; assert any(s["telling"] for s in json.load(sys.stdin))' ||
 	fail "audit --json"
-[ $failures = 0 ]

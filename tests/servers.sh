@@ -4,17 +4,12 @@
 # Programs that know nothing of Vignette: Debian's python3 and redis-server, stripped, sampled
 # from outside under load.  Both must go on as if nothing had been.
 set -eu
+. "${SRCDIR:?}/tests/lib.sh"
 : "${SRCDIR:?}" "${VGTOOL:?}" "${VIGNETTED:?}"
 seconds=${SECONDS_EACH:-10}
-dir=$(mktemp -d)
 port=$((20000 + $$ % 20000))
 pids=
 trap 'kill $pids 2>/dev/null || true; rm -rf "$dir"' EXIT
-
-fail() {
-	echo "FAIL: $*"
-	exit 1
-}
 
 # number FILE KEY: a number out of a flat JSON object
 number() {

@@ -14,6 +14,7 @@
 #
 # Exits 0 if so, 1 if not, 2 if something that it needs is missing.
 set -eu
+. "${SRCDIR:?}/tests/lib.sh"
 
 if [ $# -lt 2 ]; then
 	echo "usage: speedscope.sh FILE.json TITLE_PART [TEXT...]" >&2

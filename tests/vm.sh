@@ -4,9 +4,8 @@
 # Yama's ptrace_scope 0 to 3, which only a kernel that has it can show: a virtual machine with
 # Debian's kernel and an initramfs of busybox, vignetted and tests/yama.c, as an ordinary user.
 set -eu
+. "${SRCDIR:?}/tests/lib.sh"
 : "${BUILDDIR:?}" "${VIGNETTED:?}"
-dir=$(mktemp -d)
-trap 'rm -rf "$dir"' EXIT
 
 # The kernel's package is unpacked, not installed.
 kernel=$(apt-cache depends linux-image-cloud-amd64 | sed -n 's/.*Depends: \(linux-image-[0-9][^ ]*\).*/\1/p' | head -1)
