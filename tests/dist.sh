@@ -5,12 +5,11 @@
 # Makefile.am names by its path.  (`make check-release` builds from the tarball.)
 set -eu
 . "${SRCDIR:?}/tests/lib.sh"
-: "${SRCDIR:?}" "${BUILDDIR:?}"
-trap 'chmod -R u+w "$dir"; rm -rf "$dir"' EXIT
+at_end() { chmod -R u+w "$dir"; }
 
 # Not the make that runs this test, and none of its jobs.
 (unset MAKEFLAGS MFLAGS MAKELEVEL; make -s -C "$BUILDDIR" distdir distdir="$dir/dist" am__remove_distdir=:) \
-	>"$dir/log" 2>&1 || { cat "$dir/log"; exit 1; }
+	>"$dir/log" 2>&1 || fail "make distdir: $(cat "$dir/log")"
 cd "$SRCDIR"
 folders="base profile libvgctl vignetted vgctl symbols vgtool tests examples bench"
 find $folders -name '*.[ch]' | sort >"$dir/sources"

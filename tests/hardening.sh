@@ -6,7 +6,6 @@
 # the C library's checked functions in use, and no path to search for libraries but the system's.
 set -eu
 . "${SRCDIR:?}/tests/lib.sh"
-: "${BUILDDIR:?}"
 
 # check FILE
 check() {
@@ -30,7 +29,7 @@ check() {
 }
 
 unset MAKEFLAGS MFLAGS MAKELEVEL
-make -s -C "$BUILDDIR" install DESTDIR="$dir/root" >"$dir/log" 2>&1 || { cat "$dir/log"; exit 1; }
+make -s -C "$BUILDDIR" install DESTDIR="$dir/root" >"$dir/log" 2>&1 || fail "make install: $(cat "$dir/log")"
 checked=0
 find "$dir/root" -type f >"$dir/files"
 while read -r file; do

@@ -8,7 +8,6 @@
 set -eu
 . "${SRCDIR:?}/tests/lib.sh"
 export LC_ALL=C
-: "${SRCDIR:?}" "${BUILDDIR:?}"
 cd "$SRCDIR"
 
 # Each room, and what it may use besides itself: rooms, or single units.

@@ -5,7 +5,6 @@
 # rule's sentence, which names the planted file.
 set -eu
 . "${SRCDIR:?}/tests/lib.sh"
-: "${SRCDIR:?}" "${BUILDDIR:?}" "${CC:?}"
 
 # The sources, and the objects that were built of them: by links, beside which planted objects can lie.
 folders='base profile libvgctl symbols vignetted vgctl vgtool'
