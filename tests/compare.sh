@@ -20,9 +20,9 @@ write=$BUILDDIR/tests/events_write
 
 # Labels and functions have a limit each; what is of all samples stands above both.
 per_what() {
-	holds "it.$1.filter(row => row.what !== 'function').length === $2"
-	holds "it.$1.filter(row => row.what === 'function').length === $2 - 1"
-	holds "it.$1[0].what === 'all'"
+	out_holds "it.$1.filter(row => row.what !== 'function').length === $2"
+	out_holds "it.$1.filter(row => row.what === 'function').length === $2 - 1"
+	out_holds "it.$1[0].what === 'all'"
 }
 exits 0 "$VGTOOL" diff --json --limit 2 a.vgp b.vgp
 per_what changes 3
@@ -36,15 +36,15 @@ done
 
 # A profile that cannot be read is none of those in the table.
 exits 1 "$VGTOOL" summary --json a.vgp none.vgp b.vgp
-holds 'it.profiles === 2'
+out_holds 'it.profiles === 2'
 exits 1 "$VGTOOL" aggregate --json a.vgp none.vgp b.vgp
-holds 'it.profiles === 2'
+out_holds 'it.profiles === 2'
 
 # What is in B alone has grown by no percentage, and by more than any.
 exits 1 "$VGTOOL" diff --json --fail-above 1000000 bare.vgp a.vgp
-holds 'it.changes.filter(row => row.name === "parse").length === 1'
+out_holds 'it.changes.filter(row => row.name === "parse").length === 1'
 parse='it.changes.find(row => row.name === "parse")'
-holds "$parse.self_ns.a === 0 && $parse.self_ns.percent === null && $parse.fails === true"
+out_holds "$parse.self_ns.a === 0 && $parse.self_ns.percent === null && $parse.fails === true"
 exits 0 "$VGTOOL" diff bare.vgp a.vgp
 grep -q ' new  parse ' out || fail "not new: $(cat out)"
 
@@ -83,13 +83,13 @@ says "$names"
 # With a weight they compare, and say which it was.
 for weight in wall cpu; do
 	exits 0 "$VGTOOL" diff --json --weight $weight wall.vgp cpu.vgp
-	holds "it.weight === '$weight'"
+	out_holds "it.weight === '$weight'"
 	exits 0 "$VGTOOL" aggregate --json --weight $weight wall.vgp cpu.vgp
-	holds "it.weight === '$weight'"
+	out_holds "it.weight === '$weight'"
 	exits 0 "$VGTOOL" diff --json $weight.named.vgp $weight.named.vgp
-	holds "it.weight === '$weight'"
+	out_holds "it.weight === '$weight'"
 	exits 0 "$VGTOOL" aggregate --json $weight.vgp $weight.vgp
-	holds "it.weight === '$weight'"
+	out_holds "it.weight === '$weight'"
 done
 # One without any address has no names to miss.
 exits 0 "$VGTOOL" diff bare.vgp wall.vgp
@@ -106,7 +106,7 @@ if [ "$(info wall.vgp counters)" = '["page-faults"]' ]; then
 	counted=$(json out it.counted)
 	exits 0 "$VGTOOL" report --json --by interval --counter page-faults wall.vgp
 	[ "$counted" -ge 0 ] || fail "report has no count: $counted"
-	holds "it.counted === $counted"
+	out_holds "it.counted === $counted"
 fi
 exits 0 "$VGTOOL" report --json --by interval wall.vgp
-holds '!("counted" in it)'
+out_holds '!("counted" in it)'

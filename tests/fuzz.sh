@@ -175,4 +175,4 @@ for name in $fuzzers; do
 	fi
 done
 pids=
-[ -z "$failed" ] || fail "$failed"
+[ -z "$failed" ] || fail $failed

@@ -117,15 +117,14 @@ has() {
 	grep -qF -e "$2" "$dir/$1" || fail "no '$2' in: $(head -c 400 "$dir/$1")"
 }
 
-# holds EXPRESSION: the JavaScript expression is true, where `it` is the JSON in the output of the latest exits()
-holds() {
+# out_holds EXPRESSION: the JavaScript expression is true, where `it` is the JSON in the output of the latest exits()
+out_holds() {
 	[ "$(json "$dir/out" "$1")" = true ] || fail "not so: $1: $(head -c 600 "$dir/out")"
 }
 
-# records PROFILE EXPRESSION: the value of a JavaScript expression in which `it` is the list of the profile's records
-# as `vgtool dump` prints them
+# records PROFILE EXPRESSION: the value of a JavaScript expression in which `it` is the array of all records
 records() {
-	"$VGTOOL" dump "$1" | { echo '['; paste -s -d , -; echo ']'; } | json - "$2"
+	"$VGTOOL" dump "$1" | sed '1s/^/[/; $!s/$/,/; $s/$/]/' | json - "$2"
 }
 
 # build_id FILE: of an ELF file; nothing if it has none

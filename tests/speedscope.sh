@@ -34,4 +34,4 @@ at_end() { cat "$dir/judged" 2>/dev/null; }
 
 node "$SRCDIR/tests/speedscope.mjs" prepare "$file" "$release/file-format-schema.json" "$dir"
 # The page of a busy machine may be taken before it is drawn.
-await 600 "Speedscope shows $file" shown "$@"
+await 300 "Speedscope shows $file" shown "$@"

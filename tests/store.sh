@@ -90,10 +90,10 @@ code=$(build_id "$dir/program" | tr a-f A-F)
 mkdir -p "$dir/old/program/$code"
 cp "$dir"/store/program/*/program.sym "$dir/old/program/$code/"
 exits 0 "$VGTOOL" store --json "$dir/store" "$dir/old"
-holds 'it.damaged === 0'
-holds 'it.modules.map(m => m.name).sort().join(" ") === "libone.so libtwo.so program program"'
-holds 'it.modules.every(m => m.functions > 0 && m.lines > 0 && m.problem === null)'
-holds 'it.modules.every(m => m.code_id.length === 40 && m.debug_id.length === 33)'
+out_holds 'it.damaged === 0'
+out_holds 'it.modules.map(m => m.name).sort().join(" ") === "libone.so libtwo.so program program"'
+out_holds 'it.modules.every(m => m.functions > 0 && m.lines > 0 && m.problem === null)'
+out_holds 'it.modules.every(m => m.code_id.length === 40 && m.debug_id.length === 33)'
 cp -r "$dir/store" "$dir/damaged"
 sym=$(echo "$dir"/damaged/libone.so/*/libone.so.sym)
 head -c 300 "$sym" >"$dir/cut" && mv "$dir/cut" "$sym"
@@ -130,8 +130,8 @@ sort -c -k 2,2nr "$dir/out" || fail "not by weight: $(cat "$dir/out")"
 ! grep -q -e libone.so -e ' program ' "$dir/out" || fail "not missing: $(cat "$dir/out")"
 exits 1 "$VGTOOL" missing --json -s "$dir/part" "$dir/a.vgp"
 two='it.missing.find(m => m.name === "libtwo.so")'
-holds "0.1 * it.samples < $two.samples && $two.samples < 0.9 * it.samples"
-holds "$two.build_id.length === 40 && $two.debug_id.length === 33"
+out_holds "0.1 * it.samples < $two.samples && $two.samples < 0.9 * it.samples"
+out_holds "$two.build_id.length === 40 && $two.debug_id.length === 33"
 exits 2 "$VGTOOL" missing "$dir/a.vgp"
 exits 2 "$VGTOOL" missing -s "$dir/part"
 exits 1 "$VGTOOL" missing -s "$dir/part" "$dir/nowhere"

@@ -64,12 +64,12 @@ for store in "$dir/less" "$dir/bin"; do
 	grep -qE "^ *[0-9.]+% +[0-9]+ $link $id [0-9A-F]{33} for one$" "$dir/out" && [ "$(wc -l <"$dir/out")" = 1 ] ||
 		fail "missing in $store: $(cat "$dir/out" "$dir/err")"
 	exits 1 "$VGTOOL" missing --json -s "$store" $system "$dir/a.vgp"
-	holds "it.missing.length === 1 && it.missing[0].name === '$link' && it.missing[0].build_id.toLowerCase() === '$id'"
-	holds 'it.missing[0].for === "one" && it.missing[0].samples > 0'
+	out_holds "it.missing.length === 1 && it.missing[0].name === '$link' && it.missing[0].build_id.toLowerCase() === '$id'"
+	out_holds 'it.missing[0].for === "one" && it.missing[0].samples > 0'
 done
 # A module without symbols is there for nobody else.
 exits 1 "$VGTOOL" missing --json -s "$dir/less" "$dir/a.vgp"
-holds 'it.missing.some(m => m.for === null)'
+out_holds 'it.missing.some(m => m.for === null)'
 # Symbols with all names are not replaced by others, and replace them.
 exits 0 "$VGTOOL" symbols -o "$dir/store" "$dir/bin/one"
 has out 'kept: it has more'

@@ -76,7 +76,7 @@ grep -q 'parse .*<- grew' "$dir/out" || fail "diff: parse did not grow: $(cat "$
 exits 0 "$VGTOOL" diff --fail-above 10 "$dir"/a?.vgp -- "$dir"/c?.vgp
 exits 0 "$VGTOOL" diff --fail-above 10 "$dir"/b?.vgp -- "$dir"/a?.vgp
 exits 0 "$VGTOOL" diff --by total --json --limit 2 "$dir"/a?.vgp -- "$dir"/b?.vgp
-holds 'it.changes.length === 1 + 2 + 2'
+out_holds 'it.changes.length === 1 + 2 + 2'
 exits 2 "$VGTOOL" diff "$dir/a1.vgp"
 exits 2 "$VGTOOL" diff "$dir/a1.vgp" --
 exits 2 "$VGTOOL" diff --fail-above much "$dir/a1.vgp" "$dir/b1.vgp"
@@ -98,8 +98,8 @@ $CC -O1 -g ${SANITIZE-} -I"$SRCDIR/libvgctl" -o "$dir/phases" "$SRCDIR/tests/fix
 timeout 60 "$dir/phases" "$dir/raw.vgp" >"$dir/phases.out" || fail "phases"
 timeout 60 "$dir/phases" "$dir/killed.vgp" kill >"$dir/log" 2>&1 || true
 # The helper ends the file; nobody renames it.
-ended() { [ "$(info "$dir/killed.vgp.part" truncated)" = false ]; }
-await 60 "the killed program's profile is ended" ended
+killed_ended() { [ "$(info "$dir/killed.vgp.part" truncated)" = false ]; }
+await 60 "the killed program's profile is ended" killed_ended
 mv "$dir/killed.vgp.part" "$dir/killed.vgp"
 "$VGTOOL" symbols -o "$dir/store" "$dir/phases" >/dev/null
 "$VGTOOL" resolve -s "$dir/store" -o "$dir/phases.vgp" "$dir/raw.vgp" 2>/dev/null
