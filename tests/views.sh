@@ -58,7 +58,7 @@ cli stop >/dev/null
 rm "$dir/samples.out"
 
 # The second profile is that of intervals.
-sed 's/"activeProfileIndex":0/"activeProfileIndex":1/' "$dir/story.speedscope.json" >"$dir/second.speedscope.json"
+json "$dir/story.speedscope.json" '({ ...it, activeProfileIndex: 1 })' >"$dir/second.speedscope.json"
 sh "$SRCDIR/tests/speedscope.sh" "$dir/second.speedscope.json" server shutdown >"$dir/log" 2>&1 ||
 	fail "speedscope: $(cat "$dir/log")"
 
