@@ -175,3 +175,40 @@ records() {
 wire_version() {
 	sed -n 's/.*VG_WIRE_VERSION = \([0-9]*\),.*/\1/p' "$SRCDIR/libvgctl/wire.h"
 }
+
+# The compilers; the variables may hold options.  And the sources of the programs that tests compile.
+CC=${CC:-cc} CXX=${CXX:-c++} fixtures=$SRCDIR/tests/fixtures
+
+# exits STATUS COMMAND...: runs the command, with its output in $dir/out and $dir/err.  Fails if the exit status is
+# another; 124 is that of a command that hangs.
+exits() {
+	exits_wanted=$1 status=0
+	shift
+	timeout 120 "$@" >"$dir/out" 2>"$dir/err" || status=$?
+	[ "$status" = "$exits_wanted" ] || fail "$*: status $status, not $exits_wanted: $(head -c 400 "$dir/err")"
+}
+
+# has out|err TEXT: the output of the latest exits() has the text
+has() {
+	grep -qF -e "$2" "$dir/$1" || fail "no '$2' in: $(head -c 400 "$dir/$1")"
+}
+
+# out_holds EXPRESSION: the JavaScript expression is true, where `it` is the JSON in the output of the latest exits()
+out_holds() {
+	[ "$(json "$dir/out" "$1")" = true ] || fail "not so: $1: $(head -c 600 "$dir/out")"
+}
+
+# records PROFILE EXPRESSION: the value of a JavaScript expression in which `it` is the array of all records
+records() {
+	"$VGTOOL" dump "$1" | sed '1s/^/[/; $!s/$/,/; $s/$/]/' | json - "$2"
+}
+
+# build_id FILE: of an ELF file; nothing if it has none
+build_id() {
+	readelf -n "$1" 2>/dev/null | sed -n 's/.*Build ID: //p'
+}
+
+# debug_path ID: where in a directory like /usr/lib/debug the debug file of that build id is
+debug_path() {
+	echo ".build-id/$(echo "$1" | cut -c 1-2)/$(echo "$1" | cut -c 3-).debug"
+}

@@ -5,22 +5,20 @@
 # it looks for) and gcc's.  Any finding fails the test.  Suppressions stand where they are needed, with
 # a word why.
 #
-# Needs cppcheck, clang-tidy, and the compiler's flags in FUZZ_FLAGS.
+# The compiler's flags are in FUZZ_FLAGS.
 set -eu
-: "${SRCDIR:?}" "${CC:?}"
-dir=$(mktemp -d)
-trap 'rm -rf "$dir"' EXIT
+. "${SRCDIR:?}/tests/lib.sh"
 cd "$SRCDIR"
-failures=0
 folders="base profile libvgctl vignetted symbols vgtool"
 defines='-DPACKAGE_VERSION="analyzed" -DVG_LIBEXECDIR="/nonexistent"'
 
-# report NAME STATUS
+# report NAME STATUS: the analyzers that have findings are in $failed
+failed=
 report() {
 	[ "$2" = 0 ] && [ ! -s "$dir/$1" ] && return
-	echo "FAIL: $1 (status $2)"
+	echo "$1 (status $2):"
 	head -n 60 "$dir/$1"
-	failures=$((failures + 1))
+	failed="$failed $1"
 }
 
 # An analyzer that finds nothing in this is none.
@@ -31,7 +29,7 @@ check() {
 	cppcheck -q --std=c11 --enable=warning,performance,portability --inline-suppr --error-exitcode=1 \
 		-j "$(nproc)" -I . $defines "$@"
 }
-! check "$dir/bad.c" 2>/dev/null || { echo "FAIL: cppcheck sees nothing"; failures=1; }
+! check "$dir/bad.c" 2>/dev/null || fail "cppcheck sees nothing"
 status=0
 check $folders >"$dir/cppcheck" 2>&1 || status=$?
 report cppcheck $status
@@ -39,8 +37,7 @@ report cppcheck $status
 if [ -n "${SOAK-}" ]; then
 	files=$(find base profile libvgctl vignetted symbols vgtool -name "*.c")
 	cp .clang-tidy "$dir/"
-	! clang-tidy --quiet "$dir/bad.c" -- -std=gnu11 >"$dir/tidy-bad" 2>/dev/null ||
-		{ echo "FAIL: clang-tidy sees nothing"; failures=$((failures + 1)); }
+	! clang-tidy --quiet "$dir/bad.c" -- -std=gnu11 >"$dir/tidy-bad" 2>/dev/null || fail "clang-tidy sees nothing"
 	status=0
 	for file in $files; do echo "$file"; done |
 		xargs -P "$(nproc)" -n 8 sh -c 'exec clang-tidy --quiet "$@" -- -std=gnu11 -D_GNU_SOURCE -I . \
@@ -57,4 +54,4 @@ if [ -n "${SOAK-}" ]; then
 			-c -o /dev/null >"$dir/fanalyzer" 2>&1 || status=$?
 	report fanalyzer $status
 fi
-[ $failures = 0 ]
+[ -z "$failed" ] || fail "findings of$failed"

@@ -4,19 +4,12 @@
 # The release's tarball holds every header that a source in it includes, and every file that a source, a script or
 # Makefile.am names by its path.  (`make check-release` builds from the tarball.)
 set -eu
-: "${SRCDIR:?}" "${BUILDDIR:?}"
-dir=$(mktemp -d)
-trap 'chmod -R u+w "$dir"; rm -rf "$dir"' EXIT
-failures=0
-
-fail() {
-	echo "FAIL: $*"
-	failures=$((failures + 1))
-}
+. "${SRCDIR:?}/tests/lib.sh"
+at_end() { chmod -R u+w "$dir"; }
 
 # Not the make that runs this test, and none of its jobs.
 (unset MAKEFLAGS MFLAGS MAKELEVEL; make -s -C "$BUILDDIR" distdir distdir="$dir/dist" am__remove_distdir=:) \
-	>"$dir/log" 2>&1 || { cat "$dir/log"; exit 1; }
+	>"$dir/log" 2>&1 || fail "make distdir: $(cat "$dir/log")"
 cd "$SRCDIR"
 folders="base profile libvgctl vignetted vgctl symbols vgtool tests examples bench"
 find $folders -name '*.[ch]' | sort >"$dir/sources"
@@ -41,4 +34,3 @@ while read -r file by; do
 	[ -f "$dir/dist/$file" ] || echo "$file ($by)"
 done <"$dir/needed" | sort -u -t ' ' -k 1,1 >"$dir/missing"
 [ ! -s "$dir/missing" ] || fail "not in the tarball: $(cat "$dir/missing")"
-[ $failures = 0 ]

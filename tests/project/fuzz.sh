@@ -8,17 +8,16 @@
 # that takes 10 s, or one that takes more than 512 MiB fails the test; the input is left in
 # $BUILDDIR/fuzz.
 #
-# Needs clang with its runtime, and the compiler's flags in FUZZ_FLAGS and FUZZ_LIBS.
+# The compiler's flags are in FUZZ_FLAGS and FUZZ_LIBS.
 set -eu
-: "${SRCDIR:?}" "${BUILDDIR:?}" "${VGTOOL:?}" "${VIGNETTED:?}" "${FUZZ_LIBS:?}"
+. "${SRCDIR:?}/tests/lib.sh"
+: "${FUZZ_LIBS:?}"
 seconds=${FUZZ_SECONDS:-20}
 fuzzers=${FUZZERS:-sym elf profile wire ring unwind perfmap}
 out=$BUILDDIR/fuzz
 # Of executions, in the soak: half an hour on two cores.
 runs_soak="sym=500000 elf=500000 profile=1000000 wire=10000000 ring=300000
 	unwind=1000000 perfmap=100000"
-pids=
-trap 'kill $pids 2>/dev/null || true' EXIT
 
 flags="-g -O1 -std=gnu11 -fsanitize=address,undefined -fno-sanitize-recover=undefined
 	-I$SRCDIR -D_GNU_SOURCE -DVG_LANE_RECORDS_COUNT=256 -DVG_UNWIND_ROWS_LOG=6 -DVG_MEMORY_PAGES=2 ${FUZZ_FLAGS-}"
@@ -145,7 +144,6 @@ cd "$SRCDIR"
 SRCDIR=$PWD
 mkdir -p "$out"
 library
-failures=0
 for name in $fuzzers; do
 	clang $flags -fsanitize=fuzzer "$SRCDIR/tests/fuzz/fuzz_$name.c" "$out/all.a" $FUZZ_LIBS -o "$out/fuzz_$name"
 	seeds $name
@@ -162,20 +160,19 @@ for name in $fuzzers; do
 	pids="$pids $!"
 	eval "pid_$name=$!"
 done
+failed=
 for name in $fuzzers; do
 	eval "wait \$pid_$name" && status=0 || status=$?
 	executed=$(sed -n 's/^stat::number_of_executed_units: *//p' "$out/$name.log")
 	wanted=$(runs $name)
 	echo "$name: ${executed:-0} executions"
 	if [ $status != 0 ]; then
-		failures=$((failures + 1))
-		echo "FAIL: fuzz_$name"
+		failed="$failed fuzz_$name"
 		grep -E 'ERROR|SUMMARY|runtime error|Test unit written|ALARM' "$out/$name.log" | head -20
 	elif [ "${executed:-0}" -lt "${wanted:-100}" ]; then
-		failures=$((failures + 1))
-		echo "FAIL: fuzz_$name did hardly anything"
-		tail -5 "$out/$name.log"
+		failed="$failed fuzz_$name (it did hardly anything)"
+		tail -n 5 "$out/$name.log"
 	fi
 done
 pids=
-[ $failures = 0 ]
+[ -z "$failed" ] || fail $failed

@@ -5,15 +5,7 @@
 # Position-independent, its relocations read-only before it runs, its stack guarded and not executable,
 # the C library's checked functions in use, and no path to search for libraries but the system's.
 set -eu
-: "${BUILDDIR:?}"
-dir=$(mktemp -d)
-trap 'rm -rf "$dir"' EXIT
-failures=0
-
-fail() {
-	echo "FAIL: $*"
-	failures=$((failures + 1))
-}
+. "${SRCDIR:?}/tests/lib.sh"
 
 # check FILE
 check() {
@@ -37,7 +29,7 @@ check() {
 }
 
 unset MAKEFLAGS MFLAGS MAKELEVEL
-make -s -C "$BUILDDIR" install DESTDIR="$dir/root" >"$dir/log" 2>&1 || { cat "$dir/log"; exit 1; }
+make -s -C "$BUILDDIR" install DESTDIR="$dir/root" >"$dir/log" 2>&1 || fail "make install: $(cat "$dir/log")"
 checked=0
 find "$dir/root" -type f >"$dir/files"
 while read -r file; do
@@ -64,4 +56,3 @@ declared=$({ echo "$header" | grep -oE '\bvgctl_[a-z_]+\(' | tr -d '('; echo vgc
 	grep -vxF "$defined" | sort -u)
 [ "$(echo "$exported" | sed 's/@.*//' | sort -u)" = "$declared" ] ||
 	fail "libvgctl exports $(echo $exported), and the header declares $(echo $declared)"
-[ $failures = 0 ]

@@ -6,17 +6,9 @@
 #
 # A unit is X.c with X.h.  It uses another one if it includes its header, or if its object needs a symbol of it.
 set -eu
+. "${SRCDIR:?}/tests/lib.sh"
 export LC_ALL=C
-: "${SRCDIR:?}" "${BUILDDIR:?}"
 cd "$SRCDIR"
-dir=$(mktemp -d)
-trap 'rm -rf "$dir"' EXIT
-failures=0
-
-fail() {
-	echo "FAIL: $*"
-	failures=$((failures + 1))
-}
 
 # Each room, and what it may use besides itself: rooms, or single units.
 rooms='
@@ -159,4 +151,3 @@ find bootstrap bench tests examples -name '*.sh' -o -name bootstrap | while read
 	sh -n "$script" || echo "$script"
 done >"$dir/unread"
 [ ! -s "$dir/unread" ] || fail "sh does not read $(cat "$dir/unread")"
-[ $failures = 0 ]

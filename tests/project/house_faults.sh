@@ -4,15 +4,7 @@
 # A test of tests/project/house.sh.  A copy of the sources passes.  A copy with one violation of a rule planted fails
 # with the rule's sentence, which names the planted file.
 set -eu
-: "${SRCDIR:?}" "${BUILDDIR:?}" "${CC:?}"
-dir=$(mktemp -d)
-trap 'rm -rf "$dir"' EXIT
-failures=0
-
-fail() {
-	echo "FAIL: $*"
-	failures=$((failures + 1))
-}
+. "${SRCDIR:?}/tests/lib.sh"
 
 # The sources, and the objects that were built of them: by links, beside which planted objects can lie.
 folders='base profile libvgctl symbols vignetted vgctl vgtool'
@@ -160,4 +152,3 @@ expect 'files too long: ' 'vgctl/planted.h (451)'
 echo 'if true; then' | plant tests/planted.sh
 expect 'sh does not read ' tests/planted.sh
 
-[ $failures = 0 ]

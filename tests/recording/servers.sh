@@ -4,29 +4,14 @@
 # Programs that know nothing of Vignette: Debian's python3 and redis-server, stripped, sampled
 # from outside under load.  Both must go on as if nothing had been.
 set -eu
-: "${SRCDIR:?}" "${VGTOOL:?}" "${VIGNETTED:?}"
+. "${SRCDIR:?}/tests/lib.sh"
 seconds=${SECONDS_EACH:-10}
-dir=$(mktemp -d)
-port=$((20000 + $$ % 20000))
-pids=
-trap 'kill $pids 2>/dev/null || true; rm -rf "$dir"' EXIT
-
-fail() {
-	echo "FAIL: $*"
-	exit 1
-}
-
-# number FILE KEY: a number out of a flat JSON object
-number() {
-	sed -n "s/.*\"$2\":\([0-9]*\).*/\1/p" "$1"
-}
 
 # record NAME PID: the profile, the names of all its modules, and what must hold of any
 record() {
 	"$VIGNETTED" --pid "$2" -o "$dir/$1.vgp" --duration "$seconds"
-	"$VGTOOL" info --json "$dir/$1.vgp" >"$dir/$1.json"
-	stacks=$(number "$dir/$1.json" stacks)
-	complete=$(number "$dir/$1.json" stacks_complete)
+	stacks=$(info "$dir/$1.vgp" stacks)
+	complete=$(info "$dir/$1.vgp" stacks_complete)
 	echo "$1: $complete of $stacks stacks complete"
 	[ "$stacks" -ge $((seconds * 40)) ] || fail "$1: only $stacks samples in $seconds s"
 	[ $(((complete + 1) * 1000)) -gt $((stacks * 999)) ] || fail "$1: incomplete stacks"
@@ -45,6 +30,7 @@ done = threading.Event()
 def other():
     while not done.is_set(): json.loads(json.dumps(list(range(2000))))
 threading.Thread(target=other).start()
+print("busy", flush=True)
 total = 0
 while not done.is_set():
     total += fib(15)
@@ -55,30 +41,27 @@ EOF
 /usr/bin/python3 "$dir/busy.py" "$dir/stop" >"$dir/python.out" 2>&1 &
 python=$!
 pids=$python
-sleep 0.5
+await 60 "python3 is busy" grep -qx busy "$dir/python.out"
 record python "$python"
 grep -q '_PyEval_EvalFrameDefault' "$dir/python.report" || fail "python3: the interpreter's loop has no name"
 echo stop >"$dir/stop"
 wait "$python" || fail "python3 failed"
 grep -qx sane "$dir/python.out" || fail "python3: $(cat "$dir/python.out")"
 
-redis-server --port $port --save '' --appendonly no --daemonize no >"$dir/redis.log" &
+# A socket in the file system: no other program can have taken its name.
+redis-server --port 0 --unixsocket "$dir/redis" --save '' --appendonly no --daemonize no >"$dir/redis.log" &
 redis=$!
 pids=$redis
-for attempt in 1 2 3 4 5 6 7 8 9 10; do
-	redis-cli -p $port ping >/dev/null 2>&1 && break
-	sleep 0.3
-done
-redis-benchmark -p $port -n 100000000 -t incr -q >/dev/null 2>&1 &
+await 60 "redis-server answers" redis-cli -s "$dir/redis" ping
+redis-benchmark -s "$dir/redis" -n 100000000 -t incr -q >/dev/null 2>&1 &
 load=$!
 pids="$redis $load"
 record redis "$redis"
 kill "$load"
 wait "$load" 2>/dev/null || true
 grep -q 'epoll_wait' "$dir/redis.report" || fail "redis-server: no epoll_wait of libc"
-[ "$(redis-cli -p $port ping)" = PONG ] || fail "redis-server does not answer"
-redis-cli -p $port shutdown nosave >/dev/null 2>&1 || true
+[ "$(redis-cli -s "$dir/redis" ping)" = PONG ] || fail "redis-server does not answer"
+redis-cli -s "$dir/redis" shutdown nosave >/dev/null 2>&1 || true
 wait "$redis" || fail "redis-server failed"
-grep -qi 'error\|assert\|crash' "$dir/redis.log" && fail "redis-server: $(tail -3 "$dir/redis.log")"
 pids=
-exit 0
+! grep -qi 'error\|assert\|crash' "$dir/redis.log" || fail "redis-server: $(tail -n 3 "$dir/redis.log")"

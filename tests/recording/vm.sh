@@ -4,12 +4,10 @@
 # Yama's ptrace_scope 0 to 3, which only a kernel that has it can show: a virtual machine with
 # Debian's kernel and an initramfs of busybox, vignetted and tests/recording/yama.c, as an ordinary user.
 set -eu
-: "${BUILDDIR:?}" "${VIGNETTED:?}"
-dir=$(mktemp -d)
-trap 'rm -rf "$dir"' EXIT
+. "${SRCDIR:?}/tests/lib.sh"
 
 # The kernel's package is unpacked, not installed.
-kernel=$(apt-cache depends linux-image-cloud-amd64 | sed -n 's/.*Depends: \(linux-image-[0-9][^ ]*\).*/\1/p' | head -1)
+kernel=$(apt-cache depends linux-image-cloud-amd64 | sed -n 's/.*Depends: \(linux-image-[0-9][^ ]*\).*/\1/p' | head -n 1)
 mkdir -p "$BUILDDIR/vm"
 [ -f "$BUILDDIR/vm/$kernel" ] || {
 	(cd "$dir" && apt-get download -qq "$kernel" 2>/dev/null && dpkg -x "$kernel"_*.deb unpacked)
@@ -45,6 +43,6 @@ chmod 755 "$root/init" "$root"
 timeout 280 qemu-system-x86_64 -accel tcg -m 512 -nographic -no-reboot -nodefaults -serial stdio \
 	-kernel "$BUILDDIR/vm/$kernel" -initrd "$dir/initramfs" \
 	-append "console=ttyS0 quiet panic=-1" </dev/null >"$dir/log" 2>&1 || true
-tr -d '\r' <"$dir/log" | grep -aE '^(ok|FAIL|yama):' || { tail -30 "$dir/log"; exit 1; }
-[ "$(tr -d '\r' <"$dir/log" | grep -ac '^ok: ptrace_scope')" = 12 ]
-grep -aq '^yama: all as it should be' "$dir/log"
+tr -d '\r' <"$dir/log" | grep -aE '^(ok|FAIL|yama):' || fail "the machine said nothing: $(tail -n 30 "$dir/log")"
+[ "$(tr -d '\r' <"$dir/log" | grep -ac '^ok: ptrace_scope')" = 12 ] || fail "not 12 parts passed"
+grep -aq '^yama: all as it should be' "$dir/log" || fail "not all is as it should be"

@@ -2,39 +2,9 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
 #
 # Stores end to end: saved in parallel, listed, missed, resolved from .sym files and from binaries,
-# one profile and many.  Needs VGTOOL, VIGNETTED; takes CC, SRCDIR.
+# one profile and many.
 set -eu
-
-: "${VGTOOL:?path of vgtool}" "${VIGNETTED:?path of vignetted}"
-SRCDIR=${SRCDIR:-.}
-cc=${CC:-cc}
-dir=$(mktemp -d)
-trap 'rm -rf "$dir"' EXIT
-failures=0
-
-fail() {
-	echo "FAIL: $*"
-	failures=$((failures + 1))
-}
-
-# run COMMAND...: its status, $dir/out and $dir/err
-run() {
-	status=0
-	timeout 120 "$@" >"$dir/out" 2>"$dir/err" || status=$?
-}
-
-# expect STATUS COMMAND...
-expect() {
-	wanted=$1; shift
-	run "$@"
-	[ "$status" = "$wanted" ] ||
-		fail "$*: status $status, not $wanted: $(head -c 300 "$dir/err")"
-}
-
-# has FILE TEXT
-has() {
-	grep -qF -e "$2" "$dir/$1" || fail "no '$2' in: $(head -c 400 "$dir/$1")"
-}
+. "${SRCDIR:?}/tests/lib.sh"
 
 # --- a program of two libraries, and what it does ---
 cat >"$dir/program.c" <<'END'
@@ -60,78 +30,70 @@ int work_$name(int i);
 int work_$name(int i) { return inner_$name(i); }
 END
 	mkdir -p "$dir/built/$name"
-	$cc -O1 -g -shared -fPIC -Wl,--build-id -Wl,-soname,lib$name.so "$dir/$name.c" \
+	$CC -O1 -g -shared -fPIC -Wl,--build-id -Wl,-soname,lib$name.so "$dir/$name.c" \
 		-o "$dir/built/$name/lib$name.so"
 	cp "$dir/built/$name/lib$name.so" "$dir/lib$name.so"
 done
-$cc -O1 -g -Wl,--build-id "$dir/program.c" -L"$dir" -lone -ltwo -Wl,-rpath,"$dir" -o "$dir/built/program"
+$CC -O1 -g -Wl,--build-id "$dir/program.c" -L"$dir" -lone -ltwo -Wl,-rpath,"$dir" -o "$dir/built/program"
 cp "$dir/built/program" "$dir/program"
 strip "$dir/program" "$dir/libone.so" "$dir/libtwo.so"
 # (A confined helper that ends cannot look for leaks, where it has sanitizers.)
-expect 0 "$VIGNETTED" -o "$dir/a.vgp" --rate 500 -- "$dir/program"
-expect 0 "$VIGNETTED" -o "$dir/b.vgp" --rate 500 -- "$dir/program"
-
-# id FILE: its build id
-id() {
-	readelf -n "$1" | sed -n 's/.*Build ID: //p'
-}
+exits 0 "$VIGNETTED" -o "$dir/a.vgp" --rate 500 -- "$dir/program"
+exits 0 "$VIGNETTED" -o "$dir/b.vgp" --rate 500 -- "$dir/program"
 
 # --- symbols: in parallel, in order, whatever fails ---
 mkdir "$dir/bad"
 cp -r "$dir/built" "$dir/bad/good"
 head -c 3000 "$dir/built/program" >"$dir/bad/half"
 echo text >"$dir/bad/text"
-expect 1 "$VGTOOL" symbols -j 4 -o "$dir/store" "$dir/bad" "$dir/nowhere"
+exits 1 "$VGTOOL" symbols -j 4 -o "$dir/store" "$dir/bad" "$dir/nowhere"
 has err "bad/half"
 has err "2 of 5 files failed"
 has err "failed: $dir/nowhere"
 [ "$(wc -l <"$dir/out")" = 3 ] || fail "not three lines: $(cat "$dir/out")"
 cp "$dir/out" "$dir/first"
-run "$VGTOOL" symbols -j 1 -o "$dir/store" "$dir/bad" "$dir/nowhere"
+exits 1 "$VGTOOL" symbols -j 1 -o "$dir/store" "$dir/bad" "$dir/nowhere"
 cmp "$dir/out" "$dir/first" || fail "one by one, the output is another"
 for jobs in 0 x 1025 ''; do
-	expect 2 "$VGTOOL" symbols -j "$jobs" -o "$dir/store" "$dir/built"
+	exits 2 "$VGTOOL" symbols -j "$jobs" -o "$dir/store" "$dir/built"
 done
 # Two runs at once are none the worse for it.
 "$VGTOOL" symbols -o "$dir/twice" "$dir/built" >/dev/null & other=$!
-expect 0 "$VGTOOL" symbols -o "$dir/twice" "$dir/built"
+pids=$other
+exits 0 "$VGTOOL" symbols -o "$dir/twice" "$dir/built"
 wait $other || fail "the other of two runs at once"
+pids=
 diff -r "$dir/store" "$dir/twice" || fail "two runs at once made another store"
 
 # --- symbols: of a file in which no function has a name, which is said ---
 echo 'int data = 1;' >"$dir/data.c"
-$cc -shared -fPIC -nostdlib -Wl,--build-id "$dir/data.c" -o "$dir/libdata.so"
+$CC -shared -fPIC -nostdlib -Wl,--build-id "$dir/data.c" -o "$dir/libdata.so"
 for nameless in program libdata.so; do
-	expect 1 "$VGTOOL" symbols "$dir/$nameless"
+	exits 1 "$VGTOOL" symbols "$dir/$nameless"
 	has err "$nameless: no function in it has a name"
 	grep -q '^MODULE' "$dir/out" || fail "$nameless: what there is was not written"
 done
-expect 1 "$VGTOOL" symbols -o "$dir/nameless" "$dir/program" "$dir/libone.so"
+exits 1 "$VGTOOL" symbols -o "$dir/nameless" "$dir/program" "$dir/libone.so"
 has err "program: no function in it has a name"
 has err "failed: $dir/program"
 has out libone.so
 mkdir "$dir/found"
 cp "$dir/program" "$dir/libdata.so" "$dir/libone.so" "$dir/found"
-expect 0 "$VGTOOL" symbols -o "$dir/nameless" "$dir/found"
+exits 0 "$VGTOOL" symbols -o "$dir/nameless" "$dir/found"
 has out "program "
 
 # --- store: either layout; what is damaged is named ---
-expect 0 "$VGTOOL" store "$dir/store"
+exits 0 "$VGTOOL" store "$dir/store"
 has out "libone.so"
 has out "3 symbol files"
-code=$(id "$dir/program" | tr a-f A-F)
+code=$(build_id "$dir/program" | tr a-f A-F)
 mkdir -p "$dir/old/program/$code"
 cp "$dir"/store/program/*/program.sym "$dir/old/program/$code/"
-expect 0 "$VGTOOL" store --json "$dir/store" "$dir/old"
-python3 - "$dir/out" <<'END' || fail "store --json: $(cat "$dir/out")"
-import json, sys
-listing = json.load(open(sys.argv[1]))
-assert listing["damaged"] == 0
-assert sorted(m["name"] for m in listing["modules"]) == \
-	["libone.so", "libtwo.so", "program", "program"]
-assert all(m["functions"] > 0 and m["lines"] > 0 and m["problem"] is None for m in listing["modules"])
-assert all(len(m["code_id"]) == 40 and len(m["debug_id"]) == 33 for m in listing["modules"])
-END
+exits 0 "$VGTOOL" store --json "$dir/store" "$dir/old"
+out_holds 'it.damaged === 0'
+out_holds 'it.modules.map(m => m.name).sort().join(" ") === "libone.so libtwo.so program program"'
+out_holds 'it.modules.every(m => m.functions > 0 && m.lines > 0 && m.problem === null)'
+out_holds 'it.modules.every(m => m.code_id.length === 40 && m.debug_id.length === 33)'
 cp -r "$dir/store" "$dir/damaged"
 sym=$(echo "$dir"/damaged/libone.so/*/libone.so.sym)
 head -c 300 "$sym" >"$dir/cut" && mv "$dir/cut" "$sym"
@@ -139,81 +101,75 @@ echo 'FUNC zz' >>"$(echo "$dir"/damaged/libtwo.so/*/libtwo.so.sym)"
 mv "$dir"/damaged/program/* "$dir/damaged/program/0000000000000000000000000000000A0"
 mkdir -p "$dir/damaged/empty/0"
 : >"$dir/damaged/empty/0/empty.sym"
-expect 1 "$VGTOOL" store "$dir/damaged"
+exits 1 "$VGTOOL" store "$dir/damaged"
 has err "libone.so.sym: "
 has err "libtwo.so.sym: 1 damaged record"
 has err "program.sym: it is of the module"
 has err "empty.sym: empty file"
 has out "4 damaged"
-expect 1 "$VGTOOL" store "$dir/nowhere"
-expect 1 "$VGTOOL" store "$dir/program"
+exits 1 "$VGTOOL" store "$dir/nowhere"
+exits 1 "$VGTOOL" store "$dir/program"
 has err "$dir/program"
-expect 1 "$VGTOOL" store /dev/null
+exits 1 "$VGTOOL" store /dev/null
 has err "/dev/null"
-expect 2 "$VGTOOL" store
+exits 2 "$VGTOOL" store
 # A directory that cannot be read hides no other.
 cp -r "$dir/store" "$dir/closed"
 chmod -R a+rX "$dir"
 chmod 0 "$dir"/closed/libone.so/*
-expect 1 setpriv --reuid 65534 --regid 65534 --clear-groups "$VGTOOL" store "$dir/closed"
+exits 1 setpriv --reuid 65534 --regid 65534 --clear-groups "$VGTOOL" store "$dir/closed"
 has err "cannot read $dir/closed/libone.so"
 has out libtwo.so
 
 # --- missing ---
 mkdir "$dir/part"
 cp -r "$dir/store/program" "$dir/store/libone.so" "$dir/part"
-expect 1 "$VGTOOL" missing -s "$dir/part" "$dir/a.vgp" "$dir/b.vgp"
-grep -q " libtwo.so $(id "$dir/libtwo.so") " "$dir/out" || fail "libtwo.so: $(cat "$dir/out")"
+exits 1 "$VGTOOL" missing -s "$dir/part" "$dir/a.vgp" "$dir/b.vgp"
+has out " libtwo.so $(build_id "$dir/libtwo.so") "
 sort -c -k 2,2nr "$dir/out" || fail "not by weight: $(cat "$dir/out")"
 ! grep -q -e libone.so -e ' program ' "$dir/out" || fail "not missing: $(cat "$dir/out")"
-expect 1 "$VGTOOL" missing --json -s "$dir/part" "$dir/a.vgp"
-python3 - "$dir/out" <<'END' || fail "missing --json: $(cat "$dir/out")"
-import json, sys
-report = json.load(open(sys.argv[1]))
-two = [m for m in report["missing"] if m["name"] == "libtwo.so"][0]
-assert 0.1 * report["samples"] < two["samples"] < 0.9 * report["samples"], two
-assert len(two["build_id"]) == 40 and len(two["debug_id"]) == 33
-END
-expect 2 "$VGTOOL" missing "$dir/a.vgp"
-expect 2 "$VGTOOL" missing -s "$dir/part"
-expect 1 "$VGTOOL" missing -s "$dir/part" "$dir/nowhere"
+exits 1 "$VGTOOL" missing --json -s "$dir/part" "$dir/a.vgp"
+two='it.missing.find(m => m.name === "libtwo.so")'
+out_holds "0.1 * it.samples < $two.samples && $two.samples < 0.9 * it.samples"
+out_holds "$two.build_id.length === 40 && $two.debug_id.length === 33"
+exits 2 "$VGTOOL" missing "$dir/a.vgp"
+exits 2 "$VGTOOL" missing -s "$dir/part"
+exits 1 "$VGTOOL" missing -s "$dir/part" "$dir/nowhere"
 # With the rest from where the system has it, nothing is missing.
-expect 0 "$VGTOOL" missing -s "$dir/store" -s /lib/x86_64-linux-gnu/libc.so.6 \
+exits 0 "$VGTOOL" missing -s "$dir/store" -s /lib/x86_64-linux-gnu/libc.so.6 \
 	-s /lib64/ld-linux-x86-64.so.2 "$dir/a.vgp"
 
 # --- resolve: from .sym files, from binaries, from debug files, all the same ---
 names() {
-	"$VGTOOL" dump "$1" | sed -n 's/.*"kind":"function".*"name":"\([a-z_0-9]*\)".*/\1/p' | sort -u
+	records "$1" 'it.filter(record => record.kind === "function").map(record => record.name).join("\n")' | sort -u
 }
-expect 0 "$VGTOOL" resolve -s "$dir/store" -o "$dir/sym.vgp" "$dir/a.vgp"
+exits 0 "$VGTOOL" resolve -s "$dir/store" -o "$dir/sym.vgp" "$dir/a.vgp"
 for name in main work_one inner_one work_two inner_two; do
 	names "$dir/sym.vgp" | grep -qx $name || fail "$name has no name"
 done
-expect 0 "$VGTOOL" resolve -s "$dir/built" -o "$dir/elf.vgp" "$dir/a.vgp"
+exits 0 "$VGTOOL" resolve -s "$dir/built" -o "$dir/elf.vgp" "$dir/a.vgp"
 "$VGTOOL" report --json "$dir/sym.vgp" >"$dir/sym.json"
 "$VGTOOL" report --json "$dir/elf.vgp" >"$dir/elf.json"
 cmp "$dir/sym.json" "$dir/elf.json" || fail "binaries name otherwise than their .sym files"
 for name in one two; do
-	build=$(id "$dir/lib$name.so")
-	mkdir -p "$dir/debug/.build-id/$(echo "$build" | cut -c 1-2)"
-	objcopy --only-keep-debug "$dir/built/$name/lib$name.so" \
-		"$dir/debug/.build-id/$(echo "$build" | cut -c 1-2)/$(echo "$build" | cut -c 3-).debug"
+	place=$dir/debug/$(debug_path "$(build_id "$dir/lib$name.so")")
+	mkdir -p "${place%/*}"
+	objcopy --only-keep-debug "$dir/built/$name/lib$name.so" "$place"
 done
-expect 0 "$VGTOOL" resolve -s "$dir/debug" -s "$dir/built/program" -o "$dir/debug.vgp" "$dir/a.vgp"
+exits 0 "$VGTOOL" resolve -s "$dir/debug" -s "$dir/built/program" -o "$dir/debug.vgp" "$dir/a.vgp"
 "$VGTOOL" report --json "$dir/debug.vgp" >"$dir/debug.json"
 cmp "$dir/sym.json" "$dir/debug.json" || fail "debug files name otherwise than .sym files"
 # A file with a symbol table only does not hide one that says more.
 for name in one two; do
-	build=$(id "$dir/lib$name.so")
-	mkdir -p "$dir/bare/.build-id/$(echo "$build" | cut -c 1-2)"
-	objcopy --strip-debug "$dir/built/$name/lib$name.so" \
-		"$dir/bare/.build-id/$(echo "$build" | cut -c 1-2)/$(echo "$build" | cut -c 3-).debug"
+	place=$dir/bare/$(debug_path "$(build_id "$dir/lib$name.so")")
+	mkdir -p "${place%/*}"
+	objcopy --strip-debug "$dir/built/$name/lib$name.so" "$place"
 done
-expect 0 "$VGTOOL" resolve -s "$dir/bare" -s "$dir/built" -o "$dir/bare.vgp" "$dir/a.vgp"
+exits 0 "$VGTOOL" resolve -s "$dir/bare" -s "$dir/built" -o "$dir/bare.vgp" "$dir/a.vgp"
 "$VGTOOL" report --json "$dir/bare.vgp" >"$dir/bare.json"
 cmp "$dir/sym.json" "$dir/bare.json" || fail "symbol tables hide debug information"
 # The stripped copies lie beside: the ones that say more are taken.
-expect 0 "$VGTOOL" resolve -s "$dir" -o "$dir/all.vgp" "$dir/a.vgp"
+exits 0 "$VGTOOL" resolve -s "$dir" -o "$dir/all.vgp" "$dir/a.vgp"
 "$VGTOOL" report --json "$dir/all.vgp" >"$dir/all.json"
 cmp "$dir/sym.json" "$dir/all.json" || fail "a directory of everything names otherwise"
 
@@ -221,7 +177,7 @@ cmp "$dir/sym.json" "$dir/all.json" || fail "a directory of everything names oth
 mkdir -p "$dir/liar/libone.so/x"
 cp "$dir"/store/libtwo.so/*/libtwo.so.sym "$dir/liar/libone.so/x/libone.so.sym"
 mv "$dir/liar/libone.so/x" "$dir/liar/libone.so/$(basename "$(dirname "$dir"/store/libone.so/*/*.sym)")"
-expect 0 "$VGTOOL" resolve -s "$dir/liar" -o "$dir/liar.vgp" "$dir/a.vgp"
+exits 0 "$VGTOOL" resolve -s "$dir/liar" -o "$dir/liar.vgp" "$dir/a.vgp"
 has err "not used: by its MODULE record"
 [ -z "$(names "$dir/liar.vgp")" ] || fail "the liar was believed: $(names "$dir/liar.vgp")"
 "$VGTOOL" report "$dir/liar.vgp" >"$dir/report"
@@ -230,25 +186,24 @@ grep -q 'libone.so+0x' "$dir/report" || fail "frames without symbols lost their 
 # --- many profiles ---
 cp "$dir/b.vgp" "$dir/c.vgp"
 echo nothing >"$dir/bad.vgp"
-expect 1 "$VGTOOL" resolve -s "$dir/store" -o "$dir/named" "$dir/a.vgp" "$dir/bad.vgp" "$dir/b.vgp" "$dir/c.vgp"
+exits 1 "$VGTOOL" resolve -s "$dir/store" -o "$dir/named" "$dir/a.vgp" "$dir/bad.vgp" "$dir/b.vgp" "$dir/c.vgp"
 has err "bad.vgp: not a profile"
 [ "$(ls "$dir/named" | tr '\n' ' ')" = "a.vgp b.vgp c.vgp " ] || fail "written: $(ls "$dir/named")"
-expect 0 "$VGTOOL" resolve -s "$dir/store" -o "$dir/b1.vgp" "$dir/b.vgp"
+exits 0 "$VGTOOL" resolve -s "$dir/store" -o "$dir/b1.vgp" "$dir/b.vgp"
 cmp "$dir/named/a.vgp" "$dir/sym.vgp" || fail "one of many is another than alone"
 cmp "$dir/named/b.vgp" "$dir/b1.vgp" || fail "the second of many is another than alone"
-expect 0 "$VGTOOL" resolve -s "$dir/store" -o "$dir/named" "$dir/named/a.vgp" "$dir/named/b.vgp"
+exits 0 "$VGTOOL" resolve -s "$dir/store" -o "$dir/named" "$dir/named/a.vgp" "$dir/named/b.vgp"
 "$VGTOOL" report --json "$dir/named/a.vgp" >"$dir/again.json"
 cmp "$dir/again.json" "$dir/sym.json" || fail "resolved in place, once more, it is another"
-expect 0 "$VGTOOL" resolve -s "$dir/store" -o "$dir/slash/" "$dir/a.vgp"
+exits 0 "$VGTOOL" resolve -s "$dir/store" -o "$dir/slash/" "$dir/a.vgp"
 cmp "$dir/slash/a.vgp" "$dir/sym.vgp" || fail "no directory was made of a name with a slash"
 mkdir "$dir/other"
 cp "$dir/a.vgp" "$dir/other"
-expect 1 "$VGTOOL" resolve -s "$dir/store" -o "$dir/named" "$dir/a.vgp" "$dir/other/a.vgp"
+exits 1 "$VGTOOL" resolve -s "$dir/store" -o "$dir/named" "$dir/a.vgp" "$dir/other/a.vgp"
 has err "would both be written"
-expect 2 "$VGTOOL" resolve -s "$dir/store" "$dir/a.vgp" "$dir/b.vgp"
-expect 2 "$VGTOOL" resolve -s "$dir/store" -o '' "$dir/a.vgp"
+exits 2 "$VGTOOL" resolve -s "$dir/store" "$dir/a.vgp" "$dir/b.vgp"
+exits 2 "$VGTOOL" resolve -s "$dir/store" -o '' "$dir/a.vgp"
 has err "-o takes the name of a file"
-expect 2 "$VGTOOL" speedscope -o '' "$dir/a.vgp"
+exits 2 "$VGTOOL" speedscope -o '' "$dir/a.vgp"
 has err "-o takes the name of a file"
-expect 2 "$VGTOOL" resolve -s '' -o "$dir/x" "$dir/a.vgp"
-[ $failures = 0 ]
+exits 2 "$VGTOOL" resolve -s '' -o "$dir/x" "$dir/a.vgp"

@@ -2,7 +2,6 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
 #
 # vgtool symbols against Breakpad's dump_syms and sentry-cli, on programs built here.
-# Needs VGTOOL, DUMP_SYMS, SENTRY_CLI; takes CC, CXX, SRCDIR.
 #
 # DWARF 4, because dump_syms discards the ranges of DWARF 5.  What may differ:
 #  - INLINE records that only vgtool has: dump_syms does not look into lexical blocks.
@@ -12,16 +11,11 @@
 #  - PUBLIC records of stubs (name@plt), which dump_syms does not look for.
 #  - INFO and STACK records; the order of functions of several parts.
 set -eu
-
-: "${VGTOOL:?path of vgtool}" "${DUMP_SYMS:?path of dump_syms}" "${SENTRY_CLI:?path of sentry-cli}"
-SRCDIR=${SRCDIR:-.}
-fixtures=$SRCDIR/tests/fixtures
-dir=$(mktemp -d)
-trap 'rm -rf "$dir"' EXIT
-failures=0
+. "${SRCDIR:?}/tests/lib.sh"
+: "${DUMP_SYMS:?}" "${SENTRY_CLI:?}"
 
 # One line for each record, with names for numbers, in an order of its own.
-records() {
+sym_records() {
 	awk '
 	function hex(text,    i, value) {
 		value = 0
@@ -54,23 +48,18 @@ records() {
 	' "$1" | LC_ALL=C sort
 }
 
-fail() {
-	echo "FAIL: $*"
-	failures=$((failures + 1))
-}
-
 # compare NAME SED: the program $dir/NAME, whose names in our file are changed by SED first.
 compare() {
-	"$VGTOOL" symbols "$dir/$1" >"$dir/$1.ours" || { fail "$1: vgtool failed"; return; }
-	"$DUMP_SYMS" -c -d -m "$dir/$1" >"$dir/$1.theirs" || { fail "$1: dump_syms failed"; return; }
-	records "$dir/$1.ours" | sed "$2" | LC_ALL=C sort >"$dir/$1.a"
-	records "$dir/$1.theirs" >"$dir/$1.b"
+	"$VGTOOL" symbols "$dir/$1" >"$dir/$1.ours" || fail "$1: vgtool failed"
+	"$DUMP_SYMS" -c -d -m "$dir/$1" >"$dir/$1.theirs" || fail "$1: dump_syms failed"
+	sym_records "$dir/$1.ours" | sed "$2" | LC_ALL=C sort >"$dir/$1.a"
+	sym_records "$dir/$1.theirs" >"$dir/$1.b"
 	LC_ALL=C comm -13 "$dir/$1.a" "$dir/$1.b" >"$dir/$1.missing"
 	LC_ALL=C comm -23 "$dir/$1.a" "$dir/$1.b" | grep -v '^INLINE ' >"$dir/$1.extra" || :
 	if [ -s "$dir/$1.missing" ] || [ -s "$dir/$1.extra" ]; then
-		fail "$1: differs from dump_syms (< is only theirs, > is only ours)"
 		sed 's/^/  < /' "$dir/$1.missing"
 		sed 's/^/  > /' "$dir/$1.extra"
+		fail "$1: differs from dump_syms (< is only theirs, > is only ours)"
 	fi
 	# What was compared must have been there.
 	for kind in MODULE FUNC LINE INLINE PUBLIC; do
@@ -96,19 +85,13 @@ check_id() {
 	grep -q 'Usable: yes' "$dir/$1.check" || fail "$1: sentry-cli does not find it usable"
 }
 
-# Absolute paths go into the line tables.
-fixtures=$(cd "$fixtures" && pwd)
-cc=${CC:-cc}
-cxx=${CXX:-c++}
-
-# CC and CXX may hold options.
-$cc -O2 -g -gdwarf-4 "$fixtures/symbols_plain.c" "$fixtures/symbols_plain_more.c" \
+$CC -O2 -g -gdwarf-4 "$fixtures/symbols_plain.c" "$fixtures/symbols_plain_more.c" \
 	-o "$dir/plain" -lpthread
-$cc -O0 -g -gdwarf-4 -no-pie "$fixtures/symbols_plain.c" "$fixtures/symbols_plain_more.c" \
+$CC -O0 -g -gdwarf-4 -no-pie "$fixtures/symbols_plain.c" "$fixtures/symbols_plain_more.c" \
 	-Wl,--build-id=none -o "$dir/unnumbered" -lpthread
-$cc -O2 -g -gdwarf-4 -fPIC -shared -Wl,-soname,libplain.so.3 "$fixtures/symbols_plain_more.c" \
+$CC -O2 -g -gdwarf-4 -fPIC -shared -Wl,-soname,libplain.so.3 "$fixtures/symbols_plain_more.c" \
 	-o "$dir/library"
-$cxx -O2 -g -gdwarf-4 "$fixtures/symbols_names.cc" -o "$dir/names"
+$CXX -O2 -g -gdwarf-4 "$fixtures/symbols_names.cc" -o "$dir/names"
 
 compare plain ''
 compare library ''
@@ -121,14 +104,14 @@ check_id names
 "$VGTOOL" symbols "$dir/unnumbered" >"$dir/unnumbered.ours"
 "$DUMP_SYMS" -c -m "$dir/unnumbered" >"$dir/unnumbered.theirs"
 for file in ours theirs; do
-	records "$dir/unnumbered.$file" | grep -v '^INLINE ' >"$dir/unnumbered.$file.records"
+	sym_records "$dir/unnumbered.$file" | grep -v '^INLINE ' >"$dir/unnumbered.$file.records"
 done
 diff "$dir/unnumbered.theirs.records" "$dir/unnumbered.ours.records" ||
 	fail "unnumbered: differs from dump_syms"
 
 # Where names share an address there is one record, marked, with the same name as theirs.  gold's
 # folding leaves both functions in the debug information, lld's one; without it there are symbols.
-$cxx -O1 -g -gdwarf-4 -ffunction-sections -fuse-ld=gold -Wl,--icf=all \
+$CXX -O1 -g -gdwarf-4 -ffunction-sections -fuse-ld=gold -Wl,--icf=all \
 	"$fixtures/symbols_folded.cc" -o "$dir/folded-gold"
 clang++ -O1 -g -gdwarf-4 -ffunction-sections -fuse-ld=lld -Wl,--icf=all \
 	"$fixtures/symbols_folded.cc" -o "$dir/folded-lld"
@@ -155,11 +138,11 @@ objcopy --add-gnu-debuglink="$dir/plain.debug" "$dir/plain"
 cmp "$dir/plain.ours" "$dir/separate.ours" || fail "separate: differs from the unstripped program"
 
 # So are the parts of split DWARF, whose file is named in the program.
-(cd "$dir" && $cxx -O2 -g -gdwarf-5 -gsplit-dwarf "$fixtures/symbols_names.cc" -o split)
-(cd "$dir" && $cxx -O2 -g -gdwarf-5 "$fixtures/symbols_names.cc" -o joined)
+(cd "$dir" && $CXX -O2 -g -gdwarf-5 -gsplit-dwarf "$fixtures/symbols_names.cc" -o split)
+(cd "$dir" && $CXX -O2 -g -gdwarf-5 "$fixtures/symbols_names.cc" -o joined)
 for program in split joined; do
 	"$VGTOOL" symbols "$dir/$program" >"$dir/$program.ours"
-	records "$dir/$program.ours" | grep -v '^MODULE ' >"$dir/$program.records"
+	sym_records "$dir/$program.ours" | grep -v '^MODULE ' >"$dir/$program.records"
 done
 cmp "$dir/split.records" "$dir/joined.records" || fail "split: differs from DWARF in one piece"
 
@@ -175,5 +158,3 @@ ln -s .. "$dir/trees/b/around"
 id=$(awk 'NR == 1 { print $4 }' "$dir/plain.ours")
 cmp "$dir/plain.ours" "$dir/store/plain/$id/plain.sym" || fail "store: not what it printed"
 
-[ "$failures" = 0 ] || echo "$failures failures"
-[ "$failures" = 0 ]

@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
 #
 # STACK CFI records: every row against llvm-dwarfdump and readelf, and against dump_syms; then what
-# they are for, a walk by Breakpad's own stack walker.  Needs VGTOOL, DUMP_SYMS, SENTRY_CLI and
-# minidump_stackwalk beside dump_syms; takes CC, CXX, SRCDIR, MUTATIONS (150 by default, from SEED on).
+# they are for, a walk by Breakpad's own stack walker.  Needs minidump_stackwalk beside dump_syms; takes
+# MUTATIONS (150 by default, from SEED on).
 #
 # dump_syms differs, and tests/symbols/symbols_cfi.mjs lets it differ, only in rows that have
 #  - an expression (the stubs of the PLT, a signal's frame): it passes over the rule, so that the
@@ -11,24 +11,12 @@
 #  - a return address that is undefined (_start, clone): it names the place where it would be.
 # It does not read sections of the type that lld gives .eh_frame, so that those are not compared.
 set -eu
-
-: "${VGTOOL:?path of vgtool}" "${DUMP_SYMS:?path of dump_syms}" "${SENTRY_CLI:?path of sentry-cli}"
-SRCDIR=${SRCDIR:-.}
+. "${SRCDIR:?}/tests/lib.sh"
+: "${DUMP_SYMS:?}" "${SENTRY_CLI:?}"
 MUTATIONS=${MUTATIONS:-150}
 SEED=${SEED:-1}
-fixtures=$(cd "$SRCDIR/tests/fixtures" && pwd)
-checker=$(cd "$SRCDIR/tests/symbols" && pwd)/symbols_cfi.mjs
+checker=$SRCDIR/tests/symbols/symbols_cfi.mjs
 stackwalk=$(dirname "$DUMP_SYMS")/minidump_stackwalk
-cc=${CC:-cc}
-cxx=${CXX:-c++}
-dir=$(mktemp -d)
-trap 'rm -rf "$dir"' EXIT
-failures=0
-
-fail() {
-	echo "FAIL: $*"
-	failures=$((failures + 1))
-}
 
 first_segment() {
 	readelf -lW "$1" | awk '$1 == "LOAD" { sub("0x", "", $3); print $3; exit }'
@@ -38,7 +26,7 @@ first_segment() {
 # was compared is left in $counts.
 rows() {
 	others=
-	"$VGTOOL" symbols "$2" >"$dir/ours" || { fail "$2: vgtool failed"; return; }
+	"$VGTOOL" symbols "$2" >"$dir/ours" || fail "$2: vgtool failed"
 	llvm-dwarfdump --eh-frame "$2" >"$dir/dump"
 	if [ "${3-}" = readelf ]; then
 		readelf --debug-dump=frames-interp "$2" >"$dir/readelf" 2>/dev/null || :
@@ -49,22 +37,22 @@ rows() {
 		others="$others $dir/theirs"
 	fi
 	counts=$(node "$checker" "$1" "$(first_segment "$2")" "$dir/ours" "$dir/dump" $others) ||
-		fail "$2: rows differ"
+		fail "$2: rows differ: $counts"
 	echo "$(basename "$2"): $counts"
 }
 
 expect() {
 	case " $counts " in
 	*" $1 "*) ;;
-	*) fail "expected $1 of $(basename "$file")" ;;
+	*) fail "no $1 in: $counts" ;;
 	esac
 }
 
-$cc -O2 -g "$fixtures/symbols_plain.c" "$fixtures/symbols_plain_more.c" -o "$dir/plain" -lpthread
-$cc -O0 -g -no-pie "$fixtures/symbols_plain.c" "$fixtures/symbols_plain_more.c" \
+$CC -O2 -g "$fixtures/symbols_plain.c" "$fixtures/symbols_plain_more.c" -o "$dir/plain" -lpthread
+$CC -O0 -g -no-pie "$fixtures/symbols_plain.c" "$fixtures/symbols_plain_more.c" \
 	-o "$dir/fixed" -lpthread
-$cxx -O2 -g "$fixtures/symbols_names.cc" -o "$dir/names"
-$cc -shared -nostdlib "$fixtures/symbols_cfi.s" -o "$dir/kinds.so"
+$CXX -O2 -g "$fixtures/symbols_names.cc" -o "$dir/names"
+$CC -shared -nostdlib "$fixtures/symbols_cfi.s" -o "$dir/kinds.so"
 clang -O2 -g "$fixtures/symbols_plain.c" "$fixtures/symbols_plain_more.c" -fuse-ld=lld \
 	-o "$dir/lld" -lpthread
 rows x86_64 "$dir/plain" readelf dump_syms
@@ -101,13 +89,13 @@ ld.lld -shared "$dir/object.o" -o "$dir/powerpc64.so"
 "$VGTOOL" symbols "$dir/powerpc64.so" | grep '^STACK' && fail "powerpc64: STACK records"
 
 # Both sections say the same once; kept apart, compressed, it is found; dropped code has no rows.
-$cc -O2 -g -S -ffunction-sections "$fixtures/symbols_frames.c" -DMAIN -o "$dir/frames.s"
+$CC -O2 -g -S -ffunction-sections "$fixtures/symbols_frames.c" -DMAIN -o "$dir/frames.s"
 printf '.cfi_sections .eh_frame, .debug_frame\n' | cat - "$dir/frames.s" >"$dir/both.s"
-$cc "$dir/both.s" -Wl,--gc-sections -o "$dir/both"
+$CC "$dir/both.s" -Wl,--gc-sections -o "$dir/both"
 nm "$dir/both" | grep unused && fail "both: nothing was dropped"
 rows x86_64 "$dir/both" readelf
 printf '.cfi_sections .debug_frame\n' | cat - "$dir/frames.s" >"$dir/debug_frames.s"
-$cc "$dir/debug_frames.s" -o "$dir/debug"
+$CC "$dir/debug_frames.s" -o "$dir/debug"
 rows x86_64 "$dir/debug" readelf
 objcopy --only-keep-debug --compress-debug-sections=zlib-gabi "$dir/debug" "$dir/debug.debug"
 cp "$dir/debug" "$dir/kept"
@@ -120,7 +108,7 @@ cmp "$dir/debug.stack" "$dir/separate.stack" || fail "a separate .debug_frame: o
 
 # Breakpad walks a real stack by them: no frame pointers, a realigned frame, one of variable size, a
 # signal's frame, and a callback through libc.
-$cc -std=gnu11 -D_GNU_SOURCE -O2 -g -fomit-frame-pointer "$fixtures/minidump.c" -o "$dir/minidump"
+$CC -std=gnu11 -D_GNU_SOURCE -O2 -g -fomit-frame-pointer "$fixtures/minidump.c" -o "$dir/minidump"
 "$dir/minidump" "$dir/dump"
 # walk STORE: "FUNCTION FOUND-BY" for each frame
 walk() {
@@ -145,7 +133,7 @@ echo "minidump: $(wc -l <"$dir/frames") frames"
 grep -q 'symtab, debug, unwind' "$dir/check" || fail "sentry-cli: no unwind information"
 
 # Damaged, it costs what was damaged.  Nothing takes long: the program of 100,000 rows is one of them.
-$cc -O2 "$fixtures/mutate.c" -o "$dir/mutate"
+$CC -O2 "$fixtures/mutate.c" -o "$dir/mutate"
 strip -o "$dir/stripped" "$dir/names"
 mkdir "$dir/mutants"                    # named, one without functions would be a failure
 lost=0
@@ -173,10 +161,8 @@ done
 	done
 	printf '.rept 200000\nnop\n.cfi_escape 0x0a, 0x0b\n.endr\n.cfi_endproc\n'
 } >"$dir/absurd.s"
-$cc -shared -nostdlib "$dir/absurd.s" -o "$dir/absurd.so"
+$CC -shared -nostdlib "$dir/absurd.s" -o "$dir/absurd.so"
 timeout 10 "$VGTOOL" symbols -o "$dir/hurt" "$dir/absurd.so" >"$dir/progress" || fail "absurd.so: status $?"
 grep -q 'damaged parts left out' "$dir/progress" || fail "absurd.so: nothing left out"
 echo "$((2 * MUTATIONS)) mutants: $lost lost something"
 
-[ "$failures" = 0 ] || echo "$failures failures"
-[ "$failures" = 0 ]

@@ -2,26 +2,13 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
 #
 # Damaged input costs vgtool symbols one sentence and status 1, or what was damaged; never a
-# signal, never a hang.  Needs VGTOOL; takes CC, SRCDIR, SANITIZE, MUTATIONS (150, or 60 of a
-# sanitized one, from SEED on).
+# signal, never a hang.  Takes MUTATIONS (150, or 60 of a sanitized vgtool, from SEED on).
 set -eu
+. "${SRCDIR:?}/tests/lib.sh"
 
-: "${VGTOOL:?path of vgtool}"
-SRCDIR=${SRCDIR:-.}
 # A sanitized program starts slowly, and make fuzz has mutated more by then.
 MUTATIONS=${MUTATIONS:-$([ -z "${SANITIZE-}" ] && echo 150 || echo 60)}
 SEED=${SEED:-1}
-fixtures=$SRCDIR/tests/fixtures
-fixtures_real=$(cd "$fixtures" && pwd)
-cc=${CC:-cc}
-dir=$(mktemp -d)
-trap 'rm -rf "$dir"' EXIT
-failures=0
-
-fail() {
-	echo "FAIL: $*"
-	failures=$((failures + 1))
-}
 
 # run FILE: the status of reading it, with one sentence to stderr if it is 1.  Where that is of names alone, there may be
 # output.
@@ -53,20 +40,18 @@ expect() {
 
 # misused ARGUMENT...: status 2, and a sentence before the usage
 misused() {
-	status=0
-	"$VGTOOL" symbols "$@" >"$dir/out" 2>"$dir/err" || status=$?
-	[ $status = 2 ] || fail "symbols $*: status $status, not 2"
+	exits 2 "$VGTOOL" symbols "$@"
 	head -1 "$dir/err" | grep -q '^vgtool symbols: ' || fail "symbols $*: no sentence"
 }
 
-$cc -O2 "$fixtures/mutate.c" -o "$dir/mutate"
+$CC -O2 "$fixtures/mutate.c" -o "$dir/mutate"
 for version in 4 5; do
-	$cc -O2 -g -gdwarf-$version "$fixtures/symbols_plain_more.c" "$fixtures/symbols_plain.c" \
+	$CC -O2 -g -gdwarf-$version "$fixtures/symbols_plain_more.c" "$fixtures/symbols_plain.c" \
 		-o "$dir/program$version" -lpthread
 done
-$cc -O2 -g -gz=zlib "$fixtures/symbols_plain_more.c" "$fixtures/symbols_plain.c" \
+$CC -O2 -g -gz=zlib "$fixtures/symbols_plain_more.c" "$fixtures/symbols_plain.c" \
 	-o "$dir/program-gz" -lpthread
-$cc -O2 -g -c "$fixtures/symbols_plain_more.c" -o "$dir/object.o"
+$CC -O2 -g -c "$fixtures/symbols_plain_more.c" -o "$dir/object.o"
 strip -o "$dir/program-stripped" "$dir/program5"
 
 expect 1 "$dir/missing"
@@ -81,10 +66,8 @@ deep=$dir/deep
 half=$(printf 'd/%.0s' $(seq 1020))
 mkdir -p "$deep/$half" "$dir/lower/$half"
 mv "$dir/lower" "$deep/$half"
-status=0
-"$VGTOOL" symbols -o "$dir/store" "$deep" >"$dir/out" 2>"$dir/err" || status=$?
-[ "$status" = 1 ] || fail "a deep tree: status $status"
-grep -q 'too long' "$dir/err" || fail "a deep tree: $(head -c 200 "$dir/err")"
+exits 1 "$VGTOOL" symbols -o "$dir/store" "$deep"
+has err 'too long'
 expect 1 "$dir/object.o"
 head -c 100 "$dir/program5" >"$dir/cut"
 expect 1 "$dir/cut"
@@ -116,7 +99,7 @@ characters() {
 # long_path DWARF DIRECTORY NAME: the program's only file is NAME in DIRECTORY
 long_path() {
 	(cd "$dir" && printf '# 1 "%s"\nint f(void) { return 1; }\n' "$3" >long.c &&
-		$cc -g -gdwarf-"$1" -shared -nostdlib "-fdebug-prefix-map=$PWD=$2" long.c -o long)
+		$CC -g -gdwarf-"$1" -shared -nostdlib "-fdebug-prefix-map=$PWD=$2" long.c -o long)
 	expect 0 "$dir/long"
 	{ printf '%s/%s' "$2" "$3" | head -c 4096; echo; } >"$dir/wanted"
 	sed -n 's/^FILE 0 //p' "$dir/out" | cmp -s - "$dir/wanted" ||
@@ -132,7 +115,7 @@ for version in 4 5; do
 done
 
 # Unwind information beyond 64 bits: what is damaged is left out, and the four good entries are there.
-$cc -shared -nostdlib "$fixtures/symbols_overflow.s" -o "$dir/overflow.so"
+$CC -shared -nostdlib "$fixtures/symbols_overflow.s" -o "$dir/overflow.so"
 expect 0 "$dir/overflow.so"
 [ "$(grep -c '^STACK CFI' "$dir/out")" = 4 ] || fail "overflow.so: $(grep '^STACK CFI' "$dir/out")"
 "$VGTOOL" symbols -o "$dir/store" "$dir/overflow.so" >"$dir/out" 2>&1 || fail "overflow.so: status $?"
@@ -145,8 +128,8 @@ objcopy -S --keep-symbols="$dir/keep" "$dir/program5" "$dir/mini"
 xz "$dir/mini"
 objcopy --add-section .gnu_debugdata="$dir/mini.xz" "$dir/program-stripped" "$dir/program-mini"
 mkdir "$dir/split"
-(cd "$dir/split" && clang -O2 -g -gdwarf-5 -gsplit-dwarf "$fixtures_real/symbols_plain_more.c" \
-	"$fixtures_real/symbols_plain.c" -o program -lpthread && llvm-dwp -e program -o package &&
+(cd "$dir/split" && clang -O2 -g -gdwarf-5 -gsplit-dwarf "$fixtures/symbols_plain_more.c" \
+	"$fixtures/symbols_plain.c" -o program -lpthread && llvm-dwp -e program -o package &&
 	rm ./*.dwo)
 
 seed=$SEED
@@ -163,5 +146,4 @@ while [ "$seed" -lt $((SEED + MUTATIONS)) ]; do
 done
 # A mutation that never hurts tests nothing.
 [ "$damaged" -gt 0 ] || fail "no mutant was refused"
-echo "$((7 * MUTATIONS)) mutants: $damaged refused, $failures failures"
-[ "$failures" = 0 ]
+echo "$((7 * MUTATIONS)) mutants: $damaged refused"

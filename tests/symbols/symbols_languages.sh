@@ -2,16 +2,9 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
 #
 # Functions of languages whose DW_AT_name is short have their modules, types and outer functions in
-# their names: Fortran as gfortran compiles it; D, Ada and Crystal from a fixture.  Needs VGTOOL; takes
-# CC, SRCDIR.
+# their names: Fortran as gfortran compiles it; D, Ada and Crystal from a fixture.
 set -eu
-
-: "${VGTOOL:?path of vgtool}"
-SRCDIR=${SRCDIR:-.}
-fixtures=$(cd "$SRCDIR/tests/fixtures" && pwd)
-dir=$(mktemp -d)
-trap 'rm -rf "$dir"' EXIT
-failures=0
+. "${SRCDIR:?}/tests/lib.sh"
 
 # functions FILE: their names, in order of address; those of several names marked
 functions() {
@@ -21,13 +14,10 @@ functions() {
 # expect NAME: $dir/NAME.wanted are the functions of $dir/NAME
 expect() {
 	functions "$dir/$1" >"$dir/$1.found"
-	diff "$dir/$1.wanted" "$dir/$1.found" || {
-		echo "FAIL: $1"
-		failures=$((failures + 1))
-	}
+	diff "$dir/$1.wanted" "$dir/$1.found" || fail "$1: other functions"
 }
 
-${CC:-cc} -shared -nostdlib "$fixtures/symbols_languages.s" -o "$dir/languages"
+$CC -shared -nostdlib "$fixtures/symbols_languages.s" -o "$dir/languages"
 cat >"$dir/languages.wanted" <<'END'
 std.range.primitives.popFront!char
 std.range.primitives.popFront!char.pick
@@ -46,7 +36,7 @@ expect languages
 
 # The linker's names of the same functions do not make them several.
 (cd "$dir" && gfortran -O1 -g -fno-inline -fno-toplevel-reorder "$fixtures/symbols_languages.f90" -o fortran)
-nm "$dir/fortran" | grep -q __shapes_MOD_fill || { echo "FAIL: gfortran: no __shapes_MOD_fill"; exit 1; }
+nm "$dir/fortran" | grep -q __shapes_MOD_fill || fail "gfortran: no __shapes_MOD_fill"
 functions "$dir/fortran" | sort >"$dir/fortran.all"
 sort >"$dir/fortran.names" <<'END'
 shapes::fill::scaled
@@ -55,9 +45,5 @@ outside
 demo::report
 END
 comm -23 "$dir/fortran.names" "$dir/fortran.all" >"$dir/fortran.lost"
-[ ! -s "$dir/fortran.lost" ] || {
-	echo "FAIL: fortran: not there: $(tr '\n' ' ' <"$dir/fortran.lost"); there: $(tr '\n' ' ' <"$dir/fortran.all")"
-	failures=$((failures + 1))
-}
-echo "$failures failures"
-[ "$failures" = 0 ]
+[ ! -s "$dir/fortran.lost" ] ||
+	fail "fortran: not there: $(tr '\n' ' ' <"$dir/fortran.lost"); there: $(tr '\n' ' ' <"$dir/fortran.all")"

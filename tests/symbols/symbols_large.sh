@@ -10,11 +10,9 @@
 #    of lambdas, whose classes are nested in functions, where dump_syms does not look.
 #  - INLINE records that only vgtool has: dump_syms does not look into lexical blocks.
 set -eu
-: "${VGTOOL:?}" "${DUMP_SYMS:?}" "${SRCDIR:?}"
-dir=$(mktemp -d)
-trap 'rm -rf "$dir"' EXIT
-id=$(readelf -n /usr/lib/libcupt4.so.2 | awk '/Build ID/ { print $3 }')
-debug=/usr/lib/debug/.build-id/$(echo "$id" | cut -c 1-2)/${id#??}.debug
+. "${SRCDIR:?}/tests/lib.sh"
+: "${DUMP_SYMS:?}"
+debug=/usr/lib/debug/$(debug_path "$(build_id /usr/lib/libcupt4.so.2)")
 "$VGTOOL" symbols --no-cfi "$debug" >"$dir/ours"
 "$DUMP_SYMS" -c -d -m "$debug" >"$dir/theirs" 2>/dev/null
 node "$SRCDIR/tests/symbols/symbols_large.mjs" "$dir/ours" "$dir/theirs"

@@ -19,31 +19,17 @@
 #    wherever we have one, and the other way round a function wherever it has one; but a PUBLIC
 #    record has no size, and so its name, without a line, covers up to 15 bytes of padding behind.
 #
-# Needs LOOKUP, VGTOOL; takes CC, CXX, SRCDIR, SOAK (100,000 addresses each, and more programs).
+# Takes SOAK (100,000 addresses each, and more programs).
 set -eu
-
-: "${LOOKUP:?path of tests/symbols/lookup}" "${VGTOOL:?path of vgtool}"
-SRCDIR=${SRCDIR:-.}
-fixtures=$(cd "$SRCDIR/tests/fixtures" && pwd)
+. "${SRCDIR:?}/tests/lib.sh"
+: "${LOOKUP:?}"
 compare=$SRCDIR/tests/symbols/lookup_compare.awk
 count=10000
 [ -z "${SOAK-}" ] || count=100000
-cc=${CC:-cc}
-cxx=${CXX:-c++}
-dir=$(mktemp -d)
-trap 'rm -rf "$dir"' EXIT
-failures=0
-
-fail() {
-	echo "FAIL: $*"
-	failures=$((failures + 1))
-}
 
 # debug_file PROGRAM: where its symbols are
 debug_file() {
-	id=$(readelf -n "$1" 2>/dev/null | awk '/Build ID/ { print $3 }')
-	rest=${id#??}
-	file=/usr/lib/debug/.build-id/${id%"$rest"}/$rest.debug
+	file=/usr/lib/debug/$(debug_path "$(build_id "$1")")
 	if [ -f "$file" ]; then echo "$file"; else echo "$1"; fi
 }
 
@@ -69,7 +55,7 @@ check() {
 	name=$1 program=$2
 	"$LOOKUP" --draw "${3:-$count}" "$program" >"$dir/$name.addresses"
 	"$LOOKUP" "$program" <"$dir/$name.addresses" >"$dir/$name.ours"
-	"$VGTOOL" symbols "$program" >"$dir/$name.sym" || { fail "$name: vgtool failed"; return; }
+	"$VGTOOL" symbols "$program" >"$dir/$name.sym" || fail "$name: vgtool failed"
 	"$LOOKUP" "$dir/$name.sym" <"$dir/$name.addresses" >"$dir/$name.by-sym"
 	cmp "$dir/$name.ours" "$dir/$name.by-sym" || fail "$name: the .sym says something else"
 	# llvm-symbolizer takes virtual addresses; the comparison is by ours, relative ones.
@@ -98,27 +84,27 @@ check() {
 			exit !(compared >= 0.7 * $2 && $6 >= 0.999 * compared && $8 >= 0.999 * compared &&
 			       $10 >= 0.995 * compared && wrong <= 0.001 * $2)
 		}' || {
-		fail "$name: too many differences (theirs, ours)"
 		grep -v '^nameless' "$dir/$name.diff" | head -20
 		head -5 "$dir/$name.wrong"
+		fail "$name: too many differences (theirs, ours)"
 	}
 	rm -f "$dir/$name".*
 }
 
 # Programs are small: all their bytes would be looked up several times over.
 small=4000
-$cc -O2 -g -gdwarf-5 "$fixtures/symbols_plain.c" "$fixtures/symbols_plain_more.c" \
+$CC -O2 -g -gdwarf-5 "$fixtures/symbols_plain.c" "$fixtures/symbols_plain_more.c" \
 	-o "$dir/gcc_c" -lpthread
-$cxx -O2 -g -gdwarf-5 "$fixtures/symbols_names.cc" -o "$dir/gcc_cxx"
+$CXX -O2 -g -gdwarf-5 "$fixtures/symbols_names.cc" -o "$dir/gcc_cxx"
 clang -O2 -g -gdwarf-5 "$fixtures/symbols_plain.c" "$fixtures/symbols_plain_more.c" \
 	-o "$dir/clang_c" -lpthread
 clang++ -O2 -g -gdwarf-5 "$fixtures/symbols_names.cc" -o "$dir/clang_cxx"
 # Origins in other units, and units without names.
-$cc -O2 -g -gdwarf-5 -flto "$fixtures/symbols_plain.c" "$fixtures/symbols_plain_more.c" \
+$CC -O2 -g -gdwarf-5 -flto "$fixtures/symbols_plain.c" "$fixtures/symbols_plain_more.c" \
 	-o "$dir/lto" -lpthread
-$cxx -O2 -g -gdwarf-5 -flto -ffunction-sections -Wl,--gc-sections "$fixtures/symbols_names.cc" \
+$CXX -O2 -g -gdwarf-5 -flto -ffunction-sections -Wl,--gc-sections "$fixtures/symbols_names.cc" \
 	-o "$dir/lto_cxx"
-$cxx -O2 -g -gdwarf-5 -gz=zlib -fdebug-types-section "$fixtures/symbols_names.cc" -o "$dir/types"
+$CXX -O2 -g -gdwarf-5 -gz=zlib -fdebug-types-section "$fixtures/symbols_names.cc" -o "$dir/types"
 # Only what line tables need: no linkage names, and no scopes.
 clang++ -O2 -g1 "$fixtures/symbols_names.cc" -o "$dir/tables"
 for program in gcc_c gcc_cxx clang_c clang_cxx lto lto_cxx types tables; do
@@ -129,5 +115,3 @@ check python /usr/bin/python3.11
 check cupt /usr/lib/libcupt4.so.2
 [ -z "${SOAK-}" ] || check python_debug /usr/bin/python3.11-dbg
 
-[ "$failures" = 0 ] || echo "$failures failures"
-[ "$failures" = 0 ]

@@ -3,26 +3,12 @@
 #
 # Every place that vgtool symbols takes symbols from, on programs built here and now: each names
 # its source and gives the functions, files, lines and inlined calls that llvm-symbolizer finds in
-# the whole program.  Needs VGTOOL, SENTRY_CLI; takes CC, CXX, SRCDIR.
+# the whole program.
 set -eu
-
-: "${VGTOOL:?path of vgtool}" "${SENTRY_CLI:?path of sentry-cli}"
-SRCDIR=${SRCDIR:-.}
-fixtures=$(cd "$SRCDIR/tests/fixtures" && pwd)
-dir=$(mktemp -d)
-server=
-trap "test -z \"$server\" || kill \"$server\" || :; test -n \"${KEEP-}\" || rm -rf \"$dir\"" EXIT
-failures=0
-# CC and CXX may hold options.
-cc=${CC:-cc}
-cxx=${CXX:-c++}
+. "${SRCDIR:?}/tests/lib.sh"
+: "${SENTRY_CLI:?}"
 sources="$fixtures/sources.c $fixtures/sources_more.c"
 unset DEBUGINFOD_URLS
-
-fail() {
-	echo "FAIL: $*"
-	failures=$((failures + 1))
-}
 
 # marked NAME: "NAME FILE:LINE" of the line that the fixture marks so
 marked() {
@@ -37,11 +23,8 @@ run() {
 	rm -rf "$dir/store"
 	source=
 	"$VGTOOL" symbols -o "$dir/store" "$@" "$binary" >"$dir/$name.progress" 2>"$dir/$name.err" ||
-		grep -q ': no function in it has a name: ' "$dir/$name.err" || {
-		cat "$dir/$name.err" >>"$dir/$name.progress"
-		fail "$name: $(cat "$dir/$name.progress")"
-		return
-	}
+		grep -q ': no function in it has a name: ' "$dir/$name.err" ||
+		fail "$name: $(cat "$dir/$name.progress" "$dir/$name.err")"
 	source=$(sed -n '1s/.* from \(.*\) -> .*/\1/p' "$dir/$name.progress")
 	find "$dir/store" -name '*.sym' -exec cp {} "$dir/$name.sym" \;
 }
@@ -87,10 +70,8 @@ frames() {
 	paste -d '\n' "$dir/$name.theirs" "$dir/$name.ours" >"$dir/$name.both"
 	awk 'NR % 2 { theirs = $0; next } $0 != theirs { print "  < " theirs "\n  > " $0 }' \
 		"$dir/$name.both" >"$dir/$name.differ"
-	[ ! -s "$dir/$name.differ" ] || {
-		fail "$name: differs from llvm-symbolizer ($(wc -l <"$dir/$name.differ") lines)"
-		head -n 6 "$dir/$name.differ"
-	}
+	[ ! -s "$dir/$name.differ" ] ||
+		fail "$name: differs from llvm-symbolizer ($(wc -l <"$dir/$name.differ") lines): $(head -n 6 "$dir/$name.differ")"
 }
 
 # whole NAME BINARY SOURCE WHOLE OPTION...: names, files, lines and inlines
@@ -99,7 +80,7 @@ whole() {
 	run "$name" "$binary" "$@"
 	case $source in
 	$expected) ;;
-	*) fail "$name: read from '$source', not from '$expected'"; return ;;
+	*) fail "$name: read from '$source', not from '$expected'" ;;
 	esac
 	frames "$name" "$binary" "$whole"
 	grep -qxF "$chain" "$dir/$name.ours" || fail "$name: nothing is at '$chain'"
@@ -110,12 +91,12 @@ functions="hidden exported elsewhere main _start"
 
 # ---- DWARF in the file: compilers, versions, compression ----
 for version in 2 3 4 5; do
-	$cc -O2 -g -gdwarf-$version $sources -o "$dir/gcc$version"
+	$CC -O2 -g -gdwarf-$version $sources -o "$dir/gcc$version"
 	whole "gcc$version" "$dir/gcc$version" DWARF "$dir/gcc$version"
 	clang -O2 -g -gdwarf-$version $sources -o "$dir/clang$version"
 	whole "clang$version" "$dir/clang$version" DWARF "$dir/clang$version"
 done
-$cc -O2 -g -no-pie $sources -o "$dir/fixed"
+$CC -O2 -g -no-pie $sources -o "$dir/fixed"
 whole fixed "$dir/fixed" DWARF "$dir/fixed"
 for kind in zlib-gabi zlib-gnu zstd; do
 	objcopy --compress-debug-sections=$kind "$dir/gcc5" "$dir/$kind"
@@ -131,15 +112,11 @@ apart() {
 	objcopy --only-keep-debug "$2" "$dir/$1/program.debug"
 	strip -o "$dir/$1/program" "$2"
 }
-id_of() {
-	readelf -n "$1" | awk '/Build ID:/ { print $3 }'
-}
 # filed DIRECTORY FILE: puts a debug file where its build id says
 filed() {
-	id=$(id_of "$2")
-	rest=${id#??}
-	mkdir -p "$1/.build-id/${id%"$rest"}"
-	mv "$2" "$1/.build-id/${id%"$rest"}/$rest.debug"
+	place=$1/$(debug_path "$(build_id "$2")")
+	mkdir -p "${place%/*}"
+	mv "$2" "$place"
 }
 # no_debug NAME BINARY OPTION...: nothing but .dynsym is found
 no_debug() {
@@ -195,7 +172,7 @@ whole link-flat "$dir/link/program" "DWARF in $dir/flat/program.debug" "$dir/gcc
 	--debug-dir="$dir/flat"
 
 # Without a build id the checksum decides, and the module's id is that of its code.
-$cc -O2 -g -Wl,--build-id=none $sources -o "$dir/unnumbered"
+$CC -O2 -g -Wl,--build-id=none $sources -o "$dir/unnumbered"
 linked crc "$dir/unnumbered"
 whole crc "$dir/crc/program" "DWARF in $dir/crc/program.debug" "$dir/unnumbered"
 ours=$(awk '{ print tolower($4); exit }' "$dir/crc.sym")
@@ -209,22 +186,20 @@ no_debug crc-wrong "$dir/crc/program"
 names() {
 	name=$1 binary=$2 expected=$3 whole=$4; shift 4
 	run "$name" "$binary"
-	[ "$source" = "$expected" ] || { fail "$name: read from '$source', not '$expected'"; return; }
+	[ "$source" = "$expected" ] || fail "$name: read from '$source', not '$expected'"
 	addresses "$whole" hidden exported elsewhere main >"$dir/$name.addresses"
 	lookup "$name" "$binary" <"$dir/$name.addresses" >"$dir/$name.ours"
 	wanted=" $* "
 	reference "$whole" --no-inlines <"$dir/$name.addresses" | awk -v wanted="$wanted" '
 		{ print (index(wanted, " " $1 " ") ? $1 : "??") " ??:0" }' >"$dir/$name.theirs"
-	cmp -s "$dir/$name.ours" "$dir/$name.theirs" || {
-		fail "$name: names differ"
-		diff "$dir/$name.theirs" "$dir/$name.ours" | head -n 6
-	}
+	cmp -s "$dir/$name.ours" "$dir/$name.theirs" ||
+		fail "$name: names differ: $(diff "$dir/$name.theirs" "$dir/$name.ours" | head -n 6)"
 	echo "$name: $source, $(wc -l <"$dir/$name.ours") addresses"
 }
 # --only-keep-debug of the symbol table alone: what distributions call mini debug information.
-$cc -O2 -rdynamic $sources -o "$dir/plain"
-$cc -O2 $sources "$fixtures/sources_labels.S" -o "$dir/labels"
-$cc -O2 -g $sources "$fixtures/sources_labels.S" -o "$dir/labels-lines"
+$CC -O2 -rdynamic $sources -o "$dir/plain"
+$CC -O2 $sources "$fixtures/sources_labels.S" -o "$dir/labels"
+$CC -O2 -g $sources "$fixtures/sources_labels.S" -o "$dir/labels-lines"
 strip -o "$dir/stripped" "$dir/plain"
 names symtab "$dir/plain" .symtab "$dir/plain" hidden exported elsewhere main
 names dynsym "$dir/stripped" .dynsym "$dir/plain" exported elsewhere main
@@ -283,7 +258,7 @@ EOF
 for options in "" "-Wl,-z,now" "-fcf-protection -Wl,-z,ibtplt" "-no-pie -fuse-ld=lld" \
 	"-Wl,-z,now -Wl,-z,ibt -fcf-protection"; do
 	name=plt$(echo "$options" | tr -dc a-z)
-	$cc -O2 $options "$dir/calls.c" -o "$dir/$name"
+	$CC -O2 $options "$dir/calls.c" -o "$dir/$name"
 	run "$name" "$dir/$name"
 	objdump -d "$dir/$name" | awk '/^[0-9a-f]+ <.*@plt>:$/ { print $1 " " substr($2, 2, length($2) - 3) }' \
 		>"$dir/$name.stubs"
@@ -296,7 +271,7 @@ for options in "" "-Wl,-z,now" "-fcf-protection -Wl,-z,ibtplt" "-no-pie -fuse-ld
 done
 
 # ---- what linkers do ----
-$cc -O2 -g -ffunction-sections -Wl,--gc-sections $sources -o "$dir/collected"
+$CC -O2 -g -ffunction-sections -Wl,--gc-sections $sources -o "$dir/collected"
 ! nm "$dir/collected" | grep -q dropped || fail "collected: dropped is there"
 whole collected "$dir/collected" DWARF "$dir/collected"
 ! grep -qE '(FUNC|PUBLIC) .*dropped' "$dir/collected.sym" || fail "collected: dropped has a record"
@@ -311,7 +286,7 @@ clang -O2 -g -ffunction-sections -fuse-ld=lld -Wl,--icf=all $sources -o "$dir/ic
 whole icf "$dir/icf" DWARF "$dir/icf"
 [ "$(grep -cE '^FUNC .* folded_[ab]$' "$dir/icf.sym")" -ge 1 ] || fail "icf: no folded function"
 [ "$(nm "$dir/icf" | awk '/ folded_/ { print $1 }' | sort -u | wc -l)" = 1 ] || fail "icf: not folded"
-$cc -O2 -g -flto $sources -o "$dir/lto-gcc"
+$CC -O2 -g -flto $sources -o "$dir/lto-gcc"
 clang -O2 -g -flto -fuse-ld=lld $sources -o "$dir/lto-clang"
 for name in lto-gcc lto-clang; do
 	functions="hidden.constprop.0 exported.constprop.0 $functions" whole $name "$dir/$name" DWARF "$dir/$name"
@@ -349,7 +324,7 @@ machine riscv64-linux-gnu riscv -mno-relax
 # ---- dwz: what two programs share is in a third file ----
 mkdir "$dir/dwz"
 for which in one two; do
-	$cxx -O2 -g -D"WHICH_$which" "$fixtures/symbols_names.cc" -o "$dir/dwz/$which"
+	$CXX -O2 -g -D"WHICH_$which" "$fixtures/symbols_names.cc" -o "$dir/dwz/$which"
 	cp "$dir/dwz/$which" "$dir/dwz/$which.whole"
 	"$VGTOOL" symbols "$dir/dwz/$which" | grep -v '^INFO' >"$dir/dwz/$which.expected"
 done
@@ -358,7 +333,7 @@ readelf -SW "$dir/dwz/one" | grep -q gnu_debugaltlink || fail "dwz: nothing is s
 dwz_check() {
 	name=$1 expected=$2; shift 2
 	run "$name" "$dir/dwz/one" "$@"
-	case $source in $expected) ;; *) fail "$name: read from '$source'"; return ;; esac
+	case $source in $expected) ;; *) fail "$name: read from '$source'" ;; esac
 	grep -v '^INFO' "$dir/$name.sym" | sed '1s/.*//' >"$dir/$name.ours"
 	sed '1s/.*//' "$dir/dwz/one.expected" | cmp - "$dir/$name.ours" ||
 		fail "$name: differs from the whole program"
@@ -388,7 +363,7 @@ split() {
 	ls "$dir/$1" | grep -q 'dwo$' || fail "$1: no .dwo"
 }
 for version in 4 5; do
-	for compiler in "$cc" clang; do
+	for compiler in "$CC" clang; do
 		kind=dwo-${compiler%% *}$version
 		split "$kind" "$compiler" $version
 		# llvm-symbolizer 14 misses inlined calls of split DWARF: what it says of the same
@@ -445,27 +420,20 @@ for mangling in legacy v0; do
 done
 
 # ---- debuginfod: a server of this test's own ----
-status=0
-"$VGTOOL" symbols --debuginfod "$dir/buildid/program" >"$dir/out" 2>"$dir/err" || status=$?
-[ $status = 1 ] && grep -q 'DEBUGINFOD_URLS names no server' "$dir/err" ||
-	fail "debuginfod: status $status without a server: $(cat "$dir/err")"
+exits 1 "$VGTOOL" symbols --debuginfod "$dir/buildid/program"
+has err 'DEBUGINFOD_URLS names no server'
 mkdir "$dir/served"
 apart debuginfod "$dir/gcc5"
 mv "$dir/debuginfod/program.debug" "$dir/served"
 export DEBUGINFOD_CACHE_PATH="$dir/cache" DEBUGINFOD_TIMEOUT=10
-port=$((20000 + $$ % 20000))
-for attempt in 1 2 3 4 5; do
-	debuginfod -p $port -d :memory: -F "$dir/served" >"$dir/debuginfod.log" 2>&1 &
-	server=$!
-	for second in 1 2 3 4 5 6 7 8 9 10; do
-		kill -0 $server 2>/dev/null || { server=; break; }
-		curl -sf -o /dev/null "http://127.0.0.1:$port/buildid/$(id_of "$dir/gcc5")/debuginfo" && break 2
-		sleep 1
-	done
-	port=$((port + 1))
-done
-[ -n "$server" ] || fail "debuginfod: the server does not start: $(tail -n 3 "$dir/debuginfod.log")"
-export DEBUGINFOD_URLS="http://127.0.0.1:$port"
+url=http://127.0.0.1:$(free_port)
+debuginfod -p "${url##*:}" -d :memory: -F "$dir/served" >"$dir/debuginfod.log" 2>&1 & server=$!
+pids=$server
+id=$(build_id "$dir/gcc5")
+served() { curl -sf -o /dev/null "$url/buildid/$id/debuginfo" || gone $server; }
+await 60 "debuginfod has the file or has ended" served
+! gone $server || fail "debuginfod: the server does not start: $(tail -n 3 "$dir/debuginfod.log")"
+export DEBUGINFOD_URLS="$url"
 no_debug debuginfod-unasked "$dir/debuginfod/program"
 whole debuginfod "$dir/debuginfod/program" "DWARF in $dir/cache/*" "$dir/gcc5" --debuginfod
 whole debuginfod-bare "$dir/debuginfod/program" "DWARF in $dir/cache/*" "$dir/gcc5" --debuginfod \
@@ -479,12 +447,9 @@ esac
 no_debug debuginfod-unknown "$dir/stripped" --debuginfod
 kill "$server"
 wait "$server" || :
-server=
+pids=
 rm -rf "$dir/cache"
-status=0
-"$VGTOOL" symbols --debuginfod "$dir/debuginfod/program" >"$dir/out" 2>"$dir/err" || status=$?
-[ $status = 1 ] && [ "$(wc -l <"$dir/err")" = 1 ] && grep -q 'debuginfod: ' "$dir/err" ||
-	fail "debuginfod: status $status with the server gone: $(cat "$dir/err")"
+exits 1 "$VGTOOL" symbols --debuginfod "$dir/debuginfod/program"
+[ "$(wc -l <"$dir/err")" = 1 ] || fail "debuginfod: not one line with the server gone: $(cat "$dir/err")"
+has err 'debuginfod: '
 
-echo "$failures failures"
-[ "$failures" = 0 ]

