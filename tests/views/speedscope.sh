@@ -28,10 +28,10 @@ shown() {
 		tail -n 20 "$dir/chromium.log" >"$dir/judged"
 		return 1
 	}
-	node "$SRCDIR/tests/speedscope.mjs" judge "$file" "$dir/page.html" "$@" >"$dir/judged" 2>&1
+	node "$SRCDIR/tests/views/speedscope.mjs" judge "$file" "$dir/page.html" "$@" >"$dir/judged" 2>&1
 }
 at_end() { cat "$dir/judged" 2>/dev/null; }
 
-node "$SRCDIR/tests/speedscope.mjs" prepare "$file" "$release/file-format-schema.json" "$dir"
+node "$SRCDIR/tests/views/speedscope.mjs" prepare "$file" "$release/file-format-schema.json" "$dir"
 # The page of a busy machine may be taken before it is drawn.
 await 300 "Speedscope shows $file" shown "$@"
