@@ -81,6 +81,7 @@ static void task_skip(struct vg_task *task, const struct vg_task_look *before, u
 	task->look.queued_ns += queued_ns;
 	task->step.at_ns += gap_ns;
 	task->step.cpu_ns += cpu_ns;
+	task->step.queued_ns += queued_ns;
 	task->step.slices += look.slices - before->slices;
 	for (uint32_t r = 0; r < VG_RECORDINGS; r++) {
 		struct vg_account *account = &task->accounts[r];

@@ -150,28 +150,55 @@ START_TEST(ticks_are_wide_only_where_all_is_fetched)
 	};
 	struct vg_pace_load load = fetches;
 
-	ck_assert_uint_eq(vg_pace_periods(&load), 25);
+	ck_assert_uint_eq(vg_pace_periods(&load, 1), 25);
 	load.cpu_only = false;
-	ck_assert_uint_eq(vg_pace_periods(&load), 1);
+	ck_assert_uint_eq(vg_pace_periods(&load, 1), 1);
 	load = fetches;
 	load.counters = true;
-	ck_assert_uint_eq(vg_pace_periods(&load), 1);
+	ck_assert_uint_eq(vg_pace_periods(&load, 1), 1);
 	load = fetches;
 	load.stops = 1;
-	ck_assert_uint_eq(vg_pace_periods(&load), 1);
+	ck_assert_uint_eq(vg_pace_periods(&load, 1), 1);
 	ck_assert(vg_pace_due(&load, 25));
 	ck_assert(!vg_pace_due(&load, 1));
 	load = fetches;
 	load.room_ns = 20000000;
-	ck_assert_uint_eq(vg_pace_periods(&load), 10);
-	ck_assert(vg_pace_due(&load, 25));
+	ck_assert_uint_eq(vg_pace_periods(&load, 1), 10);
+	ck_assert(!vg_pace_due(&load, 25));
 	load.left_ns = 4000000;
-	ck_assert_uint_eq(vg_pace_periods(&load), 2);
+	ck_assert(vg_pace_due(&load, 25));
+	ck_assert_uint_eq(vg_pace_periods(&load, 1), 2);
 	load.room_ns = 0;
-	ck_assert_uint_eq(vg_pace_periods(&load), 1);
+	ck_assert_uint_eq(vg_pace_periods(&load, 1), 1);
 	load = fetches;
 	load.period_ns = 10101010;
-	ck_assert_uint_eq(vg_pace_periods(&load), 2);
+	ck_assert_uint_eq(vg_pace_periods(&load, 1), 2);
+}
+END_TEST
+
+/* Of wall time: where the threads that run do so nearly all the time. */
+START_TEST(ticks_are_wide_where_little_waits)
+{
+	static const struct vg_pace_load begin = { .period_ns = 1000000, .room_ns = 1000000000, .left_ns = UINT64_MAX };
+	struct vg_pace_load load = begin;
+
+	/* Threads that sleep are none of these. */
+	vg_pace_thread(&load, 200000000, 1000, 3);
+	ck_assert_uint_eq(vg_pace_periods(&load, 1), 1);
+	vg_pace_thread(&load, 200000000, 190000000, 10);
+	ck_assert_uint_eq(vg_pace_periods(&load, 1), 125);
+	vg_pace_thread(&load, 200000000, 150000000, 10);
+	ck_assert_uint_eq(vg_pace_periods(&load, 1), 1);
+	ck_assert_uint_eq(vg_pace_periods(&load, 125), 125);
+	load.found = 1;
+	ck_assert_uint_eq(vg_pace_periods(&load, 125), 1);
+	load.found = 0;
+	load.events = true;
+	ck_assert_uint_eq(vg_pace_periods(&load, 125), 1);
+	/* Short waits are as good as none. */
+	load = begin;
+	vg_pace_thread(&load, 200000000, 100000000, 2100);
+	ck_assert_uint_eq(vg_pace_periods(&load, 1), 125);
 }
 END_TEST
 
@@ -186,6 +213,7 @@ Suite *policy_suite(void)
 	tcase_add_test(tests, no_choice_costs_twice_the_best);
 	tcase_add_test(tests, each_recording_has_one_method);
 	tcase_add_test(tests, ticks_are_wide_only_where_all_is_fetched);
+	tcase_add_test(tests, ticks_are_wide_where_little_waits);
 	suite_add_tcase(suite, tests);
 	return suite;
 }

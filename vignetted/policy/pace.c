@@ -2,24 +2,45 @@
 #include "vignetted/policy/pace.h"
 
 /* From one decision to the next. */
-static const uint64_t DECIDE_NS = UINT64_C(100) * 1000 * 1000;
+static const uint64_t DECIDE_NS = UINT64_C(200) * 1000 * 1000;
 
-/* Threads without a timer are looked at when samples are fetched, so not too seldom. */
+/* Threads without a timer are sampled when samples are fetched, so not too seldom; where all threads run nearly all the
+ * time, there are none of these. */
 static const uint64_t FETCH_NS = UINT64_C(25) * 1000 * 1000;
+static const uint64_t FETCH_BUSY_NS = UINT64_C(125) * 1000 * 1000;
 
 /* From one tick to the next it may be 1.25 periods, and we may get a CPU late: that share of the room is left free. */
 enum { ROOM_SHARE = 2 };
 
-bool vg_pace_due(const struct vg_pace_load *load, uint32_t periods)
+/* Nearly all the time; more to begin with than to go on. */
+enum { BUSY_PERCENT = 90, STILL_BUSY_PERCENT = 80 };
+
+enum { SLIGHT_SHARE = 100, SHORT_WAIT_SHARE = 20 };
+
+void vg_pace_thread(struct vg_pace_load *load, uint64_t elapsed_ns, uint64_t ready_ns, uint64_t switches)
 {
-	return load->elapsed_ns >= DECIDE_NS || (periods > 1 && (load->stops > 0 || periods > vg_pace_periods(load)));
+	if (ready_ns < elapsed_ns / SLIGHT_SHARE)
+		return;
+	if (ready_ns > elapsed_ns || elapsed_ns - ready_ns < switches * (load->period_ns / SHORT_WAIT_SHARE))
+		ready_ns = elapsed_ns;
+	load->awake_ns += elapsed_ns;
+	load->ready_ns += ready_ns;
 }
 
-uint32_t vg_pace_periods(const struct vg_pace_load *load)
+bool vg_pace_due(const struct vg_pace_load *load, uint32_t periods)
 {
-	uint64_t fetch_ns = FETCH_NS, periods;
+	return load->elapsed_ns >= DECIDE_NS ||
+	       (periods > 1 && (load->stops > 0 || periods * load->period_ns > load->left_ns));
+}
 
-	if (!load->cpu_only || load->counters || load->stops > 0 || load->period_ns == 0)
+uint32_t vg_pace_periods(const struct vg_pace_load *load, uint32_t before)
+{
+	uint64_t percent = before > 1 ? STILL_BUSY_PERCENT : BUSY_PERCENT;
+	bool busy = load->awake_ns > 0 && load->ready_ns * 100 >= load->awake_ns * percent && load->found == 0 &&
+		    !load->events;
+	uint64_t fetch_ns = busy ? FETCH_BUSY_NS : FETCH_NS, periods;
+
+	if (!(busy || load->cpu_only) || load->counters || load->stops > 0 || load->period_ns == 0)
 		return 1;
 	if (fetch_ns > load->room_ns / ROOM_SHARE)
 		fetch_ns = load->room_ns / ROOM_SHARE;

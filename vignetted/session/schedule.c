@@ -26,30 +26,40 @@ static uint64_t left_ns(const struct vg_session *session)
 
 static struct vg_pace_load pace_load(const struct vg_session *session, uint64_t now_ns)
 {
-	struct vg_pace_load load = {
-		.elapsed_ns = now_ns - session->pace.at_ns, .stops = session->pauses.stops - session->pace.stops,
-		.cpu_only = true, .counters = session->counting != 0,
-		.period_ns = vg_session_period_ns(session),
-		.room_ns = vg_timers_room(&session->timers) * session->timers.period_ns,
-		.left_ns = left_ns(session),
-	};
+	struct vg_pace_load load = session->pace.load;
 
+	load.elapsed_ns = now_ns - session->pace.at_ns;
+	load.stops = session->pauses.stops - session->pace.stops;
+	load.found = session->tasks.found - session->pace.found;
+	load.cpu_only = true;
+	load.counters = session->counting != 0;
+	load.events = vg_events_come(&session->events, session->activity.round_ns);
+	load.period_ns = vg_session_period_ns(session);
+	load.room_ns = vg_timers_room(&session->timers) * session->timers.period_ns;
+	load.left_ns = left_ns(session);
 	VG_EACH_RECORDING(i, session->live)
 		load.cpu_only = load.cpu_only && session->recordings[i].options.cpu_mode;
 	return load;
+}
+
+static void pace_begin(struct vg_session *session, uint64_t now_ns)
+{
+	session->pace.at_ns = now_ns;
+	session->pace.stops = session->pauses.stops;
+	session->pace.found = session->tasks.found;
+	session->pace.load = (struct vg_pace_load){ .period_ns = session->timers.asked_ns };
 }
 
 void vg_schedule_adapt(struct vg_session *session)
 {
 	uint64_t now_ns = vg_now_ns();
 	struct vg_pace_load load = pace_load(session, now_ns);
-	uint32_t periods = session->fetch_periods;
+	uint32_t periods;
 
-	if (!vg_pace_due(&load, periods))
+	if (!vg_pace_due(&load, session->fetch_periods))
 		return;
-	periods = vg_pace_periods(&load);
-	session->pace.at_ns = now_ns;
-	session->pace.stops = session->pauses.stops;
+	periods = vg_pace_periods(&load, session->fetch_periods);
+	pace_begin(session, now_ns);
 	if (periods == session->fetch_periods)
 		return;
 	session->fetch_periods = periods;
@@ -104,10 +114,9 @@ void vg_schedule_follow(struct vg_session *session)
 			ppm = options->budget_ppm;
 	}
 	session->fetch_periods = 1;
-	session->pace.at_ns = now_ns;
-	session->pace.stops = session->pauses.stops;
 	vg_ticks_restart(&session->ticks, period_ns, now_ns);
 	timers_follow(session, period_ns);
+	pace_begin(session, now_ns);
 	vg_budget_change(&session->budget, limited ? ppm : 0, &session->pauses, now_ns);
 	vg_schedule_rates(session);
 }

@@ -7,6 +7,7 @@
 #include "vignetted/capture/timers.h"
 #include "vignetted/capture/tracee.h"
 #include "vignetted/capture/walker.h"
+#include "vignetted/policy/pace.h"
 #include "vignetted/session/budget.h"
 #include "vignetted/session/recording.h"
 #include "vignetted/session/ticks.h"
@@ -53,8 +54,9 @@ struct vg_session {
 	/* When. */
 	struct vg_ticks ticks;
 	uint32_t fetch_periods;      /* a tick every so many sampling periods (policy/pace.h) */
-	struct {                     /* when that was decided: CLOCK_MONOTONIC, and the threads stopped by then */
-		uint64_t at_ns, stops;
+	struct {                     /* when that was decided: CLOCK_MONOTONIC, and what had been counted by then */
+		uint64_t at_ns, stops, found;
+		struct vg_pace_load load; /* what threads did since */
 	} pace;
 	uint64_t tick_ns;            /* the scheduler's tick */
 	uint64_t skipped;            /* ticks.skipped at the latest tick */

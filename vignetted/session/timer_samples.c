@@ -30,11 +30,15 @@ void vg_timer_samples_decide(struct vg_session *session, struct vg_task *task, u
 
 	if (timers->rings == NULL || (is_known && !vg_policy_due(&task->policy, &load)))
 		return;
-	if (is_known)
+	if (is_known) {
 		vg_policy_step(&task->policy, &load, &vg_policy_prices);
-	else
+		vg_pace_thread(&session->pace.load, load.elapsed_ns,
+			       load.used_ns + task->look.queued_ns - task->step.queued_ns, load.switches);
+	} else {
 		task->policy = (struct vg_policy){ 0 };
+	}
 	task->step.at_ns = now_ns;
+	task->step.queued_ns = task->look.queued_ns;
 	task->step.cpu_ns = task->look.cpu_ns;
 	task->step.slices = task->look.slices;
 	if (task->timed && !task->policy.timers)

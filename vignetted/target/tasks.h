@@ -71,7 +71,7 @@ struct vg_task {
 	struct vg_task_look look;    /* the latest; slices is 0 before the first */
 	struct vg_policy policy;
 	struct {                     /* at the policy's latest step, or when the thread was first read */
-		uint64_t at_ns, cpu_ns, slices;
+		uint64_t at_ns, cpu_ns, queued_ns, slices;
 	} step;
 	uint64_t timer_sample_ns;    /* session time of its latest timer sample */
 	uint64_t found_ready_ns;     /* CLOCK_MONOTONIC when it was found, if it ran then; else 0 */
