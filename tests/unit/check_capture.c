@@ -127,6 +127,35 @@ START_TEST(true_depth)
 }
 END_TEST
 
+/* In each call 16 KiB more of the stack. */
+static __attribute__((noinline)) void recurse_wide(int depth, void (*at_bottom)(void))
+{
+	volatile char room[16 * 1024];
+
+	room[0] = 1;
+	if (depth > 1)
+		recurse_wide(depth - 1, at_bottom);
+	else
+		at_bottom();
+	sink += room[0];
+}
+
+/* A stack of which no more than a part is copied is cut visibly, too. */
+START_TEST(cut_stack)
+{
+	struct taken taken;
+
+	sampling = session_begin(VGCTL_ON_DEMAND);
+	recurse_wide(100, sample_at_bottom);
+	ck_assert_int_eq(vgctl_end(sampling, NULL), 0);
+	taken_read(&taken, path);
+	ck_assert_uint_eq(taken.profile.samples.count, 1);
+	ck_assert_uint_eq(taken.profile.samples.items[0].end, VG_WALK_SNAPSHOT);
+	ck_assert_uint_ge(frames_in(&taken, taken.profile.samples.items[0].stack, recurse_wide, 256), 50);
+	taken_free(&taken);
+}
+END_TEST
+
 /* max_frames cuts visibly. */
 START_TEST(cut_depth)
 {
@@ -476,6 +505,7 @@ Suite *capture_suite(void)
 	tcase_set_timeout(tests, 60);
 	tcase_add_test(tests, true_depth);
 	tcase_add_test(tests, cut_depth);
+	tcase_add_test(tests, cut_stack);
 	tcase_add_test(tests, leaf_is_kept);
 	tcase_add_test(tests, threads);
 	tcase_add_test(tests, sleeper_wakes);

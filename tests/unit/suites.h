@@ -36,9 +36,11 @@
 	each(store) \
 	each(symbols_table) \
 	each(table) \
+	each(tasks) \
 	each(text) \
 	each(ticks) \
 	each(tracee) \
+	each(unwind) \
 	each(vgctl) \
 	each(weights) \
 	each(workers)

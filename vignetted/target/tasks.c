@@ -100,6 +100,13 @@ int vg_tasks_scan(struct vg_tasks *tasks)
 		found++;
 		/* When all that were known are found, every other is new. */
 		known = seen < known_count ? vg_tasks_find(tasks, tid, &hint) : NULL;
+		/* A new thread has the number of one that is gone.  The next scan appends it, when the other is swept.
+		 * The inode of its directory would not tell: the kernel also changes that of a live thread, when it
+		 * drops what it has cached. */
+		if (known != NULL && known->gone) {
+			tasks->stale = true;
+			continue;
+		}
 		if (known != NULL) {
 			seen += !known->seen;
 			known->seen = true;
@@ -168,6 +175,7 @@ ssize_t vg_task_read(struct vg_tasks *tasks, struct vg_task *task, enum vg_task_
 	got = pread(fd, text, size_bytes - 1, 0);
 	if (got < 0)
 		got = -errno;
+	task->gone |= got == -ESRCH;
 	if (fd != task->files[file])
 		close(fd);
 	text[got > 0 ? got : 0] = '\0';

@@ -53,6 +53,7 @@ struct vg_task {
 	pid_t tid;
 	int files[VG_TASK_FILES];    /* kept open; -1: opened at each reading */
 	bool seen;                   /* by the scan in progress */
+	bool gone;                   /* by a file of it that was open: another thread may have its number */
 	bool untraceable;            /* not ours to sample */
 	bool exiting;                /* or gone, and no leader: it runs no more code */
 	uint8_t young;               /* samples for which its name is looked at each time */
@@ -109,8 +110,9 @@ void vg_tasks_close(struct vg_tasks *tasks);
  * Looks who is there.  The kernel counts the threads in the directory's links: where that number
  * is as it was, and no thread has failed to answer, nobody is read by name.  New threads are
  * appended, with tid set and the rest zero; those that are gone have `seen` false until
- * vg_tasks_sweep() removes them.  Those that are more than `max` are counted in `over`; one of them
- * takes the place of one that ends.  -ESRCH: the process is gone.
+ * vg_tasks_sweep() removes them.  A new thread with the number of one that is gone is appended by the scan after
+ * that.  Those that are more than `max` are counted in `over`; one of them takes the place of one that ends.
+ * -ESRCH: the process is gone.
  */
 int vg_tasks_scan(struct vg_tasks *tasks);
 void vg_tasks_sweep(struct vg_tasks *tasks);

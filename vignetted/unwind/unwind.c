@@ -20,7 +20,7 @@
 enum { ROWS = 1 << VG_UNWIND_ROWS_LOG };
 
 struct kept_row {
-	uint64_t address;            /* 0: empty */
+	uint64_t address;            /* 0: empty; the row of address 0 is not kept */
 	uint32_t module;             /* index, or VG_NONE */
 	struct vg_row row;
 };
@@ -50,7 +50,7 @@ static const struct kept_row *row_get(struct vg_unwinder *unwinder, uint64_t add
 	struct kept_row *kept = &unwinder->rows[hash >> (64 - VG_UNWIND_ROWS_LOG)];
 	const struct vg_code_range *range;
 
-	if (kept->address == address)
+	if (address != 0 && kept->address == address)
 		return kept;
 	range = vg_modules_find(unwinder->modules, address);
 	if (range == NULL)
@@ -131,15 +131,19 @@ static void fp_derive(struct vg_unwinder *unwinder, const struct kept_row *kept,
 			   vg_code_after_call(unwinder->modules->memory, pc));
 }
 
+/* Whether an address that was not copied is near enough above the copy to be in the same stack. */
+static bool is_above_copy(const struct vg_snapshot *snapshot, uint64_t address)
+{
+	return address - snapshot->stack_address < snapshot->stack_bytes + VG_SNAPSHOT_MAX_BYTES;
+}
+
 /* A word of the stack: where it is not in the snapshot, why the walk ends. */
 static bool stack_word(const struct vg_snapshot *snapshot, uint64_t address, uint64_t *word,
 		       struct vg_walk *walk)
 {
 	if (vg_snapshot_word(snapshot, address, word) == 0)
 		return true;
-	walk->end = address >= snapshot->stack_address &&
-		    address - snapshot->stack_address < VG_SNAPSHOT_MAX_BYTES ?
-		    VG_WALK_SNAPSHOT : VG_WALK_BAD_CFA;
+	walk->end = is_above_copy(snapshot, address) ? VG_WALK_SNAPSHOT : VG_WALK_BAD_CFA;
 	return false;
 }
 
@@ -236,7 +240,7 @@ static bool step_by_frame_pointer(const struct vg_snapshot *snapshot, struct fra
 		return false;
 	if (vg_snapshot_word(snapshot, state->fp, &caller.fp) != 0 ||
 	    vg_snapshot_word(snapshot, state->fp + 8, &caller.pc) != 0) {
-		if (state->fp - snapshot->stack_address < VG_SNAPSHOT_MAX_BYTES)
+		if (is_above_copy(snapshot, state->fp))
 			walk->end = VG_WALK_SNAPSHOT;
 		return false;
 	}

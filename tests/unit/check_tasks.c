@@ -1,0 +1,132 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* The list of a process's threads. */
+#include "tests/unit/suites.h"
+
+#include <errno.h>
+#include <pthread.h>
+#include <sched.h>
+#include <stdatomic.h>
+#include <stdio.h>
+#include <sys/mount.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "vignetted/target/tasks.h"
+
+/* ---- threads in a pid namespace of their own: who writes its ns_last_pid chooses the next number ---- */
+
+struct waiter {
+	pthread_t thread;
+	atomic_int tid;
+	atomic_bool stopping;
+};
+
+static void *waiter_run(void *argument)
+{
+	struct waiter *waiter = argument;
+
+	atomic_store(&waiter->tid, (int)syscall(SYS_gettid));
+	while (!atomic_load(&waiter->stopping))
+		usleep(1000);
+	return NULL;
+}
+
+static bool waiter_begin(struct waiter *waiter)
+{
+	*waiter = (struct waiter){ 0 };
+	if (pthread_create(&waiter->thread, NULL, waiter_run, waiter) != 0)
+		return false;
+	while (atomic_load(&waiter->tid) == 0)
+		usleep(1000);
+	return true;
+}
+
+/* Returns when the kernel has given the number up. */
+static void waiter_end(struct waiter *waiter)
+{
+	atomic_store(&waiter->stopping, true);
+	pthread_join(waiter->thread, NULL);
+	while (syscall(SYS_tgkill, getpid(), atomic_load(&waiter->tid), 0) == 0)
+		usleep(1000);
+}
+
+/* The kernel may keep a number for a moment after its thread is gone. */
+static bool waiter_begin_as(struct waiter *waiter, pid_t tid)
+{
+	for (int attempt = 0; attempt < 1000; attempt++) {
+		FILE *file = fopen("/proc/sys/kernel/ns_last_pid", "w");
+
+		if (file == NULL || fprintf(file, "%d", tid - 1) < 0 || fclose(file) != 0 || !waiter_begin(waiter))
+			return false;
+		if (atomic_load(&waiter->tid) == tid)
+			return true;
+		waiter_end(waiter);
+		usleep(1000);
+	}
+	return false;
+}
+
+/* 0, or the number of the first step that failed. */
+static int number_used_again(void)
+{
+	struct vg_tasks tasks;
+	struct vg_task_look look;
+	struct vg_task *task;
+	struct waiter first, second;
+	size_t hint = 0;
+	pid_t tid;
+
+	if (mount("proc", "/proc", "proc", 0, NULL) != 0 || !waiter_begin(&first))
+		return 1;
+	tid = atomic_load(&first.tid);
+	if (vg_tasks_open(&tasks, getpid()) != 0 || vg_tasks_scan(&tasks) != 0)
+		return 2;
+	task = vg_tasks_find(&tasks, tid, &hint);
+	if (task == NULL || vg_task_look(&tasks, task, &look) != 0)
+		return 3;
+	waiter_end(&first);
+	if (!waiter_begin_as(&second, tid))
+		return 4;
+	if (vg_task_look(&tasks, task, &look) != -ESRCH)
+		return 5;
+	/* One scan for the thread that is gone, one for the new one. */
+	for (int i = 0; i < 2; i++) {
+		if (vg_tasks_scan(&tasks) != 0)
+			return 6;
+		vg_tasks_sweep(&tasks);
+	}
+	task = vg_tasks_find(&tasks, tid, &hint);
+	if (task == NULL || tasks.live.count != 2 || tasks.found != 3)
+		return 7;
+	if (vg_task_look(&tasks, task, &look) != 0)
+		return 8;
+	waiter_end(&second);
+	vg_tasks_close(&tasks);
+	return 0;
+}
+
+START_TEST(a_number_is_used_again)
+{
+	int status, namespaces = CLONE_NEWPID | CLONE_NEWNS | (geteuid() == 0 ? 0 : CLONE_NEWUSER);
+	pid_t child;
+
+	ck_assert_int_eq(unshare(namespaces), 0);
+	ck_assert_int_eq(mount("none", "/", NULL, MS_REC | MS_PRIVATE, NULL), 0);
+	child = fork();
+	if (child == 0)
+		_exit(number_used_again());
+	ck_assert_int_eq(waitpid(child, &status, 0), child);
+	ck_assert_int_eq(status, 0);
+}
+END_TEST
+
+Suite *tasks_suite(void)
+{
+	Suite *suite = suite_create("tasks");
+	TCase *tests = tcase_create("tasks");
+
+	tcase_add_test(tests, a_number_is_used_again);
+	suite_add_tcase(suite, tests);
+	return suite;
+}
