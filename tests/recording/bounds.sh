@@ -23,13 +23,18 @@ record_start() {
 
 # record_until CONDITION: it is one of what the profile has so far
 record_until() {
-	await 120 "$options: $1" holds p.vgp.part "$1"
-	# A sanitizer maps terabytes.
+	await 120 "$options: $1" recorded_or_gone p $helper "$1"
 	peak=$(sed -n 's/^VmPeak:[^0-9]*\([0-9]*\) kB/\1/p' /proc/$helper/status)
-	kill $helper
+	kill $helper 2>/dev/null || true
 	wait $helper || fail "$options: $(cat err)"
+	pids=$started
 	"$VGTOOL" info --json p.vgp >info 2>err || fail "$options: the profile cannot be read: $(cat err)"
 	[ ! -s err ] || fail "$options: $(cat err)"
+}
+
+# recorded_or_gone NAME HELPER CONDITION
+recorded_or_gone() {
+	holds "$1.vgp.part" "$3" || gone "$2"
 }
 
 # value NAME: a number of the profile
@@ -101,6 +106,7 @@ record 'it.samples >= 4000 && it.stack_tables >= 2' --max-memory 33554432 --rate
 at_least stack_tables 2
 at_least samples 200
 at_most no_memory 0
+# A sanitizer maps terabytes.
 [ -n "${SANITIZE-}" ] || { [ "$peak" -gt 1000 ] && [ "$peak" -le 32768 ]; } || fail "memory: the peak is $peak KiB"
 
 if [ -z "${SANITIZE-}" ]; then
@@ -115,11 +121,11 @@ if [ -z "${SANITIZE-}" ]; then
 fi
 stopped $started
 
-# helpers OPTIONS KIND...: one program and one helper for each kind, side by side; each takes $samples, with bad unwind
-# information, and ends at a signal
+# helpers OPTIONS CONDITION KIND...: one program and one helper for each kind, side by side; each takes $samples, with bad
+# unwind information, until the condition holds, and ends at a signal
 helpers() {
-	options=$1
-	shift
+	options=$1 condition="it.samples >= $samples && it.stack_ends['unwind information led astray'] >= 1 && $2"
+	shift 2
 	programs=
 	for kind in "$@"; do
 		started said $fixture $kind ${threads-}
@@ -127,35 +133,37 @@ helpers() {
 		timeout -s KILL 300 "$VIGNETTED" -p $started -o $kind.vgp --duration 600 $options 2>err.$kind & eval "helper_$kind=$!"
 	done
 	for kind in "$@"; do
-		await 200 "$fixture $kind: $samples samples, and unwind information that leads astray" holds $kind.vgp.part \
-			"it.samples >= $samples && it.stack_ends['unwind information led astray'] >= 1"
+		eval "helper=\$helper_$kind"
+		await 200 "$fixture $kind: $condition" recorded_or_gone $kind $helper "$condition"
 	done
 	for kind in "$@"; do
 		eval "helper=\$helper_$kind"
-		kill $helper
+		kill $helper 2>/dev/null || true
 		status=0
 		wait $helper || status=$?
 		[ $status = 0 ] || fail "$fixture $kind: exit status $status: $(cat err.$kind)"
+	done
+	stopped $programs
+	for kind in "$@"; do
 		"$VGTOOL" info --json $kind.vgp >info 2>err || fail "$fixture $kind: $(cat err)"
 		at_least samples $samples
 		at_least "unwind information led astray" 1
 	done
-	stopped $programs
 }
 
 # Unwind information that takes for ever to read, or long: such a walk ends, and a signal ends the recording.
 $CC -O1 -o endless "$SRCDIR/tests/fixtures/endless.c" -lpthread
 fixture=./endless
 samples=1
-helpers "--rate 20" skip bra deref count divide long program
+helpers "--rate 20" true skip bra deref count divide long program
 threads=1000
-helpers "--rate 20" threads
+# So many that a round of them has its own bound.
+helpers "--rate 20" 'it.lost.out_of_time >= 1' threads
 threads=
-# The last were so many that a round of them has its own bound.
 at_least out_of_time 1
 # Unwind information that is not what was checked by the time that it is used: nothing of it reaches libunwind.  All at
 # a time: each program has three threads that are busy.
 $CC -O1 -o changing "$SRCDIR/tests/fixtures/changing.c" -lpthread
 fixture=./changing
 samples=100
-helpers "--rate 999" divide column stack register letters distance
+helpers "--rate 999" true divide column stack register letters distance

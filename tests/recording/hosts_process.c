@@ -517,7 +517,7 @@ static void forks_in_handler(void)
 	char text[1000];
 
 	/* Shorter than that of all kinds: a deadlock is not waited for. */
-	alarm(20);
+	alarm(60);
 	memset(text, 'x', sizeof text - 1);
 	text[sizeof text - 1] = '\0';
 	ensure(signal(SIGCHLD, SIG_IGN) != SIG_ERR && sigaction(SIGPROF, &action, NULL) == 0 &&
@@ -559,7 +559,7 @@ static void linker_locked(void)
 
 	/* Then the library looks for the helper beside itself, by the linker's list, and finds none. */
 	ensure(unsetenv("VIGNETTED") == 0 && pthread_create(&thread, NULL, begin_and_end, NULL) == 0, "thread");
-	alarm(20);
+	alarm(60);
 	for (int i = 0; i < BEGINS; i++)
 		dl_iterate_phdr(under_linker_lock, NULL);
 	atomic_store(&done, true);
