@@ -128,3 +128,8 @@ helper_with_pid() {
 	END
 	chmod +x "$dir/helper"
 }
+
+# records PROFILE EXPRESSION: the value of a JavaScript expression in which `it` is the array of all records
+records() {
+	"$VGTOOL" dump "$1" | sed '1s/^/[/; $!s/$/,/; $s/$/]/' | json - "$2"
+}
