@@ -58,22 +58,14 @@ self() {
 # counted PROFILE COUNTER: by the report
 counted() { "$VGTOOL" report --json --counter "$2" "$1" | json - it.counted; }
 
-# step PROFILE INDEX: the most that a counter of the header went on between two readings of one thread
+# step PROFILE INDEX: the most that a counter of the header went on between two readings
 step() {
-	records "$1" '{
-		const last = {};
-		let most = 0;
-		for (const record of it)
-			if (record.kind === "count") {
-				most = Math.max(most, record.values['$2'] - (last[record.thread] ?? 0));
-				last[record.thread] = record.values['$2'];
-			}
-		most }'
+	records "$1" 'Math.max(0, ...it.filter((r) => r.kind === "count").map((r) => r.values['$2']))'
 }
 
 between "$(counted named.vgp page-faults)" 4000 4400 "page faults"
-# What was counted between two readings goes to the functions that were sampled there.  So the beginning and the end of a
-# function shift up to two steps each: few of a recorder that has its CPU time, any number on a busy machine.
+# What was counted between two readings goes to the functions that were sampled there, and a reading comes after its sample.
+# So the beginning and the end of a function shift up to two steps each: few of a recorder that has its CPU time, any number on a busy machine.
 faults=$((4 * $(step named.vgp 0))) clock=$((4 * $(step named.vgp 2)))
 echo "four steps are up to $faults page faults, $clock ns; $counts readings"
 # The bounds of a machine that is not busy.
