@@ -212,3 +212,8 @@ build_id() {
 debug_path() {
 	echo ".build-id/$(echo "$1" | cut -c 1-2)/$(echo "$1" | cut -c 3-).debug"
 }
+
+# records PROFILE EXPRESSION: the value of a JavaScript expression in which `it` is the array of all records
+records() {
+	"$VGTOOL" dump "$1" | sed '1s/^/[/; $!s/$/,/; $s/$/]/' | json - "$2"
+}

@@ -10,7 +10,8 @@
  *             each time
  * (Sockets have an hour as their timeout where they wait forever: without one, none of this would
  * concern them.)  First without the sampler, for the lengths of timed waits, then with it.  Prints
- * a table; exit status 1 if an EINTR was wrong or missing, or waits became longer.
+ * a table; exit status 1 if an EINTR was wrong or missing, or waits became longer: all of a call's, or with
+ * TIMING in the environment its median.
  *
  * This file is compiled with frame pointers, so that sleeping threads are the hard case.
  */
@@ -41,8 +42,9 @@
 #include <unistd.h>
 
 enum { TIMEOUT_MS = 30, FOREVER_S = 3600, WAITS_MAX = 4096, WAITERS_MAX = 64, BLOCK_BYTES = 4096,
-       LENGTHS_MIN = 10,
+       LENGTHS_MIN = 10, WAITS_MIN = 11, SAMPLERS_MAX = 10,
        LONGER_MAX_NS = 2 * 1000 * 1000,
+       LONGEST_NS = 20 * 1000 * 1000,    /* how much longer the shortest wait may be, on a busy machine */
        TICK_NS = 4 * 1000 * 1000 };      /* in which the kernel counts the timeouts of sockets */
 
 enum variant { FOREVER, TIMED, SIGNAL, VARIANTS };
@@ -675,23 +677,31 @@ static int length_compare(const void *left, const void *right)
 	return a < b ? -1 : a > b;
 }
 
-static uint64_t median_ns(struct waiter *waiter, int at)
+static bool with_timing(void)
+{
+	const char *timing = getenv("TIMING");
+
+	return timing != NULL && *timing != '\0';
+}
+
+/* The shortest, or the median with TIMING. */
+static uint64_t typical_ns(struct waiter *waiter, int at)
 {
 	size_t count = waiter->lengths[at];
 
 	if (count == 0)
 		return 0;
 	qsort(waiter->lengths_ns[at], count, sizeof **waiter->lengths_ns, length_compare);
-	return waiter->lengths_ns[at][count / 2];
+	return waiter->lengths_ns[at][with_timing() ? count / 2 : 0];
 }
 
 static bool waiter_report(struct waiter *waiter)
 {
 	unsigned due = waiter->variant == SIGNAL ? waiter->handled : 0, eintr = waiter->eintr;
-	uint64_t before_ns = median_ns(waiter, 0), during_ns = median_ns(waiter, 1);
+	uint64_t before_ns = typical_ns(waiter, 0), during_ns = typical_ns(waiter, 1);
 	bool by_ticks = waiter->address_bytes != 0 || waiter->call->setup == pair_setup;
-	uint64_t longer_max_ns = LONGER_MAX_NS + (by_ticks ? TICK_NS : 0);
-	bool good = eintr == due && waiter->missed == 0 && waiter->odd == 0 && waiter->waits > 10;
+	uint64_t longer_max_ns = (with_timing() ? LONGER_MAX_NS : LONGEST_NS) + (by_ticks ? TICK_NS : 0);
+	bool good = eintr == due && waiter->missed == 0 && waiter->odd == 0 && waiter->waits >= WAITS_MIN;
 
 	if (is_timed(waiter))
 		good = good && waiter->lengths[0] >= LENGTHS_MIN && waiter->lengths[1] >= LENGTHS_MIN &&
@@ -714,24 +724,32 @@ static bool lengths_enough(const struct waiter *waiter)
 	return !is_timed(waiter) || waiter->lengths[0] >= LENGTHS_MIN;
 }
 
+/* With the sampler, too. */
+static bool waits_enough(const struct waiter *waiter)
+{
+	return waiter->waits >= WAITS_MIN && (!is_timed(waiter) || waiter->lengths[1] >= LENGTHS_MIN);
+}
+
 /* Each signal that was handled has ended its call. */
 static bool signals_told(const struct waiter *waiter)
 {
 	return waiter->variant != SIGNAL || waiter->eintr == waiter->handled;
 }
 
+static bool of_all(bool (*is_so)(const struct waiter *waiter))
+{
+	for (size_t i = 0; i < waiter_count; i++) {
+		if (!is_so(&waiters[i]))
+			return false;
+	}
+	return true;
+}
+
 /* Waits until it is so of all, on a machine that may stand still; not for ever. */
 static void await(bool (*is_so)(const struct waiter *waiter))
 {
-	for (int tries = 0; tries < 1000; tries++) {
-		bool all = true;
-
-		for (size_t i = 0; i < waiter_count; i++)
-			all = all && is_so(&waiters[i]);
-		if (all)
-			return;
+	for (int tries = 0; tries < 1000 && !of_all(is_so); tries++)
 		pause_us(20 * 1000);
-	}
 }
 
 int main(int argc, char **argv)
@@ -739,7 +757,7 @@ int main(int argc, char **argv)
 	static unsigned seeds[] = { 1, 2 };
 	pthread_t waker, killer;
 	struct sigaction action = { .sa_sigaction = handler, .sa_flags = SA_SIGINFO };
-	int sampled, status = 0;
+	int sampled = 0, status = 0;
 	sigset_t mask;
 
 	if (argc != 5) {
@@ -758,7 +776,12 @@ int main(int argc, char **argv)
 	pause_us(999 * 1000);
 	await(&lengths_enough);
 	phase = 1;
-	sampled = sample(argv);
+	/* One is enough, but on a very slow machine. */
+	for (int samplers = 0; sampled == 0 && samplers < SAMPLERS_MAX; samplers++) {
+		sampled = sample(argv);
+		if (of_all(&waits_enough))
+			break;
+	}
 	phase = -1;
 	if (sampled != 0)
 		printf("the sampler failed: wait status 0x%x\n", sampled);
@@ -767,8 +790,8 @@ int main(int argc, char **argv)
 	pthread_join(killer, NULL);
 	pause_us(50 * 1000);
 	await(&signals_told);
-	printf("%-15s %-8s %7s %7s %7s   median of timed waits, ms\n", "call", "waits", "number", "due",
-	       "EINTR");
+	printf("%-15s %-8s %7s %7s %7s   %s timed wait, ms\n", "call", "waits", "number", "due",
+	       "EINTR", with_timing() ? "median" : "shortest");
 	for (size_t i = 0; i < waiter_count; i++) {
 		if (!waiter_report(&waiters[i]))
 			status = 1;

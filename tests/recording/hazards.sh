@@ -4,19 +4,12 @@
 # What a program may meet while it is sampled (tests/recording/hazards.c), and what vignetted says of programs
 # that it cannot sample.  SOAK: ten to forty times as many rounds.
 set -eu
-: "${BUILDDIR:?}" "${VIGNETTED:?}" "${VGTOOL:?}" "${CC:?}"
-dir=$(mktemp -d)
-pids=
-trap 'kill -9 $pids 2>/dev/null || true; rm -rf "$dir"' EXIT
-storms=5
+: "${CC:?}"
+. "${SRCDIR:?}/tests/lib.sh"
+storms=3
 # Looking for leaks needs ptrace(2), which a host's filter may forbid and a tracer may find in use.
 export ASAN_OPTIONS="detect_leaks=0${ASAN_OPTIONS:+:$ASAN_OPTIONS}"
 [ -z "${SOAK-}" ] || storms=200
-
-fail() {
-	echo "FAIL: $*"
-	exit 1
-}
 
 # refused STATUS WORDS ARGUMENT...: vignetted exits so, says so, and leaves no file
 refused() {
@@ -40,9 +33,9 @@ END
 ${CC%% *} -m32 -nostdlib -static -fno-pie -no-pie -o "$dir/narrow" "$dir/narrow.c"
 "$dir/narrow" & narrow=$!
 pids="$pids $narrow"
-sleep 0.3
+await 20 "the 32-bit program is executed" executed $narrow
 refused 1 "runs a 32-bit program" --pid $narrow
-kill -9 $narrow
+end $narrow
 
 # A program that executes itself all the time is sampled from whatever moment on.
 i=0
@@ -53,7 +46,7 @@ while [ $i -lt $storms ]; do
 	status=0
 	timeout 60 "$VIGNETTED" --rate 1000 --duration 1 -o "$dir/storm.vgp" --pid $storm 2>"$dir/said" || status=$?
 	[ $status = 0 ] || fail "exec storm $i: exit status $status: $(cat "$dir/said")"
-	kill -9 $storm
+	end $storm
 done
 cat "$dir/said"
 
@@ -62,6 +55,7 @@ cat "$dir/said"
 grep -q ' of 1 thread,' "$dir/said" || fail "$(cat "$dir/said")"
 sh -c 'while :; do :; done' & busy=$!
 pids="$pids $busy"
+# In a subshell, whose fail() ends it.
 (
 	# What the shell has from others would count.
 	exec 3>&- 4>&- 5>&- 6>&- 7>&- 8>&- 9>&-
@@ -70,6 +64,6 @@ pids="$pids $busy"
 	under='prlimit --nofile=8:8'
 	refused 1 'process .*: Too many open files' --pid $busy
 ) || exit 1
-kill -9 $busy
+end $busy
 
 timeout 1500 "$BUILDDIR/tests/recording/hazards"

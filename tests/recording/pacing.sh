@@ -32,12 +32,12 @@ wakes_of() {
 
 # interrupts_in PROFILE
 interrupts_in() {
-	"$VGTOOL" info "$1" | awk '$1 == "interrupts" { taken = $2 } END { print taken + 0 }'
+	info "$1" "interrupts ?? 0"
 }
 
 end=$(($(date +%s) + seconds - 4)) looks=0 patient=0
 while [ "$(date +%s)" -lt $end ]; do
-	sleep 1
+	sleep 1                                 # between two looks
 	looks=$((looks + 1))
 	[ "$(policy_of $pid)" != 3 ] || patient=$((patient + 1))
 done
@@ -96,14 +96,12 @@ cpu=$(taskset -cp $$ | sed 's/.*[ :]\([0-9]*\).*/\1/')
 "$VIGNETTED" --rate 1000 -o "$dir/made.vgp" -- taskset -c $cpu "$BUILDDIR/tests/recording/churn" threads 4000 2>"$dir/log" ||
 	fail "churn: $(cat "$dir/log")"
 cat "$dir/log"
-"$VGTOOL" info --json "$dir/made.vgp" | tr ',{}' '\n' | awk -F : '
-	$1 == "\"duration_ns\"" { ms = $2 / 1e6 }
-	$1 == "\"samples\"" || $1 == "\"ticks_skipped\"" { ticks += $2 }
-	END { exit !(ms > 0 && ticks > 0.5 * ms) }' || fail "few samples: $("$VGTOOL" info "$dir/made.vgp")"
+enough='duration_ns > 0 && it.samples + (it.lost.ticks_skipped ?? 0) > 0.5 * it.duration_ns / 1e6'
+[ "$(info "$dir/made.vgp" "$enough")" = true ] || fail "few samples: $("$VGTOOL" info "$dir/made.vgp")"
 
 "$BUILDDIR/tests/recording/churn" relay $((seconds * 250)) >"$dir/truth" & host=$!
 "$VIGNETTED" --capture auto --pid $host --rate 49 -o "$dir/relay.vgp" 2>"$dir/log" & pid=$!
-sleep $((seconds / 4 - 1))
+sleep $((seconds / 4 - 1))                       # it runs
 wakes=$(wakes_of $pid)
 wait $host
 wait $pid || fail "vignetted: $(cat "$dir/log")"

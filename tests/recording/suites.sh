@@ -6,13 +6,9 @@
 # with what its benchmark leaves in it.
 # SOAK: all of them; else a few seconds of each.
 set -eu
-: "${VIGNETTED:?}" "${VGTOOL:?}"
-# Interrupts in the one build of the check, stops in the other.
-capture=auto
-[ -z "${SANITIZE-}" ] || capture=stop
-dir=$(mktemp -d)
-trap 'rm -rf "$dir"' EXIT
-failures=0
+. "${SRCDIR:?}/tests/lib.sh"
+capture=$(build_capture)
+failures=
 
 # same NAME FILTER COMMAND...: the command's exit status, and what FILTER leaves of its output, are
 # the same alone and sampled
@@ -22,12 +18,12 @@ same() {
 	(cd "$dir" && timeout 1000 "$VIGNETTED" --capture $capture --rate 999 -o "$dir/$name.vgp" -- "$@" >"$dir/sampled" 2>&1) &&
 		sampled=0 || sampled=$?
 	for run in alone sampled; do grep -v "^vignetted: " "$dir/$run" | sed -n "$filter" | sort >"$dir/$run.kept"; done
-	samples=$("$VGTOOL" info --json "$dir/$name.vgp" | sed 's/.*"samples":\([0-9]*\),.*/\1/')
+	samples=$(info "$dir/$name.vgp" samples)
 	echo "$name: exit status $status alone, $sampled sampled; $samples samples; $(wc -l <"$dir/alone.kept") lines compared"
 	[ $status = $sampled ] && cmp -s "$dir/alone.kept" "$dir/sampled.kept" && [ "$samples" -ge 20 ] &&
 		[ -s "$dir/alone.kept" ] || {
-		failures=$((failures + 1))
-		echo "FAIL: $name"
+		failures="$failures $name"
+		echo "$name differs"
 		diff "$dir/alone.kept" "$dir/sampled.kept" | head -20
 		tail -5 "$dir/sampled"
 	}
@@ -85,12 +81,12 @@ for run in alone sampled; do
 	[ $run = alone ] || command="$VIGNETTED --capture $capture --rate 999 -o $dir/redis.vgp -- sh $dir/serve"
 	mkdir "$dir/redis-$run"
 	(cd "$dir/redis-$run" && timeout 1000 $command >log 2>&1) ||
-		{ failures=$((failures + 1)); echo "FAIL: redis $run"; tail -5 "$dir/redis-$run/log"; }
+		{ failures="$failures redis-$run"; tail -5 "$dir/redis-$run/log"; }
 done
-samples=$("$VGTOOL" info --json "$dir/redis.vgp" | sed 's/.*"samples":\([0-9]*\),.*/\1/')
+samples=$(info "$dir/redis.vgp" samples)
 answers=$(tr '\n' ' ' <"$dir/redis-alone/answers")
 echo "redis: $samples samples; $answers"
 [ "$(head -n 2 "$dir/redis-alone/answers" | tr '\n' ' ')" = "$((2 * rounds)) $((3 * rounds)) " ] &&
 	[ "$samples" -ge 20 ] && cmp "$dir/redis-alone/answers" "$dir/redis-sampled/answers" ||
-	{ failures=$((failures + 1)); echo "FAIL: redis: not the same"; cat "$dir/redis-sampled/answers"; }
-[ $failures = 0 ]
+	{ failures="$failures redis"; cat "$dir/redis-sampled/answers"; }
+[ -z "$failures" ] || fail "not the same as alone:$failures"
