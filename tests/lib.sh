@@ -198,11 +198,6 @@ out_holds() {
 	[ "$(json "$dir/out" "$1")" = true ] || fail "not so: $1: $(head -c 600 "$dir/out")"
 }
 
-# records PROFILE EXPRESSION: the value of a JavaScript expression in which `it` is the array of all records
-records() {
-	"$VGTOOL" dump "$1" | sed '1s/^/[/; $!s/$/,/; $s/$/]/' | json - "$2"
-}
-
 # build_id FILE: of an ELF file; nothing if it has none
 build_id() {
 	readelf -n "$1" 2>/dev/null | sed -n 's/.*Build ID: //p'
@@ -211,9 +206,4 @@ build_id() {
 # debug_path ID: where in a directory like /usr/lib/debug the debug file of that build id is
 debug_path() {
 	echo ".build-id/$(echo "$1" | cut -c 1-2)/$(echo "$1" | cut -c 3-).debug"
-}
-
-# records PROFILE EXPRESSION: the value of a JavaScript expression in which `it` is the array of all records
-records() {
-	"$VGTOOL" dump "$1" | sed '1s/^/[/; $!s/$/,/; $s/$/]/' | json - "$2"
 }
