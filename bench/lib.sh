@@ -78,6 +78,11 @@ on() {
 	if [ "$(nproc)" -ge 2 ]; then exec taskset -c "$cpu" "$@"; else exec "$@"; fi
 }
 
+# free_port: a TCP port that nobody has, from the kernel
+free_port() {
+	"$python" -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])'
+}
+
 # have_perf: whether perf can sample another process here; says why not
 have_perf() {
 	[ -n "${perf_state-}" ] || {

@@ -7,7 +7,8 @@
  *
  *     toggle LOAD WHERE PAIRS WINDOW_MS PID HZ [FLOOR]
  *
- * LOAD and WHERE are as in compare.h.  A FLOOR, of floors.h, takes the place of vignetted's sampling.
+ * LOAD and WHERE are as in compare.h.  A FLOOR, of floors.h, takes the place of vignetted's sampling; "stop" is vignetted
+ * without timers.
  * Prints what compare_run() does.
  */
 #include <fcntl.h>
@@ -15,6 +16,7 @@
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 #include "base/clock.h"
@@ -106,7 +108,8 @@ static void sampling_on(void)
 	session.pace.at_ns += gap_ns;
 	for (size_t i = 0; i < tasks->live.count && i < TASKS_MAX; i++)
 		task_skip(&tasks->live.items[i], &off.looks[i], gap_ns);
-	if (vg_timers_open(&session.timers, session.target.pid, tasks->live.items, tasks->live.count,
+	if (session.timers.asked_ns != 0 &&
+	    vg_timers_open(&session.timers, session.target.pid, tasks->live.items, tasks->live.count,
 			   session.timers.asked_ns, RINGS_BYTES) != 0) {
 		fprintf(stderr, "toggle: the timers do not come back\n");
 		exit(1);
@@ -118,10 +121,10 @@ static void sampling_on(void)
 	}
 }
 
-static void session_start(pid_t pid, uint64_t period_ns)
+static void session_start(pid_t pid, uint64_t period_ns, bool stop_always)
 {
 	struct vg_session_options options = {
-		.max_frames = 16384, .events_fd = -1, .period_ns = period_ns,
+		.max_frames = 16384, .events_fd = -1, .period_ns = period_ns, .stop_always = stop_always,
 	};
 	struct vg_recording *recording;
 	struct vg_err err;
@@ -149,6 +152,7 @@ int main(int argc, char **argv)
 	const struct sampler sampling = { sampling_on, sample, sampling_off };
 	const struct sampler *floor;
 	uint64_t period_ns;
+	bool stop_always;
 	pid_t pid;
 
 	if (argc != 7 && argc != 8) {
@@ -159,7 +163,8 @@ int main(int argc, char **argv)
 	compare_load(argv[1], argv[2], (uint64_t)atoi(argv[4]) * 1000000);
 	pid = atoi(argv[5]);
 	period_ns = 1000000000 / (uint64_t)atoi(argv[6]);
-	if (argc == 8) {
+	stop_always = argc == 8 && strcmp(argv[7], "stop") == 0;
+	if (argc == 8 && !stop_always) {
 		floor = floors_begin(argv[7], pid, period_ns);
 		if (floor == NULL) {
 			fprintf(stderr, "toggle: %s: no such floor\n", argv[7]);
@@ -168,7 +173,7 @@ int main(int argc, char **argv)
 		compare_run(floor, atoi(argv[3]));
 		return 0;
 	}
-	session_start(pid, period_ns);
+	session_start(pid, period_ns, stop_always);
 	compare_settle(&sampling);
 	sampling_off();
 	compare_run(&sampling, atoi(argv[3]));
