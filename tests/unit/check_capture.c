@@ -151,7 +151,7 @@ START_TEST(cut_stack)
 	taken_read(&taken, path);
 	ck_assert_uint_eq(taken.profile.samples.count, 1);
 	ck_assert_uint_eq(taken.profile.samples.items[0].end, VG_WALK_SNAPSHOT);
-	ck_assert_uint_ge(frames_in(&taken, taken.profile.samples.items[0].stack, recurse_wide, 256), 50);
+	ck_assert_uint_ge(frames_in(&taken, taken.profile.samples.items[0].stack, recurse_wide, 1024), 50);
 	taken_free(&taken);
 }
 END_TEST
