@@ -65,7 +65,7 @@ esac
 
 # A stall: both threads' stacks, what they wait in, and the intervals they are in.
 binary=$flight
-[ ! -x "$BUILDDIR/tests/recording/.libs/flight" ] || binary=$BUILDDIR/tests/.libs/flight
+[ ! -x "$BUILDDIR/tests/recording/.libs/flight" ] || binary=$BUILDDIR/tests/recording/.libs/flight
 for try in 1 2 3 4 5; do
 	rm -f stall.vgp*
 	status=0

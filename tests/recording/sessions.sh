@@ -85,7 +85,7 @@ right() {
 	rm named.vgp
 }
 
-libtool=$BUILDDIR/tests/.libs/sessions
+libtool=$BUILDDIR/tests/recording/.libs/sessions
 [ -x "$libtool" ] || libtool=$BUILDDIR/tests/recording/sessions
 "$VGTOOL" symbols -o symbols "$libtool" >log 2>&1 || fail "$(cat log)"
 
