@@ -100,7 +100,7 @@ waits() {
 	[ "$waits" -ge 100 ] || fail "$*, $capture: too few: $(cat "$dir/info")"
 }
 
-# The compilers; the variables may hold options.  And the sources of the programs that tests compile.
+# The compilers, each perhaps with options, and the folder of the programs that tests compile
 CC=${CC:-cc} CXX=${CXX:-c++} fixtures=$SRCDIR/tests/fixtures
 
 # exits STATUS COMMAND...: runs the command, with its output in $dir/out and $dir/err.  Fails if the exit status is
