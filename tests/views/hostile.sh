@@ -15,7 +15,7 @@ complains() {
 	grep -q "$words" err || fail "$*: no '$words' in: $(cat err)"
 }
 
-"$VIGNETTED" -o good.vgp --rate 500 -- "${TOOL:-awk}" 'BEGIN { for (i = 0; i < 20000000; i++) n += i }' 2>/dev/null
+exits 0 "$VIGNETTED" -o good.vgp --rate 500 -- "${TOOL:-awk}" 'BEGIN { for (i = 0; i < 20000000; i++) n += i }'
 size=$(wc -c <good.vgp)
 : >empty.vgp
 mkdir directory

@@ -7,14 +7,17 @@ set -eu
 . "${SRCDIR:?}/tests/lib.sh"
 
 # A chunk a second, so that there is something to lose and something to keep.
-"$VIGNETTED" --rate 200 -o "$dir/whole.vgp" -- "$BUILDDIR/tests/recording/churn" spawn 500 2>/dev/null
-sleep 3 & sleeper=$!		# the load
-"$VIGNETTED" --rate 200 --pid $sleeper -o "$dir/long.vgp" 2>/dev/null
+# A program with sanitizers looks for leaks at its end by ptrace(2), which fails while a sample is taken.
+exits 0 env ASAN_OPTIONS=detect_leaks=0 "$VIGNETTED" --rate 200 -o "$dir/whole.vgp" -- "$BUILDDIR/tests/recording/churn" spawn 500
+sleep 3 & sleeper=$!
+exits 0 "$VIGNETTED" --rate 200 --pid $sleeper -o "$dir/long.vgp"
 size=$(wc -c <"$dir/long.vgp")
 samples=$(info "$dir/long.vgp" samples)
 # Samples of a thread that sleeps to its end are written when it ends, with its process.
 skipped=$(info "$dir/long.vgp" 'lost.ticks_skipped ?? 0')
-[ $((samples + skipped)) -ge 300 ] || fail "$samples samples of a process that slept 3 s"
+due=$(info "$dir/long.vgp" 'duration_ns / 5e6 | 0')
+[ "$due" -gt 0 ] && [ $((samples + skipped)) -ge $((due / 2)) ] ||
+	fail "$samples samples of a process that slept for $due ticks, $skipped skipped"
 
 "$VGTOOL" recover -o "$dir/same.vgp" "$dir/long.vgp" 2>"$dir/log" || fail "a whole profile: $(cat "$dir/log")"
 [ "$(info "$dir/same.vgp" samples)" = "$samples" ] || fail "a whole profile lost samples"
@@ -49,7 +52,7 @@ echo nothing >"$dir/nothing"
 "$VGTOOL" audit "$dir/whole.vgp" >"$dir/audit" 2>"$dir/log" || fail "audit: $(cat "$dir/audit")"
 grep -q '^module *churn$' "$dir/audit" || fail "audit does not list modules"
 ! grep -q '<-' "$dir/audit" || fail "audit: something private: $(grep '<-' "$dir/audit")"
-"$VIGNETTED" --thread-names -o "$dir/named.vgp" -- sleep 0.1 2>/dev/null
+exits 0 "$VIGNETTED" --thread-names -o "$dir/named.vgp" -- sleep 0.1
 ! "$VGTOOL" audit "$dir/named.vgp" >"$dir/audit" 2>/dev/null || fail "audit: a thread's name is nothing"
 grep -q '^thread *sleep *<-' "$dir/audit" || fail "audit does not list threads"
 exits 1 "$VGTOOL" audit --json "$dir/named.vgp"
