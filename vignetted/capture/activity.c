@@ -74,15 +74,17 @@ static void rest_compare(struct vg_activity *activity, struct vg_tasks *tasks)
 bool vg_activity_begin(struct vg_activity *activity, const struct vg_target *target, struct vg_tasks *tasks,
 		       uint64_t round_ns)
 {
-	uint64_t before_ns = activity->process_cpu_ns;
+	uint64_t before_ns = activity->process_cpu_ns, now_cpu_ns;
 	size_t awake;
 
 	activity->round_ns = round_ns;
 	awake = awake_count(activity, tasks);
 	activity->rest_still = activity->awake_fresh = false;
 	/* At once before threads are read: what they use in between seems to be others'. */
-	activity->process_cpu_ns = vg_target_cpu_ns(target);
-	if (activity->process_cpu_ns != 0 && activity->process_cpu_ns != before_ns &&
+	now_cpu_ns = vg_target_cpu_ns(target);
+	if (now_cpu_ns != 0)
+		activity->process_cpu_ns = now_cpu_ns;
+	if (activity->process_cpu_ns != before_ns &&
 	    (awake <= 1 || 2 * awake < tasks->live.count))
 		rest_compare(activity, tasks);
 	return before_ns == 0 || activity->process_cpu_ns != before_ns;

@@ -16,7 +16,7 @@
  */
 struct vg_activity {
 	uint64_t round_ns;           /* session time when the latest round began */
-	uint64_t process_cpu_ns;     /* the process's CPU time then; 0: it is gone */
+	uint64_t process_cpu_ns;     /* the process's CPU time then, or when it was last known */
 	bool rest_still;             /* no thread that is asleep has run since it was read */
 	bool awake_fresh;            /* those that are awake have just been read */
 	bool rest_known;             /* `rest_ns` is set */

@@ -39,6 +39,7 @@ struct vg_recorder {
 	uint32_t stacks_max;         /* in the table */
 	uint32_t stacks_generation;  /* how often the table started afresh */
 	uint64_t samples, stacks_complete, samples_repeated;
+	uint64_t cpu_ns;             /* CPU time in samples */
 	uint64_t reads_without_stop, copies_discarded;
 	uint64_t lost[VG_LOSSES];
 	uint64_t events_dropped;     /* the program's, not samples */

@@ -112,6 +112,7 @@ void vg_account_sample(struct vg_recording *recording, struct vg_task *task, con
 	sample.interval = account->told;
 	sample.stack = account->stack;
 	recorder->samples++;
+	recorder->cpu_ns += weight.cpu_ns;
 	recorder->stacks_complete += account->stack_complete;
 	account->uncounted = true;
 	vg_writer_sample(&recorder->writer, &sample);

@@ -144,6 +144,8 @@ static int stats_write(struct vg_recording *recording, const struct vg_events_ou
 {
 	const struct vg_recorder *recorder = &recording->recorder;
 	const struct vg_session_counts *before = &recording->before;
+	uint64_t process_cpu_ns = counts->process_cpu_ns > before->process_cpu_ns ?
+				  counts->process_cpu_ns - before->process_cpu_ns : 0;
 	const struct vg_named stats[] = {
 		{ "stops", pauses->stops },
 		{ "reads_without_stop", recorder->reads_without_stop },
@@ -155,6 +157,7 @@ static int stats_write(struct vg_recording *recording, const struct vg_events_ou
 		{ "pause_p99_ns", vg_pauses_percentile_ns(pauses, 99) },
 		{ "pause_max_ns", pauses->max_ns },
 		{ "pause_total_ns", pauses->total_ns },
+		{ "cpu_unsampled_ns", process_cpu_ns > recorder->cpu_ns ? process_cpu_ns - recorder->cpu_ns : 0 },
 		{ "helper_cpu_ns", counts->helper_cpu_ns - before->helper_cpu_ns },
 		{ "ticks_late", counts->ticks_late - before->ticks_late },
 		{ "rate_changes", counts->rate_changes - before->rate_changes },

@@ -45,6 +45,7 @@ struct vg_session_options {
 /* What the session has counted so far, for the statistics of profiles. */
 struct vg_session_counts {
 	struct vg_pauses pauses;
+	uint64_t process_cpu_ns;     /* of the process that is sampled */
 	uint64_t helper_cpu_ns, ticks_late, rate_changes, timer_samples, timer_samples_lost, maps_reads, eintr_repaired;
 	uint64_t walks, walks_by_libunwind, rows_decoded, events_dropped;
 	uint64_t threads_over, modules_over; /* the most */

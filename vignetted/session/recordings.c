@@ -19,7 +19,7 @@ void vg_recordings_counts(const struct vg_session *session, struct vg_session_co
 
 	*counts = (struct vg_session_counts){
 		.pauses = session->pauses,
-		.helper_cpu_ns = vg_own_cpu_ns(),
+		.process_cpu_ns = session->activity.process_cpu_ns, .helper_cpu_ns = vg_own_cpu_ns(),
 		.ticks_late = session->ticks.late,
 		.rate_changes = session->budget.changes,
 		.timer_samples = session->timers.taken,

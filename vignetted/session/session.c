@@ -200,6 +200,7 @@ static int recording_open(struct vg_session *session, struct vg_recording *recor
 	int rc = vg_recording_open(recording, &start);
 
 	vg_recordings_counts(session, &recording->before);
+	recording->before.process_cpu_ns = vg_target_cpu_ns(&session->target);
 	/* What it took the helper to start is the first one's. */
 	if (session->round.count == 0)
 		recording->before.helper_cpu_ns = 0;
