@@ -153,8 +153,8 @@ stopped() {
 	done
 }
 
-# holds PROFILE CONDITION: a JavaScript condition holds, in which `it` is the JSON of `vgtool info`.  The profile may still
-# be written: so a test waits until so much is recorded, however slow the machine is.
+# holds PROFILE CONDITION: a JavaScript condition holds, in which `it` is the JSON of `vgtool info`.  The profile may
+# still be written: `await` with this waits until enough is recorded, however slow the machine is.
 holds() {
 	"$VGTOOL" info --json "$1" 2>"$dir/log.holds" >"$dir/holds" && [ "$(json "$dir/holds" "$2")" = true ]
 }

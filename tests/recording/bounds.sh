@@ -84,7 +84,7 @@ at_least modules 30
 at_least modules_over_limit 236
 at_least names_cut 30
 at_least samples 100
-[ "$(records p.vgp 'it.some((record) => record.kind === "module" && record.name === "a-library-with-a-lon")')" = true ] ||
+[ "$(records p.vgp 'it.some((one) => one.kind === "module" && one.name === "a-library-with-a-lon")')" = true ] ||
 	fail "no name was cut"
 [ "$(records p.vgp 'it.some((record) => record.kind === "stack" && record.module === null)')" = true ] ||
 	fail "no frame without a module"
@@ -130,7 +130,8 @@ helpers() {
 	for kind in "$@"; do
 		started said $fixture $kind ${threads-}
 		programs="$programs $started"
-		timeout -s KILL 300 "$VIGNETTED" -p $started -o $kind.vgp --duration 600 $options 2>err.$kind & eval "helper_$kind=$!"
+		timeout -s KILL 300 "$VIGNETTED" -p $started -o $kind.vgp --duration 600 $options 2>err.$kind &
+		eval "helper_$kind=$!"
 	done
 	for kind in "$@"; do
 		eval "helper=\$helper_$kind"

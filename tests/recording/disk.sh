@@ -108,7 +108,8 @@ wait $synced || fail "sync: $(cat err.synced)"
 wait $queueless || fail "sync without a queue: $(cat err.queueless)"
 wait $dead || fail "a dead disk: $(cat err.dead)"
 syncs=$(grep -c 'IOCB_CMD_FDSYNC.*= 1$' trace.synced) || true
-[ "$syncs" = $(($(info synced.vgp duration_ns) / 5000000000)) ] || fail "not synced every five seconds: $(cat trace.synced)"
+[ "$syncs" = $(($(info synced.vgp duration_ns) / 5000000000)) ] ||
+	fail "not synced every five seconds: $(cat trace.synced)"
 [ "$(grep -c 'sync_file_range(.*SYNC_FILE_RANGE_WRITE) = 0' trace.synced)" = 1 ] ||
 	fail "the end: $(cat trace.synced)"
 ! grep -qE '^(fdatasync|fsync)' trace.synced || fail "waited for the disk: $(cat trace.synced)"

@@ -25,7 +25,7 @@ flight=$BUILDDIR/tests/recording/flight
 
 timeout 1200 "$flight" last $seconds $window >said || fail "last: $(cat said)"
 cat said
-timeout 60 "$flight" small >said || fail "small: $(cat said)"
+timeout 120 "$flight" small >said || fail "small: $(cat said)"
 cat said
 
 timeout 60 "$flight" code >said || fail "code: $(cat said)"

@@ -48,9 +48,9 @@ recorded() {
 		fail "$1: $(cat "$dir/log")"
 	stopped $started
 	rm -rf "$map"
-	[ "$(records "$dir/out.vgp" 'it.some((record) => record.address >= 0x10000000 && record.address < 0x10000006)')" = true ] ||
+	[ "$(records "$dir/out.vgp" 'it.some((one) => one.address >= 0x10000000 && one.address < 0x10000006)')" = true ] ||
 		fail "$1: no sample is in the code"
-	names=$(records "$dir/out.vgp" 'it.filter((record) => record.kind === "code").map((record) => record.name).join(" ")')
+	names=$(records "$dir/out.vgp" 'it.filter((one) => one.kind === "code").map((one) => one.name).join(" ")')
 	[ "$names" = "$2" ] || fail "$1: the code is called '$names', not '$2'"
 	unread=$(info "$dir/out.vgp" perf_map_unread_bytes)
 	[ "$unread" = "$3" ] || fail "$1: $unread bytes were not read, not $3"

@@ -113,7 +113,7 @@ for stop in 1 0; do
 	right own.vgp 99
 	right outside.vgp 499
 	for file in own outside; do
-		[ "$(records $file.vgp 'it.some((record) => JSON.stringify(record).includes("half time"))')" = true ] || fail "$file: no mark"
+		[ "$(records $file.vgp 'JSON.stringify(it).includes("half time")')" = true ] || fail "$file: no mark"
 	done
 	# One thread runs: a stop a tick, and a few for the one that sleeps.
 	ticks=$(($(info outside.vgp samples) / 2))
@@ -193,7 +193,7 @@ three_left() {
 	done
 	[ "$(grep -c outside status)" = 3 ]
 }
-# A client that is killed when its session has begun, or before: the times are not waits, but what is tried.
+# A client that is killed when its session has begun, or before.  Each sleep is a moment to be tried, not a wait.
 for ms in 0 1 2 4 8 16; do
 	"$VGCTL" --directory "$run" begin "$host" -o killed.vgp >/dev/null 2>&1 & client=$!
 	sleep "0.0$(printf %02d $ms)"
