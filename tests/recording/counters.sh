@@ -65,7 +65,8 @@ step() {
 
 between "$(counted named.vgp page-faults)" 4000 4400 "page faults"
 # What was counted between two readings goes to the functions that were sampled there, and a reading comes after its sample.
-# So the beginning and the end of a function shift up to two steps each: few of a recorder that has its CPU time, any number on a busy machine.
+# So the beginning and the end of a function shift up to two steps each.  Steps are small where the recorder has its CPU
+# time, and may be large on a busy machine.
 faults=$((4 * $(step named.vgp 0))) clock=$((4 * $(step named.vgp 2)))
 echo "four steps are up to $faults page faults, $clock ns; $counts readings"
 # The bounds of a machine that is not busy.
