@@ -51,7 +51,7 @@ number() {
 # verdict NAME FIGURE LIMIT UNIT: at most the limit is to be reached
 verdict() {
 	word=$(awk -v f="$2" -v l="$3" 'BEGIN { print f != "none" && f + 0 <= l ? "reached" : "not reached" }')
-	echo "$1: $2${4:+ $4} (to reach: $3${4:+ $4}) [$word]"
+	echo "$1: $2${4:+ $4} (target: $3${4:+ $4}) [$word]"
 }
 
 # stop PID...: ends samplers in good order

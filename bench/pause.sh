@@ -78,6 +78,6 @@ ratio() {
 	echo "RATIO to perf: p50 $(ratio 0.5 vignetted perf), p99 $(ratio 0.99 vignetted perf)"
 for kind in vignetted stopping; do
 	echo "RATIO to a bare stop, $kind: p50 $(ratio 0.5 $kind bare), p99 $(ratio 0.99 $kind bare)"
-	verdict "pause p50, $kind" "$(ratio 0.5 $kind bare)" 1.35 "of a bare stop"
-	verdict "pause p99, $kind" "$(ratio 0.99 $kind bare)" 2 "of a bare stop"
+	verdict "pause p50, $kind" "$(ratio 0.5 $kind bare)" 1.25 "of a bare stop"
+	verdict "pause p99, $kind" "$(ratio 0.99 $kind bare)" 1.5 "of a bare stop"
 done

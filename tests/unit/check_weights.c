@@ -63,6 +63,25 @@ static struct simulated thread_begin(uint64_t begin_ns)
 	return thread;
 }
 
+static struct vg_clocks clocks_of(const struct simulated *thread)
+{
+	return (struct vg_clocks){ thread->now_ns, thread->seen_cpu_ns, thread->queued_ns };
+}
+
+static void observe(struct vg_weights *weights, const struct simulated *thread)
+{
+	struct vg_clocks clocks = clocks_of(thread);
+
+	vg_weights_observe(weights, &clocks);
+}
+
+static struct vg_weight take(struct vg_weights *weights, const struct simulated *thread, bool waits)
+{
+	struct vg_clocks clocks = clocks_of(thread);
+
+	return vg_weights_take(weights, &clocks, waits);
+}
+
 static void add(struct sums *sums, struct vg_weight weight, bool waits)
 {
 	sums->wall_ns += weight.wall_ns;
@@ -92,14 +111,13 @@ START_TEST(stops_conserve)
 
 			while (thread.now_ns < to_ns)
 				step(&thread, to_ns);
-			vg_weights_observe(&weights, thread.now_ns, thread.seen_cpu_ns, thread.queued_ns);
+			observe(&weights, &thread);
 			if (thread.state == RUNS) {
 				thread.seen_cpu_ns = thread.cpu_ns;
-				vg_weights_observe(&weights, thread.now_ns, thread.seen_cpu_ns, thread.queued_ns);
-				add(&sums, vg_weights_running(&weights), false);
+				add(&sums, take(&weights, &thread, false), false);
 				ck_assert_uint_eq(sums.cpu_ns, thread.cpu_ns);
 			} else if (thread.state == WAITS) {
-				add(&sums, vg_weights_waiting(&weights), true);
+				add(&sums, take(&weights, &thread, true), true);
 				near(sums.waiting_wall_ns, thread.waited_ns, 0, "time waited", i);
 			}
 		}
@@ -140,9 +158,9 @@ START_TEST(timers_conserve)
 				else if (vg_weights_timer_due(&weights, period_ns, period_ns))
 					add(&sums, vg_weights_timer(&weights), false);
 			}
-			vg_weights_observe(&weights, thread.now_ns, thread.seen_cpu_ns, thread.queued_ns);
+			observe(&weights, &thread);
 			if (thread.state == WAITS) {
-				add(&sums, vg_weights_waiting(&weights), true);
+				add(&sums, take(&weights, &thread, true), true);
 				near(sums.waiting_wall_ns, thread.waited_ns, TICK_NS, "time waited", i);
 			}
 		}
@@ -161,15 +179,13 @@ START_TEST(older_threads_begin_at_nothing)
 	struct vg_weight weight;
 
 	vg_weights_begin(&weights, 100, false);
-	vg_weights_observe(&weights, 300, 5000, 700);
-	weight = vg_weights_running(&weights);
+	weight = vg_weights_take(&weights, &(struct vg_clocks){ 300, 5000, 700 }, false);
 	ck_assert_uint_eq(weight.cpu_ns, 0);
 	ck_assert_uint_eq(weight.wall_ns, 0);
-	vg_weights_observe(&weights, 400, 5060, 710);
-	weight = vg_weights_running(&weights);
+	weight = vg_weights_take(&weights, &(struct vg_clocks){ 400, 5060, 710 }, false);
 	ck_assert_uint_eq(weight.cpu_ns, 60);
 	ck_assert_uint_eq(weight.wall_ns, 70);
-	ck_assert_uint_eq(vg_weights_waiting(&weights).wall_ns, 230);
+	ck_assert_uint_eq(vg_weights_take(&weights, &(struct vg_clocks){ 400, 5060, 710 }, true).wall_ns, 230);
 }
 END_TEST
 
@@ -179,10 +195,8 @@ START_TEST(totals_begin_anew)
 	struct vg_weights weights;
 
 	vg_weights_begin(&weights, 0, true);
-	vg_weights_observe(&weights, 1000, 900, 50);
-	ck_assert_uint_eq(vg_weights_running(&weights).cpu_ns, 900);
-	vg_weights_observe(&weights, 2000, 300, 20);
-	ck_assert_uint_eq(vg_weights_running(&weights).cpu_ns, 300);
+	ck_assert_uint_eq(vg_weights_take(&weights, &(struct vg_clocks){ 1000, 900, 50 }, false).cpu_ns, 900);
+	ck_assert_uint_eq(vg_weights_take(&weights, &(struct vg_clocks){ 2000, 300, 20 }, false).cpu_ns, 300);
 	ck_assert_uint_eq(vg_weights_end(&weights, 2000).wall_ns, 50 + 680);
 }
 END_TEST

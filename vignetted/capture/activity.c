@@ -84,8 +84,10 @@ bool vg_activity_begin(struct vg_activity *activity, const struct vg_target *tar
 	now_cpu_ns = vg_target_cpu_ns(target);
 	if (now_cpu_ns != 0)
 		activity->process_cpu_ns = now_cpu_ns;
-	if (activity->process_cpu_ns != before_ns &&
-	    (awake <= 1 || 2 * awake < tasks->live.count))
+	/* It is 0 when the process is gone. */
+	if (now_cpu_ns == before_ns)
+		activity->rest_still = now_cpu_ns != 0 && !tasks->stale;
+	else if (now_cpu_ns != 0 && (awake <= 1 || 2 * awake < tasks->live.count))
 		rest_compare(activity, tasks);
 	return before_ns == 0 || activity->process_cpu_ns != before_ns;
 }

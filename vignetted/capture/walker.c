@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 #include "vignetted/capture/walker.h"
 
+#include <errno.h>
+
 #include "base/clock.h"
 
 /* Snapshots shrink to what the walks between two looks needed, in steps. */
@@ -71,7 +73,7 @@ static int walk_again(struct vg_walker *walker)
 	return walk_once(walker);
 }
 
-int vg_walker_walk(struct vg_walker *walker)
+static int walk(struct vg_walker *walker)
 {
 	uint64_t since_ns;
 	int rc;
@@ -96,7 +98,7 @@ int vg_walker_walk(struct vg_walker *walker)
 	return rc;
 }
 
-bool vg_walker_grow(struct vg_walker *walker, struct vg_task *task)
+bool vg_walker_enlarge(const struct vg_walker *walker, struct vg_task *task)
 {
 	if (walker->walk.end != VG_WALK_SNAPSHOT ||
 	    task->snapshot_bytes >= VG_SNAPSHOT_MAX_BYTES ||
@@ -110,7 +112,7 @@ bool vg_walker_grow(struct vg_walker *walker, struct vg_task *task)
 
 /* Copies no more than the thread's latest walks needed, twice over: each page that is copied makes
  * a pause longer. */
-void vg_walker_fit(struct vg_walker *walker, struct vg_task *task)
+static void snapshot_fit(const struct vg_walker *walker, struct vg_task *task)
 {
 	size_t needed_bytes = walker->walk.stack_bytes, fit_bytes;
 
@@ -125,4 +127,15 @@ void vg_walker_fit(struct vg_walker *walker, struct vg_task *task)
 	if (fit_bytes < task->snapshot_bytes)
 		task->snapshot_bytes = fit_bytes;
 	task->needed_bytes = 0;
+}
+
+int vg_walker_walk(struct vg_walker *walker, struct vg_task *task)
+{
+	int rc = walk(walker);
+
+	if (rc == 0 && vg_walker_enlarge(walker, task))
+		return -EAGAIN;
+	if (rc == 0)
+		snapshot_fit(walker, task);
+	return rc;
 }

@@ -39,13 +39,12 @@ void vg_walker_maps_read(struct vg_walker *walker);
  * hold is the process's choice, and an expression in them may be a loop. */
 void vg_walker_allow(struct vg_walker *walker);
 
-/* Walks the snapshot; reads the maps again if that leaves them.  0 or -ENOMEM. */
-int vg_walker_walk(struct vg_walker *walker);
+/* Walks the snapshot, which is of the thread; reads the maps again if that leaves them.  0; -EAGAIN: the copy of the stack was
+ * too short, and task->snapshot_bytes is larger now: copy again; -ENOMEM.  Lets later snapshots of the thread be as long as
+ * its walks need. */
+int vg_walker_walk(struct vg_walker *walker, struct vg_task *task);
 
-/* Whether that walk ran out of the copy, and a larger one can be had: the thread's next is. */
-bool vg_walker_grow(struct vg_walker *walker, struct vg_task *task);
-
-/* Lets later snapshots of the thread be as long as its walks need, of which this is one. */
-void vg_walker_fit(struct vg_walker *walker, struct vg_task *task);
+/* Whether the latest walk ran out of the copy, and a larger one can be had: then task->snapshot_bytes is larger. */
+bool vg_walker_enlarge(const struct vg_walker *walker, struct vg_task *task);
 
 #endif

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 #include "vignetted/policy/pace.h"
 
-/* From one decision to the next. */
-static const uint64_t DECIDE_NS = UINT64_C(200) * 1000 * 1000;
+/* From one decision to the next.  It has the steps of several threads in it (policy.h), which say how much they wait. */
+static const uint64_t DECIDE_NS = UINT64_C(400) * 1000 * 1000;
 
 /* Threads without a timer are sampled when samples are fetched, so not too seldom; where all threads run nearly all the
  * time, there are none of these. */

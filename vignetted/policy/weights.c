@@ -16,22 +16,22 @@ void vg_weights_begin(struct vg_weights *weights, uint64_t time_ns, bool is_born
 	*weights = (struct vg_weights){ .time_ns = time_ns, .observed = is_born };
 }
 
-void vg_weights_observe(struct vg_weights *weights, uint64_t time_ns, uint64_t cpu_ns, uint64_t queued_ns)
+void vg_weights_observe(struct vg_weights *weights, const struct vg_clocks *clocks)
 {
-	uint64_t elapsed_ns = time_ns > weights->time_ns ? time_ns - weights->time_ns : 0;
-	bool is_anew = weights->observed && cpu_ns < weights->cpu_ns;
-	uint64_t used_ns, queue_ns;
+	uint64_t elapsed_ns = clocks->time_ns > weights->time_ns ? clocks->time_ns - weights->time_ns : 0;
+	bool is_anew = clocks->cpu_ns < weights->cpu_ns || clocks->queued_ns < weights->queued_ns;
+	uint64_t used_ns = is_anew ? clocks->cpu_ns : clocks->cpu_ns - weights->cpu_ns;
+	uint64_t queued_ns = is_anew ? clocks->queued_ns : clocks->queued_ns - weights->queued_ns;
 
-	used_ns = !weights->observed ? 0 : is_anew ? cpu_ns : cpu_ns - weights->cpu_ns;
-	queue_ns = !weights->observed ? 0 : is_anew || queued_ns < weights->queued_ns ? queued_ns :
-		   queued_ns - weights->queued_ns;
+	if (!weights->observed)
+		used_ns = queued_ns = 0;
 	weights->observed = true;
 	weights->time_ns += elapsed_ns;
-	weights->cpu_ns = cpu_ns;
-	weights->queued_ns = queued_ns;
+	weights->cpu_ns = clocks->cpu_ns;
+	weights->queued_ns = clocks->queued_ns;
 	weights->cpu_left_ns += (int64_t)used_ns;
-	weights->queued_left_ns += (int64_t)queue_ns;
-	weights->waited_left_ns += (int64_t)elapsed_ns - (int64_t)used_ns - (int64_t)queue_ns;
+	weights->queued_left_ns += (int64_t)queued_ns;
+	weights->waited_left_ns += (int64_t)elapsed_ns - (int64_t)used_ns - (int64_t)queued_ns;
 	weights->behind_ns = weights->cpu_left_ns;
 }
 
@@ -45,16 +45,16 @@ static struct vg_weight running_take(struct vg_weights *weights, uint64_t cpu_ns
 	return (struct vg_weight){ .wall_ns = cpu_ns + queued_ns, .cpu_ns = cpu_ns };
 }
 
-struct vg_weight vg_weights_running(struct vg_weights *weights)
+struct vg_weight vg_weights_take(struct vg_weights *weights, const struct vg_clocks *clocks, bool waits)
 {
-	weights->behind_ns = 0;
-	return running_take(weights, positive(weights->cpu_left_ns));
-}
+	uint64_t waited_ns;
 
-struct vg_weight vg_weights_waiting(struct vg_weights *weights)
-{
-	uint64_t waited_ns = positive(weights->waited_left_ns);
-
+	vg_weights_observe(weights, clocks);
+	if (!waits) {
+		weights->behind_ns = 0;
+		return running_take(weights, positive(weights->cpu_left_ns));
+	}
+	waited_ns = positive(weights->waited_left_ns);
 	weights->waited_left_ns -= (int64_t)waited_ns;
 	return (struct vg_weight){ .wall_ns = waited_ns };
 }

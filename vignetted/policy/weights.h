@@ -36,6 +36,12 @@ struct vg_weights {
 	uint64_t timer_ns;           /* CPU time that timers measured since the latest sample */
 };
 
+/* One thread's clocks at one moment. */
+struct vg_clocks {
+	uint64_t time_ns;
+	uint64_t cpu_ns, queued_ns;  /* the thread's totals: on a CPU, and in the queue for one */
+};
+
 /* What one sample stands for. */
 struct vg_weight {
 	uint64_t wall_ns, cpu_ns;
@@ -45,13 +51,12 @@ struct vg_weight {
  * had used before. */
 void vg_weights_begin(struct vg_weights *weights, uint64_t time_ns, bool is_born);
 
-/* The thread has used so much in all by time_ns.  A lower cpu_ns than before means that the totals began anew, as they do
- * when a thread that is not the first executes a program. */
-void vg_weights_observe(struct vg_weights *weights, uint64_t time_ns, uint64_t cpu_ns, uint64_t queued_ns);
+/* A lower cpu_ns than before means that the totals began anew, as they do when a thread that is not the first executes a
+ * program. */
+void vg_weights_observe(struct vg_weights *weights, const struct vg_clocks *clocks);
 
-/* The weight of a sample that was taken at the latest observation, and saw the thread run, or wait. */
-struct vg_weight vg_weights_running(struct vg_weights *weights);
-struct vg_weight vg_weights_waiting(struct vg_weights *weights);
+/* Observes, and gives the weight of a sample of that moment, which found the thread waiting or running. */
+struct vg_weight vg_weights_take(struct vg_weights *weights, const struct vg_clocks *clocks, bool waits);
 
 /* A timer of that period expired.  Whether a sample is due, for a recording with samples so far apart: then
  * vg_weights_timer() gives its weight. */

@@ -28,7 +28,8 @@ static void round_begin(struct vg_session *session)
 		session->modules_due_ns = now_ns + MODULES_EVERY_NS;
 		if (!vg_modules_check(&session->modules))
 			vg_walker_maps_read(&session->walker);
-		vg_recordings_unloads(session, now_ns);
+		if (session->maps_told != session->walker.maps_reads)
+			vg_recordings_unloads(session, now_ns);
 	}
 	/* What a ring holds is lost when it is closed. */
 	vg_timer_samples_fetch(session);
@@ -84,6 +85,8 @@ static bool threads_round(struct vg_session *session, bool asleep)
 		uint64_t stops = session->pauses.stops;
 
 		if (task->asleep == asleep) {
+			/* Of thousands that wait, one was stopped. */
+			vg_priority_lower(&session->tracer.priority);
 			vg_thread_sample(session, task);
 			counters_write(session, task, session->pauses.stops - stops);
 			/* Now and then: thousands of sleeping threads cost a microsecond each. */

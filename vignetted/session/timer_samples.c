@@ -1,6 +1,8 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 #include "vignetted/session/timer_samples.h"
 
+#include <errno.h>
+
 #include "vignetted/policy/policy.h"
 #include "vignetted/session/account.h"
 #include "vignetted/session/recordings.h"
@@ -19,21 +21,34 @@ enum { FETCH_MAX_NS = 1000 * 1000 * 1000 };
 /* Where timers copy too little of the stack, so many samples are passed over before another is walked. */
 enum { TRUNCATED_EVERY = 64 };
 
-void vg_timer_samples_decide(struct vg_session *session, struct vg_task *task, uint64_t now_ns)
+/* Whether timers sample the thread for the recording, and are not behind its CPU time. */
+static bool is_covered(const struct vg_timers *timers, const struct vg_recording *recording, const struct vg_task *task,
+		       uint64_t ticks_ns)
 {
-	struct vg_timers *timers = &session->timers;
+	uint64_t period_ns = vg_recording_period_ns(recording, ticks_ns);
+	uint64_t behind_ns = timers->user_only ? USER_BEHIND_PERIODS * period_ns + USER_BEHIND_NS :
+						 BEHIND_PERIODS * period_ns + BEHIND_NS;
+
+	return recording->options.period_ns >= timers->asked_ns &&
+	       task->accounts[recording->index].weights.cpu_left_ns <= (int64_t)behind_ns;
+}
+
+/* The policy's step, if one is due. */
+static void decide(struct vg_timers *timers, struct vg_task *task, uint64_t now_ns, uint64_t tick_ns,
+		   struct vg_pace_load *pace)
+{
 	struct vg_policy_load load = {
-		.elapsed_ns = now_ns - task->step.at_ns, .period_ns = timers->asked_ns, .tick_ns = session->tick_ns,
+		.elapsed_ns = now_ns - task->step.at_ns, .period_ns = timers->asked_ns, .tick_ns = tick_ns,
 		.switches = task->look.slices - task->step.slices, .used_ns = task->look.cpu_ns - task->step.cpu_ns,
 	};
 	bool is_known = task->step.slices != 0 && task->look.cpu_ns >= task->step.cpu_ns;
 
-	if (timers->rings == NULL || (is_known && !vg_policy_due(&task->policy, &load)))
+	if (is_known && !vg_policy_due(&task->policy, &load))
 		return;
 	if (is_known) {
 		vg_policy_step(&task->policy, &load, &vg_policy_prices);
-		vg_pace_thread(&session->pace.load, load.elapsed_ns,
-			       load.used_ns + task->look.queued_ns - task->step.queued_ns, load.switches);
+		vg_pace_thread(pace, load.elapsed_ns, load.used_ns + task->look.queued_ns - task->step.queued_ns,
+			       load.switches);
 	} else {
 		task->policy = (struct vg_policy){ 0 };
 	}
@@ -46,48 +61,41 @@ void vg_timer_samples_decide(struct vg_session *session, struct vg_task *task, u
 	task->timed = task->policy.timers && (task->timed || vg_timers_add(timers, task->tid) == 0);
 }
 
-bool vg_timer_samples_cover(const struct vg_session *session, const struct vg_recording *recording,
-			    const struct vg_task *task)
+vg_recording_set vg_timer_samples_decide(struct vg_session *session, struct vg_task *task, vg_recording_set set,
+					 const struct vg_clocks *clocks)
 {
-	const struct vg_timers *timers = &session->timers;
-	uint64_t period_ns, behind_ns;
+	vg_recording_set covered = 0;
 
-	if (!task->timed || task->stack_truncated || session->round.all_now ||
-	    recording->options.period_ns < timers->asked_ns)
-		return false;
-	period_ns = vg_recording_period_ns(recording, vg_session_period_ns(session));
-	behind_ns = timers->user_only ? USER_BEHIND_PERIODS * period_ns + USER_BEHIND_NS :
-		    BEHIND_PERIODS * period_ns + BEHIND_NS;
-	return task->accounts[recording->index].weights.cpu_left_ns <= (int64_t)behind_ns;
+	VG_EACH_RECORDING(i, set)
+		vg_weights_observe(&task->accounts[i].weights, clocks);
+	if (session->timers.rings == NULL)
+		return 0;
+	decide(&session->timers, task, clocks->time_ns, session->tick_ns, &session->pace.load);
+	if (!task->timed || task->stack_truncated || session->round.all_now)
+		return 0;
+	VG_EACH_RECORDING(i, set)
+		covered |= (uint32_t)is_covered(&session->timers, &session->recordings[i], task,
+						vg_session_period_ns(session)) << i;
+	return covered;
 }
 
-/* Walks with as much of the stack as the thread's walks needed before, then with all there is. */
+/* Walks the sample's stack. */
 static int sample_walk(struct vg_session *session, struct vg_task *task, const struct vg_timer_sample *sample)
 {
 	struct vg_walker *walker = &session->walker;
-	size_t want_bytes = task->snapshot_bytes;
 	int rc;
 
+	vg_walker_allow(walker);
 	do {
-		rc = vg_timers_snapshot(&session->timers, sample, want_bytes, &walker->snapshot);
+		rc = vg_timers_snapshot(&session->timers, sample, task->snapshot_bytes, &walker->snapshot);
 		if (rc == 0)
-			rc = vg_walker_walk(walker);
-		if (rc != 0 || walker->walk.end != VG_WALK_SNAPSHOT)
-			break;
-		want_bytes *= 4;
-	} while (walker->snapshot.stack_bytes < sample->stack_bytes);
-	if (rc != 0)
-		return rc;
-	if (want_bytes > VG_SNAPSHOT_MAX_BYTES)
-		want_bytes = VG_SNAPSHOT_MAX_BYTES;
-	if (want_bytes > task->snapshot_bytes)
-		task->snapshot_bytes = want_bytes;
-	vg_walker_fit(walker, task);
-	/* The stack is too deep; or the leaf keeps something below its stack pointer, where the kernel
-	 * copies nothing and a stop does. */
-	task->stack_truncated = walker->walk.end == VG_WALK_SNAPSHOT ||
-		       (walker->walk.end == VG_WALK_BAD_CFA && walker->walk.count == 1);
-	return 0;
+			rc = vg_walker_walk(walker, task);
+	} while (rc == -EAGAIN);
+	/* The stack is too deep; or the leaf keeps something below its stack pointer, where the kernel copies nothing and a
+	 * stop does. */
+	task->stack_truncated = rc == 0 && (walker->walk.end == VG_WALK_SNAPSHOT ||
+					    (walker->walk.end == VG_WALK_BAD_CFA && walker->walk.count == 1));
+	return rc;
 }
 
 /* NULL: the thread is not one of ours, or no profile knows it yet. */
@@ -128,9 +136,9 @@ static void sample_take(struct vg_session *session, struct vg_task *task, const 
 	task->timer_sample_ns = taken.time_ns;
 	if (due == 0 || (task->stack_truncated && session->timers.taken % TRUNCATED_EVERY != 0))
 		return;
-	vg_walker_allow(&session->walker);
 	rc = sample_walk(session, task, sample);
-	vg_recordings_unloads(session, taken.time_ns);
+	if (session->maps_told != session->walker.maps_reads)
+		vg_recordings_unloads(session, taken.time_ns);
 	if (rc != 0)
 		vg_recordings_lost(session, due, VG_LOSS_NO_MEMORY);
 	if (rc != 0 || task->stack_truncated)

@@ -15,11 +15,9 @@
 /* Fetches those that there are, oldest first, and records them. */
 void vg_timer_samples_fetch(struct vg_session *session);
 
-/* Decides whether timers or stops sample the thread, whose task->look is of now, and gives it timers or takes them away. */
-void vg_timer_samples_decide(struct vg_session *session, struct vg_task *task, uint64_t now_ns);
-
-/* Whether timers sample the thread for the recording.  Its weights have just been observed. */
-bool vg_timer_samples_cover(const struct vg_session *session, const struct vg_recording *recording,
-			    const struct vg_task *task);
+/* Observes the thread's clocks for the recordings' weights, decides whether timers or stops sample the thread, and gives it
+ * timers or takes them away.  task->look is of now.  The recordings for which timers sample it. */
+vg_recording_set vg_timer_samples_decide(struct vg_session *session, struct vg_task *task, vg_recording_set set,
+					 const struct vg_clocks *clocks);
 
 #endif
