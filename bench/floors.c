@@ -5,9 +5,7 @@
 #include <string.h>
 
 #include "base/clock.h"
-#include "bench/around.h"
 #include "bench/stop.h"
-#include "bench/transactions.h"
 #include "vignetted/capture/timers.h"
 #include "vignetted/capture/priority.h"
 #include "vignetted/session/ticks.h"
@@ -37,11 +35,8 @@ static void ticks_run(int end_fd, bool stop)
 	do {
 		uint64_t now_ns, due_ns;
 
-		if (vg_ticks_due(&floors.ticks, vg_now_ns())) {
-			around_tick(transactions_now_us());
-			if (stop && stop_and_go(floors.pid) != 0)
-				compare_fail("stopping");
-		}
+		if (vg_ticks_due(&floors.ticks, vg_now_ns()) && stop && stop_and_go(floors.pid) != 0)
+			compare_fail("stopping");
 		now_ns = vg_now_ns();
 		due_ns = floors.ticks.due_ns;
 		left = (struct timespec){ 0, due_ns > now_ns ? (long)(due_ns - now_ns) : 0 };

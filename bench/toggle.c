@@ -20,10 +20,8 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "bench/around.h"
 #include "bench/compare.h"
 #include "bench/floors.h"
-#include "bench/transactions.h"
 #include "vignetted/serve/loop.h"
 #include "vignetted/session/session.h"
 #include "vignetted/session/timer_samples.h"
@@ -41,10 +39,8 @@ static void sample(int end_fd)
 		vg_loop_wait(&session, &end, 1);
 		if (end.revents != 0)
 			break;
-		if (vg_ticks_due(&session.ticks, vg_now_ns())) {
-			around_tick(transactions_now_us());
+		if (vg_ticks_due(&session.ticks, vg_now_ns()))
 			vg_session_tick(&session);
-		}
 	}
 	/* What stops late would stand still for the next window. */
 	vg_tracer_finish(&session.tracer);
@@ -60,8 +56,6 @@ static struct {
 static void sampling_off(void)
 {
 	vg_timer_samples_fetch(&session);
-	if (session.timers.count > 0)
-		around_drop();
 	vg_timers_close(&session.timers);
 	for (size_t i = 0; i < session.tasks.live.count && i < TASKS_MAX; i++)
 		vg_task_look(&session.tasks, &session.tasks.live.items[i], &off.looks[i]);
@@ -81,10 +75,10 @@ static void task_skip(struct vg_task *task, const struct vg_task_look *before, u
 	task->look.cpu_ns += cpu_ns;
 	task->look.slices += look.slices - before->slices;
 	task->look.queued_ns += queued_ns;
-	task->step.at_ns += gap_ns;
-	task->step.cpu_ns += cpu_ns;
-	task->step.queued_ns += queued_ns;
-	task->step.slices += look.slices - before->slices;
+	task->timers.step.at_ns += gap_ns;
+	task->timers.step.cpu_ns += cpu_ns;
+	task->timers.step.queued_ns += queued_ns;
+	task->timers.step.slices += look.slices - before->slices;
 	for (uint32_t r = 0; r < VG_RECORDINGS; r++) {
 		struct vg_account *account = &task->accounts[r];
 
@@ -117,7 +111,7 @@ static void sampling_on(void)
 	for (size_t i = 0; i < tasks->live.count; i++) {
 		struct vg_task *task = &tasks->live.items[i];
 
-		task->timed = task->timed && vg_timers_add(&session.timers, task->tid) == 0;
+		task->timers.open = task->timers.open && vg_timers_add(&session.timers, task->tid) == 0;
 	}
 }
 

@@ -85,7 +85,7 @@ turn() {
 	[ $1 != before ] || toggle=$BENCH_BEFORE
 	"$toggle" $victim $where $windows 300 $server 99 $2 >"$dir/lines" 2>"$dir/log" ||
 		fail "victims: $(tail -1 "$dir/log")"
-	grep -v '^around' "$dir/lines" >>"$dir/$1"
+	grep -v '^[a-z]' "$dir/lines" >>"$dir/$1"
 }
 
 # figure SAMPLER COLUMN: the median and half of its 95 % interval.  A window is in two lines.

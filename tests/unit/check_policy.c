@@ -190,6 +190,10 @@ START_TEST(ticks_are_wide_where_little_waits)
 	vg_pace_thread(&load, 200000000, 150000000, 10);
 	ck_assert_uint_eq(vg_pace_periods(&load, 1), 1);
 	ck_assert_uint_eq(vg_pace_periods(&load, 125), 125);
+	/* Where no thread's step came since, it is as it was. */
+	load.awake_ns = load.ready_ns = 0;
+	ck_assert_uint_eq(vg_pace_periods(&load, 125), 125);
+	ck_assert_uint_eq(vg_pace_periods(&load, 1), 1);
 	load.found = 1;
 	ck_assert_uint_eq(vg_pace_periods(&load, 125), 1);
 	load.found = 0;

@@ -15,10 +15,10 @@ static int look_read(struct vg_activity *activity, struct vg_tasks *tasks, struc
 	if (rc != 0)
 		return rc;
 	if (task->look.slices != before.slices)
-		task->moved_ns = activity->round_ns;
+		task->sleep.since_ns = activity->round_ns;
 	/* It was among the rest, in which this was found.  CPU time is less than before where a thread that executes a
 	 * program has taken the place of the first one, and that one's number. */
-	if (task->asleep && task->look.cpu_ns >= before.cpu_ns)
+	if (task->sleep.is_asleep && task->look.cpu_ns >= before.cpu_ns)
 		activity->rest_ns -= task->look.cpu_ns - before.cpu_ns;
 	return 0;
 }
@@ -30,8 +30,8 @@ static size_t awake_count(const struct vg_activity *activity, struct vg_tasks *t
 	for (size_t i = 0; i < tasks->live.count; i++) {
 		struct vg_task *task = &tasks->live.items[i];
 
-		task->asleep = task->look.slices != 0 && activity->round_ns - task->moved_ns >= ASLEEP_NS;
-		awake += !task->asleep;
+		task->sleep.is_asleep = task->look.slices != 0 && activity->round_ns - task->sleep.since_ns >= ASLEEP_NS;
+		awake += !task->sleep.is_asleep;
 	}
 	return awake;
 }
@@ -43,7 +43,7 @@ static int rest_read(struct vg_activity *activity, struct vg_tasks *tasks, uint6
 	*rest_ns = activity->process_cpu_ns;
 	for (size_t i = 0; i < tasks->live.count; i++) {
 		struct vg_task *task = &tasks->live.items[i];
-		int rc = task->asleep ? 0 : look_read(activity, tasks, task);
+		int rc = task->sleep.is_asleep ? 0 : look_read(activity, tasks, task);
 
 		if (rc != 0)
 			return rc;
@@ -94,7 +94,7 @@ bool vg_activity_begin(struct vg_activity *activity, const struct vg_target *tar
 
 int vg_activity_read(struct vg_activity *activity, struct vg_tasks *tasks, struct vg_task *task)
 {
-	bool holds = task->asleep ? activity->rest_still : activity->awake_fresh;
+	bool holds = task->sleep.is_asleep ? activity->rest_still : activity->awake_fresh;
 
 	return holds && task->look.slices != 0 ? 0 : look_read(activity, tasks, task);
 }

@@ -27,7 +27,7 @@ struct vg_activity {
 
 /*
  * Begins a round: reads the process's CPU time, and the threads that are awake if that may spare others.
- * Sets process_cpu_ns, rest_still, awake_fresh, and task->asleep of each thread.
+ * Sets process_cpu_ns, rest_still, awake_fresh, and task->sleep.is_asleep of each thread.
  * Whether any thread has run since the latest round.
  */
 bool vg_activity_begin(struct vg_activity *activity, const struct vg_target *target, struct vg_tasks *tasks,

@@ -44,7 +44,7 @@ static bool wait_holds(struct vg_tasks *tasks, struct vg_task *task, const struc
 /* Whether the stack goes on above the snapshot, and more of it may be copied. */
 static bool snapshot_is_cut(const struct vg_walker *walker, const struct vg_task *task)
 {
-	return task->snapshot_bytes < VG_SNAPSHOT_MAX_BYTES && walker->snapshot.stack_bytes == task->snapshot_bytes;
+	return task->copy.bytes < VG_SNAPSHOT_MAX_BYTES && walker->snapshot.stack_bytes == task->copy.bytes;
 }
 
 /* What came of one copy.  COPY_CHANGED: the thread ran meanwhile, and the copy is worth nothing. */
@@ -59,10 +59,10 @@ static enum copy wait_copy(struct vg_walker *walker, struct vg_task *task, const
 		snapshot->whole = false;
 		snapshot->fp_guess = 0;
 		snapshot->in_call = wait->call >= 0;
-		snapshot->thread_block = task->thread_block;
+		snapshot->thread_block = task->copy.thread_block;
 		vg_regs_set(&snapshot->regs, wait->pc, wait->sp, snapshot->in_call ? wait->arguments : NULL);
 		vg_snapshot_slot(snapshot);
-		if (vg_snapshot_stack(snapshot, task->tid, task->snapshot_bytes) != 0)
+		if (vg_snapshot_stack(snapshot, task->tid, task->copy.bytes) != 0)
 			return COPY_CHANGED;
 		if (!wait_holds(walker->tasks, task, wait)) {
 			++*discarded;
@@ -131,13 +131,13 @@ enum vg_capture vg_stack_stop(struct vg_walker *walker, struct vg_tracer *tracer
 		enum vg_capture capture;
 
 		queued_ns = task->look.queued_ns;
-		snapshot->likely_sp = task->sp;
-		snapshot->thread_block = task->thread_block;
-		capture = vg_tracer_capture(tracer, task->tid, task->snapshot_bytes, snapshot);
+		snapshot->likely_sp = task->copy.sp;
+		snapshot->thread_block = task->copy.thread_block;
+		capture = vg_tracer_capture(tracer, task->tid, task->copy.bytes, snapshot);
 		if (capture != VG_CAPTURE_TAKEN)
 			return capture;
-		task->sp = vg_regs_sp(&snapshot->regs);
-		task->thread_block = snapshot->thread_block;
+		task->copy.sp = vg_regs_sp(&snapshot->regs);
+		task->copy.thread_block = snapshot->thread_block;
 		vg_task_look(walker->tasks, task, &task->look);
 		vg_pauses_add(pauses, own_pause_ns(tracer->pause_ns, task->look.queued_ns - queued_ns));
 		rc = vg_walker_walk(walker, task);

@@ -101,12 +101,12 @@ static int walk(struct vg_walker *walker)
 bool vg_walker_enlarge(const struct vg_walker *walker, struct vg_task *task)
 {
 	if (walker->walk.end != VG_WALK_SNAPSHOT ||
-	    task->snapshot_bytes >= VG_SNAPSHOT_MAX_BYTES ||
-	    walker->snapshot.stack_bytes < task->snapshot_bytes)
+	    task->copy.bytes >= VG_SNAPSHOT_MAX_BYTES ||
+	    walker->snapshot.stack_bytes < task->copy.bytes)
 		return false;
-	task->snapshot_bytes *= 4;
-	if (task->snapshot_bytes > VG_SNAPSHOT_MAX_BYTES)
-		task->snapshot_bytes = VG_SNAPSHOT_MAX_BYTES;
+	task->copy.bytes *= 4;
+	if (task->copy.bytes > VG_SNAPSHOT_MAX_BYTES)
+		task->copy.bytes = VG_SNAPSHOT_MAX_BYTES;
 	return true;
 }
 
@@ -118,15 +118,15 @@ static void snapshot_fit(const struct vg_walker *walker, struct vg_task *task)
 
 	if (needed_bytes > walker->snapshot.stack_bytes)
 		needed_bytes = walker->snapshot.stack_bytes;
-	if (needed_bytes > task->needed_bytes)
-		task->needed_bytes = needed_bytes;
-	if (++task->walks % SNAPSHOT_FIT_EVERY != 1)
+	if (needed_bytes > task->copy.needed_bytes)
+		task->copy.needed_bytes = needed_bytes;
+	if (++task->copy.walks % SNAPSHOT_FIT_EVERY != 1)
 		return;
-	fit_bytes = (2 * task->needed_bytes + SNAPSHOT_STEP_BYTES) / SNAPSHOT_STEP_BYTES *
+	fit_bytes = (2 * task->copy.needed_bytes + SNAPSHOT_STEP_BYTES) / SNAPSHOT_STEP_BYTES *
 		    SNAPSHOT_STEP_BYTES;
-	if (fit_bytes < task->snapshot_bytes)
-		task->snapshot_bytes = fit_bytes;
-	task->needed_bytes = 0;
+	if (fit_bytes < task->copy.bytes)
+		task->copy.bytes = fit_bytes;
+	task->copy.needed_bytes = 0;
 }
 
 int vg_walker_walk(struct vg_walker *walker, struct vg_task *task)

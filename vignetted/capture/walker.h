@@ -40,11 +40,11 @@ void vg_walker_maps_read(struct vg_walker *walker);
 void vg_walker_allow(struct vg_walker *walker);
 
 /* Walks the snapshot, which is of the thread; reads the maps again if that leaves them.  0; -EAGAIN: the copy of the stack was
- * too short, and task->snapshot_bytes is larger now: copy again; -ENOMEM.  Lets later snapshots of the thread be as long as
+ * too short, and task->copy.bytes is larger now: copy again; -ENOMEM.  Lets later snapshots of the thread be as long as
  * its walks need. */
 int vg_walker_walk(struct vg_walker *walker, struct vg_task *task);
 
-/* Whether the latest walk ran out of the copy, and a larger one can be had: then task->snapshot_bytes is larger. */
+/* Whether the latest walk ran out of the copy, and a larger one can be had: then task->copy.bytes is larger. */
 bool vg_walker_enlarge(const struct vg_walker *walker, struct vg_task *task);
 
 #endif

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 #include "vignetted/policy/pace.h"
 
-/* From one decision to the next.  It has the steps of several threads in it (policy.h), which say how much they wait. */
-static const uint64_t DECIDE_NS = UINT64_C(400) * 1000 * 1000;
+/* From one decision to the next. */
+static const uint64_t DECIDE_NS = UINT64_C(100) * 1000 * 1000;
 
 /* Threads without a timer are sampled when samples are fetched, so not too seldom; where all threads run nearly all the
  * time, there are none of these. */
@@ -36,9 +36,13 @@ bool vg_pace_due(const struct vg_pace_load *load, uint32_t periods)
 uint32_t vg_pace_periods(const struct vg_pace_load *load, uint32_t before)
 {
 	uint64_t percent = before > 1 ? STILL_BUSY_PERCENT : BUSY_PERCENT;
-	bool busy = load->awake_ns > 0 && load->ready_ns * 100 >= load->awake_ns * percent && load->found == 0 &&
-		    !load->events;
-	uint64_t fetch_ns = busy ? FETCH_BUSY_NS : FETCH_NS, periods;
+	/* What threads did is added up every 200 ms (policy.h).  Where nothing came since, it is as it was. */
+	bool busy = load->awake_ns > 0 ? load->ready_ns * 100 >= load->awake_ns * percent :
+		    before * load->period_ns > FETCH_NS;
+	uint64_t fetch_ns, periods;
+
+	busy = busy && load->found == 0 && !load->events;
+	fetch_ns = busy ? FETCH_BUSY_NS : FETCH_NS;
 
 	if (!(busy || load->cpu_only) || load->counters || load->stops > 0 || load->period_ns == 0)
 		return 1;

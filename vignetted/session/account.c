@@ -118,17 +118,29 @@ void vg_account_sample(struct vg_recording *recording, struct vg_task *task, con
 	vg_writer_sample(&recorder->writer, &sample);
 }
 
+/* Gives what is left of the wall time to the latest stack.  On demand there are the samples that were asked for, and no
+ * others. */
+static void rest_give(struct vg_recording *recording, struct vg_task *task, uint64_t end_ns, uint64_t least_ns)
+{
+	struct vg_account *account = &task->accounts[recording->index];
+	struct vg_weight rest = vg_weights_end(&account->weights, end_ns);
+
+	if (account->has_stack && recording->options.period_ns != 0 && rest.wall_ns > least_ns)
+		vg_account_repeat(recording, task, 1, end_ns, rest);
+}
+
+void vg_account_rest(struct vg_recording *recording, struct vg_task *task, uint64_t now_ns)
+{
+	rest_give(recording, task, now_ns, recording->period_now_ns);
+}
+
 void vg_account_end(struct vg_recording *recording, struct vg_task *task, uint64_t end_ns)
 {
 	struct vg_account *account = &task->accounts[recording->index];
-	bool more;
 
 	if (end_ns < account->last_ns)
 		end_ns = account->last_ns;
-	/* On demand there are the samples that were asked for, and no others. */
-	more = account->has_stack && end_ns > account->weights.time_ns && recording->options.period_ns != 0;
-	if (more)
-		vg_account_repeat(recording, task, 1, end_ns, vg_weights_end(&account->weights, end_ns));
+	rest_give(recording, task, end_ns, 0);
 	vg_account_settle(recording, task);
 	vg_counting_thread_end(recording, task, vg_recording_time_ns(recording, end_ns));
 	vg_writer_thread_end(&recording->recorder.writer, account->id, vg_recording_time_ns(recording, end_ns));

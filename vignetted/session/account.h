@@ -36,6 +36,10 @@ void vg_account_repeat(struct vg_recording *recording, struct vg_task *task, uin
 		       struct vg_weight weight);
 int vg_account_settle(struct vg_recording *recording, struct vg_task *task);
 
+/* The recording ends now, and the thread goes on: gives the wall time that is in no sample yet to its latest stack, if
+ * that is a sampling period or more. */
+void vg_account_rest(struct vg_recording *recording, struct vg_task *task, uint64_t now_ns);
+
 /* The thread ended at about that time. */
 void vg_account_end(struct vg_recording *recording, struct vg_task *task, uint64_t end_ns);
 

@@ -84,7 +84,7 @@ static bool threads_round(struct vg_session *session, bool asleep)
 		struct vg_task *task = &session->tasks.live.items[at];
 		uint64_t stops = session->pauses.stops;
 
-		if (task->asleep == asleep) {
+		if (task->sleep.is_asleep == asleep) {
 			/* Of thousands that wait, one was stopped. */
 			vg_priority_lower(&session->tracer.priority);
 			vg_thread_sample(session, task);

@@ -84,8 +84,8 @@ static void timers_follow(struct vg_session *session, uint64_t period_ns)
 	if (getrlimit(RLIMIT_AS, &memory) == 0 && memory.rlim_cur < max_bytes)
 		max_bytes = memory.rlim_cur;
 	for (size_t i = 0; i < tasks->live.count; i++) {
-		tasks->live.items[i].timed = false;
-		tasks->live.items[i].policy = (struct vg_policy){ 0 };
+		tasks->live.items[i].timers.open = false;
+		tasks->live.items[i].timers.policy = (struct vg_policy){ 0 };
 	}
 	/* Without timers threads are stopped. */
 	vg_timers_open(&session->timers, session->target.pid, tasks->live.items, tasks->live.count, period_ns,

@@ -315,6 +315,7 @@ int vg_session_end(struct vg_session *session, struct vg_recording *recording, c
 		vg_round(session, own);
 	if (recording->ended == NULL) {
 		vg_threads_scan(session);
+		vg_threads_rest(session, recording);
 		vg_recordings_events(session, session->live == own);
 	}
 	vg_recordings_stop(session, recording, reason);

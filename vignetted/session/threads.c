@@ -54,8 +54,8 @@ static void thread_begin(struct vg_session *session, struct vg_task *task, uint6
 	if (session->target.nested)
 		thread.tid = vg_task_own_tid(&session->tasks, task->tid);
 	begin_ns = begin_ns_of(session, &status, now_ns);
-	if (task->snapshot_bytes == 0)
-		task->snapshot_bytes = SNAPSHOT_FIRST_BYTES;
+	if (task->copy.bytes == 0)
+		task->copy.bytes = SNAPSHOT_FIRST_BYTES;
 	task->untraceable = status.of_kernel;
 	task->young = SAMPLES_YOUNG;
 	name_set(task, &status);
@@ -69,10 +69,10 @@ static uint64_t end_ns_of(const struct vg_session *session, const struct vg_task
 			  uint64_t now_ns)
 {
 	uint64_t since_ns = session->scan_ns, half_ns;
-	bool sampled = task->timer_sample_ns > since_ns && task->timer_sample_ns <= now_ns;
+	bool sampled = task->timers.sampled_ns > since_ns && task->timers.sampled_ns <= now_ns;
 
 	if (sampled)
-		since_ns = task->timer_sample_ns;
+		since_ns = task->timers.sampled_ns;
 	half_ns = (now_ns - since_ns) / 2;
 	return since_ns + (sampled && half_ns > period_ns ? period_ns : half_ns);
 }
@@ -81,7 +81,7 @@ static void thread_end(struct vg_session *session, struct vg_task *task, uint64_
 {
 	uint64_t ticks_ns = vg_session_period_ns(session);
 
-	if (task->timed)
+	if (task->timers.open)
 		vg_timers_remove(&session->timers, task->tid);
 	VG_EACH_RECORDING(i, session->live & task->begun) {
 		struct vg_recording *recording = &session->recordings[i];
@@ -156,6 +156,18 @@ void vg_threads_names(struct vg_session *session)
 		if (task->ran)
 			vg_threads_name(session, task, now_ns);
 		task->ran = false;
+	}
+}
+
+void vg_threads_rest(struct vg_session *session, struct vg_recording *recording)
+{
+	uint64_t now_ns = vg_session_now_ns(session);
+
+	for (size_t i = 0; i < session->tasks.live.count; i++) {
+		struct vg_task *task = &session->tasks.live.items[i];
+
+		if ((task->begun & 1u << recording->index) != 0)
+			vg_account_rest(recording, task, now_ns);
 	}
 }
 

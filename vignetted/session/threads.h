@@ -10,8 +10,7 @@
  * gone; or another negative errno. */
 int vg_threads_scan(struct vg_session *session);
 
-/* The same where it is needed: a new thread that has run, and one that has ended, have used CPU time.  In a crowd no
- * more often than every 16 ms. */
+/* The same where it is needed: a new thread that has run, and one that has ended, have used CPU time. */
 int vg_threads_scan_due(struct vg_session *session);
 
 /* Reads the thread's name again, and writes it into the profiles that want it. */
@@ -19,6 +18,9 @@ void vg_threads_name(struct vg_session *session, struct vg_task *task, uint64_t 
 
 /* The same of all threads that have run since the latest call. */
 void vg_threads_names(struct vg_session *session);
+
+/* The recording ends now: gives the wall time that is in no sample yet to the threads' latest stacks. */
+void vg_threads_rest(struct vg_session *session, struct vg_recording *recording);
 
 /* The thread has been found to be gone: the next scan says so to the profiles. */
 void vg_threads_gone(struct vg_session *session, struct vg_task *task);

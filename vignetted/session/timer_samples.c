@@ -38,27 +38,27 @@ static void decide(struct vg_timers *timers, struct vg_task *task, uint64_t now_
 		   struct vg_pace_load *pace)
 {
 	struct vg_policy_load load = {
-		.elapsed_ns = now_ns - task->step.at_ns, .period_ns = timers->asked_ns, .tick_ns = tick_ns,
-		.switches = task->look.slices - task->step.slices, .used_ns = task->look.cpu_ns - task->step.cpu_ns,
+		.elapsed_ns = now_ns - task->timers.step.at_ns, .period_ns = timers->asked_ns, .tick_ns = tick_ns,
+		.switches = task->look.slices - task->timers.step.slices, .used_ns = task->look.cpu_ns - task->timers.step.cpu_ns,
 	};
-	bool is_known = task->step.slices != 0 && task->look.cpu_ns >= task->step.cpu_ns;
+	bool is_known = task->timers.step.slices != 0 && task->look.cpu_ns >= task->timers.step.cpu_ns;
 
-	if (is_known && !vg_policy_due(&task->policy, &load))
+	if (is_known && !vg_policy_due(&task->timers.policy, &load))
 		return;
 	if (is_known) {
-		vg_policy_step(&task->policy, &load, &vg_policy_prices);
-		vg_pace_thread(pace, load.elapsed_ns, load.used_ns + task->look.queued_ns - task->step.queued_ns,
+		vg_policy_step(&task->timers.policy, &load, &vg_policy_prices);
+		vg_pace_thread(pace, load.elapsed_ns, load.used_ns + task->look.queued_ns - task->timers.step.queued_ns,
 			       load.switches);
 	} else {
-		task->policy = (struct vg_policy){ 0 };
+		task->timers.policy = (struct vg_policy){ 0 };
 	}
-	task->step.at_ns = now_ns;
-	task->step.queued_ns = task->look.queued_ns;
-	task->step.cpu_ns = task->look.cpu_ns;
-	task->step.slices = task->look.slices;
-	if (task->timed && !task->policy.timers)
+	task->timers.step.at_ns = now_ns;
+	task->timers.step.queued_ns = task->look.queued_ns;
+	task->timers.step.cpu_ns = task->look.cpu_ns;
+	task->timers.step.slices = task->look.slices;
+	if (task->timers.open && !task->timers.policy.timers)
 		vg_timers_remove(timers, task->tid);
-	task->timed = task->policy.timers && (task->timed || vg_timers_add(timers, task->tid) == 0);
+	task->timers.open = task->timers.policy.timers && (task->timers.open || vg_timers_add(timers, task->tid) == 0);
 }
 
 vg_recording_set vg_timer_samples_decide(struct vg_session *session, struct vg_task *task, vg_recording_set set,
@@ -71,7 +71,7 @@ vg_recording_set vg_timer_samples_decide(struct vg_session *session, struct vg_t
 	if (session->timers.rings == NULL)
 		return 0;
 	decide(&session->timers, task, clocks->time_ns, session->tick_ns, &session->pace.load);
-	if (!task->timed || task->stack_truncated || session->round.all_now)
+	if (!task->timers.open || task->timers.stack_truncated || session->round.all_now)
 		return 0;
 	VG_EACH_RECORDING(i, set)
 		covered |= (uint32_t)is_covered(&session->timers, &session->recordings[i], task,
@@ -87,13 +87,13 @@ static int sample_walk(struct vg_session *session, struct vg_task *task, const s
 
 	vg_walker_allow(walker);
 	do {
-		rc = vg_timers_snapshot(&session->timers, sample, task->snapshot_bytes, &walker->snapshot);
+		rc = vg_timers_snapshot(&session->timers, sample, task->copy.bytes, &walker->snapshot);
 		if (rc == 0)
 			rc = vg_walker_walk(walker, task);
 	} while (rc == -EAGAIN);
 	/* The stack is too deep; or the leaf keeps something below its stack pointer, where the kernel copies nothing and a
 	 * stop does. */
-	task->stack_truncated = rc == 0 && (walker->walk.end == VG_WALK_SNAPSHOT ||
+	task->timers.stack_truncated = rc == 0 && (walker->walk.end == VG_WALK_SNAPSHOT ||
 					    (walker->walk.end == VG_WALK_BAD_CFA && walker->walk.count == 1));
 	return rc;
 }
@@ -133,15 +133,15 @@ static void sample_take(struct vg_session *session, struct vg_task *task, const 
 	vg_recording_set due = sample_due(session, task, sample->time_ns);
 	int rc;
 
-	task->timer_sample_ns = taken.time_ns;
-	if (due == 0 || (task->stack_truncated && session->timers.taken % TRUNCATED_EVERY != 0))
+	task->timers.sampled_ns = taken.time_ns;
+	if (due == 0 || (task->timers.stack_truncated && session->timers.taken % TRUNCATED_EVERY != 0))
 		return;
 	rc = sample_walk(session, task, sample);
 	if (session->maps_told != session->walker.maps_reads)
 		vg_recordings_unloads(session, taken.time_ns);
 	if (rc != 0)
 		vg_recordings_lost(session, due, VG_LOSS_NO_MEMORY);
-	if (rc != 0 || task->stack_truncated)
+	if (rc != 0 || task->timers.stack_truncated)
 		return;
 	if (sample->in_kernel)
 		taken.call = vg_code_syscall(&session->memory, vg_regs_pc(&sample->regs));

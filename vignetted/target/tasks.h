@@ -48,38 +48,56 @@ struct vg_task_look {
 	uint64_t slices;             /* times it was put on a CPU: unchanged, it has not run */
 };
 
-/* A thread of the process, and what the session keeps of it from one tick to the next. */
+/* A thread of the process.  Each part belongs to the component that is named there, and to no other. */
 struct vg_task {
+	/* Which thread it is: target/tasks.c. */
 	pid_t tid;
 	int files[VG_TASK_FILES];    /* kept open; -1: opened at each reading */
 	bool seen;                   /* by the scan in progress */
-	bool gone;                   /* by a file of it that was open: another thread may have its number */
+	bool gone;                   /* it has ended; its number may be another thread's by now */
+	struct vg_task_look look;    /* the latest; slices is 0 before the first */
+
+	/* Its events: target/events.c. */
+	uint32_t lane;               /* from 1 on; 0: none */
+	bool named;                  /* it has told its name itself */
+
+	/* Whether it sleeps: capture/activity.c. */
+	struct {
+		uint64_t since_ns;   /* session time of the reading that first said so many slices */
+		bool is_asleep;      /* it had not run for long when the round began */
+	} sleep;
+
+	/* How its stack is copied: capture/walker.c and stack.c. */
+	struct {
+		size_t bytes;        /* so much of it */
+		size_t needed_bytes; /* the most that one of its latest walks went through */
+		uint32_t walks;      /* since `needed_bytes` was last used */
+		uint64_t sp, thread_block; /* at its latest stop; 0: it was never stopped */
+	} copy;
+
+	/* What the session knows of it: session/threads.c. */
 	bool untraceable;            /* not ours to sample */
 	bool exiting;                /* or gone, and no leader: it runs no more code */
-	uint8_t young;               /* samples for which its name is looked at each time */
-	bool ran;                    /* since its name was last looked at */
-	bool timed;                  /* it has timers (capture/timers.h) */
-	bool stack_truncated;        /* what a timer sample copies of its stack does not suffice */
-	bool named;                  /* it has told its name itself */
-	vg_recording_set begun;      /* whose profiles have been told of it */
-	uint32_t lane;               /* of its events, from 1 on; 0: none */
-	struct vg_account accounts[VG_RECORDINGS];
-	size_t snapshot_bytes;       /* how much of its stack to copy */
-	uint64_t sp;                 /* at its latest stop */
-	uint64_t thread_block;       /* likewise: vg_regs_thread_block(); 0: it was never stopped */
-	size_t needed_bytes;         /* the most that one of its latest walks went through */
-	uint32_t walks;              /* since that was last looked at */
-	struct vg_task_look look;    /* the latest; slices is 0 before the first */
-	struct vg_policy policy;
-	struct {                     /* at the policy's latest step, or when the thread was first read */
-		uint64_t at_ns, cpu_ns, queued_ns, slices;
-	} step;
-	uint64_t timer_sample_ns;    /* session time of its latest timer sample */
+	bool ran;                    /* since its name was last read */
+	uint8_t young;               /* samples for which its name is read each time */
 	uint64_t found_ready_ns;     /* CLOCK_MONOTONIC when it was found, if it ran then; else 0 */
-	uint64_t moved_ns;           /* session time of the look that first said so many slices */
-	bool asleep;                 /* it had not run for long when the round began */
 	uint32_t name_number;        /* how many names it has had */
 	char name[VG_TASK_NAME_BYTES];
+
+	/* Its timers: session/timer_samples.c. */
+	struct {
+		bool open;
+		bool stack_truncated; /* what a timer sample copies of its stack does not suffice */
+		struct vg_policy policy;
+		struct {             /* at the policy's latest step, or when the thread was first read */
+			uint64_t at_ns, cpu_ns, queued_ns, slices;
+		} step;
+		uint64_t sampled_ns; /* session time of its latest timer sample */
+	} timers;
+
+	/* By recording: session/account.c. */
+	vg_recording_set begun;      /* whose profiles have been told of it */
+	struct vg_account accounts[VG_RECORDINGS];
 };
 
 struct vg_task_status {
