@@ -16,7 +16,7 @@
 #include <time.h>
 
 #include "base/clock.h"
-#include "vignetted/capture/tracee.h"
+#include "vignetted/capture/tracer.h"
 #include "vignetted/unwind/fallback.h"
 #include "vignetted/unwind/unwind.h"
 

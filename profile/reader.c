@@ -8,6 +8,7 @@
 #include "profile/damage.h"
 #include "profile/reading_fields.h"
 
+/* Records of other kinds are skipped: those of later versions, and PAUSES and RATE, which the model does not have. */
 static int (*const handlers[])(struct vg_reader *, struct vg_record_view *) = {
 	[VG_RECORD_HEADER] = vg_on_header,
 	[VG_RECORD_TIME] = vg_on_time,

@@ -27,6 +27,8 @@ enum {
 	VG_CHUNK_PAYLOAD_MAX = (1 << 20) - VG_CHUNK_HEADER_BYTES,
 };
 
+/* A new kind also needs: the writer and its sink (writer.h), the reader, the flight recorder (vignetted/output/flight_sink.c), and
+ * in vgtool cmd_dump.c, cmd_audit.c if it has strings, record_filter.c and recopy.c. */
 enum vg_record {
 	VG_RECORD_HEADER = 0,         /* {name: value}: how the profile was taken */
 	VG_RECORD_TIME = 1,           /* time_us: absolute; opens every chunk */

@@ -155,7 +155,7 @@ START_TEST(timers_conserve)
 				expires_cpu_ns = thread.cpu_ns + period_ns;
 				if (drops && rand() % 8 == 0)
 					lost_most_ns += period_ns;
-				else if (vg_weights_timer_due(&weights, period_ns, period_ns))
+				else if (vg_weights_timer_count(&weights, period_ns, period_ns))
 					add(&sums, vg_weights_timer(&weights), false);
 			}
 			observe(&weights, &thread);
@@ -209,7 +209,7 @@ START_TEST(slower_recordings_pass_over)
 
 	vg_weights_begin(&weights, 0, true);
 	for (int i = 0; i < 30; i++) {
-		if (!vg_weights_timer_due(&weights, 1000, 3000))
+		if (!vg_weights_timer_count(&weights, 1000, 3000))
 			continue;
 		due++;
 		ck_assert_uint_eq(vg_weights_timer(&weights).cpu_ns, 3000);

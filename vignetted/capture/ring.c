@@ -10,7 +10,7 @@
 enum { PAGE_BYTES = 4096 };
 
 /* Where a sample has what, from its header on; the copy's length is behind the registers. */
-enum { AT_ID = 8, AT_TID = 16, AT_TIME = 24, AT_ABI = 32, AT_REGISTERS = 40 };
+enum { AT_TID = 8, AT_TIME = 16, AT_ABI = 24, AT_REGISTERS = 32 };
 
 /* And a record of samples that were lost. */
 enum { AT_LOST = 16 };
@@ -99,7 +99,7 @@ bool vg_ring_sample(const struct vg_ring *ring, uint32_t registers, struct vg_ri
 	vg_ring_copy(ring, at, &header, sizeof header);
 	vg_ring_copy(ring, at + AT_TID, ids, sizeof ids);
 	*sample = (struct vg_ring_sample){
-		.id = ring_word(ring, at + AT_ID), .pid = (pid_t)ids[0], .tid = (pid_t)ids[1],
+		.tid = (pid_t)ids[1],
 		.time_ns = ring->time_ns,
 		.in_kernel = (header.misc & PERF_RECORD_MISC_CPUMODE_MASK) == PERF_RECORD_MISC_KERNEL,
 		.registers_at = at + AT_REGISTERS, .stack_at = copied_at + 8,

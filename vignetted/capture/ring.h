@@ -21,13 +21,11 @@ struct vg_ring {
 	uint32_t record_bytes;       /* its length */
 };
 
-#define VG_RING_SAMPLE (PERF_SAMPLE_IDENTIFIER | PERF_SAMPLE_TID | PERF_SAMPLE_TIME | \
-			PERF_SAMPLE_REGS_USER | PERF_SAMPLE_STACK_USER)
+#define VG_RING_SAMPLE (PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_REGS_USER | PERF_SAMPLE_STACK_USER)
 
 /* One sample's, but for its registers, which are `registers` words at `registers_at`. */
 struct vg_ring_sample {
-	uint64_t id;                 /* of the event */
-	pid_t pid, tid;
+	pid_t tid;
 	uint64_t time_ns;
 	bool in_kernel;
 	uint64_t registers_at;

@@ -47,7 +47,7 @@ static bool snapshot_is_cut(const struct vg_walker *walker, const struct vg_task
 	return task->copy.bytes < VG_SNAPSHOT_MAX_BYTES && walker->snapshot.stack_bytes == task->copy.bytes;
 }
 
-/* What came of one copy.  COPY_CHANGED: the thread ran meanwhile, and the copy is worth nothing. */
+/* What came of one copy.  COPY_CHANGED: the thread ran meanwhile, or its stack could not be read: the copy is worth nothing. */
 enum copy { COPY_TAKEN, COPY_CHANGED, COPY_NEEDS_STOP };
 
 static enum copy wait_copy(struct vg_walker *walker, struct vg_task *task, const struct vg_wait *wait, uint64_t *discarded)

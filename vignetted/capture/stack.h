@@ -3,7 +3,7 @@
 #define VG_VIGNETTED_STACK_H
 
 #include "base/pauses.h"
-#include "vignetted/capture/tracee.h"
+#include "vignetted/capture/tracer.h"
 #include "vignetted/capture/waits.h"
 #include "vignetted/capture/walker.h"
 

@@ -25,8 +25,8 @@ enum { STACK_BYTES = 60 * 1024, STACK_FAST_BYTES = 32 * 1024, FAST_NS = 4 * 1000
 /* So many descriptors at most, and of those that may be open this share. */
 enum { TIMERS_MAX = 4096, DESCRIPTORS_SHARE = 4 };
 
-/* A sample's record without registers and stack: header, id, pid and tid, time, abi, size, size. */
-enum { SAMPLE_FIXED_BYTES = 8 * 7 };
+/* A sample's record without registers and stack: header, pid and tid, time, abi, size, size. */
+enum { SAMPLE_FIXED_BYTES = 8 * 6 };
 
 /* A program that does something exactly as often as it is sampled would be sampled at the same point each time.  So timers
  * are slow by so many thousandths: slow, because rates such as 99 Hz are asked for to be below the round ones; and by 7,

@@ -21,7 +21,7 @@
  * inherit no timers: an inherited timer costs each thread 20 us a CPU, which is more than many threads live.
  *
  * Where kernel.perf_event_paranoid, a container's seccomp filter or another policy forbids timers, or descriptors are
- * short, threads are stopped instead (tracee.h).
+ * short, threads are stopped instead (tracer.h).
  */
 struct vg_timers {
 	struct vg_ring *rings;       /* owned; one a CPU that a thread may run on; NULL: there are no timers */

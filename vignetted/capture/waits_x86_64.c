@@ -23,7 +23,7 @@ enum interruptible {
 	TIMEOUT_MS_3,                /* argument 3 in milliseconds, negative for ever */
 	TIMEOUT_AT_2, TIMEOUT_AT_3, TIMEOUT_AT_4, /* argument points to it, NULL for ever */
 	RING,                        /* io_uring_enter: a timeout only with extended arguments */
-	SOCKET,                      /* if argument 0 is a socket with SO_RCVTIMEO or SO_SNDTIMEO */
+	SOCKET,                      /* if argument 0 is a socket: it may have a timeout */
 };
 
 static enum interruptible call_kind(int64_t call)

@@ -31,8 +31,8 @@ void vg_walker_close(struct vg_walker *walker);
 /* A round begins: what the modules were may no longer hold. */
 void vg_walker_round(struct vg_walker *walker);
 
-/* Reads the maps again, once a round.  The profiles are then to be told which modules are gone:
- * vg_recorder_unloads(), if maps_reads has changed. */
+/* Reads the maps again, once a round.  Where maps_reads has changed, profiles are to be
+ * told which modules are gone. */
 void vg_walker_maps_read(struct vg_walker *walker);
 
 /* Begins a sample: all its walks together may read so much of unwind information and code, and no more.  What these

@@ -25,7 +25,7 @@ struct vg_policy {
 struct vg_policy_load {
 	uint64_t elapsed_ns;
 	uint64_t period_ns;          /* from one sample of a running thread to the next */
-	uint64_t tick_ns;            /* the scheduler's tick */
+	uint64_t scheduler_tick_ns;  /* the scheduler's tick */
 	uint64_t switches;           /* how often the thread got a CPU */
 	uint64_t used_ns;            /* its CPU time */
 };

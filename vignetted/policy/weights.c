@@ -59,7 +59,7 @@ struct vg_weight vg_weights_take(struct vg_weights *weights, const struct vg_clo
 	return (struct vg_weight){ .wall_ns = waited_ns };
 }
 
-bool vg_weights_timer_due(struct vg_weights *weights, uint64_t period_ns, uint64_t sample_period_ns)
+bool vg_weights_timer_count(struct vg_weights *weights, uint64_t period_ns, uint64_t sample_period_ns)
 {
 	weights->timer_ns += period_ns;
 	return weights->timer_ns + period_ns / 2 >= sample_period_ns;

@@ -58,9 +58,9 @@ void vg_weights_observe(struct vg_weights *weights, const struct vg_clocks *cloc
 /* Observes, and gives the weight of a sample of that moment, which found the thread waiting or running. */
 struct vg_weight vg_weights_take(struct vg_weights *weights, const struct vg_clocks *clocks, bool waits);
 
-/* A timer of that period expired.  Whether a sample is due, for a recording with samples so far apart: then
+/* Counts a timer of that period that expired.  Whether a sample is due, for a recording with samples so far apart: then
  * vg_weights_timer() gives its weight. */
-bool vg_weights_timer_due(struct vg_weights *weights, uint64_t period_ns, uint64_t sample_period_ns);
+bool vg_weights_timer_count(struct vg_weights *weights, uint64_t period_ns, uint64_t sample_period_ns);
 struct vg_weight vg_weights_timer(struct vg_weights *weights);
 
 /* The thread or the recording ended then: the rest of the wall time.  The CPU time that is left belongs to no sample. */

@@ -8,8 +8,8 @@
 
 #include "vignetted/session/recording.h"
 
-/* Of the descriptors that may be open, this share for counters, and for the files of threads as much
- * as the other two leave: interrupts.c has a quarter. */
+/* This share of the descriptors that may be open is for counters.  Timers have a quarter (capture/timers.c), and the files
+ * of threads have what the two leave. */
 enum { DESCRIPTORS_SHARE = 4, FILES_SHARE = 2 };
 
 void vg_counting_open(struct vg_counting *counting, const uint16_t codes[VG_COUNTERS_MAX])

@@ -37,7 +37,7 @@ struct vg_session_options {
 	uint64_t flight_ns;          /* keep only the last so much, in memory; 0: write as it comes */
 	uint64_t flight_memory_bytes; /* for that */
 	uint16_t counters[VG_COUNTERS_MAX]; /* codes; what else is counted of each thread */
-	bool stop_always;            /* never have running threads sampled by interrupts */
+	bool stop_always;            /* no timers: threads that run are stopped */
 	bool events_overwrite;       /* the host lets the oldest events make room */
 	int events_fd;               /* of the ring of the program's events, the caller's; -1: none */
 };
@@ -72,7 +72,6 @@ struct vg_recording {
 	uint64_t stats_ns;           /* when the next one is due that writes statistics too */
 	uint64_t stats_every_ns;
 	uint64_t period_now_ns;      /* as the profile was last told */
-	uint64_t target_cpu_ns;      /* the process's processor time at its latest tick */
 	uint64_t tick_count;
 	struct vg_intern labels;     /* that came from outside */
 	struct vg_session_counts before; /* when it began: statistics are of its own time */
@@ -110,8 +109,8 @@ static inline uint64_t vg_recording_now_ns(const struct vg_recording *recording)
 	return vg_now_ns() - recording->begin_ns;
 }
 
-/* Whether the session's tick, the last that was due, is the first since a sample is.  So many sampling periods passed
- * without a tick since the one before. */
+/* Whether this recording takes the session's latest tick: the first at or after its own due time.  `skipped`: sampling
+ * periods without a tick since the tick before. */
 bool vg_recording_due(struct vg_recording *recording, const struct vg_ticks *ticks, uint64_t skipped);
 
 /* How far its samples are apart, where the session's are ticks_ns. */

@@ -94,6 +94,8 @@ void vg_recordings_checkpoint(struct vg_session *session, struct vg_recording *r
 
 void vg_recordings_unloads(struct vg_session *session, uint64_t now_ns)
 {
+	if (session->maps_told == session->walker.maps_reads)
+		return;
 	session->maps_told = session->walker.maps_reads;
 	VG_EACH_RECORDING(i, session->live)
 		vg_recorder_unloads(&session->recordings[i].recorder,

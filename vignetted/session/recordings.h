@@ -25,8 +25,7 @@ void vg_recordings_limits(struct vg_session *session, uint64_t now_ns);
 /* Brings every sample so far into the file, or into the flight recorder's memory. */
 void vg_recordings_checkpoint(struct vg_session *session, struct vg_recording *recording, bool last);
 
-/* Writes which modules are gone.  To be called once the maps were read again: session->maps_told says up to which reading
- * profiles know. */
+/* Writes which modules are gone, if the maps were read since the latest call. */
 void vg_recordings_unloads(struct vg_session *session, uint64_t now_ns);
 
 /* Writes an instant of that label, from outside of the program, into each.  How many had room for it. */

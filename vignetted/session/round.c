@@ -28,8 +28,7 @@ static void round_begin(struct vg_session *session)
 		session->modules_due_ns = now_ns + MODULES_EVERY_NS;
 		if (!vg_modules_check(&session->modules))
 			vg_walker_maps_read(&session->walker);
-		if (session->maps_told != session->walker.maps_reads)
-			vg_recordings_unloads(session, now_ns);
+		vg_recordings_unloads(session, now_ns);
 	}
 	/* What a ring holds is lost when it is closed. */
 	vg_timer_samples_fetch(session);

@@ -56,13 +56,13 @@ void vg_schedule_adapt(struct vg_session *session)
 	struct vg_pace_load load = pace_load(session, now_ns);
 	uint32_t periods;
 
-	if (!vg_pace_due(&load, session->fetch_periods))
+	if (!vg_pace_due(&load, session->periods_per_tick))
 		return;
-	periods = vg_pace_periods(&load, session->fetch_periods);
+	periods = vg_pace_periods(&load, session->periods_per_tick);
 	pace_begin(session, now_ns);
-	if (periods == session->fetch_periods)
+	if (periods == session->periods_per_tick)
 		return;
-	session->fetch_periods = periods;
+	session->periods_per_tick = periods;
 	/* Anew from now: periods of the former length would seem to be skipped. */
 	vg_ticks_restart(&session->ticks, periods * load.period_ns, now_ns);
 }
@@ -113,7 +113,7 @@ void vg_schedule_follow(struct vg_session *session)
 		if (options->budget_ppm > ppm)
 			ppm = options->budget_ppm;
 	}
-	session->fetch_periods = 1;
+	session->periods_per_tick = 1;
 	vg_ticks_restart(&session->ticks, period_ns, now_ns);
 	timers_follow(session, period_ns);
 	pace_begin(session, now_ns);

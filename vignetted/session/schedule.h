@@ -9,7 +9,7 @@
 /* Recordings have come or gone: ticks, timers and the budget follow. */
 void vg_schedule_follow(struct vg_session *session);
 
-/* Once a tick, when the round is over: ticks are as far apart as may be by now. */
+/* Once a tick, when the round is over: decides anew how many periods lie between ticks (policy/pace.h). */
 void vg_schedule_adapt(struct vg_session *session);
 
 /* Writes into the profiles how far apart their samples are. */

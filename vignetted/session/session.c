@@ -41,8 +41,8 @@ int vg_session_open(struct vg_session *session, const struct vg_session_options 
 		.priority = &session->tracer.priority,
 	};
 	vg_priority_begin(&session->tracer.priority);
-	session->fetch_periods = 1;
-	session->tick_ns = vg_scheduler_tick_ns();
+	session->periods_per_tick = 1;
+	session->scheduler_tick_ns = vg_scheduler_tick_ns();
 	machine_note(session);
 	return vg_target_open(&session->target, pid, err);
 }
@@ -108,14 +108,14 @@ void vg_session_tick(struct vg_session *session)
 
 	if (session->live == 0)
 		return;
-	skipped = (session->ticks.skipped - session->skipped) * session->fetch_periods;
+	skipped = (session->ticks.skipped - session->skipped) * session->periods_per_tick;
 	session->skipped = session->ticks.skipped;
 	VG_EACH_RECORDING(i, session->live) {
 		if (vg_recording_due(&session->recordings[i], &session->ticks, skipped))
 			due |= 1u << i;
 	}
 	vg_round(session, due);
-	if (session->live != 0 && vg_budget_check(&session->budget, &session->ticks, session->fetch_periods,
+	if (session->live != 0 && vg_budget_check(&session->budget, &session->ticks, session->periods_per_tick,
 						  &session->pauses))
 		vg_schedule_rates(session);
 	vg_events_forget(&session->events);
@@ -309,7 +309,7 @@ int vg_session_end(struct vg_session *session, struct vg_recording *recording, c
 
 	if (recording->complete)
 		return recording->failure;
-	/* A last round, so that weights reach to the end. */
+	/* A last round, so that weights reach to the end, and modules that are gone are seen. */
 	session->modules_due_ns = 0;
 	if (recording->ended == NULL && recording->options.period_ns != 0)
 		vg_round(session, own);

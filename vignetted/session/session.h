@@ -5,7 +5,7 @@
 #include "base/clock.h"
 #include "vignetted/capture/activity.h"
 #include "vignetted/capture/timers.h"
-#include "vignetted/capture/tracee.h"
+#include "vignetted/capture/tracer.h"
 #include "vignetted/capture/walker.h"
 #include "vignetted/policy/pace.h"
 #include "vignetted/session/budget.h"
@@ -19,8 +19,8 @@
 
 /*
  * The process that is sampled, and its recordings.  There is one stream of ticks, as fast as the
- * fastest recording needs; a slower one takes the tick that is nearest to when it is due, so that
- * one reading of a thread, one stop or one timer sample serves all.
+ * fastest recording needs.  A slower one takes the first tick at or after the time when it is due, and of timer samples
+ * the nearest, so that one reading of a thread, one stop or one timer sample serves all.
  *
  * A session is used from the top down: session, dumps; round, schedule; thread_sample, timer_samples;
  * threads; recordings; recording, account, counting, dumping.
@@ -53,12 +53,12 @@ struct vg_session {
 
 	/* When. */
 	struct vg_ticks ticks;
-	uint32_t fetch_periods;      /* a tick every so many sampling periods (policy/pace.h) */
+	uint32_t periods_per_tick;      /* a tick every so many sampling periods (policy/pace.h) */
 	struct {                     /* when that was decided: CLOCK_MONOTONIC, and what had been counted by then */
 		uint64_t at_ns, stops, found;
 		struct vg_pace_load load; /* what threads did since */
 	} pace;
-	uint64_t tick_ns;            /* the scheduler's tick */
+	uint64_t scheduler_tick_ns;  /* the scheduler's tick */
 	uint64_t skipped;            /* ticks.skipped at the latest tick */
 	struct vg_budget budget;
 
@@ -87,7 +87,7 @@ static inline uint64_t vg_session_now_ns(const struct vg_session *session)
 /* From one sample of a thread to the next, by the ticks. */
 static inline uint64_t vg_session_period_ns(const struct vg_session *session)
 {
-	return session->ticks.period_ns / session->fetch_periods;
+	return session->ticks.period_ns / session->periods_per_tick;
 }
 
 /*

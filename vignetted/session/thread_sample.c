@@ -74,10 +74,10 @@ static struct vg_wait wait_of(struct vg_tasks *tasks, struct vg_task *task)
 
 /* One repeat for each of the recording's periods in a tick. */
 static void repeat(struct vg_recording *recordings, vg_recording_set set, struct vg_task *task,
-		   const struct vg_clocks *clocks, const struct vg_ticks *ticks, uint32_t fetch_periods)
+		   const struct vg_clocks *clocks, const struct vg_ticks *ticks, uint32_t periods_per_tick)
 {
 	VG_EACH_RECORDING(i, set) {
-		uint64_t period_ns = vg_recording_period_ns(&recordings[i], ticks->period_ns / fetch_periods);
+		uint64_t period_ns = vg_recording_period_ns(&recordings[i], ticks->period_ns / periods_per_tick);
 		uint32_t count = period_ns < ticks->period_ns ? (uint32_t)(ticks->period_ns / period_ns) : 1;
 
 		vg_account_repeat(&recordings[i], task, count, clocks->time_ns,
@@ -116,8 +116,7 @@ static bool wait_sample(struct vg_session *session, struct vg_task *task, vg_rec
 	struct vg_captured stack;
 	enum vg_stack_read read = vg_stack_read(&session->walker, task, wait, slot, &stack);
 
-	if (session->maps_told != session->walker.maps_reads)
-		vg_recordings_unloads(session, clocks.time_ns);
+	vg_recordings_unloads(session, clocks.time_ns);
 	VG_EACH_RECORDING(i, set) {
 		session->recordings[i].recorder.copies_discarded += stack.discarded;
 		session->recordings[i].recorder.reads_without_stop += read == VG_STACK_TAKEN;
@@ -148,8 +147,7 @@ static void stop_sample(struct vg_session *session, struct vg_task *task, vg_rec
 	struct vg_captured stack;
 	enum vg_capture capture = vg_stack_stop(&session->walker, &session->tracer, &session->pauses, task, slot, &stack);
 
-	if (session->maps_told != session->walker.maps_reads)
-		vg_recordings_unloads(session, clocks.time_ns);
+	vg_recordings_unloads(session, clocks.time_ns);
 	switch (capture) {
 	case VG_CAPTURE_TAKEN:
 		if (slept && stack.waits)
@@ -214,7 +212,7 @@ void vg_thread_sample(struct vg_session *session, struct vg_task *task)
 	}
 	methods = vg_methods_choose(&due);
 
-	repeat(session->recordings, methods.repeat, task, &clocks, &session->ticks, session->fetch_periods);
+	repeat(session->recordings, methods.repeat, task, &clocks, &session->ticks, session->periods_per_tick);
 	pass(methods.pass, task, clocks.time_ns);
 	if (methods.repeat != due.set && task->young > 0) {
 		task->young--;

@@ -5,7 +5,7 @@
 #include "vignetted/session/session.h"
 
 /* One sample of one thread for the recordings of the round: its activity is read, the methods are chosen
- * (capture/methods.h), its stack is copied and walked, and the sample is written.  What cannot be sampled is counted in
+ * (policy/methods.h), its stack is copied and walked, and the sample is written.  What cannot be sampled is counted in
  * the recorder's losses. */
 void vg_thread_sample(struct vg_session *session, struct vg_task *task);
 

@@ -81,6 +81,7 @@ static void thread_end(struct vg_session *session, struct vg_task *task, uint64_
 {
 	uint64_t ticks_ns = vg_session_period_ns(session);
 
+	/* The kernel keeps the descriptors of a thread that has ended. */
 	if (task->timers.open)
 		vg_timers_remove(&session->timers, task->tid);
 	VG_EACH_RECORDING(i, session->live & task->begun) {

@@ -70,7 +70,7 @@ vg_recording_set vg_timer_samples_decide(struct vg_session *session, struct vg_t
 		vg_weights_observe(&task->accounts[i].weights, clocks);
 	if (session->timers.rings == NULL)
 		return 0;
-	decide(&session->timers, task, clocks->time_ns, session->tick_ns, &session->pace.load);
+	decide(&session->timers, task, clocks->time_ns, session->scheduler_tick_ns, &session->pace.load);
 	if (!task->timers.open || task->timers.stack_truncated || session->round.all_now)
 		return 0;
 	VG_EACH_RECORDING(i, set)
@@ -117,7 +117,7 @@ static vg_recording_set sample_due(struct vg_session *session, struct vg_task *t
 		const struct vg_recording *recording = &session->recordings[i];
 
 		if (recording->options.period_ns >= session->timers.asked_ns && time_ns >= recording->begin_ns &&
-		    vg_weights_timer_due(&task->accounts[i].weights, period_ns,
+		    vg_weights_timer_count(&task->accounts[i].weights, period_ns,
 					 vg_recording_period_ns(recording, vg_session_period_ns(session))))
 			due |= 1u << i;
 	}
@@ -137,8 +137,7 @@ static void sample_take(struct vg_session *session, struct vg_task *task, const 
 	if (due == 0 || (task->timers.stack_truncated && session->timers.taken % TRUNCATED_EVERY != 0))
 		return;
 	rc = sample_walk(session, task, sample);
-	if (session->maps_told != session->walker.maps_reads)
-		vg_recordings_unloads(session, taken.time_ns);
+	vg_recordings_unloads(session, taken.time_ns);
 	if (rc != 0)
 		vg_recordings_lost(session, due, VG_LOSS_NO_MEMORY);
 	if (rc != 0 || task->timers.stack_truncated)

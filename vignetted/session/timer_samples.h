@@ -7,7 +7,7 @@
 /*
  * The samples that the kernel's timers take of running threads (capture/timers.h).
  *
- * Each stands for one period of its thread's CPU time.  A thread that has timers is not stopped, unless its stack is deeper
+ * Each measures one period of its thread's CPU time; what a sample stands for is in policy/weights.h.  A thread that has timers is not stopped, unless its stack is deeper
  * than what they copy, or they fall behind the CPU time that the scheduler reports: because the thread is in the kernel
  * where that must not be sampled, or it was given a CPU that has no ring.
  */

@@ -20,7 +20,7 @@ enum vg_task_file { VG_TASK_SCHEDSTAT, VG_TASK_SYSCALL, VG_TASK_FILES };
 /* Its stack was taken while it ran: it has run since, or still does. */
 #define VG_SLICES_UNKNOWN UINT64_MAX
 
-/* What a recording keeps of a thread from one of its ticks to the next. */
+/* What a recording keeps of a thread from one of its ticks to the next: session/account.h's. */
 struct vg_account {
 	uint32_t id;                 /* in the profile */
 	bool has_stack;              /* `stack` is set */

@@ -7,7 +7,7 @@
 #include <sys/types.h>
 #include <sys/user.h>
 
-/* A stopped thread's general registers.  What differs between machines is behind this header;
+/* A thread's general registers.  What differs between machines is behind this header;
  * regs_<machine>.c implements it. */
 struct vg_regs {
 	struct user_regs_struct raw;

@@ -12,7 +12,7 @@
 enum { VG_SNAPSHOT_MAX_BYTES = 1024 * 1024 };
 
 /*
- * What is copied from a thread while it is stopped: enough to unwind it after it goes on.
+ * What is copied of a thread, by whichever method: enough to unwind its stack while it goes on.
  * The buffer is reused from one sample to the next.
  */
 struct vg_snapshot {
@@ -51,7 +51,7 @@ static inline int vg_snapshot_word(const struct vg_snapshot *snapshot, uint64_t 
 }
 
 /*
- * The same before the registers are known, around likely_sp: reading memory and waiting until the
+ * Like vg_snapshot_stack(), but before the registers are known, around likely_sp: reading memory and waiting until the
  * stopped thread has left its CPU, which reading registers takes, go side by side so.  Whether the
  * copy will do is for vg_snapshot_covers() to say once the registers are there.
  */

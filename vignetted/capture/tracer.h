@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-#ifndef VG_VIGNETTED_TRACEE_H
-#define VG_VIGNETTED_TRACEE_H
+#ifndef VG_VIGNETTED_TRACER_H
+#define VG_VIGNETTED_TRACER_H
 
 #include <stdbool.h>
 
@@ -28,8 +28,8 @@ struct vg_tracer {
 	                                can be reaped when they are gone, and hinders nobody; or 0 */
 	uint64_t pause_ns;           /* of the latest stop: from the request to the release */
 	uint64_t repaired;           /* system calls that would have returned EINTR */
-	struct vg_backoff polls;     /* passed over: stops that are slept for */
-	struct vg_backoff aheads;    /* copies before the stop */
+	struct vg_backoff polls;     /* stops for which we sleep instead of polling */
+	struct vg_backoff aheads;    /* stops before which no early copy is made */
 	int command_status;          /* wait status of `command`, once it has ended */
 	pid_t command;               /* our own child, if we launched the program; else 0 */
 	bool command_ended;

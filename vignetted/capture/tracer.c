@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-#include "vignetted/capture/tracee.h"
+#include "vignetted/capture/tracer.h"
 
 #include <errno.h>
 #include <sched.h>
@@ -30,11 +30,11 @@ enum { FINISH_NS = 1000 * 1000 * 1000, FINISH_EVERY_US = 1000 };
  */
 enum { AHEAD_NS = 25 * 1000 };
 
-/* How much of the while is forgotten when one was not in vain: all; an eighth, for one that is costs as
- * much as many save. */
+/* After a success the backoff is shortened: to nothing for polls, by an eighth for early copies, because one failure costs as
+ * much as many successes save. */
 enum { FORGET_POLLS = 1, FORGET_AHEADS = 8 };
 
-/* What was in vain is passed over for a while, twice as long each time. */
+/* After a failure the attempt is left out for a while, twice as long each time.  Counts down. */
 static bool backoff_due(struct vg_backoff *backoff)
 {
 	if (backoff->left == 0)
