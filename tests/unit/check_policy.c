@@ -12,7 +12,7 @@
 static struct vg_policy_load load_of(uint64_t hz, uint64_t switches, uint64_t used_ms)
 {
 	return (struct vg_policy_load){
-		.elapsed_ns = VG_POLICY_STEP_NS, .period_ns = 1000000000 / hz, .tick_ns = 4000 * 1000,
+		.elapsed_ns = VG_POLICY_STEP_NS, .period_ns = 1000000000 / hz, .scheduler_tick_ns = 4000 * 1000,
 		.switches = switches, .used_ns = used_ms * 1000000,
 	};
 }

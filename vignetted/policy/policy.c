@@ -21,7 +21,7 @@ bool vg_policy_due(const struct vg_policy *policy, const struct vg_policy_load *
  * which is anything between nothing and all of it, is less than what is left until the scheduler's tick. */
 static uint64_t switch_ns(const struct vg_policy_load *load, const struct vg_policy_prices *prices)
 {
-	uint64_t tick_ns = load->tick_ns, period_ns = load->period_ns;
+	uint64_t tick_ns = load->scheduler_tick_ns, period_ns = load->period_ns;
 	uint64_t earliest_ns = period_ns < tick_ns ? tick_ns - period_ns / 2 : tick_ns * tick_ns / 2 / period_ns;
 
 	return prices->switch_ns + prices->program_ns * earliest_ns / tick_ns;

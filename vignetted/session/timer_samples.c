@@ -38,7 +38,7 @@ static void decide(struct vg_timers *timers, struct vg_task *task, uint64_t now_
 		   struct vg_pace_load *pace)
 {
 	struct vg_policy_load load = {
-		.elapsed_ns = now_ns - task->timers.step.at_ns, .period_ns = timers->asked_ns, .tick_ns = tick_ns,
+		.elapsed_ns = now_ns - task->timers.step.at_ns, .period_ns = timers->asked_ns, .scheduler_tick_ns = tick_ns,
 		.switches = task->look.slices - task->timers.step.slices, .used_ns = task->look.cpu_ns - task->timers.step.cpu_ns,
 	};
 	bool is_known = task->timers.step.slices != 0 && task->look.cpu_ns >= task->timers.step.cpu_ns;
