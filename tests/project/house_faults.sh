@@ -88,6 +88,14 @@ expect 'against the direction of rooms: ' 'vgtool/rooms/planted is in no room'
 echo '#include "../vgtool/commands/command.h"' | plant base/planted.c
 expect 'included otherwise than as "folder/header.h": ' base/planted.c
 
+# ---- decisions are pure ----
+echo 'int clock_gettime(int, void *); int vg_planted(void *now) { return clock_gettime(0, now); }' |
+	plant_unit vignetted/policy/planted.c
+expect 'vignetted/policy needs more than its arguments: ' 'clock_gettime vignetted/policy/planted'
+
+echo '#include "base/clock.h"' | plant vignetted/policy/planted.c
+expect 'against the direction of rooms: ' 'vignetted/policy/planted uses base/clock (includes)'
+
 # ---- circles ----
 echo 'int vg_second(void); int vg_first(void) { return vg_second(); }' | plant_unit base/planted_first.c
 echo 'int vg_first(void); int vg_second(void) { return vg_first(); }' | plant_unit base/planted_second.c
