@@ -97,7 +97,7 @@ figure() {
 # decide NAME DIFFERENCE ERROR LIMIT: a difference that is to be at most the limit
 decide() {
 	word=$(awk -v d="$2" -v e="$3" -v l="$4" 'BEGIN {
-		print d + e <= l ? "reached" : d - e > l ? "not reached" : "not decided" }')
+		print (d + e <= l ? "reached" : (d - e > l ? "not reached" : "not decided")) }')
 	printf '%s: %+.2f +-%.2f points (target: %s) [%s]\n' "$1" "$2" "$3" "$4" "$word"
 }
 

@@ -125,6 +125,21 @@ for stop in 1 0; do
 	wait
 done
 
+# ---- of a process that does nothing at all, a second recording knows the threads too ----
+start 0
+kill -STOP "$host"
+vgctl begin "$host" -o first.vgp >/dev/null
+await 60 "the first recording repeats its samples" holds first.vgp.part 'it.samples_repeated > 4'
+id=$(vgctl begin "$host" -o second.vgp)
+await 60 "the second recording has samples" holds second.vgp.part 'it.samples > 4'
+vgctl end "$host" "$id" >log
+[ "$(info second.vgp threads)" = "$(info first.vgp.part threads)" ] || fail "the second recording has $(info second.vgp threads) threads"
+kill -CONT "$host"
+vgctl end "$host" >log
+exec 7>&-
+await 60 "the socket goes" socket_gone "$run/$host.sock"
+wait
+
 # ---- four and no more; a client that dies; garbage; a stranger ----
 start 0
 for i in 1 2 3 4; do

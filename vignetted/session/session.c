@@ -254,13 +254,12 @@ int vg_session_begin(struct vg_session *session, const struct vg_session_options
 		return vg_err_set(err, -EINVAL, "the flight recorder would take more than half of the "
 				  "memory that the helper may use");
 	/* What came before is the others', or nobody's. */
-	if (session->live != 0) {
+	if (session->live != 0)
 		vg_recordings_events(session, false);
-	} else {
+	else
 		vg_events_begin(&session->events, session->begin_ns);
-		session->tasks.stale = true;
-	}
-	/* It is to be told of all threads. */
+	/* It is to be told of all threads, though none of them runs. */
+	session->tasks.stale = true;
 	session->activity.rest_known = false;
 	rc = recording_open(session, place, options, fd, taken == 0 ? 1 : VG_RECORDINGS);
 	if (rc != 0) {
