@@ -22,7 +22,6 @@
 	each(frame_size) \
 	each(frames) \
 	each(intern) \
-	each(interrupts) \
 	each(json) \
 	each(number) \
 	each(outfile) \
@@ -39,7 +38,8 @@
 	each(tasks) \
 	each(text) \
 	each(ticks) \
-	each(tracee) \
+	each(timers) \
+	each(tracer) \
 	each(unwind) \
 	each(vgctl) \
 	each(weights) \

@@ -218,9 +218,9 @@ START_TEST(stack_near_its_end)
 END_TEST
 #endif
 
-Suite *tracee_suite(void)
+Suite *tracer_suite(void)
 {
-	Suite *suite = suite_create("tracee");
+	Suite *suite = suite_create("tracer");
 	TCase *tests = tcase_create("host");
 
 	tcase_add_checked_fixture(tests, setup, teardown);

@@ -21,7 +21,7 @@ static volatile long sink;
 
 static void setup(void)
 {
-	snprintf(path, sizeof path, "check_interrupts.%d.vgp", getpid());
+	snprintf(path, sizeof path, "check_timers.%d.vgp", getpid());
 }
 
 static void teardown(void)
@@ -209,9 +209,9 @@ START_TEST(deep)
 }
 END_TEST
 
-Suite *interrupts_suite(void)
+Suite *timers_suite(void)
 {
-	Suite *suite = suite_create("interrupts");
+	Suite *suite = suite_create("timers");
 	TCase *tests = tcase_create("host");
 
 	tcase_add_checked_fixture(tests, setup, teardown);
