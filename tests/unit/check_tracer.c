@@ -19,7 +19,7 @@ static atomic_bool stopping;
 
 static void setup(void)
 {
-	snprintf(path, sizeof path, "check_tracee.%d.vgp", getpid());
+	snprintf(path, sizeof path, "check_tracer.%d.vgp", getpid());
 }
 
 static void teardown(void)
