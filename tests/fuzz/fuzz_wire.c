@@ -40,12 +40,6 @@ void vg_priority_rest(struct vg_priority *priority)
 	(void)priority;
 }
 
-void vg_priority_patient(struct vg_priority *priority, bool patient)
-{
-	(void)priority;
-	(void)patient;
-}
-
 void vg_priority_room(struct vg_priority *priority, bool has_room)
 {
 	(void)priority;

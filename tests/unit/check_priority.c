@@ -34,18 +34,14 @@ START_TEST(a_stop_is_not_waited_for)
 	ck_assert_int_eq(sched_getscheduler(0), SCHED_OTHER);
 	raised = priority.can_raise ? SCHED_FIFO : SCHED_OTHER;
 	for (int round = 0; round < 3; round++) {
-		bool patient = round % 2 == 1;
-		int resting = patient ? SCHED_BATCH : SCHED_OTHER;
-
-		vg_priority_patient(&priority, patient);
-		ck_assert_int_eq(sched_getscheduler(0), resting);
+		ck_assert_int_eq(sched_getscheduler(0), SCHED_OTHER);
 		vg_priority_woken(&priority);
 		vg_priority_raise(&priority);
 		ck_assert_int_eq(sched_getscheduler(0), raised);
 		vg_priority_woken(&priority);
 		ck_assert_int_eq(sched_getscheduler(0), raised);
 		vg_priority_woken(&priority);
-		ck_assert_int_eq(sched_getscheduler(0), resting);
+		ck_assert_int_eq(sched_getscheduler(0), SCHED_OTHER);
 		ck_assert_int_eq(prctl(PR_GET_TIMERSLACK), 1);
 	}
 }
@@ -58,16 +54,15 @@ START_TEST(it_rests_before_what_takes_long)
 
 	policy_choose(SCHED_OTHER);
 	vg_priority_begin(&priority);
-	vg_priority_patient(&priority, true);
 	for (int round = 0; round < 2; round++) {
 		vg_priority_woken(&priority);
 		vg_priority_raise(&priority);
-		ck_assert_int_ne(sched_getscheduler(0), SCHED_BATCH);
+		ck_assert_int_eq(sched_getscheduler(0), priority.can_raise ? SCHED_FIFO : SCHED_OTHER);
 		if (round == 0)
 			vg_priority_rest(&priority);
 		usleep(round * 2000);
 		vg_priority_lower(&priority);
-		ck_assert_int_eq(sched_getscheduler(0), SCHED_BATCH);
+		ck_assert_int_eq(sched_getscheduler(0), SCHED_OTHER);
 	}
 }
 END_TEST
@@ -78,11 +73,9 @@ START_TEST(a_chosen_policy_stays)
 
 	policy_choose(SCHED_IDLE);
 	vg_priority_begin(&priority);
-	vg_priority_patient(&priority, true);
 	ck_assert_int_eq(sched_getscheduler(0), SCHED_IDLE);
 	vg_priority_raise(&priority);
 	vg_priority_lower(&priority);
-	vg_priority_patient(&priority, false);
 	ck_assert_int_eq(sched_getscheduler(0), SCHED_IDLE);
 }
 END_TEST

@@ -11,9 +11,8 @@
 #include "base/clock.h"
 #include "base/sched_attr.h"
 
-/* A short slice puts us before others that want longer ones; one that is longer than theirs lets them go
- * before us when they wake, at once (both since Linux 6.12). */
-enum { NICE = -15, SLICE_NS = 100 * 1000, PATIENT_SLICE_NS = 50 * 1000 * 1000 };
+/* A short slice puts us before others that want longer ones (Linux 6.12). */
+enum { NICE = -15, SLICE_NS = 100 * 1000 };
 
 /* A policy left takes with it the credit that it held: whoever waits for the CPU has it next, and we come
  * back later, so that going back at once after each stop costs two switches of a busy CPU and, at 1 kHz, a
@@ -42,35 +41,28 @@ static bool real_time_is_limited(void)
 	return getrlimit(RLIMIT_RTTIME, &limit) != 0 || limit.rlim_cur != RLIM_INFINITY;
 }
 
-/* With the slice that goes with it, which for an ordinary thread is the runtime that it wishes for. */
-static void policy_take(const struct vg_priority *priority, int policy)
+/* Back to what we are while nothing stands still, with the slice, which for an ordinary thread is the runtime that it wishes
+ * for. */
+static void policy_restore(struct vg_priority *priority)
 {
 	struct vg_sched_attr attributes = {
-		.size = sizeof attributes, .policy = (uint32_t)policy, .nice = priority->nice,
-		.runtime_ns = policy == SCHED_BATCH ? PATIENT_SLICE_NS : SLICE_NS,
+		.size = sizeof attributes, .policy = SCHED_OTHER, .nice = priority->nice, .runtime_ns = SLICE_NS,
 	};
 
+	priority->raised = false;
 	if (syscall(SYS_sched_setattr, 0, &attributes, 0) != 0)
-		policy_set(policy, 0);
+		policy_set(SCHED_OTHER, 0);
 	/* Since Linux 6.12 a real-time policy left brings the default back. */
 	slack_set();
 }
 
-/* Back to what we are while nothing stands still. */
-static void policy_restore(struct vg_priority *priority)
-{
-	priority->raised = false;
-	policy_take(priority, priority->policy);
-}
-
 void vg_priority_begin(struct vg_priority *priority)
 {
-	*priority = (struct vg_priority){ .policy = SCHED_OTHER };
+	*priority = (struct vg_priority){ 0 };
 	slack_set();
 	/* Whoever chose another policy for us knows why. */
 	if (sched_getscheduler(0) != SCHED_OTHER)
 		return;
-	priority->is_ours = true;
 	priority->can_raise = !real_time_is_limited() && policy_set(SCHED_FIFO, 1);
 	priority->nice = getpriority(PRIO_PROCESS, 0);
 	if (!priority->can_raise && priority->nice > NICE && setpriority(PRIO_PROCESS, 0, NICE) == 0)
@@ -81,13 +73,10 @@ void vg_priority_begin(struct vg_priority *priority)
 void vg_priority_raise(struct vg_priority *priority)
 {
 	priority->used = true;
-	if (priority->raised || !(priority->can_raise || priority->policy == SCHED_BATCH))
+	if (priority->raised || !priority->can_raise)
 		return;
 	priority->raised = true;
-	if (priority->can_raise)
-		policy_set(SCHED_FIFO, 1);
-	else
-		policy_take(priority, SCHED_OTHER);
+	policy_set(SCHED_FIFO, 1);
 }
 
 void vg_priority_rest(struct vg_priority *priority)
@@ -108,14 +97,4 @@ void vg_priority_woken(struct vg_priority *priority)
 		vg_priority_rest(priority);
 	priority->used = false;
 	priority->woken_ns = vg_now_ns();
-}
-
-void vg_priority_patient(struct vg_priority *priority, bool patient)
-{
-	int policy = patient ? SCHED_BATCH : SCHED_OTHER;
-
-	if (!priority->is_ours || priority->policy == policy)
-		return;
-	priority->policy = policy;
-	policy_restore(priority);
 }

@@ -14,21 +14,15 @@
  */
 struct vg_priority {
 	bool can_raise;              /* to a real-time priority */
-	bool is_ours;                /* the policy is: nobody chose another for us */
 	bool raised, used;           /* now; and since we woke */
 	int nice;
-	int policy;                  /* of sched_setscheduler(2), while nothing stands still */
 	uint64_t woken_ns;
 };
 
 void vg_priority_begin(struct vg_priority *priority);
 
-/* Whether what is to be done at ticks can wait until a CPU is free, or for a tick of the scheduler's: if so,
- * our waking takes the CPU from nobody.  Not while a thread stands still. */
-void vg_priority_patient(struct vg_priority *priority, bool patient);
-
 /* From the request to stop a thread until it is let go; and while one that is late is waited for, where
- * nothing else is done.  Where it is not allowed, only patience ends; does nothing where nothing has
+ * nothing else is done.  Does nothing where that is not allowed, or nothing has
  * begun.  Lowering soon after we woke leaves it raised: for the next stop, after the next sleep too. */
 void vg_priority_raise(struct vg_priority *priority);
 void vg_priority_lower(struct vg_priority *priority);

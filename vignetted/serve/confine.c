@@ -78,28 +78,17 @@ static const struct rule rules_always[] = {
 	/* A signal that was on its way is handed back, which is never SIGKILL: that one stops no tracee. */
 	{ SCMP_SYS(ptrace), 2, { EQUAL(0, PTRACE_DETACH), LESS(3, SIGKILL) } },
 	{ SCMP_SYS(ptrace), 2, { EQUAL(0, PTRACE_DETACH), GREATER(3, SIGKILL) } },
-	/* Our own policy: while a thread is stopped, at other times, and while all that we do can wait. */
+	/* Our own policy: while a thread is stopped, and at other times. */
 	{ SCMP_SYS(sched_setscheduler), 2, { EQUAL(0, 0), EQUAL(1, SCHED_FIFO) } },
 	{ SCMP_SYS(sched_setscheduler), 2, { EQUAL(0, 0), EQUAL(1, SCHED_OTHER) } },
-	{ SCMP_SYS(sched_setscheduler), 2, { EQUAL(0, 0), EQUAL(1, SCHED_BATCH) } },
 	{ SCMP_SYS(sched_setattr), 2, { EQUAL(0, 0), EQUAL(2, 0) } },
 	{ SCMP_SYS(prctl), 1, { EQUAL(0, PR_SET_TIMERSLACK) } },
 	/* Timers and counters of one thread.  The pid is an int: the kernel ignores the upper half. */
 	{ SCMP_SYS(perf_event_open), 2, { MASKED(1, UINT32_C(1) << 31, 0), EQUAL(4, PERF_FLAG_FD_CLOEXEC) } },
-	{ SCMP_SYS(ioctl), 1, { EQUAL(1, PERF_EVENT_IOC_ENABLE) } },
-	{ SCMP_SYS(ioctl), 1, { EQUAL(1, PERF_EVENT_IOC_DISABLE) } },
-	{ SCMP_SYS(ioctl), 1, { EQUAL(1, PERF_EVENT_IOC_ID) } },
 	{ SCMP_SYS(ioctl), 1, { EQUAL(1, PERF_EVENT_IOC_SET_OUTPUT) } },
-	{ SCMP_SYS(ioctl), 1, { EQUAL(1, PERF_EVENT_IOC_PERIOD) } },
 	/* How many descriptors there may be, and on which CPUs: our own limits, to read. */
 	{ SCMP_SYS(prlimit64), 2, { EQUAL(0, 0), EQUAL(2, 0) } },
 	{ SCMP_SYS(sched_getaffinity), 0, { { 0 } } },
-};
-
-/* Per-CPU timers: they show what every process does, which who may trace every process can learn anyway. */
-static const struct rule rules_privileged[] = {
-	{ SCMP_SYS(perf_event_open), 2,
-	  { MASKED(1, UINT32_MAX, UINT32_MAX), EQUAL(4, PERF_FLAG_FD_CLOEXEC) } },
 };
 
 /* The connections of others, and whose they are. */
@@ -120,18 +109,7 @@ static int rules_add(scmp_filter_ctx filter, const struct rule *rules, size_t co
 
 #define RULES(filter, rules) rules_add(filter, rules, sizeof (rules) / sizeof *(rules))
 
-/* In a user namespace the capability is for the processes of that, and the kernel asks for another one before
- * it lets such a helper watch CPUs. */
-static bool traces_everyone(void)
-{
-	struct __user_cap_header_struct header = { .version = _LINUX_CAPABILITY_VERSION_3 };
-	struct __user_cap_data_struct data[_LINUX_CAPABILITY_U32S_3] = { 0 };
-
-	return syscall(SYS_capget, &header, data) == 0 &&
-	       (data[0].effective & 1u << CAP_SYS_PTRACE) != 0;
-}
-
-/* What sampling needs of root's capabilities: to trace, to sample the kernel's code and CPUs, to lock rings, to have a
+/* What sampling needs of root's capabilities: to trace, to sample the kernel's code, to lock rings, to have a
  * CPU soon, and to read the files of others in /proc and perf maps.  Before Linux 5.8 CAP_PERFMON was a part of
  * CAP_SYS_ADMIN, with which perf_event_open(2) also places uprobes: these change the code of any process. */
 static uint64_t capabilities_needed(void)
@@ -174,8 +152,6 @@ static int filter_build(scmp_filter_ctx filter, bool listens)
 		rc = RULES(filter, rules_always);
 	if (rc == 0 && vg_regs_repaired_at >= 0)
 		rc = rules_add(filter, &repair, 1);
-	if (rc == 0 && traces_everyone())
-		rc = RULES(filter, rules_privileged);
 	if (rc == 0 && listens)
 		rc = RULES(filter, rules_listen);
 	return rc;
