@@ -158,7 +158,10 @@ int vg_timers_open(struct vg_timers *timers, pid_t pid, const struct vg_task *ta
 	timers_begin(timers, pid, period_ns);
 	if (period_ns == 0 || count == 0)
 		return 0;
-	rc = kinds_try(timers, tasks[0].tid);
+	/* A thread that has ended, as the first one may, can have none. */
+	rc = -ESRCH;
+	for (size_t i = 0; rc == -ESRCH && i < count; i++)
+		rc = kinds_try(timers, tasks[i].tid);
 	if (rc == 0)
 		rc = rings_make(timers, tasks, count);
 	if (rc == 0)
@@ -193,6 +196,8 @@ int vg_timers_add(struct vg_timers *timers, pid_t tid)
 
 	if (timers->rings == NULL)
 		return -EACCES;
+	if (timers->capacity - timers->count < timers->ring_count)
+		return -EMFILE;
 	for (size_t i = 0; i < timers->ring_count; i++) {
 		struct vg_ring *ring = &timers->rings[i];
 		int rc = ring->head != NULL ? timer_add(timers, ring, tid) : 0;

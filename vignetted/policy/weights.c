@@ -6,6 +6,9 @@
  * leave more at the end of a recording. */
 enum { BEHIND_PARTS = 4, TIMER_MOST = 4 };
 
+/* A running thread's CPU time may be late by a tick of the scheduler, which is 1 s where a CPU has no periodic one. */
+static const uint64_t LATE_NS = 1000 * 1000 * 1000;
+
 static uint64_t positive(int64_t ns)
 {
 	return ns > 0 ? (uint64_t)ns : 0;
@@ -19,11 +22,11 @@ void vg_weights_begin(struct vg_weights *weights, uint64_t time_ns, bool is_born
 void vg_weights_observe(struct vg_weights *weights, const struct vg_clocks *clocks)
 {
 	uint64_t elapsed_ns = clocks->time_ns > weights->time_ns ? clocks->time_ns - weights->time_ns : 0;
-	bool is_anew = clocks->cpu_ns < weights->cpu_ns || clocks->queued_ns < weights->queued_ns;
-	uint64_t used_ns = is_anew ? clocks->cpu_ns : clocks->cpu_ns - weights->cpu_ns;
-	uint64_t queued_ns = is_anew ? clocks->queued_ns : clocks->queued_ns - weights->queued_ns;
+	uint64_t used_ns = clocks->cpu_ns - weights->cpu_ns, queued_ns = clocks->queued_ns - weights->queued_ns;
+	bool is_other = clocks->cpu_ns < weights->cpu_ns || clocks->queued_ns < weights->queued_ns ||
+			used_ns > elapsed_ns + LATE_NS;
 
-	if (!weights->observed)
+	if (!weights->observed || is_other)
 		used_ns = queued_ns = 0;
 	weights->observed = true;
 	weights->time_ns += elapsed_ns;
@@ -35,26 +38,38 @@ void vg_weights_observe(struct vg_weights *weights, const struct vg_clocks *cloc
 	weights->behind_ns = weights->cpu_left_ns;
 }
 
-static struct vg_weight running_take(struct vg_weights *weights, uint64_t cpu_ns)
+/* The time that is in no sample yet, at the latest observation. */
+static int64_t left_ns(const struct vg_weights *weights)
 {
-	uint64_t queued_ns = positive(weights->queued_left_ns);
+	return weights->cpu_left_ns + weights->queued_left_ns + weights->waited_left_ns;
+}
 
+static struct vg_weight running_take(struct vg_weights *weights, uint64_t cpu_ns, int64_t most_ns)
+{
+	uint64_t queued_ns = positive(weights->queued_left_ns), over_ns = 0;
+
+	/* Timers may be ahead of the scheduler's clock.  Later samples take what is over, when there is time for it. */
+	if (cpu_ns + queued_ns > positive(most_ns))
+		over_ns = cpu_ns + queued_ns - positive(most_ns);
 	weights->cpu_left_ns -= (int64_t)cpu_ns;
-	weights->queued_left_ns -= (int64_t)queued_ns;
+	weights->queued_left_ns += (int64_t)over_ns - (int64_t)queued_ns;
 	weights->timer_ns = 0;
-	return (struct vg_weight){ .wall_ns = cpu_ns + queued_ns, .cpu_ns = cpu_ns };
+	return (struct vg_weight){ .wall_ns = cpu_ns + queued_ns - over_ns, .cpu_ns = cpu_ns };
 }
 
 struct vg_weight vg_weights_take(struct vg_weights *weights, const struct vg_clocks *clocks, bool waits)
 {
-	uint64_t waited_ns;
+	uint64_t waited_ns, most_ns;
 
 	vg_weights_observe(weights, clocks);
+	most_ns = positive(left_ns(weights));
 	if (!waits) {
 		weights->behind_ns = 0;
-		return running_take(weights, positive(weights->cpu_left_ns));
+		return running_take(weights, positive(weights->cpu_left_ns), (int64_t)most_ns);
 	}
 	waited_ns = positive(weights->waited_left_ns);
+	if (waited_ns > most_ns)
+		waited_ns = most_ns;
 	weights->waited_left_ns -= (int64_t)waited_ns;
 	return (struct vg_weight){ .wall_ns = waited_ns };
 }
@@ -65,7 +80,7 @@ bool vg_weights_timer_count(struct vg_weights *weights, uint64_t period_ns, uint
 	return weights->timer_ns + period_ns / 2 >= sample_period_ns;
 }
 
-struct vg_weight vg_weights_timer(struct vg_weights *weights)
+struct vg_weight vg_weights_timer(struct vg_weights *weights, uint64_t time_ns)
 {
 	int64_t own_ns = (int64_t)weights->timer_ns, part_ns = weights->behind_ns / BEHIND_PARTS;
 
@@ -74,16 +89,16 @@ struct vg_weight vg_weights_timer(struct vg_weights *weights)
 	if (part_ns < -own_ns / 2)
 		part_ns = -own_ns / 2;
 	weights->behind_ns -= part_ns;
-	return running_take(weights, (uint64_t)(own_ns + part_ns));
+	return running_take(weights, (uint64_t)(own_ns + part_ns), left_ns(weights) + (int64_t)(time_ns - weights->time_ns));
 }
 
 struct vg_weight vg_weights_end(struct vg_weights *weights, uint64_t time_ns)
 {
-	int64_t left_ns = weights->cpu_left_ns + weights->queued_left_ns + weights->waited_left_ns;
+	int64_t rest_ns = left_ns(weights);
 
 	if (time_ns > weights->time_ns)
-		left_ns += (int64_t)(time_ns - weights->time_ns);
+		rest_ns += (int64_t)(time_ns - weights->time_ns);
 	weights->time_ns = time_ns > weights->time_ns ? time_ns : weights->time_ns;
 	weights->queued_left_ns = weights->waited_left_ns = weights->behind_ns = 0;
-	return (struct vg_weight){ .wall_ns = positive(left_ns) };
+	return (struct vg_weight){ .wall_ns = positive(rest_ns) };
 }

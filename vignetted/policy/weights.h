@@ -51,17 +51,17 @@ struct vg_weight {
  * had used before. */
 void vg_weights_begin(struct vg_weights *weights, uint64_t time_ns, bool is_born);
 
-/* A lower cpu_ns than before means that the totals began anew, as they do when a thread that is not the first executes a
- * program. */
+/* A thread that is not the first and executes a program takes the first one's number: the totals are another thread's then, and
+ * what they differ by is nobody's.  That is so if they are lower than before, or higher by more than the time between. */
 void vg_weights_observe(struct vg_weights *weights, const struct vg_clocks *clocks);
 
 /* Observes, and gives the weight of a sample of that moment, which found the thread waiting or running. */
 struct vg_weight vg_weights_take(struct vg_weights *weights, const struct vg_clocks *clocks, bool waits);
 
 /* Counts a timer of that period that expired.  Whether a sample is due, for a recording with samples so far apart: then
- * vg_weights_timer() gives its weight. */
+ * vg_weights_timer() gives the weight of a sample of that time.  Its wall weight is no more than the time that is left. */
 bool vg_weights_timer_count(struct vg_weights *weights, uint64_t period_ns, uint64_t sample_period_ns);
-struct vg_weight vg_weights_timer(struct vg_weights *weights);
+struct vg_weight vg_weights_timer(struct vg_weights *weights, uint64_t time_ns);
 
 /* The thread or the recording ended then: the rest of the wall time.  The CPU time that is left belongs to no sample. */
 struct vg_weight vg_weights_end(struct vg_weights *weights, uint64_t time_ns);

@@ -8,7 +8,6 @@
 
 #include "base/clock.h"
 #include "vignetted/session/dumps.h"
-#include "vignetted/session/threads.h"
 
 enum { SIGNALS, PROCESS, SOCKETS, WAITED_FOR = SOCKETS + VG_LOOP_SOCKETS };
 enum { SETTLE_NS = 1000 * 1000 };
@@ -145,7 +144,7 @@ int vg_loop_run(struct vg_session *session, int signals, struct vg_loop_sockets 
 		if (session->live != 0 && vg_ticks_due(&session->ticks, vg_now_ns()))
 			vg_session_tick(session);
 		if (session->live != 0 && vg_events_due(&session->events, vg_now_ns()))
-			vg_threads_scan(session);
+			vg_session_scan(session);
 		vg_dumps_turn(session);
 		vg_session_end_stopped(session);
 	}

@@ -96,7 +96,6 @@ void vg_account_sample(struct vg_recording *recording, struct vg_task *task, con
 	struct vg_walk walk = walk_cut(taken->walk, recording->options.max_frames);
 	int rc = vg_account_settle(recording, task);
 
-	account->slices = taken->slices;
 	if (rc == 0)
 		rc = vg_recorder_stack(recorder, &walk, taken->call, time_ns, &account->stack);
 	if (rc == -ENOMEM && recorder->writer.failed == 0)
@@ -104,6 +103,7 @@ void vg_account_sample(struct vg_recording *recording, struct vg_task *task, con
 	if (rc != 0)
 		return;
 	account->last_ns = taken->time_ns;
+	account->slices = taken->slices;
 	account->has_stack = true;
 	account->interval = taken->interval;
 	account->told = vg_events_token_in(events, task, recording->index, taken->interval);

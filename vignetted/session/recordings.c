@@ -40,6 +40,12 @@ void vg_recordings_stop(struct vg_session *session, struct vg_recording *recordi
 {
 	if (recording->ended != NULL)
 		return;
+	for (size_t i = 0; i < session->tasks.live.count; i++) {
+		struct vg_task *task = &session->tasks.live.items[i];
+
+		if ((task->begun & 1u << recording->index) != 0)
+			vg_account_rest(recording, task, vg_session_now_ns(session));
+	}
 	vg_counting_end(recording, &session->tasks, vg_recording_now_ns(recording));
 	session->counting &= ~(1u << recording->index);
 	recording->ended_ns = vg_recording_now_ns(recording);

@@ -79,7 +79,8 @@ static void timers_follow(struct vg_session *session, uint64_t period_ns)
 	struct vg_tasks *tasks = &session->tasks;
 	struct rlimit memory;
 
-	if (session->stop_always || period_ns == session->timers.asked_ns)
+	if (session->stop_always || (period_ns == session->timers.asked_ns &&
+				     (period_ns == 0 || session->timers.rings != NULL)))
 		return;
 	if (getrlimit(RLIMIT_AS, &memory) == 0 && memory.rlim_cur < max_bytes)
 		max_bytes = memory.rlim_cur;

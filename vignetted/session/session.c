@@ -11,6 +11,7 @@
 #include "vignetted/session/round.h"
 #include "vignetted/session/schedule.h"
 #include "vignetted/session/threads.h"
+#include "vignetted/session/timer_samples.h"
 
 enum { FIRST_ATTEMPTS = 50, FIRST_PAUSE_US = 80 };
 
@@ -125,6 +126,14 @@ void vg_session_tick(struct vg_session *session)
 	vg_schedule_adapt(session);
 }
 
+int vg_session_scan(struct vg_session *session)
+{
+	/* Samples of threads that have ended: the scan forgets these. */
+	vg_walker_round(&session->walker);
+	vg_timer_samples_fetch(session);
+	return vg_threads_scan(session);
+}
+
 void vg_session_sample(struct vg_session *session, struct vg_recording *recording)
 {
 	session->round.all_now = true;
@@ -232,7 +241,7 @@ static int counting_begin(struct vg_session *session, struct vg_recording *recor
 	vg_counting_begin(&recording->counting, &session->tasks, open);
 	session->counting |= 1u << recording->index;
 	/* It finds the threads that there are. */
-	rc = vg_threads_scan(session);
+	rc = vg_session_scan(session);
 	if (rc != 0)
 		return vg_err_sys(err, rc, "process %d", session->target.pid);
 	return vg_counting_check(&recording->counting, &session->tasks, err);
@@ -314,7 +323,6 @@ int vg_session_end(struct vg_session *session, struct vg_recording *recording, c
 		vg_round(session, own);
 	if (recording->ended == NULL) {
 		vg_threads_scan(session);
-		vg_threads_rest(session, recording);
 		vg_recordings_events(session, session->live == own);
 	}
 	vg_recordings_stop(session, recording, reason);

@@ -118,6 +118,9 @@ int vg_session_begin(struct vg_session *session, const struct vg_session_options
  * that reach a limit or cannot write, and all when the process is gone. */
 void vg_session_tick(struct vg_session *session);
 
+/* Finds which threads there are, between two ticks.  0 or a negative errno. */
+int vg_session_scan(struct vg_session *session);
+
 /* One sample of every thread for this recording, now. */
 void vg_session_sample(struct vg_session *session, struct vg_recording *recording);
 

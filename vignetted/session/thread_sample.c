@@ -78,7 +78,9 @@ static void repeat(struct vg_recording *recordings, vg_recording_set set, struct
 {
 	VG_EACH_RECORDING(i, set) {
 		uint64_t period_ns = vg_recording_period_ns(&recordings[i], ticks->period_ns / periods_per_tick);
-		uint32_t count = period_ns < ticks->period_ns ? (uint32_t)(ticks->period_ns / period_ns) : 1;
+		/* On demand it is one. */
+		uint32_t count = recordings[i].options.period_ns != 0 && period_ns < ticks->period_ns ?
+				 (uint32_t)(ticks->period_ns / period_ns) : 1;
 
 		vg_account_repeat(&recordings[i], task, count, clocks->time_ns,
 				  vg_weights_take(&task->accounts[i].weights, clocks, true));

@@ -160,18 +160,6 @@ void vg_threads_names(struct vg_session *session)
 	}
 }
 
-void vg_threads_rest(struct vg_session *session, struct vg_recording *recording)
-{
-	uint64_t now_ns = vg_session_now_ns(session);
-
-	for (size_t i = 0; i < session->tasks.live.count; i++) {
-		struct vg_task *task = &session->tasks.live.items[i];
-
-		if ((task->begun & 1u << recording->index) != 0)
-			vg_account_rest(recording, task, now_ns);
-	}
-}
-
 void vg_threads_gone(struct vg_session *session, struct vg_task *task)
 {
 	task->exiting = task->tid != session->target.pid;

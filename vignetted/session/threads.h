@@ -19,9 +19,6 @@ void vg_threads_name(struct vg_session *session, struct vg_task *task, uint64_t 
 /* The same of all threads that have run since the latest call. */
 void vg_threads_names(struct vg_session *session);
 
-/* The recording ends now: gives the wall time that is in no sample yet to the threads' latest stacks. */
-void vg_threads_rest(struct vg_session *session, struct vg_recording *recording);
-
 /* The thread has been found to be gone: the next scan says so to the profiles. */
 void vg_threads_gone(struct vg_session *session, struct vg_task *task);
 

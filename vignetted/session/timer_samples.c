@@ -41,7 +41,8 @@ static void decide(struct vg_timers *timers, struct vg_task *task, uint64_t now_
 		.elapsed_ns = now_ns - task->timers.step.at_ns, .period_ns = timers->asked_ns, .scheduler_tick_ns = tick_ns,
 		.switches = task->look.slices - task->timers.step.slices, .used_ns = task->look.cpu_ns - task->timers.step.cpu_ns,
 	};
-	bool is_known = task->timers.step.slices != 0 && task->look.cpu_ns >= task->timers.step.cpu_ns;
+	bool is_known = task->timers.step.slices != 0 && task->look.cpu_ns >= task->timers.step.cpu_ns &&
+			task->look.slices >= task->timers.step.slices;
 
 	if (is_known && !vg_policy_due(&task->timers.policy, &load))
 		return;
@@ -52,6 +53,9 @@ static void decide(struct vg_timers *timers, struct vg_task *task, uint64_t now_
 	} else {
 		task->timers.policy = (struct vg_policy){ 0 };
 	}
+	/* Where timers are short, one that does not run leaves its own to others. */
+	if (is_known && load.used_ns == 0 && timers->capacity - timers->count < timers->ring_count)
+		task->timers.policy = (struct vg_policy){ 0 };
 	task->timers.step.at_ns = now_ns;
 	task->timers.step.queued_ns = task->look.queued_ns;
 	task->timers.step.cpu_ns = task->look.cpu_ns;
@@ -71,11 +75,14 @@ vg_recording_set vg_timer_samples_decide(struct vg_session *session, struct vg_t
 	if (session->timers.rings == NULL)
 		return 0;
 	decide(&session->timers, task, clocks->time_ns, session->scheduler_tick_ns, &session->pace.load);
-	if (!task->timers.open || task->timers.stack_truncated || session->round.all_now)
+	if (!task->timers.open || task->timers.stack_truncated || task->timers.silent || session->round.all_now)
 		return 0;
 	VG_EACH_RECORDING(i, set)
 		covered |= (uint32_t)is_covered(&session->timers, &session->recordings[i], task,
 						vg_session_period_ns(session)) << i;
+	/* On a CPU that has no ring timers take nothing.  A stop brings them level with the CPU time, and is needed again all
+	 * the same.  Where the kernel's code is not sampled, to be behind is nothing unusual. */
+	task->timers.silent = covered != set && !session->timers.user_only;
 	return covered;
 }
 
@@ -134,7 +141,8 @@ static void sample_take(struct vg_session *session, struct vg_task *task, const 
 	int rc;
 
 	task->timers.sampled_ns = taken.time_ns;
-	if (due == 0 || (task->timers.stack_truncated && session->timers.taken % TRUNCATED_EVERY != 0))
+	task->timers.silent = false;
+	if (due == 0 || (task->timers.stack_truncated && ++task->timers.passed % TRUNCATED_EVERY != 0))
 		return;
 	rc = sample_walk(session, task, sample);
 	vg_recordings_unloads(session, taken.time_ns);
@@ -155,7 +163,7 @@ static void sample_take(struct vg_session *session, struct vg_task *task, const 
 		if (taken.time_ns < account->last_ns)
 			taken.time_ns = account->last_ns;
 		vg_account_sample(&session->recordings[i], task, &session->events, &taken,
-				  vg_weights_timer(&account->weights));
+				  vg_weights_timer(&account->weights, taken.time_ns));
 	}
 }
 

@@ -23,7 +23,8 @@ int vg_tasks_open(struct vg_tasks *tasks, pid_t pid)
 	if (getrlimit(RLIMIT_NOFILE, &limit) == 0) {
 		limit.rlim_cur = limit.rlim_max;
 		setrlimit(RLIMIT_NOFILE, &limit);
-		tasks->kept_open_max = limit.rlim_cur > 64 ? (size_t)limit.rlim_cur - 64 : 0;
+		/* Timers open a quarter at most (capture/timers.c), later than this. */
+		tasks->kept_open_max = limit.rlim_cur > 64 ? ((size_t)limit.rlim_cur - 64) / 4 * 3 : 0;
 	}
 	return 0;
 }

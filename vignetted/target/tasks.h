@@ -87,12 +87,14 @@ struct vg_task {
 	/* Its timers: session/timer_samples.c. */
 	struct {
 		bool open;
+		bool silent;         /* they were behind, and no sample has come since */
 		bool stack_truncated; /* what a timer sample copies of its stack does not suffice */
 		struct vg_policy policy;
 		struct {             /* at the policy's latest step, or when the thread was first read */
 			uint64_t at_ns, cpu_ns, queued_ns, slices;
 		} step;
 		uint64_t sampled_ns; /* session time of its latest timer sample */
+		uint32_t passed;     /* samples of truncated stacks that were passed over */
 	} timers;
 
 	/* By recording: session/account.c. */
