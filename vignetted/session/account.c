@@ -140,6 +140,9 @@ void vg_account_end(struct vg_recording *recording, struct vg_task *task, uint64
 
 	if (end_ns < account->last_ns)
 		end_ns = account->last_ns;
+	/* It lived when it was observed. */
+	if (end_ns < account->weights.time_ns)
+		end_ns = account->weights.time_ns;
 	rest_give(recording, task, end_ns, 0);
 	vg_account_settle(recording, task);
 	vg_counting_thread_end(recording, task, vg_recording_time_ns(recording, end_ns));
