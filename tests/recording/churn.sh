@@ -41,6 +41,37 @@ run() {
 	done
 	fail "$1: $samples samples"
 }
+# What a thread had open in the helper is closed when it has ended: timers, and files of /proc.
+cat >"$dir/workers.py" <<'END'
+import threading, time
+def work():
+    end = time.thread_time() + 0.02
+    while time.thread_time() < end:
+        pass
+def workers(count):
+    for i in range(count):
+        thread = threading.Thread(target=work)
+        thread.start()
+        thread.join()
+while True:
+    workers(50)
+    print("fifty", flush=True)
+END
+/usr/bin/python3 "$dir/workers.py" >"$dir/fifties" & host=$!
+"$VIGNETTED" --capture auto --pid $host --rate 999 -o "$dir/workers.vgp" 2>"$dir/log" & helper=$!
+pids="$host $helper"
+fifties() { [ "$(wc -l <"$dir/fifties")" -ge "$1" ]; }
+descriptors() { ls "/proc/$helper/fd" | wc -l; }
+await 200 "fifty threads" fifties 2
+before=$(descriptors)
+await 200 "fifty threads more" fifties 4
+after=$(descriptors)
+[ "$after" -le $((before + 20)) ] || fail "the helper has $after descriptors open, and had $before a hundred threads before"
+kill $host
+wait $host 2>/dev/null || true
+wait $helper || fail "vignetted: $(cat "$dir/log")"
+pids=
+
 run exec $((100 * more))
 run spawn $((1000 * more))
 run threads $((1000 * more))

@@ -156,6 +156,33 @@ START_TEST(new_threads)
 		sum_ns += thread_ns;
 	}
 	ck_assert_uint_le(sum_ns, 600 * 1200000);
+	/* They have timers, though they came later. */
+	if (available())
+		ck_assert_uint_ge(stat(&taken, "interrupts"), 600 * HZ / 1000 / 10);
+	taken_free(&taken);
+}
+END_TEST
+
+/* While the thread computes, the helper wakes seldom.  When it naps, each period has its sample again. */
+START_TEST(naps_after_work)
+{
+	struct vgctl_session *session = session_begin(VGCTL_WALL, 0);
+	uint64_t begin_ns = spin_now_ns(), naps_ns, samples = 0, skipped = 0;
+	const struct vg_count *lost;
+	struct taken taken;
+
+	spin_ms(1500);
+	naps_ns = spin_now_ns() - begin_ns + 500000000;
+	for (uint64_t end_ns = spin_now_ns() + 1500000000; spin_now_ns() < end_ns;)
+		usleep(1000);
+	ck_assert_int_eq(vgctl_end(session, NULL), 0);
+	taken_read(&taken, path);
+	for (size_t i = 0; i < taken.profile.samples.count; i++)
+		samples += taken.profile.samples.items[i].time_ns > naps_ns;
+	lost = vg_profile_count(&taken.profile, &taken.profile.lost, "ticks_skipped");
+	skipped = lost != NULL ? lost->value : 0;
+	/* A second has 499; with wide ticks it would have 40. */
+	ck_assert_uint_ge(samples + skipped, 150);
 	taken_free(&taken);
 }
 END_TEST
@@ -223,6 +250,7 @@ Suite *timers_suite(void)
 	tcase_add_test(tests, wall_stopped);
 	tcase_add_test(tests, cpu_stopped);
 	tcase_add_test(tests, new_threads);
+	tcase_add_test(tests, naps_after_work);
 	tcase_add_test(tests, child_is_not_sampled);
 	tcase_add_test(tests, deep);
 	suite_add_tcase(suite, tests);
