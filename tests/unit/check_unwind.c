@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Walks of copied stacks that are made here, through code that has no unwind information. */
+/* Walks of copied stacks that are made here, through code with and without unwind information. */
 #include "tests/unit/suites.h"
 
 #include <unistd.h>
@@ -84,6 +84,51 @@ START_TEST(address_0_is_no_code)
 	ck_assert_uint_eq(walk.frames[0].module, VG_NONE);
 }
 END_TEST
+
+/* `asm_calls` ends with a call that does not
+ * return: the return address is the first of `asm_next`, whose frame is larger. */
+__asm__(".text\n"
+	"asm_root: .cfi_startproc\n .cfi_undefined rip\n nop\n nop\n .cfi_endproc\n"
+	"asm_calls: .cfi_startproc\n .cfi_def_cfa_offset 24\n call asm_root\n .cfi_endproc\n"
+	"asm_next: .cfi_startproc\n .cfi_def_cfa_offset 64\n nop\n .cfi_endproc\n"
+	"asm_leaf: .cfi_startproc\n nop\n .cfi_endproc\n"
+	"asm_signal: .cfi_startproc\n .cfi_signal_frame\n .cfi_def_cfa_offset 16\n nop\n .cfi_endproc\n");
+extern const char asm_root[], asm_calls[], asm_next[], asm_leaf[], asm_signal[];
+
+static void own_modules(void)
+{
+	ck_assert_int_eq(vg_modules_refresh(&modules), 0);
+}
+
+/* A thread at the pc with that stack.  All its walks have three frames, the last one in asm_root. */
+static void walk_to_root(const char *pc, const uint64_t *stack, size_t words)
+{
+	memcpy(snapshot.stack, stack, words * sizeof *stack);
+	snapshot.stack_bytes = words * sizeof *stack;
+	vg_regs_set(&snapshot.regs, (uint64_t)pc, STACK_AT, NULL);
+	ck_assert_int_eq(vg_unwind(unwinder, &snapshot, FRAMES_MAX, &walk), 0);
+	ck_assert_uint_eq(walk.end, VG_WALK_ROOT);
+	ck_assert_uint_eq(walk.count, 3);
+	ck_assert_uint_eq(walk.frames[2].address, (uint64_t)asm_root);
+}
+
+START_TEST(return_address_is_after_the_call)
+{
+	const uint64_t stack[] = { (uint64_t)asm_next, 0, 0, (uint64_t)asm_root + 1 };
+
+	walk_to_root(asm_leaf, stack, sizeof stack / sizeof *stack);
+	ck_assert_uint_eq(walk.frames[1].address, (uint64_t)asm_next - 1);
+}
+END_TEST
+
+START_TEST(interrupted_address_is_exact)
+{
+	const uint64_t stack[10] = { [1] = (uint64_t)asm_next, [9] = (uint64_t)asm_root + 1 };
+
+	walk_to_root(asm_signal, stack, sizeof stack / sizeof *stack);
+	ck_assert_uint_eq(walk.frames[1].address, (uint64_t)asm_next);
+}
+END_TEST
 #endif
 
 Suite *unwind_suite(void)
@@ -96,6 +141,12 @@ Suite *unwind_suite(void)
 	tcase_add_loop_test(tests, copy_ended, 0, sizeof copied_bytes / sizeof *copied_bytes);
 	tcase_add_loop_test(tests, frame_pointer_led_elsewhere, 0, sizeof copied_bytes / sizeof *copied_bytes);
 	tcase_add_test(tests, address_0_is_no_code);
+	suite_add_tcase(suite, tests);
+	tests = tcase_create("frame_information");
+	tcase_add_checked_fixture(tests, setup, teardown);
+	tcase_add_checked_fixture(tests, own_modules, NULL);
+	tcase_add_test(tests, return_address_is_after_the_call);
+	tcase_add_test(tests, interrupted_address_is_exact);
 	suite_add_tcase(suite, tests);
 #endif
 	return suite;
