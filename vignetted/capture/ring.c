@@ -12,8 +12,15 @@ enum { PAGE_BYTES = 4096 };
 /* Where a sample has what, from its header on; the copy's length is behind the registers. */
 enum { AT_TID = 8, AT_TIME = 16, AT_ABI = 24, AT_REGISTERS = 32 };
 
-/* And a record of samples that were lost. */
+/* Other records: pid, as samples have it; of forks and exits also the thread and the time, of mappings the thread, the
+ * address and the length. */
+enum { AT_PID = 8, AT_TASK_TID = 16, AT_TASK_PARENT_TID = 20, AT_TASK_TIME = 24, AT_MAPPED_TID = 12, AT_MAPPED = 16, AT_MAPPED_BYTES = 24 };
+
+/* A record of records that were lost. */
 enum { AT_LOST = 16 };
+
+/* What sample_id_all adds to the end of a record that is no sample: the thread, then the time. */
+enum { TIME_BEFORE_END = 8 };
 
 int vg_ring_map(struct vg_ring *ring, int fd, size_t pages)
 {
@@ -62,25 +69,44 @@ void vg_ring_skip(struct vg_ring *ring)
 	__atomic_store_n(&ring->head->data_tail, ring->tail, __ATOMIC_RELEASE);
 }
 
-static bool is_sample_of(const struct vg_ring *ring, pid_t pid)
+static uint32_t ring_half(const struct vg_ring *ring, uint64_t at)
 {
-	uint32_t sampled;
+	uint32_t half;
 
-	vg_ring_copy(ring, ring->tail + AT_TID, &sampled, sizeof sampled);
-	return sampled == (uint32_t)pid;
+	vg_ring_copy(ring, at, &half, sizeof half);
+	return half;
+}
+
+/* Where the time of the record at the tail is; 0: it is of no use to us. */
+static uint64_t time_at(const struct vg_ring *ring)
+{
+	switch (ring->record_type) {
+	case PERF_RECORD_SAMPLE:
+		return ring->tail + AT_TIME;
+	case PERF_RECORD_FORK:
+	case PERF_RECORD_EXIT:
+		return ring->tail + AT_TASK_TIME;
+	case PERF_RECORD_MMAP2:
+		return ring->tail + ring->record_bytes - TIME_BEFORE_END;
+	default:
+		return 0;
+	}
 }
 
 bool vg_ring_peek(struct vg_ring *ring, pid_t pid, uint64_t *lost)
 {
 	struct perf_event_header header;
+	uint64_t at;
 
 	if (ring->head == NULL || ring->time_ns != 0)
 		return ring->time_ns != 0;
 	while (ring->tail != __atomic_load_n(&ring->head->data_head, __ATOMIC_ACQUIRE)) {
 		vg_ring_copy(ring, ring->tail, &header, sizeof header);
+		ring->record_type = header.type;
 		ring->record_bytes = header.size;
-		if (header.type == PERF_RECORD_SAMPLE && is_sample_of(ring, pid)) {
-			ring->time_ns = ring_word(ring, ring->tail + AT_TIME) | 1;
+		at = time_at(ring);
+		if (at != 0 && ring_half(ring, ring->tail + AT_PID) == (uint32_t)pid) {
+			ring->time_ns = ring_word(ring, at) | 1;
 			return true;
 		}
 		if (header.type == PERF_RECORD_LOST)
@@ -88,6 +114,19 @@ bool vg_ring_peek(struct vg_ring *ring, pid_t pid, uint64_t *lost)
 		vg_ring_skip(ring);
 	}
 	return false;
+}
+
+void vg_ring_task(const struct vg_ring *ring, pid_t *tid, pid_t *parent_tid)
+{
+	*tid = (pid_t)ring_half(ring, ring->tail + AT_TASK_TID);
+	*parent_tid = (pid_t)ring_half(ring, ring->tail + AT_TASK_PARENT_TID);
+}
+
+void vg_ring_mapping(const struct vg_ring *ring, pid_t *tid, uint64_t *address, uint64_t *bytes)
+{
+	*tid = (pid_t)ring_half(ring, ring->tail + AT_MAPPED_TID);
+	*address = ring_word(ring, ring->tail + AT_MAPPED);
+	*bytes = ring_word(ring, ring->tail + AT_MAPPED_BYTES);
 }
 
 bool vg_ring_sample(const struct vg_ring *ring, uint32_t registers, struct vg_ring_sample *sample)

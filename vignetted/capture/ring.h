@@ -9,7 +9,8 @@
 
 /*
  * What the kernel writes of one CPU's events (perf_event_open(2)): records, oldest first, in memory that we
- * share with it.  Of their fields, samples have those that VG_RING_SAMPLE names, in the manual's order.
+ * share with it.  Of their fields, samples have those that VG_RING_SAMPLE names, in the manual's order.  Other records
+ * end with those of them that sample_id_all gives: thread and time.
  */
 struct vg_ring {
 	int cpu, fd;                 /* fd: owned; what the ring is mapped from */
@@ -18,6 +19,7 @@ struct vg_ring {
 	size_t data_bytes;
 	uint64_t tail;               /* read so far */
 	uint64_t time_ns;            /* of the record at the tail; 0: not looked at yet */
+	uint32_t record_type;        /* PERF_RECORD_SAMPLE, _FORK, _EXIT or _MMAP2 */
 	uint32_t record_bytes;       /* its length */
 };
 
@@ -39,9 +41,14 @@ int vg_ring_map(struct vg_ring *ring, int fd, size_t pages);
 /* Closing what is not mapped is allowed, if it is all zero. */
 void vg_ring_unmap(struct vg_ring *ring);
 
-/* Goes on to the next sample of a thread of process pid, if there is one, which ring->time_ns is of then.  Adds to *lost the
- * records for which the kernel found no room. */
+/* Goes on to the next record of process pid, if there is one, which ring->time_ns and record_type are of then.  Adds to
+ * *lost the records for which the kernel found no room. */
 bool vg_ring_peek(struct vg_ring *ring, pid_t pid, uint64_t *lost);
+
+/* Of the fork or exit that peek found: the thread that began or ended, and the one that began it.  Of a new mapping of
+ * code: the thread that made it, and where it is. */
+void vg_ring_task(const struct vg_ring *ring, pid_t *tid, pid_t *parent_tid);
+void vg_ring_mapping(const struct vg_ring *ring, pid_t *tid, uint64_t *address, uint64_t *bytes);
 
 /* Of the sample that peek found.  False: the thread was in code that we cannot read. */
 bool vg_ring_sample(const struct vg_ring *ring, uint32_t registers, struct vg_ring_sample *sample);

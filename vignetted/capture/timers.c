@@ -51,6 +51,7 @@ static int timer_open(const struct vg_timers *timers, pid_t tid, int cpu, enum t
 		.sample_regs_user = vg_regs_perf_mask, .sample_stack_user = timers->stack_bytes,
 		.exclude_kernel = timers->user_only, .exclude_hv = 1, .exclude_guest = 1,
 		.use_clockid = 1, .clockid = CLOCK_MONOTONIC, .disabled = kind == SILENT,
+		.task = kind == TIMER, .mmap = kind == TIMER, .mmap2 = kind == TIMER, .sample_id_all = 1,
 	};
 	long fd = syscall(SYS_perf_event_open, &attr, tid, cpu, -1, PERF_FLAG_FD_CLOEXEC);
 
@@ -248,24 +249,49 @@ uint32_t vg_timers_room(const struct vg_timers *timers)
 }
 
 /* Whether the thread was in code that we can read. */
-static bool sample_read(const struct vg_ring *ring, struct vg_timer_sample *sample)
+static bool sample_read(const struct vg_ring *ring, struct vg_timer_record *record)
 {
 	uint32_t registers = (uint32_t)__builtin_popcountll(vg_regs_perf_mask);
-	struct vg_ring_sample record;
+	struct vg_ring_sample sample;
 	uint64_t values[64];
 
-	if (!vg_ring_sample(ring, registers, &record))
+	if (!vg_ring_sample(ring, registers, &sample))
 		return false;
-	*sample = (struct vg_timer_sample){
-		.tid = record.tid, .time_ns = record.time_ns, .in_kernel = record.in_kernel,
-		.stack_at = record.stack_at, .stack_bytes = record.stack_bytes,
-	};
-	vg_ring_copy(ring, record.registers_at, values, registers * sizeof *values);
-	vg_regs_from_perf(&sample->regs, values);
+	record->kind = VG_TIMER_SAMPLE;
+	record->tid = sample.tid;
+	record->sample.in_kernel = sample.in_kernel;
+	record->sample.stack_at = sample.stack_at;
+	record->sample.stack_bytes = sample.stack_bytes;
+	vg_ring_copy(ring, sample.registers_at, values, registers * sizeof *values);
+	vg_regs_from_perf(&record->sample.regs, values);
 	return true;
 }
 
-bool vg_timers_next(struct vg_timers *timers, struct vg_timer_sample *sample)
+/* Whether the record tells anything. */
+static bool record_read(const struct vg_ring *ring, struct vg_timer_record *record)
+{
+	pid_t parent_tid;
+
+	*record = (struct vg_timer_record){ .time_ns = ring->time_ns };
+	switch (ring->record_type) {
+	case PERF_RECORD_SAMPLE:
+		return sample_read(ring, record);
+	case PERF_RECORD_FORK:
+		record->kind = VG_TIMER_BEGAN;
+		vg_ring_task(ring, &record->other, &record->tid);
+		return true;
+	case PERF_RECORD_EXIT:
+		record->kind = VG_TIMER_ENDED;
+		vg_ring_task(ring, &record->tid, &parent_tid);
+		return true;
+	default:
+		record->kind = VG_TIMER_MAPPED;
+		vg_ring_mapping(ring, &record->tid, &record->mapped.address, &record->mapped.bytes);
+		return true;
+	}
+}
+
+bool vg_timers_next(struct vg_timers *timers, struct vg_timer_record *record)
 {
 	for (;;) {
 		struct vg_ring *oldest = NULL;
@@ -282,24 +308,24 @@ bool vg_timers_next(struct vg_timers *timers, struct vg_timer_sample *sample)
 		timers->current = oldest;
 		if (oldest == NULL)
 			return false;
-		timers->taken++;
-		if (sample_read(oldest, sample))
+		timers->taken += oldest->record_type == PERF_RECORD_SAMPLE;
+		if (record_read(oldest, record))
 			return true;
 	}
 }
 
-int vg_timers_snapshot(const struct vg_timers *timers, const struct vg_timer_sample *sample, size_t want_bytes,
+int vg_timers_snapshot(const struct vg_timers *timers, const struct vg_timer_record *record, size_t want_bytes,
 		       struct vg_snapshot *snapshot)
 {
-	if (want_bytes > sample->stack_bytes)
-		want_bytes = sample->stack_bytes;
+	if (want_bytes > record->sample.stack_bytes)
+		want_bytes = record->sample.stack_bytes;
 	if (vg_snapshot_reserve(snapshot, want_bytes) != 0)
 		return -ENOMEM;
-	snapshot->regs = sample->regs;
+	snapshot->regs = record->sample.regs;
 	snapshot->whole = true;
 	snapshot->fp_guess = 0;
-	snapshot->stack_address = vg_regs_sp(&sample->regs);
+	snapshot->stack_address = vg_regs_sp(&record->sample.regs);
 	snapshot->stack_bytes = want_bytes;
-	vg_ring_copy(timers->current, sample->stack_at, snapshot->stack, want_bytes);
+	vg_ring_copy(timers->current, record->sample.stack_at, snapshot->stack, want_bytes);
 	return 0;
 }

@@ -39,14 +39,29 @@ struct vg_timers {
 	struct vg_ring *current;     /* which vg_timers_next() read from */
 };
 
-/* One sample.  Its stack is in the ring until the next is asked for. */
-struct vg_timer_sample {
+/* What the kernel recorded of a thread that has timers, and when. */
+enum vg_timer_kind {
+	VG_TIMER_SAMPLE,
+	VG_TIMER_BEGAN,              /* it began thread `other` */
+	VG_TIMER_ENDED,              /* it ended */
+	VG_TIMER_MAPPED,             /* it mapped code, or made what is mapped there executable */
+};
+
+/* One record.  A sample's stack is in the ring until the next record is asked for. */
+struct vg_timer_record {
+	enum vg_timer_kind kind;
 	pid_t tid;
 	uint64_t time_ns;            /* CLOCK_MONOTONIC */
-	bool in_kernel;              /* the thread was */
-	struct vg_regs regs;         /* in user code; no system call's number is known */
-	uint64_t stack_at;           /* of the copy, in the ring */
-	size_t stack_bytes;          /* copied, from the stack pointer upwards */
+	pid_t other;
+	struct {
+		bool in_kernel;      /* the thread was */
+		struct vg_regs regs; /* in user code; no system call's number is known */
+		uint64_t stack_at;   /* of the copy, in the ring */
+		size_t stack_bytes;  /* copied, from the stack pointer upwards */
+	} sample;
+	struct {
+		uint64_t address, bytes;
+	} mapped;
 };
 
 /*
@@ -65,11 +80,11 @@ void vg_timers_remove(struct vg_timers *timers, pid_t tid);
 /* How many samples of one CPU the rings hold; 0: there are none. */
 uint32_t vg_timers_room(const struct vg_timers *timers);
 
-/* The oldest sample that there is.  False: none. */
-bool vg_timers_next(struct vg_timers *timers, struct vg_timer_sample *sample);
+/* The oldest record that there is.  False: none. */
+bool vg_timers_next(struct vg_timers *timers, struct vg_timer_record *record);
 
-/* Makes it a snapshot with at most want_bytes of its stack.  0 or -ENOMEM. */
-int vg_timers_snapshot(const struct vg_timers *timers, const struct vg_timer_sample *sample, size_t want_bytes,
+/* Makes a sample a snapshot with at most want_bytes of its stack.  0 or -ENOMEM. */
+int vg_timers_snapshot(const struct vg_timers *timers, const struct vg_timer_record *record, size_t want_bytes,
 		       struct vg_snapshot *snapshot);
 
 /* Keeps the counts.  Closing what is not open is allowed, if it is all zero. */

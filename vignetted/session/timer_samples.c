@@ -87,14 +87,14 @@ vg_recording_set vg_timer_samples_decide(struct vg_session *session, struct vg_t
 }
 
 /* Walks the sample's stack. */
-static int sample_walk(struct vg_session *session, struct vg_task *task, const struct vg_timer_sample *sample)
+static int sample_walk(struct vg_session *session, struct vg_task *task, const struct vg_timer_record *record)
 {
 	struct vg_walker *walker = &session->walker;
 	int rc;
 
 	vg_walker_allow(walker);
 	do {
-		rc = vg_timers_snapshot(&session->timers, sample, task->copy.bytes, &walker->snapshot);
+		rc = vg_timers_snapshot(&session->timers, record, task->copy.bytes, &walker->snapshot);
 		if (rc == 0)
 			rc = vg_walker_walk(walker, task);
 	} while (rc == -EAGAIN);
@@ -106,9 +106,9 @@ static int sample_walk(struct vg_session *session, struct vg_task *task, const s
 }
 
 /* NULL: the thread is not one of ours, or no profile knows it yet. */
-static struct vg_task *sample_task(struct vg_session *session, const struct vg_timer_sample *sample, size_t *hint)
+static struct vg_task *sample_task(struct vg_session *session, const struct vg_timer_record *record, size_t *hint)
 {
-	struct vg_task *task = vg_tasks_find(&session->tasks, sample->tid, hint);
+	struct vg_task *task = vg_tasks_find(&session->tasks, record->tid, hint);
 
 	return task != NULL && task->begun != 0 && !task->untraceable ? task : NULL;
 }
@@ -131,27 +131,27 @@ static vg_recording_set sample_due(struct vg_session *session, struct vg_task *t
 	return due;
 }
 
-static void sample_take(struct vg_session *session, struct vg_task *task, const struct vg_timer_sample *sample)
+static void sample_take(struct vg_session *session, struct vg_task *task, const struct vg_timer_record *record)
 {
 	struct vg_taken taken = {
 		.call = -1, .walk = &session->walker.walk, .slices = VG_SLICES_UNKNOWN,
-		.time_ns = sample->time_ns - session->begin_ns,
+		.time_ns = record->time_ns - session->begin_ns,
 	};
-	vg_recording_set due = sample_due(session, task, sample->time_ns);
+	vg_recording_set due = sample_due(session, task, record->time_ns);
 	int rc;
 
 	task->timers.sampled_ns = taken.time_ns;
 	task->timers.silent = false;
 	if (due == 0 || (task->timers.stack_truncated && ++task->timers.passed % TRUNCATED_EVERY != 0))
 		return;
-	rc = sample_walk(session, task, sample);
+	rc = sample_walk(session, task, record);
 	vg_recordings_unloads(session, taken.time_ns);
 	if (rc != 0)
 		vg_recordings_lost(session, due, VG_LOSS_NO_MEMORY);
 	if (rc != 0 || task->timers.stack_truncated)
 		return;
-	if (sample->in_kernel)
-		taken.call = vg_code_syscall(&session->memory, vg_regs_pc(&sample->regs));
+	if (record->sample.in_kernel)
+		taken.call = vg_code_syscall(&session->memory, vg_regs_pc(&record->sample.regs));
 	task->ran = true;
 	if (taken.time_ns > session->events.drained_ns)
 		vg_recordings_events(session, false);
@@ -169,19 +169,19 @@ static void sample_take(struct vg_session *session, struct vg_task *task, const 
 
 void vg_timer_samples_fetch(struct vg_session *session)
 {
-	struct vg_timer_sample sample;
+	struct vg_timer_record record;
 	struct vg_task *task;
 	size_t hint = 0;
 	uint64_t now_ns = vg_now_ns();
 	bool more = true;
 
-	/* Samples come in the order of their times.  Where more come than we can keep up with, or walks take long, there
+	/* Records come in the order of their times.  Where more come than we can keep up with, or walks take long, there
 	 * would be no end to it: later samples have time until the next round. */
-	while (more && session->live != 0 && vg_timers_next(&session->timers, &sample)) {
-		more = sample.time_ns < now_ns && vg_now_ns() - now_ns < FETCH_MAX_NS;
-		task = sample.time_ns >= session->begin_ns ? sample_task(session, &sample, &hint) : NULL;
-		if (task != NULL)
-			sample_take(session, task, &sample);
+	while (more && session->live != 0 && vg_timers_next(&session->timers, &record)) {
+		more = record.time_ns < now_ns && vg_now_ns() - now_ns < FETCH_MAX_NS;
+		task = record.time_ns >= session->begin_ns ? sample_task(session, &record, &hint) : NULL;
+		if (task != NULL && record.kind == VG_TIMER_SAMPLE)
+			sample_take(session, task, &record);
 		vg_priority_lower(&session->tracer.priority);
 	}
 }
