@@ -316,6 +316,26 @@ START_TEST(later_things_stay_out)
 }
 END_TEST
 
+/* What was fetched with the dump may be later than the moment it was asked for.  The recorder has dropped as much at the
+ * window's other end by then, and the dump says so. */
+START_TEST(begins_with_what_is_kept)
+{
+	const uint64_t asked_ns = 4 * (uint64_t)SECOND, later_ns = asked_ns + 2000000;
+	struct fixture fixture;
+	struct told told;
+
+	told_open(&told, SECOND, VG_FLIGHT_MEMORY_DEFAULT_BYTES);
+	for (uint64_t time_ns = asked_ns - 2 * (uint64_t)SECOND; time_ns <= later_ns; time_ns += 1000000)
+		told_sample(&told, time_ns);
+	ck_assert_int_eq(vg_dump_begin(&told.dump, &told.flight, fd_open(&fixture), asked_ns, false), 0);
+	ck_assert_int_eq(vg_dump_end(&told.dump, "asked for"), 0);
+	fixture_take(&fixture);
+	window_verify(&fixture, later_ns - SECOND, asked_ns);
+	fixture_close(&fixture);
+	told_close(&told);
+}
+END_TEST
+
 /* Of a stall: it goes on until it is stopped. */
 START_TEST(follows_until_stopped)
 {
@@ -439,6 +459,7 @@ Suite *flight_suite(void)
 	suite_add_tcase(suite, parts);
 	tcase_add_test(recorder, window);
 	tcase_add_test(recorder, later_things_stay_out);
+	tcase_add_test(recorder, begins_with_what_is_kept);
 	tcase_add_test(recorder, follows_until_stopped);
 	tcase_add_test(recorder, short_of_memory);
 	tcase_add_test(recorder, deep_stacks);

@@ -234,7 +234,8 @@ int vg_dump_begin(struct vg_dump *dump, struct vg_flight *flight, int fd, uint64
 	memset(dump, 0, sizeof *dump);
 	vg_flight_trim(flight, now_ns);
 	marks_clear(flight);
-	dump->from_ns = now_ns > flight->window_ns ? now_ns - flight->window_ns : 0;
+	/* Of entries that are later than `now_ns` as many are gone at the other end. */
+	dump->from_ns = flight->now_ns > flight->window_ns ? flight->now_ns - flight->window_ns : 0;
 	if (dump->from_ns < flight->short_ns)
 		dump->from_ns = flight->short_ns;
 	dump->cursor.number = flight->tape.first;
