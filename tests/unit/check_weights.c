@@ -21,6 +21,7 @@ struct simulated {
 /* What its samples stand for. */
 struct sums {
 	uint64_t wall_ns, cpu_ns, waiting_wall_ns, waiting_cpu_ns;
+	bool latest_waits;
 };
 
 static uint64_t random_ns(uint64_t most_ns)
@@ -75,19 +76,26 @@ static void observe(struct vg_weights *weights, const struct simulated *thread)
 	vg_weights_observe(weights, &clocks);
 }
 
-static struct vg_weight take(struct vg_weights *weights, const struct simulated *thread, bool waits)
-{
-	struct vg_clocks clocks = clocks_of(thread);
-
-	return vg_weights_take(weights, &clocks, waits);
-}
-
 static void add(struct sums *sums, struct vg_weight weight, bool waits)
 {
 	sums->wall_ns += weight.wall_ns;
 	sums->cpu_ns += weight.cpu_ns;
 	sums->waiting_wall_ns += waits ? weight.wall_ns : 0;
 	sums->waiting_cpu_ns += waits ? weight.cpu_ns : 0;
+}
+
+static void add_pair(struct sums *sums, struct vg_weight_pair pair, bool waits)
+{
+	add(sums, pair.before, sums->latest_waits);
+	add(sums, pair.own, waits);
+	sums->latest_waits = waits;
+}
+
+static void take(struct sums *sums, struct vg_weights *weights, const struct simulated *thread, bool waits)
+{
+	struct vg_clocks clocks = clocks_of(thread);
+
+	add_pair(sums, vg_weights_take(weights, &clocks, waits), waits);
 }
 
 static void near(uint64_t is_ns, uint64_t should_ns, uint64_t by_ns, const char *what, int schedule)
@@ -114,10 +122,10 @@ START_TEST(stops_conserve)
 			observe(&weights, &thread);
 			if (thread.state == RUNS) {
 				thread.seen_cpu_ns = thread.cpu_ns;
-				add(&sums, take(&weights, &thread, false), false);
+				take(&sums, &weights, &thread, false);
 				ck_assert_uint_eq(sums.cpu_ns, thread.cpu_ns);
 			} else if (thread.state == WAITS) {
-				add(&sums, take(&weights, &thread, true), true);
+				take(&sums, &weights, &thread, true);
 				near(sums.waiting_wall_ns, thread.waited_ns, 0, "time waited", i);
 			}
 		}
@@ -156,11 +164,11 @@ START_TEST(timers_conserve)
 				if (drops && rand() % 8 == 0)
 					lost_most_ns += period_ns;
 				else if (vg_weights_timer_count(&weights, period_ns, period_ns))
-					add(&sums, vg_weights_timer(&weights, thread.now_ns), false);
+					add_pair(&sums, vg_weights_timer(&weights, thread.now_ns), false);
 			}
 			observe(&weights, &thread);
 			if (thread.state == WAITS) {
-				add(&sums, take(&weights, &thread, true), true);
+				take(&sums, &weights, &thread, true);
 				near(sums.waiting_wall_ns, thread.waited_ns, slack_ns, "time waited", i);
 			}
 		}
@@ -172,20 +180,23 @@ START_TEST(timers_conserve)
 }
 END_TEST
 
+static void is(struct vg_weight_pair pair, uint64_t before_cpu_ns, uint64_t before_wall_ns, uint64_t cpu_ns, uint64_t wall_ns)
+{
+	ck_assert_uint_eq(pair.before.cpu_ns, before_cpu_ns);
+	ck_assert_uint_eq(pair.before.wall_ns, before_wall_ns);
+	ck_assert_uint_eq(pair.own.cpu_ns, cpu_ns);
+	ck_assert_uint_eq(pair.own.wall_ns, wall_ns);
+}
+
 /* What a thread used before the recording belongs to no sample. */
 START_TEST(older_threads_begin_at_nothing)
 {
 	struct vg_weights weights;
-	struct vg_weight weight;
 
 	vg_weights_begin(&weights, 100, false);
-	weight = vg_weights_take(&weights, &(struct vg_clocks){ 300, 5000, 700 }, false);
-	ck_assert_uint_eq(weight.cpu_ns, 0);
-	ck_assert_uint_eq(weight.wall_ns, 0);
-	weight = vg_weights_take(&weights, &(struct vg_clocks){ 400, 5060, 710 }, false);
-	ck_assert_uint_eq(weight.cpu_ns, 60);
-	ck_assert_uint_eq(weight.wall_ns, 70);
-	ck_assert_uint_eq(vg_weights_take(&weights, &(struct vg_clocks){ 400, 5060, 710 }, true).wall_ns, 230);
+	is(vg_weights_take(&weights, &(struct vg_clocks){ 300, 5000, 700 }, false), 0, 0, 0, 0);
+	is(vg_weights_take(&weights, &(struct vg_clocks){ 400, 5060, 710 }, false), 30, 35, 30, 35);
+	is(vg_weights_take(&weights, &(struct vg_clocks){ 400, 5060, 710 }, true), 0, 0, 0, 230);
 }
 END_TEST
 
@@ -196,13 +207,90 @@ START_TEST(totals_of_another_thread)
 	struct vg_weights weights;
 
 	vg_weights_begin(&weights, 0, true);
-	ck_assert_uint_eq(vg_weights_take(&weights, &(struct vg_clocks){ 1000, 900, 50 }, false).cpu_ns, 900);
-	ck_assert_uint_eq(vg_weights_take(&weights, &(struct vg_clocks){ 2000, 300, 20 }, false).cpu_ns, 0);
-	ck_assert_uint_eq(vg_weights_take(&weights, &(struct vg_clocks){ 2100, 380, 20 }, false).cpu_ns, 80);
-	ck_assert_uint_eq(vg_weights_take(&weights, &(struct vg_clocks){ 2200, 40 * second_ns, 20 }, false).cpu_ns, 0);
-	ck_assert_uint_eq(vg_weights_take(&weights, &(struct vg_clocks){ 2300, 40 * second_ns + 90, 20 }, false).cpu_ns, 90);
+	is(vg_weights_take(&weights, &(struct vg_clocks){ 1000, 900, 50 }, false), 0, 0, 900, 950);
+	is(vg_weights_take(&weights, &(struct vg_clocks){ 2000, 300, 20 }, false), 0, 0, 0, 0);
+	is(vg_weights_take(&weights, &(struct vg_clocks){ 2100, 380, 20 }, false), 40, 40, 40, 40);
+	is(vg_weights_take(&weights, &(struct vg_clocks){ 2200, 40 * second_ns, 20 }, false), 0, 0, 0, 0);
+	is(vg_weights_take(&weights, &(struct vg_clocks){ 2300, 40 * second_ns + 90, 20 }, false), 45, 45, 45, 45);
 	/* The time between is waiting. */
 	ck_assert_uint_eq(vg_weights_end(&weights, 2300).wall_ns, 2300 - 900 - 50 - 80 - 90);
+}
+END_TEST
+
+/* Which of two samples has the time between them.  Each row: what the first and the second saw, the CPU time and the waiting
+ * between them; what the first is given besides, and what the second is given. */
+static const struct shared {
+	bool first_waits, second_waits;
+	uint64_t ran_ns, waited_ns, before_cpu_ns, before_wall_ns, cpu_ns, wall_ns;
+} shared[] = {
+	{ false, false, 100, 0, 50, 50, 50, 50 },
+	{ false, false, 100, 60, 50, 50, 50, 50 },    /* the waiting is carried */
+	{ false, true, 100, 60, 100, 100, 0, 60 },
+	{ true, false, 100, 60, 0, 60, 100, 100 },
+	{ true, true, 0, 60, 0, 30, 0, 30 },
+	{ true, true, 100, 60, 0, 30, 0, 30 },        /* the CPU time is carried */
+};
+
+START_TEST(time_between_two_samples_is_shared)
+{
+	const struct shared *row = &shared[_i];
+	struct vg_clocks first = { 1000, 700, 0 }, second = first;
+	struct vg_weights weights;
+
+	second.time_ns += row->ran_ns + row->waited_ns;
+	second.cpu_ns += row->ran_ns;
+	vg_weights_begin(&weights, 0, true);
+	is(vg_weights_take(&weights, &first, row->first_waits), 0, 0, row->first_waits ? 0 : 700, row->first_waits ? 300 : 700);
+	if (row->first_waits)
+		weights.cpu_left_ns = 0;
+	else
+		weights.waited_left_ns = 0;
+	is(vg_weights_take(&weights, &second, row->second_waits), row->before_cpu_ns, row->before_wall_ns, row->cpu_ns,
+	   row->wall_ns);
+}
+END_TEST
+
+/* What is written cannot be given more. */
+START_TEST(written_samples_take_no_more)
+{
+	struct vg_weights weights;
+
+	vg_weights_begin(&weights, 0, true);
+	is(vg_weights_take(&weights, &(struct vg_clocks){ 1000, 1000, 0 }, false), 0, 0, 1000, 1000);
+	vg_weights_written(&weights);
+	is(vg_weights_take(&weights, &(struct vg_clocks){ 2000, 2000, 0 }, false), 0, 0, 1000, 1000);
+}
+END_TEST
+
+/* Threads that do one thing for 30 ms and then another one for 15 ms, each sampled from another moment on.  A thread's end is seen
+ * at the tick after it, and taken to be between the two. */
+START_TEST(short_threads_have_true_shares)
+{
+	enum { FIRST_NS = 30000000, LIFE_NS = 45000000, PERIOD_NS = 10000000 };
+	bool running = _i == 0;
+	uint64_t sums_ns[2] = { 0 }, sum_ns;
+
+	for (int i = 0; i < SCHEDULES; i++) {
+		uint64_t at_ns = random_ns(PERIOD_NS);
+		struct vg_weights weights;
+		int latest = 0;
+		struct vg_weight rest;
+
+		vg_weights_begin(&weights, 0, true);
+		for (; at_ns < LIFE_NS; at_ns += PERIOD_NS) {
+			struct vg_clocks clocks = { at_ns, running ? at_ns : 0, 0 };
+			struct vg_weight_pair pair = vg_weights_take(&weights, &clocks, !running);
+
+			sums_ns[latest] += running ? pair.before.cpu_ns : pair.before.wall_ns;
+			latest = at_ns >= FIRST_NS;
+			sums_ns[latest] += running ? pair.own.cpu_ns : pair.own.wall_ns;
+		}
+		rest = vg_weights_end(&weights, at_ns - PERIOD_NS / 2);
+		sums_ns[latest] += running ? rest.cpu_ns : rest.wall_ns;
+	}
+	sum_ns = sums_ns[0] + sums_ns[1];
+	near(sum_ns / SCHEDULES, LIFE_NS, LIFE_NS / 200, "sum", _i);
+	near(sums_ns[0] / SCHEDULES, FIRST_NS, LIFE_NS / 200, "the first thing", _i);
 }
 END_TEST
 
@@ -210,6 +298,7 @@ END_TEST
 START_TEST(slower_recordings_pass_over)
 {
 	struct vg_weights weights;
+	struct vg_weight_pair pair;
 	uint32_t due = 0;
 
 	vg_weights_begin(&weights, 0, true);
@@ -217,7 +306,8 @@ START_TEST(slower_recordings_pass_over)
 		if (!vg_weights_timer_count(&weights, 1000, 3000))
 			continue;
 		due++;
-		ck_assert_uint_eq(vg_weights_timer(&weights, (uint64_t)(i + 1) * 1000).cpu_ns, 3000);
+		pair = vg_weights_timer(&weights, (uint64_t)(i + 1) * 1000);
+		ck_assert_uint_eq(pair.before.cpu_ns + pair.own.cpu_ns, 3000);
 	}
 	ck_assert_uint_eq(due, 10);
 }
@@ -233,6 +323,9 @@ Suite *weights_suite(void)
 	tcase_add_test(tests, timers_conserve);
 	tcase_add_test(tests, older_threads_begin_at_nothing);
 	tcase_add_test(tests, totals_of_another_thread);
+	tcase_add_loop_test(tests, time_between_two_samples_is_shared, 0, sizeof shared / sizeof *shared);
+	tcase_add_test(tests, written_samples_take_no_more);
+	tcase_add_loop_test(tests, short_threads_have_true_shares, 0, 2);
 	tcase_add_test(tests, slower_recordings_pass_over);
 	suite_add_tcase(suite, tests);
 	return suite;

@@ -29,6 +29,7 @@ void vg_weights_observe(struct vg_weights *weights, const struct vg_clocks *cloc
 	if (!weights->observed || is_other)
 		used_ns = queued_ns = 0;
 	weights->observed = true;
+	weights->runs = false;
 	weights->time_ns += elapsed_ns;
 	weights->cpu_ns = clocks->cpu_ns;
 	weights->queued_ns = clocks->queued_ns;
@@ -57,21 +58,55 @@ static struct vg_weight running_take(struct vg_weights *weights, uint64_t cpu_ns
 	return (struct vg_weight){ .wall_ns = cpu_ns + queued_ns - over_ns, .cpu_ns = cpu_ns };
 }
 
-struct vg_weight vg_weights_take(struct vg_weights *weights, const struct vg_clocks *clocks, bool waits)
+static struct vg_weight waiting_take(struct vg_weights *weights)
 {
-	uint64_t waited_ns, most_ns;
+	uint64_t waited_ns = positive(weights->waited_left_ns), most_ns = positive(left_ns(weights));
 
-	vg_weights_observe(weights, clocks);
-	most_ns = positive(left_ns(weights));
-	if (!waits) {
-		weights->behind_ns = 0;
-		return running_take(weights, positive(weights->cpu_left_ns), (int64_t)most_ns);
-	}
-	waited_ns = positive(weights->waited_left_ns);
 	if (waited_ns > most_ns)
 		waited_ns = most_ns;
 	weights->waited_left_ns -= (int64_t)waited_ns;
 	return (struct vg_weight){ .wall_ns = waited_ns };
+}
+
+static struct vg_weight_pair halves(struct vg_weight all)
+{
+	struct vg_weight half = { .wall_ns = all.wall_ns / 2, .cpu_ns = all.cpu_ns / 2 };
+
+	return (struct vg_weight_pair){
+		.before = half, .own = { .wall_ns = all.wall_ns - half.wall_ns, .cpu_ns = all.cpu_ns - half.cpu_ns },
+	};
+}
+
+struct vg_weight_pair vg_weights_take(struct vg_weights *weights, const struct vg_clocks *clocks, bool waits)
+{
+	bool had_run = weights->latest == VG_LATEST_RAN, had_waited = weights->latest == VG_LATEST_WAITED;
+	struct vg_weight ran = { 0 }, waited = { 0 };
+
+	/* A stop brings a thread's CPU time up to date, the part of a timer's period included. */
+	had_run = had_run || (weights->latest == VG_LATEST_TIMER && !waits);
+	vg_weights_observe(weights, clocks);
+	weights->latest = waits ? VG_LATEST_WAITED : VG_LATEST_RAN;
+	weights->runs = !waits;
+	if (!waits)
+		weights->behind_ns = 0;
+	if (!waits || had_run)
+		ran = running_take(weights, positive(weights->cpu_left_ns), left_ns(weights));
+	if (waits || had_waited)
+		waited = waiting_take(weights);
+	if (waits ? had_waited : had_run)
+		return halves(waits ? waited : ran);
+	return waits ? (struct vg_weight_pair){ .before = ran, .own = waited } :
+		       (struct vg_weight_pair){ .before = waited, .own = ran };
+}
+
+void vg_weights_ran(struct vg_weights *weights)
+{
+	weights->runs = true;
+}
+
+void vg_weights_written(struct vg_weights *weights)
+{
+	weights->latest = VG_LATEST_NONE;
 }
 
 bool vg_weights_timer_count(struct vg_weights *weights, uint64_t period_ns, uint64_t sample_period_ns)
@@ -80,25 +115,33 @@ bool vg_weights_timer_count(struct vg_weights *weights, uint64_t period_ns, uint
 	return weights->timer_ns + period_ns / 2 >= sample_period_ns;
 }
 
-struct vg_weight vg_weights_timer(struct vg_weights *weights, uint64_t time_ns)
+struct vg_weight_pair vg_weights_timer(struct vg_weights *weights, uint64_t time_ns)
 {
 	int64_t own_ns = (int64_t)weights->timer_ns, part_ns = weights->behind_ns / BEHIND_PARTS;
+	bool had_run = weights->latest == VG_LATEST_RAN || weights->latest == VG_LATEST_TIMER;
+	struct vg_weight ran;
 
 	if (part_ns > (TIMER_MOST - 1) * own_ns)
 		part_ns = (TIMER_MOST - 1) * own_ns;
 	if (part_ns < -own_ns / 2)
 		part_ns = -own_ns / 2;
 	weights->behind_ns -= part_ns;
-	return running_take(weights, (uint64_t)(own_ns + part_ns), left_ns(weights) + (int64_t)(time_ns - weights->time_ns));
+	weights->latest = VG_LATEST_TIMER;
+	ran = running_take(weights, (uint64_t)(own_ns + part_ns), left_ns(weights) + (int64_t)(time_ns - weights->time_ns));
+	return had_run ? halves(ran) : (struct vg_weight_pair){ .own = ran };
 }
 
 struct vg_weight vg_weights_end(struct vg_weights *weights, uint64_t time_ns)
 {
-	int64_t rest_ns = left_ns(weights);
+	uint64_t later_ns = time_ns > weights->time_ns ? time_ns - weights->time_ns : 0;
+	struct vg_weight rest = { .wall_ns = positive(left_ns(weights) + (int64_t)later_ns) };
+	bool ran = weights->runs || weights->latest == VG_LATEST_RAN || weights->latest == VG_LATEST_TIMER;
 
-	if (time_ns > weights->time_ns)
-		rest_ns += (int64_t)(time_ns - weights->time_ns);
-	weights->time_ns = time_ns > weights->time_ns ? time_ns : weights->time_ns;
+	if (ran) {
+		rest.cpu_ns = positive(weights->cpu_left_ns + (int64_t)(weights->runs ? later_ns : 0));
+		weights->cpu_left_ns = 0;
+	}
+	weights->time_ns += later_ns;
 	weights->queued_left_ns = weights->waited_left_ns = weights->behind_ns = 0;
-	return (struct vg_weight){ .wall_ns = positive(rest_ns) };
+	return rest;
 }

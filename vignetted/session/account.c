@@ -33,40 +33,67 @@ void vg_account_name(struct vg_recording *recording, struct vg_task *task, uint6
 			      task->name);
 }
 
-int vg_account_settle(struct vg_recording *recording, struct vg_task *task)
+static int pending_write(struct vg_recording *recording, struct vg_task *task)
 {
 	struct vg_account *account = &task->accounts[recording->index];
 	struct vg_writer_sample sample = {
-		.thread = account->id, .stack = account->repeated.stack,
-		.count = account->repeated.count,
-		.time_ns = vg_recording_time_ns(recording, account->last_ns),
-		.wall_ns = account->repeated.wall_ns,
-		.interval = account->told,
+		.thread = account->id, .stack = account->pending.stack, .count = account->pending.count,
+		.time_ns = vg_recording_time_ns(recording, account->pending.time_ns),
+		.wall_ns = account->pending.weight.wall_ns, .cpu_ns = account->pending.weight.cpu_ns,
+		.interval = account->pending.interval,
 	};
 
-	if (account->repeated.count == 0)
+	if (account->pending.count == 0)
 		return 0;
-	account->repeated.count = 0;
-	account->repeated.wall_ns = 0;
+	account->pending.count = 0;
 	return vg_writer_sample(&recording->recorder.writer, &sample);
 }
 
+int vg_account_settle(struct vg_recording *recording, struct vg_task *task)
+{
+	vg_weights_written(&task->accounts[recording->index].weights);
+	return pending_write(recording, task);
+}
+
+static void pending_add(struct vg_recording *recording, struct vg_account *account, struct vg_weight weight)
+{
+	account->pending.weight.wall_ns += weight.wall_ns;
+	account->pending.weight.cpu_ns += weight.cpu_ns;
+	recording->recorder.cpu_ns += weight.cpu_ns;
+}
+
+static void pending_set(struct vg_recording *recording, struct vg_account *account, uint32_t stack, uint32_t count,
+			struct vg_weight weight)
+{
+	account->pending.stack = stack;
+	account->pending.count = count;
+	account->pending.weight = (struct vg_weight){ 0 };
+	pending_add(recording, account, weight);
+}
+
 void vg_account_repeat(struct vg_recording *recording, struct vg_task *task, uint32_t count, uint64_t time_ns,
-		       struct vg_weight weight)
+		       const struct vg_weight_pair *weights)
 {
 	struct vg_recorder *recorder = &recording->recorder;
 	struct vg_account *account = &task->accounts[recording->index];
 	bool known = account->has_stack && account->stacks_generation == recorder->stacks_generation;
 	uint32_t stack = known ? account->stack : VG_WALK_UNREAD;
 
+	pending_add(recording, account, weights->before);
 	account->last_ns = time_ns;
 	if (recording->options.cpu_mode)
 		return;
-	if (account->repeated.stack != stack)
-		vg_account_settle(recording, task);
-	account->repeated.stack = stack;
-	account->repeated.count += count;
-	account->repeated.wall_ns += weight.wall_ns;
+	/* A sample that has CPU time saw the thread run; repeats see it wait. */
+	if (account->pending.count > 0 && (account->pending.stack != stack || account->pending.weight.cpu_ns > 0))
+		pending_write(recording, task);
+	if (account->pending.count == 0) {
+		pending_set(recording, account, stack, count, weights->own);
+		account->pending.interval = account->told;
+	} else {
+		account->pending.count += count;
+		pending_add(recording, account, weights->own);
+	}
+	account->pending.time_ns = time_ns;
 	recorder->samples += count;
 	recorder->samples_repeated += count;
 	recorder->stacks_complete += known && account->stack_complete ? count : 0;
@@ -85,17 +112,16 @@ static struct vg_walk walk_cut(const struct vg_walk *walk, uint32_t max_frames)
 }
 
 void vg_account_sample(struct vg_recording *recording, struct vg_task *task, const struct vg_events *events,
-		       const struct vg_taken *taken, struct vg_weight weight)
+		       const struct vg_taken *taken, const struct vg_weight_pair *weights)
 {
 	struct vg_recorder *recorder = &recording->recorder;
 	struct vg_account *account = &task->accounts[recording->index];
 	uint64_t time_ns = vg_recording_time_ns(recording, taken->time_ns);
-	struct vg_writer_sample sample = {
-		.thread = account->id, .count = 1, .time_ns = time_ns, .wall_ns = weight.wall_ns, .cpu_ns = weight.cpu_ns,
-	};
 	struct vg_walk walk = walk_cut(taken->walk, recording->options.max_frames);
-	int rc = vg_account_settle(recording, task);
+	int rc;
 
+	pending_add(recording, account, weights->before);
+	rc = pending_write(recording, task);
 	if (rc == 0)
 		rc = vg_recorder_stack(recorder, &walk, taken->call, time_ns, &account->stack);
 	if (rc == -ENOMEM && recorder->writer.failed == 0)
@@ -109,29 +135,32 @@ void vg_account_sample(struct vg_recording *recording, struct vg_task *task, con
 	account->told = vg_events_token_in(events, task, recording->index, taken->interval);
 	account->stack_complete = walk.end == VG_WALK_ROOT;
 	account->stacks_generation = recorder->stacks_generation;
-	sample.interval = account->told;
-	sample.stack = account->stack;
 	recorder->samples++;
-	recorder->cpu_ns += weight.cpu_ns;
 	recorder->stacks_complete += account->stack_complete;
 	account->uncounted = true;
-	vg_writer_sample(&recorder->writer, &sample);
+	pending_set(recording, account, account->stack, 1, weights->own);
+	account->pending.time_ns = taken->time_ns;
+	account->pending.interval = account->told;
 }
 
-/* Gives what is left of the wall time to the latest stack.  On demand there are the samples that were asked for, and no
- * others. */
-static void rest_give(struct vg_recording *recording, struct vg_task *task, uint64_t end_ns, uint64_t least_ns)
+/* On demand there are the samples that were asked for, and no others. */
+static void rest_give(struct vg_recording *recording, struct vg_task *task, uint64_t end_ns)
 {
 	struct vg_account *account = &task->accounts[recording->index];
-	struct vg_weight rest = vg_weights_end(&account->weights, end_ns);
+	struct vg_weight_pair rest = { .own = vg_weights_end(&account->weights, end_ns) };
 
-	if (account->has_stack && recording->options.period_ns != 0 && rest.wall_ns > least_ns)
-		vg_account_repeat(recording, task, 1, end_ns, rest);
+	if (recording->options.period_ns == 0)
+		return;
+	if (account->pending.count > 0)
+		pending_add(recording, account, rest.own);
+	else if (account->has_stack && rest.own.wall_ns > 0)
+		vg_account_repeat(recording, task, 1, end_ns, &rest);
 }
 
 void vg_account_rest(struct vg_recording *recording, struct vg_task *task, uint64_t now_ns)
 {
-	rest_give(recording, task, now_ns, recording->period_now_ns);
+	rest_give(recording, task, now_ns);
+	vg_account_settle(recording, task);
 }
 
 void vg_account_end(struct vg_recording *recording, struct vg_task *task, uint64_t end_ns)
@@ -143,7 +172,7 @@ void vg_account_end(struct vg_recording *recording, struct vg_task *task, uint64
 	/* It lived when it was observed. */
 	if (end_ns < account->weights.time_ns)
 		end_ns = account->weights.time_ns;
-	rest_give(recording, task, end_ns, 0);
+	rest_give(recording, task, end_ns);
 	vg_account_settle(recording, task);
 	vg_counting_thread_end(recording, task, vg_recording_time_ns(recording, end_ns));
 	vg_writer_thread_end(&recording->recorder.writer, account->id, vg_recording_time_ns(recording, end_ns));

@@ -26,18 +26,20 @@ struct vg_taken {
 	uint64_t slices;             /* the count that will say it has not run since */
 };
 
-/* Writes a sample of that weight (policy/weights.h). */
+/* Takes a sample of that weight (policy/weights.h).  It is written when the thread's next sample is taken, which may give it
+ * more weight, or by vg_account_settle(). */
 void vg_account_sample(struct vg_recording *recording, struct vg_task *task, const struct vg_events *events,
-		       const struct vg_taken *taken, struct vg_weight weight);
+		       const struct vg_taken *taken, const struct vg_weight_pair *weights);
 
 /* The thread is where it was at its latest sample: that stack stands for these samples too.  Many in a row become one
- * record, written by vg_account_settle(). */
+ * record. */
 void vg_account_repeat(struct vg_recording *recording, struct vg_task *task, uint32_t count, uint64_t time_ns,
-		       struct vg_weight weight);
+		       const struct vg_weight_pair *weights);
+
+/* Writes what is not written yet. */
 int vg_account_settle(struct vg_recording *recording, struct vg_task *task);
 
-/* The recording ends now, and the thread goes on: gives the wall time that is in no sample yet to its latest stack, if
- * that is a sampling period or more. */
+/* The recording ends now, and the thread goes on: gives the time that is in no sample yet to its latest stack. */
 void vg_account_rest(struct vg_recording *recording, struct vg_task *task, uint64_t now_ns);
 
 /* The thread ended at about that time. */

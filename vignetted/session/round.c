@@ -3,6 +3,7 @@
 
 #include <errno.h>
 
+#include "vignetted/session/account.h"
 #include "vignetted/session/recordings.h"
 #include "vignetted/session/thread_sample.h"
 #include "vignetted/session/threads.h"
@@ -12,12 +13,22 @@
 enum { MODULES_EVERY_NS = 250 * 1000 * 1000 };
 enum { LIMITS_EVERY = 16, ROUND_MAX_NS = 1000 * 1000 * 1000 };
 
+static void scan_result(struct vg_session *session, int rc)
+{
+	if (rc == -ESRCH) {
+		vg_recordings_events(session, true);
+		session->gone = true;
+		vg_recordings_stop_all(session, "the process ended");
+	}
+	VG_EACH_RECORDING(i, session->round.due)
+		session->recordings[i].recorder.lost[VG_LOSS_NO_MEMORY] += rc == -ENOMEM;
+}
+
 /* Fetches what came since the last round, and finds who is there. */
 static void round_begin(struct vg_session *session)
 {
 	uint64_t now_ns = vg_session_now_ns(session);
 	bool ran;
-	int rc;
 
 	vg_walker_round(&session->walker);
 	/* There may be many to fetch. */
@@ -32,17 +43,9 @@ static void round_begin(struct vg_session *session)
 	}
 	/* What a ring holds is lost when it is closed. */
 	vg_timer_samples_fetch(session);
-	rc = vg_threads_scan_due(session);
-	if (rc == -ESRCH) {
-		vg_recordings_events(session, true);
-		session->gone = true;
-		vg_recordings_stop_all(session, "the process ended");
-	}
+	scan_result(session, vg_threads_scan_due(session));
 	VG_EACH_RECORDING(i, session->round.due) {
-		struct vg_recorder *recorder = &session->recordings[i].recorder;
-
-		recorder->lost[VG_LOSS_NO_MEMORY] += rc == -ENOMEM;
-		recorder->lost[VG_LOSS_THREAD_LIMIT] += session->tasks.over;
+		session->recordings[i].recorder.lost[VG_LOSS_THREAD_LIMIT] += session->tasks.over;
 		session->recordings[i].tick_count++;
 	}
 }
@@ -68,6 +71,8 @@ static void counters_write(struct vg_session *session, struct vg_task *task, uin
 	VG_EACH_RECORDING(i, session->counting & session->live & task->begun) {
 		struct vg_recording *recording = &session->recordings[i];
 
+		/* A reading stands behind its samples. */
+		vg_account_settle(recording, task);
 		vg_counting_write(recording, task, stops, vg_recording_now_ns(recording));
 	}
 }
@@ -97,6 +102,28 @@ static bool threads_round(struct vg_session *session, bool asleep)
 	return true;
 }
 
+/* A thread that has ended may have another one in its place: the number of threads, by which scans go, is the same then.
+ * Samples those that are new. */
+static void successors_round(struct vg_session *session)
+{
+	uint64_t found = session->tasks.found;
+	size_t count;
+
+	if (!session->tasks.stale) {
+		/* All answered, so they were the same when the round began. */
+		session->scan_ns = session->activity.round_ns;
+		return;
+	}
+	if ((session->live & session->round.due) == 0)
+		return;
+	scan_result(session, vg_threads_scan(session));
+	count = (size_t)(session->tasks.found - found);
+	for (size_t i = session->tasks.live.count - count; i < session->tasks.live.count && session->live != 0; i++) {
+		vg_thread_sample(session, &session->tasks.live.items[i]);
+		counters_write(session, &session->tasks.live.items[i], 0);
+	}
+}
+
 void vg_round(struct vg_session *session, vg_recording_set due)
 {
 	session->round.due = due & session->live;
@@ -108,6 +135,7 @@ void vg_round(struct vg_session *session, vg_recording_set due)
 	/* What was found of those that are awake is of just now. */
 	if (threads_round(session, false))
 		threads_round(session, true);
+	successors_round(session);
 	vg_recordings_limits(session, vg_now_ns());
 	session->round.count++;
 }

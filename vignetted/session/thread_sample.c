@@ -82,8 +82,9 @@ static void repeat(struct vg_recording *recordings, vg_recording_set set, struct
 		uint32_t count = recordings[i].options.period_ns != 0 && period_ns < ticks->period_ns ?
 				 (uint32_t)(ticks->period_ns / period_ns) : 1;
 
-		vg_account_repeat(&recordings[i], task, count, clocks->time_ns,
-				  vg_weights_take(&task->accounts[i].weights, clocks, true));
+		struct vg_weight_pair weights = vg_weights_take(&task->accounts[i].weights, clocks, true);
+
+		vg_account_repeat(&recordings[i], task, count, clocks->time_ns, &weights);
 	}
 }
 
@@ -103,9 +104,11 @@ static void deliver(struct vg_recording *recordings, vg_recording_set set, struc
 		.interval = vg_events_token(events, task, stack->slot_value),
 	};
 
-	VG_EACH_RECORDING(i, set)
-		vg_account_sample(&recordings[i], task, events, &taken,
-				  vg_weights_take(&task->accounts[i].weights, clocks, stack->waits));
+	VG_EACH_RECORDING(i, set) {
+		struct vg_weight_pair weights = vg_weights_take(&task->accounts[i].weights, clocks, stack->waits);
+
+		vg_account_sample(&recordings[i], task, events, &taken, &weights);
+	}
 }
 
 /* ---- the two ways to a new stack ---- */
@@ -216,6 +219,8 @@ void vg_thread_sample(struct vg_session *session, struct vg_task *task)
 
 	repeat(session->recordings, methods.repeat, task, &clocks, &session->ticks, session->periods_per_tick);
 	pass(methods.pass, task, clocks.time_ns);
+	VG_EACH_RECORDING(i, methods.timer)
+		vg_weights_ran(&task->accounts[i].weights);
 	if (methods.repeat != due.set && task->young > 0) {
 		task->young--;
 		vg_threads_name(session, task, clocks.time_ns);

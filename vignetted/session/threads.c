@@ -14,17 +14,22 @@ enum { SNAPSHOT_FIRST_BYTES = 16 * 1024 };
 /* Threads get their names when they begin; later the name is read once a second. */
 enum { SAMPLES_YOUNG = 4 };
 
-/* When the thread began, in session time: proc(5) has it in clock ticks since boot, which places it
- * between the latest scan and this one. */
+/* When the thread began, in session time: between the latest scan and this one, so in the middle.  Threads that live shorter
+ * than that are found by chance; those that are found stand for the others, too.  Where scans are far apart, proc(5) tells
+ * more exactly, in clock ticks since boot. */
 static uint64_t begin_ns_of(const struct vg_session *session, const struct vg_task_status *status, uint64_t now_ns)
 {
-	uint64_t tick_ns = 1000000000 / (uint64_t)sysconf(_SC_CLK_TCK);
-	uint64_t boot_ns = vg_clock_ns(CLOCK_BOOTTIME), begin_ns = status->start_ticks * tick_ns + now_ns;
+	uint64_t tick_ns = 1000000000 / (uint64_t)sysconf(_SC_CLK_TCK), begin_ns = session->scan_ns + (now_ns - session->scan_ns) / 2;
+	uint64_t boot_ns = vg_clock_ns(CLOCK_BOOTTIME), started_ns = status->start_ticks * tick_ns + now_ns;
 
-	begin_ns = begin_ns > boot_ns ? begin_ns - boot_ns : 0;
-	if (begin_ns > now_ns)
-		return now_ns;
-	return begin_ns < session->scan_ns ? session->scan_ns : begin_ns;
+	if (now_ns - session->scan_ns < 2 * tick_ns || started_ns < boot_ns)
+		return begin_ns;
+	started_ns -= boot_ns;
+	if (begin_ns < started_ns)
+		begin_ns = started_ns;
+	if (begin_ns > started_ns + tick_ns)
+		begin_ns = started_ns + tick_ns;
+	return begin_ns < session->scan_ns ? session->scan_ns : begin_ns > now_ns ? now_ns : begin_ns;
 }
 
 static void name_set(struct vg_task *task, const struct vg_task_status *status)
@@ -119,7 +124,8 @@ int vg_threads_scan(struct vg_session *session)
 			thread_end(session, task, now_ns);
 	}
 	vg_tasks_sweep(&session->tasks);
-	session->scan_ns = now_ns;
+	if (session->tasks.names_read)
+		session->scan_ns = now_ns;
 	return scanned;
 }
 

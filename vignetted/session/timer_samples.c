@@ -69,13 +69,15 @@ vg_recording_set vg_timer_samples_decide(struct vg_session *session, struct vg_t
 					 const struct vg_clocks *clocks)
 {
 	vg_recording_set covered = 0;
+	bool were_open = task->timers.open;
 
 	VG_EACH_RECORDING(i, set)
 		vg_weights_observe(&task->accounts[i].weights, clocks);
 	if (session->timers.rings == NULL)
 		return 0;
 	decide(&session->timers, task, clocks->time_ns, session->scheduler_tick_ns, &session->pace.load);
-	if (!task->timers.open || task->timers.stack_truncated || task->timers.silent || session->round.all_now)
+	/* A stop now, the first sample of a timer after a period. */
+	if (!were_open || !task->timers.open || task->timers.stack_truncated || task->timers.silent || session->round.all_now)
 		return 0;
 	VG_EACH_RECORDING(i, set)
 		covered |= (uint32_t)is_covered(&session->timers, &session->recordings[i], task,
@@ -158,12 +160,13 @@ static void sample_take(struct vg_session *session, struct vg_task *task, const 
 	taken.interval = vg_events_interval_at(&session->events, task, taken.time_ns);
 	VG_EACH_RECORDING(i, due) {
 		struct vg_account *account = &task->accounts[i];
+		struct vg_weight_pair weights;
 
 		/* It may have been sampled as it waits since. */
 		if (taken.time_ns < account->last_ns)
 			taken.time_ns = account->last_ns;
-		vg_account_sample(&session->recordings[i], task, &session->events, &taken,
-				  vg_weights_timer(&account->weights, taken.time_ns));
+		weights = vg_weights_timer(&account->weights, taken.time_ns);
+		vg_account_sample(&session->recordings[i], task, &session->events, &taken, &weights);
 	}
 }
 

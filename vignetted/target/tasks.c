@@ -81,7 +81,8 @@ int vg_tasks_scan(struct vg_tasks *tasks)
 
 	if (fstat(dirfd(tasks->directory), &status) != 0)
 		return -ESRCH;
-	if (!tasks->stale && status.st_nlink == tasks->links)
+	tasks->names_read = tasks->stale || status.st_nlink != tasks->links;
+	if (!tasks->names_read)
 		return 0;
 	tasks->links = status.st_nlink;
 	tasks->stale = false;

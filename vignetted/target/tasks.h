@@ -32,10 +32,11 @@ struct vg_account {
 	struct vg_weights weights;
 	uint64_t interval;           /* that it was in then: a token, or 0 */
 	uint64_t told;               /* the same if the profile knows it, else 0 */
-	struct {                     /* samples since the latest written one, all of one stack */
-		uint32_t stack, count;
-		uint64_t wall_ns;
-	} repeated;
+	struct {                     /* the latest sample and its repeats, not written yet: the next one may give it weight */
+		uint32_t stack, count; /* 0: there is none */
+		uint64_t time_ns, interval;
+		struct vg_weight weight;
+	} pending;
 	uint32_t name_number;        /* of the task's name that the profile has */
 	bool uncounted;              /* it has had a sample since its counters were read */
 	struct vg_counters *counters; /* owned; NULL: none are open */
@@ -117,6 +118,7 @@ struct vg_tasks {
 	size_t kept_open, kept_open_max; /* descriptors of threads' files */
 	uint64_t links;              /* of the directory at the latest whole scan */
 	bool stale;                  /* a thread was found gone since */
+	bool names_read;             /* by the latest scan */
 	size_t max;                  /* threads to look at, to be set; 0: all */
 	size_t over, over_most;      /* more than that, now and at most */
 	uint64_t found;              /* threads, so far */
