@@ -177,7 +177,7 @@ static const struct attempt {
 	{ "disable an event", NEVER, SYS_ioctl, { FILE_FD, PERF_EVENT_IOC_DISABLE, 0 } },
 	{ "ask for an event's number", NEVER, SYS_ioctl, { FILE_FD, PERF_EVENT_IOC_ID, BUFFER } },
 	{ "give an event its ring", ALWAYS, SYS_ioctl, { FILE_FD, PERF_EVENT_IOC_SET_OUTPUT, NO } },
-	{ "set an event's period", NEVER, SYS_ioctl, { FILE_FD, PERF_EVENT_IOC_PERIOD, BUFFER } },
+	{ "set an event's period", ALWAYS, SYS_ioctl, { FILE_FD, PERF_EVENT_IOC_PERIOD, BUFFER } },
 	{ "reset an event", NEVER, SYS_ioctl, { FILE_FD, PERF_EVENT_IOC_RESET, 0 } },
 	{ "give an event a filter", NEVER, SYS_ioctl, { FILE_FD, PERF_EVENT_IOC_SET_FILTER, BUFFER } },
 	{ "give an event a program", NEVER, SYS_ioctl, { FILE_FD, PERF_EVENT_IOC_SET_BPF, FILE_FD } },

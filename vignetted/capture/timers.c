@@ -12,6 +12,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
+
 /*
  * The kernel lets every user lock 516 KiB a CPU for rings (kernel.perf_event_mlock_kb), and beyond that as much as
  * RLIMIT_MEMLOCK says.  A ring is one page for its head and a power of two of pages for data.
@@ -28,14 +30,18 @@ enum { TIMERS_MAX = 4096, DESCRIPTORS_SHARE = 4 };
 /* A sample's record without registers and stack: header, pid and tid, time, abi, size, size. */
 enum { SAMPLE_FIXED_BYTES = 8 * 6 };
 
-/* A program that does something exactly as often as it is sampled would be sampled at the same point each time.  So timers
- * are slow by so many thousandths: slow, because rates such as 99 Hz are asked for to be below the round ones; and by 7,
- * which makes few of the rates that are asked for a round one. */
-enum { SLOW_PERMILLE = 7 };
+/* A timer has a period for so long.  Ten samples at 99 Hz of one period drift over a program's own period, unless the two are
+ * within a few percent.  Shorter, and the parts of periods that are lost become many: 1 in 20 at 99 Hz. */
+static const uint64_t PERIOD_FOR_NS = 100 * 1000 * 1000;
+
+/* Its rate, in thousandths of what was asked for. */
+enum { RATE_LEAST = 750, RATE_MOST = 1250 };
 
 struct vg_timer {
-	int fd;
+	int fd, cpu;
 	pid_t tid;
+	uint64_t period_ns, changed_ns; /* and since when */
+	uint64_t before_ns;          /* the period before */
 };
 
 /* ---- opening ---- */
@@ -43,11 +49,11 @@ struct vg_timer {
 /* A silent one is ours and never expires: a ring is mapped from it. */
 enum timer_kind { TIMER, SILENT };
 
-static int timer_open(const struct vg_timers *timers, pid_t tid, int cpu, enum timer_kind kind)
+static int timer_open(const struct vg_timers *timers, pid_t tid, int cpu, uint64_t period_ns, enum timer_kind kind)
 {
 	struct perf_event_attr attr = {
 		.type = PERF_TYPE_SOFTWARE, .size = sizeof attr, .config = PERF_COUNT_SW_TASK_CLOCK,
-		.sample_period = timers->period_ns, .sample_type = VG_RING_SAMPLE,
+		.sample_period = period_ns, .sample_type = VG_RING_SAMPLE,
 		.sample_regs_user = vg_regs_perf_mask, .sample_stack_user = timers->stack_bytes,
 		.exclude_kernel = timers->user_only, .exclude_hv = 1, .exclude_guest = 1,
 		.use_clockid = 1, .clockid = CLOCK_MONOTONIC, .disabled = kind == SILENT,
@@ -62,7 +68,7 @@ static int timer_open(const struct vg_timers *timers, pid_t tid, int cpu, enum t
  * is, so that the event of a thread would not do. */
 static int ring_open(struct vg_ring *ring, const struct vg_timers *timers)
 {
-	int fd = timer_open(timers, 0, ring->cpu, SILENT);
+	int fd = timer_open(timers, 0, ring->cpu, timers->asked_ns, SILENT);
 	int rc = fd < 0 ? fd : vg_ring_map(ring, fd, timers->ring_pages);
 
 	if (fd >= 0 && rc != 0)
@@ -128,7 +134,7 @@ static void timers_begin(struct vg_timers *timers, pid_t pid, uint64_t period_ns
 
 	*timers = (struct vg_timers){
 		.pid = pid, .taken = timers->taken, .lost = timers->lost, .asked_ns = period_ns,
-		.period_ns = period_ns + period_ns * SLOW_PERMILLE / 1000, .capacity = TIMERS_MAX,
+		.random = vg_now_ns() | 1, .capacity = TIMERS_MAX,
 		.stack_bytes = period_ns < FAST_NS ? STACK_FAST_BYTES : STACK_BYTES,
 	};
 	if (getrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_cur / DESCRIPTORS_SHARE < TIMERS_MAX)
@@ -138,11 +144,11 @@ static void timers_begin(struct vg_timers *timers, pid_t pid, uint64_t period_ns
 /* perf_event_paranoid 2, the kernel's default, allows user code only. */
 static int kinds_try(struct vg_timers *timers, pid_t tid)
 {
-	int fd = timer_open(timers, tid, -1, TIMER);
+	int fd = timer_open(timers, tid, -1, timers->asked_ns, TIMER);
 
 	if (fd == -EACCES || fd == -EPERM) {
 		timers->user_only = true;
-		fd = timer_open(timers, tid, -1, TIMER);
+		fd = timer_open(timers, tid, -1, timers->asked_ns, TIMER);
 	}
 	if (fd < 0)
 		return fd;
@@ -172,13 +178,24 @@ int vg_timers_open(struct vg_timers *timers, pid_t pid, const struct vg_task *ta
 	return rc;
 }
 
+/* xorshift64 (Marsaglia, "Xorshift RNGs", 2003). */
+static uint64_t period_random(struct vg_timers *timers)
+{
+	timers->random ^= timers->random << 13;
+	timers->random ^= timers->random >> 7;
+	timers->random ^= timers->random << 17;
+	return timers->asked_ns * 1000 / (RATE_LEAST + timers->random % (RATE_MOST - RATE_LEAST + 1));
+}
+
 static int timer_add(struct vg_timers *timers, const struct vg_ring *ring, pid_t tid)
 {
-	struct vg_timer timer = { .tid = tid };
+	struct vg_timer timer = {
+		.tid = tid, .cpu = ring->cpu, .period_ns = period_random(timers), .changed_ns = vg_now_ns(),
+	};
 
 	if (timers->count == timers->capacity)
 		return -EMFILE;
-	timer.fd = timer_open(timers, tid, ring->cpu, TIMER);
+	timer.fd = timer_open(timers, tid, ring->cpu, timer.period_ns, TIMER);
 	if (timer.fd < 0)
 		return timer.fd;
 	if (ioctl(timer.fd, PERF_EVENT_IOC_SET_OUTPUT, ring->fd) != 0) {
@@ -239,13 +256,50 @@ void vg_timers_close(struct vg_timers *timers)
 
 /* ---- reading ---- */
 
-uint32_t vg_timers_room(const struct vg_timers *timers)
+uint64_t vg_timers_room_ns(const struct vg_timers *timers)
 {
+	size_t sample_bytes = timers->stack_bytes + SAMPLE_FIXED_BYTES +
+			      8 * (unsigned int)__builtin_popcountll(vg_regs_perf_mask);
+
 	if (timers->rings == NULL)
 		return 0;
-	return (uint32_t)(timers->ring_pages * PAGE_BYTES /
-			  (timers->stack_bytes + SAMPLE_FIXED_BYTES +
-			   8 * (unsigned int)__builtin_popcountll(vg_regs_perf_mask)));
+	return timers->ring_pages * PAGE_BYTES / sample_bytes * timers->asked_ns * 1000 / RATE_MOST;
+}
+
+/* NULL: it was taken away. */
+static struct vg_timer *timer_find(struct vg_timers *timers, pid_t tid, int cpu)
+{
+	for (size_t i = 0; i < timers->count; i++) {
+		if (timers->items[i].tid == tid && timers->items[i].cpu == cpu)
+			return &timers->items[i];
+	}
+	return NULL;
+}
+
+/* The period begins anew then (kernel/events/core.c, __perf_event_period()). */
+static void period_change(struct vg_timers *timers, struct vg_timer *timer)
+{
+	uint64_t period_ns = period_random(timers);
+
+	if (ioctl(timer->fd, PERF_EVENT_IOC_PERIOD, &period_ns) != 0)
+		return;
+	timer->before_ns = timer->period_ns;
+	timer->period_ns = period_ns;
+	timer->changed_ns = vg_now_ns();
+}
+
+/* The CPU time that the sample's timer measured. */
+static uint64_t period_of(struct vg_timers *timers, int cpu, const struct vg_timer_record *record)
+{
+	struct vg_timer *timer = timer_find(timers, record->tid, cpu);
+	uint64_t period_ns;
+
+	if (timer == NULL)
+		return timers->asked_ns;
+	period_ns = record->time_ns < timer->changed_ns ? timer->before_ns : timer->period_ns;
+	if (record->time_ns > timer->changed_ns + PERIOD_FOR_NS)
+		period_change(timers, timer);
+	return period_ns;
 }
 
 /* Whether the thread was in code that we can read. */
@@ -309,8 +363,11 @@ bool vg_timers_next(struct vg_timers *timers, struct vg_timer_record *record)
 		if (oldest == NULL)
 			return false;
 		timers->taken += oldest->record_type == PERF_RECORD_SAMPLE;
-		if (record_read(oldest, record))
-			return true;
+		if (!record_read(oldest, record))
+			continue;
+		if (record->kind == VG_TIMER_SAMPLE)
+			record->sample.period_ns = period_of(timers, oldest->cpu, record);
+		return true;
 	}
 }
 

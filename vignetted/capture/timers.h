@@ -17,6 +17,9 @@
  * perf_event_open(2) has a timer count a thread's CPU time.  When the timer expires, the kernel copies the thread's registers
  * and a piece of its stack into a ring that we map.  No thread is stopped, and we need not wake for a sample.
  *
+ * A program that does something exactly as often as it is sampled would be sampled at the same point each time.  So each
+ * timer has a period of its own, between 4/5 and 4/3 of what was asked for, and gets another one several times a second.
+ *
  * A thread has one timer a CPU, because the kernel allows one ring a CPU only for events of that CPU.  New threads
  * inherit no timers: an inherited timer costs each thread 20 us a CPU, which is more than many threads live.
  *
@@ -29,9 +32,9 @@ struct vg_timers {
 	struct vg_timer *items;      /* owned; one a thread and CPU */
 	size_t count, capacity;
 	pid_t pid;                   /* the process */
-	uint64_t period_ns;          /* CPU time from one sample of a thread to the next: a little more than
-	                                what was asked for, to be in step with nobody */
-	uint64_t asked_ns;           /* what was asked for; 0: there are to be no timers */
+	uint64_t asked_ns;           /* CPU time from one sample of a thread to the next, on the average; 0: there are to be no
+	                                timers */
+	uint64_t random;             /* state of the generator of periods */
 	uint32_t stack_bytes;        /* of each copy */
 	bool user_only;              /* kernel.perf_event_paranoid forbids samples of time in the kernel */
 	uint64_t taken;              /* samples */
@@ -54,6 +57,7 @@ struct vg_timer_record {
 	uint64_t time_ns;            /* CLOCK_MONOTONIC */
 	pid_t other;
 	struct {
+		uint64_t period_ns;  /* CPU time that the timer measured */
 		bool in_kernel;      /* the thread was */
 		struct vg_regs regs; /* in user code; no system call's number is known */
 		uint64_t stack_at;   /* of the copy, in the ring */
@@ -77,10 +81,11 @@ int vg_timers_add(struct vg_timers *timers, pid_t tid);
 /* Takes them away.  Samples that are in the rings stay there. */
 void vg_timers_remove(struct vg_timers *timers, pid_t tid);
 
-/* How many samples of one CPU the rings hold; 0: there are none. */
-uint32_t vg_timers_room(const struct vg_timers *timers);
+/* How much time of one CPU the rings hold the samples of; 0: there are none. */
+uint64_t vg_timers_room_ns(const struct vg_timers *timers);
 
-/* The oldest record that there is.  False: none. */
+/* The oldest record that there is.  False: none.  The timer that took a sample gets another period now, if that is due: the
+ * part of its period that it has measured by then is in no sample. */
 bool vg_timers_next(struct vg_timers *timers, struct vg_timer_record *record);
 
 /* Makes a sample a snapshot with at most want_bytes of its stack.  0 or -ENOMEM. */

@@ -86,6 +86,7 @@ static const struct rule rules_always[] = {
 	/* Timers and counters of one thread.  The pid is an int: the kernel ignores the upper half. */
 	{ SCMP_SYS(perf_event_open), 2, { MASKED(1, UINT32_C(1) << 31, 0), EQUAL(4, PERF_FLAG_FD_CLOEXEC) } },
 	{ SCMP_SYS(ioctl), 1, { EQUAL(1, PERF_EVENT_IOC_SET_OUTPUT) } },
+	{ SCMP_SYS(ioctl), 1, { EQUAL(1, PERF_EVENT_IOC_PERIOD) } },
 	/* How many descriptors there may be, and on which CPUs: our own limits, to read. */
 	{ SCMP_SYS(prlimit64), 2, { EQUAL(0, 0), EQUAL(2, 0) } },
 	{ SCMP_SYS(sched_getaffinity), 0, { { 0 } } },

@@ -35,7 +35,7 @@ static struct vg_pace_load pace_load(const struct vg_session *session, uint64_t 
 	load.counters = session->counting != 0;
 	load.events = vg_events_come(&session->events, session->activity.round_ns);
 	load.period_ns = vg_session_period_ns(session);
-	load.room_ns = vg_timers_room(&session->timers) * session->timers.period_ns;
+	load.room_ns = vg_timers_room_ns(&session->timers);
 	load.left_ns = left_ns(session);
 	VG_EACH_RECORDING(i, session->live)
 		load.cpu_only = load.cpu_only && session->recordings[i].options.cpu_mode;

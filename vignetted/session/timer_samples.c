@@ -117,16 +117,15 @@ static struct vg_task *sample_task(struct vg_session *session, const struct vg_t
 
 /* The recordings for which a sample of the thread is due.  Slower recordings, and those that a budget makes slower, pass
  * some over. */
-static vg_recording_set sample_due(struct vg_session *session, struct vg_task *task, uint64_t time_ns)
+static vg_recording_set sample_due(struct vg_session *session, struct vg_task *task, const struct vg_timer_record *record)
 {
-	uint64_t period_ns = session->timers.period_ns;
 	vg_recording_set due = 0;
 
 	VG_EACH_RECORDING(i, session->live & task->begun) {
 		const struct vg_recording *recording = &session->recordings[i];
 
-		if (recording->options.period_ns >= session->timers.asked_ns && time_ns >= recording->begin_ns &&
-		    vg_weights_timer_count(&task->accounts[i].weights, period_ns,
+		if (recording->options.period_ns >= session->timers.asked_ns && record->time_ns >= recording->begin_ns &&
+		    vg_weights_timer_count(&task->accounts[i].weights, record->sample.period_ns,
 					 vg_recording_period_ns(recording, vg_session_period_ns(session))))
 			due |= 1u << i;
 	}
@@ -139,7 +138,7 @@ static void sample_take(struct vg_session *session, struct vg_task *task, const 
 		.call = -1, .walk = &session->walker.walk, .slices = VG_SLICES_UNKNOWN,
 		.time_ns = record->time_ns - session->begin_ns,
 	};
-	vg_recording_set due = sample_due(session, task, record->time_ns);
+	vg_recording_set due = sample_due(session, task, record);
 	int rc;
 
 	task->timers.sampled_ns = taken.time_ns;
