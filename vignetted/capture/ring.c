@@ -12,9 +12,9 @@ enum { PAGE_BYTES = 4096 };
 /* Where a sample has what, from its header on; the copy's length is behind the registers. */
 enum { AT_TID = 8, AT_TIME = 16, AT_ABI = 24, AT_REGISTERS = 32 };
 
-/* Other records: pid, as samples have it; of forks and exits also the thread and the time, of mappings the thread, the
- * address and the length. */
-enum { AT_PID = 8, AT_TASK_TID = 16, AT_TASK_PARENT_TID = 20, AT_TASK_TIME = 24, AT_MAPPED_TID = 12, AT_MAPPED = 16, AT_MAPPED_BYTES = 24 };
+/* Other records: pid, as samples have it; of exits also the thread and the time, of mappings the thread, the address and the
+ * length. */
+enum { AT_PID = 8, AT_EXIT_TID = 16, AT_EXIT_TIME = 24, AT_MAPPED_TID = 12, AT_MAPPED = 16, AT_MAPPED_BYTES = 24 };
 
 /* A record of records that were lost. */
 enum { AT_LOST = 16 };
@@ -83,9 +83,8 @@ static uint64_t time_at(const struct vg_ring *ring)
 	switch (ring->record_type) {
 	case PERF_RECORD_SAMPLE:
 		return ring->tail + AT_TIME;
-	case PERF_RECORD_FORK:
 	case PERF_RECORD_EXIT:
-		return ring->tail + AT_TASK_TIME;
+		return ring->tail + AT_EXIT_TIME;
 	case PERF_RECORD_MMAP2:
 		return ring->tail + ring->record_bytes - TIME_BEFORE_END;
 	default:
@@ -116,10 +115,9 @@ bool vg_ring_peek(struct vg_ring *ring, pid_t pid, uint64_t *lost)
 	return false;
 }
 
-void vg_ring_task(const struct vg_ring *ring, pid_t *tid, pid_t *parent_tid)
+pid_t vg_ring_exit(const struct vg_ring *ring)
 {
-	*tid = (pid_t)ring_half(ring, ring->tail + AT_TASK_TID);
-	*parent_tid = (pid_t)ring_half(ring, ring->tail + AT_TASK_PARENT_TID);
+	return (pid_t)ring_half(ring, ring->tail + AT_EXIT_TID);
 }
 
 void vg_ring_mapping(const struct vg_ring *ring, pid_t *tid, uint64_t *address, uint64_t *bytes)

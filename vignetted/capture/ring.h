@@ -19,7 +19,7 @@ struct vg_ring {
 	size_t data_bytes;
 	uint64_t tail;               /* read so far */
 	uint64_t time_ns;            /* of the record at the tail; 0: not looked at yet */
-	uint32_t record_type;        /* PERF_RECORD_SAMPLE, _FORK, _EXIT or _MMAP2 */
+	uint32_t record_type;        /* PERF_RECORD_SAMPLE, _EXIT or _MMAP2 */
 	uint32_t record_bytes;       /* its length */
 };
 
@@ -45,9 +45,8 @@ void vg_ring_unmap(struct vg_ring *ring);
  * *lost the records for which the kernel found no room. */
 bool vg_ring_peek(struct vg_ring *ring, pid_t pid, uint64_t *lost);
 
-/* Of the fork or exit that peek found: the thread that began or ended, and the one that began it.  Of a new mapping of
- * code: the thread that made it, and where it is. */
-void vg_ring_task(const struct vg_ring *ring, pid_t *tid, pid_t *parent_tid);
+/* Of the exit that peek found: the thread that ended.  Of a new mapping of code: the thread that made it, and where it is. */
+pid_t vg_ring_exit(const struct vg_ring *ring);
 void vg_ring_mapping(const struct vg_ring *ring, pid_t *tid, uint64_t *address, uint64_t *bytes);
 
 /* Of the sample that peek found.  False: the thread was in code that we cannot read. */

@@ -324,19 +324,13 @@ static bool sample_read(const struct vg_ring *ring, struct vg_timer_record *reco
 /* Whether the record tells anything. */
 static bool record_read(const struct vg_ring *ring, struct vg_timer_record *record)
 {
-	pid_t parent_tid;
-
 	*record = (struct vg_timer_record){ .time_ns = ring->time_ns };
 	switch (ring->record_type) {
 	case PERF_RECORD_SAMPLE:
 		return sample_read(ring, record);
-	case PERF_RECORD_FORK:
-		record->kind = VG_TIMER_BEGAN;
-		vg_ring_task(ring, &record->other, &record->tid);
-		return true;
 	case PERF_RECORD_EXIT:
 		record->kind = VG_TIMER_ENDED;
-		vg_ring_task(ring, &record->tid, &parent_tid);
+		record->tid = vg_ring_exit(ring);
 		return true;
 	default:
 		record->kind = VG_TIMER_MAPPED;

@@ -45,7 +45,6 @@ struct vg_timers {
 /* What the kernel recorded of a thread that has timers, and when. */
 enum vg_timer_kind {
 	VG_TIMER_SAMPLE,
-	VG_TIMER_BEGAN,              /* it began thread `other` */
 	VG_TIMER_ENDED,              /* it ended */
 	VG_TIMER_MAPPED,             /* it mapped code, or made what is mapped there executable */
 };
@@ -55,7 +54,6 @@ struct vg_timer_record {
 	enum vg_timer_kind kind;
 	pid_t tid;
 	uint64_t time_ns;            /* CLOCK_MONOTONIC */
-	pid_t other;
 	struct {
 		uint64_t period_ns;  /* CPU time that the timer measured */
 		bool in_kernel;      /* the thread was */

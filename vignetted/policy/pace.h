@@ -17,7 +17,8 @@
  */
 struct vg_pace_load {
 	uint64_t elapsed_ns;         /* since the latest decision */
-	uint64_t stops;              /* threads that were stopped since */
+	uint64_t stops;              /* threads that were stopped since, because they had no timers */
+	uint64_t stops_of_queued;    /* the others: few enough to wait for a tick */
 	uint64_t found;              /* threads that were found since */
 	uint64_t awake_ns;           /* time of threads that ran for 1 % of it or more, added up, */
 	uint64_t ready_ns;           /* and how much of it they were on a CPU or in the queue for one */

@@ -23,6 +23,7 @@ void vg_weights_observe(struct vg_weights *weights, const struct vg_clocks *cloc
 {
 	uint64_t elapsed_ns = clocks->time_ns > weights->time_ns ? clocks->time_ns - weights->time_ns : 0;
 	uint64_t used_ns = clocks->cpu_ns - weights->cpu_ns, queued_ns = clocks->queued_ns - weights->queued_ns;
+	int64_t waited_ns;
 	bool is_other = clocks->cpu_ns < weights->cpu_ns || clocks->queued_ns < weights->queued_ns ||
 			used_ns > elapsed_ns + LATE_NS;
 
@@ -34,8 +35,9 @@ void vg_weights_observe(struct vg_weights *weights, const struct vg_clocks *cloc
 	weights->cpu_ns = clocks->cpu_ns;
 	weights->queued_ns = clocks->queued_ns;
 	weights->cpu_left_ns += (int64_t)used_ns;
-	weights->queued_left_ns += (int64_t)queued_ns;
-	weights->waited_left_ns += (int64_t)elapsed_ns - (int64_t)used_ns - (int64_t)queued_ns;
+	waited_ns = (int64_t)elapsed_ns - (int64_t)used_ns - (int64_t)queued_ns;
+	*(waited_ns > (int64_t)queued_ns ? &weights->waited_left_ns : &weights->queued_left_ns) += (int64_t)queued_ns;
+	weights->waited_left_ns += waited_ns;
 	weights->behind_ns = weights->cpu_left_ns;
 }
 
@@ -45,17 +47,18 @@ static int64_t left_ns(const struct vg_weights *weights)
 	return weights->cpu_left_ns + weights->queued_left_ns + weights->waited_left_ns;
 }
 
-static struct vg_weight running_take(struct vg_weights *weights, uint64_t cpu_ns, int64_t most_ns)
+/* Timers may be ahead of the scheduler's clock: the weight's wall time is no more than there is. */
+static struct vg_weight running_take(struct vg_weights *weights, uint64_t cpu_ns, uint64_t queued_ns, int64_t most_ns)
 {
-	uint64_t queued_ns = positive(weights->queued_left_ns), over_ns = 0;
+	struct vg_weight weight = { .wall_ns = cpu_ns + queued_ns, .cpu_ns = cpu_ns };
 
-	/* Timers may be ahead of the scheduler's clock.  Later samples take what is over, when there is time for it. */
-	if (cpu_ns + queued_ns > positive(most_ns))
-		over_ns = cpu_ns + queued_ns - positive(most_ns);
+	if (weight.wall_ns > positive(most_ns))
+		weight.wall_ns = positive(most_ns);
 	weights->cpu_left_ns -= (int64_t)cpu_ns;
-	weights->queued_left_ns += (int64_t)over_ns - (int64_t)queued_ns;
+	/* Later samples take what is over, when there is time for it. */
+	weights->queued_left_ns += (int64_t)cpu_ns - (int64_t)weight.wall_ns;
 	weights->timer_ns = 0;
-	return (struct vg_weight){ .wall_ns = cpu_ns + queued_ns - over_ns, .cpu_ns = cpu_ns };
+	return weight;
 }
 
 static struct vg_weight waiting_take(struct vg_weights *weights)
@@ -90,7 +93,7 @@ struct vg_weight_pair vg_weights_take(struct vg_weights *weights, const struct v
 	if (!waits)
 		weights->behind_ns = 0;
 	if (!waits || had_run)
-		ran = running_take(weights, positive(weights->cpu_left_ns), left_ns(weights));
+		ran = running_take(weights, positive(weights->cpu_left_ns), positive(weights->queued_left_ns), left_ns(weights));
 	if (waits || had_waited)
 		waited = waiting_take(weights);
 	if (waits ? had_waited : had_run)
@@ -127,7 +130,7 @@ struct vg_weight_pair vg_weights_timer(struct vg_weights *weights, uint64_t time
 		part_ns = -own_ns / 2;
 	weights->behind_ns -= part_ns;
 	weights->latest = VG_LATEST_TIMER;
-	ran = running_take(weights, (uint64_t)(own_ns + part_ns), left_ns(weights) + (int64_t)(time_ns - weights->time_ns));
+	ran = running_take(weights, (uint64_t)(own_ns + part_ns), 0, left_ns(weights) + (int64_t)(time_ns - weights->time_ns));
 	return had_run ? halves(ran) : (struct vg_weight_pair){ .own = ran };
 }
 

@@ -10,7 +10,8 @@
  *
  * In: observations of the thread's clocks.  Out: the weight of each sample.  An observation splits the time since the one
  * before into three balances: on a CPU, in the queue for a CPU, waiting.  A sample that saw the thread run takes the first
- * two.  A sample that saw the thread wait takes the third.
+ * two.  A sample that saw the thread wait takes the third.  A thread that waits more than it queues is in the queue because
+ * its waits have ended: its stack is that of the wait, and the wait has that time, too.
  *
  * A sample stands for the time around it.  The time between two samples that saw the same is shared, half for each.  Time
  * that only one of the two can take is that one's.  Time that neither can take is carried to a later sample.  If all time
@@ -27,7 +28,8 @@
  * up to one tick of CPU time for waiting; the next observation takes that back.
  *
  * Timer samples (capture/timers.h) come between observations and measure CPU time themselves: one period each.  What
- * timers miss, because a period was cut short or a sample was dropped, is added to later timer samples in parts.
+ * timers miss, because a period was cut short or a sample was dropped, is added to later timer samples in parts.  They see
+ * nothing of the queue: a thread that calls sched_yield() queues in that call.  Only a stop tells where a thread queues.
  *
  * Pure: no clock, no I/O.  Times are session times in ns.
  */

@@ -30,6 +30,7 @@ static struct vg_pace_load pace_load(const struct vg_session *session, uint64_t 
 
 	load.elapsed_ns = now_ns - session->pace.at_ns;
 	load.stops = session->pauses.stops - session->pace.stops;
+	load.stops -= load.stops < load.stops_of_queued ? load.stops : load.stops_of_queued;
 	load.found = session->tasks.found - session->pace.found;
 	load.cpu_only = true;
 	load.counters = session->counting != 0;

@@ -68,33 +68,19 @@ static void thread_begin(struct vg_session *session, struct vg_task *task, uint6
 		vg_account_begin(&session->recordings[i], task, thread, begin_ns);
 }
 
-/* It ended between two scans: nobody knows when, so in the middle.  One of which there was a timer sample since would
- * have had another one soon. */
-static uint64_t end_ns_of(const struct vg_session *session, const struct vg_task *task, uint64_t period_ns,
-			  uint64_t now_ns)
+/* The kernel records the end of a thread that has timers.  Another one ended between two scans, so in the middle. */
+static uint64_t end_ns_of(const struct vg_session *session, const struct vg_task *task, uint64_t now_ns)
 {
-	uint64_t since_ns = session->scan_ns, half_ns;
-	bool sampled = task->timers.sampled_ns > since_ns && task->timers.sampled_ns <= now_ns;
-
-	if (sampled)
-		since_ns = task->timers.sampled_ns;
-	half_ns = (now_ns - since_ns) / 2;
-	return since_ns + (sampled && half_ns > period_ns ? period_ns : half_ns);
+	return task->timers.ended_ns != 0 ? task->timers.ended_ns : session->scan_ns + (now_ns - session->scan_ns) / 2;
 }
 
 static void thread_end(struct vg_session *session, struct vg_task *task, uint64_t now_ns)
 {
-	uint64_t ticks_ns = vg_session_period_ns(session);
-
 	/* The kernel keeps the descriptors of a thread that has ended. */
 	if (task->timers.open)
 		vg_timers_remove(&session->timers, task->tid);
-	VG_EACH_RECORDING(i, session->live & task->begun) {
-		struct vg_recording *recording = &session->recordings[i];
-
-		vg_account_end(recording, task,
-			       end_ns_of(session, task, vg_recording_period_ns(recording, ticks_ns), now_ns));
-	}
+	VG_EACH_RECORDING(i, session->live & task->begun)
+		vg_account_end(&session->recordings[i], task, end_ns_of(session, task, now_ns));
 }
 
 int vg_threads_scan(struct vg_session *session)

@@ -15,6 +15,9 @@ enum { BEHIND_PERIODS = 4, BEHIND_NS = 10 * 1000 * 1000 };
 /* Where the kernel's code is not sampled, stops make up for it: often, for timers miss much. */
 enum { USER_BEHIND_PERIODS = 2, USER_BEHIND_NS = 4 * 1000 * 1000 };
 
+/* A stop tells where a thread queues for a CPU, when it has queued for so long since the latest one. */
+enum { QUEUED_NS = 100 * 1000 * 1000 };
+
 /* As long as what else a round does may take. */
 enum { FETCH_MAX_NS = 1000 * 1000 * 1000 };
 
@@ -79,6 +82,12 @@ vg_recording_set vg_timer_samples_decide(struct vg_session *session, struct vg_t
 	/* A stop now, the first sample of a timer after a period. */
 	if (!were_open || !task->timers.open || task->timers.stack_truncated || task->timers.silent || session->round.all_now)
 		return 0;
+	VG_EACH_RECORDING(i, set) {
+		if (!session->recordings[i].options.cpu_mode && task->accounts[i].weights.queued_left_ns > QUEUED_NS) {
+			session->pace.load.stops_of_queued++;
+			return 0;
+		}
+	}
 	VG_EACH_RECORDING(i, set)
 		covered |= (uint32_t)is_covered(&session->timers, &session->recordings[i], task,
 						vg_session_period_ns(session)) << i;
@@ -141,7 +150,6 @@ static void sample_take(struct vg_session *session, struct vg_task *task, const 
 	vg_recording_set due = sample_due(session, task, record);
 	int rc;
 
-	task->timers.sampled_ns = taken.time_ns;
 	task->timers.silent = false;
 	if (due == 0 || (task->timers.stack_truncated && ++task->timers.passed % TRUNCATED_EVERY != 0))
 		return;
@@ -184,6 +192,10 @@ void vg_timer_samples_fetch(struct vg_session *session)
 		task = record.time_ns >= session->begin_ns ? sample_task(session, &record, &hint) : NULL;
 		if (task != NULL && record.kind == VG_TIMER_SAMPLE)
 			sample_take(session, task, &record);
+		if (task != NULL && record.kind == VG_TIMER_ENDED) {
+			task->timers.ended_ns = record.time_ns - session->begin_ns;
+			session->tasks.stale = true;
+		}
 		vg_priority_lower(&session->tracer.priority);
 	}
 }

@@ -94,7 +94,7 @@ struct vg_task {
 		struct {             /* at the policy's latest step, or when the thread was first read */
 			uint64_t at_ns, cpu_ns, queued_ns, slices;
 		} step;
-		uint64_t sampled_ns; /* session time of its latest timer sample */
+		uint64_t ended_ns;   /* session time of its end, as the kernel recorded it; 0: it did not */
 		uint32_t passed;     /* samples of truncated stacks that were passed over */
 	} timers;
 
