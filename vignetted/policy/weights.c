@@ -23,7 +23,6 @@ void vg_weights_observe(struct vg_weights *weights, const struct vg_clocks *cloc
 {
 	uint64_t elapsed_ns = clocks->time_ns > weights->time_ns ? clocks->time_ns - weights->time_ns : 0;
 	uint64_t used_ns = clocks->cpu_ns - weights->cpu_ns, queued_ns = clocks->queued_ns - weights->queued_ns;
-	int64_t waited_ns;
 	bool is_other = clocks->cpu_ns < weights->cpu_ns || clocks->queued_ns < weights->queued_ns ||
 			used_ns > elapsed_ns + LATE_NS;
 
@@ -35,9 +34,8 @@ void vg_weights_observe(struct vg_weights *weights, const struct vg_clocks *cloc
 	weights->cpu_ns = clocks->cpu_ns;
 	weights->queued_ns = clocks->queued_ns;
 	weights->cpu_left_ns += (int64_t)used_ns;
-	waited_ns = (int64_t)elapsed_ns - (int64_t)used_ns - (int64_t)queued_ns;
-	*(waited_ns > (int64_t)queued_ns ? &weights->waited_left_ns : &weights->queued_left_ns) += (int64_t)queued_ns;
-	weights->waited_left_ns += waited_ns;
+	weights->queued_left_ns += (int64_t)queued_ns;
+	weights->waited_left_ns += (int64_t)elapsed_ns - (int64_t)used_ns - (int64_t)queued_ns;
 	weights->behind_ns = weights->cpu_left_ns;
 }
 
@@ -57,7 +55,6 @@ static struct vg_weight running_take(struct vg_weights *weights, uint64_t cpu_ns
 	weights->cpu_left_ns -= (int64_t)cpu_ns;
 	/* Later samples take what is over, when there is time for it. */
 	weights->queued_left_ns += (int64_t)cpu_ns - (int64_t)weight.wall_ns;
-	weights->timer_ns = 0;
 	return weight;
 }
 
@@ -80,26 +77,27 @@ static struct vg_weight_pair halves(struct vg_weight all)
 	};
 }
 
-struct vg_weight_pair vg_weights_take(struct vg_weights *weights, const struct vg_clocks *clocks, bool waits)
+struct vg_weight_pair vg_weights_take(struct vg_weights *weights, const struct vg_clocks *clocks, enum vg_weights_seen seen)
 {
 	bool had_run = weights->latest == VG_LATEST_RAN, had_waited = weights->latest == VG_LATEST_WAITED;
 	struct vg_weight ran = { 0 }, waited = { 0 };
 
-	/* A stop brings a thread's CPU time up to date, the part of a timer's period included. */
-	had_run = had_run || (weights->latest == VG_LATEST_TIMER && !waits);
 	vg_weights_observe(weights, clocks);
-	weights->latest = waits ? VG_LATEST_WAITED : VG_LATEST_RAN;
-	weights->runs = !waits;
-	if (!waits)
+	weights->runs = seen != VG_SEEN_WAITING;
+	weights->latest = seen == VG_SEEN_WAITING ? VG_LATEST_WAITED : seen == VG_SEEN_RUNNING ? VG_LATEST_RAN : VG_LATEST_NONE;
+	if (seen == VG_SEEN_RUNNING) {
 		weights->behind_ns = 0;
-	if (!waits || had_run)
+		weights->timer_ns = 0;
+	}
+	if (seen == VG_SEEN_QUEUED)
+		ran = running_take(weights, 0, positive(weights->queued_left_ns), left_ns(weights));
+	else if (seen == VG_SEEN_RUNNING || had_run)
 		ran = running_take(weights, positive(weights->cpu_left_ns), positive(weights->queued_left_ns), left_ns(weights));
-	if (waits || had_waited)
+	if (seen == VG_SEEN_WAITING || had_waited)
 		waited = waiting_take(weights);
-	if (waits ? had_waited : had_run)
-		return halves(waits ? waited : ran);
-	return waits ? (struct vg_weight_pair){ .before = ran, .own = waited } :
-		       (struct vg_weight_pair){ .before = waited, .own = ran };
+	if (seen == VG_SEEN_WAITING)
+		return had_waited ? halves(waited) : (struct vg_weight_pair){ .before = ran, .own = waited };
+	return had_run && seen == VG_SEEN_RUNNING ? halves(ran) : (struct vg_weight_pair){ .before = waited, .own = ran };
 }
 
 void vg_weights_ran(struct vg_weights *weights)
@@ -129,6 +127,7 @@ struct vg_weight_pair vg_weights_timer(struct vg_weights *weights, uint64_t time
 	if (part_ns < -own_ns / 2)
 		part_ns = -own_ns / 2;
 	weights->behind_ns -= part_ns;
+	weights->timer_ns = 0;
 	weights->latest = VG_LATEST_TIMER;
 	ran = running_take(weights, (uint64_t)(own_ns + part_ns), 0, left_ns(weights) + (int64_t)(time_ns - weights->time_ns));
 	return had_run ? halves(ran) : (struct vg_weight_pair){ .own = ran };

@@ -10,8 +10,7 @@
  *
  * In: observations of the thread's clocks.  Out: the weight of each sample.  An observation splits the time since the one
  * before into three balances: on a CPU, in the queue for a CPU, waiting.  A sample that saw the thread run takes the first
- * two.  A sample that saw the thread wait takes the third.  A thread that waits more than it queues is in the queue because
- * its waits have ended: its stack is that of the wait, and the wait has that time, too.
+ * two.  A sample that saw the thread wait takes the third.
  *
  * A sample stands for the time around it.  The time between two samples that saw the same is shared, half for each.  Time
  * that only one of the two can take is that one's.  Time that neither can take is carried to a later sample.  If all time
@@ -29,7 +28,8 @@
  *
  * Timer samples (capture/timers.h) come between observations and measure CPU time themselves: one period each.  What
  * timers miss, because a period was cut short or a sample was dropped, is added to later timer samples in parts.  They see
- * nothing of the queue: a thread that calls sched_yield() queues in that call.  Only a stop tells where a thread queues.
+ * nothing of the queue: a thread that calls sched_yield() queues in that call.  Stops do, which find a thread in the queue as
+ * often as it is there.  So a thread with timers is stopped now and then for its time in the queue alone.
  *
  * Pure: no clock, no I/O.  Times are session times in ns.
  */
@@ -73,8 +73,12 @@ void vg_weights_begin(struct vg_weights *weights, uint64_t time_ns, bool is_born
  * what they differ by is nobody's.  That is so if they are lower than before, or higher by more than the time between. */
 void vg_weights_observe(struct vg_weights *weights, const struct vg_clocks *clocks);
 
-/* Observes, and gives the weight of a sample of that moment, which found the thread waiting or running. */
-struct vg_weight_pair vg_weights_take(struct vg_weights *weights, const struct vg_clocks *clocks, bool waits);
+/* What a sample saw: the thread waits; or it is on a CPU or in the queue for one, and the sample stands for both or, where
+ * timers sample it, for the queue alone. */
+enum vg_weights_seen { VG_SEEN_WAITING, VG_SEEN_RUNNING, VG_SEEN_QUEUED };
+
+/* Observes, and gives the weight of a sample of that moment. */
+struct vg_weight_pair vg_weights_take(struct vg_weights *weights, const struct vg_clocks *clocks, enum vg_weights_seen seen);
 
 /* The thread ran at the latest observation, and timers sample it. */
 void vg_weights_ran(struct vg_weights *weights);

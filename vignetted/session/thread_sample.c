@@ -82,7 +82,7 @@ static void repeat(struct vg_recording *recordings, vg_recording_set set, struct
 		uint32_t count = recordings[i].options.period_ns != 0 && period_ns < ticks->period_ns ?
 				 (uint32_t)(ticks->period_ns / period_ns) : 1;
 
-		struct vg_weight_pair weights = vg_weights_take(&task->accounts[i].weights, clocks, true);
+		struct vg_weight_pair weights = vg_weights_take(&task->accounts[i].weights, clocks, VG_SEEN_WAITING);
 
 		vg_account_repeat(&recordings[i], task, count, clocks->time_ns, &weights);
 	}
@@ -103,9 +103,10 @@ static void deliver(struct vg_recording *recordings, vg_recording_set set, struc
 		.walk = stack->walk, .call = stack->call, .slices = stack->slices, .time_ns = clocks->time_ns,
 		.interval = vg_events_token(events, task, stack->slot_value),
 	};
+	enum vg_weights_seen seen = stack->waits ? VG_SEEN_WAITING : task->timers.queues ? VG_SEEN_QUEUED : VG_SEEN_RUNNING;
 
 	VG_EACH_RECORDING(i, set) {
-		struct vg_weight_pair weights = vg_weights_take(&task->accounts[i].weights, clocks, stack->waits);
+		struct vg_weight_pair weights = vg_weights_take(&task->accounts[i].weights, clocks, seen);
 
 		vg_account_sample(&recordings[i], task, events, &taken, &weights);
 	}

@@ -78,15 +78,17 @@ vg_recording_set vg_timer_samples_decide(struct vg_session *session, struct vg_t
 		vg_weights_observe(&task->accounts[i].weights, clocks);
 	if (session->timers.rings == NULL)
 		return 0;
+	task->timers.queues = false;
 	decide(&session->timers, task, clocks->time_ns, session->scheduler_tick_ns, &session->pace.load);
 	/* A stop now, the first sample of a timer after a period. */
 	if (!were_open || !task->timers.open || task->timers.stack_truncated || task->timers.silent || session->round.all_now)
 		return 0;
-	VG_EACH_RECORDING(i, set) {
-		if (!session->recordings[i].options.cpu_mode && task->accounts[i].weights.queued_left_ns > QUEUED_NS) {
-			session->pace.load.stops_of_queued++;
-			return 0;
-		}
+	VG_EACH_RECORDING(i, set)
+		task->timers.queues |= !session->recordings[i].options.cpu_mode &&
+				       task->accounts[i].weights.queued_left_ns > QUEUED_NS;
+	if (task->timers.queues) {
+		session->pace.load.stops_of_queued++;
+		return 0;
 	}
 	VG_EACH_RECORDING(i, set)
 		covered |= (uint32_t)is_covered(&session->timers, &session->recordings[i], task,

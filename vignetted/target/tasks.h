@@ -88,6 +88,7 @@ struct vg_task {
 	/* Its timers: session/timer_samples.c. */
 	struct {
 		bool open;
+		bool queues;         /* it is to be stopped for the time that it was in the queue for a CPU */
 		bool silent;         /* they were behind, and no sample has come since */
 		bool stack_truncated; /* what a timer sample copies of its stack does not suffice */
 		struct vg_policy policy;
