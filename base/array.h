@@ -7,18 +7,23 @@
 #include <string.h>
 
 /*
- * Arrays that grow by doubling.  VG_ARRAY(struct foo) declares one as a struct of items, count
- * and capacity; all zero is an empty array, and vg_array_free() makes it one again.
- * Appending may move the items: keep indices, not pointers.
+ * Arrays that grow by doubling.  VG_ARRAY(struct foo) declares a struct with the members items, count and capacity.
+ * A zeroed array is empty.  vg_array_push() may move the items: keep indices, not pointers.
+ *
+ * 	VG_ARRAY(uint64_t) ids = { 0 };
+ * 	if (vg_array_push(&ids, &id) != 0)
+ * 		return -ENOMEM;
+ * 	use(ids.items[ids.count - 1]);
+ * 	vg_array_free(&ids);             // empty again
  */
 #define VG_ARRAY(type) struct { type *items; size_t count, capacity; }
 
-/* Makes room for `more` items after count.  0, or -ENOMEM with the array unchanged. */
+/* Makes room for `more` additional items.  Returns 0, or -ENOMEM with the array unchanged. */
 #define vg_array_reserve(array, more) \
 	vg_array_grow((void **)&(array)->items, &(array)->capacity, (array)->count, (more), \
 		      sizeof *(array)->items)
 
-/* Appends a copy of *item.  0 or -ENOMEM. */
+/* Appends a copy of *item.  Returns 0 or -ENOMEM. */
 #define vg_array_push(array, item) \
 	(vg_array_reserve((array), 1) ? -ENOMEM : \
 	 ((array)->items[(array)->count++] = *(item), 0))

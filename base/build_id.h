@@ -2,8 +2,18 @@
 #ifndef VG_BASE_BUILD_ID_H
 #define VG_BASE_BUILD_ID_H
 
-/* The longest build id that a profile or a symbol table keeps.  Linkers make 8 to 32 bytes; a longer one is taken
- * for damage. */
+#include <stddef.h>
+
+/* The longest build id that profiles and symbol files keep.  A longer build id is treated as damage.  Linkers write
+ * build ids of 8 to 32 bytes. */
 enum { VG_BUILD_ID_MAX_BYTES = 64 };
+
+/* The text id identifies a module without a build id.  It is computed from at most the first VG_TEXT_ID_HASHED_BYTES
+ * bytes of .text. */
+enum { VG_TEXT_ID_BYTES = 16, VG_TEXT_ID_HASHED_BYTES = 4096 };
+
+/* Computes a text id: the exclusive or of all 16-byte blocks in the first 4,096 bytes of .text, or in all of .text if
+ * it is shorter.  An incomplete last block is filled with zeros.  Breakpad's tools compute the same id. */
+void vg_text_id(const void *text, size_t text_bytes, unsigned char id[VG_TEXT_ID_BYTES]);
 
 #endif

@@ -13,19 +13,20 @@ static inline uint64_t vg_clock_ns(clockid_t clock)
 	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
 }
 
-/* CLOCK_MONOTONIC. */
+/* Current time of CLOCK_MONOTONIC. */
 static inline uint64_t vg_now_ns(void)
 {
 	return vg_clock_ns(CLOCK_MONOTONIC);
 }
 
-/* The CPU time of this process, user and system. */
+/* CPU time that this process has used, user and system. */
 static inline uint64_t vg_own_cpu_ns(void)
 {
 	return vg_clock_ns(CLOCK_PROCESS_CPUTIME_ID);
 }
 
-/* From one tick of the scheduler to the next: the coarse clock moves at ticks. */
+/* Time from one scheduler tick to the next.  The resolution of the coarse clock is one tick.  If the resolution cannot
+ * be read, returns 4 ms, the tick of kernels with 250 Hz. */
 static inline uint64_t vg_scheduler_tick_ns(void)
 {
 	struct timespec tick = { .tv_nsec = 4000 * 1000 };

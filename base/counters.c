@@ -6,17 +6,18 @@
 #include <stdio.h>
 #include <string.h>
 
-/* What the kernel does with a counter that is to leave out user code, or the kernel's. */
+/* Where the events of a perf counter happen.  This decides what the suffixes :u (count in user code only) and :k (count in
+ * the kernel only) do. */
 enum parts {
-	PARTS_BOTH,                  /* it counts in either */
-	PARTS_NONE,                  /* it counts all the same */
-	PARTS_KERNEL,                /* what it counts happens in the kernel's code only */
+	PARTS_BOTH,                  /* in user code and in the kernel: both suffixes work */
+	PARTS_NONE,                  /* the kernel ignores the suffixes: they are refused */
+	PARTS_KERNEL,                /* only in the kernel: with :u the counter would count nothing */
 };
 
 static const struct known {
 	enum vg_counter number;
 	enum parts parts;
-	const char *name, *also;     /* what else perf(1) calls it, or NULL */
+	const char *name, *alias;    /* alias: another name in perf(1), or NULL */
 } known[] = {
 	{ VG_COUNTER_TASK_CLOCK, PARTS_NONE, "task-clock", NULL },
 	{ VG_COUNTER_PAGE_FAULTS, PARTS_BOTH, "page-faults", "faults" },
@@ -44,7 +45,7 @@ static bool text_is(const char *text, size_t length, const char *name)
 static const struct known *name_find(const char *text, size_t length)
 {
 	for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
-		if (text_is(text, length, known[i].name) || text_is(text, length, known[i].also))
+		if (text_is(text, length, known[i].name) || text_is(text, length, known[i].alias))
 			return &known[i];
 	}
 	return NULL;
@@ -59,8 +60,9 @@ static const struct known *code_find(uint16_t code)
 	return NULL;
 }
 
-/* The bit of ":u" or ":k" at the end, which it takes off; -1: what stands there is neither. */
-static int parts_take(const char *text, size_t *length)
+/* Returns the bit for a suffix ":u" or ":k" and shortens *length by the suffix.  Returns 0 without a suffix, and -1 for
+ * an unknown suffix. */
+static int suffix_read(const char *text, size_t *length)
 {
 	const char *colon = memchr(text, ':', *length);
 	size_t behind;
@@ -76,20 +78,20 @@ static int parts_take(const char *text, size_t *length)
 static int name_parse(const char *text, size_t length, uint16_t *code, struct vg_err *err)
 {
 	size_t bare = length;
-	int shown = length < 64 ? (int)length : 64, parts = parts_take(text, &bare);
+	int shown = length < 64 ? (int)length : 64, parts = suffix_read(text, &bare);
 	const struct known *found = name_find(text, bare);
 
 	if (found == NULL || parts < 0)
-		return vg_err_set(err, -EINVAL, "there is no counter %.*s: there are task-clock, "
-				  "page-faults, minor-faults, major-faults, context-switches, cpu-migrations, "
-				  "and the processor's, if it has them: cycles, instructions, cache-misses, "
-				  "branch-misses and others", shown, text);
+		return vg_err_set(err, -EINVAL, "counter %.*s: unknown name; use task-clock, page-faults, "
+				  "minor-faults, major-faults, context-switches, cpu-migrations, or, if the CPU has "
+				  "them, cycles, instructions, cache-misses, branch-misses and others", shown, text);
 	if (parts != 0 && found->parts == PARTS_NONE)
-		return vg_err_set(err, -EINVAL, "%s takes no :u and no :k: it counts all of a thread's time",
+		return vg_err_set(err, -EINVAL, "counter %s: it cannot have :u or :k; it counts all of a thread's "
+				  "CPU time",
 				  found->name);
 	if (parts == VG_COUNTER_USER && found->parts == PARTS_KERNEL)
-		return vg_err_set(err, -EINVAL, "%s:u would count nothing: they happen in the kernel",
-				  found->name);
+		return vg_err_set(err, -EINVAL, "counter %s:u: it would count nothing; use %s, whose events happen in "
+				  "the kernel", found->name, found->name);
 	*code = (uint16_t)(found->number | parts);
 	return 0;
 }
@@ -107,11 +109,12 @@ int vg_counters_parse(const char *text, uint16_t codes[VG_COUNTERS_MAX], struct 
 			return rc;
 		for (uint32_t i = 0; i < count; i++) {
 			if (codes[i] == code)
-				return vg_err_set(err, -EINVAL, "the counter %.*s is named twice",
+				return vg_err_set(err, -EINVAL, "counter %.*s: it is named twice",
 						  (int)length, text);
 		}
 		if (count == VG_COUNTERS_MAX)
-			return vg_err_set(err, -EINVAL, "more than %d counters", VG_COUNTERS_MAX);
+			return vg_err_set(err, -EINVAL, "counter %.*s: it is one too many; use at most %d",
+					  (int)length, text, VG_COUNTERS_MAX);
 		codes[count++] = code;
 		text += length;
 		if (*text == '\0')
@@ -140,7 +143,7 @@ int vg_counters_check(const uint16_t codes[VG_COUNTERS_MAX])
 		    vg_counters_parse(vg_counter_name(codes[i], name), again, &err) != 0)
 			return -EINVAL;
 	}
-	/* What stands behind the end is none, and bits that have no name are lost on the way. */
+	/* The two arrays differ if there are codes after the 0 or bits without a name. */
 	return memcmp(codes, again, sizeof again) == 0 ? 0 : -EINVAL;
 }
 

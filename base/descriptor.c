@@ -29,12 +29,13 @@ int vg_write_all(int fd, const void *bytes, size_t length)
 
 		if (wrote < 0 && errno == EINTR)
 			continue;
-		/* The pipe is non-blocking.  We must not change that: its other users share the flag. */
+		/* The pipe is non-blocking.  Do not make it blocking: all processes that have the pipe open may share
+		 * this flag. */
 		if (wrote < 0 && errno == EAGAIN) {
 			poll(&ready, 1, -1);
 			continue;
 		}
-		/* write() returned 0 without an error.  Another try could loop for ever. */
+		/* write() returned 0 without an error.  Trying again could loop forever. */
 		if (wrote <= 0)
 			return wrote < 0 ? -errno : -EIO;
 		at += wrote;

@@ -5,14 +5,16 @@
 #include <stddef.h>
 
 /*
- * Moves a file to a descriptor above the standard ones.  A program may have closed those, and what it prints must not
- * land in our file.  Returns the new descriptor and closes fd if it had to move; returns fd otherwise, also a
- * negative one.  Or a negative errno, with fd closed.
+ * Moves an open file to a descriptor above the standard ones.  If a program has closed its standard output, our file
+ * could get descriptor 1.  Then everything that the program prints would go to our file.
+ *
+ * If fd is a standard descriptor, returns the new descriptor and closes fd.  Otherwise returns fd, even if fd is
+ * negative.  On failure, closes fd and returns a negative errno.
  */
 int vg_descriptor_raise(int fd);
 
-/* Writes all bytes.  Continues after EINTR and after a short write, and waits for a full pipe even if that is
- * non-blocking.  0 or a negative errno. */
+/* Writes all bytes.  Continues after EINTR and short writes, and waits until a full pipe has room, even if the pipe is
+ * non-blocking.  Returns 0 or a negative errno. */
 int vg_write_all(int fd, const void *bytes, size_t length);
 
 #endif

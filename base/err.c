@@ -6,12 +6,12 @@
 #include <stdio.h>
 #include <string.h>
 
-const char *vg_err_words(int code)
+const char *vg_errno_text(int code)
 {
 #ifdef HAVE_STRERRORDESC_NP
 	const char *words = strerrordesc_np(-code);
 #else
-	/* newlocale(3) returns the C locale without allocating it. */
+	/* For the C locale, newlocale(3) returns a static object, which need not be freed. */
 	const char *words = strerror_l(-code, newlocale(LC_ALL_MASK, "C", (locale_t)0));
 #endif
 
@@ -41,6 +41,6 @@ int vg_err_sys(struct vg_err *err, int code, const char *format, ...)
 	vsnprintf(err->text, sizeof err->text, format, args);
 	va_end(args);
 	used = strlen(err->text);
-	snprintf(err->text + used, sizeof err->text - used, ": %s", vg_err_words(code));
+	snprintf(err->text + used, sizeof err->text - used, ": %s", vg_errno_text(code));
 	return code;
 }

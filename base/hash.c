@@ -35,8 +35,8 @@ static inline void word_take(struct state *s, uint64_t word)
 	s->v0 ^= word;
 }
 
-/* The kernel gives each process 16 random bytes at its execve(2).  To read them takes no system call, which a
- * filter of a program with libvgctl might forbid. */
+/* The kernel gives each process 16 random bytes (AT_RANDOM) at execve(2).  Reading them needs no system call.  A
+ * seccomp filter of the host might forbid a system call for random bytes. */
 void vg_hash_key(struct vg_hash_key *key)
 {
 	const void *random = (const void *)getauxval(AT_RANDOM);

@@ -12,7 +12,7 @@
 #include "base/array.h"
 
 static const uint64_t PIPE_MAX_BYTES = UINT64_C(4) << 30;
-static const unsigned char nothing[1];
+static const unsigned char empty[1];
 
 static int pipe_read(struct vg_infile *file, int fd, struct vg_err *err)
 {
@@ -36,7 +36,7 @@ static int pipe_read(struct vg_infile *file, int fd, struct vg_err *err)
 	}
 	if (rc != 0) {
 		vg_array_free(&bytes);
-		return vg_err_sys(err, rc, "cannot read %s", file->path);
+		return vg_err_sys(err, rc, "%s: cannot read", file->path);
 	}
 	file->bytes = bytes.items;
 	file->length = bytes.count;
@@ -48,12 +48,12 @@ static int file_map(struct vg_infile *file, int fd, uint64_t length, struct vg_e
 	void *bytes;
 
 	file->length = length;
-	file->bytes = nothing;
+	file->bytes = empty;
 	if (length == 0)
 		return 0;
 	bytes = mmap(NULL, length, PROT_READ, MAP_PRIVATE, fd, 0);
 	if (bytes == MAP_FAILED)
-		return vg_err_sys(err, -errno, "cannot map %s", file->path);
+		return vg_err_sys(err, -errno, "%s: cannot map", file->path);
 	file->bytes = bytes;
 	file->mapped = true;
 	return 0;
@@ -65,14 +65,14 @@ int vg_infile_open(struct vg_infile *file, const char *path, struct vg_err *err)
 	struct stat status;
 	int fd, rc;
 
-	*file = (struct vg_infile){ .path = standard ? "standard input" : path, .bytes = nothing };
+	*file = (struct vg_infile){ .path = standard ? "standard input" : path, .bytes = empty };
 	fd = standard ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
 	if (fd < 0)
-		return vg_err_sys(err, -errno, "cannot open %s", path);
+		return vg_err_sys(err, -errno, "%s: cannot open", path);
 	if (fstat(fd, &status) != 0)
-		rc = vg_err_sys(err, -errno, "cannot read %s", file->path);
+		rc = vg_err_sys(err, -errno, "%s: cannot read", file->path);
 	else if (S_ISDIR(status.st_mode))
-		rc = vg_err_sys(err, -EISDIR, "cannot read %s", file->path);
+		rc = vg_err_sys(err, -EISDIR, "%s: cannot read", file->path);
 	else if (S_ISREG(status.st_mode))
 		rc = file_map(file, fd, (uint64_t)status.st_size, err);
 	else
@@ -86,7 +86,7 @@ void vg_infile_close(struct vg_infile *file)
 {
 	if (file->mapped)
 		munmap((void *)file->bytes, file->length);
-	else if (file->bytes != nothing)
+	else if (file->bytes != empty)
 		free((void *)file->bytes);
-	*file = (struct vg_infile){ .bytes = nothing };
+	*file = (struct vg_infile){ .bytes = empty };
 }

@@ -7,19 +7,17 @@
 
 #include "base/err.h"
 
-/*
- * The bytes of a file: mapped where that is possible, read where it is not (a pipe).
- * A mapped file that another process shortens meanwhile raises SIGBUS, as any mapping does.
- */
+/* All bytes of a file.  Regular files are mapped; pipes are read.  If another process shortens a mapped file, reading
+ * the missing bytes raises SIGBUS. */
 struct vg_infile {
 	const char *path;            /* the caller's; "standard input" for "-" */
-	const unsigned char *bytes;  /* not NULL, even when length is 0 */
+	const unsigned char *bytes;  /* never NULL, even if length is 0 */
 	uint64_t length;
 	bool mapped;
 };
 
-/* "-" is standard input.  0, or a negative errno with the path named; -EFBIG for a pipe that
- * brings more than 4 GiB. */
+/* Opens a file; "-" is standard input.  Returns 0, or a negative errno with err set.  For a pipe with more than 4 GiB,
+ * returns -EFBIG. */
 int vg_infile_open(struct vg_infile *file, const char *path, struct vg_err *err);
 void vg_infile_close(struct vg_infile *file);
 

@@ -60,7 +60,7 @@ static int key_append(struct vg_intern *table, const void *key, size_t length, u
 	return 0;
 }
 
-/* The slot that holds the key, or the free one where it belongs. */
+/* Returns the slot of the key or, if the table does not have the key, the free slot for it. */
 static uint32_t slot_find(const struct vg_intern *table, const void *key, size_t length,
 			  uint32_t hash)
 {

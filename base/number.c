@@ -10,7 +10,7 @@ bool vg_number_parse(const char *text, uint64_t least, uint64_t most, uint64_t *
 {
 	char *end;
 
-	/* strtoull(3) takes signs and blanks. */
+	/* strtoull(3) would accept a sign and leading blanks. */
 	if (!isdigit((unsigned char)text[0]))
 		return false;
 	errno = 0;

@@ -5,15 +5,17 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Numbers as a person writes them on a command line: all of the text, or false. */
+/* These functions parse a number from the command line.  They return false if the text has another form, or if anything
+ * follows the number. */
 
-/* A whole number from `least` to `most`. */
+/* A whole number from `least` to `most`, in decimal digits. */
 bool vg_number_parse(const char *text, uint64_t least, uint64_t most, uint64_t *value);
 
-/* A number of percent, 0 or more, with a fraction if need be, with a sign behind it or without. */
+/* A percentage, 0 or more, with or without a fraction and a percent sign. */
 bool vg_number_percent(const char *text, double *percent);
 
-/* The same up to 100, in millionths, of which it is one at least, or 0. */
+/* A percentage from 0 to 100.  *ppm is in parts per million.  Returns false for a percentage above 0 and below 1
+ * ppm. */
 bool vg_number_ppm(const char *text, uint32_t *ppm);
 
 #endif

@@ -12,12 +12,12 @@
 #include <unistd.h>
 
 #include "base/descriptor.h"
-#include "base/place.h"
+#include "base/output_path.h"
 
-/* Names that are tried for the copy of a .part which is gone. */
+/* Number of names PATH.part.N that are tried. */
 enum { COPIES_MAX = 100 };
 
-void vg_outfile_forget(struct vg_outfile *file)
+void vg_outfile_close_copy(struct vg_outfile *file)
 {
 	if (file->fd >= 0)
 		close(file->fd);
@@ -28,7 +28,7 @@ void vg_outfile_forget(struct vg_outfile *file)
 	*file = (struct vg_outfile)VG_OUTFILE_CLOSED;
 }
 
-/* 1 if that is still the file's name, 0 if not; a negative errno: it is not known. */
+/* Returns 1 if the name refers to the open file fd, 0 if not, or a negative errno if this cannot be checked. */
 static int name_check(int fd, int directory, const char *name)
 {
 	struct stat file, named;
@@ -45,59 +45,60 @@ static bool is_named(int fd, int directory, const char *name)
 	return name_check(fd, directory, name) > 0;
 }
 
-/* What is in the way at path, and could be there for anyone's doing. */
+/* Only a regular file may be removed.  A file of another type at this path may have been created on purpose. */
 static int part_check(const struct stat *status, const char *path, struct vg_err *err)
 {
 	return S_ISREG(status->st_mode) ? 0 :
-	       vg_err_set(err, -EEXIST, "%s is in the way: it is no regular file", path);
+	       vg_err_set(err, -EEXIST, "%s: cannot be replaced: it is not a regular file; remove it or use "
+			  "another path", path);
 }
 
-/* Why it cannot be removed: rc. */
-static int part_stays(const struct stat *status, const char *path, int rc, struct vg_err *err)
+/* Sets the error for a PATH.part that cannot be replaced.  rc is the negative errno of the failed call. */
+static int part_error(const struct stat *status, const char *path, int rc, struct vg_err *err)
 {
 	if (rc == -EWOULDBLOCK && status->st_uid == geteuid())
 		return vg_err_set(err, -EBUSY, "%s: another process is writing it", path);
 	if (rc == -EWOULDBLOCK)
-		return vg_err_set(err, -EBUSY, "%s is in the way: it belongs to another user (uid %u), and a "
-				  "process has locked it", path, status->st_uid);
+		return vg_err_set(err, -EBUSY, "%s: cannot be replaced: another user (uid %u) owns it, and a process "
+				  "has locked it; use another path", path, status->st_uid);
 	if ((rc == -EACCES || rc == -EPERM) && status->st_uid != geteuid())
-		return vg_err_set(err, -EACCES, "%s is in the way: it belongs to another user (uid %u)", path,
-				  status->st_uid);
-	return vg_err_sys(err, rc, "cannot create %s", path);
+		return vg_err_set(err, -EACCES, "%s: cannot be replaced: another user (uid %u) owns it; use another "
+				  "path", path, status->st_uid);
+	return vg_err_sys(err, rc, "%s: cannot create", path);
 }
 
-/* The writer holds a lock for as long as any descriptor of the file is open, in whichever
- * process: a .part that can be locked has no writer left.  Unless others were faster, and it is
- * another file by now. */
+/* Removes a PATH.part whose writer has exited.  The writer holds a flock(2), which the kernel releases when the last
+ * copy of the descriptor is closed in any process.  So if we get the lock, there is no writer.  Check the name after
+ * locking: another process may have removed the file first and created a new one. */
 static int stale_part_remove(int directory, const char *path, struct vg_err *err)
 {
-	const char *part = vg_place_name(path);
+	const char *part = vg_output_path_name(path);
 	struct stat status;
 	int fd, rc;
 
 	if (fstatat(directory, part, &status, AT_SYMLINK_NOFOLLOW) != 0)
-		return errno == ENOENT ? 0 : vg_err_sys(err, -errno, "cannot create %s", path);
+		return errno == ENOENT ? 0 : vg_err_sys(err, -errno, "%s: cannot create", path);
 	rc = part_check(&status, path, err);
 	if (rc != 0)
 		return rc;
 	fd = openat(directory, part, O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY);
 	if (fd < 0)
-		return errno == ENOENT ? 0 : part_stays(&status, path, -errno, err);
-	/* It may be another one by now. */
+		return errno == ENOENT ? 0 : part_error(&status, path, -errno, err);
+	/* Check the opened file: since fstatat(2), the name may refer to a different file. */
 	if (fstat(fd, &status) == 0)
 		rc = part_check(&status, path, err);
 	if (rc == 0 && flock(fd, LOCK_EX | LOCK_NB) != 0)
-		rc = part_stays(&status, path, -errno, err);
+		rc = part_error(&status, path, -errno, err);
 	if (rc == 0 && is_named(fd, directory, part) && unlinkat(directory, part, 0) != 0 &&
 	    errno != ENOENT)
-		rc = part_stays(&status, path, -errno, err);
+		rc = part_error(&status, path, -errno, err);
 	close(fd);
 	return rc;
 }
 
 static int part_create(int directory, const char *path, struct vg_err *err)
 {
-	const char *part = vg_place_name(path);
+	const char *part = vg_output_path_name(path);
 
 	for (int attempt = 0; attempt < 4; attempt++) {
 		int fd = openat(directory, part, O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW,
@@ -105,23 +106,25 @@ static int part_create(int directory, const char *path, struct vg_err *err)
 		int rc = 0;
 
 		if (fd >= 0) {
-			/* Before it has the lock, another process may remove it as stale.  (Some
-			 * file systems know no locks.) */
+			/* Before we had the lock, another process may have taken the file for stale and removed it.
+			 * Some file systems do not support locks: flock(2) then fails with another errno, and we
+			 * continue without a lock. */
 			if (flock(fd, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK)
 				rc = name_check(fd, directory, part);
 			if (rc > 0) {
 				fd = vg_descriptor_raise(fd);
-				return fd >= 0 ? fd : vg_err_sys(err, fd, "cannot create %s", path);
+				return fd >= 0 ? fd : vg_err_sys(err, fd, "%s: cannot create", path);
 			}
 			close(fd);
 			if (rc == 0)
 				continue;
-			/* A filter of system calls may forbid stat(2).  The file was made a moment ago, and exclusively. */
+			/* name_check() failed, perhaps because a seccomp filter forbids stat(2).  Remove the file
+			 * without a check: O_EXCL guarantees that we created it. */
 			unlinkat(directory, part, 0);
-			return vg_err_sys(err, rc, "cannot create %s", path);
+			return vg_err_sys(err, rc, "%s: cannot create", path);
 		}
 		if (errno != EEXIST)
-			return vg_err_sys(err, -errno, "cannot create %s", path);
+			return vg_err_sys(err, -errno, "%s: cannot create", path);
 		rc = stale_part_remove(directory, path, err);
 		if (rc != 0)
 			return rc;
@@ -129,12 +132,12 @@ static int part_create(int directory, const char *path, struct vg_err *err)
 	return vg_err_set(err, -EBUSY, "%s: another process is writing it", path);
 }
 
-/* A file to be renamed in the end. */
+/* Creates PATH.part. */
 static int part_open(struct vg_outfile *file, struct vg_err *err)
 {
-	file->directory = vg_place_directory(file->path);
+	file->directory = vg_output_path_directory(file->path);
 	if (file->directory < 0)
-		return vg_err_sys(err, file->directory, "cannot create %s", file->part);
+		return vg_err_sys(err, file->directory, "%s: cannot create", file->part);
 	file->fd = part_create(file->directory, file->part, err);
 	return file->fd < 0 ? file->fd : 0;
 }
@@ -144,7 +147,7 @@ int vg_outfile_open(struct vg_outfile *file, const char *path, struct vg_err *er
 	int rc;
 
 	*file = (struct vg_outfile)VG_OUTFILE_CLOSED;
-	rc = vg_place_open(path, &file->fd, err);
+	rc = vg_output_path_open_special(path, &file->fd, err);
 	if (rc != 0)
 		return rc;
 	file->in_place = file->fd >= 0;
@@ -157,11 +160,11 @@ int vg_outfile_open(struct vg_outfile *file, const char *path, struct vg_err *er
 	if (rc == 0 && !file->in_place)
 		rc = part_open(file, err);
 	if (rc != 0)
-		vg_outfile_forget(file);
+		vg_outfile_close_copy(file);
 	return rc;
 }
 
-/* Whether the .part is ours to rename or remove. */
+/* True if there is a .part to rename or remove. */
 static bool has_part(const struct vg_outfile *file)
 {
 	return file->fd >= 0 && !file->in_place;
@@ -169,13 +172,13 @@ static bool has_part(const struct vg_outfile *file)
 
 static bool part_is_named(const struct vg_outfile *file)
 {
-	return is_named(file->fd, file->directory, vg_place_name(file->part));
+	return is_named(file->fd, file->directory, vg_output_path_name(file->part));
 }
 
-/* 0 or a negative errno. */
+/* Copies a file.  Returns 0 or a negative errno. */
 static int bytes_copy(int from, int to)
 {
-	unsigned char piece[1024];       /* small: on the stack of a thread of the program */
+	unsigned char piece[1024];   /* small, because a thread of the host may have a small stack */
 	struct rlimit limit;
 	off_t at = 0;
 
@@ -189,7 +192,7 @@ static int bytes_copy(int from, int to)
 			return 0;
 		if (got < 0 && errno == EINTR)
 			continue;
-		/* Written, it would be SIGXFSZ, which kills a program that does not handle it. */
+		/* Writing beyond the limit would raise SIGXFSZ, which kills a program that does not handle it. */
 		if (got > 0 && (rlim_t)(at + got) > limit.rlim_cur)
 			return -EFBIG;
 		rc = got < 0 ? -errno : vg_write_all(to, piece, (size_t)got);
@@ -199,7 +202,7 @@ static int bytes_copy(int from, int to)
 	}
 }
 
-/* A new file beside the path: its descriptor, and its name, which is owned by the caller. */
+/* Creates PATH.part.N.  Returns its descriptor or a negative errno.  The caller frees *name in either case. */
 static int copy_create(const struct vg_outfile *file, char **name)
 {
 	int fd = -EEXIST;
@@ -211,7 +214,7 @@ static int copy_create(const struct vg_outfile *file, char **name)
 			*name = NULL;
 			return -ENOMEM;
 		}
-		fd = openat(file->directory, vg_place_name(*name),
+		fd = openat(file->directory, vg_output_path_name(*name),
 			    O_RDWR | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW, 0600);
 		if (fd < 0)
 			fd = -errno;
@@ -219,7 +222,8 @@ static int copy_create(const struct vg_outfile *file, char **name)
 	return vg_descriptor_raise(fd);
 }
 
-/* Makes a copy the .part.  The file itself cannot get a name again: the kernel links no file that has none. */
+/* Copies the data to a new file PATH.part.N.  The original file has no name any more and cannot get one, because
+ * linkat(2) refuses a file without links. */
 static int part_restore(struct vg_outfile *file, struct vg_err *err)
 {
 	char *name;
@@ -234,11 +238,11 @@ static int part_restore(struct vg_outfile *file, struct vg_err *err)
 		return 0;
 	}
 	if (fd >= 0) {
-		unlinkat(file->directory, vg_place_name(name), 0);
+		unlinkat(file->directory, vg_output_path_name(name), 0);
 		close(fd);
 	}
 	free(name);
-	return vg_err_sys(err, rc, "%s has been removed or replaced, and cannot be written again as %s", file->part,
+	return vg_err_sys(err, rc, "%s was removed or replaced, and its data cannot be saved as %s", file->part,
 			  file->path);
 }
 
@@ -248,16 +252,16 @@ int vg_outfile_commit(struct vg_outfile *file, struct vg_err *err)
 
 	if (has_part(file) && !part_is_named(file))
 		rc = part_restore(file, err);
-	if (rc == 0 && has_part(file) && renameat(file->directory, vg_place_name(file->part), file->directory,
-						  vg_place_name(file->path)) != 0)
-		rc = vg_err_sys(err, -errno, "cannot rename %s to %s", file->part, file->path);
-	vg_outfile_forget(file);
+	if (rc == 0 && has_part(file) && renameat(file->directory, vg_output_path_name(file->part), file->directory,
+						  vg_output_path_name(file->path)) != 0)
+		rc = vg_err_sys(err, -errno, "%s: cannot rename to %s", file->part, file->path);
+	vg_outfile_close_copy(file);
 	return rc;
 }
 
 void vg_outfile_abandon(struct vg_outfile *file)
 {
 	if (has_part(file) && part_is_named(file))
-		unlinkat(file->directory, vg_place_name(file->part), 0);
-	vg_outfile_forget(file);
+		unlinkat(file->directory, vg_output_path_name(file->part), 0);
+	vg_outfile_close_copy(file);
 }

@@ -7,39 +7,53 @@
 #include "base/err.h"
 
 /*
- * A file that appears under its name only when it is whole: it is written as PATH.part, created
- * exclusively, readable by its owner alone, and renamed over PATH at the end.  A .part that a
- * dead process left behind is replaced; one that a live process still writes is -EBUSY.
- * What exists already and is no regular file (/dev/null), and /dev/stdout in any case, is written
- * in place instead, unless another user could have put it there: see base/place.h.
+ * A file that gets its name only when it is complete.  It is written as PATH.part, which is created exclusively
+ * (O_EXCL) and which only its owner can read.  vg_outfile_commit() renames it to PATH and replaces an existing file.
+ * vg_outfile_open() replaces a PATH.part of an exited process.  It returns -EBUSY if a live process writes PATH.part.
+ *
+ * A pipe, a device or /dev/stdout at PATH is written in place if no other user can have created it (see
+ * base/output_path.h).
+ *
+ * 	rc = vg_outfile_open(&file, "out.vgp", &err);
+ * 	... write to file.fd ...
+ * 	rc = rc == 0 ? vg_outfile_commit(&file, &err) : rc;      // or vg_outfile_abandon(&file)
  */
 struct vg_outfile {
-	int fd;         /* owned, never a standard descriptor; -1 when closed */
-	int directory;  /* owned; where the file is; -1 when closed or written in place */
-	char *path;     /* owned */
-	char *part;     /* owned */
-	bool in_place;
+	int fd;                      /* owned, never a standard descriptor; -1: closed */
+	int directory;               /* owned; O_PATH descriptor of the directory; -1: closed or written in place */
+	char *path;                  /* owned */
+	char *part;                  /* owned; PATH.part, or PATH if written in place */
+	bool in_place;               /* there is no PATH.part to rename */
 };
 
 #define VG_OUTFILE_CLOSED { .fd = -1, .directory = -1 }
 
-/* 0, or a negative errno from open(2), or -EBUSY as above, or -EACCES, -EEXIST or -EINVAL for what is at PATH or at
- * PATH.part and is refused. */
+/*
+ * Returns 0, -EBUSY as described above, or a negative errno of open(2).  Three of these errnos have further causes:
+ *
+ *   -EACCES   PATH.part of another user cannot be replaced; PATH is a pipe or symbolic link of another user; or PATH
+ *             was replaced while it was opened
+ *   -EEXIST   PATH.part exists and is not a regular file
+ *   -EINVAL   PATH is a block device or a socket
+ */
 int vg_outfile_open(struct vg_outfile *file, const char *path, struct vg_err *err);
 
 /*
- * Renames to the final name and closes.  On failure the .part stays.  Does nothing to a closed one.
+ * Renames PATH.part to PATH and closes the file.  Does nothing if the file is closed.
  *
- * If somebody has removed the .part, or another file has its name by now, what was written is copied to
- * PATH.part.N, and that is renamed; the other file stays as it is.  If there can be no copy, what was written is
- * lost: a negative errno, with a sentence that says so.
+ * If PATH.part was removed or replaced meanwhile, copies the data to PATH.part.N and renames that file.  A file that
+ * has replaced PATH.part is not touched.
+ *
+ * Returns 0, or a negative errno with err set.  If the rename failed, the .part file stays.  If the copy failed, the
+ * data is lost.
  */
 int vg_outfile_commit(struct vg_outfile *file, struct vg_err *err);
 
-/* Closes this process's copy, and leaves the file to the process that it was copied from. */
-void vg_outfile_forget(struct vg_outfile *file);
+/* For use after fork(2): closes this process's descriptors of the file.  The file stays open in the other process,
+ * which commits or abandons it. */
+void vg_outfile_close_copy(struct vg_outfile *file);
 
-/* Removes the .part, unless it is another file by now, and closes.  Does nothing to a closed one. */
+/* Closes the file.  Removes PATH.part if this name still refers to the file.  Does nothing if the file is closed. */
 void vg_outfile_abandon(struct vg_outfile *file);
 
 #endif

@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 #include "base/pauses.h"
 
-/* Values below VG_PAUSES_STEPS have a bucket each; then every doubling has VG_PAUSES_STEPS. */
+/* Each value below VG_PAUSES_STEPS has its own bucket.  Above, each range from 2^n to 2^(n+1) has VG_PAUSES_STEPS
+ * buckets. */
 static uint32_t bucket_of(uint64_t ns)
 {
 	uint32_t doubling, bucket;

@@ -10,7 +10,7 @@
 void vg_print_bytes(FILE *file, const char *text, size_t length)
 {
 	while (length > 0) {
-		size_t done = vg_utf8_plain(text, length);
+		size_t done = vg_utf8_printable(text, length);
 
 		fwrite(text, 1, done, file);
 		if (done < length) {
@@ -18,7 +18,7 @@ void vg_print_bytes(FILE *file, const char *text, size_t length)
 			char code[16];
 
 			snprintf(code, sizeof code, control > 1 ? "\\u%04x" : "\\x%02x",
-				 control > 1 ? vg_utf8_point(text + done, control) :
+				 control > 1 ? vg_utf8_code_point(text + done, control) :
 				 (unsigned char)text[done]);
 			fputs(code, file);
 			done += control > 1 ? control : 1;
@@ -40,7 +40,7 @@ void vg_print_lines(FILE *file, const char *text, size_t length)
 	vg_print_bytes(file, text, (size_t)(end - text));
 }
 
-void vg_print_list(FILE *file, const char *format, va_list args)
+void vg_vprint(FILE *file, const char *format, va_list args)
 {
 	bool line = *format != '\0' && format[strlen(format) - 1] == '\n', cut = false;
 	char room[512], *text = room;
@@ -51,15 +51,16 @@ void vg_print_list(FILE *file, const char *format, va_list args)
 	va_copy(again, args);
 	length = vsnprintf(room, sizeof room, format, args);
 	if (length >= (int)sizeof room && vasprintf(&text, format, again) < 0) {
-		/* Without memory the beginning is better than nothing. */
+		/* If there is no memory, print only the beginning. */
 		text = room;
 		length = (int)sizeof room - 1;
 		cut = true;
 	}
 	va_end(again);
 	body = length > 0 ? (size_t)length - (line && !cut) : 0;
-	if (!cut && vg_utf8_plain(text, body) == body) {
-		/* At once: standard error has no buffer, and others may print there, too. */
+	if (!cut && vg_utf8_printable(text, body) == body) {
+		/* Use one fwrite(3): standard error has no buffer, and other processes may print to it at the same
+		 * time. */
 		fwrite(text, 1, body + line, file);
 	} else {
 		vg_print_bytes(file, text, body);
@@ -75,6 +76,6 @@ void vg_print(FILE *file, const char *format, ...)
 	va_list args;
 
 	va_start(args, format);
-	vg_print_list(file, format, args);
+	vg_vprint(file, format, args);
 	va_end(args);
 }

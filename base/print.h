@@ -7,25 +7,26 @@
 #include <stdio.h>
 
 /*
- * All text that the programs print for people goes through here, for it may hold what a stranger
- * wrote: names in profiles and symbol files, the name of a process, the words of a helper.  A
- * terminal obeys some characters.  These are shown instead, whether the stream is a terminal or not:
+ * Prints text for people.  Our programs print all such text through these functions, because it may contain untrusted
+ * bytes: names in profiles and symbol files, process names, messages of another process.  Characters that control a
+ * terminal are printed as codes, even if the stream is not a terminal:
  *
- *   \x1b     control characters of ASCII, newline and tab included, and bytes that are no UTF-8
- *   \u009b   control characters above, separators of lines, and marks that turn the direction of
- *            writing (U+0080 to U+009F, U+2028 to U+202E, U+2066 to U+2069)
+ *   \x1b     ASCII control characters, including newline and tab, and bytes that are not valid UTF-8
+ *   \u009b   other control characters, line separators, and marks that change the direction of writing
+ *            (U+0080 to U+009F, U+2028 to U+202E, U+2066 to U+2069)
  *
- * All else is printed as it is.  JSON and other formats that programs read have their own layers.
+ * The code that writes JSON and other formats for programs does not use these functions: it quotes characters itself.
  */
 
-/* Like fprintf(3).  A newline is printed as such only at the end of the format. */
+/* Like fprintf(3).  Only a newline at the end of the format is printed as a newline. */
 void vg_print(FILE *file, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
-void vg_print_list(FILE *file, const char *format, va_list args) __attribute__((format(printf, 2, 0)));
+void vg_vprint(FILE *file, const char *format, va_list args) __attribute__((format(printf, 2, 0)));
 
+/* Prints `length` bytes.  A newline is printed as a code, too. */
 void vg_print_bytes(FILE *file, const char *text, size_t length);
 
-/* The same, but newlines are printed as such: what another process printed. */
+/* Like vg_print_bytes(), but every newline is printed as a newline.  For the output of another process. */
 void vg_print_lines(FILE *file, const char *text, size_t length);
 
 #endif

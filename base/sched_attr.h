@@ -4,7 +4,8 @@
 
 #include <stdint.h>
 
-/* struct sched_attr of sched_setattr(2), which not every C library declares; by another name, as some do. */
+/* struct sched_attr of sched_setattr(2), which some C libraries do not declare.  The name differs from sched_attr,
+ * because other C libraries do declare that struct. */
 struct vg_sched_attr {
 	uint32_t size, policy;
 	uint64_t flags;

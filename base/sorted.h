@@ -6,28 +6,30 @@
 #include <stdint.h>
 
 /*
- * Arrays that are sorted by a member of type uint64_t, the key: an address, an id, a time.  `items`
- * may be NULL where count is 0.
+ * Arrays sorted by a key, a member of type uint64_t (an address, an id, a time).  `items` may be NULL if count is 0.
+ *
+ * 	vg_sort_by(ranges, count, start);
+ * 	at = vg_count_at_most(ranges, count, start, address);    // ranges[at - 1].start <= address
  */
 
-/* Where the key lies in an item; another type than uint64_t does not compile. */
+/* Offset of the key in an item.  Fails to compile if the key is not a uint64_t. */
 #define VG_KEY_OFFSET(items, key) \
 	(offsetof(__typeof__(*(items)), key) + 0 * sizeof(char[ \
 	 __builtin_types_compatible_p(__typeof__((items)->key), uint64_t) ? 1 : -1]))
 
-/* Sorts the items, unless they are sorted already. */
+/* Sorts the items.  Cheap if they are sorted already. */
 #define vg_sort_by(items, count, key) \
 	vg_sorted_sort((items), (count), sizeof *(items), VG_KEY_OFFSET(items, key))
 
-/* How many of the items have a key of at most `value`: the index of the first item above. */
-#define vg_count_to(items, count, key, value) \
-	vg_sorted_count_to((items), (count), sizeof *(items), VG_KEY_OFFSET(items, key), (value))
+/* Number of items with a key of at most `value`: this is also the index of the first item above `value`. */
+#define vg_count_at_most(items, count, key, value) \
+	vg_sorted_count_at_most((items), (count), sizeof *(items), VG_KEY_OFFSET(items, key), (value))
 
-/* How many of the items have a key below `value`: the index of the first item that has not. */
+/* Number of items with a key below `value`: this is also the index of the first item at or above `value`. */
 #define vg_count_below(items, count, key, value) \
 	vg_sorted_count_below((items), (count), sizeof *(items), VG_KEY_OFFSET(items, key), (value))
 
-/* The functions behind the macros; for arrays of plain numbers, with offset 0. */
+/* The functions behind the macros.  For arrays of plain uint64_t use offset 0. */
 void vg_sorted_sort(void *items, size_t count, size_t item_bytes, size_t key_offset);
 
 static inline uint64_t vg_sorted_key(const void *items, size_t index, size_t item_bytes,
@@ -36,8 +38,8 @@ static inline uint64_t vg_sorted_key(const void *items, size_t index, size_t ite
 	return *(const uint64_t *)((const char *)items + index * item_bytes + key_offset);
 }
 
-static inline size_t vg_sorted_count_to(const void *items, size_t count, size_t item_bytes,
-					size_t key_offset, uint64_t value)
+static inline size_t vg_sorted_count_at_most(const void *items, size_t count, size_t item_bytes,
+					     size_t key_offset, uint64_t value)
 {
 	size_t low = 0, high = count;
 
@@ -55,7 +57,7 @@ static inline size_t vg_sorted_count_to(const void *items, size_t count, size_t 
 static inline size_t vg_sorted_count_below(const void *items, size_t count, size_t item_bytes,
 					   size_t key_offset, uint64_t value)
 {
-	return value == 0 ? 0 : vg_sorted_count_to(items, count, item_bytes, key_offset, value - 1);
+	return value == 0 ? 0 : vg_sorted_count_at_most(items, count, item_bytes, key_offset, value - 1);
 }
 
 #endif

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-/* The length of the character at `at`, 0 if there is no valid one. */
+/* The length in bytes of the valid character at `at`, or 0. */
 static size_t character_bytes(const unsigned char *at, size_t left)
 {
 	uint32_t point;
@@ -29,7 +29,7 @@ static size_t character_bytes(const unsigned char *at, size_t left)
 	return bytes;
 }
 
-uint32_t vg_utf8_point(const char *text, size_t bytes)
+uint32_t vg_utf8_code_point(const char *text, size_t bytes)
 {
 	const unsigned char *at = (const unsigned char *)text;
 	uint32_t point = bytes == 1 ? at[0] : at[0] & (0xff >> (bytes + 1));
@@ -53,8 +53,8 @@ size_t vg_utf8_valid(const char *text, size_t length)
 	return at;
 }
 
-/* U+0080 to U+009F are c2 80 to c2 9f in UTF-8, where U+009B begins a sequence as ESC [ does;
- * U+2028 to U+202E are e2 80 a8 to ae, and U+2066 to U+2069 e2 81 a6 to a9. */
+/* In UTF-8, U+0080 to U+009F are c2 80 to c2 9f, U+2028 to U+202E are e2 80 a8 to ae, and U+2066 to U+2069 are e2 81 a6
+ * to a9.  U+009B begins an escape sequence, like ESC [. */
 size_t vg_utf8_control(const char *text, size_t length)
 {
 	const unsigned char *at = (const unsigned char *)text;
@@ -69,7 +69,7 @@ size_t vg_utf8_control(const char *text, size_t length)
 	return 0;
 }
 
-size_t vg_utf8_plain(const char *text, size_t length)
+size_t vg_utf8_printable(const char *text, size_t length)
 {
 	size_t at = 0;
 
@@ -87,17 +87,17 @@ size_t vg_utf8_plain(const char *text, size_t length)
 	return at;
 }
 
-void vg_utf8_clean(char *text, size_t length)
+void vg_utf8_make_valid(char *text, size_t length)
 {
 	for (size_t at = vg_utf8_valid(text, length); at < length;
 	     at += vg_utf8_valid(text + at, length - at))
 		text[at++] = '?';
 }
 
-void vg_utf8_make_plain(char *text, size_t length)
+void vg_utf8_make_printable(char *text, size_t length)
 {
-	for (size_t at = vg_utf8_plain(text, length); at < length;
-	     at += vg_utf8_plain(text + at, length - at)) {
+	for (size_t at = vg_utf8_printable(text, length); at < length;
+	     at += vg_utf8_printable(text + at, length - at)) {
 		size_t control = vg_utf8_control(text + at, length - at);
 
 		memset(text + at, '?', control > 0 ? control : 1);

@@ -5,25 +5,23 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* How many bytes at the start of text are whole, valid UTF-8 characters (RFC 3629: no
- * surrogates, no overlong forms). */
+/* Length of the valid UTF-8 at the start of the text, in bytes (RFC 3629: no surrogates, no overlong forms). */
 size_t vg_utf8_valid(const char *text, size_t length);
 
-/* How many bytes the valid character at the start of text has if a terminal would obey it instead
- * of showing it: control characters (C0, DEL, C1), separators of lines, and marks that turn the
- * direction of writing.  0 if it is another, or no valid one. */
+/* If the character at the start of the text controls a terminal, returns its length in bytes, otherwise 0.  Such
+ * characters are control characters (C0, DEL, C1), line separators, and marks that change the direction of writing. */
 size_t vg_utf8_control(const char *text, size_t length);
 
-/* The number of the valid character at the start of text, which has so many bytes. */
-uint32_t vg_utf8_point(const char *text, size_t bytes);
+/* The code point of the valid character at the start of the text.  `bytes` is the length of this character. */
+uint32_t vg_utf8_code_point(const char *text, size_t bytes);
 
-/* How many bytes at the start of text are whole, valid characters, and none of those above. */
-size_t vg_utf8_plain(const char *text, size_t length);
+/* Length in bytes of the beginning of the text that is valid UTF-8 without the characters of vg_utf8_control(). */
+size_t vg_utf8_printable(const char *text, size_t length);
 
-/* Replaces every byte that is not part of a valid character by '?', in place. */
-void vg_utf8_clean(char *text, size_t length);
+/* Replaces each byte that is not valid UTF-8 by '?', in place. */
+void vg_utf8_make_valid(char *text, size_t length);
 
-/* The same for every byte that is not part of a plain character. */
-void vg_utf8_make_plain(char *text, size_t length);
+/* Replaces each byte that is not printable in the sense of vg_utf8_printable() by '?', in place. */
+void vg_utf8_make_printable(char *text, size_t length);
 
 #endif

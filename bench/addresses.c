@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
- * A profile that goes through many addresses of one module.
+ * Writes a profile with many addresses of one module.
  *
- *     addresses SYM COUNT >PROFILE     and the addresses, in hex, one a line, on standard error
+ *     addresses SYM COUNT >PROFILE
  *
- * They are spread evenly over the code that the FUNC records of SYM cover, all different, and stand
- * in stacks of 20 frames.  The build id is the file's CODE_ID.
+ * The addresses are spread evenly over the code that the FUNC records of SYM cover.  No two are equal.  The profile has
+ * them in stacks of 20 frames.  The module's build id is the CODE_ID of SYM.  The addresses are also written to
+ * standard error, in hexadecimal, one per line.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -45,8 +46,8 @@ static void build_id_parse(struct module *module, const char *text)
 		module->build_id[module->build_id_bytes++] = (unsigned char)byte;
 }
 
-/* Functions that are neither sorted nor apart would make addresses that are not distinct. */
-static void function_take(struct module *module, struct range range)
+/* Skips a function that is out of order or overlaps the one before it: its addresses would not be distinct. */
+static void function_add(struct module *module, struct range range)
 {
 	uint64_t end = 0;
 
@@ -77,7 +78,7 @@ static void module_read(struct module *module, const char *path)
 		if (strncmp(line, "FUNC ", 5) == 0) {
 			if (sscanf(line + (line[5] == 'm' ? 7 : 5), "%" SCNx64 " %" SCNx64,
 				   &range.address, &range.size_bytes) == 2)
-				function_take(module, range);
+				function_add(module, range);
 		} else if (sscanf(line, "MODULE %*s %*s %*s %n", &at) == 0 && at > 0 &&
 			   strncmp(line, "MODULE ", 7) == 0) {
 			snprintf(module->name, sizeof module->name, "%.*s",
@@ -90,14 +91,14 @@ static void module_read(struct module *module, const char *path)
 	fclose(file);
 }
 
-static void stack_put(struct vg_writer *writer, uint64_t number, uint64_t address)
+static void stack_write(struct vg_writer *writer, uint64_t number, uint64_t address)
 {
 	uint32_t id = VG_STACK_ROOTS + (uint32_t)number;
 	struct vg_writer_sample sample = { .stack = id, .count = 1, .wall_ns = 1000000,
 					   .cpu_ns = 1000000 };
 
 	if (vg_writer_stack(writer, id, number % DEPTH == 0 ? VG_WALK_ROOT : id - 1, 0, address,
-			    VG_FOUND_CFI) != 0)
+			    VG_FOUND_BY_CFI) != 0)
 		die("cannot write");
 	sample.time_ns = (number / DEPTH + 1) * 1000000;
 	if (number % DEPTH == DEPTH - 1 && vg_writer_sample(writer, &sample) != 0)
@@ -118,7 +119,7 @@ static void stacks_write(const struct module *module, struct vg_writer *writer, 
 
 			if (at >= before + function->size_bytes)
 				break;
-			stack_put(writer, number, function->address + (at - before));
+			stack_write(writer, number, function->address + (at - before));
 		}
 		before += function->size_bytes;
 	}
@@ -138,7 +139,7 @@ int main(int argc, char **argv)
 		die("usage: addresses SYM COUNT");
 	module_read(&module, argv[1]);
 	if (module.code_bytes < count)
-		die("not as many addresses in the module");
+		die("the module has fewer addresses than COUNT");
 	memcpy(model.build_id, module.build_id, module.build_id_bytes);
 	model.build_id_bytes = (uint8_t)module.build_id_bytes;
 	model.size_bytes = UINT32_MAX;

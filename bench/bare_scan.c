@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
- * The least that a sampler can do to learn which threads there are and what each has used: at a steady
- * rate it reads the list of them, and of each that is new the two files that say whether it may be
- * stopped and what it has used.  It stops nothing and keeps nothing.
+ * The least work with which a sampler can know all threads and their CPU time: reads the list of threads at a steady
+ * rate.  For each new thread it reads two files: `stat`, which says whether the thread can be stopped, and `schedstat`,
+ * which has its CPU time.  It stops no thread and keeps nothing.
  *
  *     bare_scan HZ COMMAND [ARGUMENT ...]
  *
@@ -22,7 +22,7 @@
 #include "vignetted/capture/priority.h"
 #include "vignetted/session/ticks.h"
 
-enum { TIDS_MAX = 1 << 22 };     /* of any machine */
+enum { TIDS_MAX = 1 << 22 };     /* the kernel's PID_MAX_LIMIT */
 
 static void file_read(int directory, const char *tid, const char *name)
 {
@@ -33,13 +33,13 @@ static void file_read(int directory, const char *tid, const char *name)
 	fd = openat(directory, path, O_RDONLY | O_CLOEXEC);
 	if (fd < 0)
 		return;
-	/* It may have ended since. */
+	/* ESRCH: the thread has exited since the file was opened. */
 	if (read(fd, text, sizeof text) < 0 && errno != ESRCH)
 		perror(path);
 	close(fd);
 }
 
-/* New is who was not there the time before: ids come again. */
+/* A thread is new if the previous scan did not find its id.  Older scans do not count: the kernel reuses ids. */
 static void scan(DIR *tasks)
 {
 	static uint32_t seen_in[TIDS_MAX], scans = 1;

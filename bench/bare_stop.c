@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
- * The least that a sampler which stops a thread can do to it: stops it and lets it go, at a
- * steady rate, COUNT times or until it is gone.  Nothing is read from it.  Ends with 0 if it could at all.
+ * Stops a thread and continues it, at a steady rate, COUNT times or until the thread exits.  Reads nothing from it.  A
+ * sampler that stops threads cannot do less.  The exit status is 0 if the thread was stopped at least once.
  *
  *     bare_stop PID HZ [COUNT]
  */
@@ -26,7 +26,7 @@ int main(int argc, char **argv)
 	}
 	tid = atoi(argv[1]);
 	period_ns = 1000000000u / (uint64_t)atoi(argv[2]);
-	while (left-- != 0 && stop_and_go(tid) == 0) {
+	while (left-- != 0 && stop_and_continue(tid) == 0) {
 		struct timespec when;
 
 		stops++;

@@ -1,13 +1,19 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
- * How long vgctl_begin() and vgctl_end() take:
+ * Measures how long vgctl_begin() and vgctl_end() take.
  *
  *     begin_end KIND THREADS COUNT FILE
  *
- * COUNT sessions into FILE, of a process with so many threads, the first one included, which sleep.  KIND is
- * "ordinary", also for the first process of a pid namespace; "subreaper"; "locked", with all memory locked; or
- * "real-time", with SCHED_FIFO.  Prints of each session the microseconds of both calls, and by how many KiB the
- * process's locked memory had grown between them.
+ * Begins and ends COUNT sessions with the profile FILE, in a process with THREADS threads.  All but the first thread
+ * sleep.  KIND is one of:
+ *
+ *     ordinary     an ordinary process, or the first one of a pid namespace
+ *     subreaper    PR_SET_CHILD_SUBREAPER
+ *     locked       all memory locked
+ *     real-time    SCHED_FIFO
+ *
+ * Prints a line for each session: the microseconds that vgctl_begin() took, the microseconds that vgctl_end() took, and
+ * how many KiB more memory is locked during the session than before the first session.
  */
 #include <pthread.h>
 #include <sched.h>
@@ -24,7 +30,7 @@
 
 enum { STACK_BYTES = 64 * 1024, PRIORITY = 10 };
 
-static sem_t there;
+static sem_t started;
 
 static double now_us(void)
 {
@@ -36,7 +42,7 @@ static double now_us(void)
 
 static void *sleep_thread(void *none)
 {
-	sem_post(&there);
+	sem_post(&started);
 	for (;;)
 		pause();
 	return none;
@@ -47,17 +53,17 @@ static void threads_start(int count)
 	pthread_attr_t attributes;
 	pthread_t thread;
 
-	sem_init(&there, 0, 0);
+	sem_init(&started, 0, 0);
 	pthread_attr_init(&attributes);
 	pthread_attr_setstacksize(&attributes, STACK_BYTES);
 	for (int i = 1; i < count; i++) {
 		if (pthread_create(&thread, &attributes, sleep_thread, NULL) != 0)
 			abort();
-		sem_wait(&there);
+		sem_wait(&started);
 	}
 }
 
-/* Whether the process could become one of that kind. */
+/* Returns 1 if the process is now of that kind, and 0 after an error (errno). */
 static int become(const char *kind)
 {
 	const struct sched_param priority = { .sched_priority = PRIORITY };

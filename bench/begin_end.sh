@@ -1,15 +1,15 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT OR Apache-2.0
 #
-# How long vgctl_begin() and vgctl_end() hold up the program that calls them, with 1 thread and with 1,000 that
-# sleep: in an ordinary process, in the first process of a pid namespace, in a subreaper, in a process that locks
-# all its memory, and in a real-time thread; and how much memory a session has locked.  The targets are for the
-# median with one thread.
+# Measures how long vgctl_begin() and vgctl_end() take, and how much memory a session locks.  The program has 1 thread,
+# or 1,000 threads of which 999 sleep.  It is an ordinary process, the first process of a pid namespace, a subreaper, a
+# process that locks all its memory, or a process with a real-time thread.  The targets are for the median with one
+# thread.
 set -eu
 . "${SRCDIR:?}/bench/lib.sh"
 count=${BENCH_ROUNDS:-200}
 
-# column N QUANTILE FILE: in milliseconds
+# column N QUANTILE FILE: prints that quantile of column N, which is in microseconds, in milliseconds
 column() {
 	cut -d ' ' -f "$1" "$3" | quantile "$2" | awk '{ printf "%.2f", $1 / 1000 }'
 }
@@ -29,7 +29,7 @@ for kind in ordinary pid1 subreaper locked real-time; do
 	done
 done
 for kind in ordinary pid1 subreaper locked real-time; do
-	verdict "vgctl_begin, $kind" "$(column 1 0.5 "$dir/$kind.1")" 7 ms
-	verdict "vgctl_end, $kind" "$(column 2 0.5 "$dir/$kind.1")" 1 ms
-	verdict "locked memory, $kind" "$(cut -d ' ' -f 3 "$dir/$kind.1" | quantile 1)" 1024 KiB
+	verdict "Time of vgctl_begin(), $kind process" "$(column 1 0.5 "$dir/$kind.1")" 7 ms
+	verdict "Time of vgctl_end(), $kind process" "$(column 2 0.5 "$dir/$kind.1")" 1 ms
+	verdict "Locked memory, $kind process" "$(cut -d ' ' -f 3 "$dir/$kind.1" | quantile 1)" 1024 KiB
 done

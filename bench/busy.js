@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-// A steady load, for ever: several kinds of work in turn, through compiled code, the interpreter,
-// the regular expressions' own code, and the runtime in C++.
+// A steady load that never ends: several kinds of work in turn, in compiled code, the interpreter, compiled regular
+// expressions, and the runtime in C++.
 'use strict';
 
 const words = Array.from({ length: 400 }, (_, i) => `word${(i * 7919) % 1000}`);

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
-"""A steady load: busy.py THREADS.  Each thread does several kinds of work in turn, for ever."""
+"""A steady load that never ends: busy.py THREADS.  Each thread does several kinds of work in turn."""
 import json
 import re
 import sys

@@ -16,13 +16,13 @@
 static const uint64_t SETTLE_NS = UINT64_C(3) * 1000 * 1000 * 1000;
 
 static struct {
-	bool is_pgbench;             /* else it is ours (load.h) */
+	bool is_pgbench;             /* otherwise a load of load.h */
 	uint64_t window_ns;
 } load;
 
 void compare_fail(const char *what)
 {
-	fprintf(stderr, "%s fails\n", what);
+	fprintf(stderr, "toggle: %s failed\n", what);
 	exit(1);
 }
 
@@ -52,9 +52,9 @@ static struct figures window_run(void (*run)(int end_fd))
 	struct figures figures;
 
 	if (!load.is_pgbench)
-		load_note();
+		load_begin();
 	run(end_fd);
-	figures = load.is_pgbench ? transactions_between(begin_us, transactions_now_us()) : load_noted();
+	figures = load.is_pgbench ? transactions_between(begin_us, transactions_now_us()) : load_end();
 	close(end_fd);
 	return figures;
 }
@@ -77,8 +77,9 @@ void compare_settle(const struct sampler *sampler)
 		window_run(sampler->run);
 }
 
-/* What doubles as often as it halves is no change to a median of such. */
-static void compared(const struct figures *with, const struct figures *without)
+/* Prints changes in %.  Evaluate them by their median: the mean of the changes of a figure that is as often doubled as
+ * halved is above 0. */
+static void changes_print(const struct figures *with, const struct figures *without)
 {
 	printf("%.4f %.4f %.1f %.2f\n", 100 * (with->per_s / without->per_s - 1),
 	       100 * (with->p99_us / without->p99_us - 1), without->per_s, without->p99_us);
@@ -92,8 +93,8 @@ void compare_run(const struct sampler *sampler, int windows)
 		sampler->on();
 		with = window_run(sampler->run);
 		sampler->off();
-		compared(&with, &without);
+		changes_print(&with, &without);
 		without = window_run(compare_wait);
-		compared(&with, &without);
+		changes_print(&with, &without);
 	}
 }

@@ -5,35 +5,43 @@
 #include <stdint.h>
 
 /*
- * A server under load with a sampler and without: windows of both kinds follow one another.  The load
- * is one of load.h or a pgbench; it goes on.
+ * Measures a server under load with a sampler and without, in windows of time that alternate.  The load is a load of
+ * load.h, or pgbench.  It never pauses.
  *
- * A benchmark's: what fails ends it.
+ *     compare_load("redis", "6379", 300000000);
+ *     compare_run(&sampler, 20);
+ *
+ * An error ends the benchmark.
  */
 
-/* on() and off() are not measured; run() lasts until the descriptor can be read. */
+/* run() returns when the descriptor can be read.  The time that on() and off() take belongs to no window. */
 struct sampler {
 	void (*on)(void);
 	void (*run)(int end_fd);
 	void (*off)(void);
 };
 
-/* Says that this fails, and ends. */
+/* Prints that `what` failed, and exits with status 1. */
 _Noreturn void compare_fail(const char *what);
 
-/* A run() that does nothing. */
+/* A run() that only waits. */
 void compare_wait(int end_fd);
 
-/* The load: one of load.h by its name, on the server at that port; or a pgbench that runs, and writes that log. */
+/* Sets the load, and starts it unless it is "pgbench".  `where` is the server's port, or the log that the running
+ * pgbench writes. */
 void compare_load(const char *name, const char *where, uint64_t window_ns);
 
-/* Windows with a sampler that is on, which nobody looks at: until it has found its pace. */
+/* Runs the sampler for three seconds without measuring, until its cost is steady. */
 void compare_settle(const struct sampler *sampler);
 
-/* Each window with the sampler is compared with the one before it and with the one after it, which have
- * none.  Prints a line for each of the two:
+/* Compares each window with the sampler to the windows without the sampler directly before and after it.  Prints a line
+ * for each of the two comparisons:
+ *
  *     THROUGHPUT P99 PER_S P99_US
- * the changes of throughput and of the 99th percentile of latency in %, and both without the sampler. */
+ *
+ * THROUGHPUT and P99 are the changes of throughput and of the 99th percentile of latency, in %.  PER_S and P99_US are
+ * both figures without the sampler, in answers per second and microseconds.
+ */
 void compare_run(const struct sampler *sampler, int windows);
 
 #endif

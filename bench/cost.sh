@@ -1,30 +1,30 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT OR Apache-2.0
 #
-# CPU time per complete sample, stored and with its frames found: the helper's, against perf's
-# record and script together (perf unwinds in the latter), of python3 and node at 1 kHz.
+# Measures the sampler's CPU time per complete sample of python3 and node at 1 kHz, from the capture to the stored
+# stack.  vignetted is compared with perf record and perf script together, because perf unwinds in perf script.
 #
-# Only threads that run are counted (--mode cpu), as perf does.  A stack is complete if its
-# outermost frame is where threads begin: for perf, the program's entry or clone's.  perf gets
-# nearly no complete stack of node, for it has no way through code compiled at run time: there the
-# figure to look at is that per sample, complete or not, and the worst of all ratios counts.
+# Only running threads are sampled (--mode cpu), as perf does.  A stack is complete if its root frame is where threads
+# begin: for perf, the program's entry or clone.  perf has nearly no complete stack of node, because it cannot unwind
+# JIT code.  So the CPU time per sample, complete or not, is measured as well, and the worst of all ratios counts.
 #
-# A bare stop and release (bare_stop.c) is the floor of whatever stops threads.
+# A bare stop (bare_stop.c) is a lower bound for a sampler that stops threads.
 #
-# What perf costs the target (it copies 16 KiB in each interrupt) is not counted, nor is what a stop costs
-# it: see pause.sh.
+# The cost for the target is not measured here (perf copies 16 KiB for each sample; vignetted may stop threads): see
+# pause.sh.
 set -eu
 . "${SRCDIR:?}/bench/lib.sh"
 seconds=${BENCH_SECONDS:-4}
 rounds=${BENCH_ROUNDS:-3}
 
-# entry FILE: where in its page the program begins, as the hexadecimal digits of 64 bytes from it
+# entry FILE: prints the last three hexadecimal digits of the addresses of the 64 bytes that begin at the program's
+# entry point.  These digits are the offsets in a page, which loading does not change.
 entry() {
 	at=$(readelf -h "$1" | sed -n 's/.*Entry point address: *0x//p')
 	awk -v at="$(printf '%d' "0x$at")" 'BEGIN { for (i = 0; i < 64; i++) printf "%03x ", (at + i) % 4096 }'
 }
 
-# complete EXE: how many of perf script's stacks, on standard input
+# complete EXE: counts the complete stacks in the output of perf script on standard input
 complete() {
 	awk -v entry="$(entry "$1")" -v dso="$1" '
 		function finish() {
@@ -70,7 +70,7 @@ show() {
 		"$(median <"$dir/$name.$2.any")" "$(median <"$dir/$name.$2.whole")"
 }
 
-# ratio OURS THEIRS: the median over rounds, of each round's
+# ratio OURS THEIRS: prints the median of the rounds' ratios
 ratio() {
 	paste "$dir/$name.$1" "$dir/$name.$2" | awk '$2 != "none" { print $1 / $2 }' | median |
 		awk '{ printf "%.4f\n", $1 }'
@@ -102,9 +102,10 @@ for name in python3 node; do
 	printf '  %-24s %12s %12s\n' "perf record alone" '' "$(median <"$dir/$name.record")"
 	echo "RATIO to perf: per complete stack $(ratio vignetted perf)," \
 		"per sample $(ratio vignetted.any perf.any)"
+	measured "CPU time per sample of $name relative to perf record and perf script" "$(ratio vignetted.any perf.any)"
 	ratio vignetted perf >>"$dir/ratios"
 	ratio vignetted.any perf.any >>"$dir/ratios"
 done
 worst=none
 [ -f "$dir/ratios" ] && worst=$(quantile 1 <"$dir/ratios")
-verdict cost "$worst" 0.12 "of perf's"
+verdict "The same, the worst of both programs, per sample and per complete sample" "$worst" 0.12

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
- * Runs a command and writes the CPU time that it used, user and system, in ns, to a file.
+ * Runs a command and writes its CPU time (user and system, in ns) to a file.
  *
  *     cpu FILE COMMAND [ARGUMENT ...]
  *
- * Signals that end commands (INT, TERM) are passed on.  Exits as the command does.
+ * Passes SIGINT and SIGTERM on to the command.  Exits with the command's status.
  */
 #include <errno.h>
 #include <signal.h>
@@ -38,7 +38,7 @@ int main(int argc, char **argv)
 		return 1;
 	}
 	if (child == 0) {
-		/* A shell's background commands ignore it. */
+		/* A shell starts its background commands with SIGINT ignored. */
 		signal(SIGINT, SIG_DFL);
 		execvp(argv[2], argv + 2);
 		perror(argv[2]);

@@ -1,13 +1,17 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
- * Nanoseconds of one's own processor time for one event of the program's:
+ * Measures the CPU time of one event, in nanoseconds of the thread that records it.
  *
  *     events loop|idle|instant|interval|clock|write THREADS FILE
  *
- * While a session records, events come in bursts that fit a lane, with time to fetch them between;
- * only the bursts are counted.  An interval is two events.  "loop" is what counts the others, with
- * nothing in it.  FILE is the profile, or what is written to.  Prints the mean of all threads, and of
- * the events how many were recorded and dropped.
+ *     instant, interval    events of a session; an interval is two events
+ *     idle                 instants without a session
+ *     clock, write         clock_gettime(2); write(2) of 32 bytes to FILE
+ *     loop                 the empty loop
+ *
+ * Events come in bursts that fit into a lane, with time for the helper to fetch them in between.  Only the bursts are
+ * measured.  FILE is the profile of the session.  Prints the mean over the threads of each thread's median burst, in ns
+ * per event, and how many events were recorded and dropped.
  */
 #include <fcntl.h>
 #include <pthread.h>
@@ -48,7 +52,7 @@ static void intervals(void)
 {
 	for (int i = 0; i < BURST / 2; i++) {
 		VGCTL_SCOPE(kind, label);
-		/* Or the compiler might move one into the other. */
+		/* Keeps the compiler from merging two rounds. */
 		__asm__ volatile("");
 	}
 }
@@ -73,7 +77,7 @@ static void writes(void)
 
 static void (*work)(void);
 
-/* The least of all bursts would be the machine's best day; the middle one is what one gets. */
+/* Sorts the bursts.  The median is used, because the fastest burst is an exception. */
 static int compare(const void *left, const void *right)
 {
 	double a = *(const double *)left, b = *(const double *)right;

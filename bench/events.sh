@@ -1,10 +1,10 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT OR Apache-2.0
 #
-# What an event of the program's costs the thread that tells it: its own processor time in
-# nanoseconds, of 1 and of 4 threads, while a session records and while none does; against a
-# clock_gettime(2), without which no event has a time, and against write(2) of a record of 32 bytes.
-# An idle event is of the size of the loop that repeats it, which is measured beside it and taken off.
+# Measures the CPU time of one event in the thread that records it, in nanoseconds: with 1 and with 4 threads, in a
+# session and without a session.  Two other calls are measured for comparison: clock_gettime(2), which every event
+# calls for its time, and write(2) of 32 bytes.  An event without a session takes about as long as the loop around it.
+# So the empty loop is measured, too, and subtracted.
 set -eu
 . "${SRCDIR:?}/bench/lib.sh"
 rounds=${BENCH_ROUNDS:-5}
@@ -27,7 +27,7 @@ while [ $round -lt "$rounds" ]; do
 			awk '{ print $1 - $2 }' >>"$dir/idle.more.$threads"
 	done
 done
-echo "ns an event, medians of $rounds rounds:"
+echo "ns per event, medians of $rounds rounds:"
 printf '  %-34s %10s %10s\n' '' '1 thread' '4 threads'
 # row TEXT NAME
 row() {
@@ -35,9 +35,9 @@ row() {
 }
 row "instant, recorded" instant
 row "begin or end, recorded" interval
-row "idle, in the loop that counts" idle
-row "that loop with nothing in it" loop
-row "idle, the difference" idle.more
+row "instant without a session + loop" idle
+row "the loop alone" loop
+row "instant without a session" idle.more
 row "clock_gettime" clock
 row "write of 32 bytes" write
 echo "dropped: $(cat "$dir"/instant.dropped "$dir"/interval.dropped | awk '{ n += $1 } END { print n + 0 }') of" \
@@ -49,6 +49,6 @@ done
 for threads in 1 4; do
 	for what in instant interval; do median <"$dir/$what.clocks.$threads"; done
 done | quantile 1 >"$dir/worst"
-verdict "events, recorded" "$(cat "$dir/worst")" 2 "of a clock_gettime"
+verdict "Time of a recorded event relative to clock_gettime" "$(cat "$dir/worst")" 2
 idle=$(for threads in 1 4; do median <"$dir/idle.more.$threads"; done | quantile 1)
-verdict "events, idle" "$idle" 1 ns
+verdict "Time of an event while nothing records" "$idle" 1 ns

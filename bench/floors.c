@@ -25,7 +25,7 @@ static void nothing(void)
 {
 }
 
-/* At ticks as a session has them. */
+/* Wakes at the ticks of a session. */
 static void ticks_run(int end_fd, bool stop)
 {
 	struct pollfd end = { .fd = end_fd, .events = POLLIN };
@@ -35,8 +35,8 @@ static void ticks_run(int end_fd, bool stop)
 	do {
 		uint64_t now_ns, due_ns;
 
-		if (vg_ticks_due(&floors.ticks, vg_now_ns()) && stop && stop_and_go(floors.pid) != 0)
-			compare_fail("stopping");
+		if (vg_ticks_due(&floors.ticks, vg_now_ns()) && stop && stop_and_continue(floors.pid) != 0)
+			compare_fail("a stop");
 		now_ns = vg_now_ns();
 		due_ns = floors.ticks.due_ns;
 		left = (struct timespec){ 0, due_ns > now_ns ? (long)(due_ns - now_ns) : 0 };
@@ -60,7 +60,7 @@ static void timers_on(void)
 	if (vg_tasks_scan(&floors.tasks) != 0 ||
 	    vg_timers_open(&floors.timers, floors.pid, floors.tasks.live.items, floors.tasks.live.count,
 			   floors.ticks.period_ns, RINGS_BYTES) != 0)
-		compare_fail("the kernel's sampling");
+		compare_fail("opening the timers");
 	tasks = floors.tasks.live.items;
 	for (size_t i = 0; i < floors.tasks.live.count; i++)
 		vg_timers_add(&floors.timers, tasks[i].tid);
@@ -89,7 +89,7 @@ const struct sampler *floors_begin(const char *name, pid_t pid, uint64_t period_
 		vg_priority_begin(&floors.priority);
 		vg_ticks_start(&floors.ticks, period_ns, vg_now_ns());
 		if (vg_tasks_open(&floors.tasks, pid) != 0)
-			compare_fail("the list of threads");
+			compare_fail("reading the list of threads");
 		return &all[i].sampler;
 	}
 	return NULL;

@@ -8,16 +8,17 @@
 #include "bench/compare.h"
 
 /*
- * Samplers that do one part of a sampler's work, in the plain way, and no more: what this part costs.
+ * A floor is a sampler that does one part of a sampler's work and nothing else.  Its cost is the cost of that part: a
+ * sampler that needs the part cannot cost less.
  *
- *     waking      wakes as often: whatever looks at the server so often from outside
- *     stopping    wakes as often, stops the process's first thread and lets it go
- *     timers      has the kernel sample all threads, and fetches nothing
+ *     waking      wakes at each tick
+ *     stopping    wakes at each tick, stops the process's first thread and continues it
+ *     timers      opens a timer on every thread, and fetches no sample
  *
- * A benchmark's: what fails ends it.
+ * An error ends the benchmark.
  */
 
-/* NULL: there is none of that name. */
+/* Returns the floor with that name, or NULL if there is none.  A process can begin only one floor. */
 const struct sampler *floors_begin(const char *name, pid_t pid, uint64_t period_ns);
 
 #endif

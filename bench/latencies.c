@@ -10,13 +10,13 @@ void latencies_clear(struct latencies *latencies)
 	memset(latencies, 0, sizeof *latencies);
 }
 
-void latencies_note(struct latencies *latencies, uint64_t us)
+void latencies_add(struct latencies *latencies, uint64_t us)
 {
 	latencies->by_us[us < LATENCY_MAX_US ? us : LATENCY_MAX_US - 1]++;
 	latencies->count++;
 }
 
-/* Within a microsecond, latencies are taken to be spread evenly. */
+/* Interpolates within one microsecond. */
 static double p99_us(const struct latencies *latencies)
 {
 	double want = 0.99 * (double)latencies->count, below = 0;
@@ -30,7 +30,7 @@ static double p99_us(const struct latencies *latencies)
 struct figures latencies_figures(const struct latencies *latencies, uint64_t answers, uint64_t ns)
 {
 	if (latencies->count == 0) {
-		fprintf(stderr, "the server has stopped answering\n");
+		fprintf(stderr, "toggle: the server has answered nothing in a window\n");
 		exit(1);
 	}
 	return (struct figures){ (double)answers / (double)ns * 1e9, p99_us(latencies) };

@@ -1,16 +1,29 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
 #
-# What the benchmarks share; sourced by them.  Machines are shared and noisy: whatever is compared
-# runs in turn, several rounds, and medians are what counts.
+# The benchmarks source this file.  Machines are shared and noisy.  So the things that a benchmark compares run in turn,
+# for several rounds, and the medians are compared.
 #
-#     BENCH_SECONDS   the length of one run      (each benchmark has its own default)
-#     BENCH_ROUNDS    how often each is repeated (the same)
+#     BENCH_SECONDS   the length of one run       (each benchmark has its own default)
+#     BENCH_ROUNDS    how often runs are repeated (each benchmark has its own default)
+#
+# A benchmark that succeeds replaces its section of bench/RESULTS.md.
 : "${BUILDDIR:?run me by make bench}" "${SRCDIR:?}" "${VIGNETTED:?}" "${VGTOOL:?}"
 bench=$BUILDDIR/bench
 python=/usr/bin/python3
 dir=$(mktemp -d)
 pids=
-trap 'kill -9 $pids 2>/dev/null || true; rm -rf "$dir"' EXIT
+bench_name=$(basename "$0" .sh)
+machine="$(nproc) CPUs, $(sed -n 's/^model name.*: //p' /proc/cpuinfo | head -1), Linux $(uname -r | sed 's/-.*//')"
+
+load_average=$(cut -d ' ' -f 1 /proc/loadavg)
+
+finish() {
+	status=$?
+	kill -9 $pids 2>/dev/null || true
+	[ $status != 0 ] || [ ! -s "$dir/rows" ] || results_write
+	rm -rf "$dir"
+}
+trap finish EXIT
 trap 'exit 1' INT TERM
 
 fail() {
@@ -18,7 +31,7 @@ fail() {
 	exit 1
 }
 
-# median and quantile Q: of the numbers on standard input
+# quantile Q; median: print that quantile, or the median, of the numbers on standard input
 quantile() {
 	sort -g | awk -v q="$1" '{ v[NR] = $1 }
 		END { if (NR == 0) { print "none"; exit }
@@ -27,7 +40,7 @@ quantile() {
 }
 median() { quantile 0.5; }
 
-# calc EXPRESSION [FORMAT]: an arithmetic expression; "none" where a figure in it is none
+# calc EXPRESSION [FORMAT]: prints the value of an arithmetic expression; "none" if an operand is "none"
 calc() {
 	case $1 in
 	*none*) echo none ;;
@@ -35,26 +48,52 @@ calc() {
 	esac
 }
 
-# spread [SHARED]: the standard error of the median of the numbers on standard input: 1.253 s / sqrt(n),
-# where the quartiles are 1.349 s apart, and n is how many there are, by how many come from one run
+# spread [SHARED]: prints the standard error of the median of the numbers on standard input: 1.253 s / sqrt(n).  s is
+# computed from the quartiles, which are 1.349 s apart in a normal distribution.  SHARED is how many of the numbers come
+# from one run (default 1); n is the count of numbers divided by SHARED.
 spread() {
 	cat >"$dir/numbers"
 	calc "1.253 / 1.349 * ($(quantile 0.75 <"$dir/numbers") - $(quantile 0.25 <"$dir/numbers")) \
 		/ sqrt($(wc -l <"$dir/numbers") / ${1:-1})"
 }
 
-# number FILE KEY: a number out of a flat JSON object
+# number FILE KEY: prints a number of a flat JSON object
 number() {
 	sed -n "s/.*\"$2\":\([0-9]*\).*/\1/p" "$1"
 }
 
-# verdict NAME FIGURE LIMIT UNIT: at most the limit is to be reached
-verdict() {
-	word=$(awk -v f="$2" -v l="$3" 'BEGIN { print f != "none" && f + 0 <= l ? "reached" : "not reached" }')
-	echo "$1: $2${4:+ $4} (target: $3${4:+ $4}) [$word]"
+# results_row WHAT FIGURE TARGET RESULT: a row of bench/RESULTS.md
+results_row() {
+	echo "| $1 | $2 | $3 | $4 |" >>"$dir/rows"
 }
 
-# stop PID...: ends samplers in good order
+# verdict WHAT FIGURE TARGET UNIT: prints a figure, and whether it is at most the target
+verdict() {
+	word=$(awk -v f="$2" -v l="$3" 'BEGIN { print f != "none" && f + 0 <= l ? "reached" : "not reached" }')
+	shown=$(awk -v f="$2" 'BEGIN { printf f == "none" ? f : (f < 100 ? "%.3g" : "%.0f"), f }')${4:+ $4}
+	echo "$bench_name: $1: $shown (target: $3${4:+ $4}) [$word]"
+	results_row "$1" "$shown" "$3${4:+ $4}" "$word"
+}
+
+# measured WHAT FIGURE: prints a figure that has no target
+measured() {
+	echo "$bench_name: $1: $2"
+	results_row "$1" "$2" "" ""
+}
+
+# results_write: replaces the section of this benchmark in bench/RESULTS.md.  A run with a debug file that the caller
+# chose has a section of its own.
+results_write() {
+	commit=$(git -C "$SRCDIR" describe --always 2>/dev/null || echo "unknown")
+	git -C "$SRCDIR" diff --quiet HEAD -- '*.[ch]' "bench/*.sh" configure.ac 2>/dev/null || commit="$commit with changes"
+	settings=$(env | sed -n 's/^\(BENCH_[A-Z]*\)=\([A-Za-z0-9 .-]*\)$/\1="\2"/p' | sort | tr '\n' ' ')
+	run="\`make -C build bench benches=$bench_name${settings:+ ${settings% }}\`, $(date -u +%F), commit $commit, $machine"
+	run="$run, load average $load_average."
+	awk -v name="$bench_name${BENCH_DEBUG:+ with BENCH_DEBUG}" -v rows="$dir/rows" -v run="$run" \
+		-f "$SRCDIR/bench/results.awk" "$SRCDIR/bench/RESULTS.md" >"$dir/results" && cat "$dir/results" >"$SRCDIR/bench/RESULTS.md"
+}
+
+# stop PID...: ends samplers by SIGINT, so that they complete their files
 stop() {
 	for pid in "$@"; do
 		kill -INT "$pid" 2>/dev/null || true
@@ -62,7 +101,7 @@ stop() {
 	done
 }
 
-# end PID...: ends what need not end well
+# end PID...: kills these processes
 end() {
 	for pid in "$@"; do
 		kill -9 "$pid" 2>/dev/null || true
@@ -70,20 +109,20 @@ end() {
 	done
 }
 
-# on CPU COMMAND...: becomes the command, on that CPU if there are two, and before others where
-# that is allowed
+# on CPU COMMAND...: executes the command on that CPU if there are two or more CPUs, with the highest priority if that
+# is allowed
 on() {
 	cpu=$1; shift
 	renice -n -20 -p "$(exec sh -c 'echo $PPID')" >/dev/null 2>&1 || true
 	if [ "$(nproc)" -ge 2 ]; then exec taskset -c "$cpu" "$@"; else exec "$@"; fi
 }
 
-# free_port: a TCP port that nobody has, from the kernel
+# free_port: prints a TCP port that is not in use
 free_port() {
 	"$python" -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])'
 }
 
-# have_perf: whether perf can sample another process here; says why not
+# have_perf: succeeds if perf can sample another process here; otherwise prints why it cannot
 have_perf() {
 	[ -n "${perf_state-}" ] || {
 		sleep 5 & sleeper=$!
@@ -97,4 +136,4 @@ have_perf() {
 	[ $perf_state = yes ]
 }
 
-echo "-- $(basename "$0" .sh): $(nproc) CPUs, $(sed -n 's/^model name.*: //p' /proc/cpuinfo | head -1), Linux $(uname -r)"
+echo "-- $bench_name: $machine"

@@ -21,23 +21,23 @@ enum {
 	REQUESTS_BYTES = 1 << 12,
 	ANSWER_BYTES = 1 << 16,
 	ANSWER_WAIT_US = 100 * 1000,
-	NOTED_US = 1000,
+	SETTLE_US = 1000,
 };
 
 static const struct shape {
 	const char *name, *request;
 	int connections, pipeline;
 } shapes[] = {
-	/* What redis-benchmark sends for "-t get", from as many clients as it has by default. */
+	/* As redis-benchmark -t get, with its default of 50 clients. */
 	{ "redis", "*2\r\n$3\r\nGET\r\n$16\r\nkey:__rand_int__\r\n", 50, 1 },
 	{ "redis-pipelined", "*2\r\n$3\r\nGET\r\n$16\r\nkey:__rand_int__\r\n", 50, 16 },
-	/* wrk's default. */
+	/* With wrk's default of 10 connections. */
 	{ "nginx", "GET /page HTTP/1.1\r\nHost: localhost\r\n\r\n", 10, 1 },
 };
 
 struct connection {
 	int fd;
-	size_t got_bytes;            /* of the answers to what was asked last */
+	size_t got_bytes;            /* of the answers to the latest requests */
 	uint64_t asked_ns;
 };
 
@@ -47,14 +47,14 @@ static struct {
 	char requests[REQUESTS_BYTES];
 	size_t requests_bytes, answers_bytes;
 	struct connection connections[CONNECTIONS_MAX];
-	uint64_t noting_ns, answers_before;
+	uint64_t window_begin_ns, answers_before;
 } load;
 
-/* The load is a process of its own, as a client is: a sampler that shared its memory would take a CPU
- * from it too easily. */
+/* The load runs in its own process, as a client does, and shares only this memory with the sampler.  If both were
+ * threads of one process, the sampler would take the CPU from the load more easily. */
 static struct shared {
 	_Atomic uint64_t answers;
-	_Atomic bool noting;         /* latencies are noted */
+	_Atomic bool measuring;      /* latencies are added to the histogram */
 	struct latencies latencies;
 } *shared;
 
@@ -98,8 +98,8 @@ static void connection_answered(struct connection *connection)
 {
 	uint64_t us = (vg_now_ns() - connection->asked_ns) / 1000;
 
-	if (atomic_load(&shared->noting))
-		latencies_note(&shared->latencies, us);
+	if (atomic_load(&shared->measuring))
+		latencies_add(&shared->latencies, us);
 	atomic_fetch_add_explicit(&shared->answers, (uint64_t)load.shape->pipeline, memory_order_relaxed);
 	connection_ask(connection);
 }
@@ -130,7 +130,7 @@ static _Noreturn void load_run(void)
 	}
 }
 
-/* How long answers are: they all are alike. */
+/* All answers have the same length. */
 static void answers_measure(void)
 {
 	struct connection connection;
@@ -174,21 +174,21 @@ void load_start(const char *name, int port)
 	_exit(1);
 }
 
-void load_note(void)
+void load_begin(void)
 {
 	latencies_clear(&shared->latencies);
-	load.noting_ns = vg_now_ns();
+	load.window_begin_ns = vg_now_ns();
 	load.answers_before = shared->answers;
-	atomic_store(&shared->noting, true);
+	atomic_store(&shared->measuring, true);
 }
 
-struct figures load_noted(void)
+struct figures load_end(void)
 {
 	uint64_t answers, ns;
 
-	atomic_store(&shared->noting, false);
+	atomic_store(&shared->measuring, false);
 	answers = shared->answers - load.answers_before;
-	ns = vg_now_ns() - load.noting_ns;
-	usleep(NOTED_US);
+	ns = vg_now_ns() - load.window_begin_ns;
+	usleep(SETTLE_US);
 	return latencies_figures(&shared->latencies, answers, ns);
 }

@@ -5,19 +5,24 @@
 #include "bench/latencies.h"
 
 /*
- * A closed load on redis-server or nginx, as redis-benchmark and wrk make it: so many connections,
- * and as soon as one has its answers it asks again.  Those tools tell one percentile of a whole run;
- * this one, of whatever time it is asked for, while the load goes on.
+ * A closed load on redis-server or nginx, like the loads of redis-benchmark and wrk: there are several connections, and
+ * each sends its next request when it has the answer to the previous one.  redis-benchmark and wrk report percentiles
+ * of a whole run.  This load reports percentiles of any window, and does not pause between windows.
  *
- * A benchmark's: what fails ends it.
+ *     load_start("redis", 6379);
+ *     load_begin();
+ *     ...
+ *     figures = load_end();
+ *
+ * An error ends the benchmark.
  */
 
-/* Starts the load that is named redis, redis-pipelined or nginx, on the server at that port of this
- * machine, in a process of its own. */
+/* Starts a process that puts the load "redis", "redis-pipelined" or "nginx" on the server at that port of this machine.
+ * The process ends with its parent. */
 void load_start(const char *name, int port);
 
-/* From now on answers are noted; until the figures of them are asked for. */
-void load_note(void);
-struct figures load_noted(void);
+/* Begin and end a window.  load_end() returns the window's figures. */
+void load_begin(void);
+struct figures load_end(void);
 
 #endif

@@ -1,20 +1,19 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT OR Apache-2.0
 #
-# For how long a running thread does not run when it is sampled at 1 kHz, as the thread itself
-# sees it: under vignetted, under vignetted where it may not use the kernel's interrupts and stops
-# threads ("stopping"), under a bare stop and release, and under perf.
+# Measures how long a running thread pauses for a sample at 1 kHz: by vignetted with timers, by vignetted with stops
+# ("stopping"), by a bare stop, and by perf.
 #
-# watch.c tells the longest gap in each sampling period.  Gaps that nobody's sampling made are
-# among them, so the same is watched with no sampler, and a quantile of a sampler's own gaps is
-# the length x where  P(gap > x, sampled) - P(gap > x, alone) = 1 - q.  That leaves alone what
-# the machine does to everybody, without having to know which gap was whose.
+# The thread measures itself: watch.c prints the longest gap in each sampling period.  Some of these gaps are not the
+# sampler's.  So the thread is also measured without a sampler.  The quantile q of a sampler's own gaps is the length x
+# for which P(gap > x, sampled) - P(gap > x, alone) = 1 - q.  This quantile excludes the gaps that the machine caused,
+# although a single gap does not show its cause.
 set -eu
 . "${SRCDIR:?}/bench/lib.sh"
 seconds=${BENCH_SECONDS:-1}
 rounds=${BENCH_ROUNDS:-9}
 
-# watched KIND ROUND: the target with that sampler; its gaps into a file
+# watched KIND ROUND: writes the gaps of the thread under that sampler into a file
 watched() {
 	on 0 "$bench/watch" "$seconds" 1000 >"$dir/$1.$2" & watch=$!
 	sampler=
@@ -36,7 +35,7 @@ watched() {
 	sort -rg "$dir/$1.$2" -o "$dir/$1.$2"
 }
 
-# own Q FILE ALONE: that quantile of a sampler's own gaps, in us; both files longest first
+# own Q FILE ALONE: prints that quantile of a sampler's own gaps, in us.  Both files have the longest gap first.
 own() {
 	awk -v q="$1" 'NR == FNR { alone[++n] = $1; next } { gap[++m] = $1 }
 		END { b = 0
@@ -69,7 +68,7 @@ for kind in alone $samplers; do
 	printf '%-10s %8s %8s\n' $kind "$(median <"$dir/$kind.q0.5")" "$(median <"$dir/$kind.q0.99")"
 done
 
-# ratio Q SAMPLER PEER: the median over rounds of a sampler's to the peer's in the same round
+# ratio Q SAMPLER PEER: prints the median of the rounds' ratios
 ratio() {
 	paste "$dir/$2.q$1" "$dir/$3.q$1" |
 		awk '$2 != "none" && $1 != "none" { print $1 / $2 }' | median | awk '{ printf "%.2f\n", $1 }'
@@ -77,7 +76,8 @@ ratio() {
 [ ! -f "$dir/perf.q0.5" ] ||
 	echo "RATIO to perf: p50 $(ratio 0.5 vignetted perf), p99 $(ratio 0.99 vignetted perf)"
 for kind in vignetted stopping; do
+	if [ $kind = vignetted ]; then what="by timers"; else what="by stops"; fi
 	echo "RATIO to a bare stop, $kind: p50 $(ratio 0.5 $kind bare), p99 $(ratio 0.99 $kind bare)"
-	verdict "pause p50, $kind" "$(ratio 0.5 $kind bare)" 1.25 "of a bare stop"
-	verdict "pause p99, $kind" "$(ratio 0.99 $kind bare)" 1.5 "of a bare stop"
+	verdict "Median pause relative to a bare stop, $what" "$(ratio 0.5 $kind bare)" 1.25
+	verdict "99th percentile of pauses relative to a bare stop, $what" "$(ratio 0.99 $kind bare)" 1.5
 done

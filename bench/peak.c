@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
- * Runs a command, and prints what it took: wall and CPU seconds, and the most memory of its own
- * (anonymous) and altogether (with the pages of files that it has mapped), in MiB.
+ * Runs a command and writes its time and its peak memory to a file.
  *
  *     peak FILE COMMAND...     FILE gets: WALL_S CPU_S PRIVATE_MIB RESIDENT_MIB
  *
- * The kernel keeps the peak of all that is resident, but not of the private part, so that is
- * looked up every two milliseconds; a last look cannot be had once the process is gone.
+ * Private memory is anonymous.  Resident memory also includes the mapped pages of files.  The kernel keeps the peak of
+ * resident memory, but not the peak of private memory.  So private memory is read every 2 ms, and growth in the
+ * command's last 2 ms is missed.
  */
 #include <signal.h>
 #include <stdio.h>
@@ -25,7 +25,7 @@ static double now_s(void)
 	return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
 }
 
-/* RssAnon, in KiB; 0 once the process is gone. */
+/* RssAnon; 0 if the process has exited. */
 static long private_kib(pid_t pid)
 {
 	char path[64], line[256];

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
- * A larger module than there is: the functions of a .sym file over and over, each time further up
- * and with other names.
+ * Makes a large symbol file from a small one: repeats its functions, each time at higher addresses and with other
+ * names.
  *
  *     repeat SYM MIB >LARGER
  */
@@ -10,10 +10,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-static uint64_t span;           /* from one copy to the next */
-static uint64_t written;
+static uint64_t copy_bytes;     /* distance between the addresses of one copy and the next */
+static uint64_t written;        /* bytes */
 
-static void hex_shift(const char **at, uint64_t shift)
+static void address_print(const char **at, uint64_t shift)
 {
 	char *end;
 	uint64_t address = strtoull(*at, &end, 16);
@@ -22,7 +22,7 @@ static void hex_shift(const char **at, uint64_t shift)
 	*at = end;
 }
 
-static void rest(const char *at, const char *suffix)
+static void rest_print(const char *at, const char *suffix)
 {
 	size_t length = strcspn(at, "\n");
 
@@ -40,7 +40,7 @@ static void inline_print(const char *line, uint64_t shift)
 	while (*at != '\n' && *at != '\0') {
 		size_t size;
 
-		hex_shift(&at, shift);
+		address_print(&at, shift);
 		size = strcspn(at + 1, " \n") + 1;
 		written += fwrite(at, 1, size, stdout);
 		at += size;
@@ -52,7 +52,7 @@ static void inline_print(const char *line, uint64_t shift)
 
 static void line_print(const char *line, unsigned copy)
 {
-	uint64_t shift = copy * span;
+	uint64_t shift = copy * copy_bytes;
 	char suffix[32] = "";
 	const char *at = line;
 
@@ -68,8 +68,8 @@ static void line_print(const char *line, unsigned copy)
 			snprintf(suffix, sizeof suffix, "#%u", copy);
 		written += fwrite(line, 1, (size_t)(at - line), stdout);
 	}
-	hex_shift(&at, shift);
-	rest(at, suffix);
+	address_print(&at, shift);
+	rest_print(at, suffix);
 }
 
 static int is_code(const char *line)
@@ -96,14 +96,14 @@ int main(int argc, char **argv)
 			if (is_code(line))
 				line_print(line, copy);
 			else if (copy == 0)
-				rest(line, "");
+				rest_print(line, "");
 			if (copy == 0 && (sscanf(line, "FUNC %" SCNx64 " %" SCNx64, &address, &size) == 2 ||
 			    sscanf(line, "FUNC m %" SCNx64 " %" SCNx64, &address, &size) == 2) &&
-			    address + size > span)
-				span = address + size;
+			    address + size > copy_bytes)
+				copy_bytes = address + size;
 		}
 		if (copy == 0)
-			span = (span + 0xfffff) & ~UINT64_C(0xfffff);
+			copy_bytes = (copy_bytes + 0xfffff) & ~UINT64_C(0xfffff);
 	}
 	free(line);
 	fclose(file);

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
- * Threads that sleep for good, in the calls that servers' threads sleep in.
+ * Has COUNT threads, including the first one, which sleep forever in the system calls in which servers' threads sleep.
  *
  *     sleepers COUNT
  *
- * COUNT threads, the first one included.  Prints a line when all are there.
+ * Prints a line when all threads are started.
  */
 #include <poll.h>
 #include <pthread.h>

@@ -9,7 +9,7 @@
 
 static const uint64_t POLL_NS = 40 * 1000;
 
-int stop_and_go(pid_t tid)
+int stop_and_continue(pid_t tid)
 {
 	uint64_t since_ns = vg_now_ns();
 	int status;

@@ -5,12 +5,12 @@
 #include <sys/types.h>
 
 /*
- * Stops a thread and lets it go: the least that a sampler which stops threads can do to it.  Nothing is
- * read from it.  The stop is polled for up to 40 us and then waited for, as any sampler that minds the
- * pause would: it is the floor of vignetted's pause, not a straw man.
+ * Stops a thread and continues it, and reads nothing from it.  A sampler that stops threads cannot do less.  Polls for
+ * the stop for up to 40 us and then blocks, as a sampler that keeps pauses short does.  So the thread's pause is a fair
+ * lower bound of vignetted's pause.
  *
- * 0, or -1: the thread is gone, or may not be stopped.
+ * Returns 0, or -1 if the thread has exited or may not be stopped.
  */
-int stop_and_go(pid_t tid);
+int stop_and_continue(pid_t tid);
 
 #endif

@@ -1,15 +1,14 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT OR Apache-2.0
 #
-# vgtool symbols against Breakpad's dump_syms: time and peak memory, of one large debug file, and of a
-# directory of the twenty largest that there are, on one CPU; and the twenty again with -j on all.
+# Compares vgtool symbols with Breakpad's dump_syms: time and peak memory for one large debug file and for a directory
+# of the twenty largest, on one CPU.  vgtool also runs on the twenty files with all CPUs.
 #
-# dump_syms is called with -d, so that it writes what vgtool writes; where it aborts, as on many files
-# of DWARF 5, without, and so without inlines.
+# dump_syms gets -d, so that it writes inlined calls as vgtool does.  With -d it aborts on many files of DWARF 5.  It
+# then runs again without -d, and writes no inlined calls.
 #
-#     BENCH_DEBUG   the debug file (the largest under /usr/lib/debug).  Debian's radosgw-dbg has one of
-#                   179 MB
-#     BENCH_ROUNDS  3
+#     BENCH_DEBUG   the debug file (default: the largest under /usr/lib/debug).  Debian's radosgw-dbg has one of 179 MB
+#     BENCH_ROUNDS  how often each program runs (default: 3)
 set -eu
 : "${SRCDIR:?run me by make bench}" "${DUMP_SYMS:?path of dump_syms}"
 . "$SRCDIR/bench/lib.sh"
@@ -29,13 +28,14 @@ run() {
 }
 
 line() {
-	printf '%-28s %8s s (CPU %s s), %8s MiB resident, %s MiB of its own\n' "$2" "$(took 1 "$dir/$1")" \
+	printf '%-28s %8s s (CPU %s s), %8s MiB resident, %s MiB private\n' "$2" "$(took 1 "$dir/$1")" \
 		"$(took 2 "$dir/$1")" "$(took 4 "$dir/$1")" "$(took 3 "$dir/$1")"
 }
 
+# ratio NAME OTHER FIELD: prints the field of OTHER divided by the field of NAME
 ratio() { calc "$(took "$3" "$dir/$2") / $(took "$3" "$dir/$1")" %.2f; }
 
-# dump FILE...: of each; how many needed to go without inlines
+# dump DUMP_SYMS FILE...: runs dump_syms on each file; prints the files that need a run without inlined calls
 cat >"$dir/dump" <<'END'
 dump_syms=$1; shift
 for file in "$@"; do
@@ -52,7 +52,7 @@ done
 echo "$(basename "$debug"): $(stat -c %s "$debug") bytes, $(grep -c '^FUNC ' "$dir/out") functions"
 line one.theirs "dump_syms $inlines"
 line one.ours "vgtool symbols"
-echo "RATIO of dump_syms' time to ours: $(ratio one.ours one.theirs 2); of our memory to its:" \
+echo "RATIO of dump_syms' time to ours: $(ratio one.ours one.theirs 2); RATIO of our memory to dump_syms':" \
 	"$(ratio one.theirs one.ours 4)"
 
 mkdir "$dir/files"
@@ -73,5 +73,6 @@ line twenty.theirs "dump_syms, one by one"
 line twenty.ours "vgtool symbols -j 1"
 echo "vgtool symbols, all CPUs: $(median <"$dir/twenty.all") s"
 echo "RATIO of dump_syms' time to ours, these files: $(ratio twenty.ours twenty.theirs 2)"
-verdict "symbols, our time" "$(ratio one.theirs one.ours 2)" 0.25 "of dump_syms'"
-verdict "symbols, our memory" "$(ratio one.theirs one.ours 4)" 0.667 "of dump_syms'"
+size="a debug file of $(calc "$(stat -c %s "$debug") / 1000000" %.0f) MB"
+verdict "Time for $size relative to dump_syms" "$(ratio one.theirs one.ours 2)" 0.25
+verdict "Memory for it relative to dump_syms" "$(ratio one.theirs one.ours 4)" 0.667

@@ -1,19 +1,20 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT OR Apache-2.0
 #
-# What a sleeping thread costs the helper at each tick, at 99 Hz, and whether it is stopped again
-# after it was seen once.
+# Measures what a sleeping thread costs the helper at each tick at 99 Hz, and whether the helper stops it more than
+# once.
 #
-# Two recordings, one longer than the other, are subtracted: what is left is ticks in which nothing
-# happens.  One sample of one thread is one thread and tick: at 4,000 threads a tick may last longer
-# than a period, and some are skipped.  Beside them the least there is to do, reading a file per thread (bare_look.c).
+# The costs of a short recording are subtracted from the costs of a longer recording.  The difference is the cost of
+# ticks in which nothing happens.  It is divided by the number of samples and not of ticks: with 4,000 threads a round
+# may last longer than a period, and ticks are then skipped.  For comparison, bare_read.c reads one file per thread: a
+# sampler cannot do less.
 set -eu
 . "${SRCDIR:?}/bench/lib.sh"
 seconds=${BENCH_SECONDS:-4}
 rounds=${BENCH_ROUNDS:-3}
 settle=2
 
-# recorded SECONDS: `cpu_ns stops samples` of a recording of that length
+# recorded SECONDS: records for that time and prints `CPU_NS STOPS SAMPLES`
 recorded() {
 	"$bench/cpu" "$dir/cpu" "$VIGNETTED" --pid $pids --rate 99 --duration "$1" -o "$dir/out.vgp" \
 		2>"$dir/log" || fail "threads: $(cat "$dir/log")"
@@ -21,11 +22,11 @@ recorded() {
 	echo "$(cat "$dir/cpu") $(number "$dir/info" stops) $(number "$dir/info" samples)"
 }
 
-printf '%8s %14s %14s %8s %14s %14s\n' threads 'us a thread' 'bare read, us' RATIO 'stops at first' 'stops later'
+printf '%8s %14s %14s %8s %14s %14s\n' threads 'us per thread' 'bare read, us' RATIO 'stops at first' 'stops later'
 for count in 1 100 1000 4000; do
 	"$bench/sleepers" $count >"$dir/ready" & pids=$!
 	until grep -q threads "$dir/ready"; do
-		kill -0 $pids 2>/dev/null || fail "threads: no $count threads here"
+		kill -0 $pids 2>/dev/null || fail "threads: this machine does not allow $count threads"
 		sleep 0.1
 	done
 	round=0
@@ -36,7 +37,7 @@ for count in 1 100 1000 4000; do
 		paste "$dir/short" "$dir/long" | awk '{ print ($4 - $1) / ($6 - $3) / 1000 }' >>"$dir/us.$count"
 		cut -d ' ' -f 2 "$dir/short" >>"$dir/first.$count"
 		paste "$dir/short" "$dir/long" | awk '{ print $5 - $2 }' >>"$dir/later.$count"
-		"$bench/bare_look" $pids 99 "$seconds" | awk '{ print $1 / $2 / 1000 }' >>"$dir/bare.$count"
+		"$bench/bare_read" $pids 99 "$seconds" | awk '{ print $1 / $2 / 1000 }' >>"$dir/bare.$count"
 	done
 	end $pids
 	pids=
@@ -47,6 +48,6 @@ for count in 1 100 1000 4000; do
 	[ $count -lt 1000 ] || echo "$us" >>"$dir/us"
 	median <"$dir/later.$count" >>"$dir/later"
 done
-echo "(a tick has a cost of its own, which one thread bears alone)"
-verdict threads "$(quantile 1 <"$dir/us")" 1.5 "us a thread and tick, of 1,000 and more"
-verdict "threads stopped" "$(quantile 1 <"$dir/later")" 0 "stops after the first"
+echo "(a tick also has a fixed cost, which is divided by the number of threads)"
+verdict "CPU time per sleeping thread and tick, with 1,000 and 4,000 threads" "$(quantile 1 <"$dir/us")" 1.5 us
+verdict "Stops of sleeping threads after the first sample" "$(quantile 1 <"$dir/later")" 0

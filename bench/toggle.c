@@ -1,15 +1,14 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
- * What vignetted's sampling costs a server that is under load all the time: it is switched on and off
- * in turn, in a process of its own that is the helper but for that, and each window with it is compared
- * with its two neighbours without.  What a machine's other guests do to both differs little in so short
- * a time.
+ * Measures what vignetted's sampling costs a server that is always under load.  Switches the sampling on and off, and
+ * compares each window with sampling to the two windows beside it.  Windows are so short that the machine's other
+ * guests disturb neighbouring windows nearly equally.  This process itself runs a session of the helper, so that it can
+ * switch the sampling off.
  *
  *     toggle LOAD WHERE PAIRS WINDOW_MS PID HZ [FLOOR]
  *
- * LOAD and WHERE are as in compare.h.  A FLOOR, of floors.h, takes the place of vignetted's sampling; "stop" is vignetted
- * without timers.
- * Prints what compare_run() does.
+ * LOAD and WHERE are the first two arguments of compare_load().  FLOOR replaces vignetted's sampling by a sampler of
+ * floors.h; "stop" is vignetted without timers.  Prints what compare_run() prints.
  */
 #include <fcntl.h>
 #include <poll.h>
@@ -30,7 +29,7 @@ enum { TASKS_MAX = 64, RINGS_BYTES = 128 << 20 };
 
 static struct vg_session session;
 
-/* What vg_loop_run() does; ticks are not due while it does not. */
+/* Samples as vg_loop_run() does, until end_fd can be read. */
 static void sample(int end_fd)
 {
 	struct pollfd end = { .fd = end_fd, .events = POLLIN };
@@ -42,44 +41,45 @@ static void sample(int end_fd)
 		if (vg_ticks_due(&session.ticks, vg_now_ns()))
 			vg_session_tick(&session);
 	}
-	/* What stops late would stand still for the next window. */
-	vg_tracer_finish(&session.tracer);
+	/* Otherwise a thread whose stop is pending would stop in the next window, and stay stopped. */
+	vg_tracer_pending_wait(&session.tracer);
 }
 
-/* When sampling was switched off, and what had run by then. */
+/* The time at which sampling was switched off, and the process's CPU time and the threads' activities at that time. */
 static struct {
 	uint64_t at_ns, cpu_ns;
-	struct vg_task_look looks[TASKS_MAX];
+	struct vg_task_activity activities[TASKS_MAX];
 } off;
 
-/* Timers are closed, rings and all. */
+/* Closes the timers and their rings, and fills `off`. */
 static void sampling_off(void)
 {
 	vg_timer_samples_fetch(&session);
 	vg_timers_close(&session.timers);
 	for (size_t i = 0; i < session.tasks.live.count && i < TASKS_MAX; i++)
-		vg_task_look(&session.tasks, &session.tasks.live.items[i], &off.looks[i]);
+		vg_task_activity_read(&session.tasks, &session.tasks.live.items[i], &off.activities[i]);
 	off.cpu_ns = vg_target_cpu_ns(&session.target);
 	off.at_ns = vg_now_ns();
 }
 
-static void task_skip(struct vg_task *task, const struct vg_task_look *before, uint64_t gap_ns)
+/* Takes the thread's activity in the gap out of the session's balances. */
+static void task_skip(struct vg_task *task, const struct vg_task_activity *before, uint64_t gap_ns)
 {
-	struct vg_task_look look;
+	struct vg_task_activity activity;
 	uint64_t cpu_ns, queued_ns;
 
-	if (vg_task_look(&session.tasks, task, &look) != 0)
+	if (vg_task_activity_read(&session.tasks, task, &activity) != 0)
 		return;
-	cpu_ns = look.cpu_ns - before->cpu_ns;
-	queued_ns = look.queued_ns - before->queued_ns;
-	task->look.cpu_ns += cpu_ns;
-	task->look.slices += look.slices - before->slices;
-	task->look.queued_ns += queued_ns;
+	cpu_ns = activity.cpu_ns - before->cpu_ns;
+	queued_ns = activity.queued_ns - before->queued_ns;
+	task->activity.cpu_ns += cpu_ns;
+	task->activity.timeslices += activity.timeslices - before->timeslices;
+	task->activity.queued_ns += queued_ns;
 	task->timers.step.at_ns += gap_ns;
 	task->timers.step.cpu_ns += cpu_ns;
 	task->timers.step.queued_ns += queued_ns;
-	task->timers.step.slices += look.slices - before->slices;
-	for (uint32_t r = 0; r < VG_RECORDINGS; r++) {
+	task->timers.step.timeslices += activity.timeslices - before->timeslices;
+	for (uint32_t r = 0; r < VG_RECORDINGS_MAX; r++) {
 		struct vg_account *account = &task->accounts[r];
 
 		account->last_ns += gap_ns;
@@ -89,7 +89,7 @@ static void task_skip(struct vg_task *task, const struct vg_task_look *before, u
 	}
 }
 
-/* To the session, the time without it has not been. */
+/* Makes the session continue as if the time without sampling had not passed. */
 static void sampling_on(void)
 {
 	uint64_t gap_ns = vg_now_ns() - off.at_ns;
@@ -101,11 +101,11 @@ static void sampling_on(void)
 	session.ticks.period_end_ns += gap_ns;
 	session.pace.at_ns += gap_ns;
 	for (size_t i = 0; i < tasks->live.count && i < TASKS_MAX; i++)
-		task_skip(&tasks->live.items[i], &off.looks[i], gap_ns);
-	if (session.timers.asked_ns != 0 &&
+		task_skip(&tasks->live.items[i], &off.activities[i], gap_ns);
+	if (session.timers.mean_period_ns != 0 &&
 	    vg_timers_open(&session.timers, session.target.pid, tasks->live.items, tasks->live.count,
-			   session.timers.asked_ns, RINGS_BYTES) != 0) {
-		fprintf(stderr, "toggle: the timers do not come back\n");
+			   session.timers.mean_period_ns, RINGS_BYTES) != 0) {
+		fprintf(stderr, "toggle: cannot open the timers again\n");
 		exit(1);
 	}
 	for (size_t i = 0; i < tasks->live.count; i++) {
@@ -131,7 +131,8 @@ static void session_start(pid_t pid, uint64_t period_ns, bool stop_always)
 	exit(1);
 }
 
-/* As a tracer must have it; the signals that the helper takes in turn are to end us. */
+/* vg_tracer_capture() waits for SIGCHLD, which must be blocked.  Unlike the helper, this process ends at SIGINT and
+ * SIGTERM. */
 static void child_signal_block(void)
 {
 	sigset_t child;

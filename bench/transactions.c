@@ -20,7 +20,7 @@ uint64_t transactions_now_us(void)
 	return (uint64_t)now.tv_sec * 1000000 + (uint64_t)now.tv_nsec / 1000;
 }
 
-/* What is there of a line stays there until it is whole. */
+/* Waits for the end of the line: pgbench may have written only a part of the line. */
 static void line_read(char line[LINE_BYTES])
 {
 	for (int waits = 0; waits < WAITS_MAX; waits++) {
@@ -31,11 +31,11 @@ static void line_read(char line[LINE_BYTES])
 		fseek(log_file, at, SEEK_SET);
 		usleep(WAIT_US);
 	}
-	fprintf(stderr, "pgbench has stopped writing its log\n");
+	fprintf(stderr, "toggle: pgbench has written nothing to its log for 10 s\n");
 	exit(1);
 }
 
-/* Begins at its end, which may be amid a line. */
+/* The end of the file may be within a line, which is skipped. */
 void transactions_open(const char *path)
 {
 	char line[LINE_BYTES];
@@ -48,7 +48,7 @@ void transactions_open(const char *path)
 	line_read(line);
 }
 
-/* Returns when it ended. */
+/* Returns the time of the transaction's end, in us. */
 static uint64_t transaction_read(uint64_t *latency_us)
 {
 	char line[LINE_BYTES];
@@ -57,7 +57,7 @@ static uint64_t transaction_read(uint64_t *latency_us)
 	line_read(line);
 	if (sscanf(line, "%*u %*u %" SCNu64 " %*u %" SCNu64 " %" SCNu64, latency_us, &s, &us) == 3)
 		return s * 1000000 + us;
-	fprintf(stderr, "not a line of pgbench's log: %s", line);
+	fprintf(stderr, "toggle: not a line of pgbench's log: %s", line);
 	exit(1);
 }
 
@@ -69,7 +69,7 @@ struct figures transactions_between(uint64_t begin_us, uint64_t end_us)
 	latencies_clear(&latencies);
 	while ((at_us = transaction_read(&latency_us)) < end_us) {
 		if (at_us >= begin_us)
-			latencies_note(&latencies, latency_us);
+			latencies_add(&latencies, latency_us);
 	}
 	return latencies_figures(&latencies, latencies.count, (end_us - begin_us) * 1000);
 }

@@ -7,21 +7,27 @@
 #include "bench/latencies.h"
 
 /*
- * The transactions that a pgbench has done, by the file that it writes with --log: a line for each, of
- * which the third column is its latency in us, the fifth and sixth the seconds and us at its end
- * (pgbench(1), "Per-Transaction Logging").
+ * Reads the latencies of transactions from the file that `pgbench --log` writes.  Each line is a transaction: column 3
+ * is its latency in us, columns 5 and 6 are the seconds and microseconds of its end (pgbench(1), "Per-Transaction
+ * Logging").
  *
- * A benchmark's: what fails ends it.
+ *     transactions_open("transactions.4711");
+ *     begin_us = transactions_now_us();
+ *     ...
+ *     figures = transactions_between(begin_us, transactions_now_us());
+ *
+ * An error ends the benchmark.
  */
 
-/* The file of a pgbench that runs. */
+/* Opens the file of a running pgbench, at its end. */
 void transactions_open(const char *path);
 
-/* Now, by the clock that pgbench tells. */
+/* The present time on the clock that the file uses: CLOCK_REALTIME. */
 uint64_t transactions_now_us(void);
 
-/* What ended in that time, which begins after that of the call before.  Waits for the line of one that
- * ended later: pgbench writes many at once. */
+/* Returns the figures of the transactions that ended in that window.  Windows must not overlap, and must be passed in
+ * the order of time.  Waits until the file has a transaction that ended after the window: pgbench writes many lines at
+ * once. */
 struct figures transactions_between(uint64_t begin_us, uint64_t end_us);
 
 #endif

@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
- * What a frame costs to unwind, from snapshots of a process that were taken before.
+ * Measures how long unwinding takes per frame, with rows and with libunwind.
  *
  *     unwind PID SNAPSHOTS
  *
- * Takes snapshots of the first thread every 5 ms, stops the process (code that is compiled as it
- * runs must not change under the comparison), unwinds the snapshots over and over, with rows and
- * with libunwind, and lets it go on.  Prints one line of `key value` pairs, behind it the
- * differences between the two.
+ * Takes snapshots of the first thread every 5 ms.  Then stops the process, so that its JIT code does not change,
+ * unwinds the snapshots many times with rows and with libunwind, and continues the process.  Prints one line of `key
+ * value` pairs, and after it where the frames of rows and of libunwind differ.
  */
 #include <errno.h>
 #include <signal.h>
@@ -23,7 +22,7 @@
 enum { INTERVAL_NS = 5000000, MAX_FRAMES = 16384, WARM_ROUNDS = 50, LIBUNWIND_ROUNDS = 5,
        DIFFERENCES_SHOWN = 5 };
 
-/* Which of the caches are emptied before a walk. */
+/* Which caches are emptied before a walk. */
 enum cold {
 	WARM,                        /* none */
 	COLD_ROWS,                   /* rows */
@@ -53,23 +52,22 @@ static void walk_rows(struct bench *bench, const struct vg_snapshot *snapshot, s
 static void walk_libunwind(struct bench *bench, const struct vg_snapshot *snapshot,
 			   struct vg_walk *walk)
 {
+	struct vg_fallback_end end;
+
 	walk->count = 0;
-	if (vg_fallback_unwind(bench->libunwind, snapshot, MAX_FRAMES, walk) != 0)
+	if (vg_fallback_unwind(bench->libunwind, snapshot, MAX_FRAMES, walk, &end) != 0 ||
+	    (end.valid && vg_walk_push(walk, &end.frame) != 0))
 		abort();
 }
 
-/* Our unwinder forgets when the generation changes, at its next walk; one of a thread that is nowhere does it
- * here, before the time that is measured.  libunwind keeps nothing. */
-static void forget(struct bench *bench, enum cold cold)
+/* libunwind's cache is off, so there is nothing to clear. */
+static void caches_clear(struct bench *bench, enum cold cold)
 {
-	struct vg_snapshot nowhere = { .whole = true };
-
 	if (cold == WARM)
 		return;
-	bench->modules.generation++;
-	walk_rows(bench, &nowhere, &bench->walk);
+	vg_unwinder_clear(bench->unwinder);
 	if (cold == COLD_ALL)
-		vg_memory_forget(&bench->memory);
+		vg_memory_cache_drop(&bench->memory);
 }
 
 static struct cost cost_measure(struct bench *bench, enum cold cold, int rounds,
@@ -83,7 +81,7 @@ static struct cost cost_measure(struct bench *bench, enum cold cold, int rounds,
 		for (size_t i = 0; i < bench->count; i++) {
 			uint64_t begin_ns, rows;
 
-			forget(bench, cold);
+			caches_clear(bench, cold);
 			rows = counts->rows_decoded;
 			begin_ns = vg_now_ns();
 			walk(bench, &bench->snapshots[i], &bench->walk);
@@ -97,21 +95,23 @@ static struct cost cost_measure(struct bench *bench, enum cold cold, int rounds,
 
 /* ---- taking snapshots ---- */
 
-/* Until the walk no longer ends at the end of the copy. */
+/* Copies more of the stack until the walk does not end at the end of the copy. */
 static enum vg_capture snapshot_take(struct bench *bench, struct vg_tracer *tracer, pid_t pid,
 				     struct vg_snapshot *snapshot)
 {
 	for (size_t bytes = 16384; ; bytes *= 4) {
 		enum vg_capture got = vg_tracer_capture(tracer, pid, bytes, snapshot);
 
+		/* Makes modules apply to the snapshot that a later reading of the maps finds. */
+		snapshot->moment.time_ns = UINT64_MAX;
 		if (got != VG_CAPTURE_TAKEN)
 			return got;
 		walk_rows(bench, snapshot, &bench->walk);
-		if (bench->walk.left_the_map && bench->walk.count > 0) {
+		if (bench->walk.range_unknown && bench->walk.count > 0) {
 			vg_modules_refresh(&bench->modules);
 			walk_rows(bench, snapshot, &bench->walk);
 		}
-		if (bench->walk.end != VG_WALK_SNAPSHOT || bytes >= VG_SNAPSHOT_MAX_BYTES)
+		if (bench->walk.end != VG_WALK_TRUNCATED || bytes >= VG_SNAPSHOT_MAX_BYTES)
 			return got;
 	}
 }
@@ -133,7 +133,7 @@ static int snapshots_take(struct bench *bench, pid_t pid, size_t count)
 			break;
 		case VG_CAPTURE_PENDING:
 			break;
-		case VG_CAPTURE_GONE: case VG_CAPTURE_FORBIDDEN: case VG_CAPTURE_FAILED:
+		case VG_CAPTURE_EXITED: case VG_CAPTURE_FORBIDDEN: case VG_CAPTURE_FAILED:
 			return -ESRCH;
 		}
 		nanosleep(&interval, NULL);
@@ -152,11 +152,12 @@ static bool same_frames(const struct vg_walk *a, const struct vg_walk *b, uint32
 	return a->count == b->count;
 }
 
-/* Whether a frame before that one had no unwind information: from there on both do as they think. */
-static bool behind_guess(const struct vg_walk *walk, uint32_t at)
+/* Whether that frame or one before it was found without unwind information.  From there on, rows and libunwind guess
+ * differently. */
+static bool after_guess(const struct vg_walk *walk, uint32_t at)
 {
 	for (uint32_t i = 0; i <= at && i < walk->count; i++) {
-		if (walk->frames[i].found != VG_FOUND_CFI)
+		if (walk->frames[i].found != VG_FOUND_BY_CFI)
 			return true;
 	}
 	return false;
@@ -166,7 +167,7 @@ static const char *frame_text(const struct bench *bench, const struct vg_walk *w
 			      char *text, size_t bytes)
 {
 	const struct vg_frame *frame = &walk->frames[at];
-	const struct vg_mapped *module;
+	const struct vg_process_module *module;
 
 	if (at >= walk->count)
 		snprintf(text, bytes, "ended (%s)", vg_walk_end_name(walk->end));
@@ -192,7 +193,7 @@ static void differences_print(struct bench *bench, bool show)
 			same++;
 			continue;
 		}
-		if (behind_guess(&bench->walk, at)) {
+		if (after_guess(&bench->walk, at)) {
 			guessed++;
 			continue;
 		}

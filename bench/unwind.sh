@@ -1,31 +1,32 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT OR Apache-2.0
 #
-# What unwinding a frame costs, and whether the frames are those that libunwind finds, over the
-# same snapshots of python3, node and clang.  See unwind.c.
+# Measures how long unwinding takes per frame, and compares the frames with libunwind's, over the same snapshots of
+# python3, node and clang.  See unwind.c.
 #
-#   warm      every row is in the cache: what a program costs that is where it was before
-#   cold      no row is, but the pages that they are decoded from are
-#   all cold  those are not either: the first sample
+#   warm       every row is in the cache, as in code that was sampled before
+#   cold       no row is in the cache; the pages that rows are decoded from are cached
+#   all cold   neither rows nor pages are cached, as at the first sample
 #
-# "Same" are snapshots where both find the same frames to the last; "guessed" those where they do
-# up to code without unwind information (what node compiles at run time), where we go on by frame
-# pointers and libunwind ends or guesses; "shallower" where we end and libunwind goes on.
+#   same       snapshots in which rows and libunwind find the same frames
+#   guessed    snapshots in which both find the same frames up to code without unwind information (JIT code of node).
+#              From there on, the walk by rows uses frame pointers, and libunwind ends or guesses
+#   shallower  snapshots in which the walk by rows ends and libunwind continues
 set -eu
 . "${SRCDIR:?}/bench/lib.sh"
 rounds=${BENCH_ROUNDS:-3}
 snapshots=200
 
-# key LINE NAME: the value behind the name
+# key LINE NAME: prints the value after that name
 key() { echo "$1" | sed -n "s/.*\b$2 \([0-9.]*\).*/\1/p"; }
 
-# A file that keeps clang busy for a minute: functions with some arithmetic each.
+# This file keeps clang busy for a minute.
 awk 'BEGIN { for (i = 0; i < 20000; i++) printf "int f%d(int a, int *b) { for (int i = 0; i < a; " \
 	"i++) { b[i] += a * %d; if (b[i] %% 7 == %d) b[i] ^= f%d(i, b + 1); } return b[0]; }\n",
 	i, i, i % 7, i ? i - 1 : 0 }' >"$dir/busy.c"
 
 worst_warm=0 worst_cold=0 odd=0 peer=none
-printf '%-8s %7s %8s %8s %9s %10s %10s   %s\n' '' frames warm cold 'all cold' libunwind 'its cold' \
+printf '%-8s %7s %8s %8s %9s %10s %14s   %s\n' '' frames warm cold 'all cold' libunwind 'libunwind cold' \
 	'same/guessed/shallower/otherwise'
 for name in python3 node clang; do
 	case $name in
@@ -53,18 +54,19 @@ for name in python3 node clang; do
 		echo $(key "$line" same) $(key "$line" guessed) $(key "$line" shallower) $(key "$line" of)
 	done <"$dir/$name" | awk '{ s += $1; d += $2; h += $3; n += $4 }
 		END { printf "%d/%d/%d/%d of %d\n", s, d, h, n - s - d - h, n }')
-	printf '%-8s %7.1f %8.1f %8.0f %9.0f %10.0f %10.0f   %s\n' $name "$frames" "$warm_ns" \
+	printf '%-8s %7.1f %8.1f %8.0f %9.0f %10.0f %14.0f   %s\n' $name "$frames" "$warm_ns" \
 		"$cold_ns" "$all_cold_ns" "$libunwind_ns" "$libunwind_cold_ns" "$same"
 	echo "         a row decoded $row_ns ns; walks left to libunwind $(calc "100 * $fallbacks" %.1f)%;" \
 		"RATIO to libunwind: warm $(calc "$warm_ns / $libunwind_ns" %.3f)," \
 		"cold $(calc "$cold_ns / $libunwind_cold_ns" %.3f)"
 	awk '{ $1 = $2 = ""; count[$0]++ } END { for (line in count) print count[line], line }' \
 		"$dir/$name.differences" | sort -rg | head -5 | sed 's/^/         /'
+	measured "Time per frame of $name, row in the cache; not in the cache" \
+		"$(calc "$warm_ns" %.1f) ns; $(calc "$cold_ns" %.0f) ns"
 	worst_warm=$(calc "$warm_ns > $worst_warm ? $warm_ns : $worst_warm" %.1f)
 	worst_cold=$(calc "$cold_ns > $worst_cold ? $cold_ns : $worst_cold" %.0f)
 	odd=$((odd + $(echo "$same" | awk -F '[/ ]' '{ print $3 + $4 }')))
 done
-echo "ns a frame; the worst of the three counts:"
-verdict "unwind warm" "$worst_warm" 60 "ns a frame"
-verdict "unwind cold" "$worst_cold" 3000 "ns a frame"
-verdict "unwind frames" "$odd" 0 "snapshots without libunwind's frames"
+verdict "Time per frame, row in the cache, the slowest program" "$worst_warm" 60 ns
+verdict "Time per frame, row not in the cache, the slowest program" "$worst_cold" 3000 ns
+verdict "Snapshots with other frames than libunwind finds" "$odd" 0

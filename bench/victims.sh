@@ -1,22 +1,23 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT OR Apache-2.0
 #
-# What sampling costs servers: throughput and the 99th percentile of latency of redis-server (one request at a time, and 16
-# in a pipeline), nginx and PostgreSQL at 99 Hz, by vignetted and by the bare mechanism that it uses:
+# Measures what sampling at 99 Hz costs servers: throughput and the 99th percentile of latency of redis-server (one
+# request at a time, and 16 in a pipeline), nginx and PostgreSQL.  The samplers are vignetted and the bare mechanism
+# that it uses:
 #
-#     timers      vignetted; and the kernel's timers on every thread, which nobody fetches
-#     stops       vignetted with stop_always; and a stop and release of the server's first thread
+#     timers      vignetted; and a timer on every thread, whose samples are not fetched
+#     stops       vignetted with stop_always; and a stop of the server's first thread, which is continued at once
 #
-# The server is under load all the time (load.c, or pgbench).  Sampling is switched on and off (toggle.c): each window with
-# sampling is compared with its two neighbours without.  The samplers take turns, several times.  Figures are medians
-# over windows; behind +- is half of the 95 % interval of the median, by the distance of the quartiles.
+# The server is always under load (load.c, or pgbench).  Sampling is switched on and off (toggle.c), and each window
+# with sampling is compared with the two windows beside it.  The samplers take turns, several times.  Figures are
+# medians over windows.  After +- is half of the 95 % interval of the median, computed from the quartiles.
 #
-# The target is a difference: what vignetted costs less what the bare mechanism costs.  It is reached if the whole 95 %
-# interval is within the target, not reached if the whole interval is beyond it, and else not decided.
+# The target is for the difference: the cost of vignetted minus the cost of the bare mechanism.  It is reached if the
+# whole 95 % interval is within the target, not reached if the whole interval is beyond it, and otherwise not decided.
 #
-#     BENCH_VICTIMS   which, of those below
-#     BENCH_METHODS   timers, stops or both
-#     BENCH_BEFORE    another build's bench/toggle, which takes its turns too, to be compared with
+#     BENCH_VICTIMS   the servers (default: all)
+#     BENCH_METHODS   timers, stops or both (default: both)
+#     BENCH_BEFORE    bench/toggle of another build, which takes turns as one more sampler
 #     BENCH_ROUNDS    turns; in each, every sampler has BENCH_WINDOWS windows of 300 ms
 set -eu
 . "${SRCDIR:?}/bench/lib.sh"
@@ -31,8 +32,8 @@ as_database() {
 	if [ "$(id -u)" = 0 ]; then setpriv --reuid=postgres --regid=postgres --clear-groups "$@"; else "$@"; fi
 }
 
-# database: PostgreSQL with a pgbench that goes on; the server is the process that serves it.  It does
-# not wait for the disk, which is not what is measured.
+# database: starts PostgreSQL and a pgbench that never ends; $server is the process that serves pgbench.  fsync is off:
+# the disk is not measured.
 database() {
 	postgres=$(ls -d /usr/lib/postgresql/*/bin | tail -1)
 	export PGHOST="$dir/database" PGUSER=postgres
@@ -54,7 +55,7 @@ database() {
 	server=$(psql -Atc "select pid from pg_stat_activity where application_name = 'pgbench'")
 }
 
-# start VICTIM: the server, and where compare.h's load finds it
+# start VICTIM: starts that server; $server is its process, $where is what compare_load() takes
 start() {
 	where=$port
 	case $1 in
@@ -72,7 +73,8 @@ start() {
 	[ -n "$server" ] && kill -0 $server 2>/dev/null || fail "victims: $1 does not run"
 }
 
-# turn SAMPLER: appends its windows to $dir/SAMPLER: lines of the changes of throughput and of p99 in %, and both without
+# turn SAMPLER: appends a line for each window to $dir/SAMPLER: the changes of throughput and of p99 in %, and both
+# figures without the sampler
 turn() {
 	case $1 in
 	vignetted-timers) set -- $1 "" ;;
@@ -88,17 +90,19 @@ turn() {
 	grep -v '^[a-z]' "$dir/lines" >>"$dir/$1"
 }
 
-# figure SAMPLER COLUMN: the median and half of its 95 % interval.  A window is in two lines.
+# figure SAMPLER COLUMN: prints the median and half of its 95 % interval.  Each window has two lines (see compare.h).
 figure() {
 	cut -d ' ' -f $2 "$dir/$1" >"$dir/column"
 	echo "$(median <"$dir/column") $(calc "1.96 * $(spread 2 <"$dir/column")")"
 }
 
-# decide NAME DIFFERENCE ERROR LIMIT: a difference that is to be at most the limit
+# decide NAME DIFFERENCE ERROR LIMIT: prints whether the difference is at most the limit
 decide() {
 	word=$(awk -v d="$2" -v e="$3" -v l="$4" 'BEGIN {
 		print (d + e <= l ? "reached" : (d - e > l ? "not reached" : "not decided")) }')
-	printf '%s: %+.2f +-%.2f points (target: %s) [%s]\n' "$1" "$2" "$3" "$4" "$word"
+	points=$(printf '%+.2f +-%.2f points' "$2" "$3")
+	echo "$bench_name: $1: $points (target: $4 points) [$word]"
+	results_row "$1" "$points" "$4 points" "$word"
 }
 
 printf '%-16s %-18s %17s %17s\n' '' '' throughput 'p99 latency'
@@ -111,7 +115,8 @@ for victim in $victims; do
 	for round in $(seq "$rounds"); do
 		for sampler in $samplers; do turn $sampler; done
 	done
-	# Not stop(): what sh starts with & ignores SIGINT, and pgbench leaves it so.
+	# Not stop(), which sends SIGINT: sh starts background commands with SIGINT ignored, and pgbench keeps it
+	# ignored.
 	kill $pids
 	wait $pids || true
 	pids=
@@ -124,7 +129,7 @@ for victim in $victims; do
 	done
 	for method in $methods; do
 		set -- $(figure vignetted-$method 1) $(figure bare-$method 1) $(figure vignetted-$method 2) $(figure bare-$method 2)
-		decide "victims, $victim, $method, throughput lost" "$(calc "$3 - $1")" "$(calc "sqrt($2 ^ 2 + $4 ^ 2)")" 0.5
-		decide "victims, $victim, $method, p99 more" "$(calc "$5 - $7")" "$(calc "sqrt($6 ^ 2 + $8 ^ 2)")" 2
+		decide "Throughput lost, $victim, beyond bare $method" "$(calc "$3 - $1")" "$(calc "sqrt($2 ^ 2 + $4 ^ 2)")" 0.5
+		decide "p99 latency added, $victim, beyond bare $method" "$(calc "$5 - $7")" "$(calc "sqrt($6 ^ 2 + $8 ^ 2)")" 2
 	done
 done

@@ -1,16 +1,15 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
- * A thread that watches the clock, from 30 frames down, and notices when it did not run.
+ * Measures the gaps in which a thread does not run.  The thread reads the clock all the time, 30 frames deep.
  *
  *     watch SECONDS PERIOD_US
  *
- * Prints, for each period, the longest time in it between two looks at the clock, in ns.  A
- * sampler stops the thread once a period, so one of the gaps in a period is its doing; the
- * longest is taken because whatever else interrupts the thread (the timer) is mostly shorter, and
- * what is left of that is told by watching with no sampler at all.
+ * Prints, for each period, the longest time between two clock reads, in ns.  A sampler stops the thread once a period,
+ * so it causes one gap in each period.  Most other gaps, such as those of the timer interrupt, are shorter.  A run
+ * without a sampler shows how many are not.
  *
- * Periods in which another process took the thread's CPU are left out: being stopped for a tracer
- * is a voluntary context switch to the kernel, and losing the CPU to somebody an involuntary one.
+ * Periods in which another process took the thread's CPU are left out.  The kernel counts a stop for a tracer as a
+ * voluntary context switch, and the loss of the CPU to another process as an involuntary one.
  */
 #include <stdint.h>
 #include <stdio.h>
@@ -20,13 +19,13 @@
 
 enum { DEPTH = 30 };
 
-/* Gaps below are never a context switch. */
-static const uint64_t LOOK_CLOSER_NS = 2000;
+/* A context switch takes longer than this. */
+static const uint64_t SWITCH_MIN_NS = 2000;
 
 static const uint64_t SETTLE_NS = 1000000000; /* for a sampler to attach */
 
 static uint64_t period_ns, period_count;
-static uint64_t *longest_ns;             /* period_count of them */
+static uint64_t *longest_ns;             /* one for each period; 0: left out */
 static volatile int sink;
 
 static uint64_t now_ns(void)
@@ -37,7 +36,7 @@ static uint64_t now_ns(void)
 	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
 }
 
-/* Whether the CPU was given to somebody else since the last call. */
+/* Whether another process took the CPU since the last call. */
 static int preempted(void)
 {
 	static long before;
@@ -52,25 +51,25 @@ static int preempted(void)
 
 static void watch(void)
 {
-	uint64_t begin_ns = now_ns() + SETTLE_NS, last_ns = 0, spoilt = UINT64_MAX;
+	uint64_t begin_ns = now_ns() + SETTLE_NS, previous_ns = 0, preempted_period = UINT64_MAX;
 
 	while (now_ns() < begin_ns)
 		;
 	preempted();
-	last_ns = now_ns();
+	previous_ns = now_ns();
 	for (;;) {
 		uint64_t ns = now_ns(), period = (ns - begin_ns) / period_ns;
 
 		if (period >= period_count)
 			return;
-		if (ns - last_ns >= LOOK_CLOSER_NS && preempted())
-			spoilt = period;
-		/* A gap that reaches over a boundary counts where it ends. */
-		if (period == spoilt)
+		if (ns - previous_ns >= SWITCH_MIN_NS && preempted())
+			preempted_period = period;
+		/* A gap across the end of a period counts for the period in which it ends. */
+		if (period == preempted_period)
 			longest_ns[period] = 0;
-		else if (ns - last_ns > longest_ns[period])
-			longest_ns[period] = ns - last_ns;
-		last_ns = ns;
+		else if (ns - previous_ns > longest_ns[period])
+			longest_ns[period] = ns - previous_ns;
+		previous_ns = ns;
 	}
 }
 
@@ -96,7 +95,7 @@ int main(int argc, char **argv)
 		fprintf(stderr, "watch: out of memory\n");
 		return 1;
 	}
-	/* Touched now: a page fault later is a gap too. */
+	/* Touch the pages now: a page fault would be a gap. */
 	for (uint64_t i = 0; i < period_count; i++)
 		((volatile uint64_t *)longest_ns)[i] = 0;
 	descend(DEPTH);

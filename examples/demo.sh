@@ -1,9 +1,9 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT OR Apache-2.0
-# demo.sh DIRECTORY: a program ships stripped, profiles itself, and its profile gets its names
-# back.  Prints every step as a user would type it.
+# demo.sh DIRECTORY: a stripped program records a profile of itself, which is then symbolized with saved
+# symbols.  Prints every command as a user would type it.
 #
-# SRCDIR, BUILDDIR: of Vignette.  CC, CFLAGS: to compile with.
+# Environment: SRCDIR and BUILDDIR of Vignette; CC and CFLAGS for the compilation.
 set -eu
 : "${SRCDIR:?}" "${BUILDDIR:?}"
 directory=$1
@@ -27,20 +27,20 @@ step "The program is built with debug information, and linked with libvgctl:"
 run ${CC:-cc} ${CFLAGS--O2 -g} -D_GNU_SOURCE -I"$SRCDIR/libvgctl" -o life "$SRCDIR/examples/life.c" \
 	"$BUILDDIR/libvgctl/.libs/libvgctl.a" -lpthread
 
-step "Its symbols are saved, and those of the C library, whose names are in its symbol table:"
+step "Its symbols are saved, and those of the C library:"
 run vgtool symbols -o symbols life "$(ldd life | awk '$1 == "libc.so.6" { print $3 }')"
 
-step "It ships stripped, with the helper beside it:"
+step "It ships stripped, with the helper in the same directory:"
 run strip --strip-all life
 run cp "$BUILDDIR/vignetted/vignetted" .
 
-step "On a machine far away it runs, and records its own threads:"
+step "On another machine it runs and records its own threads:"
 run ./life life.vgp
 
-step "The profile holds build ids and addresses, and no names:"
+step "The profile has build ids and addresses, and no function names:"
 run vgtool info life.vgp
 
-step "At home the names come back from the saved symbols:"
+step "It is symbolized with the saved symbols:"
 run vgtool resolve -s symbols life.vgp -o life.resolved.vgp
 run vgtool speedscope life.resolved.vgp -o life.speedscope.json
 

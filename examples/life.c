@@ -1,12 +1,11 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
- * Conway's Game of Life on several threads, recording where its own time goes.
+ * Conway's Game of Life on several threads, which records a profile of itself.
  *
  *     life PROFILE [SECONDS]
  *
- * Workers compute generations side by side, a clock thread mostly sleeps, and the main thread
- * now and then measures a snake of cells with a deep recursion: three kinds of thread that a
- * profile should tell apart.
+ * It has three kinds of threads: workers compute generations in parallel, a clock thread mostly sleeps,
+ * and the main thread measures a snake of cells by deep recursion from time to time.
  */
 #include <pthread.h>
 #include <stdatomic.h>
@@ -22,7 +21,7 @@ enum { WIDTH = 512, HEIGHT = 512, WORKERS = 2, SNAKE_LENGTH = 1500 };
 
 typedef unsigned char board[HEIGHT][WIDTH];
 
-/* Each worker has a universe of its own: it never waits for another. */
+/* Each worker has its own universe, so that no worker waits for another. */
 static board universes[WORKERS][2], first_generation;
 static atomic_bool stopping;
 static atomic_ulong generations, beats;
@@ -35,7 +34,7 @@ static double seconds_now(void)
 	return (double)now.tv_sec + (double)now.tv_nsec / 1e9;
 }
 
-/* For comparison with what the profile says of the thread. */
+/* Printed for comparison with the thread's time in the profile. */
 static void lifetime_print(double begin)
 {
 	char name[16];
@@ -44,7 +43,7 @@ static void lifetime_print(double begin)
 	printf("%s ran for %.3f s\n", name, seconds_now() - begin);
 }
 
-/* The board is a torus: both sizes are powers of two. */
+/* The board is a torus.  The masks wrap around because both sizes are powers of two. */
 static inline int neighbours(const board cells, int row, int column)
 {
 	int count = 0;
@@ -56,7 +55,7 @@ static inline int neighbours(const board cells, int row, int column)
 	return count - cells[row][column];
 }
 
-/* Where the workers' time goes. */
+/* The workers spend their time here. */
 static __attribute__((noinline)) void board_evolve(const board from, board to)
 {
 	for (int row = 0; row < HEIGHT; row++) {
@@ -95,7 +94,7 @@ static void *clock_run(void *argument)
 	return NULL;
 }
 
-/* One call a cell, as deep as the snake is long. */
+/* One recursive call for each cell: the stack is as deep as the snake is long. */
 static __attribute__((noinline)) long snake_measure(board cells, int row, int column)
 {
 	long length = 1;
@@ -111,7 +110,7 @@ static __attribute__((noinline)) long snake_measure(board cells, int row, int co
 	return length;
 }
 
-/* It winds along every second row, to and fro. */
+/* The snake fills every second row, in alternating directions. */
 static void snake_draw(board cells)
 {
 	int row = 0, column = 0, step = 1;
@@ -199,7 +198,7 @@ int main(int argc, char **argv)
 		first_generation[i / WIDTH][i % WIDTH] = rand() % 4 == 0;
 
 	options.rate_hz = 199;
-	options.thread_names = 1;        /* they say nothing of anybody */
+	options.thread_names = 1;        /* the names of these threads identify nobody */
 	rc = vgctl_begin(argv[1], &options, &session);
 	if (rc < 0)
 		fail(rc);

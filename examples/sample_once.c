@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Takes one sample of every thread of this program, which has one. */
+/* Samples every thread of this program once and writes the profile once.vgp.  The program has one thread. */
 #include <stdio.h>
 #include "vgctl.h"
 

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
- * An event loop that stalls: a flight recorder keeps the last seconds in memory, and its watchdog
- * writes down what every thread does when the loop's heartbeat is late.
+ * An event loop with a stall.  A flight recorder keeps the last 10 seconds in memory.  When the loop's
+ * heartbeat is late by 500 ms, the helper writes these seconds and the stacks of all threads during the
+ * stall to stall.vgp.1.
  *
- *     stall [PROFILE]      then stall.vgp.1 tells of the stall, and PROFILE is how it went on
+ *     stall [PROFILE]      writes the last 10 seconds of the program to PROFILE (default: last.vgp)
  */
 #include <errno.h>
 #include <poll.h>
@@ -19,7 +20,7 @@ static pthread_mutex_t documents = PTHREAD_MUTEX_INITIALIZER;
 static uint32_t turn, save, index_all;
 static int jobs[2];
 
-/* Another thread holds the lock for far too long. */
+/* The indexer thread holds the lock for HELD_S seconds. */
 __attribute__((noinline)) static void documents_index(void)
 {
 	struct timespec held = { HELD_S, 0 };
@@ -68,7 +69,7 @@ static void loop_run(void)
 	for (int i = 0; i < TURNS; i++) {
 		vgctl_heartbeat();
 		event_handle(i);
-		/* To wait for events is no stall. */
+		/* Waiting for events is not a stall. */
 		vgctl_heartbeat_pause();
 		poll(NULL, 0, 10);
 	}

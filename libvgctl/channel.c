@@ -48,8 +48,8 @@ static long long clock_ms(void)
 	return now.tv_sec * 1000LL + now.tv_nsec / 1000000;
 }
 
-/* Signals to the host must not shorten the wait, and with a signal every few milliseconds
- * restarting the whole wait would never end: hence a deadline. */
+/* Each signal to the host interrupts poll(2) with EINTR.  The deadline is fixed, so that signals do not prolong the
+ * wait. */
 static int socket_wait(int socket, int timeout_ms)
 {
 	struct pollfd ready = { .fd = socket, .events = POLLIN };
@@ -68,7 +68,7 @@ static int socket_wait(int socket, int timeout_ms)
 	}
 }
 
-/* Takes descriptors and credentials out of a message's control part. */
+/* Takes descriptors and credentials from the control data of a message. */
 static int control_take(struct msghdr *header, int *fds, pid_t *pid)
 {
 	struct cmsghdr *part;
@@ -83,7 +83,7 @@ static int control_take(struct msghdr *header, int *fds, pid_t *pid)
 
 			memcpy(&sender, CMSG_DATA(part), sizeof sender);
 			*pid = sender.pid;
-			/* The kernel puts the real user there. */
+			/* The kernel sends the real user id. */
 			if (sender.uid != getuid())
 				rc = -EPERM;
 		} else if (part->cmsg_type == SCM_RIGHTS) {

@@ -6,23 +6,32 @@
 
 #include "libvgctl/wire.h"
 
-/* Both ends of the wire send and receive with these.  None raises SIGPIPE. */
+/*
+ * Sends and receives the messages of wire.h.  Used by libvgctl, vgctl and vignetted.  No function
+ * raises SIGPIPE.
+ *
+ *     struct vg_wire_message message = { .begin = begin };
+ *     rc = vg_channel_send(socket, &message, VG_WIRE_BEGIN, &fd, 1);
+ *     if (rc == 0)
+ *             rc = vg_channel_receive(socket, &message, NULL, NULL, timeout_ms);
+ */
 
-/* Descriptors that may come with a message. */
+/* Limit of descriptors in one message. */
 enum { VG_CHANNEL_FDS = 2 };
 
-/* Sends one message, with `count` descriptors beside it.  0; -ECONNRESET if the other end is gone;
- * another negative errno. */
+/* Sends one message and `count` descriptors.  The caller still owns the descriptors.  Returns 0, -ECONNRESET if the
+ * other end is closed, or another negative errno. */
 int vg_channel_send(int socket, struct vg_wire_message *message, enum vg_wire_kind kind,
 		    const int *fds, size_t count);
 
 /*
- * Receives one message.  fds, of VG_CHANNEL_FDS, are the descriptors that came with it, owned by the
- * caller, and -1 behind them; fds may be NULL where none is expected.  *pid is the sender's by its credentials, 0 if the
- * socket does not pass them; pid may be NULL.
+ * Receives one message.  Puts its descriptors into fds[VG_CHANNEL_FDS], and -1 into the remaining elements.  The caller
+ * owns the descriptors.  If fds is NULL, descriptors in the message are closed.  *pid is set to the pid in the sender's
+ * credentials, or to 0 if the socket does not pass credentials.  pid may be NULL.
  *
- * 0; -ECONNRESET if the other end is gone; -EPROTO if what came is no message of this version;
- * -ETIMEDOUT after timeout_ms (-1 for ever); -EPERM if the credentials are another user's.
+ * Returns 0; -ECONNRESET if the other end is closed; -EPROTO if the message is invalid or has another version;
+ * -ETIMEDOUT after timeout_ms (-1: never); -EPERM if the sender is a process of another user; or another negative
+ * errno.
  */
 int vg_channel_receive(int socket, struct vg_wire_message *message, int *fds, pid_t *pid,
 		       int timeout_ms);

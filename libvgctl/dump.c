@@ -2,7 +2,7 @@
 #include <errno.h>
 
 #include "libvgctl/failure.h"
-#include "libvgctl/part.h"
+#include "libvgctl/outfile_wait.h"
 #include "libvgctl/session.h"
 #include "libvgctl/vgctl.h"
 
@@ -11,7 +11,7 @@ static int dump(struct vgctl_session *session, const char *path)
 	struct vg_wire_message message = { 0 };
 	struct vg_outfile file;
 	struct vg_err err;
-	int rc = vg_part_open(&file, path);
+	int rc = vg_outfile_open_wait(&file, path);
 
 	if (rc != 0)
 		return rc;
@@ -20,7 +20,7 @@ static int dump(struct vgctl_session *session, const char *path)
 		rc = vg_outfile_commit(&file, &err);
 		return rc == 0 ? 0 : vg_failure(rc, "%s", err.text);
 	}
-	/* Half of it is of no use: all is still in memory. */
+	/* Remove the partial file.  The flight recorder still has its contents, so the caller can repeat the dump. */
 	vg_outfile_abandon(&file);
 	return rc;
 }
@@ -30,7 +30,7 @@ int vgctl_dump(struct vgctl_session *session, const char *path)
 	int cancel_state, rc = vg_session_check(session);
 
 	if (rc == 0 && (path == NULL || *path == '\0'))
-		rc = vg_failure(-EINVAL, "vgctl_dump: a path is needed");
+		rc = vg_failure(-EINVAL, "vgctl_dump: path is NULL or empty");
 	if (rc != 0)
 		return rc;
 	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel_state);

@@ -1,6 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* What threads do while a session records: no lock, no system call but where the kernel has no
- * vDSO clock. */
+/* Records events.  Takes no lock.  Makes no system call, except for the time if the kernel has no vDSO clock. */
 #include <time.h>
 
 #include "libvgctl/lanes.h"
@@ -21,7 +20,8 @@ static void producer_leave(void)
 	vg_producer_local.busy = 0;
 }
 
-/* The thread's lane, which no handler on this thread may touch until producer_leave(). */
+/* Returns the calling thread's producer.  Until producer_leave(), a signal handler on this thread gets NULL.  Returns
+ * NULL if the thread cannot record now; during a session, this counts `records` as dropped. */
 static struct vg_producer *producer_enter(uint64_t records)
 {
 	struct vg_lanes_state *state = atomic_load_explicit(&vg_lanes_state, memory_order_acquire);
@@ -33,53 +33,54 @@ static struct vg_producer *producer_enter(uint64_t records)
 	session = atomic_load_explicit(&state->session, memory_order_acquire);
 	if (__builtin_expect(vg_producer_local.busy, 0)) {
 		if (session != 0)
-			vg_lanes_refuse(records);
+			vg_lanes_count_dropped(records);
 		return NULL;
 	}
 	vg_producer_local.busy = 1;
 	atomic_signal_fence(memory_order_seq_cst);
 	if (__builtin_expect(own == NULL || own->session != session ||
-			     own->host != atomic_load_explicit(&state->host, memory_order_relaxed), 0))
-		own = vg_producer_renew();
+			     own->ring != atomic_load_explicit(&state->ring, memory_order_relaxed), 0))
+		own = vg_producer_get();
 	if (own == NULL) {
 		if (session != 0)
-			vg_lanes_refuse(records);
+			vg_lanes_count_dropped(records);
 		producer_leave();
 	}
 	return own;
 }
 
-/* Whether so many records fit, beside an end for each interval that is open: an interval whose
- * beginning is in the profile must not lose its end. */
+/* True if there is room for the records and also for the ends of all open intervals.  If the begin of an interval was
+ * recorded, its end must not be dropped. */
 static bool producer_room(struct vg_producer *own, uint64_t head, uint32_t records)
 {
-	uint32_t ends = own->depth + own->deeper;
+	uint32_t ends = own->depth + own->untracked;
 
 	if (ends > VG_PRODUCER_ENDS)
 		ends = VG_PRODUCER_ENDS;
-	if (head + ends + records <= own->limit)
+	if (head + ends + records <= own->head_limit)
 		return true;
-	own->limit = atomic_load_explicit(&own->lane->tail, memory_order_acquire) + VG_LANE_RECORDS;
-	return head + ends + records <= own->limit;
+	own->head_limit = atomic_load_explicit(&own->lane->tail, memory_order_acquire) + VG_LANE_RECORDS;
+	return head + ends + records <= own->head_limit;
 }
 
-static uint64_t what_pack(enum vg_lane_what what, uint32_t kind, uint32_t label)
+static uint64_t type_pack(enum vg_lane_event_type type, uint32_t kind, uint32_t label)
 {
 	const uint64_t mask = (UINT64_C(1) << VG_LANE_LABEL_BITS) - 1;
 
-	return what | (kind & mask) << VG_LANE_KIND_SHIFT | (label & mask) << VG_LANE_LABEL_SHIFT;
+	return type | (kind & mask) << VG_LANE_KIND_SHIFT | (label & mask) << VG_LANE_LABEL_SHIFT;
 }
 
-static void record_put(struct vg_producer *own, uint64_t head, uint64_t what, uint64_t value,
+static void record_put(struct vg_producer *own, uint64_t head, uint64_t type_and_labels, uint64_t value,
 		       uint64_t parent)
 {
 	struct vg_lane_record *record = &own->records[head % VG_LANE_RECORDS];
 
-	/* Where the oldest are overwritten: a reader that sees any of this must see the head that
-	 * tells it so. */
+	/* With events_overwrite, these stores may overwrite a record that the helper is reading.  The fence orders them
+	 * after the previous store of `head`.  So if the helper has read a new value here and then reads `head`, `head`
+	 * shows that the old record was overwritten. */
 	atomic_thread_fence(memory_order_release);
 	atomic_store_explicit(&record->time_ns, clock_ns(), memory_order_relaxed);
-	atomic_store_explicit(&record->what, what, memory_order_relaxed);
+	atomic_store_explicit(&record->type_and_labels, type_and_labels, memory_order_relaxed);
 	atomic_store_explicit(&record->value, value, memory_order_relaxed);
 	atomic_store_explicit(&record->parent, parent, memory_order_relaxed);
 	atomic_store_explicit(&own->lane->head, head + 1, memory_order_release);
@@ -90,7 +91,7 @@ static void drop(struct vg_producer *own, uint64_t records)
 	atomic_fetch_add_explicit(&own->lane->dropped, records, memory_order_relaxed);
 }
 
-static void event_put(uint64_t what, uint64_t value)
+static void event_put(uint64_t type_and_labels, uint64_t value)
 {
 	struct vg_producer *own = producer_enter(1);
 	uint64_t head;
@@ -99,7 +100,7 @@ static void event_put(uint64_t what, uint64_t value)
 		return;
 	head = atomic_load_explicit(&own->lane->head, memory_order_relaxed);
 	if (producer_room(own, head, 1))
-		record_put(own, head, what, value, 0);
+		record_put(own, head, type_and_labels, value, 0);
 	else
 		drop(own, 1);
 	producer_leave();
@@ -107,18 +108,19 @@ static void event_put(uint64_t what, uint64_t value)
 
 void vgctl_event_instant(uint32_t kind, uint32_t label, uint64_t argument)
 {
-	event_put(what_pack(VG_LANE_INSTANT, kind, label), argument);
+	event_put(type_pack(VG_LANE_INSTANT, kind, label), argument);
 }
 
 void vgctl_event_counter(uint32_t label, int64_t value)
 {
-	event_put(what_pack(VG_LANE_COUNTER, 0, label), (uint64_t)value);
+	event_put(type_pack(VG_LANE_COUNTER, 0, label), (uint64_t)value);
 }
 
-/* The innermost open interval, for one that begins with that token: its own, where that is not known. */
+/* Returns the parent of a new interval: the innermost open interval, or 0 if there is none.  If the innermost open
+ * interval is unknown, returns the new interval's own token. */
 static uint64_t parent_of(const struct vg_producer *own, uint64_t token)
 {
-	if (own->deeper > 0)
+	if (own->untracked > 0)
 		return token;
 	return own->depth > 0 ? own->open[own->depth - 1] : 0;
 }
@@ -126,7 +128,7 @@ static uint64_t parent_of(const struct vg_producer *own, uint64_t token)
 static void interval_open(struct vg_producer *own, uint64_t token)
 {
 	if (own->depth == VG_PRODUCER_DEPTH) {
-		own->deeper++;
+		own->untracked++;
 		return;
 	}
 	own->open[own->depth++] = token;
@@ -137,7 +139,7 @@ struct vgctl_interval vgctl_event_begin(uint32_t kind, uint32_t label, uint64_t 
 					uint32_t detached)
 {
 	struct vgctl_interval interval = { 0, 0, detached };
-	/* Without a beginning there will be no end. */
+	/* Two records: if the begin is dropped, the end is dropped as well. */
 	struct vg_producer *own = producer_enter(2);
 	uint64_t head;
 
@@ -147,7 +149,7 @@ struct vgctl_interval vgctl_event_begin(uint32_t kind, uint32_t label, uint64_t 
 	if (producer_room(own, head, detached ? 1 : 2)) {
 		interval.token = vg_lane_token(head, own->index);
 		interval.session = own->session;
-		record_put(own, head, what_pack(detached ? VG_LANE_DETACHED_BEGIN : VG_LANE_BEGIN,
+		record_put(own, head, type_pack(detached ? VG_LANE_DETACHED_BEGIN : VG_LANE_BEGIN,
 						kind, label), argument, parent_of(own, interval.token));
 		if (!detached)
 			interval_open(own, interval.token);
@@ -158,8 +160,8 @@ struct vgctl_interval vgctl_event_begin(uint32_t kind, uint32_t label, uint64_t 
 	return interval;
 }
 
-/* Takes it off the open ones: the innermost, where ends are nested as beginnings are.  One that is not listed is a
- * deeper one, if it began on this thread. */
+/* Removes the token from the open intervals.  If intervals are nested properly, it is the innermost token.  A token of
+ * this thread that is not listed belongs to an untracked interval. */
 static void interval_close(struct vg_producer *own, uint64_t token)
 {
 	uint32_t at = own->depth;
@@ -167,7 +169,7 @@ static void interval_close(struct vg_producer *own, uint64_t token)
 	while (at > 0 && own->open[at - 1] != token)
 		at--;
 	if (at == 0) {
-		own->deeper -= own->deeper > 0 && vg_token_lane(token) == own->index;
+		own->untracked -= own->untracked > 0 && vg_token_lane(token) == own->index;
 		return;
 	}
 	for (; at < own->depth; at++)
@@ -183,7 +185,7 @@ void vgctl_event_end(struct vgctl_interval interval)
 	struct vg_producer *own;
 	uint64_t head;
 
-	/* Of an earlier session, or of a parent process. */
+	/* Ignore an interval that began in an earlier session or in a parent process. */
 	if (state == NULL || interval.session !=
 	    atomic_load_explicit(&state->session, memory_order_relaxed))
 		return;
@@ -207,6 +209,6 @@ void vgctl_event_heartbeat(int due)
 
 	if (state == NULL || atomic_load_explicit(&state->session, memory_order_relaxed) == 0)
 		return;
-	vg_lanes_beat(due ? clock_ns() : 0);
-	vg_stalls_name();
+	vg_lanes_heartbeat(due ? clock_ns() : 0);
+	vg_stalls_rename_written();
 }

@@ -21,20 +21,20 @@ static const char *general(int code)
 	case -ENOPKG: return "cannot find the helper vignetted";
 	case -ENOEXEC: return "cannot start the helper vignetted";
 	case -EPERM: return "tracing this process is forbidden";
-	case -EALREADY: return "this process has a session already";
-	case -EUSERS: return "this process has as many sessions as there can be";
+	case -EALREADY: return "this process has a session, watchdog or listening helper already";
+	case -EUSERS: return "this process has 4 recordings already, the most that are possible";
 	case -EBUSY: return "another process is writing that profile";
-	case -ENOSPC: return "no space left for the profile; what was written is kept";
-	case -EFBIG: return "the session has reached a limit and records no more";
-	case -ECANCELED: return "the helper vignetted was ended by a signal; the profile ends there";
-	case -EDQUOT: return "the disk quota is used up; what was written of the profile is kept";
+	case -ENOSPC: return "no space left on the disk; what was written is kept";
+	case -EFBIG: return "the session has reached a limit of its options and has stopped recording";
+	case -ECANCELED: return "a signal has ended the helper vignetted; the profile ends there";
+	case -EDQUOT: return "the disk quota is used up; what was written is kept";
 	case -ECONNRESET: return "the helper vignetted died; what it had written is kept";
-	case -EPROTO: return "the helper vignetted is of another version than libvgctl";
-	case -ETIMEDOUT: return "the helper vignetted does not answer";
+	case -EPROTO: return "the helper vignetted and libvgctl have different versions";
+	case -ETIMEDOUT: return "the helper vignetted did not answer";
 	case -ECHILD: return "the session belongs to the parent process";
 	case -EINVAL: return "an argument or option is out of range";
 	}
-	return vg_err_words(code);
+	return vg_errno_text(code);
 }
 
 int vg_failure(int code, const char *format, ...)
@@ -47,8 +47,8 @@ int vg_failure(int code, const char *format, ...)
 		va_start(args, format);
 		vsnprintf(latest.text, sizeof latest.text, format, args);
 		va_end(args);
-		/* The helper's words may hold the name of another process: programs print them. */
-		vg_utf8_make_plain(latest.text, strlen(latest.text));
+		/* A message of the helper may contain the name of another process. */
+		vg_utf8_make_printable(latest.text, strlen(latest.text));
 	}
 	return code;
 }

@@ -22,26 +22,27 @@
 
 enum { SPAWN_TIMEOUT_MS = 200, REAP_TIMEOUT_US = 1000 * 1000, REAP_PAUSE_US = 50 };
 
-/* Of /proc/PID/stat, proc_pid_stat(5). */
-enum { STARTED_FIELD = 22 };
+/* Field number in /proc/PID/stat, see proc_pid_stat(5). */
+enum { START_TICKS_FIELD = 22 };
 
-/* Who may trace this process. */
-static struct vg_helper *latest;
+/* The helper that PR_SET_PTRACER permits to trace this process. */
+static struct vg_helper *tracer;
 
-int vg_helper_lost(int rc)
+int vg_helper_failure(int rc)
 {
 	switch (rc) {
 	case -ECONNRESET:
 		return vg_failure(rc, "the helper vignetted died; what it had written is kept");
 	case -EPROTO:
-		return vg_failure(rc, "the helper vignetted is of another version than libvgctl");
+		return vg_failure(rc, "the helper vignetted and libvgctl have different versions");
 	case -ETIMEDOUT:
-		return vg_failure(rc, "the helper vignetted does not answer and is ended; what it had written is kept");
+		return vg_failure(rc, "the helper vignetted did not answer and was killed; what it had "
+				  "written is kept");
 	case -EBADF:
 		return vg_failure(rc, "this program has closed the session's descriptors; what was "
 				  "written is kept");
 	default:
-		return vg_failure(rc, "cannot speak with the helper vignetted: %s", vg_err_words(rc));
+		return vg_failure(rc, "cannot send to or receive from the helper vignetted: %s", vg_errno_text(rc));
 	}
 }
 
@@ -51,7 +52,7 @@ int vg_answer_check(struct vg_wire_message *answer, enum vg_wire_kind kind)
 		answer->failure.text[VG_WIRE_TEXT_BYTES - 1] = '\0';
 		return vg_failure(answer->failure.code, "%s", answer->failure.text);
 	}
-	return answer->kind == kind ? 0 : vg_helper_lost(-EPROTO);
+	return answer->kind == kind ? 0 : vg_helper_failure(-EPROTO);
 }
 
 static int helper_missing(const char *given)
@@ -59,12 +60,12 @@ static int helper_missing(const char *given)
 	bool privileged = vg_spawn_is_privileged();
 
 	if (given != NULL)
-		return vg_failure(-ENOPKG, "cannot find the helper vignetted at %s%s", given,
+		return vg_failure(-ENOPKG, "helper_path: %s is not an executable file%s", given,
 				  privileged && *given != '/' ?
-				  ": in a privileged program the path must be absolute" : "");
-	return vg_failure(-ENOPKG, "cannot find the helper vignetted %s" VG_LIBEXECDIR "%s",
-			  privileged ? "in " : "by $VIGNETTED, beside the library or the program, or in ",
-			  privileged ? ": a privileged program looks nowhere else" : "");
+				  "; in a privileged program it must be absolute" : "");
+	return vg_failure(-ENOPKG, "cannot find the helper vignetted%s" VG_LIBEXECDIR,
+			  privileged ? "; a privileged program searches only " :
+			  "; searched $VIGNETTED, the directories of the library and of the program, and ");
 }
 
 struct vg_helper_program vg_helper_find(const char *given)
@@ -75,34 +76,36 @@ struct vg_helper_program vg_helper_find(const char *given)
 	return program;
 }
 
-/* Starts the helper, *pid; its end of the socket is closed here either way. */
+/* Starts the helper and sets *pid.  Always closes sockets[1], the end of the socket that the helper inherits. */
 static int helper_start(const struct vg_helper_program *program, int sockets[2], pid_t *pid)
 {
-	const char *path = program->path, *elsewhere = vg_spawn_elsewhere();
+	const char *path = program->path, *namespace_kind = vg_spawn_other_namespace();
 	int on = 1, rc = path != NULL ? 0 : helper_missing(program->given);
 
-	if (rc == 0 && elsewhere != NULL)
+	if (rc == 0 && namespace_kind != NULL)
 		rc = vg_failure(-ENOTSUP, "children of this thread begin in another %s namespace, where the helper "
-				"%s", elsewhere, *elsewhere == 'p' ? "could not see this process" : "would have another clock");
+				"%s", namespace_kind,
+				*namespace_kind == 'p' ? "could not see this process" :
+				"would have another clock");
 	if (rc == 0 && setsockopt(sockets[0], SOL_SOCKET, SO_PASSCRED, &on, sizeof on) != 0)
-		rc = vg_failure(-errno, "cannot connect to the helper: %s", vg_err_words(-errno));
+		rc = vg_failure(-errno, "cannot connect to the helper: %s", vg_errno_text(-errno));
 	if (rc == 0) {
-		/* The helper of a session that has ended takes a moment to be gone, and counts among the processes
-		 * that there may be. */
+		/* -EAGAIN: the user has too many processes.  Retry, because the helper of an ended session may be about
+		 * to exit. */
 		for (int ms = 0; (rc = vg_spawn(path, sockets[1], pid)) == -EAGAIN && ms < SPAWN_TIMEOUT_MS; ms++)
 			usleep(1000);
 		if (rc == -EAGAIN && sched_getscheduler(0) == SCHED_DEADLINE)
-			rc = vg_failure(-ENOEXEC, "cannot start the helper %s: the calling thread has SCHED_DEADLINE, "
-					"which without CAP_SYS_NICE may have no children", path);
+			rc = vg_failure(-ENOEXEC, "cannot start the helper %s: the calling thread has SCHED_DEADLINE "
+					"and not CAP_SYS_NICE, so that it can create no process", path);
 		else if (rc != 0)
-			rc = vg_failure(-ENOEXEC, "cannot start the helper %s: %s", path, vg_err_words(rc));
+			rc = vg_failure(-ENOEXEC, "cannot start the helper %s: %s", path, vg_errno_text(rc));
 	}
 	close(sockets[1]);
 	return rc;
 }
 
-/* When that process began, in ticks since the machine did, or 0. */
-static uint64_t started_of(pid_t pid)
+/* The start time of a process in clock ticks since boot, or 0. */
+static uint64_t start_ticks_of(pid_t pid)
 {
 	char path[32], text[1024], *at;
 	ssize_t got = -1;
@@ -115,9 +118,9 @@ static uint64_t started_of(pid_t pid)
 		close(fd);
 	}
 	text[got > 0 ? got : 0] = '\0';
-	/* The name, the second field, may hold spaces and parentheses. */
+	/* The second field, the name, may contain spaces and parentheses. */
 	at = strrchr(text, ')');
-	for (int field = 2; field < STARTED_FIELD && at != NULL; field++)
+	for (int field = 2; field < START_TICKS_FIELD && at != NULL; field++)
 		at = strchr(at + 1, ' ');
 	return at != NULL ? strtoull(at, NULL, 10) : 0;
 }
@@ -126,53 +129,53 @@ void vg_helper_kill(const struct vg_helper *helper)
 {
 	int process;
 
-	if (helper->started == 0)
+	if (helper->start_ticks == 0)
 		return;
-	/* Opened first: if the helper has its pid afterwards, it had it then. */
+	/* First pidfd_open(2), then compare the start times.  If they are equal, the pidfd refers to the helper. */
 	process = (int)syscall(SYS_pidfd_open, helper->pid, 0);
 	if (process < 0)
 		return;
-	if (started_of(helper->pid) == helper->started)
+	if (start_ticks_of(helper->pid) == helper->start_ticks)
 		syscall(SYS_pidfd_send_signal, process, SIGKILL, NULL, 0);
 	close(process);
 }
 
-/* The first word: who may trace us. */
-static int greeting_take(int socket, struct vg_helper *known)
+/* Receives HELLO.  Permits the pid in its credentials to trace this process. */
+static int hello_receive(int socket, struct vg_helper *helper)
 {
 	struct vg_wire_message message = { 0 };
-	pid_t helper;
 	int off = 0, rc;
+	pid_t pid;
 
-	rc = vg_channel_receive(socket, &message, NULL, &helper, VG_START_TIMEOUT_MS);
+	rc = vg_channel_receive(socket, &message, NULL, &pid, VG_START_TIMEOUT_MS);
 	if (rc == 0 && message.kind != VG_WIRE_HELLO)
 		rc = -EPROTO;
 	if (rc == -ECONNRESET)
-		return vg_failure(rc, "the helper ended before it spoke: a library that it needs is not there, "
-				  "it was killed, by a filter of system calls perhaps, or it is another "
-				  "program");
+		return vg_failure(rc, "the helper vignetted ended before it sent anything; run it in a shell: a "
+				  "shared library may be missing, a system call filter may have killed it, or "
+				  "it is another program");
 	if (rc != 0)
-		return vg_helper_lost(rc);
-	/* Known once is enough, and the program may become another user later. */
+		return vg_helper_failure(rc);
+	/* Later messages need no credentials.  With credentials, they would be refused after the program has changed
+	 * its user. */
 	setsockopt(socket, SOL_SOCKET, SO_PASSCRED, &off, sizeof off);
-	/* Where Yama restricts tracing to descendants, this lets the helper in: it is none.
-	 * Fails where there is no Yama, which is as good. */
-	prctl(PR_SET_PTRACER, (unsigned long)helper, 0, 0, 0);
-	known->pid = helper;
-	known->started = started_of(helper);
-	/* In a container's first process, and in others that adopt orphans, the helper is a child
-	 * after all. */
-	if (waitpid(helper, NULL, WNOHANG) == 0)
-		known->adopted = helper;
+	/* At level 1, Yama permits only ancestors to trace a process.  This call permits the helper too.  Without Yama
+	 * the call fails and is not needed. */
+	prctl(PR_SET_PTRACER, (unsigned long)pid, 0, 0, 0);
+	helper->pid = pid;
+	helper->start_ticks = start_ticks_of(pid);
+	/* If this process adopts orphans (pid 1 of a container, a subreaper), the helper is its child. */
+	if (waitpid(pid, NULL, WNOHANG) == 0)
+		helper->child_pid = pid;
 	return 0;
 }
 
-int vg_helper_pair(int *own, int *other)
+int vg_helper_socket_pair(int *own, int *other)
 {
 	int sockets[2];
 
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, sockets) != 0)
-		return vg_failure(-errno, "cannot connect to the helper: %s", vg_err_words(-errno));
+		return vg_failure(-errno, "cannot connect to the helper: %s", vg_errno_text(-errno));
 	*own = vg_descriptor_raise(sockets[0]);
 	*other = sockets[1];
 	if (*own >= 0)
@@ -181,9 +184,9 @@ int vg_helper_pair(int *own, int *other)
 	return vg_failure(*own, NULL);
 }
 
-/* Waits for a child, or for those of a process group, as waitpid(2) has it.  The helper ends within moments of its
- * last message.  If it does not end, whoever waits for any child reaps it. */
-static void adopted_reap(pid_t which)
+/* Waits up to 1 s for a child or, if `which` is negative, for all children in that process group.  A helper usually
+ * exits shortly after its last message.  If it exits later, it stays a zombie until the program calls waitpid(-1). */
+static void child_reap(pid_t which)
 {
 	for (int us = 0; us < REAP_TIMEOUT_US; us += REAP_PAUSE_US) {
 		pid_t ended = waitpid(which, NULL, WNOHANG);
@@ -195,13 +198,14 @@ static void adopted_reap(pid_t which)
 	}
 }
 
-/* Kills a process that was started as the helper and does not behave as one.  It leads a process group, with all that it has started itself. */
-static void stranger_end(pid_t pid)
+/* Kills a process that was started as the helper but did not behave as one: its file may be another program.  The
+ * process leads a process group, so kill(2) and waitpid(2) also reach the processes that it has started. */
+static void process_group_kill(pid_t pid)
 {
 	if (pid <= 0)
 		return;
 	kill(-pid, SIGKILL);
-	adopted_reap(-pid);
+	child_reap(-pid);
 }
 
 int vg_helper_open(const struct vg_helper_program *program, int *socket, struct vg_helper **helper)
@@ -212,28 +216,28 @@ int vg_helper_open(const struct vg_helper_program *program, int *socket, struct 
 	*helper = calloc(1, sizeof **helper);
 	if (*helper == NULL)
 		return vg_failure(-ENOMEM, NULL);
-	(*helper)->shares = 1;
-	latest = *helper;
-	rc = vg_helper_pair(&sockets[0], &sockets[1]);
+	(*helper)->references = 1;
+	tracer = *helper;
+	rc = vg_helper_socket_pair(&sockets[0], &sockets[1]);
 	*socket = sockets[0];
 	if (rc == 0)
 		rc = helper_start(program, sockets, &pid);
 	if (rc == 0)
-		rc = greeting_take(*socket, *helper);
+		rc = hello_receive(*socket, *helper);
 	if (rc != 0)
-		stranger_end(pid);
+		process_group_kill(pid);
 	return rc;
 }
 
-void vg_helper_leave(struct vg_helper *helper)
+void vg_helper_release(struct vg_helper *helper)
 {
-	if (helper == NULL || --helper->shares > 0)
+	if (helper == NULL || --helper->references > 0)
 		return;
-	if (helper->adopted > 0)
-		adopted_reap(helper->adopted);
-	if (helper == latest) {
+	if (helper->child_pid > 0)
+		child_reap(helper->child_pid);
+	if (helper == tracer) {
 		prctl(PR_SET_PTRACER, 0, 0, 0, 0);
-		latest = NULL;
+		tracer = NULL;
 	}
 	free(helper);
 }

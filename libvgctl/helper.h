@@ -8,53 +8,68 @@
 
 #include "libvgctl/wire.h"
 
-/* The helper as the host sees it.  What fails has its sentence for vgctl_strerror(). */
+/*
+ * The helper process: its start, its lifetime and its failures.  Functions that fail set the sentence for
+ * vgctl_strerror().  The caller must have locked the session list (session_list.h), except for vg_helper_find().
+ *
+ *     struct vg_helper_program program = vg_helper_find(options.helper_path);
+ *     rc = vg_helper_open(&program, &socket, &helper);
+ *     ... messages on the socket ...
+ *     close(socket);
+ *     vg_helper_release(helper);
+ *     free(program.path);
+ */
 
-/* A helper that says nothing for so long is taken for dead: starting needs an exec. */
+/* A helper that sends nothing for this long is treated as dead.  The time includes execve(2). */
 enum { VG_START_TIMEOUT_MS = 20 * 1000 };
 
-/* A helper, of all that it serves: sessions, and listening.  Held by the roster's lock. */
+/* A helper.  Each session and listen.c hold a reference.  Protected by the mutex of the session list. */
 struct vg_helper {
-	unsigned int shares;
-	bool overwrite;              /* what it takes threads to do where their room for events is full */
-	pid_t adopted;               /* it, if this process is pid 1 or a subreaper; or 0 */
+	unsigned int references;
+	bool overwrite;              /* in a full lane, new events overwrite the oldest ones; false: they are dropped */
+	pid_t child_pid;             /* pid of the helper if this process adopts orphans (pid 1, a subreaper), so that
+	                                the helper is its child; otherwise 0 */
 	pid_t pid;
-	uint64_t started;            /* when it began, as /proc has it, for the pid may be used again; or 0 */
+	uint64_t start_ticks;        /* start time of the helper in clock ticks since boot, because a pid can be reused;
+	                                0: unknown */
 };
 
 /*
- * Where the program of the helper is: vg_spawn_find().  Looked for before the roster is held, for that takes the dynamic
- * linker's lock, and a callback of dl_iterate_phdr(3), which holds this lock, may begin a session.
+ * The result of vg_helper_find(), which takes the dynamic linker's lock.  Call vg_helper_find() before you lock the
+ * session list.  In the opposite order two threads could wait for each other: a callback of dl_iterate_phdr(3) holds
+ * the linker's lock, and may begin a session, which locks the list.
  */
 struct vg_helper_program {
-	const char *given;           /* the caller's: by the options, or NULL */
-	char *path;                  /* owned; NULL: not found */
+	const char *given;           /* helper_path of the options, borrowed; or NULL */
+	char *path;                  /* where the helper was found; the caller frees it; NULL: not found */
 };
 
 struct vg_helper_program vg_helper_find(const char *given);
 
 /*
- * Starts a helper, takes its greeting and lets it trace
- * this process.  *socket is the caller's after a failure too, unless negative, and so is *helper, one
- * share of it, unless NULL.  0 or a negative errno.
+ * Starts a helper, receives its HELLO and permits it to trace this process.  Returns 0 or a negative errno.
+ *
+ * Even after a failure, the caller must close *socket if it is not negative, and must call vg_helper_release(*helper).
  */
 int vg_helper_open(const struct vg_helper_program *program, int *socket, struct vg_helper **helper);
 
-/* One share less, after the socket was closed.  After the last one nobody may trace this process any
- * more.  Accepts NULL. */
-void vg_helper_leave(struct vg_helper *helper);
+/* Drops a reference.  Close the socket first.  When the last reference is dropped, the helper may no longer trace this
+ * process.  Accepts NULL. */
+void vg_helper_release(struct vg_helper *helper);
 
-/* Kills a helper that does not answer: it may hold a thread of this process stopped, which the kernel then lets go.
- * No other process that has its pid by now. */
+/* Kills a helper that does not answer.  If the helper has stopped a thread of this process, the kernel continues the
+ * thread when the helper is dead.  Never kills a later process with the same pid. */
 void vg_helper_kill(const struct vg_helper *helper);
 
-/* A pair of sockets for one more connection: ours, and the one to be passed to the helper. */
-int vg_helper_pair(int *own, int *other);
+/* Creates a socket pair for one more connection.  *own stays in this process; *other is passed to the helper.  Returns
+ * 0 or a negative errno. */
+int vg_helper_socket_pair(int *own, int *other);
 
-/* The sentence for a channel that failed with that errno, which is returned. */
-int vg_helper_lost(int rc);
+/* Sets the sentence for a channel that failed with rc.  Returns rc. */
+int vg_helper_failure(int rc);
 
-/* Whether the answer is of that kind; else what the helper says failed. */
+/* Returns 0 if the answer is of that kind.  If the answer is FAILED, returns its error, and its text becomes the
+ * sentence for vgctl_strerror().  Otherwise returns -EPROTO. */
 int vg_answer_check(struct vg_wire_message *answer, enum vg_wire_kind kind);
 
 #endif

@@ -8,27 +8,27 @@
 #include <unistd.h>
 
 #include "base/intern.h"
-#include "libvgctl/own_ring.h"
+#include "libvgctl/host_ring.h"
 #include "libvgctl/process.h"
 #include "libvgctl/vgctl.h"
 
-/* A thread without a lane looks for one at the first of so many events. */
+/* If a thread finds no lane at its first event, it searches again at every 64th event. */
 enum { RETRY_EVERY = 64 };
 
 unsigned int vgctl_recording;
 struct vg_lanes_state *_Atomic vg_lanes_state;
 __thread struct vg_producer_local vg_producer_local;
 
-/* All under the mutex, but for producers, which belong to who has the lane. */
+/* Protects everything below, except producers, which belong to the thread that has the lane. */
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 static pthread_key_t thread_key;
 static bool prepared;
 static uint32_t sessions;
-/* The latest ring, whether it is this process's or a parent's; and by `before` all others.  They stay mapped: a
- * thread may be in the middle of writing to one. */
-static struct vg_lanes_host *rings;
+/* All rings of this process and of its ancestors, latest first, linked by `previous`.  They stay mapped, because a
+ * thread may still be writing to a ring. */
+static struct vg_host_ring *rings;
 
-/* Strings by id - 1.  Kept for ever: an id must stay valid in every later session. */
+/* Strings by id - 1.  Kept until the library is unloaded, because ids stay valid in later sessions. */
 static struct vg_intern labels;
 static size_t labels_bytes;
 
@@ -38,28 +38,28 @@ static struct vg_lanes_state *state_get(void)
 }
 
 /* This process's ring, or NULL. */
-static struct vg_lanes_host *host_get(void)
+static struct vg_host_ring *ring_get(void)
 {
 	struct vg_lanes_state *state = state_get();
 
-	return state != NULL ? atomic_load_explicit(&state->host, memory_order_acquire) : NULL;
+	return state != NULL ? atomic_load_explicit(&state->ring, memory_order_acquire) : NULL;
 }
 
-/* ---- threads and processes that go ---- */
+/* ---- end of threads, fork, unloading ---- */
 
 static void thread_end(void *argument)
 {
 	struct vg_producer *own = argument;
 
 	vg_producer_local.producer = NULL;
-	/* A child of fork(2) has this too, and the lane is its parent's. */
-	if (own == NULL || own->host != host_get())
+	/* In a child of fork(2) the lane is the parent's. */
+	if (own == NULL || own->ring != ring_get())
 		return;
 	atomic_store_explicit(&own->lane->interval, 0, memory_order_relaxed);
 	atomic_store_explicit(&own->lane->taken, 0, memory_order_release);
 }
 
-/* Under the mutex: the signals that were blocked before fork(2). */
+/* The signals that were blocked before fork(2).  Protected by the mutex. */
 static sigset_t before_fork;
 
 static void fork_prepare(void)
@@ -84,7 +84,7 @@ static void fork_child(void)
 	fork_parent();
 }
 
-/* Under the mutex, once. */
+/* Registers the fork handlers once.  Called under the mutex. */
 static void forks_watch(void)
 {
 	static bool watched;
@@ -94,8 +94,8 @@ static void forks_watch(void)
 	watched = true;
 }
 
-/* Under the mutex.  Not by pthread_once(3): that calls futex(2), and the C library ends a program whose filter of
- * system calls forbids it. */
+/* Called under the mutex.  pthread_once(3) is not used, because it calls futex(2): if a system call filter forbids
+ * futex(2), the C library aborts the program. */
 static bool prepare(void)
 {
 	struct vg_process *process = vg_process();
@@ -108,8 +108,9 @@ static bool prepare(void)
 	return true;
 }
 
-/* As the library is loaded, so that no fork(2) meets the mutex held.  A program that is linked with the archive may
- * have begun a session before: in a constructor of its own.  Nothing more is done here, see vg_process(). */
+/* Registers the fork handlers when the library is loaded, so that no child of fork(2) finds the mutex locked.  If the
+ * program is linked with libvgctl.a, one of its own constructors may have begun a session earlier.  Do not call
+ * prepare() here: it calls vg_process(), which a constructor must not do. */
 __attribute__((constructor)) static void forks_watch_early(void)
 {
 	sigset_t before;
@@ -120,22 +121,22 @@ __attribute__((constructor)) static void forks_watch_early(void)
 	vg_process_unlock(&mutex, &before);
 }
 
-/* Frees what the library has, if it is unloaded. */
+/* Frees the library's memory if it is being unloaded and has no session. */
 __attribute__((destructor)) static void unprepare(void)
 {
 	struct vg_process *process = vg_process_unloaded();
 
 	if (prepared)
 		pthread_key_delete(thread_key);
-	if (process == NULL || process->roster.sessions != NULL)
+	if (process == NULL || process->session_list.sessions != NULL)
 		return;
 	prepared = false;
 	atomic_store(&vg_lanes_state, NULL);
 	while (rings != NULL) {
-		struct vg_lanes_host *before = rings->before;
+		struct vg_host_ring *previous = rings->previous;
 
-		vg_own_ring_free(rings);
-		rings = before;
+		vg_host_ring_free(rings);
+		rings = previous;
 	}
 	vg_intern_free(&labels);
 	vg_process_free();
@@ -143,15 +144,15 @@ __attribute__((destructor)) static void unprepare(void)
 
 /* ---- labels ---- */
 
-/* Those that the ring lacks. */
-static void labels_publish(struct vg_lanes_host *host)
+/* Adds the labels that the ring does not have yet. */
+static void labels_publish(struct vg_host_ring *ring)
 {
 	size_t length;
 	const char *text;
 
-	while (host->labels_count < labels.count) {
-		text = vg_intern_bytes(&labels, host->labels_count, &length);
-		if (!vg_own_ring_label(host, text, length))
+	while (ring->labels_count < labels.count) {
+		text = vg_intern_bytes(&labels, ring->labels_count, &length);
+		if (!vg_host_ring_add_label(ring, text, length))
 			return;
 	}
 }
@@ -159,7 +160,7 @@ static void labels_publish(struct vg_lanes_host *host)
 static uint32_t label_add(const char *text)
 {
 	size_t length = strnlen(text, VG_LANES_LABEL_MAX);
-	struct vg_lanes_host *host = host_get();
+	struct vg_host_ring *ring = ring_get();
 	uint32_t id;
 
 	if (vg_intern_find(&labels, text, length, &id))
@@ -168,8 +169,8 @@ static uint32_t label_add(const char *text)
 	    vg_intern(&labels, text, length, &id) < 0)
 		return 0;
 	labels_bytes += 2 + length;
-	if (host != NULL)
-		labels_publish(host);
+	if (ring != NULL)
+		labels_publish(ring);
 	return id + 1;
 }
 
@@ -189,37 +190,37 @@ uint32_t vgctl_intern(const char *text)
 
 /* ---- the ring ---- */
 
-static struct vg_lanes_host *ring_open(void)
+static struct vg_host_ring *ring_open(void)
 {
-	struct vg_lanes_host *host;
+	struct vg_host_ring *ring;
 
-	/* That of a parent process, or of a helper that did not answer. */
-	if (rings != NULL && vg_own_ring_holds(rings))
+	/* The latest ring belonged to a parent process, or to a helper that did not answer. */
+	if (rings != NULL && vg_host_ring_fd_is_open(rings))
 		close(rings->fd);
-	host = vg_own_ring_open();
-	if (host == NULL)
+	ring = vg_host_ring_open();
+	if (ring == NULL)
 		return NULL;
-	host->before = rings;
-	rings = host;
-	labels_publish(host);
-	return host;
+	ring->previous = rings;
+	rings = ring;
+	labels_publish(ring);
+	return ring;
 }
 
 int vg_lanes_fd(void)
 {
-	struct vg_lanes_host *host = NULL;
+	struct vg_host_ring *ring = NULL;
 	sigset_t before;
 
 	vg_process_lock(&mutex, &before);
 	if (prepare()) {
-		host = host_get();
-		if (host == NULL || !vg_own_ring_holds(host)) {
-			host = ring_open();
-			atomic_store_explicit(&state_get()->host, host, memory_order_release);
+		ring = ring_get();
+		if (ring == NULL || !vg_host_ring_fd_is_open(ring)) {
+			ring = ring_open();
+			atomic_store_explicit(&state_get()->ring, ring, memory_order_release);
 		}
 	}
 	vg_process_unlock(&mutex, &before);
-	return host != NULL ? host->fd : -1;
+	return ring != NULL ? ring->fd : -1;
 }
 
 void vg_lanes_start(bool overwrite)
@@ -229,8 +230,8 @@ void vg_lanes_start(bool overwrite)
 
 	vg_process_lock(&mutex, &before);
 	atomic_store_explicit(&state->overwrite, overwrite, memory_order_relaxed);
-	if (host_get() != NULL)
-		atomic_store(&host_get()->lanes->beat_ns, 0);
+	if (ring_get() != NULL)
+		atomic_store(&ring_get()->lanes->heartbeat_ns, 0);
 	if (++sessions == 0)
 		sessions = 1;
 	atomic_store_explicit(&state->session, sessions, memory_order_release);
@@ -247,82 +248,82 @@ void vg_lanes_stop(void)
 		atomic_store_explicit(&state->session, 0, memory_order_release);
 }
 
-void vg_lanes_rest(bool helper_gone)
+void vg_lanes_release(bool helper_exited)
 {
-	struct vg_lanes_host *host;
+	struct vg_host_ring *ring;
 	sigset_t before;
 
 	vg_process_lock(&mutex, &before);
-	host = host_get();
-	/* Never unmapped: a thread may have been interrupted in the middle of a record, and writes
-	 * the rest of it whenever it goes on. */
-	if (host != NULL && helper_gone)
-		vg_own_ring_rest(host);
-	else if (host != NULL)
-		atomic_store_explicit(&state_get()->host, NULL, memory_order_release);
+	ring = ring_get();
+	/* A helper that was killed may run for another moment and write to the ring.  Then do not touch this ring.  The
+	 * next session gets a new ring. */
+	if (ring != NULL && helper_exited)
+		vg_host_ring_release_pages(ring);
+	else if (ring != NULL)
+		atomic_store_explicit(&state_get()->ring, NULL, memory_order_release);
 	vg_process_unlock(&mutex, &before);
 }
 
 /* ---- the heartbeat ---- */
 
-void vg_lanes_beat(uint64_t time_ns)
+void vg_lanes_heartbeat(uint64_t time_ns)
 {
 	struct vg_producer_local *own = &vg_producer_local;
-	struct vg_lanes_host *host = host_get();
+	struct vg_host_ring *ring = ring_get();
 
-	if (host == NULL)
+	if (ring == NULL)
 		return;
-	if (own->tid_host != host) {
+	if (own->tid_ring != ring) {
 		own->tid = gettid();
-		own->tid_host = host;
+		own->tid_ring = ring;
 	}
-	atomic_store_explicit(&host->lanes->beat_tid, own->tid, memory_order_relaxed);
-	atomic_store_explicit(&host->lanes->beat_ns, time_ns, memory_order_release);
+	atomic_store_explicit(&ring->lanes->heartbeat_tid, own->tid, memory_order_relaxed);
+	atomic_store_explicit(&ring->lanes->heartbeat_ns, time_ns, memory_order_release);
 }
 
-uint32_t vg_lanes_dumps(void)
+uint32_t vg_lanes_stalls_written(void)
 {
-	struct vg_lanes_host *host = host_get();
+	struct vg_host_ring *ring = ring_get();
 
-	return host != NULL ? atomic_load_explicit(&host->lanes->dumps, memory_order_acquire) : 0;
+	return ring != NULL ? atomic_load_explicit(&ring->lanes->stalls_written, memory_order_acquire) : 0;
 }
 
 /* ---- lanes ---- */
 
-void vg_lanes_refuse(uint64_t records)
+void vg_lanes_count_dropped(uint64_t records)
 {
-	struct vg_lanes_host *host = host_get();
+	struct vg_host_ring *ring = ring_get();
 
-	if (host != NULL)
-		atomic_fetch_add_explicit(&host->lanes->refused, records, memory_order_relaxed);
+	if (ring != NULL)
+		atomic_fetch_add_explicit(&ring->lanes->refused, records, memory_order_relaxed);
 }
 
 static bool lane_take(struct vg_lane *lane)
 {
 	uint32_t no = 0;
 
-	/* What the helper has not fetched yet is the last owner's. */
+	/* The lane is free only if the helper has fetched all records of its last owner. */
 	return atomic_load_explicit(&lane->taken, memory_order_relaxed) == 0 &&
 	       atomic_compare_exchange_strong(&lane->taken, &no, 1) &&
 	       (atomic_load(&lane->tail) == atomic_load(&lane->head) ||
 		(atomic_store(&lane->taken, 0), false));
 }
 
-static struct vg_producer *lane_claim(struct vg_lanes_host *host)
+static struct vg_producer *lane_claim(struct vg_host_ring *ring)
 {
 	for (uint32_t i = 0; i < VG_LANES; i++) {
-		struct vg_producer *own = &host->producers[i];
-		uint32_t used = atomic_load(&host->lanes->used);
+		struct vg_producer *own = &ring->producers[i];
+		uint32_t used = atomic_load(&ring->lanes->used);
 
-		if (!lane_take(&host->lanes->lanes[i]))
+		if (!lane_take(&ring->lanes->lanes[i]))
 			continue;
-		own->lane = &host->lanes->lanes[i];
-		own->records = vg_own_ring_records(host, i);
+		own->lane = &ring->lanes->lanes[i];
+		own->records = vg_host_ring_records(ring, i);
 		if (own->records == NULL) {
 			atomic_store(&own->lane->taken, 0);
 			return NULL;
 		}
-		own->host = host;
+		own->ring = ring;
 		own->index = i;
 		own->session = 0;
 		atomic_store_explicit(&own->lane->interval, 0, memory_order_relaxed);
@@ -330,7 +331,7 @@ static struct vg_producer *lane_claim(struct vg_lanes_host *host)
 		atomic_store_explicit(&own->lane->name, vg_producer_local.name,
 				      memory_order_relaxed);
 		atomic_fetch_add_explicit(&own->lane->claims, 1, memory_order_release);
-		while (used < i + 1 && !atomic_compare_exchange_weak(&host->lanes->used, &used, i + 1))
+		while (used < i + 1 && !atomic_compare_exchange_weak(&ring->lanes->used, &used, i + 1))
 			;
 		vg_producer_local.producer = own;
 		pthread_setspecific(thread_key, own);
@@ -339,29 +340,29 @@ static struct vg_producer *lane_claim(struct vg_lanes_host *host)
 	return NULL;
 }
 
-/* The calling thread's lane, whether a session is in progress or not. */
+/* Returns the calling thread's lane, even if there is no session. */
 static struct vg_producer *lane_get(void)
 {
 	struct vg_producer *own = vg_producer_local.producer;
-	struct vg_lanes_host *host = host_get();
+	struct vg_host_ring *ring = ring_get();
 
-	if (host == NULL || (own != NULL && own->host == host))
-		return host != NULL ? own : NULL;
-	if (vg_producer_local.refusals++ % RETRY_EVERY != 0)
+	if (ring == NULL || (own != NULL && own->ring == ring))
+		return ring != NULL ? own : NULL;
+	if (vg_producer_local.retry_count++ % RETRY_EVERY != 0)
 		return NULL;
-	own = lane_claim(host);
+	own = lane_claim(ring);
 	if (own != NULL)
-		vg_producer_local.refusals = 0;
+		vg_producer_local.retry_count = 0;
 	return own;
 }
 
-struct vg_producer *vg_producer_renew(void)
+struct vg_producer *vg_producer_get(void)
 {
 	struct vg_lanes_state *state = state_get();
 	struct vg_producer *own;
 	uint32_t session;
 
-	if (host_get() == NULL)                  /* a child that copied the flag */
+	if (ring_get() == NULL)                  /* a child process that inherited the flag */
 		__atomic_store_n(&vgctl_recording, 0, __ATOMIC_RELAXED);
 	session = atomic_load_explicit(&state->session, memory_order_acquire);
 	if (session == 0)
@@ -369,9 +370,9 @@ struct vg_producer *vg_producer_renew(void)
 	own = lane_get();
 	if (own == NULL || own->session == session)
 		return own;
-	own->depth = own->deeper = 0;
+	own->depth = own->untracked = 0;
 	atomic_store_explicit(&own->lane->interval, 0, memory_order_relaxed);
-	own->limit = atomic_load_explicit(&state->overwrite, memory_order_relaxed) ? UINT64_MAX :
+	own->head_limit = atomic_load_explicit(&state->overwrite, memory_order_relaxed) ? UINT64_MAX :
 		     atomic_load_explicit(&own->lane->tail, memory_order_acquire) + VG_LANE_RECORDS;
 	own->session = session;
 	return own;
@@ -380,6 +381,8 @@ struct vg_producer *vg_producer_renew(void)
 void vgctl_thread_name(const char *name)
 {
 	struct vg_producer *own;
+	/* A signal handler may call this while the thread writes a record. */
+	uint32_t busy = vg_producer_local.busy;
 
 	vg_producer_local.name = vgctl_intern(name);
 	if (vg_lanes_fd() < 0)
@@ -389,5 +392,5 @@ void vgctl_thread_name(const char *name)
 	if (own != NULL)
 		atomic_store_explicit(&own->lane->name, vg_producer_local.name,
 				      memory_order_release);
-	vg_producer_local.busy = 0;
+	vg_producer_local.busy = busy;
 }

@@ -8,44 +8,53 @@
 #include "libvgctl/producer.h"
 #include "libvgctl/ring.h"
 
-/* The host's side of the ring: making it, labels, who has which lane. */
+/*
+ * The host's side of the event ring: it creates the ring, adds labels and gives lanes to threads.
+ *
+ *     struct vg_producer *own = vg_producer_get();      in producer_enter(), events.c
+ *     if (own != NULL)
+ *             ... write to own->records, then increase own->lane->head ...
+ */
 
-/* In struct vg_process.  NULL until it is needed. */
+/* The state in struct vg_process.  NULL before the first use. */
 extern struct vg_lanes_state *_Atomic vg_lanes_state;
 
-/* A descriptor of the ring for the helper, made if need be, or -1: this process cannot have one.
- * The library's. */
+/* Returns the descriptor of the ring, for the helper.  Creates the ring if necessary.  The library owns the descriptor.
+ * -1: this process cannot have a ring. */
 int vg_lanes_fd(void);
 
-/* From now on threads record, and no more. */
+/* After vg_lanes_start(), threads record events until vg_lanes_stop().  If `overwrite` is set, new events overwrite the
+ * oldest ones of a full lane; otherwise new events are dropped. */
 void vg_lanes_start(bool overwrite);
 void vg_lanes_stop(void);
 
-/* Gives memory back after a session.  A ring that a helper may still be using is left alone, and
- * not used again. */
-void vg_lanes_rest(bool helper_gone);
+/* Frees the ring's pages after a session.  If helper_exited is false, the helper may still use the ring: this ring is
+ * then left as it is, and the next session gets a new ring. */
+void vg_lanes_release(bool helper_exited);
 
-/* A heartbeat of the calling thread's, at that time; 0: none is due. */
-void vg_lanes_beat(uint64_t time_ns);
+/* Stores a heartbeat of the calling thread.  time_ns is 0 if no heartbeat is due. */
+void vg_lanes_heartbeat(uint64_t time_ns);
 
-/* Stalls that helpers have written, so far. */
-uint32_t vg_lanes_dumps(void);
+/* How many stalls the helpers have written so far. */
+uint32_t vg_lanes_stalls_written(void);
 
-/* The calling thread's producer for the session in progress, or NULL: none is, or there is no lane
- * for it, which is counted. */
-struct vg_producer *vg_producer_renew(void);
+/* Returns the calling thread's producer for the current session, or NULL if there is no session or no lane for the
+ * thread. */
+struct vg_producer *vg_producer_get(void);
 
-/* Events for which the calling thread has no lane. */
-void vg_lanes_refuse(uint64_t records);
+/* Counts events as dropped, because their thread has no lane. */
+void vg_lanes_count_dropped(uint64_t records);
 
-/* Local to the thread; its model makes it safe in signal handlers. */
+/* State of each thread.  The initial-exec model allocates it when the thread is created, so that signal
+ * handlers can use it. */
 struct vg_producer_local {
 	struct vg_producer *producer;
-	uint32_t refusals;
-	uint32_t name;               /* label */
-	int32_t tid;                 /* while the process had the ring `tid_host`: a child has another */
-	const struct vg_lanes_host *tid_host;
-	volatile uint32_t busy;      /* recording: a handler that interrupts it must not */
+	uint32_t retry_count;        /* events for which the thread had no lane */
+	uint32_t name;               /* label that vgctl_thread_name() has set, or 0 */
+	int32_t tid;                 /* valid if tid_ring is the current ring: a child of fork(2) has another tid and
+	                                another ring */
+	const struct vg_host_ring *tid_ring;
+	volatile uint32_t busy;      /* 1: in the middle of a record; a signal handler must not record */
 };
 extern __thread struct vg_producer_local vg_producer_local
 	__attribute__((tls_model("initial-exec"), visibility("hidden")));

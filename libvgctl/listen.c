@@ -11,22 +11,24 @@
 #include "libvgctl/channel.h"
 #include "libvgctl/failure.h"
 #include "libvgctl/lanes.h"
-#include "libvgctl/mark.h"
+#include "libvgctl/file_id.h"
 #include "libvgctl/options.h"
 #include "libvgctl/process.h"
-#include "libvgctl/roster.h"
+#include "libvgctl/session_list.h"
 #include "libvgctl/vgctl.h"
 
-/* The helper that listens.  A child made by fork(2) has none, whatever it has copied.  Used by who
- * holds the roster. */
+/* The helper that listens.  Protected by the mutex of the session list.  A child of fork(2) has a copy, which is
+ * invalid: `owner` is not the child's token. */
 static struct {
-	uint64_t owner;              /* token of the process that it listens for, or 0 */
-	struct vg_helper *helper;    /* a share */
-	int socket;
-	struct vg_mark mark;
+	uint64_t owner;              /* vg_process_token() of the process that called vgctl_listen(); 0: no helper
+	                                listens */
+	struct vg_helper *helper;    /* a reference */
+	int socket;                  /* owned; or -1 */
+	struct vg_file_id socket_id;
 } listening = { .socket = -1 };
 
-/* Where sockets are, if the program does not say: of the user's own, and gone after a restart. */
+/* Sets `directory` to the directory of the socket.  The default is in $XDG_RUNTIME_DIR, because that directory belongs
+ * to the user and is emptied when the machine restarts. */
 static int directory_find(const char *given, char *directory, size_t bytes)
 {
 	const char *runtime = secure_getenv("XDG_RUNTIME_DIR");
@@ -37,10 +39,10 @@ static int directory_find(const char *given, char *directory, size_t bytes)
 	else if (runtime != NULL && *runtime == '/')
 		length = snprintf(directory, bytes, "%s/vignette", runtime);
 	else
-		return vg_failure(-ENOENT, "vgctl_listen: there is no $XDG_RUNTIME_DIR, and no directory "
-				  "is given");
+		return vg_failure(-ENOENT, "vgctl_listen: directory is NULL and $XDG_RUNTIME_DIR is not set; "
+				  "pass a directory");
 	if (length < 0 || (size_t)length >= bytes)
-		return vg_failure(-ENAMETOOLONG, "vgctl_listen: the directory's path is longer than %zu",
+		return vg_failure(-ENAMETOOLONG, "vgctl_listen: the path of the directory has more than %zu bytes",
 				  bytes - 1);
 	return 0;
 }
@@ -64,11 +66,11 @@ static int listening_open(const char *directory, const struct vgctl_options *opt
 	if (rc == -ETIMEDOUT)
 		vg_helper_kill(listening.helper);
 	if (rc != 0)
-		return vg_helper_lost(rc);
+		return vg_helper_failure(rc);
 	rc = vg_answer_check(&message, VG_WIRE_STARTED);
 	if (rc != 0)
 		return rc;
-	listening.mark = vg_mark_of(listening.socket);
+	listening.socket_id = vg_file_id_of(listening.socket);
 	listening.owner = vg_process_token();
 	vg_process_at_unload(vgctl_unlisten);
 	return 0;
@@ -78,22 +80,22 @@ static void listening_close(void)
 {
 	if (listening.socket >= 0)
 		close(listening.socket);
-	vg_helper_leave(listening.helper);
+	vg_helper_release(listening.helper);
 	listening.socket = -1;
 	listening.owner = 0;
 	listening.helper = NULL;
 }
 
-/* What a child of fork(2) has copied, or a program that closes all its descriptors has left. */
+/* Clears `listening` if it is the copy of a parent process, or if the program has closed the socket. */
 static void listening_check(void)
 {
 	if (listening.owner == 0)
 		return;
-	if (vg_mark_check(listening.socket, listening.mark) < 0)
+	if (vg_file_id_check(listening.socket, listening.socket_id) < 0)
 		listening.socket = -1;
 	if (listening.owner == vg_process_token() && listening.socket >= 0)
 		return;
-	/* The parent's share is not the child's to give back. */
+	/* In a child of fork(2) the reference belongs to the parent. */
 	if (listening.owner != vg_process_token())
 		listening.helper = NULL;
 	listening_close();
@@ -103,27 +105,27 @@ int vgctl_listen(const char *directory, const struct vgctl_options *given)
 {
 	struct vg_helper_program program;
 	struct vgctl_options options;
-	struct vg_roster *roster;
+	struct vg_session_list *list;
 	int cancel_state, rc = vg_options_check(given, &options);
 
 	if (rc != 0)
 		return rc;
 	program = vg_helper_find(options.helper_path);
-	roster = vg_roster_hold(&cancel_state);
-	if (roster == NULL) {
+	list = vg_session_list_lock(&cancel_state);
+	if (list == NULL) {
 		free(program.path);
 		return vg_failure(-ENOMEM, NULL);
 	}
 	listening_check();
-	if (roster->sessions != NULL)
-		rc = vg_failure(-EALREADY, NULL);
+	if (list->sessions != NULL)
+		rc = vg_failure(-EALREADY, "vgctl_listen: this process has a session; listen before it begins one");
 	else if (listening.owner != 0)
-		rc = vg_failure(-EALREADY, "the helper of this process listens already");
+		rc = vg_failure(-EALREADY, "vgctl_listen: the helper of this process listens already");
 	else
 		rc = listening_open(directory, &options, &program);
 	if (rc != 0 && listening.owner == 0)
 		listening_close();
-	vg_roster_release(roster, cancel_state);
+	vg_session_list_unlock(list, cancel_state);
 	free(program.path);
 	return rc;
 }
@@ -131,21 +133,21 @@ int vgctl_listen(const char *directory, const struct vgctl_options *given)
 void vgctl_unlisten(void)
 {
 	int cancel_state;
-	struct vg_roster *roster = vg_roster_hold(&cancel_state);
+	struct vg_session_list *list = vg_session_list_lock(&cancel_state);
 
-	if (roster == NULL)
+	if (list == NULL)
 		return;
 	listening_check();
 	if (listening.owner != 0)
 		listening_close();
-	vg_roster_release(roster, cancel_state);
+	vg_session_list_unlock(list, cancel_state);
 }
 
-/* The connection that is handed over is the helper's only once it says so. */
+/* Passes one end of a new connection to the helper. */
 static int join(int *socket)
 {
 	struct vg_wire_message message = { 0 };
-	int other, rc = vg_helper_pair(socket, &other);
+	int other, rc = vg_helper_socket_pair(socket, &other);
 
 	if (rc != 0)
 		return rc;
@@ -155,10 +157,10 @@ static int join(int *socket)
 	if (rc == -ETIMEDOUT)
 		vg_helper_kill(listening.helper);
 	close(other);
-	return rc != 0 ? vg_helper_lost(rc) : vg_answer_check(&message, VG_WIRE_JOINED);
+	return rc != 0 ? vg_helper_failure(rc) : vg_answer_check(&message, VG_WIRE_JOINED);
 }
 
-int vg_listening_join(int *socket, struct vg_helper **helper)
+int vg_listening_connect(int *socket, struct vg_helper **helper)
 {
 	int rc;
 
@@ -166,7 +168,7 @@ int vg_listening_join(int *socket, struct vg_helper **helper)
 	if (listening.owner == 0)
 		return -ENOENT;
 	rc = join(socket);
-	/* A helper that died listens no more: the next one is started as if it never had. */
+	/* The helper has died.  The caller starts another helper, which does not listen. */
 	if (rc == -ECONNRESET) {
 		close(*socket);
 		*socket = -1;
@@ -174,6 +176,6 @@ int vg_listening_join(int *socket, struct vg_helper **helper)
 		return -ENOENT;
 	}
 	*helper = listening.helper;
-	listening.helper->shares++;
+	listening.helper->references++;
 	return rc;
 }

@@ -4,8 +4,9 @@
 
 #include "libvgctl/helper.h"
 
-/* Connects to the helper that listens for this process.  *socket is the new connection, the caller's, and *helper a
- * share of the helper.  The caller holds the roster.  -ENOENT: no helper listens. */
-int vg_listening_join(int *socket, struct vg_helper **helper);
+/* Connects one more session to the helper that listens for this process.  The caller owns *socket and gets a reference
+ * to *helper.  The caller must have locked the session list.  Returns 0, -ENOENT if no helper listens, or another
+ * negative errno. */
+int vg_listening_connect(int *socket, struct vg_helper **helper);
 
 #endif

@@ -10,17 +10,19 @@
 static int flight_check(const struct vgctl_options *options)
 {
 	if (options->flight_s > VG_WIRE_FLIGHT_MAX_NS / 1000000000)
-		return vg_failure(-EINVAL, "vgctl_options: flight_s is more than a day");
+		return vg_failure(-EINVAL, "vgctl_options: flight_s is %u, not 0 to 86400",
+				  options->flight_s);
 	if (options->flight_s != 0 && (options->flight_memory_bytes < 1u << 20 ||
 				       options->flight_memory_bytes > options->max_memory_bytes / 2))
-		return vg_failure(-EINVAL, "vgctl_options: flight_memory_bytes is not 1048576 to half of "
-				  "max_memory_bytes");
+		return vg_failure(-EINVAL, "vgctl_options: flight_memory_bytes is %llu, not 1048576 to half of "
+				  "max_memory_bytes", (unsigned long long)options->flight_memory_bytes);
 	if (options->watchdog_ms == 0)
 		return 0;
-	if (options->watchdog_ms < 10 || options->flight_s == 0 || options->watchdog_path == NULL ||
-	    *options->watchdog_path == '\0')
-		return vg_failure(-EINVAL, "vgctl_options: watchdog_ms is less than 10, or there is no "
-				  "flight_s or watchdog_path");
+	if (options->watchdog_ms < 10)
+		return vg_failure(-EINVAL, "vgctl_options: watchdog_ms is %u, not 0 or at least 10",
+				  options->watchdog_ms);
+	if (options->flight_s == 0 || options->watchdog_path == NULL || *options->watchdog_path == '\0')
+		return vg_failure(-EINVAL, "vgctl_options: watchdog_ms needs flight_s and watchdog_path");
 	if (options->watchdog_files < 1 || options->watchdog_files > VG_WIRE_WATCH_FILES)
 		return vg_failure(-EINVAL, "vgctl_options: watchdog_files is %u, not 1 to %d",
 				  options->watchdog_files, VG_WIRE_WATCH_FILES);
@@ -34,7 +36,7 @@ static int counters_check(const struct vgctl_options *options)
 
 	if (options->counters == NULL || vg_counters_parse(options->counters, codes, &err) == 0)
 		return 0;
-	return vg_failure(-EINVAL, "vgctl_options: %s", err.text);
+	return vg_failure(-EINVAL, "vgctl_options: counters: %s", err.text);
 }
 
 int vg_options_check(const struct vgctl_options *given, struct vgctl_options *options)
@@ -42,10 +44,12 @@ int vg_options_check(const struct vgctl_options *given, struct vgctl_options *op
 	static const struct vgctl_options initial = VGCTL_OPTIONS_INIT;
 
 	*options = initial;
-	/* A program built against a later library has options that this one does not know. */
+	/* A program that was compiled for a later version of the library can have options that this version does not
+	 * know. */
 	if (given != NULL && (given->struct_bytes < offsetof(struct vgctl_options, budget_percent) ||
 			      given->struct_bytes > sizeof *options))
-		return vg_failure(-EINVAL, "vgctl_options: struct_bytes is %zu, and this library's is %zu",
+		return vg_failure(-EINVAL, "vgctl_options: struct_bytes is %zu, and this library has %zu; use "
+				  "VGCTL_OPTIONS_INIT",
 				  given->struct_bytes, sizeof *options);
 	if (given != NULL)
 		memcpy(options, given, given->struct_bytes);
@@ -54,21 +58,28 @@ int vg_options_check(const struct vgctl_options *given, struct vgctl_options *op
 	if (options->rate_hz == VGCTL_RATE_AUTO)
 		options->rate_hz = 99;
 	if (!(options->budget_percent >= 0 && options->budget_percent <= 100))
-		return vg_failure(-EINVAL, "vgctl_options: budget_percent is not 0 to 100");
+		return vg_failure(-EINVAL, "vgctl_options: budget_percent is %g, not 0 to 100",
+				  options->budget_percent);
 	if (options->rate_hz > 10000)
-		return vg_failure(-EINVAL, "vgctl_options: rate_hz is %u, the most is 10000",
+		return vg_failure(-EINVAL, "vgctl_options: rate_hz is %u, not 0 to 10000",
 				  options->rate_hz);
 	if (options->mode != VGCTL_WALL && options->mode != VGCTL_CPU)
-		return vg_failure(-EINVAL, "vgctl_options: mode is neither VGCTL_WALL nor VGCTL_CPU");
+		return vg_failure(-EINVAL, "vgctl_options: mode is %d, not VGCTL_WALL or VGCTL_CPU",
+				  (int)options->mode);
 	if (options->max_frames < 1 || options->max_frames > 65536)
 		return vg_failure(-EINVAL, "vgctl_options: max_frames is %u, not 1 to 65536",
 				  options->max_frames);
 	if (options->max_file_bytes != 0 && options->max_file_bytes < 65536)
-		return vg_failure(-EINVAL, "vgctl_options: max_file_bytes is less than 65536");
+		return vg_failure(-EINVAL, "vgctl_options: max_file_bytes is %llu, not 0 or at least 65536",
+				  (unsigned long long)options->max_file_bytes);
 	if (options->max_memory_bytes < 32u << 20)
-		return vg_failure(-EINVAL, "vgctl_options: max_memory_bytes is less than 33554432");
-	if (options->max_threads < 1 || options->max_modules < 1 || options->max_modules > INT32_MAX)
-		return vg_failure(-EINVAL, "vgctl_options: max_threads or max_modules is out of range");
+		return vg_failure(-EINVAL, "vgctl_options: max_memory_bytes is %llu, not at least 33554432",
+				  (unsigned long long)options->max_memory_bytes);
+	if (options->max_threads < 1)
+		return vg_failure(-EINVAL, "vgctl_options: max_threads is 0, not at least 1");
+	if (options->max_modules < 1 || options->max_modules > INT32_MAX)
+		return vg_failure(-EINVAL, "vgctl_options: max_modules is %u, not 1 to %d", options->max_modules,
+				  INT32_MAX);
 	if (options->max_name_bytes < 16 || options->max_name_bytes > 16384)
 		return vg_failure(-EINVAL, "vgctl_options: max_name_bytes is %u, not 16 to 16384",
 				  options->max_name_bytes);
@@ -97,7 +108,7 @@ void vg_options_begin(const struct vgctl_options *options, struct vg_wire_begin 
 		.flight_ns = options->flight_s * UINT64_C(1000000000),
 		.flight_memory_bytes = options->flight_memory_bytes,
 	};
-	/* They were checked. */
+	/* This cannot fail, because vg_options_check() has checked the counters. */
 	if (options->counters != NULL)
 		vg_counters_parse(options->counters, begin->counters, NULL);
 }

@@ -9,7 +9,7 @@
 
 static struct vg_process *_Atomic page;
 
-/* Copied into children, which count on. */
+/* The last token that this process or an ancestor got.  A child inherits the number and continues to count from it. */
 static _Atomic uint64_t tokens;
 
 static _Atomic bool exiting;
@@ -28,6 +28,8 @@ static struct vg_process *page_map(void)
 
 	if (process == MAP_FAILED)
 		return NULL;
+	/* The kernel zeroes the page in every child with its own memory, even after clone(2), which does not run the
+	 * handlers of pthread_atfork(3). */
 	madvise(process, sizeof *process, MADV_WIPEONFORK);
 	if (atomic_compare_exchange_strong(&page, &other, process))
 		return process;
@@ -48,7 +50,6 @@ struct vg_process *vg_process(void)
 
 	if (process == NULL)
 		process = page_map();
-	/* Not in a constructor: at exit it would run behind the destructors. */
 	if (!atomic_load(&noted) && !atomic_exchange(&noted, true) && atexit(exit_note) != 0)
 		exit_note();
 	return process;

@@ -8,61 +8,69 @@
 #include <stdint.h>
 
 struct vgctl_session;
-struct vg_lanes_host;
+struct vg_host_ring;
 
-/* Of lanes.h.  A child must not write into its parent's ring. */
+/* The state of lanes.h.  A child process must not inherit this state, because a child must not write to its parent's
+ * ring. */
 struct vg_lanes_state {
-	struct vg_lanes_host *_Atomic host; /* the ring; NULL: there is none in this process */
-	_Atomic uint32_t session;    /* recording, or 0 */
-	_Atomic uint32_t overwrite;  /* the oldest records make room */
+	struct vg_host_ring *_Atomic ring; /* NULL: this process has none */
+	_Atomic uint32_t session;    /* number of the session that records, or 0 */
+	_Atomic uint32_t overwrite;  /* 1: new records overwrite the oldest ones */
 };
 
-/* Of roster.h.  A child has none of its parent's sessions.  A mutex that another thread of the parent held is free
- * in the child. */
-struct vg_roster {
-	pthread_mutex_t mutex;       /* all zero is an initialised one */
-	struct vgctl_session *sessions; /* by `next`, in no order */
+/* The sessions of session_list.h.  A child process has none of its parent's sessions. */
+struct vg_session_list {
+	pthread_mutex_t mutex;       /* valid and unlocked when it is all zero, as PTHREAD_MUTEX_INITIALIZER is */
+	struct vgctl_session *sessions; /* linked by `next`, in no order */
 };
 
 /*
- * What belongs to this process alone, in a page that the kernel clears in every child, however that is made: a child
- * has no ring, no session and no mutex that another thread of its parent held.
+ * State that a child of fork(2) or clone(2) must not inherit.  It is in a page with MADV_WIPEONFORK.  The kernel zeroes
+ * that page in every child that gets its own memory.  So a child has no ring and no session, and its session list is
+ * unlocked.
+ *
+ *     struct vg_process *process = vg_process();
+ *     if (process != NULL)
+ *             pthread_mutex_lock(&process->session_list.mutex);
  */
 struct vg_process {
 	struct vg_lanes_state lanes;
-	struct vg_roster roster;
-	_Atomic uint64_t token;      /* see vg_process_token(); 0: it has none yet */
+	struct vg_session_list session_list;
+	_Atomic uint64_t token;      /* see vg_process_token(); 0: none yet */
 };
 
-/* NULL: no memory.  Not to be called by the library's constructors: at exit the library's destructors would then run
- * before the handler by which they know that the program exits. */
+/* Returns the state of this process, or NULL if there is no memory.  A constructor of the library must not call this
+ * function: the function registers a handler with atexit(3), from which the library's destructors know whether the
+ * program exits.  Handlers run in reverse order, so a handler that a constructor registered would run after the
+ * destructors. */
 struct vg_process *vg_process(void);
 
-/* Makes the page, as the library is loaded.  A sanitizer that sees the program and not the library would take a page
- * that is made by one of several threads for a race. */
+/* Makes the page of struct vg_process when the library is loaded.  If a thread made the page later, a sanitizer that
+ * instruments only the program would report a race. */
 void vg_process_prepare(void);
 
-/* A number that differs from those of all ancestors and descendants.  A pid is no such number: the child of a pid 1 may
- * be pid 1 of another namespace.  0: no memory. */
+/* Returns a number that no ancestor and no descendant of this process has.  The pid is not enough: if a process is pid
+ * 1, its child can be pid 1 of another namespace.  0: no memory. */
 uint64_t vg_process_token(void);
 
-/* The same as the kernel does, for a child whose kernel did not. */
+/* Zeroes the state in a child, for kernels without MADV_WIPEONFORK. */
 void vg_process_clear(void);
 
 /*
- * For a mutex that a handler of pthread_atfork(3) takes.  The calling thread gets no signal while it holds the mutex: a
- * signal handler may call fork(2), and would wait for its own thread.  Signals for what the thread itself does, such as
- * SIGSEGV, still come: the kernel ends a program that blocks them.
+ * Lock and unlock a mutex that a handler of pthread_atfork(3) also locks.  The calling thread's signals are blocked
+ * while it holds the mutex.  Otherwise a signal handler that calls fork(2) would wait for its own thread for ever.
+ * Signals such as SIGSEGV, which the thread raises itself, are not blocked: the kernel kills a program that raises one
+ * while it is blocked.  `before` holds the thread's signal mask from lock to unlock.
  */
 void vg_process_lock(pthread_mutex_t *mutex, sigset_t *before);
 bool vg_process_trylock(pthread_mutex_t *mutex, sigset_t *before);
 void vg_process_unlock(pthread_mutex_t *mutex, const sigset_t *before);
 
-/* For the library's destructors: the page, if the library is unloaded; NULL if the program exits: then other threads may
- * still use what the library has, and nothing is to be freed. */
+/* For the library's destructors.  Returns the state if the library is being unloaded.  Returns NULL if the program
+ * exits.  Then free nothing, because other threads may still use the library. */
 struct vg_process *vg_process_unloaded(void);
 
-/* Calls `run`, which is remembered for good, and frees what vg_process() has returned. */
+/* Registers `run`, which vg_process_free() calls before it frees the state. */
 void vg_process_at_unload(void (*run)(void));
 void vg_process_free(void);
 

@@ -4,24 +4,26 @@
 
 #include "libvgctl/ring.h"
 
-/* VG_PRODUCER_DEPTH intervals of a thread are kept track of at a time.  Deeper intervals are counted: samples do not name
- * them, and an interval that begins in one does not know its parent.  VG_PRODUCER_ENDS limits the room kept for ends,
- * because an end may never come. */
+/* The tokens of at most VG_PRODUCER_DEPTH open intervals of a thread are kept.  Deeper intervals are only counted:
+ * samples do not name them, and an interval that begins inside one has an unknown parent.
+ *
+ * A lane reserves records for the ends of open intervals, at most VG_PRODUCER_ENDS.  Without this limit, intervals that
+ * never end would reserve the whole lane. */
 enum { VG_PRODUCER_DEPTH = 64, VG_PRODUCER_ENDS = VG_LANE_RECORDS / 4 };
 
-struct vg_lanes_host;
+struct vg_host_ring;
 
-/* What a thread keeps of its lane.  Owned by the ring. */
+/* A thread that writes to a lane.  Owned by the ring. */
 struct vg_producer {
 	struct vg_lane *lane;
 	struct vg_lane_record *records;
-	struct vg_lanes_host *host;  /* the ring that it is of */
-	uint64_t limit;              /* head may rise so far without a look at tail */
+	struct vg_host_ring *ring;   /* the ring that has the lane */
+	uint64_t head_limit;         /* `head` of the lane may increase to this before `tail` must be read again */
 	uint32_t index;              /* of the lane */
-	uint32_t session;            /* that the rest is of */
-	uint32_t depth;
+	uint32_t session;            /* vg_lanes_state.session for which the members below are valid */
+	uint32_t depth;              /* number of tokens in `open` */
 	uint64_t open[VG_PRODUCER_DEPTH]; /* tokens, innermost last */
-	uint32_t deeper;             /* open besides */
+	uint32_t untracked;          /* open intervals beyond VG_PRODUCER_DEPTH */
 };
 
 #endif

@@ -28,15 +28,17 @@
 #include "libvgctl/wire.h"
 
 /*
- * Both children run on memory shared with the host, whose caller stands still meanwhile: so no
- * instrumentation, and nothing but system calls.  Not by the C library's functions, where these keep
- * notes in memory: a sanitizer that the host was built with has put its own in their place, which
- * would take down in the host's notes what the child does to its copies.  By the C library's other
- * name for clone(2) it passes that by as well.
+ * vg_spawn() creates an intermediate process, which creates the helper.  Both children share the memory of the host
+ * (CLONE_VM) until they exit or execute the helper's program.  Until then the thread that created a child waits in
+ * clone(2) (CLONE_VFORK).  So sanitizers must not instrument the children, and the children only make system calls.
+ *
+ * The children call syscall(2) instead of functions such as close(2).  Sanitizers replace such functions and would
+ * record in the host's memory what a child does to its own descriptors.  __clone is another name of clone(2) in the C
+ * library.  Sanitizers do not replace __clone.
  */
 #define IN_CHILD __attribute__((no_sanitize("address", "undefined", "thread")))
 
-/* Of <linux/ioprio.h>, which not every system has for its users. */
+/* As in <linux/ioprio.h>, which not every system installs. */
 enum { IOPRIO_WHO_PROCESS = 1, IOPRIO_CLASS_RT = 1, IOPRIO_CLASS_SHIFT = 13 };
 
 enum { CHILD_STACK_BYTES = 64 * 1024, ENVIRONMENT_MAX = 8, DESCRIPTORS_MAX = 1 << 20 };
@@ -48,13 +50,13 @@ struct spawn {
 	int socket;
 	char *stack;                 /* two stacks, one for each child */
 	char *environment[ENVIRONMENT_MAX + 1];
-	pid_t helper;                /* what became of the second child; 0 */
-	int failure;                 /* errno of what failed in a child, or 0 */
+	pid_t helper;                /* pid of the second child, or 0 */
+	int failure;                 /* errno of a failure in a child, or 0 */
 };
 
 IN_CHILD static void signals_reset(void)
 {
-	/* The kernel's struct sigaction, all zero: SIG_DFL; and its set of signals, empty. */
+	/* `action` is the kernel's struct sigaction.  Zeros mean SIG_DFL.  `none` is an empty signal set. */
 	static const unsigned long action[4], none[1];
 
 	for (int signal = 1; signal < NSIG; signal++)
@@ -72,13 +74,13 @@ IN_CHILD static void child_close(int fd)
 	syscall(SYS_close, fd);
 }
 
-/* As dup2(2), for two that differ. */
+/* Like dup2(2).  The two numbers must differ. */
 IN_CHILD static int child_move(int from, int to)
 {
 	return (int)syscall(SYS_dup3, from, to, 0);
 }
 
-/* The highest descriptor that is open, by the names in /proc/self/fd. */
+/* Reads /proc/self/fd and sets *last to the highest open descriptor.  False: /proc/self/fd could not be read. */
 IN_CHILD static bool descriptors_list(int *last)
 {
 	char names[1024] __attribute__((aligned(8)));
@@ -110,7 +112,8 @@ IN_CHILD static void descriptors_close(void)
 
 	if (syscall(SYS_close_range, VG_WIRE_FD + 1, ~0u, 0) == 0)
 		return;
-	/* Before Linux 5.9, or where a filter forbids it.  The limit may be a billion. */
+	/* Linux before 5.9 has no close_range(2), and a filter may forbid it.  Closing every number below RLIMIT_NOFILE
+	 * would take too long, because the limit can be 1e9. */
 	if (descriptors_list(&last)) {
 		for (int fd = VG_WIRE_FD + 1; fd <= last; fd++)
 			child_close(fd);
@@ -121,26 +124,26 @@ IN_CHILD static void descriptors_close(void)
 		child_close((int)fd);
 }
 
-/* The standard descriptors become the reading end of an empty pipe, the socket VG_WIRE_FD.  /dev/null may not exist, and
- * would keep /dev from being unmounted.  It serves where a filter forbids pipes. */
+/* Makes the standard descriptors the read end of an empty pipe, and the socket VG_WIRE_FD.  /dev/null is used only if a
+ * filter forbids pipes: /dev/null may not exist, and /dev cannot be unmounted while /dev/null is open. */
 IN_CHILD static int descriptors_arrange(int socket)
 {
 	int ends[2];
 
-	/* First those that are not needed: the host may have used up all it may have. */
+	/* Close descriptors before opening new ones: the host may have reached its limit. */
 	if (socket == VG_WIRE_FD ? syscall(SYS_fcntl, socket, F_SETFD, 0) < 0 : child_move(socket, VG_WIRE_FD) < 0)
 		return -1;
 	descriptors_close();
 	for (int fd = 0; fd < VG_WIRE_FD; fd++)
 		child_close(fd);
-	/* The ends are the descriptors 0, to read from, and 1. */
+	/* The read end becomes descriptor 0, the write end 1. */
 	if (syscall(SYS_pipe2, ends, 0) != 0 && child_open("/dev/null", O_RDWR) != 0)
 		return -1;
 	return child_move(0, 1) < 0 || child_move(0, 2) < 0 ? -1 : 0;
 }
 
-/* A process with capabilities can be traced by those only that have them too, or this one.  execve(2)
- * takes them from an ordinary user's helper unless they are ambient. */
+/* To trace a process with capabilities, the helper needs the same capabilities or CAP_SYS_PTRACE.  execve(2) removes
+ * the capabilities of an ordinary user's process unless they are ambient. */
 IN_CHILD static void capability_keep(void)
 {
 	struct __user_cap_header_struct header = { _LINUX_CAPABILITY_VERSION_3, 0 };
@@ -154,10 +157,10 @@ IN_CHILD static void capability_keep(void)
 		prctl(PR_CAP_AMBIENT, PR_CAP_AMBIENT_RAISE, CAP_SYS_PTRACE, 0, 0);
 }
 
-/* The helper must not come before the host's threads because the one that starts it does, nor be kept to the CPUs of
- * that one.  As after SCHED_RESET_ON_FORK: no real-time policy, no negative nice value; and no real-time class of I/O.
- * What makes a program give way to others stays: SCHED_BATCH, SCHED_IDLE, a positive nice value.  The CPUs are all that the
- * cpuset has. */
+/* The helper must inherit neither a scheduling advantage nor the CPU affinity of the calling thread.  Like
+ * SCHED_RESET_ON_FORK, this function removes a real-time policy and a negative nice value.  It also removes a real-time
+ * I/O class.  It keeps SCHED_BATCH, SCHED_IDLE and a positive nice value.  The helper may run on all CPUs of the
+ * cpuset. */
 IN_CHILD static void scheduling_reset(void)
 {
 	static const unsigned char every_cpu[1024] = { [0 ... 1023] = 0xff };
@@ -166,13 +169,14 @@ IN_CHILD static void scheduling_reset(void)
 	long policy = syscall(SYS_sched_getscheduler, 0);
 	long bytes = syscall(SYS_sched_getaffinity, 1, sizeof cpus, cpus);
 
-	/* First to where process 1 may run.  From an isolated CPU (isolcpus) the kernel moves nobody who may stay. */
+	/* First move to the CPUs of process 1.  The kernel does not move a process away from an isolated CPU (isolcpus)
+	 * that its affinity still allows. */
 	if (bytes > 0)
 		syscall(SYS_sched_setaffinity, 0, bytes, cpus);
 	syscall(SYS_sched_setaffinity, 0, sizeof every_cpu, every_cpu);
 	if (policy == SCHED_FIFO || policy == SCHED_RR)
 		syscall(SYS_sched_setscheduler, 0, SCHED_OTHER, &none);
-	/* This call returns 20 less the nice value. */
+	/* This system call returns 20 minus the nice value. */
 	if (syscall(SYS_getpriority, PRIO_PROCESS, 0) > 20)
 		syscall(SYS_setpriority, PRIO_PROCESS, 0, 0);
 	if (syscall(SYS_ioprio_get, IOPRIO_WHO_PROCESS, 0) >> IOPRIO_CLASS_SHIFT == IOPRIO_CLASS_RT)
@@ -195,9 +199,9 @@ IN_CHILD static int helper_run(void *argument)
 	__builtin_unreachable();
 }
 
-/* Its only task is to be the helper's parent, and to be gone: execve(2) resets the signal that
- * a process sends its parent at its end, so the helper cannot be the host's own child. */
-IN_CHILD static int middle_run(void *argument)
+/* The intermediate process: it starts the helper and exits, so that the helper is an orphan.  A direct child without an
+ * exit signal does not work: execve(2) resets the exit signal to SIGCHLD. */
+IN_CHILD static int intermediate_run(void *argument)
 {
 	struct spawn *spawn = argument;
 	int helper = __clone(helper_run, spawn->stack + CHILD_STACK_BYTES, CLONE_VM | CLONE_VFORK | SIGCHLD, spawn);
@@ -215,10 +219,11 @@ bool vg_spawn_is_privileged(void)
 	return getauxval(AT_SECURE) != 0;
 }
 
-/* The host's preloaded libraries and the like are none of the helper's business.  A privileged host's environment
- * is its user's, and the helper's linker would follow it: where the host has made its real user the effective one,
- * or passes on an ambient capability, the kernel does not set AT_SECURE for the helper. */
-static void environment_pick(struct spawn *spawn)
+/* Selects the variables that the helper gets.  Variables such as LD_PRELOAD must not affect the helper.  A privileged
+ * host passes on no variable, because its environment comes from its user, who is not trusted.  AT_SECURE does not
+ * always protect the helper's dynamic linker: the kernel does not set AT_SECURE for the helper if the host has set its
+ * effective user to the real user or passes on an ambient capability. */
+static void environment_select(struct spawn *spawn)
 {
 	static const char *const wanted[] = { "LD_LIBRARY_PATH=", "ASAN_OPTIONS=", "UBSAN_OPTIONS=",
 					      "LSAN_OPTIONS=", "TSAN_OPTIONS=" };
@@ -235,29 +240,30 @@ static void environment_pick(struct spawn *spawn)
 	}
 }
 
-/* Whether the calling thread's children begin in another namespace of the kind. */
-static bool is_elsewhere(const char *own_path, const char *children_path)
+/* True if the calling thread's children begin in another namespace of this kind. */
+static bool children_in_other_namespace(const char *own_path, const char *children_path)
 {
 	char own[64], children[64];
 	ssize_t length = readlink(own_path, own, sizeof own);
 
-	/* A namespace that has no process yet shows no link. */
+	/* readlink(2) of children_path fails if no process is in that pid namespace yet. */
 	return length > 0 && (readlink(children_path, children, sizeof children) != length ||
 			      memcmp(own, children, (size_t)length) != 0);
 }
 
-const char *vg_spawn_elsewhere(void)
+const char *vg_spawn_other_namespace(void)
 {
-	if (is_elsewhere("/proc/thread-self/ns/pid", "/proc/thread-self/ns/pid_for_children"))
+	if (children_in_other_namespace("/proc/thread-self/ns/pid", "/proc/thread-self/ns/pid_for_children"))
 		return "pid";
-	if (is_elsewhere("/proc/thread-self/ns/time", "/proc/thread-self/ns/time_for_children"))
+	if (children_in_other_namespace("/proc/thread-self/ns/time", "/proc/thread-self/ns/time_for_children"))
 		return "time";
 	return NULL;
 }
 
-/* A thread with SCHED_DEADLINE can clone only while it has SCHED_FLAG_RESET_ON_FORK.  Sets or clears that flag.  False if
- * the flag stays as it was: the thread has another policy, had the flag so before, or may not change it. */
-static bool deadline_allow(bool allowed)
+/* A thread with SCHED_DEADLINE can create a process only while it has SCHED_FLAG_RESET_ON_FORK.  This function sets or
+ * clears the flag.  It returns false if nothing was changed: the thread has another policy, the flag had this value, or
+ * the thread may not change the flag. */
+static bool deadline_fork_allow(bool allowed)
 {
 	const uint64_t flag = 1; /* SCHED_FLAG_RESET_ON_FORK of <linux/sched.h> */
 	struct vg_sched_attr attributes = { 0 };
@@ -268,46 +274,48 @@ static bool deadline_allow(bool allowed)
 	return changed && syscall(SYS_sched_setattr, 0, &attributes, 0) == 0;
 }
 
-/* The first child, which has ended by then, or a negative errno.  CLONE_VFORK: no copy of the host's page tables, which
- * takes tens of milliseconds for a large one.  No exit signal: waitpid(-1) passes such a child by, __WALL does not. */
-static pid_t middle_clone(struct spawn *spawn)
+/* Runs the intermediate process until it exits.  Returns its pid, which the caller must reap, or a negative errno.
+ * CLONE_VM avoids copying the host's page tables, which takes tens of milliseconds for a large host.  Without an exit
+ * signal waitpid(-1) ignores the child, except with __WALL. */
+static pid_t intermediate_clone(struct spawn *spawn)
 {
-	pid_t middle = __clone(middle_run, spawn->stack + (size_t)2 * CHILD_STACK_BYTES, CLONE_VM | CLONE_VFORK, spawn);
+	pid_t intermediate = __clone(intermediate_run, spawn->stack + (size_t)2 * CHILD_STACK_BYTES,
+				     CLONE_VM | CLONE_VFORK, spawn);
 
-	return middle < 0 ? -errno : middle;
+	return intermediate < 0 ? -errno : intermediate;
 }
 
 int vg_spawn(const char *path, int socket, pid_t *helper)
 {
 	struct spawn spawn = { .path = path, .socket = socket };
 	sigset_t all, before;
-	pid_t middle;
+	pid_t intermediate;
 	int cancel_state;
 
-	environment_pick(&spawn);
+	environment_select(&spawn);
 	spawn.stack = mmap(NULL, (size_t)2 * CHILD_STACK_BYTES, PROT_READ | PROT_WRITE,
 			   MAP_PRIVATE | MAP_ANONYMOUS | MAP_STACK, -1, 0);
 	if (spawn.stack == MAP_FAILED)
 		return -errno;
-	/* A handler of the host that ran in the child would run on the shared memory. */
+	/* A signal handler of the host must not run in a child, because the child shares the host's memory. */
 	sigfillset(&all);
 	pthread_sigmask(SIG_BLOCK, &all, &before);
 	pthread_setcancelstate(PTHREAD_CANCEL_DISABLE, &cancel_state);
-	middle = middle_clone(&spawn);
-	if (middle == -EAGAIN && deadline_allow(true)) {
-		middle = middle_clone(&spawn);
-		deadline_allow(false);
+	intermediate = intermediate_clone(&spawn);
+	if (intermediate == -EAGAIN && deadline_fork_allow(true)) {
+		intermediate = intermediate_clone(&spawn);
+		deadline_fork_allow(false);
 	}
-	while (middle > 0 && waitpid(middle, NULL, __WALL) < 0 && errno == EINTR)
+	while (intermediate > 0 && waitpid(intermediate, NULL, __WALL) < 0 && errno == EINTR)
 		;
 	*helper = spawn.helper;
 	pthread_setcancelstate(cancel_state, NULL);
 	pthread_sigmask(SIG_SETMASK, &before, NULL);
 	munmap(spawn.stack, (size_t)2 * CHILD_STACK_BYTES);
-	return middle < 0 ? middle : -spawn.failure;
+	return intermediate < 0 ? intermediate : -spawn.failure;
 }
 
-/* Not access(2), which asks for the real user: execve(2) goes by the effective one. */
+/* access(2) would check the real user, but execve(2) checks the effective user. */
 static bool is_program(const char *path)
 {
 	struct stat status;
@@ -315,7 +323,7 @@ static bool is_program(const char *path)
 	return stat(path, &status) == 0 && S_ISREG(status.st_mode) && (status.st_mode & 0111) != 0;
 }
 
-/* The path, if a program is there; else frees it and returns NULL.  Accepts NULL. */
+/* Returns the path if it is a program; otherwise frees it and returns NULL.  Accepts NULL. */
 static char *program_check(char *path)
 {
 	if (path != NULL && is_program(path))
@@ -324,8 +332,8 @@ static char *program_check(char *path)
 	return NULL;
 }
 
-/* `vignetted` in the directory that file is in. */
-static char *beside(const char *file)
+/* `vignetted` in the directory of the file, or NULL. */
+static char *find_beside(const char *file)
 {
 	const char *slash = strrchr(file, '/');
 	char *path;
@@ -335,20 +343,20 @@ static char *beside(const char *file)
 	return program_check(path);
 }
 
-static char *given(const char *file)
+static char *find_at(const char *file)
 {
 	return program_check(strdup(file));
 }
 
-struct own_object {
-	uintptr_t program;           /* address of the main program's headers */
-	char *path;                  /* of the helper beside it, or NULL */
+struct object_search {
+	uintptr_t program;           /* address of the main program's program headers */
+	char *path;                  /* path of the helper in the directory of this library, or NULL */
 };
 
-/* Whether this code is in the object. */
-static bool holds_this(const struct dl_phdr_info *object)
+/* True if the object contains this function. */
+static bool object_has_this_code(const struct dl_phdr_info *object)
 {
-	uintptr_t code = (uintptr_t)holds_this - object->dlpi_addr;
+	uintptr_t code = (uintptr_t)object_has_this_code - object->dlpi_addr;
 
 	for (int i = 0; i < object->dlpi_phnum; i++) {
 		const ElfW(Phdr) *part = &object->dlpi_phdr[i];
@@ -359,37 +367,38 @@ static bool holds_this(const struct dl_phdr_info *object)
 	return false;
 }
 
-static int object_look(struct dl_phdr_info *object, size_t bytes, void *argument)
+static int object_visit(struct dl_phdr_info *object, size_t bytes, void *argument)
 {
-	struct own_object *own = argument;
+	struct object_search *search = argument;
 
 	(void)bytes;
-	if (!holds_this(object))
+	if (!object_has_this_code(object))
 		return 0;
-	if ((uintptr_t)object->dlpi_phdr != own->program && object->dlpi_name != NULL && object->dlpi_name[0] == '/')
-		own->path = beside(object->dlpi_name);
+	if ((uintptr_t)object->dlpi_phdr != search->program && object->dlpi_name != NULL && object->dlpi_name[0] == '/')
+		search->path = find_beside(object->dlpi_name);
 	return 1;
 }
 
-/* By the linker's name of the shared object that this code is in.  The main program's is empty, or argv[0], which is
- * whatever its user wants.  A relative name was one where the program began. */
-static char *beside_library(void)
+/* Uses the dynamic linker's name of the shared object that contains this code.  Does not use the name of the main
+ * program: it is empty or argv[0], which the user controls.  Does not use a relative name: it depends on the working
+ * directory at the start of the program. */
+static char *find_beside_library(void)
 {
-	struct own_object own = { getauxval(AT_PHDR), NULL };
+	struct object_search search = { getauxval(AT_PHDR), NULL };
 
-	dl_iterate_phdr(object_look, &own);
-	return own.path;
+	dl_iterate_phdr(object_visit, &search);
+	return search.path;
 }
 
-/* Not in an array: the calling thread's stack may be of PTHREAD_STACK_MIN. */
-static char *beside_program(void)
+/* The buffers are on the heap, because the calling thread's stack may be as small as PTHREAD_STACK_MIN. */
+static char *find_beside_program(void)
 {
 	char *program = malloc(PATH_MAX), *found = NULL;
 	ssize_t length = program != NULL ? readlink("/proc/self/exe", program, PATH_MAX - 1) : -1;
 
 	if (length > 0) {
 		program[length] = '\0';
-		found = beside(program);
+		found = find_beside(program);
 	}
 	free(program);
 	return found;
@@ -403,17 +412,17 @@ int vg_spawn_find(const char *option, char **path)
 	*path = NULL;
 	if (option == NULL && variable != NULL && *variable != '\0')
 		option = variable;
-	/* The working directory is the user's choice. */
+	/* The user of a privileged program chooses its working directory. */
 	if (option != NULL && (!privileged || *option == '/'))
-		*path = given(option);
+		*path = find_at(option);
 	if (option != NULL)
 		return *path != NULL ? 0 : -ENOPKG;
-	/* So is the program's own directory: a user may make a hard link to it. */
+	/* The user of a privileged program can also choose its directory, with a hard link. */
 	if (!privileged)
-		*path = beside_library();
+		*path = find_beside_library();
 	if (!privileged && *path == NULL)
-		*path = beside_program();
+		*path = find_beside_program();
 	if (*path == NULL)
-		*path = given(VG_LIBEXECDIR "/vignetted");
+		*path = find_at(VG_LIBEXECDIR "/vignetted");
 	return *path != NULL ? 0 : -ENOPKG;
 }

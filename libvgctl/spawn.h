@@ -5,35 +5,45 @@
 #include <stdbool.h>
 #include <sys/types.h>
 
-/* Whether the program has rights that its user lacks: it is set-user-ID, has file capabilities or the
- * like.  Its arguments, environment, working directory and place are then not to be trusted. */
+/* True if the program has rights that its user lacks (AT_SECURE), for instance because it is set-user-ID or has file
+ * capabilities.  Its arguments, its environment, its working directory and the directory of its file are then
+ * untrusted, because the user controls them. */
 bool vg_spawn_is_privileged(void);
 
 /*
- * Starts `path --serve` with `socket` as its descriptor VG_WIRE_FD and no other but the
- * standard ones, which are empty and cannot be written; signals at their defaults; of the environment only
- * what the dynamic linker and the sanitizers need, or nothing if the host is privileged.  On all CPUs, without
- * a real-time policy or a negative nice value of the calling thread's.
+ * Starts `path --serve`, with `socket` as its descriptor VG_WIRE_FD.
  *
- * The new process is nobody's child that the host could stumble on: no SIGCHLD, nothing for
- * waitpid(-1).  Unless this process adopts orphans: then *helper, which leads a process group of its own, is its
- * child, after a failure too.  *helper is 0 if none was made.  0, or a negative errno, that of a failed execve(2)
- * included; -EAGAIN also where the calling thread's SCHED_DEADLINE does not let it have children.
+ * The helper has no other descriptor except the standard ones, which are empty and cannot be written.
+ * Its signals have their default dispositions.  Its environment is reduced to the variables that the dynamic
+ * linker and the sanitizers need, and is empty if the host is privileged.  It runs on all CPUs.  It does not
+ * inherit a real-time policy or negative nice value of the calling thread.
+ *
+ * The helper is not a child of this process: the process gets no SIGCHLD for it, and waitpid(-1) does not return it.
+ * Exception: if this process adopts orphans, the helper becomes its child, even if vg_spawn() fails.  The helper leads
+ * its own process group.
+ *
+ * Sets *helper to the helper's pid, or to 0 if no process was created.  Returns 0 or a negative errno, which may be the
+ * error of execve(2).  -EAGAIN: there are too many processes, or the calling thread has SCHED_DEADLINE and therefore
+ * cannot create a process.
+ *
+ *     if (vg_spawn_find(options.helper_path, &path) == 0)
+ *             rc = vg_spawn(path, socket, &helper);
  */
 int vg_spawn(const char *path, int socket, pid_t *helper);
 
 /*
- * The kind of namespace, "pid" or "time", in which the calling thread's children begin and the thread is not, after unshare(2)
- * or setns(2); or NULL.  vg_spawn() must not be called then.  The first child in a pid namespace would be its init, which
- * ends at once and takes the namespace with it.  In another time namespace the helper's clock would not be the program's.
+ * After unshare(2) or setns(2), children of the calling thread may begin in another pid or time namespace.  In that
+ * case this returns "pid" or "time", and the caller must not call vg_spawn().  Otherwise it returns NULL.  In a new pid
+ * namespace the intermediate process would be the init process, and its exit would end the namespace.  In another time
+ * namespace the clocks of helper and program would differ.
  */
-const char *vg_spawn_elsewhere(void);
+const char *vg_spawn_other_namespace(void);
 
 /*
- * Looks for the helper: `option` if not NULL, $VIGNETTED, beside this library if it is a shared one,
- * beside the program, in the compiled-in libexecdir.  The first two are not looked past.  In a
- * privileged program only an absolute `option` and libexecdir count.  0, and the path is the caller's to
- * free; or -ENOPKG, and it is NULL.
+ * Finds the helper.  If `option` is not NULL, tries only that path.  Otherwise, if $VIGNETTED is set, tries only that
+ * path.  Otherwise tries in this order: the directory of this library if it is a shared library, the directory of the
+ * program, and the libexecdir of the configuration.  A privileged program uses an absolute `option` and libexecdir
+ * only.  Returns 0 and sets *path, which the caller frees; or returns -ENOPKG and sets *path to NULL.
  */
 int vg_spawn_find(const char *option, char **path);
 

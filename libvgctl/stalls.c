@@ -13,12 +13,12 @@
 #include "libvgctl/lanes.h"
 #include "libvgctl/process.h"
 
-/* Heartbeats may come from any thread while the session ends. */
+/* Another thread may call vgctl_heartbeat() while the session ends. */
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
-static struct vg_stalls *current; /* under the mutex */
-static _Atomic uint32_t dumps_seen;
+static struct vg_stalls *current; /* protected by the mutex */
+static _Atomic uint32_t stalls_seen;
 
-/* Under the mutex: the signals that were blocked before fork(2). */
+/* The signals that were blocked before fork(2).  Protected by the mutex. */
 static sigset_t before_fork;
 
 static void fork_before(void)
@@ -36,7 +36,8 @@ static void fork_after(void)
 	vg_process_unlock(&mutex, &before);
 }
 
-/* A child must not find the mutex held by a thread that it does not have.  As the library is loaded: lanes.c. */
+/* Registers the fork handlers when the library is loaded, as in lanes.c.  Otherwise a child could inherit a mutex that
+ * another thread of the parent had locked. */
 __attribute__((constructor)) static void prepare(void)
 {
 	pthread_atfork(fork_before, fork_after, fork_after);
@@ -72,7 +73,7 @@ static int file_open(struct vg_stalls *stalls, const char *path, unsigned int nu
 	free(name);
 	if (rc != 0)
 		return rc == -EBUSY ? 0 : rc;
-	next->marks = vg_file_marks_of(&next->file);
+	next->ids = vg_outfile_ids_of(&next->file);
 	stalls->count++;
 	return 0;
 }
@@ -85,9 +86,9 @@ int vg_stalls_open(struct vg_stalls *stalls, const char *path, unsigned int max,
 	memset(stalls, 0, sizeof *stalls);
 	for (unsigned int i = 1; rc == 0 && i <= max && i <= VG_WIRE_WATCH_FILES; i++)
 		rc = file_open(stalls, path, i, err);
-	stalls->dumps_before = vg_lanes_dumps();
+	stalls->stalls_before = vg_lanes_stalls_written();
 	vg_process_lock(&mutex, &before);
-	atomic_store(&dumps_seen, stalls->dumps_before);
+	atomic_store(&stalls_seen, stalls->stalls_before);
 	current = stalls;
 	vg_process_unlock(&mutex, &before);
 	return rc;
@@ -97,31 +98,31 @@ static void file_finish(struct vg_stall_file *one)
 {
 	struct stat status;
 
-	vg_file_marks_check(&one->file, &one->marks);
-	/* What the program has closed itself keeps the name that it has. */
+	vg_outfile_ids_check(&one->file, &one->ids);
+	/* If the program has closed a descriptor, the file stays PATH.part. */
 	if (one->file.fd < 0 || one->file.directory < 0)
-		vg_outfile_forget(&one->file);
+		vg_outfile_close_copy(&one->file);
 	else if (fstat(one->file.fd, &status) == 0 && status.st_size > 0)
 		vg_outfile_commit(&one->file, NULL);
 	else
 		vg_outfile_abandon(&one->file);
 }
 
-void vg_stalls_name(void)
+void vg_stalls_rename_written(void)
 {
-	uint32_t dumps = vg_lanes_dumps();
+	uint32_t written = vg_lanes_stalls_written();
 	sigset_t before;
 
-	if (dumps == atomic_load_explicit(&dumps_seen, memory_order_relaxed) || !vg_process_trylock(&mutex, &before))
+	if (written == atomic_load_explicit(&stalls_seen, memory_order_relaxed) || !vg_process_trylock(&mutex, &before))
 		return;
-	atomic_store(&dumps_seen, dumps);
-	while (current != NULL && current->named < current->count &&
-	       current->named < dumps - current->dumps_before)
-		file_finish(&current->files[current->named++]);
+	atomic_store(&stalls_seen, written);
+	while (current != NULL && current->finished < current->count &&
+	       current->finished < written - current->stalls_before)
+		file_finish(&current->files[current->finished++]);
 	vg_process_unlock(&mutex, &before);
 }
 
-/* No heartbeat names its files any more. */
+/* From now on vg_stalls_rename_written() ignores these stalls. */
 static void retire(struct vg_stalls *stalls)
 {
 	sigset_t before;
@@ -135,18 +136,18 @@ static void retire(struct vg_stalls *stalls)
 void vg_stalls_close(struct vg_stalls *stalls)
 {
 	retire(stalls);
-	while (stalls->named < stalls->count)
-		file_finish(&stalls->files[stalls->named++]);
+	while (stalls->finished < stalls->count)
+		file_finish(&stalls->files[stalls->finished++]);
 	memset(stalls, 0, sizeof *stalls);
 }
 
 void vg_stalls_forget(struct vg_stalls *stalls)
 {
-	while (stalls->named < stalls->count) {
-		struct vg_stall_file *one = &stalls->files[stalls->named++];
+	while (stalls->finished < stalls->count) {
+		struct vg_stall_file *one = &stalls->files[stalls->finished++];
 
-		vg_file_marks_check(&one->file, &one->marks);
-		vg_outfile_forget(&one->file);
+		vg_outfile_ids_check(&one->file, &one->ids);
+		vg_outfile_close_copy(&one->file);
 	}
 	retire(stalls);
 }

@@ -15,12 +15,12 @@
 #include "libvgctl/lanes.h"
 #include "libvgctl/listen.h"
 #include "libvgctl/options.h"
-#include "libvgctl/part.h"
+#include "libvgctl/outfile_wait.h"
 #include "libvgctl/process.h"
-#include "libvgctl/roster.h"
+#include "libvgctl/session_list.h"
 #include "libvgctl/session.h"
 
-/* Gives the watchdog its files. */
+/* Makes the watchdog's files and passes them to the helper. */
 static int watch(struct vgctl_session *session, const struct vgctl_options *options)
 {
 	struct vg_wire_message message;
@@ -38,26 +38,26 @@ static int watch(struct vgctl_session *session, const struct vgctl_options *opti
 	return rc;
 }
 
-/* Whether events go to another of the process's sessions. */
-static bool others_tell(const struct vg_roster *roster, const struct vgctl_session *session)
+/* True if another session of this process records events. */
+static bool others_record_events(const struct vg_session_list *list, const struct vgctl_session *session)
 {
-	const struct vgctl_session *other = roster->sessions;
+	const struct vgctl_session *other = list->sessions;
 
-	while (other != NULL && (other == session || !other->tells))
+	while (other != NULL && (other == session || !other->records_events))
 		other = other->next;
 	return other != NULL;
 }
 
-/* What is wanted. */
-static int session_negotiate(struct vg_roster *roster, struct vgctl_session *session,
+/* Sends the options and the file, and receives the helper's answer. */
+static int session_negotiate(struct vg_session_list *list, struct vgctl_session *session,
 			     const struct vgctl_options *options)
 {
 	struct vg_wire_message message = { 0 };
-	int fds[VG_CHANNEL_FDS] = { session->file.fd, session->joined ? -1 : vg_lanes_fd() }, rc;
+	int fds[VG_CHANNEL_FDS] = { session->file.fd, session->shares_helper ? -1 : vg_lanes_fd() }, rc;
 	bool events;
 
 	vg_options_begin(options, &message.begin);
-	if (!session->joined)
+	if (!session->shares_helper)
 		session->helper->overwrite = message.begin.events_overwrite != 0;
 	rc = vg_channel_send(session->socket, &message, VG_WIRE_BEGIN, fds, fds[1] >= 0 ? 2 : 1);
 	if (rc == 0)
@@ -65,57 +65,58 @@ static int session_negotiate(struct vg_roster *roster, struct vgctl_session *ses
 	if (rc == -ETIMEDOUT)
 		vg_helper_kill(session->helper);
 	if (rc == -ECONNRESET)
-		return vg_failure(rc, "the helper vignetted died as it began");
-	rc = rc != 0 ? vg_helper_lost(rc) : vg_answer_check(&message, VG_WIRE_STARTED);
+		return vg_failure(rc, "the helper vignetted died when the recording began");
+	rc = rc != 0 ? vg_helper_failure(rc) : vg_answer_check(&message, VG_WIRE_STARTED);
 	events = rc == 0 && message.started.events != 0;
 	if (rc == 0 && options->watchdog_ms != 0)
 		rc = events ? watch(session, options) :
-		     vg_failure(-ENOTSUP, "the helper cannot see heartbeats: no memory can be shared with it");
-	session->tells = rc == 0 && (fds[1] >= 0 || session->joined) && events;
-	/* Where they do already, intervals that are open stay so. */
-	if (session->tells && !(session->joined && others_tell(roster, session)))
+		     vg_failure(-ENOTSUP, "watchdog_ms: the helper cannot read heartbeats, because no memory can be "
+				"shared with it");
+	session->records_events = rc == 0 && (fds[1] >= 0 || session->shares_helper) && events;
+	/* While another session records events, do not call vg_lanes_start(): it would forget the open intervals. */
+	if (session->records_events && !(session->shares_helper && others_record_events(list, session)))
 		vg_lanes_start(session->helper->overwrite);
 	return rc;
 }
 
-/* A connection to the helper that is there already, or to one that is started for it. */
-static int helper_connect(struct vg_roster *roster, struct vgctl_session *session,
+/* Connects to the helper that listens or to the helper of another session.  If there is none, starts a helper. */
+static int helper_connect(struct vg_session_list *list, struct vgctl_session *session,
 			  const struct vg_helper_program *program)
 {
-	struct vgctl_session *beside;
-	int rc = vg_listening_join(&session->socket, &session->helper);
+	struct vgctl_session *other;
+	int rc = vg_listening_connect(&session->socket, &session->helper);
 
 	if (rc == -ENOENT) {
-		rc = vg_roster_join(roster, &session->socket, &beside);
+		rc = vg_session_list_connect(list, &session->socket, &other);
 		if (rc == 0) {
-			session->helper = beside->helper;
-			session->helper->shares++;
+			session->helper = other->helper;
+			session->helper->references++;
 		}
 	}
-	session->joined = rc == 0;
+	session->shares_helper = rc == 0;
 	return rc != -ENOENT ? rc :
 	       vg_helper_open(program, &session->socket, &session->helper);
 }
 
-static int session_open(struct vg_roster *roster, struct vgctl_session *session, const char *path,
+static int session_open(struct vg_session_list *list, struct vgctl_session *session, const char *path,
 			const struct vgctl_options *options, const struct vg_helper_program *program)
 {
 	const struct vgctl_session *other;
 	int rc;
 
-	for (other = roster->sessions; other != NULL; other = other->next) {
+	for (other = list->sessions; other != NULL; other = other->next) {
 		if (options->watchdog_ms != 0 && other->stalls.count != 0)
-			return vg_failure(-EALREADY, "another session of this process has a watchdog");
+			return vg_failure(-EALREADY, "watchdog_ms: another session of this process has a watchdog");
 	}
-	rc = vg_part_open(&session->file, path);
+	rc = vg_outfile_open_wait(&session->file, path);
 	if (rc != 0)
 		return rc;
-	rc = helper_connect(roster, session, program);
+	rc = helper_connect(list, session, program);
 	if (rc != 0)
 		return rc;
-	session->socket_mark = vg_mark_of(session->socket);
-	session->file_marks = vg_file_marks_of(&session->file);
-	return session_negotiate(roster, session, options);
+	session->socket_id = vg_file_id_of(session->socket);
+	session->file_ids = vg_outfile_ids_of(&session->file);
+	return session_negotiate(list, session, options);
 }
 
 int vgctl_begin(const char *path, const struct vgctl_options *given,
@@ -124,18 +125,18 @@ int vgctl_begin(const char *path, const struct vgctl_options *given,
 	struct vgctl_options options;
 	struct vg_helper_program program;
 	struct vgctl_session *session;
-	struct vg_roster *roster;
+	struct vg_session_list *list;
 	int cancel_state, rc;
 
 	if (path == NULL || *path == '\0' || session_out == NULL)
-		return vg_failure(-EINVAL, "vgctl_begin: a path and a place for the session are needed");
+		return vg_failure(-EINVAL, "vgctl_begin: path is NULL or empty, or session is NULL");
 	rc = vg_options_check(given, &options);
 	if (rc != 0)
 		return rc;
 	program = vg_helper_find(options.helper_path);
 	session = calloc(1, sizeof *session);
-	roster = session != NULL ? vg_roster_hold(&cancel_state) : NULL;
-	if (roster == NULL) {
+	list = session != NULL ? vg_session_list_lock(&cancel_state) : NULL;
+	if (list == NULL) {
 		free(session);
 		free(program.path);
 		return vg_failure(-ENOMEM, NULL);
@@ -144,14 +145,14 @@ int vgctl_begin(const char *path, const struct vgctl_options *given,
 	session->socket = -1;
 	session->file = (struct vg_outfile)VG_OUTFILE_CLOSED;
 	pthread_mutex_init(&session->mutex, NULL);
-	rc = session_open(roster, session, path, &options, &program);
+	rc = session_open(list, session, path, &options, &program);
 	if (rc == 0) {
-		vg_roster_add(roster, session);
+		vg_session_list_add(list, session);
 		*session_out = session;
 	} else {
 		vg_session_free(session);
 	}
-	vg_roster_release(roster, cancel_state);
+	vg_session_list_unlock(list, cancel_state);
 	free(program.path);
 	return rc;
 }
@@ -177,21 +178,21 @@ static void summary_fill(struct vgctl_summary *summary, const struct vg_wire_sum
 	memcpy(summary, &full, bytes < sizeof full ? bytes : sizeof full);
 }
 
-static int session_end(struct vg_roster *roster, struct vgctl_session *session,
+static int session_end(struct vg_session_list *list, struct vgctl_session *session,
 		       struct vg_wire_summary *summary)
 {
 	struct vg_wire_message answer = { 0 };
-	bool last = !others_tell(roster, session);
+	bool last = !others_record_events(list, session);
 	struct vg_err err;
 	int rc, committed;
 
 	if (last)
 		vg_lanes_stop();
 	rc = vg_session_ask(session, VG_WIRE_END, -1, VG_WIRE_ENDED, &answer);
-	/* A helper that does not answer is killed, and may have a moment yet. */
+	/* A helper that did not answer was killed, but it may run for another moment.  So its ring is not reused. */
 	if (last)
-		vg_lanes_rest(session->lost == 0 || session->lost == -ECONNRESET);
-	/* Whatever happened, what is written is the user's: it appears under its name. */
+		vg_lanes_release(session->channel_error == 0 || session->channel_error == -ECONNRESET);
+	/* Rename the file even after a failure: it contains the data from before the failure. */
 	committed = vg_outfile_commit(&session->file, &err);
 	if (rc == 0 && committed != 0)
 		rc = vg_failure(committed, "%s", err.text);
@@ -202,20 +203,20 @@ static int session_end(struct vg_roster *roster, struct vgctl_session *session,
 int vgctl_end(struct vgctl_session *session, struct vgctl_summary *summary)
 {
 	struct vg_wire_summary wire;
-	struct vg_roster *roster;
+	struct vg_session_list *list;
 	int cancel_state, rc = vg_session_check(session);
 
 	if (rc == -ECHILD)
 		vg_session_forget(session);
 	if (rc != 0)
 		return rc;
-	/* Ours, which is there since the session began. */
-	roster = vg_roster_hold(&cancel_state);
-	rc = session_end(roster, session, &wire);
-	vg_roster_remove(roster, session);
+	/* Not NULL, because the list has existed since the session began. */
+	list = vg_session_list_lock(&cancel_state);
+	rc = session_end(list, session, &wire);
+	vg_session_list_remove(list, session);
 	if (summary != NULL)
 		summary_fill(summary, &wire);
 	vg_session_free(session);
-	vg_roster_release(roster, cancel_state);
+	vg_session_list_unlock(list, cancel_state);
 	return rc;
 }

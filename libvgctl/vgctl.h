@@ -3,23 +3,25 @@
 #define VGCTL_H
 
 /*
- * vgctl: lets a program record where its own time goes.
+ * libvgctl: records a profile of the calling process.
  *
  *     struct vgctl_session *session;
  *     int rc = vgctl_begin("slow.vgp", NULL, &session);
- *     ... what is slow ...
+ *     slow();
  *     if (rc == 0)
  *             rc = vgctl_end(session, NULL);
  *     if (rc < 0)
  *             fprintf(stderr, "%s\n", vgctl_strerror(rc));
  *
- * A helper process, vignetted, samples the threads from outside.  The library starts no thread
- * and installs no signal handler; the helper is no child that waitpid(-1) or SIGCHLD could tell
- * of (save in a process that adopts orphans: pid 1 of a container, a subreaper; vgctl_end()
- * reaps it there), and inherits no descriptor.  Any thread may call any function.  Up to four sessions at
- * a time in a process; a child made by fork(2) has none, and may begin its own.
+ * A helper process, vignetted, takes the samples.  The library starts no thread and installs no signal handler.  The
+ * helper inherits none of the program's descriptors.  The helper is not a child of the process, so waitpid(-1) and
+ * SIGCHLD do not report it.  Exception: in a process that adopts orphans (pid 1 of a container, a subreaper) the helper
+ * is a child, and vgctl_end() reaps it.
  *
- * Functions return 0 or a negative errno; vgctl(3) lists them.
+ * Any thread can call any function.  A process can have four sessions at a time.  A child of fork(2) begins without
+ * sessions and can begin its own.
+ *
+ * Functions return 0 or a negative errno.  vgctl(3) lists the errors.
  */
 
 #include <stddef.h>
@@ -31,55 +33,58 @@ extern "C" {
 /* The library is compiled with -fvisibility=hidden. */
 #pragma GCC visibility push(default)
 
-/* Opaque.  Owned by the library from vgctl_begin() to vgctl_end(). */
+/* One recording.  Opaque, owned by the library from vgctl_begin() to vgctl_end(). */
 struct vgctl_session;
 
 enum vgctl_mode {
-	VGCTL_WALL = 0,              /* all of a thread's time, waiting included */
-	VGCTL_CPU = 1                /* only the time that a thread runs */
+	VGCTL_WALL = 0,              /* all of a thread's time, including waiting */
+	VGCTL_CPU = 1                /* only the time in which a thread is running or queued */
 };
 
-/* rate_hz for a session that samples only when vgctl_sample() asks; and for 99 Hz, or less where
- * that would cost more than the budget. */
+/* Special values of rate_hz.  ON_DEMAND: only vgctl_sample() takes samples.  AUTO: 99 Hz, or less if 99 Hz would cost
+ * more than the budget. */
 #define VGCTL_ON_DEMAND 0
 #define VGCTL_RATE_AUTO 0xffffffffu
 
-/* budget_percent: 1 with VGCTL_RATE_AUTO, no limit with a rate of your own. */
+/* Special value of budget_percent.  1 percent if rate_hz is VGCTL_RATE_AUTO, otherwise no limit. */
 #define VGCTL_BUDGET_AUTO -1.0
 
+/* Initialize with VGCTL_OPTIONS_INIT, then change members.  The library uses the strings only during the call and does
+ * not free them. */
 struct vgctl_options {
 	size_t struct_bytes;         /* sizeof (struct vgctl_options) */
-	unsigned int rate_hz;        /* samples a second of each thread, 1 to 10,000; or as above */
+	unsigned int rate_hz;        /* samples per second of each thread, 1 to 10,000; or VGCTL_ON_DEMAND or
+	                                VGCTL_RATE_AUTO */
 	enum vgctl_mode mode;
-	unsigned int max_frames;     /* of one stack, 1 to 65,536; deeper ones are cut */
-	unsigned int max_duration_s; /* the session stops recording then; 0: no limit */
-	uint64_t max_file_bytes;     /* likewise; at least 65,536, or 0: no limit */
-	const char *helper_path;     /* of vignetted; NULL: see vgctl(3) for where it is looked for */
-	double budget_percent;       /* how much of a thread's time it may be stopped, and of one
-	                                core the helper may use, before samples become rarer: up to
-	                                100; 0: no limit; or as above */
-	int perf_map;                /* 1: names of code made at run time are read from
-	                                /tmp/perf-PID.map when the session ends, or a dump is written */
-	int thread_names;            /* 1: threads' names go into the profile; a program may put
-	                                anything there, so that by default their ids do */
-	uint64_t max_memory_bytes;   /* of the helper; at least 32 MiB */
-	unsigned int max_threads;    /* sampled at a time; more are counted */
-	unsigned int max_modules;    /* recorded in all; more are counted */
-	unsigned int max_name_bytes; /* 16 to 16,384; longer names are cut */
-	int stop_always;             /* 1: running threads are stopped for each sample, even where the
-	                                kernel would sample them in its timer's interrupt */
-	int events_overwrite;        /* 1: where events come faster than they are fetched, the oldest
-	                                make room; by default the newest are dropped */
-	unsigned int flight_s;       /* a flight recorder: only the last so many seconds are kept, in
-	                                memory, up to 86,400; 0: everything, in the file */
-	uint64_t flight_memory_bytes; /* for that; at least 1 MiB */
-	unsigned int watchdog_ms;    /* a heartbeat that is later by more makes the flight recorder
-	                                write itself down; at least 10, or 0: nobody looks */
-	const char *watchdog_path;   /* into this path with .1, .2 and so on appended */
-	unsigned int watchdog_files; /* up to that number, 1 to 16 */
-	const char *counters;        /* what else is counted of each thread, up to four with a comma
-	                                between, "page-faults,instructions:u"; see vgctl(3); NULL:
-	                                nothing */
+	unsigned int max_frames;     /* limit of frames in one stack, 1 to 65,536; deeper stacks lose their outermost
+	                                frames */
+	unsigned int max_duration_s; /* recording stops after this time; 0: no limit */
+	uint64_t max_file_bytes;     /* recording stops at about this size, at least 65,536; 0: no limit */
+	const char *helper_path;     /* path of vignetted; NULL: the library searches for it, see vgctl(3) */
+	double budget_percent;       /* percentage of a thread's time for which it may be stopped, and of one core
+	                                that the helper may use, up to 100.  If sampling costs more, the rate is
+	                                lowered.  0: no limit; or VGCTL_BUDGET_AUTO */
+	int perf_map;                /* 1: record the names of JIT code from /tmp/perf-PID.map, when the
+	                                session ends or a dump is written */
+	int thread_names;            /* 1: record the names of threads.  0, the default: only their ids,
+	                                because a program can put anything into a name */
+	uint64_t max_memory_bytes;   /* limit of the helper's address space, at least 32 MiB */
+	unsigned int max_threads;    /* limit of threads that are sampled at a time; further threads are only counted */
+	unsigned int max_modules;    /* limit of modules that are recorded; further modules are only counted */
+	unsigned int max_name_bytes; /* longer names are truncated; 16 to 16,384 */
+	int stop_always;             /* 1: stop running threads for each sample, even where timer samples
+	                                are possible */
+	int events_overwrite;        /* 1: if there is no room, new events overwrite the oldest ones.  0,
+	                                the default: new events are dropped */
+	unsigned int flight_s;       /* seconds that a flight recorder keeps in memory, up to 86,400; 0: not a flight
+	                                recorder, everything is written to the file */
+	uint64_t flight_memory_bytes; /* limit of the flight recorder's memory, 1 MiB to half of max_memory_bytes */
+	unsigned int watchdog_ms;    /* if a heartbeat is due and none comes for longer than this, the helper writes
+	                                the flight recorder's contents to a file; at least 10; 0: no watchdog */
+	const char *watchdog_path;   /* the watchdog's files are watchdog_path.1, watchdog_path.2 and so on */
+	unsigned int watchdog_files; /* limit of the number of these files, 1 to 16 */
+	const char *counters;        /* perf counters of each thread, up to four, separated by commas, such
+	                                as "page-faults,instructions:u"; NULL: none */
 };
 
 #define VGCTL_OPTIONS_INIT \
@@ -89,105 +94,107 @@ struct vgctl_options {
 	  0, UINT64_C(64) << 20, 0, NULL, 4, NULL }
 
 struct vgctl_summary {
-	size_t struct_bytes;         /* sizeof (struct vgctl_summary); set it before the call */
+	size_t struct_bytes;         /* sizeof (struct vgctl_summary); set before the call */
 	uint64_t samples;
-	uint64_t lost;               /* samples that were due and could not be taken */
+	uint64_t lost;               /* samples that were due and not taken */
 	uint64_t duration_ns;
 	uint64_t file_bytes;
-	uint32_t threads;            /* seen in all */
+	uint32_t threads;            /* in the profile */
 	uint32_t limited;            /* 1: a limit of the options stopped the recording early */
-	uint64_t events;             /* recorded */
+	uint64_t events;             /* in the profile */
 	uint64_t events_dropped;
 };
 
 #define VGCTL_SUMMARY_INIT { sizeof(struct vgctl_summary), 0, 0, 0, 0, 0, 0, 0, 0 }
 
 /*
- * Starts recording this process into a profile.  Returns when sampling has begun.
+ * Begins a session.  Returns when sampling has begun.
  *
- * The profile is written as PATH.part, which only its owner may read, and appears as PATH when
- * vgctl_end() returns.  options may be NULL: 99 Hz within a budget of 1%, wall time, 24 hours or 256 MiB at most.
- * *session is set on success only.  A session beside others has the helper of the first, and its bounds;
- * -EUSERS: the process has as many as can be.
+ * The profile is written as PATH.part, which only its owner can read.  vgctl_end() renames it to PATH.
+ * options may be NULL: 99 Hz within a budget of 1 %, wall time, at most 24 hours and 256 MiB.
+ * *session is set on success only.
+ *
+ * All sessions of a process share one helper, whose limits are in the options of the first session.  -EUSERS: the
+ * process has four recordings already.
  */
 int vgctl_begin(const char *path, const struct vgctl_options *options,
 		struct vgctl_session **session);
 
-/* Takes one sample of every thread, now; returns when all are taken.  With VGCTL_CPU, of every
- * thread that runs: not of the caller, which waits. */
+/* Takes one sample of every thread and returns when all samples are taken.  With VGCTL_CPU, samples only running and
+ * queued threads.  The calling thread waits in this call, so with VGCTL_CPU it is not sampled. */
 int vgctl_sample(struct vgctl_session *session);
 
 /*
- * Writes what a flight recorder has, the last flight_s seconds, as a profile; recording goes on.
- * Returns when it is under its name.  After a failure there is no such file, and another call may
- * succeed; -ENOTSUP: the session was begun without flight_s.
+ * Writes the contents of a flight recorder, the last flight_s seconds, to a profile.  Returns when the
+ * file is complete.  Recording continues.  A failed call leaves no file, and can be repeated.
+ * -ENOTSUP: the session was begun without flight_s.
  */
 int vgctl_dump(struct vgctl_session *session, const char *path);
 
 /*
- * Stops recording, waits until the file is complete and under its name, and frees the session,
- * whatever is returned.  summary may be NULL; after a failure it is all zero.  -ECONNRESET says
- * that the helper died: what it had written is under PATH and readable.  No other call with that
- * session may be in progress.
+ * Stops recording, waits until the file is complete and renames it.  Frees the session, even if the call fails.
+ * summary may be NULL.  After a failure its contents are undefined.  -ECONNRESET: the helper died; PATH is a readable
+ * profile with everything that the helper had written.  No other call for this session may be in progress.
  */
 int vgctl_end(struct vgctl_session *session, struct vgctl_summary *summary);
 
 /*
- * Has a helper stay, and take others' questions too: vgctl(1) of the same user may begin sessions of
- * its own, beside the program's, end them and mark moments in them.  It listens on the socket
- * DIRECTORY/PID.sock; NULL: $XDG_RUNTIME_DIR/vignette.  Without this nobody but the program can have
- * it recorded by its own helper.  Until a session begins, nothing is sampled and nothing is woken.
+ * Starts a helper that keeps running and listens on the socket DIRECTORY/PID.sock.  vgctl(1) of the same user can then
+ * begin remote recordings.  directory may be NULL: $XDG_RUNTIME_DIR/vignette.  Without vgctl_listen(), only the program
+ * itself can send requests to its helper.  Until a recording begins, nothing is sampled and the helper sleeps.
  *
- * Of options (NULL: as for vgctl_begin()) those that bound the helper and helper_path count; sessions
- * have their own for the rest.  To be called while there is no session.
+ * Uses these options only: helper_path, the limits of the helper, stop_always and events_overwrite.  options may be
+ * NULL as for vgctl_begin().  -EALREADY: the process has a session, or its helper listens already.
  */
 int vgctl_listen(const char *directory, const struct vgctl_options *options);
 
-/* No longer.  Sessions that others began end; the program's own go on. */
+/* Ends the remote recordings and closes the socket.  The program's own sessions continue. */
 void vgctl_unlisten(void);
 
 /*
- * A sentence for a value that one of these functions returned.  If it was returned by this
- * thread's latest failing call, the sentence has the particulars (which path, which policy).
- * Valid until the thread's next call of the library.
+ * Returns a sentence for an error that one of these functions returned.  If this thread's latest failed call returned
+ * the error, the sentence has details, such as a path or a security policy.  The result is never NULL.  It is valid
+ * until the thread's next call of the library.  Do not free it.
  */
 const char *vgctl_strerror(int error);
 
 /*
- * ---- Events: what the program itself tells of its doings ----
+ * ---- Events ----
  *
  *     static uint32_t loading, file;
  *     loading = vgctl_intern("load");
  *     file = vgctl_intern("a file");
  *     {
  *             VGCTL_SCOPE(loading, file);
- *             ...
+ *             load_file();
  *     }
  *
- * Any thread may tell at any time.  While no session records that costs a load and a branch;
- * otherwise some tens of nanoseconds and no system call.  Where events come faster than the helper
- * fetches them they are dropped and counted; a beginning that is recorded has its end recorded.
+ * Any thread can record events at any time.  While no session records, a call costs a load and a branch.  During a
+ * recording it costs some tens of nanoseconds and makes no system call.  If a thread records events faster than the
+ * helper fetches them, events are dropped and counted.  If the begin of an interval was recorded, its end is recorded
+ * too.
  *
- * A kind says what sort of thing an event is, a label which one it is; either may be 0, none.
+ * The kind is the type of an event, such as "load".  The label identifies the object, such as a file.  Kind and label
+ * are ids from vgctl_intern(), or 0 for none.
  */
 
-/* The id of a string, the same for equal strings and for as long as the process lives, sessions or
- * not.  0 for NULL and "", or where there is no more room: four MiB in all.  Of a string longer
- * than 1024 bytes the rest is left out.  It takes a lock: keep the id. */
+/* Returns the id of a string.  Equal strings have equal ids.  An id is valid until the process exits.  Returns 0 for
+ * NULL, for "", and when the 4 MiB for all strings are used up.  Strings are truncated to 1024 bytes.  Takes a lock:
+ * call it once and keep the id. */
 uint32_t vgctl_intern(const char *text);
 
-/* How the calling thread is called in profiles from now on, whatever the option thread_names says;
- * NULL: as before.  As for vgctl_intern(). */
+/* Sets the name of the calling thread in profiles, regardless of the option thread_names.  NULL removes the name.  The
+ * limits of vgctl_intern() apply. */
 void vgctl_thread_name(const char *name);
 
-/* By value, and to be passed on so. */
+/* An open interval.  Passed by value. */
 struct vgctl_interval {
-	uint64_t token;              /* in the profile; 0: not recorded */
-	uint32_t session;
-	uint32_t detached;
+	uint64_t token;              /* the interval's number in the profile; 0: not recorded */
+	uint32_t session;            /* number of the session that recorded the begin */
+	uint32_t detached;           /* 1: the interval may end on any thread */
 };
 
-/* Not to be used but by the functions below. */
+/* For the inline functions below only. */
 extern unsigned int vgctl_recording;
 void vgctl_event_instant(uint32_t kind, uint32_t label, uint64_t argument);
 void vgctl_event_counter(uint32_t label, int64_t value);
@@ -199,21 +206,21 @@ void vgctl_event_heartbeat(int due);
 #define VGCTL_RECORDING_() \
 	__builtin_expect(__atomic_load_n(&vgctl_recording, __ATOMIC_RELAXED) != 0, 0)
 
-/* Something happened. */
+/* Records that something happened. */
 static inline void vgctl_instant(uint32_t kind, uint32_t label, uint64_t argument)
 {
 	if (VGCTL_RECORDING_())
 		vgctl_event_instant(kind, label, argument);
 }
 
-/* A quantity has that value. */
+/* Records the value of a quantity. */
 static inline void vgctl_counter(uint32_t label, int64_t value)
 {
 	if (VGCTL_RECORDING_())
 		vgctl_event_counter(label, value);
 }
 
-/* Something begins that ends on this thread.  Samples of the thread bear the innermost one. */
+/* Begins an interval that ends on this thread.  Each sample of a thread names the thread's innermost open interval. */
 static inline struct vgctl_interval vgctl_interval_begin(uint32_t kind, uint32_t label,
 							 uint64_t argument)
 {
@@ -222,7 +229,7 @@ static inline struct vgctl_interval vgctl_interval_begin(uint32_t kind, uint32_t
 	return VGCTL_RECORDING_() ? vgctl_event_begin(kind, label, argument, 0) : none;
 }
 
-/* Something begins that may end on another thread, and overlap with whatever. */
+/* Begins an interval that may end on any thread and overlap other intervals.  Samples do not name it. */
 static inline struct vgctl_interval vgctl_interval_begin_detached(uint32_t kind, uint32_t label,
 								  uint64_t argument)
 {
@@ -231,21 +238,22 @@ static inline struct vgctl_interval vgctl_interval_begin_detached(uint32_t kind,
 	return VGCTL_RECORDING_() ? vgctl_event_begin(kind, label, argument, 1) : none;
 }
 
-/* Of either, once.  One that began in an earlier session, or in a parent process, is passed over. */
+/* Ends an interval of either sort.  Call it once.  Does nothing if the interval began in an earlier
+ * session or in a parent process. */
 static inline void vgctl_interval_end(struct vgctl_interval interval)
 {
 	if (__builtin_expect(interval.token != 0, 0))
 		vgctl_event_end(interval);
 }
 
-/* The program's main loop is alive, and will say so again within watchdog_ms. */
+/* Reports that the program's main loop is alive.  The next call is due within watchdog_ms. */
 static inline void vgctl_heartbeat(void)
 {
 	if (VGCTL_RECORDING_())
 		vgctl_event_heartbeat(1);
 }
 
-/* It is about to wait for something to do: no heartbeat is due until the next. */
+/* Reports that the main loop is about to wait for events.  No heartbeat is due until the next vgctl_heartbeat(). */
 static inline void vgctl_heartbeat_pause(void)
 {
 	if (VGCTL_RECORDING_())
@@ -257,7 +265,7 @@ static inline void vgctl_scope_end_(struct vgctl_interval *interval)
 	vgctl_interval_end(*interval);
 }
 
-/* An interval from here to the end of the block, however it is left. */
+/* An interval from here to the end of the block.  It ends even if the block is left by return, break or goto. */
 #define VGCTL_SCOPE(kind, label) VGCTL_SCOPE_AT_(kind, label, __LINE__)
 #define VGCTL_SCOPE_AT_(kind, label, line) VGCTL_SCOPE_NAMED_(kind, label, line)
 #define VGCTL_SCOPE_NAMED_(kind, label, line) \

@@ -5,46 +5,50 @@
 #include <stdint.h>
 
 /*
- * What the host and the helper say to each other over a SOCK_SEQPACKET socket pair: one fixed
- * struct a message, in the machine's own byte order, for both ends are on one machine.  Each
- * message answers the one before it; a message of another size, magic or version ends the
- * session.
+ * The messages between host and helper over a SOCK_SEQPACKET socket pair, and between vgctl and helper
+ * over the control socket.  A message is one fixed struct in the machine's byte order.  The two ends take turns: each
+ * message answers the message before it.  A message of another size, magic or version ends the connection.  channel.h
+ * has the functions that send and receive messages.
  *
- *     helper: HELLO          who I am; its credentials give the pid that may trace the host
- *     host:   BEGIN + fds    the options, the output file and, if it has one, the event ring
+ *     helper: HELLO          the host permits the pid in its credentials to trace it
+ *     host:   BEGIN + fds    options, the output file and, if the host has one, the event ring
  *     helper: STARTED | FAILED
  *     host:   SAMPLE         any number of times
- *     helper: SAMPLED
+ *     helper: SAMPLED | FAILED
  *     host:   WATCH + fd     a file for the watchdog, up to VG_WIRE_WATCH_FILES times
  *     helper: WATCHED | FAILED
- *     host:   DUMP + fd      any number of times: what the flight recorder has, into that file
+ *     host:   DUMP + fd      any number of times: write the flight recorder's contents to the file
  *     helper: DUMPED | FAILED
  *     host:   END
  *     helper: ENDED | FAILED
  *
- * Instead of the first BEGIN, a host that wants its helper to stay and others to speak with it:
+ * A host that calls vgctl_listen() sends, instead of the first BEGIN:
  *
- *     host:   LISTEN + fd    bounds, where the socket is to be, and the event ring if it has one
+ *     host:   LISTEN + fd    the helper's limits, the directory of the socket and, if the host has one, the
+ *                            event ring
  *     helper: STARTED | FAILED
- *     host:   JOIN + fd      any number of times: a socket on which it goes on with BEGIN
+ *
+ * For each further session of the same helper:
+ *
+ *     host:   JOIN + fd      a socket, on which the host continues with BEGIN
  *     helper: JOINED | FAILED
  *
- * On the socket PID.sock, others of the same user (libvgctl has no part in it; vgctl(1) has):
+ * On the control socket PID.sock, vgctl(1) of the same user sends:
  *
- *     other:  STATUS         helper: STATE
- *     other:  OPEN + fd      the options, and the file
- *                            helper: OPENED | FAILED; and when the recording has ended, on the
- *                            same connection: COMPLETE
- *     other:  NAMED          the answer to COMPLETE: the file has its name, or why not
- *     other:  CLOSE          helper: ENDED | FAILED
- *     other:  MARK           helper: MARKED
- *     other:  DUMP + fd      which flight recorder, the program's own or another
+ *     peer:   STATUS         helper: STATE
+ *     peer:   OPEN + fd      options and the output file of a remote recording
+ *                            helper: OPENED | FAILED; and COMPLETE on the same connection when the
+ *                            recording has ended
+ *     peer:   RENAMED        answers COMPLETE: the file was renamed, or the reason why it was not
+ *     peer:   CLOSE          helper: ENDED | FAILED
+ *     peer:   MARK           helper: MARKED
+ *     peer:   DUMP + fd      of a flight recorder, remote or the program's own
  *                            helper: DUMPED | FAILED, when it is written
  */
 enum {
 	VG_WIRE_MAGIC = 0x77696776,
 	VG_WIRE_VERSION = 4,
-	VG_WIRE_FD = 3,              /* the helper's end of the socket */
+	VG_WIRE_FD = 3,              /* descriptor of the helper's end of the socket pair */
 	VG_WIRE_TEXT_BYTES = 240,
 	VG_WIRE_NAME_BYTES = 160,
 	VG_WIRE_RECORDINGS = 4,
@@ -81,35 +85,36 @@ enum vg_wire_kind {
 	VG_WIRE_MARK = 38,
 	VG_WIRE_MARKED = 39,
 	VG_WIRE_COMPLETE = 40,
-	VG_WIRE_NAMED = 41,
+	VG_WIRE_RENAMED = 41,
 };
 
 struct vg_wire_begin {
-	uint64_t period_ns;          /* 0: on demand; else between the two bounds */
+	uint64_t period_ns;          /* 0: on demand; otherwise VG_WIRE_PERIOD_LEAST_NS to _MAX_NS */
 	uint64_t max_file_bytes;     /* 0: no limit */
 	uint64_t max_duration_ns;    /* 0: no limit */
 	uint32_t max_frames;
 	uint32_t cpu_mode;           /* 0 or 1 */
-	uint32_t budget_ppm;         /* 0: no limit */
+	uint32_t budget_ppm;         /* budget in millionths; 0: no limit */
 	uint32_t perf_map;           /* 0 or 1 */
 	uint32_t thread_names;       /* 0 or 1 */
-	uint32_t max_threads;        /* 0: the helper's default, as of the next three */
+	uint32_t max_threads;        /* 0: the helper's default; also in the next three members */
 	uint64_t max_memory_bytes;
 	uint32_t max_modules;
 	uint32_t max_name_bytes;
 	uint32_t stop_always;        /* 0 or 1 */
-	uint32_t events_overwrite;   /* 0 or 1: what the host does when a lane is full */
-	uint64_t flight_ns;          /* what a flight recorder keeps; 0: there is none */
+	uint32_t events_overwrite;   /* 0 or 1: the host overwrites the oldest records of a full lane */
+	uint64_t flight_ns;          /* the window of a flight recorder; 0: not a flight recorder */
 	uint64_t flight_memory_bytes; /* 0: the helper's default */
-	uint16_t counters[VG_WIRE_COUNTERS]; /* codes of base/counters.h; 0: no more */
+	uint16_t counters[VG_WIRE_COUNTERS]; /* codes of base/counters.h; the first 0 ends the list */
 };
 
 struct vg_wire_watch {
-	uint64_t limit_ns;           /* of a heartbeat's age; the same each time */
+	uint64_t limit_ns;           /* the next heartbeat is late after this time; the same in all WATCH messages of a
+	                                session */
 };
 
 struct vg_wire_started {
-	uint32_t events;             /* 0 or 1: the ring is read */
+	uint32_t events;             /* 0 or 1: the helper reads the event ring */
 	uint32_t zero;
 };
 
@@ -124,41 +129,41 @@ struct vg_wire_summary {
 	uint64_t events_dropped;
 };
 
-/* FAILED, NAMED. */
+/* FAILED, RENAMED. */
 struct vg_wire_failure {
-	int32_t code;                /* a negative errno; of NAMED also 0 */
+	int32_t code;                /* a negative errno; in RENAMED also 0 */
 	uint32_t zero;
 	char text[VG_WIRE_TEXT_BYTES]; /* a sentence, NUL-terminated */
 };
 
 /* Both strings end with a NUL. */
 struct vg_wire_listen {
-	struct vg_wire_begin begin;  /* its bounds of the process */
+	struct vg_wire_begin begin;  /* only the members that limit the helper are used */
 	char directory[VG_WIRE_NAME_BYTES];
 };
 
 struct vg_wire_recording {
-	uint32_t id;                 /* from 1 on; 0: there is none here */
+	uint32_t id;                 /* from 1; 0: this element is empty */
 	uint32_t period_us;          /* 0: on demand */
 	uint64_t samples;
 	uint64_t lost;
 	uint64_t duration_ns;
 	uint64_t file_bytes;
 	uint16_t cpu_mode;           /* 0 or 1 */
-	uint16_t outside;            /* 0 or 1: not the program's own */
-	uint32_t flight_s;           /* what a flight recorder keeps; 0: it is none */
+	uint16_t remote;             /* 0 or 1: begun by a peer, not by the host */
+	uint32_t flight_s;           /* the window of a flight recorder; 0: not a flight recorder */
 };
 
 struct vg_wire_state {
 	int32_t pid;
 	uint32_t threads;
 	struct vg_wire_recording recordings[VG_WIRE_RECORDINGS];
-	char program[48];
+	char program[48];            /* file name of the target's executable, truncated; NUL-terminated */
 };
 
-/* CLOSE, OPENED, DUMP; MARKED says in how many profiles. */
-struct vg_wire_which {
-	uint32_t id;                 /* 0: the only one that is from outside, or a flight recorder */
+/* For CLOSE, OPENED and DUMP.  In MARKED, `id` is the number of profiles that got the mark. */
+struct vg_wire_recording_id {
+	uint32_t id;                 /* 0: the only remote recording or, in DUMP, the only flight recorder */
 	uint32_t zero;
 };
 
@@ -174,12 +179,12 @@ struct vg_wire_message {
 		struct vg_wire_watch watch;
 		struct vg_wire_listen listen;
 		struct vg_wire_state state;
-		struct vg_wire_which which;
+		struct vg_wire_recording_id recording;
 		char text[VG_WIRE_TEXT_BYTES]; /* MARK: the label */
 		unsigned char bytes[256];
 	};
 };
 
-_Static_assert(sizeof(struct vg_wire_message) == 264, "the message's size is its format");
+_Static_assert(sizeof(struct vg_wire_message) == 264, "another size needs another VG_WIRE_VERSION");
 
 #endif

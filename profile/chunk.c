@@ -36,7 +36,7 @@ void vg_chunk_header(unsigned char header[VG_CHUNK_HEADER_BYTES], uint32_t seque
 	word_put(header + VG_CHUNK_LENGTH_AT, (uint32_t)length);
 }
 
-/* NULL if a good chunk starts at offset, else what is wrong there. */
+/* Returns NULL if an intact chunk begins at offset, otherwise the problem. */
 static const char *chunk_check(struct vg_chunks *chunks, uint64_t offset, struct vg_chunk *chunk)
 {
 	const unsigned char *at = chunks->bytes + offset;
@@ -50,7 +50,7 @@ static const char *chunk_check(struct vg_chunks *chunks, uint64_t offset, struct
 		return "not a chunk";
 	length = word_at(at + VG_CHUNK_LENGTH_AT);
 	if (length > VG_CHUNK_PAYLOAD_MAX)
-		return "a chunk's length is impossible";
+		return "a chunk is longer than the format allows";
 	if (length > left - VG_CHUNK_HEADER_BYTES)
 		return "the file ends inside a chunk";
 	chunks->checked_bytes += length;
@@ -64,14 +64,15 @@ static const char *chunk_check(struct vg_chunks *chunks, uint64_t offset, struct
 	return NULL;
 }
 
-/* Where the next good chunk starts behind damage at chunks->at; the file's length if nowhere. */
+/* Offset of the first intact chunk after the damage at chunks->at.  Returns the file's length if there is no such
+ * chunk, or if the search has computed checksums of too many bytes. */
 static uint64_t chunk_search(struct vg_chunks *chunks)
 {
-	uint64_t budget = 64 * chunks->length + (64u << 20);
+	uint64_t checked_max = 64 * chunks->length + (64u << 20);
 	uint64_t offset = chunks->at + 1;
 	struct vg_chunk chunk;
 
-	while (offset < chunks->length && chunks->checked_bytes <= budget) {
+	while (offset < chunks->length && chunks->checked_bytes <= checked_max) {
 		const unsigned char *found = memmem(chunks->bytes + offset, chunks->length - offset,
 						    VG_CHUNK_MAGIC, VG_CHUNK_MAGIC_BYTES);
 
@@ -88,15 +89,15 @@ static uint64_t chunk_search(struct vg_chunks *chunks)
 enum vg_chunk_next vg_chunk_next(struct vg_chunks *chunks, struct vg_chunk *chunk,
 				 struct vg_damage *damage)
 {
-	const char *what;
+	const char *problem;
 
 	if (chunks->at >= chunks->length)
 		return VG_CHUNK_END;
-	what = chunk_check(chunks, chunks->at, chunk);
-	if (what != NULL) {
+	problem = chunk_check(chunks, chunks->at, chunk);
+	if (problem != NULL) {
 		uint64_t next = chunk_search(chunks);
 
-		*damage = (struct vg_damage){ chunks->at, next - chunks->at, what };
+		*damage = (struct vg_damage){ chunks->at, next - chunks->at, problem };
 		chunks->at = next;
 		return VG_CHUNK_DAMAGED;
 	}

@@ -15,7 +15,7 @@ static uint64_t big_endian(const unsigned char *at, size_t bytes)
 	return value;
 }
 
-/* Takes `bytes` bytes off the cursor: where they start, or NULL if there are not so many. */
+/* Takes `bytes` bytes off the cursor.  Returns their address, or NULL if fewer are left. */
 static const unsigned char *cursor_take(struct vg_cursor *cursor, uint64_t bytes)
 {
 	const unsigned char *at = cursor->at;
@@ -35,7 +35,8 @@ static int item_blob(struct vg_cursor *cursor, struct vg_item *item, enum vg_tok
 	return item->bytes != NULL ? 0 : -EBADMSG;
 }
 
-/* An array's elements take a byte each at least, a map's pairs two: more cannot be there. */
+/* Rejects a count that is too large for the bytes left: an array element has at least one byte, and a pair of a map at
+ * least two bytes. */
 static int item_container(struct vg_cursor *cursor, struct vg_item *item, enum vg_token token,
 			  uint64_t count)
 {
@@ -63,7 +64,7 @@ static int item_number(struct vg_item *item, unsigned char head, const unsigned 
 		return 0;
 	}
 	item->token = VG_TOKEN_UINT;
-	if (head >= 0xd0) {                     /* int 8 to 64: spread the sign */
+	if (head >= 0xd0) {                     /* int 8 to 64: extend the sign */
 		unsigned shift = 64 - 8 * (unsigned)bytes;
 
 		value = (uint64_t)((int64_t)(value << shift) >> shift);
@@ -74,7 +75,8 @@ static int item_number(struct vg_item *item, unsigned char head, const unsigned 
 	return 0;
 }
 
-/* Heads 0xc0 to 0xdf. */
+/* The first byte of an object is its head.  After the heads 0xc0 to 0xdf, a length or a number of size_bytes[] bytes
+ * follows. */
 static int item_sized(struct vg_cursor *cursor, struct vg_item *item, unsigned char head)
 {
 	static const uint8_t size_bytes[32] = {

@@ -5,7 +5,7 @@ enum { DAMAGE_LISTED_MAX = 1000 };
 
 int vg_damage_add(struct vg_profile *profile, const struct vg_damage *damage)
 {
-	/* A gap record may claim any number. */
+	/* A gap record of a hostile file can contain any number, so the sum may overflow. */
 	if (__builtin_add_overflow(profile->damaged_bytes, damage->bytes, &profile->damaged_bytes))
 		profile->damaged_bytes = UINT64_MAX;
 	if (profile->damage.count >= DAMAGE_LISTED_MAX)

@@ -4,7 +4,7 @@
 
 #include "profile/model.h"
 
-/* Counts all damage of a profile, and lists it up to a bound.  0 or -ENOMEM. */
+/* Adds damage to profile->damaged_bytes and, up to 1000 items, to profile->damage.  Returns 0 or -ENOMEM. */
 int vg_damage_add(struct vg_profile *profile, const struct vg_damage *damage);
 
 #endif

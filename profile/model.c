@@ -15,11 +15,11 @@ void vg_profile_free(struct vg_profile *profile)
 	vg_array_free(&profile->stacks);
 	vg_array_free(&profile->samples);
 	vg_array_free(&profile->events);
-	vg_array_free(&profile->thread_counts);
+	vg_array_free(&profile->counter_readings);
 	vg_array_free(&profile->functions);
 	vg_array_free(&profile->symbols);
 	vg_array_free(&profile->symbol_lines);
-	vg_array_free(&profile->code);
+	vg_array_free(&profile->jit_code);
 	vg_array_free(&profile->lost);
 	vg_array_free(&profile->stats);
 	vg_array_free(&profile->damage);
@@ -63,10 +63,10 @@ const struct vg_symbol_line *vg_profile_symbol(const struct vg_profile *profile,
 	return symbol->count > 0 ? &profile->symbol_lines.items[symbol->first] : NULL;
 }
 
-uint32_t vg_profile_code(const struct vg_profile *profile, uint64_t address)
+uint32_t vg_profile_jit_name(const struct vg_profile *profile, uint64_t address)
 {
-	const struct vg_code *code = profile->code.items;
-	size_t count = vg_count_to(code, profile->code.count, address, address);
+	const struct vg_jit_code *code = profile->jit_code.items;
+	size_t count = vg_count_at_most(code, profile->jit_code.count, address, address);
 
 	if (count == 0 || address - code[count - 1].address >= code[count - 1].size_bytes)
 		return VG_NONE;
@@ -77,13 +77,14 @@ const char *vg_walk_end_name(enum vg_walk_end end)
 {
 	switch (end) {
 	case VG_WALK_ROOT: return "complete";
-	case VG_WALK_SNAPSHOT: return "deeper than the copied stack";
+	case VG_WALK_TRUNCATED: return "stack truncated";
 	case VG_WALK_NO_INFO: return "no unwind information";
-	case VG_WALK_BAD_CFA: return "unwind information led astray";
-	case VG_WALK_DEPTH: return "frame limit";
-	case VG_WALK_UNREAD: return "not readable";
-	case VG_WALK_REGISTER: return "a register is not known";
-	case VG_WALK_ENDS: break;
+	case VG_WALK_BAD_INFO: return "bad unwind information";
+	case VG_WALK_FRAME_LIMIT: return "frame limit";
+	case VG_WALK_UNREADABLE: return "unreadable";
+	case VG_WALK_NO_REGISTER: return "register unknown";
+	case VG_WALK_MODULE_UNLOADED: return "module unloaded";
+	case VG_WALK_END_COUNT: break;
 	}
 	return "unknown";
 }

@@ -12,122 +12,136 @@
 #include "profile/record.h"
 
 /*
- * A profile in memory.  The model knows nothing of any view.  Times are nanoseconds since the
- * session began, weights are nanoseconds.  Strings are ids into `strings`; VG_NONE is "none".
+ * A profile in memory, independent of the views.  vg_profile_read() (reader.h) fills the profile, and vg_profile_free()
+ * frees it.  Nothing else changes the profile.  Example:
+ *
+ *     struct vg_profile profile = { 0 };
+ *     if (vg_profile_read(&profile, &file, &err) == 0)
+ *             printf("%s: %zu samples\n", vg_profile_text(&profile, profile.header.program),
+ *                    profile.samples.count);
+ *     vg_profile_free(&profile);
+ *
+ * Times are nanoseconds since the recording began.  Weights are nanoseconds.  In the comments below, a "string" is an
+ * id in `strings`, and an "index" is an index into one of the arrays of struct vg_profile.  VG_NONE stands for
+ * a missing string or a missing index.
  */
 #define VG_NONE UINT32_MAX
 
-/* Why a walk up a stack ended. */
+/* Why a walk up a stack ended.  The numbers are the roots of vgp(5). */
 enum vg_walk_end {
-	VG_WALK_ROOT = 0,       /* the thread's first frame was reached: the stack is complete */
-	VG_WALK_SNAPSHOT = 1,   /* the stack went on beyond the bytes that were copied */
-	VG_WALK_NO_INFO = 2,    /* no unwind information for the outermost frame */
-	VG_WALK_BAD_CFA = 3,    /* unwind information led to an impossible frame */
-	VG_WALK_DEPTH = 4,      /* the frame limit was reached */
-	VG_WALK_UNREAD = 5,     /* the thread's registers or stack could not be read */
-	VG_WALK_REGISTER = 6,   /* a register was needed that could not be learnt without a stop */
-	VG_WALK_ENDS = 7,
+	VG_WALK_ROOT = 0,            /* the root frame was reached: the stack is complete */
+	VG_WALK_TRUNCATED = 1,       /* the stack continued beyond the bytes that were copied */
+	VG_WALK_NO_INFO = 2,         /* no unwind information for the outermost frame that was found */
+	VG_WALK_BAD_INFO = 3,        /* the unwind information gave an impossible frame */
+	VG_WALK_FRAME_LIMIT = 4,
+	VG_WALK_UNREADABLE = 5,      /* the thread's registers or stack could not be read */
+	VG_WALK_NO_REGISTER = 6,     /* a register was needed that only a stop could have read */
+	VG_WALK_MODULE_UNLOADED = 7, /* the module was unloaded before its unwind information was read,
+	                                or it is unknown which module was at the address */
+	VG_WALK_END_COUNT = 8,
 };
 
-/* How a frame's caller was found; 0 is not written. */
-enum vg_found {
-	VG_FOUND_CFI = 0,             /* unwind information */
-	VG_FOUND_FRAME_POINTER = 1,   /* a validated frame-pointer chain */
-	VG_FOUND_GUESS = 2,           /* a likely frame pointer, looked for in the copy */
-	VG_FOUND_CALL = 3,            /* no frame: the system call that the thread waits in; the
-	                                 address is its number on the profile's machine */
+/* How a frame was found. */
+enum vg_found_by {
+	VG_FOUND_BY_CFI = 0,         /* by the unwind information of its callee; the record then has no found_by */
+	VG_FOUND_BY_FRAME_POINTER = 1, /* by a chain of frame pointers that was checked */
+	VG_FOUND_BY_SCAN = 2,        /* by a value in the stack copy that looks like a frame pointer */
+	VG_FOUND_BY_SYSTEM_CALL = 3, /* not a frame: the system call in which the thread waits; the address is the
+	                                number of the system call on the profile's machine */
+	VG_FOUND_BY_INSTRUCTIONS = 4, /* by following the instructions of its callee up to the return */
 };
 
-/* How the profile was taken.  Strings as everywhere in the model. */
+/* How the profile was recorded. */
 struct vg_header {
 	uint32_t version;            /* of the format: 1 */
 	uint32_t max_frames;
 	uint64_t period_ns;          /* 0: samples were taken on demand */
 	uint64_t start_unix_s;
-	uint64_t from_ns;            /* the profile is the end of a recording, from then on; 0: whole */
-	uint32_t mode_name;          /* "wall" or "cpu" */
-	uint32_t writer;             /* program and version */
-	uint32_t arch;               /* as uname -m says it */
-	uint32_t program;            /* basename of the main executable */
-	uint32_t counters[VG_COUNTS_MAX]; /* names of what was counted of each thread */
+	uint64_t window_begin_ns;    /* begin of a flight recorder's dump; 0: the profile is the whole recording */
+	uint32_t mode_name;          /* string, "wall" or "cpu" */
+	uint32_t writer;             /* string, program and version */
+	uint32_t arch;               /* string, as uname -m prints it */
+	uint32_t program;            /* string, file name of the main executable */
+	uint32_t counters[VG_PERF_COUNTERS_MAX]; /* strings, names of the perf counters */
 	uint32_t counter_count;
 };
 
 struct vg_module {
 	uint32_t id;
-	uint32_t name;               /* basename */
+	uint32_t name;               /* string, file name without directories */
 	unsigned char build_id[VG_BUILD_ID_MAX_BYTES];
 	uint8_t build_id_bytes;      /* 0: it has none */
-	bool unresolved;             /* symbols were looked for and not found */
-	uint64_t base;               /* where the first PT_LOAD was; absolute address */
+	bool unresolved;             /* vgtool resolve found no symbols for it */
+	uint64_t base;               /* address of the first PT_LOAD in memory */
 	uint64_t size_bytes;
 	uint64_t load_ns;
-	uint64_t unload_ns;          /* UINT64_MAX: never seen unloaded */
+	uint64_t unload_ns;          /* UINT64_MAX: not seen unloaded */
 };
 
 struct vg_thread {
 	uint32_t id;
-	uint32_t name;
+	uint32_t name;               /* string */
 	int32_t tid;
 	uint64_t begin_ns;
-	uint64_t end_ns;             /* UINT64_MAX: still alive at the end */
-	uint64_t last_ns;            /* of its latest sample; the reader's own */
-	uint32_t last_run;           /* the reader's own */
-	uint32_t last_sample;        /* index of its latest, or VG_NONE; the reader's own */
+	uint64_t end_ns;             /* UINT64_MAX: not seen to exit */
+	/* For the reader only: */
+	uint64_t last_ns;            /* time of the latest sample */
+	uint32_t last_segment;       /* vg_reader.segment of the latest sample */
+	uint32_t last_sample;        /* index of the latest sample, or VG_NONE */
 };
 
-/* A node of the stack tree: one frame and the stack below it. */
+/* A node of the stack tree: one frame with all its callers. */
 struct vg_stack {
 	uint32_t parent;             /* index of the caller's node, or VG_NONE */
-	uint32_t module;             /* index, or VG_NONE: no module is known at that address */
-	uint64_t address;            /* module-relative; absolute without a module.  For every frame
-	                                but the leaf and a signal's, one less than the return
-	                                address, so that it lies in the call */
-	uint32_t depth;              /* frames from here to the root, this one included */
+	uint32_t module;             /* index, or VG_NONE: no module is known at the address */
+	uint64_t address;            /* relative to the module; absolute without a module.  For a caller it is the
+	                                return address minus one, so that it lies in the call instruction.  It is exact
+	                                for the leaf frame and for frames that a signal interrupted */
+	uint32_t depth;              /* frames from here to the root, including this one */
 	uint8_t end;                 /* enum vg_walk_end of the whole stack */
-	uint8_t found;               /* enum vg_found */
+	uint8_t found_by;            /* enum vg_found_by */
 };
 
 struct vg_sample {
 	uint64_t time_ns;
 	uint64_t wall_ns;
 	uint64_t cpu_ns;
-	uint64_t interval;           /* token of its thread's innermost open interval; 0: none */
+	uint64_t interval;           /* token of the thread's innermost open interval; 0: none */
 	uint32_t thread;             /* index */
-	uint32_t stack;              /* index of the leaf's node, or VG_NONE: an empty stack */
-	uint32_t count;              /* samples that this stands for: the thread did not move */
+	uint32_t stack;              /* index of the leaf frame's node, or VG_NONE: an empty stack */
+	uint32_t count;              /* number of samples that this element stands for: the thread did not run between
+	                                them */
 	uint8_t end;                 /* enum vg_walk_end, for empty stacks too */
 };
 
-/* What the program itself told of, in the order in which it was written: that of time for each
- * thread, not for several. */
+/* An event of the program.  The events of one thread are sorted by time.  Events of different threads are unsorted. */
 struct vg_event {
 	uint64_t time_ns;
-	uint64_t value;              /* the argument; of a counter an int64_t */
-	uint64_t token;              /* of an interval; 0: it has none */
-	uint64_t parent;             /* token of the thread's innermost open interval; 0: none; its own: not known */
+	uint64_t value;              /* the argument; an int64_t for a counter */
+	uint64_t token;              /* token of the interval; 0: not an interval event */
+	uint64_t parent;             /* token of the enclosing interval; 0: none; equal to `token`: unknown */
 	uint32_t thread;             /* index */
 	uint32_t kind, label;        /* strings, or VG_NONE */
-	uint8_t what;                /* enum vg_event_what */
+	uint8_t type;                /* enum vg_event_type */
 };
 
-/* How far the counters of a thread went since the thread's count before, or since it was first
- * counted. */
-struct vg_thread_count {
+/* The growth of a thread's perf counters since the thread's previous reading.  The first reading of a thread has the
+ * growth since counting began. */
+struct vg_counter_reading {
 	uint64_t time_ns;
-	uint64_t values[VG_COUNTS_MAX]; /* in the order of the header's names */
+	uint64_t values[VG_PERF_COUNTERS_MAX]; /* in the order of the header's names */
 	uint32_t thread;             /* index */
-	uint32_t sample;             /* index of the thread's latest sample, or VG_NONE */
+	uint32_t sample;             /* index of the thread's latest sample before this reading, or VG_NONE */
 };
 
 struct vg_function {
 	uint32_t id;
-	uint32_t name;
-	uint32_t file;               /* VG_NONE: unknown */
-	uint32_t module;             /* index or VG_NONE */
+	uint32_t name;               /* string */
+	uint32_t file;               /* string, or VG_NONE: unknown */
+	uint32_t module;             /* index, or VG_NONE */
 };
 
-/* What one address resolves to: `count` pairs from symbol_lines, innermost inline first. */
+/* The functions at one address: `count` items of symbol_lines from index `first`, innermost inlined function first. */
 struct vg_symbol {
 	uint32_t first, count;
 };
@@ -136,22 +150,21 @@ struct vg_symbol_line {
 	uint32_t line;               /* 0: unknown */
 };
 
-/* Code of no module, named by the program that made it. */
-struct vg_code {
+struct vg_jit_code {
 	uint64_t address, size_bytes;
-	uint32_t name;
+	uint32_t name;               /* string, from the process's perf map */
 };
 
-/* A named number: losses by cause, statistics. */
+/* A loss or a statistic. */
 struct vg_count {
-	uint32_t name;
+	uint32_t name;               /* string */
 	uint64_t value;
 };
 
-/* A place in the file that could not be read. */
+/* A part of the file that could not be read. */
 struct vg_damage {
 	uint64_t offset, bytes;
-	const char *what;            /* static text */
+	const char *problem;         /* static text */
 };
 
 struct vg_profile {
@@ -162,51 +175,53 @@ struct vg_profile {
 	VG_ARRAY(struct vg_stack) stacks;
 	VG_ARRAY(struct vg_sample) samples;
 	VG_ARRAY(struct vg_event) events;
-	VG_ARRAY(struct vg_thread_count) thread_counts;
+	VG_ARRAY(struct vg_counter_reading) counter_readings;
 	VG_ARRAY(struct vg_function) functions;
 	VG_ARRAY(struct vg_symbol) symbols;
 	VG_ARRAY(struct vg_symbol_line) symbol_lines;
-	VG_ARRAY(struct vg_code) code; /* by address */
+	VG_ARRAY(struct vg_jit_code) jit_code; /* sorted by address */
 	struct vg_counts { struct vg_count *items; size_t count, capacity; } lost, stats;
-	VG_ARRAY(struct vg_damage) damage;
-	uint64_t damaged_bytes;      /* all of it; the list above is bounded */
+	VG_ARRAY(struct vg_damage) damage; /* the first 1000 */
+	uint64_t damaged_bytes;      /* sum of all damage */
 	uint64_t duration_ns;
 	uint64_t file_bytes;
-	uint64_t samples_total;      /* the sum of their counts */
-	uint64_t samples_orphaned;   /* what they refer to was lost with a damaged chunk */
+	uint64_t samples_total;      /* sum of the samples' `count` */
+	uint64_t samples_without_stack; /* samples whose stack was in a damaged chunk */
 	uint32_t end_reason;         /* string, or VG_NONE: the file is truncated */
-	bool resolved;               /* it has symbol records */
+	bool resolved;               /* the file has symbol records */
 
-	/* The reader's own: ids of the file -> indices above. */
-	struct vg_intern module_ids, thread_ids, stack_ids, function_ids, label_ids;
-	VG_ARRAY(uint32_t) labels;   /* strings */
-	/* stack_ids stays empty as long as ids count upwards with the stacks. */
+	/* For the reader only: maps from ids of the file to indices. */
+	struct vg_intern module_ids, thread_ids, function_ids, label_ids;
+	struct vg_intern stack_ids;  /* empty if the id of each stack is VG_STACK_ROOTS + index */
+	VG_ARRAY(uint32_t) labels;   /* strings, by index in label_ids */
 	struct vg_intern symbol_keys; /* struct vg_symbol_key -> index into symbols */
 };
 
 struct vg_symbol_key {
 	uint64_t address;
 	uint32_t module;             /* index */
-	uint32_t zero;
+	uint32_t zero;               /* always 0; takes the place of padding, because keys are compared as bytes */
 };
 
+/* Frees everything and zeroes the profile.  Accepts NULL. */
 void vg_profile_free(struct vg_profile *profile);
 
-/* NULL for VG_NONE. */
+/* The text of a string; NULL for VG_NONE.  Valid until the profile is freed. */
 const char *vg_profile_text(const struct vg_profile *profile, uint32_t string);
 
-/* A loss or a statistic by its name; NULL if it is not there. */
+/* The loss or statistic of that name in profile->lost or profile->stats, or NULL. */
 const struct vg_count *vg_profile_count(const struct vg_profile *profile,
 					const struct vg_counts *counts, const char *name);
 
-/* What a frame's address resolves to, innermost first; NULL and *count 0 if nothing is known. */
+/* Returns the functions at a frame's address, innermost first, and their number in *count.  If there are none, returns
+ * NULL and sets *count to 0. */
 const struct vg_symbol_line *vg_profile_symbol(const struct vg_profile *profile, uint32_t module,
 					       uint64_t address, size_t *count);
 
-/* The name of the code of no module at that address: a string, or VG_NONE. */
-uint32_t vg_profile_code(const struct vg_profile *profile, uint64_t address);
+/* The name of the JIT code at an absolute address: a string, or VG_NONE. */
+uint32_t vg_profile_jit_name(const struct vg_profile *profile, uint64_t address);
 
-/* "complete", "snapshot too small", ...: for people. */
+/* "complete", "stack truncated", ...: for messages and JSON. */
 const char *vg_walk_end_name(enum vg_walk_end end);
 
 #endif

@@ -8,7 +8,8 @@
 #include "profile/damage.h"
 #include "profile/reading_fields.h"
 
-/* Records of other kinds are skipped: those of later versions, and PAUSES and RATE, which the model does not have. */
+/* Other kinds of records are skipped: kinds of later versions, and PAUSES and RATE, which the model does not
+ * contain. */
 static int (*const handlers[])(struct vg_reader *, struct vg_record_view *) = {
 	[VG_RECORD_HEADER] = vg_on_header,
 	[VG_RECORD_TIME] = vg_on_time,
@@ -26,31 +27,32 @@ static int (*const handlers[])(struct vg_reader *, struct vg_record_view *) = {
 	[VG_RECORD_FUNCTION] = vg_on_function,
 	[VG_RECORD_SYMBOL] = vg_on_symbol,
 	[VG_RECORD_UNRESOLVED] = vg_on_unresolved,
-	[VG_RECORD_CODE] = vg_on_code,
+	[VG_RECORD_JIT_CODE] = vg_on_jit_code,
 	[VG_RECORD_LABEL] = vg_on_label,
 	[VG_RECORD_EVENT] = vg_on_event,
-	[VG_RECORD_COUNT] = vg_on_count,
+	[VG_RECORD_PERF_COUNTERS] = vg_on_perf_counters,
 };
 
-/* Chunks that are missing altogether left no damaged bytes to tell of them. */
+/* If chunks are missing before this chunk, adds this to the damage, with 0 damaged bytes.  Adds nothing if damage ends
+ * where this chunk begins: that damage explains the missing chunks. */
 static int gap_note(struct vg_reader *reader, const struct vg_chunk *chunk, uint64_t damage_end)
 {
-	struct vg_damage missing = { .offset = chunk->offset, .what = "chunks are missing before this" };
+	struct vg_damage missing = { .offset = chunk->offset, .problem = "chunks are missing before this offset" };
 
 	if (!chunk->gap)
 		return 0;
-	reader->run_opens = true;
+	reader->segment_begins = true;
 	return damage_end == chunk->offset ? 0 : vg_damage_add(reader->profile, &missing);
 }
 
-/* Only -ENOMEM stops the reading; a bad record behind a good checksum is damage like any. */
+/* Only -ENOMEM ends the reading.  A malformed record in a good chunk is added to the damage. */
 static int chunk_read(struct vg_reader *reader, const struct vg_infile *file, struct vg_chunk *chunk)
 {
-	struct vg_damage damage = { .what = "a record is malformed" };
+	struct vg_damage damage = { .problem = "a record is malformed" };
 	struct vg_record_view record;
 	int rc;
 
-	reader->event_opens = true;
+	reader->chunk_begins = true;
 	reader->event_ns = (int64_t)reader->now_us * 1000;
 	for (;;) {
 		const unsigned char *start = chunk->payload.at;
@@ -103,11 +105,11 @@ static int chunks_read(struct vg_reader *reader, const struct vg_infile *file, u
 	}
 }
 
-int vg_profile_refuse(const struct vg_infile *file, const char *what, struct vg_err *err)
+int vg_profile_format_error(const struct vg_infile *file, const char *problem, struct vg_err *err)
 {
 	if (file->length == 0)
 		return vg_err_set(err, -EBADMSG, "%s: the file is empty, not a profile", file->path);
-	return vg_err_set(err, -EBADMSG, "%s: not a profile (offset 0: %s)", file->path, what);
+	return vg_err_set(err, -EBADMSG, "%s: not a profile (offset 0: %s)", file->path, problem);
 }
 
 int vg_profile_read(struct vg_profile *profile, const struct vg_infile *file, struct vg_err *err)
@@ -118,22 +120,22 @@ int vg_profile_read(struct vg_profile *profile, const struct vg_infile *file, st
 
 	profile->end_reason = VG_NONE;
 	profile->file_bytes = file->length;
-	rc = vg_field_keep(profile, "", 0, &profile->header.writer);
+	rc = vg_field_intern(profile, "", 0, &profile->header.writer);
 	profile->header.arch = profile->header.program = profile->header.mode_name =
 		profile->header.writer;
 	if (rc == 0)
 		rc = chunks_read(&reader, file, &good);
 	if (rc != 0)
-		return vg_err_sys(err, rc, "cannot read %s", file->path);
+		return vg_err_sys(err, rc, "%s: cannot read", file->path);
 	if (good == 0)
-		return vg_profile_refuse(file, profile->damage.count > 0 ?
-					 profile->damage.items[0].what : "", err);
+		return vg_profile_format_error(file, profile->damage.count > 0 ?
+					 profile->damage.items[0].problem : "", err);
 	if (profile->header.version > VG_FORMAT_VERSION)
-		return vg_err_set(err, -EBADMSG, "%s: a profile of version %" PRIu32
-				  ", and this program knows version %d", file->path,
+		return vg_err_set(err, -EBADMSG, "%s: format version %" PRIu32
+				  "; this program reads versions up to %d", file->path,
 				  profile->header.version, VG_FORMAT_VERSION);
 	if (profile->end_reason == VG_NONE)
 		profile->duration_ns = reader.now_us * 1000;
-	vg_sort_by(profile->code.items, profile->code.count, address);
+	vg_sort_by(profile->jit_code.items, profile->jit_code.count, address);
 	return 0;
 }

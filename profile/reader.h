@@ -6,16 +6,18 @@
 #include "profile/model.h"
 
 /*
- * Reads a whole profile into a zeroed model, to be freed with vg_profile_free() whatever is
- * returned.  Memory is bounded by a small multiple of the file's length.
+ * Reads a whole profile into a zeroed model.  Free the model with vg_profile_free(), also after a failure.  The file is
+ * untrusted.  The memory for the model is at most a small multiple of the file's length.
  *
- * Damage is skipped and listed in profile->damage; a record that refers to a lost one is kept
- * with a placeholder.  0; -EBADMSG for a file without one good chunk, or of a version that this
- * reader does not know; -ENOMEM.
+ * Damage is skipped and listed in profile->damage.  A record that refers to a lost record is kept.  A placeholder
+ * replaces the lost record.
+ *
+ * Returns 0, -ENOMEM, or -EBADMSG for a file without an intact chunk or of an unknown version.
  */
 int vg_profile_read(struct vg_profile *profile, const struct vg_infile *file, struct vg_err *err);
 
-/* Says that the file has not one good chunk, and what is wrong at its beginning. */
-int vg_profile_refuse(const struct vg_infile *file, const char *what, struct vg_err *err);
+/* Sets the error for a file without an intact chunk.  `problem` is the problem at the beginning of the file.  Returns
+ * -EBADMSG. */
+int vg_profile_format_error(const struct vg_infile *file, const char *problem, struct vg_err *err);
 
 #endif

@@ -5,19 +5,19 @@
 #include "profile/chunk.h"
 #include "profile/model.h"
 
-/* The reader's own parts, for the files of the reader alone. */
+/* The state of vg_profile_read(), shared by reader.c and the reading_*.c files only. */
 struct vg_reader {
 	struct vg_profile *profile;
-	const unsigned char *bytes;  /* of the file, for offsets */
-	uint64_t now_us;
-	uint32_t run;                /* changes at every gap: no weight spans one */
-	uint64_t run_us;             /* when this run began */
-	bool run_opens;              /* the next TIME record opens a run */
-	bool event_opens;            /* the next TIME record is the chunk's first */
-	int64_t event_ns;            /* time of the event before, or of the chunk */
+	const unsigned char *bytes;  /* of the file */
+	uint64_t now_us;             /* the current time of vgp(5) */
+	uint32_t segment;            /* number of gaps before this point: no sample's weight extends across a gap */
+	uint64_t segment_us;         /* time when the segment began */
+	bool segment_begins;         /* a gap was found: the next TIME record begins a segment */
+	bool chunk_begins;           /* the next TIME record is the first of its chunk */
+	int64_t event_ns;            /* time of the chunk's previous event; before the first event, the chunk's time */
 };
 
-/* One for each record kind: 0, -EBADMSG if it is malformed, -ENOMEM. */
+/* Each function adds one record of its kind to the model.  Returns 0, -ENOMEM, or -EBADMSG for a malformed record. */
 int vg_on_header(struct vg_reader *reader, struct vg_record_view *record);
 int vg_on_time(struct vg_reader *reader, struct vg_record_view *record);
 int vg_on_module(struct vg_reader *reader, struct vg_record_view *record);
@@ -34,9 +34,9 @@ int vg_on_end(struct vg_reader *reader, struct vg_record_view *record);
 int vg_on_function(struct vg_reader *reader, struct vg_record_view *record);
 int vg_on_symbol(struct vg_reader *reader, struct vg_record_view *record);
 int vg_on_unresolved(struct vg_reader *reader, struct vg_record_view *record);
-int vg_on_code(struct vg_reader *reader, struct vg_record_view *record);
+int vg_on_jit_code(struct vg_reader *reader, struct vg_record_view *record);
 int vg_on_label(struct vg_reader *reader, struct vg_record_view *record);
 int vg_on_event(struct vg_reader *reader, struct vg_record_view *record);
-int vg_on_count(struct vg_reader *reader, struct vg_record_view *record);
+int vg_on_perf_counters(struct vg_reader *reader, struct vg_record_view *record);
 
 #endif

@@ -4,9 +4,10 @@
 #include <errno.h>
 
 #include "profile/reading_fields.h"
-#include "profile/reading_things.h"
+#include "profile/reading_modules.h"
 
-/* The index of the label with that id in the file; "?" stands for one whose record was lost. */
+/* Sets *index to the index of the label that has this id in the file.  If the label's record was lost, the label is
+ * "?". */
 static int label_get(struct vg_reader *reader, uint32_t id, uint32_t *index)
 {
 	struct vg_profile *profile = reader->profile;
@@ -15,7 +16,7 @@ static int label_get(struct vg_reader *reader, uint32_t id, uint32_t *index)
 
 	if (rc <= 0)
 		return rc;
-	rc = vg_field_keep(profile, "?", 1, &text);
+	rc = vg_field_intern(profile, "?", 1, &text);
 	return rc != 0 ? rc : vg_array_push(&profile->labels, &text);
 }
 
@@ -43,7 +44,7 @@ int vg_on_label(struct vg_reader *reader, struct vg_record_view *record)
 
 	if (vg_field_u32(record, &id) != 0 || vg_cursor_str(&record->cursor, &text, &length) != 0)
 		return -EBADMSG;
-	rc = vg_field_keep(reader->profile, text,
+	rc = vg_field_intern(reader->profile, text,
 			   length < VG_LABEL_MAX_BYTES ? length : VG_LABEL_MAX_BYTES, &string);
 	if (rc == 0)
 		rc = label_get(reader, id, &index);
@@ -52,7 +53,7 @@ int vg_on_label(struct vg_reader *reader, struct vg_record_view *record)
 	return rc;
 }
 
-/* Any event moves the time on, one of a later version too. */
+/* The time of an event is relative to the previous event, so an event of an unknown type also advances event_ns. */
 static int event_time(struct vg_reader *reader, struct vg_record_view *record,
 		      struct vg_event *event)
 {
@@ -72,7 +73,7 @@ static int event_value(struct vg_record_view *record, struct vg_event *event)
 	int64_t value;
 	int rc;
 
-	if (event->what != VG_EVENT_COUNTER)
+	if (event->type != VG_EVENT_COUNTER)
 		return vg_cursor_uint(&record->cursor, &event->value);
 	rc = vg_cursor_int(&record->cursor, &value);
 	event->value = rc == 0 ? (uint64_t)value : 0;
@@ -83,15 +84,15 @@ int vg_on_event(struct vg_reader *reader, struct vg_record_view *record)
 {
 	struct vg_event event = { 0 };
 	uint32_t thread;
-	uint64_t what;
+	uint64_t type;
 	int rc;
 
-	if (vg_cursor_uint(&record->cursor, &what) != 0 || vg_field_u32(record, &thread) != 0 ||
+	if (vg_cursor_uint(&record->cursor, &type) != 0 || vg_field_u32(record, &thread) != 0 ||
 	    event_time(reader, record, &event) != 0)
 		return -EBADMSG;
-	if (what >= VG_EVENT_WHATS)
+	if (type >= VG_EVENT_TYPES)
 		return 0;
-	event.what = (uint8_t)what;
+	event.type = (uint8_t)type;
 	rc = field_label(reader, record, &event.kind);
 	if (rc == 0)
 		rc = field_label(reader, record, &event.label);
@@ -104,7 +105,7 @@ int vg_on_event(struct vg_reader *reader, struct vg_record_view *record)
 	return rc != 0 ? rc : vg_array_push(&reader->profile->events, &event);
 }
 
-/* Counters whose names were lost with the header are numbered. */
+/* If the header was lost, perf counters are named "counter 1" and so on. */
 static int counters_name(struct vg_profile *profile, uint32_t count)
 {
 	struct vg_header *header = &profile->header;
@@ -113,16 +114,16 @@ static int counters_name(struct vg_profile *profile, uint32_t count)
 
 	for (; rc == 0 && header->counter_count < count; header->counter_count++) {
 		name[sizeof name - 2] = (char)('1' + header->counter_count);
-		rc = vg_field_keep(profile, name, sizeof name - 1,
+		rc = vg_field_intern(profile, name, sizeof name - 1,
 				   &header->counters[header->counter_count]);
 	}
 	return rc;
 }
 
-int vg_on_count(struct vg_reader *reader, struct vg_record_view *record)
+int vg_on_perf_counters(struct vg_reader *reader, struct vg_record_view *record)
 {
 	struct vg_profile *profile = reader->profile;
-	struct vg_thread_count count = { 0 };
+	struct vg_counter_reading reading = { 0 };
 	const struct vg_thread *thread;
 	uint32_t id, values;
 	uint64_t after_ns;
@@ -131,19 +132,19 @@ int vg_on_count(struct vg_reader *reader, struct vg_record_view *record)
 	if (vg_field_u32(record, &id) != 0 || vg_field_time_ns(record, &after_ns) != 0 ||
 	    vg_cursor_array(&record->cursor, &values) != 0)
 		return -EBADMSG;
-	if (values > VG_COUNTS_MAX)
-		values = VG_COUNTS_MAX;
+	if (values > VG_PERF_COUNTERS_MAX)
+		values = VG_PERF_COUNTERS_MAX;
 	for (uint32_t i = 0; i < values; i++) {
-		if (vg_cursor_uint(&record->cursor, &count.values[i]) != 0)
+		if (vg_cursor_uint(&record->cursor, &reading.values[i]) != 0)
 			return -EBADMSG;
 	}
-	rc = vg_reader_thread(reader, id, &count.thread);
+	rc = vg_reader_thread(reader, id, &reading.thread);
 	if (rc == 0)
 		rc = counters_name(profile, values);
 	if (rc != 0)
 		return rc;
-	thread = &profile->threads.items[count.thread];
-	count.sample = thread->last_sample;
-	count.time_ns = thread->last_ns + after_ns;
-	return vg_array_push(&profile->thread_counts, &count);
+	thread = &profile->threads.items[reading.thread];
+	reading.sample = thread->last_sample;
+	reading.time_ns = thread->last_ns + after_ns;
+	return vg_array_push(&profile->counter_readings, &reading);
 }

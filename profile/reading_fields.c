@@ -26,15 +26,15 @@ int vg_field_u32(struct vg_record_view *record, uint32_t *value)
 	return 0;
 }
 
-/* What a terminal would obey is replaced: views that programs read, too, are looked at there. */
-int vg_field_keep(struct vg_profile *profile, const char *text, size_t length, uint32_t *string)
+/* Replaces control characters here, so that no view can contain them: people print even JSON in terminals. */
+int vg_field_intern(struct vg_profile *profile, const char *text, size_t length, uint32_t *string)
 {
 	char clean[VG_NAME_MAX_BYTES + 1];
 
 	if (length > VG_NAME_MAX_BYTES)
 		length = VG_NAME_MAX_BYTES;
 	memcpy(clean, text, length);
-	vg_utf8_make_plain(clean, length);
+	vg_utf8_make_printable(clean, length);
 	clean[length] = '\0';
 	return vg_intern_string(&profile->strings, clean, string) < 0 ? -ENOMEM : 0;
 }
@@ -45,10 +45,9 @@ int vg_field_text(struct vg_reader *reader, struct vg_record_view *record, uint3
 	size_t length;
 	int rc = vg_cursor_str(&record->cursor, &text, &length);
 
-	return rc != 0 ? rc : vg_field_keep(reader->profile, text, length, string);
+	return rc != 0 ? rc : vg_field_intern(reader->profile, text, length, string);
 }
 
-/* Text, or VG_NONE for nil. */
 int vg_field_optional_text(struct vg_reader *reader, struct vg_record_view *record, uint32_t *string)
 {
 	struct vg_item item;

@@ -7,7 +7,7 @@
 #include "profile/damage.h"
 #include "profile/reading_fields.h"
 
-/* Names with a comma between. */
+/* Reads the names of the perf counters, which are separated by commas. */
 static int header_counters(struct vg_reader *reader, struct vg_record_view *record)
 {
 	struct vg_header *header = &reader->profile->header;
@@ -16,11 +16,11 @@ static int header_counters(struct vg_reader *reader, struct vg_record_view *reco
 	int rc = vg_cursor_str(&record->cursor, &text, &length);
 
 	header->counter_count = 0;
-	while (rc == 0 && at < length && header->counter_count < VG_COUNTS_MAX) {
+	while (rc == 0 && at < length && header->counter_count < VG_PERF_COUNTERS_MAX) {
 		const char *comma = memchr(text + at, ',', length - at);
 		size_t end = comma != NULL ? (size_t)(comma - text) : length;
 
-		rc = vg_field_keep(reader->profile, text + at,
+		rc = vg_field_intern(reader->profile, text + at,
 				   end - at < VG_LABEL_MAX_BYTES ? end - at : VG_LABEL_MAX_BYTES,
 				   &header->counters[header->counter_count]);
 		header->counter_count += rc == 0;
@@ -32,11 +32,11 @@ static int header_counters(struct vg_reader *reader, struct vg_record_view *reco
 static int header_field(struct vg_reader *reader, struct vg_record_view *record, const char *name, size_t length)
 {
 	struct vg_header *header = &reader->profile->header;
-	struct { const char *name; uint64_t *wide; uint32_t *narrow, *text; } fields[] = {
+	struct { const char *name; uint64_t *number; uint32_t *number32, *text; } fields[] = {
 		{ "version", NULL, &header->version, NULL },
 		{ "period_ns", &header->period_ns, NULL, NULL },
 		{ "start_unix_s", &header->start_unix_s, NULL, NULL },
-		{ "from_us", &header->from_ns, NULL, NULL },
+		{ "window_begin_us", &header->window_begin_ns, NULL, NULL },
 		{ "max_frames", NULL, &header->max_frames, NULL },
 		{ "mode", NULL, NULL, &header->mode_name },
 		{ "writer", NULL, NULL, &header->writer },
@@ -49,10 +49,10 @@ static int header_field(struct vg_reader *reader, struct vg_record_view *record,
 	for (size_t i = 0; i < sizeof fields / sizeof *fields; i++) {
 		if (strlen(fields[i].name) != length || memcmp(fields[i].name, name, length) != 0)
 			continue;
-		if (fields[i].wide != NULL)
-			return vg_cursor_uint(&record->cursor, fields[i].wide);
-		if (fields[i].narrow != NULL)
-			return vg_field_u32(record, fields[i].narrow);
+		if (fields[i].number != NULL)
+			return vg_cursor_uint(&record->cursor, fields[i].number);
+		if (fields[i].number32 != NULL)
+			return vg_field_u32(record, fields[i].number32);
 		return vg_field_text(reader, record, fields[i].text);
 	}
 	return vg_cursor_skip(&record->cursor);
@@ -64,7 +64,7 @@ int vg_on_header(struct vg_reader *reader, struct vg_record_view *record)
 	uint32_t count;
 	int rc = vg_cursor_map(&record->cursor, &count);
 
-	header->from_ns = 0;
+	header->window_begin_ns = 0;
 	for (; rc == 0 && count > 0; count--) {
 		const char *name;
 		size_t length;
@@ -73,8 +73,8 @@ int vg_on_header(struct vg_reader *reader, struct vg_record_view *record)
 		if (rc == 0)
 			rc = header_field(reader, record, name, length);
 	}
-	if (rc == 0 && __builtin_mul_overflow(header->from_ns, (uint64_t)1000, &header->from_ns))
-		header->from_ns = 0;
+	if (rc == 0 && __builtin_mul_overflow(header->window_begin_ns, (uint64_t)1000, &header->window_begin_ns))
+		header->window_begin_ns = 0;
 	return rc;
 }
 
@@ -86,18 +86,18 @@ int vg_on_time(struct vg_reader *reader, struct vg_record_view *record)
 	if (rc != 0)
 		return rc;
 	reader->now_us = time_ns / 1000;
-	if (reader->event_opens)
+	if (reader->chunk_begins)
 		reader->event_ns = (int64_t)time_ns;
-	reader->event_opens = false;
-	if (reader->run_opens) {
-		reader->run_opens = false;
-		reader->run_us = reader->now_us;
-		reader->run++;
+	reader->chunk_begins = false;
+	if (reader->segment_begins) {
+		reader->segment_begins = false;
+		reader->segment_us = reader->now_us;
+		reader->segment++;
 	}
 	return 0;
 }
 
-/* Fills whichever array of counts: the last record of its kind holds. */
+/* Replaces the counts of an earlier record of the same kind: only the last record is valid. */
 static int read_counts(struct vg_reader *reader, struct vg_record_view *record, struct vg_counts *counts)
 {
 	uint32_t count;
@@ -128,12 +128,12 @@ int vg_on_stats(struct vg_reader *reader, struct vg_record_view *record)
 
 int vg_on_gap(struct vg_reader *reader, struct vg_record_view *record)
 {
-	struct vg_damage damage = { .what = "damaged chunks were left out earlier",
+	struct vg_damage damage = { .problem = "damaged chunks were left out when this profile was copied",
 				    .offset = (uint64_t)(record->bytes - reader->bytes) };
 
 	if (vg_cursor_uint(&record->cursor, &damage.bytes) != 0)
 		return -EBADMSG;
-	reader->run_opens = true;
+	reader->segment_begins = true;
 	return vg_damage_add(reader->profile, &damage);
 }
 

@@ -4,10 +4,11 @@
 #include <errno.h>
 
 #include "profile/reading_fields.h"
-#include "profile/reading_things.h"
+#include "profile/reading_modules.h"
 
-/* Writers count stacks upwards from the first: as long as that holds, a node's index tells its id,
- * and there is no table of them, which would be the largest part of a large profile. */
+/* Our writers give stacks the ids VG_STACK_ROOTS, VG_STACK_ROOTS + 1 and so on, in the order of their records.  A
+ * node's index then follows from its id.  Only files of other writers need a table of ids.  For a large profile, this
+ * table would take more memory than any other part. */
 static bool ids_are_dense(const struct vg_profile *profile)
 {
 	return profile->stack_ids.count == 0;
@@ -25,7 +26,7 @@ static int ids_fill(struct vg_profile *profile)
 	return rc < 0 ? rc : 0;
 }
 
-/* 1 if the id is new: it is that of the next node.  0 if it is not; -ENOMEM. */
+/* Returns 1 if the id is new, 0 if a node has it already, or -ENOMEM.  A new id belongs to the next node. */
 static int id_add(struct vg_profile *profile, uint32_t id)
 {
 	uint32_t index;
@@ -39,11 +40,12 @@ static int id_add(struct vg_profile *profile, uint32_t id)
 	return rc < 0 ? rc : vg_intern(&profile->stack_ids, &id, sizeof id, &index);
 }
 
-/* The node behind a file's stack id: VG_NONE and the reason for an empty stack. */
+/* Sets *index to the node that has this id in the file, and *end to the reason why its walk ended.  *index is VG_NONE
+ * for a root.  Returns false if the node was lost. */
 static bool stack_find(const struct vg_profile *profile, uint32_t id, uint32_t *index, uint8_t *end)
 {
 	*index = VG_NONE;
-	*end = id < VG_STACK_ROOTS ? (uint8_t)id : VG_WALK_UNREAD;
+	*end = id < VG_STACK_ROOTS ? (uint8_t)id : VG_WALK_UNREADABLE;
 	if (id < VG_STACK_ROOTS)
 		return true;
 	if (ids_are_dense(profile)) {
@@ -62,7 +64,7 @@ int vg_on_stack(struct vg_reader *reader, struct vg_record_view *record)
 	struct vg_profile *profile = reader->profile;
 	struct vg_stack stack = { .depth = 1 };
 	uint32_t id, parent;
-	uint64_t found = VG_FOUND_CFI;
+	uint64_t found_by = VG_FOUND_BY_CFI;
 	int rc;
 
 	if (vg_field_u32(record, &id) != 0 || id < VG_STACK_ROOTS || vg_field_u32(record, &parent) != 0)
@@ -70,9 +72,9 @@ int vg_on_stack(struct vg_reader *reader, struct vg_record_view *record)
 	rc = vg_field_module(reader, record, &stack.module);
 	if (rc != 0 || vg_cursor_uint(&record->cursor, &stack.address) != 0)
 		return rc != 0 ? rc : -EBADMSG;
-	if (record->fields > 4 && (vg_cursor_uint(&record->cursor, &found) != 0 || found > UINT8_MAX))
+	if (record->fields > 4 && (vg_cursor_uint(&record->cursor, &found_by) != 0 || found_by > UINT8_MAX))
 		return -EBADMSG;
-	stack.found = (uint8_t)found;
+	stack.found_by = (uint8_t)found_by;
 	stack_find(profile, parent, &stack.parent, &stack.end);
 	if (stack.parent != VG_NONE)
 		stack.depth = profile->stacks.items[stack.parent].depth + 1;
@@ -80,12 +82,12 @@ int vg_on_stack(struct vg_reader *reader, struct vg_record_view *record)
 		return -EBADMSG;
 	rc = id_add(profile, id);
 	if (rc == 0)
-		return -EBADMSG;        /* defined twice: the first holds */
+		return -EBADMSG;        /* a second record with this id: the first record is kept */
 	return rc < 0 ? rc : vg_array_push(&profile->stacks, &stack);
 }
 
-/* [wall_us or nil, [count, [interval]]]: fields that most samples do without. */
-static int sample_rest(struct vg_record_view *record, struct vg_sample *sample)
+/* [wall_us or nil, [count, [interval]]]: fields that most samples do not have. */
+static int sample_optional_fields(struct vg_record_view *record, struct vg_sample *sample)
 {
 	struct vg_cursor ahead = record->cursor;
 	struct vg_item item;
@@ -104,7 +106,8 @@ static int sample_rest(struct vg_record_view *record, struct vg_sample *sample)
 	return 0;
 }
 
-/* Times count from the record before; of several threads they may go back a little. */
+/* The time of a sample is relative to the previous sample or TIME record.  The difference can be negative, because
+ * samples of different threads may be out of order. */
 static int sample_time(struct vg_reader *reader, struct vg_record_view *record, uint64_t *now_us)
 {
 	int64_t since_us, now;
@@ -146,16 +149,16 @@ int vg_on_sample(struct vg_reader *reader, struct vg_record_view *record)
 	reader->now_us = now_us;
 	sample.time_ns = now_us * 1000;
 	if (!stack_find(profile, stack, &sample.stack, &sample.end))
-		profile->samples_orphaned++;
+		profile->samples_without_stack++;
 	thread = &profile->threads.items[sample.thread];
-	if (thread->last_run != reader->run) {
-		thread->last_run = reader->run;
-		if (thread->last_ns < reader->run_us * 1000)
-			thread->last_ns = reader->run_us * 1000;
+	if (thread->last_segment != reader->segment) {
+		thread->last_segment = reader->segment;
+		if (thread->last_ns < reader->segment_us * 1000)
+			thread->last_ns = reader->segment_us * 1000;
 	}
 	if (sample.time_ns > thread->last_ns)
 		sample.wall_ns = sample.time_ns - thread->last_ns;
-	if (sample_rest(record, &sample) != 0)
+	if (sample_optional_fields(record, &sample) != 0)
 		return -EBADMSG;
 	thread->last_ns = sample.time_ns;
 	thread->last_sample = (uint32_t)profile->samples.count;

@@ -4,7 +4,7 @@
 #include <errno.h>
 
 #include "profile/reading_fields.h"
-#include "profile/reading_things.h"
+#include "profile/reading_modules.h"
 
 static int function_get(struct vg_reader *reader, uint32_t id, uint32_t *index)
 {
@@ -14,7 +14,7 @@ static int function_get(struct vg_reader *reader, uint32_t id, uint32_t *index)
 
 	if (rc <= 0)
 		return rc;
-	rc = vg_field_keep(profile, "?", 1, &function.name);
+	rc = vg_field_intern(profile, "?", 1, &function.name);
 	return rc != 0 ? rc : vg_array_push(&profile->functions, &function);
 }
 
@@ -93,14 +93,14 @@ int vg_on_unresolved(struct vg_reader *reader, struct vg_record_view *record)
 	return rc;
 }
 
-int vg_on_code(struct vg_reader *reader, struct vg_record_view *record)
+int vg_on_jit_code(struct vg_reader *reader, struct vg_record_view *record)
 {
-	struct vg_code code;
+	struct vg_jit_code code;
 	int rc;
 
 	if (vg_cursor_uint(&record->cursor, &code.address) != 0 ||
 	    vg_cursor_uint(&record->cursor, &code.size_bytes) != 0)
 		return -EBADMSG;
 	rc = vg_field_text(reader, record, &code.name);
-	return rc != 0 ? rc : vg_array_push(&reader->profile->code, &code);
+	return rc != 0 ? rc : vg_array_push(&reader->profile->jit_code, &code);
 }

@@ -10,8 +10,8 @@
 #include "profile/chunk.h"
 #include "profile/packing.h"
 
-/* A chunk is written out when it holds this much: large enough that headers cost nothing,
- * small enough that a kill loses little. */
+/* A chunk is written when it has this size.  If chunks were larger, a kill would lose more data; if chunks were
+ * smaller, their headers would take more space. */
 enum { CHUNK_FULL_BYTES = 64 * 1024 };
 
 static uint64_t time_us(uint64_t time_ns)
@@ -19,13 +19,13 @@ static uint64_t time_us(uint64_t time_ns)
 	return time_ns / 1000;
 }
 
-/* Sends a record elsewhere, where the writer is told so. */
+/* If the writer has a sink, passes the record to the sink and returns from the calling function. */
 #define TO_SINK(writer, method, ...) \
 	if ((writer)->sink != NULL) \
 		return (writer)->sink->method((writer)->sink, __VA_ARGS__)
 
-/* msgpack-c reports a failed allocation by a non-zero return of any packing call; those are
- * gathered in writer->failed by record_end() through this hook instead of at each call. */
+/* msgpack-c's packing functions return non-zero if an allocation failed.  This hook sets writer->failed, and
+ * record_end() returns that failure.  So callers need not check each packing call. */
 static int buffer_append(void *data, const char *bytes, size_t length)
 {
 	struct vg_writer *writer = data;
@@ -53,7 +53,7 @@ void vg_writer_close(struct vg_writer *writer)
 	vg_array_free(&writer->threads);
 }
 
-static void header_room(struct vg_writer *writer)
+static void header_reserve(struct vg_writer *writer)
 {
 	static const char room[VG_CHUNK_HEADER_BYTES];
 
@@ -62,7 +62,7 @@ static void header_room(struct vg_writer *writer)
 
 static void chunk_begin(struct vg_writer *writer)
 {
-	header_room(writer);
+	header_reserve(writer);
 	msgpack_pack_array(&writer->packer, 2);
 	pack_uint(writer, VG_RECORD_TIME);
 	pack_uint(writer, writer->last_us);
@@ -99,14 +99,15 @@ int vg_writer_flush(struct vg_writer *writer)
 
 	if (writer->failed != 0 || length == 0)
 		return writer->failed;
-	/* A file that was given to us may have begun before us.  Of a pipe this is -1. */
+	/* `place` is the offset of the chunk, or -1 for a pipe.  It can differ from file_bytes, because the file may
+	 * have had contents before we opened it. */
 	place = lseek(writer->fd, 0, writer->appends ? SEEK_END : SEEK_CUR);
 	vg_chunk_header((unsigned char *)writer->buffer.data, writer->sequence,
 			writer->buffer.data + VG_CHUNK_HEADER_BYTES, length - VG_CHUNK_HEADER_BYTES);
 	rc = vg_write_all(writer->fd, writer->buffer.data, length);
 	if (rc != 0) {
-		/* Cut off what part of the chunk was written: a clean end beats a damaged one.
-		 * On a pipe the reader sees a truncated chunk instead. */
+		/* Remove the part of the chunk that was written, so that the file ends with a complete chunk.  This is
+		 * impossible for a pipe: its reader gets a truncated chunk. */
 		if (place >= 0 && ftruncate(writer->fd, place) == 0)
 			lseek(writer->fd, place, SEEK_SET);
 		return writer->failed = rc;
@@ -121,7 +122,7 @@ int vg_writer_header(struct vg_writer *writer, const struct vg_writer_header *he
 {
 	TO_SINK(writer, header, header);
 	record_begin(writer, VG_RECORD_HEADER, 1);
-	msgpack_pack_map(&writer->packer, (size_t)8 + (header->from_ns != 0) +
+	msgpack_pack_map(&writer->packer, (size_t)8 + (header->window_begin_ns != 0) +
 			 (header->counters != NULL));
 	pack_text(writer, "version");
 	pack_uint(writer, VG_FORMAT_VERSION);
@@ -139,9 +140,9 @@ int vg_writer_header(struct vg_writer *writer, const struct vg_writer_header *he
 	pack_text(writer, header->arch);
 	pack_text(writer, "program");
 	pack_text(writer, header->program);
-	if (header->from_ns != 0) {
-		pack_text(writer, "from_us");
-		pack_uint(writer, time_us(header->from_ns));
+	if (header->window_begin_ns != 0) {
+		pack_text(writer, "window_begin_us");
+		pack_uint(writer, time_us(header->window_begin_ns));
 	}
 	if (header->counters != NULL) {
 		pack_text(writer, "counters");
@@ -210,16 +211,16 @@ int vg_writer_thread_end(struct vg_writer *writer, uint32_t thread, uint64_t tim
 }
 
 int vg_writer_stack(struct vg_writer *writer, uint32_t id, uint32_t parent, uint32_t module,
-		    uint64_t address, enum vg_found found)
+		    uint64_t address, enum vg_found_by found_by)
 {
-	TO_SINK(writer, stack, id, parent, module, address, found);
-	record_begin(writer, VG_RECORD_STACK, found == VG_FOUND_CFI ? 4 : 5);
+	TO_SINK(writer, stack, id, parent, module, address, found_by);
+	record_begin(writer, VG_RECORD_STACK, found_by == VG_FOUND_BY_CFI ? 4 : 5);
 	pack_uint(writer, id);
 	pack_uint(writer, parent);
 	pack_nil_or(writer, module);
 	pack_uint(writer, address);
-	if (found != VG_FOUND_CFI)
-		pack_uint(writer, found);
+	if (found_by != VG_FOUND_BY_CFI)
+		pack_uint(writer, found_by);
 	return record_end(writer);
 }
 
@@ -229,24 +230,24 @@ int vg_writer_sample(struct vg_writer *writer, const struct vg_writer_sample *sa
 	struct vg_writer_thread *thread;
 	uint64_t cpu_ns;
 	size_t fields;
-	bool follows;
+	bool wall_is_implied;
 
 	TO_SINK(writer, sample, sample);
 	if (writer->failed != 0)
 		return writer->failed;
 	thread = &writer->threads.items[sample->thread];
-	cpu_ns = sample->cpu_ns + thread->cpu_rest_ns;
-	thread->cpu_rest_ns = cpu_ns % VG_CPU_UNIT_NS;
-	/* Most samples stand for all the time since the thread's last one: that goes unsaid.
-	 * One microsecond of play, for the two times were cut off apart. */
-	follows = wall_us + 1 >= now_us - thread->last_us && wall_us <= now_us - thread->last_us + 1;
-	fields = sample->interval != 0 ? 7 : sample->count != 1 ? 6 : follows ? 4 : 5;
+	cpu_ns = sample->cpu_ns + thread->cpu_carry_ns;
+	thread->cpu_carry_ns = cpu_ns % VG_CPU_UNIT_NS;
+	/* wall_us is not written if it equals the time since the thread's previous sample, as for most samples.  Allow
+	 * a difference of one microsecond, because both times were rounded down separately. */
+	wall_is_implied = wall_us + 1 >= now_us - thread->last_us && wall_us <= now_us - thread->last_us + 1;
+	fields = sample->interval != 0 ? 7 : sample->count != 1 ? 6 : wall_is_implied ? 4 : 5;
 	record_begin(writer, VG_RECORD_SAMPLE, fields);
 	pack_uint(writer, sample->thread);
 	msgpack_pack_int64(&writer->packer, (int64_t)(now_us - writer->last_us));
 	pack_uint(writer, sample->stack);
 	pack_uint(writer, cpu_ns / VG_CPU_UNIT_NS);
-	if (!follows)
+	if (!wall_is_implied)
 		pack_uint(writer, wall_us);
 	else if (fields > 5)
 		msgpack_pack_nil(&writer->packer);
@@ -271,12 +272,12 @@ int vg_writer_event(struct vg_writer *writer, const struct vg_writer_event *even
 {
 	TO_SINK(writer, event, event);
 	record_begin(writer, VG_RECORD_EVENT, event->parent != 0 ? 8 : event->token != 0 ? 7 : 6);
-	pack_uint(writer, event->what);
+	pack_uint(writer, event->type);
 	pack_uint(writer, event->thread);
 	msgpack_pack_int64(&writer->packer, (int64_t)(event->time_ns - writer->event_ns));
 	pack_nil_or(writer, event->kind);
 	pack_nil_or(writer, event->label);
-	if (event->what == VG_EVENT_COUNTER)
+	if (event->type == VG_EVENT_COUNTER)
 		msgpack_pack_int64(&writer->packer, (int64_t)event->value);
 	else
 		pack_uint(writer, event->value);
@@ -288,20 +289,20 @@ int vg_writer_event(struct vg_writer *writer, const struct vg_writer_event *even
 	return record_end(writer);
 }
 
-int vg_writer_count(struct vg_writer *writer, const struct vg_writer_count *count)
+int vg_writer_perf_counters(struct vg_writer *writer, const struct vg_writer_perf_counters *reading)
 {
-	uint64_t now_us = time_us(count->time_ns), last_us;
+	uint64_t now_us = time_us(reading->time_ns), last_us;
 
-	TO_SINK(writer, count, count);
+	TO_SINK(writer, perf_counters, reading);
 	if (writer->failed != 0)
 		return writer->failed;
-	last_us = writer->threads.items[count->thread].last_us;
-	record_begin(writer, VG_RECORD_COUNT, 3);
-	pack_uint(writer, count->thread);
+	last_us = writer->threads.items[reading->thread].last_us;
+	record_begin(writer, VG_RECORD_PERF_COUNTERS, 3);
+	pack_uint(writer, reading->thread);
 	pack_uint(writer, now_us > last_us ? now_us - last_us : 0);
-	msgpack_pack_array(&writer->packer, count->count);
-	for (uint32_t i = 0; i < count->count; i++)
-		pack_uint(writer, count->values[i]);
+	msgpack_pack_array(&writer->packer, reading->count);
+	for (uint32_t i = 0; i < reading->count; i++)
+		pack_uint(writer, reading->values[i]);
 	return record_end(writer);
 }
 
@@ -326,7 +327,7 @@ int vg_writer_pauses(struct vg_writer *writer, const uint64_t (*pairs)[2], size_
 	return record_end(writer);
 }
 
-int vg_writer_lost(struct vg_writer *writer, const struct vg_named *counts, size_t count)
+int vg_writer_lost(struct vg_writer *writer, const struct vg_named_value *counts, size_t count)
 {
 	TO_SINK(writer, lost, counts, count);
 	record_begin(writer, VG_RECORD_LOST, 1);
@@ -334,7 +335,7 @@ int vg_writer_lost(struct vg_writer *writer, const struct vg_named *counts, size
 	return record_end(writer);
 }
 
-int vg_writer_stats(struct vg_writer *writer, const struct vg_named *counts, size_t count)
+int vg_writer_stats(struct vg_writer *writer, const struct vg_named_value *counts, size_t count)
 {
 	TO_SINK(writer, stats, counts, count);
 	record_begin(writer, VG_RECORD_STATS, 1);
@@ -343,14 +344,14 @@ int vg_writer_stats(struct vg_writer *writer, const struct vg_named *counts, siz
 }
 
 int vg_writer_end(struct vg_writer *writer, const char *reason, uint64_t time_ns,
-		  const struct vg_named *totals, size_t count)
+		  const struct vg_named_value *totals, size_t count)
 {
 	int failed = writer->failed;
 
 	if (writer->sink != NULL)
 		return 0;
-	/* The chunk that could not be written is lost; these few bytes may still find room where it
-	 * did not. */
+	/* Discard the chunk that could not be written.  The end record has few bytes, which may still fit on a full
+	 * disk. */
 	if (failed != 0) {
 		msgpack_sbuffer_clear(&writer->buffer);
 		writer->sequence++;
@@ -394,12 +395,12 @@ int vg_writer_symbol(struct vg_writer *writer, uint32_t module, uint64_t address
 	return record_end(writer);
 }
 
-int vg_writer_code(struct vg_writer *writer, uint64_t address, uint64_t size_bytes,
+int vg_writer_jit_code(struct vg_writer *writer, uint64_t address, uint64_t size_bytes,
 		   const char *name)
 {
 	if (writer->sink != NULL)
 		return 0;
-	record_begin(writer, VG_RECORD_CODE, 3);
+	record_begin(writer, VG_RECORD_JIT_CODE, 3);
 	pack_uint(writer, address);
 	pack_uint(writer, size_bytes);
 	pack_name(writer, name);
@@ -416,7 +417,7 @@ int vg_writer_unresolved(struct vg_writer *writer, uint32_t module)
 int vg_writer_copy(struct vg_writer *writer, const void *record, size_t length)
 {
 	if (writer->buffer.size == 0)
-		header_room(writer);
+		header_reserve(writer);
 	buffer_append(writer, record, length);
 	return writer->failed;
 }

@@ -8,52 +8,59 @@
 
 struct vg_writer_sink;
 
-/* What the writer keeps of a thread from one sample to the next. */
+/* The writer's state of a thread between two samples. */
 struct vg_writer_thread {
-	uint64_t last_us;            /* of its latest sample */
-	uint64_t cpu_rest_ns;        /* CPU time that no sample says yet */
+	uint64_t last_us;            /* time of the thread's latest sample; before its first sample, of its creation */
+	uint64_t cpu_carry_ns;       /* remainder below VG_CPU_UNIT_NS, added to the thread's next sample */
 };
 
 /*
- * Writes a profile, chunk by chunk, so that whatever was flushed stays readable whoever is
- * killed.  Ids are the caller's: dense from 0, stacks from VG_STACK_ROOTS, each written before
- * it is used.
+ * Writes a profile, chunk by chunk.  If this process is killed, all flushed chunks stay readable.  The caller owns the
+ * descriptor and chooses the ids: consecutive numbers from 0, or from VG_STACK_ROOTS for stacks.  Write a record before
+ * the records that refer to it.
  *
- * Every function returns 0 or a negative errno.  The first failure stays, and nothing is
- * written any more but the end.
+ * Every function returns 0 or a negative errno.  After the first failure every function returns that failure, and only
+ * the end record is still written.
+ *
+ *     vg_writer_open(&writer, fd, 0);
+ *     vg_writer_header(&writer, &header);
+ *     vg_writer_thread(&writer, &thread, "main");
+ *     vg_writer_sample(&writer, &(struct vg_writer_sample){ .count = 1, .time_ns = now_ns });
+ *     rc = vg_writer_end(&writer, "done", now_ns, NULL, 0);
+ *     vg_writer_close(&writer);
  */
 struct vg_writer {
 	int fd;                      /* the caller's */
-	uint64_t limit_bytes;        /* 0: none */
-	uint64_t file_bytes;         /* written so far */
-	uint32_t sequence;
-	bool appends;                /* the descriptor writes at the file's end */
-	int failed;                  /* the first failure, or 0 */
-	msgpack_sbuffer buffer;      /* the chunk being filled, behind room for its header */
+	uint64_t limit_bytes;        /* size limit of the file; 0: none */
+	uint64_t file_bytes;         /* bytes written to the file */
+	uint32_t sequence;           /* of the current chunk */
+	bool appends;                /* the descriptor has O_APPEND */
+	int failed;                  /* negative errno of the first failure, or 0 */
+	msgpack_sbuffer buffer;      /* the current chunk; its first bytes are reserved for the header */
 	msgpack_packer packer;
-	uint32_t name_max_bytes;     /* of modules, threads and code; longer ones are cut; to be set
-	                                behind vg_writer_open(), which sets the format's limit */
-	uint64_t names_cut;
-	uint64_t last_us;            /* the time that the next sample counts from */
-	uint64_t event_ns;           /* the time that the next event counts from */
+	uint32_t name_max_bytes;     /* limit for names of modules, threads and JIT code.
+	                                vg_writer_open() sets VG_NAME_MAX_BYTES */
+	uint64_t names_truncated;
+	uint64_t last_us;            /* the next sample's since_us counts from here */
+	uint64_t event_ns;           /* the next event's since_ns counts from here */
 	VG_ARRAY(struct vg_writer_thread) threads; /* by id */
-	struct vg_writer_sink *sink; /* the caller's; NULL, or records go there instead of the file; to be
-	                                set behind vg_writer_open() */
+	struct vg_writer_sink *sink; /* takes the records instead of the file, or NULL; owned by the caller, who sets it
+	                                after vg_writer_open() */
 };
 
-/* A number with a name, for maps in the file. */
-struct vg_named {
+/* A named number, for maps in the file. */
+struct vg_named_value {
 	const char *name;
 	uint64_t value;
 };
 
-/* What the header record says; the model's struct vg_header with the strings themselves. */
+/* The header record: like struct vg_header of the model, but with texts instead of string ids. */
 struct vg_writer_header {
 	uint64_t period_ns, start_unix_s;
-	uint64_t from_ns;            /* session time that the profile begins with; 0 is not written */
+	uint64_t window_begin_ns;    /* of a flight recorder's dump; 0: the whole recording */
 	uint32_t max_frames;
 	const char *mode, *writer, *arch, *program;
-	const char *counters;        /* names with a comma between; NULL: none */
+	const char *counters;        /* names of perf counters, separated by commas; NULL: none */
 };
 
 void vg_writer_open(struct vg_writer *writer, int fd, uint64_t limit_bytes);
@@ -65,85 +72,88 @@ int vg_writer_thread_name(struct vg_writer *writer, uint32_t thread, uint64_t ti
 			  const char *name);
 int vg_writer_thread_end(struct vg_writer *writer, uint32_t thread, uint64_t time_ns);
 
-/* parent is a stack id or an enum vg_walk_end; module is VG_NONE for none. */
+/* parent is a stack id or, for a root frame, an enum vg_walk_end.  module is VG_NONE if it is unknown. */
 int vg_writer_stack(struct vg_writer *writer, uint32_t id, uint32_t parent, uint32_t module,
-		    uint64_t address, enum vg_found found);
+		    uint64_t address, enum vg_found_by found_by);
 
 struct vg_writer_sample {
 	uint32_t thread;
 	uint32_t stack;              /* a stack id or, for an empty stack, an enum vg_walk_end */
-	uint32_t count;              /* samples that this stands for, the last of them at time_ns */
+	uint32_t count;              /* number of samples that this record stands for; time_ns is the time of the last
+	                                one */
 	uint64_t time_ns, wall_ns, cpu_ns;
-	uint64_t interval;           /* token of its thread's innermost open interval; 0: none */
+	uint64_t interval;           /* token of the thread's innermost open interval; 0: none */
 };
 
-/* In order of time for each thread; of several threads in any order. */
+/* Samples of one thread must be in the order of their times. */
 int vg_writer_sample(struct vg_writer *writer, const struct vg_writer_sample *sample);
 
-/* A string of the program's; longer than VG_LABEL_MAX_BYTES, it is cut. */
+/* A string of the program, truncated to VG_LABEL_MAX_BYTES. */
 int vg_writer_label(struct vg_writer *writer, uint32_t id, const char *text, size_t length);
 
 struct vg_writer_event {
-	enum vg_event_what what;
+	enum vg_event_type type;
 	uint32_t thread;
 	uint32_t kind, label;        /* ids of labels, or VG_NONE */
 	uint64_t time_ns;
-	uint64_t value;              /* of a counter an int64_t */
-	uint64_t token, parent;      /* 0: none; no parent without a token */
+	uint64_t value;              /* an int64_t for a counter */
+	uint64_t token, parent;      /* 0: none.  If `parent` is set, `token` must be set */
 };
 
-/* In order of time for each thread. */
+/* Events of one thread must be in the order of their times. */
 int vg_writer_event(struct vg_writer *writer, const struct vg_writer_event *event);
 
-struct vg_writer_count {
+struct vg_writer_perf_counters {
 	uint32_t thread, count;
-	uint64_t time_ns;            /* not before the thread's latest sample */
-	uint64_t values[VG_COUNTS_MAX]; /* in the order of the header's names */
+	uint64_t time_ns;            /* at or after the thread's latest sample */
+	uint64_t values[VG_PERF_COUNTERS_MAX]; /* in the order of the header's names */
 };
 
-/* How far the thread's counters went since its count before; to be written behind the samples that
- * it is of. */
-int vg_writer_count(struct vg_writer *writer, const struct vg_writer_count *count);
+/* The growth of the thread's perf counters since its previous reading.  Write it after the samples that the reading
+ * covers. */
+int vg_writer_perf_counters(struct vg_writer *writer, const struct vg_writer_perf_counters *reading);
 
-/* From now on samples are due at that distance. */
+/* From time_ns on, samples are due every period_ns. */
 int vg_writer_rate(struct vg_writer *writer, uint64_t time_ns, uint64_t period_ns);
 
-/* Counts so far: the last record of each kind holds. */
-int vg_writer_lost(struct vg_writer *writer, const struct vg_named *counts, size_t count);
-int vg_writer_stats(struct vg_writer *writer, const struct vg_named *counts, size_t count);
+/* Both functions write the totals since the recording began: a reader uses only the last record of each kind. */
+int vg_writer_lost(struct vg_writer *writer, const struct vg_named_value *counts, size_t count);
+int vg_writer_stats(struct vg_writer *writer, const struct vg_named_value *counts, size_t count);
 
-/* Pairs (length in ns that was not exceeded, how many stops). */
+/* The pause histogram.  Each pair is the longest pause that a bucket counts, in ns, and the number of pauses in the
+ * bucket. */
 int vg_writer_pauses(struct vg_writer *writer, const uint64_t (*pairs)[2], size_t count);
 
-/* The last record of a whole profile; flushes.  After a failure too, which stays: if it fits, the
- * file says why it ends, with one chunk missing before. */
+/* Writes the end record and flushes.  After a failure this function still tries to write the end record, so that the
+ * file contains the reason of its end.  In this case one sequence number is missing before the chunk of the end record.
+ * Returns the first failure, or 0. */
 int vg_writer_end(struct vg_writer *writer, const char *reason, uint64_t time_ns,
-		  const struct vg_named *totals, size_t count);
+		  const struct vg_named_value *totals, size_t count);
 
 int vg_writer_function(struct vg_writer *writer, uint32_t id, const char *name, const char *file,
 		       uint32_t module);
 int vg_writer_symbol(struct vg_writer *writer, uint32_t module, uint64_t address,
 		     const struct vg_symbol_line *lines, size_t count);
-/* Code that belongs to no module; address is absolute. */
-int vg_writer_code(struct vg_writer *writer, uint64_t address, uint64_t size_bytes,
+/* address is absolute. */
+int vg_writer_jit_code(struct vg_writer *writer, uint64_t address, uint64_t size_bytes,
 		   const char *name);
 int vg_writer_unresolved(struct vg_writer *writer, uint32_t module);
 
-/* A record taken as it is from another profile.  Its chunk must be copied whole: flush before
- * the first of its records and after the last. */
+/* Copies a record of another profile unchanged.  The caller copies all records of a chunk, and calls vg_writer_flush()
+ * before the first and after the last record. */
 int vg_writer_copy(struct vg_writer *writer, const void *record, size_t length);
 
-/* The mark that records before this chunk are missing. */
+/* Writes that records are missing here, because `bytes` bytes were damaged. */
 int vg_writer_gap(struct vg_writer *writer, uint64_t bytes);
 
-/* Whether the size limit is so near that only the end may still be written. */
+/* True if the size limit leaves room only for the end record. */
 enum { VG_WRITER_RESERVE_BYTES = 16 * 1024 };
 bool vg_writer_full(const struct vg_writer *writer);
 
 /*
- * Takes what a writer is told, in the order in which it is told, instead of a file.  What is pointed
- * to is valid during the call only, but for names of counts, and what the header names.  Codes,
- * ends and symbols are not told.
+ * Takes the records of a writer, in their order, instead of a file.  Pointers are valid only during the call,
+ * except the names of counts and the texts of the header, which stay valid.  With a sink, vg_writer_jit_code() and
+ * vg_writer_end() do nothing, and functions, symbols, gaps and copies must not be written.
  */
 struct vg_writer_sink {
 	int (*header)(struct vg_writer_sink *sink, const struct vg_writer_header *header);
@@ -153,21 +163,21 @@ struct vg_writer_sink {
 	int (*thread_name)(struct vg_writer_sink *sink, uint32_t thread, const char *name);
 	int (*thread_end)(struct vg_writer_sink *sink, uint32_t thread, uint64_t time_ns);
 	int (*stack)(struct vg_writer_sink *sink, uint32_t id, uint32_t parent, uint32_t module,
-		     uint64_t address, enum vg_found found);
+		     uint64_t address, enum vg_found_by found_by);
 	int (*sample)(struct vg_writer_sink *sink, const struct vg_writer_sample *sample);
 	int (*label)(struct vg_writer_sink *sink, uint32_t id, const char *text, size_t length);
 	int (*event)(struct vg_writer_sink *sink, const struct vg_writer_event *event);
-	int (*count)(struct vg_writer_sink *sink, const struct vg_writer_count *count);
+	int (*perf_counters)(struct vg_writer_sink *sink, const struct vg_writer_perf_counters *reading);
 	int (*rate)(struct vg_writer_sink *sink, uint64_t time_ns, uint64_t period_ns);
-	int (*lost)(struct vg_writer_sink *sink, const struct vg_named *counts, size_t count);
-	int (*stats)(struct vg_writer_sink *sink, const struct vg_named *counts, size_t count);
+	int (*lost)(struct vg_writer_sink *sink, const struct vg_named_value *counts, size_t count);
+	int (*stats)(struct vg_writer_sink *sink, const struct vg_named_value *counts, size_t count);
 	int (*pauses)(struct vg_writer_sink *sink, const uint64_t (*pairs)[2], size_t count);
 };
 
-/* Writes out the chunk being filled, with one write(2) where the system allows. */
+/* Writes the current chunk, with one write(2) if the kernel takes all of it. */
 int vg_writer_flush(struct vg_writer *writer);
 
-/* Frees memory; neither flushes nor closes. */
+/* Frees memory.  Does not flush, and does not close the descriptor. */
 void vg_writer_close(struct vg_writer *writer);
 
 #endif

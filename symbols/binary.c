@@ -7,13 +7,14 @@
 #include "symbols/dwarf/dwarf.h"
 #include "symbols/elf/elf_separate.h"
 
-/* The files that a module's symbols come from. */
+/* The files that a module's symbols are read from. */
 struct sources {
 	struct vg_elf_image image, separate, minidebug;
-	const struct vg_elf_image *debug;       /* the one with the DWARF, if any has */
+	const struct vg_elf_image *debug;       /* the file with the DWARF; if there is no DWARF: `separate` if it is
+						   open, otherwise `image` */
 	struct vg_dwarf_companions companions;
-	const struct vg_elf_image *labels;      /* whose .symtab was read, or NULL */
-	const char *table;                      /* the symbol tables that were read, for people */
+	const struct vg_elf_image *symtab_image; /* the file whose .symtab was read, or NULL */
+	const char *tables;                     /* names of the symbol tables that were read */
 	bool has_dwarf;
 };
 
@@ -32,16 +33,16 @@ static int sources_open(struct sources *sources, const struct vg_symbols_search 
 		rc = vg_elf_separate_open(&sources->image, search, &sources->separate);
 		if (rc == -ENOENT && search != NULL && search->debuginfod)
 			rc = vg_elf_debuginfod_open(&sources->image, &sources->separate, err);
-		/* One with a symbol table only is better than none. */
+		/* A debug file that has a symbol table but no DWARF is still better than none. */
 		if (sources->separate.elf != NULL)
 			sources->debug = &sources->separate;
 		if (rc == -ENOENT)
 			rc = 0;
 	}
 	if (rc == 0)
-		rc = vg_elf_image_expand(&sources->image);
+		rc = vg_elf_image_decompress(&sources->image);
 	if (rc == 0 && sources->separate.elf != NULL)
-		rc = vg_elf_image_expand(&sources->separate);
+		rc = vg_elf_image_decompress(&sources->separate);
 	if (rc == 0 && vg_elf_has_dwarf(sources->debug))
 		rc = vg_dwarf_companions_open(&sources->companions, &sources->image, sources->debug,
 					      search);
@@ -56,33 +57,34 @@ static void sources_close(struct sources *sources)
 	vg_elf_image_close(&sources->image);
 }
 
-/* .dynsym, and the part of .symtab that a distribution packs into the program. */
-static int dynsym_read(struct sources *sources, struct vg_elf_publics *publics, struct vg_err *err)
+/* Reads .dynsym and .gnu_debugdata.  When distributions strip a program, they keep in .gnu_debugdata
+ * the symbols of .symtab that .dynsym lacks. */
+static int dynsym_read(struct sources *sources, struct vg_elf_symbols *elf_symbols, struct vg_err *err)
 {
-	bool has_dynsym, has_more = false;
+	bool has_dynsym, has_minidebug = false;
 	int rc = vg_elf_minidebug_open(&sources->image, &sources->minidebug, err);
 
 	if (rc == -EBADMSG)
-		publics->symbols->bad_records++;
+		elf_symbols->symbols->bad_records++;
 	else if (rc != 0 && rc != -ENOENT)
 		return rc;
 	if (rc == 0) {
-		rc = vg_elf_publics_read(publics, &sources->minidebug, SHT_SYMTAB, &has_more);
+		rc = vg_elf_symbols_read(elf_symbols, &sources->minidebug, SHT_SYMTAB, &has_minidebug);
 		if (rc != 0)
 			return rc;
-		sources->labels = &sources->minidebug;
-		/* What is in both tables is the same function. */
-		publics->marks_multiple = false;
+		sources->symtab_image = &sources->minidebug;
+		/* A function that is in both tables still has one name only. */
+		elf_symbols->mark_multiple = false;
 	}
-	rc = vg_elf_publics_read(publics, &sources->image, SHT_DYNSYM, &has_dynsym);
-	sources->table = has_dynsym && has_more ? ".dynsym and .gnu_debugdata" :
-			 has_more ? ".gnu_debugdata" : has_dynsym ? ".dynsym" : NULL;
+	rc = vg_elf_symbols_read(elf_symbols, &sources->image, SHT_DYNSYM, &has_dynsym);
+	sources->tables = has_dynsym && has_minidebug ? ".dynsym and .gnu_debugdata" :
+			  has_minidebug ? ".gnu_debugdata" : has_dynsym ? ".dynsym" : NULL;
 	return rc;
 }
 
-/* .symtab may have been moved to the separate file with the rest. */
-static int publics_read(struct sources *sources, struct vg_elf_publics *publics,
-			struct vg_err *err)
+/* strip(1) may have moved .symtab to the separate file together with the DWARF. */
+static int symtab_read(struct sources *sources, struct vg_elf_symbols *elf_symbols,
+		       struct vg_err *err)
 {
 	const struct vg_elf_image *files[] = { &sources->separate, &sources->image };
 
@@ -91,70 +93,71 @@ static int publics_read(struct sources *sources, struct vg_elf_publics *publics,
 		int rc = 0;
 
 		if (files[i]->elf != NULL)
-			rc = vg_elf_publics_read(publics, files[i], SHT_SYMTAB, &found);
+			rc = vg_elf_symbols_read(elf_symbols, files[i], SHT_SYMTAB, &found);
 		if (rc != 0)
 			return rc;
-		if (found && (publics->symbols->publics.count > 0 || files[i] == &sources->image)) {
-			sources->labels = files[i];
-			sources->table = ".symtab";
+		if (found && (elf_symbols->symbols->linker_symbols.count > 0 || files[i] == &sources->image)) {
+			sources->symtab_image = files[i];
+			sources->tables = ".symtab";
 			return 0;
 		}
 	}
-	return dynsym_read(sources, publics, err);
+	return dynsym_read(sources, elf_symbols, err);
 }
 
-static int dwarf_read(struct sources *sources, struct vg_elf_publics *publics, struct vg_err *err)
+static int dwarf_read(struct sources *sources, struct vg_elf_symbols *elf_symbols, struct vg_err *err)
 {
-	struct vg_symbols *symbols = publics->symbols;
-	int rc = vg_dwarf_read(&sources->image, sources->debug, &sources->companions, publics,
-			       sources->labels, err);
+	struct vg_symbols *symbols = elf_symbols->symbols;
+	int rc = vg_dwarf_read(&sources->image, sources->debug, &sources->companions, elf_symbols,
+			       sources->symtab_image, err);
 
 	sources->has_dwarf = rc == 0 && symbols->functions.count > 0;
 	if (rc == -ENODATA)
 		return 0;
-	/* Damaged debug information does not take the linker's symbols with it. */
-	if (rc == -EBADMSG && symbols->publics.count > 0) {
+	/* If the DWARF is damaged, keep the linker symbols. */
+	if (rc == -EBADMSG && symbols->linker_symbols.count > 0) {
 		symbols->bad_records++;
 		return 0;
 	}
 	return rc;
 }
 
-/* Everything in order: what is read first names an address. */
+/* The order of the calls matters: if two symbols have the same address, the one that is read first
+ * stays. */
 static int symbols_read(struct sources *sources, struct vg_symbols *symbols, struct vg_err *err)
 {
-	struct vg_elf_publics publics = { .image = &sources->image, .symbols = symbols,
-					  .marks_multiple = true };
-	int rc = publics_read(sources, &publics, err);
+	struct vg_elf_symbols elf_symbols = { .image = &sources->image, .symbols = symbols,
+					  .mark_multiple = true };
+	int rc = symtab_read(sources, &elf_symbols, err);
 
-	publics.marks_multiple = false;
+	elf_symbols.mark_multiple = false;
 	if (rc == 0)
-		rc = dwarf_read(sources, &publics, err);
+		rc = dwarf_read(sources, &elf_symbols, err);
 	if (rc == 0)
-		rc = vg_elf_publics_read_plt(&publics);
-	if (rc == 0 && sources->labels != NULL)
-		rc = vg_elf_publics_read_labels(&publics, sources->labels);
+		rc = vg_elf_symbols_read_plt(&elf_symbols);
+	if (rc == 0 && sources->symtab_image != NULL)
+		rc = vg_elf_symbols_read_labels(&elf_symbols, sources->symtab_image);
 	if (rc == 0)
-		rc = vg_elf_publics_cut_gaps(symbols);
-	if (rc == 0 && symbols->wants_unwinds)
+		rc = vg_elf_symbols_cut_gaps(symbols);
+	if (rc == 0 && symbols->wants_cfi)
 		rc = vg_cfi_read(&sources->image, sources->debug, symbols);
 	if (rc == 0)
 		rc = vg_symbols_finish(symbols);
-	vg_elf_publics_free(&publics);
+	vg_elf_symbols_free(&elf_symbols);
 	return rc;
 }
 
 static int source_describe(const struct sources *sources, struct vg_symbols *symbols)
 {
-	const char *what = sources->has_dwarf ? "DWARF" : sources->table != NULL ? sources->table : "none";
+	const char *kind = sources->has_dwarf ? "DWARF" : sources->tables != NULL ? sources->tables : "none";
 	bool is_separate = sources->has_dwarf ? sources->debug == &sources->separate :
-			   sources->labels != NULL && sources->labels == &sources->separate;
-	const char *shared = sources->has_dwarf ? sources->companions.shared.path : NULL;
+			   sources->symtab_image != NULL && sources->symtab_image == &sources->separate;
+	const char *supplementary = sources->has_dwarf ? sources->companions.supplementary.path : NULL;
 	const char *package = sources->has_dwarf ? sources->companions.package.image.path : NULL;
 
-	if (asprintf(&symbols->source, "%s%s%s%s%s%s%s", what, is_separate ? " in " : "",
-		     is_separate ? sources->separate.path : "", shared != NULL ? " and " : "",
-		     shared != NULL ? shared : "", package != NULL ? " and " : "",
+	if (asprintf(&symbols->source, "%s%s%s%s%s%s%s", kind, is_separate ? " in " : "",
+		     is_separate ? sources->separate.path : "", supplementary != NULL ? " and " : "",
+		     supplementary != NULL ? supplementary : "", package != NULL ? " and " : "",
 		     package != NULL ? package : "") >= 0)
 		return 0;
 	symbols->source = NULL;
@@ -177,7 +180,7 @@ int vg_symbols_from_binary(struct vg_symbols *symbols, const char *path,
 	if (rc == 0)
 		rc = source_describe(&sources, symbols);
 	if (rc == 0)
-		rc = vg_absent_copy(&symbols->absent, &sources.companions.absent);
+		rc = vg_missing_file_copy(&symbols->missing_file, &sources.companions.missing_file);
 	if (rc == -ENOMEM)
 		vg_err_sys(err, rc, "%s", path);
 	if (rc != 0)
@@ -186,8 +189,8 @@ int vg_symbols_from_binary(struct vg_symbols *symbols, const char *path,
 	return rc;
 }
 
-int vg_symbols_find_absent(struct vg_absent *absent, const char *path,
-			   const struct vg_symbols_search *search, struct vg_err *err)
+int vg_symbols_find_missing_file(struct vg_missing_file *missing_file, const char *path,
+				 const struct vg_symbols_search *search, struct vg_err *err)
 {
 	struct sources sources = SOURCES_NONE;
 	int rc = vg_elf_image_open(&sources.image, path, err);
@@ -195,7 +198,7 @@ int vg_symbols_find_absent(struct vg_absent *absent, const char *path,
 	if (rc == 0)
 		rc = sources_open(&sources, search, err);
 	if (rc == 0)
-		rc = vg_absent_copy(absent, &sources.companions.absent);
+		rc = vg_missing_file_copy(missing_file, &sources.companions.missing_file);
 	if (rc == -ENOMEM)
 		vg_err_sys(err, rc, "%s", path);
 	sources_close(&sources);

@@ -7,26 +7,39 @@
 #include "symbols/table/table.h"
 
 /*
- * Reads the symbols of an ELF file, of either class and byte order and of any machine, from the
- * best source there is: DWARF 2 to 5 in the file or in the separate file that its build id or
- * .gnu_debuglink leads to, with what dwz or split DWARF keeps in further files; and for what no
- * function of the DWARF covers .symtab, else .dynsym with .gnu_debugdata, and the stubs of the
- * procedure linkage table.  symbols->source says which.  A file with none of them is no error: the
- * table then only knows the module's identity.  With symbols->wants_unwinds also how to walk the
- * stack, from .eh_frame and .debug_frame.
+ * Reads the symbols of an ELF executable or shared library, of any class, byte order and machine.
  *
- * search may be NULL: nothing but the usual places.  *symbols must be empty but for that wish, and
- * is empty again after a failure.  -ENOEXEC: not an ELF file, or no program or library; -EBADMSG:
- * a damaged or truncated one; -EINVAL: not a regular file; -ENOMEM; open(2)'s; or, if a
- * debuginfod server could not be asked, what forbade it.
- * Debug information that is damaged in part loses that part only, counted in bad_records; if a file that
- * it refers to is not there, symbols->absent names it.
+ * Functions, lines and inlined calls come from DWARF 2 to 5: in the file itself, or in the separate
+ * debug file that its build id or .gnu_debuglink names.  Files of dwz and split DWARF (.dwo, .dwp)
+ * are found and read as well.  Code without a DWARF function gets its name from .symtab or, if there
+ * is no .symtab, from .dynsym and .gnu_debugdata.  PLT stubs are named name@plt.  symbols->source
+ * says which of these were read, and from which further files.  A file without any symbols is no
+ * error: the table then has the module's identity only.
+ *
+ * If symbols->wants_cfi is set, .eh_frame and .debug_frame become CFI rows too.
+ *
+ * `search` says where further files may be; NULL: in the default directories only.  *symbols must
+ * be empty except for wants_cfi.  The caller frees *symbols with vg_symbols_free().  After a failure
+ * *symbols is empty.
+ *
+ *     struct vg_symbols symbols = { .wants_cfi = true };
+ *     if (vg_symbols_from_binary(&symbols, "/usr/bin/app", NULL, &err) == 0)
+ *             rc = vg_breakpad_write(&symbols, stdout, &err);
+ *     vg_symbols_free(&symbols);
+ *
+ * Returns 0, or: -ENOEXEC: not an ELF file, or not an executable or shared library; -EBADMSG:
+ * damaged or truncated; -EINVAL: not a regular file; -ENOMEM; an error of open(2); or an error of
+ * the network if search->debuginfod is set.  Damage in a part of the debug information costs that
+ * part only, and bad_records counts it.  If a dwz file is not found, symbols->missing_file names
+ * it.
  */
 int vg_symbols_from_binary(struct vg_symbols *symbols, const char *path,
 			   const struct vg_symbols_search *search, struct vg_err *err);
 
-/* Fills an all-zero `absent` as that would, without reading the symbols.  The same errors. */
-int vg_symbols_find_absent(struct vg_absent *absent, const char *path,
-			   const struct vg_symbols_search *search, struct vg_err *err);
+/* Sets `missing_file` to the dwz file that vg_symbols_from_binary() would not find, if there is one.
+ * Does not read symbols.  `missing_file` must be all zero.  Returns the same errors as
+ * vg_symbols_from_binary(). */
+int vg_symbols_find_missing_file(struct vg_missing_file *missing_file, const char *path,
+				 const struct vg_symbols_search *search, struct vg_err *err);
 
 #endif

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-// functions.mjs REPORT: the functions of what `vgtool report --json` printed, for scripts: a line
-// each of self_samples, total_samples, self_ns, total_ns, and the name.  First a line of all.
+// functions.mjs REPORT: prints the functions of a report (the output of `vgtool report --json`) for scripts.  Each line
+// has self_samples, total_samples, self_ns, total_ns and the name.  The first line is the sum, with the name "*".
 import { readFileSync } from "node:fs";
 
 const report = JSON.parse(readFileSync(process.argv[2], "utf8"));

@@ -1,71 +1,110 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
 #
-# What the test scripts share.  Each begins with
+# Functions for all test scripts.  Each script begins with
 #
 #     set -eu
 #     . "${SRCDIR:?}/tests/lib.sh"
 #
-# and has then a temporary directory, $dir.  When the script ends, the processes in $pids are killed, the function
-# at_end() is called if the script has one, and the directory is removed.
+# $dir is then a temporary directory.  When the script ends, lib.sh kills the processes in $pids, calls at_end() if the
+# script defines it, and removes the directory.
 : "${BUILDDIR:?run me by make check}" "${SRCDIR:?}" "${VIGNETTED:?}" "${VGTOOL:?}"
 dir=$(mktemp -d)
-pids=
+pids= parts=
 
 finish() {
-	for process in $pids ${pid-}; do kill -9 "$process" 2>/dev/null || true; done
+	processes_kill
 	! command -v at_end >/dev/null || at_end || true
 	rm -rf "$dir"
+}
+processes_kill() {
+	# SIGTERM and not SIGKILL: each part of side_by_side() kills its own processes first.
+	for part in $parts; do kill "${part#*:}" 2>/dev/null || true; done
+	for part in $parts; do wait "${part#*:}" 2>/dev/null || true; done
+	for process in $pids ${pid-}; do kill -9 "$process" 2>/dev/null || true; done
 }
 trap finish EXIT
 trap 'exit 1' INT TERM
 
-# fail MESSAGE...: ends the script; the test has failed
+# fail MESSAGE...: ends the script; the test fails
 fail() {
 	printf 'FAIL: %s\n' "$*"
 	exit 1
 }
 
-# skip REASON...: ends the script; the test cannot be made here
+# skip REASON...: ends the script; the test cannot run here
 skip() {
 	echo "$*"
 	exit 77
 }
 
-# await SECONDS WHAT COMMAND...: runs the command until it succeeds.  Fails with WHAT if it does not within that time,
-# which is a bound for a very slow machine, not an expectation.
+# await SECONDS WHAT COMMAND...: runs the command again and again until it succeeds.  Fails with WHAT after that time,
+# which is a bound for a very slow machine and not an expectation.
 await() {
-	await_end=$(($(date +%s) + $1)) await_what=$2
+	await_end=$(($(date +%s) + $1)) await_what=$2 await_tries=0
 	shift 2
 	until "$@" >/dev/null 2>&1; do
-		[ "$(date +%s)" -lt $await_end ] || fail "not within the time: $await_what"
-		sleep 0.02
+		[ "$(date +%s)" -lt $await_end ] || fail "timed out: $await_what"
+		# The command must not take the CPU from the process that it waits for.
+		await_tries=$((await_tries + 1))
+		sleep $([ $await_tries -le 20 ] && echo 0.02 || echo 0.1)
 	done
 }
 
-# gone PID: the process has ended; a zombie has, too
-gone() {
+# side_by_side FUNCTION...: runs these functions at the same time, each in a subshell with its own $dir, which is its
+# current directory, and its own $pids.  Prints their outputs one after the other.  Fails if one of them fails.
+#
+#     timers() { record auto; }
+#     stops() { record stop; }
+#     side_by_side timers stops
+side_by_side() {
+	for part in "$@"; do
+		(
+			dir=$dir/$part pids='' parts=''
+			trap processes_kill EXIT
+			trap 'exit 1' INT TERM
+			mkdir "$dir"
+			cd "$dir"
+			part_begin=$(date +%s)
+			"$part"
+			echo "$part took $(($(date +%s) - part_begin)) s"
+		) >"$dir/$part.out" 2>&1 &
+		parts="$parts $part:$!"
+	done
+	parts_failed=
+	for part in $parts; do
+		wait "${part#*:}" || parts_failed="$parts_failed ${part%:*}"
+		cat "$dir/${part%:*}.out"
+	done
+	parts=
+	[ -z "$parts_failed" ] || fail "these parts failed:$parts_failed"
+}
+
+# exited PID: whether the process has ended; a zombie counts as ended
+exited() {
 	case $(sed 's/.*) //' "/proc/$1/stat" 2>/dev/null) in '' | Z*) ;; *) return 1 ;; esac
 }
 
-# json FILE EXPRESSION: the value of a JavaScript expression in which `it` is the file's JSON; "-" is standard input
+# json FILE EXPRESSION: prints the value of a JavaScript expression in which `it` is the file's JSON.  "-" is standard
+# input.
 json() {
 	node -e 'const it = JSON.parse(require("fs").readFileSync(process.argv[1] === "-" ? 0 : process.argv[1], "utf8"));
 		const value = eval(process.argv[2]);
 		console.log(typeof value === "object" ? JSON.stringify(value) : value);' "$1" "$2"
 }
 
-# info PROFILE KEY: a value of `vgtool info --json`
+# info PROFILE KEY: prints a value of `vgtool info --json`
 info() {
 	"$VGTOOL" info --json "$1" | json - "it.$2"
 }
 
-# free_port: a TCP port that nobody has, from the kernel
+# free_port: prints a TCP port that is not in use
 free_port() {
 	/usr/bin/python3 -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])'
 }
 
-# named PROFILE WEIGHT OUT FILE...: the profile's functions, symbolized with the symbols of those files
-named() {
+# symbolize PROFILE WEIGHT OUT FILE...: writes the profile's functions to OUT, as functions.mjs does, with the symbols
+# of those files
+symbolize() {
 	profile=$1 weight=$2 out=$3
 	shift 3
 	"$VGTOOL" symbols -o "$dir/symbols" "$@" >"$dir/log"
@@ -74,13 +113,16 @@ named() {
 	node "$SRCDIR/tests/functions.mjs" "$dir/report" >"$out"
 }
 
-# told KEY: a number of $dir/info, which is of the latest profile
-told() {
-	json "$dir/info" "it.$1"
+# info_value KEY: prints a value of $dir/info, the output of `vgtool info --json` for the latest profile.  Starts node
+# only once for each $dir/info.
+info_value() {
+	[ "$dir/info.values" -nt "$dir/info" ] || json "$dir/info" 'Object.entries(it).map(([key, value]) =>
+		key + " " + (typeof value === "object" ? JSON.stringify(value) : value)).join("\n")' >"$dir/info.values"
+	sed -n "s/^$1 //p" "$dir/info.values"
 }
 
-# waits CALL STACK HZ CAPTURE PROGRAM [ARGUMENT]: records the program until there are 100 samples of waits in that call
-# (a pattern) and sets $waits to their number.  The stack of each must match the other pattern.
+# waits CALL STACK HZ CAPTURE PROGRAM [ARGUMENT]: records the program until 100 samples wait in that system call, and
+# sets $waits to their number.  CALL and STACK are patterns.  The stack of each of these samples must match STACK.
 waits() {
 	call=$1 stack=$2 hz=$3 capture=$4
 	shift 4
@@ -97,29 +139,30 @@ waits() {
 		"$VGTOOL" folded --weight samples "$dir/named.vgp" | grep "$call" >"$dir/waits" || true
 		waits=$(awk '{ waits += $NF } END { print waits + 0 }' "$dir/waits")
 		wrong=$(grep -v "$stack" "$dir/waits" || true)
-		[ -z "$wrong" ] || fail "$*, $capture: stacks that never were: $wrong"
+		[ -z "$wrong" ] || fail "$*, $capture: stacks that the program never had: $wrong"
 		[ "$waits" -lt 100 ] || return 0
 	done
-	fail "$*, $capture: too few: $(cat "$dir/info")"
+	fail "$*, $capture: fewer than 100 samples of $call: $(cat "$dir/info")"
 }
 
-# end PROCESS...: kills processes that the script started, and waits until they are gone
+# end PROCESS...: sends SIGKILL to processes that the script started, and waits for them
 end() {
 	kill -9 "$@" 2>/dev/null || true
 	for ended in "$@"; do wait "$ended" 2>/dev/null || true; done
 }
 
-# executed PROCESS: it is no longer the shell's child that has yet to execute its program
+# executed PROCESS: whether that child of the shell has executed its program
 executed() {
 	[ "$(readlink "/proc/$1/exe")" != "$(readlink /proc/$$/exe)" ]
 }
 
-# build_capture: what the tests record with.  Timers in the one build of the check, stops in the other.
+# build_capture: prints the option --capture for this build: the plain build tests timers, the sanitized build tests
+# stops
 build_capture() {
 	if [ -n "${SANITIZE-}" ]; then echo stop; else echo auto; fi
 }
 
-# helper_with_pid: makes $dir/helper, which is vignetted and writes its pid into $dir/pid
+# helper_with_pid: makes $dir/helper, which writes its pid into $dir/pid and executes vignetted
 helper_with_pid() {
 	cat >"$dir/helper" <<-END
 	#!/bin/sh
@@ -129,22 +172,22 @@ helper_with_pid() {
 	chmod +x "$dir/helper"
 }
 
-# started FILE COMMAND...: starts the command, whose output goes into the file, and waits for the first line of it.
-# $started is its number, which is in $pids, too.
+# started FILE COMMAND...: starts the command with its output in the file, and waits until the command has printed a
+# line.  Sets $started to the command's pid, and adds this pid to $pids.
 started() {
 	started_out=$1
 	shift
 	: >"$started_out"
 	"$@" >"$started_out" & started=$!
 	pids="$pids $started"
-	await 60 "the first line of $*" started_or_gone
-	[ -s "$started_out" ] || fail "$* has ended"
+	await 60 "the first line of $*" started_or_exited
+	[ -s "$started_out" ] || fail "$* ended and printed nothing"
 }
-started_or_gone() {
-	[ -s "$started_out" ] || gone "$started"
+started_or_exited() {
+	[ -s "$started_out" ] || exited "$started"
 }
 
-# stopped PID...: ends these processes and waits for them; $pids has them no more
+# stopped PID...: sends SIGTERM to these processes, waits for them, and removes them from $pids
 stopped() {
 	for process in "$@"; do
 		kill "$process" 2>/dev/null || true
@@ -153,34 +196,41 @@ stopped() {
 	done
 }
 
-# holds PROFILE CONDITION: a JavaScript condition holds, in which `it` is the JSON of `vgtool info`.  The profile may
-# still be written: `await` with this waits until enough is recorded, however slow the machine is.
+# holds PROFILE CONDITION: whether a JavaScript condition is true, in which `it` is the JSON of `vgtool info`.  The
+# helper may still write the profile: `await ... holds` waits until enough is recorded, on a slow machine too.
 holds() {
-	"$VGTOOL" info --json "$1" 2>"$dir/log.holds" >"$dir/holds" && [ "$(json "$dir/holds" "$2")" = true ]
+	# The answer cannot change while the file does not grow.  vgtool and node need 0.1 s of CPU time to answer.
+	holds_question="$2 $(stat -c '%n %i %s' "$1")" || return 1
+	[ "$holds_question" != "${holds_denied-}" ] || return 1
+	if "$VGTOOL" info --json "$1" 2>"$dir/log.holds" >"$dir/holds" && [ "$(json "$dir/holds" "$2")" = true ]; then
+		return 0
+	fi
+	holds_denied=$holds_question
+	return 1
 }
 
-# ended PROFILE REASON: the profile can be read, gives this reason for its end, and has samples
+# ended PROFILE REASON: fails unless the profile is readable, ended for this reason, and has samples
 ended() {
 	"$VGTOOL" info --json "$1" >"$dir/info" 2>"$dir/log" || fail "$1 cannot be read: $(cat "$dir/log")"
-	[ "$(json "$dir/info" it.end_reason)" = "$2" ] || fail "$1 does not say: $2: $(cat "$dir/info")"
+	[ "$(json "$dir/info" it.end_reason)" = "$2" ] || fail "the end reason of $1 is not '$2': $(cat "$dir/info")"
 	[ "$(json "$dir/info" it.samples)" -gt 0 ] || fail "$1 has no samples"
 }
 
-# records PROFILE EXPRESSION: the value of a JavaScript expression in which `it` is the array of all records
+# records PROFILE EXPRESSION: prints the value of a JavaScript expression in which `it` is the array of all records
 records() {
 	"$VGTOOL" dump "$1" | sed '1s/^/[/; $!s/$/,/; $s/$/]/' | json - "$2"
 }
 
-# wire_version: of the messages between libvgctl, vgctl and the helper
+# wire_version: prints the version of the messages between libvgctl, vgctl and the helper
 wire_version() {
 	sed -n 's/.*VG_WIRE_VERSION = \([0-9]*\),.*/\1/p' "$SRCDIR/libvgctl/wire.h"
 }
 
-# The compilers, each perhaps with options, and the folder of the programs that tests compile
+# The compilers, which may have options, and the folder of the programs that tests compile
 CC=${CC:-cc} CXX=${CXX:-c++} fixtures=$SRCDIR/tests/fixtures
 
-# exits STATUS COMMAND...: runs the command, with its output in $dir/out and $dir/err.  Fails if the exit status is
-# another; 124 is that of a command that hangs.
+# exits STATUS COMMAND...: runs the command with its output in $dir/out and $dir/err.  Fails if the command exits with
+# another status.  Status 124 means that the command did not end within 120 s.
 exits() {
 	exits_wanted=$1 status=0
 	shift
@@ -188,22 +238,23 @@ exits() {
 	[ "$status" = "$exits_wanted" ] || fail "$*: status $status, not $exits_wanted: $(head -c 400 "$dir/err")"
 }
 
-# has out|err TEXT: the output of the latest exits() has the text
+# has out|err TEXT: fails unless the output of the latest exits() has the text
 has() {
 	grep -qF -e "$2" "$dir/$1" || fail "no '$2' in: $(head -c 400 "$dir/$1")"
 }
 
-# out_holds EXPRESSION: the JavaScript expression is true, where `it` is the JSON in the output of the latest exits()
+# out_holds EXPRESSION: fails unless the JavaScript expression is true, in which `it` is the JSON output of the latest
+# exits()
 out_holds() {
-	[ "$(json "$dir/out" "$1")" = true ] || fail "not so: $1: $(head -c 600 "$dir/out")"
+	[ "$(json "$dir/out" "$1")" = true ] || fail "not true: $1: $(head -c 600 "$dir/out")"
 }
 
-# build_id FILE: of an ELF file; nothing if it has none
+# build_id FILE: prints the build id of an ELF file, or nothing
 build_id() {
 	readelf -n "$1" 2>/dev/null | sed -n 's/.*Build ID: //p'
 }
 
-# debug_path ID: where in a directory like /usr/lib/debug the debug file of that build id is
+# debug_path ID: prints the path of the debug file of that build id, below a directory such as /usr/lib/debug
 debug_path() {
 	echo ".build-id/$(echo "$1" | cut -c 1-2)/$(echo "$1" | cut -c 3-).debug"
 }

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT OR Apache-2.0
-# one.sh SCRIPT: runs a test script as one test, reported in TAP: it passes if it exits 0, and is skipped if it exits 77,
-# having said why in its last line.
+# one.sh SCRIPT: runs a test script and reports it in TAP as one test.  Exit status 0 is a pass.  Exit status 77 is a
+# skip, and the script's last line says why.
 echo 1..1
 output=$(sh "$1" 2>&1)
 status=$?

@@ -7,15 +7,14 @@
 #include <time.h>
 
 /*
- * Runs for at least so long, and for as long as a CPU was really there: of each gap between two looks
- * at the clock a millisecond counts, so that a machine that stands still for a second does not take the
- * samples that a test waits for.
+ * A busy loop that runs until it has had the CPU for a given time.  At most 1 ms of each gap between two clock reads
+ * counts.  So a test gets its samples even on a machine that stands still for a second.
  *
  *     for (struct spin spin = spin_begin(300); spin_on(&spin);)
  *             ;
  */
 struct spin {
-	uint64_t left_ns, looked_ns;
+	uint64_t left_ns, read_ns;
 };
 
 static inline uint64_t spin_clock_ns(clockid_t clock)
@@ -31,7 +30,7 @@ static inline uint64_t spin_now_ns(void)
 	return spin_clock_ns(CLOCK_MONOTONIC);
 }
 
-/* What the thread has used. */
+/* CPU time of the thread. */
 static inline uint64_t spin_cpu_ns(void)
 {
 	return spin_clock_ns(CLOCK_THREAD_CPUTIME_ID);
@@ -44,11 +43,11 @@ static inline struct spin spin_begin(uint64_t ms)
 
 static inline bool spin_on(struct spin *spin)
 {
-	uint64_t now_ns = spin_now_ns(), gap_ns = now_ns - spin->looked_ns;
+	uint64_t now_ns = spin_now_ns(), gap_ns = now_ns - spin->read_ns;
 
 	if (gap_ns > 1000000)
 		gap_ns = 1000000;
-	spin->looked_ns = now_ns;
+	spin->read_ns = now_ns;
 	spin->left_ns -= gap_ns < spin->left_ns ? gap_ns : spin->left_ns;
 	return spin->left_ns > 0;
 }

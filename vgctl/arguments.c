@@ -84,13 +84,36 @@ static bool option_parse(struct vg_arguments *arguments, int option, const char 
 	return false;
 }
 
+/* Prints the error for an option whose value option_parse() has refused. */
+static void option_complain(int option, const char *text)
+{
+	static const struct { int option; const char *name, *expected; } values[] = {
+		{ 'D', "directory", "use a path of at most 4095 bytes" },
+		{ 'o', "output", "use the path of a file" },
+		{ 'r', "rate", "use 1 to 10000 samples per second" },
+		{ 'm', "mode", "use wall or cpu" },
+		{ 'b', "budget", "use 0 to 100 percent" },
+		{ 'd', "duration", "use 1 to 1073741824 seconds" },
+		{ 's', "max-size", "use at least 65536 bytes" },
+		{ 'f', "max-frames", "use 1 to 65536 frames" },
+		{ 'F', "flight", "use 1 to 86400 seconds" },
+		{ 'M', "flight-memory", "use at least 1048576 bytes" },
+	};
+
+	for (size_t i = 0; i < sizeof values / sizeof *values; i++) {
+		if (values[i].option == option)
+			vg_print(stderr, "vgctl: --%s: '%s' is not valid; %s\n", values[i].name, text,
+				 values[i].expected);
+	}
+}
+
 static int counter_parse(struct vg_arguments *arguments, const char *text)
 {
 	struct vg_err err;
 
 	if (vg_counters_parse(text, arguments->begin.counters, &err) == 0)
 		return EXIT_SUCCESS;
-	vg_arguments_fail(&err);
+	vg_print(stderr, "vgctl: --counter: %s\n", err.text);
 	return EXIT_USAGE;
 }
 
@@ -126,19 +149,19 @@ int vg_arguments_options(struct vg_arguments *arguments, int argc, char **argv)
 		if (option == 'C' && counter_parse(arguments, optarg) != EXIT_SUCCESS)
 			return EXIT_USAGE;
 		if (option != 'C' && !option_parse(arguments, option, optarg)) {
-			vg_print(stderr, "vgctl: %s is out of range or not a value for that option\n", optarg);
-			return vg_arguments_usage();
+			option_complain(option, optarg);
+			return EXIT_USAGE;
 		}
 	}
 	if (arguments->rate_given && !arguments->budget_given)
 		arguments->begin.budget_ppm = 0;
 	if (arguments->limit_given && arguments->begin.flight_ns != 0) {
-		vg_print(stderr, "vgctl: what a flight recorder keeps is bounded by --flight and "
+		vg_print(stderr, "vgctl: --flight: cannot be combined with --duration and --max-size; use "
 			 "--flight-memory\n");
 		return vg_arguments_usage();
 	}
 	if (arguments->begin.flight_memory_bytes != 0 && arguments->begin.flight_ns == 0) {
-		vg_print(stderr, "vgctl: --flight-memory bounds a flight recorder, and there is no --flight\n");
+		vg_print(stderr, "vgctl: --flight-memory: needs --flight\n");
 		return vg_arguments_usage();
 	}
 	return EXIT_SUCCESS;

@@ -11,23 +11,27 @@
 
 enum { EXIT_USAGE = 2 };
 
-/* What the command line says. */
+/* The parsed command line. */
 struct vg_arguments {
-	char directory[4096];        /* of the sockets; "": none was given */
+	char directory[4096];        /* of the sockets; "": not given */
 	const char *output;
 	struct vg_wire_begin begin;
-	bool budget_given, rate_given, limit_given;
+	bool budget_given, rate_given;
+	bool limit_given;            /* --duration or --max-size is given */
 	pid_t pid;
-	uint32_t id;                 /* 0: none was given */
+	uint32_t id;                 /* of a recording; 0: not given */
 	const char *label;
 };
 
-/* Takes the options.  EXIT_SUCCESS to go on with what stands at optind, -1 to stop with success, or
- * EXIT_USAGE with the reason printed. */
+/* Parses the options.  On success returns EXIT_SUCCESS, and optind is the index of the first argument after the
+ * options.  Returns -1 after --help or --version: the program must then exit with success.  If an option is wrong,
+ * prints the reason and returns EXIT_USAGE. */
 int vg_arguments_options(struct vg_arguments *arguments, int argc, char **argv);
 
-/* Print why not.  EXIT_USAGE; EXIT_FAILURE. */
+/* Prints the usage.  Returns EXIT_USAGE. */
 int vg_arguments_usage(void);
+
+/* Prints the error.  Returns EXIT_FAILURE. */
 int vg_arguments_fail(const struct vg_err *err);
 
 #endif

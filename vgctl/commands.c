@@ -18,7 +18,7 @@
 
 static void recording_print(const struct vg_wire_recording *recording)
 {
-	vg_print(stdout, "  %" PRIu32 "  %-7s  %-4s  ", recording->id, recording->outside ? "outside" : "program",
+	vg_print(stdout, "  %" PRIu32 "  %-7s  %-4s  ", recording->id, recording->remote ? "remote" : "program",
 		 recording->cpu_mode ? "cpu" : "wall");
 	if (recording->period_us == 0)
 		vg_print(stdout, "on demand");
@@ -39,10 +39,10 @@ static void state_print(struct vg_wire_state *state)
 	for (int i = 0; i < VG_WIRE_RECORDINGS; i++)
 		live += state->recordings[i].id != 0;
 	state->program[sizeof state->program - 1] = '\0';
-	vg_print(stdout, "%d  %s  %u session%s\n", state->pid, state->program, live, live == 1 ? "" : "s");
+	vg_print(stdout, "%d  %s  %u recording%s\n", state->pid, state->program, live, live == 1 ? "" : "s");
 }
 
-/* One question, and the answer in its place. */
+/* Sends a request to the process's helper and replaces the message by the answer. */
 static int helper_ask(const struct vg_arguments *arguments, pid_t pid, struct vg_wire_message *message,
 		      enum vg_wire_kind kind, enum vg_wire_kind answer, struct vg_err *err)
 {
@@ -71,7 +71,7 @@ static void process_list(pid_t pid, void *context)
 
 	if (rc == 0)
 		state_print(&message.state);
-	else if (rc != -ESRCH)           /* a socket that its helper did not live to remove */
+	else if (rc != -ESRCH)           /* -ESRCH: the helper was killed and left its socket */
 		vg_print(stderr, "vgctl: %d: %s\n", pid, err.text);
 }
 
@@ -98,25 +98,26 @@ int vg_cmd_status(const struct vg_arguments *arguments)
 	return EXIT_SUCCESS;
 }
 
-/* Waits for the end of the recording, and gives the file its name: its directory is never passed to the
- * helper, which is another user's where root asks. */
-static void file_name_when_complete(int socket, struct vg_outfile *file)
+/* Waits for the end of the recording and renames the file.  The helper cannot rename it, because we do not give it the
+ * descriptor of the directory: if root runs vgctl, the helper may belong to another user, who must not write to this
+ * directory. */
+static void file_rename_at_end(int socket, struct vg_outfile *file)
 {
 	struct vg_wire_message message;
 	struct vg_err err = { "" };
 	int rc = vg_channel_receive(socket, &message, NULL, NULL, -1);
 
-	/* The helper was killed: the file keeps its name, PATH.part. */
+	/* Without VG_WIRE_COMPLETE, the helper was killed: the file keeps the name PATH.part. */
 	if (rc != 0 || message.kind != VG_WIRE_COMPLETE)
 		return;
 	message = (struct vg_wire_message){ .failure = { .code = vg_outfile_commit(file, &err) } };
 	snprintf(message.failure.text, sizeof message.failure.text, "%.*s",
 		 (int)sizeof message.failure.text - 1, err.text);
-	vg_channel_send(socket, &message, VG_WIRE_NAMED, NULL, 0);
+	vg_channel_send(socket, &message, VG_WIRE_RENAMED, NULL, 0);
 }
 
-/* Closes all descriptors but these three and the standard ones. */
-static void others_close(int one, int two, int three)
+/* Closes all descriptors except `one`, `two`, `three` and the standard descriptors. */
+static void close_others(int one, int two, int three)
 {
 	const unsigned int kept[] = { (unsigned int)one, (unsigned int)two, (unsigned int)three };
 	unsigned int from = STDERR_FILENO + 1;
@@ -136,27 +137,29 @@ static void others_close(int one, int two, int three)
 	}
 }
 
-/* The terminal's end is not ours.  Nobody is to wait for us who waits for the end of what we have inherited: a pipe that
- * the caller writes to, or reads what we print from. */
-static void caller_leave(int socket, const struct vg_outfile *file)
+/* Leaves the terminal's session, so that closing the terminal does not kill this process.  Closes inherited
+ * descriptors: one of them may be the write end of a pipe, and the pipe's reader waits until all write ends are
+ * closed. */
+static void caller_detach(int socket, const struct vg_outfile *file)
 {
 	int ends[2];
 
 	setsid();
-	/* First what is not needed: the caller may have left no descriptor free. */
-	others_close(socket, file->fd, file->directory);
-	/* An empty pipe: /dev/null may not exist, and would keep /dev from being unmounted.  It serves where a filter
-	 * forbids pipes. */
+	/* Close descriptors before opening new ones: the caller may have reached the limit. */
+	close_others(socket, file->fd, file->directory);
+	/* The standard descriptors become an empty pipe.  Use /dev/null only if a seccomp filter forbids pipes:
+	 * /dev/null may not exist, and /dev cannot be unmounted while /dev/null is open. */
 	if (pipe2(ends, O_CLOEXEC) != 0)
 		ends[0] = open("/dev/null", O_RDWR | O_CLOEXEC);
 	for (int fd = STDIN_FILENO; fd <= STDERR_FILENO; fd++) {
 		if (ends[0] < 0 || dup2(ends[0], fd) < 0)
 			close(fd);
 	}
-	others_close(socket, file->fd, file->directory);
+	close_others(socket, file->fd, file->directory);
 }
 
-/* Goes on in the background until the recording ends.  Where no process can be made, in the foreground. */
+/* Begins a recording.  A child process waits in the background for the end of the recording.  If fork() fails, this
+ * process waits. */
 static int begin_send(const struct vg_arguments *arguments, int socket, struct vg_outfile *file,
 		      struct vg_err *err)
 {
@@ -166,25 +169,26 @@ static int begin_send(const struct vg_arguments *arguments, int socket, struct v
 
 	if (rc != 0)
 		return rc;
-	vg_print(stdout, "%" PRIu32 "\n", message.which.id);
+	vg_print(stdout, "%" PRIu32 "\n", message.recording.id);
 	fflush(stdout);
-	/* The caller may unmount its directory as soon as we return.  The file is known by a descriptor. */
+	/* The caller may unmount its working directory as soon as we return.  The output file is already open, so its
+	 * relative path is no longer needed. */
 	if (chdir("/") != 0)
-		vg_print(stderr, "vgctl: cannot change to the directory /: %s\n", vg_err_words(-errno));
+		vg_print(stderr, "vgctl: cannot change to the directory /: %s\n", vg_errno_text(-errno));
 	child = fork();
 	if (child == 0)
-		caller_leave(socket, file);
+		caller_detach(socket, file);
 	if (child <= 0)
-		file_name_when_complete(socket, file);
+		file_rename_at_end(socket, file);
 	if (child == 0)
 		_exit(EXIT_SUCCESS);
-	vg_outfile_forget(file);
+	vg_outfile_close_copy(file);
 	return 0;
 }
 
-/* Asks for something that goes into the file which the arguments name: `ask` gives it up, by its name or
- * to the helper.  What fails leaves no file. */
-static int file_ask(const struct vg_arguments *arguments,
+/* Creates the output file and calls `ask`, which sends the request and then commits the file or closes its copy.
+ * Removes the file after a failure. */
+static int file_request(const struct vg_arguments *arguments,
 		    int (*ask)(const struct vg_arguments *arguments, int socket,
 			       struct vg_outfile *file, struct vg_err *err))
 {
@@ -197,7 +201,8 @@ static int file_ask(const struct vg_arguments *arguments,
 	rc = vg_outfile_open(&file, arguments->output, &err);
 	if (rc == 0) {
 		rc = file.in_place ?
-		     vg_err_set(&err, -EINVAL, "%s is no regular file", arguments->output) :
+		     vg_err_set(&err, -EINVAL, "%s is not a regular file; use the path of a regular file",
+				arguments->output) :
 		     ask(arguments, socket, &file, &err);
 		if (rc != 0)
 			vg_outfile_abandon(&file);
@@ -208,10 +213,10 @@ static int file_ask(const struct vg_arguments *arguments,
 
 int vg_cmd_begin(const struct vg_arguments *arguments)
 {
-	return file_ask(arguments, begin_send);
+	return file_request(arguments, begin_send);
 }
 
-static int question(const struct vg_arguments *arguments, struct vg_wire_message *message,
+static int helper_request(const struct vg_arguments *arguments, struct vg_wire_message *message,
 		    enum vg_wire_kind kind, enum vg_wire_kind answer)
 {
 	struct vg_err err;
@@ -222,8 +227,8 @@ static int question(const struct vg_arguments *arguments, struct vg_wire_message
 
 int vg_cmd_end(const struct vg_arguments *arguments)
 {
-	struct vg_wire_message message = { .which = { .id = arguments->id } };
-	int status = question(arguments, &message, VG_WIRE_CLOSE, VG_WIRE_ENDED);
+	struct vg_wire_message message = { .recording = { .id = arguments->id } };
+	int status = helper_request(arguments, &message, VG_WIRE_CLOSE, VG_WIRE_ENDED);
 
 	if (status == EXIT_SUCCESS)
 		vg_print(stdout, "%" PRIu64 " samples of %" PRIu32 " thread%s, %" PRIu64 " bytes, %" PRIu64 " lost\n",
@@ -233,10 +238,10 @@ int vg_cmd_end(const struct vg_arguments *arguments)
 	return status;
 }
 
-static int dump_take(const struct vg_arguments *arguments, int socket, struct vg_outfile *file,
+static int dump_receive(const struct vg_arguments *arguments, int socket, struct vg_outfile *file,
 		     struct vg_err *err)
 {
-	struct vg_wire_message message = { .which = { .id = arguments->id } };
+	struct vg_wire_message message = { .recording = { .id = arguments->id } };
 	int rc;
 
 	rc = vg_helpers_ask(socket, &message, VG_WIRE_DUMP, &file->fd, 1, VG_WIRE_DUMPED, err);
@@ -252,7 +257,7 @@ static int dump_take(const struct vg_arguments *arguments, int socket, struct vg
 
 int vg_cmd_dump(const struct vg_arguments *arguments)
 {
-	return file_ask(arguments, dump_take);
+	return file_request(arguments, dump_receive);
 }
 
 int vg_cmd_mark(const struct vg_arguments *arguments)
@@ -261,9 +266,9 @@ int vg_cmd_mark(const struct vg_arguments *arguments)
 	int status;
 
 	snprintf(message.text, sizeof message.text, "%s", arguments->label);
-	status = question(arguments, &message, VG_WIRE_MARK, VG_WIRE_MARKED);
-	if (status == EXIT_SUCCESS && message.which.id == 0) {
-		vg_print(stderr, "vgctl: process %d has no session to mark\n", arguments->pid);
+	status = helper_request(arguments, &message, VG_WIRE_MARK, VG_WIRE_MARKED);
+	if (status == EXIT_SUCCESS && message.recording.id == 0) {
+		vg_print(stderr, "vgctl: process %d has no recording to mark; begin one first\n", arguments->pid);
 		return EXIT_FAILURE;
 	}
 	return status;

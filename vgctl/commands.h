@@ -4,7 +4,7 @@
 
 #include "vgctl/arguments.h"
 
-/* What vgctl(1) can be asked for.  Each prints what it has to say and returns the exit status. */
+/* The commands of vgctl(1).  Each prints its result or error and returns the exit status. */
 
 int vg_cmd_list(const struct vg_arguments *arguments);
 int vg_cmd_status(const struct vg_arguments *arguments);

@@ -14,7 +14,7 @@
 
 #include "libvgctl/channel.h"
 
-enum { ANSWER_TIMEOUT_MS = 60 * 1000, TAKEN_TIMEOUT_S = 5 };
+enum { ANSWER_TIMEOUT_MS = 60 * 1000, ACCEPT_TIMEOUT_S = 5 };
 
 int vg_helpers_directory(const char *given, char *directory, size_t bytes, struct vg_err *err)
 {
@@ -22,11 +22,12 @@ int vg_helpers_directory(const char *given, char *directory, size_t bytes, struc
 	int length;
 
 	if (given == NULL && (runtime == NULL || *runtime != '/'))
-		return vg_err_set(err, -ENOENT, "there is no $XDG_RUNTIME_DIR: say --directory");
+		return vg_err_set(err, -ENOENT, "$XDG_RUNTIME_DIR is not set; use --directory");
 	length = given != NULL ? snprintf(directory, bytes, "%s", given) :
 				 snprintf(directory, bytes, "%s/vignette", runtime);
 	return length >= 0 && (size_t)length < bytes ? 0 :
-	       vg_err_set(err, -ENAMETOOLONG, "the directory's path is too long");
+	       vg_err_set(err, -ENAMETOOLONG, "%s: path of more than %zu bytes", given != NULL ? given : runtime,
+			  bytes - 1);
 }
 
 int vg_helpers_each(const char *directory, void (*visit)(pid_t pid, void *context), void *context,
@@ -48,23 +49,24 @@ int vg_helpers_each(const char *directory, void (*visit)(pid_t pid, void *contex
 	return 0;
 }
 
-/* A socket in /tmp could be anybody's, who would be given our files. */
+/* In a directory such as /tmp, any user can create a socket.  The process that listens gets our open files, so it must
+ * belong to this user.  For root, it may belong to any user. */
 static int peer_check(int socket, struct vg_err *err)
 {
 	struct ucred peer;
 	socklen_t length = sizeof peer;
 
 	if (getsockopt(socket, SOL_SOCKET, SO_PEERCRED, &peer, &length) != 0)
-		return vg_err_sys(err, -errno, "cannot tell who listens");
+		return vg_err_sys(err, -errno, "cannot read the user of the process that listens");
 	return peer.uid == geteuid() || geteuid() == 0 ? 0 :
-	       vg_err_set(err, -EPERM, "who listens there is another user");
+	       vg_err_set(err, -EPERM, "the process that listens belongs to another user");
 }
 
-/* Without a timeout, connect(2) waits for ever for room in the queue of a peer that takes no connection:
- * unix(7).  A helper takes those that are there each time it wakes. */
+/* Without a timeout, connect(2) waits for ever if the listening socket's queue of connections is full (unix(7)).  A
+ * helper accepts a waiting connection each time it wakes, so a short timeout is enough. */
 static int socket_open(void)
 {
-	const struct timeval timeout = { .tv_sec = TAKEN_TIMEOUT_S };
+	const struct timeval timeout = { .tv_sec = ACCEPT_TIMEOUT_S };
 	int fd = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0);
 
 	if (fd >= 0)
@@ -75,11 +77,11 @@ static int socket_open(void)
 static int connect_failed(const char *directory, pid_t pid, int error, struct vg_err *err)
 {
 	if (error == ENOENT || error == ECONNREFUSED)
-		return vg_err_set(err, -ESRCH, "no helper listens for process %d (%s/%d.sock)", pid, directory,
+		return vg_err_set(err, -ESRCH, "%s/%d.sock: no helper listens for process %d", directory, pid,
 				  pid);
 	if (error == EAGAIN)
-		return vg_err_set(err, -ETIMEDOUT, "%s/%d.sock: the helper takes no connection in %d seconds",
-				  directory, pid, TAKEN_TIMEOUT_S);
+		return vg_err_set(err, -ETIMEDOUT, "%s/%d.sock: the helper accepted no connection within %d seconds",
+				  directory, pid, ACCEPT_TIMEOUT_S);
 	return vg_err_sys(err, -error, "%s/%d.sock", directory, pid);
 }
 
@@ -90,10 +92,10 @@ int vg_helpers_connect(const char *directory, pid_t pid, struct vg_err *err)
 
 	if (at < 0)
 		return errno == ENOENT ?
-		       vg_err_set(err, -ESRCH, "no helper listens for process %d (there is no %s)", pid,
-				  directory) :
+		       vg_err_set(err, -ESRCH, "%s: no such directory; no helper listens for process %d",
+				  directory, pid) :
 		       vg_err_sys(err, -errno, "%s", directory);
-	/* The address has no room for long paths. */
+	/* Use a path in /proc, because sun_path has room for only 107 bytes: the path of a directory can be longer. */
 	snprintf(address.sun_path, sizeof address.sun_path, "/proc/self/fd/%d/%d.sock", at, pid);
 	fd = socket_open();
 	if (fd < 0 || connect(fd, (const struct sockaddr *)&address, sizeof address) != 0)
@@ -108,24 +110,24 @@ int vg_helpers_connect(const char *directory, pid_t pid, struct vg_err *err)
 	return rc;
 }
 
-int vg_helpers_ask(int socket, struct vg_wire_message *message, enum vg_wire_kind question,
+int vg_helpers_ask(int socket, struct vg_wire_message *message, enum vg_wire_kind request,
 		   const int *fds, size_t count, enum vg_wire_kind answer, struct vg_err *err)
 {
-	int rc = vg_channel_send(socket, message, question, fds, count);
+	int rc = vg_channel_send(socket, message, request, fds, count);
 
 	if (rc == 0)
 		rc = vg_channel_receive(socket, message, NULL, NULL, ANSWER_TIMEOUT_MS);
 	if (rc == -ECONNRESET)
-		return vg_err_set(err, rc, "the helper has hung up: it ended, or has too many connections, or "
-				  "this is another user's");
+		return vg_err_set(err, rc, "the helper closed the connection: it ended, it has too many "
+				  "connections, or it belongs to another user");
 	if (rc == -EPROTO)
-		return vg_err_set(err, rc, "the helper is of another version");
+		return vg_err_set(err, rc, "the helper vignetted and vgctl have different versions");
 	if (rc != 0)
-		return vg_err_sys(err, rc, "cannot speak with the helper");
+		return vg_err_sys(err, rc, "cannot send to or receive from the helper");
 	if (message->kind == VG_WIRE_FAILED && message->failure.code < 0) {
 		message->failure.text[VG_WIRE_TEXT_BYTES - 1] = '\0';
 		return vg_err_set(err, message->failure.code, "%s", message->failure.text);
 	}
 	return message->kind == answer ? 0 :
-	       vg_err_set(err, -EPROTO, "the helper is of another version");
+	       vg_err_set(err, -EPROTO, "the helper vignetted and vgctl have different versions");
 }

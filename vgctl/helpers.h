@@ -7,24 +7,30 @@
 #include "base/err.h"
 #include "libvgctl/wire.h"
 
-/* The helpers that listen, and a connection to one of them. */
+/*
+ * Finds the helpers that listen, and sends requests to them.
+ *
+ *     int socket = vg_helpers_connect(directory, pid, &err);
+ *     if (socket >= 0)
+ *             rc = vg_helpers_ask(socket, &message, VG_WIRE_STATUS, NULL, 0, VG_WIRE_STATE, &err);
+ */
 
-/* The directory of their sockets, the caller's buffer: `given`, or $XDG_RUNTIME_DIR/vignette if that
- * is NULL.  0, -ENOENT or -ENAMETOOLONG. */
+/* Writes the path of the directory of the sockets to `directory`, which has room for `bytes` bytes.  The path is
+ * `given`, or $XDG_RUNTIME_DIR/vignette if `given` is NULL.  Returns 0, -ENOENT or -ENAMETOOLONG. */
 int vg_helpers_directory(const char *given, char *directory, size_t bytes, struct vg_err *err);
 
-/* Calls visit() with the pid of every process that has a socket there, in no order.  0 or a negative
- * errno; -ENOENT is no error: nobody listens. */
+/* Calls visit() for every process that has a socket in the directory, in no particular order.  Returns 0 or a negative
+ * errno.  A directory that does not exist is no error. */
 int vg_helpers_each(const char *directory, void (*visit)(pid_t pid, void *context), void *context,
 		    struct vg_err *err);
 
-/* A connection, the caller's; -ESRCH if the process's helper does not listen; -EPERM if who listens
- * is another user; another negative errno. */
+/* Returns a connected socket, which the caller closes, or a negative errno. -ESRCH: the process's helper does not
+ * listen. -EPERM: the process that listens belongs to another user. */
 int vg_helpers_connect(const char *directory, pid_t pid, struct vg_err *err);
 
-/* Sends a question with `count` descriptors, and takes the answer, which must be of that kind.  0, or
- * a negative errno: the helper's own, with its sentence, if it refuses. */
-int vg_helpers_ask(int socket, struct vg_wire_message *message, enum vg_wire_kind question,
+/* Sends a request with `count` descriptors.  Replaces the message by the answer, which must be of the kind `answer`.
+ * Returns 0 or a negative errno.  If the helper refuses the request, err has the helper's message. */
+int vg_helpers_ask(int socket, struct vg_wire_message *message, enum vg_wire_kind request,
 		   const int *fds, size_t count, enum vg_wire_kind answer, struct vg_err *err);
 
 #endif

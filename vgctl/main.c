@@ -8,7 +8,7 @@
 #include "vgctl/commands.h"
 #include "vgctl/helpers.h"
 
-/* What `end` and `dump` take at their end. */
+/* Parses the optional last argument of `end` and `dump`, the id of a recording. */
 static bool id_parse(struct vg_arguments *arguments, char **rest, int count)
 {
 	uint64_t value = 0;

@@ -13,21 +13,21 @@ static const struct command {
 	int (*run)(int argc, char **argv);
 	const char *help;
 } commands[] = {
-	{ "info", cmd_info, "what was recorded, what it cost, what was lost" },
-	{ "report", cmd_report, "the hottest functions" },
-	{ "summary", cmd_summary, "times of the program's own intervals, by label" },
-	{ "diff", cmd_diff, "what became slower, between profiles before and after" },
-	{ "aggregate", cmd_aggregate, "sums over many profiles, and how they spread" },
-	{ "symbols", cmd_symbols, "save the symbols of binaries for later" },
-	{ "store", cmd_store, "list what a store of symbols holds" },
-	{ "missing", cmd_missing, "which modules of profiles have no symbols" },
-	{ "resolve", cmd_resolve, "put the names of functions into profiles" },
-	{ "speedscope", cmd_speedscope, "write the file that Speedscope opens" },
-	{ "chrome", cmd_chrome, "write trace events, for Perfetto and the Firefox Profiler" },
-	{ "folded", cmd_folded, "write folded stacks, as flamegraph.pl reads them" },
-	{ "recover", cmd_recover, "write what is good of a damaged profile" },
-	{ "audit", cmd_audit, "every string in a profile, and which may tell of somebody" },
-	{ "dump", cmd_dump, "every record of a profile, one line of JSON each" },
+	{ "info", cmd_info, "show what was recorded, what it cost and what was lost" },
+	{ "report", cmd_report, "show the functions that took the most time" },
+	{ "summary", cmd_summary, "show times of the program's intervals, by label" },
+	{ "diff", cmd_diff, "compare profiles before and after a change" },
+	{ "aggregate", cmd_aggregate, "add up many profiles and show how they vary" },
+	{ "symbols", cmd_symbols, "save the symbols of binaries in a symbol store" },
+	{ "store", cmd_store, "list the symbol files of a symbol store" },
+	{ "missing", cmd_missing, "list modules of profiles that have no symbols" },
+	{ "resolve", cmd_resolve, "add function names to profiles" },
+	{ "speedscope", cmd_speedscope, "write a profile for Speedscope" },
+	{ "chrome", cmd_chrome, "write trace events for Perfetto and the Firefox Profiler" },
+	{ "folded", cmd_folded, "write folded stacks for flamegraph.pl" },
+	{ "recover", cmd_recover, "copy the intact chunks of a damaged profile" },
+	{ "audit", cmd_audit, "list all strings of a profile and mark those that may identify a person" },
+	{ "dump", cmd_dump, "print every record of a profile as a line of JSON" },
 };
 
 enum { COMMANDS = sizeof commands / sizeof *commands };
@@ -42,25 +42,27 @@ static int usage(FILE *file)
 	return file == stdout ? VG_EXIT_DONE : VG_EXIT_USAGE;
 }
 
-/* A view that did not reach its reader whole is a failure, whatever the command thought. */
+/* Reports a failed write to standard output, even if the command did not check for it.  Returns the exit
+ * status. */
 static int stdout_finish(const char *name, int status)
 {
 	bool failed = ferror(stdout) != 0;
 
 	errno = EIO;
 	if (fflush(stdout) != 0 || failed) {
-		vg_print(stderr, "%s: cannot write standard output: %s\n", name, strerror(errno));
+		vg_print(stderr, "%s: standard output: cannot write: %s\n", name, strerror(errno));
 		return status == VG_EXIT_DONE ? VG_EXIT_FAILED : status;
 	}
 	return status;
 }
 
-/* Files are mapped: what is cut off behind our back, or cannot be read from the disk, is found out
- * at some load from memory.  Only write(2) and _exit(2) may be called here. */
+/* Input files are mapped.  If another process truncates such a file, or the disk fails, a load from the
+ * mapping raises SIGBUS.  The handler may call only async-signal-safe functions that the seccomp filter
+ * allows, such as write(2) and _exit(2). */
 static void on_bus_error(int signal)
 {
 	static const char sentence[] =
-		"vgtool: a file was cut short, or could not be read, while it was in use\n";
+		"vgtool: an input file was truncated or could not be read while it was in use\n";
 	ssize_t written = write(STDERR_FILENO, sentence, sizeof sentence - 1);
 
 	(void)signal;
@@ -94,6 +96,6 @@ int main(int argc, char **argv)
 		if (strcmp(argv[1], commands[i].name) == 0)
 			return command_run(&commands[i], argc - 1, argv + 1);
 	}
-	vg_print(stderr, "vgtool: there is no command %s\n", argv[1]);
+	vg_print(stderr, "vgtool: %s is not a command\n", argv[1]);
 	return usage(stderr);
 }

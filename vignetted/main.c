@@ -23,7 +23,7 @@ enum { EXIT_USAGE = 2, EXIT_CANNOT_RUN = 126, EXIT_NOT_FOUND = 127 };
 struct arguments {
 	struct vg_session_options session;
 	const char *output;
-	pid_t pid;                   /* 0: a command is to be launched */
+	pid_t pid;                   /* 0: launch `command` instead */
 	char *const *command;
 	bool serve;
 	bool rate_given, budget_given;
@@ -37,17 +37,49 @@ static const char usage[] =
 	"         --max-memory BYTES  --max-threads N  --max-modules N  --max-name BYTES\n"
 	"         --counter NAME (up to four: page-faults, context-switches, instructions:u, ...)\n";
 
-/* 0 or the exit status, with the reason printed. */
+/* Returns 0, or the exit status after a message. */
 static int counter_parse(struct arguments *arguments, const char *text)
 {
 	struct vg_err err;
 
 	if (vg_counters_parse(text, arguments->session.counters, &err) == 0)
 		return 0;
-	vg_print(stderr, "vignetted: %s\n", err.text);
+	vg_print(stderr, "vignetted: --counter %s: %s\n", text, err.text);
 	return EXIT_USAGE;
 }
 
+/* What each option expects as its value. */
+static const struct {
+	char option;
+	const char *name, *expected;
+} expectations[] = {
+	{ 'p', "--pid", "must be a process id" },
+	{ 'o', "--output", "must be the name of a file" },
+	{ 'r', "--rate", "must be a whole number of samples per second, 1 to 10000" },
+	{ 'b', "--budget", "must be a whole number of percent, 0 to 100" },
+	{ 'd', "--duration", "must be a whole number of seconds, 1 to 1073741824" },
+	{ 'm', "--mode", "must be wall or cpu" },
+	{ 'f', "--max-frames", "must be 1 to 65536 frames" },
+	{ 's', "--max-size", "must be a whole number of bytes, 65536 or more" },
+	{ 'M', "--max-memory", "must be a whole number of bytes, 33554432 or more" },
+	{ 't', "--max-threads", "must be 1 to 4294967294 threads" },
+	{ 'l', "--max-modules", "must be 1 to 4294967294 modules" },
+	{ 'n', "--max-name", "must be 16 to 16384 bytes" },
+	{ 'c', "--capture", "must be auto or stop" },
+};
+_Static_assert(VG_MEMORY_MIN_BYTES == 33554432 && VG_NAME_MIN_BYTES == 16 && VG_NAME_MAX_BYTES == 16384,
+	       "messages have these bounds");
+
+static void expectation_print(int option, const char *text)
+{
+	for (size_t i = 0; i < sizeof expectations / sizeof *expectations; i++) {
+		if (expectations[i].option == option)
+			vg_print(stderr, "vignetted: %s %s: %s\n", expectations[i].name, text,
+				 expectations[i].expected);
+	}
+}
+
+/* Returns false if the value is not what the option expects. */
 static bool option_parse(struct arguments *arguments, int option, const char *text)
 {
 	struct vg_session_options *session = &arguments->session;
@@ -86,7 +118,7 @@ static bool option_parse(struct arguments *arguments, int option, const char *te
 		session->max_file_bytes = value;
 		return good;
 	case 'M':
-		return vg_number_parse(text, VG_MEMORY_LEAST_BYTES, UINT64_MAX, &session->max_memory_bytes);
+		return vg_number_parse(text, VG_MEMORY_MIN_BYTES, UINT64_MAX, &session->max_memory_bytes);
 	case 't':
 		good = vg_number_parse(text, 1, UINT32_MAX - 1, &value);
 		session->max_threads = (uint32_t)value;
@@ -96,7 +128,7 @@ static bool option_parse(struct arguments *arguments, int option, const char *te
 		session->max_modules = (uint32_t)value;
 		return good;
 	case 'n':
-		good = vg_number_parse(text, VG_NAME_LEAST_BYTES, VG_NAME_MAX_BYTES, &value);
+		good = vg_number_parse(text, VG_NAME_MIN_BYTES, VG_NAME_MAX_BYTES, &value);
 		session->max_name_bytes = (uint32_t)value;
 		return good;
 	case 'P':
@@ -115,7 +147,7 @@ static bool option_parse(struct arguments *arguments, int option, const char *te
 	return false;
 }
 
-/* EXIT_SUCCESS to go on, -1 to stop with success, or EXIT_USAGE with the reason printed. */
+/* Returns EXIT_SUCCESS to continue, -1 to exit with success, or EXIT_USAGE after a message. */
 static int arguments_parse(struct arguments *arguments, int argc, char **argv)
 {
 	static const struct option options[] = {
@@ -154,9 +186,7 @@ static int arguments_parse(struct arguments *arguments, int argc, char **argv)
 		if (option == 'C' && counter_parse(arguments, optarg) != 0)
 			return EXIT_USAGE;
 		if (option != 'C' && !option_parse(arguments, option, optarg)) {
-			vg_print(stderr, "vignetted: %s is out of range or not a value for that option\n",
-				 optarg);
-			fputs(usage, stderr);
+			expectation_print(option, optarg);
 			return EXIT_USAGE;
 		}
 	}
@@ -166,6 +196,9 @@ static int arguments_parse(struct arguments *arguments, int argc, char **argv)
 	if (arguments->serve || (arguments->output != NULL &&
 				 (arguments->pid != 0) != (arguments->command != NULL)))
 		return EXIT_SUCCESS;
+	vg_print(stderr, "vignetted: %s\n", arguments->output == NULL ? "no output file; use -o FILE" :
+		 arguments->command != NULL ? "both --pid and a command; use one of them" :
+					      "nothing to record; use --pid PID, or a command after --");
 	fputs(usage, stderr);
 	return EXIT_USAGE;
 }
@@ -173,7 +206,7 @@ static int arguments_parse(struct arguments *arguments, int argc, char **argv)
 static void summary_print(const struct vg_recording *recording, const char *output)
 {
 	const struct vg_recorder *recorder = &recording->recorder;
-	uint64_t lost = vg_recorder_lost(recorder);
+	uint64_t skipped = recorder->lost[VG_LOSS_TICK_SKIPPED], lost = vg_recorder_lost(recorder) - skipped;
 
 	vg_print(stderr, "vignetted: %s: %llu %s of %u %s, %llu bytes", output,
 		 (unsigned long long)recorder->samples, recorder->samples == 1 ? "sample" : "samples",
@@ -181,17 +214,20 @@ static void summary_print(const struct vg_recording *recording, const char *outp
 		 (unsigned long long)recorder->writer.file_bytes);
 	if (lost > 0)
 		vg_print(stderr, ", %llu lost", (unsigned long long)lost);
+	/* Skipped samples are no defect of the profile: their time is in later samples. */
+	if (skipped > 0)
+		vg_print(stderr, ", %llu skipped on a busy machine", (unsigned long long)skipped);
 	vg_print(stderr, " (%s)\n", recording->ended);
 }
 
-/* The end of our own child, which the tracer may have seen already. */
+/* Returns the exit status of our own child.  The tracer may have reaped it already. */
 static int command_status(struct vg_session *session)
 {
 	int status = session->tracer.command_status;
 
 	if (!session->tracer.command_ended &&
 	    waitpid(session->target.pid, &status, WNOHANG) != session->target.pid)
-		return EXIT_SUCCESS;     /* it goes on without us */
+		return EXIT_SUCCESS;     /* the command continues */
 	return WIFSIGNALED(status) ? 128 + WTERMSIG(status) : WEXITSTATUS(status);
 }
 
@@ -201,19 +237,19 @@ static int fail(const struct vg_err *err)
 	return EXIT_FAILURE;
 }
 
-/* The finisher's part: see vignetted/serve/finisher.h.  The file of a helper that was killed stays as it is. */
-static int file_finish(void *context, enum vg_finish what, struct vg_err *err)
+/* The finisher's action (serve/finisher.h).  If the helper was killed, its file stays as it is. */
+static int file_finish(void *context, enum vg_finish action, struct vg_err *err)
 {
 	struct vg_outfile *file = context;
 
-	if (what == VG_FINISH_KEEP)
+	if (action == VG_FINISH_KEEP)
 		return vg_outfile_commit(file, err);
-	if (what == VG_FINISH_DROP)
+	if (action == VG_FINISH_DROP)
 		vg_outfile_abandon(file);
 	return 0;
 }
 
-/* The target is opened, the helper is confined, and only then the target is read. */
+/* Opens the target, confines the helper, and only then reads the target. */
 static int session_begin(struct vg_session *session, const struct arguments *arguments, int fd,
 			 struct vg_recording **recording, struct vg_err *err)
 {
@@ -222,20 +258,20 @@ static int session_begin(struct vg_session *session, const struct arguments *arg
 	if (rc != 0)
 		return rc;
 	if (vg_confine(false, session->max_memory_bytes, err) != 0) {
-		fail(err);               /* worth knowing, and no reason not to record */
+		fail(err);               /* a warning only */
 		session->unconfined = true;
 	}
 	rc = vg_session_start(session, &arguments->session, err);
 	return rc != 0 ? rc : vg_session_begin(session, &arguments->session, fd, recording, err);
 }
 
-/* Records until something ends it, and completes the file. */
+/* Records until the recording ends, and completes the file. */
 static int session_run(const struct arguments *arguments, int signals, int fd, struct vg_finisher *finisher)
 {
 	static struct vg_session session;
 	struct vg_recording *recording = NULL;
 	struct vg_err err;
-	int rc, kept, ended_by;
+	int rc, rename_rc, ended_by;
 
 	rc = session_begin(&session, arguments, fd, &recording, &err);
 	if (rc != 0) {
@@ -246,16 +282,16 @@ static int session_run(const struct arguments *arguments, int signals, int fd, s
 	ended_by = vg_loop_run(&session, signals, NULL);
 	rc = vg_session_end(&session, recording, "interrupted by a signal");
 	if (rc != 0)
-		vg_err_sys(&err, rc, "%s is not whole", arguments->output);
-	/* What was written is worth having in any case. */
-	kept = vg_finisher_ask(finisher, VG_FINISH_KEEP, rc == 0 ? &err : NULL);
-	if (rc != 0 || kept != 0) {
+		vg_err_sys(&err, rc, "%s: the profile is incomplete", arguments->output);
+	/* Keep an incomplete profile too. */
+	rename_rc = vg_finisher_ask(finisher, VG_FINISH_KEEP, rc == 0 ? &err : NULL);
+	if (rc != 0 || rename_rc != 0) {
 		rc = fail(&err);
 	} else {
 		summary_print(recording, arguments->output);
 		if (recording->recorder.samples == 0 &&
 		    vg_recorder_lost(&recording->recorder) > 0) {
-			vg_err_set(&err, 0, "%s holds no sample: all were lost", arguments->output);
+			vg_err_set(&err, 0, "%s: no samples: all were lost", arguments->output);
 			rc = fail(&err);
 		} else if (arguments->command != NULL && ended_by == 0)
 			rc = command_status(&session);
@@ -283,12 +319,12 @@ static int record(struct arguments *arguments, int signals)
 		if (rc != 0) {
 			fail(&err);
 			vg_finisher_ask(&finisher, VG_FINISH_DROP, NULL);
-			vg_outfile_forget(&file);
+			vg_outfile_close_copy(&file);
 			return rc == -ENOENT ? EXIT_NOT_FOUND : EXIT_CANNOT_RUN;
 		}
 	}
 	rc = session_run(arguments, signals, file.fd, &finisher);
-	vg_outfile_forget(&file);
+	vg_outfile_close_copy(&file);
 	return rc;
 }
 
@@ -308,7 +344,7 @@ int main(int argc, char **argv)
 		return rc < 0 ? EXIT_SUCCESS : rc;
 	signals = vg_loop_signals();
 	if (signals < 0) {
-		vg_print(stderr, "vignetted: cannot block signals: %s\n", vg_err_words(signals));
+		vg_print(stderr, "vignetted: cannot block signals: %s\n", vg_errno_text(signals));
 		return EXIT_FAILURE;
 	}
 	return arguments.serve ? vg_control_serve(VG_WIRE_FD, signals) : record(&arguments, signals);

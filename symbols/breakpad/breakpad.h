@@ -5,50 +5,66 @@
 #include <stdio.h>
 
 #include "base/err.h"
-#include "symbols/table/answers.h"
+#include "symbols/table/symbolization.h"
 #include "symbols/table/table.h"
 
 /*
- * Breakpad's text format for symbols (docs/symbol_files.md in its sources): MODULE, FILE,
- * INLINE_ORIGIN, FUNC, INLINE, line, PUBLIC and STACK CFI records.
+ * Breakpad's text format for symbols, .sym files: MODULE, FILE, INLINE_ORIGIN, FUNC, INLINE, line,
+ * PUBLIC and STACK CFI records, as in docs/symbol_files.md of Breakpad's sources.
  *
- * INFO records go with them, which other readers ignore: CODE_ID, the whole build id; GENERATOR,
- * by what name and version of program they were written; ABSENT <build id> <path>, a file that was not
- * found and holds some of the names; and SECTION <address> <size>, in hex, for
- * each stretch of code that symbols may name, because nothing else in the format says where a
- * PUBLIC ends that no other follows at once.
+ * Vignette adds INFO records, which other readers ignore:
+ *
+ *     CODE_ID <build id>          the whole build id
+ *     GENERATOR <name> <version>  the program that wrote the file
+ *     MISSING <build id> <path>   a dwz file that was not found: names from it are missing
+ *     SECTION <address> <size>    a range of code, in hex.  The symbol of a PUBLIC record, which has
+ *                                 no size, ends with its section at the latest
+ *
+ * To symbolize addresses without reading the whole file into a table:
+ *
+ *     struct vg_symbolization symbolization = { 0 };
+ *     rc = vg_breakpad_symbolize(&symbolization, "app.sym", addresses, count, &err);
+ *     vg_symbolization_free(&symbolization);
  */
 
-/* Files and inline origins are numbered in the order of their names, as Breakpad's dump_syms does
- * it, and only those cited are written.  Control characters in names become '?'.
- * 0, -ENOMEM, or the stream's error. */
+/* Writes a table.  Files and inline origins are numbered in the order of their names, as Breakpad's
+ * dump_syms does.  Files and inline origins to which no record refers are left out.  Control
+ * characters in names become '?'.  Returns 0, -ENOMEM, or the error of the stream. */
 int vg_breakpad_write(const struct vg_symbols *symbols, FILE *stream, struct vg_err *err);
 
 /*
- * Reads a .sym file in one pass, old and new INLINE grammar, LF or CRLF.  If wanted is not NULL it
- * is sorted and unique, and what covers none of those addresses keeps neither name nor lines nor
- * inlines: look up no others then.
+ * Reads a .sym file in one pass.  Accepts the old and the new grammar of INLINE, and lines that end
+ * in LF or CRLF.  If `wanted` is not NULL, it is a list of addresses, sorted and without
+ * duplicates.  Functions without a wanted address then get no name, lines or inlined calls, so look
+ * up wanted addresses only.
  *
- * *symbols must be empty, and is empty again after a failure.  Records that cannot be parsed are
- * counted in bad_records, with the number of the first one's line, and skipped; unknown ones and
- * STACK are skipped silently.  -EBADMSG: no MODULE record; -ENOMEM; or vg_infile_open()'s.
+ * *symbols must be empty.  The caller frees *symbols.  After a failure *symbols is empty.  Records
+ * that cannot be parsed are skipped.  bad_records is their number, and first_bad_line is the line
+ * number of the first one.  STACK and unknown records are skipped.
+ *
+ * Returns 0; -EBADMSG: no MODULE record; -ENOMEM; or an error of vg_infile_open().
  */
 int vg_breakpad_read(struct vg_symbols *symbols, const char *path, const uint64_t *wanted,
 		     size_t wanted_count, struct vg_err *err);
 
-/* Fills an all-zero `absent` from the file's first records.  0, -ENOMEM, or vg_infile_open()'s. */
-int vg_breakpad_find_absent(struct vg_absent *absent, const char *path, struct vg_err *err);
+/* Sets `missing_file`, which must be all zero, from the INFO records at the start of the file.
+ * Returns 0, -ENOMEM, or an error of vg_infile_open(). */
+int vg_breakpad_find_missing_file(struct vg_missing_file *missing_file, const char *path, struct vg_err *err);
 
 /*
- * Reads what the addresses need, and no more, in one pass over the mapped file: answers as
- * vg_symbols_lookup() would give them.  Memory grows with the addresses and with the numbers of
- * files, inline origins, FUNC and PUBLIC records, not with lines or names.
+ * Symbolizes addresses with a .sym file, in one pass over the mapped file.  The frames are the same
+ * as vg_symbols_lookup() would find for each address.  `wanted` is sorted and without duplicates.
+ * Memory grows with the number of addresses and of FILE, INLINE_ORIGIN, FUNC and PUBLIC records, not
+ * with the number of lines and names.  Records of functions without a wanted address are not
+ * checked.
  *
- * *answers must be all zero, and is again after a failure.  -EBADMSG also where functions lie over
- * one another so much that the answers to give are sixteen times as many as the addresses; else as
- * vg_breakpad_read().  What belongs to functions without a wanted address is not checked.
+ * *symbolization must be all zero.  The caller frees *symbolization.  After a failure it is all zero
+ * again.
+ *
+ * Returns 0; -EBADMSG: no MODULE record, or functions overlap so much that each address is in more than 16
+ * functions on average; -ENOMEM; or an error of vg_infile_open().
  */
-int vg_breakpad_answer(struct vg_answers *answers, const char *path, const uint64_t *wanted,
-		       size_t wanted_count, struct vg_err *err);
+int vg_breakpad_symbolize(struct vg_symbolization *symbolization, const char *path, const uint64_t *wanted,
+			  size_t wanted_count, struct vg_err *err);
 
 #endif

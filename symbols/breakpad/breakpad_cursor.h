@@ -8,12 +8,15 @@
 #include <string.h>
 
 /*
- * Fields of one record of a .sym file.  Each function takes a field and the space after it, or
- * returns false.  Internal to symbols/.
+ * Parses the fields of one record of a .sym file.  Each function reads one field and the space
+ * after it.  If the field has another form, the function returns false and does not move the
+ * cursor.  Internal to symbols/.
+ *
+ *     return read_hex(&cursor, UINT64_MAX, &address) && read_decimal(&cursor, UINT32_MAX, &line);
  */
 #define WORD_MAX_CHARS 64
 
-/* The part of a record that is not read yet. */
+/* The part of a record that is not read yet; borrowed from the file. */
 struct vg_sym_cursor {
 	const char *at, *end;
 };
@@ -24,9 +27,9 @@ static inline void skip_spaces(struct vg_sym_cursor *cursor)
 		cursor->at++;
 }
 
-/* A number must end at a space or at the end of the record; one space is taken with it. */
-static inline bool number_end(struct vg_sym_cursor *cursor, const char *at, uint64_t value,
-			      uint64_t max, uint64_t *number)
+/* Ends reading a number: a space or the end of the record must follow. */
+static inline bool number_finish(struct vg_sym_cursor *cursor, const char *at, uint64_t value,
+				 uint64_t max, uint64_t *number)
 {
 	if (at == cursor->at || value > max || (at < cursor->end && *at != ' '))
 		return false;
@@ -35,7 +38,7 @@ static inline bool number_end(struct vg_sym_cursor *cursor, const char *at, uint
 	return true;
 }
 
-static inline bool take_hex(struct vg_sym_cursor *cursor, uint64_t max, uint64_t *number)
+static inline bool read_hex(struct vg_sym_cursor *cursor, uint64_t max, uint64_t *number)
 {
 	const char *at = cursor->at;
 	uint64_t value = 0;
@@ -53,10 +56,10 @@ static inline bool take_hex(struct vg_sym_cursor *cursor, uint64_t max, uint64_t
 			return false;
 		value = value << 4 | digit;
 	}
-	return number_end(cursor, at, value, max, number);
+	return number_finish(cursor, at, value, max, number);
 }
 
-static inline bool take_decimal(struct vg_sym_cursor *cursor, uint64_t max, uint64_t *number)
+static inline bool read_decimal(struct vg_sym_cursor *cursor, uint64_t max, uint64_t *number)
 {
 	const char *at = cursor->at;
 	uint64_t value = 0;
@@ -66,10 +69,10 @@ static inline bool take_decimal(struct vg_sym_cursor *cursor, uint64_t max, uint
 		    __builtin_add_overflow(value, (uint64_t)((unsigned)*at - '0'), &value))
 			return false;
 	}
-	return number_end(cursor, at, value, max, number);
+	return number_finish(cursor, at, value, max, number);
 }
 
-static inline bool take_word(struct vg_sym_cursor *cursor, const char *word)
+static inline bool match_word(struct vg_sym_cursor *cursor, const char *word)
 {
 	size_t length = strlen(word);
 
@@ -80,7 +83,7 @@ static inline bool take_word(struct vg_sym_cursor *cursor, const char *word)
 	return true;
 }
 
-static inline bool take_any_word(struct vg_sym_cursor *cursor, char text[WORD_MAX_CHARS])
+static inline bool read_word(struct vg_sym_cursor *cursor, char text[WORD_MAX_CHARS])
 {
 	const char *space = memchr(cursor->at, ' ', (size_t)(cursor->end - cursor->at));
 	size_t length = space != NULL ? (size_t)(space - cursor->at) : 0;

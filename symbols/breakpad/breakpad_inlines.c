@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Which of a function's inlined calls are at which of the wanted addresses. */
+/* Finds the inlined calls at each wanted address of a function. */
 #include "symbols/breakpad/breakpad_inlines.h"
 
 #include "symbols/breakpad/breakpad_wanted.h"
 
-/* The parent of each call, or NONE: the nearest before it that is one less deep. */
+/* Sets the parent of each call: the nearest earlier call whose depth is 1 less, or VG_SYMBOLS_NONE. */
 static int parents_find(struct vg_sym_reader *reader, const struct vg_symbol_function *function)
 {
 	const struct vg_symbol_inline *calls = reader->symbols->inlines.items;
@@ -29,19 +29,21 @@ static int parents_find(struct vg_sym_reader *reader, const struct vg_symbol_fun
 	return 0;
 }
 
-static uint32_t skip_to_unset(uint32_t *skip, uint32_t at)
+static uint32_t next_unset_find(uint32_t *next_unset, uint32_t at)
 {
-	while (skip[at] != at) {
-		skip[at] = skip[skip[at]];
-		at = skip[at];
+	while (next_unset[at] != at) {
+		next_unset[at] = next_unset[next_unset[at]];
+		at = next_unset[at];
 	}
 	return at;
 }
 
 /*
- * The innermost call at each wanted address of the function.  The last call that covers an address
- * is the innermost: so from the last one on, each sets those addresses that are not set yet, and
- * steps over the others at once (a disjoint-set forest, as in Tarjan's offline algorithms).
+ * Sets the innermost call at each wanted address of the function.  Calls are in preorder, so the
+ * last call that covers an address is the innermost.  The calls are processed from the last to the
+ * first, and each call sets those addresses in its ranges that are still unset.  next_unset is a
+ * disjoint-set forest, as in Tarjan's offline algorithms.  It leads from any address to the next unset
+ * address, so that addresses that are already set cost no time.
  */
 static int innermost_find(struct vg_sym_reader *reader, const struct vg_symbol_function *function)
 {
@@ -49,12 +51,12 @@ static int innermost_find(struct vg_sym_reader *reader, const struct vg_symbol_f
 	uint32_t count = (uint32_t)(reader->high - reader->low);
 	const uint64_t *wanted = reader->wanted + reader->low;
 
-	reader->innermost.count = reader->skip.count = 0;
+	reader->innermost.count = reader->next_unset.count = 0;
 	if (vg_array_reserve(&reader->innermost, count) != 0 ||
-	    vg_array_reserve(&reader->skip, (size_t)count + 1) != 0)
+	    vg_array_reserve(&reader->next_unset, (size_t)count + 1) != 0)
 		return -ENOMEM;
 	for (uint32_t i = 0; i <= count; i++)
-		reader->skip.items[i] = i;
+		reader->next_unset.items[i] = i;
 	memset(reader->innermost.items, 0xff, count * sizeof *reader->innermost.items);
 	for (uint32_t call = function->inline_count; call-- > 0;) {
 		const struct vg_symbol_inline *of = &symbols->inlines.items[call];
@@ -65,11 +67,11 @@ static int innermost_find(struct vg_sym_reader *reader, const struct vg_symbol_f
 			uint32_t at = (uint32_t)(vg_sym_wanted_from(reader, range->address) -
 						 reader->low);
 
-			for (at = skip_to_unset(reader->skip.items, at);
+			for (at = next_unset_find(reader->next_unset.items, at);
 			     at < count && wanted[at] - range->address < range->size_bytes;
-			     at = skip_to_unset(reader->skip.items, at)) {
+			     at = next_unset_find(reader->next_unset.items, at)) {
 				reader->innermost.items[at] = call;
-				reader->skip.items[at] = at + 1;
+				reader->next_unset.items[at] = at + 1;
 			}
 		}
 	}

@@ -4,8 +4,8 @@
 
 #include "symbols/breakpad/breakpad_reader.h"
 
-/* Fills innermost and parents of the reader for the function that is read, and sets its frames to
- * none.  0 or -ENOMEM. */
+/* Sets reader->innermost and reader->parents for the function that is being read, and resets
+ * reader->frames.  Returns 0 or -ENOMEM. */
 int vg_sym_inlines_find(struct vg_sym_reader *reader, const struct vg_symbol_function *function);
 
 #endif

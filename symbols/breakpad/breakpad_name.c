@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 #include "symbols/breakpad/breakpad_name.h"
 
-int vg_sym_name_keep(struct vg_sym_reader *reader, struct vg_intern *strings,
-		     const struct vg_sym_name *name, uint32_t *id)
+int vg_sym_name_intern(struct vg_sym_reader *reader, struct vg_intern *strings,
+		       const struct vg_sym_name *name, uint32_t *id)
 {
 	static const char omitted[] = "<name omitted>";
 	size_t length = name->text != NULL ? strnlen(name->text, name->length) : 0;

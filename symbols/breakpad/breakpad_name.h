@@ -4,8 +4,9 @@
 
 #include "symbols/breakpad/breakpad_reader.h"
 
-/* The id of a name in that table of strings; what has none is "<name omitted>".  0 or -ENOMEM. */
-int vg_sym_name_keep(struct vg_sym_reader *reader, struct vg_intern *strings,
-		     const struct vg_sym_name *name, uint32_t *id);
+/* Adds the name to `strings` and sets *id to its id there.  An empty or missing name becomes
+ * "<name omitted>".  Returns 0 or -ENOMEM. */
+int vg_sym_name_intern(struct vg_sym_reader *reader, struct vg_intern *strings,
+		       const struct vg_sym_name *name, uint32_t *id);
 
 #endif

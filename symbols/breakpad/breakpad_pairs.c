@@ -7,22 +7,23 @@ struct pair {
 	uint32_t name, file;
 };
 
-/* Most functions are in one file: the last look for each origin, and for the function itself, saves
- * nearly all others. */
+/* The code of an inline origin or a function is mostly in one file.  So each origin caches its last
+ * pair, and the reader caches the last pair of a function.  This avoids nearly all look-ups. */
 int vg_sym_pair_index(struct vg_sym_reader *reader, uint32_t name, uint32_t file, uint32_t *index)
 {
-	struct vg_sym_look *last = (name & VG_SYM_ORIGIN) != 0 ?
-				   &reader->origins.items[name & ~VG_SYM_ORIGIN].last : &reader->last;
+	struct vg_sym_cached_pair *cached =
+		(name & VG_SYM_ORIGIN) != 0 ? &reader->origins.items[name & ~VG_SYM_ORIGIN].cached :
+					      &reader->cached;
 	struct pair pair = { name, file };
 	int rc = 0;
 
-	if (last->index == VG_SYMBOLS_NONE || last->name != name || last->file != file) {
+	if (cached->index == VG_SYMBOLS_NONE || cached->name != name || cached->file != file) {
 		rc = vg_intern(&reader->pairs, &pair, sizeof pair, index);
 		if (rc < 0)
 			return rc;
-		*last = (struct vg_sym_look){ name, file, *index };
+		*cached = (struct vg_sym_cached_pair){ name, file, *index };
 	}
-	*index = last->index;
+	*index = cached->index;
 	return 0;
 }
 
@@ -32,7 +33,7 @@ static int origin_name(struct vg_sym_reader *reader, uint32_t slot, uint32_t *id
 	int rc = 0;
 
 	if (name->id == VG_SYMBOLS_NONE)
-		rc = vg_sym_name_keep(reader, &reader->answers->strings, name, &name->id);
+		rc = vg_sym_name_intern(reader, &reader->symbolization->strings, name, &name->id);
 	*id = name->id;
 	return rc;
 }
@@ -49,19 +50,18 @@ static int file_name(struct vg_sym_reader *reader, uint32_t slot, uint32_t *id)
 		return 0;
 	name = &reader->files.items[slot];
 	if (name->id == VG_SYMBOLS_NONE)
-		rc = vg_sym_name_keep(reader, &reader->answers->strings, name, &name->id);
+		rc = vg_sym_name_intern(reader, &reader->symbolization->strings, name, &name->id);
 	*id = name->id;
 	return rc;
 }
 
-/* Slots -> names. */
 int vg_sym_pairs_finish(struct vg_sym_reader *reader)
 {
 	int rc = 0;
 
 	for (uint32_t i = 0; rc == 0 && i < reader->pairs.count; i++) {
 		struct pair pair;
-		struct vg_answer_function function;
+		struct vg_symbolized_function function;
 
 		memcpy(&pair, vg_intern_bytes(&reader->pairs, i, NULL), sizeof pair);
 		function.name = pair.name;
@@ -70,7 +70,7 @@ int vg_sym_pairs_finish(struct vg_sym_reader *reader)
 		if (rc == 0)
 			rc = file_name(reader, pair.file, &function.file);
 		if (rc == 0)
-			rc = vg_array_push(&reader->answers->functions, &function);
+			rc = vg_array_push(&reader->symbolization->functions, &function);
 	}
 	return rc;
 }

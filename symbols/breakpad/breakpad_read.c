@@ -7,14 +7,15 @@
 #include "symbols/breakpad/breakpad_name.h"
 #include "symbols/breakpad/breakpad_record.h"
 
-/* The index of a file in the table; of one that was never named, NONE. */
+/* The index in the table of the file with that slot; VG_SYMBOLS_NONE if no FILE record names it. */
 static uint32_t slot_file(const struct vg_sym_reader *reader, uint32_t slot)
 {
 	return slot == VG_SYMBOLS_NONE ? VG_SYMBOLS_NONE : reader->files.items[slot].id;
 }
 
-/* Where the old grammar's call was: in the file of the function it was inlined into, which the
- * parent's origin names, and for the outermost the function's first line. */
+/* The file in which a call is made, for a record in the old grammar, which has no file of the call.
+ * If the call is inside another inlined call, the result is the file of that other call's origin.
+ * Otherwise the result is the file of the function's first line. */
 static uint32_t old_call_file(const struct vg_sym_reader *reader,
 			      const struct vg_symbol_function *function, uint32_t depth,
 			      uint32_t parent)
@@ -30,7 +31,8 @@ static uint32_t old_call_file(const struct vg_sym_reader *reader,
 	return slot_file(reader, reader->origins.items[calls[parent].name].file);
 }
 
-/* Calls stand behind those that they are inlined into: the ones that are still open are a stack. */
+/* Sets call_file of the function's inlined calls to indices of files.  Calls are in preorder, so
+ * open_calls can be a stack of the calls around the current one. */
 static int function_call_files(struct vg_sym_reader *reader,
 			       const struct vg_symbol_function *function)
 {
@@ -49,7 +51,7 @@ static int function_call_files(struct vg_sym_reader *reader,
 				break;
 			reader->open_calls.count--;
 		}
-		calls[at].call_file = calls[at].call_file == VG_SYM_FILE_OLD ?
+		calls[at].call_file = calls[at].call_file == VG_SYM_FILE_UNRECORDED ?
 				      old_call_file(reader, function, calls[at].depth, parent) :
 				      slot_file(reader, calls[at].call_file);
 		if (vg_array_push(&reader->open_calls, &at) != 0)
@@ -58,7 +60,7 @@ static int function_call_files(struct vg_sym_reader *reader,
 	return 0;
 }
 
-static int names_keep(struct vg_sym_reader *reader)
+static int names_intern(struct vg_sym_reader *reader)
 {
 	struct vg_symbols *symbols = reader->symbols;
 	int rc = 0;
@@ -69,21 +71,21 @@ static int names_keep(struct vg_sym_reader *reader)
 
 		if (name->text == NULL)
 			continue;
-		rc = vg_sym_name_keep(reader, &symbols->strings, name, &text);
+		rc = vg_sym_name_intern(reader, &symbols->strings, name, &text);
 		if (rc == 0)
 			rc = vg_symbols_add_file_id(symbols, text, &name->id);
 	}
 	for (size_t i = 0; rc == 0 && i < reader->origins.count; i++)
-		rc = vg_sym_name_keep(reader, &symbols->strings, &reader->origins.items[i].name,
-				      &reader->origins.items[i].name.id);
+		rc = vg_sym_name_intern(reader, &symbols->strings, &reader->origins.items[i].name,
+					&reader->origins.items[i].name.id);
 	return rc;
 }
 
-/* Slots -> files and names. */
+/* Replaces slots by indices of files and ids of names. */
 static int table_finish(struct vg_sym_reader *reader)
 {
 	struct vg_symbols *symbols = reader->symbols;
-	int rc = names_keep(reader);
+	int rc = names_intern(reader);
 
 	if (rc != 0)
 		return rc;

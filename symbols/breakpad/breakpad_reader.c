@@ -49,12 +49,12 @@ void vg_sym_reader_free(struct vg_sym_reader *reader)
 	vg_array_free(&reader->origins);
 	vg_array_free(&reader->open_calls);
 	vg_array_free(&reader->scratch);
-	vg_array_free(&reader->publics);
-	vg_array_free(&reader->covered);
+	vg_array_free(&reader->linker_symbols);
+	vg_array_free(&reader->function_ranges);
 	vg_intern_free(&reader->pairs);
-	free(reader->owners);
+	free(reader->functions_at);
 	vg_array_free(&reader->innermost);
-	vg_array_free(&reader->skip);
+	vg_array_free(&reader->next_unset);
 	vg_array_free(&reader->parents);
 	vg_array_free(&reader->frames);
 }

@@ -5,8 +5,8 @@
 #include "base/infile.h"
 #include "symbols/breakpad/breakpad_reader.h"
 
-/* Reads all records of a file.  The first must be MODULE.
- * 0; -EBADMSG: no .sym file, or functions overlap too much; -ENOMEM. */
+/* Reads all records of a file.  Returns 0; -EBADMSG: the first record is not MODULE, or functions overlap
+ * too much; -ENOMEM. */
 int vg_sym_records(struct vg_sym_reader *reader, const struct vg_infile *file, struct vg_err *err);
 
 #endif

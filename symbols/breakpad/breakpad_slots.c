@@ -3,9 +3,10 @@
 
 #include "symbols/table/table.h"
 
-/* Whether a number is worth a place in the array: writers count from 0, and a stranger's number
- * must not cost more than the records before it. */
-static bool is_dense(const struct vg_sym_slots *slots, uint64_t number)
+/* True if the number gets an element in the array.  Most numbers get one, because writers count from
+ * 0.  Much larger numbers go to the hash table: the array must not take much more memory than the
+ * records before an untrusted number. */
+static bool fits_dense(const struct vg_sym_slots *slots, uint64_t number)
 {
 	return number < 4 * ((uint64_t)slots->count + 256);
 }
@@ -50,7 +51,7 @@ int vg_sym_slot(struct vg_sym_slots *slots, uint64_t number, uint32_t *slot)
 	}
 	if (slots->count >= VG_SYM_SLOTS_MAX)
 		return -ENOMEM;
-	rc = is_dense(slots, number) ? dense_add(slots, number) : sparse_add(slots, number);
+	rc = fits_dense(slots, number) ? dense_add(slots, number) : sparse_add(slots, number);
 	if (rc != 0)
 		return rc;
 	*slot = slots->count++;

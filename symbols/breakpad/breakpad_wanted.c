@@ -8,7 +8,8 @@ size_t vg_sym_wanted_search(struct vg_sym_reader *reader, uint64_t address)
 	const uint64_t *wanted = reader->wanted;
 	size_t low = reader->at, high = reader->high;
 
-	/* Addresses mostly rise, and by little. */
+	/* The addresses of successive lines and ranges are mostly close together and rise, so first search
+	 * linearly from the last result. */
 	if (low < reader->low || low > high || (low > reader->low && wanted[low - 1] >= address)) {
 		high = low < reader->low || low > high ? high : low;
 		low = reader->low;

@@ -4,11 +4,12 @@
 
 #include "symbols/breakpad/breakpad_reader.h"
 
-/* The first wanted address of the function that is not below `address`; reader->high if there is
- * none.  Starts where the last search ended. */
+/* The index of the function's first wanted address at or after `address`; reader->high if there is
+ * none.  The search begins where the last search ended. */
 size_t vg_sym_wanted_search(struct vg_sym_reader *reader, uint64_t address);
 
-/* The same, without a call where the last search has the same result. */
+/* As vg_sym_wanted_search(), but inline.  Returns at once if the result is the same as the last
+ * time, as it often is. */
 static inline size_t vg_sym_wanted_from(struct vg_sym_reader *reader, uint64_t address)
 {
 	size_t at = reader->at;
@@ -20,7 +21,7 @@ static inline size_t vg_sym_wanted_from(struct vg_sym_reader *reader, uint64_t a
 	return vg_sym_wanted_search(reader, address);
 }
 
-/* Whether the range holds a wanted address. */
+/* True if the range has a wanted address. */
 static inline bool vg_sym_is_wanted(struct vg_sym_reader *reader, uint64_t address,
 				    uint64_t size_bytes)
 {

@@ -6,19 +6,20 @@
 #include "base/utf8.h"
 #include "symbols/table/debug_id.h"
 
-/* Numbers for what is cited, in the order of names. */
+/* The numbers that the written file gives to files or to inline origins.  A file or inline origin
+ * gets a number only if a record refers to it.  Numbers are in the order of the names. */
 struct numbering {
-	uint32_t *numbers;      /* by index or string id; VG_SYMBOLS_NONE: not cited */
-	uint32_t *cited;        /* the cited ones in their order */
-	size_t cited_count;
+	uint32_t *numbers;      /* by file index or string id; VG_SYMBOLS_NONE: no record refers to it */
+	uint32_t *used;         /* file indices or string ids, in the order of their numbers */
+	size_t used_count;
 };
 
 static int numbering_new(struct numbering *numbering, size_t count)
 {
 	memset(numbering, 0, sizeof *numbering);
 	numbering->numbers = malloc((count + 1) * sizeof *numbering->numbers);
-	numbering->cited = malloc((count + 1) * sizeof *numbering->cited);
-	if (numbering->numbers == NULL || numbering->cited == NULL)
+	numbering->used = malloc((count + 1) * sizeof *numbering->used);
+	if (numbering->numbers == NULL || numbering->used == NULL)
 		return -ENOMEM;
 	for (size_t i = 0; i < count; i++)
 		numbering->numbers[i] = VG_SYMBOLS_NONE;
@@ -28,15 +29,15 @@ static int numbering_new(struct numbering *numbering, size_t count)
 static void numbering_free(struct numbering *numbering)
 {
 	free(numbering->numbers);
-	free(numbering->cited);
+	free(numbering->used);
 }
 
-static void cite(struct numbering *numbering, uint32_t item)
+static void mark_used(struct numbering *numbering, uint32_t item)
 {
 	if (item == VG_SYMBOLS_NONE || numbering->numbers[item] != VG_SYMBOLS_NONE)
 		return;
 	numbering->numbers[item] = 0;
-	numbering->cited[numbering->cited_count++] = item;
+	numbering->used[numbering->used_count++] = item;
 }
 
 static const char *file_name(const struct vg_symbols *symbols, uint32_t file)
@@ -63,39 +64,40 @@ static int string_compare(const void *left, const void *right, void *context)
 static void numbering_sort(struct numbering *numbering, const struct vg_symbols *symbols,
 			   int (*compare)(const void *, const void *, void *))
 {
-	qsort_r(numbering->cited, numbering->cited_count, sizeof *numbering->cited, compare,
+	qsort_r(numbering->used, numbering->used_count, sizeof *numbering->used, compare,
 		(void *)symbols);
-	for (size_t i = 0; i < numbering->cited_count; i++)
-		numbering->numbers[numbering->cited[i]] = (uint32_t)i;
+	for (size_t i = 0; i < numbering->used_count; i++)
+		numbering->numbers[numbering->used[i]] = (uint32_t)i;
 }
 
-static void functions_cite(const struct vg_symbols *symbols, struct numbering *files,
-			   struct numbering *origins)
+static void functions_mark_used(const struct vg_symbols *symbols, struct numbering *files,
+				struct numbering *origins)
 {
 	for (size_t i = 0; i < symbols->functions.count; i++) {
 		const struct vg_symbol_function *function = &symbols->functions.items[i];
 
 		for (uint32_t at = 0; at < function->line_count; at++)
-			cite(files, symbols->lines.items[function->first_line + at].file);
+			mark_used(files, symbols->lines.items[function->first_line + at].file);
 		for (uint32_t at = 0; at < function->inline_count; at++) {
 			const struct vg_symbol_inline *call =
 				&symbols->inlines.items[function->first_inline + at];
 
-			cite(files, call->call_file);
-			cite(origins, call->name);
+			mark_used(files, call->call_file);
+			mark_used(origins, call->name);
 		}
 	}
 	numbering_sort(files, symbols, file_compare);
 	numbering_sort(origins, symbols, string_compare);
 }
 
-/* The rest of a record: names come from files, and a newline in one would make another record. */
+/* Writes a name as the rest of a record.  Names are untrusted: a newline in a name would begin a
+ * new record. */
 static void name_write(FILE *stream, const char *name)
 {
 	size_t left = strlen(name), done;
 
 	for (; left > 0; name += done, left -= done) {
-		done = vg_utf8_plain(name, left);
+		done = vg_utf8_printable(name, left);
 		fwrite_unlocked(name, 1, done, stream);
 		if (done == 0) {
 			size_t control = vg_utf8_control(name, left);
@@ -117,17 +119,17 @@ static void header_write(const struct vg_symbols *symbols, FILE *stream)
 		fprintf(stream, "INFO CODE_ID %s\n", hex);
 	}
 	fputs("INFO GENERATOR vignette " PACKAGE_VERSION "\n", stream);
-	if (symbols->absent.path != NULL) {
-		vg_hex_text(symbols->absent.id, symbols->absent.id_bytes, hex);
-		fprintf(stream, "INFO ABSENT %s ", hex);
-		name_write(stream, symbols->absent.path);
+	if (symbols->missing_file.path != NULL) {
+		vg_hex_text(symbols->missing_file.id, symbols->missing_file.id_bytes, hex);
+		fprintf(stream, "INFO MISSING %s ", hex);
+		name_write(stream, symbols->missing_file.path);
 	}
 	for (size_t i = 0; i < symbols->sections.count; i++)
 		fprintf(stream, "INFO SECTION %" PRIx64 " %" PRIx64 "\n",
 			symbols->sections.items[i].address, symbols->sections.items[i].size_bytes);
 }
 
-/* There are millions of lines, inlines and rows: no format string is read for them. */
+/* A large file has millions of line and INLINE records.  fprintf(3) would be too slow for them. */
 static char *hex_put(char *at, uint64_t number)
 {
 	unsigned digits = number == 0 ? 1 : (67 - (unsigned)__builtin_clzll(number)) / 4;
@@ -198,7 +200,7 @@ static void function_write(const struct vg_symbols *symbols,
 			   FILE *stream)
 {
 	fprintf(stream, "FUNC %s%" PRIx64 " %" PRIx64 " %" PRIx32 " ",
-		function->multiple ? "m " : "", function->address, function->size_bytes,
+		function->is_multiple ? "m " : "", function->address, function->size_bytes,
 		function->parameter_bytes);
 	name_write(stream, vg_intern_text(&symbols->strings, function->name));
 	for (uint32_t i = 0; i < function->inline_count; i++)
@@ -207,27 +209,27 @@ static void function_write(const struct vg_symbols *symbols,
 	for (uint32_t i = 0; i < function->line_count; i++) {
 		const struct vg_symbol_row *line = &symbols->lines.items[function->first_line + i];
 
-		/* A line record must cite a file; without one there is nothing to say. */
+		/* A line record must have a file. */
 		if (line->file != VG_SYMBOLS_NONE)
 			line_write(line, files->numbers[line->file], stream);
 	}
 }
 
-static void unwind_write(const struct vg_symbols *symbols, const struct vg_symbol_unwind *unwind,
-			 FILE *stream)
+static void cfi_range_write(const struct vg_symbols *symbols, const struct vg_symbol_cfi_range *cfi_range,
+			    FILE *stream)
 {
 	char start[64];
 
-	for (uint32_t i = 0; i < unwind->row_count; i++) {
-		const struct vg_symbol_unwind_row *row =
-			&symbols->unwind_rows.items[unwind->first_row + i];
+	for (uint32_t i = 0; i < cfi_range->row_count; i++) {
+		const struct vg_symbol_cfi_row *row =
+			&symbols->cfi_rows.items[cfi_range->first_row + i];
 		const char *rules = vg_intern_text(&symbols->strings, row->rules);
 		char *at = stpcpy(start, i == 0 ? "STACK CFI INIT " : "STACK CFI ");
 
-		at = hex_put(at, unwind->address + row->offset_bytes);
+		at = hex_put(at, cfi_range->address + row->offset_bytes);
 		*at++ = ' ';
 		if (i == 0) {
-			at = hex_put(at, unwind->size_bytes);
+			at = hex_put(at, cfi_range->size_bytes);
 			*at++ = ' ';
 		}
 		fwrite_unlocked(start, 1, (size_t)(at - start), stream);
@@ -240,25 +242,25 @@ static void records_write(const struct vg_symbols *symbols, const struct numberi
 			  const struct numbering *origins, FILE *stream)
 {
 	header_write(symbols, stream);
-	for (size_t i = 0; i < files->cited_count; i++) {
+	for (size_t i = 0; i < files->used_count; i++) {
 		fprintf(stream, "FILE %zu ", i);
-		name_write(stream, file_name(symbols, files->cited[i]));
+		name_write(stream, file_name(symbols, files->used[i]));
 	}
-	for (size_t i = 0; i < origins->cited_count; i++) {
+	for (size_t i = 0; i < origins->used_count; i++) {
 		fprintf(stream, "INLINE_ORIGIN %zu ", i);
-		name_write(stream, vg_intern_text(&symbols->strings, origins->cited[i]));
+		name_write(stream, vg_intern_text(&symbols->strings, origins->used[i]));
 	}
 	for (size_t i = 0; i < symbols->functions.count; i++)
 		function_write(symbols, &symbols->functions.items[i], files, origins, stream);
-	for (size_t i = 0; i < symbols->publics.count; i++) {
-		const struct vg_symbol_public *symbol = &symbols->publics.items[i];
+	for (size_t i = 0; i < symbols->linker_symbols.count; i++) {
+		const struct vg_linker_symbol *symbol = &symbols->linker_symbols.items[i];
 
-		fprintf(stream, "PUBLIC %s%" PRIx64 " %" PRIx32 " ", symbol->multiple ? "m " : "",
+		fprintf(stream, "PUBLIC %s%" PRIx64 " %" PRIx32 " ", symbol->is_multiple ? "m " : "",
 			symbol->address, symbol->parameter_bytes);
 		name_write(stream, vg_intern_text(&symbols->strings, symbol->name));
 	}
-	for (size_t i = 0; i < symbols->unwinds.count; i++)
-		unwind_write(symbols, &symbols->unwinds.items[i], stream);
+	for (size_t i = 0; i < symbols->cfi_ranges.count; i++)
+		cfi_range_write(symbols, &symbols->cfi_ranges.items[i], stream);
 }
 
 int vg_breakpad_write(const struct vg_symbols *symbols, FILE *stream, struct vg_err *err)
@@ -269,14 +271,14 @@ int vg_breakpad_write(const struct vg_symbols *symbols, FILE *stream, struct vg_
 	if (rc == 0)
 		rc = numbering_new(&origins, symbols->strings.count);
 	if (rc == 0) {
-		functions_cite(symbols, &files, &origins);
+		functions_mark_used(symbols, &files, &origins);
 		errno = 0;
 		records_write(symbols, &files, &origins, stream);
 		if (fflush(stream) != 0 || ferror(stream))
 			rc = errno != 0 ? -errno : -EIO;
 	}
 	if (rc != 0)
-		vg_err_sys(err, rc, "cannot write the symbols of %s", symbols->module_name);
+		vg_err_sys(err, rc, "%s: cannot write its symbols", symbols->module_name);
 	numbering_free(&files);
 	numbering_free(&origins);
 	return rc;

@@ -10,10 +10,11 @@
 #include "symbols/cfi/cfi_registers.h"
 #include "symbols/cfi/cfi_rule.h"
 
-/* Every step is an instruction, a copied state or some text, for which several bytes of the file
- * stand; but a common entry's program is run again where entries of several alternate. */
+/* Limits for the work on a damaged or hostile file.  A step is the work for one instruction or one byte of text;
+ * a copy of a state counts as 16 steps.  Most steps read new bytes of the file.  But the program of a CIE runs again
+ * whenever two successive FDEs have different CIEs. */
 #define STEPS_PER_BYTE 32
-#define STEPS_FREE 1000000
+#define STEPS_MIN 1000000
 
 static struct vg_elf_bytes cursor_of(const struct vg_cfi_reader *reader, const uint8_t *at,
 				      const uint8_t *end)
@@ -21,23 +22,23 @@ static struct vg_elf_bytes cursor_of(const struct vg_cfi_reader *reader, const u
 	return (struct vg_elf_bytes){ at, end, reader->big_endian, false };
 }
 
-/* What the letters of the augmentation say of the entries; false if one is unknown and could
- * mean anything. */
+/* Reads the augmentation of a CIE.  Returns false if an unknown letter makes the size of the
+ * augmentation data unknown. */
 static bool augmentation_read(struct vg_cfi_reader *reader, const Dwarf_CIE *entry)
 {
-	struct vg_cfi_common *common = &reader->common;
+	struct vg_cfi_cie_state *cie = &reader->cie;
 	struct vg_elf_bytes data = cursor_of(reader, entry->augmentation_data, NULL);
 	const char *letter = entry->augmentation;
 	bool valid = true;
 
 	data.end = data.at != NULL ? data.at + entry->augmentation_data_size : NULL;
-	common->has_size = *letter == 'z';
-	if (common->has_size)
+	cie->has_augmentation_length = *letter == 'z';
+	if (cie->has_augmentation_length)
 		letter++;
 	for (; *letter != '\0'; letter++) {
 		switch (*letter) {
 		case 'R':
-			common->pointer_encoding = (uint8_t)vg_elf_byte(&data);
+			cie->pointer_encoding = (uint8_t)vg_elf_byte(&data);
 			break;
 		case 'L':
 			vg_elf_byte(&data);
@@ -45,47 +46,47 @@ static bool augmentation_read(struct vg_cfi_reader *reader, const Dwarf_CIE *ent
 		case 'P':
 			vg_cfi_address(reader, &data, (uint8_t)vg_elf_byte(&data) & 0x0f, &valid);
 			break;
-		case 'S': /* a signal's frame */
-		case 'B': /* return addresses signed with the other key */
-		case 'G': /* memory tagged */
+		case 'S': /* signal frame */
+		case 'B': /* return addresses are signed with key B */
+		case 'G': /* memory is tagged */
 			break;
 		default:
-			/* With their length known, data can be skipped. */
-			return common->has_size && !data.failed;
+			/* If the length of the data is known, the data can be skipped. */
+			return cie->has_augmentation_length && !data.failed;
 		}
 	}
 	return valid && !data.failed;
 }
 
-/* 0, -EBADMSG, -ENOBUFS, -ENOMEM. */
-static int common_read(struct vg_cfi_reader *reader, const unsigned char *ident, Elf_Data *data,
-		       bool is_eh, uint64_t offset)
+/* Returns 0, -EBADMSG, -ENOBUFS or -ENOMEM. */
+static int cie_read(struct vg_cfi_reader *reader, const unsigned char *ident, Elf_Data *data,
+		    bool is_eh, uint64_t offset)
 {
-	struct vg_cfi_common *common = &reader->common;
+	struct vg_cfi_cie_state *cie = &reader->cie;
 	Dwarf_CFI_Entry entry;
 	Dwarf_Off next;
 	int rc;
 
-	if (offset == common->offset)
+	if (offset == cie->offset)
 		return 0;
-	common->offset = UINT64_MAX;
+	cie->offset = UINT64_MAX;
 	if (offset >= reader->data_bytes ||
 	    dwarf_next_cfi(ident, data, is_eh, offset, &next, &entry) != 0 ||
 	    !dwarf_cfi_cie_p(&entry))
 		return -EBADMSG;
-	rc = vg_budget_spend(&reader->budget, 16 + (next - offset) / 16);
+	rc = vg_work_limit_use(&reader->work_limit, 16 + (next - offset) / 16);
 	if (rc != 0)
 		return rc;
-	common->code_factor = entry.cie.code_alignment_factor;
-	common->data_factor = entry.cie.data_alignment_factor;
-	common->return_register = entry.cie.return_address_register;
-	common->augmentation_bytes = entry.cie.fde_augmentation_data_size;
-	common->pointer_encoding = DW_EH_PE_absptr;
+	cie->code_factor = entry.cie.code_alignment_factor;
+	cie->data_factor = entry.cie.data_alignment_factor;
+	cie->return_register = entry.cie.return_address_register;
+	cie->augmentation_bytes = entry.cie.fde_augmentation_data_size;
+	cie->pointer_encoding = DW_EH_PE_absptr;
 	if (!augmentation_read(reader, &entry.cie))
 		return -EBADMSG;
-	if (reader->column_count == 0 || reader->return_register != common->return_register)
-		vg_cfi_lay_out(reader, common->return_register);
-	memset(&common->initial, 0, sizeof common->initial);
+	if (reader->column_count == 0 || reader->return_register != cie->return_register)
+		vg_cfi_columns_set(reader, cie->return_register);
+	memset(&cie->initial, 0, sizeof cie->initial);
 	memset(&reader->state, 0, sizeof reader->state);
 	reader->location = 0;
 	reader->end = UINT64_MAX;
@@ -93,8 +94,8 @@ static int common_read(struct vg_cfi_reader *reader, const unsigned char *ident,
 					  entry.cie.initial_instructions_end), false);
 	if (rc != 0)
 		return rc;
-	common->initial = reader->state;
-	common->offset = offset;
+	cie->initial = reader->state;
+	cie->offset = offset;
 	return 0;
 }
 
@@ -102,29 +103,29 @@ static int program_run(struct vg_cfi_reader *reader, struct vg_elf_bytes cursor)
 {
 	int rc;
 
-	if (reader->common.has_size)
+	if (reader->cie.has_augmentation_length)
 		vg_elf_block(&cursor);
 	else
-		vg_elf_skip(&cursor, reader->common.augmentation_bytes);
+		vg_elf_skip(&cursor, reader->cie.augmentation_bytes);
 	if (cursor.failed)
 		return -EBADMSG;
-	reader->state = reader->common.initial;
+	reader->state = reader->cie.initial;
 	reader->dirty = reader->state.used;
 	rc = vg_cfi_run(reader, cursor, true);
-	/* Of a damaged program the rows before the damage are good. */
-	vg_cfi_write_end(reader, rc == 0 || reader->location > reader->end ? reader->end :
+	/* Rows before the damage are valid. */
+	vg_cfi_range_end(reader, rc == 0 || reader->location > reader->end ? reader->end :
 			 reader->location);
 	return rc;
 }
 
-/* 0, -EBADMSG, -ENOBUFS, -ENOMEM. */
-static int entry_read(struct vg_cfi_reader *reader, const Dwarf_FDE *entry)
+/* Returns 0, -EBADMSG, -ENOBUFS or -ENOMEM. */
+static int fde_read(struct vg_cfi_reader *reader, const Dwarf_FDE *entry)
 {
 	struct vg_elf_bytes cursor = cursor_of(reader, entry->start, entry->end);
-	uint8_t encoding = reader->common.pointer_encoding;
+	uint8_t encoding = reader->cie.pointer_encoding;
 	uint64_t address, size_bytes;
 	bool valid, size_valid;
-	int rc = vg_budget_spend(&reader->budget, 16);
+	int rc = vg_work_limit_use(&reader->work_limit, 16);
 
 	if (rc != 0)
 		return rc;
@@ -132,7 +133,7 @@ static int entry_read(struct vg_cfi_reader *reader, const Dwarf_FDE *entry)
 	size_bytes = vg_cfi_address(reader, &cursor, encoding & 0x0f, &size_valid);
 	if (!valid || !size_valid || __builtin_add_overflow(address, size_bytes, &reader->end))
 		return -EBADMSG;
-	/* Code that the linker dropped lies nowhere. */
+	/* The FDE of a function that the linker dropped has no valid address. */
 	if (size_bytes == 0 || address < reader->image->load_base ||
 	    !vg_elf_image_has_code(reader->image, address))
 		return 0;
@@ -142,38 +143,38 @@ static int entry_read(struct vg_cfi_reader *reader, const Dwarf_FDE *entry)
 	return program_run(reader, cursor);
 }
 
-static int section_read(struct vg_cfi_reader *reader, Elf *elf, Elf_Data *data, bool is_eh)
+static int section_cfi_read(struct vg_cfi_reader *reader, Elf *elf, Elf_Data *data, bool is_eh)
 {
 	const unsigned char *ident = (const unsigned char *)elf_getident(elf, NULL);
 	Dwarf_Off offset = 0, next = 0;
-	int rc = 0, more;
+	int rc = 0, status;
 
 	reader->data = data->d_buf;
 	reader->data_bytes = data->d_size;
-	reader->common.offset = UINT64_MAX;
+	reader->cie.offset = UINT64_MAX;
 	for (; offset < data->d_size && (rc == 0 || rc == -EBADMSG); offset = next) {
 		Dwarf_CFI_Entry entry;
 
 		next = offset;
-		more = dwarf_next_cfi(ident, data, is_eh, offset, &next, &entry);
-		if (more > 0)
+		status = dwarf_next_cfi(ident, data, is_eh, offset, &next, &entry);
+		if (status > 0)
 			break;
-		rc = more < 0 ? -EBADMSG : 0;
+		rc = status < 0 ? -EBADMSG : 0;
 		if (rc == 0 && !dwarf_cfi_cie_p(&entry)) {
-			rc = common_read(reader, ident, data, is_eh, entry.fde.CIE_pointer);
+			rc = cie_read(reader, ident, data, is_eh, entry.fde.CIE_pointer);
 			if (rc == 0)
-				rc = entry_read(reader, &entry.fde);
+				rc = fde_read(reader, &entry.fde);
 		}
 		if (rc == -EBADMSG)
 			reader->symbols->bad_records++;
-		/* Where even the length is damaged, the rest cannot be found. */
+		/* Without a valid length the next entry cannot be found. */
 		if (next <= offset)
 			break;
 	}
 	return rc == -EBADMSG ? 0 : rc;
 }
 
-static int file_read(struct vg_cfi_reader *reader, const struct vg_elf_image *file)
+static int file_cfi_read(struct vg_cfi_reader *reader, const struct vg_elf_image *file)
 {
 	static const char *const names[] = { ".eh_frame", ".debug_frame" };
 	int rc = 0;
@@ -184,9 +185,9 @@ static int file_read(struct vg_cfi_reader *reader, const struct vg_elf_image *fi
 
 		if (data == NULL)
 			continue;
-		vg_budget_extend(&reader->budget, data->d_size, STEPS_PER_BYTE);
+		vg_work_limit_extend(&reader->work_limit, data->d_size, STEPS_PER_BYTE);
 		reader->section_address = header.sh_addr;
-		rc = section_read(reader, file->elf, data, i == 0);
+		rc = section_cfi_read(reader, file->elf, data, i == 0);
 	}
 	return rc;
 }
@@ -207,38 +208,38 @@ static struct vg_cfi_reader *reader_new(const struct vg_elf_image *image,
 	reader->symbols = symbols;
 	reader->image = image;
 	if (gelf_getehdr(image->elf, &header) != NULL) {
-		reader->names = vg_cfi_names_of(header.e_machine);
+		reader->names = vg_cfi_register_names(header.e_machine);
 		reader->big_endian = header.e_ident[EI_DATA] == ELFDATA2MSB;
 		reader->address_bytes = header.e_ident[EI_CLASS] == ELFCLASS32 ? 4 : 8;
 	}
-	reader->budget.steps = STEPS_FREE;
+	reader->work_limit.steps_left = STEPS_MIN;
 	return reader;
 }
 
-static int unwind_compare(const void *left, const void *right)
+static int cfi_range_compare(const void *left, const void *right)
 {
-	const struct vg_symbol_unwind *a = left, *b = right;
+	const struct vg_symbol_cfi_range *a = left, *b = right;
 
 	if (a->address != b->address)
 		return a->address < b->address ? -1 : 1;
-	/* Rows were appended in reading order. */
+	/* Ranges with the same address stay in the order in which they were read: first_row rises in that order. */
 	return a->first_row < b->first_row ? -1 : a->first_row > b->first_row;
 }
 
-/* Sorts, and of those that overlap keeps the first. */
-static void unwinds_sort(struct vg_symbols *symbols)
+/* Sorts the ranges, and removes each one that overlaps an earlier one. */
+static void cfi_ranges_sort(struct vg_symbols *symbols)
 {
-	struct vg_symbol_unwind *unwinds = symbols->unwinds.items;
+	struct vg_symbol_cfi_range *cfi_ranges = symbols->cfi_ranges.items;
 	size_t kept = 0;
 
-	if (symbols->unwinds.count == 0)
+	if (symbols->cfi_ranges.count == 0)
 		return;
-	qsort(unwinds, symbols->unwinds.count, sizeof *unwinds, unwind_compare);
-	for (size_t i = 1; i < symbols->unwinds.count; i++) {
-		if (unwinds[i].address - unwinds[kept].address >= unwinds[kept].size_bytes)
-			unwinds[++kept] = unwinds[i];
+	qsort(cfi_ranges, symbols->cfi_ranges.count, sizeof *cfi_ranges, cfi_range_compare);
+	for (size_t i = 1; i < symbols->cfi_ranges.count; i++) {
+		if (cfi_ranges[i].address - cfi_ranges[kept].address >= cfi_ranges[kept].size_bytes)
+			cfi_ranges[++kept] = cfi_ranges[i];
 	}
-	symbols->unwinds.count = kept + 1;
+	symbols->cfi_ranges.count = kept + 1;
 }
 
 int vg_cfi_read(const struct vg_elf_image *image, const struct vg_elf_image *debug,
@@ -250,15 +251,15 @@ int vg_cfi_read(const struct vg_elf_image *image, const struct vg_elf_image *deb
 	if (reader == NULL)
 		return -ENOMEM;
 	if (reader->names.count > 0)
-		rc = file_read(reader, image);
+		rc = file_cfi_read(reader, image);
 	if (rc == 0 && reader->names.count > 0 && debug != NULL && debug != image)
-		rc = file_read(reader, debug);
-	/* Absurd: what was read before it is good. */
+		rc = file_cfi_read(reader, debug);
+	/* The work limit was reached.  The ranges that were read so far are valid. */
 	if (rc == -ENOBUFS) {
 		reader->symbols->bad_records++;
 		rc = 0;
 	}
-	unwinds_sort(symbols);
+	cfi_ranges_sort(symbols);
 	free(reader->text);
 	free(reader);
 	return rc;

@@ -21,29 +21,29 @@ uint64_t vg_cfi_address(const struct vg_cfi_reader *reader, struct vg_elf_bytes 
 	}
 	switch (encoding & 0x0f) {
 	case DW_EH_PE_absptr:
-		value = vg_elf_fixed(cursor, reader->address_bytes);
+		value = vg_elf_uint(cursor, reader->address_bytes);
 		break;
 	case DW_EH_PE_uleb128:
-		value = vg_elf_uleb(cursor);
+		value = vg_elf_uleb128(cursor);
 		break;
 	case DW_EH_PE_sleb128:
-		value = (uint64_t)vg_elf_sleb(cursor);
+		value = (uint64_t)vg_elf_sleb128(cursor);
 		break;
 	case DW_EH_PE_udata2:
-		value = vg_elf_fixed(cursor, 2);
+		value = vg_elf_uint(cursor, 2);
 		break;
 	case DW_EH_PE_sdata2:
-		value = (uint64_t)vg_sign_extend(vg_elf_fixed(cursor, 2), 2);
+		value = (uint64_t)vg_sign_extend(vg_elf_uint(cursor, 2), 2);
 		break;
 	case DW_EH_PE_udata4:
-		value = vg_elf_fixed(cursor, 4);
+		value = vg_elf_uint(cursor, 4);
 		break;
 	case DW_EH_PE_sdata4:
-		value = (uint64_t)vg_sign_extend(vg_elf_fixed(cursor, 4), 4);
+		value = (uint64_t)vg_sign_extend(vg_elf_uint(cursor, 4), 4);
 		break;
 	case DW_EH_PE_udata8:
 	case DW_EH_PE_sdata8:
-		value = vg_elf_fixed(cursor, 8);
+		value = vg_elf_uint(cursor, 8);
 		break;
 	default:
 		*valid = false;

@@ -4,7 +4,8 @@
 
 #include "symbols/cfi/cfi_reader.h"
 
-/* An address as the entry's encoding has it; *valid is false if the encoding is not supported or its base is unknown. */
+/* Reads an address in a DW_EH_PE_* encoding.  *valid is false if the encoding is not supported, if
+ * its base is unknown, or if the address is truncated. */
 uint64_t vg_cfi_address(const struct vg_cfi_reader *reader, struct vg_elf_bytes *cursor,
 			uint8_t encoding, bool *valid);
 

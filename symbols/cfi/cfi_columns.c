@@ -7,10 +7,11 @@ uint8_t vg_cfi_column(const struct vg_cfi_reader *reader, uint64_t reg)
 {
 	if (reg == reader->return_register)
 		return reader->ra_column;
-	return reg < reader->names.count ? reader->column_of[reg] : UINT8_MAX;
+	return reg < reader->names.count ? reader->columns_by_register[reg] : UINT8_MAX;
 }
 
-/* dump_syms writes the rules of a record in the order of their names. */
+/* Inserts a column in the order of names, which is the order of the rules in the records of
+ * Breakpad's dump_syms. */
 static uint8_t column_insert(struct vg_cfi_reader *reader, const char *name)
 {
 	unsigned at = reader->column_count++;
@@ -30,7 +31,7 @@ static uint8_t column_find(const struct vg_cfi_reader *reader, const char *name)
 	return UINT8_MAX;
 }
 
-void vg_cfi_lay_out(struct vg_cfi_reader *reader, uint64_t return_register)
+void vg_cfi_columns_set(struct vg_cfi_reader *reader, uint64_t return_register)
 {
 	reader->column_count = 0;
 	reader->return_register = return_register;
@@ -48,6 +49,6 @@ void vg_cfi_lay_out(struct vg_cfi_reader *reader, uint64_t return_register)
 	for (unsigned reg = 0; reg < reader->names.count; reg++) {
 		const char *name = vg_cfi_register_name(reader, reg);
 
-		reader->column_of[reg] = name != NULL ? column_find(reader, name) : UINT8_MAX;
+		reader->columns_by_register[reg] = name != NULL ? column_find(reader, name) : UINT8_MAX;
 	}
 }

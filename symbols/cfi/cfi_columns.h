@@ -5,12 +5,12 @@
 #include "symbols/cfi/cfi_reader.h"
 
 /*
- * The columns of the rows: .cfa, .ra and the registers with names, in the order of their names.
+ * The columns of a row: .cfa, .ra, and the registers that have names, sorted by name.
  */
 
-/* Lays out the columns for a return address in that register. */
-void vg_cfi_lay_out(struct vg_cfi_reader *reader, uint64_t return_register);
-/* The column of a register, or UINT8_MAX if it has no name. */
+/* Sets the columns for a CIE whose return address is in `return_register`. */
+void vg_cfi_columns_set(struct vg_cfi_reader *reader, uint64_t return_register);
+/* The column of a register; UINT8_MAX if it has no name. */
 uint8_t vg_cfi_column(const struct vg_cfi_reader *reader, uint64_t reg);
 
 #endif

@@ -9,25 +9,28 @@
 #include "symbols/cfi/cfi_registers.h"
 
 /*
- * Breakpad's postfix language knows + - * / % on unsigned words, ^ (fetch), @ (align down to a
- * power of two), registers and decimal numbers.  DWARF's machine is run here on texts instead of
- * values.  Some operations that the language lacks are others in disguise: a shift is a product, a
- * mask of low bits a remainder, and `x >= c` a quotient where x is known to be below 2c, which is
- * how the linker's stubs tell whether they have pushed their argument.
+ * Runs a DWARF expression on a stack of texts instead of values.  Breakpad's postfix language has
+ * registers, decimal numbers, and the operators + - * / % on unsigned words, ^ (load) and @ (align
+ * down to a power of two).
+ *
+ * Breakpad's language lacks some DWARF operations.  Other operators replace them: * or / replaces a
+ * shift, % replaces a mask of low bits, and x / c replaces `x >= c` if x is known to be less than
+ * 2c.  The CFI that linkers write for PLT entries needs the comparison, to find whether the stub
+ * has pushed its argument.
  */
 #define STACK_MAX 16
 
 struct value {
 	size_t length;
-	uint64_t bound;                 /* never more than this */
-	bool is_number;                 /* bound is the value itself, and not yet in the text */
+	uint64_t bound;                 /* the greatest possible value */
+	bool is_constant;               /* the value is the constant `bound` */
 	char text[VG_CFI_RULE_TEXT_MAX];
 };
 
 struct machine {
 	const struct vg_cfi_reader *reader;
 	struct vg_elf_bytes cursor;
-	uint64_t all_ones;              /* of an address */
+	uint64_t word_max;              /* the greatest unsigned word */
 	struct value stack[STACK_MAX];
 	unsigned depth;
 	bool failed;
@@ -42,7 +45,8 @@ static struct value *push(struct machine *machine)
 	return &machine->stack[machine->depth - 1];
 }
 
-/* The value below `below` others.  The bottom stands in for one that is not there. */
+/* The value that has `below` values above it on the stack.  If the stack has fewer values, sets
+ * `failed` and returns the bottom element. */
 static struct value *peek(struct machine *machine, uint64_t below)
 {
 	if (below < machine->depth)
@@ -79,11 +83,11 @@ static void value_write(struct machine *machine, struct value *value, const char
 	memcpy(value->text, text, (size_t)length);
 	value->text[length] = '\0';
 	value->length = (size_t)length;
-	value->is_number = false;
-	value->bound = machine->all_ones;
+	value->is_constant = false;
+	value->bound = machine->word_max;
 }
 
-static int64_t as_signed(const struct machine *machine, uint64_t number)
+static int64_t word_signed(const struct machine *machine, uint64_t number)
 {
 	return vg_sign_extend(number, machine->reader->address_bytes);
 }
@@ -92,9 +96,9 @@ static void number_push(struct machine *machine, uint64_t number)
 {
 	struct value *value = push(machine);
 
-	number &= machine->all_ones;
-	value_write(machine, value, "%" PRId64, as_signed(machine, number));
-	value->is_number = true;
+	number &= machine->word_max;
+	value_write(machine, value, "%" PRId64, word_signed(machine, number));
+	value->is_constant = true;
 	value->bound = number;
 }
 
@@ -118,10 +122,11 @@ static bool is_power_of_two(uint64_t number)
 
 static bool is_positive(const struct machine *machine, const struct value *value)
 {
-	return value->bound <= machine->all_ones >> 1;
+	return value->bound <= machine->word_max >> 1;
 }
 
-/* left <- `left right operator`; the bound if it is below all that an address can be. */
+/* Sets `left` to the text "LEFT RIGHT OPERATOR".  `bound` is the greatest possible result;
+ * UINT64_MAX: unknown. */
 static void binary_write(struct machine *machine, struct value *left, const struct value *right,
 			 char operator, uint64_t bound)
 {
@@ -129,7 +134,7 @@ static void binary_write(struct machine *machine, struct value *left, const stru
 
 	memcpy(copy, left->text, left->length + 1);
 	value_write(machine, left, "%s %s %c", copy, right->text, operator);
-	if (bound < machine->all_ones)
+	if (bound < machine->word_max)
 		left->bound = bound;
 }
 
@@ -147,36 +152,36 @@ static void mask(struct machine *machine, struct value *left, struct value *righ
 	struct value copy;
 	uint64_t ones;
 
-	if (left->is_number) {
+	if (left->is_constant) {
 		copy = *left;
 		*left = *right;
 		right = &copy;
 	}
 	ones = right->bound;
-	if (!right->is_number)
+	if (!right->is_constant)
 		machine->failed = true;
 	else if (is_power_of_two(ones + 1) && ones <= INT32_MAX)
 		constant_write(machine, left, ones + 1, '%', ones);
-	else if (is_power_of_two((~ones & machine->all_ones) + 1))
-		constant_write(machine, left, (~ones & machine->all_ones) + 1, '@', left->bound);
+	else if (is_power_of_two((~ones & machine->word_max) + 1))
+		constant_write(machine, left, (~ones & machine->word_max) + 1, '@', left->bound);
 	else
 		machine->failed = true;
 }
 
-/* left <- left >= right, or its contrary. */
+/* Sets `left` to left >= right, or to left > right if `strict` is set.  Negates the result if `negate` is set. */
 static void compare(struct machine *machine, struct value *left, const struct value *right,
-		    bool beyond, bool contrary)
+		    bool strict, bool negate)
 {
-	uint64_t least = right->bound + beyond;
+	uint64_t threshold = right->bound + strict;
 	char copy[VG_CFI_RULE_TEXT_MAX];
 
-	if (!right->is_number || !is_positive(machine, right) || !is_positive(machine, left) ||
-	    least == 0 || left->bound / 2 >= least) {
+	if (!right->is_constant || !is_positive(machine, right) || !is_positive(machine, left) ||
+	    threshold == 0 || left->bound / 2 >= threshold) {
 		machine->failed = true;
 		return;
 	}
-	constant_write(machine, left, least, '/', 1);
-	if (!contrary)
+	constant_write(machine, left, threshold, '/', 1);
+	if (!negate)
 		return;
 	memcpy(copy, left->text, left->length + 1);
 	value_write(machine, left, "1 %s -", copy);
@@ -187,7 +192,7 @@ static void shift(struct machine *machine, struct value *left, const struct valu
 {
 	uint64_t bound;
 
-	if (!right->is_number || right->bound >= 8 * machine->reader->address_bytes - 1)
+	if (!right->is_constant || right->bound >= 8 * machine->reader->address_bytes - 1)
 		machine->failed = true;
 	else if (!up)
 		constant_write(machine, left, (uint64_t)1 << right->bound, '/',
@@ -201,8 +206,9 @@ static void shift(struct machine *machine, struct value *left, const struct valu
 static void divide(struct machine *machine, struct value *left, const struct value *right,
 		   bool remainder)
 {
-	/* DWARF's quotient is signed, its remainder and both of Breakpad's are not. */
-	if (!right->is_number || right->bound == 0 ||
+	/* In DWARF, division is signed and the remainder is unsigned.  In Breakpad, both are
+	 * unsigned. */
+	if (!right->is_constant || right->bound == 0 ||
 	    (!remainder && (!is_positive(machine, left) || !is_positive(machine, right))))
 		machine->failed = true;
 	else if (remainder)
@@ -292,13 +298,13 @@ static void number_run(struct machine *machine, unsigned operation)
 	uint64_t number;
 
 	if (operation == DW_OP_constu) {
-		number_push(machine, vg_elf_uleb(&machine->cursor));
+		number_push(machine, vg_elf_uleb128(&machine->cursor));
 	} else if (operation == DW_OP_consts) {
-		number_push(machine, (uint64_t)vg_elf_sleb(&machine->cursor));
+		number_push(machine, (uint64_t)vg_elf_sleb128(&machine->cursor));
 	} else {
-		/* Unsigned and signed of each width by turns. */
+		/* DW_OP_const1u, 1s, 2u, 2s, ... */
 		bytes = widths[operation - DW_OP_const1u];
-		number = vg_elf_fixed(&machine->cursor, bytes);
+		number = vg_elf_uint(&machine->cursor, bytes);
 		if ((operation - DW_OP_const1u) % 2 == 1)
 			number = (uint64_t)vg_sign_extend(number, bytes);
 		number_push(machine, number);
@@ -314,7 +320,7 @@ static void operation_run(struct machine *machine, unsigned operation)
 		return;
 	}
 	if (operation >= DW_OP_breg0 && operation <= DW_OP_breg31) {
-		register_push(machine, operation - DW_OP_breg0, vg_elf_sleb(&machine->cursor));
+		register_push(machine, operation - DW_OP_breg0, vg_elf_sleb128(&machine->cursor));
 		return;
 	}
 	if (operation >= DW_OP_const1u && operation <= DW_OP_consts) {
@@ -325,11 +331,11 @@ static void operation_run(struct machine *machine, unsigned operation)
 	case DW_OP_nop:
 		break;
 	case DW_OP_bregx:
-		reg = vg_elf_uleb(&machine->cursor);
-		register_push(machine, reg, vg_elf_sleb(&machine->cursor));
+		reg = vg_elf_uleb128(&machine->cursor);
+		register_push(machine, reg, vg_elf_sleb128(&machine->cursor));
 		break;
 	case DW_OP_plus_uconst:
-		number_push(machine, vg_elf_uleb(&machine->cursor));
+		number_push(machine, vg_elf_uleb128(&machine->cursor));
 		binary_run(machine, DW_OP_plus);
 		break;
 	case DW_OP_neg:
@@ -367,19 +373,19 @@ static void operation_run(struct machine *machine, unsigned operation)
 	}
 }
 
-size_t vg_cfi_translate(const struct vg_cfi_reader *reader, const uint8_t *expression,
-			size_t bytes, bool with_cfa, char text[VG_CFI_RULE_TEXT_MAX])
+size_t vg_cfi_expression_text(const struct vg_cfi_reader *reader, const uint8_t *expression,
+			      size_t bytes, bool push_cfa, char text[VG_CFI_RULE_TEXT_MAX])
 {
 	struct machine machine;
 
 	machine.reader = reader;
 	machine.cursor = (struct vg_elf_bytes){ expression, expression + bytes,
 						 reader->big_endian, false };
-	machine.all_ones = reader->address_bytes == 4 ? UINT32_MAX : UINT64_MAX;
+	machine.word_max = reader->address_bytes == 4 ? UINT32_MAX : UINT64_MAX;
 	machine.depth = 0;
 	machine.failed = false;
 	value_write(&machine, &machine.stack[0], ".cfa");
-	if (with_cfa)
+	if (push_cfa)
 		push(&machine);
 	while (machine.cursor.at < machine.cursor.end && !machine.failed)
 		operation_run(&machine, (unsigned)vg_elf_byte(&machine.cursor));

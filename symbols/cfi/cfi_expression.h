@@ -5,10 +5,11 @@
 #include "symbols/cfi/cfi_reader.h"
 
 /*
- * A DWARF expression as a postfix one.  with_cfa: the CFA is on the stack when
- * it begins, as for registers.  Returns the length of the text, or 0 if it cannot be said.
+ * Translates a DWARF expression to Breakpad's postfix language.  If push_cfa is set, the CFA is on
+ * the stack when the expression begins: the rules of registers need this.  Returns the length of
+ * the text, or 0 if the language cannot express the expression.
  */
-size_t vg_cfi_translate(const struct vg_cfi_reader *reader, const uint8_t *expression,
-			size_t bytes, bool with_cfa, char text[VG_CFI_RULE_TEXT_MAX]);
+size_t vg_cfi_expression_text(const struct vg_cfi_reader *reader, const uint8_t *expression,
+			      size_t bytes, bool push_cfa, char text[VG_CFI_RULE_TEXT_MAX]);
 
 #endif

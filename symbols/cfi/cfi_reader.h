@@ -3,23 +3,24 @@
 #define VG_SYMBOLS_CFI_READER_H
 
 #include "symbols/elf/elf_image.h"
-#include "symbols/table/budget.h"
+#include "symbols/table/work_limit.h"
 
 /* The state of reading call frame information.  Internal to symbols/. */
 
-#define VG_CFI_COLUMNS_MAX 128          /* registers with names, .cfa and .ra */
-#define VG_CFI_REGISTERS_MAX 128        /* DWARF's numbers of registers with names */
-#define VG_CFI_SAVED_MAX 16             /* states that a program remembers at a time */
+#define VG_CFI_COLUMNS_MAX 128          /* registers that have names, .cfa and .ra */
+#define VG_CFI_REGISTERS_MAX 128        /* DWARF register numbers */
+#define VG_CFI_SAVED_MAX 16             /* depth of DW_CFA_remember_state */
 
+/* How to compute a value: the CFA, or the value that a register has in the caller. */
 enum vg_cfi_kind {
-	VG_CFI_UNSPECIFIED,             /* the ABI decides; most often unchanged */
-	VG_CFI_UNDEFINED,               /* lost */
-	VG_CFI_SAME,                    /* unchanged */
-	VG_CFI_AT_OFFSET,               /* saved at .cfa + offset */
-	VG_CFI_IS_OFFSET,               /* is .cfa + offset */
-	VG_CFI_REGISTER,                /* is reg + offset; what the CFA most often is */
-	VG_CFI_AT_EXPRESSION,           /* saved where the expression says */
-	VG_CFI_IS_EXPRESSION,           /* is what the expression says */
+	VG_CFI_UNSPECIFIED,             /* there is no rule: the value is taken to be unchanged */
+	VG_CFI_UNDEFINED,               /* the value cannot be recovered */
+	VG_CFI_SAME_VALUE,              /* the value is unchanged */
+	VG_CFI_OFFSET,                  /* the value is saved at .cfa + offset */
+	VG_CFI_VAL_OFFSET,              /* the value is .cfa + offset */
+	VG_CFI_REGISTER,                /* the value is reg + offset: the usual rule of the CFA */
+	VG_CFI_EXPRESSION,              /* the value is saved at the address that the expression gives */
+	VG_CFI_VAL_EXPRESSION,          /* the value is the result of the expression */
 };
 
 struct vg_cfi_rule {
@@ -29,67 +30,67 @@ struct vg_cfi_rule {
 		int64_t offset;
 		const uint8_t *expression;      /* borrowed from the section */
 	};
-	uint64_t reg;                           /* DWARF's number */
+	uint64_t reg;                           /* DWARF register number */
 };
 
-/* One row of the table that a program describes; columns stand in the order of their names. */
+/* One row of the table that a program describes.  `rules` is indexed by column. */
 struct vg_cfi_state {
-	unsigned __int128 used;                 /* columns that were ever set */
+	unsigned __int128 used;                 /* bit mask of the columns whose rules were set */
 	struct vg_cfi_rule rules[VG_CFI_COLUMNS_MAX];
 };
 
-struct vg_cfi_names {
-	const char *const *names;               /* by DWARF's number; NULL or "": none */
+struct vg_cfi_register_table {
+	const char *const *names;               /* by DWARF register number; NULL or "": no name */
 	unsigned count;
 };
 
-/* A common information entry and what its program sets. */
-struct vg_cfi_common {
-	uint64_t offset;                        /* in the section; UINT64_MAX: none read yet */
+/* A CIE and the row that its program sets up. */
+struct vg_cfi_cie_state {
+	uint64_t offset;                        /* of the CIE in the section; UINT64_MAX: no valid CIE was read yet */
 	uint64_t code_factor, return_register;
 	int64_t data_factor;
-	uint8_t pointer_encoding;               /* DW_EH_PE_* of addresses */
-	bool has_size;                          /* augmentation data with their length before them */
-	size_t augmentation_bytes;              /* else: what precedes the program in an FDE */
+	uint8_t pointer_encoding;               /* DW_EH_PE_* of addresses in FDEs */
+	bool has_augmentation_length;           /* the augmentation data of FDEs begin with their length */
+	size_t augmentation_bytes;              /* if not: the size of the data before an FDE's program */
 	struct vg_cfi_state initial;
 };
 
 struct vg_cfi_reader {
 	struct vg_symbols *symbols;
-	const struct vg_elf_image *image;       /* where the code is */
-	struct vg_budget budget;                /* by the size of the sections */
+	const struct vg_elf_image *image;       /* borrowed; the file with the code */
+	struct vg_work_limit work_limit;        /* grows with the size of the sections */
 	unsigned address_bytes;                 /* 4 or 8 */
 	bool big_endian;
 
-	/* the section */
+	/* the section that is being read */
 	const uint8_t *data;
 	size_t data_bytes;
 	uint64_t section_address;
 
-	/* columns */
-	struct vg_cfi_names names;
+	/* see cfi_columns.h */
+	struct vg_cfi_register_table names;
 	const char *column_names[VG_CFI_COLUMNS_MAX];
-	uint8_t column_of[VG_CFI_REGISTERS_MAX]; /* by DWARF's number; UINT8_MAX: none */
+	uint8_t columns_by_register[VG_CFI_REGISTERS_MAX]; /* by DWARF register number; UINT8_MAX: none */
 	uint8_t cfa_column, ra_column;
 	unsigned column_count;
-	uint64_t return_register;               /* the columns are laid out for */
+	uint64_t return_register;               /* the columns were set for this register */
 
-	struct vg_cfi_common common;
+	struct vg_cfi_cie_state cie;
 
-	/* the program that runs */
+	/* the program that is being run */
 	uint64_t location, end;                 /* virtual addresses */
 	struct vg_cfi_state state;
-	unsigned __int128 dirty;                /* columns touched since the last row */
+	unsigned __int128 dirty;                /* bit mask of columns that changed since the last row */
 	struct vg_cfi_state saved[VG_CFI_SAVED_MAX];
 	unsigned saved_count;
 
-	/* what was written of it */
-	bool is_open;                           /* the last unwind goes on */
-	struct vg_cfi_state written;
-	char *text;                             /* scratch, VG_CFI_TEXT_MAX */
+	/* the rows that were written */
+	bool is_open;                           /* the last range of the table has no end yet */
+	struct vg_cfi_state written;            /* the last row of the open range */
+	char *text;                             /* buffer of VG_CFI_TEXT_MAX bytes */
 };
 
 #define VG_CFI_TEXT_MAX 16384
-#define VG_CFI_RULE_TEXT_MAX 240        /* a longer expression is left out */
+#define VG_CFI_RULE_TEXT_MAX 240        /* a longer expression counts as one that Breakpad's language cannot express */
 
 #endif

@@ -8,7 +8,8 @@
 	FOUR(prefix, 16, 17, 18, 19), FOUR(prefix, 20, 21, 22, 23), \
 	FOUR(prefix, 24, 25, 26, 27), FOUR(prefix, 28, 29, 30, 31)
 
-/* Numbers are those of each ABI's DWARF section, names those of Breakpad's stack walkers. */
+/* The indices are the register numbers in the DWARF supplement of each ABI.  The names are those
+ * that Breakpad's stack walkers use. */
 
 static const char *const i386[] = {
 	"$eax", "$ecx", "$edx", "$ebx", "$esp", "$ebp", "$esi", "$edi", "$eip", "$eflags",
@@ -46,9 +47,9 @@ static const char *const riscv[] = {
 	THIRTY_TWO("f"), [96] = THIRTY_TWO("v"),
 };
 
-#define NAMES(table) (struct vg_cfi_names){ (table), sizeof (table) / sizeof *(table) }
+#define NAMES(table) (struct vg_cfi_register_table){ (table), sizeof (table) / sizeof *(table) }
 
-struct vg_cfi_names vg_cfi_names_of(unsigned machine)
+struct vg_cfi_register_table vg_cfi_register_names(unsigned machine)
 {
 	switch (machine) {
 	case EM_386:
@@ -64,7 +65,7 @@ struct vg_cfi_names vg_cfi_names_of(unsigned machine)
 	case EM_RISCV:
 		return NAMES(riscv);
 	}
-	return (struct vg_cfi_names){ NULL, 0 };
+	return (struct vg_cfi_register_table){ NULL, 0 };
 }
 
 const char *vg_cfi_register_name(const struct vg_cfi_reader *reader, uint64_t reg)

@@ -4,10 +4,10 @@
 
 #include "symbols/cfi/cfi_reader.h"
 
-/* What the registers of a machine are called in Breakpad's records; count 0: it does not know the machine. */
-struct vg_cfi_names vg_cfi_names_of(unsigned machine);
+/* Breakpad's names of a machine's registers; count is 0 if Breakpad does not know the machine. */
+struct vg_cfi_register_table vg_cfi_register_names(unsigned machine);
 
-/* The register's own name, also where it holds the return address; NULL: none. */
+/* The register's own name, even if it is the return address register; NULL if it has none. */
 const char *vg_cfi_register_name(const struct vg_cfi_reader *reader, uint64_t reg);
 
 #endif

@@ -17,15 +17,15 @@ static bool rule_equals(const struct vg_cfi_rule *a, const struct vg_cfi_rule *b
 	switch (a->kind) {
 	case VG_CFI_UNSPECIFIED:
 	case VG_CFI_UNDEFINED:
-	case VG_CFI_SAME:
+	case VG_CFI_SAME_VALUE:
 		return true;
-	case VG_CFI_AT_OFFSET:
-	case VG_CFI_IS_OFFSET:
+	case VG_CFI_OFFSET:
+	case VG_CFI_VAL_OFFSET:
 		return a->offset == b->offset;
 	case VG_CFI_REGISTER:
 		return a->reg == b->reg && a->offset == b->offset;
-	case VG_CFI_AT_EXPRESSION:
-	case VG_CFI_IS_EXPRESSION:
+	case VG_CFI_EXPRESSION:
+	case VG_CFI_VAL_EXPRESSION:
 		return a->expression_bytes == b->expression_bytes &&
 		       (a->expression == b->expression ||
 			memcmp(a->expression, b->expression, a->expression_bytes) == 0);
@@ -49,10 +49,10 @@ static size_t format(char *text, const char *form, ...)
 static size_t expression_text(const struct vg_cfi_reader *reader, const struct vg_cfi_rule *rule,
 			      uint8_t column, char text[VG_CFI_RULE_TEXT_MAX])
 {
-	size_t length = vg_cfi_translate(reader, rule->expression, rule->expression_bytes,
-					 column != reader->cfa_column, text);
+	size_t length = vg_cfi_expression_text(reader, rule->expression, rule->expression_bytes,
+					       column != reader->cfa_column, text);
 
-	if (length == 0 || rule->kind == VG_CFI_IS_EXPRESSION)
+	if (length == 0 || rule->kind == VG_CFI_VAL_EXPRESSION)
 		return length;
 	if (length + 2 >= VG_CFI_RULE_TEXT_MAX)
 		return 0;
@@ -60,15 +60,17 @@ static size_t expression_text(const struct vg_cfi_reader *reader, const struct v
 	return length + 2;
 }
 
-/* What an unchanged register is called.  The return address's own register is no column. */
-static const char *same_name(const struct vg_cfi_reader *reader, uint8_t column)
+/* The name of a column's register, for the rule "unchanged".  For .ra it is the return address
+ * register, which has no column of its own; for .cfa it is NULL. */
+static const char *unchanged_name(const struct vg_cfi_reader *reader, uint8_t column)
 {
 	if (column == reader->ra_column)
 		return vg_cfi_register_name(reader, reader->return_register);
 	return column == reader->cfa_column ? NULL : reader->column_names[column];
 }
 
-/* The expression of a rule; 0 if there is none, or it cannot be said. */
+/* Writes a rule's expression to `text`.  Returns its length, or 0 if the rule has no expression or
+ * Breakpad's language cannot express it. */
 static size_t rule_text(const struct vg_cfi_reader *reader, const struct vg_cfi_rule *rule,
 			uint8_t column, char text[VG_CFI_RULE_TEXT_MAX])
 {
@@ -76,16 +78,17 @@ static size_t rule_text(const struct vg_cfi_reader *reader, const struct vg_cfi_
 
 	switch (rule->kind) {
 	case VG_CFI_UNSPECIFIED:
-	case VG_CFI_SAME:
-		name = same_name(reader, column);
+	case VG_CFI_SAME_VALUE:
+		name = unchanged_name(reader, column);
 		return name != NULL ? format(text, "%s", name) : 0;
 	case VG_CFI_UNDEFINED:
-		/* A return address of 0 ends the walk, here as in Breakpad's STACK WIN.  Later
-		 * versions of the format have ".undef", which earlier readers choke on. */
+		/* A return address of 0 ends an unwind, as in Breakpad's STACK WIN records.
+		 * Later versions of the format have ".undef" for this case, but older
+		 * readers drop a frame whose rules have an unknown word. */
 		return column == reader->ra_column ? format(text, "0") : 0;
-	case VG_CFI_AT_OFFSET:
+	case VG_CFI_OFFSET:
 		return format(text, ".cfa %" PRId64 " + ^", rule->offset);
-	case VG_CFI_IS_OFFSET:
+	case VG_CFI_VAL_OFFSET:
 		return format(text, ".cfa %" PRId64 " +", rule->offset);
 	case VG_CFI_REGISTER:
 		name = vg_cfi_register_name(reader, rule->reg);
@@ -94,36 +97,36 @@ static size_t rule_text(const struct vg_cfi_reader *reader, const struct vg_cfi_
 		if (column != reader->cfa_column)
 			return format(text, "%s", name);
 		return format(text, "%s %" PRId64 " +", name, rule->offset);
-	case VG_CFI_AT_EXPRESSION:
-	case VG_CFI_IS_EXPRESSION:
+	case VG_CFI_EXPRESSION:
+	case VG_CFI_VAL_EXPRESSION:
 		return expression_text(reader, rule, column, text);
 	}
 	return 0;
 }
 
-void vg_cfi_write_end(struct vg_cfi_reader *reader, uint64_t address)
+void vg_cfi_range_end(struct vg_cfi_reader *reader, uint64_t address)
 {
 	struct vg_symbols *symbols = reader->symbols;
-	struct vg_symbol_unwind *last;
+	struct vg_symbol_cfi_range *last;
 
 	if (!reader->is_open)
 		return;
 	reader->is_open = false;
-	last = &symbols->unwinds.items[symbols->unwinds.count - 1];
+	last = &symbols->cfi_ranges.items[symbols->cfi_ranges.count - 1];
 	last->size_bytes = address - reader->image->load_base - last->address;
 	if (last->size_bytes == 0) {
-		symbols->unwind_rows.count = last->first_row;
-		symbols->unwinds.count--;
+		symbols->cfi_rows.count = last->first_row;
+		symbols->cfi_ranges.count--;
 	}
 }
 
-static int unwind_begin(struct vg_cfi_reader *reader, uint64_t address)
+static int cfi_range_begin(struct vg_cfi_reader *reader, uint64_t address)
 {
-	struct vg_symbol_unwind unwind = {
+	struct vg_symbol_cfi_range cfi_range = {
 		.address = address - reader->image->load_base,
-		.first_row = (uint32_t)reader->symbols->unwind_rows.count,
+		.first_row = (uint32_t)reader->symbols->cfi_rows.count,
 	};
-	int rc = vg_array_push(&reader->symbols->unwinds, &unwind);
+	int rc = vg_array_push(&reader->symbols->cfi_ranges, &cfi_range);
 
 	if (rc != 0)
 		return rc;
@@ -133,43 +136,43 @@ static int unwind_begin(struct vg_cfi_reader *reader, uint64_t address)
 	return 0;
 }
 
-/* Also a rule that cannot be said takes its time, and that in every row; the next step finds the
- * budget spent. */
-static void rule_charge(struct vg_cfi_reader *reader, const struct vg_cfi_rule *rule)
+/* Counts the work of formatting a rule, even if the rule cannot be expressed: such a rule is tried
+ * again in each row.  If the work limit is used up, the next step fails. */
+static void rule_use_steps(struct vg_cfi_reader *reader, const struct vg_cfi_rule *rule)
 {
-	bool is_expression = rule->kind == VG_CFI_AT_EXPRESSION || rule->kind == VG_CFI_IS_EXPRESSION;
+	bool is_expression = rule->kind == VG_CFI_EXPRESSION || rule->kind == VG_CFI_VAL_EXPRESSION;
 	uint64_t steps = 4 + (is_expression ? rule->expression_bytes : 0);
 
-	if (vg_budget_spend(&reader->budget, steps) != 0)
-		reader->budget.steps = 0;
+	if (vg_work_limit_use(&reader->work_limit, steps) != 0)
+		reader->work_limit.steps_left = 0;
 }
 
-enum appended {
-	APPENDED,               /* what changed, if anything did */
-	UNSAYABLE,              /* .cfa or .ra: there is no row without them */
-	UNSET,                  /* a register that has a rule should have none */
+enum append_result {
+	APPENDED,               /* the column's rule was appended, or did not change */
+	INEXPRESSIBLE,          /* .cfa or .ra cannot be expressed: no row is possible */
+	RULE_ENDED,             /* a register no longer has a rule that can be expressed */
 };
 
-static enum appended column_append(struct vg_cfi_reader *reader, uint8_t column, size_t *used)
+static enum append_result column_append(struct vg_cfi_reader *reader, uint8_t column, size_t *used)
 {
 	const struct vg_cfi_rule *rule = &reader->state.rules[column];
-	bool is_needed = column == reader->cfa_column || column == reader->ra_column;
+	bool is_required = column == reader->cfa_column || column == reader->ra_column;
 	bool is_first = !(reader->written.used & BIT(column));
 	char text[VG_CFI_RULE_TEXT_MAX];
 	size_t length;
 
 	if (!is_first && rule_equals(rule, &reader->written.rules[column]))
 		return APPENDED;
-	/* Registers that no rule names are taken to be unchanged. */
-	if (is_first && !is_needed && rule->kind == VG_CFI_UNSPECIFIED)
+	/* A register without a rule is taken to be unchanged. */
+	if (is_first && !is_required && rule->kind == VG_CFI_UNSPECIFIED)
 		return APPENDED;
-	rule_charge(reader, rule);
+	rule_use_steps(reader, rule);
 	length = rule_text(reader, rule, column, text);
-	if (length == 0 && !is_needed)
-		return is_first ? APPENDED : UNSET;
+	if (length == 0 && !is_required)
+		return is_first ? APPENDED : RULE_ENDED;
 	if (length == 0 ||
 	    *used + strlen(reader->column_names[column]) + length + 4 > VG_CFI_TEXT_MAX)
-		return UNSAYABLE;
+		return INEXPRESSIBLE;
 	*used += (size_t)sprintf(reader->text + *used, "%s%s: %s", *used > 0 ? " " : "",
 				 reader->column_names[column], text);
 	reader->written.rules[column] = *rule;
@@ -185,59 +188,60 @@ static unsigned lowest_bit(unsigned __int128 bits)
 			  64 + (unsigned)__builtin_ctzll((uint64_t)(bits >> 64));
 }
 
-/* The text of what changed; *used is its length. */
-static enum appended changes_format(struct vg_cfi_reader *reader, size_t *used)
+/* Writes the rules that changed to reader->text.  Sets *used to the length of the text. */
+static enum append_result changes_format(struct vg_cfi_reader *reader, size_t *used)
 {
-	enum appended appended = APPENDED;
+	enum append_result append_result = APPENDED;
 
 	*used = 0;
-	for (unsigned __int128 left = reader->dirty; left != 0 && appended == APPENDED;
+	for (unsigned __int128 left = reader->dirty; left != 0 && append_result == APPENDED;
 	     left &= left - 1)
-		appended = column_append(reader, (uint8_t)lowest_bit(left), used);
-	return appended;
+		append_result = column_append(reader, (uint8_t)lowest_bit(left), used);
+	return append_result;
 }
 
 static int row_push(struct vg_cfi_reader *reader, uint64_t address)
 {
 	struct vg_symbols *symbols = reader->symbols;
-	struct vg_symbol_unwind *unwind = &symbols->unwinds.items[symbols->unwinds.count - 1];
-	struct vg_symbol_unwind_row row = {
-		.offset_bytes = (uint32_t)(address - reader->image->load_base - unwind->address),
+	struct vg_symbol_cfi_range *cfi_range = &symbols->cfi_ranges.items[symbols->cfi_ranges.count - 1];
+	struct vg_symbol_cfi_row row = {
+		.offset_bytes = (uint32_t)(address - reader->image->load_base - cfi_range->address),
 	};
 	int rc = vg_intern_string(&symbols->strings, reader->text, &row.rules);
 
 	if (rc < 0)
 		return rc;
-	rc = vg_array_push(&symbols->unwind_rows, &row);
+	rc = vg_array_push(&symbols->cfi_rows, &row);
 	if (rc != 0)
 		return rc;
-	unwind->row_count++;
-	return symbols->unwind_rows.count < VG_SYMBOLS_NONE ? 0 : -ENOBUFS;
+	cfi_range->row_count++;
+	return symbols->cfi_rows.count < VG_SYMBOLS_NONE ? 0 : -ENOBUFS;
 }
 
-int vg_cfi_write_row(struct vg_cfi_reader *reader, uint64_t address)
+int vg_cfi_row_write(struct vg_cfi_reader *reader, uint64_t address)
 {
-	enum appended appended;
+	enum append_result append_result;
 	size_t used;
-	int rc = reader->is_open ? 0 : unwind_begin(reader, address);
+	int rc = reader->is_open ? 0 : cfi_range_begin(reader, address);
 
 	if (rc != 0)
 		return rc;
-	appended = changes_format(reader, &used);
-	/* The records have no word for it; a new beginning does. */
-	if (appended == UNSET) {
-		vg_cfi_write_end(reader, address);
-		rc = unwind_begin(reader, address);
+	append_result = changes_format(reader, &used);
+	/* STACK CFI records can set a rule, but not remove one.  A new STACK CFI INIT record begins
+	 * without rules. */
+	if (append_result == RULE_ENDED) {
+		vg_cfi_range_end(reader, address);
+		rc = cfi_range_begin(reader, address);
 		if (rc != 0)
 			return rc;
-		appended = changes_format(reader, &used);
+		append_result = changes_format(reader, &used);
 	}
-	if (appended != APPENDED) {
-		reader->symbols->unwinds_left_out++;
-		vg_cfi_write_end(reader, address);
+	if (append_result != APPENDED) {
+		reader->symbols->cfi_rows_left_out++;
+		vg_cfi_range_end(reader, address);
 		return 0;
 	}
 	reader->dirty = 0;
-	rc = used > 0 ? vg_budget_spend(&reader->budget, used) : 0;
+	rc = used > 0 ? vg_work_limit_use(&reader->work_limit, used) : 0;
 	return rc == 0 && used > 0 ? row_push(reader, address) : rc;
 }

@@ -4,10 +4,10 @@
 
 #include "symbols/cfi/cfi_reader.h"
 
-/* Writes the reader's state as the row that begins at `address`.  Without .cfa or
- * .ra in it, the unwind ends there and the next row begins another.  0, -ENOBUFS, -ENOMEM. */
-int vg_cfi_write_row(struct vg_cfi_reader *reader, uint64_t address);
-/* Ends the open unwind, if any, at the address. */
-void vg_cfi_write_end(struct vg_cfi_reader *reader, uint64_t address);
+/* Writes the reader's state as the row from `address` on.  If .cfa or .ra cannot be expressed, the
+ * range ends at `address`, and the next row begins a new range.  Returns 0, -ENOBUFS or -ENOMEM. */
+int vg_cfi_row_write(struct vg_cfi_reader *reader, uint64_t address);
+/* Ends the open range, if any, at `address`. */
+void vg_cfi_range_end(struct vg_cfi_reader *reader, uint64_t address);
 
 #endif

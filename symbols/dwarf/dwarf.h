@@ -3,22 +3,27 @@
 #define VG_SYMBOLS_DWARF_H
 
 #include "symbols/dwarf/dwarf_companion.h"
-#include "symbols/elf/elf_publics.h"
+#include "symbols/elf/elf_symbols.h"
 
 /*
- * Reading DWARF, one unit after another.  A unit's DIE tree is walked once into flat arrays
- * (functions, inlines, ranges), its line program once into rows; then each range of each function
- * becomes one function of the table with its share of both.  Internal to symbols/.
- *
- * Names are resolved last: a function may take its name from a DIE further on or in another unit.
+ * Reads DWARF unit by unit.  A unit's DIE tree becomes flat arrays of functions, inlined calls and
+ * ranges (dwarf_walk.c), and its line table becomes rows (dwarf_line.c).  Then each address range
+ * of a function becomes one entry of the table's functions, with its lines and inlined calls
+ * (dwarf_emit.c).  Names are resolved after all units were read, because a function's name may be
+ * in a later DIE or in another unit (dwarf_name.c).  Internal to symbols/.
  */
 
-/* Functions, lines and inlines from DWARF, into the table of the publics, which name what only has
- * lines; so does the .symtab of `labels`, unless that is NULL.  `debug` holds the DWARF of `image`
- * and may be the same; companions are its own.
- * 0, -ENODATA if there is none, -EBADMSG, -ENOMEM. */
+/*
+ * Adds the functions, lines and inlined calls of `debug` to the table elf_symbols->symbols.
+ * `debug` has the DWARF of `image`; both may be the same file.  `companions` were opened for
+ * `debug`.  Code that has lines but no function gets its name from linker symbols.  These include
+ * the labels in .symtab of `symtab_image`, which may be NULL.  Linker symbols that a function
+ * replaces are removed.
+ *
+ * Returns 0; -ENODATA: no DWARF; -EBADMSG: libdw cannot open it; -ENOMEM.
+ */
 int vg_dwarf_read(const struct vg_elf_image *image, const struct vg_elf_image *debug,
-		  struct vg_dwarf_companions *companions, struct vg_elf_publics *publics,
-		  const struct vg_elf_image *labels, struct vg_err *err);
+		  struct vg_dwarf_companions *companions, struct vg_elf_symbols *elf_symbols,
+		  const struct vg_elf_image *symtab_image, struct vg_err *err);
 
 #endif

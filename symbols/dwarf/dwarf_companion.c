@@ -3,81 +3,83 @@
 
 #include <elfutils/libdwelf.h>
 
-/* What .gnu_debugaltlink says. */
-struct link {
+/* The contents of .gnu_debugaltlink. */
+struct altlink {
 	const char *name;
 	const void *id;
 	size_t id_bytes;
 };
 
-/* Takes ownership of path.  0 if it is a file with that build id. */
-static int candidate_open(const struct link *link, char *path, struct vg_elf_image *shared)
+/* Takes ownership of `path`.  Returns 0 if the file has the build id of the link, otherwise -ENOENT or
+ * -ENOMEM. */
+static int candidate_open(const struct altlink *altlink, char *path, struct vg_elf_image *supplementary)
 {
 	const void *id;
 	int rc = -ENOMEM;
 
 	if (path != NULL)
-		rc = vg_elf_image_open_any(shared, path, NULL);
-	if (rc == 0 && (dwelf_elf_gnu_build_id(shared->elf, &id) != (ssize_t)link->id_bytes ||
-			memcmp(id, link->id, link->id_bytes) != 0)) {
-		vg_elf_image_close(shared);
+		rc = vg_elf_image_open_any_type(supplementary, path, NULL);
+	if (rc == 0 && (dwelf_elf_gnu_build_id(supplementary->elf, &id) != (ssize_t)altlink->id_bytes ||
+			memcmp(id, altlink->id, altlink->id_bytes) != 0)) {
+		vg_elf_image_close(supplementary);
 		rc = -ENOENT;
 	}
 	free(path);
 	return rc == 0 || rc == -ENOMEM ? rc : -ENOENT;
 }
 
-/* As the link has it: a path from the debug file's directory, or from the root. */
-static int by_name(const struct link *link, const struct vg_elf_image *debug,
-		   struct vg_elf_image *shared)
+/* Opens the link's path, which is absolute or relative to the directory of the debug file. */
+static int open_by_link(const struct altlink *altlink, const struct vg_elf_image *debug,
+			struct vg_elf_image *supplementary)
 {
 	char *real;
 	int rc;
 
-	if (link->name[0] == '/')
-		return candidate_open(link, strdup(link->name), shared);
+	if (altlink->name[0] == '/')
+		return candidate_open(altlink, strdup(altlink->name), supplementary);
 	real = realpath(debug->path, NULL);
 	if (real == NULL)
 		return errno == ENOMEM ? -ENOMEM : -ENOENT;
 	*strrchr(real, '/') = '\0';
-	rc = candidate_open(link, vg_path_format("%s/%s", real, link->name), shared);
+	rc = candidate_open(altlink, vg_path_format("%s/%s", real, altlink->name), supplementary);
 	free(real);
 	return rc;
 }
 
-/* A tree of debug files that was copied elsewhere keeps dwz's files in .dwz, but a link may be
- * absolute, or count its way up from where the debug file once was. */
-static int by_directory(const struct link *link, const char *directory,
-			struct vg_elf_image *shared)
+/* Opens the file in a directory of debug files.  If such a directory was copied, the link's path is
+ * wrong if it is absolute or leads out of the directory.  But the dwz files are in the subdirectory
+ * .dwz of the copy. */
+static int open_in_directory(const struct altlink *altlink, const char *directory,
+			     struct vg_elf_image *supplementary)
 {
-	const char *rest = strstr(link->name, ".dwz/");
-	int rc = candidate_open(link, vg_build_id_path(directory, link->id, link->id_bytes), shared);
+	const char *rest = strstr(altlink->name, ".dwz/");
+	int rc = candidate_open(altlink, vg_build_id_path(directory, altlink->id, altlink->id_bytes), supplementary);
 
 	if (rc == -ENOENT && rest != NULL)
-		rc = candidate_open(link, vg_path_format("%s/%s", directory, rest), shared);
+		rc = candidate_open(altlink, vg_path_format("%s/%s", directory, rest), supplementary);
 	if (rc == -ENOENT)
-		rc = candidate_open(link, vg_path_format("%s/%s", directory, basename(link->name)),
-				    shared);
+		rc = candidate_open(altlink, vg_path_format("%s/%s", directory, basename(altlink->name)),
+				    supplementary);
 	return rc;
 }
 
-static int shared_open(const struct link *link, const struct vg_elf_image *debug,
-		       const struct vg_symbols_search *search, struct vg_elf_image *shared)
+static int supplementary_open(const struct altlink *altlink, const struct vg_elf_image *debug,
+			      const struct vg_symbols_search *search, struct vg_elf_image *supplementary)
 {
 	const char *directory;
 	char *path;
-	int rc = by_name(link, debug, shared);
+	int rc = open_by_link(altlink, debug, supplementary);
 
 	for (size_t i = 0; rc == -ENOENT && (directory = vg_debug_dir(search, i)) != NULL; i++)
-		rc = by_directory(link, directory, shared);
+		rc = open_in_directory(altlink, directory, supplementary);
 	if (rc == -ENOENT && search != NULL && search->debuginfod &&
-	    vg_debuginfod_find(link->id, link->id_bytes, &path, NULL) == 0)
-		rc = candidate_open(link, path, shared);
+	    vg_debuginfod_find(altlink->id, altlink->id_bytes, &path, NULL) == 0)
+		rc = candidate_open(altlink, path, supplementary);
 	return rc;
 }
 
-/* The section holds the name, a NUL, and the build id. */
-static bool link_read(const struct vg_elf_image *debug, struct link *link)
+/* The section has a path, a NUL, and the build id. */
+static bool altlink_read(const struct vg_elf_image *debug, struct altlink *altlink)
 {
 	GElf_Shdr header;
 	Elf_Scn *section = vg_elf_section(debug, ".gnu_debugaltlink", &header);
@@ -89,14 +91,14 @@ static bool link_read(const struct vg_elf_image *debug, struct link *link)
 	end = memchr(data->d_buf, '\0', data->d_size);
 	if (end == NULL)
 		return false;
-	link->name = data->d_buf;
-	link->id = end + 1;
-	link->id_bytes = data->d_size - (size_t)(end + 1 - link->name);
-	return link->id_bytes >= 2 && link->id_bytes <= VG_BUILD_ID_MAX_BYTES && *link->name != '\0';
+	altlink->name = data->d_buf;
+	altlink->id = end + 1;
+	altlink->id_bytes = data->d_size - (size_t)(end + 1 - altlink->name);
+	return altlink->id_bytes >= 2 && altlink->id_bytes <= VG_BUILD_ID_MAX_BYTES && *altlink->name != '\0';
 }
 
-/* What stands for a file that is not there: one byte of DWARF in the smallest ELF file. */
-static void nothing_open(struct vg_dwarf_companions *companions)
+/* Opens the placeholder: a minimal ELF file.  It has one byte of .debug_line, so that libdw opens it. */
+static void placeholder_open(struct vg_dwarf_companions *companions)
 {
 	static struct {
 		Elf64_Ehdr header;
@@ -121,43 +123,43 @@ static void nothing_open(struct vg_dwarf_companions *companions)
 		.names = "\0.debug_line\0.shstrtab",
 	};
 
-	companions->nothing = elf_memory((char *)&file, sizeof file);
-	companions->shared_dwarf = dwarf_begin_elf(companions->nothing, DWARF_C_READ, NULL);
+	companions->placeholder = elf_memory((char *)&file, sizeof file);
+	companions->supplementary_dwarf = dwarf_begin_elf(companions->placeholder, DWARF_C_READ, NULL);
 }
 
 int vg_dwarf_companions_open(struct vg_dwarf_companions *companions,
 			     const struct vg_elf_image *image, const struct vg_elf_image *debug,
 			     const struct vg_symbols_search *search)
 {
-	struct link link;
+	struct altlink altlink;
 	int rc = vg_dwarf_package_open(&companions->package, image, debug, search);
 
-	if (rc != 0 || !link_read(debug, &link))
+	if (rc != 0 || !altlink_read(debug, &altlink))
 		return rc;
-	rc = shared_open(&link, debug, search, &companions->shared);
+	rc = supplementary_open(&altlink, debug, search, &companions->supplementary);
 	if (rc == 0)
-		rc = vg_elf_image_expand(&companions->shared);
+		rc = vg_elf_image_decompress(&companions->supplementary);
 	if (rc == 0)
-		companions->shared_dwarf = dwarf_begin_elf(companions->shared.elf, DWARF_C_READ, NULL);
-	if (companions->shared_dwarf == NULL && rc != -ENOMEM) {
-		nothing_open(companions);
-		rc = vg_absent_set(&companions->absent, link.name, link.id, link.id_bytes);
+		companions->supplementary_dwarf = dwarf_begin_elf(companions->supplementary.elf, DWARF_C_READ, NULL);
+	if (companions->supplementary_dwarf == NULL && rc != -ENOMEM) {
+		placeholder_open(companions);
+		rc = vg_missing_file_set(&companions->missing_file, altlink.name, altlink.id, altlink.id_bytes);
 	}
 	return rc == -ENOMEM ? rc : 0;
 }
 
 void vg_dwarf_companions_close(struct vg_dwarf_companions *companions)
 {
-	dwarf_end(companions->shared_dwarf);
-	elf_end(companions->nothing);
+	dwarf_end(companions->supplementary_dwarf);
+	elf_end(companions->placeholder);
 	vg_dwarf_package_close(&companions->package);
-	vg_elf_image_close(&companions->shared);
-	vg_absent_free(&companions->absent);
+	vg_elf_image_close(&companions->supplementary);
+	vg_missing_file_free(&companions->missing_file);
 	*companions = (struct vg_dwarf_companions)VG_DWARF_COMPANIONS_NONE;
 }
 
 void vg_dwarf_companions_attach(const struct vg_dwarf_companions *companions, Dwarf *dwarf)
 {
-	if (companions->shared_dwarf != NULL)
-		dwarf_setalt(dwarf, companions->shared_dwarf);
+	if (companions->supplementary_dwarf != NULL)
+		dwarf_setalt(dwarf, companions->supplementary_dwarf);
 }

@@ -8,13 +8,14 @@ static uint64_t range_high(const struct vg_symbol_range *range)
 	return range->address + range->size_bytes;
 }
 
-/* The first row that ends after the address.  Rows are sorted, and overlap only where the linker
- * left the tables of dropped code, which no function covers. */
+/* The first row that ends after the address.  Rows are sorted.  They overlap only in tables of
+ * dropped code, which no function covers. */
 static size_t row_after(const struct vg_dwarf_reader *reader, uint64_t address)
 {
-	return vg_count_to(reader->rows.items, reader->rows.count, high, address);
+	return vg_count_at_most(reader->rows.items, reader->rows.count, high, address);
 }
 
+/* Adds the rows of one range of a function (a part) to the lines of the table. */
 static int lines_emit(struct vg_dwarf_reader *reader, const struct vg_symbol_range *part)
 {
 	uint64_t part_high = range_high(part);
@@ -33,7 +34,7 @@ static int lines_emit(struct vg_dwarf_reader *reader, const struct vg_symbol_ran
 		row->is_used = true;
 		line = (struct vg_symbol_row){ low - reader->image->load_base,
 						(uint32_t)(high - low), row->line, row->file };
-		rc = vg_budget_spend(&reader->budget, 1);
+		rc = vg_work_limit_use(&reader->work_limit, 1);
 		if (rc == 0)
 			rc = vg_array_push(&reader->symbols->lines, &line);
 		if (rc != 0)
@@ -50,42 +51,44 @@ static bool clip(const struct vg_symbol_range *range, const struct vg_symbol_ran
 	return *low < *high;
 }
 
-static void hull_widen(struct vg_dwarf_inline *call, uint64_t low, uint64_t high)
+static void extent_widen(struct vg_dwarf_inline *call, uint64_t low, uint64_t high)
 {
-	if (low < call->hull_low)
-		call->hull_low = low;
-	if (high > call->hull_high)
-		call->hull_high = high;
+	if (low < call->extent_low)
+		call->extent_low = low;
+	if (high > call->extent_high)
+		call->extent_high = high;
 }
 
-/* What each inline and all inside it cover of this part.  A parent comes before its children, so
- * its own hull is there when theirs are added to it. */
-static int hulls_measure(struct vg_dwarf_reader *reader, const struct vg_dwarf_function *function,
-			 const struct vg_symbol_range *part)
+/* Sets the extent of each call in this part of the function: the lowest and highest address of the
+ * call and of all calls inside it.  extent_high is 0 if none of these calls has code in this part.
+ * Parents come before their children in the list.  So a parent's own extent is set first, and then
+ * widened by the extents of its children. */
+static int extents_measure(struct vg_dwarf_reader *reader, const struct vg_dwarf_function *function,
+			   const struct vg_symbol_range *part)
 {
 	for (uint32_t i = function->first_inline; i != VG_SYMBOLS_NONE;
 	     i = reader->inlines.items[i].next) {
 		struct vg_dwarf_inline *call = &reader->inlines.items[i];
-		int rc = vg_budget_spend(&reader->budget, 1 + call->range_count);
+		int rc = vg_work_limit_use(&reader->work_limit, 1 + call->range_count);
 
 		if (rc != 0)
 			return rc;
-		call->hull_low = UINT64_MAX;
-		call->hull_high = 0;
+		call->extent_low = UINT64_MAX;
+		call->extent_high = 0;
 		for (uint32_t r = 0; r < call->range_count; r++) {
 			uint64_t low, high;
 
 			if (clip(&reader->ranges.items[call->first_range + r], part, &low, &high))
-				hull_widen(call, low, high);
+				extent_widen(call, low, high);
 		}
-		for (uint32_t up = call->parent; up != VG_SYMBOLS_NONE && call->hull_high != 0;
+		for (uint32_t up = call->parent; up != VG_SYMBOLS_NONE && call->extent_high != 0;
 		     up = reader->inlines.items[up].parent) {
 			struct vg_dwarf_inline *outer = &reader->inlines.items[up];
 
-			if (outer->hull_low <= call->hull_low && outer->hull_high >= call->hull_high)
+			if (outer->extent_low <= call->extent_low && outer->extent_high >= call->extent_high)
 				break;
-			hull_widen(outer, call->hull_low, call->hull_high);
-			rc = vg_budget_spend(&reader->budget, 1);
+			extent_widen(outer, call->extent_low, call->extent_high);
+			rc = vg_work_limit_use(&reader->work_limit, 1);
 			if (rc != 0)
 				return rc;
 		}
@@ -117,9 +120,10 @@ static int inline_emit(struct vg_dwarf_reader *reader, const struct vg_dwarf_inl
 		if (clip(&reader->ranges.items[from->first_range + r], part, &low, &high))
 			rc = range_emit(reader, &call, low, high);
 	}
-	/* Only what is inlined into it has code here: it must still stand between. */
+	/* This call has no code in this part, but calls inside it do.  Give this call a range, so
+	 * that it is their parent. */
 	if (rc == 0 && call.range_count == 0)
-		rc = range_emit(reader, &call, from->hull_low, from->hull_high);
+		rc = range_emit(reader, &call, from->extent_low, from->extent_high);
 	if (rc == 0)
 		rc = vg_array_push(&reader->symbols->inlines, &call);
 	return rc;
@@ -136,11 +140,11 @@ static int part_emit(struct vg_dwarf_reader *reader, const struct vg_dwarf_funct
 		.first_line = (uint32_t)symbols->lines.count,
 		.first_inline = (uint32_t)symbols->inlines.count,
 	};
-	int rc = hulls_measure(reader, from, part);
+	int rc = extents_measure(reader, from, part);
 
 	for (uint32_t i = from->first_inline; i != VG_SYMBOLS_NONE && rc == 0;
 	     i = reader->inlines.items[i].next) {
-		if (reader->inlines.items[i].hull_high != 0)
+		if (reader->inlines.items[i].extent_high != 0)
 			rc = inline_emit(reader, &reader->inlines.items[i], part);
 	}
 	if (rc == 0)
@@ -170,13 +174,13 @@ int vg_dwarf_emit(struct vg_dwarf_reader *reader)
 		for (uint32_t part = 0; part < function->range_count && rc == 0; part++) {
 			if (parts[part].address < lowest)
 				lowest = parts[part].address;
-			rc = vg_budget_spend(&reader->budget, 1);
+			rc = vg_work_limit_use(&reader->work_limit, 1);
 			if (rc == 0)
 				rc = part_emit(reader, function, &parts[part]);
 		}
 		lowest -= reader->image->load_base;
 		if (rc == 0)
-			rc = vg_intern(&reader->entries, &lowest, sizeof lowest, &id);
+			rc = vg_intern(&reader->entry_addresses, &lowest, sizeof lowest, &id);
 	}
 	return rc < 0 ? rc : 0;
 }

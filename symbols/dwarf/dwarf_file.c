@@ -4,11 +4,11 @@
 #include <dwarf.h>
 #include <stdio.h>
 
-#define FILE_UNSEEN (VG_SYMBOLS_NONE - 1)
-#define FORMATS_MAX 16
+#define FILE_UNRESOLVED (VG_SYMBOLS_NONE - 1)
+#define FIELDS_MAX 16
 #define PATH_MAX_CHARS 4096
 
-/* How one field of an entry is stored (DWARF 5, 6.2.4.1). */
+/* Content and form of one field of an entry (DWARF 5, 6.2.4.1). */
 struct format {
 	uint64_t content, form;
 };
@@ -19,7 +19,7 @@ static int map_reset(struct vg_dwarf_reader *reader, size_t count)
 	if (vg_array_reserve(&reader->file_map, count) != 0)
 		return -ENOMEM;
 	for (size_t i = 0; i < count; i++)
-		reader->file_map.items[reader->file_map.count++] = FILE_UNSEEN;
+		reader->file_map.items[reader->file_map.count++] = FILE_UNRESOLVED;
 	return 0;
 }
 
@@ -39,9 +39,9 @@ static const char *text_at(struct vg_elf_bytes section, uint64_t offset)
 	return section.failed ? NULL : vg_elf_string(&section);
 }
 
-/* Before version 5: strings up to an empty one; number 0 is the compilation's directory, and no
- * file. */
-static int old_read(struct vg_dwarf_reader *reader, struct vg_elf_bytes *bytes)
+/* DWARF 2 to 4: the directories and then the files, each list up to an empty string.  Directory 0 is
+ * DW_AT_comp_dir.  There is no file 0. */
+static int tables_read_v2(struct vg_dwarf_reader *reader, struct vg_elf_bytes *bytes)
 {
 	struct vg_dwarf_file_name none = { NULL, 0 }, file;
 	const char *directory = "";
@@ -54,9 +54,9 @@ static int old_read(struct vg_dwarf_reader *reader, struct vg_elf_bytes *bytes)
 			break;
 	}
 	while (rc == 0 && (file.name = vg_elf_string(bytes)) != NULL && *file.name != '\0') {
-		file.directory = vg_elf_uleb(bytes);
-		vg_elf_uleb(bytes);
-		vg_elf_uleb(bytes);
+		file.directory = vg_elf_uleb128(bytes);
+		vg_elf_uleb128(bytes);
+		vg_elf_uleb128(bytes);
 		rc = vg_array_push(&reader->file_names, &file);
 	}
 	return rc;
@@ -73,31 +73,31 @@ static void field_read(struct vg_dwarf_reader *reader, struct vg_elf_bytes *byte
 		text = vg_elf_string(bytes);
 		break;
 	case DW_FORM_line_strp:
-		text = text_at(reader->sections.line_str, vg_elf_fixed(bytes, is_64bit ? 8 : 4));
+		text = text_at(reader->sections.line_str, vg_elf_uint(bytes, is_64bit ? 8 : 4));
 		break;
 	case DW_FORM_strp:
-		text = text_at(reader->sections.str, vg_elf_fixed(bytes, is_64bit ? 8 : 4));
+		text = text_at(reader->sections.str, vg_elf_uint(bytes, is_64bit ? 8 : 4));
 		break;
 	case DW_FORM_udata:
-		number = vg_elf_uleb(bytes);
+		number = vg_elf_uleb128(bytes);
 		break;
 	case DW_FORM_data1:
 		number = vg_elf_byte(bytes);
 		break;
 	case DW_FORM_data2:
-		number = vg_elf_fixed(bytes, 2);
+		number = vg_elf_uint(bytes, 2);
 		break;
 	case DW_FORM_data4:
-		number = vg_elf_fixed(bytes, 4);
+		number = vg_elf_uint(bytes, 4);
 		break;
 	case DW_FORM_data8:
-		number = vg_elf_fixed(bytes, 8);
+		number = vg_elf_uint(bytes, 8);
 		break;
 	case DW_FORM_data16:
 		vg_elf_skip(bytes, 16);
 		break;
 	case DW_FORM_block:
-		vg_elf_skip(bytes, vg_elf_uleb(bytes));
+		vg_elf_skip(bytes, vg_elf_uleb128(bytes));
 		break;
 	default:
 		bytes->failed = true;
@@ -108,32 +108,33 @@ static void field_read(struct vg_dwarf_reader *reader, struct vg_elf_bytes *byte
 		file->directory = number;
 }
 
-/* A table of version 5: the fields' formats, then the entries. */
-static int entries_read(struct vg_dwarf_reader *reader, struct vg_elf_bytes *bytes,
-			bool is_64bit, bool are_directories)
+/* Reads the list of directories or of files of DWARF 5: the formats of the fields, then the entries. */
+static int table_read_v5(struct vg_dwarf_reader *reader, struct vg_elf_bytes *bytes,
+			 bool is_64bit, bool are_directories)
 {
-	struct format formats[FORMATS_MAX];
-	unsigned format_count = vg_elf_byte(bytes);
+	struct format formats[FIELDS_MAX];
+	unsigned field_count = vg_elf_byte(bytes);
 	uint64_t count;
 	int rc = 0;
 
-	for (unsigned i = 0; i < format_count; i++) {
+	for (unsigned i = 0; i < field_count; i++) {
 		struct format format;
 
-		format.content = vg_elf_uleb(bytes);
-		format.form = vg_elf_uleb(bytes);
-		if (i < FORMATS_MAX)
+		format.content = vg_elf_uleb128(bytes);
+		format.form = vg_elf_uleb128(bytes);
+		if (i < FIELDS_MAX)
 			formats[i] = format;
 	}
-	count = vg_elf_uleb(bytes);
-	if (format_count > FORMATS_MAX)
+	count = vg_elf_uleb128(bytes);
+	if (field_count > FIELDS_MAX)
 		bytes->failed = true;
-	for (uint64_t i = 0; i < count && format_count > 0 && !bytes->failed && rc == 0; i++) {
+	for (uint64_t i = 0; i < count && field_count > 0 && !bytes->failed && rc == 0; i++) {
 		struct vg_dwarf_file_name file = { NULL, 0 };
 
-		/* Entries without bytes could be without number. */
-		rc = vg_budget_spend(&reader->budget, 1);
-		for (unsigned field = 0; field < format_count; field++)
+		/* Entries of size 0 cost no bytes, so their number is not bounded by the file's
+		 * size. */
+		rc = vg_work_limit_use(&reader->work_limit, 1);
+		for (unsigned field = 0; field < field_count; field++)
 			field_read(reader, bytes, &formats[field], is_64bit, &file);
 		if (rc == 0)
 			rc = are_directories ? vg_array_push(&reader->directories, &file.name) :
@@ -149,19 +150,19 @@ int vg_dwarf_read_files(struct vg_dwarf_reader *reader, struct vg_elf_bytes byte
 
 	vg_dwarf_set_files(reader, NULL, 0);
 	if (version < 5) {
-		rc = old_read(reader, &bytes);
+		rc = tables_read_v2(reader, &bytes);
 	} else {
-		rc = entries_read(reader, &bytes, is_64bit, true);
+		rc = table_read_v5(reader, &bytes, is_64bit, true);
 		if (rc == 0)
-			rc = entries_read(reader, &bytes, is_64bit, false);
+			rc = table_read_v5(reader, &bytes, is_64bit, false);
 	}
 	if (rc == 0 && bytes.failed)
 		reader->symbols->bad_records++;
 	return rc == 0 ? map_reset(reader, reader->file_names.count) : rc;
 }
 
-/* Appends to a path of `used` characters, which are PATH_MAX_CHARS at most, before and after: what
- * is longer than any path is cut, the slash between two parts included. */
+/* Appends a component to a path of `used` characters.  Returns the new length.  Truncates the path to
+ * PATH_MAX_CHARS. */
 static size_t path_append(char *path, size_t used, const char *part)
 {
 	size_t length;
@@ -175,7 +176,7 @@ static size_t path_append(char *path, size_t used, const char *part)
 	return used + length;
 }
 
-/* A relative one stands in the table's directory, and that in the compilation's. */
+/* Adds a file.  A relative name is relative to `directory`, and a relative `directory` to DW_AT_comp_dir. */
 static int file_add(struct vg_dwarf_reader *reader, const char *directory, const char *name,
 		    uint32_t *file)
 {
@@ -200,7 +201,7 @@ static int file_resolve(struct vg_dwarf_reader *reader, uint64_t number, uint32_
 	*file = VG_SYMBOLS_NONE;
 	if (reader->files != NULL) {
 		name = dwarf_filesrc(reader->files, number, NULL, NULL);
-		/* "???" is libdw's name for file 0 before DWARF 5, which means no file. */
+		/* Before DWARF 5 there is no file 0, but libdw returns the name "???" for it. */
 		if (name == NULL || strcmp(name, "???") == 0)
 			return 0;
 		return file_add(reader, directory, name, file);
@@ -219,7 +220,7 @@ int vg_dwarf_file(struct vg_dwarf_reader *reader, uint64_t number, uint32_t *fil
 	*file = VG_SYMBOLS_NONE;
 	if (number >= reader->file_map.count)
 		return 0;
-	if (reader->file_map.items[number] == FILE_UNSEEN) {
+	if (reader->file_map.items[number] == FILE_UNRESOLVED) {
 		int rc = file_resolve(reader, number, file);
 
 		if (rc != 0)

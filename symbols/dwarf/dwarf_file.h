@@ -4,11 +4,16 @@
 
 #include "symbols/dwarf/dwarf_reader.h"
 
-/* The files of a line table, at the cursor, or libdw's (dwarf_file.c).  */
+/* Reads the unit's list of files from its line table header.  `bytes` begins at the list of
+ * directories.  `version` is the version of the line table.  Returns 0, -ENOBUFS or -ENOMEM. */
 int vg_dwarf_read_files(struct vg_dwarf_reader *reader, struct vg_elf_bytes bytes,
 			unsigned version, bool is_64bit);
+
+/* Sets the unit's list of files to libdw's list, which is borrowed.  NULL and 0: no files. */
 void vg_dwarf_set_files(struct vg_dwarf_reader *reader, Dwarf_Files *files, size_t count);
-/* The table's file for a file number of the unit; *file is NONE if there is none such. */
+
+/* Finds the unit's file with that number and sets *file to its index in symbols->files, or to
+ * VG_SYMBOLS_NONE if there is no such file.  Returns 0 or -ENOMEM. */
 int vg_dwarf_file(struct vg_dwarf_reader *reader, uint64_t number, uint32_t *file);
 
 #endif

@@ -3,23 +3,23 @@
 
 #include <dwarf.h>
 
-/* DWARF 6 numbers, which not every dwarf.h has. */
+/* Language codes that older versions of dwarf.h lack. */
 enum { LANG_FORTRAN18 = 0x2d, LANG_ADA2005 = 0x2e, LANG_ADA2012 = 0x2f };
 
-/* C++, Rust and all others: a function's linkage name has its scope, and is demangled. */
-static const struct vg_dwarf_language usual = { .separator = "::" };
+/* C, C++, Rust and all languages that are not listed below: the linkage name is demangled, and includes the scope. */
+static const struct vg_dwarf_language default_language = { .separator = "::" };
 
 /*
- * libiberty could demangle D, but takes time that doubles with every four characters of a bad name, and
- * cannot be stopped.  The tree has the same scopes.
+ * The scope of D names comes from the DIE tree.  libiberty can demangle D names, but its D demangler
+ * cannot be stopped, and its time doubles with every 4 characters of a bad name.
  */
 static const struct vg_dwarf_language d = {
-	.separator = ".", .from_tree = true, .within_functions = true,
+	.separator = ".", .scope_from_tree = true, .functions_are_scopes = true,
 };
 static const struct vg_dwarf_language fortran = {
-	.separator = "::", .from_tree = true, .within_functions = true,
+	.separator = "::", .scope_from_tree = true, .functions_are_scopes = true,
 };
-/* DW_AT_name itself is whole, and encoded: `shapes__fill`. */
+/* DW_AT_name is complete and in GNAT's encoding: `shapes__fill`. */
 static const struct vg_dwarf_language ada = { .separator = ".", .is_ada = true };
 
 static const struct {
@@ -33,8 +33,8 @@ static const struct {
 	{ LANG_FORTRAN18, &fortran },
 };
 
-/* NULL where the unit names no language: dwz's partial units do not. */
-static const struct vg_dwarf_language *of_unit(Dwarf_Die *unit)
+/* NULL if the unit has no language, for instance a partial unit of dwz. */
+static const struct vg_dwarf_language *unit_language(Dwarf_Die *unit)
 {
 	int number = dwarf_srclang(unit);
 
@@ -44,18 +44,19 @@ static const struct vg_dwarf_language *of_unit(Dwarf_Die *unit)
 		if (languages[i].number == number)
 			return languages[i].language;
 	}
-	return &usual;
+	return &default_language;
 }
 
 void vg_dwarf_set_language(struct vg_dwarf_reader *reader, Dwarf_Die *unit)
 {
-	const struct vg_dwarf_language *language = of_unit(unit);
+	const struct vg_dwarf_language *language = unit_language(unit);
 
 	if (language != NULL)
 		reader->language = language;
 }
 
-/* Partial units stand before those that import them. */
+/* Partial units have no language, and come before the units that import them.  So they get the
+ * language of the first unit that has one. */
 int vg_dwarf_first_language(struct vg_dwarf_reader *reader)
 {
 	Dwarf_CU *unit = NULL, *next;
@@ -66,12 +67,12 @@ int vg_dwarf_first_language(struct vg_dwarf_reader *reader)
 	while (rc == 0 && reader->language == NULL &&
 	       dwarf_get_units(reader->dwarf, unit, &next, NULL, NULL, &die, NULL) == 0) {
 		unit = next;
-		rc = vg_budget_spend(&reader->budget, 1);
+		rc = vg_work_limit_use(&reader->work_limit, 1);
 		if (die.addr != NULL)
 			vg_dwarf_set_language(reader, &die);
 	}
 	if (reader->language == NULL)
-		reader->language = &usual;
+		reader->language = &default_language;
 	return rc;
 }
 
@@ -82,6 +83,6 @@ const struct vg_dwarf_language *vg_dwarf_language(const struct vg_dwarf_reader *
 	Dwarf_Die unit;
 
 	if (dwarf_cu_die(die->cu, &unit, NULL, NULL, NULL, NULL, NULL, NULL) != NULL)
-		language = of_unit(&unit);
+		language = unit_language(&unit);
 	return language != NULL ? language : reader->language;
 }

@@ -7,37 +7,39 @@
 #include "symbols/dwarf/dwarf_file.h"
 
 /*
- * Line number programs, versions 2 to 5 (DWARF 5, 6.2).  Read here and not by libdw: that keeps
- * the rows of every unit, and sorts them without regard to the sequences that they came in, so
- * that the last row of one seems to reach up to the next.
+ * Runs line number programs, versions 2 to 5 (DWARF 5, 6.2).  libdw is not used, for two reasons.
+ * It keeps the rows of all units in memory.  And it sorts rows without regard to their sequences, so
+ * that the last row of a sequence seems to reach up to the next sequence.
  */
 
+/* A program and the parameters in its header.  line_range, opcode_base and line_base have the names
+ * of the DWARF standard. */
 struct program {
 	struct vg_elf_bytes bytes;
 	unsigned version, address_bytes;
-	uint8_t instruction_bytes, operations, line_range, opcode_base;
+	uint8_t min_instruction_bytes, ops_per_instruction, line_range, opcode_base;
 	int8_t line_base;
 	uint8_t operand_counts[256];
 };
 
 struct state {
 	uint64_t address, line, file;
-	unsigned operation;
-	size_t first_row;       /* of the sequence */
+	unsigned op_index;
+	size_t first_row;       /* first row of the sequence */
 };
 
 static bool header_read(struct program *program, bool *is_64bit)
 {
 	struct vg_elf_bytes *bytes = &program->bytes;
-	uint64_t length = vg_elf_fixed(bytes, 4);
+	uint64_t length = vg_elf_uint(bytes, 4);
 
 	*is_64bit = length == UINT32_MAX;
 	if (*is_64bit)
-		length = vg_elf_fixed(bytes, 8);
-	if (!vg_elf_has(bytes, length))
+		length = vg_elf_uint(bytes, 8);
+	if (!vg_elf_bytes_need(bytes, length))
 		return false;
 	bytes->end = bytes->at + length;
-	program->version = (unsigned)vg_elf_fixed(bytes, 2);
+	program->version = (unsigned)vg_elf_uint(bytes, 2);
 	if (program->version < 2 || program->version > 5)
 		return false;
 	if (program->version >= 5) {
@@ -47,15 +49,15 @@ static bool header_read(struct program *program, bool *is_64bit)
 	return !bytes->failed;
 }
 
-static bool rules_read(struct program *program)
+static bool encoding_read(struct program *program)
 {
 	struct vg_elf_bytes *bytes = &program->bytes;
 
-	program->instruction_bytes = vg_elf_byte(bytes);
-	program->operations = program->version >= 4 ? vg_elf_byte(bytes) : 1;
-	if (program->operations == 0)
-		program->operations = 1;
-	vg_elf_skip(bytes, 1); /* what counts as a statement is of no interest here */
+	program->min_instruction_bytes = vg_elf_byte(bytes);
+	program->ops_per_instruction = program->version >= 4 ? vg_elf_byte(bytes) : 1;
+	if (program->ops_per_instruction == 0)
+		program->ops_per_instruction = 1;
+	vg_elf_skip(bytes, 1); /* default_is_stmt */
 	program->line_base = (int8_t)vg_elf_byte(bytes);
 	program->line_range = vg_elf_byte(bytes);
 	program->opcode_base = vg_elf_byte(bytes);
@@ -66,16 +68,16 @@ static bool rules_read(struct program *program)
 
 static void advance(const struct program *program, struct state *state, uint64_t operations)
 {
-	if (program->operations == 1) {
-		state->address += operations * program->instruction_bytes;
+	if (program->ops_per_instruction == 1) {
+		state->address += operations * program->min_instruction_bytes;
 		return;
 	}
-	operations += state->operation;
-	state->address += operations / program->operations * program->instruction_bytes;
-	state->operation = (unsigned)(operations % program->operations);
+	operations += state->op_index;
+	state->address += operations / program->ops_per_instruction * program->min_instruction_bytes;
+	state->op_index = (unsigned)(operations % program->ops_per_instruction);
 }
 
-/* A row begins; the one before it in its sequence ends. */
+/* Adds a row, which ends the previous row of its sequence. */
 static int row_begin(struct vg_dwarf_reader *reader, const struct state *state)
 {
 	struct vg_dwarf_row row = {
@@ -90,7 +92,7 @@ static int row_begin(struct vg_dwarf_reader *reader, const struct state *state)
 	if (reader->rows.count > state->first_row) {
 		last = &reader->rows.items[reader->rows.count - 1];
 		if (last->low >= state->address) {
-			/* It holds no instruction: this one stands for it. */
+			/* The previous row has no instructions: replace it. */
 			*last = row;
 			return 0;
 		}
@@ -99,7 +101,8 @@ static int row_begin(struct vg_dwarf_reader *reader, const struct state *state)
 	return vg_array_push(&reader->rows, &row);
 }
 
-/* Of code that was dropped nothing stays: its addresses are 0, -1 or somewhere near. */
+/* Ends a sequence.  Removes its rows if the linker dropped their code: their addresses are then 0, -1
+ * or small numbers. */
 static void sequence_end(struct vg_dwarf_reader *reader, struct state *state)
 {
 	struct vg_dwarf_row *rows = reader->rows.items;
@@ -122,10 +125,10 @@ static void extended_run(struct vg_dwarf_reader *reader, struct program *program
 			 struct state *state)
 {
 	struct vg_elf_bytes *bytes = &program->bytes;
-	uint64_t length = vg_elf_uleb(bytes);
+	uint64_t length = vg_elf_uleb128(bytes);
 	const unsigned char *next;
 
-	if (length == 0 || !vg_elf_has(bytes, length))
+	if (length == 0 || !vg_elf_bytes_need(bytes, length))
 		return;
 	next = bytes->at + length;
 	switch (vg_elf_byte(bytes)) {
@@ -134,8 +137,8 @@ static void extended_run(struct vg_dwarf_reader *reader, struct program *program
 		break;
 	case DW_LNE_set_address:
 		if (length - 1 == 4 || length - 1 == 8)
-			state->address = vg_elf_fixed(bytes, (unsigned)length - 1);
-		state->operation = 0;
+			state->address = vg_elf_uint(bytes, (unsigned)length - 1);
+		state->op_index = 0;
 		break;
 	default:
 		break;
@@ -152,24 +155,24 @@ static int standard_run(struct vg_dwarf_reader *reader, struct program *program,
 	case DW_LNS_copy:
 		return row_begin(reader, state);
 	case DW_LNS_advance_pc:
-		advance(program, state, vg_elf_uleb(bytes));
+		advance(program, state, vg_elf_uleb128(bytes));
 		break;
 	case DW_LNS_advance_line:
-		state->line += (uint64_t)vg_elf_sleb(bytes);
+		state->line += (uint64_t)vg_elf_sleb128(bytes);
 		break;
 	case DW_LNS_set_file:
-		state->file = vg_elf_uleb(bytes);
+		state->file = vg_elf_uleb128(bytes);
 		break;
 	case DW_LNS_const_add_pc:
 		advance(program, state, (255u - program->opcode_base) / program->line_range);
 		break;
 	case DW_LNS_fixed_advance_pc:
-		state->address += vg_elf_fixed(bytes, 2);
-		state->operation = 0;
+		state->address += vg_elf_uint(bytes, 2);
+		state->op_index = 0;
 		break;
 	default:
 		for (unsigned i = 0; i < program->operand_counts[opcode]; i++)
-			vg_elf_uleb(bytes);
+			vg_elf_uleb128(bytes);
 	}
 	return 0;
 }
@@ -196,7 +199,7 @@ static int program_run(struct vg_dwarf_reader *reader, struct program *program)
 			rc = standard_run(reader, program, &state, opcode);
 		}
 	}
-	/* A sequence that does not end has lost its end. */
+	/* If the last sequence has no end, the table is damaged. */
 	if (reader->rows.count > state.first_row) {
 		reader->rows.count = state.first_row;
 		bytes->failed = true;
@@ -216,13 +219,13 @@ static int table_read(struct vg_dwarf_reader *reader, uint64_t offset)
 	vg_elf_skip(bytes, offset);
 	if (!header_read(&program, &is_64bit))
 		goto bad;
-	header_bytes = vg_elf_fixed(bytes, is_64bit ? 8 : 4);
-	if (!vg_elf_has(bytes, header_bytes))
+	header_bytes = vg_elf_uint(bytes, is_64bit ? 8 : 4);
+	if (!vg_elf_bytes_need(bytes, header_bytes))
 		goto bad;
 	start = bytes->at + header_bytes;
-	if (!rules_read(&program))
+	if (!encoding_read(&program))
 		goto bad;
-	rc = vg_budget_spend(&reader->budget, (uint64_t)(bytes->end - bytes->at));
+	rc = vg_work_limit_use(&reader->work_limit, (uint64_t)(bytes->end - bytes->at));
 	if (rc == 0)
 		rc = vg_dwarf_read_files(reader, *bytes, program.version, is_64bit);
 	bytes->at = start;
@@ -245,7 +248,7 @@ int vg_dwarf_read_rows(struct vg_dwarf_reader *reader, Dwarf_Die *unit)
 	reader->rows.count = 0;
 	vg_dwarf_set_files(reader, NULL, 0);
 	reader->directory = NULL;
-	/* What dwz moved has no code. */
+	/* Partial units of dwz have no code. */
 	if (dwarf_tag(unit) == DW_TAG_partial_unit)
 		return 0;
 	if (dwarf_attr(unit, DW_AT_comp_dir, &attribute) != NULL)

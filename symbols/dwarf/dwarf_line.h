@@ -4,7 +4,8 @@
 
 #include "symbols/dwarf/dwarf_reader.h"
 
-/* Line table of a unit -> rows, and its files. */
+/* Reads the unit's line table into reader->rows, sorted by address, and the unit's list of files.
+ * Returns 0, -ENOBUFS or -ENOMEM. */
 int vg_dwarf_read_rows(struct vg_dwarf_reader *reader, Dwarf_Die *unit);
 
 #endif

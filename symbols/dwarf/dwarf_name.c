@@ -40,8 +40,8 @@ int vg_dwarf_record_scope(struct vg_dwarf_reader *reader, const Dwarf_Die *die, 
 	return rc < 0 ? rc : 0;
 }
 
-/* The scope that the walk recorded for a DIE, or NONE.  Interning a stranger would give it a
- * number, and the array must keep step. */
+/* Sets *scope to the scope that the walk recorded for the DIE, or to VG_SYMBOLS_NONE.  vg_intern() adds
+ * a DIE that it does not know, so `scopes` must get an element for that DIE too. */
 static int scope_of(struct vg_dwarf_reader *reader, const Dwarf_Die *die, uint32_t *scope)
 {
 	uintptr_t key = (uintptr_t)die->addr;
@@ -79,11 +79,11 @@ bool vg_dwarf_has_linkage_name(const struct vg_dwarf_reader *reader, Dwarf_Die *
 {
 	const char *name = linkage_name(die);
 
-	return name != NULL && (!reader->language->from_tree || vg_is_mangled(name));
+	return name != NULL && (!reader->language->scope_from_tree || vg_is_mangled(name));
 }
 
-/* From a concrete function to what describes it: the abstract instance, the declaration. */
-static bool follow_reference(Dwarf_Die *die)
+/* Replaces a DIE by the DIE that it refers to: its declaration or its abstract instance. */
+static bool reference_follow(Dwarf_Die *die)
 {
 	Dwarf_Attribute attribute;
 	Dwarf_Die next;
@@ -114,15 +114,15 @@ static int qualified_name(struct vg_dwarf_reader *reader, uint32_t scope, const 
 	return rc;
 }
 
-/* From DW_AT_name and the scope. */
-static int tree_name(struct vg_dwarf_reader *reader, Dwarf_Die *die, const char *own, uint32_t scope,
-		     uint32_t *name, uint32_t *plain)
+/* Makes a name from DW_AT_name and the scope. */
+static int scoped_name(struct vg_dwarf_reader *reader, Dwarf_Die *die, const char *own, uint32_t scope,
+		       uint32_t *name, uint32_t *die_name)
 {
 	const struct vg_dwarf_language *language = vg_dwarf_language(reader, die);
 	int rc = 0;
 
-	if (language->from_tree || language->is_ada)
-		rc = vg_intern_string(&reader->symbols->strings, own, plain);
+	if (language->scope_from_tree || language->is_ada)
+		rc = vg_intern_string(&reader->symbols->strings, own, die_name);
 	if (rc < 0)
 		return rc;
 	if (language->is_ada)
@@ -130,9 +130,9 @@ static int tree_name(struct vg_dwarf_reader *reader, Dwarf_Die *die, const char 
 	return qualified_name(reader, scope, own, name);
 }
 
-static int name_find(struct vg_dwarf_reader *reader, Dwarf_Die *from, uint32_t *name, uint32_t *plain)
+static int name_find(struct vg_dwarf_reader *reader, Dwarf_Die *from, uint32_t *name, uint32_t *die_name)
 {
-	const char *own = NULL, *raw = NULL;
+	const char *own = NULL, *undemangled = NULL;
 	uint32_t scope = VG_SYMBOLS_NONE;
 	Dwarf_Die die = *from;
 	int rc = 0;
@@ -148,8 +148,8 @@ static int name_find(struct vg_dwarf_reader *reader, Dwarf_Die *from, uint32_t *
 				rc = vg_intern_string(&reader->symbols->strings, source, name);
 				return rc < 0 ? rc : 0;
 			}
-			if (raw == NULL)
-				raw = linkage;
+			if (undemangled == NULL)
+				undemangled = linkage;
 		}
 		if (own == NULL)
 			own = string_attribute(&die, DW_AT_name);
@@ -158,43 +158,44 @@ static int name_find(struct vg_dwarf_reader *reader, Dwarf_Die *from, uint32_t *
 			return rc;
 		if (found != VG_SYMBOLS_NONE)
 			scope = found;
-		if (!follow_reference(&die))
+		if (!reference_follow(&die))
 			break;
 	}
-	/* Crystal's linkage names are no code: `*Ring(Int32)#push<Int32>:Nil`, where DW_AT_name is `push`.
-	 * Its units say that they are C or C++. */
-	if (raw != NULL && raw[0] == '*')
+	/* In Crystal, the linkage name is the complete name in plain text,
+	 * `*Ring(Int32)#push<Int32>:Nil`, and DW_AT_name is only `push`.  Crystal's units claim to be
+	 * C or C++. */
+	if (undemangled != NULL && undemangled[0] == '*')
 		own = NULL;
 	if (own != NULL && *own != '\0')
-		rc = tree_name(reader, from, own, scope, name, plain);
+		rc = scoped_name(reader, from, own, scope, name, die_name);
 	else
 		rc = vg_intern_string(&reader->symbols->strings,
-				      raw != NULL ? raw : "<name omitted>", name);
+				      undemangled != NULL ? undemangled : "<name omitted>", name);
 	return rc < 0 ? rc : 0;
 }
 
 int vg_dwarf_name(struct vg_dwarf_reader *reader, Dwarf_Die *die, uint32_t *name)
 {
-	uint32_t plain;
+	uint32_t die_name;
 
-	return name_find(reader, die, name, &plain);
+	return name_find(reader, die, name, &die_name);
 }
 
 /*
- * Where debug information is for line tables only (-g1), a function's name there is neither
- * mangled nor within a scope: `push`.  Then the linker's at its entry says more of the same,
- * `Ring<int>::push(int const&)`.
+ * With line tables only (-g1), a function's DW_AT_name is `push`, without scope and linkage name.
+ * If the linker symbol at the function's address is a qualified form of that name, such as
+ * `Ring<int>::push(int const&)`, the linker symbol is the better name.
  */
-static bool says_more(const char *public, const char *own)
+static bool is_qualified_form(const char *linker_name, const char *own)
 {
-	/* Compilers and demanglers spell arguments of templates differently. */
+	/* Compare up to the template arguments: compilers and demanglers write them differently. */
 	size_t length = strncmp(own, "operator", 8) == 0 ? strlen(own) : strcspn(own, "<");
-	const char *at = length > 0 ? memmem(public, strlen(public), own, length) : NULL;
+	const char *at = length > 0 ? memmem(linker_name, strlen(linker_name), own, length) : NULL;
 
 	for (int tries = 0; tries < OCCURRENCES_MAX && at != NULL; tries++) {
 		char after = at[length];
 
-		if (at - public >= 2 && at[-1] == ':' && at[-2] == ':' &&
+		if (at - linker_name >= 2 && at[-1] == ':' && at[-2] == ':' &&
 		    (after == '[' || after == (own[length] != '\0' ? '<' : '(')))
 			return true;
 		at = memmem(at + 1, strlen(at + 1), own, length);
@@ -202,34 +203,34 @@ static bool says_more(const char *public, const char *own)
 	return false;
 }
 
-/* Publics are sorted, and there is one at an address. */
-static struct vg_symbol_public *public_at(const struct vg_symbols *symbols, uint64_t address)
+/* Requires sorted linker symbols, at most one at each address. */
+static struct vg_linker_symbol *linker_symbol_at(const struct vg_symbols *symbols, uint64_t address)
 {
-	struct vg_symbol_public *publics = symbols->publics.items;
-	size_t count = vg_count_to(publics, symbols->publics.count, address, address);
+	struct vg_linker_symbol *linker_symbols = symbols->linker_symbols.items;
+	size_t count = vg_count_at_most(linker_symbols, symbols->linker_symbols.count, address, address);
 
-	return count > 0 && publics[count - 1].address == address ? &publics[count - 1] : NULL;
+	return count > 0 && linker_symbols[count - 1].address == address ? &linker_symbols[count - 1] : NULL;
 }
 
-static void linker_name_take(const struct vg_symbols *symbols, struct vg_symbol_function *function)
+static void linker_name_use(const struct vg_symbols *symbols, struct vg_symbol_function *function)
 {
-	const struct vg_symbol_public *found = public_at(symbols, function->address);
+	const struct vg_linker_symbol *found = linker_symbol_at(symbols, function->address);
 
 	if (found != NULL && found->name != function->name &&
-	    says_more(vg_intern_text(&symbols->strings, found->name),
-		      vg_intern_text(&symbols->strings, function->name)))
+	    is_qualified_form(vg_intern_text(&symbols->strings, found->name),
+			      vg_intern_text(&symbols->strings, function->name)))
 		function->name = found->name;
 }
 
-/* The linker's name of the same function is no second name: `__shapes_MOD_fill` of shapes::fill.  It
- * contains DW_AT_name. */
-static void linker_name_replace(const struct vg_symbols *symbols, uint32_t plain,
-				const struct vg_symbol_function *function)
+/* A linker symbol that contains DW_AT_name, such as `__shapes_MOD_fill` for shapes::fill, is not a second
+ * name.  Give the linker symbol the function's name, so that the function is not marked is_multiple. */
+static void linker_name_merge(const struct vg_symbols *symbols, uint32_t die_name,
+			      const struct vg_symbol_function *function)
 {
-	struct vg_symbol_public *found = public_at(symbols, function->address);
+	struct vg_linker_symbol *found = linker_symbol_at(symbols, function->address);
 
 	if (found != NULL && strstr(vg_intern_text(&symbols->strings, found->name),
-				    vg_intern_text(&symbols->strings, plain)) != NULL)
+				    vg_intern_text(&symbols->strings, die_name)) != NULL)
 		found->name = function->name;
 }
 
@@ -239,7 +240,7 @@ static int origin_name(struct vg_dwarf_reader *reader, uint32_t *name)
 	int rc = 0;
 
 	if (origin->name == VG_SYMBOLS_NONE)
-		rc = name_find(reader, &origin->die, &origin->name, &origin->plain);
+		rc = name_find(reader, &origin->die, &origin->name, &origin->die_name);
 	*name = origin->name;
 	return rc;
 }
@@ -249,17 +250,17 @@ int vg_dwarf_resolve_names(struct vg_dwarf_reader *reader)
 	struct vg_symbols *symbols = reader->symbols;
 	int rc = 0;
 
-	vg_sort_by(symbols->publics.items, symbols->publics.count, address);
+	vg_sort_by(symbols->linker_symbols.items, symbols->linker_symbols.count, address);
 	for (size_t i = 0; i < symbols->functions.count && rc == 0; i++) {
 		struct vg_symbol_function *function = &symbols->functions.items[i];
-		uint32_t origin = function->name, plain;
+		uint32_t origin = function->name, die_name;
 
 		rc = origin_name(reader, &function->name);
-		plain = reader->origins.items[origin].plain;
-		if (rc == 0 && plain != VG_SYMBOLS_NONE)
-			linker_name_replace(symbols, plain, function);
+		die_name = reader->origins.items[origin].die_name;
+		if (rc == 0 && die_name != VG_SYMBOLS_NONE)
+			linker_name_merge(symbols, die_name, function);
 		else if (rc == 0)
-			linker_name_take(symbols, function);
+			linker_name_use(symbols, function);
 	}
 	for (size_t i = 0; i < symbols->inlines.count && rc == 0; i++)
 		rc = origin_name(reader, &symbols->inlines.items[i].name);

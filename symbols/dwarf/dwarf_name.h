@@ -4,11 +4,21 @@
 
 #include "symbols/dwarf/dwarf_reader.h"
 
+/* Sets *origin to the index in reader->origins of a DIE that names a function.  Adds the DIE if it
+ * is new.  Returns 0 or -ENOMEM. */
 int vg_dwarf_origin(struct vg_dwarf_reader *reader, Dwarf_Die *die, uint32_t *origin);
+
+/* Records the scope of a DIE's name.  `scope` is a string id.  Returns 0 or -ENOMEM. */
 int vg_dwarf_record_scope(struct vg_dwarf_reader *reader, const Dwarf_Die *die, uint32_t scope);
+
+/* Sets *name to the string id of the source name of a DIE, with its scope.  Returns 0 or -ENOMEM. */
 int vg_dwarf_name(struct vg_dwarf_reader *reader, Dwarf_Die *die, uint32_t *name);
-/* True if the DIE has a name from which the scope is demangled. */
+
+/* True if the DIE has a linkage name that includes its scope. */
 bool vg_dwarf_has_linkage_name(const struct vg_dwarf_reader *reader, Dwarf_Die *die);
+
+/* Replaces origins by string ids in the functions and inlined calls of the table.  Sorts the linker
+ * symbols.  Returns 0 or -ENOMEM. */
 int vg_dwarf_resolve_names(struct vg_dwarf_reader *reader);
 
 #endif

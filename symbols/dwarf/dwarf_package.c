@@ -5,17 +5,18 @@
 
 #define COLUMNS_MAX 16
 
-uint32_t vg_dwarf_package_number(const struct vg_dwarf_package *package, const unsigned char *at)
+uint32_t vg_dwarf_package_uint32(const struct vg_dwarf_package *package, const unsigned char *at)
 {
-	return (uint32_t)vg_elf_number(at, 4, package->big_endian);
+	return (uint32_t)vg_elf_uint_at(at, 4, package->big_endian);
 }
 
-/* The index is a hash table; sorted it serves as well, and a damaged one cannot go in circles. */
+/* The index is a hash table.  A search in a damaged hash table may never end, so its slots are
+ * copied to a sorted array. */
 static int slots_read(struct vg_dwarf_package *package, const unsigned char *slots, uint32_t count)
 {
 	for (uint32_t i = 0; i < count; i++) {
-		uint32_t row = vg_dwarf_package_number(package, slots + (uint64_t)count * 8 + (uint64_t)i * 4);
-		struct vg_dwarf_package_unit unit = { vg_elf_number(slots + (uint64_t)i * 8, 8, package->big_endian),
+		uint32_t row = vg_dwarf_package_uint32(package, slots + (uint64_t)count * 8 + (uint64_t)i * 4);
+		struct vg_dwarf_package_unit unit = { vg_elf_uint_at(slots + (uint64_t)i * 8, 8, package->big_endian),
 						      row - 1 };
 
 		if (row != 0 && row <= package->row_count &&
@@ -26,33 +27,34 @@ static int slots_read(struct vg_dwarf_package *package, const unsigned char *slo
 	return 0;
 }
 
-/* -ENOENT: no package after all, or a damaged one. */
+/* Returns 0; -ENOENT: not a package, or damaged; -ENOMEM. */
 static int index_read(struct vg_dwarf_package *package)
 {
 	struct vg_elf_bytes index = vg_elf_section_bytes(&package->image, ".debug_cu_index");
 	uint64_t need;
 	uint32_t slots;
 
-	if (vg_elf_left(&index) < 16)
+	if (vg_elf_bytes_left(&index) < 16)
 		return -ENOENT;
 	package->big_endian = index.big_endian;
-	package->version = vg_dwarf_package_number(package, index.at) == 2 ? 2 :
-			   (unsigned)vg_elf_number(index.at, 2, index.big_endian);
-	package->column_count = vg_dwarf_package_number(package, index.at + 4);
-	package->row_count = vg_dwarf_package_number(package, index.at + 8);
-	slots = vg_dwarf_package_number(package, index.at + 12);
+	package->version = vg_dwarf_package_uint32(package, index.at) == 2 ? 2 :
+			   (unsigned)vg_elf_uint_at(index.at, 2, index.big_endian);
+	package->column_count = vg_dwarf_package_uint32(package, index.at + 4);
+	package->row_count = vg_dwarf_package_uint32(package, index.at + 8);
+	slots = vg_dwarf_package_uint32(package, index.at + 12);
 	if ((package->version != 2 && package->version != 5) || package->column_count > COLUMNS_MAX)
 		return -ENOENT;
 	need = 16 + (uint64_t)slots * 12 + (uint64_t)package->column_count * 4 +
 	       (uint64_t)package->row_count * package->column_count * 8;
-	if (need > vg_elf_left(&index))
+	if (need > vg_elf_bytes_left(&index))
 		return -ENOENT;
 	package->columns = index.at + 16 + (uint64_t)slots * 12;
 	return slots_read(package, index.at + 16, slots);
 }
 
-/* libdw takes any .debug_ section without .dwo for a sign that the file is no split DWARF.  So the
- * units see the indexes, which they have no use for, under names of no meaning. */
+/* Copies the section names, and renames the index sections in the copy.  libdw treats a unit's file as
+ * split DWARF only if the names of all its .debug_ sections end in .dwo.  The names of the index
+ * sections do not, and units do not need the index sections. */
 static int names_copy(struct vg_dwarf_package *package)
 {
 	Elf *elf = package->image.elf;
@@ -102,11 +104,11 @@ static int candidate_open(struct vg_dwarf_package *package, char *path)
 	int rc = -ENOMEM;
 
 	if (path != NULL)
-		rc = vg_elf_image_open_any(&package->image, path, NULL);
+		rc = vg_elf_image_open_any_type(&package->image, path, NULL);
 	free(path);
 	if (rc == 0) {
 		package->is_compressed = has_compressed(&package->image);
-		rc = vg_elf_image_expand(&package->image);
+		rc = vg_elf_image_decompress(&package->image);
 		if (rc == 0)
 			rc = index_read(package);
 		if (rc == 0)
@@ -125,7 +127,7 @@ int vg_dwarf_package_open(struct vg_dwarf_package *package, const struct vg_elf_
 	GElf_Shdr header;
 	int rc = -ENOENT;
 
-	/* Only skeletons have their addresses there. */
+	/* Only a program with skeleton units has .debug_addr. */
 	if (vg_elf_debug_section(debug, ".debug_addr", &header) == NULL)
 		return 0;
 	for (size_t f = 0; f < 2 && rc == -ENOENT; f++) {

@@ -5,7 +5,7 @@
 
 #include "base/sorted.h"
 
-/* Columns of the index, by their number and the sections they are for. */
+/* The section of each column of an index, by the index's version and the column's number. */
 static const struct column {
 	unsigned version, number;
 	const char *section;
@@ -19,11 +19,11 @@ static const struct column {
 };
 
 #define COLUMN_INFO 1
-#define COLUMN_RANGES 8         /* of version 5 */
+#define COLUMN_RANGES 8         /* in version 5 */
 
-/* A unit's share of a section; all of it if the index has no column for it. */
-static struct vg_elf_bytes share(const struct vg_dwarf_package *package, uint32_t row,
-				 unsigned number, struct vg_elf_bytes bytes)
+/* A unit's contribution to a section; the whole section if the index has no column for the section. */
+static struct vg_elf_bytes contribution(const struct vg_dwarf_package *package, uint32_t row,
+					unsigned number, struct vg_elf_bytes bytes)
 {
 	const unsigned char *offsets = package->columns + (uint64_t)package->column_count * 4;
 	const unsigned char *sizes = offsets + (uint64_t)package->row_count * package->column_count * 4;
@@ -32,31 +32,32 @@ static struct vg_elf_bytes share(const struct vg_dwarf_package *package, uint32_
 		uint64_t cell = ((uint64_t)row * package->column_count + i) * 4;
 		uint32_t size;
 
-		if (vg_dwarf_package_number(package, package->columns + (uint64_t)i * 4) != number)
+		if (vg_dwarf_package_uint32(package, package->columns + (uint64_t)i * 4) != number)
 			continue;
-		size = vg_dwarf_package_number(package, sizes + cell);
-		vg_elf_skip(&bytes, vg_dwarf_package_number(package, offsets + cell));
-		bytes.end = vg_elf_has(&bytes, size) ? bytes.at + size : bytes.at;
+		size = vg_dwarf_package_uint32(package, sizes + cell);
+		vg_elf_skip(&bytes, vg_dwarf_package_uint32(package, offsets + cell));
+		bytes.end = vg_elf_bytes_need(&bytes, size) ? bytes.at + size : bytes.at;
 		break;
 	}
 	return bytes;
 }
 
-/* Narrows the section in an Elf of its own; the bytes stay the package's. */
-static void section_narrow(const struct vg_dwarf_package *package, uint32_t row, Elf_Scn *section,
-			   GElf_Shdr *header, const char *name)
+/* Restricts a section of the unit's Elf to the unit's contribution.  The bytes are shared with the
+ * package. */
+static void section_restrict(const struct vg_dwarf_package *package, uint32_t row, Elf_Scn *section,
+			     GElf_Shdr *header, const char *name)
 {
 	struct vg_elf_bytes bytes = vg_elf_section_bytes(&package->image, name);
 	Elf_Data *data = elf_getdata(section, NULL);
 
 	for (size_t i = 0; i < sizeof columns / sizeof *columns; i++) {
 		if (columns[i].version == package->version && strcmp(columns[i].section, name) == 0)
-			bytes = share(package, row, columns[i].number, bytes);
+			bytes = contribution(package, row, columns[i].number, bytes);
 	}
 	if (data == NULL)
 		return;
 	data->d_buf = (void *)bytes.at;
-	data->d_size = vg_elf_left(&bytes);
+	data->d_size = vg_elf_bytes_left(&bytes);
 	if (header->sh_flags & SHF_COMPRESSED) {
 		data->d_type = ELF_T_BYTE;
 		header->sh_flags &= ~(uint64_t)SHF_COMPRESSED;
@@ -64,7 +65,7 @@ static void section_narrow(const struct vg_dwarf_package *package, uint32_t row,
 	}
 }
 
-static int sections_narrow(const struct vg_dwarf_package *package, uint32_t row, Elf *elf)
+static int sections_restrict(const struct vg_dwarf_package *package, uint32_t row, Elf *elf)
 {
 	Elf_Scn *section = NULL;
 	Elf_Data *data;
@@ -84,7 +85,7 @@ static int sections_narrow(const struct vg_dwarf_package *package, uint32_t row,
 			return -EBADMSG;
 		name = elf_strptr(elf, names, header.sh_name);
 		if (name != NULL && strncmp(name, ".debug_", 7) == 0)
-			section_narrow(package, row, section, &header, name);
+			section_restrict(package, row, section, &header, name);
 	}
 	return 0;
 }
@@ -97,16 +98,17 @@ static int unit_elf_open(struct vg_dwarf_package *package, uint32_t row, Elf **e
 	if (raw == NULL || vg_array_reserve(&package->elfs, 1) != 0 ||
 	    vg_array_reserve(&package->dwarfs, 1) != 0)
 		return -ENOMEM;
-	/* One mapping serves all units, but for a change of headers that must not be written to it. */
+	/* Units share one mapping.  But the headers of compressed sections are changed, so each
+	 * unit of a compressed package has its own mapping. */
 	*elf = package->is_compressed ? elf_begin(package->image.fd, ELF_C_READ_MMAP, NULL) :
 					elf_memory(raw, bytes);
 	if (*elf == NULL)
 		return -ENOMEM;
 	package->elfs.items[package->elfs.count++] = *elf;
-	return sections_narrow(package, row, *elf);
+	return sections_restrict(package, row, *elf);
 }
 
-static uint64_t number_attribute(Dwarf_Die *die, unsigned name)
+static uint64_t uint_attribute(Dwarf_Die *die, unsigned name)
 {
 	Dwarf_Attribute attribute;
 	Dwarf_Word word = 0;
@@ -116,13 +118,13 @@ static uint64_t number_attribute(Dwarf_Die *die, unsigned name)
 	return word;
 }
 
-/* A section of the program from where an attribute of the skeleton points. */
+/* A section of the program, from the offset in the skeleton's attribute `base`. */
 static struct vg_elf_bytes program_bytes(const struct vg_elf_image *debug, const char *name,
 					 Dwarf_Die *skeleton, unsigned base)
 {
 	struct vg_elf_bytes bytes = vg_elf_section_bytes(debug, name);
 
-	vg_elf_skip(&bytes, number_attribute(skeleton, base));
+	vg_elf_skip(&bytes, uint_attribute(skeleton, base));
 	return bytes;
 }
 
@@ -133,12 +135,12 @@ static void split_describe(const struct vg_dwarf_package *package, uint32_t row,
 	Dwarf_Addr low;
 
 	split->base = dwarf_lowpc(skeleton, &low) == 0 ? low : 0;
-	split->info = share(package, row, COLUMN_INFO,
-			    vg_elf_section_bytes(&package->image, ".debug_info.dwo"));
+	split->info = contribution(package, row, COLUMN_INFO,
+				   vg_elf_section_bytes(&package->image, ".debug_info.dwo"));
 	if (split->version >= 5) {
 		split->addresses = program_bytes(debug, ".debug_addr", skeleton, DW_AT_addr_base);
-		split->ranges = share(package, row, COLUMN_RANGES,
-				      vg_elf_section_bytes(&package->image, ".debug_rnglists.dwo"));
+		split->ranges = contribution(package, row, COLUMN_RANGES,
+					     vg_elf_section_bytes(&package->image, ".debug_rnglists.dwo"));
 	} else {
 		split->addresses = program_bytes(debug, ".debug_addr", skeleton, DW_AT_GNU_addr_base);
 		split->ranges = program_bytes(debug, ".debug_ranges", skeleton, DW_AT_GNU_ranges_base);
@@ -162,7 +164,7 @@ int vg_dwarf_package_find(struct vg_dwarf_package *package, const struct vg_elf_
 	    dwarf_cu_info(skeleton->cu, &version, NULL, NULL, NULL, &id, &address_bytes,
 			  &offset_bytes) != 0)
 		return -ENOENT;
-	count = vg_count_to(units, package->units.count, id, id);
+	count = vg_count_at_most(units, package->units.count, id, id);
 	if (count == 0 || units[count - 1].id != id)
 		return -ENOENT;
 	rc = unit_elf_open(package, units[count - 1].row, &elf);
@@ -177,5 +179,5 @@ int vg_dwarf_package_find(struct vg_dwarf_package *package, const struct vg_elf_
 	*split = (struct vg_dwarf_split){ .version = version, .address_bytes = address_bytes,
 					  .offset_bytes = offset_bytes };
 	split_describe(package, units[count - 1].row, debug, skeleton, split);
-	return vg_elf_left(&split->info) > 0 && address_bytes > 0 ? 0 : -EBADMSG;
+	return vg_elf_bytes_left(&split->info) > 0 && address_bytes > 0 ? 0 : -EBADMSG;
 }

@@ -4,30 +4,31 @@
 #include <dwarf.h>
 #include <errno.h>
 
-/* The address with that number in the program's table. */
+/* The address with that index in .debug_addr.  Sets bytes->failed if there is none. */
 static uint64_t address_at(const struct vg_dwarf_split *split, struct vg_elf_bytes *bytes,
 			   uint64_t number)
 {
 	unsigned size = split->address_bytes;
 
-	if (number >= vg_elf_left(&split->addresses) / size) {
+	if (number >= vg_elf_bytes_left(&split->addresses) / size) {
 		bytes->failed = true;
 		return 0;
 	}
-	return vg_elf_number(split->addresses.at + number * size, size, split->addresses.big_endian);
+	return vg_elf_uint_at(split->addresses.at + number * size, size, split->addresses.big_endian);
 }
 
-static uint64_t take_address(const struct vg_dwarf_split *split, struct vg_elf_bytes *bytes)
+static uint64_t read_address(const struct vg_dwarf_split *split, struct vg_elf_bytes *bytes)
 {
-	return vg_elf_fixed(bytes, split->address_bytes);
+	return vg_elf_uint(bytes, split->address_bytes);
 }
 
-static uint64_t take_indexed(const struct vg_dwarf_split *split, struct vg_elf_bytes *bytes)
+static uint64_t read_indexed_address(const struct vg_dwarf_split *split, struct vg_elf_bytes *bytes)
 {
-	return address_at(split, bytes, vg_elf_uleb(bytes));
+	return address_at(split, bytes, vg_elf_uleb128(bytes));
 }
 
-/* What is in the unit from an attribute on; false if the attribute lies elsewhere. */
+/* Sets *bytes to the part of the unit that begins with the attribute's value.  False if the
+ * attribute is not in the unit. */
 static bool attribute_bytes(const struct vg_dwarf_split *split, const Dwarf_Attribute *attribute,
 			    struct vg_elf_bytes *bytes)
 {
@@ -36,7 +37,7 @@ static bool attribute_bytes(const struct vg_dwarf_split *split, const Dwarf_Attr
 	return attribute->valp >= split->info.at && attribute->valp <= split->info.end;
 }
 
-/* False if the attribute is no address. */
+/* False if the attribute is not an address. */
 static bool address_read(const struct vg_dwarf_split *split, const Dwarf_Attribute *attribute,
 			 uint64_t *address)
 {
@@ -46,18 +47,18 @@ static bool address_read(const struct vg_dwarf_split *split, const Dwarf_Attribu
 		return false;
 	switch (attribute->form) {
 	case DW_FORM_addr:
-		*address = take_address(split, &bytes);
+		*address = read_address(split, &bytes);
 		break;
 	case DW_FORM_addrx:
 	case DW_FORM_GNU_addr_index:
-		*address = take_indexed(split, &bytes);
+		*address = read_indexed_address(split, &bytes);
 		break;
 	case DW_FORM_addrx1:
 	case DW_FORM_addrx2:
 	case DW_FORM_addrx3:
 	case DW_FORM_addrx4:
 		*address = address_at(split, &bytes,
-				      vg_elf_fixed(&bytes, attribute->form - DW_FORM_addrx1 + 1));
+				      vg_elf_uint(&bytes, attribute->form - DW_FORM_addrx1 + 1));
 		break;
 	default:
 		return false;
@@ -67,7 +68,7 @@ static bool address_read(const struct vg_dwarf_split *split, const Dwarf_Attribu
 
 typedef int range_callback(void *context, uint64_t low, uint64_t high);
 
-static int single_range(const struct vg_dwarf_split *split, Dwarf_Die *die, range_callback *each,
+static int single_range(const struct vg_dwarf_split *split, Dwarf_Die *die, range_callback *callback,
 			void *context)
 {
 	Dwarf_Attribute attribute;
@@ -84,12 +85,12 @@ static int single_range(const struct vg_dwarf_split *split, Dwarf_Die *die, rang
 		    __builtin_add_overflow(low, (uint64_t)size, &high))
 			return -EBADMSG;
 	}
-	return each(context, low, high);
+	return callback(context, low, high);
 }
 
-/* DWARF 5, section 2.17.3. */
-static int list_walk(const struct vg_dwarf_split *split, struct vg_elf_bytes *list,
-		     range_callback *each, void *context)
+/* Reads a range list of DWARF 5 (2.17.3). */
+static int rnglist_walk(const struct vg_dwarf_split *split, struct vg_elf_bytes *list,
+			range_callback *callback, void *context)
 {
 	uint64_t base = split->base;
 	int rc = 0;
@@ -101,66 +102,67 @@ static int list_walk(const struct vg_dwarf_split *split, struct vg_elf_bytes *li
 		case DW_RLE_end_of_list:
 			return list->failed ? -EBADMSG : 0;
 		case DW_RLE_base_addressx:
-			base = take_indexed(split, list);
+			base = read_indexed_address(split, list);
 			continue;
 		case DW_RLE_base_address:
-			base = take_address(split, list);
+			base = read_address(split, list);
 			continue;
 		case DW_RLE_startx_endx:
-			low = take_indexed(split, list);
-			high = take_indexed(split, list);
+			low = read_indexed_address(split, list);
+			high = read_indexed_address(split, list);
 			break;
 		case DW_RLE_startx_length:
-			low = take_indexed(split, list);
-			high = low + vg_elf_uleb(list);
+			low = read_indexed_address(split, list);
+			high = low + vg_elf_uleb128(list);
 			break;
 		case DW_RLE_offset_pair:
-			low = base + vg_elf_uleb(list);
-			high = base + vg_elf_uleb(list);
+			low = base + vg_elf_uleb128(list);
+			high = base + vg_elf_uleb128(list);
 			break;
 		case DW_RLE_start_end:
-			low = take_address(split, list);
-			high = take_address(split, list);
+			low = read_address(split, list);
+			high = read_address(split, list);
 			break;
 		case DW_RLE_start_length:
-			low = take_address(split, list);
-			high = low + vg_elf_uleb(list);
+			low = read_address(split, list);
+			high = low + vg_elf_uleb128(list);
 			break;
 		default:
 			return -EBADMSG;
 		}
 		if (!list->failed)
-			rc = each(context, low, high);
+			rc = callback(context, low, high);
 	}
 	return rc != 0 ? rc : -EBADMSG;
 }
 
-/* Before DWARF 5: pairs of addresses, all ones for a new base. */
-static int pairs_walk(const struct vg_dwarf_split *split, struct vg_elf_bytes *list,
-		      range_callback *each, void *context)
+/* Reads a range list in the format before DWARF 5: pairs of addresses.  If the first address of a pair
+ * has all bits set, the second address is the new base address. */
+static int range_pairs_walk(const struct vg_dwarf_split *split, struct vg_elf_bytes *list,
+			    range_callback *callback, void *context)
 {
 	uint64_t base = split->base;
-	uint64_t ones = split->address_bytes < 8 ?
+	uint64_t base_marker = split->address_bytes < 8 ?
 			((uint64_t)1 << 8 * split->address_bytes) - 1 : UINT64_MAX;
 	int rc = 0;
 
 	while (rc == 0) {
-		uint64_t low = take_address(split, list), high = take_address(split, list);
+		uint64_t low = read_address(split, list), high = read_address(split, list);
 
 		if (list->failed)
 			return -EBADMSG;
 		if (low == 0 && high == 0)
 			break;
-		if (low == ones)
+		if (low == base_marker)
 			base = high;
 		else
-			rc = each(context, (base + low) & ones, (base + high) & ones);
+			rc = callback(context, (base + low) & base_marker, (base + high) & base_marker);
 	}
 	return rc;
 }
 
-/* Where the list with that number is: the table of offsets behind the header counts from its own
- * beginning. */
+/* The offset of the range list with that index.  The offsets are stored after the header, and are
+ * relative to the end of the header. */
 static bool list_offset(const struct vg_dwarf_split *split, uint64_t number, uint64_t *offset)
 {
 	struct vg_elf_bytes table = split->ranges;
@@ -170,11 +172,11 @@ static bool list_offset(const struct vg_dwarf_split *split, uint64_t number, uin
 		return false;
 	vg_elf_skip(&table, header);
 	vg_elf_skip(&table, entry);
-	return !__builtin_add_overflow(vg_elf_fixed(&table, split->offset_bytes), header, offset) &&
+	return !__builtin_add_overflow(vg_elf_uint(&table, split->offset_bytes), header, offset) &&
 	       !table.failed;
 }
 
-int vg_dwarf_split_ranges(const struct vg_dwarf_split *split, Dwarf_Die *die, range_callback *each,
+int vg_dwarf_split_ranges(const struct vg_dwarf_split *split, Dwarf_Die *die, range_callback *callback,
 			  void *context)
 {
 	struct vg_elf_bytes bytes, list = split->ranges;
@@ -182,20 +184,20 @@ int vg_dwarf_split_ranges(const struct vg_dwarf_split *split, Dwarf_Die *die, ra
 	uint64_t offset;
 
 	if (dwarf_attr(die, DW_AT_ranges, &attribute) == NULL)
-		return single_range(split, die, each, context);
+		return single_range(split, die, callback, context);
 	if (!attribute_bytes(split, &attribute, &bytes))
 		return -EBADMSG;
 	if (attribute.form == DW_FORM_rnglistx) {
-		if (!list_offset(split, vg_elf_uleb(&bytes), &offset))
+		if (!list_offset(split, vg_elf_uleb128(&bytes), &offset))
 			return -EBADMSG;
 	} else if (attribute.form == DW_FORM_sec_offset) {
-		offset = vg_elf_fixed(&bytes, split->offset_bytes);
+		offset = vg_elf_uint(&bytes, split->offset_bytes);
 	} else {
 		return -EBADMSG;
 	}
 	vg_elf_skip(&list, offset);
-	if (bytes.failed || vg_elf_left(&list) == 0)
+	if (bytes.failed || vg_elf_bytes_left(&list) == 0)
 		return -EBADMSG;
-	return split->version >= 5 ? list_walk(split, &list, each, context) :
-				     pairs_walk(split, &list, each, context);
+	return split->version >= 5 ? rnglist_walk(split, &list, callback, context) :
+				     range_pairs_walk(split, &list, callback, context);
 }

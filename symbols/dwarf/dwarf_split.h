@@ -6,19 +6,20 @@
 
 #include "symbols/elf/elf_bytes.h"
 
-/* What a split unit's attributes refer to. */
+/* The data that attributes of a split unit refer to. */
 struct vg_dwarf_split {
-	struct vg_elf_bytes info;        /* the unit itself */
-	struct vg_elf_bytes addresses;   /* from the skeleton's base on */
-	struct vg_elf_bytes ranges;      /* the unit's .debug_rnglists.dwo, or before DWARF 5 the
-					    program's .debug_ranges from the skeleton's base on */
-	uint64_t base;                   /* what ranges count from: the skeleton's low_pc */
+	struct vg_elf_bytes info;        /* the unit */
+	struct vg_elf_bytes addresses;   /* .debug_addr of the program, from the skeleton's addr_base */
+	struct vg_elf_bytes ranges;      /* .debug_rnglists.dwo of the unit; before DWARF 5:
+					    .debug_ranges of the program, from the skeleton's
+					    ranges_base */
+	uint64_t base;                   /* base address of ranges: the skeleton's low_pc */
 	unsigned version, address_bytes, offset_bytes;
 };
 
-/* Calls back for each range of a DIE of a split unit, until that returns other than 0.
- * 0, what the callback returned, or -EBADMSG. */
+/* Calls `callback` for each range of a DIE, with virtual addresses.  Stops at the first call that does not return 0.
+ * Returns the value of the last call, 0 if there was none, or -EBADMSG. */
 int vg_dwarf_split_ranges(const struct vg_dwarf_split *split, Dwarf_Die *die,
-			  int (*each)(void *context, uint64_t low, uint64_t high), void *context);
+			  int (*callback)(void *context, uint64_t low, uint64_t high), void *context);
 
 #endif

@@ -8,24 +8,24 @@
 #include "symbols/dwarf/dwarf_language.h"
 #include "symbols/dwarf/dwarf_name.h"
 
-/* Real trees nest some dozens deep; the limit keeps damaged ones off the end of the stack. */
+/* Limit for the recursion on damaged files.  Real trees are some dozens of levels deep. */
 #define DEPTH_MAX 1024
 
-/* Where in the tree a DIE stands. */
-struct place {
-	struct place *outer;    /* NULL at the unit */
-	Dwarf_Die *die;         /* the namespace, type or function this is the inside of */
-	uint32_t scope;         /* its qualified name with the separator, once somebody asked, or NONE */
+/* The position of a DIE in the tree.  NONE is VG_SYMBOLS_NONE. */
+struct position {
+	struct position *outer; /* NULL at the unit */
+	Dwarf_Die *die;         /* the namespace, type or function that contains the DIE; NULL at the unit */
+	uint32_t scope;         /* string id of the qualified name of `die` and the separator; NONE: not made yet */
 	uint32_t function;      /* index in the unit's functions, or NONE */
-	uint32_t parent;        /* the inline around, or NONE */
-	uint32_t depth;         /* of the next inline */
-	unsigned levels;        /* of the tree so far */
-	bool is_scope;          /* a namespace or type: qualifies names */
+	uint32_t parent;        /* the inlined call that contains the DIE: index in inlines; or NONE */
+	uint32_t depth;         /* depth of the next inlined call */
+	unsigned tree_depth;    /* levels of the tree from the unit to here */
+	bool is_scope;          /* `die` is a namespace or type, which qualifies names */
 };
 
-static int children_walk(struct vg_dwarf_reader *reader, Dwarf_Die *parent, struct place *place);
+static int children_walk(struct vg_dwarf_reader *reader, Dwarf_Die *parent, struct position *position);
 
-/* outer may be NONE: nothing is around. */
+/* Joins a scope and a name.  `outer` may be VG_SYMBOLS_NONE. */
 static int scope_join(struct vg_dwarf_reader *reader, uint32_t outer, const char *own, uint32_t *scope)
 {
 	const char *separator = reader->language->separator;
@@ -44,64 +44,65 @@ static int scope_join(struct vg_dwarf_reader *reader, uint32_t outer, const char
 	return rc < 0 ? rc : 0;
 }
 
-static int place_scope(struct vg_dwarf_reader *reader, struct place *place, uint32_t *scope)
+static int position_scope(struct vg_dwarf_reader *reader, struct position *position, uint32_t *scope)
 {
 	const char *own;
 	uint32_t name;
 	int rc = 0;
 
-	/* A function is part of the names of the types within, not of those it merely surrounds. */
 	*scope = VG_SYMBOLS_NONE;
-	if (place == NULL || place->die == NULL)
+	if (position == NULL || position->die == NULL)
 		return 0;
-	if (place->scope != VG_SYMBOLS_NONE) {
-		*scope = place->scope;
+	if (position->scope != VG_SYMBOLS_NONE) {
+		*scope = position->scope;
 		return 0;
 	}
-	if (!place->is_scope) {
-		rc = vg_dwarf_name(reader, place->die, &name);
+	/* A function qualifies the types in it.  Its name includes its own scope already. */
+	if (!position->is_scope) {
+		rc = vg_dwarf_name(reader, position->die, &name);
 		if (rc == 0)
 			rc = scope_join(reader, VG_SYMBOLS_NONE,
-					vg_intern_text(&reader->symbols->strings, name), &place->scope);
-		*scope = place->scope;
+					vg_intern_text(&reader->symbols->strings, name), &position->scope);
+		*scope = position->scope;
 		return rc;
 	}
-	rc = place_scope(reader, place->outer, scope);
+	rc = position_scope(reader, position->outer, scope);
 	if (rc != 0)
 		return rc;
-	own = dwarf_diename(place->die);
+	own = dwarf_diename(position->die);
 	if (own == NULL || *own == '\0') {
-		/* A lambda's class has no name; where it stands says enough. */
-		if (dwarf_tag(place->die) != DW_TAG_namespace)
+		/* The class of a lambda has no name, and needs none. */
+		if (dwarf_tag(position->die) != DW_TAG_namespace)
 			return 0;
 		own = "(anonymous namespace)";
 	}
-	rc = scope_join(reader, *scope, own, &place->scope);
-	*scope = place->scope;
+	rc = scope_join(reader, *scope, own, &position->scope);
+	*scope = position->scope;
 	return rc;
 }
 
-/* Names without a linkage name need what they are nested in, which only the walk knows. */
-static int scope_record(struct vg_dwarf_reader *reader, Dwarf_Die *die, struct place *place)
+/* Records the scope of a DIE that has no linkage name, because only the walk knows its parents.  If
+ * a function is inside another function, only some languages make the outer function its scope. */
+static int scope_record(struct vg_dwarf_reader *reader, Dwarf_Die *die, struct position *position)
 {
 	uint32_t scope;
 	int rc;
 
-	if ((!place->is_scope && !reader->language->within_functions) ||
+	if ((!position->is_scope && !reader->language->functions_are_scopes) ||
 	    !dwarf_hasattr(die, DW_AT_name) || vg_dwarf_has_linkage_name(reader, die))
 		return 0;
-	rc = place_scope(reader, place, &scope);
+	rc = position_scope(reader, position, &scope);
 	if (rc == 0 && scope != VG_SYMBOLS_NONE)
 		rc = vg_dwarf_record_scope(reader, die, scope);
 	return rc;
 }
 
-/* Of dropped code nothing is kept. */
+/* Ignores ranges of dropped code. */
 static int range_add(void *context, uint64_t low, uint64_t high)
 {
 	struct vg_dwarf_reader *reader = context;
 	struct vg_symbol_range range = { low, high - low };
-	int rc = vg_budget_spend(&reader->budget, 1);
+	int rc = vg_work_limit_use(&reader->work_limit, 1);
 
 	if (rc != 0 || low >= high || low < reader->image->load_base ||
 	    !vg_elf_image_has_code(reader->image, low))
@@ -109,7 +110,7 @@ static int range_add(void *context, uint64_t low, uint64_t high)
 	return vg_array_push(&reader->ranges, &range);
 }
 
-/* Appends a DIE's ranges.  *count is what it appended. */
+/* Appends the ranges of a DIE.  *count is their number. */
 static int ranges_read(struct vg_dwarf_reader *reader, Dwarf_Die *die, uint32_t *count)
 {
 	size_t before = reader->ranges.count;
@@ -135,17 +136,17 @@ static int ranges_read(struct vg_dwarf_reader *reader, Dwarf_Die *die, uint32_t 
 	return reader->ranges.count < VG_SYMBOLS_NONE ? 0 : -ENOBUFS;
 }
 
-static int function_walk(struct vg_dwarf_reader *reader, Dwarf_Die *die, struct place *place)
+static int function_walk(struct vg_dwarf_reader *reader, Dwarf_Die *die, struct position *position)
 {
-	struct place inside = {
-		.outer = place, .die = die, .scope = VG_SYMBOLS_NONE, .function = VG_SYMBOLS_NONE,
-		.parent = VG_SYMBOLS_NONE, .levels = place->levels + 1,
+	struct position inner = {
+		.outer = position, .die = die, .scope = VG_SYMBOLS_NONE, .function = VG_SYMBOLS_NONE,
+		.parent = VG_SYMBOLS_NONE, .tree_depth = position->tree_depth + 1,
 	};
 	struct vg_dwarf_function function = {
 		.first_range = (uint32_t)reader->ranges.count,
 		.first_inline = VG_SYMBOLS_NONE, .last_inline = VG_SYMBOLS_NONE,
 	};
-	int rc = scope_record(reader, die, place);
+	int rc = scope_record(reader, die, position);
 
 	if (rc == 0)
 		rc = ranges_read(reader, die, &function.range_count);
@@ -153,12 +154,12 @@ static int function_walk(struct vg_dwarf_reader *reader, Dwarf_Die *die, struct 
 		rc = vg_dwarf_origin(reader, die, &function.origin);
 		if (rc == 0)
 			rc = vg_array_push(&reader->functions, &function);
-		inside.function = (uint32_t)reader->functions.count - 1;
+		inner.function = (uint32_t)reader->functions.count - 1;
 	}
-	return rc == 0 ? children_walk(reader, die, &inside) : rc;
+	return rc == 0 ? children_walk(reader, die, &inner) : rc;
 }
 
-static void unsigned_attribute(Dwarf_Die *die, unsigned name, uint64_t none, uint64_t *value)
+static void uint_attribute(Dwarf_Die *die, unsigned name, uint64_t none, uint64_t *value)
 {
 	Dwarf_Attribute attribute;
 	Dwarf_Word word;
@@ -176,8 +177,8 @@ static int inline_describe(struct vg_dwarf_reader *reader, Dwarf_Die *die,
 	uint64_t file, line;
 	int rc;
 
-	unsigned_attribute(die, DW_AT_call_line, 0, &line);
-	unsigned_attribute(die, DW_AT_call_file, UINT64_MAX, &file);
+	uint_attribute(die, DW_AT_call_line, 0, &line);
+	uint_attribute(die, DW_AT_call_file, UINT64_MAX, &file);
 	call->call_line = line > UINT32_MAX ? 0 : (uint32_t)line;
 	rc = vg_dwarf_file(reader, file, &call->call_file);
 	if (rc != 0)
@@ -198,18 +199,18 @@ static void inline_link(struct vg_dwarf_reader *reader, struct vg_dwarf_function
 	function->last_inline = index;
 }
 
-static int inline_walk(struct vg_dwarf_reader *reader, Dwarf_Die *die, struct place *place)
+static int inline_walk(struct vg_dwarf_reader *reader, Dwarf_Die *die, struct position *position)
 {
-	struct place inside = *place;
+	struct position inner = *position;
 	struct vg_dwarf_inline call = {
-		.next = VG_SYMBOLS_NONE, .parent = place->parent, .depth = place->depth,
+		.next = VG_SYMBOLS_NONE, .parent = position->parent, .depth = position->depth,
 		.first_range = (uint32_t)reader->ranges.count,
 	};
 	int rc;
 
-	inside.levels++;
-	if (place->function == VG_SYMBOLS_NONE)
-		return children_walk(reader, die, &inside);
+	inner.tree_depth++;
+	if (position->function == VG_SYMBOLS_NONE)
+		return children_walk(reader, die, &inner);
 	rc = ranges_read(reader, die, &call.range_count);
 	if (rc == 0)
 		rc = inline_describe(reader, die, &call);
@@ -219,68 +220,68 @@ static int inline_walk(struct vg_dwarf_reader *reader, Dwarf_Die *die, struct pl
 		rc = -ENOBUFS;
 	if (rc != 0)
 		return rc;
-	inside.parent = (uint32_t)reader->inlines.count - 1;
-	inside.depth++;
-	inline_link(reader, &reader->functions.items[place->function], inside.parent);
-	return children_walk(reader, die, &inside);
+	inner.parent = (uint32_t)reader->inlines.count - 1;
+	inner.depth++;
+	inline_link(reader, &reader->functions.items[position->function], inner.parent);
+	return children_walk(reader, die, &inner);
 }
 
-static int die_walk(struct vg_dwarf_reader *reader, Dwarf_Die *die, struct place *place)
+static int die_walk(struct vg_dwarf_reader *reader, Dwarf_Die *die, struct position *position)
 {
-	struct place inside = *place;
+	struct position inner = *position;
 
-	inside.levels++;
+	inner.tree_depth++;
 	switch (dwarf_tag(die)) {
 	case DW_TAG_subprogram:
-		return function_walk(reader, die, place);
+		return function_walk(reader, die, position);
 	case DW_TAG_inlined_subroutine:
-		return inline_walk(reader, die, place);
+		return inline_walk(reader, die, position);
 	case DW_TAG_lexical_block:
 	case DW_TAG_try_block:
 	case DW_TAG_catch_block:
 	case DW_TAG_with_stmt:
-		return children_walk(reader, die, &inside);
+		return children_walk(reader, die, &inner);
 	case DW_TAG_namespace:
 	case DW_TAG_module:
 	case DW_TAG_class_type:
 	case DW_TAG_structure_type:
 	case DW_TAG_union_type:
 	case DW_TAG_interface_type:
-		inside.outer = place;
-		inside.die = die;
-		inside.scope = VG_SYMBOLS_NONE;
-		inside.is_scope = true;
-		return children_walk(reader, die, &inside);
+		inner.outer = position;
+		inner.die = die;
+		inner.scope = VG_SYMBOLS_NONE;
+		inner.is_scope = true;
+		return children_walk(reader, die, &inner);
 	}
 	return 0;
 }
 
-static int children_walk(struct vg_dwarf_reader *reader, Dwarf_Die *parent, struct place *place)
+static int children_walk(struct vg_dwarf_reader *reader, Dwarf_Die *parent, struct position *position)
 {
 	Dwarf_Die die;
-	int more, rc;
+	int status, rc;
 
 	if (!dwarf_haschildren(parent))
 		return 0;
-	if (place->levels > DEPTH_MAX) {
+	if (position->tree_depth > DEPTH_MAX) {
 		reader->symbols->bad_records++;
 		return 0;
 	}
-	for (more = dwarf_child(parent, &die); more == 0; more = dwarf_siblingof(&die, &die)) {
-		rc = vg_budget_spend(&reader->budget, 1);
+	for (status = dwarf_child(parent, &die); status == 0; status = dwarf_siblingof(&die, &die)) {
+		rc = vg_work_limit_use(&reader->work_limit, 1);
 		if (rc == 0)
-			rc = die_walk(reader, &die, place);
+			rc = die_walk(reader, &die, position);
 		if (rc != 0)
 			return rc;
 	}
-	if (more < 0)
+	if (status < 0)
 		reader->symbols->bad_records++;
 	return 0;
 }
 
 int vg_dwarf_walk(struct vg_dwarf_reader *reader, Dwarf_Die *unit)
 {
-	struct place place = {
+	struct position position = {
 		.scope = VG_SYMBOLS_NONE, .function = VG_SYMBOLS_NONE, .parent = VG_SYMBOLS_NONE,
 	};
 
@@ -288,5 +289,5 @@ int vg_dwarf_walk(struct vg_dwarf_reader *reader, Dwarf_Die *unit)
 	reader->functions.count = 0;
 	reader->inlines.count = 0;
 	reader->ranges.count = 0;
-	return children_walk(reader, unit, &place);
+	return children_walk(reader, unit, &position);
 }

@@ -4,7 +4,8 @@
 
 #include "symbols/dwarf/dwarf_reader.h"
 
-/* DIE tree of a unit -> functions, inlines, ranges. */
+/* Reads the DIE tree of a unit into functions, inlines and ranges of the reader.  Returns 0, -ENOBUFS
+ * or -ENOMEM. */
 int vg_dwarf_walk(struct vg_dwarf_reader *reader, Dwarf_Die *unit);
 
 #endif

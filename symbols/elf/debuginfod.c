@@ -8,8 +8,8 @@
 
 #include <elfutils/debuginfod.h>
 
-/* Loaded when it is asked for: it brings an HTTP client along, which would cost every run of
- * vgtool the time to start it. */
+/* libdebuginfod is loaded with dlopen(3), and only when it is needed: libdebuginfod depends on
+ * libcurl, whose initialization would slow down every run of vgtool. */
 struct client {
 	void *library;
 	debuginfod_client *(*begin)(void);
@@ -19,7 +19,8 @@ struct client {
 
 static int client_load(struct client *client, struct vg_err *err)
 {
-	/* It stays in memory once it was there: the libraries behind it do not clean up. */
+	/* RTLD_NODELETE: libcurl and its libraries do not release everything when they are
+	 * unloaded. */
 	client->library = dlopen("libdebuginfod.so.1", RTLD_NOW | RTLD_LOCAL | RTLD_NODELETE);
 	if (client->library == NULL)
 		return vg_err_set(err, -ENOSYS, "debuginfod: %s", dlerror());
@@ -29,7 +30,7 @@ static int client_load(struct client *client, struct vg_err *err)
 	if (client->begin != NULL && client->end != NULL && client->find != NULL)
 		return 0;
 	dlclose(client->library);
-	return vg_err_set(err, -ENOSYS, "debuginfod: libdebuginfod.so.1 lacks what is needed of it");
+	return vg_err_set(err, -ENOSYS, "debuginfod: libdebuginfod.so.1 lacks a function that vgtool needs");
 }
 
 int vg_symbols_debuginfod_check(struct vg_err *err)
@@ -42,8 +43,8 @@ int vg_symbols_debuginfod_check(struct vg_err *err)
 		return rc;
 	dlclose(client.library);
 	if (urls == NULL || urls[strspn(urls, " ")] == '\0')
-		return vg_err_set(err, -EINVAL, "debuginfod: the environment variable %s names no server",
-				  DEBUGINFOD_URLS_ENV_VAR);
+		return vg_err_set(err, -EINVAL, "debuginfod: the environment variable %s names no server; set it to "
+				  "one or more URLs", DEBUGINFOD_URLS_ENV_VAR);
 	return 0;
 }
 
@@ -59,10 +60,10 @@ int vg_debuginfod_find(const void *id, size_t bytes, char **path, struct vg_err 
 	session = client.begin();
 	rc = session != NULL ? client.find(session, id, (int)bytes, path) : -ENOMEM;
 	if (rc >= 0) {
-		close(rc);      /* the path will do */
+		close(rc);      /* only the path is needed */
 		rc = 0;
 	} else if (rc != -ENOENT) {
-		vg_err_sys(err, rc, "debuginfod: no answer from any server");
+		vg_err_sys(err, rc, "debuginfod: no server answered");
 	}
 	if (session != NULL)
 		client.end(session);
@@ -74,7 +75,7 @@ int vg_debuginfod_find(const void *id, size_t bytes, char **path, struct vg_err 
 
 int vg_symbols_debuginfod_check(struct vg_err *err)
 {
-	return vg_err_set(err, -ENOSYS, "built without debuginfod");
+	return vg_err_set(err, -ENOSYS, "debuginfod: this vgtool was built without debuginfod");
 }
 
 int vg_debuginfod_find(const void *id, size_t bytes, char **path, struct vg_err *err)

@@ -8,24 +8,29 @@
 #include <string.h>
 
 /*
- * Bytes of a file, which are read with bounds.  A read beyond the end gives 0, sets `failed`, which
- * stays set, and leaves nothing to read: a caller may look at `failed` once in a while.  Borrowed.
- * Internal to symbols/.
+ * A cursor over bytes of a file, with bounds.  A read beyond the end returns 0, sets `failed` and
+ * moves the cursor to the end.  `failed` stays set, so that a caller can check once after many
+ * reads.  The bytes are borrowed.  Internal to symbols/.
+ *
+ *     uint64_t length = vg_elf_uleb128(&bytes);
+ *     const char *name = vg_elf_string(&bytes);
+ *     if (bytes.failed)
+ *             return -EBADMSG;
  */
 struct vg_elf_bytes {
-	const unsigned char *at, *end;  /* what is left */
+	const unsigned char *at, *end;  /* the bytes that are left */
 	bool big_endian, failed;
 };
 
-static inline uint64_t vg_elf_left(const struct vg_elf_bytes *bytes)
+static inline uint64_t vg_elf_bytes_left(const struct vg_elf_bytes *bytes)
 {
 	return (uint64_t)(bytes->end - bytes->at);
 }
 
-/* Fails if there are fewer. */
-static inline bool vg_elf_has(struct vg_elf_bytes *bytes, uint64_t count)
+/* Fails if fewer than `count` bytes are left. */
+static inline bool vg_elf_bytes_need(struct vg_elf_bytes *bytes, uint64_t count)
 {
-	if (vg_elf_left(bytes) >= count)
+	if (vg_elf_bytes_left(bytes) >= count)
 		return true;
 	bytes->at = bytes->end;
 	bytes->failed = true;
@@ -34,12 +39,12 @@ static inline bool vg_elf_has(struct vg_elf_bytes *bytes, uint64_t count)
 
 static inline void vg_elf_skip(struct vg_elf_bytes *bytes, uint64_t count)
 {
-	if (vg_elf_has(bytes, count))
+	if (vg_elf_bytes_need(bytes, count))
 		bytes->at += count;
 }
 
-/* An unsigned number of up to 8 bytes, without bounds. */
-static inline uint64_t vg_elf_number(const unsigned char *at, unsigned count, bool big_endian)
+/* An unsigned number of 1 to 8 bytes at `at`; the caller has checked the bounds. */
+static inline uint64_t vg_elf_uint_at(const unsigned char *at, unsigned count, bool big_endian)
 {
 	uint64_t number = 0;
 
@@ -48,19 +53,19 @@ static inline uint64_t vg_elf_number(const unsigned char *at, unsigned count, bo
 	return number;
 }
 
-static inline uint64_t vg_elf_fixed(struct vg_elf_bytes *bytes, unsigned count)
+static inline uint64_t vg_elf_uint(struct vg_elf_bytes *bytes, unsigned count)
 {
 	const unsigned char *at = bytes->at;
 
-	if (!vg_elf_has(bytes, count))
+	if (!vg_elf_bytes_need(bytes, count))
 		return 0;
 	bytes->at += count;
-	return vg_elf_number(at, count, bytes->big_endian);
+	return vg_elf_uint_at(at, count, bytes->big_endian);
 }
 
 static inline uint8_t vg_elf_byte(struct vg_elf_bytes *bytes)
 {
-	return vg_elf_has(bytes, 1) ? *bytes->at++ : 0;
+	return vg_elf_bytes_need(bytes, 1) ? *bytes->at++ : 0;
 }
 
 static inline int64_t vg_sign_extend(uint64_t number, unsigned bytes)
@@ -70,8 +75,8 @@ static inline int64_t vg_sign_extend(uint64_t number, unsigned bytes)
 	return (int64_t)(number << shift) >> shift;
 }
 
-/* Both kinds of LEB128.  Bits beyond the 64th fail. */
-static inline uint64_t vg_elf_leb(struct vg_elf_bytes *bytes, bool is_signed)
+/* LEB128, signed or unsigned (DWARF 5, 7.6).  A value that needs more than 64 bits fails. */
+static inline uint64_t vg_elf_leb128(struct vg_elf_bytes *bytes, bool is_signed)
 {
 	uint64_t number = 0;
 	unsigned shift = 0;
@@ -90,21 +95,21 @@ static inline uint64_t vg_elf_leb(struct vg_elf_bytes *bytes, bool is_signed)
 	return number;
 }
 
-static inline uint64_t vg_elf_uleb(struct vg_elf_bytes *bytes)
+static inline uint64_t vg_elf_uleb128(struct vg_elf_bytes *bytes)
 {
-	return vg_elf_leb(bytes, false);
+	return vg_elf_leb128(bytes, false);
 }
 
-static inline int64_t vg_elf_sleb(struct vg_elf_bytes *bytes)
+static inline int64_t vg_elf_sleb128(struct vg_elf_bytes *bytes)
 {
-	return (int64_t)vg_elf_leb(bytes, true);
+	return (int64_t)vg_elf_leb128(bytes, true);
 }
 
-/* A string with its NUL; NULL, and a failure, if the NUL is missing. */
+/* A NUL-terminated string.  Fails and returns NULL if there is no NUL. */
 static inline const char *vg_elf_string(struct vg_elf_bytes *bytes)
 {
 	const unsigned char *text = bytes->at;
-	const unsigned char *end = memchr(text, '\0', vg_elf_left(bytes));
+	const unsigned char *end = memchr(text, '\0', vg_elf_bytes_left(bytes));
 
 	if (end == NULL) {
 		bytes->at = bytes->end;
@@ -115,10 +120,11 @@ static inline const char *vg_elf_string(struct vg_elf_bytes *bytes)
 	return (const char *)text;
 }
 
-/* A block with its length before it; empty, and a failure, if it is cut off. */
+/* A block: its length as ULEB128, then its bytes.  Fails and returns an empty block if it is
+ * truncated. */
 static inline struct vg_elf_bytes vg_elf_block(struct vg_elf_bytes *bytes)
 {
-	uint64_t count = vg_elf_uleb(bytes);
+	uint64_t count = vg_elf_uleb128(bytes);
 	struct vg_elf_bytes block = *bytes;
 
 	vg_elf_skip(bytes, count);

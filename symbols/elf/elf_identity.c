@@ -3,10 +3,11 @@
 
 #include <elfutils/libdwelf.h>
 
+#include "base/build_id.h"
 #include "base/utf8.h"
 #include "symbols/table/debug_id.h"
 
-/* Breakpad's names for what it knows; others are written as "unknown", which it knows too. */
+/* Breakpad's name of the architecture.  If Breakpad has no name for it, "unknown", as in Breakpad's dump_syms. */
 static const char *arch_name(unsigned machine)
 {
 	static const struct { unsigned machine; const char *name; } names[] = {
@@ -23,8 +24,8 @@ static const char *arch_name(unsigned machine)
 	return "unknown";
 }
 
-/* DT_SONAME through the dynamic section, or NULL.  The segment would do as well, but that of a
- * separate debug file points at nothing. */
+/* DT_SONAME, or NULL.  Reads the dynamic section, because the dynamic segment has no contents in a
+ * separate debug file. */
 static const char *soname(const struct vg_elf_image *image)
 {
 	Elf_Scn *section = NULL;
@@ -50,7 +51,7 @@ static const char *soname(const struct vg_elf_image *image)
 
 static void ids_read(const struct vg_elf_image *image, struct vg_symbols *symbols)
 {
-	unsigned char hash[16];
+	unsigned char text_id[VG_TEXT_ID_BYTES];
 	const void *build_id;
 	ssize_t bytes = dwelf_elf_gnu_build_id(image->elf, &build_id);
 	Elf_Scn *section;
@@ -66,18 +67,18 @@ static void ids_read(const struct vg_elf_image *image, struct vg_symbols *symbol
 	section = vg_elf_section(image, ".text", &header);
 	if (section != NULL)
 		data = elf_rawdata(section, NULL);
-	vg_debug_id_from_text(data != NULL && data->d_buf != NULL ? data->d_buf : NULL,
-			      data != NULL && data->d_buf != NULL ? data->d_size : 0, hash);
-	vg_debug_id_text(hash, sizeof hash, symbols->debug_id);
+	vg_text_id(data != NULL && data->d_buf != NULL ? data->d_buf : NULL,
+		   data != NULL && data->d_buf != NULL ? data->d_size : 0, text_id);
+	vg_debug_id_text(text_id, sizeof text_id, symbols->debug_id);
 }
 
-/* A copy fit for a line of text and for a terminal. */
+/* A copy without control characters. */
 static char *name_copy(const char *name)
 {
 	char *copy = strdup(name);
 
 	if (copy != NULL)
-		vg_utf8_make_plain(copy, strlen(copy));
+		vg_utf8_make_printable(copy, strlen(copy));
 	return copy;
 }
 

@@ -11,8 +11,8 @@
 
 #include "base/sorted.h"
 
-/* Deflate cannot do better than 1032:1; a header that claims more is damage, and libelf would
- * allocate what it claims. */
+/* libelf allocates the size that a compression header claims.  Deflate compresses at most 1032:1,
+ * so a higher ratio is damage. */
 #define COMPRESSION_MAX 1100
 
 static int code_add(struct vg_elf_image *image, uint64_t address, uint64_t size_bytes)
@@ -25,7 +25,7 @@ static int code_add(struct vg_elf_image *image, uint64_t address, uint64_t size_
 	return vg_array_push(&image->code, &range);
 }
 
-/* What a section takes in memory, or -EBADMSG. */
+/* Adds the section's decompressed size to data_bytes.  Returns 0 or -EBADMSG. */
 static int section_measure(struct vg_elf_image *image, Elf_Scn *section, const GElf_Shdr *header,
 			   const char *name, struct vg_err *err)
 {
@@ -45,8 +45,9 @@ static int section_measure(struct vg_elf_image *image, Elf_Scn *section, const G
 	}
 	if (bytes / COMPRESSION_MAX > header->sh_size)
 		return vg_err_set(err, -EBADMSG,
-				  "%s: section %s claims to hold %" PRIu64 " bytes in %" PRIu64,
-				  image->path, name, bytes, (uint64_t)header->sh_size);
+				  "%s: section %s is damaged: its header says that %" PRIu64
+				  " compressed bytes decompress to %" PRIu64, image->path, name,
+				  (uint64_t)header->sh_size, bytes);
 	if (__builtin_add_overflow(image->data_bytes, bytes, &image->data_bytes))
 		image->data_bytes = UINT64_MAX;
 	return 0;
@@ -78,7 +79,7 @@ static int sections_check(struct vg_elf_image *image, uint64_t file_bytes, struc
 			continue;
 		if (__builtin_add_overflow(header.sh_offset, header.sh_size, &end) || end > file_bytes)
 			return vg_err_set(err, -EBADMSG, "%s: section %zu (%.40s) at offset %" PRIu64
-					  " reaches beyond the end of the file", image->path,
+					  " is truncated: it ends beyond the end of the file", image->path,
 					  elf_ndxscn(section), name, (uint64_t)header.sh_offset);
 		rc = section_measure(image, section, &header, name, err);
 		if (rc != 0)
@@ -89,7 +90,7 @@ static int sections_check(struct vg_elf_image *image, uint64_t file_bytes, struc
 
 static int segments_check(struct vg_elf_image *image, struct vg_err *err)
 {
-	bool want_code = image->code.count == 0;
+	bool needs_code = image->code.count == 0;
 	bool has_load = false;
 	size_t count;
 
@@ -99,21 +100,21 @@ static int segments_check(struct vg_elf_image *image, struct vg_err *err)
 		GElf_Phdr header;
 
 		if (gelf_getphdr(image->elf, (int)i, &header) == NULL)
-			return vg_err_set(err, -EBADMSG, "%s: program header %zu is damaged or cut off",
+			return vg_err_set(err, -EBADMSG, "%s: program header %zu is damaged or truncated",
 					  image->path, i);
 		if (header.p_type != PT_LOAD)
 			continue;
 		if (!has_load)
 			image->load_base = header.p_vaddr;
 		has_load = true;
-		if (want_code && (header.p_flags & PF_X) &&
+		if (needs_code && (header.p_flags & PF_X) &&
 		    code_add(image, header.p_vaddr, header.p_memsz) != 0)
 			return vg_err_sys(err, -ENOMEM, "%s", image->path);
 	}
 	return 0;
 }
 
-/* Overlaps become one, so that a search may look at one range only. */
+/* Merges overlapping ranges, so that a lookup has to check one range only. */
 static void code_merge(struct vg_elf_image *image)
 {
 	struct vg_symbol_range *code = image->code.items;
@@ -133,13 +134,13 @@ static void code_merge(struct vg_elf_image *image)
 	image->code.count = kept + 1;
 }
 
-/* What may be opened. */
-enum kinds {
-	KINDS_LOADED,           /* programs and shared libraries */
-	KINDS_ANY,              /* relocatable files too */
+/* Which ELF types may be opened. */
+enum file_types {
+	FILE_TYPES_LINKED,      /* ET_EXEC, ET_DYN */
+	FILE_TYPES_ANY,         /* also ET_REL */
 };
 
-static int headers_check(struct vg_elf_image *image, uint64_t file_bytes, enum kinds kinds,
+static int headers_check(struct vg_elf_image *image, uint64_t file_bytes, enum file_types file_types,
 			 struct vg_err *err)
 {
 	uint64_t table_end;
@@ -150,9 +151,9 @@ static int headers_check(struct vg_elf_image *image, uint64_t file_bytes, enum k
 	if (gelf_getehdr(image->elf, &header) == NULL)
 		return vg_err_set(err, -EBADMSG, "%s: damaged or truncated ELF header", image->path);
 	if (header.e_type != ET_EXEC && header.e_type != ET_DYN &&
-	    (kinds == KINDS_LOADED || header.e_type != ET_REL))
-		return vg_err_set(err, -ENOEXEC, "%s: an ELF file, but no program or shared library",
-				  image->path);
+	    (file_types == FILE_TYPES_LINKED || header.e_type != ET_REL))
+		return vg_err_set(err, -ENOEXEC, "%s: not an executable or shared library, but another kind of "
+				  "ELF file", image->path);
 	if (elf_getshdrnum(image->elf, &count) != 0)
 		count = header.e_shnum;
 	if (header.e_shoff != 0 &&
@@ -160,7 +161,7 @@ static int headers_check(struct vg_elf_image *image, uint64_t file_bytes, enum k
 	     __builtin_add_overflow(table_end, header.e_shoff, &table_end) ||
 	     table_end > file_bytes || header.e_shoff >= file_bytes))
 		return vg_err_set(err, -EBADMSG, "%s: truncated: the section headers at offset %" PRIu64
-				  " lie beyond the end of the file", image->path,
+				  " end beyond the end of the file", image->path,
 				  (uint64_t)header.e_shoff);
 	rc = sections_check(image, file_bytes, err);
 	if (rc == 0)
@@ -172,15 +173,15 @@ static int headers_check(struct vg_elf_image *image, uint64_t file_bytes, enum k
 
 static int regular_file_open(const char *path, uint64_t *file_bytes, struct vg_err *err)
 {
-	/* O_NONBLOCK: a FIFO must not hold us up. */
+	/* O_NONBLOCK: open(2) must not wait for the writer of a FIFO. */
 	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
 	struct stat status;
 	int rc;
 
 	if (fd < 0)
-		return vg_err_sys(err, -errno, "cannot open %s", path);
+		return vg_err_sys(err, -errno, "%s: cannot open", path);
 	if (fstat(fd, &status) != 0)
-		rc = vg_err_sys(err, -errno, "cannot examine %s", path);
+		rc = vg_err_sys(err, -errno, "%s: cannot examine", path);
 	else if (!S_ISREG(status.st_mode))
 		rc = vg_err_set(err, -EINVAL, "%s: not a regular file", path);
 	else
@@ -193,15 +194,15 @@ static int regular_file_open(const char *path, uint64_t *file_bytes, struct vg_e
 	return fd;
 }
 
-/* Takes what elf_begin() or elf_memory() returned. */
-static int elf_check(struct vg_elf_image *image, Elf *elf, uint64_t bytes, enum kinds kinds,
+/* Takes ownership of `elf`, which is the result of elf_begin() or elf_memory(). */
+static int elf_check(struct vg_elf_image *image, Elf *elf, uint64_t bytes, enum file_types file_types,
 		     struct vg_err *err)
 {
 	image->elf = elf;
 	if (elf == NULL || elf_kind(elf) != ELF_K_ELF)
 		return vg_err_set(err, -ENOEXEC, bytes == 0 ? "%s: empty file" : "%s: not an ELF file",
 				  image->path);
-	return headers_check(image, bytes, kinds, err);
+	return headers_check(image, bytes, file_types, err);
 }
 
 static int image_begin(struct vg_elf_image *image, const char *path, struct vg_err *err)
@@ -212,7 +213,7 @@ static int image_begin(struct vg_elf_image *image, const char *path, struct vg_e
 	return image->path != NULL ? 0 : vg_err_sys(err, -ENOMEM, "%s", path);
 }
 
-static int image_open(struct vg_elf_image *image, const char *path, enum kinds kinds,
+static int image_open(struct vg_elf_image *image, const char *path, enum file_types file_types,
 		      struct vg_err *err)
 {
 	uint64_t file_bytes = 0;
@@ -224,7 +225,7 @@ static int image_open(struct vg_elf_image *image, const char *path, enum kinds k
 	if (image->fd < 0)
 		rc = image->fd;
 	else
-		rc = elf_check(image, elf_begin(image->fd, ELF_C_READ_MMAP, NULL), file_bytes, kinds,
+		rc = elf_check(image, elf_begin(image->fd, ELF_C_READ_MMAP, NULL), file_bytes, file_types,
 			       err);
 	if (rc != 0)
 		vg_elf_image_close(image);
@@ -233,12 +234,12 @@ static int image_open(struct vg_elf_image *image, const char *path, enum kinds k
 
 int vg_elf_image_open(struct vg_elf_image *image, const char *path, struct vg_err *err)
 {
-	return image_open(image, path, KINDS_LOADED, err);
+	return image_open(image, path, FILE_TYPES_LINKED, err);
 }
 
-int vg_elf_image_open_any(struct vg_elf_image *image, const char *path, struct vg_err *err)
+int vg_elf_image_open_any_type(struct vg_elf_image *image, const char *path, struct vg_err *err)
 {
-	return image_open(image, path, KINDS_ANY, err);
+	return image_open(image, path, FILE_TYPES_ANY, err);
 }
 
 int vg_elf_image_open_memory(struct vg_elf_image *image, void *bytes, size_t count,
@@ -248,7 +249,7 @@ int vg_elf_image_open_memory(struct vg_elf_image *image, void *bytes, size_t cou
 
 	image->memory = bytes;
 	if (rc == 0)
-		rc = elf_check(image, elf_memory(bytes, count), count, KINDS_LOADED, err);
+		rc = elf_check(image, elf_memory(bytes, count), count, FILE_TYPES_LINKED, err);
 	if (rc != 0)
 		vg_elf_image_close(image);
 	return rc;
@@ -260,9 +261,9 @@ void vg_elf_image_close(struct vg_elf_image *image)
 	if (image->fd >= 0)
 		close(image->fd);
 	free(image->memory);
-	for (size_t i = 0; i < image->expanded.count; i++)
-		free(image->expanded.items[i]);
-	vg_array_free(&image->expanded);
+	for (size_t i = 0; i < image->decompressed.count; i++)
+		free(image->decompressed.items[i]);
+	vg_array_free(&image->decompressed);
 	free(image->path);
 	vg_array_free(&image->code);
 	*image = (struct vg_elf_image)VG_ELF_IMAGE_CLOSED;
@@ -271,7 +272,7 @@ void vg_elf_image_close(struct vg_elf_image *image)
 bool vg_elf_image_has_code(const struct vg_elf_image *image, uint64_t address)
 {
 	const struct vg_symbol_range *code = image->code.items;
-	size_t count = vg_count_to(code, image->code.count, address, address);
+	size_t count = vg_count_at_most(code, image->code.count, address, address);
 
 	return address != 0 && count > 0 &&
 	       address - code[count - 1].address < code[count - 1].size_bytes;
@@ -303,7 +304,7 @@ Elf_Scn *vg_elf_section(const struct vg_elf_image *image, const char *name, GElf
 	return NULL;
 }
 
-/* A debug section that is compressed as GNU tools once did it. */
+/* The section in the old GNU compression, .zdebug_NAME. */
 static Elf_Scn *zdebug_section(const struct vg_elf_image *image, const char *name, GElf_Shdr *header)
 {
 	char compressed[64];
@@ -331,7 +332,8 @@ Elf_Data *vg_elf_section_data(const struct vg_elf_image *image, const char *name
 	Elf_Scn *section = vg_elf_section(image, name, header);
 	Elf_Data *data;
 
-	/* libdw may have decompressed it before, and so may vg_elf_image_expand(). */
+	/* dwelf_scn_gnu_compressed_size() is negative if libdw has decompressed the section
+	 * already. */
 	if (section == NULL) {
 		section = zdebug_section(image, name, header);
 		if (section == NULL || (dwelf_scn_gnu_compressed_size(section) >= 0 &&
@@ -346,7 +348,7 @@ Elf_Data *vg_elf_section_data(const struct vg_elf_image *image, const char *name
 
 struct vg_elf_bytes vg_elf_section_bytes(const struct vg_elf_image *image, const char *name)
 {
-	static const unsigned char nothing[1];  /* not NULL, to which nothing may be added */
+	static const unsigned char nothing[1];  /* not NULL, because callers add 0 to it */
 	struct vg_elf_bytes bytes = { nothing, nothing, vg_elf_is_big_endian(image), false };
 	GElf_Shdr header;
 	Elf_Data *data = vg_elf_section_data(image, name, &header);

@@ -10,53 +10,63 @@
 #include "symbols/table/table.h"
 
 /*
- * An ELF file that is open for reading, checked as far as everything that follows relies on:
- * headers and sections lie within the file.  Internal to symbols/.
+ * An open ELF file.  Opening checks that its headers and sections lie within the file.  All other
+ * functions of symbols/ rely on that.  Internal to symbols/.
+ *
+ *     struct vg_elf_image image;
+ *     if (vg_elf_image_open(&image, path, &err) == 0) {
+ *             struct vg_elf_bytes line = vg_elf_section_bytes(&image, ".debug_line");
+ *             ...
+ *             vg_elf_image_close(&image);
+ *     }
  */
 struct vg_elf_image {
 	int fd;                 /* owned; -1 when closed */
 	Elf *elf;               /* owned */
-	void *memory;           /* owned; the file itself where it is in no file of its own, or NULL */
-	VG_ARRAY(void *) expanded;      /* owned; sections decompressed by vg_elf_image_expand() */
+	void *memory;           /* owned; the file's bytes, if opened from memory; or NULL */
+	VG_ARRAY(void *) decompressed;  /* owned; made by vg_elf_image_decompress() */
 	char *path;             /* owned */
 	uint64_t load_base;     /* p_vaddr of the first PT_LOAD */
-	uint64_t data_bytes;    /* all sections, uncompressed: bounds the work on them */
-	VG_ARRAY(struct vg_symbol_range) code;  /* where code lies, by virtual address, sorted */
+	uint64_t data_bytes;    /* size of all sections together, decompressed; the work on them is limited by it */
+	VG_ARRAY(struct vg_symbol_range) code;  /* ranges of code; virtual addresses; sorted */
 };
 
 #define VG_ELF_IMAGE_CLOSED { .fd = -1 }
 
-/* The errors are vg_symbols_from_binary()'s. */
+/* Opens an executable or shared library.  Errors as in vg_symbols_from_binary(); the image is then
+ * closed. */
 int vg_elf_image_open(struct vg_elf_image *image, const char *path, struct vg_err *err);
 void vg_elf_image_close(struct vg_elf_image *image);
 
-/* The same for the bytes of a file in memory, which are the image's from here on, also after a
- * failure; path names them in errors. */
+/* As vg_elf_image_open(), for `count` bytes in memory from malloc(3).  Takes ownership of the bytes, and frees them
+ * after a failure.  `path` is used in errors only. */
 int vg_elf_image_open_memory(struct vg_elf_image *image, void *bytes, size_t count,
 			     const char *path, struct vg_err *err);
 
-/* The same for relocatable files too: what dwz and those who package DWARF write. */
-int vg_elf_image_open_any(struct vg_elf_image *image, const char *path, struct vg_err *err);
+/* As vg_elf_image_open(), but also accepts relocatable files (ET_REL), such as dwz's files and DWARF packages. */
+int vg_elf_image_open_any_type(struct vg_elf_image *image, const char *path, struct vg_err *err);
 
-/* Decompresses debug sections whose compression libelf does not know (symbols/elf/elf_expand.c).  One
- * that is damaged stays compressed, and is as good as absent to libdw.  0 or -ENOMEM. */
-int vg_elf_image_expand(struct vg_elf_image *image);
+/* Decompresses .debug_* sections of type zlib and zstd in place, so that libelf and libdw see plain
+ * contents (elf_decompress.c).  libdw 0.188 does not know zstd, and zlib takes twice the time of
+ * libdeflate.  A section that does not decompress stays as it is, and libdw treats it as missing.
+ * Returns 0 or -ENOMEM. */
+int vg_elf_image_decompress(struct vg_elf_image *image);
 
-/* True if the virtual address lies in code; of a tombstone (0, -1, -2 and the offsets that
- * linkers leave near 0 for functions they dropped) it does not. */
+/* True if the virtual address lies in code.  False for the tombstones that linkers write for
+ * dropped functions: 0, -1, -2, and small offsets from 0. */
 bool vg_elf_image_has_code(const struct vg_elf_image *image, uint64_t address);
 
-/* The section of that name and its header, or NULL.  Does not match SHT_NOBITS. */
+/* The section with that name and its header, or NULL.  SHT_NOBITS sections do not count. */
 Elf_Scn *vg_elf_section(const struct vg_elf_image *image, const char *name, GElf_Shdr *header);
 
-/* The same for a debug section, .debug_NAME, which may be compressed as .zdebug_NAME. */
+/* As vg_elf_section(), for .debug_NAME, which may also be compressed in the old GNU style as .zdebug_NAME. */
 Elf_Scn *vg_elf_debug_section(const struct vg_elf_image *image, const char *name, GElf_Shdr *header);
 
-/* The contents of that section, or debug section, and its header; decompressed.  NULL if it is
- * absent, empty or damaged. */
+/* The decompressed contents and the header of a section, which may also be compressed in the old GNU style.  NULL if
+ * the section is missing, empty or damaged.  Borrowed from the image. */
 Elf_Data *vg_elf_section_data(const struct vg_elf_image *image, const char *name, GElf_Shdr *header);
 
-/* The same as bytes, of which there are none then. */
+/* As vg_elf_section_data(), but returns a cursor.  The cursor is empty if vg_elf_section_data() would return NULL. */
 struct vg_elf_bytes vg_elf_section_bytes(const struct vg_elf_image *image, const char *name);
 
 bool vg_elf_is_big_endian(const struct vg_elf_image *image);
@@ -65,16 +75,17 @@ bool vg_elf_is_big_endian(const struct vg_elf_image *image);
 Elf_Scn *vg_elf_section_of_type(const struct vg_elf_image *image, unsigned type,
 				GElf_Shdr *header);
 
-/* The ELF file in .gnu_debugdata, which holds what .dynsym lacks of .symtab
- * (symbols/elf/elf_minidebug.c).  0, -ENOENT, -EBADMSG, -ENOMEM. */
+/* Opens the ELF file inside .gnu_debugdata, which has the .symtab entries that .dynsym lacks
+ * (elf_minidebug.c).  Returns 0; -ENOENT: no such section; -EBADMSG: damaged or too large; -ENOMEM. */
 int vg_elf_minidebug_open(const struct vg_elf_image *image, struct vg_elf_image *minidebug,
 			  struct vg_err *err);
 
-/* Name, architecture and ids of the module (symbols/elf/elf_identity.c). */
+/* Sets module name, operating system, architecture, ids and code sections of the table
+ * (elf_identity.c).  Returns 0, -EBADMSG or -ENOMEM. */
 int vg_elf_identify(const struct vg_elf_image *image, struct vg_symbols *symbols,
 		    struct vg_err *err);
 
-/* True if it holds DWARF. */
+/* True if the file has .debug_info, compressed or not. */
 bool vg_elf_has_dwarf(const struct vg_elf_image *image);
 
 #endif

@@ -1,15 +1,16 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-#include "symbols/elf/elf_publics.h"
+#include "symbols/elf/elf_symbols.h"
 
 #include "base/sorted.h"
 
 /*
- * A stub of the procedure linkage table jumps through a slot of the global offset table, and the
- * slot has a relocation that names the function.  So each stub is found by decoding the one
- * instruction (or pair) that loads the slot, whatever the linker put around it.
+ * Finds the stubs of the procedure linkage table (PLT) and their names.  A stub jumps through a
+ * slot of the global offset table (GOT), and the slot's relocation names the function.  A stub is
+ * found by decoding the one or two instructions that load the slot.  The other instructions of a
+ * stub depend on the linker.
  */
 
-#define SLOTS_MAX 4000000       /* a damaged file may hold any number */
+#define SLOTS_MAX 4000000       /* limit: a damaged file may claim any number */
 
 struct slot {
 	uint64_t address;
@@ -17,22 +18,22 @@ struct slot {
 };
 
 struct plt {
-	struct vg_elf_publics *publics;
-	VG_ARRAY(struct slot) slots;            /* by address */
-	VG_ARRAY(const char *) numbered;        /* those of .rela.plt, in its order */
+	struct vg_elf_symbols *elf_symbols;
+	VG_ARRAY(struct slot) slots;            /* sorted by address */
+	VG_ARRAY(const char *) by_relocation;   /* names, by index of the relocation in .rela.plt */
 	unsigned machine;
 	bool is_64;
-	uint64_t got;           /* what i386 stubs count from, or 0 */
+	uint64_t got;           /* address of the GOT, to which i386 stubs add an offset; or 0 */
 
-	/* the section at hand */
+	/* the section that is being read */
 	const unsigned char *code;
 	size_t code_bytes;
 	uint64_t address;
 };
 
-/* One stub. */
+/* One stub: where it is in the section, and the name of its function. */
 struct stub {
-	size_t start, bytes;    /* within the section */
+	size_t start, bytes;    /* offset and size in the section */
 	const char *name;
 };
 
@@ -63,9 +64,9 @@ static const char *symbol_name(const struct vg_elf_image *image, size_t table, s
 }
 
 static int relocations_read(struct plt *plt, Elf_Scn *section, const GElf_Shdr *header,
-			    bool is_numbered)
+			    bool is_plt_section)
 {
-	const struct vg_elf_image *image = plt->publics->image;
+	const struct vg_elf_image *image = plt->elf_symbols->image;
 	Elf_Data *data = elf_getdata(section, NULL);
 
 	for (int i = 0; data != NULL && plt->slots.count < SLOTS_MAX; i++) {
@@ -82,7 +83,7 @@ static int relocations_read(struct plt *plt, Elf_Scn *section, const GElf_Shdr *
 		}
 		slot.address = rel.r_offset;
 		slot.name = symbol_name(image, header->sh_link, GELF_R_SYM(rel.r_info));
-		if ((is_numbered && vg_array_push(&plt->numbered, &slot.name) != 0) ||
+		if ((is_plt_section && vg_array_push(&plt->by_relocation, &slot.name) != 0) ||
 		    (slot.name != NULL && vg_array_push(&plt->slots, &slot) != 0))
 			return -ENOMEM;
 	}
@@ -91,7 +92,7 @@ static int relocations_read(struct plt *plt, Elf_Scn *section, const GElf_Shdr *
 
 static int slots_read(struct plt *plt)
 {
-	Elf *elf = plt->publics->image->elf;
+	Elf *elf = plt->elf_symbols->image->elf;
 	Elf_Scn *section = NULL;
 	size_t names;
 	int rc = 0;
@@ -117,18 +118,19 @@ static int slots_read(struct plt *plt)
 	return rc;
 }
 
-static uint32_t little32(const unsigned char *at)
+static uint32_t uint32_le(const unsigned char *at)
 {
 	return at[0] | (uint32_t)at[1] << 8 | (uint32_t)at[2] << 16 | (uint32_t)at[3] << 24;
 }
 
-/* endbr64 and bnd may stand before the jump, a push and another jump behind it. */
+/* The jump is at offset 0 to 5: endbr64 or a bnd prefix may precede it.  A push and another jump
+ * may follow. */
 static const char *x86_stub(const struct plt *plt, size_t start, size_t bytes)
 {
 	const unsigned char *code = plt->code + start;
 
 	for (size_t at = 0; at + 6 <= bytes && at <= 5; at++) {
-		uint32_t operand = little32(code + at + 2);
+		uint32_t operand = uint32_le(code + at + 2);
 		uint64_t slot;
 
 		if (code[at] != 0xff || (code[at + 1] != 0x25 && code[at + 1] != 0xa3))
@@ -141,22 +143,23 @@ static const char *x86_stub(const struct plt *plt, size_t start, size_t bytes)
 			slot = operand;
 		return slot_name(plt, slot);
 	}
-	/* Where .plt.sec has the jump, this half only pushes the relocation's number. */
+	/* If the jump is in .plt.sec, the stub in .plt is endbr64 and a push of the relocation's
+	 * index. */
 	if (plt->is_64 && bytes >= 9 && memcmp(code, "\xf3\x0f\x1e\xfa\x68", 5) == 0 &&
-	    little32(code + 5) < plt->numbered.count)
-		return plt->numbered.items[little32(code + 5)];
+	    uint32_le(code + 5) < plt->by_relocation.count)
+		return plt->by_relocation.items[uint32_le(code + 5)];
 	return NULL;
 }
 
-/* adrp x16, page; ldr x17, [x16, offset]; perhaps with bti c before it. */
+/* The stub has adrp x16, page; ldr x17, [x16, offset].  bti c may precede them. */
 static bool aarch64_stub(const struct plt *plt, size_t at, struct stub *stub)
 {
-	uint32_t adrp = little32(plt->code + at), ldr;
+	uint32_t adrp = uint32_le(plt->code + at), ldr;
 	uint64_t pages;
 
 	if (at + 8 > plt->code_bytes || (adrp & 0x9f00001f) != 0x90000010)
 		return false;
-	ldr = little32(plt->code + at + 4);
+	ldr = uint32_le(plt->code + at + 4);
 	if ((ldr & 0xffc003ff) != 0xf9400211)
 		return false;
 	pages = (uint64_t)((int64_t)((uint64_t)((adrp >> 5 & 0x7ffff) << 2 | (adrp >> 29 & 3)) << 43) >> 31);
@@ -164,22 +167,22 @@ static bool aarch64_stub(const struct plt *plt, size_t at, struct stub *stub)
 			       (uint64_t)(ldr >> 10 & 0xfff) * 8);
 	stub->start = at;
 	stub->bytes = 16;
-	if (at >= 4 && little32(plt->code + at - 4) == 0xd503245f) {
+	if (at >= 4 && uint32_le(plt->code + at - 4) == 0xd503245f) {
 		stub->start = at - 4;
 		stub->bytes = 24;
 	}
 	return stub->name != NULL;
 }
 
-/* auipc t3, high; ld t3, low(t3) */
+/* The stub has auipc t3, high; ld t3, low(t3). */
 static bool riscv_stub(const struct plt *plt, size_t at, struct stub *stub)
 {
-	uint32_t auipc = little32(plt->code + at), load;
+	uint32_t auipc = uint32_le(plt->code + at), load;
 	uint64_t slot;
 
 	if (at + 8 > plt->code_bytes || (auipc & 0xfff) != 0xe17)
 		return false;
-	load = little32(plt->code + at + 4);
+	load = uint32_le(plt->code + at + 4);
 	if ((load & 0xfffff) != (plt->is_64 ? 0xe3e03 : 0xe2e03))
 		return false;
 	slot = plt->address + at + (uint64_t)(int64_t)(int32_t)(auipc & 0xfffff000) +
@@ -207,14 +210,14 @@ static int section_read(struct plt *plt, const char *name)
 {
 	bool is_x86 = plt->machine == EM_X86_64 || plt->machine == EM_386;
 	GElf_Shdr header;
-	Elf_Scn *section = vg_elf_section(plt->publics->image, name, &header);
+	Elf_Scn *section = vg_elf_section(plt->elf_symbols->image, name, &header);
 	Elf_Data *data = section != NULL ? elf_rawdata(section, NULL) : NULL;
 	size_t stride = is_x86 ? 16 : 4;
 	int rc = 0;
 
 	if (data == NULL || data->d_buf == NULL || !(header.sh_flags & SHF_EXECINSTR))
 		return 0;
-	/* Without endbr64 an entry of .plt.got is a jump and two bytes. */
+	/* An entry of .plt.got without endbr64 is a jump and 2 bytes of padding. */
 	if (is_x86 && header.sh_entsize == 8)
 		stride = 8;
 	plt->code = data->d_buf;
@@ -224,20 +227,20 @@ static int section_read(struct plt *plt, const char *name)
 		struct stub stub;
 
 		if (stub_find(plt, at, stride, &stub))
-			rc = vg_elf_publics_add(plt->publics, plt->address + stub.start, stub.bytes,
+			rc = vg_elf_symbols_add(plt->elf_symbols, plt->address + stub.start, stub.bytes,
 						stub.name, "@plt");
 	}
 	return rc;
 }
 
-int vg_elf_publics_read_plt(struct vg_elf_publics *publics)
+int vg_elf_symbols_read_plt(struct vg_elf_symbols *elf_symbols)
 {
 	static const char *const sections[] = { ".plt.sec", ".plt", ".plt.got" };
-	struct plt plt = { .publics = publics };
+	struct plt plt = { .elf_symbols = elf_symbols };
 	GElf_Ehdr header;
 	int rc;
 
-	if (gelf_getehdr(publics->image->elf, &header) == NULL)
+	if (gelf_getehdr(elf_symbols->image->elf, &header) == NULL)
 		return 0;
 	plt.machine = header.e_machine;
 	plt.is_64 = header.e_ident[EI_CLASS] == ELFCLASS64;
@@ -245,6 +248,6 @@ int vg_elf_publics_read_plt(struct vg_elf_publics *publics)
 	for (size_t i = 0; i < sizeof sections / sizeof *sections && rc == 0; i++)
 		rc = section_read(&plt, sections[i]);
 	vg_array_free(&plt.slots);
-	vg_array_free(&plt.numbered);
+	vg_array_free(&plt.by_relocation);
 	return rc;
 }

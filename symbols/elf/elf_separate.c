@@ -19,7 +19,7 @@ static bool has_symbols(const struct vg_elf_image *image)
 	       vg_elf_section_of_type(image, SHT_SYMTAB, &header) != NULL;
 }
 
-static bool crc_is(const struct vg_elf_image *separate, uint32_t wanted)
+static bool crc_matches(const struct vg_elf_image *separate, uint32_t wanted)
 {
 	size_t bytes;
 	const char *raw = elf_rawfile(separate->elf, &bytes);
@@ -27,10 +27,9 @@ static bool crc_is(const struct vg_elf_image *separate, uint32_t wanted)
 	return raw != NULL && crc32_z(0, (const unsigned char *)raw, bytes) == wanted;
 }
 
-/* Two files of one build have the same build id; where either has none, the checksum that the
- * stripped one recorded must do. */
-static bool belongs_to(const struct vg_elf_image *image, const struct vg_elf_image *separate,
-		       const GElf_Word *crc)
+/* Compares the build ids of the two files.  If one of them has no build id, compares the CRC of .gnu_debuglink. */
+static bool is_same_build(const struct vg_elf_image *image, const struct vg_elf_image *separate,
+			  const GElf_Word *crc)
 {
 	const void *ours, *theirs;
 	ssize_t our_bytes = dwelf_elf_gnu_build_id(image->elf, &ours);
@@ -38,17 +37,17 @@ static bool belongs_to(const struct vg_elf_image *image, const struct vg_elf_ima
 
 	if (our_bytes > 0 && their_bytes > 0)
 		return our_bytes == their_bytes && memcmp(ours, theirs, (size_t)our_bytes) == 0;
-	return crc != NULL && crc_is(separate, *crc);
+	return crc != NULL && crc_matches(separate, *crc);
 }
 
-/* True if the file says more than the best so far, which may be closed. */
-static bool says_more(const struct vg_elf_image *image, const struct vg_elf_image *best)
+/* True if `image` has more debug information than `best`.  `best` may be closed. */
+static bool is_better(const struct vg_elf_image *image, const struct vg_elf_image *best)
 {
 	return vg_elf_has_dwarf(image) || (best->elf == NULL && has_symbols(image));
 }
 
-/* Takes ownership of path.  A file that belongs and says more replaces *best.  0 if *best has DWARF
- * now: the search is over; else -ENOENT or -ENOMEM. */
+/* Takes ownership of `path`.  A matching file replaces *best if is_better().  Returns 0 if *best
+ * has DWARF now, which ends the search.  Otherwise returns -ENOENT or -ENOMEM. */
 static int candidate_try(const struct vg_elf_image *image, char *path, const GElf_Word *crc,
 			 struct vg_elf_image *best)
 {
@@ -60,7 +59,7 @@ static int candidate_try(const struct vg_elf_image *image, char *path, const GEl
 	free(path);
 	if (rc != 0)
 		return rc == -ENOMEM ? rc : -ENOENT;
-	if (!says_more(&candidate, best) || !belongs_to(image, &candidate, crc)) {
+	if (!is_better(&candidate, best) || !is_same_build(image, &candidate, crc)) {
 		vg_elf_image_close(&candidate);
 		return -ENOENT;
 	}
@@ -100,8 +99,8 @@ char *vg_build_id_path(const char *directory, const void *id, size_t bytes)
 	return vg_path_format("%s/.build-id/%.2s/%s.debug", directory, hex, hex + 2);
 }
 
-static int by_build_id(const struct vg_elf_image *image, const struct vg_symbols_search *search,
-		       struct vg_elf_image *separate)
+static int open_by_build_id(const struct vg_elf_image *image, const struct vg_symbols_search *search,
+			    struct vg_elf_image *separate)
 {
 	const void *id;
 	ssize_t bytes = dwelf_elf_gnu_build_id(image->elf, &id);
@@ -116,7 +115,8 @@ static int by_build_id(const struct vg_elf_image *image, const struct vg_symbols
 	return rc;
 }
 
-/* Where the module lies, by its real path, without the slash at the end; or NULL. */
+/* The directory of the module with symbolic links resolved, without a slash at the end.  NULL after
+ * a failure. */
 static char *real_directory(const struct vg_elf_image *image, int *rc)
 {
 	char *real = realpath(image->path, NULL);
@@ -127,15 +127,15 @@ static char *real_directory(const struct vg_elf_image *image, int *rc)
 	return real;
 }
 
-static int by_debuglink(const struct vg_elf_image *image, const struct vg_symbols_search *search,
-			struct vg_elf_image *separate)
+static int open_by_debuglink(const struct vg_elf_image *image, const struct vg_symbols_search *search,
+			     struct vg_elf_image *separate)
 {
 	GElf_Word crc;
 	const char *link = dwelf_elf_gnu_debuglink(image->elf, &crc), *directory;
 	char *real;
 	int rc;
 
-	/* The link is a file's name; with a directory in it, it could lead anywhere. */
+	/* The link must be a file name.  With a directory, the link could lead anywhere. */
 	if (link == NULL || *link == '\0' || strchr(link, '/') != NULL || strlen(link) > 255)
 		return -ENOENT;
 	real = real_directory(image, &rc);
@@ -158,9 +158,9 @@ static int by_debuglink(const struct vg_elf_image *image, const struct vg_symbol
 int vg_elf_separate_open(const struct vg_elf_image *image, const struct vg_symbols_search *search,
 			 struct vg_elf_image *separate)
 {
-	int rc = by_build_id(image, search, separate);
+	int rc = open_by_build_id(image, search, separate);
 
-	return rc == -ENOENT ? by_debuglink(image, search, separate) : rc;
+	return rc == -ENOENT ? open_by_debuglink(image, search, separate) : rc;
 }
 
 int vg_elf_debuginfod_open(const struct vg_elf_image *image, struct vg_elf_image *separate,

@@ -7,33 +7,44 @@
 #include "symbols/elf/search.h"
 
 /*
- * The files that debug information was moved to.  None is believed by its name: a build id or a
- * checksum must say that it belongs.  Internal to symbols/.
+ * Separate debug files, as GDB documents them ("Debugging Information in Separate Files").  A file
+ * is used only if its build id or its CRC matches the module: its name alone proves nothing.
+ * Internal to symbols/.
  */
 
-/* The i-th directory of debug files, the usual one last; NULL behind it. */
+/* The i-th directory to search for debug files: the caller's first, then /usr/lib/debug, then NULL. */
 const char *vg_debug_dir(const struct vg_symbols_search *search, size_t i);
 
-/* A path that the caller frees, or NULL. */
+/* Formats a path, which the caller frees.  NULL if there is no memory. */
 char *vg_path_format(const char *format, ...) __attribute__((format(printf, 1, 2)));
 
-/* DIRECTORY/.build-id/xx/yyyy.debug, or NULL.  `bytes` is at most VG_BUILD_ID_MAX_BYTES. */
+/* DIRECTORY/.build-id/xx/yyyy.debug, which the caller frees; NULL if there is no memory.  `bytes`
+ * is 1 to VG_BUILD_ID_MAX_BYTES. */
 char *vg_build_id_path(const char *directory, const void *id, size_t bytes);
 
-/* The separate debug file of a module, by its build id or .gnu_debuglink.  *separate is closed before.
- * 0: it has DWARF.  -ENOENT: none has; *separate is then the first one with a symbol table, or closed.
- * -ENOMEM. */
+/*
+ * Finds the debug file of `image` by its build id, then by .gnu_debuglink.  *separate must be
+ * closed.
+ *
+ * Returns 0 if *separate has DWARF.  Returns -ENOENT if no file has DWARF: *separate is then the first
+ * file with a symbol table, or closed.  Returns -ENOMEM if there is no memory.
+ */
 int vg_elf_separate_open(const struct vg_elf_image *image, const struct vg_symbols_search *search,
 			 struct vg_elf_image *separate);
 
-/* The same from a debuginfod server (symbols/elf/debuginfod.c), where the search above returned -ENOENT:
- * *separate is replaced by a file with DWARF only, if it is open.  -ENOENT also if the module has no
- * build id.  Other failures: a server or the network. */
+/*
+ * Asks debuginfod servers for the debug file (debuginfod.c).  Call it after vg_elf_separate_open()
+ * returned -ENOENT.  A file with DWARF replaces *separate.
+ *
+ * Returns 0; -ENOENT: no server has the file, or the module has no build id; -ENOMEM; or an error of
+ * the network.
+ */
 int vg_elf_debuginfod_open(const struct vg_elf_image *image, struct vg_elf_image *separate,
 			   struct vg_err *err);
 
-/* Asks the servers for the debug file of a build id; *path is the cached file, for the caller to
- * free.  0, -ENOENT, or what went wrong. */
+/* Asks the servers of DEBUGINFOD_URLS for the debug file of a build id.  Sets *path to the path of the
+ * file in debuginfod's cache; the caller frees *path.  Returns 0, -ENOENT, or another error, which err
+ * describes. */
 int vg_debuginfod_find(const void *id, size_t bytes, char **path, struct vg_err *err);
 
 #endif

@@ -1,57 +1,58 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-#include "symbols/elf/elf_publics.h"
+#include "symbols/elf/elf_symbols.h"
 
 #include <stdio.h>
 
-#include "symbols/table/cover.h"
+#include "symbols/table/covered_ranges.h"
 
-static int name_intern(struct vg_elf_publics *publics, const char *name, const char *suffix,
+static int name_intern(struct vg_elf_symbols *elf_symbols, const char *name, const char *suffix,
 		       uint32_t *id)
 {
-	const char *plain = vg_demangle(&publics->demangler, name);
+	const char *plain = vg_demangle(&elf_symbols->demangler, name);
 	char *joined;
 	int rc;
 
 	if (*suffix == '\0') {
-		rc = vg_intern_string(&publics->symbols->strings, plain, id);
+		rc = vg_intern_string(&elf_symbols->symbols->strings, plain, id);
 	} else if (asprintf(&joined, "%s%s", plain, suffix) < 0) {
 		rc = -ENOMEM;
 	} else {
-		rc = vg_intern_string(&publics->symbols->strings, joined, id);
+		rc = vg_intern_string(&elf_symbols->symbols->strings, joined, id);
 		free(joined);
 	}
 	return rc < 0 ? rc : 0;
 }
 
-int vg_elf_publics_add(struct vg_elf_publics *publics, uint64_t address, uint64_t bytes,
+int vg_elf_symbols_add(struct vg_elf_symbols *elf_symbols, uint64_t address, uint64_t bytes,
 		       const char *name, const char *suffix)
 {
-	struct vg_symbol_public symbol = { .address = address - publics->image->load_base,
+	struct vg_linker_symbol symbol = { .address = address - elf_symbols->image->load_base,
 					   .size_bytes = bytes };
 	uint32_t id;
 	int rc;
 
-	if (!vg_elf_image_has_code(publics->image, address))
+	if (!vg_elf_image_has_code(elf_symbols->image, address))
 		return 0;
-	rc = vg_intern(&publics->addresses, &symbol.address, sizeof symbol.address, &id);
+	rc = vg_intern(&elf_symbols->addresses, &symbol.address, sizeof symbol.address, &id);
 	if (rc < 0)
 		return rc;
 	if (rc == 0) {
-		/* Numbers are indices as long as nothing was removed. */
-		if (publics->marks_multiple)
-			publics->symbols->publics.items[id].multiple = true;
+		/* Ids of `addresses` are indices of linker_symbols as long as no symbol was
+		 * removed. */
+		if (elf_symbols->mark_multiple)
+			elf_symbols->symbols->linker_symbols.items[id].is_multiple = true;
 		return 0;
 	}
-	rc = name_intern(publics, name, suffix, &symbol.name);
-	return rc == 0 ? vg_array_push(&publics->symbols->publics, &symbol) : rc;
+	rc = name_intern(elf_symbols, name, suffix, &symbol.name);
+	return rc == 0 ? vg_array_push(&elf_symbols->symbols->linker_symbols, &symbol) : rc;
 }
 
-/* One pass over a symbol table. */
+/* An iteration over a symbol table. */
 struct table {
 	const struct vg_elf_image *from;
-	Elf_Data *data;         /* NULL: there is none */
-	size_t names;           /* section of the names */
-	bool is_arm;            /* bit 0 of an address says the instruction set */
+	Elf_Data *data;         /* NULL: the file has no such table */
+	size_t names;           /* index of the string section */
+	bool is_arm;            /* bit 0 of a function's address selects Thumb */
 	int next;
 };
 
@@ -69,7 +70,7 @@ static void table_open(struct table *table, const struct vg_elf_image *from, uns
 	table->is_arm = gelf_getehdr(from->elf, &ehdr) != NULL && ehdr.e_machine == EM_ARM;
 }
 
-/* The next symbol of that kind that is defined and has a name. */
+/* The name of the next symbol that is defined, has a name and is wanted; NULL at the end. */
 static const char *table_next(struct table *table, bool (*is_wanted)(const GElf_Sym *symbol),
 			      GElf_Sym *symbol)
 {
@@ -100,7 +101,7 @@ static bool is_label(const GElf_Sym *symbol)
 	return GELF_ST_TYPE(symbol->st_info) == STT_NOTYPE && symbol->st_size == 0;
 }
 
-int vg_elf_publics_read(struct vg_elf_publics *publics, const struct vg_elf_image *from,
+int vg_elf_symbols_read(struct vg_elf_symbols *elf_symbols, const struct vg_elf_image *from,
 			unsigned type, bool *found)
 {
 	struct table table;
@@ -112,31 +113,32 @@ int vg_elf_publics_read(struct vg_elf_publics *publics, const struct vg_elf_imag
 	if (found != NULL)
 		*found = table.data != NULL;
 	while (rc == 0 && (name = table_next(&table, is_function, &symbol)) != NULL)
-		rc = vg_elf_publics_add(publics, symbol.st_value, symbol.st_size, name, "");
+		rc = vg_elf_symbols_add(elf_symbols, symbol.st_value, symbol.st_size, name, "");
 	return rc;
 }
 
-int vg_elf_publics_read_labels(struct vg_elf_publics *publics, const struct vg_elf_image *from)
+int vg_elf_symbols_read_labels(struct vg_elf_symbols *elf_symbols, const struct vg_elf_image *from)
 {
-	struct vg_cover cover = { 0 };
+	struct vg_covered_ranges covered = { 0 };
 	struct table table;
 	const char *name;
 	GElf_Sym symbol;
-	int rc = vg_cover_collect(&cover, publics->symbols, true);
+	int rc = vg_covered_ranges_collect(&covered, elf_symbols->symbols, true);
 
 	table_open(&table, from, SHT_SYMTAB);
 	while (rc == 0 && (name = table_next(&table, is_label, &symbol)) != NULL) {
-		/* $x and its like mark instruction sets, .L a compiler's own labels. */
+		/* Names that begin with $ mark instruction sets.  Names that begin with .L are a
+		 * compiler's own labels. */
 		if (*name != '$' && *name != '.' &&
-		    !vg_cover_has(&cover, symbol.st_value - publics->image->load_base))
-			rc = vg_elf_publics_add(publics, symbol.st_value, 0, name, "");
+		    !vg_covered_ranges_have(&covered, symbol.st_value - elf_symbols->image->load_base))
+			rc = vg_elf_symbols_add(elf_symbols, symbol.st_value, 0, name, "");
 	}
-	vg_array_free(&cover);
+	vg_array_free(&covered);
 	return rc;
 }
 
-void vg_elf_publics_free(struct vg_elf_publics *publics)
+void vg_elf_symbols_free(struct vg_elf_symbols *elf_symbols)
 {
-	vg_demangler_free(&publics->demangler);
-	vg_intern_free(&publics->addresses);
+	vg_demangler_free(&elf_symbols->demangler);
+	vg_intern_free(&elf_symbols->addresses);
 }

@@ -7,15 +7,15 @@
 
 #include "base/err.h"
 
-/* Where to look for what is not in the file itself. */
+/* Where to search for debug information that is not in the file itself.  All borrowed. */
 struct vg_symbols_search {
-	const char *const *debug_dirs;  /* tried in order, before /usr/lib/debug */
+	const char *const *debug_dirs;  /* searched in this order, then /usr/lib/debug */
 	size_t debug_dir_count;
-	bool debuginfod;                /* ask the servers of DEBUGINFOD_URLS for what is missing */
+	bool debuginfod;                /* ask the servers of DEBUGINFOD_URLS for files that are not found */
 };
 
-/* Whether search.debuginfod can work at all.  0; -ENOSYS: built without it, or its library is not
- * installed; -EINVAL: DEBUGINFOD_URLS names no server. */
+/* Checks that a search with debuginfod set can work.  Returns 0; -ENOSYS: vgtool was built without
+ * debuginfod, or libdebuginfod is not installed; -EINVAL: DEBUGINFOD_URLS names no server. */
 int vg_symbols_debuginfod_check(struct vg_err *err);
 
 #endif

@@ -8,39 +8,46 @@
 #include "symbols/table/table.h"
 
 /*
- * Directories of .sym files, laid out as Breakpad's tools expect them:
+ * A symbol store: a directory of .sym files in the layout of Breakpad's tools,
  *
  *     <root>/<name>/<DEBUG ID>/<name>.sym
  *
- * and, to be read only, <root>/<name>/<BUILD ID>/, as an older program laid them out.
+ * Files in <root>/<name>/<BUILD ID>/, where an older program put them, are found too.  vg_store_add()
+ * writes none there.
  *
- * Names come from files and profiles of strangers.  In a path, '/' and control characters become
- * '_', "", "." and ".." become "_", and what is too long for a file's name is cut, the same way
- * when adding and when finding: nothing leads out of the root.
+ * Names of modules are untrusted.  In a path, '/' and control characters become '_'; "", "." and
+ * ".." become "_"; and a name longer than VG_STORE_NAME_MAX is truncated.  Thus no path leads out
+ * of the root.
+ *
+ *     if (vg_store_add("/srv/symbols", &symbols, &path, &err) >= 0)
+ *             free(path);
  */
 
 /*
- * Writes the table to its place, making the directories; the file appears when it is whole.
- * *path_out, if not NULL, is the path, for the caller to free.
+ * Writes a table to its place in the store.  Makes directories as needed.  The file appears under
+ * its name only when it is complete.  Waits up to 10 s for another process that writes the same
+ * file.  If path_out is not NULL, sets *path_out to the path, which the caller frees.
  *
- * Returns 0; or 1 if the table has no functions, and the file already there has some or has
- * more publics: it is then left as it is, because adding the stripped copy of a program must not
- * lose what the whole one gave.  Waits for another process that writes the same file; -EBUSY after
- * ten seconds of that.  -EINVAL: the table has no debug id; -ENOMEM; or what the file
- * system says.
+ * Returns 0 if the file was written.  Returns 1 if the existing file has the greater vg_store_rank()
+ * and was therefore kept: the symbols of a stripped program do not replace those of the unstripped
+ * program.  Errors: -EBUSY: another process still writes the file; -EINVAL: the table has no debug
+ * id; -ENOMEM; or an error of the file system.
  */
 int vg_store_add(const char *root, const struct vg_symbols *symbols, char **path_out,
 		 struct vg_err *err);
 
 /*
- * Looks in each root in turn for the module's .sym, by debug id and then by the whole build id
- * (<root>/<name>/<CODE ID>/), first under its name, then under any: a separate debug file has
- * another name.  One with functions goes before one with publics only, more publics
- * before fewer.  A root may also be a .sym
- * file itself.  A file whose own MODULE or CODE_ID record does not name the module is passed over,
- * whatever the directory's name says.  *path_out is the path, for the caller to free.
- * 0; -ENOENT (also if there is no build id to look for); -ESTALE: all there is was passed over, err
- * names it; -ENOMEM.
+ * Finds the .sym file of a module by its build id.  Searches each root in turn: first in the
+ * directory of the module's name, then in all others, because a separate debug file may have
+ * another name.  A root may also be a .sym file itself.
+ *
+ * Prefers a file with functions to a file with PUBLIC records only.  Of two files with PUBLIC records
+ * only, prefers the file with more of them.  A file is used only if its own MODULE or INFO CODE_ID
+ * record has the id.
+ *
+ * Returns 0, and sets *path_out to the path, which the caller frees.  Errors: -ENOENT: not found, or
+ * the module has no build id; -ESTALE: found only files of other modules, and err names one of them;
+ * -ENOMEM.  *has_functions: the file has FUNC records.
  */
 int vg_store_find(const char *const *roots, size_t root_count, const char *name,
 		  const unsigned char *build_id, size_t build_id_bytes, char **path_out,

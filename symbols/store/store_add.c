@@ -10,10 +10,10 @@
 #include "symbols/breakpad/breakpad.h"
 #include "symbols/store/store_path.h"
 
-/* Ten seconds, for what another process writes in one at most. */
-enum { WAITS_MAX = 500 };
+/* Tries every 20 ms for 10 s.  That is long enough: the other process needs at most 1 s to write its file. */
+enum { TRIES_MAX = 500 };
 
-/* Makes every directory on the way to the last component. */
+/* Makes all directories above the last component. */
 static int directories_make(char *path, struct vg_err *err)
 {
 	for (char *slash = strchr(path + 1, '/'); slash != NULL; slash = strchr(slash + 1, '/')) {
@@ -21,7 +21,7 @@ static int directories_make(char *path, struct vg_err *err)
 
 		*slash = '\0';
 		if (mkdir(path, 0777) != 0 && errno != EEXIST)
-			rc = vg_err_sys(err, -errno, "cannot make directory %s", path);
+			rc = vg_err_sys(err, -errno, "%s: cannot create the directory", path);
 		*slash = '/';
 		if (rc != 0)
 			return rc;
@@ -29,7 +29,7 @@ static int directories_make(char *path, struct vg_err *err)
 	return 0;
 }
 
-/* 0, or 1 if what is there has more. */
+/* Returns 0, 1 if the existing file has more symbols, or a negative errno. */
 static int symbols_write(const struct vg_symbols *symbols, const char *path, struct vg_err *err)
 {
 	struct vg_outfile file;
@@ -39,23 +39,23 @@ static int symbols_write(const struct vg_symbols *symbols, const char *path, str
 
 	if (rc != 0)
 		return rc;
-	/* Who had the lock before us has put its own in place by now. */
-	if (vg_store_worth(path) > vg_store_worth_of(symbols)) {
+	/* The process that had the lock before may have written the file by now. */
+	if (vg_store_rank(path) > vg_store_table_rank(symbols)) {
 		vg_outfile_abandon(&file);
 		return 1;
 	}
-	/* The stream closes its own descriptor, the outfile keeps its lock with the other. */
+	/* fclose() closes the copy of the descriptor.  file.fd keeps the lock of the file. */
 	fd = dup(file.fd);
 	if (fd >= 0)
 		stream = fdopen(fd, "w");
 	if (stream == NULL) {
-		rc = vg_err_sys(err, -errno, "cannot write %s", path);
+		rc = vg_err_sys(err, -errno, "%s: cannot write", path);
 		if (fd >= 0)
 			close(fd);
 	} else {
 		rc = vg_breakpad_write(symbols, stream, err);
 		if (fclose(stream) != 0 && rc == 0)
-			rc = vg_err_sys(err, -errno, "cannot write %s", path);
+			rc = vg_err_sys(err, -errno, "%s: cannot write", path);
 	}
 	if (rc == 0)
 		rc = vg_outfile_commit(&file, err);
@@ -64,17 +64,18 @@ static int symbols_write(const struct vg_symbols *symbols, const char *path, str
 	return rc;
 }
 
-/* 0, or 1 if what is there has more.  Parallel builds add the same library at the same time: who
- * comes later waits, and may by then have less. */
+/* Returns 0, 1 if the existing file has more symbols, or a negative errno.  Parallel builds may add the
+ * same library at the same time: waits until the other process has written the file, and then
+ * compares the ranks again. */
 static int symbols_add(const struct vg_symbols *symbols, char *path, struct vg_err *err)
 {
-	static const struct timespec pause = { .tv_nsec = 20L * 1000 * 1000 };
+	static const struct timespec retry_delay = { .tv_nsec = 20L * 1000 * 1000 }; /* 20 ms */
 	int rc = -EBUSY;
 
-	for (int waits = 0; rc == -EBUSY && waits < WAITS_MAX; waits++) {
-		if (waits > 0)
-			nanosleep(&pause, NULL);
-		if (vg_store_worth(path) > vg_store_worth_of(symbols))
+	for (int tries = 0; rc == -EBUSY && tries < TRIES_MAX; tries++) {
+		if (tries > 0)
+			nanosleep(&retry_delay, NULL);
+		if (vg_store_rank(path) > vg_store_table_rank(symbols))
 			return 1;
 		rc = directories_make(path, err);
 		if (rc == 0)
@@ -93,9 +94,10 @@ int vg_store_add(const char *root, const struct vg_symbols *symbols, char **path
 	if (path_out != NULL)
 		*path_out = NULL;
 	if (symbols->debug_id[0] == '\0' || symbols->module_name == NULL)
-		return vg_err_set(err, -EINVAL, "a module without a debug id cannot be stored");
-	vg_store_name(symbols->module_name, name);
-	vg_store_name(symbols->debug_id, id);
+		return vg_err_set(err, -EINVAL, "%s: not stored: the module has no debug id",
+				  symbols->module_name != NULL ? symbols->module_name : "unnamed module");
+	vg_store_safe_name(symbols->module_name, name);
+	vg_store_safe_name(symbols->debug_id, id);
 	if (asprintf(&path, "%s/%s/%s/%s.sym", root, name, id, name) < 0)
 		return vg_err_sys(err, -ENOMEM, "%s", root);
 	rc = symbols_add(symbols, path, err);

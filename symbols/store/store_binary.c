@@ -10,18 +10,18 @@
 #include "symbols/elf/elf_image.h"
 #include "symbols/table/debug_id.h"
 
-/* A directory of all that a distribution has is smaller and flatter. */
+/* Limits for the walk.  A directory with all packages of a distribution has fewer files and fewer levels. */
 enum { FILES_MAX = 4000000, LEVELS_MAX = 64 };
 
-/* Files of a store need not be opened to know that they are no ELF files. */
-static bool name_rules_out(const char *path)
+/* True for a .sym file, which is no ELF file and need not be opened. */
+static bool has_sym_suffix(const char *path)
 {
 	size_t length = strlen(path);
 
 	return length > 4 && strcmp(path + length - 4, ".sym") == 0;
 }
 
-/* 0 with the build id, -ENOENT if it is no ELF file or has none, -ENOMEM. */
+/* Returns 0; -ENOENT: no ELF file, or no build id; -ENOMEM. */
 static int build_id_read(const char *path, unsigned char id[VG_BUILD_ID_MAX_BYTES], size_t *bytes,
 			 bool *has_debug_info)
 {
@@ -53,7 +53,7 @@ static int file_add(struct vg_store_binaries *binaries, const char *path)
 	char *copy;
 	int rc;
 
-	if (name_rules_out(path))
+	if (has_sym_suffix(path))
 		return 0;
 	rc = build_id_read(path, id, &bytes, &binary.has_debug_info);
 	if (rc != 0)
@@ -116,9 +116,9 @@ static int roots_walk(struct vg_store_binaries *binaries, const char *const *roo
 	return rc;
 }
 
-/* <root>/.build-id/xx/yyyy.debug, as distributions lay them out; there, links are followed. */
-static int by_build_id(const char *root, const unsigned char *build_id, size_t build_id_bytes,
-		       char **path_out, bool *has_debug_info)
+/* Searches <root>/.build-id/xx/yyyy.debug, where distributions put links to their debug files. */
+static int build_id_tree_find(const char *root, const unsigned char *build_id, size_t build_id_bytes,
+			      char **path_out, bool *has_debug_info)
 {
 	char hex[2 * VG_BUILD_ID_MAX_BYTES + 1];
 	unsigned char id[VG_BUILD_ID_MAX_BYTES];
@@ -143,8 +143,8 @@ static int by_build_id(const char *root, const unsigned char *build_id, size_t b
 	return rc;
 }
 
-/* Takes ownership of path, which is kept if it says more than the one so far.  0 or -ENOMEM. */
-static int path_prefer(char *path, bool path_has_debug_info, char **best, bool *has_debug_info)
+/* Takes ownership of `path`, and keeps it if it is better than *best.  Returns 0 or -ENOMEM. */
+static int path_keep_better(char *path, bool path_has_debug_info, char **best, bool *has_debug_info)
 {
 	if (path == NULL)
 		return -ENOMEM;
@@ -158,18 +158,18 @@ static int path_prefer(char *path, bool path_has_debug_info, char **best, bool *
 	return 0;
 }
 
-/* 0, also if no root has it: *path_out is NULL then; or -ENOMEM. */
-static int by_build_ids(const char *const *roots, size_t root_count, const unsigned char *build_id,
-			size_t build_id_bytes, char **path_out, bool *has_debug_info)
+/* Returns 0 or -ENOMEM.  *path_out stays NULL if no root has the file. */
+static int build_id_trees_find(const char *const *roots, size_t root_count, const unsigned char *build_id,
+			       size_t build_id_bytes, char **path_out, bool *has_debug_info)
 {
 	bool path_has_debug_info;
 	char *path;
 	int rc = 0;
 
 	for (size_t i = 0; i < root_count && (*path_out == NULL || !*has_debug_info); i++) {
-		rc = by_build_id(roots[i], build_id, build_id_bytes, &path, &path_has_debug_info);
+		rc = build_id_tree_find(roots[i], build_id, build_id_bytes, &path, &path_has_debug_info);
 		if (rc == 0)
-			rc = path_prefer(path, path_has_debug_info, path_out, has_debug_info);
+			rc = path_keep_better(path, path_has_debug_info, path_out, has_debug_info);
 		if (rc != 0 && rc != -ENOENT)
 			return rc;
 	}
@@ -187,14 +187,14 @@ int vg_store_find_binary(struct vg_store_binaries *binaries, const char *const *
 	*path_out = NULL;
 	if (build_id_bytes < 2 || build_id_bytes > VG_BUILD_ID_MAX_BYTES)
 		return -ENOENT;
-	rc = by_build_ids(roots, root_count, build_id, build_id_bytes, path_out, has_debug_info);
+	rc = build_id_trees_find(roots, root_count, build_id, build_id_bytes, path_out, has_debug_info);
 	if (rc == 0 && !binaries->walked && (*path_out == NULL || !*has_debug_info)) {
 		rc = roots_walk(binaries, roots, root_count);
 		binaries->walked = rc == 0;
 	}
 	if (rc == 0 && vg_intern_find(&binaries->ids, build_id, build_id_bytes, &index)) {
 		found = &binaries->items.items[index];
-		rc = path_prefer(strdup(found->path), found->has_debug_info, path_out, has_debug_info);
+		rc = path_keep_better(strdup(found->path), found->has_debug_info, path_out, has_debug_info);
 	}
 	if (rc != 0) {
 		free(*path_out);

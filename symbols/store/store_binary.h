@@ -9,9 +9,14 @@
 #include "base/intern.h"
 
 /*
- * The ELF files in directories, by build id.  The directories are walked once, when the first
- * module is looked for that is not under <root>/.build-id/; of each file the headers and the build
- * id are read.  Symbolic links are not followed.  All zero is one that has not walked yet.
+ * The ELF files in a list of directories (roots), by build id.  <root>/.build-id/ is searched first.
+ * If it has no file with debug information for a module, all directories are walked, and the headers
+ * and the build id of each file are read.  The directories are walked only once for all modules.
+ * Symbolic links are not followed.  A new structure is all zero.
+ *
+ *     struct vg_store_binaries binaries = { 0 };
+ *     rc = vg_store_find_binary(&binaries, roots, 1, id, id_bytes, &path, &has_debug_info);
+ *     vg_store_binaries_free(&binaries);
  */
 struct vg_store_binary {
 	char *path;                     /* owned */
@@ -19,18 +24,18 @@ struct vg_store_binary {
 };
 
 struct vg_store_binaries {
-	bool walked;
+	bool walked;                    /* the directories were walked */
 	struct vg_intern ids;           /* build id -> index in items */
 	VG_ARRAY(struct vg_store_binary) items;
 };
 
-/* The file with that build id that says most: one with debug information before one without.
- * *path_out is the caller's to free.  0, -ENOENT, -ENOMEM. */
+/* Finds the file with that build id.  Prefers a file with debug information.  The caller frees
+ * *path_out.  Returns 0, -ENOENT or -ENOMEM. */
 int vg_store_find_binary(struct vg_store_binaries *binaries, const char *const *roots,
 			 size_t root_count, const unsigned char *build_id, size_t build_id_bytes,
 			 char **path_out, bool *has_debug_info);
 
-/* NULL and an all-zero one are allowed. */
+/* Frees the members and sets them to zero.  `binaries` may be NULL or all zero. */
 void vg_store_binaries_free(struct vg_store_binaries *binaries);
 
 #endif

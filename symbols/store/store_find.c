@@ -14,13 +14,13 @@
 
 #define ID_COUNT 3
 
-/* What is looked for, and the best of what was found. */
+/* State of a search. */
 struct search {
 	char name[VG_STORE_NAME_MAX + 1];
-	char ids[ID_COUNT][2 * VG_BUILD_ID_MAX_BYTES + 1]; /* debug id, build id in either case */
-	char *best;             /* owned; NULL: nothing yet */
-	uint64_t best_worth;    /* vg_store_worth() */
-	char *stranger;         /* owned; a file in the right place that is another module's */
+	char ids[ID_COUNT][2 * VG_BUILD_ID_MAX_BYTES + 1]; /* debug id; build id in upper and in lower case */
+	char *best;             /* owned; NULL: nothing found yet */
+	uint64_t best_rank;     /* vg_store_rank() of best */
+	char *other_module_path; /* owned; a file of another module in a directory with the wanted id */
 	bool out_of_memory;
 };
 
@@ -33,55 +33,56 @@ static bool id_is_wanted(const struct search *search, const char *id)
 	return false;
 }
 
-/* Whose symbols a file holds, by its first two records; the folder that it lies in may lie. */
-enum owner {
-	OWNER_NONE,             /* it is not there, or no symbol file */
-	OWNER_UNREAD,           /* it may not be read: whoever opens it then learns why */
-	OWNER_OURS,
-	OWNER_OTHER,
+/* Result of comparing the first two records of a file with the wanted ids.  The name of a directory
+ * does not prove which module its file is for. */
+enum module_match {
+	MATCH_NO_FILE,          /* no file, or no symbol file */
+	MATCH_UNREADABLE,       /* the caller opens the file later, and reports the error */
+	MATCH_YES,
+	MATCH_OTHER_MODULE,
 };
 
-static enum owner owner_read(const struct search *search, const char *path)
+static enum module_match module_match_read(const struct search *search, const char *path)
 {
 	char line[4096], id[sizeof line];
 	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
 	FILE *stream = fd >= 0 ? fdopen(fd, "r") : NULL;
-	enum owner owner = OWNER_NONE;
+	enum module_match module_match = MATCH_NO_FILE;
 
 	if (stream == NULL) {
 		if (fd >= 0)
 			close(fd);
 		return errno == EACCES || errno == EPERM || errno == ELOOP || errno == EIO ?
-		       OWNER_UNREAD : OWNER_NONE;
+		       MATCH_UNREADABLE : MATCH_NO_FILE;
 	}
-	for (int i = 0; i < 2 && owner != OWNER_OURS && fgets(line, sizeof line, stream) != NULL;
+	for (int i = 0; i < 2 && module_match != MATCH_YES && fgets(line, sizeof line, stream) != NULL;
 	     i++) {
 		if (sscanf(line, "MODULE %*s %*s %4095s", id) == 1 ||
 		    sscanf(line, "INFO CODE_ID %4095s", id) == 1)
-			owner = id_is_wanted(search, id) ? OWNER_OURS : OWNER_OTHER;
+			module_match = id_is_wanted(search, id) ? MATCH_YES : MATCH_OTHER_MODULE;
 	}
 	fclose(stream);
-	return owner;
+	return module_match;
 }
 
 /* Takes ownership of path. */
-static void candidate_take(struct search *search, char *path)
+static void candidate_consider(struct search *search, char *path)
 {
-	enum owner owner;
-	uint64_t worth;
+	enum module_match module_match;
+	uint64_t rank;
 
 	if (path == NULL) {
 		search->out_of_memory = true;
 		return;
 	}
-	owner = owner_read(search, path);
-	worth = owner == OWNER_OURS ? vg_store_worth(path) : owner == OWNER_UNREAD;
-	if (worth > search->best_worth) {
+	module_match = module_match_read(search, path);
+	rank = module_match == MATCH_YES ? vg_store_rank(path) : module_match == MATCH_UNREADABLE;
+	if (rank > search->best_rank) {
 		free(search->best);
 		search->best = path;
-		search->best_worth = worth;
-	} else if (owner == OWNER_OTHER && search->stranger == NULL) {
-		search->stranger = path;
+		search->best_rank = rank;
+	} else if (module_match == MATCH_OTHER_MODULE && search->other_module_path == NULL) {
+		search->other_module_path = path;
 	} else {
 		free(path);
 	}
@@ -94,14 +95,14 @@ static char *path_join(const char *root, const char *name, const char *id, const
 	return asprintf(&path, "%s/%s/%s/%s", root, name, id, file) < 0 ? NULL : path;
 }
 
-static bool ends_in_sym(const char *name)
+static bool has_sym_suffix(const char *name)
 {
 	size_t length = strlen(name);
 
 	return length > 4 && strcmp(name + length - 4, ".sym") == 0;
 }
 
-/* Every .sym in <root>/<name>/<id>/. */
+/* Considers every .sym file in <root>/<name>/<id>/. */
 static void id_directory_search(struct search *search, const char *root, const char *name,
 				const char *id)
 {
@@ -116,8 +117,8 @@ static void id_directory_search(struct search *search, const char *root, const c
 	stream = opendir(directory);
 	free(directory);
 	while (stream != NULL && (entry = readdir(stream)) != NULL) {
-		if (entry->d_name[0] != '.' && ends_in_sym(entry->d_name))
-			candidate_take(search, path_join(root, name, id, entry->d_name));
+		if (entry->d_name[0] != '.' && has_sym_suffix(entry->d_name))
+			candidate_consider(search, path_join(root, name, id, entry->d_name));
 	}
 	if (stream != NULL)
 		closedir(stream);
@@ -128,8 +129,8 @@ static void root_search_by_name(struct search *search, const char *root)
 	char file[VG_STORE_NAME_MAX + sizeof ".sym"];
 
 	snprintf(file, sizeof file, "%s.sym", search->name);
-	for (int i = 0; i < ID_COUNT && search->best_worth < UINT64_MAX; i++)
-		candidate_take(search, path_join(root, search->name, search->ids[i], file));
+	for (int i = 0; i < ID_COUNT && search->best_rank < UINT64_MAX; i++)
+		candidate_consider(search, path_join(root, search->name, search->ids[i], file));
 }
 
 static void root_search_by_id(struct search *search, const char *root)
@@ -137,7 +138,7 @@ static void root_search_by_id(struct search *search, const char *root)
 	struct dirent *entry;
 	DIR *stream = opendir(root);
 
-	while (stream != NULL && search->best_worth < UINT64_MAX && (entry = readdir(stream)) != NULL) {
+	while (stream != NULL && search->best_rank < UINT64_MAX && (entry = readdir(stream)) != NULL) {
 		if (entry->d_name[0] == '.' && (entry->d_name[1] == '\0' || entry->d_name[1] == '.'))
 			continue;
 		for (int i = 0; i < ID_COUNT; i++)
@@ -147,11 +148,11 @@ static void root_search_by_id(struct search *search, const char *root)
 		closedir(stream);
 }
 
-/* A root that is a file: of another module, it is none of our business. */
+/* Considers a root that is a file.  It is no error if the file belongs to another module. */
 static void file_search(struct search *search, const char *path)
 {
-	if (owner_read(search, path) == OWNER_OURS)
-		candidate_take(search, strdup(path));
+	if (module_match_read(search, path) == MATCH_YES)
+		candidate_consider(search, strdup(path));
 }
 
 static void ids_fill(struct search *search, const unsigned char *build_id, size_t bytes)
@@ -177,11 +178,11 @@ int vg_store_find(const char *const *roots, size_t root_count, const char *name,
 	*path_out = NULL;
 	*has_functions = false;
 	if (build_id_bytes == 0 || build_id_bytes > VG_BUILD_ID_MAX_BYTES)
-		return vg_err_set(err, -ENOENT, "%s: it has no build id to look for",
+		return vg_err_set(err, -ENOENT, "%s: no symbols: the module has no build id",
 				  name != NULL ? name : "");
-	vg_store_name(name != NULL ? name : "", search.name);
+	vg_store_safe_name(name != NULL ? name : "", search.name);
 	ids_fill(&search, build_id, build_id_bytes);
-	for (size_t i = 0; i < root_count && search.best_worth < UINT64_MAX; i++) {
+	for (size_t i = 0; i < root_count && search.best_rank < UINT64_MAX; i++) {
 		struct stat status;
 
 		if (stat(roots[i], &status) == 0 && S_ISREG(status.st_mode)) {
@@ -189,18 +190,18 @@ int vg_store_find(const char *const *roots, size_t root_count, const char *name,
 			continue;
 		}
 		root_search_by_name(&search, roots[i]);
-		if (search.best_worth < UINT64_MAX)
+		if (search.best_rank < UINT64_MAX)
 			root_search_by_id(&search, roots[i]);
 	}
 	*path_out = search.best;
-	*has_functions = search.best_worth >= UINT64_MAX - 1;
+	*has_functions = search.best_rank >= UINT64_MAX - 1;
 	if (search.best == NULL && search.out_of_memory)
 		rc = vg_err_sys(err, -ENOMEM, "%s", name != NULL ? name : "");
-	else if (search.best == NULL && search.stranger != NULL)
-		rc = vg_err_set(err, -ESTALE, "%s: not used: by its MODULE record it belongs to another "
-				"module", search.stranger);
+	else if (search.best == NULL && search.other_module_path != NULL)
+		rc = vg_err_set(err, -ESTALE, "%s: not used: its MODULE record has the id of another module",
+				search.other_module_path);
 	else if (search.best == NULL)
-		rc = vg_err_set(err, -ENOENT, "%s: no store has its symbols", name != NULL ? name : "");
-	free(search.stranger);
+		rc = vg_err_set(err, -ENOENT, "%s: no symbols in any store", name != NULL ? name : "");
+	free(search.other_module_path);
 	return rc;
 }

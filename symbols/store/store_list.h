@@ -6,20 +6,23 @@
 
 #include "base/err.h"
 
-/* What is in a store: one of its .sym files. */
+/* One .sym file of a store.  The strings are valid only during the call of visit(). */
 struct vg_store_entry {
-	const char *path, *name, *debug_id, *code_id; /* "" where it does not say */
-	uint64_t bytes, functions, publics, lines;
-	const char *problem;         /* a sentence, or NULL */
+	const char *path;            /* of the file */
+	const char *name, *debug_id, *code_id; /* of the module; "" if the file does not have them */
+	uint64_t bytes;              /* size of the file */
+	uint64_t functions, public_symbols, lines; /* numbers of functions, PUBLIC records and lines */
+	const char *problem;         /* a sentence about what is wrong with the file; NULL: nothing */
 };
 
 /*
- * Calls visit for every .sym file of a store, in the order of names: <root>/<name>/<id>/<any>.sym,
- * of either layout, or the root itself if it is a file.  Each is read whole; one that cannot
- * be, has damaged records, ends within a line, or lies in a directory that is named by another id
- * has a problem.  visit returns 0, or a negative errno that ends the listing.
+ * Calls visit() for each .sym file of a store, sorted by name: <root>/<name>/<id>/<any>.sym, or the
+ * root itself if it is a file.  Each file is read completely.  An entry has a problem if the file
+ * cannot be read, has damaged records, is truncated, or is in a directory with another id.  visit()
+ * returns 0, or a negative errno, which ends the listing.
  *
- * 0; visit's; or why the root or, after all the others, a directory in it could not be read.
+ * Returns 0; the error of visit(); or an error of reading the root.  An unreadable directory inside
+ * the root does not end the listing; its error is returned at the end.
  */
 int vg_store_list(const char *root,
 		  int (*visit)(void *context, const struct vg_store_entry *entry), void *context,

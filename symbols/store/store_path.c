@@ -8,7 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-void vg_store_name(const char *from, char *to)
+void vg_store_safe_name(const char *from, char *to)
 {
 	size_t length = strnlen(from, VG_STORE_NAME_MAX);
 
@@ -24,35 +24,35 @@ void vg_store_name(const char *from, char *to)
 		strcpy(to, "_");
 }
 
-static bool has_absent(const char *text, size_t length)
+static bool has_missing_file(const char *text, size_t length)
 {
-	static const char record[] = "\nINFO ABSENT ";
+	static const char record[] = "\nINFO MISSING ";
 
 	return memmem(text, length, record, sizeof record - 1) != NULL;
 }
 
-static uint64_t text_worth(const char *text, size_t length)
+static uint64_t text_rank(const char *text, size_t length)
 {
 	static const char record[] = "\nPUBLIC ";
 	const char *at = text, *end = text + length;
-	uint64_t worth = 1;
+	uint64_t rank = 1;
 
 	const char *function = memmem(text, length, "\nFUNC ", 6);
 
 	if (function != NULL)
-		return UINT64_MAX - has_absent(text, (size_t)(function - text));
+		return UINT64_MAX - has_missing_file(text, (size_t)(function - text));
 	while ((at = memmem(at, (size_t)(end - at), record, sizeof record - 1)) != NULL) {
 		at += sizeof record - 1;
-		worth++;
+		rank++;
 	}
-	return worth;
+	return rank;
 }
 
-uint64_t vg_store_worth(const char *path)
+uint64_t vg_store_rank(const char *path)
 {
 	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
 	struct stat status;
-	uint64_t worth = 0;
+	uint64_t rank = 0;
 	void *text;
 
 	if (fd < 0)
@@ -60,16 +60,16 @@ uint64_t vg_store_worth(const char *path)
 	if (fstat(fd, &status) == 0 && S_ISREG(status.st_mode) && status.st_size > 0) {
 		text = mmap(NULL, (size_t)status.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
 		if (text != MAP_FAILED) {
-			worth = text_worth(text, (size_t)status.st_size);
+			rank = text_rank(text, (size_t)status.st_size);
 			munmap(text, (size_t)status.st_size);
 		}
 	}
 	close(fd);
-	return worth;
+	return rank;
 }
 
-uint64_t vg_store_worth_of(const struct vg_symbols *symbols)
+uint64_t vg_store_table_rank(const struct vg_symbols *symbols)
 {
-	return symbols->functions.count > 0 ? UINT64_MAX - (symbols->absent.path != NULL) :
-	       1 + symbols->publics.count;
+	return symbols->functions.count > 0 ? UINT64_MAX - (symbols->missing_file.path != NULL) :
+	       1 + symbols->linker_symbols.count;
 }

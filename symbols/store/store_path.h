@@ -6,18 +6,26 @@
 
 #include "symbols/table/table.h"
 
-/* Internal to symbols/. */
+/* Names and ranks of files in a store.  Internal to symbols/. */
 
-#define VG_STORE_NAME_MAX 240   /* leaves room for .sym.part within NAME_MAX */
+#define VG_STORE_NAME_MAX 240   /* room for ".sym.part" within NAME_MAX */
 
-/* One safe path component from a stranger's name.  to has VG_STORE_NAME_MAX + 1 chars. */
-void vg_store_name(const char *from, char *to);
+/* Writes a safe path component for an untrusted name to `to`, which has room for
+ * VG_STORE_NAME_MAX + 1 characters. */
+void vg_store_safe_name(const char *from, char *to);
 
-/* How good a .sym file is: 0 if it is not there, UINT64_MAX if it has functions, one less than that if
- * names of them are lost with an absent file, else one more
- * than it has publics.  One that may not be read counts as one without any: whoever opens it then
- * learns why.  vg_store_worth_of() says the same of a table. */
-uint64_t vg_store_worth(const char *path);
-uint64_t vg_store_worth_of(const struct vg_symbols *symbols);
+/*
+ * Compares files of one module: the file with more symbols has the greater rank.
+ *
+ *     UINT64_MAX       functions
+ *     UINT64_MAX - 1   functions, but a dwz file with some of their names was missing
+ *     1 + N            N PUBLIC records and no function
+ *     1                unknown: this process may not read the file; the caller opens it and reports the error
+ *     0                there is no file
+ *
+ * vg_store_table_rank() returns the rank that a file would have if the table were written to it.
+ */
+uint64_t vg_store_rank(const char *path);
+uint64_t vg_store_table_rank(const struct vg_symbols *symbols);
 
 #endif

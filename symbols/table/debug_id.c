@@ -4,7 +4,6 @@
 #include <string.h>
 
 #define GUID_BYTES 16
-#define TEXT_BYTES_HASHED 4096
 
 void vg_hex_text(const unsigned char *from, size_t bytes, char *text)
 {
@@ -55,15 +54,4 @@ void vg_debug_id_text(const unsigned char *build_id, size_t build_id_bytes,
 		guid[i] = order[i] < build_id_bytes ? build_id[order[i]] : 0;
 	vg_hex_text(guid, sizeof guid, text);
 	memcpy(text + 2 * sizeof guid, "0", 2);
-}
-
-void vg_debug_id_from_text(const void *section, size_t section_bytes, unsigned char id[16])
-{
-	const unsigned char *bytes = section;
-
-	memset(id, 0, GUID_BYTES);
-	if (section_bytes > TEXT_BYTES_HASHED)
-		section_bytes = TEXT_BYTES_HASHED;
-	for (size_t i = 0; i < section_bytes; i++)
-		id[i % GUID_BYTES] ^= bytes[i];
 }

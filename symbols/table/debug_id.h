@@ -6,9 +6,9 @@
 #include <stddef.h>
 
 /*
- * The id Breakpad's tools know a module by: a GUID made of the first 16 bytes of the build id
- * (zeros after a shorter one), its fields of 4, 2 and 2 bytes turned from little endian, in
- * upper-case hex, and the age, which is always 0 on Linux.
+ * Breakpad's id of a module: 32 upper-case hex digits and a number that Breakpad calls the age, which
+ * is always 0 on Linux.  The digits are a GUID made of the first 16 bytes of the build id, padded with
+ * zeros.  The first three fields of the GUID (4, 2 and 2 bytes) are read as little endian.
  */
 #define VG_DEBUG_ID_CHARS 33
 
@@ -16,15 +16,12 @@
 void vg_debug_id_text(const unsigned char *build_id, size_t build_id_bytes,
 		      char text[VG_DEBUG_ID_CHARS + 1]);
 
-/* What stands in for a build id where there is none: the exclusive or of the 16-byte blocks in at
- * most the first 4,096 bytes of .text, a last incomplete block filled with zeros. */
-void vg_debug_id_from_text(const void *section, size_t section_bytes, unsigned char id[16]);
-
-/* Whole bytes in upper-case hex, NUL-terminated; text has room for 2 * bytes + 1. */
+/* Writes upper-case hex digits and a NUL to `text`, which has room for 2 * bytes + 1 characters. */
 void vg_hex_text(const unsigned char *from, size_t bytes, char *text);
 
-/* Reads an even number of hex digits of either case up to the end of the string.
- * False, with *bytes undefined, if it is anything else or longer than room. */
+/* Reads `chars` hex digits of either case.  Sets *bytes to the number of bytes.  Returns false if a
+ * character is no hex digit, if the number of digits is odd, or if they need more than `room` bytes.
+ * `to` is then undefined. */
 bool vg_hex_parse(const char *text, size_t chars, unsigned char *to, size_t room, size_t *bytes);
 
 #endif

@@ -21,8 +21,8 @@ static void sink_append(const char *text, size_t length, void *opaque)
 	struct sink *sink = opaque;
 	struct vg_demangler *demangler = sink->demangler;
 
-	/* libiberty offers no way to stop it; its callback interface keeps everything on the
-	 * stack, so leaving it by a jump loses nothing. */
+	/* libiberty has no way to stop a demangler.  Its callback interface allocates nothing on
+	 * the heap, so longjmp() out of a callback leaks nothing. */
 	if (length > OUTPUT_MAX_CHARS - demangler->used ||
 	    vg_array_grow((void **)&demangler->text, &demangler->capacity, demangler->used,
 			  length + 1, 1) != 0)
@@ -52,10 +52,10 @@ const char *vg_demangle(struct vg_demangler *demangler, const char *name)
 {
 	if (!vg_is_mangled(name) || strnlen(name, INPUT_MAX_CHARS + 1) > INPUT_MAX_CHARS)
 		return name;
-	/* The one name of D's that is in no module. */
+	/* D's main function is not in a module. */
 	if (name[1] == 'D')
 		return "D main";
-	/* Rust's older names are C++ names that end in a hash, so Rust goes first. */
+	/* Legacy Rust names are valid C++ names with a hash at the end: try Rust first. */
 	if (demangle_with(demangler, name, rust_demangle_callback))
 		return demangler->text;
 	if (name[1] == 'Z' && demangle_with(demangler, name, cplus_demangle_v3_callback))
@@ -63,7 +63,7 @@ const char *vg_demangle(struct vg_demangler *demangler, const char *name)
 	return name;
 }
 
-/* Codes that stand for longer words: `SO` is 'Output, `DF` is .Finalize. */
+/* Counts codes of GNAT that expand to longer words: `SO` becomes 'Output, `DF` becomes .Finalize. */
 static size_t ada_growing_codes(const char *name)
 {
 	size_t count = 0;
@@ -78,11 +78,12 @@ const char *vg_demangle_ada(struct vg_demangler *demangler, const char *name)
 {
 	char *text;
 
-	/* libiberty makes room for one such code.  If a name has more, libiberty writes beyond its buffer. */
+	/* libiberty allocates room for one growing code only.  If a name has more of them, libiberty
+	 * writes beyond the end of its buffer. */
 	if (strnlen(name, INPUT_MAX_CHARS + 1) > INPUT_MAX_CHARS || ada_growing_codes(name) > 1)
 		return name;
 	text = ada_demangle(name, 0);
-	/* What is no encoded name comes back in angle brackets. */
+	/* If a name is not encoded, ada_demangle() returns it in angle brackets. */
 	if (text == NULL || text[0] == '<') {
 		free(text);
 		return name;

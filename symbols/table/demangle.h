@@ -6,8 +6,12 @@
 #include <stddef.h>
 
 /*
- * Source names from linker names, C++, Rust and Ada, by libiberty.  One of these is reused for many
- * names; all zero is a new one.
+ * Uses libiberty to demangle linker names of C++, of Rust and of D's main function, and names in
+ * Ada's encoding.  A new demangler is all zero.  Its buffer is reused for many names.
+ *
+ *     struct vg_demangler demangler = { 0 };
+ *     const char *name = vg_demangle(&demangler, "_Z4pushi");  // push(int)
+ *     vg_demangler_free(&demangler);
  */
 struct vg_demangler {
 	char *text;     /* owned; the last result */
@@ -15,16 +19,17 @@ struct vg_demangler {
 };
 
 /*
- * The source name, or `name` itself when it is no mangled name or does not demangle.  Names from
- * damaged files can demand exponential work: both the input (8 KiB) and the output (64 KiB) are
- * bounded, and what exceeds them stays mangled.  Valid until the next call.
+ * Returns the source name, or `name` itself if it is not mangled or cannot be demangled.  The result is
+ * valid until the next call.  A hostile name can take exponential time, so input is limited to 8 KiB
+ * and output to 64 KiB.  A name beyond these limits stays mangled.
  */
 const char *vg_demangle(struct vg_demangler *demangler, const char *name);
 
-/* True if the name looks like one that vg_demangle() knows. */
+/* True if vg_demangle() would try to demangle the name. */
 bool vg_is_mangled(const char *name);
 
-/* The same for GNAT's encoding of Ada's names, `shapes__fill`: a C name may look the same. */
+/* As vg_demangle(), for Ada names in GNAT's encoding (`shapes__fill`).  Call it only for Ada, because a C name can look
+ * like such a name. */
 const char *vg_demangle_ada(struct vg_demangler *demangler, const char *name);
 
 void vg_demangler_free(struct vg_demangler *demangler);

@@ -3,30 +3,30 @@
 
 #include "base/sorted.h"
 
-static const char *text(const struct vg_symbols *symbols, uint32_t name)
+static const char *string(const struct vg_symbols *symbols, uint32_t name)
 {
 	return vg_intern_text(&symbols->strings, name);
 }
 
-static const char *file_text(const struct vg_symbols *symbols, uint32_t file)
+static const char *file_name(const struct vg_symbols *symbols, uint32_t file)
 {
 	if (file == VG_SYMBOLS_NONE || symbols->files.items[file].name == VG_SYMBOLS_NONE)
 		return NULL;
-	return text(symbols, symbols->files.items[file].name);
+	return string(symbols, symbols->files.items[file].name);
 }
 
 static const struct vg_symbol_function *function_find(const struct vg_symbols *symbols,
 						      uint64_t address)
 {
 	const struct vg_symbol_function *functions = symbols->functions.items;
-	size_t count = vg_count_to(functions, symbols->functions.count, address, address);
+	size_t count = vg_count_at_most(functions, symbols->functions.count, address, address);
 	uint32_t at = count > 0 ? (uint32_t)(count - 1) : VG_SYMBOLS_NONE;
 
 	while (at != VG_SYMBOLS_NONE && address - functions[at].address >= functions[at].size_bytes)
 		at = functions[at].outer;
 	if (at == VG_SYMBOLS_NONE)
 		return NULL;
-	/* Folded functions share their code: the first by name stands for all. */
+	/* Functions that the linker folded have the same range.  Use the first by name. */
 	while (at > 0 && functions[at - 1].address == functions[at].address &&
 	       functions[at - 1].size_bytes == functions[at].size_bytes)
 		at--;
@@ -43,7 +43,7 @@ static const struct vg_symbol_row *line_find(const struct vg_symbols *symbols,
 	if (function->line_count == 0)
 		return NULL;
 	lines = symbols->lines.items + function->first_line;
-	count = vg_count_to(lines, function->line_count, address, address);
+	count = vg_count_at_most(lines, function->line_count, address, address);
 	if (count == 0 || address - lines[count - 1].address >= lines[count - 1].size_bytes)
 		return NULL;
 	return &lines[count - 1];
@@ -62,56 +62,58 @@ static bool inline_covers(const struct vg_symbols *symbols, const struct vg_symb
 	return false;
 }
 
-/* What a frame gets from the frame it called, or from the line record. */
-struct place {
+/* The source line of a frame.  For the innermost frame it comes from the line table, for each caller
+ * from the call site of the inlined call. */
+struct source_line {
 	const char *file;
 	uint32_t line;
 };
 
 static size_t frame_add(struct vg_symbol_frame *frames, size_t count, size_t max, const char *name,
-			struct place place, bool is_inline)
+			struct source_line source_line, bool is_inline)
 {
-	/* The last slot is the function's. */
+	/* Keep the last element for the function itself. */
 	if (is_inline && count + 1 >= max)
 		return count;
-	frames[count] = (struct vg_symbol_frame){ name, place.file, place.line, is_inline };
+	frames[count] = (struct vg_symbol_frame){ name, source_line.file, source_line.line, is_inline };
 	return count + 1;
 }
 
-static const struct vg_symbol_public *public_find(const struct vg_symbols *symbols,
-						  uint64_t address)
+static const struct vg_linker_symbol *linker_symbol_find(const struct vg_symbols *symbols,
+							 uint64_t address)
 {
-	const struct vg_symbol_public *publics = symbols->publics.items;
-	size_t count = vg_count_to(publics, symbols->publics.count, address, address);
+	const struct vg_linker_symbol *linker_symbols = symbols->linker_symbols.items;
+	size_t count = vg_count_at_most(linker_symbols, symbols->linker_symbols.count, address, address);
 
-	if (count == 0 || address - publics[count - 1].address >= publics[count - 1].size_bytes)
+	if (count == 0 || address - linker_symbols[count - 1].address >= linker_symbols[count - 1].size_bytes)
 		return NULL;
-	return &publics[count - 1];
+	return &linker_symbols[count - 1];
 }
 
 size_t vg_symbols_lookup(const struct vg_symbols *symbols, uint64_t address,
 			 struct vg_symbol_frame *frames, size_t max)
 {
 	const struct vg_symbol_function *function = function_find(symbols, address);
-	const struct vg_symbol_public *symbol;
+	const struct vg_linker_symbol *symbol;
 	const struct vg_symbol_row *line;
-	struct place place = { NULL, 0 };
-	uint32_t depth = VG_SYMBOLS_NONE; /* of the next frame outwards; NONE: any */
+	struct source_line source_line = { NULL, 0 };
+	uint32_t depth = VG_SYMBOLS_NONE; /* depth of the next caller; NONE: the innermost call is not found yet */
 	size_t count = 0;
 
 	if (max == 0)
 		return 0;
 	if (function == NULL) {
-		symbol = public_find(symbols, address);
+		symbol = linker_symbol_find(symbols, address);
 		if (symbol == NULL)
 			return 0;
-		return frame_add(frames, 0, max, text(symbols, symbol->name), place, false);
+		return frame_add(frames, 0, max, string(symbols, symbol->name), source_line, false);
 	}
 	line = line_find(symbols, function, address);
 	if (line != NULL)
-		place = (struct place){ file_text(symbols, line->file), line->line };
-	/* Children stand after their parent, so the last that covers the address is the innermost.
-	 * Its parents count even where their own ranges miss the address, as compilers let them. */
+		source_line = (struct source_line){ file_name(symbols, line->file), line->line };
+	/* Calls are in preorder, so the last call that covers the address is the innermost.  All its
+	 * parents are callers, even if their own ranges do not contain the address: compilers emit
+	 * such ranges. */
 	for (uint32_t i = function->inline_count; i-- > 0 && depth != 0;) {
 		const struct vg_symbol_inline *call =
 			&symbols->inlines.items[function->first_inline + i];
@@ -119,9 +121,9 @@ size_t vg_symbols_lookup(const struct vg_symbols *symbols, uint64_t address,
 		if (depth == VG_SYMBOLS_NONE ? !inline_covers(symbols, call, address) :
 					       call->depth != depth - 1)
 			continue;
-		count = frame_add(frames, count, max, text(symbols, call->name), place, true);
-		place = (struct place){ file_text(symbols, call->call_file), call->call_line };
+		count = frame_add(frames, count, max, string(symbols, call->name), source_line, true);
+		source_line = (struct source_line){ file_name(symbols, call->call_file), call->call_line };
 		depth = call->depth;
 	}
-	return frame_add(frames, count, max, text(symbols, function->name), place, false);
+	return frame_add(frames, count, max, string(symbols, function->name), source_line, false);
 }

@@ -3,7 +3,7 @@
 
 #include "base/sorted.h"
 
-/* end - 1 would do for a whole 2^64, but no module reaches there: clamp instead. */
+/* A range that ends at 2^64 is clamped: no module reaches that far. */
 static uint64_t range_end(uint64_t address, uint64_t size_bytes)
 {
 	uint64_t end;
@@ -29,32 +29,33 @@ static int function_compare(const void *left, const void *right, void *context)
 		return a->address < b->address ? -1 : 1;
 	if (a->name != b->name)
 		return strcmp(name_text(context, a->name), name_text(context, b->name));
-	/* Lines were appended in reading order: the first read of two equals stays first. */
+	/* Among equal functions, the one that was read first comes first.  It has the lowest
+	 * first_line. */
 	return a->first_line < b->first_line ? -1 : a->first_line > b->first_line;
 }
 
-static bool slice_is_inside(uint32_t first, uint32_t count, size_t total)
+static bool slice_is_valid(uint32_t first, uint32_t count, size_t total)
 {
 	return (uint64_t)first + count <= total;
 }
 
-static bool indices_are_inside(const struct vg_symbols *symbols)
+static bool indices_are_valid(const struct vg_symbols *symbols)
 {
 	for (size_t i = 0; i < symbols->functions.count; i++) {
 		const struct vg_symbol_function *function = &symbols->functions.items[i];
 
 		if (function->name >= symbols->strings.count ||
-		    !slice_is_inside(function->first_line, function->line_count,
-				     symbols->lines.count) ||
-		    !slice_is_inside(function->first_inline, function->inline_count,
-				     symbols->inlines.count))
+		    !slice_is_valid(function->first_line, function->line_count,
+				    symbols->lines.count) ||
+		    !slice_is_valid(function->first_inline, function->inline_count,
+				    symbols->inlines.count))
 			return false;
 	}
 	for (size_t i = 0; i < symbols->inlines.count; i++) {
 		const struct vg_symbol_inline *call = &symbols->inlines.items[i];
 
 		if (call->name >= symbols->strings.count ||
-		    !slice_is_inside(call->first_range, call->range_count, symbols->ranges.count) ||
+		    !slice_is_valid(call->first_range, call->range_count, symbols->ranges.count) ||
 		    (call->call_file != VG_SYMBOLS_NONE && call->call_file >= symbols->files.count))
 			return false;
 	}
@@ -64,8 +65,8 @@ static bool indices_are_inside(const struct vg_symbols *symbols)
 		if (file != VG_SYMBOLS_NONE && file >= symbols->files.count)
 			return false;
 	}
-	for (size_t i = 0; i < symbols->publics.count; i++) {
-		if (symbols->publics.items[i].name >= symbols->strings.count)
+	for (size_t i = 0; i < symbols->linker_symbols.count; i++) {
+		if (symbols->linker_symbols.items[i].name >= symbols->strings.count)
 			return false;
 	}
 	return symbols->functions.count < VG_SYMBOLS_NONE;
@@ -83,12 +84,12 @@ static void functions_deduplicate(struct vg_symbols *symbols)
 		if (last != NULL && last->address == function->address &&
 		    last->name == function->name)
 			continue;
-		/* Folded by the linker: one stands for all. */
+		/* The linker folded two functions into one. */
 		if (last != NULL && last->address == function->address &&
 		    last->size_bytes == function->size_bytes) {
 			if (function->first_line < last->first_line)
 				*last = *function;
-			last->multiple = true;
+			last->is_multiple = true;
 			continue;
 		}
 		symbols->functions.items[kept++] = *function;
@@ -96,8 +97,8 @@ static void functions_deduplicate(struct vg_symbols *symbols)
 	symbols->functions.count = kept;
 }
 
-/* Nearest earlier function that ends later, by walking the chain built so far: lookups then step
- * over everything that ended before the address. */
+/* Sets `outer` by following the chain built so far.  With `outer`, a lookup skips functions that
+ * end before the address. */
 static void functions_link_outer(struct vg_symbols *symbols)
 {
 	struct vg_symbol_function *functions = symbols->functions.items;
@@ -122,10 +123,10 @@ static void lines_sort(struct vg_symbols *symbols)
 	}
 }
 
-/* The last function that starts at or before the address, or VG_SYMBOLS_NONE. */
+/* Index of the last function that starts at or before the address, or VG_SYMBOLS_NONE. */
 static uint32_t function_before(const struct vg_symbols *symbols, uint64_t address)
 {
-	size_t count = vg_count_to(symbols->functions.items, symbols->functions.count, address, address);
+	size_t count = vg_count_at_most(symbols->functions.items, symbols->functions.count, address, address);
 
 	return count > 0 ? (uint32_t)(count - 1) : VG_SYMBOLS_NONE;
 }
@@ -133,60 +134,62 @@ static uint32_t function_before(const struct vg_symbols *symbols, uint64_t addre
 static uint64_t section_end(const struct vg_symbols *symbols, uint64_t address)
 {
 	const struct vg_symbol_range *sections = symbols->sections.items;
-	size_t count = vg_count_to(sections, symbols->sections.count, address, address);
+	size_t count = vg_count_at_most(sections, symbols->sections.count, address, address);
 
 	if (count == 0 || address - sections[count - 1].address >= sections[count - 1].size_bytes)
 		return UINT64_MAX;
 	return range_end(sections[count - 1].address, sections[count - 1].size_bytes);
 }
 
-static void publics_bound(struct vg_symbols *symbols)
+static void linker_symbols_bound(struct vg_symbols *symbols)
 {
-	struct vg_symbol_public *publics = symbols->publics.items;
+	struct vg_linker_symbol *linker_symbols = symbols->linker_symbols.items;
 	uint64_t next = UINT64_MAX;
 
-	for (size_t i = symbols->publics.count; i-- > 0;) {
-		uint64_t address = publics[i].address;
+	for (size_t i = symbols->linker_symbols.count; i-- > 0;) {
+		uint64_t address = linker_symbols[i].address;
 		uint64_t end = section_end(symbols, address);
 		uint32_t before = function_before(symbols, address);
 		size_t after = before == VG_SYMBOLS_NONE ? 0 : (size_t)before + 1;
 
-		if (i + 1 < symbols->publics.count && publics[i + 1].address > address)
-			next = publics[i + 1].address;
+		if (i + 1 < symbols->linker_symbols.count && linker_symbols[i + 1].address > address)
+			next = linker_symbols[i + 1].address;
 		if (next < end)
 			end = next;
 		if (after < symbols->functions.count && symbols->functions.items[after].address < end)
 			end = symbols->functions.items[after].address;
-		/* Within a function it may add nothing after that ends, such as padding. */
+		/* A symbol inside a function ends where the function ends.  Padding after the
+		 * function is not part of the symbol. */
 		while (before != VG_SYMBOLS_NONE &&
 		       function_end(&symbols->functions.items[before]) <= address)
 			before = symbols->functions.items[before].outer;
 		if (before != VG_SYMBOLS_NONE && function_end(&symbols->functions.items[before]) < end)
 			end = function_end(&symbols->functions.items[before]);
-		publics[i].size_bytes = end - address;
+		linker_symbols[i].size_bytes = end - address;
 	}
 }
 
 int vg_symbols_finish(struct vg_symbols *symbols)
 {
-	if (!indices_are_inside(symbols))
+	if (!indices_are_valid(symbols))
 		return -EINVAL;
 	if (symbols->functions.count > 1)
 		qsort_r(symbols->functions.items, symbols->functions.count,
 			sizeof *symbols->functions.items, function_compare, symbols);
-	vg_sort_by(symbols->publics.items, symbols->publics.count, address);
+	vg_sort_by(symbols->linker_symbols.items, symbols->linker_symbols.count, address);
 	vg_sort_by(symbols->sections.items, symbols->sections.count, address);
 	functions_deduplicate(symbols);
 	functions_link_outer(symbols);
 	lines_sort(symbols);
-	publics_bound(symbols);
+	linker_symbols_bound(symbols);
 	return 0;
 }
 
 int vg_symbols_add_file_id(struct vg_symbols *symbols, uint32_t name, uint32_t *index)
 {
 	struct vg_symbol_file file = { name };
-	/* Room first: the index and the array must not part ways. */
+	/* Reserve first: a later failure would leave an id in file_index that the array does not
+	 * have. */
 	int rc = vg_array_reserve(&symbols->files, 1);
 
 	if (rc != 0)
@@ -217,15 +220,15 @@ void vg_symbols_free(struct vg_symbols *symbols)
 	free(symbols->os);
 	free(symbols->arch);
 	free(symbols->source);
-	vg_absent_free(&symbols->absent);
+	vg_missing_file_free(&symbols->missing_file);
 	vg_array_free(&symbols->files);
 	vg_array_free(&symbols->functions);
 	vg_array_free(&symbols->lines);
 	vg_array_free(&symbols->inlines);
 	vg_array_free(&symbols->ranges);
-	vg_array_free(&symbols->publics);
+	vg_array_free(&symbols->linker_symbols);
 	vg_array_free(&symbols->sections);
-	vg_array_free(&symbols->unwinds);
-	vg_array_free(&symbols->unwind_rows);
+	vg_array_free(&symbols->cfi_ranges);
+	vg_array_free(&symbols->cfi_rows);
 	memset(symbols, 0, sizeof *symbols);
 }

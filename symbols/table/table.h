@@ -9,39 +9,46 @@
 #include "base/array.h"
 #include "base/build_id.h"
 #include "base/intern.h"
-#include "symbols/table/absent.h"
+#include "symbols/table/missing_file.h"
 
 /*
- * The symbols of one module, in no file's format.
+ * The symbols of one module, independent of any file format.
  *
- * Every address is relative to the p_vaddr of the module's first PT_LOAD segment, so that a
- * profile's module-relative address is looked up as it stands.  Text lives in `strings`;
- * names below are its ids.  Readers fill the arrays in any order and call vg_symbols_finish().
+ * Addresses are relative to the p_vaddr of the module's first PT_LOAD segment, like the addresses in
+ * a profile.  Names are ids in `strings`.  A reader fills the arrays in any order and then calls
+ * vg_symbols_finish().  After that, lookups are possible.
+ *
+ *     struct vg_symbol_frame frames[64];
+ *     size_t count = vg_symbols_lookup(&symbols, address, frames, 64);
+ *     if (count > 0)
+ *             name = frames[0].function, line = frames[0].line;
  */
 
 #define VG_SYMBOLS_NONE UINT32_MAX      /* no such string, file, function or inline */
-#define VG_DEBUG_ID_ROOM 48             /* 32 digits, the age, NUL, and room for a longer age */
+#define VG_DEBUG_ID_ROOM 48             /* for 32 digits, an age of up to 8 digits and a NUL; see debug_id.h */
 
 struct vg_symbol_file {
-	uint32_t name;                  /* VG_SYMBOLS_NONE: cited, but never named */
+	uint32_t name;                  /* VG_SYMBOLS_NONE: a line refers to the file, but no record names it */
 };
 
-/* One contiguous piece of code; a function of several ranges is several of these. */
+/* One contiguous range of code.  A function of several ranges has several entries. */
 struct vg_symbol_function {
 	uint64_t address, size_bytes;
 	uint32_t parameter_bytes;
 	uint32_t name;
 	uint32_t first_line, line_count;
 	uint32_t first_inline, inline_count;
-	uint32_t outer;                 /* nearest earlier one that ends later, or NONE */
-	bool multiple;                  /* other symbols share this code */
+	uint32_t outer;                 /* index of the nearest function before this one that ends after
+					   the end of this one, or VG_SYMBOLS_NONE */
+	bool is_multiple;               /* other names are at this address too; Breakpad's "m" */
 };
 
-/* Sorted by address within a function, and clipped to it. */
+/* One row of a function's line table.  The rows of a function are sorted by address and lie inside
+ * it. */
 struct vg_symbol_row {
 	uint64_t address;
 	uint32_t size_bytes;
-	uint32_t line;                  /* 0: the compiler says no line */
+	uint32_t line;                  /* 0: no line is known */
 	uint32_t file;                  /* index in files, or VG_SYMBOLS_NONE */
 };
 
@@ -49,59 +56,61 @@ struct vg_symbol_range {
 	uint64_t address, size_bytes;
 };
 
-/* A call that was inlined.  Those of a function stand parent first, children after it: the
- * parent of one is the nearest before it whose depth is one less. */
+/* One inlined call.  The calls of a function are in preorder: the parent of a call is the nearest
+ * earlier one whose depth is 1 less. */
 struct vg_symbol_inline {
 	uint32_t depth;                 /* 0: inlined into the function itself */
 	uint32_t call_line;
 	uint32_t call_file;             /* index in files, or VG_SYMBOLS_NONE */
-	uint32_t name;                  /* of the function that was inlined */
+	uint32_t name;                  /* of the inlined function */
 	uint32_t first_range, range_count;
 };
 
-/* A linker symbol; its size is what vg_symbols_finish() could bound it by. */
-struct vg_symbol_public {
+/* A symbol of the linker's symbol tables, or a PUBLIC record.  vg_symbols_finish() sets its size so that it does not
+ * reach beyond the beginning of the next symbol. */
+struct vg_linker_symbol {
 	uint64_t address, size_bytes;
 	uint32_t parameter_bytes;
 	uint32_t name;
-	bool multiple;
+	bool is_multiple;
 };
 
-/* How to find the caller's registers, for one stretch of code.  The first row holds where the
- * stretch begins, each further one from where it stands on, with what changed. */
-struct vg_symbol_unwind {
+/* CFI rows of one range of code: how to find the caller's registers.  The first row holds from the
+ * start of the range; each further row holds from its offset on and gives the rules that changed. */
+struct vg_symbol_cfi_range {
 	uint64_t address, size_bytes;
 	uint32_t first_row, row_count;
 };
 
-/* Rules have the form "REGISTER: EXPRESSION REGISTER: EXPRESSION ...", in the postfix language
- * that Breakpad's STACK CFI records are written in. */
-struct vg_symbol_unwind_row {
-	uint32_t offset_bytes;          /* from the unwind's address */
+/* `rules` is "REGISTER: EXPRESSION REGISTER: EXPRESSION ...", in the postfix language of Breakpad's
+ * STACK CFI records. */
+struct vg_symbol_cfi_row {
+	uint32_t offset_bytes;          /* from the start of the range */
 	uint32_t rules;
 };
 
 struct vg_symbols {
 	struct vg_intern strings;
-	char *module_name, *os, *arch;          /* owned; "Linux", "x86_64" */
-	char *source;                           /* owned; where they came from, for people */
-	char debug_id[VG_DEBUG_ID_ROOM];        /* Breakpad's, see symbols/table/debug_id.h */
+	char *module_name, *os, *arch;          /* owned; for example "libc.so.6", "Linux", "x86_64" */
+	char *source;                           /* owned; a description of the files that were read */
+	char debug_id[VG_DEBUG_ID_ROOM];        /* see symbols/table/debug_id.h */
 	unsigned char build_id[VG_BUILD_ID_MAX_BYTES];
-	size_t build_id_bytes;                  /* 0: the module has none */
+	size_t build_id_bytes;                  /* 0: the module has no build id */
 	VG_ARRAY(struct vg_symbol_file) files;
 	VG_ARRAY(struct vg_symbol_function) functions;
 	VG_ARRAY(struct vg_symbol_row) lines;
 	VG_ARRAY(struct vg_symbol_inline) inlines;
-	VG_ARRAY(struct vg_symbol_range) ranges;        /* of inlines */
-	VG_ARRAY(struct vg_symbol_public) publics;
-	VG_ARRAY(struct vg_symbol_range) sections;      /* of code with names; they bound the publics */
-	bool wants_unwinds;                     /* set by who wants them; not read otherwise */
-	VG_ARRAY(struct vg_symbol_unwind) unwinds;      /* sorted, without overlaps */
-	VG_ARRAY(struct vg_symbol_unwind_row) unwind_rows;
-	uint64_t unwinds_left_out;              /* rows that the language cannot say */
+	VG_ARRAY(struct vg_symbol_range) ranges;        /* of the inlined calls */
+	VG_ARRAY(struct vg_linker_symbol) linker_symbols;
+	VG_ARRAY(struct vg_symbol_range) sections;      /* ranges of code; no linker symbol crosses their ends */
+	bool wants_cfi;                         /* set by the caller if it wants cfi_ranges */
+	VG_ARRAY(struct vg_symbol_cfi_range) cfi_ranges; /* sorted, without overlaps */
+	VG_ARRAY(struct vg_symbol_cfi_row) cfi_rows;
+	uint64_t cfi_rows_left_out;             /* rows that Breakpad's language cannot express */
 	struct vg_intern file_index;            /* string id -> index in files */
-	struct vg_absent absent;                /* names that are in it are lost */
-	uint64_t bad_records, first_bad_line;   /* what a reader had to leave out; 0: nothing */
+	struct vg_missing_file missing_file;    /* a dwz file whose names are not in the table */
+	uint64_t bad_records, first_bad_line;   /* damaged records that a reader skipped; the line
+						   of the first, in a text file */
 };
 
 struct vg_symbol_frame {
@@ -112,31 +121,37 @@ struct vg_symbol_frame {
 };
 
 /*
- * The frames at an address, innermost first.  The last is the function itself; an outer frame's
- * line is where its callee was called.  Returns how many were written, at most max: of a deeper
- * stack the frames next to the function are left out.  0 when nothing covers the address.
+ * Writes the frames at an address, innermost first: inlined calls, then the function itself.  The
+ * innermost frame's line is the line at the address.  Each other frame's line is where it calls the
+ * frame before it.  Returns the number of frames, at most `max`, or 0 if no symbol covers the
+ * address.  If there are more frames, the outermost inlined calls are left out.
  */
 size_t vg_symbols_lookup(const struct vg_symbols *symbols, uint64_t address,
 			 struct vg_symbol_frame *frames, size_t max);
 
-/* The index of the file of that name, added if it is new.  0 or -ENOMEM. */
+/* Sets *index to the index of the file with that name.  Adds the file if it is new.  Returns 0 or
+ * -ENOMEM. */
 int vg_symbols_add_file(struct vg_symbols *symbols, const char *name, uint32_t *index);
 
-/* The same for a string of the table. */
+/* As vg_symbols_add_file(), for a name that is already in `strings`. */
 int vg_symbols_add_file_id(struct vg_symbols *symbols, uint32_t name, uint32_t *index);
 
-/* Marks the functions, and the publics, at whose address there are publics of other names: one
- * name stands for several there.  Before publics are dropped in favour of functions.  0 or -ENOMEM
- * (symbols/table/multiple.c). */
+/* Sets is_multiple of each function and linker symbol if a linker symbol with another name is at the same address
+ * (symbols/table/multiple.c).  Call this before you remove linker symbols at the addresses of functions.
+ * Returns 0 or -ENOMEM. */
 int vg_symbols_mark_multiple(struct vg_symbols *symbols);
 
-/* Sorts functions, their lines, publics and sections, drops functions that occur twice (same
- * address and name; of those of other names for the same stretch, such as the linker folds, the
- * first read stays, marked), and bounds the publics.  Call once after filling; lookups need it.
- * 0, -ENOMEM, or -EINVAL if an index in the arrays points outside them. */
+/*
+ * Makes the table ready for lookups.  Call it once, after all arrays are filled.  Sorts functions,
+ * lines, linker symbols and sections.  If functions have the same address and size, keeps the one
+ * that was read first, and sets its is_multiple if the names differ.  Sets the sizes of linker
+ * symbols.
+ *
+ * Returns 0; -ENOMEM; -EINVAL: an array has an index that is beyond the end of another array.
+ */
 int vg_symbols_finish(struct vg_symbols *symbols);
 
-/* Frees what it holds and makes it an empty table; NULL and an all-zero one are allowed. */
+/* Frees the contents and leaves an empty table.  `symbols` may be NULL or an empty table. */
 void vg_symbols_free(struct vg_symbols *symbols);
 
 #endif

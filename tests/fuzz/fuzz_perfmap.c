@@ -1,20 +1,18 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/*
- * The helper's reader of perf maps: the input is four addresses of samples, and then the map.  Whatever that is, the
- * profile is one that can be read, and no two names in it are of the same code.  Where the first byte is 255, the file
- * goes on for 256 KiB of nothing.
- */
+/* The helper's reader of perf maps. The input is four sample addresses, and then the map. Whatever the input is, the
+ * profile must be readable, and no two of its names may be of the same code. If the first byte is 255, the file also
+ * ends with 256 KiB of zeros. */
 #include "tests/fuzz/input.h"
 
 #include <fcntl.h>
 #include <string.h>
 
 #include "profile/reader.h"
-#include "vignetted/target/perfmap.h"
+#include "vignetted/target/perf_map.h"
 
 enum { ADDRESSES = 4, SPARSE_BYTES = 1 << 18 };
 
-static struct vg_perfmap map = { .directory = -1 };
+static struct vg_perf_map map = { .directory = -1 };
 static int map_fd = -1, out_fd = -1;
 
 static void files_make(void)
@@ -28,16 +26,16 @@ static void files_make(void)
 		abort();
 }
 
-/* Whether the names are of code that one of the addresses may be in, and that is not the next one's. */
+/* True if each name is of code that one of the addresses may be in, and the code does not overlap the next. */
 static bool code_is_good(const struct vg_profile *profile, const uint64_t addresses[ADDRESSES])
 {
-	for (size_t i = 0; i < profile->code.count; i++) {
-		const struct vg_code *code = &profile->code.items[i];
-		bool wanted = false;
+	for (size_t i = 0; i < profile->jit_code.count; i++) {
+		const struct vg_jit_code *code = &profile->jit_code.items[i];
+		bool is_needed = false;
 
 		for (size_t at = 0; at < ADDRESSES; at++)
-			wanted = wanted || addresses[at] >= code->address;
-		if (!wanted || (i > 0 && code->address - code[-1].address < code[-1].size_bytes) ||
+			is_needed = is_needed || addresses[at] >= code->address;
+		if (!is_needed || (i > 0 && code->address - code[-1].address < code[-1].size_bytes) ||
 		    (i > 0 && code->address == code[-1].address))
 			return false;
 	}
@@ -63,7 +61,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	static const struct vg_writer_header header = { .mode = "wall", .writer = "", .arch = "",
 							.program = "" };
-	uint64_t addresses[ADDRESSES], whole;
+	uint64_t addresses[ADDRESSES], map_bytes;
 	struct vg_writer writer;
 
 	if (map_fd < 0)
@@ -71,14 +69,14 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	if (size < sizeof addresses)
 		return 0;
 	memcpy(addresses, data, sizeof addresses);
-	whole = size - sizeof addresses + (data[0] == 255 ? SPARSE_BYTES : 0);
+	map_bytes = size - sizeof addresses + (data[0] == 255 ? SPARSE_BYTES : 0);
 	if (ftruncate(out_fd, 0) != 0 || lseek(out_fd, 0, SEEK_SET) != 0 || ftruncate(map_fd, 0) != 0 ||
 	    pwrite(map_fd, data + sizeof addresses, size - sizeof addresses, 0) != (ssize_t)(size - sizeof addresses) ||
-	    ftruncate(map_fd, (off_t)whole) != 0)
+	    ftruncate(map_fd, (off_t)map_bytes) != 0)
 		abort();
 	vg_writer_open(&writer, out_fd, 0);
 	vg_writer_header(&writer, &header);
-	if (vg_perfmap_write(&map, addresses, ADDRESSES, &writer) != 0 || map.unread_bytes != 0)
+	if (vg_perf_map_write(&map, addresses, ADDRESSES, &writer) != 0 || map.unread_bytes != 0)
 		abort();
 	vg_writer_end(&writer, "end", 1, NULL, 0);
 	vg_writer_close(&writer);

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* The reader of profiles, and the views of what it makes of them. */
+/* The reader of profiles, and the views. */
 #include "profile/reader.h"
 #include "tests/fuzz/input.h"
 #include "vgtool/analysis/measures.h"
@@ -10,10 +10,10 @@
 
 static void views_write(const struct vg_profile *profile)
 {
-	struct vg_folding folding = { .by_thread = true };
+	struct vg_folded_options folding = { .by_thread = true };
 	struct vg_measures measures = { 0 };
 	struct vg_summary summary = { 0 };
-	struct vg_spans spans;
+	struct vg_intervals intervals;
 
 	vg_speedscope_write(profile, VG_WEIGHT_WALL, "fuzz", input_sink());
 	vg_chrome_write(profile, "fuzz", input_sink());
@@ -21,11 +21,11 @@ static void views_write(const struct vg_profile *profile)
 	if (vg_measures_add(&measures, profile, "fuzz.vgp", NULL) == 0)
 		vg_measures_finish(&measures);
 	vg_measures_free(&measures);
-	/* Counters too, by interval. */
-	if (vg_spans_build(&spans, profile) == 0 && vg_summary_add(&summary, &spans) == 0)
+	/* the summary has the counters and the intervals */
+	if (vg_intervals_build(&intervals, profile) == 0 && vg_summary_add(&summary, &intervals) == 0)
 		vg_summary_finish(&summary);
 	vg_summary_free(&summary);
-	vg_spans_free(&spans);
+	vg_intervals_free(&intervals);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)

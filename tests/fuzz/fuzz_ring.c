@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/*
- * The helper's side of the ring of events: the input is a list of 12-byte steps, each of which puts
- * a number somewhere into the ring, or has the helper fetch what is there.  Whatever it is, the
- * profile is one that can be read, and has as many events as were counted.
- */
+/* The helper's side of the event ring. The input is a list of steps of 12 bytes. A step puts a number somewhere into
+ * the ring, or the helper fetches the events. Whatever the input is, the profile must be readable, and have as many
+ * events as the helper counted. */
 #include "tests/fuzz/input.h"
 
 #include <fcntl.h>
@@ -12,7 +10,7 @@
 #include "profile/reader.h"
 #include "vignetted/target/events.h"
 
-enum { TASKS = 3, FIRST_TID = 10, NEAR = 4 };
+enum { TASKS = 3, FIRST_TID = 10, LANES_USED = 4 };
 
 static struct vg_lanes *shared;
 static int ring_fd = -1, out_fd = -1;
@@ -37,10 +35,10 @@ static void ring_reset(void)
 	shared->version = VG_LANES_VERSION;
 }
 
-/* One step: what, where, a small and a large number. */
+/* A step has its kind, an offset and a number of 64 bits. */
 static void step_put(const uint8_t *step)
 {
-	uint32_t lane_at = step[1] % NEAR, at = step[2] | (uint32_t)step[3] << 8;
+	uint32_t lane_at = step[1] % LANES_USED, at = step[2] | (uint32_t)step[3] << 8;
 	struct vg_lane *lane = &shared->lanes[lane_at];
 	struct vg_lane_record *record = &shared->records[lane_at][at % VG_LANE_RECORDS];
 	uint64_t value;
@@ -59,7 +57,7 @@ static void step_put(const uint8_t *step)
 	case 9: shared->labels_bytes += at % 32; break;
 	case 10: memcpy(shared->labels + at, &value, sizeof value); break;
 	case 11: record->time_ns = value; break;
-	case 12: record->what = value; break;
+	case 12: record->type_and_labels = value; break;
 	case 13: record->value = value; break;
 	case 14: record->parent = value; break;
 	case 15: lane->tail = value; break;
@@ -90,7 +88,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	struct vg_events events;
 	struct vg_writer writer;
 	uint32_t threads = 0;
-	struct vg_events_sink sink = { &tasks, 0, false };
+	struct vg_drain_context sink = { &tasks, 0, false };
 
 	if (shared == NULL)
 		ring_make();
@@ -104,13 +102,13 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
 		items[threads].tid = thread.tid;
 		items[threads].accounts[0].id = threads;
-		items[threads].begun = 1;
+		items[threads].in_profiles = 1;
 		vg_writer_thread(&writer, &thread, "");
 	}
 	if (vg_events_open(&events, ring_fd, size > 0 && data[0] % 2 != 0) != 0)
 		abort();
 	vg_events_begin(&events, 0);
-	vg_events_join(&events, 0, &writer, &threads, 0);
+	vg_events_recording_begin(&events, 0, &writer, &threads, 0);
 	for (; size >= 12; data += 12, size -= 12) {
 		sink.now_ns += 1 << 20;
 		if (data[0] >= 0xf0)
@@ -124,7 +122,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 		vg_events_interval_at(&events, &items[i], sink.now_ns / 2);
 	vg_events_finish(&events);
 	vg_writer_end(&writer, "end", sink.now_ns, NULL, 0);
-	profile_check(events.outs[0].recorded);
+	profile_check(events.profiles[0].recorded);
 	vg_events_close(&events);
 	vg_writer_close(&writer);
 	return 0;

@@ -1,15 +1,17 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
- * Walks by unwind information that is the input, our own and libunwind's.  The process that is sampled is this one: a
- * module lies in an area of its own, whose sorted table is made here from what the input says of it.  A byte of it
- * changes from read to read.
+ * Unwinding with untrusted unwind information, by the helper's rows and by libunwind.  The sampled process is this one.
+ * It has one module, in a memory area.  The module has a sorted table of its functions, made here, or it has no table:
+ * then the helper makes an index of .eh_frame.  One byte of the area changes between reads.  The input has:
  *
- *     8 words of 16 bits      pc, sp, fp, rbx; where the table's two entries lead; what the second begins at; which byte
- *                             changes, or 0
- *     64 words of 16 bits     the stack; the last is also which bits of that byte change, and behind which of eight reads
+ *     8 words of 16 bits      pc, sp, fp, rbx; the two values of the table; the second key of the table, which says by
+ *                             an odd number that there is no table; the offset of the byte that changes, or 0.  If sp
+ *                             is not a multiple of 8, there is another stack, at rbx.
+ *     64 words of 16 bits     the stack.  The last word also says which bits of that byte change, and after which of
+ *                             eight reads.
  *     the rest                the module, from FRAMES_AT on
  *
- * A word of 16 bits is a place in the area, so that most are good for something.
+ * A word is an offset in the area, so that most words are meaningful addresses.
  */
 #include "tests/fuzz/input.h"
 
@@ -20,21 +22,22 @@
 #include "vignetted/unwind/guess.h"
 #include "vignetted/unwind/unwind.h"
 
-enum { AREA_BYTES = 1 << 16, FRAMES_AT = 64, HEAD_WORDS = 8, STACK_WORDS = 64, FRAMES_MAX = 1000 };
+enum { AREA_BYTES = 1 << 16, FRAMES_AT = 64, HEAD_WORDS = 8, STACK_WORDS = 64, OTHER_WORDS = 16, FRAMES_MAX = 1000 };
 enum { PC, SP, FP, RBX, FIRST_AT, SECOND_AT, SECOND_CODE, CHANGES_AT };
 
-/* Few, for each is a read that is tried; a loop needs more.  The cache has two pages here: most reads take one in. */
+/* Small, because each word is one read, although a loop would need more. The memory cache has two pages in this build
+ * (VG_MEMORY_PAGES), so most reads replace one of them. */
 enum { WORDS_MAX = 1 << 16 };
 
-/* Where code begins, and where it is no module's. */
-enum { CODE_AT = 0x8000, ELSEWHERE_AT = 0xe000 };
+/* where code begins, and where code begins that is in no module */
+enum { CODE_AT = 0x8000, NO_MODULE_AT = 0xe000 };
 
 static unsigned char *area;
 static uint16_t changes_at;
-static uint8_t changes_by, changes_behind;
+static uint8_t changes_by, changes_after;
 static unsigned int reads;
 
-/* In the place of the kernel's: what another thread might do goes on between two reads. */
+/* Replaces the system call. Another thread could change memory between two reads: this changes one byte. */
 ssize_t process_vm_readv(pid_t pid, const struct iovec *local, unsigned long locals, const struct iovec *remote,
 			 unsigned long remotes, unsigned long flags)
 {
@@ -44,12 +47,12 @@ ssize_t process_vm_readv(pid_t pid, const struct iovec *local, unsigned long loc
 	    remote->iov_len > AREA_BYTES - at || local->iov_len < remote->iov_len)
 		return -1;
 	memcpy(local->iov_base, area + at, remote->iov_len);
-	if (changes_at != 0 && (changes_behind >> reads++ % 8 & 1) != 0)
+	if (changes_at != 0 && (changes_after >> reads++ % 8 & 1) != 0)
 		area[changes_at] ^= changes_by;
 	return (ssize_t)remote->iov_len;
 }
 
-static uint64_t place(uint16_t word)
+static uint64_t area_address(uint16_t word)
 {
 	return word == 0 ? 0 : (uint64_t)area + word;
 }
@@ -77,28 +80,35 @@ static void area_fill(const uint16_t head[HEAD_WORDS], const uint8_t *data, size
 	memcpy(area + FRAMES_AT, data, size);
 }
 
-static void modules_make(struct vg_modules *modules)
+static void modules_make(struct vg_modules *modules, bool has_table)
 {
 	static struct vg_memory memory;
-	struct vg_mapped module = { .name = "module", .loaded = true, .image = {
+	struct vg_process_module module = { .name = "module", .loaded = true, .image = {
 		.base = (uint64_t)area, .end = (uint64_t)area + AREA_BYTES, .eh_frame_hdr = (uint64_t)area,
 		.eh_frame_hdr_bytes = FRAMES_AT,
 	} };
-	struct vg_code_range code = { (uint64_t)area + CODE_AT, (uint64_t)area + ELSEWHERE_AT, 0 };
-	struct vg_code_range elsewhere = { (uint64_t)area + ELSEWHERE_AT, (uint64_t)area + AREA_BYTES, VG_NONE };
+	struct vg_code_range code = { .start = (uint64_t)area + CODE_AT, .end = (uint64_t)area + NO_MODULE_AT };
+	struct vg_code_range no_module = {
+		.start = (uint64_t)area + NO_MODULE_AT, .end = (uint64_t)area + AREA_BYTES, .module = VG_NONE,
+	};
 
 	if (memory.pages == NULL && vg_memory_open(&memory, getpid()) != 0)
 		abort();
-	vg_memory_forget(&memory);
+	vg_memory_cache_drop(&memory);
+	if (!has_table) {
+		module.image.eh_frame_hdr = 0;
+		module.image.eh_frame = (uint64_t)area + FRAMES_AT;
+		module.image.eh_frame_bytes = AREA_BYTES - FRAMES_AT;
+	}
 	*modules = (struct vg_modules){ .memory = &memory, .generation = 1 };
 	if (vg_array_push(&modules->items, &module) != 0 ||
-	    vg_array_push(&modules->ranges, &code) != 0 || vg_array_push(&modules->ranges, &elsewhere) != 0)
+	    vg_array_push(&modules->ranges.now, &code) != 0 || vg_array_push(&modules->ranges.now, &no_module) != 0)
 		abort();
 }
 
 static void walk_check(const struct vg_walk *walk)
 {
-	if (walk->count == 0 || walk->count > FRAMES_MAX || walk->end >= VG_WALK_ENDS)
+	if (walk->count == 0 || walk->count > FRAMES_MAX || walk->end >= VG_WALK_END_COUNT)
 		abort();
 	for (uint32_t i = 0; i < walk->count; i++) {
 		if (walk->frames[i].module != 0 && walk->frames[i].module != VG_NONE)
@@ -106,16 +116,17 @@ static void walk_check(const struct vg_walk *walk)
 	}
 }
 
-static void walks(struct vg_modules *modules, struct vg_snapshot *snapshot)
+static void unwind_check(struct vg_modules *modules, struct vg_snapshot *snapshot)
 {
 	struct vg_unwinder *unwinder;
 	struct vg_fallback *fallback;
+	struct vg_fallback_end end;
 	struct vg_walk walk = { 0 };
 
 	if (vg_unwinder_open(&unwinder, modules) != 0 || vg_fallback_open(&fallback, modules) != 0)
 		abort();
 	modules->memory->words_left = WORDS_MAX;
-	if (vg_fallback_unwind(fallback, snapshot, FRAMES_MAX, &walk) != 0)
+	if (vg_fallback_unwind(fallback, snapshot, FRAMES_MAX, &walk, &end) != 0)
 		abort();
 	if (walk.count > 0)
 		walk_check(&walk);
@@ -124,12 +135,12 @@ static void walks(struct vg_modules *modules, struct vg_snapshot *snapshot)
 		abort();
 	if (walk.count > 0)
 		walk_check(&walk);
-	/* As of a thread that waits. */
+	/* as for a waiting thread, whose registers are not all known */
 	modules->memory->words_left = WORDS_MAX;
-	snapshot->whole = false;
+	snapshot->regs_complete = false;
 	if (vg_unwind(unwinder, snapshot, FRAMES_MAX, &walk) != 0)
 		abort();
-	if (walk.end == VG_WALK_REGISTER &&
+	if (walk.end == VG_WALK_NO_REGISTER &&
 	    vg_guess_walk(unwinder, modules, snapshot, true, FRAMES_MAX, &walk) != 0)
 		abort();
 	vg_walk_free(&walk);
@@ -141,7 +152,9 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	uint16_t head[HEAD_WORDS], words[STACK_WORDS];
 	uint64_t stack[STACK_WORDS];
-	struct vg_snapshot snapshot = { .whole = true, .stack = (unsigned char *)stack, .stack_bytes = sizeof stack };
+	struct vg_snapshot snapshot = {
+		.regs_complete = true, .stack = (unsigned char *)stack, .stack_bytes = sizeof stack,
+	};
 	struct vg_modules modules;
 
 	if (size < sizeof head + sizeof words)
@@ -151,17 +164,26 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	area_fill(head, data + sizeof head + sizeof words, size - sizeof head - sizeof words);
 	changes_at = head[CHANGES_AT];
 	changes_by = (uint8_t)words[STACK_WORDS - 1];
-	changes_behind = words[STACK_WORDS - 1] >> 8;
+	changes_after = words[STACK_WORDS - 1] >> 8;
 	reads = 0;
-	/* The stack lies in the area, too, and is copied from elsewhere. */
+	/* The snapshot has its own stack words. The bytes at the stack's address in the area differ. */
 	snapshot.stack_address = (uint64_t)area + head[SP] / 8 * 8;
 	for (size_t i = 0; i < STACK_WORDS; i++)
-		stack[i] = place(words[i]);
-	vg_regs_set(&snapshot.regs, place(head[PC]), snapshot.stack_address, NULL);
-	snapshot.regs.raw.rbp = place(head[FP]);
-	snapshot.regs.raw.rbx = place(head[RBX]);
-	modules_make(&modules);
-	walks(&modules, &snapshot);
+		stack[i] = area_address(words[i]);
+	/* The last words are the copy of another stack, which a signal interrupted. */
+	if (head[SP] % 8 != 0) {
+		snapshot.stack_bytes -= OTHER_WORDS * sizeof *stack;
+		snapshot.stack_end_copied = head[SP] % 2 != 0;
+		snapshot.other.address = (uint64_t)area + head[RBX] / 8 * 8;
+		snapshot.other.bytes = OTHER_WORDS * sizeof *stack;
+		snapshot.other.ended = head[SP] % 4 > 1;
+		snapshot.other.stack = (unsigned char *)(stack + STACK_WORDS - OTHER_WORDS);
+	}
+	vg_regs_set(&snapshot.regs, area_address(head[PC]), snapshot.stack_address, NULL);
+	snapshot.regs.raw.rbp = area_address(head[FP]);
+	snapshot.regs.raw.rbx = area_address(head[RBX]);
+	modules_make(&modules, head[SECOND_CODE] % 2 == 0);
+	unwind_check(&modules, &snapshot);
 	vg_modules_free(&modules);
 	return 0;
 }

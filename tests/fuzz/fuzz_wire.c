@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/*
- * The helper's side of the wire: the input is cut into messages, the length of each in two bytes
- * before it, and they are all sent before the helper looks.  The host is this process itself, which
- * no process may trace: sessions end when they begin, and everything before is gone through.
- */
+/* The helper's side of the control protocol. The input is cut into messages, each after two bytes with its length. All
+ * are sent before the helper reads. The host is this process, which cannot trace itself. So each session fails as it
+ * begins, and the code before that is tested. */
 #include "libvgctl/wire.h"
 #include "tests/fuzz/input.h"
 #include "vignetted/capture/priority.h"
@@ -14,7 +12,7 @@
 #include <string.h>
 #include <sys/socket.h>
 
-/* In place of the real ones: the fuzzer has more to do than a helper, and it can wait. */
+/* Replace the helper's functions: the fuzzer itself must neither change its priority nor confine itself. */
 void vg_priority_begin(struct vg_priority *priority)
 {
 	(void)priority;
@@ -35,15 +33,9 @@ void vg_priority_woken(struct vg_priority *priority)
 	(void)priority;
 }
 
-void vg_priority_rest(struct vg_priority *priority)
+void vg_priority_lower_now(struct vg_priority *priority)
 {
 	(void)priority;
-}
-
-void vg_priority_room(struct vg_priority *priority, bool has_room)
-{
-	(void)priority;
-	(void)has_room;
 }
 
 int vg_confine(bool listens, uint64_t memory_bytes, struct vg_err *err)

@@ -9,7 +9,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-/* What libFuzzer calls, and the file that readers are given the input as. */
+/* libFuzzer calls this function for each input. */
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 
 static inline int input_fd(const uint8_t *data, size_t size)

@@ -5,7 +5,7 @@
 #include "symbols/breakpad/breakpad.h"
 #include "tests/fuzz/input.h"
 
-/* What is done with every table that was read: addresses are looked up, and it is written. */
+/* Uses a table that was read: looks addresses up, and writes the table. */
 static inline void symbols_use(const struct vg_symbols *symbols)
 {
 	struct vg_symbol_frame frames[64];
@@ -20,8 +20,8 @@ static inline void symbols_use(const struct vg_symbols *symbols)
 		if (i == 1000)
 			break;
 	}
-	for (size_t i = 0; i < symbols->publics.count && i < 1000; i++)
-		vg_symbols_lookup(symbols, symbols->publics.items[i].address + 1, frames, 64);
+	for (size_t i = 0; i < symbols->linker_symbols.count && i < 1000; i++)
+		vg_symbols_lookup(symbols, symbols->linker_symbols.items[i].address + 1, frames, 64);
 	vg_breakpad_write(symbols, input_sink(), &err);
 }
 

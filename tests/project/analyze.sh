@@ -1,9 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT OR Apache-2.0
 #
-# Static analysis: cppcheck, and in the soak clang-tidy (with clang's analyzer; .clang-tidy says what
-# it looks for) and gcc's.  Any finding fails the test.  Suppressions stand where they are needed, with
-# a word why.
+# Static analysis: cppcheck; in the soak also clang-tidy (with clang's analyzer; .clang-tidy has its checks) and gcc's
+# analyzer.  Any finding fails the test.  A suppression is a comment beside its line, with the reason.
 #
 # The compiler's flags are in FUZZ_FLAGS.
 set -eu
@@ -12,7 +11,7 @@ cd "$SRCDIR"
 folders="base profile libvgctl vignetted symbols vgtool"
 defines='-DPACKAGE_VERSION="analyzed" -DVG_LIBEXECDIR="/nonexistent"'
 
-# report NAME STATUS: the analyzers that have findings are in $failed
+# report NAME STATUS: if an analyzer has findings or STATUS is not 0, prints them and adds NAME to $failed
 failed=
 report() {
 	[ "$2" = 0 ] && [ ! -s "$dir/$1" ] && return
@@ -21,15 +20,15 @@ report() {
 	failed="$failed $1"
 }
 
-# An analyzer that finds nothing in this is none.
+# Every analyzer must find the two errors in this file.
 printf 'int main(void)\n{\n\tint a[2] = { 0 }, none = 0;\n\treturn a[2] / none;\n}\n' >"$dir/bad.c"
 
-# unusedFunction and style are left out: what is a matter of style is in HACKING.md.
+# The checks unusedFunction and style are off: HACKING.md has the style.
 check() {
 	cppcheck -q --std=c11 --enable=warning,performance,portability --inline-suppr --error-exitcode=1 \
 		-j "$(nproc)" -I . $defines "$@"
 }
-! check "$dir/bad.c" 2>/dev/null || fail "cppcheck sees nothing"
+! check "$dir/bad.c" 2>/dev/null || fail "cppcheck does not find a planted error"
 status=0
 check $folders >"$dir/cppcheck" 2>&1 || status=$?
 report cppcheck $status
@@ -37,7 +36,7 @@ report cppcheck $status
 if [ -n "${SOAK-}" ]; then
 	files=$(find base profile libvgctl vignetted symbols vgtool -name "*.c")
 	cp .clang-tidy "$dir/"
-	! clang-tidy --quiet "$dir/bad.c" -- -std=gnu11 >"$dir/tidy-bad" 2>/dev/null || fail "clang-tidy sees nothing"
+	! clang-tidy --quiet "$dir/bad.c" -- -std=gnu11 >"$dir/tidy-bad" 2>/dev/null || fail "clang-tidy does not find a planted error"
 	status=0
 	for file in $files; do echo "$file"; done |
 		xargs -P "$(nproc)" -n 8 sh -c 'exec clang-tidy --quiet "$@" -- -std=gnu11 -D_GNU_SOURCE -I . \
@@ -45,8 +44,8 @@ if [ -n "${SOAK-}" ]; then
 		>"$dir/clang-tidy" || status=$?
 	report clang-tidy $status
 
-	# Two of its checks cannot follow an array that grows: they take each for leaked, and do not know
-	# that one with a count has items (Debian 12's is GCC 12).
+	# Two checks of GCC 12 (Debian 12) give false findings for arrays that grow: they report each array as a leak,
+	# and do not know that an array with a count above 0 has items.
 	status=0
 	for file in $files; do echo "$file"; done |
 		xargs -P "$(nproc)" -n 1 "$CC" -std=gnu11 -D_GNU_SOURCE -O1 -I . $defines ${FUZZ_FLAGS-} -fanalyzer \

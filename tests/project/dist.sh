@@ -1,13 +1,13 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT OR Apache-2.0
 #
-# The release's tarball holds every header that a source in it includes, and every file that a source, a script or
-# Makefile.am names by its path.  (`make check-release` builds from the tarball.)
+# The release's tarball has every header that its sources include, and every file that its sources, scripts and
+# Makefile.am name by path.  (`make check-release` builds from the tarball.)
 set -eu
 . "${SRCDIR:?}/tests/lib.sh"
 at_end() { chmod -R u+w "$dir"; }
 
-# Not the make that runs this test, and none of its jobs.
+# A separate make, which is not a job of the make that runs this test.
 (unset MAKEFLAGS MFLAGS MAKELEVEL; make -s -C "$BUILDDIR" distdir distdir="$dir/dist" am__remove_distdir=:) \
 	>"$dir/log" 2>&1 || fail "make distdir: $(cat "$dir/log")"
 cd "$SRCDIR"
@@ -15,7 +15,7 @@ folders="base profile libvgctl vignetted vgctl symbols vgtool tests examples ben
 find $folders -name '*.[ch]' | sort >"$dir/sources"
 [ "$(wc -l <"$dir/sources")" -gt 300 ] || fail "only $(wc -l <"$dir/sources") sources"
 
-# Headers are named from the top, from beside who includes them, or from libvgctl/, as programs do.
+# An #include names a header from the top, from the folder of the source, or from libvgctl/ as applications do.
 while read -r source; do
 	sed -n 's/^[ \t]*# *include "\([^"]*\)".*/\1/p' "$source" | while read -r header; do
 		for place in "$header" "${source%/*}/$header" "libvgctl/$header"; do
@@ -23,7 +23,7 @@ while read -r source; do
 		done
 	done
 done <"$dir/sources" >"$dir/needed"
-# In scripts and Makefile.am a file stands by its path.
+# Scripts and Makefile.am name files by path.
 grep -noHE "\b($(echo $folders man | tr ' ' '|'))/[A-Za-z0-9_./-]+\.[a-zA-Z]+\b" \
 	bootstrap Makefile.am tests/*.sh tests/*.mjs tests/*/*.sh tests/*/*.mjs bench/*.sh examples/*.sh |
 	awk -F: '{ print $3, $1 ":" $2 }' | while read -r file by; do

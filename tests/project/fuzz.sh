@@ -1,12 +1,11 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT OR Apache-2.0
 #
-# Fuzzers (libFuzzer, with both sanitizers) of everything that reads what strangers wrote: .sym
-# files, ELF and DWARF, profiles, the wire, the ring of events, unwind information, perf maps.  Each starts from tests/fuzz/corpus and from files
-# made here, and runs for FUZZ_SECONDS (20), or for as many executions as FUZZ_RUNS_NAME says:
-# FUZZ_RUNS_wire=10000000.  In the soak, that is what the `runs_soak` below say.  A crash, an input
-# that takes 10 s, or one that takes more than 512 MiB fails the test; the input is left in
-# $BUILDDIR/fuzz.
+# Fuzzers (libFuzzer, with both sanitizers) of everything that reads untrusted bytes: symbol files, ELF and DWARF,
+# profiles, messages, the event ring, unwind information, perf maps.  Each starts from tests/fuzz/corpus and from files
+# that this script makes.  It runs for FUZZ_SECONDS (default 20), or for as many executions as FUZZ_RUNS_NAME says
+# (FUZZ_RUNS_wire=10000000), or in the soak for as many as in `runs_soak`.  The test fails if an input crashes a fuzzer,
+# takes 10 s or takes more than 512 MiB.  That input is kept in $BUILDDIR/fuzz.
 #
 # The compiler's flags are in FUZZ_FLAGS and FUZZ_LIBS.
 set -eu
@@ -15,17 +14,17 @@ set -eu
 seconds=${FUZZ_SECONDS:-20}
 fuzzers=${FUZZERS:-sym elf profile wire ring unwind perfmap}
 out=$BUILDDIR/fuzz
-# Of executions, in the soak: half an hour on two cores.
+# Executions in the soak: half an hour on two cores.
 runs_soak="sym=500000 elf=500000 profile=1000000 wire=10000000 ring=300000
 	unwind=1000000 perfmap=100000"
 
 flags="-g -O1 -std=gnu11 -fsanitize=address,undefined -fno-sanitize-recover=undefined
 	-I$SRCDIR -D_GNU_SOURCE -DVG_LANE_RECORDS_COUNT=256 -DVG_UNWIND_ROWS_LOG=6 -DVG_MEMORY_PAGES=2 ${FUZZ_FLAGS-}"
 
-# The whole program as one library, made anew where a source is newer.
+# library: makes one library of all sources; compiles only the sources that are newer than their objects
 library() {
 	cd "$SRCDIR"
-	# A header may be anybody's.
+	# If a header is newer than the library, all sources are compiled: any of them may include the header.
 	[ -z "$(find base profile symbols libvgctl vignetted vgtool -name '*.h' -newer "$out/all.a" 2>&1)" ] ||
 		rm -rf "$out/objects"
 	mkdir -p "$out/objects"
@@ -39,9 +38,10 @@ library() {
 	ar rcs "$out/all.a" "$out"/objects/*.o
 }
 
-# unwind_seed NAME EXPRESSION INSTRUCTIONS [BYTE READSBITS]: an input of fuzz_unwind, two functions of which the second is as
-# these say; the thread is in it, and the first called it.  That byte of the expression changes as these say, and the
-# second function's information is two pages behind the first's then.
+# unwind_seed NAME EXPRESSION INSTRUCTIONS [BYTE READSBITS]: makes an input of fuzz_unwind with two functions.  The
+# thread is in the second function, which the first function called.  EXPRESSION and INSTRUCTIONS are the second
+# function's unwind information.  With BYTE, that byte of the expression changes between reads as READSBITS says, and
+# the second function's unwind information is two pages after the first function's.
 unwind_seed() {
 	cat >"$out/seeds/seed.s" <<END
 	.data
@@ -72,7 +72,7 @@ END
 	objcopy -O binary -j .data "$out/seeds/seed.o" "$out/seeds/unwind/$1"
 }
 
-# seeds NAME: files to start from that no text in the tree could be
+# seeds NAME: makes the inputs to start from that are not in the tree because they are binary
 seeds() {
 	mkdir -p "$out/seeds/$1"
 	case $1 in
@@ -96,7 +96,8 @@ seeds() {
 			-o "$out/seeds/elf/unwinds"
 		gcc -shared -nostdlib "$SRCDIR/tests/fixtures/symbols_languages.s" -o "$out/seeds/elf/languages"
 		"$VGTOOL" symbols "$out/seeds/elf/unwinds" >"$out/seeds/sym/unwinds"
-		# As long as a path can be: a word of a libFuzzer dictionary has 64 bytes at most.
+		# Paths of about PATH_MAX bytes: a fuzzer would not find them, because a word of its dictionary has at
+		# most 64 bytes.
 		for length in 4095 4096 4097; do
 			path=$(printf "%${length}s" | tr ' ' n)
 			printf '# 1 "%s"\nint f(void) { return 1; }\n' "$path" |
@@ -105,7 +106,7 @@ seeds() {
 		done ;;
 	profile)
 		"$VIGNETTED" -o "$out/seeds/profile/sleep.vgp" --rate 50 -- sleep 0.2 2>/dev/null
-		# With counters, where this machine lets them be counted.
+		# With perf counters, if this machine allows them.
 		"$VIGNETTED" -o "$out/seeds/profile/counters.vgp" --rate 50 --counter task-clock,page-faults:u \
 			-- sleep 0.2 2>/dev/null || true ;;
 	unwind)
@@ -120,6 +121,12 @@ seeds() {
 		for reads in 0x01 0x02 0x04 0x08 0x10 0x20 0x40 0x80 0x55 0x33 0x0f; do
 			unwind_seed change-$reads "0x31, 0x08, 0x3f, 0x24, 0x09, 0xff, 0x22, 0x13, 0x77, 8" 0 6 ${reads}39
 		done
+		# The same inputs without a table: an odd second key of the table asks for that (fuzz_unwind.c).
+		for seed in plain register states; do
+			cp "$out/seeds/unwind/$seed" "$out/seeds/unwind/$seed-index"
+			printf '\001\002' |
+				dd of="$out/seeds/unwind/$seed-index" bs=1 seek=12 conv=notrunc 2>"$out/seeds/log"
+		done
 		unwind_seed leb "0x77, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 8" 0 ;;
 	perfmap)
 		word='\000\020\000\000\000\000\000\000'
@@ -131,7 +138,7 @@ seeds() {
 	esac
 }
 
-# runs NAME: how many executions are wanted, or nothing: it goes by time
+# runs NAME: prints how many executions are wanted, or nothing if the fuzzer runs by time
 runs() {
 	eval "wanted=\${FUZZ_RUNS_$1-}"
 	for pair in $runs_soak; do
@@ -153,7 +160,7 @@ for name in $fuzzers; do
 	wanted=$(runs $name)
 	limit=-max_total_time=$seconds
 	[ -z "$wanted" ] || limit=-runs=$wanted
-	# What the fuzzer writes on its own is kept apart from the tree.
+	# The fuzzer adds inputs to the first directory, and not to the corpus in the tree.
 	(cd "$out" && UBSAN_OPTIONS=print_stacktrace=1 exec nice -n 19 ./fuzz_$name $limit -timeout=10 \
 		-rss_limit_mb=512 -max_len=65536 -artifact_prefix="$out/found-$name-" -print_final_stats=1 \
 		"found-$name" "$SRCDIR/tests/fuzz/corpus/$name" "seeds/$name" >"$name.log" 2>&1) &
@@ -170,7 +177,7 @@ for name in $fuzzers; do
 		failed="$failed fuzz_$name"
 		grep -E 'ERROR|SUMMARY|runtime error|Test unit written|ALARM' "$out/$name.log" | head -20
 	elif [ "${executed:-0}" -lt "${wanted:-100}" ]; then
-		failed="$failed fuzz_$name (it did hardly anything)"
+		failed="$failed fuzz_$name (too few executions)"
 		tail -n 5 "$out/$name.log"
 	fi
 done

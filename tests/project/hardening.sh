@@ -1,9 +1,9 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT OR Apache-2.0
 #
-# How what is installed was built: every program and shared library is checked, whichever they are.
-# Position-independent, its relocations read-only before it runs, its stack guarded and not executable,
-# the C library's checked functions in use, and no path to search for libraries but the system's.
+# Every installed program and shared library is hardened: it is position-independent, its relocations are read-only
+# before it runs, its stack is protected and not executable, it uses the C library's checked functions, and it searches
+# libraries only in the system's directories.
 set -eu
 . "${SRCDIR:?}/tests/lib.sh"
 
@@ -21,10 +21,10 @@ check() {
 	grep -q 'GNU_RELRO' "$dir/headers" || fail "$name has no RELRO"
 	grep -qE '\(FLAGS\).*BIND_NOW|\(FLAGS_1\).*NOW' "$dir/dynamic" || fail "$name binds lazily"
 	grep -q 'GNU_STACK.* RW ' "$dir/headers" || fail "$name has an executable stack"
-	! grep -qE 'LOAD.* (RWE|WE) ' "$dir/headers" || fail "$name has memory to write and execute"
+	! grep -qE 'LOAD.* (RWE|WE) ' "$dir/headers" || fail "$name has writable and executable memory"
 	grep -q '__stack_chk_fail' "$dir/symbols" || fail "$name has no stack protector"
 	grep -q '_chk@' "$dir/symbols" || fail "$name uses no checked function (_FORTIFY_SOURCE)"
-	! grep -qE 'RPATH|RUNPATH' "$dir/dynamic" || fail "$name looks for libraries elsewhere: $(grep PATH "$dir/dynamic")"
+	! grep -qE 'RPATH|RUNPATH' "$dir/dynamic" || fail "$name has a search path for libraries: $(grep PATH "$dir/dynamic")"
 	! grep -q TEXTREL "$dir/dynamic" || fail "$name has relocations in its code"
 }
 
@@ -46,10 +46,10 @@ library=$(grep 'libvgctl\.so\.[0-9.]*$' "$dir/files")
 exported=$(readelf --dyn-syms -W "$library" |
 	awk '$5 != "LOCAL" && $7 != "UND" && $7 != "ABS" && $4 != "SECTION" && NF >= 8 && $1 ~ /^[0-9]+:$/ { print $8 }')
 [ -n "$exported" ] || fail "libvgctl exports nothing"
-strangers=$(echo "$exported" | grep -v '^vgctl_' || true)
-[ -z "$strangers" ] || fail "libvgctl exports $strangers"
-# Every function that the header declares and does not define, the flag that those read which it does
-# define, and no other.
+others=$(echo "$exported" | grep -v '^vgctl_' || true)
+[ -z "$others" ] || fail "libvgctl exports $others"
+# libvgctl exports exactly these: the functions that the header declares and does not define, and the flag that the
+# header's own functions read.
 header=$(cat "$dir"/root/*/*/include/vgctl.h "$dir"/root/*/include/vgctl.h 2>/dev/null || true)
 defined=$(echo "$header" | grep '^static inline' | grep -oE '\bvgctl_[a-z_]+\(' | tr -d '(')
 declared=$({ echo "$header" | grep -oE '\bvgctl_[a-z_]+\(' | tr -d '('; echo vgctl_recording; } |

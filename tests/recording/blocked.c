@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* blocked THREADS: as many threads that wait, until it is killed.  Prints a line when all do. */
+/* blocked THREADS: that many threads wait in system calls until the program is killed.  Prints a line when all wait. */
 #include <dirent.h>
 #include <linux/futex.h>
 #include <poll.h>
@@ -34,7 +34,7 @@ static void wait_once(long how)
 	}
 }
 
-static void *wait_ever(void *how)
+static void *wait_always(void *how)
 {
 	begun++;
 	for (;;)
@@ -42,8 +42,8 @@ static void *wait_ever(void *how)
 	return NULL;
 }
 
-/* Whether all other threads do. */
-static bool all_sleep(void)
+/* Whether all other threads wait. */
+static bool all_wait(void)
 {
 	DIR *tasks = opendir("/proc/self/task");
 	struct dirent *task;
@@ -82,10 +82,10 @@ int main(int argc, char **argv)
 	pthread_attr_init(&attributes);
 	pthread_attr_setstacksize(&attributes, 128 * 1024);
 	for (long i = 0; i < count; i++) {
-		if (pthread_create(&thread, &attributes, wait_ever, (void *)(i % 5)) != 0)
+		if (pthread_create(&thread, &attributes, wait_always, (void *)(i % 5)) != 0)
 			return 2;
 	}
-	while (begun < count || !all_sleep())
+	while (begun < count || !all_wait())
 		usleep(1000);
 	puts("blocked");
 	fflush(stdout);

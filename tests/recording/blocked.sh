@@ -1,9 +1,10 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT OR Apache-2.0
 #
-# A thousand threads that wait: known where, complete, and not stopped once their stacks are known.  And
-# where again, for another recording, when stops have made the kernel take calls up again.  TIMING: all stops are in
-# the first second, and no more than nine of ten ticks are skipped.  SOAK: a longer run.
+# A thousand waiting threads: their samples have the system call, their stacks are complete, and the threads are not
+# stopped any more once their stacks are known.  The same is true of a second recording, after stops have made the
+# kernel restart the calls.  TIMING: all stops are in the first second, and at most nine of ten ticks are skipped.
+# SOAK: a longer run.
 set -eu
 . "${SRCDIR:?}/tests/lib.sh"
 threads=1000 first=2
@@ -13,20 +14,21 @@ mkfifo "$dir/ready"
 "$BUILDDIR/tests/recording/blocked" $threads >"$dir/ready" &
 pid=$!
 read -r line <"$dir/ready"
-[ "$line" = blocked ] || fail "the threads do not block"
+[ "$line" = blocked ] || fail "the threads do not wait"
 
-# record NAME TICKS: until so many ticks have sampled all threads, and for $first seconds at least
+# record NAME TICKS: records for at least $first seconds, until that many ticks have sampled all threads
 record() {
 	for times in 1 2 4 8; do
 		"$VIGNETTED" --pid $pid -o "$dir/$1.vgp" --rate 99 --duration $((first * times))
 		"$VGTOOL" info --json "$dir/$1.vgp" >"$dir/info"
-		samples=$(told samples)
+		samples=$(info_value samples)
 		[ "$samples" -lt $((threads * $2)) ] || return 0
 	done
 	fail "too few samples: $(cat "$dir/info")"
 }
 
-# calls FILE: a fifth of the threads waits in each; main is in pause(2)
+# calls FILE: fails unless each of the five calls has a fifth of the samples.  The main thread waits in pause(2), so the
+# bound is slightly lower.
 calls() {
 	samples=$(info "$1" samples)
 	"$VGTOOL" report --json "$1" >"$dir/report"
@@ -39,14 +41,15 @@ calls() {
 }
 
 record blocked 10
-stops=$(told stops) complete=$(told stacks_complete)
+stops=$(info_value stops) complete=$(info_value stacks_complete)
 echo "$samples samples, $complete complete, $stops stops"
 [ "$samples" = "$complete" ] || fail "incomplete stacks: $(cat "$dir/info")"
-# A few stops tell the size of each function's frame, which all threads of a call share.
+# A few stops are needed to learn the frame sizes of functions.  All threads that wait in one system call have the same
+# functions.
 [ "$stops" -le $((threads / 4)) ] || fail "sleeping threads were stopped: $stops stops"
 if [ -n "${TIMING-}" ]; then
 	[ "$samples" -ge $((threads * 10 * first)) ] || fail "too few samples: $(cat "$dir/info")"
-	# "stops" as it stood at each checkpoint, a second apart.
+	# The statistic "stops" at each checkpoint.  There is a checkpoint every second.
 	"$VGTOOL" dump "$dir/blocked.vgp" | grep '"kind":"stats"' | while read -r line; do
 		echo "$line" | json - it.values.stops
 	done >"$dir/stops"

@@ -1,13 +1,14 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT OR Apache-2.0
 #
-# Every bound of the helper, reached: it goes on within it, and the profile counts what that cost.
+# Every limit of the helper is reached.  The helper stays within it and continues, and the profile counts what was lost.
 set -eu
 . "${SRCDIR:?}/tests/lib.sh"
 : "${CC:?}"
 cd "$dir"
+top=$dir
 
-# record CONDITION OPTION...: records the program until the condition holds for the profile, which becomes p.vgp
+# record CONDITION OPTION...: records the program into p.vgp until the condition is true for the profile
 record() {
 	condition=$1
 	shift
@@ -21,9 +22,9 @@ record_start() {
 	pids="$started $helper"
 }
 
-# record_until CONDITION: it is one of what the profile has so far
+# record_until CONDITION: ends the recording when the condition is true
 record_until() {
-	await 120 "$options: $1" recorded_or_gone p $helper "$1"
+	await 120 "$options: $1" recorded_or_exited p $helper "$1"
 	peak=$(sed -n 's/^VmPeak:[^0-9]*\([0-9]*\) kB/\1/p' /proc/$helper/status)
 	kill $helper 2>/dev/null || true
 	wait $helper || fail "$options: $(cat err)"
@@ -32,17 +33,17 @@ record_until() {
 	[ ! -s err ] || fail "$options: $(cat err)"
 }
 
-# recorded_or_gone NAME HELPER CONDITION
-recorded_or_gone() {
-	holds "$1.vgp.part" "$3" || gone "$2"
+# recorded_or_exited NAME HELPER CONDITION: whether the condition is true for the profile, or the helper has ended
+recorded_or_exited() {
+	holds "$1.vgp.part" "$3" || exited "$2"
 }
 
-# value NAME: a number of the profile
+# value NAME: prints a number of the profile
 value() {
 	json info "it[\"$1\"] ?? it.lost[\"$1\"] ?? it.stack_ends[\"$1\"] ?? 0"
 }
 
-# at_least NAME NUMBER; at_most NAME NUMBER
+# at_least NAME NUMBER; at_most NAME NUMBER: fail if the profile's value of NAME is less, or more, than NUMBER
 at_least() {
 	value=$(value "$1")
 	[ "$value" -ge "$2" ] || fail "$1 is $value, less than $2"
@@ -56,75 +57,10 @@ $CC -O1 -fno-optimize-sibling-calls -o bounds "$SRCDIR/tests/fixtures/bounds.c" 
 echo 'static volatile long sum; void run(void) { for (int i = 0; i < 2000; i++) sum++; }' >library.c
 $CC -O1 -shared -fPIC -o library.so library.c
 
-# Threads.  Where fifty end, fifty others are taken in.
-started said ./bounds threads 5000
-record_start --max-threads 100 --rate 20
-await 120 "a hundred threads" holds p.vgp.part 'it.threads >= 100 && it.samples >= 100'
-kill -USR1 $started
-record_until 'it.threads > 100'
-stopped $started
-at_least threads 101
-at_most threads 200
-at_least threads_over_limit 4850
-at_most threads_over_limit 4901
-at_least thread_limit 4850
-at_least samples 100
-
-# Modules.  A frame in one that was not taken in is still a frame.
-mkdir libraries
-number=0
-while [ $number -lt 300 ]; do
-	number=$((number + 1))
-	cp library.so libraries/a-library-with-a-long-name-$number.so
-done
-started said ./bounds libraries libraries/*
-record 'it.samples >= 1000' --max-modules 64 --max-name 20 --rate 500
-at_most modules 64
-at_least modules 30
-at_least modules_over_limit 236
-at_least names_cut 30
-at_least samples 100
-[ "$(records p.vgp 'it.some((one) => one.kind === "module" && one.name === "a-library-with-a-lon")')" = true ] ||
-	fail "no name was cut"
-[ "$(records p.vgp 'it.some((record) => record.kind === "stack" && record.module === null)')" = true ] ||
-	fail "no frame without a module"
-record 'it.samples >= 1000' --rate 500
-at_least modules 100
-at_most modules_over_limit 0
-at_most names_cut 0
-stopped $started
-
-# Frames.
-started said ./bounds deep 300
-record 'it.samples >= 10' --max-frames 10
-at_least "frame limit" 3
-stopped $started
-
-# Memory: by the bound that it was told, then by one that takes it by surprise.
-started said ./bounds stacks
-record 'it.samples >= 4000 && it.stack_tables >= 2' --max-memory 33554432 --rate 5000
-at_least stack_tables 2
-at_least samples 200
-at_most no_memory 0
-# A sanitizer maps terabytes.
-[ -n "${SANITIZE-}" ] || { [ "$peak" -gt 1000 ] && [ "$peak" -le 32768 ]; } || fail "memory: the peak is $peak KiB"
-
-if [ -z "${SANITIZE-}" ]; then
-	unlimited=$VIGNETTED
-	printf '#!/bin/sh\nulimit -v 14000\nexec "%s" "$@"\n' "$unlimited" >limited
-	chmod 755 limited
-	VIGNETTED=./limited
-	record 'it.samples >= 4000 && it.stack_tables >= 2' --rate 5000
-	VIGNETTED=$unlimited
-	at_least stack_tables 2
-	at_least samples 200
-fi
-stopped $started
-
-# helpers OPTIONS CONDITION KIND...: one program and one helper for each kind, side by side; each takes $samples, with bad
-# unwind information, until the condition holds, and ends at a signal
+# helpers OPTIONS CONDITION KIND...: starts one program and one helper for each kind.  Each helper must take $samples
+# samples and find bad unwind information, and its profile must fulfil the condition.  Then it must end at a signal.
 helpers() {
-	options=$1 condition="it.samples >= $samples && it.stack_ends['unwind information led astray'] >= 1 && $2"
+	options=$1 condition="it.samples >= $samples && it.stack_ends['bad unwind information'] >= 1 && $2"
 	shift 2
 	programs=
 	for kind in "$@"; do
@@ -135,7 +71,7 @@ helpers() {
 	done
 	for kind in "$@"; do
 		eval "helper=\$helper_$kind"
-		await 200 "$fixture $kind: $condition" recorded_or_gone $kind $helper "$condition"
+		await 200 "$fixture $kind: $condition" recorded_or_exited $kind $helper "$condition"
 	done
 	for kind in "$@"; do
 		eval "helper=\$helper_$kind"
@@ -148,23 +84,115 @@ helpers() {
 	for kind in "$@"; do
 		"$VGTOOL" info --json $kind.vgp >info 2>err || fail "$fixture $kind: $(cat err)"
 		at_least samples $samples
-		at_least "unwind information led astray" 1
+		at_least "bad unwind information" 1
 	done
 }
 
-# Unwind information that takes for ever to read, or long: such a walk ends, and a signal ends the recording.
-$CC -O1 -o endless "$SRCDIR/tests/fixtures/endless.c" -lpthread
-fixture=./endless
-samples=1
-helpers "--rate 20" true skip bra deref count divide long program
-threads=1000
-# So many that a round of them has its own bound.
-helpers "--rate 20" 'it.lost.out_of_time >= 1' threads
-threads=
-at_least out_of_time 1
-# Unwind information that is not what was checked by the time that it is used: nothing of it reaches libunwind.  All at
-# a time: each program has three threads that are busy.
-$CC -O1 -o changing "$SRCDIR/tests/fixtures/changing.c" -lpthread
-fixture=./changing
-samples=100
-helpers "--rate 999" true divide column stack register letters distance
+# Threads.  When fifty of the recorded threads exit, fifty others are recorded.
+threads() {
+	started said "$top/bounds" threads 5000
+	record_start --max-threads 100 --rate 20
+	await 120 "a hundred threads" holds p.vgp.part 'it.threads >= 100 && it.samples >= 100'
+	kill -USR1 $started
+	record_until 'it.threads > 100'
+	stopped $started
+	at_least threads 101
+	at_most threads 200
+	at_least threads_over_limit 4850
+	at_most threads_over_limit 4901
+	at_least thread_limit 4850
+	at_least samples 100
+}
+
+# Modules.  A frame in a module beyond the limit is kept, without its module.
+modules() {
+	mkdir libraries
+	number=0
+	while [ $number -lt 300 ]; do
+		number=$((number + 1))
+		cp "$top/library.so" libraries/a-library-with-a-long-name-$number.so
+	done
+	started said "$top/bounds" libraries libraries/*
+	record 'it.samples >= 500' --max-modules 64 --max-name 20 --rate 500
+	at_most modules 64
+	at_least modules 30
+	at_least modules_over_limit 236
+	at_least names_truncated 30
+	at_least samples 100
+	[ "$(records p.vgp 'it.some((one) => one.kind === "module" && one.name === "a-library-with-a-lon")')" = true ] ||
+		fail "no name was truncated"
+	[ "$(records p.vgp 'it.some((record) => record.kind === "stack" && record.module === null)')" = true ] ||
+		fail "no frame without a module"
+	record 'it.samples >= 500' --rate 500
+	at_least modules 100
+	at_most modules_over_limit 0
+	at_most names_truncated 0
+	stopped $started
+}
+
+# A program without a sorted table of its FDEs, and with more FDEs than the helper indexes.
+functions() {
+	printf '.text\n.rept 530000\n.cfi_startproc\nnop\n.cfi_endproc\n.endr\n.section .note.GNU-stack,"",@progbits\n' >many.s
+	$CC -O1 -static -fno-optimize-sibling-calls -w -o many "$SRCDIR/tests/fixtures/bounds.c" many.s
+	started said ./many deep 10
+	record 'it.samples >= 100 && it.modules_unindexed === 1' --rate 500
+	stopped $started
+	started said "$top/bounds" deep 10
+	record 'it.samples >= 100' --rate 500
+	at_most modules_unindexed 0
+	stopped $started
+}
+
+# Frames.
+frames() {
+	started said "$top/bounds" deep 300
+	record 'it.samples >= 10' --max-frames 10
+	at_least "frame limit" 3
+	stopped $started
+}
+
+# Memory: with the option, and with a limit of the address space that the helper does not know.
+memory() {
+	started said "$top/bounds" stacks
+	record 'it.samples >= 4000 && it.stack_tables >= 2' --max-memory 33554432 --rate 5000
+	at_least stack_tables 2
+	at_least samples 200
+	at_most no_memory 0
+	# A sanitizer reserves terabytes of address space.
+	[ -n "${SANITIZE-}" ] || { [ "$peak" -gt 1000 ] && [ "$peak" -le 32768 ]; } || fail "memory: the peak is $peak KiB"
+
+	if [ -z "${SANITIZE-}" ]; then
+		unlimited=$VIGNETTED
+		printf '#!/bin/sh\nulimit -v 14000\nexec "%s" "$@"\n' "$unlimited" >limited
+		chmod 755 limited
+		VIGNETTED=./limited
+		record 'it.samples >= 4000 && it.stack_tables >= 2' --rate 5000
+		VIGNETTED=$unlimited
+		at_least stack_tables 2
+		at_least samples 200
+	fi
+	stopped $started
+}
+
+# Unwind information that never ends, or takes long to read.  Each walk ends, and a signal ends the recording.
+endless() {
+	$CC -O1 -o endless "$SRCDIR/tests/fixtures/endless.c" -lpthread
+	fixture=./endless
+	samples=1
+	helpers "--rate 20" true skip bra deref count divide long program
+	threads=1000
+	# With so many threads a round reaches its time limit.
+	helpers "--rate 20" 'it.lost.round_timeout >= 1' threads
+	threads=
+	at_least round_timeout 1
+}
+
+# Unwind information that changes between its check and its use.  It must not reach libunwind.
+changing() {
+	$CC -O1 -o changing "$SRCDIR/tests/fixtures/changing.c" -lpthread
+	fixture=./changing
+	samples=100
+	helpers "--rate 999" true divide column stack register letters distance
+}
+
+side_by_side threads modules functions frames memory endless changing

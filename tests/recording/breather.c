@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
- * breather SECONDS: computes, and for a twelfth of the time waits; when it has gone on for so long,
- * prints how long it waited and how long it went on, in nanoseconds.
+ * breather SECONDS: alternately runs for 110 ms of CPU time and sleeps for 10 ms.  At the end prints how long it slept
+ * and how long the whole run took, in nanoseconds.
  */
 #include <stdint.h>
 #include <stdio.h>
@@ -25,7 +25,7 @@ static __attribute__((noinline)) void breathe(void)
 	struct timespec pause = { 0, WAIT_NS };
 
 	nanosleep(&pause, NULL);
-	__asm__ volatile ("" ::: "memory"); /* no tail call */
+	__asm__ volatile ("" ::: "memory"); /* prevents a tail call */
 }
 
 int main(int argc, char **argv)

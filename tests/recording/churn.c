@@ -1,17 +1,18 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
- * A program that never stays as it is, to be sampled meanwhile.  Says "done" and ends with 0 when all is.
+ * A program whose threads or whose program change all the time.  Prints "done" and exits with 0 if all worked.
  *
- *     churn exec N        executes itself N times, in turn from its first and from another thread,
- *                         while others run
+ *     churn exec N        executes itself N times, alternately from its first and from another thread,
+ *                         while other threads run
  *     churn spawn N       starts N programs by posix_spawn(3) and vfork(2), from three threads
- *     churn threads N     makes and joins 10 times N threads
- *     churn crowd MS      makes and joins threads for so long, the last two thirds of it beside one that
- *                         goes on; says what time passed in crowd(), and what of a CPU that had and
- *                         crowd_work(), in ns
- *     churn relay MS      two threads hand each other work of 0.5 ms and wait for as long; says what of a
- *                         CPU relay() had, in ns, and what time passed in it, in both
- *     churn rally MS      the same with no work, and as long one that goes on
+ *     churn threads N     creates and joins 10 times N threads
+ *     churn crowd MS      creates and joins threads for that time; in the last two thirds another thread
+ *                         runs.  Prints, in ns, the wall time and the CPU time of crowd(), and the CPU
+ *                         time of crowd_work()
+ *     churn relay MS      two threads take turns for that time: one works for 0.5 ms while the other waits.
+ *                         Prints, in ns, the CPU time and the wall time of relay(), each the sum of both
+ *                         threads
+ *     churn rally MS      as relay, but without work; after that one thread runs for the same time
  */
 #include <pthread.h>
 #include <spawn.h>
@@ -54,7 +55,7 @@ static int exec_run(int left)
 	snprintf(count, sizeof count, "%d", left - 1);
 	for (int i = 0; i < SPINNERS; i++)
 		pthread_create(&thread, NULL, spin, NULL);
-	/* Long enough to be found by a sampler, at another place of its period each time. */
+	/* Long enough to be sampled, and each time at another point of the sampling period. */
 	usleep((useconds_t)(500 + left % 40 * 100));
 	if (left % 2 == 0)
 		execute(count);
@@ -116,7 +117,7 @@ static int spawn_run(int count)
 	return bad != 0;
 }
 
-static void *be_brief(void *argument)
+static void *short_thread(void *argument)
 {
 	++*(int *)argument;
 	return argument;
@@ -128,7 +129,7 @@ static int batch_run(void)
 	int runs[JOINED_AT_ONCE] = { 0 };
 
 	for (int i = 0; i < JOINED_AT_ONCE; i++) {
-		if (pthread_create(&threads[i], NULL, be_brief, &runs[i]) != 0)
+		if (pthread_create(&threads[i], NULL, short_thread, &runs[i]) != 0)
 			return 1;
 	}
 	for (int i = 0; i < JOINED_AT_ONCE; i++) {

@@ -1,22 +1,23 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT OR Apache-2.0
 #
-# Programs that execute others, spawn, make threads and lose them, sampled at 1 kHz all the while:
-# they come to their end, with the result they have alone, and no process or thread is left.  How
-# long each takes is said beside what it takes alone.  SOAK: ten times as much, and once more with
-# the program on one CPU, so that its helper has another: the programs keep two busy.
+# Programs that execute themselves, spawn programs, or create many threads are sampled at 1 kHz.  They end with the same
+# result as without sampling, and no process or thread is left.  Prints how long each takes alone and sampled.  SOAK:
+# ten times as much.  Then again with the program on one CPU, so that the helper has the other one: otherwise these
+# programs keep two CPUs busy.
 set -eu
 . "${SRCDIR:?}/tests/lib.sh"
 capture=$(build_capture)
 churn=$BUILDDIR/tests/recording/churn
 more=1
 [ -z "${SOAK-}" ] || more=10
-# Looking for leaks needs ptrace, which a tracer with a dying tracee may find in use; other tests look.
+# The leak check at a process's exit attaches with ptrace(2).  It fails if the helper is still attached.  Other tests
+# check leaks.
 export ASAN_OPTIONS="detect_leaks=0${ASAN_OPTIONS:+:$ASAN_OPTIONS}"
 
 now_ms() { date +%s%3N; }
 
-# once MODE COUNT: on all CPUs, or where $on says
+# once MODE COUNT: runs the program alone and sampled.  $on is a command that runs the program, or empty.
 on=
 once() {
 	begin=$(now_ms)
@@ -24,16 +25,16 @@ once() {
 	alone=$(($(now_ms) - begin))
 	begin=$(now_ms)
 	timeout -s KILL 300 "$VIGNETTED" --capture $capture --rate 1000 -o "$dir/$1.vgp" -- $on "$churn" "$1" "$2" \
-		>"$dir/said" 2>"$dir/$1.log" ||
+		>"$dir/printed" 2>"$dir/$1.log" ||
 		fail "$1: exit status $?: $(cat "$dir/$1.log")"
 	sampled=$(($(now_ms) - begin))
-	grep -q done "$dir/said" || fail "$1 goes on without its helper"
+	grep -q done "$dir/printed" || fail "the helper of $1 ended, but $1 did not complete"
 	samples=$(info "$dir/$1.vgp" samples) || fail "$1: no profile"
 	echo "$1 $2${on:+, on one CPU}: $alone ms alone, $sampled ms sampled, $samples samples"
 }
 
-# run MODE COUNT: sampled to its end.  A slow helper may take few samples of a program that ends soon, a helper that has lost
-# the program takes no more however long it runs.
+# run MODE COUNT: runs the program for longer and longer, until a run has at least 100 samples.  A slow helper takes few
+# samples of a short run only.  A helper that has lost the program takes few samples of a long run, too.
 run() {
 	for times in 1 2 4 8; do
 		once $1 $(($2 * times))
@@ -41,7 +42,8 @@ run() {
 	done
 	fail "$1: $samples samples"
 }
-# What a thread had open in the helper is closed when it has ended: timers, and files of /proc.
+
+# The helper closes a thread's timer and its files of /proc when the thread exits.
 cat >"$dir/workers.py" <<'END'
 import threading, time
 def work():
@@ -64,9 +66,9 @@ fifties() { [ "$(wc -l <"$dir/fifties")" -ge "$1" ]; }
 descriptors() { ls "/proc/$helper/fd" | wc -l; }
 await 200 "fifty threads" fifties 2
 before=$(descriptors)
-await 200 "fifty threads more" fifties 4
+await 200 "100 more threads" fifties 4
 after=$(descriptors)
-[ "$after" -le $((before + 20)) ] || fail "the helper has $after descriptors open, and had $before a hundred threads before"
+[ "$after" -le $((before + 20)) ] || fail "the helper has $after open descriptors; 100 threads ago it had $before"
 kill $host
 wait $host 2>/dev/null || true
 wait $helper || fail "vignetted: $(cat "$dir/log")"

@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
- * What a confined helper can and cannot do: the list in vignetted(8), Confinement, line by line, and each argument that
- * the filter looks at, both ways.  Each call is made in a process of its own, which has a target under its ptrace.
- * Reports in TAP.
+ * What a confined helper can and cannot do: tests each line of the list in vignetted(8), Confinement, and an allowed
+ * and a refused value of each argument that the filter checks.  Each call runs in a process of its own, which traces a
+ * target.  Reports in TAP.
  *
- *     confined                        the tests
- *     confined COMMAND [ARGUMENT ...] runs a command that may not load filters
+ *     confined                          runs the tests
+ *     confined COMMAND [ARGUMENT ...]   runs a command that may not load filters
  */
 #include <elf.h>
 #include <errno.h>
@@ -36,11 +36,11 @@
 #include "vignetted/serve/confine.h"
 
 static pid_t target;                     /* stopped under our ptrace */
-static pid_t stranger;                   /* a process that we could trace, and do not */
-static int file, pair[2];                /* open to write; a socket pair */
+static pid_t untraced;                   /* a process that we may trace, and do not trace */
+static int file, pair[2];                /* a file that is open for writing; a socket pair */
 
-/* In place of arguments that are known only when the test runs.  No call has numbers like these. */
-enum { TARGET = -77000001, STRANGER = -77000002, FILE_FD = -77000003, SOCKET_FD = -77000004, BUFFER = -77000005,
+/* These stand for arguments that are known only when the test runs.  No call has such numbers as arguments. */
+enum { TARGET = -77000001, UNTRACED = -77000002, FILE_FD = -77000003, SOCKET_FD = -77000004, BUFFER = -77000005,
        PATH = -77000006 };
 
 #define RAX (long)offsetof(struct user, regs.rax)
@@ -51,40 +51,40 @@ enum { TARGET = -77000001, STRANGER = -77000002, FILE_FD = -77000003, SOCKET_FD 
 
 enum allowed { NEVER, ALWAYS, LISTENING };
 
-/* A call and its arguments.  The filter lets it through, and the kernel does it or refuses it for its own
- * reasons; or the filter answers EPERM. */
+/* A system call and its arguments.  If it is allowed, the kernel executes it or refuses it for its own reasons.
+ * Otherwise the filter returns EPERM. */
 static const struct attempt {
 	const char *name;
 	enum allowed allowed;
 	long call, arguments[6];
 } attempts[] = {
-	/* ---- what may be done with threads ---- */
-	{ "attach to a thread", ALWAYS, SYS_ptrace, { PTRACE_SEIZE, STRANGER, 0, 0 } },
-	{ "attach so that our end kills it", NEVER, SYS_ptrace, { PTRACE_SEIZE, STRANGER, 0, PTRACE_O_EXITKILL } },
-	{ "attach with another option", NEVER, SYS_ptrace, { PTRACE_SEIZE, STRANGER, 0, PTRACE_O_TRACECLONE } },
+	/* ---- threads of other processes ---- */
+	{ "attach to a thread", ALWAYS, SYS_ptrace, { PTRACE_SEIZE, UNTRACED, 0, 0 } },
+	{ "attach so that our exit kills it", NEVER, SYS_ptrace, { PTRACE_SEIZE, UNTRACED, 0, PTRACE_O_EXITKILL } },
+	{ "attach with another option", NEVER, SYS_ptrace, { PTRACE_SEIZE, UNTRACED, 0, PTRACE_O_TRACECLONE } },
 	{ "stop a thread", ALWAYS, SYS_ptrace, { PTRACE_INTERRUPT, TARGET, 0, 0 } },
 	{ "stop a thread with data", NEVER, SYS_ptrace, { PTRACE_INTERRUPT, TARGET, 0, 1 } },
-	{ "let a thread go", ALWAYS, SYS_ptrace, { PTRACE_DETACH, TARGET, 0, 0 } },
-	{ "let a thread go with SIGHUP", ALWAYS, SYS_ptrace, { PTRACE_DETACH, TARGET, 0, SIGHUP } },
-	{ "let a thread go with SIGTERM", ALWAYS, SYS_ptrace, { PTRACE_DETACH, TARGET, 0, SIGTERM } },
-	{ "let a thread go with SIGKILL", NEVER, SYS_ptrace, { PTRACE_DETACH, TARGET, 0, SIGKILL } },
+	{ "continue a thread", ALWAYS, SYS_ptrace, { PTRACE_DETACH, TARGET, 0, 0 } },
+	{ "continue a thread with SIGHUP", ALWAYS, SYS_ptrace, { PTRACE_DETACH, TARGET, 0, SIGHUP } },
+	{ "continue a thread with SIGTERM", ALWAYS, SYS_ptrace, { PTRACE_DETACH, TARGET, 0, SIGTERM } },
+	{ "continue a thread with SIGKILL", NEVER, SYS_ptrace, { PTRACE_DETACH, TARGET, 0, SIGKILL } },
 	{ "read registers", ALWAYS, SYS_ptrace, { PTRACE_GETREGSET, TARGET, NT_PRSTATUS, BUFFER } },
 	{ "read vector registers", NEVER, SYS_ptrace, { PTRACE_GETREGSET, TARGET, NT_X86_XSTATE, BUFFER } },
-	{ "have a call taken up again", ALWAYS, SYS_ptrace, { PTRACE_POKEUSER, TARGET, RAX, RESTART } },
+	{ "have a system call restarted", ALWAYS, SYS_ptrace, { PTRACE_POKEUSER, TARGET, RAX, RESTART } },
 	{ "set that register to another value", NEVER, SYS_ptrace, { PTRACE_POKEUSER, TARGET, RAX, 1 } },
 	{ "set another register", NEVER, SYS_ptrace, { PTRACE_POKEUSER, TARGET, RIP, RESTART } },
 	{ "set all registers", NEVER, SYS_ptrace, { PTRACE_SETREGSET, TARGET, NT_PRSTATUS, BUFFER } },
-	{ "set registers the old way", NEVER, SYS_ptrace, { PTRACE_SETREGS, TARGET, 0, BUFFER } },
+	{ "set all registers (PTRACE_SETREGS)", NEVER, SYS_ptrace, { PTRACE_SETREGS, TARGET, 0, BUFFER } },
 	{ "write memory by ptrace", NEVER, SYS_ptrace, { PTRACE_POKEDATA, TARGET, BUFFER, 1 } },
 	{ "write code by ptrace", NEVER, SYS_ptrace, { PTRACE_POKETEXT, TARGET, BUFFER, 1 } },
-	{ "let a tracee go on", NEVER, SYS_ptrace, { PTRACE_CONT, TARGET, 0, 0 } },
-	{ "let a tracee go on to its next call", NEVER, SYS_ptrace, { PTRACE_SYSCALL, TARGET, 0, 0 } },
+	{ "resume a tracee", NEVER, SYS_ptrace, { PTRACE_CONT, TARGET, 0, 0 } },
+	{ "resume a tracee until its next call", NEVER, SYS_ptrace, { PTRACE_SYSCALL, TARGET, 0, 0 } },
 	{ "step a tracee", NEVER, SYS_ptrace, { PTRACE_SINGLESTEP, TARGET, 0, 0 } },
 	{ "kill a tracee", NEVER, SYS_ptrace, { PTRACE_KILL, TARGET, 0, 0 } },
 	{ "set options of a tracee", NEVER, SYS_ptrace, { PTRACE_SETOPTIONS, TARGET, 0, PTRACE_O_EXITKILL } },
 	{ "set a tracee's signal", NEVER, SYS_ptrace, { PTRACE_SETSIGINFO, TARGET, 0, BUFFER } },
 	{ "set a tracee's signal mask", NEVER, SYS_ptrace, { PTRACE_SETSIGMASK, TARGET, 8, BUFFER } },
-	{ "attach the old way", NEVER, SYS_ptrace, { PTRACE_ATTACH, STRANGER, 0, 0 } },
+	{ "attach (PTRACE_ATTACH)", NEVER, SYS_ptrace, { PTRACE_ATTACH, UNTRACED, 0, 0 } },
 	{ "read memory", ALWAYS, SYS_process_vm_readv, { TARGET, BUFFER, 0, BUFFER, 0, 0 } },
 	{ "write memory", NEVER, SYS_process_vm_writev, { TARGET, BUFFER, 0, BUFFER, 0, 0 } },
 	{ "wait for a tracee", ALWAYS, SYS_wait4, { TARGET, 0, WNOHANG | __WALL, 0 } },
@@ -103,7 +103,7 @@ static const struct attempt {
 	{ "open a file to write", NEVER, SYS_openat, { HERE, O_WRONLY } },
 	{ "open a file to read and write", NEVER, SYS_openat, { HERE, O_RDWR } },
 	{ "create a file", NEVER, SYS_openat, { HERE, O_RDONLY | O_CREAT, 0600 } },
-	{ "empty a file", NEVER, SYS_openat, { HERE, O_RDONLY | O_TRUNC } },
+	{ "truncate a file", NEVER, SYS_openat, { HERE, O_RDONLY | O_TRUNC } },
 	{ "open a file to append", NEVER, SYS_openat, { HERE, O_RDONLY | O_APPEND } },
 	{ "create a file without a name", NEVER, SYS_openat, { HERE, O_TMPFILE | O_RDWR, 0600 } },
 	{ "open(2)", NEVER, SYS_open, { PATH, O_RDONLY } },
@@ -131,9 +131,9 @@ static const struct attempt {
 	{ "chroot", NEVER, SYS_chroot, { PATH } },
 	{ "mount", NEVER, SYS_mount, { PATH, PATH, PATH, 0, 0 } },
 	{ "umount2", NEVER, SYS_umount2, { PATH, 0 } },
-	/* ---- descriptors that are open ---- */
+	/* ---- open descriptors ---- */
 	{ "write to an open file", ALWAYS, SYS_write, { FILE_FD, BUFFER, 1 } },
-	{ "cut an open file", ALWAYS, SYS_ftruncate, { FILE_FD, 0 } },
+	{ "truncate an open file", ALWAYS, SYS_ftruncate, { FILE_FD, 0 } },
 	{ "sync an open file", ALWAYS, SYS_sync_file_range, { FILE_FD, 0, 0, 0 } },
 	{ "lock an open file", ALWAYS, SYS_flock, { FILE_FD, LOCK_UN } },
 	{ "send on an open socket", ALWAYS, SYS_sendmsg, { FILE_FD, BUFFER, 0 } },
@@ -142,24 +142,26 @@ static const struct attempt {
 	{ "read the seals of a file", ALWAYS, SYS_fcntl, { FILE_FD, F_GET_SEALS } },
 	{ "set the flags of a descriptor", NEVER, SYS_fcntl, { FILE_FD, F_SETFL, O_ASYNC } },
 	{ "have a signal sent to an owner", NEVER, SYS_fcntl, { FILE_FD, F_SETOWN, TARGET } },
-	{ "choose such a signal", NEVER, SYS_fcntl, { FILE_FD, F_SETSIG, SIGKILL } },
+	{ "choose that signal", NEVER, SYS_fcntl, { FILE_FD, F_SETSIG, SIGKILL } },
 	{ "have a signal sent for a directory", NEVER, SYS_fcntl, { FILE_FD, F_NOTIFY, 0 } },
 	{ "copy a descriptor", NEVER, SYS_fcntl, { FILE_FD, F_DUPFD, 0 } },
 	{ "lock a part of a file", NEVER, SYS_fcntl, { FILE_FD, F_SETLK, BUFFER } },
 	{ "seal a file", NEVER, SYS_fcntl, { FILE_FD, F_ADD_SEALS, 0 } },
-	{ "type on a terminal", NEVER, SYS_ioctl, { FILE_FD, TIOCSTI, BUFFER } },
-	{ "ask whether it is a terminal", NEVER, SYS_ioctl, { FILE_FD, TCGETS, BUFFER } },
-	{ "have a descriptor not wait", NEVER, SYS_ioctl, { FILE_FD, FIONBIO, BUFFER } },
+	{ "insert input into a terminal", NEVER, SYS_ioctl, { FILE_FD, TIOCSTI, BUFFER } },
+	{ "read a terminal's settings", NEVER, SYS_ioctl, { FILE_FD, TCGETS, BUFFER } },
+	{ "make a descriptor nonblocking", NEVER, SYS_ioctl, { FILE_FD, FIONBIO, BUFFER } },
 	{ "have a descriptor send signals", NEVER, SYS_ioctl, { FILE_FD, FIOASYNC, BUFFER } },
 	{ "dup", NEVER, SYS_dup, { FILE_FD } },
 	{ "sendfile", NEVER, SYS_sendfile, { FILE_FD, FILE_FD, 0, 0 } },
 	{ "splice", NEVER, SYS_splice, { FILE_FD, 0, FILE_FD, 0, 0, 0 } },
 	{ "io_uring_setup", NEVER, SYS_io_uring_setup, { 1, BUFFER } },
 	/* ---- sockets ---- */
-	{ "take a connection", LISTENING, SYS_accept4, { FILE_FD, 0, 0, 0 } },
-	{ "ask whose a connection is", LISTENING, SYS_getsockopt, { SOCKET_FD, SOL_SOCKET, SO_PEERCRED, BUFFER, BUFFER } },
-	{ "ask another thing of a socket", NEVER, SYS_getsockopt, { SOCKET_FD, SOL_SOCKET, SO_ERROR, BUFFER, BUFFER } },
-	{ "ask a socket's protocol", NEVER, SYS_getsockopt, { SOCKET_FD, 6, SO_PEERCRED, BUFFER, BUFFER } },
+	{ "accept a connection", LISTENING, SYS_accept4, { FILE_FD, 0, 0, 0 } },
+	{ "read a peer's credentials", LISTENING, SYS_getsockopt,
+	  { SOCKET_FD, SOL_SOCKET, SO_PEERCRED, BUFFER, BUFFER } },
+	{ "read another option of a socket", NEVER, SYS_getsockopt,
+	  { SOCKET_FD, SOL_SOCKET, SO_ERROR, BUFFER, BUFFER } },
+	{ "read an option of another level", NEVER, SYS_getsockopt, { SOCKET_FD, 6, SO_PEERCRED, BUFFER, BUFFER } },
 	{ "setsockopt", NEVER, SYS_setsockopt, { SOCKET_FD, SOL_SOCKET, SO_PASSCRED, BUFFER, 4 } },
 	{ "socket", NEVER, SYS_socket, { AF_INET, SOCK_STREAM, 0 } },
 	{ "socketpair", NEVER, SYS_socketpair, { AF_UNIX, SOCK_STREAM, 0, BUFFER } },
@@ -167,7 +169,7 @@ static const struct attempt {
 	{ "bind", NEVER, SYS_bind, { SOCKET_FD, BUFFER, 16 } },
 	{ "listen", NEVER, SYS_listen, { SOCKET_FD, 1 } },
 	{ "sendto", NEVER, SYS_sendto, { SOCKET_FD, BUFFER, 0, 0, 0, 0 } },
-	/* ---- the kernel's events ---- */
+	/* ---- perf events ---- */
 	{ "open a counter of a thread", ALWAYS, SYS_perf_event_open, { 0, TARGET, NO, NO, PERF_FLAG_FD_CLOEXEC } },
 	{ "open a timer of a thread", ALWAYS, SYS_perf_event_open, { 0, TARGET, 0, NO, PERF_FLAG_FD_CLOEXEC } },
 	{ "open an event of a cgroup", NEVER, SYS_perf_event_open,
@@ -175,27 +177,27 @@ static const struct attempt {
 	{ "open an event that survives execve", NEVER, SYS_perf_event_open, { 0, TARGET, NO, NO, 0 } },
 	{ "enable an event", NEVER, SYS_ioctl, { FILE_FD, PERF_EVENT_IOC_ENABLE, 0 } },
 	{ "disable an event", NEVER, SYS_ioctl, { FILE_FD, PERF_EVENT_IOC_DISABLE, 0 } },
-	{ "ask for an event's number", NEVER, SYS_ioctl, { FILE_FD, PERF_EVENT_IOC_ID, BUFFER } },
+	{ "read an event's id", NEVER, SYS_ioctl, { FILE_FD, PERF_EVENT_IOC_ID, BUFFER } },
 	{ "give an event its ring", ALWAYS, SYS_ioctl, { FILE_FD, PERF_EVENT_IOC_SET_OUTPUT, NO } },
 	{ "set an event's period", ALWAYS, SYS_ioctl, { FILE_FD, PERF_EVENT_IOC_PERIOD, BUFFER } },
 	{ "reset an event", NEVER, SYS_ioctl, { FILE_FD, PERF_EVENT_IOC_RESET, 0 } },
 	{ "give an event a filter", NEVER, SYS_ioctl, { FILE_FD, PERF_EVENT_IOC_SET_FILTER, BUFFER } },
 	{ "give an event a program", NEVER, SYS_ioctl, { FILE_FD, PERF_EVENT_IOC_SET_BPF, FILE_FD } },
 	{ "change an event", NEVER, SYS_ioctl, { FILE_FD, PERF_EVENT_IOC_MODIFY_ATTRIBUTES, BUFFER } },
-	/* ---- itself ---- */
-	{ "take memory", ALWAYS, SYS_mmap, { 0, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, NO, 0 } },
-	{ "take executable memory", NEVER, SYS_mmap,
+	/* ---- the helper itself ---- */
+	{ "map memory", ALWAYS, SYS_mmap, { 0, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, NO, 0 } },
+	{ "map executable memory", NEVER, SYS_mmap,
 	  { 0, 4096, PROT_READ | PROT_EXEC, MAP_PRIVATE | MAP_ANONYMOUS, NO, 0 } },
 	{ "protect memory", ALWAYS, SYS_mprotect, { 0, 0, PROT_READ } },
-	{ "give memory back", ALWAYS, SYS_madvise, { 0, 0, MADV_DONTNEED } },
-	{ "give the machine's memory away", NEVER, SYS_madvise, { BUFFER, 4096, MADV_HWPOISON } },
-	{ "advise memory otherwise", NEVER, SYS_madvise, { BUFFER, 4096, MADV_MERGEABLE } },
+	{ "free memory", ALWAYS, SYS_madvise, { 0, 0, MADV_DONTNEED } },
+	{ "poison the machine's memory", NEVER, SYS_madvise, { BUFFER, 4096, MADV_HWPOISON } },
+	{ "give other advice on memory", NEVER, SYS_madvise, { BUFFER, 4096, MADV_MERGEABLE } },
 	{ "make memory executable", NEVER, SYS_mprotect, { 0, 0, PROT_READ | PROT_EXEC } },
 	{ "pkey_mprotect", NEVER, SYS_pkey_mprotect, { 0, 0, PROT_READ | PROT_EXEC, NO } },
-	{ "be an ordinary process", ALWAYS, SYS_sched_setscheduler, { 0, SCHED_OTHER, BUFFER } },
-	{ "be a batch process", NEVER, SYS_sched_setscheduler, { 0, SCHED_BATCH, BUFFER } },
-	{ "be a real-time process", ALWAYS, SYS_sched_setscheduler, { 0, SCHED_FIFO, 0 } },
-	{ "have another policy", NEVER, SYS_sched_setscheduler, { 0, SCHED_RR, 0 } },
+	{ "become an ordinary process", ALWAYS, SYS_sched_setscheduler, { 0, SCHED_OTHER, BUFFER } },
+	{ "become a batch process", NEVER, SYS_sched_setscheduler, { 0, SCHED_BATCH, BUFFER } },
+	{ "become a real-time process", ALWAYS, SYS_sched_setscheduler, { 0, SCHED_FIFO, 0 } },
+	{ "take another policy", NEVER, SYS_sched_setscheduler, { 0, SCHED_RR, 0 } },
 	{ "set another process's policy", NEVER, SYS_sched_setscheduler, { TARGET, SCHED_OTHER, BUFFER } },
 	{ "set its slice", ALWAYS, SYS_sched_setattr, { 0, 0, 0 } },
 	{ "set another process's slice", NEVER, SYS_sched_setattr, { TARGET, 0, 0 } },
@@ -204,7 +206,7 @@ static const struct attempt {
 	{ "setpriority", NEVER, SYS_setpriority, { PRIO_PROCESS, TARGET, 19 } },
 	{ "set its timer slack", ALWAYS, SYS_prctl, { PR_SET_TIMERSLACK, 1, 0, 0, 0 } },
 	{ "become dumpable", NEVER, SYS_prctl, { PR_SET_DUMPABLE, 1, 0, 0, 0 } },
-	{ "prctl otherwise", NEVER, SYS_prctl, { PR_SET_NAME, BUFFER, 0, 0, 0 } },
+	{ "another prctl", NEVER, SYS_prctl, { PR_SET_NAME, BUFFER, 0, 0, 0 } },
 	{ "read a limit of its own", ALWAYS, SYS_prlimit64, { 0, RLIMIT_NOFILE, 0, BUFFER } },
 	{ "read another process's limit", NEVER, SYS_prlimit64, { TARGET, RLIMIT_NOFILE, 0, BUFFER } },
 	{ "set a limit", NEVER, SYS_prlimit64, { 0, RLIMIT_NOFILE, BUFFER, 0 } },
@@ -238,7 +240,7 @@ static long argument_of(long argument)
 
 	switch (argument) {
 	case TARGET: return target;
-	case STRANGER: return stranger;
+	case UNTRACED: return untraced;
 	case FILE_FD: return file;
 	case SOCKET_FD: return pair[0];
 	case BUFFER: return (long)buffer;
@@ -258,7 +260,7 @@ static bool attempt_passes(const struct attempt *attempt)
 	return errno != EPERM;
 }
 
-/* ---- what more than one call shows ---- */
+/* ---- effects that take more than one system call ---- */
 
 static bool cpu_timer_passes(void)
 {
@@ -267,7 +269,7 @@ static bool cpu_timer_passes(void)
 
 static bool memory_reads(void)
 {
-	/* The target is a copy of us, with the same addresses. */
+	/* The target is a fork of this process, so it has the same addresses. */
 	static char text[] = "private";
 	char copy[sizeof text] = "";
 	struct iovec local = { copy, sizeof copy }, remote = { text, sizeof text };
@@ -284,7 +286,7 @@ static bool any_file_reads(void)
 	return fd >= 0 && read(fd, &byte, 1) == 1;
 }
 
-static bool privileges_are_gone(void)
+static bool no_new_privileges(void)
 {
 	static char text[4096];
 	int fd = open("/proc/self/status", O_RDONLY);
@@ -293,7 +295,7 @@ static bool privileges_are_gone(void)
 	       strstr(text, "Seccomp:\t2") != NULL;
 }
 
-/* SIGUSR1 is on its way to the target, and SIGTERM reaches it. */
+/* SIGUSR1 is pending for the target, and the target gets SIGTERM instead. */
 static bool signal_is_exchanged(void)
 {
 	int status;
@@ -302,7 +304,7 @@ static bool signal_is_exchanged(void)
 	       waitpid(target, &status, __WALL) == target && WIFSIGNALED(status) && WTERMSIG(status) == SIGTERM;
 }
 
-/* The kernel sends SIGTRAP to a thread whose event wants that (Linux 5.13). */
+/* An event with `sigtrap` has the kernel send SIGTRAP to the thread (Linux 5.13). */
 static bool trap_is_sent(void)
 {
 	struct perf_event_attr attr = {
@@ -318,7 +320,8 @@ static bool trap_is_sent(void)
 	       WTERMSIG(status) == SIGTRAP;
 }
 
-/* A uprobe changes the code of every process that runs the file.  CAP_PERFMON alone does not let it pass on Linux 6.18. */
+/* A uprobe changes the code of every process that runs the file.  On Linux 6.18, CAP_PERFMON alone does not allow
+ * it. */
 static bool uprobe_is_placed(void)
 {
 	struct perf_event_attr attr = { .size = sizeof attr, .config2 = 64, .sample_period = 1 };
@@ -334,7 +337,7 @@ static bool uprobe_is_placed(void)
 	       (errno != EACCES && errno != EPERM);
 }
 
-/* Of root's: those that vignetted(8) names, and no others; nothing that execve(2) would pass on. */
+/* The process has only those of root's capabilities that vignetted(8) names, and none that execve(2) would keep. */
 static bool capabilities_are_few(void)
 {
 	const uint64_t few = UINT64_C(1) << CAP_SYS_PTRACE | UINT64_C(1) << CAP_IPC_LOCK |
@@ -352,7 +355,7 @@ static bool capabilities_are_few(void)
 	       (strtoull(permitted + 8, NULL, 16) & ~few) == 0;
 }
 
-/* The 32-bit interface has other numbers for calls. */
+/* System calls have other numbers in the 32-bit interface. */
 static bool other_interface_kills(void)
 {
 	long result;
@@ -364,13 +367,13 @@ static bool other_interface_kills(void)
 static const struct effect {
 	const char *name;
 	bool (*happens)(void);
-	bool spins, signalled;       /* the target runs; a signal is on its way */
+	bool spins, signalled;       /* the target runs; a signal is pending for it */
 	enum { HAPPENS, DOES_NOT, KILLS } expected;
 } effects[] = {
 	{ "memory of the target is read", memory_reads, false, false, HAPPENS },
 	{ "a file that is not the target's is read", any_file_reads, false, false, HAPPENS },
-	{ "privileges are gone", privileges_are_gone, false, false, HAPPENS },
-	{ "a signal that was on its way becomes another", signal_is_exchanged, true, true, HAPPENS },
+	{ "no new privileges can be gained", no_new_privileges, false, false, HAPPENS },
+	{ "a pending signal is replaced by another", signal_is_exchanged, true, true, HAPPENS },
 	{ "a perf event kills by SIGTRAP", trap_is_sent, true, false, HAPPENS },
 	{ "a uprobe is placed", uprobe_is_placed, false, false, DOES_NOT },
 	{ "capabilities are the few that sampling needs", capabilities_are_few, false, false, HAPPENS },
@@ -378,7 +381,7 @@ static const struct effect {
 	{ "a call of the 32-bit interface kills the helper", other_interface_kills, false, false, KILLS },
 };
 
-/* As under a policy that forbids filters: by seccomp(2), and by prctl(2). */
+/* Forbids seccomp(2) and prctl(2) to load filters, as a security policy may. */
 static bool filters_forbid(void)
 {
 	scmp_filter_ctx filter = seccomp_init(SCMP_ACT_ALLOW);
@@ -403,15 +406,15 @@ static pid_t process_make(bool spins)
 	}
 }
 
-/* A target that is stopped, and the filter. */
-static bool scene_set(bool listens, const struct effect *effect)
+/* Starts a target, stops it, and loads the filter. */
+static bool prepare(bool listens, const struct effect *effect)
 {
 	struct vg_err err;
 	int status;
 
 	target = process_make(effect != NULL && effect->spins);
-	stranger = process_make(false);
-	if (target < 0 || stranger < 0 || ptrace(PTRACE_SEIZE, target, 0, 0) != 0)
+	untraced = process_make(false);
+	if (target < 0 || untraced < 0 || ptrace(PTRACE_SEIZE, target, 0, 0) != 0)
 		return false;
 	if (effect != NULL && effect->signalled ? kill(target, SIGUSR1) != 0 :
 						  ptrace(PTRACE_INTERRUPT, target, 0, 0) != 0)
@@ -428,13 +431,13 @@ static enum outcome run(bool listens, const struct attempt *attempt, const struc
 
 	if (child == 0) {
 		setpgid(0, 0);
-		if (!scene_set(listens, effect))
+		if (!prepare(listens, effect))
 			_exit(BROKEN);
 		_exit((attempt != NULL ? attempt_passes(attempt) : effect->happens()) ? PASSED : REFUSED);
 	}
 	if (child < 0 || waitpid(child, &status, 0) != child)
 		return BROKEN;
-	/* Its targets cannot be killed by it. */
+	/* The confined process could not kill its targets. */
 	kill(-child, SIGKILL);
 	if (WIFSIGNALED(status))
 		return WTERMSIG(status) == SIGSYS ? KILLED : BROKEN;
@@ -443,7 +446,7 @@ static enum outcome run(bool listens, const struct attempt *attempt, const struc
 
 static bool report(size_t number, bool listens, const char *name, enum outcome expected, enum outcome got)
 {
-	static const char *const words[] = { "is allowed", "is refused", "kills", "could not be tried" };
+	static const char *const words[] = { "is allowed", "is refused", "kills", "could not be tested" };
 
 	printf("%s %zu - %s: %s: %s%s%s\n", got == expected ? "ok" : "not ok", number,
 	       listens ? "listening" : "sampling", name, words[expected], got == expected ? "" : ", but ",

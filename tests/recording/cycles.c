@@ -1,11 +1,11 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
- * Sessions without end leave nothing behind in the program, and a program that dies leaves no helper.
+ * Many sessions leave nothing behind in the program, and a killed program leaves no helper.
  *
- *     cycles begin N PROFILE     N sessions; descriptors, children and memory stay as they are
- *     cycles die N PROFILE PIDFILE   N programs killed in a session; $VIGNETTED writes its pid into
- *                                PIDFILE, and ends, its profile complete; with TIMING in the
- *                                environment within a second, nine times of ten
+ *     cycles begin N PROFILE         N sessions: descriptors, children and memory do not grow
+ *     cycles die N PROFILE PIDFILE   N programs killed in a session: each helper ends, and its profile is
+ *                                    complete.  $VIGNETTED writes the helper's pid into PIDFILE.  With
+ *                                    TIMING in the environment, nine of ten helpers end within a second
  */
 #include <dirent.h>
 #include <errno.h>
@@ -24,8 +24,8 @@
 #include "libvgctl/vgctl.h"
 #include "profile/reader.h"
 
-/* What the C library keeps for itself in the first rounds. */
-enum { WARM_UP = 50, GROWTH_MAX_KIB = 256, GONE_MS = 1000, STAYS_MS = 20000 };
+/* In the first rounds the C library's own memory grows. */
+enum { WARM_UP = 50, GROWTH_MAX_KIB = 256, LATE_MS = 1000, EXIT_MAX_MS = 20000 };
 
 static int descriptors_open(void)
 {
@@ -123,11 +123,11 @@ static bool profile_complete(const char *part)
 	return good;
 }
 
-/* Late: not within a second.  A busy machine may be the reason. */
+/* Sets *late if the helper did not end within a second, which may be due to a busy machine. */
 static bool die_once(const char *path, const char *part, const char *pidfile, bool *late)
 {
 	struct timespec moment = { 0, rand() % 20000000 }, wait = { 10, 0 };
-	struct pollfd gone = { .events = POLLIN };
+	struct pollfd exited = { .events = POLLIN };
 	sigset_t ready;
 	bool good;
 	pid_t child;
@@ -141,16 +141,16 @@ static bool die_once(const char *path, const char *part, const char *pidfile, bo
 	if (sigtimedwait(&ready, NULL, &wait) != SIGUSR1)
 		return false;
 	nanosleep(&moment, NULL);
-	/* Ready when it has ended, whenever the first process gets around to reap it. */
-	gone.fd = pidfd_open(helper_pid(pidfile), 0);
+	/* Readable when the helper has ended, also before the init process has reaped it. */
+	exited.fd = pidfd_open(helper_pid(pidfile), 0);
 	kill(child, SIGKILL);
-	if (waitpid(child, NULL, 0) != child || gone.fd < 0)
+	if (waitpid(child, NULL, 0) != child || exited.fd < 0)
 		return false;
-	*late = poll(&gone, 1, GONE_MS) != 1;
-	good = poll(&gone, 1, STAYS_MS) == 1;
-	close(gone.fd);
+	*late = poll(&exited, 1, LATE_MS) != 1;
+	good = poll(&exited, 1, EXIT_MAX_MS) == 1;
+	close(exited.fd);
 	if (!good)
-		printf("the helper is still there\n");
+		printf("the helper has not ended\n");
 	else if (!profile_complete(part))
 		printf("the profile is not complete\n");
 	return good && profile_complete(part);
@@ -162,7 +162,7 @@ static int die_run(int count, const char *path, const char *pidfile)
 	int late_count = 0;
 	char part[4096];
 
-	/* The name is given by the program, and that is dead. */
+	/* The program would rename the file at the session's end, but is killed before. */
 	snprintf(part, sizeof part, "%s.part", path);
 	for (int i = 0; i < count; i++) {
 		bool late = false;
@@ -173,8 +173,8 @@ static int die_run(int count, const char *path, const char *pidfile)
 		}
 		late_count += late;
 	}
-	printf("%d programs killed: each time the helper went, %d times later than a second, and the profile "
-	       "is complete\n", count, late_count);
+	printf("%d programs killed: each helper ended, %d of them after more than a second; each profile is "
+	       "complete\n", count, late_count);
 	return timing != NULL && *timing != '\0' && late_count * 10 > count;
 }
 

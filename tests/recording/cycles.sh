@@ -1,12 +1,12 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT OR Apache-2.0
 #
-# 200 sessions of one program, and 50 programs killed in theirs.  SOAK: 10,000 and 1,000.  TIMING: the helpers of killed
-# programs end within a second.
+# 200 sessions of one program, and 50 programs killed in a session.  SOAK: 10,000 and 1,000.  TIMING: the helpers of
+# killed programs end within a second.
 set -eu
 . "${SRCDIR:?}/tests/lib.sh"
 helper_with_pid
-# A sanitizer keeps what was freed: that is not growth of ours.
+# A sanitizer keeps freed memory in its quarantine, which the test would take for growth.
 export ASAN_OPTIONS="quarantine_size_mb=0:thread_local_quarantine_size_kb=0${ASAN_OPTIONS:+:$ASAN_OPTIONS}"
 sessions=200 deaths=50
 [ -z "${SOAK-}" ] || sessions=10000 deaths=1000

@@ -1,19 +1,21 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
- * eintr VIGNETTED PROFILE RATE SECONDS: system calls that return EINTR to a thread that was merely
- * stopped, while this process is sampled.
+ * eintr VIGNETTED PROFILE RATE SECONDS: samples this process with stops, and tests that no system call returns EINTR
+ * because of a stop.
  *
- * For each call that signal(7) lists, up to three threads:
- *   forever   waits without a timeout, and is woken every few milliseconds: no EINTR is due
- *   timed     waits 30 ms for what does not come: no EINTR is due, and it must not wait longer
- *   signal    waits without a timeout; a signal with a handler comes while it sleeps: EINTR is due
+ * There are up to three threads for each call that signal(7) lists:
+ *
+ *   forever   waits without a timeout, and is woken every few milliseconds: must not get EINTR
+ *   timed     waits with a timeout of 30 ms: must not get EINTR, and must not wait longer
+ *   signal    waits without a timeout, and gets a signal with a handler while it waits: must get EINTR
  *             each time
- * (Sockets have an hour as their timeout where they wait forever: without one, none of this would
- * concern them.)  First without the sampler, for the lengths of timed waits, then with it.  Prints
- * a table; exit status 1 if an EINTR was wrong or missing, or waits became longer: all of a call's, or with
- * TIMING in the environment its median.
  *
- * This file is compiled with frame pointers, so that sleeping threads are the hard case.
+ * (A stop can interrupt a socket call only if the socket has a timeout.  So "forever" is an hour there.)  The test runs
+ * without the sampler first, to measure timed waits, and then with the sampler.  It prints a table.  The exit status is
+ * 1 if an EINTR was wrong or missing, or if timed waits became longer.  The shortest waits of each call are compared,
+ * or with TIMING in the environment the medians.
+ *
+ * This file is compiled with frame pointers, because these make sampling a waiting thread harder.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -44,8 +46,8 @@
 enum { TIMEOUT_MS = 30, FOREVER_S = 3600, WAITS_MAX = 4096, WAITERS_MAX = 64, BLOCK_BYTES = 4096,
        LENGTHS_MIN = 10, WAITS_MIN = 11, SAMPLERS_MAX = 10,
        LONGER_MAX_NS = 2 * 1000 * 1000,
-       LONGEST_NS = 20 * 1000 * 1000,    /* how much longer the shortest wait may be, on a busy machine */
-       TICK_NS = 4 * 1000 * 1000 };      /* in which the kernel counts the timeouts of sockets */
+       LONGEST_NS = 20 * 1000 * 1000,    /* limit for the shortest wait, on a busy machine */
+       TICK_NS = 4 * 1000 * 1000 };      /* the kernel rounds timeouts of sockets to scheduler ticks */
 
 enum variant { FOREVER, TIMED, SIGNAL, VARIANTS };
 static const char *const variant_names[] = { "forever", "timed", "signal" };
@@ -55,15 +57,15 @@ struct waiter {
 	enum variant variant;
 	pthread_t thread;
 	atomic_int tid;
-	int fd, other;               /* what it waits for, and the other end */
+	int fd, other;               /* the descriptor that it waits for, and the other end */
 	struct sockaddr_storage address;
 	socklen_t address_bytes;
 	aio_context_t aio;
 	struct { unsigned *head, *tail, *mask, *array; struct io_uring_sqe *entries; unsigned *cq_head,
 		*cq_tail; } ring;
-	atomic_uint waits, wakes, eintr, sent, handled, unhandled, missed, odd;
-	int odd_errno;
-	/* Lengths of timed waits: [0] before the sampling, [1] during it. */
+	atomic_uint waits, wakes, eintr, sent, handled, unhandled, missed, wrong;
+	int wrong_errno;
+	/* Lengths of timed waits: [0] before sampling, [1] during it. */
 	uint64_t lengths_ns[2][WAITS_MAX];
 	size_t lengths[2];
 };
@@ -72,7 +74,7 @@ struct call {
 	const char *name;
 	long number;
 	unsigned variants;           /* 1 << enum variant */
-	int expected;                /* errno of a timeout; 0: it returns 0 */
+	int expected;                /* errno at a timeout; 0: the call returns 0 */
 	bool (*setup)(struct waiter *waiter);
 	long (*wait)(struct waiter *waiter);
 	void (*wake)(struct waiter *waiter);
@@ -81,7 +83,7 @@ struct call {
 static struct waiter *waiters;
 static size_t waiter_count;
 static atomic_bool stopping;
-static atomic_int phase;                 /* 0: not sampled; 1: sampled; -1: neither */
+static atomic_int phase;                 /* 0: before sampling; 1: during it; -1: not measured */
 static _Thread_local struct waiter *self;
 
 static uint64_t now_ns(void)
@@ -145,7 +147,7 @@ static long epoll_plain(struct waiter *waiter)
 	return epoll_take(waiter, epoll_wait(waiter->fd, &event, 1, is_timed(waiter) ? TIMEOUT_MS : -1));
 }
 
-/* The mask lets in a signal that is blocked outside. */
+/* The mask of the call unblocks a signal that the thread blocks. */
 static sigset_t *mask_inside(sigset_t *mask)
 {
 	pthread_sigmask(SIG_SETMASK, NULL, mask);
@@ -260,7 +262,7 @@ static bool semaphore_setup(struct waiter *waiter)
 	return waiter->fd >= 0;
 }
 
-/* semop(3) of the C library is semtimedop(2) in some versions. */
+/* In some versions of the C library, semop(3) calls semtimedop(2). */
 static long semaphore_wait(struct waiter *waiter)
 {
 	struct sembuf take = { 0, -1, 0 };
@@ -421,7 +423,7 @@ static void acceptor_wake(struct waiter *waiter)
 	close(fd);
 }
 
-/* A listener whose queue is full keeps those who connect waiting. */
+/* connect(2) to a listener with a full queue waits. */
 static bool connect_setup_family(struct waiter *waiter, int family)
 {
 	int rc;
@@ -440,7 +442,7 @@ static bool connect_setup_family(struct waiter *waiter, int family)
 			FD_SET(fd, &set);
 			rc = select(fd + 1, NULL, &set, NULL, &soon) == 1 ? 0 : -1;
 		}
-	} while (rc == 0);               /* they are left open */
+	} while (rc == 0);               /* the sockets stay open */
 	return true;
 }
 
@@ -502,23 +504,23 @@ static const struct call calls[] = {
 
 /* ---- threads ---- */
 
-/* The kernel has put -EINTR where the call's result goes before it runs the handler. */
+/* Before it runs a handler, the kernel sets the result of an interrupted call to -EINTR. */
 static void handler(int number, siginfo_t *info, void *context)
 {
-	const ucontext_t *interrupted = context;
-	const unsigned char *at = (const unsigned char *)interrupted->uc_mcontext.gregs[REG_RIP] - 2;
+	const ucontext_t *thread = context;
+	const unsigned char *at = (const unsigned char *)thread->uc_mcontext.gregs[REG_RIP] - 2;
 	int error = errno;
 
 	(void)number;
 	(void)info;
-	if (interrupted->uc_mcontext.gregs[REG_RAX] == -EINTR && at[0] == 0x0f && at[1] == 0x05)
+	if (thread->uc_mcontext.gregs[REG_RAX] == -EINTR && at[0] == 0x0f && at[1] == 0x05)
 		self->handled++;
 	else
 		self->unhandled++;
 	errno = error;
 }
 
-/* A connect() that was taken up again says EALREADY when its time is up. */
+/* A connect(2) that was restarted returns EALREADY at its timeout. */
 static bool is_timeout(const struct call *call, long rc, int error)
 {
 	if (call->expected == 0)
@@ -527,21 +529,21 @@ static bool is_timeout(const struct call *call, long rc, int error)
 			  (call->expected == EINPROGRESS && error == EALREADY));
 }
 
-static void wait_note(struct waiter *waiter, long rc, int error, uint64_t took_ns, int at)
+static void wait_count(struct waiter *waiter, long rc, int error, uint64_t took_ns, int at)
 {
 	waiter->waits++;
 	if (rc < 0 && error == EINTR) {
 		waiter->eintr++;
 	} else if (is_timed(waiter)) {
 		if (!is_timeout(waiter->call, rc, error)) {
-			waiter->odd++;
-			waiter->odd_errno = rc < 0 ? error : 0;
+			waiter->wrong++;
+			waiter->wrong_errno = rc < 0 ? error : 0;
 		}
 		if (at >= 0 && at == phase && waiter->lengths[at] < WAITS_MAX)
 			waiter->lengths_ns[at][waiter->lengths[at]++] = took_ns;
 	} else if (rc < 0) {
-		waiter->odd++;
-		waiter->odd_errno = error;
+		waiter->wrong++;
+		waiter->wrong_errno = error;
 	}
 }
 
@@ -561,13 +563,13 @@ static void *waiter_run(void *argument)
 		uint64_t since_ns = now_ns();
 		long rc = waiter->call->wait(waiter);
 
-		wait_note(waiter, rc, errno, now_ns() - since_ns, at);
+		wait_count(waiter, rc, errno, now_ns() - since_ns, at);
 	}
 	return NULL;
 }
 
-/* Whether the thread sleeps in its call. */
-static bool is_asleep(const struct waiter *waiter)
+/* Whether the thread waits in its call. */
+static bool is_waiting(const struct waiter *waiter)
 {
 	char path[64], text[128] = "";
 	int fd;
@@ -582,14 +584,15 @@ static bool is_asleep(const struct waiter *waiter)
 	return text[0] >= '0' && text[0] <= '9' && strtol(text, NULL, 10) == waiter->call->number;
 }
 
-/* A signal to each thread that is due one and sleeps.  One that was delivered and left the thread
- * asleep has missed its EINTR; one that came as the call began was never due. */
+/* Sends a signal to each waiting thread of the variant SIGNAL that has handled the previous signal.  If that signal
+ * interrupted a call, and the thread waits although it has not counted an EINTR, the EINTR was missed.  A signal that
+ * came before the call began counts as unhandled. */
 static void signals_send(void)
 {
 	for (size_t i = 0; i < waiter_count; i++) {
 		struct waiter *waiter = &waiters[i];
 
-		if (waiter->variant != SIGNAL || !is_asleep(waiter) ||
+		if (waiter->variant != SIGNAL || !is_waiting(waiter) ||
 		    waiter->sent != waiter->handled + waiter->unhandled)
 			continue;
 		waiter->missed = waiter->handled - waiter->eintr;
@@ -617,7 +620,7 @@ static void *wakes_run(void *random)
 		size_t i = (unsigned)rand_r(&seed) % waiter_count;
 
 		pause_us((unsigned)rand_r(&seed) % 500);
-		if (waiters[i].variant != FOREVER || !is_asleep(&waiters[i]))
+		if (waiters[i].variant != FOREVER || !is_waiting(&waiters[i]))
 			continue;
 		waiters[i].wakes++;
 		waiters[i].call->wake(&waiters[i]);
@@ -647,7 +650,7 @@ static void waiters_start(void)
 	}
 }
 
-/* Runs the sampler upon this process, to its end. */
+/* Runs the sampler on this process and waits for its end. */
 static int sample(char **argv)
 {
 	extern char **environ;
@@ -684,7 +687,7 @@ static bool with_timing(void)
 	return timing != NULL && *timing != '\0';
 }
 
-/* The shortest, or the median with TIMING. */
+/* The shortest wait, or with TIMING the median. */
 static uint64_t typical_ns(struct waiter *waiter, int at)
 {
 	size_t count = waiter->lengths[at];
@@ -701,7 +704,7 @@ static bool waiter_report(struct waiter *waiter)
 	uint64_t before_ns = typical_ns(waiter, 0), during_ns = typical_ns(waiter, 1);
 	bool by_ticks = waiter->address_bytes != 0 || waiter->call->setup == pair_setup;
 	uint64_t longer_max_ns = (with_timing() ? LONGER_MAX_NS : LONGEST_NS) + (by_ticks ? TICK_NS : 0);
-	bool good = eintr == due && waiter->missed == 0 && waiter->odd == 0 && waiter->waits >= WAITS_MIN;
+	bool good = eintr == due && waiter->missed == 0 && waiter->wrong == 0 && waiter->waits >= WAITS_MIN;
 
 	if (is_timed(waiter))
 		good = good && waiter->lengths[0] >= LENGTHS_MIN && waiter->lengths[1] >= LENGTHS_MIN &&
@@ -712,26 +715,26 @@ static bool waiter_report(struct waiter *waiter)
 		printf("   %6.2f %6.2f", (double)before_ns / 1e6, (double)during_ns / 1e6);
 	if (waiter->unhandled > 0)
 		printf("   %u signals came before the call", waiter->unhandled);
-	if (waiter->odd > 0)
-		printf("   %u odd results (errno %d)", waiter->odd, waiter->odd_errno);
+	if (waiter->wrong > 0)
+		printf("   %u wrong results (errno %d)", waiter->wrong, waiter->wrong_errno);
 	printf("%s\n", good ? "" : "   WRONG");
 	return good;
 }
 
-/* Before the sampler, as many timed waits as are needed to tell how long they are. */
+/* Whether there are enough timed waits without the sampler. */
 static bool lengths_enough(const struct waiter *waiter)
 {
 	return !is_timed(waiter) || waiter->lengths[0] >= LENGTHS_MIN;
 }
 
-/* With the sampler, too. */
+/* Whether there are enough waits with the sampler, too. */
 static bool waits_enough(const struct waiter *waiter)
 {
 	return waiter->waits >= WAITS_MIN && (!is_timed(waiter) || waiter->lengths[1] >= LENGTHS_MIN);
 }
 
-/* Each signal that was handled has ended its call. */
-static bool signals_told(const struct waiter *waiter)
+/* Whether each handled signal has ended its call. */
+static bool signals_returned(const struct waiter *waiter)
 {
 	return waiter->variant != SIGNAL || waiter->eintr == waiter->handled;
 }
@@ -745,7 +748,7 @@ static bool of_all(bool (*is_so)(const struct waiter *waiter))
 	return true;
 }
 
-/* Waits until it is so of all, on a machine that may stand still; not for ever. */
+/* Waits until all waiters fulfil the condition, for at most 20 s. */
 static void await(bool (*is_so)(const struct waiter *waiter))
 {
 	for (int tries = 0; tries < 1000 && !of_all(is_so); tries++)
@@ -776,7 +779,7 @@ int main(int argc, char **argv)
 	pause_us(999 * 1000);
 	await(&lengths_enough);
 	phase = 1;
-	/* One is enough, but on a very slow machine. */
+	/* One run of the sampler is enough, except on a very slow machine. */
 	for (int samplers = 0; sampled == 0 && samplers < SAMPLERS_MAX; samplers++) {
 		sampled = sample(argv);
 		if (of_all(&waits_enough))
@@ -789,7 +792,7 @@ int main(int argc, char **argv)
 	pthread_join(waker, NULL);
 	pthread_join(killer, NULL);
 	pause_us(50 * 1000);
-	await(&signals_told);
+	await(&signals_returned);
 	printf("%-15s %-8s %7s %7s %7s   %s timed wait, ms\n", "call", "waits", "number", "due",
 	       "EINTR", with_timing() ? "median" : "shortest");
 	for (size_t i = 0; i < waiter_count; i++) {

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
- * even cpu|wall SECONDS: a cycle of four functions, 2.5 ms each and 100 times a second, for so long: by what the
- * thread has used, which it does all the time; or by the clock, asleep.
+ * even cpu|wall SECONDS: runs four functions in turn, each for 2.5 ms, so that the cycle repeats 100 times a second.
+ * "cpu": the functions run, and times are CPU time.  "wall": the functions sleep, and times are wall time.
  */
 #include <stdint.h>
 #include <stdlib.h>
@@ -26,17 +26,17 @@ static void until(uint64_t end_ns)
 		;
 }
 
-/* What follows the call keeps it from becoming a jump. */
+/* The asm after the call prevents a tail call. */
 #define FUNCTION(name) \
 static __attribute__((noinline)) void name(uint64_t end_ns) \
 { \
 	until(end_ns); \
 	__asm__ volatile ("# " #name); \
 }
-FUNCTION(spend_first)
-FUNCTION(spend_second)
-FUNCTION(spend_third)
-FUNCTION(spend_fourth)
+FUNCTION(quarter_first)
+FUNCTION(quarter_second)
+FUNCTION(quarter_third)
+FUNCTION(quarter_fourth)
 
 int main(int argc, char **argv)
 {
@@ -48,10 +48,10 @@ int main(int argc, char **argv)
 	at_ns = spin_clock_ns(by);
 	end_ns = at_ns + strtoull(argv[2], NULL, 10) * 1000000000;
 	while (at_ns < end_ns) {
-		spend_first(at_ns += QUARTER_NS);
-		spend_second(at_ns += QUARTER_NS);
-		spend_third(at_ns += QUARTER_NS);
-		spend_fourth(at_ns += QUARTER_NS);
+		quarter_first(at_ns += QUARTER_NS);
+		quarter_second(at_ns += QUARTER_NS);
+		quarter_third(at_ns += QUARTER_NS);
+		quarter_fourth(at_ns += QUARTER_NS);
 	}
 	return 0;
 }

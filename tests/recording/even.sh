@@ -1,26 +1,27 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT OR Apache-2.0
 #
-# A program with a cycle as long as the sampling period is not always sampled at the same place of its cycle: one that
-# uses the CPU, one that waits.  TIMING: all places are sampled about equally often.
+# A program whose cycle is as long as the sampling period is not always sampled at the same point of its cycle: one that
+# uses the CPU, and one that waits.  TIMING: all points are sampled about equally often.
 set -eu
 . "${SRCDIR:?}/tests/lib.sh"
-# A stop meets a program that uses the CPU where the scheduler interrupts the program, on a machine with others to run.
+# On a busy machine, a stop finds a running program where the scheduler has preempted it.  So stops are only tested with
+# "wall".
 capture=$(build_capture) clocks="cpu wall"
 [ $capture = auto ] || clocks=wall
 program=$BUILDDIR/tests/recording/even
 
-# record CLOCK SECONDS: into $dir/CLOCK.functions
+# record CLOCK SECONDS: writes $dir/CLOCK.functions
 record() {
 	"$VIGNETTED" --capture $capture --mode $1 --rate 100 -o "$dir/$1.vgp" -- "$program" $1 $2
-	named "$dir/$1.vgp" $1 "$dir/$1.functions" "$program"
+	symbolize "$dir/$1.vgp" $1 "$dir/$1.functions" "$program"
 }
 
-# even CLOCK LEAST MOST: the share of each quarter of the cycle is at least and at most so many percent
+# even CLOCK LEAST MOST: whether each quarter of the cycle has a share between these percentages
 even() {
 	awk -v clock=$1 -v least=$2 -v most=$3 '
 		$5 == "*" { all = $4 }
-		$5 ~ /^spend_/ {
+		$5 ~ /^quarter_/ {
 			share = 100 * $4 / all
 			wrong = share < least || share > most
 			print clock, $5, share "% of 25%" (wrong ? "   WRONG" : "")
@@ -35,8 +36,8 @@ for clock in $clocks; do
 		even $clock 10 42 || fail "$clock: a part of the cycle is sampled too often"
 		continue
 	fi
-	# On a busy machine a part may have few samples by chance, the fewer the longer the recording.  In step with the
-	# cycle, two parts of four have none, however long that is.
+	# On a busy machine a quarter may have few samples by chance; in a longer recording that is less likely.  If
+	# sampling is in step with the cycle, two quarters have no samples, however long the recording is.
 	for seconds in 3 6 12 24; do
 		record $clock $seconds
 		even $clock 4 88 && continue 2

@@ -1,11 +1,12 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
- * The program's own events under duress:
+ * The application's events in hard conditions:
  *
- *     events storm COUNT PROFILE        from four threads as fast as they can
- *     events overwrite COUNT PROFILE    the same, and the oldest make room
- *     events killed ROUNDS PROFILE      the program is killed in the middle of an interval
- *     events hostile SECONDS PROFILE    the program writes rubbish all over the ring
+ *     events storm COUNT PROFILE        four threads record events as fast as they can
+ *     events overwrite COUNT PROFILE    the same, and new events overwrite the oldest
+ *     events killed ROUNDS PROFILE      the program is killed in an interval
+ *     events hostile SECONDS PROFILE    the program writes random bytes into the whole ring
+ *     events within COUNT PROFILE       that many short intervals; each sample is within the interval that it names
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -27,7 +28,7 @@
 #include "libvgctl/vgctl.h"
 #include "profile/reader.h"
 
-enum { THREADS = 4, ROUND_EVENTS = 6, GONE_MS = 20000 };
+enum { THREADS = 4, ROUND_EVENTS = 6, COMPLETE_MAX_MS = 20000 };
 
 static struct vg_infile file;
 static struct vg_profile profile;
@@ -39,7 +40,7 @@ static _Noreturn void fail(const char *what)
 	exit(1);
 }
 
-static void profile_take(const char *path)
+static void profile_read(const char *path)
 {
 	struct vg_err err;
 
@@ -70,7 +71,7 @@ static void sleep_us(long us)
 
 static long rounds;
 
-/* Six events a round: an interval in an interval, an instant with its number, a counter. */
+/* Six events per round: an interval in an interval, an instant with the round's number, and a counter. */
 static void *storm(void *argument)
 {
 	for (long i = 0; i < rounds; i++) {
@@ -92,17 +93,17 @@ static int by_token(const void *left, const void *right)
 
 	if (a->token != b->token)
 		return a->token < b->token ? -1 : 1;
-	return (int)a->what - (int)b->what;
+	return (int)a->type - (int)b->type;
 }
 
-/* What each thread told stands in the order in which it told it. */
+/* The events of each thread are in the order in which it recorded them. */
 static void order_check(void)
 {
 	uint64_t instants[THREADS + 1], times[THREADS + 1] = { 0 };
 	int64_t counters[THREADS + 1];
 
 	if (profile.threads.count > THREADS + 1)
-		fail("there are more threads than there were");
+		fail("the profile has more threads than the program");
 	for (int i = 0; i <= THREADS; i++) {
 		instants[i] = UINT64_MAX;
 		counters[i] = 1;
@@ -112,13 +113,13 @@ static void order_check(void)
 		uint32_t at = event->thread;
 
 		if (event->time_ns < times[at])
-			fail("an event is before the one before it");
+			fail("an event is earlier than the one before it");
 		times[at] = event->time_ns;
-		if (event->what == VG_EVENT_INSTANT) {
+		if (event->type == VG_EVENT_INSTANT) {
 			if (instants[at] != UINT64_MAX && event->value <= instants[at])
 				fail("instants are out of order");
 			instants[at] = event->value;
-		} else if (event->what == VG_EVENT_COUNTER) {
+		} else if (event->type == VG_EVENT_COUNTER) {
 			if ((int64_t)event->value >= counters[at])
 				fail("counters are out of order");
 			counters[at] = (int64_t)event->value;
@@ -126,7 +127,8 @@ static void order_check(void)
 	}
 }
 
-/* Whole: each beginning has its end.  Sorts the events. */
+/* Sorts the events by token.  `whole`: each end must have its begin, and each begin its end.  The begin of a
+ * detached interval may be without its end. */
 static void intervals_check(bool whole)
 {
 	size_t begun = 0, ended = 0, lone_begins = 0, lone_ends = 0;
@@ -135,16 +137,16 @@ static void intervals_check(bool whole)
 	qsort(profile.events.items, profile.events.count, sizeof *profile.events.items, by_token);
 	for (size_t i = 0; i < profile.events.count; i++) {
 		const struct vg_event *event = &profile.events.items[i];
-		bool begins = event->what == VG_EVENT_BEGIN || event->what == VG_EVENT_DETACHED_BEGIN;
+		bool begins = event->type == VG_EVENT_BEGIN || event->type == VG_EVENT_DETACHED_BEGIN;
 
 		if (event->token == 0)
 			continue;
 		begun += begins;
 		ended += !begins;
 		if (before != NULL && before->token == event->token) {
-			if (event->what != before->what + 1 || begins ||
+			if (event->type != before->type + 1 || begins ||
 			    event->thread != before->thread || event->time_ns < before->time_ns)
-				fail("a beginning and its end do not match");
+				fail("a begin and its end do not match");
 			lone_begins--;
 			before = NULL;
 			continue;
@@ -153,23 +155,23 @@ static void intervals_check(bool whole)
 		lone_ends += !begins;
 		before = event;
 	}
-	printf("%zu beginnings, %zu ends; %zu without an end, %zu without a beginning\n", begun, ended,
+	printf("%zu begins, %zu ends; %zu begins without an end, %zu ends without a begin\n", begun, ended,
 	       lone_begins, lone_ends);
 	if (begun == 0 || (whole && lone_ends != 0))
-		fail("intervals are not whole");
-	/* A detached end may find no room; of the others none may be lost. */
+		fail("no begins, or ends without a begin");
+	/* The end of a detached interval may be lost, because no room is reserved for it.  No other end may be lost. */
 	for (size_t i = 0; whole && i < profile.events.count; i++) {
 		const struct vg_event *event = &profile.events.items[i];
 
-		if (event->what == VG_EVENT_BEGIN &&
+		if (event->type == VG_EVENT_BEGIN &&
 		    (i + 1 == profile.events.count || event[1].token != event->token))
 			fail("an interval has no end");
 	}
 }
 
-static uint64_t lost_told(const char *cause)
+static uint64_t lost_count(const char *reason)
 {
-	const struct vg_count *lost = vg_profile_count(&profile, &profile.lost, cause);
+	const struct vg_count *lost = vg_profile_count(&profile, &profile.lost, reason);
 
 	return lost != NULL ? lost->value : 0;
 }
@@ -191,17 +193,17 @@ static int storm_run(long count, const char *path, bool overwrite)
 	rc = vgctl_end(session, &summary);
 	if (rc != 0)
 		fail(vgctl_strerror(rc));
-	profile_take(path);
+	profile_read(path);
 	printf("%llu sent, %llu recorded, %llu dropped\n", (unsigned long long)sent,
 	       (unsigned long long)summary.events, (unsigned long long)summary.events_dropped);
 	if (summary.events + summary.events_dropped != sent)
-		fail("recorded and dropped are not what was sent");
-	if (profile.events.count != summary.events || lost_told("events_dropped") != summary.events_dropped)
-		fail("the profile has other numbers than the summary");
+		fail("the recorded and the dropped events together are not as many as were sent");
+	if (profile.events.count != summary.events || lost_count("events_dropped") != summary.events_dropped)
+		fail("the counts of the profile differ from the summary's");
 	if (summary.events < 10000)
-		fail("next to nothing was recorded");
+		fail("fewer than 10,000 events were recorded");
 	if (profile.damage.count > 0)
-		fail(profile.damage.items[0].what);
+		fail(profile.damage.items[0].problem);
 	order_check();
 	intervals_check(!overwrite);
 	return 0;
@@ -211,14 +213,14 @@ static int storm_run(long count, const char *path, bool overwrite)
 
 static _Atomic uint64_t *progress;
 
-static _Noreturn void victim(const char *path)
+static _Noreturn void record_until_killed(const char *path)
 {
 	begin(path, 0);
 	vgctl_interval_begin(kind, label, 77);
 	for (uint64_t i = 1;; i++) {
 		vgctl_instant(kind, 0, i);
 		atomic_store(progress, i);
-		/* Some 20 us: what is sent faster than it is fetched is dropped. */
+		/* About 20 us: slow enough for the helper to fetch all events. */
 		for (volatile int spin = 0; spin < 10000; spin++)
 			;
 	}
@@ -243,7 +245,7 @@ static void killed_once(const char *path, const char *part)
 	pid_t child = fork();
 
 	if (child == 0)
-		victim(path);
+		record_until_killed(path);
 	while (atomic_load(progress) < 100)
 		sleep_us(1000);
 	sleep_us(rand() % 100000);
@@ -251,20 +253,20 @@ static void killed_once(const char *path, const char *part)
 	waitpid(child, NULL, 0);
 	sent = atomic_exchange(progress, 0);
 	for (int ms = 0; !part_done(part); ms++) {
-		if (ms > GONE_MS)
+		if (ms > COMPLETE_MAX_MS)
 			fail("the helper has not completed the profile");
 		sleep_us(1000);
 	}
 	for (size_t i = 0; i < profile.events.count; i++) {
 		const struct vg_event *event = &profile.events.items[i];
 
-		if (event->what == VG_EVENT_INSTANT && event->value == last + 1)
+		if (event->type == VG_EVENT_INSTANT && event->value == last + 1)
 			last++;
-		open += event->what == VG_EVENT_BEGIN && event->value == 77;
-		if (event->what == VG_EVENT_END)
-			fail("the interval was ended by nobody");
+		open += event->type == VG_EVENT_BEGIN && event->value == 77;
+		if (event->type == VG_EVENT_END)
+			fail("the interval has an end, although the program has not ended it");
 	}
-	if (lost_told("events_dropped") == 0 && last < sent)
+	if (lost_count("events_dropped") == 0 && last < sent)
 		fail("events from before the kill are missing");
 	if (last < 100 || open != 1)
 		fail("the open interval is not in the profile");
@@ -280,7 +282,7 @@ static int killed_run(long count, const char *path)
 			-1, 0);
 	for (long i = 0; i < count; i++)
 		killed_once(path, part);
-	printf("%ld programs killed in an interval: it is open, and nothing before the kill is missing\n",
+	printf("%ld programs killed in an interval: the interval is open, and no event before the kill is missing\n",
 	       count);
 	return 0;
 }
@@ -291,7 +293,8 @@ static atomic_bool stopping;
 static unsigned char *ring;
 static size_t ring_bytes;
 
-/* By a mapping of the test's own: the library maps what it needs.  A file that got shorter would kill the helper. */
+/* Maps the ring a second time.  Tests that the ring's file cannot be truncated: otherwise the helper could get
+ * SIGBUS. */
 static void ring_find(void)
 {
 	DIR *directory = opendir("/proc/self/fd");
@@ -306,7 +309,7 @@ static void ring_find(void)
 		    strstr(target, "/memfd:vgctl") == NULL)
 			continue;
 		if (ftruncate(fd, 0) == 0 || errno != EPERM)
-			fail("the ring can be cut short");
+			fail("the ring can be truncated");
 		if (fstat(fd, &status) != 0)
 			fail("the ring has no size");
 		ring_bytes = (size_t)status.st_size;
@@ -317,13 +320,13 @@ static void ring_find(void)
 		fail("there is no ring");
 }
 
-static void *scribble(void *argument)
+static void *write_random_bytes(void *argument)
 {
 	unsigned int seed = 1;
 	size_t head_bytes = 40 * 1024;
 
 	while (!stopping) {
-		/* Lanes and counts for the most part, labels and records too. */
+		/* Mostly lanes and counts, sometimes labels and records. */
 		size_t area = rand_r(&seed) % 4 != 0 ? head_bytes : ring_bytes - 8;
 		size_t at = ((size_t)rand_r(&seed) << 16 ^ (size_t)rand_r(&seed)) % area / 4 * 4;
 		uint64_t value = (uint64_t)rand_r(&seed) << (rand_r(&seed) % 48);
@@ -345,8 +348,7 @@ static int hostile_run(long seconds, const char *path)
 	int rc;
 
 	ring_find();
-	rounds = INT32_MAX;
-	pthread_create(&threads[0], NULL, scribble, NULL);
+	pthread_create(&threads[0], NULL, write_random_bytes, NULL);
 	for (long ms = 0; ms < seconds * 1000; ms += 20) {
 		rounds = 200;
 		storm(NULL);
@@ -358,13 +360,74 @@ static int hostile_run(long seconds, const char *path)
 	rc = vgctl_end(session, &summary);
 	if (rc != 0)
 		fail(vgctl_strerror(rc));
-	profile_take(path);
+	profile_read(path);
 	printf("%llu events, %llu dropped, %llu samples\n", (unsigned long long)summary.events,
 	       (unsigned long long)summary.events_dropped, (unsigned long long)summary.samples);
 	if (profile.damage.count > 0 || profile.end_reason == VG_NONE)
-		fail("the profile is not whole");
-	if (summary.samples + lost_told("ticks_skipped") < 10)
-		fail("the helper took no more samples");
+		fail("the profile is damaged or has no end");
+	if (summary.samples + lost_count("ticks_skipped") < 10)
+		fail("the helper has stopped taking samples");
+	return 0;
+}
+
+/* ---- within ---- */
+
+/* The events must be sorted by token. */
+static void within_check(const struct vg_sample *sample)
+{
+	const struct vg_event key = { .token = sample->interval, .type = VG_EVENT_BEGIN };
+	const struct vg_event *begin = bsearch(&key, profile.events.items, profile.events.count, sizeof key, by_token);
+	const struct vg_event *after = profile.events.items + profile.events.count;
+	uint64_t end_ns;
+
+	if (begin == NULL)
+		fail("a sample names an interval that is not in the profile");
+	end_ns = begin + 1 < after && begin[1].token == sample->interval ? begin[1].time_ns : UINT64_MAX;
+	/* Times of samples are in whole microseconds. */
+	if (sample->time_ns + 1000 < begin->time_ns || sample->time_ns > end_ns) {
+		printf("sample at %llu ns, wall %llu, cpu %llu, count %u; interval from %llu to %llu ns\n",
+		       (unsigned long long)sample->time_ns, (unsigned long long)sample->wall_ns,
+		       (unsigned long long)sample->cpu_ns, sample->count,
+		       (unsigned long long)begin->time_ns, (unsigned long long)end_ns);
+		fail("a sample is not within its interval");
+	}
+}
+
+static int within_run(long count, const char *path, int stop_always)
+{
+	struct vgctl_options options = VGCTL_OPTIONS_INIT;
+	struct vgctl_session *session;
+	size_t within = 0;
+
+	options.stop_always = stop_always;
+	options.rate_hz = 499;
+	if (vgctl_begin(path, &options, &session) != 0)
+		fail("vgctl_begin failed");
+	for (long i = 0; i < count; i++) {
+		struct vgctl_interval interval = vgctl_interval_begin(kind, label, 0);
+
+		/* About 8 us. */
+		for (volatile int spin = 0; spin < 20000; spin++)
+			;
+		vgctl_interval_end(interval);
+	}
+	if (vgctl_end(session, NULL) != 0)
+		fail("vgctl_end failed");
+	vg_profile_free(&profile);
+	vg_infile_close(&file);
+	profile_read(path);
+	qsort(profile.events.items, profile.events.count, sizeof *profile.events.items, by_token);
+	for (size_t i = 0; i < profile.samples.count; i++) {
+		const struct vg_sample *sample = &profile.samples.items[i];
+
+		if (sample->interval == 0)
+			continue;
+		within_check(sample);
+		within++;
+	}
+	printf("%zu of %zu samples name an interval and are within it\n", within, (size_t)profile.samples.count);
+	if (within == 0)
+		fail("no sample names an interval");
 	return 0;
 }
 
@@ -385,5 +448,7 @@ int main(int argc, char **argv)
 		return killed_run(number, argv[3]);
 	if (strcmp(argv[1], "hostile") == 0)
 		return hostile_run(number, argv[3]);
+	if (strcmp(argv[1], "within") == 0)
+		return within_run(number, argv[3], 0) + within_run(number, argv[3], 1);
 	return 2;
 }

@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT OR Apache-2.0
 #
-# The helper is confined before it reads the first byte that its target could have written: memory, maps, the ring of
-# events, samples.  Each way to start one is traced by strace.
+# The helper is confined before it reads the first byte that its target could have written: memory, maps, the event
+# ring, samples.  The helper is started in each possible way under strace.
 set -eu
 . "${SRCDIR:?}/tests/lib.sh"
 at_end() {
@@ -11,7 +11,7 @@ at_end() {
 cd "$dir"
 calls=trace=process_vm_readv,ptrace,perf_event_open,openat,mmap,seccomp
 
-# check HOW TRACE: what reads the target comes after the filter, and comes
+# check HOW TRACE: fails unless the helper reads the target, and only after it has loaded the filter
 check() {
 	confined=$(grep -nE 'seccomp\(SECCOMP_SET_MODE_FILTER, .*\{.*= 0$' "$2" | head -n 1 | cut -d : -f 1)
 	[ -n "$confined" ] || fail "$1: not confined: $(head -c 2000 "$2")"
@@ -32,21 +32,21 @@ check --pid pid.trace
 timeout 60 strace -qq -o command.trace -e $calls "$VIGNETTED" -o command.vgp -- sleep 1 2>log || fail "$(cat log)"
 check COMMAND command.trace
 
-# Where filters are forbidden, the helper goes on without one, and says so.
-[ "$(info pid.vgp unconfined)" = 0 ] || fail "a confined helper says that it is not"
+# If the system forbids filters, the helper works without one and says so.
+[ "$(info pid.vgp unconfined)" = 0 ] || fail "the profile of a confined helper says that it was unconfined"
 timeout 60 "$BUILDDIR/tests/recording/confined" "$VIGNETTED" --pid $pid --duration 1 -o open.vgp 2>log || fail "$(cat log)"
-grep -q '^vignetted: the helper is not confined: a filter .* cannot be loaded: ' log || fail "no word: $(cat log)"
-[ "$(info open.vgp unconfined)" = 1 ] || fail "the profile does not say it"
+grep -q '^vignetted: the helper is not confined: the seccomp filter cannot be loaded: ' log || fail "no message: $(cat log)"
+[ "$(info open.vgp unconfined)" = 1 ] || fail "the profile does not say that the helper was unconfined"
 
 kill $pid
 
-# The library starts a helper that strace follows from the side, so that it keeps its place and its pid.
+# The library starts this helper.  With -D, strace is a grandchild, so that the helper keeps its parent and its pid.
 cat >helper <<END
 #!/bin/sh
 exec strace -D -qq -o "$dir/\$TRACE.trace" -e $calls "$VIGNETTED" "\$@"
 END
 chmod 755 helper
-# helper_of NAME: the library gives its helper only a few variables
+# helper_of NAME: makes helper.NAME, whose trace is NAME.trace.  (The library passes only a few environment variables.)
 helper_of() { sed "s/\\\$TRACE/$1/" helper >"helper.$1"; chmod 755 "helper.$1"; }
 helper_of begin
 VIGNETTED=$dir/helper.begin timeout 60 "$BUILDDIR/examples/sample_once" >log 2>&1 || fail "$(cat log)"
@@ -57,7 +57,7 @@ mkfifo in
 VIGNETTED=$dir/helper.listen timeout 60 "$BUILDDIR/tests/recording/sessions" "$dir/run" 0 own.vgp <in >out 2>&1 7>&- & pid=$!
 exec 7>in
 for command in begin end; do
-	await 60 "the program goes on: $(cat out)" grep -q ok out
+	await 60 "the program answers: $(cat out)" grep -q ok out
 	: >out
 	echo $command >&7
 done

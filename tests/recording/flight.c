@@ -3,14 +3,14 @@
  * The flight recorder and its watchdog:
  *
  *     flight last SECONDS WINDOW    many dumps, each of the last WINDOW seconds; the helper's memory
- *     flight small                  memory is short: the oldest go, and are counted
- *     flight stall                  the event loop waits for another thread's lock; stalls of a number
- *     flight wedged                 the same, for ever
+ *     flight small                  little memory: the oldest samples and events are dropped and counted
+ *     flight stall                  the event loop waits for another thread's lock, several times
+ *     flight wedged                 the event loop waits forever
  *     flight run                    records until it is killed
- *     flight full DIRECTORY         dumps to a disk that is full, and to nowhere
- *     flight code                   names of code that is made at run time
+ *     flight full DIRECTORY         dumps to a full disk, and to a directory that does not exist
+ *     flight code                   names of JIT code
  *
- * in the current directory.
+ * All files are in the current directory.
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -31,7 +31,7 @@
 
 enum { THREADS = 8, RUNNING = 2, DEPTH = 24, DUMPS = 8 };
 
-/* More than a second of them takes the recorder. */
+/* One second of samples and events takes less memory than this. */
 #define SECOND_BYTES (UINT64_C(10) << 20)
 
 static struct vgctl_session *session;
@@ -41,11 +41,11 @@ static uint32_t kind, loop_label, save_label, index_label;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 static volatile bool stop;
 
-/* Of a machine that stands still for a while a test proves nothing: when it last did, and whether a
- * heartbeat came late by it. */
-static _Atomic uint64_t held_up_ms;
+/* A test proves nothing if the machine stood still for a while.  stood_still_ms: when the machine last stood still.
+ * beat_late: a heartbeat was late for this reason. */
+static _Atomic uint64_t stood_still_ms;
 static bool beat_late;
-enum { HELD_UP_MS = 500, BEAT_LATE_MS = 200, STALL_MS = 1500, AGAIN = 75 };
+enum { STOOD_STILL_MS = 500, BEAT_LATE_MS = 200, STALL_MS = 1500, AGAIN = 75 };
 
 static _Noreturn void fail(const char *what)
 {
@@ -77,7 +77,7 @@ static void sleep_ms(long ms)
 		;
 }
 
-/* Another stack each time: so many that the recorder's table of them must begin anew. */
+/* Each path gives another stack.  There are so many paths that the recorder has to begin a new stack table. */
 __attribute__((noinline)) static unsigned int descend(unsigned int path, int depth)
 {
 	volatile unsigned int left = depth > 0 && (path & 1) != 0 ? descend(path >> 1, depth - 1) : 1;
@@ -111,8 +111,8 @@ static void *doze(void *argument)
 		uint64_t since_ms = now_ms();
 
 		sleep_ms(20);
-		if (now_ms() - since_ms > HELD_UP_MS)
-			held_up_ms = now_ms();
+		if (now_ms() - since_ms > STOOD_STILL_MS)
+			stood_still_ms = now_ms();
 	}
 	return argument;
 }
@@ -143,15 +143,14 @@ static struct vgctl_options options_for(unsigned int flight_s)
 	return options;
 }
 
-/* ---- the helper, as it sees itself ---- */
+/* ---- the helper ---- */
 
-/* The one that has a socket's other end cannot be asked who it is; but it alone has our name. */
 static long helper_kib(const char *which)
 {
 	char command[128], text[64] = "";
 	FILE *pipe;
 
-	snprintf(command, sizeof command, "cat /proc/$(cat helper.pid)/status | "
+	snprintf(command, sizeof command, "cat /proc/$(cat pid)/status | "
 		 "sed -n 's/^%s:[^0-9]*\\([0-9]*\\) kB/\\1/p'", which);
 	pipe = popen(command, "r");
 	if (pipe == NULL || fgets(text, sizeof text, pipe) == NULL)
@@ -165,28 +164,27 @@ static long helper_rss_kib(void)
 	return helper_kib("VmRSS");
 }
 
-/* Its own memory once the window is full twice: the most in the first and in the last third of the
- * dumps.  What it keeps comes and goes with the program's stacks and the machine's load; what only
- * grows shows. */
+/* The peak of the helper's private memory in the first and in the last third of the dumps, after two windows.  The
+ * memory changes with the program's stacks and the machine's load.  Only a leak makes it larger in the last third. */
 struct growth {
-	uint64_t begun_ms, all_ms, looked_ms;
+	uint64_t begun_ms, all_ms, read_ms;
 	long first_kib, last_kib;
 };
 
-static void growth_look(struct growth *growth, unsigned int dump)
+static void growth_read(struct growth *growth, unsigned int dump)
 {
 	long *kib = dump < DUMPS / 3 ? &growth->first_kib : dump >= 2 * DUMPS / 3 ? &growth->last_kib : NULL;
 	long seen_kib;
 
-	if (kib == NULL || (*kib != 0 && now_ms() < growth->looked_ms + 500))
+	if (kib == NULL || (*kib != 0 && now_ms() < growth->read_ms + 500))
 		return;
-	growth->looked_ms = now_ms();
+	growth->read_ms = now_ms();
 	seen_kib = helper_kib("RssAnon");
 	if (seen_kib > *kib)
 		*kib = seen_kib;
 }
 
-/* In a few seconds the table of stacks has not begun anew. */
+/* A new stack table frees memory.  A short run may have had none, so its limit is wider. */
 static void growth_check(const struct growth *growth, unsigned int window_s)
 {
 	bool is_long = growth->all_ms >= 10000ull * window_s;
@@ -205,11 +203,11 @@ static uint64_t stat_value(const char *name)
 	const struct vg_count *count = vg_profile_count(&profile, &profile.stats, name);
 
 	if (count == NULL)
-		fail("a statistic is not there");
+		fail("a statistic is missing");
 	return count->value;
 }
 
-static void profile_take(const char *path)
+static void profile_read(const char *path)
 {
 	struct vg_err err;
 
@@ -218,13 +216,13 @@ static void profile_take(const char *path)
 	memset(&profile, 0, sizeof profile);
 	if (vg_infile_open(&file, path, &err) != 0 || vg_profile_read(&profile, &file, &err) != 0)
 		fail(err.text);
-	if (profile.damage.count != 0 || profile.samples_orphaned != 0)
+	if (profile.damage.count != 0 || profile.samples_without_stack != 0)
 		fail("the dump is damaged");
 	if (profile.end_reason == VG_NONE)
 		fail("the dump has no end");
 }
 
-/* The window and no more, and all of it: some thread is always there. */
+/* The dump has the window and no more.  Samples fill the window, because some thread always runs. */
 static void window_check(unsigned int window_s, uint64_t asked_ms)
 {
 	uint64_t slack_ns = (now_ms() - asked_ms + 500) * 1000000;
@@ -241,25 +239,26 @@ static void window_check(unsigned int window_s, uint64_t asked_ms)
 		if (sample->time_ns > last_ns)
 			last_ns = sample->time_ns;
 		if (sample->time_ns > end_ns + 1000000 ||
-		    sample->time_ns - sample->wall_ns + 2000000 < profile.header.from_ns)
-			fail("a sample is of a time outside the window");
+		    sample->time_ns - sample->wall_ns + 2000000 < profile.header.window_begin_ns)
+			fail("a sample is outside the window");
 	}
 	if (profile.stacks.count < 100 || complete * 10 < profile.samples.count * 9)
 		fail("stacks are missing");
-	if (profile.header.from_ns + slack_ns < from_ns || profile.header.from_ns > from_ns + slack_ns) {
-		printf("from %" PRIu64 " to %" PRIu64 " us\n", profile.header.from_ns / 1000, end_ns / 1000);
+	if (profile.header.window_begin_ns + slack_ns < from_ns ||
+	    profile.header.window_begin_ns > from_ns + slack_ns) {
+		printf("from %" PRIu64 " to %" PRIu64 " us\n", profile.header.window_begin_ns / 1000, end_ns / 1000);
 		fail("the window is not where it should be");
 	}
-	if (first_ns > profile.header.from_ns + slack_ns || last_ns + slack_ns < end_ns)
+	if (first_ns > profile.header.window_begin_ns + slack_ns || last_ns + slack_ns < end_ns)
 		fail("the samples do not fill the window");
 	for (size_t i = 0; i < profile.events.count; i++) {
 		if (profile.events.items[i].token == 0 &&
-		    profile.events.items[i].time_ns + 1000 < profile.header.from_ns)
+		    profile.events.items[i].time_ns + 1000 < profile.header.window_begin_ns)
 			fail("an event is from before the window");
 	}
 }
 
-/* main's, which has been open since the beginning: what its samples name is known. */
+/* The main thread's interval has been open since the beginning: the dump has its begin, because samples name it. */
 static void open_check(uint64_t token)
 {
 	bool begun = false, named = false;
@@ -269,18 +268,17 @@ static void open_check(uint64_t token)
 
 		if (event->token != token)
 			continue;
-		if (event->what != VG_EVENT_BEGIN || event->value != 77 || begun)
-			fail("the open interval is not what it was");
+		if (event->type != VG_EVENT_BEGIN || event->value != 77 || begun)
+			fail("the open interval has another begin, or two");
 		begun = true;
 	}
 	for (size_t i = 0; i < profile.samples.count; i++)
 		named |= profile.samples.items[i].interval == token;
 	if (!begun || !named)
-		fail("the interval that was open when the window began is not there");
+		fail("the interval that was open when the window began is missing");
 }
 
-/* Each interval that a sample names is there, and every end has its beginning, unless the window
- * cut it: no, for it was open then. */
+/* Each end has its begin.  This includes intervals that were open when the window began. */
 static void intervals_check(void)
 {
 	static uint64_t begun[1 << 16];
@@ -290,30 +288,30 @@ static void intervals_check(void)
 	for (size_t i = 0; i < profile.events.count; i++) {
 		const struct vg_event *event = &profile.events.items[i];
 
-		if (event->what == VG_EVENT_BEGIN)
+		if (event->type == VG_EVENT_BEGIN)
 			begun[event->token >> 8 & mask] = event->token;
-		else if (event->what == VG_EVENT_END)
+		else if (event->type == VG_EVENT_END)
 			missing += begun[event->token >> 8 & mask] != event->token;
 	}
-	/* Tokens of different lanes share a place now and then. */
+	/* Some are missing, because tokens of different lanes sometimes share an entry of the table. */
 	if (missing > profile.events.count / 10)
-		fail("ends have no beginnings");
+		fail("ends have no begin");
 }
 
 /* ---- last ---- */
 
-/* A machine that stood still, or a disk that held the writer up, has left a hole in the window: then
- * another window. */
-static uint64_t dump_take(const char *path, unsigned int window_s)
+/* Returns the time of the request.  If the machine stood still, or the disk delayed the helper, the window has a gap:
+ * then waits for the length of a window and requests another dump. */
+static uint64_t dump_request(const char *path, unsigned int window_s)
 {
 	uint64_t asked_ms, window_ms = window_s * UINT64_C(1000);
 
 	for (int tries = 0;; tries++) {
 		asked_ms = now_ms();
 		check(vgctl_dump(session, path), "vgctl_dump");
-		if (now_ms() - asked_ms > HELD_UP_MS + window_ms / 10)
-			held_up_ms = now_ms();
-		if (tries == 10 || held_up_ms + window_ms + HELD_UP_MS < now_ms())
+		if (now_ms() - asked_ms > STOOD_STILL_MS + window_ms / 10)
+			stood_still_ms = now_ms();
+		if (tries == 10 || stood_still_ms + window_ms + STOOD_STILL_MS < now_ms())
 			return asked_ms;
 		sleep_ms((long)window_ms);
 	}
@@ -321,16 +319,16 @@ static uint64_t dump_take(const char *path, unsigned int window_s)
 
 static void dump_check(const char *path, unsigned int window_s, uint64_t token)
 {
-	uint64_t asked_ms = dump_take(path, window_s);
+	uint64_t asked_ms = dump_request(path, window_s);
 
 	if (access(path, R_OK) != 0)
-		fail("the dump is not under its name");
-	profile_take(path);
+		fail("the dump's file does not exist");
+	profile_read(path);
 	window_check(window_s, asked_ms);
 	open_check(token);
 	intervals_check();
-	if (strcmp(vg_profile_text(&profile, profile.end_reason), "the program asked for it") != 0)
-		fail("the dump does not say why it ends");
+	if (strcmp(vg_profile_text(&profile, profile.end_reason), "requested by the program") != 0)
+		fail("the dump has another end reason");
 }
 
 static uint64_t events_between(uint64_t from_ns, uint64_t to_ns)
@@ -342,27 +340,27 @@ static uint64_t events_between(uint64_t from_ns, uint64_t to_ns)
 	return count;
 }
 
-/* A dump ends when it was asked for, not when it was written: what another one has of the time until then, it has
- * too. */
+/* A dump ends at the time of the request, and not when it is written.  So up to its end it has the same events as the
+ * next dump. */
 static void end_check(void)
 {
 	uint64_t from_ns, to_ns, here, there;
 
 	check(vgctl_dump(session, "first.vgp"), "vgctl_dump");
 	check(vgctl_dump(session, "dump.vgp"), "vgctl_dump");
-	profile_take("dump.vgp");
-	/* Times of windows are in microseconds. */
-	from_ns = profile.header.from_ns + 1000;
-	profile_take("first.vgp");
+	profile_read("dump.vgp");
+	/* The begin of a window is in microseconds. */
+	from_ns = profile.header.window_begin_ns + 1000;
+	profile_read("first.vgp");
 	to_ns = profile.duration_ns;
 	here = events_between(from_ns, to_ns);
-	profile_take("dump.vgp");
+	profile_read("dump.vgp");
 	there = events_between(from_ns, to_ns);
 	if (here == there && here != 0)
 		return;
 	printf("%" PRIu64 " events until %" PRIu64 " us, and %" PRIu64 " in the next dump\n", here, to_ns / 1000,
 	       there);
-	fail("a dump says that it ends after what it has");
+	fail("a dump lacks events from before its end");
 }
 
 static int last(unsigned int seconds, unsigned int window_s)
@@ -376,7 +374,7 @@ static int last(unsigned int seconds, unsigned int window_s)
 	long rss_kib;
 
 	options.rate_hz = 999;
-	options.max_file_bytes = 65536;  /* which is not for dumps */
+	options.max_file_bytes = 65536;  /* does not apply to dumps */
 	options.flight_memory_bytes = window_s * SECOND_BYTES;
 	if (options.max_memory_bytes < 2 * options.flight_memory_bytes)
 		options.max_memory_bytes = 2 * options.flight_memory_bytes;
@@ -388,20 +386,20 @@ static int last(unsigned int seconds, unsigned int window_s)
 	for (unsigned int i = 0; i < DUMPS; i++) {
 		dump_check("dump.vgp", window_s, open.token);
 		if (profile.duration_ns <= before_ns)
-			fail("recording does not go on");
+			fail("the recording does not continue");
 		before_ns = profile.duration_ns;
 		rss_kib = helper_rss_kib();
-		printf("%u: %llu samples, %zu events, %zu stacks, %llu bytes; helper %ld KiB, %llu tables, dropped %llu\n",
-		       i, (unsigned long long)profile.samples_total, profile.events.count,
+		printf("%u: %llu samples, %zu events, %zu stacks, %llu bytes; helper %ld KiB, %llu tables, "
+		       "dropped %llu\n", i, (unsigned long long)profile.samples_total, profile.events.count,
 		       profile.stacks.count, (unsigned long long)profile.file_bytes, rss_kib,
 		       (unsigned long long)stat_value("stack_tables"),
 		       (unsigned long long)stat_value("flight_dropped"));
 		do {
-			growth_look(&growth, i);
+			growth_read(&growth, i);
 			sleep_ms(5);
 		} while (now_ms() - growth.begun_ms < growth.all_ms * (i + 1) / DUMPS);
 	}
-	/* Dumps one after the other. */
+	/* Dumps without time in between. */
 	for (int i = 0; i < DUMPS; i++)
 		dump_check("dump.vgp", window_s, open.token);
 	for (int i = 0; i < DUMPS; i++)
@@ -409,17 +407,17 @@ static int last(unsigned int seconds, unsigned int window_s)
 	rss_kib = helper_rss_kib();
 	if (getenv("SANITIZE") == NULL || *getenv("SANITIZE") == '\0') {
 		if ((uint64_t)rss_kib * 1024 > options.flight_memory_bytes + (32 << 20))
-			fail("the helper uses more memory than it was told");
+			fail("the helper uses more memory than its limit");
 		growth_check(&growth, window_s);
 	}
 	threads_stop(threads);
 	asked_ms = now_ms();
 	check(vgctl_end(session, &summary), "vgctl_end");
-	profile_take("last.vgp");
+	profile_read("last.vgp");
 	window_check(window_s, asked_ms);
 	if (summary.samples != profile.samples_total || summary.samples == 0 ||
 	    summary.file_bytes != profile.file_bytes || summary.events != profile.events.count)
-		fail("the summary is not of the file");
+		fail("the summary differs from the file");
 	return 0;
 }
 
@@ -433,24 +431,24 @@ static int small(void)
 	options.flight_memory_bytes = 1 << 20;
 	check(vgctl_begin("last.vgp", &options, &session), "vgctl_begin");
 	threads_start(threads);
-	/* On a slow machine it takes longer until memory is short. */
+	/* On a slow machine it takes longer until memory is used up. */
 	for (int i = 0; i < DUMPS || (i < DUMPS * 10 && stat_value("flight_dropped") == 0); i++) {
 		sleep_ms(500);
 		check(vgctl_dump(session, "dump.vgp"), "vgctl_dump");
-		profile_take("dump.vgp");
+		profile_read("dump.vgp");
 	}
 	rss_kib = helper_rss_kib();
 	printf("small: %llu samples, %zu events, %llu dropped, from %llu ms of %llu; %llu tables; helper %ld KiB\n",
 	       (unsigned long long)profile.samples_total, profile.events.count,
 	       (unsigned long long)stat_value("flight_dropped"),
-	       (unsigned long long)profile.header.from_ns / 1000000,
+	       (unsigned long long)profile.header.window_begin_ns / 1000000,
 	       (unsigned long long)profile.duration_ns / 1000000,
 	       (unsigned long long)stat_value("stack_tables"), rss_kib);
-	if (stat_value("flight_dropped") == 0 || profile.header.from_ns == 0 ||
+	if (stat_value("flight_dropped") == 0 || profile.header.window_begin_ns == 0 ||
 	    profile.samples_total == 0)
-		fail("memory was not short, or nothing is left");
+		fail("nothing was dropped, or no sample is left");
 	for (size_t i = 0; i < profile.samples.count; i++) {
-		if (profile.samples.items[i].time_ns + 1000 < profile.header.from_ns)
+		if (profile.samples.items[i].time_ns + 1000 < profile.header.window_begin_ns)
 			fail("a sample is from before the window");
 	}
 	threads_stop(threads);
@@ -481,7 +479,7 @@ __attribute__((noinline)) static void document_save(void)
 	pthread_mutex_unlock(&lock);
 }
 
-static uint64_t beat_ms;                 /* of the latest heartbeat; 0: it is late because it is to be */
+static uint64_t beat_ms;                 /* time of the latest heartbeat; 0: the next one may be late */
 
 static void beat(void)
 {
@@ -492,7 +490,7 @@ static void beat(void)
 	vgctl_heartbeat();
 }
 
-/* A loop that stalls once for so long. */
+/* A loop that stalls once for that time. */
 __attribute__((noinline)) static void loop_run(long stall_ms)
 {
 	pthread_t thread;
@@ -511,12 +509,12 @@ __attribute__((noinline)) static void loop_run(long stall_ms)
 	}
 }
 
-/* The heartbeats after a stall give its file its name, as soon as that is written. */
+/* The stall's file gets its name at a heartbeat after the stall, when the file is complete. */
 static void stall_await(const char *path)
 {
 	for (int tries = 0; access(path, R_OK) != 0; tries++) {
 		if (tries == 3000)
-			fail("a stall has no file");
+			fail("the stall's file is missing");
 		beat();
 		sleep_ms(10);
 	}
@@ -530,7 +528,7 @@ static int stall(void)
 	options.watchdog_path = "stall.vgp";
 	options.watchdog_files = 2;
 	check(vgctl_begin("last.vgp", &options, &session), "vgctl_begin");
-	/* Nothing is late before there was a heartbeat, and none is due while it pauses. */
+	/* No stall is noticed before the first heartbeat, nor while the heartbeat pauses. */
 	sleep_ms(500);
 	vgctl_heartbeat();
 	vgctl_heartbeat_pause();
@@ -544,13 +542,13 @@ static int stall(void)
 	stall_await("stall.vgp.2");
 	loop_run(STALL_MS);
 	if (access("stall.vgp.3", F_OK) == 0)
-		fail("there are not two files");
-	profile_take("stall.vgp.2");
+		fail("there are more than two files");
+	profile_read("stall.vgp.2");
 	check(vgctl_end(session, NULL), "vgctl_end");
-	profile_take("last.vgp");
+	profile_read("last.vgp");
 	if (stat_value("stalls") != 3)
-		fail("there were not three stalls");
-	/* What nobody has collected stays. */
+		fail("the recorder has not counted three stalls");
+	/* A file of the earlier session stays. */
 	remove("stall.vgp.1");
 	beat_ms = 0;
 	check(vgctl_begin("last.vgp", &options, &session), "vgctl_begin");
@@ -558,7 +556,7 @@ static int stall(void)
 	stall_await("stall.vgp.1");
 	check(vgctl_end(session, NULL), "vgctl_end");
 	if (access("stall.vgp.2", R_OK) != 0 || access("stall.vgp.2.part", F_OK) == 0)
-		fail("there are not two files again");
+		fail("the earlier session's file is lost, or a .part is left");
 	return 0;
 }
 
@@ -626,29 +624,29 @@ static int full(const char *directory)
 	refused(path, -ENOSPC);
 	remove(filler);
 	check(vgctl_dump(session, path), "vgctl_dump after the disk was full");
-	profile_take(path);
+	profile_read(path);
 	if (profile.samples_total == 0)
 		fail("the dump has no samples");
 	snprintf(path, sizeof path, "%s/nowhere/dump.vgp", directory);
 	refused(path, -ENOENT);
 	if (vgctl_dump(session, "") != -EINVAL || vgctl_dump(NULL, "dump.vgp") != -EINVAL)
-		fail("nonsense is no error");
+		fail("an invalid argument is accepted");
 	threads_stop(threads);
 	check(vgctl_end(session, NULL), "vgctl_end");
-	/* Without a flight recorder. */
+	/* A session without a flight recorder has no dumps. */
 	options.flight_s = 0;
 	check(vgctl_begin("last.vgp", &options, &session), "vgctl_begin");
 	refused("none.vgp", -ENOTSUP);
 	check(vgctl_end(session, NULL), "vgctl_end");
-	/* What makes no sense. */
+	/* Invalid options */
 	options.watchdog_ms = 300;
 	options.watchdog_path = "stall.vgp";
 	if (vgctl_begin("last.vgp", &options, &session) != -EINVAL)
-		fail("a watchdog without a flight recorder");
+		fail("a watchdog without a flight recorder is accepted");
 	options.flight_s = 5;
 	options.flight_memory_bytes = 1000;
 	if (vgctl_begin("last.vgp", &options, &session) != -EINVAL)
-		fail("a flight recorder without memory");
+		fail("a flight recorder without memory is accepted");
 	return 0;
 }
 
@@ -660,16 +658,16 @@ static void code_named(const char *path, const char *wanted, const char *unwante
 {
 	bool named = false;
 
-	profile_take(path);
-	for (size_t i = 0; i < profile.code.count; i++) {
-		const char *name = vg_profile_text(&profile, profile.code.items[i].name);
+	profile_read(path);
+	for (size_t i = 0; i < profile.jit_code.count; i++) {
+		const char *name = vg_profile_text(&profile, profile.jit_code.items[i].name);
 
 		named |= strcmp(name, wanted) == 0;
 		if (strcmp(name, unwanted) == 0)
-			fail("code is named that no sample of the window was in");
+			fail("the dump names code that no sample of the window was in");
 	}
 	if (!named)
-		fail("code that was made at run time has no name in the dump");
+		fail("JIT code has no name in the dump");
 }
 
 static int code(void)

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
- * What a program may meet in its life while it is sampled, and what may be forbidden to it: each in a
- * process of its own, as root.  Afterwards no process may be left.
+ * Hazards for a sampled program: what can happen to it, and what can be forbidden to it.  Each runs in a process of its
+ * own, as root.  After each, no process may be left.
  *
- *     hazards [NAME ...]    all of them, or those
+ *     hazards [NAME ...]    runs all hazards, or only those with these names or in these tables (process, identity,
+ *                           policy)
  */
 #include "tests/recording/hazards.h"
 
@@ -24,8 +25,8 @@
 #include "profile/reader.h"
 #include "tests/spin.h"
 
-/* A hang is a failure. */
-enum { ALARM_S = 100, SOAK_ALARM_S = 1000, GONE_MS = 20000 };
+/* A hazard that takes longer than the alarm hangs. */
+enum { ALARM_S = 100, SOAK_ALARM_S = 1000, WAIT_MAX_MS = 20000 };
 
 static pid_t runner;
 
@@ -97,17 +98,17 @@ struct vgctl_session *begin(unsigned int rate_hz)
 	return session;
 }
 
-void begin_refused(int error, const char *words)
+void begin_refused(int error, const char *text)
 {
 	struct vgctl_session *session;
 	int before, rc;
 
-	/* The first call makes the ring of events, which stays. */
+	/* The first call makes the event ring, which stays open. */
 	vgctl_begin(PROFILE, NULL, &session);
 	before = descriptors_open();
 	rc = vgctl_begin(PROFILE, NULL, &session);
 	ensure(rc == error, "vgctl_begin returned %d and not %d: %s", rc, error, vgctl_strerror(rc));
-	ensure(strstr(vgctl_strerror(rc), words) != NULL, "vgctl_begin does not say '%s' but '%s'", words,
+	ensure(strstr(vgctl_strerror(rc), text) != NULL, "vgctl_begin: the message is not '%s' but '%s'", text,
 	       vgctl_strerror(rc));
 	ensure(descriptors_open() == before, "vgctl_begin left a descriptor open");
 	ensure(access(PROFILE ".part", F_OK) != 0, "vgctl_begin left a file");
@@ -130,7 +131,7 @@ char state_of(pid_t pid, pid_t tid)
 	return close != NULL && close[1] == ' ' ? close[2] : '-';
 }
 
-/* Nobody's child becomes the runner's, whose only other one is the hazard. */
+/* The runner is a subreaper: an orphan becomes its child.  Its only other child is the hazard. */
 pid_t helper_of(pid_t host)
 {
 	char path[64];
@@ -146,10 +147,10 @@ pid_t helper_of(pid_t host)
 	return helper;
 }
 
-void helper_gone(pid_t host)
+void helper_wait(pid_t host)
 {
 	for (int ms = 0; helper_of(host) != 0; ms++) {
-		ensure(ms < 10000, "the helper is still there");
+		ensure(ms < 10000, "the helper has not ended");
 		usleep(1000);
 	}
 }
@@ -190,12 +191,12 @@ void record_await(void)
 	struct stat status;
 
 	for (int ms = 0; stat(PROFILE ".part", &status) != 0 || status.st_size == 0; ms++) {
-		ensure(ms < GONE_MS, "vignetted does not begin");
+		ensure(ms < WAIT_MAX_MS, "vignetted does not begin");
 		usleep(1000);
 	}
 }
 
-int record_outside(pid_t pid, uid_t uid, const char *rate, int ms)
+int record(pid_t pid, uid_t uid, const char *rate, int ms)
 {
 	return record_stop(record_start(pid, uid, rate), ms);
 }
@@ -212,7 +213,7 @@ static uint64_t count_named(const struct vg_profile *profile, const struct vg_co
 	return sum;
 }
 
-void profile_look(const char *path, struct found *found)
+void found_read(const char *path, struct found *found)
 {
 	struct vg_profile profile = { 0 };
 	struct vg_infile file;
@@ -249,10 +250,10 @@ void profile_look(const char *path, struct found *found)
 
 /* ---- the runner ---- */
 
-/* Whether all that the hazard has started is gone within moments. */
-static bool all_gone(void)
+/* Whether all processes of the hazard end within WAIT_MAX_MS.  Kills them otherwise. */
+static bool all_end(void)
 {
-	for (uint64_t end_ms = now_ms() + GONE_MS; now_ms() < end_ms; usleep(2000)) {
+	for (uint64_t end_ms = now_ms() + WAIT_MAX_MS; now_ms() < end_ms; usleep(2000)) {
 		int left;
 
 		while ((left = waitpid(-1, NULL, WNOHANG | __WALL)) > 0)
@@ -286,16 +287,16 @@ static bool hazard_run(const struct hazard *hazard, int number)
 	good = child > 0 && waitpid(child, &status, 0) == child && status == 0;
 	if (!good)
 		printf("wait status %d; ", status);
-	good = all_gone() && good;
+	good = all_end() && good;
 	printf("%s %d - %s\n", good ? "ok" : "not ok", number, hazard->name);
 	snprintf(command, sizeof command, "rm -rf %s", directory);
 	return system(command) == 0 && good;
 }
 
-static bool is_asked_for(const struct hazard *hazard, int argc, char **argv)
+static bool is_selected(const char *table, const char *name, int argc, char **argv)
 {
 	for (int i = 1; i < argc; i++) {
-		if (strcmp(argv[i], hazard->name) == 0)
+		if (strcmp(argv[i], name) == 0 || strcmp(argv[i], table) == 0)
 			return true;
 	}
 	return argc == 1;
@@ -303,7 +304,10 @@ static bool is_asked_for(const struct hazard *hazard, int argc, char **argv)
 
 int main(int argc, char **argv)
 {
-	static const struct hazard *const tables[] = { process_hazards, identity_hazards, policy_hazards };
+	static const struct {
+		const char *name;
+		const struct hazard *hazards;
+	} tables[] = { { "process", process_hazards }, { "identity", identity_hazards }, { "policy", policy_hazards } };
 	int ran = 0, failures = 0;
 
 	if (geteuid() != 0 || getenv("VIGNETTED") == NULL) {
@@ -314,11 +318,11 @@ int main(int argc, char **argv)
 	runner = getpid();
 	prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0);
 	for (size_t i = 0; i < sizeof tables / sizeof *tables; i++) {
-		for (const struct hazard *hazard = tables[i]; hazard->name != NULL; hazard++) {
-			if (is_asked_for(hazard, argc, argv))
+		for (const struct hazard *hazard = tables[i].hazards; hazard->name != NULL; hazard++) {
+			if (is_selected(tables[i].name, hazard->name, argc, argv))
 				failures += !hazard_run(hazard, ++ran);
 		}
 	}
-	printf("%d hazards, %d not as they should be\n", ran, failures);
+	printf("%d hazards, %d failed\n", ran, failures);
 	return failures == 0 && ran > 0 ? 0 : 1;
 }

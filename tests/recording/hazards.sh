@@ -1,69 +1,89 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT OR Apache-2.0
 #
-# What a program may meet while it is sampled (tests/recording/hazards.c), and what vignetted says of programs
-# that it cannot sample.  SOAK: ten to forty times as many rounds.
+# Hazards for a sampled program and its helper (tests/recording/hazards.c), and vignetted's messages about programs that
+# it cannot sample.  SOAK: ten to forty times as many rounds.
 set -eu
 : "${CC:?}"
 . "${SRCDIR:?}/tests/lib.sh"
 storms=3
-# Looking for leaks needs ptrace(2), which a host's filter may forbid and a tracer may find in use.
+# The leak check needs ptrace(2), which a host's filter may forbid, or the process may have another tracer.
 export ASAN_OPTIONS="detect_leaks=0${ASAN_OPTIONS:+:$ASAN_OPTIONS}"
 [ -z "${SOAK-}" ] || storms=200
 
-# refused STATUS WORDS ARGUMENT...: vignetted exits so, says so, and leaves no file
+# refused STATUS TEXT ARGUMENT...: vignetted exits with the status, prints the text, and leaves no file
 refused() {
-	want=$1 words=$2; shift 2
+	want=$1 text=$2; shift 2
 	status=0
-	timeout 60 ${under-} "$VIGNETTED" -o "$dir/refused.vgp" "$@" 2>"$dir/said" || status=$?
-	[ $status = "$want" ] || fail "exit status $status: $(cat "$dir/said")"
-	grep -q "$words" "$dir/said" || fail "not '$words' but '$(cat "$dir/said")'"
+	timeout 60 ${under-} "$VIGNETTED" -o "$dir/refused.vgp" "$@" 2>"$dir/printed" || status=$?
+	[ $status = "$want" ] || fail "exit status $status: $(cat "$dir/printed")"
+	grep -q "$text" "$dir/printed" || fail "not '$text' but '$(cat "$dir/printed")'"
 	[ ! -e "$dir/refused.vgp" ] && [ ! -e "$dir/refused.vgp.part" ] || fail "a file is left"
-	cat "$dir/said"
+	cat "$dir/printed"
 }
 
-# A 32-bit program, without a C library of that kind.
-cat >"$dir/narrow.c" <<'END'
+# A 32-bit program.  It uses no C library, because there may be no 32-bit C library here.
+refusals() {
+	cat >"$dir/program_32.c" <<'END'
 void _start(void)
 {
 	for (;;)
 		;
 }
 END
-${CC%% *} -m32 -nostdlib -static -fno-pie -no-pie -o "$dir/narrow" "$dir/narrow.c"
-"$dir/narrow" & narrow=$!
-pids="$pids $narrow"
-await 20 "the 32-bit program is executed" executed $narrow
-refused 1 "runs a 32-bit program" --pid $narrow
-end $narrow
+	${CC%% *} -m32 -nostdlib -static -fno-pie -no-pie -o "$dir/program_32" "$dir/program_32.c"
+	"$dir/program_32" & program_32=$!
+	pids="$pids $program_32"
+	await 20 "the 32-bit program is executed" executed $program_32
+	refused 1 "runs a 32-bit program" --pid $program_32
+	end $program_32
+}
 
-# A program that executes itself all the time is sampled from whatever moment on.
-i=0
-while [ $i -lt $storms ]; do
-	i=$((i + 1))
-	"$BUILDDIR/tests/recording/churn" exec 1000000 & storm=$!
-	pids="$pids $storm"
-	status=0
-	timeout 60 "$VIGNETTED" --rate 1000 --duration 1 -o "$dir/storm.vgp" --pid $storm 2>"$dir/said" || status=$?
-	[ $status = 0 ] || fail "exec storm $i: exit status $status: $(cat "$dir/said")"
-	end $storm
-done
-cat "$dir/said"
+# vignetted can attach at any moment to a program that executes itself all the time.
+exec_storms() {
+	i=0
+	while [ $i -lt $storms ]; do
+		i=$((i + 1))
+		"$BUILDDIR/tests/recording/churn" exec 1000000 & storm=$!
+		pids="$pids $storm"
+		status=0
+		timeout 60 "$VIGNETTED" --rate 1000 --duration 1 -o "$dir/storm.vgp" --pid $storm 2>"$dir/printed" || status=$?
+		[ $status = 0 ] || fail "exec storm $i: exit status $status: $(cat "$dir/printed")"
+		end $storm
+	done
+	cat "$dir/printed"
+}
 
-# One sample of one thread is no plural, and a profile of nothing is no success.
-"$VIGNETTED" --duration 1 --rate 1 -o "$dir/one.vgp" -- sleep 0.1 2>"$dir/said" || fail "$(cat "$dir/said")"
-grep -q ' of 1 thread,' "$dir/said" || fail "$(cat "$dir/said")"
-sh -c 'while :; do :; done' & busy=$!
-pids="$pids $busy"
-# In a subshell, whose fail() ends it.
-(
-	# What the shell has from others would count.
-	exec 3>&- 4>&- 5>&- 6>&- 7>&- 8>&- 9>&-
-	under='prlimit --nofile=7:7'
-	refused 1 'cannot start the process that renames the file at the end: Too many open files' --pid $busy
-	under='prlimit --nofile=8:8'
-	refused 1 'process .*: Too many open files' --pid $busy
-) || exit 1
-end $busy
+# The summary says "1 thread", and not "1 threads".  With too few descriptors vignetted fails.
+summary_and_descriptors() {
+	"$VIGNETTED" --duration 1 --rate 1 -o "$dir/one.vgp" -- sleep 0.1 2>"$dir/printed" || fail "$(cat "$dir/printed")"
+	grep -q ' of 1 thread,' "$dir/printed" || fail "$(cat "$dir/printed")"
+	sh -c 'while :; do :; done' & busy=$!
+	pids="$pids $busy"
+	(
+		# Descriptors that this shell has inherited would count.
+		exec 3>&- 4>&- 5>&- 6>&- 7>&- 8>&- 9>&-
+		under='prlimit --nofile=7:7'
+		refused 1 'cannot start the process that renames the file at the end: Too many open files' --pid $busy
+		under='prlimit --nofile=8:8'
+		refused 1 'process .*: Too many open files' --pid $busy
+	) || exit 1
+	end $busy
+}
 
-timeout 1500 "$BUILDDIR/tests/recording/hazards"
+# A helper that never answers, and one that freezes its host's threads: vgctl_begin() gives up after 20 seconds.
+host=$BUILDDIR/tests/recording/hosts_process
+silent_helper() {
+	printf '#!/bin/sh\nsleep 1000\n' >silent
+	chmod 755 silent
+	timeout -s KILL 100 "$host" bad_helper "$dir/silent.vgp" "$dir/silent"
+}
+freezing_helper() { timeout -s KILL 100 "$host" frozen "$dir/frozen.vgp"; }
+vignetted_alone() {
+	refusals
+	exec_storms
+	summary_and_descriptors
+}
+process() { timeout 1500 "$BUILDDIR/tests/recording/hazards" process; }
+identity_and_policy() { timeout 1500 "$BUILDDIR/tests/recording/hazards" identity policy; }
+side_by_side silent_helper freezing_helper vignetted_alone process identity_and_policy

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Hazards of who a process is and where it lives: users, capabilities, set-uid, namespaces, roots. */
+/* Hazards of a process's identity and place: users, capabilities, set-uid, namespaces, roots. */
 #include "tests/recording/hazards.h"
 
 #include <errno.h>
@@ -22,11 +22,11 @@
 static void become_nobody(void)
 {
 	ensure(setgid(NOBODY) == 0 && setuid(NOBODY) == 0, "cannot become nobody");
-	/* Setting the user took that away. */
+	/* setuid(2) has made the process undumpable. */
 	prctl(PR_SET_DUMPABLE, 1, 0, 0, 0);
 }
 
-static void session_good(struct vgctl_session *session)
+static void session_works(struct vgctl_session *session)
 {
 	struct vgctl_summary summary = VGCTL_SUMMARY_INIT;
 	int rc;
@@ -42,7 +42,7 @@ static void session_good(struct vgctl_session *session)
 static void undumpable_root(void)
 {
 	prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
-	session_good(begin(200));
+	session_works(begin(200));
 }
 
 static void undumpable_user(void)
@@ -51,10 +51,10 @@ static void undumpable_user(void)
 	prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
 	begin_refused(-EPERM, "PR_SET_DUMPABLE");
 	prctl(PR_SET_DUMPABLE, 1, 0, 0, 0);
-	session_good(begin(200));
+	session_works(begin(200));
 }
 
-/* In the middle of a session: what is due is counted, nothing else happens, and it goes on. */
+/* The process becomes undumpable in a session: lost samples are counted, and the session continues. */
 static void undumpable_later(void)
 {
 	struct vgctl_session *session;
@@ -68,20 +68,20 @@ static void undumpable_later(void)
 	prctl(PR_SET_DUMPABLE, 1, 0, 0, 0);
 	spin_ms(300);
 	ensure(vgctl_end(session, NULL) == 0, "vgctl_end failed");
-	profile_look(PROFILE, &found);
-	/* What interrupts the threads was let in before, and stays. */
+	found_read(PROFILE, &found);
+	/* Timers that were opened before stay open, and take samples. */
 	ensure((found.forbidden > 3 || found.samples > 10) && found.latest_ns > 600000000,
 	       "%lu samples, %lu forbidden, the last sample at %lu ms", found.samples, found.forbidden,
 	       found.latest_ns / 1000000);
 }
 
-/* A server that begins as root and then gives it up. */
+/* A server that begins as root and then changes its user. */
 static void drops_root(void)
 {
 	struct vgctl_session *session = begin(200);
 
 	ensure(setgid(NOBODY) == 0 && setuid(NOBODY) == 0, "cannot become nobody");
-	session_good(session);
+	session_works(session);
 }
 
 static void drops_capabilities(void)
@@ -91,12 +91,12 @@ static void drops_capabilities(void)
 	struct vgctl_session *session = begin(200);
 
 	ensure(syscall(SYS_capset, &header, none) == 0, "capset: %s", strerror(errno));
-	session_good(session);
-	/* And a session from then on: the helper gets them all back by being executed as root. */
-	session_good(begin(200));
+	session_works(session);
+	/* A new session: the helper has all capabilities again, because it is executed as root. */
+	session_works(begin(200));
 }
 
-/* Capabilities that an ordinary user's helper does not inherit. */
+/* The process has capabilities, and the helper of an ordinary user does not inherit them. */
 static void keeps_capabilities(void)
 {
 	struct __user_cap_header_struct header = { _LINUX_CAPABILITY_VERSION_3, 0 };
@@ -122,8 +122,8 @@ static void ready_await(const int ends[2])
 	ensure(read(ends[0], &byte, 1) == 1, "the child is not ready");
 }
 
-/* A set-uid program that is executed by a sampled process is set-uid, even though its user's helper
- * may not trace it: that goes on, and ends with the process.  `uid` is the helper's. */
+/* If a sampled process executes a set-uid program, the program gets its owner's user id, although the helper may then
+ * not trace it.  The helper continues, and ends with the process.  `uid` is the helper's user. */
 static void setuid_exec_as(uid_t uid, int count, const char *rate)
 {
 	int honoured = 0, late = 0, ends[2];
@@ -151,22 +151,22 @@ static void setuid_exec_as(uid_t uid, int count, const char *rate)
 		status = await(child);
 		honoured += status == 0;
 		if (record_stop(helper, 5000) != 0) {
-			/* On a busy machine it came after the execve(2) and was refused, or got no
+			/* On a busy machine vignetted may attach after the execve(2) and be refused, or take no
 			 * sample. */
 			ensure(++late * 2 < count, "vignetted failed");
 			unlink(PROFILE);
 			continue;
 		}
-		profile_look(PROFILE, &found);
-		ensure(strcmp(found.reason, "the process ended") == 0, "it ends with '%s'", found.reason);
+		found_read(PROFILE, &found);
+		ensure(strcmp(found.reason, "the process ended") == 0, "the profile ends with '%s'", found.reason);
 		ensure(found.samples > 0, "no samples");
 		unlink(PROFILE);
 	}
 	printf("(%d of %d executions by a process that user %d samples at %s Hz, %s, were set-uid) ",
 	       honoured, count, (int)uid, rate, record_capture);
-	ensure(uid != 0 || honoured == count, "root's helper took the set-uid");
-	/* To others' the kernel grants no set-uid while they hold the thread (execve(2)). */
-	ensure(strlen(rate) > 2 || honoured * 10 >= count * 9, "set-uid was not honoured");
+	ensure(uid != 0 || honoured == count, "root's helper prevented set-uid");
+	/* While another user's helper traces the thread, the kernel ignores set-uid (execve(2)). */
+	ensure(strlen(rate) > 2 || honoured * 10 >= count * 9, "set-uid was ignored more than once in ten executions");
 }
 
 static void setuid_exec(void)
@@ -182,8 +182,9 @@ static void user_namespace(void)
 {
 	become_nobody();
 	ensure(unshare(CLONE_NEWUSER) == 0, "unshare: %s", strerror(errno));
-	/* All capabilities there, and no user that would keep them over execve(2). */
-	session_good(begin(200));
+	/* The process has all capabilities in the namespace, and loses them at execve(2), because its user is not
+	 * mapped. */
+	session_works(begin(200));
 }
 
 static void user_namespace_later(void)
@@ -193,11 +194,11 @@ static void user_namespace_later(void)
 	become_nobody();
 	session = begin(200);
 	ensure(unshare(CLONE_NEWUSER) == 0, "unshare: %s", strerror(errno));
-	session_good(session);
+	session_works(session);
 }
 
-/* The first process in the new namespace would be the helper's parent, which ends at once, and with
- * it the namespace: no process could be made in it any more. */
+/* vgctl_begin() must refuse: the helper's parent would be the first process of the new namespace.  It exits at once,
+ * and the namespace could then have no more processes. */
 static void pid_namespace_for_children(void)
 {
 	int status;
@@ -206,15 +207,15 @@ static void pid_namespace_for_children(void)
 	ensure(unshare(CLONE_NEWPID) == 0, "unshare: %s", strerror(errno));
 	begin_refused(-ENOTSUP, "pid namespace");
 	child = fork();
-	ensure(child >= 0, "the namespace is dead: fork: %s", strerror(errno));
+	ensure(child >= 0, "the namespace allows no process: fork: %s", strerror(errno));
 	if (child == 0)
 		_exit(getpid() == 1 ? 0 : 1);
 	status = await(child);
 	ensure(status == 0, "wait status %d", status);
 }
 
-/* The same where the namespace lives already. */
-static void pid_namespace_for_children_lives(void)
+/* The same, but the namespace already has a process. */
+static void pid_namespace_for_children_in_use(void)
 {
 	pid_t child;
 
@@ -229,8 +230,8 @@ static void pid_namespace_for_children_lives(void)
 	waitpid(child, NULL, 0);
 }
 
-/* Runs it as the first process of a pid namespace; `mounts`: with a /proc of its own. */
-static pid_t inside(bool mounts, void (*run)(void))
+/* Runs the function in the first process of a pid namespace; `mounts`: with its own /proc. */
+static pid_t in_pid_namespace(bool mounts, void (*run)(void))
 {
 	pid_t child;
 
@@ -252,8 +253,8 @@ static void tid_recorded(void)
 	struct found found;
 
 	ensure(getpid() == 1, "not the first process");
-	session_good(begin(200));
-	profile_look(PROFILE, &found);
+	session_works(begin(200));
+	found_read(PROFILE, &found);
 	ensure(found.threads == 1 && found.tids[0] == 1, "%d threads, the first is %d", found.threads,
 	       found.tids[0]);
 	ensure(waitpid(-1, NULL, WNOHANG) < 0 && errno == ECHILD, "the helper is left as a zombie");
@@ -261,12 +262,12 @@ static void tid_recorded(void)
 
 static void pid_namespace(void)
 {
-	int status = await(inside(true, tid_recorded));
+	int status = await(in_pid_namespace(true, tid_recorded));
 
 	ensure(status == 0, "wait status %d", status);
 }
 
-static void strange_proc(void)
+static void proc_of_other_namespace(void)
 {
 	struct vgctl_session *session;
 	int rc = vgctl_begin(PROFILE, NULL, &session);
@@ -278,15 +279,15 @@ static void strange_proc(void)
 	printf("(%s) ", vgctl_strerror(rc));
 }
 
-/* unshare --pid without --mount-proc: numbers in /proc are other processes'. */
-static void pid_namespace_strange_proc(void)
+/* As with unshare --pid without --mount-proc: /proc has the pids of the outer namespace. */
+static void pid_namespace_other_proc(void)
 {
-	int status = await(inside(false, strange_proc));
+	int status = await(in_pid_namespace(false, proc_of_other_namespace));
 
 	ensure(status == 0, "wait status %d", status);
 }
 
-static void *spin_for_ever(void *argument)
+static void *spin(void *argument)
 {
 	for (;;)
 		;
@@ -297,22 +298,22 @@ static void two_threads(void)
 {
 	pthread_t thread;
 
-	pthread_create(&thread, NULL, spin_for_ever, NULL);
-	spin_for_ever(NULL);
+	pthread_create(&thread, NULL, spin, NULL);
+	spin(NULL);
 }
 
-/* From outside, the threads have the numbers that they know themselves by. */
-static void pid_namespace_from_outside(void)
+/* vignetted runs in the outer namespace.  The profile has the thread ids of the inner one. */
+static void pid_namespace_from_outer(void)
 {
-	int outside = open("/proc/self/ns/pid", O_RDONLY | O_CLOEXEC);
-	pid_t child = inside(true, two_threads);
+	int outer = open("/proc/self/ns/pid", O_RDONLY | O_CLOEXEC);
+	pid_t child = in_pid_namespace(true, two_threads);
 	struct found found;
 
 	usleep(100 * 1000);
-	/* Our own children would land in the namespace too. */
-	ensure(outside >= 0 && setns(outside, CLONE_NEWPID) == 0, "setns: %s", strerror(errno));
-	ensure(record_outside(child, 0, "200", 1000) == 0, "vignetted failed");
-	profile_look(PROFILE, &found);
+	/* Otherwise this process's further children would be in the inner namespace, too. */
+	ensure(outer >= 0 && setns(outer, CLONE_NEWPID) == 0, "setns: %s", strerror(errno));
+	ensure(record(child, 0, "200", 1000) == 0, "vignetted failed");
+	found_read(PROFILE, &found);
 	ensure(found.threads == 2 && found.tids[0] == 1 && found.tids[1] == 2, "threads %d and %d",
 	       found.tids[0], found.tids[1]);
 	ensure(found.samples_of[0] >= 2 && found.samples_of[1] >= 2, "%lu and %lu samples",
@@ -321,38 +322,38 @@ static void pid_namespace_from_outside(void)
 	waitpid(child, NULL, 0);
 }
 
-static atomic_bool elsewhere, stopping;
+static atomic_bool root_changed, stopping;
 
-static void *go_elsewhere(void *argument)
+static void *change_root(void *argument)
 {
 	if (unshare(CLONE_FS) != 0 || mkdir("empty", 0755) != 0 || chroot("empty") != 0 || chdir("/") != 0)
 		return argument;
-	atomic_store(&elsewhere, true);
+	atomic_store(&root_changed, true);
 	while (!atomic_load(&stopping))
 		;
 	return NULL;
 }
 
-/* A thread with a root of its own is one like the others. */
+/* A thread with its own root directory is sampled like the others. */
 static void thread_in_chroot(void)
 {
 	struct vgctl_session *session;
 	struct found found;
 	pthread_t thread;
 
-	pthread_create(&thread, NULL, go_elsewhere, NULL);
-	while (!atomic_load(&elsewhere))
+	pthread_create(&thread, NULL, change_root, NULL);
+	while (!atomic_load(&root_changed))
 		usleep(1000);
 	session = begin(200);
 	spin_ms(300);
 	ensure(vgctl_end(session, NULL) == 0, "vgctl_end failed");
 	atomic_store(&stopping, true);
-	profile_look(PROFILE, &found);
-	ensure(found.threads == 2 && found.samples_of[0] >= 2 && found.samples_of[1] >= 2, "%lu and %lu samples, %lu lost", found.samples_of[0], found.samples_of[1],
-	       found.lost);
+	found_read(PROFILE, &found);
+	ensure(found.threads == 2 && found.samples_of[0] >= 2 && found.samples_of[1] >= 2,
+	       "%lu and %lu samples, %lu lost", found.samples_of[0], found.samples_of[1], found.lost);
 }
 
-/* Begun, a session survives that its process changes root and mount namespace. */
+/* A session continues when its process changes its root and its mount namespace. */
 static void chroot_later(void)
 {
 	struct vgctl_session *session = begin(200);
@@ -360,11 +361,11 @@ static void chroot_later(void)
 	ensure(unshare(CLONE_NEWNS) == 0, "unshare: %s", strerror(errno));
 	ensure(mkdir("empty", 0755) == 0 && chroot("empty") == 0 && chdir("/") == 0, "chroot: %s",
 	       strerror(errno));
-	session_good(session);
+	session_works(session);
 	ensure(access("/" PROFILE, F_OK) != 0, "the profile is in the new root");
 }
 
-/* A root without /proc: there is nothing to be read of any thread. */
+/* Without /proc nothing can be read about threads. */
 static void no_proc(void)
 {
 	ensure(unshare(CLONE_NEWNS) == 0 && mount(NULL, "/", NULL, MS_REC | MS_PRIVATE, NULL) == 0 &&
@@ -390,10 +391,10 @@ const struct hazard identity_hazards[] = {
 	{ "user_namespace", user_namespace },
 	{ "user_namespace_later", user_namespace_later },
 	{ "pid_namespace_for_children", pid_namespace_for_children },
-	{ "pid_namespace_for_children_lives", pid_namespace_for_children_lives },
+	{ "pid_namespace_for_children_in_use", pid_namespace_for_children_in_use },
 	{ "pid_namespace", pid_namespace },
-	{ "pid_namespace_strange_proc", pid_namespace_strange_proc },
-	{ "pid_namespace_from_outside", pid_namespace_from_outside },
+	{ "pid_namespace_other_proc", pid_namespace_other_proc },
+	{ "pid_namespace_from_outer", pid_namespace_from_outer },
 	{ "thread_in_chroot", thread_in_chroot },
 	{ "chroot_later", chroot_later },
 	{ "no_proc", no_proc },

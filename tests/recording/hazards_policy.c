@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Hazards of what a process may do and have: system call filters, descriptors, limits; and a helper that
- * is killed before the session has begun. */
+/* Hazards of limits: system call filters, descriptors, processes; and a helper that is killed before the session has
+ * begun. */
 #include "tests/recording/hazards.h"
 
 #include <errno.h>
@@ -21,7 +21,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* From now on that call does not happen, but this. */
+/* Makes the kernel take this action at that system call from now on. */
 static void call_deny(int call, uint32_t action)
 {
 	struct sock_filter rules[] = {
@@ -36,7 +36,8 @@ static void call_deny(int call, uint32_t action)
 	ensure(prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &filter) == 0, "seccomp: %s", strerror(errno));
 }
 
-/* A session under a filter that lacks one call: whole, or an error with a sentence, and soon. */
+/* A session under a filter that denies one system call.  It works (exit status 0), or fails soon: at its begin with a
+ * message (1) or without one (3), or at its end (2). */
 static void session_without(int call, uint32_t action)
 {
 	struct vgctl_options options = VGCTL_OPTIONS_INIT;
@@ -68,7 +69,7 @@ static void filter_errno(void)
 		SYS_readlinkat, SYS_newfstatat, SYS_clock_nanosleep, SYS_write, SYS_flock, SYS_uname,
 		SYS_getpid, SYS_geteuid, SYS_getuid, SYS_munmap, SYS_renameat, SYS_futex,
 	};
-	int count = rounds(sizeof some / sizeof *some, 470), worked = 0, said = 0, status;
+	int count = rounds(sizeof some / sizeof *some, 470), worked = 0, refused = 0, status;
 
 	printf("\n");
 	for (int i = 0; i < count; i++) {
@@ -85,14 +86,14 @@ static void filter_errno(void)
 		ensure(WIFEXITED(status) && WEXITSTATUS(status) <= 2, "without call %d: wait status %d", call,
 		       status);
 		worked += WEXITSTATUS(status) == 0;
-		said += WEXITSTATUS(status) != 0;
+		refused += WEXITSTATUS(status) != 0;
 		unlink(PROFILE ".part");
 	}
-	printf("of %d calls forbidden one by one, %d made the session say so; ", worked + said, said);
-	ensure(worked > 0 && said > 10, "%d worked, %d said", worked, said);
+	printf("of %d calls forbidden one by one, %d made the session fail; ", worked + refused, refused);
+	ensure(worked > 0 && refused > 10, "%d worked, %d failed", worked, refused);
 }
 
-/* What the filter kills is the helper, or one of its makers, and not the host. */
+/* The filter kills the helper, or a process that starts the helper, and not the host. */
 static void filter_kill(void)
 {
 	static const int calls[] = { SYS_execve, SYS_setsid, SYS_ptrace, SYS_process_vm_readv,
@@ -111,7 +112,7 @@ static void filter_kill(void)
 	}
 }
 
-/* A program that confines itself once it has begun. */
+/* A program that confines itself after vgctl_begin(). */
 static void filter_later(void)
 {
 	struct vgctl_summary summary = VGCTL_SUMMARY_INIT;
@@ -135,8 +136,8 @@ static void filter_later(void)
 	       (unsigned long long)summary.samples);
 }
 
-/* A program that closes all descriptors, as a daemon does, has closed ours: nothing of it is touched
- * that gets their numbers afterwards. */
+/* A program that closes all descriptors, as a daemon does, also closes the library's.  The library then touches no file
+ * that gets one of these numbers. */
 static void descriptors_closed(void)
 {
 	struct vgctl_session *session = begin(500);
@@ -146,8 +147,8 @@ static void descriptors_closed(void)
 
 	spin_ms(200);
 	closefrom(3);
-	helper_gone(getpid());
-	profile_look(PROFILE ".part", &found);
+	helper_wait(getpid());
+	found_read(PROFILE ".part", &found);
 	ensure(strcmp(found.reason, "the program closed its end of the session") == 0,
 	       "the profile ends with '%s'", found.reason);
 	file = open("mine", O_RDWR | O_CREAT, 0600);
@@ -156,18 +157,18 @@ static void descriptors_closed(void)
 		;
 	rc = vgctl_sample(session);
 	ensure(rc == -EBADF, "vgctl_sample returned %d: %s", rc, vgctl_strerror(rc));
-	ensure(recv(ends[1], &byte, 1, MSG_DONTWAIT) < 0 && errno == EAGAIN, "a message in a strange socket");
+	ensure(recv(ends[1], &byte, 1, MSG_DONTWAIT) < 0 && errno == EAGAIN, "a message in the program's own socket");
 	rc = vgctl_end(session, NULL);
 	ensure(rc == -EBADF, "vgctl_end returned %d: %s", rc, vgctl_strerror(rc));
 	printf("(%s) ", vgctl_strerror(rc));
 	for (int fd = 3; fd < 20; fd++)
 		ensure(fcntl(fd, F_GETFD) >= 0, "descriptor %d was closed", fd);
-	ensure(access(PROFILE, F_OK) == 0 || access(PROFILE ".part", F_OK) == 0, "the profile is gone");
+	ensure(access(PROFILE, F_OK) == 0 || access(PROFILE ".part", F_OK) == 0, "the profile was removed");
 	session = begin(500);
-	ensure(vgctl_end(session, NULL) == 0, "no session afterwards");
+	ensure(vgctl_end(session, NULL) == 0, "no session after that");
 }
 
-/* At each limit of descriptors: a session, or a sentence. */
+/* At each limit of descriptors there is a session or a message. */
 static void descriptors_few(void)
 {
 	int worked = 0;
@@ -202,10 +203,10 @@ static void descriptors_few(void)
 		worked += status == 0;
 	}
 	printf("\n");
-	ensure(worked > 15, "only %d of 38 limits will do", worked);
+	ensure(worked > 15, "only %d of 38 limits allow a session", worked);
 }
 
-/* Only the host is at its limit, as a program is that leaks descriptors. */
+/* Only the host is at its limit, like a program that leaks descriptors. */
 static void descriptors_used_up(void)
 {
 	int free_fd = -1, fd;
@@ -232,7 +233,7 @@ static void descriptors_used_up(void)
 	}
 }
 
-/* As many processes as its user may have. */
+/* The user has as many processes as the limit allows. */
 static void processes_used_up(void)
 {
 	struct rlimit limit = { 1, 1 };
@@ -242,7 +243,7 @@ static void processes_used_up(void)
 		int status;
 		pid_t child;
 
-		/* The host counts, and its children count. */
+		/* The host and its children count. */
 		child = fork();
 		if (child == 0) {
 			limit.rlim_cur = limit.rlim_max = most + 1;
@@ -256,7 +257,7 @@ static void processes_used_up(void)
 	}
 }
 
-/* A helper that is killed so long after it was started. */
+/* Makes a helper that is killed `us` microseconds after its start. */
 static void brief_helper_write(int us)
 {
 	FILE *file = fopen("brief", "w");
@@ -268,14 +269,14 @@ static void brief_helper_write(int us)
 	fclose(file);
 }
 
-/* Killed at any moment of its first milliseconds, the helper leaves an error and nothing else. */
+/* If the helper is killed in its first milliseconds, vgctl_begin() fails and leaves nothing behind. */
 static void helper_killed_in_begin(void)
 {
 	int count = rounds(60, 2000), failed = 0, before;
 	struct vgctl_options options = VGCTL_OPTIONS_INIT;
 
 	options.helper_path = "./brief";
-	/* That makes the ring of events, which stays. */
+	/* This makes the event ring, which stays open. */
 	vgctl_thread_name("host");
 	before = descriptors_open();
 	for (int i = 0; i < count || (failed == 0 && i < 20 * count); i++) {

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Hazards of a process's life: stops, exec, fork, ends of threads, debuggers, threads of the kernel's. */
+/* Hazards of a process's life: stops, exec, fork, ends of threads, debuggers, kernel threads. */
 #include "tests/recording/hazards.h"
 
 #include <errno.h>
@@ -20,7 +20,8 @@
 
 #include "tests/spin.h"
 
-/* A tracer's hold that is no moment: vignetted waits some 100 ms, which many moments are in. */
+/* vignetted tries to attach for about 100 ms.  A tracer that holds the thread for longer than LONG_HOLD_NS can make
+ * vignetted give up. */
 enum { LONG_HOLD_NS = 5 * 1000 * 1000 };
 
 static pid_t spinner_start(void)
@@ -34,7 +35,7 @@ static pid_t spinner_start(void)
 	return child;
 }
 
-static void stopped_well(pid_t helper)
+static void record_end(pid_t helper)
 {
 	int status = record_stop(helper, 0);
 
@@ -47,8 +48,8 @@ static void end(pid_t child)
 	waitpid(child, NULL, 0);
 }
 
-/* Stopped by job control, a process stays stopped, is not attached, and its parent hears of it once;
- * continued, it goes on. */
+/* A process that job control has stopped stays stopped.  The helper does not attach to it, and its parent gets only one
+ * notification.  The process runs again when it is continued. */
 static void stopped(void)
 {
 	pid_t child = spinner_start(), helper;
@@ -65,19 +66,19 @@ static void stopped(void)
 		ensure(state == 'T', "its state is %c", state);
 		usleep(50);
 	}
-	ensure(waitpid(child, &status, WUNTRACED | WNOHANG) == 0, "its parent is told of another stop");
-	stopped_well(helper);
-	profile_look(PROFILE, &found);
+	ensure(waitpid(child, &status, WUNTRACED | WNOHANG) == 0, "its parent got a second notification");
+	record_end(helper);
+	found_read(PROFILE, &found);
 	ensure(found.stops == 0 && found.samples > 20 && found.lost == 0,
 	       "%lu samples, %lu lost, %lu stops", found.samples, found.lost, found.stops);
 	kill(child, SIGCONT);
-	ensure(waitpid(child, &status, WCONTINUED) == child && WIFCONTINUED(status), "it did not go on");
+	ensure(waitpid(child, &status, WCONTINUED) == child && WIFCONTINUED(status), "it was not continued");
 	spin_ms(20);
 	ensure(state_of(child, child) == 'R', "its state is %c", state_of(child, child));
 	end(child);
 }
 
-/* The program that a session's process executes is not the session's: the file is completed. */
+/* execve(2) ends the session of a process, and the helper completes the profile. */
 static void exec_in_session(void)
 {
 	struct found found;
@@ -95,16 +96,17 @@ static void exec_in_session(void)
 		_exit(1);
 	}
 	ensure(read(ends[0], &byte, 1) == 1, "no session");
-	helper_gone(getpid());
-	profile_look(PROFILE ".part", &found);
-	ensure(strcmp(found.reason, "the program closed its end of the session") == 0, "the profile ends with '%s'", found.reason);
+	helper_wait(getpid());
+	found_read(PROFILE ".part", &found);
+	ensure(strcmp(found.reason, "the program closed its end of the session") == 0, "the profile ends with '%s'",
+	       found.reason);
 	ensure(found.samples > 2, "%lu samples", found.samples);
 	ensure(waitpid(child, NULL, WNOHANG) == 0, "the program has ended");
 	end(child);
 }
 
-/* A child of fork(2) that lives on hinders neither the end of its parent's session, nor the next
- * session of the same path when the parent was killed in one. */
+/* A child of fork(2) that outlives its parent's session does not hinder the end of that session.  If the parent is
+ * killed in a session, the child does not hinder the next session with the same path. */
 static void fork_lives_on(void)
 {
 	struct vgctl_session *session;
@@ -118,7 +120,7 @@ static void fork_lives_on(void)
 		pause();
 		_exit(0);
 	}
-	ensure(vgctl_sample(session) == 0 && vgctl_end(session, NULL) == 0, "the parent's session is hindered");
+	ensure(vgctl_sample(session) == 0 && vgctl_end(session, NULL) == 0, "the child hinders its parent's session");
 	end(child);
 	ensure(pipe(ends) == 0, "no pipe");
 	host = fork();
@@ -134,14 +136,14 @@ static void fork_lives_on(void)
 	}
 	ensure(read(ends[0], &child, sizeof child) == sizeof child, "no child");
 	end(host);
-	/* The helper has about a second to complete the file. */
+	/* The helper may take about a second to complete the file. */
 	for (int ms = 0; (rc = vgctl_begin(PROFILE, NULL, &session)) == -EBUSY; ms++) {
 		ensure(ms < 10000, "the path is still in use");
 		usleep(1000);
 	}
 	ensure(rc == 0, "vgctl_begin: %s", vgctl_strerror(rc));
-	ensure(kill(child, 0) == 0, "the child is gone");
-	ensure(vgctl_end(session, NULL) == 0, "the next session is hindered");
+	ensure(kill(child, 0) == 0, "the child has ended");
+	ensure(vgctl_end(session, NULL) == 0, "the child hinders the next session");
 	kill(child, SIGKILL);
 }
 
@@ -154,8 +156,8 @@ static void *count_turns(void *argument)
 	return argument;
 }
 
-/* The kernel goes through the list of robust futexes when a thread ends, 2048 of them at most: here
- * each is on a page of its own that is to be mapped first, which takes milliseconds. */
+/* When a thread exits, the kernel walks its list of robust futexes, at most 2048 of them.  Here each is on a page of
+ * its own that must be mapped first, which takes milliseconds. */
 static void end_slowly(void)
 {
 	enum { ENTRIES = 2048, STRIDE = 32 * 4096 };
@@ -171,15 +173,15 @@ static void end_slowly(void)
 		long *entry = (long *)(mapped + i * STRIDE);
 
 		entry[0] = (long)(unmapped + (i + 1) % (ENTRIES + 1) * STRIDE);
-		entry[1] = 64;                   /* in the head: where the futex of an entry is */
+		entry[1] = 64;                   /* in the list head: the offset of the futex in an entry */
 		entry[2] = 0;
 	}
 	syscall(SYS_set_robust_list, unmapped, 24);
 	syscall(SYS_exit, 0);
 }
 
-/* The first thread may end while it is asked to stop: it stays a zombie until the others end, and
- * those are sampled as before. */
+/* The first thread exits while a stop is requested.  It stays a zombie until the other threads exit.  The other threads
+ * are sampled as before. */
 static void leader_ends(void)
 {
 	for (int i = 0; i < rounds(10, 300); i++) {
@@ -193,13 +195,13 @@ static void leader_ends(void)
 			spin_ms(30);
 			end_slowly();
 		}
-		/* Not faster than the scheduler's tick, between two of which a process looks idle. */
+		/* Not faster than the scheduler tick: schedstat is updated only then. */
 		helper = record_start(child, 0, "200");
 		while (state_of(child, child) != 'Z')
 			usleep(1000);
 		usleep(600 * 1000);
-		stopped_well(helper);
-		profile_look(PROFILE, &found);
+		record_end(helper);
+		found_read(PROFILE, &found);
 		ensure(found.latest_of_second_ns + 400000000 > found.duration_ns,
 		       "the last sample of the other thread is at %lu of %lu ms",
 		       found.latest_of_second_ns / 1000000, found.duration_ns / 1000000);
@@ -207,8 +209,8 @@ static void leader_ends(void)
 	}
 }
 
-/* A tracer that comes later gets in, keeps the thread for as long as it likes, and when it goes the
- * samples go on. */
+/* Another tracer can attach during a recording and keep the thread for as long as it wants.  When it detaches, sampling
+ * continues. */
 static void debugger(void)
 {
 	pid_t child = spinner_start(), helper = record_start(child, 0, "1000");
@@ -222,42 +224,43 @@ static void debugger(void)
 		ensure(errno == EPERM && ++tries < 1000, "cannot attach: %s", strerror(errno));
 		usleep(50);
 	}
-	for (int i = 0; i < 100; i++) {          /* running under it */
-		ensure(waitpid(child, &status, __WALL | WNOHANG) == 0, "a stop that is not its own");
+	for (int i = 0; i < 100; i++) {          /* the thread runs under the tracer */
+		ensure(waitpid(child, &status, __WALL | WNOHANG) == 0, "a stop that the tracer did not request");
 		usleep(3000);
 	}
 	ptrace(PTRACE_INTERRUPT, child, NULL, NULL);
 	ensure(waitpid(child, &status, __WALL) == child && status >> 16 == PTRACE_EVENT_STOP, "no stop");
-	for (int i = 0; i < 100; i++) {          /* and stopped by it */
+	for (int i = 0; i < 100; i++) {          /* the tracer has stopped the thread */
 		ensure(state_of(child, child) == 't', "its state is %c", state_of(child, child));
 		usleep(3000);
 	}
 	detached_ns = spin_now_ns();
 	ensure(ptrace(PTRACE_DETACH, child, NULL, NULL) == 0, "cannot detach");
 	spin_ms(300);
-	stopped_well(helper);
-	profile_look(PROFILE, &found);
+	record_end(helper);
+	found_read(PROFILE, &found);
 	ensure(found.forbidden > 5, "%lu forbidden", found.forbidden);
 	ensure(found.latest_ns + (spin_now_ns() - detached_ns) > found.duration_ns,
-	       "the last sample is at %lu of %lu ms, before the tracer went", found.latest_ns / 1000000,
+	       "the last sample is at %lu of %lu ms, before the tracer detached", found.latest_ns / 1000000,
 	       found.duration_ns / 1000000);
 	end(child);
 }
 
-/* gdb's or strace's program cannot be begun with: it says who has it. */
+/* vignetted refuses a process that gdb or strace traces. */
 static void debugger_first(void)
 {
 	pid_t child = spinner_start();
 
 	ensure(ptrace(PTRACE_SEIZE, child, NULL, NULL) == 0, "cannot attach");
-	ensure(record_outside(child, 0, "100", 1000) == 1, "vignetted did not refuse");
+	ensure(record(child, 0, "100", 1000) == 1, "vignetted did not refuse");
 	ensure(access(PROFILE, F_OK) != 0 && access(PROFILE ".part", F_OK) != 0, "a file is left");
 	ptrace(PTRACE_DETACH, child, NULL, NULL);
 	end(child);
 }
 
-/* A second recorder of the same process, for half of the time.  Adds to *long_holds where that was no moment: a busy machine
- * lets it wait while it has the thread. */
+/* Starts a second recorder of the same process, which is attached to it for half of the time.  On a busy machine the
+ * recorder may have to wait for a CPU while it is attached.  *long_holds counts how often it was attached for longer
+ * than LONG_HOLD_NS. */
 static pid_t recorder_start(pid_t target, atomic_int *long_holds)
 {
 	pid_t recorder = fork();
@@ -277,31 +280,33 @@ static pid_t recorder_start(pid_t target, atomic_int *long_holds)
 	return recorder;
 }
 
-/* One that holds a thread for moments only is no reason not to begin; one that holds it for longer may be. */
+/* vignetted begins although another recorder repeatedly attaches to the thread for a short time.  vignetted may refuse
+ * if one of these times was long. */
 static void recorded_twice(void)
 {
-	atomic_int *long_holds = mmap(NULL, sizeof *long_holds, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	atomic_int *long_holds = mmap(NULL, sizeof *long_holds, PROT_READ | PROT_WRITE,
+				      MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	pid_t child = spinner_start(), recorder = recorder_start(child, long_holds);
 	struct found found;
 
 	for (int i = 0, tries = 0; i < rounds(3, 40); i++) {
-		int holds = *long_holds, rc = record_outside(child, 0, "100", 700);
+		int holds = *long_holds, rc = record(child, 0, "100", 700);
 
-		/* A hold that lasted as it was refused ends later. */
+		/* The long hold is counted when it ends, which may be later. */
 		usleep(rc != 0 ? 200 * 1000 : 0);
 		if (rc != 0 && *long_holds != holds && ++tries < 100) {
 			i--;
 			continue;
 		}
 		ensure(rc == 0, "refused at try %d", i);
-		profile_look(PROFILE, &found);
+		found_read(PROFILE, &found);
 		ensure(found.samples > 0, "no samples in try %d", i);
 	}
 	end(recorder);
 	end(child);
 }
 
-/* Pollers that come and go; only main itself runs for the program. */
+/* Creates pollers of io_uring and closes them. */
 static void pollers_make(void)
 {
 	for (int i = 0; i < 20; i++) {
@@ -315,8 +320,8 @@ static void pollers_make(void)
 	}
 }
 
-/* A poller and a worker of io_uring are threads of the process to look at, and cannot be traced:
- * they are no losses. */
+/* io_uring's poller and worker are kernel threads in the process's list of threads, and cannot be traced.  They have no
+ * samples, and none count as lost. */
 static void io_uring_threads(void)
 {
 	struct io_uring_params params = { .flags = IORING_SETUP_SQPOLL, .sq_thread_idle = 2000 };
@@ -342,16 +347,16 @@ static void io_uring_threads(void)
 	((unsigned *)(ring + params.sq_off.array))[0] = 0;
 	tail = (unsigned *)(ring + params.sq_off.tail);
 	__atomic_store_n(tail, *tail + 1, __ATOMIC_RELEASE);
-	/* The poller is there, and starts the worker if it is not asleep. */
+	/* The poller, if it is awake, starts the worker. */
 	syscall(SYS_io_uring_enter, fd, 1, 0, IORING_ENTER_SQ_WAKEUP, NULL, 0);
 	spin_ms(50);
 	session = begin(1000);
 	pollers_make();
 	ensure(vgctl_end(session, NULL) == 0, "vgctl_end failed");
-	profile_look(PROFILE, &found);
+	found_read(PROFILE, &found);
 	ensure(found.threads >= 10, "%d threads: no pollers", found.threads);
 	ensure(found.forbidden == 0, "%lu forbidden", found.forbidden);
-	ensure(found.samples_of[0] == found.samples, "a thread of the kernel's has samples");
+	ensure(found.samples_of[0] == found.samples, "a kernel thread has samples");
 }
 
 const struct hazard process_hazards[] = {

@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
- * Programs with the library that are peculiar about their memory:
+ * Programs that use the library, with special memory:
  *
- *     hosts_memory locked FIRST PROFILE   locks its memory, FIRST: before | after the session begins
- *     hosts_memory space PROFILE          looks at its address space
- *     hosts_memory stacks PROFILE         calls every function on a thread of PTHREAD_STACK_MIN
- *     hosts_memory owner PROFILE          is pid 1, and so is a child of its own
- *     hosts_memory narrow PROFILE         has little address space
- *     hosts_memory beside PROFILE         has a file right behind a thread's stack
+ *     hosts_memory locked WHEN PROFILE    locks its memory `before` or `after` the session begins
+ *     hosts_memory space PROFILE          measures its address space
+ *     hosts_memory stacks PROFILE         calls every function in a thread with a stack of PTHREAD_STACK_MIN
+ *     hosts_memory owner PROFILE          is pid 1, and has a child that is also pid 1
+ *     hosts_memory little_space PROFILE   has little address space
+ *     hosts_memory beside PROFILE         has a mapped file directly after a thread's stack
  *     hosts_memory first PROFILE          begins its first three sessions at the same time
  */
 #include <errno.h>
@@ -28,7 +28,8 @@
 
 #include "libvgctl/vgctl.h"
 
-enum { EVENTS = 5000, FIRSTS = 3, LOCKED_MAX_KIB = 1024, SPACE_MAX_KIB = 1024, NARROW_BYTES = 100 << 20, STACK_BYTES = 256 * 1024 };
+enum { EVENTS = 5000, FIRSTS = 3, LOCKED_MAX_KIB = 1024, SPACE_MAX_KIB = 1024, LITTLE_SPACE_BYTES = 100 << 20,
+       STACK_BYTES = 256 * 1024 };
 
 static const char *profile;
 
@@ -42,7 +43,7 @@ static const char *profile;
 		} \
 	} while (0)
 
-/* A line of /proc/self/status. */
+/* A value of /proc/self/status, or -1. */
 static long status_kib(const char *key)
 {
 	FILE *file = fopen("/proc/self/status", "re");
@@ -68,8 +69,8 @@ static struct vgctl_session *begin(const struct vgctl_options *options)
 	return session;
 }
 
-/* Events that a lane has room for, whatever the helper does. */
-static void tell(void)
+/* Records so few events that the lane has room for all, even if the helper fetches none. */
+static void events_record(void)
 {
 	uint32_t kind = vgctl_intern("a kind");
 
@@ -92,7 +93,7 @@ static void lock(void)
 	ensure(mlockall(MCL_CURRENT | MCL_FUTURE) == 0, "mlockall: %s", strerror(errno));
 }
 
-/* The library's memory that is locked or resident, beside what the program had. */
+/* Measures how much locked and resident memory a session adds. */
 static void locked_run(const char *first)
 {
 	struct vgctl_session *session;
@@ -103,7 +104,7 @@ static void locked_run(const char *first)
 	locked = status_kib("VmLck");
 	shared = status_kib("RssShmem");
 	session = begin(NULL);
-	tell();
+	events_record();
 	if (strcmp(first, "before") != 0) {
 		lock();
 		locked = status_kib("VmLck");
@@ -114,7 +115,7 @@ static void locked_run(const char *first)
 	       "more than %d KiB", LOCKED_MAX_KIB);
 	end(session);
 	printf("after it: %ld KiB shared\n", status_kib("RssShmem") - shared);
-	/* The pages of the events are given back; what stays are those of the counts and the labels. */
+	/* The library frees the pages of events.  The pages of counts and labels stay. */
 	ensure(status_kib("RssShmem") - shared <= 128, "the session's pages stay");
 }
 
@@ -123,14 +124,14 @@ static void space_run(void)
 	long before = status_kib("VmSize"), grown;
 	struct vgctl_session *session = begin(NULL);
 
-	tell();
+	events_record();
 	grown = status_kib("VmSize") - before;
 	printf("%ld KiB of address space\n", grown);
 	ensure(grown <= SPACE_MAX_KIB, "more than %d KiB", SPACE_MAX_KIB);
 	end(session);
 }
 
-/* What a session does, and its failures, which write the longest sentences. */
+/* Calls each function, also with errors, whose messages need the most stack. */
 static void *functions_call(void *unused)
 {
 	struct vgctl_options options = VGCTL_OPTIONS_INIT, wrong = VGCTL_OPTIONS_INIT;
@@ -142,9 +143,9 @@ static void *functions_call(void *unused)
 	snprintf(path, sizeof path, "%s.watch", profile);
 	snprintf(link, sizeof link, "%s.link", profile);
 	wrong.helper_path = "/nonexistent";
-	ensure(vgctl_begin(profile, &wrong, &session) == -ENOPKG, "a helper that is not there");
+	ensure(vgctl_begin(profile, &wrong, &session) == -ENOPKG, "a helper that does not exist");
 	wrong.counters = "no counter";
-	ensure(vgctl_begin(profile, &wrong, &session) == -EINVAL, "a counter that is not there");
+	ensure(vgctl_begin(profile, &wrong, &session) == -EINVAL, "a counter that does not exist");
 	ensure(vgctl_listen(NULL, NULL) < 0, "no directory");
 	options.flight_s = 10;
 	options.watchdog_ms = 10000;
@@ -164,12 +165,12 @@ static void *functions_call(void *unused)
 	vgctl_interval_end(interval);
 	vgctl_heartbeat_pause();
 	ensure(vgctl_sample(session) == 0, "vgctl_sample");
-	ensure(vgctl_dump(session, link) == -EBUSY, "vgctl_dump of what is written");
+	ensure(vgctl_dump(session, link) == -EBUSY, "vgctl_dump to the session's own file");
 	snprintf(path, sizeof path, "%s.dump", profile);
 	ensure(vgctl_dump(session, path) == 0, "vgctl_dump");
 	ensure(vgctl_end(session, NULL) == 0, "vgctl_end");
 	vgctl_unlisten();
-	/* And one whose helper is its own. */
+	/* A session with a helper of its own. */
 	ensure(vgctl_begin(profile, NULL, &session) == 0, "vgctl_begin");
 	ensure(vgctl_end(session, NULL) == 0, "vgctl_end");
 	ensure(strlen(vgctl_strerror(-ENOENT)) > 0 && vgctl_strerror(-4000) != NULL, "vgctl_strerror");
@@ -187,24 +188,25 @@ static void stacks_run(void)
 	pthread_join(thread, NULL);
 }
 
-/* A child that is pid 1 of a namespace of its own has its parent's number, if that is pid 1 too. */
+/* The parent and its child are both pid 1, each in its own pid namespace.  The library must not take the child for the
+ * parent. */
 static void owner_run(void)
 {
 	struct vgctl_session *session = begin(NULL);
 	int status;
 	pid_t child;
 
-	ensure(getpid() == 1, "it is %d, not pid 1", getpid());
+	ensure(getpid() == 1, "the host is pid %d, not pid 1", getpid());
 	child = (pid_t)syscall(SYS_clone, CLONE_NEWPID | SIGCHLD, NULL, NULL, NULL, NULL);
 	ensure(child >= 0, "clone: %s", strerror(errno));
 	if (child == 0)
 		_exit(getpid() == 1 && vgctl_sample(session) == -ECHILD &&
 		      vgctl_end(session, NULL) == -ECHILD ? 0 : 1);
 	ensure(waitpid(child, &status, 0) == child, "waitpid");
-	ensure(status == 0, "the child's calls are taken for the parent's: its status is %d", status);
+	ensure(status == 0, "the library takes the child for its parent: wait status %d", status);
 	ensure(access(profile, F_OK) != 0, "the child has ended its parent's session");
 	ensure(vgctl_sample(session) == 0, "vgctl_sample");
-	tell();
+	events_record();
 	end(session);
 }
 
@@ -239,10 +241,10 @@ static void first_run(void)
 		pthread_join(threads[i], NULL);
 }
 
-/* Events that the helper cannot see are not lost without a word. */
-static void narrow_run(void)
+/* vgctl_begin() fails if the helper cannot map the event ring. */
+static void little_space_run(void)
 {
-	struct rlimit limit = { NARROW_BYTES, NARROW_BYTES };
+	struct rlimit limit = { LITTLE_SPACE_BYTES, LITTLE_SPACE_BYTES };
 	struct vgctl_session *session;
 	int rc;
 
@@ -252,7 +254,7 @@ static void narrow_run(void)
 	       vgctl_strerror(rc));
 }
 
-static atomic_int spinner_state; /* 1: it spins; 2: it is to end */
+static atomic_int spinner_state; /* 1: the thread runs; 2: it must end */
 
 static void *spin(void *unused)
 {
@@ -262,8 +264,9 @@ static void *spin(void *unused)
 	return unused;
 }
 
-/* A file is mapped right behind the stack of a thread.  Its pages do not come into being by samples of the thread.  Not
- * from its beginning: the header of every file that is mapped is read. */
+/* A sparse file is mapped directly after the stack of a thread.  Samples of the thread must not read the file, which
+ * would allocate its pages.  The mapping does not begin with the file's header, because the helper reads the header of
+ * every mapped file. */
 static void beside_run(void)
 {
 	struct vgctl_options options = VGCTL_OPTIONS_INIT;
@@ -311,8 +314,8 @@ int main(int argc, char **argv)
 		owner_run();
 	else if (strcmp(argv[1], "first") == 0)
 		first_run();
-	else if (strcmp(argv[1], "narrow") == 0)
-		narrow_run();
+	else if (strcmp(argv[1], "little_space") == 0)
+		little_space_run();
 	else if (strcmp(argv[1], "beside") == 0)
 		beside_run();
 	else

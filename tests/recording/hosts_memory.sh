@@ -1,15 +1,15 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT OR Apache-2.0
 #
-# Programs with the library that lock their memory, have small stacks, begin in a constructor, load and unload it, or
-# have a child of their own number.
+# Programs that use the library and lock their memory, have small stacks, begin in a constructor, load and unload the
+# library, or have a child that has the same pid in another namespace.
 set -eu
 . "${SRCDIR:?}/tests/lib.sh"
 : "${CC:?}"
 libraries=$BUILDDIR/libvgctl/.libs
 cd "$dir"
 
-# host NAME COMMAND...
+# host NAME COMMAND...: fails unless the command succeeds
 host() {
 	name=$1 status=0
 	shift
@@ -18,22 +18,22 @@ host() {
 	[ $status = 0 ] || fail "$name: status $status"
 }
 
-# compiles OUTPUT ARGUMENT...
+# compiles OUTPUT ARGUMENT...: compiles and links
 compiles() {
-	$CC -O1 -Wall -I"$SRCDIR/libvgctl" -o "$@" -lpthread >log 2>&1 || fail "it does not link: $(tail -n 3 log)"
+	$CC -O1 -Wall -I"$SRCDIR/libvgctl" -o "$@" -lpthread >log 2>&1 || fail "$1 cannot be compiled: $(tail -n 3 log)"
 }
 
 host "memory locked before" "$BUILDDIR/tests/recording/hosts_memory" locked before before.vgp
 host "memory locked after" "$BUILDDIR/tests/recording/hosts_memory" locked after after.vgp
 host "address space" "$BUILDDIR/tests/recording/hosts_memory" space space.vgp
-# A sanitizer takes more address space than that.
-nm "$VIGNETTED" 2>/dev/null | grep -q __asan_init || host "little address space" "$BUILDDIR/tests/recording/hosts_memory" narrow narrow.vgp
-host "file behind a stack" "$BUILDDIR/tests/recording/hosts_memory" beside beside.vgp
+# A sanitizer needs more address space than that.
+nm "$VIGNETTED" 2>/dev/null | grep -q __asan_init || host "little address space" "$BUILDDIR/tests/recording/hosts_memory" little_space little_space.vgp
+host "file after a stack" "$BUILDDIR/tests/recording/hosts_memory" beside beside.vgp
 host "small stacks" "$BUILDDIR/tests/recording/hosts_memory" stacks stacks.vgp
 host "pid 1 in pid 1" unshare $([ "$(id -u)" = 0 ] || echo -r) --fork --pid --mount-proc "$BUILDDIR/tests/recording/hosts_memory" owner owner.vgp
 "$VGTOOL" info owner.vgp >log 2>&1 || fail "owner.vgp: $(cat log)"
 
-# The archive goes into a program, with or without a place of its own, and into a plugin.
+# The archive can be linked into a program, position-independent or not, and into a plugin.
 plugin=$SRCDIR/tests/fixtures/plugin.c
 compiles constructor -DCONSTRUCTOR "$plugin" "$libraries/libvgctl.a"
 host "begin in a constructor" ./constructor
@@ -44,12 +44,12 @@ compiles plugin_archive.so -shared -fPIC "$plugin" "$libraries/libvgctl.a"
 host "plugin with the archive" ./reload ./plugin_archive.so archive.vgp
 compiles plugin_shared.so -shared -fPIC "$plugin" -Wl,-rpath,"$libraries" -L"$libraries" -lvgctl
 host "plugin with the shared library" ./reload ./plugin_shared.so shared.vgp
-# What a plugin has of the archive beside the interface is its own.
-strangers=$(nm -D --defined-only plugin_archive.so | awk '$3 ~ /^vg_/ { print $3 }')
-[ -z "$strangers" ] || fail "a plugin exports" $strangers
+# A plugin does not export the archive's internal functions.
+internal=$(nm -D --defined-only plugin_archive.so | awk '$3 ~ /^vg_/ { print $3 }')
+[ -z "$internal" ] || fail "a plugin exports" $internal
 
-# Whatever function a program calls, the library's own part of its thread's stack is at most four KiB.  The C library's
-# comes on top: for a sentence some two.
+# Each function of the library needs at most 4 KiB of its thread's stack.  The C library needs more on top: about 2 KiB
+# for a message.
 mkdir calls
 (
 	cd calls
@@ -77,4 +77,4 @@ for length, chain in chains[-3:]:
     print(length, "bytes of stack:", *(name.split("/")[-1].split(":")[-1] for name in chain))
 sys.exit(chains[-1][0] > 4096)
 END_OF_SCRIPT
-host "stack of its own" python3 deepest.py
+host "stack use" python3 deepest.py

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
- * Programs that differ from an ordinary one in how they live as processes, for tests/recording/hosts_process.sh:
+ * Programs that are unusual processes, for tests/recording/hosts_process.sh:
  *
  *     hosts_process KIND PROFILE [ARGUMENT]
  *
- * The table at the end has the kinds.  Exits with 0 if all was well; else prints what was not.
+ * The table at the end has the kinds.  Exits with 0 if all was right; otherwise prints what was wrong.
  */
 #include <dirent.h>
 #include <errno.h>
@@ -38,8 +38,9 @@
 #include "libvgctl/vgctl.h"
 #include "libvgctl/wire.h"
 
-/* A helper that waits to see whether the program ends sleeps a millisecond at a time, 400 times. */
-enum { SESSIONS = 20, EXITS = 50, SLEEPS_MAX = 200, USER = 12345, PROCESSES_MAX = 4, PRIORITY = 10, DESCRIPTORS = 60, FORKS = 200, BEGINS = 2000 };
+/* SLEEPS_MAX: a helper that waits for the end of the program sleeps 400 times, for a millisecond each. */
+enum { SESSIONS = 20, EXITS = 50, SLEEPS_MAX = 200, USER = 12345, PROCESSES_MAX = 4, PRIORITY = 10, DESCRIPTORS = 60,
+       FORKS = 200, BEGINS = 2000 };
 
 #ifndef CLONE_NEWTIME
 #define CLONE_NEWTIME 0x80
@@ -62,7 +63,7 @@ static void ensure(bool good, const char *format, ...)
 	_exit(1);
 }
 
-/* On demand: the helper then sleeps until it is asked. */
+/* Begins a recording on demand: the helper sleeps until vgctl_sample(). */
 static struct vgctl_session *begin(const char *path)
 {
 	struct vgctl_options options = VGCTL_OPTIONS_INIT;
@@ -89,7 +90,7 @@ static void adopt(void)
 	ensure(getpid() == 1 || prctl(PR_SET_CHILD_SUBREAPER, 1, 0, 0, 0) == 0, "prctl: %m");
 }
 
-/* The helper of a program that adopts orphans; 0: there is none. */
+/* The helper of a program that adopts orphans, or 0. */
 static pid_t helper_find(void)
 {
 	char path[64];
@@ -103,7 +104,7 @@ static pid_t helper_find(void)
 	return child;
 }
 
-/* How often a process has gone to sleep by itself. */
+/* How often a process has given up the CPU by itself. */
 static long sleeps_of(pid_t pid)
 {
 	char path[64], line[256];
@@ -122,7 +123,7 @@ static long sleeps_of(pid_t pid)
 
 /* ---- the ends of sessions ---- */
 
-/* A program that adopts orphans has the helper's end to wait for.  That comes at once. */
+/* vgctl_end() in a program that adopts orphans waits for the helper's end, which comes at once. */
 static void adopts(void)
 {
 	struct rusage used;
@@ -135,7 +136,7 @@ static void adopts(void)
 	ensure(waitpid(-1, NULL, WNOHANG | __WALL) < 0 && errno == ECHILD, "a child is left");
 }
 
-/* A program that executes itself in a session, and begins the next one. */
+/* A program that executes itself in a session, and then begins the next session. */
 static void executes(void)
 {
 	int left = argument != NULL ? atoi(argument) : SESSIONS;
@@ -148,7 +149,7 @@ static void executes(void)
 	ensure(left == 0, "execl: %m");
 }
 
-/* A daemon closes all descriptors, and begins again. */
+/* A daemon that closes all descriptors, and then begins a new session. */
 static void closes(void)
 {
 	for (int i = 0; i < SESSIONS; i++) {
@@ -162,7 +163,7 @@ static void closes(void)
 	}
 }
 
-/* Of two sessions one is closed.  The helper does not leave the other waiting. */
+/* The descriptors of one of two sessions are closed.  The helper still answers the other one at once. */
 static void closes_one(void)
 {
 	struct vgctl_session *first, *second;
@@ -174,7 +175,7 @@ static void closes_one(void)
 	adopt();
 	snprintf(other, sizeof other, "%s.other", profile);
 	first = begin(other);
-	/* The second session gets the lowest descriptors that are free: this one and higher ones. */
+	/* The second session gets the lowest free descriptors: this one and higher ones. */
 	from = dup(STDERR_FILENO);
 	close(from);
 	second = begin(profile);
@@ -182,7 +183,7 @@ static void closes_one(void)
 	ensure(helper > 0, "no helper");
 	slept = sleeps_of(helper);
 	closefrom(from);
-	/* The first question may be there before the helper sees the hang-up. */
+	/* The first request may arrive before the helper notices that the other session was closed. */
 	for (int i = 0; i < 2; i++) {
 		rc = vgctl_sample(first);
 		ensure(rc == 0, "vgctl_sample: %s", vgctl_strerror(rc));
@@ -194,8 +195,8 @@ static void closes_one(void)
 	ensure(rc == -EBADF, "vgctl_end returned %d: %s", rc, vgctl_strerror(rc));
 }
 
-/* A user with few processes: the helpers of sessions that have ended must not use them up. */
-static void few(void)
+/* A user with a low limit of processes: helpers of ended sessions must not count. */
+static void few_processes(void)
 {
 	struct rlimit limit = { PROCESSES_MAX, PROCESSES_MAX };
 	pid_t host, ended;
@@ -218,7 +219,7 @@ static void few(void)
 
 /* ---- scheduling ---- */
 
-/* Of <linux/ioprio.h>, which not every system has for its users. */
+/* From <linux/ioprio.h>, which not every system has. */
 enum { IOPRIO_WHO_PROCESS = 1, IOPRIO_CLASS_RT = 1, IOPRIO_CLASS_SHIFT = 13 };
 
 static const int IO_REAL_TIME = IOPRIO_CLASS_RT << IOPRIO_CLASS_SHIFT;
@@ -233,7 +234,7 @@ static void scheduling_check(const cpu_set_t *allowed, int nice_expected)
 	ensure(helper > 0, "no helper");
 	policy = sched_getscheduler(helper);
 	ensure(sched_getparam(helper, &parameter) == 0, "sched_getparam: %m");
-	/* While it holds a thread, and for moments after, the helper is real-time by its own choice, with priority 1. */
+	/* While it holds a stopped thread, and shortly after, the helper sets itself to real-time priority 1. */
 	ensure(policy != SCHED_RR && policy != SCHED_DEADLINE && parameter.sched_priority <= 1,
 	       "the helper's policy is %d, its priority %d", policy, parameter.sched_priority);
 	ensure(getpriority(PRIO_PROCESS, (id_t)helper) == nice_expected, "the helper's nice value is %d, not %d",
@@ -245,7 +246,7 @@ static void scheduling_check(const cpu_set_t *allowed, int nice_expected)
 	       CPU_COUNT(allowed));
 }
 
-/* A thread with a real-time priority, or a good nice value, pinned to a CPU. */
+/* A thread with a real-time priority or another nice value, on one CPU. */
 static void scheduled(int policy, int nice_own, int nice_expected)
 {
 	struct sched_param parameter = { .sched_priority = policy == SCHED_OTHER ? 0 : PRIORITY };
@@ -262,7 +263,8 @@ static void scheduled(int policy, int nice_own, int nice_expected)
 	ensure(setpriority(PRIO_PROCESS, 0, nice_own) == 0 &&
 	       sched_setaffinity(0, sizeof one, &one) == 0 &&
 	       sched_setscheduler(0, policy, &parameter) == 0, "scheduling: %m");
-	ensure(policy == SCHED_OTHER || syscall(SYS_ioprio_set, IOPRIO_WHO_PROCESS, 0, IO_REAL_TIME) == 0, "ioprio: %m");
+	ensure(policy == SCHED_OTHER || syscall(SYS_ioprio_set, IOPRIO_WHO_PROCESS, 0, IO_REAL_TIME) == 0,
+	       "ioprio: %m");
 	session = begin(profile);
 	scheduling_check(&before, nice_expected);
 	ensure(sched_getscheduler(0) == policy, "the program's own policy was changed");
@@ -274,7 +276,7 @@ static void round_robin(void) { scheduled(SCHED_RR, -10, 0); }
 static void good_nice(void) { scheduled(SCHED_OTHER, -10, 0); }
 static void poor_nice(void) { scheduled(SCHED_OTHER, 10, 10); }
 
-/* The kernel makes no children of such a thread, unless they are to be ordinary ones. */
+/* A thread with SCHED_DEADLINE can only create children that reset to an ordinary policy. */
 static void deadline(void)
 {
 	struct vg_sched_attr attributes = {
@@ -293,13 +295,14 @@ static void deadline(void)
 	ensure(after.policy == SCHED_DEADLINE && after.flags == 0 &&
 	       after.runtime_ns == attributes.runtime_ns, "the program's own policy was changed");
 	end(session);
-	/* A leak sanitizer clones at the end. */
+	/* At exit the leak sanitizer calls clone(2), which fails in a thread with SCHED_DEADLINE. */
 	ensure(sched_setscheduler(0, SCHED_OTHER, &(struct sched_param){ 0 }) == 0, "sched_setscheduler: %m");
 }
 
-/* ---- where it is ---- */
+/* ---- directories and namespaces ---- */
 
-/* In a directory that is to be unmounted.  $VIGNETTED is relative to it. */
+/* The session begins in a directory of a file system that is then unmounted.  $VIGNETTED is relative to that
+ * directory. */
 static void leaves(void)
 {
 	struct vgctl_session *session;
@@ -326,7 +329,7 @@ static void listens(void)
 	vgctl_unlisten();
 }
 
-/* Nothing is in /dev, which the helper does not hold. */
+/* /dev is empty, and the helper does not keep it mounted. */
 static void empty_dev(void)
 {
 	ensure(mount("none", "/dev", "tmpfs", 0, NULL) == 0, "mount: %m");
@@ -334,7 +337,7 @@ static void empty_dev(void)
 	ensure(umount("/dev") == 0, "umount: %m");
 }
 
-/* A program whose children have another clock than it has itself, until it executes itself. */
+/* The program's children are in another time namespace than the program. */
 static void other_time(void)
 {
 	struct vgctl_session *session;
@@ -342,14 +345,14 @@ static void other_time(void)
 
 	ensure(unshare(CLONE_NEWTIME) == 0, "unshare: %m");
 	rc = vgctl_begin(profile, NULL, &session);
-	ensure(rc == -ENOTSUP && strstr(vgctl_strerror(rc), "time namespace") != NULL, "vgctl_begin returned %d: %s", rc,
-	       vgctl_strerror(rc));
+	ensure(rc == -ENOTSUP && strstr(vgctl_strerror(rc), "time namespace") != NULL, "vgctl_begin returned %d: %s",
+	       rc, vgctl_strerror(rc));
 }
 
-/* ---- helpers and paths that are no good ---- */
+/* ---- bad helpers and paths ---- */
 
-/* A helper that says nothing, or what makes no sense, is not left running. */
-static void stranger(void)
+/* A helper that answers nothing, or nonsense, is not left running. */
+static void bad_helper(void)
 {
 	struct vgctl_options options = VGCTL_OPTIONS_INIT;
 	struct vgctl_session *session;
@@ -373,7 +376,7 @@ static void *begin_again(void *unused)
 	options.helper_path = argument;
 	while (vgctl_begin(profile, &options, &session) != 0)
 		;
-	ensure(false, "a session of a helper that is none");
+	ensure(false, "a session with a helper that is another program");
 	return unused;
 }
 
@@ -396,8 +399,8 @@ static ssize_t write_slowly(void *unused, const char *text, size_t length)
 	return (ssize_t)length;
 }
 
-/* The program ends while other threads are in the library, and no session has ever begun.  exit(3) flushes streams
- * behind the destructors: there the threads have time to go on. */
+/* The program ends while other threads are in the library and no session has ever begun.  exit(3) flushes streams after
+ * the destructors; meanwhile the threads continue. */
 static void exits(void)
 {
 	FILE *stream = fopencookie(NULL, "w", (cookie_io_functions_t){ .write = write_slowly });
@@ -419,7 +422,7 @@ static void exits(void)
 	}
 }
 
-/* This program as the helper: greets, stops a thread of the process that began the session, and says no more. */
+/* This program as the helper: sends the helper's greeting, stops a thread of the host, and sends nothing more. */
 static void freezes(void)
 {
 	struct vg_wire_message message = {
@@ -443,7 +446,7 @@ static void freezes(void)
 		    ptrace(PTRACE_INTERRUPT, tid, NULL, NULL) == 0)
 			waitpid(tid, NULL, __WALL);
 	}
-	/* Not for ever: the program cannot end while its thread is held. */
+	/* The host cannot end while its thread is stopped. */
 	alarm(60);
 	pause();
 }
@@ -457,7 +460,7 @@ static void *until_done(void *unused)
 	return unused;
 }
 
-/* A thread that the helper holds stopped goes on once the helper has been given up. */
+/* A thread that the helper has stopped runs again after vgctl_begin() has given up. */
 static void frozen(void)
 {
 	struct vgctl_options options = VGCTL_OPTIONS_INIT;
@@ -475,7 +478,7 @@ static void frozen(void)
 	pthread_join(thread, NULL);
 }
 
-/* Two writers of one file in one process. */
+/* Two recordings of one process with the same file. */
 static void twice(void)
 {
 	struct vgctl_options options = VGCTL_OPTIONS_INIT;
@@ -483,14 +486,14 @@ static void twice(void)
 	char name[4096];
 	int rc = vgctl_begin(profile, NULL, &other);
 
-	ensure(rc == -EBUSY && strstr(vgctl_strerror(rc), "this process is writing it") != NULL,
+	ensure(rc == -EBUSY && strstr(vgctl_strerror(rc), "of this process or of its parent is writing") != NULL,
 	       "vgctl_begin returned %d: %s", rc, vgctl_strerror(rc));
 	end(session);
 	options.flight_s = 5;
 	snprintf(name, sizeof name, "%s.flight", profile);
 	ensure(vgctl_begin(name, &options, &session) == 0, "no flight recorder");
 	rc = vgctl_dump(session, name);
-	ensure(rc == -EBUSY && strstr(vgctl_strerror(rc), "this process is writing it") != NULL,
+	ensure(rc == -EBUSY && strstr(vgctl_strerror(rc), "of this process or of its parent is writing") != NULL,
 	       "vgctl_dump returned %d: %s", rc, vgctl_strerror(rc));
 	end(session);
 }
@@ -516,7 +519,7 @@ static void forks_in_handler(void)
 	struct itimerval often = { { 0, 1000 }, { 0, 1000 } }, never = { 0 };
 	char text[1000];
 
-	/* Shorter than that of all kinds: a deadlock is not waited for. */
+	/* The alarm ends a deadlock. */
 	alarm(60);
 	memset(text, 'x', sizeof text - 1);
 	text[sizeof text - 1] = '\0';
@@ -552,12 +555,13 @@ static int under_linker_lock(struct dl_phdr_info *object, size_t bytes, void *un
 	return 1;
 }
 
-/* Sessions begin under the dynamic linker's lock, while another thread begins some without it. */
+/* Sessions begin while the dynamic linker's lock is held, and another thread begins sessions without it. */
 static void linker_locked(void)
 {
 	pthread_t thread;
 
-	/* Then the library looks for the helper beside itself, by the linker's list, and finds none. */
+	/* Without VIGNETTED the library searches the linker's list for its own file, and looks for the helper beside
+	 * this file.  There is no helper. */
 	ensure(unsetenv("VIGNETTED") == 0 && pthread_create(&thread, NULL, begin_and_end, NULL) == 0, "thread");
 	alarm(60);
 	for (int i = 0; i < BEGINS; i++)
@@ -566,9 +570,9 @@ static void linker_locked(void)
 	pthread_join(thread, NULL);
 }
 
-/* ---- what is forbidden ---- */
+/* ---- forbidden system calls ---- */
 
-/* Makes the system call fail from now on. */
+/* Makes this system call fail with EPERM from now on. */
 static void deny(long call)
 {
 	struct sock_filter filter[] = {
@@ -583,7 +587,8 @@ static void deny(long call)
 	       prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, &program_of_filter) == 0, "seccomp: %m");
 }
 
-/* Leaves the number in stack memory that the next calls use: a variable that these do not initialise has it. */
+/* Fills the stack memory of the next calls with the number.  A variable that these calls do not initialize has this
+ * value. */
 __attribute__((noinline)) static void stack_fill(int number)
 {
 	volatile int filled[2048];
@@ -593,7 +598,7 @@ __attribute__((noinline)) static void stack_fill(int number)
 }
 
 /* A session that cannot begin closes none of the program's descriptors. */
-static void keeps(void)
+static void keeps_descriptors(void)
 {
 	struct vgctl_session *session;
 
@@ -608,7 +613,7 @@ static void keeps(void)
 		ensure(fcntl(fd, F_GETFD) >= 0, "descriptor %d is closed", fd);
 }
 
-/* Without the system call no session begins; the sentence names it, and no file is left. */
+/* Without the system call no session begins.  The message names the call, and no file is left. */
 static void refused(long call, const char *named)
 {
 	struct vgctl_session *session;
@@ -631,9 +636,11 @@ static const struct kind {
 	void (*run)(void);
 } kinds[] = {
 	{ "adopts", adopts }, { "executes", executes }, { "closes", closes }, { "closes_one", closes_one },
-	{ "few", few }, { "fifo", fifo }, { "round_robin", round_robin }, { "good_nice", good_nice },
-	{ "poor_nice", poor_nice }, { "deadline", deadline }, { "leaves", leaves }, { "listens", listens },
-	{ "empty_dev", empty_dev }, { "stranger", stranger }, { "exits", exits }, { "frozen", frozen }, { "twice", twice }, { "keeps", keeps },
+	{ "few_processes", few_processes }, { "fifo", fifo }, { "round_robin", round_robin },
+	{ "good_nice", good_nice }, { "poor_nice", poor_nice }, { "deadline", deadline }, { "leaves", leaves },
+	{ "listens", listens },
+	{ "empty_dev", empty_dev }, { "bad_helper", bad_helper }, { "exits", exits }, { "frozen", frozen },
+	{ "twice", twice }, { "keeps_descriptors", keeps_descriptors },
 	{ "forks_in_handler", forks_in_handler }, { "linker_locked", linker_locked },
 	{ "other_time", other_time }, { "no_stat", no_stat }, { "no_lists", no_lists },
 };

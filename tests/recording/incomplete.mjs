@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-// incomplete.mjs DUMP: the outermost frames of stacks that do not reach their root, the most
-// frequent first, with the reason and one whole stack, root first.  DUMP is what `vgtool dump`
-// prints.
+// incomplete.mjs DUMP: prints the last frames of incomplete stacks, the most frequent first, with the reason and one
+// whole stack, root first.  DUMP is the output of `vgtool dump`.
 import { readFileSync } from "node:fs";
 
-const reasons = ["complete", "deeper than the copied stack", "no unwind information",
-	"unwind information led astray", "frame limit", "not readable", "register not known"];
+const reasons = ["complete", "stack truncated", "no unwind information",
+	"bad unwind information", "frame limit", "unreadable", "register unknown", "module unloaded"];
 const modules = new Map(), stacks = new Map(), found = new Map();
 const text = (frame) => (modules.get(frame.module) ?? "") + "+0x" + frame.address.toString(16) +
-	(frame.found ? "(" + frame.found + ")" : "");
+	(frame.found_by ? "(" + frame.found_by + ")" : "");
 
 for (const line of readFileSync(process.argv[2], "utf8").split("\n")) {
 	const record = line ? JSON.parse(line) : {};

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
- * The helper is killed again and again, half of the times while it holds a thread: what the program
- * computes does not change, no thread stands still, each profile is readable to its last chunk.
+ * The helper is killed many times, three of four times while it holds a stopped thread.  The program's results stay
+ * right, no thread stays stopped, and each profile is readable up to its last chunk.
  *
  *     kills ROUNDS PROFILE PIDFILE      $VIGNETTED writes its pid into PIDFILE
  */
@@ -21,8 +21,9 @@
 #include "libvgctl/vgctl.h"
 #include "profile/reader.h"
 
-/* HELD_S is until a thread is seen held, GOES_ON_S until none is: bounds for a very slow machine. */
-enum { WORKERS = 3, STEPS = 200000, HELD_S = 20, GOES_ON_S = 20 };
+/* HELD_MAX_S: until a thread is seen stopped.  CONTINUE_MAX_S: until no thread is stopped any more.  Both are bounds
+ * for a very slow machine. */
+enum { WORKERS = 3, STEPS = 200000, HELD_MAX_S = 20, CONTINUE_MAX_S = 20 };
 
 static _Atomic pid_t tids[WORKERS];
 static uint64_t sum_alone;
@@ -86,7 +87,7 @@ static pid_t helper_pid(const char *path)
 	return pid;
 }
 
-/* Whether what is damaged, if anything, is the end that was being written. */
+/* Whether the profile is undamaged, or only the chunk at its end is damaged, which was being written. */
 static bool profile_good(const char *path)
 {
 	struct vg_profile profile = { 0 };
@@ -115,7 +116,8 @@ static void sleep_us(long us)
 	nanosleep(&time, NULL);
 }
 
-/* 0 or 1: whether a thread was held when the helper was killed; negative: what failed is said. */
+/* Returns 1 if a thread was stopped when the helper was killed, 0 if none was, -1 after a message if the test
+ * failed. */
 static int round_run(const char *path, const char *pidfile, bool in_stop)
 {
 	struct vgctl_options options = VGCTL_OPTIONS_INIT;
@@ -131,10 +133,10 @@ static int round_run(const char *path, const char *pidfile, bool in_stop)
 		return -1;
 	}
 	sleep_us(rand() % 20000);
-	for (time_t end = time(NULL) + HELD_S; in_stop && !held && time(NULL) < end;)
+	for (time_t end = time(NULL) + HELD_MAX_S; in_stop && !held && time(NULL) < end;)
 		held = any_stopped();
 	if (in_stop && !held) {
-		printf("no thread was held in %d s\n", HELD_S);
+		printf("no thread was stopped in %d s\n", HELD_MAX_S);
 		return -1;
 	}
 	kill(helper_pid(pidfile), SIGKILL);
@@ -143,9 +145,9 @@ static int round_run(const char *path, const char *pidfile, bool in_stop)
 		printf("vgctl_end: %s\n", rc == 0 ? "no error" : vgctl_strerror(rc));
 		return -1;
 	}
-	for (time_t end = time(NULL) + GOES_ON_S; any_stopped(); sleep_us(1000)) {
+	for (time_t end = time(NULL) + CONTINUE_MAX_S; any_stopped(); sleep_us(1000)) {
 		if (time(NULL) >= end) {
-			printf("a thread stands still %d s after its tracer was killed\n", GOES_ON_S);
+			printf("a thread is still stopped %d s after the helper was killed\n", CONTINUE_MAX_S);
 			return -1;
 		}
 	}
@@ -176,7 +178,7 @@ int main(int argc, char **argv)
 	stopping = true;
 	for (int i = 0; i < WORKERS; i++)
 		pthread_join(threads[i], NULL);
-	printf("%d helpers killed, %d of them holding a thread; %lu sums right, %lu wrong\n", rounds,
+	printf("%d helpers killed, %d of them with a stopped thread; %lu sums right, %lu wrong\n", rounds,
 	       held, sums_right, sums_wrong);
 	return sums_wrong == 0 && sums_right > 0 && held * 2 >= rounds ? 0 : 1;
 }

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT OR Apache-2.0
 #
-# The helper is disposable: it is killed 30 times (SOAK: 1,000).
+# A program survives its helper, which is killed 30 times (SOAK: 1,000).
 set -eu
 . "${SRCDIR:?}/tests/lib.sh"
 helper_with_pid

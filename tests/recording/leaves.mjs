@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-// leaves.mjs STORE DUMP PERF: whether the ten functions that perf saw most are, in per cent of the
-// samples, within two points of what vignetted saw.  DUMP is what `vgtool dump` prints of a
-// profile, PERF what `perf script -F ip,dso` prints.  Only the innermost frame in user space
-// counts; both are named by the functions in the symbol store.
+// leaves.mjs STORE DUMP PERF: compares vignetted with perf.  The shares of perf's ten top functions must be within two
+// points of vignetted's.  DUMP is the output of `vgtool dump`, PERF the output of `perf script -F ip,dso`.  Only the
+// leaf frame in user space counts.  Both get their function names from the symbol store.
 import { readFileSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 
@@ -42,7 +41,7 @@ const modules = new Map(), stacks = new Map(), ours = new Map(), theirs = new Ma
 const count = (map, key, by) => map.set(key, (map.get(key) ?? 0) + by);
 let oursAll = 0, theirsAll = 0;
 
-// A stack's outermost frame is nearest the root; its innermost that is in a module is the leaf.
+// Returns the function of the first frame from the leaf that is in a module.
 function leafOf(id) {
 	for (let stack = stacks.get(id); stack; stack = stacks.get(stack.parent))
 		if (modules.has(stack.module))
@@ -64,8 +63,7 @@ for (const sample of readFileSync(perf, "utf8").split(/\n\s*\n/)) {
 	const leaf = sample.split("\n").find((line) => line.trim() && !/\[kernel|\(\[unknown\]\)/.test(line));
 	if (!leaf)
 		continue;
-	// In a call chain perf gives offsets in the file, which are addresses in the module where the
-	// linker is GNU ld.
+	// perf prints offsets in the file.  For files that GNU ld has linked, these equal the addresses in the module.
 	const [, offset, file] = leaf.match(/^\s*([0-9a-f]+) \(.*?([^/]*)\)$/);
 	const module = [...modules.values()].find((m) => m.name === file);
 	count(theirs, module ? nameOf(module, parseInt(offset, 16)) : file, 1);

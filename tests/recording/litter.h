@@ -4,7 +4,7 @@
 
 static volatile unsigned long sink;
 
-/* Leaves frames below its caller's, whose words point upwards and to behind calls. */
+/* Leaves old frames below its caller's frame.  Their words look like saved frame pointers and return addresses. */
 static __attribute__((noinline)) void litter(int depth)
 {
 	volatile char room[40] = { 0 };

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
- * naps fixed|varying: naps again and again until it is killed, below a function whose frame always has the
- * same size, or one whose frame has another each time, full of what earlier calls left there.
+ * naps fixed|varying: sleeps for 300 us again and again until it is killed, in a function whose frame always has the
+ * same size, or another size each time.  The memory of the frame has words of earlier calls.
  */
 #include <stdlib.h>
 #include <string.h>

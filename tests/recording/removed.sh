@@ -1,13 +1,13 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT OR Apache-2.0
 #
-# Somebody removes PATH.part while it is written, or puts another file there: what was recorded still gets its name,
-# and the other file stays.  Where that cannot be, the exit status and a sentence say so.
+# PATH.part is removed or replaced while vignetted writes it.  The profile still gets its name, and the other file
+# stays.  If that is impossible, vignetted fails with a message.
 set -eu
 . "${SRCDIR:?}/tests/lib.sh"
 cd "$dir"
 
-# recorded DIRECTORY COMMAND: `status` of a recording there, in which the command is run meanwhile
+# recorded DIRECTORY COMMAND: records into that directory and runs the command there meanwhile; sets $status
 recorded() {
 	mkdir "$1"
 	"$VIGNETTED" -p $busy -o "$1/p.vgp" --rate 200 --duration 600 2>err & helper=$!
@@ -19,7 +19,7 @@ recorded() {
 	wait $helper || status=$?
 }
 
-# whole DIRECTORY: the profile there is complete, and nothing else of ours is left
+# whole DIRECTORY: fails unless the profile there is complete and no other file of vignetted is left
 whole() {
 	[ $status = 0 ] || fail "$1: status $status: $(cat err)"
 	"$VGTOOL" info --json "$1/p.vgp" >info 2>log || fail "$1: $(cat log) $(ls "$1")"
@@ -33,10 +33,10 @@ recorded removed 'rm p.vgp.part'
 whole removed
 recorded replaced 'rm p.vgp.part; echo theirs >p.vgp.part; echo older >p.vgp'
 whole replaced
-[ "$(cat replaced/p.vgp.part)" = theirs ] || fail "replaced: the other file is gone: $(ls replaced)"
+[ "$(cat replaced/p.vgp.part)" = theirs ] || fail "replaced: the other file was removed: $(ls replaced)"
 recorded moved 'mv p.vgp.part elsewhere'
 whole moved
 recorded gone 'cd ..; rm -r gone'
 [ $status = 1 ] || fail "gone: status $status: $(cat err)"
-[ "$(cat err)" = "vignetted: gone/p.vgp.part has been removed or replaced, and cannot be written again as gone/p.vgp: \
+[ "$(cat err)" = "vignetted: gone/p.vgp.part was removed or replaced, and its data cannot be saved as gone/p.vgp: \
 No such file or directory" ] || fail "gone: $(cat err)"

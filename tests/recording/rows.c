@@ -1,13 +1,14 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
- * rows [-e EVERY] FILE...: whether vignetted reads call frame information as libdw does.
+ * rows [-c] [-e EVERY] FILE...: compares vignetted's rows with libdw's.
  *
- * Each file is mapped as the loader would map it, and looked at through the same interface as a
- * sampled process.  FDEs are listed by libdw from the section, not from the sorted table that
- * vignetted searches.  At each of libdw's rows, at its first address and at one inside it, both
- * are asked for the CFA, the frame pointer's and the return address's places.  The answers are
- * compared by what they compute, over made-up registers and memory, so that it does not matter in
- * which form a rule is kept.  Exit status 1 if anything differs.
+ * Each file is mapped as the loader would map it, and read through the same interface as a sampled process.  libdw
+ * lists the FDEs from the section, and not from the sorted table or the index that vignetted searches.  For each row of
+ * libdw, at its first address and at one inside it, both compute the CFA and the places of the frame pointer and the
+ * return address, from invented registers and memory.  So the form of a rule does not matter.  The exit status is 1 if
+ * anything differs.
+ *
+ * -c: also compares the rows that vignetted finds from instructions, without unwind information.
  */
 #include <dwarf.h>
 #include <elfutils/libdw.h>
@@ -21,7 +22,9 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "vignetted/target/sections.h"
 #include "vignetted/unwind/cfi.h"
+#include "vignetted/unwind/code_rows.h"
 #include "vignetted/unwind/regs.h"
 
 enum { PAGE_BYTES = 4096, REGISTERS = 17, STACK_MAX = 64, SHOWN_MAX = 20, RA_COLUMN = 16 };
@@ -39,23 +42,26 @@ struct file {
 
 struct tally {
 	uint64_t fdes, rows, compared, differences, complex_rows, complex_addresses, addresses;
-	uint64_t refused;            /* by libdw, as malformed: nothing to compare with */
-	uint64_t needless;           /* complex, though libdw's CFA is from the two registers */
+	uint64_t refused;            /* rows that libdw calls malformed: they cannot be compared */
+	uint64_t needless;           /* complex in vignetted, although libdw's CFA is from sp or fp */
+	/* Addresses at which rows from instructions are compared; where the first row is right; where any row is. */
+	uint64_t code_rows, code_first, code_any;
 };
 
-/* What a row computes: made up to be told apart. */
+/* The results of a row. */
 struct outcome {
-	bool known;                  /* false: an operation that this program does not have */
+	bool known;                  /* false: the row has an operation that this program does not know */
 	bool root, fp_same, fp_undefined, signal;
 	bool refused, ra_in_register;
 	bool cfa_usual;              /* from the stack or the frame pointer */
 	uint64_t cfa, fp_at, sp;
-	uint64_t ra_at;              /* or the register's number */
+	uint64_t ra_at;              /* where the return address is: an address, or the number of a register */
 };
 
 static struct vg_memory memory;
+static bool compare_code;                /* option -c */
 
-/* ---- made-up registers and memory ---- */
+/* ---- invented registers and memory: each value is different ---- */
 
 static uint64_t mixed(uint64_t value)
 {
@@ -75,7 +81,7 @@ static uint64_t word_at(uint64_t address)
 
 /* ---- libdw's rows ---- */
 
-/* Computes an expression.  False: it has something that is not expected in one. */
+/* Computes an expression.  Returns false if it has an operation that this program does not know. */
 static bool evaluate(const Dwarf_Op *ops, size_t count, uint64_t address, uint64_t cfa,
 		     uint64_t *result)
 {
@@ -131,8 +137,8 @@ static bool is_value(const Dwarf_Op *ops, size_t count)
 	return count > 0 && ops[count - 1].atom == DW_OP_stack_value;
 }
 
-/* Where libdw says that a register of the caller is. */
-enum saved { SAVED_AT, SAVED_VALUE, SAVED_SAME, SAVED_UNDEFINED, SAVED_REGISTER, SAVED_ELSEWHERE };
+/* Where the caller's register is, according to libdw. */
+enum saved { SAVED_AT, SAVED_VALUE, SAVED_SAME, SAVED_UNDEFINED, SAVED_REGISTER, SAVED_UNKNOWN };
 
 static enum saved register_saved(Dwarf_Frame *frame, int number, uint64_t address, uint64_t cfa,
 				 uint64_t *place)
@@ -141,15 +147,20 @@ static enum saved register_saved(Dwarf_Frame *frame, int number, uint64_t addres
 	size_t count;
 
 	if (dwarf_frame_register(frame, number, room, &ops, &count) != 0)
-		return SAVED_ELSEWHERE;
+		return SAVED_UNKNOWN;
 	if (count == 0)
 		return ops == NULL ? SAVED_SAME : SAVED_UNDEFINED;
 	if (count == 1 && ops[0].atom >= DW_OP_reg0 && ops[0].atom <= DW_OP_reg31) {
 		*place = ops[0].atom - DW_OP_reg0;
 		return SAVED_REGISTER;
 	}
+	/* libdw's form of DW_CFA_register. */
+	if (count == 1 && ops[0].atom == DW_OP_regx) {
+		*place = ops[0].number;
+		return SAVED_REGISTER;
+	}
 	if (!evaluate(ops, count, address, cfa, place))
-		return SAVED_ELSEWHERE;
+		return SAVED_UNKNOWN;
 	return is_value(ops, count) ? SAVED_VALUE : SAVED_AT;
 }
 
@@ -187,9 +198,9 @@ static void outcome_of_libdw(struct outcome *outcome, Dwarf_Frame *frame, uint64
 			 (fp == SAVED_SAME || fp == SAVED_UNDEFINED || fp == SAVED_AT);
 }
 
-/* ---- ours ---- */
+/* ---- vignetted's rows ---- */
 
-static uint64_t placed(uint8_t base, int32_t offset, uint64_t cfa)
+static uint64_t place(uint8_t base, int32_t offset, uint64_t cfa)
 {
 	uint64_t from = base == VG_FROM_CFA ? cfa :
 			register_value(base == VG_FROM_FP ? vg_dwarf_fp : vg_dwarf_sp, 0);
@@ -203,17 +214,17 @@ static void outcome_of_row(struct outcome *outcome, const struct vg_row *row)
 	outcome->known = true;
 	outcome->signal = row->signal;
 	outcome->root = row->kind == VG_ROW_ROOT;
-	outcome->cfa = placed(row->cfa_base, row->cfa_offset, 0);
+	outcome->cfa = place(row->cfa_base, row->cfa_offset, 0);
 	if (row->cfa_deref)
-		outcome->cfa = word_at(outcome->cfa) + row->cfa_added;
+		outcome->cfa = word_at(outcome->cfa) + row->cfa_addend;
 	outcome->sp = outcome->cfa;
 	outcome->ra_in_register = row->ra_base == VG_FROM_REGISTER;
 	outcome->ra_at = outcome->ra_in_register ? (uint64_t)row->ra_offset :
-			 placed(row->ra_base, row->ra_offset, outcome->cfa);
+			 place(row->ra_base, row->ra_offset, outcome->cfa);
 	outcome->fp_same = row->fp_base == VG_FROM_SAME;
-	outcome->fp_undefined = row->fp_base == VG_FROM_NOWHERE;
+	outcome->fp_undefined = row->fp_base == VG_FROM_UNDEFINED;
 	if (!outcome->fp_same && !outcome->fp_undefined)
-		outcome->fp_at = placed(row->fp_base, row->fp_offset, outcome->cfa);
+		outcome->fp_at = place(row->fp_base, row->fp_offset, outcome->cfa);
 }
 
 /* ---- comparing ---- */
@@ -239,7 +250,7 @@ static void outcome_print(const char *whose, const struct outcome *outcome)
 	       (int64_t)(outcome->fp_at - outcome->cfa));
 }
 
-static void difference_note(const struct file *file, struct tally *tally, uint64_t address,
+static void difference_add(const struct file *file, struct tally *tally, uint64_t address,
 			    const struct outcome *theirs, const struct vg_row *row)
 {
 	struct outcome ours;
@@ -252,8 +263,27 @@ static void difference_note(const struct file *file, struct tally *tally, uint64
 	outcome_print("ours", &ours);
 }
 
-/* One address, with libdw's row for it, or NULL where it has none. */
-static void address_compare(const struct file *file, struct tally *tally, uint64_t address,
+/* Compares the rows from instructions.  Only the caller's stack pointer counts. */
+static void code_compare(const struct file *file, struct tally *tally, uint64_t address, const struct outcome *theirs)
+{
+	struct vg_row rows[2 * VG_CODE_ROWS_MAX];
+	size_t count = vg_code_rows(&memory, file->bias + address, rows), right;
+	struct outcome ours;
+	bool ignored;
+
+	count += vg_code_rows_backward(&memory, file->bias + address, rows + count, &ignored);
+	for (right = 0; right < count; right++) {
+		outcome_of_row(&ours, &rows[right]);
+		if (ours.cfa == theirs->cfa)
+			break;
+	}
+	tally->code_rows++;
+	tally->code_first += right == 0 && count > 0;
+	tally->code_any += right < count;
+}
+
+/* Compares one address with libdw's row, or with NULL if libdw has none. */
+static void address_compare(struct file *file, struct tally *tally, uint64_t address,
 			    Dwarf_Frame *frame, bool signal, uint64_t row_bytes)
 {
 	struct outcome theirs = { 0 }, ours;
@@ -263,7 +293,7 @@ static void address_compare(const struct file *file, struct tally *tally, uint64
 	tally->compared++;
 	if (frame == NULL) {
 		if (row.kind != VG_ROW_NONE)
-			difference_note(file, tally, address, &theirs, &row);
+			difference_add(file, tally, address, &theirs, &row);
 		return;
 	}
 	outcome_of_libdw(&theirs, frame, file->bias + address, signal);
@@ -271,6 +301,10 @@ static void address_compare(const struct file *file, struct tally *tally, uint64
 		tally->refused += row_bytes != 0;
 		return;
 	}
+	/* Only at the first address of a row, where an instruction begins. */
+	if (compare_code && row_bytes != 0 && theirs.known && theirs.cfa_usual && !theirs.root && !theirs.signal &&
+	    !theirs.ra_in_register)
+		code_compare(file, tally, address, &theirs);
 	if (row.kind == VG_ROW_COMPLEX) {
 		tally->complex_rows += row_bytes != 0;
 		tally->complex_addresses += row_bytes;
@@ -279,11 +313,11 @@ static void address_compare(const struct file *file, struct tally *tally, uint64
 	}
 	outcome_of_row(&ours, &row);
 	if (row.kind == VG_ROW_NONE || !agree(&theirs, &ours))
-		difference_note(file, tally, address, &theirs, &row);
+		difference_add(file, tally, address, &theirs, &row);
 }
 
-/* Every row from `address` to `end`. */
-static void range_compare(const struct file *file, struct tally *tally, uint64_t address,
+/* Compares every row from `address` to `end`. */
+static void range_compare(struct file *file, struct tally *tally, uint64_t address,
 			  uint64_t end)
 {
 	while (address < end) {
@@ -302,7 +336,7 @@ static void range_compare(const struct file *file, struct tally *tally, uint64_t
 		tally->rows++;
 		tally->addresses += row_end - address;
 		address_compare(file, tally, address, frame, signal, row_end - address);
-		/* PLT rows depend on the address: the frame is the same, what it computes is not. */
+		/* The results of a PLT row depend on the address. */
 		if (row_end - address > 1)
 			address_compare(file, tally, address + 1 + mixed(address) % (row_end - address - 1),
 					frame, signal, 0);
@@ -315,8 +349,7 @@ static void range_compare(const struct file *file, struct tally *tally, uint64_t
 
 /* ---- FDEs ---- */
 
-/* The range of an FDE.  Its pointers are as the CIE's augmentation says: only what linkers write,
- * 32 bits from where they stand. */
+/* The range of an FDE.  Its pointers must have the encoding that linkers write: 32 bits, relative to their place. */
 static bool fde_range(const Dwarf_CFI_Entry *entry, const Elf_Data *data, uint64_t section,
 		      uint64_t *start, uint64_t *end)
 {
@@ -333,7 +366,7 @@ static bool fde_range(const Dwarf_CFI_Entry *entry, const Elf_Data *data, uint64
 	return true;
 }
 
-static void section_compare(const struct file *file, struct tally *tally, Elf_Scn *scn, unsigned every)
+static void section_compare(struct file *file, struct tally *tally, Elf_Scn *scn, unsigned every)
 {
 	unsigned char *ident = (unsigned char *)elf_getident(file->elf, NULL);
 	Elf_Data *data = elf_rawdata(scn, NULL);
@@ -350,7 +383,7 @@ static void section_compare(const struct file *file, struct tally *tally, Elf_Sc
 		    !fde_range(&entry, data, header.sh_addr, &start, &end) || start == end)
 			continue;
 		range_compare(file, tally, start, end);
-		/* Behind it: another FDE, or nothing for either. */
+		/* After the FDE's end there is another FDE, or neither libdw nor vignetted has a row. */
 		if (dwarf_cfi_addrframe(file->cfi, end, &frame) == 0)
 			free(frame);
 		else
@@ -437,8 +470,11 @@ static bool file_open(struct file *file, const char *name)
 	if (file->elf == NULL || !segments_map(file))
 		return false;
 	file->cfi = dwarf_getcfi_elf(file->elf);
-	return file->cfi != NULL &&
-	       vg_image_read(&file->image, &memory, (uint64_t)file->mapped) == 0;
+	if (file->cfi == NULL || vg_image_read(&file->image, &memory, (uint64_t)file->mapped) != 0)
+		return false;
+	if (file->image.eh_frame_hdr == 0)
+		vg_sections_read(&file->image, file->fd);
+	return true;
 }
 
 static void file_close(struct file *file)
@@ -450,7 +486,8 @@ static void file_close(struct file *file)
 		munmap(file->mapped, file->mapped_bytes);
 	if (file->fd >= 0)
 		close(file->fd);
-	vg_memory_forget(&memory);
+	vg_fde_index_free(&file->image.fde_index);
+	vg_memory_cache_drop(&memory);
 }
 
 static double share(uint64_t part, uint64_t whole)
@@ -475,10 +512,14 @@ static bool file_compare(const char *name, unsigned every)
 		return false;
 	}
 	printf("%s: %" PRIu64 " FDEs, %" PRIu64 " rows, %" PRIu64 " addresses compared, %" PRIu64
-	       " differences, %" PRIu64 " refused by libdw; complex: %.3f %% of rows, %.3f %% of addresses, %" PRIu64 " needlessly\n",
-	       name, tally.fdes, tally.rows, tally.compared, tally.differences, tally.refused,
+	       " differences, %" PRIu64 " refused by libdw; complex: %.3f %% of rows, %.3f %% of addresses, %" PRIu64
+	       " needlessly\n", name, tally.fdes, tally.rows, tally.compared, tally.differences, tally.refused,
 	       share(tally.complex_rows, tally.rows), share(tally.complex_addresses, tally.addresses),
 	       tally.needless);
+	if (compare_code)
+		printf("%s: by code: of %" PRIu64 " addresses the first row is right for %.2f %%, any row for "
+		       "%.2f %%\n", name, tally.code_rows, share(tally.code_first, tally.code_rows),
+		       share(tally.code_any, tally.code_rows));
 	return tally.differences == 0;
 }
 
@@ -487,13 +528,16 @@ int main(int argc, char **argv)
 	unsigned every = 1;
 	int option, status = 0;
 
-	while ((option = getopt(argc, argv, "e:")) != -1) {
-		if (option != 'e')
+	while ((option = getopt(argc, argv, "ce:")) != -1) {
+		if (option == 'c')
+			compare_code = true;
+		else if (option == 'e')
+			every = (unsigned)strtoul(optarg, NULL, 10);
+		else
 			return 2;
-		every = (unsigned)strtoul(optarg, NULL, 10);
 	}
 	if (every == 0 || optind == argc) {
-		fprintf(stderr, "usage: rows [-e EVERY] FILE...\n");
+		fprintf(stderr, "usage: rows [-c] [-e EVERY] FILE...\n");
 		return 2;
 	}
 	elf_version(EV_CURRENT);

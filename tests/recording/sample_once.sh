@@ -1,6 +1,6 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT OR Apache-2.0
-# The smallest program of the examples takes one sample of its one thread.
+# The example sample_once takes one sample of its only thread.
 set -eu
 . "${SRCDIR:?}/tests/lib.sh"
 cd "$dir"

@@ -4,9 +4,13 @@
  *
  *     sessions DIRECTORY STOP [PROFILE]
  *
- * A thread computes, six tenths of its time in one function and four in another, while the first one
- * reads commands: "begin" a session of its own at 99 Hz into PROFILE, "flight", a flight recorder of 2 s
- * that is, "end" it, "unlisten", and at the end of input no longer listens.  Each has its line of answer.
+ * One thread runs, 60 % of its time in one function and 40 % in another.  The first thread reads commands, prints a
+ * line for each, and ends when its input ends:
+ *
+ *     begin       begins a session at 99 Hz with the file PROFILE
+ *     flight      begins a flight recorder of 2 s with the file PROFILE
+ *     end         ends the session
+ *     unlisten    calls vgctl_unlisten()
  */
 #include <pthread.h>
 #include <stdatomic.h>
@@ -29,8 +33,8 @@ static unsigned long long cpu_ns(void)
 	return (unsigned long long)used.tv_sec * 1000000000u + (unsigned long long)used.tv_nsec;
 }
 
-/* Some seven milliseconds in all, each time others: were they always the same, and two of them seven of a session's
- * periods, it would find one of these in five of seven samples. */
+/* Both functions together take about 7 ms.  The length is random, so that it cannot be in step with the
+ * sampling. */
 #define SPIN(name, us) \
 	static __attribute__((noinline)) void name(unsigned int percent) \
 	{ \
@@ -56,7 +60,7 @@ static void *worker(void *none)
 	return none;
 }
 
-static int say(const char *what, int rc)
+static int answer(const char *what, int rc)
 {
 	printf("%s %s\n", what, rc == 0 ? "ok" : vgctl_strerror(rc));
 	fflush(stdout);
@@ -74,21 +78,21 @@ int main(int argc, char **argv)
 		return 2;
 	options.rate_hz = 99;
 	options.stop_always = atoi(argv[2]);
-	if (say("listen", vgctl_listen(argv[1], &options)) != 0)
+	if (answer("listen", vgctl_listen(argv[1], &options)) != 0)
 		return 1;
 	pthread_create(&thread, NULL, worker, NULL);
 	while (fgets(line, sizeof line, stdin) != NULL) {
 		if (strcmp(line, "begin\n") == 0 && argc > 3) {
 			options.flight_s = 0;
-			say("begin", vgctl_begin(argv[3], &options, &session));
+			answer("begin", vgctl_begin(argv[3], &options, &session));
 		} else if (strcmp(line, "flight\n") == 0 && argc > 3) {
 			options.flight_s = 2;
-			say("flight", vgctl_begin(argv[3], &options, &session));
+			answer("flight", vgctl_begin(argv[3], &options, &session));
 		} else if (strcmp(line, "unlisten\n") == 0) {
 			vgctl_unlisten();
-			say("unlisten", 0);
+			answer("unlisten", 0);
 		} else if (strcmp(line, "end\n") == 0) {
-			say("end", vgctl_end(session, NULL));
+			answer("end", vgctl_end(session, NULL));
 			session = NULL;
 		}
 	}

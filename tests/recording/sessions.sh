@@ -1,48 +1,47 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT OR Apache-2.0
 #
-# Several sessions of one process at a time, and vgctl(1): both profiles are right, one stop serves
-# both, a session from outside comes and goes, and what a stranger, a client that dies, garbage and the
-# program's own death do.
+# Several recordings of one process at the same time, and vgctl(1).  Profiles are right, one stop serves all recordings,
+# and remote recordings begin and end.  Other users, killed clients, invalid messages and the program's own death do no
+# harm.
 set -eu
 . "${SRCDIR:?}/tests/lib.sh"
 : "${VGCTL:?}"
 WIRE=$(wire_version)
 export WIRE
 chmod 755 "$dir"
-cd "$dir"
-run=$dir/run
+top=$dir
 vgctl() { timeout 60 "$VGCTL" --directory "$run" "$@"; }
 
-# What the program said last is in the log.
+# The log ends with what the programs printed.
 at_end() {
-	exec 7>&-
-	cat out
+	cat "$top"/*/out
 }
 
-# said LINE: the program has said so
-said() {
-	await 60 "the program says $1: $(cat out)" grep -qx "$1" out
+# answers LINE: waits until the program has printed that line
+answers() {
+	await 60 "the program prints $1: $(cat out)" grep -qx "$1" out
 }
 
-# socket_gone FILE: for await
-socket_gone() { [ ! -e "$1" ]; }
+# removed FILE: whether the file does not exist
+removed() { [ ! -e "$1" ]; }
 
-# start STOP: a program that listens, whose commands are written to descriptor 7
+# start STOP: starts a listening program; its commands are written to descriptor 7
 start() {
+	run=$dir/run
 	rm -rf "$run" in ./*.vgp ./*.part
 	mkfifo in
 	: >out
 	timeout 300 "$BUILDDIR/tests/recording/sessions" "$run" "$1" own.vgp <in >out 2>&1 7>&- &
 	exec 7>in
-	said "listen ok"
+	answers "listen ok"
 	host=$(basename "$run"/*.sock .sock)
 	pids=$host
-	[ "$(stat -c %a "$run")" = 700 ] || fail "the directory is open to others"
-	[ "$(stat -c %a "$run/$host.sock")" = 600 ] || fail "the socket is open to others"
+	[ "$(stat -c %a "$run")" = 700 ] || fail "other users can enter the directory"
+	[ "$(stat -c %a "$run/$host.sock")" = 600 ] || fail "other users can connect to the socket"
 }
 
-# helper_pid: of the program's helper, by its socket
+# helper_pid: prints the pid of the program's helper, which has the directory open
 helper_pid() {
 	for fd in /proc/[0-9]*/fd/3; do
 		pid=${fd#/proc/}; pid=${pid%%/*}
@@ -53,33 +52,34 @@ helper_pid() {
 	return 0
 }
 
-# used PID: its CPU time, in clock ticks
+# used PID: prints the process's CPU time in clock ticks
 used() { sed 's/.*) //' "/proc/$1/stat" | awk '{ print $12 + $13 }'; }
 
-# computed SECONDS: the program has had so much CPU time since $used_before, on however busy a machine
+# computed SECONDS: whether the program has had that much CPU time since $used_before
 computed() { [ "$(used "$host")" -ge $((used_before + $1 * $(getconf CLK_TCK))) ]; }
 
-# between VALUE LEAST MOST WHAT
+# between VALUE LEAST MOST WHAT: fails unless the value is between these
 between() { [ "$1" -ge "$2" ] && [ "$1" -le "$3" ] || fail "$4: $1 is not $2 to $3"; }
 
-# right FILE HZ: whole; counts as its rate, its length and the program's CPU time say, less what it says it lost; shares
+# right FILE HZ: fails unless the profile has as many samples as its rate and length demand, lost samples included, and
+# the right shares of the two functions
 right() {
 	"$VGTOOL" info "$1" >log 2>&1 || fail "$1 is no profile: $(cat log)"
 	samples=$(info "$1" samples)
 	ms=$(($(info "$1" duration_ns) / 1000000))
 	lost=$(info "$1" 'lost.ticks_skipped ?? 0')
 	due=$((2 * $2 * ms / 1000))
-	# A thread that waits for a CPU on a busy machine is not sampled by interrupts meanwhile.
+	# Half of the samples may be missing: on a busy machine, a queued thread has no timer samples.
 	between $((samples + 2 * lost)) $((due / 2)) $((due * 11 / 10 + 8)) "$1: samples and lost ones"
 	between "$(info "$1" stacks_complete)" $((samples * 95 / 100)) "$samples" "$1: complete stacks"
-	"$VGTOOL" resolve -s "$dir/symbols" -o named.vgp "$1" 2>log || fail "$1: $(cat log)"
+	"$VGTOOL" resolve -s "$top/symbols" -o named.vgp "$1" 2>log || fail "$1: $(cat log)"
 	"$VGTOOL" folded --weight samples named.vgp >folded
 	long=$(awk '/spin_long/ { sum += $NF } END { print sum + 0 }' folded)
 	short=$(awk '/spin_short/ { sum += $NF } END { print sum + 0 }' folded)
-	# The program computed for two seconds: half of those samples at least.
+	# The program had two seconds of CPU time: at least half of its samples must be in the two functions.
 	[ $((long + short)) -gt 0 ] && [ $((long + short + lost)) -ge "$2" ] ||
-		fail "$1: $long and $short of $samples: the functions are hardly in it"
-	# Four standard deviations of so many samples, and what a busy machine adds.
+		fail "$1: only $long and $short of $samples samples are in the functions"
+	# Four standard deviations of that many samples, and 4 points for a busy machine.
 	slack=$(awk -v n=$((long + short)) 'BEGIN { print 4 + int(196 / sqrt(n)) }')
 	between $((100 * long / (long + short))) $((60 - slack)) $((60 + slack)) "$1: share of spin_long"
 	rm named.vgp
@@ -87,77 +87,82 @@ right() {
 
 libtool=$BUILDDIR/tests/recording/.libs/sessions
 [ -x "$libtool" ] || libtool=$BUILDDIR/tests/recording/sessions
-"$VGTOOL" symbols -o symbols "$libtool" >log 2>&1 || fail "$(cat log)"
+"$VGTOOL" symbols -o "$top/symbols" "$libtool" >"$top/log" 2>&1 || fail "$(cat "$top/log")"
 
-# ---- two at a time, by stops and by whatever is best here ----
-for stop in 1 0; do
-	start $stop
-	[ "$(vgctl list | grep -c "^$host  .*  0 sessions$")" = 1 ] || fail "list: $(vgctl list)"
-	echo begin >&7
-	said "begin ok"
-	id=$(vgctl begin "$host" -o outside.vgp --rate 499)
-	[ "$id" = 2 ] || fail "begin says $id"
-	[ -e outside.vgp.part ] || fail "there is no .part"
-	used_before=$(used "$host")
-	await 200 "the program computes for two seconds" computed 2
-	vgctl mark "$host" "half time"
-	[ "$(vgctl status "$host" | wc -l)" = 3 ] || fail "status: $(vgctl status "$host")"
-	! vgctl end "$host" 1 2>log || fail "the program's own session was ended from outside"
-	vgctl end "$host" >log
-	[ ! -e outside.vgp.part ] || fail "the .part is left"
-	before=$(info own.vgp.part duration_ns)
-	await 60 "the program's session goes on" holds own.vgp.part "it.duration_ns > $before"
-	vgctl status "$host" | grep -q '^  1  program' || fail "the program's session did not go on"
-	echo end >&7
-	said "end ok"
-	right own.vgp 99
-	right outside.vgp 499
-	for file in own outside; do
-		[ "$(records $file.vgp 'JSON.stringify(it).includes("half time")')" = true ] || fail "$file: no mark"
+# ---- two recordings at a time, with stops only, and with timers ----
+two() {
+	for stop in 1 0; do
+		start $stop
+		[ "$(vgctl list | grep -c "^$host  .*  0 recordings$")" = 1 ] || fail "list: $(vgctl list)"
+		echo begin >&7
+		answers "begin ok"
+		id=$(vgctl begin "$host" -o remote.vgp --rate 499)
+		[ "$id" = 2 ] || fail "begin prints $id"
+		[ -e remote.vgp.part ] || fail "remote.vgp.part does not exist"
+		used_before=$(used "$host")
+		await 200 "the program has two seconds of CPU time" computed 2
+		vgctl mark "$host" "half time"
+		[ "$(vgctl status "$host" | wc -l)" = 3 ] || fail "status: $(vgctl status "$host")"
+		! vgctl end "$host" 1 2>log || fail "vgctl ended the program's own session"
+		vgctl end "$host" >log
+		[ ! -e remote.vgp.part ] || fail "the .part is left"
+		before=$(info own.vgp.part duration_ns)
+		await 60 "the program's session continues" holds own.vgp.part "it.duration_ns > $before"
+		vgctl status "$host" | grep -q '^  1  program' || fail "the program's session does not continue"
+		echo end >&7
+		answers "end ok"
+		right own.vgp 99
+		right remote.vgp 499
+		for file in own remote; do
+			[ "$(records $file.vgp 'JSON.stringify(it).includes("half time")')" = true ] || fail "$file: no mark"
+		done
+		# One thread runs: one stop a tick, and a few for the sleeping thread.
+		ticks=$(($(info remote.vgp samples) / 2))
+		stops=$(info remote.vgp stops)
+		[ "$stops" -le $((ticks + 10)) ] || fail "$stops stops in $ticks ticks"
+		[ $stop = 0 ] || between "$stops" $((ticks / 2)) $((ticks + 10)) "stops"
+		exec 7>&-
+		await 60 "the socket is removed" removed "$run/$host.sock"
+		wait
 	done
-	# One thread runs: a stop a tick, and a few for the one that sleeps.
-	ticks=$(($(info outside.vgp samples) / 2))
-	stops=$(info outside.vgp stops)
-	[ "$stops" -le $((ticks + 10)) ] || fail "$stops stops in $ticks ticks"
-	[ $stop = 0 ] || between "$stops" $((ticks / 2)) $((ticks + 10)) "stops"
+}
+
+# ---- a second recording of a stopped process has the process's threads, too ----
+idle() {
+	start 0
+	kill -STOP "$host"
+	vgctl begin "$host" -o first.vgp >/dev/null
+	await 60 "the first recording repeats its samples" holds first.vgp.part 'it.samples_repeated > 4'
+	id=$(vgctl begin "$host" -o second.vgp)
+	await 60 "the second recording has samples" holds second.vgp.part 'it.samples > 4'
+	vgctl end "$host" "$id" >log
+	[ "$(info second.vgp threads)" = "$(info first.vgp.part threads)" ] || fail "the second recording has $(info second.vgp threads) threads"
+	kill -CONT "$host"
+	vgctl end "$host" >log
 	exec 7>&-
-	await 60 "the socket goes" socket_gone "$run/$host.sock"
+	await 60 "the socket is removed" removed "$run/$host.sock"
 	wait
-done
+}
 
-# ---- of a process that does nothing at all, a second recording knows the threads too ----
-start 0
-kill -STOP "$host"
-vgctl begin "$host" -o first.vgp >/dev/null
-await 60 "the first recording repeats its samples" holds first.vgp.part 'it.samples_repeated > 4'
-id=$(vgctl begin "$host" -o second.vgp)
-await 60 "the second recording has samples" holds second.vgp.part 'it.samples > 4'
-vgctl end "$host" "$id" >log
-[ "$(info second.vgp threads)" = "$(info first.vgp.part threads)" ] || fail "the second recording has $(info second.vgp threads) threads"
-kill -CONT "$host"
-vgctl end "$host" >log
-exec 7>&-
-await 60 "the socket goes" socket_gone "$run/$host.sock"
-wait
-
-# ---- four and no more; a client that dies; garbage; a stranger ----
-start 0
-for i in 1 2 3 4; do
-	vgctl begin "$host" -o "n$i.vgp" --rate 49 --thread-names >/dev/null
-done
-! vgctl begin "$host" -o n5.vgp 2>log || fail "a fifth session was begun"
-grep -q 'the most' log || fail "of the fifth: $(cat log)"
-[ ! -e n5.vgp.part ] || fail "of the fifth a .part is left"
-! vgctl end "$host" 2>log || fail "one of four was ended without saying which"
-grep -q 'several sessions from outside: say which$' log || fail "of four: $(cat log)"
-vgctl end "$host" 3 >log
-[ -e n3.vgp ] || fail "n3.vgp has no name"
-# What is no message, too short, too long, of another version; and silence, more than there is room for.
-timeout 60 /usr/bin/python3 - "$run/$host.sock" <<'END' || fail "garbage"
+# ---- at most four recordings; killed clients; invalid messages; other users ----
+four() {
+	start 0
+	for i in 1 2 3 4; do
+		vgctl begin "$host" -o "n$i.vgp" --rate 49 --thread-names >/dev/null
+	done
+	! vgctl begin "$host" -o n5.vgp 2>log || fail "a fifth session was begun"
+	grep -q 'the most' log || fail "fifth session: $(cat log)"
+	[ ! -e n5.vgp.part ] || fail "n5.vgp.part is left"
+	! vgctl end "$host" 2>log || fail "vgctl ended one of four recordings without its number"
+	grep -q 'several remote sessions: give the number of one$' log || fail "end of one of four: $(cat log)"
+	vgctl end "$host" 3 >log
+	[ -e n3.vgp ] || fail "n3.vgp does not exist"
+	# Invalid messages: too short, too long, of another version; and more silent connections than there is room for.
+	timeout 60 /usr/bin/python3 - "$run/$host.sock" <<'END' || fail "invalid messages"
 import os, random, socket, struct, sys
 def connect():
     s = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
-    s.connect(sys.argv[1])          # waits while the backlog is full, which it would not with a timeout
+    s.connect(sys.argv[1])          # without a timeout, so that it waits while the backlog is full
     s.settimeout(10)
     return s
 def closed(data, fds=()):
@@ -180,14 +185,14 @@ for kind in (1, 2, 3, 4, 6, 21, 30, 32, 99):
 for i in range(200):
     closed(random.randbytes(random.randint(1, 600)))
     closed(head(random.randint(33, 39)) + random.randbytes(256))
-    # A begin with files that are none, and with a real one and nonsense.
+    # Begin messages with descriptors that are no regular files, and with invalid options.
     null = os.open("/dev/null", os.O_RDWR)
     here = os.open(".", os.O_RDONLY)
     closed(head(35) + random.randbytes(256), (null, here))
     closed(head(35) + bytes(88) + b"../x" + bytes(164), (null,))
     os.close(null)
     os.close(here)
-# A question without the answer being read; and connections that say nothing.
+# Requests whose answers are not read, and silent connections.
 for i in range(50):
     s = connect()
     s.send(head(33) + bytes(256))
@@ -196,120 +201,125 @@ silent = [connect() for i in range(40)]
 for s in silent:
     s.close()
 END
-await 60 "the helper answers still" vgctl status "$host"
-vgctl status "$host" >log
-grep -q ' outside ' log || fail "the sessions are gone: $(cat log)"
-# three_left: ends the sessions of killed clients; those are left that were there before
-three_left() {
-	vgctl status "$host" >status || return 1
-	for killed in $(awk '$2 == "outside" && $1 > 4 { print $1 }' status); do
-		vgctl end "$host" "$killed" || true
-		return 1
+	await 60 "the helper still answers" vgctl status "$host"
+	vgctl status "$host" >log
+	grep -q ' remote ' log || fail "the recordings have ended: $(cat log)"
+	# three_left: ends the recordings of killed clients; succeeds when only the three earlier ones are left
+	three_left() {
+		vgctl status "$host" >status || return 1
+		for killed in $(awk '$2 == "remote" && $1 > 4 { print $1 }' status); do
+			vgctl end "$host" "$killed" || true
+			return 1
+		done
+		[ "$(grep -c remote status)" = 3 ]
+	}
+	# A client is killed before or after its recording has begun: each sleep tries another moment.
+	for ms in 0 1 2 4 8 16; do
+		"$VGCTL" --directory "$run" begin "$host" -o killed.vgp >/dev/null 2>&1 & client=$!
+		sleep "0.0$(printf %02d $ms)"
+		kill -9 $client 2>/dev/null || true
+		wait $client 2>/dev/null || true
+		await 60 "three recordings are left" three_left
 	done
-	[ "$(grep -c outside status)" = 3 ]
-}
-# A client that is killed when its session has begun, or before.  Each sleep is a moment to be tried, not a wait.
-for ms in 0 1 2 4 8 16; do
-	"$VGCTL" --directory "$run" begin "$host" -o killed.vgp >/dev/null 2>&1 & client=$!
-	sleep "0.0$(printf %02d $ms)"
-	kill -9 $client 2>/dev/null || true
-	wait $client 2>/dev/null || true
-	await 60 "three sessions are left" three_left
-done
-# The directory keeps strangers out; were it open, the helper would.
-if [ "$(id -u)" = 0 ]; then
-	stranger="setpriv --reuid 65534 --regid 65534 --clear-groups"
-	cp "$VGCTL" vgctl.copy
-	chmod 755 vgctl.copy
-	! $stranger ./vgctl.copy --directory "$run" status "$host" 2>log || fail "a stranger was let in"
-	grep -q 'Permission denied' log || fail "of the stranger: $(cat log)"
-	chmod 755 "$run"
-	chmod 777 "$run/$host.sock"
-	! $stranger ./vgctl.copy --directory "$run" status "$host" 2>log || fail "a stranger was served"
-	grep -q 'another user' log || fail "of the stranger: $(cat log)"
-	cat >stranger.py <<'END'
+	# The directory keeps other users out.  If it is open, the helper refuses them.
+	if [ "$(id -u)" = 0 ]; then
+		as_other="setpriv --reuid 65534 --regid 65534 --clear-groups"
+		cp "$VGCTL" vgctl.copy
+		chmod 755 vgctl.copy
+		! $as_other ./vgctl.copy --directory "$run" status "$host" 2>log || fail "another user can enter the directory"
+		grep -q 'Permission denied' log || fail "another user: $(cat log)"
+		chmod 755 "$run"
+		chmod 777 "$run/$host.sock"
+		! $as_other ./vgctl.copy --directory "$run" status "$host" 2>log || fail "the helper serves another user"
+		grep -q 'another user' log || fail "another user: $(cat log)"
+		cat >other.py <<'END'
 import socket, struct, sys
 s = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
 s.connect(sys.argv[1])
 s.settimeout(10)
 try:
-    s.send(struct.pack("=IHH", 0x77696776, 2, 33) + bytes(256))
+    s.send(struct.pack("=IHH", 0x77696776, int(sys.argv[2]), 33) + bytes(256))
     answer = s.recv(4096)
 except (ConnectionResetError, BrokenPipeError):
     answer = b""
 sys.exit(0 if answer == b"" else 1)
 END
-	chmod 644 stranger.py
-	$stranger /usr/bin/python3 stranger.py "$run/$host.sock" || fail "the helper answers a stranger"
-	vgctl status "$host" >log || fail "and then nobody: $(cat log)"
-	chmod 700 "$run"
-fi
+		chmod 644 other.py
+		version=$(sed -n 's/.*VG_WIRE_VERSION = \([0-9]*\).*/\1/p' "$SRCDIR/libvgctl/wire.h")
+		! /usr/bin/python3 other.py "$run/$host.sock" "$version" || fail "the helper does not answer its own user"
+		$as_other /usr/bin/python3 other.py "$run/$host.sock" "$version" || fail "the helper answers another user"
+		vgctl status "$host" >log || fail "after another user: $(cat log)"
+		chmod 700 "$run"
+	fi
+	exec 7>&-
+	wait
+}
 
-# ---- flight recorders: the program's, others', which one ----
-exec 7>&-
-wait
-start 0
-# refused SENTENCE DUMP-ARGUMENT ...: and nothing is left behind
-refused() {
-	sentence=$1
-	shift
-	! vgctl dump "$@" 2>log || fail "dump $*: no error"
-	grep -q "$sentence" log || fail "dump $*: $(cat log)"
-	[ ! -e x.vgp ] && [ ! -e x.vgp.part ] || fail "dump $*: a file is left"
-}
-# dumped FILE [ID]: from here, and how long that took
-dumped() {
-	took=$(date +%s)
-	vgctl dump "$host" "$@" >log 2>&1 || return 1
-	took=$(($(date +%s) - took))
-}
-# kept FILE SECONDS: whole, asked for from here, of so many seconds and no more but for its writing
-kept() {
-	ended "$1" "it was asked for from outside"
-	[ "$(info "$1" damaged_bytes)" = 0 ] || fail "$1 is damaged"
-	span=$("$VGTOOL" info "$1" | sed -n 's/^kept *the last \([0-9]*\).*/\1/p')
-	between "${span:-0}" $(($2 - 1)) $(($2 + took)) "$1: seconds"
-	[ "$(info "$1" samples)" -gt 20 ] || fail "$1 has hardly a sample"
-	[ "$(stat -c %a "$1")" = 600 ] || fail "$1 is open to others"
-}
-refused "has no flight recorder" "$host" x.vgp
-refused "no helper listens" 1 x.vgp
-vgctl --directory nowhere list >log 2>&1 && [ ! -s log ] || fail "list of nowhere: $(cat log)"
-! vgctl --directory nowhere status 1 2>log || fail "status in no directory"
-grep -q 'no helper listens for process 1 (there is no nowhere)$' log || fail "in no directory: $(cat log)"
-! vgctl end "$host" 2>log || fail "what is there to end"
-grep -q 'has no session from outside$' log || fail "of none: $(cat log)"
-! vgctl begin "$host" -o x.vgp --flight-memory 2000000 2>log || fail "memory for no flight recorder"
-grep -q 'there is no --flight$' log || fail "of no flight recorder: $(cat log)"
-echo flight >&7
-said "flight ok"
-vgctl status "$host" | grep -q '^  1  program .* keeps 2 s$' || fail "status: $(vgctl status "$host")"
-id=$(vgctl begin "$host" -o outside.vgp --flight 3 --rate 4999)
-[ "$(vgctl begin "$host" -o plain.vgp)" = 3 ] || fail "the third session is not number 3"
-! vgctl begin "$host" -o x.vgp --flight 3 --duration 5 2>log || fail "a flight recorder with a duration"
-! vgctl begin "$host" -o x.vgp --flight 3 --flight-memory 9999999999 2>log || fail "too much memory"
-grep -q 'more than half' log || fail "of too much memory: $(cat log)"
-# More than both windows: what is older than a window is not in a dump.
-sleep 4
-refused "there are several" "$host" x.vgp
-refused "is no flight recorder" "$host" x.vgp 3
-refused "no session has that number" "$host" x.vgp 9
-refused "no regular file" "$host" /dev/full 1
-refused "nowhere" "$host" nowhere/x.vgp 1
-dumped one.vgp 1 || fail "dump: $(cat log)"
-grep -qE '^the last [0-9]+\.[0-9] s: [0-9]+ samples of 2 threads, [0-9]+ bytes$' log || fail "dump says $(cat log)"
-kept one.vgp 2
-dumped two.vgp "$id" || fail "dump: $(cat log)"
-kept two.vgp 3
-# Two at a time; and who hangs up and does not wait for the end.
-timeout 60 /usr/bin/python3 - "$run/$host.sock" "$(helper_pid)" "$id" <<'END' || fail "two dumps at a time"
+# ---- flight recorders: the program's and remote ones ----
+flight() {
+	start 0
+	# refused MESSAGE DUMP_ARGUMENT...: vgctl dump fails with that message and leaves no file
+	refused() {
+		message=$1
+		shift
+		! vgctl dump "$@" 2>log || fail "dump $*: no error"
+		grep -q "$message" log || fail "dump $*: $(cat log)"
+		[ ! -e x.vgp ] && [ ! -e x.vgp.part ] || fail "dump $*: a file is left"
+	}
+	# dumped FILE [ID]: writes a dump; sets $took to the seconds that it took
+	dumped() {
+		took=$(date +%s)
+		vgctl dump "$host" "$@" >log 2>&1 || return 1
+		took=$(($(date +%s) - took))
+	}
+	# kept FILE SECONDS: fails unless the dump is undamaged, was requested remotely, and has that many seconds; it
+	# may have more by the time that the dump took
+	kept() {
+		ended "$1" "requested by another process"
+		[ "$(info "$1" damaged_bytes)" = 0 ] || fail "$1 is damaged"
+		window_s=$("$VGTOOL" info "$1" | sed -n 's/^kept *the last \([0-9]*\).*/\1/p')
+		between "${window_s:-0}" $(($2 - 1)) $(($2 + took)) "$1: seconds"
+		[ "$(info "$1" samples)" -gt 20 ] || fail "$1 has only $(info "$1" samples) samples"
+		[ "$(stat -c %a "$1")" = 600 ] || fail "other users can read $1"
+	}
+	refused "has no flight recorder" "$host" x.vgp
+	refused "no helper listens" 1 x.vgp
+	vgctl --directory nowhere list >log 2>&1 && [ ! -s log ] || fail "list without a directory: $(cat log)"
+	! vgctl --directory nowhere status 1 2>log || fail "status without a directory succeeds"
+	grep -q 'nowhere: no such directory; no helper listens for process 1$' log || fail "status without a directory: $(cat log)"
+	! vgctl end "$host" 2>log || fail "end without a recording succeeds"
+	grep -q 'has no remote session$' log || fail "end without a recording: $(cat log)"
+	! vgctl begin "$host" -o x.vgp --flight-memory 2000000 2>log || fail "--flight-memory without --flight succeeds"
+	grep -q 'flight-memory: needs --flight$' log || fail "--flight-memory without --flight: $(cat log)"
+	echo flight >&7
+	answers "flight ok"
+	vgctl status "$host" | grep -q '^  1  program .* keeps 2 s$' || fail "status: $(vgctl status "$host")"
+	id=$(vgctl begin "$host" -o remote.vgp --flight 3 --rate 4999)
+	[ "$(vgctl begin "$host" -o plain.vgp)" = 3 ] || fail "the third session is not number 3"
+	! vgctl begin "$host" -o x.vgp --flight 3 --duration 5 2>log || fail "--flight with --duration succeeds"
+	! vgctl begin "$host" -o x.vgp --flight 3 --flight-memory 9999999999 2>log || fail "too large --flight-memory succeeds"
+	grep -q 'more than half' log || fail "too large --flight-memory: $(cat log)"
+	# Longer than both windows: samples that are older than a window must not be in a dump.
+	sleep 4
+	refused "there are several" "$host" x.vgp
+	refused "is no flight recorder" "$host" x.vgp 3
+	refused "no session has that number" "$host" x.vgp 9
+	refused "is not a regular file" "$host" /dev/full 1
+	refused "nowhere" "$host" nowhere/x.vgp 1
+	dumped one.vgp 1 || fail "dump: $(cat log)"
+	grep -qE '^the last [0-9]+\.[0-9] s: [0-9]+ samples of 2 threads, [0-9]+ bytes$' log || fail "dump prints $(cat log)"
+	kept one.vgp 2
+	dumped two.vgp "$id" || fail "dump: $(cat log)"
+	kept two.vgp 3
+	# Two dumps at a time; and clients that close the connection before the end of the dump.
+	timeout 60 /usr/bin/python3 - "$run/$host.sock" "$(helper_pid)" "$id" <<'END' || fail "two dumps at a time"
 import os, signal, socket, struct, sys, time
 head = lambda kind: struct.pack("=IHH", 0x77696776, int(os.environ["WIRE"]), kind)
 def connect():
     s = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
     s.connect(sys.argv[1])
     s.settimeout(20)
-    s.send(head(33) + bytes(256))       # it is served now
+    s.send(head(33) + bytes(256))       # the answer shows that the helper has accepted the connection
     s.recv(4096)
     return s
 def dump(s, name):
@@ -325,7 +335,7 @@ answers = [s.recv(4096) for s in pair]
 kinds = sorted(struct.unpack("=IHH", a[:8])[2] for a in answers)
 assert kinds == [8, 21], kinds
 assert b"in progress" in answers[0] + answers[1]
-# Marks: one label for ever is one label; of many the helper says when there is no room.
+# Marks: the same label again needs no room; with too many labels the helper answers that there is no room.
 s = connect()
 def mark(text):
     s.send(head(38) + text.ljust(256, b"\0"))
@@ -339,7 +349,7 @@ for i in range(10):
     dump(s, "a")
     s.close()
     connect().close()
-# Without a file; with one that could make the helper wait.
+# Without a file; and with a file that is not a regular one, so that the helper might have to wait.
 s = connect()
 s.send(head(20) + bytes(256))
 assert struct.unpack("=IHH", s.recv(4096)[:8])[2] == 8
@@ -347,125 +357,147 @@ null = os.open("/dev/null", os.O_RDWR)
 socket.send_fds(s, [head(20) + struct.pack("=I", 1) + bytes(252)], [null])
 assert struct.unpack("=IHH", s.recv(4096)[:8])[2] == 8
 END
-# dump_ready: a dump is no more in progress, whether it is one or the sentence why there is none
-dump_ready() { dumped two.vgp "$id" || ! grep -q 'in progress' log; }
-await 60 "the dump is in progress no more" dump_ready
-[ -e two.vgp ] && grep -q '^the last' log || fail "after those: $(cat log)"
-kept two.vgp 3
-vgctl end "$host" "$id" >log
-ended outside.vgp "it was ended from outside"
-id=$(vgctl begin "$host" -o outside.vgp --flight 2)
-# sampled ID: that session has samples
-sampled() { vgctl status "$host" | awk -v id="$1" '$1 == id && $0 !~ / 0 samples/ { found = 1 } END { exit !found }'; }
-await 60 "the session has samples" sampled "$id"
-kill -9 "$host"
-exec 7>&-
-for file in outside.vgp own.vgp.part; do
-	await 60 "$file of the dead program is whole" holds $file 'it.end_reason !== null'
-	ended $file "the process ended"
-done
-wait
+	# dump_ready: writes a dump; succeeds unless an earlier dump is still in progress
+	dump_ready() { dumped two.vgp "$id" || ! grep -q 'in progress' log; }
+	await 60 "the end of the dump in progress" dump_ready
+	[ -e two.vgp ] && grep -q '^the last' log || fail "dump after the others: $(cat log)"
+	kept two.vgp 3
+	vgctl end "$host" "$id" >log
+	ended remote.vgp "ended by another process"
+	id=$(vgctl begin "$host" -o remote.vgp --flight 2)
+	# sampled ID: whether that recording has samples
+	sampled() { vgctl status "$host" | awk -v id="$1" '$1 == id && $0 !~ / 0 samples/ { found = 1 } END { exit !found }'; }
+	await 60 "the recording has samples" sampled "$id"
+	kill -9 "$host"
+	exec 7>&-
+	for file in remote.vgp own.vgp.part; do
+		await 60 "$file of the killed program is complete" holds $file 'it.end_reason !== null'
+		ended $file "the process ended"
+	done
+	wait
+}
 
 # ---- the program is killed ----
-start 0
-for i in 1 2 4; do
-	vgctl begin "$host" -o "n$i.vgp" --rate 49 --thread-names >/dev/null
-done
-echo begin >&7
-said "begin ok"
-helper=$(helper_pid)
-[ -n "$helper" ] || fail "no helper is found"
-kill -9 "$host"
-await 60 "the helper ends with the program" gone "$helper"
-pids=
-exec 7>&-
-for file in n1.vgp n2.vgp n4.vgp own.vgp.part; do
-	holds $file 'it.end_reason === "the process ended"' || fail "$file: $(cat "$dir/holds" "$dir/log.holds")"
-done
-[ -z "$(ls "$run")" ] || fail "the socket outlived the program"
+killed() {
+	start 0
+	for i in 1 2 4; do
+		vgctl begin "$host" -o "n$i.vgp" --rate 49 --thread-names >/dev/null
+	done
+	echo begin >&7
+	answers "begin ok"
+	helper=$(helper_pid)
+	[ -n "$helper" ] || fail "the helper was not found"
+	kill -9 "$host"
+	await 60 "the helper ends with the program" exited "$helper"
+	pids=
+	exec 7>&-
+	for file in n1.vgp n2.vgp n4.vgp own.vgp.part; do
+		holds $file 'it.end_reason === "the process ended"' || fail "$file: $(cat "$dir/holds" "$dir/log.holds")"
+	done
+	[ -z "$(ls "$run")" ] || fail "the socket is left after the program's end"
+}
 
-# ---- a helper that is killed has its socket removed by its finisher ----
-: >"$run/12.sock"
-start 0
-kill -9 "$(helper_pid)"
-await 60 "the killed helper's socket goes" socket_gone "$run/$host.sock"
-exec 7>&-
-wait
+# ---- the finisher removes the socket of a killed helper ----
+helper_killed() {
+	: >"$run/12.sock"
+	start 0
+	kill -9 "$(helper_pid)"
+	await 60 "the killed helper's socket is removed" removed "$run/$host.sock"
+	exec 7>&-
+	wait
+}
 
-# ---- where both are killed, the next helper removes it ----
-start 0
-stale=$host
-helper=$(helper_pid)
-killed="$(cat "/proc/$helper/task/$helper/children") $helper"
-kill -9 $killed
-for process in $killed; do await 60 "process $process ends" gone "$process"; done
-[ -e "$run/$stale.sock" ] || fail "the killed helper's socket is gone: nothing is tried here"
-! vgctl status "$stale" 2>log || fail "nobody answers"
-exec 7>&-
-wait
-mkfifo in2
-: >out
-timeout 300 "$BUILDDIR/tests/recording/sessions" "$run" 0 own.vgp <in2 >out 2>&1 7>&- &
-exec 7>in2
-said "listen ok"
-[ ! -e "$run/$stale.sock" ] || fail "the dead helper's socket is left"
-pids=
-exec 7>&-
-wait
+# ---- if both are killed, the next helper removes the socket ----
+both_killed() {
+	start 0
+	stale=$host
+	helper=$(helper_pid)
+	killed="$(cat "/proc/$helper/task/$helper/children") $helper"
+	kill -9 $killed
+	for process in $killed; do await 60 "process $process ends" exited "$process"; done
+	[ -e "$run/$stale.sock" ] || fail "the killed helper's socket is already removed, so the test proves nothing"
+	! vgctl status "$stale" 2>log || fail "vgctl status of a killed helper succeeds"
+	exec 7>&-
+	wait
+	mkfifo in2
+	: >out
+	timeout 300 "$BUILDDIR/tests/recording/sessions" "$run" 0 own.vgp <in2 >out 2>&1 7>&- &
+	exec 7>in2
+	answers "listen ok"
+	[ ! -e "$run/$stale.sock" ] || fail "the killed helper's socket is left"
+	pids=
+	exec 7>&-
+	wait
+}
 
-# ---- a file that somebody takes away; and a program that listens no more, and records on ----
-start 0
-vgctl begin "$host" -o away.vgp >/dev/null
-rm away.vgp.part
-vgctl end "$host" >log 2>&1 || fail "taken away: $(cat log)"
-"$VGTOOL" info --json away.vgp >log || fail "what was recorded is not kept"
-# The vgctl that is to rename the file is killed: the recording ends there, and the next one has its place.
-vgctl begin "$host" -o orphan.vgp >/dev/null
-for fd in /proc/[0-9]*/fd/*; do
-	[ "$(readlink "$fd" 2>/dev/null)" = "$dir/orphan.vgp.part" ] || continue
-	pid=${fd#/proc/}; pid=${pid%%/*}
-	[ "$(cat "/proc/$pid/comm")" != vgctl ] || kill -9 "$pid"
-done
-no_outside() { ! vgctl status "$host" | grep -q outside; }
-await 60 "a recording without its vgctl ends" no_outside
-holds orphan.vgp.part 'it.end_reason === "the vgctl that began it was killed"' || fail "orphan.vgp: $(cat "$dir/holds")"
-[ ! -e orphan.vgp ] || fail "a killed vgctl renamed a file"
-vgctl begin "$host" -o others.vgp >/dev/null
-# Connections that say nothing, more than there are places, keep out neither the program nor vgctl.
-/usr/bin/python3 - "$run/$host.sock" <<'END' >idle 2>&1 &
+# ---- a removed file; a killed vgctl; idle connections; a program that stops listening and continues its session ----
+taken() {
+	start 0
+	vgctl begin "$host" -o away.vgp >/dev/null
+	rm away.vgp.part
+	vgctl end "$host" >log 2>&1 || fail "end of a recording whose file was removed: $(cat log)"
+	"$VGTOOL" info --json away.vgp >log || fail "the removed file's data is lost"
+	# The vgctl that would rename the file is killed: its recording ends, and makes room for the next one.
+	vgctl begin "$host" -o orphan.vgp >/dev/null
+	for fd in /proc/[0-9]*/fd/*; do
+		[ "$(readlink "$fd" 2>/dev/null)" = "$dir/orphan.vgp.part" ] || continue
+		pid=${fd#/proc/}; pid=${pid%%/*}
+		[ "$(cat "/proc/$pid/comm")" != vgctl ] || kill -9 "$pid"
+	done
+	no_remote() { ! vgctl status "$host" | grep -q remote; }
+	await 60 "a recording without its vgctl ends" no_remote
+	holds orphan.vgp.part 'it.end_reason === "the vgctl that began it was killed"' || fail "orphan.vgp: $(cat "$dir/holds")"
+	[ ! -e orphan.vgp ] || fail "a killed vgctl renamed a file"
+	vgctl begin "$host" -o others.vgp >/dev/null
+	# More silent connections than there is room for block neither the program nor vgctl.
+	/usr/bin/python3 - "$run/$host.sock" <<'END' >idle 2>&1 &
 import signal, socket, sys, time
 silent = []
 for i in range(20):
     s = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
     s.connect(sys.argv[1])
     silent.append(s)
-    time.sleep(0.01)                # so that the helper takes each
+    time.sleep(0.01)                # so that the helper accepts each
 print("connected", flush=True)
 signal.pause()
 END
-idle=$!
-pids="$pids $idle"
-await 60 "the idle connections: $(cat idle)" grep -q connected idle
-echo begin >&7
-said "begin ok"
-vgctl status "$host" | grep -q ' outside ' || fail "status beside idle connections: $(vgctl status "$host" 2>&1)"
-stopped $idle
-echo unlisten >&7
-said "unlisten ok"
-await 60 "others.vgp, which nobody is left to end, is ended" test -e others.vgp
-holds others.vgp 'it.end_reason === "the program listens no more"' || fail "others.vgp: $(cat "$dir/holds")"
-before=$(info own.vgp.part file_bytes)
-await 60 "the program's own session goes on" holds own.vgp.part "it.file_bytes > $before"
-echo end >&7
-said "end ok"
-"$VGTOOL" info own.vgp >/dev/null || fail "own.vgp"
-pids=
-exec 7>&-
-wait
+	idle=$!
+	pids="$pids $idle"
+	await 60 "the idle connections: $(cat idle)" grep -q connected idle
+	echo begin >&7
+	answers "begin ok"
+	vgctl status "$host" | grep -q ' remote ' || fail "status beside idle connections: $(vgctl status "$host" 2>&1)"
+	stopped $idle
+	echo unlisten >&7
+	answers "unlisten ok"
+	await 60 "the remote recording ends" test -e others.vgp
+	holds others.vgp 'it.end_reason === "the program stopped listening"' || fail "others.vgp: $(cat "$dir/holds")"
+	before=$(info own.vgp.part file_bytes)
+	await 60 "the program's own session continues" holds own.vgp.part "it.file_bytes > $before"
+	echo end >&7
+	answers "end ok"
+	"$VGTOOL" info own.vgp >/dev/null || fail "own.vgp cannot be read"
+	pids=
+	exec 7>&-
+	wait
+}
 
-# ---- a directory that others may enter, or that cannot be ----
-mkdir -m 755 open
-for bad in open /proc/nothing; do
-	"$BUILDDIR/tests/recording/sessions" "$bad" 0 </dev/null >out 2>&1 && fail "$bad is listened in"
-	grep -q '^listen ' out || fail "no sentence for $bad"
-done
+# ---- a directory that other users may enter, or that cannot be made ----
+directories() {
+	mkdir -m 755 open
+	for bad in open /proc/nothing; do
+		"$BUILDDIR/tests/recording/sessions" "$bad" 0 </dev/null >out 2>&1 && fail "vgctl_listen() in $bad succeeds"
+		grep -q '^listen ' out || fail "no message for $bad"
+	done
+}
+
+kills() {
+	killed
+	helper_killed
+	both_killed
+	taken
+	directories
+}
+# Alone, because it counts samples: a queued thread has no timer samples.
+side_by_side two
+side_by_side idle four flight kills

@@ -1,10 +1,11 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT OR Apache-2.0
 #
-# A set-user-ID program, or one with file capabilities, that profiles itself: its user does not choose
-# the helper, which runs with its rights.  The user 65534 tries to, with another `vignetted`, which leaves a note.
+# A set-user-ID program, or one with file capabilities, profiles itself.  The user who starts the program cannot choose
+# the helper, because the helper runs with the program's rights.  The user 65534 tries to make the program run another
+# `vignetted`, which would write the file `ran`.
 set -eu
-# Not in /tmp, which is nosuid on some machines.
+# /tmp is nosuid on some machines.
 export TMPDIR="${BUILDDIR:?}/tests"
 . "${SRCDIR:?}/tests/lib.sh"
 : "${CC:?}"
@@ -12,8 +13,7 @@ export TMPDIR="${BUILDDIR:?}/tests"
 unset VIGNETTED TMPDIR
 library=$BUILDDIR/libvgctl/.libs
 
-# The host, three times: with the archive, with the archive and not position-independent, and not
-# position-independent with the library, which stands in a directory of its own.
+# Three hosts: with the archive, position-independent and not; and with the library, which is in another directory.
 mkdir "$dir/bin" "$dir/lib" "$dir/theirs"
 cp "$library"/libvgctl.so* "$dir/lib"
 host="$SRCDIR/tests/fixtures/setuid_host.c -I$SRCDIR/libvgctl -D_GNU_SOURCE"
@@ -27,20 +27,20 @@ chmod 755 "$dir" "$dir/bin" "$dir/lib"
 chown 65534 "$dir/theirs"
 cd "$dir/theirs"
 
-# user COMMAND...: as the other user, in that user's directory; what the host says goes into `said`
+# user COMMAND...: runs it as the other user, in that user's directory, with the output in `printed`
 user() {
 	rm -f ran
-	setpriv --reuid=65534 --regid=65534 --clear-groups "$@" >../said 2>&1 ||
-		fail "$*: $(cat ../said)"
+	setpriv --reuid=65534 --regid=65534 --clear-groups "$@" >../printed 2>&1 ||
+		fail "$*: $(cat ../printed)"
 }
 
-# never WHAT: the other user's `vignetted` was not run, by a host with the rights that it should have
+# never WHAT: fails if the other user's `vignetted` was run, or if the host did not have its rights
 never() {
-	grep -q "$rights" ../said || fail "$host, $1: not privileged: $(cat ../said)"
-	[ ! -e ran ] || fail "$host, $1: ran $(cat ran)"
+	grep -q "$rights" ../printed || fail "$host, $1: not privileged: $(cat ../printed)"
+	[ ! -e ran ] || fail "$host, $1: the wrong helper ran: $(cat ran)"
 }
 
-# attack HOST: all that the other user can do to its name, its place and its environment
+# attack HOST: does all that the other user can do with the host's name, place and environment
 attack() {
 	host=$(basename "$1")
 	user ../plain as "$dir/theirs/x" "$1" begin
@@ -53,7 +53,7 @@ attack() {
 	never "VIGNETTED"
 	user env PATH="$dir/theirs" "$1" begin
 	never "PATH"
-	# The system may forbid the user to make this one.
+	# Root makes the link, because fs.protected_hardlinks may forbid it to the user.
 	ln "$1" linked
 	user ./linked begin
 	never "hard link"
@@ -62,27 +62,27 @@ attack() {
 	rm linked
 	user "$1" begin vignetted
 	never "helper_path relative to the user's directory"
-	grep -q 'the path must be absolute' ../said || fail "$host, relative helper_path: $(cat ../said)"
+	grep -q 'it must be absolute' ../printed || fail "$host, relative helper_path: $(cat ../printed)"
 }
 
 chmod 4755 "$dir"/bin/*
 user ../bin/archive begin
-grep -q 'euid 0:' ../said || fail "$BUILDDIR is on a file system where set-user-ID has no effect (nosuid)"
+grep -q 'euid 0:' ../printed || fail "$BUILDDIR is on a file system where set-user-ID has no effect (nosuid)"
 rights='uid 65534 euid 0:'
 for name in archive fixed shared; do
 	attack ../bin/$name
 done
 
-# The program's own choice counts, and what the user put into the environment does not reach it.
+# The helper that the program chooses is run, without the user's environment.
 user env LD_LIBRARY_PATH="$dir/theirs" ASAN_OPTIONS=log_path=x UBSAN_OPTIONS=x LSAN_OPTIONS=x TSAN_OPTIONS=x \
 	../bin/archive begin "$dir/theirs/vignetted"
 [ "$(cat ran)" = "vignetted: uid 65534 euid 0, environment:" ] ||
-	fail "helper_path: $(cat ../said); $(cat ran)"
-# So does one that only the program's own user may read.
+	fail "helper_path: $(cat ../printed); $(cat ran)"
+# It is also run if only the program's effective user may read it.
 mkdir -m 700 ../private
 cp vignetted ../private
 user ../bin/archive begin "$dir/private/vignetted"
-grep -qs 'euid 0,' ran || fail "a helper_path that only root may read: $(cat ../said)"
+grep -qs 'euid 0,' ran || fail "a helper_path that only root may read: $(cat ../printed)"
 
 chmod 755 "$dir"/bin/*
 for name in archive fixed shared; do
@@ -95,9 +95,9 @@ done
 ../plain grant ../bin/archive
 user ../bin/archive begin "$dir/theirs/vignetted"
 [ "$(cat ran)" = "vignetted: uid 65534 euid 65534, environment:" ] ||
-	fail "helper_path with capabilities: $(cat ../said); $(cat ran)"
+	fail "helper_path with capabilities: $(cat ../printed); $(cat ran)"
 
-# Without rights of its own: beside the program, beside the library, $VIGNETTED, and not by argv[0].
+# An ordinary program finds its helper beside the program, beside the library or by $VIGNETTED, and not by argv[0].
 rm -rf ../private
 mkdir ../empty
 chown 65534 ../empty
@@ -106,10 +106,10 @@ cd ../empty
 user ../plain as "$theirs/x" ../plain begin
 [ ! -e ran ] || fail "argv[0] of an ordinary program: $(cat ran)"
 user env VIGNETTED="$theirs/vignetted" ../plain begin
-[ -e ran ] || fail "VIGNETTED of an ordinary program: $(cat ../said)"
+[ -e ran ] || fail "VIGNETTED of an ordinary program: $(cat ../printed)"
 cp ../theirs/vignetted ../vignetted
 user ../plain begin
-[ -e ran ] || fail "beside an ordinary program: $(cat ../said)"
+[ -e ran ] || fail "beside an ordinary program: $(cat ../printed)"
 mv ../vignetted ../lib
 user ../plain_shared begin
-[ -e ran ] || fail "beside the library: $(cat ../said)"
+[ -e ran ] || fail "beside the library: $(cat ../printed)"

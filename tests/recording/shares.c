@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
- * shares SECONDS: spends CPU time in four functions, on two threads, until each thread has used
- * that much; then prints what each function used, in nanoseconds, as the kernel's clock of the
- * thread has it, and how often it was called:
+ * shares SECONDS: two threads run four functions until each thread has used that much CPU time.  Then prints the CPU
+ * time of each function, measured with the thread's clock, and how often it was called:
+ *
  *     NAME NANOSECONDS CALLS
- * Then its threads wait until its standard input ends.
- * A turn of one function is 25 to 340 ms long, so that the profile's CPU times, which the kernel
- * counts in scheduler ticks, fall to the right one.
+ *
+ * Then the threads wait until standard input ends.
+ *
+ * The kernel counts the profile's CPU times in scheduler ticks.  So a call is longer than a tick: it takes 25 to 340
+ * ms.
  */
 #include <pthread.h>
 #include <stdint.h>
@@ -22,7 +24,7 @@ static unsigned calls[THREADS][FUNCTIONS];
 static pthread_barrier_t all_used, all_end;
 static uint64_t budget_ns;
 
-/* All alike, and none may be folded into another. */
+/* Equal functions; the factor keeps the linker from folding them into one. */
 #define FUNCTION(name, factor) \
 static __attribute__((noinline)) uint64_t name(uint64_t until_ns) \
 { \
@@ -35,23 +37,23 @@ static __attribute__((noinline)) uint64_t name(uint64_t until_ns) \
 	} \
 	return value; \
 }
-FUNCTION(spend_half, 3)
-FUNCTION(spend_third, 5)
-FUNCTION(spend_some, 7)
-FUNCTION(spend_little, 9)
+FUNCTION(percent_50, 3)
+FUNCTION(percent_30, 5)
+FUNCTION(percent_15, 7)
+FUNCTION(percent_5, 9)
 
 static const struct {
 	const char *name;
 	uint64_t (*function)(uint64_t until_ns);
 	unsigned share;              /* in percent */
 } functions[FUNCTIONS] = {
-	{ "spend_half", spend_half, 50 },
-	{ "spend_third", spend_third, 30 },
-	{ "spend_some", spend_some, 15 },
-	{ "spend_little", spend_little, 5 },
+	{ "percent_50", percent_50, 50 },
+	{ "percent_30", percent_30, 30 },
+	{ "percent_15", percent_15, 15 },
+	{ "percent_5", percent_5, 5 },
 };
 
-/* Whose turn it is: the one that is furthest behind its share. */
+/* Returns the function that is furthest below its share. */
 static int next(const uint64_t *used)
 {
 	uint64_t least = UINT64_MAX;
@@ -68,7 +70,7 @@ static int next(const uint64_t *used)
 	return found;
 }
 
-static void *spend(void *thread)
+static void *thread_run(void *thread)
 {
 	uint64_t *used = used_ns[(long)thread], now = spin_cpu_ns();
 	unsigned seed = (unsigned)(long)thread + 1;
@@ -97,7 +99,7 @@ int main(int argc, char **argv)
 	pthread_barrier_init(&all_used, NULL, THREADS + 1);
 	pthread_barrier_init(&all_end, NULL, THREADS + 1);
 	for (long i = 0; i < THREADS; i++)
-		pthread_create(&threads[i], NULL, spend, (void *)i);
+		pthread_create(&threads[i], NULL, thread_run, (void *)i);
 	pthread_barrier_wait(&all_used);
 	for (int i = 0; i < FUNCTIONS; i++)
 		printf("%s %lu %u\n", functions[i].name, (unsigned long)(used_ns[0][i] + used_ns[1][i]),

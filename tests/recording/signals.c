@@ -1,13 +1,13 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
- * Signals of a program that is sampled: none is lost, none comes twice, none changes its payload or
- * its place, and stopping and continuing the program is seen by its parent each time.
+ * Signals of a sampled program: none is lost or delivered twice, payload and order do not change, and the parent gets a
+ * notification each time that the program is stopped or continued.
  *
  *     signals VIGNETTED PROFILE QUEUED STOPS
  *
- * The program that is sampled is a child of this one.  In it, one thread gets QUEUED real-time signals
- * in a handler, another takes as many with sigwaitinfo(2), a third has as many faults that its
- * handler mends.  Meanwhile it is stopped and continued STOPS times.
+ * The sampled program is a child of this one.  One of its threads gets QUEUED real-time signals in a handler, another
+ * receives as many with sigwaitinfo(2), a third has as many faults, which its handler repairs.  Meanwhile the program
+ * is stopped and continued STOPS times.
  */
 #include <errno.h>
 #include <pthread.h>
@@ -24,7 +24,7 @@
 
 static struct shared {
 	atomic_bool stops_done;
-	atomic_int handled, taken, mended, wrong;
+	atomic_int handled, received, repaired, wrong;
 } *shared;
 static int wanted;
 static char *page;
@@ -45,7 +45,7 @@ static void on_fault(int signal, siginfo_t *info, void *context)
 	(void)context;
 	if (info->si_addr != page)
 		shared->wrong++;
-	shared->mended++;
+	shared->repaired++;
 	mprotect(page, (size_t)page_bytes, PROT_READ);
 }
 
@@ -56,20 +56,20 @@ static void *handle(void *argument)
 	return argument;
 }
 
-static void *take(void *argument)
+static void *receive(void *argument)
 {
 	siginfo_t info;
 	sigset_t set;
 
 	sigemptyset(&set);
 	sigaddset(&set, SIGRTMIN + 1);
-	while (shared->taken < wanted) {
-		/* Being stopped and continued interrupts it by right (signal(7)). */
+	while (shared->received < wanted) {
+		/* Stopping and continuing the process interrupts sigwaitinfo(2) (signal(7)). */
 		if (sigwaitinfo(&set, &info) < 0 && errno == EINTR)
 			continue;
-		if (info.si_value.sival_int != shared->taken)
+		if (info.si_value.sival_int != shared->received)
 			shared->wrong++;
-		shared->taken++;
+		shared->received++;
 	}
 	return argument;
 }
@@ -79,13 +79,13 @@ static void *fault(void *argument)
 	for (int i = 0; i < wanted; i++) {
 		mprotect(page, (size_t)page_bytes, PROT_NONE);
 		*(volatile char *)page;
-		if (shared->mended != i + 1)
+		if (shared->repaired != i + 1)
 			shared->wrong++;
 	}
 	return argument;
 }
 
-/* A full queue is EAGAIN. */
+/* Tries again while the queue is full (EAGAIN). */
 static void queue(pthread_t thread, int signal, int value)
 {
 	union sigval payload = { .sival_int = value };
@@ -96,31 +96,31 @@ static void queue(pthread_t thread, int signal, int value)
 
 static int host_run(void)
 {
-	struct sigaction queued = { .sa_sigaction = on_queued, .sa_flags = SA_SIGINFO | SA_RESTART };
-	struct sigaction faulty = { .sa_sigaction = on_fault, .sa_flags = SA_SIGINFO };
-	pthread_t handler, taker, faulter;
+	struct sigaction queued_action = { .sa_sigaction = on_queued, .sa_flags = SA_SIGINFO | SA_RESTART };
+	struct sigaction fault_action = { .sa_sigaction = on_fault, .sa_flags = SA_SIGINFO };
+	pthread_t handler, receiver, faulter;
 	sigset_t set;
 
 	page = mmap(NULL, (size_t)page_bytes, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-	sigaction(SIGRTMIN, &queued, NULL);
-	sigaction(SIGSEGV, &faulty, NULL);
+	sigaction(SIGRTMIN, &queued_action, NULL);
+	sigaction(SIGSEGV, &fault_action, NULL);
 	sigemptyset(&set);
 	sigaddset(&set, SIGRTMIN + 1);
 	pthread_sigmask(SIG_BLOCK, &set, NULL);
 	pthread_create(&handler, NULL, handle, NULL);
-	pthread_create(&taker, NULL, take, NULL);
+	pthread_create(&receiver, NULL, receive, NULL);
 	pthread_create(&faulter, NULL, fault, NULL);
 	for (int i = 0; i < wanted; i++) {
 		queue(handler, SIGRTMIN, i);
-		queue(taker, SIGRTMIN + 1, i);
+		queue(receiver, SIGRTMIN + 1, i);
 	}
-	pthread_join(taker, NULL);
+	pthread_join(receiver, NULL);
 	pthread_join(faulter, NULL);
 	pthread_join(handler, NULL);
 	return 0;
 }
 
-/* Whether the parent is told of it within ten seconds. */
+/* Whether this process is notified within ten seconds that its child was stopped, or continued. */
 static bool state_seen(pid_t child, bool stopped)
 {
 	for (int i = 0; i < 10000; i++) {
@@ -137,7 +137,7 @@ static bool state_seen(pid_t child, bool stopped)
 	return false;
 }
 
-static bool stop_and_go(pid_t child, int count)
+static bool stop_and_continue(pid_t child, int count)
 {
 	for (int i = 0; i < count; i++) {
 		kill(child, SIGSTOP);
@@ -164,7 +164,8 @@ static pid_t helper_start(const char *vignetted, const char *profile, pid_t chil
 	snprintf(number, sizeof number, "%d", child);
 	helper = fork();
 	if (helper == 0) {
-		execl(vignetted, "vignetted", "--rate", "1000", "--capture", "stop", "-o", profile, "--pid", number, NULL);
+		execl(vignetted, "vignetted", "--rate", "1000", "--capture", "stop", "-o", profile, "--pid", number,
+		      NULL);
 		_exit(127);
 	}
 	return helper;
@@ -185,14 +186,14 @@ int main(int argc, char **argv)
 	if (child == 0)
 		_exit(host_run());
 	helper = helper_start(argv[1], argv[2], child);
-	good = stop_and_go(child, atoi(argv[4]));
+	good = stop_and_continue(child, atoi(argv[4]));
 	shared->stops_done = true;
 	alarm(100);
 	waitpid(child, &status, 0);
 	waitpid(helper, &helper_status, 0);
-	printf("%d handled, %d taken, %d faults mended of %d each; %d wrong; exit status %d, helper's %d\n",
-	       shared->handled, shared->taken, shared->mended, wanted, shared->wrong, status,
+	printf("%d handled, %d received, %d faults repaired of %d each; %d wrong; exit status %d, helper's %d\n",
+	       shared->handled, shared->received, shared->repaired, wanted, shared->wrong, status,
 	       helper_status);
 	return good && status == 0 && helper_status == 0 && shared->wrong == 0 &&
-	       shared->handled == wanted && shared->taken == wanted && shared->mended == wanted ? 0 : 1;
+	       shared->handled == wanted && shared->received == wanted && shared->repaired == wanted ? 0 : 1;
 }

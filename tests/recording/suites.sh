@@ -1,52 +1,56 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT OR Apache-2.0
 #
-# Other people's test suites give under sampling at 999 Hz what they give alone: CPython's own tests
-# of what sampling could disturb, stress-ng with --verify, sqlite3 with an integrity check, redis
-# with what its benchmark leaves in it.
-# SOAK: all of them; else a few seconds of each.
+# Other projects' programs give the same results sampled at 999 Hz as alone: tests of CPython that sampling could
+# disturb, stress-ng with --verify, sqlite3 with an integrity check, and the contents of redis after its benchmark.
+# SOAK: longer runs and more tests.
 set -eu
 . "${SRCDIR:?}/tests/lib.sh"
 capture=$(build_capture)
-failures=
+failures=$dir/failures
 
-# same NAME FILTER COMMAND...: the command's exit status, and what FILTER leaves of its output, are
-# the same alone and sampled
+# same NAME FILTER COMMAND...: runs the command alone and sampled.  Adds NAME to the failures unless both runs have the
+# same exit status, and the same output after sed has applied FILTER.
 same() {
 	name=$1 filter=$2; shift 2
-	(cd "$dir" && timeout 1000 "$@" >"$dir/alone" 2>&1) && status=0 || status=$?
-	(cd "$dir" && timeout 1000 "$VIGNETTED" --capture $capture --rate 999 -o "$dir/$name.vgp" -- "$@" >"$dir/sampled" 2>&1) &&
+	timeout 1000 "$@" >"$dir/alone" 2>&1 && status=0 || status=$?
+	timeout 1000 "$VIGNETTED" --capture $capture --rate 999 -o "$dir/$name.vgp" -- "$@" >"$dir/sampled" 2>&1 &&
 		sampled=0 || sampled=$?
 	for run in alone sampled; do grep -v "^vignetted: " "$dir/$run" | sed -n "$filter" | sort >"$dir/$run.kept"; done
 	samples=$(info "$dir/$name.vgp" samples)
 	echo "$name: exit status $status alone, $sampled sampled; $samples samples; $(wc -l <"$dir/alone.kept") lines compared"
 	[ $status = $sampled ] && cmp -s "$dir/alone.kept" "$dir/sampled.kept" && [ "$samples" -ge 20 ] &&
 		[ -s "$dir/alone.kept" ] || {
-		failures="$failures $name"
+		echo $name >>"$failures"
 		echo "$name differs"
 		diff "$dir/alone.kept" "$dir/sampled.kept" | head -20
 		tail -5 "$dir/sampled"
 	}
 }
 
-# What a test of CPython's says of itself, without its time and place in the list.
-cpython='s/^test_[a-z_0-9]*\( .*\)* \(failed\|passed\|skipped\).*/&/p; s/^\(All [0-9]* tests OK\|[0-9]* tests* OK\|[0-9]* tests* failed\|Tests result: [A-Z]*\).*/\1/p'
-suites="test_select test_epoll test_fcntl test_threadsignals"
-[ -z "${SOAK-}" ] || suites="test_signal test_selectors test_asyncio test_subprocess test_threading"
-same cpython "$cpython" /usr/bin/python3 -m test $suites
+# The filter keeps the result of each test, without its time and number.
+cpython() {
+	cpython='s/^test_[a-z_0-9]*\( .*\)* \(failed\|passed\|skipped\).*/&/p; s/^\(All [0-9]* tests OK\|[0-9]* tests* OK\|[0-9]* tests* failed\|Tests result: [A-Z]*\).*/\1/p'
+	suites="test_select test_epoll test_fcntl test_threadsignals"
+	[ -z "${SOAK-}" ] || suites="test_signal test_selectors test_asyncio test_subprocess test_threading"
+	same cpython "$cpython" /usr/bin/python3 -m test $suites
+}
 
-seconds=2
-[ -z "${SOAK-}" ] || seconds=20
-# Workers are processes of their own: what is sampled is the one that waits for them, so each
-# stressor also runs in the sampled process's own threads where it has some.
-stressors="futex poll sigq sigsegv pthread timer eventfd epoll nanosleep pipe sockpair mutex"
-for stressor in $stressors; do stress="${stress-} --$stressor 1"; done
-same stress-ng 's/.*\(passed: [0-9]*\).*/passed/p; s/.*\(failed: [0-9]*\).*/\1/p; s/.*\(successful run\).*/\1/p' \
-	stress-ng --verify --timeout $seconds $stress
+stressors() {
+	seconds=2
+	[ -z "${SOAK-}" ] || seconds=20
+	# stress-ng's workers are processes of their own, and only the process that waits for them is sampled.
+	# Stressors with threads also run in that process.
+	stressors="futex poll sigq sigsegv pthread timer eventfd epoll nanosleep pipe sockpair mutex"
+	for stressor in $stressors; do stress="${stress-} --$stressor 1"; done
+	same stress-ng 's/.*\(passed: [0-9]*\).*/passed/p; s/.*\(failed: [0-9]*\).*/\1/p; s/.*\(successful run\).*/\1/p' \
+		stress-ng --verify --timeout $seconds $stress
+}
 
-rows=200000
-[ -z "${SOAK-}" ] || rows=3000000
-cat >"$dir/load.sql" <<END
+database() {
+	rows=200000
+	[ -z "${SOAK-}" ] || rows=3000000
+	cat >"$dir/load.sql" <<END
 PRAGMA journal_mode = WAL;
 CREATE TABLE t (a INTEGER PRIMARY KEY, b TEXT, c INTEGER);
 WITH RECURSIVE n (i) AS (SELECT 1 UNION ALL SELECT i + 1 FROM n WHERE i < $rows)
@@ -57,13 +61,14 @@ DELETE FROM t WHERE a % 7 = 0;
 PRAGMA integrity_check;
 SELECT count(*), sum(a), sum(c), max(b) FROM t;
 END
-same sqlite3 p sh -c 'rm -f base base-*; exec sqlite3 base <load.sql'
+	same sqlite3 p sh -c 'rm -f base base-*; exec sqlite3 base <load.sql'
+}
 
-# What a server holds after so many commands of fifty clients, in whatever order they came (lrange_100
-# pushes, too).
-rounds=20000
-[ -z "${SOAK-}" ] || rounds=1000000
-cat >"$dir/serve" <<'END'
+# The contents of redis after the commands of fifty clients do not depend on their order.  (lrange_100 also pushes.)
+server() {
+	rounds=20000
+	[ -z "${SOAK-}" ] || rounds=1000000
+	cat >"$dir/serve" <<'END'
 call() { redis-cli -s "$PWD/socket" "$@"; }
 (
 	until [ "$(call ping 2>&1)" = PONG ]; do sleep 0.05; done
@@ -75,18 +80,26 @@ call() { redis-cli -s "$PWD/socket" "$@"; }
 ) &
 exec redis-server --unixsocket "$PWD/socket" --port 0 --save '' --enable-debug-command yes --loglevel warning
 END
-export ROUNDS=$rounds
-for run in alone sampled; do
-	command="sh $dir/serve"
-	[ $run = alone ] || command="$VIGNETTED --capture $capture --rate 999 -o $dir/redis.vgp -- sh $dir/serve"
-	mkdir "$dir/redis-$run"
-	(cd "$dir/redis-$run" && timeout 1000 $command >log 2>&1) ||
-		{ failures="$failures redis-$run"; tail -5 "$dir/redis-$run/log"; }
-done
-samples=$(info "$dir/redis.vgp" samples)
-answers=$(tr '\n' ' ' <"$dir/redis-alone/answers")
-echo "redis: $samples samples; $answers"
-[ "$(head -n 2 "$dir/redis-alone/answers" | tr '\n' ' ')" = "$((2 * rounds)) $((3 * rounds)) " ] &&
-	[ "$samples" -ge 20 ] && cmp "$dir/redis-alone/answers" "$dir/redis-sampled/answers" ||
-	{ failures="$failures redis"; cat "$dir/redis-sampled/answers"; }
-[ -z "$failures" ] || fail "not the same as alone:$failures"
+	export ROUNDS=$rounds
+	for run in alone sampled; do
+		command="sh $dir/serve"
+		[ $run = alone ] || command="$VIGNETTED --capture $capture --rate 999 -o $dir/redis.vgp -- sh $dir/serve"
+		mkdir "$dir/redis-$run"
+		(cd "$dir/redis-$run" && timeout 1000 $command >log 2>&1) ||
+			{ echo redis-$run >>"$failures"; tail -5 "$dir/redis-$run/log"; }
+	done
+	samples=$(info "$dir/redis.vgp" samples)
+	answers=$(tr '\n' ' ' <"$dir/redis-alone/answers")
+	echo "redis: $samples samples; $answers"
+	[ "$(head -n 2 "$dir/redis-alone/answers" | tr '\n' ' ')" = "$((2 * rounds)) $((3 * rounds)) " ] &&
+		[ "$samples" -ge 20 ] && cmp "$dir/redis-alone/answers" "$dir/redis-sampled/answers" ||
+		{ echo redis >>"$failures"; cat "$dir/redis-sampled/answers"; }
+}
+
+stressors_and_database() {
+	stressors
+	database
+}
+: >"$failures"
+side_by_side cpython server stressors_and_database
+[ ! -s "$failures" ] || fail "results differ from those without sampling:" $(cat "$failures")

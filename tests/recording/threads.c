@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
- * threads PROFILE ROUNDS: the library under many threads at once.  Some begin sessions, of which one
- * at a time succeeds; some sample whichever session is open; all ask for sentences.  Built with
- * ThreadSanitizer by tests/recording/threads.sh.
+ * threads PROFILE ROUNDS: many threads use the library at the same time.  Some begin sessions, of which one at a time
+ * succeeds.  Some sample the open session.  All read messages.  tests/recording/threads.sh compiles it with
+ * ThreadSanitizer.
  */
 #include <errno.h>
 #include <pthread.h>
@@ -19,8 +19,8 @@ static const char *path;
 static int rounds;
 static atomic_int sessions_begun, samples_taken, failures;
 
-/* The session is used by others under a read lock, and ended under a write lock: that nobody calls
- * with an ended session is the caller's part of the bargain. */
+/* Samplers use the session with the read lock, and it is ended with the write lock: callers must not use an ended
+ * session. */
 static pthread_rwlock_t lock = PTHREAD_RWLOCK_WRITER_NONRECURSIVE_INITIALIZER_NP;
 static struct vgctl_session *shared;
 
@@ -42,7 +42,7 @@ static void *beginner(void *unused)
 
 		if (rc == -EUSERS || rc == -EBUSY) {
 			if (strlen(vgctl_strerror(rc)) == 0)
-				failure("no sentence", rc);
+				failure("no message", rc);
 			continue;
 		}
 		if (rc != 0) {
@@ -79,10 +79,10 @@ static void *sampler(void *unused)
 		if (rc == 0)
 			atomic_fetch_add(&samples_taken, 1);
 		else if (strlen(vgctl_strerror(rc)) == 0)
-			failure("no sentence", rc);
+			failure("no message", rc);
 		if (vgctl_sample(NULL) != -EINVAL)
 			failure("no session", 0);
-		/* Whether a session is open or not. */
+		/* With or without an open session. */
 		vgctl_thread_name(rc == 0 ? "sampler" : "idle");
 		for (int i = 0; i < 20; i++) {
 			VGCTL_SCOPE(vgctl_intern("kind"), vgctl_intern(i % 2 == 0 ? "even" : "odd"));

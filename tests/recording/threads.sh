@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT OR Apache-2.0
 #
-# libvgctl under ThreadSanitizer: many threads begin, sample, end and ask for sentences at once, and
-# no two of them touch the same memory unguarded.  Any report fails the test.
+# libvgctl under ThreadSanitizer: many threads begin, sample and end sessions and read messages at the same time,
+# without a data race.  Any report fails the test.
 set -eu
 . "${SRCDIR:?}/tests/lib.sh"
 : "${CC:?}"
@@ -14,10 +14,10 @@ flags="-std=gnu11 -D_GNU_SOURCE -O1 -g -fsanitize=thread -fPIE -I$SRCDIR -DVG_LI
 mkdir "$dir/objects"
 (cd "$dir/objects" && $CC $flags -c "$SRCDIR"/libvgctl/*.c "$SRCDIR"/base/*.c)
 $CC $flags -pie -o "$dir/threads" tests/recording/threads.c "$dir"/objects/*.o -lpthread
-# The first begins of a program; also where the sanitizer sees the program and not the library.
+# The first sessions of a program: with this library, and with one that is not compiled with the sanitizer.
 $CC $flags -pie -o "$dir/first" tests/recording/hosts_memory.c "$dir"/objects/*.o -lpthread
 $CC $flags -pie -o "$dir/first_beside" tests/recording/hosts_memory.c -L"$libraries" -Wl,-rpath,"$libraries" -lvgctl -lpthread
-# A race of its own, so that a sanitizer that sees nothing is not taken for a program without any.
+# A program with a data race, which the sanitizer must report.
 cat >"$dir/race.c" <<'END'
 #include <pthread.h>
 static int shared;
@@ -34,7 +34,7 @@ int main(void)
 END
 $CC -fsanitize=thread -fPIE -pie -g -o "$dir/race" "$dir/race.c" -lpthread
 cd "$dir"
-! ./race 2>log || fail "the sanitizer finds no race where there is one"
+! ./race 2>log || fail "the sanitizer does not report a planted race"
 status=0
 TSAN_OPTIONS="halt_on_error=0 exitcode=66" ./threads p.vgp $rounds >out 2>log || status=$?
 cat out

@@ -1,12 +1,12 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT OR Apache-2.0
 #
-# The CPU time in a profile is what the threads' own clocks say: a program that spends known shares.
-# TIMING: the shares are within one point.  SOAK: a longer run, and Debian's python3 against perf.
+# The CPU times in a profile equal the times of the threads' own clocks, for a program with known shares.  TIMING: the
+# shares are within one point.  SOAK: a longer run, and Debian's python3 compared with perf.
 set -eu
 . "${SRCDIR:?}/tests/lib.sh"
 capture=$(build_capture)
-# What each of the two threads uses.
+# CPU time of each of the two threads
 cpu_s=2
 [ -z "${TIMING-}" ] || cpu_s=5
 [ -z "${SOAK-}" ] || cpu_s=15
@@ -18,7 +18,7 @@ exec 3>"$dir/hold"
 used() { [ "$(wc -l <"$dir/truth")" = 4 ]; }
 await 600 "the program uses its CPU time" used
 
-# Its threads wait until the profile has later samples of each: then no weight is missing.
+# The threads wait until the profile has later samples of each thread.  Then no weight is missing.
 grown() { [ "$(info "$dir/shares.vgp.part" samples)" -gt $before ]; }
 for checkpoint in 1 2; do
 	before=$(info "$dir/shares.vgp.part" samples)
@@ -27,16 +27,17 @@ done
 exec 3>&-
 wait $recorder || fail "vignetted: exit status $?"
 
-named "$dir/shares.vgp" cpu "$dir/functions" "$program"
+symbolize "$dir/shares.vgp" cpu "$dir/functions" "$program"
 "$VGTOOL" dump "$dir/shares.vgp" | node -e '
 	for (const line of require("fs").readFileSync(0, "utf8").split("\n").filter((line) => line)) {
 		const record = JSON.parse(line);
 		if (record.kind === "sample")
 			console.log(record.cpu_100us * 1e5);
 	}' | sort -rn >"$dir/weights"
-# A sample may span a call of a function and its end, and the kernel tells CPU time at its ticks, of 10 ms at most.  So each
-# such moment shifts at most the sample'"'"'s weight and one tick, from or to the function.  We take the largest weights there
-# are, and 6 standard errors of the sum: the bound grows with the delays of a busy machine.
+# The weight of a sample may include time before or after a call of the function, and the kernel updates CPU time at
+# scheduler ticks, of at most 10 ms.  So each begin and end of a call shifts at most the weight of one sample and one
+# tick to or from the function.  The bound takes the largest weights and 6 standard errors of the sum.  It grows with
+# the delays of a busy machine.
 awk -v weights="$dir/weights" -v timing="${TIMING-}" '
 	FNR == NR { truth[$1] = $2; calls[$1] = $3; all += $2; next }
 	$5 == "*" { total = $4; next }
@@ -59,12 +60,12 @@ awk -v weights="$dir/weights" -v timing="${TIMING-}" '
 		}
 		printf "all: %.3f s by the clocks, %.3f s by weights, %d samples\n", all / 1e9, total / 1e9,
 			samples
-		# Of the program'"'"'s start the clocks tell nothing.
+		# The clocks do not include the start of the program.
 		exit (status || total < 0.97 * all || total > 1.03 * all + (timing ? 0 : 1e8))
-	}' "$dir/truth" "$dir/functions" || fail "the shares are wrong"
+	}' "$dir/truth" "$dir/functions" || fail "the shares differ from the truth"
 [ -n "${SOAK-}" ] || exit 0
 
-# perf sees the same threads by the same clock, and unwinds with elfutils.
+# perf samples the same threads with the same clock, and unwinds with elfutils.
 cat >"$dir/busy.py" <<'PYTHON'
 import json, re
 def fib(n): return n if n < 2 else fib(n - 1) + fib(n - 2)
@@ -79,8 +80,8 @@ PYTHON
 /usr/bin/python3 "$dir/busy.py" &
 pid=$!
 await 60 "python begins" executed $pid
-sleep 1                                         # it runs
-# In turns, so that both see the same machine.
+sleep 1                                         # python runs
+# In turns, because the speed of the machine changes.
 for turn in 1 2 3; do
 	perf record -q -e cpu-clock -F 999 --call-graph dwarf,1024 -o "$dir/perf" -p $pid -- sleep 10 \
 		>"$dir/log" 2>&1 || fail "perf: $(cat "$dir/log")"
@@ -90,4 +91,4 @@ for turn in 1 2 3; do
 done
 "$VGTOOL" symbols -o "$dir/symbols" $(awk '$2 ~ /x/ && $NF ~ /^\// { print $NF }' /proc/$pid/maps |
 	sort -u) >"$dir/log"
-node "$SRCDIR/tests/recording/leaves.mjs" "$dir/symbols" "$dir/dump" "$dir/perf.leaves" || fail "perf says otherwise"
+node "$SRCDIR/tests/recording/leaves.mjs" "$dir/symbols" "$dir/dump" "$dir/perf.leaves" || fail "perf's shares differ"

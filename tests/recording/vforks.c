@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
- * vforks: again and again until it is killed, waits in vfork(2) for a child that naps for 30 ms, below room that
- * is full of what earlier calls left there, and runs for a while.  It begins with a run in main(), whose stack is
- * small: so the helper copies less of it at first than the waits need.
+ * vforks: alternately waits in vfork(2) for a child that sleeps for 30 ms, and runs for a while, until it is killed.
+ * The memory of the waiting frame has words of earlier calls.  The program begins with a run in main(), whose stack is
+ * small.  So the helper first copies less of the stack than the waits need.
  */
 #include <sys/wait.h>
 #include <time.h>

@@ -1,12 +1,12 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT OR Apache-2.0
 #
-# Yama's ptrace_scope 0 to 3, which only a kernel that has it can show: a virtual machine with
-# Debian's kernel and an initramfs of busybox, vignetted and tests/recording/yama.c, as an ordinary user.
+# What Yama's ptrace_scope 0 to 3 allows an ordinary user.  This needs a kernel with Yama: a virtual machine runs
+# Debian's kernel and an initramfs with busybox, vignetted and tests/recording/yama.c.
 set -eu
 . "${SRCDIR:?}/tests/lib.sh"
 
-# The kernel's package is unpacked, not installed.
+# The kernel's package is only unpacked.
 kernel=$(apt-cache depends linux-image-cloud-amd64 | sed -n 's/.*Depends: \(linux-image-[0-9][^ ]*\).*/\1/p' | head -n 1)
 mkdir -p "$BUILDDIR/vm"
 [ -f "$BUILDDIR/vm/$kernel" ] || {
@@ -39,10 +39,10 @@ END
 chmod 755 "$root/init" "$root"
 (cd "$root" && find . | cpio -o -H newc --quiet | gzip -1) >"$dir/initramfs"
 
-# Emulated: KVM inside a virtual machine cannot be relied on.
+# The machine is emulated, because the host may itself be a virtual machine without KVM.
 timeout 280 qemu-system-x86_64 -accel tcg -m 512 -nographic -no-reboot -nodefaults -serial stdio \
 	-kernel "$BUILDDIR/vm/$kernel" -initrd "$dir/initramfs" \
 	-append "console=ttyS0 quiet panic=-1" </dev/null >"$dir/log" 2>&1 || true
-tr -d '\r' <"$dir/log" | grep -aE '^(ok|FAIL|yama):' || fail "the machine said nothing: $(tail -n 30 "$dir/log")"
+tr -d '\r' <"$dir/log" | grep -aE '^(ok|FAIL|yama):' || fail "the machine printed nothing: $(tail -n 30 "$dir/log")"
 [ "$(tr -d '\r' <"$dir/log" | grep -ac '^ok: ptrace_scope')" = 12 ] || fail "not 12 parts passed"
-grep -aq '^yama: all as it should be' "$dir/log" || fail "not all is as it should be"
+grep -aq '^yama: passed' "$dir/log" || fail "yama failed"

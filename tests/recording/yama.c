@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
- * What a level of Yama's ptrace_scope lets an ordinary user do; for a machine of its own.
+ * Tests what each level of Yama's ptrace_scope allows an ordinary user.  Runs in a virtual machine of its own.
  *
- *     yama VIGNETTED        as root, for levels 0 to 3 in turn
+ *     yama VIGNETTED        as root; sets the levels 0 to 3 in turn
  */
 #include <errno.h>
 #include <fcntl.h>
@@ -38,16 +38,16 @@ static void spin_ms(int ms)
 	while (now.tv_sec < end.tv_sec || (now.tv_sec == end.tv_sec && now.tv_nsec < end.tv_nsec));
 }
 
-/* A session of one's own works up to level 1, through PR_SET_PTRACER. */
+/* A program's own session works up to level 1, because the library sets PR_SET_PTRACER. */
 static void own_session(int level, const char *vignetted)
 {
 	struct vgctl_options options = VGCTL_OPTIONS_INIT;
 	struct vgctl_summary summary = VGCTL_SUMMARY_INIT;
 	struct vgctl_session *session;
-	char sentence[32];
+	char text[32];
 	int rc;
 
-	snprintf(sentence, sizeof sentence, "ptrace_scope is %d", level);
+	snprintf(text, sizeof text, "ptrace_scope is %d", level);
 	options.helper_path = vignetted;
 	rc = vgctl_begin("/tmp/own.vgp", &options, &session);
 	if (rc == 0) {
@@ -58,12 +58,12 @@ static void own_session(int level, const char *vignetted)
 		expect(level, "begin and end", rc == 0 && summary.samples >= 10,
 		       rc == 0 ? "works" : vgctl_strerror(rc));
 	else
-		expect(level, "begin", rc == -EPERM && strstr(vgctl_strerror(rc), sentence) != NULL,
+		expect(level, "begin", rc == -EPERM && strstr(vgctl_strerror(rc), text) != NULL,
 		       rc == 0 ? "works" : vgctl_strerror(rc));
 }
 
-/* Runs vignetted with these arguments; its exit status, and what it says. */
-static int helper_run(char *const arguments[], char said[512])
+/* Runs vignetted with these arguments; returns its exit status, and its messages in `printed`. */
+static int helper_run(char *const arguments[], char printed[512])
 {
 	int ends[2], status;
 	size_t length = 0;
@@ -81,18 +81,18 @@ static int helper_run(char *const arguments[], char said[512])
 		_exit(127);
 	}
 	close(ends[1]);
-	while (length < 511 && (got = read(ends[0], said + length, 511 - length)) > 0)
+	while (length < 511 && (got = read(ends[0], printed + length, 511 - length)) > 0)
 		length += (size_t)got;
-	said[length] = '\0';
-	said[strcspn(said, "\n")] = '\0';
+	printed[length] = '\0';
+	printed[strcspn(printed, "\n")] = '\0';
 	close(ends[0]);
 	return waitpid(helper, &status, 0) == helper && WIFEXITED(status) ? WEXITSTATUS(status) : -1;
 }
 
-/* By hand, another process of the same user: at level 0 only. */
+/* `vignetted --pid` on another process of the same user works only at level 0. */
 static void by_hand(int level, char *vignetted)
 {
-	char number[16], said[512], sentence[32];
+	char number[16], printed[512], text[32];
 	char *const arguments[] = { vignetted, (char *)"--pid", number, (char *)"-o",
 				    (char *)"/tmp/hand.vgp", (char *)"--duration", (char *)"1", NULL };
 	pid_t other = fork();
@@ -102,25 +102,25 @@ static void by_hand(int level, char *vignetted)
 		for (;;)
 			;
 	snprintf(number, sizeof number, "%d", other);
-	snprintf(sentence, sizeof sentence, "ptrace_scope is %d", level);
-	status = helper_run(arguments, said);
-	expect(level, "another process by hand",
-	       level == 0 ? status == 0 : status == 1 && strstr(said, sentence) != NULL, said);
+	snprintf(text, sizeof text, "ptrace_scope is %d", level);
+	status = helper_run(arguments, printed);
+	expect(level, "vignetted --pid",
+	       level == 0 ? status == 0 : status == 1 && strstr(printed, text) != NULL, printed);
 	kill(other, 9);
 	waitpid(other, NULL, 0);
 }
 
-/* A command that it starts is its descendant: up to level 1. */
+/* A command that vignetted starts is its descendant: this works up to level 1. */
 static void command(int level, char *vignetted)
 {
 	char *const arguments[] = { vignetted, (char *)"-o", (char *)"/tmp/command.vgp", (char *)"--",
 				    (char *)"/bin/busybox", (char *)"sleep", (char *)"1", NULL };
-	char said[512], sentence[32];
-	int status = helper_run(arguments, said);
+	char printed[512], text[32];
+	int status = helper_run(arguments, printed);
 
-	snprintf(sentence, sizeof sentence, "ptrace_scope is %d", level);
+	snprintf(text, sizeof text, "ptrace_scope is %d", level);
 	expect(level, "a command", level <= 1 ? status == 0 : status != 0 &&
-	       strstr(said, sentence) != NULL, said);
+	       strstr(printed, text) != NULL, printed);
 }
 
 int main(int argc, char **argv)
@@ -128,7 +128,7 @@ int main(int argc, char **argv)
 	if (argc != 2)
 		return 2;
 	setvbuf(stdout, NULL, _IOLBF, 0);
-	putchar(10);                     /* the console may stand in the middle of a line */
+	putchar('\n');                   /* the console may be within a line */
 	for (int level = 0; level <= 3; level++) {
 		int fd = open("/proc/sys/kernel/yama/ptrace_scope", O_WRONLY), status;
 		char digit = (char)('0' + level);
@@ -143,7 +143,7 @@ int main(int argc, char **argv)
 		if (child == 0) {
 			if (setgid(USER) != 0 || setuid(USER) != 0)
 				_exit(1);
-			/* Setting the user took that away. */
+			/* setuid(2) has made the process undumpable. */
 			prctl(PR_SET_DUMPABLE, 1, 0, 0, 0);
 			own_session(level, argv[1]);
 			by_hand(level, argv[1]);
@@ -153,6 +153,6 @@ int main(int argc, char **argv)
 		waitpid(child, &status, 0);
 		failures += status != 0;
 	}
-	printf("yama: %s\n", failures == 0 ? "all as it should be" : "not as it should be");
+	printf("yama: %s\n", failures == 0 ? "passed" : "failed");
 	return failures > 0;
 }

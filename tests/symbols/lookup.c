@@ -1,9 +1,11 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
- * lookup FILE: what our symbols say of the module-relative addresses (hex, one a line) on standard
- * input, printed as llvm-symbolizer --addresses does it: the address, two lines a frame, an empty
- * line.  FILE is a .sym file, or a binary, which then is read directly.
- * lookup --draw COUNT FILE: COUNT such addresses, drawn evenly from the binary's .text.
+ * lookup FILE: symbolizes the addresses on standard input (hexadecimal, relative to the module, one per line).  Prints
+ * them in the form of llvm-symbolizer --addresses: the address, two lines per frame, an empty line.  FILE is a symbol
+ * file or a binary.
+ *
+ * lookup --draw COUNT FILE: prints COUNT addresses, spread evenly over the binary's .text.  Each line has an address
+ * twice: relative to the module, and as in the file.
  */
 #include <inttypes.h>
 #include <stdio.h>
@@ -24,7 +26,7 @@ static int complain(const struct vg_err *err)
 	return 1;
 }
 
-/* A step that is prime to 2^64 and a start of zero draw the same addresses every time. */
+/* The addresses are the same every time.  The step is odd, so that no two parts are equal. */
 static int draw(const char *path, uint64_t count)
 {
 	struct vg_elf_image image;

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
 #
-# awk -f lookup_compare.awk NM RS= OURS THEIRS: two files of lookups, in llvm-symbolizer's form and
-# of the same addresses.  NM: `nm` of the module, demangled: names of one address are one function.
+# awk -f lookup_compare.awk NM RS= OURS THEIRS: compares two files of the same addresses in llvm-symbolizer's form.  NM
+# is the demangled output of `nm` for the module: names at the same address are one function.
 #
-# Prints `KIND<TAB>address<TAB>theirs<TAB>ours` for each difference and, last,
-# `total N nameless N same_function N same_line N same_depth N`.  Where they know no function there
-# is nothing to compare with: a line of kind nameless says what ours is.
+# Prints `KIND<TAB>address<TAB>theirs<TAB>ours` for each difference.  The last line is `total N nameless N same_function
+# N same_line N same_depth N`.  If THEIRS has no function, there is nothing to compare with: then a line of kind
+# "nameless" has the function and the place from OURS.
 BEGIN { FS = "\n" }
 FILENAME == ARGV[1] {
 	at = index($0, " ")
@@ -13,7 +13,7 @@ FILENAME == ARGV[1] {
 	where[name] = where[name] " " substr($0, 1, at - 1) " "
 	next
 }
-# What compilers and linkers add to a name for a part or a copy of a function.
+# Removes what compilers and linkers add to the name of a part or a copy of a function.
 function bare(name) {
 	gsub(/ \[clone [^]]*\]/, "", name)
 	while (sub(/\.(cold|isra|part|constprop|lto_priv|localalias|llvm|warm)(\.[0-9]+)*$/, "", name))
@@ -28,7 +28,7 @@ function is_alias(a, b,    list, count, i) {
 			return 1
 	return 0
 }
-# A name without parameters, template arguments and type.
+# Removes parameters, template arguments and the type from a name.
 function stem(name) {
 	gsub(/\(anonymous namespace\)/, "{anonymous}", name)
 	gsub(/operator\(\)/, "operator{call}", name)
@@ -40,7 +40,7 @@ function stem(name) {
 	sub(/^.* /, "", name)
 	return name
 }
-# Without a linkage name the one side knows the bare name, the other what it is nested in.
+# For a function without a linkage name, one side may have only the bare name, and the other its scopes, too.
 function same_name(a, b,    shorter, longer) {
 	a = bare(a); b = bare(b)
 	if (a == b || is_alias(a, b))

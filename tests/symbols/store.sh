@@ -1,12 +1,12 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT OR Apache-2.0
 #
-# Stores end to end: saved in parallel, listed, missed, resolved from .sym files and from binaries,
-# one profile and many.
+# Symbol stores: symbols are saved in parallel and listed, missing symbols are named, and one or many profiles are
+# resolved from symbol files and from binaries.
 set -eu
 . "${SRCDIR:?}/tests/lib.sh"
 
-# --- a program of two libraries, and what it does ---
+# --- a program with two libraries, and its profiles ---
 cat >"$dir/program.c" <<'END'
 int work_one(int), work_two(int);
 int main(void)
@@ -37,11 +37,11 @@ done
 $CC -O1 -g -Wl,--build-id "$dir/program.c" -L"$dir" -lone -ltwo -Wl,-rpath,"$dir" -o "$dir/built/program"
 cp "$dir/built/program" "$dir/program"
 strip "$dir/program" "$dir/libone.so" "$dir/libtwo.so"
-# (A confined helper that ends cannot look for leaks, where it has sanitizers.)
+
 exits 0 "$VIGNETTED" -o "$dir/a.vgp" --rate 500 -- "$dir/program"
 exits 0 "$VIGNETTED" -o "$dir/b.vgp" --rate 500 -- "$dir/program"
 
-# --- symbols: in parallel, in order, whatever fails ---
+# --- symbols: in parallel, with ordered output, also if files fail ---
 mkdir "$dir/bad"
 cp -r "$dir/built" "$dir/bad/good"
 head -c 3000 "$dir/built/program" >"$dir/bad/half"
@@ -53,28 +53,28 @@ has err "failed: $dir/nowhere"
 [ "$(wc -l <"$dir/out")" = 3 ] || fail "not three lines: $(cat "$dir/out")"
 cp "$dir/out" "$dir/first"
 exits 1 "$VGTOOL" symbols -j 1 -o "$dir/store" "$dir/bad" "$dir/nowhere"
-cmp "$dir/out" "$dir/first" || fail "one by one, the output is another"
+cmp "$dir/out" "$dir/first" || fail "the output with -j 1 differs"
 for jobs in 0 x 1025 ''; do
 	exits 2 "$VGTOOL" symbols -j "$jobs" -o "$dir/store" "$dir/built"
 done
-# Two runs at once are none the worse for it.
+# Two runs at the same time
 "$VGTOOL" symbols -o "$dir/twice" "$dir/built" >/dev/null & other=$!
 pids=$other
 exits 0 "$VGTOOL" symbols -o "$dir/twice" "$dir/built"
-wait $other || fail "the other of two runs at once"
+wait $other || fail "one of two runs at the same time fails"
 pids=
-diff -r "$dir/store" "$dir/twice" || fail "two runs at once made another store"
+diff -r "$dir/store" "$dir/twice" || fail "two runs at the same time make a different store"
 
-# --- symbols: of a file in which no function has a name, which is said ---
+# --- symbols: a file in which no function has a name is reported ---
 echo 'int data = 1;' >"$dir/data.c"
 $CC -shared -fPIC -nostdlib -Wl,--build-id "$dir/data.c" -o "$dir/libdata.so"
 for nameless in program libdata.so; do
 	exits 1 "$VGTOOL" symbols "$dir/$nameless"
-	has err "$nameless: no function in it has a name"
-	grep -q '^MODULE' "$dir/out" || fail "$nameless: what there is was not written"
+	has err "$nameless: no function has a name"
+	grep -q '^MODULE' "$dir/out" || fail "$nameless: its symbol file was not written"
 done
 exits 1 "$VGTOOL" symbols -o "$dir/nameless" "$dir/program" "$dir/libone.so"
-has err "program: no function in it has a name"
+has err "program: no function has a name"
 has err "failed: $dir/program"
 has out libone.so
 mkdir "$dir/found"
@@ -82,7 +82,7 @@ cp "$dir/program" "$dir/libdata.so" "$dir/libone.so" "$dir/found"
 exits 0 "$VGTOOL" symbols -o "$dir/nameless" "$dir/found"
 has out "program "
 
-# --- store: either layout; what is damaged is named ---
+# --- store: both layouts; damaged files are named ---
 exits 0 "$VGTOOL" store "$dir/store"
 has out "libone.so"
 has out "3 symbol files"
@@ -104,7 +104,7 @@ mkdir -p "$dir/damaged/empty/0"
 exits 1 "$VGTOOL" store "$dir/damaged"
 has err "libone.so.sym: "
 has err "libtwo.so.sym: 1 damaged record"
-has err "program.sym: it is of the module"
+has err "program.sym: in the wrong directory"
 has err "empty.sym: empty file"
 has out "4 damaged"
 exits 1 "$VGTOOL" store "$dir/nowhere"
@@ -113,12 +113,12 @@ has err "$dir/program"
 exits 1 "$VGTOOL" store /dev/null
 has err "/dev/null"
 exits 2 "$VGTOOL" store
-# A directory that cannot be read hides no other.
+# Other directories are listed although one cannot be read.
 cp -r "$dir/store" "$dir/closed"
 chmod -R a+rX "$dir"
 chmod 0 "$dir"/closed/libone.so/*
 exits 1 setpriv --reuid 65534 --regid 65534 --clear-groups "$VGTOOL" store "$dir/closed"
-has err "cannot read $dir/closed/libone.so"
+has err "vgtool store: $(echo "$dir"/closed/libone.so/*): cannot read"
 has out libtwo.so
 
 # --- missing ---
@@ -126,7 +126,7 @@ mkdir "$dir/part"
 cp -r "$dir/store/program" "$dir/store/libone.so" "$dir/part"
 exits 1 "$VGTOOL" missing -s "$dir/part" "$dir/a.vgp" "$dir/b.vgp"
 has out " libtwo.so $(build_id "$dir/libtwo.so") "
-sort -c -k 2,2nr "$dir/out" || fail "not by weight: $(cat "$dir/out")"
+sort -c -k 2,2nr "$dir/out" || fail "not sorted by weight: $(cat "$dir/out")"
 ! grep -q -e libone.so -e ' program ' "$dir/out" || fail "not missing: $(cat "$dir/out")"
 exits 1 "$VGTOOL" missing --json -s "$dir/part" "$dir/a.vgp"
 two='it.missing.find(m => m.name === "libtwo.so")'
@@ -135,22 +135,22 @@ out_holds "$two.build_id.length === 40 && $two.debug_id.length === 33"
 exits 2 "$VGTOOL" missing "$dir/a.vgp"
 exits 2 "$VGTOOL" missing -s "$dir/part"
 exits 1 "$VGTOOL" missing -s "$dir/part" "$dir/nowhere"
-# With the rest from where the system has it, nothing is missing.
+# With the system's libraries nothing is missing.
 exits 0 "$VGTOOL" missing -s "$dir/store" -s /lib/x86_64-linux-gnu/libc.so.6 \
 	-s /lib64/ld-linux-x86-64.so.2 "$dir/a.vgp"
 
-# --- resolve: from .sym files, from binaries, from debug files, all the same ---
+# --- resolve: from symbol files, from binaries and from debug files, with equal results ---
 names() {
 	records "$1" 'it.filter(record => record.kind === "function").map(record => record.name).join("\n")' | sort -u
 }
 exits 0 "$VGTOOL" resolve -s "$dir/store" -o "$dir/sym.vgp" "$dir/a.vgp"
 for name in main work_one inner_one work_two inner_two; do
-	names "$dir/sym.vgp" | grep -qx $name || fail "$name has no name"
+	names "$dir/sym.vgp" | grep -qx $name || fail "no function $name"
 done
 exits 0 "$VGTOOL" resolve -s "$dir/built" -o "$dir/elf.vgp" "$dir/a.vgp"
 "$VGTOOL" report --json "$dir/sym.vgp" >"$dir/sym.json"
 "$VGTOOL" report --json "$dir/elf.vgp" >"$dir/elf.json"
-cmp "$dir/sym.json" "$dir/elf.json" || fail "binaries name otherwise than their .sym files"
+cmp "$dir/sym.json" "$dir/elf.json" || fail "binaries give other names than their symbol files"
 for name in one two; do
 	place=$dir/debug/$(debug_path "$(build_id "$dir/lib$name.so")")
 	mkdir -p "${place%/*}"
@@ -158,8 +158,8 @@ for name in one two; do
 done
 exits 0 "$VGTOOL" resolve -s "$dir/debug" -s "$dir/built/program" -o "$dir/debug.vgp" "$dir/a.vgp"
 "$VGTOOL" report --json "$dir/debug.vgp" >"$dir/debug.json"
-cmp "$dir/sym.json" "$dir/debug.json" || fail "debug files name otherwise than .sym files"
-# A file with a symbol table only does not hide one that says more.
+cmp "$dir/sym.json" "$dir/debug.json" || fail "debug files give other names than symbol files"
+# A file with debug information is preferred to one with only a symbol table.
 for name in one two; do
 	place=$dir/bare/$(debug_path "$(build_id "$dir/lib$name.so")")
 	mkdir -p "${place%/*}"
@@ -167,43 +167,43 @@ for name in one two; do
 done
 exits 0 "$VGTOOL" resolve -s "$dir/bare" -s "$dir/built" -o "$dir/bare.vgp" "$dir/a.vgp"
 "$VGTOOL" report --json "$dir/bare.vgp" >"$dir/bare.json"
-cmp "$dir/sym.json" "$dir/bare.json" || fail "symbol tables hide debug information"
-# The stripped copies lie beside: the ones that say more are taken.
+cmp "$dir/sym.json" "$dir/bare.json" || fail "a file with only a symbol table is preferred"
+# Of stripped and whole copies in one directory, the whole ones are used.
 exits 0 "$VGTOOL" resolve -s "$dir" -o "$dir/all.vgp" "$dir/a.vgp"
 "$VGTOOL" report --json "$dir/all.vgp" >"$dir/all.json"
-cmp "$dir/sym.json" "$dir/all.json" || fail "a directory of everything names otherwise"
+cmp "$dir/sym.json" "$dir/all.json" || fail "a directory with all copies gives other names"
 
-# --- a folder that lies is not believed, and nothing is lost ---
-mkdir -p "$dir/liar/libone.so/x"
-cp "$dir"/store/libtwo.so/*/libtwo.so.sym "$dir/liar/libone.so/x/libone.so.sym"
-mv "$dir/liar/libone.so/x" "$dir/liar/libone.so/$(basename "$(dirname "$dir"/store/libone.so/*/*.sym)")"
-exits 0 "$VGTOOL" resolve -s "$dir/liar" -o "$dir/liar.vgp" "$dir/a.vgp"
-has err "not used: by its MODULE record"
-[ -z "$(names "$dir/liar.vgp")" ] || fail "the liar was believed: $(names "$dir/liar.vgp")"
-"$VGTOOL" report "$dir/liar.vgp" >"$dir/report"
-grep -q 'libone.so+0x' "$dir/report" || fail "frames without symbols lost their addresses"
+# --- a symbol file in the folder of another module is not used, and frames keep their addresses ---
+mkdir -p "$dir/misplaced/libone.so/x"
+cp "$dir"/store/libtwo.so/*/libtwo.so.sym "$dir/misplaced/libone.so/x/libone.so.sym"
+mv "$dir/misplaced/libone.so/x" "$dir/misplaced/libone.so/$(basename "$(dirname "$dir"/store/libone.so/*/*.sym)")"
+exits 0 "$VGTOOL" resolve -s "$dir/misplaced" -o "$dir/misplaced.vgp" "$dir/a.vgp"
+has err "not used: its MODULE record"
+[ -z "$(names "$dir/misplaced.vgp")" ] || fail "the misplaced symbol file was used: $(names "$dir/misplaced.vgp")"
+"$VGTOOL" report "$dir/misplaced.vgp" >"$dir/report"
+grep -q 'libone.so+0x' "$dir/report" || fail "frames without symbols have no addresses"
 
 # --- many profiles ---
 cp "$dir/b.vgp" "$dir/c.vgp"
 echo nothing >"$dir/bad.vgp"
 exits 1 "$VGTOOL" resolve -s "$dir/store" -o "$dir/named" "$dir/a.vgp" "$dir/bad.vgp" "$dir/b.vgp" "$dir/c.vgp"
 has err "bad.vgp: not a profile"
-[ "$(ls "$dir/named" | tr '\n' ' ')" = "a.vgp b.vgp c.vgp " ] || fail "written: $(ls "$dir/named")"
+[ "$(ls "$dir/named" | tr '\n' ' ')" = "a.vgp b.vgp c.vgp " ] || fail "resolve has written: $(ls "$dir/named")"
 exits 0 "$VGTOOL" resolve -s "$dir/store" -o "$dir/b1.vgp" "$dir/b.vgp"
-cmp "$dir/named/a.vgp" "$dir/sym.vgp" || fail "one of many is another than alone"
-cmp "$dir/named/b.vgp" "$dir/b1.vgp" || fail "the second of many is another than alone"
+cmp "$dir/named/a.vgp" "$dir/sym.vgp" || fail "the first of many profiles differs from the same profile resolved alone"
+cmp "$dir/named/b.vgp" "$dir/b1.vgp" || fail "the second of many profiles differs from the same profile resolved alone"
 exits 0 "$VGTOOL" resolve -s "$dir/store" -o "$dir/named" "$dir/named/a.vgp" "$dir/named/b.vgp"
 "$VGTOOL" report --json "$dir/named/a.vgp" >"$dir/again.json"
-cmp "$dir/again.json" "$dir/sym.json" || fail "resolved in place, once more, it is another"
+cmp "$dir/again.json" "$dir/sym.json" || fail "a profile resolved again in place differs"
 exits 0 "$VGTOOL" resolve -s "$dir/store" -o "$dir/slash/" "$dir/a.vgp"
-cmp "$dir/slash/a.vgp" "$dir/sym.vgp" || fail "no directory was made of a name with a slash"
+cmp "$dir/slash/a.vgp" "$dir/sym.vgp" || fail "-o with a slash at the end has not made a directory"
 mkdir "$dir/other"
 cp "$dir/a.vgp" "$dir/other"
 exits 1 "$VGTOOL" resolve -s "$dir/store" -o "$dir/named" "$dir/a.vgp" "$dir/other/a.vgp"
 has err "would both be written"
 exits 2 "$VGTOOL" resolve -s "$dir/store" "$dir/a.vgp" "$dir/b.vgp"
 exits 2 "$VGTOOL" resolve -s "$dir/store" -o '' "$dir/a.vgp"
-has err "-o takes the name of a file"
+has err "-o: the name is empty"
 exits 2 "$VGTOOL" speedscope -o '' "$dir/a.vgp"
-has err "-o takes the name of a file"
+has err "-o: the name is empty"
 exits 2 "$VGTOOL" resolve -s '' -o "$dir/x" "$dir/a.vgp"

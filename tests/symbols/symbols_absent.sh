@@ -1,21 +1,22 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT OR Apache-2.0
 #
-# Debug information of which dwz moved a part to a file that is not there: whoever reads it names that
-# file, a store keeps the fact, `vgtool missing` lists the file, and symbols that are whole are kept.
+# dwz moved a part of the debug information to a file that does not exist.  Every command that reads the rest of the
+# debug information names the missing file, a store records its name, `vgtool missing` lists it, and complete symbols
+# are kept.
 set -eu
 . "${SRCDIR:?}/tests/lib.sh"
 
-# absent_named WHAT: standard error names the absent file, once
+# absent_named WHAT: fails unless standard error names the missing file once
 absent_named() {
 	[ "$(grep -c "$link, build id $id, which was not found" "$dir/err")" = 1 ] ||
-		fail "$1: does not name $link $id once: $(head -c 400 "$dir/err")"
+		fail "$1: not one message about $link $id: $(head -c 400 "$dir/err")"
 }
 absent_unnamed() {
-	! grep -q 'not found' "$dir/err" || fail "$1: names a file: $(cat "$dir/err")"
+	! grep -q 'not found' "$dir/err" || fail "$1: names a missing file: $(cat "$dir/err")"
 }
 
-# ---- two programs, and what they share ----
+# ---- two programs with a shared file ----
 mkdir "$dir/bin" "$dir/whole"
 cat >"$dir/spin.cc" <<'END'
 __attribute__((constructor)) static void spin()
@@ -38,10 +39,10 @@ system="-s /lib/x86_64-linux-gnu/libc.so.6 -s /lib64/ld-linux-x86-64.so.2
 	-s /lib/x86_64-linux-gnu/libstdc++.so.6 -s /lib/x86_64-linux-gnu/libgcc_s.so.1
 	-s /lib/x86_64-linux-gnu/libm.so.6"
 
-# ---- while it is there ----
+# ---- the file exists ----
 exits 0 "$VGTOOL" symbols -o "$dir/store" "$dir/bin/one"
 absent_unnamed "symbols, whole"
-! grep -rq 'INFO ABSENT' "$dir/store" || fail "a whole store has INFO ABSENT"
+! grep -rq 'INFO MISSING' "$dir/store" || fail "a store with complete symbols has INFO MISSING"
 cp -r "$dir/store" "$dir/kept"
 for store in "$dir/store" "$dir/bin"; do
 	exits 0 "$VGTOOL" resolve -s "$store" -o "$dir/named.vgp" "$dir/a.vgp"
@@ -49,11 +50,11 @@ for store in "$dir/store" "$dir/bin"; do
 	exits 0 "$VGTOOL" missing -s "$store" $system "$dir/a.vgp"
 done
 
-# ---- and when it is not ----
+# ---- the file does not exist ----
 mv "$dir/bin/shared.debug" "$dir/elsewhere"
 exits 0 "$VGTOOL" symbols "$dir/bin/one"
 absent_named "symbols to standard output"
-grep -q '<name omitted>' "$dir/out" || fail "no name is lost: the test shows nothing"
+grep -q '<name omitted>' "$dir/out" || fail "no name is missing, so the test proves nothing"
 exits 0 "$VGTOOL" symbols -o "$dir/less" "$dir/bin/one" "$dir/bin/two"
 grep -q "bin/one: .*$link, build id $id" "$dir/err" && grep -q "bin/two: .*$link, build id $id" "$dir/err" ||
 	fail "symbols to a store: $(cat "$dir/err")"
@@ -67,17 +68,17 @@ for store in "$dir/less" "$dir/bin"; do
 	out_holds "it.missing.length === 1 && it.missing[0].name === '$link' && it.missing[0].build_id.toLowerCase() === '$id'"
 	out_holds 'it.missing[0].for === "one" && it.missing[0].samples > 0'
 done
-# A module without symbols is there for nobody else.
+# A module without symbols is listed for itself.
 exits 1 "$VGTOOL" missing --json -s "$dir/less" "$dir/a.vgp"
 out_holds 'it.missing.some(m => m.for === null)'
-# Symbols with all names are not replaced by others, and replace them.
+# Complete symbols replace incomplete ones, and are not replaced by them.
 exits 0 "$VGTOOL" symbols -o "$dir/store" "$dir/bin/one"
-has out 'kept: it has more'
-diff -rq "$dir/store" "$dir/kept" || fail "the whole symbols are others"
+has out 'kept: the existing file has more'
+diff -rq "$dir/store" "$dir/kept" || fail "the complete symbols were changed"
 exits 0 "$VGTOOL" symbols -o "$dir/less" --debug-dir="$dir/whole" "$dir/whole/one"
-cmp "$dir"/less/one/*/one.sym "$dir"/kept/one/*/one.sym || fail "the whole symbols do not replace the others"
+cmp "$dir"/less/one/*/one.sym "$dir"/kept/one/*/one.sym || fail "the complete symbols do not replace the incomplete ones"
 exits 0 "$VGTOOL" store "$dir/less"
-# With symbols that are whole in another store, those are taken.
+# Complete symbols in another store are preferred.
 exits 0 "$VGTOOL" resolve -s "$dir/bin" -s "$dir/kept" -o "$dir/named.vgp" "$dir/a.vgp"
 absent_unnamed "resolve from two stores"
 

@@ -1,20 +1,20 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT OR Apache-2.0
 #
-# vgtool symbols against Breakpad's dump_syms and sentry-cli, on programs built here.
+# Compares vgtool symbols with Breakpad's dump_syms and sentry-cli, on programs that are compiled here.
 #
-# DWARF 4, because dump_syms discards the ranges of DWARF 5.  What may differ:
-#  - INLINE records that only vgtool has: dump_syms does not look into lexical blocks.
-#  - Ranges of INLINE records: dump_syms writes empty ones, and repeats all ranges of a function
-#    under each of its parts.
-#  - Names in an anonymous namespace that have no linkage name: dump_syms drops the namespaces.
-#  - PUBLIC records of stubs (name@plt), which dump_syms does not look for.
-#  - INFO and STACK records; the order of functions of several parts.
+# The programs have DWARF 4, because dump_syms discards the ranges of DWARF 5.  These may differ:
+#  - INLINE records that only vgtool has: dump_syms does not read lexical blocks.
+#  - Ranges of INLINE records: dump_syms writes empty ones, and repeats all ranges of a function under each of its
+#    parts.
+#  - Names in an anonymous namespace without a linkage name: dump_syms drops the namespaces.
+#  - PUBLIC records of stubs (name@plt), which dump_syms does not have.
+#  - INFO and STACK records; the order of functions with several parts.
 set -eu
 . "${SRCDIR:?}/tests/lib.sh"
 : "${DUMP_SYMS:?}" "${SENTRY_CLI:?}"
 
-# One line for each record, with names for numbers, in an order of its own.
+# sym_records FILE: prints a line for each record, with names instead of numbers, sorted
 sym_records() {
 	awk '
 	function hex(text,    i, value) {
@@ -48,7 +48,7 @@ sym_records() {
 	' "$1" | LC_ALL=C sort
 }
 
-# compare NAME SED: the program $dir/NAME, whose names in our file are changed by SED first.
+# compare NAME SED: compares the symbols of $dir/NAME, after SED has changed the names in vgtool's file
 compare() {
 	"$VGTOOL" symbols "$dir/$1" >"$dir/$1.ours" || fail "$1: vgtool failed"
 	"$DUMP_SYMS" -c -d -m "$dir/$1" >"$dir/$1.theirs" || fail "$1: dump_syms failed"
@@ -59,21 +59,21 @@ compare() {
 	if [ -s "$dir/$1.missing" ] || [ -s "$dir/$1.extra" ]; then
 		sed 's/^/  < /' "$dir/$1.missing"
 		sed 's/^/  > /' "$dir/$1.extra"
-		fail "$1: differs from dump_syms (< is only theirs, > is only ours)"
+		fail "$1: differs from dump_syms (< only dump_syms, > only vgtool)"
 	fi
-	# What was compared must have been there.
+	# There must be records to compare.
 	for kind in MODULE FUNC LINE INLINE PUBLIC; do
 		grep -q "^$kind " "$dir/$1.b" || fail "$1: dump_syms wrote no $kind record"
 	done
 	echo "$1: $(grep -c '^FUNC ' "$dir/$1.a") functions, $(grep -c '^LINE ' "$dir/$1.a") lines," \
 		"$(grep -c '^INLINE ' "$dir/$1.b") of $(grep -c '^INLINE ' "$dir/$1.a") inlines," \
-		"$(grep -c '^PUBLIC ' "$dir/$1.a") publics compared"
+		"$(grep -c '^PUBLIC ' "$dir/$1.a") PUBLIC records compared"
 }
 
-# The id that sentry-cli reads from our file is the one it reads from the program.
+# check_id NAME: sentry-cli reads the same ids from the symbol file and from the program
 check_id() {
 	cp "$dir/$1.ours" "$dir/$1.sym"
-	"$SENTRY_CLI" debug-files check "$dir/$1.sym" >"$dir/$1.check" || fail "$1: sentry-cli refuses"
+	"$SENTRY_CLI" debug-files check "$dir/$1.sym" >"$dir/$1.check" || fail "$1: sentry-cli refuses the symbol file"
 	"$SENTRY_CLI" debug-files check "$dir/$1" >"$dir/$1.check-elf" || :
 	for field in 'Debug ID' 'Code ID' Arch; do
 		ours=$(grep "$field:" "$dir/$1.check") || :
@@ -82,7 +82,7 @@ check_id() {
 			fail "$1: $field: '$ours' in the .sym, '$theirs' in the program"
 		fi
 	done
-	grep -q 'Usable: yes' "$dir/$1.check" || fail "$1: sentry-cli does not find it usable"
+	grep -q 'Usable: yes' "$dir/$1.check" || fail "$1: sentry-cli does not call the symbol file usable"
 }
 
 $CC -O2 -g -gdwarf-4 "$fixtures/symbols_plain.c" "$fixtures/symbols_plain_more.c" \
@@ -100,7 +100,7 @@ check_id plain
 check_id library
 check_id names
 
-# Nothing is inlined without optimization, so only the ids and the rest are compared.
+# Without optimization nothing is inlined, so INLINE records are not compared.
 "$VGTOOL" symbols "$dir/unnumbered" >"$dir/unnumbered.ours"
 "$DUMP_SYMS" -c -m "$dir/unnumbered" >"$dir/unnumbered.theirs"
 for file in ours theirs; do
@@ -109,8 +109,8 @@ done
 diff "$dir/unnumbered.theirs.records" "$dir/unnumbered.ours.records" ||
 	fail "unnumbered: differs from dump_syms"
 
-# Where names share an address there is one record, marked, with the same name as theirs.  gold's
-# folding leaves both functions in the debug information, lld's one; without it there are symbols.
+# Several names at one address give one record, marked with m, with the same name as in dump_syms.  After gold's folding
+# the debug information has both functions, after lld's only one.  A stripped program has only linker symbols.
 $CXX -O1 -g -gdwarf-4 -ffunction-sections -fuse-ld=gold -Wl,--icf=all \
 	"$fixtures/symbols_folded.cc" -o "$dir/folded-gold"
 clang++ -O1 -g -gdwarf-4 -ffunction-sections -fuse-ld=lld -Wl,--icf=all \
@@ -125,11 +125,11 @@ for program in folded-gold folded-lld folded-symbols; do
 	diff "$dir/$program.theirs.records" "$dir/$program.ours.records" ||
 		fail "$program: differs from dump_syms -m"
 	grep -qE '^(FUNC|PUBLIC) m .*mixed' "$dir/$program.ours" || fail "$program: nothing was folded"
-	grep -qE '^(FUNC|PUBLIC) m .*_name' "$dir/$program.ours" || fail "$program: no function of two names"
+	grep -qE '^(FUNC|PUBLIC) m .*_name' "$dir/$program.ours" || fail "$program: no function with two names"
 done
 grep -q '^INFO GENERATOR vignette [0-9]' "$dir/plain.ours" || fail "no INFO GENERATOR record"
 
-# What was stripped and kept apart is found again.
+# Debug information in a separate file is found.
 cp "$dir/plain" "$dir/whole"
 objcopy --only-keep-debug "$dir/whole" "$dir/plain.debug"
 strip -o "$dir/plain" "$dir/whole"
@@ -137,16 +137,16 @@ objcopy --add-gnu-debuglink="$dir/plain.debug" "$dir/plain"
 "$VGTOOL" symbols "$dir/plain" >"$dir/separate.ours"
 cmp "$dir/plain.ours" "$dir/separate.ours" || fail "separate: differs from the unstripped program"
 
-# So are the parts of split DWARF, whose file is named in the program.
+# The files of split DWARF that the program names are found.
 (cd "$dir" && $CXX -O2 -g -gdwarf-5 -gsplit-dwarf "$fixtures/symbols_names.cc" -o split)
 (cd "$dir" && $CXX -O2 -g -gdwarf-5 "$fixtures/symbols_names.cc" -o joined)
 for program in split joined; do
 	"$VGTOOL" symbols "$dir/$program" >"$dir/$program.ours"
 	sym_records "$dir/$program.ours" | grep -v '^MODULE ' >"$dir/$program.records"
 done
-cmp "$dir/split.records" "$dir/joined.records" || fail "split: differs from DWARF in one piece"
+cmp "$dir/split.records" "$dir/joined.records" || fail "split: differs from DWARF that is not split"
 
-# In a store the stripped copy does not replace what the whole program gave.
+# In a store, symbols of a stripped copy do not replace those of the whole program.
 mkdir "$dir/trees" "$dir/trees/a" "$dir/trees/b"
 mv "$dir/whole" "$dir/trees/a/plain"
 rm "$dir/plain.debug"
@@ -156,5 +156,5 @@ ln -s .. "$dir/trees/b/around"
 "$VGTOOL" symbols -o "$dir/store" "$dir/trees" >"$dir/progress" || fail "store: status $?"
 [ "$(wc -l <"$dir/progress")" = 2 ] || fail "store: not one line for each file"
 id=$(awk 'NR == 1 { print $4 }' "$dir/plain.ours")
-cmp "$dir/plain.ours" "$dir/store/plain/$id/plain.sym" || fail "store: not what it printed"
+cmp "$dir/plain.ours" "$dir/store/plain/$id/plain.sym" || fail "store: differs from the output without -o"
 

@@ -2,12 +2,12 @@
 //
 // node symbols_cfi.mjs MACHINE BASE OURS DUMP [READELF [THEIRS]]
 //
-// Compares the STACK CFI records of the .sym file OURS with every row that llvm-dwarfdump printed
-// for the same program (DUMP), and with the records of dump_syms (THEIRS).  BASE is the address of
-// the first segment, in hex.  Rules are compared by what they yield: both sides are evaluated over
-// made-up registers and memory.  llvm-dwarfdump 14 does not restore the CFA with the state; that
-// comes from `readelf --debug-dump=frames-interp` (READELF), which does not print expressions.
-// Prints what was compared; status 1 after a difference.
+// Compares the STACK CFI records of the symbol file OURS with every row that llvm-dwarfdump printed for the same
+// program (DUMP), and with the records of dump_syms (THEIRS).  BASE is the address of the first segment, in
+// hexadecimal.  The rules of both sides are evaluated with invented registers and memory, and the results are compared.
+// llvm-dwarfdump 14 does not restore the CFA with the state, so the CFA comes from `readelf --debug-dump=frames-interp`
+// (READELF), which does not print expressions.  Prints counts of what was compared.  The exit status is 1 after a
+// difference.
 import { readFileSync } from 'node:fs';
 
 const [machine, baseText, oursPath, dumpPath, readelfPath, theirsPath] = process.argv.slice(2);
@@ -19,7 +19,7 @@ const riscv = ('pc ra sp gp tp t0 t1 t2 s0 s1 a0 a1 a2 a3 a4 a5 a6 a7 s2 s3 s4 s
 const returnRegister = { x86_64: '$rip', x86: '$eip', arm: 'lr', arm64: 'x30', mips: '$ra',
 	riscv: 'ra' }[machine];
 
-// The name in our records of a register that llvm-dwarfdump names.
+// Returns the name that STACK CFI records have for a register in llvm-dwarfdump's output.
 function registerName(name) {
 	switch (machine) {
 	case 'arm64':
@@ -35,7 +35,7 @@ function registerName(name) {
 	return '$' + name.toLowerCase();
 }
 
-// Registers and memory of a made-up process; the same for the same seed.
+// Invented registers and memory, which depend only on the seed.
 function scramble(seed, text) {
 	let hash = 0xcbf29ce484222325n ^ BigInt(seed);
 	for (const character of text)
@@ -76,7 +76,7 @@ const operations = {
 	le: (a, b) => BigInt(asSigned(a) <= asSigned(b)), lt: (a, b) => BigInt(asSigned(a) < asSigned(b)),
 };
 
-// The value of an expression as llvm-dwarfdump writes it, or undefined where our language has none.
+// The value of an expression in llvm-dwarfdump's form, or undefined if STACK CFI cannot express it.
 function dwarf(text, seed, stack) {
 	for (const part of text.split(', ')) {
 		const [operation, operand] = part.replace(/^DW_OP_/, '').split(' ');
@@ -115,7 +115,7 @@ function dwarf(text, seed, stack) {
 	return stack.at(-1);
 }
 
-// [{ start, end, rules: Map }], one for each row, from STACK CFI records.
+// Reads STACK CFI records: [{ start, end, rules: Map }], one for each row.
 function recordsRead(path) {
 	const rows = [];
 	let end = 0n, last;
@@ -137,14 +137,14 @@ function recordsRead(path) {
 	return rows.sort((a, b) => Number(a.start - b.start));
 }
 
-// The same from llvm-dwarfdump, with the rules as it writes them.
+// Reads such rows from llvm-dwarfdump's output.  The rules keep llvm-dwarfdump's form.
 function dumpRead(path) {
 	const rows = [];
 	let end = 0n, last;
 	for (const line of readFileSync(path, 'latin1').split('\n')) {
 		let match = /FDE cie=\S+ pc=([0-9a-f]+)\.\.\.([0-9a-f]+)/.exec(line);
 		if (match !== null) {
-			// Dropped by the linker, it stands at address 0.
+			// A function that the linker dropped has address 0.
 			end = /^0+$/.test(match[1]) ? -1n << 64n : BigInt('0x' + match[2]) - base;
 			last = undefined;
 		}
@@ -167,8 +167,8 @@ function dumpRead(path) {
 	return rows.sort((a, b) => Number(a.start - b.start));
 }
 
-// The CFA of each row by its address, as readelf writes it.  Rows beyond the end of their function
-// are printed too, by both.
+// The CFA of each row by its address, in readelf's form.  readelf and llvm-dwarfdump also print rows after the end of a
+// function; these are skipped.
 function readelfRead(path) {
 	const rows = new Map();
 	let end = 0n;
@@ -187,7 +187,7 @@ function cfasReplace(rows, cfas) {
 	for (const row of rows) {
 		const cfa = cfas.get(row.start);
 		const isExpression = row.rules.get('.cfa').includes('DW_OP_');
-		// Nothing is printed for a program without instructions.
+		// readelf prints no row for an FDE without instructions.
 		if (cfa === undefined && row.isFirst)
 			continue;
 		if (cfa === undefined || (cfa === 'exp' && !isExpression))
@@ -197,7 +197,7 @@ function cfasReplace(rows, cfas) {
 	}
 }
 
-// A value by one of llvm-dwarfdump's rules; undefined: there is none that can be said.
+// The value of one of llvm-dwarfdump's rules, or undefined if STACK CFI cannot express it.
 function dumpValue(rule, seed, cfa) {
 	const inMemory = /^\[(.*)\]$/.exec(rule);
 	if (inMemory !== null) {
@@ -226,7 +226,7 @@ function registersCompare(ours, dump, seed, cfa) {
 			dumpValue(rule, seed, cfa);
 		if (rule === 'undefined' && key === '.ra')
 			wanted = 0n;
-		// What no rule names is unchanged.
+		// A register without a rule is unchanged.
 		if (our !== wanted && !(rule === 'same' && our === undefined))
 			failures.push(`${ours.start.toString(16)} ${key}: ${ours.rules.get(key)} is not ${rule}`);
 	}
@@ -253,7 +253,7 @@ function rowCompare(ours, dump) {
 	}
 }
 
-// What dump_syms has otherwise: rules by expressions and lost return addresses it passes over.
+// Compares with dump_syms, which ignores rules with expressions and undefined return addresses.
 function recordsCompare(ours, theirs, dump) {
 	const text = rules => [...rules].sort().map(rule => rule.join(': ')).join(' ');
 	if (ours !== undefined && theirs !== undefined && text(ours.rules) === text(theirs.rules))
@@ -265,7 +265,7 @@ function recordsCompare(ours, theirs, dump) {
 			`${theirs && text(theirs.rules)}`);
 }
 
-// The row of a sorted list that covers the address.
+// Returns a function that finds the row for an address.  Addresses must be ascending.
 function finder(rows) {
 	let at = 0;
 	return address => {

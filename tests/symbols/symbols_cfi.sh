@@ -1,15 +1,15 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT OR Apache-2.0
 #
-# STACK CFI records: every row against llvm-dwarfdump and readelf, and against dump_syms; then what
-# they are for, a walk by Breakpad's own stack walker.  Needs minidump_stackwalk beside dump_syms; takes
-# MUTATIONS (150 by default, from SEED on).
+# STACK CFI records: every row is compared with llvm-dwarfdump, readelf and dump_syms.  Then Breakpad's stack walker
+# uses them.  Needs minidump_stackwalk beside dump_syms.  MUTATIONS (default 150) is the number of damaged files, from
+# SEED on.
 #
-# dump_syms differs, and tests/symbols/symbols_cfi.mjs lets it differ, only in rows that have
-#  - an expression (the stubs of the PLT, a signal's frame): it passes over the rule, so that the
-#    one before it goes on, or none is there;
-#  - a return address that is undefined (_start, clone): it names the place where it would be.
-# It does not read sections of the type that lld gives .eh_frame, so that those are not compared.
+# tests/symbols/symbols_cfi.mjs allows dump_syms to differ only in rows with
+#  - an expression (the stubs of the PLT, a signal frame): dump_syms ignores the rule, so that the previous rule stays
+#    valid, or there is no rule;
+#  - an undefined return address (_start, clone): dump_syms writes the place where it would be.
+# dump_syms does not read sections of the type that lld gives .eh_frame, so files of lld are not compared with it.
 set -eu
 . "${SRCDIR:?}/tests/lib.sh"
 : "${DUMP_SYMS:?}" "${SENTRY_CLI:?}"
@@ -22,8 +22,7 @@ first_segment() {
 	readelf -lW "$1" | awk '$1 == "LOAD" { sub("0x", "", $3); print $3; exit }'
 }
 
-# rows MACHINE FILE [readelf [dump_syms]]: compares with llvm-dwarfdump, and with those named.  What
-# was compared is left in $counts.
+# rows MACHINE FILE [readelf [dump_syms]]: compares with llvm-dwarfdump and with the named programs; sets $counts
 rows() {
 	others=
 	"$VGTOOL" symbols "$2" >"$dir/ours" || fail "$2: vgtool failed"
@@ -67,13 +66,13 @@ expect undefined=2
 rows x86_64 /lib/x86_64-linux-gnu/libc.so.6 readelf dump_syms
 rows x86_64 "$(readlink -f /usr/lib/x86_64-linux-gnu/libstdc++.so.6)" readelf dump_syms
 
-# What was left out is said.
+# The row that cannot be expressed is reported.
 "$VGTOOL" symbols -o "$dir/store" "$dir/kinds.so" >"$dir/progress"
 grep -q '^kinds.so: 1 rows of unwind information left out' "$dir/progress" ||
-	fail "kinds.so: nothing said of the row left out"
+	fail "kinds.so: the row that was left out is not reported"
 "$VGTOOL" symbols --no-cfi "$dir/plain" | grep '^STACK' && fail "--no-cfi: STACK records"
 
-# Other machines; .eh_frame, and .debug_frame, which arm has alone.
+# Other machines, with .eh_frame and with .debug_frame.  arm has only .debug_frame.
 for target in aarch64:arm64 i686:x86 armv7:arm mips:mips riscv64:riscv; do
 	for tables in -funwind-tables '-fno-unwind-tables -fno-asynchronous-unwind-tables'; do
 		[ "$target" != armv7:arm ] || [ "$tables" != -funwind-tables ] || continue
@@ -88,7 +87,8 @@ clang --target=powerpc64-linux-gnu -O2 -g -fPIC -ffreestanding -w \
 ld.lld -shared "$dir/object.o" -o "$dir/powerpc64.so"
 "$VGTOOL" symbols "$dir/powerpc64.so" | grep '^STACK' && fail "powerpc64: STACK records"
 
-# Both sections say the same once; kept apart, compressed, it is found; dropped code has no rows.
+# Equal rows of both sections are written once.  Dropped code has no rows.  A compressed .debug_frame in a separate file
+# is found.
 $CC -O2 -g -S -ffunction-sections "$fixtures/symbols_frames.c" -DMAIN -o "$dir/frames.s"
 printf '.cfi_sections .eh_frame, .debug_frame\n' | cat - "$dir/frames.s" >"$dir/both.s"
 $CC "$dir/both.s" -Wl,--gc-sections -o "$dir/both"
@@ -106,11 +106,11 @@ readelf -SW "$dir/debug" | grep -q '\.debug_frame' && fail "debug: not stripped"
 "$VGTOOL" symbols "$dir/debug" | grep '^STACK' >"$dir/separate.stack"
 cmp "$dir/debug.stack" "$dir/separate.stack" || fail "a separate .debug_frame: other rows"
 
-# Breakpad walks a real stack by them: no frame pointers, a realigned frame, one of variable size, a
-# signal's frame, and a callback through libc.
+# Breakpad walks a real stack with the records: no frame pointers, a realigned frame, a frame of variable size, a signal
+# frame, and a callback from libc.
 $CC -std=gnu11 -D_GNU_SOURCE -O2 -g -fomit-frame-pointer "$fixtures/minidump.c" -o "$dir/minidump"
 "$dir/minidump" "$dir/dump"
-# walk STORE: "FUNCTION FOUND-BY" for each frame
+# walk STORE: prints "FUNCTION FOUND-BY" for each frame
 walk() {
 	"$stackwalk" "$dir/dump" "$1" 2>/dev/null | awk '
 	/^ *[0-9]+  / { name = $2 }
@@ -119,23 +119,24 @@ walk() {
 "$VGTOOL" symbols -o "$dir/store" "$dir/minidump" /lib/x86_64-linux-gnu/libc.so.6 >/dev/null
 walk "$dir/store" >"$dir/frames"
 grep -vE 'call frame info|inline record|given as instruction pointer' "$dir/frames" &&
-	fail "minidump: frames found otherwise"
+	fail "minidump: frames that were not found by call frame information"
 grep -q 'libc.so.6!.* call frame info' "$dir/frames" || fail "minidump: no frames of libc"
 names=$(sed -n 's/^minidump!\([a-z_]*\) .*/\1/p' "$dir/frames" | grep -v dump_write | tr '\n' ' ')
 [ "$names" = "leaf aligned variable handler compare saves main _start " ] ||
 	fail "minidump: the stack is $names"
-[ "$(tail -1 "$dir/frames")" = "minidump!_start call frame info" ] || fail "minidump: goes beyond _start"
+[ "$(tail -1 "$dir/frames")" = "minidump!_start call frame info" ] || fail "minidump: the walk does not end at _start"
 "$VGTOOL" symbols --no-cfi -o "$dir/without" "$dir/minidump" /lib/x86_64-linux-gnu/libc.so.6 >/dev/null
-walk "$dir/without" | grep -q 'call frame info' && fail "minidump: walked without records"
+walk "$dir/without" | grep -q 'call frame info' && fail "minidump: frames found by call frame information without STACK records"
 echo "minidump: $(wc -l <"$dir/frames") frames"
 
 "$SENTRY_CLI" debug-files check "$dir/store/minidump/"*/minidump.sym >"$dir/check"
 grep -q 'symtab, debug, unwind' "$dir/check" || fail "sentry-cli: no unwind information"
 
-# Damaged, it costs what was damaged.  Nothing takes long: the program of 100,000 rows is one of them.
+# Damaged unwind information: only the damaged parts are left out, and vgtool takes less than 10 s, also for the FDE
+# with 100,000 rows.
 $CC -O2 "$fixtures/mutate.c" -o "$dir/mutate"
 strip -o "$dir/stripped" "$dir/names"
-mkdir "$dir/mutants"                    # named, one without functions would be a failure
+mkdir "$dir/mutants"                    # if vgtool got the file's own path, a file without functions would be an error
 lost=0
 for file in "$dir/stripped" "$dir/kinds.so"; do
 	set -- $(readelf -SW "$file" | sed -n 's/^ *\[ *[0-9]*\] *\.eh_frame  *//p' |
@@ -151,9 +152,9 @@ for file in "$dir/stripped" "$dir/kinds.so"; do
 		seed=$((seed + 1))
 	done
 done
-[ "$lost" -gt 0 ] || fail "no mutant lost anything"
+[ "$lost" -gt 0 ] || fail "no damaged file has lost anything"
 
-# Expressions that cannot be said, to be looked at anew in each of 200,000 rows.
+# Expressions that STACK CFI cannot express, in each of 200,000 rows.
 {
 	printf '.text\nf:\n.cfi_startproc\n'
 	for register in $(seq 3 15); do
@@ -164,5 +165,5 @@ done
 $CC -shared -nostdlib "$dir/absurd.s" -o "$dir/absurd.so"
 timeout 10 "$VGTOOL" symbols -o "$dir/hurt" "$dir/absurd.so" >"$dir/progress" || fail "absurd.so: status $?"
 grep -q 'damaged parts left out' "$dir/progress" || fail "absurd.so: nothing left out"
-echo "$((2 * MUTATIONS)) mutants: $lost lost something"
+echo "$((2 * MUTATIONS)) damaged files: $lost lost something"
 

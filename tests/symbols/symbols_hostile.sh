@@ -1,29 +1,30 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT OR Apache-2.0
 #
-# Damaged input costs vgtool symbols one sentence and status 1, or what was damaged; never a
-# signal, never a hang.  Takes MUTATIONS (150, or 60 of a sanitized vgtool, from SEED on).
+# With damaged input vgtool symbols prints one message and exits with 1, or leaves the damaged part out.  It is never
+# killed by a signal and never hangs.  MUTATIONS is the number of damaged files, from SEED on (default 150, or 60 for a
+# sanitized vgtool).
 set -eu
 . "${SRCDIR:?}/tests/lib.sh"
 
-# A sanitized program starts slowly, and make fuzz has mutated more by then.
+# A sanitized program starts slowly, and the fuzzers test it more.
 MUTATIONS=${MUTATIONS:-$([ -z "${SANITIZE-}" ] && echo 150 || echo 60)}
 SEED=${SEED:-1}
 
-# run FILE: the status of reading it, with one sentence to stderr if it is 1.  Where that is of names alone, there may be
-# output.
+# run FILE WHAT: runs vgtool symbols on the file and sets $status, which must be 0 or 1.  With 1 there must be one
+# message on standard error, and no output, unless the file only lacks function names.
 run() {
 	status=0
 	timeout 60 "$VGTOOL" symbols "$1" >"$dir/out" 2>"$dir/err" || status=$?
 	case $status in
 	0)
-		[ ! -s "$dir/err" ] || fail "$2: status 0 with a complaint: $(head -1 "$dir/err")"
+		[ ! -s "$dir/err" ] || fail "$2: status 0 with an error message: $(head -1 "$dir/err")"
 		head -1 "$dir/out" | grep -q '^MODULE ' || fail "$2: status 0 without a MODULE record"
 		;;
 	1)
-		[ "$(wc -l <"$dir/err")" = 1 ] || fail "$2: not one sentence"
-		grep -q '^vgtool symbols: ' "$dir/err" || fail "$2: the sentence has no prefix"
-		[ ! -s "$dir/out" ] || grep -q ': no function in it has a name: ' "$dir/err" ||
+		[ "$(wc -l <"$dir/err")" = 1 ] || fail "$2: not one message"
+		grep -q '^vgtool symbols: ' "$dir/err" || fail "$2: the message has no prefix"
+		[ ! -s "$dir/out" ] || grep -q ': no function has a name; ' "$dir/err" ||
 			fail "$2: status 1 with output"
 		;;
 	*)
@@ -32,16 +33,16 @@ run() {
 	esac
 }
 
-# expect STATUS FILE
+# expect STATUS FILE: fails unless vgtool symbols exits with that status
 expect() {
 	run "$2" "$2"
 	[ "$status" = "$1" ] || fail "$2: status $status, not $1"
 }
 
-# misused ARGUMENT...: status 2, and a sentence before the usage
+# misused ARGUMENT...: fails unless the status is 2, with a message before the usage
 misused() {
 	exits 2 "$VGTOOL" symbols "$@"
-	head -1 "$dir/err" | grep -q '^vgtool symbols: ' || fail "symbols $*: no sentence"
+	head -1 "$dir/err" | grep -q '^vgtool symbols: ' || fail "symbols $*: no message"
 }
 
 $CC -O2 "$fixtures/mutate.c" -o "$dir/mutate"
@@ -61,7 +62,7 @@ mkfifo "$dir/fifo"
 expect 1 "$dir/fifo"
 expect 1 /dev/null
 
-# The deepest tree that a path can name, and no symbols in it.
+# A directory tree that is deeper than the longest path, without symbols.
 deep=$dir/deep
 half=$(printf 'd/%.0s' $(seq 1020))
 mkdir -p "$deep/$half" "$dir/lower/$half"
@@ -91,19 +92,18 @@ head -1 "$dir/out" | grep -q '^MODULE ' || fail "stripped: $(cat "$dir/err")"
 expect 0 "$dir/program-gz"
 [ "$(grep -c '^FUNC ' "$dir/out")" -gt 5 ] || fail "compressed sections: no functions"
 
-# Directories and names about as long as the longest path, and longer: what goes beyond 4,096
-# characters is cut.
+# Directories and names about as long as the longest path, and longer: paths are truncated to 4,096 characters.
 characters() {
 	printf "%${1}s" | tr ' ' n
 }
-# long_path DWARF DIRECTORY NAME: the program's only file is NAME in DIRECTORY
+# long_path DWARF DIRECTORY NAME: compiles a program whose only file is NAME in DIRECTORY, and checks its path
 long_path() {
 	(cd "$dir" && printf '# 1 "%s"\nint f(void) { return 1; }\n' "$3" >long.c &&
 		$CC -g -gdwarf-"$1" -shared -nostdlib "-fdebug-prefix-map=$PWD=$2" long.c -o long)
 	expect 0 "$dir/long"
 	{ printf '%s/%s' "$2" "$3" | head -c 4096; echo; } >"$dir/wanted"
 	sed -n 's/^FILE 0 //p' "$dir/out" | cmp -s - "$dir/wanted" ||
-		fail "DWARF $1, a directory of ${#2} and a name of ${#3} characters: not the path"
+		fail "DWARF $1, a directory of ${#2} and a name of ${#3} characters: wrong path"
 }
 for version in 4 5; do
 	for length in 4092 4093 4094 4095 4096 4097 4500 9000; do
@@ -114,14 +114,14 @@ for version in 4 5; do
 	done
 done
 
-# Unwind information beyond 64 bits: what is damaged is left out, and the four good entries are there.
+# Unwind information that overflows 64 bits: the damaged entries are left out, and the four good ones are written.
 $CC -shared -nostdlib "$fixtures/symbols_overflow.s" -o "$dir/overflow.so"
 expect 0 "$dir/overflow.so"
 [ "$(grep -c '^STACK CFI' "$dir/out")" = 4 ] || fail "overflow.so: $(grep '^STACK CFI' "$dir/out")"
 "$VGTOOL" symbols -o "$dir/store" "$dir/overflow.so" >"$dir/out" 2>&1 || fail "overflow.so: status $?"
 grep -q '^overflow.so: 20 damaged parts left out' "$dir/out" || fail "overflow.so: $(cat "$dir/out")"
 
-# What is packed, and what is in another file.
+# Compressed debug information, and debug information in another file.
 objcopy --compress-debug-sections=zstd "$dir/program5" "$dir/program-zstd"
 nm --format=posix "$dir/program5" | awk '$2 == "t" { print $1 }' >"$dir/keep"
 objcopy -S --keep-symbols="$dir/keep" "$dir/program5" "$dir/mini"
@@ -144,6 +144,6 @@ while [ "$seed" -lt $((SEED + MUTATIONS)) ]; do
 	done
 	seed=$((seed + 1))
 done
-# A mutation that never hurts tests nothing.
-[ "$damaged" -gt 0 ] || fail "no mutant was refused"
-echo "$((7 * MUTATIONS)) mutants: $damaged refused"
+# If none is refused, the test proves nothing.
+[ "$damaged" -gt 0 ] || fail "no damaged file was refused"
+echo "$((7 * MUTATIONS)) damaged files: $damaged refused"

@@ -1,20 +1,20 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT OR Apache-2.0
 #
-# Functions of languages whose DW_AT_name is short have their modules, types and outer functions in
-# their names: Fortran as gfortran compiles it; D, Ada and Crystal from a fixture.
+# In some languages DW_AT_name has no scopes.  vgtool symbols adds modules, types and outer functions to these names:
+# Fortran, compiled by gfortran; D, Ada and Crystal from a fixture.
 set -eu
 . "${SRCDIR:?}/tests/lib.sh"
 
-# functions FILE: their names, in order of address; those of several names marked
+# functions FILE: prints the names of its functions, sorted by address; functions with several names are marked with m
 functions() {
 	"$VGTOOL" symbols "$1" | sed -nE 's/^FUNC (m )?[^ ]* [^ ]* [^ ]* (.*)/\1\2/p'
 }
 
-# expect NAME: $dir/NAME.wanted are the functions of $dir/NAME
+# expect NAME: fails unless $dir/NAME.wanted has the functions of $dir/NAME
 expect() {
 	functions "$dir/$1" >"$dir/$1.found"
-	diff "$dir/$1.wanted" "$dir/$1.found" || fail "$1: other functions"
+	diff "$dir/$1.wanted" "$dir/$1.found" || fail "$1: wrong function names"
 }
 
 $CC -shared -nostdlib "$fixtures/symbols_languages.s" -o "$dir/languages"
@@ -34,7 +34,7 @@ two__words
 END
 expect languages
 
-# The linker's names of the same functions do not make them several.
+# Linker symbols of the same functions do not count as further names.
 (cd "$dir" && gfortran -O1 -g -fno-inline -fno-toplevel-reorder "$fixtures/symbols_languages.f90" -o fortran)
 nm "$dir/fortran" | grep -q __shapes_MOD_fill || fail "gfortran: no __shapes_MOD_fill"
 functions "$dir/fortran" | sort >"$dir/fortran.all"
@@ -46,4 +46,4 @@ demo::report
 END
 comm -23 "$dir/fortran.names" "$dir/fortran.all" >"$dir/fortran.lost"
 [ ! -s "$dir/fortran.lost" ] ||
-	fail "fortran: not there: $(tr '\n' ' ' <"$dir/fortran.lost"); there: $(tr '\n' ' ' <"$dir/fortran.all")"
+	fail "fortran: missing: $(tr '\n' ' ' <"$dir/fortran.lost"); found: $(tr '\n' ' ' <"$dir/fortran.all")"

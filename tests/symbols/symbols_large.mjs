@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-// symbols_large.mjs OURS THEIRS: FUNC, line, INLINE and PUBLIC records of two .sym files.  Ends with 1
-// if they differ in anything that symbols_large.sh does not explain.
+// symbols_large.mjs OURS THEIRS: compares FUNC, line, INLINE and PUBLIC records of two symbol files.  The exit status
+// is 1 if they differ in anything that symbols_large.sh does not explain.
 import fs from "node:fs";
 
 function read(path) {
@@ -31,7 +31,7 @@ function read(path) {
 			break;
 		}
 		case "INLINE":
-			// Each range by itself; theirs repeat all of a function's under each of its parts.
+			// Each range by itself: dump_syms repeats all ranges of a function under each of its parts.
 			for (let i = 5; i < words.length; i += 2) {
 				const at = parseInt(words[i], 16);
 
@@ -59,8 +59,8 @@ function read(path) {
 	return { functions, publics };
 }
 
-// Theirs drops anonymous namespaces, and what a name is nested in where that has no linkage name;
-// a lambda's type and a clone's suffix are spelled otherwise.
+// dump_syms drops anonymous namespaces, and the scopes of a name without a linkage name.  It spells types of lambdas
+// and suffixes of clones differently.
 function sameName(ours, theirs) {
 	const plain = (name) => name.replaceAll("(anonymous namespace)::", "").replace(/ \[clone .*?\]/g, "")
 		.replace(/\.(cold|part|constprop|isra|lto_priv)(\.\d+)*/g, "");
@@ -94,8 +94,8 @@ for (const [address, their] of theirs.functions) {
 	}
 	count.moreInlines += Math.max(0, our.inlines.size - their.inlines.size);
 }
-// Theirs has no function, at most a PUBLIC: for thunks and the like, which have lines and no DIE, and
-// for members of lambdas, whose classes are nested in functions.
+// dump_syms has no FUNC records, and at most PUBLIC records, for two kinds of functions: thunks, which have lines and
+// no DIE, and members of lambdas, because the classes of lambdas are nested in functions.
 for (const [address, our] of ours.functions) {
 	if (theirs.functions.has(address))
 		continue;
@@ -109,9 +109,9 @@ for (const [address, name] of theirs.publics) {
 	if (!ours.publics.has(address) && !ours.functions.has(address))
 		wrong.push(`PUBLIC ${address} ${name}: only theirs`);
 }
-console.log(`${count.functions} functions (and ${count.moreFunctions} that only ours has), ${count.lines} lines, ${count.inlines} ranges of inlines ` +
-	`(and ${count.moreInlines} that only ours has), ${count.publics} publics compared; ` +
-	`${wrong.length} differ otherwise than explained`);
+console.log(`${count.functions} functions (and ${count.moreFunctions} only in OURS), ${count.lines} lines, ` +
+	`${count.inlines} ranges of inlined calls (and ${count.moreInlines} only in OURS), ` +
+	`${count.publics} PUBLIC records compared; ${wrong.length} unexplained differences`);
 for (const text of wrong.slice(0, 40))
 	console.log("  " + text);
 process.exit(wrong.length > 0 || count.moreFunctions * 100 > count.functions || count.functions < 1000 || count.lines < 10000 ? 1 : 0);

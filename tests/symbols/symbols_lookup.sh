@@ -1,25 +1,22 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT OR Apache-2.0
 #
-# What our symbols say of addresses drawn evenly from all of .text, against llvm-symbolizer
-# --inlines: programs built here as DWARF 5 with gcc and clang, and Debian's own with the debug
-# packages.  From the binary directly, and again by way of a .sym file: both must be the same.
-# At least 99.9 % must have the same function and line, 99.5 % the same depth of inlines.
+# Compares vgtool's symbols with llvm-symbolizer --inlines, at addresses spread evenly over .text: in programs that gcc
+# and clang compile here with DWARF 5, and in Debian's programs with their debug packages.  Symbols from the binary and
+# from a symbol file must be equal.  At least 99.9 % of the addresses must have the same function and line, and 99.5 %
+# the same depth of inlined calls.  SOAK: 100,000 addresses each, and more programs.
 #
-# What may differ:
-#  - Names.  LLVM takes the outermost from .dynsym, so one function is called by another of its
-#    names; those at one address count as the same, and so do the parts that compilers make
-#    (.cold, .isra).  Where DWARF's linkage name is no mangled one (glibc renames openat to
-#    openat64) ours is the name in the source.
-#  - Parameters.  GCC gives no linkage name to functions that are not visible outside, and so ours
-#    has none (as Breakpad's has none); LLVM takes it from .symtab.
-#  - Where LLVM has no function at all (nameless): padding between functions, for which it still
-#    gives a line and we give nothing; thunks, assembly and libgcc's arithmetic, which only
-#    .symtab and the line table know.  There eu-addr2line decides: the same function and line
-#    wherever we have one, and the other way round a function wherever it has one; but a PUBLIC
-#    record has no size, and so its name, without a line, covers up to 15 bytes of padding behind.
-#
-# Takes SOAK (100,000 addresses each, and more programs).
+# These may differ:
+#  - Names.  LLVM takes the name of the outer function from .dynsym, where the function may have another name.  Names at
+#    one address count as equal, and so do the parts that compilers make (.cold, .isra).  If DWARF's linkage name is not
+#    mangled (glibc renames openat to openat64), vgtool has the name in the source.
+#  - Parameters.  GCC gives no linkage name to functions that are not visible outside their unit.  vgtool then has no
+#    parameters, like Breakpad; LLVM takes the name from .symtab.
+#  - Addresses for which LLVM has no function (nameless).  These are padding between functions, for which LLVM has a
+#    line and vgtool nothing; and thunks, assembly code and libgcc's arithmetic, which are only in .symtab and the line
+#    table.  For these addresses eu-addr2line decides: where vgtool has a function and a line, eu-addr2line must have
+#    the same, and where eu-addr2line has a function, vgtool must have one.  But a PUBLIC record has no size, so its
+#    name, without a line, covers up to 15 bytes of padding after the function.
 set -eu
 . "${SRCDIR:?}/tests/lib.sh"
 : "${LOOKUP:?}"
@@ -27,13 +24,13 @@ compare=$SRCDIR/tests/symbols/lookup_compare.awk
 count=10000
 [ -z "${SOAK-}" ] || count=100000
 
-# debug_file PROGRAM: where its symbols are
+# debug_file PROGRAM: prints the path of the program's debug file, or of the program if there is none
 debug_file() {
 	file=/usr/lib/debug/$(debug_path "$(build_id "$1")")
 	if [ -f "$file" ]; then echo "$file"; else echo "$1"; fi
 }
 
-# judge NAME PROGRAM: of what LLVM has no function for.
+# judge NAME PROGRAM: compares the addresses for which LLVM has no function with eu-addr2line
 judge() {
 	awk -F '\t' '$1 == "nameless" { sub(/^0x/, "", $2); print $2 }' "$dir/$1.diff" |
 		awk 'NR == FNR { at[$1] = $2; next } { print "0x" at[$1] }' "$dir/$1.addresses" - |
@@ -50,15 +47,15 @@ judge() {
 		}' >"$dir/$1.wrong"
 }
 
-# check NAME PROGRAM [COUNT]
+# check NAME PROGRAM [COUNT]: compares that many addresses
 check() {
 	name=$1 program=$2
 	"$LOOKUP" --draw "${3:-$count}" "$program" >"$dir/$name.addresses"
 	"$LOOKUP" "$program" <"$dir/$name.addresses" >"$dir/$name.ours"
 	"$VGTOOL" symbols "$program" >"$dir/$name.sym" || fail "$name: vgtool failed"
 	"$LOOKUP" "$dir/$name.sym" <"$dir/$name.addresses" >"$dir/$name.by-sym"
-	cmp "$dir/$name.ours" "$dir/$name.by-sym" || fail "$name: the .sym says something else"
-	# llvm-symbolizer takes virtual addresses; the comparison is by ours, relative ones.
+	cmp "$dir/$name.ours" "$dir/$name.by-sym" || fail "$name: the symbol file gives other results"
+	# llvm-symbolizer takes virtual addresses.  The comparison uses relative ones.
 	cut -d ' ' -f 2 "$dir/$name.addresses" | sed 's/^/0x/' |
 		llvm-symbolizer -e "$program" --inlines --functions=linkage --no-demangle |
 		c++filt -i >"$dir/$name.raw"
@@ -86,12 +83,12 @@ check() {
 		}' || {
 		grep -v '^nameless' "$dir/$name.diff" | head -20
 		head -5 "$dir/$name.wrong"
-		fail "$name: too many differences (theirs, ours)"
+		fail "$name: too many differences (LLVM's, vgtool's)"
 	}
 	rm -f "$dir/$name".*
 }
 
-# Programs are small: all their bytes would be looked up several times over.
+# These programs are small: more addresses would be looked up several times.
 small=4000
 $CC -O2 -g -gdwarf-5 "$fixtures/symbols_plain.c" "$fixtures/symbols_plain_more.c" \
 	-o "$dir/gcc_c" -lpthread
@@ -99,13 +96,13 @@ $CXX -O2 -g -gdwarf-5 "$fixtures/symbols_names.cc" -o "$dir/gcc_cxx"
 clang -O2 -g -gdwarf-5 "$fixtures/symbols_plain.c" "$fixtures/symbols_plain_more.c" \
 	-o "$dir/clang_c" -lpthread
 clang++ -O2 -g -gdwarf-5 "$fixtures/symbols_names.cc" -o "$dir/clang_cxx"
-# Origins in other units, and units without names.
+# Inlined functions of other units, and units without names
 $CC -O2 -g -gdwarf-5 -flto "$fixtures/symbols_plain.c" "$fixtures/symbols_plain_more.c" \
 	-o "$dir/lto" -lpthread
 $CXX -O2 -g -gdwarf-5 -flto -ffunction-sections -Wl,--gc-sections "$fixtures/symbols_names.cc" \
 	-o "$dir/lto_cxx"
 $CXX -O2 -g -gdwarf-5 -gz=zlib -fdebug-types-section "$fixtures/symbols_names.cc" -o "$dir/types"
-# Only what line tables need: no linkage names, and no scopes.
+# Only line tables: no linkage names and no scopes
 clang++ -O2 -g1 "$fixtures/symbols_names.cc" -o "$dir/tables"
 for program in gcc_c gcc_cxx clang_c clang_cxx lto lto_cxx types tables; do
 	check $program "$dir/$program" $small

@@ -1,39 +1,39 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT OR Apache-2.0
 #
-# Every place that vgtool symbols takes symbols from, on programs built here and now: each names
-# its source and gives the functions, files, lines and inlined calls that llvm-symbolizer finds in
-# the whole program.
+# Every source from which vgtool symbols reads, with programs that are compiled here.  vgtool names the source, and
+# gives the functions, files, lines and inlined calls that llvm-symbolizer finds in the whole program.
 set -eu
 . "${SRCDIR:?}/tests/lib.sh"
 : "${SENTRY_CLI:?}"
 sources="$fixtures/sources.c $fixtures/sources_more.c"
 unset DEBUGINFOD_URLS
 
-# marked NAME: "NAME FILE:LINE" of the line that the fixture marks so
+# marked NAME: prints "NAME FILE:LINE" for the line that the fixture marks with that name
 marked() {
 	(cd "$fixtures" && grep -n "line: $1\b" sources*.c sources.rs) |
 		awk -F : -v name="$1" '{ print name " " $1 ":" $2; exit }'
 }
 chain="$(marked inner) $(marked middle) $(marked hidden)"
 
-# run NAME BINARY OPTION...: $dir/NAME.sym, and what it was read from in $source
+# run NAME BINARY OPTION...: writes $dir/NAME.sym, and sets $source to the source that vgtool names
 run() {
 	name=$1 binary=$2; shift 2
 	rm -rf "$dir/store"
 	source=
 	"$VGTOOL" symbols -o "$dir/store" "$@" "$binary" >"$dir/$name.progress" 2>"$dir/$name.err" ||
-		grep -q ': no function in it has a name: ' "$dir/$name.err" ||
+		grep -q ': no function has a name; ' "$dir/$name.err" ||
 		fail "$name: $(cat "$dir/$name.progress" "$dir/$name.err")"
 	source=$(sed -n '1s/.* from \(.*\) -> .*/\1/p' "$dir/$name.progress")
 	find "$dir/store" -name '*.sym' -exec cp {} "$dir/$name.sym" \;
 }
 
+# base FILE: prints the address of the file's first segment
 base() {
 	readelf -lW "$1" 2>/dev/null | awk '$1 == "LOAD" { print $3; exit }'
 }
 
-# addresses REFERENCE NAME...: every byte of these functions, as the file has them
+# addresses REFERENCE NAME...: prints the address of every byte of these functions, as in the file
 addresses() {
 	reference=$1; shift
 	nm -S --defined-only "$reference" | awk -v wanted=" $* " '
@@ -44,14 +44,14 @@ addresses() {
 	done
 }
 
-# lookup NAME BINARY: addresses of the file -> frames, by our .sym
+# lookup NAME BINARY: prints the frames of the addresses on standard input, according to vgtool's symbol file
 lookup() {
 	offset=$(($(base "$2")))
 	while read -r address; do printf '%x\n' $((0x$address - offset)); done |
 		awk -f "$fixtures/sources_lookup.awk" "$dir/$1.sym" - | cut -d ' ' -f 2-
 }
 
-# reference FILE OPTION...: addresses of the file -> frames, by llvm-symbolizer
+# reference FILE OPTION...: prints the frames of the addresses on standard input, according to llvm-symbolizer
 reference() {
 	file=$1; shift
 	sed 's/^/0x/' | llvm-symbolizer --obj="$file" --inlines --basenames "$@" | awk '
@@ -60,7 +60,8 @@ reference() {
 		{ sub(/:[0-9]+$/, ""); sub(/^[^ ]*:0$/, "??:0"); line = line (line == "" ? "" : " ") name " " $0; half = 0 }'
 }
 
-# frames NAME BINARY WHOLE OPTION...: the frames in ours and in WHOLE, as llvm-symbolizer has it
+# frames NAME BINARY WHOLE OPTION...: compares the frames of vgtool's symbol file with those of llvm-symbolizer for
+# WHOLE
 frames() {
 	name=$1 binary=$2 whole=$3; shift 3
 	addresses "$whole" $functions >"$dir/$name.addresses"
@@ -74,7 +75,8 @@ frames() {
 		fail "$name: differs from llvm-symbolizer ($(wc -l <"$dir/$name.differ") lines): $(head -n 6 "$dir/$name.differ")"
 }
 
-# whole NAME BINARY SOURCE WHOLE OPTION...: names, files, lines and inlines
+# whole NAME BINARY SOURCE WHOLE OPTION...: reads the symbols of BINARY, which must come from SOURCE, and compares their
+# names, files, lines and inlined calls with those of WHOLE
 whole() {
 	name=$1 binary=$2 expected=$3 whole=$4; shift 4
 	run "$name" "$binary" "$@"
@@ -83,7 +85,7 @@ whole() {
 	*) fail "$name: read from '$source', not from '$expected'" ;;
 	esac
 	frames "$name" "$binary" "$whole"
-	grep -qxF "$chain" "$dir/$name.ours" || fail "$name: nothing is at '$chain'"
+	grep -qxF "$chain" "$dir/$name.ours" || fail "$name: no address is at '$chain'"
 	echo "$name: $source, $(wc -l <"$dir/$name.ours") addresses"
 }
 
@@ -106,19 +108,20 @@ done
 readelf -tW "$dir/zstd" | grep -q ZSTD || fail "zstd: objcopy does not write it"
 
 # ---- DWARF in another file ----
-# apart NAME BINARY: BINARY.debug, and what is left of it as $dir/NAME/program
+# apart NAME BINARY: writes the binary's debug information to $dir/NAME/program.debug, and the stripped binary to
+# $dir/NAME/program
 apart() {
 	mkdir -p "$dir/$1"
 	objcopy --only-keep-debug "$2" "$dir/$1/program.debug"
 	strip -o "$dir/$1/program" "$2"
 }
-# filed DIRECTORY FILE: puts a debug file where its build id says
+# filed DIRECTORY FILE: moves a debug file to the path of its build id
 filed() {
 	place=$1/$(debug_path "$(build_id "$2")")
 	mkdir -p "${place%/*}"
 	mv "$2" "$place"
 }
-# no_debug NAME BINARY OPTION...: nothing but .dynsym is found
+# no_debug NAME BINARY OPTION...: fails unless the source is .dynsym
 no_debug() {
 	run "$@"
 	[ "$source" = .dynsym ] || fail "$1: read from '$source'"
@@ -126,12 +129,12 @@ no_debug() {
 
 apart buildid "$dir/gcc5"
 no_debug buildid-none "$dir/buildid/program"
-[ -s "$dir/buildid-none.err" ] || fail "buildid-none: nothing is said of its names"
+[ -s "$dir/buildid-none.err" ] || fail "buildid-none: no message that function names are missing"
 filed "$dir/buildid/tree" "$dir/buildid/program.debug"
 mkdir "$dir/nothing"
 whole buildid "$dir/buildid/program" "DWARF in $dir/buildid/tree/.build-id/*" "$dir/gcc5" \
 	--debug-dir="$dir/nothing" --debug-dir="$dir/buildid/tree"
-# A file with a symbol table only is used where there is none with DWARF, whichever comes first.
+# A file with only a symbol table is used only if there is no file with DWARF, whatever the order of the directories.
 mkdir "$dir/bare"
 objcopy --strip-debug "$dir/gcc5" "$dir/bare/program.debug"
 cp "$dir/buildid/program" "$dir/bare/program"
@@ -147,12 +150,12 @@ case $source in
 ".symtab in $dir/bare/tree/.build-id/"*) ;;
 *) fail "bare: read from '$source'" ;;
 esac
-# Another build's file under this one's name is refused.
-clang -O1 -g -Wl,--build-id $sources -o "$dir/stranger"
-cp "$dir/stranger" "$(find "$dir/buildid/tree" -name '*.debug')"
-no_debug buildid-stranger "$dir/buildid/program" --debug-dir="$dir/buildid/tree"
+# A file of another build with this name is refused.
+clang -O1 -g -Wl,--build-id $sources -o "$dir/other-build"
+cp "$dir/other-build" "$(find "$dir/buildid/tree" -name '*.debug')"
+no_debug buildid-other "$dir/buildid/program" --debug-dir="$dir/buildid/tree"
 
-# linked NAME BINARY: with a .gnu_debuglink
+# linked NAME BINARY: as apart, and adds a .gnu_debuglink
 linked() {
 	apart "$1" "$2"
 	(cd "$dir/$1" && objcopy --add-gnu-debuglink=program.debug program)
@@ -171,7 +174,7 @@ mv "$dir/tree$dir/link/program.debug" "$dir/flat"
 whole link-flat "$dir/link/program" "DWARF in $dir/flat/program.debug" "$dir/gcc5" \
 	--debug-dir="$dir/flat"
 
-# Without a build id the checksum decides, and the module's id is that of its code.
+# Without a build id, the checksum of the debug link decides, and the module has its text id.
 $CC -O2 -g -Wl,--build-id=none $sources -o "$dir/unnumbered"
 linked crc "$dir/unnumbered"
 whole crc "$dir/crc/program" "DWARF in $dir/crc/program.debug" "$dir/unnumbered"
@@ -182,7 +185,7 @@ printf x >>"$dir/crc/program.debug"
 no_debug crc-wrong "$dir/crc/program"
 
 # ---- symbol tables ----
-# names NAME BINARY SOURCE WHOLE FUNCTION...: these, and no others, are named in all their bytes
+# names NAME BINARY SOURCE WHOLE FUNCTION...: fails unless these functions, and no others, are named at all their bytes
 names() {
 	name=$1 binary=$2 expected=$3 whole=$4; shift 4
 	run "$name" "$binary"
@@ -196,7 +199,7 @@ names() {
 		fail "$name: names differ: $(diff "$dir/$name.theirs" "$dir/$name.ours" | head -n 6)"
 	echo "$name: $source, $(wc -l <"$dir/$name.ours") addresses"
 }
-# --only-keep-debug of the symbol table alone: what distributions call mini debug information.
+# Only a symbol table, compressed: distributions call this mini debug information.
 $CC -O2 -rdynamic $sources -o "$dir/plain"
 $CC -O2 $sources "$fixtures/sources_labels.S" -o "$dir/labels"
 $CC -O2 -g $sources "$fixtures/sources_labels.S" -o "$dir/labels-lines"
@@ -218,7 +221,7 @@ head -c 200 "$dir/mini.xz" >"$dir/cut.xz"
 objcopy --add-section .gnu_debugdata="$dir/cut.xz" "$dir/stripped" "$dir/minidebug-cut"
 names minidebug-cut "$dir/minidebug-cut" .dynsym "$dir/plain" exported elsewhere main
 grep -q ': 1 damaged' "$dir/minidebug-cut.progress" || fail "minidebug-cut: the damage is not counted"
-# A debug file may hold a symbol table only.
+# A debug file may have only a symbol table.
 apart tableonly "$dir/plain"
 filed "$dir/tableonly/tree" "$dir/tableonly/program.debug"
 run tableonly "$dir/tableonly/program" --debug-dir="$dir/tableonly/tree"
@@ -228,21 +231,21 @@ case $source in
 esac
 grep -q '^PUBLIC .* hidden$' "$dir/tableonly.sym" || fail "tableonly: no PUBLIC hidden"
 
-# Labels of assembly, and functions that are chosen at load time; not marks within functions.
+# Labels in assembly code and functions that are chosen at load time have names.  Labels within functions have none.
 run labels "$dir/labels"
 for name in bare_label chosen; do
 	address=$(nm "$dir/labels" | awk -v name=$name '$3 == name { print $1 }')
 	found=$(echo "$address" | lookup labels "$dir/labels")
 	[ "$found" = "$name ??:0" ] || fail "labels: $name is called '$found'"
 done
-! grep -q 'mark_within' "$dir/labels.sym" || fail "labels: a mark within a function is a PUBLIC"
-# With debug information they have lines.
+! grep -q 'mark_within' "$dir/labels.sym" || fail "labels: a label within a function has a PUBLIC record"
+# With debug information these labels also have lines.
 run labels-lines "$dir/labels-lines"
 address=$(nm "$dir/labels-lines" | awk '$3 == "bare_label" { print $1 }')
 found=$(echo "$address" | lookup labels-lines "$dir/labels-lines")
 line=$(($(grep -n '^bare_label:' "$fixtures/sources_labels.S" | cut -d : -f 1) + 1))
 [ "$found" = "bare_label sources_labels.S:$line" ] || fail "labels-lines: '$found', not line $line"
-! grep -q 'mark_within' "$dir/labels-lines.sym" || fail "labels-lines: a mark is a function"
+! grep -q 'mark_within' "$dir/labels-lines.sym" || fail "labels-lines: a label within a function has a record"
 
 # ---- stubs of the procedure linkage table, as objdump names them ----
 cat >"$dir/calls.c" <<'EOF'
@@ -262,7 +265,7 @@ for options in "" "-Wl,-z,now" "-fcf-protection -Wl,-z,ibtplt" "-no-pie -fuse-ld
 	run "$name" "$dir/$name"
 	objdump -d "$dir/$name" | awk '/^[0-9a-f]+ <.*@plt>:$/ { print $1 " " substr($2, 2, length($2) - 3) }' \
 		>"$dir/$name.stubs"
-	grep -q 'getenv@plt' "$dir/$name.stubs" || fail "$name: objdump sees no stub"
+	grep -q 'getenv@plt' "$dir/$name.stubs" || fail "$name: objdump shows no stub"
 	while read -r address stub; do
 		found=$(echo "$address" | lookup "$name" "$dir/$name")
 		[ "$found" = "$stub ??:0" ] || fail "$name: $stub is called '$found'"
@@ -270,9 +273,9 @@ for options in "" "-Wl,-z,now" "-fcf-protection -Wl,-z,ibtplt" "-no-pie -fuse-ld
 	echo "$name: $(wc -l <"$dir/$name.stubs") stubs"
 done
 
-# ---- what linkers do ----
+# ---- functions that linkers drop, fold and move ----
 $CC -O2 -g -ffunction-sections -Wl,--gc-sections $sources -o "$dir/collected"
-! nm "$dir/collected" | grep -q dropped || fail "collected: dropped is there"
+! nm "$dir/collected" | grep -q dropped || fail "collected: the linker has not dropped dropped()"
 whole collected "$dir/collected" DWARF "$dir/collected"
 ! grep -qE '(FUNC|PUBLIC) .*dropped' "$dir/collected.sym" || fail "collected: dropped has a record"
 for linker in bfd lld; do
@@ -290,7 +293,7 @@ $CC -O2 -g -flto $sources -o "$dir/lto-gcc"
 clang -O2 -g -flto -fuse-ld=lld $sources -o "$dir/lto-clang"
 for name in lto-gcc lto-clang; do
 	functions="hidden.constprop.0 exported.constprop.0 $functions" whole $name "$dir/$name" DWARF "$dir/$name"
-	! grep -q '^FUNC .* elsewhere$' "$dir/$name.sym" || fail "$name: nothing is taken across units"
+	! grep -q '^FUNC .* elsewhere$' "$dir/$name.sym" || fail "$name: elsewhere() was not moved into the other unit"
 	grep -q "^elsewhere sources_more.c:" "$dir/$name.ours" || fail "$name: elsewhere is not inlined"
 done
 
@@ -321,7 +324,7 @@ machine mips64el-linux-gnuabi64 mips
 machine aarch64-linux-gnu arm64
 machine riscv64-linux-gnu riscv -mno-relax
 
-# ---- dwz: what two programs share is in a third file ----
+# ---- dwz: two programs share a third file ----
 mkdir "$dir/dwz"
 for which in one two; do
 	$CXX -O2 -g -D"WHICH_$which" "$fixtures/symbols_names.cc" -o "$dir/dwz/$which"
@@ -342,21 +345,21 @@ dwz_check() {
 dwz_check dwz "DWARF and $dir/dwz/shared.debug"
 filed "$dir/dwz/tree" "$dir/dwz/shared.debug"
 dwz_check dwz-tree "DWARF and $dir/dwz/tree/.build-id/*" --debug-dir="$dir/dwz/tree"
-# Its place taken by another: that one is not believed, and nothing gets a wrong name.
+# Another file at the shared file's path is not used, and no function gets a wrong name.
 cp "$dir/gcc5" "$dir/dwz/shared.debug"
-run dwz-stranger "$dir/dwz/one"
-[ "$source" = DWARF ] || fail "dwz-stranger: read from '$source'"
-grep -E '^(FUNC|INLINE_ORIGIN) ' "$dir/dwz-stranger.sym" | sed -E 's/^INLINE_ORIGIN [0-9]* //; s/^FUNC (m )?[^ ]* [^ ]* [^ ]* //' |
+run dwz-other "$dir/dwz/one"
+[ "$source" = DWARF ] || fail "dwz-other: read from '$source'"
+grep -E '^(FUNC|INLINE_ORIGIN) ' "$dir/dwz-other.sym" | sed -E 's/^INLINE_ORIGIN [0-9]* //; s/^FUNC (m )?[^ ]* [^ ]* [^ ]* //' |
 	grep -v '^<name omitted>' | sort -u >"$dir/dwz/names"
 sed -nE 's/^INLINE_ORIGIN [0-9]* //p; s/^FUNC (m )?[^ ]* [^ ]* [^ ]* //p' "$dir/dwz/one.expected" |
 	sort -u | comm -23 "$dir/dwz/names" - >"$dir/dwz/wrong"
-[ ! -s "$dir/dwz/wrong" ] || fail "dwz-stranger: names from nowhere: $(head -n 3 "$dir/dwz/wrong")"
+[ ! -s "$dir/dwz/wrong" ] || fail "dwz-other: wrong names: $(head -n 3 "$dir/dwz/wrong")"
 
 # ---- split DWARF ----
 code() {
 	objcopy -O binary --only-section=.text "$1" /dev/stdout
 }
-# split NAME COMPILER VERSION: $dir/NAME/program, with .dwo files beside it
+# split NAME COMPILER VERSION: compiles $dir/NAME/program, with .dwo files beside it
 split() {
 	mkdir "$dir/$1"
 	(cd "$dir/$1" && $2 -O2 -g -gdwarf-$3 -gsplit-dwarf $sources -o program)
@@ -366,8 +369,8 @@ for version in 4 5; do
 	for compiler in "$CC" clang; do
 		kind=dwo-${compiler%% *}$version
 		split "$kind" "$compiler" $version
-		# llvm-symbolizer 14 misses inlined calls of split DWARF: what it says of the same
-		# code with DWARF in one piece is what must come out.
+		# llvm-symbolizer 14 misses inlined calls in split DWARF.  So the results are compared with the same
+		# code whose DWARF is not split.
 		joined=$dir/${compiler%% *}$version
 		[ "$joined" != "$dir/cc$version" ] || joined=$dir/gcc$version
 		code "$dir/$kind/program" >"$dir/code-a"; code "$joined" >"$dir/code-b"
@@ -376,7 +379,7 @@ for version in 4 5; do
 
 		mkdir "$dir/$kind/parts"
 		for packer in dwp llvm-dwp; do
-			# The dwp of binutils is of before DWARF 5, and LLVM 14's never ends on GCC's.
+			# The dwp of binutils does not know DWARF 5, and the dwp of LLVM 14 never ends for GCC's files.
 			case $packer$kind in dwp*5 | llvm-dwpdwo-cc5 | llvm-dwpdwo-gcc5) continue ;; esac
 			(cd "$dir/$kind" && timeout 60 $packer -e program -o "program.$packer")
 		done
@@ -413,13 +416,13 @@ for mangling in legacy v0; do
 		>"$dir/rust-$mangling.ours"
 	line=$(marked area)
 	found="<sources::shapes::Square as sources::shapes::Area>::area ${line#* }"
-	grep -qxF "$found" "$dir/rust-$mangling.ours" || fail "rust-$mangling: nothing is at '$found'"
+	grep -qxF "$found" "$dir/rust-$mangling.ours" || fail "rust-$mangling: no address is at '$found'"
 	grep -qE '^FUNC .* sources::shapes::largest(::<sources::shapes::Square>)?$' \
 		"$dir/rust-$mangling.sym" || fail "rust-$mangling: no FUNC largest"
 	echo "rust-$mangling: $found"
 done
 
-# ---- debuginfod: a server of this test's own ----
+# ---- debuginfod: this test runs its own server ----
 exits 1 "$VGTOOL" symbols --debuginfod "$dir/buildid/program"
 has err 'DEBUGINFOD_URLS names no server'
 mkdir "$dir/served"
@@ -430,9 +433,9 @@ url=http://127.0.0.1:$(free_port)
 debuginfod -p "${url##*:}" -d :memory: -F "$dir/served" >"$dir/debuginfod.log" 2>&1 & server=$!
 pids=$server
 id=$(build_id "$dir/gcc5")
-served() { curl -sf -o /dev/null "$url/buildid/$id/debuginfo" || gone $server; }
+served() { curl -sf -o /dev/null "$url/buildid/$id/debuginfo" || exited $server; }
 await 60 "debuginfod has the file or has ended" served
-! gone $server || fail "debuginfod: the server does not start: $(tail -n 3 "$dir/debuginfod.log")"
+! exited $server || fail "debuginfod: the server does not start: $(tail -n 3 "$dir/debuginfod.log")"
 export DEBUGINFOD_URLS="$url"
 no_debug debuginfod-unasked "$dir/debuginfod/program"
 whole debuginfod "$dir/debuginfod/program" "DWARF in $dir/cache/*" "$dir/gcc5" --debuginfod
@@ -443,13 +446,13 @@ case $source in
 ".symtab in $dir/tableonly/tree/.build-id/"*) ;;
 *) fail "debuginfod-bare-unknown: read from '$source'" ;;
 esac
-# What no server has is no failure; a server that is not there is one.
+# It is not an error if no server has the file.  It is an error if the server does not answer.
 no_debug debuginfod-unknown "$dir/stripped" --debuginfod
 kill "$server"
 wait "$server" || :
 pids=
 rm -rf "$dir/cache"
 exits 1 "$VGTOOL" symbols --debuginfod "$dir/debuginfod/program"
-[ "$(wc -l <"$dir/err")" = 1 ] || fail "debuginfod: not one line with the server gone: $(cat "$dir/err")"
+[ "$(wc -l <"$dir/err")" = 1 ] || fail "debuginfod: not one line without the server: $(cat "$dir/err")"
 has err 'debuginfod: '
 

@@ -32,7 +32,7 @@ static int text_read(const char *text)
 	return vg_breakpad_read(&table, path, NULL, 0, &err);
 }
 
-/* What the table writes, for the caller to free. */
+/* Returns what vg_breakpad_write() writes. The caller frees it. */
 static char *text_written(void)
 {
 	char *text;
@@ -60,7 +60,7 @@ static void teardown(void)
 	unlink(path);
 }
 
-static const char whole[] =
+static const char sample_text[] =
 	MODULE
 	"INFO CODE_ID 13CAEF43E19D81A5BD3B972DF35EA43C3B61F2B3\n"
 	GENERATOR
@@ -80,27 +80,27 @@ static const char whole[] =
 	"PUBLIC 1080 0 _start\n"
 	"PUBLIC m 10c0 4 _fini\n";
 
-START_TEST(writes_what_it_read)
+START_TEST(written_text_equals_read_text)
 {
-	char *again;
+	char *written;
 
-	ck_assert_int_eq(text_read(whole), 0);
+	ck_assert_int_eq(text_read(sample_text), 0);
 	ck_assert_uint_eq(table.bad_records, 0);
 	ck_assert_str_eq(table.module_name, "a program");
 	ck_assert_str_eq(table.arch, "x86_64");
 	ck_assert_str_eq(table.debug_id, "43EFCA139DE1A581BD3B972DF35EA43C0");
 	ck_assert_uint_eq(table.build_id_bytes, 20);
-	again = text_written();
-	ck_assert_str_eq(again, whole);
-	free(again);
+	written = text_written();
+	ck_assert_str_eq(written, sample_text);
+	free(written);
 }
 END_TEST
 
-START_TEST(looks_up_what_it_read)
+START_TEST(addresses_of_the_read_file)
 {
 	struct vg_symbol_frame frames[4];
 
-	ck_assert_int_eq(text_read(whole), 0);
+	ck_assert_int_eq(text_read(sample_text), 0);
 	ck_assert_uint_eq(vg_symbols_lookup(&table, 0x1011, frames, 4), 3);
 	ck_assert_str_eq(frames[0].function, "inner(int, char const*)");
 	ck_assert_str_eq(frames[0].file, "/src/c.h");
@@ -116,12 +116,12 @@ START_TEST(looks_up_what_it_read)
 	ck_assert_uint_eq(vg_symbols_lookup(&table, 0x10ff, frames, 4), 1);
 	ck_assert_str_eq(frames[0].function, "_fini");
 	ck_assert_uint_eq(vg_symbols_lookup(&table, 0x2000, frames, 4), 0);
-	ck_assert(table.functions.items[1].multiple);
+	ck_assert(table.functions.items[1].is_multiple);
 	ck_assert_uint_eq(table.functions.items[1].parameter_bytes, 8);
 }
 END_TEST
 
-START_TEST(reads_the_old_inline_grammar)
+START_TEST(old_inline_grammar)
 {
 	struct vg_symbol_frame frames[4];
 
@@ -147,9 +147,9 @@ START_TEST(reads_the_old_inline_grammar)
 }
 END_TEST
 
-/* A second call of the same depth has the same parent, which is found without a search: that took
- * minutes for a large file. */
-START_TEST(old_inlines_find_their_parent)
+/* A further call at the same depth has the same parent. The parent must be found without a search, which took minutes
+ * for a large file. */
+START_TEST(parents_in_the_old_inline_grammar)
 {
 	enum { CALLS = 300000 };
 	static const char head[] = MODULE
@@ -175,18 +175,18 @@ START_TEST(old_inlines_find_their_parent)
 }
 END_TEST
 
-START_TEST(keeps_what_is_wanted)
+START_TEST(only_some_addresses_are_kept)
 {
-	static const uint64_t wanted[] = { 0x10, 0x1012, 0x3000 };
+	static const uint64_t addresses[] = { 0x10, 0x1012, 0x3000 };
 	struct vg_symbol_frame frames[4];
 
-	text_put(whole, sizeof whole - 1);
-	ck_assert_int_eq(vg_breakpad_read(&table, path, wanted, 3, &err), 0);
+	text_put(sample_text, sizeof sample_text - 1);
+	ck_assert_int_eq(vg_breakpad_read(&table, path, addresses, 3, &err), 0);
 	ck_assert_uint_eq(vg_symbols_lookup(&table, 0x1012, frames, 4), 3);
 	ck_assert_str_eq(frames[0].file, "/src/c.h");
 	ck_assert_uint_eq(table.functions.count, 2);
 	vg_symbols_free(&table);
-	/* Ends where the function begins, begins where it ends. */
+	/* One address is before the function, and one right after it. */
 	static const uint64_t others[] = { 0xfff, 0x1040 };
 	ck_assert_int_eq(vg_breakpad_read(&table, path, others, 2, &err), 0);
 	ck_assert_uint_eq(table.lines.count, 0);
@@ -210,16 +210,16 @@ START_TEST(bad_records_are_counted_and_the_rest_kept)
 				   "INFO URL nowhere\n"
 				   "FUTURE record 1 2 3\n"
 				   "\n"
-				   "1000 10 5 0\n"                 /* 8: no FUNC yet */
+				   "1000 10 5 0\n"                 /* 8: before the first FUNC */
 				   "FUNC 1000 10 0 good\n"
-				   "1000 8 5 0 7\n"                /* 10: too long */
-				   "1000 8 5\n"                    /* 11: too short */
-				   "1008 100000000000000000 5 0\n" /* 12: too big */
+				   "1000 8 5 0 7\n"                /* 10: too many fields */
+				   "1000 8 5\n"                    /* 11: too few fields */
+				   "1008 100000000000000000 5 0\n" /* 12: the size is too large */
 				   "1008 8 6 0\n"
-				   "FUNC 2000 nonsense 0 bad\n"    /* 14, and its line 15 */
+				   "FUNC 2000 nonsense 0 bad\n"    /* 14: bad, and so is its line 15 */
 				   "2000 8 6 0\n"
 				   "PUBLIC ffffffffffffffff1 0 x\n" /* 16 */
-				   "INLINE 0 1 0 0 1000 10\n"      /* 17: in no function */
+				   "INLINE 0 1 0 0 1000 10\n"      /* 17: not in a function */
 				   "PUBLIC 3000 0 public"), 0);
 	ck_assert_uint_eq(table.bad_records, 9);
 	ck_assert_uint_eq(table.first_bad_line, 2);
@@ -255,7 +255,7 @@ START_TEST(records_may_come_in_any_order)
 }
 END_TEST
 
-START_TEST(refuses_what_is_no_sym_file)
+START_TEST(bad_files_are_refused)
 {
 	ck_assert_int_eq(text_read(""), -EBADMSG);
 	ck_assert_ptr_nonnull(strstr(err.text, path));
@@ -271,7 +271,7 @@ START_TEST(refuses_what_is_no_sym_file)
 }
 END_TEST
 
-START_TEST(names_cannot_make_records)
+START_TEST(names_cannot_contain_records)
 {
 	uint32_t id;
 	char *text;
@@ -285,55 +285,55 @@ START_TEST(names_cannot_make_records)
 }
 END_TEST
 
-START_TEST(absent_files_are_named)
+START_TEST(missing_file_record)
 {
-	static const char *const bad[] = { "INFO ABSENT ", "INFO ABSENT ab", "INFO ABSENT ab ",
-					   "INFO ABSENT xy file", "INFO ABSENT abc file" };
-	static const char named[] = MODULE GENERATOR "INFO ABSENT AB01 ../.dwz/a b.debug\n"
+	static const char *const bad[] = { "INFO MISSING ", "INFO MISSING ab", "INFO MISSING ab ",
+					   "INFO MISSING xy file", "INFO MISSING abc file" };
+	static const char named[] = MODULE GENERATOR "INFO MISSING AB01 ../.dwz/a b.debug\n"
 				    "FUNC 1000 10 0 a\n";
-	struct vg_absent absent = { 0 };
-	char *again, text[200];
+	struct vg_missing_file missing_file = { 0 };
+	char *written, text[200];
 
 	ck_assert_int_eq(text_read(named), 0);
 	ck_assert_uint_eq(table.bad_records, 0);
-	ck_assert_str_eq(table.absent.path, "../.dwz/a b.debug");
-	ck_assert_uint_eq(table.absent.id_bytes, 2);
-	again = text_written();
-	ck_assert_str_eq(again, named);
-	free(again);
-	ck_assert_int_eq(vg_breakpad_find_absent(&absent, path, &err), 0);
-	ck_assert_str_eq(absent.path, "../.dwz/a b.debug");
-	vg_absent_free(&absent);
+	ck_assert_str_eq(table.missing_file.path, "../.dwz/a b.debug");
+	ck_assert_uint_eq(table.missing_file.id_bytes, 2);
+	written = text_written();
+	ck_assert_str_eq(written, named);
+	free(written);
+	ck_assert_int_eq(vg_breakpad_find_missing_file(&missing_file, path, &err), 0);
+	ck_assert_str_eq(missing_file.path, "../.dwz/a b.debug");
+	vg_missing_file_free(&missing_file);
 	for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
 		vg_symbols_free(&table);
-		snprintf(text, sizeof text, MODULE "%s\nFUNC 1000 10 0 a\nINFO ABSENT ab late\n", bad[i]);
+		snprintf(text, sizeof text, MODULE "%s\nFUNC 1000 10 0 a\nINFO MISSING ab late\n", bad[i]);
 		ck_assert_int_eq(text_read(text), 0);
 		ck_assert_uint_eq(table.bad_records, 1);
-		ck_assert_int_eq(vg_breakpad_find_absent(&absent, path, &err), 0);
-		ck_assert_ptr_null(absent.path);
+		ck_assert_int_eq(vg_breakpad_find_missing_file(&missing_file, path, &err), 0);
+		ck_assert_ptr_null(missing_file.path);
 	}
 	vg_symbols_free(&table);
-	text_put(MODULE "INFO ABSENT ab file\r\n", sizeof MODULE "INFO ABSENT ab file\r\n" - 1);
-	ck_assert_int_eq(vg_breakpad_find_absent(&absent, path, &err), 0);
-	ck_assert_str_eq(absent.path, "file");
-	vg_absent_free(&absent);
-	/* One that ends within the record. */
-	text_put(MODULE "INFO ABSENT ab f", sizeof MODULE "INFO ABSENT ab f" - 1);
-	ck_assert_int_eq(vg_breakpad_find_absent(&absent, path, &err), 0);
-	vg_absent_free(&absent);
+	text_put(MODULE "INFO MISSING ab file\r\n", sizeof MODULE "INFO MISSING ab file\r\n" - 1);
+	ck_assert_int_eq(vg_breakpad_find_missing_file(&missing_file, path, &err), 0);
+	ck_assert_str_eq(missing_file.path, "file");
+	vg_missing_file_free(&missing_file);
+	/* The file ends within the record. AddressSanitizer detects a read beyond the end. */
+	text_put(MODULE "INFO MISSING ab f", sizeof MODULE "INFO MISSING ab f" - 1);
+	ck_assert_int_eq(vg_breakpad_find_missing_file(&missing_file, path, &err), 0);
+	vg_missing_file_free(&missing_file);
 }
 END_TEST
 
-START_TEST(absent_ids_are_cut)
+START_TEST(long_ids_of_missing_files_are_truncated)
 {
 	unsigned char id[VG_BUILD_ID_MAX_BYTES + 100];
 	char record[sizeof MODULE GENERATOR + 300], *text;
 
 	memset(id, 0xab, sizeof id);
 	ck_assert_int_eq(text_read(MODULE), 0);
-	ck_assert_int_eq(vg_absent_set(&table.absent, "file", id, sizeof id), 0);
+	ck_assert_int_eq(vg_missing_file_set(&table.missing_file, "file", id, sizeof id), 0);
 	text = text_written();
-	snprintf(record, sizeof record, MODULE GENERATOR "INFO ABSENT %0*d file\n", 2 * VG_BUILD_ID_MAX_BYTES, 0);
+	snprintf(record, sizeof record, MODULE GENERATOR "INFO MISSING %0*d file\n", 2 * VG_BUILD_ID_MAX_BYTES, 0);
 	for (char *at = strstr(record, "00"); *at == '0'; at += 2)
 		memcpy(at, "AB", 2);
 	ck_assert_str_eq(text, record);
@@ -341,20 +341,20 @@ START_TEST(absent_ids_are_cut)
 }
 END_TEST
 
-START_TEST(unwinds_are_written_and_skipped)
+START_TEST(cfi_records_are_written_and_skipped)
 {
 	static const char *const rules[] = { ".cfa: $rsp 8 + .ra: .cfa -8 + ^", ".cfa: $rsp 16 +" };
-	struct vg_symbol_unwind unwind = { 0x1000, 0x40, 0, 2 };
-	struct vg_symbol_unwind_row row = { 0, 0 };
+	struct vg_symbol_cfi_range unwind = { 0x1000, 0x40, 0, 2 };
+	struct vg_symbol_cfi_row row = { 0, 0 };
 	char *text;
 
 	ck_assert_int_eq(text_read(MODULE "FUNC 1000 40 0 a\n"), 0);
 	for (int i = 0; i < 2; i++) {
 		row.offset_bytes = i == 0 ? 0 : 0x1f;
 		ck_assert_int_ge(vg_intern_string(&table.strings, rules[i], &row.rules), 0);
-		ck_assert_int_eq(vg_array_push(&table.unwind_rows, &row), 0);
+		ck_assert_int_eq(vg_array_push(&table.cfi_rows, &row), 0);
 	}
-	ck_assert_int_eq(vg_array_push(&table.unwinds, &unwind), 0);
+	ck_assert_int_eq(vg_array_push(&table.cfi_ranges, &unwind), 0);
 	text = text_written();
 	ck_assert_str_eq(text, MODULE GENERATOR "FUNC 1000 40 0 a\n"
 			 "STACK CFI INIT 1000 40 .cfa: $rsp 8 + .ra: .cfa -8 + ^\n"
@@ -367,12 +367,12 @@ START_TEST(unwinds_are_written_and_skipped)
 }
 END_TEST
 
-START_TEST(reports_a_full_disk)
+START_TEST(full_disk_is_an_error)
 {
 	FILE *full = fopen("/dev/full", "w");
 
 	ck_assert_ptr_nonnull(full);
-	ck_assert_int_eq(text_read(whole), 0);
+	ck_assert_int_eq(text_read(sample_text), 0);
 	ck_assert_int_eq(vg_breakpad_write(&table, full, &err), -ENOSPC);
 	fclose(full);
 }
@@ -384,19 +384,19 @@ Suite *breakpad_suite(void)
 	TCase *tests = tcase_create("breakpad");
 
 	tcase_add_checked_fixture(tests, setup, teardown);
-	tcase_add_test(tests, writes_what_it_read);
-	tcase_add_test(tests, looks_up_what_it_read);
-	tcase_add_test(tests, reads_the_old_inline_grammar);
-	tcase_add_test(tests, old_inlines_find_their_parent);
-	tcase_add_test(tests, keeps_what_is_wanted);
+	tcase_add_test(tests, written_text_equals_read_text);
+	tcase_add_test(tests, addresses_of_the_read_file);
+	tcase_add_test(tests, old_inline_grammar);
+	tcase_add_test(tests, parents_in_the_old_inline_grammar);
+	tcase_add_test(tests, only_some_addresses_are_kept);
 	tcase_add_test(tests, bad_records_are_counted_and_the_rest_kept);
 	tcase_add_test(tests, records_may_come_in_any_order);
-	tcase_add_test(tests, refuses_what_is_no_sym_file);
-	tcase_add_test(tests, names_cannot_make_records);
-	tcase_add_test(tests, absent_files_are_named);
-	tcase_add_test(tests, absent_ids_are_cut);
-	tcase_add_test(tests, unwinds_are_written_and_skipped);
-	tcase_add_test(tests, reports_a_full_disk);
+	tcase_add_test(tests, bad_files_are_refused);
+	tcase_add_test(tests, names_cannot_contain_records);
+	tcase_add_test(tests, missing_file_record);
+	tcase_add_test(tests, long_ids_of_missing_files_are_truncated);
+	tcase_add_test(tests, cfi_records_are_written_and_skipped);
+	tcase_add_test(tests, full_disk_is_an_error);
 	suite_add_tcase(suite, tests);
 	return suite;
 }

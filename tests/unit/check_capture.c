@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Whether what is recorded is what the threads did: stacks, threads, modules, times. */
+/* Recordings of this process. The profile must show what the threads did: stacks, threads, modules, times. */
 #include <dlfcn.h>
 #include <errno.h>
 #include <pthread.h>
@@ -14,7 +14,7 @@
 #include "libvgctl/vgctl.h"
 #include "tests/spin.h"
 #include "tests/unit/suites.h"
-#include "tests/unit/taken.h"
+#include "tests/unit/recorded.h"
 
 enum { DEPTH = 3000 };
 
@@ -51,51 +51,51 @@ static __attribute__((noinline)) void spin_here_ms(uint64_t ms)
 	}
 }
 
-static __attribute__((noinline)) void recurse(int depth, void (*at_bottom)(void))
+static __attribute__((noinline)) void recurse(int depth, void (*innermost)(void))
 {
 	if (depth > 1)
-		recurse(depth - 1, at_bottom);
+		recurse(depth - 1, innermost);
 	else
-		at_bottom();
-	sink++;                          /* no tail call */
+		innermost();
+	sink++;                          /* prevents a tail call */
 }
 
-/* ---- what a profile says ---- */
+/* ---- the profile ---- */
 
-static const char *module_name(const struct taken *taken, uint32_t module)
+static const char *module_name(const struct recorded *recorded, uint32_t module)
 {
 	return module == VG_NONE ? NULL :
-	       vg_profile_text(&taken->profile, taken->profile.modules.items[module].name);
+	       vg_profile_text(&recorded->profile, recorded->profile.modules.items[module].name);
 }
 
-/* Whether the frame is within `bytes` of a function of this program or its libraries. */
-static bool frame_in(const struct taken *taken, const struct vg_stack *frame, const void *function,
+/* True if the frame's address is within `bytes` of the start of the function. */
+static bool frame_in(const struct recorded *recorded, const struct vg_stack *frame, const void *function,
 		     size_t bytes)
 {
 	const struct vg_module *module;
 
 	if (frame->module == VG_NONE)
 		return false;
-	module = &taken->profile.modules.items[frame->module];
+	module = &recorded->profile.modules.items[frame->module];
 	return module->base + frame->address - (uint64_t)function < bytes;
 }
 
-static size_t frames_in(const struct taken *taken, uint32_t stack, const void *function,
+static size_t frames_in(const struct recorded *recorded, uint32_t stack, const void *function,
 			size_t bytes)
 {
 	size_t count = 0;
 
-	for (; stack != VG_NONE; stack = taken->profile.stacks.items[stack].parent)
-		count += frame_in(taken, &taken->profile.stacks.items[stack], function, bytes);
+	for (; stack != VG_NONE; stack = recorded->profile.stacks.items[stack].parent)
+		count += frame_in(recorded, &recorded->profile.stacks.items[stack], function, bytes);
 	return count;
 }
 
-static const struct vg_thread *thread_named(const struct taken *taken, const char *name)
+static const struct vg_thread *thread_named(const struct recorded *recorded, const char *name)
 {
-	for (size_t i = 0; i < taken->profile.threads.count; i++) {
-		const struct vg_thread *thread = &taken->profile.threads.items[i];
+	for (size_t i = 0; i < recorded->profile.threads.count; i++) {
+		const struct vg_thread *thread = &recorded->profile.threads.items[i];
 
-		if (strcmp(vg_profile_text(&taken->profile, thread->name), name) == 0)
+		if (strcmp(vg_profile_text(&recorded->profile, thread->name), name) == 0)
 			return thread;
 	}
 	ck_abort_msg("no thread %s in the profile", name);
@@ -104,103 +104,103 @@ static const struct vg_thread *thread_named(const struct taken *taken, const cha
 
 /* ---- tests ---- */
 
-static struct vgctl_session *sampling;
+static struct vgctl_session *session_on_demand;
 
-static void sample_at_bottom(void)
+static void sample_innermost(void)
 {
-	ck_assert_int_eq(vgctl_sample(sampling), 0);
+	ck_assert_int_eq(vgctl_sample(session_on_demand), 0);
 }
 
-/* One sample at the bottom of a recursion.  On a busy machine one may be lost. */
-static void deep_take(struct taken *taken, void (*descend)(int depth, void (*at_bottom)(void)), int depth)
+/* Takes one sample in the innermost call of a recursion. Retries, because a sample may be lost on a busy machine. */
+static void record_deep_stack(struct recorded *recorded, void (*descend)(int depth, void (*innermost)(void)), int depth)
 {
-	for (int tries = 0; tries < 20; tries++) {
-		sampling = session_begin(VGCTL_ON_DEMAND);
-		descend(depth, sample_at_bottom);
-		ck_assert_int_eq(vgctl_end(sampling, NULL), 0);
-		taken_read(taken, path);
-		if (taken->profile.samples.count > 0)
+	for (int attempts = 0; attempts < 20; attempts++) {
+		session_on_demand = session_begin(VGCTL_ON_DEMAND);
+		descend(depth, sample_innermost);
+		ck_assert_int_eq(vgctl_end(session_on_demand, NULL), 0);
+		recorded_read(recorded, path);
+		if (recorded->profile.samples.count > 0)
 			break;
-		taken_free(taken);
+		recorded_free(recorded);
 	}
-	ck_assert_uint_eq(taken->profile.samples.count, 1);
+	ck_assert_uint_eq(recorded->profile.samples.count, 1);
 }
 
-/* Recursion shows at its true depth, far deeper than the first snapshot reaches. */
-START_TEST(true_depth)
+/* The stack is far deeper than the first snapshot reaches. All of its frames are in the profile. */
+START_TEST(deep_stack_is_complete)
 {
-	struct taken taken;
+	struct recorded recorded;
 
-	deep_take(&taken, recurse, DEPTH);
-	ck_assert_uint_eq(taken.profile.samples.items[0].end, VG_WALK_ROOT);
-	ck_assert_uint_eq(frames_in(&taken, taken.profile.samples.items[0].stack, recurse, 128), DEPTH);
-	taken_free(&taken);
+	record_deep_stack(&recorded, recurse, DEPTH);
+	ck_assert_uint_eq(recorded.profile.samples.items[0].end, VG_WALK_ROOT);
+	ck_assert_uint_eq(frames_in(&recorded, recorded.profile.samples.items[0].stack, recurse, 128), DEPTH);
+	recorded_free(&recorded);
 }
 END_TEST
 
-/* In each call 16 KiB more of the stack. */
-static __attribute__((noinline)) void recurse_wide(int depth, void (*at_bottom)(void))
+/* Each call uses 16 KiB of stack. */
+static __attribute__((noinline)) void recurse_wide(int depth, void (*innermost)(void))
 {
-	volatile char room[16 * 1024];
+	volatile char large[16 * 1024];
 
-	room[0] = 1;
+	large[0] = 1;
 	if (depth > 1)
-		recurse_wide(depth - 1, at_bottom);
+		recurse_wide(depth - 1, innermost);
 	else
-		at_bottom();
-	sink += room[0];
+		innermost();
+	sink += large[0];
 }
 
-/* A stack of which no more than a part is copied is cut visibly, too. */
-START_TEST(cut_stack)
+/* Only a part of a large stack is copied. The profile says that the stack is truncated. */
+START_TEST(large_stack_is_truncated)
 {
-	struct taken taken;
+	struct recorded recorded;
 
-	deep_take(&taken, recurse_wide, 100);
-	ck_assert_uint_eq(taken.profile.samples.items[0].end, VG_WALK_SNAPSHOT);
-	ck_assert_uint_ge(frames_in(&taken, taken.profile.samples.items[0].stack, recurse_wide, 1024), 50);
-	taken_free(&taken);
+	record_deep_stack(&recorded, recurse_wide, 100);
+	ck_assert_uint_eq(recorded.profile.samples.items[0].end, VG_WALK_TRUNCATED);
+	ck_assert_uint_ge(frames_in(&recorded, recorded.profile.samples.items[0].stack, recurse_wide, 1024), 50);
+	recorded_free(&recorded);
 }
 END_TEST
 
-/* max_frames cuts visibly. */
-START_TEST(cut_depth)
+/* The profile says that max_frames cut the stack. */
+START_TEST(frame_limit)
 {
 	const struct vg_stack *leaf;
 	struct vgctl_options options = VGCTL_OPTIONS_INIT;
-	struct taken taken;
+	struct recorded recorded;
 
 	options.rate_hz = VGCTL_ON_DEMAND;
 	options.max_frames = 50;
-	ck_assert_int_eq(vgctl_begin(path, &options, &sampling), 0);
-	recurse(DEPTH, sample_at_bottom);
-	ck_assert_int_eq(vgctl_end(sampling, NULL), 0);
-	taken_read(&taken, path);
-	ck_assert_uint_eq(taken.profile.samples.items[0].end, VG_WALK_DEPTH);
-	leaf = &taken.profile.stacks.items[taken.profile.samples.items[0].stack];
-	ck_assert_uint_eq(leaf->depth - (leaf->found == VG_FOUND_CALL), 50);
-	taken_free(&taken);
+	ck_assert_int_eq(vgctl_begin(path, &options, &session_on_demand), 0);
+	recurse(DEPTH, sample_innermost);
+	ck_assert_int_eq(vgctl_end(session_on_demand, NULL), 0);
+	recorded_read(&recorded, path);
+	ck_assert_uint_eq(recorded.profile.samples.items[0].end, VG_WALK_FRAME_LIMIT);
+	leaf = &recorded.profile.stacks.items[recorded.profile.samples.items[0].stack];
+	ck_assert_uint_eq(leaf->depth - (leaf->found_by == VG_FOUND_BY_SYSTEM_CALL), 50);
+	recorded_free(&recorded);
 }
 END_TEST
 
-/* The innermost frame is where the thread runs, not its caller. */
-START_TEST(leaf_is_kept)
+/* The leaf frame is the function that runs, not its caller. */
+START_TEST(leaf_frame)
 {
 	struct vgctl_session *session = session_begin(499);
-	struct taken taken;
+	struct recorded recorded;
 	size_t leaves = 0;
 
 	spin_here_ms(600);
 	ck_assert_int_eq(vgctl_end(session, NULL), 0);
-	taken_read(&taken, path);
-	for (size_t i = 0; i < taken.profile.samples.count; i++) {
-		uint32_t stack = taken.profile.samples.items[i].stack;
+	recorded_read(&recorded, path);
+	for (size_t i = 0; i < recorded.profile.samples.count; i++) {
+		uint32_t stack = recorded.profile.samples.items[i].stack;
 
 		if (stack != VG_NONE)
-			leaves += frame_in(&taken, &taken.profile.stacks.items[stack], spin_here_ms, 1024);
+			leaves += frame_in(&recorded, &recorded.profile.stacks.items[stack], spin_here_ms, 1024);
 	}
-	ck_assert_uint_ge(leaves * 100, taken.profile.samples.count * 80);
-	taken_free(&taken);
+	ck_assert_uint_ge(leaves * 100, recorded.profile.samples.count * 80);
+	recorded_free(&recorded);
 }
 END_TEST
 
@@ -227,11 +227,11 @@ static void *sleeping_thread(void *ignored)
 	return ignored;
 }
 
-/* Threads have their names, their beginnings and ends; wall weights add up to their time; a
- * sleeper is repeated, not stopped. */
-START_TEST(threads)
+/* Threads have their names and the times when they were created and exited. Wall times add up to a thread's life. A
+ * sleeping thread is not stopped. */
+START_TEST(threads_and_times)
 {
-	struct taken taken;
+	struct recorded recorded;
 	pthread_t early, late, sleeper;
 	const struct vg_thread *thread;
 	struct vgctl_session *session;
@@ -252,37 +252,37 @@ START_TEST(threads)
 	pthread_join(early, NULL);
 	pthread_join(sleeper, NULL);
 
-	taken_read(&taken, path);
-	ck_assert_uint_eq(taken.profile.threads.count, 4);
-	for (size_t i = 0; i < taken.profile.samples.count; i++) {
-		const struct vg_sample *sample = &taken.profile.samples.items[i];
+	recorded_read(&recorded, path);
+	ck_assert_uint_eq(recorded.profile.threads.count, 4);
+	for (size_t i = 0; i < recorded.profile.samples.count; i++) {
+		const struct vg_sample *sample = &recorded.profile.samples.items[i];
 
 		wall_ns[sample->thread] += sample->wall_ns;
 		cpu_ns[sample->thread] += sample->cpu_ns;
 	}
 	for (size_t i = 0; i < 4; i++) {
-		uint64_t begin_ns = taken.profile.threads.items[i].begin_ns;
-		uint64_t end_ns = taken.profile.threads.items[i].end_ns;
-		uint64_t lived_ns = (end_ns < taken.profile.duration_ns ? end_ns :
-				     taken.profile.duration_ns) - begin_ns;
+		uint64_t begin_ns = recorded.profile.threads.items[i].begin_ns;
+		uint64_t end_ns = recorded.profile.threads.items[i].end_ns;
+		uint64_t life_ns = (end_ns < recorded.profile.duration_ns ? end_ns :
+				    recorded.profile.duration_ns) - begin_ns;
 
-		ck_assert_uint_le(wall_ns[i], lived_ns + 1000000);
-		ck_assert_uint_ge(wall_ns[i] + 200000000, lived_ns);
-		ck_assert_uint_le(cpu_ns[i], lived_ns + 20000000);
+		ck_assert_uint_le(wall_ns[i], life_ns + 1000000);
+		ck_assert_uint_ge(wall_ns[i] + 200000000, life_ns);
+		ck_assert_uint_le(cpu_ns[i], life_ns + 20000000);
 	}
-	thread = thread_named(&taken, "short");
+	thread = thread_named(&recorded, "short");
 	ck_assert_uint_ge(thread->begin_ns, 450000000);
 	ck_assert_uint_ne(thread->end_ns, UINT64_MAX);
 	ck_assert_uint_le(thread->end_ns - thread->begin_ns, late_ns + 60000000);
-	thread_named(&taken, "early");
-	thread = thread_named(&taken, "sleeper");
-	ck_assert_uint_le(cpu_ns[thread - taken.profile.threads.items], 20000000);
-	taken_free(&taken);
+	thread_named(&recorded, "early");
+	thread = thread_named(&recorded, "sleeper");
+	ck_assert_uint_le(cpu_ns[thread - recorded.profile.threads.items], 20000000);
+	recorded_free(&recorded);
 }
 END_TEST
 
-/* The helper inherits that, and stops threads. */
-static void interrupts_forbid(void)
+/* Sets a system call filter that forbids timers. The helper inherits the filter, so it stops threads instead. */
+static void timers_forbid(void)
 {
 	scmp_filter_ctx filter = seccomp_init(SCMP_ACT_ALLOW);
 
@@ -308,18 +308,18 @@ static void *napping_thread(void *ignored)
 	return ignored;
 }
 
-/* A thread that has slept for long beside others that run is seen to run when it wakes; and one that
- * was born and ended meanwhile was there. */
-START_TEST(sleeper_wakes)
+/* A thread that slept for long while others ran is sampled running when it wakes. A thread that was created and exited
+ * meanwhile is in the profile. */
+START_TEST(sleeping_thread_wakes)
 {
 	uint64_t ran_ns = 0;
 	struct vgctl_session *session;
 	const struct vg_thread *napper;
-	struct taken taken;
-	pthread_t nap, late;
+	struct recorded recorded;
+	pthread_t napper_thread, late;
 
-	interrupts_forbid();
-	pthread_create(&nap, NULL, napping_thread, NULL);
+	timers_forbid();
+	pthread_create(&napper_thread, NULL, napping_thread, NULL);
 	session = session_begin(199);
 	spin_here_ms(1300);
 	pthread_create(&late, NULL, short_thread, NULL);
@@ -327,32 +327,32 @@ START_TEST(sleeper_wakes)
 	pthread_join(late, NULL);
 	atomic_store(&stopping, true);
 	ck_assert_int_eq(vgctl_end(session, NULL), 0);
-	pthread_join(nap, NULL);
-	taken_read(&taken, path);
-	thread_named(&taken, "short");
-	napper = thread_named(&taken, "napper");
-	for (size_t i = 0; i < taken.profile.samples.count; i++) {
-		const struct vg_sample *sample = &taken.profile.samples.items[i];
+	pthread_join(napper_thread, NULL);
+	recorded_read(&recorded, path);
+	thread_named(&recorded, "short");
+	napper = thread_named(&recorded, "napper");
+	for (size_t i = 0; i < recorded.profile.samples.count; i++) {
+		const struct vg_sample *sample = &recorded.profile.samples.items[i];
 
-		if (napper != &taken.profile.threads.items[sample->thread])
+		if (napper != &recorded.profile.threads.items[sample->thread])
 			continue;
 		if (sample->stack != VG_NONE &&
-		    taken.profile.stacks.items[sample->stack].found != VG_FOUND_CALL)
+		    recorded.profile.stacks.items[sample->stack].found_by != VG_FOUND_BY_SYSTEM_CALL)
 			ran_ns += sample->wall_ns;
 	}
-	/* Of 3.8 s twice 0.3 or more. */
+	/* The thread ran at least twice for 0.3 s in 3.8 s. */
 	ck_assert_uint_ge(ran_ns * 100, napper_ran_ns * 60);
 	ck_assert_uint_le(ran_ns * 100, napper_ran_ns * 150 + 100 * UINT64_C(100000000));
-	taken_free(&taken);
+	recorded_free(&recorded);
 }
 END_TEST
 
-/* A program may put a person's name there. */
+/* A thread's name may identify a person. */
 START_TEST(thread_names_only_if_asked_for)
 {
 	struct vgctl_options options = VGCTL_OPTIONS_INIT;
 	struct vgctl_session *session;
-	struct taken taken;
+	struct recorded recorded;
 	pthread_t thread;
 
 	options.rate_hz = VGCTL_ON_DEMAND;
@@ -363,12 +363,12 @@ START_TEST(thread_names_only_if_asked_for)
 	pthread_setname_np(pthread_self(), "secret");
 	ck_assert_int_eq(vgctl_sample(session), 0);
 	ck_assert_int_eq(vgctl_end(session, NULL), 0);
-	taken_read(&taken, path);
-	ck_assert_uint_ge(taken.profile.threads.count, 2);
-	for (size_t i = 0; i < taken.profile.threads.count; i++)
-		ck_assert_str_eq(vg_profile_text(&taken.profile, taken.profile.threads.items[i].name), "");
-	ck_assert_ptr_null(memmem(taken.file.bytes, taken.file.length, "secret", 6));
-	taken_free(&taken);
+	recorded_read(&recorded, path);
+	ck_assert_uint_ge(recorded.profile.threads.count, 2);
+	for (size_t i = 0; i < recorded.profile.threads.count; i++)
+		ck_assert_str_eq(vg_profile_text(&recorded.profile, recorded.profile.threads.items[i].name), "");
+	ck_assert_ptr_null(memmem(recorded.file.bytes, recorded.file.length, "secret", 6));
+	recorded_free(&recorded);
 }
 END_TEST
 
@@ -376,7 +376,7 @@ START_TEST(cpu_mode)
 {
 	struct vgctl_options options = VGCTL_OPTIONS_INIT;
 	struct vgctl_session *session;
-	struct taken taken;
+	struct recorded recorded;
 	pthread_t sleeper;
 
 	pthread_create(&sleeper, NULL, sleeping_thread, NULL);
@@ -387,16 +387,16 @@ START_TEST(cpu_mode)
 	usleep(500 * 1000);
 	ck_assert_int_eq(vgctl_end(session, NULL), 0);
 	atomic_store(&stopping, true);
-	taken_read(&taken, path);
-	/* The main thread spun for half the time; nobody else did. */
-	ck_assert_uint_ge(taken.profile.samples.count, 30);
-	ck_assert_uint_le(taken.profile.samples.count, 130);
-	taken_free(&taken);
+	recorded_read(&recorded, path);
+	/* Only the main thread ran, for half of the time. */
+	ck_assert_uint_ge(recorded.profile.samples.count, 30);
+	ck_assert_uint_le(recorded.profile.samples.count, 130);
+	recorded_free(&recorded);
 	pthread_join(sleeper, NULL);
 }
 END_TEST
 
-/* Loads a library, runs in it, and unloads it.  Where it was loaded. */
+/* Loads a library, runs its function for a while, and unloads it. Returns where the library was loaded. */
 static void *library_run(const char *library, uint64_t ms, void **function)
 {
 	void (*run)(uint64_t);
@@ -413,22 +413,22 @@ static void *library_run(const char *library, uint64_t ms, void **function)
 	return info.dli_fbase;
 }
 
-/* Wall time of the samples with a frame in that module; of all samples for NULL.  Time and not
- * number, for on a busy machine ticks are skipped. */
-static uint64_t time_in_ns(const struct taken *taken, const char *name)
+/* Wall time of the samples with a frame in that module, or of all samples if name is NULL. It compares times instead of
+ * numbers of samples, because ticks are skipped on a busy machine. */
+static uint64_t time_in_ns(const struct recorded *recorded, const char *name)
 {
 	uint64_t sum_ns = 0;
 
-	for (size_t i = 0; i < taken->profile.samples.count; i++) {
-		uint32_t stack = taken->profile.samples.items[i].stack;
+	for (size_t i = 0; i < recorded->profile.samples.count; i++) {
+		uint32_t stack = recorded->profile.samples.items[i].stack;
 
 		if (name == NULL)
-			sum_ns += taken->profile.samples.items[i].wall_ns;
-		for (; name != NULL && stack != VG_NONE; stack = taken->profile.stacks.items[stack].parent) {
-			const char *module = module_name(taken, taken->profile.stacks.items[stack].module);
+			sum_ns += recorded->profile.samples.items[i].wall_ns;
+		for (; name != NULL && stack != VG_NONE; stack = recorded->profile.stacks.items[stack].parent) {
+			const char *module = module_name(recorded, recorded->profile.stacks.items[stack].module);
 
 			if (module != NULL && strcmp(module, name) == 0) {
-				sum_ns += taken->profile.samples.items[i].wall_ns;
+				sum_ns += recorded->profile.samples.items[i].wall_ns;
 				break;
 			}
 		}
@@ -436,12 +436,12 @@ static uint64_t time_in_ns(const struct taken *taken, const char *name)
 	return sum_ns;
 }
 
-/* One library takes another's place in memory: each sample belongs to the one that was there. */
-START_TEST(libraries_come_and_go)
+/* Two libraries are loaded at the same address, one after the other. Each sample names the one that was loaded then. */
+START_TEST(libraries_at_the_same_address)
 {
 	struct vgctl_session *session = session_begin(499);
 	const struct vg_profile *profile;
-	struct taken taken;
+	struct recorded recorded;
 	size_t unloaded = 0;
 	uint64_t begun_ns, between_ns, ended_ns;
 	void *first, *second, *function;
@@ -455,20 +455,20 @@ START_TEST(libraries_come_and_go)
 	ck_assert_ptr_eq(first, second);
 	spin_here_ms(100);
 	ck_assert_int_eq(vgctl_end(session, NULL), 0);
-	taken_read(&taken, path);
-	profile = &taken.profile;
-	ck_assert_uint_ge(time_in_ns(&taken, "fixture_a.so") * 100, (between_ns - begun_ns) * 75);
-	ck_assert_uint_ge(time_in_ns(&taken, "fixture_b.so") * 100, (ended_ns - between_ns) * 75);
+	recorded_read(&recorded, path);
+	profile = &recorded.profile;
+	ck_assert_uint_ge(time_in_ns(&recorded, "fixture_a.so") * 100, (between_ns - begun_ns) * 75);
+	ck_assert_uint_ge(time_in_ns(&recorded, "fixture_b.so") * 100, (ended_ns - between_ns) * 75);
 	for (size_t i = 0; i < profile->modules.count; i++) {
 		const struct vg_module *module = &profile->modules.items[i];
 
-		if (strncmp(module_name(&taken, (uint32_t)i), "fixture_", 8) == 0) {
+		if (strncmp(module_name(&recorded, (uint32_t)i), "fixture_", 8) == 0) {
 			ck_assert_uint_eq(module->base, (uint64_t)first);
 			unloaded += module->unload_ns != UINT64_MAX;
 		}
 	}
 	ck_assert_uint_eq(unloaded, 2);
-	taken_free(&taken);
+	recorded_free(&recorded);
 }
 END_TEST
 
@@ -486,7 +486,7 @@ static void *vdso_thread(void *ignored)
 START_TEST(vdso_is_a_module)
 {
 	struct vgctl_session *session = session_begin(499);
-	struct taken taken;
+	struct recorded recorded;
 	pthread_t thread;
 
 	pthread_create(&thread, NULL, vdso_thread, NULL);
@@ -494,11 +494,11 @@ START_TEST(vdso_is_a_module)
 	atomic_store(&stopping, true);
 	pthread_join(thread, NULL);
 	ck_assert_int_eq(vgctl_end(session, NULL), 0);
-	taken_read(&taken, path);
-	ck_assert_uint_ge(time_in_ns(&taken, "[vdso]"), 20 * 1000000);
-	for (size_t i = 0; i < taken.profile.samples.count; i++)
-		ck_assert_uint_eq(taken.profile.samples.items[i].end, VG_WALK_ROOT);
-	taken_free(&taken);
+	recorded_read(&recorded, path);
+	ck_assert_uint_ge(time_in_ns(&recorded, "[vdso]"), 20 * 1000000);
+	for (size_t i = 0; i < recorded.profile.samples.count; i++)
+		ck_assert_uint_eq(recorded.profile.samples.items[i].end, VG_WALK_ROOT);
+	recorded_free(&recorded);
 }
 END_TEST
 
@@ -509,15 +509,15 @@ Suite *capture_suite(void)
 
 	tcase_add_checked_fixture(tests, setup, teardown);
 	tcase_set_timeout(tests, 60);
-	tcase_add_test(tests, true_depth);
-	tcase_add_test(tests, cut_depth);
-	tcase_add_test(tests, cut_stack);
-	tcase_add_test(tests, leaf_is_kept);
-	tcase_add_test(tests, threads);
-	tcase_add_test(tests, sleeper_wakes);
+	tcase_add_test(tests, deep_stack_is_complete);
+	tcase_add_test(tests, frame_limit);
+	tcase_add_test(tests, large_stack_is_truncated);
+	tcase_add_test(tests, leaf_frame);
+	tcase_add_test(tests, threads_and_times);
+	tcase_add_test(tests, sleeping_thread_wakes);
 	tcase_add_test(tests, thread_names_only_if_asked_for);
 	tcase_add_test(tests, cpu_mode);
-	tcase_add_test(tests, libraries_come_and_go);
+	tcase_add_test(tests, libraries_at_the_same_address);
 	tcase_add_test(tests, vdso_is_a_module);
 	suite_add_tcase(suite, tests);
 	return suite;

@@ -25,7 +25,7 @@ static void bytes_append(const void *bytes, size_t count)
 	length += count;
 }
 
-static struct vg_chunks walk(void)
+static struct vg_chunks all_chunks(void)
 {
 	return (struct vg_chunks){ .bytes = file, .length = length };
 }
@@ -35,7 +35,7 @@ static void setup(void)
 	length = 0;
 }
 
-static void good_expect(struct vg_chunks *chunks, uint32_t sequence, uint64_t offset, bool gap)
+static void good_expect(struct vg_chunks *chunks, uint32_t sequence, uint64_t offset, bool has_gap)
 {
 	struct vg_damage damage;
 	struct vg_chunk chunk;
@@ -43,7 +43,7 @@ static void good_expect(struct vg_chunks *chunks, uint32_t sequence, uint64_t of
 	ck_assert_int_eq(vg_chunk_next(chunks, &chunk, &damage), VG_CHUNK_GOOD);
 	ck_assert_uint_eq(chunk.sequence, sequence);
 	ck_assert_uint_eq(chunk.offset, offset);
-	ck_assert_int_eq(chunk.gap, gap);
+	ck_assert_int_eq(chunk.gap, has_gap);
 }
 
 static void damage_expect(struct vg_chunks *chunks, uint64_t offset, uint64_t bytes)
@@ -54,7 +54,7 @@ static void damage_expect(struct vg_chunks *chunks, uint64_t offset, uint64_t by
 	ck_assert_int_eq(vg_chunk_next(chunks, &chunk, &damage), VG_CHUNK_DAMAGED);
 	ck_assert_uint_eq(damage.offset, offset);
 	ck_assert_uint_eq(damage.bytes, bytes);
-	ck_assert_ptr_nonnull(damage.what);
+	ck_assert_ptr_nonnull(damage.problem);
 }
 
 static void end_expect(struct vg_chunks *chunks)
@@ -73,7 +73,7 @@ START_TEST(whole_chunks)
 	chunk_append(0, "a", 1);
 	chunk_append(1, "", 0);
 	chunk_append(2, "bc", 2);
-	chunks = walk();
+	chunks = all_chunks();
 	good_expect(&chunks, 0, 0, false);
 	good_expect(&chunks, 1, 22, false);
 	good_expect(&chunks, 2, 43, false);
@@ -88,7 +88,7 @@ START_TEST(missing_chunks_are_a_gap)
 	chunk_append(1, "a", 1);
 	chunk_append(2, "b", 1);
 	chunk_append(5, "c", 1);
-	chunks = walk();
+	chunks = all_chunks();
 	good_expect(&chunks, 1, 0, true);
 	good_expect(&chunks, 2, 22, false);
 	good_expect(&chunks, 5, 44, true);
@@ -105,7 +105,7 @@ START_TEST(garbage_before_between_and_behind)
 	bytes_append(VG_CHUNK_MAGIC, VG_CHUNK_MAGIC_BYTES);
 	chunk_append(1, "b", 1);
 	bytes_append(VG_CHUNK_MAGIC "\0\0\0\2\xce", VG_CHUNK_MAGIC_BYTES + 5);
-	chunks = walk();
+	chunks = all_chunks();
 	damage_expect(&chunks, 0, 4);
 	good_expect(&chunks, 0, 4, false);
 	damage_expect(&chunks, 26, 7);
@@ -115,14 +115,14 @@ START_TEST(garbage_before_between_and_behind)
 }
 END_TEST
 
-/* A sequence number is under the checksum too. */
+/* The checksum covers the sequence number. */
 START_TEST(sequence_is_checked)
 {
 	struct vg_chunks chunks;
 
 	chunk_append(0, "a", 1);
 	file[VG_CHUNK_SEQUENCE_AT + 3] = 1;
-	chunks = walk();
+	chunks = all_chunks();
 	damage_expect(&chunks, 0, 22);
 	end_expect(&chunks);
 }
@@ -135,13 +135,13 @@ START_TEST(impossible_length)
 	chunk_append(0, "a", 1);
 	file[VG_CHUNK_LENGTH_AT] = 0x7f;
 	chunk_append(1, "b", 1);
-	chunks = walk();
+	chunks = all_chunks();
 	damage_expect(&chunks, 0, 22);
 	good_expect(&chunks, 1, 22, true);
 }
 END_TEST
 
-/* A payload that holds a chunk (a profile in a profile's name) is no chunk of the file. */
+/* A chunk within a payload, such as a profile in a thread's name, is not a chunk of the file. */
 START_TEST(chunk_inside_a_payload)
 {
 	unsigned char inner[VG_CHUNK_HEADER_BYTES + 1] = { [VG_CHUNK_HEADER_BYTES] = 'x' };
@@ -149,13 +149,14 @@ START_TEST(chunk_inside_a_payload)
 
 	vg_chunk_header(inner, 9, inner + VG_CHUNK_HEADER_BYTES, 1);
 	chunk_append(0, inner, sizeof inner);
-	chunks = walk();
+	chunks = all_chunks();
 	good_expect(&chunks, 0, 0, false);
 	end_expect(&chunks);
 }
 END_TEST
 
-/* Headers within headers, each claiming all that follows: linear, not the square. */
+/* Each header claims everything up to the end of the file. The time must grow linearly with the file, not with its
+ * square. */
 START_TEST(nested_headers_are_bounded)
 {
 	size_t bytes = 4 << 20;
@@ -178,7 +179,7 @@ END_TEST
 
 START_TEST(records)
 {
-	/* [1, 5], [99, nil, [1]], then what is no record. */
+	/* [1, 5], [99, nil, [1]], then an item that is not a record */
 	static const unsigned char payload[] = { 0x92, 1, 5, 0x93, 99, 0xc0, 0x91, 1, 0x90 };
 	struct vg_cursor cursor = { payload, payload + sizeof payload };
 	struct vg_record_view record;

@@ -1,9 +1,7 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/*
- * What a reader that a hostile file has captured can still do, and what not: vgtool(1), SECURITY.
- * Each line there is a `promise` here, tried with an output and without, with every argument that the
- * filter looks at.  Each attempt is made in a process of its own.
- */
+/* An attacker may control a reader of vgtool by a hostile file. Section SECURITY of vgtool(1) lists what the attacker
+ * can and cannot do. Each item of that list is a `promise` here. It is tried with an output and without one, and with
+ * every argument that the filter of system calls examines. Each attempt is made in a process of its own. */
 #include <asm/termbits.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -36,14 +34,14 @@ enum { SANITIZED = 1 };
 enum { SANITIZED = 0 };
 #endif
 
-/* What is expected: an errno, 0 for what is allowed, or one of these. */
+/* The expected result: an errno, 0 if the call is allowed, or one of these. */
 enum {
-	LANDLOCK = 1000,             /* EACCES with Landlock, else allowed */
-	KILLED = 2000,               /* by a signal */
+	LANDLOCK = 1000,             /* EACCES with Landlock, 0 without it */
+	KILLED = 2000,               /* the call ends the process with a signal */
 };
 
-static char home[64];                /* where each attempt's paths are */
-static int terminal, standing;       /* a terminal; a file that was open to write before */
+static char directory[64];                /* the directory of the paths below */
+static int terminal, opened_before;       /* a terminal; a file that was opened for writing before the confinement */
 static void *page;
 
 static void file_make(const char *path)
@@ -55,9 +53,9 @@ static void setup(void)
 {
 	int master = posix_openpt(O_RDWR | O_NOCTTY);
 
-	snprintf(home, sizeof home, "check_confine.XXXXXX");
-	ck_assert_ptr_nonnull(mkdtemp(home));
-	ck_assert_int_eq(chdir(home), 0);
+	snprintf(directory, sizeof directory, "check_confine.XXXXXX");
+	ck_assert_ptr_nonnull(mkdtemp(directory));
+	ck_assert_int_eq(chdir(directory), 0);
 	ck_assert_int_eq(mkdir("out", 0700) | mkdir("out/empty", 0700) | mkdir("elsewhere", 0700), 0);
 	file_make("input");
 	file_make("other");
@@ -67,7 +65,7 @@ static void setup(void)
 	ck_assert_int_eq(grantpt(master) | unlockpt(master), 0);
 	terminal = open(ptsname(master), O_RDWR | O_NOCTTY);
 	ck_assert_int_ge(terminal, 0);
-	standing = open("out/standing", O_CREAT | O_RDWR | O_APPEND, 0600);
+	opened_before = open("out/standing", O_CREAT | O_RDWR | O_APPEND, 0600);
 	page = mmap(NULL, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 }
 
@@ -76,7 +74,7 @@ static void teardown(void)
 	char command[96];
 
 	ck_assert_int_eq(chdir(".."), 0);
-	snprintf(command, sizeof command, "rm -r %s", home);
+	snprintf(command, sizeof command, "rm -r %s", directory);
 	ck_assert_int_eq(system(command), 0);
 }
 
@@ -87,12 +85,12 @@ static long landlock_version(void)
 
 /* ---- attempts ---- */
 
-/* A call, with its number and arguments: as a captured reader makes it, past the C library. */
+/* A system call with its arguments. It is made without the C library, as an attacker would make it. */
 struct attempt {
-	const char *promise, *what;
+	const char *promise, *name;
 	long call;
 	long arguments[6];
-	int without, with;           /* an output */
+	int without_output, with_output;           /* the expected results */
 };
 
 #define PATH(text) (long)(text)
@@ -100,30 +98,30 @@ struct attempt {
 #define HIGH (INT64_C(1) << 32)
 
 static char bytes[4096];
-static struct iovec span = { bytes, 1 };
+static struct iovec vector = { bytes, 1 };
 static const struct timespec no_time;
 static struct flock lock = { .l_type = F_WRLCK };
 
-/* What is allowed, line by line: tests/project/man.sh looks for these in vgtool(1). */
+/* What is allowed. tests/project/man.sh looks for each of these lines in vgtool(1). */
 static const char READS[] = "read the files that the command was given";
-static const char OPEN_ONES[] = "read from and write to what is open";
-static const char LOOKS[] = "see which files there are";
-static const char MEMORY[] = "have memory that cannot be executed";
-static const char OUTPUTS[] = "make, write, rename and remove files where the output goes";
-/* What is not. */
+static const char OPEN_FILES[] = "read from and write to what is open";
+static const char FILE_NAMES[] = "see which files there are";
+static const char MEMORY[] = "use memory that cannot be executed";
+static const char OUTPUTS[] = "make, read, write, rename and remove files in the directory of the output";
+/* What is not allowed. */
 static const char OTHER_FILES[] = "read another file";
 static const char WRITES[] = "open a file for writing, or make, rename or remove one";
 static const char MODES[] = "make a file that can be executed or that others can use, or a sticky or set-ID directory";
 static const char ATTRIBUTES[] = "change a file's owner, mode, times or attributes, or make a link or device";
 static const char CODE[] = "make memory executable";
 static const char TERMINAL[] = "type into the terminal, or change it";
-static const char DESCRIPTORS[] = "have signals sent for a descriptor, or change its flags or owner";
+static const char DESCRIPTORS[] = "have the kernel send signals for a descriptor, or change its owner or flags";
 static const char PROCESSES[] = "execute a program, or make a process or thread";
 static const char SIGNALS[] = "send a signal, or trace a process or read its memory";
 static const char SOCKETS[] = "make a socket";
-static const char SELF[] = "change its limits, its identity, its directory or where it runs";
+static const char SELF[] = "change its limits, identity, directory, namespaces, CPUs or priority";
 static const char KERNEL[] = "reach other parts of the kernel";
-static const char ABI[] = "call the kernel by another ABI";
+static const char ABI[] = "make a system call by another ABI";
 
 static const struct attempt attempts[] = {
 	{ READS, "openat", SYS_openat, { AT, PATH("input"), O_RDONLY | O_CLOEXEC | O_NOCTTY }, 0, 0 },
@@ -200,21 +198,21 @@ static const struct attempt attempts[] = {
 	{ OUTPUTS, "flock", SYS_flock, { -1, LOCK_EX | LOCK_NB }, EPERM, EBADF },
 	{ OUTPUTS, "clock_nanosleep", SYS_clock_nanosleep, { 0, 0, PATH(&no_time), 0 }, EPERM, 0 },
 
-	{ OPEN_ONES, "read", SYS_read, { 0, PATH(bytes), 0 }, 0, 0 },
-	{ OPEN_ONES, "pread64", SYS_pread64, { -1, PATH(bytes), 1, 0 }, EBADF, EBADF },
-	{ OPEN_ONES, "write", SYS_write, { 1, PATH(bytes), 0 }, 0, 0 },
-	{ OPEN_ONES, "writev", SYS_writev, { 1, PATH(&span), 0 }, 0, 0 },
-	{ OPEN_ONES, "lseek", SYS_lseek, { -1, 0, SEEK_CUR }, EBADF, EBADF },
-	{ OPEN_ONES, "close", SYS_close, { -1 }, EBADF, EBADF },
-	{ OPEN_ONES, "ppoll", SYS_ppoll, { 0, 0, PATH(&no_time), 0, 0 }, 0, 0 },
-	{ OPEN_ONES, "fcntl: F_GETFD", SYS_fcntl, { 0, F_GETFD }, 0, 0 },
-	{ OPEN_ONES, "fcntl: F_GETFL", SYS_fcntl, { 0, F_GETFL }, 0, 0 },
-	{ OPEN_ONES, "fcntl: F_DUPFD_CLOEXEC", SYS_fcntl, { 0, F_DUPFD_CLOEXEC, 3 }, 0, 0 },
-	{ LOOKS, "newfstatat", SYS_newfstatat, { AT, PATH("other"), PATH(bytes), 0 }, 0, 0 },
-	{ LOOKS, "statx", SYS_statx, { AT, PATH("other"), 0, 0, PATH(bytes) }, 0, 0 },
-	{ LOOKS, "faccessat", SYS_faccessat, { AT, PATH("other"), R_OK }, 0, 0 },
-	{ LOOKS, "readlinkat", SYS_readlinkat, { AT, PATH("/proc/self"), PATH(bytes), sizeof bytes }, 0, 0 },
-	{ LOOKS, "getcwd", SYS_getcwd, { PATH(bytes), sizeof bytes }, 0, 0 },
+	{ OPEN_FILES, "read", SYS_read, { 0, PATH(bytes), 0 }, 0, 0 },
+	{ OPEN_FILES, "pread64", SYS_pread64, { -1, PATH(bytes), 1, 0 }, EBADF, EBADF },
+	{ OPEN_FILES, "write", SYS_write, { 1, PATH(bytes), 0 }, 0, 0 },
+	{ OPEN_FILES, "writev", SYS_writev, { 1, PATH(&vector), 0 }, 0, 0 },
+	{ OPEN_FILES, "lseek", SYS_lseek, { -1, 0, SEEK_CUR }, EBADF, EBADF },
+	{ OPEN_FILES, "close", SYS_close, { -1 }, EBADF, EBADF },
+	{ OPEN_FILES, "ppoll", SYS_ppoll, { 0, 0, PATH(&no_time), 0, 0 }, 0, 0 },
+	{ OPEN_FILES, "fcntl: F_GETFD", SYS_fcntl, { 0, F_GETFD }, 0, 0 },
+	{ OPEN_FILES, "fcntl: F_GETFL", SYS_fcntl, { 0, F_GETFL }, 0, 0 },
+	{ OPEN_FILES, "fcntl: F_DUPFD_CLOEXEC", SYS_fcntl, { 0, F_DUPFD_CLOEXEC, 3 }, 0, 0 },
+	{ FILE_NAMES, "newfstatat", SYS_newfstatat, { AT, PATH("other"), PATH(bytes), 0 }, 0, 0 },
+	{ FILE_NAMES, "statx", SYS_statx, { AT, PATH("other"), 0, 0, PATH(bytes) }, 0, 0 },
+	{ FILE_NAMES, "faccessat", SYS_faccessat, { AT, PATH("other"), R_OK }, 0, 0 },
+	{ FILE_NAMES, "readlinkat", SYS_readlinkat, { AT, PATH("/proc/self"), PATH(bytes), sizeof bytes }, 0, 0 },
+	{ FILE_NAMES, "getcwd", SYS_getcwd, { PATH(bytes), sizeof bytes }, 0, 0 },
 
 	{ MEMORY, "mmap", SYS_mmap, { 0, 4096, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1 }, 0, 0 },
 	{ MEMORY, "brk", SYS_brk, { 0 }, 0, 0 },
@@ -279,14 +277,14 @@ static const struct attempt attempts[] = {
 	{ KERNEL, "splice", SYS_splice, { 0, 0, 1, 0, 0, 0 }, EPERM, EPERM },
 };
 
-/* Of a terminal that is open, as the standard descriptors are. */
+/* ioctl(2) of a terminal, which is open because the standard descriptors may be one. */
 static const struct {
-	const char *promise, *what;
+	const char *promise, *name;
 	unsigned long request;
-	int without, with;
+	int without_output, with_output;
 } ioctls[] = {
-	{ OPEN_ONES, "TCGETS", TCGETS, 0, 0 },
-	{ OPEN_ONES, "TCGETS2", TCGETS2, 0, 0 },
+	{ OPEN_FILES, "TCGETS", TCGETS, 0, 0 },
+	{ OPEN_FILES, "TCGETS2", TCGETS2, 0, 0 },
 	{ OUTPUTS, "FIONBIO", FIONBIO, EPERM, 0 },
 	{ TERMINAL, "TIOCSTI", TIOCSTI, EPERM, EPERM },
 	{ TERMINAL, "TIOCSTI, with upper bits", TIOCSTI | HIGH, EPERM, EPERM },
@@ -308,9 +306,9 @@ static const struct {
 	{ WRITES, "FICLONE", FICLONE, EPERM, EPERM },
 };
 
-/* Of a descriptor; all are refused. */
+/* fcntl(2) of a descriptor. All are refused. */
 static const struct {
-	const char *what;
+	const char *name;
 	int command;
 	long argument;
 } fcntls[] = {
@@ -329,7 +327,7 @@ static const struct {
 	{ "F_DUPFD", F_DUPFD, 0 },
 };
 
-/* As on a kernel where these calls fail so.  Of prctl(2) that is PR_SET_SECCOMP. */
+/* Makes these calls fail, as on a kernel that lacks them. Of prctl(2), only PR_SET_SECCOMP fails. */
 static bool calls_fail(int error, const int *calls, size_t count)
 {
 	scmp_filter_ctx filter = seccomp_init(SCMP_ACT_ALLOW);
@@ -345,15 +343,15 @@ static bool calls_fail(int error, const int *calls, size_t count)
 	return rc == 0 && seccomp_load(filter) == 0;
 }
 
-/* Whether attempts are made as on a kernel without Landlock. */
-static bool landlock_gone;
+/* set if attempts are made as on a kernel without Landlock */
+static bool has_no_landlock;
 
 static int confine(bool output)
 {
 	static const int landlock[] = { SYS_landlock_create_ruleset };
 	const char *input = "input";
 
-	if (landlock_gone && !calls_fail(ENOSYS, landlock, 1))
+	if (has_no_landlock && !calls_fail(ENOSYS, landlock, 1))
 		return -1;
 	return vg_reader_confine(&(struct vg_confinement){
 		.paths = &input, .path_count = 1, .writes = output ? "out/output" : NULL,
@@ -362,7 +360,7 @@ static int confine(bool output)
 
 enum { UNCONFINED = 250 };
 
-/* What came of a call in a process that is confined: 0, an errno, or KILLED. */
+/* Makes a call in a confined process. Returns 0, an errno, or KILLED. */
 static int confined_call(bool output, long call, const long *at)
 {
 	pid_t child = fork();
@@ -377,15 +375,15 @@ static int confined_call(bool output, long call, const long *at)
 	return WIFEXITED(status) ? WEXITSTATUS(status) : KILLED;
 }
 
-static void expect(const char *promise, const char *what, bool output, int expected, int got)
+static void expect(const char *promise, const char *name, bool output, int expected, int result)
 {
 	if (expected == LANDLOCK)
-		expected = landlock_version() > 0 && !landlock_gone ? EACCES : 0;
-	ck_assert_msg(got == expected, "%s (%s), %s output: %d, not %d", promise, what,
-		      output ? "with an" : "without", got, expected);
+		expected = landlock_version() > 0 && !has_no_landlock ? EACCES : 0;
+	ck_assert_msg(result == expected, "%s (%s), %s output: %d, not %d", promise, name,
+		      output ? "with an" : "without", result, expected);
 }
 
-/* What an attempt makes or takes away is put back for the next. */
+/* Undoes what the previous attempt has made, renamed or removed. */
 static void paths_restore(void)
 {
 	rename("elsewhere/new", "elsewhere/there");
@@ -399,16 +397,16 @@ static void paths_restore(void)
 
 static void attempt_try(const struct attempt *attempt, bool output)
 {
-	for (int gone = 0; gone < 2; gone++) {
-		landlock_gone = gone;
+	for (int no_landlock = 0; no_landlock < 2; no_landlock++) {
+		has_no_landlock = no_landlock;
 		paths_restore();
-		expect(attempt->promise, attempt->what, output, output ? attempt->with : attempt->without,
+		expect(attempt->promise, attempt->name, output, output ? attempt->with_output : attempt->without_output,
 		       confined_call(output, attempt->call, attempt->arguments));
 	}
 }
 
-/* In a build with sanitizers, which is not confined, too. */
-START_TEST(task_is_allowed)
+/* This test also runs in a build with sanitizers. The others do not: vgtool is not confined in that build. */
+START_TEST(reading_and_writing_is_allowed)
 {
 	const long reads[6] = { AT, PATH("input"), O_RDONLY };
 	const long makes[6] = { AT, PATH("out/new"), O_RDWR | O_CREAT | O_EXCL, 0600 };
@@ -419,26 +417,26 @@ START_TEST(task_is_allowed)
 }
 END_TEST
 
-START_TEST(calls_without_output)
+START_TEST(calls_without_an_output)
 {
 	attempt_try(&attempts[_i], false);
 }
 END_TEST
 
-START_TEST(calls_with_output)
+START_TEST(calls_with_an_output)
 {
 	attempt_try(&attempts[_i], true);
 }
 END_TEST
 
-/* A letter for TIOCSTI, and room for what others read. */
+/* `bytes` is the character for TIOCSTI, and the memory for the results of other requests. */
 START_TEST(ioctls_of_a_terminal)
 {
 	for (int output = 0; output < 2; output++) {
 		long arguments[6] = { terminal, (long)ioctls[_i].request, (long)bytes };
 
-		expect(ioctls[_i].promise, ioctls[_i].what, output,
-		       output ? ioctls[_i].with : ioctls[_i].without,
+		expect(ioctls[_i].promise, ioctls[_i].name, output,
+		       output ? ioctls[_i].with_output : ioctls[_i].without_output,
 		       confined_call(output, SYS_ioctl, arguments));
 	}
 }
@@ -447,26 +445,26 @@ END_TEST
 START_TEST(fcntls_of_a_file)
 {
 	for (int output = 0; output < 2; output++) {
-		long arguments[6] = { standing, fcntls[_i].command, fcntls[_i].argument };
+		long arguments[6] = { opened_before, fcntls[_i].command, fcntls[_i].argument };
 
-		expect(DESCRIPTORS, fcntls[_i].what, output, EPERM,
+		expect(DESCRIPTORS, fcntls[_i].name, output, EPERM,
 		       confined_call(output, SYS_fcntl, arguments));
 	}
 }
 END_TEST
 
-/* What a file that was there before, and could be appended to alone, holds. */
-START_TEST(output_is_cut_off_where_it_goes)
+/* An output that was opened before the confinement can be truncated, even if it was opened for appending. */
+START_TEST(output_opened_before_can_be_truncated)
 {
-	long arguments[6] = { standing, 0 };
+	long arguments[6] = { opened_before, 0 };
 
 	expect(WRITES, "ftruncate", false, EPERM, confined_call(false, SYS_ftruncate, arguments));
 	expect(OUTPUTS, "ftruncate", true, 0, confined_call(true, SYS_ftruncate, arguments));
 }
 END_TEST
 
-/* Landlock asks when a file is opened whether it may be cut off. */
-START_TEST(output_is_cut_off_that_was_opened_later)
+/* Landlock decides whether a file can be truncated when the file is opened. */
+START_TEST(output_opened_later_can_be_truncated)
 {
 	int status;
 	pid_t child = fork();
@@ -481,7 +479,7 @@ START_TEST(output_is_cut_off_that_was_opened_later)
 }
 END_TEST
 
-START_TEST(memory_that_was_there_is_not_made_executable)
+START_TEST(existing_memory_cannot_become_executable)
 {
 	long arguments[6] = { (long)page, 4096, PROT_READ | PROT_EXEC };
 
@@ -491,8 +489,8 @@ START_TEST(memory_that_was_there_is_not_made_executable)
 }
 END_TEST
 
-/* Only the device is to be written, not what lies beside it. */
-START_TEST(output_that_is_a_device)
+/* If the output is a device, only the device can be written, not the other files of its directory. */
+START_TEST(only_the_output_device_can_be_written)
 {
 	int status;
 	pid_t child = fork();
@@ -512,18 +510,18 @@ START_TEST(output_that_is_a_device)
 END_TEST
 
 #ifdef __x86_64__
-/* getpid(2) of the ABI that has 32-bit pointers and 64-bit registers. */
-START_TEST(x32_kills)
+/* getpid(2) of the x32 ABI, which has 32-bit pointers and 64-bit registers. */
+START_TEST(x32_call_ends_the_process)
 {
-	long none[6] = { 0 };
+	long no_arguments[6] = { 0 };
 
 	for (int output = 0; output < 2; output++)
-		expect(ABI, "x32", output, KILLED, confined_call(output, 0x40000000 + SYS_getpid, none));
+		expect(ABI, "x32", output, KILLED, confined_call(output, 0x40000000 + SYS_getpid, no_arguments));
 }
 END_TEST
 
-/* open(2) of the 32-bit ABI, which is 5: fstat(2) of the 64-bit one. */
-START_TEST(calls_of_32_bits_kill)
+/* 5 is open(2) in the 32-bit ABI and fstat(2) in the 64-bit ABI. */
+START_TEST(call_of_32_bits_ends_the_process)
 {
 	int status;
 	pid_t child = fork();
@@ -542,9 +540,9 @@ START_TEST(calls_of_32_bits_kill)
 END_TEST
 #endif
 
-/* ---- what cannot be confined ---- */
+/* ---- kernels that cannot confine a process ---- */
 
-static int confine_where_seccomp_fails(int error)
+static int confine_when_seccomp_fails(int error)
 {
 	static const int calls[] = { SYS_seccomp, SYS_prctl };
 	int status;
@@ -560,18 +558,18 @@ static int confine_where_seccomp_fails(int error)
 	return WEXITSTATUS(status);
 }
 
-START_TEST(kernel_without_seccomp_is_known)
+START_TEST(kernel_without_seccomp_is_accepted)
 {
 	ck_assert(vg_confine_has_seccomp());
-	ck_assert_int_eq(confine_where_seccomp_fails(EINVAL), 0);
-	ck_assert_int_eq(confine_where_seccomp_fails(ENOSYS), 0);
+	ck_assert_int_eq(confine_when_seccomp_fails(EINVAL), 0);
+	ck_assert_int_eq(confine_when_seccomp_fails(ENOSYS), 0);
 }
 END_TEST
 
-START_TEST(filter_that_cannot_be_loaded_is_an_error)
+START_TEST(failure_to_load_the_filter_is_an_error)
 {
-	ck_assert_int_eq(confine_where_seccomp_fails(ENOMEM), ENOMEM);
-	ck_assert_int_eq(confine_where_seccomp_fails(EACCES), EACCES);
+	ck_assert_int_eq(confine_when_seccomp_fails(ENOMEM), ENOMEM);
+	ck_assert_int_eq(confine_when_seccomp_fails(EACCES), EACCES);
 }
 END_TEST
 
@@ -583,22 +581,22 @@ Suite *confine_suite(void)
 	TCase *tests = tcase_create("readers");
 
 	tcase_add_checked_fixture(tests, setup, teardown);
-	tcase_add_test(tests, task_is_allowed);
+	tcase_add_test(tests, reading_and_writing_is_allowed);
 	if (!SANITIZED) {
-		tcase_add_loop_test(tests, calls_without_output, 0, COUNT(attempts));
-		tcase_add_loop_test(tests, calls_with_output, 0, COUNT(attempts));
+		tcase_add_loop_test(tests, calls_without_an_output, 0, COUNT(attempts));
+		tcase_add_loop_test(tests, calls_with_an_output, 0, COUNT(attempts));
 		tcase_add_loop_test(tests, ioctls_of_a_terminal, 0, COUNT(ioctls));
 		tcase_add_loop_test(tests, fcntls_of_a_file, 0, COUNT(fcntls));
-		tcase_add_test(tests, output_is_cut_off_where_it_goes);
-		tcase_add_test(tests, output_is_cut_off_that_was_opened_later);
-		tcase_add_test(tests, memory_that_was_there_is_not_made_executable);
-		tcase_add_test(tests, output_that_is_a_device);
+		tcase_add_test(tests, output_opened_before_can_be_truncated);
+		tcase_add_test(tests, output_opened_later_can_be_truncated);
+		tcase_add_test(tests, existing_memory_cannot_become_executable);
+		tcase_add_test(tests, only_the_output_device_can_be_written);
 #ifdef __x86_64__
-		tcase_add_test(tests, x32_kills);
-		tcase_add_test(tests, calls_of_32_bits_kill);
+		tcase_add_test(tests, x32_call_ends_the_process);
+		tcase_add_test(tests, call_of_32_bits_ends_the_process);
 #endif
-		tcase_add_test(tests, kernel_without_seccomp_is_known);
-		tcase_add_test(tests, filter_that_cannot_be_loaded_is_an_error);
+		tcase_add_test(tests, kernel_without_seccomp_is_accepted);
+		tcase_add_test(tests, failure_to_load_the_filter_is_an_error);
 	}
 	suite_add_tcase(suite, tests);
 	return suite;

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Counters of threads: from the kernel through a real helper to what the views make of them. */
+/* Perf counters of threads, from the kernel through a real helper to the views. */
 #include <errno.h>
 #include <linux/perf_event.h>
 #include <pthread.h>
@@ -17,13 +17,13 @@
 #include "tests/unit/fixture.h"
 #include "tests/spin.h"
 #include "tests/unit/suites.h"
-#include "tests/unit/taken.h"
-#include "vgtool/analysis/counted.h"
-#include "vgtool/analysis/span_counts.h"
+#include "tests/unit/recorded.h"
+#include "vgtool/analysis/perf_counts.h"
+#include "vgtool/analysis/interval_counts.h"
 
 enum { PAGES = 3000, PAGE_BYTES = 4096, NAPS = 40, SPIN_MS = 80, MS = 1000000 };
 
-/* AddressSanitizer has a byte for each eight of a mapping, and touches it. */
+/* AddressSanitizer touches one byte for each 8 bytes of a mapping. */
 #if defined __SANITIZE_ADDRESS__
 enum { SHADOW_PAGES = PAGES / 8 };
 #else
@@ -32,7 +32,7 @@ enum { SHADOW_PAGES = 0 };
 
 static char path[64], dumped[80];
 static struct vgctl_session *session;
-static struct taken taken;
+static struct recorded recorded;
 static volatile long sink;
 
 static void setup(void)
@@ -47,7 +47,7 @@ static void teardown(void)
 	unlink(dumped);
 }
 
-/* What the kernel says to us of such an event: 0 or an errno. */
+/* Returns the result of perf_event_open(2) for such an event of this process: 0 or an errno. */
 static int probe(uint32_t type, uint64_t config, bool user_only)
 {
 	struct perf_event_attr attr = {
@@ -72,7 +72,7 @@ static bool counts_kernel(void)
 	return probe(PERF_TYPE_SOFTWARE, PERF_COUNT_SW_CONTEXT_SWITCHES, false) == 0;
 }
 
-/* ---- what the program does ---- */
+/* ---- the sampled program ---- */
 
 static __attribute__((noinline)) void spin_ms(uint64_t ms)
 {
@@ -104,32 +104,32 @@ static void naps(void)
 		nanosleep(&nap, NULL);
 }
 
-/* What the kernel has counted of us anyway. */
-struct own { uint64_t faults, switches, preempted; };
+/* What the kernel counts of every thread. */
+struct usage { uint64_t faults, switches, preempted; };
 
-static struct own own_now(void)
+static struct usage usage_now(void)
 {
 	struct rusage used;
 
 	getrusage(RUSAGE_THREAD, &used);
-	return (struct own){ (uint64_t)(used.ru_minflt + used.ru_majflt),
+	return (struct usage){ (uint64_t)(used.ru_minflt + used.ru_majflt),
 			     (uint64_t)(used.ru_nvcsw + used.ru_nivcsw), (uint64_t)used.ru_nivcsw };
 }
 
-/* An interval: what is done in it, with a good while at either end in which nothing is. */
-static struct own interval(const char *label, void (*work)(void))
+/* Runs work() in an interval, with SPIN_MS of CPU time before it and after it. Returns what the kernel counted. */
+static struct usage interval(const char *label, void (*work)(void))
 {
-	struct own before, after;
+	struct usage before, after;
 	struct vgctl_interval open = vgctl_interval_begin(0, vgctl_intern(label), 0);
 
-	before = own_now();
+	before = usage_now();
 	spin_ms(SPIN_MS);
 	if (work != NULL)
 		work();
 	spin_ms(SPIN_MS);
-	after = own_now();
+	after = usage_now();
 	vgctl_interval_end(open);
-	return (struct own){ after.faults - before.faults, after.switches - before.switches,
+	return (struct usage){ after.faults - before.faults, after.switches - before.switches,
 			     after.preempted - before.preempted };
 }
 
@@ -149,12 +149,13 @@ static void end(const char *file)
 	if (session != NULL)
 		ck_assert_int_eq(vgctl_end(session, NULL), 0);
 	session = NULL;
-	taken_read(&taken, file);
-	ck_assert_uint_eq(taken.profile.damage.count, 0);
+	recorded_read(&recorded, file);
+	ck_assert_uint_eq(recorded.profile.damage.count, 0);
 }
 
-/* Where nothing may be counted at all, that is what is to be said. */
-static bool begins(const char *counters, int stop_always, bool allowed)
+/* Returns whether a session with these counters began. `allowed`: the kernel allows them. Otherwise vgctl_begin() must
+ * fail with this reason and leave no file. */
+static bool try_begin(const char *counters, int stop_always, bool allowed)
 {
 	int rc = begin(counters, stop_always, 0);
 
@@ -166,122 +167,121 @@ static bool begins(const char *counters, int stop_always, bool allowed)
 	return false;
 }
 
-/* ---- what the profile says ---- */
+/* ---- the profile ---- */
 
-static struct vg_counted counted_of(const char *counter)
+static struct vg_perf_counts counted_of(const char *counter)
 {
-	uint32_t place = vg_counted_find(&taken.profile, counter);
-	struct vg_counted counted;
+	uint32_t place = vg_perf_counter_find(&recorded.profile, counter);
+	struct vg_perf_counts counted;
 
 	ck_assert_uint_ne(place, VG_NONE);
-	ck_assert_int_eq(vg_counted_build(&counted, &taken.profile, place), 0);
+	ck_assert_int_eq(vg_perf_counts_build(&counted, &recorded.profile, place), 0);
 	return counted;
 }
 
-/* How far the counter went in the intervals of that label, by the rule of self and by that of total,
- * which are to agree. */
+/* How much the counter increased in the intervals of that label. Their self counts and total counts must be equal. */
 static uint64_t in_interval(const char *counter, const char *label)
 {
-	struct vg_counted counted = counted_of(counter);
-	struct vg_span_counts own;
-	struct vg_spans spans;
+	struct vg_perf_counts counted = counted_of(counter);
+	struct vg_interval_counts per_interval;
+	struct vg_intervals intervals;
 	uint64_t sum = 0;
 
-	ck_assert_int_eq(vg_spans_build(&spans, &taken.profile), 0);
-	ck_assert_int_eq(vg_span_counts_build(&own, &spans, &counted), 0);
-	for (size_t i = 0; i < spans.items.count; i++) {
-		const struct vg_span *span = &spans.items.items[i];
+	ck_assert_int_eq(vg_intervals_build(&intervals, &recorded.profile), 0);
+	ck_assert_int_eq(vg_interval_counts_build(&per_interval, &intervals, &counted), 0);
+	for (size_t i = 0; i < intervals.items.count; i++) {
+		const struct vg_interval *interval = &intervals.items.items[i];
 
-		if (strcmp(vg_span_name(&taken.profile, span->kind, span->label), label) != 0)
+		if (strcmp(vg_interval_name(&recorded.profile, interval->kind, interval->label), label) != 0)
 			continue;
-		ck_assert_uint_eq(own.self[i], own.once[i]);
-		sum += own.self[i];
+		ck_assert_uint_eq(per_interval.self[i], per_interval.total[i]);
+		sum += per_interval.self[i];
 	}
-	vg_span_counts_free(&own);
-	vg_spans_free(&spans);
-	vg_counted_free(&counted);
+	vg_interval_counts_free(&per_interval);
+	vg_intervals_free(&intervals);
+	vg_perf_counts_free(&counted);
 	return sum;
 }
 
-/* What the kernel counts where we cannot see it, and what falls to a neighbour at an edge. */
-static void near(uint64_t got, uint64_t wanted, uint64_t play)
+/* The kernel also counts events that the program does not know of. Events at an interval's edge may be counted for the
+ * interval before or after it. So the value may differ from the expected one. */
+static void near_to(uint64_t value, uint64_t expected, uint64_t tolerance)
 {
-	ck_assert_msg(got + play >= wanted && got <= wanted + play, "%llu, not %llu +- %llu",
-		      (unsigned long long)got, (unsigned long long)wanted, (unsigned long long)play);
+	ck_assert_msg(value + tolerance >= expected && value <= expected + tolerance, "%llu, not %llu +- %llu",
+		      (unsigned long long)value, (unsigned long long)expected, (unsigned long long)tolerance);
 }
 
-START_TEST(pages_by_interval)
+START_TEST(page_faults_by_interval)
 {
 	const char *counter = counts_kernel() ? "page-faults" : "page-faults:u";
-	struct vg_counted counted;
+	struct vg_perf_counts counted;
 	uint64_t of_samples = 0;
-	struct own idle, touch;
+	struct usage idle, touch;
 
-	if (!begins(counter, _i, counts_user()))
+	if (!try_begin(counter, _i, counts_user()))
 		return;
 	idle = interval("idle", NULL);
 	touch = interval("touch", pages_touch);
 	interval("idle", NULL);
 	end(path);
 	ck_assert_uint_ge(touch.faults, PAGES);
-	near(in_interval(counter, "touch"), touch.faults, PAGES / 10);
-	near(in_interval(counter, "idle"), 2 * idle.faults, PAGES / 10);
+	near_to(in_interval(counter, "touch"), touch.faults, PAGES / 10);
+	near_to(in_interval(counter, "idle"), 2 * idle.faults, PAGES / 10);
 	counted = counted_of(counter);
-	for (size_t i = 0; i < taken.profile.samples.count; i++)
+	for (size_t i = 0; i < recorded.profile.samples.count; i++)
 		of_samples += counted.by_sample[i];
 	ck_assert_uint_eq(of_samples + counted.unsampled, counted.total);
-	near(counted.total, touch.faults, PAGES / 5);
-	vg_counted_free(&counted);
-	taken_free(&taken);
+	near_to(counted.total, touch.faults, PAGES / 5);
+	vg_perf_counts_free(&counted);
+	recorded_free(&recorded);
 }
 END_TEST
 
-/* A nap gives its CPU away once; and stops of ours are not the program's. */
+/* Each nap is one context switch. The helper's stops are not counted. */
 START_TEST(switches_by_interval)
 {
-	struct own idle, sleepy;
-	uint64_t play;
+	struct usage idle, sleepy;
+	uint64_t tolerance;
 
-	if (!begins("context-switches,task-clock", _i, counts_kernel()))
+	if (!try_begin("context-switches,task-clock", _i, counts_kernel()))
 		return;
 	idle = interval("idle", NULL);
 	sleepy = interval("sleepy", naps);
 	end(path);
 	ck_assert_uint_ge(sleepy.switches, NAPS);
-	/* Where others want the CPU there are switches at the intervals' edges too, which no sample tells
-	 * from those beyond. */
-	play = 4 + (idle.preempted + sleepy.preempted) / 2;
-	/* What the kernel says to us has our stops in it. */
-	ck_assert_uint_le(in_interval("context-switches", "sleepy"), sleepy.switches + play);
+	/* Preemptions at an interval's edge may be counted for its neighbour: no sample separates them. */
+	tolerance = 4 + (idle.preempted + sleepy.preempted) / 2;
+	/* getrusage(2) counts the helper's stops. */
+	ck_assert_uint_le(in_interval("context-switches", "sleepy"), sleepy.switches + tolerance);
 	ck_assert_uint_ge(in_interval("context-switches", "sleepy"), NAPS - 4);
-	ck_assert_uint_le(in_interval("context-switches", "idle"), idle.switches + play);
-	near(in_interval("task-clock", "idle"), 2 * SPIN_MS * MS, SPIN_MS * MS / 2);
-	taken_free(&taken);
+	ck_assert_uint_le(in_interval("context-switches", "idle"), idle.switches + tolerance);
+	near_to(in_interval("task-clock", "idle"), 2 * SPIN_MS * MS, SPIN_MS * MS / 2);
+	recorded_free(&recorded);
 }
 END_TEST
 
-/* In a spinning thread that is stopped a hundred times, and has the CPU but for that. */
+/* A spinning thread is stopped some hundred times. Its other context switches are few. */
 START_TEST(stops_are_left_out)
 {
 	const struct vg_count *stops;
-	struct own own;
+	struct usage usage;
 	uint64_t counted;
 
-	if (!begins("context-switches", 1, counts_kernel()))
+	if (!try_begin("context-switches", 1, counts_kernel()))
 		return;
-	own = interval("a", NULL);
+	usage = interval("a", NULL);
 	for (int i = 0; i < 4; i++) {
-		struct own more = interval("a", NULL);
+		struct usage more = interval("a", NULL);
 
-		own.switches += more.switches;
+		usage.switches += more.switches;
 	}
 	end(path);
 	counted = in_interval("context-switches", "a");
-	stops = vg_profile_count(&taken.profile, &taken.profile.stats, "stops");
+	stops = vg_profile_count(&recorded.profile, &recorded.profile.stats, "stops");
 	ck_assert_ptr_nonnull(stops);
 	ck_assert_uint_ge(stops->value, 20);
-	near(counted + stops->value, own.switches, 12);
-	taken_free(&taken);
+	near_to(counted + stops->value, usage.switches, 12);
+	recorded_free(&recorded);
 }
 END_TEST
 
@@ -292,106 +292,106 @@ static void *touching_thread(void *unused)
 	return unused;
 }
 
-/* It comes when the session has begun, the helper is confined, and it is gone right behind its work. */
-START_TEST(thread_that_comes_and_goes)
+/* The thread is created when the helper is confined, and exits right after its work. */
+START_TEST(short_thread)
 {
-	struct vg_counted counted;
+	struct vg_perf_counts counted;
 	pthread_t thread;
-	uint64_t first, behind;
+	uint64_t first, end_point;
 
-	if (!begins("page-faults:u,minor-faults:u", 0, counts_user()))
+	if (!try_begin("page-faults:u,minor-faults:u", 0, counts_user()))
 		return;
 	pthread_create(&thread, NULL, touching_thread, NULL);
 	pthread_join(thread, NULL);
 	spin_ms(SPIN_MS);
 	end(path);
-	ck_assert_uint_eq(taken.profile.threads.count, 2);
-	ck_assert_uint_eq(taken.profile.header.counter_count, 2);
+	ck_assert_uint_eq(recorded.profile.threads.count, 2);
+	ck_assert_uint_eq(recorded.profile.header.counter_count, 2);
 	for (int i = 0; i < 2; i++) {
 		counted = counted_of(i == 0 ? "page-faults:u" : "minor-faults:u");
 		first = counted.first[1];
-		behind = counted.first[2];
-		ck_assert_uint_gt(behind, first);
-		near(counted.points[behind - 1].sum, PAGES + SHADOW_PAGES, SHADOW_PAGES + 100);
-		vg_counted_free(&counted);
+		end_point = counted.first[2];
+		ck_assert_uint_gt(end_point, first);
+		near_to(counted.points[end_point - 1].sum, PAGES + SHADOW_PAGES, SHADOW_PAGES + 100);
+		vg_perf_counts_free(&counted);
 	}
-	taken_free(&taken);
+	recorded_free(&recorded);
 }
 END_TEST
 
-START_TEST(flight_recorder_keeps_them)
+START_TEST(counters_of_a_flight_recorder)
 {
 	if (!counts_user())
-		return;                  /* that it says so is for others to see */
+		return;                  /* other tests check the error */
 	ck_assert_int_eq(begin("page-faults:u,task-clock", 0, 10), 0);
 	interval("touch", pages_touch);
 	ck_assert_int_eq(vgctl_dump(session, dumped), 0);
 	ck_assert_int_eq(vgctl_end(session, NULL), 0);
 	session = NULL;
 	end(dumped);
-	ck_assert_uint_eq(taken.profile.header.counter_count, 2);
-	near(in_interval("page-faults:u", "touch"), PAGES + SHADOW_PAGES, SHADOW_PAGES + PAGES / 10);
-	near(in_interval("task-clock", "touch"), 2 * SPIN_MS * MS, SPIN_MS * MS);
-	taken_free(&taken);
+	ck_assert_uint_eq(recorded.profile.header.counter_count, 2);
+	near_to(in_interval("page-faults:u", "touch"), PAGES + SHADOW_PAGES, SHADOW_PAGES + PAGES / 10);
+	near_to(in_interval("task-clock", "touch"), 2 * SPIN_MS * MS, SPIN_MS * MS);
+	recorded_free(&recorded);
 }
 END_TEST
 
-/* Counted where the processor does, and refused with its name where it does not. */
-/* The helper is confined by a session without counters, and begins one that has some, and another. */
+/* The helper is confined in a session without counters, and then begins two sessions that have counters. */
 START_TEST(beside_another_session)
 {
 	struct vgctl_options options = VGCTL_OPTIONS_INIT;
 	struct vgctl_session *plain;
-	struct own own;
+	struct usage usage;
 
 	ck_assert_int_eq(vgctl_begin(dumped, NULL, &plain), 0);
-	if (begins("page-faults:u", 0, counts_user())) {
+	if (try_begin("page-faults:u", 0, counts_user())) {
 		struct vgctl_session *first = session;
 
 		options.counters = "task-clock";
 		ck_assert_int_eq(vgctl_begin("third.vgp", &options, &session), 0);
 		ck_assert_int_eq(vgctl_end(session, NULL), 0);
 		session = first;
-		own = interval("touch", pages_touch);
+		usage = interval("touch", pages_touch);
 		end(path);
-		near(in_interval("page-faults:u", "touch"), own.faults, 100);
-		taken_free(&taken);
+		near_to(in_interval("page-faults:u", "touch"), usage.faults, 100);
+		recorded_free(&recorded);
 		unlink("third.vgp");
 	}
 	ck_assert_int_eq(vgctl_end(plain, NULL), 0);
 }
 END_TEST
 
-START_TEST(processor)
+START_TEST(counters_of_the_cpu)
 {
-	int refused = probe(PERF_TYPE_HARDWARE, PERF_COUNT_HW_INSTRUCTIONS, true);
-	struct vg_counted counted;
+	int probe_error = probe(PERF_TYPE_HARDWARE, PERF_COUNT_HW_INSTRUCTIONS, true);
+	struct vg_perf_counts counted;
 
-	if (!begins("instructions:u", 0, refused == 0)) {
-		ck_assert_ptr_nonnull(strstr(vgctl_strerror(-refused), "instructions:u"));
+	if (!try_begin("instructions:u", 0, probe_error == 0)) {
+		ck_assert_ptr_nonnull(strstr(vgctl_strerror(-probe_error), "instructions:u"));
 		return;
 	}
 	spin_ms(SPIN_MS);
 	end(path);
 	counted = counted_of("instructions:u");
 	ck_assert_uint_ge(counted.total, SPIN_MS * 10000);
-	vg_counted_free(&counted);
-	taken_free(&taken);
+	vg_perf_counts_free(&counted);
+	recorded_free(&recorded);
 }
 END_TEST
 
-/* What no session begins with. */
-START_TEST(refused)
+/* Values of the option that are refused. */
+START_TEST(bad_names)
 {
 	static const struct { const char *counters, *says; } bad[] = {
-		{ "page-fault", "there is no counter page-fault:" },
-		{ "", "there is no counter :" },
-		{ "page-faults,", "there is no counter :" },
-		{ "page-faults:x", "there is no counter page-faults:x:" },
-		{ "page-faults:u,faults:u", "faults:u is named twice" },
-		{ "cs:u", "context-switches:u would count nothing" },
-		{ "task-clock:u", "task-clock takes no :u" },
-		{ "task-clock,page-faults,cs,migrations,minor-faults", "more than 4 counters" },
+		{ "page-fault", "counter page-fault: unknown name" },
+		{ "", "counter : unknown name" },
+		{ "page-faults,", "counter : unknown name" },
+		{ "page-faults:x", "counter page-faults:x: unknown name" },
+		{ "page-faults:u,faults:u", "counter faults:u: it is named twice" },
+		{ "cs:u", "counter context-switches:u: it would count nothing" },
+		{ "task-clock:u", "counter task-clock: it cannot have :u" },
+		{ "task-clock,page-faults,cs,migrations,minor-faults",
+		  "counter minor-faults: it is one too many; use at most 4" },
 	};
 
 	for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
@@ -403,7 +403,7 @@ START_TEST(refused)
 }
 END_TEST
 
-START_TEST(codes)
+START_TEST(codes_and_names)
 {
 	static const uint16_t bad[][VG_COUNTERS_MAX] = {
 		{ 2, 2 }, { 0, 2 }, { 7 }, { 255 }, { 0x302 }, { 0x402 }, { 0x105 }, { 0x101 }, { 2, 0, 3 },
@@ -427,34 +427,34 @@ START_TEST(codes)
 }
 END_TEST
 
-/* ---- what the views make of counts ---- */
+/* ---- counts in views ---- */
 
 static struct fixture fixture;
 
 static void counts(uint32_t thread, uint64_t time_ns, uint64_t value)
 {
-	struct vg_writer_count count = {
+	struct vg_writer_perf_counters count = {
 		.thread = thread, .count = 1, .time_ns = time_ns, .values = { value },
 	};
 
-	ck_assert_int_eq(vg_writer_count(&fixture.writer, &count), 0);
+	ck_assert_int_eq(vg_writer_perf_counters(&fixture.writer, &count), 0);
 }
 
-static void event(enum vg_event_what what, uint64_t time_ns, uint32_t label, uint64_t token)
+static void event(enum vg_event_type type, uint64_t time_ns, uint32_t label, uint64_t token)
 {
-	struct vg_writer_event told = {
-		.what = what, .time_ns = time_ns, .kind = VG_NONE, .label = label, .token = token,
+	struct vg_writer_event writer_event = {
+		.type = type, .time_ns = time_ns, .kind = VG_NONE, .label = label, .token = token,
 	};
 
-	ck_assert_int_eq(vg_writer_event(&fixture.writer, &told), 0);
+	ck_assert_int_eq(vg_writer_event(&fixture.writer, &writer_event), 0);
 }
 
-/* By CPU time among the samples since the count before; all to the last where there is none; nothing
- * to the time that a thread slept. */
-START_TEST(shares)
+/* A count is shared among the samples since the count before it, by their CPU time. If these have none, the last sample
+ * gets all of it. Time in which the thread slept gets nothing. */
+START_TEST(counts_are_shared_among_samples)
 {
-	static const uint64_t wanted[] = { 10, 0, 25, 75, 7, 0 };
-	struct vg_counted counted;
+	static const uint64_t expected[] = { 10, 0, 25, 75, 7, 0 };
+	struct vg_perf_counts counted;
 
 	fixture_open(&fixture);
 	fixture_thread(&fixture, 0, 7, "main");
@@ -469,30 +469,31 @@ START_TEST(shares)
 	counts(0, 140 * MS, 7);
 	fixture_sample(&fixture, 0, VG_WALK_ROOT, 150 * MS, 10 * MS, 0);
 	fixture_read(&fixture, false);
-	ck_assert_int_eq(vg_counted_build(&counted, &fixture.profile, 0), 0);
+	ck_assert_int_eq(vg_perf_counts_build(&counted, &fixture.profile, 0), 0);
 	for (size_t i = 0; i < 6; i++)
-		ck_assert_uint_eq(counted.by_sample[i], wanted[i]);
+		ck_assert_uint_eq(counted.by_sample[i], expected[i]);
 	ck_assert_uint_eq(counted.total, 120);
 	ck_assert_uint_eq(counted.unsampled, 3);
-	ck_assert_uint_eq(vg_counted_at(&counted, 0, 5 * MS), 8);
-	ck_assert_uint_eq(vg_counted_at(&counted, 0, 10 * MS), 13);
-	ck_assert_uint_eq(vg_counted_at(&counted, 0, 110 * MS), 13);
-	ck_assert_uint_eq(vg_counted_at(&counted, 0, 115 * MS), 13 + 12);
-	ck_assert_uint_eq(vg_counted_at(&counted, 0, 126 * MS), 38 + 37);
-	ck_assert_uint_eq(vg_counted_at(&counted, 0, 132 * MS), 113);
-	ck_assert_uint_eq(vg_counted_at(&counted, 0, UINT64_MAX), 120);
-	vg_counted_free(&counted);
+	ck_assert_uint_eq(vg_perf_counts_at(&counted, 0, 5 * MS), 8);
+	ck_assert_uint_eq(vg_perf_counts_at(&counted, 0, 10 * MS), 13);
+	ck_assert_uint_eq(vg_perf_counts_at(&counted, 0, 110 * MS), 13);
+	ck_assert_uint_eq(vg_perf_counts_at(&counted, 0, 115 * MS), 13 + 12);
+	ck_assert_uint_eq(vg_perf_counts_at(&counted, 0, 126 * MS), 38 + 37);
+	ck_assert_uint_eq(vg_perf_counts_at(&counted, 0, 132 * MS), 113);
+	ck_assert_uint_eq(vg_perf_counts_at(&counted, 0, UINT64_MAX), 120);
+	vg_perf_counts_free(&counted);
 	fixture_close(&fixture);
 }
 END_TEST
 
-/* Self is the innermost's, total that of all but those within one of their own name. */
-START_TEST(nested)
+/* A count belongs to the self count of the innermost interval. It is also in the total of each label that has an open
+ * interval, once. */
+START_TEST(counts_of_nested_intervals)
 {
-	static const uint64_t self[] = { 40, 30, 20, 0 }, once[] = { 90, 50, 0, 0 };
-	struct vg_counted counted;
-	struct vg_span_counts own;
-	struct vg_spans spans;
+	static const uint64_t self[] = { 40, 30, 20, 0 }, total[] = { 90, 50, 0, 0 };
+	struct vg_perf_counts counted;
+	struct vg_interval_counts per_interval;
+	struct vg_intervals intervals;
 
 	fixture_open(&fixture);
 	fixture_thread(&fixture, 0, 7, "main");
@@ -505,23 +506,23 @@ START_TEST(nested)
 	event(VG_EVENT_END, 60, VG_NONE, 3);
 	event(VG_EVENT_END, 80, VG_NONE, 2);
 	event(VG_EVENT_END, 100, VG_NONE, 1);
-	/* Microseconds in samples and counts, nanoseconds in events: one for each. */
+	/* Samples and counts are in microseconds, events in nanoseconds: the count increases by one each nanosecond. */
 	fixture_sample(&fixture, 0, VG_WALK_ROOT, 1000, 1000, 0);
 	counts(0, 1000, 1000);
 	fixture_read(&fixture, false);
-	ck_assert_int_eq(vg_counted_build(&counted, &fixture.profile, 0), 0);
-	ck_assert_int_eq(vg_spans_build(&spans, &fixture.profile), 0);
-	ck_assert_int_eq(vg_span_counts_build(&own, &spans, &counted), 0);
-	ck_assert_uint_eq(spans.items.count, 4);
+	ck_assert_int_eq(vg_perf_counts_build(&counted, &fixture.profile, 0), 0);
+	ck_assert_int_eq(vg_intervals_build(&intervals, &fixture.profile), 0);
+	ck_assert_int_eq(vg_interval_counts_build(&per_interval, &intervals, &counted), 0);
+	ck_assert_uint_eq(intervals.items.count, 4);
 	for (size_t i = 0; i < 4; i++) {
-		uint32_t span = vg_spans_find(&spans, i + 1);
+		uint32_t interval = vg_intervals_find(&intervals, i + 1);
 
-		ck_assert_uint_eq(own.self[span], self[i]);
-		ck_assert_uint_eq(own.once[span], once[i]);
+		ck_assert_uint_eq(per_interval.self[interval], self[i]);
+		ck_assert_uint_eq(per_interval.total[interval], total[i]);
 	}
-	vg_span_counts_free(&own);
-	vg_spans_free(&spans);
-	vg_counted_free(&counted);
+	vg_interval_counts_free(&per_interval);
+	vg_intervals_free(&intervals);
+	vg_perf_counts_free(&counted);
 	fixture_close(&fixture);
 }
 END_TEST
@@ -533,17 +534,17 @@ Suite *counters_suite(void)
 
 	tcase_set_timeout(cases, 60);
 	tcase_add_checked_fixture(cases, setup, teardown);
-	tcase_add_loop_test(cases, pages_by_interval, 0, 2);
+	tcase_add_loop_test(cases, page_faults_by_interval, 0, 2);
 	tcase_add_loop_test(cases, switches_by_interval, 0, 2);
 	tcase_add_test(cases, stops_are_left_out);
-	tcase_add_test(cases, thread_that_comes_and_goes);
-	tcase_add_test(cases, flight_recorder_keeps_them);
+	tcase_add_test(cases, short_thread);
+	tcase_add_test(cases, counters_of_a_flight_recorder);
 	tcase_add_test(cases, beside_another_session);
-	tcase_add_test(cases, processor);
-	tcase_add_test(cases, refused);
-	tcase_add_test(cases, codes);
-	tcase_add_test(cases, shares);
-	tcase_add_test(cases, nested);
+	tcase_add_test(cases, counters_of_the_cpu);
+	tcase_add_test(cases, bad_names);
+	tcase_add_test(cases, codes_and_names);
+	tcase_add_test(cases, counts_are_shared_among_samples);
+	tcase_add_test(cases, counts_of_nested_intervals);
 	suite_add_tcase(suite, cases);
 	return suite;
 }

@@ -9,20 +9,20 @@
 #include "profile/cursor.h"
 
 
-/* The bytes lie at the very end of an allocation, where a read too many is seen. */
-static unsigned char *tight;
-static struct vg_cursor over(const void *bytes, size_t length)
+/* Copies the bytes to the end of an allocation, so that AddressSanitizer detects a read beyond them. */
+static unsigned char *copy;
+static struct vg_cursor cursor_over(const void *bytes, size_t length)
 {
-	free(tight);
-	tight = malloc(length > 0 ? length : 1);
-	ck_assert_ptr_nonnull(tight);
-	memcpy(tight, bytes, length);
-	return (struct vg_cursor){ tight, tight + length };
+	free(copy);
+	copy = malloc(length > 0 ? length : 1);
+	ck_assert_ptr_nonnull(copy);
+	memcpy(copy, bytes, length);
+	return (struct vg_cursor){ copy, copy + length };
 }
 
-#define OVER(bytes) over(bytes, sizeof(bytes) - 1)
+#define CURSOR_OVER(bytes) cursor_over(bytes, sizeof(bytes) - 1)
 
-/* msgpack-c writes it, the cursor reads it. */
+/* msgpack-c writes the numbers, the cursor reads them. */
 START_TEST(integers_of_every_size)
 {
 	static const int64_t values[] = {
@@ -40,11 +40,11 @@ START_TEST(integers_of_every_size)
 		msgpack_packer_init(&packer, &buffer, msgpack_sbuffer_write);
 		msgpack_pack_int64(&packer, values[i]);
 		for (size_t length = 0; length < buffer.size; length++) {
-			cursor = over(buffer.data, length);
+			cursor = cursor_over(buffer.data, length);
 			ck_assert_int_eq(vg_cursor_next(&cursor, &item), -EBADMSG);
-			ck_assert_ptr_eq(cursor.at, tight);
+			ck_assert_ptr_eq(cursor.at, copy);
 		}
-		cursor = over(buffer.data, buffer.size);
+		cursor = cursor_over(buffer.data, buffer.size);
 		ck_assert_int_eq(vg_cursor_next(&cursor, &item), 0);
 		ck_assert_ptr_eq(cursor.at, cursor.end);
 		ck_assert_int_eq((int64_t)item.number, values[i]);
@@ -56,7 +56,7 @@ END_TEST
 
 START_TEST(signed_forms_of_positive_numbers)
 {
-	struct vg_cursor cursor = OVER("\xd0\x05\xd3\0\0\0\0\0\0\0\x07");
+	struct vg_cursor cursor = CURSOR_OVER("\xd0\x05\xd3\0\0\0\0\0\0\0\x07");
 	uint64_t value;
 
 	ck_assert_int_eq(vg_cursor_uint(&cursor, &value), 0);
@@ -68,7 +68,7 @@ END_TEST
 
 START_TEST(reals)
 {
-	struct vg_cursor cursor = OVER("\xca\x3f\x00\x00\x00\xcb\xbf\xe0\0\0\0\0\0\0");
+	struct vg_cursor cursor = CURSOR_OVER("\xca\x3f\x00\x00\x00\xcb\xbf\xe0\0\0\0\0\0\0");
 	struct vg_item item;
 
 	ck_assert_int_eq(vg_cursor_next(&cursor, &item), 0);
@@ -81,8 +81,8 @@ END_TEST
 
 START_TEST(blobs)
 {
-	struct vg_cursor cursor = OVER("\xa3" "abc" "\xd9\x01" "d" "\xc4\x02\x00\x01"
-				       "\xd4\x07\xff" "\xc7\x02\x08xy" "\xc0\xc2\xc3");
+	struct vg_cursor cursor = CURSOR_OVER("\xa3" "abc" "\xd9\x01" "d" "\xc4\x02\x00\x01"
+					      "\xd4\x07\xff" "\xc7\x02\x08xy" "\xc0\xc2\xc3");
 	static const enum vg_token tokens[] = { VG_TOKEN_EXT, VG_TOKEN_EXT, VG_TOKEN_NIL,
 						VG_TOKEN_FALSE, VG_TOKEN_TRUE };
 	static const size_t lengths[] = { 2, 3, 0, 0, 0 };
@@ -106,8 +106,8 @@ START_TEST(blobs)
 }
 END_TEST
 
-/* Lengths that no bytes stand behind. */
-START_TEST(claims_are_not_believed)
+/* These lengths are larger than the number of bytes that follow. */
+START_TEST(false_lengths_are_refused)
 {
 	static const struct { const char *bytes; size_t length; } claims[] = {
 		{ "\xdd\x10\x00\x00\x00", 5 }, { "\xdf\xff\xff\xff\xff", 5 }, { "\xdb\xff\xff\xff\xff" "a", 6 },
@@ -117,18 +117,18 @@ START_TEST(claims_are_not_believed)
 	struct vg_item item;
 
 	for (size_t i = 0; i < sizeof claims / sizeof *claims; i++) {
-		struct vg_cursor cursor = over(claims[i].bytes, claims[i].length);
+		struct vg_cursor cursor = cursor_over(claims[i].bytes, claims[i].length);
 
 		ck_assert_int_eq(vg_cursor_next(&cursor, &item), -EBADMSG);
 		ck_assert_int_eq(vg_cursor_skip(&cursor), -EBADMSG);
-		ck_assert_ptr_eq(cursor.at, tight);
+		ck_assert_ptr_eq(cursor.at, copy);
 	}
 }
 END_TEST
 
 START_TEST(skip_passes_one_object)
 {
-	struct vg_cursor cursor = OVER("\x83\x01\x92\x02\xa1z\xa1k\x80\xc0\x90" "\x05");
+	struct vg_cursor cursor = CURSOR_OVER("\x83\x01\x92\x02\xa1z\xa1k\x80\xc0\x90" "\x05");
 	uint64_t value;
 
 	ck_assert_int_eq(vg_cursor_skip(&cursor), 0);
@@ -143,22 +143,22 @@ START_TEST(skip_has_a_depth_limit)
 	struct vg_cursor cursor;
 
 	memset(deep, 0x91, sizeof deep);
-	cursor = over(deep, sizeof deep);
+	cursor = cursor_over(deep, sizeof deep);
 	ck_assert_int_eq(vg_cursor_skip(&cursor), -EBADMSG);
-	ck_assert_ptr_eq(cursor.at, tight);
+	ck_assert_ptr_eq(cursor.at, copy);
 	deep[32] = 0xc0;
-	cursor = over(deep, 33);
+	cursor = cursor_over(deep, 33);
 	ck_assert_int_eq(vg_cursor_skip(&cursor), 0);
 	deep[32] = 0x91;
 	deep[33] = 0xc0;
-	cursor = over(deep, 34);
+	cursor = cursor_over(deep, 34);
 	ck_assert_int_eq(vg_cursor_skip(&cursor), -EBADMSG);
 }
 END_TEST
 
-START_TEST(another_type_is_refused_and_stays)
+START_TEST(wrong_type_is_refused_and_not_skipped)
 {
-	struct vg_cursor cursor = OVER("\xa1" "x");
+	struct vg_cursor cursor = CURSOR_OVER("\xa1" "x");
 	const unsigned char *bytes;
 	uint64_t value;
 	uint32_t count;
@@ -168,8 +168,8 @@ START_TEST(another_type_is_refused_and_stays)
 	ck_assert_int_eq(vg_cursor_array(&cursor, &count), -EBADMSG);
 	ck_assert_int_eq(vg_cursor_map(&cursor, &count), -EBADMSG);
 	ck_assert_int_eq(vg_cursor_bin(&cursor, &bytes, &length), -EBADMSG);
-	ck_assert_ptr_eq(cursor.at, tight);
-	cursor = OVER("\xff");
+	ck_assert_ptr_eq(cursor.at, copy);
+	cursor = CURSOR_OVER("\xff");
 	ck_assert_int_eq(vg_cursor_uint(&cursor, &value), -EBADMSG);
 }
 END_TEST
@@ -183,10 +183,10 @@ Suite *cursor_suite(void)
 	tcase_add_test(cases, signed_forms_of_positive_numbers);
 	tcase_add_test(cases, reals);
 	tcase_add_test(cases, blobs);
-	tcase_add_test(cases, claims_are_not_believed);
+	tcase_add_test(cases, false_lengths_are_refused);
 	tcase_add_test(cases, skip_passes_one_object);
 	tcase_add_test(cases, skip_has_a_depth_limit);
-	tcase_add_test(cases, another_type_is_refused_and_stays);
+	tcase_add_test(cases, wrong_type_is_refused_and_not_skipped);
 	suite_add_tcase(suite, cases);
 	return suite;
 }

@@ -3,10 +3,11 @@
 #include "tests/unit/suites.h"
 #include <string.h>
 
+#include "base/build_id.h"
 #include "symbols/table/debug_id.h"
 
 
-START_TEST(swaps_fields_of_a_build_id)
+START_TEST(build_id_fields_are_swapped)
 {
 	static const unsigned char id[20] = {
 		0x13, 0xca, 0xef, 0x43, 0xe1, 0x9d, 0x81, 0xa5, 0xbd, 0x3b,
@@ -20,7 +21,7 @@ START_TEST(swaps_fields_of_a_build_id)
 }
 END_TEST
 
-START_TEST(fills_a_short_build_id_with_zeros)
+START_TEST(short_build_id_is_padded_with_zeros)
 {
 	static const unsigned char id[3] = { 0xab, 0xcd, 0xef };
 	char text[VG_DEBUG_ID_CHARS + 1];
@@ -32,30 +33,30 @@ START_TEST(fills_a_short_build_id_with_zeros)
 }
 END_TEST
 
-START_TEST(hashes_text_in_blocks)
+START_TEST(text_id_combines_blocks)
 {
 	unsigned char section[5000], id[16];
 
 	memset(section, 0, sizeof section);
 	section[0] = 1;
-	section[16] = 2;        /* same place, next block */
-	section[4095] = 4;      /* the last that counts */
+	section[16] = 2;        /* the same byte of the next block */
+	section[4095] = 4;      /* the last byte that is hashed */
 	section[4096] = 8;
-	vg_debug_id_from_text(section, sizeof section, id);
+	vg_text_id(section, sizeof section, id);
 	ck_assert_uint_eq(id[0], 3);
 	ck_assert_uint_eq(id[15], 4);
 	for (int i = 1; i < 15; i++)
 		ck_assert_uint_eq(id[i], 0);
-	/* An incomplete block ends where the section does. */
-	vg_debug_id_from_text(section, 17, id);
+	/* The last block may be incomplete. */
+	vg_text_id(section, 17, id);
 	ck_assert_uint_eq(id[0], 3);
 	ck_assert_uint_eq(id[15], 0);
-	vg_debug_id_from_text(NULL, 0, id);
+	vg_text_id(NULL, 0, id);
 	ck_assert_uint_eq(id[0], 0);
 }
 END_TEST
 
-START_TEST(reads_hex_of_either_case_only)
+START_TEST(hex_of_either_case_is_parsed)
 {
 	unsigned char bytes[4];
 	size_t count = 99;
@@ -79,10 +80,10 @@ Suite *debug_id_suite(void)
 	Suite *suite = suite_create("debug_id");
 	TCase *tests = tcase_create("debug_id");
 
-	tcase_add_test(tests, swaps_fields_of_a_build_id);
-	tcase_add_test(tests, fills_a_short_build_id_with_zeros);
-	tcase_add_test(tests, hashes_text_in_blocks);
-	tcase_add_test(tests, reads_hex_of_either_case_only);
+	tcase_add_test(tests, build_id_fields_are_swapped);
+	tcase_add_test(tests, short_build_id_is_padded_with_zeros);
+	tcase_add_test(tests, text_id_combines_blocks);
+	tcase_add_test(tests, hex_of_either_case_is_parsed);
 	suite_add_tcase(suite, tests);
 	return suite;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* The program's own events, from its calls to the profile: real helper, real ring. */
+/* The application's events, from its calls to the profile, with a real helper and a real event ring. */
 #include <check.h>
 #include <errno.h>
 #include <pthread.h>
@@ -17,15 +17,15 @@
 
 #include "libvgctl/vgctl.h"
 #include "tests/unit/suites.h"
-#include "tests/unit/taken.h"
-#include "vgtool/analysis/spans.h"
+#include "tests/unit/recorded.h"
+#include "vgtool/analysis/intervals.h"
 
 static char path[64], other[80];
 static struct vgctl_session *session;
-static struct taken taken;
+static struct recorded recorded;
 static struct vgctl_summary summary;
 
-/* The threads of a test are to end. */
+/* set when the threads of a test must end */
 static atomic_bool stopping;
 
 static void setup(void)
@@ -37,7 +37,7 @@ static void setup(void)
 
 static void teardown(void)
 {
-	taken_free(&taken);
+	recorded_free(&recorded);
 	unlink(path);
 	unlink(other);
 }
@@ -55,15 +55,15 @@ static void begin(unsigned int rate_hz)
 		      vgctl_strerror(-ECONNRESET));
 }
 
-/* Ends, and reads back; the profile and the summary must agree. */
+/* Ends the session and reads its profile back. The profile and the summary must have the same number of events. */
 static void end_into(const char *profile)
 {
 	summary = (struct vgctl_summary)VGCTL_SUMMARY_INIT;
 	ck_assert_int_eq(vgctl_end(session, &summary), 0);
-	taken_free(&taken);
-	taken_read(&taken, profile);
-	ck_assert_uint_eq(taken.profile.damage.count, 0);
-	ck_assert_uint_eq(taken.profile.events.count, summary.events);
+	recorded_free(&recorded);
+	recorded_read(&recorded, profile);
+	ck_assert_uint_eq(recorded.profile.damage.count, 0);
+	ck_assert_uint_eq(recorded.profile.events.count, summary.events);
 }
 
 static void end(void)
@@ -73,19 +73,19 @@ static void end(void)
 
 static const struct vg_event *event(size_t index)
 {
-	ck_assert_uint_lt(index, taken.profile.events.count);
-	return &taken.profile.events.items[index];
+	ck_assert_uint_lt(index, recorded.profile.events.count);
+	return &recorded.profile.events.items[index];
 }
 
 static const char *text(uint32_t string)
 {
-	return string == VG_NONE ? "-" : vg_profile_text(&taken.profile, string);
+	return string == VG_NONE ? "-" : vg_profile_text(&recorded.profile, string);
 }
 
 START_TEST(labels_outlive_sessions)
 {
 	char longest[2000];
-	uint32_t kind = vgctl_intern("kind"), first = vgctl_intern("first"), second, cut;
+	uint32_t kind = vgctl_intern("kind"), first = vgctl_intern("first"), second, truncated;
 
 	ck_assert_uint_eq(vgctl_intern("kind"), kind);
 	ck_assert_uint_eq(vgctl_intern(NULL), 0);
@@ -100,10 +100,10 @@ START_TEST(labels_outlive_sessions)
 	memset(longest, 'x', sizeof longest);
 	longest[sizeof longest - 1] = '\0';
 	begin(VGCTL_ON_DEMAND);
-	cut = vgctl_intern(longest);
+	truncated = vgctl_intern(longest);
 	vgctl_instant(kind, first, 1);
 	vgctl_instant(0, second, 2);
-	vgctl_instant(kind, cut, 3);
+	vgctl_instant(kind, truncated, 3);
 	vgctl_counter(first, INT64_MIN);
 	end();
 	ck_assert_uint_eq(summary.events, 4);
@@ -113,12 +113,12 @@ START_TEST(labels_outlive_sessions)
 	ck_assert_str_eq(text(event(1)->label), "second \xc3\xa4");
 	ck_assert_uint_eq(strlen(text(event(2)->label)), 1024);
 	ck_assert_uint_eq(event(2)->value, 3);
-	ck_assert_uint_eq(event(3)->what, VG_EVENT_COUNTER);
+	ck_assert_uint_eq(event(3)->type, VG_EVENT_COUNTER);
 	ck_assert_int_eq((int64_t)event(3)->value, INT64_MIN);
 }
 END_TEST
 
-/* An id that nobody was given is an error of the program's, and costs that event. */
+/* An event with an id that vgctl_intern() never returned is dropped. */
 START_TEST(unknown_ids_are_dropped)
 {
 	begin(VGCTL_ON_DEMAND);
@@ -131,7 +131,7 @@ START_TEST(unknown_ids_are_dropped)
 }
 END_TEST
 
-START_TEST(nothing_outside_of_a_session)
+START_TEST(events_without_a_session)
 {
 	struct vgctl_interval before = vgctl_interval_begin(0, 0, 1), during;
 
@@ -144,7 +144,7 @@ START_TEST(nothing_outside_of_a_session)
 	end();
 	vgctl_instant(0, 0, 3);
 	ck_assert_uint_eq(summary.events, 1);
-	ck_assert_uint_eq(event(0)->what, VG_EVENT_BEGIN);
+	ck_assert_uint_eq(event(0)->type, VG_EVENT_BEGIN);
 	begin(VGCTL_ON_DEMAND);
 	vgctl_interval_end(during);
 	ck_assert_int_eq(vgctl_sample(session), 0);
@@ -152,10 +152,10 @@ START_TEST(nothing_outside_of_a_session)
 	end();
 	ck_assert_uint_eq(summary.events + summary.events_dropped, 1);
 	ck_assert_uint_eq(event(0)->value, 4);
-	/* Nor is a sample in an interval of the session before. */
-	ck_assert_uint_ge(taken.profile.samples.count, 1);
-	for (size_t i = 0; i < taken.profile.samples.count; i++)
-		ck_assert_uint_eq(taken.profile.samples.items[i].interval, 0);
+	/* A sample of this session is in no interval of the session before. */
+	ck_assert_uint_ge(recorded.profile.samples.count, 1);
+	for (size_t i = 0; i < recorded.profile.samples.count; i++)
+		ck_assert_uint_eq(recorded.profile.samples.items[i].interval, 0);
 }
 END_TEST
 
@@ -167,7 +167,7 @@ START_TEST(intervals_nest)
 	begin(VGCTL_ON_DEMAND);
 	outer = vgctl_interval_begin(0, 0, 1);
 	inner = vgctl_interval_begin(0, 0, 2);
-	/* Ends in an order of their own. */
+	/* Intervals may end in any order. */
 	vgctl_interval_end(outer);
 	for (int i = 0; i < DEEP; i++)
 		deep[i] = vgctl_interval_begin(0, 0, 3);
@@ -183,11 +183,12 @@ START_TEST(intervals_nest)
 	ck_assert_uint_eq(event(0)->parent, 0);
 	ck_assert_uint_eq(event(0)->token, outer.token);
 	ck_assert_uint_eq(event(1)->parent, outer.token);
-	ck_assert_uint_eq(event(2)->what, VG_EVENT_END);
+	ck_assert_uint_eq(event(2)->type, VG_EVENT_END);
 	ck_assert_uint_eq(event(2)->token, outer.token);
 	ck_assert_uint_eq(event(3)->parent, inner.token);
 	ck_assert_uint_eq(event(4)->parent, deep[0].token);
-	/* inner and 63 of these are kept track of; the parent of what begins in a deeper one is not known. */
+	/* The library tracks 64 open intervals: `inner` and 63 of these. An interval that begins in a deeper one has an
+	 * unknown parent. */
 	ck_assert_uint_eq(event(3 + 62)->parent, deep[61].token);
 	ck_assert_uint_eq(event(3 + 63)->parent, deep[62].token);
 	ck_assert_uint_eq(event(3 + 64)->parent, deep[64].token);
@@ -199,7 +200,7 @@ START_TEST(intervals_nest)
 }
 END_TEST
 
-/* ---- intervals at random, nested up to 200 deep, beside events that are dropped ---- */
+/* ---- random intervals, up to 200 deep, in a session that drops an event ---- */
 
 enum { DEEPEST = 200, WALKS = 4, NESTED_STEPS = 100000 };
 
@@ -209,15 +210,15 @@ static uint32_t random_next(uint32_t *state)
 	return *state >> 8;
 }
 
-/* What a begin must have been told of, by its token. */
-struct nested {
+/* an interval that began, with its expected parent and depth */
+struct begun_interval {
 	uint64_t token;
-	uint32_t parent;             /* index of the innermost that was open, or VG_NONE */
-	uint32_t depth;              /* its parent's and one */
+	uint32_t parent;             /* index of the innermost open interval, or VG_NONE */
+	uint32_t depth;              /* the parent's depth + 1 */
 };
 
 struct nest {
-	struct nested begun[NESTED_STEPS];
+	struct begun_interval begun[NESTED_STEPS];
 	uint32_t count;
 	struct open {
 		struct vgctl_interval interval;
@@ -230,10 +231,10 @@ static void nest_begin(struct nest *nest)
 {
 	struct vgctl_interval interval = vgctl_interval_begin(0, 0, 1);
 
-	/* It found no room, and will have no end. */
+	/* The event was dropped, so the interval has no end. */
 	if (interval.token == 0)
 		return;
-	nest->begun[nest->count] = (struct nested){ .token = interval.token, .parent = VG_NONE };
+	nest->begun[nest->count] = (struct begun_interval){ .token = interval.token, .parent = VG_NONE };
 	if (nest->depth > 0) {
 		nest->begun[nest->count].parent = nest->open[nest->depth - 1].index;
 		nest->begun[nest->count].depth = nest->begun[nest->open[nest->depth - 1].index].depth + 1;
@@ -249,15 +250,16 @@ static void nest_end(struct nest *nest, uint32_t at)
 	memmove(&nest->open[at], &nest->open[at + 1], (nest->depth - at) * sizeof *nest->open);
 }
 
-/* Goes up and down between depths that it draws; one end in 16 is that of another than the innermost. */
-static void nest_walk(struct nest *nest, uint32_t state)
+/* Begins and ends intervals so that the depth approaches a random depth, which changes from time to time. One end in 16
+ * is that of a random open interval, not of the innermost. */
+static void nest_random(struct nest *nest, uint32_t state)
 {
-	uint32_t wanted = DEEPEST;
+	uint32_t aim = DEEPEST;
 
 	for (int step = 0; step < NESTED_STEPS; step++) {
 		if (random_next(&state) % 64 == 0)
-			wanted = 1 + random_next(&state) % DEEPEST;
-		if (nest->depth < wanted && random_next(&state) % 8 != 0)
+			aim = 1 + random_next(&state) % DEEPEST;
+		if (nest->depth < aim && random_next(&state) % 8 != 0)
 			nest_begin(nest);
 		else if (nest->depth > 0 && random_next(&state) % 16 == 0)
 			nest_end(nest, random_next(&state) % nest->depth);
@@ -268,17 +270,17 @@ static void nest_walk(struct nest *nest, uint32_t state)
 		nest_end(nest, nest->depth - 1);
 }
 
-/* The self times of a profile whose every interval has its end, plainly. */
-static void selves_reckon(const struct nest *nest, uint64_t *self_ns)
+/* The self times of a profile in which every interval has its end, by a simple algorithm. */
+static void expected_self_times(const struct nest *nest, uint64_t *self_ns)
 {
 	uint32_t open[DEEPEST], depth = 0, begun = 0, at;
 	uint64_t before_ns = 0;
 
-	for (size_t i = 0; i < taken.profile.events.count; i++) {
+	for (size_t i = 0; i < recorded.profile.events.count; i++) {
 		if (depth > 0)
 			self_ns[open[depth - 1]] += event(i)->time_ns - before_ns;
 		before_ns = event(i)->time_ns;
-		if (event(i)->what == VG_EVENT_BEGIN) {
+		if (event(i)->type == VG_EVENT_BEGIN) {
 			ck_assert_uint_lt(depth, DEEPEST);
 			open[depth++] = begun++;
 			continue;
@@ -296,46 +298,46 @@ START_TEST(intervals_nest_at_random)
 	struct nest *nest = calloc(1, sizeof *nest);
 	uint64_t *self_ns = calloc(NESTED_STEPS, sizeof *self_ns);
 	uint32_t deepest = 0;
-	struct vg_spans spans;
+	struct vg_intervals intervals;
 
 	begin(VGCTL_ON_DEMAND);
-	/* Of a kind that nobody was given: one event at least is dropped. */
+	/* The kind is unknown, so that at least one event is dropped. */
 	vgctl_instant(12345, 0, 1);
-	nest_walk(nest, (uint32_t)_i + 1);
+	nest_random(nest, (uint32_t)_i + 1);
 	end();
 	ck_assert_uint_gt(summary.events_dropped, 0);
 	ck_assert_uint_eq(summary.events, 2 * nest->count);
-	ck_assert_int_eq(vg_spans_build(&spans, &taken.profile), 0);
-	ck_assert(spans.gappy);
-	ck_assert_uint_eq(spans.items.count, nest->count);
-	ck_assert_uint_eq(spans.ends_orphaned + spans.begins_repeated + spans.times_back, 0);
-	selves_reckon(nest, self_ns);
+	ck_assert_int_eq(vg_intervals_build(&intervals, &recorded.profile), 0);
+	ck_assert(intervals.events_missing);
+	ck_assert_uint_eq(intervals.items.count, nest->count);
+	ck_assert_uint_eq(intervals.ends_orphaned + intervals.begins_repeated + intervals.times_out_of_order, 0);
+	expected_self_times(nest, self_ns);
 	for (uint32_t i = 0; i < nest->count; i++) {
-		const struct vg_span *span = &spans.items.items[i];
+		const struct vg_interval *interval = &intervals.items.items[i];
 
-		ck_assert_uint_eq(span->token, nest->begun[i].token);
-		ck_assert_msg(span->state == VG_SPAN_ENDED, "interval %u, %u deep: state %u, its end is %s", i,
-			      nest->begun[i].depth, span->state,
-			      span->state == VG_SPAN_LOST ? "taken for lost" : "not there");
-		ck_assert_uint_eq(span->parent, nest->begun[i].parent);
-		ck_assert_uint_eq(span->depth, nest->begun[i].depth);
-		ck_assert_uint_eq(span->self_ns, self_ns[i]);
-		deepest = span->depth > deepest ? span->depth : deepest;
+		ck_assert_uint_eq(interval->token, nest->begun[i].token);
+		ck_assert_msg(interval->state == VG_INTERVAL_ENDED, "interval %u, %u deep: state %u, its end is %s", i,
+			      nest->begun[i].depth, interval->state,
+			      interval->state == VG_INTERVAL_END_LOST ? "taken for lost" : "not there");
+		ck_assert_uint_eq(interval->parent, nest->begun[i].parent);
+		ck_assert_uint_eq(interval->depth, nest->begun[i].depth);
+		ck_assert_uint_eq(interval->self_ns, self_ns[i]);
+		deepest = interval->depth > deepest ? interval->depth : deepest;
 	}
 	ck_assert_uint_ge(deepest, 150);
-	vg_spans_free(&spans);
+	vg_intervals_free(&intervals);
 	free(self_ns);
 	free(nest);
 }
 END_TEST
 
-static void *end_elsewhere(void *interval)
+static void *end_interval(void *interval)
 {
 	vgctl_interval_end(*(struct vgctl_interval *)interval);
 	return NULL;
 }
 
-START_TEST(detached_ends_elsewhere)
+START_TEST(detached_interval_ends_in_another_thread)
 {
 	struct vgctl_interval inner, detached;
 	pthread_t thread;
@@ -344,15 +346,15 @@ START_TEST(detached_ends_elsewhere)
 	inner = vgctl_interval_begin(0, 0, 1);
 	detached = vgctl_interval_begin_detached(0, 0, 2);
 	vgctl_instant(0, 0, 3);
-	ck_assert_int_eq(pthread_create(&thread, NULL, end_elsewhere, &detached), 0);
+	ck_assert_int_eq(pthread_create(&thread, NULL, end_interval, &detached), 0);
 	pthread_join(thread, NULL);
 	vgctl_interval_end(inner);
 	end();
 	ck_assert_uint_eq(summary.events, 5);
 	for (size_t i = 0; i < 5; i++) {
-		if (event(i)->what == VG_EVENT_DETACHED_BEGIN)
+		if (event(i)->type == VG_EVENT_DETACHED_BEGIN)
 			ck_assert_uint_eq(event(i)->parent, inner.token);
-		if (event(i)->what != VG_EVENT_DETACHED_END)
+		if (event(i)->type != VG_EVENT_DETACHED_END)
 			continue;
 		ck_assert_uint_eq(event(i)->token, detached.token);
 		ck_assert_uint_ne(event(i)->thread, event(0)->thread);
@@ -360,7 +362,7 @@ START_TEST(detached_ends_elsewhere)
 }
 END_TEST
 
-static void child_try(pid_t child)
+static void child_records_nothing(pid_t child)
 {
 	int status;
 
@@ -378,15 +380,15 @@ static void child_try(pid_t child)
 
 static _Noreturn void child_session(uint32_t label, struct vgctl_interval open)
 {
-	struct vgctl_session *own;
-	int rc = vgctl_begin(other, NULL, &own);
+	struct vgctl_session *own_session;
+	int rc = vgctl_begin(other, NULL, &own_session);
 
 	vgctl_interval_end(open);
 	vgctl_instant(0, label, 5);
-	_exit(rc == 0 && vgctl_end(own, NULL) == 0 ? 0 : 1);
+	_exit(rc == 0 && vgctl_end(own_session, NULL) == 0 ? 0 : 1);
 }
 
-START_TEST(children_record_for_themselves)
+START_TEST(children_have_their_own_sessions)
 {
 	uint32_t label = vgctl_intern("of the parent");
 	struct vgctl_interval open;
@@ -395,9 +397,9 @@ START_TEST(children_record_for_themselves)
 
 	begin(VGCTL_ON_DEMAND);
 	open = vgctl_interval_begin(0, label, 1);
-	child_try(fork());
-	/* Unseen by the C library. */
-	child_try((pid_t)syscall(SYS_clone, SIGCHLD, 0, 0, 0, 0));
+	child_records_nothing(fork());
+	/* The C library does not know of this child. */
+	child_records_nothing((pid_t)syscall(SYS_clone, SIGCHLD, 0, 0, 0, 0));
 	child = fork();
 	if (child == 0)
 		child_session(label, open);
@@ -409,9 +411,9 @@ START_TEST(children_record_for_themselves)
 	ck_assert_uint_eq(summary.events, 3);
 	ck_assert_uint_eq(summary.events_dropped, 0);
 	ck_assert_uint_eq(event(2)->token, open.token);
-	taken_free(&taken);
-	taken_read(&taken, other);
-	ck_assert_uint_eq(taken.profile.events.count, 1);
+	recorded_free(&recorded);
+	recorded_read(&recorded, other);
+	ck_assert_uint_eq(recorded.profile.events.count, 1);
 	ck_assert_str_eq(text(event(0)->label), "of the parent");
 }
 END_TEST
@@ -445,7 +447,7 @@ START_TEST(signal_handlers_may_record)
 	end();
 	ck_assert_int_gt(handled, 10);
 	ck_assert_uint_eq(summary.events + summary.events_dropped, 1 + COUNT + (uint64_t)handled);
-	for (size_t i = 1; i < taken.profile.events.count; i++) {
+	for (size_t i = 1; i < recorded.profile.events.count; i++) {
 		if (event(i)->value == 1000000) {
 			from_handlers++;
 			continue;
@@ -457,7 +459,7 @@ START_TEST(signal_handlers_may_record)
 }
 END_TEST
 
-static void *short_life(void *label)
+static void *short_thread(void *label)
 {
 	vgctl_thread_name("short");
 	vgctl_instant(*(uint32_t *)label, 0, 1);
@@ -465,8 +467,8 @@ static void *short_life(void *label)
 	return NULL;
 }
 
-/* Lanes are reused: there are many more threads than lanes. */
-START_TEST(threads_come_and_go)
+/* There are more threads than lanes, so lanes are reused. */
+START_TEST(lanes_are_reused)
 {
 	enum { ROUNDS = 60, AT_ONCE = 20 };
 	uint32_t label = vgctl_intern("kind");
@@ -477,7 +479,7 @@ START_TEST(threads_come_and_go)
 		pthread_t threads[AT_ONCE];
 
 		for (int j = 0; j < AT_ONCE; j++)
-			ck_assert_int_eq(pthread_create(&threads[j], NULL, short_life, &label), 0);
+			ck_assert_int_eq(pthread_create(&threads[j], NULL, short_thread, &label), 0);
 		for (int j = 0; j < AT_ONCE; j++)
 			pthread_join(threads[j], NULL);
 		usleep(5000);
@@ -485,18 +487,18 @@ START_TEST(threads_come_and_go)
 	end();
 	ck_assert_uint_eq(summary.events + summary.events_dropped, 2 * ROUNDS * AT_ONCE);
 	ck_assert_uint_gt(summary.events, summary.events_dropped);
-	ck_assert_uint_le(taken.profile.threads.count, ROUNDS * AT_ONCE + 1);
-	for (size_t i = 0; i < taken.profile.events.count; i++)
+	ck_assert_uint_le(recorded.profile.threads.count, ROUNDS * AT_ONCE + 1);
+	for (size_t i = 0; i < recorded.profile.events.count; i++)
 		events[event(i)->thread]++;
-	for (size_t i = 0; i < taken.profile.threads.count; i++) {
+	for (size_t i = 0; i < recorded.profile.threads.count; i++) {
 		ck_assert(events[i] <= 2);
-		named += strcmp(text(taken.profile.threads.items[i].name), "short") == 0;
+		named += strcmp(text(recorded.profile.threads.items[i].name), "short") == 0;
 	}
 	ck_assert_uint_ge(named, summary.events / 2);
 }
 END_TEST
 
-static void *fire(void *argument)
+static void *record_events(void *argument)
 {
 	for (uint64_t i = 1; !stopping; i++) {
 		VGCTL_SCOPE(0, 0);
@@ -507,61 +509,61 @@ static void *fire(void *argument)
 	return argument;
 }
 
-/* Sessions begin and end under threads that never stop telling: nothing of one is in another. */
-START_TEST(sessions_under_fire)
+/* Sessions begin and end while threads record events all the time. No event of one session is in another. */
+START_TEST(sessions_during_events)
 {
-	enum { ROUNDS = 20, SHOOTERS = 3 };
-	pthread_t threads[SHOOTERS];
-	uint64_t last[SHOOTERS + 1], sum = 0;
+	enum { ROUNDS = 20, THREADS = 3 };
+	pthread_t threads[THREADS];
+	uint64_t last[THREADS + 1], sum = 0;
 
-	for (int i = 0; i < SHOOTERS; i++)
-		ck_assert_int_eq(pthread_create(&threads[i], NULL, fire, NULL), 0);
+	for (int i = 0; i < THREADS; i++)
+		ck_assert_int_eq(pthread_create(&threads[i], NULL, record_events, NULL), 0);
 	for (int i = 0; i < ROUNDS; i++) {
 		begin(i % 2 == 0 ? VGCTL_ON_DEMAND : 500);
 		usleep(20000);
 		end();
 		sum += summary.events;
 		memset(last, 0, sizeof last);
-		ck_assert_uint_le(taken.profile.threads.count, SHOOTERS + 1);
-		for (size_t j = 0; j < taken.profile.events.count; j++) {
-			const struct vg_event *one = event(j);
+		ck_assert_uint_le(recorded.profile.threads.count, THREADS + 1);
+		for (size_t j = 0; j < recorded.profile.events.count; j++) {
+			const struct vg_event *each = event(j);
 
-			if (one->what != VG_EVENT_INSTANT)
+			if (each->type != VG_EVENT_INSTANT)
 				continue;
-			ck_assert_uint_gt(one->value, last[one->thread]);
-			last[one->thread] = one->value;
+			ck_assert_uint_gt(each->value, last[each->thread]);
+			last[each->thread] = each->value;
 		}
-		for (size_t j = 0; j < taken.profile.events.count; j++)
+		for (size_t j = 0; j < recorded.profile.events.count; j++)
 			ck_assert_uint_le(event(j)->time_ns, summary.duration_ns);
 	}
 	stopping = true;
-	for (int i = 0; i < SHOOTERS; i++)
+	for (int i = 0; i < THREADS; i++)
 		pthread_join(threads[i], NULL);
 	ck_assert_uint_gt(sum, 1000);
 }
 END_TEST
 
-/* A session that began amid intervals: these are not its, nor are their ends and what is in them. */
+/* A session begins while intervals are open. It has neither their begins and ends nor their tokens in other events. */
 START_TEST(intervals_before_another_session)
 {
 	struct vgctl_options options = VGCTL_OPTIONS_INIT;
 	struct vgctl_interval outer, detached, inner;
 	struct vgctl_session *first;
-	struct vg_spans spans;
+	struct vg_intervals intervals;
 	pthread_t thread;
 
 	begin(_i / 2 == 0 ? VGCTL_ON_DEMAND : 10);
 	outer = vgctl_interval_begin(0, 0, 1);
 	detached = vgctl_interval_begin_detached(0, 0, 2);
-	/* The helper has come to know the thread, in one case of two. */
+	/* In half of the cases the helper knows the thread by now. */
 	usleep(300000);
 	first = session;
 	options.rate_hz = _i % 2 == 0 ? VGCTL_ON_DEMAND : 99;
 	ck_assert_int_eq(vgctl_begin(other, &options, &session), 0);
 	inner = vgctl_interval_begin(0, 0, 3);
-	ck_assert_int_eq(pthread_create(&thread, NULL, end_elsewhere, &detached), 0);
+	ck_assert_int_eq(pthread_create(&thread, NULL, end_interval, &detached), 0);
 	pthread_join(thread, NULL);
-	/* The helper has fetched all that before this one ends. */
+	/* The helper has fetched these events before the session ends. */
 	usleep(300000);
 	vgctl_interval_end(inner);
 	vgctl_interval_end(outer);
@@ -571,17 +573,17 @@ START_TEST(intervals_before_another_session)
 	ck_assert_uint_eq(event(0)->token, inner.token);
 	ck_assert_uint_eq(event(0)->parent, 0);
 	ck_assert_uint_eq(event(1)->token, inner.token);
-	ck_assert_int_eq(vg_spans_build(&spans, &taken.profile), 0);
-	ck_assert_uint_eq(spans.ends_orphaned, 0);
-	vg_spans_free(&spans);
+	ck_assert_int_eq(vg_intervals_build(&intervals, &recorded.profile), 0);
+	ck_assert_uint_eq(intervals.ends_orphaned, 0);
+	vg_intervals_free(&intervals);
 	session = first;
 	end();
 	ck_assert_uint_eq(summary.events, 6);
 }
 END_TEST
 
-/* So slowly that nothing is dropped, where the helper is not held up for seconds. */
-static void *fire_slowly(void *argument)
+/* Records so slowly that no event is dropped, unless the helper gets no CPU for seconds. */
+static void *record_intervals(void *argument)
 {
 	while (!stopping) {
 		VGCTL_SCOPE(0, 0);
@@ -590,63 +592,64 @@ static void *fire_slowly(void *argument)
 	return argument;
 }
 
-/* Wherever in what threads tell the other session begins, it has no end without its beginning. */
-START_TEST(sessions_overlap_under_fire)
+/* At whatever moment the second session begins, it has no end event of an interval without the begin event. */
+START_TEST(overlapping_sessions_during_events)
 {
-	enum { ROUNDS = 20, SHOOTERS = 3 };
+	enum { ROUNDS = 20, THREADS = 3 };
 	struct vgctl_options options = VGCTL_OPTIONS_INIT;
 	struct vgctl_session *first;
-	pthread_t threads[SHOOTERS];
-	size_t intervals = 0;
+	pthread_t threads[THREADS];
+	size_t interval_count = 0;
 
 	begin(_i == 0 ? VGCTL_ON_DEMAND : 10);
 	first = session;
-	for (int i = 0; i < SHOOTERS; i++)
-		ck_assert_int_eq(pthread_create(&threads[i], NULL, fire_slowly, NULL), 0);
+	for (int i = 0; i < THREADS; i++)
+		ck_assert_int_eq(pthread_create(&threads[i], NULL, record_intervals, NULL), 0);
 	for (int i = 0; i < ROUNDS; i++) {
-		struct vg_spans spans;
+		struct vg_intervals intervals;
 
 		options.rate_hz = i % 2 == 0 ? VGCTL_ON_DEMAND : 99;
 		ck_assert_int_eq(vgctl_begin(other, &options, &session), 0);
 		usleep(20000);
 		end_into(other);
-		ck_assert_int_eq(vg_spans_build(&spans, &taken.profile), 0);
-		ck_assert_msg(spans.ends_orphaned == 0 || summary.events_dropped != 0,
-			      "round %d: %lu ends without a beginning", i, spans.ends_orphaned);
-		intervals += spans.items.count;
-		vg_spans_free(&spans);
+		ck_assert_int_eq(vg_intervals_build(&intervals, &recorded.profile), 0);
+		ck_assert_msg(intervals.ends_orphaned == 0 || summary.events_dropped != 0,
+			      "round %d: %lu ends without a beginning", i, intervals.ends_orphaned);
+		interval_count += intervals.items.count;
+		vg_intervals_free(&intervals);
 	}
-	ck_assert_uint_gt(intervals, 0);
+	ck_assert_uint_gt(interval_count, 0);
 	stopping = true;
-	for (int i = 0; i < SHOOTERS; i++)
+	for (int i = 0; i < THREADS; i++)
 		pthread_join(threads[i], NULL);
 	session = first;
 	end();
 }
 END_TEST
 
-/* The helper fetches events for the last time after a session's end.  What came in between is not the session's. */
-START_TEST(no_event_is_later_than_the_end)
+/* The helper fetches events for the last time after the session's end. Events that are recorded between the end and
+ * this fetch do not belong to the session. */
+START_TEST(no_event_after_the_end)
 {
-	enum { ROUNDS = 10, SHOOTERS = 3 };
+	enum { ROUNDS = 10, THREADS = 3 };
 	struct vgctl_options options = VGCTL_OPTIONS_INIT;
 	struct vgctl_session *first;
-	pthread_t threads[SHOOTERS];
+	pthread_t threads[THREADS];
 
 	begin(VGCTL_ON_DEMAND);
 	first = session;
-	for (int i = 0; i < SHOOTERS; i++)
-		ck_assert_int_eq(pthread_create(&threads[i], NULL, fire, NULL), 0);
+	for (int i = 0; i < THREADS; i++)
+		ck_assert_int_eq(pthread_create(&threads[i], NULL, record_events, NULL), 0);
 	options.rate_hz = VGCTL_ON_DEMAND;
 	for (int i = 0; i < ROUNDS; i++) {
 		ck_assert_int_eq(vgctl_begin(other, &options, &session), 0);
 		usleep(10000);
 		end_into(other);
-		for (size_t j = 0; j < taken.profile.events.count; j++)
+		for (size_t j = 0; j < recorded.profile.events.count; j++)
 			ck_assert_uint_le(event(j)->time_ns, summary.duration_ns);
 	}
 	stopping = true;
-	for (int i = 0; i < SHOOTERS; i++)
+	for (int i = 0; i < THREADS; i++)
 		pthread_join(threads[i], NULL);
 	session = first;
 	end();
@@ -657,30 +660,30 @@ static size_t begins_between(uint64_t from_ns, uint64_t to_ns)
 {
 	size_t count = 0;
 
-	for (size_t i = 0; i < taken.profile.events.count; i++)
-		count += event(i)->what == VG_EVENT_BEGIN && event(i)->time_ns >= from_ns &&
+	for (size_t i = 0; i < recorded.profile.events.count; i++)
+		count += event(i)->type == VG_EVENT_BEGIN && event(i)->time_ns >= from_ns &&
 			 event(i)->time_ns <= to_ns;
 	return count;
 }
 
-/* A session that a limit ends has all that threads told until then: what another has of that time. */
-START_TEST(limits_cut_no_events_off)
+/* A session that ends at a limit has all events up to that time. The other session's profile shows which these are. */
+START_TEST(events_up_to_a_limit)
 {
 	const uint64_t from_ns = 500000000;
 	struct vgctl_options options = VGCTL_OPTIONS_INIT;
 	struct vgctl_session *first;
 	uint64_t to_ns, at_ns, token;
 	pthread_t thread;
-	size_t limited, i = 0;
+	size_t limited_count, i = 0;
 	int rc;
 
 	begin(99);
 	first = session;
-	ck_assert_int_eq(pthread_create(&thread, NULL, fire_slowly, NULL), 0);
+	ck_assert_int_eq(pthread_create(&thread, NULL, record_intervals, NULL), 0);
 	options.rate_hz = 99;
 	options.max_duration_s = 1;
 	ck_assert_int_eq(vgctl_begin(other, &options, &session), 0);
-	/* Not before the limit: the helper reads the lanes for each sample. */
+	/* No sample is taken before the limit: for a sample the helper would read the lanes. */
 	usleep(1050000);
 	do {
 		usleep(10000);
@@ -689,10 +692,10 @@ START_TEST(limits_cut_no_events_off)
 	ck_assert_int_eq(rc, -EFBIG);
 	end_into(other);
 	ck_assert_uint_eq(summary.limited, 1);
-	to_ns = taken.profile.duration_ns;
-	limited = begins_between(from_ns, to_ns);
-	ck_assert_uint_gt(limited, 100);
-	while (event(i)->what != VG_EVENT_BEGIN)
+	to_ns = recorded.profile.duration_ns;
+	limited_count = begins_between(from_ns, to_ns);
+	ck_assert_uint_gt(limited_count, 100);
+	while (event(i)->type != VG_EVENT_BEGIN)
 		i++;
 	token = event(i)->token;
 	at_ns = event(i)->time_ns;
@@ -700,18 +703,19 @@ START_TEST(limits_cut_no_events_off)
 	pthread_join(thread, NULL);
 	session = first;
 	end();
-	for (i = 0; event(i)->what != VG_EVENT_BEGIN || event(i)->token != token;)
+	for (i = 0; event(i)->type != VG_EVENT_BEGIN || event(i)->token != token;)
 		i++;
-	/* The time of the first one when the other began. */
+	/* the time on the first session's clock at which the second one began */
 	at_ns = event(i)->time_ns - at_ns;
-	ck_assert_uint_eq(limited, begins_between(at_ns + from_ns, at_ns + to_ns));
+	ck_assert_uint_eq(limited_count, begins_between(at_ns + from_ns, at_ns + to_ns));
 }
 END_TEST
 
-/* What becomes of events without room is for the helper that listens to say, not for a session of its. */
-START_TEST(listening_decides_what_is_overwritten)
+/* The helper that listens decides whether new events overwrite old ones. The option of a session has no effect on
+ * it. */
+START_TEST(listening_helper_decides_about_overwriting)
 {
-	enum { SHOTS = 100000 };
+	enum { EVENTS = 100000 };
 	struct vgctl_options options = VGCTL_OPTIONS_INIT;
 	bool overwrites = _i % 2 != 0;
 	char directory[80];
@@ -722,17 +726,17 @@ START_TEST(listening_decides_what_is_overwritten)
 	options.events_overwrite = !overwrites;
 	options.rate_hz = 1;
 	ck_assert_int_eq(vgctl_begin(path, &options, &session), 0);
-	for (uint64_t i = 1; i <= SHOTS; i++)
+	for (uint64_t i = 1; i <= EVENTS; i++)
 		vgctl_instant(0, 0, i);
 	end();
 	vgctl_unlisten();
 	ck_assert_uint_ge(summary.events, 16384 - 1);
-	ck_assert_uint_eq(summary.events + summary.events_dropped, SHOTS);
+	ck_assert_uint_eq(summary.events + summary.events_dropped, EVENTS);
 	ck_assert_int_eq(event(0)->value == 1, !overwrites || summary.events_dropped == 0);
-	for (size_t i = 1; i < taken.profile.events.count; i++)
+	for (size_t i = 1; i < recorded.profile.events.count; i++)
 		ck_assert_uint_gt(event(i)->value, event(i - 1)->value);
 	if (overwrites)
-		ck_assert_uint_eq(event(summary.events - 1)->value, SHOTS);
+		ck_assert_uint_eq(event(summary.events - 1)->value, EVENTS);
 	rmdir(directory);
 }
 END_TEST
@@ -761,50 +765,51 @@ static void *spin_in_intervals(void *argument)
 	return argument;
 }
 
-/* What a thread had open at that time, by its events; `near` says whether one of them was close. */
+/* Returns the innermost interval that was open in the thread at that time, according to the events. Sets *near if an
+ * event is less than slack_ns from that time. */
 static uint64_t innermost_at(uint32_t thread, uint64_t time_ns, uint64_t slack_ns, bool *near)
 {
 	uint64_t open[3] = { 0 };
 	size_t depth = 0;
 
 	*near = false;
-	for (size_t i = 0; i < taken.profile.events.count; i++) {
-		const struct vg_event *one = event(i);
+	for (size_t i = 0; i < recorded.profile.events.count; i++) {
+		const struct vg_event *each = event(i);
 
-		if (one->thread != thread)
+		if (each->thread != thread)
 			continue;
-		*near |= one->time_ns + slack_ns > time_ns && one->time_ns < time_ns + slack_ns;
-		if (one->time_ns > time_ns)
+		*near |= each->time_ns + slack_ns > time_ns && each->time_ns < time_ns + slack_ns;
+		if (each->time_ns > time_ns)
 			continue;
-		ck_assert(one->what == VG_EVENT_BEGIN ? depth < 2 : depth > 0);
-		if (one->what == VG_EVENT_BEGIN)
-			open[++depth] = one->token;
+		ck_assert(each->type == VG_EVENT_BEGIN ? depth < 2 : depth > 0);
+		if (each->type == VG_EVENT_BEGIN)
+			open[++depth] = each->token;
 		else
-			ck_assert_uint_eq(open[depth--], one->token);
+			ck_assert_uint_eq(open[depth--], each->token);
 	}
 	return open[depth];
 }
 
-/* Each sample lies in the interval that it names, and names the innermost. */
+/* Each sample names the innermost interval that was open at its time. */
 static void samples_check(uint64_t slack_ns)
 {
-	size_t inside = 0, wrong = 0;
+	size_t inside_count = 0, wrong_count = 0;
 
-	for (size_t i = 0; i < taken.profile.samples.count; i++) {
-		const struct vg_sample *sample = &taken.profile.samples.items[i];
+	for (size_t i = 0; i < recorded.profile.samples.count; i++) {
+		const struct vg_sample *sample = &recorded.profile.samples.items[i];
 		uint64_t innermost;
 		bool near;
 
 		innermost = innermost_at(sample->thread, sample->time_ns, slack_ns, &near);
-		inside += sample->interval != 0;
-		wrong += !near && innermost != sample->interval;
+		inside_count += sample->interval != 0;
+		wrong_count += !near && innermost != sample->interval;
 	}
-	ck_assert_uint_ge(inside, 20);
-	/* A helper that loses its CPU between the clock and the look is late. */
-	ck_assert_msg(wrong * 20 <= inside, "%zu wrong of %zu", wrong, inside);
+	ck_assert_uint_ge(inside_count, 20);
+	/* A sample is late if the helper loses its CPU between reading the clock and reading the thread. */
+	ck_assert_msg(wrong_count * 20 <= inside_count, "%zu wrong of %zu", wrong_count, inside_count);
 }
 
-START_TEST(samples_know_their_interval)
+START_TEST(samples_name_their_interval)
 {
 	pthread_t thread;
 
@@ -814,7 +819,7 @@ START_TEST(samples_know_their_interval)
 	pthread_join(thread, NULL);
 	end();
 	ck_assert_uint_eq(summary.events, 80);
-	/* A sample's time is when the look at its thread began. */
+	/* The time of a sample is when the activity read began. */
 	samples_check(2000000);
 }
 END_TEST
@@ -828,20 +833,20 @@ Suite *events_suite(void)
 	tcase_add_checked_fixture(cases, setup, teardown);
 	tcase_add_test(cases, labels_outlive_sessions);
 	tcase_add_test(cases, unknown_ids_are_dropped);
-	tcase_add_test(cases, nothing_outside_of_a_session);
+	tcase_add_test(cases, events_without_a_session);
 	tcase_add_test(cases, intervals_nest);
 	tcase_add_loop_test(cases, intervals_nest_at_random, 0, WALKS);
-	tcase_add_test(cases, detached_ends_elsewhere);
-	tcase_add_test(cases, children_record_for_themselves);
+	tcase_add_test(cases, detached_interval_ends_in_another_thread);
+	tcase_add_test(cases, children_have_their_own_sessions);
 	tcase_add_test(cases, signal_handlers_may_record);
-	tcase_add_test(cases, threads_come_and_go);
-	tcase_add_test(cases, sessions_under_fire);
+	tcase_add_test(cases, lanes_are_reused);
+	tcase_add_test(cases, sessions_during_events);
 	tcase_add_loop_test(cases, intervals_before_another_session, 0, 4);
-	tcase_add_loop_test(cases, sessions_overlap_under_fire, 0, 2);
-	tcase_add_test(cases, no_event_is_later_than_the_end);
-	tcase_add_loop_test(cases, limits_cut_no_events_off, 0, 3);
-	tcase_add_loop_test(cases, listening_decides_what_is_overwritten, 0, 2);
-	tcase_add_loop_test(cases, samples_know_their_interval, 0, 4);
+	tcase_add_loop_test(cases, overlapping_sessions_during_events, 0, 2);
+	tcase_add_test(cases, no_event_after_the_end);
+	tcase_add_loop_test(cases, events_up_to_a_limit, 0, 3);
+	tcase_add_loop_test(cases, listening_helper_decides_about_overwriting, 0, 2);
+	tcase_add_loop_test(cases, samples_name_their_interval, 0, 4);
 	suite_add_tcase(suite, cases);
 	return suite;
 }

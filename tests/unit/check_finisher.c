@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* The process that renames or removes one file for a helper which may not. */
+/* The process that renames or removes one file for a confined helper, which may not do so. */
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -16,13 +16,13 @@ static char directory[32], path[64], part[64];
 static struct vg_outfile file;
 static struct vg_finisher finisher;
 
-static int act(void *context, enum vg_finish what, struct vg_err *err)
+static int finish(void *context, enum vg_finish what, struct vg_err *err)
 {
-	int done = open("done", O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
+	int reached = open("reached", O_WRONLY | O_CREAT | O_CLOEXEC, 0600);
 
-	/* That the finisher has come to its end, whatever that is. */
-	if (done >= 0)
-		close(done);
+	/* Shows that the finisher calls this function, whatever the action is. */
+	if (reached >= 0)
+		close(reached);
 	if (what == VG_FINISH_KEEP)
 		return vg_outfile_commit(context, err);
 	if (what == VG_FINISH_DROP)
@@ -41,15 +41,15 @@ static void setup(void)
 	snprintf(path, sizeof path, "out.vgp");
 	snprintf(part, sizeof part, "out.vgp.part");
 	ck_assert_int_eq(vg_outfile_open(&file, path, &err), 0);
-	ck_assert_int_eq(vg_finisher_start(&finisher, act, &file, &err), 0);
+	ck_assert_int_eq(vg_finisher_start(&finisher, finish, &file, &err), 0);
 }
 
 static void teardown(void)
 {
-	vg_outfile_forget(&file);
+	vg_outfile_close_copy(&file);
 	unlink(path);
 	unlink(part);
-	unlink("done");
+	unlink("reached");
 	ck_assert_int_eq(chdir(".."), 0);
 	rmdir(directory);
 }
@@ -59,21 +59,22 @@ static bool exists(const char *name)
 	return access(name, F_OK) == 0;
 }
 
-START_TEST(keeps_and_drops)
+START_TEST(files_are_kept_and_dropped)
 {
 	struct vg_err err;
 
 	ck_assert_int_eq(vg_finisher_ask(&finisher, _i == 0 ? VG_FINISH_KEEP : VG_FINISH_DROP, &err), 0);
 	ck_assert_int_eq(exists(path), _i == 0);
 	ck_assert(!exists(part));
-	/* Only once. */
+	/* The second request does nothing. */
 	ck_assert_int_eq(vg_finisher_ask(&finisher, VG_FINISH_DROP, &err), 0);
 	ck_assert_int_eq(exists(path), _i == 0);
 	ck_assert_int_eq(waitpid(-1, NULL, WNOHANG), -1);
 }
 END_TEST
 
-/* Another file that stands there by now is neither renamed nor removed; what was written is kept all the same. */
+/* Another file replaced the .part. The other file is neither renamed nor removed. If the profile is to be kept, it gets
+ * its name. */
 START_TEST(other_files_stay)
 {
 	struct vg_err err;
@@ -85,31 +86,31 @@ START_TEST(other_files_stay)
 }
 END_TEST
 
-/* A helper that is killed, and one that an attacker has. */
-START_TEST(nothing_without_a_wish)
+/* The helper was killed, or an attacker who controls it sends an unknown request: the .part stays. */
+START_TEST(part_stays_without_a_request)
 {
 	if (_i == 1)
 		ck_assert_int_eq(write(finisher.socket, "\x7f", 1), 1);
 	close(finisher.socket);
 	ck_assert_int_eq(waitpid(finisher.child, NULL, 0), finisher.child);
-	ck_assert(exists("done") && exists(part) && !exists(path));
+	ck_assert(exists("reached") && exists(part) && !exists(path));
 }
 END_TEST
 
-START_TEST(killed)
+START_TEST(finisher_is_killed)
 {
 	struct vg_err err;
 
 	ck_assert_int_eq(kill(finisher.child, SIGKILL), 0);
 	ck_assert_int_eq(vg_finisher_ask(&finisher, VG_FINISH_KEEP, &err), -ESRCH);
 	ck_assert_str_eq(err.text, "the process that renames the file at the end was killed: "
-			 "what was written has its name with .part");
+			 "the profile keeps its name with .part");
 	ck_assert(exists(part) && !exists(path));
 }
 END_TEST
 
-/* What a terminal sends to all of its processes is the helper's to answer. */
-START_TEST(terminal)
+/* A terminal sends these signals to all of its processes. The finisher ignores them: the helper decides. */
+START_TEST(terminal_signals_are_ignored)
 {
 	struct vg_err err;
 
@@ -121,8 +122,9 @@ START_TEST(terminal)
 }
 END_TEST
 
-/* A helper that waits in the kernel does not take its signals; here it just does not. */
-START_TEST(helper_that_does_not_end)
+/* A helper that waits in the kernel does not act on SIGTERM, so the finisher kills it. The helper of this test blocks
+ * SIGTERM instead of waiting. */
+START_TEST(helper_that_does_not_exit)
 {
 	sigset_t end;
 	pid_t helper;
@@ -135,7 +137,7 @@ START_TEST(helper_that_does_not_end)
 	if (helper == 0) {
 		struct vg_finisher own;
 
-		if (vg_finisher_start(&own, act, &file, NULL) == 0)
+		if (vg_finisher_start(&own, finish, &file, NULL) == 0)
 			kill(getpid(), SIGTERM);
 		for (;;)
 			pause();
@@ -152,12 +154,12 @@ Suite *finisher_suite(void)
 	TCase *tests = tcase_create("finisher");
 
 	tcase_add_checked_fixture(tests, setup, teardown);
-	tcase_add_loop_test(tests, keeps_and_drops, 0, 2);
+	tcase_add_loop_test(tests, files_are_kept_and_dropped, 0, 2);
 	tcase_add_loop_test(tests, other_files_stay, 0, 2);
-	tcase_add_loop_test(tests, nothing_without_a_wish, 0, 2);
-	tcase_add_test(tests, killed);
-	tcase_add_test(tests, terminal);
-	tcase_add_test(tests, helper_that_does_not_end);
+	tcase_add_loop_test(tests, part_stays_without_a_request, 0, 2);
+	tcase_add_test(tests, finisher_is_killed);
+	tcase_add_test(tests, terminal_signals_are_ignored);
+	tcase_add_test(tests, helper_that_does_not_exit);
 	tcase_set_timeout(tests, 120);
 	suite_add_tcase(suite, tests);
 	return suite;

@@ -8,14 +8,14 @@
 #include "tests/unit/fixture.h"
 #include "vgtool/output/bounded.h"
 #include "vgtool/views/folded.h"
-#include "vgtool/views/shown.h"
+#include "vgtool/views/trimmed_stack.h"
 
 enum { MS = 1000000 };
 static struct fixture fixture;
 static char *view;
 static size_t view_bytes;
 
-static int view_write(const struct vg_folding *folding)
+static int view_write(const struct vg_folded_options *folding)
 {
 	FILE *file = open_memstream(&view, &view_bytes);
 	int rc;
@@ -26,7 +26,7 @@ static int view_write(const struct vg_folding *folding)
 	return rc;
 }
 
-static void expect(const struct vg_folding *folding, const char *expected)
+static void expect_output(const struct vg_folded_options *folding, const char *expected)
 {
 	ck_assert_int_eq(view_write(folding), 0);
 	ck_assert_str_eq(view, expected);
@@ -40,27 +40,27 @@ static const char demo_folded[] =
 	"main 2000\n";
 enum { DEMO_BYTES = sizeof demo_folded - 1 };
 
-START_TEST(demo)
+START_TEST(demo_profile)
 {
 	fixture_demo_names(&fixture);
 	fixture_read(&fixture, false);
-	expect(&(struct vg_folding){ .weight = VG_WEIGHT_WALL }, demo_folded);
-	expect(&(struct vg_folding){ .weight = VG_WEIGHT_CPU, .by_thread = true },
-	       "main;main;work;inner;libx.so+0x30 1000\n"
-	       "worker;[stack incomplete: no unwind information];0x7f00 1000\n"
-	       "main;main;work;inner;work;inner 500\n"
-	       "worker;main 1000\n");
-	expect(&(struct vg_folding){ .in_samples = true, .thread = "main" },
-	       "main;work;inner;libx.so+0x30 2\nmain;work;inner;work;inner 1\n");
-	expect(&(struct vg_folding){ .in_samples = true, .thread = "101" },
-	       "[stack incomplete: no unwind information];0x7f00 1\nmain 1\n");
-	ck_assert_int_eq(view_write(&(struct vg_folding){ .thread = "nobody" }), -ESRCH);
+	expect_output(&(struct vg_folded_options){ .weight = VG_WEIGHT_WALL }, demo_folded);
+	expect_output(&(struct vg_folded_options){ .weight = VG_WEIGHT_CPU, .by_thread = true },
+		      "main;main;work;inner;libx.so+0x30 1000\n"
+		      "worker;[stack incomplete: no unwind information];0x7f00 1000\n"
+		      "main;main;work;inner;work;inner 500\n"
+		      "worker;main 1000\n");
+	expect_output(&(struct vg_folded_options){ .in_samples = true, .thread = "main" },
+		      "main;work;inner;libx.so+0x30 2\nmain;work;inner;work;inner 1\n");
+	expect_output(&(struct vg_folded_options){ .in_samples = true, .thread = "101" },
+		      "[stack incomplete: no unwind information];0x7f00 1\nmain 1\n");
+	ck_assert_int_eq(view_write(&(struct vg_folded_options){ .thread = "nobody" }), -ESRCH);
 	free(view);
 	fixture_close(&fixture);
 }
 END_TEST
 
-/* Other addresses of the same functions are the same stack; names cannot break the format. */
+/* Stacks with other addresses of the same functions are one stack. A semicolon in a name cannot break the format. */
 START_TEST(equal_stacks_are_one_line)
 {
 	struct vg_symbol_line line = { 0, 1 };
@@ -77,8 +77,8 @@ START_TEST(equal_stacks_are_one_line)
 	}
 	fixture_sample(&fixture, 0, VG_WALK_ROOT, 20 * MS, MS, 0);
 	fixture_read(&fixture, false);
-	expect(&(struct vg_folding){ .weight = VG_WEIGHT_WALL },
-	       "f(a: b) 5\nf(a: b);f(a: b) 5\n[idle] 1000\n");
+	expect_output(&(struct vg_folded_options){ .weight = VG_WEIGHT_WALL },
+		      "f(a: b) 5\nf(a: b);f(a: b) 5\n[idle] 1000\n");
 	fixture_close(&fixture);
 }
 END_TEST
@@ -95,10 +95,10 @@ START_TEST(deep_stacks_are_cut)
 						 i == 0 ? VG_WALK_ROOT : VG_STACK_ROOTS + i - 1, 0, i, 0), 0);
 	fixture_sample(&fixture, 0, VG_STACK_ROOTS + 19999, MS, MS, 0);
 	fixture_read(&fixture, false);
-	ck_assert_int_eq(view_write(&(struct vg_folding){ .weight = VG_WEIGHT_WALL }), 0);
+	ck_assert_int_eq(view_write(&(struct vg_folded_options){ .weight = VG_WEIGHT_WALL }), 0);
 	for (const char *at = view; *at != '\0'; at++)
 		frames += *at == ';';
-	ck_assert_uint_eq(frames, VG_SHOWN_MAX);
+	ck_assert_uint_eq(frames, VG_TRIMMED_STACK_MAX);
 	ck_assert_ptr_nonnull(strstr(view, ";[18001 frames cut];"));
 	ck_assert_int_eq(strncmp(view, "demo+0x0;demo+0x1;", 18), 0);
 	ck_assert_ptr_nonnull(strstr(view, ";demo+0x4e1f 1000\n"));
@@ -107,7 +107,7 @@ START_TEST(deep_stacks_are_cut)
 }
 END_TEST
 
-/* What is written is the start of what would have been; the writing ends soon behind it. */
+/* The output is cut at the limit, and writing stops soon after it. */
 START_TEST(output_has_a_limit)
 {
 	struct vg_bounded bounded;
@@ -121,7 +121,7 @@ START_TEST(output_has_a_limit)
 		file = vg_bounded_open(&bounded, to, limit);
 		ck_assert_ptr_nonnull(file);
 		setvbuf(file, NULL, _IONBF, 0);
-		ck_assert_int_eq(vg_folded_write(&fixture.profile, &(struct vg_folding){ .weight = VG_WEIGHT_WALL },
+		ck_assert_int_eq(vg_folded_write(&fixture.profile, &(struct vg_folded_options){ .weight = VG_WEIGHT_WALL },
 						 file), 0);
 		ck_assert_int_eq(ferror(file) != 0, bounded.exceeded);
 		fclose(file);
@@ -140,7 +140,7 @@ Suite *folded_suite(void)
 	Suite *suite = suite_create("folded");
 	TCase *cases = tcase_create("folded");
 
-	tcase_add_test(cases, demo);
+	tcase_add_test(cases, demo_profile);
 	tcase_add_test(cases, equal_stacks_are_one_line);
 	tcase_add_test(cases, deep_stacks_are_cut);
 	tcase_add_test(cases, output_has_a_limit);

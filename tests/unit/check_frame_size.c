@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* What is known of the frame pointer of a thread that waits: sizes of frames, and the code that keeps them. */
+/* The frame size of a function in a waiting thread: learned sizes, and code that keeps the frame at one size. */
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -8,7 +8,7 @@
 #include "vignetted/unwind/code.h"
 #include "vignetted/unwind/frame_size.h"
 
-START_TEST(sizes)
+START_TEST(known_sizes)
 {
 	static const struct {
 		uint64_t sizes[4];
@@ -41,7 +41,7 @@ START_TEST(sizes)
 }
 END_TEST
 
-START_TEST(proven)
+START_TEST(proven_sizes)
 {
 	vg_frame_size size = 0;
 	uint64_t bytes;
@@ -49,7 +49,7 @@ START_TEST(proven)
 	for (int i = 0; i < 2; i++)
 		vg_frame_size_note(&size, 0x7ff000, 0x7ff040);
 	ck_assert(!vg_frame_size_proven(size));
-	vg_frame_size_prove(&size);
+	vg_frame_size_set_proven(&size);
 	vg_frame_size_note(&size, 0x7ff000, 0x7ff040);
 	ck_assert(vg_frame_size_proven(size) && vg_frame_size_known(size, &bytes));
 	ck_assert_uint_eq(bytes, 64);
@@ -59,11 +59,11 @@ START_TEST(proven)
 END_TEST
 
 #ifdef __x86_64__
-/* Code, and whether it keeps its frame. */
+/* instructions, and whether they leave the size of the frame as it is */
 static const struct code {
 	const char *text;
 	unsigned char bytes[8];
-	bool keeps;
+	bool is_constant;
 } codes[] = {
 	{ "push %rbp; mov %rsp,%rbp", { 0x55, 0x48, 0x89, 0xe5 }, true },
 	{ "sub $32,%rsp", { 0x48, 0x83, 0xec, 0x20 }, true },
@@ -89,57 +89,58 @@ static const struct code {
 	{ "xchg %rax,%rsp", { 0x48, 0x94 }, false },
 };
 
-/* Behind so much of a function that does nothing else, where what is read at once ends too. */
-START_TEST(kept)
+/* The instructions follow this many bytes of nop. vg_code_frame_is_constant() reads 512 bytes at a time, so some of
+ * them lie across the end of a read. */
+START_TEST(constant_frames)
 {
-	static const size_t before[] = { 0, 505, 508, 511, 512, 600 };
+	static const size_t nop_counts[] = { 0, 505, 508, 511, 512, 600 };
 	const struct code *code = &codes[_i];
-	struct vg_code_elsewhere elsewhere;
+	struct vg_code_jump_targets elsewhere;
 	struct vg_memory memory;
 
-	for (size_t i = 0; i < sizeof before / sizeof *before; i++) {
-		size_t bytes = before[i] + sizeof code->bytes;
+	for (size_t i = 0; i < sizeof nop_counts / sizeof *nop_counts; i++) {
+		size_t bytes = nop_counts[i] + sizeof code->bytes;
 		unsigned char *function = malloc(bytes);
 
 		memset(function, 0x90, bytes);
-		memcpy(function + before[i], code->bytes, sizeof code->bytes);
+		memcpy(function + nop_counts[i], code->bytes, sizeof code->bytes);
 		ck_assert_int_eq(vg_memory_open(&memory, getpid()), 0);
-		ck_assert_msg(vg_code_keeps_frame(&memory, (uint64_t)function, bytes, &elsewhere) == code->keeps,
-			      "%s, behind %zu bytes", code->text, before[i]);
+		ck_assert_msg(vg_code_frame_is_constant(&memory, (uint64_t)function, bytes, &elsewhere) ==
+			      code->is_constant, "%s, behind %zu bytes", code->text, nop_counts[i]);
 		vg_memory_free(&memory);
 		free(function);
 	}
 }
 END_TEST
 
-START_TEST(no_code)
+START_TEST(unreadable_code)
 {
-	struct vg_code_elsewhere elsewhere;
+	struct vg_code_jump_targets elsewhere;
 	struct vg_memory memory;
 
 	ck_assert_int_eq(vg_memory_open(&memory, getpid()), 0);
-	ck_assert(!vg_code_keeps_frame(&memory, 8, 64, &elsewhere));
-	ck_assert(!vg_code_keeps_frame(&memory, (uint64_t)codes, UINT64_C(1) << 40, &elsewhere));
+	ck_assert(!vg_code_frame_is_constant(&memory, 8, 64, &elsewhere));
+	ck_assert(!vg_code_frame_is_constant(&memory, (uint64_t)codes, UINT64_C(1) << 40, &elsewhere));
 	ck_assert(!vg_code_begins_frame(&memory, 8));
 	vg_memory_free(&memory);
 }
 END_TEST
 
-/* endbr64; push %rbp; je to 4 bytes on, je to 64 KiB on and to a little more, jne to before. */
-START_TEST(jumps)
+/* endbr64; push %rbp; je to 4 bytes further, je to 64 KiB further, je to a little more, jne backward */
+START_TEST(jumps_out_of_the_function)
 {
 	static const unsigned char function[] = {
 		0xf3, 0x0f, 0x1e, 0xfa, 0x55, 0x0f, 0x84, 0x04, 0x00, 0x00, 0x00, 0x0f, 0x84, 0x00, 0x00, 0x01,
 		0x00, 0x0f, 0x84, 0x80, 0x00, 0x01, 0x00, 0x0f, 0x85, 0x00, 0x00, 0xfe, 0xff, 0xc9, 0xc3,
 	};
-	struct vg_code_elsewhere elsewhere;
+	struct vg_code_jump_targets elsewhere;
 	struct vg_memory memory;
 
 	ck_assert_int_eq(vg_memory_open(&memory, getpid()), 0);
 	ck_assert(vg_code_begins_frame(&memory, (uint64_t)function));
 	ck_assert(vg_code_begins_frame(&memory, (uint64_t)function + 4));
 	ck_assert(!vg_code_begins_frame(&memory, (uint64_t)function + 5));
-	ck_assert(vg_code_keeps_frame(&memory, (uint64_t)function, sizeof function, &elsewhere));
+	ck_assert(vg_code_frame_is_constant(&memory, (uint64_t)function, sizeof function, &elsewhere));
 	ck_assert_uint_eq(elsewhere.count, 2);
 	ck_assert_uint_eq(elsewhere.at[0], (uint64_t)function + 17 + 0x10000);
 	ck_assert_uint_eq(elsewhere.at[1], (uint64_t)function + 29 - 0x20000);
@@ -153,12 +154,12 @@ Suite *frame_size_suite(void)
 	Suite *suite = suite_create("frame_size");
 	TCase *tests = tcase_create("frame_size");
 
-	tcase_add_test(tests, sizes);
-	tcase_add_test(tests, proven);
+	tcase_add_test(tests, known_sizes);
+	tcase_add_test(tests, proven_sizes);
 #ifdef __x86_64__
-	tcase_add_loop_test(tests, kept, 0, sizeof codes / sizeof *codes);
-	tcase_add_test(tests, no_code);
-	tcase_add_test(tests, jumps);
+	tcase_add_loop_test(tests, constant_frames, 0, sizeof codes / sizeof *codes);
+	tcase_add_test(tests, unreadable_code);
+	tcase_add_test(tests, jumps_out_of_the_function);
 #endif
 	suite_add_tcase(suite, tests);
 	return suite;

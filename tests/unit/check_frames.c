@@ -6,7 +6,7 @@
 #include "tests/unit/fixture.h"
 #include "vgtool/analysis/chains.h"
 #include "vgtool/analysis/frames.h"
-#include "vgtool/views/shown.h"
+#include "vgtool/views/trimmed_stack.h"
 
 static struct fixture fixture;
 static struct vg_frames frames;
@@ -36,7 +36,7 @@ START_TEST(addresses_without_names)
 	ck_assert_str_eq(name_at(2, 0), "libx.so+0x30");
 	ck_assert_str_eq(name_at(4, 0), "0x7f00");
 	ck_assert_ptr_null(vg_frames_function(&frames, vg_frames_at(&frames, 4, 0).function).module);
-	/* Stacks 17 and 19 are the same address at two depths: one function. */
+	/* Stacks 17 and 19 have the same address at two depths: it is one function. */
 	ck_assert_uint_eq(vg_frames_at(&frames, 1, 0).function, vg_frames_at(&frames, 3, 0).function);
 	ck_assert_uint_eq(frames.count, 4);
 	frames_close();
@@ -59,7 +59,7 @@ START_TEST(names_and_inlines)
 	ck_assert_str_eq(view.file, "w.c");
 	ck_assert_str_eq(view.module, "demo");
 	ck_assert_ptr_null(vg_frames_function(&frames, vg_frames_at(&frames, 1, 0).function).file);
-	/* The module without symbols keeps its addresses. */
+	/* A module without symbols keeps its addresses. */
 	ck_assert_str_eq(name_at(2, 0), "libx.so+0x30");
 	frames_close();
 }
@@ -79,10 +79,10 @@ START_TEST(equal_functions_of_different_ids_are_one)
 	frames_open();
 	ck_assert_uint_eq(vg_frames_at(&frames, 0, 0).function, vg_frames_at(&frames, 5, 0).function);
 	ck_assert_int_eq(vg_chains_build(&chains, &frames), 0);
-	ck_assert_uint_eq(chains.of_node[0], chains.of_node[5]);
-	ck_assert_uint_eq(chains.of_node[6], chains.of_node[7]);
-	ck_assert_uint_ne(chains.of_node[6], chains.of_node[5]);
-	ck_assert_uint_ne(chains.of_node[2], chains.of_node[7]);
+	ck_assert_uint_eq(chains.by_node[0], chains.by_node[5]);
+	ck_assert_uint_eq(chains.by_node[6], chains.by_node[7]);
+	ck_assert_uint_ne(chains.by_node[6], chains.by_node[5]);
+	ck_assert_uint_ne(chains.by_node[2], chains.by_node[7]);
 	vg_chains_free(&chains);
 	frames_close();
 }
@@ -90,7 +90,7 @@ END_TEST
 
 enum { DEEP_NODES = 9000, MANY_INLINES = 700 };
 
-/* A chain of nodes, of which each seventh is 3 functions and each thousandth, the first too, 700. */
+/* A chain of nodes. Every 1000th node, node 0 included, has 700 functions. Every 7th of the others has 3. */
 static void deep_open(void)
 {
 	static struct vg_symbol_line lines[MANY_INLINES];
@@ -114,7 +114,7 @@ static void deep_open(void)
 	frames_open();
 }
 
-/* By a walk along the whole stack. */
+/* Collects the functions of the whole stack, frame by frame. */
 static uint32_t stack_functions(uint32_t node, uint32_t *functions)
 {
 	uint32_t count = 0;
@@ -126,57 +126,58 @@ static uint32_t stack_functions(uint32_t node, uint32_t *functions)
 	return count;
 }
 
-START_TEST(middle_of_a_deep_stack_is_cut)
+START_TEST(middle_of_a_deep_stack_is_left_out)
 {
 	static uint32_t whole[DEEP_NODES + 10 * MANY_INLINES + DEEP_NODES];
-	static struct vg_shown shown;
+	static struct vg_trimmed_stack trimmed;
 
 	deep_open();
-	ck_assert_int_eq(vg_shown_build(&shown, &frames), 0);
+	ck_assert_int_eq(vg_trimmed_stack_build(&trimmed, &frames), 0);
 	for (uint32_t node = 0; node < DEEP_NODES; node += node % 1000 > 10 && node % 1000 < 990 ? 10 : 1) {
 		uint32_t depth = stack_functions(node, whole);
 
-		for (uint32_t room = VG_SHOWN_MAX - 1; room <= VG_SHOWN_MAX; room++) {
+		for (uint32_t room = VG_TRIMMED_STACK_MAX - 1; room <= VG_TRIMMED_STACK_MAX; room++) {
 			uint32_t inner = room / 2, outermost = room - 1 - inner;
 
-			vg_shown_stack(&shown, node, room);
+			vg_trimmed_stack_fill(&trimmed, node, room);
 			if (depth <= room) {
-				ck_assert_uint_eq(shown.cut, 0);
-				ck_assert_uint_eq(shown.count, depth);
-				ck_assert_mem_eq(shown.functions, whole, depth * sizeof *whole);
+				ck_assert_uint_eq(trimmed.cut, 0);
+				ck_assert_uint_eq(trimmed.count, depth);
+				ck_assert_mem_eq(trimmed.functions, whole, depth * sizeof *whole);
 				continue;
 			}
-			ck_assert_uint_eq(shown.cut, depth - (room - 1));
-			ck_assert_uint_eq(shown.count, room);
-			ck_assert_mem_eq(shown.functions, whole, inner * sizeof *whole);
-			ck_assert_uint_eq(shown.functions[inner], VG_SHOWN_CUT);
-			ck_assert_mem_eq(shown.functions + inner + 1, whole + depth - outermost,
+			ck_assert_uint_eq(trimmed.cut, depth - (room - 1));
+			ck_assert_uint_eq(trimmed.count, room);
+			ck_assert_mem_eq(trimmed.functions, whole, inner * sizeof *whole);
+			ck_assert_uint_eq(trimmed.functions[inner], VG_TRIMMED_STACK_GAP);
+			ck_assert_mem_eq(trimmed.functions + inner + 1, whole + depth - outermost,
 					 outermost * sizeof *whole);
 		}
 	}
-	vg_shown_stack(&shown, VG_NONE, VG_SHOWN_MAX);
-	ck_assert_uint_eq(shown.count, 0);
-	vg_shown_free(&shown);
+	vg_trimmed_stack_fill(&trimmed, VG_NONE, VG_TRIMMED_STACK_MAX);
+	ck_assert_uint_eq(trimmed.count, 0);
+	vg_trimmed_stack_free(&trimmed);
 	frames_close();
 }
 END_TEST
 
-/* A node of the middle without a caller would end a walk that comes through it. */
+/* The nodes in the middle lose their callers. If vg_trimmed_stack_fill() walked through the middle, it would end
+ * there. */
 START_TEST(middle_of_a_deep_stack_is_not_walked)
 {
-	static uint32_t before[VG_SHOWN_MAX];
-	static struct vg_shown shown;
+	static uint32_t before[VG_TRIMMED_STACK_MAX];
+	static struct vg_trimmed_stack trimmed;
 
 	deep_open();
-	ck_assert_int_eq(vg_shown_build(&shown, &frames), 0);
-	vg_shown_stack(&shown, DEEP_NODES - 1, VG_SHOWN_MAX);
-	memcpy(before, shown.functions, sizeof before);
-	for (uint32_t node = VG_SHOWN_MAX; node < DEEP_NODES - VG_SHOWN_MAX; node++)
+	ck_assert_int_eq(vg_trimmed_stack_build(&trimmed, &frames), 0);
+	vg_trimmed_stack_fill(&trimmed, DEEP_NODES - 1, VG_TRIMMED_STACK_MAX);
+	memcpy(before, trimmed.functions, sizeof before);
+	for (uint32_t node = VG_TRIMMED_STACK_MAX; node < DEEP_NODES - VG_TRIMMED_STACK_MAX; node++)
 		fixture.profile.stacks.items[node].parent = VG_NONE;
-	vg_shown_stack(&shown, DEEP_NODES - 1, VG_SHOWN_MAX);
-	ck_assert_uint_eq(shown.count, VG_SHOWN_MAX);
-	ck_assert_mem_eq(shown.functions, before, sizeof before);
-	vg_shown_free(&shown);
+	vg_trimmed_stack_fill(&trimmed, DEEP_NODES - 1, VG_TRIMMED_STACK_MAX);
+	ck_assert_uint_eq(trimmed.count, VG_TRIMMED_STACK_MAX);
+	ck_assert_mem_eq(trimmed.functions, before, sizeof before);
+	vg_trimmed_stack_free(&trimmed);
 	frames_close();
 }
 END_TEST
@@ -189,7 +190,7 @@ Suite *frames_suite(void)
 	tcase_add_test(cases, addresses_without_names);
 	tcase_add_test(cases, names_and_inlines);
 	tcase_add_test(cases, equal_functions_of_different_ids_are_one);
-	tcase_add_test(cases, middle_of_a_deep_stack_is_cut);
+	tcase_add_test(cases, middle_of_a_deep_stack_is_left_out);
 	tcase_add_test(cases, middle_of_a_deep_stack_is_not_walked);
 	suite_add_tcase(suite, cases);
 	return suite;

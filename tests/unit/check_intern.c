@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* The table that gives equal byte strings the same number, also under keys that somebody chose. */
+/* The table that gives equal byte strings the same number, with ordinary keys and with keys that an attacker chose. */
 #include "tests/unit/suites.h"
 
 #include <string.h>
@@ -15,7 +15,7 @@ static void teardown(void)
 	vg_intern_free(&table);
 }
 
-/* How far the key that is farthest from its home lies from it: what the longest look takes. */
+/* The longest distance of a key from its first slot: a lookup probes that many slots at most. */
 static uint32_t longest_probe(void)
 {
 	uint32_t mask = table.slot_count - 1, longest = 0;
@@ -33,7 +33,7 @@ static uint32_t longest_probe(void)
 	return longest;
 }
 
-/* All of them are there, under the numbers that they got. */
+/* Adds all keys, then finds each with the number that it got. */
 static void keys_check(void (*key_make)(uint32_t number, unsigned char key[KEY_BYTES]))
 {
 	unsigned char key[KEY_BYTES];
@@ -55,7 +55,7 @@ static void keys_check(void (*key_make)(uint32_t number, unsigned char key[KEY_B
 		ck_assert_mem_eq(vg_intern_bytes(&table, id, &length), key, sizeof key);
 		ck_assert_uint_eq(length, sizeof key);
 	}
-	/* With half of the slots free, a random key lies a few hundred slots away at the very most. */
+	/* Half of the slots are free, so a random key is a few hundred slots from its first slot at most. */
 	ck_assert_uint_le(longest_probe(), 500);
 }
 
@@ -65,18 +65,15 @@ static void counted_key(uint32_t number, unsigned char key[KEY_BYTES])
 	memcpy(key, &number, sizeof number);
 }
 
-START_TEST(keys_of_a_program)
+START_TEST(ordinary_keys)
 {
 	keys_check(counted_key);
 }
 END_TEST
 
-/*
- * A hash without a secret can be inverted, word by word: who knows it makes any number of keys
- * that fall on one slot, and a few megabytes of them keep a reader busy for an hour.  Such are these,
- * for the hash that the table had: FNV-1a over words.  The second word is what leads from the state
- * after the first to the state 0.
- */
+/* A hash without a secret key can be inverted: an attacker can make any number of keys with the same slot, and a few
+ * megabytes of them would keep a reader busy for an hour. These keys collide under FNV-1a over words, which has no
+ * secret key. The second word turns the state after the first word into 0. */
 static void colliding_key(uint32_t number, unsigned char key[KEY_BYTES])
 {
 	uint64_t state = 0xcbf29ce484222325u ^ KEY_BYTES, words[2] = { number, 0 };
@@ -93,7 +90,7 @@ START_TEST(keys_that_collide_under_a_known_hash)
 }
 END_TEST
 
-START_TEST(lengths_are_told_apart)
+START_TEST(keys_of_different_lengths_differ)
 {
 	static const char zeros[64];
 	uint32_t id;
@@ -110,7 +107,7 @@ START_TEST(lengths_are_told_apart)
 }
 END_TEST
 
-/* The authors' test: the key is 00 01 02 ..., and so are the bytes. */
+/* The test vectors of SipHash's authors: the key is 00 01 02 ..., and so is the text. */
 START_TEST(hash_is_siphash_1_3)
 {
 	static const struct vg_hash_key key = { { 0x0706050403020100, 0x0f0e0d0c0b0a0908 } };
@@ -132,9 +129,9 @@ Suite *intern_suite(void)
 	TCase *cases = tcase_create("intern");
 
 	tcase_add_checked_fixture(cases, NULL, teardown);
-	tcase_add_test(cases, keys_of_a_program);
+	tcase_add_test(cases, ordinary_keys);
 	tcase_add_test(cases, keys_that_collide_under_a_known_hash);
-	tcase_add_test(cases, lengths_are_told_apart);
+	tcase_add_test(cases, keys_of_different_lengths_differ);
 	tcase_add_test(cases, hash_is_siphash_1_3);
 	suite_add_tcase(suite, cases);
 	return suite;

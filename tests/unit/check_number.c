@@ -2,7 +2,7 @@
 #include "base/number.h"
 #include "tests/unit/suites.h"
 
-START_TEST(whole_numbers)
+START_TEST(integers)
 {
 	static const char *const bad[] = { "", " 5", "+5", "-1", "5 ", "5x", "0x10", "1e3", "1.5", "101", "0",
 		"18446744073709551616" };
@@ -29,8 +29,8 @@ START_TEST(percents)
 }
 END_TEST
 
-/* 0 is no limit, which a very small one must not become. */
-START_TEST(millionths)
+/* 0 means no limit. A very small limit must not become 0. */
+START_TEST(parts_per_million)
 {
 	uint32_t ppm = 7;
 
@@ -47,9 +47,9 @@ Suite *number_suite(void)
 	Suite *suite = suite_create("number");
 	TCase *cases = tcase_create("number");
 
-	tcase_add_test(cases, whole_numbers);
+	tcase_add_test(cases, integers);
 	tcase_add_test(cases, percents);
-	tcase_add_test(cases, millionths);
+	tcase_add_test(cases, parts_per_million);
 	suite_add_tcase(suite, cases);
 	return suite;
 }

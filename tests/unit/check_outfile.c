@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Writing where the kernel takes less than it was given, or nothing yet; and where others can put something into
- * the way of an output. */
+/* Output files: writes that the kernel interrupts or cuts short, a .part that is lost, and what other users put in the
+ * path of an output. */
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -23,20 +23,20 @@
 #include "profile/writer.h"
 #include "tests/spin.h"
 #include "tests/unit/suites.h"
-#include "tests/unit/taken.h"
+#include "tests/unit/recorded.h"
 
-enum { MUCH_BYTES = 4 << 20 };
+enum { PATTERN_BYTES = 4 << 20 };
 
-static volatile sig_atomic_t interrupted;
+static volatile sig_atomic_t signals_received;
 
 static void on_alarm(int number)
 {
 	(void)number;
-	interrupted++;
+	signals_received++;
 }
 
-/* Interrupts whatever waits, every 2 ms. */
-static void interrupts_start(void)
+/* Sends SIGALRM to this process every 2 ms, which interrupts waits. */
+static void signals_start(void)
 {
 	struct sigaction action = { .sa_handler = on_alarm };
 	struct itimerval often = { { 0, 2000 }, { 0, 2000 } };
@@ -45,7 +45,7 @@ static void interrupts_start(void)
 	ck_assert_int_eq(setitimer(ITIMER_REAL, &often, NULL), 0);
 }
 
-static void interrupts_stop(void)
+static void signals_stop(void)
 {
 	struct itimerval never = { 0 };
 
@@ -54,32 +54,32 @@ static void interrupts_stop(void)
 
 static unsigned char *pattern_make(void)
 {
-	unsigned char *bytes = malloc(MUCH_BYTES);
+	unsigned char *bytes = malloc(PATTERN_BYTES);
 
 	ck_assert_ptr_nonnull(bytes);
-	for (size_t i = 0; i < MUCH_BYTES; i++)
+	for (size_t i = 0; i < PATTERN_BYTES; i++)
 		bytes[i] = (unsigned char)(i * 7 + i / 251);
 	return bytes;
 }
 
-/* A slow reader of a pipe, which checks what it gets; its exit status is 0 if that is all right. */
+/* A process that reads a pipe slowly and compares the bytes. Its exit status is 0 if they are right and complete. */
 static pid_t reader_start(int pipe_ends[2], const unsigned char *expected)
 {
 	pid_t reader = fork();
 	static unsigned char piece[40000];
 	size_t at = 0;
-	ssize_t got;
+	ssize_t read_bytes;
 
 	if (reader != 0)
 		return reader;
 	close(pipe_ends[1]);
-	while ((got = read(pipe_ends[0], piece, sizeof piece)) > 0) {
-		if (at + (size_t)got > MUCH_BYTES || memcmp(piece, expected + at, (size_t)got) != 0)
+	while ((read_bytes = read(pipe_ends[0], piece, sizeof piece)) > 0) {
+		if (at + (size_t)read_bytes > PATTERN_BYTES || memcmp(piece, expected + at, (size_t)read_bytes) != 0)
 			_exit(1);
-		at += (size_t)got;
+		at += (size_t)read_bytes;
 		usleep(5000);
 	}
-	_exit(at == MUCH_BYTES ? 0 : 2);
+	_exit(at == PATTERN_BYTES ? 0 : 2);
 }
 
 static void write_through_pipe(int flags)
@@ -92,32 +92,32 @@ static void write_through_pipe(int flags)
 	fcntl(ends[0], F_SETFL, 0);
 	reader = reader_start(ends, bytes);
 	close(ends[0]);
-	interrupted = 0;
-	interrupts_start();
-	ck_assert_int_eq(vg_write_all(ends[1], bytes, MUCH_BYTES), 0);
-	interrupts_stop();
+	signals_received = 0;
+	signals_start();
+	ck_assert_int_eq(vg_write_all(ends[1], bytes, PATTERN_BYTES), 0);
+	signals_stop();
 	close(ends[1]);
 	while (waitpid(reader, &status, 0) < 0)
 		ck_assert_int_eq(errno, EINTR);
 	ck_assert_int_eq(status, 0);
-	ck_assert_int_ge(interrupted, 10);
+	ck_assert_int_ge(signals_received, 10);
 	free(bytes);
 }
 
-/* A write into a full pipe that a signal interrupts has written a part, or returns EINTR. */
-START_TEST(interrupted_and_short_writes)
+/* A signal interrupts a write into a full pipe. The write then returns the part that it wrote, or fails with EINTR. */
+START_TEST(writes_cut_short_by_signals)
 {
 	write_through_pipe(0);
 }
 END_TEST
 
-START_TEST(pipe_that_would_not_wait)
+START_TEST(writes_to_a_nonblocking_pipe)
 {
 	write_through_pipe(O_NONBLOCK);
 }
 END_TEST
 
-START_TEST(reader_gone)
+START_TEST(write_errors)
 {
 	int ends[2];
 
@@ -130,20 +130,20 @@ START_TEST(reader_gone)
 }
 END_TEST
 
-/* Of a file that had something in it already, a failure takes away what was begun and no more;
- * and the end is written where there is still room for it. */
-static void cut_after(const char *before, int flags)
+/* A writer that fails in a file with earlier contents removes only its unfinished chunk. It writes the end record if
+ * there is space for it. */
+static void write_until_limit(const char *before, int flags)
 {
-	char path[] = "check_outfile.XXXXXX", kept[64] = "";
+	char path[] = "check_outfile.XXXXXX", kept_text[64] = "";
 	struct vg_writer_header header = { .mode = "wall", .writer = "test", .arch = "x", .program = "p" };
-	struct vg_named none = { "samples", 0 };
-	int made = mkstemp(path), fd = open(path, O_RDWR | flags);
+	struct vg_named_value none = { "samples", 0 };
+	int file_fd = mkstemp(path), fd = open(path, O_RDWR | flags);
 	struct vg_writer writer;
 	struct rlimit limit = { 3000, RLIM_INFINITY }, no_limit = { RLIM_INFINITY, RLIM_INFINITY };
 	size_t length = strlen(before);
 
 	signal(SIGXFSZ, SIG_IGN);
-	ck_assert_int_eq(write(made, before, length), (ssize_t)length);
+	ck_assert_int_eq(write(file_fd, before, length), (ssize_t)length);
 	if (flags == 0)
 		lseek(fd, 0, SEEK_END);
 	vg_writer_open(&writer, fd, 0);
@@ -151,46 +151,46 @@ static void cut_after(const char *before, int flags)
 	ck_assert_int_eq(vg_writer_flush(&writer), 0);
 	ck_assert_int_eq(setrlimit(RLIMIT_FSIZE, &limit), 0);
 	for (uint32_t i = 0; i < 3000; i++)
-		vg_writer_stack(&writer, VG_STACK_ROOTS + i, 0, VG_NONE, i, VG_FOUND_CFI);
+		vg_writer_stack(&writer, VG_STACK_ROOTS + i, 0, VG_NONE, i, VG_FOUND_BY_CFI);
 	ck_assert_int_eq(vg_writer_flush(&writer), -EFBIG);
 	ck_assert_int_eq(vg_writer_unresolved(&writer, 0), -EFBIG);
 	ck_assert_int_eq(vg_writer_end(&writer, "no room", 5000, &none, 1), -EFBIG);
 	ck_assert_int_eq(setrlimit(RLIMIT_FSIZE, &no_limit), 0);
-	ck_assert_int_eq(lseek(made, 0, SEEK_END), (off_t)(length + writer.file_bytes));
-	ck_assert_int_eq(pread(made, kept, length, 0), (ssize_t)length);
-	ck_assert_str_eq(kept, before);
+	ck_assert_int_eq(lseek(file_fd, 0, SEEK_END), (off_t)(length + writer.file_bytes));
+	ck_assert_int_eq(pread(file_fd, kept_text, length, 0), (ssize_t)length);
+	ck_assert_str_eq(kept_text, before);
 	if (length == 0) {
-		struct taken taken;
+		struct recorded recorded;
 
-		taken_read(&taken, path);
-		ck_assert_uint_eq(taken.profile.damaged_bytes, 0);
-		ck_assert_str_eq(vg_profile_text(&taken.profile, taken.profile.end_reason), "no room");
-		taken_free(&taken);
+		recorded_read(&recorded, path);
+		ck_assert_uint_eq(recorded.profile.damaged_bytes, 0);
+		ck_assert_str_eq(vg_profile_text(&recorded.profile, recorded.profile.end_reason), "no room");
+		recorded_free(&recorded);
 	}
 	vg_writer_close(&writer);
 	close(fd);
-	close(made);
+	close(file_fd);
 	unlink(path);
 }
 
-START_TEST(failure_leaves_what_was_there)
+START_TEST(failure_keeps_earlier_contents)
 {
-	cut_after("", 0);
-	cut_after("what others wrote\n", 0);
-	cut_after("what others wrote\n", O_APPEND);
+	write_until_limit("", 0);
+	write_until_limit("what others wrote\n", 0);
+	write_until_limit("what others wrote\n", O_APPEND);
 }
 END_TEST
 
-/* ---- a directory of its own for each test ---- */
+/* ---- each test has a directory of its own ---- */
 
 enum { OTHER = 65534, ORDINARY = 65533 };
 
 static char directory[] = "/tmp/check_outfile.XXXXXX";
-static int back;
+static int previous_directory;
 
 static void directory_enter(void)
 {
-	back = open(".", O_PATH | O_CLOEXEC);
+	previous_directory = open(".", O_PATH | O_CLOEXEC);
 	ck_assert_ptr_nonnull(mkdtemp(directory));
 	ck_assert_int_eq(chdir(directory), 0);
 }
@@ -202,27 +202,27 @@ static void directory_leave(void)
 	rmdir("out.part");
 	for (size_t i = 0; i < sizeof names / sizeof *names; i++)
 		unlink(names[i]);
-	ck_assert_int_eq(fchdir(back), 0);
-	close(back);
+	ck_assert_int_eq(fchdir(previous_directory), 0);
+	close(previous_directory);
 	ck_assert_int_eq(rmdir(directory), 0);
 }
 
-/* One that all may write to, and whose files are their owners' to remove. */
-static void shared_enter(void)
+/* A directory like /tmp: every user can write to it, and only its owner can remove a file. */
+static void shared_directory_enter(void)
 {
 	directory_enter();
 	ck_assert_int_eq(chmod(directory, 01777), 0);
 	umask(0);
 }
 
-static void shared_leave(void)
+static void shared_directory_leave(void)
 {
 	ck_assert_int_eq(seteuid(0), 0);
 	directory_leave();
 }
 
-/* As that user, for what follows. */
-static void become(uid_t user)
+/* Acts as that user from now on. */
+static void act_as_user(uid_t user)
 {
 	ck_assert_int_eq(seteuid(0), 0);
 	ck_assert_int_eq(seteuid(user), 0);
@@ -237,34 +237,34 @@ static void file_make(const char *name, const char *text)
 	close(fd);
 }
 
-/* ---- a .part that is no longer there ---- */
+/* ---- a lost .part ---- */
 
-/* Of a .part that was removed, replaced by another file, moved, or replaced by a link or a directory. */
-enum { GONE_REMOVED, GONE_REPLACED, GONE_MOVED, GONE_LINKED, GONE_DIRECTORY, GONE_KINDS };
+/* What happened to the .part: removed, replaced by another file, moved, replaced by a link, replaced by a directory. */
+enum { PART_REMOVED, PART_REPLACED, PART_MOVED, PART_LINKED, PART_DIRECTORY, PART_LOSSES };
 
-static void part_lose(int kind)
+static void part_lose(int loss)
 {
-	if (kind == GONE_MOVED)
+	if (loss == PART_MOVED)
 		ck_assert_int_eq(rename("out.part", "mine"), 0);
 	else
 		ck_assert_int_eq(unlink("out.part"), 0);
-	if (kind == GONE_REPLACED)
+	if (loss == PART_REPLACED)
 		file_make("out.part", "theirs");
-	else if (kind == GONE_LINKED)
+	else if (loss == PART_LINKED)
 		ck_assert_int_eq(symlink("kept", "out.part"), 0);
-	else if (kind == GONE_DIRECTORY)
+	else if (loss == PART_DIRECTORY)
 		ck_assert_int_eq(mkdir("out.part", 0700), 0);
 }
 
-static void own_open(struct vg_outfile *file, const unsigned char *bytes)
+static void outfile_begin(struct vg_outfile *file, const unsigned char *bytes)
 {
 	struct vg_err err;
 
 	ck_assert_msg(vg_outfile_open(file, "out", &err) == 0, "%s", err.text);
-	ck_assert_int_eq(vg_write_all(file->fd, bytes, MUCH_BYTES), 0);
+	ck_assert_int_eq(vg_write_all(file->fd, bytes, PATTERN_BYTES), 0);
 }
 
-/* Files in this directory, `.` and `..` left out. */
+/* The number of files in this directory, without `.` and `..`. */
 static int files_count(void)
 {
 	DIR *here = opendir(".");
@@ -276,27 +276,27 @@ static int files_count(void)
 	return count;
 }
 
-/* What was written gets its name, in the place of an older file; what has the name of the .part stays. */
+/* The profile replaces an older file of its name. Another file with the name of the .part stays. */
 START_TEST(lost_part_is_kept)
 {
-	unsigned char *bytes = pattern_make(), *read_back = malloc(MUCH_BYTES + 1);
+	unsigned char *bytes = pattern_make(), *read_back = malloc(PATTERN_BYTES + 1);
 	struct vg_outfile file;
 	struct vg_err err;
 	struct stat status;
 	int fd;
 
 	file_make("out", "older");
-	own_open(&file, bytes);
+	outfile_begin(&file, bytes);
 	part_lose(_i);
 	ck_assert_msg(vg_outfile_commit(&file, &err) == 0, "%d: %s", _i, err.text);
 	fd = open("out", O_RDONLY | O_CLOEXEC);
 	ck_assert_int_eq(fstat(fd, &status), 0);
 	ck_assert_int_eq(status.st_mode, S_IFREG | 0600);
-	ck_assert_int_eq(read(fd, read_back, MUCH_BYTES + 1), MUCH_BYTES);
-	ck_assert_mem_eq(read_back, bytes, MUCH_BYTES);
+	ck_assert_int_eq(read(fd, read_back, PATTERN_BYTES + 1), PATTERN_BYTES);
+	ck_assert_mem_eq(read_back, bytes, PATTERN_BYTES);
 	close(fd);
-	ck_assert_int_eq(files_count(), _i == GONE_REMOVED ? 1 : 2);
-	if (_i == GONE_REPLACED) {
+	ck_assert_int_eq(files_count(), _i == PART_REMOVED ? 1 : 2);
+	if (_i == PART_REPLACED) {
 		ck_assert_int_eq(stat("out.part", &status), 0);
 		ck_assert_int_eq(status.st_size, 6);
 	}
@@ -310,25 +310,25 @@ START_TEST(lost_part_is_not_removed)
 	unsigned char *bytes = pattern_make();
 	struct vg_outfile file;
 
-	own_open(&file, bytes);
+	outfile_begin(&file, bytes);
 	part_lose(_i);
 	vg_outfile_abandon(&file);
-	ck_assert_int_eq(files_count(), _i == GONE_REMOVED ? 0 : 1);
+	ck_assert_int_eq(files_count(), _i == PART_REMOVED ? 0 : 1);
 	free(bytes);
 }
 END_TEST
 
-/* Another writer, which has begun since, keeps its own .part; a name that is taken is passed over. */
+/* Another writer keeps the .part that it began later. A name that is in use is not used for the copy. */
 START_TEST(lost_part_beside_another_writer)
 {
 	unsigned char *bytes = pattern_make();
 	struct vg_outfile file, other;
 	struct vg_err err;
 
-	own_open(&file, bytes);
-	part_lose(GONE_REMOVED);
+	outfile_begin(&file, bytes);
+	part_lose(PART_REMOVED);
 	file_make("out.part.1", "theirs");
-	own_open(&other, bytes);
+	outfile_begin(&other, bytes);
 	ck_assert_msg(vg_outfile_commit(&file, &err) == 0, "%s", err.text);
 	ck_assert_int_eq(files_count(), 3);
 	ck_assert_msg(vg_outfile_commit(&other, &err) == 0, "%s", err.text);
@@ -338,7 +338,7 @@ START_TEST(lost_part_beside_another_writer)
 }
 END_TEST
 
-START_TEST(lost_with_its_directory)
+START_TEST(lost_directory)
 {
 	unsigned char *bytes = pattern_make();
 	struct vg_outfile file;
@@ -349,13 +349,13 @@ START_TEST(lost_with_its_directory)
 	ck_assert_int_eq(unlink("mine/out.part"), 0);
 	ck_assert_int_eq(rmdir("mine"), 0);
 	ck_assert_int_eq(vg_outfile_commit(&file, &err), -ENOENT);
-	ck_assert_str_eq(err.text, "mine/out.part has been removed or replaced, and cannot be written again as mine/out: "
+	ck_assert_str_eq(err.text, "mine/out.part was removed or replaced, and its data cannot be saved as mine/out: "
 			 "No such file or directory");
 	free(bytes);
 }
 END_TEST
 
-/* A copy that is larger than files may be is not begun, and no signal says so. */
+/* If the copy would be larger than RLIMIT_FSIZE allows, it is not begun, and the process gets no SIGXFSZ. */
 START_TEST(lost_part_above_the_limit)
 {
 	unsigned char *bytes = pattern_make();
@@ -364,17 +364,17 @@ START_TEST(lost_part_above_the_limit)
 	struct vg_err err;
 
 	ck_assert_int_eq(getrlimit(RLIMIT_FSIZE, &before), 0);
-	own_open(&file, bytes);
-	part_lose(GONE_REMOVED);
-	limit = (struct rlimit){ MUCH_BYTES - 1, before.rlim_max };
+	outfile_begin(&file, bytes);
+	part_lose(PART_REMOVED);
+	limit = (struct rlimit){ PATTERN_BYTES - 1, before.rlim_max };
 	ck_assert_int_eq(setrlimit(RLIMIT_FSIZE, &limit), 0);
 	ck_assert_int_eq(vg_outfile_commit(&file, &err), -EFBIG);
 	ck_assert_int_eq(files_count(), 0);
 	ck_assert_int_eq(setrlimit(RLIMIT_FSIZE, &before), 0);
-	/* What just fits is copied. */
-	own_open(&file, bytes);
-	part_lose(GONE_REMOVED);
-	limit.rlim_cur = MUCH_BYTES;
+	/* A copy that is exactly as large as the limit is made. */
+	outfile_begin(&file, bytes);
+	part_lose(PART_REMOVED);
+	limit.rlim_cur = PATTERN_BYTES;
 	ck_assert_int_eq(setrlimit(RLIMIT_FSIZE, &limit), 0);
 	ck_assert_int_eq(vg_outfile_commit(&file, &err), 0);
 	ck_assert_int_eq(setrlimit(RLIMIT_FSIZE, &before), 0);
@@ -383,29 +383,29 @@ START_TEST(lost_part_above_the_limit)
 }
 END_TEST
 
-/* A lost .part through the library and its helper. */
+/* The .part of a session is lost. The session's helper handles it. */
 START_TEST(lost_part_of_a_session)
 {
 	struct vgctl_summary summary = VGCTL_SUMMARY_INIT;
 	struct vgctl_session *session;
-	struct taken taken;
+	struct recorded recorded;
 
 	ck_assert_int_eq(vgctl_begin("out", NULL, &session), 0);
 	for (struct spin spin = spin_begin(200); spin_on(&spin);)
 		;
 	part_lose(_i);
 	ck_assert_int_eq(vgctl_end(session, &summary), 0);
-	taken_read(&taken, "out");
-	ck_assert_uint_eq(taken.profile.samples_total, summary.samples);
+	recorded_read(&recorded, "out");
+	ck_assert_uint_eq(recorded.profile.samples_total, summary.samples);
 	ck_assert_uint_gt(summary.samples, 0);
-	ck_assert_uint_ne(taken.profile.end_reason, VG_NONE);
-	taken_free(&taken);
+	ck_assert_uint_ne(recorded.profile.end_reason, VG_NONE);
+	recorded_free(&recorded);
 }
 END_TEST
 
-/* ---- what others have put there ---- */
+/* ---- files of other users ---- */
 
-/* A pipe that somebody reads; that descriptor. */
+/* Makes a pipe, opens it for reading, and returns the descriptor. */
 static int fifo_make(const char *name)
 {
 	int reader;
@@ -423,8 +423,8 @@ static bool is_empty(int reader)
 	return read(reader, &byte, 1) <= 0;
 }
 
-/* It is refused, with that code and a sentence that has these words; and no .part is begun. */
-static void refused(const char *path, int code, const char *words)
+/* vg_outfile_open() must fail with that code and a text that contains these words, and must begin no .part. */
+static void expect_refused(const char *path, int code, const char *words)
 {
 	struct vg_outfile file;
 	struct vg_err err = { "" };
@@ -437,19 +437,19 @@ static void refused(const char *path, int code, const char *words)
 		      "%s, uid %d: \"%s\" has no \"%s\"", path, (int)geteuid(), err.text, words);
 }
 
-static void refused_by_both(const char *path, int code, const char *words)
+static void expect_refused_for_both(const char *path, int code, const char *words)
 {
 	static const uid_t users[] = { 0, ORDINARY };
 
 	for (size_t i = 0; i < 2; i++) {
-		become(users[i]);
-		refused(path, code, words);
+		act_as_user(users[i]);
+		expect_refused(path, code, words);
 	}
-	become(0);
+	act_as_user(0);
 }
 
-/* It is opened, and written in place, or not. */
-static void opened(const char *path, bool in_place)
+/* vg_outfile_open() must open the file, to be written in place or not. */
+static void expect_opened(const char *path, bool in_place)
 {
 	struct vg_outfile file;
 	struct vg_err err;
@@ -465,9 +465,9 @@ START_TEST(fifo_of_another_user)
 {
 	int reader;
 
-	become(OTHER);
+	act_as_user(OTHER);
 	reader = fifo_make("out");
-	refused_by_both("out", -EACCES, "another user (uid 65534)");
+	expect_refused_for_both("out", -EACCES, "another user (uid 65534)");
 	ck_assert(is_empty(reader));
 	close(reader);
 }
@@ -477,11 +477,11 @@ START_TEST(fifo_of_this_user_or_root)
 {
 	int reader = fifo_make("out"), own;
 
-	opened("out", true);
-	become(ORDINARY);
+	expect_opened("out", true);
+	act_as_user(ORDINARY);
 	own = fifo_make("mine");
-	opened("out", true);
-	opened("mine", true);
+	expect_opened("out", true);
+	expect_opened("mine", true);
 	close(reader);
 	close(own);
 }
@@ -495,99 +495,99 @@ START_TEST(link_of_another_user)
 	file_make("kept", "kept");
 	reader = fifo_make("mine");
 	for (size_t i = 0; i < sizeof targets / sizeof *targets; i++) {
-		become(OTHER);
+		act_as_user(OTHER);
 		ck_assert_int_eq(symlink(targets[i], "out"), 0);
-		refused_by_both("out", -EACCES, "another user (uid 65534)");
+		expect_refused_for_both("out", -EACCES, "another user (uid 65534)");
 		ck_assert_int_eq(unlink("out"), 0);
 	}
-	/* By a link of one's own, too. */
-	become(OTHER);
+	/* A link of this user that leads to another user's link is refused, too. */
+	act_as_user(OTHER);
 	ck_assert_int_eq(symlink("/dev/null", "second"), 0);
-	become(ORDINARY);
+	act_as_user(ORDINARY);
 	ck_assert_int_eq(symlink("second", "out"), 0);
-	refused("out", -EACCES, "another user (uid 65534)");
+	expect_refused("out", -EACCES, "another user (uid 65534)");
 	close(reader);
 }
 END_TEST
 
-/* To a pipe of another user. */
-START_TEST(own_link_to_a_strangers_fifo)
+START_TEST(own_link_to_a_fifo_of_another_user)
 {
 	int reader;
 
-	become(OTHER);
+	act_as_user(OTHER);
 	reader = fifo_make("first");
-	become(ORDINARY);
+	act_as_user(ORDINARY);
 	ck_assert_int_eq(symlink("first", "out"), 0);
-	refused("out", -EACCES, "another user (uid 65534)");
+	expect_refused("out", -EACCES, "another user (uid 65534)");
 	ck_assert(is_empty(reader));
 	close(reader);
 }
 END_TEST
 
-/* To a device, to nothing, to a file, which stays as it is, to itself; relative, or by way of another. */
+/* Links to a device, to nothing, to a file, which stays as it is, and to themselves. Some are relative, and one leads
+ * to another link. */
 START_TEST(own_links)
 {
 	struct stat status;
 
-	become(ORDINARY);
+	act_as_user(ORDINARY);
 	ck_assert_int_eq(symlink("/dev/null", "first"), 0);
 	ck_assert_int_eq(symlink("./first", "out"), 0);
-	opened("first", true);
-	opened("out", true);
+	expect_opened("first", true);
+	expect_opened("out", true);
 	ck_assert_int_eq(unlink("out"), 0);
 	ck_assert_int_eq(symlink("none", "out"), 0);
-	opened("out", false);
+	expect_opened("out", false);
 	ck_assert_int_eq(unlink("out"), 0);
 	ck_assert_int_eq(symlink("out", "out"), 0);
-	opened("out", false);
+	expect_opened("out", false);
 	ck_assert_int_eq(unlink("out"), 0);
 	file_make("kept", "kept");
 	ck_assert_int_eq(symlink("kept", "out"), 0);
-	opened("out", false);
+	expect_opened("out", false);
 	ck_assert_int_eq(stat("kept", &status), 0);
 	ck_assert_int_eq(status.st_size, 4);
 }
 END_TEST
 
-/* As a shell's >(command), or what whoever started this process has opened: of whichever user they are. */
+/* A shell's >(command), and whatever the starting process opened, may belong to any user. */
 START_TEST(descriptors_of_this_process)
 {
-	int ends[2], saved, kept;
+	int ends[2], saved, file;
 	char path[64];
 	struct stat status;
 
-	become(OTHER);
+	act_as_user(OTHER);
 	ck_assert_int_eq(pipe(ends), 0);
-	become(0);
+	act_as_user(0);
 	snprintf(path, sizeof path, "/dev/fd/%d", ends[1]);
-	opened(path, true);
+	expect_opened(path, true);
 	snprintf(path, sizeof path, "/proc/self/fd/%d", ends[1]);
-	opened(path, true);
+	expect_opened(path, true);
 	saved = dup(STDOUT_FILENO);
 	ck_assert_int_eq(dup2(ends[1], STDOUT_FILENO), STDOUT_FILENO);
-	opened("/dev/stdout", true);
+	expect_opened("/dev/stdout", true);
 	file_make("kept", "kept");
-	kept = open("kept", O_WRONLY | O_CLOEXEC);
-	ck_assert_int_eq(dup2(kept, STDOUT_FILENO), STDOUT_FILENO);
-	opened("/dev/stdout", true);
+	file = open("kept", O_WRONLY | O_CLOEXEC);
+	ck_assert_int_eq(dup2(file, STDOUT_FILENO), STDOUT_FILENO);
+	expect_opened("/dev/stdout", true);
 	ck_assert_int_eq(dup2(saved, STDOUT_FILENO), STDOUT_FILENO);
-	ck_assert_int_eq(fstat(kept, &status), 0);
+	ck_assert_int_eq(fstat(file, &status), 0);
 	ck_assert_int_eq(status.st_size, 4);
-	opened("/dev/null", true);
-	close(kept);
+	expect_opened("/dev/null", true);
+	close(file);
 	close(saved);
 	close(ends[0]);
 	close(ends[1]);
 }
 END_TEST
 
-/* A number that no driver has: nothing is opened if it is not refused. */
+/* No driver has this number, so the test does no harm if the device is opened. */
 START_TEST(block_device)
 {
 	ck_assert_int_eq(mknod("out", S_IFBLK | 0666, makedev(250, 250)), 0);
-	refused_by_both("out", -EINVAL, "no file, pipe or character device");
-	refused("./", -EISDIR, "Is a directory");
+	expect_refused_for_both("out", -EINVAL, "not a file, pipe or character device");
+	expect_refused("./", -EISDIR, "Is a directory");
 }
 END_TEST
 
@@ -595,48 +595,48 @@ START_TEST(part_of_another_user)
 {
 	int fd;
 
-	become(OTHER);
+	act_as_user(OTHER);
 	file_make("out.part", "theirs");
 	fd = open("out.part", O_RDONLY | O_CLOEXEC);
 	ck_assert_int_eq(flock(fd, LOCK_EX), 0);
-	become(0);
-	refused("out", -EBUSY, "another user (uid 65534)");
-	become(ORDINARY);
-	refused("out", -EBUSY, "another user (uid 65534)");
-	/* Who may write to it may not remove it. */
+	act_as_user(0);
+	expect_refused("out", -EBUSY, "another user (uid 65534)");
+	act_as_user(ORDINARY);
+	expect_refused("out", -EBUSY, "another user (uid 65534)");
+	/* A user who can write to another user's .part may not remove it. */
 	close(fd);
-	refused("out", -EACCES, "another user (uid 65534)");
-	/* Who may not even do that. */
-	become(OTHER);
+	expect_refused("out", -EACCES, "another user (uid 65534)");
+	/* A user who cannot write to it may not remove it either. */
+	act_as_user(OTHER);
 	ck_assert_int_eq(chmod("out.part", 0600), 0);
-	become(ORDINARY);
-	refused("out", -EACCES, "another user (uid 65534)");
-	/* Root may. */
-	become(0);
-	opened("out", false);
+	act_as_user(ORDINARY);
+	expect_refused("out", -EACCES, "another user (uid 65534)");
+	/* Root may remove it. */
+	act_as_user(0);
+	expect_opened("out", false);
 }
 END_TEST
 
-START_TEST(part_that_is_no_file)
+START_TEST(part_that_is_not_a_file)
 {
 	int reader;
 
-	become(OTHER);
+	act_as_user(OTHER);
 	reader = fifo_make("out.part");
-	refused_by_both("out", -EEXIST, "no regular file");
+	expect_refused_for_both("out", -EEXIST, "not a regular file");
 	ck_assert_int_eq(access("out.part", F_OK), 0);
 	close(reader);
-	become(OTHER);
+	act_as_user(OTHER);
 	ck_assert_int_eq(unlink("out.part"), 0);
 	ck_assert_int_eq(symlink("kept", "out.part"), 0);
-	refused_by_both("out", -EEXIST, "no regular file");
+	expect_refused_for_both("out", -EEXIST, "not a regular file");
 	ck_assert_int_ne(access("kept", F_OK), 0);
 }
 END_TEST
 
 /* ---- races ---- */
 
-/* Opens `out`, and says by its exit status how that went: 0, written in place; 1, as a new file; 2, refused. */
+/* Opens `out` and exits with 0 if it was written in place, 1 if it is a new file, 2 if it was refused. */
 static void traced_open(void)
 {
 	struct vg_outfile file;
@@ -652,7 +652,7 @@ static void traced_open(void)
 	_exit(vg_write_all(file.fd, "profile", 7) == 0 ? 0 : 3);
 }
 
-/* Whether the process, stopped at the entry of a system call, is about to open `out` itself for writing. */
+/* True if the process, which is stopped at the entry of a system call, is about to open `out` itself for writing. */
 static bool is_opening(pid_t child)
 {
 	struct __ptrace_syscall_info call = { 0 };
@@ -662,11 +662,11 @@ static bool is_opening(pid_t child)
 	       (call.entry.args[2] & (O_ACCMODE | O_PATH)) == O_WRONLY;
 }
 
-/* What comes of it when `first` takes the place of `out` after that has been looked at. */
-static int swapped_while_opening(void)
+/* Replaces `out` by `first` after vg_outfile_open() has checked it, and returns the exit status of traced_open(). */
+static int open_with_replacement(void)
 {
 	pid_t child = fork();
-	bool swapped = false;
+	bool replaced = false;
 	int status;
 
 	if (child == 0)
@@ -675,60 +675,60 @@ static int swapped_while_opening(void)
 	ck_assert_int_eq(ptrace(PTRACE_SETOPTIONS, child, NULL, PTRACE_O_TRACESYSGOOD), 0);
 	while (!WIFEXITED(status)) {
 		ck_assert(WIFSTOPPED(status));
-		if (!swapped && is_opening(child)) {
+		if (!replaced && is_opening(child)) {
 			ck_assert_int_eq(rename("first", "out"), 0);
-			swapped = true;
+			replaced = true;
 		}
 		ck_assert_int_eq(ptrace(PTRACE_SYSCALL, child, NULL, NULL), 0);
 		ck_assert_int_eq(waitpid(child, &status, 0), child);
 	}
-	ck_assert(swapped);
+	ck_assert(replaced);
 	return WEXITSTATUS(status);
 }
 
-/* The look says one thing, the open finds another. */
-START_TEST(replaced_between_look_and_open)
+/* `out` is replaced after it was checked and before it is opened. */
+START_TEST(replaced_before_it_is_opened)
 {
-	int reader = fifo_make("out"), theirs;
+	int reader = fifo_make("out"), others_reader;
 	struct stat status;
 
-	/* By a file, */
+	/* by a file */
 	file_make("kept", "kept");
 	ck_assert_int_eq(link("kept", "first"), 0);
-	ck_assert_int_eq(swapped_while_opening(), 2);
+	ck_assert_int_eq(open_with_replacement(), 2);
 	ck_assert_int_eq(unlink("out"), 0);
 	close(reader);
-	/* by a link to it, */
+	/* by a link to that file */
 	reader = fifo_make("out");
 	ck_assert_int_eq(symlink("kept", "first"), 0);
-	ck_assert_int_eq(swapped_while_opening(), 2);
+	ck_assert_int_eq(open_with_replacement(), 2);
 	ck_assert_int_eq(unlink("out"), 0);
 	close(reader);
 	ck_assert_int_eq(stat("kept", &status), 0);
 	ck_assert_int_eq(status.st_size, 4);
-	/* by another user's pipe. */
+	/* by another user's pipe */
 	reader = fifo_make("out");
-	become(OTHER);
-	theirs = fifo_make("first");
-	become(0);
-	ck_assert_int_eq(swapped_while_opening(), 2);
-	ck_assert(is_empty(theirs));
-	close(theirs);
+	act_as_user(OTHER);
+	others_reader = fifo_make("first");
+	act_as_user(0);
+	ck_assert_int_eq(open_with_replacement(), 2);
+	ck_assert(is_empty(others_reader));
+	close(others_reader);
 	close(reader);
 }
 END_TEST
 
-/* A pipe of root's, a file of root's and another user's pipe take turns at one path. */
-START_TEST(replaced_all_the_time)
+/* Three files take turns at one path: a pipe of root, a file of root and a pipe of another user. */
+START_TEST(replaced_continually)
 {
 	int readers[2] = { fifo_make("out"), -1 };
 	pid_t swapper;
 	int status;
 
 	file_make("first", "kept");
-	become(OTHER);
+	act_as_user(OTHER);
 	readers[1] = fifo_make("second");
-	become(0);
+	act_as_user(0);
 	swapper = fork();
 	if (swapper == 0) {
 		for (;;) {
@@ -742,11 +742,11 @@ START_TEST(replaced_all_the_time)
 		if (vg_outfile_open(&file, "out", NULL) != 0)
 			continue;
 		if (file.in_place) {
-			struct stat at;
+			struct stat opened_file;
 
-			ck_assert_int_eq(fstat(file.fd, &at), 0);
-			ck_assert_msg(S_ISFIFO(at.st_mode) && at.st_uid == 0, "round %d: mode %o, uid %d", i,
-				      at.st_mode, (int)at.st_uid);
+			ck_assert_int_eq(fstat(file.fd, &opened_file), 0);
+			ck_assert_msg(S_ISFIFO(opened_file.st_mode) && opened_file.st_uid == 0,
+				      "round %d: mode %o, uid %d", i, opened_file.st_mode, (int)opened_file.st_uid);
 		}
 		vg_outfile_abandon(&file);
 	}
@@ -758,7 +758,7 @@ START_TEST(replaced_all_the_time)
 }
 END_TEST
 
-/* Stands for the tests that need them. */
+/* reported as skipped, instead of the tests that need root */
 START_TEST(other_users)
 {
 }
@@ -770,20 +770,20 @@ Suite *outfile_suite(void)
 	TCase *tests = tcase_create("writing");
 
 	tcase_set_timeout(tests, 60);
-	tcase_add_test(tests, interrupted_and_short_writes);
-	tcase_add_test(tests, pipe_that_would_not_wait);
-	tcase_add_test(tests, reader_gone);
-	tcase_add_test(tests, failure_leaves_what_was_there);
+	tcase_add_test(tests, writes_cut_short_by_signals);
+	tcase_add_test(tests, writes_to_a_nonblocking_pipe);
+	tcase_add_test(tests, write_errors);
+	tcase_add_test(tests, failure_keeps_earlier_contents);
 	suite_add_tcase(suite, tests);
 	tests = tcase_create("lost");
 	tcase_set_timeout(tests, 60);
 	tcase_add_checked_fixture(tests, directory_enter, directory_leave);
-	tcase_add_loop_test(tests, lost_part_is_kept, 0, GONE_KINDS);
-	tcase_add_loop_test(tests, lost_part_is_not_removed, 0, GONE_KINDS);
+	tcase_add_loop_test(tests, lost_part_is_kept, 0, PART_LOSSES);
+	tcase_add_loop_test(tests, lost_part_is_not_removed, 0, PART_LOSSES);
 	tcase_add_test(tests, lost_part_beside_another_writer);
-	tcase_add_test(tests, lost_with_its_directory);
+	tcase_add_test(tests, lost_directory);
 	tcase_add_test(tests, lost_part_above_the_limit);
-	tcase_add_loop_test(tests, lost_part_of_a_session, 0, GONE_KINDS);
+	tcase_add_loop_test(tests, lost_part_of_a_session, 0, PART_LOSSES);
 	suite_add_tcase(suite, tests);
 	if (geteuid() != 0) {
 		tests = tcase_create("others # SKIP not root");
@@ -793,18 +793,18 @@ Suite *outfile_suite(void)
 	}
 	tests = tcase_create("others");
 	tcase_set_timeout(tests, 120);
-	tcase_add_checked_fixture(tests, shared_enter, shared_leave);
+	tcase_add_checked_fixture(tests, shared_directory_enter, shared_directory_leave);
 	tcase_add_test(tests, fifo_of_another_user);
 	tcase_add_test(tests, fifo_of_this_user_or_root);
 	tcase_add_test(tests, link_of_another_user);
-	tcase_add_test(tests, own_link_to_a_strangers_fifo);
+	tcase_add_test(tests, own_link_to_a_fifo_of_another_user);
 	tcase_add_test(tests, own_links);
 	tcase_add_test(tests, descriptors_of_this_process);
 	tcase_add_test(tests, block_device);
 	tcase_add_test(tests, part_of_another_user);
-	tcase_add_test(tests, part_that_is_no_file);
-	tcase_add_test(tests, replaced_between_look_and_open);
-	tcase_add_test(tests, replaced_all_the_time);
+	tcase_add_test(tests, part_that_is_not_a_file);
+	tcase_add_test(tests, replaced_before_it_is_opened);
+	tcase_add_test(tests, replaced_continually);
 	suite_add_tcase(suite, tests);
 	return suite;
 }

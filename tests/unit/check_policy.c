@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* The decisions: how a thread is sampled, by which method for each recording, and how often the helper wakes. */
+/* The policy: by which method a thread is sampled for each recording, and how often the helper wakes. */
 #include <check.h>
 #include <stdlib.h>
 
@@ -8,7 +8,7 @@
 #include "vignetted/policy/pace.h"
 #include "vignetted/policy/policy.h"
 
-/* One step of a thread. */
+/* the load of a thread in one step of the policy */
 static struct vg_policy_load load_of(uint64_t hz, uint64_t switches, uint64_t used_ms)
 {
 	return (struct vg_policy_load){
@@ -17,7 +17,7 @@ static struct vg_policy_load load_of(uint64_t hz, uint64_t switches, uint64_t us
 	};
 }
 
-/* How often it changes its method. */
+/* Runs that many steps, and returns how often the policy changed between timers and stops. */
 static uint32_t steps_run(struct vg_policy *policy, const struct vg_policy_load *load, uint32_t steps,
 			  const struct vg_policy_prices *prices)
 {
@@ -32,9 +32,9 @@ static uint32_t steps_run(struct vg_policy *policy, const struct vg_policy_load 
 	return changes;
 }
 
-/* In a fifth of a second. */
+/* Threads with what they do in one step of 0.2 s, and whether timers sample them in the end. */
 static const struct {
-	const char *what;
+	const char *name;
 	uint64_t hz, switches, used_ms;
 	bool timers;
 } settled[] = {
@@ -48,19 +48,20 @@ static const struct {
 	{ "one that wakes 10,000 times a second and uses little", 99, 2000, 20, false },
 };
 
-START_TEST(settles)
+START_TEST(method_settles)
 {
 	struct vg_policy_load load = load_of(settled[_i].hz, settled[_i].switches, settled[_i].used_ms);
 	struct vg_policy policy = { 0 };
 
 	steps_run(&policy, &load, 10, &vg_policy_prices);
-	ck_assert_msg(policy.timers == settled[_i].timers, "%s: timers: %d", settled[_i].what, (int)policy.timers);
-	/* And stays: no change in another minute. */
+	ck_assert_msg(policy.timers == settled[_i].timers, "%s: timers: %d", settled[_i].name,
+		      (int)policy.timers);
+	/* The method stays the same for another minute. */
 	ck_assert_uint_eq(steps_run(&policy, &load, 300, &vg_policy_prices), 0);
 }
 END_TEST
 
-START_TEST(little_is_undecided)
+START_TEST(short_use_is_no_decision)
 {
 	struct vg_policy policy = { 0 };
 	struct vg_policy_load load = load_of(99, 1, 10);
@@ -75,56 +76,59 @@ START_TEST(little_is_undecided)
 }
 END_TEST
 
-/* Every second step is a burst, every other one is quiet; and likewise in pairs. */
-START_TEST(bursts_change_nothing)
+/* Busy steps alternate with quiet ones, one or two of each kind at a time. */
+START_TEST(bursts_do_not_change_the_method)
 {
 	struct vg_policy_load loads[] = { load_of(99, 8000, 100), load_of(99, 10, 100) };
 
-	for (int each = 1; each <= 2; each++) {
+	for (int run_steps = 1; run_steps <= 2; run_steps++) {
 		for (int begins = 0; begins < 2; begins++) {
 			struct vg_policy policy = { .decided = true, .timers = begins };
 			uint32_t changes = 0;
 
 			for (int i = 0; i < 300; i++)
-				changes += steps_run(&policy, &loads[i / each % 2], 1, &vg_policy_prices);
+				changes += steps_run(&policy, &loads[i / run_steps % 2], 1, &vg_policy_prices);
 			ck_assert_uint_eq(changes, 0);
 		}
 	}
 }
 END_TEST
 
-/* With each price halved and doubled, what a thread settles on costs at most twice the best by those prices, or less than
- * anybody notices. */
-START_TEST(no_choice_costs_twice_the_best)
+/* Each price is halved, doubled or kept at random. By these prices, the chosen method costs at most twice as much as
+ * the cheaper one, or the difference is at most 0.2 % of the time. */
+START_TEST(method_costs_at_most_twice_the_best)
 {
 	srand(1);
 	for (int i = 0; i < 20000; i++) {
-		struct vg_policy_load load = load_of(i % 2 == 0 ? 99 : 999, (uint64_t)rand() % 20000, (uint64_t)rand() % 200);
+		struct vg_policy_load load = load_of(i % 2 == 0 ? 99 : 999, (uint64_t)rand() % 20000,
+						     (uint64_t)rand() % 200);
 		struct vg_policy_prices prices = vg_policy_prices;
-		uint64_t *const each[] = { &prices.switch_ns, &prices.program_ns, &prices.stop_ns };
+		uint64_t *const each[] = { &prices.switch_ns, &prices.program_timer_ns, &prices.stop_ns };
 		struct vg_policy policy = { .decided = true, .timers = rand() % 2 };
 		struct vg_policy_costs costs;
-		uint64_t best_ns, own_ns;
+		uint64_t best_ns, chosen_ns;
 
 		for (size_t k = 0; k < sizeof each / sizeof *each; k++)
 			*each[k] = rand() % 3 == 0 ? *each[k] / 2 : rand() % 2 == 0 ? *each[k] * 2 : *each[k];
 		steps_run(&policy, &load, 10, &prices);
 		costs = vg_policy_costs(&load, &prices);
-		own_ns = policy.timers ? costs.timers_ns : costs.stops_ns;
+		chosen_ns = policy.timers ? costs.timers_ns : costs.stops_ns;
 		best_ns = costs.timers_ns < costs.stops_ns ? costs.timers_ns : costs.stops_ns;
-		ck_assert_msg(own_ns <= 2 * best_ns || own_ns - best_ns <= load.elapsed_ns / 500,
+		ck_assert_msg(chosen_ns <= 2 * best_ns || chosen_ns - best_ns <= load.elapsed_ns / 500,
 			      "load %d: timers %d cost %llu ns, the best %llu", i, (int)policy.timers,
-			      (unsigned long long)own_ns, (unsigned long long)best_ns);
+			      (unsigned long long)chosen_ns, (unsigned long long)best_ns);
 	}
 }
 END_TEST
 
-/* Each due recording is in one set, whatever is known. */
+/* Each due recording has exactly one method, for every combination of what is known about the thread. */
 START_TEST(each_recording_has_one_method)
 {
 	for (uint32_t bits = 0; bits < 1u << 11; bits++) {
-		struct vg_methods_due due = { .set = bits & 3, .unrun = bits >> 2 & 3, .moved = bits >> 4 & 3,
-					      .timers = bits >> 6 & 3, .cpu_only = bits >> 8 & 3, .running = bits >> 10 };
+		struct vg_methods_due due = {
+			.set = bits & 3, .same_slice = bits >> 2 & 3, .stack_changed = bits >> 4 & 3,
+			.timers = bits >> 6 & 3, .cpu_only = bits >> 8 & 3, .running = bits >> 10,
+		};
 		struct vg_methods methods = vg_methods_choose(&due);
 		vg_recording_set all[] = { methods.repeat, methods.pass, methods.timer, methods.read, methods.stop };
 		vg_recording_set seen = 0;
@@ -134,55 +138,61 @@ START_TEST(each_recording_has_one_method)
 			seen |= all[i];
 		}
 		ck_assert_uint_eq(seen, due.set);
-		/* A thread that waits is never stopped at first, one that runs never read. */
+		/* A waiting thread is read or passed, not stopped. A running thread is never read. */
 		ck_assert(due.running ? (methods.read | methods.pass) == 0 : (methods.stop | methods.timer) == 0);
 		ck_assert_uint_eq(methods.stop & due.timers, 0);
 		ck_assert_uint_eq(methods.read & due.cpu_only, 0);
-		ck_assert_uint_eq(methods.repeat & due.moved, 0);
+		ck_assert_uint_eq(methods.repeat & due.stack_changed, 0);
 	}
 }
 END_TEST
 
-START_TEST(ticks_are_wide_only_where_all_is_fetched)
+START_TEST(ticks_are_far_apart_with_timers_only)
 {
-	static const struct vg_pace_load fetches = {
-		.cpu_only = true, .period_ns = 1000000, .room_ns = 1000000000, .left_ns = UINT64_MAX,
+	static const struct vg_pace_load timers_only = {
+		.cpu_only = true, .period_ns = 1000000, .ring_capacity_ns = 1000000000, .time_left_ns = UINT64_MAX,
 	};
-	struct vg_pace_load load = fetches;
+	struct vg_pace_load load = timers_only;
 
 	ck_assert_uint_eq(vg_pace_periods(&load, 1), 25);
 	load.cpu_only = false;
 	ck_assert_uint_eq(vg_pace_periods(&load, 1), 1);
-	load = fetches;
+	load = timers_only;
 	load.counters = true;
 	ck_assert_uint_eq(vg_pace_periods(&load, 1), 1);
-	load = fetches;
+	load = timers_only;
 	load.stops = 1;
 	ck_assert_uint_eq(vg_pace_periods(&load, 1), 1);
 	ck_assert(vg_pace_due(&load, 25));
 	ck_assert(!vg_pace_due(&load, 1));
-	load = fetches;
-	load.room_ns = 20000000;
+	load = timers_only;
+	load.unloads = 1;
+	ck_assert_uint_eq(vg_pace_periods(&load, 1), 1);
+	ck_assert(vg_pace_due(&load, 25));
+	load = timers_only;
+	load.ring_capacity_ns = 20000000;
 	ck_assert_uint_eq(vg_pace_periods(&load, 1), 10);
 	ck_assert(!vg_pace_due(&load, 25));
-	load.left_ns = 4000000;
+	load.time_left_ns = 4000000;
 	ck_assert(vg_pace_due(&load, 25));
 	ck_assert_uint_eq(vg_pace_periods(&load, 1), 2);
-	load.room_ns = 0;
+	load.ring_capacity_ns = 0;
 	ck_assert_uint_eq(vg_pace_periods(&load, 1), 1);
-	load = fetches;
+	load = timers_only;
 	load.period_ns = 10101010;
 	ck_assert_uint_eq(vg_pace_periods(&load, 1), 2);
 }
 END_TEST
 
-/* Of wall time: where the threads that run do so nearly all the time. */
-START_TEST(ticks_are_wide_where_little_waits)
+/* In wall mode, ticks are far apart only if each thread that runs at all runs nearly all the time. */
+START_TEST(ticks_are_far_apart_for_busy_threads)
 {
-	static const struct vg_pace_load begin = { .period_ns = 1000000, .room_ns = 1000000000, .left_ns = UINT64_MAX };
+	static const struct vg_pace_load begin = {
+		.period_ns = 1000000, .ring_capacity_ns = 1000000000, .time_left_ns = UINT64_MAX,
+	};
 	struct vg_pace_load load = begin;
 
-	/* Threads that sleep are none of these. */
+	/* A thread that runs for less than 1 % of the time does not count. */
 	vg_pace_thread(&load, 200000000, 1000, 3);
 	ck_assert_uint_eq(vg_pace_periods(&load, 1), 1);
 	vg_pace_thread(&load, 200000000, 190000000, 10);
@@ -190,8 +200,8 @@ START_TEST(ticks_are_wide_where_little_waits)
 	vg_pace_thread(&load, 200000000, 150000000, 10);
 	ck_assert_uint_eq(vg_pace_periods(&load, 1), 1);
 	ck_assert_uint_eq(vg_pace_periods(&load, 125), 125);
-	/* Where no thread's step came since, it is as it was. */
-	load.awake_ns = load.ready_ns = 0;
+	/* No thread had a step since the latest decision, so the distance stays. */
+	load.awake_ns = load.runnable_ns = 0;
 	ck_assert_uint_eq(vg_pace_periods(&load, 125), 125);
 	ck_assert_uint_eq(vg_pace_periods(&load, 1), 1);
 	load.found = 1;
@@ -199,7 +209,7 @@ START_TEST(ticks_are_wide_where_little_waits)
 	load.found = 0;
 	load.events = true;
 	ck_assert_uint_eq(vg_pace_periods(&load, 125), 1);
-	/* Short waits are as good as none. */
+	/* A thread with short waits counts as running all the time. */
 	load = begin;
 	vg_pace_thread(&load, 200000000, 100000000, 2100);
 	ck_assert_uint_eq(vg_pace_periods(&load, 1), 125);
@@ -211,13 +221,13 @@ Suite *policy_suite(void)
 	Suite *suite = suite_create("policy");
 	TCase *tests = tcase_create("policy");
 
-	tcase_add_loop_test(tests, settles, 0, sizeof settled / sizeof *settled);
-	tcase_add_test(tests, little_is_undecided);
-	tcase_add_test(tests, bursts_change_nothing);
-	tcase_add_test(tests, no_choice_costs_twice_the_best);
+	tcase_add_loop_test(tests, method_settles, 0, sizeof settled / sizeof *settled);
+	tcase_add_test(tests, short_use_is_no_decision);
+	tcase_add_test(tests, bursts_do_not_change_the_method);
+	tcase_add_test(tests, method_costs_at_most_twice_the_best);
 	tcase_add_test(tests, each_recording_has_one_method);
-	tcase_add_test(tests, ticks_are_wide_only_where_all_is_fetched);
-	tcase_add_test(tests, ticks_are_wide_where_little_waits);
+	tcase_add_test(tests, ticks_are_far_apart_with_timers_only);
+	tcase_add_test(tests, ticks_are_far_apart_for_busy_threads);
 	suite_add_tcase(suite, tests);
 	return suite;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* What strangers wrote is shown by a terminal, and not obeyed. */
+/* Terminal control characters in untrusted text are escaped before they are printed. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -24,33 +24,33 @@ static void teardown(void)
 	free(printed);
 }
 
-static const char *taken(void)
+static const char *output(void)
 {
 	fflush(stream);
 	return printed;
 }
 
-/* Text, how it is shown, and how it is kept where one byte must stand for one. */
+/* a text, how vg_print() prints it, and what vg_utf8_make_printable() makes of it: one byte for one byte */
 static const struct {
-	const char *text, *shown, *kept;
+	const char *text, *escaped, *printable;
 } cases[] = {
 	{ "", "", "" },
 	{ "plain ~", "plain ~", "plain ~" },
 	{ "\033[2J", "\\x1b[2J", "?[2J" },
 	{ "a\nb\tc\rd", "a\\x0ab\\x09c\\x0dd", "a?b?c?d" },
 	{ "\001\037\177", "\\x01\\x1f\\x7f", "???" },
-	/* C1: as characters, and as bytes, which are no UTF-8 */
+	/* C1 control characters: in UTF-8, and as single bytes, which are invalid UTF-8 */
 	{ "\302\200\302\237", "\\u0080\\u009f", "????" },
 	{ "\200\233\237", "\\x80\\x9b\\x9f", "???" },
-	/* directions of writing, and separators of lines */
+	/* marks for the direction of writing, and line separators */
 	{ "\342\200\250\342\200\252\342\200\256", "\\u2028\\u202a\\u202e", "?????????" },
 	{ "\342\201\246\342\201\251", "\\u2066\\u2069", "??????" },
-	/* their neighbours, and what else is valid */
+	/* the code points before and after these ranges, and other valid characters */
 	{ "\302\240\342\200\247\342\200\257\342\201\245\342\201\252", "\302\240\342\200\247\342\200\257\342\201\245\342\201\252",
 	  "\302\240\342\200\247\342\200\257\342\201\245\342\201\252" },
 	{ "\303\244\333\233\346\227\245\360\237\230\200", "\303\244\333\233\346\227\245\360\237\230\200",
 	  "\303\244\333\233\346\227\245\360\237\230\200" },
-	/* cut off, overlong, a surrogate */
+	/* truncated, overlong, a surrogate */
 	{ "x\303", "x\\xc3", "x?" },
 	{ "\342\200", "\\xe2\\x80", "??" },
 	{ "\300\233", "\\xc0\\x9b", "??" },
@@ -58,64 +58,64 @@ static const struct {
 	{ "\302\033", "\\xc2\\x1b", "??" },
 };
 
-START_TEST(text_is_shown)
+START_TEST(text_is_escaped)
 {
 	vg_print_bytes(stream, cases[_i].text, strlen(cases[_i].text));
-	ck_assert_str_eq(taken(), cases[_i].shown);
+	ck_assert_str_eq(output(), cases[_i].escaped);
 	vg_print(stream, "<%s>\n", cases[_i].text);
-	ck_assert(strncmp(taken() + strlen(cases[_i].shown), "<", 1) == 0);
-	ck_assert_mem_eq(taken() + 2 * strlen(cases[_i].shown) + 1, ">\n", 3);
+	ck_assert(strncmp(output() + strlen(cases[_i].escaped), "<", 1) == 0);
+	ck_assert_mem_eq(output() + 2 * strlen(cases[_i].escaped) + 1, ">\n", 3);
 }
 END_TEST
 
-START_TEST(text_is_kept)
+START_TEST(text_is_made_printable)
 {
 	char text[64];
 
 	strcpy(text, cases[_i].text);
-	vg_utf8_make_plain(text, strlen(text));
-	ck_assert_str_eq(text, cases[_i].kept);
-	ck_assert_uint_eq(vg_utf8_plain(text, strlen(text)), strlen(text));
+	vg_utf8_make_printable(text, strlen(text));
+	ck_assert_str_eq(text, cases[_i].printable);
+	ck_assert_uint_eq(vg_utf8_printable(text, strlen(text)), strlen(text));
 }
 END_TEST
 
-START_TEST(nul_is_shown)
+START_TEST(nul_is_escaped)
 {
 	vg_print_bytes(stream, "a\0b", 3);
-	ck_assert_str_eq(taken(), "a\\x00b");
+	ck_assert_str_eq(output(), "a\\x00b");
 }
 END_TEST
 
-/* A newline at the end of an argument is none of the format's. */
-START_TEST(newline_is_the_format_s)
+/* A newline is printed as such only if it is the end of the format. */
+START_TEST(newline_ends_the_format)
 {
 	vg_print(stream, "%s", "a\n");
 	vg_print(stream, "%s\n", "b\n");
 	vg_print(stream, "c\nd\n");
 	vg_print(stream, "%s", "");
-	ck_assert_str_eq(taken(), "a\\x0ab\\x0a\nc\\x0ad\n");
+	ck_assert_str_eq(output(), "a\\x0ab\\x0a\nc\\x0ad\n");
 }
 END_TEST
 
-START_TEST(lines_of_another_are_kept)
+START_TEST(lines_keep_their_newlines)
 {
 	static const char text[] = "one\ntwo\033\n\nthree";
 
 	vg_print_lines(stream, text, sizeof text - 1);
-	ck_assert_str_eq(taken(), "one\ntwo\\x1b\n\nthree");
+	ck_assert_str_eq(output(), "one\ntwo\\x1b\n\nthree");
 }
 END_TEST
 
-/* Longer than the room of the function. */
-START_TEST(long_text_is_whole)
+/* The text is longer than the buffer of vg_vprint(). */
+START_TEST(long_text_is_printed_whole)
 {
 	static char text[5000];
 
 	memset(text, 'x', sizeof text - 2);
 	text[sizeof text - 2] = '\033';
 	vg_print(stream, "%s\n", text);
-	ck_assert_uint_eq(strlen(taken()), sizeof text - 2 + 5);
-	ck_assert_str_eq(taken() + sizeof text - 2, "\\x1b\n");
+	ck_assert_uint_eq(strlen(output()), sizeof text - 2 + 5);
+	ck_assert_str_eq(output() + sizeof text - 2, "\\x1b\n");
 }
 END_TEST
 
@@ -125,12 +125,12 @@ Suite *print_suite(void)
 	TCase *tests = tcase_create("print");
 
 	tcase_add_checked_fixture(tests, setup, teardown);
-	tcase_add_loop_test(tests, text_is_shown, 0, sizeof cases / sizeof *cases);
-	tcase_add_loop_test(tests, text_is_kept, 0, sizeof cases / sizeof *cases);
-	tcase_add_test(tests, nul_is_shown);
-	tcase_add_test(tests, newline_is_the_format_s);
-	tcase_add_test(tests, lines_of_another_are_kept);
-	tcase_add_test(tests, long_text_is_whole);
+	tcase_add_loop_test(tests, text_is_escaped, 0, sizeof cases / sizeof *cases);
+	tcase_add_loop_test(tests, text_is_made_printable, 0, sizeof cases / sizeof *cases);
+	tcase_add_test(tests, nul_is_escaped);
+	tcase_add_test(tests, newline_ends_the_format);
+	tcase_add_test(tests, lines_keep_their_newlines);
+	tcase_add_test(tests, long_text_is_printed_whole);
 	suite_add_tcase(suite, tests);
 	return suite;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* How the helper stands with the scheduler.  Check gives each test a process of its own. */
+/* The helper's scheduling policy and timer slack. libcheck runs each test in a process of its own. */
 #include <sched.h>
 #include <sys/prctl.h>
 #include <sys/resource.h>
@@ -13,7 +13,7 @@ static void policy_choose(int policy)
 	ck_assert_int_eq(sched_setscheduler(0, policy, &(struct sched_param){ 0 }), 0);
 }
 
-/* With a limit of real-time the helper asks for no such priority: the way of all that may not have one. */
+/* A helper with this limit does not request a real-time priority, as if it had no permission. */
 static void real_time_limit(void)
 {
 	struct rlimit limit = { 1000 * 1000, RLIM_INFINITY };
@@ -21,8 +21,8 @@ static void real_time_limit(void)
 	ck_assert_int_eq(setrlimit(RLIMIT_RTTIME, &limit), 0);
 }
 
-/* Patient only while nothing stands still; and raised until nothing has for the time between two wakes. */
-START_TEST(a_stop_is_not_waited_for)
+/* The priority is raised for a stop. It stays raised until the helper wakes twice without a stop in between. */
+START_TEST(stops_raise_the_priority)
 {
 	struct vg_priority priority;
 	int raised;
@@ -47,8 +47,8 @@ START_TEST(a_stop_is_not_waited_for)
 }
 END_TEST
 
-/* What takes long is done at rest, and so is what is done long after we woke. */
-START_TEST(it_rests_before_what_takes_long)
+/* The priority is low during long work, and after the helper has been awake for long. */
+START_TEST(long_work_has_low_priority)
 {
 	struct vg_priority priority;
 
@@ -59,7 +59,7 @@ START_TEST(it_rests_before_what_takes_long)
 		vg_priority_raise(&priority);
 		ck_assert_int_eq(sched_getscheduler(0), priority.can_raise ? SCHED_FIFO : SCHED_OTHER);
 		if (round == 0)
-			vg_priority_rest(&priority);
+			vg_priority_lower_now(&priority);
 		usleep(round * 2000);
 		vg_priority_lower(&priority);
 		ck_assert_int_eq(sched_getscheduler(0), SCHED_OTHER);
@@ -67,7 +67,7 @@ START_TEST(it_rests_before_what_takes_long)
 }
 END_TEST
 
-START_TEST(a_chosen_policy_stays)
+START_TEST(policy_of_the_user_stays)
 {
 	struct vg_priority priority;
 
@@ -85,9 +85,9 @@ Suite *priority_suite(void)
 	Suite *suite = suite_create("priority");
 	TCase *tests = tcase_create("scheduler");
 
-	tcase_add_loop_test(tests, a_stop_is_not_waited_for, 0, 2);
-	tcase_add_test(tests, it_rests_before_what_takes_long);
-	tcase_add_test(tests, a_chosen_policy_stays);
+	tcase_add_loop_test(tests, stops_raise_the_priority, 0, 2);
+	tcase_add_test(tests, long_work_has_low_priority);
+	tcase_add_test(tests, policy_of_the_user_stays);
 	suite_add_tcase(suite, tests);
 	return suite;
 }

@@ -14,7 +14,7 @@
 
 Suite *resolve_suite(void);
 
-/* The id is that of the fixture's module "demo"; the last function covers nothing of it. */
+/* The id is that of the fixture's module "demo". No sample is in the last function. */
 static const char debug_id[] = "040302010000000000000000000000000";
 static const char sym[] =
 	"MODULE Linux x86_64 040302010000000000000000000000000 demo\n"
@@ -27,11 +27,11 @@ static const char sym[] =
 static struct fixture fixture;
 static char root[] = "/tmp/check_resolve.XXXXXX";
 static char paths[3][256];
-static struct vg_names names;
-static struct vg_wanted wanted;
+static struct vg_symbol_finder finder;
+static struct vg_address_list list;
 static struct vg_resolve resolve;
-static struct vg_profile named;
-static struct vg_infile named_file;
+static struct vg_profile resolved;
+static struct vg_infile resolved_file;
 
 static void setup(void)
 {
@@ -57,7 +57,7 @@ static void teardown(void)
 	rmdir(root);
 }
 
-/* Resolves the fixture's profile, and reads what comes of it into `named`. */
+/* Resolves the fixture's profile, and reads the result into `resolved`. */
 static void resolve_run(void)
 {
 	static const char *stores[] = { root };
@@ -67,107 +67,107 @@ static void resolve_run(void)
 	int fd = memfd_create("named", MFD_CLOEXEC);
 
 	ck_assert_int_ge(fd, 0);
-	names = (struct vg_names){ .stores = stores, .store_count = 1 };
-	wanted = (struct vg_wanted){ 0 };
-	resolve = (struct vg_resolve){ .names = &names };
-	ck_assert_int_eq(vg_wanted_collect(&wanted, &fixture.profile), 0);
-	ck_assert_int_eq(vg_resolve_add(&resolve, &wanted), 0);
+	finder = (struct vg_symbol_finder){ .stores = stores, .store_count = 1 };
+	list = (struct vg_address_list){ 0 };
+	resolve = (struct vg_resolve){ .finder = &finder };
+	ck_assert_int_eq(vg_address_list_collect(&list, &fixture.profile), 0);
+	ck_assert_int_eq(vg_resolve_add(&resolve, &list), 0);
 	ck_assert_int_eq(vg_resolve_read(&resolve), 0);
 	vg_writer_open(&writer, fd, 0);
-	ck_assert_int_eq(vg_resolve_write(&resolve, &fixture.file, &wanted, &writer), 0);
+	ck_assert_int_eq(vg_resolve_write(&resolve, &fixture.file, &list, &writer), 0);
 	vg_writer_close(&writer);
 	snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
-	ck_assert_int_eq(vg_infile_open(&named_file, path, &err), 0);
+	ck_assert_int_eq(vg_infile_open(&resolved_file, path, &err), 0);
 	close(fd);
-	memset(&named, 0, sizeof named);
-	ck_assert_int_eq(vg_profile_read(&named, &named_file, &err), 0);
+	memset(&resolved, 0, sizeof resolved);
+	ck_assert_int_eq(vg_profile_read(&resolved, &resolved_file, &err), 0);
 }
 
 static void resolve_close(void)
 {
-	vg_profile_free(&named);
-	vg_infile_close(&named_file);
+	vg_profile_free(&resolved);
+	vg_infile_close(&resolved_file);
 	vg_resolve_free(&resolve);
-	vg_wanted_free(&wanted);
-	vg_names_free(&names);
+	vg_address_list_free(&list);
+	vg_symbol_finder_free(&finder);
 	fixture_close(&fixture);
 }
 
-static void frame_expect(uint64_t address, size_t i, const char *name, const char *file,
+static void expect_frame(uint64_t address, size_t i, const char *name, const char *file,
 			 uint32_t line)
 {
 	const struct vg_function *function;
 	const struct vg_symbol_line *lines;
 	size_t count;
 
-	lines = vg_profile_symbol(&named, 0, address, &count);
+	lines = vg_profile_symbol(&resolved, 0, address, &count);
 	ck_assert_uint_lt(i, count);
-	function = &named.functions.items[lines[i].function];
-	ck_assert_str_eq(vg_profile_text(&named, function->name), name);
-	ck_assert_str_eq(vg_profile_text(&named, function->file), file);
+	function = &resolved.functions.items[lines[i].function];
+	ck_assert_str_eq(vg_profile_text(&resolved, function->name), name);
+	ck_assert_str_eq(vg_profile_text(&resolved, function->file), file);
 	ck_assert_uint_eq(lines[i].line, line);
 	ck_assert_uint_eq(function->module, 0);
 }
 
-static uint64_t named_in(size_t module)
+static uint64_t symbolized_count(size_t module)
 {
-	const struct vg_answers *answers = &resolve.modules.items[module].answers;
+	const struct vg_symbolization *symbolization = &resolve.modules.items[module].symbolization;
 	uint64_t count = 0;
 
-	for (size_t i = 0; i < answers->count; i++)
-		count += answers->items[i].function != VG_ANSWER_NONE;
+	for (size_t i = 0; i < symbolization->count; i++)
+		count += symbolization->items[i].function != VG_SYMBOLIZED_NONE;
 	return count;
 }
 
-static void names_expect(void)
+static void expect_names(void)
 {
 	size_t count;
 
-	frame_expect(0x10, 0, "main", "m.c", 7);
-	frame_expect(0x20, 0, "inner", "m.c", 3);
-	frame_expect(0x20, 1, "work", "w.c", 12);
-	ck_assert_ptr_null(vg_profile_symbol(&named, 1, 0x30, &count));
-	ck_assert_uint_eq(named.functions.count, 3);
-	ck_assert_uint_eq(named.symbols.count, 2);
-	ck_assert(named.resolved && named.modules.items[1].unresolved);
+	expect_frame(0x10, 0, "main", "m.c", 7);
+	expect_frame(0x20, 0, "inner", "m.c", 3);
+	expect_frame(0x20, 1, "work", "w.c", 12);
+	ck_assert_ptr_null(vg_profile_symbol(&resolved, 1, 0x30, &count));
+	ck_assert_uint_eq(resolved.functions.count, 3);
+	ck_assert_uint_eq(resolved.symbols.count, 2);
+	ck_assert(resolved.resolved && resolved.modules.items[1].unresolved);
 }
 
-START_TEST(names_and_what_is_missing)
+START_TEST(module_with_symbols_and_one_without)
 {
 	fixture_demo(&fixture);
 	fixture_read(&fixture, false);
 	resolve_run();
-	names_expect();
+	expect_names();
 	ck_assert_uint_eq(resolve.modules.count, 2);
 	ck_assert(!resolve.modules.items[0].missing);
 	ck_assert_uint_eq(resolve.modules.items[0].samples, 4);
-	ck_assert_uint_eq(named_in(0), 2);
+	ck_assert_uint_eq(symbolized_count(0), 2);
 	ck_assert(resolve.modules.items[1].missing);
 	ck_assert_uint_eq(resolve.modules.items[1].samples, 2);
 	ck_assert_uint_eq(resolve.addresses, 3);
-	ck_assert_uint_eq(resolve.named, 2);
-	/* What was there is there, the end behind it all. */
-	ck_assert_uint_eq(named.samples.count, 5);
-	ck_assert_mem_eq(named.samples.items, fixture.profile.samples.items,
-			 5 * sizeof *named.samples.items);
-	ck_assert_str_eq(vg_profile_text(&named, named.end_reason), "done");
-	ck_assert_uint_eq(named.duration_ns, fixture.profile.duration_ns);
-	ck_assert_uint_eq(named.damage.count, 0);
+	ck_assert_uint_eq(resolve.symbolized, 2);
+	/* All other records are copied, and the end record is the last one. */
+	ck_assert_uint_eq(resolved.samples.count, 5);
+	ck_assert_mem_eq(resolved.samples.items, fixture.profile.samples.items,
+			 5 * sizeof *resolved.samples.items);
+	ck_assert_str_eq(vg_profile_text(&resolved, resolved.end_reason), "done");
+	ck_assert_uint_eq(resolved.duration_ns, fixture.profile.duration_ns);
+	ck_assert_uint_eq(resolved.damage.count, 0);
 	resolve_close();
 }
 END_TEST
 
-START_TEST(earlier_names_give_way)
+START_TEST(earlier_names_are_replaced)
 {
 	fixture_demo_names(&fixture);
 	fixture_read(&fixture, false);
 	resolve_run();
-	names_expect();
+	expect_names();
 	resolve_close();
 }
 END_TEST
 
-START_TEST(unknown_records_stay)
+START_TEST(unknown_records_are_copied)
 {
 	static const unsigned char unknown[] = { 0x93, 99, 0xa3, 'k', 'e', 'y', 0x81, 1, 2 };
 
@@ -177,27 +177,27 @@ START_TEST(unknown_records_stay)
 	ck_assert_int_eq(vg_writer_flush(&fixture.writer), 0);
 	fixture_read(&fixture, false);
 	resolve_run();
-	names_expect();
-	ck_assert_ptr_nonnull(memmem(named_file.bytes, named_file.length, unknown, sizeof unknown));
+	expect_names();
+	ck_assert_ptr_nonnull(memmem(resolved_file.bytes, resolved_file.length, unknown, sizeof unknown));
 	resolve_close();
 }
 END_TEST
 
-START_TEST(truncated_stays_truncated)
+START_TEST(truncated_profile)
 {
 	fixture_demo(&fixture);
 	fixture_read(&fixture, true);
 	resolve_run();
-	names_expect();
-	ck_assert_uint_eq(named.end_reason, VG_NONE);
+	expect_names();
+	ck_assert_uint_eq(resolved.end_reason, VG_NONE);
 	ck_assert_uint_eq(fixture.profile.duration_ns, 4000000);
-	ck_assert_uint_eq(named.duration_ns, 4000000);
-	ck_assert_uint_eq(named.samples.count, 5);
+	ck_assert_uint_eq(resolved.duration_ns, 4000000);
+	ck_assert_uint_eq(resolved.samples.count, 5);
 	resolve_close();
 }
 END_TEST
 
-/* Damage becomes a mark of as many bytes, and breaks wall times as it did. */
+/* Damage becomes a gap record with the number of damaged bytes. Wall times after it are as before. */
 START_TEST(damage_becomes_a_gap)
 {
 	size_t length, second;
@@ -214,16 +214,16 @@ START_TEST(damage_becomes_a_gap)
 	ck_assert_int_eq(fixture_read_bytes(&fixture, bytes, length), 0);
 	ck_assert_uint_eq(fixture.profile.damage.count, 1);
 	resolve_run();
-	names_expect();
-	ck_assert_uint_eq(named.damaged_bytes, fixture.profile.damaged_bytes);
-	ck_assert_uint_eq(named.samples.count, 6);
-	ck_assert_mem_eq(named.samples.items, fixture.profile.samples.items,
-			 6 * sizeof *named.samples.items);
+	expect_names();
+	ck_assert_uint_eq(resolved.damaged_bytes, fixture.profile.damaged_bytes);
+	ck_assert_uint_eq(resolved.samples.count, 6);
+	ck_assert_mem_eq(resolved.samples.items, fixture.profile.samples.items,
+			 6 * sizeof *resolved.samples.items);
 	resolve_close();
 }
 END_TEST
 
-START_TEST(broken_symbols_are_said)
+START_TEST(damaged_symbol_file)
 {
 	FILE *file = fopen(paths[2], "w");
 
@@ -235,21 +235,21 @@ START_TEST(broken_symbols_are_said)
 	fixture_read(&fixture, false);
 	resolve_run();
 	ck_assert(!resolve.modules.items[0].missing);
-	ck_assert_ptr_nonnull(resolve.modules.items[0].text);
-	ck_assert_ptr_nonnull(strstr(resolve.modules.items[0].text, "line 2"));
-	ck_assert_uint_eq(named_in(0), 1);
+	ck_assert_ptr_nonnull(resolve.modules.items[0].problem);
+	ck_assert_ptr_nonnull(strstr(resolve.modules.items[0].problem, "line 2"));
+	ck_assert_uint_eq(symbolized_count(0), 1);
 	resolve_close();
 }
 END_TEST
 
-/* Two profiles, one of which knows the other's module by another name: one module to look up. */
-START_TEST(gathers_what_profiles_share)
+/* The other profile has the same module with another name and another address. The module is read once. */
+START_TEST(module_of_two_profiles)
 {
-	struct vg_wanted other = { 0 };
+	struct vg_address_list other = { 0 };
 
 	fixture_demo(&fixture);
 	fixture_read(&fixture, false);
-	ck_assert_int_eq(vg_wanted_collect(&other, &fixture.profile), 0);
+	ck_assert_int_eq(vg_address_list_collect(&other, &fixture.profile), 0);
 	free(other.modules.items[0].name);
 	other.modules.items[0].name = strdup("renamed");
 	other.addresses.items[other.modules.items[0].first + 1] = 0x24;
@@ -259,17 +259,17 @@ START_TEST(gathers_what_profiles_share)
 	ck_assert_str_eq(resolve.modules.items[0].name, "demo");
 	ck_assert_uint_eq(resolve.modules.items[0].samples, 8);
 	ck_assert_uint_eq(resolve.samples, 10);
-	vg_answers_free(&resolve.modules.items[0].answers);
+	vg_symbolization_free(&resolve.modules.items[0].symbolization);
 	ck_assert_int_eq(vg_resolve_read(&resolve), 0);
 	ck_assert_uint_eq(resolve.modules.items[0].addresses.count, 3);
-	ck_assert_uint_eq(named_in(0), 3);
-	vg_wanted_free(&other);
+	ck_assert_uint_eq(symbolized_count(0), 3);
+	vg_address_list_free(&other);
 	resolve_close();
 }
 END_TEST
 
-/* A file without a chunk is no profile. */
-START_TEST(empty_chunks_stay_a_profile)
+/* A file without any chunk would not be a profile. */
+START_TEST(empty_chunk)
 {
 	unsigned char *bytes = malloc(VG_CHUNK_HEADER_BYTES);
 
@@ -277,13 +277,13 @@ START_TEST(empty_chunks_stay_a_profile)
 	vg_chunk_header(bytes, 0, "", 0);
 	ck_assert_int_eq(fixture_read_bytes(&fixture, bytes, VG_CHUNK_HEADER_BYTES), 0);
 	resolve_run();
-	ck_assert_uint_eq(named.damage.count, 0);
-	ck_assert_uint_eq(named_file.length, VG_CHUNK_HEADER_BYTES);
+	ck_assert_uint_eq(resolved.damage.count, 0);
+	ck_assert_uint_eq(resolved_file.length, VG_CHUNK_HEADER_BYTES);
 	resolve_close();
 }
 END_TEST
 
-START_TEST(a_stranger_in_our_folder_is_not_believed)
+START_TEST(symbol_file_with_another_id)
 {
 	FILE *file = fopen(paths[2], "w");
 
@@ -295,9 +295,9 @@ START_TEST(a_stranger_in_our_folder_is_not_believed)
 	fixture_read(&fixture, false);
 	resolve_run();
 	ck_assert(resolve.modules.items[0].missing);
-	ck_assert_ptr_nonnull(strstr(resolve.modules.items[0].text, paths[2]));
-	ck_assert_uint_eq(resolve.named, 0);
-	ck_assert(named.modules.items[0].unresolved);
+	ck_assert_ptr_nonnull(strstr(resolve.modules.items[0].problem, paths[2]));
+	ck_assert_uint_eq(resolve.symbolized, 0);
+	ck_assert(resolved.modules.items[0].unresolved);
 	resolve_close();
 }
 END_TEST
@@ -308,7 +308,7 @@ START_TEST(nothing_to_resolve)
 	fixture_read(&fixture, false);
 	resolve_run();
 	ck_assert_uint_eq(resolve.modules.count, 0);
-	ck_assert_str_eq(vg_profile_text(&named, named.end_reason), "done");
+	ck_assert_str_eq(vg_profile_text(&resolved, resolved.end_reason), "done");
 	resolve_close();
 }
 END_TEST
@@ -319,15 +319,15 @@ Suite *resolve_suite(void)
 	TCase *cases = tcase_create("resolve");
 
 	tcase_add_checked_fixture(cases, setup, teardown);
-	tcase_add_test(cases, names_and_what_is_missing);
-	tcase_add_test(cases, earlier_names_give_way);
-	tcase_add_test(cases, unknown_records_stay);
-	tcase_add_test(cases, truncated_stays_truncated);
+	tcase_add_test(cases, module_with_symbols_and_one_without);
+	tcase_add_test(cases, earlier_names_are_replaced);
+	tcase_add_test(cases, unknown_records_are_copied);
+	tcase_add_test(cases, truncated_profile);
 	tcase_add_test(cases, damage_becomes_a_gap);
-	tcase_add_test(cases, broken_symbols_are_said);
-	tcase_add_test(cases, gathers_what_profiles_share);
-	tcase_add_test(cases, empty_chunks_stay_a_profile);
-	tcase_add_test(cases, a_stranger_in_our_folder_is_not_believed);
+	tcase_add_test(cases, damaged_symbol_file);
+	tcase_add_test(cases, module_of_two_profiles);
+	tcase_add_test(cases, empty_chunk);
+	tcase_add_test(cases, symbol_file_with_another_id);
 	tcase_add_test(cases, nothing_to_resolve);
 	suite_add_tcase(suite, cases);
 	return suite;

@@ -6,7 +6,7 @@
 
 #include "profile/chunk.h"
 #include "tests/unit/fixture.h"
-#include "vgtool/views/shown.h"
+#include "vgtool/views/trimmed_stack.h"
 #include "vgtool/views/speedscope.h"
 
 
@@ -31,26 +31,26 @@ static void view_close(void)
 	fixture_close(&fixture);
 }
 
-static void has(const char *part)
+static void expect_part(const char *part)
 {
 	ck_assert_msg(strstr(view, part) != NULL, "no %s in:\n%s", part, view);
 }
 
-/* Says where the two differ: check cannot print both. */
-static void expect(const char *expected)
+/* Reports the offset of the first difference, because libcheck truncates long texts. */
+static void expect_view(const char *expected)
 {
-	size_t same = 0;
+	size_t at = 0;
 
-	while (view[same] != '\0' && view[same] == expected[same])
-		same++;
-	ck_assert_msg(view[same] == expected[same], "differs at %zu: %.80s", same, view + same);
+	while (view[at] != '\0' && view[at] == expected[at])
+		at++;
+	ck_assert_msg(view[at] == expected[at], "differs at %zu: %.80s", at, view + at);
 }
 
 START_TEST(whole_document)
 {
 	fixture_demo_names(&fixture);
 	view_write(VG_WEIGHT_WALL);
-	expect(
+	expect_view(
 		"{\"$schema\":\"https://www.speedscope.app/file-format-schema.json\",\"name\":\"demo\","
 		"\"exporter\":\"vignette 0\",\"activeProfileIndex\":1,\"profiles\":[\n"
 		"{\"type\":\"sampled\",\"name\":\"main\",\"unit\":\"nanoseconds\",\"startValue\":0,"
@@ -61,24 +61,25 @@ START_TEST(whole_document)
 		"{\"name\":\"main\",\"file\":\"m.c\"},\n{\"name\":\"work\",\"file\":\"w.c\"},\n"
 		"{\"name\":\"inner\",\"file\":\"demo\"},\n"
 		"{\"name\":\"libx.so+0x30\",\"file\":\"libx.so\"},\n{\"name\":\"0x7f00\"},\n"
-		"{\"name\":\"[stack incomplete: deeper than the copied stack]\"},\n"
+		"{\"name\":\"[stack incomplete: stack truncated]\"},\n"
 		"{\"name\":\"[stack incomplete: no unwind information]\"},\n"
-		"{\"name\":\"[stack incomplete: unwind information led astray]\"},\n"
+		"{\"name\":\"[stack incomplete: bad unwind information]\"},\n"
 		"{\"name\":\"[stack incomplete: frame limit]\"},\n"
-		"{\"name\":\"[stack incomplete: not readable]\"},\n"
-		"{\"name\":\"[stack incomplete: a register is not known]\"},\n"
+		"{\"name\":\"[stack incomplete: unreadable]\"},\n"
+		"{\"name\":\"[stack incomplete: register unknown]\"},\n"
+		"{\"name\":\"[stack incomplete: module unloaded]\"},\n"
 		"{\"name\":\"[stack incomplete: unknown]\"}]}}\n");
 	view_close();
 }
 END_TEST
 
-START_TEST(weightless_samples_are_left_out)
+START_TEST(samples_without_weight_are_left_out)
 {
 	fixture_demo(&fixture);
 	fixture_sample(&fixture, 0, 19, 4 * MS, MS, 0);
 	view_write(VG_WEIGHT_CPU);
-	has("\"endValue\":1500000,");
-	has("\"weights\":[1000000,500000]}");
+	expect_part("\"endValue\":1500000,");
+	expect_part("\"weights\":[1000000,500000]}");
 	view_close();
 }
 END_TEST
@@ -87,10 +88,10 @@ START_TEST(idle_time_is_an_empty_sample)
 {
 	fixture_demo(&fixture);
 	fixture_sample(&fixture, 1, VG_WALK_ROOT, 6 * MS, 2 * MS, 0);
-	fixture_sample(&fixture, 1, VG_WALK_UNREAD, 7 * MS, MS, 0);
+	fixture_sample(&fixture, 1, VG_WALK_UNREADABLE, 7 * MS, MS, 0);
 	view_write(VG_WEIGHT_WALL);
-	/* Four functions without names come first, then the reasons. */
-	has("\"samples\":[[5,3],[0],[],[8]],\"weights\":[2000000,2000000,2000000,1000000]");
+	/* The first four frames are functions without names. The reasons for incomplete stacks follow. */
+	expect_part("\"samples\":[[5,3],[0],[],[8]],\"weights\":[2000000,2000000,2000000,1000000]");
 	view_close();
 }
 END_TEST
@@ -103,10 +104,10 @@ START_TEST(equal_thread_names_get_ids)
 	fixture_thread(&fixture, 2, 13, "");
 	fixture_thread(&fixture, 3, 14, "main");
 	view_write(VG_WEIGHT_WALL);
-	has("\"name\":\"pool (11)\"");
-	has("\"name\":\"pool (12)\"");
-	has("\"name\":\"thread 13\"");
-	has("\"name\":\"main\"");
+	expect_part("\"name\":\"pool (11)\"");
+	expect_part("\"name\":\"pool (12)\"");
+	expect_part("\"name\":\"thread 13\"");
+	expect_part("\"name\":\"main\"");
 	view_close();
 }
 END_TEST
@@ -115,8 +116,8 @@ START_TEST(no_threads)
 {
 	fixture_open(&fixture);
 	view_write(VG_WEIGHT_WALL);
-	has("\"profiles\":[{\"type\":\"sampled\",\"name\":\"no threads\",");
-	has("\"samples\":[],\"weights\":[]}]");
+	expect_part("\"profiles\":[{\"type\":\"sampled\",\"name\":\"no threads\",");
+	expect_part("\"samples\":[],\"weights\":[]}]");
 	view_close();
 }
 END_TEST
@@ -144,28 +145,28 @@ static void deep_write(uint32_t depth, uint32_t root)
 	view_write(VG_WEIGHT_WALL);
 }
 
-START_TEST(deep_stacks_are_cut_visibly)
+START_TEST(deep_stacks_are_trimmed)
 {
-	deep_write(VG_SHOWN_MAX, VG_WALK_ROOT);
-	ck_assert_uint_eq(frames_of_first_sample(), VG_SHOWN_MAX);
+	deep_write(VG_TRIMMED_STACK_MAX, VG_WALK_ROOT);
+	ck_assert_uint_eq(frames_of_first_sample(), VG_TRIMMED_STACK_MAX);
 	ck_assert_ptr_null(strstr(view, "frames cut]"));
 	view_close();
-	deep_write(VG_SHOWN_MAX + 1, VG_WALK_ROOT);
-	ck_assert_uint_eq(frames_of_first_sample(), VG_SHOWN_MAX);
-	has("[2 frames cut]");
-	has("\"samples\":[[0,1,");
-	has(",1999,2000]]");
+	deep_write(VG_TRIMMED_STACK_MAX + 1, VG_WALK_ROOT);
+	ck_assert_uint_eq(frames_of_first_sample(), VG_TRIMMED_STACK_MAX);
+	expect_part("[2 frames cut]");
+	expect_part("\"samples\":[[0,1,");
+	expect_part(",1999,2000]]");
 	view_close();
-	deep_write(20000, VG_WALK_BAD_CFA);
-	ck_assert_uint_eq(frames_of_first_sample(), VG_SHOWN_MAX);
-	has("[18002 frames cut]");
-	has("\"samples\":[[20002,0,1,");
-	has(",19998,19999]]");
+	deep_write(20000, VG_WALK_BAD_INFO);
+	ck_assert_uint_eq(frames_of_first_sample(), VG_TRIMMED_STACK_MAX);
+	expect_part("[18002 frames cut]");
+	expect_part("\"samples\":[[20002,0,1,");
+	expect_part(",19998,19999]]");
 	view_close();
 }
 END_TEST
 
-/* What a hostile writer with good checksums can make of a small profile, seen by the views. */
+/* Writes the view of profiles that a hostile writer with good checksums may have made. */
 START_TEST(any_payload_byte_changed)
 {
 	static const unsigned char values[] = { 0x00, 0x10, 0x7f, 0x80, 0x91, 0xa0, 0xc0, 0xcf, 0xff };
@@ -202,11 +203,11 @@ Suite *speedscope_suite(void)
 
 	tcase_set_timeout(cases, 60);
 	tcase_add_test(cases, whole_document);
-	tcase_add_test(cases, weightless_samples_are_left_out);
+	tcase_add_test(cases, samples_without_weight_are_left_out);
 	tcase_add_test(cases, idle_time_is_an_empty_sample);
 	tcase_add_test(cases, equal_thread_names_get_ids);
 	tcase_add_test(cases, no_threads);
-	tcase_add_test(cases, deep_stacks_are_cut_visibly);
+	tcase_add_test(cases, deep_stacks_are_trimmed);
 	tcase_add_test(cases, any_payload_byte_changed);
 	suite_add_tcase(suite, cases);
 	return suite;

@@ -37,7 +37,7 @@ static void teardown(void)
 }
 
 static void table_make(struct vg_symbols *table, const char *module_name, unsigned functions,
-		       unsigned publics)
+		       unsigned linker_symbols)
 {
 	memset(table, 0, sizeof *table);
 	table->module_name = strdup(module_name);
@@ -52,22 +52,22 @@ static void table_make(struct vg_symbols *table, const char *module_name, unsign
 		ck_assert_int_ge(vg_intern_string(&table->strings, "function", &function.name), 0);
 		ck_assert_int_eq(vg_array_push(&table->functions, &function), 0);
 	}
-	for (unsigned i = 0; i < publics; i++) {
-		struct vg_symbol_public symbol = { .address = 0x2000 + 16 * i };
+	for (unsigned i = 0; i < linker_symbols; i++) {
+		struct vg_linker_symbol symbol = { .address = 0x2000 + 16 * i };
 
 		ck_assert_int_ge(vg_intern_string(&table->strings, "public", &symbol.name), 0);
-		ck_assert_int_eq(vg_array_push(&table->publics, &symbol), 0);
+		ck_assert_int_eq(vg_array_push(&table->linker_symbols, &symbol), 0);
 	}
 	ck_assert_int_eq(vg_symbols_finish(table), 0);
 }
 
-/* Adds a module; what vg_store_add() returned, with *path for the caller to free. */
-static int add(const char *module_name, unsigned functions, unsigned publics, char **path)
+/* Adds a module and returns what vg_store_add() returned. The caller frees *path. */
+static int add(const char *module_name, unsigned functions, unsigned linker_symbols, char **path)
 {
 	struct vg_symbols table;
 	int rc;
 
-	table_make(&table, module_name, functions, publics);
+	table_make(&table, module_name, functions, linker_symbols);
 	rc = vg_store_add(root, &table, path, &err);
 	vg_symbols_free(&table);
 	return rc;
@@ -85,13 +85,13 @@ static char *find(const char *name)
 	return path;
 }
 
-static void expect_find(const char *name, const char *below_root)
+static void expect_found(const char *name, const char *below_root)
 {
-	char wanted[512], *path = find(name);
+	char expected[512], *path = find(name);
 
-	snprintf(wanted, sizeof wanted, "%s/%s", root, below_root);
+	snprintf(expected, sizeof expected, "%s/%s", root, below_root);
 	ck_assert_ptr_nonnull(path);
-	ck_assert_str_eq(path, wanted);
+	ck_assert_str_eq(path, expected);
 	free(path);
 }
 
@@ -104,22 +104,22 @@ static void file_put(const char *below_root, const char *text)
 	ck_assert_int_eq(system(command), 0);
 }
 
-START_TEST(adds_and_finds)
+START_TEST(add_and_find)
 {
 	char *path, *again;
 
 	ck_assert_int_eq(add("libone.so.1", 2, 0, &path), 0);
-	expect_find("libone.so.1", "libone.so.1/" DEBUG_ID "/libone.so.1.sym");
+	expect_found("libone.so.1", "libone.so.1/" DEBUG_ID "/libone.so.1.sym");
 	ck_assert_int_eq(add("libone.so.1", 2, 0, &again), 0);
 	ck_assert_str_eq(path, again);
-	expect_find("another name", "libone.so.1/" DEBUG_ID "/libone.so.1.sym");
-	expect_find("", "libone.so.1/" DEBUG_ID "/libone.so.1.sym");
+	expect_found("another name", "libone.so.1/" DEBUG_ID "/libone.so.1.sym");
+	expect_found("", "libone.so.1/" DEBUG_ID "/libone.so.1.sym");
 	free(path);
 	free(again);
 }
 END_TEST
 
-START_TEST(finds_nothing_for_another_id)
+START_TEST(other_ids_are_not_found)
 {
 	const char *roots[] = { root };
 	unsigned char other[20] = { 1 };
@@ -134,7 +134,7 @@ START_TEST(finds_nothing_for_another_id)
 }
 END_TEST
 
-START_TEST(poorer_does_not_replace_better)
+START_TEST(file_with_less_does_not_replace_one_with_more)
 {
 	char *path;
 
@@ -149,24 +149,24 @@ START_TEST(poorer_does_not_replace_better)
 }
 END_TEST
 
-START_TEST(functions_win_over_the_name)
+START_TEST(file_with_functions_is_preferred)
 {
 	ck_assert_int_eq(add("program", 0, 5, NULL), 0);
-	expect_find("program", "program/" DEBUG_ID "/program.sym");
+	expect_found("program", "program/" DEBUG_ID "/program.sym");
 	ck_assert_int_eq(add("program.debug", 5, 0, NULL), 0);
-	expect_find("program", "program.debug/" DEBUG_ID "/program.debug.sym");
+	expect_found("program", "program.debug/" DEBUG_ID "/program.debug.sym");
 	ck_assert_int_eq(add("program", 5, 0, NULL), 0);
-	expect_find("program", "program/" DEBUG_ID "/program.sym");
+	expect_found("program", "program/" DEBUG_ID "/program.sym");
 }
 END_TEST
 
-START_TEST(finds_by_code_id_in_either_case)
+START_TEST(find_by_code_id)
 {
 	file_put("old/" CODE_ID "/old.sym", "MODULE Linux x86_64 " DEBUG_ID " old\\nFUNC x");
-	expect_find("old", "old/" CODE_ID "/old.sym");
-	expect_find("renamed", "old/" CODE_ID "/old.sym");
+	expect_found("old", "old/" CODE_ID "/old.sym");
+	expect_found("renamed", "old/" CODE_ID "/old.sym");
 	ck_assert_int_eq(add("old", 0, 1, NULL), 0);
-	expect_find("old", "old/" CODE_ID "/old.sym");
+	expect_found("old", "old/" CODE_ID "/old.sym");
 }
 END_TEST
 
@@ -189,7 +189,7 @@ START_TEST(root_may_be_a_file)
 }
 END_TEST
 
-START_TEST(hostile_names_stay_inside)
+START_TEST(hostile_names_stay_in_the_store)
 {
 	static const char *const names[] = {
 		"../../../../tmp/escape", "..", ".", "", "/etc/passwd", "a/../b", "new\nline", "a/b",
@@ -220,35 +220,35 @@ START_TEST(hostile_names_stay_inside)
 }
 END_TEST
 
-START_TEST(a_file_of_the_same_name_outside_is_not_found)
+START_TEST(path_out_of_the_store_is_not_found)
 {
 	char name[128];
 
-	/* <root>/../<this>/<id>/<this>.sym exists, but the way there leads out of the root. */
+	/* The file <root>/../<name>/<id>/<name>.sym exists, but its path leads out of the root. */
 	ck_assert_int_eq(add("inside", 1, 0, NULL), 0);
 	snprintf(name, sizeof name, "..%s/inside", strrchr(root, '/'));
-	expect_find(name, "inside/" DEBUG_ID "/inside.sym");
+	expect_found(name, "inside/" DEBUG_ID "/inside.sym");
 }
 END_TEST
 
-/* A link to itself stands for what may not be read, which root never meets. */
-START_TEST(finds_what_cannot_be_read_last)
+/* A symbolic link to itself cannot be opened. A file without permission would not do, because root can read it. */
+START_TEST(unreadable_file_is_found_last)
 {
 	char command[512];
 
 	snprintf(command, sizeof command, "mkdir -p '%s/program/" DEBUG_ID "' && ln -s program.sym "
 		 "'%s/program/" DEBUG_ID "/program.sym'", root, root);
 	ck_assert_int_eq(system(command), 0);
-	expect_find("program", "program/" DEBUG_ID "/program.sym");
+	expect_found("program", "program/" DEBUG_ID "/program.sym");
 	ck_assert_int_eq(add("other", 0, 1, NULL), 0);
-	expect_find("program", "other/" DEBUG_ID "/other.sym");
+	expect_found("program", "other/" DEBUG_ID "/other.sym");
 	ck_assert_int_eq(add("program", 1, 0, NULL), 0);
-	expect_find("program", "program/" DEBUG_ID "/program.sym");
+	expect_found("program", "program/" DEBUG_ID "/program.sym");
 }
 END_TEST
 
-/* Eight processes, one file: each finds it free in the end, and whole. */
-START_TEST(waits_for_other_writers)
+/* Eight processes add the same symbol file at the same time. The result is one complete file. */
+START_TEST(many_writers)
 {
 	pid_t children[8];
 
@@ -264,12 +264,12 @@ START_TEST(waits_for_other_writers)
 		ck_assert_int_eq(waitpid(children[i], &status, 0), children[i]);
 		ck_assert_int_eq(status, 0);
 	}
-	expect_find("program", "program/" DEBUG_ID "/program.sym");
+	expect_found("program", "program/" DEBUG_ID "/program.sym");
 	ck_assert_int_eq(add("program", 0, 1, NULL), 1);
 }
 END_TEST
 
-START_TEST(says_why_it_cannot_write)
+START_TEST(write_errors)
 {
 	struct vg_symbols table;
 
@@ -288,17 +288,17 @@ Suite *store_suite(void)
 	TCase *tests = tcase_create("store");
 
 	tcase_add_checked_fixture(tests, setup, teardown);
-	tcase_add_test(tests, adds_and_finds);
-	tcase_add_test(tests, finds_nothing_for_another_id);
-	tcase_add_test(tests, poorer_does_not_replace_better);
-	tcase_add_test(tests, functions_win_over_the_name);
-	tcase_add_test(tests, finds_by_code_id_in_either_case);
+	tcase_add_test(tests, add_and_find);
+	tcase_add_test(tests, other_ids_are_not_found);
+	tcase_add_test(tests, file_with_less_does_not_replace_one_with_more);
+	tcase_add_test(tests, file_with_functions_is_preferred);
+	tcase_add_test(tests, find_by_code_id);
 	tcase_add_test(tests, root_may_be_a_file);
-	tcase_add_test(tests, hostile_names_stay_inside);
-	tcase_add_test(tests, a_file_of_the_same_name_outside_is_not_found);
-	tcase_add_test(tests, finds_what_cannot_be_read_last);
-	tcase_add_test(tests, waits_for_other_writers);
-	tcase_add_test(tests, says_why_it_cannot_write);
+	tcase_add_test(tests, hostile_names_stay_in_the_store);
+	tcase_add_test(tests, path_out_of_the_store_is_not_found);
+	tcase_add_test(tests, unreadable_file_is_found_last);
+	tcase_add_test(tests, many_writers);
+	tcase_add_test(tests, write_errors);
 	suite_add_tcase(suite, tests);
 	return suite;
 }

@@ -3,7 +3,7 @@
 #include "tests/unit/suites.h"
 #include <stdio.h>
 
-#include "symbols/table/cover.h"
+#include "symbols/table/covered_ranges.h"
 #include "symbols/table/demangle.h"
 #include "symbols/table/table.h"
 
@@ -38,7 +38,7 @@ static struct vg_symbol_function *function(const char *text, uint64_t address, u
 	return &table.functions.items[table.functions.count - 1];
 }
 
-/* Of the function added last. */
+/* Adds a line to the function that was added last. */
 static void line(uint64_t address, uint32_t size_bytes, uint32_t number, uint32_t file_index)
 {
 	struct vg_symbol_row item = { address, size_bytes, number, file_index };
@@ -61,9 +61,9 @@ static void call(const char *text, uint32_t depth, uint32_t call_line, uint32_t 
 
 static void public_symbol(const char *text, uint64_t address)
 {
-	struct vg_symbol_public item = { .address = address, .name = name(text) };
+	struct vg_linker_symbol item = { .address = address, .name = name(text) };
 
-	ck_assert_int_eq(vg_array_push(&table.publics, &item), 0);
+	ck_assert_int_eq(vg_array_push(&table.linker_symbols, &item), 0);
 }
 
 static void section(uint64_t address, uint64_t size_bytes)
@@ -86,26 +86,27 @@ static void free_table(void)
 	vg_symbols_free(&table);
 }
 
-/* A size that leads beyond the last address covers all from there on, and no less than before. */
-START_TEST(cover_reaches_to_the_end)
+/* A symbol may extend beyond the last address. The ranges cover all addresses up to the last, and none before the
+ * symbols. */
+START_TEST(cover_up_to_the_last_address)
 {
-	const struct vg_symbol_public publics[] = {
+	const struct vg_linker_symbol linker_symbols[] = {
 		{ .address = UINT64_MAX - 15, .size_bytes = 8 },
 		{ .address = UINT64_MAX - 11, .size_bytes = UINT64_MAX },
 	};
-	struct vg_cover cover = { 0 };
+	struct vg_covered_ranges covered_ranges = { 0 };
 
 	for (size_t i = 0; i < 2; i++)
-		ck_assert_int_eq(vg_array_push(&table.publics, &publics[i]), 0);
-	ck_assert_int_eq(vg_cover_collect(&cover, &table, true), 0);
+		ck_assert_int_eq(vg_array_push(&table.linker_symbols, &linker_symbols[i]), 0);
+	ck_assert_int_eq(vg_covered_ranges_collect(&covered_ranges, &table, true), 0);
 	for (uint64_t back = 0; back < 16; back++)
-		ck_assert(vg_cover_has(&cover, UINT64_MAX - back));
-	ck_assert(!vg_cover_has(&cover, UINT64_MAX - 16));
-	vg_array_free(&cover);
+		ck_assert(vg_covered_ranges_have(&covered_ranges, UINT64_MAX - back));
+	ck_assert(!vg_covered_ranges_have(&covered_ranges, UINT64_MAX - 16));
+	vg_array_free(&covered_ranges);
 }
 END_TEST
 
-START_TEST(finds_nothing_in_an_empty_table)
+START_TEST(empty_table)
 {
 	struct vg_symbol_frame frame;
 
@@ -149,7 +150,7 @@ START_TEST(overlapping_functions_nest)
 }
 END_TEST
 
-START_TEST(first_name_stands_for_folded_functions)
+START_TEST(folded_functions_have_the_first_name)
 {
 	function("b", 0x100, 0x10);
 	function("a", 0x100, 0x10);
@@ -157,11 +158,11 @@ START_TEST(first_name_stands_for_folded_functions)
 	ck_assert_int_eq(vg_symbols_finish(&table), 0);
 	ck_assert_uint_eq(table.functions.count, 1);
 	ck_assert_str_eq(function_at(0x108), "a");
-	ck_assert(table.functions.items[0].multiple);
+	ck_assert(table.functions.items[0].is_multiple);
 }
 END_TEST
 
-START_TEST(inlines_stack_up_innermost_first)
+START_TEST(inlines_are_in_the_order_of_calls)
 {
 	uint32_t one = file("one.c"), two = file("two.h");
 	struct vg_symbol_frame frames[8];
@@ -221,7 +222,7 @@ START_TEST(too_many_inlines_keep_the_function)
 }
 END_TEST
 
-START_TEST(parent_counts_where_its_range_misses)
+START_TEST(parent_not_in_its_range)
 {
 	struct vg_symbol_frame frames[4];
 
@@ -235,7 +236,7 @@ START_TEST(parent_counts_where_its_range_misses)
 }
 END_TEST
 
-START_TEST(publics_end_at_the_next_symbol_or_section)
+START_TEST(linker_symbols_end_at_the_next_symbol_or_section)
 {
 	section(0x1000, 0x100);
 	section(0x2000, 0x100);
@@ -275,7 +276,7 @@ START_TEST(lines_are_sorted)
 }
 END_TEST
 
-START_TEST(indices_that_point_outside_are_refused)
+START_TEST(indices_out_of_range_are_refused)
 {
 	function("f", 0x100, 0x100)->line_count = 1;
 	ck_assert_int_eq(vg_symbols_finish(&table), -EINVAL);
@@ -285,7 +286,7 @@ START_TEST(indices_that_point_outside_are_refused)
 }
 END_TEST
 
-START_TEST(demangles_and_bounds_the_work)
+START_TEST(demangling_is_bounded)
 {
 	struct vg_demangler demangler = { 0 };
 	char name_text[9000], bomb[1000] = "_Z1f";
@@ -301,7 +302,7 @@ START_TEST(demangles_and_bounds_the_work)
 	ck_assert_str_eq(vg_demangle(&demangler, "_D4demo4fillFZv"), "_D4demo4fillFZv");
 	ck_assert_str_eq(vg_demangle_ada(&demangler, "shapes__inner__Oadd"), "shapes.inner.\"+\"");
 	ck_assert_str_eq(vg_demangle_ada(&demangler, "Shapes"), "Shapes");
-	/* Each argument is made of the one before twice: 2 to the 36th. */
+	/* Each argument contains the one before twice: the name would have 2 to the 36th parts. */
 	strcat(bomb, "1AIiiE");
 	for (int i = 0; i < 36; i++) {
 		char last = "0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ"[i], part[32];
@@ -321,21 +322,21 @@ START_TEST(demangles_and_bounds_the_work)
 }
 END_TEST
 
-/* libiberty has room for seven characters more than the name has, and does not look. */
-START_TEST(ada_stays_within_its_room)
+/* libiberty allocates seven bytes more than the name has, and does not check. */
+START_TEST(ada_names_stay_in_their_buffer)
 {
 	static const char *const parts[] = { "a", "__", "SO", "SR", "SW", "SI", "DF", "DA", "Oor", "Oeq", "Xnb", "TKB",
 					     "TK__", "___elabb", "___elabs", "___size", "__2", ".1", "_B1s", "P", "_" };
 	struct vg_demangler demangler = { 0 };
-	char many[1001] = "";
+	char long_name[1001] = "";
 
 	ck_assert_str_eq(vg_demangle_ada(&demangler, "shapes__fillSO"), "shapes.fill'Output");
 	ck_assert_str_eq(vg_demangle_ada(&demangler, "shapes__fillDF"), "shapes.fill.Finalize");
 	ck_assert_str_eq(vg_demangle_ada(&demangler, "aSO___elabb"), "a'Output'Elab_Body");
 	ck_assert_str_eq(vg_demangle_ada(&demangler, "aSO__aDF"), "aSO__aDF");
 	for (int i = 0; i < 200; i++)
-		strcat(many, "aSO__");
-	ck_assert_str_eq(vg_demangle_ada(&demangler, many), many);
+		strcat(long_name, "aSO__");
+	ck_assert_str_eq(vg_demangle_ada(&demangler, long_name), long_name);
 	srand(1);
 	for (int i = 0; i < 100000; i++) {
 		char text[128] = "a";
@@ -354,19 +355,19 @@ Suite *symbols_table_suite(void)
 	TCase *tests = tcase_create("symbols_table");
 
 	tcase_add_checked_fixture(tests, NULL, free_table);
-	tcase_add_test(tests, finds_nothing_in_an_empty_table);
-	tcase_add_test(tests, cover_reaches_to_the_end);
+	tcase_add_test(tests, empty_table);
+	tcase_add_test(tests, cover_up_to_the_last_address);
 	tcase_add_test(tests, function_covers_its_bytes_only);
 	tcase_add_test(tests, overlapping_functions_nest);
-	tcase_add_test(tests, first_name_stands_for_folded_functions);
-	tcase_add_test(tests, inlines_stack_up_innermost_first);
+	tcase_add_test(tests, folded_functions_have_the_first_name);
+	tcase_add_test(tests, inlines_are_in_the_order_of_calls);
 	tcase_add_test(tests, too_many_inlines_keep_the_function);
-	tcase_add_test(tests, parent_counts_where_its_range_misses);
-	tcase_add_test(tests, publics_end_at_the_next_symbol_or_section);
+	tcase_add_test(tests, parent_not_in_its_range);
+	tcase_add_test(tests, linker_symbols_end_at_the_next_symbol_or_section);
 	tcase_add_test(tests, lines_are_sorted);
-	tcase_add_test(tests, indices_that_point_outside_are_refused);
-	tcase_add_test(tests, demangles_and_bounds_the_work);
-	tcase_add_test(tests, ada_stays_within_its_room);
+	tcase_add_test(tests, indices_out_of_range_are_refused);
+	tcase_add_test(tests, demangling_is_bounded);
+	tcase_add_test(tests, ada_names_stay_in_their_buffer);
 	suite_add_tcase(suite, tests);
 	return suite;
 }

@@ -4,42 +4,42 @@
 #include <string.h>
 
 #include "tests/unit/fixture.h"
-#include "vgtool/analysis/table.h"
+#include "vgtool/analysis/function_table.h"
 
 
 static struct fixture fixture;
 static struct vg_frames frames;
-static struct vg_threads threads;
-static struct vg_tables tables;
-static struct vg_table table;
+static struct vg_thread_samples threads;
+static struct vg_table_maker maker;
+static struct vg_function_table table;
 
 static void tables_open(enum vg_weight weight, int64_t tid)
 {
 	fixture_read(&fixture, false);
 	ck_assert_int_eq(vg_frames_build(&frames, &fixture.profile), 0);
-	ck_assert_int_eq(vg_threads_build(&threads, &fixture.profile, tid), 0);
-	ck_assert_int_eq(vg_tables_open(&tables, &frames, weight), 0);
+	ck_assert_int_eq(vg_thread_samples_build(&threads, &fixture.profile, tid), 0);
+	ck_assert_int_eq(vg_table_maker_open(&maker, &frames, weight), 0);
 }
 
 static void tables_close(void)
 {
-	vg_tables_close(&tables);
-	vg_threads_free(&threads);
+	vg_table_maker_close(&maker);
+	vg_thread_samples_free(&threads);
 	vg_frames_free(&frames);
 	fixture_close(&fixture);
 }
 
 static void build(uint64_t first, uint64_t end)
 {
-	ck_assert_int_eq(vg_table_build(&table, &tables, threads.order + first, end - first), 0);
+	ck_assert_int_eq(vg_function_table_build(&table, &maker, threads.order + first, end - first), 0);
 }
 
-static const struct vg_row *row(const char *name)
+static const struct vg_function_row *row(const char *name)
 {
 	for (size_t i = 0; i < table.rows.count; i++) {
-		const char *is = vg_frames_function(&frames, table.rows.items[i].function).name;
+		const char *row_name = vg_frames_function(&frames, table.rows.items[i].function).name;
 
-		if (strcmp(is, name) == 0)
+		if (strcmp(row_name, name) == 0)
 			return &table.rows.items[i];
 	}
 	ck_abort_msg("%s is not in the table", name);
@@ -65,21 +65,21 @@ START_TEST(whole_profile)
 	ck_assert_uint_eq(table.rows.count, 5);
 	row_expect("main", 2000, 1, 5000, 4);
 	row_expect("libx.so+0x30", 2000, 2, 2000, 2);
-	/* work calls work in one sample, and counts once. */
+	/* In one sample `work` calls `work`. The sample counts once. */
 	row_expect("work", 0, 0, 3000, 3);
 	row_expect("inner", 1000, 1, 3000, 3);
 	row_expect("0x7f00", 2000, 1, 2000, 1);
-	/* Equal self times stand in the order of their totals, and then of their names. */
+	/* Rows with equal self times are in the order of their total times, then of their names. */
 	ck_assert_ptr_eq(row("main"), &table.rows.items[0]);
 	ck_assert_ptr_eq(row("0x7f00"), &table.rows.items[1]);
 	ck_assert_ptr_eq(row("libx.so+0x30"), &table.rows.items[2]);
 	ck_assert_ptr_eq(row("inner"), &table.rows.items[3]);
-	vg_table_free(&table);
+	vg_function_table_free(&table);
 	tables_close();
 }
 END_TEST
 
-/* One table leaves nothing behind for the next. */
+/* A table that was built before has no effect on the next one. */
 START_TEST(thread_after_thread)
 {
 	fixture_demo_names(&fixture);
@@ -90,12 +90,12 @@ START_TEST(thread_after_thread)
 		ck_assert_uint_eq(table.rows.count, 4);
 		row_expect("main", 0, 0, 1500, 3);
 		row_expect("work", 0, 0, 1500, 3);
-		vg_table_free(&table);
+		vg_function_table_free(&table);
 		build(threads.first[1], threads.first[2]);
 		ck_assert_uint_eq(table.samples, 2);
 		ck_assert_uint_eq(table.rows.count, 2);
 		row_expect("main", 1000, 1, 1000, 1);
-		vg_table_free(&table);
+		vg_function_table_free(&table);
 	}
 	tables_close();
 }
@@ -109,7 +109,7 @@ START_TEST(one_thread_only)
 	ck_assert_uint_eq(threads.first[2], 2);
 	build(0, 2);
 	ck_assert_uint_eq(table.rows.count, 2);
-	vg_table_free(&table);
+	vg_function_table_free(&table);
 	tables_close();
 }
 END_TEST
@@ -121,13 +121,13 @@ START_TEST(no_samples)
 	build(0, 0);
 	ck_assert_uint_eq(table.rows.count, 0);
 	ck_assert_uint_eq(table.weight_ns, 0);
-	vg_table_free(&table);
+	vg_function_table_free(&table);
 	tables_close();
 }
 END_TEST
 
-/* The deepest recursion neither overflows a stack nor counts twice; and a table does not walk it: the nodes
- * of the middle, without a caller here, would end a walk that comes through them. */
+/* Recursion of the greatest depth neither overflows the stack nor counts a sample twice. The second table must not walk
+ * the whole stack again: the walk would end at the nodes whose callers are removed here. */
 START_TEST(deep_recursion)
 {
 	enum { DEPTH = VG_STACK_DEPTH_MAX };
@@ -147,7 +147,7 @@ START_TEST(deep_recursion)
 		ck_assert_uint_eq(table.rows.count, 2);
 		row_expect("demo+0x40", 10, 10, 10, 10);
 		row_expect("demo+0x41", 0, 0, 10, 10);
-		vg_table_free(&table);
+		vg_function_table_free(&table);
 		for (uint32_t node = 2; node < DEPTH - 1; node++)
 			fixture.profile.stacks.items[node].parent = VG_NONE;
 	}
@@ -155,15 +155,15 @@ START_TEST(deep_recursion)
 }
 END_TEST
 
-START_TEST(empty_stacks_weigh_but_name_nothing)
+START_TEST(samples_without_frames_have_weight)
 {
 	fixture_demo(&fixture);
-	fixture_sample(&fixture, 0, VG_WALK_UNREAD, 5000000, 2000000, 0);
+	fixture_sample(&fixture, 0, VG_WALK_UNREADABLE, 5000000, 2000000, 0);
 	tables_open(VG_WEIGHT_WALL, -1);
 	build(0, 6);
 	ck_assert_uint_eq(table.weight_ns, 9000000);
 	ck_assert_uint_eq(table.samples, 6);
-	vg_table_free(&table);
+	vg_function_table_free(&table);
 	tables_close();
 }
 END_TEST
@@ -178,7 +178,7 @@ Suite *table_suite(void)
 	tcase_add_test(cases, one_thread_only);
 	tcase_add_test(cases, no_samples);
 	tcase_add_test(cases, deep_recursion);
-	tcase_add_test(cases, empty_stacks_weigh_but_name_nothing);
+	tcase_add_test(cases, samples_without_frames_have_weight);
 	suite_add_tcase(suite, cases);
 	return suite;
 }

@@ -3,18 +3,21 @@
 #include "tests/unit/suites.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <pthread.h>
 #include <sched.h>
 #include <stdatomic.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <sys/mount.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "vignetted/target/tasks.h"
 
-/* ---- threads in a pid namespace of their own: who writes its ns_last_pid chooses the next number ---- */
+/* ---- threads in a new pid namespace: its ns_last_pid chooses the next thread number ---- */
 
 struct waiter {
 	pthread_t thread;
@@ -42,7 +45,7 @@ static bool waiter_begin(struct waiter *waiter)
 	return true;
 }
 
-/* Returns when the kernel has given the number up. */
+/* Returns when the kernel has released the thread's number. */
 static void waiter_end(struct waiter *waiter)
 {
 	atomic_store(&waiter->stopping, true);
@@ -51,7 +54,7 @@ static void waiter_end(struct waiter *waiter)
 		usleep(1000);
 }
 
-/* The kernel may keep a number for a moment after its thread is gone. */
+/* Retries, because the kernel may keep a number for a moment after its thread has exited. */
 static bool waiter_begin_as(struct waiter *waiter, pid_t tid)
 {
 	for (int attempt = 0; attempt < 1000; attempt++) {
@@ -67,11 +70,11 @@ static bool waiter_begin_as(struct waiter *waiter, pid_t tid)
 	return false;
 }
 
-/* 0, or the number of the first step that failed. */
+/* Returns 0, or the number of the first step that failed. */
 static int number_used_again(void)
 {
 	struct vg_tasks tasks;
-	struct vg_task_look look;
+	struct vg_task_activity activity;
 	struct vg_task *task;
 	struct waiter first, second;
 	size_t hint = 0;
@@ -83,31 +86,31 @@ static int number_used_again(void)
 	if (vg_tasks_open(&tasks, getpid()) != 0 || vg_tasks_scan(&tasks) != 0)
 		return 2;
 	task = vg_tasks_find(&tasks, tid, &hint);
-	if (task == NULL || vg_task_look(&tasks, task, &look) != 0)
+	if (task == NULL || vg_task_activity_read(&tasks, task, &activity) != 0)
 		return 3;
 	waiter_end(&first);
 	if (!waiter_begin_as(&second, tid))
 		return 4;
-	if (vg_task_look(&tasks, task, &look) != -ESRCH)
+	if (vg_task_activity_read(&tasks, task, &activity) != -ESRCH)
 		return 5;
-	/* One scan for the thread that is gone, one for the new one. */
+	/* The first scan removes the exited thread, the second one finds the new thread. */
 	for (int i = 0; i < 2; i++) {
 		if (vg_tasks_scan(&tasks) != 0)
 			return 6;
-		vg_tasks_sweep(&tasks);
+		vg_tasks_remove_exited(&tasks);
 	}
 	task = vg_tasks_find(&tasks, tid, &hint);
 	if (task == NULL || tasks.live.count != 2 || tasks.found != 3)
 		return 7;
-	if (vg_task_look(&tasks, task, &look) != 0)
+	if (vg_task_activity_read(&tasks, task, &activity) != 0)
 		return 8;
 	waiter_end(&second);
 	vg_tasks_close(&tasks);
 	return 0;
 }
 
-/* The namespaces are of a child: where its own children have another pid namespace, a process can make no threads, and
- * LeakSanitizer needs one. */
+/* unshare(CLONE_NEWPID) puts the children, not the caller, into the new namespace, and then the caller can create no
+ * threads. LeakSanitizer needs a thread, so the caller is a child of the test. */
 static int in_namespaces(int (*run)(void))
 {
 	int status, namespaces = CLONE_NEWPID | CLONE_NEWNS | (geteuid() == 0 ? 0 : CLONE_NEWUSER);
@@ -121,7 +124,7 @@ static int in_namespaces(int (*run)(void))
 	return waitpid(child, &status, 0) == child && WIFEXITED(status) ? WEXITSTATUS(status) : 101;
 }
 
-START_TEST(a_number_is_used_again)
+START_TEST(thread_number_is_reused)
 {
 	int status;
 	pid_t child = fork();
@@ -133,12 +136,41 @@ START_TEST(a_number_is_used_again)
 }
 END_TEST
 
+/* A thread exits during a scan of /proc/PID/task, and another thread is created after the scan. So the directory's link
+ * count is as before the scan. The test uses a directory in a tmpfs, which has such a link count, too. */
+START_TEST(link_count_hides_a_new_thread)
+{
+	char path[] = "/dev/shm/tasks-XXXXXX";
+	struct vg_tasks tasks = { 0 };
+	int fd;
+
+	ck_assert_ptr_nonnull(mkdtemp(path));
+	tasks.directory = opendir(path);
+	ck_assert_ptr_nonnull(tasks.directory);
+	fd = vg_tasks_directory(&tasks);
+	ck_assert_int_eq(mkdirat(fd, "100", 0700), 0);
+	ck_assert_int_eq(mkdirat(fd, "ended", 0700), 0);
+	ck_assert_int_eq(vg_tasks_scan(&tasks), 0);
+	ck_assert_uint_eq(tasks.live.count, 1);
+	ck_assert(vg_tasks_changed(&tasks));
+	ck_assert_int_eq(renameat(fd, "ended", fd, "101"), 0);
+	ck_assert_int_eq(vg_tasks_scan(&tasks), 0);
+	ck_assert_uint_eq(tasks.live.count, 2);
+	ck_assert(!vg_tasks_changed(&tasks));
+	unlinkat(fd, "100", AT_REMOVEDIR);
+	unlinkat(fd, "101", AT_REMOVEDIR);
+	rmdir(path);
+	vg_tasks_close(&tasks);
+}
+END_TEST
+
 Suite *tasks_suite(void)
 {
 	Suite *suite = suite_create("tasks");
 	TCase *tests = tcase_create("tasks");
 
-	tcase_add_test(tests, a_number_is_used_again);
+	tcase_add_test(tests, thread_number_is_reused);
+	tcase_add_test(tests, link_count_hides_a_new_thread);
 	suite_add_tcase(suite, tests);
 	return suite;
 }

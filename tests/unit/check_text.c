@@ -15,42 +15,42 @@ START_TEST(times)
 		{ 3599000000000, "59 min 59 s" }, { 3600000000000, "1 h 00 min" },
 		{ UINT64_MAX, "5124095 h 34 min" },
 	};
-	struct vg_text room;
+	struct vg_text buffer;
 
 	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
-		ck_assert_str_eq(vg_text_ns(&room, cases[i].ns), cases[i].text);
+		ck_assert_str_eq(vg_text_ns(&buffer, cases[i].ns), cases[i].text);
 }
 END_TEST
 
 START_TEST(sizes)
 {
-	struct vg_text room;
+	struct vg_text buffer;
 
-	ck_assert_str_eq(vg_text_bytes(&room, 0), "0 bytes");
-	ck_assert_str_eq(vg_text_bytes(&room, 1), "1 byte");
-	ck_assert_str_eq(vg_text_bytes(&room, 1023), "1023 bytes");
-	ck_assert_str_eq(vg_text_bytes(&room, 1536), "1.50 KiB");
-	ck_assert_str_eq(vg_text_bytes(&room, 1048575), "1.00 MiB");
-	ck_assert_str_eq(vg_text_bytes(&room, UINT64_MAX), "16.0 EiB");
+	ck_assert_str_eq(vg_text_bytes(&buffer, 0), "0 bytes");
+	ck_assert_str_eq(vg_text_bytes(&buffer, 1), "1 byte");
+	ck_assert_str_eq(vg_text_bytes(&buffer, 1023), "1023 bytes");
+	ck_assert_str_eq(vg_text_bytes(&buffer, 1536), "1.50 KiB");
+	ck_assert_str_eq(vg_text_bytes(&buffer, 1048575), "1.00 MiB");
+	ck_assert_str_eq(vg_text_bytes(&buffer, UINT64_MAX), "16.0 EiB");
 }
 END_TEST
 
 START_TEST(shares)
 {
-	struct vg_text room;
+	struct vg_text buffer;
 
-	ck_assert_str_eq(vg_text_percent(&room, 1, 3), "33.3%");
-	ck_assert_str_eq(vg_text_percent(&room, 0, 0), "-");
-	ck_assert_str_eq(vg_text_percent(&room, UINT64_MAX, UINT64_MAX), "100.0%");
+	ck_assert_str_eq(vg_text_percent(&buffer, 1, 3), "33.3%");
+	ck_assert_str_eq(vg_text_percent(&buffer, 0, 0), "-");
+	ck_assert_str_eq(vg_text_percent(&buffer, UINT64_MAX, UINT64_MAX), "100.0%");
 }
 END_TEST
 
-START_TEST(hex_stays_in_its_room)
+START_TEST(hex_is_truncated_to_its_buffer)
 {
-	char room[5];
+	char buffer[5];
 
-	ck_assert_str_eq(vg_text_hex(room, sizeof room, (const unsigned char *)"\x01\xff\x03", 3), "01ff");
-	ck_assert_str_eq(vg_text_hex(room, sizeof room, (const unsigned char *)"", 0), "");
+	ck_assert_str_eq(vg_text_hex(buffer, sizeof buffer, (const unsigned char *)"\x01\xff\x03", 3), "01ff");
+	ck_assert_str_eq(vg_text_hex(buffer, sizeof buffer, (const unsigned char *)"", 0), "");
 }
 END_TEST
 
@@ -62,7 +62,7 @@ START_TEST(plurals)
 }
 END_TEST
 
-START_TEST(sums_stop_at_the_top)
+START_TEST(sums_saturate)
 {
 	ck_assert_uint_eq(vg_sum(1, 2), 3);
 	ck_assert_uint_eq(vg_sum(UINT64_MAX - 1, 2), UINT64_MAX);
@@ -77,9 +77,9 @@ Suite *text_suite(void)
 	tcase_add_test(cases, times);
 	tcase_add_test(cases, sizes);
 	tcase_add_test(cases, shares);
-	tcase_add_test(cases, hex_stays_in_its_room);
+	tcase_add_test(cases, hex_is_truncated_to_its_buffer);
 	tcase_add_test(cases, plurals);
-	tcase_add_test(cases, sums_stop_at_the_top);
+	tcase_add_test(cases, sums_saturate);
 	suite_add_tcase(suite, cases);
 	return suite;
 }

@@ -1,10 +1,10 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* When ticks come, and which of them a slower recording takes; the time is ours. */
+/* The times of ticks, and at which of them a slower recording samples. The tests set the clock. */
 #include "tests/unit/suites.h"
 
 #include <errno.h>
 
-#include "vignetted/serve/outside.h"
+#include "vignetted/serve/remote.h"
 #include "vignetted/session/recording.h"
 #include "vignetted/session/session.h"
 
@@ -13,19 +13,22 @@ static const uint64_t BEGIN_NS = UINT64_C(1000) * 1000 * 1000 * 1000;
 
 static struct vg_session session;
 
-/* What is done exactly as often is met everywhere, and what counts for each part is the time between ticks. */
-START_TEST(every_part_of_a_period_is_met)
+/* A program repeats with the sampling period. Each quarter of its period has the same sum of weights. A tick's weight
+ * is half of the time from the tick before to the tick after. */
+START_TEST(every_part_of_a_period_is_sampled)
 {
 	struct vg_ticks ticks;
-	uint64_t period_ns = 10 * 1000 * 1000, now_ns = BEGIN_NS, part_ns[PARTS] = { 0 }, all_ns;
+	uint64_t period_ns = 10 * 1000 * 1000, now_ns = BEGIN_NS, part_ns[PARTS] = { 0 }, from_previous_ns = 0, all_ns;
 
 	vg_ticks_start(&ticks, period_ns, now_ns);
 	for (int i = 0; i < TICKS; i++) {
-		uint64_t apart_ns = ticks.due_ns - now_ns;
+		uint64_t to_next_ns = ticks.due_ns - now_ns;
 
-		ck_assert(i == 0 || (apart_ns >= period_ns * 3 / 4 - 1 && apart_ns <= period_ns * 5 / 4 + 1));
+		ck_assert(i == 0 || (to_next_ns >= period_ns / 2 - 1 && to_next_ns <= period_ns * 3 / 2 + 1));
+		if (i > 0)
+			part_ns[now_ns % period_ns * PARTS / period_ns] += (from_previous_ns + to_next_ns) / 2;
+		from_previous_ns = to_next_ns;
 		now_ns = ticks.due_ns;
-		part_ns[now_ns % period_ns * PARTS / period_ns] += apart_ns;
 		ck_assert(!vg_ticks_due(&ticks, now_ns - 1));
 		ck_assert(vg_ticks_due(&ticks, now_ns));
 	}
@@ -37,43 +40,45 @@ START_TEST(every_part_of_a_period_is_met)
 }
 END_TEST
 
-static const struct { uint64_t fast_ns, slow_ns; } beside[] = {
-	{ 1000000, 1001001 }, { 10000000, 10101010 }, { 1000000, 1041667 }, { 10101010, 20408163 }, { 1000000, 11000000 },
+static const struct { uint64_t fast_ns, slow_ns; } pairs[] = {
+	{ 1000000, 1001001 }, { 10000000, 10101010 }, { 1000000, 1041667 }, { 10101010, 20408163 },
+	{ 1000000, 11000000 },
 };
 
-START_TEST(a_slower_recording_takes_as_many_as_are_its_own)
+START_TEST(slower_recording_has_its_own_rate)
 {
 	struct vg_recording *recording = &session.recordings[0];
-	uint64_t fast_ns = beside[_i].fast_ns, slow_ns = beside[_i].slow_ns, taken = 0, own = TICKS * fast_ns / slow_ns;
+	uint64_t fast_ns = pairs[_i].fast_ns, slow_ns = pairs[_i].slow_ns, samples = 0;
+	uint64_t expected = TICKS * fast_ns / slow_ns;
 
 	vg_ticks_start(&session.ticks, fast_ns, BEGIN_NS);
 	recording->options.period_ns = slow_ns;
 	vg_ticks_start(&recording->ticks, slow_ns, BEGIN_NS);
-	recording->ticks.follow = true;
+	recording->ticks.in_first_half = true;
 	for (int i = 0; i < TICKS; i++) {
 		ck_assert(vg_ticks_due(&session.ticks, session.ticks.due_ns));
-		taken += vg_recording_due(recording, &session.ticks, 0);
+		samples += vg_recording_due(recording, &session.ticks, 0);
 	}
-	ck_assert(taken >= own - 2 && taken <= own + 2);
+	ck_assert(samples >= expected - 2 && samples <= expected + 2);
 	ck_assert_uint_eq(recording->skipped, 0);
 }
 END_TEST
 
-/* What others ask for: a second is the longest period that any of ours does, and where sums of periods cannot
- * overflow. */
-static const struct { uint64_t period_ns; int rc; } asked[] = {
+/* A peer may ask for a period of at most 1 s, which is the longest of the command line too. Sums of longer periods
+ * could overflow. */
+static const struct { uint64_t period_ns; int rc; } requests[] = {
 	{ 0, 0 }, { 99999, -EINVAL }, { 100000, 0 }, { 1000000000, 0 }, { 1000000001, -EINVAL },
 	{ INT64_MAX, -EINVAL }, { UINT64_C(1) << 63, -EINVAL }, { UINT64_MAX, -EINVAL },
 };
 
-START_TEST(a_period_from_outside_is_bounded)
+START_TEST(period_of_a_peer_is_bounded)
 {
-	struct vg_wire_begin begin = { .period_ns = asked[_i].period_ns, .max_frames = 64 };
+	struct vg_wire_begin begin = { .period_ns = requests[_i].period_ns, .max_frames = 64 };
 	struct vg_session_options options;
 	struct vg_ticks ticks;
 
-	ck_assert_int_eq(vg_outside_options(&options, &begin), asked[_i].rc);
-	if (asked[_i].rc != 0 || asked[_i].period_ns == 0)
+	ck_assert_int_eq(vg_options_from_wire(&options, &begin), requests[_i].rc);
+	if (requests[_i].rc != 0 || requests[_i].period_ns == 0)
 		return;
 	vg_ticks_start(&ticks, options.period_ns, BEGIN_NS);
 	for (int i = 0; i < 1000; i++)
@@ -86,9 +91,9 @@ Suite *ticks_suite(void)
 	Suite *suite = suite_create("ticks");
 	TCase *tests = tcase_create("ticks");
 
-	tcase_add_test(tests, every_part_of_a_period_is_met);
-	tcase_add_loop_test(tests, a_slower_recording_takes_as_many_as_are_its_own, 0, sizeof beside / sizeof *beside);
-	tcase_add_loop_test(tests, a_period_from_outside_is_bounded, 0, sizeof asked / sizeof *asked);
+	tcase_add_test(tests, every_part_of_a_period_is_sampled);
+	tcase_add_loop_test(tests, slower_recording_has_its_own_rate, 0, sizeof pairs / sizeof *pairs);
+	tcase_add_loop_test(tests, period_of_a_peer_is_bounded, 0, sizeof requests / sizeof *requests);
 	suite_add_tcase(suite, tests);
 	return suite;
 }

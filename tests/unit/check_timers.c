@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Running threads sampled in the kernel's interrupts; or stopped, where this machine has none. */
+/* Running threads are sampled by timers, or stopped if this machine allows no timers. */
 #include <linux/perf_event.h>
 #include <pthread.h>
 #include <signal.h>
@@ -12,7 +12,7 @@
 #include "libvgctl/vgctl.h"
 #include "tests/spin.h"
 #include "tests/unit/suites.h"
-#include "tests/unit/taken.h"
+#include "tests/unit/recorded.h"
 
 enum { HZ = 499, SPIN_MS = 400 };
 
@@ -29,8 +29,8 @@ static void teardown(void)
 	unlink(path);
 }
 
-/* Whether the kernel lets us have them. */
-static bool available(void)
+/* True if the kernel allows timers. */
+static bool timers_allowed(void)
 {
 	struct perf_event_attr attr = {
 		.type = PERF_TYPE_SOFTWARE, .size = sizeof attr, .config = PERF_COUNT_SW_TASK_CLOCK,
@@ -55,15 +55,15 @@ static struct vgctl_session *session_begin(enum vgctl_mode mode, int stop_always
 	return session;
 }
 
-static uint64_t stat(const struct taken *taken, const char *name)
+static uint64_t stat(const struct recorded *recorded, const char *name)
 {
-	const struct vg_count *count = vg_profile_count(&taken->profile, &taken->profile.stats, name);
+	const struct vg_count *count = vg_profile_count(&recorded->profile, &recorded->profile.stats, name);
 
 	ck_assert_msg(count != NULL, "no %s in the profile", name);
 	return count->value;
 }
 
-/* CPU time and not time: others may want the CPU too. */
+/* Spins for that much CPU time. Other processes may use the CPU meanwhile. */
 static __attribute__((noinline)) void spin_ms(uint64_t ms)
 {
 	uint64_t end_ns = spin_cpu_ns() + ms * 1000000;
@@ -80,13 +80,13 @@ static void *spinning_thread(void *ms)
 	return NULL;
 }
 
-/* CPU time of the samples of one thread, or of all. */
-static uint64_t sampled_ns(const struct taken *taken, uint32_t thread)
+/* CPU time of one thread's samples, or of all samples. */
+static uint64_t sampled_ns(const struct recorded *recorded, uint32_t thread)
 {
 	uint64_t sum_ns = 0;
 
-	for (size_t i = 0; i < taken->profile.samples.count; i++) {
-		const struct vg_sample *sample = &taken->profile.samples.items[i];
+	for (size_t i = 0; i < recorded->profile.samples.count; i++) {
+		const struct vg_sample *sample = &recorded->profile.samples.items[i];
 
 		if (thread == VG_NONE || sample->thread == thread)
 			sum_ns += sample->cpu_ns;
@@ -94,106 +94,106 @@ static uint64_t sampled_ns(const struct taken *taken, uint32_t thread)
 	return sum_ns;
 }
 
-static void spinning_check(enum vgctl_mode mode, int stop_always)
+static void record_spinning(enum vgctl_mode mode, int stop_always)
 {
-	bool interrupted = available() && !stop_always;
+	bool has_timers = timers_allowed() && !stop_always;
 	uint64_t before_ns = spin_cpu_ns(), used_ns, due = (uint64_t)SPIN_MS * HZ / 1000;
 	struct vgctl_session *session = session_begin(mode, stop_always);
-	struct taken taken;
+	struct recorded recorded;
 
 	spin_ms(SPIN_MS);
 	used_ns = spin_cpu_ns() - before_ns;
 	ck_assert_int_eq(vgctl_end(session, NULL), 0);
-	taken_read(&taken, path);
-	if (interrupted) {
-		/* On a busy machine threads switch often, and stops may seem to cost less for a while. */
-		ck_assert_uint_ge(stat(&taken, "interrupts"), due / 25);
-		ck_assert_uint_le(stat(&taken, "interrupts"), due * 5 / 4);
-		ck_assert_uint_le(stat(&taken, "stops"), due * 3 / 2);
-		/* Of what the kernel took, nothing is lost. */
-		ck_assert_uint_ge(taken.profile.samples_total, stat(&taken, "interrupts"));
+	recorded_read(&recorded, path);
+	if (has_timers) {
+		/* On a busy machine threads switch often, and the policy may prefer stops for a while. */
+		ck_assert_uint_ge(stat(&recorded, "timer_samples"), due / 25);
+		ck_assert_uint_le(stat(&recorded, "timer_samples"), due * 5 / 4);
+		ck_assert_uint_le(stat(&recorded, "stops"), due * 3 / 2);
+		/* No timer sample is lost. */
+		ck_assert_uint_ge(recorded.profile.samples_total, stat(&recorded, "timer_samples"));
 	} else {
-		ck_assert_uint_eq(stat(&taken, "interrupts"), 0);
-		ck_assert_uint_ge(stat(&taken, "stops"), 10);
+		ck_assert_uint_eq(stat(&recorded, "timer_samples"), 0);
+		ck_assert_uint_ge(stat(&recorded, "stops"), 10);
 	}
-	/* Within a fifth, and what the scheduler's tick hides. */
-	ck_assert_uint_ge(sampled_ns(&taken, VG_NONE) + 20000000, used_ns * 4 / 5);
-	ck_assert_uint_le(sampled_ns(&taken, VG_NONE), used_ns * 6 / 5 + 20000000);
-	for (size_t i = 0; i < taken.profile.samples.count; i++)
-		ck_assert_uint_eq(taken.profile.samples.items[i].end, VG_WALK_ROOT);
-	taken_free(&taken);
+	/* The difference is at most 20 %, and the 20 ms by which the scheduler's CPU time may be late. */
+	ck_assert_uint_ge(sampled_ns(&recorded, VG_NONE) + 20000000, used_ns * 4 / 5);
+	ck_assert_uint_le(sampled_ns(&recorded, VG_NONE), used_ns * 6 / 5 + 20000000);
+	for (size_t i = 0; i < recorded.profile.samples.count; i++)
+		ck_assert_uint_eq(recorded.profile.samples.items[i].end, VG_WALK_ROOT);
+	recorded_free(&recorded);
 }
 
-START_TEST(wall) { spinning_check(VGCTL_WALL, 0); }
+START_TEST(wall_mode) { record_spinning(VGCTL_WALL, 0); }
 END_TEST
-START_TEST(cpu) { spinning_check(VGCTL_CPU, 0); }
+START_TEST(cpu_mode) { record_spinning(VGCTL_CPU, 0); }
 END_TEST
-START_TEST(wall_stopped) { spinning_check(VGCTL_WALL, 1); }
+START_TEST(wall_mode_with_stops) { record_spinning(VGCTL_WALL, 1); }
 END_TEST
-START_TEST(cpu_stopped) { spinning_check(VGCTL_CPU, 1); }
+START_TEST(cpu_mode_with_stops) { record_spinning(VGCTL_CPU, 1); }
 END_TEST
 
-/* Threads made during the session are sampled as they run, each for its own time. */
+/* Threads that are created during the session have their own CPU time. */
 START_TEST(new_threads)
 {
 	static const uintptr_t spins_ms[] = { 100, 200, 300 };
 	struct vgctl_session *session = session_begin(VGCTL_WALL, 0);
 	uint64_t sum_ns = 0;
-	struct taken taken;
+	struct recorded recorded;
 	pthread_t threads[3];
 
-	/* So that this thread has timers, too. */
+	/* Spins long enough that this thread gets timers. */
 	spin_ms(50);
 	for (int i = 0; i < 3; i++)
 		pthread_create(&threads[i], NULL, spinning_thread, (void *)spins_ms[i]);
 	for (int i = 0; i < 3; i++)
 		pthread_join(threads[i], NULL);
 	ck_assert_int_eq(vgctl_end(session, NULL), 0);
-	taken_read(&taken, path);
-	ck_assert_uint_eq(taken.profile.threads.count, 4);
+	recorded_read(&recorded, path);
+	ck_assert_uint_eq(recorded.profile.threads.count, 4);
 	for (uint32_t i = 1; i < 4; i++) {
-		uint64_t thread_ns = sampled_ns(&taken, i);
+		uint64_t thread_ns = sampled_ns(&recorded, i);
 
 		ck_assert_uint_ge(thread_ns + 20000000, spins_ms[i - 1] * 800000);
 		sum_ns += thread_ns;
 	}
 	ck_assert_uint_le(sum_ns, 600 * 1200000);
-	/* They have timers, though they came later. */
-	if (available())
-		ck_assert_uint_ge(stat(&taken, "interrupts"), 600 * HZ / 1000 / 5);
-	taken_free(&taken);
+	/* These threads have timers, too. */
+	if (timers_allowed())
+		ck_assert_uint_ge(stat(&recorded, "timer_samples"), 600 * HZ / 1000 / 5);
+	recorded_free(&recorded);
 }
 END_TEST
 
-/* While the thread computes, the helper wakes seldom.  When it naps, each period has its sample again. */
-START_TEST(naps_after_work)
+/* While the thread computes, ticks are far apart. When it naps, each period has a sample again. */
+START_TEST(naps_after_computing)
 {
 	struct vgctl_session *session = session_begin(VGCTL_WALL, 0);
 	uint64_t begin_ns = spin_now_ns(), naps_ns, samples = 0, skipped = 0;
 	const struct vg_count *lost;
-	struct taken taken;
+	struct recorded recorded;
 
 	spin_ms(1500);
 	naps_ns = spin_now_ns() - begin_ns + 500000000;
 	for (uint64_t end_ns = spin_now_ns() + 1500000000; spin_now_ns() < end_ns;)
 		usleep(1000);
 	ck_assert_int_eq(vgctl_end(session, NULL), 0);
-	taken_read(&taken, path);
-	for (size_t i = 0; i < taken.profile.samples.count; i++)
-		samples += taken.profile.samples.items[i].time_ns > naps_ns;
-	lost = vg_profile_count(&taken.profile, &taken.profile.lost, "ticks_skipped");
+	recorded_read(&recorded, path);
+	for (size_t i = 0; i < recorded.profile.samples.count; i++)
+		samples += recorded.profile.samples.items[i].time_ns > naps_ns;
+	lost = vg_profile_count(&recorded.profile, &recorded.profile.lost, "ticks_skipped");
 	skipped = lost != NULL ? lost->value : 0;
-	/* A second has 499; with wide ticks it would have 40. */
+	/* 499 samples a second are due. With ticks far apart there would be 40. */
 	ck_assert_uint_ge(samples + skipped, 150);
-	taken_free(&taken);
+	recorded_free(&recorded);
 }
 END_TEST
 
-/* What a child does after fork(2) is not of the session. */
+/* A child of fork(2) is not sampled. */
 START_TEST(child_is_not_sampled)
 {
 	struct vgctl_session *session = session_begin(VGCTL_CPU, 0);
-	struct taken taken;
+	struct recorded recorded;
 	pid_t child = fork();
 
 	if (child == 0) {
@@ -202,10 +202,10 @@ START_TEST(child_is_not_sampled)
 	}
 	waitpid(child, NULL, 0);
 	ck_assert_int_eq(vgctl_end(session, NULL), 0);
-	taken_read(&taken, path);
-	ck_assert_uint_eq(taken.profile.threads.count, 1);
-	ck_assert_uint_le(sampled_ns(&taken, VG_NONE), 50000000);
-	taken_free(&taken);
+	recorded_read(&recorded, path);
+	ck_assert_uint_eq(recorded.profile.threads.count, 1);
+	ck_assert_uint_le(sampled_ns(&recorded, VG_NONE), 50000000);
+	recorded_free(&recorded);
 }
 END_TEST
 
@@ -218,25 +218,25 @@ static __attribute__((noinline)) void recurse(int depth)
 		recurse(depth - 1);
 	else
 		spin_ms(SPIN_MS);
-	sink += frame[0];                /* no tail call */
+	sink += frame[0];                /* prevents a tail call */
 }
 
-/* A stack that is larger than any interrupt copies: by stops, and whole all the same. */
-START_TEST(deep)
+/* The stack is larger than the copy of a timer sample. The thread is stopped instead, and its stacks are complete. */
+START_TEST(deep_stack)
 {
 	struct vgctl_session *session = session_begin(VGCTL_CPU, 0);
-	size_t whole = 0;
-	struct taken taken;
+	size_t complete = 0;
+	struct recorded recorded;
 
 	recurse(1000);
 	ck_assert_int_eq(vgctl_end(session, NULL), 0);
-	taken_read(&taken, path);
-	for (size_t i = 0; i < taken.profile.samples.count; i++)
-		whole += taken.profile.samples.items[i].end == VG_WALK_ROOT;
-	ck_assert_uint_ge(stat(&taken, "stops"), 10);
-	ck_assert_uint_ge(taken.profile.samples.count, 10);
-	ck_assert_uint_ge(whole + 2, taken.profile.samples.count);
-	taken_free(&taken);
+	recorded_read(&recorded, path);
+	for (size_t i = 0; i < recorded.profile.samples.count; i++)
+		complete += recorded.profile.samples.items[i].end == VG_WALK_ROOT;
+	ck_assert_uint_ge(stat(&recorded, "stops"), 10);
+	ck_assert_uint_ge(recorded.profile.samples.count, 10);
+	ck_assert_uint_ge(complete + 2, recorded.profile.samples.count);
+	recorded_free(&recorded);
 }
 END_TEST
 
@@ -247,14 +247,14 @@ Suite *timers_suite(void)
 
 	tcase_add_checked_fixture(tests, setup, teardown);
 	tcase_set_timeout(tests, 60);
-	tcase_add_test(tests, wall);
-	tcase_add_test(tests, cpu);
-	tcase_add_test(tests, wall_stopped);
-	tcase_add_test(tests, cpu_stopped);
+	tcase_add_test(tests, wall_mode);
+	tcase_add_test(tests, cpu_mode);
+	tcase_add_test(tests, wall_mode_with_stops);
+	tcase_add_test(tests, cpu_mode_with_stops);
 	tcase_add_test(tests, new_threads);
-	tcase_add_test(tests, naps_after_work);
+	tcase_add_test(tests, naps_after_computing);
 	tcase_add_test(tests, child_is_not_sampled);
-	tcase_add_test(tests, deep);
+	tcase_add_test(tests, deep_stack);
 	suite_add_tcase(suite, tests);
 	return suite;
 }

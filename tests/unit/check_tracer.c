@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Threads that end, execute programs or do not stop: none may stand still for ever, nor take the
- * others' samples with it. */
+/* Threads that exit, execute a program or do not stop in time. None of them may stay stopped, and the other threads'
+ * samples must not be lost. */
 #include <pthread.h>
 #include <sched.h>
 #include <stdatomic.h>
@@ -12,7 +12,7 @@
 
 #include "libvgctl/vgctl.h"
 #include "tests/unit/suites.h"
-#include "tests/unit/taken.h"
+#include "tests/unit/recorded.h"
 
 static char path[64];
 static atomic_bool stopping;
@@ -42,15 +42,15 @@ static void *exec_thread(void *argument)
 	return NULL;
 }
 
-/* A process of many threads that ends or executes a program when sampling is under way. */
-static void many_threads_end(int turn)
+/* A process with many threads that exits, or executes a program, while it is sampled. */
+static void many_threads_exit(int round)
 {
 	pthread_t thread;
 
 	for (int i = 0; i < 8; i++)
 		pthread_create(&thread, NULL, spin_thread, NULL);
-	usleep(12000 + turn * 97);
-	switch (turn % 3) {
+	usleep(12000 + round * 97);
+	switch (round % 3) {
 	case 0:
 		_exit(0);
 	case 1:
@@ -63,16 +63,16 @@ static void many_threads_end(int turn)
 	_exit(1);
 }
 
-/* The end of a process and its execve(2) wait until all that were traced are let go. */
-START_TEST(ends_and_execs)
+/* The kernel completes a process's exit or execve(2) only when all of its traced threads have been released. */
+START_TEST(exit_and_exec)
 {
-	for (int turn = 0; turn < 60; turn++) {
+	for (int round = 0; round < 60; round++) {
 		pid_t child = fork(), helper;
 		char number[16];
 		int status;
 
 		if (child == 0)
-			many_threads_end(turn);
+			many_threads_exit(round);
 		helper = fork();
 		if (helper == 0) {
 			snprintf(number, sizeof number, "%d", child);
@@ -88,16 +88,16 @@ START_TEST(ends_and_execs)
 }
 END_TEST
 
-static atomic_ulong turns;
+static atomic_ulong starved_loops;
 
 static void *starved_thread(void *argument)
 {
-	struct sched_param none = { 0 };
+	struct sched_param no_priority = { 0 };
 
 	(void)argument;
-	sched_setscheduler(0, SCHED_IDLE, &none);
+	sched_setscheduler(0, SCHED_IDLE, &no_priority);
 	while (!atomic_load(&stopping))
-		atomic_fetch_add(&turns, 1);
+		atomic_fetch_add(&starved_loops, 1);
 	return NULL;
 }
 
@@ -109,18 +109,18 @@ static void *busy_thread(void *argument)
 	return NULL;
 }
 
-/* A thread that gets no CPU does not stop in time: it goes on all the same when it does stop,
- * even if nobody asks for a sample again. */
-START_TEST(starved_thread_goes_on)
+/* A thread that gets no CPU does not stop in time. When it does stop later it must be continued, even if no other
+ * sample is due. */
+START_TEST(starved_thread_is_continued)
 {
 	struct vgctl_options options = VGCTL_OPTIONS_INIT;
 	struct vgctl_session *session;
 	pthread_t threads[2];
-	cpu_set_t one;
+	cpu_set_t first_cpu;
 
-	CPU_ZERO(&one);
-	CPU_SET(0, &one);
-	ck_assert_int_eq(sched_setaffinity(0, sizeof one, &one), 0);
+	CPU_ZERO(&first_cpu);
+	CPU_SET(0, &first_cpu);
+	ck_assert_int_eq(sched_setaffinity(0, sizeof first_cpu, &first_cpu), 0);
 	pthread_create(&threads[0], NULL, starved_thread, NULL);
 	pthread_create(&threads[1], NULL, busy_thread, NULL);
 	usleep(100 * 1000);
@@ -129,7 +129,7 @@ START_TEST(starved_thread_goes_on)
 	ck_assert_int_eq(vgctl_sample(session), 0);
 	atomic_store(&stopping, true);
 	pthread_join(threads[1], NULL);
-	pthread_join(threads[0], NULL);  /* the test's timeout, if it stands still */
+	pthread_join(threads[0], NULL);  /* if the thread stays stopped, the test times out */
 	ck_assert_int_eq(vgctl_end(session, NULL), 0);
 }
 END_TEST
@@ -153,10 +153,10 @@ static void *second_thread(void *argument)
 	_exit(vgctl_end(session, NULL) == 0 ? 0 : 3);
 }
 
-/* Of a process whose first thread has ended /proc/PID/maps is empty; the others run on. */
-START_TEST(first_thread_ends)
+/* /proc/PID/maps is empty when the first thread has exited. The other threads run on. */
+START_TEST(first_thread_exits)
 {
-	struct taken taken;
+	struct recorded recorded;
 	int status;
 	pid_t child = fork();
 
@@ -170,11 +170,11 @@ START_TEST(first_thread_ends)
 	}
 	ck_assert_int_eq(waitpid(child, &status, 0), child);
 	ck_assert_int_eq(status, 0);
-	taken_read(&taken, path);
-	ck_assert_uint_ge(taken.profile.samples.count, 20);
-	ck_assert_uint_eq(taken.profile.samples.items[taken.profile.samples.count - 1].end,
+	recorded_read(&recorded, path);
+	ck_assert_uint_ge(recorded.profile.samples.count, 20);
+	ck_assert_uint_eq(recorded.profile.samples.items[recorded.profile.samples.count - 1].end,
 			  VG_WALK_ROOT);
-	taken_free(&taken);
+	recorded_free(&recorded);
 }
 END_TEST
 
@@ -182,7 +182,7 @@ END_TEST
 enum { STACK_END_ROUNDS = 20 };
 static char *stack_end;
 
-/* Runs with 64 bytes of stack left, while the red zone has 128. */
+/* Runs with 64 bytes of stack left. The red zone has 128 bytes. */
 static void *stack_end_thread(void *argument)
 {
 	(void)argument;
@@ -191,17 +191,17 @@ static void *stack_end_thread(void *argument)
 	return NULL;
 }
 
-START_TEST(stack_near_its_end)
+START_TEST(stack_with_little_space)
 {
 	struct vgctl_options options = VGCTL_OPTIONS_INIT;
 	struct vgctl_summary summary = VGCTL_SUMMARY_INIT;
 	struct vgctl_session *session;
 	pthread_t thread;
-	char *room = mmap(NULL, 8192, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+	char *memory = mmap(NULL, 8192, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 
-	ck_assert_ptr_ne(room, MAP_FAILED);
-	ck_assert_int_eq(mprotect(room, 4096, PROT_NONE), 0);
-	stack_end = room + 4096;
+	ck_assert_ptr_ne(memory, MAP_FAILED);
+	ck_assert_int_eq(mprotect(memory, 4096, PROT_NONE), 0);
+	stack_end = memory + 4096;
 	pthread_create(&thread, NULL, stack_end_thread, NULL);
 	usleep(50 * 1000);
 	options.rate_hz = VGCTL_ON_DEMAND;
@@ -211,7 +211,7 @@ START_TEST(stack_near_its_end)
 	atomic_store(&stopping, true);
 	pthread_join(thread, NULL);
 	ck_assert_int_eq(vgctl_end(session, &summary), 0);
-	/* One that has no CPU for long is not stopped in time. */
+	/* A thread that had no CPU for long is not stopped in time, and its sample is lost. */
 	ck_assert_uint_eq(summary.samples + summary.lost, 2 * STACK_END_ROUNDS);
 	ck_assert_uint_lt(summary.lost, STACK_END_ROUNDS / 2);
 }
@@ -225,11 +225,11 @@ Suite *tracer_suite(void)
 
 	tcase_add_checked_fixture(tests, setup, teardown);
 	tcase_set_timeout(tests, 90);
-	tcase_add_test(tests, ends_and_execs);
-	tcase_add_test(tests, starved_thread_goes_on);
-	tcase_add_test(tests, first_thread_ends);
+	tcase_add_test(tests, exit_and_exec);
+	tcase_add_test(tests, starved_thread_is_continued);
+	tcase_add_test(tests, first_thread_exits);
 #ifdef __x86_64__
-	tcase_add_test(tests, stack_near_its_end);
+	tcase_add_test(tests, stack_with_little_space);
 #endif
 	suite_add_tcase(suite, tests);
 	return suite;

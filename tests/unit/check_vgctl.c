@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* libvgctl as an application sees it: real helper, real ptrace.  Check forks for every test. */
+/* libvgctl as an application uses it, with a real helper and real stops. libcheck runs each test in a child process. */
 #include <errno.h>
 #include <fcntl.h>
 #include <pthread.h>
@@ -21,7 +21,7 @@
 #include "libvgctl/vgctl.h"
 #include "tests/spin.h"
 #include "tests/unit/suites.h"
-#include "tests/unit/taken.h"
+#include "tests/unit/recorded.h"
 
 static char path[64], part[80];
 static atomic_int signals_seen;
@@ -50,13 +50,13 @@ static void on_signal(int number)
 	atomic_fetch_add(&signals_seen, 1);
 }
 
-/* A helper that leaves its pid and its descriptors behind before it becomes the real one. */
-static void spy_write(char *spy, size_t spy_bytes, const char *log)
+/* Writes a script that logs its pid and its descriptors, and then becomes the real helper. */
+static void log_helper_make(char *log_helper, size_t log_helper_bytes, const char *log)
 {
 	FILE *file;
 
-	snprintf(spy, spy_bytes, "./check_vgctl.%d.spy", getpid());
-	file = fopen(spy, "w");
+	snprintf(log_helper, log_helper_bytes, "./check_vgctl.%d.spy", getpid());
+	file = fopen(log_helper, "w");
 	ck_assert_ptr_nonnull(file);
 	fprintf(file, "#!/bin/sh\necho $$ >%s\nls -l /proc/$$/fd >>%s\nexec %s \"$@\"\n", log, log,
 		getenv("VIGNETTED"));
@@ -102,7 +102,8 @@ START_TEST(no_child_and_no_signal)
 }
 END_TEST
 
-/* As pid 1 of a container does, this adopts the helper: no zombie may stay. */
+/* This process adopts the helper, as pid 1 of a container would. When the helper has exited, it must not remain
+ * as a zombie. */
 START_TEST(adopted_helper)
 {
 	struct vgctl_session *session;
@@ -115,134 +116,134 @@ START_TEST(adopted_helper)
 }
 END_TEST
 
-START_TEST(no_inherited_descriptor)
+START_TEST(helper_inherits_no_descriptor)
 {
 	struct vgctl_options options = VGCTL_OPTIONS_INIT;
 	struct vgctl_session *session;
-	char spy[64], log[64], line[256], mark[] = "check_vgctl.inherited";
+	char log_helper[64], log[64], line[256], mark[] = "check_vgctl.inherited";
 	int lines = 0, fd = open(mark, O_CREAT | O_RDWR, 0600);
-	FILE *seen;
+	FILE *log_file;
 
 	ck_assert_int_ge(fd, 0);
 	ck_assert_int_ge(dup2(fd, 100), 0);
 	snprintf(log, sizeof log, "check_vgctl.%d.log", getpid());
-	spy_write(spy, sizeof spy, log);
-	options.helper_path = spy;
+	log_helper_make(log_helper, sizeof log_helper, log);
+	options.helper_path = log_helper;
 	ck_assert_msg(vgctl_begin(path, &options, &session) == 0, "%s", vgctl_strerror(-ECONNRESET));
 	ck_assert_int_eq(vgctl_end(session, NULL), 0);
-	seen = fopen(log, "r");
-	ck_assert_ptr_nonnull(seen);
-	while (fgets(line, sizeof line, seen) != NULL) {
+	log_file = fopen(log, "r");
+	ck_assert_ptr_nonnull(log_file);
+	while (fgets(line, sizeof line, log_file) != NULL) {
 		lines++;
 		ck_assert_msg(strstr(line, mark) == NULL, "the helper has %s", line);
 	}
 	ck_assert_int_ge(lines, 5);
-	fclose(seen);
-	unlink(spy);
+	fclose(log_file);
+	unlink(log_helper);
 	unlink(log);
 	unlink(mark);
 }
 END_TEST
 
-/* The pid of the latest helper that the spy has become. */
-static int spied_pid(const char *log)
+/* Returns the pid in the script's log: that of the latest helper. */
+static int latest_helper_pid(const char *log)
 {
-	FILE *seen = fopen(log, "r");
+	FILE *log_file = fopen(log, "r");
 	int pid;
 
-	ck_assert_ptr_nonnull(seen);
-	ck_assert_int_eq(fscanf(seen, "%d", &pid), 1);
-	fclose(seen);
+	ck_assert_ptr_nonnull(log_file);
+	ck_assert_int_eq(fscanf(log_file, "%d", &pid), 1);
+	fclose(log_file);
 	return pid;
 }
 
-static const char *const names[] = { "two.a.vgp", "two.b.vgp", "two.c.vgp", "two.d.vgp" };
+static const char *const session_paths[] = { "two.a.vgp", "two.b.vgp", "two.c.vgp", "two.d.vgp" };
 
-/* How often an interval's beginnings or ends are in the profile. */
-static int events_count(const struct taken *taken, uint64_t token, enum vg_event_what what)
+/* Counts the events of that type in the interval. */
+static int events_count(const struct recorded *recorded, uint64_t token, enum vg_event_type type)
 {
 	int count = 0;
 
-	for (size_t i = 0; i < taken->profile.events.count; i++)
-		count += taken->profile.events.items[i].token == token &&
-			 taken->profile.events.items[i].what == what;
+	for (size_t i = 0; i < recorded->profile.events.count; i++)
+		count += recorded->profile.events.items[i].token == token &&
+			 recorded->profile.events.items[i].type == type;
 	return count;
 }
 
-/* A flight recorder for ever, and an ordinary session beside it: one helper, each its own rate, file
- * and end, and what is open when the second begins stays open in the first. */
+/* A flight recorder that runs all the time, and an ordinary session beside it. One helper serves both. Each has its own
+ * rate, file and end. An interval that is open when the second session begins stays open in the first. */
 START_TEST(second_session)
 {
 	struct vgctl_options flight = VGCTL_OPTIONS_INIT, plain = VGCTL_OPTIONS_INIT;
 	struct vgctl_summary summary = VGCTL_SUMMARY_INIT;
 	struct vgctl_session *first, *second;
 	struct vgctl_interval open, later;
-	char spy[64], log[64];
-	struct taken taken;
+	char log_helper[64], log[64];
+	struct recorded recorded;
 	int pid;
 
 	snprintf(log, sizeof log, "check_vgctl.%d.log", getpid());
-	spy_write(spy, sizeof spy, log);
-	flight.helper_path = plain.helper_path = spy;
+	log_helper_make(log_helper, sizeof log_helper, log);
+	flight.helper_path = plain.helper_path = log_helper;
 	flight.flight_s = 60;
 	flight.rate_hz = 99;
 	plain.rate_hz = 999;
 	ck_assert_int_eq(vgctl_begin(path, &flight, &first), 0);
-	pid = spied_pid(log);
+	pid = latest_helper_pid(log);
 	open = vgctl_interval_begin(vgctl_intern("kind"), vgctl_intern("open"), 1);
 	ck_assert_uint_ne(open.token, 0);
 	spin_ms(300);
 	for (int round = 0; round < 3; round++) {
-		ck_assert_int_eq(vgctl_begin(names[1], &plain, &second), 0);
-		ck_assert_int_eq(spied_pid(log), pid);
+		ck_assert_int_eq(vgctl_begin(session_paths[1], &plain, &second), 0);
+		ck_assert_int_eq(latest_helper_pid(log), pid);
 		later = vgctl_interval_begin(vgctl_intern("kind"), vgctl_intern("later"), 2);
 		spin_ms(300);
-		ck_assert_int_eq(vgctl_dump(second, names[2]), -ENOTSUP);
+		ck_assert_int_eq(vgctl_dump(second, session_paths[2]), -ENOTSUP);
 		vgctl_interval_end(later);
 		if (round == 0)
 			vgctl_interval_end(open);
-		ck_assert_int_eq(vgctl_dump(first, names[2]), 0);
+		ck_assert_int_eq(vgctl_dump(first, session_paths[2]), 0);
 		ck_assert_int_eq(vgctl_end(second, &summary), 0);
 		ck_assert_uint_ge(summary.samples, 50);
-		taken_read(&taken, names[1]);
-		ck_assert_int_eq(events_count(&taken, later.token, VG_EVENT_BEGIN), 1);
-		ck_assert_int_eq(events_count(&taken, later.token, VG_EVENT_END), 1);
-		taken_free(&taken);
-		taken_read(&taken, names[2]);
-		ck_assert_int_eq(events_count(&taken, open.token, VG_EVENT_BEGIN), 1);
-		ck_assert_int_eq(events_count(&taken, open.token, VG_EVENT_END), 1);
-		ck_assert_int_eq(events_count(&taken, later.token, VG_EVENT_END), 1);
-		taken_free(&taken);
+		recorded_read(&recorded, session_paths[1]);
+		ck_assert_int_eq(events_count(&recorded, later.token, VG_EVENT_BEGIN), 1);
+		ck_assert_int_eq(events_count(&recorded, later.token, VG_EVENT_END), 1);
+		recorded_free(&recorded);
+		recorded_read(&recorded, session_paths[2]);
+		ck_assert_int_eq(events_count(&recorded, open.token, VG_EVENT_BEGIN), 1);
+		ck_assert_int_eq(events_count(&recorded, open.token, VG_EVENT_END), 1);
+		ck_assert_int_eq(events_count(&recorded, later.token, VG_EVENT_END), 1);
+		recorded_free(&recorded);
 	}
 	later = vgctl_interval_begin(0, vgctl_intern("alone"), 0);
 	ck_assert_uint_ne(later.token, 0);
 	vgctl_interval_end(later);
-	/* The first one's end is not the second one's. */
-	ck_assert_int_eq(vgctl_begin(names[1], &plain, &second), 0);
+	/* The first session ends while the second one goes on. */
+	ck_assert_int_eq(vgctl_begin(session_paths[1], &plain, &second), 0);
 	ck_assert_int_eq(vgctl_end(first, &summary), 0);
 	ck_assert_uint_ge(summary.samples, 30);
-	taken_read(&taken, path);
-	ck_assert_int_eq(events_count(&taken, later.token, VG_EVENT_END), 1);
-	taken_free(&taken);
+	recorded_read(&recorded, path);
+	ck_assert_int_eq(events_count(&recorded, later.token, VG_EVENT_END), 1);
+	recorded_free(&recorded);
 	later = vgctl_interval_begin(0, vgctl_intern("alone"), 0);
 	ck_assert_uint_ne(later.token, 0);
 	vgctl_interval_end(later);
 	ck_assert_int_eq(vgctl_begin(path, &flight, &first), 0);
-	ck_assert_int_eq(spied_pid(log), pid);
+	ck_assert_int_eq(latest_helper_pid(log), pid);
 	ck_assert_int_eq(vgctl_end(second, NULL), 0);
 	ck_assert_int_eq(vgctl_end(first, NULL), 0);
 	ck_assert_uint_eq(vgctl_interval_begin(0, vgctl_intern("nobody"), 0).token, 0);
 	ck_assert_int_eq(vgctl_begin(path, &flight, &first), 0);
-	ck_assert_int_ne(spied_pid(log), pid);
+	ck_assert_int_ne(latest_helper_pid(log), pid);
 	ck_assert_int_eq(vgctl_end(first, NULL), 0);
 	for (size_t i = 1; i < 3; i++)
-		unlink(names[i]);
-	unlink(spy);
+		unlink(session_paths[i]);
+	unlink(log_helper);
 	unlink(log);
 }
 END_TEST
 
-/* Four and no more; one watchdog; and as pid 1 would have it, no child is left behind. */
+/* Four sessions are the limit, and one of them can have a watchdog. No child of this subreaper is left behind. */
 START_TEST(many_sessions)
 {
 	struct vgctl_options options = VGCTL_OPTIONS_INIT;
@@ -254,14 +255,14 @@ START_TEST(many_sessions)
 	options.watchdog_path = "two.stall";
 	for (int round = 0; round < 2; round++) {
 		for (int i = 0; i < 4; i++) {
-			ck_assert_int_eq(vgctl_begin(names[i], i == 0 ? &options : NULL, &sessions[i]), 0);
+			ck_assert_int_eq(vgctl_begin(session_paths[i], i == 0 ? &options : NULL, &sessions[i]), 0);
 			if (i < 3)
 				ck_assert_int_eq(vgctl_begin(path, &options, &other), -EALREADY);
 		}
 		ck_assert_ptr_nonnull(strstr(vgctl_strerror(-EALREADY), "watchdog"));
 		ck_assert_int_eq(vgctl_begin(path, NULL, &other), -EUSERS);
-		ck_assert_ptr_nonnull(strstr(vgctl_strerror(-EUSERS), "4 sessions"));
-		ck_assert_int_eq(vgctl_begin(names[0], NULL, &other), -EBUSY);
+		ck_assert_ptr_nonnull(strstr(vgctl_strerror(-EUSERS), "4 recordings"));
+		ck_assert_int_eq(vgctl_begin(session_paths[0], NULL, &other), -EBUSY);
 		ck_assert_int_eq(vgctl_listen("two.run", NULL), -EALREADY);
 		ck_assert_ptr_null(other);
 		ck_assert_int_eq(access(part, F_OK), -1);
@@ -269,7 +270,7 @@ START_TEST(many_sessions)
 			ck_assert_int_eq(waitpid(-1, NULL, WNOHANG), 0);
 			ck_assert_int_eq(vgctl_sample(sessions[i]), 0);
 			ck_assert_int_eq(vgctl_end(sessions[i], NULL), 0);
-			ck_assert_int_eq(unlink(names[i]), 0);
+			ck_assert_int_eq(unlink(session_paths[i]), 0);
 		}
 		ck_assert_int_eq(waitpid(-1, NULL, WNOHANG), -1);
 		ck_assert_int_eq(errno, ECHILD);
@@ -277,59 +278,59 @@ START_TEST(many_sessions)
 }
 END_TEST
 
-/* Its helper killed, each session says so, and one that begins then has another helper. */
+/* When the helper is killed, each of its sessions fails, and the next session has a new helper. */
 START_TEST(second_session_helper_killed)
 {
 	struct vgctl_options options = VGCTL_OPTIONS_INIT;
 	struct vgctl_session *first, *second, *third;
-	char spy[64], log[64];
-	struct taken taken;
+	char log_helper[64], log[64];
+	struct recorded recorded;
 	int pid;
 
 	snprintf(log, sizeof log, "check_vgctl.%d.log", getpid());
-	spy_write(spy, sizeof spy, log);
-	options.helper_path = spy;
+	log_helper_make(log_helper, sizeof log_helper, log);
+	options.helper_path = log_helper;
 	ck_assert_int_eq(vgctl_begin(path, &options, &first), 0);
-	ck_assert_int_eq(vgctl_begin(names[1], &options, &second), 0);
-	pid = spied_pid(log);
+	ck_assert_int_eq(vgctl_begin(session_paths[1], &options, &second), 0);
+	pid = latest_helper_pid(log);
 	ck_assert_int_eq(kill(pid, SIGKILL), 0);
 	ck_assert_int_eq(vgctl_sample(second), -ECONNRESET);
-	ck_assert_int_eq(vgctl_begin(names[2], &options, &third), 0);
-	ck_assert_int_ne(spied_pid(log), pid);
+	ck_assert_int_eq(vgctl_begin(session_paths[2], &options, &third), 0);
+	ck_assert_int_ne(latest_helper_pid(log), pid);
 	ck_assert_int_eq(vgctl_end(first, NULL), -ECONNRESET);
 	ck_assert_int_eq(vgctl_end(second, NULL), -ECONNRESET);
-	ck_assert_int_eq(vgctl_begin(names[1], &options, &second), 0);
+	ck_assert_int_eq(vgctl_begin(session_paths[1], &options, &second), 0);
 	vgctl_instant(0, vgctl_intern("after"), 0);
 	spin_ms(200);
 	ck_assert_int_eq(vgctl_end(third, NULL), 0);
 	ck_assert_int_eq(vgctl_end(second, NULL), 0);
 	for (size_t i = 1; i < 3; i++) {
-		taken_read(&taken, names[i]);
-		ck_assert_uint_eq(taken.profile.events.count, 1);
-		ck_assert_uint_ge(taken.profile.samples.count, 2);
-		taken_free(&taken);
-		unlink(names[i]);
+		recorded_read(&recorded, session_paths[i]);
+		ck_assert_uint_eq(recorded.profile.events.count, 1);
+		ck_assert_uint_ge(recorded.profile.samples.count, 2);
+		recorded_free(&recorded);
+		unlink(session_paths[i]);
 	}
-	unlink(spy);
+	unlink(log_helper);
 	unlink(log);
 }
 END_TEST
 
-/* A program that closes what is not its own loses what it had, and can begin anew. */
+/* A program that closes all descriptors loses its sessions, and can begin new ones. */
 START_TEST(second_session_descriptors_closed)
 {
 	struct vgctl_session *first, *second, *third;
 
 	ck_assert_int_eq(vgctl_begin(path, NULL, &first), 0);
-	ck_assert_int_eq(vgctl_begin(names[1], NULL, &second), 0);
+	ck_assert_int_eq(vgctl_begin(session_paths[1], NULL, &second), 0);
 	ck_assert_int_eq(close_range(3, ~0U, 0), 0);
-	ck_assert_int_eq(vgctl_begin(names[2], NULL, &third), 0);
+	ck_assert_int_eq(vgctl_begin(session_paths[2], NULL, &third), 0);
 	ck_assert_int_eq(vgctl_end(first, NULL), -EBADF);
 	ck_assert_int_eq(vgctl_sample(second), -EBADF);
 	ck_assert_int_eq(vgctl_end(third, NULL), 0);
 	ck_assert_int_eq(vgctl_end(second, NULL), -EBADF);
 	unlink("two.b.vgp.part");
-	unlink(names[2]);
+	unlink(session_paths[2]);
 }
 END_TEST
 
@@ -379,7 +380,7 @@ START_TEST(bad_options)
 }
 END_TEST
 
-/* The directory for temporary files may be a small one: /dev/full is always full. */
+/* /dev/full is always full. */
 START_TEST(disk_full)
 {
 	struct vgctl_session *session;
@@ -389,13 +390,13 @@ START_TEST(disk_full)
 }
 END_TEST
 
-/* The limit is the process's and its children's: the helper meets it in the middle. */
+/* The helper inherits the limit, and reaches it while it records. */
 START_TEST(file_cannot_grow)
 {
 	struct vgctl_options options = VGCTL_OPTIONS_INIT;
 	struct rlimit limit = { 20000, 20000 };
 	struct vgctl_session *session;
-	struct taken taken;
+	struct recorded recorded;
 	int rc = 0;
 
 	ck_assert_int_eq(setrlimit(RLIMIT_FSIZE, &limit), 0);
@@ -405,11 +406,11 @@ START_TEST(file_cannot_grow)
 		rc = vgctl_sample(session);
 	ck_assert_int_eq(rc, -EFBIG);
 	ck_assert_int_eq(vgctl_end(session, NULL), -EFBIG);
-	taken_read(&taken, path);
-	ck_assert_uint_eq(taken.profile.damaged_bytes, 0);
-	ck_assert_str_eq(vg_profile_text(&taken.profile, taken.profile.end_reason),
+	recorded_read(&recorded, path);
+	ck_assert_uint_eq(recorded.profile.damaged_bytes, 0);
+	ck_assert_str_eq(vg_profile_text(&recorded.profile, recorded.profile.end_reason),
 			 "the process may not write larger files");
-	taken_free(&taken);
+	recorded_free(&recorded);
 }
 END_TEST
 
@@ -418,7 +419,7 @@ START_TEST(one_sample_on_demand)
 	struct vgctl_options options = VGCTL_OPTIONS_INIT;
 	struct vgctl_summary summary = VGCTL_SUMMARY_INIT;
 	struct vgctl_session *session;
-	struct taken taken;
+	struct recorded recorded;
 
 	options.rate_hz = VGCTL_ON_DEMAND;
 	ck_assert_int_eq(vgctl_begin(path, &options, &session), 0);
@@ -426,10 +427,64 @@ START_TEST(one_sample_on_demand)
 	ck_assert_int_eq(vgctl_sample(session), 0);
 	ck_assert_int_eq(vgctl_end(session, &summary), 0);
 	ck_assert_uint_eq(summary.samples, 1);
-	taken_read(&taken, path);
-	ck_assert_uint_eq(taken.profile.samples.count, 1);
-	ck_assert_uint_eq(taken.profile.samples.items[0].end, VG_WALK_ROOT);
-	taken_free(&taken);
+	recorded_read(&recorded, path);
+	ck_assert_uint_eq(recorded.profile.samples.count, 1);
+	ck_assert_uint_eq(recorded.profile.samples.items[0].end, VG_WALK_ROOT);
+	recorded_free(&recorded);
+}
+END_TEST
+
+static atomic_bool napper_stopping;
+
+static void *napping_thread(void *tid)
+{
+	*(pid_t *)tid = gettid();
+	while (!atomic_load(&napper_stopping))
+		usleep(1000);
+	return NULL;
+}
+
+/* In a recording on demand, a thread begins at the time when it was created. Three scans can find the thread: for the
+ * recording's first sample, for its second sample, or for another recording between these. */
+START_TEST(threads_on_demand_begin_when_created)
+{
+	enum { NAP_US = 150 * 1000, NAP_NS = NAP_US * 1000, CLOCK_TICK_NS = 10 * 1000 * 1000 };
+	struct vgctl_options options = VGCTL_OPTIONS_INIT;
+	struct vgctl_session *session, *second = NULL;
+	const struct vg_thread *found = NULL;
+	struct recorded recorded;
+	pthread_t thread;
+	pid_t tid = 0;
+
+	if (_i == 2)
+		ck_assert_int_eq(vgctl_begin("two.second.vgp", NULL, &second), 0);
+	options.rate_hz = VGCTL_ON_DEMAND;
+	ck_assert_int_eq(vgctl_begin(path, &options, &session), 0);
+	if (_i == 1)
+		ck_assert_int_eq(vgctl_sample(session), 0);
+	usleep(NAP_US);
+	pthread_create(&thread, NULL, napping_thread, &tid);
+	usleep(NAP_US);
+	ck_assert_int_eq(vgctl_sample(session), 0);
+	ck_assert_int_eq(vgctl_end(session, NULL), 0);
+	if (second != NULL)
+		ck_assert_int_eq(vgctl_end(second, NULL), 0);
+	atomic_store(&napper_stopping, true);
+	pthread_join(thread, NULL);
+	recorded_read(&recorded, path);
+	for (size_t i = 0; i < recorded.profile.threads.count; i++) {
+		const struct vg_thread *each = &recorded.profile.threads.items[i];
+
+		if (each->tid == tid)
+			found = each;
+		else if (each->tid == getpid())
+			ck_assert_uint_eq(each->begin_ns, 0);
+	}
+	ck_assert_ptr_nonnull(found);
+	ck_assert_uint_ge(found->begin_ns, NAP_NS - CLOCK_TICK_NS);
+	ck_assert_uint_lt(found->begin_ns, recorded.profile.duration_ns - NAP_NS + 2 * CLOCK_TICK_NS);
+	recorded_free(&recorded);
+	unlink("two.second.vgp");
 }
 END_TEST
 
@@ -442,7 +497,7 @@ static void *sampling_thread(void *session)
 	return NULL;
 }
 
-/* Cancelled in the middle of a call, a thread leaves the session to the others. */
+/* A thread may be cancelled during a call. Other threads can still use the session. */
 START_TEST(cancelled_thread)
 {
 	struct vgctl_options options = VGCTL_OPTIONS_INIT;
@@ -464,7 +519,7 @@ END_TEST
 
 START_TEST(forked_child_has_no_session)
 {
-	struct vgctl_session *session, *second, *own[4], *fifth;
+	struct vgctl_session *session, *second, *own_sessions[4], *fifth;
 	int status;
 	pid_t child;
 
@@ -474,15 +529,15 @@ START_TEST(forked_child_has_no_session)
 	if (child == 0) {
 		if (vgctl_sample(session) != -ECHILD || vgctl_sample(second) != -ECHILD)
 			_exit(1);
-		/* Its parent's do not count. */
+		/* The parent's sessions do not count. */
 		for (int i = 0; i < 4; i++) {
-			if (vgctl_begin(names[i], NULL, &own[i]) != 0)
+			if (vgctl_begin(session_paths[i], NULL, &own_sessions[i]) != 0)
 				_exit(2);
 		}
 		if (vgctl_begin("two.fifth.vgp", NULL, &fifth) != -EUSERS)
 			_exit(3);
 		for (int i = 0; i < 4; i++) {
-			if (vgctl_end(own[i], NULL) != 0)
+			if (vgctl_end(own_sessions[i], NULL) != 0)
 				_exit(4);
 		}
 		_exit(vgctl_end(session, NULL) == -ECHILD && vgctl_end(second, NULL) == -ECHILD ? 0 : 5);
@@ -495,7 +550,7 @@ START_TEST(forked_child_has_no_session)
 	ck_assert_int_eq(vgctl_sample(second), 0);
 	ck_assert_int_eq(vgctl_end(second, NULL), 0);
 	for (int i = 0; i < 4; i++)
-		ck_assert_int_eq(unlink(names[i]), 0);
+		ck_assert_int_eq(unlink(session_paths[i]), 0);
 	unlink("two.second.vgp");
 }
 END_TEST
@@ -504,44 +559,44 @@ START_TEST(helper_killed)
 {
 	struct vgctl_options options = VGCTL_OPTIONS_INIT;
 	struct vgctl_session *session;
-	char spy[64], log[64];
-	struct taken taken;
-	FILE *seen;
+	char log_helper[64], log[64];
+	struct recorded recorded;
+	FILE *log_file;
 	int pid;
 
 	snprintf(log, sizeof log, "check_vgctl.%d.log", getpid());
-	spy_write(spy, sizeof spy, log);
-	options.helper_path = spy;
+	log_helper_make(log_helper, sizeof log_helper, log);
+	options.helper_path = log_helper;
 	options.rate_hz = 999;
 	ck_assert_int_eq(vgctl_begin(path, &options, &session), 0);
-	seen = fopen(log, "r");
-	ck_assert_ptr_nonnull(seen);
-	ck_assert_int_eq(fscanf(seen, "%d", &pid), 1);
-	fclose(seen);
+	log_file = fopen(log, "r");
+	ck_assert_ptr_nonnull(log_file);
+	ck_assert_int_eq(fscanf(log_file, "%d", &pid), 1);
+	fclose(log_file);
 	spin_ms(2500);
 	ck_assert_int_eq(kill(pid, SIGKILL), 0);
-	spin_ms(100);                    /* the application goes on */
+	spin_ms(100);                    /* the application continues */
 	ck_assert_int_eq(vgctl_end(session, NULL), -ECONNRESET);
 	ck_assert_ptr_nonnull(strstr(vgctl_strerror(-ECONNRESET), "died"));
-	taken_read(&taken, path);
-	ck_assert_uint_eq(taken.profile.end_reason, VG_NONE);
-	ck_assert_uint_eq(taken.profile.damaged_bytes, 0);
-	ck_assert_uint_ge(taken.profile.samples.count, 100);
-	taken_free(&taken);
-	unlink(spy);
+	recorded_read(&recorded, path);
+	ck_assert_uint_eq(recorded.profile.end_reason, VG_NONE);
+	ck_assert_uint_eq(recorded.profile.damaged_bytes, 0);
+	ck_assert_uint_ge(recorded.profile.samples.count, 100);
+	recorded_free(&recorded);
+	unlink(log_helper);
 	unlink(log);
 	ck_assert_int_eq(vgctl_begin(path, NULL, &session), 0);
 	ck_assert_int_eq(vgctl_end(session, NULL), 0);
 }
 END_TEST
 
-/* A process that is traced says so, and by whom: in words that a program can print. */
+/* The error names the tracer. Its name is shown without control characters. */
 START_TEST(another_tracer)
 {
-	char want[64];
+	char expected[64];
 	int report[2], status;
 	pid_t child;
-	struct { int rc; char text[300]; } got = { 0 };
+	struct { int rc; char text[300]; } result = { 0 };
 
 	ck_assert_int_eq(pipe(report), 0);
 	ck_assert_int_eq(prctl(PR_SET_NAME, "run\033[1m\2331m"), 0);
@@ -550,17 +605,17 @@ START_TEST(another_tracer)
 		struct vgctl_session *session;
 
 		ptrace(PTRACE_TRACEME, 0, NULL, NULL);
-		got.rc = vgctl_begin(path, NULL, &session);
-		snprintf(got.text, sizeof got.text, "%s", vgctl_strerror(got.rc));
-		(void)!write(report[1], &got, sizeof got);
+		result.rc = vgctl_begin(path, NULL, &session);
+		snprintf(result.text, sizeof result.text, "%s", vgctl_strerror(result.rc));
+		(void)!write(report[1], &result, sizeof result);
 		_exit(0);
 	}
 	while (waitpid(child, &status, 0) == child && WIFSTOPPED(status))
 		ptrace(PTRACE_CONT, child, NULL, WSTOPSIG(status));
-	ck_assert_int_eq(read(report[0], &got, sizeof got), (ssize_t)sizeof got);
-	ck_assert_int_eq(got.rc, -EPERM);
-	snprintf(want, sizeof want, "traced by another process, run?[1m?1m (pid %d)", getpid());
-	ck_assert_msg(strstr(got.text, want) != NULL, "%s", got.text);
+	ck_assert_int_eq(read(report[0], &result, sizeof result), (ssize_t)sizeof result);
+	ck_assert_int_eq(result.rc, -EPERM);
+	snprintf(expected, sizeof expected, "traced by another process, run?[1m?1m (pid %d)", getpid());
+	ck_assert_msg(strstr(result.text, expected) != NULL, "%s", result.text);
 }
 END_TEST
 
@@ -597,13 +652,13 @@ static void *waiting_thread(void *unused)
 	return NULL;
 }
 
-/* Each bound reaches the helper, and one that cannot be is refused. */
-START_TEST(bounds)
+/* The helper gets each bound. A bound that is out of range is refused. */
+START_TEST(bounds_reach_the_helper)
 {
 	struct vgctl_options options = VGCTL_OPTIONS_INIT;
 	struct vgctl_summary summary = VGCTL_SUMMARY_INIT;
 	struct vgctl_session *session;
-	struct taken taken;
+	struct recorded recorded;
 	pthread_t thread;
 
 	options.max_memory_bytes = (32 << 20) - 1;
@@ -626,17 +681,17 @@ START_TEST(bounds)
 	ck_assert_int_eq(vgctl_end(session, &summary), 0);
 	ck_assert_uint_eq(summary.threads, 1);
 	ck_assert_uint_ge(summary.lost, 3);
-	taken_read(&taken, path);
-	ck_assert_uint_le(taken.profile.modules.count, 1);
-	taken_free(&taken);
+	recorded_read(&recorded, path);
+	ck_assert_uint_le(recorded.profile.modules.count, 1);
+	recorded_free(&recorded);
 }
 END_TEST
 
-/* In a program without standard descriptors nothing of ours may take their numbers: what it
- * prints is not the profile's, nor the helper's.  And the file is where it was begun. */
+/* The standard descriptors of this program are closed. The library and the helper must not use their numbers, because
+ * the program's output would get into the profile. The program's new directory has no effect on the file's path. */
 START_TEST(no_standard_descriptors)
 {
-	struct taken taken;
+	struct recorded recorded;
 	int status;
 	pid_t child = fork();
 
@@ -657,26 +712,27 @@ START_TEST(no_standard_descriptors)
 	}
 	ck_assert_int_eq(waitpid(child, &status, 0), child);
 	ck_assert_int_eq(status, 0);
-	taken_read(&taken, path);
-	ck_assert_uint_eq(taken.profile.damaged_bytes, 0);
-	taken_free(&taken);
+	recorded_read(&recorded, path);
+	ck_assert_uint_eq(recorded.profile.damaged_bytes, 0);
+	recorded_free(&recorded);
 }
 END_TEST
 
-/* Writes profiles to one path as fast as it can, and leaves every third behind unfinished. */
+/* Writes many profiles to one path. Leaves every third .part behind. */
 static void writer_run(void)
 {
 	for (int i = 0; i < 2000; i++) {
-		struct stat ours, named;
+		struct stat own_status, part_status;
 		struct vg_outfile file;
 
 		if (vg_outfile_open(&file, path, NULL) != 0)
 			continue;
 		if (i % 3 == 0) {
-			vg_outfile_forget(&file);
+			vg_outfile_close_copy(&file);
 			continue;
 		}
-		if (fstat(file.fd, &ours) != 0 || stat(part, &named) != 0 || ours.st_ino != named.st_ino)
+		if (fstat(file.fd, &own_status) != 0 || stat(part, &part_status) != 0 ||
+		    own_status.st_ino != part_status.st_ino)
 			_exit(1);
 		if (vg_outfile_commit(&file, NULL) != 0)
 			_exit(2);
@@ -684,8 +740,8 @@ static void writer_run(void)
 	_exit(0);
 }
 
-/* Of several processes that write to one path, each renames its own file or none. */
-START_TEST(one_path_many_writers)
+/* Several processes write to one path. Each renames its own file or none. */
+START_TEST(many_writers_of_one_path)
 {
 	pid_t writers[4];
 	int status;
@@ -702,7 +758,7 @@ START_TEST(one_path_many_writers)
 }
 END_TEST
 
-/* A pipe is written in place, but not waited for. */
+/* A pipe is opened without waiting for a reader. */
 START_TEST(pipe_without_reader)
 {
 	struct vgctl_session *session;
@@ -712,10 +768,10 @@ START_TEST(pipe_without_reader)
 }
 END_TEST
 
-/* The helper's end comes with the host's, and the profile is whole. */
-START_TEST(host_dies)
+/* The helper exits after the host, and the profile is whole. */
+START_TEST(host_exits)
 {
-	struct taken taken;
+	struct recorded recorded;
 	int status, fd;
 	pid_t child = fork();
 
@@ -728,15 +784,15 @@ START_TEST(host_dies)
 	}
 	ck_assert_int_eq(waitpid(child, &status, 0), child);
 	ck_assert_int_eq(WTERMSIG(status), SIGKILL);
-	/* The helper gives the lock up when it is done. */
+	/* The helper releases the file's lock when it is done. */
 	fd = open(part, O_RDONLY);
 	ck_assert_int_eq(flock(fd, LOCK_EX), 0);
 	close(fd);
-	taken_read(&taken, part);
-	ck_assert_str_eq(vg_profile_text(&taken.profile, taken.profile.end_reason),
+	recorded_read(&recorded, part);
+	ck_assert_str_eq(vg_profile_text(&recorded.profile, recorded.profile.end_reason),
 			 "the process ended");
-	ck_assert_uint_ge(taken.profile.samples.count, 3);
-	taken_free(&taken);
+	ck_assert_uint_ge(recorded.profile.samples.count, 3);
+	recorded_free(&recorded);
 }
 END_TEST
 
@@ -750,7 +806,7 @@ Suite *vgctl_suite(void)
 	tcase_add_test(tests, begin_end);
 	tcase_add_test(tests, no_child_and_no_signal);
 	tcase_add_test(tests, adopted_helper);
-	tcase_add_test(tests, no_inherited_descriptor);
+	tcase_add_test(tests, helper_inherits_no_descriptor);
 	tcase_add_test(tests, second_session);
 	tcase_add_test(tests, many_sessions);
 	tcase_add_test(tests, second_session_helper_killed);
@@ -761,16 +817,17 @@ Suite *vgctl_suite(void)
 	tcase_add_test(tests, disk_full);
 	tcase_add_test(tests, file_cannot_grow);
 	tcase_add_test(tests, one_sample_on_demand);
+	tcase_add_loop_test(tests, threads_on_demand_begin_when_created, 0, 3);
 	tcase_add_test(tests, cancelled_thread);
 	tcase_add_test(tests, forked_child_has_no_session);
 	tcase_add_test(tests, helper_killed);
 	tcase_add_test(tests, another_tracer);
 	tcase_add_test(tests, limits);
-	tcase_add_test(tests, bounds);
+	tcase_add_test(tests, bounds_reach_the_helper);
 	tcase_add_test(tests, no_standard_descriptors);
-	tcase_add_test(tests, one_path_many_writers);
+	tcase_add_test(tests, many_writers_of_one_path);
 	tcase_add_test(tests, pipe_without_reader);
-	tcase_add_test(tests, host_dies);
+	tcase_add_test(tests, host_exits);
 	suite_add_tcase(suite, tests);
 	return suite;
 }

@@ -11,14 +11,14 @@
 #include <unistd.h>
 
 #include "tests/unit/suites.h"
-#include "vgtool/commands/saving.h"
+#include "vgtool/commands/symbol_saver.h"
 #include "vgtool/run/workers.h"
 
-enum { JOBS = 12, CRASHES = 3, HANGS = 5, KILLED = 8, TALKS = 9 };
+enum { JOBS = 12, CRASHING_JOB = 3, HANGING_JOB = 5, KILLED_JOB = 8, COMPLAINING_JOB = 9 };
 
 static size_t done_count;
 static int statuses[JOBS];
-static char sentences[JOBS][320];
+static char error_texts[JOBS][320];
 
 static int job_run(void *context, size_t number)
 {
@@ -29,19 +29,19 @@ static int job_run(void *context, size_t number)
 	nanosleep(&pause, NULL);
 	printf("job %zu\033\n", number);
 	switch (number) {
-	case CRASHES:
+	case CRASHING_JOB:
 		fflush(stdout);
 		signal(SIGSEGV, SIG_DFL);
 		raise(SIGSEGV);
 		break;
-	case HANGS:
+	case HANGING_JOB:
 		while (spin)
 			spin++, spin |= 1;
 		break;
-	case KILLED:
+	case KILLED_JOB:
 		raise(SIGKILL);
 		break;
-	case TALKS:
+	case COMPLAINING_JOB:
 		fprintf(stderr, "complaint\n");
 		return 7;
 	}
@@ -54,12 +54,12 @@ static void job_done(void *context, size_t number, int status, const struct vg_e
 	ck_assert_uint_eq(number, done_count);
 	done_count++;
 	statuses[number] = status;
-	strcpy(sentences[number], err->text);
+	strcpy(error_texts[number], err->text);
 }
 
-static void run(unsigned at_once, const size_t *order)
+static void run(unsigned jobs_max, const size_t *order)
 {
-	struct vg_workers workers = { .at_once = at_once, .cpu_seconds_max = 1, .count = JOBS,
+	struct vg_workers workers = { .jobs_max = jobs_max, .cpu_seconds_max = 1, .count = JOBS,
 				      .order = order, .run = job_run, .done = job_done };
 	struct vg_err err;
 
@@ -68,12 +68,12 @@ static void run(unsigned at_once, const size_t *order)
 	ck_assert_uint_eq(done_count, JOBS);
 }
 
-START_TEST(one_job_does_not_harm_the_others)
+START_TEST(failed_jobs_do_not_harm_others)
 {
 	size_t order[JOBS];
 	char text[4096] = "", line[32];
 	FILE *out = tmpfile();
-	int standard = dup(STDOUT_FILENO);
+	int standard_output = dup(STDOUT_FILENO);
 	size_t at = 0;
 
 	ck_assert_ptr_nonnull(out);
@@ -83,39 +83,38 @@ START_TEST(one_job_does_not_harm_the_others)
 	ck_assert_int_ge(dup2(fileno(out), STDOUT_FILENO), 0);
 	run(1 + (unsigned)_i * 4, _i > 1 ? order : NULL);
 	fflush(stdout);
-	dup2(standard, STDOUT_FILENO);
+	dup2(standard_output, STDOUT_FILENO);
 	ck_assert_int_gt(pread(fileno(out), text, sizeof text - 1, 0), 0);
-	/* Lines are whole and in order; of those that were killed, what they had not written out is
-	 * lost. */
+	/* Lines are whole and in order. Output that a job had not flushed when it was killed is lost. */
 	for (size_t i = 0; i < JOBS; i++) {
 		int length = snprintf(line, sizeof line, "job %zu\\x1b\n", i);
 
-		if (i == HANGS || i == KILLED)
+		if (i == HANGING_JOB || i == KILLED_JOB)
 			continue;
 		ck_assert_msg(strncmp(text + at, line, (size_t)length) == 0, "at %zu: %s", at, text);
 		at += (size_t)length;
 	}
 	ck_assert_int_eq(text[at], '\0');
 	for (int i = 0; i < JOBS; i++)
-		ck_assert_int_eq(statuses[i], i == CRASHES || i == HANGS || i == KILLED ? -1 :
-				 i == TALKS ? 7 : 0);
-	ck_assert_ptr_nonnull(strstr(sentences[CRASHES], "crashed: Segmentation fault"));
-	ck_assert_ptr_nonnull(strstr(sentences[HANGS], "given up after 1 second"));
-	ck_assert_ptr_nonnull(strstr(sentences[KILLED], "killed"));
+		ck_assert_int_eq(statuses[i], i == CRASHING_JOB || i == HANGING_JOB || i == KILLED_JOB ? -1 :
+				 i == COMPLAINING_JOB ? 7 : 0);
+	ck_assert_ptr_nonnull(strstr(error_texts[CRASHING_JOB], "crashed: Segmentation fault"));
+	ck_assert_ptr_nonnull(strstr(error_texts[HANGING_JOB], "more than 1 s of CPU time"));
+	ck_assert_ptr_nonnull(strstr(error_texts[KILLED_JOB], "killed"));
 	fclose(out);
-	close(standard);
+	close(standard_output);
 }
 END_TEST
 
-START_TEST(says_when_there_can_be_no_process)
+START_TEST(failure_to_create_a_process)
 {
-	struct vg_workers workers = { .at_once = 2, .cpu_seconds_max = 1, .count = 1,
+	struct vg_workers workers = { .jobs_max = 2, .cpu_seconds_max = 1, .count = 1,
 				      .run = job_run, .done = job_done };
 	struct rlimit limit, before;
 	struct vg_err err;
 	int rc;
 
-	/* Descriptors, because root may have as many processes as it likes. */
+	/* Limits descriptors, because the limit of processes has no effect on root. */
 	done_count = 0;
 	ck_assert_int_eq(getrlimit(RLIMIT_NOFILE, &before), 0);
 	limit = (struct rlimit){ 3, before.rlim_max };
@@ -131,8 +130,8 @@ START_TEST(says_when_there_can_be_no_process)
 }
 END_TEST
 
-/* How many outputs of jobs it could write beside its own; 100 more if it can read a terminal. */
-static int job_looks(void *context, size_t number)
+/* Returns how many outputs of other jobs this job could write to, plus 100 if it can read a terminal. */
+static int accessible_count(void *context, size_t number)
 {
 	struct timespec pause = { .tv_nsec = 20000000 };
 	int found = isatty(STDIN_FILENO) ? 100 : 0;
@@ -150,11 +149,11 @@ static int job_looks(void *context, size_t number)
 	return found;
 }
 
-START_TEST(job_has_neither_a_terminal_nor_the_output_of_another)
+START_TEST(job_cannot_reach_terminal_or_other_outputs)
 {
-	struct vg_workers workers = { .at_once = 4, .cpu_seconds_max = 60, .count = JOBS,
-				      .run = job_looks, .done = job_done };
-	int master = posix_openpt(O_RDWR | O_NOCTTY), standard = dup(STDIN_FILENO), terminal;
+	struct vg_workers workers = { .jobs_max = 4, .cpu_seconds_max = 60, .count = JOBS,
+				      .run = accessible_count, .done = job_done };
+	int master = posix_openpt(O_RDWR | O_NOCTTY), standard_output = dup(STDIN_FILENO), terminal;
 	struct vg_err err;
 
 	ck_assert_int_ge(master, 0);
@@ -164,8 +163,8 @@ START_TEST(job_has_neither_a_terminal_nor_the_output_of_another)
 	ck_assert(isatty(STDIN_FILENO));
 	done_count = 0;
 	ck_assert_int_eq(vg_workers_run(&workers, &err), 0);
-	dup2(standard, STDIN_FILENO);
-	close(standard);
+	dup2(standard_output, STDIN_FILENO);
+	close(standard_output);
 	close(terminal);
 	close(master);
 	for (int i = 0; i < JOBS; i++)
@@ -173,25 +172,26 @@ START_TEST(job_has_neither_a_terminal_nor_the_output_of_another)
 }
 END_TEST
 
-/* A file that ends before its fourth byte is none, whatever was read before it. */
-START_TEST(short_files_are_no_elf)
+/* A file of less than four bytes is not an ELF file, even if the file before it was one. */
+START_TEST(short_files_are_not_elf)
 {
 	static const char magic[] = "\177ELF";
 	char whole[] = "check_workers.XXXXXX", cut[] = "check_workers.XXXXXX";
 	int of_whole = mkstemp(whole), of_cut = mkstemp(cut);
-	struct vg_saving saving = { 0 };
+	struct vg_symbol_saver saver = { 0 };
 
 	ck_assert_int_eq(write(of_whole, magic, 4), 4);
 	for (size_t bytes = 0; bytes < 4; bytes++) {
 		int rc;
 
 		ck_assert_int_eq(pwrite(of_cut, magic, bytes, 0), (ssize_t)bytes);
-		/* One call behind the other: on the stack stands what the first has read. */
-		rc = vg_saving_add(&saving, whole, 4, false) | vg_saving_add(&saving, cut, (off_t)bytes, false);
+		/* The second call's stack memory still holds the first file's magic number. */
+		rc = vg_symbol_saver_add(&saver, whole, 4, false) |
+		     vg_symbol_saver_add(&saver, cut, (off_t)bytes, false);
 		ck_assert_int_eq(rc, 0);
 	}
-	ck_assert_uint_eq(saving.files.count, 4);
-	vg_saving_free(&saving);
+	ck_assert_uint_eq(saver.files.count, 4);
+	vg_symbol_saver_free(&saver);
 	close(of_whole);
 	close(of_cut);
 	unlink(whole);
@@ -205,10 +205,10 @@ Suite *workers_suite(void)
 	TCase *tests = tcase_create("workers");
 
 	tcase_set_timeout(tests, 60);
-	tcase_add_loop_test(tests, one_job_does_not_harm_the_others, 0, 3);
-	tcase_add_test(tests, job_has_neither_a_terminal_nor_the_output_of_another);
-	tcase_add_test(tests, says_when_there_can_be_no_process);
-	tcase_add_test(tests, short_files_are_no_elf);
+	tcase_add_loop_test(tests, failed_jobs_do_not_harm_others, 0, 3);
+	tcase_add_test(tests, job_cannot_reach_terminal_or_other_outputs);
+	tcase_add_test(tests, failure_to_create_a_process);
+	tcase_add_test(tests, short_files_are_not_elf);
 	suite_add_tcase(suite, tests);
 	return suite;
 }

@@ -72,7 +72,7 @@ void fixture_sample(struct fixture *fixture, uint32_t thread, uint32_t stack, ui
 
 void fixture_read(struct fixture *fixture, bool truncated)
 {
-	struct vg_named totals[] = { { "samples", 5 } };
+	struct vg_named_value totals[] = { { "samples", 5 } };
 	unsigned char *bytes;
 	size_t length;
 

@@ -1,20 +1,20 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* runner [SUITE ...]: runs the suites, all of them if none is named, and reports in TAP. */
+/* runner [SUITE ...]: runs these suites, or all suites if none is named, and reports in TAP. */
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "tests/unit/suites.h"
 
-/* libcheck keeps a message for every assertion that holds.  Freed chunks stay in AddressSanitizer's quarantine (256 MiB by
-   default), and the leak check at the end of each test walks all of them: 0.1 s a test. */
+/* libcheck keeps a message for every assertion that holds. AddressSanitizer keeps freed memory in its quarantine (256
+ * MiB by default), and the leak check at the end of each test searches all of it: 0.1 s a test. */
 const char *__asan_default_options(void);
 const char *__asan_default_options(void)
 {
 	return "quarantine_size_mb=8";
 }
 
-/* libcheck moves a buffer of this size once for every message it reads.  A longer message ends the runner. */
+/* libcheck allocates a buffer of this size for every message. A longer message ends the runner. */
 #define MESSAGE_MAX_BYTES 1024
 
 #define SUITE_ENTRY(name) { #name, name##_suite },
@@ -24,7 +24,7 @@ static const struct {
 	Suite *(*make)(void);
 } suites[] = { VG_SUITES(SUITE_ENTRY) };
 
-static int wanted(const char *name, int argc, char **argv)
+static int is_selected(const char *name, int argc, char **argv)
 {
 	for (int i = 1; i < argc; i++) {
 		if (strcmp(argv[i], name) == 0)
@@ -39,11 +39,11 @@ int main(int argc, char **argv)
 	int count = 0, failed;
 
 	check_set_max_msg_size(MESSAGE_MAX_BYTES);
-	/* The limit of a test whose suite sets none.  libcheck's own, four seconds, is too short on a busy machine. */
+	/* The time limit of a test whose suite sets none. libcheck's default, 4 s, is too short on a busy machine. */
 	setenv("CK_DEFAULT_TIMEOUT", "60", 0);
 	runner = srunner_create(NULL);
 	for (size_t i = 0; i < sizeof suites / sizeof *suites; i++) {
-		if (wanted(suites[i].name, argc, argv)) {
+		if (is_selected(suites[i].name, argc, argv)) {
 			srunner_add_suite(runner, suites[i].make());
 			count++;
 		}

@@ -4,13 +4,14 @@
 
 #include <check.h>
 
-/* One suite a file: check_NAME.c defines NAME_suite().  The runner runs those of this list. */
+/* One suite per file: check_NAME.c defines NAME_suite(). The runner knows the suites of this list. */
 #define VG_SUITES(each) \
-	each(answers) \
+	each(symbolization) \
 	each(breakpad) \
 	each(capture) \
 	each(changes) \
 	each(chunk) \
+	each(code_rows) \
 	each(confine) \
 	each(counters) \
 	each(cursor) \
@@ -23,14 +24,18 @@
 	each(frames) \
 	each(intern) \
 	each(json) \
+	each(lane) \
+	each(modules) \
 	each(number) \
 	each(outfile) \
 	each(policy) \
 	each(print) \
 	each(priority) \
 	each(profile) \
+	each(ranges) \
 	each(resolve) \
-	each(spans) \
+	each(sections) \
+	each(intervals) \
 	each(speedscope) \
 	each(store) \
 	each(symbols_table) \

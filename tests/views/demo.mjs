@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
-// demo.mjs DIRECTORY: what the demo left there is what its threads did.
+// demo.mjs DIRECTORY: checks that the demo's files in that directory show what its threads did.
 import { readFileSync } from "node:fs";
 import assert from "node:assert/strict";
 
@@ -11,30 +11,30 @@ const graph = read("life.speedscope.json");
 const frames = graph.shared.frames;
 const output = readFileSync(`${directory}/output`, "utf8");
 
-// One profile a thread, under its name.
+// There is one profile for each thread, with its name.
 assert.deepEqual(graph.profiles.map((profile) => profile.name).sort(),
 	["clock", "life", "worker-0", "worker-1"]);
 
-// Every address of the program has its name.
+// Every address of the program has a function name.
 for (const frame of frames)
-	assert.ok(!/^life\+0x/.test(frame.name), `a frame without a name: ${frame.name}`);
+	assert.ok(!/^life\+0x/.test(frame.name), `a frame without a function name: ${frame.name}`);
 
-// Weights add up to the time that the threads lived, by their own clocks; the end of one that ended
-// between two looks, which may be an eighth of a second apart, is a guess.
+// For each thread, the sum of weights equals the time that the thread lived by its own clock.  If a thread exits
+// between two activity reads, which may be 0.125 s apart, the time of its exit is estimated.
 for (const profile of graph.profiles) {
 	const ran = Number(new RegExp(`^${profile.name} ran for ([0-9.]+) s$`, "m").exec(output)[1]);
 	const seconds = profile.weights.reduce((sum, weight) => sum + weight, 0) / 1e9;
 	assert.ok(Math.abs(seconds - ran) < Math.max(0.02 * ran, 0.15),
-		`${profile.name}: ${seconds} s of weights, but it ran for ${ran} s`);
+		`${profile.name}: ${seconds} s of weights, and it ran for ${ran} s`);
 }
 
-// The hot function of the workers is on top of theirs, and of all that runs.
+// neighbours() is the hottest function of each worker, and the hottest of all functions that run.
 const busy = (list) => list.filter((entry) => !/nanosleep/.test(entry.name))[0].name;
 for (const thread of report.threads.filter((entry) => /^worker/.test(entry.name)))
 	assert.equal(thread.functions[0].name, "neighbours");
 assert.equal(busy(report.functions), "neighbours");
 
-// The recursion is as deep as the snake is long, inlined calls counted, and no deeper.
+// The recursion is as deep as the snake is long, inlined calls included.
 let deepest = 0;
 for (const profile of graph.profiles) {
 	for (const stack of profile.samples) {

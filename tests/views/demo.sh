@@ -1,14 +1,14 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT OR Apache-2.0
 #
-# The demo from end to end, and its flame graph in the real Speedscope.
+# The demo runs as it does for a user, and the real Speedscope shows its flame graph.
 set -eu
 . "${SRCDIR:?}/tests/lib.sh"
-# The demo finds the helper of the build without being told where it is.
+# Without VIGNETTED: the demo finds the helper of the build.
 (unset VIGNETTED; CFLAGS="-O2 -g ${SANITIZE-}" sh "$SRCDIR/examples/demo.sh" "$dir") >"$dir/output"
 cat "$dir/output"
 for file in life.vgp symbols life.resolved.vgp life.speedscope.json; do
-	[ -s "$dir/$file" ] || fail "the demo left no $file"
+	[ -s "$dir/$file" ] || fail "the demo has not written $file"
 done
 [ ! -e "$dir/life.vgp.part" ] || fail "the demo left life.vgp.part"
 "$VGTOOL" info --json "$dir/life.resolved.vgp" >"$dir/info.json"

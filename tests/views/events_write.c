@@ -3,13 +3,13 @@
  * Writes profiles with events, for tests of the views.
  *
  *     events_write story OUT [PERCENT [SEED]]    a server of two threads, with known times
- *     events_write HOSTILE OUT [N]               what no honest recorder would write
+ *     events_write KIND OUT [N]                  profiles that the helper would not write: orphans, crossed, open,
+ *                                                backwards, many, fat
  *
- * The story: "main" (tid 100) serves ten requests of 10 ms, 2 ms of it in "parse" (PERCENT of it:
- * 100) and 3 ms in "reply"; each hands a detached "job" to "worker" (tid 101), where it ends 5 ms
- * after the request began; an instant and a counter in each.  At the end "shutdown" stays open.
- * Samples are 1 ms apart, in main -> parse, main -> reply or main.  With a SEED the times of parse
- * and reply differ by up to 2%.
+ * The story: the thread "main" (tid 100) serves ten requests of 10 ms.  2 ms of each are in "parse" (times PERCENT /
+ * 100), and 3 ms in "reply".  Each request begins a detached "job", which the thread "worker" (tid 101) ends 5 ms after
+ * the begin of the request.  Each request has an instant and a counter.  At the end "shutdown" stays open.  Samples are
+ * 1 ms apart, in main -> parse, main -> reply or main.  With a SEED the times of parse and reply vary by up to 2 %.
  */
 #include <fcntl.h>
 #include <stdio.h>
@@ -28,11 +28,11 @@ static struct vg_writer writer;
 static uint64_t now_ns, token;
 static unsigned long seed;
 
-static void event(enum vg_event_what what, uint32_t thread, uint32_t label, uint64_t value,
+static void event(enum vg_event_type what, uint32_t thread, uint32_t label, uint64_t value,
 		  uint64_t of, uint64_t parent)
 {
 	vg_writer_event(&writer, &(struct vg_writer_event){
-		.what = what, .thread = thread, .time_ns = now_ns, .token = of, .value = value,
+		.type = what, .thread = thread, .time_ns = now_ns, .token = of, .value = value,
 		.parent = parent, .label = label, .kind = label == VG_NONE ? VG_NONE : KIND });
 }
 
@@ -51,7 +51,7 @@ static uint64_t vary(uint64_t ns)
 	return ns - ns / 50 + (seed >> 33) % (ns / 25);
 }
 
-/* An interval of that length, sampled once a millisecond. */
+/* Writes an interval of that length, with a sample every millisecond. */
 static void inner(uint32_t label, uint32_t stack, uint64_t length_ns, uint64_t parent)
 {
 	uint64_t of = ++token;
@@ -104,7 +104,7 @@ static void story(unsigned percent)
 	now_ns += 10 * MS;
 }
 
-/* Ends without begins, and begins of what has begun. */
+/* Ends without a begin, and second begins. */
 static void orphans(unsigned long count)
 {
 	for (unsigned long i = 0; i < count; i++) {
@@ -114,7 +114,7 @@ static void orphans(unsigned long count)
 	}
 }
 
-/* All open within each other, the ends in the order of the begins; or no ends at all. */
+/* All intervals are open at the same time, and end in the order of their begins, or never. */
 static void nested(unsigned long count, bool ends)
 {
 	for (unsigned long i = 1; i <= count; i++, now_ns += 10)
@@ -123,6 +123,7 @@ static void nested(unsigned long count, bool ends)
 		event(VG_EVENT_END, 0, VG_NONE, 0, i, 0);
 }
 
+/* Intervals in reverse order of time, with ends before their begins or very late, and extreme counters. */
 static void backwards(unsigned long count)
 {
 	for (unsigned long i = 1; i <= count; i++) {
@@ -134,7 +135,7 @@ static void backwards(unsigned long count)
 	}
 }
 
-/* As many different labels as events. */
+/* Each interval has a label of its own. */
 static void many(unsigned long count)
 {
 	char text[32];
@@ -150,14 +151,14 @@ static void many(unsigned long count)
 	}
 }
 
-/* Stacks that differ in their leaf, of 2,000 functions with the longest name that there is. */
+/* Stacks that differ in their leaf frame, with 2,000 frames in a function of the longest possible name. */
 static void fat(unsigned long count)
 {
 	static char name[VG_NAME_MAX_BYTES + 1];
 	uint32_t id = VG_STACK_ROOTS;
 
 	memset(name, 'f', VG_NAME_MAX_BYTES);
-	vg_writer_code(&writer, 0x2000, 1, name);
+	vg_writer_jit_code(&writer, 0x2000, 1, name);
 	for (; id < VG_STACK_ROOTS + 2000; id++)
 		vg_writer_stack(&writer, id, id == VG_STACK_ROOTS ? VG_WALK_ROOT : id - 1, VG_NONE, 0x2000, 0);
 	for (unsigned long i = 0; i < count; i++, now_ns += MS) {
@@ -166,7 +167,7 @@ static void fat(unsigned long count)
 	}
 }
 
-static bool write_what(const char *what, unsigned long n)
+static bool profile_write(const char *what, unsigned long n)
 {
 	if (strcmp(what, "story") == 0)
 		story((unsigned)(n > 0 ? n : 100));
@@ -206,7 +207,7 @@ int main(int argc, char **argv)
 	vg_writer_thread(&writer, &(struct vg_thread){ .id = 1, .tid = 101 }, "worker");
 	for (uint32_t i = 0; i < LABELS; i++)
 		vg_writer_label(&writer, i, labels[i], strlen(labels[i]));
-	if (!write_what(argv[1], n))
+	if (!profile_write(argv[1], n))
 		return 2;
 	return vg_writer_end(&writer, "done", now_ns, NULL, 0) == 0 ? 0 : 1;
 }

@@ -1,16 +1,17 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT OR Apache-2.0
 #
-# Every command that vgtool has is confined before it opens what strangers may have written.  The
-# commands come from its own usage: one that is not in the table below fails the test, and so does one
-# that does not open its files at all, for then nothing would be tested.  A kernel without seccomp costs
-# a line of warning; a filter that cannot be loaded is an error, and no stranger's file is opened.
+# Every command of vgtool is confined before it opens an untrusted file.  The test reads the commands from vgtool's
+# usage text.  It fails if a command is not in the table below, or does not open its files, because then nothing is
+# tested.  On a kernel without seccomp vgtool prints a warning.  If the filter cannot be loaded for another reason,
+# vgtool fails and opens no untrusted file.
 set -eu
 . "${SRCDIR:?}/tests/lib.sh"
 : "${CC:?}"
 cd "$dir"
 
-# What a command is called with, and which files of these are a stranger's.
+# arguments COMMAND: prints arguments for the command.  untrusted COMMAND: prints patterns of the untrusted files that
+# the command then opens.
 arguments() {
 	case $1 in
 	info | report | audit | dump | summary | folded | chrome) echo "one.vgp" ;;
@@ -23,7 +24,7 @@ arguments() {
 	symbols) echo "-o saved program" ;;
 	esac
 }
-strangers() {
+untrusted() {
 	case $1 in
 	symbols) echo program ;;
 	store) echo '[^"]*\.sym' ;;
@@ -45,7 +46,7 @@ $CC -g -O1 -Wl,--build-id=sha1 -o program program.c
 "$VIGNETTED" -o one.vgp --rate 500 --duration 1 -- ./program 2>err || fail "$(cat err)"
 cp one.vgp two.vgp
 "$VGTOOL" symbols -o store program >/dev/null
-# A program's own id is none of the store's matter: `missing` does not look into its files.
+
 
 commands=$("$VGTOOL" --help | awk '/^  [a-z]/ { print $1 }')
 [ "$(echo "$commands" | wc -l)" -ge 10 ] || fail "vgtool --help shows only: $commands"
@@ -57,13 +58,13 @@ for command in $commands; do
 	status=0
 	strace -f -qq -o trace -e trace=openat,open,seccomp,landlock_restrict_self \
 		"$VGTOOL" $command $given >out 2>err || status=$?
-	# 1 is also what some have to say of what they found.
+	# For some commands status 1 is a result and not an error.
 	[ $status -le 1 ] || fail "$command $given: status $status: $(cat err)"
 	confined=$(grep -nE 'seccomp\(SECCOMP_SET_MODE_FILTER, .*\{.*= 0$' trace | head -n 1 | cut -d : -f 1)
 	[ -n "$confined" ] || fail "$command is not confined by seccomp"
 	! grep -q 'landlock_restrict_self.* = 0' trace || landlock=$((landlock + 1))
-	for pattern in $(strangers "$command"); do
-		# O_PATH names a file and cannot read it.
+	for pattern in $(untrusted "$command"); do
+		# A descriptor with O_PATH names a file and cannot read it.
 		opened=$(grep -nE "open(at)?\(.*$pattern\".* = [0-9]+\$" trace | grep -v O_PATH | head -n 1 | cut -d : -f 1)
 		[ -n "$opened" ] || fail "$command does not open $pattern"
 		[ "$opened" -ge "$confined" ] ||
@@ -71,9 +72,9 @@ for command in $commands; do
 	done
 done
 
-# ---- what cannot be confined ----
+# ---- systems on which vgtool cannot be confined ----
 
-# without_seccomp ERRNO PROGRAM...: as on a kernel whose calls that load a filter fail so
+# without_seccomp ERRNO PROGRAM...: runs the program as on a kernel where loading a filter fails with that error
 cat >without_seccomp.c <<'END'
 #include <linux/filter.h>
 #include <linux/seccomp.h>
@@ -107,7 +108,7 @@ for command in $commands; do
 	status=0
 	./without_seccomp $EINVAL "$VGTOOL" $command $given >out 2>err || status=$?
 	[ $status -le 1 ] || fail "$command without seccomp: status $status: $(cat err)"
-	[ "$(grep -c 'has no seccomp' err)" = 1 ] || fail "$command without seccomp warns so: $(cat err)"
+	[ "$(grep -c 'has no seccomp' err)" = 1 ] || fail "$command without seccomp: not one warning: $(cat err)"
 
 	rm -rf saved out.json out.vgp
 	status=0
@@ -115,11 +116,11 @@ for command in $commands; do
 		status=$?
 	[ $status != 0 ] && grep -q 'cannot confine' err || fail "$command with a filter that fails: $(cat err)"
 	[ ! -s out ] || fail "$command with a filter that fails prints $(head -n 1 out)"
-	for pattern in $(strangers "$command"); do
+	for pattern in $(untrusted "$command"); do
 		! grep -E "open(at)?\(.*$pattern\".* = [0-9]+\$" trace | grep -v O_PATH ||
 			fail "$command with a filter that fails opens $pattern"
 	done
 done
-# Where the kernel has it, it is for all.
+# If the kernel has Landlock, it confines all commands.
 [ $landlock = 0 ] || [ $landlock = "$(echo "$commands" | wc -l)" ] ||
 	fail "Landlock confines only $landlock of: $(echo $commands)"

@@ -1,19 +1,19 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //
-// The two halves of tests/views/speedscope.sh around the browser:
-//   prepare FILE SCHEMA DIR      checks FILE by Speedscope's schema and by what that leaves out;
-//                                writes DIR/load.js, which hands FILE to the page
-//   judge FILE PAGE TITLE [TEXT] looks at the page that came of it
+// The steps of tests/views/speedscope.sh before and after the browser:
+//   prepare FILE SCHEMA DIR      checks FILE with Speedscope's schema, and rules that the schema does not have; writes
+//                                DIR/load.js, with which the page loads FILE
+//   judge FILE PAGE TITLE [TEXT] checks the page that the browser has written
 import fs from "node:fs";
 import path from "node:path";
 
-function fail(sentence) {
-	console.error(`speedscope: ${sentence}`);
+function fail(message) {
+	console.error(`speedscope: ${message}`);
 	process.exit(1);
 }
 
-// As much of JSON Schema (draft 7) as the schema uses; a keyword not known here is an error, so
-// that nothing goes unchecked.
+// The part of JSON Schema (draft 7) that Speedscope's schema uses.  Any other keyword is an error, so that no rule
+// stays unchecked.
 const annotations = new Set(["title", "description", "$schema", "definitions"]);
 
 function typeOf(value) {
@@ -47,7 +47,7 @@ function matches(value, schema, root) {
 	return true;
 }
 
-// Opened and closed like brackets, in order of time, and nothing left open: all that Speedscope wants.
+// Frames open and close like brackets, in the order of time, and all are closed.
 function eventsCheck(profile, frames) {
 	const open = [];
 	let now = profile.startValue;
@@ -93,7 +93,7 @@ function prepare(file, schemaFile, scratch) {
 		profileCheck(profile, view.shared.frames);
 	const keys = new Set(view.shared.frames.map((f) => JSON.stringify([f.name, f.file, f.line])));
 	if (keys.size !== view.shared.frames.length)
-		fail("a frame occurs twice");
+		fail("the file has a frame twice");
 	fs.writeFileSync(path.join(scratch, "load.js"), "speedscope.loadFileFromBase64(" +
 		`${JSON.stringify(path.basename(file))}, "${bytes.toString("base64")}");\n`);
 }
@@ -111,7 +111,7 @@ function judge(file, page, title, ...expected) {
 	const text = textOf(html);
 
 	if (html.includes("Something went wrong"))
-		fail("Speedscope says: Something went wrong");
+		fail("Speedscope shows: Something went wrong");
 	if (!textOf(shown).includes(title) || shown === "speedscope")
 		fail(`the title is "${shown}", without "${title}"`);
 	for (const part of [view.profiles[view.activeProfileIndex].name, ...expected]) {

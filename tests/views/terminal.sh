@@ -1,16 +1,16 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT OR Apache-2.0
 #
-# What a stranger wrote is shown by a terminal and not obeyed: the words of a false helper, the name of
-# a tracer, the module of a symbol file, and every string of a profile, in all that the programs print.
-# tests/views/stranger.c has them.  Output is the same whether it goes to a terminal or not.
+# No output of the programs has untrusted bytes that a terminal would obey: messages of a fake helper, the name of a
+# tracer, the module of a symbol file, every string of a profile.  tests/views/untrusted.c writes them.  Output is the
+# same to a terminal and to a file.
 set -eu
 . "${SRCDIR:?}/tests/lib.sh"
 : "${VGCTL:?}"
-stranger=$BUILDDIR/tests/views/stranger
+untrusted=$BUILDDIR/tests/views/untrusted
 cd "$dir"
 
-# shown WORDS COMMAND...: prints the words, nothing that a terminal obeys, and no line that is forged
+# shown WORDS COMMAND...: fails unless the command prints these words, nothing that a terminal obeys, and no forged line
 shown() {
 	words=$1
 	shift
@@ -18,7 +18,7 @@ shown() {
 	for word in $words; do
 		grep -aqF -e "$word" out || fail "$*: no $word in: $(LC_ALL=C tr -c '\n -~' '?' <out | head -n 1 | cut -c 1-160)"
 	done
-	iconv -f utf-8 -t utf-8 <out >/dev/null 2>&1 || fail "$*: its output is no UTF-8"
+	iconv -f utf-8 -t utf-8 <out >/dev/null 2>&1 || fail "$*: its output is not UTF-8"
 	tr -d '\n' <out >line
 	! LC_ALL=C grep -aqP '[\x00-\x1f\x7f]|\xc2[\x80-\x9f]|\xe2\x80[\xa8-\xae]|\xe2\x81[\xa6-\xa9]' line ||
 		fail "$*: a terminal would obey $(LC_ALL=C grep -aoP \
@@ -26,9 +26,9 @@ shown() {
 	! grep -aq '^forged' out || fail "$*: a forged line"
 }
 
-# ---- a false helper ----
+# ---- a fake helper ----
 mkdir -m 700 helpers
-started helper "$stranger" helper "$dir/helpers"
+started helper "$untrusted" helper "$dir/helpers"
 helper=$(cat helper)
 shown 'program-\x1b]0;owned' "$VGCTL" --directory helpers list
 shown 'program-\x1b]0;owned' "$VGCTL" --directory helpers status "$helper"
@@ -40,7 +40,7 @@ shown 'failure-\x1b]0;owned' "$VGCTL" --directory helpers mark "$helper" label
 # ---- the name of a tracer ----
 sleep 1000 & target=$!
 pids="$pids $target"
-started tracer "$stranger" tracer $target
+started tracer "$untrusted" tracer $target
 shown 'tracer\x1b[1m\x07\x9b1m' "$VIGNETTED" --pid $target -o traced.vgp
 
 # ---- the names of files ----
@@ -57,9 +57,9 @@ shown 'module-\x1b]0;owned\x07\x9b31m\u009b31m\x7f\u202eend' "$VGTOOL" store sto
 shown 'module-\u001b]0;owned' "$VGTOOL" store --json store
 
 # ---- a profile ----
-"$stranger" profile evil.vgp
+"$untrusted" profile evil.vgp
 cp evil.vgp other.vgp
-# The reader keeps one ? for each byte of what a terminal would obey.
+# The reader replaces each byte that a terminal would obey by one ?.
 q='?]0;owned??forged?31m??31m?????end'
 f='?]0:owned??forged?31m??31m?????end'
 shown "program-$q mode-$q writer-$q arch-$q counter-$q lost-$q cost-$q module-$q end-$q" "$VGTOOL" info evil.vgp
@@ -80,7 +80,7 @@ shown "function-$q label-$q" "$VGTOOL" speedscope evil.vgp
 shown "function-$q label-$q" "$VGTOOL" chrome evil.vgp
 e='\x1b]0;owned\x07\x0aforged\x9b31m\u009b31m\x7f\u202e\x09end'
 shown "program-$e thread-$e label-$e function-$e module-$e code-$e file-$e" "$VGTOOL" audit evil.vgp
-# JSON has no bytes, and a replacement for what is no character.
+# JSON escapes control characters, and replaces bytes that are not UTF-8.
 shown 'thread-\u001b]0;owned\u0007\nforged' "$VGTOOL" audit --json evil.vgp
 shown 'label-\u001b]0;owned\u0007\nforged 31m\u009b31m\u007f\u202e\tend' "$VGTOOL" dump evil.vgp
 
@@ -90,5 +90,5 @@ ${CC:-cc} -x cpp-output -w -g -shared -fPIC -Wl,--build-id=sha1 -Wl,-soname,"son
 shown 'soname-?]0;owned' "$VGTOOL" symbols evil.so
 shown 'soname-?]0;owned' "$VGTOOL" symbols -o saved evil.so
 
-# A binary, which a terminal is not for.
+# vgtool does not write a binary file to a terminal.
 shown terminal sh -c "script -qec '$VGTOOL recover -o - evil.vgp' /dev/null | tr -d '\\r'"

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //
-//   views.mjs story DIR      the views of the story agree with each other and with what it tells
-//   views.mjs phases DIR     a program's intervals last as long as its own clock says
-//   views.mjs markers DIR    what Mozilla's profiler-cli found in the trace is what is in it
+//   views.mjs story DIR      the views of the story agree with each other and with its known times
+//   views.mjs phases DIR     a program's intervals are as long as the program has measured
+//   views.mjs markers DIR    Mozilla's profiler-cli finds all markers of the trace
 import { existsSync, readFileSync } from "node:fs";
 import assert from "node:assert/strict";
 
@@ -24,7 +24,7 @@ function story() {
 		assert.equal(rows[label].open, label === "shutdown" ? 1 : 0, label);
 		assert.equal(rows[label].detached, label === "job", label);
 	}
-	// Self times add up to the time in which any was open.
+	// The sum of self times is the time in which any interval was open.
 	assert.equal(sum(summary.intervals.filter((row) => !row.detached).map((row) => row.self_ns)), 110 * ms);
 	assert.deepEqual(summary.counters.map((row) => [row.label, row.min, row.max, row.last]),
 		[["queue", -9, 0, -9]]);
@@ -55,21 +55,21 @@ function phases() {
 	const clock = {};
 
 	for (const line of text("phases.out").trim().split("\n")) {
-		const [label, inside, outside] = line.split(" ");
+		const [label, inside_ns, around_ns] = line.split(" ");
 		clock[label] ??= [0, 0];
-		clock[label][0] += Number(inside);
-		clock[label][1] += Number(outside);
+		clock[label][0] += Number(inside_ns);
+		clock[label][1] += Number(around_ns);
 	}
 	for (const label of ["parse", "write"]) {
 		assert.equal(rows[label].count, 3);
 		assert.ok(rows[label].total_ns >= 0.999 * clock[label][0] && rows[label].total_ns <= 1.001 * clock[label][1],
-			`${label}: ${rows[label].total_ns} ns, and its own clock says ${clock[label]}`);
+			`${label}: ${rows[label].total_ns} ns, and the program measured ${clock[label]}`);
 	}
 	assert.equal(rows.run.open, 0);
 	assert.equal(read("killed.json").intervals.find((row) => row.label === "run").open, 1);
 	assert.ok(read("killed.json").intervals.find((row) => row.label === "parse").count >= 2);
 
-	// A sample's interval is the one that its function was in.
+	// Samples are in the interval in which their function ran.
 	const inside = (name) => sum(read("parse.json").functions.filter((row) => row.name === name)
 		.map((row) => row.total_samples));
 	assert.ok(inside("work_parse") > 10, `${inside("work_parse")} samples in parse`);
@@ -79,7 +79,7 @@ function phases() {
 
 function markers() {
 	const events = read("trace.json").traceEvents;
-	// Halves of an asynchronous one are one marker; counters are no markers.
+	// The two halves of an asynchronous event are one marker.  Counters are not markers.
 	const marks = events.filter((event) => ["X", "b", "i"].includes(event.ph)).length;
 	const found = sum(read("threads.out").threads.map((thread) => thread.markerCount));
 
@@ -91,7 +91,7 @@ function markers() {
 			.map((row) => [row.name, row.selfSamples]),
 		[["main", 50], ["reply_it", 30], ["parse_it", 20]]);
 	}
-	console.log(`${found} markers in profiler-cli as in the trace`);
+	console.log(`${found} markers in profiler-cli and in the trace`);
 }
 
 ({ story, phases, markers })[step]();

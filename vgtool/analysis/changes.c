@@ -6,7 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What the shares of a side are of: all samples for functions, all self time for labels. */
+/* The times that count as 100 % on one side: the mean time of all samples for functions, and the sum of the mean self
+ * times of all labels for labels. */
 struct whole {
 	double functions, labels;
 };
@@ -26,15 +27,15 @@ double vg_change_percent(const struct vg_spread *a, const struct vg_spread *b)
 static void whole_add(struct whole *whole, const struct vg_measure_row *row,
 		      const struct vg_spread *self)
 {
-	if (row->what == VG_MEASURE_WHOLE)
+	if (row->type == VG_MEASURE_WHOLE)
 		whole->functions = self->mean;
 	else if (is_label(row))
 		whole->labels += self->mean;
 }
 
-static bool share_counts(const struct vg_changes *changes, double part, double whole)
+static bool share_is_large(const struct vg_changes *changes, double part, double whole)
 {
-	return part > 0 && part * 100 >= changes->at_least * whole;
+	return part > 0 && part * 100 >= changes->min_share_percent * whole;
 }
 
 static void change_judge(const struct vg_changes *changes, struct vg_change *change,
@@ -45,10 +46,10 @@ static void change_judge(const struct vg_changes *changes, struct vg_change *cha
 	const struct vg_spread_change *by = changes->by_total ? &change->total : &change->self;
 	bool label = is_label(change->row);
 
-	change->counts = share_counts(changes, of_a->mean, label ? a->labels : a->functions) ||
-			 share_counts(changes, of_b->mean, label ? b->labels : b->functions);
-	change->fails = changes->fail_above >= 0 && change->counts && by->change > 0 &&
-			vg_change_percent(of_a, of_b) > changes->fail_above &&
+	change->is_large = share_is_large(changes, of_a->mean, label ? a->labels : a->functions) ||
+			 share_is_large(changes, of_b->mean, label ? b->labels : b->functions);
+	change->fails = changes->fail_above_percent >= 0 && change->is_large && by->change > 0 &&
+			vg_change_percent(of_a, of_b) > changes->fail_above_percent &&
 			(!by->has_margin || by->change > by->margin);
 }
 

@@ -27,8 +27,9 @@ static int function_number(struct vg_frames *frames, const struct vg_function *f
 	return key_number(frames, &key, number);
 }
 
-/* Negative numbers are libseccomp's own. */
-static void call_print(char *room, size_t room_bytes, const char *arch, uint64_t number)
+/* seccomp_syscall_resolve_num_arch(3) takes an int, and negative numbers mean pseudo calls of libseccomp.  So a number
+ * above INT_MAX must not be converted to int. */
+static void syscall_name_print(char *room, size_t room_bytes, const char *arch, uint64_t number)
 {
 	uint32_t token = seccomp_arch_resolve_name(arch);
 	char *call = token != 0 && number <= INT_MAX ? seccomp_syscall_resolve_num_arch(token, (int)number) : NULL;
@@ -46,17 +47,17 @@ static int address_number(struct vg_frames *frames, const struct vg_stack *stack
 	char name[VG_NAME_MAX_BYTES + 32];
 	int rc;
 
-	if (stack->found == VG_FOUND_CALL) {
-		call_print(name, sizeof name, vg_profile_text(frames->profile, frames->profile->header.arch),
-			   stack->address);
+	if (stack->found_by == VG_FOUND_BY_SYSTEM_CALL) {
+		syscall_name_print(name, sizeof name, vg_profile_text(frames->profile, frames->profile->header.arch),
+				   stack->address);
 	} else if (stack->module != VG_NONE) {
 		key.module = frames->profile->modules.items[stack->module].name;
 		snprintf(name, sizeof name, "%s+0x%" PRIx64,
 			 vg_profile_text(frames->profile, key.module), stack->address);
-	} else if (vg_profile_code(frames->profile, stack->address) != VG_NONE) {
+	} else if (vg_profile_jit_name(frames->profile, stack->address) != VG_NONE) {
 		snprintf(name, sizeof name, "%s",
 			 vg_profile_text(frames->profile,
-					 vg_profile_code(frames->profile, stack->address)));
+					 vg_profile_jit_name(frames->profile, stack->address)));
 	} else {
 		snprintf(name, sizeof name, "0x%" PRIx64, stack->address);
 	}
@@ -72,10 +73,10 @@ static int node_build(struct vg_frames *frames, const struct vg_stack *stack,
 	size_t count;
 
 	lines = vg_profile_symbol(profile, stack->module, stack->address, &count);
-	if (stack->found == VG_FOUND_CALL)
+	if (stack->found_by == VG_FOUND_BY_SYSTEM_CALL)
 		count = 0;
-	node->lines = (uint32_t)(count < VG_FRAME_INLINES_MAX ? count : VG_FRAME_INLINES_MAX);
-	if (node->lines == 0)
+	node->line_count = (uint32_t)(count < VG_FRAME_INLINES_MAX ? count : VG_FRAME_INLINES_MAX);
+	if (node->line_count == 0)
 		return address_number(frames, stack, &node->first);
 	node->first = (uint32_t)(lines - profile->symbol_lines.items);
 	return 0;
@@ -108,7 +109,7 @@ void vg_frames_free(struct vg_frames *frames)
 
 size_t vg_frames_count(const struct vg_frames *frames, uint32_t node)
 {
-	return frames->nodes[node].lines > 0 ? frames->nodes[node].lines : 1;
+	return frames->nodes[node].line_count > 0 ? frames->nodes[node].line_count : 1;
 }
 
 struct vg_frame vg_frames_at(const struct vg_frames *frames, uint32_t node, size_t i)
@@ -116,11 +117,11 @@ struct vg_frame vg_frames_at(const struct vg_frames *frames, uint32_t node, size
 	const struct vg_frame_node *at = &frames->nodes[node];
 	const struct vg_symbol_line *line;
 
-	if (at->lines == 0)
+	if (at->line_count == 0)
 		return (struct vg_frame){ at->first, 0, false };
 	line = &frames->profile->symbol_lines.items[at->first + i];
 	return (struct vg_frame){ frames->by_function[line->function], line->line,
-				  i + 1 < at->lines };
+				  i + 1 < at->line_count };
 }
 
 struct vg_function_view vg_frames_function(const struct vg_frames *frames, uint32_t function)
@@ -129,7 +130,7 @@ struct vg_function_view vg_frames_function(const struct vg_frames *frames, uint3
 	struct vg_frame_key key;
 
 	memcpy(&key, vg_intern_bytes(&frames->keys, function, NULL), sizeof key);
-	view.name = key.made_up ? vg_intern_text(&frames->names, key.name) :
+	view.name = key.is_synthetic ? vg_intern_text(&frames->names, key.name) :
 		    vg_profile_text(frames->profile, key.name);
 	view.file = vg_profile_text(frames->profile, key.file);
 	view.module = vg_profile_text(frames->profile, key.module);

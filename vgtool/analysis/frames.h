@@ -9,36 +9,43 @@
 #include "profile/model.h"
 
 /*
- * What the views show for a node of the stack tree: one frame for each function that is there,
- * inlined ones included.
+ * The frames that views show for each node of the stack tree: one frame for each function at the node's address,
+ * inlined functions included.
  *
- * A function gets a dense number by its name, file and module, so that views count functions and
- * not addresses.  A frame without symbols is a function of its own for each address, named
- * "module+0x1234", or "0x7f..." where no module is known.  The system call that a thread waits in
- * is a frame too, innermost: "[epoll_wait]".
+ * Functions have the numbers 0, 1, 2, ...  Functions with the same name, file and module have the same number, so that
+ * views count functions and not addresses.  An address without symbols is a function of its own, named "module+0x1234",
+ * or "0x7f..." without a module.  JIT code has its name from the perf map.  The system call that a thread waits in is a
+ * leaf frame: "[epoll_wait]".
+ *
+ *	vg_frames_build(&frames, profile);
+ *	for (size_t i = 0; i < vg_frames_count(&frames, node); i++)
+ *		puts(vg_frames_function(&frames, vg_frames_at(&frames, node, i).function).name);
+ *	vg_frames_free(&frames);
  */
 struct vg_frames {
 	const struct vg_profile *profile;  /* the caller's; must outlive this */
-	uint32_t count;                    /* of functions */
-	struct vg_intern keys;             /* struct vg_frame_key -> number */
-	struct vg_intern names;            /* those that were made up here */
-	struct vg_frame_node { uint32_t first, lines; } *nodes; /* by node: its symbol lines; or
-	                                      none, and the number of its one function */
-	uint32_t *by_function;             /* index of a profile's function -> number */
+	uint32_t count;                    /* number of functions */
+	struct vg_intern keys;             /* struct vg_frame_key -> function number */
+	struct vg_intern names;            /* synthetic names */
+	struct vg_frame_node {
+		uint32_t first;            /* index of a symbol line; if line_count is 0, the function's number */
+		uint32_t line_count;
+	} *nodes;                          /* by node */
+	uint32_t *by_function;             /* by index of a function in the profile: the function's number */
 };
 
-/* Innermost inlined functions beyond this are all that is kept of one address: only a hostile
- * profile has as many, and each node that uses the address would cost all of them. */
+/* Limit for the functions at one address; the innermost are kept.  No real program reaches it.  In a hostile profile,
+ * many nodes can have the same address, and each of these nodes would cost time for all functions at the address. */
 enum { VG_FRAME_INLINES_MAX = 1000 };
 
 struct vg_frame_key {
-	uint32_t name;
+	uint32_t name;                     /* string of the profile; if is_synthetic, id in vg_frames.names */
 	uint32_t file;
 	uint32_t module;
-	uint32_t made_up;
+	uint32_t is_synthetic;             /* 1: no symbol, so vg_frames_build() made the name */
 };
 
-/* What a number stands for.  The texts live as long as the struct vg_frames. */
+/* The names of a function number.  The texts live as long as the struct vg_frames. */
 struct vg_function_view {
 	const char *name;
 	const char *file;                  /* NULL: unknown */
@@ -51,12 +58,14 @@ struct vg_frame {
 	bool is_inline;
 };
 
-/* 0 or -ENOMEM; free in either case. */
+/* Returns 0 or -ENOMEM; call vg_frames_free() in either case. */
 int vg_frames_build(struct vg_frames *frames, const struct vg_profile *profile);
 void vg_frames_free(struct vg_frames *frames);
 
-/* How many frames a node shows, one at least; and the i-th, innermost first. */
+/* The number of frames of a node, 1 or more. */
 size_t vg_frames_count(const struct vg_frames *frames, uint32_t node);
+
+/* The i-th frame of a node, innermost first. */
 struct vg_frame vg_frames_at(const struct vg_frames *frames, uint32_t node, size_t i);
 
 struct vg_function_view vg_frames_function(const struct vg_frames *frames, uint32_t function);

@@ -11,12 +11,13 @@ struct row_key {
 	uint32_t kind, label;
 };
 
-static uint32_t sample_span(const struct vg_spans *spans, const struct vg_sample *sample)
+static uint32_t sample_interval(const struct vg_intervals *intervals, const struct vg_sample *sample)
 {
-	uint32_t span = sample->interval != 0 ? vg_spans_find(spans, sample->interval) : VG_NONE;
+	uint32_t interval = sample->interval != 0 ? vg_intervals_find(intervals, sample->interval) : VG_NONE;
 
-	/* One of another thread would be a lie, and could make many threads walk through its spans. */
-	return span != VG_NONE && spans->items.items[span].thread == sample->thread ? span : VG_NONE;
+	/* Only a hostile profile names an interval of another thread.  Ignore such an interval: if many threads named
+	 * one deeply nested interval, the table of each thread would cost time for all intervals around it. */
+	return interval != VG_NONE && intervals->items.items[interval].thread == sample->thread ? interval : VG_NONE;
 }
 
 static void weight_add(struct vg_interval_weight *weight, uint64_t ns, uint64_t samples)
@@ -26,86 +27,88 @@ static void weight_add(struct vg_interval_weight *weight, uint64_t ns, uint64_t 
 }
 
 static int row_get(struct vg_interval_table *table, struct vg_intern *keys,
-		   const struct vg_span *span, struct vg_interval_row **row)
+		   const struct vg_interval *interval, struct vg_interval_row **row)
 {
-	struct row_key key = { span->kind, span->label };
-	struct vg_interval_row fresh = { .kind = span->kind, .label = span->label };
+	struct row_key key = { interval->kind, interval->label };
+	struct vg_interval_row fresh = { .kind = interval->kind, .label = interval->label };
 	uint32_t id;
 	int rc = vg_intern(keys, &key, sizeof key, &id);
 
 	if (rc > 0)
 		rc = vg_array_push(&table->rows, &fresh);
-	/* The first row is that of no interval. */
+	/* The first row is for the samples in no interval. */
 	if (rc == 0)
 		*row = &table->rows.items[id + 1];
 	return rc < 0 ? rc : 0;
 }
 
-static int span_descending(const void *a, const void *b)
+static int interval_descending(const void *a, const void *b)
 {
 	uint32_t left = *(const uint32_t *)a, right = *(const uint32_t *)b;
 
 	return left < right ? 1 : left > right ? -1 : 0;
 }
 
-static uint32_t parent_of(const struct vg_span *span)
+static uint32_t parent_of(const struct vg_interval *interval)
 {
-	return span->detached ? VG_NONE : span->parent;
+	return interval->detached ? VG_NONE : interval->parent;
 }
 
-/* Notes the span and those that it is in, as far as they are not noted yet. */
-static int span_reach(struct vg_interval_tables *tables, uint32_t span)
+/* Adds the interval and the intervals around it to reached_list, up to the first interval that is already in the
+ * list. */
+static int interval_reach(struct vg_interval_table_maker *maker, uint32_t interval)
 {
-	for (; span != VG_NONE && !tables->reached[span];
-	     span = parent_of(&tables->spans->items.items[span])) {
-		if (vg_array_push(&tables->touched, &span) != 0)
+	for (; interval != VG_NONE && !maker->reached[interval];
+	     interval = parent_of(&maker->intervals->items.items[interval])) {
+		if (vg_array_push(&maker->reached_list, &interval) != 0)
 			return -ENOMEM;
-		tables->reached[span] = 1;
+		maker->reached[interval] = 1;
 	}
 	return 0;
 }
 
-static int span_sum(struct vg_interval_table *table, struct vg_interval_tables *tables,
-		    struct vg_intern *keys, uint32_t index)
+static int interval_sum(struct vg_interval_table *table, struct vg_interval_table_maker *maker,
+			struct vg_intern *keys, uint32_t index)
 {
-	const struct vg_span *span = &tables->spans->items.items[index];
-	struct vg_interval_weight *all = &tables->all[index], own = tables->own[index];
+	const struct vg_interval *interval = &maker->intervals->items.items[index];
+	struct vg_interval_weight *total = &maker->total[index], self = maker->self[index];
 	struct vg_interval_row *row;
-	int rc = row_get(table, keys, span, &row);
+	int rc = row_get(table, keys, interval, &row);
 
 	if (rc != 0)
 		return rc;
-	weight_add(all, own.ns, own.samples);
-	if (parent_of(span) != VG_NONE)
-		weight_add(&tables->all[parent_of(span)], all->ns, all->samples);
-	row->self_ns = vg_sum(row->self_ns, own.ns);
-	row->self_samples += own.samples;
-	if (!span->repeats) {
-		row->total_ns = vg_sum(row->total_ns, all->ns);
-		row->total_samples += all->samples;
+	weight_add(total, self.ns, self.samples);
+	if (parent_of(interval) != VG_NONE)
+		weight_add(&maker->total[parent_of(interval)], total->ns, total->samples);
+	row->self_ns = vg_sum(row->self_ns, self.ns);
+	row->self_samples += self.samples;
+	if (!interval->is_recursive) {
+		row->total_ns = vg_sum(row->total_ns, total->ns);
+		row->total_samples += total->samples;
 	}
 	return 0;
 }
 
-/* Spans come after those that they are in: backwards, all that is within one was added to it before
- * its turn comes.  What was touched is wiped for the next table. */
-static int spans_sum(struct vg_interval_table *table, struct vg_interval_tables *tables)
+/* An inner interval has a higher index than the intervals around it.  So in descending order, each interval gets the
+ * weight of its inner intervals before its total is added to its row.  Resets the reached intervals for the next
+ * table. */
+static int intervals_sum(struct vg_interval_table *table, struct vg_interval_table_maker *maker)
 {
 	struct vg_intern keys = { 0 };
 	int rc = 0;
 
-	if (tables->touched.count > 0)
-		qsort(tables->touched.items, tables->touched.count, sizeof *tables->touched.items,
-		      span_descending);
-	for (size_t i = 0; rc == 0 && i < tables->touched.count; i++)
-		rc = span_sum(table, tables, &keys, tables->touched.items[i]);
-	for (size_t i = 0; i < tables->touched.count; i++) {
-		uint32_t span = tables->touched.items[i];
+	if (maker->reached_list.count > 0)
+		qsort(maker->reached_list.items, maker->reached_list.count, sizeof *maker->reached_list.items,
+		      interval_descending);
+	for (size_t i = 0; rc == 0 && i < maker->reached_list.count; i++)
+		rc = interval_sum(table, maker, &keys, maker->reached_list.items[i]);
+	for (size_t i = 0; i < maker->reached_list.count; i++) {
+		uint32_t interval = maker->reached_list.items[i];
 
-		tables->own[span] = tables->all[span] = (struct vg_interval_weight){ 0 };
-		tables->reached[span] = 0;
+		maker->self[interval] = maker->total[interval] = (struct vg_interval_weight){ 0 };
+		maker->reached[interval] = 0;
 	}
-	tables->touched.count = 0;
+	maker->reached_list.count = 0;
 	vg_intern_free(&keys);
 	return rc;
 }
@@ -120,68 +123,68 @@ static int row_compare(const void *a, const void *b, void *context)
 		return left->self_ns < right->self_ns ? 1 : -1;
 	if (left->total_ns != right->total_ns)
 		return left->total_ns < right->total_ns ? 1 : -1;
-	order = strcmp(vg_span_name(profile, left->kind, left->label),
-		       vg_span_name(profile, right->kind, right->label));
+	order = strcmp(vg_interval_name(profile, left->kind, left->label),
+		       vg_interval_name(profile, right->kind, right->label));
 	return order != 0 ? order : (left->kind > right->kind) - (left->kind < right->kind);
 }
 
-static int sample_add(struct vg_interval_table *table, struct vg_interval_tables *tables,
+static int sample_add(struct vg_interval_table *table, struct vg_interval_table_maker *maker,
 		      uint32_t index)
 {
-	const struct vg_sample *sample = &tables->spans->profile->samples.items[index];
-	uint64_t ns = tables->values != NULL ? tables->values[index] :
-		      vg_weight_of(sample, tables->weight);
-	uint32_t span = sample_span(tables->spans, sample);
-	struct vg_interval_row *outside = &table->rows.items[0];
+	const struct vg_sample *sample = &maker->intervals->profile->samples.items[index];
+	uint64_t ns = maker->values != NULL ? maker->values[index] :
+		      vg_weight_of(sample, maker->weight);
+	uint32_t interval = sample_interval(maker->intervals, sample);
+	struct vg_interval_row *no_interval = &table->rows.items[0];
 
 	table->samples += sample->count;
 	table->weight_ns = vg_sum(table->weight_ns, ns);
 	table->wall_ns = vg_sum(table->wall_ns, sample->wall_ns);
 	table->cpu_ns = vg_sum(table->cpu_ns, sample->cpu_ns);
-	if (span != VG_NONE) {
-		weight_add(&tables->own[span], ns, sample->count);
-		return span_reach(tables, span);
+	if (interval != VG_NONE) {
+		weight_add(&maker->self[interval], ns, sample->count);
+		return interval_reach(maker, interval);
 	}
-	outside->self_ns = outside->total_ns = vg_sum(outside->self_ns, ns);
-	outside->self_samples += sample->count;
-	outside->total_samples = outside->self_samples;
+	no_interval->self_ns = no_interval->total_ns = vg_sum(no_interval->self_ns, ns);
+	no_interval->self_samples += sample->count;
+	no_interval->total_samples = no_interval->self_samples;
 	return 0;
 }
 
-int vg_interval_tables_open(struct vg_interval_tables *tables, const struct vg_spans *spans,
-			    enum vg_weight weight)
+int vg_interval_table_maker_open(struct vg_interval_table_maker *maker, const struct vg_intervals *intervals,
+				 enum vg_weight weight)
 {
-	size_t count = spans->items.count + 1;
+	size_t count = intervals->items.count + 1;
 
-	*tables = (struct vg_interval_tables){ .spans = spans, .weight = weight };
-	tables->own = calloc(count, sizeof *tables->own);
-	tables->all = calloc(count, sizeof *tables->all);
-	tables->reached = calloc(count, 1);
-	return tables->own != NULL && tables->all != NULL && tables->reached != NULL ? 0 : -ENOMEM;
+	*maker = (struct vg_interval_table_maker){ .intervals = intervals, .weight = weight };
+	maker->self = calloc(count, sizeof *maker->self);
+	maker->total = calloc(count, sizeof *maker->total);
+	maker->reached = calloc(count, 1);
+	return maker->self != NULL && maker->total != NULL && maker->reached != NULL ? 0 : -ENOMEM;
 }
 
-void vg_interval_tables_close(struct vg_interval_tables *tables)
+void vg_interval_table_maker_close(struct vg_interval_table_maker *maker)
 {
-	free(tables->own);
-	free(tables->all);
-	free(tables->reached);
-	vg_array_free(&tables->touched);
+	free(maker->self);
+	free(maker->total);
+	free(maker->reached);
+	vg_array_free(&maker->reached_list);
 }
 
-int vg_interval_table_build(struct vg_interval_table *table, struct vg_interval_tables *tables,
+int vg_interval_table_build(struct vg_interval_table *table, struct vg_interval_table_maker *maker,
 			    const uint32_t *samples, size_t count)
 {
-	const struct vg_profile *profile = tables->spans->profile;
-	struct vg_interval_row outside = { .kind = VG_NONE, .label = VG_NONE, .outside = true };
+	const struct vg_profile *profile = maker->intervals->profile;
+	struct vg_interval_row no_interval = { .kind = VG_NONE, .label = VG_NONE, .is_none = true };
 	int rc;
 
 	*table = (struct vg_interval_table){ 0 };
-	rc = vg_array_push(&table->rows, &outside);
+	rc = vg_array_push(&table->rows, &no_interval);
 	for (size_t i = 0; rc == 0 && i < count; i++)
-		rc = sample_add(table, tables, samples[i]);
+		rc = sample_add(table, maker, samples[i]);
 	if (rc != 0)
 		return rc;
-	rc = spans_sum(table, tables);
+	rc = intervals_sum(table, maker);
 	if (rc == 0 && table->rows.items[0].self_samples == 0)
 		table->rows.items[0] = table->rows.items[--table->rows.count];
 	if (rc == 0 && table->rows.count > 1)
@@ -195,10 +198,10 @@ void vg_interval_table_free(struct vg_interval_table *table)
 	vg_array_free(&table->rows);
 }
 
-int vg_interval_samples(const struct vg_spans *spans, const char *label, unsigned char **keep)
+int vg_samples_in_interval(const struct vg_intervals *intervals, const char *label, unsigned char **keep)
 {
-	const struct vg_profile *profile = spans->profile;
-	unsigned char *within = calloc(spans->items.count + 1, 1);
+	const struct vg_profile *profile = intervals->profile;
+	unsigned char *within = calloc(intervals->items.count + 1, 1);
 	bool any = false;
 
 	*keep = calloc(profile->samples.count + 1, 1);
@@ -206,18 +209,18 @@ int vg_interval_samples(const struct vg_spans *spans, const char *label, unsigne
 		free(within);
 		return -ENOMEM;
 	}
-	for (size_t i = 0; i < spans->items.count; i++) {
-		const struct vg_span *span = &spans->items.items[i];
+	for (size_t i = 0; i < intervals->items.count; i++) {
+		const struct vg_interval *interval = &intervals->items.items[i];
 
-		within[i] = strcmp(vg_span_name(profile, span->kind, span->label), label) == 0;
+		within[i] = strcmp(vg_interval_name(profile, interval->kind, interval->label), label) == 0;
 		any = any || within[i];
-		if (!span->detached && span->parent != VG_NONE)
-			within[i] |= within[span->parent];
+		if (!interval->detached && interval->parent != VG_NONE)
+			within[i] |= within[interval->parent];
 	}
 	for (size_t i = 0; i < profile->samples.count; i++) {
-		uint32_t span = sample_span(spans, &profile->samples.items[i]);
+		uint32_t interval = sample_interval(intervals, &profile->samples.items[i]);
 
-		(*keep)[i] = span != VG_NONE && within[span];
+		(*keep)[i] = interval != VG_NONE && within[interval];
 	}
 	free(within);
 	return any ? 0 : -ESRCH;

@@ -6,23 +6,23 @@
 #include <string.h>
 
 #include "vgtool/analysis/summary.h"
-#include "vgtool/analysis/table.h"
+#include "vgtool/analysis/function_table.h"
 #include "vgtool/output/text.h"
 
-static int value_add(struct vg_measures *measures, enum vg_measure_what what, const char *name,
-		     const char *of, struct vg_measure value)
+static int value_add(struct vg_measures *measures, enum vg_measure_type type, const char *name,
+		     const char *origin, struct vg_measure value)
 {
-	size_t name_bytes = strlen(name) + 1, of_bytes = of != NULL ? strlen(of) + 1 : 0;
-	char *key = malloc(1 + name_bytes + of_bytes);
+	size_t name_bytes = strlen(name) + 1, origin_bytes = origin != NULL ? strlen(origin) + 1 : 0;
+	char *key = malloc(1 + name_bytes + origin_bytes);
 	int rc;
 
 	if (key == NULL)
 		return -ENOMEM;
-	key[0] = (char)what;
+	key[0] = (char)type;
 	memcpy(key + 1, name, name_bytes);
-	if (of != NULL)
-		memcpy(key + 1 + name_bytes, of, of_bytes);
-	rc = vg_intern(&measures->keys, key, 1 + name_bytes + of_bytes, &value.row);
+	if (origin != NULL)
+		memcpy(key + 1 + name_bytes, origin, origin_bytes);
+	rc = vg_intern(&measures->keys, key, 1 + name_bytes + origin_bytes, &value.row);
 	free(key);
 	value.run = measures->runs;
 	return rc < 0 ? rc : vg_array_push(&measures->values, &value);
@@ -31,11 +31,11 @@ static int value_add(struct vg_measures *measures, enum vg_measure_what what, co
 static int labels_add(struct vg_measures *measures, const struct vg_profile *profile)
 {
 	struct vg_summary summary = { 0 };
-	struct vg_spans spans;
-	int rc = vg_spans_build(&spans, profile);
+	struct vg_intervals intervals;
+	int rc = vg_intervals_build(&intervals, profile);
 
 	if (rc == 0)
-		rc = vg_summary_add(&summary, &spans);
+		rc = vg_summary_add(&summary, &intervals);
 	if (rc == 0)
 		vg_summary_finish(&summary);
 	for (size_t i = 0; rc == 0 && i < summary.rows.count; i++) {
@@ -43,25 +43,25 @@ static int labels_add(struct vg_measures *measures, const struct vg_profile *pro
 		struct vg_measure value = { .self_ns = row->self_ns, .total_ns = row->total_ns,
 					    .count = row->count };
 
-		if (row->what == VG_SUMMARY_INTERVAL || row->what == VG_SUMMARY_DETACHED)
-			rc = value_add(measures, row->what == VG_SUMMARY_INTERVAL ?
+		if (row->type == VG_SUMMARY_INTERVAL || row->type == VG_SUMMARY_DETACHED)
+			rc = value_add(measures, row->type == VG_SUMMARY_INTERVAL ?
 				       VG_MEASURE_INTERVAL : VG_MEASURE_DETACHED, row->label, row->kind,
 				       value);
 	}
 	vg_summary_free(&summary);
-	vg_spans_free(&spans);
+	vg_intervals_free(&intervals);
 	return rc;
 }
 
 static int rows_add(struct vg_measures *measures, const struct vg_frames *frames,
-		    const struct vg_table *table)
+		    const struct vg_function_table *table)
 {
 	struct vg_measure whole = { .self_ns = table->weight_ns, .total_ns = table->weight_ns,
 				    .count = table->samples };
 	int rc = value_add(measures, VG_MEASURE_WHOLE, "(all samples)", NULL, whole);
 
 	for (size_t i = 0; rc == 0 && i < table->rows.count; i++) {
-		const struct vg_row *row = &table->rows.items[i];
+		const struct vg_function_row *row = &table->rows.items[i];
 		struct vg_function_view view = vg_frames_function(frames, row->function);
 
 		rc = value_add(measures, VG_MEASURE_FUNCTION, view.name, view.module,
@@ -73,28 +73,28 @@ static int rows_add(struct vg_measures *measures, const struct vg_frames *frames
 
 static int functions_add(struct vg_measures *measures, const struct vg_profile *profile)
 {
-	struct vg_tables tables = { 0 };
-	struct vg_threads threads = { 0 };
-	struct vg_table table = { 0 };
+	struct vg_table_maker maker = { 0 };
+	struct vg_thread_samples threads = { 0 };
+	struct vg_function_table table = { 0 };
 	struct vg_frames frames;
 	int rc = vg_frames_build(&frames, profile);
 
 	if (rc == 0)
-		rc = vg_threads_build(&threads, profile, -1);
+		rc = vg_thread_samples_build(&threads, profile, -1);
 	if (rc == 0)
-		rc = vg_tables_open(&tables, &frames, measures->weight);
+		rc = vg_table_maker_open(&maker, &frames, measures->weight);
 	if (rc == 0)
-		rc = vg_table_build(&table, &tables, threads.order, profile->samples.count);
+		rc = vg_function_table_build(&table, &maker, threads.order, profile->samples.count);
 	if (rc == 0)
 		rc = rows_add(measures, &frames, &table);
-	vg_table_free(&table);
-	vg_tables_close(&tables);
-	vg_threads_free(&threads);
+	vg_function_table_free(&table);
+	vg_table_maker_close(&maker);
+	vg_thread_samples_free(&threads);
 	vg_frames_free(&frames);
 	return rc;
 }
 
-/* Addresses of one build say nothing of another. */
+/* Finds a module without symbols whose build id differs between profiles: its addresses cannot be compared. */
 static int module_check(struct vg_measures *measures, const struct vg_profile *profile,
 			const struct vg_module *module)
 {
@@ -110,9 +110,9 @@ static int module_check(struct vg_measures *measures, const struct vg_profile *p
 		return known;
 	memcpy(key, &id, sizeof id);
 	memcpy(key + sizeof id, module->build_id, module->build_id_bytes);
-	rc = vg_intern(&measures->builds_of, key, sizeof key, &build);
-	if (rc > 0 && known == 0 && measures->rebuilt_module == 0)
-		measures->rebuilt_module = id + 1;
+	rc = vg_intern(&measures->builds, key, sizeof key, &build);
+	if (rc > 0 && known == 0 && measures->changed_module_id == 0)
+		measures->changed_module_id = id + 1;
 	return rc < 0 ? rc : 0;
 }
 
@@ -129,17 +129,17 @@ static int weight_check(struct vg_measures *measures, const struct vg_profile *p
 
 	if (measures->weight_given)
 		return 0;
-	if (measures->first == NULL)
+	if (measures->first_path == NULL)
 		measures->weight = weight;
 	if (weight == measures->weight)
 		return 0;
-	return vg_err_set(err, -EINVAL, "%s was recorded by %s and %s by %s: choose with --weight wall or --weight cpu",
-			  measures->first, mode_text(measures->weight), path, mode_text(weight));
+	return vg_err_set(err, -EINVAL, "%s: recorded by %s, but %s by %s; use --weight wall or --weight cpu",
+			  path, mode_text(weight), measures->first_path, mode_text(measures->weight));
 }
 
-/* Of a function with a name in one profile and an address in another, the one would be gone and the other new. */
-static int names_check(struct vg_measures *measures, const struct vg_profile *profile, const char *path,
-		       struct vg_err *err)
+/* If a function is a name in one profile and an address in another, it would have two rows: removed and new. */
+static int symbols_check(struct vg_measures *measures, const struct vg_profile *profile, const char *path,
+			 struct vg_err *err)
 {
 	bool addresses = false, names = false;
 
@@ -149,14 +149,14 @@ static int names_check(struct vg_measures *measures, const struct vg_profile *pr
 		addresses = addresses || module != VG_NONE;
 		names = names || (module != VG_NONE && profile->resolved && !profile->modules.items[module].unresolved);
 	}
-	if (names && measures->named == NULL)
-		measures->named = path;
-	if (addresses && !names && measures->nameless == NULL)
-		measures->nameless = path;
-	if (measures->named == NULL || measures->nameless == NULL)
+	if (names && measures->symbolized_path == NULL)
+		measures->symbolized_path = path;
+	if (addresses && !names && measures->unsymbolized_path == NULL)
+		measures->unsymbolized_path = path;
+	if (measures->symbolized_path == NULL || measures->unsymbolized_path == NULL)
 		return 0;
-	return vg_err_set(err, -EINVAL, "%s has names of functions and %s has none: resolve that one too, see vgtool "
-			  "resolve", measures->named, measures->nameless);
+	return vg_err_set(err, -EINVAL, "%s: not resolved, but %s is; resolve both with vgtool resolve",
+			  measures->unsymbolized_path, measures->symbolized_path);
 }
 
 int vg_measures_add(struct vg_measures *measures, const struct vg_profile *profile, const char *path,
@@ -165,10 +165,10 @@ int vg_measures_add(struct vg_measures *measures, const struct vg_profile *profi
 	int rc = weight_check(measures, profile, path, err);
 
 	if (rc == 0)
-		rc = names_check(measures, profile, path, err);
-	measures->mixed = measures->mixed || rc != 0;
-	if (measures->first == NULL)
-		measures->first = path;
+		rc = symbols_check(measures, profile, path, err);
+	measures->incomparable = measures->incomparable || rc != 0;
+	if (measures->first_path == NULL)
+		measures->first_path = path;
 	if (rc == 0)
 		rc = functions_add(measures, profile);
 	if (rc == 0)
@@ -188,8 +188,8 @@ static int value_compare(const void *a, const void *b)
 	return left->run < right->run ? -1 : left->run > right->run;
 }
 
-/* Two functions of one name and module, static ones of two files, are one row: their times are
- * added up. */
+/* Two functions can have the same name and module: static functions of two files.  Their values are added in one
+ * row. */
 static void values_merge(struct vg_measures *measures)
 {
 	struct vg_measure *values = measures->values.items;
@@ -223,8 +223,8 @@ int vg_measures_finish(struct vg_measures *measures)
 			const char *key = vg_intern_bytes(&measures->keys, value->row, &length);
 			size_t name_bytes = strlen(key + 1) + 1;
 			struct vg_measure_row row = {
-				.what = (enum vg_measure_what)key[0], .name = key + 1, .first = i,
-				.of = length > 1 + name_bytes ? key + 1 + name_bytes : NULL,
+				.type = (enum vg_measure_type)key[0], .name = key + 1, .first = i,
+				.origin = length > 1 + name_bytes ? key + 1 + name_bytes : NULL,
 			};
 
 			rc = vg_array_push(&measures->rows, &row);
@@ -232,8 +232,8 @@ int vg_measures_finish(struct vg_measures *measures)
 		if (rc == 0)
 			measures->rows.items[value->row].count++;
 	}
-	if (measures->rebuilt_module > 0)
-		measures->rebuilt = vg_intern_text(&measures->modules, measures->rebuilt_module - 1);
+	if (measures->changed_module_id > 0)
+		measures->changed_module = vg_intern_text(&measures->modules, measures->changed_module_id - 1);
 	return rc;
 }
 
@@ -243,12 +243,12 @@ void vg_measures_free(struct vg_measures *measures)
 	vg_array_free(&measures->values);
 	vg_intern_free(&measures->keys);
 	vg_intern_free(&measures->modules);
-	vg_intern_free(&measures->builds_of);
+	vg_intern_free(&measures->builds);
 }
 
 enum vg_measure_group vg_measure_group(const struct vg_measure_row *row)
 {
-	switch (row->what) {
+	switch (row->type) {
 	case VG_MEASURE_WHOLE: return VG_MEASURE_ALL;
 	case VG_MEASURE_INTERVAL:
 	case VG_MEASURE_DETACHED: return VG_MEASURE_LABELS;
@@ -262,9 +262,9 @@ bool vg_measure_shown(struct vg_measure_limit *limit, const struct vg_measure_ro
 	return limit->seen[vg_measure_group(row)]++ < limit->limit || limit->limit == 0;
 }
 
-static double value_of(const struct vg_measure *value, enum vg_measure_of of)
+static double value_of(const struct vg_measure *value, enum vg_measure_field field)
 {
-	switch (of) {
+	switch (field) {
 	case VG_MEASURE_SELF: return (double)value->self_ns;
 	case VG_MEASURE_TOTAL: return (double)value->total_ns;
 	case VG_MEASURE_COUNT: return (double)value->count;
@@ -273,7 +273,7 @@ static double value_of(const struct vg_measure *value, enum vg_measure_of of)
 }
 
 struct vg_spread vg_measures_spread(const struct vg_measures *measures,
-				    const struct vg_measure_row *row, enum vg_measure_of of,
+				    const struct vg_measure_row *row, enum vg_measure_field field,
 				    uint32_t first, uint32_t end)
 {
 	struct vg_spread spread = { 0 };
@@ -282,14 +282,14 @@ struct vg_spread vg_measures_spread(const struct vg_measures *measures,
 		const struct vg_measure *value = &measures->values.items[i];
 
 		if (value->run >= first && value->run < end)
-			vg_spread_add(&spread, value_of(value, of));
+			vg_spread_add(&spread, value_of(value, field));
 	}
 	vg_spread_add_zeros(&spread, end - first - spread.count);
 	return spread;
 }
 
-size_t vg_measures_runs(const struct vg_measures *measures, const struct vg_measure_row *row,
-			uint32_t first, uint32_t end)
+size_t vg_measures_run_count(const struct vg_measures *measures, const struct vg_measure_row *row,
+			     uint32_t first, uint32_t end)
 {
 	size_t runs = 0;
 

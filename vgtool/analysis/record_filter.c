@@ -6,8 +6,8 @@
 
 #include "vgtool/analysis/thread_names.h"
 
-static bool text_is(const struct vg_record_filter *filter, int32_t tid, const char *name,
-		    size_t length)
+static bool thread_matches(const struct vg_record_filter *filter, int32_t tid, const char *name,
+			   size_t length)
 {
 	char text[VG_NAME_MAX_BYTES + 1];
 
@@ -15,11 +15,11 @@ static bool text_is(const struct vg_record_filter *filter, int32_t tid, const ch
 		return false;
 	memcpy(text, name, length);
 	text[length] = '\0';
-	return vg_thread_is(filter->thread, tid, text);
+	return vg_thread_matches(filter->thread, tid, text);
 }
 
-/* Takes the id of a thread record, or of one that renames a thread, if it is the one. */
-static int record_look(struct vg_record_filter *filter, const struct vg_record_view *record)
+/* If the record is a THREAD or THREAD_NAME record with the wanted thread id or name, adds its id to filter->ids. */
+static int thread_id_collect(struct vg_record_filter *filter, const struct vg_record_view *record)
 {
 	struct vg_cursor cursor = record->cursor;
 	uint64_t id, time_us, tid = INT32_MAX;
@@ -35,7 +35,7 @@ static int record_look(struct vg_record_filter *filter, const struct vg_record_v
 	    vg_cursor_str(&cursor, &name, &length) != 0 || id >= VG_NONE)
 		return 0;
 	key = (uint32_t)id;
-	if (!text_is(filter, (int32_t)tid, name, length))
+	if (!thread_matches(filter, (int32_t)tid, name, length))
 		return 0;
 	rc = vg_intern(&filter->ids, &key, sizeof key, &index);
 	return rc < 0 ? rc : 0;
@@ -55,10 +55,10 @@ int vg_record_filter_open(struct vg_record_filter *filter, const struct vg_infil
 		return 0;
 	while (rc == 0 && (next = vg_chunk_next(&chunks, &chunk, &damage)) != VG_CHUNK_END) {
 		while (rc == 0 && next == VG_CHUNK_GOOD && vg_record_next(&chunk.payload, &record) > 0)
-			rc = record_look(filter, &record);
+			rc = thread_id_collect(filter, &record);
 		any = any || next == VG_CHUNK_GOOD;
 	}
-	/* What is no profile at all is for the caller to say. */
+	/* A file without a good chunk is no profile.  The caller reports that. */
 	return rc == 0 && any && filter->ids.count == 0 ? -ESRCH : rc;
 }
 
@@ -67,9 +67,9 @@ void vg_record_filter_close(struct vg_record_filter *filter)
 	vg_intern_free(&filter->ids);
 }
 
-void vg_record_filter_chunk(struct vg_record_filter *filter)
+void vg_record_filter_chunk_begin(struct vg_record_filter *filter)
 {
-	filter->chunk_opens = true;
+	filter->at_chunk_begin = true;
 	if (__builtin_mul_overflow(filter->sample_us, (int64_t)1000, &filter->event_ns))
 		filter->event_ns = 0;
 }
@@ -81,13 +81,13 @@ static void time_set(struct vg_record_filter *filter, struct vg_cursor cursor)
 	if (vg_cursor_uint(&cursor, &time_us) != 0 || time_us > UINT64_C(1) << 53)
 		return;
 	filter->sample_us = (int64_t)time_us;
-	if (filter->chunk_opens)
+	if (filter->at_chunk_begin)
 		filter->event_ns = filter->sample_us * 1000;
-	filter->chunk_opens = false;
+	filter->at_chunk_begin = false;
 }
 
-/* Moves a time on by the next field; it stays where the sum would be none. */
-static void time_move(int64_t *time, struct vg_cursor *cursor)
+/* Adds the next field of the record to *time, unless the sum is not a valid time. */
+static void time_advance(int64_t *time, struct vg_cursor *cursor)
 {
 	int64_t since, now;
 
@@ -95,36 +95,36 @@ static void time_move(int64_t *time, struct vg_cursor *cursor)
 		*time = now;
 }
 
-static bool of_a_thread(uint64_t kind)
+static bool is_thread_record(uint64_t kind)
 {
 	return kind == VG_RECORD_THREAD || kind == VG_RECORD_THREAD_NAME ||
 	       kind == VG_RECORD_THREAD_END || kind == VG_RECORD_SAMPLE || kind == VG_RECORD_EVENT ||
-	       kind == VG_RECORD_COUNT;
+	       kind == VG_RECORD_PERF_COUNTERS;
 }
 
-bool vg_record_filter_takes(struct vg_record_filter *filter, const struct vg_record_view *record,
-			    int64_t *time_ns)
+bool vg_record_filter_matches(struct vg_record_filter *filter, const struct vg_record_view *record,
+			      int64_t *time_ns)
 {
 	struct vg_cursor cursor = record->cursor;
 	uint32_t key, index;
-	uint64_t id, what;
+	uint64_t id, event_type;
 
 	*time_ns = -1;
 	if (filter->thread == NULL)
 		return true;
 	if (record->kind == VG_RECORD_TIME)
 		time_set(filter, cursor);
-	if (!of_a_thread(record->kind) ||
-	    (record->kind == VG_RECORD_EVENT && vg_cursor_uint(&cursor, &what) != 0))
+	if (!is_thread_record(record->kind) ||
+	    (record->kind == VG_RECORD_EVENT && vg_cursor_uint(&cursor, &event_type) != 0))
 		return false;
 	if (vg_cursor_uint(&cursor, &id) != 0 || id >= VG_NONE)
 		return false;
 	if (record->kind == VG_RECORD_SAMPLE) {
-		time_move(&filter->sample_us, &cursor);
+		time_advance(&filter->sample_us, &cursor);
 		if (__builtin_mul_overflow(filter->sample_us, (int64_t)1000, time_ns))
 			*time_ns = -1;
 	} else if (record->kind == VG_RECORD_EVENT) {
-		time_move(&filter->event_ns, &cursor);
+		time_advance(&filter->event_ns, &cursor);
 		*time_ns = filter->event_ns;
 	}
 	key = (uint32_t)id;

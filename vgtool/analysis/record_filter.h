@@ -6,25 +6,33 @@
 #include "profile/chunk.h"
 
 /*
- * Picks a thread's records out of all: those that make, name and end it, its samples, events and
- * counts.  As these count their times from records of other threads, it keeps the time.
+ * Selects the records of one thread: those that create, name and end the thread, its samples, its events and its perf
+ * counter readings.  The time of a record is relative to an earlier record, which may belong to another thread.  So the
+ * filter reads every record and keeps the current time.
+ *
+ *	struct vg_record_filter filter = { .thread = "main" };
+ *	vg_record_filter_open(&filter, &file);
+ *	vg_record_filter_chunk_begin(&filter);                     (before the records of each chunk)
+ *	if (vg_record_filter_matches(&filter, &record, &time_ns))  (for every record)
+ *		...
+ *	vg_record_filter_close(&filter);
  */
 struct vg_record_filter {
-	const char *thread;          /* its id or name, the caller's; NULL: every record */
-	struct vg_intern ids;        /* of the file, of threads that are meant */
-	int64_t sample_us, event_ns;
-	bool chunk_opens;            /* no time record of the chunk was seen */
+	const char *thread;          /* id or name, the caller's; NULL: every record matches */
+	struct vg_intern ids;        /* ids in the file of the threads with that id or name */
+	int64_t sample_us, event_ns; /* current time of samples and of events, since the recording began */
+	bool at_chunk_begin;         /* no time record of the chunk was read yet */
 };
 
-/* Looks through the file for the ids.  0; -ESRCH if no thread is as filter->thread says; -ENOMEM. */
+/* Reads the whole file to find the thread's ids.  Returns 0; -ESRCH if no thread matches; -ENOMEM. */
 int vg_record_filter_open(struct vg_record_filter *filter, const struct vg_infile *file);
 void vg_record_filter_close(struct vg_record_filter *filter);
 
-/* To be told of each chunk before its records. */
-void vg_record_filter_chunk(struct vg_record_filter *filter);
+void vg_record_filter_chunk_begin(struct vg_record_filter *filter);
 
-/* To be asked of every record in turn.  *time_ns is the time of a sample or an event, or -1. */
-bool vg_record_filter_takes(struct vg_record_filter *filter, const struct vg_record_view *record,
-			    int64_t *time_ns);
+/* True if the record belongs to the thread.  *time_ns is the time of a sample or event, or -1 for other
+ * records and for a filter without a thread. */
+bool vg_record_filter_matches(struct vg_record_filter *filter, const struct vg_record_view *record,
+			      int64_t *time_ns);
 
 #endif

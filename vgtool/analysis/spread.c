@@ -12,7 +12,7 @@ void vg_spread_add(struct vg_spread *spread, double value)
 	spread->count++;
 	spread->sum += value;
 	spread->mean += distance / (double)spread->count;
-	spread->squares += distance * (value - spread->mean);
+	spread->squared_distances += distance * (value - spread->mean);
 	spread->min = fmin(spread->min, value);
 	spread->max = fmax(spread->max, value);
 }
@@ -25,11 +25,11 @@ void vg_spread_add_zeros(struct vg_spread *spread, size_t count)
 
 double vg_spread_deviation(const struct vg_spread *spread)
 {
-	return spread->count > 1 ? sqrt(spread->squares / (double)(spread->count - 1)) : 0;
+	return spread->count > 1 ? sqrt(spread->squared_distances / (double)(spread->count - 1)) : 0;
 }
 
-/* Student's t that 2.5% exceed. */
-static double t_quantile(double freedom)
+/* The 97.5 % quantile of Student's t distribution. */
+static double t_quantile(double degrees_of_freedom)
 {
 	static const double table[] = {
 		12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228,
@@ -38,15 +38,16 @@ static double t_quantile(double freedom)
 	};
 	enum { ROWS = sizeof table / sizeof *table };
 
-	if (freedom < 1)
+	if (degrees_of_freedom < 1)
 		return table[0];
-	if (freedom < ROWS + 1)
-		return table[(size_t)freedom - 1];
-	/* The first term of the expansion around the normal distribution's quantile. */
-	return 1.959964 + 2.372271 / freedom;
+	if (degrees_of_freedom < ROWS + 1)
+		return table[(size_t)degrees_of_freedom - 1];
+	/* Above the table: the quantile of the normal distribution, and the first term of the expansion around it. */
+	return 1.959964 + 2.372271 / degrees_of_freedom;
 }
 
-static double variance(const struct vg_spread *spread, const struct vg_spread *other)
+/* Variance of the mean.  A side with one number has the standard deviation of the other side. */
+static double mean_variance(const struct vg_spread *spread, const struct vg_spread *other)
 {
 	double deviation = vg_spread_deviation(spread->count > 1 ? spread : other);
 
@@ -60,8 +61,8 @@ struct vg_spread_change vg_spread_compare(const struct vg_spread *a, const struc
 
 	if (a->count == 0 || b->count == 0 || (a->count < 2 && b->count < 2))
 		return change;
-	of_a = variance(a, b);
-	of_b = variance(b, a);
+	of_a = mean_variance(a, b);
+	of_b = mean_variance(b, a);
 	change.has_margin = true;
 	if (a->count < 2 || b->count < 2)
 		freedom = (double)(a->count < 2 ? b->count : a->count) - 1;

@@ -5,28 +5,32 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* Mean and spread of numbers that come one by one (Welford's method: no sum of large squares). */
+/*
+ * Mean and spread of numbers that are added one by one.  Uses Welford's method, because a sum of large squares would
+ * lose digits.
+ */
 struct vg_spread {
 	size_t count;
 	double mean, sum, min, max;
-	double squares;              /* of the distances from the mean, summed up */
+	double squared_distances;    /* sum of the squared distances from the mean */
 };
 
 void vg_spread_add(struct vg_spread *spread, double value);
 
-/* So many zeros at once: runs in which nothing was seen. */
+/* Adds `count` zeros. */
 void vg_spread_add_zeros(struct vg_spread *spread, size_t count);
 
-/* Of a sample: over count - 1.  0 for fewer than two. */
+/* Sample standard deviation (with the divisor count - 1).  0 for fewer than two numbers. */
 double vg_spread_deviation(const struct vg_spread *spread);
 
 /*
- * How b's mean differs from a's.  The interval is Welch's for unequal variances at 95%: it is known
- * if either side has two numbers, a side with one being taken to vary as the other does.
+ * Difference of two means, with the half width of its 95 % confidence interval (Welch's interval, for unequal
+ * variances).  The margin is known if at least one side has two numbers or more.  A side with one number is assumed to
+ * have the variance of the other side.
  */
 struct vg_spread_change {
-	double change;               /* signed */
-	double margin;               /* the change is known to this, in either direction */
+	double change;               /* b's mean - a's mean */
+	double margin;               /* the true change is within change +- margin */
 	bool has_margin;
 };
 

@@ -2,17 +2,22 @@
 #ifndef VG_VGTOOL_SUMMARY_H
 #define VG_VGTOOL_SUMMARY_H
 
-#include "vgtool/analysis/spans.h"
+#include "vgtool/analysis/intervals.h"
 
 /*
- * What the events of one profile or several come to, by label: intervals with their self and total
- * times, instants with their numbers, counters with their extremes.
+ * The events of one or more profiles, summed up by kind and label: intervals with self and total time,
+ * instants with their number, counters with their lowest and highest value.
  *
- * Total is the time in which any interval of the row was open on its thread: one within another of
- * its own name counts once.  The mean and the quantiles are of the intervals' own lengths.
- * Detached intervals are rows of their own, and there all of it counts.
+ * Total is the time in which any interval of the row was open on its thread, so time in nested intervals of the same
+ * row counts once.  Minimum, maximum, mean and quantiles are those of the intervals' lengths.  Detached intervals have
+ * rows of their own; their whole time is both self and total time.
+ *
+ *	struct vg_summary summary = { .by_thread = false };
+ *	vg_summary_add(&summary, &intervals);                      (for each profile)
+ *	vg_summary_finish(&summary);
+ *	vg_summary_free(&summary);
  */
-enum vg_summary_what {
+enum vg_summary_type {
 	VG_SUMMARY_INTERVAL,
 	VG_SUMMARY_DETACHED,
 	VG_SUMMARY_INSTANT,
@@ -20,39 +25,40 @@ enum vg_summary_what {
 };
 
 struct vg_summary_row {
-	enum vg_summary_what what;
-	const char *thread;          /* what the views call it; NULL unless by thread */
+	enum vg_summary_type type;
+	const char *thread;          /* vg_thread_name(); NULL unless by_thread */
 	const char *kind;            /* NULL: none */
-	const char *label;           /* the kind where there is none */
+	const char *label;           /* the kind if there is no label */
 	uint64_t count;
-	uint64_t open, lost;         /* of them: as enum vg_span_state has it */
+	uint64_t open, end_lost;     /* how many of these are VG_INTERVAL_OPEN and VG_INTERVAL_END_LOST */
 	uint64_t self_ns, total_ns;
-	uint64_t length_ns;          /* the sum of the lengths */
+	uint64_t length_ns;          /* sum of the lengths */
 	uint64_t min_ns, max_ns, p50_ns, p99_ns;
-	int64_t least, most, last;   /* of a counter */
-	struct vg_summary_count {    /* how far the threads' counters went, by vg_summary.counters */
+	int64_t min_value, max_value, last_value; /* of a counter */
+	struct vg_summary_count {    /* growth of the perf counters, by index in vg_summary.perf_counters */
 		uint64_t self, total;
-	} counts[VG_COUNTS_MAX];
+	} counts[VG_PERF_COUNTERS_MAX];
 };
 
 struct vg_summary {
-	bool by_thread;              /* the caller sets this before it adds */
-	VG_ARRAY(struct vg_summary_row) rows; /* after vg_summary_finish(): by what, thread, self and
-	                                         total descending, label */
+	bool by_thread;              /* set by the caller before the first vg_summary_add() */
+	VG_ARRAY(struct vg_summary_row) rows; /* valid after vg_summary_finish().  Sorted by type (intervals,
+	                                         instants, counters), thread, self descending, total
+	                                         descending, label */
 	uint64_t self_ns;            /* of all rows */
-	const char *counters[VG_COUNTS_MAX]; /* the names of those that the profiles have; of more the
-	                                        rest is left out */
-	uint32_t counter_count;
-	uint64_t ends_orphaned, begins_repeated, times_back, dropped;
+	const char *perf_counters[VG_PERF_COUNTERS_MAX]; /* names of the first ones in the profiles; others
+	                                                    are left out */
+	uint32_t perf_counter_count;
+	uint64_t ends_orphaned, begins_repeated, times_out_of_order, dropped; /* as in struct vg_intervals */
 
-	/* Its own. */
-	struct vg_intern keys;       /* what, thread, kind, label -> row */
-	struct vg_intern counter_names; /* -> index in counters */
+	/* Private. */
+	struct vg_intern keys;       /* type, thread, kind, label -> row */
+	struct vg_intern counter_names; /* name -> index in perf_counters */
 	VG_ARRAY(struct vg_summary_length { uint64_t ns; uint32_t row; }) lengths;
 };
 
-/* 0 or -ENOMEM.  Nothing of the profile is needed afterwards. */
-int vg_summary_add(struct vg_summary *summary, const struct vg_spans *spans);
+/* Returns 0 or -ENOMEM.  The profile and its intervals may be freed afterwards. */
+int vg_summary_add(struct vg_summary *summary, const struct vg_intervals *intervals);
 void vg_summary_finish(struct vg_summary *summary);
 void vg_summary_free(struct vg_summary *summary);
 

@@ -14,9 +14,9 @@ int vg_thread_names_build(struct vg_thread_names *names, const struct vg_profile
 		int rc = vg_intern(&names->names, &profile->threads.items[t].name, sizeof(uint32_t),
 				   &id);
 
-		if (rc < 0 || (rc == 1 && vg_array_push(&names->named, &none) != 0))
+		if (rc < 0 || (rc == 1 && vg_array_push(&names->name_counts, &none) != 0))
 			return -ENOMEM;
-		names->named.items[id]++;
+		names->name_counts.items[id]++;
 	}
 	return 0;
 }
@@ -24,7 +24,7 @@ int vg_thread_names_build(struct vg_thread_names *names, const struct vg_profile
 void vg_thread_names_free(struct vg_thread_names *names)
 {
 	vg_intern_free(&names->names);
-	vg_array_free(&names->named);
+	vg_array_free(&names->name_counts);
 }
 
 const char *vg_thread_name(const struct vg_thread_names *names, uint32_t thread,
@@ -37,14 +37,14 @@ const char *vg_thread_name(const struct vg_thread_names *names, uint32_t thread,
 	vg_intern_find(&names->names, &of->name, sizeof of->name, &id);
 	if (name[0] == '\0')
 		snprintf(room->text, sizeof room->text, "thread %" PRId32, of->tid);
-	else if (names->named.items[id] > 1)
+	else if (names->name_counts.items[id] > 1)
 		snprintf(room->text, sizeof room->text, "%s (%" PRId32 ")", name, of->tid);
 	else
 		snprintf(room->text, sizeof room->text, "%s", name);
 	return room->text;
 }
 
-bool vg_thread_is(const char *text, int32_t tid, const char *name)
+bool vg_thread_matches(const char *text, int32_t tid, const char *name)
 {
 	char digits[16];
 

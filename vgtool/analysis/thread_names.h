@@ -5,28 +5,28 @@
 #include "profile/model.h"
 
 /*
- * What the views call a thread: its name, with its id where others have the same, or "thread ID"
- * where it has none.
+ * The names of threads in views: "worker"; "worker (4711)" if several threads have that name;
+ * "thread 4711" if the thread has no name.
  */
 struct vg_thread_names {
 	const struct vg_profile *profile;  /* the caller's; must outlive this */
-	struct vg_intern names;            /* string -> how many have it */
-	VG_ARRAY(uint32_t) named;          /* by id in names */
+	struct vg_intern names;            /* string -> index in name_counts */
+	VG_ARRAY(uint32_t) name_counts;    /* number of threads that have the name */
 };
 
 struct vg_thread_name {
 	char text[VG_NAME_MAX_BYTES + 32];
 };
 
-/* 0 or -ENOMEM; free in either case. */
+/* Returns 0 or -ENOMEM; call vg_thread_names_free() in either case. */
 int vg_thread_names_build(struct vg_thread_names *names, const struct vg_profile *profile);
 void vg_thread_names_free(struct vg_thread_names *names);
 
-/* Writes the name of that thread (an index) into the caller's room and returns it. */
+/* Writes the name of the thread (an index) to *room and returns room->text. */
 const char *vg_thread_name(const struct vg_thread_names *names, uint32_t thread,
 			   struct vg_thread_name *room);
 
-/* Whether a thread is meant by that text: its id in digits, or its name. */
-bool vg_thread_is(const char *text, int32_t tid, const char *name);
+/* True if the text is the thread's id in digits, or its name. */
+bool vg_thread_matches(const char *text, int32_t tid, const char *name);
 
 #endif

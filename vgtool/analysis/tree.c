@@ -17,7 +17,7 @@ int vg_tree_build(struct vg_tree *tree, const struct vg_profile *profile)
 		return -ENOMEM;
 	}
 	memset(tree->first_child, 0xff, (count + 1) * sizeof *tree->first_child);
-	/* Backwards, so that siblings come in the order of the file. */
+	/* In descending order, so that siblings end up in the order of the file. */
 	for (size_t node = count; node-- > 0;) {
 		uint32_t parent = profile->stacks.items[node].parent;
 		size_t at = parent == VG_NONE ? count : parent;

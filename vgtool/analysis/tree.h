@@ -5,20 +5,26 @@
 #include "profile/model.h"
 
 /*
- * The stacks of a profile seen from their roots: the model links a frame to its caller only.
- * Node numbers are indices into profile->stacks.  Any depth is fine; nothing recurses.
+ * The stack tree of a profile, with links from each node to its callees, for walks from the roots.  The profile itself
+ * links a node to its caller only.  Node numbers are indices into profile->stacks.  The walk does not recurse, so the
+ * tree may have any depth.
+ *
+ *	vg_tree_build(&tree, profile);
+ *	vg_tree_walk(&tree, enter, leave, context);
+ *	vg_tree_free(&tree);
  */
 struct vg_tree {
-	const struct vg_profile *profile;  /* the caller's */
-	uint32_t *first_child;             /* by node, and one more for the children of no node */
-	uint32_t *next_sibling;
+	const struct vg_profile *profile;  /* the caller's; must outlive this */
+	uint32_t *first_child;             /* by node, or VG_NONE; one more entry, after those of the
+	                                      nodes, is the first root */
+	uint32_t *next_sibling;            /* by node, or VG_NONE */
 };
 
-/* 0 or -ENOMEM. */
+/* Returns 0 or -ENOMEM. */
 int vg_tree_build(struct vg_tree *tree, const struct vg_profile *profile);
 void vg_tree_free(struct vg_tree *tree);
 
-/* Calls enter(node) before, and leave(node) after, everything that was called from that frame. */
+/* Calls enter(node), then visits the node's callees, then calls leave(node). */
 typedef void vg_tree_visit(void *context, uint32_t node);
 void vg_tree_walk(const struct vg_tree *tree, vg_tree_visit *enter, vg_tree_visit *leave,
 		  void *context);

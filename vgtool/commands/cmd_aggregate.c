@@ -17,20 +17,21 @@
 static const char usage[] =
 	"usage: vgtool aggregate [--json] [--weight wall|cpu] [--limit N] PROFILE...\n";
 
+/* Default of --limit for text.  By default JSON has all rows. */
 enum { TEXT_LIMIT = 20 };
 
-/* One row over all profiles. */
+/* A row with its sums over all profiles. */
 struct sum {
 	const struct vg_measure_row *row;
 	struct vg_spread self, total, count;
-	size_t profiles;             /* that have it */
+	size_t profiles;             /* number of profiles that have the row */
 };
 
 struct request {
 	const char *command;
 	const char *path;            /* of the profile that is being added */
 	bool json_asked;
-	uint64_t limit;              /* 0: none was asked for */
+	uint64_t limit;              /* 0: the default */
 	struct vg_measures measures;
 	VG_ARRAY(struct sum) sums;
 };
@@ -97,17 +98,17 @@ static void spread_json(struct vg_json *json, const char *key, const struct vg_s
 
 static void sum_json(struct vg_json *json, const struct sum *sum)
 {
-	static const char *const whats[] = {
+	static const char *const types[] = {
 		[VG_MEASURE_WHOLE] = "all", [VG_MEASURE_INTERVAL] = "interval",
 		[VG_MEASURE_DETACHED] = "detached", [VG_MEASURE_FUNCTION] = "function",
 	};
 
 	vg_json_line(json);
 	vg_json_object_begin(json);
-	vg_json_key_string(json, "what", whats[sum->row->what]);
+	vg_json_key_string(json, "type", types[sum->row->type]);
 	vg_json_key_string(json, "name", sum->row->name);
-	vg_json_key_string(json, sum->row->what == VG_MEASURE_FUNCTION ? "module" : "kind",
-			   sum->row->of);
+	vg_json_key_string(json, sum->row->type == VG_MEASURE_FUNCTION ? "module" : "kind",
+			   sum->row->origin);
 	vg_json_key_uint(json, "profiles", sum->profiles);
 	spread_json(json, "self_ns", &sum->self);
 	spread_json(json, "total_ns", &sum->total);
@@ -149,9 +150,9 @@ static void sum_text(const struct request *request, const struct sum *sum)
 		 real_ns(&least, sum->self.min), real_ns(&most, sum->self.max),
 		 real_ns(&total, sum->total.sum), sum->profiles, request->measures.runs,
 		 sum->row->name);
-	if (sum->row->of != NULL)
-		vg_print(stdout, "  [%s]", sum->row->of);
-	if (sum->row->what == VG_MEASURE_DETACHED)
+	if (sum->row->origin != NULL)
+		vg_print(stdout, "  [%s]", sum->row->origin);
+	if (sum->row->type == VG_MEASURE_DETACHED)
 		fputs("  detached", stdout);
 	putchar('\n');
 }
@@ -175,7 +176,8 @@ static void sums_text(const struct request *request)
 		vg_print(stdout, "%77s ... and %" PRIu64 " more\n", "", left_out);
 }
 
-/* A profile that cannot be read does not keep the others from being summed up; one of another sort does. */
+/* A profile that cannot be read is left out.  A profile that cannot be compared with the others ends the
+ * command. */
 static int request_run(struct request *request, char **paths, int count)
 {
 	int status = VG_EXIT_DONE, rc;
@@ -187,26 +189,25 @@ static int request_run(struct request *request, char **paths, int count)
 	}) != VG_EXIT_DONE)
 		return VG_EXIT_FAILED;
 	vg_progress_begin(&progress, "profiles", (uint64_t)count);
-	for (int i = 0; i < count && !request->measures.mixed; i++) {
+	for (int i = 0; i < count && !request->measures.incomparable; i++) {
 		vg_progress_step(&progress, (uint64_t)i);
 		request->path = paths[i];
-		if (vg_command_use(request->command, paths[i], profile_add, request) != VG_EXIT_DONE)
+		if (vg_command_with_profile(request->command, paths[i], profile_add, request) != VG_EXIT_DONE)
 			status = VG_EXIT_FAILED;
 	}
 	vg_progress_end(&progress);
-	if (request->measures.runs == 0 || request->measures.mixed)
+	if (request->measures.runs == 0 || request->measures.incomparable)
 		return status;
 	rc = vg_measures_finish(&request->measures);
 	if (rc == 0)
 		rc = sums_build(request);
 	if (rc != 0) {
-		vg_err_sys(&err, rc, "cannot sum up");
+		vg_err_sys(&err, rc, "cannot add up the profiles");
 		return vg_command_fail(request->command, &err);
 	}
-	if (request->measures.rebuilt != NULL)
-		vg_command_warn(request->command, "%s is not the same build in all profiles, and has no "
-				"names: vgtool resolve makes its functions comparable",
-				request->measures.rebuilt);
+	if (request->measures.changed_module != NULL)
+		vg_command_warn(request->command, "%s: has no symbols, and its build differs between the profiles; "
+				"resolve the profiles to compare its functions", request->measures.changed_module);
 	(request->json_asked ? sums_json : sums_text)(request);
 	return status;
 }
@@ -230,19 +231,20 @@ int cmd_aggregate(int argc, char **argv)
 			break;
 		case 'w':
 			if (!vg_weight_parse(optarg, &request.measures.weight))
-				return vg_command_misused(argv[0], usage, "--weight takes wall or cpu");
+				return vg_command_bad_value(argv[0], usage, "--weight", "a weight; use wall or cpu");
 			request.measures.weight_given = true;
 			break;
 		case 'n':
 			if (!vg_number_parse(optarg, 1, UINT64_MAX, &request.limit))
-				return vg_command_misused(argv[0], usage, "--limit takes a number above 0");
+				return vg_command_bad_value(argv[0], usage, "--limit",
+							    "a number of rows; use 1 or more");
 			break;
 		default:
 			return vg_command_help(usage, option);
 		}
 	}
 	if (optind == argc)
-		return vg_command_misused(argv[0], usage, "a profile is missing");
+		return vg_command_usage_error(argv[0], usage, "expected a PROFILE");
 	status = request_run(&request, argv + optind, argc - optind);
 	vg_array_free(&request.sums);
 	vg_measures_free(&request.measures);

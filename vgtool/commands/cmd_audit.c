@@ -14,32 +14,34 @@
 
 static const char usage[] = "usage: vgtool audit [--json] PROFILE\n";
 
-/* The strings of a record's kind, and what they may say of whoever recorded it.  Kinds that are not
- * here hold none, unless a later version gave them some. */
+/* Kinds of records with strings, and why the strings may identify a person or a machine.  Other kinds have
+ * no strings in this version of the format. */
 static const struct kind {
 	uint64_t record;
 	const char *name;
-	const char *telling;         /* NULL: nothing, unless they look like more than a name */
+	const char *reason;          /* for all strings of the kind; NULL: string_reason() decides */
 } kinds[] = {
 	{ VG_RECORD_HEADER, "header", NULL },
 	{ VG_RECORD_MODULE, "module", NULL },
-	{ VG_RECORD_THREAD, "thread", "a program may put anything into a thread's name" },
-	{ VG_RECORD_THREAD_NAME, "thread", "a program may put anything into a thread's name" },
+	{ VG_RECORD_THREAD, "thread", "the program can put any text into a thread's name" },
+	{ VG_RECORD_THREAD_NAME, "thread", "the program can put any text into a thread's name" },
 	{ VG_RECORD_LOST, "lost", NULL },
 	{ VG_RECORD_STATS, "stats", NULL },
 	{ VG_RECORD_END, "end", NULL },
 	{ VG_RECORD_FUNCTION, "function", NULL },
-	{ VG_RECORD_CODE, "code", "names of code made at run time may hold scripts' paths" },
-	{ VG_RECORD_LABEL, "label", "a program may put anything into an event's label" },
+	{ VG_RECORD_JIT_CODE, "jit_code", "names of JIT code can contain paths of scripts" },
+	{ VG_RECORD_LABEL, "label", "the program can put any text into a label" },
 };
-static const struct kind unknown = { UINT64_MAX, "unknown", "a record that this version does not know" };
+static const struct kind unknown = { UINT64_MAX, "unknown", "a kind of record that this version does not know" };
 
 struct audit {
 	const char *command;
 	struct vg_infile file;
 	struct vg_json *json;        /* NULL: text */
-	struct vg_intern seen;       /* kind's name, NUL, string */
-	uint64_t strings, telling, unread_bytes;
+	struct vg_intern seen;       /* printed strings; a key is the kind's name, NUL and the string */
+	uint64_t strings;            /* number of printed strings */
+	uint64_t marked;             /* number of these that may identify a person or a machine */
+	uint64_t unread_bytes;       /* damaged bytes, whose strings are unknown */
 };
 
 static const struct kind *kind_of(uint64_t record)
@@ -51,16 +53,16 @@ static const struct kind *kind_of(uint64_t record)
 	return &unknown;
 }
 
-/* Why a string may say more than a profile should, or NULL. */
-static const char *telling(const struct kind *kind, const char *text, size_t length)
+/* Why a string may identify a person or a machine; NULL if it does not. */
+static const char *string_reason(const struct kind *kind, const char *text, size_t length)
 {
-	if (length == 0 || kind->telling != NULL)
-		return length == 0 ? NULL : kind->telling;
-	/* A function's own name may hold an operator. */
+	if (length == 0 || kind->reason != NULL)
+		return length == 0 ? NULL : kind->reason;
+	/* A function's name can contain '/', as in "operator/". */
 	if (memchr(text, '/', length) != NULL && (kind->record != VG_RECORD_FUNCTION || *text == '/'))
-		return "a path names directories of a machine";
+		return "a path with names of directories";
 	if (kind->record != VG_RECORD_FUNCTION && memchr(text, '@', length) != NULL)
-		return "it looks like an address";
+		return "it looks like a mail address";
 	return NULL;
 }
 
@@ -78,7 +80,7 @@ static void string_print(struct audit *audit, const struct kind *kind, const cha
 	vg_json_key_string(audit->json, "kind", kind->name);
 	vg_json_key(audit->json, "text");
 	vg_json_string_bytes(audit->json, text, length);
-	vg_json_key(audit->json, "telling");
+	vg_json_key(audit->json, "may_identify");
 	if (why != NULL)
 		vg_json_string(audit->json, why);
 	else
@@ -86,12 +88,12 @@ static void string_print(struct audit *audit, const struct kind *kind, const cha
 	vg_json_object_end(audit->json);
 }
 
-/* Each once. */
+/* Prints a string unless it was printed before. */
 static int string_audit(struct audit *audit, const struct kind *kind, const char *text, size_t length)
 {
 	size_t name_bytes = strlen(kind->name) + 1;
 	char *key = malloc(name_bytes + length);
-	const char *why = telling(kind, text, length);
+	const char *why = string_reason(kind, text, length);
 	uint32_t id;
 	int rc;
 
@@ -103,13 +105,14 @@ static int string_audit(struct audit *audit, const struct kind *kind, const char
 	free(key);
 	if (rc == 1) {
 		audit->strings++;
-		audit->telling += why != NULL;
+		audit->marked += why != NULL;
 		string_print(audit, kind, text, length, why);
 	}
 	return rc < 0 ? -1 : 0;
 }
 
-/* All strings and bytes, however deep: an array's elements follow its head. */
+/* Audits all strings and byte arrays of a record.  vg_cursor_next() also returns the elements of nested
+ * arrays and maps, so the loop reaches every depth. */
 static int record_audit(struct audit *audit, const struct vg_record_view *record)
 {
 	struct vg_cursor cursor = { record->bytes, record->bytes + record->length };
@@ -117,7 +120,7 @@ static int record_audit(struct audit *audit, const struct vg_record_view *record
 	struct vg_item item;
 
 	while (cursor.at < cursor.end && vg_cursor_next(&cursor, &item) == 0) {
-		/* A module's bytes are its build id, which names a build and nobody. */
+		/* The bytes of a module record are its build id, which identifies no person. */
 		bool text = item.token == VG_TOKEN_STR || item.token == VG_TOKEN_EXT ||
 			    (item.token == VG_TOKEN_BIN && record->kind != VG_RECORD_MODULE);
 
@@ -127,7 +130,7 @@ static int record_audit(struct audit *audit, const struct vg_record_view *record
 	return 0;
 }
 
-/* Whether at least one chunk was good; -1: out of memory. */
+/* Returns 1 if at least one chunk is intact, 0 if none is, or -1 if memory is exhausted. */
 static int chunks_audit(struct audit *audit)
 {
 	struct vg_chunks chunks = { .bytes = audit->file.bytes, .length = audit->file.length };
@@ -166,15 +169,15 @@ static int audit_run(struct audit *audit)
 		return VG_EXIT_FAILED;
 	}
 	if (good == 0) {
-		vg_err_set(&err, 0, "%s: not a profile, or nothing of it is readable", audit->file.path);
+		vg_err_set(&err, 0, "%s: not a profile, or no part of it can be read", audit->file.path);
 		return vg_command_fail(audit->command, &err);
 	}
 	if (audit->unread_bytes > 0)
-		vg_command_warn(audit->command, "%s: %" PRIu64 " damaged bytes could not be looked into",
+		vg_command_warn(audit->command, "%s: %" PRIu64 " damaged bytes were not searched",
 				audit->file.path, audit->unread_bytes);
-	vg_command_warn(audit->command, "%" PRIu64 " strings, %" PRIu64 " of them may tell of a person or "
-			"a machine", audit->strings, audit->telling);
-	return audit->telling > 0 || audit->unread_bytes > 0 ? VG_EXIT_FAILED : VG_EXIT_DONE;
+	vg_command_warn(audit->command, "%s: %" PRIu64 " strings; %" PRIu64 " may identify a person or a machine",
+			audit->file.path, audit->strings, audit->marked);
+	return audit->marked > 0 || audit->unread_bytes > 0 ? VG_EXIT_FAILED : VG_EXIT_DONE;
 }
 
 int cmd_audit(int argc, char **argv)
@@ -195,7 +198,7 @@ int cmd_audit(int argc, char **argv)
 		audit.json = &json;
 	}
 	if (argc - optind != 1)
-		return vg_command_misused(argv[0], usage, "takes one profile");
+		return vg_command_usage_error(argv[0], usage, "expected one PROFILE, got %d", argc - optind);
 	if (vg_command_confine_to(argv[0], argv[optind], NULL) != VG_EXIT_DONE)
 		return VG_EXIT_FAILED;
 	if (vg_infile_open(&audit.file, argv[optind], &err) != 0)

@@ -32,7 +32,7 @@ int cmd_chrome(int argc, char **argv)
 		switch (option) {
 		case 'o':
 			if (*optarg == '\0')
-				return vg_command_misused(argv[0], usage, "-o takes the name of a file");
+				return vg_command_usage_error(argv[0], usage, "-o: the name is empty; use a file name");
 			view.out = optarg;
 			break;
 		default:
@@ -40,7 +40,7 @@ int cmd_chrome(int argc, char **argv)
 		}
 	}
 	if (argc - optind != 1)
-		return vg_command_misused(argv[0], usage, "takes one profile");
+		return vg_command_usage_error(argv[0], usage, "expected one PROFILE, got %d", argc - optind);
 	view.path = argv[optind];
 	return vg_view_run(&view);
 }

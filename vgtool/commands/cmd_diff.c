@@ -18,16 +18,17 @@ static const char usage[] =
 	"                   [--fail-above PERCENT] [--at-least PERCENT] A B\n"
 	"       vgtool diff [OPTION]... A... -- B...\n";
 
+/* Default of --limit for text.  By default JSON has all rows. */
 enum { TEXT_LIMIT = 20 };
 
-/* 1 says that something grew, so that failures need a number of their own. */
+/* Exit status 1 means that a row grew.  So other failures have exit status 3. */
 enum { EXIT_GREW = 1, EXIT_UNREADABLE = 3 };
 
 struct request {
 	const char *command;
 	const char *path;            /* of the profile that is being added */
 	bool json_asked;
-	uint64_t limit;              /* 0: none was asked for */
+	uint64_t limit;              /* 0: the default */
 	struct vg_measures measures;
 	struct vg_changes changes;
 };
@@ -45,14 +46,14 @@ static int profiles_add(struct request *request, char **paths, int count)
 
 	for (int i = 0; i < count && status == VG_EXIT_DONE; i++) {
 		request->path = paths[i];
-		status = vg_command_use(request->command, paths[i], profile_add, request);
+		status = vg_command_with_profile(request->command, paths[i], profile_add, request);
 	}
 	return status;
 }
 
-static const char *what_text(enum vg_measure_what what)
+static const char *type_text(enum vg_measure_type type)
 {
-	switch (what) {
+	switch (type) {
 	case VG_MEASURE_WHOLE: return "all";
 	case VG_MEASURE_INTERVAL: return "interval";
 	case VG_MEASURE_DETACHED: return "detached";
@@ -85,10 +86,10 @@ static void change_json(struct vg_json *json, const struct vg_change *change)
 {
 	vg_json_line(json);
 	vg_json_object_begin(json);
-	vg_json_key_string(json, "what", what_text(change->row->what));
+	vg_json_key_string(json, "type", type_text(change->row->type));
 	vg_json_key_string(json, "name", change->row->name);
-	vg_json_key_string(json, change->row->what == VG_MEASURE_FUNCTION ? "module" : "kind",
-			   change->row->of);
+	vg_json_key_string(json, change->row->type == VG_MEASURE_FUNCTION ? "module" : "kind",
+			   change->row->origin);
 	side_json(json, "self_ns", &change->self_a, &change->self_b, &change->self);
 	side_json(json, "total_ns", &change->total_a, &change->total_b, &change->total);
 	vg_json_key(json, "count_a");
@@ -125,6 +126,7 @@ static void changes_json(const struct request *request)
 	vg_json_line(&json);
 }
 
+/* "-1.00 s", "+1.00 s" or "0 s". */
 static const char *signed_ns(struct vg_text *room, double ns)
 {
 	struct vg_text plain;
@@ -146,6 +148,7 @@ static const char *percent_text(struct vg_text *room, double percent)
 	return room->text;
 }
 
+/* `signed_ns(...) + (ns > 0)` leaves out the plus sign: only the column of the change has one. */
 static void change_text(const struct request *request, const struct vg_change *change)
 {
 	bool by_total = request->changes.by_total;
@@ -158,9 +161,9 @@ static void change_text(const struct request *request, const struct vg_change *c
 		 signed_ns(&of_b, b->mean) + (b->mean > 0), signed_ns(&difference, by->change),
 		 by->has_margin ? signed_ns(&margin, by->margin) + (by->margin > 0) : "-",
 		 percent_text(&percent, vg_change_percent(a, b)), change->row->name);
-	if (change->row->of != NULL)
-		vg_print(stdout, "  [%s]", change->row->of);
-	if (change->row->what == VG_MEASURE_DETACHED)
+	if (change->row->origin != NULL)
+		vg_print(stdout, "  [%s]", change->row->origin);
+	if (change->row->type == VG_MEASURE_DETACHED)
 		fputs("  detached", stdout);
 	if (change->fails)
 		fputs("  <- grew", stdout);
@@ -173,7 +176,7 @@ static void changes_text(const struct request *request)
 	struct vg_measure_limit limit = { .limit = request->limit > 0 ? request->limit : TEXT_LIMIT };
 	uint64_t left_out = 0;
 
-	vg_print(stdout, "%s time, mean of %" PRIu32 " profile%s and of %" PRIu32 "\n",
+	vg_print(stdout, "%s time: A is the mean of %" PRIu32 " profile%s, B of %" PRIu32 "\n",
 		 changes->by_total ? "total" : "self", changes->runs_a,
 		 vg_text_plural(changes->runs_a), changes->runs_b);
 	putchar('\n');
@@ -197,7 +200,7 @@ static int request_run(struct request *request, char **a, char **b)
 
 	if (vg_command_confine(request->command, &(struct vg_confinement){
 		.paths = (const char *const *)a, .path_count = request->changes.runs_a,
-		.more = (const char *const *)b, .more_count = request->changes.runs_b,
+		.more = (const char *const *)b, .more_path_count = request->changes.runs_b,
 	}) != VG_EXIT_DONE)
 		return EXIT_UNREADABLE;
 	status = profiles_add(request, a, (int)request->changes.runs_a);
@@ -209,49 +212,53 @@ static int request_run(struct request *request, char **a, char **b)
 	if (rc == 0)
 		rc = vg_changes_build(&request->changes, &request->measures);
 	if (rc != 0) {
-		vg_err_sys(&err, rc, "cannot compare");
+		vg_err_sys(&err, rc, "cannot compare the profiles");
 		vg_command_fail(request->command, &err);
 		return EXIT_UNREADABLE;
 	}
-	if (request->measures.rebuilt != NULL)
-		vg_command_warn(request->command, "%s is not the same build in all profiles, and has no "
-				"names: vgtool resolve makes its functions comparable",
-				request->measures.rebuilt);
+	if (request->measures.changed_module != NULL)
+		vg_command_warn(request->command, "%s: has no symbols, and its build differs between the profiles; "
+				"resolve the profiles to compare its functions", request->measures.changed_module);
 	(request->json_asked ? changes_json : changes_text)(request);
 	if (fflush(stdout) != 0 || ferror(stdout))
-		return EXIT_UNREADABLE;        /* main() says so */
+		return EXIT_UNREADABLE;        /* main() prints the message */
 	return request->changes.failed > 0 ? EXIT_GREW : VG_EXIT_DONE;
 }
 
-/* NULL when the option makes sense; else what is wrong, or "" if the usage says it. */
-static const char *option_take(struct request *request, int option)
+/* Returns VG_EXIT_DONE, or VG_EXIT_USAGE after a message. */
+static int option_parse(struct request *request, int option)
 {
 	switch (option) {
 	case 'j':
 		request->json_asked = true;
-		return NULL;
+		return VG_EXIT_DONE;
 	case 'w':
 		request->measures.weight_given = true;
-		return vg_weight_parse(optarg, &request->measures.weight) ? NULL :
-		       "--weight takes wall or cpu";
+		if (vg_weight_parse(optarg, &request->measures.weight))
+			return VG_EXIT_DONE;
+		return vg_command_bad_value(request->command, usage, "--weight", "a weight; use wall or cpu");
 	case 'b':
 		request->changes.by_total = strcmp(optarg, "total") == 0;
-		return request->changes.by_total || strcmp(optarg, "self") == 0 ? NULL :
-		       "--by takes self or total";
+		if (request->changes.by_total || strcmp(optarg, "self") == 0)
+			return VG_EXIT_DONE;
+		return vg_command_bad_value(request->command, usage, "--by", "a time; use self or total");
 	case 'n':
-		return vg_number_parse(optarg, 1, UINT64_MAX, &request->limit) ? NULL :
-		       "--limit takes a number above 0";
+		if (vg_number_parse(optarg, 1, UINT64_MAX, &request->limit))
+			return VG_EXIT_DONE;
+		return vg_command_bad_value(request->command, usage, "--limit", "a number of rows; use 1 or more");
 	case 'f':
-		return vg_number_percent(optarg, &request->changes.fail_above) ? NULL :
-		       "--fail-above takes a number, 0 or more";
+		if (vg_number_percent(optarg, &request->changes.fail_above_percent))
+			return VG_EXIT_DONE;
+		return vg_command_bad_value(request->command, usage, "--fail-above", "a percentage; use 0 or more");
 	case 'l':
-		return vg_number_percent(optarg, &request->changes.at_least) ? NULL :
-		       "--at-least takes a number, 0 or more";
+		if (vg_number_percent(optarg, &request->changes.min_share_percent))
+			return VG_EXIT_DONE;
+		return vg_command_bad_value(request->command, usage, "--at-least", "a percentage; use 0 or more");
 	}
-	return "";
+	return vg_command_usage(usage, VG_EXIT_USAGE);
 }
 
-/* Where "--" stands, which getopt would take away; argc if it is not there. */
+/* Returns the index of "--" in argv, or argc if there is none.  getopt_long() does not report this index. */
 static int divider_find(int argc, char **argv)
 {
 	for (int i = 1; i < argc; i++) {
@@ -274,28 +281,25 @@ int cmd_diff(int argc, char **argv)
 		{ 0 },
 	};
 	struct request request = { .command = argv[0],
-				   .changes = { .fail_above = -1, .at_least = 1 } };
+				   .changes = { .fail_above_percent = -1, .min_share_percent = 1 } };
 	int divider = divider_find(argc, argv), option, status;
 	char **a, **b;
 
 	while ((option = getopt_long(divider, argv, "jw:b:n:f:l:h", options, NULL)) != -1) {
-		const char *wrong;
-
 		if (option == 'h')
 			return vg_command_usage(usage, VG_EXIT_DONE);
-		wrong = option_take(&request, option);
-		if (wrong != NULL)
-			return *wrong == '\0' ? vg_command_usage(usage, VG_EXIT_USAGE) :
-			       vg_command_misused(argv[0], usage, wrong);
+		if (option_parse(&request, option) != VG_EXIT_DONE)
+			return VG_EXIT_USAGE;
 	}
 	a = argv + optind;
 	b = divider < argc ? argv + divider + 1 : a + 1;
 	request.changes.runs_a = (uint32_t)(divider < argc ? divider - optind : 1);
 	request.changes.runs_b = (uint32_t)(divider < argc ? argc - divider - 1 : 1);
 	if (divider == argc && argc - optind != 2)
-		return vg_command_misused(argv[0], usage, "takes two profiles, or two lists with -- between");
+		return vg_command_usage_error(argv[0], usage, "expected two profiles, got %d; put -- between two lists",
+					      argc - optind);
 	if (request.changes.runs_a == 0 || request.changes.runs_b == 0)
-		return vg_command_misused(argv[0], usage, "a profile is missing on one side of --");
+		return vg_command_usage_error(argv[0], usage, "expected a profile on each side of --");
 	status = request_run(&request, a, b);
 	vg_changes_free(&request.changes);
 	vg_measures_free(&request.measures);

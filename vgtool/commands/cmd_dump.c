@@ -12,7 +12,7 @@
 
 static const char usage[] = "usage: vgtool dump [--thread THREAD] PROFILE\n";
 
-/* The fields of each kind in their order, as vgp(5) names them. */
+/* Each kind of record: its name, and the names of its fields in the order of the file; see vgp(5). */
 enum { FIELDS_MAX = 8 };
 static const struct kind {
 	const char *name;
@@ -26,7 +26,7 @@ static const struct kind {
 	[VG_RECORD_THREAD] = { "thread", { "id", "time_us", "tid", "name" } },
 	[VG_RECORD_THREAD_NAME] = { "thread_name", { "id", "time_us", "name" } },
 	[VG_RECORD_THREAD_END] = { "thread_end", { "id", "time_us" } },
-	[VG_RECORD_STACK] = { "stack", { "id", "parent", "module", "address", "found" } },
+	[VG_RECORD_STACK] = { "stack", { "id", "parent", "module", "address", "found_by" } },
 	[VG_RECORD_SAMPLE] = { "sample", { "thread", "since_us", "stack", "cpu_100us", "wall_us",
 					   "count", "interval" } },
 	[VG_RECORD_LOST] = { "lost", { "counts" } },
@@ -37,12 +37,12 @@ static const struct kind {
 	[VG_RECORD_SYMBOL] = { "symbol", { "module", "address", "lines" } },
 	[VG_RECORD_UNRESOLVED] = { "unresolved", { "module" } },
 	[VG_RECORD_PAUSES] = { "pauses", { "lengths" } },
-	[VG_RECORD_CODE] = { "code", { "address", "size_bytes", "name" } },
+	[VG_RECORD_JIT_CODE] = { "jit_code", { "address", "size_bytes", "name" } },
 	[VG_RECORD_RATE] = { "rate", { "time_us", "period_ns" } },
 	[VG_RECORD_LABEL] = { "label", { "id", "text" } },
-	[VG_RECORD_EVENT] = { "event", { "what", "thread", "since_ns", "event_kind", "label", "value",
+	[VG_RECORD_EVENT] = { "event", { "type", "thread", "since_ns", "event_kind", "label", "value",
 					 "token", "parent" } },
-	[VG_RECORD_COUNT] = { "count", { "thread", "after_us", "values" } },
+	[VG_RECORD_PERF_COUNTERS] = { "perf_counters", { "thread", "after_us", "values" } },
 };
 
 static void key_json(struct vg_json *json, const struct vg_item *key)
@@ -115,7 +115,7 @@ static void ext_json(struct vg_json *json, const struct vg_item *item)
 	vg_json_object_end(json);
 }
 
-/* Any msgpack object.  vg_record_next() has measured how deep it goes. */
+/* Writes any msgpack object.  Recurses once for each level of nesting; vg_record_next() limits the levels. */
 static int value_json(struct vg_json *json, struct vg_cursor *cursor)
 {
 	struct vg_item item;
@@ -152,13 +152,13 @@ static int known_fields_json(struct vg_json *json, const struct kind *kind,
 		fields--;
 	}
 	if (rc == 0 && fields > 0) {
-		vg_json_key(json, "more");
+		vg_json_key(json, "unknown_fields");
 		rc = array_json(json, &record->cursor, fields);
 	}
 	return rc;
 }
 
-/* time_ns: below 0 for none. */
+/* time_ns below 0: the record has no time. */
 static void record_json(struct vg_json *json, uint64_t offset, struct vg_record_view *record,
 			int64_t time_ns)
 {
@@ -185,7 +185,7 @@ static void damage_json(struct vg_json *json, const struct vg_damage *damage)
 	vg_json_key_uint(json, "offset", damage->offset);
 	vg_json_key_string(json, "kind", "damage");
 	vg_json_key_uint(json, "bytes", damage->bytes);
-	vg_json_key_string(json, "what", damage->what);
+	vg_json_key_string(json, "problem", damage->problem);
 	vg_json_object_end(json);
 	vg_json_line(json);
 }
@@ -195,15 +195,15 @@ struct dump {
 	struct vg_infile file;
 	struct vg_json json;
 	struct vg_record_filter filter;
-	uint64_t chunks;             /* good ones */
-	struct vg_damage first;      /* damage; its text is NULL while there is none */
-	bool ended;
+	uint64_t chunks;             /* number of intact chunks */
+	struct vg_damage first;      /* the first damage; first.problem is NULL without damage */
+	bool ended;                  /* an END record was found */
 };
 
 static void dump_damage(struct dump *dump, const struct vg_damage *damage)
 {
 	damage_json(&dump->json, damage);
-	if (dump->first.what == NULL)
+	if (dump->first.problem == NULL)
 		dump->first = *damage;
 }
 
@@ -214,9 +214,9 @@ static void dump_chunk(struct dump *dump, struct vg_chunk *chunk)
 	int rc;
 
 	dump->chunks++;
-	vg_record_filter_chunk(&dump->filter);
+	vg_record_filter_chunk_begin(&dump->filter);
 	while ((rc = vg_record_next(&chunk->payload, &record)) > 0) {
-		if (vg_record_filter_takes(&dump->filter, &record, &time_ns))
+		if (vg_record_filter_matches(&dump->filter, &record, &time_ns))
 			record_json(&dump->json, (uint64_t)(record.bytes - dump->file.bytes), &record,
 				    time_ns);
 		dump->ended = dump->ended || record.kind == VG_RECORD_END;
@@ -225,28 +225,29 @@ static void dump_chunk(struct dump *dump, struct vg_chunk *chunk)
 		struct vg_damage damage = {
 			.offset = (uint64_t)(chunk->payload.at - dump->file.bytes),
 			.bytes = (uint64_t)(chunk->payload.end - chunk->payload.at),
-			.what = "a record is malformed",
+			.problem = "a record is malformed",
 		};
 
 		dump_damage(dump, &damage);
 	}
 }
 
-/* One line of warning, as for the other commands; a file without a good chunk is no profile. */
+/* Warns of damage once, as the other commands do.  Fails for a file without an intact chunk, which is not a
+ * profile.  Returns the exit status. */
 static int dump_end(struct dump *dump)
 {
 	struct vg_err err;
 
 	if (dump->chunks == 0) {
-		vg_profile_refuse(&dump->file, dump->first.what != NULL ? dump->first.what : "", &err);
+		vg_profile_format_error(&dump->file, dump->first.problem != NULL ? dump->first.problem : "", &err);
 		return vg_command_fail(dump->command, &err);
 	}
-	if (dump->first.what != NULL)
+	if (dump->first.problem != NULL)
 		vg_command_warn(dump->command, "%s: damaged at offset %" PRIu64 ": %s",
-				dump->file.path, dump->first.offset, dump->first.what);
+				dump->file.path, dump->first.offset, dump->first.problem);
 	else if (!dump->ended)
 		vg_command_warn(dump->command, "%s: truncated at offset %" PRIu64
-				": the profile was not finished", dump->file.path,
+				": the end record is missing", dump->file.path,
 				dump->file.length);
 	return VG_EXIT_DONE;
 }
@@ -269,7 +270,7 @@ static int dump_run(struct dump *dump)
 			break;
 		}
 	}
-	return VG_EXIT_DONE;            /* main() says that the writing failed */
+	return VG_EXIT_DONE;            /* main() reports the failure to write */
 }
 
 int cmd_dump(int argc, char **argv)
@@ -289,7 +290,7 @@ int cmd_dump(int argc, char **argv)
 		dump.filter.thread = optarg;
 	}
 	if (argc - optind != 1)
-		return vg_command_misused(argv[0], usage, "takes one profile");
+		return vg_command_usage_error(argv[0], usage, "expected one PROFILE, got %d", argc - optind);
 	if (vg_command_confine_to(argv[0], argv[optind], NULL) != VG_EXIT_DONE)
 		return VG_EXIT_FAILED;
 	if (vg_infile_open(&dump.file, argv[optind], &err) != 0)
@@ -300,9 +301,9 @@ int cmd_dump(int argc, char **argv)
 		status = dump_run(&dump);
 	} else {
 		if (rc == -ESRCH)
-			vg_err_set(&err, rc, "%s: has no thread %s", dump.file.path, dump.filter.thread);
+			vg_err_set(&err, rc, "%s: no thread %s", dump.file.path, dump.filter.thread);
 		else
-			vg_err_sys(&err, rc, "%s", dump.file.path);
+			vg_err_sys(&err, rc, "%s: cannot find thread %s", dump.file.path, dump.filter.thread);
 		status = vg_command_fail(argv[0], &err);
 	}
 	vg_record_filter_close(&dump.filter);

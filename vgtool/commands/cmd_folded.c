@@ -13,7 +13,7 @@ static const char usage[] =
 
 struct request {
 	struct vg_view view;
-	struct vg_folding folding;
+	struct vg_folded_options folding;
 	bool weight_given;
 };
 
@@ -26,11 +26,11 @@ static int folded_write(void *context, const struct vg_profile *profile, FILE *f
 	if (!request->weight_given)
 		request->folding.weight = vg_weight_default(profile);
 	rc = vg_folded_write(profile, &request->folding, file);
-	return rc != -ESRCH ? rc : vg_err_set(err, rc, "%s: has no thread %s", request->view.path,
+	return rc != -ESRCH ? rc : vg_err_set(err, rc, "%s: no thread %s", request->view.path,
 					      request->folding.thread);
 }
 
-static bool weight_take(struct request *request, const char *text)
+static bool weight_parse(struct request *request, const char *text)
 {
 	request->weight_given = true;
 	request->folding.in_samples = strcmp(text, "samples") == 0;
@@ -54,13 +54,13 @@ int cmd_folded(int argc, char **argv)
 		switch (option) {
 		case 'o':
 			if (*optarg == '\0')
-				return vg_command_misused(argv[0], usage, "-o takes the name of a file");
+				return vg_command_usage_error(argv[0], usage, "-o: the name is empty; use a file name");
 			request.view.out = optarg;
 			break;
 		case 'w':
-			if (!weight_take(&request, optarg))
-				return vg_command_misused(argv[0], usage,
-							  "--weight takes wall, cpu or samples");
+			if (!weight_parse(&request, optarg))
+				return vg_command_bad_value(argv[0], usage, "--weight",
+							    "a weight; use wall, cpu or samples");
 			break;
 		case 'T':
 			request.folding.by_thread = true;
@@ -73,7 +73,7 @@ int cmd_folded(int argc, char **argv)
 		}
 	}
 	if (argc - optind != 1)
-		return vg_command_misused(argv[0], usage, "takes one profile");
+		return vg_command_usage_error(argv[0], usage, "expected one PROFILE, got %d", argc - optind);
 	request.view.path = argv[optind];
 	request.view.context = &request;
 	return vg_view_run(&request.view);

@@ -12,9 +12,9 @@
 
 static const char usage[] = "usage: vgtool info [--json] PROFILE\n";
 
-/* Samples by how their walk ended; the last for reasons this program does not know. */
+/* Numbers of samples, by the reason why the walk ended.  The last number is for unknown reasons. */
 struct ends {
-	uint64_t samples[VG_WALK_ENDS + 1];
+	uint64_t samples[VG_WALK_END_COUNT + 1];
 };
 
 static struct ends ends_count(const struct vg_profile *profile)
@@ -24,7 +24,7 @@ static struct ends ends_count(const struct vg_profile *profile)
 	for (size_t i = 0; i < profile->samples.count; i++) {
 		uint8_t end = profile->samples.items[i].end;
 
-		ends.samples[end < VG_WALK_ENDS ? end : VG_WALK_ENDS] +=
+		ends.samples[end < VG_WALK_END_COUNT ? end : VG_WALK_END_COUNT] +=
 			profile->samples.items[i].count;
 	}
 	return ends;
@@ -34,14 +34,14 @@ static void ends_json(struct vg_json *json, const struct ends *ends)
 {
 	vg_json_key(json, "stack_ends");
 	vg_json_object_begin(json);
-	for (unsigned end = 0; end <= VG_WALK_ENDS; end++) {
+	for (unsigned end = 0; end <= VG_WALK_END_COUNT; end++) {
 		if (ends->samples[end] > 0)
 			vg_json_key_uint(json, vg_walk_end_name(end), ends->samples[end]);
 	}
 	vg_json_object_end(json);
 }
 
-/* Whether the i-th count is the first of its name: keys of an object must differ. */
+/* True if no earlier count has the name of count i.  The keys of a JSON object must differ. */
 static bool count_first(const struct vg_counts *counts, size_t i)
 {
 	for (size_t before = 0; before < i; before++) {
@@ -51,31 +51,33 @@ static bool count_first(const struct vg_counts *counts, size_t i)
 	return true;
 }
 
-static const char *const own_keys[] = {
+/* Keys that info_json() writes itself, in the same object as the statistics. */
+static const char *const fixed_keys[] = {
 	"program", "mode", "period_ns", "writer", "arch", "start_unix_s", "duration_ns", "samples",
-	"threads", "modules", "stacks", "stacks_complete", "stack_ends", "samples_orphaned",
+	"threads", "modules", "stacks", "stacks_complete", "stack_ends", "samples_without_stack",
 	"file_bytes", "truncated", "end_reason", "damaged_bytes", "resolved", "lost", "counters",
 };
 
-static bool key_is_own(const char *key)
+static bool key_is_fixed(const char *key)
 {
-	for (size_t i = 0; i < sizeof own_keys / sizeof *own_keys; i++) {
-		if (strcmp(own_keys[i], key) == 0)
+	for (size_t i = 0; i < sizeof fixed_keys / sizeof *fixed_keys; i++) {
+		if (strcmp(fixed_keys[i], key) == 0)
 			return true;
 	}
 	return false;
 }
 
-/* A writer has dozens of them; a thousand is a hostile file's. */
+/* Limit for hostile files.  Recorders write some dozens of counts. */
 enum { COUNTS_MAX = 1000 };
 
+/* beside_fixed: the object also has fixed_keys, so counts with such names are left out. */
 static void counts_json(const struct vg_profile *profile, struct vg_json *json,
-			const struct vg_counts *counts, bool beside_own)
+			const struct vg_counts *counts, bool beside_fixed)
 {
 	for (size_t i = 0; i < counts->count && i < COUNTS_MAX; i++) {
 		const char *name = vg_profile_text(profile, counts->items[i].name);
 
-		if (count_first(counts, i) && !(beside_own && key_is_own(name)))
+		if (count_first(counts, i) && !(beside_fixed && key_is_fixed(name)))
 			vg_json_key_uint(json, name, counts->items[i].value);
 	}
 }
@@ -110,7 +112,7 @@ static void info_json(const struct vg_profile *profile)
 	vg_json_key_uint(&json, "stacks", profile->samples_total);
 	vg_json_key_uint(&json, "stacks_complete", ends.samples[VG_WALK_ROOT]);
 	ends_json(&json, &ends);
-	vg_json_key_uint(&json, "samples_orphaned", profile->samples_orphaned);
+	vg_json_key_uint(&json, "samples_without_stack", profile->samples_without_stack);
 	vg_json_key_uint(&json, "file_bytes", profile->file_bytes);
 	vg_json_key(&json, "truncated");
 	vg_json_bool(&json, profile->end_reason == VG_NONE);
@@ -135,7 +137,7 @@ static bool ends_with(const char *text, const char *tail)
 	return length >= tail_length && strcmp(text + length - tail_length, tail) == 0;
 }
 
-/* The unit is in the name. */
+/* Formats each value by the unit at the end of its name. */
 static void counts_text(const struct vg_profile *profile, const struct vg_counts *counts)
 {
 	for (size_t i = 0; i < counts->count && i < COUNTS_MAX; i++) {
@@ -161,9 +163,9 @@ static void recorded_text(const struct vg_profile *profile)
 	char when[64] = "unknown";
 	struct tm utc;
 
-	/* The first chunk has the header, and may be damaged. */
+	/* The header is lost if the first chunk is damaged. */
 	if (header->version == 0) {
-		vg_print(stdout, "%-14s lost: how the profile was taken is not known\n", "header");
+		vg_print(stdout, "%-14s lost: the mode and the rate are not known\n", "header");
 		vg_print(stdout, "%-14s for %s\n", "recorded", vg_text_ns(&duration, profile->duration_ns));
 		return;
 	}
@@ -173,9 +175,9 @@ static void recorded_text(const struct vg_profile *profile)
 		 vg_profile_text(profile, header->arch));
 	vg_print(stdout, "%-14s %s\n", "written by", vg_profile_text(profile, header->writer));
 	vg_print(stdout, "%-14s %s, for %s\n", "recorded", when, vg_text_ns(&duration, profile->duration_ns));
-	if (header->from_ns != 0 && header->from_ns <= profile->duration_ns)
-		vg_print(stdout, "%-14s the last %s of that\n", "kept",
-			 vg_text_ns(&duration, profile->duration_ns - header->from_ns));
+	if (header->window_begin_ns != 0 && header->window_begin_ns <= profile->duration_ns)
+		vg_print(stdout, "%-14s the last %s\n", "kept",
+			 vg_text_ns(&duration, profile->duration_ns - header->window_begin_ns));
 	vg_print(stdout, "%-14s %s", "mode", vg_profile_text(profile, header->mode_name));
 	if (header->period_ns > 0)
 		vg_print(stdout, ", a sample every %s\n", vg_text_ns(&period, header->period_ns));
@@ -195,15 +197,15 @@ static void samples_text(const struct vg_profile *profile)
 
 	vg_print(stdout, "%-14s %" PRIu64 " of %zu thread%s\n", "samples", profile->samples_total,
 		 profile->threads.count, vg_text_plural(profile->threads.count));
-	for (unsigned end = 0; end <= VG_WALK_ENDS; end++) {
+	for (unsigned end = 0; end <= VG_WALK_END_COUNT; end++) {
 		if (ends.samples[end] > 0)
 			vg_print(stdout, "  %-28s %" PRIu64 " (%s)\n", end == VG_WALK_ROOT ? "stacks complete" :
 				 vg_walk_end_name(end), ends.samples[end],
 				 vg_text_percent(&share, ends.samples[end], profile->samples_total));
 	}
-	if (profile->samples_orphaned > 0)
-		vg_print(stdout, "  %-28s %" PRIu64 "\n", "stacks lost with damage",
-			 profile->samples_orphaned);
+	if (profile->samples_without_stack > 0)
+		vg_print(stdout, "  %-28s %" PRIu64 "\n", "stacks lost to damage",
+			 profile->samples_without_stack);
 }
 
 static void file_text(const struct vg_profile *profile)
@@ -221,7 +223,7 @@ static void file_text(const struct vg_profile *profile)
 	for (size_t i = 0; i < profile->damage.count && i < 20; i++)
 		vg_print(stdout, "  at offset %-18" PRIu64 " %" PRIu64 " byte%s: %s\n",
 			 profile->damage.items[i].offset, profile->damage.items[i].bytes,
-			 vg_text_plural(profile->damage.items[i].bytes), profile->damage.items[i].what);
+			 vg_text_plural(profile->damage.items[i].bytes), profile->damage.items[i].problem);
 	if (profile->damage.count > 20)
 		vg_print(stdout, "  ... and %zu more places\n", profile->damage.count - 20);
 }
@@ -273,7 +275,7 @@ int cmd_info(int argc, char **argv)
 		{ "help", no_argument, NULL, 'h' },
 		{ 0 },
 	};
-	struct vg_opened opened;
+	struct vg_command_profile opened;
 	bool json = false;
 	int option, status;
 
@@ -287,7 +289,7 @@ int cmd_info(int argc, char **argv)
 		}
 	}
 	if (argc - optind != 1)
-		return vg_command_misused(argv[0], usage, "takes one profile");
+		return vg_command_usage_error(argv[0], usage, "expected one PROFILE, got %d", argc - optind);
 	if (vg_command_confine_to(argv[0], argv[optind], NULL) != VG_EXIT_DONE)
 		return VG_EXIT_FAILED;
 	status = vg_command_open(argv[0], argv[optind], &opened);

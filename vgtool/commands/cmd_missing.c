@@ -19,10 +19,10 @@ struct request {
 	const char *command;
 	struct vg_command_stores stores;
 	bool json;
-	struct vg_names names;
-	struct vg_resolve resolve;   /* gathers the modules of all profiles */
-	const struct vg_resolve_module **order;
-	int status;
+	struct vg_symbol_finder finder;
+	struct vg_resolve resolve;   /* used only to collect the modules of all profiles */
+	const struct vg_resolve_module **order; /* owned; the modules, the one in the most samples first */
+	int status;                  /* the exit status */
 };
 
 static void complain(struct request *request, const struct vg_err *err)
@@ -32,57 +32,58 @@ static void complain(struct request *request, const struct vg_err *err)
 
 static void profile_add(struct request *request, const char *path)
 {
-	struct vg_wanted wanted = { 0 };
-	struct vg_opened opened;
+	struct vg_address_list list = { 0 };
+	struct vg_command_profile opened;
 	struct vg_err err;
 
 	if (vg_command_open(request->command, path, &opened) != VG_EXIT_DONE) {
 		request->status = VG_EXIT_FAILED;
-	} else if (vg_wanted_collect(&wanted, &opened.profile) != 0 ||
-		   vg_resolve_add(&request->resolve, &wanted) != 0) {
-		vg_err_sys(&err, -ENOMEM, "%s", path);
+	} else if (vg_address_list_collect(&list, &opened.profile) != 0 ||
+		   vg_resolve_add(&request->resolve, &list) != 0) {
+		vg_err_sys(&err, -ENOMEM, "%s: cannot list the modules", path);
 		complain(request, &err);
 	}
-	vg_wanted_free(&wanted);
+	vg_address_list_free(&list);
 	vg_command_close(&opened);
 }
 
 static void module_check(struct request *request, struct vg_resolve_module *module)
 {
-	struct vg_names_place place;
+	struct vg_symbol_source source;
 	struct vg_err err;
-	int rc = vg_names_find(&request->names, module->name, module->build_id,
-			       module->build_id_bytes, &place, &err);
+	int rc = vg_symbol_finder_find(&request->finder, module->name, module->build_id,
+				       module->build_id_bytes, &source, &err);
 
 	module->missing = rc != 0;
 	if (rc == 0)
-		rc = vg_names_find_absent(&request->names, &place, &module->absent, &err);
-	vg_names_place_free(&place);
-	/* What was found and is of no use is worth a sentence. */
+		rc = vg_symbol_source_find_missing_file(&request->finder, &source, &module->missing_file, &err);
+	vg_symbol_source_free(&source);
+	/* Symbols were found but cannot be used: report why. */
 	if (rc != 0 && rc != -ENOENT)
 		complain(request, &err);
-	if (module->missing || module->absent.path != NULL)
+	if (module->missing || module->missing_file.path != NULL)
 		request->status = VG_EXIT_FAILED;
 }
 
-/* What is missing: a module's symbols, or a file that some of them are in. */
+/* A missing file: a module's symbols, or a file with some of the module's function names. */
 struct item {
-	const char *name, *of;       /* of is NULL for a module */
+	const char *name;
+	const char *module;          /* the module that needs the file; NULL if the file has a module's symbols */
 	const unsigned char *id;
 	size_t id_bytes;
-	char debug_id[VG_DEBUG_ID_CHARS + 1]; /* by which the stores of others are asked; or "" */
+	char debug_id[VG_DEBUG_ID_CHARS + 1]; /* key of the file in symbol servers; "" without a build id */
 };
 
-/* False if the module has all its symbols. */
+/* Returns false if no file of the module is missing. */
 static bool item_make(const struct vg_resolve_module *module, struct item *item)
 {
-	if (!module->missing && module->absent.path == NULL)
+	if (!module->missing && module->missing_file.path == NULL)
 		return false;
 	*item = (struct item){ .name = module->name, .id = module->build_id,
 			       .id_bytes = module->build_id_bytes };
 	if (!module->missing)
-		*item = (struct item){ .name = module->absent.path, .of = module->name,
-				       .id = module->absent.id, .id_bytes = module->absent.id_bytes };
+		*item = (struct item){ .name = module->missing_file.path, .module = module->name,
+				       .id = module->missing_file.id, .id_bytes = module->missing_file.id_bytes };
 	if (item->id_bytes > 0)
 		vg_debug_id_text(item->id, item->id_bytes, item->debug_id);
 	return true;
@@ -103,7 +104,7 @@ static void text_print(const struct request *request)
 			 vg_text_percent(&share, module->samples, request->resolve.samples),
 			 module->samples, item.name, build_id[0] != '\0' ? build_id : "-",
 			 item.debug_id[0] != '\0' ? item.debug_id : "-",
-			 item.of != NULL ? " for " : "", item.of != NULL ? item.of : "");
+			 item.module != NULL ? " for " : "", item.module != NULL ? item.module : "");
 	}
 }
 
@@ -128,7 +129,7 @@ static void json_print(const struct request *request)
 		vg_json_key(&json, "build_id");
 		vg_json_hex(&json, item.id, item.id_bytes);
 		vg_json_key_string(&json, "debug_id", item.debug_id);
-		vg_json_key_string(&json, "for", item.of);
+		vg_json_key_string(&json, "for", item.module);
 		vg_json_object_end(&json);
 	}
 	vg_json_array_end(&json);
@@ -140,9 +141,9 @@ static int request_run(struct request *request, char **paths, int count)
 {
 	struct vg_err err;
 
-	request->names.stores = request->stores.items;
-	request->names.store_count = request->stores.count;
-	if (vg_names_check(&request->names, &err) != 0)
+	request->finder.stores = request->stores.items;
+	request->finder.store_count = request->stores.count;
+	if (vg_symbol_finder_check(&request->finder, &err) != 0)
 		return vg_command_fail(request->command, &err);
 	if (vg_command_confine_stores(request->command, &request->stores,
 				      (struct vg_confinement){ .paths = (const char *const *)paths,
@@ -161,12 +162,12 @@ static int request_run(struct request *request, char **paths, int count)
 	return request->status;
 }
 
-/* NULL when the option makes sense; else what is wrong, or "" if the usage says it. */
-static const char *option_take(struct request *request, int option)
+/* Returns NULL, or a message.  Returns "" for an unknown option: getopt_long() has printed the message. */
+static const char *option_parse(struct request *request, int option)
 {
 	switch (option) {
 	case 's':
-		return vg_command_store_take(&request->stores, optarg);
+		return vg_command_store_add(&request->stores, optarg);
 	case 'j':
 		request->json = true;
 		return NULL;
@@ -191,21 +192,21 @@ int cmd_missing(int argc, char **argv)
 			vg_array_free(&request.stores);
 			return vg_command_usage(usage, VG_EXIT_DONE);
 		}
-		wrong = option_take(&request, option);
+		wrong = option_parse(&request, option);
 	}
 	if (wrong == NULL && request.stores.count == 0)
-		wrong = "needs a store of symbols: -s STORE";
+		wrong = "expected a symbol store; use -s STORE";
 	else if (wrong == NULL && optind == argc)
-		wrong = "a profile is missing";
+		wrong = "expected a PROFILE";
 	if (wrong != NULL && *wrong == '\0')
 		status = vg_command_usage(usage, VG_EXIT_USAGE);
 	else if (wrong != NULL)
-		status = vg_command_misused(argv[0], usage, wrong);
+		status = vg_command_usage_error(argv[0], usage, "%s", wrong);
 	else
 		status = request_run(&request, argv + optind, argc - optind);
 	free(request.order);
 	vg_array_free(&request.stores);
 	vg_resolve_free(&request.resolve);
-	vg_names_free(&request.names);
+	vg_symbol_finder_free(&request.finder);
 	return status;
 }

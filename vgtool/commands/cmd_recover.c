@@ -9,42 +9,43 @@
 #include "base/outfile.h"
 #include "vgtool/commands/command.h"
 #include "vgtool/output/text.h"
-#include "vgtool/resolve/recopy.h"
+#include "vgtool/resolve/profile_copy.h"
 
 static const char usage[] =
 	"usage: vgtool recover -o OUT PROFILE\n";
-static const char STANDARD[] = "/dev/stdout";
+static const char STDOUT_PATH[] = "/dev/stdout";
 
-/* What is whole, and an end if it had none. */
-static int profile_write(const struct vg_opened *opened, struct vg_recopy *recopy, int fd)
+/* Writes the intact chunks of the profile.  Adds an END record if the profile has none. */
+static int profile_write(const struct vg_command_profile *opened, struct vg_profile_copy *copy, int fd)
 {
 	const struct vg_profile *profile = &opened->profile;
 	struct vg_writer writer;
 	int rc;
 
 	vg_writer_open(&writer, fd, 0);
-	rc = vg_recopy_chunks(recopy, &opened->file, &writer);
-	if (rc == 0 && recopy->end.at == NULL)
-		rc = vg_writer_end(&writer, "recovered: the end was missing", profile->duration_ns, NULL, 0);
+	rc = vg_profile_copy_chunks(copy, &opened->file, &writer);
+	if (rc == 0 && copy->end.at == NULL)
+		rc = vg_writer_end(&writer, "recovered: the end record was missing", profile->duration_ns, NULL, 0);
 	if (rc == 0)
-		rc = vg_recopy_end(recopy, &writer);
+		rc = vg_profile_copy_end(copy, &writer);
 	vg_writer_close(&writer);
 	return rc;
 }
 
 static int recover_run(const char *command, const char *path, const char *out)
 {
-	struct vg_recopy recopy = { .recovers = true };
+	struct vg_profile_copy copy = { .is_recovery = true };
 	struct vg_outfile outfile = VG_OUTFILE_CLOSED;
-	struct vg_opened opened;
+	struct vg_command_profile opened;
 	struct vg_err err;
 	int status, rc;
 
-	if (strcmp(out, STANDARD) == 0 && isatty(STDOUT_FILENO)) {
-		vg_command_warn(command, "a profile is nothing for a terminal: redirect it, or name a file with -o");
+	if (strcmp(out, STDOUT_PATH) == 0 && isatty(STDOUT_FILENO)) {
+		vg_command_warn(command, "a profile is not written to a terminal; redirect standard output, or "
+				"use -o FILE");
 		return VG_EXIT_FAILED;
 	}
-	status = vg_command_confine_to(command, path, strcmp(out, STANDARD) == 0 ? NULL : out);
+	status = vg_command_confine_to(command, path, strcmp(out, STDOUT_PATH) == 0 ? NULL : out);
 	if (status != VG_EXIT_DONE)
 		return status;
 	status = vg_command_open(command, path, &opened);
@@ -52,19 +53,18 @@ static int recover_run(const char *command, const char *path, const char *out)
 		goto out;
 	rc = vg_outfile_open(&outfile, out, &err);
 	if (rc == 0) {
-		rc = profile_write(&opened, &recopy, outfile.fd);
+		rc = profile_write(&opened, &copy, outfile.fd);
 		if (rc != 0)
-			vg_err_sys(&err, rc, "cannot write %s", out);
+			vg_err_sys(&err, rc, "%s: cannot write", out);
 	}
 	if (rc == 0)
 		rc = vg_outfile_commit(&outfile, &err);
 	if (rc != 0)
 		status = vg_command_fail(command, &err);
 	else
-		vg_command_warn(command, "%s: %" PRIu64 " sample%s kept, %" PRIu64 " damaged bytes left out, "
-				"the end was %s", out, opened.profile.samples_total,
-				vg_text_plural(opened.profile.samples_total), recopy.damaged_bytes,
-				recopy.end.at != NULL ? "there" : "missing");
+		vg_command_warn(command, "%s: %" PRIu64 " sample%s kept, %" PRIu64 " damaged bytes left out%s", out,
+				opened.profile.samples_total, vg_text_plural(opened.profile.samples_total),
+				copy.damaged_bytes, copy.end.at != NULL ? "" : ", the end record was missing");
 out:
 	vg_outfile_abandon(&outfile);
 	vg_command_close(&opened);
@@ -84,15 +84,15 @@ int cmd_recover(int argc, char **argv)
 	while ((option = getopt_long(argc, argv, "o:h", options, NULL)) != -1) {
 		switch (option) {
 		case 'o':
-			out = strcmp(optarg, "-") == 0 ? STANDARD : optarg;
+			out = strcmp(optarg, "-") == 0 ? STDOUT_PATH : optarg;
 			break;
 		default:
 			return vg_command_help(usage, option);
 		}
 	}
 	if (out == NULL || *out == '\0')
-		return vg_command_misused(argv[0], usage, "-o takes the name of the file to write");
+		return vg_command_usage_error(argv[0], usage, "expected an output file; use -o FILE");
 	if (argc - optind != 1)
-		return vg_command_misused(argv[0], usage, "takes one profile");
+		return vg_command_usage_error(argv[0], usage, "expected one PROFILE, got %d", argc - optind);
 	return recover_run(argv[0], argv[optind], out);
 }

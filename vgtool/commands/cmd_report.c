@@ -8,8 +8,8 @@
 
 #include "base/number.h"
 #include "base/print.h"
-#include "vgtool/analysis/counted.h"
-#include "vgtool/analysis/table.h"
+#include "vgtool/analysis/perf_counts.h"
+#include "vgtool/analysis/function_table.h"
 #include "vgtool/commands/command.h"
 #include "vgtool/output/json.h"
 #include "vgtool/output/progress.h"
@@ -20,42 +20,42 @@ static const char usage[] =
 	"usage: vgtool report [--json] [--thread TID] [--limit N] [--weight wall|cpu]\n"
 	"                     [--counter NAME] [--interval LABEL] [--by function|interval] PROFILE\n";
 
-/* How many functions the text shows where no limit was asked for. */
+/* Default limits for text: functions, functions of each thread, threads. */
 enum { TEXT_LIMIT = 20, TEXT_THREAD_LIMIT = 3, TEXT_THREADS_MAX = 20 };
 
 struct report {
 	const struct vg_profile *profile;
 	struct vg_frames frames;
-	struct vg_threads threads;
-	struct vg_tables tables;
-	struct vg_spans spans;       /* only where intervals were asked for */
-	const char *interval;        /* only samples in one of that label; NULL: all */
+	struct vg_thread_samples threads;
+	struct vg_table_maker maker;
+	struct vg_intervals intervals; /* only with --interval or --by interval */
+	const char *interval;        /* show only samples in intervals with this label; NULL: all */
 	bool by_interval;            /* rows are intervals, not functions */
-	const char *counter;         /* its counts instead of time; NULL: time */
-	struct vg_counted counts;
+	const char *counter;         /* show this perf counter instead of time; NULL: time */
+	struct vg_perf_counts counts;
 	enum vg_weight weight;
 	bool weight_given, json_asked;
-	bool columns_named;          /* the text's head, which stands once */
+	bool columns_named;          /* the line with the names of the columns was printed */
 	int64_t only_tid;            /* -1: all */
-	uint64_t limit;              /* 0: none was asked for */
+	uint64_t limit;              /* 0: the default */
 	struct vg_json json;
 };
 
-static size_t rows_shown(const struct vg_table *table, uint64_t limit)
+static size_t rows_shown(const struct vg_function_table *table, uint64_t limit)
 {
 	return limit > 0 && limit < table->rows.count ? (size_t)limit : table->rows.count;
 }
 
-static int thread_table(struct report *report, uint32_t thread, struct vg_table *table)
+static int thread_table(struct report *report, uint32_t thread, struct vg_function_table *table)
 {
 	uint64_t first = report->threads.first[thread];
 
-	return vg_table_build(table, &report->tables, report->threads.order + first,
-			      report->threads.first[thread + 1] - first);
+	return vg_function_table_build(table, &report->maker, report->threads.order + first,
+				       report->threads.first[thread + 1] - first);
 }
 
-/* NULL for time. */
-static const struct vg_counted *counts_of(const struct report *report)
+/* The counts to report, or NULL if time is reported. */
+static const struct vg_perf_counts *counts_of(const struct report *report)
 {
 	return report->counter != NULL ? &report->counts : NULL;
 }
@@ -66,14 +66,14 @@ static bool thread_selected(const struct report *report, uint32_t thread)
 	       report->profile->threads.items[thread].tid == report->only_tid;
 }
 
-static void functions_json(struct report *report, const struct vg_table *table)
+static void functions_json(struct report *report, const struct vg_function_table *table)
 {
 	struct vg_json *json = &report->json;
 
 	vg_json_key(json, "functions");
 	vg_json_array_begin(json);
 	for (size_t i = 0; i < rows_shown(table, report->limit); i++) {
-		const struct vg_row *row = &table->rows.items[i];
+		const struct vg_function_row *row = &table->rows.items[i];
 		struct vg_function_view view = vg_frames_function(&report->frames, row->function);
 
 		vg_json_line(json);
@@ -90,7 +90,7 @@ static void functions_json(struct report *report, const struct vg_table *table)
 	vg_json_array_end(json);
 }
 
-static void totals_json(struct vg_json *json, const struct vg_table *table)
+static void totals_json(struct vg_json *json, const struct vg_function_table *table)
 {
 	vg_json_key_uint(json, "samples", table->samples);
 	vg_json_key_uint(json, "wall_ns", table->wall_ns);
@@ -102,7 +102,7 @@ static const char *weight_name(const struct report *report)
 	return report->counter != NULL ? report->counts.name : vg_weight_name(report->weight);
 }
 
-static void overall_json(struct report *report, const struct vg_table *table)
+static void overall_json(struct report *report, const struct vg_function_table *table)
 {
 	struct vg_json *json = &report->json;
 
@@ -111,14 +111,14 @@ static void overall_json(struct report *report, const struct vg_table *table)
 			   vg_profile_text(report->profile, report->profile->header.program));
 	vg_json_key_string(json, "weight", weight_name(report));
 	if (report->counter != NULL)
-		vg_json_key_uint(json, "counted", report->counts.total);
+		vg_json_key_uint(json, "counter_total", report->counts.total);
 	totals_json(json, table);
 	functions_json(report, table);
 	vg_json_key(json, "threads");
 	vg_json_array_begin(json);
 }
 
-static void thread_json(struct report *report, uint32_t thread, const struct vg_table *table)
+static void thread_json(struct report *report, uint32_t thread, const struct vg_function_table *table)
 {
 	const struct vg_thread *of = &report->profile->threads.items[thread];
 	struct vg_json *json = &report->json;
@@ -133,9 +133,9 @@ static void thread_json(struct report *report, uint32_t thread, const struct vg_
 	vg_json_object_end(json);
 }
 
-static void rows_text(struct report *report, const struct vg_table *table, uint64_t limit)
+static void rows_text(struct report *report, const struct vg_function_table *table, uint64_t limit)
 {
-	const char *counter = vg_counted_name(counts_of(report));
+	const char *counter = vg_perf_counts_name(counts_of(report));
 	size_t shown = rows_shown(table, limit);
 
 	if (!report->columns_named)
@@ -143,15 +143,15 @@ static void rows_text(struct report *report, const struct vg_table *table, uint6
 			 "function");
 	report->columns_named = true;
 	for (size_t i = 0; i < shown; i++) {
-		const struct vg_row *row = &table->rows.items[i];
+		const struct vg_function_row *row = &table->rows.items[i];
 		struct vg_function_view view = vg_frames_function(&report->frames, row->function);
 		struct vg_text self, total, self_share, total_share;
 
 		vg_print(stdout, "%7s %10s %7s %10s %8" PRIu64 "  %s", vg_text_percent(&self_share,
 			 row->self_ns, table->weight_ns),
-			 vg_counted_text(counter, &self, row->self_ns),
+			 vg_amount_text(counter, &self, row->self_ns),
 			 vg_text_percent(&total_share, row->total_ns, table->weight_ns),
-			 vg_counted_text(counter, &total, row->total_ns), row->total_samples,
+			 vg_amount_text(counter, &total, row->total_ns), row->total_samples,
 			 view.name);
 		if (view.module != NULL)
 			vg_print(stdout, "  [%s]", view.module);
@@ -161,7 +161,7 @@ static void rows_text(struct report *report, const struct vg_table *table, uint6
 		vg_print(stdout, "%46s  ... and %zu more\n", "", table->rows.count - shown);
 }
 
-static void overall_text(struct report *report, const struct vg_table *table)
+static void overall_text(struct report *report, const struct vg_function_table *table)
 {
 	const struct vg_profile *profile = report->profile;
 	const char *program = vg_profile_text(profile, profile->header.program);
@@ -170,22 +170,22 @@ static void overall_text(struct report *report, const struct vg_table *table)
 	vg_print(stdout, "%s: %" PRIu64 " sample%s, %s, %zu thread%s\n",
 		 *program != '\0' ? program : "unknown program", table->samples,
 		 vg_text_plural(table->samples),
-		 vg_counted_whole(vg_counted_name(counts_of(report)), report->weight, &weight,
-				  table->weight_ns),
+		 vg_amount_text_full(vg_perf_counts_name(counts_of(report)), report->weight, &weight,
+				     table->weight_ns),
 		 profile->threads.count,
 		 vg_text_plural(profile->threads.count));
 	if (table->samples == 0) {
-		vg_print(stdout, "no samples were taken\n");
+		vg_print(stdout, "no samples\n");
 		return;
 	}
 	if (!profile->resolved)
-		vg_print(stdout, "no names yet: see vgtool resolve\n");
+		vg_print(stdout, "not resolved: vgtool resolve adds function names\n");
 	putchar('\n');
 	if (report->only_tid < 0)
 		rows_text(report, table, report->limit > 0 ? report->limit : TEXT_LIMIT);
 }
 
-static void thread_text(struct report *report, uint32_t thread, const struct vg_table *table)
+static void thread_text(struct report *report, uint32_t thread, const struct vg_function_table *table)
 {
 	const struct vg_thread *of = &report->profile->threads.items[thread];
 	struct vg_text wall, cpu;
@@ -205,9 +205,9 @@ static void thread_text(struct report *report, uint32_t thread, const struct vg_
 
 static int overall_write(struct report *report)
 {
-	struct vg_table table;
-	int rc = vg_table_build(&table, &report->tables, report->threads.order,
-				report->threads.first[report->profile->threads.count]);
+	struct vg_function_table table;
+	int rc = vg_function_table_build(&table, &report->maker, report->threads.order,
+					 report->threads.first[report->profile->threads.count]);
 
 	if (rc != 0)
 		return rc;
@@ -215,13 +215,13 @@ static int overall_write(struct report *report)
 		overall_json(report, &table);
 	else
 		overall_text(report, &table);
-	vg_table_free(&table);
+	vg_function_table_free(&table);
 	return 0;
 }
 
 static int thread_write(struct report *report, uint32_t thread)
 {
-	struct vg_table table;
+	struct vg_function_table table;
 	int rc = thread_table(report, thread, &table);
 
 	if (rc != 0)
@@ -230,11 +230,11 @@ static int thread_write(struct report *report, uint32_t thread)
 		thread_json(report, thread, &table);
 	else
 		thread_text(report, thread, &table);
-	vg_table_free(&table);
+	vg_function_table_free(&table);
 	return 0;
 }
 
-/* The text shows the threads that have samples, as many as one reads; JSON shows all. */
+/* The text shows at most TEXT_THREADS_MAX threads, and only those with samples.  JSON shows all. */
 static int threads_write(struct report *report)
 {
 	size_t count = report->profile->threads.count, shown = 0, left_out = 0;
@@ -258,22 +258,22 @@ static int threads_write(struct report *report)
 	vg_progress_end(&progress);
 	if (left_out > 0) {
 		putchar('\n');
-		vg_print(stdout, "... and %zu more thread%s: --thread TID shows one, --json all\n", left_out,
+		vg_print(stdout, "... and %zu more thread%s; use --thread TID for one, --json for all\n", left_out,
 			 vg_text_plural(left_out));
 	}
 	return rc;
 }
 
-/* Reads the intervals, and leaves out the samples that are not in the one asked for. */
+/* Builds the intervals.  With --interval, removes the samples that are not in intervals with this label. */
 static int intervals_select(struct report *report)
 {
 	unsigned char *keep = NULL;
-	int rc = vg_spans_build(&report->spans, report->profile);
+	int rc = vg_intervals_build(&report->intervals, report->profile);
 
 	if (rc == 0 && report->interval != NULL)
-		rc = vg_interval_samples(&report->spans, report->interval, &keep);
+		rc = vg_samples_in_interval(&report->intervals, report->interval, &keep);
 	if (rc == 0 && report->interval != NULL)
-		vg_threads_keep(&report->threads, report->profile, keep);
+		vg_thread_samples_keep(&report->threads, report->profile, keep);
 	free(keep);
 	return rc;
 }
@@ -283,8 +283,8 @@ static int functions_write(struct report *report)
 	int rc = vg_frames_build(&report->frames, report->profile);
 
 	if (rc == 0)
-		rc = vg_tables_open(&report->tables, &report->frames, report->weight);
-	report->tables.values = report->counts.by_sample;
+		rc = vg_table_maker_open(&report->maker, &report->frames, report->weight);
+	report->maker.values = report->counts.by_sample;
 	if (rc == 0)
 		rc = overall_write(report);
 	if (rc == 0)
@@ -294,30 +294,30 @@ static int functions_write(struct report *report)
 		vg_json_object_end(&report->json);
 		vg_json_line(&report->json);
 	}
-	vg_tables_close(&report->tables);
+	vg_table_maker_close(&report->maker);
 	vg_frames_free(&report->frames);
 	return rc;
 }
 
 static int report_write(struct report *report)
 {
-	int rc = vg_threads_build(&report->threads, report->profile, report->only_tid);
+	int rc = vg_thread_samples_build(&report->threads, report->profile, report->only_tid);
 
 	if (rc == 0 && report->counter != NULL)
-		rc = vg_counted_build(&report->counts, report->profile,
-				     vg_counted_find(report->profile, report->counter));
+		rc = vg_perf_counts_build(&report->counts, report->profile,
+					  vg_perf_counter_find(report->profile, report->counter));
 	if (rc == 0 && (report->interval != NULL || report->by_interval))
 		rc = intervals_select(report);
 	if (rc == 0 && report->by_interval)
 		rc = vg_report_intervals(&(struct vg_report_intervals){
-			.spans = &report->spans, .threads = &report->threads,
+			.intervals = &report->intervals, .threads = &report->threads,
 			.weight = report->weight, .counts = counts_of(report), .only_tid = report->only_tid,
 			.limit = report->limit, .json = report->json_asked });
 	else if (rc == 0)
 		rc = functions_write(report);
-	vg_spans_free(&report->spans);
-	vg_counted_free(&report->counts);
-	vg_threads_free(&report->threads);
+	vg_intervals_free(&report->intervals);
+	vg_perf_counts_free(&report->counts);
+	vg_thread_samples_free(&report->threads);
 	return rc;
 }
 
@@ -330,7 +330,8 @@ static bool thread_known(const struct report *report)
 	return report->only_tid < 0;
 }
 
-/* Whether the profile has the counter, if one was asked for; threads that lack it are told of. */
+/* Returns false, with a message in err, if the profile lacks the wanted perf counter.  Warns if some threads
+ * lack it. */
 static bool counter_check(const struct report *report, const char *command, const char *path,
 			  struct vg_err *err)
 {
@@ -338,18 +339,18 @@ static bool counter_check(const struct report *report, const char *command, cons
 
 	if (report->counter == NULL)
 		return true;
-	if (vg_counted_check(report->profile, report->counter, path, &without, err) != 0)
+	if (vg_perf_counter_check(report->profile, report->counter, path, &without, err) != 0)
 		return false;
 	if (without > 0)
-		vg_command_warn(command, "%s: %" PRIu64 " thread%s could not have counters", path, without,
-				vg_text_plural(without));
+		vg_command_warn(command, "%s: perf counters could not be opened for %" PRIu64 " thread%s", path,
+				without, vg_text_plural(without));
 	return true;
 }
 
-/* Of one profile.  The exit status. */
+/* Reports one profile.  Returns the exit status. */
 static int report_run(struct report *report, const char *command, const char *path)
 {
-	struct vg_opened opened;
+	struct vg_command_profile opened;
 	struct vg_err err;
 	int status, rc;
 
@@ -359,12 +360,12 @@ static int report_run(struct report *report, const char *command, const char *pa
 	status = vg_command_open(command, path, &opened);
 	if (status != VG_EXIT_DONE)
 		goto out;
-	/* cppcheck-suppress autoVariables ; taken back below */
+	/* cppcheck-suppress autoVariables ; reset below */
 	report->profile = &opened.profile;
 	if (!report->weight_given)
 		report->weight = vg_weight_default(report->profile);
 	if (!thread_known(report)) {
-		vg_err_set(&err, 0, "%s: has no thread %" PRId64, opened.file.path,
+		vg_err_set(&err, 0, "%s: no thread %" PRId64, opened.file.path,
 			   report->only_tid);
 		status = vg_command_fail(command, &err);
 		goto out;
@@ -376,10 +377,10 @@ static int report_run(struct report *report, const char *command, const char *pa
 	rc = report_write(report);
 	if (rc != 0) {
 		if (rc == -ESRCH)
-			vg_err_set(&err, rc, "%s: has no interval %s", opened.file.path,
+			vg_err_set(&err, rc, "%s: no interval %s", opened.file.path,
 				   report->interval);
 		else
-			vg_err_sys(&err, rc, "%s", opened.file.path);
+			vg_err_sys(&err, rc, "%s: cannot make the report", opened.file.path);
 		status = vg_command_fail(command, &err);
 	}
 out:
@@ -412,16 +413,17 @@ int cmd_report(int argc, char **argv)
 			break;
 		case 't':
 			if (!vg_number_parse(optarg, 0, INT32_MAX, &tid))
-				return vg_command_misused(argv[0], usage, "--thread takes a thread id");
+				return vg_command_bad_value(argv[0], usage, "--thread", "a thread id; use a number");
 			report.only_tid = (int64_t)tid;
 			break;
 		case 'n':
 			if (!vg_number_parse(optarg, 1, UINT64_MAX, &report.limit))
-				return vg_command_misused(argv[0], usage, "--limit takes a number above 0");
+				return vg_command_bad_value(argv[0], usage, "--limit",
+							    "a number of rows; use 1 or more");
 			break;
 		case 'w':
 			if (!vg_weight_parse(optarg, &report.weight))
-				return vg_command_misused(argv[0], usage, "--weight takes wall or cpu");
+				return vg_command_bad_value(argv[0], usage, "--weight", "a weight; use wall or cpu");
 			report.weight_given = true;
 			break;
 		case 'c':
@@ -433,14 +435,15 @@ int cmd_report(int argc, char **argv)
 		case 'b':
 			report.by_interval = strcmp(optarg, "interval") == 0;
 			if (!report.by_interval && strcmp(optarg, "function") != 0)
-				return vg_command_misused(argv[0], usage, "--by takes function or interval");
+				return vg_command_bad_value(argv[0], usage, "--by",
+							    "a kind of row; use function or interval");
 			break;
 		default:
 			return vg_command_help(usage, option);
 		}
 	}
 	if (argc - optind != 1)
-		return vg_command_misused(argv[0], usage, "takes one profile");
+		return vg_command_usage_error(argv[0], usage, "expected one PROFILE, got %d", argc - optind);
 	vg_json_open(&report.json, stdout);
 	return report_run(&report, argv[0], argv[optind]);
 }

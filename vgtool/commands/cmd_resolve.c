@@ -21,15 +21,16 @@ static const char usage[] =
 	"       vgtool resolve -s STORE [-s STORE]... -o DIRECTORY PROFILE...\n";
 
 struct request {
-	const char *command, *out;   /* out is NULL for standard output */
+	const char *command;
+	const char *out;             /* NULL: standard output */
 	struct vg_command_stores stores;
 	char **paths;                /* of the profiles */
 	size_t path_count;
-	bool *bad;                   /* by profile: it could not be read */
-	bool into_directory;
-	struct vg_names names;
+	bool *bad;                   /* owned; for each profile: true if it could not be read */
+	bool into_directory;         /* `out` is a directory */
+	struct vg_symbol_finder finder;
 	struct vg_resolve resolve;
-	int status;
+	int status;                  /* the exit status */
 };
 
 static void complain(struct request *request, const struct vg_err *err)
@@ -43,7 +44,7 @@ static void missing_print(const struct request *request, const struct vg_resolve
 	struct vg_text share;
 
 	vg_text_hex(build_id, sizeof build_id, module->build_id, module->build_id_bytes);
-	vg_command_warn(request->command, "no symbols: %s, build id %s, in %" PRIu64 " sample%s (%s)",
+	vg_command_warn(request->command, "%s: no symbols; build id %s, in %" PRIu64 " sample%s (%s)",
 			module->name, module->build_id_bytes > 0 ? build_id : "none", module->samples,
 			vg_text_plural(module->samples),
 			vg_text_percent(&share, module->samples, request->resolve.samples));
@@ -59,45 +60,45 @@ static void summary_print(const struct request *request)
 		missing += order[i]->missing;
 		if (order[i]->missing)
 			missing_print(request, order[i]);
-		if (order[i]->text != NULL)
-			vg_command_warn(request->command, "%s", order[i]->text);
-		if (order[i]->answers.absent.path != NULL)
-			vg_command_warn_absent(request->command, order[i]->name,
-					       &order[i]->answers.absent);
+		if (order[i]->problem != NULL)
+			vg_command_warn(request->command, "%s", order[i]->problem);
+		if (order[i]->symbolization.missing_file.path != NULL)
+			vg_command_warn_missing_file(request->command, order[i]->name,
+						     &order[i]->symbolization.missing_file);
 	}
 	free(order);
-	vg_command_warn(request->command, "%" PRIu64 " of %" PRIu64 " addresses have names; %zu of %zu "
-			"modules have symbols", resolve->named, resolve->addresses, count - missing, count);
+	vg_command_warn(request->command, "%" PRIu64 " of %" PRIu64 " addresses symbolized; %zu of %zu modules have "
+			"symbols", resolve->symbolized, resolve->addresses, count - missing, count);
 }
 
 static int writer_run(const struct request *request, const struct vg_infile *file,
-		      const struct vg_wanted *wanted, int fd, const char *name, struct vg_err *err)
+		      const struct vg_address_list *list, int fd, const char *name, struct vg_err *err)
 {
 	struct vg_writer writer;
 	int rc;
 
 	vg_writer_open(&writer, fd, 0);
-	rc = vg_resolve_write(&request->resolve, file, wanted, &writer);
+	rc = vg_resolve_write(&request->resolve, file, list, &writer);
 	vg_writer_close(&writer);
-	return rc != 0 ? vg_err_sys(err, rc, "cannot write %s", name) : 0;
+	return rc != 0 ? vg_err_sys(err, rc, "%s: cannot write", name) : 0;
 }
 
 static int file_write(const struct request *request, const struct vg_infile *file,
-		      const struct vg_wanted *wanted, const char *path, struct vg_err *err)
+		      const struct vg_address_list *list, const char *path, struct vg_err *err)
 {
 	struct vg_outfile outfile;
 	int rc = vg_outfile_open(&outfile, path, err);
 
 	if (rc != 0)
 		return rc;
-	rc = writer_run(request, file, wanted, outfile.fd, path, err);
+	rc = writer_run(request, file, list, outfile.fd, path, err);
 	if (rc == 0)
 		rc = vg_outfile_commit(&outfile, err);
 	vg_outfile_abandon(&outfile);
 	return rc;
 }
 
-static const char *name_of(const char *path)
+static const char *base_name(const char *path)
 {
 	const char *slash = strrchr(path, '/');
 
@@ -105,34 +106,35 @@ static const char *name_of(const char *path)
 }
 
 static int copy_write(const struct request *request, const struct vg_infile *file,
-		      const struct vg_wanted *wanted, const char *profile, struct vg_err *err)
+		      const struct vg_address_list *list, const char *profile, struct vg_err *err)
 {
 	char *path;
 	int rc;
 
 	if (request->out == NULL)
-		return writer_run(request, file, wanted, STDOUT_FILENO, "standard output", err);
+		return writer_run(request, file, list, STDOUT_FILENO, "standard output", err);
 	if (!request->into_directory)
-		return file_write(request, file, wanted, request->out, err);
-	if (asprintf(&path, "%s/%s", request->out, name_of(profile)) < 0)
-		return vg_err_sys(err, -ENOMEM, "%s", profile);
-	rc = file_write(request, file, wanted, path, err);
+		return file_write(request, file, list, request->out, err);
+	if (asprintf(&path, "%s/%s", request->out, base_name(profile)) < 0)
+		return vg_err_sys(err, -ENOMEM, "%s: cannot write the resolved profile", profile);
+	rc = file_write(request, file, list, path, err);
 	free(path);
 	return rc;
 }
 
-/* Opens a profile and collects what it wants named; the model of it is not needed any more. */
-static int wanted_open(const struct request *request, const char *path, struct vg_opened *opened,
-		       struct vg_wanted *wanted)
+/* Opens a profile and collects its addresses.  Frees the profile, but keeps the file open for copying.
+ * Returns the exit status. */
+static int address_list_open(const struct request *request, const char *path, struct vg_command_profile *opened,
+			     struct vg_address_list *list)
 {
 	struct vg_err err;
 	int status = vg_command_open(request->command, path, opened);
 
-	*wanted = (struct vg_wanted){ 0 };
+	*list = (struct vg_address_list){ 0 };
 	if (status != VG_EXIT_DONE)
 		return status;
-	if (vg_wanted_collect(wanted, &opened->profile) != 0) {
-		vg_err_sys(&err, -ENOMEM, "%s", path);
+	if (vg_address_list_collect(list, &opened->profile) != 0) {
+		vg_err_sys(&err, -ENOMEM, "%s: cannot collect the addresses", path);
 		return vg_command_fail(request->command, &err);
 	}
 	vg_profile_free(&opened->profile);
@@ -151,75 +153,76 @@ static int symbols_read(struct request *request)
 	return rc;
 }
 
-/* One profile stays open, as it may come from a pipe. */
+/* Resolves a single profile.  It is read once and stays open, because it may come from a pipe. */
 static void one_run(struct request *request)
 {
-	struct vg_opened opened;
-	struct vg_wanted wanted;
+	struct vg_command_profile opened;
+	struct vg_address_list list;
 	struct vg_err err;
 	int rc;
 
-	request->status = wanted_open(request, request->paths[0], &opened, &wanted);
+	request->status = address_list_open(request, request->paths[0], &opened, &list);
 	if (request->status != VG_EXIT_DONE)
 		goto out;
-	rc = vg_resolve_add(&request->resolve, &wanted);
+	rc = vg_resolve_add(&request->resolve, &list);
 	if (rc != 0) {
-		vg_err_sys(&err, rc, "%s", request->paths[0]);
+		vg_err_sys(&err, rc, "%s: cannot collect the addresses", request->paths[0]);
 		complain(request, &err);
 		goto out;
 	}
 	if (symbols_read(request) != 0)
 		goto out;
-	if (copy_write(request, &opened.file, &wanted, request->paths[0], &err) == 0)
+	if (copy_write(request, &opened.file, &list, request->paths[0], &err) == 0)
 		summary_print(request);
 	else
 		complain(request, &err);
 out:
-	vg_wanted_free(&wanted);
+	vg_address_list_free(&list);
 	vg_command_close(&opened);
 }
 
-/* Of many, each is read twice: kept from the first time on, they would fill the memory. */
+/* First reading of one of many profiles.  Each is read twice, because they may not all fit into memory. */
 static void profile_add(struct request *request, size_t number)
 {
-	struct vg_opened opened;
-	struct vg_wanted wanted;
+	struct vg_command_profile opened;
+	struct vg_address_list list;
 	struct vg_err err;
 	int rc;
 
-	request->bad[number] = wanted_open(request, request->paths[number], &opened, &wanted) !=
+	request->bad[number] = address_list_open(request, request->paths[number], &opened, &list) !=
 			       VG_EXIT_DONE;
 	if (request->bad[number])
 		request->status = VG_EXIT_FAILED;
-	rc = request->bad[number] ? 0 : vg_resolve_add(&request->resolve, &wanted);
+	rc = request->bad[number] ? 0 : vg_resolve_add(&request->resolve, &list);
 	if (rc != 0) {
 		request->bad[number] = true;
-		vg_err_sys(&err, rc, "%s", request->paths[number]);
+		vg_err_sys(&err, rc, "%s: cannot collect the addresses", request->paths[number]);
 		complain(request, &err);
 	}
-	vg_wanted_free(&wanted);
+	vg_address_list_free(&list);
 	vg_command_close(&opened);
 }
 
+/* Second reading of one of many profiles. */
 static void profile_write(struct request *request, size_t number)
 {
-	struct vg_wanted wanted = { 0 };
-	struct vg_opened opened = { 0 };
+	struct vg_address_list list = { 0 };
+	struct vg_command_profile opened = { 0 };
 	const char *path = request->paths[number];
 	struct vg_err err;
 	int rc = vg_infile_open(&opened.file, path, &err);
 
-	/* What is wrong with it was said the first time. */
+	/* The first reading has reported the damage. */
 	if (rc == 0)
 		rc = vg_profile_read(&opened.profile, &opened.file, &err);
-	if (rc == 0 && vg_wanted_collect(&wanted, &opened.profile) != 0)
-		rc = vg_err_sys(&err, -ENOMEM, "%s", path);
+	if (rc == 0 && vg_address_list_collect(&list, &opened.profile) != 0)
+		rc = vg_err_sys(&err, -ENOMEM, "%s: cannot collect the addresses", path);
 	vg_profile_free(&opened.profile);
 	if (rc == 0)
-		rc = copy_write(request, &opened.file, &wanted, path, &err);
+		rc = copy_write(request, &opened.file, &list, path, &err);
 	if (rc != 0)
 		complain(request, &err);
-	vg_wanted_free(&wanted);
+	vg_address_list_free(&list);
 	vg_command_close(&opened);
 }
 
@@ -245,36 +248,36 @@ static void many_run(struct request *request)
 	summary_print(request);
 }
 
-static int names_compare(const void *a, const void *b)
+static int base_names_compare(const void *a, const void *b)
 {
-	return strcmp(name_of(*(char *const *)a), name_of(*(char *const *)b));
+	return strcmp(base_name(*(char *const *)a), base_name(*(char *const *)b));
 }
 
-/* Two profiles of one name would be one copy, and standard input has none. */
-static int names_check(const struct request *request, struct vg_err *err)
+/* Copies in one directory must have different names.  Standard input has no name to give to its copy. */
+static int output_names_check(const struct request *request, struct vg_err *err)
 {
 	char **sorted = malloc((request->path_count + 1) * sizeof *sorted);
 	int rc = 0;
 
 	if (sorted == NULL)
-		return vg_err_sys(err, -ENOMEM, "%s", request->out);
+		return vg_err_sys(err, -ENOMEM, "%s: cannot check the file names", request->out);
 	memcpy(sorted, request->paths, request->path_count * sizeof *sorted);
-	qsort(sorted, request->path_count, sizeof *sorted, names_compare);
+	qsort(sorted, request->path_count, sizeof *sorted, base_names_compare);
 	for (size_t i = 0; rc == 0 && i < request->path_count; i++) {
 		if (strcmp(sorted[i], "-") == 0)
-			rc = vg_err_set(err, -EINVAL, "standard input has no name to be written under in %s",
-					request->out);
-		else if (*name_of(sorted[i]) == '\0')
-			rc = vg_err_set(err, -EINVAL, "%s is a directory, not a profile", sorted[i]);
-		else if (i > 0 && names_compare(&sorted[i - 1], &sorted[i]) == 0)
+			rc = vg_err_set(err, -EINVAL, "standard input has no file name to use in %s; "
+					"use a profile file", request->out);
+		else if (*base_name(sorted[i]) == '\0')
+			rc = vg_err_set(err, -EINVAL, "%s: a directory, not a profile", sorted[i]);
+		else if (i > 0 && base_names_compare(&sorted[i - 1], &sorted[i]) == 0)
 			rc = vg_err_set(err, -EEXIST, "%s and %s would both be written as %s/%s",
-					sorted[i - 1], sorted[i], request->out, name_of(sorted[i]));
+					sorted[i - 1], sorted[i], request->out, base_name(sorted[i]));
 	}
 	free(sorted);
 	return rc;
 }
 
-/* A slash at the end says so of one that is not there yet. */
+/* A path that ends with a slash is a directory, even if it does not exist yet. */
 static bool is_directory(const char *path)
 {
 	struct stat status;
@@ -283,20 +286,20 @@ static bool is_directory(const char *path)
 				(stat(path, &status) == 0 && S_ISDIR(status.st_mode)));
 }
 
-/* What can be known to fail before the work. */
+/* Finds errors before the long work begins.  Creates the output directory. */
 static int request_check(struct request *request, struct vg_err *err)
 {
 	int rc = 0;
 
 	if (request->out == NULL && isatty(STDOUT_FILENO))
-		return vg_err_set(err, -EINVAL, "a profile is nothing for a terminal: redirect it, or name "
-				  "a file with -o");
+		return vg_err_set(err, -EINVAL, "a profile is not written to a terminal; redirect standard output, "
+				  "or use -o FILE");
 	if (request->into_directory) {
-		rc = names_check(request, err);
+		rc = output_names_check(request, err);
 		if (rc == 0 && mkdir(request->out, 0777) != 0 && errno != EEXIST)
-			rc = vg_err_sys(err, -errno, "cannot make directory %s", request->out);
+			rc = vg_err_sys(err, -errno, "%s: cannot create the directory", request->out);
 	}
-	return rc == 0 ? vg_names_check(&request->names, err) : rc;
+	return rc == 0 ? vg_symbol_finder_check(&request->finder, err) : rc;
 }
 
 static enum vg_exit request_confine(const struct request *request)
@@ -312,16 +315,17 @@ static int request_run(struct request *request)
 {
 	struct vg_err err;
 
-	/* Arrays that grow to megabytes then grow in place, and leave nothing behind: the C library
-	 * would come to move them about in its heap. */
+	/* Fixes the threshold at its default.  Otherwise the C library raises it when a mapped block is freed.
+	 * With a fixed threshold each array of megabytes has its own mapping: mremap(2) lets it grow, and free(3)
+	 * returns its memory to the kernel. */
 	mallopt(M_MMAP_THRESHOLD, 128 * 1024);
 	request->into_directory = request->path_count > 1 || is_directory(request->out);
-	request->names.stores = request->stores.items;
-	request->names.store_count = request->stores.count;
-	request->resolve.names = &request->names;
+	request->finder.stores = request->stores.items;
+	request->finder.store_count = request->stores.count;
+	request->resolve.finder = &request->finder;
 	request->bad = calloc(request->path_count, sizeof *request->bad);
 	if (request->bad == NULL)
-		vg_err_sys(&err, -ENOMEM, "%s", request->paths[0]);
+		vg_err_sys(&err, -ENOMEM, "cannot resolve the profiles");
 	if (request->bad == NULL || request_check(request, &err) != 0) {
 		complain(request, &err);
 	} else if (request_confine(request) != VG_EXIT_DONE) {
@@ -333,19 +337,19 @@ static int request_run(struct request *request)
 	}
 	free(request->bad);
 	vg_resolve_free(&request->resolve);
-	vg_names_free(&request->names);
+	vg_symbol_finder_free(&request->finder);
 	return request->status;
 }
 
-/* NULL when the options make sense so far; else what is wrong, or "" if the usage says it. */
-static const char *option_take(struct request *request, int option)
+/* Returns NULL, or a message.  Returns "" for an unknown option: getopt_long() has printed the message. */
+static const char *option_parse(struct request *request, int option)
 {
 	switch (option) {
 	case 's':
-		return vg_command_store_take(&request->stores, optarg);
+		return vg_command_store_add(&request->stores, optarg);
 	case 'o':
 		request->out = strcmp(optarg, "-") == 0 ? NULL : optarg;
-		return *optarg == '\0' ? "-o takes the name of a file" : NULL;
+		return *optarg == '\0' ? "-o: the name is empty; use a file name" : NULL;
 	}
 	return "";
 }
@@ -367,20 +371,20 @@ int cmd_resolve(int argc, char **argv)
 			vg_array_free(&request.stores);
 			return vg_command_usage(usage, VG_EXIT_DONE);
 		}
-		wrong = option_take(&request, option);
+		wrong = option_parse(&request, option);
 	}
 	request.paths = argv + optind;
 	request.path_count = (size_t)(argc - optind);
 	if (wrong == NULL && request.stores.count == 0)
-		wrong = "needs a store of symbols: -s STORE";
+		wrong = "expected a symbol store; use -s STORE";
 	else if (wrong == NULL && request.path_count == 0)
-		wrong = "a profile is missing";
+		wrong = "expected a PROFILE";
 	else if (wrong == NULL && request.path_count > 1 && request.out == NULL)
-		wrong = "more than one profile needs a directory to be written to: -o DIRECTORY";
+		wrong = "several profiles need a directory; use -o DIRECTORY";
 	if (wrong != NULL && *wrong == '\0')
 		status = vg_command_usage(usage, VG_EXIT_USAGE);
 	else if (wrong != NULL)
-		status = vg_command_misused(argv[0], usage, wrong);
+		status = vg_command_usage_error(argv[0], usage, "%s", wrong);
 	else
 		status = request_run(&request);
 	vg_array_free(&request.stores);

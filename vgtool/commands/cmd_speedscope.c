@@ -41,12 +41,12 @@ int cmd_speedscope(int argc, char **argv)
 		switch (option) {
 		case 'o':
 			if (*optarg == '\0')
-				return vg_command_misused(argv[0], usage, "-o takes the name of a file");
+				return vg_command_usage_error(argv[0], usage, "-o: the name is empty; use a file name");
 			request.view.out = optarg;
 			break;
 		case 'w':
 			if (!vg_weight_parse(optarg, &request.weight))
-				return vg_command_misused(argv[0], usage, "--weight takes wall or cpu");
+				return vg_command_bad_value(argv[0], usage, "--weight", "a weight; use wall or cpu");
 			request.weight_given = true;
 			break;
 		default:
@@ -54,7 +54,7 @@ int cmd_speedscope(int argc, char **argv)
 		}
 	}
 	if (argc - optind != 1)
-		return vg_command_misused(argv[0], usage, "takes one profile");
+		return vg_command_usage_error(argv[0], usage, "expected one PROFILE, got %d", argc - optind);
 	request.view.path = argv[optind];
 	request.view.context = &request;
 	return vg_view_run(&request.view);

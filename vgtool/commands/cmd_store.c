@@ -15,7 +15,9 @@ static const char usage[] = "usage: vgtool store [--json] STORE...\n";
 struct listing {
 	const char *command;
 	struct vg_json *json;        /* NULL: text */
-	uint64_t files, damaged, functions, publics, lines, bytes;
+	uint64_t files;              /* number of symbol files */
+	uint64_t damaged;            /* number of these that have a problem */
+	uint64_t functions, public_symbols, lines, bytes; /* sums over the files */
 };
 
 static void entry_json(struct vg_json *json, const struct vg_store_entry *entry)
@@ -26,7 +28,7 @@ static void entry_json(struct vg_json *json, const struct vg_store_entry *entry)
 	vg_json_key_string(json, "debug_id", entry->debug_id);
 	vg_json_key_string(json, "code_id", entry->code_id);
 	vg_json_key_uint(json, "functions", entry->functions);
-	vg_json_key_uint(json, "publics", entry->publics);
+	vg_json_key_uint(json, "public_symbols", entry->public_symbols);
 	vg_json_key_uint(json, "lines", entry->lines);
 	vg_json_key_uint(json, "bytes", entry->bytes);
 	vg_json_key_string(json, "path", entry->path);
@@ -38,11 +40,12 @@ static void entry_text(const struct vg_store_entry *entry)
 {
 	struct vg_text bytes;
 
+	/* The file could not be read; entry_visit() prints the problem. */
 	if (entry->debug_id[0] == '\0')
 		return;
-	vg_print(stdout, "%s %s %s %" PRIu64 " functions, %" PRIu64 " publics, %" PRIu64 " lines, %s\n",
+	vg_print(stdout, "%s %s %s %" PRIu64 " functions, %" PRIu64 " public symbols, %" PRIu64 " lines, %s\n",
 		 entry->name, entry->debug_id, entry->code_id[0] != '\0' ? entry->code_id : "-",
-		 entry->functions, entry->publics, entry->lines, vg_text_bytes(&bytes, entry->bytes));
+		 entry->functions, entry->public_symbols, entry->lines, vg_text_bytes(&bytes, entry->bytes));
 }
 
 static int entry_visit(void *context, const struct vg_store_entry *entry)
@@ -51,7 +54,7 @@ static int entry_visit(void *context, const struct vg_store_entry *entry)
 
 	listing->files++;
 	listing->functions += entry->functions;
-	listing->publics += entry->publics;
+	listing->public_symbols += entry->public_symbols;
 	listing->lines += entry->lines;
 	listing->bytes += entry->bytes;
 	if (listing->json != NULL)
@@ -85,9 +88,9 @@ static int text_list(struct listing *listing, char **stores, int count)
 	struct vg_text bytes;
 	int status = stores_list(listing, stores, count);
 
-	vg_print(stdout, "%" PRIu64 " symbol file%s, %s: %" PRIu64 " functions, %" PRIu64 " publics, %" PRIu64
+	vg_print(stdout, "%" PRIu64 " symbol file%s, %s: %" PRIu64 " functions, %" PRIu64 " public symbols, %" PRIu64
 		 " lines; %" PRIu64 " damaged\n", listing->files, vg_text_plural(listing->files),
-		 vg_text_bytes(&bytes, listing->bytes), listing->functions, listing->publics,
+		 vg_text_bytes(&bytes, listing->bytes), listing->functions, listing->public_symbols,
 		 listing->lines, listing->damaged);
 	return status;
 }
@@ -98,7 +101,7 @@ static int json_list(struct listing *listing, char **stores, int count)
 	int status;
 
 	vg_json_open(&json, stdout);
-	/* cppcheck-suppress autoVariables ; taken back below */
+	/* cppcheck-suppress autoVariables ; reset below */
 	listing->json = &json;
 	vg_json_object_begin(&json);
 	vg_json_key(&json, "modules");
@@ -133,7 +136,7 @@ int cmd_store(int argc, char **argv)
 		}
 	}
 	if (optind == argc)
-		return vg_command_misused(argv[0], usage, "a store is missing");
+		return vg_command_usage_error(argv[0], usage, "expected a STORE");
 	if (vg_command_confine(argv[0], &(struct vg_confinement){
 		.paths = (const char *const *)argv + optind, .path_count = (size_t)(argc - optind),
 	}) != VG_EXIT_DONE)

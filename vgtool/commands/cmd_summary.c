@@ -8,7 +8,7 @@
 
 #include "base/number.h"
 #include "base/print.h"
-#include "vgtool/analysis/counted.h"
+#include "vgtool/analysis/perf_counts.h"
 #include "vgtool/analysis/summary.h"
 #include "vgtool/commands/command.h"
 #include "vgtool/output/json.h"
@@ -20,10 +20,11 @@ static const char usage[] =
 struct request {
 	const char *command;
 	bool json_asked;
-	double percent_above;        /* of all self time; below 0: every row */
-	uint64_t profiles;           /* in the summary: those that could be read */
+	double percent_above;        /* show intervals with more than this percentage of all self time;
+	                                below 0: show all */
+	uint64_t profiles;           /* number of profiles that could be read */
 	struct vg_summary summary;
-	uint64_t left_out;
+	uint64_t left_out;           /* number of rows that were not shown */
 };
 
 static double percent_of(const struct request *request, const struct vg_summary_row *row)
@@ -34,7 +35,7 @@ static double percent_of(const struct request *request, const struct vg_summary_
 
 static bool has_times(const struct vg_summary_row *row)
 {
-	return row->what == VG_SUMMARY_INTERVAL || row->what == VG_SUMMARY_DETACHED;
+	return row->type == VG_SUMMARY_INTERVAL || row->type == VG_SUMMARY_DETACHED;
 }
 
 static bool row_shown(const struct request *request, const struct vg_summary_row *row)
@@ -46,13 +47,13 @@ static bool row_shown(const struct request *request, const struct vg_summary_row
 static int profile_add(void *context, const struct vg_profile *profile, struct vg_err *err)
 {
 	struct request *request = context;
-	struct vg_spans spans = { 0 };
-	int rc = vg_spans_build(&spans, profile);
+	struct vg_intervals intervals = { 0 };
+	int rc = vg_intervals_build(&intervals, profile);
 
 	(void)err;
 	if (rc == 0)
-		rc = vg_summary_add(&request->summary, &spans);
-	vg_spans_free(&spans);
+		rc = vg_summary_add(&request->summary, &intervals);
+	vg_intervals_free(&intervals);
 	request->profiles += rc == 0;
 	return rc;
 }
@@ -60,12 +61,12 @@ static int profile_add(void *context, const struct vg_profile *profile, struct v
 static void counts_json(const struct request *request, struct vg_json *json,
 			const struct vg_summary_row *row)
 {
-	if (request->summary.counter_count == 0 || row->what != VG_SUMMARY_INTERVAL)
+	if (request->summary.perf_counter_count == 0 || row->type != VG_SUMMARY_INTERVAL)
 		return;
-	vg_json_key(json, "counted");
+	vg_json_key(json, "perf_counters");
 	vg_json_object_begin(json);
-	for (uint32_t i = 0; i < request->summary.counter_count; i++) {
-		vg_json_key(json, request->summary.counters[i]);
+	for (uint32_t i = 0; i < request->summary.perf_counter_count; i++) {
+		vg_json_key(json, request->summary.perf_counters[i]);
 		vg_json_object_begin(json);
 		vg_json_key_uint(json, "self", row->counts[i].self);
 		vg_json_key_uint(json, "total", row->counts[i].total);
@@ -78,10 +79,10 @@ static void interval_json(const struct request *request, struct vg_json *json,
 			  const struct vg_summary_row *row)
 {
 	vg_json_key(json, "detached");
-	vg_json_bool(json, row->what == VG_SUMMARY_DETACHED);
+	vg_json_bool(json, row->type == VG_SUMMARY_DETACHED);
 	vg_json_key_uint(json, "count", row->count);
 	vg_json_key_uint(json, "open", row->open);
-	vg_json_key_uint(json, "end_lost", row->lost);
+	vg_json_key_uint(json, "end_lost", row->end_lost);
 	vg_json_key_uint(json, "self_ns", row->self_ns);
 	vg_json_key(json, "self_percent");
 	vg_json_real(json, percent_of(request, row));
@@ -97,11 +98,11 @@ static void interval_json(const struct request *request, struct vg_json *json,
 static void counter_json(struct vg_json *json, const struct vg_summary_row *row)
 {
 	vg_json_key(json, "min");
-	vg_json_int(json, row->least);
+	vg_json_int(json, row->min_value);
 	vg_json_key(json, "max");
-	vg_json_int(json, row->most);
+	vg_json_int(json, row->max_value);
 	vg_json_key(json, "last");
-	vg_json_int(json, row->last);
+	vg_json_int(json, row->last_value);
 }
 
 static void row_json(const struct request *request, struct vg_json *json,
@@ -117,21 +118,21 @@ static void row_json(const struct request *request, struct vg_json *json,
 		interval_json(request, json, row);
 	else
 		vg_json_key_uint(json, "count", row->count);
-	if (row->what == VG_SUMMARY_COUNTER)
+	if (row->type == VG_SUMMARY_COUNTER)
 		counter_json(json, row);
 	vg_json_object_end(json);
 }
 
-/* Intervals of both sorts for VG_SUMMARY_INTERVAL. */
+/* Writes the rows of one type.  VG_SUMMARY_INTERVAL includes detached intervals. */
 static void rows_json(const struct request *request, struct vg_json *json, const char *key,
-		      enum vg_summary_what what)
+		      enum vg_summary_type type)
 {
 	vg_json_key(json, key);
 	vg_json_array_begin(json);
 	for (size_t i = 0; i < request->summary.rows.count; i++) {
 		const struct vg_summary_row *row = &request->summary.rows.items[i];
 
-		if ((row->what == what || (has_times(row) && what == VG_SUMMARY_INTERVAL)) &&
+		if ((row->type == type || (has_times(row) && type == VG_SUMMARY_INTERVAL)) &&
 		    row_shown(request, row))
 			row_json(request, json, row);
 	}
@@ -150,7 +151,7 @@ static void summary_json(const struct request *request)
 	vg_json_key_uint(&json, "events_dropped", summary->dropped);
 	vg_json_key_uint(&json, "ends_without_begin", summary->ends_orphaned);
 	vg_json_key_uint(&json, "begins_repeated", summary->begins_repeated);
-	vg_json_key_uint(&json, "times_back", summary->times_back);
+	vg_json_key_uint(&json, "times_out_of_order", summary->times_out_of_order);
 	rows_json(request, &json, "intervals", VG_SUMMARY_INTERVAL);
 	rows_json(request, &json, "instants", VG_SUMMARY_INSTANT);
 	rows_json(request, &json, "counters", VG_SUMMARY_COUNTER);
@@ -160,30 +161,30 @@ static void summary_json(const struct request *request)
 
 static void counts_text(const struct request *request, const struct vg_summary_row *row)
 {
-	for (uint32_t i = 0; i < request->summary.counter_count; i++) {
+	for (uint32_t i = 0; i < request->summary.perf_counter_count; i++) {
 		struct vg_text self, total;
-		const char *name = request->summary.counters[i];
+		const char *name = request->summary.perf_counters[i];
 
-		if (row->what == VG_SUMMARY_DETACHED)
+		if (row->type == VG_SUMMARY_DETACHED)
 			vg_print(stdout, " %10s %10s", "-", "-");
 		else
-			vg_print(stdout, " %10s %10s", vg_counted_text(name, &self, row->counts[i].self),
-				 vg_counted_text(name, &total, row->counts[i].total));
+			vg_print(stdout, " %10s %10s", vg_amount_text(name, &self, row->counts[i].self),
+				 vg_amount_text(name, &total, row->counts[i].total));
 	}
 }
 
-/* The names of counters stand above their two columns. */
+/* The name of a perf counter is in a line above its two columns. */
 static void head_text(const struct vg_summary *summary)
 {
-	if (summary->counter_count > 0)
+	if (summary->perf_counter_count > 0)
 		vg_print(stdout, "%81s", "");
-	for (uint32_t i = 0; i < summary->counter_count; i++)
-		vg_print(stdout, " %21.21s", summary->counters[i]);
-	if (summary->counter_count > 0)
+	for (uint32_t i = 0; i < summary->perf_counter_count; i++)
+		vg_print(stdout, " %21.21s", summary->perf_counters[i]);
+	if (summary->perf_counter_count > 0)
 		putchar('\n');
 	vg_print(stdout, "%7s %10s %10s %8s %10s %10s %10s %10s", "self",
 		 "", "total", "count", "mean", "median", "99%", "longest");
-	for (uint32_t i = 0; i < summary->counter_count; i++)
+	for (uint32_t i = 0; i < summary->perf_counter_count; i++)
 		vg_print(stdout, " %10s %10s", "self", "total");
 	vg_print(stdout, "  label\n");
 }
@@ -201,12 +202,12 @@ static void interval_text(const struct request *request, const struct vg_summary
 	vg_print(stdout, "  %s", row->label);
 	if (row->kind != NULL && row->kind != row->label && strcmp(row->kind, row->label) != 0)
 		vg_print(stdout, "  [%s]", row->kind);
-	if (row->what == VG_SUMMARY_DETACHED)
+	if (row->type == VG_SUMMARY_DETACHED)
 		fputs("  detached", stdout);
 	if (row->open > 0)
 		vg_print(stdout, "  %" PRIu64 " still open", row->open);
-	if (row->lost > 0)
-		vg_print(stdout, "  %" PRIu64 " without end", row->lost);
+	if (row->end_lost > 0)
+		vg_print(stdout, "  %" PRIu64 " without end", row->end_lost);
 	putchar('\n');
 }
 
@@ -215,9 +216,9 @@ static void other_text(const struct vg_summary_row *row)
 	vg_print(stdout, "%37" PRIu64 "  %s", row->count, row->label);
 	if (row->kind != NULL && strcmp(row->kind, row->label) != 0)
 		vg_print(stdout, "  [%s]", row->kind);
-	if (row->what == VG_SUMMARY_COUNTER)
-		vg_print(stdout, "  %" PRId64 " to %" PRId64 ", at last %" PRId64, row->least, row->most,
-			 row->last);
+	if (row->type == VG_SUMMARY_COUNTER)
+		vg_print(stdout, "  %" PRId64 " to %" PRId64 ", last %" PRId64, row->min_value, row->max_value,
+			 row->last_value);
 	else
 		fputs("  instant", stdout);
 	putchar('\n');
@@ -235,7 +236,7 @@ static void summary_text(struct request *request)
 	const char *thread = NULL;
 
 	if (summary->rows.count == 0) {
-		vg_print(stdout, "no events were recorded\n");
+		vg_print(stdout, "no events: the program recorded none\n");
 		return;
 	}
 	head_text(summary);
@@ -264,11 +265,10 @@ static void losses_warn(const struct request *request)
 	const struct vg_summary *summary = &request->summary;
 
 	if (summary->dropped > 0)
-		vg_command_warn(request->command, "%" PRIu64 " event%s dropped: times of what has no "
-				"end are estimates", summary->dropped,
-				summary->dropped == 1 ? " was" : "s were");
+		vg_command_warn(request->command, "%" PRIu64 " event%s dropped; the times of intervals without an "
+				"end are estimates", summary->dropped, summary->dropped == 1 ? " was" : "s were");
 	if (summary->ends_orphaned > 0)
-		vg_command_warn(request->command, "%" PRIu64 " end%s without a begin left out",
+		vg_command_warn(request->command, "left out %" PRIu64 " end event%s without a begin event",
 				summary->ends_orphaned, vg_text_plural(summary->ends_orphaned));
 }
 
@@ -281,10 +281,10 @@ static int request_run(struct request *request, char **paths, int count)
 	}) != VG_EXIT_DONE)
 		return VG_EXIT_FAILED;
 	for (int i = 0; i < count; i++) {
-		if (vg_command_use(request->command, paths[i], profile_add, request) != VG_EXIT_DONE)
+		if (vg_command_with_profile(request->command, paths[i], profile_add, request) != VG_EXIT_DONE)
 			status = VG_EXIT_FAILED;
 	}
-	if (status != VG_EXIT_DONE && count == 1)
+	if (request->profiles == 0)
 		return status;
 	vg_summary_finish(&request->summary);
 	losses_warn(request);
@@ -317,15 +317,15 @@ int cmd_summary(int argc, char **argv)
 			break;
 		case 'p':
 			if (!vg_number_percent(optarg, &request.percent_above))
-				return vg_command_misused(argv[0], usage,
-							  "--percent-above takes a number, 0 or more");
+				return vg_command_bad_value(argv[0], usage, "--percent-above",
+							    "a percentage; use 0 or more");
 			break;
 		default:
 			return vg_command_help(usage, option);
 		}
 	}
 	if (optind == argc)
-		return vg_command_misused(argv[0], usage, "a profile is missing");
+		return vg_command_usage_error(argv[0], usage, "expected a PROFILE");
 	status = request_run(&request, argv + optind, argc - optind);
 	vg_summary_free(&request.summary);
 	return status;

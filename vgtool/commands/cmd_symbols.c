@@ -15,21 +15,21 @@
 #include "symbols/binary.h"
 #include "symbols/breakpad/breakpad.h"
 #include "symbols/store/store.h"
-#include "vgtool/commands/saving.h"
+#include "vgtool/commands/symbol_saver.h"
 
 static const char usage[] =
 	"usage: vgtool symbols [-o STORE] [-j N] [--no-cfi] [--debug-dir=DIR]... [--debuginfod]\n"
 	"                      FILE|DIRECTORY...\n"
 	"\n"
-	"  -o, --output=STORE   keep the symbols as STORE/NAME/ID/NAME.sym; then directories may be\n"
-	"                       given, in which everything that is an ELF file is read\n"
-	"      --no-cfi         leave out how to walk the stack (STACK CFI records)\n"
-	"      --debug-dir=DIR  look for debug files there too, before /usr/lib/debug; repeatable\n"
-	"      --debuginfod     ask the servers of $DEBUGINFOD_URLS for debug files not found\n"
-	"  -j, --jobs=N         read N files at a time (default: one for each CPU)\n"
-	"  -h, --help           this text\n"
+	"  -o, --output=STORE   write the symbols to STORE/NAME/ID/NAME.sym; with this option all ELF\n"
+	"                       files of a DIRECTORY are read\n"
+	"      --no-cfi         leave out unwind information (STACK CFI records)\n"
+	"      --debug-dir=DIR  also search DIR for debug files, before /usr/lib/debug; repeatable\n"
+	"      --debuginfod     ask the servers of $DEBUGINFOD_URLS for missing debug files\n"
+	"  -j, --jobs=N         read N files at a time (default: the number of CPUs)\n"
+	"  -h, --help           print this text\n"
 	"\n"
-	"Without -o the symbols of one file go to standard output.\n";
+	"Without -o the symbols of one file are written to standard output.\n";
 
 struct run {
 	const char *command;
@@ -37,7 +37,7 @@ struct run {
 	bool without_cfi;
 	struct vg_symbols_search search;
 	VG_ARRAY(const char *) debug_dirs;
-	struct vg_saving saving;
+	struct vg_symbol_saver saver;
 	enum vg_exit status;
 };
 
@@ -46,7 +46,7 @@ static void complain(struct run *run, const struct vg_err *err)
 	run->status = vg_command_fail(run->command, err);
 }
 
-/* Not all in the array: those of functions that occurred twice are left over. */
+/* Lines of all functions.  symbols->lines also has the lines of duplicate functions that were removed. */
 static size_t lines_count(const struct vg_symbols *symbols)
 {
 	size_t count = 0;
@@ -56,21 +56,22 @@ static size_t lines_count(const struct vg_symbols *symbols)
 	return count;
 }
 
+/* kept: the file at the path has more symbols and was not replaced. */
 static void progress_print(const struct vg_symbols *symbols, const char *path, bool kept)
 {
-	vg_print(stdout, "%s %s %zu functions, %zu lines, %zu publics from %s -> %s%s\n",
+	vg_print(stdout, "%s %s %zu functions, %zu lines, %zu public symbols from %s -> %s%s\n",
 		 symbols->module_name, symbols->debug_id, symbols->functions.count,
-		 lines_count(symbols), symbols->publics.count, symbols->source, path,
-		 kept ? " (kept: it has more)" : "");
+		 lines_count(symbols), symbols->linker_symbols.count, symbols->source, path,
+		 kept ? " (kept: the existing file has more)" : "");
 	if (symbols->bad_records > 0)
 		vg_print(stdout, "%s: %llu damaged parts left out\n", symbols->module_name,
 			 (unsigned long long)symbols->bad_records);
-	if (symbols->unwinds_left_out > 0)
-		vg_print(stdout, "%s: %llu rows of unwind information left out: STACK CFI cannot say them\n",
-			 symbols->module_name, (unsigned long long)symbols->unwinds_left_out);
+	if (symbols->cfi_rows_left_out > 0)
+		vg_print(stdout, "%s: %llu rows of unwind information left out: STACK CFI cannot express them\n",
+			 symbols->module_name, (unsigned long long)symbols->cfi_rows_left_out);
 }
 
-static void symbols_put(struct run *run, const struct vg_symbols *symbols)
+static void symbols_write(struct run *run, const struct vg_symbols *symbols)
 {
 	struct vg_err err;
 	char *path;
@@ -79,7 +80,7 @@ static void symbols_put(struct run *run, const struct vg_symbols *symbols)
 	if (run->store == NULL) {
 		if (vg_breakpad_write(symbols, stdout, &err) != 0) {
 			complain(run, &err);
-			clearerr(stdout);       /* said once is enough */
+			clearerr(stdout);       /* otherwise main() would report the failure again */
 		}
 		return;
 	}
@@ -92,7 +93,7 @@ static void symbols_put(struct run *run, const struct vg_symbols *symbols)
 	free(path);
 }
 
-/* Stubs of the procedure linkage table are named after other files' functions. */
+/* A stub of the procedure linkage table has the name of a function in another file. */
 static bool is_stub(const char *name)
 {
 	static const char end[] = "@plt";
@@ -103,16 +104,16 @@ static bool is_stub(const char *name)
 
 static bool has_functions(const struct vg_symbols *symbols)
 {
-	for (size_t i = 0; i < symbols->publics.count; i++) {
-		if (!is_stub(vg_intern_text(&symbols->strings, symbols->publics.items[i].name)))
+	for (size_t i = 0; i < symbols->linker_symbols.count; i++) {
+		if (!is_stub(vg_intern_text(&symbols->strings, symbols->linker_symbols.items[i].name)))
 			return true;
 	}
 	return symbols->functions.count > 0;
 }
 
-static void file_do(struct run *run, const char *path, bool is_named)
+static void file_convert(struct run *run, const char *path, bool is_named)
 {
-	struct vg_symbols symbols = { .wants_unwinds = !run->without_cfi };
+	struct vg_symbols symbols = { .wants_cfi = !run->without_cfi };
 	struct vg_err err;
 	int rc = vg_symbols_from_binary(&symbols, path, &run->search, &err);
 
@@ -122,20 +123,21 @@ static void file_do(struct run *run, const char *path, bool is_named)
 		complain(run, &err);
 		return;
 	}
-	if (symbols.absent.path != NULL)
-		vg_command_warn_absent(run->command, path, &symbols.absent);
-	symbols_put(run, &symbols);
-	/* In a directory there may be libraries of data. */
+	if (symbols.missing_file.path != NULL)
+		vg_command_warn_missing_file(run->command, path, &symbols.missing_file);
+	symbols_write(run, &symbols);
+	/* A library without functions is an error only if the user named it.  Directories may contain some. */
 	if (is_named && run->status == VG_EXIT_DONE && !has_functions(&symbols)) {
-		vg_err_set(&err, -ENODATA, "%s: no function in it has a name: it is stripped, and no debug file of "
-			   "it was found", path);
+		vg_err_set(&err, -ENODATA, "%s: no function has a name; the file is stripped, and its debug file was "
+			   "not found", path);
 		complain(run, &err);
 	}
 	vg_symbols_free(&symbols);
 }
 
-/* What is asked of servers needs sockets and threads.  Debug information may be anywhere: files of
- * split DWARF lie where the compiler was called. */
+/* With --debuginfod the process is not confined, because the client needs sockets and threads.  A confined
+ * process can read all files, because debug information can be anywhere: split DWARF names files in the
+ * directory of the compilation. */
 static int run_confine(const struct run *run, struct vg_err *err)
 {
 	const char *everywhere = "/";
@@ -145,52 +147,52 @@ static int run_confine(const struct run *run, struct vg_err *err)
 	}, err);
 }
 
-static void confined_do(struct run *run, const char *path, bool is_named)
+static void file_convert_confined(struct run *run, const char *path, bool is_named)
 {
 	struct vg_err err;
 
 	if (run_confine(run, &err) != 0)
 		complain(run, &err);
 	else
-		file_do(run, path, is_named);
+		file_convert(run, path, is_named);
 }
 
-/* In a process of its own. */
+/* Called in a child process.  Returns the exit status. */
 static int file_save(void *context, const char *path, bool is_named)
 {
 	struct run *run = context;
 
 	run->status = VG_EXIT_DONE;
-	confined_do(run, path, is_named);
+	file_convert_confined(run, path, is_named);
 	return run->status;
 }
 
-static void directory_do(struct run *run, const char *directory);
+static void directory_add(struct run *run, const char *directory);
 
-static void complain_of(struct run *run, int code, const char *what, const char *path)
+static void complain_path(struct run *run, int code, const char *problem, const char *path)
 {
 	struct vg_err err;
 
-	vg_err_sys(&err, code, "%s%.200s%s", what, path, strlen(path) > 200 ? "..." : "");
+	vg_err_sys(&err, code, "%.200s%s: %s", path, strlen(path) > 200 ? "..." : "", problem);
 	complain(run, &err);
 }
 
 static void file_add(struct run *run, const char *path, off_t bytes, bool is_named)
 {
-	if (vg_saving_add(&run->saving, path, bytes, is_named) != 0)
-		complain_of(run, -ENOMEM, "cannot read ", path);
+	if (vg_symbol_saver_add(&run->saver, path, bytes, is_named) != 0)
+		complain_path(run, -ENOMEM, "cannot read", path);
 }
 
-/* Symbolic links are not followed: they would lead round in circles, or out. */
-static void entry_do(struct run *run, const char *path)
+/* Ignores symbolic links, which can lead in circles or out of the directory. */
+static void entry_add(struct run *run, const char *path)
 {
 	struct stat status;
 
-	/* Also what ends a tree that is too deep. */
+	/* ENAMETOOLONG ends the recursion in a tree that is too deep. */
 	if (lstat(path, &status) != 0)
-		complain_of(run, -errno, "cannot examine ", path);
+		complain_path(run, -errno, "cannot examine", path);
 	else if (S_ISDIR(status.st_mode))
-		directory_do(run, path);
+		directory_add(run, path);
 	else if (S_ISREG(status.st_mode))
 		file_add(run, path, status.st_size, false);
 }
@@ -200,23 +202,24 @@ static int is_entry(const struct dirent *entry)
 	return strcmp(entry->d_name, ".") != 0 && strcmp(entry->d_name, "..") != 0;
 }
 
-/* A path may hold two thousand directories: the paths are not kept on the stack. */
-static void directory_do(struct run *run, const char *directory)
+/* Adds the files of a directory and its subdirectories.  Can recurse 2000 times before a path exceeds
+ * PATH_MAX.  So the paths are on the heap and not on the stack. */
+static void directory_add(struct run *run, const char *directory)
 {
 	struct dirent **entries;
 	int count = scandir(directory, &entries, is_entry, alphasort);
 
 	if (count < 0) {
-		complain_of(run, -errno, "cannot read directory ", directory);
+		complain_path(run, -errno, "cannot read the directory", directory);
 		return;
 	}
 	for (int i = 0; i < count; i++) {
 		char *path;
 
 		if (asprintf(&path, "%s/%s", directory, entries[i]->d_name) < 0) {
-			complain_of(run, -ENOMEM, "cannot read directory ", directory);
+			complain_path(run, -ENOMEM, "cannot read the directory", directory);
 		} else {
-			entry_do(run, path);
+			entry_add(run, path);
 			free(path);
 		}
 		free(entries[i]);
@@ -239,23 +242,23 @@ static void store_fill(struct run *run, char **paths, int count)
 		struct stat status;
 
 		if (is_directory(paths[i]))
-			directory_do(run, paths[i]);
+			directory_add(run, paths[i]);
 		else
 			file_add(run, paths[i], stat(paths[i], &status) == 0 ? status.st_size : 0, true);
 	}
-	run->saving.command = run->command;
-	run->saving.save = file_save;
-	run->saving.context = run;
-	if (vg_saving_run(&run->saving, &err) != 0)
+	run->saver.command = run->command;
+	run->saver.save = file_save;
+	run->saver.context = run;
+	if (vg_symbol_saver_run(&run->saver, &err) != 0)
 		complain(run, &err);
-	if (run->saving.failures > 0)
+	if (run->saver.failures > 0)
 		run->status = VG_EXIT_FAILED;
-	vg_saving_free(&run->saving);
+	vg_symbol_saver_free(&run->saver);
 }
 
 enum { OPTION_NO_CFI = 256, OPTION_DEBUG_DIR, OPTION_DEBUGINFOD };
 
-/* True when the options make sense so far; else run->status is what to exit with. */
+/* Returns false if the command must exit with run->status. */
 static bool options_parse(struct run *run, int argc, char **argv)
 {
 	static const struct option options[] = {
@@ -278,16 +281,16 @@ static bool options_parse(struct run *run, int argc, char **argv)
 			run->store = optarg;
 			if (*optarg != '\0')
 				break;
-			run->status = vg_command_misused(run->command, usage,
-							 "-o takes the name of a store");
+			run->status = vg_command_usage_error(run->command, usage,
+							     "-o: the name is empty; use the name of a symbol store");
 			return false;
 		case 'j':
-			if (vg_number_parse(optarg, 1, VG_SAVING_JOBS_MAX, &jobs)) {
-				run->saving.jobs = (unsigned)jobs;
+			if (vg_number_parse(optarg, 1, VG_SYMBOL_SAVER_JOBS_MAX, &jobs)) {
+				run->saver.jobs = (unsigned)jobs;
 				break;
 			}
-			run->status = vg_command_misused(run->command, usage,
-							 "-j takes a number from 1 to 1024");
+			run->status = vg_command_bad_value(run->command, usage, "-j",
+							   "a number of files; use 1 to 1024");
 			return false;
 		case OPTION_NO_CFI:
 			run->without_cfi = true;
@@ -296,8 +299,9 @@ static bool options_parse(struct run *run, int argc, char **argv)
 			directory = optarg;
 			if (is_directory(directory) && vg_array_push(&run->debug_dirs, &directory) == 0)
 				break;
-			complain_of(run, is_directory(directory) ? -ENOMEM : -ENOTDIR,
-				    "--debug-dir=", directory);
+			vg_err_sys(&err, is_directory(directory) ? -ENOMEM : -ENOTDIR, "--debug-dir: %.200s",
+				   directory);
+			complain(run, &err);
 			return false;
 		case OPTION_DEBUGINFOD:
 			run->search.debuginfod = true;
@@ -315,17 +319,17 @@ static bool options_parse(struct run *run, int argc, char **argv)
 	return true;
 }
 
-static int files_do(struct run *run, int count, char **files)
+static int files_convert(struct run *run, int count, char **files)
 {
 	if (count == 0)
-		return vg_command_misused(run->command, usage, "a file is missing");
+		return vg_command_usage_error(run->command, usage, "expected a FILE or DIRECTORY");
 	if (run->store == NULL && (count > 1 || is_directory(files[0])))
-		return vg_command_misused(run->command, usage,
-					  "a directory, or more than one file, needs a store (-o)");
+		return vg_command_usage_error(run->command, usage,
+					      "a directory or several files need a symbol store; use -o STORE");
 	if (!run->search.debuginfod)
 		vg_command_confine_warn(run->command);
 	if (run->store == NULL)
-		confined_do(run, files[0], true);
+		file_convert_confined(run, files[0], true);
 	else
 		store_fill(run, files, count);
 	return run->status;
@@ -336,7 +340,7 @@ int cmd_symbols(int argc, char **argv)
 	struct run run = { .command = argv[0], .status = VG_EXIT_DONE };
 
 	if (options_parse(&run, argc, argv))
-		run.status = files_do(&run, argc - optind, argv + optind);
+		run.status = files_convert(&run, argc - optind, argv + optind);
 	vg_array_free(&run.debug_dirs);
 	return run.status;
 }

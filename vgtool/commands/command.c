@@ -5,6 +5,7 @@
 
 #include "vgtool/commands/command.h"
 
+#include <getopt.h>
 #include <inttypes.h>
 #include <stdarg.h>
 #include <stdio.h>
@@ -13,7 +14,7 @@
 
 #include "base/print.h"
 #include "profile/reader.h"
-#include "symbols/table/absent.h"
+#include "symbols/table/missing_file.h"
 #include "vgtool/output/text.h"
 
 #ifndef PACKAGE_VERSION
@@ -31,24 +32,29 @@ int vg_command_fail(const char *command, const struct vg_err *err)
 	return VG_EXIT_FAILED;
 }
 
+static void line_print(const char *command, const char *format, va_list args)
+{
+	vg_print(stderr, "%s: ", command);
+	vg_vprint(stderr, format, args);
+	fputc('\n', stderr);
+}
+
 void vg_command_warn(const char *command, const char *format, ...)
 {
 	va_list args;
 
-	vg_print(stderr, "%s: ", command);
 	va_start(args, format);
-	vg_print_list(stderr, format, args);
+	line_print(command, format, args);
 	va_end(args);
-	fputc('\n', stderr);
 }
 
-void vg_command_warn_absent(const char *command, const char *of, const struct vg_absent *absent)
+void vg_command_warn_missing_file(const char *command, const char *module, const struct vg_missing_file *missing_file)
 {
 	char id[2 * VG_BUILD_ID_MAX_BYTES + 1];
 
-	vg_text_hex(id, sizeof id, absent->id, absent->id_bytes);
-	vg_command_warn(command, "%s: functions lack their names: they are in %s, build id %s, which was "
-			"not found", of, absent->path, id);
+	vg_text_hex(id, sizeof id, missing_file->id, missing_file->id_bytes);
+	vg_command_warn(command, "%s: some function names are in %s, build id %s, which was not found", module,
+			missing_file->path, id);
 }
 
 int vg_command_usage(const char *usage, enum vg_exit status)
@@ -62,18 +68,26 @@ int vg_command_help(const char *usage, int option)
 	return vg_command_usage(usage, option == 'h' ? VG_EXIT_DONE : VG_EXIT_USAGE);
 }
 
-int vg_command_misused(const char *command, const char *usage, const char *sentence)
+int vg_command_usage_error(const char *command, const char *usage, const char *format, ...)
 {
-	vg_print(stderr, "%s: %s\n", command, sentence);
+	va_list args;
+
+	va_start(args, format);
+	line_print(command, format, args);
+	va_end(args);
 	fputs(usage, stderr);
 	return VG_EXIT_USAGE;
+}
+
+int vg_command_bad_value(const char *command, const char *usage, const char *option, const char *expected)
+{
+	return vg_command_usage_error(command, usage, "%s: %s is not %s", option, optarg, expected);
 }
 
 void vg_command_confine_warn(const char *command)
 {
 	if (!vg_confine_has_seccomp())
-		vg_command_warn(command, "this kernel has no seccomp: no filter of system calls confines "
-				"what reads the files");
+		vg_command_warn(command, "this kernel has no seccomp; system calls are not filtered");
 }
 
 enum vg_exit vg_command_confine(const char *command, const struct vg_confinement *confinement)
@@ -87,10 +101,10 @@ enum vg_exit vg_command_confine(const char *command, const struct vg_confinement
 	return VG_EXIT_FAILED;
 }
 
-const char *vg_command_store_take(struct vg_command_stores *stores, const char *name)
+const char *vg_command_store_add(struct vg_command_stores *stores, const char *name)
 {
 	if (*name == '\0')
-		return "-s takes the name of a store";
+		return "-s: the name is empty; use the name of a symbol store";
 	return vg_array_push(stores, &name) != 0 ? "out of memory" : NULL;
 }
 
@@ -108,7 +122,7 @@ enum vg_exit vg_command_confine_stores(const char *command, const struct vg_comm
 		more[i] = stores->items[i];
 	more[stores->count] = "/usr/lib/debug";
 	confinement.more = more;
-	confinement.more_count = stores->count + 1;
+	confinement.more_path_count = stores->count + 1;
 	status = vg_command_confine(command, &confinement);
 	free(more);
 	return status;
@@ -122,8 +136,8 @@ enum vg_exit vg_command_confine_to(const char *command, const char *path, const 
 	});
 }
 
-/* One line, however much is wrong: `vgtool info` has the rest. */
-static void damage_warn(const char *command, const struct vg_opened *opened)
+/* Prints one line, even if the profile is damaged in many places.  `vgtool info` lists the places. */
+static void damage_warn(const char *command, const struct vg_command_profile *opened)
 {
 	const struct vg_profile *profile = &opened->profile;
 	const char *path = opened->file.path;
@@ -131,23 +145,23 @@ static void damage_warn(const char *command, const struct vg_opened *opened)
 	if (profile->damage.count > 0) {
 		const struct vg_damage *first = &profile->damage.items[0];
 
-		vg_command_warn(command, "%s: damaged at offset %" PRIu64 ": %s; %zu place%s, %" PRIu64
-				" bytes left out%s", path, first->offset, first->what,
+		vg_command_warn(command, "%s: damaged at offset %" PRIu64 ": %s; %zu damaged place%s, %" PRIu64
+				" bytes left out%s", path, first->offset, first->problem,
 				profile->damage.count, profile->damage.count == 1 ? "" : "s",
 				profile->damaged_bytes,
-				profile->end_reason == VG_NONE ? "; the end is missing" : "");
+				profile->end_reason == VG_NONE ? "; the end record is missing" : "");
 	} else if (profile->end_reason == VG_NONE) {
 		vg_command_warn(command, "%s: truncated at offset %" PRIu64
-				": the profile was not finished; all up to there is used", path,
+				": the end record is missing; the part before this offset is used", path,
 				profile->file_bytes);
 	}
 }
 
-enum vg_exit vg_command_open(const char *command, const char *path, struct vg_opened *opened)
+enum vg_exit vg_command_open(const char *command, const char *path, struct vg_command_profile *opened)
 {
 	struct vg_err err;
 
-	*opened = (struct vg_opened){ 0 };
+	*opened = (struct vg_command_profile){ 0 };
 	if (vg_infile_open(&opened->file, path, &err) != 0 ||
 	    vg_profile_read(&opened->profile, &opened->file, &err) != 0) {
 		vg_command_fail(command, &err);
@@ -157,25 +171,25 @@ enum vg_exit vg_command_open(const char *command, const char *path, struct vg_op
 	return VG_EXIT_DONE;
 }
 
-void vg_command_close(struct vg_opened *opened)
+void vg_command_close(struct vg_command_profile *opened)
 {
 	vg_profile_free(&opened->profile);
 	if (opened->file.bytes != NULL)
 		vg_infile_close(&opened->file);
 }
 
-int vg_command_use(const char *command, const char *path,
-		   int (*use)(void *context, const struct vg_profile *profile, struct vg_err *err),
-		   void *context)
+int vg_command_with_profile(const char *command, const char *path,
+			    int (*use)(void *context, const struct vg_profile *profile, struct vg_err *err),
+			    void *context)
 {
-	struct vg_opened opened;
+	struct vg_command_profile opened;
 	struct vg_err err = { "" };
 	int status = vg_command_open(command, path, &opened), rc;
 
 	if (status == VG_EXIT_DONE) {
 		rc = use(context, &opened.profile, &err);
 		if (rc != 0 && err.text[0] == '\0')
-			vg_err_sys(&err, rc, "%s", path);
+			vg_err_sys(&err, rc, "%s: cannot process the profile", path);
 		if (rc != 0)
 			status = vg_command_fail(command, &err);
 	}

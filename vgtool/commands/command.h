@@ -11,13 +11,13 @@
 #include "vgtool/run/confine.h"
 
 /*
- * What the commands share.  A command gets "vgtool NAME" as argv[0], which starts each of its
- * sentences on standard error, and returns the process's exit status.
+ * Functions that the commands share.  A command gets "vgtool NAME" as argv[0] and begins each message on
+ * standard error with this name.  It returns the exit status of the process.
  */
 enum vg_exit {
 	VG_EXIT_DONE = 0,
-	VG_EXIT_FAILED = 1,          /* one sentence on standard error says why */
-	VG_EXIT_USAGE = 2,           /* it was called wrongly */
+	VG_EXIT_FAILED = 1,          /* a message on standard error gives the reason */
+	VG_EXIT_USAGE = 2,           /* wrong options or arguments */
 };
 
 int cmd_aggregate(int argc, char **argv);
@@ -38,68 +38,79 @@ int cmd_symbols(int argc, char **argv);
 
 const char *vg_command_version(void);
 
-/* Prints "COMMAND: sentence"; returns VG_EXIT_FAILED. */
+/* Prints "COMMAND: message".  Returns VG_EXIT_FAILED. */
 int vg_command_fail(const char *command, const struct vg_err *err);
 
-/* Prints a warning in the same form. */
+/* Prints "COMMAND: warning". */
 void vg_command_warn(const char *command, const char *format, ...)
 	__attribute__((format(printf, 2, 3)));
 
-/* A warning that names in the debug information of `of` are lost. */
-struct vg_absent;
-void vg_command_warn_absent(const char *command, const char *of, const struct vg_absent *absent);
+/* Warns that a file with some of the module's function names was not found. */
+struct vg_missing_file;
+void vg_command_warn_missing_file(const char *command, const char *module, const struct vg_missing_file *missing_file);
 
-/* Prints the usage to standard output (VG_EXIT_DONE) or to standard error (VG_EXIT_USAGE). */
+/* Prints the usage on standard output (VG_EXIT_DONE) or standard error (VG_EXIT_USAGE).  Returns the
+ * status. */
 int vg_command_usage(const char *usage, enum vg_exit status);
 
-/* What getopt_long() returned, if it is no option with an effect: 'h' asks for the usage, '?' stands
- * for an option that getopt_long() has complained of. */
+/* Handles the results 'h' and '?' of getopt_long().  For 'h' prints the usage on standard output and returns
+ * VG_EXIT_DONE.  For '?' prints the usage on standard error and returns VG_EXIT_USAGE; getopt_long() has
+ * already printed a message. */
 int vg_command_help(const char *usage, int option);
 
-/* The same for a wrong call, after one sentence that says what is wrong with it. */
-int vg_command_misused(const char *command, const char *usage, const char *sentence);
+/* Prints a message and the usage.  Returns VG_EXIT_USAGE. */
+int vg_command_usage_error(const char *command, const char *usage, const char *format, ...)
+	__attribute__((format(printf, 3, 4)));
 
-/* Gives up what the command does not need, before it looks into a stranger's file.  A kernel without
- * seccomp costs a line of warning.  VG_EXIT_DONE, or VG_EXIT_FAILED after a sentence. */
+/* Prints "OPTION: VALUE is not EXPECTED" and the usage.  VALUE is getopt_long(3)'s optarg.  An example of
+ * `expected`: "a number of rows; use 1 or more".  Returns VG_EXIT_USAGE. */
+int vg_command_bad_value(const char *command, const char *usage, const char *option, const char *expected);
+
+/* Confines the process (run/confine.h) before it reads an untrusted file.  Warns if the kernel has no
+ * seccomp.  Returns VG_EXIT_DONE, or VG_EXIT_FAILED after a message. */
 enum vg_exit vg_command_confine(const char *command, const struct vg_confinement *confinement);
 
-/* What -s names, in order.  The names are the arguments'; vg_array_free() is due. */
+/* The arguments of -s, in order.  The caller frees the array with vg_array_free().  The strings belong to
+ * argv. */
 struct vg_command_stores {
 	const char **items;
 	size_t count, capacity;
 };
 
-/* Takes the argument of -s.  NULL, or a sentence that says what is wrong with it. */
-const char *vg_command_store_take(struct vg_command_stores *stores, const char *name);
+/* Adds an argument of -s.  Returns NULL, or a message that the caller prints. */
+const char *vg_command_store_add(struct vg_command_stores *stores, const char *name);
 
-/* The same with `more` filled in: the stores, and where the debug file of a binary in a store may be. */
+/* Like vg_command_confine(), but sets `more` of the confinement: the stores, and /usr/lib/debug.  The debug
+ * file of a binary in a store may be in /usr/lib/debug. */
 enum vg_exit vg_command_confine_stores(const char *command, const struct vg_command_stores *stores,
 				       struct vg_confinement confinement);
 
-/* For a command that reads one file, and writes to standard output or to `writes` ("-" is NULL). */
+/* Like vg_command_confine(), for a command that reads one file and writes to standard output or to the file
+ * `writes` (NULL or "-": standard output only). */
 enum vg_exit vg_command_confine_to(const char *command, const char *path, const char *writes);
 
-/* The warning alone, where other processes are the ones that are confined. */
+/* Warns if the kernel has no seccomp, and confines nothing.  For a command that calls vg_reader_confine()
+ * itself, perhaps in child processes. */
 void vg_command_confine_warn(const char *command);
 
-/* A profile that was read, and the file behind it. */
-struct vg_opened {
+/* A profile in memory, and its file. */
+struct vg_command_profile {
 	struct vg_infile file;
 	struct vg_profile profile;
 };
 
-/* Reads the profile at path ("-" is standard input).  A damaged or truncated one costs a line of
- * warning, and what is good of it is used.  VG_EXIT_DONE, or VG_EXIT_FAILED after a sentence;
- * close it in either case. */
-enum vg_exit vg_command_open(const char *command, const char *path, struct vg_opened *opened);
-void vg_command_close(struct vg_opened *opened);
+/* Reads a profile; path "-" is standard input.  Warns of a damaged or truncated profile and reads its
+ * intact part.  Returns VG_EXIT_DONE, or VG_EXIT_FAILED after a message.  The caller calls
+ * vg_command_close() in either case. */
+enum vg_exit vg_command_open(const char *command, const char *path, struct vg_command_profile *opened);
+void vg_command_close(struct vg_command_profile *opened);
 
 /*
- * Opens a profile, has it used, and closes it.  `use` returns 0 or a negative errno, with a sentence
- * in err or, where the errno says enough, none.  The exit status, VG_EXIT_FAILED after the sentence.
+ * Opens a profile, calls `use` with it, and closes it.  `use` returns 0, or a negative errno with a message
+ * in err.  If err is empty, the printed message names the profile and the errno.  Returns the exit status.
  */
-int vg_command_use(const char *command, const char *path,
-		   int (*use)(void *context, const struct vg_profile *profile, struct vg_err *err),
-		   void *context);
+int vg_command_with_profile(const char *command, const char *path,
+			    int (*use)(void *context, const struct vg_profile *profile, struct vg_err *err),
+			    void *context);
 
 #endif

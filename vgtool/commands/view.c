@@ -6,7 +6,7 @@
 #include "vgtool/output/bounded.h"
 #include "vgtool/output/output.h"
 
-/* What of the output fails stays in its stream, for the commit. */
+/* A failed write to `to` only sets the error indicator of `to`; vg_output_commit() reports it. */
 static int bounded_write(const struct vg_view *view, const struct vg_profile *profile, FILE *to,
 			 struct vg_err *err)
 {
@@ -43,5 +43,5 @@ int vg_view_run(const struct vg_view *view)
 {
 	if (vg_command_confine_to(view->command, view->path, view->out) != VG_EXIT_DONE)
 		return VG_EXIT_FAILED;
-	return vg_command_use(view->command, view->path, view_write, (void *)view);
+	return vg_command_with_profile(view->command, view->path, view_write, (void *)view);
 }

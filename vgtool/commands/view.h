@@ -6,21 +6,29 @@
 
 #include "vgtool/commands/command.h"
 
-/* A command that turns one profile into one file. */
+/*
+ * A command that writes one view of one profile to a file.
+ *
+ *	struct vg_view view = { .command = argv[0], .path = "slow.vgp", .write = folded_write };
+ *	return vg_view_run(&view);
+ */
 struct vg_view {
-	const char *command, *path;
-	const char *out;             /* NULL and "-": standard output */
-	/* 0 or a negative errno; a sentence in err, or none where the errno says enough. */
+	const char *command;         /* "vgtool NAME", for messages */
+	const char *path;            /* of the profile */
+	const char *out;             /* NULL or "-": standard output */
+	/* Writes the view.  Returns 0, or a negative errno with a message in err.  If err is empty, the printed
+	 * message names the profile and the errno. */
 	int (*write)(void *context, const struct vg_profile *profile, FILE *file, struct vg_err *err);
 	void *context;
 };
 
-/* What a command writes at most.  Speedscope, Perfetto and the Firefox Profiler hold all of a file in a
- * browser's memory, and open none as large.  Stacks of 2000 functions with names of 40 bytes are
- * 50,000 lines then. */
+/* Limit of a view's size.  Speedscope, Perfetto and the Firefox Profiler keep the whole file in a browser's
+ * memory and cannot open a file of this size.  A view reaches the limit with 50,000 stacks of 2000 functions
+ * whose names have 40 bytes. */
 enum { VG_VIEW_GIB_MAX = 4 };
 
-/* Confines the process, reads and writes.  The exit status; after a failure there is no file. */
+/* Confines the process, reads the profile and writes the view.  Returns the exit status.  After a failure
+ * the output file is neither created nor replaced. */
 int vg_view_run(const struct vg_view *view);
 
 #endif

@@ -3,14 +3,14 @@
 
 #include <errno.h>
 
-/* Fewer bytes than asked for are an error to fopencookie(3)'s stream. */
+/* For fopencookie(3).  If the returned number is less than `count`, the stream has a write error. */
 static ssize_t bounded_write(void *cookie, const char *bytes, size_t count)
 {
 	struct vg_bounded *bounded = cookie;
 
 	if (count > bounded->left_bytes) {
 		bounded->exceeded = true;
-		bounded->left_bytes = 0;        /* nothing shorter behind it, either */
+		bounded->left_bytes = 0;        /* a later, shorter write must fail too */
 		errno = EFBIG;
 		return 0;
 	}

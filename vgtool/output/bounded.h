@@ -7,18 +7,23 @@
 #include <stdio.h>
 
 /*
- * A stream that goes on into another one, and fails after so many bytes.  A profile names a function or
- * a stack once, in a few bytes, and a view prints the whole of it each time: what 100 KB ask for may be
- * 100 GB.
+ * A stream that passes its bytes on to another stream, up to a limit.  Then it fails.  The limit protects
+ * against hostile profiles: a profile has each function name and stack once, but a view can print them many
+ * times.  So a profile of 100 KB can produce 100 GB of output.
+ *
+ *	file = vg_bounded_open(&bounded, stdout, 4096);
+ *	fputs(text, file);
+ *	fclose(file);
+ *	if (bounded.exceeded) ...
  */
 struct vg_bounded {
 	FILE *to;                    /* the caller's */
-	uint64_t left_bytes;
-	bool exceeded;               /* there was more; the stream has its error indicator set */
+	uint64_t left_bytes;         /* bytes that can be written before the limit is reached */
+	bool exceeded;               /* more was written; the stream's error indicator is set, too */
 };
 
-/* The stream, which the caller closes before `to`; NULL if there is no memory.  *bounded must live as
- * long. */
+/* Returns the stream, or NULL if memory is exhausted.  The caller closes the stream before `to`.  *bounded must
+ * live until the stream is closed. */
 FILE *vg_bounded_open(struct vg_bounded *bounded, FILE *to, uint64_t bytes_max);
 
 #endif

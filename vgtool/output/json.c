@@ -7,7 +7,7 @@
 
 #include "base/utf8.h"
 
-/* A stream that has failed would try again each time. */
+/* Without the check, each call on a failed stream would try to write again. */
 static void put(struct vg_json *json, const char *text, size_t length)
 {
 	if (!ferror_unlocked(json->file))
@@ -19,38 +19,38 @@ void vg_json_open(struct vg_json *json, FILE *file)
 	*json = (struct vg_json){ .file = file };
 }
 
-/* What stands before a value or a key.  False if nothing may be written here. */
+/* Writes the comma and newline before a value or a key.  Returns false inside a container that is too deep. */
 static bool value_begin(struct vg_json *json)
 {
-	if (json->muted > 0)
+	if (json->skipped_depth > 0)
 		return false;
 	if (json->after_key)
 		json->after_key = false;
-	else if (json->filled[json->depth])
+	else if (json->has_items[json->depth])
 		put(json, ",", 1);
 	if (json->line_due)
 		put(json, "\n", 1);
 	json->line_due = false;
-	json->filled[json->depth] = json->depth > 0;
+	json->has_items[json->depth] = json->depth > 0;
 	return true;
 }
 
 static void container_begin(struct vg_json *json, const char *bracket)
 {
-	if (json->muted > 0 || json->depth == VG_JSON_DEPTH_MAX) {
+	if (json->skipped_depth > 0 || json->depth == VG_JSON_DEPTH_MAX) {
 		vg_json_null(json);
-		json->muted++;
+		json->skipped_depth++;
 		return;
 	}
 	value_begin(json);
 	put(json, bracket, 1);
-	json->filled[++json->depth] = false;
+	json->has_items[++json->depth] = false;
 }
 
 static void container_end(struct vg_json *json, const char *bracket)
 {
-	if (json->muted > 0) {
-		json->muted--;
+	if (json->skipped_depth > 0) {
+		json->skipped_depth--;
 		return;
 	}
 	json->line_due = false;
@@ -78,7 +78,7 @@ void vg_json_array_end(struct vg_json *json)
 	container_end(json, "]");
 }
 
-/* A character that is valid and not written as it is.  Returns its bytes. */
+/* Writes the valid character at `at` as an escape.  Returns the length of the character in bytes. */
 static size_t escape_put(struct vg_json *json, const char *at, size_t bytes)
 {
 	static const char *const shorts[] = {
@@ -92,12 +92,12 @@ static size_t escape_put(struct vg_json *json, const char *at, size_t bytes)
 		put(json, shorts[byte], 2);
 		return 1;
 	}
-	snprintf(code, sizeof code, "\\u%04x", vg_utf8_point(at, bytes));
+	snprintf(code, sizeof code, "\\u%04x", vg_utf8_code_point(at, bytes));
 	put(json, code, 6);
 	return bytes;
 }
 
-/* Text in which only quotes and backslashes are to be escaped. */
+/* Writes text in which only quotes and backslashes need an escape. */
 static void plain_put(struct vg_json *json, const char *text, size_t length)
 {
 	size_t from = 0;
@@ -111,12 +111,12 @@ static void plain_put(struct vg_json *json, const char *text, size_t length)
 	put(json, text + from, length - from);
 }
 
-/* JSON allows most of what a terminal would obey, but JSON may be looked at in a terminal. */
+/* Also escapes the control characters that JSON allows in strings, because people print JSON on terminals. */
 static void quoted_put(struct vg_json *json, const char *text, size_t length)
 {
 	put(json, "\"", 1);
 	while (length > 0) {
-		size_t done = vg_utf8_plain(text, length);
+		size_t done = vg_utf8_printable(text, length);
 
 		plain_put(json, text, done);
 		if (done < length) {
@@ -162,7 +162,7 @@ void vg_json_string(struct vg_json *json, const char *text)
 		vg_json_null(json);
 }
 
-/* printf(3) would take most of the time of a large view. */
+/* Formats by hand: printf(3) would take most of the time of a large view. */
 void vg_json_uint(struct vg_json *json, uint64_t value)
 {
 	char digits[20];
@@ -189,10 +189,10 @@ void vg_json_us(struct vg_json *json, uint64_t ns)
 	unsigned rest = (unsigned)(ns % 1000);
 	char digits[4] = { '.', (char)('0' + rest / 100), (char)('0' + rest / 10 % 10),
 			   (char)('0' + rest % 10) };
-	bool muted = json->muted > 0;
+	bool is_skipped = json->skipped_depth > 0;
 
 	vg_json_uint(json, ns / 1000);
-	if (rest > 0 && !muted)
+	if (rest > 0 && !is_skipped)
 		put(json, digits, sizeof digits);
 }
 

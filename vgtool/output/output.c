@@ -20,11 +20,11 @@ int vg_output_open(struct vg_output *output, const char *path, struct vg_err *er
 	rc = vg_outfile_open(&output->outfile, path, err);
 	if (rc != 0)
 		return rc;
-	/* The stream gets a descriptor of its own: both can then be closed by their owners. */
+	/* fclose(3) closes the stream's descriptor, and vg_outfile closes its own.  So the stream gets a copy. */
 	fd = fcntl(output->outfile.fd, F_DUPFD_CLOEXEC, 3);
 	output->file = fd >= 0 ? fdopen(fd, "w") : NULL;
 	if (output->file == NULL) {
-		rc = vg_err_sys(err, -errno, "cannot write %s", path);
+		rc = vg_err_sys(err, -errno, "%s: cannot write", path);
 		if (fd >= 0)
 			close(fd);
 		vg_outfile_abandon(&output->outfile);
@@ -37,17 +37,18 @@ int vg_output_commit(struct vg_output *output, struct vg_err *err)
 	bool failed = ferror(output->file) != 0;
 	int rc = 0;
 
-	/* What ferror() remembers has no errno; the flush that follows mostly fails alike. */
+	/* The errno of an earlier failure is lost.  fflush(3) usually fails for the same reason and sets errno;
+	 * otherwise EIO is reported. */
 	errno = EIO;
 	if (fflush(output->file) != 0 || failed)
-		rc = vg_err_sys(err, -errno, "cannot write %s", output->name);
+		rc = vg_err_sys(err, -errno, "%s: cannot write", output->name);
 	if (output->file == stdout) {
-		clearerr(stdout);       /* said once is enough */
+		clearerr(stdout);       /* otherwise main() would report the error again */
 		*output = (struct vg_output)VG_OUTPUT_CLOSED;
 		return rc;
 	}
 	if (fclose(output->file) != 0 && rc == 0)
-		rc = vg_err_sys(err, -errno, "cannot write %s", output->name);
+		rc = vg_err_sys(err, -errno, "%s: cannot write", output->name);
 	output->file = NULL;
 	if (rc == 0)
 		rc = vg_outfile_commit(&output->outfile, err);

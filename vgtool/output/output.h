@@ -8,25 +8,30 @@
 #include "base/outfile.h"
 
 /*
- * Where a command writes: standard output, or a file that appears under its name only when it
- * is whole.
+ * The output of a command: standard output, or a file that appears under its name only when it is
+ * complete.
+ *
+ *	struct vg_output output;
+ *	rc = vg_output_open(&output, path, &err);
+ *	fprintf(output.file, ...);
+ *	rc = vg_output_commit(&output, &err);                      (or vg_output_abandon())
  */
 struct vg_output {
 	FILE *file;                  /* owned, unless it is stdout */
-	struct vg_outfile outfile;   /* closed for stdout */
-	const char *name;            /* for sentences; the caller's */
+	struct vg_outfile outfile;   /* VG_OUTFILE_CLOSED if the output is stdout */
+	const char *name;            /* for messages; the caller's */
 };
 
 #define VG_OUTPUT_CLOSED { .outfile = VG_OUTFILE_CLOSED }
 
-/* NULL and "-" are standard output.  0 or a negative errno. */
+/* Opens the output.  path NULL or "-": standard output.  Returns 0, or a negative errno with a message in err. */
 int vg_output_open(struct vg_output *output, const char *path, struct vg_err *err);
 
-/* Writes out what is buffered and gives the file its name; closes.  0 or a negative errno, the
- * first failure of the whole stream included; the file does not appear then. */
+/* Flushes and closes the output, and gives the file its name.  Returns 0.  If one of these steps or an earlier write
+ * failed, the file does not appear, and a negative errno is returned with a message in err. */
 int vg_output_commit(struct vg_output *output, struct vg_err *err);
 
-/* Leaves no file behind.  Does nothing to a closed one. */
+/* Closes the output and removes the incomplete file.  Does nothing if the output is closed. */
 void vg_output_abandon(struct vg_output *output);
 
 #endif

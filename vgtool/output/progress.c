@@ -7,8 +7,8 @@
 
 #include "base/print.h"
 
-static const uint64_t PATIENCE_NS = 1000000000;
-static const uint64_t INTERVAL_NS = 200000000;
+static const uint64_t FIRST_SHOWN_AFTER_NS = 1000000000;
+static const uint64_t UPDATE_PERIOD_NS = 200000000;
 
 static uint64_t now_ns(void)
 {
@@ -18,27 +18,27 @@ static uint64_t now_ns(void)
 	return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
 }
 
-void vg_progress_begin(struct vg_progress *progress, const char *what, uint64_t total)
+void vg_progress_begin(struct vg_progress *progress, const char *title, uint64_t total)
 {
-	*progress = (struct vg_progress){ .what = what, .total = total,
-					  .terminal = isatty(STDERR_FILENO) == 1 };
-	if (progress->terminal)
-		progress->next_ns = now_ns() + PATIENCE_NS;
+	*progress = (struct vg_progress){ .title = title, .total = total,
+					  .on_terminal = isatty(STDERR_FILENO) == 1 };
+	if (progress->on_terminal)
+		progress->next_ns = now_ns() + FIRST_SHOWN_AFTER_NS;
 }
 
 void vg_progress_step(struct vg_progress *progress, uint64_t done)
 {
 	uint64_t now;
 
-	if (!progress->terminal || progress->total == 0)
+	if (!progress->on_terminal || progress->total == 0)
 		return;
 	now = now_ns();
 	if (now < progress->next_ns)
 		return;
-	progress->next_ns = now + INTERVAL_NS;
+	progress->next_ns = now + UPDATE_PERIOD_NS;
 	progress->shown = true;
 	fputs("\r", stderr);
-	vg_print(stderr, "%s: %u%%", progress->what,
+	vg_print(stderr, "%s: %u%%", progress->title,
 		 (unsigned)(100.0 * (double)done / (double)progress->total));
 	fputs("\033[K", stderr);
 	fflush(stderr);

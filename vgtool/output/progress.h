@@ -6,22 +6,27 @@
 #include <stdint.h>
 
 /*
- * How far a long piece of work has come: one line on standard error, if that is a terminal, and
- * only once the work has taken a second.  Elsewhere nothing is printed.
+ * Shows the progress of long work as one line on standard error: "reading symbols: 40%".  The line
+ * appears after one second of work, and only if standard error is a terminal.
+ *
+ *	vg_progress_begin(&progress, "reading symbols", count);
+ *	vg_progress_step(&progress, i);                            (for each item)
+ *	vg_progress_end(&progress);
  */
 struct vg_progress {
-	const char *what;            /* the caller's: "reading symbols" */
-	uint64_t total;
-	uint64_t next_ns;            /* no look at the clock says anything before this */
-	bool terminal, shown;
+	const char *title;           /* the caller's */
+	uint64_t total;              /* number of items; 0: nothing is shown */
+	uint64_t next_ns;            /* CLOCK_MONOTONIC time of the next update */
+	bool on_terminal, shown;
 };
 
-void vg_progress_begin(struct vg_progress *progress, const char *what, uint64_t total);
+void vg_progress_begin(struct vg_progress *progress, const char *title, uint64_t total);
 
-/* Cheap enough for every item that takes a microsecond. */
+/* Shows that `done` items are done.  Most calls only read the clock.  Even this is too slow for items that take
+ * less than 1 us. */
 void vg_progress_step(struct vg_progress *progress, uint64_t done);
 
-/* Takes the line away. */
+/* Removes the line. */
 void vg_progress_end(struct vg_progress *progress);
 
 #endif

@@ -4,7 +4,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-/* Three significant digits, so that a column of them compares at a glance. */
+/* Three significant digits. */
 static const char *scaled(struct vg_text *room, double value, const char *unit)
 {
 	int digits = value < 9.995 ? 2 : value < 99.95 ? 1 : 0;

@@ -6,33 +6,36 @@
 #include <stdint.h>
 
 /*
- * Numbers as people read them.  Each writes into the caller's room and returns it, so that they
- * stand in the arguments of printf(3).
+ * Formats numbers for people.  Each function writes the text into the caller's `room` and returns the text, so
+ * that calls can be arguments of printf(3):
+ *
+ *	struct vg_text self, total;
+ *	printf("%s of %s", vg_text_ns(&self, row->self_ns), vg_text_ns(&total, row->total_ns));
  */
 struct vg_text {
 	char text[64];
 };
 
-/* Three digits and a unit: "1.23 s", "45.6 ms", "789 us", "12 ns", "0 s"; minutes and hours
- * where seconds would be many. */
+/* Three digits and a unit: "1.23 s", "45.6 ms", "789 us", "12 ns", "0 s".  From 600 s on, minutes and seconds:
+ * "12 min 05 s".  From 3600 s on, hours and minutes: "1 h 02 min". */
 const char *vg_text_ns(struct vg_text *room, uint64_t ns);
 
-/* "123456"; from ten million on three digits and a unit: "12.3 M", "4.56 G". */
+/* Below 10,000,000 all digits: "123456".  Otherwise three digits and a unit: "12.3 M", "4.56 G". */
 const char *vg_text_number(struct vg_text *room, uint64_t number);
 
-/* "12 bytes", "3.4 KiB", "5.6 MiB". */
+/* "12 bytes", "3.40 KiB", "5.60 MiB". */
 const char *vg_text_bytes(struct vg_text *room, uint64_t bytes);
 
-/* "12.3%"; "-" of nothing. */
+/* "12.3%"; "-" if whole is 0. */
 const char *vg_text_percent(struct vg_text *room, uint64_t part, uint64_t whole);
 
-/* What "thread" wants behind it where there are so many: "" or "s". */
+/* The plural ending of a noun that follows the number `count`: "" or "s". */
 static inline const char *vg_text_plural(uint64_t count)
 {
 	return count == 1 ? "" : "s";
 }
 
-/* The sum, or UINT64_MAX where it would not fit: a hostile profile can ask for that. */
+/* The sum, or UINT64_MAX if it overflows.  Sums of times in a hostile profile can overflow. */
 static inline uint64_t vg_sum(uint64_t a, uint64_t b)
 {
 	uint64_t sum;
@@ -40,7 +43,7 @@ static inline uint64_t vg_sum(uint64_t a, uint64_t b)
 	return __builtin_add_overflow(a, b, &sum) ? UINT64_MAX : sum;
 }
 
-/* Lower-case hexadecimal digits of at most room_bytes / 2 bytes; returns room. */
+/* Writes the bytes as lower-case hexadecimal digits into `room`, as many as fit, and a NUL.  Returns room. */
 const char *vg_text_hex(char *room, size_t room_bytes, const unsigned char *bytes, size_t length);
 
 #endif

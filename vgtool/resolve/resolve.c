@@ -10,14 +10,13 @@
 #include "vgtool/output/progress.h"
 #include "vgtool/output/text.h"
 
-/* What tells modules apart over all profiles: a build id stands for one module whatever its name
- * is; without one only the name is left.  The lengths of the two kinds never meet. */
+/* The identity of a module in all profiles: its build id, or its name if it has no build id. */
 struct key {
 	char bytes[VG_BUILD_ID_MAX_BYTES + VG_NAME_MAX_BYTES + 2];
 	size_t length;
 };
 
-static void key_make(const struct vg_wanted_module *module, struct key *key)
+static void key_make(const struct vg_address_list_module *module, struct key *key)
 {
 	key->bytes[0] = module->build_id_bytes > 0 ? '+' : '-';
 	if (module->build_id_bytes > 0) {
@@ -29,7 +28,7 @@ static void key_make(const struct vg_wanted_module *module, struct key *key)
 	memcpy(key->bytes + 1, module->name, key->length - 1);
 }
 
-bool vg_resolve_module_find(const struct vg_resolve *resolve, const struct vg_wanted_module *module,
+bool vg_resolve_module_find(const struct vg_resolve *resolve, const struct vg_address_list_module *module,
 			    uint32_t *index)
 {
 	struct key key;
@@ -38,21 +37,21 @@ bool vg_resolve_module_find(const struct vg_resolve *resolve, const struct vg_wa
 	return vg_intern_find(&resolve->keys, key.bytes, key.length, index);
 }
 
-static int module_get(struct vg_resolve *resolve, const struct vg_wanted_module *wanted,
+static int module_get(struct vg_resolve *resolve, const struct vg_address_list_module *list,
 		      uint32_t *index)
 {
-	struct vg_resolve_module module = { .build_id_bytes = wanted->build_id_bytes };
+	struct vg_resolve_module module = { .build_id_bytes = list->build_id_bytes };
 	struct key key;
 	int rc;
 
-	key_make(wanted, &key);
+	key_make(list, &key);
 	if (vg_array_reserve(&resolve->modules, 1) != 0)
 		return -ENOMEM;
 	rc = vg_intern(&resolve->keys, key.bytes, key.length, index);
 	if (rc <= 0)
 		return rc;
-	memcpy(module.build_id, wanted->build_id, wanted->build_id_bytes);
-	module.name = strdup(wanted->name);
+	memcpy(module.build_id, list->build_id, list->build_id_bytes);
+	module.name = strdup(list->name);
 	resolve->modules.items[resolve->modules.count++] = module;
 	return module.name != NULL ? 0 : -ENOMEM;
 }
@@ -64,10 +63,10 @@ static void module_sort(struct vg_resolve_module *module)
 			vg_addresses_sort(module->addresses.items, module->addresses.count);
 }
 
-int vg_resolve_add(struct vg_resolve *resolve, const struct vg_wanted *wanted)
+int vg_resolve_add(struct vg_resolve *resolve, const struct vg_address_list *list)
 {
-	for (size_t i = 0; i < wanted->modules.count; i++) {
-		const struct vg_wanted_module *from = &wanted->modules.items[i];
+	for (size_t i = 0; i < list->modules.count; i++) {
+		const struct vg_address_list_module *from = &list->modules.items[i];
 		struct vg_resolve_module *module;
 		uint32_t index;
 		int rc = module_get(resolve, from, &index);
@@ -79,54 +78,55 @@ int vg_resolve_add(struct vg_resolve *resolve, const struct vg_wanted *wanted)
 		if (rc != 0)
 			return rc;
 		memcpy(module->addresses.items + module->addresses.count,
-		       wanted->addresses.items + from->first, from->count * sizeof(uint64_t));
+		       list->addresses.items + from->first, from->count * sizeof(uint64_t));
 		module->addresses.count += from->count;
 		module->samples = vg_sum(module->samples, from->samples);
-		/* The first is sorted as it comes; later ones must not pile up. */
+		/* The first profile's addresses are sorted already.  Later profiles repeat most of them, so
+		 * duplicates are removed each time the array has doubled. */
 		if (module->sorted == 0)
 			module->sorted = module->addresses.count;
 		else if (module->addresses.count > 2 * module->sorted)
 			module_sort(module);
 	}
-	resolve->samples = vg_sum(resolve->samples, wanted->samples);
+	resolve->samples = vg_sum(resolve->samples, list->samples);
 	return 0;
 }
 
-static void named_count(struct vg_resolve *resolve, const struct vg_resolve_module *module)
+static void symbolized_count(struct vg_resolve *resolve, const struct vg_resolve_module *module)
 {
-	for (size_t i = 0; i < module->answers.count; i++)
-		resolve->named += module->answers.items[i].function != VG_ANSWER_NONE;
+	for (size_t i = 0; i < module->symbolization.count; i++)
+		resolve->symbolized += module->symbolization.items[i].function != VG_SYMBOLIZED_NONE;
 }
 
 static int module_read(struct vg_resolve *resolve, struct vg_resolve_module *module)
 {
-	struct vg_names_place place = { 0 };
+	struct vg_symbol_source source = { 0 };
 	uint64_t bad;
 	struct vg_err err;
 	int rc;
 
-	/* Without a build id nothing says that symbols of the same name are of the same build. */
+	/* Without a build id no symbols are used: a module of the same name could be another build. */
 	rc = module->build_id_bytes == 0 ? -ENOENT :
-	     vg_names_find(resolve->names, module->name, module->build_id, module->build_id_bytes,
-			   &place, &err);
+	     vg_symbol_finder_find(resolve->finder, module->name, module->build_id, module->build_id_bytes,
+				   &source, &err);
 	if (rc == 0)
-		rc = vg_names_answer(resolve->names, &place, module->build_id, module->build_id_bytes,
-				     module->addresses.items, module->addresses.count,
-				     &module->answers, &err);
-	bad = module->answers.bad_records;
+		rc = vg_symbol_source_lookup(resolve->finder, &source, module->build_id, module->build_id_bytes,
+					     module->addresses.items, module->addresses.count,
+					     &module->symbolization, &err);
+	bad = module->symbolization.bad_records;
 	if (rc != 0) {
 		module->missing = true;
-		module->text = rc != -ENOENT || place.path != NULL ? strdup(err.text) : NULL;
-	} else if (bad > 0 && module->answers.first_bad_line > 0) {
-		if (asprintf(&module->text, "%s: %" PRIu64 " damaged record%s left out, the first in "
-			     "line %" PRIu64, place.path, bad, vg_text_plural(bad),
-			     module->answers.first_bad_line) < 0)
-			module->text = NULL;
-	} else if (bad > 0 && asprintf(&module->text, "%s: %" PRIu64 " damaged part%s left out",
-				       place.path, bad, vg_text_plural(bad)) < 0) {
-		module->text = NULL;
+		module->problem = rc != -ENOENT || source.path != NULL ? strdup(err.text) : NULL;
+	} else if (bad > 0 && module->symbolization.first_bad_line > 0) {
+		if (asprintf(&module->problem, "%s: %" PRIu64 " damaged record%s left out, the first in "
+			     "line %" PRIu64, source.path, bad, vg_text_plural(bad),
+			     module->symbolization.first_bad_line) < 0)
+			module->problem = NULL;
+	} else if (bad > 0 && asprintf(&module->problem, "%s: %" PRIu64 " damaged part%s left out",
+				       source.path, bad, vg_text_plural(bad)) < 0) {
+		module->problem = NULL;
 	}
-	vg_names_place_free(&place);
+	vg_symbol_source_free(&source);
 	return rc == -ENOMEM ? rc : 0;
 }
 
@@ -145,7 +145,7 @@ int vg_resolve_read(struct vg_resolve *resolve)
 		vg_progress_step(&progress, resolve->addresses);
 		rc = module_read(resolve, &resolve->modules.items[i]);
 		resolve->addresses += resolve->modules.items[i].addresses.count;
-		named_count(resolve, &resolve->modules.items[i]);
+		symbolized_count(resolve, &resolve->modules.items[i]);
 	}
 	vg_progress_end(&progress);
 	return rc;
@@ -179,10 +179,10 @@ void vg_resolve_free(struct vg_resolve *resolve)
 		struct vg_resolve_module *module = &resolve->modules.items[i];
 
 		free(module->name);
-		free(module->text);
-		vg_absent_free(&module->absent);
+		free(module->problem);
+		vg_missing_file_free(&module->missing_file);
 		vg_array_free(&module->addresses);
-		vg_answers_free(&module->answers);
+		vg_symbolization_free(&module->symbolization);
 	}
 	vg_array_free(&resolve->modules);
 	vg_intern_free(&resolve->keys);

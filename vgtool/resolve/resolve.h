@@ -4,58 +4,65 @@
 
 #include "base/infile.h"
 #include "profile/writer.h"
-#include "symbols/table/answers.h"
-#include "vgtool/resolve/names.h"
-#include "vgtool/resolve/wanted.h"
+#include "symbols/table/symbolization.h"
+#include "vgtool/resolve/address_list.h"
+#include "vgtool/resolve/symbol_finder.h"
 
 /*
- * Puts the names of functions into profiles, one or many: the addresses of all are gathered by
- * module (vg_resolve_add), each module's symbols are read once (vg_resolve_read), and each profile
- * is copied with FUNCTION and SYMBOL records (vg_resolve_write).
+ * Symbolizes one or more profiles.  The addresses of all profiles are collected by module.  Each module's
+ * symbols are read once.  Each profile is then copied, with FUNCTION and SYMBOL records added.
  *
- * Memory: the addresses, what is known of them, and the symbols of one module at a time.
+ *	struct vg_resolve resolve = { .finder = &finder };
+ *	vg_resolve_add(&resolve, &list);                           (for each profile)
+ *	vg_resolve_read(&resolve);
+ *	vg_resolve_write(&resolve, &file, &list, &writer);         (for each profile)
+ *	vg_resolve_free(&resolve);
+ *
+ * Memory: all addresses, their symbols, and the whole symbol table of one module at a time.
  */
 struct vg_resolve_module {
 	char *name;                  /* owned */
 	unsigned char build_id[VG_BUILD_ID_MAX_BYTES];
-	size_t build_id_bytes;       /* 0: it has none, and gets no names */
-	uint64_t samples;            /* with a frame in it, of all profiles */
+	size_t build_id_bytes;       /* 0: no build id; the module is not symbolized */
+	uint64_t samples;            /* number of samples that have a frame in the module, in all profiles */
 	VG_ARRAY(uint64_t) addresses;
-	size_t sorted;               /* of the addresses: the first ones are sorted, each once */
-	struct vg_answers answers;   /* after vg_resolve_read() */
+	size_t sorted;               /* number of addresses at the front that are sorted, without duplicates */
+	struct vg_symbolization symbolization;   /* after vg_resolve_read() */
 	bool missing;                /* no symbols were found, or they could not be read */
-	struct vg_absent absent;     /* set by who asks vg_names_find_absent() */
-	char *text;                  /* owned; what is wrong with the symbols found, or NULL */
+	struct vg_missing_file missing_file; /* set by the caller, see vg_symbol_source_find_missing_file(); owned */
+	char *problem;               /* owned; a message about the symbols that were found, or NULL */
 };
 
 struct vg_resolve {
-	struct vg_names *names;      /* the caller's */
+	struct vg_symbol_finder *finder; /* the caller's */
 
-	/* What came of it; freed by vg_resolve_free(). */
+	/* Results; freed by vg_resolve_free(). */
 	VG_ARRAY(struct vg_resolve_module) modules;
-	struct vg_intern keys;       /* build id, or '-' and name -> index in modules */
-	uint64_t samples;            /* of all profiles */
-	uint64_t addresses, named;   /* of all modules */
+	struct vg_intern keys;       /* '+' and build id, or '-' and name -> index in modules */
+	uint64_t samples;            /* number of samples of all profiles */
+	uint64_t addresses;          /* number of addresses of all modules */
+	uint64_t symbolized;         /* number of these addresses for which a function was found */
 };
 
-/* 0 or -ENOMEM. */
-int vg_resolve_add(struct vg_resolve *resolve, const struct vg_wanted *wanted);
+/* Adds the addresses of a profile.  Returns 0 or -ENOMEM. */
+int vg_resolve_add(struct vg_resolve *resolve, const struct vg_address_list *list);
 
-/* Missing symbols are no failure.  0 or -ENOMEM. */
+/* Reads the symbols of all modules.  Missing symbols are not a failure.  Returns 0 or -ENOMEM. */
 int vg_resolve_read(struct vg_resolve *resolve);
 
-/* file is the profile that wanted was collected from.  0 or a negative errno: -ENOMEM, or the
- * writer's. */
+/* Writes the resolved profile.  file: the profile from which the list was collected.  Returns 0, -ENOMEM or the
+ * writer's negative errno. */
 int vg_resolve_write(const struct vg_resolve *resolve, const struct vg_infile *file,
-		     const struct vg_wanted *wanted, struct vg_writer *writer);
+		     const struct vg_address_list *list, struct vg_writer *writer);
 
 void vg_resolve_free(struct vg_resolve *resolve);
 
-/* All modules, those in most samples first; to be freed.  NULL: no memory. */
+/* Returns all modules, sorted by their `samples`, the largest number first.  The caller frees the array.  NULL: memory
+ * is exhausted. */
 const struct vg_resolve_module **vg_resolve_by_samples(const struct vg_resolve *resolve);
 
-/* The module's index, if it was added. */
-bool vg_resolve_module_find(const struct vg_resolve *resolve, const struct vg_wanted_module *module,
+/* Returns true and sets *index, the position in `modules`, if vg_resolve_add() has added the module. */
+bool vg_resolve_module_find(const struct vg_resolve *resolve, const struct vg_address_list_module *module,
 			    uint32_t *index);
 
 #endif

@@ -18,9 +18,10 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#include "base/place.h"
+#include "base/output_path.h"
 
-/* A sanitizer looks at its own process, and attaches to it, at the end. */
+/* A sanitized build is not confined: LeakSanitizer attaches to its own process with ptrace(2) at exit, and the
+ * filter would forbid that call. */
 #if defined __SANITIZE_ADDRESS__
 enum { SANITIZED = 1 };
 #else
@@ -29,32 +30,34 @@ enum { SANITIZED = 0 };
 
 /* ---- files ---- */
 
-/* The running kernel may know more than the headers: landlock(7) has the numbers. */
+/* The running kernel may know rights that the headers of this build lack.  The bits are from landlock(7). */
 #define LANDLOCK_REFER (UINT64_C(1) << 13)
 #define LANDLOCK_TRUNCATE (UINT64_C(1) << 14)
 #define LANDLOCK_IOCTL_DEV (UINT64_C(1) << 15)
 
-/* struct landlock_ruleset_attr of version 6.  A kernel takes a longer one than its own if the rest is 0. */
+/* struct landlock_ruleset_attr of version 6.  An older kernel accepts the longer struct if the fields that
+ * it does not know are 0. */
 struct ruleset {
-	uint64_t files;
+	uint64_t files;              /* access to files and directories */
 	uint64_t net;                /* bind(2) and connect(2) of TCP */
-	uint64_t scoped;             /* abstract Unix sockets and signals of others */
+	uint64_t scoped;             /* signals to processes that the ruleset does not confine, and connections to
+	                                their abstract Unix sockets */
 };
 
-static const uint64_t READ = LANDLOCK_ACCESS_FS_READ_FILE | LANDLOCK_ACCESS_FS_READ_DIR;
-static const uint64_t WRITE = LANDLOCK_ACCESS_FS_WRITE_FILE | LANDLOCK_ACCESS_FS_READ_FILE |
+static const uint64_t READ_RIGHTS = LANDLOCK_ACCESS_FS_READ_FILE | LANDLOCK_ACCESS_FS_READ_DIR;
+static const uint64_t WRITE_RIGHTS = LANDLOCK_ACCESS_FS_WRITE_FILE | LANDLOCK_ACCESS_FS_READ_FILE |
 			      LANDLOCK_ACCESS_FS_READ_DIR | LANDLOCK_ACCESS_FS_REMOVE_FILE |
 			      LANDLOCK_ACCESS_FS_MAKE_REG | LANDLOCK_ACCESS_FS_MAKE_DIR | LANDLOCK_TRUNCATE;
-/* Rights that make sense of a file that is no directory: the kernel refuses others. */
-static const uint64_t OF_FILE = LANDLOCK_ACCESS_FS_READ_FILE | LANDLOCK_ACCESS_FS_WRITE_FILE |
+/* The kernel refuses other rights for a path that is not a directory. */
+static const uint64_t FILE_RIGHTS = LANDLOCK_ACCESS_FS_READ_FILE | LANDLOCK_ACCESS_FS_WRITE_FILE |
 				LANDLOCK_TRUNCATE;
 
 struct rules {
 	int fd;
-	struct ruleset handled;      /* all else that it knows of is forbidden */
+	struct ruleset handled;      /* rights that are forbidden unless a rule allows them */
 };
 
-static struct ruleset handled_by(long version)
+static struct ruleset handled_rights(long version)
 {
 	struct ruleset handled = { .files = (LANDLOCK_ACCESS_FS_MAKE_SYM << 1) - 1 };
 
@@ -71,7 +74,7 @@ static struct ruleset handled_by(long version)
 	return handled;
 }
 
-/* A path that cannot be opened is passed over: what reads it says why. */
+/* Ignores a path that cannot be opened: the command will fail to open it, too, and report the error. */
 static int path_allow(const struct rules *rules, const char *path, uint64_t access)
 {
 	struct landlock_path_beneath_attr rule = { .allowed_access = access & rules->handled.files };
@@ -82,7 +85,7 @@ static int path_allow(const struct rules *rules, const char *path, uint64_t acce
 	if (rule.parent_fd < 0)
 		return 0;
 	if (fstat(rule.parent_fd, &status) == 0 && !S_ISDIR(status.st_mode))
-		rule.allowed_access &= OF_FILE;
+		rule.allowed_access &= FILE_RIGHTS;
 	/* EBADFD: a pipe or socket (/dev/fd/N), which Landlock does not restrict. */
 	if (syscall(SYS_landlock_add_rule, rules->fd, LANDLOCK_RULE_PATH_BENEATH, &rule, 0) != 0 &&
 	    errno != EBADFD)
@@ -91,14 +94,15 @@ static int path_allow(const struct rules *rules, const char *path, uint64_t acce
 	return rc;
 }
 
-/* What does not exist yet is made in the nearest directory that does.  A device is written in place. */
+/* Allows writing in the deepest existing directory of the path, because missing directories are created
+ * there.  A pipe or device is written in place, so only the pipe or device itself is allowed. */
 static int writes_allow(const struct rules *rules, const char *path)
 {
 	char *directory;
 	struct stat status;
 	int rc;
 
-	if (vg_place_is_special(path) && (stat(path, &status) != 0 || !S_ISDIR(status.st_mode)))
+	if (vg_output_path_is_special(path) && (stat(path, &status) != 0 || !S_ISDIR(status.st_mode)))
 		return path_allow(rules, path, LANDLOCK_ACCESS_FS_WRITE_FILE);
 	directory = strdup(path);
 	if (directory == NULL)
@@ -107,13 +111,13 @@ static int writes_allow(const struct rules *rules, const char *path)
 		char *slash = strrchr(directory, '/');
 
 		if (slash == NULL || slash == directory) {
-			rc = path_allow(rules, slash == NULL ? "." : "/", WRITE);
+			rc = path_allow(rules, slash == NULL ? "." : "/", WRITE_RIGHTS);
 			free(directory);
 			return rc;
 		}
 		*slash = '\0';
 	}
-	rc = path_allow(rules, directory, WRITE);
+	rc = path_allow(rules, directory, WRITE_RIGHTS);
 	free(directory);
 	return rc;
 }
@@ -124,7 +128,7 @@ static int reads_allow(const struct rules *rules, const char *const *paths, size
 
 	for (size_t i = 0; rc == 0 && i < count; i++) {
 		if (paths[i] != NULL)
-			rc = path_allow(rules, paths[i], READ);
+			rc = path_allow(rules, paths[i], READ_RIGHTS);
 	}
 	return rc;
 }
@@ -132,7 +136,7 @@ static int reads_allow(const struct rules *rules, const char *const *paths, size
 static int files_confine(const struct vg_confinement *confinement)
 {
 	long version = syscall(SYS_landlock_create_ruleset, NULL, 0, LANDLOCK_CREATE_RULESET_VERSION);
-	struct rules rules = { .handled = handled_by(version) };
+	struct rules rules = { .handled = handled_rights(version) };
 	int rc;
 
 	if (version < 1)
@@ -142,7 +146,7 @@ static int files_confine(const struct vg_confinement *confinement)
 		return -errno;
 	rc = reads_allow(&rules, confinement->paths, confinement->path_count);
 	if (rc == 0)
-		rc = reads_allow(&rules, confinement->more, confinement->more_count);
+		rc = reads_allow(&rules, confinement->more, confinement->more_path_count);
 	if (rc == 0 && confinement->writes != NULL)
 		rc = writes_allow(&rules, confinement->writes);
 	if (rc == 0 && syscall(SYS_landlock_restrict_self, rules.fd, 0) != 0)
@@ -151,31 +155,32 @@ static int files_confine(const struct vg_confinement *confinement)
 	return rc;
 }
 
-/* ---- calls ---- */
+/* ---- system calls ---- */
 
 static const int calls_always[] = {
-	/* its own memory, signals and end */
+	/* the process's own memory, signals and exit */
 	SCMP_SYS(brk), SCMP_SYS(munmap), SCMP_SYS(mremap), SCMP_SYS(futex), SCMP_SYS(exit),
 	SCMP_SYS(exit_group), SCMP_SYS(rt_sigreturn), SCMP_SYS(rt_sigaction), SCMP_SYS(rt_sigprocmask),
 	SCMP_SYS(restart_syscall),
-	/* what is open */
+	/* open descriptors */
 	SCMP_SYS(read), SCMP_SYS(pread64), SCMP_SYS(lseek), SCMP_SYS(write), SCMP_SYS(writev), SCMP_SYS(close),
 	SCMP_SYS(fstat), SCMP_SYS(getdents64), SCMP_SYS(poll), SCMP_SYS(ppoll),
-	/* what there is */
+	/* file names and attributes */
 	SCMP_SYS(newfstatat), SCMP_SYS(stat), SCMP_SYS(lstat), SCMP_SYS(statx), SCMP_SYS(fstatfs), SCMP_SYS(access),
 	SCMP_SYS(faccessat), SCMP_SYS(faccessat2), SCMP_SYS(readlink), SCMP_SYS(readlinkat), SCMP_SYS(getcwd),
-	/* of the C library's own use */
+	/* used by the C library itself */
 	SCMP_SYS(getrandom), SCMP_SYS(clock_gettime), SCMP_SYS(getpid), SCMP_SYS(gettid),
 	SCMP_SYS(sched_getaffinity), SCMP_SYS(sysinfo),
 };
 
-/* Files are made as NAME.part, locked, and renamed; a symbol store waits for the lock. */
+/* An output file is created as NAME.part, locked and renamed (base/outfile.c).  Adding to a symbol store waits
+ * for the lock with clock_nanosleep(2). */
 static const int calls_writing[] = {
 	SCMP_SYS(ftruncate), SCMP_SYS(dup), SCMP_SYS(flock), SCMP_SYS(renameat), SCMP_SYS(clock_nanosleep),
 };
 
-/* A call that may be made if each of the arguments equals a value, masked or not.  Without a mask what the
- * kernel ignores is compared, too: the upper half of an int. */
+/* A system call that is allowed if each listed argument equals a value, with or without a mask.  EQUAL
+ * compares all 64 bits of an argument.  The kernel ignores the upper 32 bits of an int argument; EQUAL does not. */
 struct rule {
 	int call;
 	unsigned int count;
@@ -186,45 +191,46 @@ struct rule {
 #define MASKED(index, mask, value) { index, SCMP_CMP_MASKED_EQ, (scmp_datum_t)(mask), (scmp_datum_t)(value) }
 #define OPENING (O_ACCMODE | O_CREAT | O_EXCL | O_TRUNC | O_APPEND | (O_TMPFILE & ~O_DIRECTORY))
 
-/* Files are made with mode 0600 (base/outfile.c), directories with 0777.  With S_ISUID, a reader that root
- * runs could make a program which everybody may run as root. */
+/* Files are created with mode 0600 (base/outfile.c), directories with 0777.  Modes with other bits are refused:
+ * with S_ISUID, a vgtool that root runs could create a program that everybody can run as root. */
 #define FILE_MODE_REFUSED 07177
 #define DIRECTORY_MODE_REFUSED 07000
 
 static const struct rule rules_always[] = {
-	/* Nothing new that could be executed. */
+	/* No executable memory. */
 	{ SCMP_SYS(mmap), 1, { MASKED(2, PROT_EXEC, 0) } },
 	{ SCMP_SYS(mprotect), 1, { MASKED(2, PROT_EXEC, 0) } },
-	/* The C library's free(3), and files that are read once from start to end. */
+	/* free(3) uses MADV_DONTNEED.  MADV_SEQUENTIAL is for files that are read once from start to end. */
 	{ SCMP_SYS(madvise), 1, { EQUAL(2, MADV_DONTNEED) } },
 	{ SCMP_SYS(madvise), 1, { EQUAL(2, MADV_SEQUENTIAL) } },
 	{ SCMP_SYS(open), 1, { MASKED(1, OPENING, O_RDONLY) } },
 	{ SCMP_SYS(openat), 1, { MASKED(2, OPENING, O_RDONLY) } },
-	/* Is it a terminal?  TCGETS2 in newer C libraries. */
+	/* isatty(3); newer C libraries use TCGETS2. */
 	{ SCMP_SYS(ioctl), 1, { EQUAL(1, TCGETS) } },
 	{ SCMP_SYS(ioctl), 1, { EQUAL(1, TCGETS2) } },
-	/* fdopen(3), libelf, and descriptors kept apart from the standard ones. */
+	/* fdopen(3), libelf, and vg_descriptor_raise(). */
 	{ SCMP_SYS(fcntl), 1, { EQUAL(1, F_GETFD) } },
 	{ SCMP_SYS(fcntl), 1, { EQUAL(1, F_GETFL) } },
 	{ SCMP_SYS(fcntl), 1, { EQUAL(1, F_DUPFD_CLOEXEC) } },
 };
 
 static const struct rule rules_writing[] = {
-	/* NAME.part, one that a writer left behind, and a device. */
+	/* A new NAME.part; a NAME.part that another process left behind; a device. */
 	{ SCMP_SYS(openat), 2,
 	  { MASKED(2, OPENING, O_RDWR | O_CREAT | O_EXCL), MASKED(3, FILE_MODE_REFUSED, 0) } },
 	{ SCMP_SYS(openat), 1, { MASKED(2, OPENING, O_RDWR) } },
 	{ SCMP_SYS(openat), 1, { MASKED(2, OPENING, O_WRONLY) } },
 	{ SCMP_SYS(mkdir), 1, { MASKED(1, DIRECTORY_MODE_REFUSED, 0) } },
 	{ SCMP_SYS(mkdirat), 1, { MASKED(2, DIRECTORY_MODE_REFUSED, 0) } },
-	/* How the C library renames on machines without renameat(2). */
+	/* renameat(3) on architectures without renameat(2). */
 	{ SCMP_SYS(renameat2), 1, { EQUAL(4, 0) } },
-	/* Files, not directories. */
+	/* Removes files; directories would need AT_REMOVEDIR. */
 	{ SCMP_SYS(unlinkat), 1, { EQUAL(2, 0) } },
+	/* An output is opened nonblocking and then made blocking (base/output_path.c). */
 	{ SCMP_SYS(ioctl), 1, { EQUAL(1, FIONBIO) } },
 };
 
-/* A call that this machine does not have (-EDOM) cannot be allowed, and need not be. */
+/* -EDOM: this architecture does not have the system call, so the call needs no rule. */
 static int calls_allow(scmp_filter_ctx filter, const int *calls, size_t count)
 {
 	int rc = 0;
@@ -253,7 +259,7 @@ static int calls_confine(bool writes)
 
 	if (filter == NULL)
 		return -ENOMEM;
-	/* Else every failure of the kernel's would be ECANCELED. */
+	/* Without this attribute libseccomp returns ECANCELED for every error of the kernel. */
 	rc = seccomp_attr_set(filter, SCMP_FLTATR_API_SYSRAWRC, 1);
 	if (rc == 0)
 		rc = calls_allow(filter, calls_always, COUNT(calls_always));
@@ -269,7 +275,7 @@ static int calls_confine(bool writes)
 	return rc;
 }
 
-/* Asked for a filter at address 0, a kernel that has them answers EFAULT: see seccomp(2). */
+/* This prctl(2) passes no filter, so it always fails.  If the kernel has seccomp filters, errno is EFAULT. */
 bool vg_confine_has_seccomp(void)
 {
 	return SANITIZED || prctl(PR_SET_SECCOMP, SECCOMP_MODE_FILTER, NULL, 0, 0) == 0 ||
@@ -285,10 +291,10 @@ int vg_reader_confine(const struct vg_confinement *confinement, struct vg_err *e
 		return 0;
 	setrlimit(RLIMIT_CORE, &no_core);
 	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0)
-		return vg_err_sys(err, -errno, "cannot give up gaining privileges before reading a stranger's file");
+		return vg_err_sys(err, -errno, "cannot confine the process with PR_SET_NO_NEW_PRIVS");
 	rc = files_confine(confinement);
 	if (rc != 0)
-		return vg_err_sys(err, rc, "cannot confine the reader with Landlock");
+		return vg_err_sys(err, rc, "cannot confine the process with Landlock");
 	rc = vg_confine_has_seccomp() ? calls_confine(confinement->writes != NULL) : 0;
-	return rc == 0 ? 0 : vg_err_sys(err, rc, "cannot confine the reader with seccomp");
+	return rc == 0 ? 0 : vg_err_sys(err, rc, "cannot confine the process with seccomp");
 }

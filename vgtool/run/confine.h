@@ -8,31 +8,37 @@
 #include "base/err.h"
 
 /*
- * Profiles, symbol files and binaries come from strangers.  Before a command looks into one it gives
- * up, for good, all that it does not need.  vgtool(1) lists what a reader that a file has captured
- * can still do; tests/unit/check_confine.c tries each line of that list.
+ * Profiles, symbol files and binaries are untrusted.  Before a command reads such a file, its process
+ * permanently gives up all rights that it does not need.  vgtool(1) lists what the process can still do if
+ * the file takes control of it; tests/unit/check_confine.c tries each line of that list.
  *
- *   Landlock (Linux 5.13, with all rights that the running kernel knows): files can be read at and
- *   beneath `paths` and `more`, and made, written and renamed beneath the directory of `writes`.
- *   seccomp: the calls that the readers make, with the arguments that they make them with.  Without
- *   `writes` no file can be opened for writing, made, renamed or removed, Landlock or not.  A
- *   forbidden call fails with EPERM; a call of another ABI (32 bits, x32) kills.
+ *   Landlock (Linux 5.13 or later): files at and below `paths` and `more` can be read.  Files below the
+ *   directory of `writes` can be read, created, written, renamed and removed.  All other rights that the
+ *   running kernel knows are given up.
  *
- * NULL, and paths that do not exist, are passed over.  Open descriptors stay.
+ *   seccomp: only the system calls that the commands make are allowed, with the arguments that they use.
+ *   Without `writes` no file can be opened for writing, created, renamed or removed, with or without
+ *   Landlock.  A forbidden call fails with EPERM.  A call of another ABI (32 bits, x32) kills the process.
+ *
+ * A path that is NULL or does not exist is ignored.  Open descriptors stay open.
+ *
+ *	vg_reader_confine(&(struct vg_confinement){ .paths = &path, .path_count = 1, .writes = "out.json" }, &err);
  */
 struct vg_confinement {
-	const char *const *paths;
+	const char *const *paths;    /* files and directories that can be read */
 	size_t path_count;
-	const char *const *more;
-	size_t more_count;
-	const char *writes;          /* a directory, or a file: then the directory it is in */
+	const char *const *more;     /* a second list of paths */
+	size_t more_path_count;
+	const char *writes;          /* the output: a directory, or a file, whose directory is then allowed;
+	                                NULL: no file is written */
 };
 
 /* False if the kernel was built without seccomp filters. */
 bool vg_confine_has_seccomp(void);
 
-/* 0, also where the kernel lacks Landlock or seccomp: what it has is used.  A negative errno if what the
- * kernel has cannot be used: then no file may be opened. */
+/* Confines the process by Landlock and seccomp, if the kernel has them.  Returns 0, even if the kernel has
+ * neither.  Returns a negative errno with a message in err if the kernel has Landlock or seccomp and using it
+ * fails; the caller must then open no file. */
 int vg_reader_confine(const struct vg_confinement *confinement, struct vg_err *err);
 
 #endif

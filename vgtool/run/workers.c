@@ -18,34 +18,35 @@
 #include "base/descriptor.h"
 #include "base/print.h"
 
-/* What a job may print; a line of symbols and some complaints are a few hundred bytes. */
+/* Longer output of a job is truncated.  A job of vgtool symbols prints a few hundred bytes. */
 enum { OUTPUT_MAX_BYTES = 1 << 20 };
 
 enum job_state {
 	JOB_WAITS,
 	JOB_RUNS,
-	JOB_ENDED,              /* its output waits for those before it */
+	JOB_ENDED,              /* its output waits for the output of jobs with lower numbers */
 	JOB_DONE,
 };
 
 struct stream {
-	int fd;                 /* a file in memory that the child writes; -1 when closed */
-	char *text;             /* owned; what was in it */
-	size_t bytes;
+	int fd;                 /* of memfd_create(2); the child writes to it; -1: closed */
+	char *text;             /* owned; the output, after stream_collect(); NULL: none */
+	size_t bytes;           /* length of text */
 };
 
 struct job {
 	enum job_state state;
 	pid_t pid;
-	int status;             /* waitpid(2)'s */
+	int status;             /* of waitpid(2) */
 	struct stream out, err;
 };
 
 struct pool {
 	const struct vg_workers *workers;
-	struct job *jobs;
-	size_t started, printed;
-	unsigned running;
+	struct job *jobs;       /* owned; by job number */
+	size_t started;         /* number of jobs that were started, in workers->order */
+	size_t printed;         /* number of jobs whose output was printed, in the order of the job numbers */
+	unsigned running;       /* number of jobs in JOB_RUNS */
 };
 
 unsigned vg_workers_cpus(void)
@@ -56,6 +57,7 @@ unsigned vg_workers_cpus(void)
 	return count > 0 ? (unsigned)count : 1;
 }
 
+/* The number of the job that is started at this place of the order. */
 static size_t number_at(const struct pool *pool, size_t place)
 {
 	return pool->workers->order != NULL ? pool->workers->order[place] : place;
@@ -74,8 +76,9 @@ static void stream_close(struct stream *stream)
 	stream->fd = -1;
 }
 
-/* Takes in what the child wrote, so that no descriptor waits with it. */
-static void stream_take(struct stream *stream)
+/* Reads the child's output and closes the descriptor: an ended job can wait long for its turn, and
+ * descriptors are limited. */
+static void stream_collect(struct stream *stream)
 {
 	off_t length = lseek(stream->fd, 0, SEEK_END);
 
@@ -92,7 +95,7 @@ static void stream_take(struct stream *stream)
 
 static void stream_print(struct stream *stream, FILE *to)
 {
-	/* The child may have been captured. */
+	/* An untrusted file may have taken control of the child, so its output is escaped. */
 	if (stream->bytes > 0)
 		vg_print_lines(to, stream->text, stream->bytes);
 	free(stream->text);
@@ -100,10 +103,10 @@ static void stream_print(struct stream *stream, FILE *to)
 	stream->bytes = 0;
 }
 
-/* A child that outlives its parent would write to a store that nobody waits for. */
+/* PR_SET_PDEATHSIG kills the child when its parent exits: the child must not write to a store after that. */
 static void child_limit(const struct vg_workers *workers, pid_t parent)
 {
-	/* At the hard limit the kernel kills without saying why. */
+	/* At the soft limit the kernel sends SIGXCPU, which job_result() recognizes; at the hard limit SIGKILL. */
 	struct rlimit cpu = { workers->cpu_seconds_max, workers->cpu_seconds_max + 5 };
 	struct rlimit core = { 0, 0 };
 
@@ -114,7 +117,8 @@ static void child_limit(const struct vg_workers *workers, pid_t parent)
 	setrlimit(RLIMIT_CORE, &core);
 }
 
-/* A file may capture the child: it has its own output, and neither another job's nor a terminal. */
+/* An untrusted file may take control of the child.  So the child gets no terminal, and no descriptors for the
+ * output of other jobs. */
 static int child_descriptors(const struct pool *pool, size_t number)
 {
 	if (isatty(STDIN_FILENO)) {
@@ -159,7 +163,7 @@ static int job_start(struct pool *pool, size_t number)
 		rc = stream_open(&job->err);
 	if (rc != 0)
 		return rc;
-	/* Or the child would print it once more. */
+	/* fork(2) copies the buffers of the streams, so output that is not flushed would be printed twice. */
 	fflush(stdout);
 	fflush(stderr);
 	job->pid = fork();
@@ -172,7 +176,7 @@ static int job_start(struct pool *pool, size_t number)
 	return 0;
 }
 
-/* Whichever ends next. */
+/* Waits until any of the jobs ends. */
 static int job_wait(struct pool *pool)
 {
 	int status;
@@ -191,8 +195,8 @@ static int job_wait(struct pool *pool)
 		job->state = JOB_ENDED;
 		job->status = status;
 		pool->running--;
-		stream_take(&job->out);
-		stream_take(&job->err);
+		stream_collect(&job->out);
+		stream_collect(&job->err);
 		break;
 	}
 	return 0;
@@ -204,12 +208,13 @@ static int job_result(const struct pool *pool, const struct job *job, struct vg_
 	if (WIFEXITED(job->status))
 		return WEXITSTATUS(job->status);
 	if (WTERMSIG(job->status) == SIGXCPU)
-		vg_err_set(err, -1, "given up after %u seconds of processor time",
+		vg_err_set(err, -1, "reading the file took more than %u s of CPU time",
 			   pool->workers->cpu_seconds_max);
 	else if (WTERMSIG(job->status) == SIGKILL)
-		vg_err_set(err, -1, "the process that read it was killed; was memory short?");
+		vg_err_set(err, -1, "the process that read the file was killed, perhaps for lack of memory");
 	else
-		vg_err_set(err, -1, "the process that read it crashed: %s", strsignal(WTERMSIG(job->status)));
+		vg_err_set(err, -1, "the process that read the file crashed: %s",
+			   strsignal(WTERMSIG(job->status)));
 	return -1;
 }
 
@@ -257,14 +262,14 @@ int vg_workers_run(const struct vg_workers *workers, struct vg_err *err)
 	for (size_t i = 0; i < workers->count; i++)
 		pool.jobs[i].out.fd = pool.jobs[i].err.fd = -1;
 	while (rc == 0 && pool.printed < workers->count) {
-		if (pool.started < workers->count && pool.running < workers->at_once)
+		if (pool.started < workers->count && pool.running < workers->jobs_max)
 			rc = job_start(&pool, number_at(&pool, pool.started++));
 		else
 			rc = job_wait(&pool);
 		jobs_print(&pool);
 	}
 	if (rc != 0)
-		vg_err_sys(err, rc, "cannot run another process");
+		vg_err_sys(err, rc, "cannot run a child process");
 	jobs_free(&pool);
 	return rc;
 }

@@ -41,7 +41,8 @@ static void threads_write(struct vg_chrome *chrome)
 	}
 }
 
-/* A system uses ids again, and viewers would make one thread of two. */
+/* The kernel reuses thread ids.  Viewers would merge two threads with the same id, so the later thread gets an id that
+ * no thread has. */
 static int tids_choose(struct vg_chrome *chrome)
 {
 	enum { ABOVE_ALL_TIDS = 1 << 30 };
@@ -60,13 +61,13 @@ static int tids_choose(struct vg_chrome *chrome)
 		if (rc == 0)
 			chrome->tids[t] = ABOVE_ALL_TIDS + (int64_t)t;
 	}
-	/* The first thread is the main one, wherever it was there; its id is the process's. */
+	/* The main thread is the first in the profile, if it was recorded; its id is the process id. */
 	chrome->pid = profile->threads.count > 0 ? profile->threads.items[0].tid : 1;
 	vg_intern_free(&taken);
 	return rc < 0 ? rc : 0;
 }
 
-/* A few bytes may claim to stand for thousands of millions of samples. */
+/* Limits how often one record is repeated: a record of a few bytes can stand for billions of samples. */
 static uint32_t repeats_max(const struct vg_profile *profile)
 {
 	uint64_t most = 1000000 + 20 * profile->file_bytes;
@@ -84,11 +85,11 @@ static int trace_build(struct vg_chrome *chrome)
 	if (rc == 0)
 		rc = vg_chains_build(&chrome->chains, &chrome->frames);
 	if (rc == 0)
-		rc = vg_threads_build(&chrome->threads, chrome->profile, -1);
+		rc = vg_thread_samples_build(&chrome->threads, chrome->profile, -1);
 	if (rc == 0)
 		rc = vg_thread_names_build(&chrome->names, chrome->profile);
 	if (rc == 0)
-		rc = vg_spans_build(&chrome->spans, chrome->profile);
+		rc = vg_intervals_build(&chrome->intervals, chrome->profile);
 	chrome->repeats_max = repeats_max(chrome->profile);
 	if (rc == 0)
 		rc = tids_choose(chrome);
@@ -110,7 +111,7 @@ static int trace_write(struct vg_chrome *chrome, const char *exporter)
 	vg_json_key_string(json, "program", vg_profile_text(profile, profile->header.program));
 	vg_json_key_string(json, "exporter", exporter);
 	vg_json_key_uint(json, "start_unix_s", profile->header.start_unix_s);
-	vg_json_key_uint(json, "events_dropped", chrome->spans.dropped);
+	vg_json_key_uint(json, "events_dropped", chrome->intervals.dropped);
 	vg_json_object_end(json);
 	vg_json_key(json, "traceEvents");
 	vg_json_array_begin(json);
@@ -134,14 +135,14 @@ int vg_chrome_write(const struct vg_profile *profile, const char *exporter, FILE
 	if (rc == 0)
 		rc = trace_write(&chrome, exporter);
 	free(chrome.tids);
-	free(chrome.shown);
-	free(chrome.cut_after);
-	free(chrome.chain_ids);
-	free(chrome.chain_seen);
+	free(chrome.shown_chain);
+	free(chrome.has_cut_node);
+	free(chrome.chain_node_ids);
+	free(chrome.chain_written_by);
 	vg_array_free(&chrome.path);
-	vg_spans_free(&chrome.spans);
+	vg_intervals_free(&chrome.intervals);
 	vg_thread_names_free(&chrome.names);
-	vg_threads_free(&chrome.threads);
+	vg_thread_samples_free(&chrome.threads);
 	vg_chains_free(&chrome.chains);
 	vg_frames_free(&chrome.frames);
 	return rc;

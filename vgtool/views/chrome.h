@@ -7,18 +7,19 @@
 #include "profile/model.h"
 
 /*
- * Writes a profile as Chrome's trace events (JSON object format of the "Trace Event Format"), which
- * Perfetto, chrome://tracing and the Firefox Profiler open.
+ * Writes a profile as Chrome's trace events (the JSON object format of the "Trace Event Format"), for
+ * Perfetto, chrome://tracing and the Firefox Profiler.
  *
- * Intervals are "X" events; where they do not lie within each other on their thread, and where they
- * are detached, pairs of "b" and "e"; instants "i", counters "C".  What is open goes on to the end
- * and says so in its args.  Samples are there twice: as Profile and ProfileChunk events for Perfetto,
- * Firefox and Chrome's DevTools, and as the stackFrames and samples of chrome://tracing.  A record
- * that stands for many samples becomes as many; fewer, where all would be more than a million and
- * twenty for each byte of the profile.  What of a stack is deeper than 2000 functions is one, "[deeper
- * frames cut]".
+ * Intervals are "X" events.  Detached intervals, and intervals that are not nested on their thread, are pairs of "b"
+ * and "e" events.  Instants are "i" events, counters are "C" events.  An interval that is still open ends with the
+ * recording and has a note in its args.
  *
- * 0 or -ENOMEM; failures to write stay in the stream.
+ * Samples are written twice: as Profile and ProfileChunk events for Perfetto, the Firefox Profiler and Chrome's
+ * DevTools, and as stackFrames and samples for chrome://tracing.  If a record stands for many samples, it is written
+ * once for each of them.  The number of samples is limited to 1,000,000, plus 20 for each byte of the profile.
+ * Functions of a stack beyond a depth of 2000 are one node, "[deeper frames cut]".
+ *
+ * exporter: name and version of the program.  Returns 0 or -ENOMEM.  For write errors, check the stream.
  */
 int vg_chrome_write(const struct vg_profile *profile, const char *exporter, FILE *file);
 

@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-/* Names that importers take for their own: what the program calls so must not reach them. */
+/* Event names that have a meaning for importers.  Events of the recorded program must not have these names. */
 static bool name_reserved(const char *name)
 {
 	static const char *const reserved[] = {

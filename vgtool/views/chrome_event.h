@@ -2,9 +2,9 @@
 #ifndef VG_VGTOOL_CHROME_EVENT_H
 #define VG_VGTOOL_CHROME_EVENT_H
 
-#include "vgtool/views/chrome_inside.h"
+#include "vgtool/views/chrome_trace.h"
 
-/* Opens an event with its fixed fields; more may follow, then vg_json_object_end(). */
+/* Begins an event and writes its fixed fields.  The caller may add fields, and then ends the object. */
 void vg_chrome_event_begin(struct vg_chrome *chrome, const char *phase, const char *name,
 			   uint32_t thread, uint64_t time_ns);
 

@@ -12,56 +12,56 @@ static void category_write(struct vg_chrome *chrome, uint32_t kind, const char *
 			   vg_profile_text(chrome->profile, kind) : otherwise);
 }
 
-static void span_args_write(struct vg_chrome *chrome, const struct vg_span *span)
+static void interval_args_write(struct vg_chrome *chrome, const struct vg_interval *interval)
 {
 	struct vg_json *json = &chrome->json;
 
-	if (span->value == 0 && span->state == VG_SPAN_ENDED)
+	if (interval->value == 0 && interval->state == VG_INTERVAL_ENDED)
 		return;
 	vg_json_key(json, "args");
 	vg_json_object_begin(json);
-	if (span->value != 0)
-		vg_json_key_uint(json, "value", span->value);
-	if (span->state == VG_SPAN_OPEN)
+	if (interval->value != 0)
+		vg_json_key_uint(json, "value", interval->value);
+	if (interval->state == VG_INTERVAL_OPEN)
 		vg_json_key_string(json, "end", "still open when the recording ended");
-	if (span->state == VG_SPAN_LOST)
+	if (interval->state == VG_INTERVAL_END_LOST)
 		vg_json_key_string(json, "end", "lost with events that were dropped");
 	vg_json_object_end(json);
 }
 
-/* Both halves stand on the thread where it began: viewers look for the other half there. */
+/* Both events are on the thread where the interval began, because viewers look for the "e" event there. */
 static void pair_write(struct vg_chrome *chrome, size_t index)
 {
-	const struct vg_span *span = &chrome->spans.items.items[index];
-	const char *name = vg_span_name(chrome->profile, span->kind, span->label);
+	const struct vg_interval *interval = &chrome->intervals.items.items[index];
+	const char *name = vg_interval_name(chrome->profile, interval->kind, interval->label);
 	char id[24];
 
 	snprintf(id, sizeof id, "0x%zx", index + 1);
-	vg_chrome_event_begin(chrome, "b", name, span->thread, span->begin_ns);
-	category_write(chrome, span->kind, "detached");
+	vg_chrome_event_begin(chrome, "b", name, interval->thread, interval->begin_ns);
+	category_write(chrome, interval->kind, "detached");
 	vg_json_key_string(&chrome->json, "id", id);
-	span_args_write(chrome, span);
+	interval_args_write(chrome, interval);
 	vg_json_object_end(&chrome->json);
-	vg_chrome_event_begin(chrome, "e", name, span->thread, span->end_ns);
-	category_write(chrome, span->kind, "detached");
+	vg_chrome_event_begin(chrome, "e", name, interval->thread, interval->end_ns);
+	category_write(chrome, interval->kind, "detached");
 	vg_json_key_string(&chrome->json, "id", id);
 	vg_json_object_end(&chrome->json);
 }
 
-static void span_write(struct vg_chrome *chrome, size_t index)
+static void interval_write(struct vg_chrome *chrome, size_t index)
 {
-	const struct vg_span *span = &chrome->spans.items.items[index];
+	const struct vg_interval *interval = &chrome->intervals.items.items[index];
 
-	if (span->detached || span->crossed) {
+	if (interval->detached || interval->not_nested) {
 		pair_write(chrome, index);
 		return;
 	}
-	vg_chrome_event_begin(chrome, "X", vg_span_name(chrome->profile, span->kind, span->label),
-			      span->thread, span->begin_ns);
-	category_write(chrome, span->kind, "interval");
+	vg_chrome_event_begin(chrome, "X", vg_interval_name(chrome->profile, interval->kind, interval->label),
+			      interval->thread, interval->begin_ns);
+	category_write(chrome, interval->kind, "interval");
 	vg_json_key(&chrome->json, "dur");
-	vg_json_us(&chrome->json, vg_span_ns(span));
-	span_args_write(chrome, span);
+	vg_json_us(&chrome->json, vg_interval_ns(interval));
+	interval_args_write(chrome, interval);
 	vg_json_object_end(&chrome->json);
 }
 
@@ -69,7 +69,7 @@ static void instant_write(struct vg_chrome *chrome, const struct vg_event *event
 {
 	struct vg_json *json = &chrome->json;
 
-	vg_chrome_event_begin(chrome, "i", vg_span_name(chrome->profile, event->kind, event->label),
+	vg_chrome_event_begin(chrome, "i", vg_interval_name(chrome->profile, event->kind, event->label),
 			      event->thread, event->time_ns);
 	category_write(chrome, event->kind, "instant");
 	vg_json_key_string(json, "s", "t");
@@ -86,7 +86,7 @@ static void counter_write(struct vg_chrome *chrome, const struct vg_event *event
 {
 	struct vg_json *json = &chrome->json;
 
-	vg_chrome_event_begin(chrome, "C", vg_span_name(chrome->profile, event->kind, event->label),
+	vg_chrome_event_begin(chrome, "C", vg_interval_name(chrome->profile, event->kind, event->label),
 			      event->thread, event->time_ns);
 	category_write(chrome, event->kind, "counter");
 	vg_json_key(json, "args");
@@ -97,8 +97,8 @@ static void counter_write(struct vg_chrome *chrome, const struct vg_event *event
 	vg_json_object_end(json);
 }
 
-/* Of a thread, hence with its id: viewers keep counters by process. */
-static void count_write(struct vg_chrome *chrome, const struct vg_thread_count *count,
+/* Viewers merge counters of a process that have the same name, so the name includes the name of the thread. */
+static void count_write(struct vg_chrome *chrome, const struct vg_counter_reading *count,
 			uint32_t counter)
 {
 	struct vg_json *json = &chrome->json;
@@ -122,16 +122,16 @@ void vg_chrome_events_write(struct vg_chrome *chrome)
 	const struct vg_profile *profile = chrome->profile;
 	FILE *file = chrome->json.file;
 
-	for (size_t i = 0; i < chrome->spans.items.count && !ferror(file); i++)
-		span_write(chrome, i);
+	for (size_t i = 0; i < chrome->intervals.items.count && !ferror(file); i++)
+		interval_write(chrome, i);
 	for (size_t i = 0; i < profile->events.count && !ferror(file); i++) {
-		if (profile->events.items[i].what == VG_EVENT_INSTANT)
+		if (profile->events.items[i].type == VG_EVENT_INSTANT)
 			instant_write(chrome, &profile->events.items[i]);
-		else if (profile->events.items[i].what == VG_EVENT_COUNTER)
+		else if (profile->events.items[i].type == VG_EVENT_COUNTER)
 			counter_write(chrome, &profile->events.items[i]);
 	}
-	for (size_t i = 0; i < profile->thread_counts.count && !ferror(file); i++) {
+	for (size_t i = 0; i < profile->counter_readings.count && !ferror(file); i++) {
 		for (uint32_t counter = 0; counter < profile->header.counter_count; counter++)
-			count_write(chrome, &profile->thread_counts.items[i], counter);
+			count_write(chrome, &profile->counter_readings.items[i], counter);
 	}
 }

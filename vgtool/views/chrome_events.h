@@ -2,9 +2,9 @@
 #ifndef VG_VGTOOL_CHROME_EVENTS_H
 #define VG_VGTOOL_CHROME_EVENTS_H
 
-#include "vgtool/views/chrome_inside.h"
+#include "vgtool/views/chrome_trace.h"
 
-/* Intervals, instants and counters. */
+/* Writes the intervals, instants, counters and perf counters as events. */
 void vg_chrome_events_write(struct vg_chrome *chrome);
 
 #endif

@@ -6,7 +6,7 @@
 
 size_t vg_chrome_end_index(uint8_t end)
 {
-	return end < VG_WALK_ENDS ? end : VG_WALK_ENDS;
+	return end < VG_WALK_END_COUNT ? end : VG_WALK_END_COUNT;
 }
 
 const char *vg_chrome_end_name(size_t end, char *room, size_t room_bytes)
@@ -24,7 +24,7 @@ static uint32_t chain_frames(const struct vg_chrome *chrome, uint32_t chain)
 
 size_t vg_chrome_functions(const struct vg_chrome *chrome, uint32_t chain)
 {
-	return chain_frames(chrome, chain) + chrome->cut_after[chain];
+	return chain_frames(chrome, chain) + chrome->has_cut_node[chain];
 }
 
 static uint8_t chain_end(const struct vg_chrome *chrome, uint32_t chain)
@@ -34,18 +34,19 @@ static uint8_t chain_end(const struct vg_chrome *chrome, uint32_t chain)
 
 uint32_t vg_chrome_sample_chain(const struct vg_chrome *chrome, const struct vg_sample *sample)
 {
-	return sample->stack != VG_NONE ? chrome->shown[chrome->chains.of_node[sample->stack]] : VG_NONE;
+	return sample->stack != VG_NONE ? chrome->shown_chain[chrome->chains.by_node[sample->stack]] : VG_NONE;
 }
 
-/* Callers come first.  What is too deep is shown as the caller that is not. */
+/* For each chain, finds the chain that is shown in its place.  A caller has a lower number than its callees, so its
+ * entry is ready. */
 static int depths_cut(struct vg_chrome *chrome)
 {
 	size_t count = chrome->chains.nodes.count;
 	uint32_t *depths = calloc(count + 1, sizeof *depths);
 
-	chrome->shown = calloc(count + 1, sizeof *chrome->shown);
-	chrome->cut_after = calloc(count + 1, 1);
-	if (depths == NULL || chrome->shown == NULL || chrome->cut_after == NULL) {
+	chrome->shown_chain = calloc(count + 1, sizeof *chrome->shown_chain);
+	chrome->has_cut_node = calloc(count + 1, 1);
+	if (depths == NULL || chrome->shown_chain == NULL || chrome->has_cut_node == NULL) {
 		free(depths);
 		return -ENOMEM;
 	}
@@ -53,52 +54,51 @@ static int depths_cut(struct vg_chrome *chrome)
 		uint32_t caller = vg_chain_caller(&chrome->chains, chain);
 
 		depths[chain] = chain_frames(chrome, chain) + (caller != VG_NONE ? depths[caller] : 0);
-		chrome->shown[chain] = chain;
+		chrome->shown_chain[chain] = chain;
 		if (caller == VG_NONE || depths[chain] <= VG_CHROME_DEPTH_MAX)
 			continue;
 		depths[chain] = VG_CHROME_DEPTH_MAX;
-		chrome->shown[chain] = chrome->shown[caller];
-		chrome->cut_after[chrome->shown[caller]] = 1;
+		chrome->shown_chain[chain] = chrome->shown_chain[caller];
+		chrome->has_cut_node[chrome->shown_chain[caller]] = 1;
 	}
 	free(depths);
 	return 0;
 }
 
-/* Marks what the samples need, callers included, then numbers it without gaps: an importer may use
- * the numbers as indices. */
 int vg_chrome_nodes_number(struct vg_chrome *chrome)
 {
 	const struct vg_profile *profile = chrome->profile;
 	uint32_t next = VG_CHROME_ROOT + 1;
 
-	chrome->chain_ids = calloc(chrome->chains.nodes.count + 1, sizeof(uint32_t));
-	chrome->chain_seen = calloc(chrome->chains.nodes.count + 1, sizeof(uint32_t));
-	if (chrome->chain_ids == NULL || chrome->chain_seen == NULL)
+	chrome->chain_node_ids = calloc(chrome->chains.nodes.count + 1, sizeof(uint32_t));
+	chrome->chain_written_by = calloc(chrome->chains.nodes.count + 1, sizeof(uint32_t));
+	if (chrome->chain_node_ids == NULL || chrome->chain_written_by == NULL)
 		return -ENOMEM;
 	if (depths_cut(chrome) != 0)
 		return -ENOMEM;
+	/* Mark the nodes that samples need with 1.  Then replace each mark by the number of the node. */
 	for (size_t i = 0; i < profile->samples.count; i++) {
 		const struct vg_sample *sample = &profile->samples.items[i];
 		uint32_t chain = vg_chrome_sample_chain(chrome, sample);
 
 		if (chain == VG_NONE || sample->end != VG_WALK_ROOT)
-			chrome->end_ids[vg_chrome_end_index(sample->end)] = 1;
-		for (; chain != VG_NONE && chrome->chain_ids[chain] == 0;
+			chrome->end_node_ids[vg_chrome_end_index(sample->end)] = 1;
+		for (; chain != VG_NONE && chrome->chain_node_ids[chain] == 0;
 		     chain = vg_chain_caller(&chrome->chains, chain))
-			chrome->chain_ids[chain] = 1;
+			chrome->chain_node_ids[chain] = 1;
 	}
-	for (size_t end = 0; end <= VG_WALK_ENDS; end++) {
-		if (chrome->end_ids[end] != 0)
-			chrome->end_ids[end] = next++;
+	for (size_t end = 0; end <= VG_WALK_END_COUNT; end++) {
+		if (chrome->end_node_ids[end] != 0)
+			chrome->end_node_ids[end] = next++;
 	}
 	for (uint32_t chain = 0; chain < chrome->chains.nodes.count; chain++) {
 		size_t functions = vg_chrome_functions(chrome, chain);
 
-		if (chrome->chain_ids[chain] == 0)
+		if (chrome->chain_node_ids[chain] == 0)
 			continue;
 		if (functions >= VG_NONE - next)
 			return -ENOMEM;
-		chrome->chain_ids[chain] = next;
+		chrome->chain_node_ids[chain] = next;
 		next += (uint32_t)functions;
 	}
 	return 0;
@@ -109,10 +109,10 @@ uint32_t vg_chrome_sample_node(const struct vg_chrome *chrome, const struct vg_s
 	uint32_t chain = vg_chrome_sample_chain(chrome, sample);
 
 	if (chain == VG_NONE)
-		return chrome->end_ids[vg_chrome_end_index(sample->end)];
-	if (chain != chrome->chains.of_node[sample->stack])
-		return chrome->chain_ids[chain] + chain_frames(chrome, chain);
-	return chrome->chain_ids[chain] + chain_frames(chrome, chain) - 1;
+		return chrome->end_node_ids[vg_chrome_end_index(sample->end)];
+	if (chain != chrome->chains.by_node[sample->stack])
+		return chrome->chain_node_ids[chain] + chain_frames(chrome, chain);
+	return chrome->chain_node_ids[chain] + chain_frames(chrome, chain) - 1;
 }
 
 uint32_t vg_chrome_parent_node(const struct vg_chrome *chrome, uint32_t chain)
@@ -120,9 +120,9 @@ uint32_t vg_chrome_parent_node(const struct vg_chrome *chrome, uint32_t chain)
 	uint32_t caller = vg_chain_caller(&chrome->chains, chain);
 
 	if (caller != VG_NONE)
-		return chrome->chain_ids[caller] + chain_frames(chrome, caller) - 1;
+		return chrome->chain_node_ids[caller] + chain_frames(chrome, caller) - 1;
 	return chain_end(chrome, chain) == VG_WALK_ROOT ? VG_CHROME_ROOT :
-	       chrome->end_ids[vg_chrome_end_index(chain_end(chrome, chain))];
+	       chrome->end_node_ids[vg_chrome_end_index(chain_end(chrome, chain))];
 }
 
 const char *vg_chrome_function(const struct vg_chrome *chrome, uint32_t chain, size_t i)

@@ -2,27 +2,34 @@
 #ifndef VG_VGTOOL_CHROME_NODES_H
 #define VG_VGTOOL_CHROME_NODES_H
 
-#include "vgtool/views/chrome_inside.h"
+#include "vgtool/views/chrome_trace.h"
 
-/* Marks what the samples need, callers included, then numbers it without gaps: an importer may use
- * the numbers as indices.  0 or -ENOMEM. */
+/* Numbers the nodes that samples need, callers included.  The numbers have no gaps, because importers may use them as
+ * array indices.  Returns 0 or -ENOMEM. */
 int vg_chrome_nodes_number(struct vg_chrome *chrome);
 
-/* A sample's chain as far as it is shown, VG_NONE for an empty stack, and the node that it is at. */
+/* The chain that is shown for a sample; VG_NONE for an empty stack. */
 uint32_t vg_chrome_sample_chain(const struct vg_chrome *chrome, const struct vg_sample *sample);
+
+/* The number of the node of a sample. */
 uint32_t vg_chrome_sample_node(const struct vg_chrome *chrome, const struct vg_sample *sample);
 
-/* A chain's functions, counted from the outermost, whose node is chain_ids[chain]; those of the
- * others follow it. */
+/* The number of functions of a chain, and the name of the i-th function, outermost first.  The i-th function has the
+ * node chain_node_ids[chain] + i. */
 size_t vg_chrome_functions(const struct vg_chrome *chrome, uint32_t chain);
 const char *vg_chrome_function(const struct vg_chrome *chrome, uint32_t chain, size_t i);
+
+/* The number of the parent of the chain's first node. */
 uint32_t vg_chrome_parent_node(const struct vg_chrome *chrome, uint32_t chain);
 
-/* The index of a reason in end_ids, and what its node is called: static text, or in the room. */
+/* The index in end_node_ids for the reason why a stack's walk ended. */
 size_t vg_chrome_end_index(uint8_t end);
+
+/* The name of the node with that index in end_node_ids.  Returns a static text or `room`. */
 const char *vg_chrome_end_name(size_t end, char *room, size_t room_bytes);
 
-/* How often a record is written, and the time of the i-th of those, the last at the record's own. */
+/* How often a sample record is repeated, and the time of the i-th repetition.  The last repetition has the time of the
+ * record. */
 uint32_t vg_chrome_repeats(const struct vg_chrome *chrome, const struct vg_sample *sample);
 uint64_t vg_chrome_repeat_us(const struct vg_sample *sample, uint32_t i, uint32_t repeats);
 

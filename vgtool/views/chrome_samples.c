@@ -7,8 +7,9 @@
 #include "vgtool/views/chrome_event.h"
 #include "vgtool/views/chrome_nodes.h"
 
-/* Chunks of so many samples: viewers parse one event at a time. */
-enum { SAMPLES_A_CHUNK = 10000 };
+/* The most samples in one ProfileChunk event.  It is limited, because viewers parse one whole event at a time. */
+enum { CHUNK_SAMPLES = 10000 };
+
 static void node_write(struct vg_chrome *chrome, uint32_t id, uint32_t parent, const char *name)
 {
 	struct vg_json *json = &chrome->json;
@@ -34,13 +35,13 @@ static void end_node_write(struct vg_chrome *chrome, size_t end, uint32_t thread
 {
 	char name[96];
 
-	if (chrome->end_ids[end] == 0 || chrome->end_seen[end] == thread + 1)
+	if (chrome->end_node_ids[end] == 0 || chrome->end_written_by[end] == thread + 1)
 		return;
-	chrome->end_seen[end] = thread + 1;
-	node_write(chrome, chrome->end_ids[end], VG_CHROME_ROOT, vg_chrome_end_name(end, name, sizeof name));
+	chrome->end_written_by[end] = thread + 1;
+	node_write(chrome, chrome->end_node_ids[end], VG_CHROME_ROOT, vg_chrome_end_name(end, name, sizeof name));
 }
 
-/* What of a sample's stack this thread has not had yet, callers first. */
+/* Writes the nodes of a sample's stack that were not written for this thread yet, callers first. */
 static int sample_nodes_write(struct vg_chrome *chrome, uint32_t thread,
 			      const struct vg_sample *sample)
 {
@@ -49,16 +50,16 @@ static int sample_nodes_write(struct vg_chrome *chrome, uint32_t thread,
 
 	if (chain == VG_NONE || sample->end != VG_WALK_ROOT)
 		end_node_write(chrome, vg_chrome_end_index(sample->end), thread);
-	for (; rc == 0 && chain != VG_NONE && chrome->chain_seen[chain] != thread + 1;
+	for (; rc == 0 && chain != VG_NONE && chrome->chain_written_by[chain] != thread + 1;
 	     chain = vg_chain_caller(&chrome->chains, chain)) {
-		chrome->chain_seen[chain] = thread + 1;
+		chrome->chain_written_by[chain] = thread + 1;
 		rc = vg_array_push(&chrome->path, &chain);
 	}
 	while (chrome->path.count > 0) {
 		uint32_t parent, id;
 
 		chain = chrome->path.items[--chrome->path.count];
-		id = chrome->chain_ids[chain];
+		id = chrome->chain_node_ids[chain];
 		parent = vg_chrome_parent_node(chrome, chain);
 		for (size_t i = 0; rc == 0 && i < vg_chrome_functions(chrome, chain); i++) {
 			node_write(chrome, id, parent, vg_chrome_function(chrome, chain, i));
@@ -91,7 +92,7 @@ static void samples_array(struct vg_chrome *chrome, struct chunk chunk)
 	vg_json_array_end(&chrome->json);
 }
 
-/* Times count from the sample before; what would go back stands still. */
+/* Times are relative to the previous sample and never negative. */
 static void deltas_array(struct vg_chrome *chrome, struct chunk chunk, uint64_t *last_us)
 {
 	vg_json_key(&chrome->json, "timeDeltas");
@@ -169,7 +170,7 @@ static int thread_write(struct vg_chrome *chrome, uint32_t thread)
 	vg_json_key_uint(&chrome->json, "startTime", last_us);
 	profile_event_end(chrome);
 	while (rc == 0 && at < stop && !ferror(chrome->json.file)) {
-		struct chunk chunk = { at, stop - at > SAMPLES_A_CHUNK ? at + SAMPLES_A_CHUNK : stop };
+		struct chunk chunk = { at, stop - at > CHUNK_SAMPLES ? at + CHUNK_SAMPLES : stop };
 
 		rc = chunk_write(chrome, thread, chunk, opens, &last_us);
 		opens = false;

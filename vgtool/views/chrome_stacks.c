@@ -5,7 +5,7 @@
 
 #include "vgtool/views/chrome_nodes.h"
 
-/* Keys of an object whose keys are the nodes' numbers. */
+/* Writes one node: the key is its number, the value is an object. */
 static void frame_write(struct vg_json *json, uint32_t id, uint32_t parent, const char *name,
 			const char *module)
 {
@@ -26,7 +26,7 @@ static void frame_write(struct vg_json *json, uint32_t id, uint32_t parent, cons
 
 static void chain_write(struct vg_chrome *chrome, uint32_t chain)
 {
-	uint32_t node = chrome->chains.nodes.items[chain], id = chrome->chain_ids[chain];
+	uint32_t node = chrome->chains.nodes.items[chain], id = chrome->chain_node_ids[chain];
 	uint32_t parent = vg_chrome_parent_node(chrome, chain);
 	uint32_t module = chrome->profile->stacks.items[node].module;
 	const char *module_name = module != VG_NONE ?
@@ -45,13 +45,13 @@ static void frames_write(struct vg_chrome *chrome)
 
 	vg_json_key(json, "stackFrames");
 	vg_json_object_begin(json);
-	for (size_t end = 0; end <= VG_WALK_ENDS; end++) {
-		if (chrome->end_ids[end] != 0)
-			frame_write(json, chrome->end_ids[end], VG_CHROME_ROOT,
+	for (size_t end = 0; end <= VG_WALK_END_COUNT; end++) {
+		if (chrome->end_node_ids[end] != 0)
+			frame_write(json, chrome->end_node_ids[end], VG_CHROME_ROOT,
 				    vg_chrome_end_name(end, name, sizeof name), NULL);
 	}
 	for (uint32_t chain = 0; chain < chrome->chains.nodes.count && !ferror(json->file); chain++) {
-		if (chrome->chain_ids[chain] != 0)
+		if (chrome->chain_node_ids[chain] != 0)
 			chain_write(chrome, chain);
 	}
 	vg_json_object_end(json);

@@ -9,14 +9,14 @@
 #include "vgtool/analysis/chains.h"
 #include "vgtool/analysis/thread_names.h"
 #include "vgtool/output/text.h"
-#include "vgtool/views/shown.h"
+#include "vgtool/views/trimmed_stack.h"
 
 struct folded {
 	const struct vg_profile *profile;
-	const struct vg_folding *folding;
+	const struct vg_folded_options *options;
 	struct vg_frames frames;
 	struct vg_chains chains;
-	struct vg_shown shown;
+	struct vg_trimmed_stack trimmed;
 	struct vg_thread_names threads;
 	struct vg_intern keys;       /* struct line_key -> index in sums */
 	VG_ARRAY(uint64_t) sums;
@@ -24,18 +24,18 @@ struct folded {
 };
 
 struct line_key {
-	uint32_t thread;             /* VG_NONE unless by thread */
+	uint32_t thread;             /* index; VG_NONE unless by_thread */
 	uint32_t chain;              /* VG_NONE: no frames */
-	uint32_t end;
+	uint32_t end;                /* enum vg_walk_end */
 };
 
 static bool thread_selected(const struct folded *folded, uint32_t thread)
 {
 	const struct vg_thread *of = &folded->profile->threads.items[thread];
 
-	return folded->folding->thread == NULL ||
-	       vg_thread_is(folded->folding->thread, of->tid,
-			    vg_profile_text(folded->profile, of->name));
+	return folded->options->thread == NULL ||
+	       vg_thread_matches(folded->options->thread, of->tid,
+				 vg_profile_text(folded->profile, of->name));
 }
 
 static int sample_add(struct folded *folded, const struct vg_sample *sample)
@@ -45,17 +45,17 @@ static int sample_add(struct folded *folded, const struct vg_sample *sample)
 	uint32_t line;
 	int rc;
 
-	if (folded->folding->by_thread)
+	if (folded->options->by_thread)
 		key.thread = sample->thread;
 	if (sample->stack != VG_NONE)
-		key.chain = folded->chains.of_node[sample->stack];
+		key.chain = folded->chains.by_node[sample->stack];
 	rc = vg_intern(&folded->keys, &key, sizeof key, &line);
 	if (rc > 0)
 		rc = vg_array_push(&folded->sums, &none);
 	if (rc < 0)
 		return rc;
-	folded->sums.items[line] = vg_sum(folded->sums.items[line], folded->folding->in_samples ?
-		sample->count : vg_weight_of(sample, folded->folding->weight));
+	folded->sums.items[line] = vg_sum(folded->sums.items[line], folded->options->in_samples ?
+		sample->count : vg_weight_of(sample, folded->options->weight));
 	return 0;
 }
 
@@ -67,7 +67,7 @@ static int samples_add(struct folded *folded)
 
 	for (uint32_t t = 0; rc == 0 && t < profile->threads.count; t++)
 		any |= selected[t] = thread_selected(folded, t);
-	if (rc == 0 && !any && folded->folding->thread != NULL)
+	if (rc == 0 && !any && folded->options->thread != NULL)
 		rc = -ESRCH;
 	for (size_t i = 0; rc == 0 && i < profile->samples.count; i++) {
 		if (selected[profile->samples.items[i].thread])
@@ -77,7 +77,7 @@ static int samples_add(struct folded *folded)
 	return rc;
 }
 
-/* One frame of a line. */
+/* Writes one frame of a line.  A semicolon in the name becomes a colon. */
 static void frame_put(struct folded *folded, const char *name, bool *first)
 {
 	if (!*first)
@@ -96,7 +96,7 @@ static void frame_put(struct folded *folded, const char *name, bool *first)
 
 static void line_write(struct folded *folded, const struct line_key *key, uint64_t sum)
 {
-	struct vg_shown *shown = &folded->shown;
+	struct vg_trimmed_stack *trimmed = &folded->trimmed;
 	struct vg_thread_name room;
 	char name[96];
 	bool first = true;
@@ -109,13 +109,13 @@ static void line_write(struct folded *folded, const struct line_key *key, uint64
 	} else if (key->chain == VG_NONE) {
 		frame_put(folded, "[idle]", &first);
 	}
-	/* All nodes of a chain show the same functions. */
-	vg_shown_stack(shown, key->chain != VG_NONE ? folded->chains.nodes.items[key->chain] : VG_NONE,
-		       VG_SHOWN_MAX);
-	snprintf(name, sizeof name, "[%" PRIu32 " frames cut]", shown->cut);
-	for (size_t i = shown->count; i-- > 0;)
-		frame_put(folded, shown->functions[i] == VG_SHOWN_CUT ? name :
-			  vg_frames_function(&folded->frames, shown->functions[i]).name, &first);
+	/* Use the first node of the chain: all nodes of a chain show the same functions. */
+	vg_trimmed_stack_fill(trimmed, key->chain != VG_NONE ? folded->chains.nodes.items[key->chain] : VG_NONE,
+			      VG_TRIMMED_STACK_MAX);
+	snprintf(name, sizeof name, "[%" PRIu32 " frames cut]", trimmed->cut);
+	for (size_t i = trimmed->count; i-- > 0;)
+		frame_put(folded, trimmed->functions[i] == VG_TRIMMED_STACK_GAP ? name :
+			  vg_frames_function(&folded->frames, trimmed->functions[i]).name, &first);
 	fprintf(folded->file, " %" PRIu64 "\n", sum);
 }
 
@@ -125,7 +125,7 @@ static void lines_write(struct folded *folded)
 		uint64_t sum = folded->sums.items[i];
 		struct line_key key;
 
-		if (!folded->folding->in_samples)
+		if (!folded->options->in_samples)
 			sum = sum / 1000 + (sum % 1000 >= 500);
 		memcpy(&key, vg_intern_bytes(&folded->keys, i, NULL), sizeof key);
 		if (sum > 0)
@@ -133,15 +133,15 @@ static void lines_write(struct folded *folded)
 	}
 }
 
-int vg_folded_write(const struct vg_profile *profile, const struct vg_folding *folding, FILE *file)
+int vg_folded_write(const struct vg_profile *profile, const struct vg_folded_options *options, FILE *file)
 {
-	struct folded folded = { .profile = profile, .folding = folding, .file = file };
+	struct folded folded = { .profile = profile, .options = options, .file = file };
 	int rc = vg_frames_build(&folded.frames, profile);
 
 	if (rc == 0)
 		rc = vg_chains_build(&folded.chains, &folded.frames);
 	if (rc == 0)
-		rc = vg_shown_build(&folded.shown, &folded.frames);
+		rc = vg_trimmed_stack_build(&folded.trimmed, &folded.frames);
 	if (rc == 0)
 		rc = vg_thread_names_build(&folded.threads, profile);
 	if (rc == 0)
@@ -151,7 +151,7 @@ int vg_folded_write(const struct vg_profile *profile, const struct vg_folding *f
 	vg_intern_free(&folded.keys);
 	vg_array_free(&folded.sums);
 	vg_thread_names_free(&folded.threads);
-	vg_shown_free(&folded.shown);
+	vg_trimmed_stack_free(&folded.trimmed);
 	vg_chains_free(&folded.chains);
 	vg_frames_free(&folded.frames);
 	return rc;

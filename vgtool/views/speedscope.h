@@ -5,22 +5,22 @@
 #include <stdio.h>
 
 #include "vgtool/analysis/frames.h"
-#include "vgtool/analysis/threads.h"
+#include "vgtool/analysis/thread_samples.h"
 
 /*
- * Writes a profile as Speedscope opens it (its file-format-schema.json): one profile of type
- * "sampled" per thread, functions shared, samples root first, weights in nanoseconds.
+ * Writes a profile in Speedscope's format (its file-format-schema.json): for each thread a profile of type
+ * "sampled", with weights in nanoseconds.  A thread with intervals has a second profile after it, of type
+ * "evented".  All profiles share one table of functions.
  *
- * Neighbours that show the same functions are merged: a file over 134 MB takes Speedscope's slow
- * path.  Samples without weight are left out, as Speedscope itself would.  An empty sample is
- * idle time; the frame "[stack incomplete: REASON]" stands where callers are unknown.  Speedscope
- * recurses over depth and runs out of stack ("Something went wrong"): version 1.25 in Chromium
- * always at 4,000 frames, never at 3,000.  Stacks deeper than VG_SHOWN_MAX lose their middle, with
- * a frame "[N frames cut]" in its place.
+ * Neighbouring samples with the same functions are merged, because Speedscope reads a file above 134 MB by
+ * a slower path.  Samples without weight are left out, as Speedscope does itself.  An empty sample is idle
+ * time.  The frame "[stack incomplete: REASON]" stands for unknown callers.
  *
- * A thread with intervals of the program's own has a second profile, of type "evented", behind it.
+ * Stacks deeper than VG_TRIMMED_STACK_MAX lose their middle; a frame "[N frames cut]" takes its place.
+ * Speedscope recurses once per frame, so a deep stack can overflow the stack of the viewer ("Something went wrong").
+ * Version 1.25 in Chromium always fails at 4,000 frames and never at 3,000.
  *
- * 0 or -ENOMEM; failures to write stay in the stream.
+ * exporter: name and version of the program.  Returns 0 or -ENOMEM.  For write errors, check the stream.
  */
 int vg_speedscope_write(const struct vg_profile *profile, enum vg_weight weight,
 			const char *exporter, FILE *file);

@@ -4,23 +4,24 @@
 #include <errno.h>
 #include <stdlib.h>
 
-enum { DEEPER = VG_NONE };
+/* Stands in `open` for all intervals that are hidden. */
+enum { DEEPER_INTERVALS = VG_NONE };
 
-/* How a span is treated. */
+/* How an interval is treated. */
 enum mark {
 	MARK_SHOWN = 0,              /* or not begun */
-	MARK_HIDDEN = 1,             /* too deep */
-	MARK_ENDED = 2,              /* too far below the top: closes when it comes up */
+	MARK_HIDDEN = 1,             /* nested too deep */
+	MARK_ENDED = 2,              /* it ended with too many intervals above it; it is closed when it is at the top */
 };
 
-static void event_write(struct vg_speedscope_intervals *intervals, const char *type, uint32_t span,
+static void event_write(struct vg_speedscope_intervals *writer, const char *type, uint32_t interval,
 			uint64_t at_ns)
 {
-	const struct vg_span *of = &intervals->spans->items.items[span];
-	struct vg_json *json = intervals->json;
-	uint32_t frame = span == DEEPER ?
-		intervals->frame_of(intervals->context, VG_NONE - 1, VG_NONE - 1) :
-		intervals->frame_of(intervals->context, of->kind, of->label);
+	const struct vg_interval *of = &writer->program_intervals->items.items[interval];
+	struct vg_json *json = writer->json;
+	uint32_t frame = interval == DEEPER_INTERVALS ?
+		writer->frame_of(writer->context, VG_NONE - 1, VG_NONE - 1) :
+		writer->frame_of(writer->context, of->kind, of->label);
 
 	vg_json_object_begin(json);
 	vg_json_key_string(json, "type", type);
@@ -29,104 +30,106 @@ static void event_write(struct vg_speedscope_intervals *intervals, const char *t
 	vg_json_object_end(json);
 }
 
-static int span_open(struct vg_speedscope_intervals *intervals, uint32_t span, uint64_t at_ns)
+static int interval_open(struct vg_speedscope_intervals *writer, uint32_t interval, uint64_t at_ns)
 {
-	if (intervals->open.count >= VG_SPEEDSCOPE_INTERVALS_DEPTH_MAX) {
-		intervals->marks[span] = MARK_HIDDEN;
-		if (intervals->hidden++ > 0)
+	if (writer->open.count >= VG_SPEEDSCOPE_INTERVALS_DEPTH_MAX) {
+		writer->marks[interval] = MARK_HIDDEN;
+		if (writer->hidden++ > 0)
 			return 0;
-		span = DEEPER;
+		interval = DEEPER_INTERVALS;
 	}
-	event_write(intervals, "O", span, at_ns);
-	return vg_array_push(&intervals->open, &span);
+	event_write(writer, "O", interval, at_ns);
+	return vg_array_push(&writer->open, &interval);
 }
 
-static void top_close(struct vg_speedscope_intervals *intervals, uint64_t at_ns)
+static void top_close(struct vg_speedscope_intervals *writer, uint64_t at_ns)
 {
-	event_write(intervals, "C", intervals->open.items[--intervals->open.count], at_ns);
+	event_write(writer, "C", writer->open.items[--writer->open.count], at_ns);
 }
 
-/* Those that ended below others go with these. */
-static void ended_close(struct vg_speedscope_intervals *intervals, uint64_t at_ns)
+/* Closes the intervals at the top that have ended already. */
+static void ended_close(struct vg_speedscope_intervals *writer, uint64_t at_ns)
 {
-	while (intervals->open.count > 0) {
-		uint32_t top = intervals->open.items[intervals->open.count - 1];
+	while (writer->open.count > 0) {
+		uint32_t top = writer->open.items[writer->open.count - 1];
 
-		if (top == DEEPER || intervals->marks[top] != MARK_ENDED)
+		if (top == DEEPER_INTERVALS || writer->marks[top] != MARK_ENDED)
 			return;
-		top_close(intervals, at_ns);
+		top_close(writer, at_ns);
 	}
 }
 
-static void shown_close(struct vg_speedscope_intervals *intervals, uint32_t span, uint64_t at_ns)
+/* Closes an interval that is shown, and the intervals above it, which are then opened again.  If there are too many of
+ * them, only marks the interval as ended. */
+static void shown_close(struct vg_speedscope_intervals *writer, uint32_t interval, uint64_t at_ns)
 {
 	uint32_t above[VG_SPEEDSCOPE_REOPENED_MAX];
-	size_t count = 0, at = intervals->open.count;
+	size_t count = 0, at = writer->open.count;
 
-	while (at > 0 && intervals->open.items[at - 1] != span && count < VG_SPEEDSCOPE_REOPENED_MAX)
-		above[count++] = intervals->open.items[--at];
-	if (at == 0 || intervals->open.items[at - 1] != span) {
-		if (span != DEEPER)
-			intervals->marks[span] = MARK_ENDED;
+	while (at > 0 && writer->open.items[at - 1] != interval && count < VG_SPEEDSCOPE_REOPENED_MAX)
+		above[count++] = writer->open.items[--at];
+	if (at == 0 || writer->open.items[at - 1] != interval) {
+		if (interval != DEEPER_INTERVALS)
+			writer->marks[interval] = MARK_ENDED;
 		return;
 	}
 	for (size_t i = 0; i <= count; i++)
-		top_close(intervals, at_ns);
-	ended_close(intervals, at_ns);
+		top_close(writer, at_ns);
+	ended_close(writer, at_ns);
 	while (count-- > 0) {
-		event_write(intervals, "O", above[count], at_ns);
-		intervals->open.items[intervals->open.count++] = above[count];
+		event_write(writer, "O", above[count], at_ns);
+		writer->open.items[writer->open.count++] = above[count];
 	}
 }
 
-static void span_close(struct vg_speedscope_intervals *intervals, uint32_t span, uint64_t at_ns)
+static void interval_close(struct vg_speedscope_intervals *writer, uint32_t interval, uint64_t at_ns)
 {
-	if (intervals->marks[span] != MARK_HIDDEN) {
-		shown_close(intervals, span, at_ns);
+	if (writer->marks[interval] != MARK_HIDDEN) {
+		shown_close(writer, interval, at_ns);
 		return;
 	}
-	if (--intervals->hidden == 0)
-		shown_close(intervals, DEEPER, at_ns);
+	if (--writer->hidden == 0)
+		shown_close(writer, DEEPER_INTERVALS, at_ns);
 }
 
-bool vg_speedscope_intervals_any(const struct vg_spans *spans, uint32_t thread)
+bool vg_speedscope_intervals_any(const struct vg_intervals *program_intervals, uint32_t thread)
 {
-	return spans->first_step[thread] != spans->first_step[thread + 1];
+	return program_intervals->first_step[thread] != program_intervals->first_step[thread + 1];
 }
 
-int vg_speedscope_intervals_write(struct vg_speedscope_intervals *intervals, uint32_t thread)
+int vg_speedscope_intervals_write(struct vg_speedscope_intervals *writer, uint32_t thread)
 {
-	const struct vg_spans *spans = intervals->spans;
-	uint64_t stop = spans->first_step[thread + 1], at_ns = 0;
+	const struct vg_intervals *program_intervals = writer->program_intervals;
+	uint64_t stop = program_intervals->first_step[thread + 1], at_ns = 0;
 	int rc = 0;
 
-	if (intervals->marks == NULL)
-		intervals->marks = calloc(spans->items.count + 1, 1);
-	if (intervals->marks == NULL)
+	if (writer->marks == NULL)
+		writer->marks = calloc(program_intervals->items.count + 1, 1);
+	if (writer->marks == NULL)
 		return -ENOMEM;
-	intervals->open.count = 0;
-	intervals->hidden = 0;
-	vg_json_array_begin(intervals->json);
-	for (uint64_t i = spans->first_step[thread]; rc == 0 && i < stop; i++) {
-		uint32_t span = vg_step_span(spans->steps[i]);
-		const struct vg_span *of = &spans->items.items[span];
+	writer->open.count = 0;
+	writer->hidden = 0;
+	vg_json_array_begin(writer->json);
+	for (uint64_t i = program_intervals->first_step[thread]; rc == 0 && i < stop; i++) {
+		uint32_t interval = vg_step_interval(program_intervals->steps[i]);
+		const struct vg_interval *of = &program_intervals->items.items[interval];
 
-		at_ns = vg_step_ends(spans->steps[i]) ? of->end_ns : of->begin_ns;
-		if (vg_step_ends(spans->steps[i]))
-			span_close(intervals, span, at_ns);
+		at_ns = vg_step_is_end(program_intervals->steps[i]) ? of->end_ns : of->begin_ns;
+		if (vg_step_is_end(program_intervals->steps[i]))
+			interval_close(writer, interval, at_ns);
 		else
-			rc = span_open(intervals, span, at_ns);
-		if (ferror(intervals->json->file))
+			rc = interval_open(writer, interval, at_ns);
+		if (ferror(writer->json->file))
 			break;
 	}
-	while (intervals->open.count > 0)
-		top_close(intervals, at_ns);
-	vg_json_array_end(intervals->json);
+	while (writer->open.count > 0)
+		top_close(writer, at_ns);
+	vg_json_array_end(writer->json);
 	return rc;
 }
 
-void vg_speedscope_intervals_free(struct vg_speedscope_intervals *intervals)
+void vg_speedscope_intervals_free(struct vg_speedscope_intervals *writer)
 {
-	vg_array_free(&intervals->open);
-	free(intervals->marks);
+	vg_array_free(&writer->open);
+	free(writer->marks);
 }

@@ -1,74 +1,80 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 #include "vignetted/capture/activity.h"
 
-/* So long must a thread have slept to be taken for one that goes on sleeping. */
+/* A thread that has not run for this long counts as sleeping. */
 static const uint64_t ASLEEP_NS = 1000000000;
 
-/* Rounds to pass over after as many in a row in which a sleeper had run, or seemed to. */
-enum { MISSES_MAX = 16 };
+/* The most rounds without a check.  After n failed checks in a row, if n > 2, the next n rounds have no check. */
+enum { ROUNDS_TO_SKIP_MAX = 16 };
 
-static int look_read(struct vg_activity *activity, struct vg_tasks *tasks, struct vg_task *task)
+static int activity_update(struct vg_activity *activity, struct vg_tasks *tasks, struct vg_task *task)
 {
-	const struct vg_task_look before = task->look;
-	int rc = vg_task_look(tasks, task, &task->look);
+	const struct vg_task_activity before = task->activity;
+	int rc = vg_task_activity_read(tasks, task, &task->activity);
 
 	if (rc != 0)
 		return rc;
-	if (task->look.slices != before.slices)
+	if (task->activity.timeslices != before.timeslices)
 		task->sleep.since_ns = activity->round_ns;
-	/* It was among the rest, in which this was found.  CPU time is less than before where a thread that executes a
-	 * program has taken the place of the first one, and that one's number. */
-	if (task->sleep.is_asleep && task->look.cpu_ns >= before.cpu_ns)
-		activity->rest_ns -= task->look.cpu_ns - before.cpu_ns;
+	/* The CPU time that the thread has used since its previous read was unattributed until now.  The total can
+	 * decrease: a thread that calls execve(2) takes the id of the first thread. */
+	if (task->sleep.is_sleeping && task->activity.cpu_ns >= before.cpu_ns)
+		activity->unattributed_ns -= task->activity.cpu_ns - before.cpu_ns;
 	return 0;
 }
 
-static size_t awake_count(const struct vg_activity *activity, struct vg_tasks *tasks)
+/* Sets is_sleeping of each thread.  Returns how many are awake. */
+static size_t sleepers_mark(const struct vg_activity *activity, struct vg_tasks *tasks)
 {
 	size_t awake = 0;
 
 	for (size_t i = 0; i < tasks->live.count; i++) {
 		struct vg_task *task = &tasks->live.items[i];
 
-		task->sleep.is_asleep = task->look.slices != 0 && activity->round_ns - task->sleep.since_ns >= ASLEEP_NS;
-		awake += !task->sleep.is_asleep;
+		task->sleep.is_sleeping = task->activity.timeslices != 0 &&
+					activity->round_ns - task->sleep.since_ns >= ASLEEP_NS;
+		awake += !task->sleep.is_sleeping;
 	}
 	return awake;
 }
 
-/* Reads the threads that are awake.  0 with the CPU time of the others, those that have ended among them; or a
- * negative errno. */
-static int rest_read(struct vg_activity *activity, struct vg_tasks *tasks, uint64_t *rest_ns)
+/* Reads the threads that are awake.  Returns 0 and the unattributed CPU time, or a negative errno. */
+static int unattributed_read(struct vg_activity *activity, struct vg_tasks *tasks, uint64_t *unattributed_ns)
 {
-	*rest_ns = activity->process_cpu_ns;
+	*unattributed_ns = activity->process_cpu_ns;
 	for (size_t i = 0; i < tasks->live.count; i++) {
 		struct vg_task *task = &tasks->live.items[i];
-		int rc = task->sleep.is_asleep ? 0 : look_read(activity, tasks, task);
+		int rc = task->sleep.is_sleeping ? 0 : activity_update(activity, tasks, task);
 
 		if (rc != 0)
 			return rc;
-		*rest_ns -= task->look.cpu_ns;
+		*unattributed_ns -= task->activity.cpu_ns;
 	}
 	return 0;
 }
 
-/* Finds whether a thread that is asleep has run, or one has come or gone. */
-static void rest_compare(struct vg_activity *activity, struct vg_tasks *tasks)
+/* If a check is due, reads the threads that are awake and sets awake_current.  Sets sleepers_idle if the unattributed
+ * CPU time has not changed and no exit of a thread was noticed. */
+static void sleepers_check(struct vg_activity *activity, struct vg_tasks *tasks)
 {
-	uint64_t rest_ns;
+	uint64_t unattributed_ns;
 
-	if (activity->misses_left > 0) {
-		activity->misses_left--;
+	if (activity->rounds_to_skip > 0) {
+		activity->rounds_to_skip--;
 		return;
 	}
-	if (rest_read(activity, tasks, &rest_ns) != 0)
+	if (unattributed_read(activity, tasks, &unattributed_ns) != 0)
 		return;
-	activity->awake_fresh = true;
-	activity->rest_still = activity->rest_known && rest_ns == activity->rest_ns && !tasks->stale;
-	activity->rest_known = true;
-	activity->rest_ns = rest_ns;
-	activity->misses = activity->rest_still ? 0 : activity->misses < MISSES_MAX ? activity->misses + 1 : MISSES_MAX;
-	activity->misses_left = activity->misses > 2 ? activity->misses : 0;
+	activity->awake_current = true;
+	activity->sleepers_idle = activity->unattributed_known && unattributed_ns == activity->unattributed_ns &&
+				  !tasks->stale;
+	activity->unattributed_known = true;
+	activity->unattributed_ns = unattributed_ns;
+	if (activity->sleepers_idle)
+		activity->failed_rounds = 0;
+	else if (activity->failed_rounds < ROUNDS_TO_SKIP_MAX)
+		activity->failed_rounds++;
+	activity->rounds_to_skip = activity->failed_rounds > 2 ? activity->failed_rounds : 0;
 }
 
 bool vg_activity_begin(struct vg_activity *activity, const struct vg_target *target, struct vg_tasks *tasks,
@@ -77,24 +83,26 @@ bool vg_activity_begin(struct vg_activity *activity, const struct vg_target *tar
 	uint64_t before_ns = activity->process_cpu_ns, now_cpu_ns;
 	size_t awake;
 
+	activity->previous_round_ns = activity->round_ns;
 	activity->round_ns = round_ns;
-	awake = awake_count(activity, tasks);
-	activity->rest_still = activity->awake_fresh = false;
-	/* At once before threads are read: what they use in between seems to be others'. */
+	awake = sleepers_mark(activity, tasks);
+	activity->sleepers_idle = activity->awake_current = false;
+	/* Read the process's CPU time immediately before the threads: CPU time that they use in between would change
+	 * the unattributed CPU time. */
 	now_cpu_ns = vg_target_cpu_ns(target);
 	if (now_cpu_ns != 0)
 		activity->process_cpu_ns = now_cpu_ns;
-	/* It is 0 when the process is gone. */
+	/* now_cpu_ns is 0 if the process has exited. */
 	if (now_cpu_ns == before_ns)
-		activity->rest_still = now_cpu_ns != 0 && !tasks->stale;
+		activity->sleepers_idle = now_cpu_ns != 0 && !tasks->stale;
 	else if (now_cpu_ns != 0 && (awake <= 1 || 2 * awake < tasks->live.count))
-		rest_compare(activity, tasks);
+		sleepers_check(activity, tasks);
 	return before_ns == 0 || activity->process_cpu_ns != before_ns;
 }
 
 int vg_activity_read(struct vg_activity *activity, struct vg_tasks *tasks, struct vg_task *task)
 {
-	bool holds = task->sleep.is_asleep ? activity->rest_still : activity->awake_fresh;
+	bool holds = task->sleep.is_sleeping ? activity->sleepers_idle : activity->awake_current;
 
-	return holds && task->look.slices != 0 ? 0 : look_read(activity, tasks, task);
+	return holds && task->activity.timeslices != 0 ? 0 : activity_update(activity, tasks, task);
 }

@@ -6,34 +6,46 @@
 #include "vignetted/target/tasks.h"
 
 /*
- * Which threads have run, asked of as few of them as will do.
+ * Finds out which threads have run, without reading the activity of each thread.
  *
- * Most threads of most programs have slept for long.  Whether any of those has run is seen at once: the
- * CPU time of the process, less that of the threads that are awake, is then what it was.  The kernel adds
- * it up in 1% of what asking for each thread takes, from the very numbers that it reports of each.  CPU
- * time since the scheduler's latest tick is in neither; so a thread that has slept for a second or more
- * may be seen to run that much late.
+ * Most threads of most programs sleep for long.  One number shows whether any sleeping thread has run: the unattributed
+ * CPU time.  It is the process's CPU time minus the CPU time of each thread at the thread's latest activity read.  The
+ * threads that are awake are read before each check, so of the known threads only a sleeping thread that runs increases
+ * the unattributed CPU time.
+ *
+ * Reading the process's CPU time takes 1 % of the time that reading all threads takes.  The kernel adds up the same
+ * numbers that it reports for each thread.  These numbers lack the CPU time since the latest scheduler tick.  So we may
+ * notice up to one tick late that a sleeping thread has run.
+ *
+ *     vg_activity_begin(&activity, target, tasks, now_ns);
+ *     for each task: rc = vg_activity_read(&activity, tasks, task);
+ *
+ * All zero is the state before the first round.
  */
 struct vg_activity {
 	uint64_t round_ns;           /* session time when the latest round began */
-	uint64_t process_cpu_ns;     /* the process's CPU time then, or when it was last known */
-	bool rest_still;             /* no thread that is asleep has run since it was read */
-	bool awake_fresh;            /* those that are awake have just been read */
-	bool rest_known;             /* `rest_ns` is set */
-	uint64_t rest_ns;            /* the process's CPU time less all threads' when they were read: that
-	                                of threads that have ended */
-	uint32_t misses, misses_left; /* rounds in a row in which sleepers had run; rounds to pass over */
+	uint64_t previous_round_ns;  /* session time when the round before the latest began */
+	uint64_t process_cpu_ns;     /* the process's CPU time at round_ns, or the previous value if it could not be
+					read */
+	bool sleepers_idle;          /* no sleeping thread has run since its latest activity read */
+	bool awake_current;          /* the threads that are awake were read in this round */
+	bool unattributed_known;     /* unattributed_ns is set */
+	uint64_t unattributed_ns;    /* the unattributed CPU time at the latest check; it includes the CPU time of
+					exited threads */
+	uint32_t failed_rounds;      /* checks in a row that did not show that all sleeping threads were idle */
+	uint32_t rounds_to_skip;     /* rounds until sleeping threads are checked again */
 };
 
 /*
- * Begins a round: reads the process's CPU time, and the threads that are awake if that may spare others.
- * Sets process_cpu_ns, rest_still, awake_fresh, and task->sleep.is_asleep of each thread.
- * Whether any thread has run since the latest round.
+ * Begins a round.  Reads the process's CPU time.  Also reads the threads that are awake, if that may save reading the
+ * sleeping ones.  Sets process_cpu_ns, sleepers_idle, awake_current, and task->sleep.is_sleeping of each thread.
+ * Returns true if any thread has run since the previous round, and in the first round.
  */
 bool vg_activity_begin(struct vg_activity *activity, const struct vg_target *target, struct vg_tasks *tasks,
 		       uint64_t round_ns);
 
-/* Sets task->look, unless what is there still holds.  0; -ESRCH: the thread is gone; or another negative errno. */
+/* Sets task->activity, unless the round has shown that it is current.  Returns 0, -ESRCH if the thread has exited, or
+ * another negative errno. */
 int vg_activity_read(struct vg_activity *activity, struct vg_tasks *tasks, struct vg_task *task);
 
 #endif

@@ -10,15 +10,15 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-/* The greatest kernel.perf_event_paranoid that lets a user count all, and its own code. */
+/* The greatest values of kernel.perf_event_paranoid at which a user may count kernel code, and user code. */
 enum { PARANOID_ALL = 1, PARANOID_USER = 2 };
 
-/* What a group reads: how many, two times, and a value each. */
-enum { GROUP_FIXED = 3 };
+/* read(2) of a group returns the number of perf counters, the enabled time, the running time, and then the values. */
+enum { GROUP_HEADER_WORDS = 3 };
 
-static bool is_of_processor(uint16_t code)
+static bool is_hardware(uint16_t code)
 {
-	return (code & VG_COUNTER_NUMBER) >= VG_COUNTER_OF_PROCESSOR;
+	return (code & VG_COUNTER_NUMBER) >= VG_COUNTER_HARDWARE_FIRST;
 }
 
 static uint64_t config_of(uint16_t code)
@@ -46,7 +46,8 @@ static uint64_t config_of(uint16_t code)
 	return PERF_COUNT_SW_DUMMY;
 }
 
-/* A clock counts the same without the kernel's code, and is allowed to more. */
+/* exclude_kernel does not change what task-clock counts.  With exclude_kernel, perf_event_paranoid 2 allows
+ * task-clock. */
 static bool is_user_only(uint16_t code)
 {
 	return (code & VG_COUNTER_USER) != 0 || (code & VG_COUNTER_NUMBER) == VG_COUNTER_TASK_CLOCK;
@@ -55,7 +56,7 @@ static bool is_user_only(uint16_t code)
 static int event_open(uint16_t code, pid_t tid, int group)
 {
 	struct perf_event_attr attr = {
-		.type = is_of_processor(code) ? PERF_TYPE_HARDWARE : PERF_TYPE_SOFTWARE,
+		.type = is_hardware(code) ? PERF_TYPE_HARDWARE : PERF_TYPE_SOFTWARE,
 		.size = sizeof attr, .config = config_of(code),
 		.read_format = PERF_FORMAT_GROUP | PERF_FORMAT_TOTAL_TIME_ENABLED |
 			       PERF_FORMAT_TOTAL_TIME_RUNNING,
@@ -67,18 +68,19 @@ static int event_open(uint16_t code, pid_t tid, int group)
 	return fd >= 0 ? (int)fd : -errno;
 }
 
-/* The first of a code's group: its own place, where there is none before it. */
+/* Returns the index of the first perf counter in the group of perf counter `at`.  That may be `at` itself. */
 static uint32_t leader_of(const uint16_t codes[VG_COUNTERS_MAX], uint32_t at)
 {
 	uint32_t leader = 0;
 
-	while (is_of_processor(codes[leader]) != is_of_processor(codes[at]))
+	while (is_hardware(codes[leader]) != is_hardware(codes[at]))
 		leader++;
 	return leader;
 }
 
-/* Of a group whose thread has ended meanwhile the kernel says other things than that. */
-static bool is_gone(uint16_t code, pid_t tid)
+/* If the thread has exited, adding an event to its group fails with an error other than ESRCH.  But opening an event
+ * without a group fails with ESRCH. */
+static bool thread_exited(uint16_t code, pid_t tid)
 {
 	int fd = event_open(code, tid, -1);
 
@@ -96,7 +98,7 @@ int vg_counters_open(struct vg_counters *counters, const uint16_t codes[VG_COUNT
 	counters->enabled_ns = 0;
 	for (uint32_t i = 0; i < VG_COUNTERS_MAX; i++) {
 		counters->fds[i] = -1;
-		counters->told[i] = 0;
+		counters->reported[i] = 0;
 	}
 	for (uint32_t i = 0; i < count; i++) {
 		uint32_t leader = leader_of(codes, i);
@@ -105,7 +107,7 @@ int vg_counters_open(struct vg_counters *counters, const uint16_t codes[VG_COUNT
 		if (fd < 0) {
 			*at = i;
 			vg_counters_close(counters);
-			return leader < i && is_gone(codes[leader], tid) ? -ESRCH : fd;
+			return leader < i && thread_exited(codes[leader], tid) ? -ESRCH : fd;
 		}
 		counters->fds[i] = fd;
 	}
@@ -114,7 +116,8 @@ int vg_counters_open(struct vg_counters *counters, const uint16_t codes[VG_COUNT
 
 void vg_counters_close(struct vg_counters *counters)
 {
-	/* A group's first last: else the others would become groups of their own before they go. */
+	/* Close a group's first perf counter last.  Otherwise the kernel first makes each of the others a group of its
+	 * own. */
 	for (uint32_t i = VG_COUNTERS_MAX; i-- > 0;) {
 		if (counters->fds[i] >= 0)
 			close(counters->fds[i]);
@@ -122,8 +125,8 @@ void vg_counters_close(struct vg_counters *counters)
 	}
 }
 
-/* For all the time in which it was to count, of what was counted in part of it. */
-static uint64_t whole(uint64_t value, uint64_t enabled_ns, uint64_t running_ns)
+/* If the CPU counted for only a part of the enabled time, scales the value up to the whole enabled time. */
+static uint64_t scale_to_enabled(uint64_t value, uint64_t enabled_ns, uint64_t running_ns)
 {
 	__uint128_t scaled;
 
@@ -133,8 +136,8 @@ static uint64_t whole(uint64_t value, uint64_t enabled_ns, uint64_t running_ns)
 	return scaled > UINT64_MAX ? UINT64_MAX : (uint64_t)scaled;
 }
 
-/* Whether that which it counts for has ended: the thread, or what was it until another of the process
- * executed a program and took over its number. */
+/* Whether the counted thread has exited.  After an execve(2) in another thread, that thread has this id, and the
+ * counted thread has exited. */
 static bool has_ended(int fd)
 {
 	struct pollfd of = { .fd = fd };
@@ -142,18 +145,18 @@ static bool has_ended(int fd)
 	return poll(&of, 1, 0) == 1 && (of.revents & POLLHUP) != 0;
 }
 
-/* The group that begins there. */
-static int group_take(struct vg_counters *counters, const uint16_t codes[VG_COUNTERS_MAX],
+/* Reads the group whose first perf counter has the index `leader`. */
+static int group_read(struct vg_counters *counters, const uint16_t codes[VG_COUNTERS_MAX],
 		      uint32_t leader, uint64_t values[VG_COUNTERS_MAX])
 {
-	uint64_t words[GROUP_FIXED + VG_COUNTERS_MAX], now;
+	uint64_t words[GROUP_HEADER_WORDS + VG_COUNTERS_MAX], now;
 	ssize_t got = read(counters->fds[leader], words, sizeof words);
 	uint32_t next = 0;
 
 	if (got < 0)
 		return -errno;
-	if (got < (ssize_t)(GROUP_FIXED * sizeof *words) || words[0] > VG_COUNTERS_MAX ||
-	    got < (ssize_t)((GROUP_FIXED + words[0]) * sizeof *words))
+	if (got < (ssize_t)(GROUP_HEADER_WORDS * sizeof *words) || words[0] > VG_COUNTERS_MAX ||
+	    got < (ssize_t)((GROUP_HEADER_WORDS + words[0]) * sizeof *words))
 		return -EIO;
 	if (leader == 0 && words[1] == counters->enabled_ns && has_ended(counters->fds[0]))
 		return -ESRCH;
@@ -162,15 +165,15 @@ static int group_take(struct vg_counters *counters, const uint16_t codes[VG_COUN
 	for (uint32_t i = leader; i < vg_counters_count(codes) && next < words[0]; i++) {
 		if (leader_of(codes, i) != leader)
 			continue;
-		now = whole(words[GROUP_FIXED + next++], words[1], words[2]);
-		/* What was made up may have been too much. */
-		values[i] = now > counters->told[i] ? now - counters->told[i] : 0;
-		counters->told[i] += values[i];
+		now = scale_to_enabled(words[GROUP_HEADER_WORDS + next++], words[1], words[2]);
+		/* A scaled value may be less than an earlier one, which was an estimate.  The growth is then 0. */
+		values[i] = now > counters->reported[i] ? now - counters->reported[i] : 0;
+		counters->reported[i] += values[i];
 	}
 	return 0;
 }
 
-int vg_counters_take(struct vg_counters *counters, const uint16_t codes[VG_COUNTERS_MAX],
+int vg_counters_read(struct vg_counters *counters, const uint16_t codes[VG_COUNTERS_MAX],
 		     uint64_t values[VG_COUNTERS_MAX])
 {
 	int rc = 0;
@@ -178,14 +181,14 @@ int vg_counters_take(struct vg_counters *counters, const uint16_t codes[VG_COUNT
 	for (uint32_t i = 0; rc == 0 && i < vg_counters_count(codes); i++) {
 		values[i] = leader_of(codes, i) == i ? 0 : values[i];
 		if (leader_of(codes, i) == i)
-			rc = group_take(counters, codes, i, values);
+			rc = group_read(counters, codes, i, values);
 	}
 	return rc;
 }
 
-/* ---- why not ---- */
+/* ---- messages ---- */
 
-/* INT_MIN if it is not told. */
+/* Returns kernel.perf_event_paranoid; INT32_MIN if it is not readable. */
 static int paranoid_level(void)
 {
 	int fd = open("/proc/sys/kernel/perf_event_paranoid", O_RDONLY | O_CLOEXEC), level = INT32_MIN;
@@ -212,18 +215,18 @@ static int forbidden(struct vg_err *err, uint16_t code, const char *name, int rc
 			     (code & VG_COUNTER_NUMBER) != VG_COUNTER_CPU_MIGRATIONS;
 
 	if (level > PARANOID_USER)
-		return vg_err_set(err, rc, "%s cannot be counted: kernel.perf_event_paranoid is %d, which "
-				  "lets no user count anything", name, level);
+		return vg_err_set(err, rc, "%s cannot be counted: kernel.perf_event_paranoid is %d, which allows no "
+				  "perf counters without CAP_PERFMON", name, level);
 	if (level > PARANOID_ALL && !is_user_only(code))
-		return vg_err_set(err, rc, "%s cannot be counted: kernel.perf_event_paranoid is %d, which "
-				  "lets a user count nothing in the kernel%s%s", name, level,
-				  has_user_part ? "; allowed would be " : "", has_user_part ?
+		return vg_err_set(err, rc, "%s cannot be counted: kernel.perf_event_paranoid is %d, which allows no "
+				  "counting in the kernel without CAP_PERFMON%s%s", name, level,
+				  has_user_part ? "; use " : "", has_user_part ?
 				  vg_counter_name((uint16_t)(code | VG_COUNTER_USER), user) : "");
-	return vg_err_set(err, rc, "%s cannot be counted: perf_event_open(2) is forbidden here, by a "
-			  "container's filter of system calls or another policy", name);
+	return vg_err_set(err, rc, "%s cannot be counted: perf_event_open(2) is forbidden, by a container's "
+			  "seccomp filter or another policy", name);
 }
 
-int vg_counters_refused(struct vg_err *err, uint16_t code, int rc)
+int vg_counters_error(struct vg_err *err, uint16_t code, int rc)
 {
 	char name[VG_COUNTER_NAME_BYTES];
 
@@ -232,16 +235,16 @@ int vg_counters_refused(struct vg_err *err, uint16_t code, int rc)
 	case -EACCES: case -EPERM:
 		return forbidden(err, code, name, rc);
 	case -ENOENT: case -EOPNOTSUPP: case -ENODEV:
-		return vg_err_set(err, rc, "%s cannot be counted: %s", name, is_of_processor(code) ?
-				  "no processor here has that counter, or the virtual machine keeps it back" :
-				  "this kernel has no such counter");
+		return vg_err_set(err, rc, "%s cannot be counted: %s", name, is_hardware(code) ?
+				  "the CPU or the virtual machine has no such perf counter" :
+				  "this kernel has no such perf counter");
 	case -EINVAL:
-		return vg_err_set(err, rc, "%s cannot be counted%s", name, is_of_processor(code) ?
-				  " together with the others: the processor has too few counters" :
-				  ": this kernel does not know how");
+		return vg_err_set(err, rc, "%s cannot be counted%s", name, is_hardware(code) ?
+				  " together with the others: the CPU has too few perf counters" :
+				  ": this kernel does not support it");
 	case -EMFILE: case -ENFILE:
-		return vg_err_set(err, rc, "%s cannot be counted: it takes a descriptor of each thread, and "
-				  "there are too few", name);
+		return vg_err_set(err, rc, "%s cannot be counted: it needs one descriptor for each thread, and the "
+				  "limit of open files is reached", name);
 	case -ENOSYS:
 		return vg_err_set(err, rc, "%s cannot be counted: this kernel has no perf_event_open(2)",
 				  name);

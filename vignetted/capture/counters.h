@@ -8,35 +8,45 @@
 #include "base/counters.h"
 
 /*
- * What the kernel and the processor count of one thread, by perf_event_open(2): an event a counter,
- * not inherited, so that each thread has its own.  Those of the kernel are one group and those of the
- * processor another: a group is read with one system call, of a running thread with one interrupt of
- * its CPU.  Where the processor has too few for all who want them, it counts in turns, and what is
- * read is made up for the time in which it did not.
+ * Perf counters of one thread: what the kernel or the CPU counts for it (perf_event_open(2)).
+ *
+ * Each thread has its own perf counters.  New threads do not inherit them, because the kernel cannot read inherited
+ * perf counters as a group.  The software perf counters (counted by the kernel) form one group, the hardware perf
+ * counters (counted by the CPU) another.  One system call reads a group.  If the thread is running, this call
+ * interrupts the thread's CPU once.  If more hardware perf counters are open than the CPU has, they count in turns, and
+ * their values are scaled up to the whole time.
+ *
+ *     rc = vg_counters_open(&counters, codes, tid, &at);
+ *     if (rc != 0)
+ *             return vg_counters_error(err, codes[at], rc);
+ *     rc = vg_counters_read(&counters, codes, values);
+ *     vg_counters_close(&counters);
+ *
+ * The codes are those of base/counters.h.  A 0 ends the list.
  */
 struct vg_counters {
 	int fds[VG_COUNTERS_MAX];    /* owned; in the order of the codes */
-	uint64_t told[VG_COUNTERS_MAX]; /* of each, what was taken so far */
-	uint64_t enabled_ns;         /* how long the first has counted: as before, where nothing ran */
-	uint32_t stops;              /* of the thread's that were ours, since they were taken */
+	uint64_t reported[VG_COUNTERS_MAX]; /* each perf counter's value at the latest vg_counters_read() */
+	uint64_t enabled_ns;         /* how long the first perf counter had been enabled at the latest read */
+	uint32_t stops;              /* how often we have stopped the thread since the latest read */
 };
 
 /*
- * Has the thread's counted from now on.  0; or what the first that is refused says, with *at its
- * place: -ESRCH if the thread is gone, -ENOENT or -EOPNOTSUPP if the machine has none, -EACCES, -EPERM
- * or another negative errno.  Nothing is open then.
+ * Opens the perf counters of a thread.  Returns 0, or the error of the first perf counter that is refused, and sets *at
+ * to its index.  Errors: -ESRCH if the thread has exited, -ENOENT or -EOPNOTSUPP if the machine has no such perf
+ * counter, -EACCES, -EPERM or another negative errno.  After an error nothing is open.
  */
 int vg_counters_open(struct vg_counters *counters, const uint16_t codes[VG_COUNTERS_MAX], pid_t tid,
 		     uint32_t *at);
 
-/* How far each went since this was last called, or since they were opened.  0 or a negative errno.
- * A thread that has ended still has them; -ESRCH once nothing is left that was not taken. */
-int vg_counters_take(struct vg_counters *counters, const uint16_t codes[VG_COUNTERS_MAX],
+/* Sets `values` to the growth of each perf counter since the latest call, or since vg_counters_open().  The perf
+ * counters of an exited thread can still be read once; later calls return -ESRCH.  Returns 0 or a negative errno. */
+int vg_counters_read(struct vg_counters *counters, const uint16_t codes[VG_COUNTERS_MAX],
 		     uint64_t values[VG_COUNTERS_MAX]);
 
 void vg_counters_close(struct vg_counters *counters);
 
-/* Says why the counter cannot be had, and returns rc. */
-int vg_counters_refused(struct vg_err *err, uint16_t code, int rc);
+/* Sets a message that explains why the perf counter is not available.  Returns rc. */
+int vg_counters_error(struct vg_err *err, uint16_t code, int rc);
 
 #endif

@@ -11,29 +11,28 @@
 #include "base/clock.h"
 #include "base/sched_attr.h"
 
-/* A short slice puts us before others that want longer ones (Linux 6.12). */
+/* The scheduler prefers a thread that asks for a shorter timeslice (Linux 6.12). */
 enum { NICE = -15, SLICE_NS = 100 * 1000 };
 
-/* A policy left takes with it the credit that it held: whoever waits for the CPU has it next, and we come
- * back later, so that going back at once after each stop costs two switches of a busy CPU and, at 1 kHz, a
- * program that needs both a twentieth of its speed.  Not lowered so soon after we woke, we go to sleep in
- * most cases, which nobody waits for the end of. */
-enum { STAY_NS = 300 * 1000 };
+/* Lowering the priority gives the CPU to any queued thread, and we get it back only later.  Lowering after each stop
+ * would cost two context switches on a busy CPU.  At 1 kHz a program that uses two CPUs would lose 5 % of its speed.
+ * So the priority is kept until this time after we woke.  In most cases we sleep again before. */
+enum { STAY_RAISED_NS = 300 * 1000 };
 
-/* Keeps the nice value and the slice, so that going back is always allowed. */
+/* sched_setscheduler(2) keeps the nice value and the timeslice, so lowering is always allowed. */
 static bool policy_set(int policy, int priority)
 {
 	return sched_setscheduler(0, policy, &(struct sched_param){ .sched_priority = priority }) == 0;
 }
 
-/* The default slack of 50 us would make every tick that late. */
-static void slack_set(void)
+/* With the default timer slack every tick would be 50 us late. */
+static void timer_slack_set(void)
 {
 	prctl(PR_SET_TIMERSLACK, 1, 0, 0, 0);
 }
 
-/* Under this limit the kernel adds up what a real-time thread uses until it sleeps as one, and we sleep
- * as an ordinary one. */
+/* Under RLIMIT_RTTIME we must not raise the priority.  The kernel adds up the CPU time of a real-time thread until the
+ * thread sleeps with its real-time priority.  We sleep with an ordinary priority, so the sum would reach the limit. */
 static bool real_time_is_limited(void)
 {
 	struct rlimit limit;
@@ -41,8 +40,8 @@ static bool real_time_is_limited(void)
 	return getrlimit(RLIMIT_RTTIME, &limit) != 0 || limit.rlim_cur != RLIM_INFINITY;
 }
 
-/* Back to what we are while nothing stands still, with the slice, which for an ordinary thread is the runtime that it wishes
- * for. */
+/* Restores the ordinary policy and the short timeslice.  sched_setattr(2) takes the timeslice as the runtime of
+ * SCHED_OTHER. */
 static void policy_restore(struct vg_priority *priority)
 {
 	struct vg_sched_attr attributes = {
@@ -52,15 +51,15 @@ static void policy_restore(struct vg_priority *priority)
 	priority->raised = false;
 	if (syscall(SYS_sched_setattr, 0, &attributes, 0) != 0)
 		policy_set(SCHED_OTHER, 0);
-	/* Since Linux 6.12 a real-time policy left brings the default back. */
-	slack_set();
+	/* Since Linux 6.12 leaving a real-time policy resets the timer slack to the default. */
+	timer_slack_set();
 }
 
 void vg_priority_begin(struct vg_priority *priority)
 {
 	*priority = (struct vg_priority){ 0 };
-	slack_set();
-	/* Whoever chose another policy for us knows why. */
+	timer_slack_set();
+	/* Keep a scheduling policy that was chosen for us. */
 	if (sched_getscheduler(0) != SCHED_OTHER)
 		return;
 	priority->can_raise = !real_time_is_limited() && policy_set(SCHED_FIFO, 1);
@@ -79,7 +78,7 @@ void vg_priority_raise(struct vg_priority *priority)
 	policy_set(SCHED_FIFO, 1);
 }
 
-void vg_priority_rest(struct vg_priority *priority)
+void vg_priority_lower_now(struct vg_priority *priority)
 {
 	if (priority->raised)
 		policy_restore(priority);
@@ -87,14 +86,14 @@ void vg_priority_rest(struct vg_priority *priority)
 
 void vg_priority_lower(struct vg_priority *priority)
 {
-	if (priority->raised && vg_now_ns() - priority->woken_ns >= STAY_NS)
-		vg_priority_rest(priority);
+	if (priority->raised && vg_now_ns() - priority->woken_ns >= STAY_RAISED_NS)
+		vg_priority_lower_now(priority);
 }
 
 void vg_priority_woken(struct vg_priority *priority)
 {
 	if (!priority->used)
-		vg_priority_rest(priority);
+		vg_priority_lower_now(priority);
 	priority->used = false;
 	priority->woken_ns = vg_now_ns();
 }

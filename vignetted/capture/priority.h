@@ -6,31 +6,42 @@
 #include <stdint.h>
 
 /*
- * What we ask of the scheduler: to run soon when we wake while a stopped thread waits for us, for on a
- * machine whose cores are all busy that is the difference between pauses of 0.1 ms and of 4 ms; and no
- * more than our due at any other time, for then it is the threads that we sample who wait.  A short
- * slice needs no privilege (Linux 6.12), a real-time priority does; where only a better nice value is
- * allowed, that stays.
+ * The helper's scheduling priority.
+ *
+ * While a thread is stopped, the helper must get a CPU at once.  On a machine whose cores are all busy, this shortens
+ * pauses from 4 ms to 0.1 ms.  At other times the helper must not take more than its share, because the threads that it
+ * samples would wait for it.  So the helper has a real-time priority while a thread is stopped, and a short timeslice
+ * otherwise.  A real-time priority needs a privilege.  A short timeslice needs none (Linux 6.12).  If the helper may
+ * not have a real-time priority but a better nice value, it keeps that nice value all the time.
+ *
+ *     vg_priority_raise(&priority);
+ *     ...                                      stops a thread, copies its stack, releases it
+ *     vg_priority_lower(&priority);
+ *
+ * Without the privilege the functions change no priority.  The same holds before vg_priority_begin() if the struct is
+ * all zero.
  */
 struct vg_priority {
-	bool can_raise;              /* to a real-time priority */
-	bool raised, used;           /* now; and since we woke */
-	int nice;
-	uint64_t woken_ns;
+	bool can_raise;              /* a real-time priority is allowed */
+	bool raised;                 /* the helper has the real-time priority now */
+	bool used;                   /* vg_priority_raise() was called since the helper woke */
+	int nice;                    /* nice value while not raised */
+	uint64_t woken_ns;           /* CLOCK_MONOTONIC when the helper woke */
 };
 
 void vg_priority_begin(struct vg_priority *priority);
 
-/* From the request to stop a thread until it is let go; and while one that is late is waited for, where
- * nothing else is done.  Does nothing where that is not allowed, or nothing has
- * begun.  Lowering soon after we woke leaves it raised: for the next stop, after the next sleep too. */
+/* Call vg_priority_raise() before a thread is asked to stop, and while waiting for a thread that stops late.  Call
+ * vg_priority_lower() after the thread is released.  vg_priority_lower() keeps the priority for a short time after the
+ * helper woke, for the next stop. */
 void vg_priority_raise(struct vg_priority *priority);
 void vg_priority_lower(struct vg_priority *priority);
 
-/* When we wake: what was left raised is lowered if there was no use for it since we woke before. */
+/* Call it when the helper has just woken.  Lowers the priority if vg_priority_raise() was not called since the helper
+ * woke the last time. */
 void vg_priority_woken(struct vg_priority *priority);
 
-/* At once, before what takes long. */
-void vg_priority_rest(struct vg_priority *priority);
+/* Lowers the priority at once.  Call it before anything that takes long. */
+void vg_priority_lower_now(struct vg_priority *priority);
 
 #endif

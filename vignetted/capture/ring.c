@@ -5,21 +5,25 @@
 #include <linux/perf_event.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/sysmacros.h>
 #include <unistd.h>
 
 enum { PAGE_BYTES = 4096 };
 
-/* Where a sample has what, from its header on; the copy's length is behind the registers. */
+/* Offsets in a sample, from the start of its header.  The length of the stack copy follows the registers. */
 enum { AT_TID = 8, AT_TIME = 16, AT_ABI = 24, AT_REGISTERS = 32 };
 
-/* Other records: pid, as samples have it; of exits also the thread and the time, of mappings the thread, the address and the
- * length. */
-enum { AT_PID = 8, AT_EXIT_TID = 16, AT_EXIT_TIME = 24, AT_MAPPED_TID = 12, AT_MAPPED = 16, AT_MAPPED_BYTES = 24 };
+/* Offsets in other records.  All have the pid, at the same offset as samples.  Exits also have the thread and the time.
+ * Mappings also have the thread, the address, the length, and the file's device and inode (0: no file). */
+enum {
+	AT_PID = 8, AT_EXIT_TID = 16, AT_EXIT_TIME = 24, AT_MAPPED_TID = 12, AT_MAPPED = 16, AT_MAPPED_BYTES = 24,
+	AT_MAPPED_MAJOR = 40, AT_MAPPED_MINOR = 44, AT_MAPPED_INODE = 48,
+};
 
-/* A record of records that were lost. */
+/* Offset of the count in PERF_RECORD_LOST. */
 enum { AT_LOST = 16 };
 
-/* What sample_id_all adds to the end of a record that is no sample: the thread, then the time. */
+/* sample_id_all adds two fields to the end of each record that is not a sample: the thread, then the time. */
 enum { TIME_BEFORE_END = 8 };
 
 int vg_ring_map(struct vg_ring *ring, int fd, size_t pages)
@@ -54,7 +58,7 @@ void vg_ring_copy(const struct vg_ring *ring, uint64_t at, void *bytes, size_t l
 	memcpy((unsigned char *)bytes + first, ring->data, length - first);
 }
 
-static uint64_t ring_word(const struct vg_ring *ring, uint64_t at)
+static uint64_t ring_u64(const struct vg_ring *ring, uint64_t at)
 {
 	uint64_t word;
 
@@ -69,7 +73,7 @@ void vg_ring_skip(struct vg_ring *ring)
 	__atomic_store_n(&ring->head->data_tail, ring->tail, __ATOMIC_RELEASE);
 }
 
-static uint32_t ring_half(const struct vg_ring *ring, uint64_t at)
+static uint32_t ring_u32(const struct vg_ring *ring, uint64_t at)
 {
 	uint32_t half;
 
@@ -77,7 +81,7 @@ static uint32_t ring_half(const struct vg_ring *ring, uint64_t at)
 	return half;
 }
 
-/* Where the time of the record at the tail is; 0: it is of no use to us. */
+/* Returns the position of the time of the record at the tail; 0 for a record that we do not use. */
 static uint64_t time_at(const struct vg_ring *ring)
 {
 	switch (ring->record_type) {
@@ -104,12 +108,12 @@ bool vg_ring_peek(struct vg_ring *ring, pid_t pid, uint64_t *lost)
 		ring->record_type = header.type;
 		ring->record_bytes = header.size;
 		at = time_at(ring);
-		if (at != 0 && ring_half(ring, ring->tail + AT_PID) == (uint32_t)pid) {
-			ring->time_ns = ring_word(ring, at) | 1;
+		if (at != 0 && ring_u32(ring, ring->tail + AT_PID) == (uint32_t)pid) {
+			ring->time_ns = ring_u64(ring, at) | 1; /* 0 would mean that no record was found */
 			return true;
 		}
 		if (header.type == PERF_RECORD_LOST)
-			*lost += ring_word(ring, ring->tail + AT_LOST);
+			*lost += ring_u64(ring, ring->tail + AT_LOST);
 		vg_ring_skip(ring);
 	}
 	return false;
@@ -117,19 +121,22 @@ bool vg_ring_peek(struct vg_ring *ring, pid_t pid, uint64_t *lost)
 
 pid_t vg_ring_exit(const struct vg_ring *ring)
 {
-	return (pid_t)ring_half(ring, ring->tail + AT_EXIT_TID);
+	return (pid_t)ring_u32(ring, ring->tail + AT_EXIT_TID);
 }
 
-void vg_ring_mapping(const struct vg_ring *ring, pid_t *tid, uint64_t *address, uint64_t *bytes)
+void vg_ring_mapping(const struct vg_ring *ring, pid_t *tid, struct vg_mapping *mapping)
 {
-	*tid = (pid_t)ring_half(ring, ring->tail + AT_MAPPED_TID);
-	*address = ring_word(ring, ring->tail + AT_MAPPED);
-	*bytes = ring_word(ring, ring->tail + AT_MAPPED_BYTES);
+	*tid = (pid_t)ring_u32(ring, ring->tail + AT_MAPPED_TID);
+	mapping->address = ring_u64(ring, ring->tail + AT_MAPPED);
+	mapping->bytes = ring_u64(ring, ring->tail + AT_MAPPED_BYTES);
+	mapping->device = makedev(ring_u32(ring, ring->tail + AT_MAPPED_MAJOR),
+				  ring_u32(ring, ring->tail + AT_MAPPED_MINOR));
+	mapping->inode = ring_u64(ring, ring->tail + AT_MAPPED_INODE);
 }
 
 bool vg_ring_sample(const struct vg_ring *ring, uint32_t registers, struct vg_ring_sample *sample)
 {
-	uint64_t at = ring->tail, copied_at = at + AT_REGISTERS + registers * sizeof(uint64_t), copied;
+	uint64_t at = ring->tail, reserved_at = at + AT_REGISTERS + registers * sizeof(uint64_t), reserved;
 	struct perf_event_header header;
 	uint32_t ids[2];
 
@@ -139,12 +146,13 @@ bool vg_ring_sample(const struct vg_ring *ring, uint32_t registers, struct vg_ri
 		.tid = (pid_t)ids[1],
 		.time_ns = ring->time_ns,
 		.in_kernel = (header.misc & PERF_RECORD_MISC_CPUMODE_MASK) == PERF_RECORD_MISC_KERNEL,
-		.registers_at = at + AT_REGISTERS, .stack_at = copied_at + 8,
+		.registers_at = at + AT_REGISTERS, .stack_at = reserved_at + 8,
 	};
-	if (ring_word(ring, at + AT_ABI) != PERF_SAMPLE_REGS_ABI_64)
+	if (ring_u64(ring, at + AT_ABI) != PERF_SAMPLE_REGS_ABI_64)
 		return false;
-	copied = ring_word(ring, copied_at);
-	if (copied != 0)                 /* room was kept for as many, and so many were there */
-		sample->stack_bytes = (size_t)ring_word(ring, sample->stack_at + copied);
-	return sample->stack_bytes <= copied;
+	reserved = ring_u64(ring, reserved_at);
+	/* The kernel reserves `reserved` bytes for the stack.  Behind them it writes how many bytes it has copied. */
+	if (reserved != 0)
+		sample->stack_bytes = (size_t)ring_u64(ring, sample->stack_at + reserved);
+	return sample->stack_bytes <= reserved;
 }

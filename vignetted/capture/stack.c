@@ -3,27 +3,29 @@
 
 #include <sys/syscall.h>
 
+#include "base/clock.h"
 #include "vignetted/unwind/code.h"
 #include "vignetted/unwind/guess.h"
 
-/* Pauses longer than this are worth a look at what they were made of; the shortest there are. */
-enum { PAUSE_LONG_NS = 100 * 1000, PAUSE_SHORT_NS = 20 * 1000 };
+/* A pause longer than PAUSE_LONG_NS may include time in the run queue.  That time is read from schedstat and
+ * subtracted.  If nothing is left, the pause counts as PAUSE_MIN_NS. */
+enum { PAUSE_LONG_NS = 100 * 1000, PAUSE_MIN_NS = 20 * 1000 };
 
-/* A thread that waits shortly changes between its copies. */
+/* A thread with short waits may run during a copy.  The stack is then copied again, up to this number of copies. */
 enum { READ_ATTEMPTS = 4 };
 
-/* The system call that a thread waits in.  One that the kernel has taken up again after a stop bears another number
- * (restart_syscall(2)); the instructions before its return say which it was. */
-static int64_t call_of(const struct vg_walker *walker, int64_t call, uint64_t pc)
+/* Returns the number of the system call that a thread waits in.  A call that the kernel restarted after a stop has the
+ * number of restart_syscall(2); the instructions before its return address show the original number. */
+static int64_t syscall_of(const struct vg_walker *walker, int64_t call, uint64_t pc)
 {
-	int64_t made = call == SYS_restart_syscall ? vg_code_syscall(walker->memory, pc) : -1;
+	int64_t made = call == SYS_restart_syscall ? vg_code_syscall_number(walker->memory, pc) : -1;
 
 	return vg_wait_is_renumbered(made) ? made : call;
 }
 
 /* ---- a thread that waits ---- */
 
-/* By job control or by a tracer: such a thread is left alone. */
+/* True if job control or another tracer stopped the thread.  We never stop such a thread. */
 static bool is_stopped(const struct vg_tasks *tasks, pid_t tid)
 {
 	struct vg_task_status status;
@@ -31,72 +33,80 @@ static bool is_stopped(const struct vg_tasks *tasks, pid_t tid)
 	return vg_task_status(tasks, tid, &status) == 0 && (status.state == 'T' || status.state == 't');
 }
 
-static bool wait_holds(struct vg_tasks *tasks, struct vg_task *task, const struct vg_wait *wait)
+static bool wait_unchanged(struct vg_tasks *tasks, struct vg_task *task, const struct vg_wait *wait)
 {
-	struct vg_task_look again;
-	struct vg_wait still;
+	struct vg_task_activity again;
+	struct vg_wait wait_now;
 
-	vg_wait_read(&still, tasks, task);
-	return !still.running && still.call == wait->call && still.sp == wait->sp && still.pc == wait->pc &&
-	       vg_task_look(tasks, task, &again) == 0 && again.slices == task->look.slices;
+	vg_wait_read(&wait_now, tasks, task);
+	return !wait_now.running && wait_now.call == wait->call && wait_now.sp == wait->sp && wait_now.pc == wait->pc &&
+	       vg_task_activity_read(tasks, task, &again) == 0 && again.timeslices == task->activity.timeslices;
 }
 
-/* Whether the stack goes on above the snapshot, and more of it may be copied. */
-static bool snapshot_is_cut(const struct vg_walker *walker, const struct vg_task *task)
+/* Whether the stack continues above the snapshot, and a larger copy is possible. */
+static bool snapshot_is_truncated(const struct vg_walker *walker, const struct vg_task *task)
 {
 	return task->copy.bytes < VG_SNAPSHOT_MAX_BYTES && walker->snapshot.stack_bytes == task->copy.bytes;
 }
 
-/* What came of one copy.  COPY_CHANGED: the thread ran meanwhile, or its stack could not be read: the copy is worth nothing. */
-enum copy { COPY_TAKEN, COPY_CHANGED, COPY_NEEDS_STOP };
+/* Result of one copy.  COPY_CHANGED: the thread ran meanwhile, or its stack could not be read; the copy is useless. */
+enum copy_result { COPY_TAKEN, COPY_CHANGED, COPY_NEEDS_STOP };
 
-static enum copy wait_copy(struct vg_walker *walker, struct vg_task *task, const struct vg_wait *wait, uint64_t *discarded)
+static enum copy_result wait_copy(struct vg_walker *walker, struct vg_task *task, const struct vg_wait *wait,
+				  uint64_t *discarded)
 {
 	struct vg_snapshot *snapshot = &walker->snapshot;
 	int rc;
 
 	do {
-		snapshot->whole = false;
+		snapshot->moment = (struct vg_moment){ vg_now_ns(), VG_EVIDENCE_MARKS };
+		snapshot->regs_complete = false;
 		snapshot->fp_guess = 0;
-		snapshot->in_call = wait->call >= 0;
+		snapshot->in_syscall = wait->call >= 0;
 		snapshot->thread_block = task->copy.thread_block;
-		vg_regs_set(&snapshot->regs, wait->pc, wait->sp, snapshot->in_call ? wait->arguments : NULL);
-		vg_snapshot_slot(snapshot);
-		if (vg_snapshot_stack(snapshot, task->tid, task->copy.bytes) != 0)
+		vg_regs_set(&snapshot->regs, wait->pc, wait->sp, snapshot->in_syscall ? wait->arguments : NULL);
+		vg_snapshot_read_token(snapshot);
+		snapshot->other.sp = task->copy.other_sp;
+		if (vg_snapshot_read_stack(snapshot, task->tid, task->copy.bytes) != 0)
 			return COPY_CHANGED;
-		if (!wait_holds(walker->tasks, task, wait)) {
+		vg_snapshot_read_other_stack(snapshot, task->tid, task->copy.bytes);
+		if (!wait_unchanged(walker->tasks, task, wait)) {
 			++*discarded;
 			return COPY_CHANGED;
 		}
 		rc = vg_walker_walk(walker, task);
-		if (rc == 0 && walker->walk.end == VG_WALK_REGISTER) {
+		if (rc == 0 && walker->walk.end == VG_WALK_NO_REGISTER) {
 			if (vg_wait_may_stop(wait, vg_tasks_directory(walker->tasks), task->tid) &&
 			    !is_stopped(walker->tasks, task->tid))
 				return COPY_NEEDS_STOP;
-			vg_guess_walk(walker->unwinder, walker->modules, snapshot, snapshot_is_cut(walker, task),
+			vg_guess_walk(walker->unwinder, walker->modules, snapshot, snapshot_is_truncated(walker, task),
 				      walker->max_frames, &walker->walk);
-			rc = vg_walker_enlarge(walker, task) ? -EAGAIN : 0;
+			vg_walker_confirm(walker);
+			rc = vg_walker_copy_enlarge(walker, task) ? -EAGAIN : 0;
 		}
 	} while (rc == -EAGAIN);
 	return rc == 0 ? COPY_TAKEN : COPY_CHANGED;
 }
 
-enum vg_stack_read vg_stack_read(struct vg_walker *walker, struct vg_task *task, struct vg_wait *wait,
-				 const _Atomic uint64_t *slot, struct vg_captured *stack)
+enum vg_stack_result vg_stack_read(struct vg_walker *walker, struct vg_task *task, struct vg_wait *wait,
+				   const _Atomic uint64_t *token_address, struct vg_thread_stack *stack)
 {
-	*stack = (struct vg_captured){ .walk = &walker->walk, .waits = true };
-	vg_walker_allow(walker);
-	walker->snapshot.slot = slot;
+	*stack = (struct vg_thread_stack){ .walk = &walker->walk, .waits = true };
+	vg_walker_begin(walker);
+	walker->snapshot.token_address = token_address;
 	for (int attempt = 0; attempt < READ_ATTEMPTS; attempt++) {
-		enum copy copy = wait_copy(walker, task, wait, &stack->discarded);
+		enum copy_result copy;
 
-		stack->call = call_of(walker, wait->call, wait->pc);
-		stack->slot_value = walker->snapshot.slot_value;
-		stack->slices = task->look.slices;
+		stack->time_ns = vg_now_ns();
+		copy = wait_copy(walker, task, wait, &stack->discarded);
+		stack->call = syscall_of(walker, wait->call, wait->pc);
+		stack->token_value = walker->snapshot.token_value;
+		stack->timeslices = task->activity.timeslices;
 		if (copy != COPY_CHANGED)
 			return copy == COPY_TAKEN ? VG_STACK_TAKEN : VG_STACK_NEEDS_STOP;
-		/* It may wait in another call by now, which a stop would interrupt. */
-		if (vg_task_look(walker->tasks, task, &task->look) != 0)
+		/* The thread may wait in another call now, which a stop would interrupt.  So read its wait again before
+		 * a stop. */
+		if (vg_task_activity_read(walker->tasks, task, &task->activity) != 0)
 			return VG_STACK_NEEDS_STOP;
 		vg_wait_read(wait, walker->tasks, task);
 		if (wait->running)
@@ -108,43 +118,47 @@ enum vg_stack_read vg_stack_read(struct vg_walker *walker, struct vg_task *task,
 
 /* ---- any thread ---- */
 
-/* A thread that is ready to run and has no CPU stops only when it gets one.  That wait is not of our making: without this
- * a busy machine would look like a costly sampler. */
-static uint64_t own_pause_ns(uint64_t pause_ns, uint64_t queued_ns)
+/* A queued thread stops only when it gets a CPU.  We did not cause that wait, so it is not part of the pause.
+ * Otherwise sampling would seem costly on every busy machine. */
+static uint64_t pause_without_queue_ns(uint64_t pause_ns, uint64_t queued_ns)
 {
 	if (pause_ns <= PAUSE_LONG_NS)
 		return pause_ns;
-	return queued_ns < pause_ns ? pause_ns - queued_ns : PAUSE_SHORT_NS;
+	return queued_ns < pause_ns ? pause_ns - queued_ns : PAUSE_MIN_NS;
 }
 
-enum vg_capture vg_stack_stop(struct vg_walker *walker, struct vg_tracer *tracer, struct vg_pauses *pauses,
-			      struct vg_task *task, const _Atomic uint64_t *slot, struct vg_captured *stack)
+enum vg_capture vg_stack_read_stopped(struct vg_walker *walker, struct vg_tracer *tracer, struct vg_pauses *pauses,
+				      struct vg_task *task, const _Atomic uint64_t *token_address,
+				      struct vg_thread_stack *stack)
 {
 	struct vg_snapshot *snapshot = &walker->snapshot;
-	uint64_t queued_ns;
 	int rc;
 
-	*stack = (struct vg_captured){ .walk = &walker->walk, .call = -1, .slices = task->look.slices };
-	vg_walker_allow(walker);
-	snapshot->slot = slot;
+	*stack = (struct vg_thread_stack){ .walk = &walker->walk, .call = -1, .timeslices = task->activity.timeslices };
+	vg_walker_begin(walker);
+	snapshot->token_address = token_address;
 	do {
 		enum vg_capture capture;
 
-		queued_ns = task->look.queued_ns;
-		snapshot->likely_sp = task->copy.sp;
+		stack->queued_ns = task->activity.queued_ns;
+		snapshot->moment = (struct vg_moment){ vg_now_ns(), VG_EVIDENCE_MARKS };
+		snapshot->expected_sp = task->copy.sp;
 		snapshot->thread_block = task->copy.thread_block;
+		snapshot->other.sp = task->copy.other_sp;
 		capture = vg_tracer_capture(tracer, task->tid, task->copy.bytes, snapshot);
 		if (capture != VG_CAPTURE_TAKEN)
 			return capture;
 		task->copy.sp = vg_regs_sp(&snapshot->regs);
 		task->copy.thread_block = snapshot->thread_block;
-		vg_task_look(walker->tasks, task, &task->look);
-		vg_pauses_add(pauses, own_pause_ns(tracer->pause_ns, task->look.queued_ns - queued_ns));
+		vg_task_activity_read(walker->tasks, task, &task->activity);
+		stack->time_ns = tracer->stopped_ns;
+		stack->queued_ns = task->activity.queued_ns - stack->queued_ns;
+		vg_pauses_add(pauses, pause_without_queue_ns(tracer->pause_ns, stack->queued_ns));
 		rc = vg_walker_walk(walker, task);
 	} while (rc == -EAGAIN);
-	stack->slot_value = snapshot->slot_value;
-	stack->waits = vg_regs_in_call(&snapshot->regs);
+	stack->token_value = snapshot->token_value;
+	stack->waits = vg_regs_in_syscall(&snapshot->regs);
 	if (stack->waits)
-		stack->call = call_of(walker, vg_regs_call(&snapshot->regs), vg_regs_pc(&snapshot->regs));
+		stack->call = syscall_of(walker, vg_regs_syscall(&snapshot->regs), vg_regs_pc(&snapshot->regs));
 	return rc == 0 ? VG_CAPTURE_TAKEN : VG_CAPTURE_FAILED;
 }

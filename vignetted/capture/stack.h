@@ -8,31 +8,42 @@
 #include "vignetted/capture/walker.h"
 
 /*
- * The stack of one thread, copied and walked.  Copies are made larger until the walk has what it needs.
+ * Copies the stack of one thread and walks it.  If the walk needs more of the stack, makes a larger copy.
  */
-struct vg_captured {
-	const struct vg_walk *walk;  /* the walker's, until its next walk */
-	bool waits;                  /* the thread was found in a system call that it waits in, */
-	int64_t call;                /* of this number; else -1 */
-	uint64_t slot_value;         /* what stood in the thread's slot of intervals (target/events.h) */
-	uint64_t slices;             /* the count of timeslices that will say that the thread has not run since */
-	uint64_t discarded;          /* copies that were thrown away */
+struct vg_thread_stack {
+	const struct vg_walk *walk;  /* the walker's; valid until its next walk */
+	uint64_t time_ns;            /* CLOCK_MONOTONIC at a moment at which the thread had this stack */
+	uint64_t queued_ns;          /* time in the run queue from the activity read before the stop to the one after;
+					0: no stop */
+	bool waits;                  /* the thread waited in a system call */
+	int64_t call;                /* number of the system call in which the thread waited; -1: none */
+	uint64_t token_value;        /* value at the thread's token address (target/events.h) */
+	uint64_t timeslices;         /* the thread's count of timeslices; while it is unchanged, the thread has not
+					run */
+	uint64_t discarded;          /* copies that were discarded because the thread ran */
 };
 
-enum vg_stack_read {
+enum vg_stack_result {
 	VG_STACK_TAKEN,
-	VG_STACK_NEEDS_STOP,         /* the thread runs, or a register is missing, and a stop to read it does no harm */
-	VG_STACK_UNREADABLE,         /* the thread changed each time, and must not be stopped */
+	VG_STACK_NEEDS_STOP,         /* the thread runs, or the walk needs a register that a harmless stop can read */
+	VG_STACK_UNREADABLE,         /* the thread ran during each copy, and must not be stopped */
 };
 
-/* Of a thread that waits, as `wait` says, without a stop.  If it has not been on a CPU between task->look and the end
- * of the copy, nobody has written to its stack meanwhile.  Where it has, both are read again. */
-enum vg_stack_read vg_stack_read(struct vg_walker *walker, struct vg_task *task, struct vg_wait *wait,
-				 const _Atomic uint64_t *slot, struct vg_captured *stack);
+/*
+ * Reads the stack of a waiting thread without a stop.  The caller has set task->activity, and then read `wait`.  If the
+ * thread has not been on a CPU from that activity read to the end of the copy, nobody has written to its stack
+ * meanwhile.  Otherwise this function reads task->activity, `wait` and the stack again.  `token_address` is where the
+ * thread's interval token is, or NULL.
+ */
+enum vg_stack_result vg_stack_read(struct vg_walker *walker, struct vg_task *task, struct vg_wait *wait,
+				   const _Atomic uint64_t *token_address, struct vg_thread_stack *stack);
 
-/* Of any thread: it is stopped, its stack is copied, and it goes on.  Sets task->look, whose CPU time is exact then: the
- * stop took the thread off its CPU.  VG_CAPTURE_FAILED if memory is short, too. */
-enum vg_capture vg_stack_stop(struct vg_walker *walker, struct vg_tracer *tracer, struct vg_pauses *pauses,
-			      struct vg_task *task, const _Atomic uint64_t *slot, struct vg_captured *stack);
+/*
+ * Stops any thread, copies its stack, and releases it.  Adds the pause to `pauses`.  Sets task->activity.  Its CPU time
+ * is exact, because the stop took the thread off its CPU.  VG_CAPTURE_FAILED is also the result if there was no memory.
+ */
+enum vg_capture vg_stack_read_stopped(struct vg_walker *walker, struct vg_tracer *tracer, struct vg_pauses *pauses,
+				      struct vg_task *task, const _Atomic uint64_t *token_address,
+				      struct vg_thread_stack *stack);
 
 #endif

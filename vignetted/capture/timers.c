@@ -13,41 +13,45 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "vignetted/capture/perf_clock.h"
 
 /*
- * The kernel lets every user lock 516 KiB a CPU for rings (kernel.perf_event_mlock_kb), and beyond that as much as
- * RLIMIT_MEMLOCK says.  A ring is one page for its head and a power of two of pages for data.
+ * The kernel lets each user lock 516 KiB for each CPU (kernel.perf_event_mlock_kb), plus RLIMIT_MEMLOCK.  A ring is one
+ * page for its head and 2^n pages for data.
  */
 enum { RING_PAGES_MAX = 512, RING_PAGES_MIN = 32, RINGS_PAGES_MAX = 4096, PAGE_BYTES = 4096 };
 
-/* Deeper stacks are left to a stop.  Faster sampling needs more room for samples in a ring; a record cannot have more
- * than 64 KiB. */
+/* Bytes of stack that a timer copies.  A thread with a deeper stack is stopped instead.  A record cannot exceed 64 KiB.
+ * If the sampling period is shorter than FAST_NS (more than 250 Hz), copies are shorter, so that more samples fit into
+ * a ring. */
 enum { STACK_BYTES = 60 * 1024, STACK_FAST_BYTES = 32 * 1024, FAST_NS = 4 * 1000 * 1000 };
 
-/* So many descriptors at most, and of those that may be open this share. */
+/* The most timers: TIMERS_MAX, but not more than RLIMIT_NOFILE / DESCRIPTORS_SHARE. */
 enum { TIMERS_MAX = 4096, DESCRIPTORS_SHARE = 4 };
 
-/* A sample's record without registers and stack: header, pid and tid, time, abi, size, size. */
+/* A sample's record without registers and stack: header, pid and tid, time, abi, reserved size, copied size. */
 enum { SAMPLE_FIXED_BYTES = 8 * 6 };
 
-/* A timer has a period for so long.  Ten samples at 99 Hz of one period drift over a program's own period, unless the two are
- * within a few percent.  Shorter, and the parts of periods that are lost become many: 1 in 20 at 99 Hz. */
-static const uint64_t PERIOD_FOR_NS = 100 * 1000 * 1000;
+/* How long a timer keeps its period.  At 99 Hz that is ten samples.  Samples drift across a program's own period,
+ * unless the two periods differ by only a few percent.  Each change of the period loses a part of a period: at 99 Hz, 1
+ * of 20 periods is lost.  If a timer kept its period for a shorter time, more would be lost. */
+static const uint64_t PERIOD_KEEP_NS = 100 * 1000 * 1000;
 
-/* Its rate, in thousandths of what was asked for. */
-enum { RATE_LEAST = 750, RATE_MOST = 1250 };
+/* Bounds of a timer's rate, in permille of the mean rate. */
+enum { RATE_MIN_PERMILLE = 750, RATE_MAX_PERMILLE = 1250 };
 
 struct vg_timer {
 	int fd, cpu;
 	pid_t tid;
-	uint64_t period_ns, changed_ns; /* and since when */
-	uint64_t before_ns;          /* the period before */
+	uint64_t period_ns;
+	uint64_t changed_ns;         /* CLOCK_MONOTONIC when it got this period */
+	uint64_t previous_period_ns; /* its period before this one; 0: none */
 };
 
 /* ---- opening ---- */
 
-/* A silent one is ours and never expires: a ring is mapped from it. */
-enum timer_kind { TIMER, SILENT };
+/* TIMER_NEVER is an event of our own thread that never expires.  Rings are mapped from such events. */
+enum timer_kind { TIMER_OF_THREAD, TIMER_NEVER };
 
 static int timer_open(const struct vg_timers *timers, pid_t tid, int cpu, uint64_t period_ns, enum timer_kind kind)
 {
@@ -56,19 +60,21 @@ static int timer_open(const struct vg_timers *timers, pid_t tid, int cpu, uint64
 		.sample_period = period_ns, .sample_type = VG_RING_SAMPLE,
 		.sample_regs_user = vg_regs_perf_mask, .sample_stack_user = timers->stack_bytes,
 		.exclude_kernel = timers->user_only, .exclude_hv = 1, .exclude_guest = 1,
-		.use_clockid = 1, .clockid = CLOCK_MONOTONIC, .disabled = kind == SILENT,
-		.task = kind == TIMER, .mmap = kind == TIMER, .mmap2 = kind == TIMER, .sample_id_all = 1,
+		.use_clockid = 1, .clockid = CLOCK_MONOTONIC, .disabled = kind == TIMER_NEVER,
+		.task = kind == TIMER_OF_THREAD, .mmap = kind == TIMER_OF_THREAD, .mmap2 = kind == TIMER_OF_THREAD,
+		.sample_id_all = 1,
 	};
 	long fd = syscall(SYS_perf_event_open, &attr, tid, cpu, -1, PERF_FLAG_FD_CLOEXEC);
 
 	return fd >= 0 ? (int)fd : -errno;
 }
 
-/* -ENOBUFS: not as many pages; -ENODEV: the CPU is off.  An event that a ring is mapped from is not closed before the ring
- * is, so that the event of a thread would not do. */
+/* Maps a ring from an event of our own thread.  This event must stay open as long as the ring is mapped.  An event of a
+ * sampled thread would not do, because it may be closed earlier.  -ENOBUFS: that many pages cannot be locked.  -ENODEV:
+ * the CPU is offline. */
 static int ring_open(struct vg_ring *ring, const struct vg_timers *timers)
 {
-	int fd = timer_open(timers, 0, ring->cpu, timers->asked_ns, SILENT);
+	int fd = timer_open(timers, 0, ring->cpu, timers->mean_period_ns, TIMER_NEVER);
 	int rc = fd < 0 ? fd : vg_ring_map(ring, fd, timers->ring_pages);
 
 	if (fd >= 0 && rc != 0)
@@ -76,8 +82,9 @@ static int ring_open(struct vg_ring *ring, const struct vg_timers *timers)
 	return rc;
 }
 
-/* One for each CPU that one of the threads may run on.  A thread that is allowed another CPU later is stopped there. */
-static int rings_make(struct vg_timers *timers, const struct vg_task *tasks, size_t count)
+/* Allocates one ring for each CPU that one of the threads may run on.  A thread that later runs on another CPU is
+ * stopped there. */
+static int rings_alloc(struct vg_timers *timers, const struct vg_task *tasks, size_t count)
 {
 	cpu_set_t allowed, all;
 
@@ -107,7 +114,8 @@ static size_t ring_pages(const struct vg_timers *timers, size_t max_bytes)
 	return pages;
 }
 
-/* Rings are alike.  How much may be locked for all of them shows when the last one is mapped. */
+/* All rings have the same size.  Mapping the last one shows whether that much memory can be locked.  If it cannot, all
+ * rings are mapped again with half the size. */
 static int rings_map(struct vg_timers *timers, size_t max_bytes)
 {
 	int rc = -ENOBUFS;
@@ -133,7 +141,7 @@ static void timers_begin(struct vg_timers *timers, pid_t pid, uint64_t period_ns
 	struct rlimit limit;
 
 	*timers = (struct vg_timers){
-		.pid = pid, .taken = timers->taken, .lost = timers->lost, .asked_ns = period_ns,
+		.pid = pid, .samples = timers->samples, .lost = timers->lost, .mean_period_ns = period_ns,
 		.random = vg_now_ns() | 1, .capacity = TIMERS_MAX,
 		.stack_bytes = period_ns < FAST_NS ? STACK_FAST_BYTES : STACK_BYTES,
 	};
@@ -141,14 +149,14 @@ static void timers_begin(struct vg_timers *timers, pid_t pid, uint64_t period_ns
 		timers->capacity = (size_t)limit.rlim_cur / DESCRIPTORS_SHARE;
 }
 
-/* perf_event_paranoid 2, the kernel's default, allows user code only. */
-static int kinds_try(struct vg_timers *timers, pid_t tid)
+/* Tries to open a timer of the thread.  perf_event_paranoid 2, the kernel's default, allows user code only. */
+static int timer_try(struct vg_timers *timers, pid_t tid)
 {
-	int fd = timer_open(timers, tid, -1, timers->asked_ns, TIMER);
+	int fd = timer_open(timers, tid, -1, timers->mean_period_ns, TIMER_OF_THREAD);
 
 	if (fd == -EACCES || fd == -EPERM) {
 		timers->user_only = true;
-		fd = timer_open(timers, tid, -1, timers->asked_ns, TIMER);
+		fd = timer_open(timers, tid, -1, timers->mean_period_ns, TIMER_OF_THREAD);
 	}
 	if (fd < 0)
 		return fd;
@@ -165,12 +173,14 @@ int vg_timers_open(struct vg_timers *timers, pid_t pid, const struct vg_task *ta
 	timers_begin(timers, pid, period_ns);
 	if (period_ns == 0 || count == 0)
 		return 0;
-	/* A thread that has ended, as the first one may, can have none. */
-	rc = -ESRCH;
-	for (size_t i = 0; rc == -ESRCH && i < count; i++)
-		rc = kinds_try(timers, tasks[i].tid);
+	rc = vg_perf_clock_offset(&timers->clock_offset_ns);
+	/* Try each thread: a thread that has exited can have no timer, and the first thread may have exited. */
 	if (rc == 0)
-		rc = rings_make(timers, tasks, count);
+		rc = -ESRCH;
+	for (size_t i = 0; rc == -ESRCH && i < count; i++)
+		rc = timer_try(timers, tasks[i].tid);
+	if (rc == 0)
+		rc = rings_alloc(timers, tasks, count);
 	if (rc == 0)
 		rc = rings_map(timers, max_bytes);
 	if (rc != 0)
@@ -184,7 +194,8 @@ static uint64_t period_random(struct vg_timers *timers)
 	timers->random ^= timers->random << 13;
 	timers->random ^= timers->random >> 7;
 	timers->random ^= timers->random << 17;
-	return timers->asked_ns * 1000 / (RATE_LEAST + timers->random % (RATE_MOST - RATE_LEAST + 1));
+	return timers->mean_period_ns * 1000 /
+	       (RATE_MIN_PERMILLE + timers->random % (RATE_MAX_PERMILLE - RATE_MIN_PERMILLE + 1));
 }
 
 static int timer_add(struct vg_timers *timers, const struct vg_ring *ring, pid_t tid)
@@ -195,7 +206,7 @@ static int timer_add(struct vg_timers *timers, const struct vg_ring *ring, pid_t
 
 	if (timers->count == timers->capacity)
 		return -EMFILE;
-	timer.fd = timer_open(timers, tid, ring->cpu, timer.period_ns, TIMER);
+	timer.fd = timer_open(timers, tid, ring->cpu, timer.period_ns, TIMER_OF_THREAD);
 	if (timer.fd < 0)
 		return timer.fd;
 	if (ioctl(timer.fd, PERF_EVENT_IOC_SET_OUTPUT, ring->fd) != 0) {
@@ -220,7 +231,7 @@ int vg_timers_add(struct vg_timers *timers, pid_t tid)
 		struct vg_ring *ring = &timers->rings[i];
 		int rc = ring->head != NULL ? timer_add(timers, ring, tid) : 0;
 
-		if (rc != 0 && rc != -ENODEV) {      /* -ENODEV: that CPU is off */
+		if (rc != 0 && rc != -ENODEV) {      /* -ENODEV: that CPU is offline */
 			vg_timers_remove(timers, tid);
 			return rc;
 		}
@@ -250,23 +261,24 @@ void vg_timers_close(struct vg_timers *timers)
 	free(timers->rings);
 	free(timers->items);
 	*timers = (struct vg_timers){
-		.pid = timers->pid, .asked_ns = timers->asked_ns, .taken = timers->taken, .lost = timers->lost,
+		.pid = timers->pid, .mean_period_ns = timers->mean_period_ns, .samples = timers->samples,
+		.lost = timers->lost,
 	};
 }
 
 /* ---- reading ---- */
 
-uint64_t vg_timers_room_ns(const struct vg_timers *timers)
+uint64_t vg_timers_capacity_ns(const struct vg_timers *timers)
 {
 	size_t sample_bytes = timers->stack_bytes + SAMPLE_FIXED_BYTES +
 			      8 * (unsigned int)__builtin_popcountll(vg_regs_perf_mask);
 
 	if (timers->rings == NULL)
 		return 0;
-	return timers->ring_pages * PAGE_BYTES / sample_bytes * timers->asked_ns * 1000 / RATE_MOST;
+	return timers->ring_pages * PAGE_BYTES / sample_bytes * timers->mean_period_ns * 1000 / RATE_MAX_PERMILLE;
 }
 
-/* NULL: it was taken away. */
+/* NULL: the timer was removed. */
 static struct vg_timer *timer_find(struct vg_timers *timers, pid_t tid, int cpu)
 {
 	for (size_t i = 0; i < timers->count; i++) {
@@ -276,105 +288,105 @@ static struct vg_timer *timer_find(struct vg_timers *timers, pid_t tid, int cpu)
 	return NULL;
 }
 
-/* The period begins anew then (kernel/events/core.c, __perf_event_period()). */
+/* Setting a period also restarts it (kernel/events/core.c, __perf_event_period()). */
 static void period_change(struct vg_timers *timers, struct vg_timer *timer)
 {
 	uint64_t period_ns = period_random(timers);
 
 	if (ioctl(timer->fd, PERF_EVENT_IOC_PERIOD, &period_ns) != 0)
 		return;
-	timer->before_ns = timer->period_ns;
+	timer->previous_period_ns = timer->period_ns;
 	timer->period_ns = period_ns;
 	timer->changed_ns = vg_now_ns();
 }
 
-/* The CPU time that the sample's timer measured. */
+/* Returns the CPU time that the sample's timer measured.  Gives the timer another period if that is due. */
 static uint64_t period_of(struct vg_timers *timers, int cpu, const struct vg_timer_record *record)
 {
 	struct vg_timer *timer = timer_find(timers, record->tid, cpu);
 	uint64_t period_ns;
 
 	if (timer == NULL)
-		return timers->asked_ns;
-	period_ns = record->time_ns < timer->changed_ns ? timer->before_ns : timer->period_ns;
-	if (record->time_ns > timer->changed_ns + PERIOD_FOR_NS)
+		return timers->mean_period_ns;
+	period_ns = record->time_ns < timer->changed_ns ? timer->previous_period_ns : timer->period_ns;
+	if (record->time_ns > timer->changed_ns + PERIOD_KEEP_NS)
 		period_change(timers, timer);
 	return period_ns;
 }
 
-/* Whether the thread was in code that we can read. */
-static bool sample_read(const struct vg_ring *ring, struct vg_timer_record *record)
+static void sample_read(const struct vg_ring *ring, struct vg_timer_record *record)
 {
 	uint32_t registers = (uint32_t)__builtin_popcountll(vg_regs_perf_mask);
 	struct vg_ring_sample sample;
 	uint64_t values[64];
 
-	if (!vg_ring_sample(ring, registers, &sample))
-		return false;
 	record->kind = VG_TIMER_SAMPLE;
+	record->sample.readable = vg_ring_sample(ring, registers, &sample);
 	record->tid = sample.tid;
+	if (!record->sample.readable)
+		return;
 	record->sample.in_kernel = sample.in_kernel;
 	record->sample.stack_at = sample.stack_at;
 	record->sample.stack_bytes = sample.stack_bytes;
 	vg_ring_copy(ring, sample.registers_at, values, registers * sizeof *values);
 	vg_regs_from_perf(&record->sample.regs, values);
-	return true;
 }
 
-/* Whether the record tells anything. */
-static bool record_read(const struct vg_ring *ring, struct vg_timer_record *record)
+static void record_read(const struct vg_timers *timers, const struct vg_ring *ring, struct vg_timer_record *record)
 {
-	*record = (struct vg_timer_record){ .time_ns = ring->time_ns };
+	*record = (struct vg_timer_record){ .time_ns = ring->time_ns + (uint64_t)timers->clock_offset_ns };
 	switch (ring->record_type) {
 	case PERF_RECORD_SAMPLE:
-		return sample_read(ring, record);
+		sample_read(ring, record);
+		break;
 	case PERF_RECORD_EXIT:
-		record->kind = VG_TIMER_ENDED;
+		record->kind = VG_TIMER_EXITED;
 		record->tid = vg_ring_exit(ring);
-		return true;
+		break;
 	default:
 		record->kind = VG_TIMER_MAPPED;
-		vg_ring_mapping(ring, &record->tid, &record->mapped.address, &record->mapped.bytes);
-		return true;
+		vg_ring_mapping(ring, &record->tid, &record->mapped);
+		record->mapped.time_ns = record->time_ns;
 	}
 }
 
 bool vg_timers_next(struct vg_timers *timers, struct vg_timer_record *record)
 {
-	for (;;) {
-		struct vg_ring *oldest = NULL;
+	struct vg_ring *oldest = NULL;
 
-		if (timers->current != NULL)
-			vg_ring_skip(timers->current);
-		for (size_t i = 0; i < timers->ring_count; i++) {
-			struct vg_ring *ring = &timers->rings[i];
+	if (timers->current != NULL)
+		vg_ring_skip(timers->current);
+	for (size_t i = 0; i < timers->ring_count; i++) {
+		struct vg_ring *ring = &timers->rings[i];
 
-			if (vg_ring_peek(ring, timers->pid, &timers->lost) &&
-			    (oldest == NULL || ring->time_ns < oldest->time_ns))
-				oldest = ring;
-		}
-		timers->current = oldest;
-		if (oldest == NULL)
-			return false;
-		timers->taken += oldest->record_type == PERF_RECORD_SAMPLE;
-		if (!record_read(oldest, record))
-			continue;
-		if (record->kind == VG_TIMER_SAMPLE)
-			record->sample.period_ns = period_of(timers, oldest->cpu, record);
-		return true;
+		if (vg_ring_peek(ring, timers->pid, &timers->lost) &&
+		    (oldest == NULL || ring->time_ns < oldest->time_ns))
+			oldest = ring;
 	}
+	timers->current = oldest;
+	if (oldest == NULL)
+		return false;
+	timers->samples += oldest->record_type == PERF_RECORD_SAMPLE;
+	record_read(timers, oldest, record);
+	if (record->kind == VG_TIMER_SAMPLE)
+		record->sample.period_ns = period_of(timers, oldest->cpu, record);
+	return true;
 }
 
 int vg_timers_snapshot(const struct vg_timers *timers, const struct vg_timer_record *record, size_t want_bytes,
 		       struct vg_snapshot *snapshot)
 {
+	snapshot->stack_end_copied = record->sample.stack_bytes < timers->stack_bytes &&
+				want_bytes >= record->sample.stack_bytes;
 	if (want_bytes > record->sample.stack_bytes)
 		want_bytes = record->sample.stack_bytes;
 	if (vg_snapshot_reserve(snapshot, want_bytes) != 0)
 		return -ENOMEM;
 	snapshot->regs = record->sample.regs;
-	snapshot->whole = true;
+	snapshot->moment.time_ns = record->time_ns;
+	snapshot->regs_complete = true;
 	snapshot->fp_guess = 0;
+	snapshot->other.bytes = 0;
 	snapshot->stack_address = vg_regs_sp(&record->sample.regs);
 	snapshot->stack_bytes = want_bytes;
 	vg_ring_copy(timers->current, record->sample.stack_at, snapshot->stack, want_bytes);

@@ -12,85 +12,97 @@
 #include "vignetted/unwind/snapshot.h"
 
 /*
- * Samples of running threads, taken by the kernel's timers.
+ * Timers: the kernel samples running threads.
  *
- * perf_event_open(2) has a timer count a thread's CPU time.  When the timer expires, the kernel copies the thread's registers
- * and a piece of its stack into a ring that we map.  No thread is stopped, and we need not wake for a sample.
+ * A timer is a perf event that counts a thread's CPU time.  When the timer expires, the kernel copies the thread's
+ * registers and a part of its stack into a ring that we map.  No thread is stopped, and the helper need not wake for a
+ * sample.
  *
- * A program that does something exactly as often as it is sampled would be sampled at the same point each time.  So each
- * timer has a period of its own, between 4/5 and 4/3 of what was asked for, and gets another one several times a second.
+ * If a program repeated its work as often as it is sampled, every sample would be of the same point in the work.  So
+ * each timer has a random period, between 4/5 and 4/3 of the sampling period.  Several times a second it gets another
+ * random period.
  *
- * A thread has one timer a CPU, because the kernel allows one ring a CPU only for events of that CPU.  New threads
- * inherit no timers: an inherited timer costs each thread 20 us a CPU, which is more than many threads live.
+ * All threads share one ring for each CPU.  The kernel lets an event write into a ring only if both belong to the same
+ * CPU, so a thread has one timer for each CPU.  New threads inherit no timers: an inherited timer costs each new thread
+ * 20 us for each CPU, and many threads live for less.
  *
- * Where kernel.perf_event_paranoid, a container's seccomp filter or another policy forbids timers, or descriptors are
- * short, threads are stopped instead (tracer.h).
+ * kernel.perf_event_paranoid, a container's seccomp filter or another policy may forbid timers, and descriptors may run
+ * out.  Threads without timers are stopped (tracer.h).
+ *
+ *     vg_timers_open(&timers, pid, tasks, count, period_ns, max_bytes);
+ *     vg_timers_add(&timers, tid);
+ *     while (vg_timers_next(&timers, &record))
+ *             if (record.kind == VG_TIMER_SAMPLE && record.sample.readable)
+ *                     vg_timers_snapshot(&timers, &record, want_bytes, &snapshot);
+ *     vg_timers_close(&timers);
  */
 struct vg_timers {
-	struct vg_ring *rings;       /* owned; one a CPU that a thread may run on; NULL: there are no timers */
+	struct vg_ring *rings;       /* owned; one for each CPU that a thread may run on; NULL: there are no timers */
 	size_t ring_count, ring_pages;
-	struct vg_timer *items;      /* owned; one a thread and CPU */
+	struct vg_timer *items;      /* owned; one for each thread and CPU */
 	size_t count, capacity;
 	pid_t pid;                   /* the process */
-	uint64_t asked_ns;           /* CPU time from one sample of a thread to the next, on the average; 0: there are to be no
-	                                timers */
+	uint64_t mean_period_ns;     /* CPU time between a thread's timer samples, on average; 0: no timers */
 	uint64_t random;             /* state of the generator of periods */
-	uint32_t stack_bytes;        /* of each copy */
-	bool user_only;              /* kernel.perf_event_paranoid forbids samples of time in the kernel */
-	uint64_t taken;              /* samples */
+	int64_t clock_offset_ns;     /* our CLOCK_MONOTONIC minus the clock of the records */
+	uint32_t stack_bytes;        /* size of the stack copy in each sample */
+	bool user_only;              /* kernel.perf_event_paranoid forbids samples of kernel code */
+	uint64_t samples;            /* samples that were read */
 	uint64_t lost;               /* samples for which a ring had no room */
-	struct vg_ring *current;     /* which vg_timers_next() read from */
+	struct vg_ring *current;     /* the ring that vg_timers_next() read from */
 };
 
-/* What the kernel recorded of a thread that has timers, and when. */
+/* What the kernel recorded of a thread that has timers. */
 enum vg_timer_kind {
 	VG_TIMER_SAMPLE,
-	VG_TIMER_ENDED,              /* it ended */
-	VG_TIMER_MAPPED,             /* it mapped code, or made what is mapped there executable */
+	VG_TIMER_EXITED,             /* the thread has exited */
+	VG_TIMER_MAPPED,             /* the thread mapped code, or made mapped memory executable */
 };
 
-/* One record.  A sample's stack is in the ring until the next record is asked for. */
+/* One record.  A sample's stack stays in the ring until the next call of vg_timers_next(). */
 struct vg_timer_record {
 	enum vg_timer_kind kind;
 	pid_t tid;
-	uint64_t time_ns;            /* CLOCK_MONOTONIC */
+	uint64_t time_ns;            /* our CLOCK_MONOTONIC */
 	struct {
-		uint64_t period_ns;  /* CPU time that the timer measured */
-		bool in_kernel;      /* the thread was */
-		struct vg_regs regs; /* in user code; no system call's number is known */
-		uint64_t stack_at;   /* of the copy, in the ring */
-		size_t stack_bytes;  /* copied, from the stack pointer upwards */
+		uint64_t period_ns;  /* CPU time that the timer had measured when it expired */
+		bool readable;       /* the fields below are set; false: the thread was exiting, or in 32-bit code */
+		bool in_kernel;      /* the thread ran kernel code */
+		struct vg_regs regs; /* registers of user code, without the number of a system call */
+		uint64_t stack_at;   /* position of the copy in the ring */
+		size_t stack_bytes;  /* bytes of the copy, which begins at the stack pointer */
 	} sample;
-	struct {
-		uint64_t address, bytes;
-	} mapped;
+	struct vg_mapping mapped;
 };
 
 /*
- * Maps the rings, for the CPUs that these threads may run on.  The rings share max_bytes, but have 128 KiB each at least.
- * Closes what was open.  0; -EACCES or another negative errno: this machine cannot have timers, and none are open.
+ * Closes what was open.  Maps the rings for the CPUs that these threads may run on.  The rings share max_bytes, but
+ * each has at least 128 KiB.  If period_ns or count is 0, opens nothing and returns 0.  Returns 0, or -EACCES or
+ * another negative errno if timers are not possible; then there are no rings.
  */
 int vg_timers_open(struct vg_timers *timers, pid_t pid, const struct vg_task *tasks, size_t count,
 		   uint64_t period_ns, size_t max_bytes);
 
-/* Gives the thread timers.  0; -ESRCH: it has ended; -EMFILE or another negative errno: it has none. */
+/* Opens timers for a thread.  Returns 0, -ESRCH if the thread has exited, -EMFILE or another negative errno.  After an
+ * error the thread has no timers. */
 int vg_timers_add(struct vg_timers *timers, pid_t tid);
 
-/* Takes them away.  Samples that are in the rings stay there. */
+/* Closes a thread's timers.  Their samples stay in the rings. */
 void vg_timers_remove(struct vg_timers *timers, pid_t tid);
 
-/* How much time of one CPU the rings hold the samples of; 0: there are none. */
-uint64_t vg_timers_room_ns(const struct vg_timers *timers);
+/* Returns how much CPU time it takes to fill a ring with samples; 0 without timers. */
+uint64_t vg_timers_capacity_ns(const struct vg_timers *timers);
 
-/* The oldest record that there is.  False: none.  The timer that took a sample gets another period now, if that is due: the
- * part of its period that it has measured by then is in no sample. */
+/* Reads the oldest record of all rings.  Returns false if there is none.  After a sample, gives its timer another
+ * period if that is due.  The timer then starts from zero, so CPU time that it had already measured is in no sample. */
 bool vg_timers_next(struct vg_timers *timers, struct vg_timer_record *record);
 
-/* Makes a sample a snapshot with at most want_bytes of its stack.  0 or -ENOMEM. */
+/* Makes a snapshot of a sample, with at most want_bytes of its stack.  The caller sets moment.evidence.  Returns 0 or
+ * -ENOMEM. */
 int vg_timers_snapshot(const struct vg_timers *timers, const struct vg_timer_record *record, size_t want_bytes,
 		       struct vg_snapshot *snapshot);
 
-/* Keeps the counts.  Closing what is not open is allowed, if it is all zero. */
+/* Closes all timers and rings.  Keeps the counts of samples.  Does nothing if all is zero. */
 void vg_timers_close(struct vg_timers *timers);
 
 #endif

@@ -14,48 +14,54 @@
 #include "vignetted/target/tasks.h"
 
 /*
- * A thread that runs on another CPU stops within some 20 us, and asking again and again finds that
- * 17 us sooner than being woken does.  But one that shares ours cannot stop before we sleep.  Which it
- * is costs half as much to learn as a stop: where asking was in vain for so long, it is looked up, and
- * one that is elsewhere asked for longer.  If that is in vain too, the next stops are slept for, twice
- * as many each time.
+ * A thread on another CPU stops within about 20 us.  Polling notices the stop 17 us sooner than sleeping.  But a thread
+ * on our own CPU cannot stop before we sleep, and finding out a thread's CPU costs half as much as a stop.  So
+ * stop_wait():
+ *
+ * - polls for POLL_NS;
+ * - then finds out the thread's CPU; if it is not ours, polls until POLL_OTHER_CPU_NS after the request;
+ * - then sleeps, and polling is skipped at the next stops: at twice as many after each further failure.
  */
-enum { POLL_NS = 40 * 1000, POLL_ELSEWHERE_NS = 80 * 1000, STOP_TIMEOUT_NS = 20 * 1000 * 1000 };
-enum { PASSED_MAX = 256 };
-enum { FINISH_NS = 1000 * 1000 * 1000, FINISH_EVERY_US = 1000 };
+enum { POLL_NS = 40 * 1000, POLL_OTHER_CPU_NS = 80 * 1000, STOP_TIMEOUT_NS = 20 * 1000 * 1000 };
+
+/* The most attempts that a backoff skips. */
+enum { SKIPS_MAX = 256 };
+
+/* How long vg_tracer_pending_wait() waits, and the time between its checks. */
+enum { FINISH_NS = 1000 * 1000 * 1000, FINISH_POLL_US = 1000 };
 
 /*
- * A copy ahead takes some 3 us.  A program that maps memory all the time, as for the stacks of its threads,
- * holds the lock that the copy needs: it takes as long as we sleep for it, and then the program for us.
+ * An early copy takes about 3 us.  It takes longer if the program maps memory all the time, for example stacks of
+ * threads: then the copy waits for the program's mmap lock, and the program waits for the copy.
  */
-enum { AHEAD_NS = 25 * 1000 };
+enum { EARLY_COPY_MAX_NS = 25 * 1000 };
 
-/* After a success the backoff is shortened: to nothing for polls, by an eighth for early copies, because one failure costs as
- * much as many successes save. */
-enum { FORGET_POLLS = 1, FORGET_AHEADS = 8 };
+/* A success drops 1 / FORGET of the skips.  For polls that is all of them.  For early copies it is 1/8, because one
+ * failed early copy costs as much as many good ones save. */
+enum { FORGET_POLLS = 1, FORGET_EARLY_COPIES = 8 };
 
-/* After a failure the attempt is left out for a while, twice as long each time.  Counts down. */
+/* Returns whether an attempt is due.  If it is not, counts it as skipped. */
 static bool backoff_due(struct vg_backoff *backoff)
 {
-	if (backoff->left == 0)
+	if (backoff->skips_left == 0)
 		return true;
-	backoff->left--;
+	backoff->skips_left--;
 	return false;
 }
 
-static void backoff_note(struct vg_backoff *backoff, bool in_vain, uint32_t forget)
+static void backoff_note(struct vg_backoff *backoff, bool failed, uint32_t forget)
 {
-	if (!in_vain)
-		backoff->run -= (backoff->run + forget - 1) / forget;
-	else if (backoff->run < PASSED_MAX)
-		backoff->run = backoff->run * 2 + 1;
-	backoff->left = backoff->run;
+	if (!failed)
+		backoff->skips -= (backoff->skips + forget - 1) / forget;
+	else if (backoff->skips < SKIPS_MAX)
+		backoff->skips = backoff->skips * 2 + 1;
+	backoff->skips_left = backoff->skips;
 }
 
-/* Waits for a change of the thread's state.  Its pid, 0 when time is up, -1 if it is gone. */
+/* Waits for a change of the thread's state.  Returns tid, 0 after STOP_TIMEOUT_NS, or -1 if the thread has exited. */
 static pid_t stop_wait(struct vg_tracer *tracer, pid_t tid, int *status, uint64_t since_ns)
 {
-	bool polls = backoff_due(&tracer->polls);
+	bool polls = backoff_due(&tracer->poll_backoff);
 	uint64_t poll_ns = POLL_NS;
 	struct timespec left;
 	sigset_t child;
@@ -68,18 +74,18 @@ static pid_t stop_wait(struct vg_tracer *tracer, pid_t tid, int *status, uint64_
 
 		got = waitpid(tid, status, WNOHANG | __WALL);
 		if (got != 0 && polls)
-			backoff_note(&tracer->polls, false, FORGET_POLLS);
+			backoff_note(&tracer->poll_backoff, false, FORGET_POLLS);
 		if (got != 0)
 			return got;
 		waited_ns = vg_now_ns() - since_ns;
 		if (polls && waited_ns < poll_ns)
 			continue;
 		if (polls && poll_ns == POLL_NS && vg_task_cpu(tid) != sched_getcpu()) {
-			poll_ns = POLL_ELSEWHERE_NS;
+			poll_ns = POLL_OTHER_CPU_NS;
 			continue;
 		}
 		if (polls)
-			backoff_note(&tracer->polls, true, FORGET_POLLS);
+			backoff_note(&tracer->poll_backoff, true, FORGET_POLLS);
 		polls = false;
 		if (waited_ns >= STOP_TIMEOUT_NS)
 			return 0;
@@ -88,14 +94,14 @@ static pid_t stop_wait(struct vg_tracer *tracer, pid_t tid, int *status, uint64_
 	}
 }
 
-/* Lets a stopped thread go.  A stop that is no event stop is a signal on its way to the thread,
- * which it must have: the kernel keeps its siginfo when the same number is handed back. */
+/* Releases a stopped thread.  A stop that is not an event stop reports a signal, which must still be delivered to the
+ * thread.  The kernel keeps the signal's siginfo if PTRACE_DETACH passes the same signal number. */
 static void stop_release(struct vg_tracer *tracer, pid_t tid, int status)
 {
 	unsigned long signal = status >> 16 == 0 ? (unsigned long)WSTOPSIG(status) : 0;
 
-	/* Killed meanwhile, it cannot be detached, and is ours until it is reaped: an exit or an
-	 * execve(2) of the process waits for that. */
+	/* If the thread was killed meanwhile, it cannot be detached.  It must be reaped: an exit or an execve(2) of the
+	 * process waits until it is. */
 	if (ptrace(PTRACE_DETACH, tid, NULL, signal) != 0)
 		tracer->pending = tid;
 }
@@ -108,22 +114,22 @@ static void command_note(struct vg_tracer *tracer, pid_t tid, int status)
 	}
 }
 
-/* A request to stop does no harm where one is made already, and fails for all but tracees. */
+/* Tests with PTRACE_INTERRUPT whether the thread is our tracee: the call fails with ESRCH if it is not.  A second
+ * PTRACE_INTERRUPT does no harm. */
 static bool is_tracee(pid_t tid)
 {
 	return ptrace(PTRACE_INTERRUPT, tid, NULL, NULL) == 0 || errno != ESRCH;
 }
 
-/* A tracee that is no more may be the process's leader by now, and our tracee still: execve(2)
- * gives the thread that calls it the leader's number. */
-static void renamed_keep(struct vg_tracer *tracer, pid_t tid)
+/* A tracee whose id no longer exists may still be our tracee, with the leader's id: execve(2) gives the leader's id to
+ * the thread that calls it. */
+static void renamed_leader_keep(struct vg_tracer *tracer, pid_t tid)
 {
 	if (tid != tracer->leader && is_tracee(tracer->leader))
 		tracer->pending = tracer->leader;
 }
 
-/* Lets go of a thread that has stopped too late to be copied.  It may have begun to wait before it
- * stopped, like any other. */
+/* Releases a thread that has stopped too late to be copied.  Its system call may need a repair, as after any stop. */
 static void late_release(struct vg_tracer *tracer, pid_t tid, int status)
 {
 	struct vg_regs regs;
@@ -133,7 +139,7 @@ static void late_release(struct vg_tracer *tracer, pid_t tid, int status)
 	stop_release(tracer, tid, status);
 }
 
-/* Whether the process's first thread has ended.  While others go on, no wait says so. */
+/* Whether the process's first thread has exited.  While other threads live, waitpid(2) does not report its exit. */
 static bool leader_is_zombie(pid_t leader)
 {
 	char text[1024], *end;
@@ -143,8 +149,8 @@ static bool leader_is_zombie(pid_t leader)
 	return end != NULL && strncmp(end, ") Z", 3) == 0;
 }
 
-/* Of the number of a leader that is gone another may bear by now, the thread that executed a
- * program: a stop is that one's. */
+/* Reaps the exited leader.  If another thread has called execve(2), it now has the leader's id.  A stop that waitpid(2)
+ * reports is then that thread's. */
 static void zombie_reap(struct vg_tracer *tracer)
 {
 	pid_t tid = tracer->zombie, got;
@@ -162,7 +168,7 @@ static void zombie_reap(struct vg_tracer *tracer)
 		command_note(tracer, tid, status);
 }
 
-bool vg_tracer_settle(struct vg_tracer *tracer)
+bool vg_tracer_pending_release(struct vg_tracer *tracer)
 {
 	pid_t tid = tracer->pending, got;
 	int status;
@@ -171,18 +177,18 @@ bool vg_tracer_settle(struct vg_tracer *tracer)
 	if (tid == 0)
 		return true;
 	got = waitpid(tid, &status, WNOHANG | __WALL);
-	/* Of our own child there is something to wait for when it is no tracee any more, because
-	 * another of its threads became the leader. */
 	if (got == 0 && tid == tracer->leader && leader_is_zombie(tid)) {
 		tracer->zombie = tid;
 		tracer->pending = 0;
 		return true;
 	}
+	/* A launched command is our child.  So waitpid(2) returns 0 for its leader even if the leader is no longer our
+	 * tracee, because another thread has become the leader. */
 	if (got == 0 && (tid != tracer->leader || is_tracee(tid)))
 		return false;
 	tracer->pending = 0;
 	if (got < 0)
-		renamed_keep(tracer, tid);
+		renamed_leader_keep(tracer, tid);
 	else if (got > 0 && WIFSTOPPED(status))
 		late_release(tracer, tid, status);
 	else if (got > 0)
@@ -190,34 +196,36 @@ bool vg_tracer_settle(struct vg_tracer *tracer)
 	return tracer->pending == 0;
 }
 
-void vg_tracer_finish(struct vg_tracer *tracer)
+void vg_tracer_pending_wait(struct vg_tracer *tracer)
 {
 	uint64_t give_up_ns = vg_now_ns() + FINISH_NS;
 
 	vg_priority_raise(&tracer->priority);
-	while (!vg_tracer_settle(tracer) && vg_now_ns() < give_up_ns)
-		usleep(FINISH_EVERY_US);
-	vg_priority_rest(&tracer->priority);
+	while (!vg_tracer_pending_release(tracer) && vg_now_ns() < give_up_ns)
+		usleep(FINISH_POLL_US);
+	vg_priority_lower_now(&tracer->priority);
 }
 
 static enum vg_capture stopped_copy(pid_t tid, size_t stack_bytes, struct vg_snapshot *snapshot)
 {
 	int rc;
 
-	vg_snapshot_ahead(snapshot, tid, stack_bytes);
+	vg_snapshot_read_early(snapshot, tid, stack_bytes);
 	rc = vg_regs_read(&snapshot->regs, tid);
 	snapshot->thread_block = rc == 0 ? vg_regs_thread_block(&snapshot->regs) : 0;
-	vg_snapshot_slot(snapshot);
-	snapshot->whole = rc == 0;
+	vg_snapshot_read_token(snapshot);
+	snapshot->regs_complete = rc == 0;
 	snapshot->fp_guess = 0;
 	if (rc == 0 && !vg_snapshot_covers(snapshot, stack_bytes))
-		rc = vg_snapshot_stack(snapshot, tid, stack_bytes);
+		rc = vg_snapshot_read_stack(snapshot, tid, stack_bytes);
+	if (rc == 0)
+		vg_snapshot_read_other_stack(snapshot, tid, stack_bytes);
 	if (rc == -ESRCH)
-		return VG_CAPTURE_GONE;
+		return VG_CAPTURE_EXITED;
 	return rc == 0 ? VG_CAPTURE_TAKEN : VG_CAPTURE_FAILED;
 }
 
-/* Of a thread that has been seized. */
+/* Stops, copies and releases a thread that has been seized. */
 static enum vg_capture stop_capture(struct vg_tracer *tracer, pid_t tid, size_t stack_bytes,
 				    struct vg_snapshot *snapshot)
 {
@@ -226,24 +234,25 @@ static enum vg_capture stop_capture(struct vg_tracer *tracer, pid_t tid, size_t 
 	int status;
 	pid_t got;
 
-	/* Fails only if the thread has died: the wait finds that out. */
+	/* PTRACE_INTERRUPT fails only if the thread has exited.  stop_wait() notices that. */
 	ptrace(PTRACE_INTERRUPT, tid, NULL, NULL);
 	got = stop_wait(tracer, tid, &status, since_ns);
 	if (got == 0) {
-		/* A running or sleeping thread cannot be detached: it stays ours until it stops. */
+		/* A thread that is not stopped cannot be detached.  It stays a tracee until it stops. */
 		tracer->pending = tid;
 		return VG_CAPTURE_PENDING;
 	}
 	if (got < 0) {
-		renamed_keep(tracer, tid);
-		return VG_CAPTURE_GONE;
+		renamed_leader_keep(tracer, tid);
+		return VG_CAPTURE_EXITED;
 	}
 	if (!WIFSTOPPED(status)) {
 		command_note(tracer, tid, status);
-		return VG_CAPTURE_GONE;
+		return VG_CAPTURE_EXITED;
 	}
+	tracer->stopped_ns = vg_now_ns();
 	result = stopped_copy(tid, stack_bytes, snapshot);
-	if (snapshot->whole && vg_regs_repair(&snapshot->regs, tid))
+	if (snapshot->regs_complete && vg_regs_repair(&snapshot->regs, tid))
 		tracer->repaired++;
 	stop_release(tracer, tid, status);
 	tracer->pause_ns = vg_now_ns() - since_ns;
@@ -255,19 +264,20 @@ enum vg_capture vg_tracer_capture(struct vg_tracer *tracer, pid_t tid, size_t st
 {
 	enum vg_capture result;
 
-	if (!vg_tracer_settle(tracer))
+	if (!vg_tracer_pending_release(tracer))
 		return VG_CAPTURE_PENDING;
-	/* Thrown away: it is made so that the one after the stop finds all it needs in the caches.
-	 * That takes a fifth off the pause, for some 3 us of our own time.  Where the thread shares our
-	 * CPU, our time is its own. */
-	if (tracer->polls.left == 0 && backoff_due(&tracer->aheads)) {
+	/* This early copy is discarded.  It brings everything that the copy after the stop needs into the CPU's caches.
+	 * That makes the pause 20 % shorter, and costs about 3 us of our time.  If polling is skipped, the thread
+	 * probably shares our CPU.  Our time would then be the thread's, so there is no early copy. */
+	if (tracer->poll_backoff.skips_left == 0 && backoff_due(&tracer->early_copy_backoff)) {
 		uint64_t since_ns = vg_now_ns();
 
-		vg_snapshot_ahead(snapshot, tid, stack_bytes);
-		backoff_note(&tracer->aheads, vg_now_ns() - since_ns > AHEAD_NS, FORGET_AHEADS);
+		vg_snapshot_read_early(snapshot, tid, stack_bytes);
+		backoff_note(&tracer->early_copy_backoff, vg_now_ns() - since_ns > EARLY_COPY_MAX_NS,
+			     FORGET_EARLY_COPIES);
 	}
 	if (ptrace(PTRACE_SEIZE, tid, NULL, NULL) != 0)
-		return errno == EPERM ? VG_CAPTURE_FORBIDDEN : VG_CAPTURE_GONE;
+		return errno == EPERM ? VG_CAPTURE_FORBIDDEN : VG_CAPTURE_EXITED;
 	vg_priority_raise(&tracer->priority);
 	result = stop_capture(tracer, tid, stack_bytes, snapshot);
 	vg_priority_lower(&tracer->priority);

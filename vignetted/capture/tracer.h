@@ -7,29 +7,37 @@
 #include "vignetted/capture/priority.h"
 #include "vignetted/unwind/snapshot.h"
 
+/* After an attempt failed, the next attempts are skipped: about twice as many after each further failure. */
 struct vg_backoff {
-	uint32_t run, left;          /* times to pass over: in a row, and still */
+	uint32_t skips;              /* attempts to skip after the latest failure */
+	uint32_t skips_left;         /* how many of them are still to be skipped */
 };
 
 /*
- * One thread at a time: attached, stopped, copied, let go.  A tracer holds no more than one
- * tracee, because an execve(2) in the process waits until all its traced threads are reaped,
- * while the next PTRACE_SEIZE waits for the execve.
+ * Stops threads with ptrace(2), one at a time: attaches, stops, copies, releases.
  *
- * ptrace(2) binds a tracee to the tracing thread: everything here runs on one thread.  SIGCHLD
- * must be blocked and not ignored.
+ * A tracer never has more than one tracee, because two could cause a deadlock.  An execve(2) in the process waits until
+ * all its traced threads are reaped, while the next PTRACE_SEIZE waits for that execve(2).
+ *
+ * ptrace(2) binds a tracee to the tracing thread, so all calls must come from one thread.  SIGCHLD must be blocked and
+ * not ignored.
+ *
+ *     struct vg_tracer tracer = { .leader = pid };
+ *     if (vg_tracer_capture(&tracer, tid, stack_bytes, &snapshot) == VG_CAPTURE_TAKEN) ...
+ *     while (!vg_tracer_pending_release(&tracer)) ...    every millisecond
  */
 struct vg_tracer {
-	struct vg_priority priority; /* raised while a thread stands still */
+	struct vg_priority priority; /* raised while a thread is stopped */
 	pid_t leader;                /* the process's first thread */
-	pid_t pending;               /* a thread that was asked to stop and has not, or that died
-	                                and is not reaped; 0: none */
-	pid_t zombie;                /* the leader, if it died before it stopped while others go on: it
-	                                can be reaped when they are gone, and hinders nobody; or 0 */
+	pid_t pending;               /* a thread that was asked to stop and has not stopped yet, or that was killed and
+					is not reaped yet; 0: none */
+	pid_t zombie;                /* the leader, if it exited before it stopped, while other threads continue; it can
+					be reaped only when they have exited, and blocks nothing meanwhile; 0: none */
+	uint64_t stopped_ns;         /* CLOCK_MONOTONIC when the latest stop was noticed: the thread was stopped then */
 	uint64_t pause_ns;           /* of the latest stop: from the request to the release */
-	uint64_t repaired;           /* system calls that would have returned EINTR */
-	struct vg_backoff polls;     /* stops for which we sleep instead of polling */
-	struct vg_backoff aheads;    /* stops before which no early copy is made */
+	uint64_t repaired;           /* system calls that were kept from returning EINTR */
+	struct vg_backoff poll_backoff; /* for polling for a stop instead of sleeping */
+	struct vg_backoff early_copy_backoff; /* for the early copy, which is made before a stop */
 	int command_status;          /* wait status of `command`, once it has ended */
 	pid_t command;               /* our own child, if we launched the program; else 0 */
 	bool command_ended;
@@ -37,21 +45,22 @@ struct vg_tracer {
 
 enum vg_capture {
 	VG_CAPTURE_TAKEN,            /* the snapshot is good; the thread runs again */
-	VG_CAPTURE_GONE,             /* the thread or its memory is no more */
-	VG_CAPTURE_PENDING,          /* it did not stop in time; nothing was taken */
+	VG_CAPTURE_EXITED,           /* the thread has exited, or its memory is gone */
+	VG_CAPTURE_PENDING,          /* the thread did not stop in time; nothing was copied */
 	VG_CAPTURE_FORBIDDEN,        /* ptrace: EPERM */
-	VG_CAPTURE_FAILED,           /* stopped, but registers or stack could not be read */
+	VG_CAPTURE_FAILED,           /* the thread was stopped, but registers or stack could not be read */
 };
 
+/* Stops the thread, copies its registers and up to stack_bytes of its stack, and releases it. */
 enum vg_capture vg_tracer_capture(struct vg_tracer *tracer, pid_t tid, size_t stack_bytes,
 				  struct vg_snapshot *snapshot);
 
-/* Lets a pending thread go if it has stopped by now, reaps it if it has died.  Whether none is
- * pending any more; until then call it every millisecond or so, for the thread may be standing
- * still and the process waiting for its end. */
-bool vg_tracer_settle(struct vg_tracer *tracer);
+/* Releases a pending thread if it has stopped by now, or reaps it if it has exited.  Returns true if no thread is
+ * pending any more.  Otherwise call it again, about every millisecond: the thread may stop at any time, and the process
+ * may wait for its release. */
+bool vg_tracer_pending_release(struct vg_tracer *tracer);
 
-/* The same, again and again, for a second at most. */
-void vg_tracer_finish(struct vg_tracer *tracer);
+/* Calls vg_tracer_pending_release() until it returns true, for one second at most. */
+void vg_tracer_pending_wait(struct vg_tracer *tracer);
 
 #endif

@@ -3,7 +3,7 @@
 
 #include <stdlib.h>
 
-/* "running", or the call's number, and unless that is -1 six arguments; then sp and pc. */
+/* The file has "running", or numbers: the system call or -1, the call's six arguments unless it is -1, sp and pc. */
 static bool wait_parse(struct vg_wait *wait, char *text)
 {
 	char *at = text, *end;

@@ -10,41 +10,40 @@
 #include "vignetted/unwind/regs.h"
 
 /*
- * Where a thread that is on no CPU waits, as /proc/PID/task/TID/syscall tells it without a stop.
+ * Where a thread waits, read from /proc/PID/task/TID/syscall without a stop.
  */
 struct vg_wait {
-	bool running;                /* on a CPU or about to be: the rest is not known */
-	int64_t call;                /* number of the system call; -1: it is in none */
+	bool running;                /* on a CPU or in the run queue: the rest is not set */
+	int64_t call;                /* number of the system call; -1: the thread is in none */
 	uint64_t arguments[6];
 	uint64_t sp, pc;
 };
 
-/* What cannot be read is running: whoever then tries to stop the thread finds out why. */
+/* A thread whose file cannot be read counts as running: the attempt to stop it shows the reason. */
 void vg_wait_read(struct vg_wait *wait, struct vg_tasks *tasks, struct vg_task *task);
 
 /*
- * Stopping a thread makes some system calls return EINTR, although no signal was sent (signal(7),
- * "Interruption of system calls and library functions by stop signals").  Two remedies:
+ * A stop makes some system calls return EINTR, although no signal was sent (signal(7), "Interruption of system calls
+ * and library functions by stop signals").  Two measures prevent that:
  *
- * A thread that waits is only stopped if its call is none of those, or waits for ever and can
- * be repaired: what vg_wait_may_stop() says.
- *
- * A thread that ran a moment ago may have fallen asleep before the stop.  vg_regs_repair() makes
- * the kernel take up such a call again.  Its timeout begins anew, which for a wait that has just
- * begun is no matter.  Where the machine has no way to do that, it does nothing.
+ * - A waiting thread is stopped only if vg_wait_may_stop() allows it.  That function allows a stop if the thread's call
+ *   does not return EINTR, or if the call has no timeout and vg_regs_repair() can repair it.
+ * - A thread that ran a moment ago may be in a call that returns EINTR when it stops.  vg_regs_repair() then makes the
+ *   kernel restart the call.  The call's timeout begins again, which does not matter for a wait that has just begun.
+ *   On a machine without a known repair, vg_regs_repair() does nothing.
  */
 
-/* Whether a stop does no harm.  `directory` is a descriptor of /proc/PID/task. */
+/* Whether a stop does no harm to the system call.  `directory` is a descriptor of /proc/PID/task. */
 bool vg_wait_may_stop(const struct vg_wait *wait, int directory, pid_t tid);
 
-/* Whether the kernel takes up such a call under another number, that of restart_syscall(2). */
+/* Whether the kernel restarts this call as restart_syscall(2), so that its number changes. */
 bool vg_wait_is_renumbered(int64_t call);
 
-/* Where in struct user vg_regs_repair() writes, and what: the one place that a helper ever changes of its
- * target.  -1: there is none. */
-extern const long vg_regs_repaired_at, vg_regs_repaired_value;
+/* The offset in struct user at which vg_regs_repair() writes, and the value that it writes.  This write is the only
+ * thing that a helper ever changes in its target.  An offset of -1: this machine has no repair. */
+extern const long vg_regs_repair_offset, vg_regs_repair_value;
 
-/* In a stopped thread.  Whether there was something to repair and it is. */
+/* Repairs the system call of a stopped thread.  Returns whether a repair was needed and made. */
 bool vg_regs_repair(struct vg_regs *regs, pid_t tid);
 
 #endif

@@ -11,19 +11,24 @@
 #include <sys/user.h>
 #include <unistd.h>
 
-enum { ERESTARTNOHAND_CODE = 514 };      /* the kernel's own: restart unless a handler runs */
+/* An errno that only the kernel uses.  When the thread has stopped, the kernel has already set the call's result to
+ * -EINTR.  If the result is -ERESTARTNOHAND instead, the kernel restarts the call, or returns EINTR if a signal handler
+ * is to run. */
+enum { ERESTARTNOHAND_CODE = 514 };
 enum { USER_CS_64 = 0x33 };              /* code segment of 64-bit programs (asm/segment.h) */
 
-/* Calls that return EINTR after a stop, and others that are not to be stopped.  What decides whether one may. */
+/* What a stop does to a system call, and what decides whether a thread may be stopped in it. */
 enum interruptible {
-	NOT_INTERRUPTIBLE,           /* the kernel takes it up again by itself */
-	NOT_STOPPABLE,               /* a stop waits for its end, and we for the stop */
-	ALWAYS_FINITE,               /* never stop it */
-	WITHOUT_TIMEOUT,             /* it has none */
-	TIMEOUT_MS_3,                /* argument 3 in milliseconds, negative for ever */
-	TIMEOUT_AT_2, TIMEOUT_AT_3, TIMEOUT_AT_4, /* argument points to it, NULL for ever */
-	RING,                        /* io_uring_enter: a timeout only with extended arguments */
-	SOCKET,                      /* if argument 0 is a socket: it may have a timeout */
+	NOT_INTERRUPTIBLE,           /* the kernel restarts the call by itself */
+	NOT_STOPPABLE,               /* the thread stops only when the call returns: do not wait for that */
+	/* After a stop the calls below return EINTR.  Except for NEVER_STOP, a thread may be stopped in them if they
+	 * have no timeout: vg_regs_repair() repairs the result. */
+	NEVER_STOP,
+	WITHOUT_TIMEOUT,             /* the call never has a timeout */
+	TIMEOUT_MS_3,                /* argument 3, counted from 0, is the timeout in milliseconds; negative: none */
+	TIMEOUT_AT_2, TIMEOUT_AT_3, TIMEOUT_AT_4, /* the argument points to the timeout; NULL: none */
+	RING,                        /* io_uring_enter(2): has a timeout only with extended arguments */
+	SOCKET,                      /* argument 0 is a descriptor; if it is a socket, it may have a timeout */
 };
 
 static enum interruptible call_kind(int64_t call)
@@ -33,9 +38,9 @@ static enum interruptible call_kind(int64_t call)
 	case SYS_epoll_pwait2: return TIMEOUT_AT_3;
 	case SYS_io_uring_enter: return RING;
 	case SYS_io_getevents: return TIMEOUT_AT_4;
-	/* The kernel restarts its whole timeout at every stop. */
-	case SYS_io_pgetevents: return ALWAYS_FINITE;
-	/* If they wait, it is for a child that uses our memory (CLONE_VFORK). */
+	/* The kernel begins its whole timeout again at every stop. */
+	case SYS_io_pgetevents: return NEVER_STOP;
+	/* These calls wait only for a child that uses the parent's memory (CLONE_VFORK). */
 	case SYS_vfork: case SYS_clone: case SYS_clone3: return NOT_STOPPABLE;
 	case SYS_semop: return WITHOUT_TIMEOUT;
 	case SYS_semtimedop: return TIMEOUT_AT_3;
@@ -61,7 +66,7 @@ bool vg_wait_may_stop(const struct vg_wait *wait, int directory, pid_t tid)
 {
 	switch (call_kind(wait->call)) {
 	case NOT_INTERRUPTIBLE: case WITHOUT_TIMEOUT: return true;
-	case NOT_STOPPABLE: case ALWAYS_FINITE: return false;
+	case NOT_STOPPABLE: case NEVER_STOP: return false;
 	case TIMEOUT_MS_3: return (int)wait->arguments[3] < 0;
 	case TIMEOUT_AT_2: return wait->arguments[2] == 0;
 	case TIMEOUT_AT_3: return wait->arguments[3] == 0;
@@ -72,24 +77,24 @@ bool vg_wait_may_stop(const struct vg_wait *wait, int directory, pid_t tid)
 	return false;
 }
 
-/* Those that keep a restart block in the kernel. */
+/* These calls keep a restart block in the kernel. */
 bool vg_wait_is_renumbered(int64_t call)
 {
 	return call == SYS_poll || call == SYS_nanosleep || call == SYS_clock_nanosleep ||
 	       call == SYS_futex;
 }
 
-const long vg_regs_repaired_at = offsetof(struct user, regs.rax);
-const long vg_regs_repaired_value = -ERESTARTNOHAND_CODE;
+const long vg_regs_repair_offset = offsetof(struct user, regs.rax);
+const long vg_regs_repair_value = -ERESTARTNOHAND_CODE;
 
 bool vg_regs_repair(struct vg_regs *regs, pid_t tid)
 {
 	enum interruptible kind = call_kind((int64_t)regs->raw.orig_rax);
 
-	/* A 32-bit program's calls have other numbers. */
+	/* The system calls of 32-bit code have other numbers. */
 	if (regs->raw.cs != USER_CS_64 || (long)regs->raw.rax != -EINTR || kind == NOT_INTERRUPTIBLE ||
 	    kind == NOT_STOPPABLE)
 		return false;
-	regs->raw.rax = (unsigned long)vg_regs_repaired_value;
-	return ptrace(PTRACE_POKEUSER, tid, vg_regs_repaired_at, regs->raw.rax) == 0;
+	regs->raw.rax = (unsigned long)vg_regs_repair_value;
+	return ptrace(PTRACE_POKEUSER, tid, vg_regs_repair_offset, regs->raw.rax) == 0;
 }

@@ -5,19 +5,21 @@
 
 #include "base/clock.h"
 
-/* Snapshots shrink to what the walks between two looks needed, in steps. */
-enum { SNAPSHOT_FIT_EVERY = 32, SNAPSHOT_STEP_BYTES = 2048 };
+/* After SNAPSHOT_LEARN_WALKS walks, a thread's copies shrink to twice what the walks needed, rounded up to a multiple
+ * of SNAPSHOT_STEP_BYTES. */
+enum { SNAPSHOT_LEARN_WALKS = 32, SNAPSHOT_STEP_BYTES = 2048 };
 
-/* A walk of so much takes long, whoever has the CPU. */
+/* Walking a copy of this size or more takes long, so the priority is lowered first. */
 enum { LONG_WALK_BYTES = 128 * 1024 };
 
-/* Fourteen times what any sample of the programs of tests/recording/complete.sh takes: 76,000 words of clang++ where
- * libunwind does all walks; else 42,000 of clang++, 22,000 of node, 19,000 of openssl and 17,000 of python3.  So much of
- * the costliest unwind information that we know (tests/fixtures/endless.c) takes 35 ms to read. */
+/* The most words (8 bytes) of unwind information and code that one sample reads.  This is 14 times what any sample of
+ * tests/recording/complete.sh needs: 76,000 words for clang++ if libunwind does all walks, else 42,000.  Reading this
+ * many takes 35 ms with the costliest unwind information that we know (tests/fixtures/endless.c). */
 enum { SAMPLE_WORDS_MAX = 1 << 20 };
 
-/* After the maps were read in vain, so many times as long without: 5% of the time at most. */
-enum { MAPS_REST = 19 };
+/* If reading the maps found nothing new, they are not read again for 19 times as long as the reading took.  So reading
+ * takes at most 5 % of the time. */
+enum { MAPS_PAUSE_FACTOR = 19 };
 
 int vg_walker_open(struct vg_walker *walker)
 {
@@ -33,12 +35,13 @@ void vg_walker_close(struct vg_walker *walker)
 
 void vg_walker_round(struct vg_walker *walker)
 {
-	walker->maps_fresh = false;
-	vg_modules_doubt(walker->modules);
+	walker->maps_current = false;
+	vg_modules_round_begin(walker->modules);
 }
 
-/* A thread that has ended shows no memory, and the first one may end before the others. */
-static void memory_follow(struct vg_walker *walker)
+/* Sets memory->pid to the id of a live thread: an exited thread has no memory, and the first thread may exit before the
+ * others. */
+static void memory_thread_choose(struct vg_walker *walker)
 {
 	const struct vg_tasks *tasks = walker->tasks;
 
@@ -48,61 +51,106 @@ static void memory_follow(struct vg_walker *walker)
 
 void vg_walker_maps_read(struct vg_walker *walker)
 {
-	if (walker->maps_fresh)
+	if (walker->maps_current)
 		return;
-	walker->maps_fresh = true;
+	walker->maps_current = true;
 	walker->maps_reads++;
-	vg_priority_rest(walker->priority);
-	memory_follow(walker);
+	vg_priority_lower_now(walker->priority);
+	memory_thread_choose(walker);
 	vg_modules_refresh(walker->modules);
 }
 
-void vg_walker_allow(struct vg_walker *walker)
+void vg_walker_begin(struct vg_walker *walker)
 {
 	walker->memory->words_left = SAMPLE_WORDS_MAX;
+	walker->other_stack_retried = false;
+}
+
+/* Sets walker->confirmed: for how many frames the module is proven to have been loaded at the snapshot's moment. */
+static void walk_confirm(struct vg_walker *walker)
+{
+	struct vg_walk *walk = &walker->walk;
+
+	walker->confirmed = (uint32_t)vg_modules_confirm(walker->modules, walk->frames, walk->count);
+	if (walker->confirmed < walk->count)
+		vg_unwinder_walk_discard(walker->unwinder);
 }
 
 static int walk_once(struct vg_walker *walker)
 {
-	return vg_unwind(walker->unwinder, &walker->snapshot, walker->max_frames, &walker->walk);
+	int rc = vg_unwind(walker->unwinder, &walker->snapshot, walker->max_frames, &walker->walk);
+
+	if (rc == 0)
+		walk_confirm(walker);
+	return rc;
 }
 
-static int walk_again(struct vg_walker *walker)
+static void walk_end(struct vg_walker *walker)
 {
-	vg_walker_maps_read(walker);
-	return walk_once(walker);
+	if (walker->confirmed < walker->walk.count)
+		vg_walk_shorten(&walker->walk, walker->confirmed);
+}
+
+void vg_walker_confirm(struct vg_walker *walker)
+{
+	walk_confirm(walker);
+	walk_end(walker);
 }
 
 static int walk(struct vg_walker *walker)
 {
+	bool changed, unknown, read;
 	uint64_t since_ns;
 	int rc;
 
 	if (walker->snapshot.stack_bytes >= LONG_WALK_BYTES)
-		vg_priority_rest(walker->priority);
+		vg_priority_lower_now(walker->priority);
 	rc = walk_once(walker);
 	since_ns = vg_now_ns();
+	if (rc != 0)
+		return rc;
 
-	/* What the walk went through may be gone, or something else be there. */
-	if (rc == 0 && !walker->maps_fresh &&
-	    !vg_modules_hold(walker->modules, walker->walk.frames, walker->walk.count))
-		rc = walk_again(walker);
-	/* Something was loaded since the maps were read. */
-	if (rc == 0 && walker->walk.left_the_map && !walker->maps_fresh && since_ns >= walker->maps_again_ns) {
-		rc = walk_again(walker);
-		/* Or nothing was: code without unwind information leads anywhere, at every sample,
-		 * and the maps may be long. */
-		if (walker->walk.left_the_map)
-			walker->maps_again_ns = vg_now_ns() + MAPS_REST * (vg_now_ns() - since_ns);
+	/* changed: a module of the walk was unloaded or replaced.  unknown: the walk reached code that may have been
+	 * loaded since the maps were read. */
+	changed = walker->confirmed < walker->walk.count;
+	unknown = walker->walk.range_unknown && since_ns >= walker->maps_retry_ns;
+	read = !walker->maps_current && (changed || unknown);
+	if (read) {
+		vg_walker_maps_read(walker);
+		rc = walk_once(walker);
+		/* If nothing new was loaded, do not read the maps at every sample: a stack without unwind information
+		 * can lead to unknown code every time, and the maps may be long. */
+		if (!changed && walker->walk.range_unknown)
+			walker->maps_retry_ns = vg_now_ns() + MAPS_PAUSE_FACTOR * (vg_now_ns() - since_ns);
 	}
+	if (rc == 0)
+		walk_end(walker);
+	if (rc == 0 && read && walker->walk.end == VG_WALK_MODULE_UNLOADED &&
+	    walker->snapshot.moment.evidence == VG_EVIDENCE_MARKS)
+		return -EAGAIN;
 	return rc;
 }
 
-bool vg_walker_enlarge(const struct vg_walker *walker, struct vg_task *task)
+void vg_walker_mapping_take(struct vg_walker *walker, const struct vg_mapping *mapping)
 {
-	if (walker->walk.end != VG_WALK_SNAPSHOT ||
+	uint64_t since_ns;
+
+	if (vg_modules_mapping_add(walker->modules, mapping) || walker->maps_current)
+		return;
+	since_ns = vg_now_ns();
+	if (since_ns < walker->maps_retry_ns)
+		return;
+	vg_walker_maps_read(walker);
+	/* The maps have no such module: a JIT compiler may map code from files all the time. */
+	if (!vg_modules_mapping_add(walker->modules, mapping))
+		walker->maps_retry_ns = vg_now_ns() + MAPS_PAUSE_FACTOR * (vg_now_ns() - since_ns);
+}
+
+bool vg_walker_copy_enlarge(const struct vg_walker *walker, struct vg_task *task)
+{
+	if (walker->walk.end != VG_WALK_TRUNCATED ||
 	    task->copy.bytes >= VG_SNAPSHOT_MAX_BYTES ||
-	    walker->snapshot.stack_bytes < task->copy.bytes)
+	    (walker->snapshot.stack_bytes < task->copy.bytes && walker->snapshot.other.bytes < task->copy.bytes))
 		return false;
 	task->copy.bytes *= 4;
 	if (task->copy.bytes > VG_SNAPSHOT_MAX_BYTES)
@@ -110,9 +158,15 @@ bool vg_walker_enlarge(const struct vg_walker *walker, struct vg_task *task)
 	return true;
 }
 
-/* Copies no more than the thread's latest walks needed, twice over: each page that is copied makes
- * a pause longer. */
-static void snapshot_fit(const struct vg_walker *walker, struct vg_task *task)
+bool vg_walker_needs_other_stack(const struct vg_walker *walker)
+{
+	uint64_t ignored;
+
+	return walker->walk.other_sp != 0 && vg_snapshot_word(&walker->snapshot, walker->walk.other_sp, &ignored) != 0;
+}
+
+/* Shrinks the thread's copies to twice what its latest walks needed: each copied page makes a pause longer. */
+static void snapshot_size_learn(const struct vg_walker *walker, struct vg_task *task)
 {
 	size_t needed_bytes = walker->walk.stack_bytes, fit_bytes;
 
@@ -120,7 +174,7 @@ static void snapshot_fit(const struct vg_walker *walker, struct vg_task *task)
 		needed_bytes = walker->snapshot.stack_bytes;
 	if (needed_bytes > task->copy.needed_bytes)
 		task->copy.needed_bytes = needed_bytes;
-	if (++task->copy.walks % SNAPSHOT_FIT_EVERY != 1)
+	if (++task->copy.walks % SNAPSHOT_LEARN_WALKS != 1)
 		return;
 	fit_bytes = (2 * task->copy.needed_bytes + SNAPSHOT_STEP_BYTES) / SNAPSHOT_STEP_BYTES *
 		    SNAPSHOT_STEP_BYTES;
@@ -133,9 +187,16 @@ int vg_walker_walk(struct vg_walker *walker, struct vg_task *task)
 {
 	int rc = walk(walker);
 
-	if (rc == 0 && vg_walker_enlarge(walker, task))
+	if (rc != 0)
+		return rc;
+	task->copy.other_sp = walker->walk.other_sp;
+	/* Only once per sample: the thread runs between two stops, and may then be on yet another stack. */
+	if (vg_walker_needs_other_stack(walker) && !walker->other_stack_retried) {
+		walker->other_stack_retried = true;
 		return -EAGAIN;
-	if (rc == 0)
-		snapshot_fit(walker, task);
-	return rc;
+	}
+	if (vg_walker_copy_enlarge(walker, task))
+		return -EAGAIN;
+	snapshot_size_learn(walker, task);
+	return 0;
 }

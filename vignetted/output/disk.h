@@ -6,32 +6,37 @@
 #include <stdint.h>
 
 /*
- * Brings what was written to the disk, so that it survives the machine and not only the program.
- * A disk may take seconds for that: the kernel does it beside us (IOCB_CMD_FDSYNC of io_submit(2),
- * Linux 4.18), and the helper does not wait.  Where the kernel cannot, writing is begun
- * (sync_file_range(2)) and nothing more is known.
+ * Syncs the profile to the disk, so that it survives a crash of the machine.  A sync may take seconds, and the helper
+ * must not wait for it.  So the kernel syncs in the background (IOCB_CMD_FDSYNC of io_submit(2), Linux 4.18).  A kernel
+ * without this is only asked to begin writing (sync_file_range(2)).  The result of that is not known.
+ *
+ *     vg_disk_open(&disk, fd, now_ns);
+ *     vg_disk_sync_if_due(&disk, file_bytes, now_ns);      at each checkpoint
+ *     vg_disk_write_begin(&disk, file_bytes);              at the end
+ *     vg_disk_close(&disk);
  */
-enum { VG_DISK_EVERY_S = 5 };
+/* ext4 commits every 5 s by itself: syncing more often gains nothing. */
+enum { VG_DISK_SYNC_PERIOD_S = 5 };
 
 struct vg_disk {
 	int fd;                      /* the caller's; -1: never syncs */
 	unsigned long context;       /* of the kernel's queue; 0: none */
-	bool busy;                   /* a sync is under way */
-	uint64_t due_ns;             /* the next one, in vg_now_ns() */
-	uint64_t covered_bytes;      /* of the file, when the latest sync began */
-	uint64_t syncs;              /* done, or at least begun where no more can be known */
-	uint64_t failures;
+	bool syncing;                /* a sync is in progress */
+	uint64_t due_ns;             /* CLOCK_MONOTONIC of the next sync */
+	uint64_t synced_bytes;       /* size of the file when the latest sync began */
+	uint64_t syncs;              /* syncs that succeeded, or that sync_file_range(2) began */
+	uint64_t failures;           /* syncs that failed */
 };
 
 void vg_disk_open(struct vg_disk *disk, int fd, uint64_t now_ns);
 
-/* Begins a sync if one is due, none is under way, and the file has grown. */
-void vg_disk_tick(struct vg_disk *disk, uint64_t file_bytes, uint64_t now_ns);
+/* Begins a sync if one is due, none is in progress, and the file has grown. */
+void vg_disk_sync_if_due(struct vg_disk *disk, uint64_t file_bytes, uint64_t now_ns);
 
-/* Has the kernel begin to write the end of the file, and does not wait: a program waits for us. */
-void vg_disk_last(struct vg_disk *disk, uint64_t file_bytes);
+/* Begins to write the end of the file to the disk.  Does not wait, because a program may be waiting for the helper. */
+void vg_disk_write_begin(struct vg_disk *disk, uint64_t file_bytes);
 
-/* Forgets the file.  A sync that is under way goes on. */
+/* A sync that is in progress continues. */
 void vg_disk_close(struct vg_disk *disk);
 
 #endif

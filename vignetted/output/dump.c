@@ -3,7 +3,7 @@
 
 #include <errno.h>
 
-static void marks_clear(struct vg_flight *flight)
+static void dumped_clear(struct vg_flight *flight)
 {
 	for (size_t i = 0; i < flight->tables.count; i++) {
 		struct vg_flight_table *table = &flight->tables.items[i];
@@ -19,9 +19,9 @@ static void marks_clear(struct vg_flight *flight)
 		flight->labels.items[i].dumped = VG_NONE;
 }
 
-/* ---- what entries refer to, written when the first does ---- */
+/* ---- threads, modules, labels and stacks: written before the first entry that refers to them ---- */
 
-static uint32_t thread_give(struct vg_dump *dump, struct vg_flight_thread *known)
+static uint32_t thread_write(struct vg_dump *dump, struct vg_flight_thread *known)
 {
 	struct vg_thread thread = known->thread;
 
@@ -32,12 +32,12 @@ static uint32_t thread_give(struct vg_dump *dump, struct vg_flight_thread *known
 	return known->dumped;
 }
 
-/* VG_NONE for one that is not known. */
+/* VG_NONE: the thread is not known. */
 static uint32_t thread_of(struct vg_dump *dump, uint32_t id)
 {
 	struct vg_flight_thread *known = vg_flight_thread(dump->flight, id);
 
-	return known != NULL ? thread_give(dump, known) : VG_NONE;
+	return known != NULL ? thread_write(dump, known) : VG_NONE;
 }
 
 static uint32_t module_of(struct vg_dump *dump, uint32_t id)
@@ -68,7 +68,7 @@ static uint32_t label_of(struct vg_dump *dump, uint32_t id)
 	return known->dumped;
 }
 
-static uint32_t label_own(struct vg_dump *dump, const char *text)
+static uint32_t label_add(struct vg_dump *dump, const char *text)
 {
 	vg_writer_label(&dump->writer, dump->labels, text, strlen(text));
 	return dump->labels++;
@@ -81,7 +81,7 @@ static void node_write(struct vg_dump *dump, struct vg_flight_node *node, uint32
 			node->address, node->found);
 }
 
-/* The dump's id of a stack: those of its nodes that were not written are, outermost first. */
+/* Returns the dump's id of a stack.  Writes the nodes that the dump does not have yet, root frame first. */
 static uint32_t stack_of(struct vg_dump *dump, uint32_t id)
 {
 	struct vg_flight_node *node = NULL;
@@ -91,12 +91,12 @@ static uint32_t stack_of(struct vg_dump *dump, uint32_t id)
 	while (parent >= VG_STACK_ROOTS) {
 		node = vg_flight_node(dump->flight, parent);
 		if (node == NULL || vg_array_push(&dump->chain, &parent) != 0)
-			return VG_WALK_UNREAD;
+			return VG_WALK_UNREADABLE;
 		if (node->dumped != 0)
 			break;
-		/* They were told of in this order. */
+		/* A valid parent has a smaller id. */
 		if (node->parent >= parent)
-			return VG_WALK_UNREAD;
+			return VG_WALK_UNREADABLE;
 		parent = node->parent;
 	}
 	if (parent >= VG_STACK_ROOTS) {
@@ -113,12 +113,12 @@ static uint32_t stack_of(struct vg_dump *dump, uint32_t id)
 
 /* ---- entries ---- */
 
-static bool is_inside(const struct vg_dump *dump, uint64_t time_ns)
+static bool is_in_window(const struct vg_dump *dump, uint64_t time_ns)
 {
-	return time_ns >= dump->from_ns && time_ns <= dump->end_ns;
+	return time_ns >= dump->window_begin_ns && time_ns <= dump->end_ns;
 }
 
-static void sample_write(struct vg_dump *dump, const struct vg_tape_entry *entry)
+static void sample_write(struct vg_dump *dump, const struct vg_queue_entry *entry)
 {
 	const struct vg_flight_node *leaf = vg_flight_node(dump->flight, entry->sample.stack);
 	struct vg_writer_sample sample = {
@@ -127,29 +127,30 @@ static void sample_write(struct vg_dump *dump, const struct vg_tape_entry *entry
 		.cpu_ns = entry->sample.cpu_ns, .interval = entry->sample.interval,
 	};
 
-	if (sample.thread == VG_NONE || !is_inside(dump, entry->time_ns))
+	if (sample.thread == VG_NONE || !is_in_window(dump, entry->time_ns))
 		return;
 	sample.stack = stack_of(dump, entry->sample.stack);
-	/* It may stand for time before the window, too. */
-	if (sample.wall_ns > entry->time_ns - dump->from_ns)
-		sample.wall_ns = entry->time_ns - dump->from_ns;
+	/* A sample may also have wall time before the window. */
+	if (sample.wall_ns > entry->time_ns - dump->window_begin_ns)
+		sample.wall_ns = entry->time_ns - dump->window_begin_ns;
 	dump->samples += sample.count;
 	if (leaf != NULL ? leaf->end == VG_WALK_ROOT : entry->sample.stack == VG_WALK_ROOT)
 		dump->samples_complete += sample.count;
 	vg_writer_sample(&dump->writer, &sample);
 }
 
-static void event_write(struct vg_dump *dump, const struct vg_tape_entry *entry)
+static void event_write(struct vg_dump *dump, const struct vg_queue_entry *entry)
 {
 	struct vg_writer_event event = {
-		.what = entry->what, .thread = thread_of(dump, entry->thread),
+		.type = entry->event_type, .thread = thread_of(dump, entry->thread),
 		.time_ns = entry->time_ns, .value = entry->event.value,
 		.token = entry->event.token, .parent = entry->event.parent,
 	};
 
-	/* Of what happened before the window, intervals matter to what comes. */
+	/* Of the events before the window, only begins and ends of intervals are written: events in the window may
+	 * belong to those intervals. */
 	if (event.thread == VG_NONE || entry->time_ns > dump->end_ns ||
-	    (entry->time_ns < dump->from_ns && event.token == 0))
+	    (entry->time_ns < dump->window_begin_ns && event.token == 0))
 		return;
 	event.kind = label_of(dump, entry->event.kind);
 	event.label = label_of(dump, entry->event.label);
@@ -157,33 +158,34 @@ static void event_write(struct vg_dump *dump, const struct vg_tape_entry *entry)
 	vg_writer_event(&dump->writer, &event);
 }
 
-/* What it stands for may have begun before the window, by a sample of the thread. */
-static void count_write(struct vg_dump *dump, const struct vg_tape_entry *entry)
+/* The values cover the time since the thread's previous reading of perf counters.  That reading may be from before the
+ * window. */
+static void perf_counters_write(struct vg_dump *dump, const struct vg_queue_entry *entry)
 {
-	struct vg_writer_count count = {
-		.thread = thread_of(dump, entry->thread), .count = entry->what,
+	struct vg_writer_perf_counters count = {
+		.thread = thread_of(dump, entry->thread), .count = entry->counter_count,
 		.time_ns = entry->time_ns,
 	};
 
-	if (count.thread == VG_NONE || !is_inside(dump, entry->time_ns))
+	if (count.thread == VG_NONE || !is_in_window(dump, entry->time_ns))
 		return;
-	memcpy(count.values, entry->count.values, sizeof count.values);
-	vg_writer_count(&dump->writer, &count);
+	memcpy(count.values, entry->counters.values, sizeof count.values);
+	vg_writer_perf_counters(&dump->writer, &count);
 }
 
-static void entry_write(struct vg_dump *dump, const struct vg_tape_entry *entry)
+static void entry_write(struct vg_dump *dump, const struct vg_queue_entry *entry)
 {
-	switch ((enum vg_tape_kind)entry->kind) {
-	case VG_TAPE_SAMPLE:
+	switch ((enum vg_entry_kind)entry->kind) {
+	case VG_ENTRY_SAMPLE:
 		sample_write(dump, entry);
 		break;
-	case VG_TAPE_EVENT:
+	case VG_ENTRY_EVENT:
 		event_write(dump, entry);
 		break;
-	case VG_TAPE_COUNT:
-		count_write(dump, entry);
+	case VG_ENTRY_COUNTERS:
+		perf_counters_write(dump, entry);
 		break;
-	case VG_TAPE_RATE:
+	case VG_ENTRY_RATE:
 		vg_writer_rate(&dump->writer, entry->time_ns, entry->rate.period_ns);
 		break;
 	}
@@ -192,24 +194,24 @@ static void entry_write(struct vg_dump *dump, const struct vg_tape_entry *entry)
 bool vg_dump_behind(const struct vg_dump *dump)
 {
 	return dump->flight != NULL && dump->writer.failed == 0 &&
-	       dump->cursor.number < dump->until && dump->cursor.number < dump->flight->tape.next;
+	       dump->cursor.number < dump->stop_number && dump->cursor.number < dump->flight->queue.next;
 }
 
 static bool on_needs(const struct vg_flight_reader *reader, uint64_t number)
 {
 	const struct vg_dump *dump = (const struct vg_dump *)reader;
 
-	return vg_dump_behind(dump) && number >= dump->cursor.number && number < dump->until;
+	return vg_dump_behind(dump) && number >= dump->cursor.number && number < dump->stop_number;
 }
 
 bool vg_dump_run(struct vg_dump *dump, size_t count)
 {
 	for (; count > 0 && vg_dump_behind(dump); count--)
-		entry_write(dump, vg_tape_read(&dump->flight->tape, &dump->cursor));
+		entry_write(dump, vg_event_queue_read(&dump->flight->queue, &dump->cursor));
 	return vg_dump_behind(dump);
 }
 
-static void on_hurry(struct vg_flight_reader *reader, size_t entries)
+static void on_catch_up(struct vg_flight_reader *reader, size_t entries)
 {
 	vg_dump_run((struct vg_dump *)reader, entries);
 }
@@ -219,7 +221,7 @@ static void on_hurry(struct vg_flight_reader *reader, size_t entries)
 static void open_write(struct vg_dump *dump)
 {
 	const struct vg_open_intervals *open = &dump->flight->open;
-	struct vg_tape_entry *begins = vg_open_intervals_list(open);
+	struct vg_queue_entry *begins = vg_open_intervals_list(open);
 
 	for (size_t i = 0; begins != NULL && i < open->count; i++)
 		event_write(dump, &begins[i]);
@@ -227,30 +229,30 @@ static void open_write(struct vg_dump *dump)
 }
 
 int vg_dump_begin(struct vg_dump *dump, struct vg_flight *flight, int fd, uint64_t now_ns,
-		  bool follows)
+		  bool continues)
 {
 	struct vg_writer_header header = flight->header;
 
 	memset(dump, 0, sizeof *dump);
 	vg_flight_trim(flight, now_ns);
-	marks_clear(flight);
-	/* Of entries that are later than `now_ns` as many are gone at the other end. */
-	dump->from_ns = flight->now_ns > flight->window_ns ? flight->now_ns - flight->window_ns : 0;
-	if (dump->from_ns < flight->short_ns)
-		dump->from_ns = flight->short_ns;
-	dump->cursor.number = flight->tape.first;
-	dump->until = dump->end_ns = UINT64_MAX;
+	dumped_clear(flight);
+	/* The window's length is counted back from the latest entry: the flight recorder has dropped older entries. */
+	dump->window_begin_ns = flight->now_ns > flight->window_ns ? flight->now_ns - flight->window_ns : 0;
+	if (dump->window_begin_ns < flight->memory_short_ns)
+		dump->window_begin_ns = flight->memory_short_ns;
+	dump->cursor.number = flight->queue.first;
+	dump->stop_number = dump->end_ns = UINT64_MAX;
 	dump->flight = flight;
-	if (!follows)
+	if (!continues)
 		vg_dump_stop(dump, now_ns);
 	vg_writer_open(&dump->writer, fd, 0);
 	dump->writer.name_max_bytes = flight->name_max_bytes;
-	header.from_ns = dump->from_ns;
+	header.window_begin_ns = dump->window_begin_ns;
 	vg_writer_header(&dump->writer, &header);
-	if (flight->rate_ns != 0)
-		vg_writer_rate(&dump->writer, dump->from_ns, flight->rate_ns);
+	if (flight->period_before_queue_ns != 0)
+		vg_writer_rate(&dump->writer, dump->window_begin_ns, flight->period_before_queue_ns);
 	open_write(dump);
-	dump->reader = (struct vg_flight_reader){ .needs = on_needs, .hurry = on_hurry };
+	dump->reader = (struct vg_flight_reader){ .needs = on_needs, .catch_up = on_catch_up };
 	flight->reader = &dump->reader;
 	return dump->writer.failed;
 }
@@ -261,7 +263,7 @@ void vg_dump_stop(struct vg_dump *dump, uint64_t now_ns)
 
 	if (dump->end_ns != UINT64_MAX)
 		return;
-	dump->until = flight->tape.next;
+	dump->stop_number = flight->queue.next;
 	dump->end_ns = now_ns;
 	dump->lost_count = flight->lost_count;
 	memcpy(dump->lost, flight->lost, sizeof dump->lost);
@@ -273,7 +275,7 @@ void vg_dump_note(struct vg_dump *dump, pid_t tid, const char *what, uint64_t ti
 	struct vg_flight *flight = dump->flight;
 	struct vg_flight_thread *of = NULL;
 	struct vg_writer_event event = {
-		.what = VG_EVENT_INSTANT, .time_ns = time_ns, .value = value,
+		.type = VG_EVENT_INSTANT, .time_ns = time_ns, .value = value,
 	};
 
 	if (flight == NULL)
@@ -286,25 +288,25 @@ void vg_dump_note(struct vg_dump *dump, pid_t tid, const char *what, uint64_t ti
 	}
 	if (of == NULL)
 		return;
-	event.thread = thread_give(dump, of);
-	event.kind = label_own(dump, "watchdog");
-	event.label = label_own(dump, what);
+	event.thread = thread_write(dump, of);
+	event.kind = label_add(dump, "watchdog");
+	event.label = label_add(dump, what);
 	dump->events++;
 	vg_writer_event(&dump->writer, &event);
 }
 
-/* Threads that had no sample in the window, and what of the others ended in it. */
-static void things_end(struct vg_dump *dump)
+/* Writes threads that lived in the window and had no sample, exits of threads, and unloads of modules. */
+static void threads_and_modules_end(struct vg_dump *dump)
 {
 	struct vg_flight *flight = dump->flight;
 
 	for (size_t i = 0; i < flight->threads.count; i++) {
 		struct vg_flight_thread *thread = &flight->threads.items[i];
 
-		if ((thread->thread.end_ns < dump->from_ns || thread->thread.begin_ns > dump->end_ns) &&
+		if ((thread->thread.end_ns < dump->window_begin_ns || thread->thread.begin_ns > dump->end_ns) &&
 		    thread->dumped == VG_NONE)
 			continue;
-		thread_give(dump, thread);
+		thread_write(dump, thread);
 		if (thread->thread.end_ns <= dump->end_ns)
 			vg_writer_thread_end(&dump->writer, thread->dumped, thread->thread.end_ns);
 	}
@@ -319,18 +321,18 @@ static void things_end(struct vg_dump *dump)
 static void counts_write(struct vg_dump *dump)
 {
 	const struct vg_flight *flight = dump->flight;
-	struct vg_named counts[VG_FLIGHT_COUNTS + 1];
+	struct vg_named_value counts[VG_FLIGHT_COUNTS + 1];
 	size_t count = 0;
 
 	for (size_t i = 0; i < dump->lost_count; i++) {
 		counts[count] = dump->lost[i];
 		counts[count].value -= vg_flight_lost_before(flight, counts[count].name,
-							     dump->from_ns);
+							     dump->window_begin_ns);
 		count += counts[count].value != 0;
 	}
 	vg_writer_lost(&dump->writer, counts, count);
 	memcpy(counts, flight->stats, flight->stats_count * sizeof *counts);
-	counts[flight->stats_count] = (struct vg_named){ "flight_dropped", flight->dropped };
+	counts[flight->stats_count] = (struct vg_named_value){ "flight_dropped", flight->dropped };
 	vg_writer_stats(&dump->writer, counts, flight->stats_count + 1);
 	if (flight->pauses_count > 0)
 		vg_writer_pauses(&dump->writer, (const uint64_t (*)[2])flight->pauses,
@@ -339,7 +341,7 @@ static void counts_write(struct vg_dump *dump)
 
 int vg_dump_end(struct vg_dump *dump, const char *reason)
 {
-	const struct vg_named totals[] = {
+	const struct vg_named_value totals[] = {
 		{ "samples", dump->samples }, { "threads", dump->threads },
 		{ "stacks_complete", dump->samples_complete },
 	};
@@ -347,7 +349,7 @@ int vg_dump_end(struct vg_dump *dump, const char *reason)
 
 	vg_dump_run(dump, SIZE_MAX);
 	if (dump->writer.failed == 0) {
-		things_end(dump);
+		threads_and_modules_end(dump);
 		counts_write(dump);
 	}
 	rc = vg_writer_end(&dump->writer, reason, dump->end_ns, totals, sizeof totals / sizeof *totals);

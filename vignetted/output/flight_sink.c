@@ -3,10 +3,10 @@
 
 /* ---- stacks, samples, events ---- */
 
-/* The table that a node of that id goes to. */
+/* Returns the table for a new node with that id. */
 static struct vg_flight_table *table_for(struct vg_flight *flight, uint32_t id)
 {
-	struct vg_flight_table fresh = { .first = id, .used = flight->tape.next };
+	struct vg_flight_table fresh = { .first = id, .used = flight->queue.next };
 	struct vg_flight_table *last = flight->tables.count > 0 ?
 				       &flight->tables.items[flight->tables.count - 1] : NULL;
 
@@ -19,9 +19,9 @@ static struct vg_flight_table *table_for(struct vg_flight *flight, uint32_t id)
 	return &flight->tables.items[flight->tables.count - 1];
 }
 
-/* A node that there is no memory for ends the stacks that lead over it. */
+/* If there is no memory, the node is left out, and stacks that contain it end there. */
 static int on_stack(struct vg_writer_sink *sink, uint32_t id, uint32_t parent, uint32_t module,
-		    uint64_t address, enum vg_found found)
+		    uint64_t address, enum vg_found_by found)
 {
 	struct vg_flight *flight = (struct vg_flight *)sink;
 	struct vg_flight_node node = { .address = address, .parent = parent, .module = module,
@@ -32,12 +32,12 @@ static int on_stack(struct vg_writer_sink *sink, uint32_t id, uint32_t parent, u
 
 	if (parent >= VG_STACK_ROOTS) {
 		caller = vg_flight_node(flight, parent);
-		node.end = caller != NULL ? caller->end : VG_WALK_UNREAD;
+		node.end = caller != NULL ? caller->end : VG_WALK_UNREADABLE;
 	}
 	if (table == NULL || vg_array_push(&table->nodes, &node) != 0)
 		flight->dropped++;
 	else if (table->nodes.capacity != capacity)
-		flight->grown = true;
+		flight->tables_grown = true;
 	return 0;
 }
 
@@ -45,8 +45,8 @@ static int on_sample(struct vg_writer_sink *sink, const struct vg_writer_sample 
 {
 	struct vg_flight *flight = (struct vg_flight *)sink;
 	struct vg_flight_table *table;
-	struct vg_tape_entry *entry = vg_flight_push(flight, sample->time_ns, VG_TAPE_SAMPLE,
-						 sample->thread);
+	struct vg_queue_entry *entry = vg_flight_push(flight, sample->time_ns, VG_ENTRY_SAMPLE,
+						      sample->thread);
 
 	if (entry == NULL)
 		return 0;
@@ -57,19 +57,19 @@ static int on_sample(struct vg_writer_sink *sink, const struct vg_writer_sample 
 	entry->sample.interval = sample->interval;
 	table = vg_flight_table_of(flight, sample->stack);
 	if (table != NULL)
-		table->used = flight->tape.next;
+		table->used = flight->queue.next;
 	return 0;
 }
 
 static int on_event(struct vg_writer_sink *sink, const struct vg_writer_event *event)
 {
 	struct vg_flight *flight = (struct vg_flight *)sink;
-	struct vg_tape_entry *entry = vg_flight_push(flight, event->time_ns, VG_TAPE_EVENT,
-						 event->thread);
+	struct vg_queue_entry *entry = vg_flight_push(flight, event->time_ns, VG_ENTRY_EVENT,
+						      event->thread);
 
 	if (entry == NULL)
 		return 0;
-	entry->what = (uint8_t)event->what;
+	entry->event_type = (uint8_t)event->type;
 	entry->event.value = event->value;
 	entry->event.token = event->token;
 	entry->event.parent = event->parent;
@@ -78,23 +78,23 @@ static int on_event(struct vg_writer_sink *sink, const struct vg_writer_event *e
 	return 0;
 }
 
-static int on_count(struct vg_writer_sink *sink, const struct vg_writer_count *count)
+static int on_perf_counters(struct vg_writer_sink *sink, const struct vg_writer_perf_counters *count)
 {
-	struct vg_tape_entry *entry = vg_flight_push((struct vg_flight *)sink, count->time_ns,
-						 VG_TAPE_COUNT, count->thread);
+	struct vg_queue_entry *entry = vg_flight_push((struct vg_flight *)sink, count->time_ns,
+						      VG_ENTRY_COUNTERS, count->thread);
 
 	if (entry == NULL)
 		return 0;
-	_Static_assert(sizeof entry->count.values == sizeof count->values, "a tape has room for all");
-	memcpy(entry->count.values, count->values, sizeof count->values);
-	entry->what = (uint8_t)count->count;
+	_Static_assert(sizeof entry->counters.values == sizeof count->values, "an entry has room for all values");
+	memcpy(entry->counters.values, count->values, sizeof count->values);
+	entry->counter_count = (uint8_t)count->count;
 	return 0;
 }
 
 static int on_rate(struct vg_writer_sink *sink, uint64_t time_ns, uint64_t period_ns)
 {
-	struct vg_tape_entry *entry = vg_flight_push((struct vg_flight *)sink, time_ns, VG_TAPE_RATE,
-						 VG_NONE);
+	struct vg_queue_entry *entry = vg_flight_push((struct vg_flight *)sink, time_ns, VG_ENTRY_RATE,
+						      VG_NONE);
 
 	if (entry != NULL)
 		entry->rate.period_ns = period_ns;
@@ -109,9 +109,9 @@ static int on_thread(struct vg_writer_sink *sink, const struct vg_thread *thread
 	struct vg_flight_thread fresh = { .thread = *thread, .dumped = VG_NONE };
 
 	fresh.thread.end_ns = UINT64_MAX;
-	/* An entry that the reader has yet to read may name any thread. */
-	if (flight->reader == NULL && flight->threads.count >= flight->sweep_at)
-		vg_flight_threads_sweep(flight);
+	/* A dump in progress may need any thread, so none is dropped then. */
+	if (flight->reader == NULL && flight->threads.count >= flight->cleanup_count)
+		vg_flight_threads_drop(flight);
 	fresh.name = name[0] != '\0' ? strdup(name) : NULL;
 	if (vg_array_push(&flight->threads, &fresh) != 0) {
 		free(fresh.name);
@@ -141,7 +141,7 @@ static int on_thread_end(struct vg_writer_sink *sink, uint32_t id, uint64_t time
 	return 0;
 }
 
-/* ---- what others refer to, and counts ---- */
+/* ---- modules, labels and statistics ---- */
 
 static int on_module(struct vg_writer_sink *sink, const struct vg_module *module, const char *name)
 {
@@ -202,7 +202,7 @@ static int on_header(struct vg_writer_sink *sink, const struct vg_writer_header 
 	return 0;
 }
 
-static int on_stats(struct vg_writer_sink *sink, const struct vg_named *counts, size_t count)
+static int on_stats(struct vg_writer_sink *sink, const struct vg_named_value *counts, size_t count)
 {
 	struct vg_flight *flight = (struct vg_flight *)sink;
 
@@ -211,22 +211,22 @@ static int on_stats(struct vg_writer_sink *sink, const struct vg_named *counts, 
 	return 0;
 }
 
-static int on_lost(struct vg_writer_sink *sink, const struct vg_named *counts, size_t count)
+static int on_lost(struct vg_writer_sink *sink, const struct vg_named_value *counts, size_t count)
 {
 	struct vg_flight *flight = (struct vg_flight *)sink;
-	size_t last = (flight->snapshots_taken + VG_FLIGHT_SNAPSHOTS - 1) % VG_FLIGHT_SNAPSHOTS;
-	size_t next = flight->snapshots_taken % VG_FLIGHT_SNAPSHOTS;
+	size_t last = (flight->loss_history_count + VG_FLIGHT_LOSS_HISTORY - 1) % VG_FLIGHT_LOSS_HISTORY;
+	size_t next = flight->loss_history_count % VG_FLIGHT_LOSS_HISTORY;
 
 	flight->lost_count = count < VG_FLIGHT_LOSSES ? count : VG_FLIGHT_LOSSES;
 	memcpy(flight->lost, counts, flight->lost_count * sizeof *counts);
-	/* So that they reach back to before the window. */
-	if (flight->snapshots_taken > 0 && flight->now_ns - flight->snapshots[last].time_ns <
-	    flight->window_ns / (VG_FLIGHT_SNAPSHOTS - 2))
+	/* Add to the history so rarely that its oldest values are always from before the window. */
+	if (flight->loss_history_count > 0 && flight->now_ns - flight->loss_history[last].time_ns <
+	    flight->window_ns / (VG_FLIGHT_LOSS_HISTORY - 2))
 		return 0;
-	flight->snapshots_taken++;
-	flight->snapshots[next].time_ns = flight->now_ns;
-	flight->snapshots[next].count = flight->lost_count;
-	memcpy(flight->snapshots[next].counts, flight->lost, sizeof flight->lost);
+	flight->loss_history_count++;
+	flight->loss_history[next].time_ns = flight->now_ns;
+	flight->loss_history[next].count = flight->lost_count;
+	memcpy(flight->loss_history[next].counts, flight->lost, sizeof flight->lost);
 	return 0;
 }
 
@@ -243,7 +243,7 @@ static const struct vg_writer_sink operations = {
 	.header = on_header, .module = on_module, .module_unload = on_module_unload,
 	.thread = on_thread, .thread_name = on_thread_name, .thread_end = on_thread_end,
 	.stack = on_stack, .sample = on_sample, .label = on_label, .event = on_event,
-	.count = on_count, .rate = on_rate, .lost = on_lost, .stats = on_stats,
+	.perf_counters = on_perf_counters, .rate = on_rate, .lost = on_lost, .stats = on_stats,
 	.pauses = on_pauses,
 };
 

@@ -4,8 +4,8 @@
 
 #include "vignetted/output/flight.h"
 
-/* The sink for a writer whose data the flight recorder keeps.  It is part of the flight recorder, which must be open,
- * and is valid until vg_flight_close(). */
+/* Returns the sink with which a writer passes its data to the flight recorder.  The sink is a part of *flight, which
+ * must be open.  The sink is valid until vg_flight_close(). */
 struct vg_writer_sink *vg_flight_sink(struct vg_flight *flight);
 
 #endif

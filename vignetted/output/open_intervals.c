@@ -11,7 +11,7 @@ static size_t home_of(const struct vg_open_intervals *open, uint64_t token)
 	return (size_t)vg_hash(&open->hash_key, &token, sizeof token) & (open->size - 1);
 }
 
-/* Where the token is, or would be. */
+/* The slot that has the token, or the free slot for it. */
 static size_t slot_of(const struct vg_open_intervals *open, uint64_t token)
 {
 	size_t at = home_of(open, token);
@@ -40,7 +40,7 @@ static bool grow(struct vg_open_intervals *open)
 	return true;
 }
 
-bool vg_open_intervals_add(struct vg_open_intervals *open, const struct vg_tape_entry *begin)
+bool vg_open_intervals_add(struct vg_open_intervals *open, const struct vg_queue_entry *begin)
 {
 	size_t at;
 
@@ -63,7 +63,7 @@ void vg_open_intervals_remove(struct vg_open_intervals *open, uint64_t token)
 	if (open->slots[hole].event.token == 0)
 		return;
 	open->count--;
-	/* Those behind it that the hole would hide move up. */
+	/* Linear probing: move later entries into the hole if a search for them would end there. */
 	for (at = (hole + 1) & mask; open->slots[at].event.token != 0; at = (at + 1) & mask) {
 		size_t home = home_of(open, open->slots[at].event.token);
 
@@ -77,16 +77,16 @@ void vg_open_intervals_remove(struct vg_open_intervals *open, uint64_t token)
 
 static int by_time(const void *left, const void *right)
 {
-	const struct vg_tape_entry *a = left, *b = right;
+	const struct vg_queue_entry *a = left, *b = right;
 
 	if (a->time_ns != b->time_ns)
 		return a->time_ns < b->time_ns ? -1 : 1;
 	return a->event.token < b->event.token ? -1 : a->event.token > b->event.token;
 }
 
-struct vg_tape_entry *vg_open_intervals_list(const struct vg_open_intervals *open)
+struct vg_queue_entry *vg_open_intervals_list(const struct vg_open_intervals *open)
 {
-	struct vg_tape_entry *list;
+	struct vg_queue_entry *list;
 	size_t count = 0;
 
 	if (open->count == 0)

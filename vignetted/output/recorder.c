@@ -3,9 +3,9 @@
 
 #include <errno.h>
 
-/* A stack takes 56 bytes, and up to twice that where a table has just been doubled: a quarter of the
- * memory that the helper may use. */
-enum { STACKS_MAX = 1 << 20, STACK_SHARE_BYTES = 512 };
+/* A stack takes 56 bytes, and up to twice as much just after the table has doubled.  With one stack per BYTES_PER_STACK
+ * of the helper's memory, the table takes at most a quarter of that memory. */
+enum { STACKS_MAX = 1 << 20, BYTES_PER_STACK = 512 };
 
 static const char *const loss_names[VG_LOSSES] = {
 	[VG_LOSS_TICK_SKIPPED] = "ticks_skipped",
@@ -14,7 +14,8 @@ static const char *const loss_names[VG_LOSSES] = {
 	[VG_LOSS_UNREADABLE] = "unreadable",
 	[VG_LOSS_NO_MEMORY] = "no_memory",
 	[VG_LOSS_RING_FULL] = "ring_full",
-	[VG_LOSS_OUT_OF_TIME] = "out_of_time",
+	[VG_LOSS_ROUND_TIMEOUT] = "round_timeout",
+	[VG_LOSS_UNMATCHED] = "unmatched",
 	[VG_LOSS_THREAD_LIMIT] = "thread_limit",
 };
 
@@ -30,7 +31,7 @@ void vg_recorder_open(struct vg_recorder *recorder, int fd, uint64_t limit_bytes
 
 void vg_recorder_memory_limit(struct vg_recorder *recorder, uint64_t memory_bytes)
 {
-	uint64_t stacks = memory_bytes / STACK_SHARE_BYTES;
+	uint64_t stacks = memory_bytes / BYTES_PER_STACK;
 
 	recorder->stacks_max = stacks < STACKS_MAX ? (uint32_t)stacks : STACKS_MAX;
 }
@@ -39,28 +40,28 @@ void vg_recorder_free(struct vg_recorder *recorder)
 {
 	vg_writer_close(&recorder->writer);
 	vg_intern_free(&recorder->stacks);
-	vg_array_free(&recorder->announced);
+	vg_array_free(&recorder->reported_modules);
 }
 
-/* The profile's modules have the indices of vg_modules as ids. */
-static int module_announce(struct vg_recorder *recorder, uint32_t index, uint64_t time_ns)
+/* The id of a module in the profile is its index in vg_modules. */
+static int module_report(struct vg_recorder *recorder, uint32_t index, uint64_t time_ns)
 {
-	struct vg_mapped *mapped = &recorder->modules->items.items[index];
+	struct vg_process_module *mapped = &recorder->modules->items.items[index];
 	struct vg_module module = {
 		.id = index, .load_ns = time_ns, .base = mapped->image.base,
 		.size_bytes = mapped->image.end - mapped->image.base,
 		.build_id_bytes = mapped->image.build_id_bytes,
 	};
 
-	while (recorder->announced.count <= index) {
+	while (recorder->reported_modules.count <= index) {
 		const bool no = false;
 
-		if (vg_array_push(&recorder->announced, &no) != 0)
+		if (vg_array_push(&recorder->reported_modules, &no) != 0)
 			return -ENOMEM;
 	}
-	if (recorder->announced.items[index])
+	if (recorder->reported_modules.items[index])
 		return 0;
-	recorder->announced.items[index] = true;
+	recorder->reported_modules.items[index] = true;
 	memcpy(module.build_id, mapped->image.build_id, module.build_id_bytes);
 	return vg_writer_module(&recorder->writer, &module, mapped->name);
 }
@@ -77,7 +78,7 @@ static int node_get(struct vg_recorder *recorder, const struct vg_stack_key *key
 	uint32_t index;
 	int rc = vg_intern(&recorder->stacks, key, sizeof *key, &index);
 
-	/* What has been written holds: only that it was is forgotten. */
+	/* Stacks that are already written stay valid.  If they occur again, they are written with new ids. */
 	if (rc == -ENOMEM && recorder->stacks.count > 0) {
 		vg_recorder_stacks_restart(recorder);
 		rc = vg_intern(&recorder->stacks, key, sizeof *key, &index);
@@ -106,7 +107,7 @@ int vg_recorder_stack(struct vg_recorder *recorder, const struct vg_walk *walk, 
 
 		if (key.module != VG_NONE) {
 			key.address -= recorder->modules->items.items[key.module].image.base;
-			rc = module_announce(recorder, key.module, time_ns);
+			rc = module_report(recorder, key.module, time_ns);
 			if (rc != 0)
 				return rc;
 		}
@@ -117,46 +118,46 @@ int vg_recorder_stack(struct vg_recorder *recorder, const struct vg_walk *walk, 
 	*stack = parent;
 	if (call >= 0) {
 		struct vg_stack_key key = { .address = (uint64_t)call, .parent = parent,
-					 .module = VG_NONE, .found = VG_FOUND_CALL };
+					 .module = VG_NONE, .found = VG_FOUND_BY_SYSTEM_CALL };
 
 		return node_get(recorder, &key, stack);
 	}
 	return 0;
 }
 
-int vg_recorder_unloads(struct vg_recorder *recorder, uint64_t time_ns)
+int vg_recorder_unloads_write(struct vg_recorder *recorder, uint64_t time_ns)
 {
 	int rc = 0;
 
-	for (uint32_t i = 0; rc == 0 && i < recorder->announced.count; i++) {
-		if (recorder->modules->items.items[i].loaded || !recorder->announced.items[i])
+	for (uint32_t i = 0; rc == 0 && i < recorder->reported_modules.count; i++) {
+		if (recorder->modules->items.items[i].loaded || !recorder->reported_modules.items[i])
 			continue;
-		/* Loaded again, it is announced again under the same id. */
-		recorder->announced.items[i] = false;
+		/* If the module is loaded again, it is written again with the same id. */
+		recorder->reported_modules.items[i] = false;
 		rc = vg_writer_module_unload(&recorder->writer, i, time_ns);
 	}
 	return rc;
 }
 
-int vg_recorder_counts(struct vg_recorder *recorder, const struct vg_named *more, size_t count)
+int vg_recorder_counts_write(struct vg_recorder *recorder, const struct vg_named_value *more, size_t count)
 {
-	struct vg_named lost[VG_LOSSES + 1];
+	struct vg_named_value lost[VG_LOSSES + 1];
 	size_t kinds = 0;
 	int rc;
 
 	for (int i = 0; i < VG_LOSSES; i++) {
 		if (recorder->lost[i] != 0)
-			lost[kinds++] = (struct vg_named){ loss_names[i], recorder->lost[i] };
+			lost[kinds++] = (struct vg_named_value){ loss_names[i], recorder->lost[i] };
 	}
 	if (recorder->events_dropped != 0)
-		lost[kinds++] = (struct vg_named){ "events_dropped", recorder->events_dropped };
+		lost[kinds++] = (struct vg_named_value){ "events_dropped", recorder->events_dropped };
 	rc = vg_writer_lost(&recorder->writer, lost, kinds);
 	return rc != 0 ? rc : vg_writer_stats(&recorder->writer, more, count);
 }
 
 int vg_recorder_finish(struct vg_recorder *recorder, const char *reason, uint64_t time_ns)
 {
-	const struct vg_named totals[] = {
+	const struct vg_named_value totals[] = {
 		{ "samples", recorder->samples },
 		{ "threads", recorder->threads },
 		{ "stacks_complete", recorder->stacks_complete },

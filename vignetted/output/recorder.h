@@ -9,68 +9,79 @@
 
 /* Why a sample that was due was not taken. */
 enum vg_loss {
-	VG_LOSS_TICK_SKIPPED,        /* the helper was late by a whole period or more */
-	VG_LOSS_NOT_STOPPED,         /* the thread, or one before it, did not stop in time */
-	VG_LOSS_FORBIDDEN,           /* another tracer has the thread, or a policy forbids */
+	VG_LOSS_TICK_SKIPPED,        /* the helper was late by one sampling period or more */
+	VG_LOSS_NOT_STOPPED,         /* the thread did not stop in time, or an earlier thread still has not stopped */
+	VG_LOSS_FORBIDDEN,           /* another tracer has the thread, or a policy forbids tracing */
 	VG_LOSS_UNREADABLE,          /* registers, stack or /proc could not be read */
-	VG_LOSS_NO_MEMORY,           /* the helper's own */
-	VG_LOSS_RING_FULL,           /* the helper was late to fetch the kernel's samples */
-	VG_LOSS_OUT_OF_TIME,         /* the other threads had taken too long */
-	VG_LOSS_THREAD_LIMIT,        /* more threads than are to be sampled */
+	VG_LOSS_NO_MEMORY,           /* the helper has no memory */
+	VG_LOSS_RING_FULL,           /* the helper was late to fetch timer samples */
+	VG_LOSS_ROUND_TIMEOUT,       /* the round had taken too long before this thread */
+	VG_LOSS_UNMATCHED,           /* a timer sample of an unknown thread, or with an impossible time */
+	VG_LOSS_THREAD_LIMIT,        /* the thread is beyond the limit of threads */
 	VG_LOSSES,
 };
 
-/* A node of the stack tree. */
+/* A node of the stack table.  `zero` is 0, because all bytes of the struct are hashed. */
 struct vg_stack_key {
 	uint64_t address;
 	uint32_t parent, module, found, zero;
 };
 
 /*
- * Turns walks into the profile's stack tree and samples.  Memory is bounded: when the table of
- * stacks is full it starts afresh, and stacks seen again are written again.
+ * Turns walks into the profile's stack table and samples.  Memory is bounded: when the stack table is full, a new one
+ * begins, and stacks are written again.
+ *
+ *     vg_recorder_open(&recorder, fd, limit_bytes, modules);
+ *     rc = vg_recorder_stack(&recorder, &walk, -1, time_ns, &stack);
+ *     ...                                      vg_writer_sample(&recorder.writer, ...) with that stack
+ *     rc = vg_recorder_finish(&recorder, "reason", time_ns);
+ *     vg_recorder_free(&recorder);
  */
 struct vg_recorder {
 	struct vg_writer writer;
 	struct vg_modules *modules;  /* the session's */
-	VG_ARRAY(bool) announced;    /* by module: the profile has been told of it */
+	VG_ARRAY(bool) reported_modules; /* by module: it is in the profile */
 	struct vg_intern stacks;     /* struct vg_stack_key -> id - first_stack */
-	uint32_t first_stack;        /* id of the table's first */
-	uint32_t stacks_max;         /* in the table */
-	uint32_t stacks_generation;  /* how often the table started afresh */
+	uint32_t first_stack;        /* the first id in the table */
+	uint32_t stacks_max;         /* the most stacks in the table */
+	uint32_t stacks_generation;  /* number of earlier tables */
 	uint64_t samples, stacks_complete, samples_repeated;
+	int64_t merged_ns;           /* wall time of samples, minus one sampling period for each sample */
 	uint64_t cpu_ns;             /* CPU time in samples */
 	uint64_t reads_without_stop, copies_discarded;
 	uint64_t lost[VG_LOSSES];
-	uint64_t events_dropped;     /* the program's, not samples */
+	uint64_t events_dropped;     /* lost events of the program */
 	uint32_t threads;
 };
 
 void vg_recorder_open(struct vg_recorder *recorder, int fd, uint64_t limit_bytes,
 		      struct vg_modules *modules);
 
-/* How much memory the helper may use in all; initially without limit. */
+/* Bounds the stack table to a share of memory_bytes, which is the memory that the helper may use in all.  Without this
+ * call, the bound is a fixed number of stacks. */
 void vg_recorder_memory_limit(struct vg_recorder *recorder, uint64_t memory_bytes);
 
 void vg_recorder_free(struct vg_recorder *recorder);
 
-/* The stack id of a walk, below the system call that its thread waits in unless that is -1;
- * written if new.  Modules that it names are announced first. */
+/* Sets *stack to the id of the walk's stack.  If `call` is not -1, the thread waits in that system call, and the stack
+ * gets a leaf frame for it.  Writes the stack if it is new, and before it the modules that it names.  Returns 0 or a
+ * negative errno. */
 int vg_recorder_stack(struct vg_recorder *recorder, const struct vg_walk *walk, int64_t call,
 		      uint64_t time_ns, uint32_t *stack);
 
-/* Starts the table of stacks afresh before it is full. */
+/* Begins a new stack table before the old one is full. */
 void vg_recorder_stacks_restart(struct vg_recorder *recorder);
 
-/* Tells the profile of modules that are gone since the last call. */
-int vg_recorder_unloads(struct vg_recorder *recorder, uint64_t time_ns);
+/* Writes which modules were unloaded since the latest call. */
+int vg_recorder_unloads_write(struct vg_recorder *recorder, uint64_t time_ns);
 
-/* Writes the losses and these statistics, as they are so far. */
-int vg_recorder_counts(struct vg_recorder *recorder, const struct vg_named *more, size_t count);
+/* Writes the losses, and the statistics in `more`. */
+int vg_recorder_counts_write(struct vg_recorder *recorder, const struct vg_named_value *more, size_t count);
 
-/* Writes the end. */
+/* Writes the end of the profile. */
 int vg_recorder_finish(struct vg_recorder *recorder, const char *reason, uint64_t time_ns);
 
+/* The number of lost samples. */
 uint64_t vg_recorder_lost(const struct vg_recorder *recorder);
 
 #endif

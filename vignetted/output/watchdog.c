@@ -13,21 +13,21 @@ bool vg_watchdog_add(struct vg_watchdog *watchdog, uint64_t limit_ns, int fd)
 	return true;
 }
 
-enum vg_watch vg_watchdog_look(struct vg_watchdog *watchdog, uint64_t beat_ns, uint64_t now_ns)
+enum vg_watch vg_watchdog_check(struct vg_watchdog *watchdog, uint64_t heartbeat_ns, uint64_t now_ns)
 {
-	if (watchdog->beat_ns != 0) {
-		if (beat_ns == watchdog->beat_ns)
-			return VG_WATCH_STALLED;
-		watchdog->beat_ns = 0;
-		return VG_WATCH_OVER;
+	if (watchdog->heartbeat_ns != 0) {
+		if (heartbeat_ns == watchdog->heartbeat_ns)
+			return VG_WATCH_STALL_LASTS;
+		watchdog->heartbeat_ns = 0;
+		return VG_WATCH_STALL_ENDED;
 	}
-	/* The program may have beaten since we looked at the clock, or lie. */
-	if (watchdog->limit_ns == 0 || beat_ns == 0 || beat_ns > now_ns ||
-	    now_ns - beat_ns <= watchdog->limit_ns)
-		return VG_WATCH_WELL;
-	watchdog->beat_ns = beat_ns;
+	/* A heartbeat may be later than now_ns: it came after the clock was read, or the program writes wrong times. */
+	if (watchdog->limit_ns == 0 || heartbeat_ns == 0 || heartbeat_ns > now_ns ||
+	    now_ns - heartbeat_ns <= watchdog->limit_ns)
+		return VG_WATCH_OK;
+	watchdog->heartbeat_ns = heartbeat_ns;
 	watchdog->stalls++;
-	return VG_WATCH_STALL;
+	return VG_WATCH_STALL_BEGAN;
 }
 
 int vg_watchdog_file(struct vg_watchdog *watchdog)

@@ -9,31 +9,37 @@
 #include "libvgctl/wire.h"
 
 /*
- * Looks whether the program's heartbeat, which it puts into the ring, comes in time.  Until there is
- * one, and while the program says that none is due, nothing is late.
+ * Checks the program's heartbeat, which the program writes into the event ring.  A heartbeat older than the limit is a
+ * stall.  Before the first heartbeat, and while the program says that none is due, there is no stall.
+ *
+ *     vg_watchdog_add(&watchdog, limit_ns, fd);                  for each stall that is to be recorded
+ *     switch (vg_watchdog_check(&watchdog, heartbeat_ns, now_ns)) ...
+ *
+ * All zero is no watchdog.
  */
 struct vg_watchdog {
 	uint64_t limit_ns;           /* 0: there is no watchdog */
 	int files[VG_WIRE_WATCH_FILES]; /* owned, one for each stall */
 	uint32_t file_count, files_used;
-	uint64_t beat_ns;            /* the beat before the stall in progress; 0: there is none */
-	uint64_t stalls;
+	uint64_t heartbeat_ns;       /* the heartbeat before the stall in progress; 0: no stall */
+	uint64_t stalls;             /* number of stalls so far */
 };
 
 enum vg_watch {
-	VG_WATCH_WELL,
-	VG_WATCH_STALL,              /* a stall is found */
-	VG_WATCH_STALLED,            /* it goes on */
-	VG_WATCH_OVER,               /* it is over */
+	VG_WATCH_OK,
+	VG_WATCH_STALL_BEGAN,
+	VG_WATCH_STALL_LASTS,
+	VG_WATCH_STALL_ENDED,
 };
 
-/* All zero is none.  The file becomes the watchdog's; false: it has as many as it can. */
+/* Adds a file for one stall.  Returns true and takes ownership of fd.  Returns false if limit_ns is 0 or there are
+ * already VG_WIRE_WATCH_FILES files; fd then stays the caller's. */
 bool vg_watchdog_add(struct vg_watchdog *watchdog, uint64_t limit_ns, int fd);
 
-/* `beat_ns` and `now_ns` are of CLOCK_MONOTONIC; 0: no beat is due. */
-enum vg_watch vg_watchdog_look(struct vg_watchdog *watchdog, uint64_t beat_ns, uint64_t now_ns);
+/* Both times are of CLOCK_MONOTONIC.  heartbeat_ns is the latest heartbeat, or 0 if none is due. */
+enum vg_watch vg_watchdog_check(struct vg_watchdog *watchdog, uint64_t heartbeat_ns, uint64_t now_ns);
 
-/* A file for the stall, or -1: there is none left. */
+/* Returns the file for the stall that began, or -1 if none is left.  The watchdog still owns it. */
 int vg_watchdog_file(struct vg_watchdog *watchdog);
 
 void vg_watchdog_close(struct vg_watchdog *watchdog);

@@ -3,7 +3,7 @@
 
 struct vg_methods vg_methods_choose(const struct vg_methods_due *due)
 {
-	struct vg_methods methods = { .repeat = due->set & due->unrun & ~due->moved };
+	struct vg_methods methods = { .repeat = due->set & due->same_slice & ~due->stack_changed };
 	vg_recording_set left = due->set & ~methods.repeat;
 
 	if (due->running) {

@@ -5,39 +5,46 @@
 #include <stdbool.h>
 #include <stdint.h>
 
-/* Recordings of one process at a time.  A set of them has bit i for the one at index i. */
-enum { VG_RECORDINGS = 4 };
+/* The most recordings that a session has at a time.  In a set of recordings, bit i is the recording at index i. */
+enum { VG_RECORDINGS_MAX = 4 };
 typedef uint32_t vg_recording_set;
 
-/* Goes through the indices of a set. */
+/* A loop over the indices in a set:
+ *
+ *     VG_EACH_RECORDING(i, session->live)
+ *             vg_recorder_free(&session->recordings[i].recorder);
+ */
 #define VG_EACH_RECORDING(index, set) \
 	for (uint32_t left_##index = (set), index; \
 	     left_##index != 0 && (index = (uint32_t)__builtin_ctz(left_##index), true); \
 	     left_##index &= left_##index - 1)
 
 /*
- * How one thread is sampled, by recording.  Each due recording is in one set.  It is disturbed as little as can be.
+ * How one thread is sampled at a tick.  Each due recording is in exactly one of the sets.  Of the methods that a
+ * recording can use, it uses the one that disturbs the thread least.
  */
 struct vg_methods {
-	vg_recording_set repeat;     /* it has not run since its latest sample: that stack stands for it */
-	vg_recording_set pass;       /* it waits, and the recording asks for CPU time only */
-	vg_recording_set timer;      /* it runs, and the kernel's timers sample it */
-	vg_recording_set read;       /* it waits: its stack is copied meanwhile */
-	vg_recording_set stop;       /* it runs: it is stopped, its stack copied, and let go */
+	vg_recording_set repeat;     /* the thread has not run since its latest sample, whose stack is recorded again */
+	vg_recording_set pass;       /* the thread waits, and the recording wants CPU time only */
+	vg_recording_set timer;      /* the thread runs, and timers sample it */
+	vg_recording_set read;       /* the thread waits: its stack is copied without a stop */
+	vg_recording_set stop;       /* the thread runs: it is stopped, its stack is copied, and it is released */
 };
 
-/* What is known of the thread, by recording. */
+/* What the choice depends on. */
 struct vg_methods_due {
-	vg_recording_set set;        /* those that are due */
-	vg_recording_set unrun;      /* those whose latest sample was at the same timeslice */
-	vg_recording_set moved;      /* those for which it has moved all the same: it is in another interval, or its
-	                                stack must be written anew */
-	vg_recording_set timers;     /* those for which timers sample it while it runs */
-	vg_recording_set cpu_only;   /* those that ask for CPU time only */
-	bool running;                /* on a CPU or about to be; matters only if a recording does not repeat */
+	vg_recording_set set;        /* the recordings that are due */
+	vg_recording_set same_slice; /* the thread's count of timeslices is the same as at the recording's latest
+					sample: the thread has not run since that sample */
+	vg_recording_set stack_changed; /* the latest stack must not be repeated, even in the same timeslice: the thread
+	                                is in another interval, or the recorder has begun a new stack table */
+	vg_recording_set timers;     /* timers sample the thread while it runs */
+	vg_recording_set cpu_only;   /* the recording wants CPU time only */
+	bool running;                /* on a CPU or in the run queue; not read if `repeat` is the method of all due
+					recordings */
 };
 
-/* Pure. */
+/* Chooses the methods.  Pure: no clock, no I/O, no state. */
 struct vg_methods vg_methods_choose(const struct vg_methods_due *due);
 
 #endif

@@ -4,12 +4,12 @@
 /* Measured in a virtual machine of two cores by bench/victims.sh (doc/design/policy.md). */
 const struct vg_policy_prices vg_policy_prices = {
 	.switch_ns = 300,
-	.program_ns = 7500,
+	.program_timer_ns = 7500,
 	.stop_ns = 160 * 1000,
 };
 
-/* A method is changed after so many steps in a row in which the other one cost less than 1 / BETTER, and 1 / NOTICEABLE of
- * the time was in the difference. */
+/* The method changes after STEPS steps in a row in which the other method cost less than 1 / BETTER of the current
+ * method, and the difference was more than 1 / NOTICEABLE of the time. */
 enum { STEPS = 3, BETTER = 2, NOTICEABLE = 500 };
 
 bool vg_policy_due(const struct vg_policy *policy, const struct vg_policy_load *load)
@@ -17,14 +17,15 @@ bool vg_policy_due(const struct vg_policy *policy, const struct vg_policy_load *
 	return policy->decided ? load->elapsed_ns >= VG_POLICY_STEP_NS : load->used_ns >= load->period_ns;
 }
 
-/* The CPU's timer is programmed for the earliest of all that are due.  Ours is the earliest if what is left of its period,
- * which is anything between nothing and all of it, is less than what is left until the scheduler's tick. */
+/* Returns the average cost of one switch.  The kernel programs the CPU's timer for the earliest timer that is due.  The
+ * thread's timer is the earliest if the rest of its period is shorter than the time until the next scheduler tick.  The
+ * rest of the period is evenly distributed between 0 and the whole period. */
 static uint64_t switch_ns(const struct vg_policy_load *load, const struct vg_policy_prices *prices)
 {
 	uint64_t tick_ns = load->scheduler_tick_ns, period_ns = load->period_ns;
 	uint64_t earliest_ns = period_ns < tick_ns ? tick_ns - period_ns / 2 : tick_ns * tick_ns / 2 / period_ns;
 
-	return prices->switch_ns + prices->program_ns * earliest_ns / tick_ns;
+	return prices->switch_ns + prices->program_timer_ns * earliest_ns / tick_ns;
 }
 
 struct vg_policy_costs vg_policy_costs(const struct vg_policy_load *load, const struct vg_policy_prices *prices)
@@ -35,7 +36,7 @@ struct vg_policy_costs vg_policy_costs(const struct vg_policy_load *load, const 
 	};
 }
 
-/* Whether the other method costs so much less that somebody would notice. */
+/* Whether the other method costs so much less that a change is worthwhile. */
 static bool is_costly(uint64_t own_ns, uint64_t other_ns, uint64_t elapsed_ns)
 {
 	return own_ns > BETTER * other_ns && own_ns - other_ns > elapsed_ns / NOTICEABLE;
@@ -44,19 +45,20 @@ static bool is_costly(uint64_t own_ns, uint64_t other_ns, uint64_t elapsed_ns)
 void vg_policy_step(struct vg_policy *policy, const struct vg_policy_load *load, const struct vg_policy_prices *prices)
 {
 	struct vg_policy_costs costs = vg_policy_costs(load, prices);
-	bool is_wrong;
+	bool other_is_better;
 
-	/* Timers take the better samples: a stop finds a thread that makes many system calls in one of them. */
+	/* Begin with timers, because their samples are better.  A stop takes effect when the thread leaves the kernel,
+	 * so stops find a thread that makes many system calls mostly at the end of a system call. */
 	if (!policy->decided) {
 		policy->decided = policy->timers = true;
 		return;
 	}
 	if (policy->timers)
-		is_wrong = is_costly(costs.timers_ns, costs.stops_ns, load->elapsed_ns);
+		other_is_better = is_costly(costs.timers_ns, costs.stops_ns, load->elapsed_ns);
 	else
-		is_wrong = is_costly(costs.stops_ns, costs.timers_ns, load->elapsed_ns) ||
+		other_is_better = is_costly(costs.stops_ns, costs.timers_ns, load->elapsed_ns) ||
 			   costs.timers_ns < load->elapsed_ns / NOTICEABLE / BETTER;
-	policy->steps_against = is_wrong ? policy->steps_against + 1 : 0;
+	policy->steps_against = other_is_better ? policy->steps_against + 1 : 0;
 	if (policy->steps_against < STEPS)
 		return;
 	policy->steps_against = 0;

@@ -8,51 +8,69 @@
 /*
  * How much CPU time and wall time each sample of a thread stands for, in one recording.
  *
- * In: observations of the thread's clocks.  Out: the weight of each sample.  An observation splits the time since the one
- * before into three balances: on a CPU, in the queue for a CPU, waiting.  A sample that saw the thread run takes the first
- * two.  A sample that saw the thread wait takes the third.
+ * In: observations of the thread's clocks.  Out: the weight of each sample.  An observation splits the time since the
+ * previous observation into three balances: on a CPU, in the run queue, waiting.  A sample takes the balance of the
+ * state in which it found the thread.
  *
- * A sample stands for the time around it.  The time between two samples that saw the same is shared, half for each.  Time
- * that only one of the two can take is that one's.  Time that neither can take is carried to a later sample.  If all time
- * went to the later sample, threads that live for a few samples would have too little of what they do first.
+ * A sample stands for the time around it.  Between two samples, the thread has spent some time in each state.  The time
+ * in one state is shared like this: if both samples found the thread in the state, each takes half of the time.  If
+ * only one of them did, that sample takes all of the time.  If neither did, the time is carried to a later sample.  The
+ * time is shared for the sake of threads that live for a few samples: if all time went to the later sample, they would
+ * have too little time in what they do first.
  *
  * Three laws follow:
  *
- *  - The wall weights of a thread add up to the time that was observed, once vg_weights_end() has given the rest.
- *  - Its CPU weights add up to the CPU time that was observed, less the balance that is left (vg_weights.cpu_left_ns).
- *  - CPU time goes to samples that saw the thread run and to no others.  The CPU time between two samples of waiting
- *    is carried to the next sample that saw the thread run.
+ *  - The wall weights of a thread, together with the rest that vg_weights_end() returns, add up to the observed time.
+ *  - Its CPU weights add up to the CPU time that was observed, minus the balance that is left (cpu_balance_ns).
+ *  - CPU time goes only to samples that found the thread running.  The CPU time between two waiting samples is carried
+ *    to the next running sample.
  *
- * Balances are signed.  The scheduler updates a running thread's CPU time at its ticks only, so an observation can take
- * up to one tick of CPU time for waiting; the next observation takes that back.
+ * Balances are signed.  The scheduler updates a running thread's CPU time only at its ticks, so an observation may
+ * count up to one tick of CPU time as waiting.  The next observation corrects this.
  *
- * Timer samples (capture/timers.h) come between observations and measure CPU time themselves: one period each.  What
- * timers miss, because a period was cut short or a sample was dropped, is added to later timer samples in parts.  They see
- * nothing of the queue: a thread that calls sched_yield() queues in that call.  Stops do, which find a thread in the queue as
- * often as it is there.  So a thread with timers is stopped now and then for its time in the queue alone.
+ * Timer samples (capture/timers.h) come between observations and measure CPU time themselves: one period each.  Timers
+ * miss CPU time when a period is cut short or a sample is lost.  That time is added to later timer samples in parts.
+ *
+ * Timers do not expire while the thread is in the run queue, so timer samples take no queue time.  They would also have
+ * the wrong stacks: a woken thread queues in the system call in which it waited, and a yielding thread in
+ * sched_yield(2).  So if a thread with timers has much queue time in no sample (vg_weights_queue_due()), it is stopped
+ * again and again, until a stop finds it in the run queue.  In a thread's first 100 ms, its running samples take the
+ * queue time.
+ *
+ *     vg_weights_begin(&weights, begin_ns, found_ns, &unsampled_ns);
+ *     pair = vg_weights_sample(&weights, &clocks, VG_THREAD_RUNNING);    add pair.before to the sample before
+ *     rest = vg_weights_end(&weights, now_ns, &unsampled_ns);            add rest to the latest sample
  *
  * Pure: no clock, no I/O.  Times are session times in ns.
  */
+
+/* The state in which a sample found the thread. */
+enum vg_thread_state { VG_THREAD_WAITING, VG_THREAD_RUNNING, VG_THREAD_QUEUED, VG_THREAD_STATES };
+
+/* Other values of vg_weights.latest.  TIMER: a timer took the latest sample.  NONE: there is no sample to which weight
+ * can be added. */
+enum { VG_LATEST_TIMER = VG_THREAD_STATES, VG_LATEST_NONE };
+
 struct vg_weights {
 	bool observed;               /* cpu_ns and queued_ns are set */
-	uint64_t time_ns;            /* of the latest observation, */
-	uint64_t cpu_ns, queued_ns;  /* and the thread's totals then */
-	int64_t cpu_left_ns;         /* the balances: observed, and not in a sample yet */
-	int64_t queued_left_ns;
-	int64_t waited_left_ns;
-	int64_t behind_ns;           /* CPU time that timer samples have missed; part of cpu_left_ns */
+	bool has_run;                /* a sample has found the thread running */
+	bool was_running;            /* the thread was on a CPU or in the run queue at the latest observation */
+	uint8_t latest;              /* enum vg_thread_state, VG_LATEST_TIMER or VG_LATEST_NONE */
+	uint64_t begin_ns, found_ns; /* as in vg_weights_begin(); found_ns is 0 after the first sample */
+	uint64_t first_extra_max_ns; /* the most CPU time that the first sample may have in addition to what the thread
+					has used */
+	uint64_t time_ns;            /* of the latest observation */
+	uint64_t cpu_ns, queued_ns;  /* the thread's totals at the latest observation */
+	int64_t balance_ns[VG_THREAD_STATES]; /* observed time that is in no sample's wall weight yet */
+	int64_t cpu_balance_ns;      /* observed CPU time that is in no sample's CPU weight yet */
+	int64_t timer_missed_ns;     /* the part of cpu_balance_ns that timer samples have missed */
 	uint64_t timer_ns;           /* CPU time that timers measured since the latest sample */
-	uint8_t latest;              /* enum vg_weights_latest */
-	bool runs;                   /* the thread ran when it was last observed */
 };
-
-/* What the latest sample saw, if it can be given more weight. */
-enum vg_weights_latest { VG_LATEST_NONE, VG_LATEST_RAN, VG_LATEST_TIMER, VG_LATEST_WAITED };
 
 /* One thread's clocks at one moment. */
 struct vg_clocks {
 	uint64_t time_ns;
-	uint64_t cpu_ns, queued_ns;  /* the thread's totals: on a CPU, and in the queue for one */
+	uint64_t cpu_ns, queued_ns;  /* the thread's totals: on a CPU, and in the run queue */
 };
 
 /* What one sample stands for. */
@@ -60,40 +78,69 @@ struct vg_weight {
 	uint64_t wall_ns, cpu_ns;
 };
 
-/* The weight of a sample, and what the sample before it is given besides. */
+/* `own`: the weight of a sample.  `before`: what the caller must add to the weight of the sample before it. */
 struct vg_weight_pair {
 	struct vg_weight before, own;
 };
 
-/* Begins at time_ns.  A thread that is born then has used nothing.  Of another one the first observation says what it
- * had used before. */
-void vg_weights_begin(struct vg_weights *weights, uint64_t time_ns, bool is_born);
+/*
+ * Begins the weights of a thread that was created at begin_ns and found by a scan at found_ns.  If its creation time is
+ * not known, begin_ns is the middle between that scan and the scan before.  found_ns is 0 for a thread that is older
+ * than the recording: its first observation only sets the totals, because the thread used that CPU time before the
+ * recording.
+ *
+ * The first sample may stand for more CPU time than the thread has used.  This function takes the most that the sample
+ * may need in addition from *unsampled_ns, the process's CPU time that is in no sample and in no balance.
+ */
+void vg_weights_begin(struct vg_weights *weights, uint64_t begin_ns, uint64_t found_ns, uint64_t *unsampled_ns);
 
-/* A thread that is not the first and executes a program takes the first one's number: the totals are another thread's then, and
- * what they differ by is nobody's.  That is so if they are lower than before, or higher by more than the time between. */
+/*
+ * Adds the time since the latest observation to the balances.  If a thread other than the first calls execve(2), it
+ * takes the first thread's id.  The clocks are then another thread's, and the difference of the totals is ignored.
+ * This case is assumed if a total decreased, or if CPU time grew by over 1 s more than the elapsed time.
+ */
 void vg_weights_observe(struct vg_weights *weights, const struct vg_clocks *clocks);
 
-/* What a sample saw: the thread waits; or it is on a CPU or in the queue for one, and the sample stands for both or, where
- * timers sample it, for the queue alone. */
-enum vg_weights_seen { VG_SEEN_WAITING, VG_SEEN_RUNNING, VG_SEEN_QUEUED };
+/* Calls vg_weights_observe(), and returns the weight of a sample that found the thread in `state` at that moment. */
+struct vg_weight_pair vg_weights_sample(struct vg_weights *weights, const struct vg_clocks *clocks,
+					enum vg_thread_state state);
 
-/* Observes, and gives the weight of a sample of that moment. */
-struct vg_weight_pair vg_weights_take(struct vg_weights *weights, const struct vg_clocks *clocks, enum vg_weights_seen seen);
+/*
+ * Returns how much CPU time the caller must add to the sample that was just weighed, whose CPU weight is cpu_ns.  The
+ * result is 0 if an earlier sample found the thread running.  If not, the result raises the weight to period_ns, but is
+ * at most unsampled_ns, the process's CPU time that is in no sample.  The reason: of thousands of threads that use less
+ * than a period each, few are found, and each of these also stands for others.  The time that is added is subtracted
+ * from the thread's later samples.
+ */
+uint64_t vg_weights_first_running(struct vg_weights *weights, uint64_t cpu_ns, uint64_t period_ns,
+				  uint64_t unsampled_ns);
 
-/* The thread ran at the latest observation, and timers sample it. */
-void vg_weights_ran(struct vg_weights *weights);
+/* Notes that the thread was running at the latest observation.  Call it after vg_weights_observe(), for a running
+ * thread that timers sample. */
+void vg_weights_running(struct vg_weights *weights);
 
-/* The latest sample is written: it can be given no more. */
-void vg_weights_written(struct vg_weights *weights);
+/* Call it when the latest sample was written to the file: from then on, no weight can be added to that sample. */
+void vg_weights_latest_written(struct vg_weights *weights);
 
-/* Counts a timer of that period that expired.  Whether a sample is due, for a recording with samples so far apart: then
- * vg_weights_timer() gives the weight of a sample of that time.  Its wall weight is no more than the time that is left. */
-bool vg_weights_timer_count(struct vg_weights *weights, uint64_t period_ns, uint64_t sample_period_ns);
-struct vg_weight_pair vg_weights_timer(struct vg_weights *weights, uint64_t time_ns);
+/*
+ * Whether the queue time that is in no sample exceeds 1/16 of the thread's age.  This limit is one sampling period at
+ * least and 100 ms at most.  A thread with timers is then stopped again and again, until a stop finds it in the run
+ * queue.  These are about 10 stops a second on average, and up to 40 stops in the thread's first second.
+ */
+bool vg_weights_queue_due(const struct vg_weights *weights, uint64_t period_ns);
 
-/* The thread or the recording ended then: what the latest sample is given besides, or another one of the same stack.  That is the
- * rest of the wall time.  A thread that ran when it was last observed is taken to have run until then.  Of another one, the CPU
- * time that is left belongs to no sample. */
-struct vg_weight vg_weights_end(struct vg_weights *weights, uint64_t time_ns);
+/* Adds period_ns, which an expired timer measured.  Returns whether a recording whose sampling period is
+ * sample_period_ns needs a sample now.  If so, call vg_weights_timer_sample(), which returns the sample's weight. */
+bool vg_weights_timer_expired(struct vg_weights *weights, uint64_t period_ns, uint64_t sample_period_ns);
+struct vg_weight_pair vg_weights_timer_sample(struct vg_weights *weights, uint64_t time_ns);
+
+/*
+ * Ends the weights at time_ns.  The caller adds the result to the latest sample, or to a repeat of its stack if that
+ * sample is in the file.  The result has the rest of the wall time.  If the latest sample found the thread running, the
+ * result also has the rest of the CPU time; if not, the rest of the CPU time is in no sample.  A thread that ran at the
+ * latest observation is assumed to have run from then until time_ns.  The CPU time of that assumption is taken from
+ * *unsampled_ns (vg_weights_begin()).
+ */
+struct vg_weight vg_weights_end(struct vg_weights *weights, uint64_t time_ns, uint64_t *unsampled_ns);
 
 #endif

@@ -20,20 +20,21 @@
 
 #include "vignetted/capture/waits.h"
 
-/* A sanitizer maps terabytes, and attaches to its own process at the end. */
+/* A sanitizer maps terabytes, and traces its own process at the end, so a build with a sanitizer cannot be confined. */
 #if defined __SANITIZE_ADDRESS__
 enum { SANITIZED = 1 };
 #else
 enum { SANITIZED = 0 };
 #endif
 
-/* Allowed with any argument. */
+/* Calls that are allowed with any arguments.  Landlock is not used in addition: a process in a Landlock domain may
+ * trace only processes of that domain (Linux 6.18). */
 static const int calls_always[] = {
 	/* its own memory and its end */
 	SCMP_SYS(brk), SCMP_SYS(munmap), SCMP_SYS(mremap), SCMP_SYS(futex),
 	SCMP_SYS(exit), SCMP_SYS(exit_group), SCMP_SYS(rt_sigreturn), SCMP_SYS(restart_syscall),
 	SCMP_SYS(getrandom),
-	/* time and waiting; a timer's signal interrupts none of it */
+	/* time and waiting */
 	SCMP_SYS(clock_getres), SCMP_SYS(clock_gettime), SCMP_SYS(clock_nanosleep),
 	SCMP_SYS(nanosleep), SCMP_SYS(ppoll), SCMP_SYS(poll), SCMP_SYS(rt_sigtimedwait),
 	SCMP_SYS(wait4),
@@ -44,11 +45,11 @@ static const int calls_always[] = {
 	SCMP_SYS(statx), SCMP_SYS(newfstatat), SCMP_SYS(write), SCMP_SYS(ftruncate), SCMP_SYS(io_setup),
 	SCMP_SYS(io_submit), SCMP_SYS(io_getevents), SCMP_SYS(io_destroy), SCMP_SYS(sync_file_range),
 	SCMP_SYS(recvmsg), SCMP_SYS(sendmsg), SCMP_SYS(flock),
-	/* who and where we are: of the C library's own use */
+	/* our ids and CPU, for the C library */
 	SCMP_SYS(getpid), SCMP_SYS(gettid), SCMP_SYS(getuid), SCMP_SYS(geteuid), SCMP_SYS(getcpu),
 };
 
-/* One call with what its arguments must be: argument `index`, masked, equals, is less or is greater. */
+/* A call that is allowed if its arguments satisfy all conditions. */
 struct rule {
 	int call;
 	unsigned int count;
@@ -61,38 +62,39 @@ struct rule {
 #define GREATER(index, value) { index, SCMP_CMP_GT, (scmp_datum_t)(value), 0 }
 
 static const struct rule rules_always[] = {
-	/* No new executable memory: code that an attacker brings cannot run. */
+	/* No new executable memory, so that an attacker cannot add code. */
 	{ SCMP_SYS(mmap), 1, { MASKED(2, PROT_EXEC, 0) } },
 	{ SCMP_SYS(mprotect), 1, { MASKED(2, PROT_EXEC, 0) } },
-	/* free(3).  Other advice takes pages from the machine, as root (MADV_HWPOISON). */
+	/* For free(3).  Other advice is dangerous: if root gives MADV_HWPOISON, the kernel gives up pages of memory. */
 	{ SCMP_SYS(madvise), 1, { EQUAL(2, MADV_DONTNEED) } },
-	/* To read. */
+	/* Open for reading only. */
 	{ SCMP_SYS(openat), 1, { MASKED(2, O_ACCMODE | O_CREAT | O_TRUNC | O_APPEND, O_RDONLY) } },
-	/* How a file that a dump goes to is open; whether the ring of events can shrink. */
+	/* To check that a dump's file is open for writing, and that the event ring cannot shrink. */
 	{ SCMP_SYS(fcntl), 1, { EQUAL(1, F_GETFL) } },
 	{ SCMP_SYS(fcntl), 1, { EQUAL(1, F_GET_SEALS) } },
-	/* Without options: with PTRACE_O_EXITKILL our end would kill the tracee. */
+	/* No ptrace options: with PTRACE_O_EXITKILL our exit would kill the tracee. */
 	{ SCMP_SYS(ptrace), 2, { EQUAL(0, PTRACE_SEIZE), EQUAL(3, 0) } },
 	{ SCMP_SYS(ptrace), 2, { EQUAL(0, PTRACE_INTERRUPT), EQUAL(3, 0) } },
 	{ SCMP_SYS(ptrace), 2, { EQUAL(0, PTRACE_GETREGSET), EQUAL(2, NT_PRSTATUS) } },
-	/* A signal that was on its way is handed back, which is never SIGKILL: that one stops no tracee. */
+	/* Detaching delivers the signal for which the tracee stopped.  No tracee stops for SIGKILL. */
 	{ SCMP_SYS(ptrace), 2, { EQUAL(0, PTRACE_DETACH), LESS(3, SIGKILL) } },
 	{ SCMP_SYS(ptrace), 2, { EQUAL(0, PTRACE_DETACH), GREATER(3, SIGKILL) } },
-	/* Our own policy: while a thread is stopped, and at other times. */
+	/* Our own scheduling policy: SCHED_FIFO while a thread is stopped, SCHED_OTHER at other times. */
 	{ SCMP_SYS(sched_setscheduler), 2, { EQUAL(0, 0), EQUAL(1, SCHED_FIFO) } },
 	{ SCMP_SYS(sched_setscheduler), 2, { EQUAL(0, 0), EQUAL(1, SCHED_OTHER) } },
 	{ SCMP_SYS(sched_setattr), 2, { EQUAL(0, 0), EQUAL(2, 0) } },
 	{ SCMP_SYS(prctl), 1, { EQUAL(0, PR_SET_TIMERSLACK) } },
-	/* Timers and counters of one thread.  The pid is an int: the kernel ignores the upper half. */
+	/* Timers and counters of one thread.  The pid must not be negative, because -1 means all processes.  The kernel
+	 * reads only 32 bits of this argument. */
 	{ SCMP_SYS(perf_event_open), 2, { MASKED(1, UINT32_C(1) << 31, 0), EQUAL(4, PERF_FLAG_FD_CLOEXEC) } },
 	{ SCMP_SYS(ioctl), 1, { EQUAL(1, PERF_EVENT_IOC_SET_OUTPUT) } },
 	{ SCMP_SYS(ioctl), 1, { EQUAL(1, PERF_EVENT_IOC_PERIOD) } },
-	/* How many descriptors there may be, and on which CPUs: our own limits, to read. */
+	/* Read our own limits, and the CPUs on which threads may run. */
 	{ SCMP_SYS(prlimit64), 2, { EQUAL(0, 0), EQUAL(2, 0) } },
 	{ SCMP_SYS(sched_getaffinity), 0, { { 0 } } },
 };
 
-/* The connections of others, and whose they are. */
+/* To accept connections, and to read the user at their other end. */
 static const struct rule rules_listen[] = {
 	{ SCMP_SYS(accept4), 0, { { 0 } } },
 	{ SCMP_SYS(getsockopt), 2, { EQUAL(1, SOL_SOCKET), EQUAL(2, SO_PEERCRED) } },
@@ -110,9 +112,9 @@ static int rules_add(scmp_filter_ctx filter, const struct rule *rules, size_t co
 
 #define RULES(filter, rules) rules_add(filter, rules, sizeof (rules) / sizeof *(rules))
 
-/* What sampling needs of root's capabilities: to trace, to sample the kernel's code, to lock rings, to have a
- * CPU soon, and to read the files of others in /proc and perf maps.  Before Linux 5.8 CAP_PERFMON was a part of
- * CAP_SYS_ADMIN, with which perf_event_open(2) also places uprobes: these change the code of any process. */
+/* The capabilities of root that sampling needs: to trace, to sample kernel code, to lock rings, to get a CPU soon,
+ * and to read other users' files in /proc and perf maps.  Before Linux 5.8 CAP_PERFMON was a part of CAP_SYS_ADMIN.
+ * CAP_SYS_ADMIN also permits uprobes with perf_event_open(2), which change the code of any process. */
 static uint64_t capabilities_needed(void)
 {
 	uint64_t needed = UINT64_C(1) << CAP_SYS_PTRACE | UINT64_C(1) << CAP_IPC_LOCK |
@@ -141,17 +143,17 @@ static int capabilities_drop(void)
 static int filter_build(scmp_filter_ctx filter, bool listens)
 {
 	const struct rule repair = { SCMP_SYS(ptrace), 3, {
-		EQUAL(0, PTRACE_POKEUSER), EQUAL(2, vg_regs_repaired_at), EQUAL(3, vg_regs_repaired_value),
+		EQUAL(0, PTRACE_POKEUSER), EQUAL(2, vg_regs_repair_offset), EQUAL(3, vg_regs_repair_value),
 	} };
-	/* The kernel knows by now which calls pass whatever their arguments, and runs the filter for the
-	 * others only: of those, what is asked while a thread stands still comes first. */
+	/* The kernel does not run the filter for calls that are allowed with any arguments (Linux 5.11).  Of the other
+	 * calls, ptrace(2) is checked first, because a thread is stopped meanwhile. */
 	int rc = seccomp_syscall_priority(filter, SCMP_SYS(ptrace), 255);
 
 	for (size_t i = 0; rc == 0 && i < sizeof calls_always / sizeof *calls_always; i++)
 		rc = seccomp_rule_add(filter, SCMP_ACT_ALLOW, calls_always[i], 0);
 	if (rc == 0)
 		rc = RULES(filter, rules_always);
-	if (rc == 0 && vg_regs_repaired_at >= 0)
+	if (rc == 0 && vg_regs_repair_offset >= 0)
 		rc = rules_add(filter, &repair, 1);
 	if (rc == 0 && listens)
 		rc = RULES(filter, rules_listen);
@@ -166,7 +168,7 @@ static int filter_load(bool listens)
 	if (filter == NULL)
 		return -ENOMEM;
 	rc = filter_build(filter, listens);
-	/* Else seccomp_load(3) hides the kernel's errno behind ECANCELED. */
+	/* Without this attribute seccomp_load(3) returns ECANCELED instead of the kernel's errno. */
 	if (rc == 0)
 		rc = seccomp_attr_set(filter, SCMP_FLTATR_API_SYSRAWRC, 1);
 	if (rc == 0)
@@ -179,25 +181,22 @@ int vg_confine(bool listens, uint64_t memory_bytes, struct vg_err *err)
 {
 	const struct rlimit no_core = { 0, 0 };
 	struct rlimit memory = { memory_bytes, memory_bytes }, given;
-	int rc, kept;
+	int rc, drop_rc;
 
 	if (SANITIZED)
 		return 0;
 	setrlimit(RLIMIT_CORE, &no_core);
-	/* Who started us may have set less; root could lift that. */
+	/* A lower limit that was set before stays in force, even for root. */
 	if (getrlimit(RLIMIT_AS, &given) == 0 && given.rlim_cur < memory.rlim_cur)
 		memory.rlim_cur = memory.rlim_max = given.rlim_cur;
 	setrlimit(RLIMIT_AS, &memory);
-	/* The helper holds a copy of another program's stack, and perhaps a capability. */
+	/* Not dumpable: the helper has copies of another program's stacks, and perhaps a capability. */
 	prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
 	if (prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0) != 0)
-		return vg_err_sys(err, -errno, "the helper is not confined: the kernel does not let it give "
-				  "up gaining privileges");
-	kept = capabilities_drop();
+		return vg_err_sys(err, -errno, "the helper is not confined: prctl(PR_SET_NO_NEW_PRIVS)");
+	drop_rc = capabilities_drop();
 	rc = filter_load(listens);
 	if (rc != 0)
-		return vg_err_sys(err, rc, "the helper is not confined: a filter of system calls (seccomp) cannot be "
-				  "loaded");
-	return kept == 0 ? 0 : vg_err_sys(err, kept, "the helper is not confined: it cannot give up its "
-					  "capabilities");
+		return vg_err_sys(err, rc, "the helper is not confined: the seccomp filter cannot be loaded");
+	return drop_rc == 0 ? 0 : vg_err_sys(err, drop_rc, "the helper is not confined: it cannot drop capabilities");
 }

@@ -8,22 +8,27 @@
 #include "base/err.h"
 
 /*
- * Takes from this process, for good, what sampling does not need: gaining privileges, core dumps, being
- * traced by its own user's processes, more address space than memory_bytes, and, by a seccomp
- * allow-list, all system calls but those in the tables of confine.c; and of root's capabilities all but five.
- * vignetted(8), Confinement, lists what an attacker can still do with the rest; tests/recording/confined.c tries each
- * line.
+ * Restricts this process permanently to what sampling needs:
  *
- *     listens          the helper also accepts connections, on a socket that listens already
- *     memory_bytes     a lower RLIMIT_AS that was set before holds
+ *  - It cannot gain privileges, and keeps at most five of root's capabilities.
+ *  - It writes no core dump, and other processes of its user cannot trace it.
+ *  - Its address space is limited.
+ *  - A seccomp filter forbids all system calls except those in the tables of confine.c.
  *
- * A forbidden call fails with EPERM: a C library that tries something new goes on without it.
+ * vignetted(8), Confinement, lists what an attacker can still do; tests/recording/confined.c tests each line of that
+ * list.
  *
- * Call it before the first byte of the target, of its files or of its ring of events is read, and after
- * everything that the list leaves out: pidfd_open(2), listening, starting a finisher or a command.
+ *     listens          true: the process may also accept connections on a socket that listens already
+ *     memory_bytes     the limit of address space; a lower RLIMIT_AS stays in force
  *
- * 0; or a negative errno with a sentence, where the kernel has no seccomp or a policy forbids it: the limits hold
- * then, and the filter is missing.  The caller decides whether to go on, and says so.
+ * A forbidden call fails with EPERM, so that a C library that tries a new call can continue without it.
+ *
+ * Call vg_confine() before the first byte of the target's memory, files or event ring is read, and after everything
+ * that the filter forbids: pidfd_open(2), listening, starting a finisher or a command.
+ *
+ * Returns 0, or a negative errno with a message, for example if the kernel has no seccomp or a policy forbids it.
+ * After an error the limits are in force, but the other restrictions may be missing.  The caller decides whether to
+ * continue, and reports that the helper is not confined.
  */
 int vg_confine(bool listens, uint64_t memory_bytes, struct vg_err *err);
 

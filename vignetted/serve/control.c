@@ -10,58 +10,62 @@
 
 #include "libvgctl/channel.h"
 #include "vignetted/serve/confine.h"
-#include "vignetted/serve/ending.h"
+#include "vignetted/serve/end_reason.h"
 #include "vignetted/serve/listener.h"
 #include "vignetted/serve/loop.h"
-#include "vignetted/serve/outside.h"
+#include "vignetted/serve/remote.h"
 #include "vignetted/session/dumps.h"
 
-/* A host that has started us and says nothing is stuck or gone. */
+/* A host that sends no first request for this long hangs or has exited. */
 enum { BEGIN_TIMEOUT_MS = 20 * 1000 };
 
+/* End reason of a recording whose host has closed the connection. */
 #define CLOSED "the program closed its end of the session"
 
-/* Connections at a time.  The host's have places of their own, so that others cannot take the last one. */
-enum { HOSTS_MAX = 8, OTHERS_MAX = 12, CLIENTS_MAX = HOSTS_MAX + OTHERS_MAX };
+/* Connections at a time.  Places are reserved for the host, so that peers cannot take the last one. */
+enum { HOSTS_MAX = 8, PEERS_MAX = 12, CLIENTS_MAX = HOSTS_MAX + PEERS_MAX };
 
 enum client_kind {
-	CLIENT_NONE,                 /* its place is free */
-	CLIENT_HOST,                 /* the host's: a session of its own, or room for one */
-	CLIENT_KEEPER,               /* the host's, that keeps us listening */
-	CLIENT_OTHER,                /* somebody's who found our socket */
+	CLIENT_NONE,                 /* the place is free */
+	CLIENT_HOST,                 /* a connection of the host, for one session */
+	CLIENT_HOST_LISTEN,          /* a connection of the host; while it is open, the helper listens for peers */
+	CLIENT_PEER,                 /* another process, on the socket on which the helper listens */
 };
 
 struct client {
 	enum client_kind kind;
-	int socket;                  /* owned, but for that which we were started with */
-	int file;                    /* owned; -1 */
-	struct vg_recording *recording; /* of a host; NULL: not begun, or ended */
-	uint64_t heard;              /* control.heard at the latest message */
+	int socket;                  /* owned, except the one that we were started with */
+	int file;                    /* owned; -1: none */
+	struct vg_recording *recording; /* that a host began here; NULL: not begun, or ended */
+	uint64_t message_number;     /* of its latest message */
 };
 
 struct control {
 	struct vg_session *session;
-	int first;                   /* the socket that we were started with */
+	int first;                   /* the socket with which we were started */
 	struct client clients[CLIENTS_MAX];
 	struct vg_listener listener;
-	struct vg_outside outside;
-	uint64_t heard;              /* connections and messages, in all */
+	struct vg_remote remote;
+	uint64_t message_number;     /* connections and messages so far */
 	struct vg_loop_sockets sockets; /* the clients' by index, then the listener's */
-	int failure;                 /* of the latest recording that the host did not ask the end of */
+	int failure;                 /* negative errno of the latest recording whose end the host did not request; 0: it
+					did not fail, or there is none */
 };
 
-/* NULL: there are as many as can be. */
+/* Returns NULL if no place of that kind is free. */
 static struct client *client_add(struct control *control, enum client_kind kind, int socket)
 {
-	size_t first = kind == CLIENT_OTHER ? HOSTS_MAX : 0;
-	size_t end = kind == CLIENT_OTHER ? CLIENTS_MAX : HOSTS_MAX;
+	size_t first = kind == CLIENT_PEER ? HOSTS_MAX : 0;
+	size_t end = kind == CLIENT_PEER ? CLIENTS_MAX : HOSTS_MAX;
 
 	for (size_t i = first; i < end; i++) {
 		struct client *client = &control->clients[i];
 
 		if (client->kind != CLIENT_NONE)
 			continue;
-		*client = (struct client){ .kind = kind, .socket = socket, .file = -1, .heard = ++control->heard };
+		*client = (struct client){
+			.kind = kind, .socket = socket, .file = -1, .message_number = ++control->message_number,
+		};
 		control->sockets.polled[i].fd = socket;
 		return client;
 	}
@@ -71,32 +75,33 @@ static struct client *client_add(struct control *control, enum client_kind kind,
 static void recording_forget(struct control *control, struct client *client)
 {
 	if (client->recording != NULL)
-		vg_session_release(control->session, client->recording);
+		vg_session_recording_free(control->session, client->recording);
 	client->recording = NULL;
 	if (client->file >= 0) {
-		/* A child of the host may have a copy of the descriptor, and would keep the file locked. */
+		/* Unlock, because a child of the host may have a copy of the descriptor, which keeps the file
+		 * locked. */
 		flock(client->file, LOCK_UN);
 		close(client->file);
 	}
 	client->file = -1;
 }
 
-/* It has hung up. */
+/* Completes the client's recording, if it is not complete, and closes the connection. */
 static void client_close(struct control *control, struct client *client)
 {
 	if (client->recording != NULL && !client->recording->complete)
 		control->failure = vg_session_end(control->session, client->recording,
-						  vg_ending_reason(control->session, CLOSED));
+						  vg_end_reason(control->session, CLOSED));
 	recording_forget(control, client);
-	vg_dumps_forget(control->session, client->socket);
-	if (client->kind == CLIENT_OTHER)
-		vg_outside_hung_up(&control->outside, client->socket);
-	if (client->kind == CLIENT_KEEPER) {
+	vg_dumps_peer_left(control->session, client->socket);
+	if (client->kind == CLIENT_PEER)
+		vg_remote_disconnected(&control->remote, client->socket);
+	if (client->kind == CLIENT_HOST_LISTEN) {
 		vg_listener_close(&control->listener);
-		/* Nobody could end them any more. */
-		if (vg_outside_any(&control->outside))
-			vg_outside_end_all(&control->outside,
-					   vg_ending_reason(control->session, "the program listens no more"));
+		/* No process can connect any more to end a remote recording. */
+		if (vg_remote_any(&control->remote))
+			vg_remote_end_all(&control->remote,
+					  vg_end_reason(control->session, "the program stopped listening"));
 	}
 	if (client->socket != control->first)
 		close(client->socket);
@@ -104,7 +109,7 @@ static void client_close(struct control *control, struct client *client)
 	client->kind = CLIENT_NONE;
 }
 
-/* ---- what the host asks for ---- */
+/* ---- requests of the host ---- */
 
 static void sampled_send(struct control *control, struct client *client)
 {
@@ -121,8 +126,8 @@ static void sampled_send(struct control *control, struct client *client)
 		vg_err_sys(&err, recording->failure, "the profile could not be written");
 	else
 		vg_err_set(&err, -EFBIG, "%s", recording->ended);
-	vg_outside_refuse(client->socket, recording->failure != 0 ? recording->failure : -EFBIG,
-			  err.text);
+	vg_reply_failed(client->socket, recording->failure != 0 ? recording->failure : -EFBIG,
+			err.text);
 }
 
 static int host_begin(struct control *control, struct client *client,
@@ -139,13 +144,14 @@ static void started_send(const struct control *control, int socket)
 	vg_channel_send(socket, &message, VG_WIRE_STARTED, NULL, 0);
 }
 
-/* A session of a host that has joined.  Takes the file, fds[0]; another ring than ours is of no use. */
+/* Begins a further session of a host.  Takes the file, fds[0].  An event ring in fds[1] is not used: the helper has
+ * one. */
 static bool on_begin(struct control *control, struct client *client,
 		     const struct vg_wire_begin *begin, int fds[VG_CHANNEL_FDS])
 {
 	struct vg_session_options options;
 	struct vg_err err = { "" };
-	int rc = vg_outside_options(&options, begin);
+	int rc = vg_options_from_wire(&options, begin);
 
 	if (client->recording != NULL || fds[0] < 0)
 		return false;
@@ -154,44 +160,44 @@ static bool on_begin(struct control *control, struct client *client,
 	if (rc == 0)
 		rc = host_begin(control, client, &options, &err);
 	if (rc != 0) {
-		vg_outside_refuse(client->socket, rc, err.text[0] != '\0' ? err.text :
-				  "the session could not begin");
+		vg_reply_failed(client->socket, rc, err.text[0] != '\0' ? err.text :
+				"the session could not begin");
 		return false;
 	}
 	started_send(control, client->socket);
 	return true;
 }
 
-/* Another socket of the host's, fds[0]. */
+/* Takes a further socket of the host, fds[0]. */
 static void on_join(struct control *control, struct client *client, int fds[VG_CHANNEL_FDS])
 {
 	struct vg_wire_message message = { 0 };
 
 	if (fds[0] < 0 || client_add(control, CLIENT_HOST, fds[0]) == NULL) {
-		vg_outside_refuse(client->socket, -EUSERS, "the helper has too many connections");
+		vg_reply_failed(client->socket, -EUSERS, "the helper has too many connections");
 		return;
 	}
 	fds[0] = -1;
 	vg_channel_send(client->socket, &message, VG_WIRE_JOINED, NULL, 0);
 }
 
-/* Takes the file, fds[0], if there is a flight recorder. */
+/* Begins a dump into fds[0]. */
 static bool on_dump(struct control *control, struct client *client, int fds[VG_CHANNEL_FDS])
 {
 	int rc;
 
 	if (client->recording == NULL || fds[0] < 0)
 		return false;
-	rc = vg_dumps_ask(control->session, client->recording, fds[0], "the program asked for it",
-			    vg_outside_dumped, client->socket);
+	rc = vg_dumps_request(control->session, client->recording, fds[0], "requested by the program",
+			      vg_reply_dumped, client->socket);
 	if (rc == 0)
 		fds[0] = -1;
 	else
-		vg_outside_dumped(client->socket, NULL, rc);
+		vg_reply_dumped(client->socket, NULL, rc);
 	return true;
 }
 
-/* Takes a file for the watchdog, fds[0]. */
+/* Adds fds[0] to the watchdog's files. */
 static bool on_watch(struct control *control, struct client *client, uint64_t limit_ns,
 		     int fds[VG_CHANNEL_FDS])
 {
@@ -201,8 +207,9 @@ static bool on_watch(struct control *control, struct client *client, uint64_t li
 	if (recording == NULL || fds[0] < 0)
 		return false;
 	if (control->session->events.shared == NULL || recording->options.flight_ns == 0 ||
-	    !vg_watchdog_add(&recording->dumping.watchdog, limit_ns, fds[0])) {
-		vg_outside_refuse(client->socket, -EINVAL, "the session cannot have a watchdog");
+	    !vg_watchdog_add(&recording->flight_recorder.watchdog, limit_ns, fds[0])) {
+		vg_reply_failed(client->socket, -EINVAL,
+				"a watchdog needs a session with events, a flight recorder and a limit");
 		return true;
 	}
 	fds[0] = -1;
@@ -210,7 +217,7 @@ static bool on_watch(struct control *control, struct client *client, uint64_t li
 	return true;
 }
 
-/* Whether the connection stays. */
+/* Returns whether the connection stays open. */
 static bool host_answer(struct control *control, struct client *client,
 			const struct vg_wire_message *message, int fds[VG_CHANNEL_FDS])
 {
@@ -224,8 +231,8 @@ static bool host_answer(struct control *control, struct client *client,
 		return true;
 	case VG_WIRE_END:
 		if (client->recording != NULL)
-			vg_outside_end(control->session, client->recording, client->socket,
-				       "the program ended it");
+			vg_reply_ended(control->session, client->recording, client->socket,
+				       "ended by the program");
 		return false;
 	case VG_WIRE_JOIN:
 		on_join(control, client, fds);
@@ -238,7 +245,7 @@ static bool host_answer(struct control *control, struct client *client,
 	case VG_WIRE_HELLO: case VG_WIRE_STARTED: case VG_WIRE_SAMPLED: case VG_WIRE_ENDED:
 	case VG_WIRE_FAILED: case VG_WIRE_JOINED: case VG_WIRE_LISTEN: case VG_WIRE_STATUS:
 	case VG_WIRE_STATE: case VG_WIRE_OPEN: case VG_WIRE_OPENED: case VG_WIRE_CLOSE:
-	case VG_WIRE_MARK: case VG_WIRE_MARKED: case VG_WIRE_COMPLETE: case VG_WIRE_NAMED:
+	case VG_WIRE_MARK: case VG_WIRE_MARKED: case VG_WIRE_COMPLETE: case VG_WIRE_RENAMED:
 		break;
 	}
 	return false;
@@ -251,7 +258,7 @@ static bool host_serve(struct control *control, struct client *client)
 	bool stays;
 
 	if (vg_channel_receive(client->socket, &message, fds, NULL, 0) != 0)
-		return false;            /* gone, or not speaking our language */
+		return false;            /* closed, or an invalid message */
 	stays = host_answer(control, client, &message, fds);
 	for (int i = 0; i < VG_CHANNEL_FDS; i++) {
 		if (fds[i] >= 0)
@@ -262,8 +269,8 @@ static bool host_serve(struct control *control, struct client *client)
 
 /* ---- the loop's turn ---- */
 
-/* The connection that waits for nothing and has been silent longest gives its place to a new one.  NULL: all
- * wait for something. */
+/* Returns the peer whose place a new connection may take: of the peers that wait for nothing, the one whose latest
+ * message is the oldest.  NULL: all wait for something. */
 static struct client *idle_find(struct control *control)
 {
 	struct client *idle = NULL;
@@ -271,28 +278,28 @@ static struct client *idle_find(struct control *control)
 	for (size_t i = HOSTS_MAX; i < CLIENTS_MAX; i++) {
 		struct client *client = &control->clients[i];
 
-		if (!vg_outside_needs(&control->outside, client->socket) &&
-		    (idle == NULL || client->heard < idle->heard))
+		if (!vg_remote_is_waiting(&control->remote, client->socket) &&
+		    (idle == NULL || client->message_number < idle->message_number))
 			idle = client;
 	}
 	return idle;
 }
 
-static void other_accept(struct control *control)
+static void peer_accept(struct control *control)
 {
 	int fd = vg_listener_accept(&control->listener);
 	struct client *idle;
 
-	if (fd < 0 || client_add(control, CLIENT_OTHER, fd) != NULL)
+	if (fd < 0 || client_add(control, CLIENT_PEER, fd) != NULL)
 		return;
 	idle = idle_find(control);
 	if (idle != NULL)
 		client_close(control, idle);
-	if (idle == NULL || client_add(control, CLIENT_OTHER, fd) == NULL)
+	if (idle == NULL || client_add(control, CLIENT_PEER, fd) == NULL)
 		close(fd);
 }
 
-/* Whether a host is left: without one there is nothing to listen for. */
+/* Returns whether a connection of the host is left; without one the helper ends. */
 static bool on_turn(void *context)
 {
 	struct control *control = context;
@@ -303,36 +310,36 @@ static bool on_turn(void *context)
 		bool stays = true;
 
 		if (control->sockets.polled[i].revents != 0 && client->kind != CLIENT_NONE) {
-			client->heard = ++control->heard;
-			stays = client->kind == CLIENT_OTHER ?
-				vg_outside_serve(&control->outside, client->socket) :
+			client->message_number = ++control->message_number;
+			stays = client->kind == CLIENT_PEER ?
+				vg_remote_serve(&control->remote, client->socket) :
 				host_serve(control, client);
 		}
 		if (!stays)
 			client_close(control, client);
-		host_left = host_left || client->kind == CLIENT_HOST || client->kind == CLIENT_KEEPER;
+		host_left = host_left || client->kind == CLIENT_HOST || client->kind == CLIENT_HOST_LISTEN;
 	}
 	if (control->listener.socket >= 0 && control->sockets.polled[CLIENTS_MAX].revents != 0)
-		other_accept(control);
+		peer_accept(control);
 	control->sockets.polled[CLIENTS_MAX].fd = control->listener.socket;
-	vg_outside_settle(&control->outside);
+	vg_remote_complete_send(&control->remote);
 	return host_left;
 }
 
 static void all_end(struct control *control, int ended_by)
 {
-	/* Where the program has ended its sessions, nothing is to be found out. */
+	/* If the program has ended its sessions, the reason is not used, and vg_end_reason() would take time. */
 	vg_session_end_all(control->session, ended_by != 0 ? "interrupted by a signal" :
-			   control->session->live == 0 ? CLOSED : vg_ending_reason(control->session, CLOSED));
-	vg_outside_finish(&control->outside);
+			   control->session->live == 0 ? CLOSED : vg_end_reason(control->session, CLOSED));
+	vg_remote_finish(&control->remote);
 	for (size_t i = 0; i < CLIENTS_MAX; i++) {
 		struct client *client = &control->clients[i];
 
 		if (client->kind == CLIENT_NONE)
 			continue;
 		if (ended_by != 0 && client->recording != NULL)
-			vg_outside_refuse(client->socket, -ECANCELED, "the helper vignetted was ended by a "
-					  "signal; the profile ends there");
+			vg_reply_failed(client->socket, -ECANCELED, "a signal ended the helper vignetted: "
+					  "the profile ends there");
 		if (client->recording != NULL)
 			control->failure = client->recording->failure;
 		client_close(control, client);
@@ -340,9 +347,9 @@ static void all_end(struct control *control, int ended_by)
 	vg_listener_close(&control->listener);
 }
 
-/* ---- its beginning ---- */
+/* ---- beginning ---- */
 
-/* Whom the host's end of the socket belongs to: the process that made the pair. */
+/* Returns the host's pid: the process that created the socket pair. */
 static pid_t host_pid(int socket)
 {
 	struct ucred host;
@@ -353,8 +360,8 @@ static pid_t host_pid(int socket)
 	return host.pid > 0 ? host.pid : -ESRCH;
 }
 
-/* Greets, and receives what is wanted: a recording, its file and perhaps the ring of events; or to
- * listen, and perhaps the ring. */
+/* Greets the host and receives its first request: BEGIN with a file and perhaps the event ring, or LISTEN with
+ * perhaps the event ring. */
 static int first_receive(int socket, struct vg_wire_message *message, struct vg_session_options *options,
 			 int fds[VG_CHANNEL_FDS])
 {
@@ -371,17 +378,17 @@ static int first_receive(int socket, struct vg_wire_message *message, struct vg_
 		return -EPROTO;
 	if (listens && memchr(message->listen.directory, '\0', VG_WIRE_NAME_BYTES) == NULL)
 		return -EPROTO;
-	rc = vg_outside_options(options, listens ? &message->listen.begin : &message->begin);
+	rc = vg_options_from_wire(options, listens ? &message->listen.begin : &message->begin);
 	options->events_fd = listens ? fds[0] : fds[1];
 	return rc;
 }
 
-/* Listens before the helper is confined, and reads the host's memory, files and ring after. */
+/* Listens before the helper is confined, and reads the host's memory, files and event ring afterwards. */
 static int control_open(struct control *control, int socket, const struct vg_wire_message *first,
 			const struct vg_session_options *options, int file, struct vg_err *err)
 {
 	bool listens = first->kind == VG_WIRE_LISTEN;
-	struct client *client = client_add(control, listens ? CLIENT_KEEPER : CLIENT_HOST, socket);
+	struct client *client = client_add(control, listens ? CLIENT_HOST_LISTEN : CLIENT_HOST, socket);
 	pid_t pid = host_pid(socket);
 	int rc = pid > 0 ? vg_session_open(control->session, options, pid, false, err) : pid;
 
@@ -390,9 +397,9 @@ static int control_open(struct control *control, int socket, const struct vg_wir
 		rc = vg_listener_open(&control->listener, first->listen.directory, pid, err);
 	if (rc != 0)
 		return rc;
-	/* The host may unmount the directory that it began in. */
+	/* Leave the working directory, so that its file system can be unmounted. */
 	if (chdir("/") != 0)
-		return vg_err_sys(err, -errno, "cannot change to the directory /");
+		return vg_err_sys(err, -errno, "/: cannot change to this directory");
 	control->sockets.polled[CLIENTS_MAX].fd = control->listener.socket;
 	control->session->unconfined = vg_confine(listens, control->session->max_memory_bytes, NULL) != 0;
 	rc = vg_session_start(control->session, options, err);
@@ -409,7 +416,7 @@ int vg_control_serve(int socket, int signals)
 	int fds[VG_CHANNEL_FDS], rc;
 
 	control = (struct control){ .session = &session, .first = socket, .listener = VG_LISTENER_CLOSED };
-	control.outside.session = &session;
+	control.remote.session = &session;
 	control.sockets.count = CLIENTS_MAX + 1;
 	control.sockets.on_turn = on_turn;
 	control.sockets.context = &control;
@@ -419,7 +426,7 @@ int vg_control_serve(int socket, int signals)
 	if (rc == 0)
 		rc = control_open(&control, socket, &first, &options,
 				  first.kind == VG_WIRE_BEGIN ? fds[0] : -1, &err);
-	/* The ring is mapped, if it is of any use; the file has a client now. */
+	/* The event ring is mapped by now, and the file belongs to the first client. */
 	for (int i = 0; i < VG_CHANNEL_FDS; i++) {
 		if (fds[i] >= 0 && fds[i] != control.clients[0].file)
 			close(fds[i]);
@@ -429,7 +436,7 @@ int vg_control_serve(int socket, int signals)
 	if (rc != 0) {
 		if (err.text[0] == '\0')
 			vg_err_sys(&err, rc, "the session could not begin");
-		vg_outside_refuse(socket, rc, err.text);
+		vg_reply_failed(socket, rc, err.text);
 		recording_forget(&control, control.clients);
 		vg_listener_close(&control.listener);
 	} else {

@@ -3,9 +3,10 @@
 #define VG_VIGNETTED_CONTROL_H
 
 /*
- * The helper's life when libvgctl has started it: greets the host on `socket`, samples it as it and,
- * if it wants that, others ask, and returns when the files are complete because the host asked for
- * that or is gone.  The exit status of the helper.
+ * main() calls this function in a helper that libvgctl has started.  Greets the host on `socket`, and serves its
+ * requests.  Also serves other processes if the host asks for that.  Ends when the host closes its connections or
+ * exits, or at a signal; all files are then complete.  `signals` is from vg_loop_signals().  Returns the exit status of
+ * the helper.
  */
 int vg_control_serve(int socket, int signals);
 

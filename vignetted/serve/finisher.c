@@ -19,13 +19,13 @@ struct answer {
 	struct vg_err err;
 };
 
-/* A disk may hold up a write for some seconds. */
-enum { CHECK_MS = 3000, CHECKS_MAX = 3 };
+/* A slow disk may block the helper's write for some seconds, so the helper is killed only after several checks. */
+enum { CHECK_PERIOD_MS = 3000, CHECKS_MAX = 3 };
 
 /* ---- in the child ---- */
 
-/* Whether a signal that is to end the recording waits for the helper to take it: see vg_loop_signals(). */
-static bool end_is_pending(pid_t helper)
+/* Whether a signal that ends the recording is pending for the helper (vg_loop_signals()). */
+static bool end_signal_is_pending(pid_t helper)
 {
 	const uint64_t wanted = UINT64_C(1) << (SIGINT - 1) | UINT64_C(1) << (SIGTERM - 1) |
 				UINT64_C(1) << (SIGHUP - 1);
@@ -43,39 +43,40 @@ static bool end_is_pending(pid_t helper)
 	return pending;
 }
 
-/* Until the helper asks or is gone.  One that reads memory which never arrives (userfaultfd(2), a FUSE file) waits in the
- * kernel, where SIGKILL alone reaches it: it gets that when it does not take a signal that is to end it. */
-static void helper_wait(int socket, pid_t helper)
+/* Waits until the helper asks or exits.  A helper that reads memory which never arrives (userfaultfd(2), a FUSE
+ * file) hangs in the kernel, where only SIGKILL reaches it.  So it gets SIGKILL if a signal that ends the recording
+ * stays pending for it. */
+static void request_wait(int socket, pid_t helper)
 {
 	struct pollfd asked = { .fd = socket, .events = POLLIN };
 	int pending = 0;
 
-	while (poll(&asked, 1, CHECK_MS) == 0) {
-		pending = end_is_pending(helper) ? pending + 1 : 0;
+	while (poll(&asked, 1, CHECK_PERIOD_MS) == 0) {
+		pending = end_signal_is_pending(helper) ? pending + 1 : 0;
 		if (pending == CHECKS_MAX)
 			kill(helper, SIGKILL);
 	}
 }
 
 static void finish(int socket, pid_t helper,
-		   int (*act)(void *context, enum vg_finish what, struct vg_err *err), void *context)
+		   int (*act)(void *context, enum vg_finish action, struct vg_err *err), void *context)
 {
 	struct answer answer = { 0 };
-	unsigned char what;
+	unsigned char action;
 
-	/* In lists of processes: which of the two is the helper. */
+	/* The name that lists of processes show. */
 	prctl(PR_SET_NAME, "vignetted-end");
-	helper_wait(socket, helper);
-	if (read(socket, &what, 1) != 1 || (what != VG_FINISH_KEEP && what != VG_FINISH_DROP))
-		what = VG_FINISH_NOTHING;
-	answer.rc = act(context, (enum vg_finish)what, &answer.err);
+	request_wait(socket, helper);
+	if (read(socket, &action, 1) != 1 || (action != VG_FINISH_KEEP && action != VG_FINISH_DROP))
+		action = VG_FINISH_NOTHING;
+	answer.rc = act(context, (enum vg_finish)action, &answer.err);
 	send(socket, &answer, sizeof answer, MSG_NOSIGNAL);
 }
 
 /* ---- in the helper ---- */
 
 int vg_finisher_start(struct vg_finisher *finisher,
-		      int (*act)(void *context, enum vg_finish what, struct vg_err *err), void *context,
+		      int (*act)(void *context, enum vg_finish action, struct vg_err *err), void *context,
 		      struct vg_err *err)
 {
 	pid_t helper = getpid();
@@ -85,7 +86,7 @@ int vg_finisher_start(struct vg_finisher *finisher,
 	*finisher = (struct vg_finisher)VG_FINISHER_NONE;
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) != 0)
 		return vg_err_sys(err, -errno, "cannot start the process that renames the file at the end");
-	/* A terminal sends its signals to the child too, which ends when the helper does, and not before. */
+	/* Block all signals in the child: a terminal sends them to the child too, which must outlive the helper. */
 	sigfillset(&all);
 	sigprocmask(SIG_BLOCK, &all, &before);
 	finisher->child = fork();
@@ -107,9 +108,9 @@ int vg_finisher_start(struct vg_finisher *finisher,
 	return 0;
 }
 
-int vg_finisher_ask(struct vg_finisher *finisher, enum vg_finish what, struct vg_err *err)
+int vg_finisher_ask(struct vg_finisher *finisher, enum vg_finish action, struct vg_err *err)
 {
-	const unsigned char byte = (unsigned char)what;
+	const unsigned char byte = (unsigned char)action;
 	struct answer answer;
 
 	if (finisher->socket < 0)
@@ -118,7 +119,7 @@ int vg_finisher_ask(struct vg_finisher *finisher, enum vg_finish what, struct vg
 	if (write(finisher->socket, &byte, 1) != 1 ||
 	    read(finisher->socket, &answer, sizeof answer) != (ssize_t)sizeof answer) {
 		answer.rc = vg_err_set(&answer.err, -ESRCH, "the process that renames the file at the end was "
-				       "killed: what was written has its name with .part");
+				       "killed: the profile keeps its name with .part");
 	}
 	close(finisher->socket);
 	finisher->socket = -1;

@@ -12,7 +12,7 @@ int vg_launch(char *const *command, pid_t *pid, struct vg_err *err)
 	int rc;
 
 	sigemptyset(&none);
-	sigemptyset(&ours);              /* those that vg_loop_signals() ignores */
+	sigemptyset(&ours);              /* the signals that vg_loop_signals() ignores */
 	sigaddset(&ours, SIGPIPE);
 	sigaddset(&ours, SIGXFSZ);
 	posix_spawnattr_init(&attributes);
@@ -21,5 +21,5 @@ int vg_launch(char *const *command, pid_t *pid, struct vg_err *err)
 	posix_spawnattr_setflags(&attributes, POSIX_SPAWN_SETSIGMASK | POSIX_SPAWN_SETSIGDEF);
 	rc = posix_spawnp(pid, command[0], NULL, &attributes, command, environ);
 	posix_spawnattr_destroy(&attributes);
-	return rc == 0 ? 0 : vg_err_sys(err, -rc, "cannot run %s", command[0]);
+	return rc == 0 ? 0 : vg_err_sys(err, -rc, "%s: cannot run this command", command[0]);
 }

@@ -6,8 +6,8 @@
 
 #include "base/err.h"
 
-/* Starts a command, found in $PATH, as our child, with no signal blocked.
- * Returns once it executes: 0 and *pid, or the negative errno of execve(2) with a sentence. */
+/* Starts a command as our child, with no signal blocked.  Searches $PATH for the command.  Waits until the
+ * child has called execve(2).  Returns 0 and sets *pid, or returns a negative errno with a message. */
 int vg_launch(char *const *command, pid_t *pid, struct vg_err *err);
 
 #endif

@@ -13,8 +13,8 @@
 
 enum { BACKLOG = 8, STALE_MAX = 1024 };
 
-/* By way of the directory's descriptor: the address of a socket has no room for long paths, and nobody
- * can put another directory in its place. */
+/* Sets an address that goes through the directory's descriptor, because a socket address has only 107 bytes for a path,
+ * and because nobody can replace the directory meanwhile. */
 static socklen_t address_of(int directory, const char *name, struct sockaddr_un *address)
 {
 	*address = (struct sockaddr_un){ .sun_family = AF_UNIX };
@@ -29,7 +29,7 @@ static bool is_socket_name(const char *name)
 	return digits > 0 && digits < 11 && strcmp(name + digits, ".sock") == 0;
 }
 
-/* Whether nobody listens there: its helper was killed. */
+/* Whether nobody listens on the socket, because its helper and the finisher were killed. */
 static bool is_stale(int directory, const char *name)
 {
 	struct sockaddr_un address;
@@ -68,24 +68,24 @@ static int directory_open(const char *path, struct vg_err *err)
 	int fd;
 
 	if (mkdir(path, 0700) != 0 && errno != EEXIST)
-		return vg_err_sys(err, -errno, "cannot make the directory %s", path);
+		return vg_err_sys(err, -errno, "%s: cannot create this directory", path);
 	fd = open(path, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 	if (fd < 0)
-		return vg_err_sys(err, -errno, "cannot open the directory %s", path);
+		return vg_err_sys(err, -errno, "%s: cannot open this directory", path);
 	if (fstat(fd, &status) == 0 && status.st_uid == geteuid() && (status.st_mode & 077) == 0)
 		return fd;
 	close(fd);
-	return vg_err_set(err, -EPERM, "%s is another user's, or others may enter it", path);
+	return vg_err_set(err, -EPERM, "%s: belongs to another user, or its mode is not 0700", path);
 }
 
-/* The finisher's part, also where the helper was killed. */
-static int socket_remove(void *context, enum vg_finish what, struct vg_err *err)
+/* The finisher's action.  It is the same if the helper was killed. */
+static int socket_remove(void *context, enum vg_finish action, struct vg_err *err)
 {
 	const struct vg_listener *listener = context;
 
-	(void)what;
+	(void)action;
 	return unlinkat(listener->directory, listener->name, 0) == 0 ? 0 :
-	       vg_err_sys(err, -errno, "cannot remove the socket %s", listener->name);
+	       vg_err_sys(err, -errno, "%s: cannot remove this socket", listener->name);
 }
 
 int vg_listener_open(struct vg_listener *listener, const char *directory, pid_t pid,
@@ -105,11 +105,11 @@ int vg_listener_open(struct vg_listener *listener, const char *directory, pid_t 
 	length = address_of(listener->directory, listener->name, &address);
 	listener->socket = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 	mask = umask(0177);
-	/* The finisher, too, is to leave the directory that the host began in. */
+	/* Leave the working directory before the finisher is started, so that the host can unmount its file system. */
 	if (listener->socket < 0 || chdir("/") != 0 ||
 	    bind(listener->socket, (const struct sockaddr *)&address, length) != 0 ||
 	    listen(listener->socket, BACKLOG) != 0)
-		rc = vg_err_sys(err, -errno, "cannot listen on %s/%s", directory, listener->name);
+		rc = vg_err_sys(err, -errno, "%s/%s: cannot listen on this socket", directory, listener->name);
 	umask(mask);
 	if (rc == 0) {
 		rc = vg_finisher_start(&listener->finisher, socket_remove, listener, err);
@@ -132,7 +132,7 @@ int vg_listener_accept(const struct vg_listener *listener)
 
 	if (fd < 0)
 		return -errno;
-	/* Root may do so much else that refusing it would only be a nuisance. */
+	/* Root is accepted, because root can do the same without us. */
 	if (getsockopt(fd, SOL_SOCKET, SO_PEERCRED, &peer, &length) == 0 &&
 	    (peer.uid == geteuid() || peer.uid == 0))
 		return fd;

@@ -9,31 +9,35 @@
 #include "vignetted/serve/finisher.h"
 
 /*
- * Where others of the same user find the helper of a process: the socket DIRECTORY/PID.sock.  The
- * directory is the user's alone (0700), and so is the socket (0600); who connects is looked at again.
+ * The socket DIRECTORY/PID.sock, on which other processes of the same user find the helper of process PID.  Only the
+ * user can enter the directory (0700) and use the socket (0600), and the user of each connection is checked again.
+ *
+ *     rc = vg_listener_open(&listener, directory, pid, &err);    before the helper is confined
+ *     fd = vg_listener_accept(&listener);                        when listener.socket is readable
+ *     vg_listener_close(&listener);
  */
 struct vg_listener {
 	int directory;               /* owned; -1: does not listen */
-	int socket;                  /* owned; -1 */
+	int socket;                  /* owned; -1: does not listen */
 	char name[32];               /* of the socket in the directory */
-	struct vg_finisher finisher; /* removes it: the confined helper cannot */
+	struct vg_finisher finisher; /* removes the socket, which the confined helper may not do */
 };
 
 #define VG_LISTENER_CLOSED { .directory = -1, .socket = -1, .finisher = VG_FINISHER_NONE }
 
 /*
- * Makes the directory if it is not there, removes sockets in it that nobody listens on any more, and
- * listens.  To be called before the helper is confined.  0; -EPERM if the directory is another
- * user's or open to others; -EADDRINUSE; another negative errno.
+ * Creates the directory if necessary, removes sockets in it on which nobody listens any more, and listens.  Call it
+ * before the helper is confined.  Returns 0; -EPERM if the directory belongs to another user or is open to others;
+ * -EADDRINUSE if the socket exists already; or another negative errno.
  */
 int vg_listener_open(struct vg_listener *listener, const char *directory, pid_t pid,
 		     struct vg_err *err);
 
-/* A connection, the caller's; -EPERM if it is another user's, which is closed; another negative
+/* Returns a connection, which is the caller's; -EPERM if it was another user's and was closed; or another negative
  * errno. */
 int vg_listener_accept(const struct vg_listener *listener);
 
-/* Removes the socket.  A helper that is killed has it removed too. */
+/* Removes the socket.  If the helper is killed, the finisher removes it too. */
 void vg_listener_close(struct vg_listener *listener);
 
 #endif

@@ -9,8 +9,8 @@
 #include "base/clock.h"
 #include "vignetted/session/dumps.h"
 
-enum { SIGNALS, PROCESS, SOCKETS, WAITED_FOR = SOCKETS + VG_LOOP_SOCKETS };
-enum { SETTLE_NS = 1000 * 1000 };
+enum { SIGNALS, PROCESS, SOCKETS, POLLED_MAX = SOCKETS + VG_LOOP_SOCKETS };
+enum { RELEASE_PERIOD_NS = 1000 * 1000 };
 
 int vg_loop_signals(void)
 {
@@ -22,11 +22,10 @@ int vg_loop_signals(void)
 	sigaddset(&wanted, SIGTERM);
 	sigaddset(&wanted, SIGHUP);
 	blocked = wanted;
-	/* Of a tracee's stop the kernel tells by SIGCHLD: blocked, it can be waited for with a
-	 * deadline.  Were it ignored, as its disposition may be by inheritance, it would not be
-	 * sent at all. */
+	/* The kernel reports a tracee's stop with SIGCHLD.  Block the signal, so that we can wait for it with a
+	 * deadline.  Do not ignore it, as our parent may have done: an ignored signal is not sent at all. */
 	signal(SIGCHLD, SIG_DFL);
-	/* A write that fails is to say so, not to kill. */
+	/* A failed write must return an error instead of killing us. */
 	signal(SIGPIPE, SIG_IGN);
 	signal(SIGXFSZ, SIG_IGN);
 	sigaddset(&blocked, SIGCHLD);
@@ -36,18 +35,18 @@ int vg_loop_signals(void)
 	return fd >= 0 ? fd : -errno;
 }
 
-static int signal_take(int signals)
+static int signal_read(int signals)
 {
 	struct signalfd_siginfo info;
 
 	return read(signals, &info, sizeof info) == (ssize_t)sizeof info ? (int)info.ssi_signo : 0;
 }
 
-/* poll(2), which fails for more entries than RLIMIT_NOFILE, though nothing be in them.  Whether anything
- * is ready. */
+/* Calls ppoll(2) without the unused entries: ppoll() fails for more entries than RLIMIT_NOFILE, even if their fds are
+ * -1.  Returns whether a descriptor is ready. */
 static bool ready_poll(struct pollfd *ready, size_t count, const struct timespec *timeout)
 {
-	struct pollfd asked[WAITED_FOR];
+	struct pollfd asked[POLLED_MAX];
 	size_t used = 0, at = 0;
 	int got;
 
@@ -88,9 +87,9 @@ void vg_loop_wait(struct vg_session *session, struct pollfd *ready, size_t count
 			timeout = &left;
 		}
 	}
-	/* A thread that stops late stands still until it is let go. */
-	if (late && (timeout == NULL || left_ns > SETTLE_NS)) {
-		left = (struct timespec){ 0, SETTLE_NS };
+	/* A pending thread may stop late, and must then be released soon. */
+	if (late && (timeout == NULL || left_ns > RELEASE_PERIOD_NS)) {
+		left = (struct timespec){ 0, RELEASE_PERIOD_NS };
 		timeout = &left;
 	}
 	if (vg_dumps_busy(session)) {
@@ -101,15 +100,15 @@ void vg_loop_wait(struct vg_session *session, struct pollfd *ready, size_t count
 		vg_priority_raise(&session->tracer.priority);
 	asked = ready_poll(ready, count, timeout);
 	vg_priority_woken(&session->tracer.priority);
-	vg_tracer_settle(&session->tracer);
-	/* What others ask for may take long. */
+	vg_tracer_pending_release(&session->tracer);
+	/* Lower the priority at once, because requests may take long. */
 	if (asked)
-		vg_priority_rest(&session->tracer.priority);
+		vg_priority_lower_now(&session->tracer.priority);
 	else if (late)
 		vg_priority_lower(&session->tracer.priority);
 }
 
-/* Whether to go on. */
+/* Returns whether to continue. */
 static bool sockets_turn(struct vg_loop_sockets *sockets, const struct pollfd *ready)
 {
 	for (size_t i = 0; i < sockets->count; i++)
@@ -119,7 +118,7 @@ static bool sockets_turn(struct vg_loop_sockets *sockets, const struct pollfd *r
 
 int vg_loop_run(struct vg_session *session, int signals, struct vg_loop_sockets *sockets)
 {
-	struct pollfd ready[WAITED_FOR] = {
+	struct pollfd ready[POLLED_MAX] = {
 		[SIGNALS] = { .fd = signals, .events = POLLIN },
 		[PROCESS] = { .fd = session->target.pidfd, .events = POLLIN },
 	};
@@ -135,9 +134,9 @@ int vg_loop_run(struct vg_session *session, int signals, struct vg_loop_sockets 
 		if (sockets != NULL && !sockets_turn(sockets, ready + SOCKETS))
 			break;
 		if (ready[SIGNALS].revents != 0)
-			ended_by = signal_take(signals);
+			ended_by = signal_read(signals);
 		if (ready[PROCESS].revents != 0) {
-			session->gone = true;
+			session->exited = true;
 			vg_session_end_all(session, "the process ended");
 			break;
 		}

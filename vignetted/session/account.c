@@ -4,18 +4,21 @@
 #include <errno.h>
 
 void vg_account_begin(struct vg_recording *recording, struct vg_task *task, struct vg_thread thread,
-		      uint64_t begin_ns)
+		      uint64_t begin_ns, uint64_t found_ns, uint64_t *unsampled_ns)
 {
 	struct vg_account *account = &task->accounts[recording->index];
-	bool is_born = recording->tick_count != 0;
+	bool is_new = recording->scanned;
 
+	/* The given begin is between two scans, and the first of them may be older than the recording. */
+	if (!is_new || begin_ns < recording->begin_session_ns)
+		begin_ns = recording->begin_session_ns;
 	*account = (struct vg_account){
 		.counters = account->counters, .id = recording->recorder.threads++,
-		.last_ns = is_born ? begin_ns : recording->since_ns, .name_number = task->name_number,
+		.last_ns = begin_ns, .name_number = task->name_number,
 	};
-	vg_weights_begin(&account->weights, account->last_ns, is_born);
-	task->begun |= 1u << recording->index;
-	vg_counting_thread(recording, task);
+	vg_weights_begin(&account->weights, begin_ns, is_new ? found_ns : 0, unsampled_ns);
+	task->in_profiles |= 1u << recording->index;
+	vg_counter_set_thread_open(recording, task);
 	thread.id = account->id;
 	thread.begin_ns = vg_recording_time_ns(recording, account->last_ns);
 	vg_writer_thread(&recording->recorder.writer, &thread,
@@ -45,13 +48,14 @@ static int pending_write(struct vg_recording *recording, struct vg_task *task)
 
 	if (account->pending.count == 0)
 		return 0;
+	recording->recorder.merged_ns += (int64_t)sample.wall_ns - (int64_t)(sample.count * recording->period_now_ns);
 	account->pending.count = 0;
 	return vg_writer_sample(&recording->recorder.writer, &sample);
 }
 
-int vg_account_settle(struct vg_recording *recording, struct vg_task *task)
+int vg_account_flush(struct vg_recording *recording, struct vg_task *task)
 {
-	vg_weights_written(&task->accounts[recording->index].weights);
+	vg_weights_latest_written(&task->accounts[recording->index].weights);
 	return pending_write(recording, task);
 }
 
@@ -77,18 +81,18 @@ void vg_account_repeat(struct vg_recording *recording, struct vg_task *task, uin
 	struct vg_recorder *recorder = &recording->recorder;
 	struct vg_account *account = &task->accounts[recording->index];
 	bool known = account->has_stack && account->stacks_generation == recorder->stacks_generation;
-	uint32_t stack = known ? account->stack : VG_WALK_UNREAD;
+	uint32_t stack = known ? account->stack : VG_WALK_UNREADABLE;
 
 	pending_add(recording, account, weights->before);
 	account->last_ns = time_ns;
 	if (recording->options.cpu_mode)
 		return;
-	/* A sample that has CPU time saw the thread run; repeats see it wait. */
+	/* A sample with CPU time found the thread running, and repeats find it waiting: they get separate records. */
 	if (account->pending.count > 0 && (account->pending.stack != stack || account->pending.weight.cpu_ns > 0))
 		pending_write(recording, task);
 	if (account->pending.count == 0) {
 		pending_set(recording, account, stack, count, weights->own);
-		account->pending.interval = account->told;
+		account->pending.interval = account->reported_interval;
 	} else {
 		account->pending.count += count;
 		pending_add(recording, account, weights->own);
@@ -99,81 +103,90 @@ void vg_account_repeat(struct vg_recording *recording, struct vg_task *task, uin
 	recorder->stacks_complete += known && account->stack_complete ? count : 0;
 }
 
-/* The walk as this recording wants it: one that wants more may have had it made. */
-static struct vg_walk walk_cut(const struct vg_walk *walk, uint32_t max_frames)
+/* Shortens a walk to this recording's maximum of frames: the walk was made for the recording that wants the most
+ * frames. */
+static struct vg_walk walk_shorten(const struct vg_walk *walk, uint32_t max_frames)
 {
 	struct vg_walk cut = *walk;
 
 	if (cut.count > max_frames) {
 		cut.count = max_frames;
-		cut.end = VG_WALK_DEPTH;
+		cut.end = VG_WALK_FRAME_LIMIT;
 	}
 	return cut;
 }
 
 void vg_account_sample(struct vg_recording *recording, struct vg_task *task, const struct vg_events *events,
-		       const struct vg_taken *taken, const struct vg_weight_pair *weights)
+		       const struct vg_new_sample *sample, const struct vg_weight_pair *weights)
 {
 	struct vg_recorder *recorder = &recording->recorder;
 	struct vg_account *account = &task->accounts[recording->index];
-	uint64_t time_ns = vg_recording_time_ns(recording, taken->time_ns);
-	struct vg_walk walk = walk_cut(taken->walk, recording->options.max_frames);
+	uint64_t time_ns = vg_recording_time_ns(recording, sample->time_ns);
+	struct vg_walk walk = walk_shorten(sample->walk, recording->options.max_frames);
 	int rc;
 
 	pending_add(recording, account, weights->before);
 	rc = pending_write(recording, task);
 	if (rc == 0)
-		rc = vg_recorder_stack(recorder, &walk, taken->call, time_ns, &account->stack);
+		rc = vg_recorder_stack(recorder, &walk, sample->call, time_ns, &account->stack);
 	if (rc == -ENOMEM && recorder->writer.failed == 0)
 		recorder->lost[VG_LOSS_NO_MEMORY]++;
 	if (rc != 0)
 		return;
-	account->last_ns = taken->time_ns;
-	account->slices = taken->slices;
+	account->last_ns = sample->time_ns;
+	account->timeslices = sample->timeslices;
 	account->has_stack = true;
-	account->interval = taken->interval;
-	account->told = vg_events_token_in(events, task, recording->index, taken->interval);
+	account->interval = sample->interval;
+	account->reported_interval = vg_events_token_for(events, task, recording->index, sample->interval);
 	account->stack_complete = walk.end == VG_WALK_ROOT;
 	account->stacks_generation = recorder->stacks_generation;
 	recorder->samples++;
 	recorder->stacks_complete += account->stack_complete;
-	account->uncounted = true;
+	account->counters_due = true;
 	pending_set(recording, account, account->stack, 1, weights->own);
-	account->pending.time_ns = taken->time_ns;
-	account->pending.interval = account->told;
+	account->pending.time_ns = sample->time_ns;
+	account->pending.interval = account->reported_interval;
 }
 
-/* On demand there are the samples that were asked for, and no others. */
-static void rest_give(struct vg_recording *recording, struct vg_task *task, uint64_t end_ns)
+/* Adds the thread's time that is in no sample to its latest stack.  Adds nothing in a recording on demand, which has
+ * only the samples that were requested. */
+static void remaining_time_add(struct vg_recording *recording, struct vg_task *task, uint64_t end_ns,
+			       uint64_t *unsampled_ns)
 {
 	struct vg_account *account = &task->accounts[recording->index];
-	struct vg_weight_pair rest = { .own = vg_weights_end(&account->weights, end_ns) };
+	struct vg_weight_pair rest = { .own = vg_weights_end(&account->weights, end_ns, unsampled_ns) };
 
 	if (recording->options.period_ns == 0)
 		return;
-	if (account->pending.count > 0)
+	if (account->pending.count > 0) {
 		pending_add(recording, account, rest.own);
-	else if (account->has_stack && rest.own.wall_ns > 0)
+	} else if (account->has_stack && rest.own.wall_ns > 0) {
 		vg_account_repeat(recording, task, 1, end_ns, &rest);
+		/* The interval of the latest sample may have ended since. */
+		account->pending.interval = 0;
+	}
 }
 
-void vg_account_rest(struct vg_recording *recording, struct vg_task *task, uint64_t now_ns)
+void vg_account_finish(struct vg_recording *recording, struct vg_task *task, uint64_t now_ns)
 {
-	rest_give(recording, task, now_ns);
-	vg_account_settle(recording, task);
+	uint64_t unsampled_ns = UINT64_MAX;
+
+	remaining_time_add(recording, task, now_ns, &unsampled_ns);
+	vg_account_flush(recording, task);
 }
 
-void vg_account_end(struct vg_recording *recording, struct vg_task *task, uint64_t end_ns)
+void vg_account_thread_end(struct vg_recording *recording, struct vg_task *task, uint64_t end_ns,
+			   uint64_t *unsampled_ns)
 {
 	struct vg_account *account = &task->accounts[recording->index];
 
 	if (end_ns < account->last_ns)
 		end_ns = account->last_ns;
-	/* It lived when it was observed. */
+	/* The thread was alive at its latest observation, so it exited later. */
 	if (end_ns < account->weights.time_ns)
 		end_ns = account->weights.time_ns;
-	rest_give(recording, task, end_ns);
-	vg_account_settle(recording, task);
-	vg_counting_thread_end(recording, task, vg_recording_time_ns(recording, end_ns));
+	remaining_time_add(recording, task, end_ns, unsampled_ns);
+	vg_account_flush(recording, task);
+	vg_counter_set_thread_end(recording, task, vg_recording_time_ns(recording, end_ns));
 	vg_writer_thread_end(&recording->recorder.writer, account->id, vg_recording_time_ns(recording, end_ns));
 }

@@ -6,43 +6,50 @@
 #include "vignetted/target/events.h"
 
 /*
- * What one recording writes of one thread: its beginning, names, samples and end.  Times are session time.
- * A writer that fails remembers that.
+ * What one recording writes about one thread: its creation, names, samples and exit.  The state between two samples is
+ * task->accounts[recording->index].  Times are session times.  Only vg_account_flush() returns write errors.  All write
+ * errors stay in the writer (writer.failed).
+ *
+ *     vg_account_begin(recording, task, thread, begin_ns, found_ns, &unsampled_ns);
+ *     vg_account_sample(recording, task, events, &sample, &weights);
+ *     vg_account_thread_end(recording, task, end_ns, &unsampled_ns);
  */
 
-/* Begins the account.  `thread` has the thread's number; the rest is set here. */
+/* Begins the account of a thread that was created at about begin_ns and found at found_ns.  `thread` has its tid; this
+ * function sets the other members.  *unsampled_ns: see vg_weights_begin(). */
 void vg_account_begin(struct vg_recording *recording, struct vg_task *task, struct vg_thread thread,
-		      uint64_t begin_ns);
+		      uint64_t begin_ns, uint64_t found_ns, uint64_t *unsampled_ns);
 
-/* Writes the thread's name, if the profile has another. */
+/* Writes the thread's name, if the profile has another name for the thread. */
 void vg_account_name(struct vg_recording *recording, struct vg_task *task, uint64_t now_ns);
 
-/* A stack of a thread, and what was found out with it. */
-struct vg_taken {
+/* A new stack of a thread. */
+struct vg_new_sample {
 	const struct vg_walk *walk;
 	int64_t call;                /* the system call that the thread waits in, or -1 */
-	uint64_t interval;           /* that it is in: a token, or 0 */
+	uint64_t interval;           /* token of the thread's interval, or 0 */
 	uint64_t time_ns;
-	uint64_t slices;             /* the count that will say it has not run since */
+	uint64_t timeslices;         /* the thread's count of timeslices; while unchanged, the thread has not run */
 };
 
-/* Takes a sample of that weight (policy/weights.h).  It is written when the thread's next sample is taken, which may give it
- * more weight, or by vg_account_settle(). */
+/* Takes a sample with these weights (policy/weights.h).  The thread's next sample may add weight to this sample.  So
+ * this sample is written only when the next one is taken, or by vg_account_flush(). */
 void vg_account_sample(struct vg_recording *recording, struct vg_task *task, const struct vg_events *events,
-		       const struct vg_taken *taken, const struct vg_weight_pair *weights);
+		       const struct vg_new_sample *sample, const struct vg_weight_pair *weights);
 
-/* The thread is where it was at its latest sample: that stack stands for these samples too.  Many in a row become one
- * record. */
+/* Takes `count` samples with the stack of the latest sample, because the thread has not run since.  Repeats in a row
+ * become one record. */
 void vg_account_repeat(struct vg_recording *recording, struct vg_task *task, uint32_t count, uint64_t time_ns,
 		       const struct vg_weight_pair *weights);
 
-/* Writes what is not written yet. */
-int vg_account_settle(struct vg_recording *recording, struct vg_task *task);
+/* Writes the latest sample and its repeats.  Returns 0 or a negative errno. */
+int vg_account_flush(struct vg_recording *recording, struct vg_task *task);
 
-/* The recording ends now, and the thread goes on: gives the time that is in no sample yet to its latest stack. */
-void vg_account_rest(struct vg_recording *recording, struct vg_task *task, uint64_t now_ns);
+/* The recording ends, and the thread continues: adds the time that is in no sample yet to its latest stack. */
+void vg_account_finish(struct vg_recording *recording, struct vg_task *task, uint64_t now_ns);
 
-/* The thread ended at about that time. */
-void vg_account_end(struct vg_recording *recording, struct vg_task *task, uint64_t end_ns);
+/* The thread exited at about end_ns.  CPU time that it used since it was last read is taken from *unsampled_ns. */
+void vg_account_thread_end(struct vg_recording *recording, struct vg_task *task, uint64_t end_ns,
+			   uint64_t *unsampled_ns);
 
 #endif

@@ -8,80 +8,81 @@
 #include "vignetted/session/threads.h"
 #include "vignetted/session/timer_samples.h"
 
-/* Entries between two looks at what else is due: well below a millisecond. */
-enum { SLICE = 2000 };
+/* Entries in one slice of a dump: these take well below 1 ms. */
+enum { SLICE_ENTRIES = 2000 };
 
-/* What a table of stacks may have in any case. */
-enum { STACKS_SPARE = 4096 };
+/* A stack table is not restarted below this number of stacks. */
+enum { STACKS_RESERVE = 4096 };
 
-/* A stall that lasts longer is dumped no further: it will not change any more. */
+/* The dump of a stall ends after STALL_MAX_NS, because a longer stall shows nothing new.  Until then it is flushed
+ * every FLUSH_NS. */
 static const uint64_t STALL_MAX_NS = UINT64_C(60) * 1000000000, FLUSH_NS = 1000000000;
 
-/* Fetches what threads did until now, and returns that time: the recorder may know a part of what came later. */
-static uint64_t threads_fetch(struct vg_session *session, struct vg_recording *recording)
+/* Fetches samples and events up to now.  Returns the time up to which they are complete: a dump may end there. */
+static uint64_t fetch_until_now(struct vg_session *session, struct vg_recording *recording)
 {
 	uint64_t now_ns = vg_recording_now_ns(recording);
 
 	if (recording->ended != NULL)
 		return recording->ended_ns;
-	/* Ticks may be far apart. */
+	/* The latest tick may be long ago. */
 	vg_timer_samples_fetch(session);
-	vg_recordings_events(session, false);
-	vg_threads_names(session);
+	vg_recordings_events_fetch(session, false);
+	vg_threads_names_read(session);
 	vg_recordings_checkpoint(session, recording, true);
 	return now_ns;
 }
 
 static int dump_finish(struct vg_session *session, struct vg_recording *recording, const char *reason)
 {
-	vg_priority_rest(&session->tracer.priority);
-	return vg_dumping_finish(recording, reason);
+	vg_priority_lower_now(&session->tracer.priority);
+	return vg_flight_recorder_dump_end(recording, reason);
 }
 
-static int dump_start(struct vg_session *session, struct vg_recording *recording, enum vg_dumping_for who, int fd)
+static int dump_start(struct vg_session *session, struct vg_recording *recording, enum vg_dump_purpose purpose, int fd)
 {
-	return vg_dumping_start(recording, who, fd, threads_fetch(session, recording));
+	return vg_flight_recorder_dump_begin(recording, purpose, fd, fetch_until_now(session, recording));
 }
 
-int vg_dumps_ask(struct vg_session *session, struct vg_recording *recording, int fd,
-		   const char *reason, vg_dumping_done *done, int asker)
+int vg_dumps_request(struct vg_session *session, struct vg_recording *recording, int fd,
+		     const char *reason, vg_dump_done *done, int peer)
 {
-	struct vg_dumping *dumping = &recording->dumping;
+	struct vg_flight_recorder *flight_recorder = &recording->flight_recorder;
 
-	if (!vg_dumping_is_open(recording))
+	if (!vg_flight_recorder_is_open(recording))
 		return -ENOTSUP;
-	if (dumping->who == VG_DUMPING_ASKED)
+	if (flight_recorder->purpose == VG_DUMP_REQUESTED)
 		return -EBUSY;
-	if (dumping->who == VG_DUMPING_STALL) {
-		vg_dump_stop(&dumping->dump, threads_fetch(session, recording));
-		dump_finish(session, recording, "another dump was asked for");
+	if (flight_recorder->purpose == VG_DUMP_STALL) {
+		vg_dump_stop(&flight_recorder->dump, fetch_until_now(session, recording));
+		dump_finish(session, recording, "another dump was requested");
 	}
-	dumping->reason = reason;
-	dumping->done = done;
-	dumping->asker = asker;
-	/* If it fails already, it ends in the next turn like any other. */
-	dump_start(session, recording, VG_DUMPING_ASKED, fd);
+	flight_recorder->reason = reason;
+	flight_recorder->done = done;
+	flight_recorder->peer = peer;
+	/* If this fails, the next turn ends the dump and reports the error. */
+	dump_start(session, recording, VG_DUMP_REQUESTED, fd);
 	return 0;
 }
 
-void vg_dumps_forget(struct vg_session *session, int asker)
+void vg_dumps_peer_left(struct vg_session *session, int peer)
 {
-	for (uint32_t i = 0; i < VG_RECORDINGS; i++) {
-		struct vg_dumping *dumping = &session->recordings[i].dumping;
+	for (uint32_t i = 0; i < VG_RECORDINGS_MAX; i++) {
+		struct vg_flight_recorder *flight_recorder = &session->recordings[i].flight_recorder;
 
-		if (dumping->who == VG_DUMPING_ASKED && dumping->asker == asker)
-			dumping->asker = -1;
+		if (flight_recorder->purpose == VG_DUMP_REQUESTED && flight_recorder->peer == peer)
+			flight_recorder->peer = -1;
 	}
 }
 
-bool vg_dumps_awaited(const struct vg_session *session, int asker)
+bool vg_dumps_peer_waits(const struct vg_session *session, int peer)
 {
 	bool awaited = false;
 
-	for (uint32_t i = 0; i < VG_RECORDINGS; i++) {
-		const struct vg_dumping *dumping = &session->recordings[i].dumping;
+	for (uint32_t i = 0; i < VG_RECORDINGS_MAX; i++) {
+		const struct vg_flight_recorder *flight_recorder = &session->recordings[i].flight_recorder;
 
-		awaited = awaited || (dumping->who == VG_DUMPING_ASKED && dumping->asker == asker);
+		awaited = awaited || (flight_recorder->purpose == VG_DUMP_REQUESTED && flight_recorder->peer == peer);
 	}
 	return awaited;
 }
@@ -90,137 +91,139 @@ bool vg_dumps_awaited(const struct vg_session *session, int asker)
 
 static void stall_begin(struct vg_session *session, struct vg_recording *recording)
 {
-	struct vg_dumping *dumping = &recording->dumping;
-	int fd = vg_watchdog_file(&dumping->watchdog);
+	struct vg_flight_recorder *flight_recorder = &recording->flight_recorder;
+	int fd = vg_watchdog_file(&flight_recorder->watchdog);
 
 	if (fd < 0)
 		return;
 	vg_session_sample(session, recording);
-	dump_start(session, recording, VG_DUMPING_STALL, fd);
-	dumping->stall_ns = vg_recording_now_ns(recording);
-	dumping->late_ns = vg_now_ns() - dumping->watchdog.beat_ns;
-	dumping->flush_ns = 0;
+	dump_start(session, recording, VG_DUMP_STALL, fd);
+	flight_recorder->stall_ns = vg_recording_now_ns(recording);
+	flight_recorder->late_ns = vg_now_ns() - flight_recorder->watchdog.heartbeat_ns;
+	flight_recorder->flush_ns = 0;
 }
 
-/* Behind what the thread reported before. */
-static void note_late(struct vg_session *session, struct vg_recording *recording)
+/* Adds an instant to the dump which says that the heartbeat is late.  Call it when the dump has all earlier events of
+ * the thread that sends the heartbeat. */
+static void late_note_write(struct vg_session *session, struct vg_recording *recording)
 {
-	struct vg_dumping *dumping = &recording->dumping;
+	struct vg_flight_recorder *flight_recorder = &recording->flight_recorder;
 
-	if (dumping->late_ns != 0)
-		vg_dump_note(&dumping->dump, atomic_load(&session->events.shared->beat_tid),
-			     "the heartbeat is late", dumping->stall_ns, dumping->late_ns);
-	dumping->late_ns = 0;
+	if (flight_recorder->late_ns != 0)
+		vg_dump_note(&flight_recorder->dump, atomic_load(&session->events.shared->heartbeat_tid),
+			     "the heartbeat is late", flight_recorder->stall_ns, flight_recorder->late_ns);
+	flight_recorder->late_ns = 0;
 }
 
 static void stall_end(struct vg_session *session, struct vg_recording *recording,
 		      const char *reason, uint64_t late_ns)
 {
-	struct vg_dumping *dumping = &recording->dumping;
+	struct vg_flight_recorder *flight_recorder = &recording->flight_recorder;
 
-	if (dumping->who != VG_DUMPING_STALL)
+	if (flight_recorder->purpose != VG_DUMP_STALL)
 		return;
-	vg_dump_stop(&dumping->dump, threads_fetch(session, recording));
-	vg_dump_run(&dumping->dump, SIZE_MAX);
-	note_late(session, recording);
-	vg_dump_note(&dumping->dump, atomic_load(&session->events.shared->beat_tid), reason,
-		     dumping->dump.end_ns, late_ns);
+	vg_dump_stop(&flight_recorder->dump, fetch_until_now(session, recording));
+	vg_dump_run(&flight_recorder->dump, SIZE_MAX);
+	late_note_write(session, recording);
+	vg_dump_note(&flight_recorder->dump, atomic_load(&session->events.shared->heartbeat_tid), reason,
+		     flight_recorder->dump.end_ns, late_ns);
 	dump_finish(session, recording, reason);
 }
 
-/* As soon as it is known, and once a second: the program may be killed for not answering. */
+/* Flushes the dump of a stall as soon as the dump has all entries up to now, and then once a second.  The reason: a
+ * user may kill a program that does not answer. */
 static void stall_flush(struct vg_session *session, struct vg_recording *recording,
 			uint64_t now_ns)
 {
-	struct vg_dumping *dumping = &recording->dumping;
+	struct vg_flight_recorder *flight_recorder = &recording->flight_recorder;
 
-	if (dumping->who != VG_DUMPING_STALL || vg_dump_behind(&dumping->dump) ||
-	    now_ns < dumping->flush_ns)
+	if (flight_recorder->purpose != VG_DUMP_STALL || vg_dump_behind(&flight_recorder->dump) ||
+	    now_ns < flight_recorder->flush_ns)
 		return;
-	note_late(session, recording);
-	vg_writer_flush(&dumping->dump.writer);
-	dumping->flush_ns = now_ns + FLUSH_NS;
+	late_note_write(session, recording);
+	vg_writer_flush(&flight_recorder->dump.writer);
+	flight_recorder->flush_ns = now_ns + FLUSH_NS;
 }
 
-static void heart_look(struct vg_session *session, struct vg_recording *recording)
+static void heartbeat_check(struct vg_session *session, struct vg_recording *recording)
 {
-	struct vg_dumping *dumping = &recording->dumping;
-	uint64_t beat_ns = atomic_load_explicit(&session->events.shared->beat_ns,
-						memory_order_relaxed);
-	uint64_t now_ns = vg_now_ns(), before_ns = dumping->watchdog.beat_ns;
+	struct vg_flight_recorder *flight_recorder = &recording->flight_recorder;
+	uint64_t heartbeat_ns = atomic_load_explicit(&session->events.shared->heartbeat_ns, memory_order_relaxed);
+	uint64_t now_ns = vg_now_ns(), before_ns = flight_recorder->watchdog.heartbeat_ns;
 
-	/* An earlier session's. */
-	if (beat_ns < recording->begin_ns)
-		beat_ns = 0;
-	switch (vg_watchdog_look(&dumping->watchdog, beat_ns, now_ns)) {
-	case VG_WATCH_STALL:
+	/* A heartbeat from before the recording does not count. */
+	if (heartbeat_ns < recording->begin_ns)
+		heartbeat_ns = 0;
+	switch (vg_watchdog_check(&flight_recorder->watchdog, heartbeat_ns, now_ns)) {
+	case VG_WATCH_STALL_BEGAN:
 		stall_begin(session, recording);
 		break;
-	case VG_WATCH_STALLED:
-		if (vg_recording_now_ns(recording) > dumping->stall_ns + STALL_MAX_NS)
-			stall_end(session, recording, "the heartbeat has stopped for good", now_ns - before_ns);
+	case VG_WATCH_STALL_LASTS:
+		if (vg_recording_now_ns(recording) > flight_recorder->stall_ns + STALL_MAX_NS)
+			stall_end(session, recording, "the heartbeat has stopped", now_ns - before_ns);
 		break;
-	case VG_WATCH_OVER:
+	case VG_WATCH_STALL_ENDED:
 		stall_end(session, recording, "the heartbeat is back",
-			  (beat_ns > before_ns && beat_ns < now_ns ? beat_ns : now_ns) - before_ns);
+			  (heartbeat_ns > before_ns && heartbeat_ns < now_ns ? heartbeat_ns : now_ns) - before_ns);
 		break;
-	case VG_WATCH_WELL:
+	case VG_WATCH_OK:
 		break;
 	}
 }
 
-/* The recorder's table of stacks would grow for as long as there are new ones, up to its limit.  One
- * that has half as much again as a window takes begins anew, and what is gone from the window goes.  No
- * sooner: threads that sleep are walked anew then. */
-static void table_look(struct vg_recording *recording, uint64_t now_ns)
+/* Restarts the recorder's stack table when it has 1.5 times as many stacks as one window needed.  Otherwise it would
+ * grow up to its limit with stacks that have left the window.  It is not restarted earlier, because all sleeping
+ * threads are walked again after a restart. */
+static void stack_table_check(struct vg_recording *recording, uint64_t now_ns)
 {
-	struct vg_dumping *dumping = &recording->dumping;
+	struct vg_flight_recorder *flight_recorder = &recording->flight_recorder;
 	struct vg_recorder *recorder = &recording->recorder;
 	uint32_t count = recorder->stacks.count;
 
-	if (dumping->table_seen != recorder->stacks_generation) {
-		dumping->table_seen = recorder->stacks_generation;
-		dumping->table_ns = now_ns;
-		dumping->table_enough = 0;
-	} else if (dumping->table_enough == 0) {
-		if (now_ns >= dumping->table_ns + dumping->flight.window_ns)
-			dumping->table_enough = count + count / 2 + STACKS_SPARE;
-	} else if (count > dumping->table_enough) {
+	if (flight_recorder->table_generation != recorder->stacks_generation) {
+		flight_recorder->table_generation = recorder->stacks_generation;
+		flight_recorder->table_begin_ns = now_ns;
+		flight_recorder->table_stacks_max = 0;
+	} else if (flight_recorder->table_stacks_max == 0) {
+		if (now_ns >= flight_recorder->table_begin_ns + flight_recorder->flight.window_ns)
+			flight_recorder->table_stacks_max = count + count / 2 + STACKS_RESERVE;
+	} else if (count > flight_recorder->table_stacks_max) {
 		vg_recorder_stacks_restart(recorder);
 	}
 }
 
-static void turn(struct vg_session *session, struct vg_recording *recording)
+static void recording_turn(struct vg_session *session, struct vg_recording *recording)
 {
-	struct vg_dumping *dumping = &recording->dumping;
+	struct vg_flight_recorder *flight_recorder = &recording->flight_recorder;
 
-	if (dumping->who != VG_DUMPING_NOBODY) {
-		vg_priority_rest(&session->tracer.priority);
-		if (!vg_dump_run(&dumping->dump, SLICE) && dumping->who == VG_DUMPING_ASKED)
-			dump_finish(session, recording, dumping->reason);
+	if (flight_recorder->purpose != VG_DUMP_NONE) {
+		vg_priority_lower_now(&session->tracer.priority);
+		if (!vg_dump_run(&flight_recorder->dump, SLICE_ENTRIES) &&
+		    flight_recorder->purpose == VG_DUMP_REQUESTED)
+			dump_finish(session, recording, flight_recorder->reason);
 	}
 	stall_flush(session, recording, vg_recording_now_ns(recording));
-	table_look(recording, vg_recording_now_ns(recording));
-	if (dumping->who != VG_DUMPING_ASKED && dumping->watchdog.limit_ns != 0 &&
+	stack_table_check(recording, vg_recording_now_ns(recording));
+	if (flight_recorder->purpose != VG_DUMP_REQUESTED && flight_recorder->watchdog.limit_ns != 0 &&
 	    session->events.shared != NULL && recording->ended == NULL)
-		heart_look(session, recording);
+		heartbeat_check(session, recording);
 }
 
 void vg_dumps_turn(struct vg_session *session)
 {
-	for (uint32_t i = 0; i < VG_RECORDINGS; i++) {
-		if (vg_dumping_is_open(&session->recordings[i]))
-			turn(session, &session->recordings[i]);
+	for (uint32_t i = 0; i < VG_RECORDINGS_MAX; i++) {
+		if (vg_flight_recorder_is_open(&session->recordings[i]))
+			recording_turn(session, &session->recordings[i]);
 	}
 }
 
 bool vg_dumps_busy(const struct vg_session *session)
 {
-	for (uint32_t i = 0; i < VG_RECORDINGS; i++) {
-		const struct vg_dumping *dumping = &session->recordings[i].dumping;
+	for (uint32_t i = 0; i < VG_RECORDINGS_MAX; i++) {
+		const struct vg_flight_recorder *flight_recorder = &session->recordings[i].flight_recorder;
 
-		if (vg_dumping_is_open(&session->recordings[i]) &&
-		    (dumping->who == VG_DUMPING_ASKED || vg_dump_behind(&dumping->dump)))
+		if (vg_flight_recorder_is_open(&session->recordings[i]) &&
+		    (flight_recorder->purpose == VG_DUMP_REQUESTED || vg_dump_behind(&flight_recorder->dump)))
 			return true;
 	}
 	return false;

@@ -5,26 +5,28 @@
 #include "vignetted/session/session.h"
 
 /*
- * The dumps of a session's flight recorders: those that are asked for, and the watchdog's.  One at a time of a
- * recording, a slice between two ticks.
+ * The dumps of a session's flight recorders.  The host or a peer requests a dump, or the watchdog begins one.  A
+ * recording has one dump at a time, which is written in slices between ticks.
  */
 
-/* Begins a dump into fd, which is then owned; `done` is called when it is written.  `reason` is static
- * text.  One of a stall that is in progress ends there.  0; -ENOTSUP: there is no flight recorder;
- * -EBUSY: another that was asked for is in progress. */
-int vg_dumps_ask(struct vg_session *session, struct vg_recording *recording, int fd, const char *reason,
-		 vg_dumping_done *done, int asker);
+/*
+ * Begins a dump into fd.  `reason` is static text.  done(peer, ...) is called when the dump is written.  If a stall is
+ * being dumped, that dump ends now.  Returns 0, and takes ownership of fd; -ENOTSUP if the recording is not a flight
+ * recorder; or -EBUSY if another requested dump is in progress.
+ */
+int vg_dumps_request(struct vg_session *session, struct vg_recording *recording, int fd, const char *reason,
+		     vg_dump_done *done, int peer);
 
-/* Who asked is gone: a dump of theirs goes on, and its end is reported to nobody. */
-void vg_dumps_forget(struct vg_session *session, int asker);
+/* The peer has left: its dump continues, and done() is not called. */
+void vg_dumps_peer_left(struct vg_session *session, int peer);
 
-/* Whether a dump that was asked for so is in progress. */
-bool vg_dumps_awaited(const struct vg_session *session, int asker);
+/* Whether a dump that the peer requested is in progress. */
+bool vg_dumps_peer_waits(const struct vg_session *session, int peer);
 
-/* One turn of the loop: writes a slice, and checks the heartbeat. */
+/* Writes one slice of each dump, and checks the heartbeats.  Call it at each turn of the loop. */
 void vg_dumps_turn(struct vg_session *session);
 
-/* Whether there is something to write at once. */
+/* Whether vg_dumps_turn() has something to write at once. */
 bool vg_dumps_busy(const struct vg_session *session);
 
 #endif

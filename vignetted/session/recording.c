@@ -9,8 +9,8 @@
 
 static const uint64_t CHECKPOINT_NS = 1000000000, STATS_NS = 10000000000;
 
-/* Labels from outside stand above all that a ring can number. */
-enum { LABELS_OUTSIDE = 1 << 30, LABELS_OUTSIDE_MAX = 1 << 12 };
+/* Ids of remote labels are above those that an event ring can have. */
+enum { REMOTE_LABELS_FIRST = 1 << 30, REMOTE_LABELS_MAX = 1 << 12 };
 
 static int header_write(struct vg_recording *recording, const struct vg_recording_start *start)
 {
@@ -21,7 +21,7 @@ static int header_write(struct vg_recording *recording, const struct vg_recordin
 		.mode = recording->options.cpu_mode ? "cpu" : "wall",
 		.writer = "vignetted " PACKAGE_VERSION,
 		.program = start->program, .arch = start->machine,
-		.counters = recording->counting.count > 0 ? recording->counting.names : NULL,
+		.counters = recording->counter_set.count > 0 ? recording->counter_set.names : NULL,
 	};
 
 	return vg_writer_header(&recording->recorder.writer, &header);
@@ -39,54 +39,55 @@ int vg_recording_open(struct vg_recording *recording, const struct vg_recording_
 	recording->options = *options;
 	recording->perf_map.directory = recording->disk.fd = -1;
 	recording->begin_ns = vg_now_ns();
-	recording->since_ns = recording->begin_ns - start->session_begin_ns;
+	recording->begin_session_ns = recording->begin_ns - start->session_begin_ns;
 	recording->period_now_ns = options->period_ns;
 	vg_recorder_open(recorder, start->fd, options->max_file_bytes, start->modules);
 	recorder->writer.name_max_bytes = start->max_name_bytes;
 	vg_recorder_memory_limit(recorder, start->max_memory_bytes);
-	vg_counting_open(&recording->counting, options->counters);
-	vg_dumping_open(recording, start->events);
+	vg_counter_set_open(&recording->counter_set, options->counters);
+	vg_flight_recorder_open(recording, start->events);
 	vg_disk_open(&recording->disk, start->fd, recording->begin_ns);
 	vg_ticks_start(&recording->ticks, options->period_ns, recording->begin_ns);
-	recording->ticks.follow = true;
+	recording->ticks.in_first_half = true;
 	if (options->perf_map)
-		vg_perfmap_open(&recording->perf_map, start->pid);
+		vg_perf_map_open(&recording->perf_map, start->pid);
 	return header_write(recording, start);
 }
 
-/* ---- when it is due ---- */
+/* ---- when a recording is due ---- */
 
-uint64_t vg_recording_period_ns(const struct vg_recording *recording, uint64_t ticks_ns)
+uint64_t vg_recording_period_ns(const struct vg_recording *recording, uint64_t session_period_ns)
 {
-	return recording->options.period_ns > ticks_ns ? recording->options.period_ns : ticks_ns;
+	return recording->options.period_ns > session_period_ns ? recording->options.period_ns : session_period_ns;
 }
 
 bool vg_recording_due(struct vg_recording *recording, const struct vg_ticks *ticks, uint64_t skipped)
 {
 	uint64_t period_ns = recording->options.period_ns, before = recording->ticks.skipped;
-	/* The end of the period that the tick was of.  Where it was in that is chance: of two rates that are nearly
-	 * the same, the lower would have to pass ticks over for it. */
+	/* The due time is compared with the end of the tick's period.  The time of the tick itself is random within
+	 * that period.  If the due time were compared with the tick's own time, a recording that is only a little
+	 * slower than the session would skip ticks by chance. */
 	uint64_t tick_ns = ticks->period_end_ns - ticks->period_ns;
 	bool due;
 
 	if (period_ns == 0)
 		return false;
 	if (period_ns <= ticks->period_ns) {
-		recording->apart = false;
+		recording->has_own_ticks = false;
 		recording->skipped += skipped;
 		return true;
 	}
-	if (!recording->apart)
+	if (!recording->has_own_ticks)
 		vg_ticks_restart(&recording->ticks, period_ns, tick_ns - period_ns);
-	recording->apart = true;
+	recording->has_own_ticks = true;
 	due = vg_ticks_due(&recording->ticks, tick_ns);
 	recording->skipped += recording->ticks.skipped - before;
 	return due;
 }
 
-void vg_recording_rate(struct vg_recording *recording, uint64_t ticks_ns)
+void vg_recording_rate_write(struct vg_recording *recording, uint64_t session_period_ns)
 {
-	uint64_t period_ns = vg_recording_period_ns(recording, ticks_ns);
+	uint64_t period_ns = vg_recording_period_ns(recording, session_period_ns);
 
 	if (recording->options.period_ns == 0 || period_ns == recording->period_now_ns)
 		return;
@@ -94,7 +95,7 @@ void vg_recording_rate(struct vg_recording *recording, uint64_t ticks_ns)
 	vg_writer_rate(&recording->recorder.writer, vg_recording_now_ns(recording), period_ns);
 }
 
-/* ---- its end ---- */
+/* ---- why a recording stops ---- */
 
 static const char *failure_reason(int code)
 {
@@ -123,7 +124,7 @@ const char *vg_recording_limit(const struct vg_recording *recording, uint64_t no
 	return NULL;
 }
 
-/* ---- what it writes from time to time ---- */
+/* ---- checkpoints ---- */
 
 static int pauses_write(struct vg_recording *recording, const struct vg_pauses *pauses)
 {
@@ -139,17 +140,28 @@ static int pauses_write(struct vg_recording *recording, const struct vg_pauses *
 	return count == 0 ? 0 : vg_writer_pauses(&recording->recorder.writer, pairs, count);
 }
 
-static int stats_write(struct vg_recording *recording, const struct vg_events_out *events,
+/* Returns how many samples were due but became part of another sample's weight.  One sample is due in each period of
+ * each thread's wall time.  Returns 0 in cpu mode, where it is not known how many were due. */
+static uint64_t samples_merged(const struct vg_recording *recording)
+{
+	int64_t merged_ns = recording->recorder.merged_ns;
+
+	return recording->options.cpu_mode || merged_ns < 0 || recording->period_now_ns == 0 ?
+	       0 : (uint64_t)merged_ns / recording->period_now_ns;
+}
+
+static int stats_write(struct vg_recording *recording, const struct vg_events_profile *events,
 		       const struct vg_session_counts *counts, const struct vg_pauses *pauses)
 {
 	const struct vg_recorder *recorder = &recording->recorder;
-	const struct vg_session_counts *before = &recording->before;
+	const struct vg_session_counts *before = &recording->counts_at_begin;
 	uint64_t process_cpu_ns = counts->process_cpu_ns > before->process_cpu_ns ?
 				  counts->process_cpu_ns - before->process_cpu_ns : 0;
-	const struct vg_named stats[] = {
+	const struct vg_named_value stats[] = {
 		{ "stops", pauses->stops },
 		{ "reads_without_stop", recorder->reads_without_stop },
 		{ "samples_repeated", recorder->samples_repeated },
+		{ "samples_merged", samples_merged(recording) },
 		{ "copies_discarded", recorder->copies_discarded },
 		{ "eintr_repaired", counts->eintr_repaired - before->eintr_repaired },
 		{ "pause_p50_ns", vg_pauses_percentile_ns(pauses, 50) },
@@ -162,7 +174,7 @@ static int stats_write(struct vg_recording *recording, const struct vg_events_ou
 		{ "ticks_late", counts->ticks_late - before->ticks_late },
 		{ "rate_changes", counts->rate_changes - before->rate_changes },
 		{ "period_now_ns", recording->period_now_ns },
-		{ "interrupts", counts->timer_samples - before->timer_samples },
+		{ "timer_samples", counts->timer_samples - before->timer_samples },
 		{ "maps_reads", counts->maps_reads - before->maps_reads },
 		{ "events", events->recorded },
 		{ "walks", counts->walks - before->walks },
@@ -170,34 +182,35 @@ static int stats_write(struct vg_recording *recording, const struct vg_events_ou
 		{ "rows_decoded", counts->rows_decoded - before->rows_decoded },
 		{ "threads_over_limit", counts->threads_over },
 		{ "modules_over_limit", counts->modules_over },
-		{ "names_cut", recorder->writer.names_cut },
-		{ VG_PERFMAP_STAT, recording->perf_map.unread_bytes },
+		{ "modules_unindexed", counts->modules_unindexed },
+		{ "names_truncated", recorder->writer.names_truncated },
+		{ VG_PERF_MAP_STATISTIC, recording->perf_map.unread_bytes },
 		{ "stack_tables", recorder->stacks_generation + UINT64_C(1) },
 		{ "syncs", recording->disk.syncs },
 		{ "syncs_failed", recording->disk.failures },
-		{ "stalls", recording->dumping.watchdog.stalls },
+		{ "stalls", recording->flight_recorder.watchdog.stalls },
 		{ "unconfined", counts->unconfined },
-		/* The last, and only where there are counters. */
-		{ "threads_uncounted", recording->counting.threads_without },
+		/* Must be the last: it is written only with perf counters. */
+		{ "threads_without_counters", recording->counter_set.threads_without },
 	};
-	size_t count = sizeof stats / sizeof *stats - (recording->counting.count == 0);
+	size_t count = sizeof stats / sizeof *stats - (recording->counter_set.count == 0);
 
-	return vg_recorder_counts(&recording->recorder, stats, count);
+	return vg_recorder_counts_write(&recording->recorder, stats, count);
 }
 
-static int counts_write(struct vg_recording *recording, const struct vg_events_out *events,
+static int counts_write(struct vg_recording *recording, const struct vg_events_profile *events,
 			const struct vg_session_counts *counts)
 {
 	struct vg_pauses pauses;
 	int rc;
 
-	vg_pauses_since(&pauses, &counts->pauses, &recording->before.pauses);
+	vg_pauses_since(&pauses, &counts->pauses, &recording->counts_at_begin.pauses);
 	rc = pauses_write(recording, &pauses);
 	return rc != 0 ? rc : stats_write(recording, events, counts, &pauses);
 }
 
-/* Of code that samples were in and that is no module's. */
-static void names_write(struct vg_recording *recording)
+/* Writes the names that the process's perf map has for sampled JIT code. */
+static void perf_map_write(struct vg_recording *recording)
 {
 	const struct vg_intern *stacks = &recording->recorder.stacks;
 	VG_ARRAY(uint64_t) addresses = { 0 };
@@ -206,44 +219,45 @@ static void names_write(struct vg_recording *recording)
 		struct vg_stack_key key;
 
 		memcpy(&key, vg_intern_bytes(stacks, i, NULL), sizeof key);
-		/* Names that memory is too short for are not worth the rest of the file. */
-		if (vg_perfmap_concerns(key.module, key.found) &&
+		/* If memory is short, write the names for the addresses so far. */
+		if (vg_perf_map_may_name(key.module, key.found) &&
 		    vg_array_push(&addresses, &key.address) != 0)
 			break;
 	}
-	vg_perfmap_write(&recording->perf_map, addresses.items, addresses.count,
-			 &recording->recorder.writer);
+	vg_perf_map_write(&recording->perf_map, addresses.items, addresses.count,
+			  &recording->recorder.writer);
 	vg_array_free(&addresses);
 }
 
-/* Statistics are long and only add up: they are written after one second, then at twice the
- * distance each time, and at the end. */
+/* Statistics are long, and later ones replace earlier ones.  So the time from one writing to the next doubles, from 1 s
+ * until it reaches 10 s.  They are also written at the last checkpoint.  A flight recorder gets them at each
+ * checkpoint. */
 int vg_recording_checkpoint(struct vg_recording *recording, struct vg_tasks *tasks,
-			    const struct vg_events_out *events, const struct vg_session_counts *counts, bool last)
+			    const struct vg_events_profile *events, const struct vg_session_counts *counts, bool last)
 {
-	uint64_t now_ns = vg_now_ns(), own_ns = now_ns - recording->begin_ns;
+	uint64_t now_ns = vg_now_ns(), recording_ns = now_ns - recording->begin_ns;
 	struct vg_recorder *recorder = &recording->recorder;
 	int rc = 0;
 
 	if (last && recording->options.flight_ns == 0)
-		names_write(recording);
-	recorder->events_dropped = counts->events_dropped - events->dropped + events->cut;
+		perf_map_write(recording);
+	recorder->events_dropped = counts->events_dropped - events->dropped + events->file_full;
 	recorder->lost[VG_LOSS_TICK_SKIPPED] = recording->skipped;
-	recorder->lost[VG_LOSS_RING_FULL] = counts->timer_samples_lost - recording->before.timer_samples_lost;
+	recorder->lost[VG_LOSS_RING_FULL] = counts->timer_samples_lost - recording->counts_at_begin.timer_samples_lost;
 	for (size_t i = 0; rc == 0 && i < tasks->live.count; i++)
-		rc = vg_account_settle(recording, &tasks->live.items[i]);
-	if (rc == 0 && (last || own_ns >= recording->stats_ns || recording->options.flight_ns != 0)) {
-		recording->stats_every_ns = recording->stats_every_ns == 0 ? CHECKPOINT_NS :
-					    recording->stats_every_ns < STATS_NS ?
-					    2 * recording->stats_every_ns : STATS_NS;
-		recording->stats_ns = own_ns + recording->stats_every_ns;
+		rc = vg_account_flush(recording, &tasks->live.items[i]);
+	if (rc == 0 && (last || recording_ns >= recording->next_stats_ns || recording->options.flight_ns != 0)) {
+		recording->stats_period_ns = recording->stats_period_ns == 0 ? CHECKPOINT_NS :
+					    recording->stats_period_ns < STATS_NS ?
+					    2 * recording->stats_period_ns : STATS_NS;
+		recording->next_stats_ns = recording_ns + recording->stats_period_ns;
 		rc = counts_write(recording, events, counts);
 	}
 	if (rc == 0)
 		rc = vg_writer_flush(&recorder->writer);
 	if (rc == 0 && !last)
-		vg_disk_tick(&recording->disk, recorder->writer.file_bytes, now_ns);
-	recording->checkpoint_ns = now_ns + CHECKPOINT_NS;
+		vg_disk_sync_if_due(&recording->disk, recorder->writer.file_bytes, now_ns);
+	recording->next_checkpoint_ns = now_ns + CHECKPOINT_NS;
 	return rc;
 }
 
@@ -251,48 +265,48 @@ int vg_recording_finish(struct vg_recording *recording)
 {
 	int rc;
 
-	rc = recording->options.flight_ns != 0 ? vg_dumping_last(recording) :
+	rc = recording->options.flight_ns != 0 ? vg_flight_recorder_dump_final(recording) :
 	     vg_recorder_finish(&recording->recorder, recording->ended, recording->ended_ns);
-	vg_disk_last(&recording->disk, recording->recorder.writer.file_bytes);
+	vg_disk_write_begin(&recording->disk, recording->recorder.writer.file_bytes);
 	return rc;
 }
 
-/* The label's number, known or new; VG_NONE if there are too many. */
-static uint32_t outside_label(struct vg_recording *recording, const char *label)
+/* Returns the label's id.  Writes the label if it is new.  VG_NONE: there are too many labels, or no memory. */
+static uint32_t remote_label(struct vg_recording *recording, const char *label)
 {
 	uint32_t index;
 	int added = 0;
 
-	if (!vg_intern_find(&recording->labels, label, strlen(label), &index)) {
-		if (recording->labels.count >= LABELS_OUTSIDE_MAX)
+	if (!vg_intern_find(&recording->remote_labels, label, strlen(label), &index)) {
+		if (recording->remote_labels.count >= REMOTE_LABELS_MAX)
 			return VG_NONE;
-		added = vg_intern(&recording->labels, label, strlen(label), &index);
+		added = vg_intern(&recording->remote_labels, label, strlen(label), &index);
 	}
 	if (added < 0)
 		return VG_NONE;
 	if (added > 0)
-		vg_writer_label(&recording->recorder.writer, LABELS_OUTSIDE + index, label, strlen(label));
-	return LABELS_OUTSIDE + index;
+		vg_writer_label(&recording->recorder.writer, REMOTE_LABELS_FIRST + index, label, strlen(label));
+	return REMOTE_LABELS_FIRST + index;
 }
 
 bool vg_recording_mark(struct vg_recording *recording, const struct vg_tasks *tasks, const char *label)
 {
 	struct vg_writer *writer = &recording->recorder.writer;
 	struct vg_writer_event event = {
-		.what = VG_EVENT_INSTANT, .kind = VG_NONE,
+		.type = VG_EVENT_INSTANT, .kind = VG_NONE,
 		.time_ns = vg_recording_now_ns(recording),
 	};
 
 	if (vg_writer_full(writer))
 		return false;
-	/* The first thread's, if it lives: an event is somebody's. */
+	/* An event belongs to a thread: use the first live thread that is in the profile. */
 	for (size_t i = 0; i < tasks->live.count; i++) {
 		const struct vg_task *task = &tasks->live.items[i];
 
-		if ((task->begun & 1u << recording->index) == 0)
+		if ((task->in_profiles & 1u << recording->index) == 0)
 			continue;
 		event.thread = task->accounts[recording->index].id;
-		event.label = outside_label(recording, label);
+		event.label = remote_label(recording, label);
 		if (event.label == VG_NONE)
 			return false;
 		vg_writer_event(writer, &event);
@@ -304,11 +318,11 @@ bool vg_recording_mark(struct vg_recording *recording, const struct vg_tasks *ta
 void vg_recording_close(struct vg_recording *recording, struct vg_tasks *tasks)
 {
 	for (size_t i = 0; i < tasks->live.count; i++)
-		tasks->live.items[i].begun &= ~(1u << recording->index);
+		tasks->live.items[i].in_profiles &= ~(1u << recording->index);
 	vg_disk_close(&recording->disk);
-	vg_dumping_close(recording);
-	vg_intern_free(&recording->labels);
+	vg_flight_recorder_close(recording);
+	vg_intern_free(&recording->remote_labels);
 	vg_recorder_free(&recording->recorder);
-	vg_perfmap_close(&recording->perf_map);
+	vg_perf_map_close(&recording->perf_map);
 	recording->open = false;
 }

@@ -3,14 +3,14 @@
 
 #include "vignetted/session/account.h"
 
-void vg_recordings_events(struct vg_session *session, bool last)
+void vg_recordings_events_fetch(struct vg_session *session, bool last)
 {
-	struct vg_events_sink sink = { .tasks = &session->tasks, .now_ns = vg_session_now_ns(session), .last = last };
+	struct vg_drain_context sink = { .tasks = &session->tasks, .now_ns = vg_session_now_ns(session), .last = last };
 
 	if (session->live == 0 && !last)
 		return;
 	vg_events_drain(&session->events, &sink);
-	session->budget.apart_ns = session->events.cpu_ns;
+	session->budget.excluded_cpu_ns = session->events.cpu_ns;
 }
 
 void vg_recordings_counts(const struct vg_session *session, struct vg_session_counts *counts)
@@ -22,7 +22,7 @@ void vg_recordings_counts(const struct vg_session *session, struct vg_session_co
 		.process_cpu_ns = session->activity.process_cpu_ns, .helper_cpu_ns = vg_own_cpu_ns(),
 		.ticks_late = session->ticks.late,
 		.rate_changes = session->budget.changes,
-		.timer_samples = session->timers.taken,
+		.timer_samples = session->timers.samples,
 		.timer_samples_lost = session->timers.lost,
 		.maps_reads = session->walker.maps_reads,
 		.eintr_repaired = session->tracer.repaired,
@@ -30,8 +30,9 @@ void vg_recordings_counts(const struct vg_session *session, struct vg_session_co
 		.walks_by_libunwind = unwound->fallbacks,
 		.rows_decoded = unwound->rows_decoded,
 		.events_dropped = vg_events_dropped(&session->events),
-		.threads_over = session->tasks.over_most,
-		.modules_over = session->modules.over_most,
+		.threads_over = session->tasks.excess_max,
+		.modules_over = session->modules.excess_max,
+		.modules_unindexed = vg_modules_unindexed(&session->modules),
 		.unconfined = session->unconfined,
 	};
 }
@@ -43,15 +44,15 @@ void vg_recordings_stop(struct vg_session *session, struct vg_recording *recordi
 	for (size_t i = 0; i < session->tasks.live.count; i++) {
 		struct vg_task *task = &session->tasks.live.items[i];
 
-		if ((task->begun & 1u << recording->index) != 0)
-			vg_account_rest(recording, task, vg_session_now_ns(session));
+		if ((task->in_profiles & 1u << recording->index) != 0)
+			vg_account_finish(recording, task, vg_session_now_ns(session));
 	}
-	vg_counting_end(recording, &session->tasks, vg_recording_now_ns(recording));
-	session->counting &= ~(1u << recording->index);
+	vg_counter_set_end(recording, &session->tasks, vg_recording_now_ns(recording));
+	session->with_counters &= ~(1u << recording->index);
 	recording->ended_ns = vg_recording_now_ns(recording);
-	session->events.outs[recording->index].until_ns = recording->since_ns + recording->ended_ns;
-	/* Fetches the events until then.  Threads go on, so later ones are fetched as well, and left out. */
-	vg_recordings_events(session, false);
+	session->events.profiles[recording->index].until_ns = recording->begin_session_ns + recording->ended_ns;
+	/* Fetch the events so far.  until_ns keeps events after ended_ns out of this recording. */
+	vg_recordings_events_fetch(session, false);
 	recording->ended = reason;
 	session->live &= ~(1u << recording->index);
 	session->changed = true;
@@ -68,11 +69,11 @@ void vg_recordings_fail(struct vg_session *session, struct vg_recording *recordi
 	const char *reason = vg_recording_fail(recording, code);
 
 	vg_recordings_stop(session, recording, reason);
-	/* It may have been ending for another reason. */
+	/* Replace the reason of a recording that had stopped before. */
 	recording->ended = reason;
 }
 
-void vg_recordings_limits(struct vg_session *session, uint64_t now_ns)
+void vg_recordings_limits_check(struct vg_session *session, uint64_t now_ns)
 {
 	VG_EACH_RECORDING(i, session->live) {
 		struct vg_recording *recording = &session->recordings[i];
@@ -90,22 +91,22 @@ void vg_recordings_checkpoint(struct vg_session *session, struct vg_recording *r
 	struct vg_session_counts counts;
 	int rc;
 
-	vg_priority_rest(&session->tracer.priority);
+	vg_priority_lower_now(&session->tracer.priority);
 	vg_recordings_counts(session, &counts);
-	rc = vg_recording_checkpoint(recording, &session->tasks, &session->events.outs[recording->index], &counts,
+	rc = vg_recording_checkpoint(recording, &session->tasks, &session->events.profiles[recording->index], &counts,
 				     last);
 	if (rc != 0 && recording->failure == 0)
 		vg_recordings_fail(session, recording, rc);
 }
 
-void vg_recordings_unloads(struct vg_session *session, uint64_t now_ns)
+void vg_recordings_unloads_write(struct vg_session *session, uint64_t now_ns)
 {
-	if (session->maps_told == session->walker.maps_reads)
+	if (session->modules_generation_reported == session->modules.generation)
 		return;
-	session->maps_told = session->walker.maps_reads;
+	session->modules_generation_reported = session->modules.generation;
 	VG_EACH_RECORDING(i, session->live)
-		vg_recorder_unloads(&session->recordings[i].recorder,
-				    vg_recording_time_ns(&session->recordings[i], now_ns));
+		vg_recorder_unloads_write(&session->recordings[i].recorder,
+					  vg_recording_time_ns(&session->recordings[i], now_ns));
 }
 
 uint32_t vg_recordings_mark(struct vg_session *session, const char *label)
@@ -115,13 +116,13 @@ uint32_t vg_recordings_mark(struct vg_session *session, const char *label)
 	VG_EACH_RECORDING(i, session->live) {
 		bool own = vg_recording_mark(&session->recordings[i], &session->tasks, label);
 
-		session->events.outs[i].recorded += own;
+		session->events.profiles[i].recorded += own;
 		marked += own;
 	}
 	return marked;
 }
 
-void vg_recordings_lost(struct vg_session *session, vg_recording_set set, enum vg_loss loss)
+void vg_recordings_count_loss(struct vg_session *session, vg_recording_set set, enum vg_loss loss)
 {
 	VG_EACH_RECORDING(i, set)
 		session->recordings[i].recorder.lost[loss]++;

@@ -4,8 +4,8 @@
 
 #include "vignetted/session/session.h"
 
-/* One sample of every thread for those recordings, if they are live.  Stops those that reach a limit or cannot write,
- * and all when the process is gone. */
+/* Takes one sample of every thread for those recordings of `due` that are live.  Stops recordings that reach a limit or
+ * cannot write.  If the process has ended, stops all recordings. */
 void vg_round(struct vg_session *session, vg_recording_set due);
 
 #endif

@@ -5,11 +5,12 @@
 
 #include "vignetted/policy/pace.h"
 
-/* The rings' share of the memory that the helper may have: what is left is for stacks. */
+/* The rings of timers get 1/8 of the helper's memory; the rest is for stacks. */
 enum { RINGS_SHARE = 8 };
 
-/* Until the first recording that has a limit reaches it: ticks look whether one did. */
-static uint64_t left_ns(const struct vg_session *session)
+/* Returns the time until the first recording reaches its duration limit, which is checked at ticks.  UINT64_MAX: no
+ * recording has such a limit. */
+static uint64_t time_left_ns(const struct vg_session *session)
 {
 	uint64_t now_ns = vg_now_ns(), least_ns = UINT64_MAX;
 
@@ -30,14 +31,15 @@ static struct vg_pace_load pace_load(const struct vg_session *session, uint64_t 
 
 	load.elapsed_ns = now_ns - session->pace.at_ns;
 	load.stops = session->pauses.stops - session->pace.stops;
-	load.stops -= load.stops < load.stops_of_queued ? load.stops : load.stops_of_queued;
+	load.stops -= load.stops < load.queue_stops ? load.stops : load.queue_stops;
 	load.found = session->tasks.found - session->pace.found;
+	load.unloads = session->modules.ranges.past_total - session->pace.unloads;
 	load.cpu_only = true;
-	load.counters = session->counting != 0;
-	load.events = vg_events_come(&session->events, session->activity.round_ns);
+	load.counters = session->with_counters != 0;
+	load.events = vg_events_are_frequent(&session->events, session->activity.round_ns);
 	load.period_ns = vg_session_period_ns(session);
-	load.room_ns = vg_timers_room_ns(&session->timers);
-	load.left_ns = left_ns(session);
+	load.ring_capacity_ns = vg_timers_capacity_ns(&session->timers);
+	load.time_left_ns = time_left_ns(session);
 	VG_EACH_RECORDING(i, session->live)
 		load.cpu_only = load.cpu_only && session->recordings[i].options.cpu_mode;
 	return load;
@@ -48,10 +50,11 @@ static void pace_begin(struct vg_session *session, uint64_t now_ns)
 	session->pace.at_ns = now_ns;
 	session->pace.stops = session->pauses.stops;
 	session->pace.found = session->tasks.found;
-	session->pace.load = (struct vg_pace_load){ .period_ns = session->timers.asked_ns };
+	session->pace.unloads = session->modules.ranges.past_total;
+	session->pace.load = (struct vg_pace_load){ .period_ns = session->timers.mean_period_ns };
 }
 
-void vg_schedule_adapt(struct vg_session *session)
+void vg_schedule_pace(struct vg_session *session)
 {
 	uint64_t now_ns = vg_now_ns();
 	struct vg_pace_load load = pace_load(session, now_ns);
@@ -64,23 +67,23 @@ void vg_schedule_adapt(struct vg_session *session)
 	if (periods == session->periods_per_tick)
 		return;
 	session->periods_per_tick = periods;
-	/* Anew from now: periods of the former length would seem to be skipped. */
+	/* Restart the ticks: otherwise periods of the former length would count as skipped. */
 	vg_ticks_restart(&session->ticks, periods * load.period_ns, now_ns);
 }
 
-void vg_schedule_rates(struct vg_session *session)
+void vg_schedule_rates_write(struct vg_session *session)
 {
 	VG_EACH_RECORDING(i, session->live)
-		vg_recording_rate(&session->recordings[i], vg_session_period_ns(session));
+		vg_recording_rate_write(&session->recordings[i], vg_session_period_ns(session));
 }
 
-static void timers_follow(struct vg_session *session, uint64_t period_ns)
+static void timers_update(struct vg_session *session, uint64_t period_ns)
 {
 	uint64_t max_bytes = session->max_memory_bytes;
 	struct vg_tasks *tasks = &session->tasks;
 	struct rlimit memory;
 
-	if (session->stop_always || (period_ns == session->timers.asked_ns &&
+	if (session->stop_always || (period_ns == session->timers.mean_period_ns &&
 				     (period_ns == 0 || session->timers.rings != NULL)))
 		return;
 	if (getrlimit(RLIMIT_AS, &memory) == 0 && memory.rlim_cur < max_bytes)
@@ -89,12 +92,12 @@ static void timers_follow(struct vg_session *session, uint64_t period_ns)
 		tasks->live.items[i].timers.open = false;
 		tasks->live.items[i].timers.policy = (struct vg_policy){ 0 };
 	}
-	/* Without timers threads are stopped. */
+	/* If this fails, running threads are stopped instead. */
 	vg_timers_open(&session->timers, session->target.pid, tasks->live.items, tasks->live.count, period_ns,
 		       max_bytes / RINGS_SHARE);
 }
 
-void vg_schedule_follow(struct vg_session *session)
+void vg_schedule_update(struct vg_session *session)
 {
 	uint64_t period_ns = 0, now_ns = vg_now_ns();
 	uint32_t ppm = 0;
@@ -117,8 +120,8 @@ void vg_schedule_follow(struct vg_session *session)
 	}
 	session->periods_per_tick = 1;
 	vg_ticks_restart(&session->ticks, period_ns, now_ns);
-	timers_follow(session, period_ns);
+	timers_update(session, period_ns);
 	pace_begin(session, now_ns);
 	vg_budget_change(&session->budget, limited ? ppm : 0, &session->pauses, now_ns);
-	vg_schedule_rates(session);
+	vg_schedule_rates_write(session);
 }

@@ -4,15 +4,15 @@
 
 #include "vignetted/session/session.h"
 
-/* A session's ticks are as fast as its fastest recording needs, and may cost as much as the most generous allows. */
+/* A session ticks as often as its fastest recording needs, and may cost as much as its largest budget allows. */
 
-/* Recordings have come or gone: ticks, timers and the budget follow. */
-void vg_schedule_follow(struct vg_session *session);
+/* Sets ticks, timers and budget after a recording began or stopped. */
+void vg_schedule_update(struct vg_session *session);
 
-/* Once a tick, when the round is over: decides anew how many periods lie between ticks (policy/pace.h). */
-void vg_schedule_adapt(struct vg_session *session);
+/* Decides again how many sampling periods lie between two ticks (policy/pace.h).  Call it after each round. */
+void vg_schedule_pace(struct vg_session *session);
 
-/* Writes into the profiles how far apart their samples are. */
-void vg_schedule_rates(struct vg_session *session);
+/* Writes the sampling periods to the profiles, if they have changed. */
+void vg_schedule_rates_write(struct vg_session *session);
 
 #endif

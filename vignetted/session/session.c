@@ -13,9 +13,11 @@
 #include "vignetted/session/threads.h"
 #include "vignetted/session/timer_samples.h"
 
-enum { FIRST_ATTEMPTS = 50, FIRST_PAUSE_US = 80 };
+/* If the first sample fails, it is tried again.  Each wait is FIRST_SAMPLE_RETRY_US longer than the wait before; all
+ * waits together take 0.1 s. */
+enum { FIRST_SAMPLE_ATTEMPTS = 50, FIRST_SAMPLE_RETRY_US = 80 };
 
-/* Now: confined, we could not ask. */
+/* Called before the helper is confined, because the filter forbids uname(2). */
 static void machine_note(struct vg_session *session)
 {
 	struct utsname machine = { 0 };
@@ -28,7 +30,7 @@ int vg_session_open(struct vg_session *session, const struct vg_session_options 
 		    pid_t pid, bool command, struct vg_err *err)
 {
 	memset(session, 0, sizeof *session);
-	for (uint32_t i = 0; i < VG_RECORDINGS; i++)
+	for (uint32_t i = 0; i < VG_RECORDINGS_MAX; i++)
 		session->recordings[i].index = i;
 	session->max_memory_bytes = options->max_memory_bytes ?: VG_MEMORY_DEFAULT_BYTES;
 	session->max_name_bytes = options->max_name_bytes ?: VG_NAME_DEFAULT_BYTES;
@@ -65,18 +67,19 @@ int vg_session_start(struct vg_session *session, const struct vg_session_options
 
 	if (rc != 0)
 		return vg_err_sys(err, rc, "process %d", session->target.pid);
-	rc = vg_target_probe(&session->target, err);
+	rc = vg_target_check_traceable(&session->target, err);
 	if (rc != 0)
 		return rc;
 	session->tasks.max = options->max_threads ?: VG_THREADS_DEFAULT;
 	session->begin_ns = vg_now_ns();
-	/* A session without events is better than none where that was asked for: by a bound of memory below what they take.
-	 * Else it is not, for they would be lost without a word. */
+	/* The event ring may not fit into the address space.  If max_memory_bytes is too small for it, the session
+	 * begins without events.  If max_memory_bytes is large enough, RLIMIT_AS is too small: fail, because events
+	 * would be lost without a message. */
 	if (options->events_fd >= 0)
 		rc = vg_events_open(&session->events, options->events_fd, options->events_overwrite);
 	if (rc == -ENOMEM && session->max_memory_bytes > 2 * sizeof *session->events.shared)
-		return vg_err_set(err, rc, "the helper has too little address space (RLIMIT_AS) for the program's events: "
-				  "they take %zu MiB of it", (sizeof *session->events.shared >> 20) + 1);
+		return vg_err_set(err, rc, "too little address space (RLIMIT_AS) for the program's events: %zu MiB are "
+				  "needed", (sizeof *session->events.shared >> 20) + 1);
 	vg_events_begin(&session->events, session->begin_ns);
 	vg_ticks_start(&session->ticks, 0, session->begin_ns);
 	vg_budget_start(&session->budget, 0, session->begin_ns);
@@ -86,17 +89,17 @@ int vg_session_start(struct vg_session *session, const struct vg_session_options
 
 /* ---- ticks ---- */
 
-/* Once a second, each. */
-static void checkpoints(struct vg_session *session)
+/* Writes the checkpoints that are due: one a second for each recording. */
+static void checkpoints_write(struct vg_session *session)
 {
 	uint64_t now_ns = vg_now_ns();
 	bool named = false;
 
 	VG_EACH_RECORDING(i, session->live) {
-		if (now_ns < session->recordings[i].checkpoint_ns)
+		if (now_ns < session->recordings[i].next_checkpoint_ns)
 			continue;
 		if (!named)
-			vg_threads_names(session);
+			vg_threads_names_read(session);
 		named = true;
 		vg_recordings_checkpoint(session, &session->recordings[i], false);
 	}
@@ -118,17 +121,16 @@ void vg_session_tick(struct vg_session *session)
 	vg_round(session, due);
 	if (session->live != 0 && vg_budget_check(&session->budget, &session->ticks, session->periods_per_tick,
 						  &session->pauses))
-		vg_schedule_rates(session);
-	vg_events_forget(&session->events);
-	checkpoints(session);
+		vg_schedule_rates_write(session);
+	checkpoints_write(session);
 	if (session->changed)
-		vg_schedule_follow(session);
-	vg_schedule_adapt(session);
+		vg_schedule_update(session);
+	vg_schedule_pace(session);
 }
 
 int vg_session_scan(struct vg_session *session)
 {
-	/* Samples of threads that have ended: the scan forgets these. */
+	/* Fetch before the scan, which forgets threads that have exited. */
 	vg_walker_round(&session->walker);
 	vg_timer_samples_fetch(session);
 	return vg_threads_scan(session);
@@ -139,48 +141,51 @@ void vg_session_sample(struct vg_session *session, struct vg_recording *recordin
 	session->round.all_now = true;
 	vg_round(session, 1u << recording->index);
 	session->round.all_now = false;
-	vg_events_forget(&session->events);
-	checkpoints(session);
+	checkpoints_write(session);
 }
 
 /* ---- recordings ---- */
 
-/* Why no thread can be looked at: most often for want of descriptors. */
-static int unreadable(struct vg_session *session, struct vg_err *err)
+/* Finds out why no thread could be read: usually the limit of open files is reached.  Returns 0 if the first thread can
+ * be read now, or has exited. */
+static int unreadable_reason(struct vg_session *session, struct vg_err *err)
 {
-	struct vg_task_look look;
+	struct vg_task_activity activity;
 	int rc = session->tasks.live.count == 0 ? 0 :
-		 vg_task_look(&session->tasks, &session->tasks.live.items[0], &look);
+		 vg_task_activity_read(&session->tasks, &session->tasks.live.items[0], &activity);
 
 	return rc == 0 || rc == -ESRCH ? 0 :
-	       vg_err_sys(err, rc, "no thread of process %d can be read", session->target.pid);
+	       vg_err_sys(err, rc, "process %d: no thread can be read", session->target.pid);
 }
 
-/* The first sample.  Nothing at all could be sampled: say so now, rather than leave an empty
- * profile. */
+/* Takes the first sample.  In a recording on demand, only scans.  If no thread can be sampled, fails with the reason,
+ * instead of leaving an empty profile. */
 static int first_sample(struct vg_session *session, struct vg_recording *recording,
 			struct vg_err *err)
 {
 	const struct vg_recorder *recorder = &recording->recorder;
 	int rc;
 
-	if (recording->options.period_ns == 0)
+	if (recording->options.period_ns == 0) {
+		/* Threads that are found later count as new.  If the scan fails, the first sample reports why. */
+		vg_session_scan(session);
 		return 0;
-	for (int attempt = 0; attempt < FIRST_ATTEMPTS; attempt++) {
+	}
+	for (int attempt = 0; attempt < FIRST_SAMPLE_ATTEMPTS; attempt++) {
 		vg_session_sample(session, recording);
 		if (recorder->samples > 0 || recording->ended != NULL)
 			return 0;
 		if (recorder->lost[VG_LOSS_UNREADABLE] > 0)
-			return unreadable(session, err);
+			return unreadable_reason(session, err);
 		if (recorder->lost[VG_LOSS_FORBIDDEN] == 0)
 			return 0;
-		/* For moments another recorder has it, and one that executes a program lets nobody in. */
-		rc = vg_target_probe(&session->target, err);
+		/* Retry: another tracer may hold the thread for a moment, and during an execve(2) nobody can attach. */
+		rc = vg_target_check_traceable(&session->target, err);
 		if (rc != 0)
 			return rc;
-		usleep((useconds_t)attempt * FIRST_PAUSE_US);
+		usleep((useconds_t)attempt * FIRST_SAMPLE_RETRY_US);
 	}
-	return vg_target_forbidden(&session->target, err);
+	return vg_target_explain_eperm(&session->target, err);
 }
 
 static struct vg_recording *place_find(struct vg_session *session, uint32_t *taken)
@@ -188,7 +193,7 @@ static struct vg_recording *place_find(struct vg_session *session, uint32_t *tak
 	struct vg_recording *place = NULL;
 
 	*taken = 0;
-	for (uint32_t i = VG_RECORDINGS; i-- > 0;) {
+	for (uint32_t i = VG_RECORDINGS_MAX; i-- > 0;) {
 		if (session->recordings[i].open)
 			++*taken;
 		else
@@ -208,13 +213,13 @@ static int recording_open(struct vg_session *session, struct vg_recording *recor
 	};
 	int rc = vg_recording_open(recording, &start);
 
-	vg_recordings_counts(session, &recording->before);
-	recording->before.process_cpu_ns = vg_target_cpu_ns(&session->target);
-	/* What it took the helper to start is the first one's. */
+	vg_recordings_counts(session, &recording->counts_at_begin);
+	recording->counts_at_begin.process_cpu_ns = vg_target_cpu_ns(&session->target);
+	/* The first recording's statistics include the start of the helper. */
 	if (session->round.count == 0)
-		recording->before.helper_cpu_ns = 0;
-	vg_events_join(&session->events, recording->index, &recording->recorder.writer,
-		       &recording->recorder.threads, recording->since_ns);
+		recording->counts_at_begin.helper_cpu_ns = 0;
+	vg_events_recording_begin(&session->events, recording->index, &recording->recorder.writer,
+				  &recording->recorder.threads, recording->begin_session_ns);
 	return rc;
 }
 
@@ -223,9 +228,9 @@ static void recording_close(struct vg_session *session, struct vg_recording *rec
 	if (!recording->open)
 		return;
 	session->live &= ~(1u << recording->index);
-	vg_counting_end(recording, &session->tasks, vg_recording_now_ns(recording));
-	session->counting &= ~(1u << recording->index);
-	vg_events_leave(&session->events, recording->index);
+	vg_counter_set_end(recording, &session->tasks, vg_recording_now_ns(recording));
+	session->with_counters &= ~(1u << recording->index);
+	vg_events_recording_end(&session->events, recording->index);
 	vg_recording_close(recording, &session->tasks);
 }
 
@@ -234,17 +239,17 @@ static int counting_begin(struct vg_session *session, struct vg_recording *recor
 	size_t open = 0;
 	int rc;
 
-	if (recording->counting.count == 0)
+	if (recording->counter_set.count == 0)
 		return 0;
-	VG_EACH_RECORDING(i, session->counting)
-		open += session->recordings[i].counting.open;
-	vg_counting_begin(&recording->counting, &session->tasks, open);
-	session->counting |= 1u << recording->index;
-	/* It finds the threads that there are. */
+	VG_EACH_RECORDING(i, session->with_counters)
+		open += session->recordings[i].counter_set.open;
+	vg_counter_set_begin(&recording->counter_set, &session->tasks, open);
+	session->with_counters |= 1u << recording->index;
+	/* The scan opens the counters of all threads. */
 	rc = vg_session_scan(session);
 	if (rc != 0)
 		return vg_err_sys(err, rc, "process %d", session->target.pid);
-	return vg_counting_check(&recording->counting, &session->tasks, err);
+	return vg_counter_set_check(&recording->counter_set, &session->tasks, err);
 }
 
 int vg_session_begin(struct vg_session *session, const struct vg_session_options *options, int fd,
@@ -255,22 +260,23 @@ int vg_session_begin(struct vg_session *session, const struct vg_session_options
 	int rc;
 
 	if (place == NULL)
-		return vg_err_set(err, -EUSERS, "the process has %d sessions, the most that there can be",
-				  VG_RECORDINGS);
-	if (session->gone)
+		return vg_err_set(err, -EUSERS, "the process has %d recordings already, the most that are possible",
+				  VG_RECORDINGS_MAX);
+	if (session->exited)
 		return vg_err_set(err, -ESRCH, "the process has ended");
 	if (options->flight_ns != 0 && options->flight_memory_bytes > session->max_memory_bytes / 2)
-		return vg_err_set(err, -EINVAL, "the flight recorder would take more than half of the "
-				  "memory that the helper may use");
-	/* What came before is the others', or nobody's. */
+		return vg_err_set(err, -EINVAL, "the flight recorder's memory is more than half of the helper's: "
+				  "use at most %llu bytes", (unsigned long long)session->max_memory_bytes / 2);
+	/* Events up to now are for the other recordings only.  If no other recording is live, the events are
+	 * dropped. */
 	if (session->live != 0)
-		vg_recordings_events(session, false);
+		vg_recordings_events_fetch(session, false);
 	else
 		vg_events_begin(&session->events, session->begin_ns);
-	/* It is to be told of all threads, though none of them runs. */
+	/* Make the next scan begin accounts of all threads in the new recording, even if no thread has run. */
 	session->tasks.stale = true;
-	session->activity.rest_known = false;
-	rc = recording_open(session, place, options, fd, taken == 0 ? 1 : VG_RECORDINGS);
+	session->activity.unattributed_known = false;
+	rc = recording_open(session, place, options, fd, taken == 0 ? 1 : VG_RECORDINGS_MAX);
 	if (rc != 0) {
 		recording_close(session, place);
 		return vg_err_sys(err, rc, "cannot write the profile");
@@ -282,33 +288,33 @@ int vg_session_begin(struct vg_session *session, const struct vg_session_options
 	rc = counting_begin(session, place, err);
 	if (rc == 0)
 		rc = first_sample(session, place, err);
-	vg_schedule_follow(session);
+	vg_schedule_update(session);
 	if (rc == 0 && place->failure != 0)
 		rc = vg_err_sys(err, place->failure, "cannot write the profile");
 	if (rc != 0) {
 		recording_close(session, place);
-		vg_schedule_follow(session);
+		vg_schedule_update(session);
 		return rc;
 	}
 	*recording = place;
 	return 0;
 }
 
-/* Completes the file of one that has stopped. */
+/* Completes the file of a stopped recording. */
 static void recording_complete(struct vg_session *session, struct vg_recording *recording)
 {
 	int rc;
 
 	if (recording->failure == 0) {
-		vg_threads_names(session);
+		vg_threads_names_read(session);
 		vg_recordings_checkpoint(session, recording, true);
 	}
 	recording->complete = true;
-	vg_priority_rest(&session->tracer.priority);
+	vg_priority_lower_now(&session->tracer.priority);
 	rc = vg_recording_finish(recording);
 	if (rc != 0 && recording->failure == 0)
 		vg_recordings_fail(session, recording, rc);
-	vg_events_leave(&session->events, recording->index);
+	vg_events_recording_end(&session->events, recording->index);
 }
 
 int vg_session_end(struct vg_session *session, struct vg_recording *recording, const char *reason)
@@ -317,28 +323,29 @@ int vg_session_end(struct vg_session *session, struct vg_recording *recording, c
 
 	if (recording->complete)
 		return recording->failure;
-	/* A last round, so that weights reach to the end, and modules that are gone are seen. */
-	session->modules_due_ns = 0;
+	/* Do a last round, so that weights reach up to the end and unloaded modules are noticed. */
+	session->modules_check_due_ns = 0;
 	if (recording->ended == NULL && recording->options.period_ns != 0)
 		vg_round(session, own);
 	if (recording->ended == NULL) {
 		vg_threads_scan(session);
-		vg_recordings_events(session, session->live == own);
+		vg_recordings_events_fetch(session, session->live == own);
 	}
 	vg_recordings_stop(session, recording, reason);
-	/* A thread that was asked to stop and has not is let go when it does, or when we exit. */
+	/* A thread may have been asked to stop and not have stopped yet.  Wait for it.  If it does not stop in
+	 * time, the kernel releases it when we exit. */
 	if (session->live == 0)
-		vg_tracer_finish(&session->tracer);
+		vg_tracer_pending_wait(&session->tracer);
 	if (recording->failure == 0 && session->live == 0)
 		vg_events_finish(&session->events);
 	recording_complete(session, recording);
-	vg_schedule_follow(session);
+	vg_schedule_update(session);
 	return recording->failure;
 }
 
 void vg_session_end_all(struct vg_session *session, const char *reason)
 {
-	for (uint32_t i = 0; i < VG_RECORDINGS; i++) {
+	for (uint32_t i = 0; i < VG_RECORDINGS_MAX; i++) {
 		if (session->recordings[i].open)
 			vg_session_end(session, &session->recordings[i], reason);
 	}
@@ -346,7 +353,7 @@ void vg_session_end_all(struct vg_session *session, const char *reason)
 
 void vg_session_end_stopped(struct vg_session *session)
 {
-	for (uint32_t i = 0; i < VG_RECORDINGS; i++) {
+	for (uint32_t i = 0; i < VG_RECORDINGS_MAX; i++) {
 		struct vg_recording *recording = &session->recordings[i];
 
 		if (recording->open && recording->ended != NULL && !recording->complete)
@@ -354,14 +361,14 @@ void vg_session_end_stopped(struct vg_session *session)
 	}
 }
 
-void vg_session_release(struct vg_session *session, struct vg_recording *recording)
+void vg_session_recording_free(struct vg_session *session, struct vg_recording *recording)
 {
 	recording_close(session, recording);
 }
 
 void vg_session_close(struct vg_session *session)
 {
-	for (uint32_t i = 0; i < VG_RECORDINGS; i++)
+	for (uint32_t i = 0; i < VG_RECORDINGS_MAX; i++)
 		recording_close(session, &session->recordings[i]);
 	vg_walker_close(&session->walker);
 	vg_modules_free(&session->modules);

@@ -18,12 +18,23 @@
 #include "vignetted/target/tasks.h"
 
 /*
- * The process that is sampled, and its recordings.  There is one stream of ticks, as fast as the
- * fastest recording needs.  A slower one takes the first tick at or after the time when it is due, and of timer samples
- * the nearest, so that one reading of a thread, one stop or one timer sample serves all.
+ * The process that is sampled, and its recordings.
  *
- * A session is used from the top down: session, dumps; round, schedule; thread_sample, timer_samples;
- * threads; recordings; recording, account, counting, dumping.
+ * The session has one stream of ticks, at the rate of its fastest recording.  A slower recording takes the first tick
+ * at or after its own due time, and the timer sample that is nearest to it.  So one reading of a thread, one stop or
+ * one timer sample serves all recordings.
+ *
+ * The files of this folder have six layers.  From the top: session and dumps; round and schedule; thread_sample and
+ * timer_samples; threads; recordings; recording, account, counter_set and flight_recorder.  No file calls a higher
+ * layer.
+ *
+ *     rc = vg_session_open(&session, &options, pid, false, &err);
+ *     ...                                      confines the helper
+ *     rc = vg_session_start(&session, &options, &err);
+ *     rc = vg_session_begin(&session, &options, fd, &recording, &err);
+ *     ...                                      vg_session_tick() when session.ticks is due
+ *     rc = vg_session_end(&session, recording, "reason");
+ *     vg_session_close(&session);
  */
 struct vg_session {
 	/* The process. */
@@ -32,17 +43,22 @@ struct vg_session {
 	struct vg_modules modules;
 	struct vg_tasks tasks;
 	struct vg_events events;
-	uint64_t begin_ns;           /* CLOCK_MONOTONIC: session time 0 */
-	uint64_t scan_ns;            /* session time when it was last seen which threads there are */
-	uint64_t modules_due_ns;     /* session time when all modules' marks are read again */
-	bool gone;                   /* the process has ended */
+	uint64_t begin_ns;           /* CLOCK_MONOTONIC at session time 0 */
+	uint64_t scan_ns;            /* session time at which the list of threads was last known to be complete */
+	uint64_t modules_check_due_ns; /* session time when the marks of all modules are read again */
+	bool exited;                 /* the process has ended */
+	struct {                     /* the kernel's records of mappings of code */
+		uint64_t since_ns;   /* CLOCK_MONOTONIC: all later mappings are recorded; 0: some may be missing */
+		uint64_t lost;       /* timers.lost at the latest fetch */
+	} mappings;
+	uint64_t timers_fetched_ns;  /* session time: all earlier timer samples have been fetched */
 
-	/* Options, and what was asked of the machine before the helper was confined. */
-	char machine[32];            /* its architecture's name, as uname(2) has it */
-	uint64_t max_memory_bytes;   /* of the helper */
-	uint32_t max_name_bytes;
-	bool stop_always;            /* timers never sample */
-	bool unconfined;             /* the helper has no filter of system calls; profiles say so */
+	/* Options, and facts that were read before the helper was confined. */
+	char machine[32];            /* the architecture, as in uname(2) */
+	uint64_t max_memory_bytes;   /* of the helper's address space */
+	uint32_t max_name_bytes;     /* of a name in a profile */
+	bool stop_always;            /* no timers: running threads are stopped */
+	bool unconfined;             /* the helper has no seccomp filter; a statistic of profiles */
 
 	/* How threads are sampled. */
 	struct vg_activity activity;
@@ -51,31 +67,33 @@ struct vg_session {
 	struct vg_walker walker;
 	struct vg_pauses pauses;
 
-	/* When. */
+	/* When threads are sampled. */
 	struct vg_ticks ticks;
-	uint32_t periods_per_tick;      /* a tick every so many sampling periods (policy/pace.h) */
-	struct {                     /* when that was decided: CLOCK_MONOTONIC, and what had been counted by then */
-		uint64_t at_ns, stops, found;
-		struct vg_pace_load load; /* what threads did since */
+	uint32_t periods_per_tick;   /* sampling periods from one tick to the next (policy/pace.h) */
+	struct {                     /* the latest decision on periods_per_tick */
+		uint64_t at_ns;      /* its CLOCK_MONOTONIC */
+		uint64_t stops, found, unloads; /* the session's counts at at_ns */
+		struct vg_pace_load load; /* what threads have done since at_ns */
 	} pace;
-	uint64_t scheduler_tick_ns;  /* the scheduler's tick */
+	uint64_t scheduler_tick_ns;  /* from one scheduler tick to the next */
 	uint64_t skipped;            /* ticks.skipped at the latest tick */
 	struct vg_budget budget;
 
 	/* The recordings. */
-	struct vg_recording recordings[VG_RECORDINGS];
-	uint32_t begun;              /* in all */
-	vg_recording_set live;       /* those that have not stopped */
-	vg_recording_set counting;   /* those of them that have counters */
-	bool changed;                /* `live` has, and the schedule has not followed */
-	uint64_t maps_told;          /* walker.maps_reads when the profiles were told which modules are gone */
+	struct vg_recording recordings[VG_RECORDINGS_MAX];
+	uint32_t begun;              /* recordings begun so far, including those that have ended */
+	vg_recording_set live;       /* recordings that have not stopped */
+	vg_recording_set with_counters; /* live recordings that have perf counters */
+	bool changed;                /* `live` has changed, and vg_schedule_update() is due */
+	uint64_t modules_generation_reported; /* modules.generation when unloaded modules were last written */
 
 	/* The round in progress. */
 	struct {
 		uint64_t count;      /* rounds so far */
-		vg_recording_set due; /* those that it is for */
-		bool all_now;        /* a sample of each thread, running or not */
-		size_t at, looked;   /* the thread that it begins with; how many were looked at */
+		vg_recording_set due; /* the recordings that get its samples */
+		bool all_now;        /* each thread gets a sample now, even if it has timers */
+		size_t at;           /* index of its first thread, modulo the number of threads */
+		size_t visited;      /* threads that it has visited */
 	} round;
 };
 
@@ -84,56 +102,66 @@ static inline uint64_t vg_session_now_ns(const struct vg_session *session)
 	return vg_now_ns() - session->begin_ns;
 }
 
-/* From one sample of a thread to the next, by the ticks. */
+/* The session's sampling period now.  The budget may have lengthened it. */
 static inline uint64_t vg_session_period_ns(const struct vg_session *session)
 {
 	return session->ticks.period_ns / session->periods_per_tick;
 }
 
+/* CPU time that the process used from the recording's begin to the begin of the latest round. */
+static inline uint64_t vg_session_cpu_used_ns(const struct vg_session *session, const struct vg_recording *recording)
+{
+	uint64_t before_ns = recording->counts_at_begin.process_cpu_ns, now_ns = session->activity.process_cpu_ns;
+
+	return now_ns > before_ns ? now_ns - before_ns : 0;
+}
+
 /*
- * Takes process `pid`, of whose recordings the options give the process's bounds.  `command` says that the
- * process is our own child.  Reads nothing that the process could have written, so that the caller can confine
- * the helper before vg_session_start().  The session must be at a place that does not move.
- * 0; -ESRCH; another negative errno.  vg_session_close() is due after a failure too.
+ * Opens process `pid`.  The options give the session's bounds.  `command`: the process is our own child.  Reads nothing
+ * that the process could have written, so that the caller can confine the helper before vg_session_start().  The
+ * session must not be moved afterwards.  Returns 0, -ESRCH or another negative errno; call vg_session_close() in all
+ * cases.
  */
 int vg_session_open(struct vg_session *session, const struct vg_session_options *options,
 		    pid_t pid, bool command, struct vg_err *err);
 
 /*
- * Reads the process for the first time: whether it may be traced, its modules, and its ring of events if the
- * options have one.  0; -EPERM with what forbids tracing; another negative errno.
+ * Reads the process for the first time: checks that it may be traced, opens the event ring if the options have one, and
+ * reads the modules.  Returns 0, -EPERM with a message about what forbids tracing, or another negative errno.
  */
 int vg_session_start(struct vg_session *session, const struct vg_session_options *options,
 		     struct vg_err *err);
 
 /*
- * Starts a recording into fd, which stays the caller's, with a first sample of every thread.
- * 0 with *recording, which is the session's; -EUSERS if there are as many as can be; another
- * negative errno.
+ * Starts a recording into fd, which stays the caller's, and takes a first sample of every thread.  Returns 0 and
+ * *recording, which is the session's; -EUSERS if the session has VG_RECORDINGS_MAX recordings; or another negative
+ * errno.
  */
 int vg_session_begin(struct vg_session *session, const struct vg_session_options *options, int fd,
 		     struct vg_recording **recording, struct vg_err *err);
 
-/* One sample of every thread for the recordings that are due, and what else is due.  Stops those
- * that reach a limit or cannot write, and all when the process is gone. */
+/* Takes one sample of every thread for the recordings that are due.  Writes checkpoints and adapts the rate, if that is
+ * due.  Stops recordings that reach a limit or cannot write.  If the process has ended, stops all recordings. */
 void vg_session_tick(struct vg_session *session);
 
-/* Finds which threads there are, between two ticks.  0 or a negative errno. */
+/* Finds created and exited threads, between two ticks.  Returns 0 or a negative errno. */
 int vg_session_scan(struct vg_session *session);
 
-/* One sample of every thread for this recording, now. */
+/* Takes one sample of every thread for this recording now. */
 void vg_session_sample(struct vg_session *session, struct vg_recording *recording);
 
-/* Stops the recording for that reason (static text), unless it has stopped, and completes the
- * file, unless it is complete.  0 or the failure. */
+/* Stops the recording if it is live; `reason` is static text.  Completes its file if that is not complete.  Returns 0,
+ * or the negative errno with which the recording failed. */
 int vg_session_end(struct vg_session *session, struct vg_recording *recording, const char *reason);
 
-/* The same of all, and completes the files of those that have stopped by themselves. */
+/* Ends all recordings. */
 void vg_session_end_all(struct vg_session *session, const char *reason);
+
+/* Completes the files of the recordings that have stopped by themselves. */
 void vg_session_end_stopped(struct vg_session *session);
 
-/* Its place can be taken by another. */
-void vg_session_release(struct vg_session *session, struct vg_recording *recording);
+/* Frees the recording's place for another recording. */
+void vg_session_recording_free(struct vg_session *session, struct vg_recording *recording);
 
 void vg_session_close(struct vg_session *session);
 

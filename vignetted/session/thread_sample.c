@@ -11,44 +11,52 @@
 #include "vignetted/session/timer_samples.h"
 
 /* Stopping a sleeping thread adds two timeslices: it wakes to stop, and again to resume its call. */
-enum { SLICES_OF_A_STOP = 2 };
+enum { SLICES_PER_STOP = 2 };
 
-/* A thread that was found running so short a time ago is not read again.  Reading it costs as much as many threads live. */
-enum { READY_NS = 500 * 1000 };
+/* The time from the moment at which the helper gets a CPU to the begin of the round is shorter than this. */
+enum { WAKE_LATENCY_NS = 100 * 1000 };
 
-/* ---- what is known of the thread ---- */
+/* If a scan found a thread running less than this ago, the thread is taken to run still.  Reading whether it waits
+ * takes longer than some threads live. */
+enum { FOUND_RUNNING_NS = 500 * 1000 };
+
+/* ---- what the choice of methods depends on ---- */
 
 static struct vg_clocks clocks_of(const struct vg_task *task, uint64_t time_ns)
 {
-	return (struct vg_clocks){ .time_ns = time_ns, .cpu_ns = task->look.cpu_ns, .queued_ns = task->look.queued_ns };
+	return (struct vg_clocks){
+		.time_ns = time_ns, .cpu_ns = task->activity.cpu_ns, .queued_ns = task->activity.queued_ns,
+	};
 }
 
-/* The recordings whose latest stack of the thread was taken in this timeslice. */
-static vg_recording_set unrun_in(const struct vg_task *task, const struct vg_methods_due *due)
+/* Returns the recordings whose latest stack of the thread was taken in its current timeslice.  A recording in cpu mode
+ * needs no such stack: in that timeslice, it may have passed the thread (pass()). */
+static vg_recording_set same_slice_in(const struct vg_task *task, const struct vg_methods_due *due)
 {
-	vg_recording_set unrun = 0;
+	vg_recording_set same_slice = 0;
 
 	VG_EACH_RECORDING(i, due->set)
-		unrun |= (uint32_t)(task->look.slices == task->accounts[i].slices &&
-				    (task->accounts[i].has_stack || (due->cpu_only & 1u << i) != 0)) << i;
-	return unrun;
+		same_slice |= (uint32_t)(task->activity.timeslices == task->accounts[i].timeslices &&
+					 (task->accounts[i].has_stack || (due->cpu_only & 1u << i) != 0)) << i;
+	return same_slice;
 }
 
-/* A changed interval proves that the thread ran, and a recorder that has begun a new table of stacks needs the stack anew.
- * Returns the recordings for which one of the two is so. */
-static vg_recording_set moved_in(const struct vg_recording *recordings, const struct vg_task *task, vg_recording_set set,
-				 bool has_slot, uint64_t token)
+/* Returns the recordings that must not repeat the latest stack, although the thread's count of timeslices is unchanged.
+ * That count may be one scheduler tick old, and a changed interval proves that the thread has run.  A recorder that has
+ * begun a new stack table needs the stack again. */
+static vg_recording_set stack_changed_in(const struct vg_recording *recordings, const struct vg_task *task,
+					 vg_recording_set set, bool has_token, uint64_t token)
 {
-	vg_recording_set moved = 0;
+	vg_recording_set stack_changed = 0;
 
 	VG_EACH_RECORDING(i, set) {
 		const struct vg_account *account = &task->accounts[i];
 
 		if ((account->has_stack && account->stacks_generation != recordings[i].recorder.stacks_generation) ||
-		    (has_slot && token != account->interval))
-			moved |= 1u << i;
+		    (has_token && token != account->interval))
+			stack_changed |= 1u << i;
 	}
-	return moved;
+	return stack_changed;
 }
 
 static vg_recording_set cpu_only_in(const struct vg_recording *recordings, vg_recording_set set)
@@ -64,118 +72,152 @@ static struct vg_wait wait_of(struct vg_tasks *tasks, struct vg_task *task)
 {
 	struct vg_wait wait = { .running = true };
 
-	if (task->found_ready_ns == 0 || vg_now_ns() - task->found_ready_ns >= READY_NS)
+	if (task->found_running_ns == 0 || vg_now_ns() - task->found_running_ns >= FOUND_RUNNING_NS)
 		vg_wait_read(&wait, tasks, task);
-	task->found_ready_ns = 0;
+	task->found_running_ns = 0;
 	return wait;
 }
 
 /* ---- what recordings write ---- */
 
-/* One repeat for each of the recording's periods in a tick. */
+/* Adds one repeat for each sampling period of the recording between two ticks. */
 static void repeat(struct vg_recording *recordings, vg_recording_set set, struct vg_task *task,
 		   const struct vg_clocks *clocks, const struct vg_ticks *ticks, uint32_t periods_per_tick)
 {
 	VG_EACH_RECORDING(i, set) {
 		uint64_t period_ns = vg_recording_period_ns(&recordings[i], ticks->period_ns / periods_per_tick);
-		/* On demand it is one. */
+		/* A recording on demand gets one repeat. */
 		uint32_t count = recordings[i].options.period_ns != 0 && period_ns < ticks->period_ns ?
 				 (uint32_t)(ticks->period_ns / period_ns) : 1;
 
-		struct vg_weight_pair weights = vg_weights_take(&task->accounts[i].weights, clocks, VG_SEEN_WAITING);
+		struct vg_weight_pair weights = vg_weights_sample(&task->accounts[i].weights, clocks,
+								  VG_THREAD_WAITING);
 
 		vg_account_repeat(&recordings[i], task, count, clocks->time_ns, &weights);
 	}
 }
 
+/* Records nothing, but notes the timeslice: until the thread runs, the next ticks need not read its wait. */
 static void pass(vg_recording_set set, struct vg_task *task, uint64_t now_ns)
 {
 	VG_EACH_RECORDING(i, set) {
-		task->accounts[i].slices = task->look.slices;
+		task->accounts[i].timeslices = task->activity.timeslices;
 		task->accounts[i].last_ns = now_ns;
 	}
 }
 
-static void deliver(struct vg_recording *recordings, vg_recording_set set, struct vg_task *task,
-		    const struct vg_events *events, const struct vg_captured *stack, const struct vg_clocks *clocks)
+/* Returns the CPU time that is added to the first running sample of a thread (policy/weights.h). */
+static uint64_t first_cpu_ns(const struct vg_session *session, const struct vg_recording *recording,
+			     struct vg_weights *weights, uint64_t cpu_ns)
 {
-	struct vg_taken taken = {
-		.walk = stack->walk, .call = stack->call, .slices = stack->slices, .time_ns = clocks->time_ns,
-		.interval = vg_events_token(events, task, stack->slot_value),
+	uint64_t process_ns = vg_session_cpu_used_ns(session, recording);
+	uint64_t sampled_ns = recording->recorder.cpu_ns + cpu_ns, period_ns = recording->options.period_ns;
+	/* With thousands of threads, a round takes longer than a period, and a thread gets one sample a round. */
+	uint64_t round_distance_ns = session->activity.previous_round_ns != 0 ?
+				     session->activity.round_ns - session->activity.previous_round_ns : 0;
+
+	return vg_weights_first_running(weights, cpu_ns,
+					round_distance_ns > period_ns ? round_distance_ns : period_ns,
+					process_ns > sampled_ns ? process_ns - sampled_ns : 0);
+}
+
+static void deliver(struct vg_session *session, vg_recording_set set, struct vg_task *task,
+		    const struct vg_thread_stack *stack, enum vg_thread_state state)
+{
+	struct vg_clocks clocks = clocks_of(task, stack->time_ns - session->begin_ns);
+	struct vg_new_sample sample = {
+		.walk = stack->walk, .call = stack->call, .timeslices = stack->timeslices, .time_ns = clocks.time_ns,
+		.interval = vg_events_token_check(&session->events, task, stack->token_value),
 	};
-	enum vg_weights_seen seen = stack->waits ? VG_SEEN_WAITING : task->timers.queues ? VG_SEEN_QUEUED : VG_SEEN_RUNNING;
 
 	VG_EACH_RECORDING(i, set) {
-		struct vg_weight_pair weights = vg_weights_take(&task->accounts[i].weights, clocks, seen);
+		struct vg_weight_pair weights = vg_weights_sample(&task->accounts[i].weights, &clocks, state);
 
-		vg_account_sample(&recordings[i], task, events, &taken, &weights);
+		if (state == VG_THREAD_RUNNING)
+			weights.own.cpu_ns += first_cpu_ns(session, &session->recordings[i], &task->accounts[i].weights,
+							   weights.own.cpu_ns);
+		vg_account_sample(&session->recordings[i], task, &session->events, &sample, &weights);
 	}
 }
 
-/* ---- the two ways to a new stack ---- */
+/* ---- the two methods that copy a stack ---- */
 
-/* Whether a stop is to be made instead. */
+/* Samples a waiting thread without a stop.  Returns true if the thread must be stopped instead. */
 static bool wait_sample(struct vg_session *session, struct vg_task *task, vg_recording_set set, struct vg_wait *wait,
-			const _Atomic uint64_t *slot)
+			const _Atomic uint64_t *token_address)
 {
-	struct vg_clocks clocks = clocks_of(task, vg_session_now_ns(session));
-	struct vg_captured stack;
-	enum vg_stack_read read = vg_stack_read(&session->walker, task, wait, slot, &stack);
+	uint64_t now_ns = vg_session_now_ns(session);
+	struct vg_thread_stack stack;
+	enum vg_stack_result read = vg_stack_read(&session->walker, task, wait, token_address, &stack);
 
-	vg_recordings_unloads(session, clocks.time_ns);
+	vg_recordings_unloads_write(session, now_ns);
 	VG_EACH_RECORDING(i, set) {
 		session->recordings[i].recorder.copies_discarded += stack.discarded;
 		session->recordings[i].recorder.reads_without_stop += read == VG_STACK_TAKEN;
 	}
-	if (read == VG_STACK_TAKEN) {
-		clocks = clocks_of(task, clocks.time_ns);
-		deliver(session->recordings, set, task, &session->events, &stack, &clocks);
-	} else if (read == VG_STACK_UNREADABLE) {
-		vg_recordings_lost(session, set, VG_LOSS_UNREADABLE);
-	}
+	if (read == VG_STACK_TAKEN)
+		deliver(session, set, task, &stack, VG_THREAD_WAITING);
+	else if (read == VG_STACK_UNREADABLE)
+		vg_recordings_count_loss(session, set, VG_LOSS_UNREADABLE);
 	return read == VG_STACK_NEEDS_STOP;
 }
 
-/* A stop puts a sleeping thread on a CPU.  For those recordings whose stack of it still stands, it has not run. */
-static void slices_advance(struct vg_task *task, vg_recording_set others, uint64_t before, uint64_t slices)
+/* Our stop of a sleeping thread adds timeslices, although the thread runs no code.  So this function advances the
+ * timeslice counts of the recordings that took no sample at this stop. */
+static void slices_advance(struct vg_task *task, vg_recording_set others, uint64_t before, uint64_t timeslices)
 {
 	VG_EACH_RECORDING(i, others) {
-		if (task->accounts[i].slices == before)
-			task->accounts[i].slices = slices;
+		if (task->accounts[i].timeslices == before)
+			task->accounts[i].timeslices = timeslices;
 	}
 }
 
-static void stop_sample(struct vg_session *session, struct vg_task *task, vg_recording_set set, bool slept,
-			const _Atomic uint64_t *slot)
+static void stop_deliver(struct vg_session *session, vg_recording_set set, struct vg_task *task,
+			 const struct vg_thread_stack *stack)
 {
-	struct vg_clocks clocks = clocks_of(task, vg_session_now_ns(session));
-	uint64_t slices = task->look.slices;
-	struct vg_captured stack;
-	enum vg_capture capture = vg_stack_stop(&session->walker, &session->tracer, &session->pauses, task, slot, &stack);
+	uint64_t woke_ns = session->begin_ns + session->activity.round_ns - WAKE_LATENCY_NS;
+	/* Whether the thread was in the run queue before we woke.  If not, we may have put it there by waking, because
+	 * it may share our CPU. */
+	bool queued = stack->queued_ns > stack->time_ns - woke_ns;
 
-	vg_recordings_unloads(session, clocks.time_ns);
+	if (queued)
+		deliver(session, set & ~cpu_only_in(session->recordings, set), task, stack, VG_THREAD_QUEUED);
+	/* If the stop was made only to find the thread in the run queue, timers sample its other time. */
+	else if (!task->timers.queue_due)
+		deliver(session, set, task, stack, stack->waits ? VG_THREAD_WAITING : VG_THREAD_RUNNING);
+}
+
+static void stop_sample(struct vg_session *session, struct vg_task *task, vg_recording_set set, bool was_waiting,
+			const _Atomic uint64_t *token_address)
+{
+	uint64_t now_ns = vg_session_now_ns(session), timeslices = task->activity.timeslices;
+	struct vg_thread_stack stack;
+	enum vg_capture capture = vg_stack_read_stopped(&session->walker, &session->tracer, &session->pauses, task,
+							token_address, &stack);
+
+	vg_recordings_unloads_write(session, now_ns);
 	switch (capture) {
 	case VG_CAPTURE_TAKEN:
-		if (slept && stack.waits)
-			stack.slices += SLICES_OF_A_STOP;
-		if (slept)
-			slices_advance(task, task->begun & ~set, slices, stack.slices);
-		clocks = clocks_of(task, clocks.time_ns);
-		deliver(session->recordings, set, task, &session->events, &stack, &clocks);
+		if (was_waiting && stack.waits)
+			stack.timeslices += SLICES_PER_STOP;
+		if (was_waiting)
+			slices_advance(task, task->in_profiles & ~set, timeslices, stack.timeslices);
+		stop_deliver(session, set, task, &stack);
 		return;
-	case VG_CAPTURE_GONE:
-		vg_threads_gone(session, task);
+	case VG_CAPTURE_EXITED:
+		vg_threads_exited(session, task);
 		return;
 	case VG_CAPTURE_PENDING:
-		vg_recordings_lost(session, set, VG_LOSS_NOT_STOPPED);
+		if (!task->timers.queue_due)
+			vg_recordings_count_loss(session, set, VG_LOSS_NOT_STOPPED);
 		return;
 	case VG_CAPTURE_FORBIDDEN:
-		/* So says PTRACE_SEIZE of a dying thread, too. */
+		/* PTRACE_SEIZE also fails with EPERM if the thread is exiting. */
 		if (vg_task_is_alive(&session->tasks, task->tid))
-			vg_recordings_lost(session, set, VG_LOSS_FORBIDDEN);
+			vg_recordings_count_loss(session, set, VG_LOSS_FORBIDDEN);
 		return;
 	case VG_CAPTURE_FAILED:
-		vg_recordings_lost(session, set, VG_LOSS_UNREADABLE);
+		vg_recordings_count_loss(session, set, VG_LOSS_UNREADABLE);
 		return;
 	}
 }
@@ -184,36 +226,39 @@ static void stop_sample(struct vg_session *session, struct vg_task *task, vg_rec
 
 void vg_thread_sample(struct vg_session *session, struct vg_task *task)
 {
-	struct vg_methods_due due = { .set = session->round.due & session->live & task->begun };
-	const _Atomic uint64_t *slot;
+	struct vg_methods_due due = { .set = session->round.due & session->live & task->in_profiles };
+	const _Atomic uint64_t *token_address;
 	struct vg_methods methods;
 	struct vg_clocks clocks;
 	struct vg_wait wait = { .running = true };
+	uint64_t token = 0;
 	int rc;
 
-	/* Nobody else would find out when it is gone. */
+	/* An exiting thread is not read, so only a scan can notice its exit. */
 	session->tasks.stale |= task->exiting;
 	if (due.set == 0 || task->untraceable || task->exiting)
 		return;
 	rc = vg_activity_read(&session->activity, &session->tasks, task);
 	if (rc == -ESRCH)
-		vg_threads_gone(session, task);
+		vg_threads_exited(session, task);
 	else if (rc != 0)
-		vg_recordings_lost(session, due.set, VG_LOSS_UNREADABLE);
+		vg_recordings_count_loss(session, due.set, VG_LOSS_UNREADABLE);
 	if (rc != 0)
 		return;
 
 	clocks = clocks_of(task, vg_session_now_ns(session));
 	due.timers = vg_timer_samples_decide(session, task, due.set, &clocks);
 	due.cpu_only = cpu_only_in(session->recordings, due.set);
-	due.unrun = unrun_in(task, &due);
-	slot = vg_events_slot(&session->events, task);
-	due.moved = moved_in(session->recordings, task, due.set, slot != NULL,
-			     slot != NULL ? vg_events_token(&session->events, task, atomic_load_explicit(slot, memory_order_relaxed)) : 0);
-	if ((due.set & ~(due.unrun & ~due.moved)) != 0) {
+	due.same_slice = same_slice_in(task, &due);
+	token_address = vg_events_token_address(&session->events, task);
+	if (token_address != NULL)
+		token = vg_events_token_check(&session->events, task,
+					      atomic_load_explicit(token_address, memory_order_relaxed));
+	due.stack_changed = stack_changed_in(session->recordings, task, due.set, token_address != NULL, token);
+	if ((due.set & ~(due.same_slice & ~due.stack_changed)) != 0) {
 		wait = wait_of(&session->tasks, task);
 		due.running = wait.running;
-		session->activity.awake_fresh = false;
+		session->activity.awake_current = false;
 		task->ran = true;
 	}
 	methods = vg_methods_choose(&due);
@@ -221,13 +266,13 @@ void vg_thread_sample(struct vg_session *session, struct vg_task *task)
 	repeat(session->recordings, methods.repeat, task, &clocks, &session->ticks, session->periods_per_tick);
 	pass(methods.pass, task, clocks.time_ns);
 	VG_EACH_RECORDING(i, methods.timer)
-		vg_weights_ran(&task->accounts[i].weights);
-	if (methods.repeat != due.set && task->young > 0) {
-		task->young--;
-		vg_threads_name(session, task, clocks.time_ns);
+		vg_weights_running(&task->accounts[i].weights);
+	if (methods.repeat != due.set && task->name_reads_left > 0) {
+		task->name_reads_left--;
+		vg_threads_name_read(session, task, clocks.time_ns);
 	}
-	if (methods.read != 0 && wait_sample(session, task, methods.read, &wait, slot))
-		stop_sample(session, task, methods.read, true, slot);
+	if (methods.read != 0 && wait_sample(session, task, methods.read, &wait, token_address))
+		stop_sample(session, task, methods.read, true, token_address);
 	if (methods.stop != 0)
-		stop_sample(session, task, methods.stop, false, slot);
+		stop_sample(session, task, methods.stop, false, token_address);
 }

@@ -4,9 +4,8 @@
 
 #include "vignetted/session/session.h"
 
-/* One sample of one thread for the recordings of the round: its activity is read, the methods are chosen
- * (policy/methods.h), its stack is copied and walked, and the sample is written.  What cannot be sampled is counted in
- * the recorder's losses. */
+/* Takes one sample of one thread for the recordings of the round: reads its activity, chooses the methods
+ * (policy/methods.h), copies and walks its stack, and writes the sample.  If the sample fails, counts a loss. */
 void vg_thread_sample(struct vg_session *session, struct vg_task *task);
 
 #endif

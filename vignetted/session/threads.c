@@ -8,18 +8,21 @@
 #include "vignetted/session/account.h"
 #include "vignetted/session/recordings.h"
 
-/* Most stacks fit this; a thread that outruns it gets more. */
+/* Size of the first copy of a thread's stack.  Most stacks fit.  Deeper ones are copied again. */
 enum { SNAPSHOT_FIRST_BYTES = 16 * 1024 };
 
-/* Threads get their names when they begin; later the name is read once a second. */
-enum { SAMPLES_YOUNG = 4 };
+/* A new thread's name is read at each of its first samples, because threads are named soon after they are
+ * created.  Later it is read once a second. */
+enum { NAME_READ_SAMPLES = 4 };
 
-/* When the thread began, in session time: between the latest scan and this one, so in the middle.  Threads that live shorter
- * than that are found by chance; those that are found stand for the others, too.  Where scans are far apart, proc(5) tells
- * more exactly, in clock ticks since boot. */
+/* Returns the session time of the thread's creation.  The creation is between the latest scan and this one, so the
+ * middle is taken.  The middle is also taken for a thread that cannot be so old: such a thread was found by chance, and
+ * its additional time makes up for threads that were not found.  If scans are far apart, the start time in proc(5), in
+ * clock ticks since boot, is more exact. */
 static uint64_t begin_ns_of(const struct vg_session *session, const struct vg_task_status *status, uint64_t now_ns)
 {
-	uint64_t tick_ns = 1000000000 / (uint64_t)sysconf(_SC_CLK_TCK), begin_ns = session->scan_ns + (now_ns - session->scan_ns) / 2;
+	uint64_t tick_ns = 1000000000 / (uint64_t)sysconf(_SC_CLK_TCK);
+	uint64_t begin_ns = session->scan_ns + (now_ns - session->scan_ns) / 2;
 	uint64_t boot_ns = vg_clock_ns(CLOCK_BOOTTIME), started_ns = status->start_ticks * tick_ns + now_ns;
 
 	if (now_ns - session->scan_ns < 2 * tick_ns || started_ns < boot_ns)
@@ -40,47 +43,110 @@ static void name_set(struct vg_task *task, const struct vg_task_status *status)
 	task->name_number++;
 }
 
-/* For those live recordings that do not know the thread; makes it ready to be sampled. */
-static void thread_begin(struct vg_session *session, struct vg_task *task, uint64_t now_ns)
+/* Returns the process's CPU time that is in no sample of the recording and in no balance of a thread.  Exited threads
+ * used it: some were never found, others used it after they were last read.  One scheduler tick is added, because the
+ * kernel updates the process's CPU time only at scheduler ticks. */
+static uint64_t unsampled_in(const struct vg_session *session, const struct vg_recording *recording)
+{
+	uint64_t process_ns = vg_session_cpu_used_ns(session, recording) + session->scheduler_tick_ns;
+	int64_t known_ns = (int64_t)recording->recorder.cpu_ns;
+
+	for (size_t i = 0; i < session->tasks.live.count; i++) {
+		const struct vg_task *task = &session->tasks.live.items[i];
+
+		if ((task->in_profiles & 1u << recording->index) != 0)
+			known_ns += task->accounts[recording->index].weights.cpu_balance_ns;
+	}
+	return (int64_t)process_ns > known_ns ? process_ns - (uint64_t)known_ns : 0;
+}
+
+/* Sets unsampled_ns[i] to the result of unsampled_in() for each live recording. */
+static void unsampled_read(const struct vg_session *session, uint64_t unsampled_ns[VG_RECORDINGS_MAX])
+{
+	VG_EACH_RECORDING(i, session->live)
+		unsampled_ns[i] = unsampled_in(session, &session->recordings[i]);
+}
+
+/* Reads a new thread's status, and begins its accounts in the live recordings that have none. */
+static void thread_begin(struct vg_session *session, struct vg_task *task, uint64_t now_ns, uint64_t *unsampled_ns)
 {
 	struct vg_task_status status = { .name = "?" };
 	struct vg_thread thread = { .tid = task->tid };
 	uint64_t begin_ns;
-	bool gone;
+	bool exited;
 
-	/* Of thousands. */
+	/* Lower the priority, because there may be thousands of new threads. */
 	vg_priority_lower(&session->tracer.priority);
-	/* At once, though it costs as much as a short thread lives: a poller of io_uring's can be seized
-	 * for all that ptrace(2) says, and then does not stop; nor does a thread that has begun to exit. */
-	gone = vg_task_status(&session->tasks, task->tid, &status) == -ESRCH;
-	task->exiting = (gone || status.exiting) && task->tid != session->target.pid;
-	task->found_ready_ns = status.state == 'R' ? vg_now_ns() : 0;
-	/* What the program's own logs call it. */
-	if (session->target.nested)
-		thread.tid = vg_task_own_tid(&session->tasks, task->tid);
+	/* Read the status at once, although that takes as long as a short thread lives.  io_uring's kernel threads
+	 * and exiting threads must be known before a stop: PTRACE_SEIZE of them succeeds, but they never stop. */
+	exited = vg_task_status(&session->tasks, task->tid, &status) == -ESRCH;
+	task->exiting = (exited || status.exiting) && task->tid != session->target.pid;
+	task->found_running_ns = status.state == 'R' ? vg_now_ns() : 0;
+	/* Use the id in the program's own pid namespace, because the program's logs have that id. */
+	if (session->target.in_inner_namespace)
+		thread.tid = vg_task_namespace_tid(&session->tasks, task->tid);
 	begin_ns = begin_ns_of(session, &status, now_ns);
 	if (task->copy.bytes == 0)
 		task->copy.bytes = SNAPSHOT_FIRST_BYTES;
-	task->untraceable = status.of_kernel;
-	task->young = SAMPLES_YOUNG;
+	task->untraceable = status.is_kernel_worker;
+	task->name_reads_left = NAME_READ_SAMPLES;
 	name_set(task, &status);
-	VG_EACH_RECORDING(i, session->live & ~task->begun)
-		vg_account_begin(&session->recordings[i], task, thread, begin_ns);
+	VG_EACH_RECORDING(i, session->live & ~task->in_profiles)
+		vg_account_begin(&session->recordings[i], task, thread, begin_ns, now_ns, &unsampled_ns[i]);
 }
 
-/* The kernel records the end of a thread that has timers.  Another one ended between two scans, so in the middle. */
+static void threads_begin(struct vg_session *session, uint64_t now_ns)
+{
+	uint64_t unsampled_ns[VG_RECORDINGS_MAX];
+	bool first = true;
+
+	for (size_t i = 0; i < session->tasks.live.count; i++) {
+		struct vg_task *task = &session->tasks.live.items[i];
+
+		if (!task->seen || (session->live & ~task->in_profiles) == 0)
+			continue;
+		if (first)
+			unsampled_read(session, unsampled_ns);
+		first = false;
+		thread_begin(session, task, now_ns, unsampled_ns);
+	}
+	VG_EACH_RECORDING(i, session->live)
+		session->recordings[i].scanned = true;
+}
+
+/* Returns the session time of the thread's exit.  For a thread with timers, the kernel has recorded the exit.  Any
+ * other thread exited between the latest scan and this one, so the middle is taken. */
 static uint64_t end_ns_of(const struct vg_session *session, const struct vg_task *task, uint64_t now_ns)
 {
 	return task->timers.ended_ns != 0 ? task->timers.ended_ns : session->scan_ns + (now_ns - session->scan_ns) / 2;
 }
 
-static void thread_end(struct vg_session *session, struct vg_task *task, uint64_t now_ns)
+static void thread_end(struct vg_session *session, struct vg_task *task, uint64_t now_ns, uint64_t *unsampled_ns)
 {
-	/* The kernel keeps the descriptors of a thread that has ended. */
+	/* The kernel does not close the timers of an exited thread. */
 	if (task->timers.open)
 		vg_timers_remove(&session->timers, task->tid);
-	VG_EACH_RECORDING(i, session->live & task->begun)
-		vg_account_end(&session->recordings[i], task, end_ns_of(session, task, now_ns));
+	VG_EACH_RECORDING(i, session->live & task->in_profiles)
+		vg_account_thread_end(&session->recordings[i], task, end_ns_of(session, task, now_ns),
+				      &unsampled_ns[i]);
+}
+
+/* Ends the accounts of threads that have exited.  If the process has ended, that is all threads. */
+static void threads_end(struct vg_session *session, uint64_t now_ns)
+{
+	uint64_t unsampled_ns[VG_RECORDINGS_MAX];
+	bool first = true;
+
+	for (size_t i = 0; i < session->tasks.live.count; i++) {
+		struct vg_task *task = &session->tasks.live.items[i];
+
+		if (task->seen)
+			continue;
+		if (first)
+			unsampled_read(session, unsampled_ns);
+		first = false;
+		thread_end(session, task, now_ns, unsampled_ns);
+	}
 }
 
 int vg_threads_scan(struct vg_session *session)
@@ -88,58 +154,50 @@ int vg_threads_scan(struct vg_session *session)
 	uint64_t now_ns = vg_session_now_ns(session);
 	int scanned = vg_tasks_scan(&session->tasks);
 
-	/* The kernel's list may be empty for a moment, while a thread that is not the first executes a
-	 * program and takes that one's place. */
-	if (scanned == -ESRCH && !vg_target_ended(&session->target, 0)) {
+	/* The list in /proc may be empty for a moment, while a thread other than the first calls execve(2) and takes
+	 * the first thread's id. */
+	if (scanned == -ESRCH && !vg_target_exited(&session->target, 0)) {
 		session->tasks.stale = true;
 		return 0;
 	}
-	for (size_t i = 0; scanned == 0 && i < session->tasks.live.count; i++) {
-		struct vg_task *task = &session->tasks.live.items[i];
-
-		if (task->seen && (session->live & ~task->begun) != 0)
-			thread_begin(session, task, now_ns);
-	}
-	/* While those that are gone are still known. */
-	vg_recordings_events(session, false);
-	/* Of a process that is gone the threads are too, and what they have not written yet is due. */
-	for (size_t i = 0; i < session->tasks.live.count; i++) {
-		struct vg_task *task = &session->tasks.live.items[i];
-
-		if (!task->seen)
-			thread_end(session, task, now_ns);
-	}
-	vg_tasks_sweep(&session->tasks);
-	if (session->tasks.names_read)
+	if (scanned == 0)
+		threads_begin(session, now_ns);
+	/* Fetch events while the exited threads are still known. */
+	vg_recordings_events_fetch(session, false);
+	threads_end(session, now_ns);
+	vg_tasks_remove_exited(&session->tasks);
+	if (session->tasks.directory_read)
 		session->scan_ns = now_ns;
 	return scanned;
 }
 
-int vg_threads_scan_due(struct vg_session *session)
+int vg_threads_scan_if_due(struct vg_session *session)
 {
-	if (!session->activity.rest_still)
+	/* Also check the number of threads: the process's CPU time is updated only at scheduler ticks, so a new thread
+	 * may have run while that time is unchanged. */
+	if (!session->activity.sleepers_idle || vg_tasks_changed(&session->tasks))
 		return vg_threads_scan(session);
-	vg_recordings_events(session, false);
-	/* Nobody has come or gone. */
+	vg_recordings_events_fetch(session, false);
+	/* No thread was created or has exited. */
 	session->scan_ns = session->activity.round_ns;
 	return 0;
 }
 
-void vg_threads_name(struct vg_session *session, struct vg_task *task, uint64_t now_ns)
+void vg_threads_name_read(struct vg_session *session, struct vg_task *task, uint64_t now_ns)
 {
 	struct vg_task_status status;
 	vg_recording_set wanted = 0;
 
-	VG_EACH_RECORDING(i, session->live & task->begun)
+	VG_EACH_RECORDING(i, session->live & task->in_profiles)
 		wanted |= (uint32_t)session->recordings[i].options.thread_names << i;
-	if (wanted == 0 || task->named || vg_task_status(&session->tasks, task->tid, &status) != 0)
+	if (wanted == 0 || task->named_by_host || vg_task_status(&session->tasks, task->tid, &status) != 0)
 		return;
 	name_set(task, &status);
 	VG_EACH_RECORDING(i, wanted)
 		vg_account_name(&session->recordings[i], task, now_ns);
 }
 
-void vg_threads_names(struct vg_session *session)
+void vg_threads_names_read(struct vg_session *session)
 {
 	uint64_t now_ns = vg_session_now_ns(session);
 
@@ -147,12 +205,12 @@ void vg_threads_names(struct vg_session *session)
 		struct vg_task *task = &session->tasks.live.items[i];
 
 		if (task->ran)
-			vg_threads_name(session, task, now_ns);
+			vg_threads_name_read(session, task, now_ns);
 		task->ran = false;
 	}
 }
 
-void vg_threads_gone(struct vg_session *session, struct vg_task *task)
+void vg_threads_exited(struct vg_session *session, struct vg_task *task)
 {
 	task->exiting = task->tid != session->target.pid;
 	session->tasks.stale = true;

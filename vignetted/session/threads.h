@@ -4,22 +4,23 @@
 
 #include "vignetted/session/session.h"
 
-/* Which threads the process has, and what profiles say of that: their beginnings, names and ends. */
+/* Finds the threads of the process, and writes their creation, names and exit to the profiles. */
 
-/* Finds which threads there are, begins and ends their accounts, and fetches events.  0; -ESRCH: the process is
- * gone; or another negative errno. */
+/* Finds the threads, begins and ends their accounts, and fetches events.  Returns 0, -ESRCH if the process has
+ * ended, or another negative errno. */
 int vg_threads_scan(struct vg_session *session);
 
-/* The same where it is needed: a new thread that has run, and one that has ended, have used CPU time. */
-int vg_threads_scan_due(struct vg_session *session);
+/* Calls vg_threads_scan() if a thread can have been created or have exited: the number of threads has changed, or a new
+ * or sleeping thread may have used CPU time.  If neither is true, only fetches events. */
+int vg_threads_scan_if_due(struct vg_session *session);
 
-/* Reads the thread's name again, and writes it into the profiles that want it. */
-void vg_threads_name(struct vg_session *session, struct vg_task *task, uint64_t now_ns);
+/* Reads the thread's name again, and writes it to the profiles that have names. */
+void vg_threads_name_read(struct vg_session *session, struct vg_task *task, uint64_t now_ns);
 
-/* The same of all threads that have run since the latest call. */
-void vg_threads_names(struct vg_session *session);
+/* Calls vg_threads_name_read() for all threads that have run since the latest call. */
+void vg_threads_names_read(struct vg_session *session);
 
-/* The thread has been found to be gone: the next scan says so to the profiles. */
-void vg_threads_gone(struct vg_session *session, struct vg_task *task);
+/* Notes that the thread has exited.  The next scan writes the exit to the profiles. */
+void vg_threads_exited(struct vg_session *session, struct vg_task *task);
 
 #endif

@@ -10,11 +10,12 @@ static uint64_t random_next(struct vg_ticks *ticks)
 	return ticks->random;
 }
 
-/* By up to a quarter of a period either way, and back from its ends: no place in it is more likely than another,
- * and from one tick to the next it is 3/4 to 5/4 of a period. */
+/* Moves the phase by up to half a period in either direction, and reflects it at the ends of the period.  So all
+ * phases are equally likely, and two ticks are 1/2 to 3/2 of a period apart.  If the phase moved by up to 1/4 only, a
+ * program that repeats at nearly the sampling rate would have errors twice as large as with random samples. */
 static uint64_t phase_step(struct vg_ticks *ticks)
 {
-	int64_t period_ns = (int64_t)ticks->period_ns, most_ns = period_ns / 4;
+	int64_t period_ns = (int64_t)ticks->period_ns, most_ns = period_ns / 2;
 	int64_t phase_ns = (int64_t)(ticks->phase_ns % ticks->period_ns) - most_ns +
 			   (int64_t)(random_next(ticks) % (uint64_t)(2 * most_ns + 1));
 
@@ -25,7 +26,7 @@ static uint64_t phase_step(struct vg_ticks *ticks)
 
 static void period_begin(struct vg_ticks *ticks, uint64_t begin_ns)
 {
-	ticks->phase_ns = ticks->follow ? random_next(ticks) % (ticks->period_ns / 2) : phase_step(ticks);
+	ticks->phase_ns = ticks->in_first_half ? random_next(ticks) % (ticks->period_ns / 2) : phase_step(ticks);
 	ticks->due_ns = begin_ns + ticks->phase_ns;
 	ticks->period_end_ns = begin_ns + ticks->period_ns;
 }

@@ -6,31 +6,35 @@
 #include <stdint.h>
 
 /*
- * When samples are due: once in every period, at a time in it that changes at random, so that no program that does
- * something periodically is always sampled at the same point of it.  Periods are absolute: a late tick does not
- * shift those that follow.
+ * When samples are due: once in every period, at a random time in it.  So a periodic program is not always sampled at
+ * the same point of its period.  Periods are absolute: a late tick does not move later periods.
+ *
+ *     vg_ticks_start(&ticks, period_ns, vg_now_ns());
+ *     if (vg_ticks_due(&ticks, vg_now_ns())) ...              else sleep until ticks.due_ns
  */
 struct vg_ticks {
-	uint64_t period_ns;          /* 0: never */
-	uint64_t due_ns;             /* the next tick */
-	uint64_t phase_ns;           /* of it in its period */
-	uint64_t period_end_ns;      /* of the period that it is in */
-	uint64_t skipped;            /* periods that passed without their tick */
-	uint64_t late;               /* ticks that came more than half a period late */
-	uint64_t random;
-	bool follow;                 /* set by the caller once started: at any time in the first half of a period, for
-	                                those who take the next tick of others */
+	uint64_t period_ns;          /* 0: there are no ticks */
+	uint64_t due_ns;             /* CLOCK_MONOTONIC of the next tick */
+	uint64_t phase_ns;           /* from the beginning of the next tick's period to that tick */
+	uint64_t period_end_ns;      /* CLOCK_MONOTONIC at the end of the next tick's period */
+	uint64_t skipped;            /* periods without a tick */
+	uint64_t late;               /* ticks that were more than half a period late */
+	uint64_t random;             /* state of the generator */
+	bool in_first_half;          /* all ticks are in the first half of their periods; for the ticks of a recording,
+					which takes the session's first tick after its own; the caller sets it after the
+					start */
 };
 
 void vg_ticks_start(struct vg_ticks *ticks, uint64_t period_ns, uint64_t now_ns);
 
-/* Whether a sample is due; if so, sets when the next is. */
+/* Returns whether a tick is due.  If so, sets when the next tick is due. */
 bool vg_ticks_due(struct vg_ticks *ticks, uint64_t now_ns);
 
-/* Starts anew with another period, or with none; the counts go on. */
+/* Begins again with another period: the next tick is one to two periods after now_ns.  If period_ns is 0, there are no
+ * more ticks.  Keeps the counts. */
 void vg_ticks_restart(struct vg_ticks *ticks, uint64_t period_ns, uint64_t now_ns);
 
-/* Another period, from the next tick on. */
+/* Changes the length of the period that is in progress. */
 void vg_ticks_change(struct vg_ticks *ticks, uint64_t period_ns);
 
 #endif

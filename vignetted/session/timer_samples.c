@@ -8,64 +8,76 @@
 #include "vignetted/session/recordings.h"
 #include "vignetted/unwind/code.h"
 
-/* How far timers may be behind the CPU time that the scheduler reports: the thread has one timer a CPU, each in the middle
- * of a period, and the scheduler's number is as old as its tick. */
+/* How far timers may be behind the CPU time that the scheduler reports.  Timers that work are behind too, for two
+ * reasons.  A thread has one timer for each CPU, and each timer is on average in the middle of its period.  The
+ * reported CPU time grows in steps of a scheduler tick. */
 enum { BEHIND_PERIODS = 4, BEHIND_NS = 10 * 1000 * 1000 };
 
-/* Where the kernel's code is not sampled, stops make up for it: often, for timers miss much. */
+/* The same limits if timers may not sample kernel code.  They are lower, because timers miss more CPU time, and stops
+ * must sample it. */
 enum { USER_BEHIND_PERIODS = 2, USER_BEHIND_NS = 4 * 1000 * 1000 };
 
-/* A stop tells where a thread queues for a CPU, when it has queued for so long since the latest one. */
-enum { QUEUED_NS = 100 * 1000 * 1000 };
-
-/* As long as what else a round does may take. */
+/* The longest fetch.  A round has the same limit. */
 enum { FETCH_MAX_NS = 1000 * 1000 * 1000 };
 
-/* Where timers copy too little of the stack, so many samples are passed over before another is walked. */
-enum { TRUNCATED_EVERY = 64 };
+/* If a thread's timer samples do not suffice, only one of 64 is walked, to find out when they suffice again. */
+enum { WALKED_EVERY = 64 };
 
 /* Whether timers sample the thread for the recording, and are not behind its CPU time. */
 static bool is_covered(const struct vg_timers *timers, const struct vg_recording *recording, const struct vg_task *task,
-		       uint64_t ticks_ns)
+		       uint64_t session_period_ns)
 {
-	uint64_t period_ns = vg_recording_period_ns(recording, ticks_ns);
+	uint64_t period_ns = vg_recording_period_ns(recording, session_period_ns);
 	uint64_t behind_ns = timers->user_only ? USER_BEHIND_PERIODS * period_ns + USER_BEHIND_NS :
 						 BEHIND_PERIODS * period_ns + BEHIND_NS;
 
-	return recording->options.period_ns >= timers->asked_ns &&
-	       task->accounts[recording->index].weights.cpu_left_ns <= (int64_t)behind_ns;
+	return recording->options.period_ns >= timers->mean_period_ns &&
+	       task->accounts[recording->index].weights.cpu_balance_ns <= (int64_t)behind_ns;
 }
 
-/* The policy's step, if one is due. */
-static void decide(struct vg_timers *timers, struct vg_task *task, uint64_t now_ns, uint64_t tick_ns,
-		   struct vg_pace_load *pace)
+/* Makes the policy's step, if one is due, and opens or closes the thread's timers. */
+static void method_decide(struct vg_timers *timers, struct vg_task *task, uint64_t now_ns, uint64_t tick_ns,
+			  struct vg_pace_load *pace)
 {
 	struct vg_policy_load load = {
-		.elapsed_ns = now_ns - task->timers.step.at_ns, .period_ns = timers->asked_ns, .scheduler_tick_ns = tick_ns,
-		.switches = task->look.slices - task->timers.step.slices, .used_ns = task->look.cpu_ns - task->timers.step.cpu_ns,
+		.elapsed_ns = now_ns - task->timers.step.at_ns, .period_ns = timers->mean_period_ns,
+		.scheduler_tick_ns = tick_ns,
+		.switches = task->activity.timeslices - task->timers.step.timeslices,
+		.used_ns = task->activity.cpu_ns - task->timers.step.cpu_ns,
 	};
-	bool is_known = task->timers.step.slices != 0 && task->look.cpu_ns >= task->timers.step.cpu_ns &&
-			task->look.slices >= task->timers.step.slices;
+	bool is_known = task->timers.step.timeslices != 0 && task->activity.cpu_ns >= task->timers.step.cpu_ns &&
+			task->activity.timeslices >= task->timers.step.timeslices;
 
 	if (is_known && !vg_policy_due(&task->timers.policy, &load))
 		return;
 	if (is_known) {
 		vg_policy_step(&task->timers.policy, &load, &vg_policy_prices);
-		vg_pace_thread(pace, load.elapsed_ns, load.used_ns + task->look.queued_ns - task->timers.step.queued_ns,
-			       load.switches);
+		vg_pace_thread(pace, load.elapsed_ns,
+			       load.used_ns + task->activity.queued_ns - task->timers.step.queued_ns, load.switches);
 	} else {
 		task->timers.policy = (struct vg_policy){ 0 };
 	}
-	/* Where timers are short, one that does not run leaves its own to others. */
+	/* If timers are scarce, a thread that does not run gives up its timers. */
 	if (is_known && load.used_ns == 0 && timers->capacity - timers->count < timers->ring_count)
 		task->timers.policy = (struct vg_policy){ 0 };
 	task->timers.step.at_ns = now_ns;
-	task->timers.step.queued_ns = task->look.queued_ns;
-	task->timers.step.cpu_ns = task->look.cpu_ns;
-	task->timers.step.slices = task->look.slices;
+	task->timers.step.queued_ns = task->activity.queued_ns;
+	task->timers.step.cpu_ns = task->activity.cpu_ns;
+	task->timers.step.timeslices = task->activity.timeslices;
 	if (task->timers.open && !task->timers.policy.timers)
 		vg_timers_remove(timers, task->tid);
 	task->timers.open = task->timers.policy.timers && (task->timers.open || vg_timers_add(timers, task->tid) == 0);
+}
+
+/* Whether the thread must be stopped for its queue time. */
+static bool queue_due(const struct vg_session *session, const struct vg_task *task, vg_recording_set set)
+{
+	VG_EACH_RECORDING(i, set) {
+		if (!session->recordings[i].options.cpu_mode &&
+		    vg_weights_queue_due(&task->accounts[i].weights, session->recordings[i].options.period_ns))
+			return true;
+	}
+	return false;
 }
 
 vg_recording_set vg_timer_samples_decide(struct vg_session *session, struct vg_task *task, vg_recording_set set,
@@ -78,104 +90,177 @@ vg_recording_set vg_timer_samples_decide(struct vg_session *session, struct vg_t
 		vg_weights_observe(&task->accounts[i].weights, clocks);
 	if (session->timers.rings == NULL)
 		return 0;
-	task->timers.queues = false;
-	decide(&session->timers, task, clocks->time_ns, session->scheduler_tick_ns, &session->pace.load);
-	/* A stop now, the first sample of a timer after a period. */
-	if (!were_open || !task->timers.open || task->timers.stack_truncated || task->timers.silent || session->round.all_now)
+	task->timers.queue_due = false;
+	method_decide(&session->timers, task, clocks->time_ns, session->scheduler_tick_ns, &session->pace.load);
+	/* A timer that was just opened takes its first sample one period later: stop the thread at this tick. */
+	if (!were_open || !task->timers.open || task->timers.needs_stop || task->timers.silent ||
+	    session->round.all_now)
 		return 0;
-	VG_EACH_RECORDING(i, set)
-		task->timers.queues |= !session->recordings[i].options.cpu_mode &&
-				       task->accounts[i].weights.queued_left_ns > QUEUED_NS;
-	if (task->timers.queues) {
-		session->pace.load.stops_of_queued++;
+	task->timers.queue_due = queue_due(session, task, set);
+	if (task->timers.queue_due) {
+		session->pace.load.queue_stops++;
 		return 0;
 	}
 	VG_EACH_RECORDING(i, set)
 		covered |= (uint32_t)is_covered(&session->timers, &session->recordings[i], task,
 						vg_session_period_ns(session)) << i;
-	/* On a CPU that has no ring timers take nothing.  A stop brings them level with the CPU time, and is needed again all
-	 * the same.  Where the kernel's code is not sampled, to be behind is nothing unusual. */
+	/* Timers that are behind may take no samples at all, for example because the thread runs on a CPU without a
+	 * ring.  So stop the thread at each tick until a timer sample arrives.  The limit in is_covered() alone would
+	 * not do that: the sample of the first stop takes the whole balance.  If timers may not sample kernel code,
+	 * they are often behind, although they work. */
 	task->timers.silent = covered != set && !session->timers.user_only;
 	return covered;
 }
 
-/* Walks the sample's stack. */
+/* Whether each thread that may have run since the latest fetch has timers, with which the kernel records the code that
+ * the thread maps.  A sleeping thread may have run unless sleepers_idle is true. */
+static bool all_have_timers(const struct vg_tasks *tasks, bool sleepers_idle)
+{
+	for (size_t i = 0; i < tasks->live.count; i++) {
+		const struct vg_task *task = &tasks->live.items[i];
+
+		if (!(task->sleep.is_sleeping && sleepers_idle) && (!task->timers.open || task->timers.silent))
+			return false;
+	}
+	return true;
+}
+
+/* Updates mappings.since_ns at the beginning of a fetch.  Before it is set, the maps are read if marks show that they
+ * have changed.  While no module was ever unloaded, marks suffice, and since_ns stays 0. */
+static void mappings_update(struct vg_session *session)
+{
+	bool all = session->modules.ranges.past_total != 0 && session->timers.lost == session->mappings.lost &&
+		   all_have_timers(&session->tasks, session->activity.sleepers_idle);
+
+	session->mappings.lost = session->timers.lost;
+	/* Also check the marks: a thread that was never found may have mapped something. */
+	if (all && session->mappings.since_ns != 0 && vg_modules_check(&session->modules))
+		return;
+	session->mappings.since_ns = 0;
+	if (!all)
+		return;
+	if (!vg_modules_check(&session->modules))
+		vg_walker_maps_read(&session->walker);
+	session->mappings.since_ns = vg_now_ns();
+}
+
+static enum vg_evidence evidence_of(const struct vg_session *session, uint64_t time_ns)
+{
+	bool recorded = session->mappings.since_ns != 0 && time_ns > session->mappings.since_ns &&
+			session->timers.lost == session->mappings.lost;
+
+	return recorded ? VG_EVIDENCE_RECORDS : VG_EVIDENCE_MARKS_LATE;
+}
+
+/* Walks the sample's stack.  Returns 0 or a negative errno. */
 static int sample_walk(struct vg_session *session, struct vg_task *task, const struct vg_timer_record *record)
 {
 	struct vg_walker *walker = &session->walker;
 	int rc;
 
-	vg_walker_allow(walker);
+	vg_walker_begin(walker);
+	walker->snapshot.moment.evidence = evidence_of(session, record->time_ns);
 	do {
 		rc = vg_timers_snapshot(&session->timers, record, task->copy.bytes, &walker->snapshot);
 		if (rc == 0)
 			rc = vg_walker_walk(walker, task);
 	} while (rc == -EAGAIN);
-	/* The stack is too deep; or the leaf keeps something below its stack pointer, where the kernel copies nothing and a
-	 * stop does. */
-	task->timers.stack_truncated = rc == 0 && (walker->walk.end == VG_WALK_SNAPSHOT ||
-					    (walker->walk.end == VG_WALK_BAD_CFA && walker->walk.count == 1));
+	/* A stop is needed in these cases: the stack is too deep; it continues on another stack below a signal
+	 * handler; the leaf function uses memory below its stack pointer, which the kernel does not copy; or the
+	 * modules of that moment are not known. */
+	task->timers.needs_stop = rc == 0 && (walker->walk.end == VG_WALK_TRUNCATED ||
+					      vg_walker_needs_other_stack(walker) ||
+					      (walker->walk.end == VG_WALK_BAD_INFO && walker->walk.count == 1) ||
+					      (walker->walk.end == VG_WALK_MODULE_UNLOADED &&
+					       walker->snapshot.moment.evidence == VG_EVIDENCE_MARKS_LATE));
 	return rc;
 }
 
-/* NULL: the thread is not one of ours, or no profile knows it yet. */
+/* Returns the sample's thread.  NULL: it is not known, is in no profile, or cannot be sampled. */
 static struct vg_task *sample_task(struct vg_session *session, const struct vg_timer_record *record, size_t *hint)
 {
 	struct vg_task *task = vg_tasks_find(&session->tasks, record->tid, hint);
 
-	return task != NULL && task->begun != 0 && !task->untraceable ? task : NULL;
+	return task != NULL && task->in_profiles != 0 && !task->untraceable ? task : NULL;
 }
 
-/* The recordings for which a sample of the thread is due.  Slower recordings, and those that a budget makes slower, pass
- * some over. */
-static vg_recording_set sample_due(struct vg_session *session, struct vg_task *task, const struct vg_timer_record *record)
+/* Returns the recordings for which a sample of the thread is due.  Slower recordings, and recordings that the budget
+ * slows down, skip some timer samples. */
+static vg_recording_set sample_due(struct vg_session *session, struct vg_task *task,
+				   const struct vg_timer_record *record)
 {
 	vg_recording_set due = 0;
 
-	VG_EACH_RECORDING(i, session->live & task->begun) {
+	VG_EACH_RECORDING(i, session->live & task->in_profiles) {
 		const struct vg_recording *recording = &session->recordings[i];
 
-		if (recording->options.period_ns >= session->timers.asked_ns && record->time_ns >= recording->begin_ns &&
-		    vg_weights_timer_count(&task->accounts[i].weights, record->sample.period_ns,
-					 vg_recording_period_ns(recording, vg_session_period_ns(session))))
+		if (recording->options.period_ns >= session->timers.mean_period_ns &&
+		    record->time_ns >= recording->begin_ns &&
+		    vg_weights_timer_expired(&task->accounts[i].weights, record->sample.period_ns,
+					     vg_recording_period_ns(recording, vg_session_period_ns(session))))
 			due |= 1u << i;
 	}
 	return due;
 }
 
+/* Returns the token of the thread's interval at that session time; 0: none. */
+static uint64_t interval_at(struct vg_session *session, const struct vg_task *task, uint64_t time_ns)
+{
+	if (time_ns > session->events.drained_ns)
+		vg_recordings_events_fetch(session, false);
+	return vg_events_interval_at(&session->events, task, time_ns);
+}
+
 static void sample_take(struct vg_session *session, struct vg_task *task, const struct vg_timer_record *record)
 {
-	struct vg_taken taken = {
-		.call = -1, .walk = &session->walker.walk, .slices = VG_SLICES_UNKNOWN,
+	struct vg_new_sample taken = {
+		.call = -1, .walk = &session->walker.walk, .timeslices = VG_TIMESLICES_UNKNOWN,
 		.time_ns = record->time_ns - session->begin_ns,
 	};
 	vg_recording_set due = sample_due(session, task, record);
 	int rc;
 
 	task->timers.silent = false;
-	if (due == 0 || (task->timers.stack_truncated && ++task->timers.passed % TRUNCATED_EVERY != 0))
+	if (!record->sample.readable)
+		vg_recordings_count_loss(session, due, VG_LOSS_UNREADABLE);
+	if (due == 0 || !record->sample.readable ||
+	    (task->timers.needs_stop && ++task->timers.skipped % WALKED_EVERY != 0))
 		return;
 	rc = sample_walk(session, task, record);
-	vg_recordings_unloads(session, taken.time_ns);
+	vg_recordings_unloads_write(session, taken.time_ns);
 	if (rc != 0)
-		vg_recordings_lost(session, due, VG_LOSS_NO_MEMORY);
-	if (rc != 0 || task->timers.stack_truncated)
+		vg_recordings_count_loss(session, due, VG_LOSS_NO_MEMORY);
+	if (rc != 0 || task->timers.needs_stop)
 		return;
 	if (record->sample.in_kernel)
-		taken.call = vg_code_syscall(&session->memory, vg_regs_pc(&record->sample.regs));
+		taken.call = vg_code_syscall_number(&session->memory, vg_regs_pc(&record->sample.regs));
 	task->ran = true;
-	if (taken.time_ns > session->events.drained_ns)
-		vg_recordings_events(session, false);
-	taken.interval = vg_events_interval_at(&session->events, task, taken.time_ns);
 	VG_EACH_RECORDING(i, due) {
 		struct vg_account *account = &task->accounts[i];
+		struct vg_new_sample sample = taken;
 		struct vg_weight_pair weights;
 
-		/* It may have been sampled as it waits since. */
-		if (taken.time_ns < account->last_ns)
-			taken.time_ns = account->last_ns;
-		weights = vg_weights_timer(&account->weights, taken.time_ns);
-		vg_account_sample(&session->recordings[i], task, &session->events, &taken, &weights);
+		/* A profile has a thread's samples in the order of their times.  This timer sample may be older than
+		 * the latest one, which a stop or a read took. */
+		if (sample.time_ns < account->last_ns)
+			sample.time_ns = account->last_ns;
+		sample.interval = interval_at(session, task, sample.time_ns);
+		weights = vg_weights_timer_sample(&account->weights, sample.time_ns);
+		vg_account_sample(&session->recordings[i], task, &session->events, &sample, &weights);
+	}
+}
+
+/* Counts a loss for a sample that cannot be used: its thread has exited and is no longer known, or its time is
+ * impossible. */
+static void sample_unmatched(struct vg_session *session, const struct vg_timer_record *record)
+{
+	VG_EACH_RECORDING(i, session->live) {
+		const struct vg_recording *recording = &session->recordings[i];
+
+		/* For a slower recording it is not known whether this sample was due. */
+		if (recording->options.period_ns == session->timers.mean_period_ns &&
+		    (record->time_ns >= recording->begin_ns || record->time_ns < session->begin_ns))
+			vg_recordings_count_loss(session, 1u << i, VG_LOSS_UNMATCHED);
 	}
 }
 
@@ -184,20 +269,32 @@ void vg_timer_samples_fetch(struct vg_session *session)
 	struct vg_timer_record record;
 	struct vg_task *task;
 	size_t hint = 0;
-	uint64_t now_ns = vg_now_ns();
+	uint64_t now_ns = vg_now_ns(), fetched_ns;
 	bool more = true;
 
-	/* Records come in the order of their times.  Where more come than we can keep up with, or walks take long, there
-	 * would be no end to it: later samples have time until the next round. */
+	mappings_update(session);
+	/* Records come in order of time.  Stop at records that are newer than this fetch, and after FETCH_MAX_NS:
+	 * otherwise a fetch might never end.  The rest is fetched in the next round. */
 	while (more && session->live != 0 && vg_timers_next(&session->timers, &record)) {
 		more = record.time_ns < now_ns && vg_now_ns() - now_ns < FETCH_MAX_NS;
-		task = record.time_ns >= session->begin_ns ? sample_task(session, &record, &hint) : NULL;
+		/* A time before the session or in the future is impossible. */
+		task = record.time_ns >= session->begin_ns && (more || record.time_ns <= vg_now_ns()) ?
+		       sample_task(session, &record, &hint) : NULL;
 		if (task != NULL && record.kind == VG_TIMER_SAMPLE)
 			sample_take(session, task, &record);
-		if (task != NULL && record.kind == VG_TIMER_ENDED) {
+		if (task == NULL && record.kind == VG_TIMER_SAMPLE)
+			sample_unmatched(session, &record);
+		if (record.kind == VG_TIMER_MAPPED)
+			vg_walker_mapping_take(&session->walker, &record.mapped);
+		if (task != NULL && record.kind == VG_TIMER_EXITED) {
 			task->timers.ended_ns = record.time_ns - session->begin_ns;
 			session->tasks.stale = true;
 		}
 		vg_priority_lower(&session->tracer.priority);
 	}
+	fetched_ns = more || record.time_ns > now_ns ? now_ns : record.time_ns;
+	/* Keep the history of intervals for one more fetch: the kernel stores a record some time after the record's own
+	 * time. */
+	vg_events_history_drop(&session->events, session->timers_fetched_ns);
+	session->timers_fetched_ns = fetched_ns > session->begin_ns ? fetched_ns - session->begin_ns : 0;
 }

@@ -5,18 +5,22 @@
 #include "vignetted/session/session.h"
 
 /*
- * The samples that the kernel's timers take of running threads (capture/timers.h).
+ * The samples that timers take of running threads (capture/timers.h).
  *
- * Each measures one period of its thread's CPU time; what a sample stands for is in policy/weights.h.  A thread that has timers is not stopped, unless its stack is deeper
- * than what they copy, or they fall behind the CPU time that the scheduler reports: because the thread is in the kernel
- * where that must not be sampled, or it was given a CPU that has no ring.
+ * Each timer sample measures one period of its thread's CPU time; policy/weights.h says how a sample is weighted.  A
+ * thread with timers is stopped in three cases:
+ *
+ *  - A timer sample does not suffice to unwind the thread's stack (doc/design/capture.md has the list).
+ *  - The timers are behind the CPU time that the scheduler reports, because the thread runs kernel code that must not
+ *    be sampled, or runs on a CPU without a ring.
+ *  - The thread has been in the run queue for long, where timers do not expire (doc/design/time.md).
  */
 
-/* Fetches those that there are, oldest first, and records them. */
+/* Fetches the timer samples, oldest first, and records them. */
 void vg_timer_samples_fetch(struct vg_session *session);
 
-/* Observes the thread's clocks for the recordings' weights, decides whether timers or stops sample the thread, and gives it
- * timers or takes them away.  task->look is of now.  The recordings for which timers sample it. */
+/* Adds the thread's clocks to its weights, decides whether timers or stops sample it, and opens or closes its timers.
+ * task->activity must be current.  Returns the recordings of `set` for which timers sample the thread. */
 vg_recording_set vg_timer_samples_decide(struct vg_session *session, struct vg_task *task, vg_recording_set set,
 					 const struct vg_clocks *clocks);
 

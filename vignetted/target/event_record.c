@@ -3,10 +3,10 @@
 
 #include <errno.h>
 
-/* A clock that two processes read may differ by so much; records from further ahead are forged. */
-static const uint64_t AHEAD_NS = 1000000000;
+/* The clock readings of two processes may differ.  A record that is later than our clock by more than this is
+ * forged. */
+static const uint64_t CLOCK_AHEAD_MAX_NS = 1000000000;
 
-/* Goes through what was added.  Lengths that lead out of the area end it for good. */
 void vg_event_labels_read(struct vg_events *events)
 {
 	uint64_t end = atomic_load_explicit(&events->shared->labels_bytes, memory_order_acquire);
@@ -25,13 +25,14 @@ void vg_event_labels_read(struct vg_events *events)
 	}
 }
 
-/* A label's id in profiles is the host's number for it less one. */
+/* Returns the label's id in profiles: its number in the event ring, minus 1.  VG_NONE for number 0, which means no
+ * label. */
 static uint32_t label_id(uint64_t number)
 {
 	return number == 0 ? VG_NONE : (uint32_t)number - 1;
 }
 
-/* Writes the label if the profile has not got it. */
+/* Writes the label to a profile that does not have it yet. */
 static void label_write(struct vg_events *events, uint32_t out, uint32_t id)
 {
 	char text[VG_LANES_LABEL_MAX];
@@ -42,39 +43,38 @@ static void label_write(struct vg_events *events, uint32_t out, uint32_t id)
 	label = &events->labels.items[id];
 	label->written |= 1u << out;
 	memcpy(text, events->shared->labels + label->offset, label->length);
-	vg_writer_label(events->outs[out].writer, id, text, label->length);
+	vg_writer_label(events->profiles[out].writer, id, text, label->length);
 }
 
-/* A token that the thread can have got from this lane. */
 uint64_t vg_event_token_check(const struct vg_events_lane *own, uint32_t lane, uint64_t token,
-			    uint64_t head)
+			      uint64_t head)
 {
 	uint64_t number = token >> 8;
 
 	return vg_token_lane(token) == lane && number > own->first && number <= head ? token : 0;
 }
 
-/* 0, or -EBADMSG if it makes no sense.  Its time is the session's. */
-static int record_check(struct vg_events *events, const struct vg_events_sink *sink, uint32_t lane,
+/* Fills *event; its time_ns is session time.  Returns 0, or -EBADMSG if the record is invalid. */
+static int record_check(struct vg_events *events, const struct vg_drain_context *context, uint32_t lane,
 			const struct vg_event_record *record, struct vg_writer_event *event)
 {
 	const uint64_t mask = (UINT64_C(1) << VG_LANE_LABEL_BITS) - 1;
-	uint64_t kind = record->what >> VG_LANE_KIND_SHIFT & mask;
-	uint64_t label = record->what >> VG_LANE_LABEL_SHIFT & mask;
+	uint64_t kind = record->type_and_labels >> VG_LANE_KIND_SHIFT & mask;
+	uint64_t label = record->type_and_labels >> VG_LANE_LABEL_SHIFT & mask;
 	struct vg_events_lane *own = &events->lanes[lane];
 
 	*event = (struct vg_writer_event){
-		.what = record->what & 0xff, .value = record->value,
+		.type = record->type_and_labels & 0xff, .value = record->value,
 		.time_ns = record->time_ns - events->begin_ns,
 		.kind = label_id(kind), .label = label_id(label),
 	};
-	if (event->what >= VG_EVENT_WHATS || record->time_ns < events->begin_ns ||
-	    event->time_ns > sink->now_ns + AHEAD_NS || kind > events->labels.count ||
+	if (event->type >= VG_EVENT_TYPES || record->time_ns < events->begin_ns ||
+	    event->time_ns > context->now_ns + CLOCK_AHEAD_MAX_NS || kind > events->labels.count ||
 	    label > events->labels.count)
 		return -EBADMSG;
 	if (event->time_ns < own->last_ns)
 		event->time_ns = own->last_ns;
-	switch (event->what) {
+	switch (event->type) {
 	case VG_EVENT_BEGIN:
 	case VG_EVENT_DETACHED_BEGIN:
 		event->token = vg_lane_token(own->tail, lane);
@@ -85,26 +85,27 @@ static int record_check(struct vg_events *events, const struct vg_events_sink *s
 	case VG_EVENT_DETACHED_END:
 		event->token = record->value;
 		event->value = 0;
+		event->time_ns = vg_lane_end_ns(own, event->token, event->time_ns);
 		return record->value != 0 ? 0 : -EBADMSG;
 	case VG_EVENT_INSTANT:
 	case VG_EVENT_COUNTER:
-	case VG_EVENT_WHATS:
+	case VG_EVENT_TYPES:
 		break;
 	}
 	return 0;
 }
 
-/* Whether the interval began before the profile had the lane's records. */
+/* Whether the interval began before the recording `index` began. */
 static bool began_before(const struct vg_events *events, uint32_t index, uint64_t token)
 {
 	return token >> 8 <= events->lanes[vg_token_lane(token)].first_of[index];
 }
 
-/* One profile's copy, in its own time and with its own number of the thread. */
-static void record_put(struct vg_events *events, struct vg_events_lane *own, uint32_t index,
-		       struct vg_writer_event event)
+/* Writes the event to one profile, with that profile's time and thread id. */
+static void record_write(struct vg_events *events, struct vg_events_lane *own, uint32_t index,
+			 struct vg_writer_event event)
 {
-	struct vg_events_out *out = &events->outs[index];
+	struct vg_events_profile *out = &events->profiles[index];
 
 	if (event.time_ns < out->since_ns) {
 		own->first_of[index] = own->tail + 1;
@@ -115,7 +116,7 @@ static void record_put(struct vg_events *events, struct vg_events_lane *own, uin
 	if (event.token != 0 && began_before(events, index, event.token))
 		return;
 	if (vg_writer_full(out->writer)) {
-		out->cut++;
+		out->file_full++;
 		return;
 	}
 	label_write(events, index, event.kind);
@@ -128,24 +129,24 @@ static void record_put(struct vg_events *events, struct vg_events_lane *own, uin
 	vg_writer_event(out->writer, &event);
 }
 
-void vg_event_record_write(struct vg_events *events, const struct vg_events_sink *sink, uint32_t lane,
+void vg_event_record_write(struct vg_events *events, const struct vg_drain_context *context, uint32_t lane,
 			   const struct vg_event_record *record)
 {
 	struct vg_events_lane *own = &events->lanes[lane];
 	struct vg_writer_event event;
 
-	if (record_check(events, sink, lane, record, &event) != 0) {
-		events->bad++;
+	if (record_check(events, context, lane, record, &event) != 0) {
+		events->malformed++;
 		return;
 	}
 	own->last_ns = event.time_ns;
-	if (event.what == VG_EVENT_BEGIN)
+	if (event.type == VG_EVENT_BEGIN)
 		vg_lane_open(own, event.time_ns, event.token);
-	else if (event.what == VG_EVENT_END)
+	else if (event.type == VG_EVENT_END)
 		vg_lane_close(own, event.time_ns, event.token);
-	VG_EACH_RECORDING(i, own->joined)
-		record_put(events, own, i, event);
-	/* Profiles that do not know the thread yet do not have the event. */
-	VG_EACH_RECORDING(i, events->live & ~own->joined)
+	VG_EACH_RECORDING(i, own->thread_written)
+		record_write(events, own, i, event);
+	/* Profiles that do not have the thread yet do not get the event. */
+	VG_EACH_RECORDING(i, events->live & ~own->thread_written)
 		own->first_of[i] = own->tail + 1;
 }

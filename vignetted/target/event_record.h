@@ -4,22 +4,25 @@
 
 #include "vignetted/target/events.h"
 
-/* From a copy of what a host wrote to what the profile is told: for events.c alone. */
+/* Functions that check records of the event ring and write them to the profiles.  Only events.c calls them. */
+
+/* A copy of one record of the event ring, still untrusted. */
 struct vg_event_record {
-	uint64_t time_ns, what, value, parent; /* as in struct vg_lane_record */
+	uint64_t time_ns, type_and_labels, value, parent; /* as in struct vg_lane_record */
 };
 
-/* Goes through the labels that were added.  Lengths that lead out of their area end it for good. */
+/* Finds the labels that the host has added.  After a label with an invalid length no further labels are read. */
 void vg_event_labels_read(struct vg_events *events);
 
-/* A token that the lane's thread can have got in this session, before the lane's head was there;
- * else 0. */
+/* Returns `token` if it names this lane and a record of this session before record number `head`.  Otherwise returns 0.
+ * Does not check whether that record began an interval. */
 uint64_t vg_event_token_check(const struct vg_events_lane *own, uint32_t lane, uint64_t token,
 			      uint64_t head);
 
-/* Writes the lane's record number own->tail to every profile, and the labels that it is the first to
- * name; one that makes no sense is counted instead. */
-void vg_event_record_write(struct vg_events *events, const struct vg_events_sink *sink, uint32_t lane,
-			  const struct vg_event_record *record);
+/* Writes `record`, whose number is the lane's `tail`, to each profile that has the lane's thread.  Labels that a
+ * profile does not have yet are written before the record.  An invalid record is counted in events->malformed
+ * instead. */
+void vg_event_record_write(struct vg_events *events, const struct vg_drain_context *context, uint32_t lane,
+			   const struct vg_event_record *record);
 
 #endif

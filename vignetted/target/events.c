@@ -10,20 +10,20 @@
 #include "base/clock.h"
 #include "vignetted/target/event_record.h"
 
-/* Records are copied out of the ring so many at a time. */
+/* The most records that are copied from the ring at a time. */
 enum { BATCH = 256 };
 
-/* How often the ring is looked at: while events come, and while none have come for a while.  A
- * lane takes what a thread sends in the former at 1.6 million events a second. */
-static const uint64_t BUSY_NS = 10000000, IDLE_NS = 100000000, CALM_NS = 1000000000;
+/* Time from one drain to the next: DRAIN_BUSY_NS while events are frequent, DRAIN_IDLE_NS if there were none for
+ * IDLE_AFTER_NS.  With DRAIN_BUSY_NS a lane can take 1.6 million events a second from its thread. */
+static const uint64_t DRAIN_BUSY_NS = 10000000, DRAIN_IDLE_NS = 100000000, IDLE_AFTER_NS = 1000000000;
 
-/* And where a lane was found more than half full. */
-static const uint64_t FLOOD_NS = 1000000;
+/* Time from one drain to the next after a lane was more than half full. */
+static const uint64_t DRAIN_FULL_NS = 1000000;
 
-/* A thread that no scan has shown after so many drains is one too many for the session's bound. */
-enum { WAITS_MAX = 64 };
+/* If no scan has found a thread after this many drains, the thread is beyond the limit of threads. */
+enum { DRAINS_WAITED_MAX = 64 };
 
-/* The kernel's own limit. */
+/* The kernel's limit for pids. */
 enum { TID_MAX = 4 << 20 };
 
 int vg_events_open(struct vg_events *events, int fd, bool overwrite)
@@ -58,7 +58,7 @@ int vg_events_open(struct vg_events *events, int fd, bool overwrite)
 void vg_events_close(struct vg_events *events)
 {
 	for (uint32_t i = 0; events->lanes != NULL && i < VG_LANES; i++)
-		vg_array_free(&events->lanes[i].moves);
+		vg_array_free(&events->lanes[i].changes);
 	free(events->lanes);
 	vg_array_free(&events->labels);
 	if (events->shared != NULL)
@@ -94,10 +94,10 @@ void vg_events_begin(struct vg_events *events, uint64_t begin_ns)
 	}
 }
 
-void vg_events_join(struct vg_events *events, uint32_t index, struct vg_writer *writer,
-		    uint32_t *threads, uint64_t now_ns)
+void vg_events_recording_begin(struct vg_events *events, uint32_t index, struct vg_writer *writer,
+			       uint32_t *threads, uint64_t now_ns)
 {
-	events->outs[index] = (struct vg_events_out){
+	events->profiles[index] = (struct vg_events_profile){
 		.writer = writer, .threads = threads, .since_ns = now_ns, .until_ns = UINT64_MAX,
 		.dropped = vg_events_dropped(events),
 	};
@@ -106,95 +106,92 @@ void vg_events_join(struct vg_events *events, uint32_t index, struct vg_writer *
 		events->lanes[i].first_of[index] = events->lanes[i].tail;
 }
 
-void vg_events_leave(struct vg_events *events, uint32_t index)
+void vg_events_recording_end(struct vg_events *events, uint32_t index)
 {
 	events->live &= ~(1u << index);
 	for (uint32_t i = 0; events->shared != NULL && i < VG_LANES; i++) {
-		events->lanes[i].joined &= ~(1u << index);
-		events->lanes[i].told &= ~(1u << index);
+		events->lanes[i].thread_written &= ~(1u << index);
+		events->lanes[i].name_written &= ~(1u << index);
 	}
 	for (size_t i = 0; i < events->labels.count; i++)
 		events->labels.items[i].written &= ~(1u << index);
 }
 
-/* ---- whose lane it is ---- */
+/* ---- which thread a lane belongs to ---- */
 
-static struct vg_task *task_of(const struct vg_events_sink *sink, uint32_t lane, pid_t tid)
+static struct vg_task *task_find(const struct vg_drain_context *context, uint32_t lane, pid_t tid)
 {
 	struct vg_task *found = NULL;
 
-	for (size_t i = 0; i < sink->tasks->live.count; i++) {
-		struct vg_task *task = &sink->tasks->live.items[i];
+	for (size_t i = 0; i < context->tasks->live.count; i++) {
+		struct vg_task *task = &context->tasks->live.items[i];
 
-		if (task->tid == tid && task->begun != 0)
+		if (task->tid == tid && task->in_profiles != 0)
 			found = task;
 		else if (task->lane == lane + 1)
-			task->lane = 0;  /* it has given it up */
+			task->lane = 0; /* this task has released the lane */
 	}
 	return found;
 }
 
-/* Session time of the oldest record. */
-static uint64_t first_ns(const struct vg_events *events, const struct vg_events_sink *sink,
-			 uint32_t lane)
+/* Session time of the lane's oldest record in the ring, or now if that time is impossible. */
+static uint64_t first_event_ns(const struct vg_events *events, const struct vg_drain_context *context,
+			       uint32_t lane)
 {
 	const struct vg_events_lane *own = &events->lanes[lane];
-	const struct vg_lane_record *record =
-		&events->shared->records[lane][own->tail % VG_LANE_RECORDS];
-	uint64_t time_ns = atomic_load_explicit(&record->time_ns, memory_order_relaxed) -
-			   events->begin_ns;
+	const struct vg_lane_record *record = &events->shared->records[lane][own->tail % VG_LANE_RECORDS];
+	uint64_t time_ns = atomic_load_explicit(&record->time_ns, memory_order_relaxed) - events->begin_ns;
 
-	return time_ns >= own->last_ns && time_ns <= sink->now_ns ? time_ns : sink->now_ns;
+	return time_ns >= own->last_ns && time_ns <= context->now_ns ? time_ns : context->now_ns;
 }
 
-/* What the lane's thread is called in the profiles that have not met it; task is NULL for one that is
- * known from here alone. */
-static void lane_join(struct vg_events *events, const struct vg_events_sink *sink, uint32_t lane,
-		      const struct vg_task *task)
+/* Adds the lane's thread to the profiles that do not have it.  `task` is NULL if the thread is not among the tasks. */
+static void lane_thread_write(struct vg_events *events, const struct vg_drain_context *context, uint32_t lane,
+			      const struct vg_task *task)
 {
 	struct vg_events_lane *own = &events->lanes[lane];
 
-	VG_EACH_RECORDING(i, events->live & ~own->joined) {
-		struct vg_events_out *out = &events->outs[i];
+	VG_EACH_RECORDING(i, events->live & ~own->thread_written) {
+		struct vg_events_profile *out = &events->profiles[i];
 		struct vg_thread thread = { 0 };
 
-		if (task != NULL && (task->begun & 1u << i) == 0)
-			continue;        /* the next scan tells */
-		own->joined |= 1u << i;
+		if (task != NULL && (task->in_profiles & 1u << i) == 0)
+			continue;    /* the next scan adds the task to this profile */
+		own->thread_written |= 1u << i;
 		if (task != NULL) {
 			own->threads[i] = task->accounts[i].id;
 			continue;
 		}
 		thread.tid = atomic_load_explicit(&events->shared->lanes[lane].owner,
 						  memory_order_relaxed);
-		thread.begin_ns = first_ns(events, sink, lane);
+		thread.begin_ns = first_event_ns(events, context, lane);
 		thread.begin_ns -= thread.begin_ns < out->since_ns ? thread.begin_ns : out->since_ns;
 		thread.id = own->threads[i] = (*out->threads)++;
 		vg_writer_thread(out->writer, &thread, "");
 	}
 }
 
-/* A lane whose thread is known, when a recording has begun since. */
-static bool lane_rejoin(struct vg_events *events, const struct vg_events_sink *sink, uint32_t lane)
+/* Adds the lane's thread to profiles that began after the thread became known.  False: the thread is not known yet. */
+static bool lane_thread_write_new(struct vg_events *events, const struct vg_drain_context *context, uint32_t lane)
 {
 	struct vg_events_lane *own = &events->lanes[lane];
 	const struct vg_task *task = NULL;
 
 	if (!own->known)
-		own->told |= events->live;
-	if (!own->known || (events->live & ~own->joined) == 0)
+		own->name_written |= events->live;
+	if (!own->known || (events->live & ~own->thread_written) == 0)
 		return own->known;
-	if (!own->strange)
-		task = task_of(sink, lane, atomic_load_explicit(&events->shared->lanes[lane].owner,
-								memory_order_relaxed));
-	if (task != NULL || own->strange)
-		lane_join(events, sink, lane, task);
+	if (!own->is_no_task)
+		task = task_find(context, lane, atomic_load_explicit(&events->shared->lanes[lane].owner,
+								     memory_order_relaxed));
+	if (task != NULL || own->is_no_task)
+		lane_thread_write(events, context, lane, task);
 	return true;
 }
 
-/* Whether the lane's events can be written.  A thread that came and went between two scans is
- * known from here alone. */
-static bool lane_resolve(struct vg_events *events, const struct vg_events_sink *sink, uint32_t lane)
+/* Finds the lane's thread and adds it to the profiles.  Returns false if the lane's events must wait.  A thread that
+ * was created and exited between two scans is known only from its lane. */
+static bool lane_thread_find(struct vg_events *events, const struct vg_drain_context *context, uint32_t lane)
 {
 	struct vg_events_lane *own = &events->lanes[lane];
 	const struct vg_lane *shared = &events->shared->lanes[lane];
@@ -204,72 +201,72 @@ static bool lane_resolve(struct vg_events *events, const struct vg_events_sink *
 	pid_t tid;
 
 	if (claims == own->claims)
-		return lane_rejoin(events, sink, lane);
+		return lane_thread_write_new(events, context, lane);
 	vg_lane_reset(own);
 	tid = atomic_load_explicit(&shared->owner, memory_order_relaxed);
 	taken = atomic_load_explicit(&shared->taken, memory_order_acquire) != 0;
 	own->claims = claims;
 	if (tid < 1 || tid > TID_MAX)
 		return false;
-	task = task_of(sink, lane, tid);
+	task = task_find(context, lane, tid);
 	if (task != NULL) {
 		task->lane = lane + 1;
 		own->known = true;
-	} else if (taken && !sink->last && own->waits++ < WAITS_MAX) {
+	} else if (taken && !context->last && own->drains_waited++ < DRAINS_WAITED_MAX) {
 		own->claims = claims - 1;
-		return false;            /* not seen by a scan yet */
+		return false;        /* no scan has found the thread yet */
 	} else if (atomic_load_explicit(&shared->head, memory_order_acquire) != own->tail) {
 		own->known = true;
 	} else if (taken) {
 		own->claims = claims - 1;
-		return false;            /* nothing to tell, but there may be */
+		return false;        /* no events yet, but they may follow */
 	}
-	own->waits = 0;
-	own->strange = task == NULL;
+	own->drains_waited = 0;
+	own->is_no_task = task == NULL;
 	if (own->known)
-		lane_join(events, sink, lane, task);
+		lane_thread_write(events, context, lane, task);
 	return own->known;
 }
 
-static void lane_name(struct vg_events *events, const struct vg_events_sink *sink, uint32_t lane)
+static void lane_name_write(struct vg_events *events, const struct vg_drain_context *context, uint32_t lane)
 {
 	struct vg_events_lane *own = &events->lanes[lane];
 	uint32_t name = atomic_load_explicit(&events->shared->lanes[lane].name, memory_order_acquire);
 	char text[VG_LANES_LABEL_MAX + 1];
 	const struct vg_events_label *label;
-	vg_recording_set tell;
+	vg_recording_set name_due;
 
 	if (name != own->name)
-		own->told = 0;
-	tell = own->joined & ~own->told;
-	if (tell == 0)
+		own->name_written = 0;
+	name_due = own->thread_written & ~own->name_written;
+	if (name_due == 0)
 		return;
 	own->name = name;
-	own->told |= tell;
+	own->name_written |= name_due;
 	if (name == 0 || name > events->labels.count)
 		return;
 	label = &events->labels.items[name - 1];
 	memcpy(text, events->shared->labels + label->offset, label->length);
 	text[label->length] = '\0';
-	VG_EACH_RECORDING(i, tell)
-		vg_writer_thread_name(events->outs[i].writer, own->threads[i],
-				      sink->now_ns - events->outs[i].since_ns, text);
-	for (size_t i = 0; i < sink->tasks->live.count; i++) {
-		if (sink->tasks->live.items[i].lane == lane + 1)
-			sink->tasks->live.items[i].named = true;
+	VG_EACH_RECORDING(i, name_due)
+		vg_writer_thread_name(events->profiles[i].writer, own->threads[i],
+				      context->now_ns - events->profiles[i].since_ns, text);
+	for (size_t i = 0; i < context->tasks->live.count; i++) {
+		if (context->tasks->live.items[i].lane == lane + 1)
+			context->tasks->live.items[i].named_by_host = true;
 	}
 }
 
 /* ---- records ---- */
 
-/* How many of the records from own->tail on were copied before they were overwritten begins here. */
-static uint64_t first_whole(const struct vg_lane *lane, uint64_t tail)
+/* Returns the number of the first record, from `tail` on, that was not overwritten while it was copied. */
+static uint64_t first_intact(const struct vg_lane *lane, uint64_t tail)
 {
 	uint64_t head;
 
 	atomic_thread_fence(memory_order_acquire);
 	head = atomic_load_explicit(&lane->head, memory_order_relaxed);
-	/* The one at head may be half written. */
+	/* The record at `head` may be half written. */
 	if (head < tail || head - tail < VG_LANE_RECORDS)
 		return tail;
 	return head - VG_LANE_RECORDS + 1;
@@ -282,70 +279,69 @@ static void batch_copy(const struct vg_lane_record *records, uint64_t tail, size
 		const struct vg_lane_record *record = &records[(tail + i) % VG_LANE_RECORDS];
 
 		batch[i].time_ns = atomic_load_explicit(&record->time_ns, memory_order_relaxed);
-		batch[i].what = atomic_load_explicit(&record->what, memory_order_relaxed);
+		batch[i].type_and_labels = atomic_load_explicit(&record->type_and_labels, memory_order_relaxed);
 		batch[i].value = atomic_load_explicit(&record->value, memory_order_relaxed);
 		batch[i].parent = atomic_load_explicit(&record->parent, memory_order_relaxed);
 	}
 }
 
-/* What was overwritten is lost, and with it who has which interval open. */
+/* Skips the overwritten records before number `to`. */
 static void lane_skip(struct vg_events *events, struct vg_events_lane *own, uint64_t to)
 {
 	events->overrun += to - own->tail;
 	own->tail = to;
-	own->depth = 0;
-	vg_lane_forget(own);
+	vg_lane_skip(own);
 }
 
-static void lane_drain(struct vg_events *events, const struct vg_events_sink *sink, uint32_t lane,
-		      uint64_t head)
+static void lane_drain(struct vg_events *events, const struct vg_drain_context *context, uint32_t lane,
+		       uint64_t head)
 {
 	struct vg_events_lane *own = &events->lanes[lane];
 	struct vg_lane *shared = &events->shared->lanes[lane];
 	struct vg_event_record batch[BATCH];
 
-	/* A head that fell, or rose beyond what fits, is either overwriting or nonsense. */
+	/* A decreased head is invalid.  Without `overwrite`, an advance of more than VG_LANE_RECORDS is invalid too. */
 	if (head < own->tail || (!events->overwrite && head - own->tail > VG_LANE_RECORDS)) {
-		events->bad++;
+		events->malformed++;
 		own->tail = head;
 	} else if (head - own->tail > VG_LANE_RECORDS) {
 		lane_skip(events, own, head - VG_LANE_RECORDS);
 	}
 	while (own->tail < head) {
 		size_t count = head - own->tail < BATCH ? (size_t)(head - own->tail) : BATCH;
-		uint64_t start = own->tail, whole;
+		uint64_t start = own->tail, intact;
 
 		batch_copy(events->shared->records[lane], start, count, batch);
-		whole = events->overwrite ? first_whole(shared, start) : start;
-		if (whole > start)
-			lane_skip(events, own, whole);
+		intact = events->overwrite ? first_intact(shared, start) : start;
+		if (intact > start)
+			lane_skip(events, own, intact);
 		for (; own->tail < start + count; own->tail++)
-			vg_event_record_write(events, sink, lane, &batch[own->tail - start]);
+			vg_event_record_write(events, context, lane, &batch[own->tail - start]);
 		atomic_store_explicit(&shared->tail, own->tail, memory_order_release);
 	}
 	atomic_store_explicit(&shared->tail, own->tail, memory_order_release);
-	if (!own->strange || atomic_load(&shared->taken) != 0)
+	if (!own->is_no_task || atomic_load(&shared->taken) != 0)
 		return;
-	VG_EACH_RECORDING(i, own->joined) {
-		const struct vg_events_out *out = &events->outs[i];
+	VG_EACH_RECORDING(i, own->thread_written) {
+		const struct vg_events_profile *out = &events->profiles[i];
 
 		if (own->last_ns >= out->since_ns)
 			vg_writer_thread_end(out->writer, own->threads[i], own->last_ns - out->since_ns);
 	}
 }
 
-/* Whether a lane has anything to tell. */
-static bool lane_came(const struct vg_events *events, uint32_t lane, uint64_t head)
+/* Whether a lane has new records, another thread, or a name to write. */
+static bool lane_changed(const struct vg_events *events, uint32_t lane, uint64_t head)
 {
 	const struct vg_lane *shared = &events->shared->lanes[lane];
 	const struct vg_events_lane *own = &events->lanes[lane];
 
-	return head != own->tail || (events->live & ~own->told) != 0 ||
+	return head != own->tail || (events->live & ~own->name_written) != 0 ||
 	       atomic_load_explicit(&shared->claims, memory_order_relaxed) != own->claims ||
 	       atomic_load_explicit(&shared->name, memory_order_relaxed) != own->name;
 }
 
-void vg_events_drain(struct vg_events *events, const struct vg_events_sink *sink)
+void vg_events_drain(struct vg_events *events, const struct vg_drain_context *context)
 {
 	uint32_t used = lanes_used(events);
 	uint64_t cpu_ns = 0, fullest = 0;
@@ -354,31 +350,32 @@ void vg_events_drain(struct vg_events *events, const struct vg_events_sink *sink
 		uint64_t head = atomic_load_explicit(&events->shared->lanes[i].head,
 						     memory_order_acquire);
 
-		if (!lane_came(events, i, head))
+		if (!lane_changed(events, i, head))
 			continue;
 		if (cpu_ns == 0)
 			cpu_ns = vg_own_cpu_ns();
 		vg_event_labels_read(events);
-		if (!lane_resolve(events, sink, i))
+		if (!lane_thread_find(events, context, i))
 			continue;
-		lane_name(events, sink, i);
-		events->came_ns = sink->now_ns;
+		lane_name_write(events, context, i);
+		events->last_event_ns = context->now_ns;
 		if (head - events->lanes[i].tail > fullest)
 			fullest = head - events->lanes[i].tail;
 		if (head != events->lanes[i].tail)
-			lane_drain(events, sink, i, head);
+			lane_drain(events, context, i, head);
 	}
 	if (cpu_ns != 0)
 		events->cpu_ns += vg_own_cpu_ns() - cpu_ns;
-	events->drained_ns = sink->now_ns;
-	events->due_ns = sink->now_ns + (fullest > VG_LANE_RECORDS / 2 ? FLOOD_NS :
-			  vg_events_come(events, sink->now_ns) ? BUSY_NS : IDLE_NS);
+	events->drained_ns = context->now_ns;
+	events->due_ns = context->now_ns + (fullest > VG_LANE_RECORDS / 2 ? DRAIN_FULL_NS :
+			  vg_events_are_frequent(events, context->now_ns) ? DRAIN_BUSY_NS : DRAIN_IDLE_NS);
 }
 
-bool vg_events_come(const struct vg_events *events, uint64_t now_ns)
+bool vg_events_are_frequent(const struct vg_events *events, uint64_t now_ns)
 {
-	/* They may have come since the round began, which is `now_ns`. */
-	return events->shared != NULL && (now_ns < events->came_ns || now_ns - events->came_ns < CALM_NS);
+	/* last_event_ns may be later than now_ns, which is the time when the round began. */
+	return events->shared != NULL &&
+	       (now_ns < events->last_event_ns || now_ns - events->last_event_ns < IDLE_AFTER_NS);
 }
 
 bool vg_events_due(const struct vg_events *events, uint64_t now_ns)
@@ -388,31 +385,35 @@ bool vg_events_due(const struct vg_events *events, uint64_t now_ns)
 
 /* ---- samples ---- */
 
-const _Atomic uint64_t *vg_events_slot(const struct vg_events *events, const struct vg_task *task)
+const _Atomic uint64_t *vg_events_token_address(const struct vg_events *events, const struct vg_task *task)
 {
 	return events->shared != NULL && task->lane != 0 ?
 	       &events->shared->lanes[task->lane - 1].interval : NULL;
 }
 
-uint64_t vg_events_token(const struct vg_events *events, const struct vg_task *task, uint64_t token)
+uint64_t vg_events_token_check(const struct vg_events *events, const struct vg_task *task, uint64_t token)
 {
 	if (events->shared == NULL || task->lane == 0)
 		return 0;
 	return vg_event_token_check(&events->lanes[task->lane - 1], task->lane - 1, token, UINT64_MAX >> 8);
 }
 
-uint64_t vg_events_token_in(const struct vg_events *events, const struct vg_task *task,
-			    uint32_t index, uint64_t token)
+uint64_t vg_events_token_for(const struct vg_events *events, const struct vg_task *task,
+			     uint32_t index, uint64_t token)
 {
 	return token != 0 && task->lane != 0 &&
 	       token >> 8 > events->lanes[task->lane - 1].first_of[index] ? token : 0;
 }
 
-uint64_t vg_events_interval_at(const struct vg_events *events, const struct vg_task *task,
-			       uint64_t time_ns)
+uint64_t vg_events_interval_at(struct vg_events *events, const struct vg_task *task, uint64_t time_ns)
 {
-	return events->shared != NULL && task->lane != 0 ?
-	       vg_lane_at(&events->lanes[task->lane - 1], time_ns) : 0;
+	struct vg_events_lane *own;
+
+	if (events->shared == NULL || task->lane == 0)
+		return 0;
+	own = &events->lanes[task->lane - 1];
+	own->sampled = (struct vg_lane_sampled){ time_ns, vg_lane_interval_at(own, time_ns) };
+	return own->sampled.interval;
 }
 
 void vg_events_finish(struct vg_events *events)
@@ -427,17 +428,17 @@ void vg_events_finish(struct vg_events *events)
 	}
 }
 
-void vg_events_forget(struct vg_events *events)
+void vg_events_history_drop(struct vg_events *events, uint64_t before_ns)
 {
 	uint32_t used = lanes_used(events);
 
 	for (uint32_t i = 0; i < used; i++)
-		vg_lane_forget(&events->lanes[i]);
+		vg_lane_history_drop(&events->lanes[i], before_ns);
 }
 
 uint64_t vg_events_dropped(const struct vg_events *events)
 {
-	uint64_t sum = events->bad + events->overrun;
+	uint64_t sum = events->malformed + events->overrun;
 
 	if (events->shared == NULL)
 		return 0;

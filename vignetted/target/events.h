@@ -7,103 +7,110 @@
 #include "vignetted/target/lane.h"
 #include "vignetted/target/tasks.h"
 
-/* A label of the host's; where it stands was checked, what it says was not read. */
+/* A label that the host has added.  Its offset and length were checked; its text was not. */
 struct vg_events_label {
-	uint32_t offset, length;
-	vg_recording_set written;    /* the profiles that have it */
+	uint32_t offset, length;     /* of its text in shared->labels */
+	vg_recording_set written;    /* profiles that have the label */
 };
 
-/* A profile that the events go to. */
-struct vg_events_out {
+/* A profile that gets the events. */
+struct vg_events_profile {
 	struct vg_writer *writer;
-	uint32_t *threads;           /* the next id of a thread that is not among the tasks */
-	uint64_t since_ns;           /* session time when it began: older events are not its */
-	uint64_t until_ns;           /* when it ended: nor are later ones; UINT64_MAX: it goes on */
-	uint64_t recorded;           /* written to it */
-	uint64_t cut;                /* not written: the file is full */
-	uint64_t dropped;            /* vg_events_dropped() when it began */
+	uint32_t *threads;           /* points to the caller's counter, whose value is the profile's next free thread
+					id.  A drain takes ids from it for threads that are not among the tasks. */
+	uint64_t since_ns;           /* session time of the recording's begin: earlier events are not written */
+	uint64_t until_ns;           /* session time of the recording's end: later events are not written.
+					UINT64_MAX while the recording goes on. */
+	uint64_t recorded;           /* events written */
+	uint64_t file_full;          /* events not written because the file is full */
+	uint64_t dropped;            /* vg_events_dropped() at the recording's begin */
 };
 
 /*
- * The program's own events: fetched from the ring that libvgctl shares with us (ring.h), checked,
- * and written into the profile.  Whatever a host writes there costs it events at most, which are
- * counted.  There is one ring, and whatever comes goes to each profile that is being recorded.
+ * The host's events.  They are copied from the ring that libvgctl shares with us (libvgctl/ring.h), checked, and
+ * written to each profile that is being recorded.  The ring is untrusted.  Whatever a host writes there, it can only
+ * lose events, and lost events are counted.
+ *
+ * 	vg_events_begin(&events, begin_ns);              // the session begins
+ * 	vg_events_recording_begin(&events, index, writer, &threads, now_ns);
+ * 	while (recording)
+ * 		if (vg_events_due(&events, now_ns))
+ * 			vg_events_drain(&events, &(struct vg_drain_context){ .tasks = &tasks, .now_ns = now_ns });
+ * 	vg_events_recording_end(&events, index);
  */
 struct vg_events {
 	struct vg_lanes *shared;     /* mapped; NULL: the session has no ring */
 	struct vg_events_lane *lanes; /* owned; VG_LANES of them */
-	VG_ARRAY(struct vg_events_label) labels; /* by the host's number - 1 */
-	uint64_t labels_bytes;       /* of the shared area, gone through */
-	uint64_t begin_ns;           /* CLOCK_MONOTONIC when the session began */
-	uint64_t refused;            /* shared->refused when it began */
-	uint64_t bad;                /* records that made no sense */
-	uint64_t overrun;            /* overwritten before they were fetched */
-	uint64_t cpu_ns;             /* our processor time that this took */
-	uint64_t drained_ns;         /* session time: all events before it are fetched */
-	uint64_t came_ns, due_ns;    /* session time: when events came last; the next drain */
-	bool overwrite;
-	vg_recording_set live;       /* which of `outs` are */
-	struct vg_events_out outs[VG_RECORDINGS];
+	VG_ARRAY(struct vg_events_label) labels; /* index: the label's number in the ring - 1 */
+	uint64_t labels_bytes;       /* bytes of shared->labels that were read */
+	uint64_t begin_ns;           /* CLOCK_MONOTONIC at the session's begin */
+	uint64_t refused;            /* shared->refused at the session's begin */
+	uint64_t malformed;          /* invalid records */
+	uint64_t overrun;            /* records overwritten before they were copied */
+	uint64_t cpu_ns;             /* our CPU time for draining */
+	uint64_t drained_ns;         /* session time: all earlier events were drained */
+	uint64_t last_event_ns, due_ns; /* session times of the latest drain that found events, and of the next drain */
+	bool overwrite;              /* new records may overwrite records that were not drained */
+	vg_recording_set live;       /* bit i: profiles[i] is being recorded */
+	struct vg_events_profile profiles[VG_RECORDINGS_MAX];
 };
 
-/*
- * Maps the ring behind fd, which stays the caller's.  0; -EPROTO if it is none of ours, or could be
- * cut short under us; another negative errno.  Closing is due only after success.
- */
+/* Maps the ring from `fd`, which stays the caller's.  Returns 0, -EPROTO if the file is not an event ring or the host
+ * could shrink it, or another negative errno.  Call vg_events_close() only after success. */
 int vg_events_open(struct vg_events *events, int fd, bool overwrite);
 void vg_events_close(struct vg_events *events);
 
-/* The session begins, at that CLOCK_MONOTONIC: what is in the ring is of an earlier one. */
+/* Begins the session at begin_ns (CLOCK_MONOTONIC).  Skips the records that are already in the ring. */
 void vg_events_begin(struct vg_events *events, uint64_t begin_ns);
 
-/* A recording begins, or has ended.  What the former is to be told of is drained behind this, what
- * the latter is to be told of before. */
-void vg_events_join(struct vg_events *events, uint32_t index, struct vg_writer *writer,
-		    uint32_t *threads, uint64_t now_ns);
-void vg_events_leave(struct vg_events *events, uint32_t index);
+/* A recording begins or ends.  Events that are drained between the two calls go to its profile. */
+void vg_events_recording_begin(struct vg_events *events, uint32_t index, struct vg_writer *writer,
+			       uint32_t *threads, uint64_t now_ns);
+void vg_events_recording_end(struct vg_events *events, uint32_t index);
 
-/* What a drain needs of the session. */
-struct vg_events_sink {
-	struct vg_tasks *tasks;      /* in which threads are looked up, and told their lane */
+/* What a drain needs to know about the session. */
+struct vg_drain_context {
+	struct vg_tasks *tasks;      /* a drain looks up the thread of each lane here, and sets vg_task.lane */
 	uint64_t now_ns;             /* session time */
-	bool last;                   /* there will be no other drain */
+	bool last;                   /* no drain will follow */
 };
 
-/*
- * Fetches what came since.  The events of a thread that is not among the tasks wait for the next
- * drain, if it may yet turn up there; else it becomes a thread of its own.  A writer that fails
- * remembers that.
- */
-void vg_events_drain(struct vg_events *events, const struct vg_events_sink *sink);
+/* Copies new events from the ring and writes them.  Events of a thread that is not among the tasks wait for the next
+ * drain, if a scan may still find the thread.  Otherwise the drain adds the thread to the profiles, so that its
+ * events can name it.  The result of writing stays in each writer (vg_writer.failed). */
+void vg_events_drain(struct vg_events *events, const struct vg_drain_context *context);
 
-/* Whether there are events at present, or the session has just begun: they are fetched often then. */
-bool vg_events_come(const struct vg_events *events, uint64_t now_ns);
+/* Whether an event came within the last second, or the session is younger than one second.  As long as
+ * this is true, the ring is drained every 10 ms. */
+bool vg_events_are_frequent(const struct vg_events *events, uint64_t now_ns);
 
-/* Whether it is time to drain, if nothing else occasions one. */
+/* Whether it is time for a drain. */
 bool vg_events_due(const struct vg_events *events, uint64_t now_ns);
 
-/*
- * Where the token of the task's innermost open interval stands, to be read while the thread does not
- * run; NULL: nowhere.  And what was read there, checked: 0 for none.
- */
-const _Atomic uint64_t *vg_events_slot(const struct vg_events *events, const struct vg_task *task);
-uint64_t vg_events_token(const struct vg_events *events, const struct vg_task *task,
-			 uint64_t token);
+/* Returns the address of the token of the task's innermost open interval, or NULL if the task has no lane.  Read the
+ * token while the thread does not run.  Pass the token to vg_events_token_check(), which returns 0 for an invalid
+ * token. */
+const _Atomic uint64_t *vg_events_token_address(const struct vg_events *events, const struct vg_task *task);
+uint64_t vg_events_token_check(const struct vg_events *events, const struct vg_task *task,
+			       uint64_t token);
 
-/* A token that was checked, for a profile: 0 for an interval that began before it. */
-uint64_t vg_events_token_in(const struct vg_events *events, const struct vg_task *task,
-			    uint32_t index, uint64_t token);
+/* Returns `token`, or 0 if its interval began before the recording `index` began.  `token` must be 0, or come from
+ * vg_events_token_check() or vg_events_interval_at(). */
+uint64_t vg_events_token_for(const struct vg_events *events, const struct vg_task *task,
+			     uint32_t index, uint64_t token);
 
-/* The same as of a session time since vg_events_forget() and before the latest drain. */
-uint64_t vg_events_interval_at(const struct vg_events *events, const struct vg_task *task,
-			       uint64_t time_ns);
+/* Returns the token of the innermost interval that was open at session time time_ns; 0: none.  A sample of that time
+ * gets this token.  time_ns must be before the latest drain. */
+uint64_t vg_events_interval_at(struct vg_events *events, const struct vg_task *task, uint64_t time_ns);
 
-/* All samples of the time before the latest drain are taken. */
-void vg_events_forget(struct vg_events *events);
+/* Drops the history of intervals before session time before_ns.  Call it when all samples before that time are
+ * written. */
+void vg_events_history_drop(struct vg_events *events, uint64_t before_ns);
 
-/* No other drain follows: what was not fetched is dropped. */
+/* Drops and counts the records that were not drained.  No drain may follow. */
 void vg_events_finish(struct vg_events *events);
 
+/* Returns how many events of the session were lost. */
 uint64_t vg_events_dropped(const struct vg_events *events);
 
 #endif

@@ -6,10 +6,10 @@
 
 /* One frame of a walk. */
 struct vg_frame {
-	uint64_t address;            /* absolute; one less than the return address in every frame
-	                                but the leaf and one that a signal interrupted */
+	uint64_t address;            /* absolute; the return address - 1, except in the leaf frame and in a frame
+					that a signal interrupted */
 	uint32_t module;             /* index into vg_modules, or VG_NONE */
-	enum vg_found found;         /* how this frame was found */
+	enum vg_found_by found;
 };
 
 #endif

@@ -5,43 +5,25 @@
 #include <errno.h>
 #include <string.h>
 
-enum { PHDRS_MAX = 64, NOTES_MAX_BYTES = 4096 };
+#include "vignetted/target/notes.h"
 
-/* Finds the GNU build id among the notes of one segment. */
+enum { PHDRS_MAX = 64 };
+
+/* Sets the build id if the segment's notes have one. */
 static void notes_read(struct vg_image *image, const struct vg_memory *memory, uint64_t address,
-		       uint64_t length)
+		       const Elf64_Phdr *segment)
 {
-	_Alignas(8) unsigned char notes[NOTES_MAX_BYTES];
-	size_t at = 0;
+	_Alignas(8) unsigned char notes[VG_NOTES_MAX_BYTES];
+	size_t length = segment->p_memsz < sizeof notes ? segment->p_memsz : sizeof notes, at, bytes;
 
-	if (length > sizeof notes)
-		length = sizeof notes;
-	if (vg_memory_read(memory, address, notes, length) != 0)
+	if (vg_memory_read(memory, address, notes, length) != 0 ||
+	    !vg_notes_build_id(notes, length, segment->p_align, &at, &bytes))
 		return;
-	while (length - at >= sizeof(Elf64_Nhdr)) {
-		Elf64_Nhdr note;
-		uint64_t name_at = at + sizeof note, desc_at, next;
-
-		memcpy(&note, notes + at, sizeof note);
-		desc_at = name_at + ((uint64_t)note.n_namesz + 3) / 4 * 4;
-		next = desc_at + ((uint64_t)note.n_descsz + 3) / 4 * 4;
-		if (desc_at + note.n_descsz > length)
-			return;
-		if (note.n_type == NT_GNU_BUILD_ID && note.n_namesz == 4 &&
-		    memcmp(notes + name_at, "GNU", 4) == 0 && note.n_descsz > 0 &&
-		    note.n_descsz <= sizeof image->build_id) {
-			memcpy(image->build_id, notes + desc_at, note.n_descsz);
-			image->build_id_bytes = (uint8_t)note.n_descsz;
-			image->mark_address = address + desc_at;
-			image->mark_bytes = note.n_descsz < VG_MARK_BYTES ?
-					    (uint8_t)note.n_descsz : VG_MARK_BYTES;
-			memcpy(image->mark, notes + desc_at, image->mark_bytes);
-			return;
-		}
-		if (next > length)
-			return;
-		at = next;
-	}
+	memcpy(image->build_id, notes + at, bytes);
+	image->build_id_bytes = (uint8_t)bytes;
+	image->mark_address = address + at;
+	image->mark_bytes = bytes < VG_MARK_BYTES ? (uint8_t)bytes : VG_MARK_BYTES;
+	memcpy(image->mark, notes + at, image->mark_bytes);
 }
 
 static void segment_read(struct vg_image *image, const struct vg_memory *memory,
@@ -60,7 +42,7 @@ static void segment_read(struct vg_image *image, const struct vg_memory *memory,
 		break;
 	case PT_NOTE:
 		if (image->build_id_bytes == 0)
-			notes_read(image, memory, address, segment->p_memsz);
+			notes_read(image, memory, address, segment);
 		break;
 	}
 }
@@ -91,13 +73,15 @@ int vg_image_read(struct vg_image *image, const struct vg_memory *memory, uint64
 		;
 	if (first == header.e_phnum)
 		return -ENOEXEC;
-	/* The header is mapped at file offset 0; mappings begin at pages. */
+	/* `address` belongs to file offset 0.  The first segment may begin behind the ELF header, but mappings begin at
+	 * page boundaries, so the header is mapped too. */
 	image->bias = address - (segments[first].p_vaddr - segments[first].p_offset);
 	image->base = image->bias + segments[first].p_vaddr;
 	image->mark_address = address + offsetof(Elf64_Ehdr, e_entry);
-	image->mark_bytes = 3 * sizeof(uint64_t);        /* e_entry, e_phoff, e_shoff */
+	image->mark_bytes = 3 * sizeof(uint64_t); /* e_entry, e_phoff, e_shoff */
 	memcpy(image->mark, &header.e_entry, image->mark_bytes);
 	for (size_t i = 0; i < header.e_phnum; i++)
 		segment_read(image, memory, &segments[i]);
+	image->mark_weak = image->build_id_bytes == 0;
 	return image->end > image->base ? 0 : -ENOEXEC;
 }

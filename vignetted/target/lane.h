@@ -8,46 +8,62 @@
 #include "base/array.h"
 #include "vignetted/target/tasks.h"
 
-/* Intervals of a thread that are followed at a time; libvgctl follows as many. */
+/* The most open intervals of one thread that we follow; further ones are ignored.  libvgctl has the same limit. */
 enum { VG_LANE_DEPTH = 64 };
 
-/* From that session time on, a thread's innermost open interval is this; 0: none. */
-struct vg_lane_move {
+/* From session time time_ns on, `interval` is the token of the thread's innermost open interval.  0: none. */
+struct vg_lane_change {
 	uint64_t time_ns, interval;
 };
 
-/* What the helper keeps of a lane: which thread has it, and which intervals that has open. */
-struct vg_events_lane {
-	uint64_t tail;               /* records fetched */
-	uint64_t first;              /* the session's first record */
-	uint64_t first_of[VG_RECORDINGS]; /* the first record of each recording, which has no record before it */
-	uint64_t dropped;            /* the shared count when the session began */
-	uint64_t last_ns;            /* session time of its latest event */
-	uint32_t claims;             /* of the shared lane when `thread` was found */
-	uint32_t name;               /* label that is the thread's name, or 0 */
-	vg_recording_set joined;     /* the profiles in which `threads` has it */
-	vg_recording_set told;       /* those that have the name, or are not concerned */
-	uint32_t threads[VG_RECORDINGS];
-	bool known;                  /* whose it is */
-	bool strange;                /* its thread is no task */
-	uint32_t waits;              /* drains at which its thread was no task yet */
-	uint32_t depth;
-	uint64_t open[VG_LANE_DEPTH];
-	uint64_t before;             /* what was open before the first of `moves` */
-	VG_ARRAY(struct vg_lane_move) moves; /* by time */
+/* The latest timer sample of the thread: its session time, and the token of the interval that it names, or 0. */
+struct vg_lane_sampled {
+	uint64_t time_ns, interval;
 };
 
-/* Another thread has it. */
+/* What we know about one lane of the event ring: which thread has it, and which intervals are open. */
+struct vg_events_lane {
+	uint64_t tail;               /* records copied so far */
+	uint64_t first;              /* number of the session's first record */
+	uint64_t first_of[VG_RECORDINGS_MAX]; /* number of each recording's first record */
+	uint64_t dropped;            /* the shared lane's `dropped` at the session's begin */
+	uint64_t last_ns;            /* session time of its latest event */
+	uint32_t claims;             /* the shared lane's `claims` when its thread was looked up */
+	uint32_t name;               /* number of the label that is the thread's name, or 0 */
+	vg_recording_set thread_written; /* profiles that have the thread, with the id threads[i] */
+	vg_recording_set name_written; /* profiles that have the thread's name, or do not need it */
+	uint32_t threads[VG_RECORDINGS_MAX];
+	bool known;                  /* the lane's thread is known */
+	bool is_no_task;             /* the lane's thread is not among the tasks */
+	uint32_t drains_waited;      /* drains since the thread was first missed among the tasks */
+	uint32_t depth;              /* number of tokens in `open` */
+	uint64_t open[VG_LANE_DEPTH]; /* tokens of the open intervals, the innermost last */
+	uint64_t interval_before;    /* token of the innermost open interval before the first of `changes`, or 0 */
+	uint64_t known_since_ns;     /* session time of the latest change that was dropped */
+	struct vg_lane_sampled sampled;
+	VG_ARRAY(struct vg_lane_change) changes; /* in order of time */
+};
+
+/* Call it when another thread has taken the lane. */
 void vg_lane_reset(struct vg_events_lane *lane);
 
-/* An interval begins or ends, in the order of time. */
+/* Call it when records of the lane were lost.  Forgets all open intervals: their ends may be among the lost records. */
+void vg_lane_skip(struct vg_events_lane *lane);
+
+/* An interval begins or ends.  The calls must be in order of time. */
 void vg_lane_open(struct vg_events_lane *lane, uint64_t time_ns, uint64_t token);
 void vg_lane_close(struct vg_events_lane *lane, uint64_t time_ns, uint64_t token);
 
-/* The innermost open interval at that time. */
-uint64_t vg_lane_at(const struct vg_events_lane *lane, uint64_t time_ns);
+/* Returns the token of the innermost open interval at session time time_ns.  0 if there is none, or if the history
+ * begins later. */
+uint64_t vg_lane_interval_at(const struct vg_events_lane *lane, uint64_t time_ns);
 
-/* Keeps only what is open now. */
-void vg_lane_forget(struct vg_events_lane *lane);
+/* Returns the session time at which the interval ended.  `time_ns` is the time in its end record.  libvgctl reads the
+ * clock first and publishes the end record after that.  A sample between these two moments still names the interval.
+ * If there is such a sample, the interval ended at the time of the sample, else at time_ns. */
+uint64_t vg_lane_end_ns(const struct vg_events_lane *lane, uint64_t token, uint64_t time_ns);
+
+/* Drops the history before session time before_ns. */
+void vg_lane_history_drop(struct vg_events_lane *lane, uint64_t before_ns);
 
 #endif

@@ -6,7 +6,7 @@
 #include <string.h>
 #include <sys/uio.h>
 
-#ifndef VG_MEMORY_PAGES          /* a fuzzer has fewer */
+#ifndef VG_MEMORY_PAGES          /* the fuzzer sets fewer */
 #define VG_MEMORY_PAGES 1024
 #endif
 enum { PAGE_BYTES = 4096, PAGE_COUNT = VG_MEMORY_PAGES };
@@ -20,7 +20,7 @@ int vg_memory_open(struct vg_memory *memory, pid_t pid)
 {
 	memory->pid = pid;
 	memory->words_left = UINT64_MAX;
-	/* Touched page by page: a small program costs little of the 4 MiB. */
+	/* 4 MiB.  The kernel allocates each page when it is first used: a small program needs few. */
 	memory->pages = calloc(PAGE_COUNT, sizeof *memory->pages);
 	return memory->pages != NULL ? 0 : -ENOMEM;
 }
@@ -47,7 +47,7 @@ static const struct vg_memory_page *page_get(struct vg_memory *memory, uint64_t 
 	if (page->number == number + 1)
 		return page;
 	page->number = 0;
-	if (!vg_memory_spend(memory, PAGE_BYTES / sizeof(uint64_t)) ||
+	if (!vg_memory_words_use(memory, PAGE_BYTES / sizeof(uint64_t)) ||
 	    vg_memory_read(memory, number * PAGE_BYTES, page->bytes, PAGE_BYTES) != 0)
 		return NULL;
 	page->number = number + 1;
@@ -58,7 +58,7 @@ int vg_memory_read_cached(struct vg_memory *memory, uint64_t address, void *byte
 {
 	unsigned char *to = bytes;
 
-	if (!vg_memory_spend(memory, (length + sizeof(uint64_t) - 1) / sizeof(uint64_t)))
+	if (!vg_memory_words_use(memory, (length + sizeof(uint64_t) - 1) / sizeof(uint64_t)))
 		return -EFAULT;
 	while (length > 0) {
 		size_t offset = address % PAGE_BYTES;
@@ -75,7 +75,7 @@ int vg_memory_read_cached(struct vg_memory *memory, uint64_t address, void *byte
 	return 0;
 }
 
-void vg_memory_forget(struct vg_memory *memory)
+void vg_memory_cache_drop(struct vg_memory *memory)
 {
 	for (size_t i = 0; i < PAGE_COUNT; i++) {
 		if (memory->pages[i].number != 0)

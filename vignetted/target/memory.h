@@ -8,18 +8,23 @@
 #include <sys/types.h>
 
 /*
- * The memory of the sampled process, read without stopping it.  What does not change while a
- * module is loaded (headers, unwind tables, code) is read through a cache of pages.
+ * The memory of the target, read while it runs.  Memory that does not change while a module is loaded (headers, unwind
+ * information, code) is read through a cache of pages.
+ *
+ * 	vg_memory_open(&memory, pid);
+ * 	memory.words_left = 100000;      // limits the work for one sample
+ * 	if (vg_memory_read_cached(&memory, address, &word, sizeof word) != 0)
+ * 		the address is not mapped, or no words are left
  */
 struct vg_memory {
-	pid_t pid;                   /* of any thread that is alive; may be changed */
-	struct vg_memory_page *pages; /* owned; direct-mapped */
-	uint64_t words_left;         /* that may be read through the cache, pages that it takes in included; the
-	                                caller may set it, else there is no limit */
+	pid_t pid;                   /* a live thread of the target; the caller may change it */
+	struct vg_memory_page *pages; /* owned; the cache, direct-mapped */
+	uint64_t words_left;         /* 8-byte words that may still be read through the cache; a page that is read into
+					the cache counts as a whole; the caller may set it */
 };
 
-/* Takes that many words off what is left.  False: it is not enough, and nothing is left from now on. */
-static inline bool vg_memory_spend(struct vg_memory *memory, uint64_t words)
+/* Subtracts `words` from words_left.  If too few are left, sets words_left to 0 and returns false. */
+static inline bool vg_memory_words_use(struct vg_memory *memory, uint64_t words)
 {
 	bool enough = words <= memory->words_left;
 
@@ -27,17 +32,17 @@ static inline bool vg_memory_spend(struct vg_memory *memory, uint64_t words)
 	return enough;
 }
 
-/* 0 or -ENOMEM. */
+/* Returns 0 or -ENOMEM. */
 int vg_memory_open(struct vg_memory *memory, pid_t pid);
 void vg_memory_free(struct vg_memory *memory);
 
-/* Reads now, all of it.  0 or -EFAULT. */
+/* Reads without the cache.  Returns 0, or -EFAULT if not all bytes can be read. */
 int vg_memory_read(const struct vg_memory *memory, uint64_t address, void *bytes, size_t length);
 
-/* Reads through the cache, all of it.  0 or -EFAULT, also when too few words are left. */
+/* Reads through the cache.  Returns 0, or -EFAULT if not all bytes can be read or too few words are left. */
 int vg_memory_read_cached(struct vg_memory *memory, uint64_t address, void *bytes, size_t length);
 
-/* Forgets the cached pages: call it when modules came or went. */
-void vg_memory_forget(struct vg_memory *memory);
+/* Empties the cache.  Call it when modules were loaded or unloaded. */
+void vg_memory_cache_drop(struct vg_memory *memory);
 
 #endif

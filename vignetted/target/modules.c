@@ -6,12 +6,32 @@
 #include <limits.h>
 #include <stdio.h>
 #include <sys/sysmacros.h>
-#include <sys/uio.h>
+#include <unistd.h>
 
+#include "base/clock.h"
+#include "base/hash.h"
 #include "vignetted/target/frame.h"
+#include "vignetted/target/marks.h"
+#include "vignetted/target/module_file.h"
+#include "vignetted/target/sections.h"
 
-/* Marks that are read by one call: no more than IOV_MAX. */
-enum { MARKS_MAX = 256 };
+/* The most system calls for module files in one reading of the maps: they take 20 ms.  clang++ loads 60
+ * libraries, the most that we know of.  Nearly all of these have the needed headers in memory and need no file. */
+enum { FILE_CALLS_MAX = 4096 };
+
+/* The most ranges whose file links one vg_modules_check() compares. */
+enum { LINKS_MAX = 64 };
+
+/* The most searches through all modules in one round: a process can map files tens of thousands of times in a round. */
+enum { SEARCHES_MAX = 64 };
+
+/* Words that a further batch of marks takes from memory->words_left: reading the batch or the words takes 0.5 ms. */
+enum { BATCH_WORDS = 16384 };
+
+static struct vg_process_module *module_of(const struct vg_modules *modules, uint32_t index)
+{
+	return index != VG_NONE ? &modules->items.items[index] : NULL;
+}
 
 /* One line of /proc/PID/maps. */
 struct mapping {
@@ -37,8 +57,8 @@ static bool mapping_parse(struct mapping *mapping, char *line)
 	return true;
 }
 
-/* The kernel appends the words to the path of an unlinked file; memfds always have them. */
-static void name_set(struct vg_mapped *module, const char *path)
+/* The kernel appends " (deleted)" to the path of an unlinked file, and to the path of every memfd. */
+static void name_set(struct vg_process_module *module, const char *path)
 {
 	static const char deleted[] = " (deleted)";
 	const char *slash = strrchr(path, '/'), *name = slash != NULL ? slash + 1 : path;
@@ -46,51 +66,95 @@ static void name_set(struct vg_mapped *module, const char *path)
 
 	if (length >= tail && strcmp(name + length - tail, deleted) == 0)
 		length -= tail;
-	/* No file's name is longer than that. */
+	/* File names have at most 255 bytes (NAME_MAX). */
 	if (length >= sizeof module->name)
 		length = sizeof module->name - 1;
 	memcpy(module->name, name, length);
 	module->name[length] = '\0';
 }
 
-/* The module whose header is at that address: the one known since earlier, or a new one. */
+/* A constant hash key is safe here: no hash table uses this hash.  Returns 0 if the path has escaped characters (a
+ * newline is \012 in the maps but not in a link). */
+static uint64_t path_hash(const char *path, size_t length)
+{
+	return memchr(path, '\\', length) == NULL ? vg_hash(&(struct vg_hash_key){ { 0 } }, path, length) | 1 : 0;
+}
+
+/* System calls for opening a module file: one for each name in the path, and 8 others. */
+static size_t syscalls_for_path(const char *path)
+{
+	size_t calls = 8;
+
+	for (const char *at = path; *at != '\0'; at++)
+		calls += *at == '/';
+	return calls;
+}
+
+/* Reads the module's file, once, if the module's memory lacks headers.  One reading of the maps makes a limited number
+ * of system calls for this.  The next reading continues. */
+static void module_file_read(struct vg_modules *modules, struct vg_process_module *module, const struct mapping *head)
+{
+	const struct vg_module_file file = { head->start, head->device, head->inode, head->path };
+	size_t calls = syscalls_for_path(head->path);
+	int fd = -1;
+
+	module->image.fde_index.total = &modules->fdes_total;
+	module->file_done = head->inode == 0 || (module->image.eh_frame_hdr != 0 && module->image.build_id_bytes != 0);
+	if (module->file_done || calls > modules->file_calls_left)
+		return;
+	modules->file_calls_left -= calls;
+	module->file_done = true;
+	fd = vg_module_file_open(&file, modules->memory);
+	if (fd >= 0) {
+		vg_sections_read(&module->image, fd);
+		close(fd);
+	}
+}
+
+/* Returns the index of the known or new module whose ELF header is at head->start.  UINT32_MAX: none. */
 static uint32_t module_at(struct vg_modules *modules, const struct mapping *head)
 {
-	struct vg_mapped module = { .loaded = true, .device = head->device, .inode = head->inode };
+	struct vg_process_module module = {
+		.loaded = true, .device = head->device, .inode = head->inode,
+		.path_hash = path_hash(head->path, strlen(head->path)),
+	};
 
 	if (vg_image_read(&module.image, modules->memory, head->start) != 0)
 		return UINT32_MAX;
 	name_set(&module, head->path);
 	for (size_t i = 0; i < modules->items.count; i++) {
-		struct vg_mapped *known = &modules->items.items[i];
+		struct vg_process_module *known = &modules->items.items[i];
 
-		if (known->image.base == module.image.base &&
-		    known->image.mark_bytes == module.image.mark_bytes &&
+		if (known->image.base == module.image.base && known->image.mark_bytes == module.image.mark_bytes &&
 		    memcmp(known->image.mark, module.image.mark, module.image.mark_bytes) == 0 &&
+		    (module.image.build_id_bytes != 0 ||
+		     (known->device == module.device && known->inode == module.inode)) &&
 		    strcmp(known->name, module.name) == 0) {
 			known->loaded = true;
+			known->device = module.device;
+			known->inode = module.inode;
+			known->path_hash = module.path_hash;
+			if (!known->file_done)
+				module_file_read(modules, known, head);
 			return (uint32_t)i;
 		}
 	}
 	if (modules->items.count >= (modules->max != 0 ? modules->max : VG_MODULES_MAX_DEFAULT)) {
-		modules->over++;
+		modules->excess++;
 		return UINT32_MAX;
 	}
-	return vg_array_push(&modules->items, &module) == 0 ?
-	       (uint32_t)modules->items.count - 1 : UINT32_MAX;
+	module_file_read(modules, &module, head);
+	return vg_array_push(&modules->items, &module) == 0 ? (uint32_t)modules->items.count - 1 : UINT32_MAX;
 }
 
-/* The vsyscall page is not readable and holds nothing to unwind through. */
+/* The vsyscall page cannot be read and has no unwind information. */
 static bool is_code(const struct mapping *mapping)
 {
 	return mapping->executable && strcmp(mapping->path, "[vsyscall]") != 0;
 }
 
-/*
- * Goes through the lines once.  The file's first mapping, at offset 0, holds the ELF header, and
- * code of the same file behind it belongs to that image.  An image that is unpacked into
- * anonymous memory is found by its header in an executable mapping of its own (the vdso is one).
- */
+/* Reads the maps line by line.  A file's mapping at offset 0 holds its ELF header.  Code of the same file that follows
+ * belongs to that image.  An image in anonymous memory (the vdso) is found if its header is mapped executable. */
 static int maps_read(struct vg_modules *modules, FILE *maps)
 {
 	struct mapping mapping, head = { 0 };
@@ -100,13 +164,12 @@ static int maps_read(struct vg_modules *modules, FILE *maps)
 	int rc = 0;
 
 	while (rc == 0 && getline(&line, &line_bytes, maps) > 0) {
-		struct vg_code_range range = { .module = UINT32_MAX };
+		uint32_t module = VG_NONE;
 		bool same_file;
 
 		if (!mapping_parse(&mapping, line))
 			continue;
-		same_file = mapping.inode != 0 && mapping.inode == head.inode &&
-			    mapping.device == head.device;
+		same_file = mapping.inode != 0 && mapping.inode == head.inode && mapping.device == head.device;
 		if (mapping.offset == 0 && (mapping.inode != 0 || mapping.executable) &&
 		    !(same_file && head_module != UINT32_MAX &&
 		      mapping.start < modules->items.items[head_module].image.end)) {
@@ -117,12 +180,10 @@ static int maps_read(struct vg_modules *modules, FILE *maps)
 		}
 		if (!is_code(&mapping))
 			continue;
-		range.start = mapping.start;
-		range.end = mapping.end;
 		if (same_file && head_module != UINT32_MAX &&
 		    mapping.start < modules->items.items[head_module].image.end)
-			range.module = head_module;
-		rc = vg_array_push(&modules->ranges, &range);
+			module = head_module;
+		rc = vg_ranges_add(&modules->ranges, mapping.start, mapping.end, module);
 	}
 	free(line);
 	return rc != 0 ? rc : ferror(maps) ? -ESRCH : 0;
@@ -130,6 +191,10 @@ static int maps_read(struct vg_modules *modules, FILE *maps)
 
 int vg_modules_refresh(struct vg_modules *modules)
 {
+	/* A module that this reading finds was there after begin_ns.  Its ranges are known to exist only from the end
+	 * of the reading on. */
+	uint64_t begin_ns = vg_now_ns();
+	bool is_first = modules->generation == 0;
 	char path[64];
 	FILE *maps;
 	int rc, first;
@@ -138,129 +203,248 @@ int vg_modules_refresh(struct vg_modules *modules)
 	maps = fopen(path, "re");
 	if (maps == NULL)
 		return errno == ENOENT ? -ESRCH : -errno;
-	/* Of a process that has ended there is nothing, and what is known of it is still good for
-	 * samples that were taken before. */
+	/* The maps of an exited process are empty.  What is known stays valid for earlier samples. */
 	first = getc(maps);
+	modules->exited = first == EOF;
 	if (first == EOF) {
 		fclose(maps);
 		return -ESRCH;
 	}
 	ungetc(first, maps);
-	vg_memory_forget(modules->memory);
+	vg_memory_cache_drop(modules->memory);
 	for (size_t i = 0; i < modules->items.count; i++)
 		modules->items.items[i].loaded = false;
-	modules->ranges.count = modules->over = 0;
+	modules->excess = 0;
 	modules->generation++;
+	modules->file_calls_left = FILE_CALLS_MAX;
+	vg_ranges_begin(&modules->ranges);
 	rc = maps_read(modules, maps);
-	if (modules->over > modules->over_most)
-		modules->over_most = modules->over;
+	vg_ranges_end(&modules->ranges, is_first ? 0 : vg_now_ns());
+	for (size_t i = 0; i < modules->items.count; i++) {
+		if (modules->items.items[i].loaded)
+			modules->items.items[i].confirmed_ns = begin_ns;
+	}
+	if (modules->excess > modules->excess_max)
+		modules->excess_max = modules->excess;
 	fclose(maps);
 	return rc;
 }
 
-/* Modules whose marks are read together. */
-struct marks {
-	const struct vg_image *images[MARKS_MAX];
-	size_t count;
-};
-
-/* Whether all are as they were. */
-static bool marks_check(const struct vg_modules *modules, const struct marks *marks)
+/* Whether the range still belongs to the module's file.  Two libraries of the same size without build ids can have the
+ * same mark, so the link in /proc/PID/map_files is compared. */
+static bool file_link_check(const struct vg_modules *modules, const struct vg_process_module *module,
+			    const struct vg_code_range *range)
 {
-	struct iovec remote[MARKS_MAX], local;
-	unsigned char bytes[MARKS_MAX * VG_MARK_BYTES];
-	size_t length = 0;
+	char link[96], path[PATH_MAX];
+	ssize_t length;
 
-	if (marks->count == 0)
-		return true;
-	for (size_t i = 0; i < marks->count; i++) {
-		const struct vg_image *image = marks->images[i];
-
-		remote[i] = (struct iovec){ (void *)image->mark_address, image->mark_bytes };
-		length += image->mark_bytes;
-	}
-	local = (struct iovec){ bytes, length };
-	if (process_vm_readv(modules->memory->pid, &local, 1, remote, marks->count, 0) !=
-	    (ssize_t)length)
+	if (module->image.mark_weak && range == NULL)
 		return false;
-	length = 0;
-	for (size_t i = 0; i < marks->count; i++) {
-		const struct vg_image *image = marks->images[i];
+	if (!module->image.mark_weak || module->inode == 0 || module->path_hash == 0)
+		return true;
+	snprintf(link, sizeof link, "/proc/%d/map_files/%" PRIx64 "-%" PRIx64, modules->memory->pid, range->start,
+		 range->end);
+	length = readlink(link, path, sizeof path);
+	if (length < 0)
+		return errno != ENOENT; /* not readable, for example forbidden: assume no change */
+	return path_hash(path, (size_t)length) == module->path_hash;
+}
 
-		if (memcmp(bytes + length, image->mark, image->mark_bytes) != 0)
+/* Checks up to LINKS_MAX ranges, beginning behind those of the previous check. */
+static bool file_links_check(struct vg_modules *modules)
+{
+	size_t count = modules->ranges.now.count, checked = 0;
+
+	for (size_t i = 0; i < count && checked < LINKS_MAX; i++) {
+		const struct vg_code_range *range = &modules->ranges.now.items[modules->links_at++ % count];
+		const struct vg_process_module *module = module_of(modules, range->module);
+
+		if (module == NULL || !module->image.mark_weak)
+			continue;
+		checked++;
+		if (!file_link_check(modules, module, range))
 			return false;
-		length += image->mark_bytes;
 	}
 	return true;
 }
 
-/* Whether all that were gathered before are as they were, if there is no more room. */
-static bool mark_gather(const struct vg_modules *modules, struct marks *marks,
-			const struct vg_image *image)
+bool vg_modules_check(struct vg_modules *modules)
 {
-	bool full = marks->count == MARKS_MAX, hold = !full || marks_check(modules, marks);
-
-	if (full)
-		marks->count = 0;
-	marks->images[marks->count++] = image;
-	return hold;
-}
-
-bool vg_modules_check(const struct vg_modules *modules)
-{
-	struct marks marks = { .count = 0 };
+	struct vg_marks marks = { .count = 0 };
 
 	for (size_t i = 0; i < modules->items.count; i++) {
 		if (modules->items.items[i].loaded &&
-		    !mark_gather(modules, &marks, &modules->items.items[i].image))
+		    !vg_marks_add(modules->memory->pid, &marks, &modules->items.items[i].image))
 			return false;
 	}
-	return marks_check(modules, &marks);
+	return vg_marks_check(modules->memory->pid, &marks) && file_links_check(modules);
 }
 
-bool vg_modules_hold(struct vg_modules *modules, const struct vg_frame *frames, size_t count)
+/* Reads up to VG_MARKS_MAX marks that frames[at] and the frames after it need.  Returns `at` for the next call. */
+static size_t batch_check(struct vg_modules *modules, const struct vg_frame *frames, size_t count, size_t at)
 {
-	struct marks marks = { .count = 0 };
+	const struct vg_code_range *ranges[VG_MARKS_MAX];
+	struct vg_process_module *checked[VG_MARKS_MAX];
+	struct vg_marks marks = { .count = 0 };
+	uint64_t now_ns = vg_now_ns();
+	bool hold[VG_MARKS_MAX];
 
-	for (size_t i = 0; i < count; i++) {
-		struct vg_mapped *module;
+	for (; at < count && marks.count < VG_MARKS_MAX; at++) {
+		struct vg_process_module *module = module_of(modules, frames[at].module);
 
-		if (frames[i].module == VG_NONE)
+		if (module == NULL || module->checked_call == modules->confirm_calls || !module->loaded ||
+		    (module->confirmed_ns > modules->moment.time_ns && !module->check_due))
 			continue;
-		module = &modules->items.items[frames[i].module];
-		if (module->held == modules->doubts)
-			continue;
-		module->held = modules->doubts;
-		if (!mark_gather(modules, &marks, &module->image))
-			return false;
+		module->checked_call = modules->confirm_calls;
+		checked[marks.count] = module;
+		ranges[marks.count] = vg_ranges_now(&modules->ranges, frames[at].address);
+		marks.images[marks.count++] = &module->image;
 	}
-	return marks_check(modules, &marks);
+	vg_marks_check_each(modules->memory->pid, &marks, hold);
+	for (size_t i = 0; i < marks.count; i++) {
+		if (!hold[i] || !file_link_check(modules, checked[i], ranges[i]))
+			continue;
+		checked[i]->confirmed_ns = now_ns;
+		checked[i]->check_due = false;
+	}
+	return at;
 }
 
-void vg_modules_doubt(struct vg_modules *modules)
+static bool module_confirmed(const struct vg_modules *modules, const struct vg_process_module *module)
 {
-	modules->doubts++;
+	if (module == NULL || module->check_due)
+		return module == NULL;
+	/* The marks of an exited process cannot be read. */
+	return module->confirmed_ns > modules->moment.time_ns || modules->moment.evidence == VG_EVIDENCE_RECORDS ||
+	       (modules->exited && module->loaded);
 }
+
+size_t vg_modules_confirm(struct vg_modules *modules, const struct vg_frame *frames, size_t count)
+{
+	size_t confirmed = 0, at = 0;
+
+	modules->confirm_calls++;
+	do
+		at = batch_check(modules, frames, count, at);
+	while (at < count && vg_memory_words_use(modules->memory, BATCH_WORDS));
+	while (confirmed < count && module_confirmed(modules, module_of(modules, frames[confirmed].module)))
+		confirmed++;
+	return confirmed;
+}
+
+void vg_modules_require_check(struct vg_modules *modules, uint32_t module)
+{
+	modules->items.items[module].check_due = true;
+}
+
+void vg_modules_checks_drop(struct vg_modules *modules)
+{
+	for (size_t i = 0; i < modules->items.count; i++)
+		modules->items.items[i].check_due = false;
+	/* The cache may have pages of a module that has replaced another one at the same addresses. */
+	vg_memory_cache_drop(modules->memory);
+}
+
+void vg_modules_round_begin(struct vg_modules *modules)
+{
+	modules->searches_left = SEARCHES_MAX;
+}
+
+/* ---- mappings ---- */
+
+static bool is_mapping_of(const struct vg_process_module *module, const struct vg_mapping *mapping)
+{
+	return module->device == mapping->device && module->inode == mapping->inode &&
+	       mapping->address < module->image.end && mapping->address + mapping->bytes > module->image.base;
+}
+
+/* Returns the index of the mapping's module, or VG_NONE.  Most records are about code that is already known. */
+static uint32_t mapping_module(struct vg_modules *modules, const struct vg_mapping *mapping)
+{
+	const struct vg_code_range *range = vg_ranges_now(&modules->ranges, mapping->address);
+
+	if (mapping->inode == 0)
+		return VG_NONE;
+	if (range != NULL && range->module != VG_NONE && is_mapping_of(&modules->items.items[range->module], mapping))
+		return range->module;
+	if (modules->searches_left == 0)
+		return VG_NONE;
+	modules->searches_left--;
+	for (size_t i = modules->items.count; i-- > 0;) {
+		if (is_mapping_of(&modules->items.items[i], mapping))
+			return (uint32_t)i;
+	}
+	return VG_NONE;
+}
+
+static void loaded_update(struct vg_modules *modules)
+{
+	for (size_t i = 0; i < modules->items.count; i++)
+		modules->items.items[i].loaded = false;
+	for (size_t i = 0; i < modules->ranges.now.count; i++) {
+		uint32_t module = modules->ranges.now.items[i].module;
+
+		if (module != VG_NONE)
+			modules->items.items[module].loaded = true;
+	}
+}
+
+bool vg_modules_mapping_add(struct vg_modules *modules, const struct vg_mapping *mapping)
+{
+	uint32_t module = mapping_module(modules, mapping);
+
+	if (vg_ranges_map(&modules->ranges, mapping->address, mapping->address + mapping->bytes, module,
+			  mapping->time_ns)) {
+		modules->generation++;
+		loaded_update(modules);
+		vg_memory_cache_drop(modules->memory);
+	}
+	return module != VG_NONE || mapping->inode == 0;
+}
+
+/* ---- addresses ---- */
 
 const struct vg_code_range *vg_modules_find(const struct vg_modules *modules, uint64_t address)
 {
-	size_t low = 0, high = modules->ranges.count;
+	const struct vg_moment *moment = &modules->moment;
+	const struct vg_code_range *now = vg_ranges_now(&modules->ranges, address), *past;
 
-	while (low < high) {
-		size_t middle = (low + high) / 2;
-
-		if (modules->ranges.items[middle].end <= address)
-			low = middle + 1;
-		else
-			high = middle;
+	/* The current range began before the moment, so the address was in it at the moment. */
+	if (now != NULL && now->since_ns <= moment->time_ns)
+		return moment->evidence == VG_EVIDENCE_MARKS_LATE && now->reused ? NULL : now;
+	if (moment->evidence == VG_EVIDENCE_RECORDS) {
+		past = vg_ranges_past(&modules->ranges, address, moment->time_ns);
+		if (past != NULL)
+			return past;
 	}
-	if (low == modules->ranges.count || modules->ranges.items[low].start > address)
-		return NULL;
-	return &modules->ranges.items[low];
+	/* A frame in JIT code names no module, so it does not matter since when the code has been there. */
+	return now != NULL && now->module == VG_NONE && !vg_ranges_reused(&modules->ranges, address, address + 1) ?
+	       now : NULL;
+}
+
+bool vg_modules_is_code(const struct vg_modules *modules, uint64_t address)
+{
+	return vg_ranges_now(&modules->ranges, address) != NULL;
+}
+
+bool vg_modules_was_code(const struct vg_modules *modules, uint64_t address)
+{
+	return vg_ranges_reused(&modules->ranges, address, address + 1);
+}
+
+size_t vg_modules_unindexed(const struct vg_modules *modules)
+{
+	size_t count = 0;
+
+	for (size_t i = 0; i < modules->items.count; i++)
+		count += modules->items.items[i].image.fde_index.overflowed;
+	return count;
 }
 
 void vg_modules_free(struct vg_modules *modules)
 {
+	for (size_t i = 0; i < modules->items.count; i++)
+		vg_fde_index_free(&modules->items.items[i].image.fde_index);
 	vg_array_free(&modules->items);
-	vg_array_free(&modules->ranges);
+	vg_ranges_free(&modules->ranges);
 }

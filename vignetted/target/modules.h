@@ -7,58 +7,114 @@
 #include "base/array.h"
 #include "vignetted/target/image.h"
 #include "vignetted/target/memory.h"
+#include "vignetted/target/ranges.h"
 
 enum { VG_MODULES_MAX_DEFAULT = 16384 };
 
-/* An executable or library in the process's memory, now or earlier in the session. */
-struct vg_mapped {
-	char name[256];              /* basename, without " (deleted)"; "[vdso]" */
+/* An executable or library that the process has or had loaded in this session. */
+struct vg_process_module {
+	char name[256];              /* basename of its file without " (deleted)", or "[vdso]" */
 	struct vg_image image;
-	uint64_t device, inode;
-	bool loaded;                 /* it is there now */
-	uint64_t held;               /* vg_modules.doubts when it was last seen to be */
+	uint64_t device, inode;      /* of its file; 0: none */
+	uint64_t path_hash;          /* of the file's path; 0: not known */
+	bool loaded;                 /* it is loaded now */
+	uint64_t confirmed_ns;       /* CLOCK_MONOTONIC when its mark was last seen; 0: never */
+	bool check_due;              /* its memory was read after confirmed_ns: rows from that memory may be kept only
+					if its mark is seen again */
+	uint64_t checked_call;       /* value of vg_modules.confirm_calls when its mark was last read */
+	bool file_done;              /* its file was read or is not needed */
 };
 
 struct vg_frame;
 
-/* A range of addresses that can be executed. */
-struct vg_code_range {
-	uint64_t start, end;
-	uint32_t module;             /* index, or UINT32_MAX: no ELF image (JIT code) */
+/* What proves which modules were loaded when a stack was copied. */
+enum vg_evidence {
+	VG_EVIDENCE_MARKS,           /* the stack was copied just now: modules were known before the copy, marks are
+					checked after it */
+	VG_EVIDENCE_MARKS_LATE,      /* the stack was copied earlier: marks are the evidence here too, but an address
+					that belonged to several modules in turn counts as unknown */
+	VG_EVIDENCE_RECORDS,         /* the stack was copied earlier: the kernel has recorded all mappings of code
+					since */
+};
+
+/* When a stack was copied. */
+struct vg_moment {
+	uint64_t time_ns;            /* CLOCK_MONOTONIC of the copy or shortly before */
+	enum vg_evidence evidence;
+};
+
+/* The kernel's record that code was mapped, or that a mapping became executable. */
+struct vg_mapping {
+	uint64_t time_ns;            /* CLOCK_MONOTONIC */
+	uint64_t address, bytes;
+	uint64_t device, inode;      /* the file's; 0: none */
 };
 
 /*
- * Where code is in the process.  Reading /proc/PID/maps is dear, so it is read when an address
- * is unknown or when vg_modules_check() or vg_modules_hold() find that what is known is no longer
- * true.
+ * Where the process has code, and where it had code before.  Reading /proc/PID/maps is expensive.  So the maps are read
+ * only when an address is unknown, or when vg_modules_check() or vg_modules_confirm() finds that they are outdated.
+ *
+ * 	struct vg_modules modules = { .memory = &memory };
+ * 	vg_modules_refresh(&modules);
+ * 	modules.moment = (struct vg_moment){ now_ns, VG_EVIDENCE_MARKS };
+ * 	range = vg_modules_find(&modules, address);      // modules.items.items[range->module]
+ * 	vg_modules_free(&modules);
  */
 struct vg_modules {
-	struct vg_memory *memory;    /* the session's */
-	VG_ARRAY(struct vg_mapped) items; /* indices stay valid for the whole session */
-	VG_ARRAY(struct vg_code_range) ranges; /* sorted, disjoint */
-	uint64_t generation;         /* changes whenever modules came or went */
-	uint64_t doubts;             /* how often vg_modules_doubt() was called */
-	size_t max;                  /* modules to know, in the whole session; to be set; 0: the default */
-	size_t over, over_most;      /* found no place, when the maps were last read and at most */
+	struct vg_memory *memory;    /* the caller's */
+	VG_ARRAY(struct vg_process_module) items; /* indices stay valid for the whole session */
+	struct vg_ranges ranges;
+	struct vg_moment moment;     /* set by the caller: the time that vg_modules_find() is asked about */
+	uint64_t generation;         /* changes whenever modules were loaded or unloaded */
+	uint64_t confirm_calls;      /* calls of vg_modules_confirm() */
+	uint32_t searches_left;      /* searches for the module of a mapping that are still allowed in this round */
+	bool exited;                 /* the process had exited when its maps were last read */
+	size_t max;                  /* set by the caller: the most modules in the whole session; 0: the default */
+	size_t excess, excess_max;   /* modules beyond `max`: at the latest reading, and the most so far */
+	uint32_t fdes_total;         /* entries in all indices of .eh_frame */
+	size_t file_calls_left;      /* system calls for module files that this reading of the maps may still make */
+	size_t links_at;             /* vg_modules_check() next compares the file link of the range
+					ranges.now.items[links_at % ranges.now.count] */
 };
 
-/* Reads the maps.  0 or a negative errno: -ESRCH when the process is gone. */
+/* Reads the maps.  Returns 0, -ESRCH if the process has exited, or another negative errno. */
 int vg_modules_refresh(struct vg_modules *modules);
 
-/* Whether every loaded module is still where it was: one process_vm_readv(2) of their marks.
- * Notices dlclose, a dlopen of something else at the same address, and exec. */
-bool vg_modules_check(const struct vg_modules *modules);
+/* Whether every loaded module is still where it was.  Reads all marks.  Notices a dlclose(3), a dlopen(3) of another
+ * module at the same address, and an execve(2). */
+bool vg_modules_check(struct vg_modules *modules);
 
-/*
- * The same of those modules only that a walk has gone through, each once until the next
- * vg_modules_doubt(): stacks go through few of a program's libraries, and each mark is a page of the
- * process that is in no cache.
- */
-bool vg_modules_hold(struct vg_modules *modules, const struct vg_frame *frames, size_t count);
-void vg_modules_doubt(struct vg_modules *modules);
+/* Returns the number of frames, counted from the leaf, whose modules were certainly loaded at modules->moment.  Reads
+ * the marks of the frames' modules only, and skips a mark that was already seen after modules->moment: reading a mark
+ * touches a page of the process that is in no CPU cache. */
+size_t vg_modules_confirm(struct vg_modules *modules, const struct vg_frame *frames, size_t count);
 
-/* The range that an address is in, or NULL. */
+/* Call it after the module's memory was read, if results of the read are kept.  The next vg_modules_confirm() then
+ * reads the module's mark again. */
+void vg_modules_require_check(struct vg_modules *modules, uint32_t module);
+
+/* Cancels what vg_modules_require_check() required, and empties the cache of the target's memory.  Call it when all
+ * results that are not confirmed yet were dropped. */
+void vg_modules_checks_drop(struct vg_modules *modules);
+
+/* Begins a round: limits the searches of vg_modules_mapping_add() in it. */
+void vg_modules_round_begin(struct vg_modules *modules);
+
+/* Adds a mapping that the kernel recorded.  The calls must be in order of time.  Returns false if the mapping belongs
+ * to a file, but no known module of that file is at the address.  The caller then calls vg_modules_refresh(), and this
+ * function again with the same mapping. */
+bool vg_modules_mapping_add(struct vg_modules *modules, const struct vg_mapping *mapping);
+
+/* Returns the range that contained the address at modules->moment, or NULL if that is not known. */
 const struct vg_code_range *vg_modules_find(const struct vg_modules *modules, uint64_t address);
+
+/* For addresses that vg_modules_find() does not know: whether code is there now; whether a module that is no longer
+ * there had code there. */
+bool vg_modules_is_code(const struct vg_modules *modules, uint64_t address);
+bool vg_modules_was_code(const struct vg_modules *modules, uint64_t address);
+
+/* The number of modules that have too many functions for an index of .eh_frame. */
+size_t vg_modules_unindexed(const struct vg_modules *modules);
 
 void vg_modules_free(struct vg_modules *modules);
 

@@ -20,11 +20,11 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-/* A tracer is one that is there at each of these looks, in a tenth of a second.  Each pause is longer
- * than the one before, so that they do not fall in step with one that comes and goes. */
-enum { TRACER_LOOKS = 20, TRACER_PAUSE_US = 500 };
+/* A tracer is reported if each of 20 checks within 0.1 s finds it.  The time between checks gets longer, so that the
+ * checks do not match the period of a tracer that attaches now and then. */
+enum { TRACER_CHECKS = 20, TRACER_WAIT_US = 500 };
 
-/* What /proc/PID/status says behind that key; "" if it is not there.  PID 0: of ourselves. */
+/* The text behind the key in /proc/PID/status, or "".  PID 0: our own status. */
 static void status_line(pid_t pid, const char *key, char text[256])
 {
 	char path[64];
@@ -44,7 +44,7 @@ static void status_line(pid_t pid, const char *key, char text[256])
 		fclose(file);
 }
 
-/* A number; -1 if it is not there. */
+/* The number behind the key in /proc/PID/status, or -1. */
 static long status_number(pid_t pid, const char *key)
 {
 	char text[256];
@@ -53,7 +53,8 @@ static long status_number(pid_t pid, const char *key)
 	return text[0] != '\0' ? strtol(text, NULL, 10) : -1;
 }
 
-/* How many pid namespaces, from that of /proc inwards, a process is in; 0: it is in none of them. */
+/* The number of nested pid namespaces that the process is in, counted from the pid namespace of /proc inwards.  0: the
+ * process is not in the namespace of /proc. */
 static int namespaces_count(pid_t pid)
 {
 	char text[256];
@@ -65,20 +66,19 @@ static int namespaces_count(pid_t pid)
 	return count;
 }
 
-/* Numbers in the /proc of another pid namespace are those of other processes. */
+/* In a /proc of another pid namespace our pids are numbers of other processes. */
 static int proc_check(struct vg_err *err)
 {
 	struct statfs mounted;
 	int count;
 
 	if (statfs("/proc", &mounted) == 0 ? mounted.f_type != PROC_SUPER_MAGIC : errno == ENOENT)
-		return vg_err_set(err, -ENOTSUP, "/proc is not mounted here, and without it threads "
-				  "cannot be seen");
+		return vg_err_set(err, -ENOTSUP, "/proc is not mounted; vignetted needs it to find threads");
 	count = namespaces_count(0);
-	/* Before Linux 4.1 there was no such line. */
+	/* Linux before 4.1 has no NSpid line: this is -ENOTSUP, too. */
 	if (count != 1)
-		return vg_err_set(err, -ENOTSUP, "the /proc that is mounted here belongs to another pid "
-				  "namespace: vignetted needs the one of its own");
+		return vg_err_set(err, -ENOTSUP, "/proc belongs to another pid namespace; mount the /proc of "
+				  "vignetted's own pid namespace");
 	return 0;
 }
 
@@ -108,14 +108,14 @@ int vg_target_open(struct vg_target *target, pid_t pid, struct vg_err *err)
 	if (rc != 0)
 		return rc;
 	target->pidfd = pidfd_open(pid, 0);
-	/* Newer kernels say ENOENT: Linux 6.18 does. */
+	/* If pid is a thread's, Linux returns EINVAL, and since 6.18 ENOENT. */
 	if (target->pidfd < 0 && (errno == EINVAL || errno == ENOENT))
-		return vg_err_set(err, -EINVAL, "%d is a thread of a process, not a process", pid);
+		return vg_err_set(err, -EINVAL, "process %d: it is a thread; use the id of its process", pid);
 	if (target->pidfd < 0 && errno == ESRCH)
-		return vg_err_set(err, -ESRCH, "there is no process %d", pid);
+		return vg_err_set(err, -ESRCH, "process %d does not exist", pid);
 	if (target->pidfd < 0)
-		return vg_err_sys(err, -errno, "process %d", pid);
-	target->nested = namespaces_count(pid) > 1;
+		return vg_err_sys(err, -errno, "cannot open process %d", pid);
+	target->in_inner_namespace = namespaces_count(pid) > 1;
 	program_name(target);
 	clock_getcpuclockid(pid, &target->cpu_clock);
 	return 0;
@@ -130,7 +130,7 @@ uint64_t vg_target_cpu_ns(const struct vg_target *target)
 	return (uint64_t)used.tv_sec * 1000000000 + (uint64_t)used.tv_nsec;
 }
 
-bool vg_target_ended(const struct vg_target *target, int timeout_ms)
+bool vg_target_exited(const struct vg_target *target, int timeout_ms)
 {
 	struct pollfd ended = { .fd = target->pidfd, .events = POLLIN };
 
@@ -144,7 +144,7 @@ void vg_target_close(struct vg_target *target)
 	target->pidfd = -1;
 }
 
-/* The first line of a /proc file, without its newline; "" if there is none. */
+/* The first line of a /proc file without its newline, or "". */
 static void line_read(const char *path, char *line, size_t line_bytes)
 {
 	FILE *file = fopen(path, "re");
@@ -158,31 +158,32 @@ static void line_read(const char *path, char *line, size_t line_bytes)
 	fclose(file);
 }
 
-static int yama_forbidden(long scope, pid_t pid, struct vg_err *err)
+static int yama_error(long scope, pid_t pid, struct vg_err *err)
 {
 	switch (scope) {
 	case 1:
-		return vg_err_set(err, -EPERM, "Yama (kernel.yama.ptrace_scope is 1) lets a process "
-				  "be traced by its ancestors only: process %d must use libvgctl, "
-				  "or vignetted must start it or have CAP_SYS_PTRACE", pid);
+		return vg_err_set(err, -EPERM, "Yama (kernel.yama.ptrace_scope is 1) allows only ancestors to "
+				  "trace process %d; use libvgctl in it, start it with vignetted, or give vignetted "
+				  "CAP_SYS_PTRACE", pid);
 	case 2:
-		return vg_err_set(err, -EPERM, "Yama (kernel.yama.ptrace_scope is 2) lets only "
-				  "processes with CAP_SYS_PTRACE trace others");
+		return vg_err_set(err, -EPERM, "Yama (kernel.yama.ptrace_scope is 2) allows tracing only with "
+				  "CAP_SYS_PTRACE");
 	case 3:
-		return vg_err_set(err, -EPERM, "Yama (kernel.yama.ptrace_scope is 3) forbids all "
-				  "tracing until the next boot");
+		return vg_err_set(err, -EPERM, "Yama (kernel.yama.ptrace_scope is 3) forbids all tracing until the "
+				  "next boot");
 	}
 	return 0;
 }
 
-/* Who traces the process and stays: another vignetted holds a thread for some ten microseconds a
- * sample.  0: nobody, or us, a thread that we wait for to stop. */
-static long tracer_lasting(pid_t pid)
+/* The process that traces the target all the time, or 0.  Another vignetted is not reported, because it traces a thread
+ * for only about 10 us per sample.  We are not reported either: we may be the tracer of a thread whose stop is
+ * pending. */
+static long lasting_tracer(pid_t pid)
 {
 	long tracer = 0;
 
-	for (int i = 0; i < TRACER_LOOKS; i++) {
-		usleep((useconds_t)i * TRACER_PAUSE_US);
+	for (int i = 0; i < TRACER_CHECKS; i++) {
+		usleep((useconds_t)i * TRACER_WAIT_US);
 		tracer = status_number(pid, "TracerPid:");
 		if (tracer <= 0 || tracer == (long)getpid())
 			return 0;
@@ -200,9 +201,9 @@ static int traced(pid_t pid, long tracer, struct vg_err *err)
 			  pid, name, tracer);
 }
 
-int vg_target_forbidden(const struct vg_target *target, struct vg_err *err)
+int vg_target_explain_eperm(const struct vg_target *target, struct vg_err *err)
 {
-	long tracer = tracer_lasting(target->pid);
+	long tracer = lasting_tracer(target->pid);
 	long uid = status_number(target->pid, "Uid:");
 	char path[64], line[64];
 	struct stat owner;
@@ -212,30 +213,28 @@ int vg_target_forbidden(const struct vg_target *target, struct vg_err *err)
 	if (geteuid() != 0 && uid >= 0 && uid != (long)geteuid())
 		return vg_err_set(err, -EPERM, "process %d belongs to another user (uid %ld)",
 				  target->pid, uid);
-	/* The directory itself is its user's in any case, and what is in it root's. */
+	/* /proc/PID itself always belongs to the process's user.  If the process is not dumpable, the files in
+	 * /proc/PID belong to root. */
 	snprintf(path, sizeof path, "/proc/%d/fd", target->pid);
 	if (geteuid() != 0 && uid != 0 && stat(path, &owner) == 0 && owner.st_uid == 0)
-		return vg_err_set(err, -EPERM, "process %d does not let itself be traced: it has set "
-				  "PR_SET_DUMPABLE to 0 or runs a program that its user cannot read",
-				  target->pid);
+		return vg_err_set(err, -EPERM, "process %d cannot be traced: it has set PR_SET_DUMPABLE to 0, or its "
+				  "user has no permission to read its program", target->pid);
 	line_read("/proc/sys/kernel/yama/ptrace_scope", line, sizeof line);
-	if (line[0] != '\0' && yama_forbidden(strtol(line, NULL, 10), target->pid, err) != 0)
+	if (line[0] != '\0' && yama_error(strtol(line, NULL, 10), target->pid, err) != 0)
 		return -EPERM;
-	return vg_err_set(err, -EPERM, "the kernel forbids to trace process %d: it has capabilities "
-			  "that vignetted lacks, or a security policy (seccomp, SELinux, AppArmor, "
-			  "a container's) is in force", target->pid);
+	return vg_err_set(err, -EPERM, "process %d cannot be traced: it has capabilities that vignetted lacks, or "
+			  "a security policy (seccomp, SELinux, AppArmor, a container's) forbids it", target->pid);
 }
 
-static void call_note(const char **forbidden, const char *name, long rc)
+static void syscall_note(const char **forbidden, const char *name, long rc)
 {
 	if (rc < 0 && *forbidden == NULL && (errno == EPERM || errno == EACCES || errno == ENOSYS))
 		*forbidden = name;
 }
 
-/* A call that a filter, which we have inherited, does not let through; or NULL.  Made in a way that
- * does nothing, it fails for another reason or not at all.  A tracer that cannot wait, for one, would
- * leave threads standing still. */
-static const char *call_forbidden(void)
+/* The first system call that we need and that an inherited seccomp filter forbids, or NULL.  Each call is tried with
+ * arguments that have no effect.  Without wait4, for example, we could not release a stopped thread. */
+static const char *filtered_syscall(void)
 {
 	struct timespec none = { 0, 0 };
 	struct iovec nothing = { NULL, 0 };
@@ -244,17 +243,17 @@ static const char *call_forbidden(void)
 	sigset_t no_signals;
 
 	sigemptyset(&no_signals);
-	call_note(&forbidden, "wait4", waitpid(self, NULL, WNOHANG | __WALL));
-	call_note(&forbidden, "ppoll", ppoll(NULL, 0, &none, NULL));
-	call_note(&forbidden, "rt_sigtimedwait", sigtimedwait(&no_signals, NULL, &none));
-	call_note(&forbidden, "process_vm_readv", process_vm_readv(self, &nothing, 1, &nothing, 1, 0));
-	call_note(&forbidden, "ptrace", ptrace(PTRACE_DETACH, self, NULL, NULL));
-	/* Without it no thread would be found, which looks like a process that has just executed a program. */
-	call_note(&forbidden, "getdents64", syscall(SYS_getdents64, -1, NULL, 0));
+	syscall_note(&forbidden, "wait4", waitpid(self, NULL, WNOHANG | __WALL));
+	syscall_note(&forbidden, "ppoll", ppoll(NULL, 0, &none, NULL));
+	syscall_note(&forbidden, "rt_sigtimedwait", sigtimedwait(&no_signals, NULL, &none));
+	syscall_note(&forbidden, "process_vm_readv", process_vm_readv(self, &nothing, 1, &nothing, 1, 0));
+	syscall_note(&forbidden, "ptrace", ptrace(PTRACE_DETACH, self, NULL, NULL));
+	/* Without getdents64 no thread would be found.  That would look like a process that has just called
+	 * execve(2). */
+	syscall_note(&forbidden, "getdents64", syscall(SYS_getdents64, -1, NULL, 0));
 	return forbidden;
 }
 
-/* Registers and stacks of 32-bit programs are other ones. */
 static bool is_32_bit(const struct vg_target *target)
 {
 	char path[64];
@@ -272,16 +271,16 @@ static bool is_32_bit(const struct vg_target *target)
 	       head[EI_CLASS] == ELFCLASS32;
 }
 
-int vg_target_probe(const struct vg_target *target, struct vg_err *err)
+int vg_target_check_traceable(const struct vg_target *target, struct vg_err *err)
 {
 	char path[64], text[8];
 	const char *forbidden;
-	long tracer = tracer_lasting(target->pid);
+	long tracer = lasting_tracer(target->pid);
 	int fd, rc = 0;
 
 	if (tracer > 0)
 		return traced(target->pid, tracer, err);
-	/* The kernel asks of its reader what it asks of a tracer. */
+	/* Reading this file needs the same permission as tracing. */
 	snprintf(path, sizeof path, "/proc/%d/syscall", target->pid);
 	fd = open(path, O_RDONLY | O_CLOEXEC);
 	if (fd < 0 || read(fd, text, sizeof text) < 0)
@@ -289,13 +288,13 @@ int vg_target_probe(const struct vg_target *target, struct vg_err *err)
 	if (fd >= 0)
 		close(fd);
 	if (rc == EPERM || rc == EACCES)
-		return vg_target_forbidden(target, err);
-	forbidden = call_forbidden();
+		return vg_target_explain_eperm(target, err);
+	forbidden = filtered_syscall();
 	if (forbidden != NULL)
-		return vg_err_set(err, -EPERM, "a filter of system calls (seccomp) forbids %s, without which "
-				  "process %d cannot be sampled", forbidden, target->pid);
+		return vg_err_set(err, -EPERM, "process %d cannot be sampled: vignetted runs under a seccomp filter "
+				  "that forbids %s", target->pid, forbidden);
 	if (is_32_bit(target))
-		return vg_err_set(err, -ENOTSUP, "process %d runs a 32-bit program, and vignetted samples "
-				  "64-bit ones", target->pid);
+		return vg_err_set(err, -ENOTSUP, "process %d runs a 32-bit program; vignetted samples 64-bit "
+				  "programs only", target->pid);
 	return 0;
 }

@@ -9,30 +9,39 @@
 
 #include "base/err.h"
 
-/* The process that is sampled. */
+/*
+ * The process that is sampled.
+ *
+ * 	rc = vg_target_open(&target, pid, &err);
+ * 	if (rc == 0)
+ * 		rc = vg_target_check_traceable(&target, &err);
+ * 	...
+ * 	vg_target_close(&target);
+ */
 struct vg_target {
 	pid_t pid;
-	int pidfd;                   /* owned; readable when the process has ended */
+	int pidfd;                   /* owned; readable when the process has exited */
 	char program[256];           /* basename of its executable */
-	bool nested;                 /* in a pid namespace below that of /proc */
-	clockid_t cpu_clock;
+	bool in_inner_namespace;     /* its pid namespace is inside that of /proc */
+	clockid_t cpu_clock;         /* CPU time of all its threads */
 };
 
-/* 0; -ESRCH; -ENOTSUP where /proc does not show the process; or another negative errno. */
+/* Returns 0, -ESRCH if there is no such process, -EINVAL if pid is a thread's, -ENOTSUP if /proc is missing or of
+ * another pid namespace, or another negative errno. */
 int vg_target_open(struct vg_target *target, pid_t pid, struct vg_err *err);
 void vg_target_close(struct vg_target *target);
 
-/* Whether the process has ended, or does within that time. */
-bool vg_target_ended(const struct vg_target *target, int timeout_ms);
+/* Whether the process has exited, or exits within timeout_ms. */
+bool vg_target_exited(const struct vg_target *target, int timeout_ms);
 
-/* Processor time of all its threads, up to now; 0 if that cannot be told. */
+/* CPU time of all its threads, including exited ones.  0: not known. */
 uint64_t vg_target_cpu_ns(const struct vg_target *target);
 
-/* Whether the process may be traced and can be, without touching it: 0, -EPERM with what forbids it,
- * or -ENOTSUP for a 32-bit program.  Takes a tenth of a second where another process traces it. */
-int vg_target_probe(const struct vg_target *target, struct vg_err *err);
+/* Finds out without a stop whether the process can be traced.  Returns 0, -EPERM with err set to what forbids it, or
+ * -ENOTSUP for a 32-bit program.  Takes 0.1 s if another process traces it. */
+int vg_target_check_traceable(const struct vg_target *target, struct vg_err *err);
 
-/* After ptrace(2) said EPERM: finds out what forbids it, writes the sentence, returns -EPERM. */
-int vg_target_forbidden(const struct vg_target *target, struct vg_err *err);
+/* Call it after ptrace(2) failed with EPERM.  Sets err to what forbids tracing.  Always returns -EPERM. */
+int vg_target_explain_eperm(const struct vg_target *target, struct vg_err *err);
 
 #endif

@@ -19,12 +19,13 @@ int vg_tasks_open(struct vg_tasks *tasks, pid_t pid)
 	tasks->directory = opendir(path);
 	if (tasks->directory == NULL)
 		return errno == ENOENT ? -ESRCH : -errno;
-	/* A thread's file is read at every tick: opening it costs three times the reading. */
+	/* Allow more open files, so that threads' files can be kept open: they are read at every tick, and open(2)
+	 * costs three times as much as read(2). */
 	if (getrlimit(RLIMIT_NOFILE, &limit) == 0) {
 		limit.rlim_cur = limit.rlim_max;
 		setrlimit(RLIMIT_NOFILE, &limit);
-		/* Timers open a quarter at most (capture/timers.c), later than this. */
-		tasks->kept_open_max = limit.rlim_cur > 64 ? ((size_t)limit.rlim_cur - 64) / 4 * 3 : 0;
+		/* The rest is for timers (capture/timers.c), which use a quarter at most. */
+		tasks->open_files_max = limit.rlim_cur > 64 ? ((size_t)limit.rlim_cur - 64) / 4 * 3 : 0;
 	}
 	return 0;
 }
@@ -34,7 +35,7 @@ static void task_close(struct vg_tasks *tasks, struct vg_task *task)
 	for (int i = 0; i < VG_TASK_FILES; i++) {
 		if (task->files[i] >= 0) {
 			close(task->files[i]);
-			tasks->kept_open--;
+			tasks->open_files--;
 		}
 		task->files[i] = -1;
 	}
@@ -50,8 +51,8 @@ void vg_tasks_close(struct vg_tasks *tasks)
 	tasks->directory = NULL;
 }
 
-/* The kernel lists threads in the order of their creation, as the array has them: so the next
- * one is nearly always where the hint points. */
+/* The kernel lists threads in the order of their creation.  The array has the same order, so the next thread is nearly
+ * always at *hint. */
 struct vg_task *vg_tasks_find(struct vg_tasks *tasks, pid_t tid, size_t *hint)
 {
 	size_t count = tasks->live.count;
@@ -67,10 +68,17 @@ struct vg_task *vg_tasks_find(struct vg_tasks *tasks, pid_t tid, size_t *hint)
 	return NULL;
 }
 
-/* How many threads there were when the directory was asked: "." and ".." have a link each, too. */
-static size_t threads_count(uint64_t links)
+/* The number of threads, from the directory's link count, which includes "." and "..".  SIZE_MAX: not known. */
+static size_t threads_count(uint64_t link_count)
 {
-	return links > 2 ? (size_t)links - 2 : SIZE_MAX;
+	return link_count > 2 ? (size_t)link_count - 2 : SIZE_MAX;
+}
+
+bool vg_tasks_changed(const struct vg_tasks *tasks)
+{
+	struct stat status;
+
+	return tasks->stale || fstat(dirfd(tasks->directory), &status) != 0 || status.st_nlink != tasks->link_count;
 }
 
 int vg_tasks_scan(struct vg_tasks *tasks)
@@ -81,18 +89,19 @@ int vg_tasks_scan(struct vg_tasks *tasks)
 
 	if (fstat(dirfd(tasks->directory), &status) != 0)
 		return -ESRCH;
-	tasks->names_read = tasks->stale || status.st_nlink != tasks->links;
-	if (!tasks->names_read)
+	tasks->directory_read = tasks->stale || status.st_nlink != tasks->link_count;
+	if (!tasks->directory_read)
 		return 0;
-	tasks->links = status.st_nlink;
+	tasks->link_count = status.st_nlink;
 	tasks->stale = false;
-	tasks->over = 0;
+	tasks->excess = 0;
 	for (size_t i = 0; i < tasks->live.count; i++)
 		tasks->live.items[i].seen = false;
 	rewinddir(tasks->directory);
-	/* Those that are made meanwhile stand behind those that were there, and are left to the next time:
-	 * else a program that makes threads as fast as we read is never read to its end. */
-	while (found < threads_count(tasks->links) && (entry = readdir(tasks->directory)) != NULL) {
+	/* Read only as many threads as the link count says.  Newer threads are listed behind these, and wait for the
+	 * next scan.  Without this limit, a scan of a program that creates threads as fast as we read would never
+	 * end. */
+	while (found < threads_count(tasks->link_count) && (entry = readdir(tasks->directory)) != NULL) {
 		struct vg_task fresh = { .files = { -1, -1 }, .seen = true };
 		struct vg_task *known;
 		pid_t tid = (pid_t)strtol(entry->d_name, NULL, 10);
@@ -100,12 +109,12 @@ int vg_tasks_scan(struct vg_tasks *tasks)
 		if (!isdigit((unsigned char)entry->d_name[0]))
 			continue;
 		found++;
-		/* When all that were known are found, every other is new. */
+		/* When all known threads have been found, every other thread is new. */
 		known = seen < known_count ? vg_tasks_find(tasks, tid, &hint) : NULL;
-		/* A new thread has the number of one that is gone.  The next scan appends it, when the other is swept.
-		 * The inode of its directory would not tell: the kernel also changes that of a live thread, when it
-		 * drops what it has cached. */
-		if (known != NULL && known->gone) {
+		/* The tid belongs to a new thread now, and `known` is the exited one.  The next scan appends the new
+		 * thread.  (The inode of the thread's directory cannot show this: when the kernel drops caches, a live
+		 * thread also gets a new inode.) */
+		if (known != NULL && known->exited) {
 			tasks->stale = true;
 			continue;
 		}
@@ -115,7 +124,7 @@ int vg_tasks_scan(struct vg_tasks *tasks)
 			continue;
 		}
 		if (tasks->max != 0 && tasks->live.count >= tasks->max) {
-			tasks->over++;
+			tasks->excess++;
 			continue;
 		}
 		fresh.tid = tid;
@@ -123,12 +132,16 @@ int vg_tasks_scan(struct vg_tasks *tasks)
 			return -ENOMEM;
 		tasks->found++;
 	}
-	if (tasks->over > tasks->over_most)
-		tasks->over_most = tasks->over;
+	/* If fewer threads were found than the link count said, a thread exited during the scan.  If another thread is
+	 * created now, the link count is again the one that was read, and hides the new thread.  So the next scan must
+	 * read the directory. */
+	tasks->stale |= tasks->link_count > 2 && found < threads_count(tasks->link_count);
+	if (tasks->excess > tasks->excess_max)
+		tasks->excess_max = tasks->excess;
 	return found > 0 ? 0 : -ESRCH;
 }
 
-void vg_tasks_sweep(struct vg_tasks *tasks)
+void vg_tasks_remove_exited(struct vg_tasks *tasks)
 {
 	size_t kept = 0;
 
@@ -138,8 +151,8 @@ void vg_tasks_sweep(struct vg_tasks *tasks)
 		else
 			task_close(tasks, &tasks->live.items[i]);
 	}
-	/* There is room for one that found none. */
-	tasks->stale |= kept < tasks->live.count && tasks->over > 0;
+	/* There is room now for a thread beyond `max`. */
+	tasks->stale |= kept < tasks->live.count && tasks->excess > 0;
 	tasks->live.count = kept;
 }
 
@@ -169,22 +182,22 @@ ssize_t vg_task_read(struct vg_tasks *tasks, struct vg_task *task, enum vg_task_
 		fd = task_file_open(tasks, task->tid, names[file]);
 	if (fd < 0)
 		return errno == ENOENT ? -ESRCH : -errno;
-	if (task->files[file] < 0 && tasks->kept_open < tasks->kept_open_max) {
+	if (task->files[file] < 0 && tasks->open_files < tasks->open_files_max) {
 		task->files[file] = fd;
-		tasks->kept_open++;
+		tasks->open_files++;
 	}
-	/* Once the thread has died this fails, even if another has got its number. */
+	/* A read of an exited thread's file fails, even if another thread has its tid. */
 	got = pread(fd, text, size_bytes - 1, 0);
 	if (got < 0)
 		got = -errno;
-	task->gone |= got == -ESRCH;
+	task->exited |= got == -ESRCH;
 	if (fd != task->files[file])
 		close(fd);
 	text[got > 0 ? got : 0] = '\0';
 	return got;
 }
 
-/* Numbers with a space between them.  Of all parsing this is what is done most. */
+/* Parses numbers with a space between them.  This is the parser that runs most often. */
 static void numbers_read(const char *at, uint64_t *values, int count)
 {
 	for (int i = 0; i < count; i++, at += *at == ' ') {
@@ -193,7 +206,7 @@ static void numbers_read(const char *at, uint64_t *values, int count)
 	}
 }
 
-int vg_task_look(struct vg_tasks *tasks, struct vg_task *task, struct vg_task_look *look)
+int vg_task_activity_read(struct vg_tasks *tasks, struct vg_task *task, struct vg_task_activity *activity)
 {
 	uint64_t values[3] = { 0 };
 	char text[96];
@@ -204,17 +217,18 @@ int vg_task_look(struct vg_tasks *tasks, struct vg_task *task, struct vg_task_lo
 		return got < 0 ? (int)got : -ESRCH;
 	}
 	numbers_read(text, values, 3);
-	look->cpu_ns = values[0];
-	look->queued_ns = values[1];
-	look->slices = values[2];
+	activity->cpu_ns = values[0];
+	activity->queued_ns = values[1];
+	activity->timeslices = values[2];
 	return 0;
 }
 
-/* Flags of include/linux/sched.h.  The last had another meaning before Linux 6.4, hence the name. */
+/* Flags of include/linux/sched.h.  USER_WORKER's bit had another meaning before Linux 6.4, so the thread's name is
+ * checked too. */
 static const unsigned long long EXITING = 0x4, IO_WORKER = 0x10, USER_WORKER = 0x4000;
 
-/* pid (name) state ppid ...; the name may hold anything, parentheses and newlines too, and the
- * numbers behind it do not. */
+/* The text is: pid (name) state ppid ...  The name may contain anything, including parentheses and newlines.  The
+ * fields after it cannot. */
 static int status_parse(struct vg_task_status *status, char *text)
 {
 	char *open = strchr(text, '('), *close = strrchr(text, ')'), *at;
@@ -233,11 +247,11 @@ static int status_parse(struct vg_task_status *status, char *text)
 	for (int field = 4; field < 9; field++) {
 		strtoll(at, &at, 10);
 	}
-	flags = strtoull(at, &at, 10);                   /* field 9 */
+	flags = strtoull(at, &at, 10); /* field 9 */
 	status->exiting = (flags & EXITING) != 0;
-	status->of_kernel = (flags & IO_WORKER) != 0 ||
+	status->is_kernel_worker = (flags & IO_WORKER) != 0 ||
 			    ((flags & USER_WORKER) != 0 && strncmp(status->name, "vhost-", 6) == 0);
-	for (int field = 10; field < 22; field++) {      /* to field 22, starttime */
+	for (int field = 10; field < 22; field++) { /* to field 22, starttime */
 		strtoll(at, &at, 10);
 	}
 	status->start_ticks = strtoull(at, NULL, 10);
@@ -267,7 +281,7 @@ bool vg_task_is_alive(const struct vg_tasks *tasks, pid_t tid)
 	return vg_task_status(tasks, tid, &status) == 0 && status.state != 'Z' && status.state != 'X';
 }
 
-bool vg_tasks_any_runs(const struct vg_tasks *tasks)
+bool vg_tasks_any_alive(const struct vg_tasks *tasks)
 {
 	struct vg_task_status status;
 	struct dirent *entry;
@@ -276,7 +290,7 @@ bool vg_tasks_any_runs(const struct vg_tasks *tasks)
 	while ((entry = readdir(tasks->directory)) != NULL) {
 		if (isdigit((unsigned char)entry->d_name[0]) &&
 		    vg_task_status(tasks, (pid_t)strtol(entry->d_name, NULL, 10), &status) == 0 &&
-		    !status.exiting && !status.of_kernel)
+		    !status.exiting && !status.is_kernel_worker)
 			return true;
 	}
 	return false;
@@ -309,7 +323,7 @@ int vg_task_cpu(pid_t tid)
 	return at != NULL ? (int)strtol(at, NULL, 10) : -1;
 }
 
-pid_t vg_task_own_tid(const struct vg_tasks *tasks, pid_t tid)
+pid_t vg_task_namespace_tid(const struct vg_tasks *tasks, pid_t tid)
 {
 	int fd = task_file_open(tasks, tid, "status");
 	FILE *file = fd >= 0 ? fdopen(fd, "r") : NULL;

@@ -4,55 +4,41 @@
 
 #include "vignetted/target/image.h"
 #include "vignetted/target/memory.h"
+#include "vignetted/unwind/cfi_entry.h"
 #include "vignetted/unwind/row.h"
 
 /*
- * Call frame information as it lies in a loaded image: .eh_frame, found through the sorted table
- * of .eh_frame_hdr (Linux Standard Base Core, "Exception Frames").  All is read through the cache
- * of the process's memory; nothing of it is trusted.
+ * Reads call frame information from a loaded image: .eh_frame, through the sorted table of .eh_frame_hdr (Linux
+ * Standard Base Core, "Exception Frames").  For an image without such a table, cfi_index.h builds an index.
+ *
+ * All bytes are read through the cache of the target's memory.  If unwind information is malformed,
+ * frames are missing, but no other harm is done.
+ *
+ * 	struct vg_row row;
+ * 	vg_cfi_row(&memory, &image, pc, &row);   // row.kind == VG_ROW_PLAIN: how to find the caller
  */
 
-/* The sorted table in .eh_frame_hdr: where it starts behind the header, and its entries. */
-enum { VG_CFI_TABLE_AT = 12, VG_CFI_TABLE_ENTRY_BYTES = 8 };
+/* Finds the FDE whose code begins nearest to `address`, at or before it.  The code may end before `address`.  Returns
+ * the FDE's address; 0: none. */
+uint64_t vg_cfi_fde(struct vg_memory *memory, struct vg_image *image, uint64_t address);
 
-/* The last of its entries whose code begins at the address or before.  0 where there is none, or the table is
- * not of the usual form. */
-uint64_t vg_cfi_entry(struct vg_memory *memory, const struct vg_image *image, uint64_t address);
+/* Copies the FDE and its CIE.  Returns whether libunwind can parse the copy safely.  libunwind does not check its
+ * input: it trusts the lengths in a CIE.  An expression with a jump can be an endless loop, and an expression that
+ * divides can raise SIGFPE. */
+bool vg_cfi_copy_safe(struct vg_memory *memory, uint64_t fde, struct vg_cfi_copy *copy);
 
-/* Longer entries are left out.  The longest FDE that we know takes a third of this: that of the function in GCC that
- * recognises instructions. */
-enum { VG_CFI_FDE_MAX_BYTES = 64 * 1024, VG_CFI_CIE_MAX_BYTES = 1024 };
-
-/* A range of the process's memory as it was read, once. */
-struct vg_cfi_piece {
-	uint64_t address;
-	uint32_t length;
-	const unsigned char *bytes;  /* in the copy */
-};
-
-/* All that an entry of the table leads to.  Too large for a small stack. */
-struct vg_cfi_copy {
-	struct vg_cfi_piece table, fde, cie;     /* their lengths' fields included */
-	unsigned char table_room[VG_CFI_TABLE_ENTRY_BYTES], fde_room[VG_CFI_FDE_MAX_BYTES],
-		      cie_room[VG_CFI_CIE_MAX_BYTES];
-};
-
-/* Copies what that entry leads to.  Whether libunwind may be given the copy, and nothing but it: information that has
- * been read to its end here, as libunwind reads it, and in which is nothing that would be a danger.  It takes for granted
- * what a CIE says, an expression that jumps can be a loop, and one that divides can raise SIGFPE. */
-bool vg_cfi_copy_sound(struct vg_memory *memory, const struct vg_image *image, uint64_t entry,
-		       struct vg_cfi_copy *copy);
-
-/* Replaces those bytes of the word at the address that were copied.  Whether any were. */
+/* *word is the caller's word for the address.  Each byte that the copy has at these 8 addresses replaces its byte in
+ * *word.  Returns whether a byte was replaced. */
 bool vg_cfi_copy_word(const struct vg_cfi_copy *copy, uint64_t address, uint64_t *word);
 
-/* The row for an absolute address inside the image.  VG_ROW_NONE or VG_ROW_COMPLEX where it
- * cannot be told, malformed information included. */
-void vg_cfi_row(struct vg_memory *memory, const struct vg_image *image, uint64_t address,
+/* Finds the row for an absolute address in the image.  VG_ROW_NONE: no entry covers the address.  VG_ROW_COMPLEX: a row
+ * cannot express the entry, or the entry is malformed. */
+void vg_cfi_row(struct vg_memory *memory, struct vg_image *image, uint64_t address,
 		struct vg_row *row);
 
-/* Where the code lies that the same entry covers: a function, or a part of one that lies elsewhere. */
-bool vg_cfi_function(struct vg_memory *memory, const struct vg_image *image, uint64_t address,
+/* Finds the code that the FDE of the address covers: a function, or the cold part of a function.  False: no FDE covers
+ * the address. */
+bool vg_cfi_function(struct vg_memory *memory, struct vg_image *image, uint64_t address,
 		     uint64_t *first, uint64_t *bytes);
 
 #endif

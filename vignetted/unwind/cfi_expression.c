@@ -4,8 +4,7 @@
 enum { OP_CONST1U = 0x08, OP_CONST8S = 0x0f, OP_PICK = 0x15, OP_DIV = 0x1b, OP_PLUS_UCONST = 0x23, OP_BRA = 0x28,
        OP_LIT0 = 0x30, OP_LIT31 = 0x4f, OP_BREG0 = 0x70, OP_BREG31 = 0x8f, OP_DEREF_SIZE = 0x94, OP_NOP = 0x96 };
 
-/* Those that work on what is there already: DW_OP_deref, dup, drop, over, swap, rot, then from abs to xor and from eq to
- * ne. */
+/* Operations on the expression's stack: DW_OP_deref, dup, drop, over, swap, rot, abs to xor, eq to ne. */
 static bool has_no_operand(uint64_t operation)
 {
 	return operation == 0x06 || operation == 0x12 || operation == 0x13 || operation == 0x14 || operation == 0x16 ||
@@ -25,7 +24,7 @@ static bool operation_read(struct vg_bytes *block)
 		return vg_bytes_sleb(block, &offset);
 	if (operation == OP_PLUS_UCONST)
 		return vg_bytes_uleb(block, &value);
-	/* In pairs of 1, 2, 4 and 8 bytes. */
+	/* DW_OP_const1u to const8s: pairs of unsigned and signed, with 1, 2, 4 and 8 bytes. */
 	if (operation >= OP_CONST1U && operation <= OP_CONST8S)
 		return vg_bytes_fixed(block, (size_t)1 << (operation - OP_CONST1U) / 2, &value);
 	if (operation == OP_PICK || operation == OP_DEREF_SIZE)
@@ -33,7 +32,7 @@ static bool operation_read(struct vg_bytes *block)
 	return has_no_operand(operation);
 }
 
-bool vg_cfi_expression_is_sound(struct vg_bytes block)
+bool vg_cfi_expression_is_safe(struct vg_bytes block)
 {
 	while (block.at < block.end) {
 		if (!operation_read(&block))

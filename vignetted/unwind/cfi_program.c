@@ -20,19 +20,19 @@ enum { OP_DEREF = 0x06, OP_PLUS_UCONST = 0x23, OP_BREG0 = 0x70, OP_BREG31 = 0x8f
 
 enum { REMEMBERED_MAX = 16 };
 
-/* Where a register of the caller is. */
+/* How to find the caller's value of one register. */
 struct rule {
 	uint8_t base;                /* enum vg_row_base */
-	bool complex;
+	bool complex;                /* a row cannot hold the rule */
 	int64_t offset;
 };
 
-/* The registers that rows know; the others' rules are read past. */
+/* Rows need only these registers.  Rules for other registers are skipped. */
 enum { FP, RA, SP, TRACKED };
 
-/* How the CFA is found: register + offset, or the word there and something added to it. */
+/* How to find the CFA: register + offset; or the word at that address, plus `added`. */
 struct cfa {
-	uint64_t number;             /* of the register */
+	uint64_t number;             /* the register's DWARF number */
 	int64_t offset;
 	bool deref, complex;
 	uint64_t added;
@@ -40,7 +40,8 @@ struct cfa {
 
 struct state {
 	struct cfa plain, expression;
-	bool by_expression;          /* which of them holds; the other is kept, as GCC's unwinder does */
+	bool by_expression;          /* true: `expression` gives the CFA; false: `plain` does.  The one that is not in
+					use is kept for later, as in GCC's unwinder. */
 	struct rule rules[TRACKED];
 };
 
@@ -48,9 +49,9 @@ struct machine {
 	const struct vg_cfi_program *program;
 	struct state now, initial, remembered[REMEMBERED_MAX];
 	size_t depth;
-	uint64_t location;           /* the row that is being made holds from here on */
-	bool has_initial;            /* initial is set: the CIE's program has been run */
-	bool sound;                  /* there was nothing that libunwind cannot be given */
+	uint64_t location;           /* `now` holds from this address on */
+	bool has_initial;            /* `initial` is set: the CIE's program was run */
+	bool safe;                   /* libunwind can run all instructions up to here safely */
 };
 
 static struct rule *rule_of(struct machine *machine, uint64_t number)
@@ -84,13 +85,13 @@ static void rule_restore(struct machine *machine, uint64_t number)
 {
 	struct rule *rule = rule_of(machine, number);
 
-	/* In a CIE's program libunwind has nothing to restore yet, and may restore what its stack held before. */
-	machine->sound &= machine->has_initial;
+	/* In a CIE's program there is nothing to restore.  libunwind may restore uninitialized memory there. */
+	machine->safe &= machine->has_initial;
 	if (rule != NULL)
 		*rule = machine->initial.rules[rule - machine->now.rules];
 }
 
-/* Any program may say anything: a product beyond 64 bits is no offset, and not what is left of one. */
+/* Programs are untrusted.  False: the product does not fit in 64 bits. */
 static bool offset_factored(const struct machine *machine, int64_t factored, int64_t *offset)
 {
 	return !__builtin_mul_overflow(factored, machine->program->data_factor, offset);
@@ -106,7 +107,7 @@ static bool rule_set_factored(struct machine *machine, uint64_t number, int64_t 
 	return true;
 }
 
-/* Nor is a location that lies beyond the last address. */
+/* False: the new location does not fit in 64 bits. */
 static bool location_advance(struct machine *machine, uint64_t delta)
 {
 	uint64_t bytes;
@@ -115,8 +116,8 @@ static bool location_advance(struct machine *machine, uint64_t delta)
 	       !__builtin_add_overflow(machine->location, bytes, &machine->location);
 }
 
-/* Takes an expression's block off the instructions. */
-static bool block_take(struct machine *machine, struct vg_bytes *bytes, struct vg_bytes *block)
+/* Reads an expression's block, and notes whether libunwind can evaluate it safely. */
+static bool block_read(struct machine *machine, struct vg_bytes *bytes, struct vg_bytes *block)
 {
 	uint64_t length;
 
@@ -124,11 +125,11 @@ static bool block_take(struct machine *machine, struct vg_bytes *bytes, struct v
 		return false;
 	*block = (struct vg_bytes){ bytes->at, bytes->at + length };
 	bytes->at += length;
-	machine->sound &= vg_cfi_expression_is_sound(*block);
+	machine->safe &= vg_cfi_expression_is_safe(*block);
 	return true;
 }
 
-/* register + offset, as one DW_OP_bregN does it. */
+/* Reads one DW_OP_bregN: register + offset. */
 static bool based_read(struct vg_bytes *block, uint64_t *number, int64_t *offset)
 {
 	uint64_t operation;
@@ -139,8 +140,8 @@ static bool based_read(struct vg_bytes *block, uint64_t *number, int64_t *offset
 	return vg_bytes_sleb(block, offset);
 }
 
-/* What linkers write for a PLT entry, whose distance from the stack pointer depends on how far the
- * instruction is into its 16 bytes: breg7 8; breg16 0; lit15; and; litN; ge; lit3; shl; plus. */
+/* Recognises the expression that linkers write for PLT entries.  The CFA's distance from the stack pointer depends on
+ * the position of the instruction in the 16-byte entry: breg7 8; breg16 0; lit15; and; litN; ge; lit3; shl; plus. */
 static bool plt_read(struct vg_bytes block, uint64_t address, struct cfa *cfa)
 {
 	static const unsigned char head[] = { 0x77, 0x08, 0x80, 0x00, 0x3f, 0x1a };
@@ -154,9 +155,9 @@ static bool plt_read(struct vg_bytes block, uint64_t address, struct cfa *cfa)
 	return true;
 }
 
-/* The word at a fixed place, for functions that realign their stack and for signal frames; the same
- * and a little more, for assembly that keeps the stack pointer of its entry in its frame (OpenSSL's
- * does). */
+/* Recognises expressions for register + offset, for the word at that address, and for that word plus a constant.
+ * Signal frames and functions that realign their stack use the word.  Assembly code that saves its first stack pointer
+ * in its frame uses the word plus a constant (OpenSSL). */
 static bool word_read(struct vg_bytes block, struct cfa *cfa)
 {
 	uint64_t operation;
@@ -183,7 +184,7 @@ static void cfa_by_expression(struct machine *machine, struct vg_bytes block, ui
 	cfa->complex = !plt_read(block, address, cfa) && !word_read(block, cfa);
 }
 
-/* A register saved at the address that an expression computes. */
+/* The register is saved at the address that an expression computes. */
 static void rule_by_expression(struct machine *machine, uint64_t number, struct vg_bytes block)
 {
 	uint64_t base;
@@ -199,7 +200,8 @@ static void rule_by_expression(struct machine *machine, uint64_t number, struct 
 		rule_set_complex(machine, number);
 }
 
-/* Instructions with an operand in their own byte.  Whether it was one. */
+/* Runs an instruction that has an operand in the low 6 bits of its first byte.  False: it is not such an instruction.
+ * *good: the instruction is well-formed. */
 static bool short_step(struct machine *machine, uint8_t code, struct vg_bytes *bytes, bool *good)
 {
 	uint64_t low = code & 0x3f, value;
@@ -225,7 +227,7 @@ static bool advance(struct machine *machine, struct vg_bytes *bytes, size_t leng
 	return vg_bytes_fixed(bytes, length, &value) && location_advance(machine, value);
 }
 
-static bool state_keep(struct machine *machine, uint8_t code)
+static bool state_save_or_restore(struct machine *machine, uint8_t code)
 {
 	if (code == CFA_REMEMBER_STATE) {
 		if (machine->depth == REMEMBERED_MAX)
@@ -254,12 +256,12 @@ static bool cfa_step(struct machine *machine, uint8_t code, struct vg_bytes *byt
 			return false;
 		break;
 	case CFA_DEF_CFA_REGISTER:
-		/* Behind an expression the standard forbids this, and assembly has it all the same
-		 * (libgcrypt's): the offset is the last that was given as such. */
+		/* The standard forbids DW_CFA_def_cfa_register after an expression, but some assembly code uses it
+		 * there (libgcrypt).  The offset is the last one that was set without an expression. */
 		now->by_expression = false;
 		return vg_bytes_uleb(bytes, &now->plain.number);
 	case CFA_DEF_CFA_EXPRESSION:
-		if (!block_take(machine, bytes, &block))
+		if (!block_read(machine, bytes, &block))
 			return false;
 		cfa_by_expression(machine, block, address);
 		return true;
@@ -273,7 +275,7 @@ static bool cfa_step(struct machine *machine, uint8_t code, struct vg_bytes *byt
 	return true;
 }
 
-/* Instructions whose first operand is the register whose rule they set. */
+/* Runs an instruction whose first operand is a register number. */
 static bool rule_step(struct machine *machine, uint8_t code, struct vg_bytes *bytes)
 {
 	struct vg_bytes block;
@@ -291,27 +293,27 @@ static bool rule_step(struct machine *machine, uint8_t code, struct vg_bytes *by
 		rule_restore(machine, number);
 		return true;
 	case CFA_UNDEFINED:
-		rule_set(machine, number, VG_FROM_NOWHERE, 0);
+		rule_set(machine, number, VG_FROM_UNDEFINED, 0);
 		return true;
 	case CFA_SAME_VALUE:
 		rule_set(machine, number, VG_FROM_SAME, 0);
 		return true;
 	case CFA_EXPRESSION:
-		if (!block_take(machine, bytes, &block))
+		if (!block_read(machine, bytes, &block))
 			return false;
 		rule_by_expression(machine, number, block);
 		return true;
 	case CFA_VAL_EXPRESSION:
 		rule_set_complex(machine, number);
-		return block_take(machine, bytes, &block);
+		return block_read(machine, bytes, &block);
 	}
-	/* DW_CFA_register, DW_CFA_val_offset and its signed form: one more operand.  libunwind knows the first only, and
-	 * would take the others' operands for instructions.  libunwind 1.6.2 takes that register's number for the index of
-	 * an array. */
+	/* DW_CFA_register, DW_CFA_val_offset and DW_CFA_val_offset_sf have one more operand.  libunwind 1.6.2 knows
+	 * only DW_CFA_register, and uses its operand, a register number, as an array index without a check.  libunwind
+	 * takes the operands of the other two for instructions. */
 	rule_set_complex(machine, number);
 	if (!vg_bytes_uleb(bytes, &value))
 		return false;
-	machine->sound &= code == CFA_REGISTER && value <= vg_dwarf_last;
+	machine->safe &= code == CFA_REGISTER && value <= vg_dwarf_last;
 	if (code == CFA_REGISTER && number == machine->program->return_column && value <= INT32_MAX)
 		rule_set(machine, number, VG_FROM_REGISTER, (int64_t)value);
 	return true;
@@ -330,7 +332,7 @@ static bool step(struct machine *machine, struct vg_bytes *bytes, uint64_t addre
 	case CFA_ADVANCE_LOC1: return advance(machine, bytes, 1);
 	case CFA_ADVANCE_LOC2: return advance(machine, bytes, 2);
 	case CFA_ADVANCE_LOC4: return advance(machine, bytes, 4);
-	case CFA_REMEMBER_STATE: case CFA_RESTORE_STATE: return state_keep(machine, code);
+	case CFA_REMEMBER_STATE: case CFA_RESTORE_STATE: return state_save_or_restore(machine, code);
 	case CFA_DEF_CFA: case CFA_DEF_CFA_SF: case CFA_DEF_CFA_REGISTER: case CFA_DEF_CFA_OFFSET:
 	case CFA_DEF_CFA_OFFSET_SF: case CFA_DEF_CFA_EXPRESSION:
 		return cfa_step(machine, code, bytes, address);
@@ -340,7 +342,7 @@ static bool step(struct machine *machine, struct vg_bytes *bytes, uint64_t addre
 		return rule_step(machine, code, bytes);
 	case CFA_GNU_ARGS_SIZE: return vg_bytes_uleb(bytes, &ignored);
 	}
-	return false;                    /* DW_CFA_set_loc, and what we do not know */
+	return false;                /* DW_CFA_set_loc, or an unknown instruction */
 }
 
 static bool run(struct machine *machine, struct vg_bytes bytes, uint64_t address)
@@ -351,7 +353,7 @@ static bool run(struct machine *machine, struct vg_bytes bytes, uint64_t address
 
 		if (!step(machine, &bytes, address))
 			return false;
-		/* The instruction moved past the address: what held before it holds there. */
+		/* The instruction moved past the address, so the state before the instruction holds there. */
 		if (machine->location != location && machine->location > address) {
 			machine->now = before;
 			return true;
@@ -375,18 +377,18 @@ static void row_make(const struct machine *machine, struct vg_row *row)
 		.kind = VG_ROW_COMPLEX,
 		.cfa_base = cfa->number == vg_dwarf_fp ? VG_FROM_FP : VG_FROM_SP,
 		.cfa_deref = cfa->deref,
-		.cfa_added = (uint8_t)cfa->added,
+		.cfa_addend = (uint8_t)cfa->added,
 		.cfa_offset = (int32_t)cfa->offset,
 		.fp_base = fp->base, .fp_offset = (int32_t)fp->offset,
 		.ra_base = ra->base, .ra_offset = (int32_t)ra->offset,
 		.signal = machine->program->signal,
 	};
-	if (ra->base == VG_FROM_NOWHERE && !ra->complex) {
+	if (ra->base == VG_FROM_UNDEFINED && !ra->complex) {
 		row->kind = VG_ROW_ROOT;
 		return;
 	}
-	/* The caller's stack pointer is the CFA unless a rule says otherwise.  One does in signal
-	 * frames, whose CFA is that same saved word. */
+	/* The caller's stack pointer is the CFA, unless there is a rule for the stack pointer.  Signal frames have such
+	 * a rule, but their rule for the CFA gives the same value: the saved stack pointer. */
 	if (cfa->complex || cfa->added > UINT8_MAX || fp->complex || ra->complex || ra->base == VG_FROM_SAME ||
 	    (cfa->number != vg_dwarf_sp && cfa->number != vg_dwarf_fp) ||
 	    (!machine->program->signal && (sp->base != VG_FROM_SAME || sp->complex)) ||
@@ -402,7 +404,7 @@ void vg_cfi_program_run(const struct vg_cfi_program *program, struct vg_bytes in
 	struct machine machine = { .program = program, .location = first };
 
 	row->kind = VG_ROW_COMPLEX;
-	machine.now.plain.complex = true;        /* until something defines it */
+	machine.now.plain.complex = true; /* until an instruction defines the CFA */
 	if (!run(&machine, initial, UINT64_MAX))
 		return;
 	machine.location = first;
@@ -412,13 +414,13 @@ void vg_cfi_program_run(const struct vg_cfi_program *program, struct vg_bytes in
 		row_make(&machine, row);
 }
 
-bool vg_cfi_program_is_sound(const struct vg_cfi_program *program, struct vg_bytes initial,
-			     struct vg_bytes instructions)
+bool vg_cfi_program_is_safe(const struct vg_cfi_program *program, struct vg_bytes initial,
+			    struct vg_bytes instructions)
 {
-	struct machine machine = { .program = program, .sound = program->return_column <= vg_dwarf_last };
+	struct machine machine = { .program = program, .safe = program->return_column <= vg_dwarf_last };
 
 	if (!run(&machine, initial, UINT64_MAX))
 		return false;
 	machine.has_initial = true;
-	return run(&machine, instructions, UINT64_MAX) && machine.sound;
+	return run(&machine, instructions, UINT64_MAX) && machine.safe;
 }

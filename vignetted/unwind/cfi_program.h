@@ -5,21 +5,23 @@
 #include "vignetted/target/bytes.h"
 #include "vignetted/unwind/row.h"
 
-/* What a CIE says of the programs of its FDEs. */
+/* What the FDEs of one CIE share. */
 struct vg_cfi_program {
 	uint64_t code_factor;
 	int64_t data_factor;
-	uint64_t return_column;
-	bool signal;
+	uint64_t return_column;      /* register number of the return address */
+	bool signal;                 /* the FDEs are for signal trampolines */
 };
 
-/* Runs a CIE's initial instructions, then an FDE's from its first address up to `address`. */
+/* Runs the CIE's instructions (`initial`), then the FDE's instructions up to `address`.  `first` is the first address
+ * of the FDE's code.  *row is the row at `address`; VG_ROW_COMPLEX if an instruction is malformed. */
 void vg_cfi_program_run(const struct vg_cfi_program *program, struct vg_bytes initial,
 			struct vg_bytes instructions, uint64_t first, uint64_t address,
 			struct vg_row *row);
 
-/* Whether both programs can be read to their ends, and have nothing that vg_cfi_copy_sound() keeps from libunwind. */
-bool vg_cfi_program_is_sound(const struct vg_cfi_program *program, struct vg_bytes initial,
-			     struct vg_bytes instructions);
+/* Whether the CIE's and the FDE's instructions can be parsed to their ends, and libunwind can run them safely: see
+ * vg_cfi_copy_safe(). */
+bool vg_cfi_program_is_safe(const struct vg_cfi_program *program, struct vg_bytes initial,
+			    struct vg_bytes instructions);
 
 #endif

@@ -6,35 +6,54 @@
 
 #include "vignetted/target/memory.h"
 
-/* What instructions stand in the process's code; code_<machine>.c implements it.  Read through
- * the cache, so only for code that does not change. */
+/* Recognises instructions in the target's code.  code_<machine>.c implements these functions.  They read through the
+ * cache of pages, so they are for code that does not change.  For JIT code use vg_code_after_call_uncached(). */
 
-/* Whether a system call instruction ends at that address. */
+/* Whether a system call instruction ends at the address. */
 bool vg_code_after_syscall(struct vg_memory *memory, uint64_t address);
 
-/* The number of the system call that is made just before that address, where the instruction before
- * it loads that; else -1. */
-int64_t vg_code_syscall(struct vg_memory *memory, uint64_t address);
+/* The number of the system call that the instruction before the address makes.  -1: the instruction before the
+ * address is no system call instruction, or the instruction before that one does not load a constant number. */
+int64_t vg_code_syscall_number(struct vg_memory *memory, uint64_t address);
 
-/* Whether a call instruction ends at that address: it may be a return address. */
+/* Whether a call instruction ends at the address.  If so, the address may be a return address. */
 bool vg_code_after_call(struct vg_memory *memory, uint64_t address);
 
-/* The function that the call which ends at that address calls.  0 where the code does not say: an indirect call
- * does not, nor one through a stub. */
-uint64_t vg_code_called(struct vg_memory *memory, uint64_t address);
+/* vg_code_after_call() for JIT code, which changes: reads memory without the cache. */
+bool vg_code_after_call_uncached(struct vg_memory *memory, uint64_t address);
 
-/* Whether this code moves the stack pointer by constants only, and back by the frame pointer: wherever it calls,
- * both are as far apart each time.  May say no where it does.  Where it jumps to other code on a condition, such
- * as the part of a function that seldom runs, *elsewhere has where, but not all that are near each other. */
-struct vg_code_elsewhere {
+/* Whether the code that returns from a signal handler begins or ends at the address.  The kernel pushes the address of
+ * that code as the handler's return address, so no call instruction is before it. */
+bool vg_code_is_sigreturn(struct vg_memory *memory, uint64_t address);
+
+/* Whether the address is behind the nop of `nop; call`.  Go's runtime puts such an address (goexit + 1) at the bottom
+ * of a goroutine's stack.  The nop is there so that address - 1 is in the same function. */
+bool vg_code_is_stack_bottom(struct vg_memory *memory, uint64_t address);
+
+/* The address of the function that the call instruction before the address calls.  0: no call instruction, or the code
+ * does not show the function, because the call is indirect or goes through a PLT stub. */
+uint64_t vg_code_call_target(struct vg_memory *memory, uint64_t address);
+
+/*
+ * vg_code_frame_is_constant(): whether all calls in the code (`bytes` bytes from `first` on) are made with the same
+ * distance between stack pointer and frame pointer.  True if the code only adds constants to the stack pointer or sets
+ * it from the frame pointer.  May wrongly return false.
+ *
+ * Conditional jumps can lead out of the code, for example into the function's cold part.  Sets *targets to the
+ * addresses to which they lead.  Of several such addresses within 4 KiB of each other, *targets has only one.
+ */
+struct vg_code_jump_targets {
 	uint64_t at[16];
 	size_t count;
 };
 
-bool vg_code_keeps_frame(struct vg_memory *memory, uint64_t first, uint64_t bytes,
-			 struct vg_code_elsewhere *elsewhere);
+bool vg_code_frame_is_constant(struct vg_memory *memory, uint64_t first, uint64_t bytes,
+			       struct vg_code_jump_targets *targets);
 
-/* Whether a function begins there that sets up its frame first. */
+/* Whether the function at the address switches to another stack with its first instruction. */
+bool vg_code_switches_stack(struct vg_memory *memory, uint64_t address);
+
+/* Whether the function at the address sets up a frame with its first instruction. */
 bool vg_code_begins_frame(struct vg_memory *memory, uint64_t address);
 
 #endif

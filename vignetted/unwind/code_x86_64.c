@@ -3,7 +3,7 @@
 
 #include <string.h>
 
-/* Intel's manual, volume 2: SYSCALL, CALL. */
+/* Encodings: Intel SDM, volume 2. */
 
 bool vg_code_after_syscall(struct vg_memory *memory, uint64_t address)
 {
@@ -13,9 +13,9 @@ bool vg_code_after_syscall(struct vg_memory *memory, uint64_t address)
 	       bytes[0] == 0x0f && bytes[1] == 0x05;
 }
 
-/* mov $number,%eax; syscall: how C libraries make nearly all their calls.  Behind a REX prefix (4x) the
- * same is another register's. */
-int64_t vg_code_syscall(struct vg_memory *memory, uint64_t address)
+/* mov $number,%eax; syscall.  C libraries make nearly all system calls like this.  If a REX prefix (4x) is before the
+ * mov, it loads another register. */
+int64_t vg_code_syscall_number(struct vg_memory *memory, uint64_t address)
 {
 	unsigned char bytes[8];
 	int32_t number;
@@ -27,7 +27,7 @@ int64_t vg_code_syscall(struct vg_memory *memory, uint64_t address)
 	return number;
 }
 
-/* ff /2 with its ModRM byte at bytes[0], `length` bytes before the return address. */
+/* Whether these bytes are an indirect call (ff /2) of this length. */
 static bool is_indirect(const unsigned char *bytes, unsigned int length)
 {
 	static const unsigned char displacement_bytes[4] = { 0, 1, 4, 0 };
@@ -37,28 +37,69 @@ static bool is_indirect(const unsigned char *bytes, unsigned int length)
 	if (bytes[0] != 0xff || (modrm & 0x38) != 0x10)
 		return false;
 	if (mode != 3 && memory == 4)
-		want++;                  /* a SIB byte */
+		want++;              /* a SIB byte */
 	if (mode == 0 && memory == 5)
-		want += 4;               /* relative to the instruction pointer */
+		want += 4;           /* relative to the instruction pointer */
 	return want == length;
 }
 
-bool vg_code_after_call(struct vg_memory *memory, uint64_t address)
-{
-	unsigned char bytes[7];
+enum { CALL_BYTES = 7 };
 
-	if (vg_memory_read_cached(memory, address - sizeof bytes, bytes, sizeof bytes) != 0)
-		return false;
+/* Whether these bytes end with a call. */
+static bool ends_with_call(const unsigned char bytes[CALL_BYTES])
+{
 	if (bytes[2] == 0xe8)
 		return true;
-	for (unsigned int length = 2; length <= sizeof bytes; length++) {
-		if (is_indirect(bytes + sizeof bytes - length, length))
+	for (unsigned int length = 2; length <= CALL_BYTES; length++) {
+		if (is_indirect(bytes + CALL_BYTES - length, length))
 			return true;
 	}
 	return false;
 }
 
-/* endbr64, with which what may be jumped to begins: its length, if it is there. */
+bool vg_code_after_call(struct vg_memory *memory, uint64_t address)
+{
+	unsigned char bytes[CALL_BYTES];
+
+	return vg_memory_read_cached(memory, address - sizeof bytes, bytes, sizeof bytes) == 0 && ends_with_call(bytes);
+}
+
+bool vg_code_after_call_uncached(struct vg_memory *memory, uint64_t address)
+{
+	unsigned char bytes[CALL_BYTES];
+
+	return vg_memory_words_use(memory, 1) &&
+	       vg_memory_read(memory, address - sizeof bytes, bytes, sizeof bytes) == 0 && ends_with_call(bytes);
+}
+
+/* Whether the code is mov $15,%rax or mov $15,%eax (15 is rt_sigreturn(2)), then syscall. */
+static bool is_sigreturn_code(struct vg_memory *memory, uint64_t address)
+{
+	static const unsigned char wide[] = { 0x48, 0xc7, 0xc0, 15, 0, 0, 0, 0x0f, 0x05 };
+	static const unsigned char narrow[] = { 0xb8, 15, 0, 0, 0, 0x0f, 0x05 };
+	unsigned char code[sizeof wide];
+
+	return (vg_memory_read_cached(memory, address, code, sizeof wide) == 0 &&
+		memcmp(code, wide, sizeof wide) == 0) ||
+	       (vg_memory_read_cached(memory, address, code, sizeof narrow) == 0 &&
+		memcmp(code, narrow, sizeof narrow) == 0);
+}
+
+bool vg_code_is_sigreturn(struct vg_memory *memory, uint64_t address)
+{
+	return is_sigreturn_code(memory, address) ||
+	       (vg_code_after_syscall(memory, address) &&
+		(is_sigreturn_code(memory, address - 9) || is_sigreturn_code(memory, address - 7)));
+}
+
+bool vg_code_is_stack_bottom(struct vg_memory *memory, uint64_t address)
+{
+	unsigned char code[2];
+
+	return vg_memory_read_cached(memory, address - 1, code, sizeof code) == 0 && code[0] == 0x90 && code[1] == 0xe8;
+}
+
+/* The length of the endbr64 at the beginning of a function, or 0. */
 static size_t endbr_bytes(const unsigned char *code)
 {
 	static const unsigned char endbr64[] = { 0xf3, 0x0f, 0x1e, 0xfa };
@@ -66,8 +107,8 @@ static size_t endbr_bytes(const unsigned char *code)
 	return memcmp(code, endbr64, sizeof endbr64) == 0 ? sizeof endbr64 : 0;
 }
 
-/* A stub of the linker's: jmp *distance(%rip), behind endbr64 and bnd where there are such. */
-static bool is_stub(struct vg_memory *memory, uint64_t address)
+/* Whether a PLT stub begins at the address: jmp *distance(%rip), after an optional endbr64 and bnd prefix. */
+static bool is_plt_stub(struct vg_memory *memory, uint64_t address)
 {
 	unsigned char code[7], *at = code;
 
@@ -78,7 +119,7 @@ static bool is_stub(struct vg_memory *memory, uint64_t address)
 	return at[0] == 0xff && at[1] == 0x25;
 }
 
-uint64_t vg_code_called(struct vg_memory *memory, uint64_t address)
+uint64_t vg_code_call_target(struct vg_memory *memory, uint64_t address)
 {
 	unsigned char call[5];
 	int32_t distance;
@@ -88,24 +129,25 @@ uint64_t vg_code_called(struct vg_memory *memory, uint64_t address)
 		return 0;
 	memcpy(&distance, call + 1, sizeof distance);
 	to = address + (uint64_t)(int64_t)distance;
-	return is_stub(memory, to) ? 0 : to;
+	return is_plt_stub(memory, to) ? 0 : to;
 }
 
 enum { RSP = 4, RBP = 5, INSTRUCTION_BYTES = 6, SCAN_BYTES = 512, FUNCTION_MAX_BYTES = 1 << 16, NEAR_BYTES = 4096 };
 
-/* Opcodes with a ModRM byte that write the register or memory of its r/m field, or its register. */
+/* Whether an opcode with a ModRM byte writes its r/m operand. */
 static bool writes_rm(unsigned char opcode)
 {
 	return opcode == 0x89 || opcode == 0x87 || (opcode < 0x38 && (opcode & 7) == 1);
 }
 
+/* Whether an opcode with a ModRM byte writes its register operand. */
 static bool writes_reg(unsigned char opcode)
 {
 	return opcode == 0x8b || opcode == 0x8d || opcode == 0x87 || opcode == 0x63 ||
 	       (opcode < 0x38 && (opcode & 7) == 3);
 }
 
-/* lea with a constant to %rsp or %rbp. */
+/* Whether the code is a lea of %rsp or %rbp plus a constant. */
 static bool is_lea_by_constant(const unsigned char *code)
 {
 	unsigned char mode = code[2] >> 6, base = code[2] & 7;
@@ -114,9 +156,9 @@ static bool is_lea_by_constant(const unsigned char *code)
 	       (base == RBP || (base == RSP && code[3] == 0x24));
 }
 
-/* Whether an instruction that begins there, with a REX prefix of 64-bit operands, gives %rsp a value that is
- * not a constant away from its own or from %rbp. */
-static bool takes_stack(const unsigned char *code)
+/* Whether an instruction with a 64-bit REX prefix begins at `code` and writes %rsp.  Instructions that set %rsp to %rsp
+ * or %rbp plus a constant do not count. */
+static bool writes_sp(const unsigned char *code)
 {
 	unsigned char rex = code[0], opcode = code[1], modrm = code[2];
 	unsigned char mode = modrm >> 6, reg = modrm >> 3 & 7, rm = modrm & 7;
@@ -127,15 +169,16 @@ static bool takes_stack(const unsigned char *code)
 		return !(opcode == 0x89 && reg == RBP && rex == 0x48);
 	if (writes_reg(opcode) && reg == RSP && (rex & 4) == 0)
 		return !(opcode == 0x8b && mode == 3 && rm == RBP && rex == 0x48) && !is_lea_by_constant(code);
-	/* add (/0), sub (/5) and cmp (/7) with a constant leave it one; and (/4) aligns it */
+	/* Of the arithmetic with a constant, `add` (/0), `sub` (/5) and `cmp` (/7) do not count.  `and` (/4), which
+	 * aligns the stack, counts. */
 	if ((opcode == 0x81 || opcode == 0x83) && mode == 3 && rm == RSP && (rex & 1) == 0)
 		return reg != 0 && reg != 5 && reg != 7;
-	return rex == 0x48 && opcode == 0x94;    /* xchg %rax,%rsp */
+	return rex == 0x48 && opcode == 0x94; /* xchg %rax,%rsp */
 }
 
-/* jcc to outside.  False: there is no more room. */
-static bool jump_note(const unsigned char *code, uint64_t at, uint64_t first, uint64_t bytes,
-		      struct vg_code_elsewhere *elsewhere)
+/* Notes the target of a conditional jump out of the function.  False: no room for another target. */
+static bool jump_target_add(const unsigned char *code, uint64_t at, uint64_t first, uint64_t bytes,
+			    struct vg_code_jump_targets *targets)
 {
 	int32_t distance;
 	uint64_t to;
@@ -146,14 +189,21 @@ static bool jump_note(const unsigned char *code, uint64_t at, uint64_t first, ui
 	to = at + 2 + sizeof distance + (uint64_t)(int64_t)distance;
 	if (to - first < bytes)
 		return true;
-	for (size_t i = 0; i < elsewhere->count; i++) {
-		if (to - elsewhere->at[i] + NEAR_BYTES < 2 * NEAR_BYTES)
+	for (size_t i = 0; i < targets->count; i++) {
+		if (to - targets->at[i] + NEAR_BYTES < 2 * NEAR_BYTES)
 			return true;
 	}
-	if (elsewhere->count == sizeof elsewhere->at / sizeof *elsewhere->at)
+	if (targets->count == sizeof targets->at / sizeof *targets->at)
 		return false;
-	elsewhere->at[elsewhere->count++] = to;
+	targets->at[targets->count++] = to;
 	return true;
+}
+
+bool vg_code_switches_stack(struct vg_memory *memory, uint64_t address)
+{
+	unsigned char code[8];
+
+	return vg_memory_read_cached(memory, address, code, sizeof code) == 0 && writes_sp(code + endbr_bytes(code));
 }
 
 bool vg_code_begins_frame(struct vg_memory *memory, uint64_t address)
@@ -161,16 +211,17 @@ bool vg_code_begins_frame(struct vg_memory *memory, uint64_t address)
 	unsigned char code[5];
 
 	return vg_memory_read_cached(memory, address, code, sizeof code) == 0 &&
-	       code[endbr_bytes(code)] == 0x55;      /* push %rbp */
+	       code[endbr_bytes(code)] == 0x55; /* push %rbp */
 }
 
-/* Looks for such instructions at each byte: what is in the middle of another costs no more than a stop. */
-bool vg_code_keeps_frame(struct vg_memory *memory, uint64_t first, uint64_t bytes,
-			 struct vg_code_elsewhere *elsewhere)
+/* Checks every byte as if an instruction began there.  A wrong match inside an instruction only costs a stop of the
+ * thread. */
+bool vg_code_frame_is_constant(struct vg_memory *memory, uint64_t first, uint64_t bytes,
+			       struct vg_code_jump_targets *targets)
 {
 	unsigned char code[SCAN_BYTES + INSTRUCTION_BYTES];
 
-	elsewhere->count = 0;
+	targets->count = 0;
 	if (bytes > FUNCTION_MAX_BYTES)
 		return false;
 	for (uint64_t at = 0; at < bytes; at += SCAN_BYTES) {
@@ -180,8 +231,8 @@ bool vg_code_keeps_frame(struct vg_memory *memory, uint64_t first, uint64_t byte
 		if (vg_memory_read_cached(memory, first + at, code, length) != 0)
 			return false;
 		for (size_t i = 0; i < SCAN_BYTES; i++) {
-			if (takes_stack(code + i) ||
-			    !jump_note(code + i, first + at + i, first, bytes, elsewhere))
+			if (writes_sp(code + i) ||
+			    !jump_target_add(code + i, first + at + i, first, bytes, targets))
 				return false;
 		}
 	}

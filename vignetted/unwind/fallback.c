@@ -7,42 +7,44 @@
 
 #include "vignetted/unwind/cfi.h"
 
-/*
- * libunwind's search of a binary-search table in another address space.  Exported by the
- * library, named in no header; libunwind-ptrace and the kernel's perf are built on it.
- */
+/* A function of libunwind that searches a sorted table of FDEs in another address space.  The library exports it, but
+ * no header declares it.  libunwind-ptrace and the kernel's perf use it too. */
 #define dwarf_search_unwind_table UNW_OBJ(dwarf_search_unwind_table)
 extern int dwarf_search_unwind_table(unw_addr_space_t space, unw_word_t ip, unw_dyn_info_t *table,
 				     unw_proc_info_t *info, int need_info, void *argument);
 
-/* Where nothing says what the CFA is, libunwind 1.6.2 looks for an expression at address 0.  A program has memory there
- * only if vm.mmap_min_addr is 0. */
+/* Reads below this address fail.  If nothing defines the CFA, libunwind 1.6.2 looks for an expression at address 0.  A
+ * program can have memory at such addresses only if vm.mmap_min_addr is 0. */
 enum { LOWEST_ADDRESS = 4096 };
+
+/* We give libunwind a table with one entry, at an address where no program has memory.  The entry is two 32-bit offsets
+ * from segbase: where code begins (as far below as possible), and where its FDE is (0). */
+#define TABLE_ADDRESS UINT64_C(0xfffffffffffff000)
+#define TABLE_ENTRY UINT64_C(0x0000000080000000)
 
 struct vg_fallback {
 	unw_addr_space_t space;
 	struct vg_modules *modules;
-	const struct vg_snapshot *snapshot; /* of the walk in progress */
-	struct vg_cfi_copy copy;     /* of the unwind information that the step goes by */
-	bool copied;                 /* copy is set */
-	bool searching;              /* libunwind looks for that information */
-	bool outran;                 /* the walk asked for stack that was not copied */
-	bool unsound;                /* it came to unwind information that libunwind is not to read */
-	const struct vg_mapped *module; /* of the frame that it is at, or NULL */
+	const struct vg_snapshot *snapshot; /* of the current walk */
+	struct vg_cfi_copy copy;     /* the unwind information for the current step */
+	bool copied;                 /* `copy` is set */
+	bool searching;              /* libunwind is searching for the frame's unwind information */
+	bool beyond_copy;            /* the walk needed stack that was not copied */
+	bool no_unwind_info;         /* no unwind information covers the frame; libunwind then guesses the caller */
+	bool unsafe;                 /* the frame's unwind information is unsafe for libunwind */
+	const struct vg_process_module *module; /* the current frame's, or NULL */
 };
 
-/* ---- what libunwind asks for ---- */
+/* ---- libunwind's callbacks ---- */
 
-/* One entry of the table that .eh_frame_hdr holds, for libunwind to find. */
-static void table_describe(const struct vg_image *image, uint64_t entry, unw_dyn_info_t *table)
+/* Describes the table with one entry.  The entry says that the FDE at segbase covers all code within 2 GiB of
+ * segbase. */
+static void table_describe(const struct vg_image *image, uint64_t fde, unw_dyn_info_t *table)
 {
 	*table = (unw_dyn_info_t){
 		.start_ip = image->base, .end_ip = image->end,
 		.format = UNW_INFO_FORMAT_REMOTE_TABLE,
-		.u.rti = {
-			.segbase = image->eh_frame_hdr, .table_data = entry,
-			.table_len = VG_CFI_TABLE_ENTRY_BYTES / sizeof(unw_word_t),
-		},
+		.u.rti = { .segbase = fde, .table_data = TABLE_ADDRESS, .table_len = 1 },
 	};
 }
 
@@ -51,27 +53,30 @@ static int on_find_proc_info(unw_addr_space_t space, unw_word_t ip, unw_proc_inf
 {
 	struct vg_fallback *fallback = argument;
 	const struct vg_code_range *range = vg_modules_find(fallback->modules, ip);
-	const struct vg_image *image;
+	struct vg_image *image;
 	unw_dyn_info_t table;
-	uint64_t entry;
+	uint64_t fde;
 	int rc;
 
 	fallback->copied = false;
-	if (range == NULL || range->module == UINT32_MAX)
+	fallback->no_unwind_info = true;
+	if (range == NULL || range->module == VG_NONE)
 		return -UNW_ENOINFO;
 	image = &fallback->modules->items.items[range->module].image;
-	entry = vg_cfi_entry(fallback->modules->memory, image, ip);
-	if (entry == 0)
+	fde = vg_cfi_fde(fallback->modules->memory, image, ip);
+	if (fde == 0)
 		return -UNW_ENOINFO;
-	fallback->copied = vg_cfi_copy_sound(fallback->modules->memory, image, entry, &fallback->copy);
+	fallback->no_unwind_info = false;
+	fallback->copied = vg_cfi_copy_safe(fallback->modules->memory, fde, &fallback->copy);
 	if (!fallback->copied) {
-		fallback->unsound = true;
+		fallback->unsafe = true;
 		return -UNW_EINVAL;
 	}
-	table_describe(image, entry, &table);
+	table_describe(image, fde, &table);
 	fallback->searching = true;
 	rc = dwarf_search_unwind_table(space, ip, &table, info, need_info, argument);
 	fallback->searching = false;
+	fallback->no_unwind_info = rc == -UNW_ENOINFO;
 	return rc;
 }
 
@@ -90,17 +95,16 @@ static int on_dyn_info_list(unw_addr_space_t space, unw_word_t *address, void *a
 	return -UNW_ENOINFO;
 }
 
-/* Memory that the module covers is the same now as when the thread was stopped, unless it is the
- * module's data: .data and .bss may have changed since, but no walk needs them.  A step reads nothing of
- * other modules than the frame's. */
+/* Whether the address is in the current frame's module.  A step reads no other module.  The module's memory has not
+ * changed since the snapshot, except .data and .bss, which no walk needs. */
 static bool in_module(const struct vg_fallback *fallback, uint64_t address)
 {
-	const struct vg_mapped *module = fallback->module;
+	const struct vg_process_module *module = fallback->module;
 
 	return module != NULL && address - module->image.base < module->image.end - module->image.base;
 }
 
-/* What the process has there, now or when it was stopped. */
+/* Reads the word at the address from the snapshot or the current frame's module. */
 static bool word_read(const struct vg_fallback *fallback, uint64_t address, uint64_t *word)
 {
 	if (vg_snapshot_word(fallback->snapshot, address, word) == 0)
@@ -109,11 +113,9 @@ static bool word_read(const struct vg_fallback *fallback, uint64_t address, uint
 	       vg_memory_read_cached(fallback->modules->memory, address, word, sizeof *word) == 0;
 }
 
-/*
- * Unwind information is what was copied and checked, and never read from the process again, which may have changed it.
- * Where libunwind finds it depends on nothing else: what more it reads on the way (a personality routine, where a
- * function's exceptions are described) is nothing that a walk needs, and is 0.
- */
+/* libunwind gets unwind information from the checked copy only, because the process may change the original.  During
+ * its search libunwind also reads a personality routine and exception tables.  A walk does not need these, so libunwind
+ * gets 0 for them. */
 static int on_access_mem(unw_addr_space_t space, unw_word_t address, unw_word_t *value, int write,
 			 void *argument)
 {
@@ -122,8 +124,12 @@ static int on_access_mem(unw_addr_space_t space, unw_word_t address, unw_word_t 
 	bool known;
 
 	(void)space;
-	if (write || address < LOWEST_ADDRESS || !vg_memory_spend(fallback->modules->memory, 1))
+	if (write || address < LOWEST_ADDRESS || !vg_memory_words_use(fallback->modules->memory, 1))
 		return -UNW_EINVAL;
+	if (fallback->searching && address == TABLE_ADDRESS) {
+		*value = TABLE_ENTRY;
+		return 0;
+	}
 	known = fallback->searching || word_read(fallback, address, &word);
 	if (fallback->copied && vg_cfi_copy_word(&fallback->copy, address, &word))
 		known = true;
@@ -132,7 +138,7 @@ static int on_access_mem(unw_addr_space_t space, unw_word_t address, unw_word_t 
 		return 0;
 	}
 	if (address >= fallback->snapshot->stack_address)
-		fallback->outran = true;
+		fallback->beyond_copy = true;
 	return -UNW_EINVAL;
 }
 
@@ -143,7 +149,7 @@ static int on_access_reg(unw_addr_space_t space, unw_regnum_t number, unw_word_t
 	uint64_t word;
 
 	(void)space;
-	if (write || vg_regs_unwind(&fallback->snapshot->regs, number, &word) != 0)
+	if (write || vg_regs_by_dwarf_number(&fallback->snapshot->regs, number, &word) != 0)
 		return -UNW_EBADREG;
 	*value = word;
 	return 0;
@@ -193,88 +199,84 @@ static unw_accessors_t accessors = {
 
 /* ---- the walk ---- */
 
-/*
- * Why libunwind went no further.  It returns 0 both where the unwind information says that a
- * frame has no caller (a thread's first function) and where a guess of its own ended, so ask
- * whether there is such information.
- */
-static enum vg_walk_end end_reason(struct vg_fallback *fallback, unw_cursor_t *cursor, int step)
+/* Why libunwind stopped at a frame with unwind information. */
+static enum vg_walk_end end_reason(const struct vg_fallback *fallback)
 {
-	unw_proc_info_t info;
-
-	if (fallback->unsound || fallback->modules->memory->words_left == 0)
-		return VG_WALK_BAD_CFA;
-	if (fallback->outran)
-		return VG_WALK_SNAPSHOT;
-	if (unw_get_proc_info(cursor, &info) != 0)
-		return VG_WALK_NO_INFO;
-	return step == 0 ? VG_WALK_ROOT : VG_WALK_BAD_CFA;
+	if (!fallback->unsafe && fallback->modules->memory->words_left != 0 && fallback->beyond_copy)
+		return VG_WALK_TRUNCATED;
+	return VG_WALK_BAD_INFO;
 }
 
-static int frames_walk(struct vg_fallback *fallback, uint32_t max_frames, struct vg_walk *walk)
+static bool registers_get(unw_cursor_t *cursor, struct vg_fallback_end *end)
 {
-	struct vg_frame frame = { .found = VG_FOUND_CFI };
-	unw_word_t sp, last_sp = 0;
+	end->fp_known = unw_get_reg(cursor, (unw_regnum_t)vg_dwarf_fp, &end->fp) == 0;
+	return unw_get_reg(cursor, UNW_REG_IP, &end->pc) == 0 && unw_get_reg(cursor, UNW_REG_SP, &end->sp) == 0;
+}
+
+/* Takes the last frame off the walk: vg_unwind() goes on from that frame with rows. */
+static void last_frame_take(struct vg_walk *walk, struct vg_fallback_end *end)
+{
+	end->frame = walk->frames[--walk->count];
+	end->valid = true;
+}
+
+static int frames_walk(struct vg_fallback *fallback, uint32_t max_frames, struct vg_walk *walk,
+		       struct vg_fallback_end *end)
+{
+	struct vg_frame frame = { .found = VG_FOUND_BY_CFI };
+	uint64_t last_sp;
 	unw_cursor_t cursor;
-	bool exact = true;           /* the address is an instruction, not a return address */
+	bool is_signal;
 	int rc, step;
 
 	if (unw_init_remote(&cursor, fallback->space, fallback) != 0)
 		return -ENOMEM;
+	if (!registers_get(&cursor, end))
+		return 0;
 	for (;;) {
 		const struct vg_code_range *range;
-		unw_word_t ip;
 
-		if (unw_get_reg(&cursor, UNW_REG_IP, &ip) != 0 || ip == 0)
-			break;
-		frame.address = ip - (exact ? 0 : 1);
+		frame.address = end->pc - (walk->count == 0 || end->signal_sp != 0 ? 0 : 1);
 		range = vg_modules_find(fallback->modules, frame.address);
 		frame.module = range != NULL ? range->module : VG_NONE;
 		fallback->module = frame.module != VG_NONE ?
 				   &fallback->modules->items.items[frame.module] : NULL;
-		/* Without unwind information libunwind guesses.  What is no code ends the walk,
-		 * unless the thread itself is there. */
-		walk->left_the_map = range == NULL;
-		if (range == NULL) {
-			walk->end = VG_WALK_NO_INFO;
-			return walk->count == 0 ? vg_walk_push(walk, &frame) : 0;
-		}
 		rc = vg_walk_push(walk, &frame);
 		if (rc != 0)
 			return rc;
-		frame.found = range->module == VG_NONE ? VG_FOUND_FRAME_POINTER : VG_FOUND_CFI;
-		exact = unw_is_signal_frame(&cursor) > 0;
-		step = unw_step(&cursor);
-		if (step <= 0) {
-			walk->end = end_reason(fallback, &cursor, step);
+		is_signal = unw_is_signal_frame(&cursor) > 0;
+		fallback->no_unwind_info = false;
+		/* An unloaded module cannot be read; at most its cached rows are left. */
+		step = range != NULL && (fallback->module == NULL || fallback->module->loaded) ? unw_step(&cursor) : 0;
+		if (fallback->no_unwind_info || step == 0) {
+			last_frame_take(walk, end);
 			return 0;
 		}
-		/* A caller's frame lies above its callee's, except where a signal moved to another
-		 * stack. */
-		if (unw_get_reg(&cursor, UNW_REG_SP, &sp) != 0 || (sp <= last_sp && !exact)) {
-			walk->end = VG_WALK_BAD_CFA;
+		last_sp = end->sp;
+		end->signal_sp = is_signal ? last_sp : 0;
+		/* A caller's frame is above its callee's, except where a signal handler has its own stack. */
+		if (step < 0 || !registers_get(&cursor, end) || (end->sp <= last_sp && !is_signal)) {
+			walk->end = step < 0 ? end_reason(fallback) : VG_WALK_BAD_INFO;
 			return 0;
 		}
-		last_sp = sp;
 		if (walk->count >= max_frames) {
-			walk->end = VG_WALK_DEPTH;
+			walk->end = VG_WALK_FRAME_LIMIT;
 			return 0;
 		}
 	}
-	walk->end = walk->count > 0 ? VG_WALK_BAD_CFA : VG_WALK_UNREAD;
-	return 0;
 }
 
 int vg_fallback_unwind(struct vg_fallback *fallback, const struct vg_snapshot *snapshot,
-	      uint32_t max_frames, struct vg_walk *walk)
+		       uint32_t max_frames, struct vg_walk *walk, struct vg_fallback_end *end)
 {
 	fallback->snapshot = snapshot;
 	fallback->module = NULL;
-	fallback->copied = fallback->outran = fallback->unsound = false;
+	fallback->copied = fallback->beyond_copy = fallback->unsafe = false;
 	walk->count = 0;
-	walk->end = VG_WALK_UNREAD;
-	walk->left_the_map = false;
-	return frames_walk(fallback, max_frames, walk);
+	walk->end = VG_WALK_UNREADABLE;
+	walk->range_unknown = false;
+	*end = (struct vg_fallback_end){ 0 };
+	return frames_walk(fallback, max_frames, walk, end);
 }
 
 int vg_fallback_open(struct vg_fallback **fallback_out, struct vg_modules *modules)
@@ -289,7 +291,8 @@ int vg_fallback_open(struct vg_fallback **fallback_out, struct vg_modules *modul
 		free(fallback);
 		return -ENOMEM;
 	}
-	/* Rows that libunwind keeps name expressions by their addresses, where other bytes may be by then. */
+	/* libunwind's cache identifies expressions by address only.  At the next walk, other bytes may be at that
+	 * address. */
 	unw_set_caching_policy(fallback->space, UNW_CACHE_NONE);
 	*fallback_out = fallback;
 	return 0;

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 #include "vignetted/unwind/frame_size.h"
 
-/* A multiple of 8, so that the lowest bits have room for how often it was seen, and whether it is proven. */
+/* A frame size is a multiple of 8.  So the lowest bits hold how often it was seen and whether it is proven. */
 enum { ALIGNED = 8, SEEN = 3, PROVEN = 4, SEEN_ENOUGH = 2 };
 static const uint64_t SIZE_MAX_BYTES = 1 << 20;
 
@@ -33,7 +33,7 @@ bool vg_frame_size_proven(vg_frame_size size)
 	return (size & PROVEN) != 0;
 }
 
-void vg_frame_size_prove(vg_frame_size *size)
+void vg_frame_size_set_proven(vg_frame_size *size)
 {
 	*size |= PROVEN;
 }

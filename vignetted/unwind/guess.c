@@ -6,7 +6,7 @@
 
 enum { GUESSES_MAX = 16 };
 
-/* Whether unwind information covers the address, and where the function begins. */
+/* Whether unwind information covers the address.  *first is the address at which the function begins. */
 static bool function_find(const struct vg_modules *modules, uint64_t address, uint64_t *first)
 {
 	const struct vg_code_range *range = vg_modules_find(modules, address);
@@ -17,14 +17,15 @@ static bool function_find(const struct vg_modules *modules, uint64_t address, ui
 			       &modules->items.items[range->module].image, address, first, &bytes);
 }
 
-/* The function whose caller is looked for. */
+/* The function whose caller is wanted. */
 struct callee {
 	bool has_info;               /* unwind information covers it */
-	bool is_part;                /* one that lies elsewhere begins in the middle, and nobody calls it */
+	bool is_part;                /* a cold part, which begins in the middle of its function: no call leads
+					to `first` */
 	uint64_t first;
 };
 
-static struct callee callee_of(const struct vg_modules *modules, uint64_t address)
+static struct callee callee_find(const struct vg_modules *modules, uint64_t address)
 {
 	struct callee callee = { 0 };
 
@@ -33,20 +34,21 @@ static struct callee callee_of(const struct vg_modules *modules, uint64_t addres
 	return callee;
 }
 
-/* Whether it is another function that is called there: the stack is full of frames of earlier calls. */
+/* Whether the call instruction before the return address calls another function than the callee.  Old frames leave such
+ * return addresses all over the stack. */
 static bool is_call_of_another(const struct vg_modules *modules, const struct callee *callee,
 			       uint64_t return_address)
 {
-	uint64_t called = vg_code_called(modules->memory, return_address), ignored;
+	uint64_t called = vg_code_call_target(modules->memory, return_address), ignored;
 
 	if (called == 0 || callee->is_part)
 		return false;
 	return callee->has_info ? called != callee->first : function_find(modules, called, &ignored);
 }
 
-/* The lowest slot from there on that looks like a saved frame pointer below a return address: it
- * points further up the copied stack, and what follows it is behind a call that may be one of the callee.
- * 0: there is none. */
+/* Finds the lowest word, at or above `slot`, that looks like a saved frame pointer.  Its value points further up in the
+ * copy.  The word above it is a return address behind a call that may have called the callee.  Returns the address of
+ * the lower word; 0: none. */
 static uint64_t saved_pair_find(const struct vg_modules *modules, const struct vg_snapshot *snapshot,
 				const struct callee *callee, uint64_t slot)
 {
@@ -64,30 +66,30 @@ static uint64_t saved_pair_find(const struct vg_modules *modules, const struct v
 }
 
 int vg_guess_walk(struct vg_unwinder *unwinder, const struct vg_modules *modules,
-		  struct vg_snapshot *snapshot, bool stack_cut, uint32_t max_frames, struct vg_walk *walk)
+		  struct vg_snapshot *snapshot, bool stack_truncated, uint32_t max_frames, struct vg_walk *walk)
 {
-	uint64_t slot = walk->wanting_sp;
+	uint64_t slot = walk->fp_missing_sp;
 	struct callee callee;
 	int rc = 0;
 
 	if (slot == 0 || walk->count == 0)
 		return 0;
-	callee = callee_of(modules, walk->frames[walk->count - 1].address);
+	callee = callee_find(modules, walk->frames[walk->count - 1].address);
 	for (int i = 0; i < GUESSES_MAX && rc == 0; i++) {
 		slot = saved_pair_find(modules, snapshot, &callee, slot);
 		if (slot == 0)
 			break;
 		snapshot->fp_guess = slot;
 		rc = vg_unwind(unwinder, snapshot, max_frames, walk);
-		if (walk->end == VG_WALK_ROOT || walk->end == VG_WALK_DEPTH ||
-		    walk->end == VG_WALK_SNAPSHOT)
+		if (walk->end == VG_WALK_ROOT || walk->end == VG_WALK_FRAME_LIMIT ||
+		    walk->end == VG_WALK_TRUNCATED)
 			return rc;
 		slot += 8;
 	}
 	snapshot->fp_guess = 0;
 	if (rc == 0)
 		rc = vg_unwind(unwinder, snapshot, max_frames, walk);
-	if (slot == 0 && stack_cut)
-		walk->end = VG_WALK_SNAPSHOT;
+	if (slot == 0 && stack_truncated)
+		walk->end = VG_WALK_TRUNCATED;
 	return rc;
 }

@@ -5,13 +5,19 @@
 #include "vignetted/unwind/unwind.h"
 
 /*
- * For a snapshot without registers, after a walk that ended for want of the frame pointer: walks
- * again with what looks like one on the stack, from the frame that wants it upwards.  Stale words
- * may look so too, so a guess must come from a call that may be one of the frame's function, and lead to the
- * root, or as far as the snapshot and max_frames reach; the first that does is taken.  Without one the walk is
- * as it was; where the stack goes on above the snapshot (stack_cut), it ends with VG_WALK_SNAPSHOT.  0, or -ENOMEM.
+ * Guesses the frame pointer of a waiting thread.  Call it after a walk that ended because the snapshot has no frame
+ * pointer (walk->fp_missing_sp); after any other walk it does nothing.
+ *
+ * Each guess is the address of a stack word that looks like a saved frame pointer.  Old frames leave such words behind.
+ * So the stack is walked again with each guess, and a guess counts only if
+ * - the word above it may be the return address of a call to the function of the walk's last frame, and
+ * - the walk reaches the root frame, the end of the snapshot or max_frames.
+ *
+ * Takes the first guess that counts, after 16 tries at most.  If no guess counts, the result is the walk without a
+ * guess.  walk->end is then VG_WALK_TRUNCATED if the snapshot has no further word that looks like a saved frame
+ * pointer, and the stack continues above the snapshot (stack_truncated).  Returns 0 or -ENOMEM.
  */
 int vg_guess_walk(struct vg_unwinder *unwinder, const struct vg_modules *modules,
-		  struct vg_snapshot *snapshot, bool stack_cut, uint32_t max_frames, struct vg_walk *walk);
+		  struct vg_snapshot *snapshot, bool stack_truncated, uint32_t max_frames, struct vg_walk *walk);
 
 #endif

@@ -13,13 +13,30 @@
 const uint32_t vg_dwarf_fp = 6, vg_dwarf_sp = 7, vg_dwarf_last = 16;
 const uint32_t vg_regs_red_zone_bytes = 128;
 
+/* Offsets in the kernel's struct ucontext.  The general registers are behind uc_flags, uc_link and uc_stack, in the
+ * order of struct sigcontext_64 (asm/sigcontext.h). */
+enum { REGISTERS_AT = 40 };
+const struct vg_signal_frame vg_regs_signal_frame = {
+	.fp = REGISTERS_AT + 10 * 8, .sp = REGISTERS_AT + 15 * 8, .pc = REGISTERS_AT + 16 * 8,
+	.trap = REGISTERS_AT + 20 * 8, .fault_address = REGISTERS_AT + 22 * 8, .page_fault = 14,
+};
+
+/* The kernel maps nothing in the first page (vm.mmap_min_addr), unless root allows it.  With five-level page tables
+ * user space ends at address 2^56. */
+enum { FIRST_PAGE_BYTES = 4096, USER_SPACE_BITS = 56 };
+
+bool vg_regs_is_never_code(uint64_t address)
+{
+	return address < FIRST_PAGE_BYTES || address >> USER_SPACE_BITS != 0;
+}
+
 int vg_regs_read(struct vg_regs *regs, pid_t tid)
 {
 	struct iovec iov = { &regs->raw, sizeof regs->raw };
 
 	if (ptrace(PTRACE_GETREGSET, tid, NT_PRSTATUS, &iov) != 0)
 		return -errno;
-	/* Of a 32-bit program they are fewer, and others. */
+	/* A 32-bit program has fewer registers, and different ones. */
 	return iov.iov_len == sizeof regs->raw ? 0 : -ENOTSUP;
 }
 
@@ -69,12 +86,12 @@ bool vg_regs_is_argument(int number)
 	return false;
 }
 
-int64_t vg_regs_call(const struct vg_regs *regs)
+int64_t vg_regs_syscall(const struct vg_regs *regs)
 {
 	return (int64_t)regs->raw.orig_rax;
 }
 
-int vg_regs_unwind(const struct vg_regs *regs, int number, uint64_t *value)
+int vg_regs_by_dwarf_number(const struct vg_regs *regs, int number, uint64_t *value)
 {
 	switch (number) {
 	case UNW_X86_64_RAX: *value = regs->raw.rax; return 0;
@@ -98,16 +115,16 @@ int vg_regs_unwind(const struct vg_regs *regs, int number, uint64_t *value)
 	return -EINVAL;
 }
 
-bool vg_regs_in_call(const struct vg_regs *regs)
+bool vg_regs_in_syscall(const struct vg_regs *regs)
 {
 	long result = (long)regs->raw.rax;
 
-	/* -EINTR, or one of the kernel's own ERESTARTSYS (512) to ERESTART_RESTARTBLOCK (516). */
+	/* -EINTR, or one of the kernel's internal codes ERESTARTSYS (512) to ERESTART_RESTARTBLOCK (516). */
 	return (long)regs->raw.orig_rax >= 0 &&
 	       (result == -EINTR || (result <= -512 && result >= -516));
 }
 
-bool vg_regs_newborn(const struct vg_regs *regs)
+bool vg_regs_in_new_thread(const struct vg_regs *regs)
 {
 	long call = (long)regs->raw.orig_rax;
 

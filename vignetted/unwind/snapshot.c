@@ -7,42 +7,47 @@
 
 enum { PAGE_BYTES = 4096, PIECES_MAX = 512 };
 
-/* A copy made ahead begins so far below the stack pointer that is likely. */
-enum { AHEAD_BYTES = 1024 };
+/* An early copy begins this far below the expected stack pointer. */
+enum { EARLY_BELOW_BYTES = 1024 };
 
-int vg_snapshot_reserve(struct vg_snapshot *snapshot, size_t bytes)
+static int buffer_reserve(unsigned char **buffer, size_t *capacity_bytes, size_t bytes)
 {
 	unsigned char *grown;
 
-	if (bytes <= snapshot->capacity_bytes)
+	if (bytes <= *capacity_bytes)
 		return 0;
-	grown = realloc(snapshot->stack, bytes);
+	grown = realloc(*buffer, bytes);
 	if (grown == NULL)
 		return -ENOMEM;
-	snapshot->stack = grown;
-	snapshot->capacity_bytes = bytes;
+	*buffer = grown;
+	*capacity_bytes = bytes;
 	return 0;
 }
 
-/* Reads from start on, up to what is not mapped.  0 or a negative errno. */
-static int stack_read(struct vg_snapshot *snapshot, pid_t tid, uint64_t start, size_t want_bytes)
+int vg_snapshot_reserve(struct vg_snapshot *snapshot, size_t bytes)
+{
+	return buffer_reserve(&snapshot->stack, &snapshot->capacity_bytes, bytes);
+}
+
+/* Copies stack from `start` up to the first page that is not mapped.  Returns the number of bytes, or a negative
+ * errno. */
+static ssize_t stack_pages_read(pid_t tid, uint64_t thread_block, uint64_t start, size_t want_bytes,
+				unsigned char *stack)
 {
 	uint64_t at = start, end = start + want_bytes;
 	struct iovec pieces[PIECES_MAX], local;
 	size_t count = 0;
 	ssize_t got;
 
-	snapshot->stack_address = start;
-	snapshot->stack_bytes = 0;
 	if (end < start)
 		return -EFAULT;
-	/* What is mapped behind the stack is not touched: pages would come into being there, or, with userfaultfd(2), the
-	 * thread that has to provide them may be the one that stands still. */
-	if (snapshot->thread_block > start && snapshot->thread_block < end)
-		end = snapshot->thread_block;
-	/* process_vm_readv(2) promises to stop short only between elements: one a page, so that
-	 * the end of the stack costs only what lies behind it.  The first ones small and the
-	 * rest large would do too, but where the stack ends is not known here. */
+	/* Do not read mappings above the stack.  Reading would allocate pages there.  With userfaultfd(2) it could also
+	 * wait for the very thread that is stopped. */
+	if (thread_block > start && thread_block < end)
+		end = thread_block;
+	/* process_vm_readv(2) transfers partially only at iovec boundaries.  So with one iovec per page, the copy ends
+	 * exactly at the last mapped page.  A few small iovecs and then a large one would be cheaper, but we do not
+	 * know where the stack ends. */
 	while (at < end && count < PIECES_MAX) {
 		uint64_t next = (at / PAGE_BYTES + 1) * PAGE_BYTES;
 
@@ -51,38 +56,65 @@ static int stack_read(struct vg_snapshot *snapshot, pid_t tid, uint64_t start, s
 		pieces[count++] = (struct iovec){ (void *)at, next - at };
 		at = next;
 	}
-	local = (struct iovec){ snapshot->stack, end - start };
+	local = (struct iovec){ stack, end - start };
 	got = process_vm_readv(tid, &local, 1, pieces, count, 0);
-	if (got < 0)
-		return -errno;
-	snapshot->stack_bytes = (size_t)got;
-	return 0;
+	return got < 0 ? -errno : got;
 }
 
-int vg_snapshot_stack(struct vg_snapshot *snapshot, pid_t tid, size_t want_bytes)
+/* Copies stack into the snapshot with stack_pages_read().  0 or a negative errno. */
+static int stack_read(struct vg_snapshot *snapshot, pid_t tid, uint64_t start, size_t want_bytes)
+{
+	ssize_t got = stack_pages_read(tid, snapshot->thread_block, start, want_bytes, snapshot->stack);
+
+	snapshot->stack_address = start;
+	snapshot->stack_bytes = got > 0 ? (size_t)got : 0;
+	snapshot->stack_end_copied = got >= 0 && (size_t)got < want_bytes;
+	return got < 0 ? (int)got : 0;
+}
+
+int vg_snapshot_read_stack(struct vg_snapshot *snapshot, pid_t tid, size_t want_bytes)
 {
 	uint64_t sp = vg_regs_sp(&snapshot->regs);
 	int rc = vg_snapshot_reserve(snapshot, want_bytes);
 
 	if (rc == 0)
 		rc = stack_read(snapshot, tid, sp - vg_regs_red_zone_bytes, want_bytes);
-	/* The red zone may reach into the page below a stack's last.  And a stack pointer may point
-	 * nowhere: without a stack, the registers still say where the thread is. */
+	/* The red zone may reach into an unmapped page below the stack: read again without it.  If the stack pointer
+	 * itself is invalid, there is no copy, but the registers still give the leaf. */
 	if (rc == -EFAULT)
 		rc = stack_read(snapshot, tid, sp, want_bytes);
 	return rc == -EFAULT ? 0 : rc;
 }
 
-void vg_snapshot_ahead(struct vg_snapshot *snapshot, pid_t tid, size_t want_bytes)
+void vg_snapshot_read_other_stack(struct vg_snapshot *snapshot, pid_t tid, size_t want_bytes)
 {
-	snapshot->stack_bytes = 0;
-	if (snapshot->likely_sp > AHEAD_BYTES &&
-	    vg_snapshot_reserve(snapshot, want_bytes + AHEAD_BYTES) == 0)
-		stack_read(snapshot, tid, snapshot->likely_sp - AHEAD_BYTES, want_bytes + AHEAD_BYTES);
+	struct vg_snapshot_other *other = &snapshot->other;
+	ssize_t got;
+
+	other->bytes = 0;
+	if (other->sp == 0 || buffer_reserve(&other->stack, &other->capacity_bytes, want_bytes) != 0)
+		return;
+	other->address = other->sp - vg_regs_red_zone_bytes;
+	got = stack_pages_read(tid, snapshot->thread_block, other->address, want_bytes, other->stack);
+	if (got == -EFAULT) {
+		other->address = other->sp;
+		got = stack_pages_read(tid, snapshot->thread_block, other->address, want_bytes, other->stack);
+	}
+	other->bytes = got > 0 ? (size_t)got : 0;
+	other->ended = got >= 0 && (size_t)got < want_bytes;
 }
 
-/* What is wanted is twice what was needed so far: half of it is enough to begin with, for a walk
- * that outruns the copy takes another.  A copy that ends early has reached the stack's end. */
+void vg_snapshot_read_early(struct vg_snapshot *snapshot, pid_t tid, size_t want_bytes)
+{
+	snapshot->stack_bytes = 0;
+	snapshot->stack_end_copied = false;
+	if (snapshot->expected_sp > EARLY_BELOW_BYTES &&
+	    vg_snapshot_reserve(snapshot, want_bytes + EARLY_BELOW_BYTES) == 0)
+		stack_read(snapshot, tid, snapshot->expected_sp - EARLY_BELOW_BYTES, want_bytes + EARLY_BELOW_BYTES);
+}
+
+/* want_bytes is twice what earlier walks of the thread needed.  Half of it suffices here: if a walk needs more, the
+ * stack is copied again.  A copy that is shorter than requested has reached the stack's end. */
 bool vg_snapshot_covers(const struct vg_snapshot *snapshot, size_t want_bytes)
 {
 	uint64_t below = vg_regs_sp(&snapshot->regs) - vg_regs_red_zone_bytes -
@@ -90,11 +122,12 @@ bool vg_snapshot_covers(const struct vg_snapshot *snapshot, size_t want_bytes)
 
 	return snapshot->stack_bytes > 0 && below < snapshot->stack_bytes &&
 	       (snapshot->stack_bytes - below >= want_bytes / 2 + vg_regs_red_zone_bytes ||
-		snapshot->stack_bytes < want_bytes + AHEAD_BYTES);
+		snapshot->stack_bytes < want_bytes + EARLY_BELOW_BYTES);
 }
 
 void vg_snapshot_free(struct vg_snapshot *snapshot)
 {
 	free(snapshot->stack);
+	free(snapshot->other.stack);
 	memset(snapshot, 0, sizeof *snapshot);
 }

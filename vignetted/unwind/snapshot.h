@@ -6,62 +6,84 @@
 #include <stdint.h>
 #include <string.h>
 
+#include "vignetted/target/modules.h"
 #include "vignetted/unwind/regs.h"
 
-/* Stacks deeper than this are cut, and say so. */
+/* The largest copy of a stack.  The walk of a deeper stack ends with VG_WALK_TRUNCATED. */
 enum { VG_SNAPSHOT_MAX_BYTES = 1024 * 1024 };
 
-/*
- * What is copied of a thread, by whichever method: enough to unwind its stack while it goes on.
- * The buffer is reused from one sample to the next.
- */
-struct vg_snapshot {
-	struct vg_regs regs;
-	bool whole;                  /* all of regs is known; else only its pc and sp, */
-	bool in_call;                /* and with this the arguments of a system call */
-	uint64_t fp_guess;           /* where whole is false: a likely frame pointer, or 0 */
-	uint64_t likely_sp;          /* the caller's: about where the stack pointer will be, or 0 */
-	uint64_t thread_block;       /* see vg_regs_thread_block(): the stack is copied to there at most; the caller's
-	                                until the registers are read; or 0 */
-	const _Atomic uint64_t *slot; /* the caller's: read while the thread does not run, or NULL */
-	uint64_t slot_value;         /* what stood there, or 0 */
-	uint64_t stack_address;      /* of the first copied byte: below sp by the red zone at least */
-	size_t stack_bytes;          /* copied */
+/* A copy of a second stack.  If a signal handler runs on a stack of its own (sigaltstack(2)), the second stack is the
+ * one that the signal interrupted.  The second stack does not change while the handler runs. */
+struct vg_snapshot_other {
+	uint64_t sp;                 /* set by the caller: the stack pointer at the signal; 0: no copy is wanted */
+	uint64_t address;            /* of the first copied byte */
+	size_t bytes;                /* copied */
+	bool ended;                  /* the copy reaches the stack's end */
 	unsigned char *stack;        /* owned */
 	size_t capacity_bytes;
 };
 
-/* Makes room for so many bytes of stack.  0 or -ENOMEM. */
+/* Registers and stack bytes of a thread, copied so that the stack can be unwound while the thread runs on.  The buffers
+ * are reused for the next sample.  An all-zero struct is a snapshot without buffers. */
+struct vg_snapshot {
+	struct vg_regs regs;
+	struct vg_moment moment;     /* set by the caller: when the copy was made */
+	bool regs_complete;          /* all registers are known; else only pc, sp and those of in_syscall */
+	bool in_syscall;             /* the registers with the system call's arguments are known, besides pc and sp */
+	uint64_t fp_guess;           /* without regs_complete: a guessed frame pointer, or 0 */
+	uint64_t expected_sp;        /* set by the caller for vg_snapshot_read_early(): about where the stack
+					pointer will be, or 0 */
+	uint64_t thread_block;       /* set by the caller: the copy ends at this address at the latest (see
+					vg_regs_thread_block()); 0: no bound */
+	const _Atomic uint64_t *token_address; /* set by the caller: the host's current interval token, or NULL */
+	uint64_t token_value;        /* the token that was read, or 0 */
+	uint64_t stack_address;      /* of the first copied byte, which may be below the stack pointer */
+	size_t stack_bytes;          /* copied */
+	bool stack_end_copied;       /* the copy reaches the stack's end */
+	unsigned char *stack;        /* owned */
+	size_t capacity_bytes;
+	struct vg_snapshot_other other;
+};
+
+/* Makes room for this many bytes of stack.  0 or -ENOMEM. */
 int vg_snapshot_reserve(struct vg_snapshot *snapshot, size_t bytes);
 
-/* Reads up to `want` bytes of the thread's stack from regs' stack pointer upwards.  What is not
- * mapped is left out.  0 or a negative errno. */
-int vg_snapshot_stack(struct vg_snapshot *snapshot, pid_t tid, size_t want_bytes);
+/* Copies up to want_bytes of the thread's stack, from its stack pointer upwards.  The red zone below it is copied as
+ * well, if it is mapped, and counts in want_bytes.  The first page that is not mapped ends the copy.  0 or a negative
+ * errno. */
+int vg_snapshot_read_stack(struct vg_snapshot *snapshot, pid_t tid, size_t want_bytes);
 
-/* The word at that address, if it was copied. */
+/* Copies the second stack from other.sp upwards.  If other.sp is 0 or the stack cannot be read, other.bytes is 0. */
+void vg_snapshot_read_other_stack(struct vg_snapshot *snapshot, pid_t tid, size_t want_bytes);
+
+/* Reads the word at the address from one of the copies.  0, or -1: the word was not copied. */
 static inline int vg_snapshot_word(const struct vg_snapshot *snapshot, uint64_t address,
 				   uint64_t *word)
 {
+	const struct vg_snapshot_other *other = &snapshot->other;
 	uint64_t offset = address - snapshot->stack_address;
 
-	if (offset >= snapshot->stack_bytes || snapshot->stack_bytes - offset < sizeof *word)
+	if (offset < snapshot->stack_bytes && snapshot->stack_bytes - offset >= sizeof *word) {
+		memcpy(word, snapshot->stack + offset, sizeof *word);
+		return 0;
+	}
+	offset = address - other->address;
+	if (offset >= other->bytes || other->bytes - offset < sizeof *word)
 		return -1;
-	memcpy(word, snapshot->stack + offset, sizeof *word);
+	memcpy(word, other->stack + offset, sizeof *word);
 	return 0;
 }
 
-/*
- * Like vg_snapshot_stack(), but before the registers are known, around likely_sp: reading memory and waiting until the
- * stopped thread has left its CPU, which reading registers takes, go side by side so.  Whether the
- * copy will do is for vg_snapshot_covers() to say once the registers are there.
- */
-void vg_snapshot_ahead(struct vg_snapshot *snapshot, pid_t tid, size_t want_bytes);
+/* Copies stack around expected_sp before the registers are known.  This saves time: the stack can be copied while the
+ * stopped thread leaves its CPU, but its registers can be read only after that.  When the registers are
+ * read, call vg_snapshot_covers(), which returns whether the copy suffices. */
+void vg_snapshot_read_early(struct vg_snapshot *snapshot, pid_t tid, size_t want_bytes);
 bool vg_snapshot_covers(const struct vg_snapshot *snapshot, size_t want_bytes);
 
-static inline void vg_snapshot_slot(struct vg_snapshot *snapshot)
+static inline void vg_snapshot_read_token(struct vg_snapshot *snapshot)
 {
-	snapshot->slot_value = snapshot->slot != NULL ?
-			       __atomic_load_n((const uint64_t *)snapshot->slot, __ATOMIC_RELAXED) : 0;
+	snapshot->token_value = snapshot->token_address != NULL ?
+			       __atomic_load_n((const uint64_t *)snapshot->token_address, __ATOMIC_RELAXED) : 0;
 }
 
 void vg_snapshot_free(struct vg_snapshot *snapshot);

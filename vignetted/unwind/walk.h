@@ -8,19 +8,38 @@
 
 #include "profile/model.h"
 #include "vignetted/target/frame.h"
+#include "vignetted/target/modules.h"
 
-/* The result of an unwind: frames, leaf first.  All zero is an empty one.  The buffer is reused by the next unwind. */
+/*
+ * The result of vg_unwind(): frames, the leaf first.  An all-zero struct is an empty walk.  The next vg_unwind() reuses
+ * the buffer.
+ *
+ * 	struct vg_walk walk = { 0 };
+ * 	vg_unwind(unwinder, &snapshot, max_frames, &walk);
+ * 	vg_walk_free(&walk);
+ */
 struct vg_walk {
 	struct vg_frame *frames;     /* owned */
 	uint32_t count, capacity;
 	enum vg_walk_end end;        /* why there are no more frames */
-	uint64_t wanting_sp;         /* stack pointer of the frame that ended the walk for want of a frame pointer */
-	bool left_the_map;           /* the walk ended at an address that is in no known range */
-	size_t stack_bytes;          /* of the copied stack that the walk went through */
+	uint64_t fp_missing_sp;      /* if the walk ended because the frame pointer is not known: the last
+					frame's stack pointer; else 0 */
+	bool range_unknown;          /* the walk ended at an address that is in no known range of code */
+	size_t stack_bytes;          /* bytes of the copied stack that the walk used; if it used both copies,
+					the larger number */
+	uint64_t other_sp;           /* if a signal handler ran on its own stack: the stack pointer at the
+					signal; else 0 */
 };
 
 /* Appends a frame.  0 or -ENOMEM. */
 int vg_walk_push(struct vg_walk *walk, const struct vg_frame *frame);
+
+/* The reason why a walk ends at an address for which vg_modules_find() returns NULL. */
+enum vg_walk_end vg_walk_end_unmapped(const struct vg_modules *modules, uint64_t address);
+
+/* Keeps the first `count` frames, whose modules are confirmed.  If count is 0, keeps the leaf frame without its module.
+ * Sets walk->end to VG_WALK_MODULE_UNLOADED. */
+void vg_walk_shorten(struct vg_walk *walk, uint32_t count);
 
 void vg_walk_free(struct vg_walk *walk);
 

@@ -1,0 +1,15 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+#include "base/build_id.h"
+
+#include <string.h>
+
+void vg_text_id(const void *text, size_t text_bytes, unsigned char id[VG_TEXT_ID_BYTES])
+{
+	const unsigned char *bytes = text;
+
+	memset(id, 0, VG_TEXT_ID_BYTES);
+	if (text_bytes > VG_TEXT_ID_HASHED_BYTES)
+		text_bytes = VG_TEXT_ID_HASHED_BYTES;
+	for (size_t i = 0; i < text_bytes; i++)
+		id[i % VG_TEXT_ID_BYTES] ^= bytes[i];
+}

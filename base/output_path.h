@@ -1,0 +1,34 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+#ifndef VG_BASE_OUTPUT_PATH_H
+#define VG_BASE_OUTPUT_PATH_H
+
+#include <stdbool.h>
+
+#include "base/err.h"
+
+/* These functions examine and open the path of an output file. */
+
+/* Returns the part of `path` after the last slash, as a pointer into `path`. */
+const char *vg_output_path_name(const char *path);
+
+/* Returns an O_PATH descriptor of the path's directory, or a negative errno.  The descriptor stays valid after
+ * chdir(2), chroot(2) or rename(2). */
+int vg_output_path_directory(const char *path);
+
+/* Follows the links in the path.  Returns true if they lead to a pipe, a device, a directory, a socket, or our standard
+ * output or error.  Returns false if the links cannot be followed. */
+bool vg_output_path_is_special(const char *path);
+
+/*
+ * Opens a file that must be written in place: a pipe, a character device, or our own standard output or error through a
+ * link such as /dev/stdout.  Returns 0 and sets *fd, which the caller owns.  If the path is a regular file or does not
+ * exist, sets *fd to -1: then the caller creates a new file and renames it.
+ *
+ * In a directory that is writable for all users, other users can create files.  So this function returns -EACCES for a
+ * pipe or symbolic link that belongs to neither this user nor root.  It returns -EISDIR for a directory, -EINVAL for a
+ * block device or a socket, or a negative errno of open(2).  All checks are made on the open descriptor, so that the
+ * file cannot be replaced between check and use.
+ */
+int vg_output_path_open_special(const char *path, int *fd, struct vg_err *err);
+
+#endif

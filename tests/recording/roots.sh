@@ -1,0 +1,43 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT OR Apache-2.0
+#
+# Stacks are complete if they reach the root, and only then.  The programs call addresses without code, in the leaf
+# frame and below a signal handler, run on stacks that they made themselves, and handle signals on alternate stacks.
+set -eu
+. "${SRCDIR:?}/tests/lib.sh"
+program=$BUILDDIR/tests/recording/roots
+symbols=$dir/symbols
+"$VGTOOL" symbols -o "$symbols" "$program" >"$dir/log"
+
+# check CAPTURE PATTERN ARGUMENT...: fails unless all stacks of the program match the pattern
+enough() { holds "$dir/out.vgp.part" 'it.samples >= 100'; }
+check() {
+	capture=$1 pattern=$2
+	shift 2
+	started "$dir/ready" "$program" "$@"
+	"$VIGNETTED" --pid $started --capture $capture --rate 499 -o "$dir/out.vgp" 2>"$dir/log" & recorder=$!
+	pids="$pids $recorder"
+	await 60 "100 samples of $*" enough
+	kill -INT $recorder
+	wait $recorder || fail "$*, $capture: $(cat "$dir/log")"
+	stopped $started
+	"$VGTOOL" resolve -s "$symbols" "$dir/out.vgp" -o "$dir/named.vgp" 2>"$dir/log"
+	"$VGTOOL" folded --weight samples "$dir/named.vgp" >"$dir/folded"
+	wrong=$(grep -v "$pattern" "$dir/folded" || true)
+	[ -z "$wrong" ] || fail "$*, $capture: stacks that the program never had: $wrong"
+	echo "$*, $capture: $(info "$dir/out.vgp" stack_ends)"
+}
+
+called='^[^;[]*;\(.*;\)\?main;first;second'
+all_stacks() {
+	for how in spin wait; do
+		check $1 "$called;0x0;[^;]*;handler;stay\\b" null $how
+		check $1 "$called;0x[0-9a-f]*;[^;]*;handler;stay\\b" wild $how
+		check $1 '^[^;[]*;entry;stay\b' coroutine $how
+		check $1 "$called;.*;handler;stay\\b" alternate $how
+	done
+	check $1 "$called\\b" again spin
+}
+timers() { all_stacks auto; }
+stops() { all_stacks stop; }
+side_by_side timers stops

@@ -1,0 +1,206 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT OR Apache-2.0
+#
+# Stacks of programs linked with -static.  These have .eh_frame and no .eh_frame_hdr, and musl and busybox have code
+# without unwind information.  Each stack is right and complete, also of stripped programs, and while the program waits.
+# Modules without a build id have their text id, as in `vgtool symbols`.
+set -eu
+: "${CC:?}"
+. "${SRCDIR:?}/tests/lib.sh"
+cc=${CC%% *}
+
+top=$dir
+cat >"$dir/known.c" <<'END'
+#include <stdio.h>
+#include <time.h>
+static volatile unsigned long sink;
+__attribute__((noinline)) void leaf(long turns) { for (long i = 0; i < turns; i++) sink += i; }
+__attribute__((noinline)) void f3(long turns) { leaf(turns); sink++; }
+__attribute__((noinline)) void f2(long turns) { f3(turns); sink++; }
+__attribute__((noinline)) void f1(long turns) { f2(turns); sink++; }
+__attribute__((noinline)) void waits(void) { nanosleep(&(struct timespec){ 0, 1000000 }, NULL); sink++; }
+int main(int argc, char **argv)
+{
+	puts(argv[0]);
+	fflush(stdout);
+	for (;;) {
+		f1(300000);
+		if (argc > 1)
+			waits();
+	}
+}
+END
+
+cat >"$dir/throws.cc" <<'END'
+#include <stdexcept>
+#include <cstdio>
+#include <thread>
+static volatile unsigned long sink;
+static void spin(long turns) { for (long i = 0; i < turns; i++) sink = sink + i; }
+__attribute__((noinline)) void leaf(long turns) { spin(turns); throw std::runtime_error("leaf"); }
+__attribute__((noinline)) void f3(long turns) { leaf(turns); sink = sink + 1; }
+__attribute__((noinline)) void f2(long turns) { try { f3(turns); } catch (const std::exception &) { spin(turns); } }
+__attribute__((noinline)) void f1(long turns) { f2(turns); sink = sink + 1; }
+__attribute__((noinline)) void thread_main() { for (;;) f1(100000); }
+int main(int, char **argv)
+{
+	std::thread other(thread_main);
+	puts(argv[0]);
+	fflush(stdout);
+	thread_main();
+}
+END
+
+# record CAPTURE STACKS PROGRAM [ARGUMENT...]: records at least that many stacks into $dir/out.vgp.  The program prints
+# a line when it has started.
+record() {
+	capture=$1 wanted=$2
+	shift 2
+	for seconds in 1 2 4 8 16 32; do
+		started "$dir/line" "$@"
+		"$VIGNETTED" --pid $started --capture $capture --rate 499 --duration $seconds \
+			-o "$dir/out.vgp" 2>"$dir/log" || fail "$*, $capture: $(cat "$dir/log")"
+		stopped $started
+		"$VGTOOL" info --json "$dir/out.vgp" >"$dir/info"
+		[ "$(info_value stacks)" -lt $wanted ] || return 0
+	done
+	fail "$*, $capture: too few stacks: $(cat "$dir/info")"
+}
+
+# complete WHAT PER_MILLE: fails unless at least that share of the recorded stacks is complete
+complete() {
+	lacking=$(($(info_value stacks) - $(info_value stacks_complete)))
+	echo "$1: $lacking of $(info_value stacks) stacks are incomplete"
+	if [ $lacking -gt $(($(info_value stacks) * (1000 - $2) / 1000)) ]; then
+		"$VGTOOL" dump "$dir/out.vgp" >"$dir/dump"
+		fail "$1: $(info_value stack_ends) $(node "$SRCDIR/tests/recording/incomplete.mjs" "$dir/dump")"
+	fi
+}
+
+# module_id NAME: prints the build id of a module in the profile
+module_id() {
+	records "$dir/out.vgp" "it.find((record) => record.kind === 'module' && record.name === '$1').build_id"
+}
+
+# stacks FILE: prints the folded stacks, with the symbols of that file
+stacks() {
+	rm -rf "$dir/symbols"
+	"$VGTOOL" symbols -o "$dir/symbols" "$1" >"$dir/log"
+	"$VGTOOL" resolve -s "$dir/symbols" "$dir/out.vgp" -o "$dir/named.vgp" 2>"$dir/log"
+	"$VGTOOL" folded --weight samples "$dir/named.vgp"
+}
+
+# known WHAT FILE PATTERN: fails unless every stack matches and some reach leaf()
+known() {
+	stacks "$2" >"$dir/folded"
+	wrong=$(grep -vE "$3" "$dir/folded" || true)
+	[ -z "$wrong" ] || fail "$1: stacks that the program never had: $wrong"
+	grep -q ';f1;f2;f3;leaf ' "$dir/folded" || fail "$1: no stack in leaf(): $(cat "$dir/folded")"
+}
+
+$cc -O2 -static "$dir/known.c" -o "$dir/glibc"
+$cc -O2 -static -Wl,--build-id=none "$dir/known.c" -o "$dir/anonymous"
+$CXX -O2 -static -pthread "$dir/throws.cc" -o "$dir/throws"
+musl-gcc -O2 -static "$dir/known.c" -o "$dir/musl"
+musl-gcc -O2 "$dir/known.c" -o "$dir/musl_dynamic"
+[ -z "$(build_id "$dir/anonymous")$(build_id "$dir/musl")" ] || fail "anonymous and musl have a build id"
+for file in glibc throws musl; do
+	! readelf -SW "$dir/$file" | grep -q ' \.eh_frame_hdr ' || fail "$file has .eh_frame_hdr, so the test proves nothing"
+	mkdir -p "$dir/stripped"
+	strip -o "$dir/stripped/$file" "$dir/$file"
+done
+
+# The functions between _start and main depend on the C library.  The leaf frame may be in any function of known.c.
+frames='main(;f1(;f2(;f3(;leaf)?)?)?)?(;waits(;[^;]*)*)? [0-9]+$'
+
+# busy_and_waiting CAPTURE FILE...: records these programs of known.c, while they run and while they wait
+busy_and_waiting() {
+	capture=$1
+	shift
+	for file in "$@"; do
+		record $capture 200 "$top/$file"
+		complete "$file, $capture" 1000
+		known "$file, $capture" "$top/${file#stripped/}" "^_start;([^;]*;)*$frames"
+		record $capture 200 "$top/$file" waits
+		complete "$file, which waits, $capture" 1000
+		known "$file, which waits, $capture" "$top/${file#stripped/}" "^_start;([^;]*;)*$frames"
+		grep -q ';waits;.*\[' "$dir/folded" || fail "$file, $capture: no waits: $(cat "$dir/folded")"
+	done
+}
+
+# throws_and_busybox CAPTURE
+throws_and_busybox() {
+	# Some stacks may be incomplete: libgcc overwrites its own frame while it installs the context of an exception
+	# handler.
+	record $1 200 "$top/stripped/throws"
+	complete "throws, $1" 980
+	stacks "$top/throws" >"$dir/folded"
+	grep -q ';main;thread_main();f1(long);f2(long);f3(long);leaf(long)' "$dir/folded" ||
+		fail "throws, $1: no stack in leaf(): $(cat "$dir/folded")"
+	record $1 200 busybox sh -c 'echo begins; while :; do i=$((i + 1)); done'
+	complete "busybox sh, $1" 990
+	record $1 200 busybox awk 'BEGIN { print "begins"; fflush(); while (1) a[i++ % 1000] = substr("" i, 2) }'
+	complete "busybox awk, $1" 990
+}
+
+# A build id in a section that no PT_NOTE segment covers, as Go's linker writes it.  Here PT_NOTE is replaced by
+# PT_NULL.
+id_without_segment() {
+	node -e '
+		const fs = require("fs"), [from, to] = process.argv.slice(1), file = fs.readFileSync(from);
+		const at = Number(file.readBigUInt64LE(32)), count = file.readUInt16LE(56);
+		for (let i = 0; i < count; i++)
+			if (file.readUInt32LE(at + 56 * i) === 4)
+				file.writeUInt32LE(0, at + 56 * i);
+		fs.writeFileSync(to, file, { mode: 0o755 });' "$top/glibc" "$dir/uncovered"
+	record auto 100 "$dir/uncovered"
+	id=$(module_id uncovered)
+	[ "$id" = "$(build_id "$top/glibc")" ] || fail "not the build id of the section, but: $id"
+}
+
+# A library without a build id gets its text id from the file at its path.  If another file has replaced the library's
+# file since, that file is not used.
+library_by_path() {
+	echo '__attribute__((noinline)) void library_spin(volatile long *x) { for (long i = 0; i < 300000; i++) *x += i; }' \
+		>"$dir/library.c"
+	cat >"$dir/user.c" <<'END'
+#include <stdio.h>
+void library_spin(volatile long *x);
+int main(void)
+{
+	volatile long sink = 0;
+	puts("begins");
+	fflush(stdout);
+	for (;;)
+		library_spin(&sink);
+}
+END
+	$cc -O2 -shared -fPIC -Wl,--build-id=none "$dir/library.c" -o "$dir/library.so"
+	$cc -O2 "$dir/user.c" -o "$dir/user" "$dir/library.so" -Wl,-rpath,"$dir"
+	record auto 100 "$dir/user"
+	stacks "$dir/library.so" >"$dir/folded"
+	grep -q ';library_spin ' "$dir/folded" || fail "library.so has no symbols: $(cat "$dir/folded")"
+	started "$dir/line" "$dir/user"
+	cp "$dir/library.so" "$dir/other.so"
+	mv "$dir/other.so" "$dir/library.so"
+	"$VIGNETTED" --pid $started --rate 499 --duration 1 -o "$dir/out.vgp" 2>"$dir/log" || fail "$(cat "$dir/log")"
+	stopped $started
+	id=$(module_id library.so)
+	[ -z "$id" ] || fail "the id of another file: $id"
+}
+
+timers() {
+	busy_and_waiting auto glibc stripped/musl
+	throws_and_busybox auto
+}
+stops() {
+	busy_and_waiting stop glibc stripped/musl
+	throws_and_busybox stop
+	id_without_segment
+}
+stops_more() {
+	busy_and_waiting stop anonymous musl musl_dynamic stripped/glibc
+	library_by_path
+}
+# Not more parts: a program that gets too little CPU time is recorded again, for longer.
+side_by_side timers stops stops_more

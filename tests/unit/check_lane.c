@@ -1,0 +1,118 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* The interval that a thread was in at a time. */
+#include <check.h>
+#include <string.h>
+
+#include "tests/unit/suites.h"
+#include "vignetted/target/lane.h"
+
+static struct vg_events_lane lane;
+
+static void setup(void)
+{
+	memset(&lane, 0, sizeof lane);
+}
+
+static void teardown(void)
+{
+	vg_array_free(&lane.changes);
+}
+
+/* Interval 1 from 10 to 50, and inside it interval 2 from 20 to 30. */
+static void nested_record(void)
+{
+	vg_lane_open(&lane, 10, 1);
+	vg_lane_open(&lane, 20, 2);
+	vg_lane_close(&lane, 30, 2);
+	vg_lane_close(&lane, 50, 1);
+}
+
+START_TEST(innermost_interval_at_a_time)
+{
+	/* {time, interval} */
+	static const uint64_t expected[][2] = {
+		{ 0, 0 }, { 9, 0 }, { 10, 1 }, { 19, 1 }, { 20, 2 }, { 29, 2 }, { 30, 1 }, { 49, 1 }, { 50, 0 }, { 99, 0 },
+	};
+
+	nested_record();
+	/* Dropping the time before the first change has no effect. */
+	for (uint64_t dropped_ns = 0; dropped_ns <= 10; dropped_ns += 10) {
+		vg_lane_history_drop(&lane, dropped_ns);
+		for (size_t i = 0; i < sizeof expected / sizeof *expected; i++)
+			ck_assert_uint_eq(vg_lane_interval_at(&lane, expected[i][0]), expected[i][1]);
+	}
+}
+END_TEST
+
+/* After a drop, later times have the same interval as before. An earlier time has no interval, because the interval of
+ * a later time would be wrong. */
+START_TEST(dropped_history_is_unknown)
+{
+	for (uint64_t before_ns = 0; before_ns <= 60; before_ns++) {
+		uint64_t expected[61];
+
+		teardown();
+		setup();
+		nested_record();
+		for (uint64_t time_ns = 0; time_ns <= 60; time_ns++)
+			expected[time_ns] = vg_lane_interval_at(&lane, time_ns);
+		vg_lane_history_drop(&lane, before_ns);
+		for (uint64_t time_ns = 0; time_ns <= 60; time_ns++) {
+			uint64_t interval = vg_lane_interval_at(&lane, time_ns);
+
+			ck_assert(interval == expected[time_ns] || (time_ns < before_ns && interval == 0));
+		}
+	}
+}
+END_TEST
+
+START_TEST(long_history_loses_its_older_half)
+{
+	enum { CHANGES = 200000 };
+
+	for (uint64_t i = 0; i < CHANGES; i += 2) {
+		vg_lane_open(&lane, i, i + 1);
+		vg_lane_close(&lane, i + 1, i + 1);
+	}
+	ck_assert_uint_le(lane.changes.count, 1 << 16);
+	ck_assert_uint_eq(vg_lane_interval_at(&lane, 0), 0);
+	ck_assert_uint_eq(vg_lane_interval_at(&lane, 100), 0);
+	ck_assert_uint_eq(vg_lane_interval_at(&lane, CHANGES - 20000), CHANGES - 20000 + 1);
+	ck_assert_uint_eq(vg_lane_interval_at(&lane, CHANGES - 2), CHANGES - 1);
+	ck_assert_uint_eq(vg_lane_interval_at(&lane, CHANGES), 0);
+}
+END_TEST
+
+START_TEST(lost_records_close_all_intervals)
+{
+	vg_lane_open(&lane, 10, 1);
+	vg_lane_skip(&lane);
+	ck_assert_uint_eq(vg_lane_interval_at(&lane, 15), 0);
+	vg_lane_open(&lane, 20, 2);
+	ck_assert_uint_eq(vg_lane_interval_at(&lane, 25), 2);
+}
+END_TEST
+
+START_TEST(interval_ends_after_its_samples)
+{
+	lane.sampled = (struct vg_lane_sampled){ .time_ns = 40, .interval = 2 };
+	ck_assert_uint_eq(vg_lane_end_ns(&lane, 2, 30), 40);
+	ck_assert_uint_eq(vg_lane_end_ns(&lane, 2, 50), 50);
+	ck_assert_uint_eq(vg_lane_end_ns(&lane, 1, 30), 30);
+}
+END_TEST
+
+Suite *lane_suite(void)
+{
+	Suite *suite = suite_create("lane");
+	TCase *tests = tcase_create("lane");
+
+	tcase_add_checked_fixture(tests, setup, teardown);
+	tcase_add_test(tests, innermost_interval_at_a_time);
+	tcase_add_test(tests, dropped_history_is_unknown);
+	tcase_add_test(tests, long_history_loses_its_older_half);
+	tcase_add_test(tests, lost_records_close_all_intervals);
+	tcase_add_test(tests, interval_ends_after_its_samples);
+	suite_add_tcase(suite, tests);
+	return suite;
+}

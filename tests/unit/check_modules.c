@@ -1,0 +1,85 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* Confirms that modules were loaded at a time, by marks in this process's memory. */
+#include "tests/unit/suites.h"
+
+#include <unistd.h>
+
+#include "profile/model.h"
+#include "vignetted/target/frame.h"
+#include "vignetted/target/marks.h"
+#include "vignetted/target/modules.h"
+
+/* half of the frames are in no module */
+enum { MODULES = 2 * VG_MARKS_MAX + 50, FRAMES = 2 * MODULES };
+
+static unsigned char marks[MODULES];
+static struct vg_memory memory;
+static struct vg_modules modules;
+static struct vg_frame frames[FRAMES];
+
+static void setup(void)
+{
+	ck_assert_int_eq(vg_memory_open(&memory, getpid()), 0);
+	memory.words_left = 1 << 20;
+	modules = (struct vg_modules){ .memory = &memory, .moment = { .time_ns = 1, .evidence = VG_EVIDENCE_MARKS } };
+	for (uint32_t i = 0; i < MODULES; i++) {
+		struct vg_process_module module = { .loaded = true };
+
+		marks[i] = (unsigned char)i;
+		module.image = (struct vg_image){ .mark_address = (uint64_t)&marks[i], .mark = { (unsigned char)i },
+						  .mark_bytes = 1 };
+		ck_assert_int_eq(vg_array_push(&modules.items, &module), 0);
+		frames[2 * i] = (struct vg_frame){ .module = i };
+		frames[2 * i + 1] = (struct vg_frame){ .module = VG_NONE };
+	}
+}
+
+static void teardown(void)
+{
+	vg_modules_free(&modules);
+	vg_memory_free(&memory);
+}
+
+START_TEST(more_modules_than_one_batch)
+{
+	ck_assert_uint_eq(vg_modules_confirm(&modules, frames, FRAMES), FRAMES);
+	/* After vg_modules_require_check() the modules are confirmed again. */
+	for (uint32_t i = 0; i < MODULES; i++)
+		vg_modules_require_check(&modules, i);
+	ck_assert_uint_eq(vg_modules_confirm(&modules, frames, FRAMES), FRAMES);
+	/* The sample may read no more words. One batch of marks is read nevertheless. */
+	modules.moment.time_ns = UINT64_MAX - 1;
+	memory.words_left = 0;
+	ck_assert_uint_eq(vg_modules_confirm(&modules, frames, FRAMES), 0);
+	for (uint32_t i = 0; i < MODULES; i++)
+		modules.items.items[i].confirmed_ns = 0;
+	modules.moment.time_ns = 1;
+	ck_assert_uint_eq(vg_modules_confirm(&modules, frames, FRAMES), 2 * VG_MARKS_MAX);
+}
+END_TEST
+
+/* In each batch one module was replaced. The other modules of that batch are confirmed. */
+START_TEST(replaced_module)
+{
+	for (size_t replaced = MODULES; replaced-- > 0;) {
+		if (replaced % (VG_MARKS_MAX / 2) != 3)
+			continue;
+		marks[replaced]++;
+		for (uint32_t i = 0; i < MODULES; i++)
+			modules.items.items[i].confirmed_ns = 0;
+		ck_assert_uint_eq(vg_modules_confirm(&modules, frames, FRAMES), 2 * replaced);
+	}
+}
+END_TEST
+
+Suite *modules_suite(void)
+{
+	Suite *suite = suite_create("modules");
+	TCase *tests = tcase_create("modules");
+
+	tcase_add_checked_fixture(tests, setup, teardown);
+	tcase_add_test(tests, more_modules_than_one_batch);
+	tcase_add_test(tests, replaced_module);
+	suite_add_tcase(suite, tests);
+	return suite;
+}

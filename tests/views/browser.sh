@@ -1,0 +1,23 @@
+# SPDX-License-Identifier: MIT OR Apache-2.0
+#
+# Scripts that open a file in the real Speedscope source this file after tests/lib.sh.  Speedscope is the npm package of
+# that name, below the directory NPM.  It runs in a Chromium without a window.
+release=${NPM:?}/speedscope/dist/release
+command -v chromium >/dev/null || fail "no chromium"
+[ -r "$release/index.html" ] || fail "no index.html in $release"
+
+# prepare FILE.json: checks the file, and writes the script with which the page loads it
+prepare() {
+	node "$SRCDIR/tests/views/speedscope.mjs" prepare "$1" "$release/file-format-schema.json" "$dir"
+}
+
+# browse VIEW WIDTH,HEIGHT OPTION...: runs the browser with Speedscope's page, for at most two minutes
+browse() {
+	view=$1 size=$2
+	shift 2
+	timeout 120 chromium --headless --no-sandbox --allow-file-access-from-files --virtual-time-budget=8000 \
+		--use-gl=angle --use-angle=swiftshader --enable-unsafe-swiftshader \
+		--disable-background-networking --disable-component-update --disable-sync --no-first-run \
+		--disable-dev-shm-usage --hide-scrollbars --window-size="$size" --user-data-dir="$dir/profile" "$@" \
+		"file://$(realpath "$release")/index.html#view=$view&localProfilePath=$dir/load.js" 2>"$dir/chromium.log"
+}

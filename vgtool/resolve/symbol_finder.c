@@ -1,0 +1,109 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+#include "vgtool/resolve/symbol_finder.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "symbols/binary.h"
+#include "symbols/breakpad/breakpad.h"
+#include "symbols/store/store.h"
+
+int vg_symbol_finder_find(struct vg_symbol_finder *finder, const char *module, const unsigned char *build_id,
+			  size_t build_id_bytes, struct vg_symbol_source *source, struct vg_err *err)
+{
+	struct vg_symbol_source binary = { NULL, true };
+	bool has_functions = false, has_debug_info;
+	int rc, binary_rc;
+
+	*source = (struct vg_symbol_source){ 0 };
+	rc = vg_store_find(finder->stores, finder->store_count, module, build_id, build_id_bytes,
+			   &source->path, &has_functions, err);
+	if (rc == -ENOMEM || has_functions || build_id_bytes == 0)
+		return rc;
+	binary_rc = vg_store_find_binary(&finder->binaries, finder->stores, finder->store_count,
+					 build_id, build_id_bytes, &binary.path, &has_debug_info);
+	if (binary_rc == -ENOMEM) {
+		vg_symbol_source_free(source);
+		return vg_err_sys(err, binary_rc, "%s: cannot find the symbols", module);
+	}
+	if (binary_rc != 0 || (rc == 0 && !has_debug_info)) {
+		vg_symbol_source_free(&binary);
+		return rc;
+	}
+	vg_symbol_source_free(source);
+	*source = binary;
+	return 0;
+}
+
+/* Files that belong to a binary (its debug file, the file that dwz made) can be in any of the stores. */
+static struct vg_symbols_search search_of(const struct vg_symbol_finder *finder)
+{
+	return (struct vg_symbols_search){ .debug_dirs = finder->stores,
+					   .debug_dir_count = finder->store_count };
+}
+
+static int binary_lookup(const struct vg_symbol_finder *finder, const struct vg_symbol_source *source,
+			 const unsigned char *build_id, size_t build_id_bytes,
+			 const uint64_t *addresses, size_t count, struct vg_symbolization *symbolization,
+			 struct vg_err *err)
+{
+	const struct vg_symbols_search search = search_of(finder);
+	struct vg_symbols symbols = { 0 };
+	int rc = vg_symbols_from_binary(&symbols, source->path, &search, err);
+
+	if (rc != 0)
+		return rc;
+	/* The file may have been replaced since it was found. */
+	if (symbols.build_id_bytes != build_id_bytes ||
+	    memcmp(symbols.build_id, build_id, build_id_bytes) != 0)
+		rc = vg_err_set(err, -ESTALE, "%s: its build id changed after it was found; not used", source->path);
+	else if (vg_symbolization_from_table(symbolization, &symbols, addresses, count) != 0)
+		rc = vg_err_sys(err, -ENOMEM, "%s: cannot look up the symbols", source->path);
+	vg_symbols_free(&symbols);
+	return rc;
+}
+
+int vg_symbol_source_lookup(const struct vg_symbol_finder *finder, const struct vg_symbol_source *source,
+			    const unsigned char *build_id, size_t build_id_bytes,
+			    const uint64_t *addresses, size_t count, struct vg_symbolization *symbolization,
+			    struct vg_err *err)
+{
+	if (!source->is_binary)
+		return vg_breakpad_symbolize(symbolization, source->path, addresses, count, err);
+	return binary_lookup(finder, source, build_id, build_id_bytes, addresses, count, symbolization, err);
+}
+
+int vg_symbol_source_find_missing_file(const struct vg_symbol_finder *finder, const struct vg_symbol_source *source,
+				       struct vg_missing_file *missing_file, struct vg_err *err)
+{
+	const struct vg_symbols_search search = search_of(finder);
+
+	return source->is_binary ? vg_symbols_find_missing_file(missing_file, source->path, &search, err) :
+	       vg_breakpad_find_missing_file(missing_file, source->path, err);
+}
+
+void vg_symbol_source_free(struct vg_symbol_source *source)
+{
+	free(source->path);
+	*source = (struct vg_symbol_source){ 0 };
+}
+
+void vg_symbol_finder_free(struct vg_symbol_finder *finder)
+{
+	vg_store_binaries_free(&finder->binaries);
+}
+
+int vg_symbol_finder_check(const struct vg_symbol_finder *finder, struct vg_err *err)
+{
+	for (size_t i = 0; i < finder->store_count; i++) {
+		int store = open(finder->stores[i], O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+
+		if (store < 0)
+			return vg_err_sys(err, -errno, "%s: cannot read the symbol store", finder->stores[i]);
+		close(store);
+	}
+	return 0;
+}

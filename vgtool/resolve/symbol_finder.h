@@ -1,0 +1,60 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+#ifndef VG_VGTOOL_SYMBOL_FINDER_H
+#define VG_VGTOOL_SYMBOL_FINDER_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/err.h"
+#include "symbols/store/store_binary.h"
+#include "symbols/table/symbolization.h"
+
+/*
+ * Finds the best source of a module's symbols.  The sources are, best first:
+ *  1. a symbol file with functions,
+ *  2. an ELF file with debug information,
+ *  3. a symbol file with linker symbols only (PUBLIC records),
+ *  4. an ELF file without debug information.
+ *
+ *	vg_symbol_finder_find(&finder, "libc.so.6", build_id, build_id_bytes, &source, &err);
+ *	vg_symbol_source_lookup(&finder, &source, build_id, build_id_bytes, addresses, count, &symbolization, &err);
+ *	vg_symbol_source_free(&source);
+ */
+struct vg_symbol_finder {
+	const char *const *stores;   /* directories and files; the caller's */
+	size_t store_count;
+	struct vg_store_binaries binaries; /* ELF files in the stores, by build id */
+};
+
+/* A file with a module's symbols. */
+struct vg_symbol_source {
+	char *path;                  /* owned */
+	bool is_binary;              /* an ELF file; false: a symbol file */
+};
+
+/* Finds the source of a module's symbols.  Returns 0; -ENOENT if no store has the module, or if the module has
+ * no build id; or another negative errno, with a message in err.  The caller frees the source. */
+int vg_symbol_finder_find(struct vg_symbol_finder *finder, const char *module, const unsigned char *build_id,
+			  size_t build_id_bytes, struct vg_symbol_source *source, struct vg_err *err);
+
+/* Looks up module-relative addresses.  They must be sorted and have no duplicates.  Returns 0, or a negative
+ * errno with a message in err. */
+int vg_symbol_source_lookup(const struct vg_symbol_finder *finder, const struct vg_symbol_source *source,
+			    const unsigned char *build_id, size_t build_id_bytes,
+			    const uint64_t *addresses, size_t count, struct vg_symbolization *symbolization,
+			    struct vg_err *err);
+
+/* Sets *missing_file if the source lacks function names because the file that has these names was not found.
+ * *missing_file must be all zero, and stays zero if no file is missing.  Returns 0, or a negative errno with a message
+ * in err. */
+int vg_symbol_source_find_missing_file(const struct vg_symbol_finder *finder, const struct vg_symbol_source *source,
+				       struct vg_missing_file *missing_file, struct vg_err *err);
+
+void vg_symbol_source_free(struct vg_symbol_source *source);
+void vg_symbol_finder_free(struct vg_symbol_finder *finder);
+
+/* Checks that every store can be read.  Without the check an unreadable store would look empty.  Returns
+ * 0, or a negative errno with a message in err. */
+int vg_symbol_finder_check(const struct vg_symbol_finder *finder, struct vg_err *err);
+
+#endif

@@ -1,0 +1,66 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+#ifndef VG_VIGNETTED_REMOTE_H
+#define VG_VIGNETTED_REMOTE_H
+
+#include "libvgctl/wire.h"
+#include "vignetted/session/session.h"
+
+/*
+ * A remote recording.  A peer began it over the helper's socket.  It ends at the latest when the connection that began
+ * it is closed.  At its end the helper sends COMPLETE on that connection, and the peer renames the file, because the
+ * helper has no descriptor of the directory and may rename nothing.
+ */
+struct vg_remote_recording {
+	struct vg_recording *recording; /* the session's; NULL: this place is free */
+	int file;                    /* owned */
+	int owner;                   /* the connection that began it */
+	int end_peer;                /* the connection that requested its end, and waits for the rename; -1: none */
+	bool complete_sent;
+};
+
+/* The requests of other processes on the helper's socket; libvgctl/wire.h has the messages. */
+struct vg_remote {
+	struct vg_session *session;
+	struct vg_remote_recording recordings[VG_RECORDINGS_MAX]; /* by the recording's index */
+};
+
+/* Reads one message from a connection and answers it.  Returns false if the caller must close the connection: the peer
+ * has left, or sent an invalid message. */
+bool vg_remote_serve(struct vg_remote *remote, int socket);
+
+/* Call it when the connection is closed.  Ends the recordings that a request on this connection began. */
+void vg_remote_disconnected(struct vg_remote *remote, int socket);
+
+/* Whether the connection began a recording that is still open, or waits for an answer. */
+bool vg_remote_is_waiting(const struct vg_remote *remote, int socket);
+
+/* Whether there is a remote recording. */
+bool vg_remote_any(const struct vg_remote *remote);
+
+/* Ends all remote recordings. */
+void vg_remote_end_all(struct vg_remote *remote, const char *reason);
+
+/* Sends COMPLETE for the recordings that have ended by themselves. */
+void vg_remote_complete_send(struct vg_remote *remote);
+
+/* The helper exits: answers each connection that requested the end of a recording.  Waits for at most 1 s in all until
+ * the files are renamed. */
+void vg_remote_finish(struct vg_remote *remote);
+
+/* ---- also for the program's own connection ---- */
+
+/* Converts the options of a BEGIN, a LISTEN or an OPEN.  Sets events_fd to -1.  Returns 0, or -EINVAL if an option is
+ * out of range. */
+int vg_options_from_wire(struct vg_session_options *options, const struct vg_wire_begin *begin);
+
+/* Sends FAILED: `text` is a sentence that says why a request failed, `code` a negative errno. */
+int vg_reply_failed(int socket, int code, const char *text);
+
+/* Sends the result of a dump.  The parameters are those of vg_dump_done. */
+void vg_reply_dumped(int socket, const struct vg_dump *dump, int rc);
+
+/* Ends a recording, and sends its summary or why it failed. */
+void vg_reply_ended(struct vg_session *session, struct vg_recording *recording, int socket,
+		    const char *reason);
+
+#endif

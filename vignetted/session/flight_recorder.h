@@ -1,0 +1,69 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+#ifndef VG_VIGNETTED_FLIGHT_RECORDER_H
+#define VG_VIGNETTED_FLIGHT_RECORDER_H
+
+#include "vignetted/output/dump.h"
+#include "vignetted/output/flight.h"
+#include "vignetted/output/watchdog.h"
+
+struct vg_recording;
+struct vg_lanes;
+
+/* What the dump in progress is for. */
+enum vg_dump_purpose {
+	VG_DUMP_NONE,                /* no dump is in progress */
+	VG_DUMP_REQUESTED,           /* the program or another process requested it */
+	VG_DUMP_STALL,               /* the watchdog began it; it goes on as long as the stall */
+	VG_DUMP_FINAL,               /* the last dump, when the recording ends */
+};
+
+/* Reports the result of a requested dump to the peer.  `rc`: 0 or a negative errno.  `dump` has the counts. */
+typedef void vg_dump_done(int peer, const struct vg_dump *dump, int rc);
+
+/*
+ * A recording's flight recorder and its dumps.  At most one dump is in progress.  It is written in slices between ticks
+ * (dumps.h).
+ */
+struct vg_flight_recorder {
+	struct vg_flight flight;
+	struct vg_dump dump;         /* the dump in progress, or the latest dump */
+	struct vg_watchdog watchdog;
+	enum vg_dump_purpose purpose;
+	struct vg_lanes *shared;     /* the event ring, which counts the finished dumps of stalls; or NULL */
+	int fd;                      /* of the dump in progress; owned if it was requested */
+	uint32_t table_generation;   /* vg_recorder.stacks_generation of the stack table that the next two members
+	                                describe */
+	uint64_t table_begin_ns;     /* the recording's time when the stack table began */
+	uint32_t table_stacks_max;   /* a table with more than this number of stacks is restarted; 0: not known yet */
+	uint64_t stall_ns;           /* the recording's time when the stall was found */
+	uint64_t late_ns;            /* age of the heartbeat at stall_ns; 0: the instant with this age is already in the
+					dump */
+	uint64_t flush_ns;           /* the recording's time when the stall's dump is flushed next */
+	vg_dump_done *done;          /* is called at the end of a requested dump */
+	int peer;                    /* argument of done(); -1: the peer has left */
+	const char *reason;          /* end reason in the requested dump */
+	uint64_t samples, events;    /* totals of the final dump, as are file_bytes and threads */
+	uint64_t file_bytes;
+	uint32_t threads;
+};
+
+/* Makes the recording keep its last seconds in memory, if its options say so. */
+void vg_flight_recorder_open(struct vg_recording *recording, struct vg_lanes *events);
+void vg_flight_recorder_close(struct vg_recording *recording);
+
+/* Whether the recording is a flight recorder. */
+bool vg_flight_recorder_is_open(const struct vg_recording *recording);
+
+/* Begins a dump of the window that ends at now_ns, a time of the recording.  Returns 0 or a negative errno; call
+ * vg_flight_recorder_dump_end() in both cases. */
+int vg_flight_recorder_dump_begin(struct vg_recording *recording, enum vg_dump_purpose purpose, int fd,
+				  uint64_t now_ns);
+
+/* Writes the rest of the dump, and reports its end to the peer.  Returns 0 or a negative errno. */
+int vg_flight_recorder_dump_end(struct vg_recording *recording, const char *reason);
+
+/* The recording has ended: ends the dump in progress, and writes the final dump into the recording's file.  Returns 0
+ * or a negative errno. */
+int vg_flight_recorder_dump_final(struct vg_recording *recording);
+
+#endif

@@ -1,0 +1,112 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+#include "vignetted/target/module_file.h"
+
+#include <elf.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* No path in /proc/PID/maps is longer: the kernel formats a path in one page. */
+enum { PATH_MAX_BYTES = 4096 };
+
+/* The ELF header, and the program headers, which linkers write behind it. */
+enum { HEADERS_MAX_BYTES = 4096 };
+
+/* Opens the file of an O_PATH descriptor for reading.  Returns -1 if it is not a regular file: opening a device can
+ * have effects.  O_NONBLOCK: the file's owner can hold a lease on it, which would block open(2) for 45 s (fcntl(2)). */
+static int regular_open(int path_fd, struct stat *status)
+{
+	char link[64];
+
+	if (fstat(path_fd, status) != 0 || !S_ISREG(status->st_mode))
+		return -1;
+	snprintf(link, sizeof link, "/proc/self/fd/%d", path_fd);
+	return open(link, O_RDONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC);
+}
+
+/* Whether the file begins with the module's headers.  These contain the sizes of all segments, which differ between
+ * builds. */
+static bool headers_match(int fd, uint64_t address, const struct vg_memory *memory)
+{
+	unsigned char ours[HEADERS_MAX_BYTES], theirs[HEADERS_MAX_BYTES];
+	Elf64_Ehdr header;
+	uint64_t bytes;
+
+	if (pread(fd, &header, sizeof header, 0) != (ssize_t)sizeof header)
+		return false;
+	bytes = header.e_phoff + (uint64_t)header.e_phnum * sizeof(Elf64_Phdr);
+	if (header.e_phoff >= sizeof ours || bytes > sizeof ours || bytes < sizeof header)
+		bytes = sizeof header;
+	return pread(fd, ours, bytes, 0) == (ssize_t)bytes && vg_memory_read(memory, address, theirs, bytes) == 0 &&
+	       memcmp(ours, theirs, bytes) == 0;
+}
+
+/* Opens the executable by the link /proc/PID/exe, which works for deleted files and for other mount namespaces.  Device
+ * and inode are not compared, because on overlayfs and btrfs stat(2) and /proc/PID/maps differ. */
+static int executable_open(const struct vg_module_file *file, const struct vg_memory *memory)
+{
+	struct stat status;
+	char link[64];
+	int path_fd, fd = -1;
+
+	snprintf(link, sizeof link, "/proc/%d/exe", memory->pid);
+	path_fd = open(link, O_PATH | O_CLOEXEC);
+	if (path_fd < 0)
+		return -1;
+	fd = regular_open(path_fd, &status);
+	close(path_fd);
+	if (fd >= 0 && !headers_match(fd, file->address, memory)) {
+		close(fd);
+		fd = -1;
+	}
+	return fd;
+}
+
+/* Follows the path below the process's root directory, name by name.  Returns an O_PATH descriptor or -1.  A path in
+ * /proc/PID/maps has no symbolic links.  So if a name is a link now, it was put there later, and an absolute link would
+ * lead to a file below our own root directory. */
+static int path_find(pid_t pid, const char *path)
+{
+	char rest[PATH_MAX_BYTES], root[64], *saved = NULL;
+	int path_fd;
+
+	if (path[0] != '/' || strlen(path) >= sizeof rest)
+		return -1;
+	strcpy(rest, path);
+	snprintf(root, sizeof root, "/proc/%d/root", pid);
+	path_fd = open(root, O_PATH | O_DIRECTORY | O_CLOEXEC);
+	for (char *name = strtok_r(rest, "/", &saved); name != NULL && path_fd >= 0;
+	     name = strtok_r(NULL, "/", &saved)) {
+		int parent = path_fd;
+
+		path_fd = strcmp(name, "..") == 0 ? -1 : openat(parent, name, O_PATH | O_NOFOLLOW | O_CLOEXEC);
+		close(parent);
+	}
+	return path_fd;
+}
+
+static int library_open(const struct vg_module_file *file, const struct vg_memory *memory)
+{
+	int path_fd = path_find(memory->pid, file->path), fd;
+	struct stat status;
+
+	if (path_fd < 0)
+		return -1;
+	fd = fstat(path_fd, &status) == 0 && status.st_dev == file->device && status.st_ino == file->inode ?
+	     regular_open(path_fd, &status) : -1;
+	close(path_fd);
+	if (fd >= 0 && !headers_match(fd, file->address, memory)) {
+		close(fd);
+		fd = -1;
+	}
+	return fd;
+}
+
+int vg_module_file_open(const struct vg_module_file *file, const struct vg_memory *memory)
+{
+	int fd = executable_open(file, memory);
+
+	return fd >= 0 ? fd : library_open(file, memory);
+}

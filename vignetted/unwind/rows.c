@@ -1,0 +1,164 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+#include "vignetted/unwind/rows.h"
+
+#include <errno.h>
+#include <stdlib.h>
+
+#include "profile/model.h"
+#include "vignetted/unwind/cfi.h"
+#include "vignetted/unwind/code.h"
+#include "vignetted/unwind/regs.h"
+
+#ifndef VG_UNWIND_ROWS_LOG       /* the fuzzer sets a smaller value */
+#define VG_UNWIND_ROWS_LOG 16
+#endif
+enum { ROWS = 1 << VG_UNWIND_ROWS_LOG };
+
+static struct vg_cached_row *row_uncached(struct vg_rows *rows, uint64_t address, uint32_t module,
+					  enum vg_row_kind kind)
+{
+	rows->uncached = (struct vg_cached_row){
+		.address = address, .module = module, .row = { .kind = (uint8_t)kind },
+	};
+	return &rows->uncached;
+}
+
+static bool is_loaded(const struct vg_rows *rows, uint32_t module)
+{
+	return rows->modules->items.items[module].loaded;
+}
+
+/* Registers a row that was just decoded.  The row is not cached if reading stopped early, or if new_rows is full:
+ * vg_rows_walk_discard() could not drop it then. */
+static void row_remember(struct vg_rows *rows, struct vg_cached_row *cached)
+{
+	vg_modules_require_check(rows->modules, cached->module);
+	if (rows->modules->memory->words_left == 0 || rows->new_count == VG_ROWS_NEW_MAX)
+		cached->address = 0;
+	else
+		rows->new_rows[rows->new_count++] = cached;
+}
+
+struct vg_cached_row *vg_rows_get(struct vg_rows *rows, uint64_t address)
+{
+	const struct vg_code_range *range = vg_modules_find(rows->modules, address);
+	struct vg_cached_row *cached;
+	uint64_t hash;
+
+	if (range == NULL)
+		return NULL;
+	if (range->module == VG_NONE)
+		return row_uncached(rows, address, VG_NONE, VG_ROW_NONE);
+	hash = (address ^ (uint64_t)range->module << 48) * UINT64_C(0x9e3779b97f4a7c15);
+	cached = &rows->cached[hash >> (64 - VG_UNWIND_ROWS_LOG)];
+	if (address != 0 && cached->address == address && cached->module == range->module)
+		return cached;
+	if (!is_loaded(rows, range->module))
+		return row_uncached(rows, address, range->module, VG_ROW_UNLOADED);
+	rows->decoded++;
+	*cached = (struct vg_cached_row){ .address = address, .module = range->module, .row = { .kind = VG_ROW_NONE } };
+	rows->sizes[cached - rows->cached] = 0;
+	vg_cfi_row(rows->modules->memory, &rows->modules->items.items[range->module].image, address, &cached->row);
+	row_remember(rows, cached);
+	return cached;
+}
+
+void vg_rows_walk_begin(struct vg_rows *rows)
+{
+	if (rows->generation != rows->modules->generation)
+		vg_code_row_cache_clear(rows->code_rows);
+	rows->generation = rows->modules->generation;
+	rows->new_count = 0;
+}
+
+void vg_rows_walk_discard(struct vg_rows *rows)
+{
+	for (size_t i = 0; i < rows->new_count; i++)
+		rows->new_rows[i]->address = 0;
+	rows->new_count = 0;
+	vg_code_row_cache_clear(rows->code_rows);
+	vg_modules_checks_drop(rows->modules);
+}
+
+void vg_rows_clear(struct vg_rows *rows)
+{
+	for (size_t i = 0; i < ROWS; i++) {
+		if (rows->cached[i].address != 0)
+			rows->cached[i].address = 0;
+	}
+	vg_code_row_cache_clear(rows->code_rows);
+}
+
+struct vg_code_row_set *vg_rows_from_code(struct vg_rows *rows, uint32_t module, uint64_t address, bool is_backward)
+{
+	if (module == VG_NONE || !is_loaded(rows, module))
+		return NULL;
+	vg_modules_require_check(rows->modules, module);
+	return vg_code_row_cache_get(rows->code_rows, rows->modules->memory, address, is_backward);
+}
+
+static bool is_after_call(struct vg_memory *memory, uint32_t module, uint64_t pc)
+{
+	return vg_code_after_call(memory, pc) || (module == VG_NONE && vg_code_after_call_uncached(memory, pc));
+}
+
+/* What the code shows about the return address cached->address + 1. */
+static enum vg_return_kind return_kind_read(struct vg_rows *rows, const struct vg_cached_row *cached)
+{
+	struct vg_memory *memory = rows->modules->memory;
+	uint64_t pc = cached->address + 1, first, bytes;
+
+	if (is_after_call(memory, cached->module, pc))
+		return VG_RETURN_AFTER_CALL;
+	if (cached->row.kind == VG_ROW_NONE && vg_code_is_sigreturn(memory, pc))
+		return VG_RETURN_SIGRETURN;
+	if (cached->module != VG_NONE &&
+	    vg_cfi_function(memory, &rows->modules->items.items[cached->module].image, pc, &first, &bytes) &&
+	    first == pc)
+		return VG_RETURN_FUNCTION_BEGIN;
+	return vg_code_is_stack_bottom(memory, pc) ? VG_RETURN_STACK_BOTTOM : VG_RETURN_UNKNOWN;
+}
+
+enum vg_return_kind vg_rows_return_kind(struct vg_rows *rows, struct vg_cached_row *cached)
+{
+	if (cached->return_kind != VG_RETURN_UNREAD)
+		return (enum vg_return_kind)cached->return_kind;
+	/* JIT code may be replaced later: do not cache. */
+	if (cached->module == VG_NONE)
+		return return_kind_read(rows, cached);
+	if (!is_loaded(rows, cached->module))
+		return VG_RETURN_UNKNOWN;
+	cached->return_kind = (uint8_t)return_kind_read(rows, cached);
+	row_remember(rows, cached);
+	return (enum vg_return_kind)cached->return_kind;
+}
+
+bool vg_rows_is_after_call(struct vg_rows *rows, uint64_t pc)
+{
+	const struct vg_code_range *range = vg_modules_find(rows->modules, pc - 1);
+
+	return range != NULL && is_after_call(rows->modules->memory, range->module, pc);
+}
+
+int vg_rows_open(struct vg_rows *rows, struct vg_modules *modules)
+{
+	*rows = (struct vg_rows){
+		.modules = modules,
+		.cached = calloc(ROWS, sizeof *rows->cached), .sizes = calloc(ROWS, sizeof *rows->sizes),
+		.sigreturn = {
+			.kind = VG_ROW_PLAIN, .cfa_base = VG_FROM_SP, .fp_base = VG_FROM_SP, .ra_base = VG_FROM_SP,
+			.cfa_offset = vg_regs_signal_frame.sp, .fp_offset = vg_regs_signal_frame.fp,
+			.ra_offset = vg_regs_signal_frame.pc, .cfa_deref = true, .signal = true,
+		},
+	};
+	if (vg_code_row_cache_open(&rows->code_rows) != 0 || rows->cached == NULL || rows->sizes == NULL)
+		return -ENOMEM;
+	return 0;
+}
+
+void vg_rows_free(struct vg_rows *rows)
+{
+	vg_code_row_cache_free(rows->code_rows);
+	free(rows->cached);
+	free(rows->sizes);
+}

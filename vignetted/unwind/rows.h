@@ -1,0 +1,74 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+#ifndef VG_VIGNETTED_ROWS_H
+#define VG_VIGNETTED_ROWS_H
+
+#include "vignetted/target/modules.h"
+#include "vignetted/unwind/code_row_cache.h"
+#include "vignetted/unwind/frame_size.h"
+#include "vignetted/unwind/row.h"
+
+/* What the code around a return address shows about that address. */
+enum vg_return_kind {
+	VG_RETURN_UNREAD,            /* the code was not read yet */
+	VG_RETURN_AFTER_CALL,        /* a call ends there: the usual case */
+	VG_RETURN_FUNCTION_BEGIN,    /* a function begins there: the program put the address on the stack itself */
+	VG_RETURN_SIGRETURN,         /* sigreturn code: the kernel put the address on the stack for a signal handler */
+	VG_RETURN_STACK_BOTTOM,      /* a language runtime put the address at the bottom of a stack */
+	VG_RETURN_UNKNOWN,           /* none of these */
+};
+
+struct vg_cached_row {
+	uint64_t address;            /* 0: empty; address 0 is not cached */
+	uint32_t module;             /* index; VG_NONE only in vg_rows.uncached */
+	uint8_t return_kind;         /* enum vg_return_kind of the return address, address + 1 */
+	struct vg_row row;
+};
+
+/* The number of new rows that one walk can cache. */
+enum { VG_ROWS_NEW_MAX = 256 };
+
+/* Rows by address, decoded on demand and cached in a direct-mapped table.  Decoding takes microseconds, and programs
+ * are at the same addresses again and again.  The key is address and module.  So the rows of an unloaded module can be
+ * used for older samples, and when the module is loaded again. */
+struct vg_rows {
+	struct vg_modules *modules;  /* the caller's */
+	struct vg_cached_row *cached; /* owned */
+	struct vg_code_row_cache *code_rows; /* owned; rows of code without unwind information */
+	uint64_t generation;         /* modules->generation when code_rows was filled */
+	vg_frame_size *sizes;        /* owned; frame sizes, by the index in `cached`; for rows that need the
+					frame pointer */
+	struct vg_cached_row *new_rows[VG_ROWS_NEW_MAX]; /* point into `cached`: rows that the latest walk decoded */
+	size_t new_count;
+	struct vg_cached_row uncached; /* the latest row that vg_rows_get() returned and did not cache */
+	uint64_t decoded;            /* statistic: rows that were not in the table */
+	struct vg_row sigreturn;     /* the row of sigreturn code without unwind information */
+};
+
+/* 0 or -ENOMEM.  Call vg_rows_free() in either case. */
+int vg_rows_open(struct vg_rows *rows, struct vg_modules *modules);
+void vg_rows_free(struct vg_rows *rows);
+
+/* Call it when a walk begins. */
+void vg_rows_walk_begin(struct vg_rows *rows);
+
+/* Drops the rows that the latest walk decoded.  Call it if the bytes that the walk read may belong to a module that was
+ * loaded after the snapshot, at the addresses of an unloaded one. */
+void vg_rows_walk_discard(struct vg_rows *rows);
+
+/* Drops all rows. */
+void vg_rows_clear(struct vg_rows *rows);
+
+/* The row for an address, valid until the next call.  NULL: no code is known at the address. */
+struct vg_cached_row *vg_rows_get(struct vg_rows *rows, uint64_t address);
+
+/* The rows that the instructions give for an address in a module without unwind information (code_rows.h).  NULL: the
+ * module was unloaded, or there is no module. */
+struct vg_code_row_set *vg_rows_from_code(struct vg_rows *rows, uint32_t module, uint64_t address, bool is_backward);
+
+/* What the code shows about the return address cached->address + 1. */
+enum vg_return_kind vg_rows_return_kind(struct vg_rows *rows, struct vg_cached_row *cached);
+
+/* Whether a call ends at the address. */
+bool vg_rows_is_after_call(struct vg_rows *rows, uint64_t pc);
+
+#endif
