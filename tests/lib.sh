@@ -18,9 +18,27 @@ finish() {
 }
 processes_kill() {
 	# SIGTERM and not SIGKILL: each part of side_by_side() kills its own processes first.
-	for part in $parts; do kill "${part#*:}" 2>/dev/null || true; done
+	for part in $parts; do kill_own TERM "${part#*:}"; done
 	for part in $parts; do wait "${part#*:}" 2>/dev/null || true; done
-	for process in $pids ${pid-}; do kill -9 "$process" 2>/dev/null || true; done
+	kill_own KILL $pids ${pid-}
+}
+
+# parent PID: prints the pid of the process's parent, or nothing if the process has ended
+parent() { sed -n 's/^PPid:[^0-9]*//p' "/proc/$1/status" 2>/dev/null || true; }
+
+# kill_own SIGNAL PID...: sends the signal to those of the processes that are children or grandchildren of this shell.
+# The check starts so many processes that a process which has ended may have left its pid to a process of another test.
+kill_own() {
+	signal=$1 own=
+	shift
+	# $$ is the same in a subshell.
+	read -r shell _ </proc/self/stat
+	for process in "$@"; do
+		parent=$(parent "$process")
+		[ "$parent" = "$shell" ] || [ "$(parent "${parent:-0}")" = "$shell" ] || continue
+		own="$own $process"
+	done
+	[ -z "$own" ] || kill -s "$signal" $own 2>/dev/null || true
 }
 trap finish EXIT
 trap 'exit 1' INT TERM
@@ -147,7 +165,7 @@ waits() {
 
 # end PROCESS...: sends SIGKILL to processes that the script started, and waits for them
 end() {
-	kill -9 "$@" 2>/dev/null || true
+	kill_own KILL "$@"
 	for ended in "$@"; do wait "$ended" 2>/dev/null || true; done
 }
 
@@ -189,10 +207,10 @@ started_or_exited() {
 
 # stopped PID...: sends SIGTERM to these processes, waits for them, and removes them from $pids
 stopped() {
-	for process in "$@"; do
-		kill "$process" 2>/dev/null || true
-		wait "$process" 2>/dev/null || true
-		pids=$(echo " $pids " | sed "s/ $process / /")
+	for ended in "$@"; do
+		kill_own TERM "$ended"
+		wait "$ended" 2>/dev/null || true
+		pids=$(echo " $pids " | sed "s/ $ended / /")
 	done
 }
 

@@ -174,8 +174,9 @@ for name in $fuzzers; do
 	wanted=$(runs $name)
 	echo "$name: ${executed:-0} executions"
 	if [ $status != 0 ]; then
-		failed="$failed fuzz_$name"
+		failed="$failed fuzz_$name (exit status $status)"
 		grep -E 'ERROR|SUMMARY|runtime error|Test unit written|ALARM' "$out/$name.log" | head -20
+		tail -n 5 "$out/$name.log"
 	elif [ "${executed:-0}" -lt "${wanted:-100}" ]; then
 		failed="$failed fuzz_$name (too few executions)"
 		tail -n 5 "$out/$name.log"

@@ -26,7 +26,7 @@ record_start() {
 record_until() {
 	await 120 "$options: $1" recorded_or_exited p $helper "$1"
 	peak=$(sed -n 's/^VmPeak:[^0-9]*\([0-9]*\) kB/\1/p' /proc/$helper/status)
-	kill $helper 2>/dev/null || true
+	kill_own TERM $helper
 	wait $helper || fail "$options: $(cat err)"
 	pids=$started
 	"$VGTOOL" info --json p.vgp >info 2>err || fail "$options: the profile cannot be read: $(cat err)"
@@ -75,7 +75,7 @@ helpers() {
 	done
 	for kind in "$@"; do
 		eval "helper=\$helper_$kind"
-		kill $helper 2>/dev/null || true
+		kill_own TERM $helper
 		status=0
 		wait $helper || status=$?
 		[ $status = 0 ] || fail "$fixture $kind: exit status $status: $(cat err.$kind)"

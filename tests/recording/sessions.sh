@@ -217,7 +217,7 @@ END
 	for ms in 0 1 2 4 8 16; do
 		"$VGCTL" --directory "$run" begin "$host" -o killed.vgp >/dev/null 2>&1 & client=$!
 		sleep "0.0$(printf %02d $ms)"
-		kill -9 $client 2>/dev/null || true
+		kill_own KILL $client
 		wait $client 2>/dev/null || true
 		await 60 "three recordings are left" three_left
 	done
