@@ -6,8 +6,8 @@
 #include <stdio.h>
 #include <string.h>
 
-/* Where the events of a perf counter happen.  This decides what the suffixes :u (count in user code only) and :k (count in
- * the kernel only) do. */
+/* Where the events of a perf counter happen.  The effect of the suffixes :u (count in user code only) and :k (count in
+ * the kernel only) depends on this place. */
 enum parts {
 	PARTS_BOTH,                  /* in user code and in the kernel: both suffixes work */
 	PARTS_NONE,                  /* the kernel ignores the suffixes: they are refused */

@@ -106,9 +106,9 @@ static int part_create(int directory, const char *path, struct vg_err *err)
 		int rc = 0;
 
 		if (fd >= 0) {
-			/* Before we had the lock, another process may have taken the file for stale and removed it.
-			 * Some file systems do not support locks: flock(2) then fails with another errno, and we
-			 * continue without a lock. */
+			/* Another process may have removed the file as stale before we had the lock.  Some file
+			 * systems do not support locks: flock(2) then fails with another errno, and we continue
+			 * without a lock. */
 			if (flock(fd, LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK)
 				rc = name_check(fd, directory, part);
 			if (rc > 0) {

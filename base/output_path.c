@@ -19,7 +19,7 @@
 /* The kernel's limit for symbolic links in a path (MAXSYMLINKS). */
 enum { LINKS_MAX = 40 };
 
-/* The file at a path.  Following a symbolic link leads to the next place. */
+/* A path and the file at this path.  If the file is a symbolic link, place_find() continues with the link's target. */
 struct place {
 	char *path;                  /* owned */
 	const char *name;            /* last part of `path`, or "." */
@@ -51,8 +51,8 @@ int vg_output_path_directory(const char *path)
 }
 
 /* Only links of this user and of root are trusted (root owns /dev/stdout).  If a user namespace does not map root,
- * files of root show the overflow user id.  To find this id, read the owner of /proc/sys, which is root.  Files of
- * other unmapped users show the same id, so they are trusted too. */
+ * files of root show the overflow user id.  /proc/sys belongs to root, so its owner shows this id.  Files of other
+ * unmapped users show the same id, so they are trusted too. */
 static bool link_is_trusted(uid_t owner)
 {
 	struct stat root;
