@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Records events.  Takes no lock.  Makes no system call, except for the time if the kernel has no vDSO clock. */
+/* Records events.  Takes no lock.  Makes no system call, except to read the time if the kernel has no vDSO clock. */
 #include <time.h>
 
 #include "libvgctl/lanes.h"
@@ -21,7 +21,7 @@ static void producer_leave(void)
 }
 
 /* Returns the calling thread's producer.  Until producer_leave(), a signal handler on this thread gets NULL.  Returns
- * NULL if the thread cannot record now; during a session, this counts `records` as dropped. */
+ * NULL if the thread cannot record now.  If this happens during a session, counts `records` as dropped. */
 static struct vg_producer *producer_enter(uint64_t records)
 {
 	struct vg_lanes_state *state = atomic_load_explicit(&vg_lanes_state, memory_order_acquire);
@@ -76,8 +76,8 @@ static void record_put(struct vg_producer *own, uint64_t head, uint64_t type_and
 	struct vg_lane_record *record = &own->records[head % VG_LANE_RECORDS];
 
 	/* With events_overwrite, these stores may overwrite a record that the helper is reading.  The fence orders them
-	 * after the previous store of `head`.  So if the helper has read a new value here and then reads `head`, `head`
-	 * shows that the old record was overwritten. */
+	 * after the previous store of `head`.  So if the helper reads one of the new values and then reads `head`,
+	 * `head` shows that the old record was overwritten. */
 	atomic_thread_fence(memory_order_release);
 	atomic_store_explicit(&record->time_ns, clock_ns(), memory_order_relaxed);
 	atomic_store_explicit(&record->type_and_labels, type_and_labels, memory_order_relaxed);

@@ -96,7 +96,7 @@ static int helper_start(const struct vg_helper_program *program, int sockets[2],
 			usleep(1000);
 		if (rc == -EAGAIN && sched_getscheduler(0) == SCHED_DEADLINE)
 			rc = vg_failure(-ENOEXEC, "cannot start the helper %s: the calling thread has SCHED_DEADLINE "
-					"and not CAP_SYS_NICE, so that it can create no process", path);
+					"but not CAP_SYS_NICE, so it cannot create a process", path);
 		else if (rc != 0)
 			rc = vg_failure(-ENOEXEC, "cannot start the helper %s: %s", path, vg_errno_text(rc));
 	}
@@ -131,7 +131,8 @@ void vg_helper_kill(const struct vg_helper *helper)
 
 	if (helper->start_ticks == 0)
 		return;
-	/* First pidfd_open(2), then compare the start times.  If they are equal, the pidfd refers to the helper. */
+	/* Open the pidfd before reading the start time.  If the process then has the helper's start time, the pidfd
+	 * refers to the helper. */
 	process = (int)syscall(SYS_pidfd_open, helper->pid, 0);
 	if (process < 0)
 		return;

@@ -121,7 +121,7 @@ __attribute__((constructor)) static void forks_watch_early(void)
 	vg_process_unlock(&mutex, &before);
 }
 
-/* Frees the library's memory if it is being unloaded and has no session. */
+/* If the library is being unloaded and has no session, frees its memory. */
 __attribute__((destructor)) static void unprepare(void)
 {
 	struct vg_process *process = vg_process_unloaded();

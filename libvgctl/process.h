@@ -40,9 +40,9 @@ struct vg_process {
 };
 
 /* Returns the state of this process, or NULL if there is no memory.  A constructor of the library must not call this
- * function: the function registers a handler with atexit(3), from which the library's destructors know whether the
- * program exits.  Handlers run in reverse order, so a handler that a constructor registered would run after the
- * destructors. */
+ * function: the function registers a handler with atexit(3).  The handler sets a flag, and the library's destructors
+ * read the flag to find out whether the program exits.  Handlers run in reverse order, so a handler that a constructor
+ * registered would run after the destructors. */
 struct vg_process *vg_process(void);
 
 /* Makes the page of struct vg_process when the library is loaded.  If a thread made the page later, a sanitizer that

@@ -124,8 +124,9 @@ IN_CHILD static void descriptors_close(void)
 		child_close((int)fd);
 }
 
-/* Makes the standard descriptors the read end of an empty pipe, and the socket VG_WIRE_FD.  /dev/null is used only if a
- * filter forbids pipes: /dev/null may not exist, and /dev cannot be unmounted while /dev/null is open. */
+/* Arranges the descriptors of the helper: the standard descriptors are the read end of an empty pipe, and VG_WIRE_FD is
+ * the socket.  /dev/null is used only if a filter forbids pipes: /dev/null may not exist, and /dev cannot be unmounted
+ * while /dev/null is open. */
 IN_CHILD static int descriptors_arrange(int socket)
 {
 	int ends[2];
@@ -261,8 +262,8 @@ const char *vg_spawn_other_namespace(void)
 }
 
 /* A thread with SCHED_DEADLINE can create a process only while it has SCHED_FLAG_RESET_ON_FORK.  This function sets or
- * clears the flag.  It returns false if nothing was changed: the thread has another policy, the flag had this value, or
- * the thread may not change the flag. */
+ * clears the flag.  It returns false if nothing was changed: the thread has another policy, the flag already had the
+ * requested value, or the thread may not change the flag. */
 static bool deadline_fork_allow(bool allowed)
 {
 	const uint64_t flag = 1; /* SCHED_FLAG_RESET_ON_FORK of <linux/sched.h> */

@@ -61,8 +61,8 @@ struct vgctl_options {
 	unsigned int max_duration_s; /* recording stops after this time; 0: no limit */
 	uint64_t max_file_bytes;     /* recording stops at about this size, at least 65,536; 0: no limit */
 	const char *helper_path;     /* path of vignetted; NULL: the library searches for it, see vgctl(3) */
-	double budget_percent;       /* percentage of a thread's time for which it may be stopped, and of one core
-	                                that the helper may use, up to 100.  If sampling costs more, the rate is
+	double budget_percent;       /* a thread may be stopped for this percentage of its time, and the helper may use
+	                                this percentage of one core; up to 100.  If sampling costs more, the rate is
 	                                lowered.  0: no limit; or VGCTL_BUDGET_AUTO */
 	int perf_map;                /* 1: record the names of JIT code from /tmp/perf-PID.map, when the
 	                                session ends or a dump is written */
