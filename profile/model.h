@@ -35,7 +35,7 @@ enum vg_walk_end {
 	VG_WALK_BAD_INFO = 3,        /* the unwind information gave an impossible frame */
 	VG_WALK_FRAME_LIMIT = 4,
 	VG_WALK_UNREADABLE = 5,      /* the thread's registers or stack could not be read */
-	VG_WALK_NO_REGISTER = 6,     /* a register was needed that only a stop could have read */
+	VG_WALK_NO_REGISTER = 6,     /* the walk needed a register, and the thread was not stopped to read it */
 	VG_WALK_MODULE_UNLOADED = 7, /* the module was unloaded before its unwind information was read,
 	                                or it is unknown which module was at the address */
 	VG_WALK_END_COUNT = 8,

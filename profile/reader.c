@@ -33,8 +33,8 @@ static int (*const handlers[])(struct vg_reader *, struct vg_record_view *) = {
 	[VG_RECORD_PERF_COUNTERS] = vg_on_perf_counters,
 };
 
-/* If chunks are missing before this chunk, adds this to the damage, with 0 damaged bytes.  Adds nothing if damage ends
- * where this chunk begins: that damage explains the missing chunks. */
+/* If chunks are missing before this chunk, adds an item with 0 damaged bytes to the damage.  Adds nothing if damage
+ * ends where this chunk begins: that damage explains the missing chunks. */
 static int gap_note(struct vg_reader *reader, const struct vg_chunk *chunk, uint64_t damage_end)
 {
 	struct vg_damage missing = { .offset = chunk->offset, .problem = "chunks are missing before this offset" };
