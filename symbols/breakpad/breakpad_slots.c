@@ -4,8 +4,8 @@
 #include "symbols/table/table.h"
 
 /* True if the number gets an element in the array.  Most numbers get one, because writers count from
- * 0.  Much larger numbers go to the hash table: the array must not take much more memory than the
- * records before an untrusted number. */
+ * 0.  Much larger numbers go to the hash table: an untrusted number must not make the array take much
+ * more memory than the records that were read before. */
 static bool fits_dense(const struct vg_sym_slots *slots, uint64_t number)
 {
 	return number < 4 * ((uint64_t)slots->count + 256);

@@ -7,7 +7,7 @@
 #include "symbols/cfi/cfi_columns.h"
 #include "symbols/cfi/cfi_rule.h"
 
-/* Has the number of DW_CFA_GNU_window_save, which is used on SPARC only. */
+/* Has the same number as DW_CFA_GNU_window_save, which is used on SPARC only. */
 #define CFA_AARCH64_NEGATE_RA_STATE 0x2d
 #define CFA_MIPS_ADVANCE_LOC8 0x1d
 

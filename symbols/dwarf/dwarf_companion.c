@@ -46,9 +46,9 @@ static int open_by_link(const struct altlink *altlink, const struct vg_elf_image
 	return rc;
 }
 
-/* Opens the file in a directory of debug files.  If such a directory was copied, the link's path is
- * wrong if it is absolute or leads out of the directory.  But the dwz files are in the subdirectory
- * .dwz of the copy. */
+/* Opens the file in a directory of debug files.  In a copy of such a directory, the link's path is
+ * wrong if it is absolute or leads out of the directory.  But the subdirectory .dwz of the copy has
+ * the dwz files. */
 static int open_in_directory(const struct altlink *altlink, const char *directory,
 			     struct vg_elf_image *supplementary)
 {

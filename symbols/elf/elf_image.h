@@ -27,7 +27,7 @@ struct vg_elf_image {
 	VG_ARRAY(void *) decompressed;  /* owned; made by vg_elf_image_decompress() */
 	char *path;             /* owned */
 	uint64_t load_base;     /* p_vaddr of the first PT_LOAD */
-	uint64_t data_bytes;    /* size of all sections together, decompressed; the work on them is limited by it */
+	uint64_t data_bytes;    /* decompressed size of all sections together; limits the work on them */
 	VG_ARRAY(struct vg_symbol_range) code;  /* ranges of code; virtual addresses; sorted */
 };
 

@@ -56,7 +56,7 @@ struct vg_symbolization {
 	uint64_t bad_records, first_bad_line;  /* as in struct vg_symbols */
 };
 
-/* Makes room for `count` addresses in a structure that is all zero.  Nothing is known yet about each
+/* Makes room for `count` addresses in a structure that is all zero.  Nothing is known yet about any
  * address.  Returns 0 or -ENOMEM. */
 int vg_symbolization_prepare(struct vg_symbolization *symbolization, size_t count);
 
