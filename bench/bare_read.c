@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
- * The least work with which a sampler can know which threads have run: reads each thread's schedstat file at a steady
- * rate.  The files stay open.
+ * Reads each thread's schedstat file at a steady rate.  The files stay open.  A sampler that must know which threads
+ * have run cannot do less.
  *
  *     bare_read PID HZ SECONDS
  *

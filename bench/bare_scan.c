@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
- * The least work with which a sampler can know all threads and their CPU time: reads the list of threads at a steady
- * rate.  For each new thread it reads two files: `stat`, which says whether the thread can be stopped, and `schedstat`,
- * which has its CPU time.  It stops no thread and keeps nothing.
+ * Reads the list of threads at a steady rate.  For each new thread it reads two files: `stat`, which says whether the
+ * thread can be stopped, and `schedstat`, which has its CPU time.  It stops no thread and keeps nothing.  A sampler
+ * that must know all threads and their CPU time cannot do less.
  *
  *     bare_scan HZ COMMAND [ARGUMENT ...]
  *

@@ -77,8 +77,8 @@ void compare_settle(const struct sampler *sampler)
 		window_run(sampler->run);
 }
 
-/* Prints changes in %.  Evaluate them by their median: the mean of the changes of a figure that is as often doubled as
- * halved is above 0. */
+/* Prints changes in %.  Evaluate them by their median.  If a figure doubles as often as it halves, the mean of its
+ * changes is above 0. */
 static void changes_print(const struct figures *with, const struct figures *without)
 {
 	printf("%.4f %.4f %.1f %.2f\n", 100 * (with->per_s / without->per_s - 1),

@@ -10,8 +10,8 @@
 #
 # A bare stop (bare_stop.c) is a lower bound for a sampler that stops threads.
 #
-# The cost for the target is not measured here (perf copies 16 KiB for each sample; vignetted may stop threads): see
-# pause.sh.
+# The cost for the sampled program is not measured here (perf copies 16 KiB for each sample; vignetted may stop
+# threads): see pause.sh.
 set -eu
 . "${SRCDIR:?}/bench/lib.sh"
 seconds=${BENCH_SECONDS:-4}

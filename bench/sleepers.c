@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
- * Has COUNT threads, including the first one, which sleep forever in the system calls in which servers' threads sleep.
+ * Has COUNT threads, the first one included.  All of them sleep forever, in the system calls in which threads of
+ * servers sleep.
  *
  *     sleepers COUNT
  *

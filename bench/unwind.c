@@ -6,7 +6,7 @@
  *
  * Takes snapshots of the first thread every 5 ms.  Then stops the process, so that its JIT code does not change,
  * unwinds the snapshots many times with rows and with libunwind, and continues the process.  Prints one line of `key
- * value` pairs, and after it where the frames of rows and of libunwind differ.
+ * value` pairs.  The lines after it say where the frames of rows and of libunwind differ.
  */
 #include <errno.h>
 #include <signal.h>
@@ -102,7 +102,7 @@ static enum vg_capture snapshot_take(struct bench *bench, struct vg_tracer *trac
 	for (size_t bytes = 16384; ; bytes *= 4) {
 		enum vg_capture got = vg_tracer_capture(tracer, pid, bytes, snapshot);
 
-		/* Makes modules apply to the snapshot that a later reading of the maps finds. */
+		/* Modules that a later reading of the maps finds then apply to this snapshot, too. */
 		snapshot->moment.time_ns = UINT64_MAX;
 		if (got != VG_CAPTURE_TAKEN)
 			return got;

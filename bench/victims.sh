@@ -115,8 +115,8 @@ for victim in $victims; do
 	for round in $(seq "$rounds"); do
 		for sampler in $samplers; do turn $sampler; done
 	done
-	# Not stop(), which sends SIGINT: sh starts background commands with SIGINT ignored, and pgbench keeps it
-	# ignored.
+	# Do not use stop(), which sends SIGINT: sh starts background commands with SIGINT ignored, and pgbench keeps
+	# it ignored.
 	kill $pids
 	wait $pids || true
 	pids=

@@ -6,7 +6,7 @@
  *
  * Prints, for each period, the longest time between two clock reads, in ns.  A sampler stops the thread once a period,
  * so it causes one gap in each period.  Most other gaps, such as those of the timer interrupt, are shorter.  A run
- * without a sampler shows how many are not.
+ * without a sampler shows the number of the longer ones.
  *
  * Periods in which another process took the thread's CPU are left out.  The kernel counts a stop for a tracer as a
  * voluntary context switch, and the loss of the CPU to another process as an involuntary one.
@@ -22,7 +22,7 @@ enum { DEPTH = 30 };
 /* A context switch takes longer than this. */
 static const uint64_t SWITCH_MIN_NS = 2000;
 
-static const uint64_t SETTLE_NS = 1000000000; /* for a sampler to attach */
+static const uint64_t SETTLE_NS = 1000000000; /* time for a sampler to attach */
 
 static uint64_t period_ns, period_count;
 static uint64_t *longest_ns;             /* one for each period; 0: left out */

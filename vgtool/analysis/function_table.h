@@ -38,8 +38,8 @@ struct vg_table_maker {
 	const struct vg_profile *profile;
 	const struct vg_frames *frames;
 	enum vg_weight weight;
-	const uint64_t *values;      /* by sample: summed up in place of weights; NULL: weights.  Owned by the
-	                                caller, who sets it after vg_table_maker_open() */
+	const uint64_t *values;      /* by sample: the value to sum up; NULL: the samples' weights are summed up.
+	                                Owned by the caller, who sets it after vg_table_maker_open() */
 	uint64_t *first_bit;         /* by node: index of its first bit in repeats */
 	unsigned char *repeats;      /* a bit for each frame of each node: 1: an outer frame has the same function */
 	uint32_t *non_repeat;        /* by node: the first node with a frame that is no repeat, on the path from

@@ -31,11 +31,11 @@ struct vg_interval_table {
 struct vg_interval_table_maker {
 	const struct vg_intervals *intervals;
 	enum vg_weight weight;
-	const uint64_t *values;      /* by sample: summed up in place of weights; NULL: weights.  Owned by the
-	                                caller, who sets it after vg_interval_table_maker_open() */
+	const uint64_t *values;      /* by sample: the value to sum up; NULL: the samples' weights are summed up.
+	                                Owned by the caller, who sets it after vg_interval_table_maker_open() */
 	struct vg_interval_weight { uint64_t ns, samples; } *self, *total;  /* by interval */
 	unsigned char *reached;      /* by interval: 1: it is in reached_list */
-	VG_ARRAY(uint32_t) reached_list; /* intervals of the samples of the current table, and those around them */
+	VG_ARRAY(uint32_t) reached_list; /* intervals of the samples of the current table, and outer intervals */
 };
 
 /* Returns 0 or -ENOMEM; call vg_interval_table_maker_close() in either case.  The intervals must

@@ -36,8 +36,9 @@ struct vg_interval {
 	uint64_t token;
 	uint64_t begin_ns, end_ns;
 	uint64_t self_ns;
-	uint64_t total_ns;           /* how long intervals of its kind and label were open on its thread without
-	                                a break, counted only for the last to end; 0 for the others */
+	uint64_t total_ns;           /* time without a break in which intervals of its kind and label were open
+	                                on its thread.  Only the interval that ends last in this time has it;
+	                                the others have 0 */
 	uint64_t value;              /* argument of the begin event */
 	uint32_t thread;             /* index */
 	uint32_t kind, label;        /* strings, or VG_NONE */

@@ -137,7 +137,7 @@ static int weight_check(struct vg_measures *measures, const struct vg_profile *p
 			  path, mode_text(weight), measures->first_path, mode_text(measures->weight));
 }
 
-/* If a function is a name in one profile and an address in another, it would have two rows: removed and new. */
+/* If a function has a name in one profile and only an address in another, it would have two rows: removed and new. */
 static int symbols_check(struct vg_measures *measures, const struct vg_profile *profile, const char *path,
 			 struct vg_err *err)
 {

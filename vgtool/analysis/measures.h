@@ -53,7 +53,7 @@ struct vg_measures {
 	uint32_t changed_module_id;  /* number in modules + 1, or 0 */
 	const char *first_path;      /* of the first profile */
 	const char *symbolized_path, *unsymbolized_path; /* of the first profile with function names;
-	                                                    with addresses only */
+	                                                    of the first one with addresses only */
 };
 
 /*

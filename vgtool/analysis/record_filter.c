@@ -58,7 +58,7 @@ int vg_record_filter_open(struct vg_record_filter *filter, const struct vg_infil
 			rc = thread_id_collect(filter, &record);
 		any = any || next == VG_CHUNK_GOOD;
 	}
-	/* A file without a good chunk is no profile.  The caller reports that. */
+	/* A file without a good chunk is no profile.  The caller reports such a file. */
 	return rc == 0 && any && filter->ids.count == 0 ? -ESRCH : rc;
 }
 

@@ -42,7 +42,8 @@ static double t_quantile(double degrees_of_freedom)
 		return table[0];
 	if (degrees_of_freedom < ROWS + 1)
 		return table[(size_t)degrees_of_freedom - 1];
-	/* Above the table: the quantile of the normal distribution, and the first term of the expansion around it. */
+	/* More degrees of freedom than the table has: the quantile of the normal distribution plus the first term of
+	 * the expansion around it. */
 	return 1.959964 + 2.372271 / degrees_of_freedom;
 }
 

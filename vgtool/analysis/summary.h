@@ -30,7 +30,7 @@ struct vg_summary_row {
 	const char *kind;            /* NULL: none */
 	const char *label;           /* the kind if there is no label */
 	uint64_t count;
-	uint64_t open, end_lost;     /* how many of these are VG_INTERVAL_OPEN and VG_INTERVAL_END_LOST */
+	uint64_t open, end_lost;     /* numbers of intervals that are VG_INTERVAL_OPEN and VG_INTERVAL_END_LOST */
 	uint64_t self_ns, total_ns;
 	uint64_t length_ns;          /* sum of the lengths */
 	uint64_t min_ns, max_ns, p50_ns, p99_ns;

@@ -7,8 +7,8 @@
 #include "profile/writer.h"
 
 /*
- * Copies a profile chunk by chunk.  Records are copied byte for byte, even if their kind is unknown.  Not
- * copied are:
+ * Copies a profile chunk by chunk.  Records are copied byte for byte, even if their kind is unknown.  These
+ * are not copied:
  *  - symbols of an earlier `vgtool resolve` (FUNCTION, SYMBOL, UNRESOLVED), unless is_recovery is set,
  *  - damage; a GAP record replaces it,
  *  - the END record; vg_profile_copy_end() writes it, so that the caller can add records before it.

@@ -59,7 +59,8 @@ static int binary_lookup(const struct vg_symbol_finder *finder, const struct vg_
 	/* The file may have been replaced since it was found. */
 	if (symbols.build_id_bytes != build_id_bytes ||
 	    memcmp(symbols.build_id, build_id, build_id_bytes) != 0)
-		rc = vg_err_set(err, -ESTALE, "%s: its build id changed after it was found; not used", source->path);
+		rc = vg_err_set(err, -ESTALE, "%s: its build id changed after the file was found; the file is not used",
+				source->path);
 	else if (vg_symbolization_from_table(symbolization, &symbols, addresses, count) != 0)
 		rc = vg_err_sys(err, -ENOMEM, "%s: cannot look up the symbols", source->path);
 	vg_symbols_free(&symbols);

@@ -215,7 +215,7 @@ static const struct rule rules_always[] = {
 };
 
 static const struct rule rules_writing[] = {
-	/* A new NAME.part; a NAME.part that another process left behind; a device. */
+	/* Opens one of three files: a new NAME.part, a NAME.part that another process left behind, or a device. */
 	{ SCMP_SYS(openat), 2,
 	  { MASKED(2, OPENING, O_RDWR | O_CREAT | O_EXCL), MASKED(3, FILE_MODE_REFUSED, 0) } },
 	{ SCMP_SYS(openat), 1, { MASKED(2, OPENING, O_RDWR) } },

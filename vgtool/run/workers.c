@@ -106,7 +106,8 @@ static void stream_print(struct stream *stream, FILE *to)
 /* PR_SET_PDEATHSIG kills the child when its parent exits: the child must not write to a store after that. */
 static void child_limit(const struct vg_workers *workers, pid_t parent)
 {
-	/* At the soft limit the kernel sends SIGXCPU, which job_result() recognizes; at the hard limit SIGKILL. */
+	/* At the soft limit the kernel sends SIGXCPU, which job_result() recognizes.  At the hard limit it sends
+	 * SIGKILL. */
 	struct rlimit cpu = { workers->cpu_seconds_max, workers->cpu_seconds_max + 5 };
 	struct rlimit core = { 0, 0 };
 

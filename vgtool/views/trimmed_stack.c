@@ -13,7 +13,7 @@ int vg_trimmed_stack_build(struct vg_trimmed_stack *trimmed, const struct vg_fra
 	trimmed->outer = calloc(profile->stacks.count + 1, sizeof *trimmed->outer);
 	if (trimmed->depths == NULL || trimmed->outer == NULL)
 		return -ENOMEM;
-	/* A parent has a lower number than its node, so the parent's depth and outer are already set.  The depth
+	/* A caller has a lower number than its callees, so the parent's depth and outer are already set.  The depth
 	 * fits in 32 bits: VG_STACK_DEPTH_MAX nodes with VG_FRAME_INLINES_MAX functions each. */
 	for (uint32_t node = 0; node < profile->stacks.count; node++) {
 		uint32_t parent = profile->stacks.items[node].parent;
