@@ -27,7 +27,7 @@ processes_kill() {
 parent() { sed -n 's/^PPid:[^0-9]*//p' "/proc/$1/status" 2>/dev/null || true; }
 
 # kill_own SIGNAL PID...: sends the signal to those of the processes that are children or grandchildren of this shell.
-# The check starts so many processes that a process which has ended may have left its pid to a process of another test.
+# The check starts many processes, so the pid of a process that has ended may belong to a process of another test.
 kill_own() {
 	signal=$1 own=
 	shift
@@ -214,8 +214,8 @@ stopped() {
 	done
 }
 
-# holds PROFILE CONDITION: whether a JavaScript condition is true, in which `it` is the JSON of `vgtool info`.  The
-# helper may still write the profile: `await ... holds` waits until enough is recorded, on a slow machine too.
+# holds PROFILE CONDITION: whether a JavaScript condition is true; `it` is the JSON of `vgtool info`.  The helper
+# may still write the profile: `await ... holds` waits until enough is recorded, on a slow machine too.
 holds() {
 	# The answer cannot change while the file does not grow.  vgtool and node need 0.1 s of CPU time to answer.
 	holds_question="$2 $(stat -c '%n %i %s' "$1")" || return 1
@@ -261,8 +261,7 @@ has() {
 	grep -qF -e "$2" "$dir/$1" || fail "no '$2' in: $(head -c 400 "$dir/$1")"
 }
 
-# out_holds EXPRESSION: fails unless the JavaScript expression is true, in which `it` is the JSON output of the latest
-# exits()
+# out_holds EXPRESSION: fails unless the JavaScript expression is true; `it` is the JSON output of the latest exits()
 out_holds() {
 	[ "$(json "$dir/out" "$1")" = true ] || fail "not true: $1: $(head -c 600 "$dir/out")"
 }

@@ -26,7 +26,7 @@ static void files_make(void)
 		abort();
 }
 
-/* True if each name is of code that one of the addresses may be in, and the code does not overlap the next. */
+/* True if each name's code may contain one of the addresses, and does not overlap the code of the next name. */
 static bool code_is_good(const struct vg_profile *profile, const uint64_t addresses[ADDRESSES])
 {
 	for (size_t i = 0; i < profile->jit_code.count; i++) {

@@ -1,12 +1,12 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
  * Unwinding with untrusted unwind information, by the helper's rows and by libunwind.  The sampled process is this one.
- * It has one module, in a memory area.  The module has a sorted table of its functions, made here, or it has no table:
- * then the helper makes an index of .eh_frame.  One byte of the area changes between reads.  The input has:
+ * It has one module, in a memory area.  The module has a sorted table of its functions, made here.  Without
+ * this table, the helper makes an index of .eh_frame.  One byte of the area changes between reads.  The input has:
  *
- *     8 words of 16 bits      pc, sp, fp, rbx; the two values of the table; the second key of the table, which says by
- *                             an odd number that there is no table; the offset of the byte that changes, or 0.  If sp
- *                             is not a multiple of 8, there is another stack, at rbx.
+ *     8 words of 16 bits      pc, sp, fp, rbx; the two values of the table; the second key of the table (an
+ *                             odd number: there is no table); the offset of the byte that changes, or 0.  If sp is not
+ *                             a multiple of 8, there is another stack, at rbx.
  *     64 words of 16 bits     the stack.  The last word also says which bits of that byte change, and after which of
  *                             eight reads.
  *     the rest                the module, from FRAMES_AT on
@@ -25,11 +25,11 @@
 enum { AREA_BYTES = 1 << 16, FRAMES_AT = 64, HEAD_WORDS = 8, STACK_WORDS = 64, OTHER_WORDS = 16, FRAMES_MAX = 1000 };
 enum { PC, SP, FP, RBX, FIRST_AT, SECOND_AT, SECOND_CODE, CHANGES_AT };
 
-/* Small, because each word is one read, although a loop would need more. The memory cache has two pages in this build
- * (VG_MEMORY_PAGES), so most reads replace one of them. */
+/* Small, because each word may be one read. An endless loop still reaches this limit. The memory cache has two
+ * pages in this build (VG_MEMORY_PAGES), so most reads replace one of them. */
 enum { WORDS_MAX = 1 << 16 };
 
-/* where code begins, and where code begins that is in no module */
+/* where the module's code begins, and where code outside all modules begins */
 enum { CODE_AT = 0x8000, NO_MODULE_AT = 0xe000 };
 
 static unsigned char *area;
@@ -37,7 +37,7 @@ static uint16_t changes_at;
 static uint8_t changes_by, changes_after;
 static unsigned int reads;
 
-/* Replaces the system call. Another thread could change memory between two reads: this changes one byte. */
+/* Replaces the system call. Changes one byte between two reads, as another thread could. */
 ssize_t process_vm_readv(pid_t pid, const struct iovec *local, unsigned long locals, const struct iovec *remote,
 			 unsigned long remotes, unsigned long flags)
 {
@@ -135,7 +135,7 @@ static void unwind_check(struct vg_modules *modules, struct vg_snapshot *snapsho
 		abort();
 	if (walk.count > 0)
 		walk_check(&walk);
-	/* as for a waiting thread, whose registers are not all known */
+	/* like a waiting thread: some of its registers are unknown */
 	modules->memory->words_left = WORDS_MAX;
 	snapshot->regs_complete = false;
 	if (vg_unwind(unwinder, snapshot, FRAMES_MAX, &walk) != 0)

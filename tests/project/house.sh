@@ -88,7 +88,7 @@ cut -d ' ' -f 1,2 "$dir/uses" | sort -u >"$dir/arrows"
 # includes.  Includes of vgctl.h do not count: several units define what it declares.
 grep -E '^(base|libvgctl|vignetted/(output|unwind|capture|serve)|vgctl)/' "$dir/includes" | cut -d ' ' -f 1,2 |
 	grep -v ' libvgctl/vgctl$' >>"$dir/arrows"
-# Not all of these folders is built, so only includes count there.
+# Some of these files are not built, so only includes count there.
 find bench tests examples -name '*.[ch]' | includes | cut -d ' ' -f 1,2 >>"$dir/arrows"
 awk '$1 != $2' "$dir/arrows" | tsort 2>&1 >"$dir/order" |
 	sed -e 's/^tsort: //' -e 's/^.*contains a loop:/;/' | tr '\n' ' ' >"$dir/circle"

@@ -9,7 +9,7 @@
 //   usage     a text that begins with "usage: "
 //   part      any other literal of several words: the reason within a message, a line of a report
 //
-// So a new message cannot be missed: it has a kind, at worst `part`.
+// So no new message is missed: a message that has no other kind is a `part`.
 import { existsSync, readFileSync, readdirSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -24,8 +24,8 @@ const printers = ['vg_err_set', 'vg_err_sys', 'vg_failure', 'vg_command_warn', '
 const stream_printers = ['vg_print', 'fprintf', 'fputs', 'vg_vprint'];
 const max_characters = 200;
 const conversion = /%[-+ #0-9.*]*(PRI\w+|[hlzjt]*[a-zA-Z])/g;
-// A message begins with the file or another argument, an option, a variable of the environment, or a small letter. Names
-// keep their capital letter. A message that continues another text begins with a space or punctuation.
+// A message begins with the file or another argument, an option, a variable of the environment, or a small letter.
+// Names keep their capital letter. A message that continues another text begins with a space or punctuation.
 const message_begin = /^(%|--?[a-z%]|\$[A-Z]|\/|[a-z]|(Yama|Landlock|Breakpad|ELF|DWARF)\b|[ ,;:(])/;
 
 function c_files(folder) {
@@ -42,8 +42,8 @@ function literal_text(literal) {
 		/^[0-7]/.test(code) ? String.fromCharCode(parseInt(code, 8)) : escapes[code] ?? code);
 }
 
-// Tokens of C without comments and preprocessor lines. Joined literals are one token, with the macro that stands between
-// them: "%" PRIu64 " bytes" is "%PRIu64 bytes".
+// Tokens of C without comments and preprocessor lines. Joined literals are one token, with the macro between them:
+// "%" PRIu64 " bytes" is "%PRIu64 bytes".
 function tokens(source) {
 	const code = source.replace(/\/\*[^]*?\*\//g, ' ').replace(/^[ \t]*#(?!\s*define)(?:\\\n|.)*/gm, '');
 	const list = [];
@@ -89,7 +89,7 @@ function messages_of(path) {
 		if (text !== undefined) {
 			const message = { path, text, kind: kind_of(text, calls) };
 
-			// fputs() has its stream last.
+			// The stream is the last argument of fputs().
 			if (message.kind === 'part' && calls.at(-1)?.name === 'fputs')
 				calls.at(-1).literals.push(message);
 			else
@@ -124,7 +124,7 @@ function form_faults({ text, kind }) {
 	if (/\.\n?$/.test(text) && !/\.\.\.\n?$/.test(text))
 		faults.push('ends with a period; leave it out');
 	if (kind !== 'part' && !message_begin.test(sentence))
-		faults.push('begins with something other than "%s: " and the file, an option, or a small letter');
+		faults.push('does not begin with "%s: " and the file, with an option, or with a small letter');
 	const length = text.replace(conversion, '').length;
 	if (length > max_characters)
 		faults.push(`has ${length} characters without its arguments; the most is ${max_characters}`);

@@ -61,7 +61,7 @@ form() {
 }
 form 'no file.' 'ends with a period'
 form 'no file\n' 'ends with a newline'
-form 'There is no file' 'begins with something other'
+form 'There is no file' 'does not begin with'
 form "$(printf '%0201d' 0 | tr 0 a)" 'has 201 characters'
 
 messages || fail "$(cat "$dir/said")"

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT OR Apache-2.0
 #
-# A thousand waiting threads: their samples have the system call, their stacks are complete, and the threads are not
+# A thousand waiting threads: their samples name the system call, their stacks are complete, and the threads are not
 # stopped any more once their stacks are known.  The same is true of a second recording, after stops have made the
 # kernel restart the calls.  TIMING: all stops are in the first second, and at most nine of ten ticks are skipped.
 # SOAK: a longer run.

@@ -3,8 +3,8 @@
 #
 # Programs that execute themselves, spawn programs, or create many threads are sampled at 1 kHz.  They end with the same
 # result as without sampling, and no process or thread is left.  Prints how long each takes alone and sampled.  SOAK:
-# ten times as much.  Then again with the program on one CPU, so that the helper has the other one: otherwise these
-# programs keep two CPUs busy.
+# ten times as much.  After that each program runs again on one CPU, so that the helper has the other CPU.  Otherwise
+# these programs keep two CPUs busy.
 set -eu
 . "${SRCDIR:?}/tests/lib.sh"
 capture=$(build_capture)
@@ -34,7 +34,7 @@ once() {
 }
 
 # run MODE COUNT: runs the program for longer and longer, until a run has at least 100 samples.  A slow helper takes few
-# samples of a short run only.  A helper that has lost the program takes few samples of a long run, too.
+# samples only of a short run.  A helper that has lost the program takes few samples of a long run, too.
 run() {
 	for times in 1 2 4 8; do
 		once $1 $(($2 * times))

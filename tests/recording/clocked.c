@@ -18,7 +18,7 @@
  *     row SECONDS A_MS B_MS          threads that do a and b, one thread after the other
  *     crowd SECONDS COUNT A_US REST_MS  COUNT threads that do a and rest
  *     alarms SECONDS                 an interval timer sends signals to the process; one thread runs, one polls; prints
- *                                    "polls N": how many polls a signal interrupted
+ *                                    "polls N": the number of polls that a signal interrupted
  */
 #include <math.h>
 #include <poll.h>

@@ -11,7 +11,8 @@
 // A sum is right if it is within 3 %, cpu_unsampled_ns included.  A larger error is "declared", and not wrong, if wall
 // time is missing and the profile has lost samples.
 //
-// The number of samples, merged ones included, is right if it is at least 97 % of one per period of each thread's time.
+// The number of samples, merged ones included, is right if it is at least 97 % of the number of sampling periods in the
+// wall time of all threads.
 //
 // `perf record --call-graph dwarf` also measures CPU shares, in a run of its own.
 import { execFileSync, spawnSync } from "node:child_process";

@@ -84,7 +84,7 @@ fi
 [ "$(total named.vgp cs)" = "$(total named.vgp context-switches)" ] ||
 	fail "report does not know the counter by the name of the command line"
 "$VGTOOL" report --by interval --counter faults named.vgp | grep -q 'no interval' ||
-	fail "report --by interval"
+	fail "report --by interval has no row for no interval"
 [ "$("$VGTOOL" report --by interval --json --counter faults named.vgp | json - it.counter_total)" = \
 	"$(total named.vgp page-faults)" ] || fail "report --by interval --json has another sum"
 "$VGTOOL" chrome named.vgp >chrome.json
@@ -108,8 +108,8 @@ refuses 'cannot be counted in 1 thread: that needs 4 descriptors, and 3 are avai
 	-- ./pages
 
 # When a process ends, the counts since its latest sample are written.
-"$VIGNETTED" --rate 1 -o seldom.vgp --counter page-faults -- ./pages 2>log || fail "page-faults, seldom"
-between "$(total seldom.vgp page-faults)" 3500 4500 "page faults, seldom sampled"
+"$VIGNETTED" --rate 1 -o seldom.vgp --counter page-faults -- ./pages 2>log || fail "vignetted --rate 1 failed"
+between "$(total seldom.vgp page-faults)" 3500 4500 "page faults in a recording with few samples"
 
 # Without privileges, the setting kernel.perf_event_paranoid decides what may be counted.
 if [ "$(id -u)" = 0 ]; then
@@ -121,18 +121,18 @@ if [ "$(id -u)" = 0 ]; then
 	rc=0
 	as_nobody --counter context-switches || rc=$?
 	if [ "$paranoid" -gt 1 ]; then
-		[ $rc != 0 ] || fail "nobody counts context switches, at level $paranoid"
+		[ $rc != 0 ] || fail "the user nobody counts context switches at level $paranoid"
 		grep -q "^vignetted: context-switches cannot be counted: kernel.perf_event_paranoid is $paranoid" log ||
-			fail "context-switches at level $paranoid"
-		! as_nobody --counter page-faults || fail "nobody counts the kernel's page faults"
+			fail "no message about the level $paranoid"
+		! as_nobody --counter page-faults || fail "the user nobody counts the kernel's page faults"
 	else
-		[ $rc = 0 ] || fail "context-switches at level $paranoid"
+		[ $rc = 0 ] || fail "context-switches are refused at level $paranoid"
 	fi
 	if [ "$paranoid" = 2 ]; then
 		grep -q '; use page-faults:u$' log || fail "the message has no hint"
 	fi
 	if [ "$paranoid" -le 2 ]; then
-		as_nobody --counter page-faults:u,task-clock || fail "page-faults:u at level $paranoid"
+		as_nobody --counter page-faults:u,task-clock || fail "page-faults:u is refused at level $paranoid"
 		between "$(total open/no.vgp page-faults:u)" 4000 4400 "nobody's page faults"
 	fi
 fi
@@ -148,12 +148,12 @@ vgctl() { timeout 60 "$VGCTL" --directory run "$@"; }
 rc=0
 vgctl begin "$host" -o no.vgp --counter nonsense 2>log || rc=$?
 [ $rc = 2 ] || fail "vgctl begin with an unknown counter: status $rc"
-vgctl begin "$host" -o remote.vgp --counter task-clock --counter page-faults:u >log || fail "begin"
-vgctl begin "$host" -o other.vgp --counter context-switches >log || fail "a second begin"
+vgctl begin "$host" -o remote.vgp --counter task-clock --counter page-faults:u >log || fail "the first begin failed"
+vgctl begin "$host" -o other.vgp --counter context-switches >log || fail "the second begin failed"
 sleep 1                                         # the program runs
-vgctl end "$host" 1 >log || fail "end"
+vgctl end "$host" 1 >log || fail "the first end failed"
 sleep 0.3                                       # the program runs
-vgctl end "$host" 2 >log || fail "end of the second"
+vgctl end "$host" 2 >log || fail "the second end failed"
 clock=$(total remote.vgp task-clock)
 cpu=$("$VGTOOL" report --json --counter task-clock remote.vgp | json - it.cpu_ns)
 # The counter's time and the samples' time begin and end up to one step apart.

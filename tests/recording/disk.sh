@@ -90,7 +90,7 @@ syncs() {
 	[ "$syncs" = $(($(info synced.vgp duration_ns) / 5000000000)) ] ||
 		fail "not synced every five seconds: $(cat trace.synced)"
 	[ "$(grep -c 'sync_file_range(.*SYNC_FILE_RANGE_WRITE) = 0' trace.synced)" = 1 ] ||
-		fail "the end: $(cat trace.synced)"
+		fail "not written back once, at the end: $(cat trace.synced)"
 	! grep -qE '^(fdatasync|fsync)' trace.synced || fail "waited for the disk: $(cat trace.synced)"
 	[ "$(info synced.vgp syncs_failed)" = 0 ] || fail "a sync failed"
 	grep -q 'sync_file_range(.*SYNC_FILE_RANGE_WRITE) = 0' trace.queueless ||

@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT OR Apache-2.0
 #
-# A program whose cycle is as long as the sampling period is not always sampled at the same point of its cycle: one that
-# uses the CPU, and one that waits.  TIMING: all points are sampled about equally often.
+# A program whose cycle is as long as the sampling period is not always sampled at the same point of its cycle.  One
+# such program uses the CPU, and another one waits.  TIMING: all points are sampled about equally often.
 set -eu
 . "${SRCDIR:?}/tests/lib.sh"
 # On a busy machine, a stop finds a running program where the scheduler has preempted it.  So stops are only tested with

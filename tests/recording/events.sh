@@ -11,7 +11,7 @@ count=3000000 kills=5 seconds=2
 for language in "c -std=c99" "c -std=gnu11" "c++ -std=c++11" "c++ -std=c++20"; do
 	printf '#include "libvgctl/vgctl.h"\nint main(void) { VGCTL_SCOPE(vgctl_intern("a"), 0); { VGCTL_SCOPE(0, 0); } vgctl_counter(0, -1); return 0; }\n' |
 		"${CC:-gcc}" -I"$SRCDIR" -x $language -Wall -Wextra -Werror -pedantic -Wno-variadic-macros -fsyntax-only - ||
-		fail "vgctl.h as $language"
+		fail "vgctl.h does not compile as $language"
 done
 # An application can load the library with dlopen(3).
 preload=
@@ -20,6 +20,6 @@ LD_PRELOAD=$preload ASAN_OPTIONS=detect_leaks=0 python3 -c 'import ctypes, sys; 
 	"$BUILDDIR/libvgctl/.libs/libvgctl.so" || fail "dlopen"
 for test in "storm $count" "overwrite $count" "killed $kills" "hostile $seconds" "within 100000"; do
 	timeout 600 "$BUILDDIR/tests/recording/events" $test "$dir/events.vgp" ||
-		fail "events $test"
+		fail "events $test failed"
 	rm -f "$dir"/*
 done

@@ -164,8 +164,9 @@ static long helper_rss_kib(void)
 	return helper_kib("VmRSS");
 }
 
-/* The peak of the helper's private memory in the first and in the last third of the dumps, after two windows.  The
- * memory changes with the program's stacks and the machine's load.  Only a leak makes it larger in the last third. */
+/* The peak of the helper's private memory in the first and in the last third of the dumps, which begin after two
+ * windows.  The memory changes with the program's stacks and the machine's load.  Only a leak makes the peak of the
+ * last third larger. */
 struct growth {
 	uint64_t begun_ms, all_ms, read_ms;
 	long first_kib, last_kib;

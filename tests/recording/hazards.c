@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
- * Hazards for a sampled program: what can happen to it, and what can be forbidden to it.  Each runs in a process of its
- * own, as root.  After each, no process may be left.
+ * Hazards for a sampled program: events in its life, and calls and resources that are forbidden to it.  Each hazard
+ * runs in a process of its own, as root.  After each hazard, no process may be left.
  *
  *     hazards [NAME ...]    runs all hazards, or only those with these names or in these tables (process, identity,
  *                           policy)

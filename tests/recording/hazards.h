@@ -29,7 +29,7 @@ enum { SANITIZED = 0 };
 /* The number of rounds of a loop: `few`, or `many` with SOAK. */
 int rounds(int few, int many);
 
-/* Unless good, prints the message and ends the process. */
+/* If `good` is false, prints the message and ends the process. */
 void ensure(bool good, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
 void spin_ms(int ms);

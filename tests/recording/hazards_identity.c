@@ -197,8 +197,8 @@ static void user_namespace_later(void)
 	session_works(session);
 }
 
-/* vgctl_begin() must refuse: the helper's parent would be the first process of the new namespace.  It exits at once,
- * and the namespace could then have no more processes. */
+/* vgctl_begin() must refuse: the helper's parent would be the first process of the new namespace.  This
+ * parent exits at once, and the namespace could then have no more processes. */
 static void pid_namespace_for_children(void)
 {
 	int status;

@@ -195,7 +195,7 @@ static void leader_ends(void)
 			spin_ms(30);
 			end_slowly();
 		}
-		/* Not faster than the scheduler tick: schedstat is updated only then. */
+		/* Not faster than the scheduler ticks: schedstat is updated only at these ticks. */
 		helper = record_start(child, 0, "200");
 		while (state_of(child, child) != 'Z')
 			usleep(1000);

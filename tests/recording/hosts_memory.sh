@@ -46,7 +46,7 @@ compiles plugin_shared.so -shared -fPIC "$plugin" -Wl,-rpath,"$libraries" -L"$li
 host "plugin with the shared library" ./reload ./plugin_shared.so shared.vgp
 # A plugin does not export the archive's internal functions.
 internal=$(nm -D --defined-only plugin_archive.so | awk '$3 ~ /^vg_/ { print $3 }')
-[ -z "$internal" ] || fail "a plugin exports" $internal
+[ -z "$internal" ] || fail "a plugin exports internal functions:" $internal
 
 # Each function of the library needs at most 4 KiB of its thread's stack.  The C library needs more on top: about 2 KiB
 # for a message.

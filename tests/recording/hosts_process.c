@@ -234,7 +234,7 @@ static void scheduling_check(const cpu_set_t *allowed, int nice_expected)
 	ensure(helper > 0, "no helper");
 	policy = sched_getscheduler(helper);
 	ensure(sched_getparam(helper, &parameter) == 0, "sched_getparam: %m");
-	/* While it holds a stopped thread, and shortly after, the helper sets itself to real-time priority 1. */
+	/* The helper sets itself to real-time priority 1 while it holds a stopped thread, and shortly after. */
 	ensure(policy != SCHED_RR && policy != SCHED_DEADLINE && parameter.sched_priority <= 1,
 	       "the helper's policy is %d, its priority %d", policy, parameter.sched_priority);
 	ensure(getpriority(PRIO_PROCESS, (id_t)helper) == nice_expected, "the helper's nice value is %d, not %d",

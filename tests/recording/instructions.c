@@ -28,7 +28,7 @@ static size_t bytes_parse(const char *text, unsigned char bytes[VG_INSTRUCTION_M
 	return count;
 }
 
-/* Whether the line has a prefix that objdump prints as an instruction of its own, or data. */
+/* Whether the line has data, or a prefix that objdump prints as an instruction of its own. */
 static bool is_skipped(const char *text)
 {
 	static const char *const texts[] = { "(bad)", ".byte", "rex", "fwait", "data16", "lock", "rep", "cs ", "ds ",

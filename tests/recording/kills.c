@@ -87,7 +87,7 @@ static pid_t helper_pid(const char *path)
 	return pid;
 }
 
-/* Whether the profile is undamaged, or only the chunk at its end is damaged, which was being written. */
+/* Whether the profile is undamaged, or damaged only in its last chunk, which was being written. */
 static bool profile_good(const char *path)
 {
 	struct vg_profile profile = { 0 };

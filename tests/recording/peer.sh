@@ -85,7 +85,7 @@ refuses() {
 	! timeout 60 "$VGCTL" --directory run begin 4711 -o secret/in/out.vgp 2>log || fail "vgctl begin succeeds with a peer that hangs up"
 	wait $server
 	grep -qx 'kind 35 descriptors 1' printed || fail "more than the file was passed"
-	grep -qx file printed || fail "what was passed is not the file"
+	grep -qx file printed || fail "the descriptor that was passed is not the output file"
 	! grep -q private printed || fail "the peer has read a file beside the output"
 	[ ! -e secret/in/out.vgp ] && [ ! -e secret/in/out.vgp.part ] || fail "a file is left"
 }
@@ -124,9 +124,9 @@ completes() {
 	await 60 "vgctl closes a pipe of its caller's" exited $reader
 	[ -e secret/in/out.vgp.part ] || fail "vgctl renamed the file too early"
 	: >complete
-	wait $server || fail "the peer"
+	wait $server || fail "the peer failed"
 	grep -qx 'kind 41 code 0' printed || fail "vgctl did not report to the peer that it has renamed the file"
-	[ "$(cat secret/in/out.vgp)" = profile ] || fail "the file"
+	[ "$(cat secret/in/out.vgp)" = profile ] || fail "the output file has other contents"
 	[ ! -e secret/in/out.vgp.part ] || fail "the .part is left"
 }
 
@@ -149,7 +149,7 @@ few_descriptors() {
 	done
 	[ -e secret/in/few.vgp.part ] || fail "vgctl renamed the file too early"
 	: >complete
-	wait $server || fail "the peer, where vgctl has few descriptors"
+	wait $server || fail "the peer failed when vgctl had few descriptors"
 }
 
 side_by_side refuses full completes few_descriptors

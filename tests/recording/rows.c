@@ -3,10 +3,10 @@
  * rows [-c] [-e EVERY] FILE...: compares vignetted's rows with libdw's.
  *
  * Each file is mapped as the loader would map it, and read through the same interface as a sampled process.  libdw
- * lists the FDEs from the section, and not from the sorted table or the index that vignetted searches.  For each row of
- * libdw, at its first address and at one inside it, both compute the CFA and the places of the frame pointer and the
- * return address, from invented registers and memory.  So the form of a rule does not matter.  The exit status is 1 if
- * anything differs.
+ * lists the FDEs from the section, and not from the sorted table or the index that vignetted searches.  Each
+ * row of libdw is compared at its first address and at one address inside it: both sides compute the CFA and the places
+ * of the frame pointer and the return address, from invented registers and memory.  So the form of a rule does not
+ * matter.  The exit status is 1 if anything differs.
  *
  * -c: also compares the rows that vignetted finds from instructions, without unwind information.
  */
@@ -44,7 +44,7 @@ struct tally {
 	uint64_t fdes, rows, compared, differences, complex_rows, complex_addresses, addresses;
 	uint64_t refused;            /* rows that libdw calls malformed: they cannot be compared */
 	uint64_t needless;           /* complex in vignetted, although libdw's CFA is from sp or fp */
-	/* Addresses at which rows from instructions are compared; where the first row is right; where any row is. */
+	/* Numbers of addresses: rows from instructions are compared; the first row is right; any row is right. */
 	uint64_t code_rows, code_first, code_any;
 };
 

@@ -58,7 +58,7 @@ used() { sed 's/.*) //' "/proc/$1/stat" | awk '{ print $12 + $13 }'; }
 # computed SECONDS: whether the program has had that much CPU time since $used_before
 computed() { [ "$(used "$host")" -ge $((used_before + $1 * $(getconf CLK_TCK))) ]; }
 
-# between VALUE LEAST MOST WHAT: fails unless the value is between these
+# between VALUE LEAST MOST WHAT: fails unless the value is between LEAST and MOST
 between() { [ "$1" -ge "$2" ] && [ "$1" -le "$3" ] || fail "$4: $1 is not $2 to $3"; }
 
 # right FILE HZ: fails unless the profile has as many samples as its rate and length demand, lost samples included, and
@@ -349,7 +349,7 @@ for i in range(10):
     dump(s, "a")
     s.close()
     connect().close()
-# Without a file; and with a file that is not a regular one, so that the helper might have to wait.
+# A request without a file; and one with a file that is not regular, for which the helper might have to wait.
 s = connect()
 s.send(head(20) + bytes(256))
 assert struct.unpack("=IHH", s.recv(4096)[:8])[2] == 8
@@ -457,7 +457,7 @@ for i in range(20):
     s = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
     s.connect(sys.argv[1])
     silent.append(s)
-    time.sleep(0.01)                # so that the helper accepts each
+    time.sleep(0.01)                # so that the helper accepts each connection
 print("connected", flush=True)
 signal.pause()
 END
@@ -498,6 +498,6 @@ kills() {
 	taken
 	directories
 }
-# Alone, because it counts samples: a queued thread has no timer samples.
+# two() runs alone, because it counts samples: a queued thread has no timer samples.
 side_by_side two
 side_by_side idle four flight kills

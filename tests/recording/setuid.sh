@@ -27,14 +27,14 @@ chmod 755 "$dir" "$dir/bin" "$dir/lib"
 chown 65534 "$dir/theirs"
 cd "$dir/theirs"
 
-# user COMMAND...: runs it as the other user, in that user's directory, with the output in `printed`
+# user COMMAND...: runs the command as the other user, in that user's directory, with the output in `printed`
 user() {
 	rm -f ran
 	setpriv --reuid=65534 --regid=65534 --clear-groups "$@" >../printed 2>&1 ||
 		fail "$*: $(cat ../printed)"
 }
 
-# never WHAT: fails if the other user's `vignetted` was run, or if the host did not have its rights
+# never WHAT: fails if the other user's `vignetted` was run, or if the host ran without its privileges
 never() {
 	grep -q "$rights" ../printed || fail "$host, $1: not privileged: $(cat ../printed)"
 	[ ! -e ran ] || fail "$host, $1: the wrong helper ran: $(cat ran)"
@@ -78,7 +78,7 @@ user env LD_LIBRARY_PATH="$dir/theirs" ASAN_OPTIONS=log_path=x UBSAN_OPTIONS=x L
 	../bin/archive begin "$dir/theirs/vignetted"
 [ "$(cat ran)" = "vignetted: uid 65534 euid 0, environment:" ] ||
 	fail "helper_path: $(cat ../printed); $(cat ran)"
-# It is also run if only the program's effective user may read it.
+# That helper is also run if only the program's effective user may read it.
 mkdir -m 700 ../private
 cp vignetted ../private
 user ../bin/archive begin "$dir/private/vignetted"

@@ -202,5 +202,5 @@ stops_more() {
 	busy_and_waiting stop anonymous musl musl_dynamic stripped/glibc
 	library_by_path
 }
-# Not more parts: a program that gets too little CPU time is recorded again, for longer.
+# More parts would take longer: a program that gets too little CPU time is recorded again, for longer.
 side_by_side timers stops stops_more

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
- * threads PROFILE ROUNDS: many threads use the library at the same time.  Some begin sessions, of which one at a time
- * succeeds.  Some sample the open session.  All read messages.  tests/recording/threads.sh compiles it with
- * ThreadSanitizer.
+ * threads PROFILE ROUNDS: many threads use the library at the same time.  Some threads begin sessions, and one
+ * session at a time succeeds.  Other threads sample the open session.  All threads read messages.
+ * tests/recording/threads.sh compiles this program with ThreadSanitizer.
  */
 #include <errno.h>
 #include <pthread.h>
@@ -19,8 +19,8 @@ static const char *path;
 static int rounds;
 static atomic_int sessions_begun, samples_taken, failures;
 
-/* Samplers use the session with the read lock, and it is ended with the write lock: callers must not use an ended
- * session. */
+/* Samplers hold the read lock while they use the session.  A thread that ends the session holds the write lock: callers
+ * must not use an ended session. */
 static pthread_rwlock_t lock = PTHREAD_RWLOCK_WRITER_NONRECURSIVE_INITIALIZER_NP;
 static struct vgctl_session *shared;
 

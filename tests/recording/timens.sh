@@ -17,15 +17,15 @@ shifted() {
 	unshare $as_root -T --monotonic "$offset_s" --boottime "$offset_s" "$@"
 }
 
-# sums_to WEIGHT LEAST MOST: fails unless the latest report's sum of that weight is between these nanoseconds, within 3
-# %
+# sums_to WEIGHT LEAST MOST: fails unless the latest report's sum of that weight is between LEAST and MOST nanoseconds,
+# within 3 %
 sums_to() {
 	sum=$(json "$dir/report" "it.$1_ns")
 	[ $((sum * 100)) -ge $(($2 * 97)) ] && [ $((sum * 100)) -le $(($3 * 103)) ] || fail "$what: $1 $sum ns, not $2 to $3"
 }
 
-# checked PROFILE: fails unless each timer sample is in the profile, or without timers a sample of nine of ten stops
-# (the program may end during a stop), and all times are within the recording
+# checked PROFILE: fails unless each timer sample is in the profile, and all times are within the recording.  Without
+# timers, nine of ten stops must have a sample: the program may end during a stop.
 checked() {
 	"$VGTOOL" info --json "$1" >"$dir/info"
 	"$VGTOOL" report --json "$1" >"$dir/report"

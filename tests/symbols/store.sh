@@ -168,7 +168,7 @@ done
 exits 0 "$VGTOOL" resolve -s "$dir/bare" -s "$dir/built" -o "$dir/bare.vgp" "$dir/a.vgp"
 "$VGTOOL" report --json "$dir/bare.vgp" >"$dir/bare.json"
 cmp "$dir/sym.json" "$dir/bare.json" || fail "a file with only a symbol table is preferred"
-# Of stripped and whole copies in one directory, the whole ones are used.
+# If one directory has stripped and whole copies, the whole copies are used.
 exits 0 "$VGTOOL" resolve -s "$dir" -o "$dir/all.vgp" "$dir/a.vgp"
 "$VGTOOL" report --json "$dir/all.vgp" >"$dir/all.json"
 cmp "$dir/sym.json" "$dir/all.json" || fail "a directory with all copies gives other names"

@@ -137,7 +137,7 @@ function recordsRead(path) {
 	return rows.sort((a, b) => Number(a.start - b.start));
 }
 
-// Reads such rows from llvm-dwarfdump's output.  The rules keep llvm-dwarfdump's form.
+// Reads rows from llvm-dwarfdump's output, in the form of recordsRead().  The rules keep llvm-dwarfdump's form.
 function dumpRead(path) {
 	const rows = [];
 	let end = 0n, last;

@@ -125,7 +125,7 @@ static const char ABI[] = "make a system call by another ABI";
 
 static const struct attempt attempts[] = {
 	{ READS, "openat", SYS_openat, { AT, PATH("input"), O_RDONLY | O_CLOEXEC | O_NOCTTY }, 0, 0 },
-	{ READS, "openat, without a wait", SYS_openat, { AT, PATH("input"), O_RDONLY | O_NONBLOCK }, 0, 0 },
+	{ READS, "openat, nonblocking", SYS_openat, { AT, PATH("input"), O_RDONLY | O_NONBLOCK }, 0, 0 },
 #ifdef SYS_open
 	{ READS, "open", SYS_open, { PATH("input"), O_RDONLY }, 0, 0 },
 	{ OTHER_FILES, "open", SYS_open, { PATH("other"), O_RDONLY }, LANDLOCK, LANDLOCK },
@@ -149,8 +149,8 @@ static const struct attempt attempts[] = {
 	{ WRITES, "openat, for both", SYS_openat, { AT, PATH("input"), O_RDWR }, EPERM, LANDLOCK },
 	{ WRITES, "openat, to write, with upper bits", SYS_openat, { AT, PATH("out/there"), O_WRONLY | HIGH }, EPERM, 0 },
 	{ WRITES, "openat, for neither", SYS_openat, { AT, PATH("out/there"), O_ACCMODE }, EPERM, EPERM },
-	{ WRITES, "openat, to cut off", SYS_openat, { AT, PATH("out/there"), O_RDONLY | O_TRUNC }, EPERM, EPERM },
-	{ WRITES, "openat, to write and cut off", SYS_openat, { AT, PATH("out/there"), O_WRONLY | O_TRUNC }, EPERM,
+	{ WRITES, "openat, to truncate", SYS_openat, { AT, PATH("out/there"), O_RDONLY | O_TRUNC }, EPERM, EPERM },
+	{ WRITES, "openat, to write and truncate", SYS_openat, { AT, PATH("out/there"), O_WRONLY | O_TRUNC }, EPERM,
 	  EPERM },
 	{ WRITES, "openat, to append", SYS_openat, { AT, PATH("out/there"), O_WRONLY | O_APPEND }, EPERM, EPERM },
 	{ WRITES, "openat, to create and read", SYS_openat, { AT, PATH("out/new"), O_RDONLY | O_CREAT, 0600 }, EPERM,

@@ -449,8 +449,8 @@ static void event(enum vg_event_type type, uint64_t time_ns, uint32_t label, uin
 	ck_assert_int_eq(vg_writer_event(&fixture.writer, &writer_event), 0);
 }
 
-/* A count is shared among the samples since the count before it, by their CPU time. If these have none, the last sample
- * gets all of it. Time in which the thread slept gets nothing. */
+/* A count is shared among the samples since the count before it, by their CPU time. If these samples have no CPU time,
+ * the last sample gets the whole count. Time in which the thread slept gets nothing. */
 START_TEST(counts_are_shared_among_samples)
 {
 	static const uint64_t expected[] = { 10, 0, 25, 75, 7, 0 };
@@ -486,8 +486,8 @@ START_TEST(counts_are_shared_among_samples)
 }
 END_TEST
 
-/* A count belongs to the self count of the innermost interval. It is also in the total of each label that has an open
- * interval, once. */
+/* A count belongs to the self count of the innermost interval. It is also added, once, to the total of each label
+ * that has an open interval. */
 START_TEST(counts_of_nested_intervals)
 {
 	static const uint64_t self[] = { 40, 30, 20, 0 }, total[] = { 90, 50, 0, 0 };

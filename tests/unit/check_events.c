@@ -592,7 +592,7 @@ static void *record_intervals(void *argument)
 	return argument;
 }
 
-/* At whatever moment the second session begins, it has no end event of an interval without the begin event. */
+/* Whenever the second session begins, it has no end event of an interval without the begin event. */
 START_TEST(overlapping_sessions_during_events)
 {
 	enum { ROUNDS = 20, THREADS = 3 };
@@ -712,7 +712,7 @@ START_TEST(events_up_to_a_limit)
 END_TEST
 
 /* The helper that listens decides whether new events overwrite old ones. The option of a session has no effect on
- * it. */
+ * this. */
 START_TEST(listening_helper_decides_about_overwriting)
 {
 	enum { EVENTS = 100000 };

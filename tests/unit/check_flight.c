@@ -280,7 +280,7 @@ START_TEST(window_of_a_dump)
 }
 END_TEST
 
-/* Whatever is recorded while a dump is written is not in the dump. */
+/* Records that arrive while a dump is written are not in the dump. */
 START_TEST(later_records_are_not_in_the_dump)
 {
 	const struct vg_named_value before = { "events_dropped", 3 }, after = { "events_dropped", 7 };

@@ -36,7 +36,7 @@ START_TEST(addresses_without_names)
 	ck_assert_str_eq(name_at(2, 0), "libx.so+0x30");
 	ck_assert_str_eq(name_at(4, 0), "0x7f00");
 	ck_assert_ptr_null(vg_frames_function(&frames, vg_frames_at(&frames, 4, 0).function).module);
-	/* Stacks 17 and 19 have the same address at two depths: it is one function. */
+	/* Stacks 17 and 19 have the same address at two depths: both are one function. */
 	ck_assert_uint_eq(vg_frames_at(&frames, 1, 0).function, vg_frames_at(&frames, 3, 0).function);
 	ck_assert_uint_eq(frames.count, 4);
 	frames_close();

@@ -195,8 +195,8 @@ END_TEST
 /* libvgctl tracks TRACKED open intervals. An interval that begins in a deeper one has an unknown parent. */
 enum { STEPS = 20000, DEEPEST = 200, TRACKED = 64, LISTED = 2 * DEEPEST + STEPS };
 
-/* An interval with the times and the state that vg_intervals_build() must find. `ended` and `tracked` are what the
- * program knows. */
+/* An interval with the times and the state that vg_intervals_build() must find. The program knows `ended` and
+ * `tracked`. */
 struct model_interval {
 	uint64_t begin_us, end_us, self_us;
 	uint8_t state;

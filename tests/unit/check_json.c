@@ -112,7 +112,7 @@ START_TEST(hex_of_bytes)
 }
 END_TEST
 
-/* A value that is nested too deep becomes null. What follows it is written as usual. */
+/* A value that is nested too deep becomes null. The values after it are written as usual. */
 START_TEST(nesting_is_bounded)
 {
 	char expected[2 * VG_JSON_DEPTH_MAX + 32], *at = expected;

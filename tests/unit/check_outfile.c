@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Output files: writes that the kernel interrupts or cuts short, a .part that is lost, and what other users put in the
- * path of an output. */
+/* Output files: writes that the kernel interrupts or cuts short, a .part that is lost, and files that other users put
+ * in the path of an output. */
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -550,7 +550,7 @@ START_TEST(own_links)
 }
 END_TEST
 
-/* A shell's >(command), and whatever the starting process opened, may belong to any user. */
+/* Files that the parent process opened, such as the pipe of a shell's >(command), may belong to any user. */
 START_TEST(descriptors_of_this_process)
 {
 	int ends[2], saved, file;

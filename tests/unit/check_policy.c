@@ -32,7 +32,7 @@ static uint32_t steps_run(struct vg_policy *policy, const struct vg_policy_load 
 	return changes;
 }
 
-/* Threads with what they do in one step of 0.2 s, and whether timers sample them in the end. */
+/* Threads, their load in one step of 0.2 s, and whether timers sample them in the end. */
 static const struct {
 	const char *name;
 	uint64_t hz, switches, used_ms;
@@ -43,8 +43,8 @@ static const struct {
 	{ "a thread that does next to nothing", 99, 2, 0, true },
 	{ "a server that wakes 1,000 times a second", 99, 200, 50, true },
 	{ "one that wakes 5,000 times a second", 99, 1000, 150, true },
-	{ "one that wakes another 40,000 times a second", 99, 8000, 100, false },
-	{ "the same, sampled often: stops would cost more", 1000, 2000, 150, true },
+	{ "one that wakes another thread 40,000 times a second", 99, 8000, 100, false },
+	{ "one that is sampled often: stops would cost more", 1000, 2000, 150, true },
 	{ "one that wakes 10,000 times a second and uses little", 99, 2000, 20, false },
 };
 

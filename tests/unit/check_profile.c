@@ -322,7 +322,7 @@ START_TEST(stack_ids_in_any_order)
 }
 END_TEST
 
-/* In a chain of stacks, the one that exceeds the greatest depth is damage. The stack after it is a new root. */
+/* In a chain of stacks, the stack that exceeds the greatest depth is damage. The stack after it is a new root. */
 START_TEST(depth_of_stacks_is_bounded)
 {
 	const struct vg_profile *profile = &fixture.profile;

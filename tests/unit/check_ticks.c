@@ -64,7 +64,7 @@ START_TEST(slower_recording_has_its_own_rate)
 }
 END_TEST
 
-/* A peer may ask for a period of at most 1 s, which is the longest of the command line too. Sums of longer periods
+/* A peer may ask for a period of at most 1 s, as on the command line. Sums of longer periods
  * could overflow. */
 static const struct { uint64_t period_ns; int rc; } requests[] = {
 	{ 0, 0 }, { 99999, -EINVAL }, { 100000, 0 }, { 1000000000, 0 }, { 1000000001, -EINVAL },

@@ -116,7 +116,7 @@ static void record_spinning(enum vgctl_mode mode, int stop_always)
 		ck_assert_uint_eq(stat(&recorded, "timer_samples"), 0);
 		ck_assert_uint_ge(stat(&recorded, "stops"), 10);
 	}
-	/* The difference is at most 20 %, and the 20 ms by which the scheduler's CPU time may be late. */
+	/* The difference is at most 20 %, plus 20 ms because the scheduler's CPU time may be late. */
 	ck_assert_uint_ge(sampled_ns(&recorded, VG_NONE) + 20000000, used_ns * 4 / 5);
 	ck_assert_uint_le(sampled_ns(&recorded, VG_NONE), used_ns * 6 / 5 + 20000000);
 	for (size_t i = 0; i < recorded.profile.samples.count; i++)

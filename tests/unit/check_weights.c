@@ -393,8 +393,8 @@ START_TEST(shares_of_short_threads)
 }
 END_TEST
 
-/* The first and the last sample of a thread get additional CPU time, which is at most what the process used and no
- * sample has. */
+/* The first and the last sample of a thread get additional CPU time: at most the CPU time that the process used and
+ * that no sample has. */
 START_TEST(additional_time_is_bounded)
 {
 	uint64_t unsampled_ns = 400;
@@ -466,7 +466,7 @@ START_TEST(slower_recording_gets_fewer_timer_samples)
 }
 END_TEST
 
-/* A timer sample stands for four of its periods at most, however much timers have missed. */
+/* A timer sample stands for at most four of its periods, even if timers missed more. */
 START_TEST(missed_time_is_added_in_parts)
 {
 	struct vg_weights weights;

@@ -63,7 +63,7 @@ while [ "$(wc -c <shrinking.vgp)" -lt 1000000 ]; do cat good.vgp >>shrinking.vgp
 [ "$(cat status)" = 1 ] || fail "a truncated file: status $(cat status)"
 grep -q 'was truncated' err || fail "a truncated file: $(cat err)"
 
-# 110 KB that would become 98 GB of folded stacks.
+# A profile of 110 KB that would become 98 GB of folded stacks.
 "$BUILDDIR/tests/views/events_write" fat fat.vgp 3000
 [ "$(wc -c <fat.vgp)" -lt 200000 ] || fail "fat.vgp is large"
 complains 1 '^vgtool folded: fat.vgp: .* larger than 4 GiB' "$VGTOOL" folded -o /dev/null fat.vgp

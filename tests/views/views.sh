@@ -47,7 +47,7 @@ story=$dir/story.vgp
 judge story
 [ "$("$VGTOOL" summary --percent-above 30 "$story" | grep -c '^ *[0-9.]*% ')" = 2 ] ||
 	fail "--percent-above 30: $("$VGTOOL" summary --percent-above 30 "$story")"
-"$VGTOOL" summary --threads "$story" | grep -q '^main:$' || fail "summary --threads"
+"$VGTOOL" summary --threads "$story" | grep -q '^main:$' || fail "summary --threads does not show the thread main"
 
 "$VGTOOL" chrome -o "$dir/trace.json" "$story"
 imported "$dir/trace.json"
