@@ -22,23 +22,6 @@ refused() {
 	cat "$dir/printed"
 }
 
-# A 32-bit program.  It uses no C library, because there may be no 32-bit C library here.
-refusals() {
-	cat >"$dir/program_32.c" <<'END'
-void _start(void)
-{
-	for (;;)
-		;
-}
-END
-	${CC%% *} -m32 -nostdlib -static -fno-pie -no-pie -o "$dir/program_32" "$dir/program_32.c"
-	"$dir/program_32" & program_32=$!
-	pids="$pids $program_32"
-	await 20 "the 32-bit program is executed" executed $program_32
-	refused 1 "runs a 32-bit program" --pid $program_32
-	end $program_32
-}
-
 # vignetted can attach at any moment to a program that executes itself all the time.
 exec_storms() {
 	i=0
@@ -80,7 +63,6 @@ silent_helper() {
 }
 freezing_helper() { timeout -s KILL 100 "$host" frozen "$dir/frozen.vgp"; }
 vignetted_alone() {
-	refusals
 	exec_storms
 	summary_and_descriptors
 }

@@ -1,0 +1,31 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT OR Apache-2.0
+#
+# vignetted refuses to record a 32-bit program.  The program uses no C library, because there may be no 32-bit C library
+# here.
+set -eu
+: "${CC:?}"
+. "${SRCDIR:?}/tests/lib.sh"
+
+cat >"$dir/program_32.c" <<'END'
+void _start(void)
+{
+	for (;;)
+		;
+}
+END
+${CC%% *} -m32 -nostdlib -static -fno-pie -no-pie -o "$dir/program_32" "$dir/program_32.c"
+status=0
+timeout 0.1 "$dir/program_32" 2>"$dir/log" || status=$?
+# 124: timeout(1) ended the program.  126: the kernel did not execute it.
+[ $status != 126 ] || skip "this kernel executes no 32-bit programs"
+[ $status = 124 ] || fail "the program ended: exit status $status: $(cat "$dir/log")"
+"$dir/program_32" & program_32=$!
+pids=$program_32
+await 20 "the 32-bit program is executed" executed $program_32
+status=0
+timeout 60 "$VIGNETTED" -o "$dir/refused.vgp" --pid $program_32 2>"$dir/printed" || status=$?
+cat "$dir/printed"
+[ $status = 1 ] || fail "exit status $status"
+grep -q "runs a 32-bit program" "$dir/printed" || fail "not the expected message"
+[ ! -e "$dir/refused.vgp" ] && [ ! -e "$dir/refused.vgp.part" ] || fail "a file is left"
