@@ -15,7 +15,7 @@ calls=trace=process_vm_readv,ptrace,perf_event_open,openat,mmap,seccomp
 check() {
 	confined=$(grep -nE 'seccomp\(SECCOMP_SET_MODE_FILTER, .*\{.*= 0$' "$2" | head -n 1 | cut -d : -f 1)
 	[ -n "$confined" ] || fail "$1: not confined: $(head -c 2000 "$2")"
-	for pattern in 'process_vm_readv\(' 'openat\(.*"/proc/[0-9]+/maps"' 'ptrace\(' 'openat\(.*"/proc/[0-9]+/exe"' \
+	for pattern in 'process_vm_readv\(' 'openat\(.*"/proc/[0-9]+/maps"' 'ptrace\(PTRACE_(GET|PEEK)' 'openat\(.*"/proc/[0-9]+/exe"' \
 		'perf_event_open\(' 'mmap\(.*MAP_SHARED'; do
 		first=$(grep -nE "$pattern" "$2" | head -n 1 | cut -d : -f 1)
 		[ -z "$first" ] || [ "$first" -gt "$confined" ] ||

@@ -117,10 +117,10 @@ static inline uint64_t vg_session_cpu_used_ns(const struct vg_session *session, 
 }
 
 /*
- * Opens process `pid`.  The options give the session's bounds.  `command`: the process is our own child.  Reads nothing
- * that the process could have written, so that the caller can confine the helper before vg_session_start().  The
- * session must not be moved afterwards.  Returns 0, -ESRCH or another negative errno; call vg_session_close() in all
- * cases.
+ * Opens process `pid`.  The options give the session's bounds.  `command`: the process is our own child; it is stopped
+ * until the session's first recording begins, so that none of its work is missed.  Reads nothing that the process could
+ * have written, so that the caller can confine the helper before vg_session_start().  The session must not be moved
+ * afterwards.  Returns 0, -ESRCH or another negative errno; call vg_session_close() in all cases.
  */
 int vg_session_open(struct vg_session *session, const struct vg_session_options *options,
 		    pid_t pid, bool command, struct vg_err *err);
