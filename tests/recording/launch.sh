@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT OR Apache-2.0
 #
-# A command that vignetted launches is recorded from its first instruction, even if the helper needs long to begin: here
+# A command that vignetted launches is recorded from its start, even if the helper needs long to begin: here
 # strace delays its filter by half a second, which is longer than the program runs.
 set -eu
 . "${SRCDIR:?}/tests/lib.sh"
