@@ -217,11 +217,33 @@ static int thread_write(struct functions *functions, uint32_t thread)
 	return 0;
 }
 
+/* A table of CPU time has no rows for such a thread. */
+static bool is_idle(const struct vg_report *report, size_t thread)
+{
+	uint64_t cpu_ns = 0;
+
+	for (uint64_t i = report->threads.first[thread]; i < report->threads.first[thread + 1]; i++)
+		cpu_ns |= report->profile->samples.items[report->threads.order[i]].cpu_ns;
+	return report->is_cpu_first && cpu_ns == 0;
+}
+
+static void threads_left_out_text(const struct vg_report *report, size_t idle, size_t left_out)
+{
+	if (idle > 0 || left_out > 0)
+		putchar('\n');
+	if (idle > 0)
+		vg_terminal_line(&report->terminal, "%zu thread%s used no CPU time; --weight wall shows where they wait",
+				 idle, vg_text_plural(idle));
+	if (left_out > 0)
+		vg_terminal_line(&report->terminal, "... and %zu more thread%s; --by thread lists threads, --thread THREAD "
+				 "shows one", left_out, vg_text_plural(left_out));
+}
+
 /* The text shows at most TEXT_THREADS_MAX threads.  Without a filter, JSON shows threads without samples, too. */
 static int threads_write(struct functions *functions)
 {
 	const struct vg_report *report = functions->report;
-	size_t count = report->profile->threads.count, shown = 0, left_out = 0;
+	size_t count = report->profile->threads.count, shown = 0, left_out = 0, idle = 0;
 	bool with_empty = report->is_json && report->filter == NULL;
 	struct vg_progress progress;
 	int rc = 0;
@@ -231,6 +253,10 @@ static int threads_write(struct functions *functions)
 		vg_progress_step(&progress, t);
 		if (!with_empty && report->threads.first[t] == report->threads.first[t + 1])
 			continue;
+		if (is_idle(report, t)) {
+			idle++;
+			continue;
+		}
 		if (!report->is_json && shown == TEXT_THREADS_MAX) {
 			left_out++;
 			continue;
@@ -239,11 +265,7 @@ static int threads_write(struct functions *functions)
 		rc = thread_write(functions, (uint32_t)t);
 	}
 	vg_progress_end(&progress);
-	if (left_out > 0) {
-		putchar('\n');
-		vg_terminal_line(&report->terminal, "... and %zu more thread%s; --by thread lists all, --thread THREAD "
-				 "shows one", left_out, vg_text_plural(left_out));
-	}
+	threads_left_out_text(report, idle, left_out);
 	return rc;
 }
 

@@ -107,9 +107,10 @@ static void rows_text(const struct vg_report *report, const struct rows *rows, s
 		char tid[16];
 
 		snprintf(tid, sizeof tid, "%" PRId32, thread->tid);
-		vg_print(stdout, "%7s %10s %10s %10" PRIu64 "  %s ", vg_text_percent(&share, row->weight, sums.weight),
+		vg_print(stdout, "%7s %10s %10s %10" PRIu64 "  %s%s", vg_text_percent(&share, row->weight, sums.weight),
 			 report->counts != NULL ? vg_report_amount(report, &first, row->weight) :
-			 vg_text_ns(&first, row->wall_ns), vg_text_ns(&cpu, row->cpu_ns), row->samples, tid);
+			 vg_text_ns(&first, row->wall_ns), vg_text_ns(&cpu, row->cpu_ns), row->samples, tid,
+			 *name != '\0' ? " " : "");
 		vg_terminal_fit(stdout, name, vg_terminal_room(&report->terminal, USED + 1 + vg_terminal_width(tid)));
 		putchar('\n');
 	}
