@@ -96,10 +96,11 @@ view "rows.every((entry, at) => {
 		return sum === entry.total_ns;
 	})" --tree --min 0
 view "rows.filter((entry) => entry.depth === 0)[0].name === 'work' && above(row('print')) === row('work')" --inverted
-view "rows.filter((entry) => entry.depth === 1).map((entry) => entry.name).sort().join() === '$long,nest,print'" --callers work
+view "rows.filter((entry) => entry.depth === 1).map((entry) => entry.name).sort().join() === 'nest,$long,print'" --callers work
 view "rows[1].name === 'main' && rows[1].total_ns === rows[0].total_ns && it.matches === 1" --callers nest
 view "rows.map((entry) => entry.name).join() === 'nest,nest,nest,nest,nest,work'" --callees nest
-view "rows[0].name === 'pars' && it.matches === 2 && rows[0].total_ns === rows[0].self_ns + rows[1].total_ns" --callees pars
+view "rows[0].name === '^(print|nest)' && it.matches === 2 && rows[0].total_ns < it.cpu_ns &&
+	above(row('work')) !== undefined" --callees '^(print|nest)'
 view "row('work').self_ns > it.cpu_ns * 0.9 && row('nest').total_samples <= it.samples" --by function
 view "row('work').line === 10 && row('work').self_ns > it.cpu_ns * 0.8" --by line
 view "row('program').self_ns > it.cpu_ns * 0.8" --by module
