@@ -75,7 +75,7 @@ shown "function-$q module-$q code-$q" "$VGTOOL" report --tree evil.vgp
 shown "function-$q" "$VGTOOL" report --tree --json evil.vgp
 shown "function-$q" "$VGTOOL" report --callees function evil.vgp
 shown "function-$q" "$VGTOOL" report --callers function evil.vgp
-shown 'match-\x1b[1m' "$VGTOOL" report --match "$(printf 'match-\033\\[1m|function')" --tree evil.vgp
+shown 'match-\x1b\[1m' "$VGTOOL" report --match "$(printf 'match-\033\\[1m|function')" --tree evil.vgp
 shown "function-$q" "$VGTOOL" report --counter "counter-$q" evil.vgp
 shown "label-$q kind-$q counter-$(echo "$q" | cut -c 1-8)" "$VGTOOL" summary evil.vgp
 shown "thread-$q label-$q" "$VGTOOL" summary --threads evil.vgp
