@@ -33,6 +33,7 @@
 	each(priority) \
 	each(profile) \
 	each(ranges) \
+	each(report) \
 	each(resolve) \
 	each(sections) \
 	each(intervals) \

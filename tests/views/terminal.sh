@@ -67,6 +67,15 @@ shown "program-$q counter-$q" "$VGTOOL" info --json evil.vgp
 shown "program-$q function-$q module-$q code-$q thread-$q" "$VGTOOL" report evil.vgp
 shown "program-$q function-$q" "$VGTOOL" report --json evil.vgp
 shown "program-$q thread-$q label-$q" "$VGTOOL" report --by interval evil.vgp
+shown "thread-$q" "$VGTOOL" report --by thread evil.vgp
+shown "module-$q" "$VGTOOL" report --by module evil.vgp
+shown "file-$q" "$VGTOOL" report --by file evil.vgp
+shown "function-$q" "$VGTOOL" report --by line evil.vgp
+shown "function-$q module-$q code-$q" "$VGTOOL" report --tree evil.vgp
+shown "function-$q" "$VGTOOL" report --tree --json evil.vgp
+shown "function-$q" "$VGTOOL" report --callees function evil.vgp
+shown "function-$q" "$VGTOOL" report --callers function evil.vgp
+shown 'match-\x1b\[1m' "$VGTOOL" report --match "$(printf 'match-\033\\[1m|function')" --tree evil.vgp
 shown "function-$q" "$VGTOOL" report --counter "counter-$q" evil.vgp
 shown "label-$q kind-$q counter-$(echo "$q" | cut -c 1-8)" "$VGTOOL" summary evil.vgp
 shown "thread-$q label-$q" "$VGTOOL" summary --threads evil.vgp

@@ -89,7 +89,7 @@ exits 1 "$VGTOOL" dump --thread nobody "$story"
 exits 1 "$VGTOOL" report --interval nothing "$story"
 exits 1 "$VGTOOL" folded --thread nobody "$story"
 exits 2 "$VGTOOL" summary
-exits 2 "$VGTOOL" report --by thread "$story"
+exits 0 "$VGTOOL" report --by thread "$story"
 
 # A program, and the same program killed in an interval
 $CC -O1 -g ${SANITIZE-} -I"$SRCDIR/libvgctl" -o "$dir/phases" "$SRCDIR/tests/fixtures/phases.c" \
@@ -128,5 +128,6 @@ for what in orphans crossed open backwards many; do
 	exits 0 "$VGTOOL" diff "$dir/hostile.vgp" "$story"
 	exits 0 "$VGTOOL" aggregate "$dir/hostile.vgp" "$story"
 	exits 0 "$VGTOOL" report --by interval "$dir/hostile.vgp"
+	exits 0 "$VGTOOL" report --tree --min 0 "$dir/hostile.vgp"
 	exits 0 "$VGTOOL" dump --thread 101 "$dir/hostile.vgp"
 done

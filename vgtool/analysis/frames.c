@@ -9,6 +9,13 @@
 #include <stdlib.h>
 #include <string.h>
 
+const char *vg_row_kind_name(enum vg_row_kind kind)
+{
+	static const char *const names[] = { "function", "line", "module", "file" };
+
+	return names[kind];
+}
+
 static int key_number(struct vg_frames *frames, const struct vg_frame_key *key, uint32_t *number)
 {
 	int rc = vg_intern(&frames->keys, key, sizeof *key, number);
@@ -17,13 +24,46 @@ static int key_number(struct vg_frames *frames, const struct vg_frame_key *key, 
 	return rc < 0 ? rc : 0;
 }
 
-static int function_number(struct vg_frames *frames, const struct vg_function *function,
+static int synthetic_number(struct vg_frames *frames, const char *name, uint32_t module, uint32_t *number)
+{
+	struct vg_frame_key key = { .file = VG_NONE, .module = module, .is_synthetic = 1 };
+	int rc = vg_intern_string(&frames->names, name, &key.name);
+
+	return rc < 0 ? rc : key_number(frames, &key, number);
+}
+
+static uint32_t module_name(const struct vg_frames *frames, uint32_t module)
+{
+	return module != VG_NONE ? frames->profile->modules.items[module].name : VG_NONE;
+}
+
+static int module_number(struct vg_frames *frames, uint32_t module, uint32_t *number)
+{
+	struct vg_frame_key key = { module_name(frames, module), VG_NONE, VG_NONE, 0, 0 };
+
+	if (key.name == VG_NONE)
+		return synthetic_number(frames, "[no module]", VG_NONE, number);
+	return key_number(frames, &key, number);
+}
+
+static int file_number(struct vg_frames *frames, uint32_t file, uint32_t module, uint32_t *number)
+{
+	struct vg_frame_key key = { file, file, VG_NONE, 0, 0 };
+
+	if (file == VG_NONE)
+		return synthetic_number(frames, "[no file]", module_name(frames, module), number);
+	return key_number(frames, &key, number);
+}
+
+static int function_number(struct vg_frames *frames, const struct vg_function *function, uint32_t line,
 			   uint32_t *number)
 {
-	struct vg_frame_key key = { function->name, function->file, VG_NONE, 0 };
+	struct vg_frame_key key = { function->name, function->file, module_name(frames, function->module), 0, line };
 
-	if (function->module != VG_NONE)
-		key.module = frames->profile->modules.items[function->module].name;
+	if (frames->kind == VG_ROW_MODULE)
+		return module_number(frames, function->module, number);
+	if (frames->kind == VG_ROW_FILE)
+		return file_number(frames, function->file, function->module, number);
 	return key_number(frames, &key, number);
 }
 
@@ -43,26 +83,27 @@ static void syscall_name_print(char *room, size_t room_bytes, const char *arch, 
 
 static int address_number(struct vg_frames *frames, const struct vg_stack *stack, uint32_t *number)
 {
-	struct vg_frame_key key = { 0, VG_NONE, VG_NONE, 1 };
+	bool is_call = stack->found_by == VG_FOUND_BY_SYSTEM_CALL, is_coarse = frames->kind >= VG_ROW_MODULE;
+	uint32_t jit_name = vg_profile_jit_name(frames->profile, stack->address);
+	uint32_t module = is_call ? VG_NONE : module_name(frames, stack->module);
 	char name[VG_NAME_MAX_BYTES + 32];
-	int rc;
 
-	if (stack->found_by == VG_FOUND_BY_SYSTEM_CALL) {
+	if (is_coarse && !is_call && stack->module != VG_NONE)
+		return frames->kind == VG_ROW_MODULE ? module_number(frames, stack->module, number) :
+		       file_number(frames, VG_NONE, stack->module, number);
+	if (is_coarse)
+		return synthetic_number(frames, is_call ? "[system call]" : jit_name != VG_NONE ? "[JIT code]" :
+					"[no module]", VG_NONE, number);
+	if (is_call)
 		syscall_name_print(name, sizeof name, vg_profile_text(frames->profile, frames->profile->header.arch),
 				   stack->address);
-	} else if (stack->module != VG_NONE) {
-		key.module = frames->profile->modules.items[stack->module].name;
-		snprintf(name, sizeof name, "%s+0x%" PRIx64,
-			 vg_profile_text(frames->profile, key.module), stack->address);
-	} else if (vg_profile_jit_name(frames->profile, stack->address) != VG_NONE) {
-		snprintf(name, sizeof name, "%s",
-			 vg_profile_text(frames->profile,
-					 vg_profile_jit_name(frames->profile, stack->address)));
-	} else {
+	else if (module != VG_NONE)
+		snprintf(name, sizeof name, "%s+0x%" PRIx64, vg_profile_text(frames->profile, module), stack->address);
+	else if (jit_name != VG_NONE)
+		snprintf(name, sizeof name, "%s", vg_profile_text(frames->profile, jit_name));
+	else
 		snprintf(name, sizeof name, "0x%" PRIx64, stack->address);
-	}
-	rc = vg_intern_string(&frames->names, name, &key.name);
-	return rc < 0 ? rc : key_number(frames, &key, number);
+	return synthetic_number(frames, name, module, number);
 }
 
 static int node_build(struct vg_frames *frames, const struct vg_stack *stack,
@@ -82,20 +123,53 @@ static int node_build(struct vg_frames *frames, const struct vg_stack *stack,
 	return 0;
 }
 
-int vg_frames_build(struct vg_frames *frames, const struct vg_profile *profile)
+static int lines_number(struct vg_frames *frames)
 {
+	const struct vg_profile *profile = frames->profile;
 	int rc = 0;
 
-	*frames = (struct vg_frames){ .profile = profile };
-	frames->nodes = calloc(profile->stacks.count + 1, sizeof *frames->nodes);
+	frames->by_line = calloc(profile->symbol_lines.count + 1, sizeof *frames->by_line);
+	if (frames->by_line == NULL)
+		return -ENOMEM;
+	for (size_t i = 0; rc == 0 && i < profile->symbol_lines.count; i++) {
+		const struct vg_symbol_line *line = &profile->symbol_lines.items[i];
+
+		rc = function_number(frames, &profile->functions.items[line->function], line->line,
+				     &frames->by_line[i]);
+	}
+	return rc;
+}
+
+static int functions_number(struct vg_frames *frames)
+{
+	const struct vg_profile *profile = frames->profile;
+	int rc = 0;
+
 	frames->by_function = calloc(profile->functions.count + 1, sizeof *frames->by_function);
-	if (frames->nodes == NULL || frames->by_function == NULL)
+	if (frames->by_function == NULL)
 		return -ENOMEM;
 	for (size_t i = 0; rc == 0 && i < profile->functions.count; i++)
-		rc = function_number(frames, &profile->functions.items[i], &frames->by_function[i]);
+		rc = function_number(frames, &profile->functions.items[i], 0, &frames->by_function[i]);
+	return rc;
+}
+
+int vg_frames_build_rows(struct vg_frames *frames, const struct vg_profile *profile, enum vg_row_kind kind)
+{
+	int rc;
+
+	*frames = (struct vg_frames){ .profile = profile, .kind = kind };
+	frames->nodes = calloc(profile->stacks.count + 1, sizeof *frames->nodes);
+	if (frames->nodes == NULL)
+		return -ENOMEM;
+	rc = kind == VG_ROW_LINE ? lines_number(frames) : functions_number(frames);
 	for (size_t i = 0; rc == 0 && i < profile->stacks.count; i++)
 		rc = node_build(frames, &profile->stacks.items[i], &frames->nodes[i]);
 	return rc;
+}
+
+int vg_frames_build(struct vg_frames *frames, const struct vg_profile *profile)
+{
+	return vg_frames_build_rows(frames, profile, VG_ROW_FUNCTION);
 }
 
 void vg_frames_free(struct vg_frames *frames)
@@ -104,6 +178,7 @@ void vg_frames_free(struct vg_frames *frames)
 	vg_intern_free(&frames->names);
 	free(frames->nodes);
 	free(frames->by_function);
+	free(frames->by_line);
 	*frames = (struct vg_frames){ 0 };
 }
 
@@ -120,8 +195,8 @@ struct vg_frame vg_frames_at(const struct vg_frames *frames, uint32_t node, size
 	if (at->line_count == 0)
 		return (struct vg_frame){ at->first, 0, false };
 	line = &frames->profile->symbol_lines.items[at->first + i];
-	return (struct vg_frame){ frames->by_function[line->function], line->line,
-				  i + 1 < at->line_count };
+	return (struct vg_frame){ frames->by_line != NULL ? frames->by_line[at->first + i] :
+				  frames->by_function[line->function], line->line, i + 1 < at->line_count };
 }
 
 struct vg_function_view vg_frames_function(const struct vg_frames *frames, uint32_t function)
@@ -134,5 +209,6 @@ struct vg_function_view vg_frames_function(const struct vg_frames *frames, uint3
 		    vg_profile_text(frames->profile, key.name);
 	view.file = vg_profile_text(frames->profile, key.file);
 	view.module = vg_profile_text(frames->profile, key.module);
+	view.line = key.line;
 	return view;
 }

@@ -8,6 +8,17 @@
 
 #include "profile/model.h"
 
+/* What has a number of its own.  Views that only know functions can show modules, for example. */
+enum vg_row_kind {
+	VG_ROW_FUNCTION,
+	VG_ROW_LINE,                       /* a source line of a function */
+	VG_ROW_MODULE,
+	VG_ROW_FILE,                       /* a source file; frames without one are "[no file]" of their module */
+};
+
+/* "function", "line", "module" or "file". */
+const char *vg_row_kind_name(enum vg_row_kind kind);
+
 /*
  * The frames that views show for each node of the stack tree: one frame for each function at the node's address,
  * inlined functions included.
@@ -31,7 +42,10 @@ struct vg_frames {
 		uint32_t first;            /* index of a symbol line; if line_count is 0, the function's number */
 		uint32_t line_count;
 	} *nodes;                          /* by node */
-	uint32_t *by_function;             /* by index of a function in the profile: the function's number */
+	uint32_t *by_function;             /* by index of a function in the profile: the function's number; NULL if
+	                                      `kind` is VG_ROW_LINE */
+	uint32_t *by_line;                 /* by index of a symbol line: its number; NULL for the other kinds */
+	enum vg_row_kind kind;
 };
 
 /* Limit for the functions at one address; the innermost are kept.  No real program reaches it.  In a hostile profile,
@@ -43,6 +57,7 @@ struct vg_frame_key {
 	uint32_t file;
 	uint32_t module;
 	uint32_t is_synthetic;             /* 1: no symbol, so vg_frames_build() made the name */
+	uint32_t line;                     /* 0, unless the kind is VG_ROW_LINE */
 };
 
 /* The names of a function number.  The texts live as long as the struct vg_frames. */
@@ -50,6 +65,7 @@ struct vg_function_view {
 	const char *name;
 	const char *file;                  /* NULL: unknown */
 	const char *module;                /* NULL: unknown */
+	uint32_t line;                     /* 0: unknown, or the kind is not VG_ROW_LINE */
 };
 
 struct vg_frame {
@@ -60,6 +76,9 @@ struct vg_frame {
 
 /* Returns 0 or -ENOMEM; call vg_frames_free() in either case. */
 int vg_frames_build(struct vg_frames *frames, const struct vg_profile *profile);
+
+/* Like vg_frames_build(), but numbers rows of another kind.  Their names are the names of modules or files. */
+int vg_frames_build_rows(struct vg_frames *frames, const struct vg_profile *profile, enum vg_row_kind kind);
 void vg_frames_free(struct vg_frames *frames);
 
 /* The number of frames of a node, 1 or more. */

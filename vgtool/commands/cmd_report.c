@@ -8,385 +8,366 @@
 
 #include "base/number.h"
 #include "base/print.h"
-#include "vgtool/analysis/perf_counts.h"
-#include "vgtool/analysis/function_table.h"
+#include "vgtool/analysis/sample_filter.h"
+#include "vgtool/analysis/thread_names.h"
 #include "vgtool/commands/command.h"
-#include "vgtool/output/json.h"
-#include "vgtool/output/progress.h"
 #include "vgtool/output/text.h"
+#include "vgtool/run/pager.h"
+#include "vgtool/views/report_functions.h"
 #include "vgtool/views/report_intervals.h"
+#include "vgtool/views/report_threads.h"
+#include "vgtool/views/report_tree.h"
 
 static const char usage[] =
-	"usage: vgtool report [--json] [--thread TID] [--limit N] [--weight wall|cpu]\n"
-	"                     [--counter NAME] [--interval LABEL] [--by function|interval] PROFILE\n";
+	"usage: vgtool report [--tree | --inverted | --callers NAME | --callees NAME]\n"
+	"                     [--by function|line|module|file|thread|interval]\n"
+	"                     [--match REGEX] [--thread THREAD] [--time A..B]\n"
+	"                     [--on-cpu | --off-cpu] [--interval LABEL]\n"
+	"                     [--weight wall|cpu] [--counter NAME] [--min PERCENT]\n"
+	"                     [--limit N] [--json] [--no-pager] PROFILE\n";
 
-/* Default limits for text: functions, functions of each thread, threads. */
-enum { TEXT_LIMIT = 20, TEXT_THREAD_LIMIT = 3, TEXT_THREADS_MAX = 20 };
+enum { OPTION_TREE = 256, OPTION_INVERTED, OPTION_CALLERS, OPTION_CALLEES, OPTION_MIN, OPTION_MATCH, OPTION_TIME,
+       OPTION_ON_CPU, OPTION_OFF_CPU, OPTION_NO_PAGER };
 
-struct report {
-	const struct vg_profile *profile;
-	struct vg_frames frames;
-	struct vg_thread_samples threads;
-	struct vg_table_maker maker;
-	struct vg_intervals intervals; /* only with --interval or --by interval */
+enum by { BY_FUNCTION, BY_LINE, BY_MODULE, BY_FILE, BY_THREAD, BY_INTERVAL, BY_COUNT };
+
+static const char *const by_names[] = { "function", "line", "module", "file", "thread", "interval" };
+
+_Static_assert((int)BY_LINE == VG_ROW_LINE && (int)BY_MODULE == VG_ROW_MODULE && (int)BY_FILE == VG_ROW_FILE,
+	       "enum by begins with enum vg_row_kind");
+
+struct command {
+	const char *name;            /* "vgtool report" */
+	const char *path;            /* of the profile */
+	struct vg_report report;
+	struct vg_report_tree tree;
+	const char *view;            /* the option that chose a tree; NULL: a table */
+	enum by by;
+	struct vg_sample_filter filter;
+	const char *time;            /* the value of --time, for messages */
 	const char *interval;        /* show only samples in intervals with this label; NULL: all */
-	bool by_interval;            /* rows are intervals, not functions */
-	const char *counter;         /* show this perf counter instead of time; NULL: time */
-	struct vg_perf_counts counts;
-	enum vg_weight weight;
-	bool weight_given, json_asked;
-	bool columns_named;          /* the line with the names of the columns was printed */
-	int64_t only_tid;            /* -1: all */
-	uint64_t limit;              /* 0: the default */
-	struct vg_json json;
+	const char *counter;         /* show this perf counter in place of time; NULL: time */
+	struct vg_intervals intervals; /* only with --interval or --by interval */
+	struct vg_perf_counts counts;  /* only with --counter */
+	bool weight_given, no_pager;
 };
 
-static size_t rows_shown(const struct vg_function_table *table, uint64_t limit)
+/* ---- samples ---- */
+
+static void filter_part(FILE *file, const char *what, const char *value)
 {
-	return limit > 0 && limit < table->rows.count ? (size_t)limit : table->rows.count;
+	if (ftell(file) > 0)
+		fputs(", ", file);
+	fputs(what, file);
+	fputs(value, file);
 }
 
-static int thread_table(struct report *report, uint32_t thread, struct vg_function_table *table)
+/* Returns what the filter says, for people.  NULL: no memory.  The caller frees it. */
+static char *filter_text(const struct command *command)
 {
-	uint64_t first = report->threads.first[thread];
+	const struct vg_sample_filter *filter = &command->filter;
+	size_t length;
+	char *text = NULL;
+	FILE *file = open_memstream(&text, &length);
 
-	return vg_function_table_build(table, &report->maker, report->threads.order + first,
-				       report->threads.first[thread + 1] - first);
+	if (file == NULL)
+		return NULL;
+	if (filter->thread != NULL)
+		filter_part(file, "thread ", filter->thread);
+	if (command->time != NULL)
+		filter_part(file, "seconds ", command->time);
+	if (filter->state != VG_SAMPLE_ANY)
+		filter_part(file, filter->state == VG_SAMPLE_ON_CPU ? "on a CPU" : "not on a CPU", "");
+	if (command->interval != NULL)
+		filter_part(file, "interval ", command->interval);
+	if (filter->function != NULL)
+		filter_part(file, "functions that match ", filter->function);
+	if (fclose(file) == 0)
+		return text;
+	free(text);
+	return NULL;
 }
 
-/* The counts to report, or NULL if time is reported. */
-static const struct vg_perf_counts *counts_of(const struct report *report)
+/* Returns the number of threads that --thread selects. */
+static size_t threads_selected(const struct command *command)
 {
-	return report->counter != NULL ? &report->counts : NULL;
-}
+	const struct vg_profile *profile = command->report.profile;
+	size_t count = 0;
 
-static bool thread_selected(const struct report *report, uint32_t thread)
-{
-	return report->only_tid < 0 ||
-	       report->profile->threads.items[thread].tid == report->only_tid;
-}
+	for (size_t t = 0; t < profile->threads.count; t++) {
+		const struct vg_thread *thread = &profile->threads.items[t];
 
-static void functions_json(struct report *report, const struct vg_function_table *table)
-{
-	struct vg_json *json = &report->json;
-
-	vg_json_key(json, "functions");
-	vg_json_array_begin(json);
-	for (size_t i = 0; i < rows_shown(table, report->limit); i++) {
-		const struct vg_function_row *row = &table->rows.items[i];
-		struct vg_function_view view = vg_frames_function(&report->frames, row->function);
-
-		vg_json_line(json);
-		vg_json_object_begin(json);
-		vg_json_key_string(json, "name", view.name);
-		vg_json_key_string(json, "module", view.module);
-		vg_json_key_string(json, "file", view.file);
-		vg_json_key_uint(json, report->counter != NULL ? "self" : "self_ns", row->self_ns);
-		vg_json_key_uint(json, report->counter != NULL ? "total" : "total_ns", row->total_ns);
-		vg_json_key_uint(json, "self_samples", row->self_samples);
-		vg_json_key_uint(json, "total_samples", row->total_samples);
-		vg_json_object_end(json);
+		count += vg_thread_matches(command->filter.thread, thread->tid, vg_profile_text(profile, thread->name));
 	}
-	vg_json_array_end(json);
+	return count;
 }
 
-static void totals_json(struct vg_json *json, const struct vg_function_table *table)
+/* Removes the samples that the filter does not select.  Returns 0, -ENOMEM, or -ESRCH if there is no such interval. */
+static int samples_select(struct command *command)
 {
-	vg_json_key_uint(json, "samples", table->samples);
-	vg_json_key_uint(json, "wall_ns", table->wall_ns);
-	vg_json_key_uint(json, "cpu_ns", table->cpu_ns);
-}
-
-static const char *weight_name(const struct report *report)
-{
-	return report->counter != NULL ? report->counts.name : vg_weight_name(report->weight);
-}
-
-static void overall_json(struct report *report, const struct vg_function_table *table)
-{
-	struct vg_json *json = &report->json;
-
-	vg_json_object_begin(json);
-	vg_json_key_string(json, "program",
-			   vg_profile_text(report->profile, report->profile->header.program));
-	vg_json_key_string(json, "weight", weight_name(report));
-	if (report->counter != NULL)
-		vg_json_key_uint(json, "counter_total", report->counts.total);
-	totals_json(json, table);
-	functions_json(report, table);
-	vg_json_key(json, "threads");
-	vg_json_array_begin(json);
-}
-
-static void thread_json(struct report *report, uint32_t thread, const struct vg_function_table *table)
-{
-	const struct vg_thread *of = &report->profile->threads.items[thread];
-	struct vg_json *json = &report->json;
-
-	vg_json_line(json);
-	vg_json_object_begin(json);
-	vg_json_key(json, "tid");
-	vg_json_int(json, of->tid);
-	vg_json_key_string(json, "name", vg_profile_text(report->profile, of->name));
-	totals_json(json, table);
-	functions_json(report, table);
-	vg_json_object_end(json);
-}
-
-static void rows_text(struct report *report, const struct vg_function_table *table, uint64_t limit)
-{
-	const char *counter = vg_perf_counts_name(counts_of(report));
-	size_t shown = rows_shown(table, limit);
-
-	if (!report->columns_named)
-		vg_print(stdout, "%7s %10s %7s %10s %8s  %s\n", "self", "", "total", "", "samples",
-			 "function");
-	report->columns_named = true;
-	for (size_t i = 0; i < shown; i++) {
-		const struct vg_function_row *row = &table->rows.items[i];
-		struct vg_function_view view = vg_frames_function(&report->frames, row->function);
-		struct vg_text self, total, self_share, total_share;
-
-		vg_print(stdout, "%7s %10s %7s %10s %8" PRIu64 "  %s", vg_text_percent(&self_share,
-			 row->self_ns, table->weight_ns),
-			 vg_amount_text(counter, &self, row->self_ns),
-			 vg_text_percent(&total_share, row->total_ns, table->weight_ns),
-			 vg_amount_text(counter, &total, row->total_ns), row->total_samples,
-			 view.name);
-		if (view.module != NULL)
-			vg_print(stdout, "  [%s]", view.module);
-		putchar('\n');
-	}
-	if (shown < table->rows.count)
-		vg_print(stdout, "%46s  ... and %zu more\n", "", table->rows.count - shown);
-}
-
-static void overall_text(struct report *report, const struct vg_function_table *table)
-{
-	const struct vg_profile *profile = report->profile;
-	const char *program = vg_profile_text(profile, profile->header.program);
-	struct vg_text weight;
-
-	vg_print(stdout, "%s: %" PRIu64 " sample%s, %s, %zu thread%s\n",
-		 *program != '\0' ? program : "unknown program", table->samples,
-		 vg_text_plural(table->samples),
-		 vg_amount_text_full(vg_perf_counts_name(counts_of(report)), report->weight, &weight,
-				     table->weight_ns),
-		 profile->threads.count,
-		 vg_text_plural(profile->threads.count));
-	if (table->samples == 0) {
-		vg_print(stdout, "no samples\n");
-		return;
-	}
-	if (!profile->resolved)
-		vg_print(stdout, "not resolved: vgtool resolve adds function names\n");
-	putchar('\n');
-	if (report->only_tid < 0)
-		rows_text(report, table, report->limit > 0 ? report->limit : TEXT_LIMIT);
-}
-
-static void thread_text(struct report *report, uint32_t thread, const struct vg_function_table *table)
-{
-	const struct vg_thread *of = &report->profile->threads.items[thread];
-	struct vg_text wall, cpu;
-
-	const char *name = vg_profile_text(report->profile, of->name);
-
-	if (report->only_tid < 0)
-		putchar('\n');
-	vg_print(stdout, "thread %" PRId32 "%s%s: %" PRIu64 " sample%s, %s wall, %s cpu\n", of->tid,
-		 *name != '\0' ? " " : "", name, table->samples, vg_text_plural(table->samples),
-		 vg_text_ns(&wall, table->wall_ns), vg_text_ns(&cpu, table->cpu_ns));
-	if (report->only_tid < 0)
-		rows_text(report, table, TEXT_THREAD_LIMIT);
-	else
-		rows_text(report, table, report->limit > 0 ? report->limit : TEXT_LIMIT);
-}
-
-static int overall_write(struct report *report)
-{
-	struct vg_function_table table;
-	int rc = vg_function_table_build(&table, &report->maker, report->threads.order,
-					 report->threads.first[report->profile->threads.count]);
-
-	if (rc != 0)
-		return rc;
-	if (report->json_asked)
-		overall_json(report, &table);
-	else
-		overall_text(report, &table);
-	vg_function_table_free(&table);
-	return 0;
-}
-
-static int thread_write(struct report *report, uint32_t thread)
-{
-	struct vg_function_table table;
-	int rc = thread_table(report, thread, &table);
-
-	if (rc != 0)
-		return rc;
-	if (report->json_asked)
-		thread_json(report, thread, &table);
-	else
-		thread_text(report, thread, &table);
-	vg_function_table_free(&table);
-	return 0;
-}
-
-/* The text shows at most TEXT_THREADS_MAX threads, and only those with samples.  JSON shows all. */
-static int threads_write(struct report *report)
-{
-	size_t count = report->profile->threads.count, shown = 0, left_out = 0;
-	struct vg_progress progress;
+	const struct vg_profile *profile = command->report.profile;
+	unsigned char *keep = NULL;
 	int rc = 0;
 
-	vg_progress_begin(&progress, "threads", count);
-	for (size_t t = 0; rc == 0 && t < count && !ferror(stdout); t++) {
-		vg_progress_step(&progress, t);
-		if (!thread_selected(report, (uint32_t)t))
-			continue;
-		if (!report->json_asked && report->threads.first[t] == report->threads.first[t + 1])
-			continue;
-		if (!report->json_asked && shown == TEXT_THREADS_MAX) {
-			left_out++;
-			continue;
-		}
-		shown++;
-		rc = thread_write(report, (uint32_t)t);
+	if (command->interval != NULL || command->by == BY_INTERVAL)
+		rc = vg_intervals_build(&command->intervals, profile);
+	if (rc == 0 && command->interval != NULL)
+		rc = vg_samples_in_interval(&command->intervals, command->interval, &keep);
+	if (rc == 0 && keep == NULL) {
+		keep = malloc(profile->samples.count + 1);
+		if (keep == NULL)
+			rc = -ENOMEM;
+		else
+			memset(keep, 1, profile->samples.count);
 	}
-	vg_progress_end(&progress);
-	if (left_out > 0) {
-		putchar('\n');
-		vg_print(stdout, "... and %zu more thread%s; use --thread TID for one, --json for all\n", left_out,
-			 vg_text_plural(left_out));
-	}
-	return rc;
-}
-
-/* Builds the intervals.  With --interval, removes the samples that are not in intervals with this label. */
-static int intervals_select(struct report *report)
-{
-	unsigned char *keep = NULL;
-	int rc = vg_intervals_build(&report->intervals, report->profile);
-
-	if (rc == 0 && report->interval != NULL)
-		rc = vg_samples_in_interval(&report->intervals, report->interval, &keep);
-	if (rc == 0 && report->interval != NULL)
-		vg_thread_samples_keep(&report->threads, report->profile, keep);
+	if (rc == 0)
+		rc = vg_sample_filter_apply(&command->filter, profile, keep);
+	if (rc == 0)
+		vg_thread_samples_keep(&command->report.threads, profile, keep);
 	free(keep);
 	return rc;
 }
 
-static int functions_write(struct report *report)
+/* Chooses the weight.  JSON is for programs: its default depends on how the profile was recorded, and not on what was
+ * recorded. */
+static void weight_choose(struct command *command, const struct vg_report_sums *all)
 {
-	int rc = vg_frames_build(&report->frames, report->profile);
+	struct vg_report *report = &command->report;
+	struct vg_report_sums sums = vg_report_sums(report);
 
-	if (rc == 0)
-		rc = vg_table_maker_open(&report->maker, &report->frames, report->weight);
-	report->maker.values = report->counts.by_sample;
-	if (rc == 0)
-		rc = overall_write(report);
-	if (rc == 0)
-		rc = threads_write(report);
-	if (rc == 0 && report->json_asked) {
-		vg_json_array_end(&report->json);
-		vg_json_object_end(&report->json);
-		vg_json_line(&report->json);
-	}
-	vg_table_maker_close(&report->maker);
-	vg_frames_free(&report->frames);
-	return rc;
+	if (!command->weight_given)
+		report->weight = vg_weight_default(report->profile);
+	report->is_cpu_first = !command->weight_given && !report->is_json && report->counts == NULL &&
+			       report->weight == VG_WEIGHT_WALL && vg_report_cpu_first(&sums);
+	if (report->is_cpu_first)
+		report->weight = VG_WEIGHT_CPU;
+	report->unfiltered = report->counts != NULL ? all->weight :
+			     report->weight == VG_WEIGHT_CPU ? all->cpu_ns : all->wall_ns;
 }
 
-static int report_write(struct report *report)
+static int view_write(struct command *command)
 {
-	int rc = vg_thread_samples_build(&report->threads, report->profile, report->only_tid);
-
-	if (rc == 0 && report->counter != NULL)
-		rc = vg_perf_counts_build(&report->counts, report->profile,
-					  vg_perf_counter_find(report->profile, report->counter));
-	if (rc == 0 && (report->interval != NULL || report->by_interval))
-		rc = intervals_select(report);
-	if (rc == 0 && report->by_interval)
-		rc = vg_report_intervals(&(struct vg_report_intervals){
-			.intervals = &report->intervals, .threads = &report->threads,
-			.weight = report->weight, .counts = counts_of(report), .only_tid = report->only_tid,
-			.limit = report->limit, .json = report->json_asked });
-	else if (rc == 0)
-		rc = functions_write(report);
-	vg_intervals_free(&report->intervals);
-	vg_perf_counts_free(&report->counts);
-	vg_thread_samples_free(&report->threads);
-	return rc;
+	if (command->view != NULL)
+		return vg_report_tree(&command->report, &command->tree);
+	if (command->by == BY_THREAD)
+		return vg_report_threads(&command->report);
+	if (command->by == BY_INTERVAL)
+		return vg_report_intervals(&command->report, &command->intervals);
+	return vg_report_functions(&command->report, (enum vg_row_kind)command->by);
 }
 
-static bool thread_known(const struct report *report)
-{
-	for (size_t t = 0; t < report->profile->threads.count; t++) {
-		if (thread_selected(report, (uint32_t)t))
-			return true;
-	}
-	return report->only_tid < 0;
-}
+/* ---- one profile ---- */
 
-/* Returns false, with a message in err, if the profile lacks the wanted perf counter.  Warns if some threads
- * lack it. */
-static bool counter_check(const struct report *report, const char *command, const char *path,
-			  struct vg_err *err)
+/* Returns 0, or -ENODATA with a message if the profile lacks the perf counter.  Warns if some threads lack it. */
+static int counter_build(struct command *command, struct vg_err *err)
 {
+	const struct vg_profile *profile = command->report.profile;
 	uint64_t without;
+	int rc = vg_perf_counter_check(profile, command->counter, command->path, &without, err);
 
-	if (report->counter == NULL)
-		return true;
-	if (vg_perf_counter_check(report->profile, report->counter, path, &without, err) != 0)
-		return false;
+	if (rc != 0)
+		return rc;
 	if (without > 0)
-		vg_command_warn(command, "%s: perf counters could not be opened for %" PRIu64 " thread%s", path,
-				without, vg_text_plural(without));
-	return true;
+		vg_command_warn(command->name, "%s: perf counters could not be opened for %" PRIu64 " thread%s",
+				command->path, without, vg_text_plural(without));
+	command->report.counts = &command->counts;
+	return vg_perf_counts_build(&command->counts, profile, vg_perf_counter_find(profile, command->counter));
 }
 
-/* Reports one profile.  Returns the exit status. */
-static int report_run(struct report *report, const char *command, const char *path)
+static int failure_explain(const struct command *command, int rc, struct vg_err *err)
 {
-	struct vg_command_profile opened;
-	struct vg_err err;
-	int status, rc;
+	if (rc == -ESRCH)
+		return vg_err_set(err, rc, "%s: no interval %s", command->path, command->interval);
+	if (rc == -ENOENT)
+		return vg_err_set(err, rc, "%s: %s: no function matches %s", command->path, command->view,
+				  command->tree.name);
+	return rc;
+}
 
-	status = vg_command_confine_to(command, path, NULL);
+static int samples_report(struct command *command, struct vg_err *err)
+{
+	struct vg_report *report = &command->report;
+	struct vg_report_sums all, sums;
+	int rc = vg_thread_samples_build(&report->threads, report->profile, -1);
+
+	if (rc != 0)
+		return rc;
+	all = vg_report_sums(report);
+	rc = samples_select(command);
+	if (rc != 0)
+		return failure_explain(command, rc, err);
+	sums = vg_report_sums(report);
+	if (report->filter != NULL && sums.samples == 0 && all.samples > 0)
+		return vg_err_set(err, -ENODATA, "%s: the filter leaves no samples: %s", command->path, report->filter);
+	weight_choose(command, &all);
+	return failure_explain(command, view_write(command), err);
+}
+
+static int profile_report(void *context, const struct vg_profile *profile, struct vg_err *err)
+{
+	struct command *command = context;
+	struct vg_report *report = &command->report;
+	bool is_filtered = vg_sample_filter_is_set(&command->filter) || command->interval != NULL;
+	char *filter = is_filtered ? filter_text(command) : NULL;
+	int rc = is_filtered && filter == NULL ? -ENOMEM : 0;
+
+	report->profile = profile;
+	report->filter = filter;
+	if (rc == 0 && command->filter.thread != NULL) {
+		size_t count = threads_selected(command);
+
+		report->is_one_thread = count == 1;
+		if (count == 0)
+			rc = vg_err_set(err, -ESRCH, "%s: no thread %s", command->path, command->filter.thread);
+	}
+	if (rc == 0 && command->counter != NULL)
+		rc = counter_build(command, err);
+	if (rc == 0)
+		rc = samples_report(command, err);
+	vg_intervals_free(&command->intervals);
+	vg_perf_counts_free(&command->counts);
+	vg_thread_samples_free(&report->threads);
+	free(filter);
+	report->profile = NULL;
+	report->filter = NULL;
+	return rc;
+}
+
+/* Runs in a child if there is a pager. */
+static int report_run(void *context)
+{
+	struct command *command = context;
+	int status = vg_command_confine_to(command->name, command->path, NULL);
+
 	if (status != VG_EXIT_DONE)
 		return status;
-	status = vg_command_open(command, path, &opened);
-	if (status != VG_EXIT_DONE)
-		goto out;
-	/* cppcheck-suppress autoVariables ; reset below */
-	report->profile = &opened.profile;
-	if (!report->weight_given)
-		report->weight = vg_weight_default(report->profile);
-	if (!thread_known(report)) {
-		vg_err_set(&err, 0, "%s: no thread %" PRId64, opened.file.path,
-			   report->only_tid);
-		status = vg_command_fail(command, &err);
-		goto out;
+	return vg_command_with_profile(command->name, command->path, profile_report, command);
+}
+
+static int report_show(struct command *command)
+{
+	const struct vg_report *report = &command->report;
+	bool is_paged = report->terminal.is_terminal && !report->is_json && !command->no_pager;
+	const char *pager = is_paged ? vg_pager_command() : NULL;
+	struct vg_err err;
+	int status;
+
+	if (pager == NULL)
+		return report_run(command);
+	status = vg_pager_run(pager, report_run, command, &err);
+	return status >= 0 ? status : vg_command_fail(command->name, &err);
+}
+
+/* ---- options ---- */
+
+static int by_parse(struct command *command)
+{
+	for (command->by = 0; command->by < BY_COUNT; command->by++) {
+		if (strcmp(optarg, by_names[command->by]) == 0)
+			return VG_EXIT_DONE;
 	}
-	if (!counter_check(report, command, opened.file.path, &err)) {
-		status = vg_command_fail(command, &err);
-		goto out;
-	}
-	rc = report_write(report);
+	return vg_command_bad_value(command->name, usage, "--by",
+				    "a kind of row; use function, line, module, file, thread or interval");
+}
+
+static int view_parse(struct command *command, const char *option, bool to_callers, const char *name)
+{
+	if (command->view != NULL)
+		return vg_command_usage_error(command->name, usage, "%s: use only one of it and %s", option,
+					      command->view);
+	command->view = option;
+	command->tree.to_callers = to_callers;
+	command->tree.name = name;
+	return VG_EXIT_DONE;
+}
+
+static int state_parse(struct command *command, enum vg_sample_state state)
+{
+	if (command->filter.state != VG_SAMPLE_ANY && command->filter.state != state)
+		return vg_command_usage_error(command->name, usage, "--on-cpu, --off-cpu: use only one of them");
+	command->filter.state = state;
+	return VG_EXIT_DONE;
+}
+
+static int match_parse(struct command *command)
+{
+	char problem[128];
+	int rc;
+
+	if (command->filter.function != NULL)
+		return vg_command_usage_error(command->name, usage, "--match: use it only once");
+	rc = regcomp(&command->filter.regex, optarg, REG_EXTENDED | REG_NOSUB);
 	if (rc != 0) {
-		if (rc == -ESRCH)
-			vg_err_set(&err, rc, "%s: no interval %s", opened.file.path,
-				   report->interval);
-		else
-			vg_err_sys(&err, rc, "%s: cannot make the report", opened.file.path);
-		status = vg_command_fail(command, &err);
+		regerror(rc, &command->filter.regex, problem, sizeof problem);
+		return vg_command_usage_error(command->name, usage, "--match: %s is not a regular expression: %s", optarg,
+					      problem);
 	}
-out:
-	report->profile = NULL;
-	vg_command_close(&opened);
-	return status;
+	command->filter.function = optarg;
+	return VG_EXIT_DONE;
+}
+
+static int value_parse(struct command *command, int option)
+{
+	switch (option) {
+	case 'n':
+		if (vg_number_parse(optarg, 1, UINT64_MAX, &command->report.limit))
+			return VG_EXIT_DONE;
+		return vg_command_bad_value(command->name, usage, "--limit", "a number of rows; use 1 or more");
+	case 'w':
+		command->weight_given = true;
+		if (vg_weight_parse(optarg, &command->report.weight))
+			return VG_EXIT_DONE;
+		return vg_command_bad_value(command->name, usage, "--weight", "a weight; use wall or cpu");
+	case OPTION_MIN:
+		if (vg_number_ppm(optarg, &command->tree.least_ppm))
+			return VG_EXIT_DONE;
+		return vg_command_bad_value(command->name, usage, "--min", "a percentage; use 0 to 100");
+	default:
+		command->time = optarg;
+		if (vg_time_range_parse(optarg, &command->filter.begin_ns, &command->filter.end_ns))
+			return VG_EXIT_DONE;
+		return vg_command_bad_value(command->name, usage, "--time",
+					    "a range of seconds; use A..B, A.. or ..B");
+	}
+}
+
+static int option_parse(struct command *command, int option)
+{
+	switch (option) {
+	case 'j':
+		command->report.is_json = true;
+		return VG_EXIT_DONE;
+	case 't':
+		command->filter.thread = optarg;
+		return VG_EXIT_DONE;
+	case 'c':
+		command->counter = optarg;
+		return VG_EXIT_DONE;
+	case 'i':
+		command->interval = optarg;
+		return VG_EXIT_DONE;
+	case 'b':
+		return by_parse(command);
+	case OPTION_TREE:
+		return view_parse(command, "--tree", false, NULL);
+	case OPTION_INVERTED:
+		return view_parse(command, "--inverted", true, NULL);
+	case OPTION_CALLERS:
+		return view_parse(command, "--callers", true, optarg);
+	case OPTION_CALLEES:
+		return view_parse(command, "--callees", false, optarg);
+	case OPTION_MATCH:
+		return match_parse(command);
+	case OPTION_ON_CPU:
+		return state_parse(command, VG_SAMPLE_ON_CPU);
+	case OPTION_OFF_CPU:
+		return state_parse(command, VG_SAMPLE_OFF_CPU);
+	case OPTION_NO_PAGER:
+		command->no_pager = true;
+		return VG_EXIT_DONE;
+	default:
+		return value_parse(command, option);
+	}
 }
 
 int cmd_report(int argc, char **argv)
@@ -399,51 +380,40 @@ int cmd_report(int argc, char **argv)
 		{ "counter", required_argument, NULL, 'c' },
 		{ "interval", required_argument, NULL, 'i' },
 		{ "by", required_argument, NULL, 'b' },
+		{ "tree", no_argument, NULL, OPTION_TREE },
+		{ "inverted", no_argument, NULL, OPTION_INVERTED },
+		{ "callers", required_argument, NULL, OPTION_CALLERS },
+		{ "callees", required_argument, NULL, OPTION_CALLEES },
+		{ "min", required_argument, NULL, OPTION_MIN },
+		{ "match", required_argument, NULL, OPTION_MATCH },
+		{ "time", required_argument, NULL, OPTION_TIME },
+		{ "on-cpu", no_argument, NULL, OPTION_ON_CPU },
+		{ "off-cpu", no_argument, NULL, OPTION_OFF_CPU },
+		{ "no-pager", no_argument, NULL, OPTION_NO_PAGER },
 		{ "help", no_argument, NULL, 'h' },
 		{ 0 },
 	};
-	struct report report = { .only_tid = -1 };
-	uint64_t tid;
-	int option;
+	struct command command = { .name = argv[0], .filter.end_ns = UINT64_MAX, .tree.least_ppm = 5000 };
+	int option, status = VG_EXIT_DONE;
 
-	while ((option = getopt_long(argc, argv, "jt:n:w:c:i:b:h", options, NULL)) != -1) {
-		switch (option) {
-		case 'j':
-			report.json_asked = true;
-			break;
-		case 't':
-			if (!vg_number_parse(optarg, 0, INT32_MAX, &tid))
-				return vg_command_bad_value(argv[0], usage, "--thread", "a thread id; use a number");
-			report.only_tid = (int64_t)tid;
-			break;
-		case 'n':
-			if (!vg_number_parse(optarg, 1, UINT64_MAX, &report.limit))
-				return vg_command_bad_value(argv[0], usage, "--limit",
-							    "a number of rows; use 1 or more");
-			break;
-		case 'w':
-			if (!vg_weight_parse(optarg, &report.weight))
-				return vg_command_bad_value(argv[0], usage, "--weight", "a weight; use wall or cpu");
-			report.weight_given = true;
-			break;
-		case 'c':
-			report.counter = optarg;
-			break;
-		case 'i':
-			report.interval = optarg;
-			break;
-		case 'b':
-			report.by_interval = strcmp(optarg, "interval") == 0;
-			if (!report.by_interval && strcmp(optarg, "function") != 0)
-				return vg_command_bad_value(argv[0], usage, "--by",
-							    "a kind of row; use function or interval");
-			break;
-		default:
+	while (status == VG_EXIT_DONE && (option = getopt_long(argc, argv, "jt:n:w:c:i:b:h", options, NULL)) != -1) {
+		if (option == 'h' || option == '?')
 			return vg_command_help(usage, option);
-		}
+		status = option_parse(&command, option);
 	}
-	if (argc - optind != 1)
-		return vg_command_usage_error(argv[0], usage, "expected one PROFILE, got %d", argc - optind);
-	vg_json_open(&report.json, stdout);
-	return report_run(&report, argv[0], argv[optind]);
+	if (status == VG_EXIT_DONE && command.view != NULL && command.by >= BY_THREAD)
+		status = vg_command_usage_error(argv[0], usage, "%s: --by %s has no tree", command.view,
+						by_names[command.by]);
+	if (status == VG_EXIT_DONE && argc - optind != 1)
+		status = vg_command_usage_error(argv[0], usage, "expected one PROFILE, got %d", argc - optind);
+	if (status == VG_EXIT_DONE) {
+		command.path = argv[optind];
+		command.tree.kind = (enum vg_row_kind)command.by;
+		vg_terminal_read(&command.report.terminal);
+		vg_json_open(&command.report.json, stdout);
+		status = report_show(&command);
+	}
+	if (command.filter.function != NULL)
+		regfree(&command.filter.regex);
+	return status;
 }

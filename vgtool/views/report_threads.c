@@ -1,0 +1,134 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+#include "vgtool/views/report_threads.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+#include "base/print.h"
+
+enum { TEXT_LIMIT = 20 };
+
+struct row {
+	uint32_t thread;
+	uint64_t weight, wall_ns, cpu_ns, samples;
+};
+
+struct rows {
+	struct row *items;
+	size_t count, capacity;
+};
+
+static int by_weight(const void *a, const void *b)
+{
+	const struct row *left = a, *right = b;
+
+	if (left->weight != right->weight)
+		return left->weight < right->weight ? 1 : -1;
+	return left->thread < right->thread ? -1 : 1;
+}
+
+static struct row row_make(const struct vg_report *report, uint32_t thread)
+{
+	struct row row = { .thread = thread };
+
+	for (uint64_t i = report->threads.first[thread]; i < report->threads.first[thread + 1]; i++) {
+		uint32_t index = report->threads.order[i];
+		const struct vg_sample *sample = &report->profile->samples.items[index];
+
+		row.samples = vg_sum(row.samples, sample->count);
+		row.wall_ns = vg_sum(row.wall_ns, sample->wall_ns);
+		row.cpu_ns = vg_sum(row.cpu_ns, sample->cpu_ns);
+		row.weight = vg_sum(row.weight, report->counts != NULL ? report->counts->by_sample[index] :
+				    vg_weight_of(sample, report->weight));
+	}
+	return row;
+}
+
+static int rows_build(const struct vg_report *report, struct rows *rows)
+{
+	int rc = 0;
+
+	for (uint32_t t = 0; rc == 0 && t < report->profile->threads.count; t++) {
+		struct row row = row_make(report, t);
+
+		if (report->threads.first[t] != report->threads.first[t + 1])
+			rc = vg_array_push(rows, &row);
+	}
+	if (rows->count > 1)
+		qsort(rows->items, rows->count, sizeof *rows->items, by_weight);
+	return rc;
+}
+
+static void rows_json(struct vg_report *report, const struct rows *rows, size_t shown)
+{
+	struct vg_report_sums sums = vg_report_sums(report);
+	struct vg_json *json = &report->json;
+
+	vg_json_object_begin(json);
+	vg_report_json_heading(report);
+	vg_report_json_sums(report, sums.samples, sums.wall_ns, sums.cpu_ns);
+	vg_json_key(json, "threads");
+	vg_json_array_begin(json);
+	for (size_t i = 0; i < shown; i++) {
+		const struct row *row = &rows->items[i];
+		const struct vg_thread *thread = &report->profile->threads.items[row->thread];
+
+		vg_json_line(json);
+		vg_json_object_begin(json);
+		vg_json_key(json, "tid");
+		vg_json_int(json, thread->tid);
+		vg_json_key_string(json, "name", vg_profile_text(report->profile, thread->name));
+		vg_report_json_sums(report, row->samples, row->wall_ns, row->cpu_ns);
+		if (report->counts != NULL)
+			vg_json_key_uint(json, "total", row->weight);
+		vg_json_object_end(json);
+	}
+	vg_json_array_end(json);
+	vg_json_object_end(json);
+	vg_json_line(json);
+}
+
+static void rows_text(const struct vg_report *report, const struct rows *rows, size_t shown)
+{
+	struct vg_report_sums sums = vg_report_sums(report);
+	enum { USED = 41 };
+
+	if (!vg_report_heading(report, &sums))
+		return;
+	vg_print(stdout, "%7s %10s %10s %10s  thread\n", "share", report->counts != NULL ? "count" : "wall",
+		 "cpu", "samples");
+	for (size_t i = 0; i < shown; i++) {
+		const struct row *row = &rows->items[i];
+		const struct vg_thread *thread = &report->profile->threads.items[row->thread];
+		const char *name = vg_profile_text(report->profile, thread->name);
+		struct vg_text share, first, cpu;
+		char tid[16];
+
+		snprintf(tid, sizeof tid, "%" PRId32, thread->tid);
+		vg_print(stdout, "%7s %10s %10s %10" PRIu64 "  %s%s", vg_text_percent(&share, row->weight, sums.weight),
+			 report->counts != NULL ? vg_report_amount(report, &first, row->weight) :
+			 vg_text_ns(&first, row->wall_ns), vg_text_ns(&cpu, row->cpu_ns), row->samples, tid,
+			 *name != '\0' ? " " : "");
+		vg_terminal_fit(stdout, name, vg_terminal_room(&report->terminal, USED + 1 + vg_terminal_width(tid)));
+		putchar('\n');
+	}
+	if (shown < rows->count)
+		vg_print(stdout, "%*s... and %zu more\n", USED, "", rows->count - shown);
+}
+
+int vg_report_threads(struct vg_report *report)
+{
+	struct rows rows = { 0 };
+	uint64_t limit = report->limit > 0 ? report->limit : report->is_json ? UINT64_MAX : TEXT_LIMIT;
+	int rc = rows_build(report, &rows);
+	size_t shown = limit < rows.count ? (size_t)limit : rows.count;
+
+	if (rc == 0 && report->is_json)
+		rows_json(report, &rows, shown);
+	else if (rc == 0)
+		rows_text(report, &rows, shown);
+	vg_array_free(&rows);
+	return rc;
+}
