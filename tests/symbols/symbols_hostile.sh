@@ -144,6 +144,6 @@ while [ "$seed" -lt $((SEED + MUTATIONS)) ]; do
 	done
 	seed=$((seed + 1))
 done
-# If none is refused, the test proves nothing.
+# If no damaged file is refused, the test proves nothing.
 [ "$damaged" -gt 0 ] || fail "no damaged file was refused"
 echo "$((7 * MUTATIONS)) damaged files: $damaged refused"
