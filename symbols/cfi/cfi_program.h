@@ -5,8 +5,8 @@
 #include "symbols/cfi/cfi_reader.h"
 
 /* Runs the whole program.  Its rows are for code from the address reader->location upwards.  Writes rows if write_rows
- * is set.  Set it for an FDE, not for a CIE.  Returns 0; -EBADMSG: the program is damaged, and only its rows for code
- * before reader->location, which has advanced, are valid; -ENOBUFS or -ENOMEM. */
+ * is set.  Set it for an FDE, not for a CIE.  Returns 0; -EBADMSG: the program is damaged, and its rows are valid for
+ * code up to reader->location, which has advanced; -ENOBUFS or -ENOMEM. */
 int vg_cfi_run(struct vg_cfi_reader *reader, struct vg_elf_bytes program, bool write_rows);
 
 #endif
