@@ -25,8 +25,7 @@ enum { LINKS_MAX = 64 };
 /* The most searches through all modules in one round: a process can map files tens of thousands of times in a round. */
 enum { SEARCHES_MAX = 64 };
 
-/* Words that a further batch of marks takes from memory->words_left.  Reading a batch of marks takes 0.5 ms, as long as
- * reading this number of words. */
+/* A further batch of marks counts as this many of memory->words_left, because reading either takes 0.5 ms. */
 enum { BATCH_WORDS = 16384 };
 
 static struct vg_process_module *module_of(const struct vg_modules *modules, uint32_t index)
