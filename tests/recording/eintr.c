@@ -46,7 +46,7 @@
 enum { TIMEOUT_MS = 30, FOREVER_S = 3600, WAITS_MAX = 4096, WAITERS_MAX = 64, BLOCK_BYTES = 4096,
        LENGTHS_MIN = 10, WAITS_MIN = 11, SAMPLERS_MAX = 10,
        LONGER_MAX_NS = 2 * 1000 * 1000,  /* with TIMING: the median wait may change by less than this */
-       LONGEST_NS = 20 * 1000 * 1000,    /* otherwise: the shortest wait may, because the machine may be busy */
+       LONGEST_NS = 20 * 1000 * 1000,    /* without TIMING: the shortest wait may change by less than this */
        TICK_NS = 4 * 1000 * 1000 };      /* the kernel rounds timeouts of sockets to scheduler ticks */
 
 enum variant { FOREVER, TIMED, SIGNAL, VARIANTS };
