@@ -67,9 +67,9 @@ static int part_error(const struct stat *status, const char *path, int rc, struc
 	return vg_err_sys(err, rc, "%s: cannot create", path);
 }
 
-/* Removes a PATH.part whose writer has exited.  The writer holds a flock(2), which the kernel releases when the last
- * copy of the descriptor is closed in any process.  So if we get the lock, there is no writer.  Check the name after
- * locking: another process may have removed the file first and created a new one. */
+/* Removes a PATH.part whose writer has exited.  The writer holds a flock(2).  The kernel releases the lock when all
+ * copies of the descriptor are closed, in all processes.  So if we get the lock, there is no writer.  Check the name
+ * after locking: another process may have removed the file first and created a new one. */
 static int stale_part_remove(int directory, const char *path, struct vg_err *err)
 {
 	const char *part = vg_output_path_name(path);

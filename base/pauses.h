@@ -30,7 +30,7 @@ void vg_pauses_since(struct vg_pauses *since, const struct vg_pauses *pauses,
 /* The length that `percent` percent of the pauses did not exceed.  0 if there are no pauses. */
 uint64_t vg_pauses_percentile_ns(const struct vg_pauses *pauses, double percent);
 
-/* The longest pause that the bucket counts, in ns. */
+/* The upper bound of the pauses in the bucket, in ns. */
 uint64_t vg_pauses_upper_ns(uint32_t bucket);
 
 #endif

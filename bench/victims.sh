@@ -10,7 +10,8 @@
 #
 # The server is always under load (load.c, or pgbench).  Sampling is switched on and off (toggle.c), and each window
 # with sampling is compared with the two windows beside it.  The samplers take turns, several times.  Figures are
-# medians over windows.  After +- is half of the 95 % interval of the median, computed from the quartiles.
+# medians over windows.  The number after +- is half of the 95 % interval of the median, computed from the
+# quartiles.
 #
 # The target is for the difference: the cost of vignetted minus the cost of the bare mechanism.  It is reached if the
 # whole 95 % interval is within the target, not reached if the whole interval is beyond it, and otherwise not decided.

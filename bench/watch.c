@@ -5,8 +5,8 @@
  *     watch SECONDS PERIOD_US
  *
  * Prints, for each period, the longest time between two clock reads, in ns.  A sampler stops the thread once a period,
- * so it causes one gap in each period.  Most other gaps, such as those of the timer interrupt, are shorter.  A run
- * without a sampler shows the number of the longer ones.
+ * so it causes one gap in each period.  Most gaps with other causes, such as the timer interrupt, are shorter than the
+ * sampler's.  A run without a sampler shows how many of them are longer.
  *
  * Periods in which another process took the thread's CPU are left out.  The kernel counts a stop for a tracer as a
  * voluntary context switch, and the loss of the CPU to another process as an involuntary one.

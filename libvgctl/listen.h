@@ -4,9 +4,9 @@
 
 #include "libvgctl/helper.h"
 
-/* Connects one more session to the helper that listens for this process.  The caller owns *socket and gets a reference
- * to *helper.  The caller must have locked the session list.  Returns 0, -ENOENT if no helper listens, or another
- * negative errno. */
+/* Connects one more session to the helper that vgctl_listen() started.  The caller owns *socket and gets a reference to
+ * *helper.  The caller must have locked the session list.  Returns 0, -ENOENT if this process has no such helper, or
+ * another negative errno. */
 int vg_listening_connect(int *socket, struct vg_helper **helper);
 
 #endif

@@ -52,7 +52,7 @@ enum vg_record {
 	VG_RECORD_FUNCTION = 13,      /* id, name, file or nil, module */
 	VG_RECORD_SYMBOL = 14,        /* module, address, [function, line, ...] innermost first */
 	VG_RECORD_UNRESOLVED = 15,    /* module: it has no symbols */
-	VG_RECORD_PAUSES = 16,        /* [longest_ns, count, ...]: all pauses since the recording began */
+	VG_RECORD_PAUSES = 16,        /* [upper_bound_ns, count, ...]: all pauses since the recording began */
 	VG_RECORD_RATE = 17,          /* time_us, period_ns: the period from this time on */
 	VG_RECORD_JIT_CODE = 18,      /* address, size_bytes, name */
 	VG_RECORD_LABEL = 19,         /* id, text: a string for events */

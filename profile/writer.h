@@ -120,8 +120,7 @@ int vg_writer_rate(struct vg_writer *writer, uint64_t time_ns, uint64_t period_n
 int vg_writer_lost(struct vg_writer *writer, const struct vg_named_value *counts, size_t count);
 int vg_writer_stats(struct vg_writer *writer, const struct vg_named_value *counts, size_t count);
 
-/* The pause histogram.  Each pair is the longest pause that a bucket counts, in ns, and the number of pauses in the
- * bucket. */
+/* The pause histogram.  Each pair is the upper bound of a bucket, in ns, and the number of pauses in the bucket. */
 int vg_writer_pauses(struct vg_writer *writer, const uint64_t (*pairs)[2], size_t count);
 
 /* Writes the end record and flushes.  After a failure this function still tries to write the end record, so that the

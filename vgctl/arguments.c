@@ -156,8 +156,8 @@ int vg_arguments_options(struct vg_arguments *arguments, int argc, char **argv)
 	if (arguments->rate_given && !arguments->budget_given)
 		arguments->begin.budget_ppm = 0;
 	if (arguments->limit_given && arguments->begin.flight_ns != 0) {
-		vg_print(stderr, "vgctl: --flight: cannot be combined with --duration and --max-size; use "
-			 "--flight-memory\n");
+		vg_print(stderr, "vgctl: --flight: cannot be combined with --duration or --max-size; use "
+			 "--flight-memory instead of --max-size\n");
 		return vg_arguments_usage();
 	}
 	if (arguments->begin.flight_memory_bytes != 0 && arguments->begin.flight_ns == 0) {

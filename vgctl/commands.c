@@ -72,7 +72,7 @@ static void process_list(pid_t pid, void *context)
 	if (rc == 0)
 		state_print(&message.state);
 	else if (rc != -ESRCH)           /* -ESRCH: the helper was killed and left its socket */
-		vg_print(stderr, "vgctl: %d: %s\n", pid, err.text);
+		vg_print(stderr, "vgctl: process %d: %s\n", pid, err.text);
 }
 
 int vg_cmd_list(const struct vg_arguments *arguments)

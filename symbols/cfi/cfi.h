@@ -16,8 +16,8 @@
  * file.  If two entries are for the same code, the first one stays.  Does nothing for machines that
  * Breakpad does not know.
  *
- * Counts rows that Breakpad's language cannot express in cfi_rows_left_out, and damaged entries in
- * bad_records.  Returns 0 or -ENOMEM.
+ * Adds to symbols->cfi_rows_left_out the number of rows that Breakpad's language cannot express, and
+ * to symbols->bad_records the number of damaged entries.  Returns 0 or -ENOMEM.
  */
 int vg_cfi_read(const struct vg_elf_image *image, const struct vg_elf_image *debug,
 		struct vg_symbols *symbols);

@@ -13,7 +13,7 @@
 
 /* How to compute a value: the CFA, or the value that a register has in the caller. */
 enum vg_cfi_kind {
-	VG_CFI_UNSPECIFIED,             /* there is no rule: the value is taken to be unchanged */
+	VG_CFI_UNSPECIFIED,             /* there is no rule: the value is assumed to be unchanged */
 	VG_CFI_UNDEFINED,               /* the value cannot be recovered */
 	VG_CFI_SAME_VALUE,              /* the value is unchanged */
 	VG_CFI_OFFSET,                  /* the value is saved at .cfa + offset */
@@ -78,7 +78,8 @@ struct vg_cfi_reader {
 	struct vg_cfi_cie_state cie;
 
 	/* the program that is being run */
-	uint64_t location, end;                 /* virtual addresses */
+	uint64_t location, end;                 /* virtual addresses of code: of the current row, and
+	                                           of the end of the FDE's range */
 	struct vg_cfi_state state;
 	unsigned __int128 dirty;                /* bit mask of columns that changed since the last row */
 	struct vg_cfi_state saved[VG_CFI_SAVED_MAX];

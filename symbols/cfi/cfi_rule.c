@@ -163,7 +163,7 @@ static enum append_result column_append(struct vg_cfi_reader *reader, uint8_t co
 
 	if (!is_first && rule_equals(rule, &reader->written.rules[column]))
 		return APPENDED;
-	/* A register without a rule is taken to be unchanged. */
+	/* A register without a rule is assumed to be unchanged. */
 	if (is_first && !is_required && rule->kind == VG_CFI_UNSPECIFIED)
 		return APPENDED;
 	rule_use_steps(reader, rule);

@@ -10,7 +10,8 @@
 #include "symbols/breakpad/breakpad.h"
 #include "symbols/store/store_path.h"
 
-/* Tries every 20 ms for 10 s.  That is long enough: the other process needs at most 1 s to write its file. */
+/* Another process may be adding the same module (symbols_add()).  It needs at most 1 s to write its file.  Tries every
+ * 20 ms for 10 s. */
 enum { TRIES_MAX = 500 };
 
 /* Makes all directories above the last component. */

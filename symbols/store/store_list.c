@@ -89,7 +89,7 @@ static const char *parent_name(const FTSENT *entry)
 	return entry->fts_parent->fts_name;
 }
 
-/* If the root is a file, it is listed under any name. */
+/* A root that is a file is listed whatever its name is.  Other files need the suffix .sym. */
 static bool is_symbol_file(const FTSENT *entry)
 {
 	if (entry->fts_level == 0)

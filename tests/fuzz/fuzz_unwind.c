@@ -7,8 +7,8 @@
  *     8 words of 16 bits      pc, sp, fp, rbx; the two values of the table; the second key of the table (an
  *                             odd number: there is no table); the offset of the byte that changes, or 0.  If sp is not
  *                             a multiple of 8, there is another stack, at rbx.
- *     64 words of 16 bits     the stack.  The last word also says which bits of that byte change, and after which of
- *                             eight reads.
+ *     64 words of 16 bits     the stack.  The last word also describes the changes of the byte: its low half says
+ *                             which bits change, its high half after which of every eight reads.
  *     the rest                the module, from FRAMES_AT on
  *
  * A word is an offset in the area, so that most words are meaningful addresses.
@@ -25,8 +25,9 @@
 enum { AREA_BYTES = 1 << 16, FRAMES_AT = 64, HEAD_WORDS = 8, STACK_WORDS = 64, OTHER_WORDS = 16, FRAMES_MAX = 1000 };
 enum { PC, SP, FP, RBX, FIRST_AT, SECOND_AT, SECOND_CODE, CHANGES_AT };
 
-/* Small, because each word may be one read. An endless loop still reaches this limit. The memory cache has two
- * pages in this build (VG_MEMORY_PAGES), so most reads replace one of them. */
+/* The words that one walk may read (struct vg_memory). The limit is lower than the helper's, so that an input with an
+ * endless loop ends soon. The memory cache has only two pages in this build (VG_MEMORY_PAGES), so that memory is read
+ * again after the byte has changed. */
 enum { WORDS_MAX = 1 << 16 };
 
 /* where the module's code begins, and where code outside all modules begins */

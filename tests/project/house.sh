@@ -75,7 +75,7 @@ cat "$dir/includes" "$dir/uses" | awk '
 		else if (user != used && !((user, used) in may) && !((user, $2) in may) && !((user, folder(used)) in may))
 			print $1 " uses " $2 " (" $3 ")"
 	}' "$dir/table" - | sort -u >"$dir/forbidden"
-[ ! -s "$dir/forbidden" ] || fail "a folder may not use this one: $(cat "$dir/forbidden")"
+[ ! -s "$dir/forbidden" ] || fail "the table of folders does not allow: $(cat "$dir/forbidden")"
 
 # ---- vignetted/policy is pure: it uses no clock, no I/O, and only memory that is passed to it ----
 impure=$(awk '$2 ~ /^vignetted\/policy\//' "$dir/needed" | join -v 1 - "$dir/defined" |

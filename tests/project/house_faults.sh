@@ -69,21 +69,21 @@ mv "$dir/away" "$dir/build"
 
 # ---- which folder uses which ----
 echo '#include "vgtool/commands/command.h"' | plant base/planted.c
-expect 'a folder may not use this one: ' 'base/planted uses vgtool/commands/command (includes)'
+expect 'the table of folders does not allow: ' 'base/planted uses vgtool/commands/command (includes)'
 
 echo '#include "vignetted/session/session.h"' | plant vignetted/unwind/planted.h
-expect 'a folder may not use this one: ' 'vignetted/unwind/planted uses vignetted/session/session (includes)'
+expect 'the table of folders does not allow: ' 'vignetted/unwind/planted uses vignetted/session/session (includes)'
 
 # libvgctl may use some units of base, but not this one.
 echo '#include "base/infile.h"' | plant libvgctl/planted.c
-expect 'a folder may not use this one: ' 'libvgctl/planted uses base/infile (includes)'
+expect 'the table of folders does not allow: ' 'libvgctl/planted uses base/infile (includes)'
 
 echo 'int vg_planted(void) { return 0; }' | plant_unit vgtool/planted.c
 echo 'int vg_planted(void); int vg_below(void) { return vg_planted(); }' | plant_unit profile/planted.c
-expect 'a folder may not use this one: ' 'profile/planted uses vgtool/planted (vg_planted)'
+expect 'the table of folders does not allow: ' 'profile/planted uses vgtool/planted (vg_planted)'
 
 echo '#include "base/err.h"' | plant vgtool/folder/planted.c
-expect 'a folder may not use this one: ' 'vgtool/folder/planted is in a folder without a rule'
+expect 'the table of folders does not allow: ' 'vgtool/folder/planted is in a folder without a rule'
 
 echo '#include "../vgtool/commands/command.h"' | plant base/planted.c
 expect 'an include must have the form "folder/header.h": ' base/planted.c
@@ -94,7 +94,7 @@ echo 'int clock_gettime(int, void *); int vg_planted(void *now) { return clock_g
 expect 'vignetted/policy needs more than its arguments: ' 'clock_gettime vignetted/policy/planted'
 
 echo '#include "base/clock.h"' | plant vignetted/policy/planted.c
-expect 'a folder may not use this one: ' 'vignetted/policy/planted uses base/clock (includes)'
+expect 'the table of folders does not allow: ' 'vignetted/policy/planted uses base/clock (includes)'
 
 # ---- circles ----
 echo 'int vg_second(void); int vg_first(void) { return vg_second(); }' | plant_unit base/planted_first.c

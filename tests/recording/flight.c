@@ -294,7 +294,7 @@ static void intervals_check(void)
 		else if (event->type == VG_EVENT_END)
 			missing += begun[event->token >> 8 & mask] != event->token;
 	}
-	/* Some are missing, because tokens of different lanes sometimes share an entry of the table. */
+	/* Some begins seem to be missing: tokens of different lanes sometimes share an entry of `begun`. */
 	if (missing > profile.events.count / 10)
 		fail("ends have no begin");
 }

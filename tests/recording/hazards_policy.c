@@ -276,7 +276,7 @@ static void helper_killed_in_begin(void)
 	struct vgctl_options options = VGCTL_OPTIONS_INIT;
 
 	options.helper_path = "./brief";
-	/* This makes the event ring, which stays open. */
+	/* The first session makes the event ring, which stays open. */
 	vgctl_thread_name("host");
 	before = descriptors_open();
 	for (int i = 0; i < count || (failed == 0 && i < 20 * count); i++) {

@@ -26,7 +26,7 @@ compiles() {
 host "memory locked before" "$BUILDDIR/tests/recording/hosts_memory" locked before before.vgp
 host "memory locked after" "$BUILDDIR/tests/recording/hosts_memory" locked after after.vgp
 host "address space" "$BUILDDIR/tests/recording/hosts_memory" space space.vgp
-# A sanitizer needs more address space than that.
+# A sanitizer needs more address space than the next program has.
 nm "$VIGNETTED" 2>/dev/null | grep -q __asan_init || host "little address space" "$BUILDDIR/tests/recording/hosts_memory" little_space little_space.vgp
 host "file after a stack" "$BUILDDIR/tests/recording/hosts_memory" beside beside.vgp
 host "small stacks" "$BUILDDIR/tests/recording/hosts_memory" stacks stacks.vgp

@@ -64,7 +64,8 @@ END
 	same sqlite3 p sh -c 'rm -f base base-*; exec sqlite3 base <load.sql'
 }
 
-# The contents of redis after the commands of fifty clients do not depend on their order.  (lrange_100 also pushes.)
+# Fifty clients send commands.  The contents of redis do not depend on the order of these commands.  (lrange_100 also
+# pushes.)
 server() {
 	rounds=20000
 	[ -z "${SOAK-}" ] || rounds=1000000

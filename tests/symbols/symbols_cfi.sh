@@ -2,14 +2,14 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
 #
 # STACK CFI records: every row is compared with llvm-dwarfdump, readelf and dump_syms.  Then Breakpad's stack walker
-# uses them.  Needs minidump_stackwalk beside dump_syms.  MUTATIONS (default 150) is the number of damaged files, from
-# SEED on.
+# uses these records.  Needs minidump_stackwalk beside dump_syms.  Two files are each damaged MUTATIONS times (default
+# 150), with the seeds SEED (default 1), SEED + 1 and so on.
 #
 # tests/symbols/symbols_cfi.mjs allows dump_syms to differ only in rows with
 #  - an expression (the stubs of the PLT, a signal frame): dump_syms ignores the rule, so that the previous rule stays
 #    valid, or there is no rule;
 #  - an undefined return address (_start, clone): dump_syms writes the place where it would be.
-# dump_syms does not read sections of the type that lld gives .eh_frame, so files of lld are not compared with it.
+# lld gives .eh_frame a section type that dump_syms does not read.  So files of lld are not compared with dump_syms.
 set -eu
 . "${SRCDIR:?}/tests/lib.sh"
 : "${DUMP_SYMS:?}" "${SENTRY_CLI:?}"

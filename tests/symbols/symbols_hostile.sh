@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
 #
 # With damaged input vgtool symbols prints one message and exits with 1, or leaves the damaged part out.  It is never
-# killed by a signal and never hangs.  MUTATIONS is the number of damaged files, from SEED on (default 150, or 60 for a
-# sanitized vgtool).
+# killed by a signal and never hangs.  MUTATIONS is the number of damaged files (default 150, or 60 for a sanitized
+# vgtool).  They are made with the seeds SEED (default 1), SEED + 1 and so on.
 set -eu
 . "${SRCDIR:?}/tests/lib.sh"
 
@@ -144,6 +144,6 @@ while [ "$seed" -lt $((SEED + MUTATIONS)) ]; do
 	done
 	seed=$((seed + 1))
 done
-# If none is refused, the test proves nothing.
+# If no damaged file is refused, the test proves nothing.
 [ "$damaged" -gt 0 ] || fail "no damaged file was refused"
 echo "$((7 * MUTATIONS)) damaged files: $damaged refused"

@@ -187,8 +187,8 @@ START_TEST(intervals_nest)
 	ck_assert_uint_eq(event(2)->token, outer.token);
 	ck_assert_uint_eq(event(3)->parent, inner.token);
 	ck_assert_uint_eq(event(4)->parent, deep[0].token);
-	/* The library tracks 64 open intervals: `inner` and 63 of these. An interval that begins in a deeper one has an
-	 * unknown parent. */
+	/* The library tracks 64 open intervals: here `inner` and the first 63 of `deep`. An interval that begins inside
+	 * a deeper one has an unknown parent: its own token. */
 	ck_assert_uint_eq(event(3 + 62)->parent, deep[61].token);
 	ck_assert_uint_eq(event(3 + 63)->parent, deep[62].token);
 	ck_assert_uint_eq(event(3 + 64)->parent, deep[64].token);
@@ -592,7 +592,7 @@ static void *record_intervals(void *argument)
 	return argument;
 }
 
-/* Whenever the second session begins, it has no end event of an interval without the begin event. */
+/* The second session may begin at any moment: each end event in its profile has its begin event there, too. */
 START_TEST(overlapping_sessions_during_events)
 {
 	enum { ROUNDS = 20, THREADS = 3 };
@@ -683,7 +683,7 @@ START_TEST(events_up_to_a_limit)
 	options.rate_hz = 99;
 	options.max_duration_s = 1;
 	ck_assert_int_eq(vgctl_begin(other, &options, &session), 0);
-	/* No sample is taken before the limit: for a sample the helper would read the lanes. */
+	/* The session reaches its limit after 1 s. From then on vgctl_sample() returns -EFBIG. */
 	usleep(1050000);
 	do {
 		usleep(10000);

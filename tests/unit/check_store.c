@@ -224,7 +224,8 @@ START_TEST(path_out_of_the_store_is_not_found)
 {
 	char name[128];
 
-	/* The file <root>/../<name>/<id>/<name>.sym exists, but its path leads out of the root. */
+	/* With this module name, the path <root>/<name>/... leads out of the root by "..", and back to the added file.
+	 * The store does not use such a path: it finds the file by its build id. */
 	ck_assert_int_eq(add("inside", 1, 0, NULL), 0);
 	snprintf(name, sizeof name, "..%s/inside", strrchr(root, '/'));
 	expect_found(name, "inside/" DEBUG_ID "/inside.sym");

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //
 // The steps of tests/views/speedscope.sh before and after the browser:
-//   prepare FILE SCHEMA DIR      checks FILE with Speedscope's schema, and rules that the schema does not have; writes
+//   prepare FILE SCHEMA DIR      checks FILE against Speedscope's schema, and against further rules; writes
 //                                DIR/load.js, with which the page loads FILE
 //   judge FILE PAGE TITLE [TEXT] checks the page that the browser has written
 import fs from "node:fs";
@@ -54,7 +54,8 @@ function eventsCheck(profile, frames) {
 
 	for (const { type, frame, at } of profile.events) {
 		if (at < now || at > profile.endValue)
-			fail(`${profile.name}: an event at ${at}, after ${now}`);
+			fail(`${profile.name}: an event at ${at}; expected ${now} (the previous event) to ` +
+			     `${profile.endValue} (the end)`);
 		now = at;
 		if (!(frame >= 0 && frame < frames.length))
 			fail(`${profile.name}: a frame that is not in the file`);

@@ -48,9 +48,9 @@ struct vg_measures {
 
 	/* Private. */
 	struct vg_intern keys;       /* type, name, origin -> row */
-	struct vg_intern modules;    /* names of modules without symbols */
-	struct vg_intern builds;     /* number in modules, build id */
-	uint32_t changed_module_id;  /* number in modules + 1, or 0 */
+	struct vg_intern modules;    /* names of modules without symbols -> number */
+	struct vg_intern builds;     /* number that `modules` has for the name, build id */
+	uint32_t changed_module_id;  /* number that `modules` has for the name, + 1; 0: none */
 	const char *first_path;      /* of the first profile */
 	const char *symbolized_path, *unsymbolized_path; /* of the first profile with function names;
 	                                                    of the first one with addresses only */
@@ -71,7 +71,7 @@ int vg_measures_add(struct vg_measures *measures, const struct vg_profile *profi
 int vg_measures_finish(struct vg_measures *measures);
 void vg_measures_free(struct vg_measures *measures);
 
-/* Rows are limited by group: the row of all samples, labels, functions. */
+/* The limit of rows applies to each of three groups: the one row of all samples; the labels; the functions. */
 enum vg_measure_group { VG_MEASURE_ALL, VG_MEASURE_LABELS, VG_MEASURE_FUNCTIONS, VG_MEASURE_GROUPS };
 
 struct vg_measure_limit {

@@ -47,7 +47,8 @@ static double t_quantile(double degrees_of_freedom)
 	return 1.959964 + 2.372271 / degrees_of_freedom;
 }
 
-/* Variance of the mean.  A side with one number has the standard deviation of the other side. */
+/* Variance of the mean of `spread`.  If it has only one number, its standard deviation is assumed to be that of
+ * `other`. */
 static double mean_variance(const struct vg_spread *spread, const struct vg_spread *other)
 {
 	double deviation = vg_spread_deviation(spread->count > 1 ? spread : other);

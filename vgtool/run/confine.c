@@ -222,7 +222,7 @@ static const struct rule rules_writing[] = {
 	{ SCMP_SYS(openat), 1, { MASKED(2, OPENING, O_WRONLY) } },
 	{ SCMP_SYS(mkdir), 1, { MASKED(1, DIRECTORY_MODE_REFUSED, 0) } },
 	{ SCMP_SYS(mkdirat), 1, { MASKED(2, DIRECTORY_MODE_REFUSED, 0) } },
-	/* renameat(3) on architectures without renameat(2). */
+	/* The C library's renameat() makes this call on architectures that do not have the system call renameat. */
 	{ SCMP_SYS(renameat2), 1, { EQUAL(4, 0) } },
 	/* Removes files; directories would need AT_REMOVEDIR. */
 	{ SCMP_SYS(unlinkat), 1, { EQUAL(2, 0) } },

@@ -13,8 +13,8 @@
  * "evented".  All profiles share one table of functions.
  *
  * Neighbouring samples with the same functions are merged, because Speedscope reads a file above 134 MB by
- * a slower path.  Samples without weight are left out, as Speedscope does itself.  An empty sample is idle
- * time.  The frame "[stack incomplete: REASON]" stands for unknown callers.
+ * a slower path.  Samples without weight are left out, as Speedscope does itself.  Idle time is written
+ * as samples without frames.  The frame "[stack incomplete: REASON]" stands for unknown callers.
  *
  * Stacks deeper than VG_TRIMMED_STACK_MAX lose their middle; a frame "[N frames cut]" takes its place.
  * Speedscope recurses once per frame, so a deep stack can overflow the stack of the viewer ("Something went wrong").

@@ -16,7 +16,7 @@ enum { NICE = -15, SLICE_NS = 100 * 1000 };
 
 /* Lowering the priority gives the CPU to any queued thread, and we get it back only later.  Lowering after each stop
  * would cost two context switches on a busy CPU.  At 1 kHz a program that uses two CPUs would lose 5 % of its speed.
- * So the priority is kept until this time after we woke.  In most cases we sleep again before. */
+ * So the priority is kept for this time after we woke.  In most cases we sleep again before it ends. */
 enum { STAY_RAISED_NS = 300 * 1000 };
 
 /* sched_setscheduler(2) keeps the nice value and the timeslice, so lowering is always allowed. */

@@ -33,7 +33,7 @@ struct vg_tracer {
 					is not reaped yet; 0: none */
 	pid_t zombie;                /* the leader, if it exited before it stopped, while other threads continue; it can
 					be reaped only when they have exited, and blocks nothing meanwhile; 0: none */
-	uint64_t stopped_ns;         /* CLOCK_MONOTONIC when the latest stop was noticed: the thread was stopped then */
+	uint64_t stopped_ns;         /* CLOCK_MONOTONIC when we noticed the latest stop, which had begun before */
 	uint64_t pause_ns;           /* of the latest stop: from the request to the release */
 	uint64_t repaired;           /* system calls that were kept from returning EINTR */
 	struct vg_backoff poll_backoff; /* for polling for a stop instead of sleeping */

@@ -38,7 +38,7 @@ static enum interruptible call_kind(int64_t call)
 	case SYS_epoll_pwait2: return TIMEOUT_AT_3;
 	case SYS_io_uring_enter: return RING;
 	case SYS_io_getevents: return TIMEOUT_AT_4;
-	/* The kernel begins its whole timeout again at every stop. */
+	/* After every stop, the kernel begins the whole timeout of this call again. */
 	case SYS_io_pgetevents: return NEVER_STOP;
 	/* These calls wait only for a child that uses the parent's memory (CLONE_VFORK). */
 	case SYS_vfork: case SYS_clone: case SYS_clone3: return NOT_STOPPABLE;

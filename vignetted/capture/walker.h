@@ -56,9 +56,10 @@ bool vg_walker_needs_other_stack(const struct vg_walker *walker);
  * at the first frame for which it is not known which module was loaded at the snapshot's moment.  Adapts the size of
  * the thread's later copies.
  *
- * Returns 0, -ENOMEM, or -EAGAIN.  After -EAGAIN the caller copies again, as task->copy says.  The reason is that the
- * copy was too short, that it lacked the stack that a signal interrupted, or that it was just made and modules have
- * changed since.
+ * Returns 0, -ENOMEM, or -EAGAIN.  After -EAGAIN the caller copies again, as task->copy says.  -EAGAIN has one of three
+ * reasons: the copy was too short; the copy lacked the stack that a signal interrupted; a module of the walk was
+ * unloaded between the copy and the walk.  The third reason needs a copy that was made for this walk
+ * (VG_EVIDENCE_MARKS): the stack of an older copy no longer exists.
  */
 int vg_walker_walk(struct vg_walker *walker, struct vg_task *task);
 

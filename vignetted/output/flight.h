@@ -11,7 +11,7 @@
 
 #define VG_FLIGHT_MEMORY_DEFAULT_BYTES (UINT64_C(64) << 20)
 #define VG_FLIGHT_MEMORY_MIN_BYTES (UINT64_C(1) << 20)
-/* The most statistics, kinds of losses, and earlier values of the losses that are kept. */
+/* How many are kept at most: statistics, kinds of losses, earlier values of the losses. */
 enum { VG_FLIGHT_COUNTS = 64, VG_FLIGHT_LOSSES = 16, VG_FLIGHT_LOSS_HISTORY = 32 };
 
 /* A frame of the stack table. */

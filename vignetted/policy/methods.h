@@ -40,8 +40,8 @@ struct vg_methods_due {
 	                                is in another interval, or the recorder has begun a new stack table */
 	vg_recording_set timers;     /* timers sample the thread while it runs */
 	vg_recording_set cpu_only;   /* the recording wants CPU time only */
-	bool running;                /* on a CPU or in the run queue; not read if `repeat` is the method of all due
-					recordings */
+	bool running;                /* the thread is on a CPU or in the run queue; no effect if `repeat` is the method
+					of all due recordings */
 };
 
 /* Chooses the methods.  Pure: no clock, no I/O, no state. */

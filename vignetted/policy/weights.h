@@ -89,8 +89,8 @@ struct vg_weight_pair {
  * than the recording: its first observation only sets the totals, because the thread used that CPU time before the
  * recording.
  *
- * The first sample may stand for more CPU time than the thread has used.  This function takes the most that the sample
- * may need in addition from *unsampled_ns, the process's CPU time that is in no sample and in no balance.
+ * The first sample may stand for more CPU time than the thread has used.  *unsampled_ns is the process's CPU time that
+ * is in no sample and in no balance.  This function subtracts from it the most that the sample may have in addition.
  */
 void vg_weights_begin(struct vg_weights *weights, uint64_t begin_ns, uint64_t found_ns, uint64_t *unsampled_ns);
 
@@ -125,7 +125,7 @@ void vg_weights_latest_written(struct vg_weights *weights);
 /*
  * Whether the queue time that is in no sample exceeds 1/16 of the thread's age.  This limit is one sampling period at
  * least and 100 ms at most.  A thread with timers is then stopped again and again, until a stop finds it in the run
- * queue.  These are about 10 stops a second on average, and up to 40 stops in the thread's first second.
+ * queue.  This takes about 10 stops a second on average, and up to 40 stops in the thread's first second.
  */
 bool vg_weights_queue_due(const struct vg_weights *weights, uint64_t period_ns);
 

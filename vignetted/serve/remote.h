@@ -31,7 +31,8 @@ bool vg_remote_serve(struct vg_remote *remote, int socket);
 /* Call it when the connection is closed.  Ends the recordings that a request on this connection began. */
 void vg_remote_disconnected(struct vg_remote *remote, int socket);
 
-/* Whether the connection began a recording that is still open, or waits for an answer. */
+/* Whether a recording that the connection began is still open, or the connection waits for the answer to an end request
+ * or a dump request. */
 bool vg_remote_is_waiting(const struct vg_remote *remote, int socket);
 
 /* Whether there is a remote recording. */

@@ -75,9 +75,9 @@ int vg_session_start(struct vg_session *session, const struct vg_session_options
 		return rc;
 	session->tasks.max = options->max_threads ?: VG_THREADS_DEFAULT;
 	session->begin_ns = vg_now_ns();
-	/* The event ring may not fit into the address space.  If max_memory_bytes is too small for it, the session
-	 * begins without events.  If max_memory_bytes is large enough, RLIMIT_AS is too small: fail, because events
-	 * would be lost without a message. */
+	/* The event ring may not fit into the address space, for one of two reasons.  If max_memory_bytes is too small
+	 * for the ring, the session begins without events.  Otherwise RLIMIT_AS is too small for it.  Then the session
+	 * fails, because events would be lost without a message. */
 	if (options->events_fd >= 0)
 		rc = vg_events_open(&session->events, options->events_fd, options->events_overwrite);
 	if (rc == -ENOMEM && session->max_memory_bytes > 2 * sizeof *session->events.shared)
@@ -276,7 +276,8 @@ int vg_session_begin(struct vg_session *session, const struct vg_session_options
 		vg_recordings_events_fetch(session, false);
 	else
 		vg_events_begin(&session->events, session->begin_ns);
-	/* Make the next scan begin accounts of all threads in the new recording, even if no thread has run. */
+	/* The next scan begins the threads' accounts in the new recording.  So it must not be skipped, even if no
+	 * thread has run, was created or has exited.  The sleeping threads must be read again, too. */
 	session->tasks.stale = true;
 	session->activity.unattributed_known = false;
 	rc = recording_open(session, place, options, fd, taken == 0 ? 1 : VG_RECORDINGS_MAX);

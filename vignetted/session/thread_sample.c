@@ -16,7 +16,7 @@ enum { SLICES_PER_STOP = 2 };
 /* The time from the moment at which the helper gets a CPU to the begin of the round is shorter than this. */
 enum { WAKE_LATENCY_NS = 100 * 1000 };
 
-/* If a scan found a thread running less than this ago, the thread is taken to run still.  Reading whether it waits
+/* When a scan has found a thread running, the thread is assumed to run for this time.  Reading whether a thread waits
  * takes longer than some threads live. */
 enum { FOUND_RUNNING_NS = 500 * 1000 };
 
@@ -30,7 +30,7 @@ static struct vg_clocks clocks_of(const struct vg_task *task, uint64_t time_ns)
 }
 
 /* Returns the recordings whose latest stack of the thread was taken in its current timeslice.  A recording in cpu mode
- * needs no such stack: in that timeslice, it may have passed the thread (pass()). */
+ * is also returned if it used the method `pass` in this timeslice, which takes no stack. */
 static vg_recording_set same_slice_in(const struct vg_task *task, const struct vg_methods_due *due)
 {
 	vg_recording_set same_slice = 0;
@@ -182,7 +182,7 @@ static void stop_deliver(struct vg_session *session, vg_recording_set set, struc
 
 	if (queued)
 		deliver(session, set & ~cpu_only_in(session->recordings, set), task, stack, VG_THREAD_QUEUED);
-	/* If the stop was made only to find the thread in the run queue, timers sample its other time. */
+	/* A stop for queue time gives no sample of a thread that was not queued: timers sample its time on a CPU. */
 	else if (!task->timers.queue_due)
 		deliver(session, set, task, stack, stack->waits ? VG_THREAD_WAITING : VG_THREAD_RUNNING);
 }

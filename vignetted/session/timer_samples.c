@@ -8,9 +8,9 @@
 #include "vignetted/session/recordings.h"
 #include "vignetted/unwind/code.h"
 
-/* How far timers may be behind the CPU time that the scheduler reports.  Timers that work are behind too, for two
- * reasons.  A thread has one timer for each CPU, and each timer is on average in the middle of its period.  The
- * reported CPU time grows in steps of a scheduler tick. */
+/* The timers of a thread are behind if more of its CPU time than this is in no sample yet: BEHIND_PERIODS sampling
+ * periods plus BEHIND_NS.  Timers that work need this much, for two reasons.  A thread has one timer for each CPU, and
+ * each timer is on average in the middle of its period.  The reported CPU time grows in steps of a scheduler tick. */
 enum { BEHIND_PERIODS = 4, BEHIND_NS = 10 * 1000 * 1000 };
 
 /* The same limits if timers may not sample kernel code.  They are lower, because timers miss more CPU time, and stops
@@ -23,7 +23,7 @@ enum { FETCH_MAX_NS = 1000 * 1000 * 1000 };
 /* If a thread's timer samples do not suffice, only one of 64 is walked, to find out when they suffice again. */
 enum { WALKED_EVERY = 64 };
 
-/* Whether timers sample the thread for the recording, and are not behind its CPU time. */
+/* Whether timers sample the thread for the recording, and are not behind. */
 static bool is_covered(const struct vg_timers *timers, const struct vg_recording *recording, const struct vg_task *task,
 		       uint64_t session_period_ns)
 {

@@ -11,8 +11,8 @@
  * thread with timers is stopped in three cases:
  *
  *  - A timer sample does not suffice to unwind the thread's stack (doc/design/capture.md has the list).
- *  - The timers are behind the CPU time that the scheduler reports, because the thread runs kernel code that must not
- *    be sampled, or runs on a CPU without a ring.
+ *  - The timers have measured less CPU time than the scheduler reports, because the thread runs kernel code that must
+ *    not be sampled, or runs on a CPU without a ring.
  *  - The thread has been in the run queue for long, where timers do not expire (doc/design/time.md).
  */
 

@@ -15,8 +15,8 @@
 #include "vignetted/target/module_file.h"
 #include "vignetted/target/sections.h"
 
-/* The most system calls for module files in one reading of the maps: they take 20 ms.  clang++ loads 60
- * libraries, the most that we know of.  Nearly all of these have the needed headers in memory and need no file. */
+/* The most system calls for module files in one reading of the maps: they take 20 ms.  clang++ loads 60 libraries, more
+ * than any other program that we know.  Nearly all of these have the needed headers in memory and need no file. */
 enum { FILE_CALLS_MAX = 4096 };
 
 /* The most ranges whose file links one vg_modules_check() compares. */
@@ -25,7 +25,7 @@ enum { LINKS_MAX = 64 };
 /* The most searches through all modules in one round: a process can map files tens of thousands of times in a round. */
 enum { SEARCHES_MAX = 64 };
 
-/* Words that a further batch of marks takes from memory->words_left: reading the batch or the words takes 0.5 ms. */
+/* A further batch of marks counts as this many of memory->words_left, because reading either takes 0.5 ms. */
 enum { BATCH_WORDS = 16384 };
 
 static struct vg_process_module *module_of(const struct vg_modules *modules, uint32_t index)

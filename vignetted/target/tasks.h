@@ -93,8 +93,9 @@ struct vg_task {
 	struct {
 		bool open;
 		bool queue_due;      /* a stop to sample it in the run queue is due */
-		bool silent;         /* its timer was found behind the CPU time, and has taken no sample since
-					then */
+		bool silent;         /* at a tick, too much of its CPU time was in no sample (BEHIND_PERIODS in
+					timer_samples.c), and no timer sample has come since: its timer may take
+					none */
 		bool needs_stop;     /* timer samples copy too little of its stack: see sample_walk() */
 		struct vg_policy policy;
 		struct {             /* its activity at the policy's latest step, or when first read */

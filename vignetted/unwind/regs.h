@@ -38,7 +38,7 @@ int vg_regs_by_dwarf_number(const struct vg_regs *regs, int number, uint64_t *va
  * will restart. */
 bool vg_regs_in_syscall(const struct vg_regs *regs);
 
-/* The number of the system call that vg_regs_in_syscall() is about. */
+/* The number of the system call in which the thread was stopped.  Valid if vg_regs_in_syscall() is true. */
 int64_t vg_regs_syscall(const struct vg_regs *regs);
 
 /* Whether the thread was stopped in the return from the clone(2) that created it.  Such a thread has run no code yet,
