@@ -56,10 +56,7 @@ struct command {
 
 static void filter_part(FILE *file, const char *what, const char *value)
 {
-	if (ftell(file) > 0)
-		fputs(", ", file);
-	fputs(what, file);
-	fputs(value, file);
+	vg_print(file, "%s%s%s", ftell(file) > 0 ? ", " : "", what, value);
 }
 
 /* Returns what the filter says, for people.  NULL: no memory.  The caller frees it. */

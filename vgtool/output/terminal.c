@@ -40,10 +40,12 @@ size_t vg_terminal_room(const struct vg_terminal *terminal, size_t used)
 
 void vg_terminal_color(const struct vg_terminal *terminal, enum vg_color color)
 {
-	static const char *const codes[] = { "\033[0m", "\033[1m", "\033[2m", "\033[31m" };
+	static const unsigned int codes[] = { 0, 1, 2, 31 };
 
-	if (terminal->colors)
-		fputs(codes[color], stdout);
+	if (!terminal->colors)
+		return;
+	putchar('\033');
+	vg_print(stdout, "[%um", codes[color]);
 }
 
 /* Emoji and the scripts of East Asia, roughly: a narrow character that counts as wide only makes a line shorter. */
