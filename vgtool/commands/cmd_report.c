@@ -7,7 +7,6 @@
 #include <string.h>
 
 #include "base/number.h"
-#include "base/print.h"
 #include "vgtool/analysis/sample_filter.h"
 #include "vgtool/analysis/thread_names.h"
 #include "vgtool/commands/command.h"

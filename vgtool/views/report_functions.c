@@ -3,6 +3,7 @@
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "base/print.h"
 #include "vgtool/analysis/function_table.h"
@@ -118,14 +119,17 @@ static void table_text(struct functions *functions, const struct vg_function_tab
 		const struct vg_function_row *row = &table->rows.items[i];
 		struct vg_function_view view = vg_frames_function(&functions->frames, row->function);
 		struct vg_text self, total, self_share, total_share;
+		char samples[32] = "", line[320];
 
-		vg_print(stdout, "%7s %10s %7s %10s  ", vg_text_percent(&self_share, row->self_ns, table->weight_ns),
+		if (with_samples)
+			snprintf(samples, sizeof samples, "%7" PRIu64 "  ", row->total_samples);
+		snprintf(line, sizeof line, "%7s %10s %7s %10s  %s",
+			 vg_text_percent(&self_share, row->self_ns, table->weight_ns),
 			 vg_report_amount(report, &self, row->self_ns),
 			 vg_text_percent(&total_share, row->total_ns, table->weight_ns),
-			 vg_report_amount(report, &total, row->total_ns));
-		if (with_samples)
-			vg_print(stdout, "%7" PRIu64 "  ", row->total_samples);
-		vg_report_name(report, &view, used, vg_report_is_hot(row->self_ns, table->weight_ns));
+			 vg_report_amount(report, &total, row->total_ns), samples);
+		vg_print(stdout, "%s", line);
+		vg_report_name(report, &view, strlen(line), vg_report_is_hot(row->self_ns, table->weight_ns));
 	}
 	if (shown < count)
 		vg_print(stdout, "%*s... and %zu more\n", (int)used, "", count - shown);
