@@ -298,8 +298,8 @@ static int match_parse(struct command *command)
 	rc = regcomp(&command->filter.regex, optarg, REG_EXTENDED | REG_NOSUB);
 	if (rc != 0) {
 		regerror(rc, &command->filter.regex, problem, sizeof problem);
-		return vg_command_usage_error(command->name, usage, "--match: %s is not a regular expression: %s", optarg,
-					      problem);
+		return vg_command_usage_error(command->name, usage, "--match: %s is not a regular expression: %s",
+					      optarg, problem);
 	}
 	command->filter.function = optarg;
 	return VG_EXIT_DONE;

@@ -96,7 +96,7 @@ static void columns_name(struct functions *functions, bool with_samples)
 		vg_print(stdout, "%7s %10s %7s %10s  %s\n", "self", "", "total", "", kind);
 }
 
-/* Rows without weight are left out if the weight is not the one that was recorded: they are functions that only wait. */
+/* If the report shows CPU time first, functions that only wait are left out. */
 static size_t rows_with_weight(const struct functions *functions, const struct vg_function_table *table)
 {
 	size_t count = table->rows.count;
@@ -236,11 +236,11 @@ static void threads_left_out_text(const struct vg_report *report, size_t idle, s
 	if (idle > 0 || left_out > 0)
 		putchar('\n');
 	if (idle > 0)
-		vg_terminal_line(&report->terminal, "%zu thread%s used no CPU time; --weight wall shows where they wait",
-				 idle, vg_text_plural(idle));
+		vg_terminal_line(&report->terminal, "%zu thread%s used no CPU time; --weight wall shows where they "
+				 "wait", idle, vg_text_plural(idle));
 	if (left_out > 0)
-		vg_terminal_line(&report->terminal, "... and %zu more thread%s; --by thread lists threads, --thread THREAD "
-				 "shows one", left_out, vg_text_plural(left_out));
+		vg_terminal_line(&report->terminal, "... and %zu more thread%s; --by thread lists threads, --thread "
+				 "THREAD shows one", left_out, vg_text_plural(left_out));
 }
 
 /* The text shows at most TEXT_THREADS_MAX threads.  Without a filter, JSON shows threads without samples, too. */

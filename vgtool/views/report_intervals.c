@@ -106,7 +106,8 @@ static int thread_write(struct vg_report *report, struct vg_interval_table_maker
 		vg_json_object_end(&report->json);
 	} else if (rc == 0) {
 		putchar('\n');
-		vg_terminal_line(&report->terminal, "thread %" PRId32 "%s%s", thread->tid, *name != '\0' ? " " : "", name);
+		vg_terminal_line(&report->terminal, "thread %" PRId32 "%s%s", thread->tid,
+				 *name != '\0' ? " " : "", name);
 		table_text(report, &table);
 	}
 	vg_interval_table_free(&table);

@@ -104,8 +104,8 @@ static void matches_text(const struct tree_view *view)
 	if (view->match.count == 1)
 		vg_terminal_line(&report->terminal, "%s of %s", what, names[0]);
 	else
-		vg_terminal_line(&report->terminal, "%s of %" PRIu32 " functions that match %s, added up: %s, %s%s%s%s", what,
-				 view->match.count, view->options->name, names[0], names[1], found > 2 ? ", " : "",
+		vg_terminal_line(&report->terminal, "%s of %" PRIu32 " functions that match %s, added up: %s, %s%s%s%s",
+				 what, view->match.count, view->options->name, names[0], names[1], found > 2 ? ", " : "",
 				 names[2], view->match.count > NAMES_MAX ? ", ..." : "");
 	putchar('\n');
 }
