@@ -22,7 +22,7 @@ record() {
 	"$VGTOOL" symbols -o "$dir/symbols" $(cat "$dir/$1.files") >"$dir/$1.symbols"
 	"$VGTOOL" resolve -s "$dir/symbols" "$dir/$1.vgp" -o "$dir/$1.resolved.vgp" 2>"$dir/$1.missing"
 	! grep 'no symbols' "$dir/$1.missing" | grep -v 'vdso' || fail "$1: modules without symbols"
-	"$VGTOOL" report "$dir/$1.resolved.vgp" >"$dir/$1.report"
+	"$VGTOOL" report --weight wall "$dir/$1.resolved.vgp" >"$dir/$1.report"
 	head -20 "$dir/$1.report"
 }
 

@@ -59,7 +59,8 @@ static void made_open(void)
 		ck_assert_int_eq(vg_writer_symbol(&fixture.writer, 0, i, &line, 1), 0);
 	}
 	for (uint32_t i = 0; i < 7; i++)
-		ck_assert_int_eq(vg_writer_stack(&fixture.writer, 16 + i, stacks[i].parent, 0, stacks[i].function, 0), 0);
+		ck_assert_int_eq(vg_writer_stack(&fixture.writer, 16 + i, stacks[i].parent, 0,
+						 stacks[i].function, 0), 0);
 	for (uint32_t i = 0; i < 7; i++) {
 		if (stacks[i].ms > 0)
 			fixture_sample(&fixture, 0, 16 + i, (i + 1) * 100 * MS, stacks[i].ms * MS, i < 3 ? MS : 0);
@@ -352,7 +353,8 @@ START_TEST(text_that_fits)
 
 		vg_terminal_fit(file, cases[i].text, cases[i].columns);
 		fclose(file);
-		ck_assert_msg(strcmp(text, cases[i].printed) == 0, "%s in %zu: %s", cases[i].text, cases[i].columns, text);
+		ck_assert_msg(strcmp(text, cases[i].printed) == 0, "%s in %zu: %s", cases[i].text, cases[i].columns,
+			      text);
 		ck_assert_uint_le(vg_terminal_width(text), cases[i].columns);
 		free(text);
 	}

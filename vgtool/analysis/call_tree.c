@@ -174,8 +174,9 @@ static uint64_t self_ns(const struct builder *builder, const struct item *item)
 /* Makes a group of the items next[first] to next[end - 1]. */
 static struct group group_make(const struct builder *builder, size_t first, size_t end, uint32_t depth)
 {
-	struct group group = { first, end - first, { .function = builder->next.items[first].function, .depth = depth } };
+	struct group group = { first, end - first, { .depth = depth } };
 
+	group.row.function = builder->next.items[first].function;
 	for (size_t i = first; i < end; i++) {
 		const struct item *item = &builder->next.items[i];
 

@@ -23,7 +23,7 @@ struct vg_function_match {
  * match it as an extended regular expression.  Returns 0 or -ENOMEM; call vg_function_match_free() in either case. */
 int vg_function_match_name(struct vg_function_match *match, const struct vg_frames *frames, const char *name);
 
-/* The functions whose names match the compiled regular expression.  Returns and is freed like vg_function_match_name(). */
+/* The functions whose names match the compiled regular expression.  Returns like vg_function_match_name(). */
 int vg_function_match_regex(struct vg_function_match *match, const struct vg_frames *frames, const regex_t *regex);
 void vg_function_match_free(struct vg_function_match *match);
 

@@ -67,7 +67,8 @@ static void nodes_mark(const struct vg_frames *frames, const unsigned char *mark
 	}
 }
 
-static int functions_filter(const struct vg_sample_filter *filter, const struct vg_profile *profile, unsigned char *keep)
+static int functions_filter(const struct vg_sample_filter *filter, const struct vg_profile *profile,
+			    unsigned char *keep)
 {
 	unsigned char *nodes = calloc(profile->stacks.count + 1, 1);
 	struct vg_function_match match = { 0 };

@@ -38,6 +38,7 @@ bool vg_time_range_parse(const char *text, uint64_t *begin_ns, uint64_t *end_ns)
 bool vg_sample_filter_is_set(const struct vg_sample_filter *filter);
 
 /* Sets keep (by sample) to 0 for the samples that do not match.  Returns 0 or -ENOMEM. */
-int vg_sample_filter_apply(const struct vg_sample_filter *filter, const struct vg_profile *profile, unsigned char *keep);
+int vg_sample_filter_apply(const struct vg_sample_filter *filter, const struct vg_profile *profile,
+			   unsigned char *keep);
 
 #endif

@@ -7,7 +7,6 @@
 #include <string.h>
 
 #include "base/number.h"
-#include "base/print.h"
 #include "vgtool/analysis/sample_filter.h"
 #include "vgtool/analysis/thread_names.h"
 #include "vgtool/commands/command.h"
@@ -296,8 +295,8 @@ static int match_parse(struct command *command)
 	rc = regcomp(&command->filter.regex, optarg, REG_EXTENDED | REG_NOSUB);
 	if (rc != 0) {
 		regerror(rc, &command->filter.regex, problem, sizeof problem);
-		return vg_command_usage_error(command->name, usage, "--match: %s is not a regular expression: %s", optarg,
-					      problem);
+		return vg_command_usage_error(command->name, usage, "--match: %s is not a regular expression: %s",
+					      optarg, problem);
 	}
 	command->filter.function = optarg;
 	return VG_EXIT_DONE;

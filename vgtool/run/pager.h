@@ -18,8 +18,8 @@ const char *vg_pager_command(void);
 
 /*
  * Calls run(context) in a child whose standard output is a pipe to the pager, and waits for both.  Returns the exit
- * status that `run` returned, 0 to 255.  If the pager was left early, returns 0.  Returns a negative errno with a message
- * in err if a process cannot be started or a signal ended the child.
+ * status that `run` returned, 0 to 255.  If the pager was left early, returns 0.  Returns a negative errno with a
+ * message in err if a process cannot be started or a signal ended the child.
  */
 int vg_pager_run(const char *pager, int (*run)(void *context), void *context, struct vg_err *err);
 

@@ -3,6 +3,7 @@
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <string.h>
 
 #include "base/print.h"
 #include "vgtool/analysis/function_table.h"
@@ -95,7 +96,7 @@ static void columns_name(struct functions *functions, bool with_samples)
 		vg_print(stdout, "%7s %10s %7s %10s  %s\n", "self", "", "total", "", kind);
 }
 
-/* Rows without weight are left out if the weight is not the one that was recorded: they are functions that only wait. */
+/* If the report shows CPU time first, functions that only wait are left out. */
 static size_t rows_with_weight(const struct functions *functions, const struct vg_function_table *table)
 {
 	size_t count = table->rows.count;
@@ -118,14 +119,17 @@ static void table_text(struct functions *functions, const struct vg_function_tab
 		const struct vg_function_row *row = &table->rows.items[i];
 		struct vg_function_view view = vg_frames_function(&functions->frames, row->function);
 		struct vg_text self, total, self_share, total_share;
+		char samples[32] = "", line[320];
 
-		vg_print(stdout, "%7s %10s %7s %10s  ", vg_text_percent(&self_share, row->self_ns, table->weight_ns),
+		if (with_samples)
+			snprintf(samples, sizeof samples, "%7" PRIu64 "  ", row->total_samples);
+		snprintf(line, sizeof line, "%7s %10s %7s %10s  %s",
+			 vg_text_percent(&self_share, row->self_ns, table->weight_ns),
 			 vg_report_amount(report, &self, row->self_ns),
 			 vg_text_percent(&total_share, row->total_ns, table->weight_ns),
-			 vg_report_amount(report, &total, row->total_ns));
-		if (with_samples)
-			vg_print(stdout, "%7" PRIu64 "  ", row->total_samples);
-		vg_report_name(report, &view, used, vg_report_is_hot(row->self_ns, table->weight_ns));
+			 vg_report_amount(report, &total, row->total_ns), samples);
+		vg_print(stdout, "%s", line);
+		vg_report_name(report, &view, strlen(line), vg_report_is_hot(row->self_ns, table->weight_ns));
 	}
 	if (shown < count)
 		vg_print(stdout, "%*s... and %zu more\n", (int)used, "", count - shown);
@@ -232,11 +236,11 @@ static void threads_left_out_text(const struct vg_report *report, size_t idle, s
 	if (idle > 0 || left_out > 0)
 		putchar('\n');
 	if (idle > 0)
-		vg_terminal_line(&report->terminal, "%zu thread%s used no CPU time; --weight wall shows where they wait",
-				 idle, vg_text_plural(idle));
+		vg_terminal_line(&report->terminal, "%zu thread%s used no CPU time; --weight wall shows where they "
+				 "wait", idle, vg_text_plural(idle));
 	if (left_out > 0)
-		vg_terminal_line(&report->terminal, "... and %zu more thread%s; --by thread lists threads, --thread THREAD "
-				 "shows one", left_out, vg_text_plural(left_out));
+		vg_terminal_line(&report->terminal, "... and %zu more thread%s; --by thread lists threads, --thread "
+				 "THREAD shows one", left_out, vg_text_plural(left_out));
 }
 
 /* The text shows at most TEXT_THREADS_MAX threads.  Without a filter, JSON shows threads without samples, too. */

@@ -52,15 +52,17 @@ static void table_text(const struct vg_report *report, const struct vg_interval_
 		struct vg_function_view view = { .name = row->is_none ? "(no interval)" :
 						 vg_interval_name(profile, row->kind, row->label) };
 		struct vg_text self, total, self_share, total_share;
+		char line[320];
 
 		if (row->kind != VG_NONE && row->label != VG_NONE)
 			view.module = vg_profile_text(profile, row->kind);
-		vg_print(stdout, "%7s %10s %7s %10s %8" PRIu64 "  ",
+		snprintf(line, sizeof line, "%7s %10s %7s %10s %8" PRIu64 "  ",
 			 vg_text_percent(&self_share, row->self_ns, table->weight_ns),
 			 vg_report_amount(report, &self, row->self_ns),
 			 vg_text_percent(&total_share, row->total_ns, table->weight_ns),
 			 vg_report_amount(report, &total, row->total_ns), row->total_samples);
-		vg_report_name(report, &view, USED, vg_report_is_hot(row->self_ns, table->weight_ns));
+		vg_print(stdout, "%s", line);
+		vg_report_name(report, &view, strlen(line), vg_report_is_hot(row->self_ns, table->weight_ns));
 	}
 	if (shown < table->rows.count)
 		vg_print(stdout, "%*s... and %zu more\n", USED, "", table->rows.count - shown);
@@ -104,7 +106,8 @@ static int thread_write(struct vg_report *report, struct vg_interval_table_maker
 		vg_json_object_end(&report->json);
 	} else if (rc == 0) {
 		putchar('\n');
-		vg_terminal_line(&report->terminal, "thread %" PRId32 "%s%s", thread->tid, *name != '\0' ? " " : "", name);
+		vg_terminal_line(&report->terminal, "thread %" PRId32 "%s%s", thread->tid,
+				 *name != '\0' ? " " : "", name);
 		table_text(report, &table);
 	}
 	vg_interval_table_free(&table);

@@ -5,6 +5,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/print.h"
 
@@ -104,14 +105,15 @@ static void rows_text(const struct vg_report *report, const struct rows *rows, s
 		const struct vg_thread *thread = &report->profile->threads.items[row->thread];
 		const char *name = vg_profile_text(report->profile, thread->name);
 		struct vg_text share, first, cpu;
-		char tid[16];
+		char line[320];
 
-		snprintf(tid, sizeof tid, "%" PRId32, thread->tid);
-		vg_print(stdout, "%7s %10s %10s %10" PRIu64 "  %s%s", vg_text_percent(&share, row->weight, sums.weight),
+		snprintf(line, sizeof line, "%7s %10s %10s %10" PRIu64 "  %" PRId32 "%s",
+			 vg_text_percent(&share, row->weight, sums.weight),
 			 report->counts != NULL ? vg_report_amount(report, &first, row->weight) :
-			 vg_text_ns(&first, row->wall_ns), vg_text_ns(&cpu, row->cpu_ns), row->samples, tid,
+			 vg_text_ns(&first, row->wall_ns), vg_text_ns(&cpu, row->cpu_ns), row->samples, thread->tid,
 			 *name != '\0' ? " " : "");
-		vg_terminal_fit(stdout, name, vg_terminal_room(&report->terminal, USED + 1 + vg_terminal_width(tid)));
+		vg_print(stdout, "%s", line);
+		vg_terminal_fit(stdout, name, vg_terminal_room(&report->terminal, strlen(line)));
 		putchar('\n');
 	}
 	if (shown < rows->count)

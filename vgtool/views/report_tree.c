@@ -5,6 +5,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "base/print.h"
 #include "vgtool/analysis/call_tree.h"
@@ -103,8 +104,8 @@ static void matches_text(const struct tree_view *view)
 	if (view->match.count == 1)
 		vg_terminal_line(&report->terminal, "%s of %s", what, names[0]);
 	else
-		vg_terminal_line(&report->terminal, "%s of %" PRIu32 " functions that match %s, added up: %s, %s%s%s%s", what,
-				 view->match.count, view->options->name, names[0], names[1], found > 2 ? ", " : "",
+		vg_terminal_line(&report->terminal, "%s of %" PRIu32 " functions that match %s, added up: %s, %s%s%s%s",
+				 what, view->match.count, view->options->name, names[0], names[1], found > 2 ? ", " : "",
 				 names[2], view->match.count > NAMES_MAX ? ", ..." : "");
 	putchar('\n');
 }
@@ -138,17 +139,18 @@ static void row_text(const struct tree_view *view, const struct vg_call_row *row
 {
 	const struct vg_report *report = view->report;
 	struct vg_function_view function = { .name = view->options->name };
-	size_t used = view->options->to_callers ? 20 : 28;
-	struct vg_text share, total, self;
+	struct vg_text share, total, self = { "" };
+	char line[320];
+	size_t used;
 
 	if (row->function != VG_NONE)
 		function = vg_frames_function(&view->frames, row->function);
-	vg_print(stdout, "%7s %10s", vg_text_percent(&share, row->total_ns, view->tree.weight_ns),
-		 vg_report_amount(report, &total, row->total_ns));
-	if (!view->options->to_callers)
-		vg_print(stdout, " %7s", row->self_ns > 0 ?
-			 vg_text_percent(&self, row->self_ns, view->tree.weight_ns) : "");
-	fputs("  ", stdout);
+	if (row->self_ns > 0)
+		vg_text_percent(&self, row->self_ns, view->tree.weight_ns);
+	snprintf(line, sizeof line, "%7s %10s%*s  ", vg_text_percent(&share, row->total_ns, view->tree.weight_ns),
+		 vg_report_amount(report, &total, row->total_ns), view->options->to_callers ? 0 : 8, self.text);
+	vg_print(stdout, "%s", line);
+	used = strlen(line);
 	used += indent_print(view, row, used);
 	vg_report_name(report, &function, used, !view->options->to_callers &&
 		       vg_report_is_hot(row->self_ns, view->tree.weight_ns));
