@@ -1,0 +1,49 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+#ifndef VG_VGTOOL_VERDICT_H
+#define VG_VGTOOL_VERDICT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#include "vgtool/analysis/estimate.h"
+
+enum vg_verdict {
+	VG_VERDICT_NO_CHANGE,        /* no row grew by more than the limit */
+	VG_VERDICT_SLOWER,           /* a row did */
+	VG_VERDICT_CANNOT_TELL,      /* the margins are too large to say either */
+};
+
+/* The probability of a wrong verdict "slower" is at most this, over all rows together. */
+#define VG_VERDICT_ERROR 0.05
+
+/* One row.  The caller sets the first members. */
+struct vg_judged {
+	struct vg_estimate a, b;
+	double whole;                /* time of all rows of its kind in A */
+	size_t index;                /* the caller's; vg_verdict_judge() changes the order of the rows */
+
+	double p;                    /* the probability that a row at the limit seems to grow as much as this one; NAN:
+	                                the variance is unknown */
+	bool is_slower;
+	bool is_unclear;             /* a growth that matters cannot be excluded */
+};
+
+/*
+ * Judges all rows together, and returns the verdict.
+ *
+ * A row is slower if it grew by more than limit_percent significantly: Welch's one-sided test against the limit, with
+ * Holm's correction for the number of rows.
+ *
+ * A growth matters from this on: twice the limit, or what limit_percent of the whole is for this row, if that is
+ * more.  A row is unclear if the upper end of its 95 % interval reaches a growth that matters, or if its growth is more
+ * than half of it.  The verdict is "no change" if no row is slower and none is unclear.
+ */
+enum vg_verdict vg_verdict_judge(struct vg_judged *rows, size_t count, double limit_percent);
+
+/* The smallest growth that matters, in the unit of the means. */
+double vg_verdict_growth_that_matters(const struct vg_judged *row, double limit_percent);
+
+/* The number of runs on each side with which the row's margin would probably be small enough.  More than it has. */
+double vg_verdict_runs_needed(const struct vg_judged *row, double limit_percent);
+
+#endif
