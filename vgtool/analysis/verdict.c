@@ -6,7 +6,7 @@
 
 double vg_verdict_growth_that_matters(const struct vg_judged *row, double limit_percent)
 {
-	return limit_percent / 100 * fmax(2 * row->a.mean, row->whole);
+	return limit_percent / 100 * fmax(2 * row->a.mean, row->whole / 2);
 }
 
 double vg_verdict_runs_needed(const struct vg_judged *row, double limit_percent)
