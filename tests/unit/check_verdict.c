@@ -27,7 +27,7 @@ START_TEST(student)
 					0.002 * table[i].above);
 	}
 	for (double freedom = 1; freedom < 200; freedom++)
-		ck_assert_double_eq_tol(vg_student_above(vg_student_margin(freedom), freedom), 0.025, 0.0001);
+		ck_assert_double_eq_tol(vg_student_above(vg_student_margin(freedom), freedom), 0.025, 0.0002);
 	ck_assert_double_eq(vg_student_above(0, 7), 0.5);
 	ck_assert_double_eq(vg_student_above(INFINITY, 7), 0);
 	ck_assert_double_eq(vg_student_above(-1e300, 7), 1);
@@ -265,20 +265,24 @@ static void pairs_judge(const struct plan *plan, int trials, int *verdicts)
 		verdicts[pair_judge(plan)]++;
 }
 
-/* Equal programs: at most 5 % are slower, and at most 20 % unclear.  30 s at 999 Hz, one or three profiles a side. */
+static void equal_judge(uint32_t runs, double limit_percent)
+{
+	struct plan plan = { .runs = runs, .samples = 30000, .limit_percent = limit_percent };
+	int verdicts[3] = { 0 };
+
+	for (size_t f = 0; f < FUNCTIONS; f++)
+		plan.factors[f] = 1;
+	pairs_judge(&plan, TRIALS, verdicts);
+	ck_assert_msg(verdicts[VG_VERDICT_SLOWER] <= TRIALS / 20 &&
+		      verdicts[VG_VERDICT_CANNOT_TELL] <= TRIALS / 5, "%u a side: %d slower, %d unclear", runs,
+		      verdicts[VG_VERDICT_SLOWER], verdicts[VG_VERDICT_CANNOT_TELL]);
+}
+
+/* Equal programs: at most 5 % of the pairs are slower, and at most 20 % unclear.  30 s at 1 kHz. */
 START_TEST(simulated_equal)
 {
-	for (uint32_t runs = 1; runs <= 3; runs += 2) {
-		struct plan plan = { .runs = runs, .samples = 30000, .limit_percent = 5 };
-		int verdicts[3] = { 0 };
-
-		for (size_t f = 0; f < FUNCTIONS; f++)
-			plan.factors[f] = 1;
-		pairs_judge(&plan, TRIALS, verdicts);
-		ck_assert_msg(verdicts[VG_VERDICT_SLOWER] <= TRIALS / 20 &&
-			      verdicts[VG_VERDICT_CANNOT_TELL] <= TRIALS / 5, "%u a side: %d slower, %d unclear", runs,
-			      verdicts[VG_VERDICT_SLOWER], verdicts[VG_VERDICT_CANNOT_TELL]);
-	}
+	equal_judge(1, 10);
+	equal_judge(3, 5);
 }
 END_TEST
 

@@ -46,6 +46,7 @@
 	each(timers) \
 	each(tracer) \
 	each(unwind) \
+	each(verdict) \
 	each(vgctl) \
 	each(weights) \
 	each(workers)

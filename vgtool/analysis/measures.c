@@ -348,15 +348,15 @@ struct vg_spread vg_measures_spread(const struct vg_measures *measures,
 	return spread;
 }
 
-/* value: NULL: the run does not have the row.  Returns -1 if the variance is unknown. */
+/* value: NULL: the run does not have the row.  deviation: between runs, relative to the time.  Returns -1 if the variance is unknown. */
 static double run_variance(const struct vg_measures *measures, const struct vg_measure_row *row,
-			   enum vg_measure_field field, const struct vg_measure *value, uint32_t run)
+			   enum vg_measure_field field, const struct vg_measure *value, uint32_t run, double deviation)
 {
 	static const struct vg_measure_blocks none;
 	const struct vg_measure_run *info = &measures->by_run.items[run];
 	const struct vg_measure_blocks *part = value != NULL ? &measures->blocks.items[value->blocks - 1] : &none;
 	double scale = scale_of(measures, row, run, field);
-	double time = (value != NULL ? value_of(value, field) : 0) * scale * VG_RUN_DEVIATION;
+	double time = (value != NULL ? value_of(value, field) : 0) * scale * deviation;
 	double share = 0;
 
 	if (info->blocks == 0 || vg_measure_group(row) == VG_MEASURE_LABELS)
@@ -372,6 +372,7 @@ double vg_measures_variance(const struct vg_measures *measures, const struct vg_
 {
 	const struct vg_measure *value = &measures->values.items[row->first];
 	const struct vg_measure *behind = value + row->count;
+	double deviation = end - first > 1 ? VG_RUN_DEVIATION : VG_RUN_DEVIATION_ALONE;
 	double sum = 0;
 
 	for (uint32_t run = first; run < end; run++) {
@@ -379,7 +380,8 @@ double vg_measures_variance(const struct vg_measures *measures, const struct vg_
 
 		while (value < behind && value->run < run)
 			value++;
-		variance = run_variance(measures, row, field, value < behind && value->run == run ? value : NULL, run);
+		variance = run_variance(measures, row, field, value < behind && value->run == run ? value : NULL, run,
+					deviation);
 		if (variance < 0)
 			return -1;
 		sum += variance;

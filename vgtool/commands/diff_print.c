@@ -221,7 +221,8 @@ static void decisive_text(const struct vg_changes *changes)
 static void advice_text(const struct vg_changes *changes)
 {
 	if (changes->runs_needed <= 0)
-		fputs("record longer, or two profiles or more on each side", stdout);
+		vg_print(stdout, "a profile has less than %d samples; record longer, or two or more profiles on each "
+			 "side", VG_BLOCKS_SAMPLES_MIN);
 	else if (changes->runs_needed > PROFILES_ADVISED_MAX)
 		fputs("record longer, or use a higher limit", stdout);
 	else
