@@ -63,12 +63,16 @@ int vg_comparable_sampling(struct vg_comparable *earlier, const struct vg_profil
 	uint64_t period_ns = profile->header.period_ns;
 	double timers = timer_share(profile);
 
-	if (earlier->period_ns == 0)
+	if (profile->samples.count == 0)
+		return 0;
+	if (earlier->period_ns == 0) {
 		earlier->period_ns = period_ns;
+		earlier->period_path = path;
+	}
 	if (period_ns > 0 && (period_ns / 2 > earlier->period_ns || earlier->period_ns / 2 > period_ns))
 		return vg_err_set(err, -EINVAL, "%s: sampled %.0f times a second, but %s %.0f times; "
 				  "record both at the same rate", path, 1e9 / (double)period_ns,
-				  earlier->first_path, 1e9 / (double)earlier->period_ns);
+				  earlier->period_path, 1e9 / (double)earlier->period_ns);
 	/* The recorder may use both for one program.  Only a clear difference changes what a profile shows. */
 	if (timers >= 0.75 && earlier->timers_path == NULL)
 		earlier->timers_path = path;
