@@ -83,6 +83,7 @@ START_TEST(estimates)
 	/* A side of unknown variance has that of the other side: 10 for one run, 10 / 3 for three. */
 	ck_assert(vg_estimate_compare(&unknown, &of_three).has_margin);
 	ck_assert_double_eq_tol(vg_estimate_compare(&unknown, &of_three).margin, 2.306 * sqrt(10 + 10 / 3.0), 1e-9);
+	ck_assert(isnan(vg_estimate_exceeds(&unknown, &of_three, 5)) && isnan(vg_estimate_exceeds(&of_three, &unknown, 5)));
 	/* Growth of 2 against a limit of 2 is as probable as not. */
 	ck_assert_double_eq_tol(vg_estimate_exceeds(&of_one, &of_three, 2), 0.5, 1e-9);
 	of_three = vg_estimate_make(&none, 1);
@@ -108,16 +109,16 @@ START_TEST(one_row)
 		enum vg_verdict verdict;
 	} table[] = {
 		{ 1000, 1000, 10, VG_VERDICT_NO_CHANGE },
-		{ 1000, 1000, 60, VG_VERDICT_CANNOT_TELL },    /* 10 % more is possible */
+		{ 1000, 1000, 60, VG_VERDICT_UNCLEAR },    /* 10 % more is possible */
 		{ 1000, 1045, 10, VG_VERDICT_NO_CHANGE },
-		{ 1000, 1060, 10, VG_VERDICT_CANNOT_TELL },    /* above the limit, but perhaps by chance */
+		{ 1000, 1060, 10, VG_VERDICT_UNCLEAR },    /* above the limit, but perhaps by chance */
 		{ 1000, 1060, 3, VG_VERDICT_SLOWER },
 		{ 1000, 1200, 30, VG_VERDICT_SLOWER },
-		{ 1000, 1200, 150, VG_VERDICT_CANNOT_TELL },
-		{ 1000, 800, 150, VG_VERDICT_CANNOT_TELL },
+		{ 1000, 1200, 150, VG_VERDICT_UNCLEAR },
+		{ 1000, 800, 150, VG_VERDICT_UNCLEAR },
 		{ 1000, 500, 100, VG_VERDICT_NO_CHANGE },
 		{ 20, 20, 5, VG_VERDICT_NO_CHANGE },           /* a small row: growth by 25 matters */
-		{ 20, 40, 30, VG_VERDICT_CANNOT_TELL },
+		{ 20, 40, 30, VG_VERDICT_UNCLEAR },
 		{ 20, 40, 5, VG_VERDICT_SLOWER },
 		{ 0, 20, 4, VG_VERDICT_SLOWER },
 		{ 20, 0, 4, VG_VERDICT_NO_CHANGE },
@@ -145,7 +146,7 @@ START_TEST(many_rows)
 		rows[i].index = i;
 	}
 	rows[7].b.mean = 1073;
-	ck_assert_int_eq(vg_verdict_judge(rows, 40, 5), VG_VERDICT_CANNOT_TELL);
+	ck_assert_int_eq(vg_verdict_judge(rows, 40, 5), VG_VERDICT_UNCLEAR);
 	ck_assert_uint_eq(rows[0].index, 7);
 	ck_assert(rows[0].is_unclear && !rows[0].is_slower && !rows[1].is_unclear);
 	rows[9].b.mean = 1200;
@@ -154,7 +155,7 @@ START_TEST(many_rows)
 	ck_assert_double_gt(vg_verdict_runs_needed(&rows[1], 5), 2);
 	ck_assert_int_eq(vg_verdict_judge(rows, 0, 5), VG_VERDICT_NO_CHANGE);
 	rows[0].a.freedom = rows[0].b.freedom = 0;
-	ck_assert_int_eq(vg_verdict_judge(rows, 1, 5), VG_VERDICT_CANNOT_TELL);
+	ck_assert_int_eq(vg_verdict_judge(rows, 1, 5), VG_VERDICT_UNCLEAR);
 }
 END_TEST
 
@@ -274,8 +275,8 @@ static void equal_judge(uint32_t runs, double limit_percent)
 		plan.factors[f] = 1;
 	pairs_judge(&plan, TRIALS, verdicts);
 	ck_assert_msg(verdicts[VG_VERDICT_SLOWER] <= TRIALS / 20 &&
-		      verdicts[VG_VERDICT_CANNOT_TELL] <= TRIALS / 5, "%u a side: %d slower, %d unclear", runs,
-		      verdicts[VG_VERDICT_SLOWER], verdicts[VG_VERDICT_CANNOT_TELL]);
+		      verdicts[VG_VERDICT_UNCLEAR] <= TRIALS / 5, "%u a side: %d slower, %d unclear", runs,
+		      verdicts[VG_VERDICT_SLOWER], verdicts[VG_VERDICT_UNCLEAR]);
 }
 
 /* Equal programs: at most 5 % of the pairs are slower, and at most 20 % unclear.  30 s at 1 kHz. */
@@ -296,7 +297,7 @@ START_TEST(simulated_overall)
 		plan.factors[f] = 1.05;
 	pairs_judge(&plan, TRIALS / 2, verdicts);
 	ck_assert_msg(verdicts[VG_VERDICT_SLOWER] >= TRIALS / 2 * 9 / 10, "%d slower, %d unclear",
-		      verdicts[VG_VERDICT_SLOWER], verdicts[VG_VERDICT_CANNOT_TELL]);
+		      verdicts[VG_VERDICT_SLOWER], verdicts[VG_VERDICT_UNCLEAR]);
 }
 END_TEST
 
@@ -311,7 +312,7 @@ START_TEST(simulated_function)
 		plan.factors[f] = f == 3 ? 1.1 : 1;
 	pairs_judge(&plan, TRIALS / 2, verdicts);
 	ck_assert_msg(verdicts[VG_VERDICT_SLOWER] >= TRIALS / 2 * 8 / 10, "%d slower, %d unclear",
-		      verdicts[VG_VERDICT_SLOWER], verdicts[VG_VERDICT_CANNOT_TELL]);
+		      verdicts[VG_VERDICT_SLOWER], verdicts[VG_VERDICT_UNCLEAR]);
 }
 END_TEST
 

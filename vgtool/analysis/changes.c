@@ -63,12 +63,21 @@ static bool row_is_large(const struct vg_changes *changes, const struct vg_measu
 	return share_is_large(changes, of_a, whole_of(a, row)) || share_is_large(changes, of_b, whole_of(b, row));
 }
 
-static struct vg_estimate estimate(const struct vg_measures *measures, const struct vg_measure_row *row,
-				   enum vg_measure_field field, uint32_t first, uint32_t end)
+/* Estimates one field of a row on both sides.  The expected variance is used on both sides or on none: it depends on the
+ * length of the profiles, so the variance of a side of long profiles says nothing about a side of short ones. */
+static struct vg_estimate_change estimate(const struct vg_changes *changes, const struct vg_measures *measures,
+					  const struct vg_measure_row *row, enum vg_measure_field field,
+					  struct vg_estimate *a, struct vg_estimate *b)
 {
-	struct vg_spread spread = vg_measures_spread(measures, row, field, first, end);
+	uint32_t middle = changes->runs_a, end = changes->runs_a + changes->runs_b;
+	struct vg_spread spread_a = vg_measures_spread(measures, row, field, 0, middle);
+	struct vg_spread spread_b = vg_measures_spread(measures, row, field, middle, end);
+	double expected_a = vg_measures_variance(measures, row, field, 0, middle);
+	double expected_b = vg_measures_variance(measures, row, field, middle, end);
 
-	return vg_estimate_make(&spread, vg_measures_variance(measures, row, field, first, end));
+	*a = vg_estimate_make(&spread_a, expected_b < 0 ? -1 : expected_a);
+	*b = vg_estimate_make(&spread_b, expected_a < 0 ? -1 : expected_b);
+	return vg_estimate_compare(a, b);
 }
 
 static struct vg_change change_measure(const struct vg_changes *changes, const struct vg_measures *measures,
@@ -77,16 +86,12 @@ static struct vg_change change_measure(const struct vg_changes *changes, const s
 	uint32_t middle = changes->runs_a, end = changes->runs_a + changes->runs_b;
 	struct vg_change change = {
 		.row = row,
-		.self_a = estimate(measures, row, VG_MEASURE_SELF, 0, middle),
-		.self_b = estimate(measures, row, VG_MEASURE_SELF, middle, end),
-		.total_a = estimate(measures, row, VG_MEASURE_TOTAL, 0, middle),
-		.total_b = estimate(measures, row, VG_MEASURE_TOTAL, middle, end),
 		.count_a = vg_measures_spread(measures, row, VG_MEASURE_COUNT, 0, middle).mean,
 		.count_b = vg_measures_spread(measures, row, VG_MEASURE_COUNT, middle, end).mean,
 	};
 
-	change.self = vg_estimate_compare(&change.self_a, &change.self_b);
-	change.total = vg_estimate_compare(&change.total_a, &change.total_b);
+	change.self = estimate(changes, measures, row, VG_MEASURE_SELF, &change.self_a, &change.self_b);
+	change.total = estimate(changes, measures, row, VG_MEASURE_TOTAL, &change.total_a, &change.total_b);
 	return change;
 }
 
@@ -96,7 +101,7 @@ static bool change_is_judged(const struct vg_changes *changes, const struct vg_m
 	switch (change->row->type) {
 	case VG_MEASURE_WHOLE: return !measures->by_share;
 	case VG_MEASURE_INTERVAL:
-	case VG_MEASURE_DETACHED: return is_large && changes->runs_a + changes->runs_b > 2;
+	case VG_MEASURE_DETACHED: return is_large && changes->runs_a > 1 && changes->runs_b > 1;
 	case VG_MEASURE_FUNCTION:
 	case VG_MEASURE_OTHERS: return is_large;
 	}
@@ -124,9 +129,9 @@ static double prominence(const struct vg_changes *changes, const struct vg_judge
 {
 	struct vg_estimate_change change = vg_estimate_compare(&row->a, &row->b);
 
-	if (changes->verdict != VG_VERDICT_CANNOT_TELL)
+	if (changes->verdict != VG_VERDICT_UNCLEAR)
 		return change.change;
-	if (!change.has_margin)
+	if (isnan(row->p))
 		return INFINITY;
 	return (change.change + change.margin) / vg_verdict_growth_that_matters(row, changes->limit_percent);
 }

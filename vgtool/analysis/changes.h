@@ -46,7 +46,7 @@ struct vg_changes {
  *  - functions with min_share_percent or more of the time on at least one side,
  *  - the sum of the other functions ("[others]") if it has as much.  It is not judged by total time, because this time
  *    is a part of its callers' total time,
- *  - labels with as much of the labels' time, if one side has two or more profiles.
+ *  - labels with as much of the labels' time, if both sides have two or more profiles.
  *
  * Adds the row "[others]" to the measures, which must outlive the changes.  Returns 0 or -ENOMEM.
  */

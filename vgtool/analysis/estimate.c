@@ -60,7 +60,7 @@ double vg_estimate_exceeds(const struct vg_estimate *a, const struct vg_estimate
 	double factor = 1 + limit_percent / 100, excess = b->mean - factor * a->mean;
 	struct known_variance known = difference_variance(a, b, factor);
 
-	if (known.freedom <= 0)
+	if (a->freedom <= 0 || b->freedom <= 0 || known.freedom <= 0)
 		return NAN;
 	if (known.variance <= 0)
 		return excess > 0 ? 0 : 1;

@@ -32,7 +32,8 @@ struct vg_estimate_change {
 struct vg_estimate_change vg_estimate_compare(const struct vg_estimate *a, const struct vg_estimate *b);
 
 /* The probability of a change as large as this one or larger, if b's true mean were `limit_percent` above a's.  Welch's
- * test, one-sided.  NAN if there is no margin. */
+ * test, one-sided.  NAN if the variance of a side is unknown: a test must not assume it, because a row that is new in
+ * one of them would get a variance of 0. */
 double vg_estimate_exceeds(const struct vg_estimate *a, const struct vg_estimate *b, double limit_percent);
 
 #endif

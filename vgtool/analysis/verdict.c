@@ -23,7 +23,7 @@ static bool is_unclear(const struct vg_judged *row, double limit_percent)
 	struct vg_estimate_change change = vg_estimate_compare(&row->a, &row->b);
 	double matters = vg_verdict_growth_that_matters(row, limit_percent);
 
-	return !change.has_margin || change.change > matters / 2 ||
+	return isnan(row->p) || change.change > matters / 2 ||
 	       (change.change + change.margin >= matters && change.change + change.margin > 0);
 }
 
@@ -54,5 +54,5 @@ enum vg_verdict vg_verdict_judge(struct vg_judged *rows, size_t count, double li
 		rows[slower].is_slower = true;
 		slower++;
 	}
-	return slower > 0 ? VG_VERDICT_SLOWER : unclear > 0 ? VG_VERDICT_CANNOT_TELL : VG_VERDICT_NO_CHANGE;
+	return slower > 0 ? VG_VERDICT_SLOWER : unclear > 0 ? VG_VERDICT_UNCLEAR : VG_VERDICT_NO_CHANGE;
 }

@@ -10,7 +10,7 @@
 enum vg_verdict {
 	VG_VERDICT_NO_CHANGE,        /* no row grew by more than the limit */
 	VG_VERDICT_SLOWER,           /* a row did */
-	VG_VERDICT_CANNOT_TELL,      /* the margins are too large to say either */
+	VG_VERDICT_UNCLEAR,          /* the margins are too large to say either */
 };
 
 /* The probability of a wrong verdict "slower" is at most this, over all rows together. */

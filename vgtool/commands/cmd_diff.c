@@ -14,7 +14,7 @@ static const char usage[] =
 	"       vgtool diff [OPTION]... A... -- B...\n";
 
 /* With --fail-above, the exit status is the verdict. */
-enum { EXIT_SLOWER = 1, EXIT_CANNOT_TELL = 2 };
+enum { EXIT_SLOWER = 1, EXIT_UNCLEAR = 2 };
 
 struct request {
 	const char *command;
@@ -50,7 +50,7 @@ static int exit_status(const struct vg_changes *changes)
 	switch (changes->verdict) {
 	case VG_VERDICT_NO_CHANGE: return VG_EXIT_DONE;
 	case VG_VERDICT_SLOWER: return EXIT_SLOWER;
-	case VG_VERDICT_CANNOT_TELL: return EXIT_CANNOT_TELL;
+	case VG_VERDICT_UNCLEAR: return EXIT_UNCLEAR;
 	}
 	return VG_EXIT_DIFF_FAILED;
 }

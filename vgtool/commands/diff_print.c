@@ -94,7 +94,7 @@ static const char *verdict_text(enum vg_verdict verdict)
 	switch (verdict) {
 	case VG_VERDICT_NO_CHANGE: return "no change";
 	case VG_VERDICT_SLOWER: return "slower";
-	case VG_VERDICT_CANNOT_TELL: return "cannot tell";
+	case VG_VERDICT_UNCLEAR: return "cannot tell";
 	}
 	return "";
 }
@@ -110,7 +110,7 @@ static void verdict_json(struct vg_json *json, const struct vg_changes *changes)
 	vg_json_key_string(json, "outcome", verdict_text(changes->verdict));
 	number_json(json, "limit_percent", changes->limit_percent);
 	vg_json_key_uint(json, "slower", changes->slower);
-	number_json(json, "profiles_needed", changes->verdict == VG_VERDICT_CANNOT_TELL && changes->runs_needed > 0 ?
+	number_json(json, "profiles_needed", changes->verdict == VG_VERDICT_UNCLEAR && changes->runs_needed > 0 ?
 		    changes->runs_needed : NAN);
 	vg_json_key(json, "decisive");
 	if (changes->decisive != NULL) {
@@ -221,7 +221,7 @@ static void decisive_text(const struct vg_changes *changes)
 static void advice_text(const struct vg_changes *changes)
 {
 	if (changes->runs_needed <= 0)
-		vg_print(stdout, "a profile has less than %d samples; record longer, or two or more profiles on each "
+		vg_print(stdout, "a profile has fewer than %d samples; record longer, or two or more profiles on each "
 			 "side", VG_BLOCKS_SAMPLES_MIN);
 	else if (changes->runs_needed > PROFILES_ADVISED_MAX)
 		fputs("record longer, or use a higher limit", stdout);
@@ -243,7 +243,7 @@ static void verdict_line(const struct vg_changes *changes)
 		if (changes->slower > 1)
 			vg_print(stdout, "; %zu rows are slower", changes->slower);
 		break;
-	case VG_VERDICT_CANNOT_TELL:
+	case VG_VERDICT_UNCLEAR:
 		fputs("verdict: cannot tell: ", stdout);
 		decisive_text(changes);
 		vg_print(stdout, ", limit %g %%; ", changes->limit_percent);
