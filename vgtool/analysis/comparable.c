@@ -4,6 +4,8 @@
 #include <errno.h>
 #include <math.h>
 
+#include "vgtool/analysis/blocks.h"
+
 static const char *mode_text(enum vg_weight weight)
 {
 	return weight == VG_WEIGHT_CPU ? "CPU time" : "wall time";
@@ -73,7 +75,10 @@ int vg_comparable_sampling(struct vg_comparable *earlier, const struct vg_profil
 		return vg_err_set(err, -EINVAL, "%s: sampled %.0f times a second, but %s %.0f times; "
 				  "record both at the same rate", path, 1e9 / (double)period_ns,
 				  earlier->period_path, 1e9 / (double)earlier->period_ns);
-	/* The recorder may use both for one program.  Only a clear difference changes what a profile shows. */
+	/* The recorder may use both for one program, and begins with stops.  So only a clear difference counts, and only
+	 * in a profile of some length. */
+	if (!vg_blocks_suffice(profile))
+		return 0;
 	if (timers >= 0.75 && earlier->timers_path == NULL)
 		earlier->timers_path = path;
 	if (timers <= 0.25 && earlier->stops_path == NULL)

@@ -348,7 +348,8 @@ struct vg_spread vg_measures_spread(const struct vg_measures *measures,
 	return spread;
 }
 
-/* value: NULL: the run does not have the row.  deviation: between runs, relative to the time.  Returns -1 if the variance is unknown. */
+/* value: NULL: the run does not have the row.  deviation: between runs, relative to the time.  Returns -1 if the
+ * variance is unknown. */
 static double run_variance(const struct vg_measures *measures, const struct vg_measure_row *row,
 			   enum vg_measure_field field, const struct vg_measure *value, uint32_t run, double deviation)
 {
