@@ -63,8 +63,8 @@ static bool row_is_large(const struct vg_changes *changes, const struct vg_measu
 	return share_is_large(changes, of_a, whole_of(a, row)) || share_is_large(changes, of_b, whole_of(b, row));
 }
 
-/* Estimates one field of a row on both sides.  The expected variance is used on both sides or on none: it depends on the
- * length of the profiles, so the variance of a side of long profiles says nothing about a side of short ones. */
+/* Estimates one field of a row on both sides.  The expected variance is used on both sides or on none.  It depends on
+ * the length of the profiles, so the variance of a side of long profiles says nothing about a side of short ones. */
 static struct vg_estimate_change estimate(const struct vg_changes *changes, const struct vg_measures *measures,
 					  const struct vg_measure_row *row, enum vg_measure_field field,
 					  struct vg_estimate *a, struct vg_estimate *b)

@@ -76,8 +76,9 @@ static int rows_add(struct vg_measures *measures, const struct vg_frames *frames
 	return rc;
 }
 
-/* Builds a table for each block, and writes its times to the blocks of the values.  `first` is the value of all samples;
- * the values of the table's rows follow it in their order.  row_of is 0 for a function without a row. */
+/* Builds a table for each block, and writes its times to the blocks of the values.  `first` is the value of all
+ * samples.  The values of the rows follow it in the order of the whole profile's table.  row_of: by function, the
+ * number of its row, from 1. */
 static int blocks_fill(struct vg_measures *measures, struct vg_table_maker *maker, const uint32_t *row_of,
 		       const struct vg_block_order *order, size_t first)
 {
@@ -355,17 +356,19 @@ static double run_variance(const struct vg_measures *measures, const struct vg_m
 {
 	static const struct vg_measure_blocks none;
 	const struct vg_measure_run *info = &measures->by_run.items[run];
-	const struct vg_measure_blocks *part = value != NULL ? &measures->blocks.items[value->blocks - 1] : &none;
-	double scale = scale_of(measures, row, run, field);
-	double time = (value != NULL ? value_of(value, field) : 0) * scale * deviation;
-	double share = 0;
+	const struct vg_measure_blocks *part = &none;
+	double scale = scale_of(measures, row, run, field), whole = info->all_ns * scale, between = 0, share = 0;
 
 	if (info->blocks == 0 || vg_measure_group(row) == VG_MEASURE_LABELS)
 		return -1;
+	if (value != NULL) {
+		part = &measures->blocks.items[value->blocks - 1];
+		between = value_of(value, field) * scale * deviation;
+	}
 	if (row->type != VG_MEASURE_WHOLE)
 		share = vg_blocks_variance(field == VG_MEASURE_SELF ? part->self : part->total,
 					   measures->blocks.items[info->blocks - 1].self, info->samples);
-	return share * info->all_ns * scale * info->all_ns * scale + time * time;
+	return share * whole * whole + between * between;
 }
 
 double vg_measures_variance(const struct vg_measures *measures, const struct vg_measure_row *row,

@@ -120,8 +120,8 @@ struct vg_spread vg_measures_spread(const struct vg_measures *measures,
 #define VG_RUN_DEVIATION_ALONE 0.03
 #define VG_RUN_DEVIATION 0.01
 
-/* The variance of the row's time in one run, as far as it can be known without other runs: the mean over the runs `first`
- * to `end` - 1.  It is that of sampling and of VG_RUN_DEVIATION, or VG_RUN_DEVIATION_ALONE
+/* The variance of the row's time in one run, as far as it can be known without other runs: the mean over the runs
+ * `first` to `end` - 1.  It is that of sampling and of VG_RUN_DEVIATION, or VG_RUN_DEVIATION_ALONE
  * for one run.  Returns -1 if it
  * is unknown: for labels, and if a profile is too short. */
 double vg_measures_variance(const struct vg_measures *measures, const struct vg_measure_row *row,

@@ -34,10 +34,10 @@ struct vg_judged {
  * A row is slower if it grew by more than limit_percent significantly: Welch's one-sided test against the limit, with
  * Holm's correction for the number of rows.
  *
- * Growth matters from twice the limit on.  For a row with less than a quarter of the whole it matters if it costs half of
- * limit_percent of the whole: a small row is measured less precisely, and matters less.  A row is unclear if the upper
- * end of its 95 % interval reaches a growth that matters, or if its growth is more than half of one.  The verdict is "no
- * change" if no row is slower and none is unclear.
+ * Growth matters from twice the limit on.  For a row with less than a quarter of the whole it matters if it costs half
+ * of limit_percent of the whole: a small row is measured less precisely, and matters less.  A row is unclear if the
+ * upper end of its 95 % interval reaches a growth that matters, or if its growth is more than half of one.  The verdict
+ * is "no change" if no row is slower and none is unclear.
  */
 enum vg_verdict vg_verdict_judge(struct vg_judged *rows, size_t count, double limit_percent);
 
