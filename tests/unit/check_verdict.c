@@ -120,6 +120,8 @@ START_TEST(one_row)
 		{ 1000, 500, 100, VG_VERDICT_NO_CHANGE },
 		{ 20, 20, 5, VG_VERDICT_NO_CHANGE },           /* a small row: growth by 25 matters */
 		{ 20, 40, 30, VG_VERDICT_UNCLEAR },
+		{ 20, 27, 4, VG_VERDICT_UNCLEAR },             /* it alone is above the limit with p = 8 % */
+		{ 20, 25, 4, VG_VERDICT_NO_CHANGE },
 		{ 20, 40, 5, VG_VERDICT_SLOWER },
 		{ 0, 20, 4, VG_VERDICT_SLOWER },
 		{ 20, 0, 4, VG_VERDICT_NO_CHANGE },

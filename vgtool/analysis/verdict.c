@@ -23,7 +23,7 @@ static bool is_unclear(const struct vg_judged *row, double limit_percent)
 	struct vg_estimate_change change = vg_estimate_compare(&row->a, &row->b);
 	double matters = vg_verdict_growth_that_matters(row, limit_percent);
 
-	return isnan(row->p) || change.change > matters / 2 ||
+	return isnan(row->p) || row->p <= VG_VERDICT_DOUBT || change.change > matters / 2 ||
 	       (change.change + change.margin >= matters && change.change + change.margin > 0);
 }
 

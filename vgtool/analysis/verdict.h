@@ -16,6 +16,10 @@ enum vg_verdict {
 /* The probability of a wrong verdict "slower" is at most this, over all rows together. */
 #define VG_VERDICT_ERROR 0.05
 
+/* A row that is not slower by the test of all rows is still suspect if this probability of its own test is not
+ * exceeded. */
+#define VG_VERDICT_DOUBT 0.1
+
 /* One row.  The caller sets the first members. */
 struct vg_judged {
 	struct vg_estimate a, b;
@@ -36,8 +40,8 @@ struct vg_judged {
  *
  * Growth matters from twice the limit on.  For a row with less than a quarter of the whole it matters if it costs half
  * of limit_percent of the whole: a small row is measured less precisely, and matters less.  A row is unclear if the
- * upper end of its 95 % interval reaches a growth that matters, or if its growth is more than half of one.  The verdict
- * is "no change" if no row is slower and none is unclear.
+ * upper end of its 95 % interval reaches a growth that matters, if its growth is more than half of one, or if its p is
+ * at most VG_VERDICT_DOUBT.  The verdict is "no change" if no row is slower and none is unclear.
  */
 enum vg_verdict vg_verdict_judge(struct vg_judged *rows, size_t count, double limit_percent);
 
