@@ -32,6 +32,9 @@ static const struct command {
 
 enum { COMMANDS = sizeof commands / sizeof *commands };
 
+/* Exit status if the input or standard output fails outside of a command's own code. */
+static volatile sig_atomic_t failed_status = VG_EXIT_FAILED;
+
 static int usage(FILE *file)
 {
 	fputs("usage: vgtool COMMAND [ARGUMENT...]\n"
@@ -51,7 +54,7 @@ static int stdout_finish(const char *name, int status)
 	errno = EIO;
 	if (fflush(stdout) != 0 || failed) {
 		vg_print(stderr, "%s: standard output: cannot write: %s\n", name, strerror(errno));
-		return status == VG_EXIT_DONE ? VG_EXIT_FAILED : status;
+		return status == VG_EXIT_DONE ? failed_status : status;
 	}
 	return status;
 }
@@ -67,7 +70,7 @@ static void on_bus_error(int signal)
 
 	(void)signal;
 	(void)written;
-	_exit(VG_EXIT_FAILED);
+	_exit(failed_status);
 }
 
 static int command_run(const struct command *command, int argc, char **argv)
@@ -75,6 +78,8 @@ static int command_run(const struct command *command, int argc, char **argv)
 	struct sigaction bus_error = { .sa_handler = on_bus_error };
 	char name[32];
 
+	if (command->run == cmd_diff)
+		failed_status = VG_EXIT_DIFF_FAILED;
 	sigaction(SIGBUS, &bus_error, NULL);
 	snprintf(name, sizeof name, "vgtool %s", command->name);
 	argv[0] = name;

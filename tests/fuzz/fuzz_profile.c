@@ -11,7 +11,7 @@
 static void views_write(const struct vg_profile *profile)
 {
 	struct vg_folded_options folding = { .by_thread = true };
-	struct vg_measures measures = { 0 };
+	struct vg_measures measures = { .for_diff = true };
 	struct vg_summary summary = { 0 };
 	struct vg_intervals intervals;
 

@@ -47,6 +47,7 @@
 	each(timers) \
 	each(tracer) \
 	each(unwind) \
+	each(verdict) \
 	each(vgctl) \
 	each(weights) \
 	each(workers)

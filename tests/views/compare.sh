@@ -40,13 +40,59 @@ out_holds 'it.profiles === 2'
 exits 1 "$VGTOOL" aggregate --json a.vgp none.vgp b.vgp
 out_holds 'it.profiles === 2'
 
-# A function that is only in B has no percentage, and exceeds each limit of --fail-above.
-exits 1 "$VGTOOL" diff --json --fail-above 1000000 bare.vgp a.vgp
-out_holds 'it.changes.filter(row => row.name === "parse").length === 1'
-parse='it.changes.find(row => row.name === "parse")'
-out_holds "$parse.self_ns.a === 0 && $parse.self_ns.percent === null && $parse.fails === true"
+# A function that is only in B has no percentage.  Rows without time are not shown.
+exits 0 "$VGTOOL" diff --json bare.vgp a.vgp
+parse='it.changes.find(row => row.name === "parse" && row.type === "interval")'
+out_holds "$parse.self_ns.a === 0 && $parse.self_ns.percent === null"
+out_holds 'it.verdict === null && !it.changes.some(row => row.judged || row.slower)'
+out_holds 'it.changes.every(row => row.type === "all" || row.total_ns.a > 0 || row.total_ns.b > 0)'
 exits 0 "$VGTOOL" diff bare.vgp a.vgp
 grep -q ' new  parse ' out || fail "not new: $(cat out)"
+! grep -q '^verdict' out || fail "a verdict without a limit: $(cat out)"
+
+# verdict STATUS OUTCOME LINE DIFF_ARGUMENT...: the exit status, JSON and the last line of the text have the same verdict
+verdict() {
+	wanted=$1 outcome=$2 line=$3
+	shift 3
+	exits "$wanted" "$VGTOOL" diff --json "$@"
+	out_holds "it.verdict.outcome === '$outcome'"
+	out_holds "it.changes.filter(row => row.slower).length === it.verdict.slower"
+	exits "$wanted" "$VGTOOL" diff "$@"
+	tail -n 1 out | grep -q "^verdict: $line" || fail "$*: $(cat out)"
+}
+for seed in 1 2 3; do
+	"$write" even a$seed.vgp 100 $seed
+	"$write" even same$seed.vgp 100 1$seed
+	"$write" even slow$seed.vgp 140 2$seed
+done
+verdict 0 'no change' 'no change above 10 %$' --fail-above 10 a1.vgp same1.vgp
+verdict 0 'no change' 'no change above 5 %$' --fail-above 5% a?.vgp -- same?.vgp
+verdict 0 'no change' 'no change above 5 %$' --fail-above 5 slow?.vgp -- a?.vgp
+slower='slower: f3 \[server\] +[34][0-9]\.[0-9] % (95 % interval [23][0-9.]*\.\.[45][0-9.]*), limit 10 %'
+verdict 1 slower "$slower$" --fail-above 10 a1.vgp slow1.vgp
+verdict 1 slower "$slower$" --fail-above 10 a?.vgp -- slow?.vgp
+out_has_slower=$(grep -c '<- slower$' out)
+[ "$out_has_slower" = 1 ] || fail "$out_has_slower rows are slower: $(cat out)"
+verdict 2 'cannot tell' 'cannot tell: .*, limit 1 %; record about [0-9]* profiles on each side$' --fail-above 1 a1.vgp same1.vgp
+verdict 2 'cannot tell' 'cannot tell: .* fewer than 200 samples; record longer, or two or more profiles on each side$' \
+	--fail-above 10 a.vgp b.vgp
+# By share, all samples are not judged, and the same change of f3 is 1.4 / 1.08 - 1 = 30 %.
+verdict 1 slower 'slower: f3 \[server\] +[23]' --share --fail-above 5 a?.vgp -- slow?.vgp
+exits 1 "$VGTOOL" diff --json --share --fail-above 5 a?.vgp -- slow?.vgp
+out_holds 'it.by_share && it.changes[0].judged === false && Math.abs(it.changes[0].self_ns.change) < 1'
+# Functions below --at-least are judged as one row.
+exits 1 "$VGTOOL" diff --json --fail-above 5 --at-least 22 a?.vgp -- slow?.vgp
+out_holds 'it.changes.filter(row => row.judged).map(row => row.name).sort().join() === "(all samples),[others],f3"'
+# Profiles that were sampled differently are refused.
+"$write" slow hz200.vgp
+"$write" stops stops.vgp
+"$write" timers timers.vgp
+exits 3 "$VGTOOL" diff a1.vgp hz200.vgp
+only_error 'hz200.vgp: sampled 200 times a second, but a1.vgp 1000 times; record both at the same rate'
+exits 3 "$VGTOOL" diff --fail-above 5 timers.vgp stops.vgp
+only_error 'stops.vgp: running threads were sampled by stops, but in timers.vgp by timers; record both with the same'
+exits 0 "$VGTOOL" diff a1.vgp stops.vgp
+exits 3 sh -c "'$VGTOOL' diff --fail-above 5 a1.vgp same1.vgp >/dev/full"
 
 # Profiles by wall time and by CPU time, resolved and not
 cat >program.c <<'END'
@@ -97,7 +143,7 @@ exits 0 "$VGTOOL" diff bare.vgp wall.named.vgp
 # A profile that was resolved without finding symbols can be compared with one that was not resolved.
 mkdir empty
 "$VGTOOL" resolve -s empty -o wall.bare.vgp wall.vgp 2>/dev/null
-exits 0 "$VGTOOL" diff --fail-above 0 wall.vgp wall.bare.vgp
+exits 0 "$VGTOOL" diff wall.vgp wall.bare.vgp
 exits 3 "$VGTOOL" diff wall.named.vgp wall.bare.vgp
 
 # The counts of intervals have the same sum as the counts of functions.

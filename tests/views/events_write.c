@@ -3,6 +3,9 @@
  * Writes profiles with events, for tests of the views.
  *
  *     events_write story OUT [PERCENT [SEED]]    a server of two threads, with known times
+ *     events_write even OUT [PERCENT [SEED]]     20,000 samples in five functions at random, in f3 times PERCENT / 100
+ *     events_write stops OUT, timers OUT         the same, and all samples were taken by stops, by timers
+ *     events_write slow OUT                      the same, with a header of 200 Hz
  *     events_write KIND OUT [N]                  profiles that the helper would not write: orphans, crossed, open,
  *                                                backwards, many, fat
  *
@@ -104,6 +107,31 @@ static void story(unsigned percent)
 	now_ns += 10 * MS;
 }
 
+static void even(unsigned percent)
+{
+	struct vg_module module = { .build_id = { 1, 2, 3, 4 }, .build_id_bytes = 4, .base = 0x400000,
+				    .size_bytes = 4096 };
+	unsigned weight = 400 + percent;
+
+	vg_writer_module(&writer, &module, "server");
+	for (uint32_t i = 0; i < 5; i++) {
+		struct vg_symbol_line line = { i, 1 };
+		char name[] = "f0";
+
+		name[1] = (char)('0' + i);
+		vg_writer_function(&writer, i, name, "server.c", 0);
+		vg_writer_symbol(&writer, 0, 0x10 * (i + 1), &line, 1);
+		vg_writer_stack(&writer, 16 + i, VG_WALK_ROOT, 0, 0x10 * (i + 1), 0);
+	}
+	for (unsigned i = 0; i < 40 * weight; i++, now_ns += MS) {
+		uint32_t at;
+
+		seed = seed * 6364136223846793005u + 1442695040888963407u;
+		at = (uint32_t)((seed >> 33) % weight);
+		sample(16 + (at < percent ? 3 : at - percent < 300 ? (at - percent) / 100 : 4), now_ns + MS, 0);
+	}
+}
+
 /* Ends without a begin, and second begins. */
 static void orphans(unsigned long count)
 {
@@ -171,6 +199,9 @@ static bool profile_write(const char *what, unsigned long n)
 {
 	if (strcmp(what, "story") == 0)
 		story((unsigned)(n > 0 ? n : 100));
+	else if (strcmp(what, "even") == 0 || strcmp(what, "slow") == 0 || strcmp(what, "stops") == 0 ||
+		 strcmp(what, "timers") == 0)
+		even((unsigned)(n > 0 ? n : 100));
 	else if (strcmp(what, "orphans") == 0)
 		orphans(n);
 	else if (strcmp(what, "crossed") == 0)
@@ -192,11 +223,14 @@ int main(int argc, char **argv)
 {
 	struct vg_writer_header header = { .period_ns = MS, .max_frames = 256, .mode = "wall",
 					   .writer = "test 1", .arch = "x86_64", .program = "server" };
+	struct vg_named_value timers = { .name = "timer_samples" };
 	unsigned long n = argc > 3 ? strtoul(argv[3], NULL, 10) : 0;
 	int fd;
 
 	if (argc < 3)
 		return 2;
+	header.period_ns = strcmp(argv[1], "slow") == 0 ? 5 * MS : MS;
+	timers.value = strcmp(argv[1], "timers") == 0 ? 20000 : 0;
 	seed = argc > 4 ? strtoul(argv[4], NULL, 10) : 0;
 	fd = open(argv[2], O_WRONLY | O_CREAT | O_TRUNC | O_CLOEXEC, 0600);
 	if (fd < 0)
@@ -209,5 +243,7 @@ int main(int argc, char **argv)
 		vg_writer_label(&writer, i, labels[i], strlen(labels[i]));
 	if (!profile_write(argv[1], n))
 		return 2;
+	if (strcmp(argv[1], "timers") == 0 || strcmp(argv[1], "stops") == 0)
+		vg_writer_stats(&writer, &timers, 1);
 	return vg_writer_end(&writer, "done", now_ns, NULL, 0) == 0 ? 0 : 1;
 }

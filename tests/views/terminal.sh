@@ -79,7 +79,7 @@ shown 'match-\x1b\[1m' "$VGTOOL" report --match "$(printf 'match-\033\\[1m|funct
 shown "function-$q" "$VGTOOL" report --counter "counter-$q" evil.vgp
 shown "label-$q kind-$q counter-$(echo "$q" | cut -c 1-8)" "$VGTOOL" summary evil.vgp
 shown "thread-$q label-$q" "$VGTOOL" summary --threads evil.vgp
-shown "label-$q function-$q code-$q" "$VGTOOL" diff evil.vgp other.vgp
+shown "label-$q function-$q" "$VGTOOL" diff evil.vgp other.vgp
 shown "label-$q function-$q code-$q" "$VGTOOL" aggregate evil.vgp other.vgp
 shown "module-$q" "$VGTOOL" missing -s store evil.vgp
 shown "module-$q" "$VGTOOL" resolve -s store evil.vgp -o resolved.vgp

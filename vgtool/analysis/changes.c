@@ -17,20 +17,35 @@ static bool is_label(const struct vg_measure_row *row)
 	return vg_measure_group(row) == VG_MEASURE_LABELS;
 }
 
-double vg_change_percent(const struct vg_spread *a, const struct vg_spread *b)
+static double whole_of(const struct whole *whole, const struct vg_measure_row *row)
 {
-	if (a->mean > 0)
-		return 100 * (b->mean - a->mean) / a->mean;
-	return b->mean > 0 ? INFINITY : 0;
+	return is_label(row) ? whole->labels : whole->functions;
 }
 
-static void whole_add(struct whole *whole, const struct vg_measure_row *row,
-		      const struct vg_spread *self)
+double vg_change_percent(const struct vg_estimate *a, const struct vg_estimate *b)
 {
-	if (row->type == VG_MEASURE_WHOLE)
-		whole->functions = self->mean;
-	else if (is_label(row))
-		whole->labels += self->mean;
+	return a->mean > 0 ? 100 * (b->mean - a->mean) / a->mean : NAN;
+}
+
+static enum vg_measure_field field_of(const struct vg_changes *changes)
+{
+	return changes->by_total ? VG_MEASURE_TOTAL : VG_MEASURE_SELF;
+}
+
+/* first and end: the runs of a side. */
+static struct whole side_whole(const struct vg_measures *measures, uint32_t first, uint32_t end)
+{
+	struct whole whole = { 0 };
+
+	for (size_t i = 0; i < measures->rows.count; i++) {
+		const struct vg_measure_row *row = &measures->rows.items[i];
+
+		if (row->type == VG_MEASURE_WHOLE)
+			whole.functions = vg_measures_spread(measures, row, VG_MEASURE_SELF, first, end).mean;
+		else if (is_label(row))
+			whole.labels += vg_measures_spread(measures, row, VG_MEASURE_SELF, first, end).mean;
+	}
+	return whole;
 }
 
 static bool share_is_large(const struct vg_changes *changes, double part, double whole)
@@ -38,37 +53,59 @@ static bool share_is_large(const struct vg_changes *changes, double part, double
 	return part > 0 && part * 100 >= changes->min_share_percent * whole;
 }
 
-static void change_judge(const struct vg_changes *changes, struct vg_change *change,
-			 const struct whole *a, const struct whole *b)
-{
-	const struct vg_spread *of_a = changes->by_total ? &change->total_a : &change->self_a;
-	const struct vg_spread *of_b = changes->by_total ? &change->total_b : &change->self_b;
-	const struct vg_spread_change *by = changes->by_total ? &change->total : &change->self;
-	bool label = is_label(change->row);
-
-	change->is_large = share_is_large(changes, of_a->mean, label ? a->labels : a->functions) ||
-			 share_is_large(changes, of_b->mean, label ? b->labels : b->functions);
-	change->fails = changes->fail_above_percent >= 0 && change->is_large && by->change > 0 &&
-			vg_change_percent(of_a, of_b) > changes->fail_above_percent &&
-			(!by->has_margin || by->change > by->margin);
-}
-
-static void change_measure(const struct vg_changes *changes, const struct vg_measures *measures,
-			   const struct vg_measure_row *row, struct vg_change *change)
+static bool row_is_large(const struct vg_changes *changes, const struct vg_measures *measures,
+			 const struct vg_measure_row *row, const struct whole *a, const struct whole *b)
 {
 	uint32_t middle = changes->runs_a, end = changes->runs_a + changes->runs_b;
+	double of_a = vg_measures_spread(measures, row, field_of(changes), 0, middle).mean;
+	double of_b = vg_measures_spread(measures, row, field_of(changes), middle, end).mean;
 
-	*change = (struct vg_change){
+	return share_is_large(changes, of_a, whole_of(a, row)) || share_is_large(changes, of_b, whole_of(b, row));
+}
+
+/* Estimates one field of a row on both sides.  The expected variance is used on both sides or on none.  It depends on
+ * the length of the profiles, so the variance of a side of long profiles says nothing about a side of short ones. */
+static struct vg_estimate_change estimate(const struct vg_changes *changes, const struct vg_measures *measures,
+					  const struct vg_measure_row *row, enum vg_measure_field field,
+					  struct vg_estimate *a, struct vg_estimate *b)
+{
+	uint32_t middle = changes->runs_a, end = changes->runs_a + changes->runs_b;
+	struct vg_spread spread_a = vg_measures_spread(measures, row, field, 0, middle);
+	struct vg_spread spread_b = vg_measures_spread(measures, row, field, middle, end);
+	double expected_a = vg_measures_variance(measures, row, field, 0, middle);
+	double expected_b = vg_measures_variance(measures, row, field, middle, end);
+
+	*a = vg_estimate_make(&spread_a, expected_b < 0 ? -1 : expected_a);
+	*b = vg_estimate_make(&spread_b, expected_a < 0 ? -1 : expected_b);
+	return vg_estimate_compare(a, b);
+}
+
+static struct vg_change change_measure(const struct vg_changes *changes, const struct vg_measures *measures,
+				       const struct vg_measure_row *row)
+{
+	uint32_t middle = changes->runs_a, end = changes->runs_a + changes->runs_b;
+	struct vg_change change = {
 		.row = row,
-		.self_a = vg_measures_spread(measures, row, VG_MEASURE_SELF, 0, middle),
-		.self_b = vg_measures_spread(measures, row, VG_MEASURE_SELF, middle, end),
-		.total_a = vg_measures_spread(measures, row, VG_MEASURE_TOTAL, 0, middle),
-		.total_b = vg_measures_spread(measures, row, VG_MEASURE_TOTAL, middle, end),
-		.count_a = vg_measures_spread(measures, row, VG_MEASURE_COUNT, 0, middle),
-		.count_b = vg_measures_spread(measures, row, VG_MEASURE_COUNT, middle, end),
+		.count_a = vg_measures_spread(measures, row, VG_MEASURE_COUNT, 0, middle).mean,
+		.count_b = vg_measures_spread(measures, row, VG_MEASURE_COUNT, middle, end).mean,
 	};
-	change->self = vg_spread_compare(&change->self_a, &change->self_b);
-	change->total = vg_spread_compare(&change->total_a, &change->total_b);
+
+	change.self = estimate(changes, measures, row, VG_MEASURE_SELF, &change.self_a, &change.self_b);
+	change.total = estimate(changes, measures, row, VG_MEASURE_TOTAL, &change.total_a, &change.total_b);
+	return change;
+}
+
+static bool change_is_judged(const struct vg_changes *changes, const struct vg_measures *measures,
+			     const struct vg_change *change, bool is_large)
+{
+	switch (change->row->type) {
+	case VG_MEASURE_WHOLE: return !measures->by_share;
+	case VG_MEASURE_INTERVAL:
+	case VG_MEASURE_DETACHED: return is_large && changes->runs_a > 1 && changes->runs_b > 1;
+	case VG_MEASURE_FUNCTION:
+	case VG_MEASURE_OTHERS: return is_large;
+	}
+	return false;
 }
 
 static int change_compare(const void *a, const void *b, void *context)
@@ -87,27 +124,110 @@ static int change_compare(const void *a, const void *b, void *context)
 	return order != 0 ? order : (left->row > right->row) - (left->row < right->row);
 }
 
-int vg_changes_build(struct vg_changes *changes, const struct vg_measures *measures)
+/* How much an item stands out, for the choice of the decisive one among items of the same kind. */
+static double prominence(const struct vg_changes *changes, const struct vg_judged *row)
 {
-	struct whole a = { 0 }, b = { 0 };
+	struct vg_estimate_change change = vg_estimate_compare(&row->a, &row->b);
+
+	if (changes->verdict != VG_VERDICT_UNCLEAR)
+		return change.change;
+	if (isnan(row->p))
+		return INFINITY;
+	return (change.change + change.margin) / vg_verdict_growth_that_matters(row, changes->limit_percent);
+}
+
+static void verdict_keep(struct vg_changes *changes, const struct vg_judged *rows, size_t count)
+{
+	double most = -INFINITY;
+
+	for (size_t i = 0; i < count; i++) {
+		const struct vg_judged *row = &rows[i];
+		struct vg_change *change = &changes->items.items[row->index];
+		bool may_decide = changes->verdict == VG_VERDICT_NO_CHANGE ||
+				  (changes->verdict == VG_VERDICT_SLOWER ? row->is_slower : row->is_unclear);
+
+		change->is_slower = row->is_slower;
+		change->is_unclear = row->is_unclear;
+		change->p = row->p;
+		changes->slower += row->is_slower;
+		if (row->is_unclear && !isnan(row->p))
+			changes->runs_needed = fmax(changes->runs_needed,
+						    vg_verdict_runs_needed(row, changes->limit_percent));
+		if (may_decide && (changes->decisive == NULL || prominence(changes, row) > most)) {
+			most = prominence(changes, row);
+			changes->decisive = change;
+		}
+	}
+}
+
+static int changes_judge(struct vg_changes *changes, const struct whole *a)
+{
+	struct vg_judged *rows = calloc(changes->items.count + 1, sizeof *rows);
+	size_t count = 0;
+
+	if (rows == NULL)
+		return -ENOMEM;
+	for (size_t i = 0; i < changes->items.count; i++) {
+		const struct vg_change *change = &changes->items.items[i];
+
+		if (change->is_judged)
+			rows[count++] = (struct vg_judged){
+				.a = changes->by_total ? change->total_a : change->self_a,
+				.b = changes->by_total ? change->total_b : change->self_b,
+				.whole = whole_of(a, change->row), .index = i,
+			};
+	}
+	changes->verdict = vg_verdict_judge(rows, count, changes->limit_percent);
+	verdict_keep(changes, rows, count);
+	free(rows);
+	return 0;
+}
+
+/* large: by row of the measures. */
+static int items_add(struct vg_changes *changes, const struct vg_measures *measures, const bool *large)
+{
+	bool judges = changes->limit_percent >= 0;
 
 	for (size_t i = 0; i < measures->rows.count; i++) {
-		struct vg_change change;
+		struct vg_change change = change_measure(changes, measures, &measures->rows.items[i]);
 
-		change_measure(changes, measures, &measures->rows.items[i], &change);
-		whole_add(&a, change.row, &change.self_a);
-		whole_add(&b, change.row, &change.self_b);
+		if (change.row->type != VG_MEASURE_WHOLE && change.total_a.mean <= 0 && change.total_b.mean <= 0)
+			continue;
+		change.is_judged = judges && change_is_judged(changes, measures, &change, large[i]);
+		change.is_merged = judges && change.row->type == VG_MEASURE_FUNCTION && !large[i];
 		if (vg_array_push(&changes->items, &change) != 0)
 			return -ENOMEM;
 	}
-	for (size_t i = 0; i < changes->items.count; i++) {
-		change_judge(changes, &changes->items.items[i], &a, &b);
-		changes->failed += changes->items.items[i].fails;
+	return 0;
+}
+
+int vg_changes_build(struct vg_changes *changes, struct vg_measures *measures)
+{
+	struct whole a = side_whole(measures, 0, changes->runs_a);
+	struct whole b = side_whole(measures, changes->runs_a, changes->runs_a + changes->runs_b);
+	size_t count = measures->rows.count;
+	bool *large = calloc(count + 1, sizeof *large), *small = calloc(count + 1, sizeof *small);
+	int rc = large == NULL || small == NULL ? -ENOMEM : 0;
+
+	for (size_t i = 0; rc == 0 && i < count; i++) {
+		large[i] = row_is_large(changes, measures, &measures->rows.items[i], &a, &b);
+		small[i] = !large[i] && measures->rows.items[i].type == VG_MEASURE_FUNCTION;
 	}
-	if (changes->items.count > 1)
+	if (rc == 0 && changes->limit_percent >= 0 && !changes->by_total) {
+		rc = vg_measures_sum(measures, small);
+		if (rc == 0)
+			large[count] = row_is_large(changes, measures, &measures->rows.items[count], &a, &b);
+	}
+	if (rc == 0)
+		rc = items_add(changes, measures, large);
+	if (rc == 0 && changes->items.count > 1)
 		qsort_r(changes->items.items, changes->items.count, sizeof *changes->items.items,
 			change_compare, changes);
-	return 0;
+	if (rc == 0 && changes->limit_percent >= 0)
+		rc = changes_judge(changes, &a);
+	free(large);
+	free(small);
+	return rc;
 }
 
 void vg_changes_free(struct vg_changes *changes)

@@ -5,8 +5,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "vgtool/analysis/summary.h"
+#include "vgtool/analysis/address_groups.h"
 #include "vgtool/analysis/function_table.h"
+#include "vgtool/analysis/summary.h"
 #include "vgtool/output/text.h"
 
 static int value_add(struct vg_measures *measures, enum vg_measure_type type, const char *name,
@@ -43,10 +44,11 @@ static int labels_add(struct vg_measures *measures, const struct vg_profile *pro
 		struct vg_measure value = { .self_ns = row->self_ns, .total_ns = row->total_ns,
 					    .count = row->count };
 
-		if (row->type == VG_SUMMARY_INTERVAL || row->type == VG_SUMMARY_DETACHED)
-			rc = value_add(measures, row->type == VG_SUMMARY_INTERVAL ?
-				       VG_MEASURE_INTERVAL : VG_MEASURE_DETACHED, row->label, row->kind,
-				       value);
+		if (row->type != VG_SUMMARY_INTERVAL && row->type != VG_SUMMARY_DETACHED)
+			continue;
+		measures->by_run.items[measures->runs].labels_ns += (double)row->self_ns;
+		rc = value_add(measures, row->type == VG_SUMMARY_INTERVAL ?
+			       VG_MEASURE_INTERVAL : VG_MEASURE_DETACHED, row->label, row->kind, value);
 	}
 	vg_summary_free(&summary);
 	vg_intervals_free(&intervals);
@@ -58,8 +60,11 @@ static int rows_add(struct vg_measures *measures, const struct vg_frames *frames
 {
 	struct vg_measure whole = { .self_ns = table->weight_ns, .total_ns = table->weight_ns,
 				    .count = table->samples };
+	struct vg_measure_run *run = &measures->by_run.items[measures->runs];
 	int rc = value_add(measures, VG_MEASURE_WHOLE, "(all samples)", NULL, whole);
 
+	run->all_ns = (double)table->weight_ns;
+	run->samples = (double)table->samples;
 	for (size_t i = 0; rc == 0 && i < table->rows.count; i++) {
 		const struct vg_function_row *row = &table->rows.items[i];
 		struct vg_function_view view = vg_frames_function(frames, row->function);
@@ -71,14 +76,63 @@ static int rows_add(struct vg_measures *measures, const struct vg_frames *frames
 	return rc;
 }
 
+/* Builds a table for each block, and writes its times to the blocks of the values.  `first` is the value of all
+ * samples.  The values of the rows follow it in the order of the whole profile's table.  row_of: by function, the
+ * number of its row, from 1. */
+static int blocks_fill(struct vg_measures *measures, struct vg_table_maker *maker, const uint32_t *row_of,
+		       const struct vg_block_order *order, size_t first)
+{
+	for (size_t b = 0; b < VG_BLOCKS; b++) {
+		struct vg_measure_blocks *all = &measures->blocks.items[measures->values.items[first].blocks - 1];
+		struct vg_function_table table;
+		int rc = vg_function_table_build(&table, maker, order->order + order->first[b],
+						 order->first[b + 1] - order->first[b]);
+
+		if (rc != 0)
+			return rc;
+		all->self[b] = all->total[b] = (float)table.weight_ns;
+		for (size_t i = 0; i < table.rows.count; i++) {
+			all[row_of[table.rows.items[i].function]].self[b] = (float)table.rows.items[i].self_ns;
+			all[row_of[table.rows.items[i].function]].total[b] = (float)table.rows.items[i].total_ns;
+		}
+		vg_function_table_free(&table);
+	}
+	return 0;
+}
+
+static int blocks_add(struct vg_measures *measures, struct vg_table_maker *maker,
+		      const struct vg_function_table *table, size_t first)
+{
+	uint32_t *row_of = calloc((size_t)maker->frames->count + 1, sizeof *row_of);
+	struct vg_block_order order = { 0 };
+	int rc = row_of == NULL ? -ENOMEM : vg_block_order_build(&order, maker->profile);
+
+	for (size_t i = 0; rc == 0 && i <= table->rows.count; i++) {
+		rc = vg_array_push(&measures->blocks, &(struct vg_measure_blocks){ 0 });
+		measures->values.items[first + i].blocks = measures->blocks.count;
+		if (i > 0)
+			row_of[table->rows.items[i - 1].function] = (uint32_t)i;
+	}
+	if (rc == 0) {
+		measures->by_run.items[measures->runs].blocks = measures->values.items[first].blocks;
+		rc = blocks_fill(measures, maker, row_of, &order, first);
+	}
+	vg_block_order_free(&order);
+	free(row_of);
+	return rc;
+}
+
 static int functions_add(struct vg_measures *measures, const struct vg_profile *profile)
 {
 	struct vg_table_maker maker = { 0 };
 	struct vg_thread_samples threads = { 0 };
 	struct vg_function_table table = { 0 };
 	struct vg_frames frames;
+	size_t first = measures->values.count;
 	int rc = vg_frames_build(&frames, profile);
 
+	if (rc == 0 && measures->for_diff)
+		rc = vg_address_groups_merge(&frames);
 	if (rc == 0)
 		rc = vg_thread_samples_build(&threads, profile, -1);
 	if (rc == 0)
@@ -87,6 +141,8 @@ static int functions_add(struct vg_measures *measures, const struct vg_profile *
 		rc = vg_function_table_build(&table, &maker, threads.order, profile->samples.count);
 	if (rc == 0)
 		rc = rows_add(measures, &frames, &table);
+	if (rc == 0 && measures->for_diff && vg_blocks_suffice(profile))
+		rc = blocks_add(measures, &maker, &table, first);
 	vg_function_table_free(&table);
 	vg_table_maker_close(&maker);
 	vg_thread_samples_free(&threads);
@@ -116,61 +172,34 @@ static int module_check(struct vg_measures *measures, const struct vg_profile *p
 	return rc < 0 ? rc : 0;
 }
 
-static const char *mode_text(enum vg_weight weight)
+static int comparable_check(struct vg_measures *measures, const struct vg_profile *profile, const char *path,
+			    struct vg_err *err)
 {
-	return weight == VG_WEIGHT_CPU ? "CPU time" : "wall time";
-}
-
-/* Wall time and CPU time cannot be added or compared. */
-static int weight_check(struct vg_measures *measures, const struct vg_profile *profile, const char *path,
-			struct vg_err *err)
-{
-	enum vg_weight weight = vg_weight_default(profile);
+	int rc = vg_comparable_weight(&measures->comparable, profile, path, err);
 
 	if (measures->weight_given)
-		return 0;
-	if (measures->first_path == NULL)
-		measures->weight = weight;
-	if (weight == measures->weight)
-		return 0;
-	return vg_err_set(err, -EINVAL, "%s: recorded by %s, but %s by %s; use --weight wall or --weight cpu",
-			  path, mode_text(weight), measures->first_path, mode_text(measures->weight));
-}
-
-/* If a function has a name in one profile and only an address in another, it would have two rows: removed and new. */
-static int symbols_check(struct vg_measures *measures, const struct vg_profile *profile, const char *path,
-			 struct vg_err *err)
-{
-	bool addresses = false, names = false;
-
-	for (size_t i = 0; i < profile->stacks.count; i++) {
-		uint32_t module = profile->stacks.items[i].module;
-
-		addresses = addresses || module != VG_NONE;
-		names = names || (module != VG_NONE && profile->resolved && !profile->modules.items[module].unresolved);
-	}
-	if (names && measures->symbolized_path == NULL)
-		measures->symbolized_path = path;
-	if (addresses && !names && measures->unsymbolized_path == NULL)
-		measures->unsymbolized_path = path;
-	if (measures->symbolized_path == NULL || measures->unsymbolized_path == NULL)
-		return 0;
-	return vg_err_set(err, -EINVAL, "%s: not resolved, but %s is; resolve both with vgtool resolve",
-			  measures->unsymbolized_path, measures->symbolized_path);
+		rc = 0;
+	else
+		measures->weight = measures->comparable.weight;
+	if (rc == 0)
+		rc = vg_comparable_symbols(&measures->comparable, profile, path, err);
+	if (rc == 0 && measures->for_diff)
+		rc = vg_comparable_sampling(&measures->comparable, profile, path, err);
+	return rc;
 }
 
 int vg_measures_add(struct vg_measures *measures, const struct vg_profile *profile, const char *path,
 		    struct vg_err *err)
 {
-	int rc = weight_check(measures, profile, path, err);
+	struct vg_measure_run run = { 0 };
+	int rc = comparable_check(measures, profile, path, err);
 
-	if (rc == 0)
-		rc = symbols_check(measures, profile, path, err);
 	measures->incomparable = measures->incomparable || rc != 0;
-	if (measures->first_path == NULL)
-		measures->first_path = path;
 	if (rc == 0)
-		rc = functions_add(measures, profile);
+		rc = vg_array_push(&measures->by_run, &run);
+	if (rc != 0)
+		return rc;
+	rc = functions_add(measures, profile);
 	if (rc == 0)
 		rc = labels_add(measures, profile);
 	for (size_t i = 0; rc == 0 && i < profile->modules.count; i++)
@@ -188,6 +217,18 @@ static int value_compare(const void *a, const void *b)
 	return left->run < right->run ? -1 : left->run > right->run;
 }
 
+/* Either all values of a run have blocks, or none. */
+static void value_sum(struct vg_measures *measures, struct vg_measure *sum, const struct vg_measure *more)
+{
+	sum->self_ns = vg_sum(sum->self_ns, more->self_ns);
+	sum->total_ns = vg_sum(sum->total_ns, more->total_ns);
+	sum->count += more->count;
+	for (size_t b = 0; sum->blocks > 0 && more->blocks > 0 && b < VG_BLOCKS; b++) {
+		measures->blocks.items[sum->blocks - 1].self[b] += measures->blocks.items[more->blocks - 1].self[b];
+		measures->blocks.items[sum->blocks - 1].total[b] += measures->blocks.items[more->blocks - 1].total[b];
+	}
+}
+
 /* Two functions can have the same name and module: static functions of two files.  Their values are added in one
  * row. */
 static void values_merge(struct vg_measures *measures)
@@ -197,9 +238,7 @@ static void values_merge(struct vg_measures *measures)
 
 	for (size_t i = 0; i < measures->values.count; i++) {
 		if (kept > 0 && value_compare(&values[kept - 1], &values[i]) == 0) {
-			values[kept - 1].self_ns = vg_sum(values[kept - 1].self_ns, values[i].self_ns);
-			values[kept - 1].total_ns = vg_sum(values[kept - 1].total_ns, values[i].total_ns);
-			values[kept - 1].count += values[i].count;
+			value_sum(measures, &values[kept - 1], &values[i]);
 		} else {
 			values[kept++] = values[i];
 		}
@@ -241,6 +280,8 @@ void vg_measures_free(struct vg_measures *measures)
 {
 	vg_array_free(&measures->rows);
 	vg_array_free(&measures->values);
+	vg_array_free(&measures->blocks);
+	vg_array_free(&measures->by_run);
 	vg_intern_free(&measures->keys);
 	vg_intern_free(&measures->modules);
 	vg_intern_free(&measures->builds);
@@ -252,7 +293,8 @@ enum vg_measure_group vg_measure_group(const struct vg_measure_row *row)
 	case VG_MEASURE_WHOLE: return VG_MEASURE_ALL;
 	case VG_MEASURE_INTERVAL:
 	case VG_MEASURE_DETACHED: return VG_MEASURE_LABELS;
-	case VG_MEASURE_FUNCTION: return VG_MEASURE_FUNCTIONS;
+	case VG_MEASURE_FUNCTION:
+	case VG_MEASURE_OTHERS: return VG_MEASURE_FUNCTIONS;
 	}
 	return VG_MEASURE_FUNCTIONS;
 }
@@ -272,6 +314,25 @@ static double value_of(const struct vg_measure *value, enum vg_measure_field fie
 	return 0;
 }
 
+static double whole_of(const struct vg_measures *measures, const struct vg_measure_row *row, uint32_t run)
+{
+	return vg_measure_group(row) == VG_MEASURE_LABELS ? measures->by_run.items[run].labels_ns :
+	       measures->by_run.items[run].all_ns;
+}
+
+/* By what the times of the row in this run are multiplied, so that all runs have the time of the mean run. */
+static double scale_of(const struct vg_measures *measures, const struct vg_measure_row *row, uint32_t run,
+		       enum vg_measure_field field)
+{
+	double sum = 0, whole = whole_of(measures, row, run);
+
+	if (!measures->by_share || field == VG_MEASURE_COUNT || whole <= 0)
+		return 1;
+	for (uint32_t i = 0; i < measures->runs; i++)
+		sum += whole_of(measures, row, i);
+	return sum / measures->runs / whole;
+}
+
 struct vg_spread vg_measures_spread(const struct vg_measures *measures,
 				    const struct vg_measure_row *row, enum vg_measure_field field,
 				    uint32_t first, uint32_t end)
@@ -282,10 +343,79 @@ struct vg_spread vg_measures_spread(const struct vg_measures *measures,
 		const struct vg_measure *value = &measures->values.items[i];
 
 		if (value->run >= first && value->run < end)
-			vg_spread_add(&spread, value_of(value, field));
+			vg_spread_add(&spread, value_of(value, field) * scale_of(measures, row, value->run, field));
 	}
 	vg_spread_add_zeros(&spread, end - first - spread.count);
 	return spread;
+}
+
+/* value: NULL: the run does not have the row.  deviation: between runs, relative to the time.  Returns -1 if the
+ * variance is unknown. */
+static double run_variance(const struct vg_measures *measures, const struct vg_measure_row *row,
+			   enum vg_measure_field field, const struct vg_measure *value, uint32_t run, double deviation)
+{
+	static const struct vg_measure_blocks none;
+	const struct vg_measure_run *info = &measures->by_run.items[run];
+	const struct vg_measure_blocks *part = &none;
+	double scale = scale_of(measures, row, run, field), whole = info->all_ns * scale, between = 0, share = 0;
+
+	if (info->blocks == 0 || vg_measure_group(row) == VG_MEASURE_LABELS)
+		return -1;
+	if (value != NULL) {
+		part = &measures->blocks.items[value->blocks - 1];
+		between = value_of(value, field) * scale * deviation;
+	}
+	if (row->type != VG_MEASURE_WHOLE)
+		share = vg_blocks_variance(field == VG_MEASURE_SELF ? part->self : part->total,
+					   measures->blocks.items[info->blocks - 1].self, info->samples);
+	return share * whole * whole + between * between;
+}
+
+double vg_measures_variance(const struct vg_measures *measures, const struct vg_measure_row *row,
+			    enum vg_measure_field field, uint32_t first, uint32_t end)
+{
+	const struct vg_measure *value = &measures->values.items[row->first];
+	const struct vg_measure *behind = value + row->count;
+	double deviation = end - first > 1 ? VG_RUN_DEVIATION : VG_RUN_DEVIATION_ALONE;
+	double sum = 0;
+
+	for (uint32_t run = first; run < end; run++) {
+		double variance;
+
+		while (value < behind && value->run < run)
+			value++;
+		variance = run_variance(measures, row, field, value < behind && value->run == run ? value : NULL, run,
+					deviation);
+		if (variance < 0)
+			return -1;
+		sum += variance;
+	}
+	return sum / (end - first);
+}
+
+int vg_measures_sum(struct vg_measures *measures, const bool *parts)
+{
+	struct vg_measure_row row = { .type = VG_MEASURE_OTHERS, .name = "[others]",
+				      .first = measures->values.count, .count = measures->runs };
+	int rc = 0;
+
+	for (uint32_t run = 0; rc == 0 && run < measures->runs; run++) {
+		struct vg_measure value = { .row = (uint32_t)measures->rows.count, .run = run };
+
+		if (measures->by_run.items[run].blocks > 0) {
+			rc = vg_array_push(&measures->blocks, &(struct vg_measure_blocks){ 0 });
+			value.blocks = measures->blocks.count;
+		}
+		if (rc == 0)
+			rc = vg_array_push(&measures->values, &value);
+	}
+	for (size_t i = 0; rc == 0 && i < row.first; i++) {
+		const struct vg_measure *part = &measures->values.items[i];
+
+		if (parts[part->row])
+			value_sum(measures, &measures->values.items[row.first + part->run], part);
+	}
+	return rc != 0 ? rc : vg_array_push(&measures->rows, &row);
 }
 
 size_t vg_measures_run_count(const struct vg_measures *measures, const struct vg_measure_row *row,

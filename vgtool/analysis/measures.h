@@ -2,6 +2,8 @@
 #ifndef VG_VGTOOL_MEASURES_H
 #define VG_VGTOOL_MEASURES_H
 
+#include "vgtool/analysis/blocks.h"
+#include "vgtool/analysis/comparable.h"
 #include "vgtool/analysis/spread.h"
 #include "vgtool/analysis/thread_samples.h"
 
@@ -21,6 +23,7 @@ enum vg_measure_type {
 	VG_MEASURE_INTERVAL,
 	VG_MEASURE_DETACHED,
 	VG_MEASURE_FUNCTION,
+	VG_MEASURE_OTHERS,           /* the sum of functions: see vg_measures_sum() */
 };
 
 struct vg_measure_row {
@@ -35,13 +38,32 @@ struct vg_measure {
 	uint32_t run;                /* number of the profile, from 0 */
 	uint64_t self_ns, total_ns;
 	uint64_t count;              /* number of intervals, or of samples with the function in any frame */
+	size_t blocks;               /* index in vg_measures.blocks + 1; 0: none */
+};
+
+/* The times of a row in the blocks of a profile, in nanoseconds. */
+struct vg_measure_blocks {
+	float self[VG_BLOCKS], total[VG_BLOCKS];
+};
+
+/* One profile. */
+struct vg_measure_run {
+	double all_ns, labels_ns;    /* time of all samples; sum of the self times of all labels */
+	double samples;
+	size_t blocks;               /* of all samples: index in vg_measures.blocks + 1; 0: it is too short */
 };
 
 struct vg_measures {
+	bool for_diff;               /* set by the caller: measure variances, merge addresses (address_groups.h), and
+	                                refuse profiles that were sampled differently */
+	bool by_share;               /* set by the caller: scale the times of each profile, so that all profiles have
+	                                the same time of all samples, and the same sum of labels */
 	bool weight_given;           /* the caller has set `weight`; false: the profiles' mode decides */
 	enum vg_weight weight;
 	VG_ARRAY(struct vg_measure_row) rows;  /* valid after vg_measures_finish() */
 	VG_ARRAY(struct vg_measure) values;
+	VG_ARRAY(struct vg_measure_blocks) blocks;
+	VG_ARRAY(struct vg_measure_run) by_run;
 	uint32_t runs;               /* number of profiles */
 	const char *changed_module;  /* name of a module without symbols whose build ids differ, or NULL */
 	bool incomparable;           /* a profile was refused, because it cannot be compared with the others */
@@ -51,9 +73,7 @@ struct vg_measures {
 	struct vg_intern modules;    /* names of modules without symbols -> number */
 	struct vg_intern builds;     /* number that `modules` has for the name, build id */
 	uint32_t changed_module_id;  /* number that `modules` has for the name, + 1; 0: none */
-	const char *first_path;      /* of the first profile */
-	const char *symbolized_path, *unsymbolized_path; /* of the first profile with function names;
-	                                                    of the first one with addresses only */
+	struct vg_comparable comparable;
 };
 
 /*
@@ -61,8 +81,8 @@ struct vg_measures {
  * profile may be freed.
  *
  * Returns 0, -ENOMEM, or -EINVAL if the profile cannot be compared with an earlier one: they were recorded in different
- * modes and the caller gave no weight, or one has function names and the other has addresses.  err then names both
- * files.
+ * modes and the caller gave no weight, one has function names and the other has addresses, or for_diff is set and they
+ * were sampled differently.  err then names both files.
  */
 int vg_measures_add(struct vg_measures *measures, const struct vg_profile *profile, const char *path,
 		    struct vg_err *err);
@@ -90,6 +110,26 @@ enum vg_measure_field { VG_MEASURE_SELF, VG_MEASURE_TOTAL, VG_MEASURE_COUNT };
 struct vg_spread vg_measures_spread(const struct vg_measures *measures,
 				    const struct vg_measure_row *row, enum vg_measure_field field,
 				    uint32_t first, uint32_t end);
+
+/*
+ * Runs of the same work differ by this share of each row's time (a standard deviation), even if each run is measured
+ * exactly: caches, other programs and the CPU's frequency differ.  24 runs of one program had 3.3 % on two CPUs that
+ * other programs kept busy.  A single run shows nothing of it, so the larger number is assumed.  Several runs show how
+ * much they differ; for them the smaller number only prevents that they seem equal by chance.
+ */
+#define VG_RUN_DEVIATION_ALONE 0.03
+#define VG_RUN_DEVIATION 0.01
+
+/* The variance of the row's time in one run, as far as it can be known without other runs: the mean over the runs
+ * `first` to `end` - 1.  It is that of sampling and of VG_RUN_DEVIATION, or VG_RUN_DEVIATION_ALONE
+ * for one run.  Returns -1 if it
+ * is unknown: for labels, and if a profile is too short. */
+double vg_measures_variance(const struct vg_measures *measures, const struct vg_measure_row *row,
+			    enum vg_measure_field field, uint32_t first, uint32_t end);
+
+/* Adds a row "[others]" with the sum of the rows whose entry in `parts` (by row) is true.  Call it after
+ * vg_measures_finish().  Only the sum of self times has a meaning.  Returns 0 or -ENOMEM. */
+int vg_measures_sum(struct vg_measures *measures, const bool *parts);
 
 /* Number of runs from `first` to `end` - 1 that have the row. */
 size_t vg_measures_run_count(const struct vg_measures *measures, const struct vg_measure_row *row,

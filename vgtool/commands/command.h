@@ -18,6 +18,10 @@ enum vg_exit {
 	VG_EXIT_DONE = 0,
 	VG_EXIT_FAILED = 1,          /* a message on standard error gives the reason */
 	VG_EXIT_USAGE = 2,           /* wrong options or arguments */
+
+	/* Statuses 1 and 2 of vgtool diff are verdicts.  So its failures have these: */
+	VG_EXIT_DIFF_FAILED = 3,
+	VG_EXIT_DIFF_USAGE = 4,
 };
 
 int cmd_aggregate(int argc, char **argv);

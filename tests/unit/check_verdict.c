@@ -1,0 +1,340 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+#include <check.h>
+#include "tests/unit/suites.h"
+#include <math.h>
+
+#include "vgtool/analysis/changes.h"
+#include "vgtool/analysis/student.h"
+
+/* Published tables of Student's t distribution: the number that is exceeded with this probability. */
+START_TEST(student)
+{
+	static const struct {
+		double above, freedom, t;
+	} table[] = {
+		{ 0.25, 1, 1.000 }, { 0.05, 1, 6.314 }, { 0.025, 1, 12.706 }, { 0.005, 1, 63.657 },
+		{ 0.10, 2, 1.886 }, { 0.025, 2, 4.303 }, { 0.005, 2, 9.925 }, { 0.0005, 2, 31.599 },
+		{ 0.10, 4, 1.533 }, { 0.05, 4, 2.132 }, { 0.01, 4, 3.747 }, { 0.0005, 4, 8.610 },
+		{ 0.05, 10, 1.812 }, { 0.005, 10, 3.169 }, { 0.001, 10, 4.144 }, { 0.25, 16, 0.690 },
+		{ 0.025, 30, 2.042 }, { 0.01, 60, 2.390 }, { 0.005, 120, 2.617 }, { 0.05, 1000, 1.646 },
+		{ 0.025, 100000, 1.960 },
+	};
+
+	for (size_t i = 0; i < sizeof table / sizeof *table; i++) {
+		ck_assert_double_eq_tol(vg_student_above(table[i].t, table[i].freedom), table[i].above,
+					0.002 * table[i].above);
+		ck_assert_double_eq_tol(vg_student_above(-table[i].t, table[i].freedom), 1 - table[i].above,
+					0.002 * table[i].above);
+	}
+	for (double freedom = 1; freedom < 200; freedom++)
+		ck_assert_double_eq_tol(vg_student_above(vg_student_margin(freedom), freedom), 0.025, 0.0002);
+	ck_assert_double_eq(vg_student_above(0, 7), 0.5);
+	ck_assert_double_eq(vg_student_above(INFINITY, 7), 0);
+	ck_assert_double_eq(vg_student_above(-1e300, 7), 1);
+	/* Close to the border between the fraction and the normal distribution */
+	ck_assert_double_eq_tol(vg_student_above(3, 9999), vg_student_above(3, 10001), 1e-5);
+}
+END_TEST
+
+START_TEST(block_variances)
+{
+	float whole[VG_BLOCKS], phases[VG_BLOCKS], steady[VG_BLOCKS], turns[VG_BLOCKS], none[VG_BLOCKS] = { 0 };
+
+	for (size_t b = 0; b < VG_BLOCKS; b++) {
+		whole[b] = 100;
+		steady[b] = 50;
+		phases[b] = b < VG_BLOCKS / 2 ? 100 : 0;
+		turns[b] = b % 2 == 0 ? 100 : 0;
+	}
+	/* Never below the variance of independent samples: share * (1 - share) / samples, and one sample */
+	ck_assert_double_eq_tol(vg_blocks_variance(steady, whole, 1000), 0.25 / 1000 + 1e-6, 1e-12);
+	ck_assert_double_eq_tol(vg_blocks_variance(none, whole, 1000), 1e-6, 1e-12);
+	ck_assert_double_eq_tol(vg_blocks_variance(whole, whole, 1000), 1e-6, 1e-12);
+	/* Differences of 100 between blocks: 19 of them, or one */
+	ck_assert_double_eq_tol(vg_blocks_variance(turns, whole, 1000), 19 * 1e4 * 20 / 38 / 4e6, 1e-9);
+	ck_assert_double_eq_tol(vg_blocks_variance(phases, whole, 1000), 1e4 * 20 / 38 / 4e6, 1e-9);
+	ck_assert(isfinite(vg_blocks_variance(none, none, 1)));
+}
+END_TEST
+
+START_TEST(estimates)
+{
+	struct vg_spread none = { 0 }, one = { 0 }, three = { 0 };
+	struct vg_estimate of_one, of_three, unknown;
+
+	vg_spread_add(&one, 100);
+	vg_spread_add(&three, 100);
+	vg_spread_add(&three, 102);
+	vg_spread_add(&three, 104);
+	unknown = vg_estimate_make(&one, -1);
+	ck_assert_double_eq(unknown.freedom, 0);
+	of_one = vg_estimate_make(&one, 9);
+	ck_assert_double_eq(of_one.variance, 9);
+	ck_assert_double_eq(of_one.freedom, VG_EXPECTED_FREEDOM);
+	of_three = vg_estimate_make(&three, -1);
+	ck_assert_double_eq(of_three.variance, 4);
+	ck_assert_double_eq(of_three.freedom, 2);
+	of_three = vg_estimate_make(&three, 12);
+	ck_assert_double_eq_tol(of_three.variance, (6 * 12 + 2 * 4) / 8.0, 1e-12);
+	ck_assert_double_eq(of_three.freedom, 8);
+
+	ck_assert(!vg_estimate_compare(&unknown, &unknown).has_margin);
+	ck_assert(isnan(vg_estimate_exceeds(&unknown, &unknown, 5)));
+	/* A side of unknown variance has that of the other side: 10 for one run, 10 / 3 for three. */
+	ck_assert(vg_estimate_compare(&unknown, &of_three).has_margin);
+	ck_assert_double_eq_tol(vg_estimate_compare(&unknown, &of_three).margin, 2.306 * sqrt(10 + 10 / 3.0), 1e-9);
+	ck_assert(isnan(vg_estimate_exceeds(&unknown, &of_three, 5)));
+	ck_assert(isnan(vg_estimate_exceeds(&of_three, &unknown, 5)));
+	/* Growth of 2 against a limit of 2 is as probable as not. */
+	ck_assert_double_eq_tol(vg_estimate_exceeds(&of_one, &of_three, 2), 0.5, 1e-9);
+	of_three = vg_estimate_make(&none, 1);
+	ck_assert(!vg_estimate_compare(&of_one, &of_three).has_margin);
+}
+END_TEST
+
+static struct vg_judged judged(double a, double b, double deviation)
+{
+	struct vg_judged row = { .whole = 1000 };
+
+	row.a = (struct vg_estimate){ .mean = a, .variance = deviation * deviation, .freedom = 20, .runs = 2 };
+	row.b = row.a;
+	row.b.mean = b;
+	return row;
+}
+
+/* One row, whose difference of two means has `deviation` as its standard deviation.  Limit: 5 %. */
+START_TEST(one_row)
+{
+	static const struct {
+		double a, b, deviation;
+		enum vg_verdict verdict;
+	} table[] = {
+		{ 1000, 1000, 10, VG_VERDICT_NO_CHANGE },
+		{ 1000, 1000, 60, VG_VERDICT_UNCLEAR },    /* 10 % more is possible */
+		{ 1000, 1045, 10, VG_VERDICT_NO_CHANGE },
+		{ 1000, 1060, 10, VG_VERDICT_UNCLEAR },    /* above the limit, but perhaps by chance */
+		{ 1000, 1060, 3, VG_VERDICT_SLOWER },
+		{ 1000, 1200, 30, VG_VERDICT_SLOWER },
+		{ 1000, 1200, 150, VG_VERDICT_UNCLEAR },
+		{ 1000, 800, 150, VG_VERDICT_UNCLEAR },
+		{ 1000, 500, 100, VG_VERDICT_NO_CHANGE },
+		{ 20, 20, 5, VG_VERDICT_NO_CHANGE },           /* a small row: growth by 25 matters */
+		{ 20, 40, 30, VG_VERDICT_UNCLEAR },
+		{ 20, 27, 4, VG_VERDICT_UNCLEAR },             /* it alone is above the limit with p = 8 % */
+		{ 20, 25, 4, VG_VERDICT_NO_CHANGE },
+		{ 20, 40, 5, VG_VERDICT_SLOWER },
+		{ 0, 20, 4, VG_VERDICT_SLOWER },
+		{ 20, 0, 4, VG_VERDICT_NO_CHANGE },
+		{ 1000, 1000, 0, VG_VERDICT_NO_CHANGE },
+		{ 1000, 1051, 0, VG_VERDICT_SLOWER },
+	};
+
+	for (size_t i = 0; i < sizeof table / sizeof *table; i++) {
+		struct vg_judged row = judged(table[i].a, table[i].b, table[i].deviation);
+
+		ck_assert_msg(vg_verdict_judge(&row, 1, 5) == table[i].verdict, "line %zu", i);
+	}
+}
+END_TEST
+
+/* Holm: the smallest p of m rows is compared with 5 % / m, the next one with 5 % / (m - 1), until one is larger. */
+START_TEST(many_rows)
+{
+	struct vg_judged rows[40], alone = judged(1000, 1073, 10);
+
+	ck_assert_int_eq(vg_verdict_judge(&alone, 1, 5), VG_VERDICT_SLOWER);
+	ck_assert_double_gt(alone.p, VG_VERDICT_ERROR / 40);
+	for (size_t i = 0; i < 40; i++) {
+		rows[i] = judged(1000, 1000, 10);
+		rows[i].index = i;
+	}
+	rows[7].b.mean = 1073;
+	ck_assert_int_eq(vg_verdict_judge(rows, 40, 5), VG_VERDICT_UNCLEAR);
+	ck_assert_uint_eq(rows[0].index, 7);
+	ck_assert(rows[0].is_unclear && !rows[0].is_slower && !rows[1].is_unclear);
+	rows[9].b.mean = 1200;
+	ck_assert_int_eq(vg_verdict_judge(rows, 40, 5), VG_VERDICT_SLOWER);
+	ck_assert(rows[0].is_slower && !rows[1].is_slower);
+	ck_assert_double_gt(vg_verdict_runs_needed(&rows[1], 5), 2);
+	ck_assert_int_eq(vg_verdict_judge(rows, 0, 5), VG_VERDICT_NO_CHANGE);
+	rows[0].a.freedom = rows[0].b.freedom = 0;
+	ck_assert_int_eq(vg_verdict_judge(rows, 1, 5), VG_VERDICT_UNCLEAR);
+}
+END_TEST
+
+/*
+ * Simulated profiles.  A program has ten functions.  From one sample to the next it stays in its function with the
+ * probability STAY, else it goes to any function.  So samples are correlated.  Runs of the same program differ by
+ * RUN_DEVIATION in all functions together, and by as much in each function.  Random numbers have fixed seeds.
+ */
+enum { FUNCTIONS = 10, TRIALS = 200, PERIOD_NS = 1000000 };
+static const double STAY = 1 / 3.0, RUN_DEVIATION = 0.005;
+
+static uint64_t random_state;
+
+static double uniform(void)
+{
+	random_state ^= random_state << 13;
+	random_state ^= random_state >> 7;
+	random_state ^= random_state << 17;
+	return (double)(random_state >> 11) / 9007199254740992.0;
+}
+
+static double normal(void)
+{
+	double sum = -6;
+
+	for (int i = 0; i < 12; i++)
+		sum += uniform();
+	return sum;
+}
+
+struct plan {
+	uint32_t runs;               /* on each side */
+	size_t samples;              /* of a run of A */
+	double limit_percent;
+	double factors[FUNCTIONS];   /* time of each function in B, relative to its time in A */
+};
+
+/* Adds one run to the measures.  Row 0 is that of all samples; functions follow. */
+static void run_simulate(struct vg_measures *measures, const struct plan *plan, uint32_t run, bool is_b)
+{
+	double weights[FUNCTIONS], sum = 0, speed = 1 + RUN_DEVIATION * normal();
+	size_t function = 0, samples, first = measures->blocks.count;
+	struct vg_measure_run info = { .blocks = first + 1 };
+
+	for (size_t f = 0; f < FUNCTIONS; f++) {
+		weights[f] = speed * (1 + RUN_DEVIATION * normal()) * (is_b ? plan->factors[f] : 1) / FUNCTIONS;
+		sum += weights[f];
+	}
+	samples = (size_t)(sum * (double)plan->samples);
+	for (size_t row = 0; row <= FUNCTIONS; row++) {
+		struct vg_measure *value = &measures->values.items[row * measures->runs + run];
+
+		*value = (struct vg_measure){ .row = (uint32_t)row, .run = run, .blocks = first + row + 1 };
+		ck_assert_int_eq(vg_array_push(&measures->blocks, &(struct vg_measure_blocks){ 0 }), 0);
+	}
+	for (size_t i = 0; i < samples; i++) {
+		size_t block = i * VG_BLOCKS / samples;
+		double at = i > 0 && uniform() < STAY ? -1 : uniform() * sum;
+
+		if (at >= 0) {
+			for (function = 0; function < FUNCTIONS - 1 && at >= weights[function]; function++)
+				at -= weights[function];
+		}
+		measures->blocks.items[first].self[block] += PERIOD_NS;
+		measures->blocks.items[first + 1 + function].self[block] += PERIOD_NS;
+		measures->values.items[run].self_ns += PERIOD_NS;
+		measures->values.items[(1 + function) * measures->runs + run].self_ns += PERIOD_NS;
+	}
+	for (size_t row = 0; row <= FUNCTIONS; row++) {
+		struct vg_measure *value = &measures->values.items[row * measures->runs + run];
+
+		value->total_ns = value->self_ns;
+	}
+	info.all_ns = (double)measures->values.items[run].self_ns;
+	info.samples = (double)samples;
+	ck_assert_int_eq(vg_array_push(&measures->by_run, &info), 0);
+}
+
+static enum vg_verdict pair_judge(const struct plan *plan)
+{
+	struct vg_measures measures = { .for_diff = true, .runs = 2 * plan->runs };
+	struct vg_changes changes = { .runs_a = plan->runs, .runs_b = plan->runs, .min_share_percent = 1,
+				      .limit_percent = plan->limit_percent };
+	enum vg_verdict verdict;
+
+	for (size_t row = 0; row <= FUNCTIONS; row++) {
+		struct vg_measure_row fresh = { .type = row == 0 ? VG_MEASURE_WHOLE : VG_MEASURE_FUNCTION,
+						.name = "f", .first = row * measures.runs, .count = measures.runs };
+
+		ck_assert_int_eq(vg_array_push(&measures.rows, &fresh), 0);
+		for (uint32_t run = 0; run < measures.runs; run++)
+			ck_assert_int_eq(vg_array_push(&measures.values, &(struct vg_measure){ 0 }), 0);
+	}
+	for (uint32_t run = 0; run < measures.runs; run++)
+		run_simulate(&measures, plan, run, run >= plan->runs);
+	ck_assert_int_eq(vg_changes_build(&changes, &measures), 0);
+	verdict = changes.verdict;
+	vg_changes_free(&changes);
+	vg_measures_free(&measures);
+	return verdict;
+}
+
+/* The number of pairs of `trials` that have each verdict */
+static void pairs_judge(const struct plan *plan, int trials, int *verdicts)
+{
+	random_state = 0x9e3779b97f4a7c15;
+	for (int i = 0; i < trials; i++)
+		verdicts[pair_judge(plan)]++;
+}
+
+static void equal_judge(uint32_t runs, double limit_percent)
+{
+	struct plan plan = { .runs = runs, .samples = 30000, .limit_percent = limit_percent };
+	int verdicts[3] = { 0 };
+
+	for (size_t f = 0; f < FUNCTIONS; f++)
+		plan.factors[f] = 1;
+	pairs_judge(&plan, TRIALS, verdicts);
+	ck_assert_msg(verdicts[VG_VERDICT_SLOWER] <= TRIALS / 20 &&
+		      verdicts[VG_VERDICT_UNCLEAR] <= TRIALS / 5, "%u a side: %d slower, %d unclear", runs,
+		      verdicts[VG_VERDICT_SLOWER], verdicts[VG_VERDICT_UNCLEAR]);
+}
+
+/* Equal programs: at most 5 % of the pairs are slower, and at most 20 % unclear.  30 s at 1 kHz. */
+START_TEST(simulated_equal)
+{
+	equal_judge(1, 10);
+	equal_judge(3, 5);
+}
+END_TEST
+
+/* Everything takes 5 % more: found in 90 % of the pairs, with a limit of 2 %.  30 s, three profiles a side. */
+START_TEST(simulated_overall)
+{
+	struct plan plan = { .runs = 3, .samples = 30000, .limit_percent = 2 };
+	int verdicts[3] = { 0 };
+
+	for (size_t f = 0; f < FUNCTIONS; f++)
+		plan.factors[f] = 1.05;
+	pairs_judge(&plan, TRIALS / 2, verdicts);
+	ck_assert_msg(verdicts[VG_VERDICT_SLOWER] >= TRIALS / 2 * 9 / 10, "%d slower, %d unclear",
+		      verdicts[VG_VERDICT_SLOWER], verdicts[VG_VERDICT_UNCLEAR]);
+}
+END_TEST
+
+/* One of ten functions takes 10 % more: found in 80 % of the pairs, with a limit of 3 %.  60 s, three profiles a
+ * side. */
+START_TEST(simulated_function)
+{
+	struct plan plan = { .runs = 3, .samples = 60000, .limit_percent = 3 };
+	int verdicts[3] = { 0 };
+
+	for (size_t f = 0; f < FUNCTIONS; f++)
+		plan.factors[f] = f == 3 ? 1.1 : 1;
+	pairs_judge(&plan, TRIALS / 2, verdicts);
+	ck_assert_msg(verdicts[VG_VERDICT_SLOWER] >= TRIALS / 2 * 8 / 10, "%d slower, %d unclear",
+		      verdicts[VG_VERDICT_SLOWER], verdicts[VG_VERDICT_UNCLEAR]);
+}
+END_TEST
+
+Suite *verdict_suite(void)
+{
+	Suite *suite = suite_create("verdict");
+	TCase *cases = tcase_create("verdict");
+	TCase *simulated = tcase_create("simulated");
+
+	tcase_add_test(cases, student);
+	tcase_add_test(cases, block_variances);
+	tcase_add_test(cases, estimates);
+	tcase_add_test(cases, one_row);
+	tcase_add_test(cases, many_rows);
+	suite_add_tcase(suite, cases);
+	tcase_set_timeout(simulated, 300);
+	tcase_add_test(simulated, simulated_equal);
+	tcase_add_test(simulated, simulated_overall);
+	tcase_add_test(simulated, simulated_function);
+	suite_add_tcase(suite, simulated);
+	return suite;
+}

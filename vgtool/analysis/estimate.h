@@ -1,0 +1,39 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+#ifndef VG_VGTOOL_ESTIMATE_H
+#define VG_VGTOOL_ESTIMATE_H
+
+#include "vgtool/analysis/spread.h"
+
+/*
+ * The mean of some runs, and what is known of the variance between runs.
+ *
+ * The variance between two or three runs is known badly.  So it is combined with an expected variance, if there is one:
+ * the expected variance counts like that of VG_EXPECTED_FREEDOM + 1 runs.  It is all that is known of a single run.
+ */
+enum { VG_EXPECTED_FREEDOM = 6 };
+
+struct vg_estimate {
+	double mean;
+	double variance;             /* of one run */
+	double freedom;              /* degrees of freedom of the variance; 0: the variance is unknown */
+	size_t runs;
+};
+
+/* expected_variance: of one run; below 0: unknown. */
+struct vg_estimate vg_estimate_make(const struct vg_spread *spread, double expected_variance);
+
+/* The change from a's mean to b's, with half the width of its 95 % confidence interval (Welch's interval, for unequal
+ * variances).  If the variance of one side is unknown, it is assumed to be that of the other side. */
+struct vg_estimate_change {
+	double change;               /* b's mean - a's mean */
+	double margin;               /* the true change is within change +- margin */
+	bool has_margin;             /* the variance of one side at least is known */
+};
+struct vg_estimate_change vg_estimate_compare(const struct vg_estimate *a, const struct vg_estimate *b);
+
+/* The probability of a change as large as this one or larger, if b's true mean were `limit_percent` above a's.  Welch's
+ * test, one-sided.  NAN if the variance of a side is unknown: a test must not assume it, because a row that is new in
+ * one of them would get a variance of 0. */
+double vg_estimate_exceeds(const struct vg_estimate *a, const struct vg_estimate *b, double limit_percent);
+
+#endif

@@ -1,0 +1,58 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+#include "vgtool/analysis/verdict.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+double vg_verdict_growth_that_matters(const struct vg_judged *row, double limit_percent)
+{
+	return limit_percent / 100 * fmax(2 * row->a.mean, row->whole / 2);
+}
+
+double vg_verdict_runs_needed(const struct vg_judged *row, double limit_percent)
+{
+	double matters = vg_verdict_growth_that_matters(row, limit_percent);
+	double runs = (double)(row->a.runs < row->b.runs ? row->a.runs : row->b.runs);
+	double ratio = vg_estimate_compare(&row->a, &row->b).margin / (matters / 2);
+
+	return fmax(runs + 1, ceil(runs * ratio * ratio));
+}
+
+static bool is_unclear(const struct vg_judged *row, double limit_percent)
+{
+	struct vg_estimate_change change = vg_estimate_compare(&row->a, &row->b);
+	double matters = vg_verdict_growth_that_matters(row, limit_percent);
+
+	return isnan(row->p) || row->p <= VG_VERDICT_DOUBT || change.change > matters / 2 ||
+	       (change.change + change.margin >= matters && change.change + change.margin > 0);
+}
+
+/* Rows of unknown variance come last. */
+static int p_compare(const void *a, const void *b)
+{
+	const struct vg_judged *left = a, *right = b;
+	double of_left = isnan(left->p) ? 2 : left->p, of_right = isnan(right->p) ? 2 : right->p;
+
+	if (of_left != of_right)
+		return of_left < of_right ? -1 : 1;
+	return left->index < right->index ? -1 : left->index > right->index;
+}
+
+enum vg_verdict vg_verdict_judge(struct vg_judged *rows, size_t count, double limit_percent)
+{
+	size_t slower = 0, unclear = 0;
+
+	for (size_t i = 0; i < count; i++) {
+		rows[i].p = vg_estimate_exceeds(&rows[i].a, &rows[i].b, limit_percent);
+		rows[i].is_slower = false;
+		rows[i].is_unclear = is_unclear(&rows[i], limit_percent);
+		unclear += rows[i].is_unclear;
+	}
+	if (count > 1)
+		qsort(rows, count, sizeof *rows, p_compare);
+	while (slower < count && rows[slower].p <= VG_VERDICT_ERROR / (double)(count - slower)) {
+		rows[slower].is_slower = true;
+		slower++;
+	}
+	return slower > 0 ? VG_VERDICT_SLOWER : unclear > 0 ? VG_VERDICT_UNCLEAR : VG_VERDICT_NO_CHANGE;
+}
