@@ -57,6 +57,14 @@ static void range_text(const struct vg_option *option, char text[VG_OPTION_TEXT_
 		snprintf(text, VG_OPTION_TEXT_BYTES, "%s to %s", least, most);
 }
 
+/* Writes "one or two" for "one|two". */
+static void words_text(const char *words, char text[VG_OPTION_TEXT_BYTES])
+{
+	size_t first = strcspn(words, "|");
+
+	snprintf(text, VG_OPTION_TEXT_BYTES, "%.*s or %s", (int)first, words, words + first + (words[first] != '\0'));
+}
+
 static int value_refuse(const struct vg_option *option, const char *value, struct vg_err *err)
 {
 	char range[VG_OPTION_TEXT_BYTES];
@@ -76,8 +84,10 @@ static int value_refuse(const struct vg_option *option, const char *value, struc
 	case VG_OPTION_FLAG: case VG_OPTION_WORD: case VG_OPTION_TEXT:
 		break;
 	}
+	if (option->type == VG_OPTION_WORD)
+		words_text(option->value, range);
 	return vg_err_set(err, -EINVAL, "--%s %.100s: must be %s", option->name, value,
-			  option->type == VG_OPTION_WORD ? option->value : option->unit);
+			  option->type == VG_OPTION_WORD ? range : option->unit);
 }
 
 /* Sets *index to the position of the word in "one|two". */
@@ -213,9 +223,10 @@ void vg_option_help(const struct vg_option *options, size_t count, FILE *file)
 		snprintf(name, sizeof name, "--%s%s%s", option->name, has_value ? " " : "",
 			 has_value ? option->value : "");
 		range_text(option, range);
-		vg_print(file, "  %c%c%c %-21s %s%s%s%s%s%s\n", option->is_short ? '-' : ' ',
+		vg_print(file, "  %c%c%c %-21s %s%s%s%s%s%s%s\n", option->is_short ? '-' : ' ',
 			 option->is_short ? option->key : ' ', option->is_short ? ',' : ' ', name, option->help,
-			 range[0] != '\0' ? ": " : "", range, option->by_default != NULL ? " [" : "",
+			 range[0] != '\0' ? ": " : "", range, option->type == VG_OPTION_TIME ? " s" : "",
+			 option->by_default != NULL ? " [" : "",
 			 option->by_default != NULL ? option->by_default : "", option->by_default != NULL ? "]" : "");
 	}
 }

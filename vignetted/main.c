@@ -235,7 +235,8 @@ int main(int argc, char **argv)
 	int status;
 
 	if (vg_arguments_parse(&arguments, argc, argv, &err) != 0) {
-		vg_print(stderr, "vignetted: %s\nTry: vignetted --help\n", err.text);
+		vg_print(stderr, "vignetted: %s\n", err.text);
+		fputs("vignetted --help lists the options\n", stderr);
 		return EXIT_USAGE;
 	}
 	status = run(&arguments);

@@ -14,8 +14,8 @@ static const struct vg_option options[] = {
 	{ 'o', "output", VG_OPTION_TEXT, "FILE", 0, 0, "the name of a file", NULL,
 	  "write this profile [PROGRAM.PID.vgp]", 1 },
 	{ 'r', "rate", VG_OPTION_NUMBER, "HZ", 1, 10000, "samples per second", "99", "samples of a thread per second", 0 },
-	{ 'd', "duration", VG_OPTION_TIME, "TIME", 1000000, UINT64_C(1000000000) << 30, NULL, "no limit",
-	  "stop after this time, in s", 0 },
+	{ 'd', "duration", VG_OPTION_TIME, "TIME", 1000000, UINT64_C(1000000000) << 30, NULL, "none",
+	  "stop after this time", 0 },
 	{ 'm', "mode", VG_OPTION_WORD, "wall|cpu", 0, 0, NULL, "wall", "record all time, or CPU time only", 0 },
 	{ 'b', "budget", VG_OPTION_SHARE, "PERCENT", 0, 0, NULL, "1", "lower the rate above this cost", 0 },
 	{ 'c', "capture", VG_OPTION_WORD, "auto|stop", 0, 0, NULL, "auto", "use timers, or only stop threads", 0 },
@@ -76,7 +76,7 @@ static int value_set(struct vg_arguments *arguments, const struct vg_option_valu
 		struct vg_err why;
 		int rc = vg_counters_parse(value->text, session->counters, &why);
 
-		return rc == 0 ? 0 : vg_err_set(err, -EINVAL, "--counter %.100s: %s", value->text, why.text);
+		return rc == 0 ? 0 : vg_err_set(err, -EINVAL, "--%s", why.text);
 	}
 	}
 	return 0;
