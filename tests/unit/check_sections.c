@@ -151,15 +151,15 @@ START_TEST(notes_with_both_alignments)
 		memcpy(notes + second_at, &second, sizeof second);
 		memcpy(notes + second_at + sizeof second, "GNU", 4);
 		id_at = second_at + sizeof second + 4;
-		ck_assert(vg_notes_build_id(notes, sizeof notes, alignment, &at, &bytes));
+		ck_assert(vg_notes_find(notes, sizeof notes, alignment, VG_NOTE_GNU_BUILD_ID, &at, &bytes));
 		ck_assert_uint_eq(at, id_at);
 		ck_assert_uint_eq(bytes, 20);
 		/* The bytes end within the build id. */
-		ck_assert(!vg_notes_build_id(notes, id_at + 19, alignment, &at, &bytes));
+		ck_assert(!vg_notes_find(notes, id_at + 19, alignment, VG_NOTE_GNU_BUILD_ID, &at, &bytes));
 	}
 	memset(notes, 0xff, sizeof notes);
-	ck_assert(!vg_notes_build_id(notes, sizeof notes, 4, &at, &bytes));
-	ck_assert(!vg_notes_build_id(notes, 0, 4, &at, &bytes));
+	ck_assert(!vg_notes_find(notes, sizeof notes, 4, VG_NOTE_GNU_BUILD_ID, &at, &bytes));
+	ck_assert(!vg_notes_find(notes, 0, 4, VG_NOTE_GNU_BUILD_ID, &at, &bytes));
 }
 END_TEST
 

@@ -236,24 +236,24 @@ static int option_parse(struct request *request, int option)
 		request->measures.weight_given = true;
 		if (vg_weight_parse(optarg, &request->measures.weight))
 			return VG_EXIT_DONE;
-		return vg_command_bad_value(request->command, usage, "--weight", "a weight; use wall or cpu");
+		return vg_command_bad_value(request->command, usage, "--weight", "wall or cpu");
 	case 'b':
 		request->changes.by_total = strcmp(optarg, "total") == 0;
 		if (request->changes.by_total || strcmp(optarg, "self") == 0)
 			return VG_EXIT_DONE;
-		return vg_command_bad_value(request->command, usage, "--by", "a time; use self or total");
+		return vg_command_bad_value(request->command, usage, "--by", "self or total");
 	case 'n':
 		if (vg_number_parse(optarg, 1, UINT64_MAX, &request->limit))
 			return VG_EXIT_DONE;
-		return vg_command_bad_value(request->command, usage, "--limit", "a number of rows; use 1 or more");
+		return vg_command_bad_value(request->command, usage, "--limit", "1 or more rows");
 	case 'f':
 		if (vg_number_percent(optarg, &request->changes.fail_above_percent))
 			return VG_EXIT_DONE;
-		return vg_command_bad_value(request->command, usage, "--fail-above", "a percentage; use 0 or more");
+		return vg_command_bad_value(request->command, usage, "--fail-above", "0 or more percent");
 	case 'l':
 		if (vg_number_percent(optarg, &request->changes.min_share_percent))
 			return VG_EXIT_DONE;
-		return vg_command_bad_value(request->command, usage, "--at-least", "a percentage; use 0 or more");
+		return vg_command_bad_value(request->command, usage, "--at-least", "0 or more percent");
 	}
 	return vg_command_usage(usage, VG_EXIT_USAGE);
 }

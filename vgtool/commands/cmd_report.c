@@ -413,17 +413,17 @@ int cmd_report(int argc, char **argv)
 			break;
 		case 't':
 			if (!vg_number_parse(optarg, 0, INT32_MAX, &tid))
-				return vg_command_bad_value(argv[0], usage, "--thread", "a thread id; use a number");
+				return vg_command_bad_value(argv[0], usage, "--thread", "the id of a thread");
 			report.only_tid = (int64_t)tid;
 			break;
 		case 'n':
 			if (!vg_number_parse(optarg, 1, UINT64_MAX, &report.limit))
 				return vg_command_bad_value(argv[0], usage, "--limit",
-							    "a number of rows; use 1 or more");
+							    "1 or more rows");
 			break;
 		case 'w':
 			if (!vg_weight_parse(optarg, &report.weight))
-				return vg_command_bad_value(argv[0], usage, "--weight", "a weight; use wall or cpu");
+				return vg_command_bad_value(argv[0], usage, "--weight", "wall or cpu");
 			report.weight_given = true;
 			break;
 		case 'c':
@@ -436,7 +436,7 @@ int cmd_report(int argc, char **argv)
 			report.by_interval = strcmp(optarg, "interval") == 0;
 			if (!report.by_interval && strcmp(optarg, "function") != 0)
 				return vg_command_bad_value(argv[0], usage, "--by",
-							    "a kind of row; use function or interval");
+							    "function or interval");
 			break;
 		default:
 			return vg_command_help(usage, option);

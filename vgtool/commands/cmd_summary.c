@@ -318,7 +318,7 @@ int cmd_summary(int argc, char **argv)
 		case 'p':
 			if (!vg_number_percent(optarg, &request.percent_above))
 				return vg_command_bad_value(argv[0], usage, "--percent-above",
-							    "a percentage; use 0 or more");
+							    "0 or more percent");
 			break;
 		default:
 			return vg_command_help(usage, option);
