@@ -18,6 +18,8 @@
 
 #include "vignetted/target/proc_status.h"
 
+enum { AUXV_ATTEMPTS = 20, AUXV_WAIT_US = 500 };
+
 /* The number of nested pid namespaces that the process is in, counted from the pid namespace of /proc inwards.  0: the
  * process is not in the namespace of /proc. */
 static int namespaces_count(pid_t pid)
@@ -47,20 +49,25 @@ static int proc_check(struct vg_err *err)
 	return 0;
 }
 
-/* The value of an entry of /proc/PID/auxv; 0: there is none, or it cannot be read. */
+/* The value of an entry of /proc/PID/auxv; 0: there is none, or it cannot be read.  posix_spawn(3) returns while execve(2)
+ * has not written the entries yet: then this function waits for up to 10 ms. */
 static uint64_t auxv_value(pid_t pid, uint64_t type)
 {
 	char path[64];
-	Elf64_auxv_t entries[64];
-	ssize_t got;
+	Elf64_auxv_t entries[64] = { 0 };
+	ssize_t got = 0;
 	int fd;
 
 	snprintf(path, sizeof path, "/proc/%d/auxv", pid);
-	fd = open(path, O_RDONLY | O_CLOEXEC);
-	if (fd < 0)
-		return 0;
-	got = read(fd, entries, sizeof entries);
-	close(fd);
+	for (int i = 0; entries[0].a_type == AT_NULL && i < AUXV_ATTEMPTS; i++) {
+		if (i > 0)
+			usleep(AUXV_WAIT_US);
+		fd = open(path, O_RDONLY | O_CLOEXEC);
+		if (fd < 0)
+			return 0;
+		got = read(fd, entries, sizeof entries);
+		close(fd);
+	}
 	for (size_t i = 0; got > 0 && i < (size_t)got / sizeof *entries; i++) {
 		if (entries[i].a_type == type)
 			return entries[i].a_un.a_val;
