@@ -83,7 +83,8 @@ bool vg_number_time(const char *text, uint64_t least_ns, uint64_t most_ns, uint6
 bool vg_number_size(const char *text, uint64_t least, uint64_t most, uint64_t *bytes)
 {
 	static const struct unit units[] = {
-		{ "", 1 }, { "K", 1 << 10 }, { "M", 1 << 20 }, { "G", 1 << 30 }, { "T", UINT64_C(1) << 40 }, { NULL, 0 },
+		{ "", 1 }, { "K", 1 << 10 }, { "M", 1 << 20 }, { "G", 1 << 30 }, { "T", UINT64_C(1) << 40 },
+		{ NULL, 0 },
 	};
 
 	return quantity_parse(text, units, least, most, bytes);

@@ -155,7 +155,8 @@ static bool getopt_tables(const struct vg_option_reader *reader, struct option l
 		const struct vg_option *option = &reader->options[i];
 		bool has_value = option->type != VG_OPTION_FLAG;
 
-		longs[i] = (struct option){ option->name, has_value ? required_argument : no_argument, NULL, option->key };
+		longs[i] = (struct option){ option->name, has_value ? required_argument : no_argument, NULL,
+					    option->key };
 		if (option->is_short) {
 			*at++ = (char)option->key;
 			if (has_value)

@@ -58,7 +58,8 @@ refuses 'vgctl: --flight 0.5: must be 1 to 86400 seconds, such as 10, 0.5, 500ms
 	"$VGCTL" begin 1 -o x --flight 0.5
 refuses 'vgtool report: --limit 0: must be 1 or more rows' "$VGTOOL" report --limit 0 exec.vgp
 for program in "$VIGNETTED" "$VGCTL" "$VGTOOL"; do
-	"$program" --help | awk 'length > 79 { print; bad = 1 } END { exit bad }' || fail "--help of $program is too wide"
+	"$program" --help | awk 'length > 79 { print; bad = 1 } END { exit bad }' ||
+		fail "--help of $program is too wide"
 done
 
 # ---- --check ----
@@ -70,7 +71,8 @@ grep -q '^trace the process: yes$' out && grep -q '^sample threads by stops: yes
 if [ "$(id -u)" = 0 ]; then
 	# Another user's process: the sentence is that of a refused recording, and names the command that helps.
 	install -d -m 777 other
-	! setpriv --reuid 65534 --regid 65534 --clear-groups "$VIGNETTED" --check "$pid" >out || fail "nobody may trace root"
+	! setpriv --reuid 65534 --regid 65534 --clear-groups "$VIGNETTED" --check "$pid" >out ||
+		fail "nobody may trace root"
 	sed -n 's/^trace the process: no: //p' out >sentence
 	grep -q "^process $pid belongs to another user (uid 0); .*setcap cap_sys_ptrace,cap_perfmon+ep /" sentence ||
 		fail "--check: $(cat out)"
@@ -98,11 +100,13 @@ while True:
 sys.stdout.buffer.write(data)
 sys.exit(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]))
 END
-/usr/bin/python3 terminal.py "$VIGNETTED" --pid "$pid" -o shown.vgp --duration 3.5 >out || fail "on a terminal: $(cat out)"
+/usr/bin/python3 terminal.py "$VIGNETTED" --pid "$pid" -o shown.vgp --duration 3.5 >out ||
+	fail "on a terminal: $(cat out)"
 lines=$(tr '\r' '\n' <out | grep -cE '^vignetted: [1-3] s, [0-9]+ samples?, [0-9]+\.[0-9] % of one CPU') || true
 [ "$lines" -ge 1 ] && [ "$lines" -le 4 ] || fail "$lines lines of progress: $(cat out)"
 tr '\r' '\n' <out | grep -q 'vignetted: shown.vgp: [0-9]* samples' || fail "no summary: $(cat out)"
-/usr/bin/python3 terminal.py "$VIGNETTED" --quiet --pid "$pid" -o quiet.vgp --duration 1.5 >out || fail "--quiet: $(cat out)"
+/usr/bin/python3 terminal.py "$VIGNETTED" --quiet --pid "$pid" -o quiet.vgp --duration 1.5 >out ||
+	fail "--quiet: $(cat out)"
 ! grep -q 'one CPU' out || fail "--quiet shows progress: $(cat out)"
 timeout 30 "$VIGNETTED" --pid "$pid" -o file.vgp --duration 1.5 2>log || fail "to a file: $(cat log)"
 [ "$(wc -l <log)" = 1 ] && ! grep -q 'one CPU' log || fail "progress in a file: $(cat log)"

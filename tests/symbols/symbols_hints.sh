@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT OR Apache-2.0
-# What vgtool says when it has no symbols, or too few: a stripped file, another build.  And the id of a file that has only
-# Go's build id: the recorder and vgtool must make the same one.
+# What vgtool says when it has no symbols, or too few: a stripped file, another build.  And the id of a file that has
+# only Go's build id: the recorder and vgtool must make the same one.
 set -eu
 . "${SRCDIR:?}/tests/lib.sh"
 cd "$dir"
@@ -25,7 +25,8 @@ note abcDEF/ghi123/jkl456/mno789x >first.note
 note abcDEF/ghi123/jkl999/mno789x >second.note
 mkdir first second
 for build in first second; do
-	objcopy --add-section .note.go.buildid=$build.note --set-section-flags .note.go.buildid=readonly plain $build/program
+	objcopy --add-section .note.go.buildid=$build.note --set-section-flags .note.go.buildid=readonly plain \
+		$build/program
 	readelf -SW $build/program | grep -q 'note.go.buildid *NOTE' || fail "objcopy made no note section"
 done
 
@@ -63,10 +64,12 @@ grep -q '^INFO STRIPPED$' bare/program/*/program.sym || fail "the symbol file do
 for store in bare stripped; do
 	"$VGTOOL" missing -s $store a.vgp >out 2>log || true
 	! grep -q ' program ' out || fail "missing from $store: $(cat out)"
-	grep -qE '^vgtool missing: program: names only of exported functions: its file is stripped; in [0-9]+ samples' log ||
-		fail "missing from $store: $(cat log)"
-	"$VGTOOL" missing --json -s $store a.vgp 2>log | json - 'it.exported_only[0]' | grep -qx program || fail "missing --json"
+	grep -qE '^vgtool missing: program: names only of exported functions: its file is stripped; in [0-9]+ sample' \
+		log || fail "missing from $store: $(cat log)"
+	"$VGTOOL" missing --json -s $store a.vgp 2>log | json - 'it.exported_only[0]' | grep -qx program ||
+		fail "missing --json"
 	"$VGTOOL" resolve -s $store -o bare.vgp a.vgp 2>log || fail "resolve: $(cat log)"
-	grep -q '1 of these modules has names only of exported functions: it is stripped$' log || fail "resolve: $(cat log)"
+	grep -q '1 of these modules has names only of exported functions: it is stripped$' log ||
+		fail "resolve: $(cat log)"
 	"$VGTOOL" report bare.vgp | grep -q exported || fail "no exported name from $store"
 done

@@ -75,8 +75,8 @@ START_TEST(good_options)
 	struct vg_arguments arguments;
 	struct vg_err err;
 
-	ck_assert_int_eq(parse(&arguments, "--rate 100 --duration 500ms --max-size 64M --mode cpu -q -- a --rate", &err), -EINVAL);
-	ck_assert_int_eq(parse(&arguments, "--rate 100 --duration 500ms --max-size 64M --mode cpu --quiet a --rate", &err), 0);
+	ck_assert_int_eq(parse(&arguments, "--rate 100 --duration 500ms --max-size 64M --mode cpu --quiet a --rate",
+			       &err), 0);
 	ck_assert_uint_eq(arguments.session.period_ns, 10000000);
 	ck_assert_uint_eq(arguments.session.max_duration_ns, 500000000);
 	ck_assert_uint_eq(arguments.session.max_file_bytes, 64 << 20);
@@ -233,7 +233,8 @@ START_TEST(permissions)
 		{ { .root = true, .yama_scope = -1 }, VG_FORBIDDEN_POLICY },
 		{ { .root = true, .yama_scope = 3 }, VG_FORBIDDEN_YAMA_NEVER },
 		{ { .readable = true, .filtered = true, .is_32_bit = true, .yama_scope = -1 }, VG_FORBIDDEN_FILTER },
-		{ { .readable = true, .is_32_bit = true, .other_machine = true, .yama_scope = 1 }, VG_FORBIDDEN_32_BIT },
+		{ { .readable = true, .is_32_bit = true, .other_machine = true, .yama_scope = 1 },
+		  VG_FORBIDDEN_32_BIT },
 		{ { .readable = true, .other_machine = true, .yama_scope = 1 }, VG_FORBIDDEN_MACHINE },
 	};
 

@@ -24,7 +24,9 @@ static struct {
 } file;
 
 /* A note as Go's linker writes it. */
-static const struct { Elf64_Nhdr header; char name[4], text[20]; } go_note = { { 4, 18, 4 }, "Go", "abcdefghijklmnopqr" };
+static const struct { Elf64_Nhdr header; char name[4], text[20]; } go_note = {
+	{ 4, 18, 4 }, "Go", "abcdefghijklmnopqr",
+};
 
 static struct vg_image image;
 

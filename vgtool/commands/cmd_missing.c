@@ -59,7 +59,8 @@ static void module_check(struct request *request, struct vg_resolve_module *modu
 		rc = vg_symbol_source_find_missing_file(&request->finder, &source, &module->missing_file, &err);
 	vg_symbol_source_free(&source);
 	if (rc == -ENOENT && module->missing &&
-	    vg_symbol_finder_other_build(&request->finder, module->name, module->build_id, module->build_id_bytes, &err))
+	    vg_symbol_finder_other_build(&request->finder, module->name, module->build_id, module->build_id_bytes,
+					 &err))
 		module->problem = strdup(err.text);
 	/* Symbols were found but cannot be used: report why. */
 	if (rc != 0 && rc != -ENOENT)

@@ -72,8 +72,8 @@ static void summary_print(const struct request *request)
 	vg_command_warn(request->command, "%" PRIu64 " of %" PRIu64 " addresses symbolized; %zu of %zu modules have "
 			"symbols", resolve->symbolized, resolve->addresses, count - missing, count);
 	if (exported > 0)
-		vg_command_warn(request->command, "%zu of these modules %s names only of exported functions: %s stripped",
-				exported, exported == 1 ? "has" : "have", exported == 1 ? "it is" : "they are");
+		vg_command_warn(request->command, "%zu of these modules %s names only of exported functions: "
+				"%s stripped", exported, exported == 1 ? "has" : "have", exported == 1 ? "it is" : "they are");
 }
 
 static int writer_run(const struct request *request, const struct vg_infile *file,

@@ -119,8 +119,8 @@ static void stripped_warn(const struct run *run, const char *path, const struct 
 
 	if (symbols->missing_file.exported_only && names > 0)
 		vg_command_warn(run->command, "%s: stripped: %zu function%s from its dynamic symbol table; for the "
-				"other names use the unstripped file, or give its debug file by --debug-dir", path, names,
-				vg_text_plural(names));
+				"other names use the unstripped file, or give its debug file by --debug-dir", path,
+				names, vg_text_plural(names));
 }
 
 static void file_convert(struct run *run, const char *path, bool is_named)

@@ -115,7 +115,8 @@ static int module_read(struct vg_resolve *resolve, struct vg_resolve_module *mod
 					     &module->symbolization, &err);
 	bad = module->symbolization.bad_records;
 	if (rc == -ENOENT && source.path == NULL &&
-	    vg_symbol_finder_other_build(resolve->finder, module->name, module->build_id, module->build_id_bytes, &err)) {
+	    vg_symbol_finder_other_build(resolve->finder, module->name, module->build_id, module->build_id_bytes,
+					 &err)) {
 		module->missing = true;
 		module->problem = strdup(err.text);
 	} else if (rc != 0) {

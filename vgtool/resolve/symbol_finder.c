@@ -61,8 +61,8 @@ bool vg_symbol_finder_other_build(const struct vg_symbol_finder *finder, const c
 		return false;
 	vg_text_hex(needed, sizeof needed, build_id, build_id_bytes);
 	if (vg_store_other_build(finder->stores, finder->store_count, module, id)) {
-		vg_err_set(err, -ENOENT, "%.100s: symbols of another build (%s) are in the store; build id %s is needed",
-			   module, id, needed);
+		vg_err_set(err, -ENOENT, "%.100s: symbols of another build (%s) are in the store; build id %s is "
+			   "needed", module, id, needed);
 		return true;
 	}
 	path = binary_of_name(finder, module);

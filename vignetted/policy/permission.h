@@ -24,7 +24,7 @@ enum vg_permission {
 
 struct vg_permission_facts {
 	bool traced;
-	bool readable;               /* the kernel lets us read /proc/PID/syscall, which needs the permission to trace */
+	bool readable;               /* /proc/PID/syscall can be read, which needs the permission to trace */
 	bool root;                   /* our user is root */
 	bool process_of_root, same_user;
 	bool dumpable;               /* as far as the owner of /proc/PID/fd shows it */

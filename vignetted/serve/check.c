@@ -38,15 +38,16 @@ static void timers_error(enum vg_timer_permission permission, int rc, int level,
 		return;
 	case VG_TIMERS_OF_USER_CODE:
 		vg_err_set(err, rc, "kernel.perf_event_paranoid is %d, so the kernel samples only user code; as root: "
-			   "sysctl kernel.perf_event_paranoid=1, or setcap cap_perfmon,cap_sys_ptrace+ep %s", level, own);
+			   "sysctl kernel.perf_event_paranoid=1, or setcap cap_perfmon,cap_sys_ptrace+ep %s", level,
+			   own);
 		return;
 	case VG_TIMERS_PARANOID:
 		vg_err_set(err, rc, "kernel.perf_event_paranoid is %d, so threads are stopped instead; as root: sysctl "
 			   "kernel.perf_event_paranoid=1, or setcap cap_perfmon,cap_sys_ptrace+ep %s", level, own);
 		return;
 	case VG_TIMERS_POLICY:
-		vg_err_set(err, rc, "perf_event_open(2) is forbidden by a container's seccomp filter or another policy, "
-			   "so threads are stopped instead");
+		vg_err_set(err, rc, "perf_event_open(2) is forbidden by a container's seccomp filter or another "
+			   "policy, so threads are stopped instead");
 		return;
 	case VG_TIMERS_UNAVAILABLE:
 		vg_err_sys(err, rc, "perf_event_open(2) fails, so threads are stopped instead");
@@ -85,9 +86,12 @@ int vg_check_run(struct vg_check *check, pid_t pid, struct vg_err *err)
 		vg_access_read_own(&access);
 	else
 		vg_access_read(&access, pid);
-	permission_add(check, pid == 0 ? "trace a command that vignetted starts" : "trace the process", &access, pid == 0 ?
-		       vg_permission_command(access.facts.yama_scope, vg_proc_status_capable(CAP_SYS_PTRACE)) :
-		       vg_permission_trace(&access.facts));
+	if (pid == 0)
+		permission_add(check, "trace a command that vignetted starts", &access,
+			       vg_permission_command(access.facts.yama_scope,
+						     vg_proc_status_capable(CAP_SYS_PTRACE)));
+	else
+		permission_add(check, "trace the process", &access, vg_permission_trace(&access.facts));
 	permission_add(check, "sample threads by stops", &access,
 		       access.facts.filtered ? VG_FORBIDDEN_FILTER : VG_PERMITTED);
 	if (pid != 0)

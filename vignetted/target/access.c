@@ -197,8 +197,9 @@ int vg_access_error(const struct vg_access *access, enum vg_permission permissio
 	case VG_FORBIDDEN_TRACED:
 		return traced_error(access, err);
 	case VG_FORBIDDEN_OTHER_USER:
-		return vg_err_set(err, -EPERM, "process %d belongs to another user (uid %ld); run vignetted as that user "
-				  "or as root, or as root: setcap cap_sys_ptrace,cap_perfmon+ep %s", pid, access->uid, own);
+		return vg_err_set(err, -EPERM, "process %d belongs to another user (uid %ld); run vignetted as that "
+				  "user or as root, or as root: setcap cap_sys_ptrace,cap_perfmon+ep %s", pid,
+				  access->uid, own);
 	case VG_FORBIDDEN_NOT_DUMPABLE:
 		return vg_err_set(err, -EPERM, "process %d cannot be traced: it has set PR_SET_DUMPABLE to 0, or its "
 				  "user has no permission to read its program; run vignetted as root", pid);
@@ -210,8 +211,8 @@ int vg_access_error(const struct vg_access *access, enum vg_permission permissio
 		return vg_err_set(err, -EPERM, "Yama (kernel.yama.ptrace_scope is 2) allows tracing only with "
 				  "CAP_SYS_PTRACE; as root: setcap cap_sys_ptrace,cap_perfmon+ep %s", own);
 	case VG_FORBIDDEN_YAMA_NEVER:
-		return vg_err_set(err, -EPERM, "Yama (kernel.yama.ptrace_scope is 3) forbids all tracing until the next "
-				  "boot; boot with a lower value in /etc/sysctl.d");
+		return vg_err_set(err, -EPERM, "Yama (kernel.yama.ptrace_scope is 3) forbids all tracing until the "
+				  "next boot; boot with a lower value in /etc/sysctl.d");
 	case VG_FORBIDDEN_FILTER:
 		return pid == 0 ? vg_err_set(err, -EPERM, "vignetted runs under a seccomp filter that forbids %s",
 					     access->filtered) :
@@ -221,8 +222,8 @@ int vg_access_error(const struct vg_access *access, enum vg_permission permissio
 		return vg_err_set(err, -ENOTSUP, "process %d runs a 32-bit program; vignetted samples 64-bit "
 				  "programs only", pid);
 	case VG_FORBIDDEN_MACHINE:
-		return vg_err_set(err, -ENOTSUP, "process %d runs a program for another machine (ELF machine %u); use a "
-				  "vignetted for that machine", pid, access->machine);
+		return vg_err_set(err, -ENOTSUP, "process %d runs a program for another machine (ELF machine %u); use "
+				  "a vignetted for that machine", pid, access->machine);
 	case VG_FORBIDDEN_POLICY:
 		break;
 	}

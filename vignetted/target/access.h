@@ -28,8 +28,8 @@ void vg_access_read(struct vg_access *access, pid_t pid);
 /* Reads only the facts about a command that vignetted would start.  The pid is 0. */
 void vg_access_read_own(struct vg_access *access);
 
-/* Sets err to the sentence: what forbids it, and the command that changes that.  Returns 0 for VG_PERMITTED, -ENOTSUP for
- * a program of another machine, otherwise -EPERM. */
+/* Sets err to the sentence: what forbids it, and the command that changes that.  Returns 0 for VG_PERMITTED, -ENOTSUP
+ * for a program of another machine, otherwise -EPERM. */
 int vg_access_error(const struct vg_access *access, enum vg_permission permission, struct vg_err *err);
 
 /* Finds out without a stop whether the process can be sampled.  Returns 0, -EPERM with err set to what forbids it, or

@@ -49,8 +49,8 @@ static int proc_check(struct vg_err *err)
 	return 0;
 }
 
-/* The value of an entry of /proc/PID/auxv; 0: there is none, or it cannot be read.  posix_spawn(3) returns while execve(2)
- * has not written the entries yet: then this function waits for up to 10 ms. */
+/* The value of an entry of /proc/PID/auxv; 0: there is none, or it cannot be read.  posix_spawn(3) returns while
+ * execve(2) has not written the entries yet: then this function waits for up to 10 ms. */
 static uint64_t auxv_value(pid_t pid, uint64_t type)
 {
 	char path[64];
