@@ -15,7 +15,12 @@
 #include "vgtool/output/text.h"
 
 static const char usage[] =
-	"usage: vgtool aggregate [--json] [--weight wall|cpu] [--limit N] PROFILE...\n";
+	"usage: vgtool aggregate [--json] [--weight wall|cpu] [--limit N] PROFILE...\n"
+	"\n"
+	"  -j, --json               print JSON\n"
+	"  -w, --weight wall|cpu    the time to add up [cpu for cpu profiles, else wall]\n"
+	"  -n, --limit N            rows: 1 or more [20; all in JSON]\n"
+	"  -h, --help               print this text\n";
 
 /* Default of --limit for text.  By default JSON has all rows. */
 enum { TEXT_LIMIT = 20 };

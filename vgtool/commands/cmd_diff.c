@@ -16,7 +16,15 @@
 static const char usage[] =
 	"usage: vgtool diff [--json] [--weight wall|cpu] [--by self|total] [--limit N]\n"
 	"                   [--fail-above PERCENT] [--at-least PERCENT] A B\n"
-	"       vgtool diff [OPTION]... A... -- B...\n";
+	"       vgtool diff [OPTION]... A... -- B...\n"
+	"\n"
+	"  -j, --json               print JSON\n"
+	"  -w, --weight wall|cpu    the time to add up [cpu for cpu profiles, else wall]\n"
+	"  -b, --by self|total      compare functions' own time, or with callees [self]\n"
+	"  -n, --limit N            rows: 1 or more [20; all in JSON]\n"
+	"  -f, --fail-above PERCENT exit with 1 if a row grew by more: 0 or more percent\n"
+	"  -l, --at-least PERCENT   ignore smaller rows for that: 0 or more percent [1]\n"
+	"  -h, --help               print this text\n";
 
 /* Default of --limit for text.  By default JSON has all rows. */
 enum { TEXT_LIMIT = 20 };

@@ -13,7 +13,13 @@
 #include "vgtool/output/text.h"
 #include "vgtool/resolve/resolve.h"
 
-static const char usage[] = "usage: vgtool missing [--json] -s STORE [-s STORE]... PROFILE...\n";
+static const char usage[] =
+	"usage: vgtool missing [--json] -s STORE [-s STORE]... PROFILE...\n"
+	"\n"
+	"  -s, --store STORE        a symbol store, .sym file or directory of binaries;\n"
+	"                           repeatable\n"
+	"  -j, --json               print JSON\n"
+	"  -h, --help               print this text\n";
 
 struct request {
 	const char *command;

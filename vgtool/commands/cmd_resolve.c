@@ -18,7 +18,12 @@
 
 static const char usage[] =
 	"usage: vgtool resolve -s STORE [-s STORE]... [-o OUT] PROFILE\n"
-	"       vgtool resolve -s STORE [-s STORE]... -o DIRECTORY PROFILE...\n";
+	"       vgtool resolve -s STORE [-s STORE]... -o DIRECTORY PROFILE...\n"
+	"\n"
+	"  -s, --store STORE        a symbol store, .sym file or directory of binaries;\n"
+	"                           repeatable\n"
+	"  -o, --output OUT         a file or a directory [standard output]\n"
+	"  -h, --help               print this text\n";
 
 struct request {
 	const char *command;

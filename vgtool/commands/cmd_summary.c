@@ -15,7 +15,13 @@
 #include "vgtool/output/text.h"
 
 static const char usage[] =
-	"usage: vgtool summary [--json] [--threads] [--percent-above PERCENT] PROFILE...\n";
+	"usage: vgtool summary [--json] [--threads] [--percent-above PERCENT] PROFILE...\n"
+	"\n"
+	"  -j, --json               print JSON\n"
+	"  -T, --threads            show each thread on its own\n"
+	"  -p, --percent-above PERCENT\n"
+	"                           leave out smaller rows: 0 or more percent\n"
+	"  -h, --help               print this text\n";
 
 struct request {
 	const char *command;

@@ -19,18 +19,15 @@
 #include "vgtool/output/text.h"
 
 static const char usage[] =
-	"usage: vgtool symbols [-o STORE] [-j N] [--no-cfi] [--debug-dir=DIR]... [--debuginfod]\n"
-	"                      FILE|DIRECTORY...\n"
+	"usage: vgtool symbols [-o STORE] [OPTION]... FILE|DIRECTORY...\n"
 	"\n"
-	"  -o, --output=STORE   write the symbols to STORE/NAME/ID/NAME.sym; with this option all ELF\n"
-	"                       files of a DIRECTORY are read\n"
+	"  -o, --output STORE   write STORE/NAME/ID/NAME.sym; of a DIRECTORY all ELF files\n"
+	"                       are read [standard output, for one FILE]\n"
 	"      --no-cfi         leave out unwind information (STACK CFI records)\n"
-	"      --debug-dir=DIR  also search DIR for debug files, before /usr/lib/debug; repeatable\n"
-	"      --debuginfod     ask the servers of $DEBUGINFOD_URLS for missing debug files\n"
-	"  -j, --jobs=N         read N files at a time (default: the number of CPUs)\n"
-	"  -h, --help           print this text\n"
-	"\n"
-	"Without -o the symbols of one file are written to standard output.\n";
+	"      --debug-dir DIR  search DIR for debug files, before /usr/lib/debug; repeatable\n"
+	"      --debuginfod     ask the servers of $DEBUGINFOD_URLS for debug files\n"
+	"  -j, --jobs N         files at a time: 1 to 1024 [the number of CPUs]\n"
+	"  -h, --help           print this text\n";
 
 struct run {
 	const char *command;
