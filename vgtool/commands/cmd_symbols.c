@@ -21,10 +21,10 @@
 static const char usage[] =
 	"usage: vgtool symbols [-o STORE] [OPTION]... FILE|DIRECTORY...\n"
 	"\n"
-	"  -o, --output STORE   write STORE/NAME/ID/NAME.sym; of a DIRECTORY all ELF files\n"
-	"                       are read [standard output, for one FILE]\n"
+	"  -o, --output STORE   write STORE/NAME/ID/NAME.sym, for each ELF file of a\n"
+	"                       DIRECTORY, too [standard output, for one FILE]\n"
 	"      --no-cfi         leave out unwind information (STACK CFI records)\n"
-	"      --debug-dir DIR  search DIR for debug files, before /usr/lib/debug; repeatable\n"
+	"      --debug-dir DIR  search DIR for debug files, too; repeatable\n"
 	"      --debuginfod     ask the servers of $DEBUGINFOD_URLS for debug files\n"
 	"  -j, --jobs N         files at a time: 1 to 1024 [the number of CPUs]\n"
 	"  -h, --help           print this text\n";
