@@ -37,12 +37,12 @@ static void timers_error(enum vg_timer_permission permission, int rc, int level,
 	case VG_TIMERS_PERMITTED:
 		return;
 	case VG_TIMERS_OF_USER_CODE:
-		vg_err_set(err, rc, "kernel.perf_event_paranoid is %d, so the kernel samples only user code; as root: "
+		vg_err_set(err, rc, "kernel.perf_event_paranoid is %d, so the kernel samples only user code; let root run: "
 			   "sysctl kernel.perf_event_paranoid=1, or setcap cap_perfmon,cap_sys_ptrace+ep %s", level,
 			   own);
 		return;
 	case VG_TIMERS_PARANOID:
-		vg_err_set(err, rc, "kernel.perf_event_paranoid is %d, so threads are stopped instead; as root: sysctl "
+		vg_err_set(err, rc, "kernel.perf_event_paranoid is %d, so threads are stopped instead; let root run: sysctl "
 			   "kernel.perf_event_paranoid=1, or setcap cap_perfmon,cap_sys_ptrace+ep %s", level, own);
 		return;
 	case VG_TIMERS_POLICY:

@@ -198,18 +198,18 @@ int vg_access_error(const struct vg_access *access, enum vg_permission permissio
 		return traced_error(access, err);
 	case VG_FORBIDDEN_OTHER_USER:
 		return vg_err_set(err, -EPERM, "process %d belongs to another user (uid %ld); run vignetted as that "
-				  "user or as root, or as root: setcap cap_sys_ptrace,cap_perfmon+ep %s", pid,
+				  "user or as root, or let root run: setcap cap_sys_ptrace,cap_perfmon+ep %s", pid,
 				  access->uid, own);
 	case VG_FORBIDDEN_NOT_DUMPABLE:
 		return vg_err_set(err, -EPERM, "process %d cannot be traced: it has set PR_SET_DUMPABLE to 0, or its "
 				  "user has no permission to read its program; run vignetted as root", pid);
 	case VG_FORBIDDEN_YAMA_ANCESTORS:
 		return vg_err_set(err, -EPERM, "Yama (kernel.yama.ptrace_scope is 1) allows only ancestors to trace "
-				  "process %d; use libvgctl in it, start it with vignetted, or as root: "
+				  "process %d; use libvgctl in it, start it with vignetted, or let root run: "
 				  "sysctl kernel.yama.ptrace_scope=0", pid);
 	case VG_FORBIDDEN_YAMA_CAPABILITY:
 		return vg_err_set(err, -EPERM, "Yama (kernel.yama.ptrace_scope is 2) allows tracing only with "
-				  "CAP_SYS_PTRACE; as root: setcap cap_sys_ptrace,cap_perfmon+ep %s", own);
+				  "CAP_SYS_PTRACE; let root run: setcap cap_sys_ptrace,cap_perfmon+ep %s", own);
 	case VG_FORBIDDEN_YAMA_NEVER:
 		return vg_err_set(err, -EPERM, "Yama (kernel.yama.ptrace_scope is 3) forbids all tracing until the "
 				  "next boot; boot with a lower value in /etc/sysctl.d");

@@ -40,7 +40,7 @@ int vg_access_check(pid_t pid, struct vg_err *err);
 int vg_access_explain_eperm(pid_t pid, struct vg_err *err);
 
 /* Writes the path of this program, for commands in sentences. */
-enum { VG_ACCESS_PATH_BYTES = 128 };
+enum { VG_ACCESS_PATH_BYTES = 100 };
 void vg_access_own_path(char path[VG_ACCESS_PATH_BYTES]);
 
 #endif
