@@ -37,13 +37,13 @@ static void timers_error(enum vg_timer_permission permission, int rc, int level,
 	case VG_TIMERS_PERMITTED:
 		return;
 	case VG_TIMERS_OF_USER_CODE:
-		vg_err_set(err, rc, "kernel.perf_event_paranoid is %d, so the kernel samples only user code; let root run: "
-			   "sysctl kernel.perf_event_paranoid=1, or setcap cap_perfmon,cap_sys_ptrace+ep %s", level,
+		vg_err_set(err, rc, "kernel.perf_event_paranoid is %d, so the kernel samples only user code; let root "
+			   "run: sysctl kernel.perf_event_paranoid=1, or setcap cap_perfmon,cap_sys_ptrace+ep %s", level,
 			   own);
 		return;
 	case VG_TIMERS_PARANOID:
-		vg_err_set(err, rc, "kernel.perf_event_paranoid is %d, so threads are stopped instead; let root run: sysctl "
-			   "kernel.perf_event_paranoid=1, or setcap cap_perfmon,cap_sys_ptrace+ep %s", level, own);
+		vg_err_set(err, rc, "kernel.perf_event_paranoid is %d, so threads are stopped instead; let root run: "
+			   "sysctl kernel.perf_event_paranoid=1, or setcap cap_perfmon,cap_sys_ptrace+ep %s", level, own);
 		return;
 	case VG_TIMERS_POLICY:
 		vg_err_set(err, rc, "perf_event_open(2) is forbidden by a container's seccomp filter or another "
@@ -94,8 +94,9 @@ int vg_check_run(struct vg_check *check, pid_t pid, struct vg_err *err)
 		permission_add(check, "trace the process", &access, vg_permission_trace(&access.facts));
 	permission_add(check, "sample threads by stops", &access,
 		       access.facts.filtered ? VG_FORBIDDEN_FILTER : VG_PERMITTED);
-	if (pid != 0)
-		permission_add(check, "read the program (its machine)", &access, vg_permission_machine(&access.facts));
+	/* 0: the executable cannot be read. */
+	if (access.machine != 0)
+		permission_add(check, "unwind the program, which is for this machine", &access, vg_permission_machine(&access.facts));
 	if (check->possible)
 		timers_add(check, pid);
 	return 0;
