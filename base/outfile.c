@@ -9,6 +9,7 @@
 #include <sys/file.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "base/descriptor.h"
@@ -96,7 +97,7 @@ static int stale_part_remove(int directory, const char *path, struct vg_err *err
 	return rc;
 }
 
-static int part_create(int directory, const char *path, struct vg_err *err)
+static int part_create(int directory, const char *path, bool is_new, struct vg_err *err)
 {
 	const char *part = vg_output_path_name(path);
 
@@ -123,7 +124,7 @@ static int part_create(int directory, const char *path, struct vg_err *err)
 			unlinkat(directory, part, 0);
 			return vg_err_sys(err, rc, "%s: cannot create", path);
 		}
-		if (errno != EEXIST)
+		if (errno != EEXIST || is_new)
 			return vg_err_sys(err, -errno, "%s: cannot create", path);
 		rc = stale_part_remove(directory, path, err);
 		if (rc != 0)
@@ -138,7 +139,7 @@ static int part_open(struct vg_outfile *file, struct vg_err *err)
 	file->directory = vg_output_path_directory(file->path);
 	if (file->directory < 0)
 		return vg_err_sys(err, file->directory, "%s: cannot create", file->part);
-	file->fd = part_create(file->directory, file->part, err);
+	file->fd = part_create(file->directory, file->part, file->is_new, err);
 	return file->fd < 0 ? file->fd : 0;
 }
 
@@ -158,6 +159,27 @@ int vg_outfile_open(struct vg_outfile *file, const char *path, struct vg_err *er
 		rc = vg_err_sys(err, -ENOMEM, "%s", path);
 	}
 	if (rc == 0 && !file->in_place)
+		rc = part_open(file, err);
+	if (rc != 0)
+		vg_outfile_close_copy(file);
+	return rc;
+}
+
+int vg_outfile_open_new(struct vg_outfile *file, const char *path, struct vg_err *err)
+{
+	struct stat status;
+	int rc = 0;
+
+	*file = (struct vg_outfile)VG_OUTFILE_CLOSED;
+	if (lstat(path, &status) == 0)
+		return vg_err_sys(err, -EEXIST, "%s: cannot create", path);
+	file->is_new = true;
+	file->path = strdup(path);
+	if (file->path == NULL || asprintf(&file->part, "%s.part", path) < 0) {
+		file->part = NULL;
+		rc = vg_err_sys(err, -ENOMEM, "%s", path);
+	}
+	if (rc == 0)
 		rc = part_open(file, err);
 	if (rc != 0)
 		vg_outfile_close_copy(file);
@@ -246,15 +268,34 @@ static int part_restore(struct vg_outfile *file, struct vg_err *err)
 			  file->path);
 }
 
+static int part_rename(const struct vg_outfile *file)
+{
+	const char *part = vg_output_path_name(file->part), *name = vg_output_path_name(file->path);
+	struct stat status;
+
+	if (file->is_new) {
+		if (syscall(SYS_renameat2, file->directory, part, file->directory, name, RENAME_NOREPLACE) == 0)
+			return 0;
+		/* EINVAL: the file system has no RENAME_NOREPLACE, for example NFS. */
+		if (errno != EINVAL && errno != ENOSYS)
+			return -errno;
+		if (fstatat(file->directory, name, &status, AT_SYMLINK_NOFOLLOW) == 0)
+			return -EEXIST;
+	}
+	return renameat(file->directory, part, file->directory, name) == 0 ? 0 : -errno;
+}
+
 int vg_outfile_commit(struct vg_outfile *file, struct vg_err *err)
 {
 	int rc = 0;
 
 	if (has_part(file) && !part_is_named(file))
 		rc = part_restore(file, err);
-	if (rc == 0 && has_part(file) && renameat(file->directory, vg_output_path_name(file->part), file->directory,
-						  vg_output_path_name(file->path)) != 0)
-		rc = vg_err_sys(err, -errno, "%s: cannot rename to %s", file->part, file->path);
+	if (rc == 0 && has_part(file)) {
+		rc = part_rename(file);
+		if (rc != 0)
+			vg_err_sys(err, rc, "%s: cannot rename to %s", file->part, file->path);
+	}
 	vg_outfile_close_copy(file);
 	return rc;
 }

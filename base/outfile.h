@@ -24,6 +24,7 @@ struct vg_outfile {
 	char *path;                  /* owned */
 	char *part;                  /* owned; PATH.part, or PATH if written in place */
 	bool in_place;               /* there is no PATH.part to rename */
+	bool is_new;                 /* opened by vg_outfile_open_new() */
 };
 
 #define VG_OUTFILE_CLOSED { .fd = -1, .directory = -1 }
@@ -37,6 +38,10 @@ struct vg_outfile {
  *   -EINVAL   PATH is a block device or a socket
  */
 int vg_outfile_open(struct vg_outfile *file, const char *path, struct vg_err *err);
+
+/* Like vg_outfile_open(), but never replaces a file.  Returns -EEXIST if PATH or PATH.part exists, also for
+ * vg_outfile_commit() if PATH was created meanwhile; then PATH.part stays. */
+int vg_outfile_open_new(struct vg_outfile *file, const char *path, struct vg_err *err);
 
 /*
  * Renames PATH.part to PATH and closes the file.  Does nothing if the file is closed.

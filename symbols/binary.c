@@ -164,6 +164,20 @@ static int source_describe(const struct sources *sources, struct vg_symbols *sym
 	return -ENOMEM;
 }
 
+/* True if the only names are those of .dynsym. */
+static bool is_stripped(const struct sources *sources)
+{
+	const struct vg_elf_image *files[] = { &sources->image, &sources->separate };
+	GElf_Shdr header;
+
+	for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
+		if (files[i]->elf != NULL && vg_elf_section_of_type(files[i], SHT_SYMTAB, &header) != NULL)
+			return false;
+	}
+	return !vg_elf_has_dwarf(sources->debug) &&
+	       vg_elf_section(&sources->image, ".gnu_debugdata", &header) == NULL;
+}
+
 int vg_symbols_from_binary(struct vg_symbols *symbols, const char *path,
 			   const struct vg_symbols_search *search, struct vg_err *err)
 {
@@ -181,6 +195,8 @@ int vg_symbols_from_binary(struct vg_symbols *symbols, const char *path,
 		rc = source_describe(&sources, symbols);
 	if (rc == 0)
 		rc = vg_missing_file_copy(&symbols->missing_file, &sources.companions.missing_file);
+	if (rc == 0)
+		symbols->missing_file.exported_only = is_stripped(&sources);
 	if (rc == -ENOMEM)
 		vg_err_sys(err, rc, "%s", path);
 	if (rc != 0)
@@ -199,6 +215,8 @@ int vg_symbols_find_missing_file(struct vg_missing_file *missing_file, const cha
 		rc = sources_open(&sources, search, err);
 	if (rc == 0)
 		rc = vg_missing_file_copy(missing_file, &sources.companions.missing_file);
+	if (rc == 0)
+		missing_file->exported_only = is_stripped(&sources);
 	if (rc == -ENOMEM)
 		vg_err_sys(err, rc, "%s", path);
 	sources_close(&sources);

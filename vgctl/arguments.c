@@ -1,25 +1,48 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 #include "vgctl/arguments.h"
 
-#include <getopt.h>
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/counters.h"
-#include "base/number.h"
+#include "base/option_table.h"
 #include "base/print.h"
 
 static const char usage[] =
 	"usage: vgctl [--directory DIR] list\n"
 	"       vgctl [--directory DIR] status PID\n"
-	"       vgctl [--directory DIR] begin PID -o FILE [--rate HZ] [--mode wall|cpu]\n"
-	"             [--budget PERCENT] [--duration SECONDS] [--max-size BYTES]\n"
-	"             [--max-frames N] [--thread-names] [--perf-map] [--counter NAME]...\n"
-	"             [--flight SECONDS] [--flight-memory BYTES]\n"
+	"       vgctl [--directory DIR] begin PID -o FILE [OPTION]...\n"
 	"       vgctl [--directory DIR] end PID [ID]\n"
 	"       vgctl [--directory DIR] dump PID FILE [ID]\n"
 	"       vgctl [--directory DIR] mark PID LABEL\n";
+
+static const struct vg_option options[] = {
+	{ 'D', "directory", VG_OPTION_TEXT, "DIR", 0, sizeof ((struct vg_arguments *)NULL)->directory - 1,
+	  "a path of at most 4095 bytes", NULL, "the directory of the helpers' sockets", 0 },
+	{ 'o', "output", VG_OPTION_TEXT, "FILE", 0, 0, "the path of a file", NULL, "write this profile", 1 },
+	{ 'r', "rate", VG_OPTION_NUMBER, "HZ", 1, 10000, "samples per second", "99",
+	  "samples of a thread per second", 0 },
+	{ 'm', "mode", VG_OPTION_WORD, "wall|cpu", 0, 0, NULL, "wall", "record all time, or CPU time only", 0 },
+	{ 'b', "budget", VG_OPTION_SHARE, "PERCENT", 0, 0, NULL, "1", "lower the rate above this cost", 0 },
+	{ 'd', "duration", VG_OPTION_TIME, "TIME", 1000000, UINT64_C(1000000000) << 30, NULL, "24h",
+	  "end after this time", 0 },
+	{ 's', "max-size", VG_OPTION_SIZE, "SIZE", 65536, UINT64_MAX, NULL, "256M", "end at this file size", 0 },
+	{ 'f', "max-frames", VG_OPTION_NUMBER, "N", 1, 65536, "frames", "16384", "frames of a stack", 0 },
+	{ 'F', "flight", VG_OPTION_TIME, "TIME", 1000000000, VG_WIRE_FLIGHT_MAX_NS, NULL, NULL,
+	  "keep only the last TIME, in memory", 0 },
+	{ 'M', "flight-memory", VG_OPTION_SIZE, "SIZE", 1 << 20, UINT64_MAX, NULL, "64M",
+	  "memory for --flight", 0 },
+	{ 'C', "counter", VG_OPTION_TEXT, "NAME", 0, 0, "the name of a perf counter", NULL,
+	  "also count this event: up to 4 options", 0 },
+	{ 'T', "thread-names", VG_OPTION_FLAG, .help = "record the names of threads" },
+	{ 'P', "perf-map", VG_OPTION_FLAG, .help = "record the names of JIT code in /tmp/perf-PID.map" },
+	VG_OPTION_HELP,
+	VG_OPTION_VERSION,
+};
+
+enum { OPTIONS = sizeof options / sizeof *options };
 
 int vg_arguments_fail(const struct vg_err *err)
 {
@@ -33,136 +56,79 @@ int vg_arguments_usage(void)
 	return EXIT_USAGE;
 }
 
-static bool option_parse(struct vg_arguments *arguments, int option, const char *text)
+static void help_print(void)
+{
+	fputs(usage, stdout);
+	fputs("\n", stdout);
+	vg_option_help(options, OPTIONS, stdout);
+	fputs("\nTIME: seconds, or a number with ms, s, m or h.  SIZE: bytes, or a number with\n"
+	      "K, M or G.  All options but --directory are for begin; see vgctl(1)\n", stdout);
+}
+
+static int option_set(struct vg_arguments *arguments, const struct vg_option_value *value, struct vg_err *err)
 {
 	struct vg_wire_begin *begin = &arguments->begin;
-	uint64_t value = 0;
+	uint64_t number = value->number;
 
-	switch (option) {
-	case 'D':
-		return snprintf(arguments->directory, sizeof arguments->directory, "%s", text) <
-		       (int)sizeof arguments->directory && *text != '\0';
-	case 'o':
-		arguments->output = text;
-		return *text != '\0';
-	case 'r':
-		arguments->rate_given = vg_number_parse(text, 1, 10000, &value);
-		begin->period_ns = arguments->rate_given ? 1000000000 / value : 0;
-		return arguments->rate_given;
-	case 'm':
-		begin->cpu_mode = strcmp(text, "cpu") == 0;
-		return begin->cpu_mode != 0 || strcmp(text, "wall") == 0;
-	case 'b':
-		return arguments->budget_given = vg_number_ppm(text, &begin->budget_ppm);
-	case 'd':
-		if (!vg_number_parse(text, 1, 1u << 30, &value))
-			return false;
-		begin->max_duration_ns = value * 1000000000;
-		return arguments->limit_given = true;
-	case 's':
-		arguments->limit_given = true;
-		return vg_number_parse(text, 65536, UINT64_MAX, &begin->max_file_bytes);
-	case 'f':
-		if (!vg_number_parse(text, 1, 65536, &value))
-			return false;
-		begin->max_frames = (uint32_t)value;
-		return true;
-	case 'F':
-		if (!vg_number_parse(text, 1, VG_WIRE_FLIGHT_MAX_NS / 1000000000, &value))
-			return false;
-		begin->flight_ns = value * 1000000000;
-		return true;
-	case 'M':
-		return vg_number_parse(text, 1 << 20, UINT64_MAX, &begin->flight_memory_bytes);
-	case 'T':
-		begin->thread_names = 1;
-		return true;
-	case 'P':
-		begin->perf_map = 1;
-		return true;
+	switch (value->key) {
+	case 'D': strcpy(arguments->directory, value->text); break; /* its length is checked */
+	case 'o': arguments->output = value->text; break;
+	case 'r': begin->period_ns = 1000000000 / number; break;
+	case 'm': begin->cpu_mode = number == 1; break;
+	case 'b': begin->budget_ppm = (uint32_t)number; break;
+	case 'd': begin->max_duration_ns = number; break;
+	case 's': begin->max_file_bytes = number; break;
+	case 'f': begin->max_frames = (uint32_t)number; break;
+	case 'F': begin->flight_ns = number; break;
+	case 'M': begin->flight_memory_bytes = number; break;
+	case 'T': begin->thread_names = 1; break;
+	case 'P': begin->perf_map = 1; break;
+	case 'C': {
+		struct vg_err why;
+		int rc = vg_counters_parse(value->text, begin->counters, &why);
+
+		return rc == 0 ? 0 : vg_err_set(err, -EINVAL, "--%s", why.text);
 	}
-	return false;
+	}
+	return 0;
 }
 
-/* Prints the error for an option whose value option_parse() has refused. */
-static void option_complain(int option, const char *text)
+/* Returns 0, or -EINVAL with err set. */
+static int combination_check(struct vg_arguments *arguments, const bool given[128], struct vg_err *err)
 {
-	static const struct { int option; const char *name, *expected; } values[] = {
-		{ 'D', "directory", "use a path of at most 4095 bytes" },
-		{ 'o', "output", "use the path of a file" },
-		{ 'r', "rate", "use 1 to 10000 samples per second" },
-		{ 'm', "mode", "use wall or cpu" },
-		{ 'b', "budget", "use 0 to 100 percent" },
-		{ 'd', "duration", "use 1 to 1073741824 seconds" },
-		{ 's', "max-size", "use at least 65536 bytes" },
-		{ 'f', "max-frames", "use 1 to 65536 frames" },
-		{ 'F', "flight", "use 1 to 86400 seconds" },
-		{ 'M', "flight-memory", "use at least 1048576 bytes" },
-	};
-
-	for (size_t i = 0; i < sizeof values / sizeof *values; i++) {
-		if (values[i].option == option)
-			vg_print(stderr, "vgctl: --%s: '%s' is not valid; %s\n", values[i].name, text,
-				 values[i].expected);
-	}
-}
-
-static int counter_parse(struct vg_arguments *arguments, const char *text)
-{
-	struct vg_err err;
-
-	if (vg_counters_parse(text, arguments->begin.counters, &err) == 0)
-		return EXIT_SUCCESS;
-	vg_print(stderr, "vgctl: --counter: %s\n", err.text);
-	return EXIT_USAGE;
+	if (given['r'] && !given['b'])
+		arguments->begin.budget_ppm = 0;
+	if ((given['d'] || given['s']) && given['F'])
+		return vg_err_set(err, -EINVAL, "--flight: cannot be combined with --duration or --max-size; use "
+				  "--flight-memory instead of --max-size");
+	if (given['M'] && !given['F'])
+		return vg_err_set(err, -EINVAL, "--flight-memory: needs --flight");
+	return 0;
 }
 
 int vg_arguments_options(struct vg_arguments *arguments, int argc, char **argv)
 {
-	static const struct option options[] = {
-		{ "directory", required_argument, NULL, 'D' },
-		{ "output", required_argument, NULL, 'o' },
-		{ "rate", required_argument, NULL, 'r' },
-		{ "mode", required_argument, NULL, 'm' },
-		{ "budget", required_argument, NULL, 'b' },
-		{ "duration", required_argument, NULL, 'd' },
-		{ "max-size", required_argument, NULL, 's' },
-		{ "max-frames", required_argument, NULL, 'f' },
-		{ "flight", required_argument, NULL, 'F' },
-		{ "flight-memory", required_argument, NULL, 'M' },
-		{ "thread-names", no_argument, NULL, 'T' },
-		{ "perf-map", no_argument, NULL, 'P' },
-		{ "counter", required_argument, NULL, 'C' },
-		{ "help", no_argument, NULL, 'h' },
-		{ "version", no_argument, NULL, 'V' },
-		{ NULL, 0, NULL, 0 },
-	};
-	int option, index = 0;
+	struct vg_option_reader reader = { .options = options, .count = OPTIONS, .argc = argc, .argv = argv };
+	struct vg_option_value value;
+	bool given[128] = { false };
+	struct vg_err err;
+	int rc;
 
-	while ((option = getopt_long(argc, argv, "o:h", options, &index)) != -1) {
-		if (option == 'h')
-			return fputs(usage, stdout) < 0 ? EXIT_USAGE : -1;
-		if (option == 'V')
+	while ((rc = vg_option_next(&reader, &value, &err)) > 0) {
+		if (value.key == 'h')
+			return help_print(), -1;
+		if (value.key == 'V')
 			return puts("vgctl " PACKAGE_VERSION) < 0 ? EXIT_USAGE : -1;
-		if (option == '?')
-			return vg_arguments_usage();
-		if (option == 'C' && counter_parse(arguments, optarg) != EXIT_SUCCESS)
-			return EXIT_USAGE;
-		if (option != 'C' && !option_parse(arguments, option, optarg)) {
-			option_complain(option, optarg);
-			return EXIT_USAGE;
-		}
+		given[value.key & 127] = true;
+		rc = option_set(arguments, &value, &err);
+		if (rc != 0)
+			break;
 	}
-	if (arguments->rate_given && !arguments->budget_given)
-		arguments->begin.budget_ppm = 0;
-	if (arguments->limit_given && arguments->begin.flight_ns != 0) {
-		vg_print(stderr, "vgctl: --flight: cannot be combined with --duration or --max-size; use "
-			 "--flight-memory instead of --max-size\n");
-		return vg_arguments_usage();
-	}
-	if (arguments->begin.flight_memory_bytes != 0 && arguments->begin.flight_ns == 0) {
-		vg_print(stderr, "vgctl: --flight-memory: needs --flight\n");
-		return vg_arguments_usage();
-	}
-	return EXIT_SUCCESS;
+	if (rc == 0)
+		rc = combination_check(arguments, given, &err);
+	if (rc == 0)
+		return EXIT_SUCCESS;
+	vg_arguments_fail(&err);
+	fputs("vgctl --help lists the options\n", stderr);
+	return EXIT_USAGE;
 }

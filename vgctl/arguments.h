@@ -16,8 +16,6 @@ struct vg_arguments {
 	char directory[4096];        /* of the sockets; "": not given */
 	const char *output;
 	struct vg_wire_begin begin;
-	bool budget_given, rate_given;
-	bool limit_given;            /* --duration or --max-size is given */
 	pid_t pid;
 	uint32_t id;                 /* of a recording; 0: not given */
 	const char *label;

@@ -5,6 +5,7 @@
 #include <unistd.h>
 
 #include "base/number.h"
+#include "base/print.h"
 #include "vgctl/commands.h"
 #include "vgctl/helpers.h"
 
@@ -25,8 +26,12 @@ static int command_run(struct vg_arguments *arguments, const char *command, char
 
 	if (strcmp(command, "list") == 0)
 		return count == 0 ? vg_cmd_list(arguments) : vg_arguments_usage();
-	if (count < 1 || !vg_number_parse(rest[0], 1, INT32_MAX, &value))
+	if (count < 1)
 		return vg_arguments_usage();
+	if (!vg_number_parse(rest[0], 1, INT32_MAX, &value)) {
+		vg_print(stderr, "vgctl: %s: %s: must be the id of a process, 1 to 2147483647\n", command, rest[0]);
+		return EXIT_USAGE;
+	}
 	arguments->pid = (pid_t)value;
 	if (strcmp(command, "status") == 0 && count == 1)
 		return vg_cmd_status(arguments);

@@ -26,7 +26,7 @@ static const struct command {
 	{ "chrome", cmd_chrome, "write trace events for Perfetto and the Firefox Profiler" },
 	{ "folded", cmd_folded, "write folded stacks for flamegraph.pl" },
 	{ "recover", cmd_recover, "copy the intact chunks of a damaged profile" },
-	{ "audit", cmd_audit, "list all strings of a profile and mark those that may identify a person" },
+	{ "audit", cmd_audit, "list all strings, and mark those that may identify a person" },
 	{ "dump", cmd_dump, "print every record of a profile as a line of JSON" },
 };
 

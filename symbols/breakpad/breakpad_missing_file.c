@@ -26,7 +26,8 @@ int vg_sym_missing_file_read(struct vg_missing_file *missing_file, const char *t
 
 int vg_breakpad_find_missing_file(struct vg_missing_file *missing_file, const char *path, struct vg_err *err)
 {
-	static const char module[] = "MODULE ", info[] = "INFO ", record[] = "INFO MISSING ";
+	static const char module[] = "MODULE ", info[] = "INFO ", record[] = "INFO MISSING ",
+			  stripped[] = "INFO STRIPPED";
 	struct vg_infile file;
 	const char *line, *end, *next;
 	int rc = vg_infile_open(&file, path, err);
@@ -44,6 +45,9 @@ int vg_breakpad_find_missing_file(struct vg_missing_file *missing_file, const ch
 		if (left > sizeof record && memcmp(line, record, sizeof record - 1) == 0)
 			rc = vg_sym_missing_file_read(missing_file, line + sizeof record - 1,
 						      next[-1] == '\r' ? next - 1 : next);
+		else if (left > sizeof stripped && memcmp(line, stripped, sizeof stripped - 1) == 0 &&
+			 (line[sizeof stripped - 1] == '\n' || line[sizeof stripped - 1] == '\r'))
+			missing_file->exported_only = true;
 		else if (left < sizeof module || (memcmp(line, module, sizeof module - 1) != 0 &&
 						  memcmp(line, info, sizeof info - 1) != 0))
 			break;

@@ -54,6 +54,8 @@ static int info_record_read(struct vg_sym_reader *reader, struct vg_sym_cursor c
 		int rc = vg_sym_missing_file_read(&symbols->missing_file, cursor.at, cursor.end);
 
 		return rc == -EBADMSG ? vg_sym_bad_record(reader) : rc;
+	} else if (cursor.end - cursor.at == 8 && memcmp(cursor.at, "STRIPPED", 8) == 0) {
+		symbols->missing_file.exported_only = true;
 	} else if (match_word(&cursor, "SECTION")) {
 		if (!read_hex(&cursor, UINT64_MAX, &section.address) ||
 		    !read_hex(&cursor, UINT64_MAX, &section.size_bytes))

@@ -124,6 +124,8 @@ static void header_write(const struct vg_symbols *symbols, FILE *stream)
 		fprintf(stream, "INFO MISSING %s ", hex);
 		name_write(stream, symbols->missing_file.path);
 	}
+	if (symbols->missing_file.exported_only)
+		fputs("INFO STRIPPED\n", stream);
 	for (size_t i = 0; i < symbols->sections.count; i++)
 		fprintf(stream, "INFO SECTION %" PRIx64 " %" PRIx64 "\n",
 			symbols->sections.items[i].address, symbols->sections.items[i].size_bytes);

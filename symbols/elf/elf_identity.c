@@ -49,19 +49,47 @@ static const char *soname(const struct vg_elf_image *image)
 	return NULL;
 }
 
+/* Sets an id made of Go's build id.  Returns its length, 0 if the file has none. */
+static size_t go_id_read(const struct vg_elf_image *image, unsigned char id[VG_BUILD_ID_MAX_BYTES])
+{
+	GElf_Shdr header;
+	Elf_Scn *section = vg_elf_section(image, ".note.go.buildid", &header);
+	Elf_Data *data = section != NULL && header.sh_type == SHT_NOTE ? elf_getdata(section, NULL) : NULL;
+	size_t at = 0, next, name_at, desc_at;
+	GElf_Nhdr note;
+
+	while (data != NULL && (next = gelf_getnote(data, at, &note, &name_at, &desc_at)) > 0) {
+		if (note.n_type == VG_NOTE_TYPE_GO_BUILD_ID && note.n_namesz == 4 && note.n_descsz > 0 &&
+		    memcmp((const char *)data->d_buf + name_at, "Go\0", 4) == 0) {
+			vg_text_id((const char *)data->d_buf + desc_at, note.n_descsz, id);
+			return VG_TEXT_ID_BYTES;
+		}
+		at = next;
+	}
+	return 0;
+}
+
+size_t vg_elf_build_id(const struct vg_elf_image *image, unsigned char id[VG_BUILD_ID_MAX_BYTES])
+{
+	const void *build_id;
+	ssize_t bytes = dwelf_elf_gnu_build_id(image->elf, &build_id);
+
+	if (bytes <= 0 || bytes > VG_BUILD_ID_MAX_BYTES)
+		return go_id_read(image, id);
+	memcpy(id, build_id, (size_t)bytes);
+	return (size_t)bytes;
+}
+
 static void ids_read(const struct vg_elf_image *image, struct vg_symbols *symbols)
 {
 	unsigned char text_id[VG_TEXT_ID_BYTES];
-	const void *build_id;
-	ssize_t bytes = dwelf_elf_gnu_build_id(image->elf, &build_id);
 	Elf_Scn *section;
 	GElf_Shdr header;
 	Elf_Data *data = NULL;
 
-	if (bytes > 0 && bytes <= VG_BUILD_ID_MAX_BYTES) {
-		memcpy(symbols->build_id, build_id, (size_t)bytes);
-		symbols->build_id_bytes = (size_t)bytes;
-		vg_debug_id_text(symbols->build_id, (size_t)bytes, symbols->debug_id);
+	symbols->build_id_bytes = vg_elf_build_id(image, symbols->build_id);
+	if (symbols->build_id_bytes > 0) {
+		vg_debug_id_text(symbols->build_id, symbols->build_id_bytes, symbols->debug_id);
 		return;
 	}
 	section = vg_elf_section(image, ".text", &header);

@@ -85,6 +85,10 @@ int vg_elf_minidebug_open(const struct vg_elf_image *image, struct vg_elf_image 
 int vg_elf_identify(const struct vg_elf_image *image, struct vg_symbols *symbols,
 		    struct vg_err *err);
 
+/* Writes the GNU build id to `id`; without one, an id made of Go's build id (base/build_id.h).  Returns its length, or
+ * 0 if the file has neither (elf_identity.c). */
+size_t vg_elf_build_id(const struct vg_elf_image *image, unsigned char id[VG_BUILD_ID_MAX_BYTES]);
+
 /* True if the file has .debug_info, compressed or not. */
 bool vg_elf_has_dwarf(const struct vg_elf_image *image);
 

@@ -53,4 +53,8 @@ int vg_store_find(const char *const *roots, size_t root_count, const char *name,
 		  const unsigned char *build_id, size_t build_id_bytes, char **path_out,
 		  bool *has_functions, struct vg_err *err);
 
+/* Finds out whether a store has symbols of a module of this name, whatever their ids are.  Call it after
+ * vg_store_find() returned -ENOENT.  Returns true and writes the id of one of them. */
+bool vg_store_other_build(const char *const *roots, size_t root_count, const char *name, char id[VG_DEBUG_ID_ROOM]);
+
 #endif

@@ -5,8 +5,6 @@
 #include <stdio.h>
 #include <sys/stat.h>
 
-#include <elfutils/libdwelf.h>
-
 #include "symbols/elf/elf_image.h"
 #include "symbols/table/debug_id.h"
 
@@ -26,20 +24,14 @@ static int build_id_read(const char *path, unsigned char id[VG_BUILD_ID_MAX_BYTE
 			 bool *has_debug_info)
 {
 	struct vg_elf_image image;
-	const void *found;
-	ssize_t length;
 	int rc = vg_elf_image_open(&image, path, NULL);
 
 	if (rc != 0)
 		return rc == -ENOMEM ? rc : -ENOENT;
-	length = dwelf_elf_gnu_build_id(image.elf, &found);
-	if (length > 0 && length <= VG_BUILD_ID_MAX_BYTES) {
-		memcpy(id, found, (size_t)length);
-		*bytes = (size_t)length;
-		*has_debug_info = vg_elf_has_dwarf(&image);
-	} else {
+	*bytes = vg_elf_build_id(&image, id);
+	*has_debug_info = *bytes > 0 && vg_elf_has_dwarf(&image);
+	if (*bytes == 0)
 		rc = -ENOENT;
-	}
 	vg_elf_image_close(&image);
 	return rc;
 }

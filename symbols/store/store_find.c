@@ -168,6 +168,45 @@ static void ids_fill(struct search *search, const unsigned char *build_id, size_
 	}
 }
 
+/* Searches <root>/<name>/ID/<name>.sym. */
+static bool root_has_build(const char *root, const char *name, char id[VG_DEBUG_ID_ROOM])
+{
+	char *directory = path_join(root, name, "", "");
+	DIR *stream = directory != NULL ? opendir(directory) : NULL;
+	bool found = false;
+	struct dirent *entry;
+
+	free(directory);
+	while (stream != NULL && !found && (entry = readdir(stream)) != NULL) {
+		size_t length = strlen(entry->d_name);
+		char file[VG_STORE_NAME_MAX + sizeof ".sym"], *path;
+
+		if (length >= VG_DEBUG_ID_ROOM || length != strspn(entry->d_name, "0123456789ABCDEFabcdef"))
+			continue;
+		snprintf(file, sizeof file, "%s.sym", name);
+		path = path_join(root, name, entry->d_name, file);
+		found = path != NULL && access(path, F_OK) == 0;
+		free(path);
+		if (found)
+			strcpy(id, entry->d_name);
+	}
+	if (stream != NULL)
+		closedir(stream);
+	return found;
+}
+
+bool vg_store_other_build(const char *const *roots, size_t root_count, const char *name, char id[VG_DEBUG_ID_ROOM])
+{
+	char safe[VG_STORE_NAME_MAX + 1];
+
+	vg_store_safe_name(name, safe);
+	for (size_t i = 0; i < root_count; i++) {
+		if (root_has_build(roots[i], safe, id))
+			return true;
+	}
+	return false;
+}
+
 int vg_store_find(const char *const *roots, size_t root_count, const char *name,
 		  const unsigned char *build_id, size_t build_id_bytes, char **path_out,
 		  bool *has_functions, struct vg_err *err)

@@ -19,6 +19,7 @@ int vg_missing_file_set(struct vg_missing_file *missing_file, const char *path, 
 
 int vg_missing_file_copy(struct vg_missing_file *to, const struct vg_missing_file *from)
 {
+	to->exported_only = from->exported_only;
 	return from->path != NULL ? vg_missing_file_set(to, from->path, from->id, from->id_bytes) : 0;
 }
 

@@ -2,17 +2,21 @@
 #ifndef VG_SYMBOLS_MISSING_FILE_H
 #define VG_SYMBOLS_MISSING_FILE_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "base/build_id.h"
 #include "base/err.h"
 
-/* The supplementary debug file that a module needs and that was not found: the file with the debug
+/* What a module's symbols lack.
+ *
+ * The supplementary debug file that a module needs and that was not found: the file with the debug
  * information that dwz moved out of several modules.  path is NULL if no file is missing. */
 struct vg_missing_file {
 	char *path;                     /* owned; as in .gnu_debugaltlink */
 	unsigned char id[VG_BUILD_ID_MAX_BYTES]; /* its build id */
 	size_t id_bytes;
+	bool exported_only;             /* the file is stripped: only the names of its dynamic symbol table are known */
 };
 
 /* Fills a structure that is all zero.  Truncates the path to 4096 characters and the id to VG_BUILD_ID_MAX_BYTES.

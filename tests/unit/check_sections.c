@@ -6,6 +6,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "base/build_id.h"
 #include "vignetted/target/notes.h"
 #include "vignetted/target/sections.h"
 #include "vignetted/unwind/cfi_index.h"
@@ -13,7 +14,7 @@
 /* ---- section headers ---- */
 
 enum { NULL_SECTION, NAMES, EH_FRAME, TEXT, NOTE, SECTIONS };
-enum { NAMES_AT = 1024, TEXT_AT = 2048, NOTE_AT = 3072, BASE = 0x400000, END = 0x500000 };
+enum { NAMES_AT = 1024, TEXT_AT = 2048, NOTE_AT = 3072, GO_NOTE_AT = 3584, BASE = 0x400000, END = 0x500000 };
 
 static const char names[] = "\0.shstrtab\0.eh_frame\0.text\0.note";
 
@@ -21,6 +22,11 @@ static struct {
 	Elf64_Ehdr header;
 	Elf64_Shdr sections[SECTIONS];
 } file;
+
+/* A note as Go's linker writes it. */
+static const struct { Elf64_Nhdr header; char name[4], text[20]; } go_note = {
+	{ 4, 18, 4 }, "Go", "abcdefghijklmnopqr",
+};
 
 static struct vg_image image;
 
@@ -52,7 +58,8 @@ static void file_read(void)
 	int fd = memfd_create("file", MFD_CLOEXEC);
 
 	ck_assert(pwrite(fd, &file, sizeof file, 0) == sizeof file && pwrite(fd, names, sizeof names, NAMES_AT) > 0 &&
-		  pwrite(fd, text, sizeof text, TEXT_AT) > 0 && pwrite(fd, &note, sizeof note, NOTE_AT) > 0);
+		  pwrite(fd, text, sizeof text, TEXT_AT) > 0 && pwrite(fd, &note, sizeof note, NOTE_AT) > 0 &&
+		  pwrite(fd, &go_note, sizeof go_note, GO_NOTE_AT) > 0);
 	image = (struct vg_image){ .base = BASE, .end = END, .bias = BASE };
 	vg_sections_read(&image, fd);
 	close(fd);
@@ -73,6 +80,27 @@ START_TEST(eh_frame_and_ids)
 	file_read();
 	ck_assert_uint_eq(image.build_id_bytes, sizeof build_id);
 	ck_assert_mem_eq(image.build_id, build_id, sizeof build_id);
+}
+END_TEST
+
+/* A file that has only Go's build id gets the text id of this text. */
+START_TEST(go_build_id)
+{
+	unsigned char id[VG_TEXT_ID_BYTES];
+	size_t at, bytes;
+
+	ck_assert(vg_notes_find((const void *)&go_note, sizeof go_note, 4, VG_NOTE_GO_BUILD_ID, &at, &bytes));
+	ck_assert_uint_eq(at, 16);
+	ck_assert_uint_eq(bytes, 18);
+	ck_assert(!vg_notes_find((const void *)&go_note, sizeof go_note, 4, VG_NOTE_GNU_BUILD_ID, &at, &bytes));
+	ck_assert(!vg_notes_find((const void *)&go_note, 16 + 17, 4, VG_NOTE_GO_BUILD_ID, &at, &bytes));
+	file_make();
+	file.sections[NOTE] = (Elf64_Shdr){ .sh_name = 27, .sh_type = SHT_NOTE, .sh_offset = GO_NOTE_AT,
+					    .sh_size = sizeof go_note, .sh_addralign = 4 };
+	file_read();
+	vg_text_id(go_note.text, 18, id);
+	ck_assert_uint_eq(image.build_id_bytes, sizeof id);
+	ck_assert_mem_eq(image.build_id, id, sizeof id);
 }
 END_TEST
 
@@ -151,15 +179,15 @@ START_TEST(notes_with_both_alignments)
 		memcpy(notes + second_at, &second, sizeof second);
 		memcpy(notes + second_at + sizeof second, "GNU", 4);
 		id_at = second_at + sizeof second + 4;
-		ck_assert(vg_notes_build_id(notes, sizeof notes, alignment, &at, &bytes));
+		ck_assert(vg_notes_find(notes, sizeof notes, alignment, VG_NOTE_GNU_BUILD_ID, &at, &bytes));
 		ck_assert_uint_eq(at, id_at);
 		ck_assert_uint_eq(bytes, 20);
 		/* The bytes end within the build id. */
-		ck_assert(!vg_notes_build_id(notes, id_at + 19, alignment, &at, &bytes));
+		ck_assert(!vg_notes_find(notes, id_at + 19, alignment, VG_NOTE_GNU_BUILD_ID, &at, &bytes));
 	}
 	memset(notes, 0xff, sizeof notes);
-	ck_assert(!vg_notes_build_id(notes, sizeof notes, 4, &at, &bytes));
-	ck_assert(!vg_notes_build_id(notes, 0, 4, &at, &bytes));
+	ck_assert(!vg_notes_find(notes, sizeof notes, 4, VG_NOTE_GNU_BUILD_ID, &at, &bytes));
+	ck_assert(!vg_notes_find(notes, 0, 4, VG_NOTE_GNU_BUILD_ID, &at, &bytes));
 }
 END_TEST
 
@@ -275,6 +303,7 @@ Suite *sections_suite(void)
 	TCase *tests = tcase_create("sections");
 
 	tcase_add_test(tests, eh_frame_and_ids);
+	tcase_add_test(tests, go_build_id);
 	tcase_add_loop_test(tests, damaged_headers, 0, sizeof damages_of_headers / sizeof *damages_of_headers);
 	tcase_add_loop_test(tests, eh_frame_out_of_the_image, 0,
 			    sizeof damages_of_eh_frame / sizeof *damages_of_eh_frame);

@@ -6,6 +6,7 @@
 
 /* One suite per file: check_NAME.c defines NAME_suite(). The runner knows the suites of this list. */
 #define VG_SUITES(each) \
+	each(arguments) \
 	each(symbolization) \
 	each(breakpad) \
 	each(capture) \

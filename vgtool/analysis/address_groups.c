@@ -4,7 +4,7 @@
 static int group_number(struct vg_frames *frames, const struct vg_stack *stack, uint32_t *number)
 {
 	const struct vg_profile *profile = frames->profile;
-	struct vg_frame_key key = { 0, VG_NONE, VG_NONE, 1 };
+	struct vg_frame_key key = { .file = VG_NONE, .module = VG_NONE, .is_synthetic = 1 };
 	const char *name = "[no module]";
 	int rc;
 

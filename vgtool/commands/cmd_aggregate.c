@@ -15,7 +15,12 @@
 #include "vgtool/output/text.h"
 
 static const char usage[] =
-	"usage: vgtool aggregate [--json] [--weight wall|cpu] [--limit N] PROFILE...\n";
+	"usage: vgtool aggregate [--json] [--weight wall|cpu] [--limit N] PROFILE...\n"
+	"\n"
+	"  -j, --json               print JSON\n"
+	"  -w, --weight wall|cpu    the time to add up [cpu for cpu profiles, else wall]\n"
+	"  -n, --limit N            rows: 1 or more [20; all in JSON]\n"
+	"  -h, --help               print this text\n";
 
 /* Default of --limit for text.  By default JSON has all rows. */
 enum { TEXT_LIMIT = 20 };
@@ -231,13 +236,13 @@ int cmd_aggregate(int argc, char **argv)
 			break;
 		case 'w':
 			if (!vg_weight_parse(optarg, &request.measures.weight))
-				return vg_command_bad_value(argv[0], usage, "--weight", "a weight; use wall or cpu");
+				return vg_command_bad_value(argv[0], usage, "--weight", "wall or cpu");
 			request.measures.weight_given = true;
 			break;
 		case 'n':
 			if (!vg_number_parse(optarg, 1, UINT64_MAX, &request.limit))
 				return vg_command_bad_value(argv[0], usage, "--limit",
-							    "a number of rows; use 1 or more");
+							    "1 or more rows");
 			break;
 		default:
 			return vg_command_help(usage, option);

@@ -11,7 +11,16 @@
 static const char usage[] =
 	"usage: vgtool diff [--json] [--weight wall|cpu] [--by self|total] [--share]\n"
 	"                   [--limit N] [--fail-above PERCENT] [--at-least PERCENT] A B\n"
-	"       vgtool diff [OPTION]... A... -- B...\n";
+	"       vgtool diff [OPTION]... A... -- B...\n"
+	"\n"
+	"  -j, --json               print JSON\n"
+	"  -w, --weight wall|cpu    the time to add up [cpu for cpu profiles, else wall]\n"
+	"  -b, --by self|total      compare functions' own time, or with callees [self]\n"
+	"  --share                  compare shares of the time, not times\n"
+	"  -n, --limit N            rows: 1 or more [20; all in JSON]\n"
+	"  -f, --fail-above PERCENT verdict about growth above this: more than 0 percent\n"
+	"  -l, --at-least PERCENT   judge smaller functions together: 0 or more percent [1]\n"
+	"  -h, --help               print this text\n";
 
 /* With --fail-above, the exit status is the verdict. */
 enum { EXIT_SLOWER = 1, EXIT_UNCLEAR = 2 };
@@ -95,27 +104,27 @@ static int option_parse(struct request *request, int option)
 		request->measures.weight_given = true;
 		if (vg_weight_parse(optarg, &request->measures.weight))
 			return VG_EXIT_DONE;
-		return vg_command_bad_value(request->command, usage, "--weight", "a weight; use wall or cpu");
+		return vg_command_bad_value(request->command, usage, "--weight", "wall or cpu");
 	case 'b':
 		request->changes.by_total = strcmp(optarg, "total") == 0;
 		if (request->changes.by_total || strcmp(optarg, "self") == 0)
 			return VG_EXIT_DONE;
-		return vg_command_bad_value(request->command, usage, "--by", "a time; use self or total");
+		return vg_command_bad_value(request->command, usage, "--by", "self or total");
 	case 'n':
 		if (vg_number_parse(optarg, 1, UINT64_MAX, &request->limit))
 			return VG_EXIT_DONE;
-		return vg_command_bad_value(request->command, usage, "--limit", "a number of rows; use 1 or more");
+		return vg_command_bad_value(request->command, usage, "--limit", "1 or more rows");
 	case 'f':
 		if (vg_number_percent(optarg, &request->changes.limit_percent) && request->changes.limit_percent > 0)
 			return VG_EXIT_DONE;
-		return vg_command_bad_value(request->command, usage, "--fail-above", "a percentage above 0");
+		return vg_command_bad_value(request->command, usage, "--fail-above", "more than 0 percent");
 	case 's':
 		request->measures.by_share = true;
 		return VG_EXIT_DONE;
 	case 'l':
 		if (vg_number_percent(optarg, &request->changes.min_share_percent))
 			return VG_EXIT_DONE;
-		return vg_command_bad_value(request->command, usage, "--at-least", "a percentage; use 0 or more");
+		return vg_command_bad_value(request->command, usage, "--at-least", "0 or more percent");
 	}
 	return vg_command_usage(usage, VG_EXIT_USAGE);
 }

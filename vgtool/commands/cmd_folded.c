@@ -60,7 +60,7 @@ int cmd_folded(int argc, char **argv)
 		case 'w':
 			if (!weight_parse(&request, optarg))
 				return vg_command_bad_value(argv[0], usage, "--weight",
-							    "a weight; use wall, cpu or samples");
+							    "wall, cpu or samples");
 			break;
 		case 'T':
 			request.folding.by_thread = true;

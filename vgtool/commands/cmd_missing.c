@@ -13,7 +13,13 @@
 #include "vgtool/output/text.h"
 #include "vgtool/resolve/resolve.h"
 
-static const char usage[] = "usage: vgtool missing [--json] -s STORE [-s STORE]... PROFILE...\n";
+static const char usage[] =
+	"usage: vgtool missing [--json] -s STORE [-s STORE]... PROFILE...\n"
+	"\n"
+	"  -s, --store STORE        a symbol store, .sym file or directory of binaries;\n"
+	"                           repeatable\n"
+	"  -j, --json               print JSON\n"
+	"  -h, --help               print this text\n";
 
 struct request {
 	const char *command;
@@ -58,6 +64,10 @@ static void module_check(struct request *request, struct vg_resolve_module *modu
 	if (rc == 0)
 		rc = vg_symbol_source_find_missing_file(&request->finder, &source, &module->missing_file, &err);
 	vg_symbol_source_free(&source);
+	if (rc == -ENOENT && module->missing &&
+	    vg_symbol_finder_other_build(&request->finder, module->name, module->build_id, module->build_id_bytes,
+					 &err))
+		module->problem = strdup(err.text);
 	/* Symbols were found but cannot be used: report why. */
 	if (rc != 0 && rc != -ENOENT)
 		complain(request, &err);
@@ -73,6 +83,21 @@ struct item {
 	size_t id_bytes;
 	char debug_id[VG_DEBUG_ID_CHARS + 1]; /* key of the file in symbol servers; "" without a build id */
 };
+
+/* Symbols of a stripped file are no failure: the system's libraries are often stripped. */
+static void notes_print(const struct request *request)
+{
+	for (size_t i = 0; i < request->resolve.modules.count; i++) {
+		const struct vg_resolve_module *module = request->order[i];
+
+		if (!module->missing && module->missing_file.exported_only)
+			vg_command_warn(request->command, "%s: names only of exported functions: its file is stripped; "
+					"in %" PRIu64 " sample%s", module->name, module->samples,
+					vg_text_plural(module->samples));
+		if (module->problem != NULL)
+			vg_command_warn(request->command, "%s", module->problem);
+	}
+}
 
 /* Returns false if no file of the module is missing. */
 static bool item_make(const struct vg_resolve_module *module, struct item *item)
@@ -133,6 +158,13 @@ static void json_print(const struct request *request)
 		vg_json_object_end(&json);
 	}
 	vg_json_array_end(&json);
+	vg_json_key(&json, "exported_only");
+	vg_json_array_begin(&json);
+	for (size_t i = 0; i < request->resolve.modules.count; i++) {
+		if (!request->order[i]->missing && request->order[i]->missing_file.exported_only)
+			vg_json_string(&json, request->order[i]->name);
+	}
+	vg_json_array_end(&json);
 	vg_json_object_end(&json);
 	vg_json_line(&json);
 }
@@ -159,6 +191,7 @@ static int request_run(struct request *request, char **paths, int count)
 		return vg_command_fail(request->command, &err);
 	}
 	(request->json ? json_print : text_print)(request);
+	notes_print(request);
 	return request->status;
 }
 

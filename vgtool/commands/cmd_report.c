@@ -7,6 +7,7 @@
 #include <string.h>
 
 #include "base/number.h"
+#include "base/print.h"
 #include "vgtool/analysis/sample_filter.h"
 #include "vgtool/analysis/thread_names.h"
 #include "vgtool/commands/command.h"
@@ -23,7 +24,25 @@ static const char usage[] =
 	"                     [--match REGEX] [--thread THREAD] [--time A..B]\n"
 	"                     [--on-cpu | --off-cpu] [--interval LABEL]\n"
 	"                     [--weight wall|cpu] [--counter NAME] [--min PERCENT]\n"
-	"                     [--limit N] [--json] [--no-pager] PROFILE\n";
+	"                     [--limit N] [--json] [--no-pager] PROFILE\n"
+	"\n"
+	"  --tree                 callees below each function, from the roots\n"
+	"  --inverted             callers below each function, from the leaves\n"
+	"  --callers NAME         the functions that call this function\n"
+	"  --callees NAME         the functions that this function calls\n"
+	"  -b, --by KIND          rows by this [function]\n"
+	"  --match REGEX          only stacks with a function that matches\n"
+	"  -t, --thread THREAD    only this thread: its name or id\n"
+	"  --time A..B            only this time, in seconds from the begin\n"
+	"  --on-cpu, --off-cpu    only samples with CPU time, or only without\n"
+	"  -i, --interval LABEL   only intervals with this label\n"
+	"  -w, --weight wall|cpu  the time to add up [the CPU time if threads idle]\n"
+	"  -c, --counter NAME     add up this perf counter instead of time\n"
+	"  --min PERCENT          least share of a row of a tree: 0 to 100 [0.5]\n"
+	"  -n, --limit N          rows: 1 or more\n"
+	"  -j, --json             print JSON\n"
+	"  --no-pager             do not start $PAGER\n"
+	"  -h, --help             print this text\n";
 
 enum { OPTION_TREE = 256, OPTION_INVERTED, OPTION_CALLERS, OPTION_CALLEES, OPTION_MIN, OPTION_MATCH, OPTION_TIME,
        OPTION_ON_CPU, OPTION_OFF_CPU, OPTION_NO_PAGER };
@@ -263,7 +282,7 @@ static int by_parse(struct command *command)
 			return VG_EXIT_DONE;
 	}
 	return vg_command_bad_value(command->name, usage, "--by",
-				    "a kind of row; use function, line, module, file, thread or interval");
+				    "function, line, module, file, thread or interval");
 }
 
 static int view_parse(struct command *command, const char *option, bool to_callers, const char *name)
@@ -308,22 +327,22 @@ static int value_parse(struct command *command, int option)
 	case 'n':
 		if (vg_number_parse(optarg, 1, UINT64_MAX, &command->report.limit))
 			return VG_EXIT_DONE;
-		return vg_command_bad_value(command->name, usage, "--limit", "a number of rows; use 1 or more");
+		return vg_command_bad_value(command->name, usage, "--limit", "1 or more rows");
 	case 'w':
 		command->weight_given = true;
 		if (vg_weight_parse(optarg, &command->report.weight))
 			return VG_EXIT_DONE;
-		return vg_command_bad_value(command->name, usage, "--weight", "a weight; use wall or cpu");
+		return vg_command_bad_value(command->name, usage, "--weight", "wall or cpu");
 	case OPTION_MIN:
 		if (vg_number_ppm(optarg, &command->tree.least_ppm))
 			return VG_EXIT_DONE;
-		return vg_command_bad_value(command->name, usage, "--min", "a percentage; use 0 to 100");
+		return vg_command_bad_value(command->name, usage, "--min", "0 to 100 percent");
 	default:
 		command->time = optarg;
 		if (vg_time_range_parse(optarg, &command->filter.begin_ns, &command->filter.end_ns))
 			return VG_EXIT_DONE;
 		return vg_command_bad_value(command->name, usage, "--time",
-					    "a range of seconds; use A..B, A.. or ..B");
+					    "a range of seconds: A..B, A.. or ..B");
 	}
 }
 

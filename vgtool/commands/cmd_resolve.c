@@ -18,7 +18,12 @@
 
 static const char usage[] =
 	"usage: vgtool resolve -s STORE [-s STORE]... [-o OUT] PROFILE\n"
-	"       vgtool resolve -s STORE [-s STORE]... -o DIRECTORY PROFILE...\n";
+	"       vgtool resolve -s STORE [-s STORE]... -o DIRECTORY PROFILE...\n"
+	"\n"
+	"  -s, --store STORE        a symbol store, .sym file or directory of binaries;\n"
+	"                           repeatable\n"
+	"  -o, --output OUT         a file or a directory [standard output]\n"
+	"  -h, --help               print this text\n";
 
 struct request {
 	const char *command;
@@ -53,7 +58,7 @@ static void missing_print(const struct request *request, const struct vg_resolve
 static void summary_print(const struct request *request)
 {
 	const struct vg_resolve *resolve = &request->resolve;
-	size_t count = resolve->modules.count, missing = 0;
+	size_t count = resolve->modules.count, missing = 0, exported = 0;
 	const struct vg_resolve_module **order = vg_resolve_by_samples(resolve);
 
 	for (size_t i = 0; order != NULL && i < count; i++) {
@@ -62,6 +67,8 @@ static void summary_print(const struct request *request)
 			missing_print(request, order[i]);
 		if (order[i]->problem != NULL)
 			vg_command_warn(request->command, "%s", order[i]->problem);
+		if (!order[i]->missing && order[i]->symbolization.missing_file.exported_only)
+			exported++;
 		if (order[i]->symbolization.missing_file.path != NULL)
 			vg_command_warn_missing_file(request->command, order[i]->name,
 						     &order[i]->symbolization.missing_file);
@@ -69,6 +76,9 @@ static void summary_print(const struct request *request)
 	free(order);
 	vg_command_warn(request->command, "%" PRIu64 " of %" PRIu64 " addresses symbolized; %zu of %zu modules have "
 			"symbols", resolve->symbolized, resolve->addresses, count - missing, count);
+	if (exported > 0)
+		vg_command_warn(request->command, "%zu of these modules %s names only of exported functions: "
+				"%s stripped", exported, exported == 1 ? "has" : "have", exported == 1 ? "it is" : "they are");
 }
 
 static int writer_run(const struct request *request, const struct vg_infile *file,

@@ -46,7 +46,7 @@ int cmd_speedscope(int argc, char **argv)
 			break;
 		case 'w':
 			if (!vg_weight_parse(optarg, &request.weight))
-				return vg_command_bad_value(argv[0], usage, "--weight", "a weight; use wall or cpu");
+				return vg_command_bad_value(argv[0], usage, "--weight", "wall or cpu");
 			request.weight_given = true;
 			break;
 		default:

@@ -10,7 +10,11 @@
 #include "vgtool/output/json.h"
 #include "vgtool/output/text.h"
 
-static const char usage[] = "usage: vgtool store [--json] STORE...\n";
+static const char usage[] =
+	"usage: vgtool store [--json] STORE...\n"
+	"\n"
+	"  -j, --json               print JSON\n"
+	"  -h, --help               print this text\n";
 
 struct listing {
 	const char *command;

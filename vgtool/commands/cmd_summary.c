@@ -15,7 +15,13 @@
 #include "vgtool/output/text.h"
 
 static const char usage[] =
-	"usage: vgtool summary [--json] [--threads] [--percent-above PERCENT] PROFILE...\n";
+	"usage: vgtool summary [--json] [--threads] [--percent-above PERCENT] PROFILE...\n"
+	"\n"
+	"  -j, --json               print JSON\n"
+	"  -T, --threads            show each thread on its own\n"
+	"  -p, --percent-above PERCENT\n"
+	"                           leave out smaller rows: 0 or more percent\n"
+	"  -h, --help               print this text\n";
 
 struct request {
 	const char *command;
@@ -318,7 +324,7 @@ int cmd_summary(int argc, char **argv)
 		case 'p':
 			if (!vg_number_percent(optarg, &request.percent_above))
 				return vg_command_bad_value(argv[0], usage, "--percent-above",
-							    "a percentage; use 0 or more");
+							    "0 or more percent");
 			break;
 		default:
 			return vg_command_help(usage, option);

@@ -16,20 +16,18 @@
 #include "symbols/breakpad/breakpad.h"
 #include "symbols/store/store.h"
 #include "vgtool/commands/symbol_saver.h"
+#include "vgtool/output/text.h"
 
 static const char usage[] =
-	"usage: vgtool symbols [-o STORE] [-j N] [--no-cfi] [--debug-dir=DIR]... [--debuginfod]\n"
-	"                      FILE|DIRECTORY...\n"
+	"usage: vgtool symbols [-o STORE] [OPTION]... FILE|DIRECTORY...\n"
 	"\n"
-	"  -o, --output=STORE   write the symbols to STORE/NAME/ID/NAME.sym; with this option all ELF\n"
-	"                       files of a DIRECTORY are read\n"
+	"  -o, --output STORE   write STORE/NAME/ID/NAME.sym, for each ELF file of a\n"
+	"                       DIRECTORY, too [standard output, for one FILE]\n"
 	"      --no-cfi         leave out unwind information (STACK CFI records)\n"
-	"      --debug-dir=DIR  also search DIR for debug files, before /usr/lib/debug; repeatable\n"
-	"      --debuginfod     ask the servers of $DEBUGINFOD_URLS for missing debug files\n"
-	"  -j, --jobs=N         read N files at a time (default: the number of CPUs)\n"
-	"  -h, --help           print this text\n"
-	"\n"
-	"Without -o the symbols of one file are written to standard output.\n";
+	"      --debug-dir DIR  search DIR for debug files, too; repeatable\n"
+	"      --debuginfod     ask the servers of $DEBUGINFOD_URLS for debug files\n"
+	"  -j, --jobs N         files at a time: 1 to 1024 [the number of CPUs]\n"
+	"  -h, --help           print this text\n";
 
 struct run {
 	const char *command;
@@ -102,13 +100,24 @@ static bool is_stub(const char *name)
 	return length >= sizeof end && strcmp(name + length - (sizeof end - 1), end) == 0;
 }
 
-static bool has_functions(const struct vg_symbols *symbols)
+static size_t names_count(const struct vg_symbols *symbols)
 {
-	for (size_t i = 0; i < symbols->linker_symbols.count; i++) {
-		if (!is_stub(vg_intern_text(&symbols->strings, symbols->linker_symbols.items[i].name)))
-			return true;
-	}
-	return symbols->functions.count > 0;
+	size_t count = symbols->functions.count;
+
+	for (size_t i = 0; i < symbols->linker_symbols.count; i++)
+		count += !is_stub(vg_intern_text(&symbols->strings, symbols->linker_symbols.items[i].name));
+	return count;
+}
+
+/* For a directory the lines of a store's files already say that the names are from .dynsym. */
+static void stripped_warn(const struct run *run, const char *path, const struct vg_symbols *symbols)
+{
+	size_t names = names_count(symbols);
+
+	if (symbols->missing_file.exported_only && names > 0)
+		vg_command_warn(run->command, "%s: stripped: %zu function%s from its dynamic symbol table; for the "
+				"other names use the unstripped file, or give its debug file by --debug-dir", path,
+				names, vg_text_plural(names));
 }
 
 static void file_convert(struct run *run, const char *path, bool is_named)
@@ -125,9 +134,11 @@ static void file_convert(struct run *run, const char *path, bool is_named)
 	}
 	if (symbols.missing_file.path != NULL)
 		vg_command_warn_missing_file(run->command, path, &symbols.missing_file);
+	if (is_named)
+		stripped_warn(run, path, &symbols);
 	symbols_write(run, &symbols);
 	/* A library without functions is an error only if the user named it.  Directories may contain some. */
-	if (is_named && run->status == VG_EXIT_DONE && !has_functions(&symbols)) {
+	if (is_named && run->status == VG_EXIT_DONE && names_count(&symbols) == 0) {
 		vg_err_set(&err, -ENODATA, "%s: no function has a name; the file is stripped, and its debug file was "
 			   "not found", path);
 		complain(run, &err);
@@ -290,7 +301,7 @@ static bool options_parse(struct run *run, int argc, char **argv)
 				break;
 			}
 			run->status = vg_command_bad_value(run->command, usage, "-j",
-							   "a number of files; use 1 to 1024");
+							   "1 to 1024 files at a time");
 			return false;
 		case OPTION_NO_CFI:
 			run->without_cfi = true;

@@ -81,7 +81,7 @@ int vg_command_usage_error(const char *command, const char *usage, const char *f
 
 int vg_command_bad_value(const char *command, const char *usage, const char *option, const char *expected)
 {
-	return vg_command_usage_error(command, usage, "%s: %s is not %s", option, optarg, expected);
+	return vg_command_usage_error(command, usage, "%s %s: must be %s", option, optarg, expected);
 }
 
 void vg_command_confine_warn(const char *command)

@@ -66,8 +66,8 @@ int vg_command_help(const char *usage, int option);
 int vg_command_usage_error(const char *command, const char *usage, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));
 
-/* Prints "OPTION: VALUE is not EXPECTED" and the usage.  VALUE is getopt_long(3)'s optarg.  An example of
- * `expected`: "a number of rows; use 1 or more".  Returns VG_EXIT_USAGE. */
+/* Prints "OPTION VALUE: must be EXPECTED" and the usage.  VALUE is getopt_long(3)'s optarg.  An example of
+ * `expected`: "1 or more rows".  Returns VG_EXIT_USAGE. */
 int vg_command_bad_value(const char *command, const char *usage, const char *option, const char *expected);
 
 /* Confines the process (run/confine.h) before it reads an untrusted file.  Warns if the kernel has no

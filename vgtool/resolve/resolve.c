@@ -114,7 +114,12 @@ static int module_read(struct vg_resolve *resolve, struct vg_resolve_module *mod
 					     module->addresses.items, module->addresses.count,
 					     &module->symbolization, &err);
 	bad = module->symbolization.bad_records;
-	if (rc != 0) {
+	if (rc == -ENOENT && source.path == NULL &&
+	    vg_symbol_finder_other_build(resolve->finder, module->name, module->build_id, module->build_id_bytes,
+					 &err)) {
+		module->missing = true;
+		module->problem = strdup(err.text);
+	} else if (rc != 0) {
 		module->missing = true;
 		module->problem = rc != -ENOENT || source.path != NULL ? strdup(err.text) : NULL;
 	} else if (bad > 0 && module->symbolization.first_bad_line > 0) {

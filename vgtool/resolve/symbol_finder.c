@@ -10,6 +10,7 @@
 #include "symbols/binary.h"
 #include "symbols/breakpad/breakpad.h"
 #include "symbols/store/store.h"
+#include "vgtool/output/text.h"
 
 int vg_symbol_finder_find(struct vg_symbol_finder *finder, const char *module, const unsigned char *build_id,
 			  size_t build_id_bytes, struct vg_symbol_source *source, struct vg_err *err)
@@ -36,6 +37,39 @@ int vg_symbol_finder_find(struct vg_symbol_finder *finder, const char *module, c
 	vg_symbol_source_free(source);
 	*source = binary;
 	return 0;
+}
+
+/* The path of an ELF file of this name in the stores, or NULL. */
+static const char *binary_of_name(const struct vg_symbol_finder *finder, const char *module)
+{
+	for (size_t i = 0; i < finder->binaries.items.count; i++) {
+		const char *path = finder->binaries.items.items[i].path;
+
+		if (strcmp(basename(path), module) == 0)
+			return path;
+	}
+	return NULL;
+}
+
+bool vg_symbol_finder_other_build(const struct vg_symbol_finder *finder, const char *module,
+				  const unsigned char *build_id, size_t build_id_bytes, struct vg_err *err)
+{
+	char needed[2 * VG_BUILD_ID_MAX_BYTES + 1], id[VG_DEBUG_ID_ROOM];
+	const char *path;
+
+	if (build_id_bytes == 0)
+		return false;
+	vg_text_hex(needed, sizeof needed, build_id, build_id_bytes);
+	if (vg_store_other_build(finder->stores, finder->store_count, module, id)) {
+		vg_err_set(err, -ENOENT, "%.100s: symbols of another build (%s) are in the store; build id %s is "
+			   "needed", module, id, needed);
+		return true;
+	}
+	path = binary_of_name(finder, module);
+	if (path == NULL)
+		return false;
+	vg_err_set(err, -ENOENT, "%.60s: %.100s is another build; build id %s is needed", module, path, needed);
+	return true;
 }
 
 /* Files that belong to a binary (its debug file, the file that dwz made) can be in any of the stores. */

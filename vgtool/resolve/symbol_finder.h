@@ -37,6 +37,11 @@ struct vg_symbol_source {
 int vg_symbol_finder_find(struct vg_symbol_finder *finder, const char *module, const unsigned char *build_id,
 			  size_t build_id_bytes, struct vg_symbol_source *source, struct vg_err *err);
 
+/* Call it after vg_symbol_finder_find() returned -ENOENT.  If the stores have another build of the module, sets err to
+ * a sentence that names it and the build id that is needed, and returns true. */
+bool vg_symbol_finder_other_build(const struct vg_symbol_finder *finder, const char *module,
+				  const unsigned char *build_id, size_t build_id_bytes, struct vg_err *err);
+
 /* Looks up module-relative addresses.  They must be sorted and have no duplicates.  Returns 0, or a negative
  * errno with a message in err. */
 int vg_symbol_source_lookup(const struct vg_symbol_finder *finder, const struct vg_symbol_source *source,

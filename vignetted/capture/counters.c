@@ -188,8 +188,7 @@ int vg_counters_read(struct vg_counters *counters, const uint16_t codes[VG_COUNT
 
 /* ---- messages ---- */
 
-/* Returns kernel.perf_event_paranoid; INT32_MIN if it is not readable. */
-static int paranoid_level(void)
+int vg_counters_paranoid_level(void)
 {
 	int fd = open("/proc/sys/kernel/perf_event_paranoid", O_RDONLY | O_CLOEXEC), level = INT32_MIN;
 	char text[16];
@@ -209,7 +208,7 @@ static int paranoid_level(void)
 static int forbidden(struct vg_err *err, uint16_t code, const char *name, int rc)
 {
 	char user[VG_COUNTER_NAME_BYTES];
-	int level = paranoid_level();
+	int level = vg_counters_paranoid_level();
 	bool has_user_part = (code & VG_COUNTER_KERNEL) == 0 &&
 			     (code & VG_COUNTER_NUMBER) != VG_COUNTER_CONTEXT_SWITCHES &&
 			     (code & VG_COUNTER_NUMBER) != VG_COUNTER_CPU_MIGRATIONS;

@@ -49,4 +49,7 @@ void vg_counters_close(struct vg_counters *counters);
 /* Sets a message that explains why the perf counter is not available.  Returns rc. */
 int vg_counters_error(struct vg_err *err, uint16_t code, int rc);
 
+/* Returns kernel.perf_event_paranoid; INT32_MIN if it is not readable. */
+int vg_counters_paranoid_level(void);
+
 #endif

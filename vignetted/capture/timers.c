@@ -164,6 +164,15 @@ static int timer_try(struct vg_timers *timers, pid_t tid)
 	return 0;
 }
 
+int vg_timers_try(pid_t tid, bool *user_only)
+{
+	struct vg_timers timers = { .mean_period_ns = 10 * 1000 * 1000, .stack_bytes = STACK_BYTES };
+	int rc = timer_try(&timers, tid);
+
+	*user_only = timers.user_only;
+	return rc;
+}
+
 int vg_timers_open(struct vg_timers *timers, pid_t pid, const struct vg_task *tasks, size_t count,
 		   uint64_t period_ns, size_t max_bytes)
 {

@@ -83,6 +83,10 @@ struct vg_timer_record {
 int vg_timers_open(struct vg_timers *timers, pid_t pid, const struct vg_task *tasks, size_t count,
 		   uint64_t period_ns, size_t max_bytes);
 
+/* Opens a timer of the thread and closes it again.  Returns 0, and whether only user code can be sampled; or a negative
+ * errno. */
+int vg_timers_try(pid_t tid, bool *user_only);
+
 /* Opens timers for a thread.  Returns 0, -ESRCH if the thread has exited, -EMFILE or another negative errno.  After an
  * error the thread has no timers. */
 int vg_timers_add(struct vg_timers *timers, pid_t tid);

@@ -4,6 +4,7 @@
 
 #include <poll.h>
 
+#include "vignetted/serve/status_line.h"
 #include "vignetted/session/session.h"
 
 /* Blocks SIGINT, SIGTERM, SIGHUP and SIGCHLD, and ignores SIGPIPE and SIGXFSZ.  Returns a signalfd for the first three,
@@ -25,9 +26,11 @@ struct vg_loop_sockets {
  * themselves, the loop ends if `sockets` is NULL.  If `sockets` is not NULL, the loop continues, because the host
  * requests the end later.
  *
+ * `line` is shown at each turn; NULL: none.
+ *
  * Returns the number of the signal that ended the loop, or 0.
  */
-int vg_loop_run(struct vg_session *session, int signals, struct vg_loop_sockets *sockets);
+int vg_loop_run(struct vg_session *session, int signals, struct vg_loop_sockets *sockets, struct vg_status_line *line);
 
 /* Waits until a descriptor is ready, or until a tick or other work of the session is due.  Sets revents in `ready`.
  * Releases a thread that has stopped late. */

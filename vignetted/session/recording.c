@@ -14,7 +14,7 @@ enum { REMOTE_LABELS_FIRST = 1 << 30, REMOTE_LABELS_MAX = 1 << 12 };
 
 static int header_write(struct vg_recording *recording, const struct vg_recording_start *start)
 {
-	struct vg_writer_header header = {
+	recording->header = (struct vg_writer_header){
 		.period_ns = recording->options.period_ns,
 		.start_unix_s = (uint64_t)time(NULL),
 		.max_frames = recording->options.max_frames,
@@ -24,7 +24,12 @@ static int header_write(struct vg_recording *recording, const struct vg_recordin
 		.counters = recording->counter_set.count > 0 ? recording->counter_set.names : NULL,
 	};
 
-	return vg_writer_header(&recording->recorder.writer, &header);
+	return vg_writer_header(&recording->recorder.writer, &recording->header);
+}
+
+void vg_recording_header_write(struct vg_recording *recording)
+{
+	vg_writer_header(&recording->recorder.writer, &recording->header);
 }
 
 int vg_recording_open(struct vg_recording *recording, const struct vg_recording_start *start)

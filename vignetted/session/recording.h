@@ -60,6 +60,7 @@ struct vg_recording {
 	uint32_t number;             /* from 1 on; unique in the session */
 	struct vg_session_options options;
 	struct vg_recorder recorder;
+	struct vg_writer_header header; /* its strings belong to the session */
 	struct vg_counter_set counter_set;
 	struct vg_flight_recorder flight_recorder;
 	struct vg_disk disk;
@@ -118,6 +119,9 @@ bool vg_recording_due(struct vg_recording *recording, const struct vg_ticks *tic
 
 /* Returns the recording's sampling period now: the longer one of options.period_ns and session_period_ns. */
 uint64_t vg_recording_period_ns(const struct vg_recording *recording, uint64_t session_period_ns);
+
+/* Writes the header again, after the program's name has changed.  A reader uses the last header. */
+void vg_recording_header_write(struct vg_recording *recording);
 
 /* Writes the recording's sampling period to the profile, if it has changed. */
 void vg_recording_rate_write(struct vg_recording *recording, uint64_t session_period_ns);

@@ -12,6 +12,7 @@
 #include "vignetted/session/schedule.h"
 #include "vignetted/session/threads.h"
 #include "vignetted/session/timer_samples.h"
+#include "vignetted/target/access.h"
 
 /* If the first sample fails, it is tried again.  Each wait is FIRST_SAMPLE_RETRY_US longer than the wait before; all
  * waits together take 0.1 s. */
@@ -70,7 +71,7 @@ int vg_session_start(struct vg_session *session, const struct vg_session_options
 
 	if (rc != 0)
 		return vg_err_sys(err, rc, "process %d", session->target.pid);
-	rc = vg_target_check_traceable(&session->target, err);
+	rc = vg_access_check(session->target.pid, err);
 	if (rc != 0)
 		return rc;
 	session->tasks.max = options->max_threads ?: VG_THREADS_DEFAULT;
@@ -92,6 +93,15 @@ int vg_session_start(struct vg_session *session, const struct vg_session_options
 
 /* ---- ticks ---- */
 
+/* The process may have called execve(2), for example if it was a shell's child at the beginning. */
+static void program_update(struct vg_session *session)
+{
+	if (!vg_target_program_update(&session->target))
+		return;
+	VG_EACH_RECORDING(i, session->live)
+		vg_recording_header_write(&session->recordings[i]);
+}
+
 /* Writes the checkpoints that are due: one a second for each recording. */
 static void checkpoints_write(struct vg_session *session)
 {
@@ -101,8 +111,10 @@ static void checkpoints_write(struct vg_session *session)
 	VG_EACH_RECORDING(i, session->live) {
 		if (now_ns < session->recordings[i].next_checkpoint_ns)
 			continue;
-		if (!named)
+		if (!named) {
+			program_update(session);
 			vg_threads_names_read(session);
+		}
 		named = true;
 		vg_recordings_checkpoint(session, &session->recordings[i], false);
 	}
@@ -183,12 +195,12 @@ static int first_sample(struct vg_session *session, struct vg_recording *recordi
 		if (recorder->lost[VG_LOSS_FORBIDDEN] == 0)
 			return 0;
 		/* Retry: another tracer may hold the thread for a moment, and during an execve(2) nobody can attach. */
-		rc = vg_target_check_traceable(&session->target, err);
+		rc = vg_access_check(session->target.pid, err);
 		if (rc != 0)
 			return rc;
 		usleep((useconds_t)attempt * FIRST_SAMPLE_RETRY_US);
 	}
-	return vg_target_explain_eperm(&session->target, err);
+	return vg_access_explain_eperm(session->target.pid, err);
 }
 
 static struct vg_recording *place_find(struct vg_session *session, uint32_t *taken)
@@ -335,6 +347,7 @@ int vg_session_end(struct vg_session *session, struct vg_recording *recording, c
 	if (recording->ended == NULL && recording->options.period_ns != 0)
 		vg_round(session, own);
 	if (recording->ended == NULL) {
+		program_update(session);
 		vg_threads_scan(session);
 		vg_recordings_events_fetch(session, session->live == own);
 	}

@@ -17,7 +17,7 @@ static void notes_read(struct vg_image *image, const struct vg_memory *memory, u
 	size_t length = segment->p_memsz < sizeof notes ? segment->p_memsz : sizeof notes, at, bytes;
 
 	if (vg_memory_read(memory, address, notes, length) != 0 ||
-	    !vg_notes_build_id(notes, length, segment->p_align, &at, &bytes))
+	    !vg_notes_find(notes, length, segment->p_align, VG_NOTE_GNU_BUILD_ID, &at, &bytes))
 		return;
 	memcpy(image->build_id, notes + at, bytes);
 	image->build_id_bytes = (uint8_t)bytes;

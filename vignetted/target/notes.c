@@ -11,7 +11,20 @@ static uint64_t aligned(uint64_t at, uint64_t alignment)
 	return (at + alignment - 1) / alignment * alignment;
 }
 
-bool vg_notes_build_id(const unsigned char *notes, size_t length, uint64_t alignment, size_t *at, size_t *bytes)
+static bool note_is(const Elf64_Nhdr *note, const unsigned char *name, enum vg_note kind)
+{
+	switch (kind) {
+	case VG_NOTE_GNU_BUILD_ID:
+		return note->n_type == NT_GNU_BUILD_ID && memcmp(name, "GNU", 4) == 0 &&
+		       note->n_descsz <= VG_BUILD_ID_MAX_BYTES;
+	case VG_NOTE_GO_BUILD_ID:
+		return note->n_type == VG_NOTE_TYPE_GO_BUILD_ID && memcmp(name, "Go\0", 4) == 0;
+	}
+	return false;
+}
+
+bool vg_notes_find(const unsigned char *notes, size_t length, uint64_t alignment, enum vg_note kind, size_t *at,
+		   size_t *bytes)
 {
 	/* Notes are aligned to 4 bytes, .note.gnu.property to 8 (System V ABI, Linux extensions, "Program
 	 * Property"). */
@@ -26,8 +39,7 @@ bool vg_notes_build_id(const unsigned char *notes, size_t length, uint64_t align
 		next = aligned(desc_at + note.n_descsz, step);
 		if (desc_at + note.n_descsz > length)
 			return false;
-		if (note.n_type == NT_GNU_BUILD_ID && note.n_namesz == 4 && memcmp(notes + name_at, "GNU", 4) == 0 &&
-		    note.n_descsz > 0 && note.n_descsz <= VG_BUILD_ID_MAX_BYTES) {
+		if (note.n_namesz == 4 && note.n_descsz > 0 && note_is(&note, notes + name_at, kind)) {
 			*at = (size_t)desc_at;
 			*bytes = note.n_descsz;
 			return true;

@@ -81,7 +81,7 @@ static void eh_frame_set(struct vg_image *image, const struct sections *sections
 }
 
 /* Sets the build id if it is in a section of notes but in no note segment, as Go's linker writes it. */
-static void build_id_set(struct vg_image *image, const struct sections *sections, int fd)
+static void build_id_set(struct vg_image *image, const struct sections *sections, int fd, enum vg_note kind)
 {
 	_Alignas(8) unsigned char notes[VG_NOTES_MAX_BYTES];
 
@@ -92,10 +92,15 @@ static void build_id_set(struct vg_image *image, const struct sections *sections
 		if (header->sh_type != SHT_NOTE)
 			continue;
 		length = file_read(fd, header->sh_offset, notes, length);
-		if (vg_notes_build_id(notes, length, header->sh_addralign, &at, &bytes)) {
+		if (!vg_notes_find(notes, length, header->sh_addralign, kind, &at, &bytes))
+			continue;
+		if (kind == VG_NOTE_GO_BUILD_ID) {
+			vg_text_id(notes + at, bytes, image->build_id);
+			bytes = VG_TEXT_ID_BYTES;
+		} else {
 			memcpy(image->build_id, notes + at, bytes);
-			image->build_id_bytes = (uint8_t)bytes;
 		}
+		image->build_id_bytes = (uint8_t)bytes;
 	}
 }
 
@@ -123,7 +128,9 @@ void vg_sections_read(struct vg_image *image, int fd)
 		if (image->eh_frame_hdr == 0)
 			eh_frame_set(image, sections);
 		if (image->build_id_bytes == 0)
-			build_id_set(image, sections, fd);
+			build_id_set(image, sections, fd, VG_NOTE_GNU_BUILD_ID);
+		if (image->build_id_bytes == 0)
+			build_id_set(image, sections, fd, VG_NOTE_GO_BUILD_ID);
 		if (image->build_id_bytes == 0)
 			text_id_set(image, sections, fd);
 	}

@@ -1,0 +1,112 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT OR Apache-2.0
+# The command line of vignetted and vgctl on real processes: the default name of the profile, the program's name, units,
+# wrong values, --check, and the progress line.
+set -eu
+. "${SRCDIR:?}/tests/lib.sh"
+cd "$dir"
+# recorded: prints the name of the profile in the latest line of vignetted
+recorded() { sed -n 's/^vignetted: \(.*\): [0-9]* samples\{0,1\} of .*/\1/p' log | tail -n 1; }
+
+# ---- the default name: nothing is replaced ----
+sleep 60 &
+pids="$pids $!" pid=$!
+for name in "sleep.$pid.vgp" "sleep.$pid.1.vgp" "sleep.$pid.2.vgp"; do
+	timeout 30 "$VIGNETTED" --pid "$pid" --duration 200ms 2>log || fail "no -o: $(cat log)"
+	[ "$(recorded)" = "$name" ] || fail "another name than $name: $(cat log)"
+	[ ! -e "$name.part" ] && info "$name" program >/dev/null || fail "$name is no profile"
+	cksum "$name" >>sums
+done
+cksum -- *.vgp | sort >now
+sort sums | diff - now || fail "a profile was replaced"
+# A command's profile has the command's pid, and its program may be a link.
+ln -s /bin/sleep a-server
+timeout 30 "$VIGNETTED" -- ./a-server 0.3 2>log || fail "a command without -o: $(cat log)"
+[ "$(recorded | sed 's/[0-9][0-9]*/N/')" = a-server.N.vgp ] || fail "another name than a-server's: $(cat log)"
+[ "$(info "$(recorded)" program)" = a-server ] || fail "the program is not a-server"
+# A failure leaves no file.
+ls >before
+! "$VIGNETTED" --pid 2147483647 2>log || fail "a process that does not exist is recorded"
+grep -q '^vignetted: process 2147483647 does not exist$' log || fail "no process: $(cat log)"
+! "$VIGNETTED" -- ./nothing 2>log || fail "a command that does not exist"
+ls | diff before - || fail "a failure leaves a file"
+
+# ---- a program that is executed during the recording ----
+cat >exec.sh <<'END'
+sleep 0.5
+exec ./a-server 3
+END
+sh exec.sh &
+pids="$pids $!"
+timeout 30 "$VIGNETTED" --pid $! -o exec.vgp --duration 2 2>log || fail "exec: $(cat log)"
+[ "$(info exec.vgp program)" = a-server ] || fail "the program is still $(info exec.vgp program)"
+
+# ---- wrong values ----
+# refuses MESSAGE COMMAND...
+refuses() {
+	refuses_message=$1 rc=0
+	shift
+	"$@" >out 2>log || rc=$?
+	[ $rc = 2 ] && [ "$(head -n 1 log)" = "$refuses_message" ] || fail "$*: status $rc, $(cat log)"
+}
+refuses 'vignetted: --rate 20000: must be 1 to 10000 samples per second' "$VIGNETTED" --rate 20000 -- true
+refuses 'vignetted: --duration 5x: must be 0.001 to 1073741824 seconds, such as 10, 0.5, 500ms, 1m or 2h' \
+	"$VIGNETTED" --duration 5x -- true
+refuses 'vignetted: --pid 1,2: more than one process; start vignetted once for each process' "$VIGNETTED" --pid 1,2
+refuses 'vgctl: --max-size 1K: must be 64K or more bytes, such as 65536, 64M or 1G' "$VGCTL" begin 1 -o x --max-size 1K
+refuses 'vgctl: --flight 0.5: must be 1 to 86400 seconds, such as 10, 0.5, 500ms, 1m or 2h' \
+	"$VGCTL" begin 1 -o x --flight 0.5
+refuses 'vgtool report: --limit 0: must be 1 or more rows' "$VGTOOL" report --limit 0 exec.vgp
+for program in "$VIGNETTED" "$VGCTL" "$VGTOOL"; do
+	"$program" --help | awk 'length > 79 { print; bad = 1 } END { exit bad }' ||
+		fail "--help of $program is too wide"
+done
+
+# ---- --check ----
+"$VIGNETTED" --check >out || fail "a command cannot be recorded: $(cat out)"
+grep -q '^trace a command that vignetted starts: yes$' out || fail "--check: $(cat out)"
+"$VIGNETTED" --check "$pid" >out || fail "the process cannot be recorded: $(cat out)"
+grep -q '^trace the process: yes$' out && grep -q '^sample threads by stops: yes$' out || fail "--check: $(cat out)"
+! "$VIGNETTED" --check 2147483647 2>log || fail "--check of no process"
+if [ "$(id -u)" = 0 ]; then
+	# Another user's process: the sentence is that of a refused recording, and names the command that helps.
+	install -d -m 777 other
+	! setpriv --reuid 65534 --regid 65534 --clear-groups "$VIGNETTED" --check "$pid" >out ||
+		fail "nobody may trace root"
+	sed -n 's/^trace the process: no: //p' out >sentence
+	grep -q "^process $pid belongs to another user (uid 0); .*setcap cap_sys_ptrace,cap_perfmon+ep /" sentence ||
+		fail "--check: $(cat out)"
+	! (cd other && setpriv --reuid 65534 --regid 65534 --clear-groups "$VIGNETTED" --pid "$pid") 2>log ||
+		fail "nobody records root"
+	[ "$(sed 's/^vignetted: //' log)" = "$(cat sentence)" ] || fail "another sentence: $(cat log)"
+	[ -z "$(ls other)" ] || fail "a refused recording leaves $(ls other)"
+fi
+
+# ---- progress: only on a terminal ----
+cat >terminal.py <<'END'
+import os, pty, sys
+pid, fd = pty.fork()
+if pid == 0:
+    os.execv(sys.argv[1], sys.argv[1:])
+data = b""
+while True:
+    try:
+        piece = os.read(fd, 4096)
+    except OSError:
+        break
+    if not piece:
+        break
+    data += piece
+sys.stdout.buffer.write(data)
+sys.exit(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]))
+END
+/usr/bin/python3 terminal.py "$VIGNETTED" --pid "$pid" -o shown.vgp --duration 3.5 >out ||
+	fail "on a terminal: $(cat out)"
+lines=$(tr '\r' '\n' <out | grep -cE '^vignetted: [1-3] s, [0-9]+ samples?, [0-9]+\.[0-9] % of one CPU') || true
+[ "$lines" -ge 1 ] && [ "$lines" -le 4 ] || fail "$lines lines of progress: $(cat out)"
+tr '\r' '\n' <out | grep -q 'vignetted: shown.vgp: [0-9]* samples' || fail "no summary: $(cat out)"
+/usr/bin/python3 terminal.py "$VIGNETTED" --quiet --pid "$pid" -o quiet.vgp --duration 1.5 >out ||
+	fail "--quiet: $(cat out)"
+! grep -q 'one CPU' out || fail "--quiet shows progress: $(cat out)"
+timeout 30 "$VIGNETTED" --pid "$pid" -o file.vgp --duration 1.5 2>log || fail "to a file: $(cat log)"
+[ "$(wc -l <log)" = 1 ] && ! grep -q 'one CPU' log || fail "progress in a file: $(cat log)"

@@ -1,0 +1,103 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+#include "vignetted/serve/check.h"
+
+#include <linux/capability.h>
+#include <unistd.h>
+
+#include "vignetted/capture/counters.h"
+#include "vignetted/capture/timers.h"
+#include "vignetted/target/access.h"
+#include "vignetted/target/proc_status.h"
+#include "vignetted/target/target.h"
+
+static struct vg_check_line *line_add(struct vg_check *check, const char *question, bool good)
+{
+	struct vg_check_line *line = &check->lines[check->count++];
+
+	*line = (struct vg_check_line){ .question = question, .good = good };
+	return line;
+}
+
+/* Adds a line without which no recording is possible. */
+static void permission_add(struct vg_check *check, const char *question, const struct vg_access *access,
+			   enum vg_permission permission)
+{
+	struct vg_check_line *line = line_add(check, question, permission == VG_PERMITTED);
+
+	vg_access_error(access, permission, &line->why);
+	check->possible = check->possible && line->good;
+}
+
+static void timers_error(enum vg_timer_permission permission, int rc, int level, struct vg_err *err)
+{
+	char own[VG_ACCESS_PATH_BYTES];
+
+	vg_access_own_path(own);
+	switch (permission) {
+	case VG_TIMERS_PERMITTED:
+		return;
+	case VG_TIMERS_OF_USER_CODE:
+		vg_err_set(err, rc, "kernel.perf_event_paranoid is %d, so the kernel samples only user code; let root "
+			   "run: sysctl kernel.perf_event_paranoid=1, or setcap cap_perfmon,cap_sys_ptrace+ep %s", level,
+			   own);
+		return;
+	case VG_TIMERS_PARANOID:
+		vg_err_set(err, rc, "kernel.perf_event_paranoid is %d, so threads are stopped instead; let root run: "
+			   "sysctl kernel.perf_event_paranoid=1, or setcap cap_perfmon,cap_sys_ptrace+ep %s", level, own);
+		return;
+	case VG_TIMERS_POLICY:
+		vg_err_set(err, rc, "perf_event_open(2) is forbidden by a container's seccomp filter or another "
+			   "policy, so threads are stopped instead");
+		return;
+	case VG_TIMERS_UNAVAILABLE:
+		vg_err_sys(err, rc, "perf_event_open(2) fails, so threads are stopped instead");
+	}
+}
+
+/* Tries a timer of the process, or of ourselves for a command. */
+static void timers_add(struct vg_check *check, pid_t pid)
+{
+	bool user_only = false;
+	int level = vg_counters_paranoid_level(), rc = vg_timers_try(pid != 0 ? pid : getpid(), &user_only);
+	enum vg_timer_permission permission = vg_permission_timers(rc, user_only, level,
+								   vg_proc_status_capable(CAP_PERFMON));
+	bool any = permission == VG_TIMERS_PERMITTED || permission == VG_TIMERS_OF_USER_CODE;
+	struct vg_check_line *line = line_add(check, "sample running threads by timers", any);
+
+	timers_error(permission, rc, level, &line->why);
+	if (!any)
+		return;
+	line = line_add(check, "sample kernel code by timers", permission == VG_TIMERS_PERMITTED);
+	timers_error(permission, rc, level, &line->why);
+}
+
+int vg_check_run(struct vg_check *check, pid_t pid, struct vg_err *err)
+{
+	struct vg_target target;
+	struct vg_access access;
+	int rc;
+
+	*check = (struct vg_check){ .possible = true };
+	rc = vg_target_open(&target, pid != 0 ? pid : getpid(), err);
+	if (rc != 0)
+		return rc;
+	vg_target_close(&target);
+	if (pid == 0)
+		vg_access_read_own(&access);
+	else
+		vg_access_read(&access, pid);
+	if (pid == 0)
+		permission_add(check, "trace a command that vignetted starts", &access,
+			       vg_permission_command(access.facts.yama_scope,
+						     vg_proc_status_capable(CAP_SYS_PTRACE)));
+	else
+		permission_add(check, "trace the process", &access, vg_permission_trace(&access.facts));
+	permission_add(check, "sample threads by stops", &access,
+		       access.facts.filtered ? VG_FORBIDDEN_FILTER : VG_PERMITTED);
+	/* 0: the executable cannot be read. */
+	if (access.machine != 0)
+		permission_add(check, "unwind the program, which is for this machine", &access, vg_permission_machine(&access.facts));
+	if (check->possible)
+		timers_add(check, pid);
+	return 0;
+}

@@ -1,0 +1,14 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+#ifndef VG_VIGNETTED_OUTPUT_NAME_H
+#define VG_VIGNETTED_OUTPUT_NAME_H
+
+#include <sys/types.h>
+
+#include "base/outfile.h"
+
+/* Opens a new profile of the process, PROGRAM.PID.vgp in the current directory.  If this file exists, opens
+ * PROGRAM.PID.1.vgp, and so on; no file is replaced.  Characters that control a terminal become '?'.  Returns what
+ * vg_outfile_open_new() returns.  file->path is the name. */
+int vg_output_name_open(struct vg_outfile *file, pid_t pid, struct vg_err *err);
+
+#endif

@@ -1,0 +1,248 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+#include "vignetted/target/access.h"
+
+#include <elf.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/capability.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ptrace.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <sys/uio.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#include "vignetted/target/proc_status.h"
+
+/* A tracer is reported if each of 20 checks within 0.1 s finds it.  The time between checks gets longer, so that the
+ * checks do not match the period of a tracer that attaches now and then. */
+enum { TRACER_CHECKS = 20, TRACER_WAIT_US = 500 };
+
+/* The first line of a /proc file without its newline, or "". */
+static void line_read(const char *path, char *line, size_t line_bytes)
+{
+	FILE *file = fopen(path, "re");
+
+	line[0] = '\0';
+	if (file == NULL)
+		return;
+	if (fgets(line, (int)line_bytes, file) == NULL)
+		line[0] = '\0';
+	line[strcspn(line, "\n")] = '\0';
+	fclose(file);
+}
+
+/* The process that traces the target all the time, or 0.  Another vignetted is not reported, because it traces a thread
+ * for only about 10 us per sample.  We are not reported either: we may be the tracer of a thread whose stop is
+ * pending. */
+static long lasting_tracer(pid_t pid)
+{
+	long tracer = 0;
+
+	for (int i = 0; i < TRACER_CHECKS; i++) {
+		usleep((useconds_t)i * TRACER_WAIT_US);
+		tracer = vg_proc_status_number(pid, "TracerPid:");
+		if (tracer <= 0 || tracer == (long)getpid())
+			return 0;
+	}
+	return tracer;
+}
+
+static void syscall_note(const char **forbidden, const char *name, long rc)
+{
+	if (rc < 0 && *forbidden == NULL && (errno == EPERM || errno == EACCES || errno == ENOSYS))
+		*forbidden = name;
+}
+
+/* The first system call that we need and that an inherited seccomp filter forbids, or NULL.  Each call is tried with
+ * arguments that have no effect.  Without wait4, for example, we could not release a stopped thread. */
+static const char *filtered_syscall(void)
+{
+	struct timespec none = { 0, 0 };
+	struct iovec nothing = { NULL, 0 };
+	const char *forbidden = NULL;
+	pid_t self = getpid();
+	sigset_t no_signals;
+
+	sigemptyset(&no_signals);
+	syscall_note(&forbidden, "wait4", waitpid(self, NULL, WNOHANG | __WALL));
+	syscall_note(&forbidden, "ppoll", ppoll(NULL, 0, &none, NULL));
+	syscall_note(&forbidden, "rt_sigtimedwait", sigtimedwait(&no_signals, NULL, &none));
+	syscall_note(&forbidden, "process_vm_readv", process_vm_readv(self, &nothing, 1, &nothing, 1, 0));
+	syscall_note(&forbidden, "ptrace", ptrace(PTRACE_DETACH, self, NULL, NULL));
+	/* Without getdents64 no thread would be found.  That would look like a process that has just called
+	 * execve(2). */
+	syscall_note(&forbidden, "getdents64", syscall(SYS_getdents64, -1, NULL, 0));
+	return forbidden;
+}
+
+static int yama_scope(void)
+{
+	char line[16];
+
+	line_read("/proc/sys/kernel/yama/ptrace_scope", line, sizeof line);
+	return line[0] != '\0' ? (int)strtol(line, NULL, 10) : -1;
+}
+
+/* Reads the beginning of an ELF header.  Returns false if this is no ELF file. */
+static bool elf_head_read(const char *path, Elf64_Ehdr *head)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC);
+	ssize_t got;
+
+	if (fd < 0)
+		return false;
+	got = read(fd, head, sizeof *head);
+	close(fd);
+	/* e_machine is at the same place in 32-bit headers, which are shorter. */
+	return got >= (ssize_t)sizeof(Elf32_Ehdr) && memcmp(head->e_ident, ELFMAG, SELFMAG) == 0;
+}
+
+static void machine_read(struct vg_access *access)
+{
+	Elf64_Ehdr head, own;
+	char path[64];
+
+	snprintf(path, sizeof path, "/proc/%d/exe", access->pid);
+	if (!elf_head_read(path, &head))
+		return;
+	access->machine = head.e_machine;
+	access->facts.is_32_bit = head.e_ident[EI_CLASS] == ELFCLASS32;
+	access->facts.other_machine = elf_head_read("/proc/self/exe", &own) && own.e_machine != head.e_machine;
+}
+
+/* Reading this file needs the same permission as tracing. */
+static bool syscall_is_readable(pid_t pid)
+{
+	char path[64], text[8];
+	int fd, rc = 0;
+
+	snprintf(path, sizeof path, "/proc/%d/syscall", pid);
+	fd = open(path, O_RDONLY | O_CLOEXEC);
+	if (fd < 0 || read(fd, text, sizeof text) < 0)
+		rc = errno;
+	if (fd >= 0)
+		close(fd);
+	return rc != EPERM && rc != EACCES;
+}
+
+void vg_access_read_own(struct vg_access *access)
+{
+	*access = (struct vg_access){ .uid = -1, .filtered = filtered_syscall(), .facts.yama_scope = yama_scope() };
+	access->facts.filtered = access->filtered != NULL;
+	access->facts.root = geteuid() == 0;
+}
+
+static void trace_facts_read(struct vg_access *access, pid_t pid)
+{
+	struct stat owner;
+	char path[64];
+
+	access->pid = pid;
+	access->tracer = lasting_tracer(pid);
+	access->uid = vg_proc_status_number(pid, "Uid:");
+	access->facts.traced = access->tracer > 0;
+	access->facts.process_of_root = access->uid == 0;
+	access->facts.same_user = access->uid < 0 || access->uid == (long)geteuid();
+	/* /proc/PID itself always belongs to the process's user.  If the process is not dumpable, the files in
+	 * /proc/PID belong to root. */
+	snprintf(path, sizeof path, "/proc/%d/fd", pid);
+	access->facts.dumpable = stat(path, &owner) != 0 || owner.st_uid != 0;
+}
+
+void vg_access_read(struct vg_access *access, pid_t pid)
+{
+	vg_access_read_own(access);
+	trace_facts_read(access, pid);
+	access->facts.readable = syscall_is_readable(pid);
+	machine_read(access);
+}
+
+void vg_access_own_path(char path[VG_ACCESS_PATH_BYTES])
+{
+	ssize_t length = readlink("/proc/self/exe", path, VG_ACCESS_PATH_BYTES);
+
+	/* Too long for a sentence. */
+	if (length <= 0 || length == VG_ACCESS_PATH_BYTES)
+		strcpy(path, "vignetted");
+	else
+		path[length] = '\0';
+}
+
+static int traced_error(const struct vg_access *access, struct vg_err *err)
+{
+	char path[64], name[64];
+
+	snprintf(path, sizeof path, "/proc/%ld/comm", access->tracer);
+	line_read(path, name, sizeof name);
+	return vg_err_set(err, -EPERM, "process %d is being traced by another process, %s (pid %ld)",
+			  access->pid, name, access->tracer);
+}
+
+int vg_access_error(const struct vg_access *access, enum vg_permission permission, struct vg_err *err)
+{
+	char own[VG_ACCESS_PATH_BYTES];
+	pid_t pid = access->pid;
+
+	vg_access_own_path(own);
+	switch (permission) {
+	case VG_PERMITTED:
+		return 0;
+	case VG_FORBIDDEN_TRACED:
+		return traced_error(access, err);
+	case VG_FORBIDDEN_OTHER_USER:
+		return vg_err_set(err, -EPERM, "process %d belongs to another user (uid %ld); run vignetted as that "
+				  "user or as root, or let root run: setcap cap_sys_ptrace,cap_perfmon+ep %s", pid,
+				  access->uid, own);
+	case VG_FORBIDDEN_NOT_DUMPABLE:
+		return vg_err_set(err, -EPERM, "process %d cannot be traced: it has set PR_SET_DUMPABLE to 0, or its "
+				  "user has no permission to read its program; run vignetted as root", pid);
+	case VG_FORBIDDEN_YAMA_ANCESTORS:
+		return vg_err_set(err, -EPERM, "Yama (kernel.yama.ptrace_scope is 1) allows only ancestors to trace "
+				  "process %d; use libvgctl in it, start it with vignetted, or let root run: "
+				  "sysctl kernel.yama.ptrace_scope=0", pid);
+	case VG_FORBIDDEN_YAMA_CAPABILITY:
+		return vg_err_set(err, -EPERM, "Yama (kernel.yama.ptrace_scope is 2) allows tracing only with "
+				  "CAP_SYS_PTRACE; let root run: setcap cap_sys_ptrace,cap_perfmon+ep %s", own);
+	case VG_FORBIDDEN_YAMA_NEVER:
+		return vg_err_set(err, -EPERM, "Yama (kernel.yama.ptrace_scope is 3) forbids all tracing until the "
+				  "next boot; boot with a lower value in /etc/sysctl.d");
+	case VG_FORBIDDEN_FILTER:
+		return pid == 0 ? vg_err_set(err, -EPERM, "vignetted runs under a seccomp filter that forbids %s",
+					     access->filtered) :
+		       vg_err_set(err, -EPERM, "process %d cannot be sampled: vignetted runs under a seccomp filter "
+				  "that forbids %s", pid, access->filtered);
+	case VG_FORBIDDEN_32_BIT:
+		return vg_err_set(err, -ENOTSUP, "process %d runs a 32-bit program; vignetted samples 64-bit "
+				  "programs only", pid);
+	case VG_FORBIDDEN_MACHINE:
+		return vg_err_set(err, -ENOTSUP, "process %d runs a program for another machine (ELF machine %u); use "
+				  "a vignetted for that machine", pid, access->machine);
+	case VG_FORBIDDEN_POLICY:
+		break;
+	}
+	return vg_err_set(err, -EPERM, "process %d cannot be traced: it has capabilities that vignetted lacks, or a "
+			  "security policy (seccomp, SELinux, AppArmor, a container's) forbids it", pid);
+}
+
+int vg_access_check(pid_t pid, struct vg_err *err)
+{
+	struct vg_access access;
+
+	vg_access_read(&access, pid);
+	return vg_access_error(&access, vg_permission_record(&access.facts), err);
+}
+
+int vg_access_explain_eperm(pid_t pid, struct vg_err *err)
+{
+	struct vg_access access = { .facts.yama_scope = yama_scope(), .facts.root = geteuid() == 0 };
+
+	trace_facts_read(&access, pid);
+	return vg_access_error(&access, vg_permission_trace(&access.facts), err);
+}

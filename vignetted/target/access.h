@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+#ifndef VG_VIGNETTED_ACCESS_H
+#define VG_VIGNETTED_ACCESS_H
+
+#include <stdbool.h>
+#include <sys/types.h>
+
+#include "base/err.h"
+#include "vignetted/policy/permission.h"
+
+/*
+ * Whether a process may be sampled, and the sentences that say why not.  No function stops the process.
+ *
+ *     vg_access_read(&access, pid);
+ *     rc = vg_access_error(&access, vg_permission_record(&access.facts), &err);
+ */
+struct vg_access {
+	pid_t pid;
+	struct vg_permission_facts facts;
+	long tracer, uid;            /* of the process; 0 and -1: none, unknown */
+	const char *filtered;        /* the system call that a seccomp filter forbids; NULL: none */
+	unsigned int machine;        /* of the executable (e_machine); 0: unknown */
+};
+
+/* Reads the facts.  Takes 0.1 s if another process traces the process. */
+void vg_access_read(struct vg_access *access, pid_t pid);
+
+/* Reads only the facts about a command that vignetted would start.  The pid is 0. */
+void vg_access_read_own(struct vg_access *access);
+
+/* Sets err to the sentence: what forbids it, and the command that changes that.  Returns 0 for VG_PERMITTED, -ENOTSUP
+ * for a program of another machine, otherwise -EPERM. */
+int vg_access_error(const struct vg_access *access, enum vg_permission permission, struct vg_err *err);
+
+/* Finds out without a stop whether the process can be sampled.  Returns 0, -EPERM with err set to what forbids it, or
+ * -ENOTSUP for a program of another machine. */
+int vg_access_check(pid_t pid, struct vg_err *err);
+
+/* Call it after ptrace(2) failed with EPERM.  Sets err to what forbids tracing.  Always returns -EPERM. */
+int vg_access_explain_eperm(pid_t pid, struct vg_err *err);
+
+/* Writes the path of this program, for commands in sentences. */
+enum { VG_ACCESS_PATH_BYTES = 100 };
+void vg_access_own_path(char path[VG_ACCESS_PATH_BYTES]);
+
+#endif
