@@ -16,9 +16,10 @@ enum { VG_TEXT_ID_BYTES = 16, VG_TEXT_ID_HASHED_BYTES = 4096 };
  * it is shorter.  An incomplete last block is filled with zeros.  Breakpad's tools compute the same id. */
 void vg_text_id(const void *text, size_t text_bytes, unsigned char id[VG_TEXT_ID_BYTES]);
 
-/* The type of the note in .note.go.buildid, whose name is "Go".  Go's linker wrote no GNU build id before Go 1.24.  A
- * module that has only Go's build id, a text, is identified by vg_text_id() of this text: the first page of .text is
- * almost the same in all programs of one version of Go. */
+/* The type of the note in .note.go.buildid.  The note's name is "Go", and its contents are Go's build id, a text.  Go's
+ * linker wrote no GNU build id before Go 1.24.  If a module has only Go's build id, the module's id is vg_text_id() of
+ * that text.  The id is not made of .text, because the first page of .text is almost the same in all programs of one
+ * version of Go. */
 enum { VG_NOTE_TYPE_GO_BUILD_ID = 4 };
 
 #endif

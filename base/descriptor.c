@@ -29,8 +29,8 @@ int vg_write_all(int fd, const void *bytes, size_t length)
 
 		if (wrote < 0 && errno == EINTR)
 			continue;
-		/* The pipe is non-blocking.  Do not make it blocking: all processes that have the pipe open may share
-		 * this flag. */
+		/* The pipe has O_NONBLOCK.  Do not clear O_NONBLOCK: other processes may share this open pipe, and
+		 * the flag would change for them too. */
 		if (wrote < 0 && errno == EAGAIN) {
 			poll(&ready, 1, -1);
 			continue;

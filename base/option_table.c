@@ -177,7 +177,7 @@ static const struct vg_option *option_find(const struct vg_option_reader *reader
 	return NULL;
 }
 
-/* getopt_long(3) has returned ':' or '?'.  It gives the key of an option that it knows in optopt. */
+/* getopt_long(3) has returned ':' or '?'.  If it knows the option, it has set optopt to the option's key. */
 static int option_refuse(const struct vg_option_reader *reader, int got, struct vg_err *err)
 {
 	const struct vg_option *known = option_find(reader, optopt);

@@ -31,15 +31,15 @@ struct vg_option {
 	const char *name;            /* without the dashes */
 	enum vg_option_type type;
 	const char *value;           /* the value's name in the help; VG_OPTION_WORD: the words, "wall|cpu" */
-	uint64_t least, most;        /* of a number, a time or a size; most of UINT64_MAX: no upper bound.  most of a
-					text: its most bytes, 0: no limit */
+	uint64_t least, most;        /* the bounds of a number, a time or a size; if `most` is UINT64_MAX, there is no
+					upper bound.  For a text, `most` is its greatest length in bytes; 0: no limit */
 	const char *unit;            /* of VG_OPTION_NUMBER and VG_OPTION_TEXT: "samples per second", "a file name" */
 	const char *by_default;      /* for the help; NULL: none */
 	const char *help;            /* NULL: not in the help */
 	_Bool is_short;
 };
 
-/* Options with these keys and of these types are the same in all programs. */
+/* The options --help and --version, which are the same in vgctl and vignetted. */
 #define VG_OPTION_HELP { 'h', "help", .is_short = 1, .help = "print this text" }
 #define VG_OPTION_VERSION { 'V', "version", .help = "print the version" }
 

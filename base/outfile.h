@@ -39,8 +39,8 @@ struct vg_outfile {
  */
 int vg_outfile_open(struct vg_outfile *file, const char *path, struct vg_err *err);
 
-/* Like vg_outfile_open(), but never replaces a file.  Returns -EEXIST if PATH or PATH.part exists, also for
- * vg_outfile_commit() if PATH was created meanwhile; then PATH.part stays. */
+/* Like vg_outfile_open(), but never replaces a file.  Returns -EEXIST if PATH or PATH.part exists.  If PATH is created
+ * later, vg_outfile_commit() returns -EEXIST, and PATH.part stays. */
 int vg_outfile_open_new(struct vg_outfile *file, const char *path, struct vg_err *err);
 
 /*

@@ -139,7 +139,7 @@ struct vgctl_interval vgctl_event_begin(uint32_t kind, uint32_t label, uint64_t 
 					uint32_t detached)
 {
 	struct vgctl_interval interval = { 0, 0, detached };
-	/* Two records: if the begin is dropped, the end is dropped as well. */
+	/* If there is no producer, count two dropped records: the end of this interval is then dropped too. */
 	struct vg_producer *own = producer_enter(2);
 	uint64_t head;
 

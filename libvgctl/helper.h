@@ -26,7 +26,8 @@ enum { VG_START_TIMEOUT_MS = 20 * 1000 };
 /* A helper.  Each session and listen.c hold a reference.  Protected by the mutex of the session list. */
 struct vg_helper {
 	unsigned int references;
-	bool overwrite;              /* in a full lane, new events overwrite the oldest ones; false: they are dropped */
+	bool overwrite;              /* in a full lane, new events overwrite the oldest ones; false: new events are
+	                                dropped */
 	pid_t child_pid;             /* pid of the helper if this process adopts orphans (pid 1, a subreaper), so that
 	                                the helper is its child; otherwise 0 */
 	pid_t pid;

@@ -19,9 +19,9 @@ enum {
 	PAGE_BYTES = 4096,           /* alignment of the parts of struct vg_lanes */
 };
 
-/* Maps memory that takes no pages until it is used, even after mlockall(MCL_FUTURE).  After that call, the kernel locks
- * each new mapping and fills it at once, but does not fill a mapping with PROT_NONE.  So this function maps with
- * PROT_NONE, unlocks the mapping, and then permits access. */
+/* Maps memory that takes no pages until it is used, even after mlockall(MCL_FUTURE).  After mlockall(), the kernel
+ * locks each new mapping and allocates all its pages at once.  If a new mapping has PROT_NONE, the kernel locks it but
+ * allocates no pages.  So this function maps with PROT_NONE, unlocks the mapping, and then permits access. */
 static void *map_unlocked(size_t bytes, int flags, int fd, size_t at)
 {
 	void *memory = mmap(NULL, bytes, PROT_NONE, flags, fd, (off_t)at);

@@ -10,8 +10,9 @@
 
 /*
  * The host's mappings of the event ring.  The file has room for all lanes but is sparse.  The host
- * maps a lane when a thread takes it: a program with one thread uses 760 KiB of address space.  No
- * mapping is locked into memory, because mlockall(2) would fill all its pages.
+ * maps a lane when a thread takes it: a program with one thread uses 760 KiB of address space.  The
+ * mappings are not locked, even if the program calls mlockall(MCL_FUTURE) first: the kernel would
+ * allocate all pages of a locked mapping.
  *
  *     struct vg_host_ring *ring = vg_host_ring_open();
  *     struct vg_lane_record *records = vg_host_ring_records(ring, lane);

@@ -255,8 +255,8 @@ void vg_lanes_release(bool helper_exited)
 
 	vg_process_lock(&mutex, &before);
 	ring = ring_get();
-	/* A helper that was killed may run for another moment and write to the ring.  Then do not touch this ring.  The
-	 * next session gets a new ring. */
+	/* If the helper was killed, it may run for another moment and write to the ring.  So unless the helper has
+	 * exited, do not touch this ring: the next session gets a new ring. */
 	if (ring != NULL && helper_exited)
 		vg_host_ring_release_pages(ring);
 	else if (ring != NULL)

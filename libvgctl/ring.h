@@ -51,8 +51,8 @@ struct vg_lane_record {
 	_Atomic uint64_t type_and_labels; /* low byte: enum vg_lane_event_type; then 28 bits of kind,
 	                                28 of label */
 	_Atomic uint64_t value;      /* argument or counter; of an end, the interval's token */
-	_Atomic uint64_t parent;     /* of a begin: token of the innermost open interval; 0: none; the
-	                                interval's own token: unknown */
+	_Atomic uint64_t parent;     /* of a begin: token of the interval around the new interval; 0: there is
+	                                none; equal to the new interval's own token: the parent is unknown */
 };
 
 /* The token of an interval whose begin is the lane's record number `index`.  Never 0. */
@@ -86,7 +86,7 @@ struct vg_lanes {
 	_Atomic uint64_t labels_bytes; /* used bytes of `labels` */
 	_Atomic uint64_t heartbeat_ns;    /* CLOCK_MONOTONIC of the latest heartbeat; 0: no heartbeat is due */
 	_Atomic int32_t heartbeat_tid;    /* thread of the latest heartbeat */
-	_Atomic uint32_t stalls_written; /* number of stalls in files; the helper increases it */
+	_Atomic uint32_t stalls_written; /* number of stalls that the helper has written to files */
 	struct vg_lane lanes[VG_LANES];
 	/* Each label is its length in two bytes, low byte first, and then the text. */
 	_Alignas(4096) unsigned char labels[VG_LANES_LABELS_BYTES];

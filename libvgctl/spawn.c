@@ -276,8 +276,8 @@ static bool deadline_fork_allow(bool allowed)
 }
 
 /* Runs the intermediate process until it exits.  Returns its pid, which the caller must reap, or a negative errno.
- * CLONE_VM avoids copying the host's page tables, which takes tens of milliseconds for a large host.  Without an exit
- * signal waitpid(-1) ignores the child, except with __WALL. */
+ * CLONE_VM avoids copying the host's page tables, which takes tens of milliseconds for a large host.  The child
+ * has no exit signal, so the host's waitpid(-1) ignores the child, except with __WALL. */
 static pid_t intermediate_clone(struct spawn *spawn)
 {
 	pid_t intermediate = __clone(intermediate_run, spawn->stack + (size_t)2 * CHILD_STACK_BYTES,

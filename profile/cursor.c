@@ -75,8 +75,8 @@ static int item_number(struct vg_item *item, unsigned char head, const unsigned 
 	return 0;
 }
 
-/* The first byte of an object is its head.  After the heads 0xc0 to 0xdf, a length or a number of size_bytes[] bytes
- * follows. */
+/* The first byte of an object is its head.  A head from 0xc0 to 0xdf is followed by a length or by a value.
+ * size_bytes[] has the size of this length or value in bytes; 0 if there is none. */
 static int item_sized(struct vg_cursor *cursor, struct vg_item *item, unsigned char head)
 {
 	static const uint8_t size_bytes[32] = {

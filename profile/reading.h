@@ -9,7 +9,7 @@
 struct vg_reader {
 	struct vg_profile *profile;
 	const unsigned char *bytes;  /* of the file */
-	uint64_t now_us;             /* the current time of vgp(5) */
+	uint64_t now_us;             /* time of the latest TIME or SAMPLE record; vgp(5) calls it "current time" */
 	uint32_t segment;            /* number of gaps before this point: no sample's weight extends across a gap */
 	uint64_t segment_us;         /* time when the segment began */
 	bool segment_begins;         /* a gap was found: the next TIME record begins a segment */

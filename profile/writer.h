@@ -10,7 +10,8 @@ struct vg_writer_sink;
 
 /* The writer's state of a thread between two samples. */
 struct vg_writer_thread {
-	uint64_t last_us;            /* time of the thread's latest sample; before its first sample, of its creation */
+	uint64_t last_us;            /* time of the thread's latest sample; time of the thread's creation if there is no
+	                                sample yet */
 	uint64_t cpu_carry_ns;       /* remainder below VG_CPU_UNIT_NS, added to the thread's next sample */
 };
 

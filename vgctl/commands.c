@@ -98,9 +98,9 @@ int vg_cmd_status(const struct vg_arguments *arguments)
 	return EXIT_SUCCESS;
 }
 
-/* Waits for the end of the recording and renames the file.  The helper cannot rename it, because we do not give it the
- * descriptor of the directory: if root runs vgctl, the helper may belong to another user, who must not write to this
- * directory. */
+/* Waits for the end of the recording and renames the file.  The helper cannot rename the file, because it does not get
+ * the descriptor of the directory: if root runs vgctl, the helper may belong to another user, who must not write to
+ * this directory. */
 static void file_rename_at_end(int socket, struct vg_outfile *file)
 {
 	struct vg_wire_message message;
@@ -186,8 +186,8 @@ static int begin_send(const struct vg_arguments *arguments, int socket, struct v
 	return 0;
 }
 
-/* Creates the output file and calls `ask`, which sends the request and then commits the file or closes its copy.
- * Removes the file after a failure. */
+/* Creates the output file and calls `ask`.  `ask` sends the request.  It then commits the file, or it leaves that to a
+ * child process and closes this process's descriptors of the file.  After a failure this function removes the file. */
 static int file_request(const struct vg_arguments *arguments,
 		    int (*ask)(const struct vg_arguments *arguments, int socket,
 			       struct vg_outfile *file, struct vg_err *err))

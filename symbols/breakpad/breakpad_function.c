@@ -117,9 +117,10 @@ static int inline_ranges_read(struct vg_sym_reader *reader, struct vg_sym_cursor
 	return 0;
 }
 
-/* Parses the fields of an INLINE record.  The old grammar has no file of the call.  A range is two
- * fields, so a record in one grammar has the wrong number of fields for the other grammar: *valid is
- * then false.  Returns 0 or -ENOMEM. */
+/* Parses the fields of an INLINE record.  Sets *valid to false if the record is damaged or is in
+ * the other grammar.  The old grammar has one field less: the file of the call.  Each range is two
+ * fields, so a record in one grammar has the wrong number of fields for the other grammar.  Returns 0
+ * or -ENOMEM. */
 static int inline_parse(struct vg_sym_reader *reader, struct vg_sym_cursor cursor, bool old_grammar,
 			struct vg_symbol_inline *call, bool *valid)
 {

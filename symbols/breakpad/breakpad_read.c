@@ -7,7 +7,8 @@
 #include "symbols/breakpad/breakpad_name.h"
 #include "symbols/breakpad/breakpad_record.h"
 
-/* The index in the table of the file with that slot; VG_SYMBOLS_NONE if no FILE record names it. */
+/* Returns the index in symbols->files of the file that has this slot.  Returns VG_SYMBOLS_NONE if no
+ * FILE record names the file. */
 static uint32_t slot_file(const struct vg_sym_reader *reader, uint32_t slot)
 {
 	return slot == VG_SYMBOLS_NONE ? VG_SYMBOLS_NONE : reader->files.items[slot].id;
@@ -81,7 +82,8 @@ static int names_intern(struct vg_sym_reader *reader)
 	return rc;
 }
 
-/* Replaces slots by indices of files and ids of names. */
+/* Replaces the slot of each file by its index in symbols->files, and the slot of each inline origin by
+ * the id of its name. */
 static int table_finish(struct vg_sym_reader *reader)
 {
 	struct vg_symbols *symbols = reader->symbols;

@@ -7,7 +7,7 @@
 
 /* The state of reading call frame information.  Internal to symbols/. */
 
-#define VG_CFI_COLUMNS_MAX 128          /* registers that have names, .cfa and .ra */
+#define VG_CFI_COLUMNS_MAX 128          /* limit: .cfa, .ra, and the registers that have names */
 #define VG_CFI_REGISTERS_MAX 128        /* DWARF register numbers */
 #define VG_CFI_SAVED_MAX 16             /* depth of DW_CFA_remember_state */
 
@@ -33,7 +33,8 @@ struct vg_cfi_rule {
 	uint64_t reg;                           /* DWARF register number */
 };
 
-/* One row of the table that a program describes.  `rules` is indexed by column. */
+/* One row of the table that the instructions of a CIE or FDE describe.  These instructions (DW_CFA_*) are
+ * called its program.  `rules` is indexed by column. */
 struct vg_cfi_state {
 	unsigned __int128 used;                 /* bit mask of the columns whose rules were set */
 	struct vg_cfi_rule rules[VG_CFI_COLUMNS_MAX];
@@ -51,7 +52,8 @@ struct vg_cfi_cie_state {
 	int64_t data_factor;
 	uint8_t pointer_encoding;               /* DW_EH_PE_* of addresses in FDEs */
 	bool has_augmentation_length;           /* the augmentation data of FDEs begin with their length */
-	size_t augmentation_bytes;              /* if not: the size of the data before an FDE's program */
+	size_t augmentation_bytes;              /* size of the data before an FDE's program; used only if
+	                                           has_augmentation_length is false */
 	struct vg_cfi_state initial;
 };
 
@@ -73,7 +75,8 @@ struct vg_cfi_reader {
 	uint8_t columns_by_register[VG_CFI_REGISTERS_MAX]; /* by DWARF register number; UINT8_MAX: none */
 	uint8_t cfa_column, ra_column;
 	unsigned column_count;
-	uint64_t return_register;               /* the columns were set for this register */
+	uint64_t return_register;               /* the return address register for which the columns were set: its
+	                                           column is .ra */
 
 	struct vg_cfi_cie_state cie;
 

@@ -60,8 +60,8 @@ static size_t expression_text(const struct vg_cfi_reader *reader, const struct v
 	return length + 2;
 }
 
-/* The name of a column's register, for the rule "unchanged".  For .ra it is the return address
- * register, which has no column of its own; for .cfa it is NULL. */
+/* The name of a column's register, for the rule "unchanged".  The register of .ra is the return address
+ * register.  No column has that register's own name.  .cfa has no register: the result is NULL. */
 static const char *unchanged_name(const struct vg_cfi_reader *reader, uint8_t column)
 {
 	if (column == reader->ra_column)
@@ -188,7 +188,7 @@ static unsigned lowest_bit(unsigned __int128 bits)
 			  64 + (unsigned)__builtin_ctzll((uint64_t)(bits >> 64));
 }
 
-/* Writes the rules that changed to reader->text.  Sets *used to the length of the text. */
+/* Writes to reader->text those rules that changed.  Sets *used to the length of the text. */
 static enum append_result changes_format(struct vg_cfi_reader *reader, size_t *used)
 {
 	enum append_result append_result = APPENDED;

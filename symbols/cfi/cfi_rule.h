@@ -4,7 +4,7 @@
 
 #include "symbols/cfi/cfi_reader.h"
 
-/* Writes the reader's state as the row from `address` on.  If .cfa or .ra cannot be expressed, the
+/* Writes the reader's state as a row that begins at `address`.  If .cfa or .ra cannot be expressed, the
  * range ends at `address`, and the next row begins a new range.  Returns 0, -ENOBUFS or -ENOMEM. */
 int vg_cfi_row_write(struct vg_cfi_reader *reader, uint64_t address);
 /* Ends the open range, if any, at `address`. */

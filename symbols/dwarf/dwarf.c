@@ -49,8 +49,8 @@ static int unit_read(struct vg_dwarf_reader *reader, Dwarf_Die *unit, Dwarf_Die 
 	return rc;
 }
 
-/* Reads a skeleton and its split unit.  If libdw has read the split unit from a .dwo file, it is
- * `found`.  Otherwise this function searches the package for the split unit. */
+/* Reads a skeleton and its split unit.  `found` is the split unit if libdw has read it from a .dwo file.
+ * Otherwise the tag of `found` is 0, and this function searches the package for the split unit. */
 static int skeleton_read(struct vg_dwarf_reader *reader, Dwarf_Die *skeleton, Dwarf_Die *found)
 {
 	struct vg_dwarf_split split;

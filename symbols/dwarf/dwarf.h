@@ -20,7 +20,7 @@
  * the labels in .symtab of `symtab_image`, which may be NULL.  Linker symbols that a function
  * replaces are removed.
  *
- * Returns 0; -ENODATA: no DWARF; -EBADMSG: libdw cannot open it; -ENOMEM.
+ * Returns 0; -ENODATA: no DWARF; -EBADMSG: libdw cannot open `debug`; -ENOMEM.
  */
 int vg_dwarf_read(const struct vg_elf_image *image, const struct vg_elf_image *debug,
 		  struct vg_dwarf_companions *companions, struct vg_elf_symbols *elf_symbols,

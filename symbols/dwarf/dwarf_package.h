@@ -34,8 +34,9 @@ struct vg_dwarf_package {
 
 #define VG_DWARF_PACKAGE_NONE { .image = VG_ELF_IMAGE_CLOSED }
 
-/* Opens BINARY.dwp or DEBUGFILE.dwp, next to that file or in a directory of debug files.  If there is
- * no such file, the package stays closed.  Returns 0 or -ENOMEM. */
+/* Opens IMAGE.dwp or, if it is not found, DEBUG.dwp.  IMAGE and DEBUG are the paths of the two files.
+ * Each .dwp file is searched first beside IMAGE or DEBUG, then in the directories of debug files.  If
+ * there is no such file, *package stays closed.  Returns 0 or -ENOMEM. */
 int vg_dwarf_package_open(struct vg_dwarf_package *package, const struct vg_elf_image *image,
 			  const struct vg_elf_image *debug, const struct vg_symbols_search *search);
 void vg_dwarf_package_close(struct vg_dwarf_package *package);

@@ -9,10 +9,10 @@
 /* The data that attributes of a split unit refer to. */
 struct vg_dwarf_split {
 	struct vg_elf_bytes info;        /* the unit */
-	struct vg_elf_bytes addresses;   /* .debug_addr of the program, from the skeleton's addr_base */
+	struct vg_elf_bytes addresses;   /* .debug_addr of the program, starting at the skeleton's addr_base */
 	struct vg_elf_bytes ranges;      /* .debug_rnglists.dwo of the unit; before DWARF 5:
-					    .debug_ranges of the program, from the skeleton's
-					    ranges_base */
+					    .debug_ranges of the program, starting at the
+					    skeleton's ranges_base */
 	uint64_t base;                   /* base address of ranges: the skeleton's low_pc */
 	unsigned version, address_bytes, offset_bytes;
 };

@@ -24,7 +24,8 @@ int vg_dwarf_keep_unused_rows(struct vg_dwarf_reader *reader)
 	return rc;
 }
 
-/* Appends the unused rows in [address, end) as lines, from row *next on.  The rows are sorted. */
+/* Appends the unused rows in [address, end) as lines.  Starts with row *next of the unused rows, which
+ * are sorted. */
 static int lines_add(struct vg_dwarf_reader *reader, uint64_t address, uint64_t end, size_t *next)
 {
 	uint64_t base = reader->image->load_base, covered_end = address;

@@ -6,7 +6,7 @@
 
 /* Functions from rows of code that no function DIE covers. */
 
-/* Keeps the rows of the unit that vg_dwarf_emit() did not use.  Returns 0 or -ENOMEM. */
+/* Keeps those rows of the current unit that vg_dwarf_emit() did not use.  Returns 0 or -ENOMEM. */
 int vg_dwarf_keep_unused_rows(struct vg_dwarf_reader *reader);
 
 /* Makes functions of the linker symbols whose code has unused rows.  Call it after

@@ -37,8 +37,8 @@ static bool bytes_decompress(unsigned type, const void *from, size_t from_bytes,
 	return result == LIBDEFLATE_SUCCESS;
 }
 
-/* Returns the contents, which the caller frees.  Returns NULL if the section is damaged, or if there is
- * no memory: then also sets *rc to -ENOMEM. */
+/* Returns the contents, which the caller frees.  If the section is damaged, returns NULL.  If there is
+ * no memory, sets *rc to -ENOMEM and returns NULL. */
 static void *section_decompress(const struct vg_elf_image *image, const Elf_Data *raw,
 				const GElf_Chdr *compressed, int *rc)
 {

@@ -49,7 +49,7 @@ static const char *soname(const struct vg_elf_image *image)
 	return NULL;
 }
 
-/* Sets an id made of Go's build id.  Returns its length, 0 if the file has none. */
+/* Sets `id` to an id made of Go's build id.  Returns the length of `id`, or 0 if the file has no Go build id. */
 static size_t go_id_read(const struct vg_elf_image *image, unsigned char id[VG_BUILD_ID_MAX_BYTES])
 {
 	GElf_Shdr header;

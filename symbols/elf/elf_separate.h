@@ -23,11 +23,12 @@ char *vg_path_format(const char *format, ...) __attribute__((format(printf, 1, 2
 char *vg_build_id_path(const char *directory, const void *id, size_t bytes);
 
 /*
- * Finds the debug file of `image` by its build id, then by .gnu_debuglink.  *separate must be
- * closed.
+ * Finds the debug file of `image` by its build id, then by .gnu_debuglink.  Before the call, set
+ * *separate to VG_ELF_IMAGE_CLOSED.
  *
  * Returns 0 if *separate has DWARF.  Returns -ENOENT if no file has DWARF: *separate is then the first
- * file with a symbol table, or closed.  Returns -ENOMEM if there is no memory.
+ * file with a symbol table, or VG_ELF_IMAGE_CLOSED if there is none.  Returns -ENOMEM if there is no
+ * memory.
  */
 int vg_elf_separate_open(const struct vg_elf_image *image, const struct vg_symbols_search *search,
 			 struct vg_elf_image *separate);

@@ -41,9 +41,9 @@ int vg_elf_symbols_read_labels(struct vg_elf_symbols *elf_symbols, const struct 
 /* Adds the stubs of the procedure linkage table, as name@plt (elf_plt.c).  Returns 0 or -ENOMEM. */
 int vg_elf_symbols_read_plt(struct vg_elf_symbols *elf_symbols);
 
-/* Finds gaps: code after a sized symbol that belongs to no symbol (elf_gaps.c).  Removes them from the table's code
- * sections; otherwise a lookup in a gap would find the symbol before the gap.  Gaps that may be padding stay.  Returns
- * 0 or -ENOMEM. */
+/* Finds gaps (elf_gaps.c).  A gap is code that no symbol covers; it begins where a symbol with a size ends.  Removes
+ * the gaps from the table's code sections; otherwise a lookup in a gap would find the symbol before the gap.  Gaps that
+ * may be padding stay.  Returns 0 or -ENOMEM. */
 int vg_elf_symbols_cut_gaps(struct vg_symbols *symbols);
 
 void vg_elf_symbols_free(struct vg_elf_symbols *elf_symbols);

@@ -12,8 +12,7 @@
  *
  *     <root>/<name>/<DEBUG ID>/<name>.sym
  *
- * Files in <root>/<name>/<BUILD ID>/, where an older program put them, are found too.  vg_store_add()
- * writes none there.
+ * Searches find .sym files in <root>/<name>/<BUILD ID>/ too, but vg_store_add() writes none there.
  *
  * Names of modules are untrusted.  In a path, '/' and control characters become '_'; "", "." and
  * ".." become "_"; and a name longer than VG_STORE_NAME_MAX is truncated.  Thus no path leads out
@@ -53,8 +52,8 @@ int vg_store_find(const char *const *roots, size_t root_count, const char *name,
 		  const unsigned char *build_id, size_t build_id_bytes, char **path_out,
 		  bool *has_functions, struct vg_err *err);
 
-/* Finds out whether a store has symbols of a module of this name, whatever their ids are.  Call it after
- * vg_store_find() returned -ENOENT.  Returns true and writes the id of one of them. */
+/* Finds out whether a store has a symbol file of any module with this name, whatever its id is.  Call it
+ * after vg_store_find() returned -ENOENT.  If there is such a file, returns true and writes its id to `id`. */
 bool vg_store_other_build(const char *const *roots, size_t root_count, const char *name, char id[VG_DEBUG_ID_ROOM]);
 
 #endif

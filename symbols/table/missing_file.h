@@ -16,7 +16,8 @@ struct vg_missing_file {
 	char *path;                     /* owned; as in .gnu_debugaltlink */
 	unsigned char id[VG_BUILD_ID_MAX_BYTES]; /* its build id */
 	size_t id_bytes;
-	bool exported_only;             /* the file is stripped: only the names of its dynamic symbol table are known */
+	bool exported_only;             /* the module's file is stripped: only the names of its dynamic symbol table are
+					   known */
 };
 
 /* Fills a structure that is all zero.  Truncates the path to 4096 characters and the id to VG_BUILD_ID_MAX_BYTES.

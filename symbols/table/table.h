@@ -38,8 +38,8 @@ struct vg_symbol_function {
 	uint32_t name;
 	uint32_t first_line, line_count;
 	uint32_t first_inline, inline_count;
-	uint32_t outer;                 /* index of the nearest function before this one that ends after
-					   the end of this one, or VG_SYMBOLS_NONE */
+	uint32_t outer;                 /* index of the nearest earlier function whose end is above the end of
+					   this function, or VG_SYMBOLS_NONE */
 	bool is_multiple;               /* other names are at this address too; Breakpad's "m" */
 };
 
