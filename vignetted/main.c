@@ -153,7 +153,8 @@ static int command_launch(struct vg_arguments *arguments)
 	return rc == -ENOENT ? EXIT_NOT_FOUND : EXIT_CANNOT_RUN;
 }
 
-/* Checks before the command is started, because the default name needs the command's pid. */
+/* Checks the directory before the command is started.  The profile itself is created later, because its default name
+ * contains the command's pid. */
 static int directory_check(struct vg_err *err)
 {
 	return access(".", W_OK | X_OK) == 0 ? 0 :

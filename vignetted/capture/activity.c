@@ -16,8 +16,8 @@ static int activity_update(struct vg_activity *activity, struct vg_tasks *tasks,
 		return rc;
 	if (task->activity.timeslices != before.timeslices)
 		task->sleep.since_ns = activity->round_ns;
-	/* The CPU time that the thread has used since its previous read was unattributed until now.  The total can
-	 * decrease: a thread that calls execve(2) takes the id of the first thread. */
+	/* The CPU time that the thread has used since its previous read was unattributed until now.  The CPU time of a
+	 * thread id can decrease: a thread that calls execve(2) takes the id of the first thread. */
 	if (task->sleep.is_sleeping && task->activity.cpu_ns >= before.cpu_ns)
 		activity->unattributed_ns -= task->activity.cpu_ns - before.cpu_ns;
 	return 0;

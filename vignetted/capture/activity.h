@@ -10,12 +10,12 @@
  *
  * Most threads of most programs sleep for long.  One number shows whether any sleeping thread has run: the unattributed
  * CPU time.  It is the process's CPU time minus the CPU time of each thread at the thread's latest activity read.  The
- * threads that are awake are read before each check, so of the known threads only a sleeping thread that runs increases
- * the unattributed CPU time.
+ * threads that are awake are read before each check, so they do not change this number.  If it has increased, a
+ * sleeping thread has run, or a thread has exited or is not known yet.
  *
  * Reading the process's CPU time takes 1 % of the time that reading all threads takes.  The kernel adds up the same
- * numbers that it reports for each thread.  These numbers lack the CPU time since the latest scheduler tick.  So we may
- * notice up to one tick late that a sleeping thread has run.
+ * numbers that it reports for each thread.  These numbers lack the CPU time since the latest scheduler tick.  So they
+ * may show up to one scheduler tick late that a sleeping thread has run.
  *
  *     vg_activity_begin(&activity, target, tasks, now_ns);
  *     for each task: rc = vg_activity_read(&activity, tasks, task);

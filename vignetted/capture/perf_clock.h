@@ -6,7 +6,7 @@
 
 /*
  * The times of perf records are CLOCK_MONOTONIC of the initial time namespace (time_namespaces(7)).  The helper reads
- * CLOCK_MONOTONIC of its own namespace, which is ahead of the records' clock by a constant.  The constant may be
+ * CLOCK_MONOTONIC of its own namespace.  The helper's clock is ahead of the records' clock by a constant, which may be
  * negative.
  */
 

@@ -32,9 +32,10 @@ enum { TIMERS_MAX = 4096, DESCRIPTORS_SHARE = 4 };
 /* A sample's record without registers and stack: header, pid and tid, time, abi, reserved size, copied size. */
 enum { SAMPLE_FIXED_BYTES = 8 * 6 };
 
-/* How long a timer keeps its period.  At 99 Hz that is ten samples.  Samples drift across a program's own period,
- * unless the two periods differ by only a few percent.  Each change of the period loses a part of a period: at 99 Hz, 1
- * of 20 periods is lost.  If a timer kept its period for a shorter time, more would be lost. */
+/* How long a timer keeps its period.  At 99 Hz that is ten samples.  They are taken at different points of a program's
+ * own period, unless the program's period and the timer's differ by only a few percent.  Each change of the period
+ * loses a part of a period: at 99 Hz, 1 of 20 periods is lost.  If a timer kept its period for a shorter time, more
+ * would be lost. */
 static const uint64_t PERIOD_KEEP_NS = 100 * 1000 * 1000;
 
 /* Bounds of a timer's rate, in permille of the mean rate. */

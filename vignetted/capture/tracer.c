@@ -20,7 +20,7 @@
  *
  * - polls for POLL_NS;
  * - then finds out the thread's CPU; if it is not ours, polls until POLL_OTHER_CPU_NS after the request;
- * - then sleeps, and polling is skipped at the next stops: at twice as many after each further failure.
+ * - then sleeps.  Polling has failed, so the next stops do not poll (struct vg_backoff).
  */
 enum { POLL_NS = 40 * 1000, POLL_OTHER_CPU_NS = 80 * 1000, STOP_TIMEOUT_NS = 20 * 1000 * 1000 };
 
@@ -101,7 +101,7 @@ static void stop_release(struct vg_tracer *tracer, pid_t tid, int status)
 	unsigned long signal = status >> 16 == 0 ? (unsigned long)WSTOPSIG(status) : 0;
 
 	/* If the thread was killed meanwhile, it cannot be detached.  It must be reaped: an exit or an execve(2) of the
-	 * process waits until it is. */
+	 * process waits until the thread is reaped. */
 	if (ptrace(PTRACE_DETACH, tid, NULL, signal) != 0)
 		tracer->pending = tid;
 }
@@ -149,8 +149,8 @@ static bool leader_is_zombie(pid_t leader)
 	return end != NULL && strncmp(end, ") Z", 3) == 0;
 }
 
-/* Reaps the exited leader.  If another thread has called execve(2), it now has the leader's id.  A stop that waitpid(2)
- * reports is then that thread's. */
+/* Reaps the exited leader.  If another thread has called execve(2), that thread now has the leader's id.  If waitpid(2)
+ * reports a stop, that thread has stopped. */
 static void zombie_reap(struct vg_tracer *tracer)
 {
 	pid_t tid = tracer->zombie, got;
@@ -276,7 +276,8 @@ enum vg_capture vg_tracer_capture(struct vg_tracer *tracer, pid_t tid, size_t st
 		return VG_CAPTURE_PENDING;
 	/* This early copy is discarded.  It brings everything that the copy after the stop needs into the CPU's caches.
 	 * That makes the pause 20 % shorter, and costs about 3 us of our time.  If polling is skipped, the thread
-	 * probably shares our CPU.  Our time would then be the thread's, so there is no early copy. */
+	 * probably shares our CPU.  The early copy would then take CPU time from the thread, so there is no early
+	 * copy. */
 	if (tracer->poll_backoff.skips_left == 0 && backoff_due(&tracer->early_copy_backoff)) {
 		uint64_t since_ns = vg_now_ns();
 

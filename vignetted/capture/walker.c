@@ -141,7 +141,8 @@ void vg_walker_mapping_take(struct vg_walker *walker, const struct vg_mapping *m
 	if (since_ns < walker->maps_retry_ns)
 		return;
 	vg_walker_maps_read(walker);
-	/* The maps have no such module: a JIT compiler may map code from files all the time. */
+	/* The maps have no such module.  Do not read them again soon: a JIT compiler may map code from files all the
+	 * time. */
 	if (!vg_modules_mapping_add(walker->modules, mapping))
 		walker->maps_retry_ns = vg_now_ns() + MAPS_PAUSE_FACTOR * (vg_now_ns() - since_ns);
 }

@@ -58,8 +58,8 @@ bool vg_walker_needs_other_stack(const struct vg_walker *walker);
  *
  * Returns 0, -ENOMEM, or -EAGAIN.  After -EAGAIN the caller copies again, as task->copy says.  -EAGAIN has one of three
  * reasons: the copy was too short; the copy lacked the stack that a signal interrupted; a module of the walk was
- * unloaded between the copy and the walk.  The third reason needs a copy that was made for this walk
- * (VG_EVIDENCE_MARKS): the stack of an older copy no longer exists.
+ * unloaded between the copy and the walk.  The third reason occurs only if the copy was made for this walk
+ * (VG_EVIDENCE_MARKS): the stack of an older copy no longer exists, and cannot be copied again.
  */
 int vg_walker_walk(struct vg_walker *walker, struct vg_task *task);
 

@@ -7,8 +7,9 @@
 
 /*
  * Syncs the profile to the disk, so that it survives a crash of the machine.  A sync may take seconds, and the helper
- * must not wait for it.  So the kernel syncs in the background (IOCB_CMD_FDSYNC of io_submit(2), Linux 4.18).  A kernel
- * without this is only asked to begin writing (sync_file_range(2)).  The result of that is not known.
+ * must not wait for it.  So the kernel syncs in the background (IOCB_CMD_FDSYNC of io_submit(2), Linux 4.18).  If the
+ * kernel cannot do that, it is only asked to begin writing (sync_file_range(2)).  Then we do not learn whether the data
+ * reached the disk.
  *
  *     vg_disk_open(&disk, fd, now_ns);
  *     vg_disk_sync_if_due(&disk, file_bytes, now_ns);      at each checkpoint

@@ -10,7 +10,7 @@ enum vg_entry_kind {
 	VG_ENTRY_SAMPLE,
 	VG_ENTRY_EVENT,
 	VG_ENTRY_COUNTERS,           /* perf counters, read at the thread's latest sample */
-	VG_ENTRY_RATE,               /* the sampling period from time_ns on */
+	VG_ENTRY_RATE,               /* the sampling period changed to period_ns at time_ns */
 };
 
 struct vg_queue_entry {

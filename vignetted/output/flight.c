@@ -171,7 +171,7 @@ static bool exited_before(const struct vg_flight_thread *thread, uint64_t time_n
 }
 
 /* Returns the beginning of the window.  If more than `most` threads have exited since then, returns a later time, since
- * which at most that number have exited. */
+ * which at most `most` threads have exited. */
 static uint64_t exited_since(const struct vg_flight *flight, size_t most)
 {
 	uint64_t since_ns, reach_ns = flight->window_ns;
@@ -193,8 +193,7 @@ void vg_flight_threads_drop(struct vg_flight *flight)
 	size_t kept = 0, max = (size_t)(flight->memory_bytes / THREAD_SHARE_BYTES);
 	uint64_t from_ns = exited_since(flight, SIZE_MAX), since_ns = from_ns;
 
-	/* Keep exited threads for only half of the maximum, so that dropping is not needed again at the next new
-	 * thread. */
+	/* Keep at most max / 2 exited threads, so that the next new thread does not need another drop. */
 	if (flight->threads.count >= max)
 		since_ns = exited_since(flight, max / 2);
 	for (size_t i = 0; i < flight->threads.count; i++) {

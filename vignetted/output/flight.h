@@ -11,7 +11,8 @@
 
 #define VG_FLIGHT_MEMORY_DEFAULT_BYTES (UINT64_C(64) << 20)
 #define VG_FLIGHT_MEMORY_MIN_BYTES (UINT64_C(1) << 20)
-/* How many are kept at most: statistics, kinds of losses, earlier values of the losses. */
+/* The flight recorder keeps at most this number of statistics, of kinds of losses, and of entries in the loss
+ * history. */
 enum { VG_FLIGHT_COUNTS = 64, VG_FLIGHT_LOSSES = 16, VG_FLIGHT_LOSS_HISTORY = 32 };
 
 /* A frame of the stack table. */
@@ -61,7 +62,7 @@ struct vg_flight_reader {
 
 /*
  * The memory of a flight recorder: what a writer was given in the last seconds, which are called the window.  If memory
- * is short, the oldest entries are dropped before they leave the window.  `dropped` counts these.
+ * is short, the oldest entries are dropped before they leave the window.  `dropped` counts such entries.
  *
  *     vg_flight_open(&flight, window_ns, memory_bytes, &recorder.stacks_generation);
  *     recorder.writer.sink = vg_flight_sink(&flight);
@@ -121,13 +122,14 @@ struct vg_flight_label *vg_flight_label(struct vg_flight *flight, uint32_t id);
 /* Sets one of the latest statistics to `value`. */
 void vg_flight_stat(struct vg_flight *flight, const char *name, uint64_t value);
 
-/* Returns the value that a loss has in the newest entry of the loss history that is not later than time_ns.  0: there
- * is no such entry, or it does not have the loss. */
+/* Returns the value of a loss at time_ns.  Takes it from the newest entry of the loss history whose time is time_ns or
+ * earlier.  0: there is no such entry, or the entry does not have the loss. */
 uint64_t vg_flight_lost_before(const struct vg_flight *flight, const char *name, uint64_t time_ns);
 
 /* ---- for flight_sink.c, which fills the flight recorder ---- */
 
-/* Appends an entry, whose other members are zero.  Returns NULL if there is no memory, and counts the dropped entry. */
+/* Appends an entry.  Sets all its members that are not arguments to zero.  If there is no memory, counts the entry as
+ * dropped and returns NULL. */
 struct vg_queue_entry *vg_flight_push(struct vg_flight *flight, uint64_t time_ns, enum vg_entry_kind kind,
 				      uint32_t thread);
 

@@ -2,8 +2,8 @@
 #include "vignetted/policy/pace.h"
 
 /* Time from one decision to the next.  It is long enough for a step of each thread (policy.h), even if ticks are far
- * apart.  If no recording wants wall time, a decision needs no steps.  While ticks are one period apart, it then comes
- * after PACE_FIRST_PERIOD_NS. */
+ * apart.  If no recording wants wall time, a decision needs no steps.  Such a decision comes after PACE_FIRST_PERIOD_NS
+ * if ticks are one period apart. */
 static const uint64_t PACE_PERIOD_NS = UINT64_C(300) * 1000 * 1000;
 static const uint64_t PACE_FIRST_PERIOD_NS = UINT64_C(50) * 1000 * 1000;
 

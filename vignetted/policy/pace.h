@@ -51,8 +51,8 @@ bool vg_pace_due(const struct vg_pace_load *load, uint32_t periods);
 uint32_t vg_pace_periods(const struct vg_pace_load *load, uint32_t before);
 
 /* Adds one thread's step (policy.h) to load->awake_ns and load->runnable_ns.  A thread whose waits are shorter than 5 %
- * of a period on average counts as runnable all the time.  The reason: one sample in each period would not show single
- * waits of that length either, only the sum of all waits. */
+ * of a period on average counts as runnable all the time.  The reason: even if ticks were one period apart, the profile
+ * would not show single waits of that length, only the sum of all waits. */
 void vg_pace_thread(struct vg_pace_load *load, uint64_t elapsed_ns, uint64_t runnable_ns, uint64_t switches);
 
 #endif

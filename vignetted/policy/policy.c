@@ -8,8 +8,9 @@ const struct vg_policy_prices vg_policy_prices = {
 	.stop_ns = 160 * 1000,
 };
 
-/* The method changes after STEPS steps in a row in which the other method cost less than 1 / BETTER of the current
- * method, and the difference was more than 1 / NOTICEABLE of the time. */
+/* The method changes after STEPS steps in a row in which the other method was better: it cost less than 1 / BETTER of
+ * the current method, and the difference was more than 1 / NOTICEABLE of the elapsed time.  For a thread that is
+ * stopped, timers are also better if they cost less than 1 / (NOTICEABLE * BETTER) of the elapsed time. */
 enum { STEPS = 3, BETTER = 2, NOTICEABLE = 500 };
 
 bool vg_policy_due(const struct vg_policy *policy, const struct vg_policy_load *load)

@@ -31,8 +31,8 @@
  * Timer samples (capture/timers.h) come between observations and measure CPU time themselves: one period each.  Timers
  * miss CPU time when a period is cut short or a sample is lost.  That time is added to later timer samples in parts.
  *
- * Timers do not expire while the thread is in the run queue, so timer samples take no queue time.  They would also have
- * the wrong stacks: a woken thread queues in the system call in which it waited, and a yielding thread in
+ * Timers do not expire while the thread is in the run queue, so timer samples take no queue time.  Their stacks would
+ * also be wrong for queue time: a woken thread queues in the system call in which it waited, and a yielding thread in
  * sched_yield(2).  So if a thread with timers has much queue time in no sample (vg_weights_queue_due()), it is stopped
  * again and again, until a stop finds it in the run queue.  In a thread's first 100 ms, its running samples take the
  * queue time.
@@ -86,11 +86,12 @@ struct vg_weight_pair {
 /*
  * Begins the weights of a thread that was created at begin_ns and found by a scan at found_ns.  If its creation time is
  * not known, begin_ns is the middle between that scan and the scan before.  found_ns is 0 for a thread that is older
- * than the recording: its first observation only sets the totals, because the thread used that CPU time before the
+ * than the recording: its first observation only sets the totals, because the CPU time in them was used before the
  * recording.
  *
- * The first sample may stand for more CPU time than the thread has used.  *unsampled_ns is the process's CPU time that
- * is in no sample and in no balance.  This function subtracts from it the most that the sample may have in addition.
+ * The first sample may stand for more CPU time than the thread has used.  The surplus is a part of *unsampled_ns, the
+ * process's CPU time that is in no sample and in no balance.  This function subtracts the largest possible surplus
+ * (first_extra_max_ns) from *unsampled_ns.
  */
 void vg_weights_begin(struct vg_weights *weights, uint64_t begin_ns, uint64_t found_ns, uint64_t *unsampled_ns);
 
@@ -138,8 +139,8 @@ struct vg_weight_pair vg_weights_timer_sample(struct vg_weights *weights, uint64
  * Ends the weights at time_ns.  The caller adds the result to the latest sample, or to a repeat of its stack if that
  * sample is in the file.  The result has the rest of the wall time.  If the latest sample found the thread running, the
  * result also has the rest of the CPU time; if not, the rest of the CPU time is in no sample.  A thread that ran at the
- * latest observation is assumed to have run from then until time_ns.  The CPU time of that assumption is taken from
- * *unsampled_ns (vg_weights_begin()).
+ * latest observation is assumed to have run from then until time_ns.  The CPU time of that assumption is subtracted
+ * from *unsampled_ns (vg_weights_begin()).
  */
 struct vg_weight vg_weights_end(struct vg_weights *weights, uint64_t time_ns, uint64_t *unsampled_ns);
 

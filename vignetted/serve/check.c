@@ -18,7 +18,7 @@ static struct vg_check_line *line_add(struct vg_check *check, const char *questi
 	return line;
 }
 
-/* Adds a line without which no recording is possible. */
+/* Adds a line.  If its answer is no, no recording is possible. */
 static void permission_add(struct vg_check *check, const char *question, const struct vg_access *access,
 			   enum vg_permission permission)
 {
@@ -54,7 +54,7 @@ static void timers_error(enum vg_timer_permission permission, int rc, int level,
 	}
 }
 
-/* Tries a timer of the process, or of ourselves for a command. */
+/* Tries to open a timer of the process, or of ourselves if no process was given. */
 static void timers_add(struct vg_check *check, pid_t pid)
 {
 	bool user_only = false;

@@ -36,7 +36,7 @@ struct client {
 	enum client_kind kind;
 	int socket;                  /* owned, except the one that we were started with */
 	int file;                    /* owned; -1: none */
-	struct vg_recording *recording; /* that a host began here; NULL: not begun, or ended */
+	struct vg_recording *recording; /* the one that the host began on this connection; NULL: not begun, or freed */
 	uint64_t message_number;     /* of its latest message */
 };
 

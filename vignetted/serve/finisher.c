@@ -86,7 +86,8 @@ int vg_finisher_start(struct vg_finisher *finisher,
 	*finisher = (struct vg_finisher)VG_FINISHER_NONE;
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) != 0)
 		return vg_err_sys(err, -errno, "cannot start the process that renames the file at the end");
-	/* Block all signals in the child: a terminal sends them to the child too, which must outlive the helper. */
+	/* Block all signals in the child, because the child must outlive the helper, and a terminal sends signals to
+	 * both. */
 	sigfillset(&all);
 	sigprocmask(SIG_BLOCK, &all, &before);
 	finisher->child = fork();

@@ -8,11 +8,12 @@
 
 /*
  * A child process that does one thing at the end which the confined helper may not do: it renames or removes a file.  A
- * seccomp filter cannot check file names, and Landlock forbids tracing, so the helper itself may rename nothing.
+ * seccomp filter cannot check file names.  Landlock can restrict files, but it forbids tracing (confine.c).  So the
+ * helper itself may rename nothing.
  *
- * The child is started before the helper is confined, knows its file from then on, and reads only one byte from the
- * helper.  So an attacker who controls the helper can have that one file renamed or removed, and no other file.  (If
- * the file's name was removed or given to another file by then, vg_outfile_commit() copies the file.)
+ * The child is started before the helper is confined, and knows its file from the start.  It reads only one byte from
+ * the helper.  So an attacker who controls the helper can have that one file renamed or removed, and no other file.
+ * (If the file's name was removed or given to another file by then, vg_outfile_commit() copies the file.)
  *
  * The child also kills a helper that hangs: if SIGINT, SIGTERM or SIGHUP is pending for the helper for 6 to 9 seconds,
  * for example because memory that it reads never arrives, the helper gets SIGKILL.

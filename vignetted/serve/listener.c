@@ -13,8 +13,8 @@
 
 enum { BACKLOG = 8, STALE_MAX = 1024 };
 
-/* Sets an address that goes through the directory's descriptor, because a socket address has only 107 bytes for a path,
- * and because nobody can replace the directory meanwhile. */
+/* Sets an address that goes through the directory's descriptor, for two reasons.  A socket address has only 107 bytes
+ * for a path.  And if somebody replaces the directory, the address still means the directory that was checked. */
 static socklen_t address_of(int directory, const char *name, struct sockaddr_un *address)
 {
 	*address = (struct sockaddr_un){ .sun_family = AF_UNIX };
@@ -78,7 +78,7 @@ static int directory_open(const char *path, struct vg_err *err)
 	return vg_err_set(err, -EPERM, "%s: belongs to another user, or its mode is not 0700", path);
 }
 
-/* The finisher's action.  It is the same if the helper was killed. */
+/* The finisher's action: removes the socket, also if the helper was killed. */
 static int socket_remove(void *context, enum vg_finish action, struct vg_err *err)
 {
 	const struct vg_listener *listener = context;

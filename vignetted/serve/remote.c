@@ -16,7 +16,7 @@
  * stopped. */
 enum { NAME_TIMEOUT_MS = 1000 };
 
-_Static_assert((int)VG_WIRE_RECORDINGS == (int)VG_RECORDINGS_MAX, "a state has room for all");
+_Static_assert((int)VG_WIRE_RECORDINGS == (int)VG_RECORDINGS_MAX, "a STATE message has room for all recordings");
 
 int vg_reply_failed(int socket, int code, const char *text)
 {

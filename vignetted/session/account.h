@@ -20,7 +20,7 @@
 void vg_account_begin(struct vg_recording *recording, struct vg_task *task, struct vg_thread thread,
 		      uint64_t begin_ns, uint64_t found_ns, uint64_t *unsampled_ns);
 
-/* Writes the thread's name, if the profile has another name for the thread. */
+/* Writes the thread's name, if it has changed since it was last written to this profile. */
 void vg_account_name(struct vg_recording *recording, struct vg_task *task, uint64_t now_ns);
 
 /* A new stack of a thread. */
@@ -48,7 +48,8 @@ int vg_account_flush(struct vg_recording *recording, struct vg_task *task);
 /* The recording ends, and the thread continues: adds the time that is in no sample yet to its latest stack. */
 void vg_account_finish(struct vg_recording *recording, struct vg_task *task, uint64_t now_ns);
 
-/* The thread exited at about end_ns.  CPU time that it used since it was last read is taken from *unsampled_ns. */
+/* The thread exited at about end_ns.  The CPU time that the thread is assumed to have used since it was last read is
+ * subtracted from *unsampled_ns. */
 void vg_account_thread_end(struct vg_recording *recording, struct vg_task *task, uint64_t end_ns,
 			   uint64_t *unsampled_ns);
 

@@ -55,7 +55,7 @@ void vg_counter_set_thread_open(struct vg_recording *recording, struct vg_task *
 	}
 	free(*counters);
 	*counters = NULL;
-	if (rc != -ESRCH)                /* the thread has exited */
+	if (rc != -ESRCH)                /* -ESRCH: the thread has exited */
 		thread_refused(counter_set, rc, at);
 }
 

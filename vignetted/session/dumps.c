@@ -8,7 +8,7 @@
 #include "vignetted/session/threads.h"
 #include "vignetted/session/timer_samples.h"
 
-/* Entries in one slice of a dump: these take well below 1 ms. */
+/* Entries in one slice of a dump.  Writing them takes well below 1 ms. */
 enum { SLICE_ENTRIES = 2000 };
 
 /* A stack table is not restarted below this number of stacks. */
@@ -103,8 +103,8 @@ static void stall_begin(struct vg_session *session, struct vg_recording *recordi
 	flight_recorder->flush_ns = 0;
 }
 
-/* Adds an instant to the dump which says that the heartbeat is late.  Call it when the dump has all earlier events of
- * the thread that sends the heartbeat. */
+/* Adds an instant to the dump.  The instant says that the heartbeat is late.  Call this function when the dump has all
+ * earlier events of the thread that sends the heartbeat. */
 static void late_note_write(struct vg_session *session, struct vg_recording *recording)
 {
 	struct vg_flight_recorder *flight_recorder = &recording->flight_recorder;

@@ -36,8 +36,8 @@ struct vg_flight_recorder {
 	uint64_t table_begin_ns;     /* the recording's time when the stack table began */
 	uint32_t table_stacks_max;   /* a table with more than this number of stacks is restarted; 0: not known yet */
 	uint64_t stall_ns;           /* the recording's time when the stall was found */
-	uint64_t late_ns;            /* age of the heartbeat at stall_ns; 0: the instant with this age is already in the
-					dump */
+	uint64_t late_ns;            /* age of the heartbeat at stall_ns; 0: the instant that reports this age is
+					already in the dump */
 	uint64_t flush_ns;           /* the recording's time when the stall's dump is flushed next */
 	vg_dump_done *done;          /* is called at the end of a requested dump */
 	int peer;                    /* argument of done(); -1: the peer has left */

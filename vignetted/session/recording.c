@@ -234,9 +234,9 @@ static void perf_map_write(struct vg_recording *recording)
 	vg_array_free(&addresses);
 }
 
-/* Statistics are long, and later ones replace earlier ones.  So the time from one writing to the next doubles, from 1 s
- * until it reaches 10 s.  They are also written at the last checkpoint.  A flight recorder gets them at each
- * checkpoint. */
+/* Statistics are long, and later ones replace earlier ones.  So the time from one writing to the next is first 1 s,
+ * then 2, 4, 8 and 16 s, and then always 10 s.  They are also written at the last checkpoint.  A flight recorder gets
+ * them at each checkpoint. */
 int vg_recording_checkpoint(struct vg_recording *recording, struct vg_tasks *tasks,
 			    const struct vg_events_profile *events, const struct vg_session_counts *counts, bool last)
 {

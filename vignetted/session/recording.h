@@ -19,8 +19,8 @@
 #define VG_MEMORY_MIN_BYTES (UINT64_C(32) << 20)
 enum { VG_THREADS_DEFAULT = 16384, VG_NAME_DEFAULT_BYTES = 1024, VG_NAME_MIN_BYTES = 16 };
 
-/* Options of a recording.  The first four members, and the members from stop_always on, concern the whole session: only
- * vg_session_open() and vg_session_start() read them. */
+/* Options of a recording.  The first four members, and stop_always, events_overwrite and events_fd, concern the whole
+ * session: only vg_session_open() and vg_session_start() read them. */
 struct vg_session_options {
 	uint64_t max_memory_bytes;   /* of address space; in the first four members, 0 means the default */
 	uint32_t max_threads;        /* at a time */
@@ -57,7 +57,7 @@ struct vg_session_counts {
 struct vg_recording {
 	uint32_t index;              /* in session->recordings */
 	bool open;                   /* this place is taken */
-	uint32_t number;             /* from 1 on; unique in the session */
+	uint32_t number;             /* 1 or more; unique in the session */
 	struct vg_session_options options;
 	struct vg_recorder recorder;
 	struct vg_writer_header header; /* its strings belong to the session */
@@ -114,7 +114,8 @@ static inline uint64_t vg_recording_now_ns(const struct vg_recording *recording)
 }
 
 /* Returns whether this recording takes the session's latest tick.  A recording takes the first tick at or after its own
- * due time.  `skipped`: how many of the session's sampling periods passed without a tick since its previous tick. */
+ * due time.  `skipped`: how many of the session's sampling periods passed without a tick since the session's previous
+ * tick. */
 bool vg_recording_due(struct vg_recording *recording, const struct vg_ticks *ticks, uint64_t skipped);
 
 /* Returns the recording's sampling period now: the longer one of options.period_ns and session_period_ns. */

@@ -39,7 +39,7 @@ int vg_session_open(struct vg_session *session, const struct vg_session_options 
 	session->stop_always = options->stop_always;
 	session->target.pidfd = -1;
 	session->tracer = (struct vg_tracer){ .leader = pid, .command = command ? pid : 0 };
-	/* The command must not run before its recording has begun: on a busy machine that takes 0.2 s. */
+	/* The command must not run before its recording has begun.  On a busy machine, the begin takes 0.2 s. */
 	if (command)
 		vg_tracer_command_hold(&session->tracer);
 	session->modules.memory = &session->memory;
@@ -302,7 +302,8 @@ int vg_session_begin(struct vg_session *session, const struct vg_session_options
 	if (options->max_frames > session->walker.max_frames)
 		session->walker.max_frames = options->max_frames;
 	rc = counting_begin(session, place, err);
-	/* The first sample needs the command that vg_session_open() stopped. */
+	/* Wait until the command, which vg_session_open() asked to stop, has stopped and is released.  Until then the
+	 * first sample cannot stop any thread. */
 	if (session->tracer.pending != 0 && session->tracer.pending == session->tracer.command)
 		vg_tracer_pending_wait(&session->tracer);
 	if (rc == 0)

@@ -21,8 +21,8 @@
  * The process that is sampled, and its recordings.
  *
  * The session has one stream of ticks, at the rate of its fastest recording.  A slower recording takes the first tick
- * at or after its own due time, and the timer sample that is nearest to it.  So one reading of a thread, one stop or
- * one timer sample serves all recordings.
+ * at or after its own due time, and the timer sample that is nearest to that time.  So one reading of a thread, one
+ * stop or one timer sample serves all recordings.
  *
  * The files of this folder have six layers.  From the top: session and dumps; round and schedule; thread_sample and
  * timer_samples; threads; recordings; recording, account, counter_set and flight_recorder.  No file calls a higher

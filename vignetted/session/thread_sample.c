@@ -30,7 +30,7 @@ static struct vg_clocks clocks_of(const struct vg_task *task, uint64_t time_ns)
 }
 
 /* Returns the recordings whose latest stack of the thread was taken in its current timeslice.  A recording in cpu mode
- * is also returned if it used the method `pass` in this timeslice, which takes no stack. */
+ * is also returned if it used the method `pass`, which takes no stack, in this timeslice. */
 static vg_recording_set same_slice_in(const struct vg_task *task, const struct vg_methods_due *due)
 {
 	vg_recording_set same_slice = 0;

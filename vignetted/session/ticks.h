@@ -20,9 +20,9 @@ struct vg_ticks {
 	uint64_t skipped;            /* periods without a tick */
 	uint64_t late;               /* ticks that were more than half a period late */
 	uint64_t random;             /* state of the generator */
-	bool in_first_half;          /* all ticks are in the first half of their periods; for the ticks of a recording,
-					which takes the session's first tick after its own; the caller sets it after the
-					start */
+	bool in_first_half;          /* all ticks are in the first half of their periods.  The caller sets this after
+					the start, for the ticks of a recording: the recording takes the session's first
+					tick after its own tick */
 };
 
 void vg_ticks_start(struct vg_ticks *ticks, uint64_t period_ns, uint64_t now_ns);

@@ -8,9 +8,10 @@
 #include "vignetted/session/recordings.h"
 #include "vignetted/unwind/code.h"
 
-/* The timers of a thread are behind if more of its CPU time than this is in no sample yet: BEHIND_PERIODS sampling
- * periods plus BEHIND_NS.  Timers that work need this much, for two reasons.  A thread has one timer for each CPU, and
- * each timer is on average in the middle of its period.  The reported CPU time grows in steps of a scheduler tick. */
+/* The timers of a thread are behind if the CPU time that is in no sample yet exceeds a limit.  The limit is
+ * BEHIND_PERIODS sampling periods plus BEHIND_NS.  Timers that work must stay below it, so it allows for two effects.
+ * A thread has one timer for each CPU, and each timer is on average in the middle of its period.  The reported CPU time
+ * grows in steps of a scheduler tick. */
 enum { BEHIND_PERIODS = 4, BEHIND_NS = 10 * 1000 * 1000 };
 
 /* The same limits if timers may not sample kernel code.  They are lower, because timers miss more CPU time, and stops
@@ -20,7 +21,8 @@ enum { USER_BEHIND_PERIODS = 2, USER_BEHIND_NS = 4 * 1000 * 1000 };
 /* The longest fetch.  A round has the same limit. */
 enum { FETCH_MAX_NS = 1000 * 1000 * 1000 };
 
-/* If a thread's timer samples do not suffice, only one of 64 is walked, to find out when they suffice again. */
+/* If a thread's timer samples do not suffice to unwind its stack, only one of 64 is walked, to find out when they
+ * suffice again. */
 enum { WALKED_EVERY = 64 };
 
 /* Whether timers sample the thread for the recording, and are not behind. */
@@ -125,8 +127,8 @@ static bool all_have_timers(const struct vg_tasks *tasks, bool sleepers_idle)
 	return true;
 }
 
-/* Updates mappings.since_ns at the beginning of a fetch.  Before it is set, the maps are read if marks show that they
- * have changed.  While no module was ever unloaded, marks suffice, and since_ns stays 0. */
+/* Updates mappings.since_ns at the beginning of a fetch.  If marks show that the maps have changed, reads the maps
+ * before it sets since_ns.  As long as no module has been unloaded, marks suffice, and since_ns stays 0. */
 static void mappings_update(struct vg_session *session)
 {
 	bool all = session->modules.ranges.past_total != 0 && session->timers.lost == session->mappings.lost &&

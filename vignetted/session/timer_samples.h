@@ -13,7 +13,7 @@
  *  - A timer sample does not suffice to unwind the thread's stack (doc/design/capture.md has the list).
  *  - The timers have measured less CPU time than the scheduler reports, because the thread runs kernel code that must
  *    not be sampled, or runs on a CPU without a ring.
- *  - The thread has been in the run queue for long, where timers do not expire (doc/design/time.md).
+ *  - The thread has been in the run queue for long.  Timers do not expire in that time (doc/design/time.md).
  */
 
 /* Fetches the timer samples, oldest first, and records them. */
