@@ -35,7 +35,7 @@ bool vg_code_is_stack_bottom(struct vg_memory *memory, uint64_t address);
 uint64_t vg_code_call_target(struct vg_memory *memory, uint64_t address);
 
 /*
- * vg_code_frame_is_constant(): whether all calls in the code (`bytes` bytes from `first` on) are made with the same
+ * vg_code_frame_is_constant(): whether all calls in the code (`bytes` bytes, beginning at `first`) are made with the same
  * distance between stack pointer and frame pointer.  True if the code only adds constants to the stack pointer or sets
  * it from the frame pointer.  May wrongly return false.
  *
