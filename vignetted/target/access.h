@@ -28,7 +28,7 @@ void vg_access_read(struct vg_access *access, pid_t pid);
 /* Reads only the facts about a command that vignetted would start.  The pid is 0. */
 void vg_access_read_own(struct vg_access *access);
 
-/* Sets err to a sentence that says what forbids sampling, and what the user can do to permit it.  Returns 0 for
+/* Sets err to a sentence that says what forbids sampling, and if possible how the user can permit it.  Returns 0 for
  * VG_PERMITTED, -ENOTSUP if the program is a 32-bit program or was built for another machine, otherwise -EPERM. */
 int vg_access_error(const struct vg_access *access, enum vg_permission permission, struct vg_err *err);
 
