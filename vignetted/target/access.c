@@ -168,7 +168,7 @@ void vg_access_own_path(char path[VG_ACCESS_PATH_BYTES])
 {
 	ssize_t length = readlink("/proc/self/exe", path, VG_ACCESS_PATH_BYTES);
 
-	/* Too long for a sentence. */
+	/* The path cannot be read, or is too long for a sentence. */
 	if (length <= 0 || length == VG_ACCESS_PATH_BYTES)
 		strcpy(path, "vignetted");
 	else

@@ -17,7 +17,7 @@
 struct vg_access {
 	pid_t pid;
 	struct vg_permission_facts facts;
-	long tracer, uid;            /* of the process; 0 and -1: none, unknown */
+	long tracer, uid;            /* pid of its tracer, 0: none; its user id, -1: unknown */
 	const char *filtered;        /* the system call that a seccomp filter forbids; NULL: none */
 	unsigned int machine;        /* of the executable (e_machine); 0: unknown */
 };
@@ -28,12 +28,12 @@ void vg_access_read(struct vg_access *access, pid_t pid);
 /* Reads only the facts about a command that vignetted would start.  The pid is 0. */
 void vg_access_read_own(struct vg_access *access);
 
-/* Sets err to the sentence: what forbids it, and the command that changes that.  Returns 0 for VG_PERMITTED, -ENOTSUP
- * for a program of another machine, otherwise -EPERM. */
+/* Sets err to a sentence that says what forbids sampling, and if possible how the user can permit it.  Returns 0 for
+ * VG_PERMITTED, -ENOTSUP if the program is a 32-bit program or was built for another machine, otherwise -EPERM. */
 int vg_access_error(const struct vg_access *access, enum vg_permission permission, struct vg_err *err);
 
-/* Finds out without a stop whether the process can be sampled.  Returns 0, -EPERM with err set to what forbids it, or
- * -ENOTSUP for a program of another machine. */
+/* Finds out without a stop whether the process can be sampled.  Returns what vg_access_error() returns, and sets err
+ * like it. */
 int vg_access_check(pid_t pid, struct vg_err *err);
 
 /* Call it after ptrace(2) failed with EPERM.  Sets err to what forbids tracing.  Always returns -EPERM. */

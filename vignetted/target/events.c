@@ -134,7 +134,7 @@ static struct vg_task *task_find(const struct vg_drain_context *context, uint32_
 	return found;
 }
 
-/* Session time of the lane's oldest record in the ring, or now if that time is impossible. */
+/* Session time of the lane's oldest record that is not drained yet.  If that time is impossible: now. */
 static uint64_t first_event_ns(const struct vg_events *events, const struct vg_drain_context *context,
 			       uint32_t lane)
 {
@@ -259,7 +259,8 @@ static void lane_name_write(struct vg_events *events, const struct vg_drain_cont
 
 /* ---- records ---- */
 
-/* Returns the number of the first record, from `tail` on, that was not overwritten while it was copied. */
+/* Returns the number of the first intact record of a copy that begins at record number `tail`.  The host
+ * overwrote the earlier records during the copy. */
 static uint64_t first_intact(const struct vg_lane *lane, uint64_t tail)
 {
 	uint64_t head;

@@ -27,8 +27,8 @@ struct vg_fde_index {
 	uint32_t *total;             /* the caller's counter of entries in all indices; NULL: only this one exists */
 };
 
-/* Adds an entry.  Returns false if there are too many functions or no memory.  Then the index is emptied, and stays
- * empty. */
+/* Adds an entry.  If there are too many functions or there is no memory, empties the index for good and returns
+ * false. */
 bool vg_fde_index_add(struct vg_fde_index *index, uint32_t code, uint32_t fde);
 
 /* Sorts the index.  No entry may be added after that. */

@@ -11,7 +11,7 @@
 /* The most open intervals of one thread that we follow; further ones are ignored.  libvgctl has the same limit. */
 enum { VG_LANE_DEPTH = 64 };
 
-/* From session time time_ns on, `interval` is the token of the thread's innermost open interval.  0: none. */
+/* At session time time_ns, `interval` became the token of the thread's innermost open interval.  0: none is open. */
 struct vg_lane_change {
 	uint64_t time_ns, interval;
 };

@@ -44,7 +44,7 @@ static bool headers_match(int fd, uint64_t address, const struct vg_memory *memo
 }
 
 /* Opens the executable by the link /proc/PID/exe, which works for deleted files and for other mount namespaces.  Device
- * and inode are not compared, because on overlayfs and btrfs stat(2) and /proc/PID/maps differ. */
+ * and inode are not compared, because stat(2) and /proc/PID/maps give different ones on overlayfs and btrfs. */
 static int executable_open(const struct vg_module_file *file, const struct vg_memory *memory)
 {
 	struct stat status;

@@ -25,7 +25,7 @@ enum { LINKS_MAX = 64 };
 /* The most searches through all modules in one round: a process can map files tens of thousands of times in a round. */
 enum { SEARCHES_MAX = 64 };
 
-/* A further batch of marks counts as this many of memory->words_left, because reading either takes 0.5 ms. */
+/* Each batch of marks after the first reduces memory->words_left by this.  Reading that many words takes as long. */
 enum { BATCH_WORDS = 16384 };
 
 static struct vg_process_module *module_of(const struct vg_modules *modules, uint32_t index)
@@ -153,8 +153,8 @@ static bool is_code(const struct mapping *mapping)
 	return mapping->executable && strcmp(mapping->path, "[vsyscall]") != 0;
 }
 
-/* Reads the maps line by line.  A file's mapping at offset 0 holds its ELF header.  Code of the same file that follows
- * belongs to that image.  An image in anonymous memory (the vdso) is found if its header is mapped executable. */
+/* Reads the maps line by line.  A file's mapping at offset 0 holds its ELF header.  The file's code mappings
+ * after it belong to the same image.  An image in anonymous memory (the vdso) is found if its header is executable. */
 static int maps_read(struct vg_modules *modules, FILE *maps)
 {
 	struct mapping mapping, head = { 0 };
@@ -191,8 +191,8 @@ static int maps_read(struct vg_modules *modules, FILE *maps)
 
 int vg_modules_refresh(struct vg_modules *modules)
 {
-	/* A module that this reading finds was there after begin_ns.  Its ranges are known to exist only from the end
-	 * of the reading on. */
+	/* The reading takes time.  A module that it finds was certainly there after begin_ns: that is its confirmed_ns.
+	 * But a new range may have been mapped during the reading, so its since_ns is the end of the reading. */
 	uint64_t begin_ns = vg_now_ns();
 	bool is_first = modules->generation == 0;
 	char path[64];

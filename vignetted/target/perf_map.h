@@ -19,7 +19,7 @@ struct vg_perf_map {
 	char name[64];               /* the file's name; PID in it is the pid in the process's own pid namespace */
 };
 
-/* Name of the statistic in the profile that has the value of unread_bytes. */
+/* The profile has a statistic of this name.  Its value is unread_bytes. */
 #define VG_PERF_MAP_STATISTIC "perf_map_unread_bytes"
 
 /* Finds out where the file will be.  Never fails: if /tmp cannot be opened, no file is read. */

@@ -160,9 +160,9 @@ static void past_shorten(struct vg_ranges *ranges, uint64_t start, uint64_t end,
 /* State of vg_ranges_map() while it goes through the ranges that the mapping overlaps, in order of address. */
 struct map_record {
 	struct vg_code_range range;
-	uint64_t from;               /* the addresses of the mapping from here on have not been handled yet */
-	uint64_t younger_ns;         /* time of the earliest reading after the record that first saw a range at the
-					mapping's addresses; UINT64_MAX: there is none */
+	uint64_t from;               /* the mapping's addresses below this one have been handled */
+	uint64_t younger_ns;         /* time of the earliest reading that was after the record and found a new range
+					at the mapping's addresses; UINT64_MAX: there is none */
 	bool changed;
 	int rc;
 };

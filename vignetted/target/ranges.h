@@ -20,9 +20,9 @@ struct vg_code_range {
 /* The most past ranges of modules that are kept.  The oldest are dropped. */
 enum { VG_RANGES_PAST = 256 };
 
-/* The most ranges.  Records divide ranges, and only a reading of the maps joins them again.  If a mapping would exceed
- * this number, the ranges that it overlaps are removed, and the mapping gets no range.  Walks then end at its
- * addresses, and the maps are read.  The kernel allows 65,530 mappings by default (vm.max_map_count). */
+/* The most ranges.  The kernel's records divide ranges, and only a reading of the maps joins them again.  If a mapping
+ * would exceed this number, the ranges that it overlaps are removed, and the mapping gets no range.  Walks then end at
+ * its addresses, and the maps are read.  The kernel allows 65,530 mappings by default (vm.max_map_count). */
 enum { VG_RANGES_MAX = 1 << 18 };
 
 /* Where the process has code now, and where it had code before. */

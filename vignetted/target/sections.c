@@ -80,7 +80,7 @@ static void eh_frame_set(struct vg_image *image, const struct sections *sections
 	image->eh_frame_bytes = header->sh_size;
 }
 
-/* Sets the build id if it is in a section of notes but in no note segment, as Go's linker writes it. */
+/* Sets the build id from a section of notes that is in no note segment.  Go's linker writes such sections. */
 static void build_id_set(struct vg_image *image, const struct sections *sections, int fd, enum vg_note kind)
 {
 	_Alignas(8) unsigned char notes[VG_NOTES_MAX_BYTES];

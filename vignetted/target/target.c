@@ -49,8 +49,8 @@ static int proc_check(struct vg_err *err)
 	return 0;
 }
 
-/* The value of an entry of /proc/PID/auxv; 0: there is none, or it cannot be read.  posix_spawn(3) returns while
- * execve(2) has not written the entries yet: then this function waits for up to 10 ms. */
+/* The value of an entry of /proc/PID/auxv; 0: there is none, or it cannot be read.  posix_spawn(3) can
+ * return before execve(2) has written the entries.  This function waits for the entries for up to 10 ms. */
 static uint64_t auxv_value(pid_t pid, uint64_t type)
 {
 	char path[64];
@@ -75,8 +75,8 @@ static uint64_t auxv_value(pid_t pid, uint64_t type)
 	return 0;
 }
 
-/* Reads the path with which the program was executed.  Returns false if it does not lead to the executable: this is the
- * path of a script, or the file was replaced. */
+/* Reads the path with which the program was executed.  Returns false if the path does not lead to the executable,
+ * because it is the path of a script or the file was replaced. */
 static bool executed_path(pid_t pid, char path[PATH_MAX])
 {
 	struct iovec local = { path, PATH_MAX - 1 }, remote = { NULL, PATH_MAX - 1 };
@@ -86,7 +86,7 @@ static bool executed_path(pid_t pid, char path[PATH_MAX])
 	bool same;
 
 	remote.iov_base = (void *)(uintptr_t)auxv_value(pid, AT_EXECFN); // NOLINT(performance-no-int-to-ptr)
-	/* The path is at the end of the stack, so fewer bytes are read. */
+	/* The stack ends shortly behind the path, so process_vm_readv(2) reads fewer bytes than requested. */
 	got = remote.iov_base == NULL ? -1 : process_vm_readv(pid, &local, 1, &remote, 1, 0);
 	if (got <= 0)
 		return false;

@@ -39,8 +39,8 @@ void vg_target_close(struct vg_target *target);
  * untrusted. */
 void vg_target_program(pid_t pid, char name[VG_PROGRAM_BYTES]);
 
-/* Reads the program's name again if the process runs another executable than before.  Returns whether it does: the
- * process has called execve(2). */
+/* Reads the program's name again if the process runs another executable than before.  Returns whether the
+ * executable is another one: the process has called execve(2). */
 bool vg_target_program_update(struct vg_target *target);
 
 /* Whether the process has exited, or exits within timeout_ms. */

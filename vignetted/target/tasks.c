@@ -228,7 +228,7 @@ int vg_task_activity_read(struct vg_tasks *tasks, struct vg_task *task, struct v
 static const unsigned long long EXITING = 0x4, IO_WORKER = 0x10, USER_WORKER = 0x4000;
 
 /* The text is: pid (name) state ppid ...  The name may contain anything, including parentheses and newlines.  The
- * fields after it cannot. */
+ * fields after the name contain no parenthesis. */
 static int status_parse(struct vg_task_status *status, char *text)
 {
 	char *open = strchr(text, '('), *close = strrchr(text, ')'), *at;

@@ -26,7 +26,7 @@ struct vg_account {
 	uint32_t id;                 /* in the profile */
 	bool has_stack;              /* `stack` is set */
 	bool stack_complete;         /* `stack` reaches the thread's root */
-	uint32_t stack;              /* stack id in the profile of the latest sample */
+	uint32_t stack;              /* the latest sample's stack: its id in the profile */
 	uint32_t stacks_generation;  /* vg_recorder.stacks_generation when `stack` was set */
 	uint64_t timeslices;         /* the thread's count of timeslices when `stack` was copied: while the count is
 					the same, the thread has not run since.  Or VG_TIMESLICES_UNKNOWN. */
@@ -94,8 +94,8 @@ struct vg_task {
 		bool open;
 		bool queue_due;      /* a stop to sample it in the run queue is due */
 		bool silent;         /* at a tick, too much of its CPU time was in no sample (BEHIND_PERIODS in
-					timer_samples.c), and no timer sample has come since: its timer may take
-					none */
+					timer_samples.c), and no timer sample has come since: perhaps its timer
+					takes none */
 		bool needs_stop;     /* timer samples copy too little of its stack: see sample_walk() */
 		struct vg_policy policy;
 		struct {             /* its activity at the policy's latest step, or when first read */

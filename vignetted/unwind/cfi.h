@@ -27,8 +27,8 @@ uint64_t vg_cfi_fde(struct vg_memory *memory, struct vg_image *image, uint64_t a
  * divides can raise SIGFPE. */
 bool vg_cfi_copy_safe(struct vg_memory *memory, uint64_t fde, struct vg_cfi_copy *copy);
 
-/* *word stands for the 8 bytes at `address`.  Replaces those of its bytes that the copy has by the copy's bytes.
- * Returns whether a byte was replaced. */
+/* *word has the 8 bytes at `address`.  Each of these bytes that is also in the copy is replaced: *word gets the copy's
+ * byte.  Returns whether a byte was replaced. */
 bool vg_cfi_copy_word(const struct vg_cfi_copy *copy, uint64_t address, uint64_t *word);
 
 /* Finds the row for an absolute address in the image.  VG_ROW_NONE: no entry covers the address.  VG_ROW_COMPLEX: a row

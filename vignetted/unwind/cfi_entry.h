@@ -36,7 +36,7 @@ struct vg_cfi_cie {
 struct vg_cfi_fde {
 	struct vg_cfi_entry entry;   /* the part behind the range of code, which is not parsed yet */
 	struct vg_cfi_cie cie;
-	uint64_t first, size;        /* the range of code: its first address, and its bytes */
+	uint64_t first, size;        /* the range of code: its first address, and its size in bytes */
 };
 
 /* Buffers for an FDE and its CIE: 65 KiB. */

@@ -156,8 +156,8 @@ static bool plt_read(struct vg_bytes block, uint64_t address, struct cfa *cfa)
 }
 
 /* Recognises expressions for register + offset, for the word at that address, and for that word plus a constant.
- * Signal frames and functions that realign their stack use the word.  Assembly code that saves its first stack pointer
- * in its frame uses the word plus a constant (OpenSSL). */
+ * The word is used by signal frames, and by functions that realign their stack.  The word plus a constant is used by
+ * assembly code that saves its first stack pointer in its frame (OpenSSL). */
 static bool word_read(struct vg_bytes block, struct cfa *cfa)
 {
 	uint64_t operation;

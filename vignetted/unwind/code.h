@@ -35,9 +35,9 @@ bool vg_code_is_stack_bottom(struct vg_memory *memory, uint64_t address);
 uint64_t vg_code_call_target(struct vg_memory *memory, uint64_t address);
 
 /*
- * vg_code_frame_is_constant(): whether all calls in the code (`bytes` bytes from `first` on) are made with the same
- * distance between stack pointer and frame pointer.  True if the code only adds constants to the stack pointer or sets
- * it from the frame pointer.  May wrongly return false.
+ * vg_code_frame_is_constant(): whether all calls in the code (`bytes` bytes, beginning at `first`) are made with the
+ * same distance between stack pointer and frame pointer.  True if the code only adds constants to the stack pointer or
+ * sets it from the frame pointer.  May wrongly return false.
  *
  * Conditional jumps can lead out of the code, for example into the function's cold part.  Sets *targets to the
  * addresses to which they lead.  Of several such addresses within 4 KiB of each other, *targets has only one.

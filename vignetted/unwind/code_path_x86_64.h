@@ -4,7 +4,7 @@
 
 #include "vignetted/unwind/instruction_x86_64.h"
 
-/* Distances are counted from the value that this register had at the path's beginning. */
+/* The register from which a distance is counted: from its value at the path's beginning. */
 enum vg_path_base { VG_PATH_FROM_SP, VG_PATH_FROM_FP, VG_PATH_UNKNOWN };
 
 /* Stack pointer and frame pointer along one path of instructions.  All distances are in bytes.  The first stack pointer

@@ -14,8 +14,8 @@
  * - the walk reaches the root frame, the end of the snapshot or max_frames.
  *
  * Takes the first guess that counts, after 16 tries at most.  If no guess counts, the result is the walk without a
- * guess.  walk->end is then VG_WALK_TRUNCATED if the snapshot has no further word that looks like a saved frame
- * pointer, and the stack continues above the snapshot (stack_truncated).  Returns 0 or -ENOMEM.
+ * guess.  Its walk->end is VG_WALK_TRUNCATED if two conditions hold: the snapshot has no further word that looks like a
+ * saved frame pointer, and the stack continues above the snapshot (stack_truncated).  Returns 0 or -ENOMEM.
  */
 int vg_guess_walk(struct vg_unwinder *unwinder, const struct vg_modules *modules,
 		  struct vg_snapshot *snapshot, bool stack_truncated, uint32_t max_frames, struct vg_walk *walk);

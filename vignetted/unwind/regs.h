@@ -55,8 +55,8 @@ void vg_regs_from_perf(struct vg_regs *regs, const uint64_t *values);
  * the handler's return instruction. */
 struct vg_signal_frame {
 	int16_t fp, sp, pc, trap, fault_address;
-	int16_t page_fault;          /* the word at `trap` after a page fault; the word at `fault_address` is
-					valid only then */
+	int16_t page_fault;          /* a page fault sets the word at `trap` to this value; only in this case is the
+					word at `fault_address` valid */
 };
 extern const struct vg_signal_frame vg_regs_signal_frame;
 

@@ -196,8 +196,8 @@ static bool step_by_row(const struct vg_row *row, const struct vg_snapshot *snap
 	if (row->cfa_deref && !stack_word(snapshot, cfa, &cfa, walk))
 		return false;
 	cfa += row->cfa_addend;
-	/* A caller's frame is above its callee's.  Exceptions: a signal handler with its own stack, and a callee
-	 * without a frame whose return address is in a register. */
+	/* A caller's frame is above its callee's.  Exceptions: a signal handler has its own stack, or the callee has no
+	 * frame and its return address is in a register. */
 	if (cfa <= state->sp && !row->signal && !(cfa == state->sp && row->ra_base == VG_FROM_REGISTER)) {
 		walk->end = VG_WALK_BAD_INFO;
 		return false;
