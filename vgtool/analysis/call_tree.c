@@ -90,7 +90,7 @@ static int callees_add(struct builder *builder, uint32_t first)
 	return rc;
 }
 
-/* Adds the frames that are next to the item's. */
+/* Adds the frames below the item's frame in the tree: its callees, or in a tree of callers its caller. */
 static int item_step(struct builder *builder, const struct item *item)
 {
 	uint32_t parent = builder->frames->profile->stacks.items[item->node].parent;

@@ -288,7 +288,7 @@ static int by_parse(struct command *command)
 static int view_parse(struct command *command, const char *option, bool to_callers, const char *name)
 {
 	if (command->view != NULL)
-		return vg_command_usage_error(command->name, usage, "%s: use only one of it and %s", option,
+		return vg_command_usage_error(command->name, usage, "%s: cannot be combined with %s", option,
 					      command->view);
 	command->view = option;
 	command->tree.to_callers = to_callers;
