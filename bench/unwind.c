@@ -152,8 +152,8 @@ static bool same_frames(const struct vg_walk *a, const struct vg_walk *b, uint32
 	return a->count == b->count;
 }
 
-/* Whether that frame or one before it was found without unwind information.  From there on, rows and libunwind guess
- * differently. */
+/* Whether that frame or one before it was found without unwind information.  Rows and libunwind guess the frames after
+ * such a frame differently. */
 static bool after_guess(const struct vg_walk *walk, uint32_t at)
 {
 	for (uint32_t i = 0; i <= at && i < walk->count; i++) {
