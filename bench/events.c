@@ -10,8 +10,8 @@
  *     loop                 the empty loop
  *
  * Events come in bursts that fit into a lane, with time for the helper to fetch them in between.  Only the bursts are
- * measured.  For instant and interval, FILE is the profile of the session.  Prints the mean over the threads of each thread's median burst, in ns
- * per event, and how many events were recorded and dropped.
+ * measured.  For `instant` and `interval`, FILE is the profile of the session.  Prints the mean over the threads of
+ * each thread's median burst, in ns per event, and how many events were recorded and dropped.
  */
 #include <fcntl.h>
 #include <pthread.h>
