@@ -30,7 +30,7 @@ static const char usage[] =
 	"  --inverted             callers below each function, from the leaves\n"
 	"  --callers NAME         the functions that call this function\n"
 	"  --callees NAME         the functions that this function calls\n"
-	"  -b, --by KIND          rows by this [function]\n"
+	"  -b, --by KIND          one row for each KIND [function]\n"
 	"  --match REGEX          only stacks with a function that matches\n"
 	"  -t, --thread THREAD    only this thread: its name or id\n"
 	"  --time A..B            only this time, in seconds from the begin\n"
