@@ -102,7 +102,7 @@ static enum vg_capture snapshot_take(struct bench *bench, struct vg_tracer *trac
 	for (size_t bytes = 16384; ; bytes *= 4) {
 		enum vg_capture got = vg_tracer_capture(tracer, pid, bytes, snapshot);
 
-		/* This time lets modules that are found by a later reading of the maps apply to this snapshot, too. */
+		/* With this time, the snapshot also uses modules that only a later reading of the maps finds. */
 		snapshot->moment.time_ns = UINT64_MAX;
 		if (got != VG_CAPTURE_TAKEN)
 			return got;
