@@ -108,4 +108,4 @@ for name in python3 node; do
 done
 worst=none
 [ -f "$dir/ratios" ] && worst=$(quantile 1 <"$dir/ratios")
-verdict "The same, the worst of both programs, per sample and per complete sample" "$worst" 0.12
+verdict "CPU time per sample or per complete sample, the worst of all ratios" "$worst" 0.12

@@ -10,8 +10,8 @@
  *     loop                 the empty loop
  *
  * Events come in bursts that fit into a lane, with time for the helper to fetch them in between.  Only the bursts are
- * measured.  FILE is the profile of the session.  Prints the mean over the threads of each thread's median burst, in ns
- * per event, and how many events were recorded and dropped.
+ * measured.  For `instant` and `interval`, FILE is the profile of the session.  Prints the mean over the threads of
+ * each thread's median burst, in ns per event, and how many events were recorded and dropped.
  */
 #include <fcntl.h>
 #include <pthread.h>
@@ -77,7 +77,7 @@ static void writes(void)
 
 static void (*work)(void);
 
-/* Sorts the bursts.  The median is used, because the fastest burst is an exception. */
+/* Sorts the bursts for their median.  The fastest burst would not be typical, so the minimum is not used. */
 static int compare(const void *left, const void *right)
 {
 	double a = *(const double *)left, b = *(const double *)right;

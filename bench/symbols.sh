@@ -75,4 +75,4 @@ echo "vgtool symbols, all CPUs: $(median <"$dir/twenty.all") s"
 echo "RATIO of dump_syms' time to ours, these files: $(ratio twenty.ours twenty.theirs 2)"
 size="a debug file of $(calc "$(stat -c %s "$debug") / 1000000" %.0f) MB"
 verdict "Time for $size relative to dump_syms" "$(ratio one.theirs one.ours 2)" 0.25
-verdict "Memory for it relative to dump_syms" "$(ratio one.theirs one.ours 4)" 0.667
+verdict "Memory for this debug file relative to dump_syms" "$(ratio one.theirs one.ours 4)" 0.667

@@ -102,7 +102,7 @@ static enum vg_capture snapshot_take(struct bench *bench, struct vg_tracer *trac
 	for (size_t bytes = 16384; ; bytes *= 4) {
 		enum vg_capture got = vg_tracer_capture(tracer, pid, bytes, snapshot);
 
-		/* This time lets modules that are found by a later reading of the maps apply to this snapshot, too. */
+		/* With this time, the snapshot also uses modules that only a later reading of the maps finds. */
 		snapshot->moment.time_ns = UINT64_MAX;
 		if (got != VG_CAPTURE_TAKEN)
 			return got;
@@ -152,8 +152,8 @@ static bool same_frames(const struct vg_walk *a, const struct vg_walk *b, uint32
 	return a->count == b->count;
 }
 
-/* Whether that frame or one before it was found without unwind information.  From there on, rows and libunwind guess
- * differently. */
+/* Whether that frame or one before it was found without unwind information.  Rows and libunwind guess the frames after
+ * such a frame differently. */
 static bool after_guess(const struct vg_walk *walk, uint32_t at)
 {
 	for (uint32_t i = 0; i <= at && i < walk->count; i++) {

@@ -56,7 +56,8 @@ database() {
 	server=$(psql -Atc "select pid from pg_stat_activity where application_name = 'pgbench'")
 }
 
-# start VICTIM: starts that server; $server is its process, $where is what compare_load() takes
+# start VICTIM: starts that server.  Sets $server to its process, and $where to its port (pgbench: to the path of
+# pgbench's log), as compare_load() in compare.h expects.
 start() {
 	where=$port
 	case $1 in
@@ -74,7 +75,7 @@ start() {
 	[ -n "$server" ] && kill -0 $server 2>/dev/null || fail "victims: $1 does not run"
 }
 
-# turn SAMPLER: appends a line for each window to $dir/SAMPLER: the changes of throughput and of p99 in %, and both
+# turn SAMPLER: appends two lines for each window to $dir/SAMPLER: the changes of throughput and of p99 in %, and both
 # figures without the sampler
 turn() {
 	case $1 in
@@ -91,7 +92,8 @@ turn() {
 	grep -v '^[a-z]' "$dir/lines" >>"$dir/$1"
 }
 
-# figure SAMPLER COLUMN: prints the median and half of its 95 % interval.  Each window has two lines (see compare.h).
+# figure SAMPLER COLUMN: prints the median and half of its 95 % interval.  `spread 2`: the two lines of one window
+# (compare.h) are not independent.
 figure() {
 	cut -d ' ' -f $2 "$dir/$1" >"$dir/column"
 	echo "$(median <"$dir/column") $(calc "1.96 * $(spread 2 <"$dir/column")")"

@@ -121,7 +121,7 @@ seeds() {
 		for reads in 0x01 0x02 0x04 0x08 0x10 0x20 0x40 0x80 0x55 0x33 0x0f; do
 			unwind_seed change-$reads "0x31, 0x08, 0x3f, 0x24, 0x09, 0xff, 0x22, 0x13, 0x77, 8" 0 6 ${reads}39
 		done
-		# The same inputs without a table: an odd second key of the table asks for that (fuzz_unwind.c).
+		# The same inputs without a table: fuzz_unwind.c leaves out the table if its second key is odd.
 		for seed in plain register states; do
 			cp "$out/seeds/unwind/$seed" "$out/seeds/unwind/$seed-index"
 			printf '\001\002' |

@@ -76,7 +76,7 @@ out_has_slower=$(grep -c '<- slower$' out)
 verdict 2 'cannot tell' 'cannot tell: .*, limit 1 %; record about [0-9]* profiles on each side$' --fail-above 1 a1.vgp same1.vgp
 verdict 2 'cannot tell' 'cannot tell: .* fewer than 200 samples; record longer, or two or more profiles on each side$' \
 	--fail-above 10 a.vgp b.vgp
-# By share, all samples are not judged, and the same change of f3 is 1.4 / 1.08 - 1 = 30 %.
+# With --share, the row of all samples is not judged.  The change of f3 is then 1.4 / 1.08 - 1 = 30 %.
 verdict 1 slower 'slower: f3 \[server\] +[23]' --share --fail-above 5 a?.vgp -- slow?.vgp
 exits 1 "$VGTOOL" diff --json --share --fail-above 5 a?.vgp -- slow?.vgp
 out_holds 'it.by_share && it.changes[0].judged === false && Math.abs(it.changes[0].self_ns.change) < 1'

@@ -4,8 +4,9 @@
  *
  *     events_write story OUT [PERCENT [SEED]]    a server of two threads, with known times
  *     events_write even OUT [PERCENT [SEED]]     20,000 samples in five functions at random, in f3 times PERCENT / 100
- *     events_write stops OUT, timers OUT         the same, and all samples were taken by stops, by timers
- *     events_write slow OUT                      the same, with a header of 200 Hz
+ *     events_write stops OUT                     like even OUT, with all samples taken by stops
+ *     events_write timers OUT                    like even OUT, with all samples taken by timers
+ *     events_write slow OUT                      like even OUT, with a header of 200 Hz
  *     events_write KIND OUT [N]                  profiles that the helper would not write: orphans, crossed, open,
  *                                                backwards, many, fat
  *

@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT OR Apache-2.0
 #
-# Views of vgtool report on a program whose structure is known: trees, callers and callees agree with it, filters, rows
-# of each kind, the width of lines, colours and the pager.
+# Views of vgtool report on a program whose structure is known.  Trees, callers and callees agree with this structure.
+# The test also checks filters, rows of each kind, the width of lines, colours and the pager.
 set -eu
 . "${SRCDIR:?}/tests/lib.sh"
 : "${CC:?}"

@@ -9,8 +9,8 @@
 
 /*
  * Blocks of one profile: pieces of the same length in time.  They show how precisely one profile measures a share of
- * the time.  Samples that follow each other are not independent, because a function often runs for many periods; the
- * sums of blocks that are longer than that are nearly independent.
+ * the time.  Samples that follow each other are not independent, because a function often runs for many sampling
+ * periods.  If a block is longer than such a run of the function, the sums of the blocks are nearly independent.
  */
 enum {
 	VG_BLOCKS = 20,

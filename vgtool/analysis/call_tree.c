@@ -13,8 +13,9 @@ struct sum {
 	uint64_t ns, samples;
 };
 
-/* One frame of one node.  It stands for samples whose stacks have this frame: in a tree of callees for all samples at
- * the node and its callees, in a tree of callers for the samples that the tree began with. */
+/* One frame of one node.  It stands for samples whose stacks have this frame.  In a tree of callees these are all
+ * samples at the node and its callees.  In a tree of callers they are the samples of the item that the path began
+ * with. */
 struct item {
 	uint32_t function, node, frame;
 	struct sum sum;
@@ -90,7 +91,7 @@ static int callees_add(struct builder *builder, uint32_t first)
 	return rc;
 }
 
-/* Adds the frames that are next to the item's. */
+/* Adds the frames below the item's frame in the tree: its callees, or in a tree of callers its caller. */
 static int item_step(struct builder *builder, const struct item *item)
 {
 	uint32_t parent = builder->frames->profile->stacks.items[item->node].parent;

@@ -12,7 +12,8 @@
  *   callers   a function's rows below it are the functions that call it.  The trees begin at the leaf frames
  *
  * With `begin`, there is one tree.  It begins at the outermost frame of each stack whose function is marked.  So a
- * sample counts once in the root, and callers are those from outside of a recursion.
+ * sample counts once in the root, even if a marked function is recursive.  A tree of callers then shows who made the
+ * outermost call.
  *
  * The work grows with the part of the stacks that is shown, and is bounded for hostile profiles.  Nothing recurses.
  *

@@ -5,9 +5,9 @@
 #include "vgtool/analysis/frames.h"
 
 /*
- * Merges stacks that show the same functions from root to leaf.  Many nodes of the stack tree (at different addresses)
- * can show the same functions.  These nodes form one chain.  A chain has a number, its caller's chain, and the first
- * node that showed it.  A caller has a lower number than its callees.
+ * Merges nodes of the stack tree.  Two nodes have the same chain if the paths from the root to them show the same
+ * functions, although the addresses differ.  A chain has a number, its caller's chain, and the first node that showed
+ * it.  A caller has a lower number than its callees.
  *
  * Stacks with the same functions still belong to different chains if their walks ended for different reasons, or if a
  * function is inlined in one stack and called in the other.

@@ -44,9 +44,9 @@ struct vg_changes {
  * These rows are judged (verdict.h):
  *  - all samples, unless the measures are by share,
  *  - functions with min_share_percent or more of the time on at least one side,
- *  - the sum of the other functions ("[others]") if it has as much.  It is not judged by total time, because this time
- *    is a part of its callers' total time,
- *  - labels with as much of the labels' time, if both sides have two or more profiles.
+ *  - the sum of the other functions ("[others]") if it has min_share_percent or more.  It is not judged by total time,
+ *    because a function's total time is also a part of its callers' total time,
+ *  - labels with min_share_percent or more of the labels' time, if both sides have two or more profiles.
  *
  * Adds the row "[others]" to the measures, which must outlive the changes.  Returns 0 or -ENOMEM.
  */

@@ -75,8 +75,8 @@ int vg_comparable_sampling(struct vg_comparable *earlier, const struct vg_profil
 		return vg_err_set(err, -EINVAL, "%s: sampled %.0f times a second, but %s %.0f times; "
 				  "record both at the same rate", path, 1e9 / (double)period_ns,
 				  earlier->period_path, 1e9 / (double)earlier->period_ns);
-	/* The recorder may use both for one program, and begins with stops.  So only a clear difference counts, and
-	 * only in a profile of some length. */
+	/* The recorder begins with stops, and may use stops and timers for one program.  So only a clear difference
+	 * counts, and only in a profile of some length. */
 	if (!vg_blocks_suffice(profile))
 		return 0;
 	if (timers >= 0.75 && earlier->timers_path == NULL)

@@ -8,7 +8,8 @@
  * The mean of some runs, and what is known of the variance between runs.
  *
  * The variance between two or three runs is known badly.  So it is combined with an expected variance, if there is one:
- * the expected variance counts like that of VG_EXPECTED_FREEDOM + 1 runs.  It is all that is known of a single run.
+ * the expected variance counts like that of VG_EXPECTED_FREEDOM + 1 runs.  For a single run only the expected variance
+ * is known.
  */
 enum { VG_EXPECTED_FREEDOM = 6 };
 
@@ -32,8 +33,8 @@ struct vg_estimate_change {
 struct vg_estimate_change vg_estimate_compare(const struct vg_estimate *a, const struct vg_estimate *b);
 
 /* The probability of a change as large as this one or larger, if b's true mean were `limit_percent` above a's.  Welch's
- * test, one-sided.  NAN if the variance of a side is unknown: a test must not assume it, because a row that is new in
- * one of them would get a variance of 0. */
+ * test, one-sided.  NAN if the variance of a side is unknown.  vg_estimate_compare() then uses the other side's
+ * variance.  A test must not do so: the other side's variance is 0 if the other side does not have the row. */
 double vg_estimate_exceeds(const struct vg_estimate *a, const struct vg_estimate *b, double limit_percent);
 
 #endif

@@ -8,7 +8,7 @@
 
 #include "profile/model.h"
 
-/* What has a number of its own.  Views that only know functions can show modules, for example. */
+/* What the numbers of struct vg_frames stand for.  Views that only know functions can show modules, for example. */
 enum vg_row_kind {
 	VG_ROW_FUNCTION,
 	VG_ROW_LINE,                       /* a source line of a function */

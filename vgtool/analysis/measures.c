@@ -320,7 +320,7 @@ static double whole_of(const struct vg_measures *measures, const struct vg_measu
 	       measures->by_run.items[run].all_ns;
 }
 
-/* By what the times of the row in this run are multiplied, so that all runs have the time of the mean run. */
+/* The factor for the row's times in this run.  With it all runs have the same whole time, that of the mean run. */
 static double scale_of(const struct vg_measures *measures, const struct vg_measure_row *row, uint32_t run,
 		       enum vg_measure_field field)
 {

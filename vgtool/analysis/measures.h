@@ -114,16 +114,15 @@ struct vg_spread vg_measures_spread(const struct vg_measures *measures,
 /*
  * Runs of the same work differ by this share of each row's time (a standard deviation), even if each run is measured
  * exactly: caches, other programs and the CPU's frequency differ.  24 runs of one program had 3.3 % on two CPUs that
- * other programs kept busy.  A single run shows nothing of it, so the larger number is assumed.  Several runs show how
- * much they differ; for them the smaller number only prevents that they seem equal by chance.
+ * other programs kept busy.  A single run does not show this difference, so the larger number is assumed.  Several
+ * runs show it themselves.  For them the smaller number is enough: without it, runs could seem equal by chance.
  */
 #define VG_RUN_DEVIATION_ALONE 0.03
 #define VG_RUN_DEVIATION 0.01
 
 /* The variance of the row's time in one run, as far as it can be known without other runs: the mean over the runs
- * `first` to `end` - 1.  It is that of sampling and of VG_RUN_DEVIATION, or VG_RUN_DEVIATION_ALONE
- * for one run.  Returns -1 if it
- * is unknown: for labels, and if a profile is too short. */
+ * `first` to `end` - 1.  It is the sum of two variances: that of sampling, and that of VG_RUN_DEVIATION (for one
+ * run VG_RUN_DEVIATION_ALONE).  Returns -1 if the variance is unknown: for labels, and if a profile is too short. */
 double vg_measures_variance(const struct vg_measures *measures, const struct vg_measure_row *row,
 			    enum vg_measure_field field, uint32_t first, uint32_t end);
 

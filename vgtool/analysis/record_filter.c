@@ -18,8 +18,8 @@ static bool thread_matches(const struct vg_record_filter *filter, int32_t tid, c
 	return vg_thread_matches(filter->thread, tid, text);
 }
 
-/* If the record is a THREAD or THREAD_NAME record with the wanted tid or name, adds the record's id of the thread, by
- * which other records refer to it, to filter->ids. */
+/* Adds the thread's id to filter->ids, if the record is a THREAD or THREAD_NAME record with the wanted tid or name.
+ * Other records refer to the thread by this id. */
 static int thread_id_collect(struct vg_record_filter *filter, const struct vg_record_view *record)
 {
 	struct vg_cursor cursor = record->cursor;

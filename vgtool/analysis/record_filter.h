@@ -19,7 +19,7 @@
  */
 struct vg_record_filter {
 	const char *thread;          /* id or name, the caller's; NULL: every record matches */
-	struct vg_intern ids;        /* ids in the file of the threads with that id or name */
+	struct vg_intern ids;        /* ids (not tids) by which records refer to the matching threads */
 	int64_t sample_us, event_ns; /* current time of samples and of events, since the recording began */
 	bool at_chunk_begin;         /* no time record of the chunk was read yet */
 };

@@ -4,7 +4,8 @@
 #include <math.h>
 #include <stddef.h>
 
-/* From here on the normal distribution is exact to 0.001 in probability, and the fraction below would be long. */
+/* With more degrees of freedom than this, the normal distribution is used.  Its probabilities are exact to 0.001
+ * there, and the fraction below would be long. */
 static const double NORMAL_FREEDOM = 10000;
 
 /* The regularized incomplete beta function I_x(a, b), for x below (a + 1) / (a + b + 2): the continued fraction of the

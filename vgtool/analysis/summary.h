@@ -9,8 +9,9 @@
  * instants with their number, counters with their lowest and highest value.
  *
  * Total is the time in which any interval of the row was open on its thread, so time in nested intervals of the same
- * row counts once.  Minimum, maximum, mean and quantiles are those of the intervals' lengths.  Detached intervals have
- * rows of their own; their whole time is both self and total time.
+ * row counts once.  Minimum, maximum, mean and quantiles are those of the intervals' lengths.  A detached
+ * interval (vgctl(3)) belongs to no thread and may overlap others, so its whole time is both self and total time.
+ * Detached intervals have rows that are separate from those of other intervals.
  *
  *	struct vg_summary summary = { .by_thread = false };
  *	vg_summary_add(&summary, &intervals);                      (for each profile)

@@ -9,15 +9,15 @@
 
 enum vg_verdict {
 	VG_VERDICT_NO_CHANGE,        /* no row grew by more than the limit */
-	VG_VERDICT_SLOWER,           /* a row did */
+	VG_VERDICT_SLOWER,           /* at least one row grew by more than the limit */
 	VG_VERDICT_UNCLEAR,          /* the margins are too large to say either */
 };
 
 /* The probability of a wrong verdict "slower" is at most this, over all rows together. */
 #define VG_VERDICT_ERROR 0.05
 
-/* A row that is not slower by the test of all rows is still suspect if this probability of its own test is not
- * exceeded. */
+/* A row is unclear if the probability p of its own test is at most this, even if the test of all rows does not find it
+ * slower. */
 #define VG_VERDICT_DOUBT 0.1
 
 /* One row.  The caller sets the first members. */
@@ -38,17 +38,20 @@ struct vg_judged {
  * A row is slower if it grew by more than limit_percent significantly: Welch's one-sided test against the limit, with
  * Holm's correction for the number of rows.
  *
- * Growth matters from twice the limit on.  For a row with less than a quarter of the whole it matters if it costs half
- * of limit_percent of the whole: a small row is measured less precisely, and matters less.  A row is unclear if the
- * upper end of its 95 % interval reaches a growth that matters, if its growth is more than half of one, or if its p is
- * at most VG_VERDICT_DOUBT.  The verdict is "no change" if no row is slower and none is unclear.
+ * A growth matters if it is at least twice the limit.  In a row with less than a quarter of the whole, a growth matters
+ * if it costs at least half of limit_percent of the whole: a small row is measured less precisely, and matters less.
+ *
+ * A row is unclear if the upper end of its 95 % interval reaches the smallest growth that matters, if its growth is
+ * more than half of that growth, if its p is at most VG_VERDICT_DOUBT, or if p is unknown.
+ * The verdict is "no change" if no row is slower and none is unclear.
  */
 enum vg_verdict vg_verdict_judge(struct vg_judged *rows, size_t count, double limit_percent);
 
 /* The smallest growth that matters, in the unit of the means. */
 double vg_verdict_growth_that_matters(const struct vg_judged *row, double limit_percent);
 
-/* The number of runs on each side with which the row's margin would probably be small enough.  More than it has. */
+/* The number of runs on each side with which the row's margin would probably be small enough.  It is larger
+ * than the present number of runs of the side with fewer runs. */
 double vg_verdict_runs_needed(const struct vg_judged *row, double limit_percent);
 
 #endif

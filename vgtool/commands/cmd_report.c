@@ -30,7 +30,7 @@ static const char usage[] =
 	"  --inverted             callers below each function, from the leaves\n"
 	"  --callers NAME         the functions that call this function\n"
 	"  --callees NAME         the functions that this function calls\n"
-	"  -b, --by KIND          rows by this [function]\n"
+	"  -b, --by KIND          one row for each KIND [function]\n"
 	"  --match REGEX          only stacks with a function that matches\n"
 	"  -t, --thread THREAD    only this thread: its name or id\n"
 	"  --time A..B            only this time, in seconds from the begin\n"
@@ -288,7 +288,7 @@ static int by_parse(struct command *command)
 static int view_parse(struct command *command, const char *option, bool to_callers, const char *name)
 {
 	if (command->view != NULL)
-		return vg_command_usage_error(command->name, usage, "%s: use only one of it and %s", option,
+		return vg_command_usage_error(command->name, usage, "%s: cannot be combined with %s", option,
 					      command->view);
 	command->view = option;
 	command->tree.to_callers = to_callers;

@@ -16,8 +16,8 @@ struct vg_text {
 	char text[64];
 };
 
-/* Three digits and a unit: "1.23 s", "45.6 ms", "789 us", "12 ns", "0 s".  From 600 s on, minutes and seconds:
- * "12 min 05 s".  From 3600 s on, hours and minutes: "1 h 02 min". */
+/* Three digits and a unit: "1.23 s", "45.6 ms", "789 us", "12 ns", "0 s".  Minutes and seconds for 600 s or
+ * more: "12 min 05 s".  Hours and minutes for 3600 s or more: "1 h 02 min". */
 const char *vg_text_ns(struct vg_text *room, uint64_t ns);
 
 /* Below 10,000,000 all digits: "123456".  Otherwise three digits and a unit: "12.3 M", "4.56 G". */

@@ -139,7 +139,8 @@ int vg_address_list_collect(struct vg_address_list *list, const struct vg_profil
 		if (stack->module != VG_NONE)
 			list->addresses.items[where[stack->module]++] = stack->address;
 	}
-	/* Sort each module's range, and move it down to close the gap that removed duplicates left. */
+	/* Duplicates that were removed from earlier ranges leave a gap.  Move each module's range down to close this
+	 * gap, then sort the range. */
 	for (uint32_t i = 0; rc == 0 && i < profile->modules.count; i++) {
 		size_t end = where[i], first = list->addresses.count;
 

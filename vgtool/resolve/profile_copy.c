@@ -95,7 +95,7 @@ int vg_profile_copy_end(const struct vg_profile_copy *copy, struct vg_writer *wr
 	const struct vg_cursor *time = &copy->end_time, *end = &copy->end;
 	int rc = 0;
 
-	/* If the END record begins a new chunk, a TIME record must come first. */
+	/* If the buffer is empty, a new chunk begins here.  Its first record must be a TIME record, before END. */
 	if (end->at != NULL && writer->buffer.size == 0 && time->at != NULL)
 		rc = vg_writer_copy(writer, time->at, (size_t)(time->end - time->at));
 	if (rc == 0 && end->at != NULL)

@@ -20,7 +20,7 @@
  */
 struct vg_profile_copy {
 	bool is_recovery;            /* set by the caller: keep symbols; if a record is malformed in a chunk with a
-	                                good checksum, leave out the chunk from that record on */
+	                                good checksum, leave out this record and the rest of the chunk */
 	struct vg_cursor end;        /* points to the END record in the bytes of `file`; empty: there is none */
 	struct vg_cursor end_time;   /* the TIME record before `end` in its chunk; empty: there is none */
 	uint64_t last_us;            /* latest time of a TIME record so far, in us since the recording began */

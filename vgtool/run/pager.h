@@ -5,8 +5,8 @@
 #include "base/err.h"
 
 /*
- * Shows the output of a function in a pager.  The function runs in a child process, which may be confined: the pager is
- * a child of this process, which is not.
+ * Shows the output of a function in a pager.  The function runs in a child process.  This child may be confined: the
+ * pager is not its child, but the child of this process, which is not confined.
  *
  *	pager = vg_pager_command();
  *	status = pager != NULL ? vg_pager_run(pager, report_run, &report, &err) : report_run(&report);

@@ -32,7 +32,7 @@ struct vg_report {
 struct vg_report_sums {
 	uint64_t samples, wall_ns, cpu_ns;
 	uint64_t weight;                     /* in the unit of the report */
-	uint64_t threads;                    /* with samples */
+	uint64_t threads;                    /* number of threads with samples */
 };
 
 struct vg_report_sums vg_report_sums(const struct vg_report *report);
@@ -40,8 +40,8 @@ struct vg_report_sums vg_report_sums(const struct vg_report *report);
 /* True if threads wait for more than half of the wall time: a table of wall time would mostly show where they wait. */
 bool vg_report_cpu_first(const struct vg_report_sums *sums);
 
-/* Text: prints what was recorded, the filter, how long threads wait, and an empty line.  Returns false if there are no
- * samples; the heading has then said it. */
+/* Text: prints what was recorded, the filter, how long threads wait, and an empty line.  If there are no
+ * samples, prints "no samples" and returns false. */
 bool vg_report_heading(const struct vg_report *report, const struct vg_report_sums *sums);
 
 /* JSON: writes the members "program", "weight" and, for a perf counter or a filter, further ones. */

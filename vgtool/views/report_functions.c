@@ -150,8 +150,8 @@ static void lines_text(const struct functions *functions, const struct vg_functi
 	}
 	if (without == 0)
 		return;
-	vg_terminal_line(&report->terminal, "%s of the %s in code without source lines, which come from binaries that "
-			 "were compiled with -g", vg_text_percent(&share, without, table->weight_ns),
+	vg_terminal_line(&report->terminal, "%s of the %s in code without source lines; only binaries compiled with -g "
+			 "have source lines", vg_text_percent(&share, without, table->weight_ns),
 			 report->counts != NULL ? "count is" : "time is");
 	putchar('\n');
 }

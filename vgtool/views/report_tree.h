@@ -10,7 +10,8 @@ struct vg_report_tree {
 	const char *name;            /* the functions that the tree begins with, see vg_function_match_name(); NULL: the
 	                                ends of the stacks */
 	enum vg_row_kind kind;
-	uint32_t least_ppm;          /* of all samples; with `name`, of the samples with that function */
+	uint32_t least_ppm;          /* least share of a row, of all samples; with `name`, of the samples
+	                                with that function */
 };
 
 /* Returns 0, -ENOMEM, or -ENOENT if no function of the profile matches the name. */
