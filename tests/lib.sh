@@ -244,7 +244,7 @@ wire_version() {
 	sed -n 's/.*VG_WIRE_VERSION = \([0-9]*\),.*/\1/p' "$SRCDIR/libvgctl/wire.h"
 }
 
-# The compilers, which may have options, and the folder of the programs that tests compile
+# The compilers, whose values may include options, and the folder of the programs that tests compile
 CC=${CC:-cc} CXX=${CXX:-c++} fixtures=$SRCDIR/tests/fixtures
 
 # exits STATUS COMMAND...: runs the command with its output in $dir/out and $dir/err.  Fails if the command exits with

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /* The helper's side of the control protocol. The input is cut into messages, each after two bytes with its length. All
  * are sent before the helper reads. The host is this process, which cannot trace itself. So each session fails as it
- * begins, and the code before that is tested. */
+ * begins, and only the code up to this failure is tested. */
 #include "libvgctl/wire.h"
 #include "tests/fuzz/input.h"
 #include "vignetted/capture/priority.h"

@@ -16,7 +16,7 @@ pid=$!
 read -r line <"$dir/ready"
 [ "$line" = blocked ] || fail "the threads do not wait"
 
-# record NAME TICKS: records for at least $first seconds, until that many ticks have sampled all threads
+# record NAME TICKS: records for at least $first seconds, until TICKS ticks have sampled all threads
 record() {
 	for times in 1 2 4 8; do
 		"$VIGNETTED" --pid $pid -o "$dir/$1.vgp" --rate 99 --duration $((first * times))

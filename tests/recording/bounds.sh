@@ -151,7 +151,7 @@ frames() {
 	stopped $started
 }
 
-# Memory: with the option, and with a limit of the address space that the helper does not know.
+# Memory: first with --max-memory, then with a limit of the address space (ulimit -v) that the helper does not know.
 memory() {
 	started said "$top/bounds" stacks
 	record 'it.samples >= 4000 && it.stack_tables >= 2' --max-memory 33554432 --rate 5000

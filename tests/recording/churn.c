@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
- * A program whose threads or whose program change all the time.  Prints "done" and exits with 0 if all worked.
+ * A process that creates threads, spawns programs or executes itself all the time.  Prints "done" and exits with 0
+ * if all worked.
  *
  *     churn exec N        executes itself N times, alternately from its first and from another thread,
  *                         while other threads run

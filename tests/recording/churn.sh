@@ -3,8 +3,8 @@
 #
 # Programs that execute themselves, spawn programs, or create many threads are sampled at 1 kHz.  They end with the same
 # result as without sampling, and no process or thread is left.  Prints how long each takes alone and sampled.  SOAK:
-# ten times as much.  After that each program runs again on one CPU, so that the helper has the other CPU.  Otherwise
-# these programs keep two CPUs busy.
+# ten times as much, and then each program again on one CPU, so that the helper has the other CPU.  Without this, the
+# programs keep two CPUs busy.
 set -eu
 . "${SRCDIR:?}/tests/lib.sh"
 capture=$(build_capture)
@@ -33,8 +33,8 @@ once() {
 	echo "$1 $2${on:+, on one CPU}: $alone ms alone, $sampled ms sampled, $samples samples"
 }
 
-# run MODE COUNT: runs the program for longer and longer, until a run has at least 100 samples.  A slow helper takes few
-# samples only of a short run.  A helper that has lost the program takes few samples of a long run, too.
+# run MODE COUNT: runs the program for longer and longer, until a run has at least 100 samples.  A helper that is
+# only slow takes enough samples of a long run.  A helper that has lost the program never does.
 run() {
 	for times in 1 2 4 8; do
 		once $1 $(($2 * times))

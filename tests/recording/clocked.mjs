@@ -3,10 +3,11 @@
 // the figures of the programs and of their profiles.  `make truth` runs it.  With CHECK in the environment it runs a
 // few of the programs for a shorter time and without perf, with wider bounds, which hold on a busy machine, too.
 //
-// A share is right if it is within 2 points and two standard errors (CHECK: six and six) of the truth.  The number of
-// samples for the standard error is (sum of weights)^2 / (sum of squared weights).  A larger error is "stated", and not
-// wrong, if the program makes a system call every few hundred microseconds and one of these is true: stops were used
-// (vignetted(8) states this limit), or perf's error is as large.
+// A share is right if it differs from the truth by at most 2 points plus 2 standard errors (with CHECK: 6 points plus 6
+// standard errors).  The number of samples for the standard error is (sum of weights)^2 / (sum of squared weights).
+//
+// A larger error is "stated", and not wrong, if the program makes a system call every few hundred microseconds and one
+// of these is true: stops were used (vignetted(8) states this limit), or perf's error is as large.
 //
 // A sum is right if it is within 3 %, cpu_unsampled_ns included.  A larger error is "declared", and not wrong, if wall
 // time is missing and the profile has lost samples.
@@ -126,7 +127,9 @@ let wrong = 0;
 if (!check)
 	console.log(`${new Date().toISOString().slice(0, 10)}, ${cpus().length} CPUs (${cpus()[0].model.trim()}), Linux ${release().split(".").slice(0, 2).join(".")}, ` +
 		`${process.env.COMMIT ?? "no commit"}\n`);
-row("program", "capture", "Hz", "of", "what", "truth", "profile", "error", "bound", "perf err.", "");
+// "figure" is a function, whose share of the time is compared, or "counts" (numbers of samples), or "sum" (seconds).
+// "error" and "bound" of a share are in points.
+row("program", "capture", "Hz", "time", "figure", "truth", "profile", "error", "bound", "perf err.", "");
 for (const program of programs.filter((p) => check ? p.check : !onlyProgram || p.name === onlyProgram)) {
 	for (const rate of (check ? [499] : [99, 499, 997]).filter((r) => !onlyRate || r === Number(onlyRate))) {
 		const other = check ? null : perf(program, rate);

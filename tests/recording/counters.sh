@@ -76,7 +76,8 @@ echo "eight steps are up to $faults page faults, $clock ns; $counts reads"
 between "$(self page-faults touch)" $((4000 - faults)) $((4400 + faults)) "page faults of touch"
 between "$(self task-clock spin)" $((195000000 - clock)) $((600000000 + clock)) "nanoseconds of spin"
 "$VGTOOL" report --counter page-faults named.vgp >report
-# touch has at least 4000 - $faults of at most 4400 page faults.  If that is half of them, no other function has more.
+# touch has at least 4000 - $faults of at most 4400 page faults.  If the least is half of the most, no other function
+# has more.
 if [ $faults -lt 1800 ]; then
 	[ "$(awk '/%/ { print $NF == "[pages]" ? $(NF - 1) : $NF; exit }' report)" = touch ] ||
 		fail "touch is not the first: $(cat report)"
@@ -84,7 +85,7 @@ fi
 [ "$(total named.vgp cs)" = "$(total named.vgp context-switches)" ] ||
 	fail "report does not know the counter by the name of the command line"
 "$VGTOOL" report --by interval --counter faults named.vgp | grep -q 'no interval' ||
-	fail "report --by interval has no row for no interval"
+	fail "report --by interval has no row 'no interval'"
 [ "$("$VGTOOL" report --by interval --json --counter faults named.vgp | json - it.counter_total)" = \
 	"$(total named.vgp page-faults)" ] || fail "report --by interval --json has another sum"
 "$VGTOOL" chrome named.vgp >chrome.json
@@ -137,7 +138,7 @@ if [ "$(id -u)" = 0 ]; then
 	fi
 fi
 
-# ---- remote recordings, which begin when the helper is confined ----
+# ---- remote recordings, which begin after the helper was confined ----
 mkfifo in
 : >out
 timeout 100 "$BUILDDIR/tests/recording/sessions" "$dir/run" 0 own.vgp <in >out 2>&1 7>&- &

@@ -75,9 +75,9 @@ begun() {
 	timeout -s KILL 120 strace -o trace.$name "$@" "$VIGNETTED" -p $busy -o $name.vgp --duration 8 2>err.$name &
 }
 
-# The helper requests a sync every five seconds, and begins to write the file back at the end.  It waits for neither.
-# If there is no asynchronous I/O, it only begins to write the file back.  A disk that never completes a sync does not
-# delay the end for long.
+# The helper requests a sync every five seconds.  At the end it starts the write-back of the file.  The helper waits for
+# neither.  Without asynchronous I/O there are no syncs, only the write-back.  A disk that never completes a sync does
+# not delay the end for long.
 syncs() {
 	busy syncs
 	begun synced -e trace=io_submit,sync_file_range,fdatasync,fsync; synced=$!
@@ -94,7 +94,7 @@ syncs() {
 	! grep -qE '^(fdatasync|fsync)' trace.synced || fail "waited for the disk: $(cat trace.synced)"
 	[ "$(info synced.vgp syncs_failed)" = 0 ] || fail "a sync failed"
 	grep -q 'sync_file_range(.*SYNC_FILE_RANGE_WRITE) = 0' trace.queueless ||
-		fail "no sync without a queue: $(cat trace.queueless)"
+		fail "no write-back without a queue: $(cat trace.queueless)"
 	ended dead.vgp 'the duration limit was reached'
 	alive "after the syncs"
 }

@@ -164,9 +164,9 @@ static long helper_rss_kib(void)
 	return helper_kib("VmRSS");
 }
 
-/* The peak of the helper's private memory in the first and in the last third of the dumps, which begin after two
- * windows.  The memory changes with the program's stacks and the machine's load.  Only a leak makes the peak of the
- * last third larger. */
+/* The peaks of the helper's private memory: in the first third of the dumps, and in the last third.  The dumps begin
+ * when two windows have passed.  The memory changes with the program's stacks and the machine's load.  Only a leak
+ * makes the peak of the last third larger. */
 struct growth {
 	uint64_t begun_ms, all_ms, read_ms;
 	long first_kib, last_kib;
@@ -185,7 +185,8 @@ static void growth_read(struct growth *growth, unsigned int dump)
 		*kib = seen_kib;
 }
 
-/* A new stack table frees memory.  A short run may have had none, so its limit is wider. */
+/* The helper frees memory when it begins a new stack table.  In a short run it may begin none, so the limit of a short
+ * run is wider. */
 static void growth_check(const struct growth *growth, unsigned int window_s)
 {
 	bool is_long = growth->all_ms >= 10000ull * window_s;

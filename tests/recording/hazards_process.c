@@ -258,7 +258,7 @@ static void debugger_first(void)
 	end(child);
 }
 
-/* Starts a second recorder of the same process, which is attached to it for half of the time.  On a busy machine the
+/* Starts a second recorder of the target.  This recorder is attached for half of the time.  On a busy machine the
  * recorder may have to wait for a CPU while it is attached.  *long_holds counts how often it was attached for longer
  * than LONG_HOLD_NS. */
 static pid_t recorder_start(pid_t target, atomic_int *long_holds)

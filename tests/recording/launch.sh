@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT OR Apache-2.0
 #
-# A command that vignetted launches is recorded from its start, even if the helper needs long to begin: here
-# strace delays its filter by half a second, which is longer than the program runs.
+# A command that vignetted launches is recorded from its start, even if the helper needs long to begin.  Here
+# strace delays the load of the helper's filter by half a second.  The program runs for less than that.
 set -eu
 . "${SRCDIR:?}/tests/lib.sh"
 for capture in stop auto; do

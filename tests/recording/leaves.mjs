@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 // leaves.mjs STORE DUMP PERF: compares vignetted with perf.  The shares of perf's ten top functions must be within two
 // points of vignetted's.  DUMP is the output of `vgtool dump`, PERF the output of `perf script -F ip,dso`.  Only the
-// leaf frame in user space counts.  Both get their function names from the symbol store.
+// leaf frame in user space counts.  The function names of both recorders come from the symbol store.
 import { readFileSync, readdirSync } from "node:fs";
 import { join } from "node:path";
 

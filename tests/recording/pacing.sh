@@ -8,8 +8,8 @@
 #   - A program that creates many threads.  Most of them exit before the helper can find them, and one lives on.  The
 #     creating thread and the one that lives on have their samples, also on one CPU.
 #   - A program whose threads wait half of the time, each time for a short time: the helper wakes rarely, too.
-#   - A program whose threads first wake each other so often that timers cost more than stops, and later do not: then
-#     timers sample it again.
+#   - A program whose threads first wake each other so often that timers cost more than stops.  Later they do not, and
+#     timers sample the program again.
 set -eu
 . "${SRCDIR:?}/tests/lib.sh"
 seconds=24 least=0.2 most=2.2

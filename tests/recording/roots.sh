@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT OR Apache-2.0
 #
-# Stacks are complete if they reach the root, and only then.  The programs call addresses without code, in the leaf
-# frame and below a signal handler, run on stacks that they made themselves, and handle signals on alternate stacks.
+# Stacks are complete if they reach the root, and only then.  Some programs call addresses without code, in the leaf
+# frame or below a signal handler.  Others run on stacks that they made, or handle signals on alternate stacks.
 set -eu
 . "${SRCDIR:?}/tests/lib.sh"
 program=$BUILDDIR/tests/recording/roots

@@ -272,8 +272,8 @@ flight() {
 		vgctl dump "$host" "$@" >log 2>&1 || return 1
 		took=$(($(date +%s) - took))
 	}
-	# kept FILE SECONDS: fails unless the dump is undamaged, was requested remotely, and has that many seconds; it
-	# may have more by the time that the dump took
+	# kept FILE SECONDS: fails unless the dump is undamaged, was requested remotely, and is SECONDS long:
+	# at least SECONDS - 1, at most SECONDS + $took
 	kept() {
 		ended "$1" "requested by another process"
 		[ "$(info "$1" damaged_bytes)" = 0 ] || fail "$1 is damaged"

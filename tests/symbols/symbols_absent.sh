@@ -68,7 +68,7 @@ for store in "$dir/less" "$dir/bin"; do
 	out_holds "it.missing.length === 1 && it.missing[0].name === '$link' && it.missing[0].build_id.toLowerCase() === '$id'"
 	out_holds 'it.missing[0].for === "one" && it.missing[0].samples > 0'
 done
-# A module without symbols is listed as missing itself, and not for another module.
+# A module without symbols is in the list, too.  Its "for" is null, because it is not a file that another module needs.
 exits 1 "$VGTOOL" missing --json -s "$dir/less" "$dir/a.vgp"
 out_holds 'it.missing.some(m => m.for === null)'
 # Complete symbols replace incomplete ones, and are not replaced by them.

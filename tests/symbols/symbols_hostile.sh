@@ -12,7 +12,7 @@ MUTATIONS=${MUTATIONS:-$([ -z "${SANITIZE-}" ] && echo 150 || echo 60)}
 SEED=${SEED:-1}
 
 # run FILE WHAT: runs vgtool symbols on the file and sets $status, which must be 0 or 1.  With 1 there must be one
-# message on standard error, and no output, unless the file only lacks function names.
+# message on standard error.  Then there must be no output, unless only function names are missing.
 run() {
 	status=0
 	timeout 60 "$VGTOOL" symbols "$1" >"$dir/out" 2>"$dir/err" || status=$?

@@ -7,9 +7,9 @@
 # the same depth of inlined calls.  SOAK: 100,000 addresses each, and more programs.
 #
 # These may differ:
-#  - Names.  LLVM takes the name of the outer function from .dynsym, where the function may have another name.  Names at
-#    one address count as equal, and so do the parts that compilers make (.cold, .isra).  If DWARF's linkage name is not
-#    mangled (glibc renames openat to openat64), vgtool has the name in the source.
+#  - Names.  LLVM takes the name of the outer function from .dynsym, where the function may have another name.  All
+#    names of one address count as equal.  A part that the compiler made (NAME.cold, NAME.isra) counts as NAME.  If
+#    DWARF's linkage name is not mangled (glibc renames openat to openat64), vgtool has the name in the source.
 #  - Parameters.  GCC gives no linkage name to functions that are not visible outside their unit.  vgtool then has no
 #    parameters, like Breakpad; LLVM takes the name from .symtab.
 #  - Addresses for which LLVM has no function (nameless).  These are padding between functions, for which LLVM has a
@@ -30,7 +30,7 @@ debug_file() {
 	if [ -f "$file" ]; then echo "$file"; else echo "$1"; fi
 }
 
-# judge NAME PROGRAM: compares the addresses for which LLVM has no function with eu-addr2line
+# judge NAME PROGRAM: compares vgtool with eu-addr2line, at the addresses for which LLVM has no function
 judge() {
 	awk -F '\t' '$1 == "nameless" { sub(/^0x/, "", $2); print $2 }' "$dir/$1.diff" |
 		awk 'NR == FNR { at[$1] = $2; next } { print "0x" at[$1] }' "$dir/$1.addresses" - |
@@ -83,12 +83,12 @@ check() {
 		}' || {
 		grep -v '^nameless' "$dir/$name.diff" | head -20
 		head -5 "$dir/$name.wrong"
-		fail "$name: too many differences (LLVM's, vgtool's)"
+		fail "$name: too many differences (lines above: kind, address, LLVM's result, vgtool's result)"
 	}
 	rm -f "$dir/$name".*
 }
 
-# These programs are small: more addresses would be looked up several times.
+# These programs are small: 10,000 addresses would include many addresses twice.
 small=4000
 $CC -O2 -g -gdwarf-5 "$fixtures/symbols_plain.c" "$fixtures/symbols_plain_more.c" \
 	-o "$dir/gcc_c" -lpthread

@@ -150,7 +150,7 @@ case $source in
 ".symtab in $dir/bare/tree/.build-id/"*) ;;
 *) fail "bare: read from '$source'" ;;
 esac
-# A file of another build with this name is refused.
+# A debug file of another build is refused, although it is at the path for this build id.
 clang -O1 -g -Wl,--build-id $sources -o "$dir/other-build"
 cp "$dir/other-build" "$(find "$dir/buildid/tree" -name '*.debug')"
 no_debug buildid-other "$dir/buildid/program" --debug-dir="$dir/buildid/tree"
@@ -185,7 +185,8 @@ printf x >>"$dir/crc/program.debug"
 no_debug crc-wrong "$dir/crc/program"
 
 # ---- symbol tables ----
-# names NAME BINARY SOURCE WHOLE FUNCTION...: fails unless these functions, and no others, are named at all their bytes
+# names NAME BINARY SOURCE WHOLE FUNCTION...: fails unless vgtool names the function at each byte of these
+# functions, and names nothing at the bytes of the other functions
 names() {
 	name=$1 binary=$2 expected=$3 whole=$4; shift 4
 	run "$name" "$binary"
@@ -453,6 +454,6 @@ wait "$server" || :
 pids=
 rm -rf "$dir/cache"
 exits 1 "$VGTOOL" symbols --debuginfod "$dir/debuginfod/program"
-[ "$(wc -l <"$dir/err")" = 1 ] || fail "debuginfod: not one line without the server: $(cat "$dir/err")"
+[ "$(wc -l <"$dir/err")" = 1 ] || fail "debuginfod, the server has ended: not exactly one message: $(cat "$dir/err")"
 has err 'debuginfod: '
 

@@ -147,8 +147,8 @@ START_TEST(old_inline_grammar)
 }
 END_TEST
 
-/* A further call at the same depth has the same parent. The parent must be found without a search, which took minutes
- * for a large file. */
+/* A further call at the same depth has the same parent. The parent must be found without a search: a search took
+ * minutes for a large file. */
 START_TEST(parents_in_the_old_inline_grammar)
 {
 	enum { CALLS = 300000 };

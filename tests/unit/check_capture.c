@@ -308,8 +308,8 @@ static void *napping_thread(void *ignored)
 	return ignored;
 }
 
-/* A thread that slept for long while others ran is sampled running when it wakes. A thread that was created and exited
- * meanwhile is in the profile. */
+/* A thread sleeps for a long time while other threads run. When it wakes, it is sampled as running. Another thread,
+ * which was created and exited meanwhile, is in the profile. */
 START_TEST(sleeping_thread_wakes)
 {
 	uint64_t ran_ns = 0;
@@ -340,7 +340,7 @@ START_TEST(sleeping_thread_wakes)
 		    recorded.profile.stacks.items[sample->stack].found_by != VG_FOUND_BY_SYSTEM_CALL)
 			ran_ns += sample->wall_ns;
 	}
-	/* The thread ran at least twice for 0.3 s in 3.8 s. */
+	/* The thread ran twice or more in the 3.8 s, for 0.3 s each time. */
 	ck_assert_uint_ge(ran_ns * 100, napper_ran_ns * 60);
 	ck_assert_uint_le(ran_ns * 100, napper_ran_ns * 150 + 100 * UINT64_C(100000000));
 	recorded_free(&recorded);

@@ -165,7 +165,8 @@ START_TEST(one_long_run)
 }
 END_TEST
 
-/* Addresses that differ between the runs are compared by module, or as those without a module. */
+/* Addresses without names differ between the runs. So all of a module are compared together, as "[no symbol]", and all
+ * that are in no module as "[no module]". */
 START_TEST(addresses)
 {
 	measures.for_diff = true;
@@ -204,7 +205,7 @@ START_TEST(new_and_small_functions)
 }
 END_TEST
 
-/* A difference between the two sides is no change if the runs of one side differ from each other as much. */
+/* If the runs of one side differ from each other as much as the two sides differ, the verdict is unclear. */
 START_TEST(several_runs)
 {
 	static const uint32_t steady[] = { 50, 51, 49, 60, 61, 59 }, noisy[] = { 20, 50, 80, 30, 60, 90 };
@@ -227,7 +228,7 @@ START_TEST(several_runs)
 }
 END_TEST
 
-/* By share, runs that do twice the work are equal, and all samples are not judged. */
+/* With by_share, the row "(all samples)" is not judged: it is equal even if the runs of one side do twice the work. */
 START_TEST(shares)
 {
 	measures.by_share = true;

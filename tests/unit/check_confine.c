@@ -1,7 +1,8 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* An attacker may control a reader of vgtool by a hostile file. Section SECURITY of vgtool(1) lists what the attacker
- * can and cannot do. Each item of that list is a `promise` here. It is tried with an output and without one, and with
- * every argument that the filter of system calls examines. Each attempt is made in a process of its own. */
+/* A hostile file may give an attacker control of the vgtool process that reads the file. Section SECURITY of vgtool(1)
+ * lists what the attacker can and cannot do. Each item of that list is a `promise` here. Each promise is tried with an
+ * output and without one, and with every argument that the filter of system calls examines. Each attempt is made in a
+ * process of its own. */
 #include <asm/termbits.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -174,7 +175,7 @@ static const struct attempt attempts[] = {
 	  EPERM },
 	{ MODES, "openat, with upper bits", SYS_openat,
 	  { AT, PATH("out/new"), O_RDWR | O_CREAT | O_EXCL, 04755 | HIGH }, EPERM, EPERM },
-	{ OUTPUTS, "openat, which makes nothing, with a mode", SYS_openat, { AT, PATH("out/there"), O_RDWR, 04755 },
+	{ OUTPUTS, "openat, an existing file and a mode", SYS_openat, { AT, PATH("out/there"), O_RDWR, 04755 },
 	  EPERM, 0 },
 	{ OUTPUTS, "mkdirat", SYS_mkdirat, { AT, PATH("out/new"), 0777 }, EPERM, 0 },
 	{ MODES, "mkdirat, set-group-ID", SYS_mkdirat, { AT, PATH("out/new"), 02700 }, EPERM, EPERM },

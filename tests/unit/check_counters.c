@@ -153,8 +153,8 @@ static void end(const char *file)
 	ck_assert_uint_eq(recorded.profile.damage.count, 0);
 }
 
-/* Returns whether a session with these counters began. `allowed`: the kernel allows them. Otherwise vgctl_begin() must
- * fail with this reason and leave no file. */
+/* Returns whether a session with these counters began. `allowed`: the kernel allows these counters. If it does not,
+ * vgctl_begin() must fail with the message "cannot be counted" and leave no file. */
 static bool try_begin(const char *counters, int stop_always, bool allowed)
 {
 	int rc = begin(counters, stop_always, 0);
@@ -292,7 +292,7 @@ static void *touching_thread(void *unused)
 	return unused;
 }
 
-/* The thread is created when the helper is confined, and exits right after its work. */
+/* The thread is created after the helper was confined, and exits right after its work. */
 START_TEST(short_thread)
 {
 	struct vg_perf_counts counted;

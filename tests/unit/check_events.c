@@ -543,7 +543,8 @@ START_TEST(sessions_during_events)
 }
 END_TEST
 
-/* A session begins while intervals are open. It has neither their begins and ends nor their tokens in other events. */
+/* A session begins while intervals are open. Its profile has neither the begins and ends of these intervals nor their
+ * tokens in other events. */
 START_TEST(intervals_before_another_session)
 {
 	struct vgctl_options options = VGCTL_OPTIONS_INIT;
@@ -666,7 +667,8 @@ static size_t begins_between(uint64_t from_ns, uint64_t to_ns)
 	return count;
 }
 
-/* A session that ends at a limit has all events up to that time. The other session's profile shows which these are. */
+/* A session that ends at a limit has all events up to that time. The other session's profile shows which events
+ * these are. */
 START_TEST(events_up_to_a_limit)
 {
 	const uint64_t from_ns = 500000000;

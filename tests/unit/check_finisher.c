@@ -73,8 +73,8 @@ START_TEST(files_are_kept_and_dropped)
 }
 END_TEST
 
-/* Another file replaced the .part. The other file is neither renamed nor removed. If the profile is to be kept, it gets
- * its name. */
+/* Another file replaced the .part. The other file is neither renamed nor removed. A profile that is to be kept still
+ * gets its name. */
 START_TEST(other_files_stay)
 {
 	struct vg_err err;

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Confirms that modules were loaded at a time, by marks in this process's memory. */
+/* The helper compares marks in memory to confirm that modules were loaded at the time of a sample. Here the marks are
+ * in this process's memory. */
 #include "tests/unit/suites.h"
 
 #include <unistd.h>

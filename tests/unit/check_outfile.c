@@ -318,7 +318,8 @@ START_TEST(lost_part_is_not_removed)
 }
 END_TEST
 
-/* Another writer keeps the .part that it began later. A name that is in use is not used for the copy. */
+/* A writer's .part is lost, and another writer begins a new one. The other writer keeps its .part. The copy of the lost
+ * .part gets a name that is not in use. */
 START_TEST(lost_part_beside_another_writer)
 {
 	unsigned char *bytes = pattern_make();
@@ -448,7 +449,7 @@ static void expect_refused_for_both(const char *path, int code, const char *word
 	act_as_user(0);
 }
 
-/* vg_outfile_open() must open the file, to be written in place or not. */
+/* vg_outfile_open() must open the file. `in_place`: the file must be written in place; otherwise as a .part. */
 static void expect_opened(const char *path, bool in_place)
 {
 	struct vg_outfile file;

@@ -106,7 +106,7 @@ START_TEST(trees)
 			 "0b:30/0 1a:30/0");
 	ck_assert_str_eq(tree_text(&(struct vg_call_tree_options){ .begin = match.marked }),
 			 "0b:30/0 1-b:20/0 2d:20/20 1-c:10/10");
-	/* With `begin` the least part is of the root. */
+	/* With `begin`, least_ppm is a part of the root's time, and not of all samples. */
 	ck_assert_str_eq(tree_text(&(struct vg_call_tree_options){ .begin = match.marked, .least_ppm = 500000 }),
 			 "0b:30/0 1b:20/0 2d:20/20");
 	vg_function_match_free(&match);

@@ -104,8 +104,8 @@ START_TEST(go_build_id)
 }
 END_TEST
 
-/* Each function damages the file in one place. After the first list nothing can be read, after the second list only the
- * id. */
+/* Each function damages the file in one place. After a damage of the first list the reader finds nothing. After a
+ * damage of the second list it finds only the id. */
 static void not_elf(void) { file.header.e_ident[0] = 0; }
 static void other_class(void) { file.header.e_ident[EI_CLASS] = ELFCLASS32; }
 static void other_size(void) { file.header.e_shentsize = 1; }

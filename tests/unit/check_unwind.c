@@ -258,7 +258,7 @@ START_TEST(call_out_of_code)
 	ck_assert_uint_eq(walk.frames[1].module, VG_NONE);
 	ck_assert_uint_eq(walk.frames[2].address, (uint64_t)asm_next - 1);
 
-	/* The fault was at another address. So the first one may be in code that the maps did not show yet. */
+	/* The fault was at another address. So no_code_address may be in code that the maps did not show yet. */
 	stack[vg_regs_signal_frame.fault_address / 8]++;
 	ck_assert_uint_eq(unwind_without_fp(asm_kernel, stack, 40, true), VG_WALK_NO_INFO);
 	ck_assert_uint_eq(walk.count, 1);
@@ -406,8 +406,8 @@ START_TEST(handler_on_another_stack)
 }
 END_TEST
 
-/* `asm_uninformed` has no unwind information. It must not be asm_switches, because the code before it is read, too.
- * `asm_wide` has more addresses than the row cache has slots. */
+/* `asm_uninformed` has no unwind information. `asm_returns` is there because the code before `asm_uninformed` is read,
+ * too. `asm_wide` has more addresses than the row cache has slots. */
 enum { WIDE_BYTES = 262144 };
 __asm__(".text\n"
 	"asm_returns: .cfi_startproc\n ret\n .cfi_endproc\n"

@@ -46,11 +46,11 @@ START_TEST(block_variances)
 		phases[b] = b < VG_BLOCKS / 2 ? 100 : 0;
 		turns[b] = b % 2 == 0 ? 100 : 0;
 	}
-	/* Never below the variance of independent samples: share * (1 - share) / samples, and one sample */
+	/* Never below the variance of independent samples, share * (1 - share) / samples, plus 1 / samples^2 */
 	ck_assert_double_eq_tol(vg_blocks_variance(steady, whole, 1000), 0.25 / 1000 + 1e-6, 1e-12);
 	ck_assert_double_eq_tol(vg_blocks_variance(none, whole, 1000), 1e-6, 1e-12);
 	ck_assert_double_eq_tol(vg_blocks_variance(whole, whole, 1000), 1e-6, 1e-12);
-	/* Differences of 100 between blocks: 19 of them, or one */
+	/* The time changes by 100 from one block to the next: 19 times in `turns`, once in `phases` */
 	ck_assert_double_eq_tol(vg_blocks_variance(turns, whole, 1000), 19 * 1e4 * 20 / 38 / 4e6, 1e-9);
 	ck_assert_double_eq_tol(vg_blocks_variance(phases, whole, 1000), 1e4 * 20 / 38 / 4e6, 1e-9);
 	ck_assert(isfinite(vg_blocks_variance(none, none, 1)));
@@ -120,7 +120,7 @@ START_TEST(one_row)
 		{ 1000, 500, 100, VG_VERDICT_NO_CHANGE },
 		{ 20, 20, 5, VG_VERDICT_NO_CHANGE },           /* a small row: growth by 25 matters */
 		{ 20, 40, 30, VG_VERDICT_UNCLEAR },
-		{ 20, 27, 4, VG_VERDICT_UNCLEAR },             /* it alone is above the limit with p = 8 % */
+		{ 20, 27, 4, VG_VERDICT_UNCLEAR },             /* p = 8 % of its own test: still suspect */
 		{ 20, 25, 4, VG_VERDICT_NO_CHANGE },
 		{ 20, 40, 5, VG_VERDICT_SLOWER },
 		{ 0, 20, 4, VG_VERDICT_SLOWER },
@@ -165,7 +165,8 @@ END_TEST
 /*
  * Simulated profiles.  A program has ten functions.  From one sample to the next it stays in its function with the
  * probability STAY, else it goes to any function.  So samples are correlated.  Runs of the same program differ by
- * RUN_DEVIATION in all functions together, and by as much in each function.  Random numbers have fixed seeds.
+ * random factors: one for all functions together, and one for each function.  Both deviate from 1 by RUN_DEVIATION.
+ * Random numbers have fixed seeds.
  */
 enum { FUNCTIONS = 10, TRIALS = 200, PERIOD_NS = 1000000 };
 static const double STAY = 1 / 3.0, RUN_DEVIATION = 0.005;

@@ -296,8 +296,8 @@ START_TEST(time_between_two_samples_is_shared)
 }
 END_TEST
 
-/* Timers do not expire in the run queue. A stop is due when the queue time exceeds 1/16 of the thread's age and one
- * sampling period. */
+/* Timers do not expire in the run queue. A stop is due when the queue time exceeds both 1/16 of the thread's age
+ * and one sampling period. More than 100 ms are always enough. */
 START_TEST(queue_time_of_threads_with_timers)
 {
 	enum { MS = 1000000 };
