@@ -145,7 +145,7 @@ START_TEST(default_names)
 	struct vg_outfile file;
 	struct vg_err err;
 
-	vg_target_program(getpid(), program);
+	vg_target_executable_name(getpid(), program);
 	for (int i = 0; i < 5; i++) {
 		snprintf(name[i], sizeof name[i], i == 0 ? "%s.%d.vgp" : "%s.%d.%d.vgp", program, getpid(), i);
 		if (i == 0)
@@ -172,6 +172,8 @@ END_TEST
 
 static void program_of(const char *path, char *argument, char name[VG_PROGRAM_BYTES])
 {
+	struct vg_target target;
+	struct vg_err err;
 	int ends[2];
 	pid_t pid;
 
@@ -185,7 +187,10 @@ static void program_of(const char *path, char *argument, char name[VG_PROGRAM_BY
 	/* The pipe ends when the child has called execve(2). */
 	ck_assert_int_eq(read(ends[0], name, 1), 0);
 	close(ends[0]);
-	vg_target_program(pid, name);
+	ck_assert_msg(vg_target_open(&target, pid, &err) == 0, "%s", err.text);
+	vg_target_program_read(&target);
+	strcpy(name, target.program);
+	vg_target_close(&target);
 	kill(pid, SIGKILL);
 	waitpid(pid, NULL, 0);
 }
@@ -210,7 +215,7 @@ START_TEST(program_names)
 	ck_assert_int_eq(system("cp /bin/sleep copy"), 0);
 	program_of("./copy", "60", name);
 	ck_assert_str_eq(name, "copy");
-	vg_target_program(INT32_MAX, name);
+	vg_target_executable_name(INT32_MAX, name);
 	ck_assert_str_eq(name, "");
 }
 END_TEST

@@ -16,7 +16,7 @@ int vg_output_name_open(struct vg_outfile *file, pid_t pid, struct vg_err *err)
 	char program[VG_PROGRAM_BYTES], name[PROGRAM_BYTES + 1], path[PROGRAM_BYTES + 40];
 	int rc = -EEXIST;
 
-	vg_target_program(pid, program);
+	vg_target_executable_name(pid, program);
 	snprintf(name, sizeof name, "%.200s", *program != '\0' ? program : "process");
 	vg_utf8_make_printable(name, strlen(name));
 	for (int i = 0; rc == -EEXIST && i < NAMES_MAX; i++) {

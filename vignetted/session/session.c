@@ -74,6 +74,7 @@ int vg_session_start(struct vg_session *session, const struct vg_session_options
 	rc = vg_access_check(session->target.pid, err);
 	if (rc != 0)
 		return rc;
+	vg_target_program_read(&session->target);
 	session->tasks.max = options->max_threads ?: VG_THREADS_DEFAULT;
 	session->begin_ns = vg_now_ns();
 	/* The event ring may not fit into the address space, for one of two reasons.  If max_memory_bytes is too small

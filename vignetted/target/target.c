@@ -116,15 +116,26 @@ static void executable_path(pid_t pid, char path[PATH_MAX])
 		path[length - suffix] = '\0';
 }
 
-void vg_target_program(pid_t pid, char name[VG_PROGRAM_BYTES])
+static void last_part(const char *path, char name[VG_PROGRAM_BYTES])
+{
+	const char *slash = strrchr(path, '/');
+
+	snprintf(name, VG_PROGRAM_BYTES, "%.255s", slash != NULL ? slash + 1 : path);
+}
+
+void vg_target_executable_name(pid_t pid, char name[VG_PROGRAM_BYTES])
 {
 	char path[PATH_MAX];
-	const char *slash;
 
-	if (!executed_path(pid, path))
-		executable_path(pid, path);
-	slash = strrchr(path, '/');
-	snprintf(name, VG_PROGRAM_BYTES, "%.255s", slash != NULL ? slash + 1 : path);
+	executable_path(pid, path);
+	last_part(path, name);
+}
+
+void vg_target_program_read(struct vg_target *target)
+{
+	char path[PATH_MAX];
+
+	last_part(executed_path(target->pid, path) ? path : target->executable, target->program);
 }
 
 bool vg_target_program_update(struct vg_target *target)
@@ -135,7 +146,7 @@ bool vg_target_program_update(struct vg_target *target)
 	if (path[0] == '\0' || strcmp(path, target->executable) == 0)
 		return false;
 	strcpy(target->executable, path);
-	vg_target_program(target->pid, target->program);
+	vg_target_program_read(target);
 	return true;
 }
 
@@ -157,7 +168,7 @@ int vg_target_open(struct vg_target *target, pid_t pid, struct vg_err *err)
 		return vg_err_sys(err, -errno, "cannot open process %d", pid);
 	target->in_inner_namespace = namespaces_count(pid) > 1;
 	executable_path(pid, target->executable);
-	vg_target_program(pid, target->program);
+	last_part(target->executable, target->program);
 	clock_getcpuclockid(pid, &target->cpu_clock);
 	return 0;
 }

@@ -22,7 +22,7 @@ enum { VG_PROGRAM_BYTES = 256 };
 struct vg_target {
 	pid_t pid;
 	int pidfd;                   /* owned; readable when the process has exited */
-	char program[VG_PROGRAM_BYTES]; /* see vg_target_program() */
+	char program[VG_PROGRAM_BYTES]; /* its name: see vg_target_program_read() */
 	char executable[PATH_MAX];   /* path of the executable */
 	bool in_inner_namespace;     /* its pid namespace is inside that of /proc */
 	clockid_t cpu_clock;         /* CPU time of all its threads */
@@ -33,11 +33,15 @@ struct vg_target {
 int vg_target_open(struct vg_target *target, pid_t pid, struct vg_err *err);
 void vg_target_close(struct vg_target *target);
 
-/* Writes the name of the process's program: the last part of the path with which the program was executed, if this path
+/* Writes the last part of the executable's path, which the kernel keeps.  Reads nothing that the process wrote.  Writes
+ * "" if the path cannot be read. */
+void vg_target_executable_name(pid_t pid, char name[VG_PROGRAM_BYTES]);
+
+/* Reads the name of the process's program: the last part of the path with which the program was executed, if this path
  * leads to the executable.  (redis-server may be a link to redis-check-rdb.)  Otherwise the last part of the
- * executable's path, for example the interpreter of a script.  Writes "" if neither can be read.  The name is
- * untrusted. */
-void vg_target_program(pid_t pid, char name[VG_PROGRAM_BYTES]);
+ * executable's path, for example the interpreter of a script.  The name is untrusted.  This function reads the
+ * process's memory: call it only in a confined helper. */
+void vg_target_program_read(struct vg_target *target);
 
 /* Reads the program's name again if the process runs another executable than before.  Returns whether the
  * executable is another one: the process has called execve(2). */
