@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 #include "symbols/store/store_binary.h"
 
+#include <fcntl.h>
 #include <fts.h>
 #include <stdio.h>
 #include <sys/stat.h>
@@ -21,27 +22,48 @@ static bool has_sym_suffix(const char *path)
 	return length > 4 && strcmp(path + length - 4, ".sym") == 0;
 }
 
+/* Closes the image.  open_rc: the result of opening it. */
+static int image_build_id(struct vg_elf_image *image, int open_rc, unsigned char id[VG_BUILD_ID_MAX_BYTES],
+			  size_t *bytes, bool *has_debug_info)
+{
+	const void *found;
+	ssize_t length;
+	int rc = 0;
+
+	if (open_rc != 0)
+		return open_rc == -ENOMEM ? open_rc : -ENOENT;
+	length = dwelf_elf_gnu_build_id(image->elf, &found);
+	if (length > 0 && length <= VG_BUILD_ID_MAX_BYTES) {
+		memcpy(id, found, (size_t)length);
+		*bytes = (size_t)length;
+		*has_debug_info = vg_elf_has_dwarf(image);
+	} else {
+		rc = -ENOENT;
+	}
+	vg_elf_image_close(image);
+	return rc;
+}
+
 /* Returns 0; -ENOENT: no ELF file, or no build id; -ENOMEM. */
 static int build_id_read(const char *path, unsigned char id[VG_BUILD_ID_MAX_BYTES], size_t *bytes,
 			 bool *has_debug_info)
 {
 	struct vg_elf_image image;
-	const void *found;
-	ssize_t length;
 	int rc = vg_elf_image_open(&image, path, NULL);
 
-	if (rc != 0)
-		return rc == -ENOMEM ? rc : -ENOENT;
-	length = dwelf_elf_gnu_build_id(image.elf, &found);
-	if (length > 0 && length <= VG_BUILD_ID_MAX_BYTES) {
-		memcpy(id, found, (size_t)length);
-		*bytes = (size_t)length;
-		*has_debug_info = vg_elf_has_dwarf(&image);
-	} else {
-		rc = -ENOENT;
-	}
-	vg_elf_image_close(&image);
-	return rc;
+	return image_build_id(&image, rc, id, bytes, has_debug_info);
+}
+
+int vg_store_binary_build_id(int fd, const char *path, unsigned char id[VG_BUILD_ID_MAX_BYTES], size_t *bytes)
+{
+	bool has_debug_info;
+	struct vg_elf_image image;
+	int copy = fcntl(fd, F_DUPFD_CLOEXEC, 0), rc;
+
+	if (copy < 0)
+		return -ENOENT;
+	rc = vg_elf_image_open_descriptor(&image, copy, path, NULL);
+	return image_build_id(&image, rc, id, bytes, &has_debug_info);
 }
 
 static int file_add(struct vg_store_binaries *binaries, const char *path)

@@ -52,8 +52,13 @@ static int address_number(struct vg_frames *frames, const struct vg_stack *stack
 				   stack->address);
 	} else if (stack->module != VG_NONE) {
 		key.module = frames->profile->modules.items[stack->module].name;
-		snprintf(name, sizeof name, "%s+0x%" PRIx64,
-			 vg_profile_text(frames->profile, key.module), stack->address);
+		if (frames->by_module) {
+			key.is_synthetic = 2;
+			snprintf(name, sizeof name, "[%s]", vg_profile_text(frames->profile, key.module));
+		} else {
+			snprintf(name, sizeof name, "%s+0x%" PRIx64,
+				 vg_profile_text(frames->profile, key.module), stack->address);
+		}
 	} else if (vg_profile_jit_name(frames->profile, stack->address) != VG_NONE) {
 		snprintf(name, sizeof name, "%s",
 			 vg_profile_text(frames->profile,
@@ -82,11 +87,11 @@ static int node_build(struct vg_frames *frames, const struct vg_stack *stack,
 	return 0;
 }
 
-int vg_frames_build(struct vg_frames *frames, const struct vg_profile *profile)
+static int frames_build(struct vg_frames *frames, const struct vg_profile *profile, bool by_module)
 {
 	int rc = 0;
 
-	*frames = (struct vg_frames){ .profile = profile };
+	*frames = (struct vg_frames){ .profile = profile, .by_module = by_module };
 	frames->nodes = calloc(profile->stacks.count + 1, sizeof *frames->nodes);
 	frames->by_function = calloc(profile->functions.count + 1, sizeof *frames->by_function);
 	if (frames->nodes == NULL || frames->by_function == NULL)
@@ -96,6 +101,16 @@ int vg_frames_build(struct vg_frames *frames, const struct vg_profile *profile)
 	for (size_t i = 0; rc == 0 && i < profile->stacks.count; i++)
 		rc = node_build(frames, &profile->stacks.items[i], &frames->nodes[i]);
 	return rc;
+}
+
+int vg_frames_build(struct vg_frames *frames, const struct vg_profile *profile)
+{
+	return frames_build(frames, profile, false);
+}
+
+int vg_frames_build_by_module(struct vg_frames *frames, const struct vg_profile *profile)
+{
+	return frames_build(frames, profile, true);
 }
 
 void vg_frames_free(struct vg_frames *frames)
@@ -132,6 +147,7 @@ struct vg_function_view vg_frames_function(const struct vg_frames *frames, uint3
 	memcpy(&key, vg_intern_bytes(&frames->keys, function, NULL), sizeof key);
 	view.name = key.is_synthetic ? vg_intern_text(&frames->names, key.name) :
 		    vg_profile_text(frames->profile, key.name);
+	view.is_module = key.is_synthetic == 2;
 	view.file = vg_profile_text(frames->profile, key.file);
 	view.module = vg_profile_text(frames->profile, key.module);
 	return view;

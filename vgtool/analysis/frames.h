@@ -32,6 +32,7 @@ struct vg_frames {
 		uint32_t line_count;
 	} *nodes;                          /* by node */
 	uint32_t *by_function;             /* by index of a function in the profile: the function's number */
+	bool by_module;                    /* addresses of one module without symbols are one function: "[module]" */
 };
 
 /* Limit for the functions at one address; the innermost are kept.  No real program reaches it.  In a hostile profile,
@@ -42,7 +43,7 @@ struct vg_frame_key {
 	uint32_t name;                     /* string of the profile; if is_synthetic, id in vg_frames.names */
 	uint32_t file;
 	uint32_t module;
-	uint32_t is_synthetic;             /* 1: no symbol, so vg_frames_build() made the name */
+	uint32_t is_synthetic;             /* 1: no symbol, so vg_frames_build() made the name; 2: of a module */
 };
 
 /* The names of a function number.  The texts live as long as the struct vg_frames. */
@@ -50,6 +51,7 @@ struct vg_function_view {
 	const char *name;
 	const char *file;                  /* NULL: unknown */
 	const char *module;                /* NULL: unknown */
+	bool is_module;                    /* name is "[module]" and stands for all its addresses without symbols */
 };
 
 struct vg_frame {
@@ -60,6 +62,9 @@ struct vg_frame {
 
 /* Returns 0 or -ENOMEM; call vg_frames_free() in either case. */
 int vg_frames_build(struct vg_frames *frames, const struct vg_profile *profile);
+
+/* As vg_frames_build(), but the addresses of a module that have no symbols are one function, named "[module]". */
+int vg_frames_build_by_module(struct vg_frames *frames, const struct vg_profile *profile);
 void vg_frames_free(struct vg_frames *frames);
 
 /* The number of frames of a node, 1 or more. */

@@ -9,13 +9,14 @@
 #include "base/number.h"
 #include "base/print.h"
 #include "vgtool/analysis/changes.h"
-#include "vgtool/commands/command.h"
+#include "vgtool/commands/symbolize.h"
 #include "vgtool/output/json.h"
 #include "vgtool/output/text.h"
 
 static const char usage[] =
 	"usage: vgtool diff [--json] [--weight wall|cpu] [--by self|total] [--limit N]\n"
-	"                   [--fail-above PERCENT] [--at-least PERCENT] A B\n"
+	"                   [--fail-above PERCENT] [--at-least PERCENT]\n"
+	"                   " VG_SYMBOLIZE_USAGE " A B\n"
 	"       vgtool diff [OPTION]... A... -- B...\n";
 
 /* Default of --limit for text.  By default JSON has all rows. */
@@ -29,15 +30,17 @@ struct request {
 	const char *path;            /* of the profile that is being added */
 	bool json_asked;
 	uint64_t limit;              /* 0: the default */
+	struct vg_symbolize symbolize;
 	struct vg_measures measures;
 	struct vg_changes changes;
 };
 
-static int profile_add(void *context, const struct vg_profile *profile, struct vg_err *err)
+static int profile_add(void *context, struct vg_profile *profile, struct vg_err *err)
 {
 	struct request *request = context;
+	int rc = vg_symbolize_profile(&request->symbolize, request->command, profile, err);
 
-	return vg_measures_add(&request->measures, profile, request->path, err);
+	return rc != 0 ? rc : vg_measures_add(&request->measures, profile, request->path, err);
 }
 
 static int profiles_add(struct request *request, char **paths, int count)
@@ -198,7 +201,7 @@ static int request_run(struct request *request, char **a, char **b)
 	struct vg_err err;
 	int status, rc;
 
-	if (vg_command_confine(request->command, &(struct vg_confinement){
+	if (vg_symbolize_confine(&request->symbolize, request->command, (struct vg_confinement){
 		.paths = (const char *const *)a, .path_count = request->changes.runs_a,
 		.more = (const char *const *)b, .more_path_count = request->changes.runs_b,
 	}) != VG_EXIT_DONE)
@@ -225,37 +228,37 @@ static int request_run(struct request *request, char **a, char **b)
 	return request->changes.failed > 0 ? EXIT_GREW : VG_EXIT_DONE;
 }
 
-/* Returns VG_EXIT_DONE, or VG_EXIT_USAGE after a message. */
+/* Returns VG_SYMBOLIZE_TAKEN, or the exit status after a message or the usage. */
 static int option_parse(struct request *request, int option)
 {
 	switch (option) {
 	case 'j':
 		request->json_asked = true;
-		return VG_EXIT_DONE;
+		return VG_SYMBOLIZE_TAKEN;
 	case 'w':
 		request->measures.weight_given = true;
 		if (vg_weight_parse(optarg, &request->measures.weight))
-			return VG_EXIT_DONE;
+			return VG_SYMBOLIZE_TAKEN;
 		return vg_command_bad_value(request->command, usage, "--weight", "a weight; use wall or cpu");
 	case 'b':
 		request->changes.by_total = strcmp(optarg, "total") == 0;
 		if (request->changes.by_total || strcmp(optarg, "self") == 0)
-			return VG_EXIT_DONE;
+			return VG_SYMBOLIZE_TAKEN;
 		return vg_command_bad_value(request->command, usage, "--by", "a time; use self or total");
 	case 'n':
 		if (vg_number_parse(optarg, 1, UINT64_MAX, &request->limit))
-			return VG_EXIT_DONE;
+			return VG_SYMBOLIZE_TAKEN;
 		return vg_command_bad_value(request->command, usage, "--limit", "a number of rows; use 1 or more");
 	case 'f':
 		if (vg_number_percent(optarg, &request->changes.fail_above_percent))
-			return VG_EXIT_DONE;
+			return VG_SYMBOLIZE_TAKEN;
 		return vg_command_bad_value(request->command, usage, "--fail-above", "a percentage; use 0 or more");
 	case 'l':
 		if (vg_number_percent(optarg, &request->changes.min_share_percent))
-			return VG_EXIT_DONE;
+			return VG_SYMBOLIZE_TAKEN;
 		return vg_command_bad_value(request->command, usage, "--at-least", "a percentage; use 0 or more");
 	}
-	return vg_command_usage(usage, VG_EXIT_USAGE);
+	return vg_symbolize_option(&request->symbolize, request->command, usage, option);
 }
 
 /* Returns the index of "--" in argv, or argc if there is none.  getopt_long() does not report this index. */
@@ -277,6 +280,7 @@ int cmd_diff(int argc, char **argv)
 		{ "limit", required_argument, NULL, 'n' },
 		{ "fail-above", required_argument, NULL, 'f' },
 		{ "at-least", required_argument, NULL, 'l' },
+		VG_SYMBOLIZE_OPTIONS,
 		{ "help", no_argument, NULL, 'h' },
 		{ 0 },
 	};
@@ -285,11 +289,10 @@ int cmd_diff(int argc, char **argv)
 	int divider = divider_find(argc, argv), option, status;
 	char **a, **b;
 
-	while ((option = getopt_long(divider, argv, "jw:b:n:f:l:h", options, NULL)) != -1) {
-		if (option == 'h')
-			return vg_command_usage(usage, VG_EXIT_DONE);
-		if (option_parse(&request, option) != VG_EXIT_DONE)
-			return VG_EXIT_USAGE;
+	while ((option = getopt_long(divider, argv, "jw:b:n:f:l:s:h", options, NULL)) != -1) {
+		status = option_parse(&request, option);
+		if (status != VG_SYMBOLIZE_TAKEN)
+			return status;
 	}
 	a = argv + optind;
 	b = divider < argc ? argv + divider + 1 : a + 1;
@@ -301,6 +304,7 @@ int cmd_diff(int argc, char **argv)
 	if (request.changes.runs_a == 0 || request.changes.runs_b == 0)
 		return vg_command_usage_error(argv[0], usage, "expected a profile on each side of --");
 	status = request_run(&request, a, b);
+	vg_symbolize_free(&request.symbolize);
 	vg_changes_free(&request.changes);
 	vg_measures_free(&request.measures);
 	return status;

@@ -10,7 +10,7 @@
 #include "base/print.h"
 #include "vgtool/analysis/perf_counts.h"
 #include "vgtool/analysis/function_table.h"
-#include "vgtool/commands/command.h"
+#include "vgtool/commands/symbolize.h"
 #include "vgtool/output/json.h"
 #include "vgtool/output/progress.h"
 #include "vgtool/output/text.h"
@@ -18,7 +18,8 @@
 
 static const char usage[] =
 	"usage: vgtool report [--json] [--thread TID] [--limit N] [--weight wall|cpu]\n"
-	"                     [--counter NAME] [--interval LABEL] [--by function|interval] PROFILE\n";
+	"                     [--counter NAME] [--interval LABEL] [--by function|interval]\n"
+	"                     " VG_SYMBOLIZE_USAGE " PROFILE\n";
 
 /* Default limits for text: functions, functions of each thread, threads. */
 enum { TEXT_LIMIT = 20, TEXT_THREAD_LIMIT = 3, TEXT_THREADS_MAX = 20 };
@@ -39,6 +40,7 @@ struct report {
 	int64_t only_tid;            /* -1: all */
 	uint64_t limit;              /* 0: the default */
 	struct vg_json json;
+	struct vg_symbolize symbolize;
 };
 
 static size_t rows_shown(const struct vg_function_table *table, uint64_t limit)
@@ -153,7 +155,7 @@ static void rows_text(struct report *report, const struct vg_function_table *tab
 			 vg_text_percent(&total_share, row->total_ns, table->weight_ns),
 			 vg_amount_text(counter, &total, row->total_ns), row->total_samples,
 			 view.name);
-		if (view.module != NULL)
+		if (view.module != NULL && !view.is_module)
 			vg_print(stdout, "  [%s]", view.module);
 		putchar('\n');
 	}
@@ -179,7 +181,8 @@ static void overall_text(struct report *report, const struct vg_function_table *
 		return;
 	}
 	if (!profile->resolved)
-		vg_print(stdout, "not resolved: vgtool resolve adds function names\n");
+		vg_print(stdout, "%s\n", report->symbolize.unresolved ? "not resolved: --unresolved shows addresses" :
+			 "not resolved: no symbols of these builds were found; use -s STORE");
 	putchar('\n');
 	if (report->only_tid < 0)
 		rows_text(report, table, report->limit > 0 ? report->limit : TEXT_LIMIT);
@@ -280,7 +283,8 @@ static int intervals_select(struct report *report)
 
 static int functions_write(struct report *report)
 {
-	int rc = vg_frames_build(&report->frames, report->profile);
+	int rc = report->symbolize.unresolved ? vg_frames_build(&report->frames, report->profile) :
+		 vg_frames_build_by_module(&report->frames, report->profile);
 
 	if (rc == 0)
 		rc = vg_table_maker_open(&report->maker, &report->frames, report->weight);
@@ -354,12 +358,17 @@ static int report_run(struct report *report, const char *command, const char *pa
 	struct vg_err err;
 	int status, rc;
 
-	status = vg_command_confine_to(command, path, NULL);
+	status = vg_symbolize_confine(&report->symbolize, command,
+				      (struct vg_confinement){ .paths = &path, .path_count = 1 });
 	if (status != VG_EXIT_DONE)
 		return status;
 	status = vg_command_open(command, path, &opened);
 	if (status != VG_EXIT_DONE)
 		goto out;
+	if (vg_symbolize_profile(&report->symbolize, command, &opened.profile, &err) != 0) {
+		status = vg_command_fail(command, &err);
+		goto out;
+	}
 	/* cppcheck-suppress autoVariables ; reset below */
 	report->profile = &opened.profile;
 	if (!report->weight_given)
@@ -399,14 +408,15 @@ int cmd_report(int argc, char **argv)
 		{ "counter", required_argument, NULL, 'c' },
 		{ "interval", required_argument, NULL, 'i' },
 		{ "by", required_argument, NULL, 'b' },
+		VG_SYMBOLIZE_OPTIONS,
 		{ "help", no_argument, NULL, 'h' },
 		{ 0 },
 	};
 	struct report report = { .only_tid = -1 };
 	uint64_t tid;
-	int option;
+	int option, status;
 
-	while ((option = getopt_long(argc, argv, "jt:n:w:c:i:b:h", options, NULL)) != -1) {
+	while ((option = getopt_long(argc, argv, "jt:n:w:c:i:b:s:h", options, NULL)) != -1) {
 		switch (option) {
 		case 'j':
 			report.json_asked = true;
@@ -439,11 +449,15 @@ int cmd_report(int argc, char **argv)
 							    "a kind of row; use function or interval");
 			break;
 		default:
-			return vg_command_help(usage, option);
+			status = vg_symbolize_option(&report.symbolize, argv[0], usage, option);
+			if (status != VG_SYMBOLIZE_TAKEN)
+				return status;
 		}
 	}
 	if (argc - optind != 1)
 		return vg_command_usage_error(argv[0], usage, "expected one PROFILE, got %d", argc - optind);
 	vg_json_open(&report.json, stdout);
-	return report_run(&report, argv[0], argv[optind]);
+	status = report_run(&report, argv[0], argv[optind]);
+	vg_symbolize_free(&report.symbolize);
+	return status;
 }

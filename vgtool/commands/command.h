@@ -80,7 +80,7 @@ struct vg_command_stores {
 /* Adds an argument of -s.  Returns NULL, or a message that the caller prints. */
 const char *vg_command_store_add(struct vg_command_stores *stores, const char *name);
 
-/* Like vg_command_confine(), but sets `more` of the confinement: the stores, and /usr/lib/debug.  The debug
+/* Like vg_command_confine(), but adds to `more` of the confinement: the stores, and /usr/lib/debug.  The debug
  * file of a binary in a store may be in /usr/lib/debug. */
 enum vg_exit vg_command_confine_stores(const char *command, const struct vg_command_stores *stores,
 				       struct vg_confinement confinement);
@@ -110,7 +110,7 @@ void vg_command_close(struct vg_command_profile *opened);
  * in err.  If err is empty, the printed message names the profile and the errno.  Returns the exit status.
  */
 int vg_command_with_profile(const char *command, const char *path,
-			    int (*use)(void *context, const struct vg_profile *profile, struct vg_err *err),
+			    int (*use)(void *context, struct vg_profile *profile, struct vg_err *err),
 			    void *context);
 
 #endif

@@ -17,7 +17,7 @@
  *   running kernel knows are given up.
  *
  *   seccomp: only the system calls that the commands make are allowed, with the arguments that they use.
- *   Without `writes` no file can be opened for writing, created, renamed or removed, with or without
+ *   Descriptors can be received from `broker` only.  Without `writes` no file can be opened for writing, created, renamed or removed, with or without
  *   Landlock.  A forbidden call fails with EPERM.  A call of another ABI (32 bits, x32) kills the process.
  *
  * A path that is NULL or does not exist is ignored.  Open descriptors stay open.
@@ -31,6 +31,7 @@ struct vg_confinement {
 	size_t more_path_count;
 	const char *writes;          /* the output: a directory, or a file, whose directory is then allowed;
 	                                NULL: no file is written */
+	int broker;                  /* socket to the broker, from which descriptors are received; 0: none */
 };
 
 /* False if the kernel was built without seccomp filters. */
