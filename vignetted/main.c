@@ -17,6 +17,7 @@
 #include "vignetted/serve/finisher.h"
 #include "vignetted/serve/launch.h"
 #include "vignetted/serve/loop.h"
+#include "vignetted/serve/status.h"
 
 enum { EXIT_USAGE = 2, EXIT_CANNOT_RUN = 126, EXIT_NOT_FOUND = 127 };
 
@@ -27,6 +28,7 @@ struct arguments {
 	char *const *command;
 	bool serve;
 	bool rate_given, budget_given;
+	struct vg_status status;
 };
 
 static const char usage[] =
@@ -35,6 +37,7 @@ static const char usage[] =
 	"options: --rate HZ  --duration SECONDS  --mode wall|cpu  --budget PERCENT  --perf-map\n"
 	"         --thread-names  --capture auto|stop  --max-frames N  --max-size BYTES\n"
 	"         --max-memory BYTES  --max-threads N  --max-modules N  --max-name BYTES\n"
+	"         --status-fd N\n"
 	"         --counter NAME (up to four: page-faults, context-switches, instructions:u, ...)\n";
 
 /* Returns 0, or the exit status after a message. */
@@ -66,6 +69,7 @@ static const struct {
 	{ 'l', "--max-modules", "must be 1 to 4294967294 modules" },
 	{ 'n', "--max-name", "must be 16 to 16384 bytes" },
 	{ 'c', "--capture", "must be auto or stop" },
+	{ 'F', "--status-fd", "must be an open descriptor, 3 or more" },
 };
 _Static_assert(VG_MEMORY_MIN_BYTES == 33554432 && VG_NAME_MIN_BYTES == 16 && VG_NAME_MAX_BYTES == 16384,
 	       "messages have these bounds");
@@ -140,6 +144,8 @@ static bool option_parse(struct arguments *arguments, int option, const char *te
 	case 'c':
 		session->stop_always = strcmp(text, "stop") == 0;
 		return session->stop_always || strcmp(text, "auto") == 0;
+	case 'F':
+		return vg_number_parse(text, 3, INT32_MAX, &value) && vg_status_open(&arguments->status, (int)value) == 0;
 	case 'S':
 		arguments->serve = true;
 		return true;
@@ -167,6 +173,7 @@ static int arguments_parse(struct arguments *arguments, int argc, char **argv)
 		{ "thread-names", no_argument, NULL, 'T' },
 		{ "counter", required_argument, NULL, 'C' },
 		{ "capture", required_argument, NULL, 'c' },
+		{ "status-fd", required_argument, NULL, 'F' },
 		{ "serve", no_argument, NULL, 'S' },
 		{ "help", no_argument, NULL, 'h' },
 		{ "version", no_argument, NULL, 'V' },
@@ -203,11 +210,19 @@ static int arguments_parse(struct arguments *arguments, int argc, char **argv)
 	return EXIT_USAGE;
 }
 
-static void summary_print(const struct vg_recording *recording, const char *output)
+/* With --status-fd, the program that started us prints the summary. */
+static void summary_print(const struct vg_recording *recording, const char *output, struct vg_status *status)
 {
 	const struct vg_recorder *recorder = &recording->recorder;
 	uint64_t skipped = recorder->lost[VG_LOSS_TICK_SKIPPED], lost = vg_recorder_lost(recorder) - skipped;
 
+	if (status->fd >= 0) {
+		vg_status_end(status, &(struct vg_status_end){
+			.samples = recorder->samples, .threads = recorder->threads,
+			.bytes = recorder->writer.file_bytes, .lost = lost, .skipped = skipped,
+			.reason = recording->ended });
+		return;
+	}
 	vg_print(stderr, "vignetted: %s: %llu %s of %u %s, %llu bytes", output,
 		 (unsigned long long)recorder->samples, recorder->samples == 1 ? "sample" : "samples",
 		 recorder->threads, recorder->threads == 1 ? "thread" : "threads",
@@ -265,11 +280,26 @@ static int session_begin(struct vg_session *session, const struct arguments *arg
 	return rc != 0 ? rc : vg_session_begin(session, &arguments->session, fd, recording, err);
 }
 
+struct turn {
+	struct vg_status *status;
+	const struct vg_recording *recording;
+};
+
+static bool status_turn(void *context)
+{
+	const struct turn *turn = context;
+
+	vg_status_progress(turn->status, turn->recording->recorder.samples);
+	return true;
+}
+
 /* Records until the recording ends, and completes the file. */
-static int session_run(const struct arguments *arguments, int signals, int fd, struct vg_finisher *finisher)
+static int session_run(struct arguments *arguments, int signals, int fd, struct vg_finisher *finisher)
 {
 	static struct vg_session session;
 	struct vg_recording *recording = NULL;
+	struct turn turn = { .status = &arguments->status };
+	struct vg_loop_sockets sockets = { .until_recordings_end = true, .on_turn = status_turn, .context = &turn };
 	struct vg_err err;
 	int rc, rename_rc, ended_by;
 
@@ -279,7 +309,9 @@ static int session_run(const struct arguments *arguments, int signals, int fd, s
 		vg_finisher_ask(finisher, VG_FINISH_DROP, NULL);
 		return fail(&err);
 	}
-	ended_by = vg_loop_run(&session, signals, NULL);
+	turn.recording = recording;
+	vg_status_begin(&arguments->status, session.target.pid);
+	ended_by = vg_loop_run(&session, signals, &sockets);
 	rc = vg_session_end(&session, recording, "interrupted by a signal");
 	if (rc != 0)
 		vg_err_sys(&err, rc, "%s: the profile is incomplete", arguments->output);
@@ -288,7 +320,7 @@ static int session_run(const struct arguments *arguments, int signals, int fd, s
 	if (rc != 0 || rename_rc != 0) {
 		rc = fail(&err);
 	} else {
-		summary_print(recording, arguments->output);
+		summary_print(recording, arguments->output, &arguments->status);
 		if (recording->recorder.samples == 0 &&
 		    vg_recorder_lost(&recording->recorder) > 0) {
 			vg_err_set(&err, 0, "%s: no samples: all were lost", arguments->output);
@@ -336,7 +368,7 @@ int main(int argc, char **argv)
 		.max_frames = 16384,
 		.budget_ppm = 10000,
 		.events_fd = -1,
-	} };
+	}, .status = { .fd = -1 } };
 	int signals, rc;
 
 	rc = arguments_parse(&arguments, argc, argv);

@@ -28,6 +28,7 @@ int cmd_dump(int argc, char **argv);
 int cmd_folded(int argc, char **argv);
 int cmd_info(int argc, char **argv);
 int cmd_missing(int argc, char **argv);
+int cmd_record(int argc, char **argv);
 int cmd_recover(int argc, char **argv);
 int cmd_report(int argc, char **argv);
 int cmd_resolve(int argc, char **argv);
@@ -35,6 +36,11 @@ int cmd_speedscope(int argc, char **argv);
 int cmd_store(int argc, char **argv);
 int cmd_summary(int argc, char **argv);
 int cmd_symbols(int argc, char **argv);
+
+/* Symbolizes a profile file, confined as for a view (symbolize.h), and replaces the file by the resolved profile.  If no
+ * symbols are found, the file stays as it is.  Returns the exit status. */
+struct vg_symbolize;
+int vg_resolve_in_place(const char *command, struct vg_symbolize *symbolize, char *path);
 
 const char *vg_command_version(void);
 

@@ -99,7 +99,7 @@ int vg_symbolize_profile(struct vg_symbolize *symbolize, const char *command, st
 	struct vg_address_list list = { 0 };
 	int rc;
 
-	if (symbolize->unresolved || profile->resolved)
+	if (symbolize->unresolved || profile->symbols.count > 0)
 		return 0;
 	rc = vg_address_list_collect(&list, profile);
 	if (rc == 0)

@@ -44,7 +44,7 @@ int vg_symbolize_option(struct vg_symbolize *symbolize, const char *command, con
 enum vg_exit vg_symbolize_confine(struct vg_symbolize *symbolize, const char *command,
 				  struct vg_confinement confinement);
 
-/* Symbolizes the profile, unless it is resolved or --unresolved was given.  Warns of symbol files of the stores that
+/* Symbolizes the profile, unless it has symbols or --unresolved was given.  Warns of symbol files of the stores that
  * could not be used.  Returns 0, or a negative errno with a message in err. */
 int vg_symbolize_profile(struct vg_symbolize *symbolize, const char *command, struct vg_profile *profile,
 			 struct vg_err *err);

@@ -125,7 +125,7 @@ int vg_loop_run(struct vg_session *session, int signals, struct vg_loop_sockets 
 	size_t count = SOCKETS;
 	int ended_by = 0;
 
-	while (ended_by == 0 && (session->live != 0 || sockets != NULL)) {
+	while (ended_by == 0 && (session->live != 0 || (sockets != NULL && !sockets->until_recordings_end))) {
 		if (sockets != NULL) {
 			count = SOCKETS + sockets->count;
 			memcpy(ready + SOCKETS, sockets->polled, sockets->count * sizeof *ready);

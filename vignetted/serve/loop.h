@@ -15,6 +15,7 @@ enum { VG_LOOP_SOCKETS = 24 };
 struct vg_loop_sockets {
 	struct pollfd polled[VG_LOOP_SOCKETS]; /* an fd of -1 is skipped */
 	size_t count;
+	bool until_recordings_end;      /* the loop ends when all recordings have ended, as without sockets */
 	bool (*on_turn)(void *context); /* called at each turn, even if no socket is ready; returns whether to
 					   continue */
 	void *context;
@@ -22,8 +23,8 @@ struct vg_loop_sockets {
 
 /*
  * Takes ticks until the process ends, a signal arrives, or on_turn() returns false.  When all recordings have ended by
- * themselves, the loop ends if `sockets` is NULL.  If `sockets` is not NULL, the loop continues, because the host
- * requests the end later.
+ * themselves, the loop ends if `sockets` is NULL or has until_recordings_end set.  Otherwise the loop continues, because
+ * the host requests the end later.
  *
  * Returns the number of the signal that ended the loop, or 0.
  */

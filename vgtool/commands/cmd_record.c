@@ -1,0 +1,335 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+#include <errno.h>
+#include <getopt.h>
+#include <inttypes.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/number.h"
+#include "base/print.h"
+#include "vgtool/commands/symbolize.h"
+#include "vgtool/output/text.h"
+#include "vgtool/run/helper.h"
+#include "vgtool/run/mappings.h"
+
+static const char usage[] =
+	"usage: vgtool record [-o OUT] [--no-perf-map] " VG_SYMBOLIZE_USAGE "\n"
+	"                     [VIGNETTED-OPTION]... --pid PID\n"
+	"       vgtool record [OPTION]... -- COMMAND [ARGUMENT]...\n"
+	"VIGNETTED-OPTION: --rate, --duration and most other options of vignetted(8)\n";
+
+struct record {
+	const char *command;         /* "vgtool record" */
+	char *out;                   /* owned; path of the profile */
+	char *directory;             /* owned; temporary directory of the profile; NULL: -o was given */
+	pid_t pid;                   /* 0: `argv` is executed */
+	bool no_perf_map;
+	VG_ARRAY(char *) arguments;  /* of vignetted; owned array, borrowed strings */
+	VG_ARRAY(char *) forwarded;  /* owned strings: "--rate=99" */
+	struct vg_symbolize symbolize;
+	struct vg_mappings mappings;
+	struct vg_helper helper;
+	bool on_terminal, shown;     /* standard error is a terminal; a line of progress is shown */
+};
+
+/* ---- the recording ---- */
+
+static void on_status(void *context, const struct vg_helper_status *status)
+{
+	struct record *record = context;
+	struct vg_text elapsed, share;
+
+	if (!status->ended && status->pid > 0 && !record->symbolize.unresolved)
+		vg_mappings_read(&record->mappings, status->pid);
+	if (!record->on_terminal)
+		return;
+	if (status->ended) {
+		fputs(record->shown ? "\r\033[K" : "", stderr);
+		return;
+	}
+	record->shown = true;
+	vg_print(stderr, "\r%s: process %d, %s, %" PRIu64 " sample%s, %s of one CPU; Ctrl-C ends the recording",
+		 record->command, (int)status->pid, vg_text_ns(&elapsed, status->elapsed_ms * 1000000), status->samples,
+		 vg_text_plural(status->samples), vg_text_percent(&share, status->cpu_ms, status->elapsed_ms));
+	fputs("\033[K", stderr);
+	fflush(stderr);
+}
+
+static void end_print(const struct record *record)
+{
+	const struct vg_helper_status *status = &record->helper.status;
+	struct vg_text elapsed;
+
+	vg_print(stderr, "%s: %s%s%" PRIu64 " sample%s of %" PRIu64 " thread%s in %s", record->command,
+		 record->directory == NULL ? record->out : "", record->directory == NULL ? ": " : "", status->samples,
+		 vg_text_plural(status->samples), status->threads, vg_text_plural(status->threads),
+		 vg_text_ns(&elapsed, status->elapsed_ms * 1000000));
+	if (status->lost > 0)
+		vg_print(stderr, ", %" PRIu64 " lost", status->lost);
+	if (status->skipped > 0)
+		vg_print(stderr, ", %" PRIu64 " skipped on a busy machine", status->skipped);
+	vg_print(stderr, " (%s)\n", status->reason);
+}
+
+/* Perf maps are in a directory that everybody can write to: vignetted is not asked to read another user's. */
+static bool perf_map_wanted(const struct record *record)
+{
+	struct stat status;
+	char path[32];
+
+	snprintf(path, sizeof path, "/proc/%d", (int)record->pid);
+	return !record->no_perf_map &&
+	       (record->pid == 0 || (stat(path, &status) == 0 && status.st_uid == geteuid()));
+}
+
+static int argument_add(struct record *record, const char *argument)
+{
+	return vg_array_push(&record->arguments, (char **)&argument);
+}
+
+/* The first three are the program, --status-fd and its value. */
+static int arguments_build(struct record *record, const char *helper, char **argv)
+{
+	int rc = argument_add(record, helper);
+
+	if (rc == 0)
+		rc = argument_add(record, "--status-fd");
+	if (rc == 0)
+		rc = argument_add(record, "");
+	if (rc == 0)
+		rc = argument_add(record, "-o");
+	if (rc == 0)
+		rc = argument_add(record, record->out);
+	if (rc == 0 && perf_map_wanted(record))
+		rc = argument_add(record, "--perf-map");
+	for (size_t i = 0; rc == 0 && i < record->forwarded.count; i++)
+		rc = argument_add(record, record->forwarded.items[i]);
+	if (rc == 0 && *argv != NULL)
+		rc = argument_add(record, "--");
+	for (; rc == 0 && *argv != NULL; argv++)
+		rc = argument_add(record, *argv);
+	return rc == 0 ? argument_add(record, NULL) : rc;
+}
+
+static int out_prepare(struct record *record, struct vg_err *err)
+{
+	const char *parent = getenv("TMPDIR");
+
+	if (record->out != NULL)
+		return 0;
+	if (asprintf(&record->directory, "%s/vgtool.XXXXXX", parent != NULL && *parent != '\0' ? parent : "/tmp") < 0) {
+		record->directory = NULL;
+		return vg_err_sys(err, -ENOMEM, "cannot create a temporary directory");
+	}
+	if (mkdtemp(record->directory) == NULL) {
+		int rc = vg_err_sys(err, -errno, "%s: cannot create a temporary directory", record->directory);
+
+		free(record->directory);
+		record->directory = NULL;
+		return rc;
+	}
+	if (asprintf(&record->out, "%s/record.vgp", record->directory) < 0) {
+		record->out = NULL;
+		return vg_err_sys(err, -ENOMEM, "cannot create a temporary file");
+	}
+	return 0;
+}
+
+static void out_remove(struct record *record)
+{
+	if (record->directory != NULL) {
+		if (record->out != NULL)
+			unlink(record->out);
+		rmdir(record->directory);
+	}
+	free(record->directory);
+	free(record->out);
+}
+
+static int recording_run(struct record *record, char **argv, struct vg_err *err)
+{
+	char *helper = NULL;
+	int rc = vg_helper_find(&helper, err);
+
+	if (rc == 0)
+		rc = out_prepare(record, err);
+	if (rc == 0 && arguments_build(record, helper, argv) != 0)
+		rc = vg_err_sys(err, -ENOMEM, "cannot start vignetted");
+	record->helper.on_status = on_status;
+	record->helper.context = record;
+	if (rc == 0)
+		rc = vg_helper_run(&record->helper, record->arguments.items, err);
+	free(helper);
+	return rc;
+}
+
+/* ---- what follows the recording ---- */
+
+/* Each step is confined, and so runs in a process of its own.  Returns its exit status. */
+static int step_run(struct record *record, int (*step)(struct record *record))
+{
+	int status = 0;
+	pid_t child;
+
+	fflush(stdout);
+	fflush(stderr);
+	child = fork();
+	if (child < 0)
+		return VG_EXIT_FAILED;
+	if (child == 0) {
+		signal(SIGINT, SIG_DFL);
+		signal(SIGTERM, SIG_DFL);
+		signal(SIGHUP, SIG_DFL);
+		status = step(record);
+		if (fflush(stdout) != 0 || ferror(stdout)) {
+			vg_command_warn(record->command, "standard output: cannot write");
+			status = VG_EXIT_FAILED;
+		}
+		_exit(status);
+	}
+	while (waitpid(child, &status, 0) < 0 && errno == EINTR)
+		;
+	return WIFEXITED(status) ? WEXITSTATUS(status) : VG_EXIT_FAILED;
+}
+
+/* Writes the function names into the profile, because the files may be gone or replaced when it is read again. */
+static int resolve_step(struct record *record)
+{
+	record->symbolize.broker = (struct vg_broker){ record->mappings.offers.items, record->mappings.offers.count };
+	return vg_resolve_in_place(record->command, &record->symbolize, record->out);
+}
+
+static int report_step(struct record *record)
+{
+	static char name[] = "vgtool report", unresolved[] = "--unresolved";
+	char *arguments[] = { name, record->out, record->symbolize.unresolved ? unresolved : NULL, NULL };
+
+	optind = 0;                  /* makes getopt_long(3) begin again */
+	return cmd_report(record->symbolize.unresolved ? 3 : 2, arguments);
+}
+
+/* Returns the exit status: the report's if it failed, otherwise vignetted's, which is the command's. */
+static int record_run(struct record *record, char **argv)
+{
+	struct vg_err err;
+	int status;
+
+	record->on_terminal = isatty(STDERR_FILENO) == 1;
+	if (recording_run(record, argv, &err) != 0)
+		return vg_command_fail(record->command, &err);
+	if (!record->helper.status.ended)
+		return record->helper.exit_status != 0 ? record->helper.exit_status : VG_EXIT_FAILED;
+	end_print(record);
+	if (!record->symbolize.unresolved)
+		step_run(record, resolve_step);
+	status = step_run(record, report_step);
+	return status != VG_EXIT_DONE ? status : record->helper.exit_status;
+}
+
+/* ---- options ---- */
+
+enum { FORWARDED_VALUE = 256, FORWARDED_FLAG, NO_PERF_MAP };
+
+static const struct option options[] = {
+	{ "output", required_argument, NULL, 'o' },
+	{ "pid", required_argument, NULL, 'p' },
+	{ "no-perf-map", no_argument, NULL, NO_PERF_MAP },
+	{ "rate", required_argument, NULL, FORWARDED_VALUE },
+	{ "duration", required_argument, NULL, FORWARDED_VALUE },
+	{ "mode", required_argument, NULL, FORWARDED_VALUE },
+	{ "budget", required_argument, NULL, FORWARDED_VALUE },
+	{ "capture", required_argument, NULL, FORWARDED_VALUE },
+	{ "counter", required_argument, NULL, FORWARDED_VALUE },
+	{ "max-frames", required_argument, NULL, FORWARDED_VALUE },
+	{ "max-size", required_argument, NULL, FORWARDED_VALUE },
+	{ "max-memory", required_argument, NULL, FORWARDED_VALUE },
+	{ "max-threads", required_argument, NULL, FORWARDED_VALUE },
+	{ "max-modules", required_argument, NULL, FORWARDED_VALUE },
+	{ "max-name", required_argument, NULL, FORWARDED_VALUE },
+	{ "thread-names", no_argument, NULL, FORWARDED_FLAG },
+	VG_SYMBOLIZE_OPTIONS,
+	{ "help", no_argument, NULL, 'h' },
+	{ 0 },
+};
+
+static int forward(struct record *record, const char *name, const char *value)
+{
+	char *argument;
+
+	if (asprintf(&argument, "--%s%s%s", name, value != NULL ? "=" : "", value != NULL ? value : "") < 0)
+		return -ENOMEM;
+	if (vg_array_push(&record->forwarded, &argument) == 0)
+		return 0;
+	free(argument);
+	return -ENOMEM;
+}
+
+/* Returns VG_SYMBOLIZE_TAKEN, or the exit status after a message or the usage. */
+static int option_parse(struct record *record, int option, int index)
+{
+	uint64_t pid;
+	int rc = 0;
+
+	switch (option) {
+	case 'o':
+		if (*optarg == '\0')
+			return vg_command_usage_error(record->command, usage, "-o: the name is empty; use a file name");
+		free(record->out);
+		record->out = strdup(optarg);
+		rc = record->out != NULL ? 0 : -ENOMEM;
+		break;
+	case 'p':
+		if (!vg_number_parse(optarg, 1, INT32_MAX, &pid))
+			return vg_command_bad_value(record->command, usage, "--pid", "a process id; use a number");
+		record->pid = (pid_t)pid;
+		rc = forward(record, "pid", optarg);
+		break;
+	case NO_PERF_MAP:
+		record->no_perf_map = true;
+		break;
+	case FORWARDED_VALUE:
+	case FORWARDED_FLAG:
+		rc = forward(record, options[index].name, option == FORWARDED_VALUE ? optarg : NULL);
+		break;
+	default:
+		return vg_symbolize_option(&record->symbolize, record->command, usage, option);
+	}
+	if (rc == 0)
+		return VG_SYMBOLIZE_TAKEN;
+	vg_command_warn(record->command, "out of memory");
+	return VG_EXIT_FAILED;
+}
+
+static void record_free(struct record *record)
+{
+	out_remove(record);
+	vg_mappings_free(&record->mappings);
+	vg_symbolize_free(&record->symbolize);
+	for (size_t i = 0; i < record->forwarded.count; i++)
+		free(record->forwarded.items[i]);
+	vg_array_free(&record->forwarded);
+	vg_array_free(&record->arguments);
+}
+
+int cmd_record(int argc, char **argv)
+{
+	struct record record = { .command = argv[0] };
+	int option, index = 0, status = VG_SYMBOLIZE_TAKEN;
+
+	while (status == VG_SYMBOLIZE_TAKEN &&
+	       (option = getopt_long(argc, argv, "+o:p:s:h", options, &index)) != -1)
+		status = option_parse(&record, option, index);
+	if (status == VG_SYMBOLIZE_TAKEN && (record.pid != 0) == (optind < argc))
+		status = vg_command_usage_error(argv[0], usage, record.pid != 0 ?
+						"both --pid and a command; use one of them" :
+						"nothing to record; use --pid PID, or a command after --");
+	if (status == VG_SYMBOLIZE_TAKEN)
+		status = record_run(&record, argv + optind);
+	record_free(&record);
+	return status;
+}
