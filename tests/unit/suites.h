@@ -8,6 +8,7 @@
 #define VG_SUITES(each) \
 	each(symbolization) \
 	each(breakpad) \
+	each(broker) \
 	each(capture) \
 	each(changes) \
 	each(chunk) \

@@ -220,7 +220,7 @@ static int record_run(struct record *record, char **argv)
 	int status;
 
 	record->on_terminal = isatty(STDERR_FILENO) == 1;
-	if (recording_run(record, argv, &err) != 0)
+	if (vg_symbolize_check(&record->symbolize, &err) != 0 || recording_run(record, argv, &err) != 0)
 		return vg_command_fail(record->command, &err);
 	if (!record->helper.status.ended)
 		return record->helper.exit_status != 0 ? record->helper.exit_status : VG_EXIT_FAILED;

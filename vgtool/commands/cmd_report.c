@@ -334,21 +334,21 @@ static bool thread_known(const struct report *report)
 	return report->only_tid < 0;
 }
 
-/* Returns false, with a message in err, if the profile lacks the wanted perf counter.  Warns if some threads
- * lack it. */
-static bool counter_check(const struct report *report, const char *command, const char *path,
-			  struct vg_err *err)
+/* Returns a negative errno, with a message in err, if the profile lacks the wanted thread or perf counter.  Warns if some
+ * threads lack the counter. */
+static int profile_check(const struct report *report, const char *command, const char *path, struct vg_err *err)
 {
-	uint64_t without;
+	uint64_t without = 0;
+	int rc = 0;
 
-	if (report->counter == NULL)
-		return true;
-	if (vg_perf_counter_check(report->profile, report->counter, path, &without, err) != 0)
-		return false;
-	if (without > 0)
+	if (!thread_known(report))
+		return vg_err_set(err, -ESRCH, "%s: no thread %" PRId64, path, report->only_tid);
+	if (report->counter != NULL)
+		rc = vg_perf_counter_check(report->profile, report->counter, path, &without, err);
+	if (rc == 0 && without > 0)
 		vg_command_warn(command, "%s: perf counters could not be opened for %" PRIu64 " thread%s", path,
 				without, vg_text_plural(without));
-	return true;
+	return rc;
 }
 
 /* Reports one profile.  Returns the exit status. */
@@ -365,21 +365,14 @@ static int report_run(struct report *report, const char *command, const char *pa
 	status = vg_command_open(command, path, &opened);
 	if (status != VG_EXIT_DONE)
 		goto out;
-	if (vg_symbolize_profile(&report->symbolize, command, &opened.profile, &err) != 0) {
-		status = vg_command_fail(command, &err);
-		goto out;
-	}
+	rc = vg_symbolize_profile(&report->symbolize, command, &opened.profile, &err);
 	/* cppcheck-suppress autoVariables ; reset below */
 	report->profile = &opened.profile;
 	if (!report->weight_given)
 		report->weight = vg_weight_default(report->profile);
-	if (!thread_known(report)) {
-		vg_err_set(&err, 0, "%s: no thread %" PRId64, opened.file.path,
-			   report->only_tid);
-		status = vg_command_fail(command, &err);
-		goto out;
-	}
-	if (!counter_check(report, command, opened.file.path, &err)) {
+	if (rc == 0)
+		rc = profile_check(report, command, opened.file.path, &err);
+	if (rc != 0) {
 		status = vg_command_fail(command, &err);
 		goto out;
 	}

@@ -49,14 +49,19 @@ static int machine_open(void *context, const char *module, const unsigned char *
 	return vg_broker_ask(symbolize->socket, module, build_id, build_id_bytes, next, path);
 }
 
+int vg_symbolize_check(const struct vg_symbolize *symbolize, struct vg_err *err)
+{
+	const struct vg_symbol_finder finder = { .stores = symbolize->stores.items,
+						 .store_count = symbolize->stores.count };
+
+	return vg_symbol_finder_check(&finder, err);
+}
+
 static int sources_prepare(struct vg_symbolize *symbolize, struct vg_err *err)
 {
 	struct vg_symbol_finder *finder = &symbolize->finder;
-	int rc;
+	int rc = vg_symbolize_check(symbolize, err);
 
-	finder->stores = symbolize->stores.items;
-	finder->store_count = symbolize->stores.count;
-	rc = vg_symbol_finder_check(finder, err);
 	if (rc != 0)
 		return rc;
 	if (environment_add(symbolize) != 0)
