@@ -12,8 +12,8 @@
 #include "profile/record.h"
 
 /*
- * A profile in memory, independent of the views.  vg_profile_read() (reader.h) fills the profile, profile_symbols.h adds
- * symbols to it, and vg_profile_free() frees it.  Nothing else changes the profile.  Example:
+ * A profile in memory, independent of the views.  vg_profile_read() (reader.h) fills the profile, profile_symbols.h
+ * adds symbols to it, and vg_profile_free() frees it.  Nothing else changes the profile.  Example:
  *
  *     struct vg_profile profile = { 0 };
  *     if (vg_profile_read(&profile, &file, &err) == 0)
@@ -22,8 +22,8 @@
  *     vg_profile_free(&profile);
  *
  * Times are nanoseconds since the recording began.  Weights are nanoseconds.  In the comments below, a "string" is an
- * id in `strings`, and an "index" is an index into one of the arrays of struct vg_profile.  VG_NONE stands for
- * a missing string or a missing index.
+ * id in `strings`, and an "index" is an index into one of the arrays of struct vg_profile.  VG_NONE stands for a
+ * missing string or a missing index.
  */
 #define VG_NONE UINT32_MAX
 

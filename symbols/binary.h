@@ -36,8 +36,8 @@
 int vg_symbols_from_binary(struct vg_symbols *symbols, const char *path,
 			   const struct vg_symbols_search *search, struct vg_err *err);
 
-/* As vg_symbols_from_binary(), for an open file.  Takes ownership of fd.  `path` is the file's name in messages, and the
- * place from which .gnu_debuglink is searched. */
+/* As vg_symbols_from_binary(), for an open file.  Takes ownership of fd.  `path` is the file's name in messages, and
+ * the place from which .gnu_debuglink is searched. */
 int vg_symbols_from_descriptor(struct vg_symbols *symbols, int fd, const char *path,
 			       const struct vg_symbols_search *search, struct vg_err *err);
 

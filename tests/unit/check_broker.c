@@ -1,6 +1,6 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* The broker sends only ELF files by a module's name, whatever an attacker who controls the reader asks for.  A confined
- * reader can receive from the broker's socket only. */
+/* The broker sends only ELF files by a module's name, whatever an attacker who controls the reader asks for.  A
+ * confined reader can receive from the broker's socket only. */
 #include <check.h>
 #include <errno.h>
 #include <fcntl.h>

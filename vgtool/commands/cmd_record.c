@@ -53,7 +53,8 @@ static void on_status(void *context, const struct vg_helper_status *status)
 		return;
 	}
 	record->shown = true;
-	vg_print(stderr, "\r%s: process %d, %s, %" PRIu64 " sample%s, %s of one CPU; Ctrl-C ends the recording",
+	fputs("\r", stderr);
+	vg_print(stderr, "%s: process %d, %s, %" PRIu64 " sample%s, %s of one CPU; Ctrl-C ends the recording",
 		 record->command, (int)status->pid, vg_text_ns(&elapsed, status->elapsed_ms * 1000000), status->samples,
 		 vg_text_plural(status->samples), vg_text_percent(&share, status->cpu_ms, status->elapsed_ms));
 	fputs("\033[K", stderr);

@@ -334,8 +334,8 @@ static bool thread_known(const struct report *report)
 	return report->only_tid < 0;
 }
 
-/* Returns a negative errno, with a message in err, if the profile lacks the wanted thread or perf counter.  Warns if some
- * threads lack the counter. */
+/* Returns a negative errno, with a message in err, if the profile lacks the wanted thread or perf counter.  Warns if
+ * some threads lack the counter. */
 static int profile_check(const struct report *report, const char *command, const char *path, struct vg_err *err)
 {
 	uint64_t without = 0;
@@ -358,10 +358,9 @@ static int report_run(struct report *report, const char *command, const char *pa
 	struct vg_err err;
 	int status, rc;
 
-	status = vg_symbolize_confine(&report->symbolize, command,
-				      (struct vg_confinement){ .paths = &path, .path_count = 1 });
-	if (status != VG_EXIT_DONE)
-		return status;
+	if (vg_symbolize_confine(&report->symbolize, command,
+				 (struct vg_confinement){ .paths = &path, .path_count = 1 }) != VG_EXIT_DONE)
+		return VG_EXIT_FAILED;
 	status = vg_command_open(command, path, &opened);
 	if (status != VG_EXIT_DONE)
 		goto out;
@@ -370,17 +369,14 @@ static int report_run(struct report *report, const char *command, const char *pa
 	report->profile = &opened.profile;
 	if (!report->weight_given)
 		report->weight = vg_weight_default(report->profile);
-	if (rc == 0)
-		rc = profile_check(report, command, opened.file.path, &err);
-	if (rc != 0) {
+	if (rc != 0 || profile_check(report, command, opened.file.path, &err) != 0) {
 		status = vg_command_fail(command, &err);
 		goto out;
 	}
 	rc = report_write(report);
 	if (rc != 0) {
 		if (rc == -ESRCH)
-			vg_err_set(&err, rc, "%s: no interval %s", opened.file.path,
-				   report->interval);
+			vg_err_set(&err, rc, "%s: no interval %s", opened.file.path, report->interval);
 		else
 			vg_err_sys(&err, rc, "%s: cannot make the report", opened.file.path);
 		status = vg_command_fail(command, &err);
@@ -421,8 +417,7 @@ int cmd_report(int argc, char **argv)
 			break;
 		case 'n':
 			if (!vg_number_parse(optarg, 1, UINT64_MAX, &report.limit))
-				return vg_command_bad_value(argv[0], usage, "--limit",
-							    "a number of rows; use 1 or more");
+				return vg_command_bad_value(argv[0], usage, "--limit", "a number of rows; use 1 or more");
 			break;
 		case 'w':
 			if (!vg_weight_parse(optarg, &report.weight))
@@ -438,8 +433,7 @@ int cmd_report(int argc, char **argv)
 		case 'b':
 			report.by_interval = strcmp(optarg, "interval") == 0;
 			if (!report.by_interval && strcmp(optarg, "function") != 0)
-				return vg_command_bad_value(argv[0], usage, "--by",
-							    "a kind of row; use function or interval");
+				return vg_command_bad_value(argv[0], usage, "--by", "a kind of row; use function or interval");
 			break;
 		default:
 			status = vg_symbolize_option(&report.symbolize, argv[0], usage, option);

@@ -37,8 +37,8 @@ int cmd_store(int argc, char **argv);
 int cmd_summary(int argc, char **argv);
 int cmd_symbols(int argc, char **argv);
 
-/* Symbolizes a profile file, confined as for a view (symbolize.h), and replaces the file by the resolved profile.  If no
- * symbols are found, the file stays as it is.  Returns the exit status. */
+/* Symbolizes a profile file, confined as for a view (symbolize.h), and replaces the file by the resolved profile.
+ * If no symbols are found, the file stays as it is.  Returns the exit status. */
 struct vg_symbolize;
 int vg_resolve_in_place(const char *command, struct vg_symbolize *symbolize, char *path);
 

@@ -39,8 +39,8 @@ enum { VG_SYMBOLIZE_TAKEN = -1 };
  * of the command after a message or the usage. */
 int vg_symbolize_option(struct vg_symbolize *symbolize, const char *command, const char *usage, int option);
 
-/* Checks that the arguments of -s can be read; vg_symbolize_confine() does so, too.  Returns 0, or a negative errno with a
- * message in err. */
+/* Checks that the arguments of -s can be read; vg_symbolize_confine() does so, too.  Returns 0, or a negative errno
+ * with a message in err. */
 int vg_symbolize_check(const struct vg_symbolize *symbolize, struct vg_err *err);
 
 /* Confines the process, which may then also read the stores and /usr/lib/debug.  Without --unresolved the rest of the

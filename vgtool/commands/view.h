@@ -28,8 +28,8 @@ struct vg_view {
  * whose names have 40 bytes. */
 enum { VG_VIEW_GIB_MAX = 4 };
 
-/* Confines the process, reads the profile, symbolizes it and writes the view.  Returns the exit status.  After a failure
- * the output file is neither created nor replaced. */
+/* Confines the process, reads the profile, symbolizes it and writes the view.  Returns the exit status.  After a
+ * failure the output file is neither created nor replaced. */
 int vg_view_run(struct vg_view *view);
 
 #endif

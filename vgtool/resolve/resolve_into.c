@@ -28,7 +28,8 @@ static int function_add(void *context, uint32_t id, const char *name, const char
 	return vg_profile_add_function(target->profile, name, file, module_index(target, module), &index);
 }
 
-static int symbol_add(void *context, uint32_t module, uint64_t address, const struct vg_symbol_line *lines, size_t count)
+static int symbol_add(void *context, uint32_t module, uint64_t address, const struct vg_symbol_line *lines,
+		      size_t count)
 {
 	const struct target *target = context;
 	struct vg_symbol_line added[VG_SYMBOLIZED_FRAMES_MAX];

@@ -8,7 +8,8 @@ static int function_write(void *context, uint32_t id, const char *name, const ch
 	return vg_writer_function(context, id, name, file, module);
 }
 
-static int symbol_write(void *context, uint32_t module, uint64_t address, const struct vg_symbol_line *lines, size_t count)
+static int symbol_write(void *context, uint32_t module, uint64_t address, const struct vg_symbol_line *lines,
+		        size_t count)
 {
 	return vg_writer_symbol(context, module, address, lines, count);
 }

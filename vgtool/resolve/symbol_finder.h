@@ -26,9 +26,9 @@ struct vg_symbol_finder {
 	size_t store_count;
 	struct vg_store_binaries binaries; /* ELF files in the stores, by build id */
 
-	/* Opens the first file of this machine, from candidate *next on, that may be the module.  Sets *next for the next
-	 * call.  Returns a descriptor and sets *path, both of which the caller frees, or returns -ENOENT.  NULL: the stores
-	 * are the only sources. */
+	/* Opens the first file of this machine, from candidate *next on, that may be the module.  Sets *next for the
+	 * next call.  Returns a descriptor and sets *path, both of which the caller frees, or returns -ENOENT.
+	 * NULL: the stores are the only sources. */
 	int (*open)(void *context, const char *module, const unsigned char *build_id, size_t build_id_bytes,
 		    uint32_t *next, char **path);
 	void *open_context;

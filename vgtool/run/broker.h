@@ -12,10 +12,10 @@
 /*
  * Opens this machine's executables and libraries for a confined reader.
  *
- * vg_broker_start() forks.  The child is the reader: it confines itself and reads the profile.  The parent is the broker:
- * it is not confined, and parses nothing except the reader's requests, which are untrusted.  A request names a module by
- * its file name and build id.  The broker sends the descriptor of a file that may be this module.  The reader compares
- * the build id, and asks for the next file if it differs.
+ * vg_broker_start() forks.  The child is the reader: it confines itself and reads the profile.  The parent is the
+ * broker: it is not confined, and parses nothing except the reader's requests, which are untrusted.  A request names a
+ * module by its file name and build id.  The broker sends the descriptor of a file that may be this module.  The reader
+ * compares the build id, and asks for the next file if it differs.
  *
  * The broker sends regular ELF files only.  It opens them under these names, in this order:
  *   1. the files in `offers` that have the module's name,

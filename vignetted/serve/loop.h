@@ -23,8 +23,8 @@ struct vg_loop_sockets {
 
 /*
  * Takes ticks until the process ends, a signal arrives, or on_turn() returns false.  When all recordings have ended by
- * themselves, the loop ends if `sockets` is NULL or has until_recordings_end set.  Otherwise the loop continues, because
- * the host requests the end later.
+ * themselves, the loop ends if `sockets` is NULL or has until_recordings_end set.  Otherwise the loop continues,
+ * because the host requests the end later.
  *
  * Returns the number of the signal that ended the loop, or 0.
  */
