@@ -15,7 +15,7 @@
 #include "tests/unit/suites.h"
 #include "vgtool/run/broker.h"
 #include "vgtool/run/confine.h"
-#include "vgtool/run/helper.h"
+#include "vgtool/run/vignetted_run.h"
 #include "vgtool/run/mappings.h"
 
 #if defined __SANITIZE_ADDRESS__
@@ -221,22 +221,22 @@ END_TEST
 
 START_TEST(status_lines)
 {
-	struct vg_helper_status status = { 0 };
+	struct vg_vignetted_status status = { 0 };
 
-	vg_helper_line(&status, "begin 42");
-	vg_helper_line(&status, "progress 1000 99 7");
+	vg_vignetted_line(&status, "begin 42");
+	vg_vignetted_line(&status, "progress 1000 99 7");
 	ck_assert_int_eq(status.pid, 42);
 	ck_assert_uint_eq(status.elapsed_ms, 1000);
 	ck_assert_uint_eq(status.cpu_ms, 7);
-	vg_helper_line(&status, "end 1 2 3");
+	vg_vignetted_line(&status, "end 1 2 3");
 	ck_assert(!status.ended);
-	vg_helper_line(&status, "end 2000 198 4 5000 1 2 the process ended");
+	vg_vignetted_line(&status, "end 2000 198 4 5000 1 2 the process ended");
 	ck_assert(status.ended);
 	ck_assert_uint_eq(status.samples, 198);
 	ck_assert_uint_eq(status.threads, 4);
 	ck_assert_uint_eq(status.skipped, 2);
 	ck_assert_str_eq(status.reason, "the process ended");
-	vg_helper_line(&status, "later versions may say more");
+	vg_vignetted_line(&status, "later versions may say more");
 	ck_assert_str_eq(status.reason, "the process ended");
 }
 END_TEST

@@ -14,7 +14,7 @@
 #include "base/print.h"
 #include "vgtool/commands/symbolize.h"
 #include "vgtool/output/text.h"
-#include "vgtool/run/helper.h"
+#include "vgtool/run/vignetted_run.h"
 #include "vgtool/run/mappings.h"
 
 static const char usage[] =
@@ -33,13 +33,13 @@ struct record {
 	VG_ARRAY(char *) forwarded;  /* owned strings: "--rate=99" */
 	struct vg_symbolize symbolize;
 	struct vg_mappings mappings;
-	struct vg_helper helper;
+	struct vg_vignetted helper;
 	bool on_terminal, shown;     /* standard error is a terminal; a line of progress is shown */
 };
 
 /* ---- the recording ---- */
 
-static void on_status(void *context, const struct vg_helper_status *status)
+static void on_status(void *context, const struct vg_vignetted_status *status)
 {
 	struct record *record = context;
 	struct vg_text elapsed, share;
@@ -63,7 +63,7 @@ static void on_status(void *context, const struct vg_helper_status *status)
 
 static void end_print(const struct record *record)
 {
-	const struct vg_helper_status *status = &record->helper.status;
+	const struct vg_vignetted_status *status = &record->helper.status;
 	struct vg_text elapsed;
 
 	vg_print(stderr, "%s: %s%s%" PRIu64 " sample%s of %" PRIu64 " thread%s in %s", record->command,
@@ -155,7 +155,7 @@ static void out_remove(struct record *record)
 static int recording_run(struct record *record, char **argv, struct vg_err *err)
 {
 	char *helper = NULL;
-	int rc = vg_helper_find(&helper, err);
+	int rc = vg_vignetted_find(&helper, err);
 
 	if (rc == 0)
 		rc = out_prepare(record, err);
@@ -164,7 +164,7 @@ static int recording_run(struct record *record, char **argv, struct vg_err *err)
 	record->helper.on_status = on_status;
 	record->helper.context = record;
 	if (rc == 0)
-		rc = vg_helper_run(&record->helper, record->arguments.items, err);
+		rc = vg_vignetted_run(&record->helper, record->arguments.items, err);
 	free(helper);
 	return rc;
 }

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-#include "vgtool/run/helper.h"
+#include "vgtool/run/vignetted_run.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -32,7 +32,7 @@ static char *beside_program(void)
 	return NULL;
 }
 
-int vg_helper_find(char **path, struct vg_err *err)
+int vg_vignetted_find(char **path, struct vg_err *err)
 {
 	const char *variable = secure_getenv("VIGNETTED");
 
@@ -50,7 +50,7 @@ int vg_helper_find(char **path, struct vg_err *err)
 	return -ENOPKG;
 }
 
-void vg_helper_line(struct vg_helper_status *status, const char *line)
+void vg_vignetted_line(struct vg_vignetted_status *status, const char *line)
 {
 	int pid;
 
@@ -92,7 +92,7 @@ static void __attribute__((noreturn)) helper_execute(char **arguments, int statu
 	_exit(127);
 }
 
-static void lines_read(struct vg_helper *helper, int fd)
+static void lines_read(struct vg_vignetted *helper, int fd)
 {
 	FILE *lines = fdopen(fd, "r");
 	char line[512];
@@ -102,13 +102,13 @@ static void lines_read(struct vg_helper *helper, int fd)
 		return;
 	}
 	while (fgets(line, sizeof line, lines) != NULL) {
-		vg_helper_line(&helper->status, line);
+		vg_vignetted_line(&helper->status, line);
 		helper->on_status(helper->context, &helper->status);
 	}
 	fclose(lines);
 }
 
-int vg_helper_run(struct vg_helper *helper, char **arguments, struct vg_err *err)
+int vg_vignetted_run(struct vg_vignetted *helper, char **arguments, struct vg_err *err)
 {
 	int ends[2], status = 0;
 	pid_t parent = getpid();
