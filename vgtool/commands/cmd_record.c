@@ -49,7 +49,8 @@ static void on_status(void *context, const struct vg_vignetted_status *status)
 	if (!record->on_terminal)
 		return;
 	if (status->ended) {
-		fputs(record->shown ? "\r\033[K" : "", stderr);
+		if (record->shown)
+			fputs("\r\033[K", stderr);
 		return;
 	}
 	record->shown = true;
