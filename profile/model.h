@@ -12,8 +12,8 @@
 #include "profile/record.h"
 
 /*
- * A profile in memory, independent of the views.  vg_profile_read() (reader.h) fills the profile, and vg_profile_free()
- * frees it.  Nothing else changes the profile.  Example:
+ * A profile in memory, independent of the views.  vg_profile_read() (reader.h) fills the profile, profile_symbols.h
+ * adds symbols to it, and vg_profile_free() frees it.  Nothing else changes the profile.  Example:
  *
  *     struct vg_profile profile = { 0 };
  *     if (vg_profile_read(&profile, &file, &err) == 0)
@@ -22,8 +22,8 @@
  *     vg_profile_free(&profile);
  *
  * Times are nanoseconds since the recording began.  Weights are nanoseconds.  In the comments below, a "string" is an
- * id in `strings`, and an "index" is an index into one of the arrays of struct vg_profile.  VG_NONE stands for
- * a missing string or a missing index.
+ * id in `strings`, and an "index" is an index into one of the arrays of struct vg_profile.  VG_NONE stands for a
+ * missing string or a missing index.
  */
 #define VG_NONE UINT32_MAX
 
@@ -71,7 +71,7 @@ struct vg_module {
 	uint32_t name;               /* string, file name without directories */
 	unsigned char build_id[VG_BUILD_ID_MAX_BYTES];
 	uint8_t build_id_bytes;      /* 0: it has none */
-	bool unresolved;             /* vgtool resolve found no symbols for it */
+	bool unresolved;             /* symbols were searched for and not found */
 	uint64_t base;               /* address of the first PT_LOAD in memory */
 	uint64_t size_bytes;
 	uint64_t load_ns;
@@ -188,7 +188,7 @@ struct vg_profile {
 	uint64_t samples_total;      /* sum of the samples' `count` */
 	uint64_t samples_without_stack; /* samples whose stack was in a damaged chunk */
 	uint32_t end_reason;         /* string, or VG_NONE: the file is truncated */
-	bool resolved;               /* the file has symbol records */
+	bool resolved;               /* the file has symbol records, or symbols were added in memory */
 
 	/* For the reader only: maps from ids of the file to indices. */
 	struct vg_intern module_ids, thread_ids, function_ids, label_ids;

@@ -178,31 +178,46 @@ static bool is_stripped(const struct sources *sources)
 	       vg_elf_section(&sources->image, ".gnu_debugdata", &header) == NULL;
 }
 
+/* Reads the symbols of sources->image, and closes the sources. */
+static int image_read(struct sources *sources, struct vg_symbols *symbols, const char *path,
+		      const struct vg_symbols_search *search, struct vg_err *err)
+{
+	int rc = vg_elf_identify(&sources->image, symbols, err);
+
+	if (rc == 0)
+		rc = sources_open(sources, search, err);
+	if (rc == 0)
+		rc = symbols_read(sources, symbols, err);
+	if (rc == 0)
+		rc = source_describe(sources, symbols);
+	if (rc == 0)
+		rc = vg_missing_file_copy(&symbols->missing_file, &sources->companions.missing_file);
+	if (rc == 0)
+		symbols->missing_file.exported_only = is_stripped(sources);
+	if (rc == -ENOMEM)
+		vg_err_sys(err, rc, "%s", path);
+	if (rc != 0)
+		vg_symbols_free(symbols);
+	sources_close(sources);
+	return rc;
+}
+
 int vg_symbols_from_binary(struct vg_symbols *symbols, const char *path,
 			   const struct vg_symbols_search *search, struct vg_err *err)
 {
 	struct sources sources = SOURCES_NONE;
 	int rc = vg_elf_image_open(&sources.image, path, err);
 
-	if (rc != 0)
-		return rc;
-	rc = vg_elf_identify(&sources.image, symbols, err);
-	if (rc == 0)
-		rc = sources_open(&sources, search, err);
-	if (rc == 0)
-		rc = symbols_read(&sources, symbols, err);
-	if (rc == 0)
-		rc = source_describe(&sources, symbols);
-	if (rc == 0)
-		rc = vg_missing_file_copy(&symbols->missing_file, &sources.companions.missing_file);
-	if (rc == 0)
-		symbols->missing_file.exported_only = is_stripped(&sources);
-	if (rc == -ENOMEM)
-		vg_err_sys(err, rc, "%s", path);
-	if (rc != 0)
-		vg_symbols_free(symbols);
-	sources_close(&sources);
-	return rc;
+	return rc == 0 ? image_read(&sources, symbols, path, search, err) : rc;
+}
+
+int vg_symbols_from_descriptor(struct vg_symbols *symbols, int fd, const char *path,
+			       const struct vg_symbols_search *search, struct vg_err *err)
+{
+	struct sources sources = SOURCES_NONE;
+	int rc = vg_elf_image_open_descriptor(&sources.image, fd, path, err);
+
+	return rc == 0 ? image_read(&sources, symbols, path, search, err) : rc;
 }
 
 int vg_symbols_find_missing_file(struct vg_missing_file *missing_file, const char *path,

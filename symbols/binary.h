@@ -36,6 +36,11 @@
 int vg_symbols_from_binary(struct vg_symbols *symbols, const char *path,
 			   const struct vg_symbols_search *search, struct vg_err *err);
 
+/* As vg_symbols_from_binary(), for an open file.  Takes ownership of fd.  `path` is the file's name in messages, and
+ * the place from which .gnu_debuglink is searched. */
+int vg_symbols_from_descriptor(struct vg_symbols *symbols, int fd, const char *path,
+			       const struct vg_symbols_search *search, struct vg_err *err);
+
 /* Sets `missing_file` to the dwz file that vg_symbols_from_binary() would not find, if there is one.
  * Does not read symbols.  `missing_file` must be all zero.  Returns the same errors as
  * vg_symbols_from_binary(). */

@@ -13,6 +13,7 @@ static const struct command {
 	int (*run)(int argc, char **argv);
 	const char *help;
 } commands[] = {
+	{ "record", cmd_record, "record a process or a command, and show where its time went" },
 	{ "info", cmd_info, "show what was recorded, what it cost and what was lost" },
 	{ "report", cmd_report, "show the functions that took the most time" },
 	{ "summary", cmd_summary, "show times of the program's intervals, by label" },

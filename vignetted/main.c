@@ -18,15 +18,24 @@
 #include "vignetted/serve/launch.h"
 #include "vignetted/serve/loop.h"
 #include "vignetted/serve/output_name.h"
+#include "vignetted/serve/status.h"
 #include "vignetted/serve/status_line.h"
 
 enum { EXIT_USAGE = 2, EXIT_CANNOT_RUN = 126, EXIT_NOT_FOUND = 127 };
 
-static void summary_print(const struct vg_recording *recording, const char *output)
+/* With --status-fd, the program that started us prints the summary. */
+static void summary_print(const struct vg_recording *recording, const char *output, struct vg_status *status)
 {
 	const struct vg_recorder *recorder = &recording->recorder;
 	uint64_t skipped = recorder->lost[VG_LOSS_TICK_SKIPPED], lost = vg_recorder_lost(recorder) - skipped;
 
+	if (status->fd >= 0) {
+		vg_status_end(status, &(struct vg_status_end){
+			.samples = recorder->samples, .threads = recorder->threads,
+			.bytes = recorder->writer.file_bytes, .lost = lost, .skipped = skipped,
+			.reason = recording->ended });
+		return;
+	}
 	vg_print(stderr, "vignetted: %s: %llu %s of %u %s, %llu bytes", output,
 		 (unsigned long long)recorder->samples, recorder->samples == 1 ? "sample" : "samples",
 		 recorder->threads, recorder->threads == 1 ? "thread" : "threads",
@@ -84,25 +93,46 @@ static int session_begin(struct vg_session *session, const struct vg_arguments *
 	return rc != 0 ? rc : vg_session_begin(session, &arguments->session, fd, recording, err);
 }
 
+/* Both show the progress of a recording. */
+struct progress {
+	const struct vg_session *session;
+	const struct vg_recording *recording;
+	struct vg_status status;
+	struct vg_status_line line;
+};
+
+static bool progress_show(void *context)
+{
+	struct progress *progress = context;
+
+	vg_status_progress(&progress->status, progress->recording->recorder.samples);
+	vg_status_line_show(&progress->line, progress->session);
+	return true;
+}
+
 /* Records until the recording ends, and completes the file. */
 static int session_run(const struct vg_arguments *arguments, int signals, const struct vg_outfile *file,
 		       struct vg_finisher *finisher)
 {
 	static struct vg_session session;
 	struct vg_recording *recording = NULL;
-	struct vg_status_line line;
+	struct progress progress = { .session = &session, .status = { .fd = arguments->status_fd } };
+	struct vg_loop_sockets sockets = { .until_recordings_end = true, .on_turn = progress_show,
+					   .context = &progress };
 	struct vg_err err;
 	int rc, rename_rc, ended_by;
 
-	vg_status_line_begin(&line, arguments->quiet);
+	vg_status_line_begin(&progress.line, arguments->quiet || arguments->status_fd >= 0);
 	rc = session_begin(&session, arguments, file->fd, &recording, &err);
 	if (rc != 0) {
 		vg_session_close(&session);
 		vg_finisher_ask(finisher, VG_FINISH_DROP, NULL);
 		return fail(&err);
 	}
-	ended_by = vg_loop_run(&session, signals, NULL, &line);
-	vg_status_line_end(&line);
+	progress.recording = recording;
+	vg_status_begin(&progress.status, session.target.pid);
+	ended_by = vg_loop_run(&session, signals, &sockets);
+	vg_status_line_end(&progress.line);
 	rc = vg_session_end(&session, recording, "interrupted by a signal");
 	if (rc != 0)
 		vg_err_sys(&err, rc, "%s: the profile is incomplete", file->path);
@@ -111,7 +141,7 @@ static int session_run(const struct vg_arguments *arguments, int signals, const 
 	if (rc != 0 || rename_rc != 0) {
 		rc = fail(&err);
 	} else {
-		summary_print(recording, file->path);
+		summary_print(recording, file->path, &progress.status);
 		if (recording->recorder.samples == 0 &&
 		    vg_recorder_lost(&recording->recorder) > 0) {
 			vg_err_set(&err, 0, "%s: no samples: all were lost", file->path);
@@ -169,6 +199,8 @@ static int record(struct vg_arguments *arguments, int signals)
 	struct vg_err err;
 	int rc, status = 0;
 
+	if (arguments->status_fd >= 0 && vg_status_open(arguments->status_fd, &err) != 0)
+		return fail(&err);
 	if (launch_first && directory_check(&err) != 0)
 		return fail(&err);
 	if (launch_first)

@@ -171,27 +171,24 @@ static int headers_check(struct vg_elf_image *image, uint64_t file_bytes, enum f
 	return rc;
 }
 
-static int regular_file_open(const char *path, uint64_t *file_bytes, struct vg_err *err)
+static int file_open(const char *path, struct vg_err *err)
 {
 	/* O_NONBLOCK: open(2) must not wait for the writer of a FIFO. */
 	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-	struct stat status;
-	int rc;
 
-	if (fd < 0)
-		return vg_err_sys(err, -errno, "%s: cannot open", path);
+	return fd >= 0 ? fd : vg_err_sys(err, -errno, "%s: cannot open", path);
+}
+
+static int regular_file_measure(int fd, const char *path, uint64_t *file_bytes, struct vg_err *err)
+{
+	struct stat status;
+
 	if (fstat(fd, &status) != 0)
-		rc = vg_err_sys(err, -errno, "%s: cannot examine", path);
-	else if (!S_ISREG(status.st_mode))
-		rc = vg_err_set(err, -EINVAL, "%s: not a regular file", path);
-	else
-		rc = 0;
-	if (rc != 0) {
-		close(fd);
-		return rc;
-	}
+		return vg_err_sys(err, -errno, "%s: cannot examine", path);
+	if (!S_ISREG(status.st_mode))
+		return vg_err_set(err, -EINVAL, "%s: not a regular file", path);
 	*file_bytes = (uint64_t)status.st_size;
-	return fd;
+	return 0;
 }
 
 /* Takes ownership of `elf`, which is the result of elf_begin() or elf_memory(). */
@@ -213,18 +210,19 @@ static int image_begin(struct vg_elf_image *image, const char *path, struct vg_e
 	return image->path != NULL ? 0 : vg_err_sys(err, -ENOMEM, "%s", path);
 }
 
-static int image_open(struct vg_elf_image *image, const char *path, enum file_types file_types,
+/* Takes ownership of fd.  If fd is negative, err describes this error already. */
+static int image_open(struct vg_elf_image *image, int fd, const char *path, enum file_types file_types,
 		      struct vg_err *err)
 {
 	uint64_t file_bytes = 0;
-	int rc = image_begin(image, path, err);
+	int rc;
 
-	if (rc != 0)
-		return rc;
-	image->fd = regular_file_open(path, &file_bytes, err);
-	if (image->fd < 0)
-		rc = image->fd;
-	else
+	*image = (struct vg_elf_image)VG_ELF_IMAGE_CLOSED;
+	rc = fd < 0 ? fd : image_begin(image, path, err);
+	image->fd = fd;
+	if (rc == 0)
+		rc = regular_file_measure(fd, path, &file_bytes, err);
+	if (rc == 0)
 		rc = elf_check(image, elf_begin(image->fd, ELF_C_READ_MMAP, NULL), file_bytes, file_types,
 			       err);
 	if (rc != 0)
@@ -234,12 +232,17 @@ static int image_open(struct vg_elf_image *image, const char *path, enum file_ty
 
 int vg_elf_image_open(struct vg_elf_image *image, const char *path, struct vg_err *err)
 {
-	return image_open(image, path, FILE_TYPES_LINKED, err);
+	return image_open(image, file_open(path, err), path, FILE_TYPES_LINKED, err);
+}
+
+int vg_elf_image_open_descriptor(struct vg_elf_image *image, int fd, const char *path, struct vg_err *err)
+{
+	return image_open(image, fd, path, FILE_TYPES_LINKED, err);
 }
 
 int vg_elf_image_open_any_type(struct vg_elf_image *image, const char *path, struct vg_err *err)
 {
-	return image_open(image, path, FILE_TYPES_ANY, err);
+	return image_open(image, file_open(path, err), path, FILE_TYPES_ANY, err);
 }
 
 int vg_elf_image_open_memory(struct vg_elf_image *image, void *bytes, size_t count,

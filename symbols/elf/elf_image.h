@@ -38,6 +38,10 @@ struct vg_elf_image {
 int vg_elf_image_open(struct vg_elf_image *image, const char *path, struct vg_err *err);
 void vg_elf_image_close(struct vg_elf_image *image);
 
+/* As vg_elf_image_open(), for an open file.  Takes ownership of fd, and closes it after a failure.  `path` is the
+ * file's name in errors, and the place from which .gnu_debuglink is searched. */
+int vg_elf_image_open_descriptor(struct vg_elf_image *image, int fd, const char *path, struct vg_err *err);
+
 /* As vg_elf_image_open(), for `count` bytes in memory from malloc(3).  Takes ownership of the bytes, and frees them
  * after a failure.  `path` is used in errors only. */
 int vg_elf_image_open_memory(struct vg_elf_image *image, void *bytes, size_t count,

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 #include "symbols/store/store_binary.h"
 
+#include <fcntl.h>
 #include <fts.h>
 #include <stdio.h>
 #include <sys/stat.h>
@@ -19,6 +20,18 @@ static bool has_sym_suffix(const char *path)
 	return length > 4 && strcmp(path + length - 4, ".sym") == 0;
 }
 
+/* Closes the image.  open_rc: the result of opening it. */
+static int image_build_id(struct vg_elf_image *image, int open_rc, unsigned char id[VG_BUILD_ID_MAX_BYTES],
+			  size_t *bytes, bool *has_debug_info)
+{
+	if (open_rc != 0)
+		return open_rc == -ENOMEM ? open_rc : -ENOENT;
+	*bytes = vg_elf_build_id(image, id);
+	*has_debug_info = *bytes > 0 && vg_elf_has_dwarf(image);
+	vg_elf_image_close(image);
+	return *bytes > 0 ? 0 : -ENOENT;
+}
+
 /* Returns 0; -ENOENT: no ELF file, or no build id; -ENOMEM. */
 static int build_id_read(const char *path, unsigned char id[VG_BUILD_ID_MAX_BYTES], size_t *bytes,
 			 bool *has_debug_info)
@@ -26,14 +39,19 @@ static int build_id_read(const char *path, unsigned char id[VG_BUILD_ID_MAX_BYTE
 	struct vg_elf_image image;
 	int rc = vg_elf_image_open(&image, path, NULL);
 
-	if (rc != 0)
-		return rc == -ENOMEM ? rc : -ENOENT;
-	*bytes = vg_elf_build_id(&image, id);
-	*has_debug_info = *bytes > 0 && vg_elf_has_dwarf(&image);
-	if (*bytes == 0)
-		rc = -ENOENT;
-	vg_elf_image_close(&image);
-	return rc;
+	return image_build_id(&image, rc, id, bytes, has_debug_info);
+}
+
+int vg_store_binary_build_id(int fd, const char *path, unsigned char id[VG_BUILD_ID_MAX_BYTES], size_t *bytes)
+{
+	bool has_debug_info;
+	struct vg_elf_image image;
+	int copy = fcntl(fd, F_DUPFD_CLOEXEC, 0), rc;
+
+	if (copy < 0)
+		return -ENOENT;
+	rc = vg_elf_image_open_descriptor(&image, copy, path, NULL);
+	return image_build_id(&image, rc, id, bytes, &has_debug_info);
 }
 
 static int file_add(struct vg_store_binaries *binaries, const char *path)

@@ -6,6 +6,7 @@
 #include <stddef.h>
 
 #include "base/array.h"
+#include "base/build_id.h"
 #include "base/intern.h"
 
 /*
@@ -34,6 +35,10 @@ struct vg_store_binaries {
 int vg_store_find_binary(struct vg_store_binaries *binaries, const char *const *roots,
 			 size_t root_count, const unsigned char *build_id, size_t build_id_bytes,
 			 char **path_out, bool *has_debug_info);
+
+/* Reads the build id of an open file, which stays open.  `path` is its name.  Returns 0; -ENOENT: no ELF file, or no
+ * build id; -ENOMEM. */
+int vg_store_binary_build_id(int fd, const char *path, unsigned char id[VG_BUILD_ID_MAX_BYTES], size_t *bytes);
 
 /* Frees the members and sets them to zero.  `binaries` may be NULL or all zero. */
 void vg_store_binaries_free(struct vg_store_binaries *binaries);

@@ -21,7 +21,7 @@ enum { MS = 1000000 };
 static void frames_open(enum vg_row_kind kind)
 {
 	fixture_read(&fixture, false);
-	ck_assert_int_eq(vg_frames_build_rows(&frames, &fixture.profile, kind), 0);
+	ck_assert_int_eq(vg_frames_build_rows(&frames, &fixture.profile, kind, false), 0);
 	ck_assert_int_eq(vg_thread_samples_build(&threads, &fixture.profile, -1), 0);
 }
 

@@ -132,12 +132,45 @@ static void expect_names(void)
 	ck_assert(resolved.resolved && resolved.modules.items[1].unresolved);
 }
 
+/* The strings have other ids, because their order differs. */
+static void expect_same_functions(const struct vg_profile *memory)
+{
+	ck_assert_uint_eq(memory->functions.count, resolved.functions.count);
+	for (size_t i = 0; i < resolved.functions.count; i++) {
+		const struct vg_function *ours = &memory->functions.items[i], *theirs = &resolved.functions.items[i];
+
+		ck_assert_uint_eq(ours->id, theirs->id);
+		ck_assert_uint_eq(ours->module, theirs->module);
+		ck_assert_str_eq(vg_profile_text(memory, ours->name), vg_profile_text(&resolved, theirs->name));
+		ck_assert_pstr_eq(vg_profile_text(memory, ours->file), vg_profile_text(&resolved, theirs->file));
+	}
+}
+
+/* A profile that is symbolized in memory is the same as the resolved file. */
+static void expect_same_in_memory(void)
+{
+	struct vg_profile *memory = &fixture.profile;
+	size_t symbols = resolved.symbols.count, lines = resolved.symbol_lines.count;
+
+	ck_assert_int_eq(vg_resolve_into(&resolve, &list, memory), 0);
+	expect_same_functions(memory);
+	ck_assert_uint_eq(memory->symbols.count, symbols);
+	ck_assert_mem_eq(memory->symbols.items, resolved.symbols.items, symbols * sizeof *memory->symbols.items);
+	ck_assert_uint_eq(memory->symbol_lines.count, lines);
+	ck_assert_mem_eq(memory->symbol_lines.items, resolved.symbol_lines.items,
+			 lines * sizeof *memory->symbol_lines.items);
+	ck_assert_uint_eq(memory->resolved, resolved.resolved);
+	for (size_t i = 0; i < memory->modules.count; i++)
+		ck_assert_uint_eq(memory->modules.items[i].unresolved, resolved.modules.items[i].unresolved);
+}
+
 START_TEST(module_with_symbols_and_one_without)
 {
 	fixture_demo(&fixture);
 	fixture_read(&fixture, false);
 	resolve_run();
 	expect_names();
+	expect_same_in_memory();
 	ck_assert_uint_eq(resolve.modules.count, 2);
 	ck_assert(!resolve.modules.items[0].missing);
 	ck_assert_uint_eq(resolve.modules.items[0].samples, 4);

@@ -9,6 +9,7 @@
 	each(arguments) \
 	each(symbolization) \
 	each(breakpad) \
+	each(broker) \
 	each(capture) \
 	each(changes) \
 	each(chunk) \

@@ -26,18 +26,35 @@ int vg_comparable_weight(struct vg_comparable *earlier, const struct vg_profile 
 			  path, mode_text(weight), earlier->first_path, mode_text(earlier->weight));
 }
 
+/* True if the profile shows functions by name.  The program's own module decides, if it is in a stack: the names of a
+ * system library can be found on many machines.  *addresses: some frame is in a module. */
+static bool has_names(const struct vg_profile *profile, bool *addresses)
+{
+	bool program = false, program_named = false, named = false;
+
+	*addresses = false;
+	for (size_t i = 0; i < profile->stacks.count; i++) {
+		uint32_t index = profile->stacks.items[i].module;
+		const struct vg_module *module = index != VG_NONE ? &profile->modules.items[index] : NULL;
+
+		if (module == NULL)
+			continue;
+		*addresses = true;
+		named = named || (profile->resolved && !module->unresolved);
+		if (module->name != profile->header.program)
+			continue;
+		program = true;
+		program_named = program_named || (profile->resolved && !module->unresolved);
+	}
+	return program ? program_named : named;
+}
+
 /* If a function is a name in one profile and an address in another, it would have two rows: removed and new. */
 int vg_comparable_symbols(struct vg_comparable *earlier, const struct vg_profile *profile, const char *path,
 			  struct vg_err *err)
 {
-	bool addresses = false, names = false;
+	bool addresses, names = has_names(profile, &addresses);
 
-	for (size_t i = 0; i < profile->stacks.count; i++) {
-		uint32_t module = profile->stacks.items[i].module;
-
-		addresses = addresses || module != VG_NONE;
-		names = names || (module != VG_NONE && profile->resolved && !profile->modules.items[module].unresolved);
-	}
 	if (names && earlier->symbolized_path == NULL)
 		earlier->symbolized_path = path;
 	if (addresses && !names && earlier->unsymbolized_path == NULL)

@@ -24,12 +24,27 @@ static int key_number(struct vg_frames *frames, const struct vg_frame_key *key, 
 	return rc < 0 ? rc : 0;
 }
 
-static int synthetic_number(struct vg_frames *frames, const char *name, uint32_t module, uint32_t *number)
+static int named_number(struct vg_frames *frames, const char *name, struct vg_frame_key key, uint32_t *number)
 {
-	struct vg_frame_key key = { .file = VG_NONE, .module = module, .is_synthetic = 1 };
 	int rc = vg_intern_string(&frames->names, name, &key.name);
 
 	return rc < 0 ? rc : key_number(frames, &key, number);
+}
+
+static int synthetic_number(struct vg_frames *frames, const char *name, uint32_t module, uint32_t *number)
+{
+	return named_number(frames, name, (struct vg_frame_key){
+		.file = VG_NONE, .module = module, .is_synthetic = VG_SYNTHETIC_ADDRESS }, number);
+}
+
+/* All addresses of a module that have no symbols. */
+static int unnamed_number(struct vg_frames *frames, uint32_t module, uint32_t *number)
+{
+	char name[VG_NAME_MAX_BYTES + 3];
+
+	snprintf(name, sizeof name, "[%s]", vg_profile_text(frames->profile, module));
+	return named_number(frames, name, (struct vg_frame_key){
+		.file = VG_NONE, .module = module, .is_synthetic = VG_SYNTHETIC_MODULE }, number);
 }
 
 static uint32_t module_name(const struct vg_frames *frames, uint32_t module)
@@ -97,6 +112,8 @@ static int address_number(struct vg_frames *frames, const struct vg_stack *stack
 	if (is_call)
 		syscall_name_print(name, sizeof name, vg_profile_text(frames->profile, frames->profile->header.arch),
 				   stack->address);
+	else if (module != VG_NONE && frames->by_module)
+		return unnamed_number(frames, module, number);
 	else if (module != VG_NONE)
 		snprintf(name, sizeof name, "%s+0x%" PRIx64, vg_profile_text(frames->profile, module), stack->address);
 	else if (jit_name != VG_NONE)
@@ -153,11 +170,12 @@ static int functions_number(struct vg_frames *frames)
 	return rc;
 }
 
-int vg_frames_build_rows(struct vg_frames *frames, const struct vg_profile *profile, enum vg_row_kind kind)
+int vg_frames_build_rows(struct vg_frames *frames, const struct vg_profile *profile, enum vg_row_kind kind,
+			 bool by_module)
 {
 	int rc;
 
-	*frames = (struct vg_frames){ .profile = profile, .kind = kind };
+	*frames = (struct vg_frames){ .profile = profile, .kind = kind, .by_module = by_module };
 	frames->nodes = calloc(profile->stacks.count + 1, sizeof *frames->nodes);
 	if (frames->nodes == NULL)
 		return -ENOMEM;
@@ -169,7 +187,7 @@ int vg_frames_build_rows(struct vg_frames *frames, const struct vg_profile *prof
 
 int vg_frames_build(struct vg_frames *frames, const struct vg_profile *profile)
 {
-	return vg_frames_build_rows(frames, profile, VG_ROW_FUNCTION);
+	return vg_frames_build_rows(frames, profile, VG_ROW_FUNCTION, false);
 }
 
 void vg_frames_free(struct vg_frames *frames)
@@ -207,6 +225,7 @@ struct vg_function_view vg_frames_function(const struct vg_frames *frames, uint3
 	memcpy(&key, vg_intern_bytes(&frames->keys, function, NULL), sizeof key);
 	view.name = key.is_synthetic ? vg_intern_text(&frames->names, key.name) :
 		    vg_profile_text(frames->profile, key.name);
+	view.is_module = key.is_synthetic == VG_SYNTHETIC_MODULE;
 	view.file = vg_profile_text(frames->profile, key.file);
 	view.module = vg_profile_text(frames->profile, key.module);
 	view.line = key.line;

@@ -46,17 +46,20 @@ struct vg_frames {
 	                                      `kind` is VG_ROW_LINE */
 	uint32_t *by_line;                 /* by index of a symbol line: its number; NULL for the other kinds */
 	enum vg_row_kind kind;
+	bool by_module;                    /* addresses of one module without symbols are one function: "[module]" */
 };
 
 /* Limit for the functions at one address; the innermost are kept.  No real program reaches it.  In a hostile profile,
  * many nodes can have the same address, and each of these nodes would cost time for all functions at the address. */
 enum { VG_FRAME_INLINES_MAX = 1000 };
 
+enum { VG_SYNTHETIC_ADDRESS = 1, VG_SYNTHETIC_MODULE };
+
 struct vg_frame_key {
 	uint32_t name;                     /* string of the profile; if is_synthetic, id in vg_frames.names */
 	uint32_t file;
 	uint32_t module;
-	uint32_t is_synthetic;             /* 1: no symbol, so vg_frames_build() made the name */
+	uint32_t is_synthetic;             /* 0, or one of these: there is no symbol, so vg_frames_build() made the name */
 	uint32_t line;                     /* 0, unless the kind is VG_ROW_LINE */
 };
 
@@ -65,6 +68,7 @@ struct vg_function_view {
 	const char *name;
 	const char *file;                  /* NULL: unknown */
 	const char *module;                /* NULL: unknown */
+	bool is_module;                    /* name is "[module]" and stands for all its addresses without symbols */
 	uint32_t line;                     /* 0: unknown, or the kind is not VG_ROW_LINE */
 };
 
@@ -77,8 +81,10 @@ struct vg_frame {
 /* Returns 0 or -ENOMEM; call vg_frames_free() in either case. */
 int vg_frames_build(struct vg_frames *frames, const struct vg_profile *profile);
 
-/* Like vg_frames_build(), but numbers rows of another kind.  Their names are the names of modules or files. */
-int vg_frames_build_rows(struct vg_frames *frames, const struct vg_profile *profile, enum vg_row_kind kind);
+/* Like vg_frames_build(), but numbers rows of another kind.  The names of modules and files are their own.  If
+ * by_module is set, the addresses of a module that have no symbols are one function, named "[module]". */
+int vg_frames_build_rows(struct vg_frames *frames, const struct vg_profile *profile, enum vg_row_kind kind,
+			 bool by_module);
 void vg_frames_free(struct vg_frames *frames);
 
 /* The number of frames of a node, 1 or more. */

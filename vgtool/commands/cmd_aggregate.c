@@ -9,17 +9,19 @@
 #include "base/number.h"
 #include "base/print.h"
 #include "vgtool/analysis/measures.h"
-#include "vgtool/commands/command.h"
+#include "vgtool/commands/symbolize.h"
 #include "vgtool/output/json.h"
 #include "vgtool/output/progress.h"
 #include "vgtool/output/text.h"
 
 static const char usage[] =
-	"usage: vgtool aggregate [--json] [--weight wall|cpu] [--limit N] PROFILE...\n"
+	"usage: vgtool aggregate [--json] [--weight wall|cpu] [--limit N]\n"
+	"                        " VG_SYMBOLIZE_USAGE " PROFILE...\n"
 	"\n"
 	"  -j, --json               print JSON\n"
 	"  -w, --weight wall|cpu    the time to add up [cpu for cpu profiles, else wall]\n"
 	"  -n, --limit N            rows: 1 or more [20; all in JSON]\n"
+	VG_SYMBOLIZE_HELP
 	"  -h, --help               print this text\n";
 
 /* Default of --limit for text.  By default JSON has all rows. */
@@ -37,15 +39,17 @@ struct request {
 	const char *path;            /* of the profile that is being added */
 	bool json_asked;
 	uint64_t limit;              /* 0: the default */
+	struct vg_symbolize symbolize;
 	struct vg_measures measures;
 	VG_ARRAY(struct sum) sums;
 };
 
-static int profile_add(void *context, const struct vg_profile *profile, struct vg_err *err)
+static int profile_add(void *context, struct vg_profile *profile, struct vg_err *err)
 {
 	struct request *request = context;
+	int rc = vg_symbolize_profile(&request->symbolize, request->command, profile, err);
 
-	return vg_measures_add(&request->measures, profile, request->path, err);
+	return rc != 0 ? rc : vg_measures_add(&request->measures, profile, request->path, err);
 }
 
 static int sum_compare(const void *a, const void *b)
@@ -189,7 +193,7 @@ static int request_run(struct request *request, char **paths, int count)
 	struct vg_progress progress;
 	struct vg_err err;
 
-	if (vg_command_confine(request->command, &(struct vg_confinement){
+	if (vg_symbolize_confine(&request->symbolize, request->command, (struct vg_confinement){
 		.paths = (const char *const *)paths, .path_count = (size_t)count,
 	}) != VG_EXIT_DONE)
 		return VG_EXIT_FAILED;
@@ -223,13 +227,14 @@ int cmd_aggregate(int argc, char **argv)
 		{ "json", no_argument, NULL, 'j' },
 		{ "weight", required_argument, NULL, 'w' },
 		{ "limit", required_argument, NULL, 'n' },
+		VG_SYMBOLIZE_OPTIONS,
 		{ "help", no_argument, NULL, 'h' },
 		{ 0 },
 	};
 	struct request request = { .command = argv[0] };
 	int option, status;
 
-	while ((option = getopt_long(argc, argv, "jw:n:h", options, NULL)) != -1) {
+	while ((option = getopt_long(argc, argv, "jw:n:s:h", options, NULL)) != -1) {
 		switch (option) {
 		case 'j':
 			request.json_asked = true;
@@ -245,12 +250,15 @@ int cmd_aggregate(int argc, char **argv)
 							    "1 or more rows");
 			break;
 		default:
-			return vg_command_help(usage, option);
+			status = vg_symbolize_option(&request.symbolize, argv[0], usage, option);
+			if (status != VG_SYMBOLIZE_TAKEN)
+				return status;
 		}
 	}
 	if (optind == argc)
 		return vg_command_usage_error(argv[0], usage, "expected a PROFILE");
 	status = request_run(&request, argv + optind, argc - optind);
+	vg_symbolize_free(&request.symbolize);
 	vg_array_free(&request.sums);
 	vg_measures_free(&request.measures);
 	return status;

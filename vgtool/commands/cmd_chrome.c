@@ -5,7 +5,7 @@
 #include "vgtool/commands/view.h"
 #include "vgtool/views/chrome.h"
 
-static const char usage[] = "usage: vgtool chrome [-o OUT] PROFILE\n";
+static const char usage[] = "usage: vgtool chrome [-o OUT] " VG_SYMBOLIZE_USAGE " PROFILE\n";
 
 static int chrome_write(void *context, const struct vg_profile *profile, FILE *file,
 			struct vg_err *err)
@@ -22,13 +22,14 @@ int cmd_chrome(int argc, char **argv)
 {
 	static const struct option options[] = {
 		{ "output", required_argument, NULL, 'o' },
+		VG_SYMBOLIZE_OPTIONS,
 		{ "help", no_argument, NULL, 'h' },
 		{ 0 },
 	};
 	struct vg_view view = { .command = argv[0], .write = chrome_write };
-	int option;
+	int option, status;
 
-	while ((option = getopt_long(argc, argv, "o:h", options, NULL)) != -1) {
+	while ((option = getopt_long(argc, argv, "o:s:h", options, NULL)) != -1) {
 		switch (option) {
 		case 'o':
 			if (*optarg == '\0')
@@ -36,7 +37,9 @@ int cmd_chrome(int argc, char **argv)
 			view.out = optarg;
 			break;
 		default:
-			return vg_command_help(usage, option);
+			status = vg_symbolize_option(&view.symbolize, argv[0], usage, option);
+			if (status != VG_SYMBOLIZE_TAKEN)
+				return status;
 		}
 	}
 	if (argc - optind != 1)

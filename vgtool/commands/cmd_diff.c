@@ -5,12 +5,13 @@
 #include <string.h>
 
 #include "base/number.h"
-#include "vgtool/commands/command.h"
 #include "vgtool/commands/diff_print.h"
+#include "vgtool/commands/symbolize.h"
 
 static const char usage[] =
 	"usage: vgtool diff [--json] [--weight wall|cpu] [--by self|total] [--share]\n"
-	"                   [--limit N] [--fail-above PERCENT] [--at-least PERCENT] A B\n"
+	"                   [--limit N] [--fail-above PERCENT] [--at-least PERCENT]\n"
+	"                   " VG_SYMBOLIZE_USAGE " A B\n"
 	"       vgtool diff [OPTION]... A... -- B...\n"
 	"\n"
 	"  -j, --json               print JSON\n"
@@ -20,25 +21,30 @@ static const char usage[] =
 	"  -n, --limit N            rows: 1 or more [20; all in JSON]\n"
 	"  -f, --fail-above PERCENT verdict about growth above this: more than 0 percent\n"
 	"  -l, --at-least PERCENT   judge smaller functions together: 0 or more percent [1]\n"
+	VG_SYMBOLIZE_HELP
 	"  -h, --help               print this text\n";
 
 /* With --fail-above, the exit status is the verdict. */
 enum { EXIT_SLOWER = 1, EXIT_UNCLEAR = 2 };
+
+enum { OPTION_SHARE = 256 };
 
 struct request {
 	const char *command;
 	const char *path;            /* of the profile that is being added */
 	bool json_asked;
 	uint64_t limit;              /* 0: the default */
+	struct vg_symbolize symbolize;
 	struct vg_measures measures;
 	struct vg_changes changes;
 };
 
-static int profile_add(void *context, const struct vg_profile *profile, struct vg_err *err)
+static int profile_add(void *context, struct vg_profile *profile, struct vg_err *err)
 {
 	struct request *request = context;
+	int rc = vg_symbolize_profile(&request->symbolize, request->command, profile, err);
 
-	return vg_measures_add(&request->measures, profile, request->path, err);
+	return rc != 0 ? rc : vg_measures_add(&request->measures, profile, request->path, err);
 }
 
 static int profiles_add(struct request *request, char **paths, int count)
@@ -69,7 +75,7 @@ static int request_run(struct request *request, char **a, char **b)
 	struct vg_err err;
 	int status, rc;
 
-	if (vg_command_confine(request->command, &(struct vg_confinement){
+	if (vg_symbolize_confine(&request->symbolize, request->command, (struct vg_confinement){
 		.paths = (const char *const *)a, .path_count = request->changes.runs_a,
 		.more = (const char *const *)b, .more_path_count = request->changes.runs_b,
 	}) != VG_EXIT_DONE)
@@ -93,40 +99,40 @@ static int request_run(struct request *request, char **a, char **b)
 	return exit_status(&request->changes);
 }
 
-/* Returns VG_EXIT_DONE, or another status after a message. */
+/* Returns VG_SYMBOLIZE_TAKEN, or another status after a message or the usage. */
 static int option_parse(struct request *request, int option)
 {
 	switch (option) {
 	case 'j':
 		request->json_asked = true;
-		return VG_EXIT_DONE;
+		return VG_SYMBOLIZE_TAKEN;
 	case 'w':
 		request->measures.weight_given = true;
 		if (vg_weight_parse(optarg, &request->measures.weight))
-			return VG_EXIT_DONE;
+			return VG_SYMBOLIZE_TAKEN;
 		return vg_command_bad_value(request->command, usage, "--weight", "wall or cpu");
 	case 'b':
 		request->changes.by_total = strcmp(optarg, "total") == 0;
 		if (request->changes.by_total || strcmp(optarg, "self") == 0)
-			return VG_EXIT_DONE;
+			return VG_SYMBOLIZE_TAKEN;
 		return vg_command_bad_value(request->command, usage, "--by", "self or total");
 	case 'n':
 		if (vg_number_parse(optarg, 1, UINT64_MAX, &request->limit))
-			return VG_EXIT_DONE;
+			return VG_SYMBOLIZE_TAKEN;
 		return vg_command_bad_value(request->command, usage, "--limit", "1 or more rows");
 	case 'f':
 		if (vg_number_percent(optarg, &request->changes.limit_percent) && request->changes.limit_percent > 0)
-			return VG_EXIT_DONE;
+			return VG_SYMBOLIZE_TAKEN;
 		return vg_command_bad_value(request->command, usage, "--fail-above", "more than 0 percent");
-	case 's':
+	case OPTION_SHARE:
 		request->measures.by_share = true;
-		return VG_EXIT_DONE;
+		return VG_SYMBOLIZE_TAKEN;
 	case 'l':
 		if (vg_number_percent(optarg, &request->changes.min_share_percent))
-			return VG_EXIT_DONE;
+			return VG_SYMBOLIZE_TAKEN;
 		return vg_command_bad_value(request->command, usage, "--at-least", "0 or more percent");
 	}
-	return vg_command_usage(usage, VG_EXIT_USAGE);
+	return vg_symbolize_option(&request->symbolize, request->command, usage, option);
 }
 
 /* Returns the index of "--" in argv, or argc if there is none.  getopt_long() does not report this index. */
@@ -146,9 +152,10 @@ int cmd_diff(int argc, char **argv)
 		{ "weight", required_argument, NULL, 'w' },
 		{ "by", required_argument, NULL, 'b' },
 		{ "limit", required_argument, NULL, 'n' },
-		{ "share", no_argument, NULL, 's' },
+		{ "share", no_argument, NULL, OPTION_SHARE },
 		{ "fail-above", required_argument, NULL, 'f' },
 		{ "at-least", required_argument, NULL, 'l' },
+		VG_SYMBOLIZE_OPTIONS,
 		{ "help", no_argument, NULL, 'h' },
 		{ 0 },
 	};
@@ -157,11 +164,10 @@ int cmd_diff(int argc, char **argv)
 	int divider = divider_find(argc, argv), option, status;
 	char **a, **b;
 
-	while ((option = getopt_long(divider, argv, "jw:b:n:sf:l:h", options, NULL)) != -1) {
-		if (option == 'h')
-			return vg_command_usage(usage, VG_EXIT_DONE);
-		if (option_parse(&request, option) != VG_EXIT_DONE)
-			return VG_EXIT_DIFF_USAGE;
+	while ((option = getopt_long(divider, argv, "jw:b:n:f:l:s:h", options, NULL)) != -1) {
+		status = option_parse(&request, option);
+		if (status != VG_SYMBOLIZE_TAKEN)
+			return status == VG_EXIT_DONE ? VG_EXIT_DONE : VG_EXIT_DIFF_USAGE;
 	}
 	a = argv + optind;
 	b = divider < argc ? argv + divider + 1 : a + 1;
@@ -177,6 +183,7 @@ int cmd_diff(int argc, char **argv)
 		return VG_EXIT_DIFF_USAGE;
 	}
 	status = request_run(&request, a, b);
+	vg_symbolize_free(&request.symbolize);
 	vg_changes_free(&request.changes);
 	vg_measures_free(&request.measures);
 	return status;

@@ -9,7 +9,7 @@
 
 static const char usage[] =
 	"usage: vgtool folded [-o OUT] [--weight wall|cpu|samples] [--threads] [--thread THREAD]\n"
-	"                     PROFILE\n";
+	"                     " VG_SYMBOLIZE_USAGE " PROFILE\n";
 
 struct request {
 	struct vg_view view;
@@ -44,13 +44,14 @@ int cmd_folded(int argc, char **argv)
 		{ "weight", required_argument, NULL, 'w' },
 		{ "threads", no_argument, NULL, 'T' },
 		{ "thread", required_argument, NULL, 't' },
+		VG_SYMBOLIZE_OPTIONS,
 		{ "help", no_argument, NULL, 'h' },
 		{ 0 },
 	};
 	struct request request = { .view = { .command = argv[0], .write = folded_write } };
-	int option;
+	int option, status;
 
-	while ((option = getopt_long(argc, argv, "o:w:Tt:h", options, NULL)) != -1) {
+	while ((option = getopt_long(argc, argv, "o:w:Tt:s:h", options, NULL)) != -1) {
 		switch (option) {
 		case 'o':
 			if (*optarg == '\0')
@@ -69,7 +70,9 @@ int cmd_folded(int argc, char **argv)
 			request.folding.thread = optarg;
 			break;
 		default:
-			return vg_command_help(usage, option);
+			status = vg_symbolize_option(&request.view.symbolize, argv[0], usage, option);
+			if (status != VG_SYMBOLIZE_TAKEN)
+				return status;
 		}
 	}
 	if (argc - optind != 1)

@@ -11,7 +11,7 @@
 
 #include "base/outfile.h"
 #include "profile/reader.h"
-#include "vgtool/commands/command.h"
+#include "vgtool/commands/symbolize.h"
 #include "vgtool/output/progress.h"
 #include "vgtool/output/text.h"
 #include "vgtool/resolve/resolve.h"
@@ -33,6 +33,7 @@ struct request {
 	size_t path_count;
 	bool *bad;                   /* owned; for each profile: true if it could not be read */
 	bool into_directory;         /* `out` is a directory */
+	bool quiet;                  /* writes nothing and prints no summary if no symbols are found */
 	struct vg_symbol_finder finder;
 	struct vg_resolve resolve;
 	int status;                  /* the exit status */
@@ -180,15 +181,29 @@ static void one_run(struct request *request)
 		complain(request, &err);
 		goto out;
 	}
-	if (symbols_read(request) != 0)
+	if (symbols_read(request) != 0 || (request->quiet && request->resolve.symbolized == 0))
 		goto out;
-	if (copy_write(request, &opened.file, &list, request->paths[0], &err) == 0)
-		summary_print(request);
-	else
+	if (copy_write(request, &opened.file, &list, request->paths[0], &err) != 0)
 		complain(request, &err);
+	else if (!request->quiet)
+		summary_print(request);
 out:
 	vg_address_list_free(&list);
 	vg_command_close(&opened);
+}
+
+int vg_resolve_in_place(const char *command, struct vg_symbolize *symbolize, char *path)
+{
+	const char *const input = path;
+	struct request request = { .command = command, .out = path, .paths = &path, .path_count = 1, .quiet = true,
+				   .resolve = { .finder = &symbolize->finder } };
+
+	request.status = vg_symbolize_confine(symbolize, command, (struct vg_confinement){
+		.paths = &input, .path_count = 1, .writes = path });
+	if (request.status == VG_EXIT_DONE)
+		one_run(&request);
+	vg_resolve_free(&request.resolve);
+	return request.status;
 }
 
 /* First reading of one of many profiles.  Each is read twice, because they may not all fit into memory. */

@@ -6,7 +6,7 @@
 #include "vgtool/views/speedscope.h"
 
 static const char usage[] =
-	"usage: vgtool speedscope [-o OUT] [--weight wall|cpu] PROFILE\n";
+	"usage: vgtool speedscope [-o OUT] [--weight wall|cpu] " VG_SYMBOLIZE_USAGE " PROFILE\n";
 
 struct request {
 	struct vg_view view;
@@ -31,13 +31,14 @@ int cmd_speedscope(int argc, char **argv)
 	static const struct option options[] = {
 		{ "output", required_argument, NULL, 'o' },
 		{ "weight", required_argument, NULL, 'w' },
+		VG_SYMBOLIZE_OPTIONS,
 		{ "help", no_argument, NULL, 'h' },
 		{ 0 },
 	};
 	struct request request = { .view = { .command = argv[0], .write = speedscope_write } };
-	int option;
+	int option, status;
 
-	while ((option = getopt_long(argc, argv, "o:w:h", options, NULL)) != -1) {
+	while ((option = getopt_long(argc, argv, "o:w:s:h", options, NULL)) != -1) {
 		switch (option) {
 		case 'o':
 			if (*optarg == '\0')
@@ -50,7 +51,9 @@ int cmd_speedscope(int argc, char **argv)
 			request.weight_given = true;
 			break;
 		default:
-			return vg_command_help(usage, option);
+			status = vg_symbolize_option(&request.view.symbolize, argv[0], usage, option);
+			if (status != VG_SYMBOLIZE_TAKEN)
+				return status;
 		}
 	}
 	if (argc - optind != 1)

@@ -50,7 +50,7 @@ static bool row_shown(const struct request *request, const struct vg_summary_row
 	       percent_of(request, row) > request->percent_above;
 }
 
-static int profile_add(void *context, const struct vg_profile *profile, struct vg_err *err)
+static int profile_add(void *context, struct vg_profile *profile, struct vg_err *err)
 {
 	struct request *request = context;
 	struct vg_intervals intervals = { 0 };

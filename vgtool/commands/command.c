@@ -111,18 +111,21 @@ const char *vg_command_store_add(struct vg_command_stores *stores, const char *n
 enum vg_exit vg_command_confine_stores(const char *command, const struct vg_command_stores *stores,
 				       struct vg_confinement confinement)
 {
-	const char **more = malloc((stores->count + 1) * sizeof *more);
+	const char **more = malloc((stores->count + confinement.more_path_count + 1) * sizeof *more);
 	enum vg_exit status;
+	size_t count = 0;
 
 	if (more == NULL) {
 		vg_command_warn(command, "out of memory");
 		return VG_EXIT_FAILED;
 	}
+	for (size_t i = 0; i < confinement.more_path_count; i++)
+		more[count++] = confinement.more[i];
 	for (size_t i = 0; i < stores->count; i++)
-		more[i] = stores->items[i];
-	more[stores->count] = "/usr/lib/debug";
+		more[count++] = stores->items[i];
+	more[count++] = "/usr/lib/debug";
 	confinement.more = more;
-	confinement.more_path_count = stores->count + 1;
+	confinement.more_path_count = count;
 	status = vg_command_confine(command, &confinement);
 	free(more);
 	return status;
@@ -179,7 +182,7 @@ void vg_command_close(struct vg_command_profile *opened)
 }
 
 int vg_command_with_profile(const char *command, const char *path,
-			    int (*use)(void *context, const struct vg_profile *profile, struct vg_err *err),
+			    int (*use)(void *context, struct vg_profile *profile, struct vg_err *err),
 			    void *context)
 {
 	struct vg_command_profile opened;

@@ -32,6 +32,7 @@ int cmd_dump(int argc, char **argv);
 int cmd_folded(int argc, char **argv);
 int cmd_info(int argc, char **argv);
 int cmd_missing(int argc, char **argv);
+int cmd_record(int argc, char **argv);
 int cmd_recover(int argc, char **argv);
 int cmd_report(int argc, char **argv);
 int cmd_resolve(int argc, char **argv);
@@ -39,6 +40,11 @@ int cmd_speedscope(int argc, char **argv);
 int cmd_store(int argc, char **argv);
 int cmd_summary(int argc, char **argv);
 int cmd_symbols(int argc, char **argv);
+
+/* Symbolizes a profile file, confined as for a view (symbolize.h), and replaces the file by the resolved profile.
+ * If no symbols are found, the file stays as it is.  Returns the exit status. */
+struct vg_symbolize;
+int vg_resolve_in_place(const char *command, struct vg_symbolize *symbolize, char *path);
 
 const char *vg_command_version(void);
 
@@ -84,7 +90,7 @@ struct vg_command_stores {
 /* Adds an argument of -s.  Returns NULL, or a message that the caller prints. */
 const char *vg_command_store_add(struct vg_command_stores *stores, const char *name);
 
-/* Like vg_command_confine(), but sets `more` of the confinement: the stores, and /usr/lib/debug.  The debug
+/* Like vg_command_confine(), but adds to `more` of the confinement: the stores, and /usr/lib/debug.  The debug
  * file of a binary in a store may be in /usr/lib/debug. */
 enum vg_exit vg_command_confine_stores(const char *command, const struct vg_command_stores *stores,
 				       struct vg_confinement confinement);
@@ -114,7 +120,7 @@ void vg_command_close(struct vg_command_profile *opened);
  * in err.  If err is empty, the printed message names the profile and the errno.  Returns the exit status.
  */
 int vg_command_with_profile(const char *command, const char *path,
-			    int (*use)(void *context, const struct vg_profile *profile, struct vg_err *err),
+			    int (*use)(void *context, struct vg_profile *profile, struct vg_err *err),
 			    void *context);
 
 #endif

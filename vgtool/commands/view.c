@@ -2,6 +2,7 @@
 #include "vgtool/commands/view.h"
 
 #include <errno.h>
+#include <string.h>
 
 #include "vgtool/output/bounded.h"
 #include "vgtool/output/output.h"
@@ -24,12 +25,14 @@ static int bounded_write(const struct vg_view *view, const struct vg_profile *pr
 	return rc;
 }
 
-static int view_write(void *context, const struct vg_profile *profile, struct vg_err *err)
+static int view_write(void *context, struct vg_profile *profile, struct vg_err *err)
 {
-	const struct vg_view *view = context;
+	struct vg_view *view = context;
 	struct vg_output output;
-	int rc = vg_output_open(&output, view->out, err);
+	int rc = vg_symbolize_profile(&view->symbolize, view->command, profile, err);
 
+	if (rc == 0)
+		rc = vg_output_open(&output, view->out, err);
 	if (rc != 0)
 		return rc;
 	rc = bounded_write(view, profile, output.file, err);
@@ -39,9 +42,15 @@ static int view_write(void *context, const struct vg_profile *profile, struct vg
 	return rc;
 }
 
-int vg_view_run(const struct vg_view *view)
+int vg_view_run(struct vg_view *view)
 {
-	if (vg_command_confine_to(view->command, view->path, view->out) != VG_EXIT_DONE)
-		return VG_EXIT_FAILED;
-	return vg_command_with_profile(view->command, view->path, view_write, (void *)view);
+	int status = vg_symbolize_confine(&view->symbolize, view->command, (struct vg_confinement){
+		.paths = &view->path, .path_count = 1,
+		.writes = view->out != NULL && strcmp(view->out, "-") != 0 ? view->out : NULL,
+	});
+
+	if (status == VG_EXIT_DONE)
+		status = vg_command_with_profile(view->command, view->path, view_write, view);
+	vg_symbolize_free(&view->symbolize);
+	return status;
 }

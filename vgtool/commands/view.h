@@ -4,7 +4,7 @@
 
 #include <stdio.h>
 
-#include "vgtool/commands/command.h"
+#include "vgtool/commands/symbolize.h"
 
 /*
  * A command that writes one view of one profile to a file.
@@ -20,6 +20,7 @@ struct vg_view {
 	 * message names the profile and the errno. */
 	int (*write)(void *context, const struct vg_profile *profile, FILE *file, struct vg_err *err);
 	void *context;
+	struct vg_symbolize symbolize; /* freed by vg_view_run() */
 };
 
 /* Limit of a view's size.  Speedscope, Perfetto and the Firefox Profiler keep the whole file in a browser's
@@ -27,8 +28,8 @@ struct vg_view {
  * whose names have 40 bytes. */
 enum { VG_VIEW_GIB_MAX = 4 };
 
-/* Confines the process, reads the profile and writes the view.  Returns the exit status.  After a failure
- * the output file is neither created nor replaced. */
-int vg_view_run(const struct vg_view *view);
+/* Confines the process, reads the profile, symbolizes it and writes the view.  Returns the exit status.  After a
+ * failure the output file is neither created nor replaced. */
+int vg_view_run(struct vg_view *view);
 
 #endif

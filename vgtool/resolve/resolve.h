@@ -10,12 +10,12 @@
 
 /*
  * Symbolizes one or more profiles.  The addresses of all profiles are collected by module.  Each module's
- * symbols are read once.  Each profile is then copied, with FUNCTION and SYMBOL records added.
+ * symbols are read once.  Each profile is then copied, with FUNCTION and SYMBOL records added, or symbolized in memory.
  *
  *	struct vg_resolve resolve = { .finder = &finder };
  *	vg_resolve_add(&resolve, &list);                           (for each profile)
  *	vg_resolve_read(&resolve);
- *	vg_resolve_write(&resolve, &file, &list, &writer);         (for each profile)
+ *	vg_resolve_write(&resolve, &file, &list, &writer);         (for each profile; or vg_resolve_into())
  *	vg_resolve_free(&resolve);
  *
  * Memory: all addresses, their symbols, and the whole symbol table of one module at a time.
@@ -54,6 +54,11 @@ int vg_resolve_read(struct vg_resolve *resolve);
  * writer's negative errno. */
 int vg_resolve_write(const struct vg_resolve *resolve, const struct vg_infile *file,
 		     const struct vg_address_list *list, struct vg_writer *writer);
+
+/* Adds the symbols to the profile in memory.  profile: the profile from which the list was collected.  Views then show
+ * the same as for the file that vg_resolve_write() writes.  If no symbols were found, profile->resolved stays false.
+ * Returns 0 or -ENOMEM. */
+int vg_resolve_into(const struct vg_resolve *resolve, const struct vg_address_list *list, struct vg_profile *profile);
 
 void vg_resolve_free(struct vg_resolve *resolve);
 

@@ -1,117 +1,35 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /* vg_resolve_write(): writes a resolved profile. */
-#include <errno.h>
-#include <stdlib.h>
-#include <string.h>
-
-#include "base/sorted.h"
 #include "vgtool/resolve/profile_copy.h"
-#include "vgtool/resolve/resolve.h"
+#include "vgtool/resolve/resolve_emit.h"
 
-/* State while the records of one module are written to one profile. */
-struct module_output {
-	struct vg_writer *writer;
-	const struct vg_resolve_module *module;
-	uint32_t module_id;
-	uint32_t *ids;               /* by function of the symbolization: its id in the profile;
-	                                VG_NONE: not written yet */
-	uint32_t *next_function;     /* the next free function id, shared by all modules */
-};
-
-static int function_write(struct module_output *module_output, uint32_t index, uint32_t *id)
+static int function_write(void *context, uint32_t id, const char *name, const char *file, uint32_t module)
 {
-	const struct vg_symbolization *symbolization = &module_output->module->symbolization;
-	const struct vg_symbolized_function *function = &symbolization->functions.items[index];
-
-	*id = module_output->ids[index];
-	if (*id != VG_NONE)
-		return 0;
-	*id = module_output->ids[index] = (*module_output->next_function)++;
-	return vg_writer_function(module_output->writer, *id,
-				  vg_intern_text(&symbolization->strings, function->name),
-				  function->file != VG_SYMBOLIZED_NONE ?
-				  vg_intern_text(&symbolization->strings, function->file) : NULL,
-				  module_output->module_id);
+	return vg_writer_function(context, id, name, file, module);
 }
 
-static int address_write(struct module_output *module_output, uint64_t address, size_t at)
+static int symbol_write(void *context, uint32_t module, uint64_t address, const struct vg_symbol_line *lines,
+		        size_t count)
 {
-	struct vg_symbolized_frame frames[VG_SYMBOLIZED_FRAMES_MAX];
-	struct vg_symbol_line lines[VG_SYMBOLIZED_FRAMES_MAX];
-	size_t count = vg_symbolization_frames(&module_output->module->symbolization, at, frames);
-
-	for (size_t i = 0; i < count; i++) {
-		int rc = function_write(module_output, frames[i].function, &lines[i].function);
-
-		if (rc != 0)
-			return rc;
-		lines[i].line = frames[i].line;
-	}
-	return count > 0 ? vg_writer_symbol(module_output->writer, module_output->module_id, address, lines, count) :
-	       0;
+	return vg_writer_symbol(context, module, address, lines, count);
 }
 
-/* Returns the index of the first known address that is `address` or higher.  The search begins at index `at`. */
-static size_t address_from(const uint64_t *known, size_t at, size_t count, uint64_t address)
+static int unresolved_write(void *context, uint32_t module)
 {
-	if (at < count && known[at] >= address)
-		return at;
-	return at + vg_sorted_count_below(known + at, count - at, sizeof *known, 0, address);
-}
-
-/* Writes the symbols of the addresses.  Both `addresses` and the module's known addresses are sorted.  Every
- * address is known, unless another process changed the profile between its two readings. */
-static int addresses_write(struct module_output *module_output, const uint64_t *addresses, size_t count)
-{
-	const struct vg_resolve_module *module = module_output->module;
-	const uint64_t *known = module->addresses.items;
-	size_t at = 0;
-	int rc = 0;
-
-	for (size_t i = 0; rc == 0 && i < count; i++) {
-		at = address_from(known, at, module->addresses.count, addresses[i]);
-		if (at == module->addresses.count || known[at] != addresses[i])
-			continue;
-		rc = address_write(module_output, addresses[i], at++);
-	}
-	return rc;
-}
-
-static int module_write(const struct vg_resolve *resolve, const struct vg_address_list *list,
-			const struct vg_address_list_module *from, struct vg_writer *writer,
-			uint32_t *next_function)
-{
-	struct module_output module_output = { .writer = writer, .module_id = from->id,
-				 .next_function = next_function };
-	size_t count;
-	uint32_t index;
-	int rc;
-
-	if (!vg_resolve_module_find(resolve, from, &index) ||
-	    resolve->modules.items[index].missing)
-		return vg_writer_unresolved(writer, from->id);
-	module_output.module = &resolve->modules.items[index];
-	count = module_output.module->symbolization.functions.count;
-	module_output.ids = malloc((count + 1) * sizeof *module_output.ids);
-	if (module_output.ids == NULL)
-		return -ENOMEM;
-	memset(module_output.ids, 0xff, count * sizeof *module_output.ids);
-	rc = addresses_write(&module_output, list->addresses.items + from->first, from->count);
-	free(module_output.ids);
-	return rc;
+	return vg_writer_unresolved(context, module);
 }
 
 int vg_resolve_write(const struct vg_resolve *resolve, const struct vg_infile *file,
 		     const struct vg_address_list *list, struct vg_writer *writer)
 {
+	const struct vg_resolve_sink sink = { function_write, symbol_write, unresolved_write, writer };
 	struct vg_profile_copy copy = { 0 };
-	uint32_t next_function = 0;
 	int rc = vg_profile_copy_chunks(&copy, file, writer);
 
 	/* A truncated profile ends at the time of its last record, so the records that follow must have this
 	 * time. */
 	writer->last_us = list->duration_ns / 1000;
-	for (size_t i = 0; rc == 0 && i < list->modules.count; i++)
-		rc = module_write(resolve, list, &list->modules.items[i], writer, &next_function);
+	if (rc == 0)
+		rc = vg_resolve_emit(resolve, list, &sink);
 	return rc == 0 ? vg_profile_copy_end(&copy, writer) : rc;
 }

@@ -12,10 +12,37 @@
 #include "symbols/store/store.h"
 #include "vgtool/output/text.h"
 
-int vg_symbol_finder_find(struct vg_symbol_finder *finder, const char *module, const unsigned char *build_id,
-			  size_t build_id_bytes, struct vg_symbol_source *source, struct vg_err *err)
+/* Files with the module's name may be other builds, so the build id of each is compared. */
+static int machine_find(const struct vg_symbol_finder *finder, const char *module, const unsigned char *build_id,
+			size_t build_id_bytes, struct vg_symbol_source *source)
 {
-	struct vg_symbol_source binary = { NULL, true };
+	unsigned char id[VG_BUILD_ID_MAX_BYTES];
+	uint32_t next = 0;
+	size_t bytes;
+
+	if (finder->open == NULL || build_id_bytes == 0)
+		return -ENOENT;
+	for (;;) {
+		int rc;
+
+		*source = (struct vg_symbol_source){ .is_binary = true };
+		source->fd = finder->open(finder->open_context, module, build_id, build_id_bytes, &next, &source->path);
+		if (source->fd < 0)
+			return source->fd;
+		source->is_open = true;
+		rc = vg_store_binary_build_id(source->fd, source->path, id, &bytes);
+		if (rc == 0 && bytes == build_id_bytes && memcmp(id, build_id, bytes) == 0)
+			return 0;
+		vg_symbol_source_free(source);
+		if (rc == -ENOMEM)
+			return rc;
+	}
+}
+
+static int stores_find(struct vg_symbol_finder *finder, const char *module, const unsigned char *build_id,
+		       size_t build_id_bytes, struct vg_symbol_source *source, struct vg_err *err)
+{
+	struct vg_symbol_source binary = { .is_binary = true };
 	bool has_functions = false, has_debug_info;
 	int rc, binary_rc;
 
@@ -72,6 +99,24 @@ bool vg_symbol_finder_other_build(const struct vg_symbol_finder *finder, const c
 	return true;
 }
 
+int vg_symbol_finder_find(struct vg_symbol_finder *finder, const char *module, const unsigned char *build_id,
+			  size_t build_id_bytes, struct vg_symbol_source *source, struct vg_err *err)
+{
+	struct vg_symbol_source machine;
+	int rc = stores_find(finder, module, build_id, build_id_bytes, source, err), machine_rc;
+
+	if (rc == 0 || rc == -ENOMEM)
+		return rc;
+	machine_rc = machine_find(finder, module, build_id, build_id_bytes, &machine);
+	if (machine_rc == -ENOMEM)
+		return vg_err_sys(err, machine_rc, "%s: cannot find the symbols", module);
+	if (machine_rc != 0)
+		return rc;
+	vg_symbol_source_free(source);
+	*source = machine;
+	return 0;
+}
+
 /* Files that belong to a binary (its debug file, the file that dwz made) can be in any of the stores. */
 static struct vg_symbols_search search_of(const struct vg_symbol_finder *finder)
 {
@@ -79,15 +124,17 @@ static struct vg_symbols_search search_of(const struct vg_symbol_finder *finder)
 					   .debug_dir_count = finder->store_count };
 }
 
-static int binary_lookup(const struct vg_symbol_finder *finder, const struct vg_symbol_source *source,
+static int binary_lookup(const struct vg_symbol_finder *finder, struct vg_symbol_source *source,
 			 const unsigned char *build_id, size_t build_id_bytes,
 			 const uint64_t *addresses, size_t count, struct vg_symbolization *symbolization,
 			 struct vg_err *err)
 {
 	const struct vg_symbols_search search = search_of(finder);
 	struct vg_symbols symbols = { 0 };
-	int rc = vg_symbols_from_binary(&symbols, source->path, &search, err);
+	int rc = source->is_open ? vg_symbols_from_descriptor(&symbols, source->fd, source->path, &search, err) :
+		 vg_symbols_from_binary(&symbols, source->path, &search, err);
 
+	source->is_open = false;     /* it was closed */
 	if (rc != 0)
 		return rc;
 	/* The file may have been replaced since it was found. */
@@ -101,7 +148,7 @@ static int binary_lookup(const struct vg_symbol_finder *finder, const struct vg_
 	return rc;
 }
 
-int vg_symbol_source_lookup(const struct vg_symbol_finder *finder, const struct vg_symbol_source *source,
+int vg_symbol_source_lookup(const struct vg_symbol_finder *finder, struct vg_symbol_source *source,
 			    const unsigned char *build_id, size_t build_id_bytes,
 			    const uint64_t *addresses, size_t count, struct vg_symbolization *symbolization,
 			    struct vg_err *err)
@@ -123,6 +170,8 @@ int vg_symbol_source_find_missing_file(const struct vg_symbol_finder *finder, co
 void vg_symbol_source_free(struct vg_symbol_source *source)
 {
 	free(source->path);
+	if (source->is_open)
+		close(source->fd);
 	*source = (struct vg_symbol_source){ 0 };
 }
 

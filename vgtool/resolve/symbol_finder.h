@@ -14,7 +14,8 @@
  *  1. a symbol file with functions,
  *  2. an ELF file with debug information,
  *  3. a symbol file with linker symbols only (PUBLIC records),
- *  4. an ELF file without debug information.
+ *  4. an ELF file without debug information,
+ *  5. a file of this machine, if the caller can open one.
  *
  *	vg_symbol_finder_find(&finder, "libc.so.6", build_id, build_id_bytes, &source, &err);
  *	vg_symbol_source_lookup(&finder, &source, build_id, build_id_bytes, addresses, count, &symbolization, &err);
@@ -24,12 +25,21 @@ struct vg_symbol_finder {
 	const char *const *stores;   /* directories and files; the caller's */
 	size_t store_count;
 	struct vg_store_binaries binaries; /* ELF files in the stores, by build id */
+
+	/* Opens the first file of this machine, from candidate *next on, that may be the module.  Sets *next for the
+	 * next call.  Returns a descriptor and sets *path, both of which the caller frees, or returns -ENOENT.
+	 * NULL: the stores are the only sources. */
+	int (*open)(void *context, const char *module, const unsigned char *build_id, size_t build_id_bytes,
+		    uint32_t *next, char **path);
+	void *open_context;
 };
 
 /* A file with a module's symbols. */
 struct vg_symbol_source {
 	char *path;                  /* owned */
 	bool is_binary;              /* an ELF file; false: a symbol file */
+	bool is_open;                /* fd is the open file, owned */
+	int fd;
 };
 
 /* Finds the source of a module's symbols.  Returns 0; -ENOENT if no store has the module, or if the module has
@@ -44,7 +54,7 @@ bool vg_symbol_finder_other_build(const struct vg_symbol_finder *finder, const c
 
 /* Looks up module-relative addresses.  They must be sorted and have no duplicates.  Returns 0, or a negative
  * errno with a message in err. */
-int vg_symbol_source_lookup(const struct vg_symbol_finder *finder, const struct vg_symbol_source *source,
+int vg_symbol_source_lookup(const struct vg_symbol_finder *finder, struct vg_symbol_source *source,
 			    const unsigned char *build_id, size_t build_id_bytes,
 			    const uint64_t *addresses, size_t count, struct vg_symbolization *symbolization,
 			    struct vg_err *err);

@@ -252,8 +252,9 @@ static int rules_allow(scmp_filter_ctx filter, const struct rule *rules, size_t 
 
 #define COUNT(array) (sizeof (array) / sizeof *(array))
 
-static int calls_confine(bool writes)
+static int calls_confine(bool writes, int broker)
 {
+	const struct rule receive = { SCMP_SYS(recvmsg), 1, { EQUAL(0, broker) } };
 	scmp_filter_ctx filter = seccomp_init(SCMP_ACT_ERRNO(EPERM));
 	int rc;
 
@@ -269,6 +270,8 @@ static int calls_confine(bool writes)
 		rc = calls_allow(filter, calls_writing, COUNT(calls_writing));
 	if (rc == 0 && writes)
 		rc = rules_allow(filter, rules_writing, COUNT(rules_writing));
+	if (rc == 0 && broker > 0)
+		rc = rules_allow(filter, &receive, 1);
 	if (rc == 0)
 		rc = seccomp_load(filter);
 	seccomp_release(filter);
@@ -295,6 +298,6 @@ int vg_reader_confine(const struct vg_confinement *confinement, struct vg_err *e
 	rc = files_confine(confinement);
 	if (rc != 0)
 		return vg_err_sys(err, rc, "cannot confine the process with Landlock");
-	rc = vg_confine_has_seccomp() ? calls_confine(confinement->writes != NULL) : 0;
+	rc = vg_confine_has_seccomp() ? calls_confine(confinement->writes != NULL, confinement->broker) : 0;
 	return rc == 0 ? 0 : vg_err_sys(err, rc, "cannot confine the process with seccomp");
 }

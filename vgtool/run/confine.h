@@ -8,17 +8,18 @@
 #include "base/err.h"
 
 /*
- * Profiles, symbol files and binaries are untrusted.  Before a command reads such a file, its process
- * permanently gives up all rights that it does not need.  vgtool(1) lists what the process can still do if
- * the file takes control of it; tests/unit/check_confine.c tries each line of that list.
+ * Profiles, symbol files and binaries are untrusted.  Before a command reads such a file, its process permanently gives
+ * up all rights that it does not need.  vgtool(1) lists what the process can still do if the file takes control of it;
+ * tests/unit/check_confine.c tries each line of that list.
  *
  *   Landlock (Linux 5.13 or later): files at and below `paths` and `more` can be read.  Files below the
  *   directory of `writes` can be read, created, written, renamed and removed.  All other rights that the
  *   running kernel knows are given up.
  *
  *   seccomp: only the system calls that the commands make are allowed, with the arguments that they use.
- *   Without `writes` no file can be opened for writing, created, renamed or removed, with or without
- *   Landlock.  A forbidden call fails with EPERM.  A call of another ABI (32 bits, x32) kills the process.
+ *   Descriptors can be received from `broker` only.  Without `writes` no file can be opened for writing, created,
+ *   renamed or removed, with or without Landlock.  A forbidden call fails with EPERM.  A call of another ABI (32 bits,
+ *   x32) kills the process.
  *
  * A path that is NULL or does not exist is ignored.  Open descriptors stay open.
  *
@@ -31,6 +32,7 @@ struct vg_confinement {
 	size_t more_path_count;
 	const char *writes;          /* the output: a directory, or a file, whose directory is then allowed;
 	                                NULL: no file is written */
+	int broker;                  /* socket to the broker, from which descriptors are received; 0: none */
 };
 
 /* False if the kernel was built without seccomp filters. */

@@ -95,7 +95,9 @@ bool vg_report_heading(const struct vg_report *report, const struct vg_report_su
 	if (report->is_cpu_first)
 		waiting_print(report, sums);
 	if (!profile->resolved)
-		vg_terminal_line(&report->terminal, "not resolved: vgtool resolve adds function names");
+		vg_terminal_line(&report->terminal, "%s", report->is_unresolved ?
+				 "not resolved: --unresolved shows addresses" :
+				 "not resolved: no symbols of these builds were found; use -s STORE");
 	putchar('\n');
 	return true;
 }
@@ -125,7 +127,7 @@ void vg_report_json_sums(struct vg_report *report, uint64_t samples, uint64_t wa
 	vg_json_key_uint(json, "cpu_ns", cpu_ns);
 }
 
-/* "FILE:LINE" without directories, else "[MODULE]", else NULL.  The caller frees it. */
+/* "FILE:LINE" without directories, else "[MODULE]" unless that is the name, else NULL.  The caller frees it. */
 static char *suffix_make(const struct vg_function_view *view)
 {
 	const char *file = view->file != NULL ? strrchr(view->file, '/') : NULL;
@@ -134,7 +136,7 @@ static char *suffix_make(const struct vg_function_view *view)
 
 	if (view->line > 0 && view->file != NULL)
 		length = asprintf(&text, "%s:%" PRIu32, file != NULL ? file + 1 : view->file, view->line);
-	else if (view->module != NULL)
+	else if (view->module != NULL && !view->is_module)
 		length = asprintf(&text, "[%s]", view->module);
 	return length >= 0 ? text : NULL;
 }

@@ -22,6 +22,7 @@ struct vg_report {
 	                                        vg_report_cpu_first() */
 	const char *filter;                  /* what the filter says; NULL: no filter */
 	uint64_t unfiltered;                 /* weight of all samples, without the filter */
+	bool is_unresolved;                  /* --unresolved: rows for addresses, not for modules without symbols */
 	bool is_one_thread;                  /* no table over all threads: --thread has selected one */
 	uint64_t limit;                      /* rows of a table; 0: the default */
 	bool is_json;

@@ -277,7 +277,7 @@ int vg_report_functions(struct vg_report *report, enum vg_row_kind kind)
 {
 	struct functions functions = { .report = report };
 	struct vg_json *json = &report->json;
-	int rc = vg_frames_build_rows(&functions.frames, report->profile, kind);
+	int rc = vg_frames_build_rows(&functions.frames, report->profile, kind, !report->is_unresolved);
 
 	if (rc == 0)
 		rc = vg_table_maker_open(&functions.maker, &functions.frames, report->weight);

@@ -185,7 +185,7 @@ int vg_report_tree(struct vg_report *report, const struct vg_report_tree *option
 	struct vg_call_tree_options tree_options = {
 		.to_callers = options->to_callers, .weight = report->weight, .least_ppm = options->least_ppm,
 		.values = report->counts != NULL ? report->counts->by_sample : NULL };
-	int rc = vg_frames_build_rows(&view.frames, report->profile, options->kind);
+	int rc = vg_frames_build_rows(&view.frames, report->profile, options->kind, !report->is_unresolved);
 
 	if (rc == 0 && options->name != NULL) {
 		rc = vg_function_match_name(&view.match, &view.frames, options->name);

@@ -33,6 +33,8 @@ static const struct vg_option options[] = {
 	{ 'n', "max-name", VG_OPTION_SIZE, "SIZE", VG_NAME_MIN_BYTES, VG_NAME_MAX_BYTES, NULL, "1K",
 	  "bytes of a name", 0 },
 	{ 'q', "quiet", VG_OPTION_FLAG, .help = "show no progress on the terminal" },
+	{ 'F', "status-fd", VG_OPTION_NUMBER, "N", 3, INT32_MAX, "(an open descriptor)", NULL,
+	  "write lines about the recording to it", 0 },
 	{ 'k', "check", VG_OPTION_FLAG, .help = "say whether PID, or a command, can be recorded" },
 	{ 'S', "serve", VG_OPTION_FLAG, .help = NULL },
 	VG_OPTION_HELP,
@@ -72,6 +74,7 @@ static int value_set(struct vg_arguments *arguments, const struct vg_option_valu
 	case 'M': session->max_memory_bytes = number; break;
 	case 't': session->max_threads = (uint32_t)number; break;
 	case 'l': session->max_modules = (uint32_t)number; break;
+	case 'F': arguments->status_fd = (int)number; break;
 	case 'n': session->max_name_bytes = (uint32_t)number; break;
 	case 'C': {
 		struct vg_err why;
@@ -144,7 +147,7 @@ int vg_arguments_parse(struct vg_arguments *arguments, int argc, char **argv, st
 		.max_frames = 16384,
 		.budget_ppm = 10000,
 		.events_fd = -1,
-	} };
+	}, .status_fd = -1 };
 	while ((rc = vg_option_next(&reader, &value, err)) > 0) {
 		rate_given |= value.key == 'r';
 		budget_given |= value.key == 'b';

@@ -24,6 +24,7 @@ struct vg_arguments {
 	pid_t pid;                   /* 0: launch `command` instead; with VG_REQUEST_CHECK: no process */
 	char *const *command;        /* NULL: none */
 	bool quiet;                  /* no progress line */
+	int status_fd;               /* descriptor for lines about the recording; -1: none */
 };
 
 /* Parses the command line.  Returns 0, or -EINVAL with err set. */

@@ -441,7 +441,7 @@ int vg_control_serve(int socket, int signals)
 		vg_listener_close(&control.listener);
 	} else {
 		started_send(&control, socket);
-		all_end(&control, vg_loop_run(&session, signals, &control.sockets, NULL));
+		all_end(&control, vg_loop_run(&session, signals, &control.sockets));
 		rc = control.failure;
 	}
 	vg_session_close(&session);

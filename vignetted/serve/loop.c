@@ -116,7 +116,7 @@ static bool sockets_turn(struct vg_loop_sockets *sockets, const struct pollfd *r
 	return sockets->on_turn(sockets->context);
 }
 
-int vg_loop_run(struct vg_session *session, int signals, struct vg_loop_sockets *sockets, struct vg_status_line *line)
+int vg_loop_run(struct vg_session *session, int signals, struct vg_loop_sockets *sockets)
 {
 	struct pollfd ready[POLLED_MAX] = {
 		[SIGNALS] = { .fd = signals, .events = POLLIN },
@@ -125,7 +125,7 @@ int vg_loop_run(struct vg_session *session, int signals, struct vg_loop_sockets 
 	size_t count = SOCKETS;
 	int ended_by = 0;
 
-	while (ended_by == 0 && (session->live != 0 || sockets != NULL)) {
+	while (ended_by == 0 && (session->live != 0 || (sockets != NULL && !sockets->until_recordings_end))) {
 		if (sockets != NULL) {
 			count = SOCKETS + sockets->count;
 			memcpy(ready + SOCKETS, sockets->polled, sockets->count * sizeof *ready);
@@ -146,8 +146,6 @@ int vg_loop_run(struct vg_session *session, int signals, struct vg_loop_sockets 
 			vg_session_scan(session);
 		vg_dumps_turn(session);
 		vg_session_end_stopped(session);
-		if (line != NULL)
-			vg_status_line_show(line, session);
 	}
 	return ended_by;
 }

@@ -4,7 +4,6 @@
 
 #include <poll.h>
 
-#include "vignetted/serve/status_line.h"
 #include "vignetted/session/session.h"
 
 /* Blocks SIGINT, SIGTERM, SIGHUP and SIGCHLD, and ignores SIGPIPE and SIGXFSZ.  Returns a signalfd for the first three,
@@ -16,6 +15,7 @@ enum { VG_LOOP_SOCKETS = 24 };
 struct vg_loop_sockets {
 	struct pollfd polled[VG_LOOP_SOCKETS]; /* an fd of -1 is skipped */
 	size_t count;
+	bool until_recordings_end;      /* the loop ends when all recordings have ended, as without sockets */
 	bool (*on_turn)(void *context); /* called at each turn, even if no socket is ready; returns whether to
 					   continue */
 	void *context;
@@ -23,14 +23,12 @@ struct vg_loop_sockets {
 
 /*
  * Takes ticks until the process ends, a signal arrives, or on_turn() returns false.  When all recordings have ended by
- * themselves, the loop ends if `sockets` is NULL.  If `sockets` is not NULL, the loop continues, because the host
- * requests the end later.
- *
- * `line` is shown at each turn; NULL: none.
+ * themselves, the loop ends if `sockets` is NULL or has until_recordings_end set.  Otherwise the loop continues,
+ * because the host requests the end later.
  *
  * Returns the number of the signal that ended the loop, or 0.
  */
-int vg_loop_run(struct vg_session *session, int signals, struct vg_loop_sockets *sockets, struct vg_status_line *line);
+int vg_loop_run(struct vg_session *session, int signals, struct vg_loop_sockets *sockets);
 
 /* Waits until a descriptor is ready, or until a tick or other work of the session is due.  Sets revents in `ready`.
  * Releases a thread that has stopped late. */

@@ -1,0 +1,278 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* The broker sends only ELF files by a module's name, whatever an attacker who controls the reader asks for.  A
+ * confined reader can receive from the broker's socket only. */
+#include <check.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "tests/unit/suites.h"
+#include "vgtool/run/broker.h"
+#include "vgtool/run/confine.h"
+#include "vgtool/run/vignetted_run.h"
+#include "vgtool/run/mappings.h"
+
+#if defined __SANITIZE_ADDRESS__
+enum { SANITIZED = 1 };
+#else
+enum { SANITIZED = 0 };
+#endif
+
+static const unsigned char id[4] = { 0xab, 1, 2, 3 };
+static char directory[] = "/tmp/check_broker.XXXXXX";
+static char offered[] = "/gone/offered";
+static struct vg_broker_offer offer;
+static pid_t broker_pid;
+static int reader;              /* the reader's end of the socket */
+
+static void file_make(const char *name, const char *contents)
+{
+	FILE *file = fopen(name, "w");
+
+	ck_assert_ptr_nonnull(file);
+	fputs(contents, file);
+	ck_assert_int_eq(fclose(file), 0);
+}
+
+static void setup(void)
+{
+	struct vg_broker broker = { &offer, 1 };
+	int ends[2];
+
+	ck_assert_ptr_nonnull(mkdtemp(directory));
+	ck_assert_int_eq(chdir(directory), 0);
+	file_make("module", "\177ELF, more or less");
+	file_make("text", "no ELF file");
+	file_make("short", "\177E");
+	file_make("offered", "\177ELF, offered");
+	ck_assert_int_eq(mkfifo("fifo", 0600) | mkdir("folder", 0700), 0);
+	ck_assert_int_eq(mkdir("vignette", 0700) | mkdir("vignette/.build-id", 0700), 0);
+	ck_assert_int_eq(mkdir("vignette/.build-id/ab", 0700), 0);
+	file_make("vignette/.build-id/ab/010203.debug", "\177ELF, debug");
+	setenv("XDG_CACHE_HOME", directory, 1);
+	setenv("PATH", "relative:", 1);
+	offer = (struct vg_broker_offer){ offered, open("offered", O_RDONLY | O_CLOEXEC) };
+	ck_assert_int_ge(offer.fd, 0);
+	unlink("offered");
+	ck_assert_int_eq(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends), 0);
+	broker_pid = fork();
+	if (broker_pid == 0) {
+		close(ends[0]);
+		vg_broker_serve(&broker, ends[1]);
+		_exit(0);
+	}
+	close(ends[1]);
+	reader = ends[0];
+}
+
+static void teardown(void)
+{
+	char command[64];
+	int status;
+
+	close(reader);
+	/* The broker ends when the reader closes the socket. */
+	ck_assert_int_eq(waitpid(broker_pid, &status, 0), broker_pid);
+	ck_assert_int_eq(status, 0);
+	close(offer.fd);
+	ck_assert_int_eq(chdir("/"), 0);
+	snprintf(command, sizeof command, "/bin/rm -r %s", directory);
+	ck_assert_int_eq(system(command), 0);
+}
+
+static int ask(const char *name, uint32_t *next, char **path)
+{
+	return vg_broker_ask(reader, name, id, sizeof id, next, path);
+}
+
+static void expect_next(const char *name, uint32_t *next, const char *contents, const char *end_of_path)
+{
+	char *path = NULL, bytes[64] = "";
+	int fd = ask(name, next, &path);
+
+	ck_assert_int_ge(fd, 0);
+	ck_assert_int_gt(pread(fd, bytes, sizeof bytes - 1, 0), 0);
+	ck_assert_str_eq(bytes, contents);
+	ck_assert_str_eq(path + strlen(path) - strlen(end_of_path), end_of_path);
+	ck_assert_int_eq(fcntl(fd, F_GETFL) & O_ACCMODE, O_RDONLY);
+	free(path);
+	close(fd);
+}
+
+/* Only the debug file, whose name comes from the build id. */
+static void expect_no_file(const char *name)
+{
+	uint32_t next = 0;
+	char *path;
+
+	expect_next(name, &next, "\177ELF, debug", "/ab/010203.debug");
+	ck_assert_int_eq(ask(name, &next, &path), -ENOENT);
+}
+
+START_TEST(candidates_in_order)
+{
+	uint32_t next = 0;
+	char *path;
+
+	expect_next("module", &next, "\177ELF, more or less", "/module");
+	expect_next("module", &next, "\177ELF, debug", "/ab/010203.debug");
+	ck_assert_int_eq(ask("module", &next, &path), -ENOENT);
+	next = 0;
+	expect_next("offered", &next, "\177ELF, offered", "/gone/offered");
+	next = UINT32_MAX;
+	ck_assert_int_eq(ask("module", &next, &path), -ENOENT);
+}
+END_TEST
+
+START_TEST(files_that_are_not_sent)
+{
+	expect_no_file("text");
+	expect_no_file("short");
+	expect_no_file("fifo");
+	expect_no_file("folder");
+	expect_no_file("none");
+}
+END_TEST
+
+static int raw_ask(const void *message, size_t bytes)
+{
+	struct vg_broker_reply reply;
+
+	ck_assert_int_eq(send(reader, message, bytes, 0), (ssize_t)bytes);
+	ck_assert_int_eq(recv(reader, &reply, sizeof reply, 0), (ssize_t)sizeof reply);
+	return reply.rc;
+}
+
+START_TEST(hostile_requests)
+{
+	static const char *const names[] = { "", ".", "..", "/etc/passwd", "../module", "folder/module", "module/" };
+	struct vg_broker_request good = { .build_id_bytes = 4, .name = "module" }, bad;
+	static char large[8192];
+
+	for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+		bad = good;
+		snprintf(bad.name, sizeof bad.name, "%s", names[i]);
+		ck_assert_int_eq(raw_ask(&bad, sizeof bad), -EINVAL);
+	}
+	bad = good;
+	memset(bad.name, 'x', sizeof bad.name);
+	ck_assert_int_eq(raw_ask(&bad, sizeof bad), -EINVAL);
+	for (uint32_t bytes = 0; bytes < 2; bytes++) {
+		bad = good;
+		bad.build_id_bytes = bytes == 0 ? 1 : VG_BUILD_ID_MAX_BYTES + 1;
+		ck_assert_int_eq(raw_ask(&bad, sizeof bad), -EINVAL);
+	}
+	ck_assert_int_eq(raw_ask(&good, sizeof good - 1), -EINVAL);
+	memcpy(large, &good, sizeof good);
+	ck_assert_int_eq(raw_ask(large, sizeof large), -EINVAL);
+	ck_assert_int_eq(raw_ask(&good, sizeof good), 0);
+}
+END_TEST
+
+START_TEST(requests_are_bounded)
+{
+	struct vg_broker_request request = { .next = UINT32_MAX, .build_id_bytes = 4, .name = "module" };
+
+	for (size_t i = 0; i < VG_BROKER_REQUESTS_MAX; i++)
+		ck_assert_int_eq(raw_ask(&request, sizeof request), -ENOENT);
+	request.next = 0;
+	ck_assert_int_eq(raw_ask(&request, sizeof request), -ENOENT);
+}
+END_TEST
+
+/* Returns the errno of receiving from the socket in a confined process. */
+static int confined_receive(int fd, int broker)
+{
+	struct vg_broker_request request = { .build_id_bytes = 4, .name = "module" };
+	int status;
+	pid_t child = fork();
+
+	if (child == 0) {
+		struct vg_broker_reply reply;
+		struct iovec vector = { &reply, sizeof reply };
+		struct msghdr message = { .msg_iov = &vector, .msg_iovlen = 1 };
+		struct vg_err err;
+
+		if (write(fd, &request, sizeof request) < 0 ||
+		    vg_reader_confine(&(struct vg_confinement){ .broker = broker }, &err) != 0)
+			_exit(255);
+		_exit(recvmsg(fd, &message, 0) >= 0 ? 0 : errno);
+	}
+	ck_assert_int_eq(waitpid(child, &status, 0), child);
+	ck_assert(WIFEXITED(status));
+	return WEXITSTATUS(status);
+}
+
+START_TEST(confined_reader)
+{
+	ck_assert_int_eq(confined_receive(reader, reader), 0);
+	ck_assert_int_eq(confined_receive(reader, reader + 1), SANITIZED ? 0 : EPERM);
+	ck_assert_int_eq(confined_receive(reader, 0), SANITIZED ? 0 : EPERM);
+}
+END_TEST
+
+/* ---- what vgtool record reads from vignetted and from the process ---- */
+
+START_TEST(status_lines)
+{
+	struct vg_vignetted_status status = { 0 };
+
+	vg_vignetted_line(&status, "begin 42");
+	vg_vignetted_line(&status, "progress 1000 99 7");
+	ck_assert_int_eq(status.pid, 42);
+	ck_assert_uint_eq(status.elapsed_ms, 1000);
+	ck_assert_uint_eq(status.cpu_ms, 7);
+	vg_vignetted_line(&status, "end 1 2 3");
+	ck_assert(!status.ended);
+	vg_vignetted_line(&status, "end 2000 198 4 5000 1 2 the process ended");
+	ck_assert(status.ended);
+	ck_assert_uint_eq(status.samples, 198);
+	ck_assert_uint_eq(status.threads, 4);
+	ck_assert_uint_eq(status.skipped, 2);
+	ck_assert_str_eq(status.reason, "the process ended");
+	vg_vignetted_line(&status, "later versions may say more");
+	ck_assert_str_eq(status.reason, "the process ended");
+}
+END_TEST
+
+START_TEST(mapped_files)
+{
+	struct vg_mappings mappings = { 0 };
+	bool libc = false;
+	size_t count;
+
+	vg_mappings_read(&mappings, getpid());
+	count = mappings.offers.count;
+	for (size_t i = 0; i < count; i++)
+		libc = libc || strstr(mappings.offers.items[i].path, "/libc.so") != NULL;
+	ck_assert(libc);
+	vg_mappings_read(&mappings, getpid());
+	ck_assert_uint_eq(mappings.offers.count, count);
+	vg_mappings_free(&mappings);
+}
+END_TEST
+
+Suite *broker_suite(void)
+{
+	Suite *suite = suite_create("broker");
+	TCase *cases = tcase_create("broker"), *others = tcase_create("record");
+
+	tcase_add_checked_fixture(cases, setup, teardown);
+	tcase_add_test(cases, candidates_in_order);
+	tcase_add_test(cases, files_that_are_not_sent);
+	tcase_add_test(cases, hostile_requests);
+	tcase_add_test(cases, requests_are_bounded);
+	tcase_add_test(cases, confined_reader);
+	tcase_set_timeout(cases, 60);
+	suite_add_tcase(suite, cases);
+	tcase_add_test(others, status_lines);
+	tcase_add_test(others, mapped_files);
+	suite_add_tcase(suite, others);
+	return suite;
+}

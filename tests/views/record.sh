@@ -1,0 +1,128 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT OR Apache-2.0
+#
+# vgtool record: both forms show function names at once, for a removed program too.  Ctrl-C keeps the profile.  Views of
+# the kept profile have names without the program.  Exit codes.  Names in memory are the names of vgtool resolve.
+set -eu
+. "${SRCDIR:?}/tests/lib.sh"
+cd "$dir"
+
+cat >program.c <<'END'
+#include <stdlib.h>
+#include <time.h>
+__attribute__((noinline)) static long count_up(void)
+{
+	volatile long sum = 0;
+	for (long i = 0; i < 1000000; i++)
+		sum += i;
+	return sum;
+}
+__attribute__((noinline)) static long busy_until(time_t end)
+{
+	long sum = 0;
+	while (time(NULL) < end)
+		sum += count_up();
+	return sum;
+}
+int main(int argc, char **argv)
+{
+	busy_until(time(NULL) + (argc > 1 ? atol(argv[1]) : 2));
+	return argc > 2 ? atoi(argv[2]) : 0;
+}
+END
+$CC -O1 -g -Wl,--build-id=sha1 -o program program.c
+
+# named: fails unless the output of the latest exits() has the program's function, and says what was recorded
+named() {
+	has out "count_up  [${1-program}]"
+	has err 'vgtool record: '
+	grep -q '^vgtool record: .* samples of 1 thread in ' err || fail "no summary: $(cat err)"
+}
+
+# ---- a command; its exit status; the temporary profile is removed ----
+mkdir temporary
+TMPDIR=$dir/temporary exits 0 "$VGTOOL" record --rate 200 -- ./program 2
+named
+TMPDIR=$dir/temporary exits 7 "$VGTOOL" record --rate 200 -- ./program 2 7
+named
+[ -z "$(ls temporary)" ] || fail "record left $(ls temporary)"
+
+# ---- addresses ----
+exits 0 "$VGTOOL" record --unresolved --rate 200 -o plain.vgp -- ./program 2
+has out 'program+0x'
+! grep -q count_up out || fail "--unresolved shows names: $(cat out)"
+[ "$(info plain.vgp resolved)" = false ] || fail "--unresolved has resolved the profile"
+
+# ---- a running process, whose program is removed ----
+cp program removed
+./removed 60 & pid=$!
+await 30 'the program' executed $pid
+rm removed
+exits 0 "$VGTOOL" record --rate 200 --duration 2 -o removed.vgp --pid $pid
+named removed
+end $pid
+exits 0 "$VGTOOL" folded removed.vgp
+has out 'busy_until;count_up'
+
+# ---- Ctrl-C: the terminal sends SIGINT to the whole group ----
+cat >group.py <<'END'
+import os, signal, subprocess, sys, time
+child = subprocess.Popen(sys.argv[2:], start_new_session=True,
+                         preexec_fn=lambda: signal.signal(signal.SIGINT, signal.SIG_DFL))
+deadline = time.time() + 60
+while time.time() < deadline and not any(name.startswith(sys.argv[1]) for name in os.listdir()):
+    time.sleep(0.05)
+time.sleep(2)
+os.killpg(child.pid, signal.SIGINT)
+sys.exit(child.wait())
+END
+./program 60 & pid=$!
+exits 0 /usr/bin/python3 group.py stopped.vgp "$VGTOOL" record --rate 200 -o stopped.vgp --pid $pid
+named
+exits 0 "$VGTOOL" record --rate 200 --duration 1 -o other.vgp --pid $pid
+end $pid
+ended stopped.vgp 'interrupted by a signal'
+exits 0 "$VGTOOL" report stopped.vgp
+has out 'count_up  [program]'
+
+# ---- a view symbolizes in memory, and shows what it shows for the resolved profile ----
+symbols=$(mktemp -d "$dir/symbols.XXXXXX")
+"$VGTOOL" symbols -o "$symbols" program >log
+"$VGTOOL" resolve -s "$symbols" -s /lib/x86_64-linux-gnu -o resolved.vgp plain.vgp 2>log
+mkdir elsewhere
+mv program elsewhere/
+for view in report 'report --json' folded speedscope chrome; do
+	"$VGTOOL" $view resolved.vgp >expected
+	exits 0 "$VGTOOL" $view -s "$symbols" -s /lib/x86_64-linux-gnu plain.vgp
+	cmp out expected || fail "$view: other names in memory than in the resolved profile"
+	VGTOOL_SYMBOLS=/nonexistent:$symbols:/lib/x86_64-linux-gnu exits 0 "$VGTOOL" $view plain.vgp
+	cmp out expected || fail "$view: other names by VGTOOL_SYMBOLS"
+done
+# The module is one row if its symbols are not found.
+exits 0 "$VGTOOL" report plain.vgp
+[ "$(grep -c ' \[program\]$' out)" = 2 ] || fail "not one row of the module, and one in the thread: $(cat out)"
+# Another build of the program has another build id, so its names are not used.
+sed 's/count_up/other_name/' program.c >other.c
+$CC -O1 -g -Wl,--build-id=sha1 -o program other.c
+exits 0 "$VGTOOL" report plain.vgp
+! grep -q 'other_name\|busy_until' out || fail "names of another build: $(cat out)"
+# A file with that build id is found in the working directory.
+cp elsewhere/program program
+exits 0 "$VGTOOL" report plain.vgp
+has out 'count_up  [program]'
+exits 0 "$VGTOOL" diff plain.vgp resolved.vgp
+has out count_up
+
+# ---- errors ----
+exits 2 "$VGTOOL" record
+has err 'nothing to record'
+exits 2 "$VGTOOL" record --pid 1 -- true
+has err 'both --pid and a command'
+exits 2 "$VGTOOL" record --pid x
+exits 2 "$VGTOOL" record --rate 0 -- true
+has err 'vignetted: --rate 0: must be'
+exits 127 "$VGTOOL" record -- ./none
+exits 1 "$VGTOOL" record -s none -o kept.vgp -- ./program 1
+has err 'none: cannot read the symbol store'
+VIGNETTED=$dir/none exits 1 "$VGTOOL" record -- true
+has err 'install vignetted, or set $VIGNETTED'

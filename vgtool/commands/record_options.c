@@ -1,0 +1,159 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+#include "vgtool/commands/record_options.h"
+
+#include <errno.h>
+#include <getopt.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+const char vg_record_usage[] =
+	"usage: vgtool record [OPTION]... --pid PID\n"
+	"       vgtool record [OPTION]... -- COMMAND [ARGUMENT]...\n";
+
+/* The keys of options of vignetted are FORWARDED or more. */
+enum { NO_PERF_MAP = 512, FORWARDED };
+
+static const struct vg_option own[] = {
+	{ 'p', "pid", VG_OPTION_NUMBER, "PID", 1, INT32_MAX, "(the id of a process)", NULL,
+	  "record the process with this id", 1 },
+	{ 'o', "output", VG_OPTION_TEXT, "FILE", .unit = "the name of a file", .by_default = "none is kept",
+	  .help = "keep the profile in this file", .is_short = 1 },
+	{ NO_PERF_MAP, "no-perf-map", VG_OPTION_FLAG, .help = "do not record the names of JIT code" },
+	{ 'q', "quiet", VG_OPTION_FLAG, .help = "show no progress on the terminal", .is_short = 1 },
+	VG_SYMBOLIZE_TABLE,
+	VG_OPTION_HELP,
+};
+
+/* vignetted checks the values, because only vignetted knows their bounds. */
+static const struct vg_option forwarded[] = {
+	{ FORWARDED, "rate", VG_OPTION_TEXT, "HZ", .unit = "samples per second", .by_default = "99",
+	  .help = "samples of a thread per second" },
+	{ FORWARDED + 1, "duration", VG_OPTION_TEXT, "TIME", .unit = "a time in seconds", .by_default = "none",
+	  .help = "stop after this time: 10, 500ms, 1m or 2h" },
+	{ FORWARDED + 2, "mode", VG_OPTION_TEXT, "wall|cpu", .unit = "wall or cpu", .by_default = "wall",
+	  .help = "record all time, or CPU time only" },
+	{ FORWARDED + 3, "budget", VG_OPTION_TEXT, "PERCENT", .unit = "0 to 100 percent", .by_default = "1",
+	  .help = "lower the rate to stay within this cost" },
+	{ FORWARDED + 4, "capture", VG_OPTION_TEXT, "auto|stop", .unit = "auto or stop", .by_default = "auto",
+	  .help = "use timers, or only stop threads" },
+	{ FORWARDED + 5, "counter", VG_OPTION_TEXT, "NAME", .unit = "the name of a perf counter",
+	  .help = "also count this event (up to 4 such options)" },
+	{ FORWARDED + 6, "thread-names", VG_OPTION_FLAG, .help = "record the names of threads" },
+	{ FORWARDED + 7, "max-size", VG_OPTION_TEXT, "SIZE", .unit = "a number of bytes", .by_default = "256M",
+	  .help = "stop at this file size" },
+	{ FORWARDED + 8, "max-memory", VG_OPTION_TEXT, "SIZE", .unit = "a number of bytes", .by_default = "1G",
+	  .help = "memory of vignetted" },
+	{ FORWARDED + 9, "max-frames", VG_OPTION_TEXT, "N", .unit = "a number of frames", .by_default = "16384",
+	  .help = "frames of a stack" },
+	{ FORWARDED + 10, "max-threads", VG_OPTION_TEXT, "N", .unit = "a number of threads", .by_default = "16384",
+	  .help = "threads" },
+	{ FORWARDED + 11, "max-modules", VG_OPTION_TEXT, "N", .unit = "a number of modules", .by_default = "16384",
+	  .help = "modules" },
+	{ FORWARDED + 12, "max-name", VG_OPTION_TEXT, "SIZE", .unit = "a number of bytes", .by_default = "1K",
+	  .help = "bytes of a name" },
+};
+
+enum { OWN = sizeof own / sizeof *own, COUNT = sizeof forwarded / sizeof *forwarded };
+enum { TABLE_MAX = OWN + COUNT + VG_REPORT_OPTIONS };
+
+static size_t options_append(struct vg_option table[TABLE_MAX], size_t used, const struct vg_option *options,
+			     size_t count)
+{
+	for (size_t i = 0; i < count; i++) {
+		bool known = false;
+
+		for (size_t k = 0; k < used; k++)
+			known = known || strcmp(table[k].name, options[i].name) == 0;
+		if (!known)
+			table[used++] = options[i];
+	}
+	return used;
+}
+
+/* --counter is an option of vignetted and of vgtool report; here it is that of vignetted. */
+static size_t table_build(struct vg_option table[TABLE_MAX])
+{
+	size_t used = options_append(table, 0, own, OWN);
+
+	used = options_append(table, used, forwarded, COUNT);
+	return options_append(table, used, vg_report_option_table, VG_REPORT_OPTIONS);
+}
+
+/* text: NULL for a flag. */
+static int forward(struct vg_record_options *options, const char *name, const char *text, struct vg_err *err)
+{
+	char *argument;
+
+	if (asprintf(&argument, "--%s%s%s", name, text != NULL ? "=" : "", text != NULL ? text : "") < 0)
+		return vg_err_sys(err, -ENOMEM, "--%s", name);
+	if (vg_array_push(&options->forwarded, &argument) == 0)
+		return 0;
+	free(argument);
+	return vg_err_sys(err, -ENOMEM, "--%s", name);
+}
+
+static int option_set(struct vg_record_options *options, const struct vg_option_value *value, struct vg_err *err)
+{
+	int rc;
+
+	if (value->key >= FORWARDED)
+		return forward(options, forwarded[value->key - FORWARDED].name, value->text, err);
+	switch (value->key) {
+	case 'p': options->pid = (pid_t)value->number; return forward(options, "pid", value->text, err);
+	case 'o': options->out = value->text; return 0;
+	case NO_PERF_MAP: options->no_perf_map = true; return 0;
+	case 'q': options->quiet = true; return 0;
+	case 'h': options->help = true; return 0;
+	}
+	rc = vg_report_option_set(&options->report, value, err);
+	return rc != 0 ? rc : vg_symbolize_set(&options->symbolize, value, err);
+}
+
+int vg_record_options_parse(struct vg_record_options *options, int argc, char **argv, struct vg_err *err)
+{
+	struct vg_option table[TABLE_MAX];
+	struct vg_option_reader reader = { .options = table, .argc = argc, .argv = argv, .options_first = true };
+	struct vg_option_value value = { 0 };
+	int rc;
+
+	reader.count = table_build(table);
+	while ((rc = vg_option_next(&reader, &value, err)) > 0) {
+		rc = option_set(options, &value, err);
+		if (rc != 0 || options->help)
+			return rc;
+	}
+	if (rc == 0)
+		rc = vg_report_options_check(&options->report, err);
+	if (rc != 0)
+		return rc;
+	options->command = argv + optind;
+	if (options->pid == 0 && optind == argc)
+		return vg_err_set(err, -EINVAL, "nothing to record; use --pid PID, or a command after --");
+	if (options->pid != 0 && optind < argc)
+		return vg_err_set(err, -EINVAL, "both --pid and a command; use one of them");
+	return 0;
+}
+
+void vg_record_help(FILE *file)
+{
+	struct vg_option table[TABLE_MAX];
+	size_t count = table_build(table), first = OWN + COUNT;
+
+	fputs(vg_record_usage, file);
+	fputc('\n', file);
+	vg_option_help(table, OWN, file);
+	fputs("\nRecording (vignetted(8) describes these options):\n", file);
+	vg_option_help(table + OWN, COUNT, file);
+	fputs("\nReport (see vgtool report):\n", file);
+	vg_option_help(table + first, count - first, file);
+}
+
+void vg_record_options_free(struct vg_record_options *options)
+{
+	vg_report_options_free(&options->report);
+	vg_symbolize_free(&options->symbolize);
+	for (size_t i = 0; i < options->forwarded.count; i++)
+		free(options->forwarded.items[i]);
+	vg_array_free(&options->forwarded);
+}

@@ -1,0 +1,43 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+#ifndef VG_VGTOOL_RECORD_OPTIONS_H
+#define VG_VGTOOL_RECORD_OPTIONS_H
+
+#include <sys/types.h>
+
+#include "base/array.h"
+#include "vgtool/commands/report_options.h"
+
+/*
+ * The command line of vgtool record: its own options, options of vignetted, and those of vgtool report.
+ *
+ *	struct vg_record_options options = VG_RECORD_OPTIONS_DEFAULT;
+ *	if (vg_record_options_parse(&options, argc, argv, &err) == 0)
+ *		...
+ *	vg_record_options_free(&options);
+ *
+ * Texts belong to argv, unless a member is owned.
+ */
+struct vg_record_options {
+	const char *out;             /* NULL: the profile is temporary */
+	pid_t pid;                   /* 0: `command` is executed */
+	char **command;              /* ends with NULL */
+	bool no_perf_map, quiet, help;
+	VG_ARRAY(char *) forwarded;  /* owned array of owned strings, for vignetted: "--rate=99" */
+	struct vg_report_options report;
+	struct vg_symbolize symbolize;
+};
+
+#define VG_RECORD_OPTIONS_DEFAULT { .report = VG_REPORT_OPTIONS_DEFAULT }
+
+/* Parses the command line, up to the first argument after the options.  Returns 0, or a negative errno with a message in
+ * err.  After --help, other members than `help` may be incomplete. */
+int vg_record_options_parse(struct vg_record_options *options, int argc, char **argv, struct vg_err *err);
+
+extern const char vg_record_usage[];
+
+/* Prints the text of --help. */
+void vg_record_help(FILE *file);
+
+void vg_record_options_free(struct vg_record_options *options);
+
+#endif

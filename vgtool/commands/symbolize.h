@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+#ifndef VG_VGTOOL_SYMBOLIZE_H
+#define VG_VGTOOL_SYMBOLIZE_H
+
+#include "base/option_table.h"
+#include "vgtool/commands/command.h"
+#include "vgtool/resolve/symbol_finder.h"
+#include "vgtool/run/broker.h"
+
+/*
+ * Every view symbolizes a profile that is not resolved, in memory, before it shows it.  The sources of symbols are, in
+ * this order: the arguments of -s, the paths in $VGTOOL_SYMBOLS, and this machine's own files (run/broker.h).
+ *
+ *	struct vg_symbolize symbolize = { 0 };
+ *	... vg_symbolize_option() for each option ...
+ *	vg_symbolize_confine(&symbolize, command, confinement);
+ *	vg_symbolize_profile(&symbolize, command, &profile, &err);           (for each profile)
+ *	vg_symbolize_free(&symbolize);
+ */
+struct vg_symbolize {
+	struct vg_command_stores stores; /* arguments of -s; after vg_symbolize_confine() also $VGTOOL_SYMBOLS */
+	bool unresolved;             /* --unresolved: show addresses */
+	struct vg_broker broker;     /* what the broker offers besides this machine's files; the caller's */
+	/* Private: */
+	char *environment;           /* owned copy of $VGTOOL_SYMBOLS */
+	struct vg_symbol_finder finder;
+	int socket;                  /* to the broker */
+};
+
+/* For the tables of getopt_long(3), for the usage text, and for the help text with a line for each option. */
+#define VG_SYMBOLIZE_OPTIONS \
+	{ "store", required_argument, NULL, 's' }, \
+	{ "unresolved", no_argument, NULL, 'U' }
+#define VG_SYMBOLIZE_USAGE "[-s STORE]... [--unresolved]"
+#define VG_SYMBOLIZE_HELP \
+	"  -s, --store STORE        also use symbols of this store, file or directory\n" \
+	"  --unresolved             show addresses in place of names\n"
+
+/* The same options for the tables of base/option_table.h. */
+#define VG_SYMBOLIZE_TABLE \
+	{ 's', "store", VG_OPTION_TEXT, "STORE", .unit = "the name of a symbol store", \
+	  .help = "also use symbols of this store or directory", .is_short = 1 }, \
+	{ 'U', "unresolved", VG_OPTION_FLAG, .help = "show addresses in place of names" }
+
+/* Result of vg_symbolize_option(): the option belongs to this header. */
+enum { VG_SYMBOLIZE_TAKEN = -1 };
+
+/* Handles a result of getopt_long(3): the options above, 'h' and '?'.  Returns VG_SYMBOLIZE_TAKEN, or the exit status
+ * of the command after a message or the usage. */
+int vg_symbolize_option(struct vg_symbolize *symbolize, const char *command, const char *usage, int option);
+
+/* Handles an option of VG_SYMBOLIZE_TABLE, and ignores other options.  Returns 0, or a negative errno with a message in
+ * err. */
+int vg_symbolize_set(struct vg_symbolize *symbolize, const struct vg_option_value *value, struct vg_err *err);
+
+/* Checks that the arguments of -s can be read; vg_symbolize_confine() does so, too.  Returns 0, or a negative errno
+ * with a message in err. */
+int vg_symbolize_check(const struct vg_symbolize *symbolize, struct vg_err *err);
+
+/* Confines the process, which may then also read the stores and /usr/lib/debug.  Without --unresolved the rest of the
+ * command runs in a child process (vg_broker_start()).  Returns VG_EXIT_DONE, or VG_EXIT_FAILED after a message. */
+enum vg_exit vg_symbolize_confine(struct vg_symbolize *symbolize, const char *command,
+				  struct vg_confinement confinement);
+
+/* Symbolizes the profile, unless it has symbols or --unresolved was given.  Warns of symbol files of the stores that
+ * could not be used.  Returns 0, or a negative errno with a message in err. */
+int vg_symbolize_profile(struct vg_symbolize *symbolize, const char *command, struct vg_profile *profile,
+			 struct vg_err *err);
+
+void vg_symbolize_free(struct vg_symbolize *symbolize);
+
+#endif

@@ -1,0 +1,271 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+#include "vgtool/run/broker.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/socket.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/descriptor.h"
+#include "vgtool/run/broker_places.h"
+
+/* ---- the broker ---- */
+
+/* The name must be a file name and not a path: the reader may be under an attacker's control. */
+static bool request_is_valid(const struct vg_broker_request *request, ssize_t bytes)
+{
+	return bytes == (ssize_t)sizeof *request && memchr(request->name, '\0', sizeof request->name) != NULL &&
+	       *request->name != '\0' && strchr(request->name, '/') == NULL && strcmp(request->name, ".") != 0 &&
+	       strcmp(request->name, "..") != 0 && request->build_id_bytes >= 2 &&
+	       request->build_id_bytes <= VG_BUILD_ID_MAX_BYTES;
+}
+
+static bool is_elf(int fd)
+{
+	struct stat status;
+	char magic[4];
+
+	return fstat(fd, &status) == 0 && S_ISREG(status.st_mode) &&
+	       pread(fd, magic, sizeof magic, 0) == (ssize_t)sizeof magic && memcmp(magic, "\177ELF", 4) == 0;
+}
+
+/* O_NONBLOCK: open(2) must not wait for the writer of a FIFO. */
+static int path_open(const char *path)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+
+	if (fd >= 0 && !is_elf(fd)) {
+		close(fd);
+		fd = -1;
+	}
+	return fd;
+}
+
+static const char *base_name(const char *path)
+{
+	const char *slash = strrchr(path, '/');
+
+	return slash != NULL ? slash + 1 : path;
+}
+
+static bool path_format(char path[PATH_MAX], const char *directory, const char *name)
+{
+	int length = snprintf(path, PATH_MAX, "%s/%s", directory, name);
+
+	return length > 0 && length < PATH_MAX;
+}
+
+static void debug_name(const struct vg_broker_request *request, char name[2 * VG_BUILD_ID_MAX_BYTES + 32])
+{
+	int at = sprintf(name, ".build-id/%02x/", request->build_id[0]);
+
+	for (uint32_t i = 1; i < request->build_id_bytes; i++)
+		at += sprintf(name + at, "%02x", request->build_id[i]);
+	strcpy(name + at, ".debug");
+}
+
+static int offer_open(const struct vg_broker_offer *offer, const struct vg_broker_request *request, char path[PATH_MAX])
+{
+	if (strcmp(base_name(offer->path), request->name) != 0 || !is_elf(offer->fd) ||
+	    snprintf(path, PATH_MAX, "%s", offer->path) >= PATH_MAX)
+		return -1;
+	return fcntl(offer->fd, F_DUPFD_CLOEXEC, 0);
+}
+
+/* Opens candidate number `at`.  Returns a descriptor; -1: there is no such ELF file; or -ERANGE after the last
+ * candidate. */
+static int candidate_open(const struct vg_broker *broker, const struct vg_broker_places *places,
+			  const struct vg_broker_request *request, size_t at, char path[PATH_MAX])
+{
+	char name[2 * VG_BUILD_ID_MAX_BYTES + 32];
+
+	if (at < broker->offer_count)
+		return offer_open(&broker->offers[at], request, path);
+	at -= broker->offer_count;
+	if (at < places->directories.count)
+		return path_format(path, places->directories.items[at], request->name) ? path_open(path) : -1;
+	at -= places->directories.count;
+	if (at >= places->debug_directories.count)
+		return -ERANGE;
+	debug_name(request, name);
+	return path_format(path, places->debug_directories.items[at], name) ? path_open(path) : -1;
+}
+
+static int request_open(const struct vg_broker *broker, const struct vg_broker_places *places,
+			const struct vg_broker_request *request, struct vg_broker_reply *reply)
+{
+	for (size_t at = request->next; at < UINT32_MAX; at++) {
+		int fd = candidate_open(broker, places, request, at, reply->path);
+
+		if (fd >= 0) {
+			reply->rc = 0;
+			reply->next = (uint32_t)at + 1;
+			return fd;
+		}
+		if (fd == -ERANGE)
+			break;
+	}
+	return -ENOENT;
+}
+
+static int reply_send(int socket_fd, struct vg_broker_reply *reply, int file)
+{
+	union { struct cmsghdr align; char bytes[CMSG_SPACE(sizeof(int))]; } control = { 0 };
+	struct iovec vector = { reply, sizeof *reply };
+	struct msghdr message = { .msg_iov = &vector, .msg_iovlen = 1 };
+
+	if (file >= 0) {
+		struct cmsghdr *header;
+
+		message.msg_control = control.bytes;
+		message.msg_controllen = sizeof control.bytes;
+		header = CMSG_FIRSTHDR(&message);
+		header->cmsg_level = SOL_SOCKET;
+		header->cmsg_type = SCM_RIGHTS;
+		header->cmsg_len = CMSG_LEN(sizeof file);
+		memcpy(CMSG_DATA(header), &file, sizeof file);
+	}
+	return sendmsg(socket_fd, &message, MSG_NOSIGNAL) >= 0 ? 0 : -errno;
+}
+
+void vg_broker_serve(const struct vg_broker *broker, int fd)
+{
+	struct vg_broker_places places = { 0 };
+	struct vg_broker_request request;
+	size_t served = 0;
+	int rc = 0;
+
+	vg_broker_places_read(&places);
+	while (rc == 0) {
+		struct vg_broker_reply reply = { .rc = -ENOENT };
+		/* No room for control data: the kernel discards descriptors that the reader sends. */
+		ssize_t bytes = recv(fd, &request, sizeof request, MSG_TRUNC);
+		int file = -1;
+
+		if (bytes < 0 && errno == EINTR)
+			continue;
+		if (bytes <= 0)
+			break;
+		if (!request_is_valid(&request, bytes))
+			reply.rc = -EINVAL;
+		else if (served++ < VG_BROKER_REQUESTS_MAX)
+			file = request_open(broker, &places, &request, &reply);
+		rc = reply_send(fd, &reply, file);
+		if (file >= 0)
+			close(file);
+	}
+	vg_broker_places_free(&places);
+}
+
+/* Exits as the child did, so that the caller of vgtool cannot tell two processes from one. */
+static void __attribute__((noreturn)) exit_as(pid_t child)
+{
+	const struct rlimit no_core = { 0, 0 };
+	int status;
+
+	while (waitpid(child, &status, 0) < 0) {
+		if (errno != EINTR)
+			_exit(EXIT_FAILURE);
+	}
+	if (WIFEXITED(status))
+		_exit(WEXITSTATUS(status));
+	setrlimit(RLIMIT_CORE, &no_core);
+	signal(WTERMSIG(status), SIG_DFL);
+	raise(WTERMSIG(status));
+	_exit(128 + WTERMSIG(status));
+}
+
+int vg_broker_start(const struct vg_broker *broker, int *fd, struct vg_err *err)
+{
+	pid_t parent = getpid(), child;
+	int ends[2];
+
+	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) != 0)
+		return vg_err_sys(err, -errno, "cannot create a socket");
+	ends[0] = vg_descriptor_raise(ends[0]);
+	ends[1] = vg_descriptor_raise(ends[1]);
+	/* Otherwise both processes would print what is in the buffers. */
+	fflush(stdout);
+	fflush(stderr);
+	child = ends[0] >= 0 && ends[1] >= 0 ? fork() : -1;
+	if (child < 0) {
+		int rc = vg_err_sys(err, -errno, "cannot create a process");
+
+		close(ends[0]);
+		close(ends[1]);
+		return rc;
+	}
+	if (child > 0) {
+		close(ends[1]);
+		vg_broker_serve(broker, ends[0]);
+		close(ends[0]);
+		exit_as(child);
+	}
+	close(ends[0]);
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	if (getppid() != parent)
+		_exit(EXIT_FAILURE);
+	*fd = ends[1];
+	return 0;
+}
+
+/* ---- the reader ---- */
+
+static int reply_receive(int socket_fd, struct vg_broker_reply *reply)
+{
+	union { struct cmsghdr align; char bytes[CMSG_SPACE(sizeof(int))]; } control;
+	struct iovec vector = { reply, sizeof *reply };
+	struct msghdr message = { .msg_iov = &vector, .msg_iovlen = 1,
+				  .msg_control = control.bytes, .msg_controllen = sizeof control.bytes };
+	struct cmsghdr *header;
+	ssize_t bytes;
+	int file;
+
+	do {
+		bytes = recvmsg(socket_fd, &message, MSG_CMSG_CLOEXEC);
+	} while (bytes < 0 && errno == EINTR);
+	if (bytes != (ssize_t)sizeof *reply)
+		return bytes < 0 ? -errno : -EBADMSG;
+	header = CMSG_FIRSTHDR(&message);
+	if (reply->rc != 0 || header == NULL || header->cmsg_type != SCM_RIGHTS)
+		return reply->rc < 0 ? reply->rc : -EBADMSG;
+	memcpy(&file, CMSG_DATA(header), sizeof file);
+	reply->path[sizeof reply->path - 1] = '\0';
+	return vg_descriptor_raise(file);
+}
+
+int vg_broker_ask(int fd, const char *name, const unsigned char *build_id, size_t build_id_bytes, uint32_t *next,
+		  char **path)
+{
+	struct vg_broker_request request = { .next = *next, .build_id_bytes = (uint32_t)build_id_bytes };
+	struct vg_broker_reply reply;
+	int rc, file;
+
+	if (build_id_bytes > sizeof request.build_id || strlen(name) >= sizeof request.name)
+		return -ENOENT;
+	memcpy(request.build_id, build_id, build_id_bytes);
+	strcpy(request.name, name);
+	/* write(2), because the filter of a confined reader allows write(2) anyway. */
+	rc = vg_write_all(fd, &request, sizeof request);
+	if (rc != 0)
+		return rc;
+	file = reply_receive(fd, &reply);
+	if (file < 0)
+		return file;
+	*next = reply.next;
+	*path = strdup(reply.path);
+	if (*path == NULL) {
+		close(file);
+		return -ENOMEM;
+	}
+	return file;
+}

@@ -1,0 +1,68 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+#ifndef VG_VGTOOL_BROKER_H
+#define VG_VGTOOL_BROKER_H
+
+#include <limits.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include "base/build_id.h"
+#include "base/err.h"
+
+/*
+ * Opens this machine's executables and libraries for a confined reader.
+ *
+ * vg_broker_start() forks.  The child is the reader: it confines itself and reads the profile.  The parent is the
+ * broker: it is not confined, and parses nothing except the reader's requests, which are untrusted.  A request names a
+ * module by its file name and build id.  The broker sends the descriptor of a file that may be this module.  The reader
+ * compares the build id, and asks for the next file if it differs.
+ *
+ * The broker sends regular ELF files only.  It opens them under these names, in this order:
+ *   1. the files in `offers` that have the module's name,
+ *   2. NAME in the working directory, in the directories of $PATH and $LD_LIBRARY_PATH, and in the library directories
+ *      of the dynamic linker,
+ *   3. .build-id/xx/yyyy.debug in /usr/lib/debug and in $XDG_CACHE_HOME/vignette.
+ * It answers at most VG_BROKER_REQUESTS_MAX requests with a file.
+ *
+ *	if (vg_broker_start(&broker, &fd, &err) == 0)     (in the child only)
+ *		file = vg_broker_ask(fd, "libc.so.6", id, id_bytes, &next, &path);
+ */
+enum { VG_BROKER_NAME_MAX_BYTES = 255, VG_BROKER_REQUESTS_MAX = 100000 };
+
+/* A file that the broker may send: for example a file that a process still executes, although it was replaced. */
+struct vg_broker_offer {
+	char *path;                  /* the module's name is its last part */
+	int fd;                      /* open for reading */
+};
+
+struct vg_broker {
+	const struct vg_broker_offer *offers;
+	size_t offer_count;
+};
+
+/* The messages.  They are exchanged between two processes of one program, so they need no byte order. */
+struct vg_broker_request {
+	uint32_t next;               /* number of the first candidate to try */
+	uint32_t build_id_bytes;
+	unsigned char build_id[VG_BUILD_ID_MAX_BYTES];
+	char name[VG_BROKER_NAME_MAX_BYTES + 1];
+};
+struct vg_broker_reply {
+	int32_t rc;                  /* 0: a descriptor comes with the message; or a negative errno */
+	uint32_t next;
+	char path[PATH_MAX];
+};
+
+/* Forks.  Returns 0 in the child and sets *fd to the socket; a parent that exits ends the child.  In the parent, serves
+ * until the child ends, and exits as the child did.  Returns a negative errno in the only process if fork(2) failed. */
+int vg_broker_start(const struct vg_broker *broker, int *fd, struct vg_err *err);
+
+/* Serves one reader until it closes its socket. */
+void vg_broker_serve(const struct vg_broker *broker, int fd);
+
+/* Asks for the first file, from candidate *next on, that may be the module.  Sets *next for the next call.  Returns a
+ * descriptor and sets *path, both of which the caller frees; or returns -ENOENT or another negative errno. */
+int vg_broker_ask(int fd, const char *name, const unsigned char *build_id, size_t build_id_bytes, uint32_t *next,
+		  char **path);
+
+#endif

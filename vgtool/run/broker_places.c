@@ -1,0 +1,95 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+#include "vgtool/run/broker_places.h"
+
+#include <glob.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* $PATH has a dozen directories, and the dynamic linker's configuration a few. */
+enum { DIRECTORIES_MAX = 200 };
+
+/* These come first in the dynamic linker's order on systems that do not list them in ld.so.conf. */
+static const char *const library_directories[] = {
+	"/lib64", "/usr/lib64", "/lib", "/usr/lib", "/usr/local/lib64", "/usr/local/lib",
+};
+
+static void directory_add(struct vg_broker_places *places, const char *path, size_t length)
+{
+	char *copy;
+
+	if (length == 0 || *path != '/' || places->directories.count >= DIRECTORIES_MAX)
+		return;
+	copy = strndup(path, length);
+	if (copy == NULL || vg_array_push(&places->directories, &copy) != 0)
+		free(copy);
+}
+
+/* Adds the absolute directories of a list that is separated by colons. */
+static void list_add(struct vg_broker_places *places, const char *list)
+{
+	while (list != NULL) {
+		const char *colon = strchrnul(list, ':');
+
+		directory_add(places, list, (size_t)(colon - list));
+		list = *colon == ':' ? colon + 1 : NULL;
+	}
+}
+
+/* ld.so.conf(5) has a directory in each line.  "include" lines name ld.so.conf.d on every distribution. */
+static void configuration_add(struct vg_broker_places *places, const char *path)
+{
+	FILE *file = fopen(path, "re");
+	char line[4096];
+
+	while (file != NULL && fgets(line, sizeof line, file) != NULL)
+		directory_add(places, line, strcspn(line, " \t\n#"));
+	if (file != NULL)
+		fclose(file);
+}
+
+static void debug_directory_add(struct vg_broker_places *places, const char *parent, const char *name)
+{
+	char *path;
+
+	if (parent == NULL || *parent != '/' || asprintf(&path, "%s%s", parent, name) < 0)
+		return;
+	if (vg_array_push(&places->debug_directories, &path) != 0)
+		free(path);
+}
+
+void vg_broker_places_read(struct vg_broker_places *places)
+{
+	const char *cache = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");
+	char *working = realpath(".", NULL);
+	glob_t found = { 0 };
+
+	if (working != NULL)
+		directory_add(places, working, strlen(working));
+	free(working);
+	list_add(places, getenv("PATH"));
+	list_add(places, getenv("LD_LIBRARY_PATH"));
+	configuration_add(places, "/etc/ld.so.conf");
+	if (glob("/etc/ld.so.conf.d/*.conf", 0, NULL, &found) == 0) {
+		for (size_t i = 0; i < found.gl_pathc; i++)
+			configuration_add(places, found.gl_pathv[i]);
+		globfree(&found);
+	}
+	for (size_t i = 0; i < sizeof library_directories / sizeof *library_directories; i++)
+		directory_add(places, library_directories[i], strlen(library_directories[i]));
+	debug_directory_add(places, "/usr/lib/debug", "");
+	if (cache != NULL && *cache == '/')
+		debug_directory_add(places, cache, "/vignette");
+	else
+		debug_directory_add(places, home, "/.cache/vignette");
+}
+
+void vg_broker_places_free(struct vg_broker_places *places)
+{
+	for (size_t i = 0; i < places->directories.count; i++)
+		free(places->directories.items[i]);
+	for (size_t i = 0; i < places->debug_directories.count; i++)
+		free(places->debug_directories.items[i]);
+	vg_array_free(&places->directories);
+	vg_array_free(&places->debug_directories);
+}

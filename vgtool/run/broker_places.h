@@ -1,0 +1,19 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+#ifndef VG_VGTOOL_BROKER_PLACES_H
+#define VG_VGTOOL_BROKER_PLACES_H
+
+#include <stddef.h>
+
+#include "base/array.h"
+
+/* The directories in which this machine has executables, libraries and debug files.  Internal to the broker. */
+struct vg_broker_places {
+	VG_ARRAY(char *) directories;       /* owned; of executables and libraries */
+	VG_ARRAY(char *) debug_directories; /* owned; they have .build-id/ */
+};
+
+/* Reads the environment and the configuration of the dynamic linker.  What cannot be read is left out. */
+void vg_broker_places_read(struct vg_broker_places *places);
+void vg_broker_places_free(struct vg_broker_places *places);
+
+#endif

@@ -1,0 +1,32 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+#ifndef VG_VGTOOL_MAPPINGS_H
+#define VG_VGTOOL_MAPPINGS_H
+
+#include <sys/types.h>
+
+#include "base/array.h"
+#include "vgtool/run/broker.h"
+
+/*
+ * The files of a process's executable mappings, open for reading.  They have the module's symbols even if the file was
+ * removed or replaced, or if the process has another root directory.
+ *
+ *	struct vg_mappings mappings = { 0 };
+ *	vg_mappings_read(&mappings, pid);                 (again, to add modules that were loaded later)
+ *	broker.offers = mappings.offers.items;
+ *	vg_mappings_free(&mappings);
+ */
+enum { VG_MAPPINGS_MAX = 500 };
+
+struct vg_mappings {
+	struct { struct vg_broker_offer *items; size_t count, capacity; } offers;
+	VG_ARRAY(struct vg_mapping_file { dev_t device; ino_t inode; }) files; /* that were tried */
+};
+
+/* Adds files that are not known yet, at most VG_MAPPINGS_MAX in all.  The process chooses the paths, so a file counts
+ * only if it has the device and inode of the mapping.  A file that cannot be opened is left out. */
+void vg_mappings_read(struct vg_mappings *mappings, pid_t pid);
+
+void vg_mappings_free(struct vg_mappings *mappings);
+
+#endif

@@ -1,0 +1,48 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+#ifndef VG_VGTOOL_VIGNETTED_RUN_H
+#define VG_VGTOOL_VIGNETTED_RUN_H
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+#include "base/err.h"
+
+/*
+ * Runs vignetted, and reads its lines of --status-fd.
+ *
+ *	struct vg_vignetted helper = { .on_status = progress_show, .context = record };
+ *	vg_vignetted_find(&path, &err);
+ *	vg_vignetted_run(&helper, arguments, &err);
+ */
+struct vg_vignetted_status {
+	pid_t pid;                   /* of the recorded process; 0: the recording has not begun */
+	uint64_t elapsed_ms, samples, cpu_ms;
+	bool ended;                  /* the profile is complete, and the members below are set */
+	uint64_t threads, bytes, lost, skipped;
+	char reason[128];
+};
+
+struct vg_vignetted {
+	/* Called after each line. */
+	void (*on_status)(void *context, const struct vg_vignetted_status *status);
+	void *context;
+	/* Results of vg_vignetted_run(). */
+	struct vg_vignetted_status status;
+	int exit_status;             /* as a shell reports it: 128 + signal if a signal ended vignetted */
+};
+
+/* Finds vignetted: $VIGNETTED; else in this program's directory; else in the libexecdir of the configuration.  Returns
+ * 0 and sets *path, which the caller frees, or -ENOPKG or -ENOMEM with a message in err. */
+int vg_vignetted_find(char **path, struct vg_err *err);
+
+/* Executes arguments[0] with these arguments, of which arguments[2] is replaced by the number of the descriptor: the
+ * caller puts "--status-fd" into arguments[1].  Waits until it ends.  SIGINT, SIGTERM and SIGHUP end the recording and
+ * not this process, from now on; a signal that was sent to this process only is passed on.  Returns 0 or a negative
+ * errno with a message in err. */
+int vg_vignetted_run(struct vg_vignetted *helper, char **arguments, struct vg_err *err);
+
+/* Parses one line without its newline.  Ignores lines of other versions. */
+void vg_vignetted_line(struct vg_vignetted_status *status, const char *line);
+
+#endif

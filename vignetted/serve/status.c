@@ -1,0 +1,72 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+#include "vignetted/serve/status.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <poll.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <unistd.h>
+
+#include "base/clock.h"
+
+enum { PERIOD_NS = 1000 * 1000 * 1000 };
+
+static uint64_t elapsed_ms(const struct vg_status *status)
+{
+	return (vg_now_ns() - status->begin_ns) / 1000000;
+}
+
+/* A pipe that is ready for writing has room for PIPE_BUF bytes, and a line is shorter. */
+static void __attribute__((format(printf, 2, 3))) line_write(const struct vg_status *status, const char *format, ...)
+{
+	struct pollfd ready = { .fd = status->fd, .events = POLLOUT };
+	char line[512];
+	va_list args;
+	ssize_t wrote;
+	int length;
+
+	va_start(args, format);
+	length = vsnprintf(line, sizeof line, format, args);
+	va_end(args);
+	if (length > 0 && length < (int)sizeof line && poll(&ready, 1, 0) == 1 && (ready.revents & POLLOUT) != 0) {
+		wrote = write(status->fd, line, (size_t)length);
+		(void)wrote;         /* the reader has ended */
+	}
+}
+
+int vg_status_open(int fd, struct vg_err *err)
+{
+	return fcntl(fd, F_SETFD, FD_CLOEXEC) == 0 ? 0 :
+	       vg_err_set(err, -errno, "--status-fd %d: must be an open descriptor", fd);
+}
+
+void vg_status_begin(struct vg_status *status, pid_t pid)
+{
+	status->begin_ns = vg_now_ns();
+	status->due_ns = status->begin_ns + PERIOD_NS;
+	if (status->fd >= 0)
+		line_write(status, "begin %d\n", (int)pid);
+}
+
+void vg_status_progress(struct vg_status *status, uint64_t samples)
+{
+	uint64_t now_ns;
+
+	if (status->fd < 0)
+		return;
+	now_ns = vg_now_ns();
+	if (now_ns < status->due_ns)
+		return;
+	status->due_ns = now_ns + PERIOD_NS;
+	line_write(status, "progress %" PRIu64 " %" PRIu64 " %" PRIu64 "\n", elapsed_ms(status), samples,
+		   vg_own_cpu_ns() / 1000000);
+}
+
+void vg_status_end(struct vg_status *status, const struct vg_status_end *end)
+{
+	if (status->fd >= 0)
+		line_write(status, "end %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64 " %s\n",
+			   elapsed_ms(status), end->samples, end->threads, end->bytes, end->lost, end->skipped, end->reason);
+}
