@@ -16,6 +16,7 @@ static const struct command {
 	{ "record", cmd_record, "record a process or a command, and show where its time went" },
 	{ "info", cmd_info, "show what was recorded, what it cost and what was lost" },
 	{ "report", cmd_report, "show the functions that took the most time" },
+	{ "annotate", cmd_annotate, "show the source lines of a function that took the most time" },
 	{ "summary", cmd_summary, "show times of the program's intervals, by label" },
 	{ "diff", cmd_diff, "compare profiles before and after a change" },
 	{ "aggregate", cmd_aggregate, "add up many profiles and show how they vary" },

@@ -36,6 +36,7 @@
 	each(profile) \
 	each(ranges) \
 	each(report) \
+	each(source_file) \
 	each(resolve) \
 	each(sections) \
 	each(intervals) \

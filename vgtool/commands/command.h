@@ -25,6 +25,7 @@ enum vg_exit {
 };
 
 int cmd_aggregate(int argc, char **argv);
+int cmd_annotate(int argc, char **argv);
 int cmd_audit(int argc, char **argv);
 int cmd_chrome(int argc, char **argv);
 int cmd_diff(int argc, char **argv);

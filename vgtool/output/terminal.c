@@ -132,6 +132,11 @@ void vg_terminal_fit(FILE *file, const char *text, size_t columns)
 	vg_print_bytes(file, text + tail, length - tail);
 }
 
+void vg_terminal_cut(FILE *file, const char *text, size_t columns)
+{
+	vg_print_bytes(file, text, head_bytes(text, strlen(text), columns));
+}
+
 /* Returns the length of the text's first line.  A line ends at the last blank that fits, if there is one. */
 static size_t line_bytes(const char *text, size_t length, size_t columns)
 {

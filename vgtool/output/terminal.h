@@ -46,4 +46,7 @@ size_t vg_terminal_width(const char *text);
 /* Prints the text like vg_print().  If it has more columns, "..." replaces its middle. */
 void vg_terminal_fit(FILE *file, const char *text, size_t columns);
 
+/* Prints the beginning of the text that needs at most `columns`, like vg_print(). */
+void vg_terminal_cut(FILE *file, const char *text, size_t columns);
+
 #endif

@@ -1,0 +1,123 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+#include <errno.h>
+#include <getopt.h>
+#include <stdio.h>
+#include <string.h>
+
+#include "vgtool/commands/symbolize.h"
+#include "vgtool/run/pager.h"
+#include "vgtool/views/annotate.h"
+
+static const char usage[] =
+	"usage: vgtool annotate [--source DIR]... [--weight wall|cpu] [--no-pager]\n"
+	"                       [-s STORE]... FUNCTION PROFILE\n";
+
+enum { SOURCE = 256, NO_PAGER };
+
+static const struct vg_option options[] = {
+	{ SOURCE, "source", VG_OPTION_TEXT, "DIR", .unit = "a directory", .by_default = ".",
+	  .help = "look for source files in this directory" },
+	{ 'w', "weight", VG_OPTION_WORD, "wall|cpu", .by_default = "cpu", .help = "the time to add up", .is_short = 1 },
+	{ NO_PAGER, "no-pager", VG_OPTION_FLAG, .help = "do not start $PAGER" },
+	{ 's', "store", VG_OPTION_TEXT, "STORE", .unit = "the name of a symbol store",
+	  .help = "also use symbols of this store or directory", .is_short = 1 },
+	VG_OPTION_HELP,
+};
+
+enum { OPTIONS = sizeof options / sizeof *options };
+
+struct command {
+	const char *name, *path;     /* "vgtool annotate"; of the profile */
+	VG_ARRAY(const char *) readable; /* the source directories, and then the profile */
+	struct vg_symbolize symbolize;
+	struct vg_terminal terminal;
+	struct vg_annotate annotate;
+	bool no_pager;
+};
+
+static int option_set(struct command *command, const struct vg_option_value *value, struct vg_err *err)
+{
+	if (value->key == SOURCE && vg_array_push(&command->readable, &value->text) != 0)
+		return vg_err_sys(err, -ENOMEM, "cannot add the source directory %s", value->text);
+	if (value->key == 'w')
+		command->annotate.weight = value->number == 1 ? VG_WEIGHT_CPU : VG_WEIGHT_WALL;
+	if (value->key == NO_PAGER)
+		command->no_pager = true;
+	return vg_symbolize_set(&command->symbolize, value, err);
+}
+
+static int profile_annotate(void *context, struct vg_profile *profile, struct vg_err *err)
+{
+	struct command *command = context;
+	int rc = vg_symbolize_profile(&command->symbolize, command->name, profile, err);
+
+	return rc != 0 ? rc : vg_annotate(profile, &command->annotate, err);
+}
+
+/* Runs in a child if there is a pager. */
+static int annotate_print(void *context)
+{
+	struct command *command = context;
+	int status = vg_symbolize_confine(&command->symbolize, command->name, (struct vg_confinement){
+		.paths = command->readable.items, .path_count = command->readable.count });
+
+	if (status != VG_EXIT_DONE)
+		return status;
+	return vg_command_with_profile(command->name, command->path, profile_annotate, command);
+}
+
+static int annotate_run(struct command *command, const char *function, const char *path)
+{
+	static const char *const here = ".";
+	const char *pager = NULL;
+	struct vg_err err;
+	int status;
+
+	if (command->readable.count == 0 && vg_array_push(&command->readable, &here) != 0)
+		return VG_EXIT_FAILED;
+	command->annotate.directory_count = command->readable.count;
+	command->path = path;
+	if (vg_array_push(&command->readable, &command->path) != 0)
+		return VG_EXIT_FAILED;
+	vg_terminal_read(&command->terminal);
+	command->annotate.function = function;
+	command->annotate.directories = command->readable.items;
+	command->annotate.terminal = &command->terminal;
+	if (command->terminal.is_terminal && !command->no_pager)
+		pager = vg_pager_command();
+	if (pager == NULL)
+		return annotate_print(command);
+	status = vg_pager_run(pager, annotate_print, command, &err);
+	return status >= 0 ? status : vg_command_fail(command->name, &err);
+}
+
+int cmd_annotate(int argc, char **argv)
+{
+	struct vg_option_reader reader = { .options = options, .count = OPTIONS, .argc = argc, .argv = argv };
+	struct command command = { .name = argv[0], .annotate.weight = VG_WEIGHT_CPU };
+	struct vg_option_value value = { 0 };
+	struct vg_err err;
+	int rc, status;
+
+	while ((rc = vg_option_next(&reader, &value, &err)) > 0 && value.key != 'h') {
+		rc = option_set(&command, &value, &err);
+		if (rc != 0)
+			break;
+	}
+	if (rc > 0) {
+		vg_command_usage(usage, VG_EXIT_DONE);
+		putchar('\n');
+		vg_option_help(options, OPTIONS, stdout);
+		status = VG_EXIT_DONE;
+	} else if (rc < 0) {
+		status = vg_command_usage_error(argv[0], usage, "%s", err.text);
+	} else if (argc - optind != 2) {
+		status = vg_command_usage_error(argv[0], usage, "expected FUNCTION and PROFILE, got %d arguments",
+						argc - optind);
+	} else {
+		status = annotate_run(&command, argv[optind], argv[optind + 1]);
+	}
+	vg_array_free(&command.readable);
+	vg_symbolize_free(&command.symbolize);
+	return status;
+}
