@@ -7,10 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-const char vg_record_usage[] =
-	"usage: vgtool record [OPTION]... --pid PID\n"
-	"       vgtool record [OPTION]... -- COMMAND [ARGUMENT]...\n";
-
 /* The keys of options of vignetted are FORWARDED or more. */
 enum { NO_PERF_MAP = 512, FORWARDED };
 
@@ -140,8 +136,6 @@ void vg_record_help(FILE *file)
 	struct vg_option table[TABLE_MAX];
 	size_t count = table_build(table), first = OWN + COUNT;
 
-	fputs(vg_record_usage, file);
-	fputc('\n', file);
 	vg_option_help(table, OWN, file);
 	fputs("\nRecording (vignetted(8) describes these options):\n", file);
 	vg_option_help(table + OWN, COUNT, file);
