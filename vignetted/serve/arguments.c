@@ -34,7 +34,7 @@ static const struct vg_option options[] = {
 	  "bytes of a name", 0 },
 	{ 'q', "quiet", VG_OPTION_FLAG, .help = "show no progress on the terminal" },
 	{ 'F', "status-fd", VG_OPTION_NUMBER, "N", 3, INT32_MAX, "(an open descriptor)", NULL,
-	  "write the progress to this descriptor", 0 },
+	  "write the progress to it", 0 },
 	{ 'k', "check", VG_OPTION_FLAG, .help = "say whether PID, or a command, can be recorded" },
 	{ 'S', "serve", VG_OPTION_FLAG, .help = NULL },
 	VG_OPTION_HELP,
