@@ -30,7 +30,7 @@ static const struct vg_option forwarded[] = {
 	{ FORWARDED + 2, "mode", VG_OPTION_TEXT, "wall|cpu", .unit = "wall or cpu", .by_default = "wall",
 	  .help = "record all time, or CPU time only" },
 	{ FORWARDED + 3, "budget", VG_OPTION_TEXT, "PERCENT", .unit = "0 to 100 percent", .by_default = "1",
-	  .help = "lower the rate to stay within this cost" },
+	  .help = "limit the cost by a lower rate" },
 	{ FORWARDED + 4, "capture", VG_OPTION_TEXT, "auto|stop", .unit = "auto or stop", .by_default = "auto",
 	  .help = "use timers, or only stop threads" },
 	{ FORWARDED + 5, "counter", VG_OPTION_TEXT, "NAME", .unit = "the name of a perf counter",

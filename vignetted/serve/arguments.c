@@ -18,7 +18,7 @@ static const struct vg_option options[] = {
 	{ 'd', "duration", VG_OPTION_TIME, "TIME", 1000000, UINT64_C(1000000000) << 30, NULL, "none",
 	  "stop after this time", 0 },
 	{ 'm', "mode", VG_OPTION_WORD, "wall|cpu", 0, 0, NULL, "wall", "record all time, or CPU time only", 0 },
-	{ 'b', "budget", VG_OPTION_SHARE, "PERCENT", 0, 0, NULL, "1", "lower the rate to stay within this cost", 0 },
+	{ 'b', "budget", VG_OPTION_SHARE, "PERCENT", 0, 0, NULL, "1", "limit the cost by a lower rate", 0 },
 	{ 'c', "capture", VG_OPTION_WORD, "auto|stop", 0, 0, NULL, "auto", "use timers, or only stop threads", 0 },
 	{ 'C', "counter", VG_OPTION_TEXT, "NAME", 0, 0, "the name of a perf counter", NULL,
 	  "also count this event (up to 4 such options)", 0 },
