@@ -25,7 +25,7 @@ static const struct vg_option options[] = {
 	{ 'r', "rate", VG_OPTION_NUMBER, "HZ", 1, 10000, "samples per second", "99",
 	  "samples of a thread per second", 0 },
 	{ 'm', "mode", VG_OPTION_WORD, "wall|cpu", 0, 0, NULL, "wall", "record all time, or CPU time only", 0 },
-	{ 'b', "budget", VG_OPTION_SHARE, "PERCENT", 0, 0, NULL, "1", "lower the rate to stay within this cost", 0 },
+	{ 'b', "budget", VG_OPTION_SHARE, "PERCENT", 0, 0, NULL, "1", "limit the cost by a lower rate", 0 },
 	{ 'd', "duration", VG_OPTION_TIME, "TIME", 1000000, UINT64_C(1000000000) << 30, NULL, "24h",
 	  "end after this time", 0 },
 	{ 's', "max-size", VG_OPTION_SIZE, "SIZE", 65536, UINT64_MAX, NULL, "256M", "end at this file size", 0 },

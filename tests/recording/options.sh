@@ -19,10 +19,11 @@ for name in "sleep.$pid.vgp" "sleep.$pid.1.vgp" "sleep.$pid.2.vgp"; do
 done
 cksum -- *.vgp | sort >now
 sort sums | diff - now || fail "a profile was replaced"
-# A command's profile has the command's pid, and its program may be a link.
+# A command's profile has the command's pid.  If the command is a link, the file has the executable's name, and the
+# profile has the command's.
 ln -s /bin/sleep a-server
 timeout 30 "$VIGNETTED" -- ./a-server 0.3 2>log || fail "a command without -o: $(cat log)"
-[ "$(recorded | sed 's/[0-9][0-9]*/N/')" = a-server.N.vgp ] || fail "another name than a-server's: $(cat log)"
+[ "$(recorded | sed 's/[0-9][0-9]*/N/')" = sleep.N.vgp ] || fail "another name than the executable's: $(cat log)"
 [ "$(info "$(recorded)" program)" = a-server ] || fail "the program is not a-server"
 # A failure leaves no file.
 ls >before

@@ -43,6 +43,24 @@ START_TEST(addresses_without_names)
 }
 END_TEST
 
+START_TEST(modules_without_names)
+{
+	struct vg_function_view view;
+
+	fixture_demo_names(&fixture);
+	fixture_read(&fixture, false);
+	ck_assert_int_eq(vg_frames_build_rows(&frames, &fixture.profile, VG_ROW_FUNCTION, true), 0);
+	ck_assert_str_eq(name_at(1, 0), "inner");
+	ck_assert_str_eq(name_at(2, 0), "[libx.so]");
+	view = vg_frames_function(&frames, vg_frames_at(&frames, 2, 0).function);
+	ck_assert(view.is_module);
+	ck_assert_str_eq(view.module, "libx.so");
+	ck_assert(!vg_frames_function(&frames, vg_frames_at(&frames, 1, 0).function).is_module);
+	ck_assert_str_eq(name_at(4, 0), "0x7f00");
+	frames_close();
+}
+END_TEST
+
 START_TEST(names_and_inlines)
 {
 	struct vg_function_view view;
@@ -188,6 +206,7 @@ Suite *frames_suite(void)
 	TCase *cases = tcase_create("frames");
 
 	tcase_add_test(cases, addresses_without_names);
+	tcase_add_test(cases, modules_without_names);
 	tcase_add_test(cases, names_and_inlines);
 	tcase_add_test(cases, equal_functions_of_different_ids_are_one);
 	tcase_add_test(cases, middle_of_a_deep_stack_is_left_out);

@@ -16,12 +16,13 @@
 
 static const char usage[] =
 	"usage: vgtool aggregate [--json] [--weight wall|cpu] [--limit N]\n"
-	"                        " VG_SYMBOLIZE_USAGE " PROFILE...\n"
+	"                        [-s STORE]... [--unresolved] PROFILE...\n"
 	"\n"
 	"  -j, --json               print JSON\n"
 	"  -w, --weight wall|cpu    the time to add up [cpu for cpu profiles, else wall]\n"
 	"  -n, --limit N            rows: 1 or more [20; all in JSON]\n"
-	VG_SYMBOLIZE_HELP
+	"  -s, --store STORE        also use symbols of this store or directory\n"
+	"  --unresolved             show addresses in place of names\n"
 	"  -h, --help               print this text\n";
 
 /* Default of --limit for text.  By default JSON has all rows. */

@@ -11,7 +11,7 @@
 static const char usage[] =
 	"usage: vgtool diff [--json] [--weight wall|cpu] [--by self|total] [--share]\n"
 	"                   [--limit N] [--fail-above PERCENT] [--at-least PERCENT]\n"
-	"                   " VG_SYMBOLIZE_USAGE " A B\n"
+	"                   [-s STORE]... [--unresolved] A B\n"
 	"       vgtool diff [OPTION]... A... -- B...\n"
 	"\n"
 	"  -j, --json               print JSON\n"
@@ -21,7 +21,8 @@ static const char usage[] =
 	"  -n, --limit N            rows: 1 or more [20; all in JSON]\n"
 	"  -f, --fail-above PERCENT verdict about growth above this: more than 0 percent\n"
 	"  -l, --at-least PERCENT   judge smaller functions together: 0 or more percent [1]\n"
-	VG_SYMBOLIZE_HELP
+	"  -s, --store STORE        also use symbols of this store or directory\n"
+	"  --unresolved             show addresses in place of names\n"
 	"  -h, --help               print this text\n";
 
 /* With --fail-above, the exit status is the verdict. */

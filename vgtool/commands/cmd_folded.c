@@ -9,7 +9,7 @@
 
 static const char usage[] =
 	"usage: vgtool folded [-o OUT] [--weight wall|cpu|samples] [--threads] [--thread THREAD]\n"
-	"                     " VG_SYMBOLIZE_USAGE " PROFILE\n";
+	"                     [-s STORE]... [--unresolved] PROFILE\n";
 
 struct request {
 	struct vg_view view;

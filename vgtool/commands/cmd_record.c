@@ -15,6 +15,10 @@
 #include "vgtool/run/mappings.h"
 #include "vgtool/run/vignetted_run.h"
 
+static const char usage[] =
+	"usage: vgtool record [OPTION]... --pid PID\n"
+	"       vgtool record [OPTION]... -- COMMAND [ARGUMENT]...\n";
+
 struct record {
 	const char *command;         /* "vgtool record" */
 	struct vg_record_options options;
@@ -221,6 +225,13 @@ static int record_run(struct record *record)
 	return status != VG_EXIT_DONE ? status : record->helper.exit_status;
 }
 
+static void help_print(void)
+{
+	fputs(usage, stdout);
+	putchar('\n');
+	vg_record_help(stdout);
+}
+
 int cmd_record(int argc, char **argv)
 {
 	struct record record = { .command = argv[0], .options = VG_RECORD_OPTIONS_DEFAULT };
@@ -228,9 +239,9 @@ int cmd_record(int argc, char **argv)
 	int status = VG_EXIT_DONE;
 
 	if (vg_record_options_parse(&record.options, argc, argv, &err) != 0)
-		status = vg_command_usage_error(argv[0], vg_record_usage, "%s", err.text);
+		status = vg_command_usage_error(argv[0], usage, "%s", err.text);
 	else if (record.options.help)
-		vg_record_help(stdout);
+		help_print();
 	else
 		status = record_run(&record);
 	out_remove(&record);

@@ -22,7 +22,7 @@ static const char usage[] =
 	"                     [--on-cpu | --off-cpu] [--interval LABEL]\n"
 	"                     [--weight wall|cpu] [--counter NAME] [--min PERCENT]\n"
 	"                     [--limit N] [--json] [--no-pager]\n"
-	"                     " VG_SYMBOLIZE_USAGE " PROFILE\n";
+	"                     [-s STORE]... [--unresolved] PROFILE\n";
 
 struct command {
 	const char *name;            /* "vgtool report" */

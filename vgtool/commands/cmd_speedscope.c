@@ -6,7 +6,8 @@
 #include "vgtool/views/speedscope.h"
 
 static const char usage[] =
-	"usage: vgtool speedscope [-o OUT] [--weight wall|cpu] " VG_SYMBOLIZE_USAGE " PROFILE\n";
+	"usage: vgtool speedscope [-o OUT] [--weight wall|cpu]\n"
+	"                         [-s STORE]... [--unresolved] PROFILE\n";
 
 struct request {
 	struct vg_view view;

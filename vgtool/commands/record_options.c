@@ -7,10 +7,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-const char vg_record_usage[] =
-	"usage: vgtool record [OPTION]... --pid PID\n"
-	"       vgtool record [OPTION]... -- COMMAND [ARGUMENT]...\n";
-
 /* The keys of options of vignetted are FORWARDED or more. */
 enum { NO_PERF_MAP = 512, FORWARDED };
 
@@ -34,7 +30,7 @@ static const struct vg_option forwarded[] = {
 	{ FORWARDED + 2, "mode", VG_OPTION_TEXT, "wall|cpu", .unit = "wall or cpu", .by_default = "wall",
 	  .help = "record all time, or CPU time only" },
 	{ FORWARDED + 3, "budget", VG_OPTION_TEXT, "PERCENT", .unit = "0 to 100 percent", .by_default = "1",
-	  .help = "lower the rate to stay within this cost" },
+	  .help = "limit the cost by a lower rate" },
 	{ FORWARDED + 4, "capture", VG_OPTION_TEXT, "auto|stop", .unit = "auto or stop", .by_default = "auto",
 	  .help = "use timers, or only stop threads" },
 	{ FORWARDED + 5, "counter", VG_OPTION_TEXT, "NAME", .unit = "the name of a perf counter",
@@ -140,8 +136,6 @@ void vg_record_help(FILE *file)
 	struct vg_option table[TABLE_MAX];
 	size_t count = table_build(table), first = OWN + COUNT;
 
-	fputs(vg_record_usage, file);
-	fputc('\n', file);
 	vg_option_help(table, OWN, file);
 	fputs("\nRecording (vignetted(8) describes these options):\n", file);
 	vg_option_help(table + OWN, COUNT, file);

@@ -33,9 +33,7 @@ struct vg_record_options {
  * err.  After --help, other members than `help` may be incomplete. */
 int vg_record_options_parse(struct vg_record_options *options, int argc, char **argv, struct vg_err *err);
 
-extern const char vg_record_usage[];
-
-/* Prints the text of --help. */
+/* Prints one line for each option. */
 void vg_record_help(FILE *file);
 
 void vg_record_options_free(struct vg_record_options *options);

@@ -27,14 +27,10 @@ struct vg_symbolize {
 	int socket;                  /* to the broker */
 };
 
-/* For the tables of getopt_long(3), for the usage text, and for the help text with a line for each option. */
+/* For the tables of getopt_long(3). */
 #define VG_SYMBOLIZE_OPTIONS \
 	{ "store", required_argument, NULL, 's' }, \
 	{ "unresolved", no_argument, NULL, 'U' }
-#define VG_SYMBOLIZE_USAGE "[-s STORE]... [--unresolved]"
-#define VG_SYMBOLIZE_HELP \
-	"  -s, --store STORE        also use symbols of this store, file or directory\n" \
-	"  --unresolved             show addresses in place of names\n"
 
 /* The same options for the tables of base/option_table.h. */
 #define VG_SYMBOLIZE_TABLE \

@@ -94,10 +94,11 @@ bool vg_report_heading(const struct vg_report *report, const struct vg_report_su
 	}
 	if (report->is_cpu_first)
 		waiting_print(report, sums);
-	if (!profile->resolved)
-		vg_terminal_line(&report->terminal, "%s", report->is_unresolved ?
-				 "not resolved: --unresolved shows addresses" :
-				 "not resolved: no symbols of these builds were found; use -s STORE");
+	if (!profile->resolved && report->is_unresolved)
+		vg_terminal_line(&report->terminal, "not resolved: --unresolved shows addresses");
+	else if (!profile->resolved)
+		vg_terminal_line(&report->terminal, "not resolved: no symbols of these builds were found; use "
+				 "-s STORE");
 	putchar('\n');
 	return true;
 }
