@@ -108,8 +108,8 @@ int vg_resolve_write(const struct vg_resolve *resolve, const struct vg_infile *f
 	uint32_t next_function = 0;
 	int rc = vg_profile_copy_chunks(&copy, file, writer);
 
-	/* A truncated profile ends at the time of its last record, so the records that follow must have this
-	 * time. */
+	/* The new records get the time at which the profile ends.  If the profile is truncated, the copy has no
+	 * END record.  The time of its last record is then its duration, which must be that of the original. */
 	writer->last_us = list->duration_ns / 1000;
 	for (size_t i = 0; rc == 0 && i < list->modules.count; i++)
 		rc = module_write(resolve, list, &list->modules.items[i], writer, &next_function);
