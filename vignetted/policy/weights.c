@@ -197,7 +197,6 @@ struct vg_weight_pair vg_weights_timer_sample(struct vg_weights *weights, uint64
 	int64_t own_ns = (int64_t)weights->timer_ns;
 	/* On average, the timer was in the middle of its period at the latest observation.  The half period that it had
 	 * measured by then is not missed. */
-
 	int64_t part_ns = (weights->timer_missed_ns - own_ns / 2) / MISSED_PARTS;
 	int64_t most_ns = wall_balance_ns(weights) + (int64_t)(time_ns - weights->time_ns);
 	bool had_run = weights->latest == VG_THREAD_RUNNING || weights->latest == VG_LATEST_TIMER;
