@@ -249,8 +249,8 @@ START_TEST(switches_by_interval)
 	sleepy = interval("sleepy", naps);
 	end(path);
 	ck_assert_uint_ge(sleepy.switches, NAPS);
-	/* A preemption at the edge of an interval may be counted for the next interval, because no sample separates the
-	 * two. */
+	/* A preemption at the edge of an interval may be counted for the interval before or after it, because no sample
+	 * separates the two. */
 	tolerance = 4 + (idle.preempted + sleepy.preempted) / 2;
 	/* The counts of getrusage(2) include the helper's stops. */
 	ck_assert_uint_le(in_interval("context-switches", "sleepy"), sleepy.switches + tolerance);
