@@ -118,6 +118,7 @@ struct vg_wire_started {
 	uint32_t zero;
 };
 
+/* ENDED and DUMPED.  struct vgctl_summary of vgctl.h explains the members. */
 struct vg_wire_summary {
 	uint64_t samples;
 	uint64_t lost;
