@@ -32,8 +32,8 @@ struct vg_code_row_set *vg_code_row_cache_get(struct vg_code_row_cache *cache, s
 /* Whether `pc` and `sp`, which set->rows[row] gave, are a caller's.  A row can be wrong, because a path may continue
  * behind a call that does not return.  There are three checks:
  * - A call instruction must end at `pc`.
- * - vg_code_rows_verify() follows the paths from the function that this call calls to set->address.  The row is wrong
- *   if no path leads there, or if the path gives another row.
+ * - vg_code_rows_verify() follows the paths from the beginning of the called function.  The row is wrong if no path
+ *   leads to set->address, or if the path gives another row.
  * - If vg_code_rows_verify() cannot decide, vg_code_rows_is_aligned() must be true for the return address's place. */
 bool vg_code_row_set_finds_caller(struct vg_code_row_set *set, struct vg_memory *memory, size_t row, uint64_t pc,
 				  uint64_t sp);

@@ -244,8 +244,8 @@ static bool path_from_beginning(struct search *search, uint64_t beginning, uint6
 	return false;
 }
 
-/* Adds a row: to search->rows if the row's return address is where a compiler's alignment of the stack puts return
- * addresses, else to search->unlikely.  If the row counts from the frame pointer, the place is not checked. */
+/* Adds a row to search->rows; or to search->unlikely, if vg_code_rows_is_aligned() is false for the return address's
+ * place.  The place is checked only if the CFA comes from the stack pointer. */
 static void beginning_add(struct search *search, const struct vg_code_path *there)
 {
 	if (there->sp_base != VG_PATH_FROM_SP || vg_code_rows_is_aligned((uint64_t)-there->sp_offset))
