@@ -73,7 +73,7 @@ exits 1 "$VGTOOL" missing --json -s "$dir/less" "$dir/a.vgp"
 out_holds 'it.missing.some(m => m.for === null)'
 # Complete symbols replace incomplete ones, and are not replaced by them.
 exits 0 "$VGTOOL" symbols -o "$dir/store" "$dir/bin/one"
-has out 'kept: the existing file has more'
+has out 'kept: the existing file has more symbols'
 diff -rq "$dir/store" "$dir/kept" || fail "the complete symbols were changed"
 exits 0 "$VGTOOL" symbols -o "$dir/less" --debug-dir="$dir/whole" "$dir/whole/one"
 cmp "$dir"/less/one/*/one.sym "$dir"/kept/one/*/one.sym || fail "the complete symbols do not replace the incomplete ones"
