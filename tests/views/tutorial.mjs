@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 // tutorial.mjs FILE.md: runs the fenced blocks of a page in the current directory, in order.
-//   c, diff     the block is written to the file that the last line of text before it names: `words.c`
+//   c, diff     the block is written to a file; the last line of text before the block has its name: `words.c`
 //   console     lines that begin with "$ " are commands; the lines after a command are its standard output
 // In the output a number stands for any number, and a line "..." for any lines.  Other lines must be equal.
 import { readFileSync, writeFileSync } from "node:fs";
