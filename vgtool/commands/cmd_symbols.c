@@ -109,7 +109,8 @@ static size_t names_count(const struct vg_symbols *symbols)
 	return count;
 }
 
-/* Not called for the files of a directory: the line that is printed for each of them already names .dynsym as the source. */
+/* Not called for the files of a directory: the line that is printed for each of these files already names .dynsym as
+ * the source. */
 static void stripped_warn(const struct run *run, const char *path, const struct vg_symbols *symbols)
 {
 	size_t names = names_count(symbols);
