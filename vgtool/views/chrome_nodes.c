@@ -76,7 +76,7 @@ int vg_chrome_nodes_number(struct vg_chrome *chrome)
 		return -ENOMEM;
 	if (depths_cut(chrome) != 0)
 		return -ENOMEM;
-	/* Set the entry of each chain or end that a sample needs to 1.  Then replace each 1 by the number of a node. */
+	/* Set to 1 the entry of each chain or end that a sample needs.  Then replace each 1 by the number of a node. */
 	for (size_t i = 0; i < profile->samples.count; i++) {
 		const struct vg_sample *sample = &profile->samples.items[i];
 		uint32_t chain = vg_chrome_sample_chain(chrome, sample);
