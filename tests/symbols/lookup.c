@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
  * lookup FILE: symbolizes the addresses on standard input (hexadecimal, relative to the module, one per line).  Prints
- * the results in the form of llvm-symbolizer --addresses: the address, two lines per frame, an empty line.  FILE is a symbol
- * file or a binary.
+ * the results in the form of llvm-symbolizer --addresses: the address, two lines per frame, an empty line.  FILE is
+ * a symbol file or a binary.
  *
  * lookup --draw COUNT FILE: prints COUNT addresses, spread evenly over the binary's .text.  Each line has an address
  * twice: relative to the module, and as in the file.

@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
 #
 # dwz moved a part of the debug information to a file that does not exist.  Every command that reads the rest of the
-# debug information names the missing file, a store records that file's name, `vgtool missing` lists it, and complete symbols
-# are kept.
+# debug information names the missing file, a store records that file's name, `vgtool missing` lists the file, and
+# complete symbols are kept.
 set -eu
 . "${SRCDIR:?}/tests/lib.sh"
 

@@ -6,8 +6,8 @@
 // program (DUMP), and with the records of dump_syms (THEIRS).  BASE is the address of the first segment, in
 // hexadecimal.  The rules of both sides are evaluated with invented registers and memory, and the results are compared.
 // llvm-dwarfdump 14 does not restore the CFA at DW_CFA_restore_state, so the CFA comes from READELF, the output of
-// `readelf --debug-dump=frames-interp`.  readelf does not print expressions.  Prints counts of what was compared.  The exit status is 1 after a
-// difference.
+// `readelf --debug-dump=frames-interp`.  readelf does not print expressions.  Prints counts of what was
+// compared.  The exit status is 1 after a difference.
 import { readFileSync } from 'node:fs';
 
 const [machine, baseText, oursPath, dumpPath, readelfPath, theirsPath] = process.argv.slice(2);

@@ -87,8 +87,8 @@ clang --target=powerpc64-linux-gnu -O2 -g -fPIC -ffreestanding -w \
 ld.lld -shared "$dir/object.o" -o "$dir/powerpc64.so"
 "$VGTOOL" symbols "$dir/powerpc64.so" | grep '^STACK' && fail "powerpc64: STACK records"
 
-# Rows that are in both .eh_frame and .debug_frame are written once.  Dropped code has no rows.  A compressed .debug_frame in a separate file
-# is found.
+# Rows that are in both .eh_frame and .debug_frame are written once.  Dropped code has no rows.  A compressed
+# .debug_frame in a separate file is found.
 $CC -O2 -g -S -ffunction-sections "$fixtures/symbols_frames.c" -DMAIN -o "$dir/frames.s"
 printf '.cfi_sections .eh_frame, .debug_frame\n' | cat - "$dir/frames.s" >"$dir/both.s"
 $CC "$dir/both.s" -Wl,--gc-sections -o "$dir/both"

@@ -64,7 +64,8 @@ grep -q '^INFO STRIPPED$' bare/program/*/program.sym || fail "the symbol file do
 for store in bare stripped; do
 	"$VGTOOL" missing -s $store a.vgp >out 2>log || true
 	! grep -q ' program ' out || fail "vgtool missing -s $store: $(cat out)"
-	grep -qE '^vgtool missing: program: names only of exported functions: its file is stripped; the module is in [0-9]+ sample' \
+	grep -qE \
+		'^vgtool missing: program: names only of exported functions: its file is stripped; the module is in [0-9]+ sample' \
 		log || fail "vgtool missing -s $store: $(cat log)"
 	"$VGTOOL" missing --json -s $store a.vgp 2>log | json - 'it.exported_only[0]' | grep -qx program ||
 		fail "missing --json"
