@@ -15,7 +15,7 @@
 struct vg_report {
 	const struct vg_profile *profile;
 	struct vg_terminal terminal;
-	struct vg_thread_samples threads;    /* only the samples that the filter left */
+	struct vg_thread_samples threads;    /* only the samples that the filter selects */
 	const struct vg_perf_counts *counts; /* of a perf counter, shown in place of time; NULL: time */
 	enum vg_weight weight;
 	bool is_cpu_first;                   /* the report shows CPU time because vg_report_cpu_first() is true */
@@ -27,7 +27,7 @@ struct vg_report {
 	struct vg_json json;
 };
 
-/* Sums over the samples that are left. */
+/* Sums over the samples that the filter selects. */
 struct vg_report_sums {
 	uint64_t samples, wall_ns, cpu_ns;
 	uint64_t weight;                     /* in the unit of the report */

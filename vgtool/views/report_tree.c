@@ -14,7 +14,7 @@
 /* Most columns of indentation; deeper branches are indented by this too. */
 enum { INDENT_MAX = 200 };
 
-/* Names of merged functions that the heading lists. */
+/* The heading lists at most this many names of merged functions. */
 enum { NAMES_MAX = 3 };
 
 struct tree_view {
