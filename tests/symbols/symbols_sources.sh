@@ -174,8 +174,7 @@ mv "$dir/tree$dir/link/program.debug" "$dir/flat"
 whole link-flat "$dir/link/program" "DWARF in $dir/flat/program.debug" "$dir/gcc5" \
 	--debug-dir="$dir/flat"
 
-# Without a build id, the checksum in the debug link decides whether a debug file is used, and the module's id is the
-# text id.
+# Without a build id, the debug link's checksum decides whether a debug file is used; the module's id is the text id.
 $CC -O2 -g -Wl,--build-id=none $sources -o "$dir/unnumbered"
 linked crc "$dir/unnumbered"
 whole crc "$dir/crc/program" "DWARF in $dir/crc/program.debug" "$dir/unnumbered"
