@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
 #
 # Fuzzers (libFuzzer, with both sanitizers) of everything that reads untrusted bytes: symbol files, ELF and DWARF,
-# profiles, messages, the event ring, unwind information, perf maps.  Each starts from tests/fuzz/corpus and from files
-# that this script makes.  It runs for FUZZ_SECONDS (default 20), or for as many executions as FUZZ_RUNS_NAME says
+# profiles, messages, the event ring, unwind information, perf maps.  Each fuzzer starts from tests/fuzz/corpus and from
+# files that this script makes.  It runs for FUZZ_SECONDS (default 20), or for as many executions as FUZZ_RUNS_NAME says
 # (FUZZ_RUNS_wire=10000000), or in the soak for as many as in `runs_soak`.  The test fails if an input crashes a fuzzer,
 # takes 10 s or takes more than 512 MiB.  That input is kept in $BUILDDIR/fuzz.
 #
