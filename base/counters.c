@@ -10,7 +10,7 @@
  * the kernel only) depends on this place. */
 enum parts {
 	PARTS_BOTH,                  /* in user code and in the kernel: both suffixes work */
-	PARTS_NONE,                  /* the kernel ignores the suffixes: they are refused */
+	PARTS_NONE,                  /* the kernel ignores the suffixes, so vg_counters_parse() refuses them */
 	PARTS_KERNEL,                /* only in the kernel: with :u the counter would count nothing */
 };
 

@@ -138,7 +138,7 @@ int vg_option_check(const struct vg_option *option, struct vg_option_value *valu
 	return good ? 0 : value_refuse(option, value->text, err);
 }
 
-/* Writes the tables of getopt_long(3).  Returns false if they have too little room. */
+/* Writes the tables of getopt_long(3).  Returns false if the tables are too small for the options. */
 static bool getopt_tables(const struct vg_option_reader *reader, struct option longs[OPTIONS_MAX + 1],
 			  char shorts[2 * OPTIONS_MAX + 3])
 {
@@ -149,7 +149,7 @@ static bool getopt_tables(const struct vg_option_reader *reader, struct option l
 	*at = '\0';
 	if (reader->options_first)
 		*at++ = '+';
-	/* ':' first: getopt_long(3) prints nothing, and returns ':' if a value is missing. */
+	/* Because of this first ':', getopt_long(3) prints nothing, and returns ':' if a value is missing. */
 	*at++ = ':';
 	for (size_t i = 0; i < reader->count; i++) {
 		const struct vg_option *option = &reader->options[i];

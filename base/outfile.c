@@ -85,7 +85,7 @@ static int stale_part_remove(int directory, const char *path, struct vg_err *err
 	fd = openat(directory, part, O_RDWR | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY);
 	if (fd < 0)
 		return errno == ENOENT ? 0 : part_error(&status, path, -errno, err);
-	/* Check the opened file: since fstatat(2), the name may refer to a different file. */
+	/* Check the opened file too: after fstatat(2), another process may have replaced the file. */
 	if (fstat(fd, &status) == 0)
 		rc = part_check(&status, path, err);
 	if (rc == 0 && flock(fd, LOCK_EX | LOCK_NB) != 0)

@@ -51,8 +51,8 @@ int vg_output_path_directory(const char *path)
 }
 
 /* Only links of this user and of root are trusted (root owns /dev/stdout).  If a user namespace does not map root,
- * files of root show the overflow user id.  /proc/sys belongs to root, so its owner shows this id.  Files of other
- * unmapped users show the same id, so they are trusted too. */
+ * stat(2) says that the overflow user id owns root's files.  This function gets the id from /proc/sys, which belongs to
+ * root.  Files of other unmapped users have the same id, so they are trusted too. */
 static bool link_is_trusted(uid_t owner)
 {
 	struct stat root;
@@ -184,7 +184,7 @@ static int special_open(const struct place *place, struct vg_err *err)
 	fd = vg_descriptor_raise(fd);
 	if (fd < 0)
 		return vg_err_sys(err, fd, "%s: cannot create", place->path);
-	/* Check the opened file: since place_find(), the name may refer to a different file. */
+	/* Check the opened file: after place_find(), another process may have replaced the file. */
 	if (fstat(fd, &status) != 0)
 		rc = vg_err_sys(err, -errno, "%s: cannot create", place->path);
 	else if (S_ISREG(status.st_mode))

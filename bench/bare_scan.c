@@ -6,7 +6,7 @@
  *
  *     bare_scan HZ COMMAND [ARGUMENT ...]
  *
- * Ends when the command does, with its exit status.
+ * Ends when the command ends, with the command's exit status.
  */
 #include <dirent.h>
 #include <errno.h>

@@ -3,13 +3,13 @@
 #
 # Measures how long vgctl_begin() and vgctl_end() take, and how much memory a session locks.  The program has 1 thread,
 # or 1,000 threads of which 999 sleep.  It is an ordinary process, the first process of a pid namespace, a subreaper, a
-# process that locks all its memory, or a process with a real-time thread.  The targets are for the median with one
-# thread.
+# process that locks all its memory, or a process with a real-time thread.  The targets of the times are for the
+# median with one thread.  The target of the locked memory is for the largest value with one thread.
 set -eu
 . "${SRCDIR:?}/bench/lib.sh"
 count=${BENCH_ROUNDS:-200}
 
-# column N QUANTILE FILE: prints that quantile of column N, which is in microseconds, in milliseconds
+# column N QUANTILE FILE: prints that quantile of column N in ms; the file has us
 column() {
 	cut -d ' ' -f "$1" "$3" | quantile "$2" | awk '{ printf "%.2f", $1 / 1000 }'
 }

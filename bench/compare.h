@@ -14,7 +14,7 @@
  * An error ends the benchmark.
  */
 
-/* run() returns when the descriptor can be read.  The time that on() and off() take belongs to no window. */
+/* run() returns when end_fd can be read.  The time that on() and off() take belongs to no window. */
 struct sampler {
 	void (*on)(void);
 	void (*run)(int end_fd);

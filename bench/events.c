@@ -9,9 +9,9 @@
  *     clock, write         clock_gettime(2); write(2) of 32 bytes to FILE
  *     loop                 the empty loop
  *
- * Events come in bursts that fit into a lane, with time for the helper to fetch them in between.  Only the bursts are
- * measured.  For `instant` and `interval`, FILE is the profile of the session.  Prints the mean over the threads of
- * each thread's median burst, in ns per event, and how many events were recorded and dropped.
+ * Events come in bursts that fit into a lane.  Between two bursts the helper has time to fetch the events.  Only the
+ * bursts are measured.  For `instant` and `interval`, FILE is the profile of the session.  Each thread has a median
+ * over its bursts.  Prints the mean of these medians, in ns per event, and how many events were recorded and dropped.
  */
 #include <fcntl.h>
 #include <pthread.h>

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
 #
-# The benchmarks source this file.  Machines are shared and noisy.  So the things that a benchmark compares run in turn,
-# for several rounds, and the medians are compared.
+# The benchmarks read this file with `.`.  Machines are shared and noisy.  So the things that a benchmark compares
+# run in turn, for several rounds, and the medians are compared.
 #
 #     BENCH_SECONDS   the length of one run       (each benchmark has its own default)
 #     BENCH_ROUNDS    how often runs are repeated (each benchmark has its own default)

@@ -4,7 +4,7 @@
 # Compares vgtool symbols with Breakpad's dump_syms: time and peak memory for one large debug file and for a directory
 # of the twenty largest, on one CPU.  vgtool also runs on the twenty files with all CPUs.
 #
-# dump_syms gets -d, so that it writes inlined calls as vgtool does.  With -d it aborts on many files of DWARF 5.  It
+# dump_syms gets -d, so that it writes inlined calls, like vgtool.  With -d it aborts on many files of DWARF 5.  It
 # then runs again without -d, and writes no inlined calls.
 #
 #     BENCH_DEBUG   the debug file (default: the largest under /usr/lib/debug).  Debian's radosgw-dbg has one of 179 MB

@@ -62,7 +62,7 @@ static void sampling_off(void)
 	off.at_ns = vg_now_ns();
 }
 
-/* Takes the thread's activity in the gap out of the session's balances. */
+/* Takes the thread's activity while sampling was off (the gap) out of the session's balances. */
 static void task_skip(struct vg_task *task, const struct vg_task_activity *before, uint64_t gap_ns)
 {
 	struct vg_task_activity activity;

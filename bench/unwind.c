@@ -6,7 +6,7 @@
  *
  * Takes snapshots of the first thread every 5 ms.  Then stops the process, so that its JIT code does not change,
  * unwinds the snapshots many times with rows and with libunwind, and continues the process.  Prints one line of `key
- * value` pairs.  The lines after it say where the frames of rows and of libunwind differ.
+ * value` pairs.  The lines after it say where rows and libunwind find different frames.
  */
 #include <errno.h>
 #include <signal.h>

@@ -10,7 +10,7 @@
 #
 #   same       snapshots in which rows and libunwind find the same frames
 #   guessed    snapshots in which both find the same frames up to code without unwind information (JIT code of node).
-#              After that frame the walk by rows uses frame pointers, and libunwind ends or guesses
+#              After such code the walk by rows uses frame pointers, and libunwind ends or guesses
 #   shallower  snapshots in which the walk by rows ends and libunwind continues
 set -eu
 . "${SRCDIR:?}/bench/lib.sh"

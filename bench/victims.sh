@@ -28,7 +28,7 @@ victims=${BENCH_VICTIMS:-redis redis-pipelined nginx pgbench}
 methods=${BENCH_METHODS:-timers stops}
 port=$(free_port)
 
-# as_database COMMAND...: PostgreSQL does not run as root
+# as_database COMMAND...: runs the command as the user postgres if this shell runs as root: PostgreSQL refuses root
 as_database() {
 	if [ "$(id -u)" = 0 ]; then setpriv --reuid=postgres --regid=postgres --clear-groups "$@"; else "$@"; fi
 }

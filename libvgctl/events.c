@@ -161,7 +161,7 @@ struct vgctl_interval vgctl_event_begin(uint32_t kind, uint32_t label, uint64_t 
 }
 
 /* Removes the token from the open intervals.  If intervals are nested properly, it is the innermost token.  A token of
- * this thread that is not listed belongs to an untracked interval. */
+ * this thread that is not in `open` belongs to an untracked interval. */
 static void interval_close(struct vg_producer *own, uint64_t token)
 {
 	uint32_t at = own->depth;

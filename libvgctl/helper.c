@@ -62,7 +62,7 @@ static int helper_missing(const char *given)
 	if (given != NULL)
 		return vg_failure(-ENOPKG, "helper_path: %s is not an executable file%s", given,
 				  privileged && *given != '/' ?
-				  "; in a privileged program it must be absolute" : "");
+				  "; a privileged program needs an absolute path" : "");
 	return vg_failure(-ENOPKG, "cannot find the helper vignetted%s" VG_LIBEXECDIR,
 			  privileged ? "; a privileged program searches only " :
 			  "; searched $VIGNETTED, the directories of the library and of the program, and ");
@@ -185,8 +185,9 @@ int vg_helper_socket_pair(int *own, int *other)
 	return vg_failure(*own, NULL);
 }
 
-/* Waits up to 1 s for a child or, if `which` is negative, for all children in that process group.  A helper usually
- * exits shortly after its last message.  If it exits later, it stays a zombie until the program calls waitpid(-1). */
+/* Waits up to 1 s for a child or, if `which` is negative, for all children in the process group -which.  A helper
+ * usually exits shortly after its last message.  If it exits later, it stays a zombie until the program calls
+ * waitpid(-1). */
 static void child_reap(pid_t which)
 {
 	for (int us = 0; us < REAP_TIMEOUT_US; us += REAP_PAUSE_US) {

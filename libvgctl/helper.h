@@ -69,8 +69,8 @@ int vg_helper_socket_pair(int *own, int *other);
 /* Sets the sentence for a channel that failed with rc.  Returns rc. */
 int vg_helper_failure(int rc);
 
-/* Returns 0 if the answer is of that kind.  If the answer is FAILED, returns its error, and its text becomes the
- * sentence for vgctl_strerror().  Otherwise returns -EPROTO. */
+/* Returns 0 if the answer is of the kind `kind`.  If the answer is FAILED, returns the error in it, and the text in it
+ * becomes the sentence for vgctl_strerror().  Otherwise returns -EPROTO. */
 int vg_answer_check(struct vg_wire_message *answer, enum vg_wire_kind kind);
 
 #endif

@@ -9,8 +9,8 @@
 #include "libvgctl/ring.h"
 
 /*
- * The host's mappings of the event ring.  The file has room for all lanes but is sparse.  The host
- * maps a lane when a thread takes it: a program with one thread uses 760 KiB of address space.  The
+ * The host's mappings of the event ring.  The ring's memfd has room for all lanes but is sparse.  The host maps a lane
+ * when a thread takes it: a program with one thread uses 760 KiB of address space.  The
  * mappings are not locked, even if the program calls mlockall(MCL_FUTURE) first: the kernel would
  * allocate all pages of a locked mapping.
  *

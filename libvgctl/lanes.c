@@ -19,7 +19,7 @@ unsigned int vgctl_recording;
 struct vg_lanes_state *_Atomic vg_lanes_state;
 __thread struct vg_producer_local vg_producer_local;
 
-/* Protects everything below, except producers, which belong to the thread that has the lane. */
+/* Protects everything below.  Exception: a ring's producer belongs to the thread that has the producer's lane. */
 static pthread_mutex_t mutex = PTHREAD_MUTEX_INITIALIZER;
 static pthread_key_t thread_key;
 static bool prepared;
@@ -109,8 +109,8 @@ static bool prepare(void)
 }
 
 /* Registers the fork handlers when the library is loaded, so that no child of fork(2) finds the mutex locked.  If the
- * program is linked with libvgctl.a, one of its own constructors may have begun a session earlier.  Do not call
- * prepare() here: it calls vg_process(), which a constructor must not do. */
+ * program is linked with libvgctl.a, one of its own constructors may already have begun a session and registered
+ * the handlers.  Do not call prepare() here: it calls vg_process(), which a constructor must not do. */
 __attribute__((constructor)) static void forks_watch_early(void)
 {
 	sigset_t before;

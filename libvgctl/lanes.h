@@ -42,7 +42,8 @@ uint32_t vg_lanes_stalls_written(void);
  * thread. */
 struct vg_producer *vg_producer_get(void);
 
-/* Counts events as dropped, because their thread has no lane. */
+/* Counts records that the calling thread could not write: it has no lane, or a signal handler has interrupted it in the
+ * middle of a record. */
 void vg_lanes_count_dropped(uint64_t records);
 
 /* State of each thread.  The initial-exec model allocates it when the thread is created, so that signal

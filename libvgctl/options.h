@@ -5,8 +5,9 @@
 #include "libvgctl/vgctl.h"
 #include "libvgctl/wire.h"
 
-/* Copies the given options, or the defaults if `given` is NULL, to *options.  Replaces automatic values.  Returns 0, or
- * -EINVAL with the sentence for vgctl_strerror(). */
+/* Copies the given options, or the defaults if `given` is NULL, to *options.  Replaces VGCTL_RATE_AUTO and
+ * VGCTL_BUDGET_AUTO by the numbers that they stand for.  Returns 0, or -EINVAL with the sentence for
+ * vgctl_strerror(). */
 int vg_options_check(const struct vgctl_options *given, struct vgctl_options *options);
 
 /* Converts options that vg_options_check() has checked to a message for the helper. */

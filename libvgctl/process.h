@@ -59,8 +59,8 @@ void vg_process_clear(void);
 /*
  * Lock and unlock a mutex that a handler of pthread_atfork(3) also locks.  The calling thread's signals are blocked
  * while it holds the mutex.  Otherwise a signal handler that calls fork(2) would wait for its own thread for ever.
- * Signals such as SIGSEGV, which the thread raises itself, are not blocked: the kernel kills a program that raises one
- * while it is blocked.  `before` holds the thread's signal mask from lock to unlock.
+ * Signals such as SIGSEGV, which the thread raises itself, are not blocked: the kernel kills a program that raises
+ * such a signal while the signal is blocked.  `before` holds the thread's signal mask from lock to unlock.
  */
 void vg_process_lock(pthread_mutex_t *mutex, sigset_t *before);
 bool vg_process_trylock(pthread_mutex_t *mutex, sigset_t *before);

@@ -5,7 +5,7 @@
 #include "libvgctl/ring.h"
 
 /* The tokens of at most VG_PRODUCER_DEPTH open intervals of a thread are kept.  Deeper intervals are only counted:
- * samples do not name them, and an interval that begins inside one has an unknown parent.
+ * samples do not name them, and an interval that begins inside such an interval has an unknown parent.
  *
  * A lane reserves records for the ends of open intervals, at most VG_PRODUCER_ENDS.  Without this limit, intervals that
  * never end would reserve the whole lane. */

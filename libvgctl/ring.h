@@ -82,7 +82,8 @@ struct vg_lane {
 struct vg_lanes {
 	uint32_t magic, version;
 	_Atomic uint32_t used;       /* number of lanes that a thread has ever taken: lanes[0] to lanes[used - 1] */
-	_Atomic uint64_t refused;    /* dropped events of threads that have no lane */
+	_Atomic uint64_t refused;    /* dropped records of threads that have no lane, and of signal handlers that
+	                                interrupted the writing of a record */
 	_Atomic uint64_t labels_bytes; /* used bytes of `labels` */
 	_Atomic uint64_t heartbeat_ns;    /* CLOCK_MONOTONIC of the latest heartbeat; 0: no heartbeat is due */
 	_Atomic int32_t heartbeat_tid;    /* thread of the latest heartbeat */

@@ -15,7 +15,8 @@ struct vgctl_session {
 	uint64_t owner;              /* vg_process_token() of the process that began it */
 	struct vgctl_session *next;  /* in the session list */
 	struct vg_helper *helper;    /* a reference; or NULL */
-	bool shares_helper;          /* the helper was already running and has the event ring */
+	bool shares_helper;          /* the helper was already running; if the host has an event ring, the helper
+	                                has it too */
 	bool records_events;
 	int socket;                  /* owned; -1: not open yet, or closed by the host */
 	struct vg_file_id socket_id;

@@ -43,7 +43,7 @@ void vg_session_list_remove(struct vg_session_list *list, struct vgctl_session *
 		*at = session->next;
 }
 
-/* Connects a new session to the helper of this session. */
+/* Connects a new session to the helper of `session`. */
 static int helper_join(struct vgctl_session *session, int *socket)
 {
 	struct vg_wire_message message = { 0 };

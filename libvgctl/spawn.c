@@ -241,7 +241,8 @@ static void environment_select(struct spawn *spawn)
 	}
 }
 
-/* True if the calling thread's children begin in another namespace of this kind. */
+/* True if the calling thread's children begin in another namespace than the thread.  The paths in /proc identify the
+ * namespaces of the thread and of its children. */
 static bool children_in_other_namespace(const char *own_path, const char *children_path)
 {
 	char own[64], children[64];

@@ -122,7 +122,7 @@ void vg_stalls_rename_written(void)
 	vg_process_unlock(&mutex, &before);
 }
 
-/* From now on vg_stalls_rename_written() ignores these stalls. */
+/* From now on vg_stalls_rename_written() ignores the files of `stalls`. */
 static void retire(struct vg_stalls *stalls)
 {
 	sigset_t before;

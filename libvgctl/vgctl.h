@@ -74,8 +74,8 @@ struct vgctl_options {
 	unsigned int max_name_bytes; /* longer names are truncated; 16 to 16,384 */
 	int stop_always;             /* 1: stop running threads for each sample, even where timer samples
 	                                are possible */
-	int events_overwrite;        /* 1: if there is no room, new events overwrite the oldest ones.  0,
-	                                the default: new events are dropped */
+	int events_overwrite;        /* 1: if there is no room for a new event, it overwrites the thread's oldest event.
+	                                0, the default: the new event is dropped */
 	unsigned int flight_s;       /* seconds that a flight recorder keeps in memory, up to 86,400; 0: not a flight
 	                                recorder, everything is written to the file */
 	uint64_t flight_memory_bytes; /* limit of the flight recorder's memory, 1 MiB to half of max_memory_bytes */
@@ -133,7 +133,7 @@ int vgctl_dump(struct vgctl_session *session, const char *path);
 
 /*
  * Stops recording, waits until the file is complete and renames it.  Frees the session, even if the call fails.
- * summary may be NULL.  After a failure its contents are undefined.  -ECONNRESET: the helper died; PATH is a readable
+ * summary may be NULL.  After a failure *summary is undefined.  -ECONNRESET: the helper died; PATH is a readable
  * profile with everything that the helper had written.  No other call for this session may be in progress.
  */
 int vgctl_end(struct vgctl_session *session, struct vgctl_summary *summary);
@@ -143,8 +143,9 @@ int vgctl_end(struct vgctl_session *session, struct vgctl_summary *summary);
  * begin remote recordings.  directory may be NULL: $XDG_RUNTIME_DIR/vignette.  Without vgctl_listen(), only the program
  * itself can send requests to its helper.  Until a recording begins, nothing is sampled and the helper sleeps.
  *
- * Uses these options only: helper_path, the limits of the helper, stop_always and events_overwrite.  options may be
- * NULL as for vgctl_begin().  -EALREADY: the process has a session, or its helper listens already.
+ * Uses these options only: helper_path, max_memory_bytes, max_threads, max_modules, max_name_bytes, stop_always and
+ * events_overwrite.  options may be NULL as for vgctl_begin().  -EALREADY: the process has a session, or its helper
+ * listens already.
  */
 int vgctl_listen(const char *directory, const struct vgctl_options *options);
 

@@ -43,7 +43,7 @@
  *     peer:   CLOSE          helper: ENDED | FAILED
  *     peer:   MARK           helper: MARKED
  *     peer:   DUMP + fd      of a flight recorder, remote or the program's own
- *                            helper: DUMPED | FAILED, when it is written
+ *                            helper: DUMPED | FAILED, when the dump is written
  */
 enum {
 	VG_WIRE_MAGIC = 0x77696776,
@@ -118,6 +118,7 @@ struct vg_wire_started {
 	uint32_t zero;
 };
 
+/* ENDED and DUMPED.  struct vgctl_summary of vgctl.h explains the members. */
 struct vg_wire_summary {
 	uint64_t samples;
 	uint64_t lost;
@@ -136,10 +137,9 @@ struct vg_wire_failure {
 	char text[VG_WIRE_TEXT_BYTES]; /* a sentence, NUL-terminated */
 };
 
-/* Both strings end with a NUL. */
 struct vg_wire_listen {
 	struct vg_wire_begin begin;  /* only the members that limit the helper are used */
-	char directory[VG_WIRE_NAME_BYTES];
+	char directory[VG_WIRE_NAME_BYTES]; /* of the socket; NUL-terminated */
 };
 
 struct vg_wire_recording {

@@ -16,7 +16,7 @@
  * by the payload.  It is not CRC-32C, because the standard libraries of most languages have CRC-32 only.
  *
  * The payload is a sequence of records.  A record is a msgpack array that begins with its kind.
- * Numbers of kinds and roots are never reused.
+ * The numbers of kinds are never reused.  Neither are the stack ids of roots (see VG_STACK_ROOTS).
  */
 enum { VG_FORMAT_VERSION = 1 };
 #define VG_CHUNK_MAGIC "\x94\xa4VGP1\xce"   /* all bytes before the sequence number */
@@ -32,18 +32,20 @@ enum {
 /*
  * To add a kind, follow "To add a record" in HACKING.md.
  *
- * Times are microseconds since the recording began.  Fields in brackets may be absent.
+ * time_us is in microseconds since the recording began.  since_us, since_ns and after_us count from an earlier record.
+ * Fields in brackets may be absent.
  */
 enum vg_record {
 	VG_RECORD_HEADER = 0,         /* {name: value}: how the profile was recorded */
-	VG_RECORD_TIME = 1,           /* time_us: absolute; always the first record of a chunk */
+	VG_RECORD_TIME = 1,           /* time_us: for the since_us and since_ns of the next records; always the first
+	                                 record of a chunk */
 	VG_RECORD_MODULE = 2,         /* id, time_us, name, build_id (bin), base, size_bytes */
 	VG_RECORD_MODULE_UNLOAD = 3,  /* id, time_us */
 	VG_RECORD_THREAD = 4,         /* id, time_us, tid, name */
 	VG_RECORD_THREAD_NAME = 5,    /* id, time_us, name */
 	VG_RECORD_THREAD_END = 6,     /* id, time_us */
 	VG_RECORD_STACK = 7,          /* id, parent, module or nil, address, [found_by] */
-	VG_RECORD_SAMPLE = 8,         /* thread, since_us (signed, from the previous sample), stack,
+	VG_RECORD_SAMPLE = 8,         /* thread, since_us (signed, from the previous sample or TIME), stack,
 	                                 cpu_100us, [wall_us or nil, [count, [interval]]] */
 	VG_RECORD_LOST = 9,           /* {reason: count}: totals since the recording began */
 	VG_RECORD_STATS = 10,         /* {name: value}: totals since the recording began */
@@ -56,10 +58,10 @@ enum vg_record {
 	VG_RECORD_RATE = 17,          /* time_us, period_ns: the period from this time on */
 	VG_RECORD_JIT_CODE = 18,      /* address, size_bytes, name */
 	VG_RECORD_LABEL = 19,         /* id, text: a string for events */
-	VG_RECORD_EVENT = 20,         /* type, thread, since_ns, event_kind or nil, label or nil, value,
-	                                 [token, [parent]] */
-	VG_RECORD_PERF_COUNTERS = 21, /* thread, after_us, [value, ...]: growth since the thread's
-	                                 previous record of this kind */
+	VG_RECORD_EVENT = 20,         /* type, thread, since_ns (from the chunk's previous event, or TIME), event_kind
+	                                 or nil, label or nil, value, [token, [parent]] */
+	VG_RECORD_PERF_COUNTERS = 21, /* thread, after_us (from the thread's latest sample), [value, ...]: growth since
+	                                 the thread's previous record of this kind */
 };
 
 /* Stack ids below this are roots: empty stacks, one for each enum vg_walk_end.  The parent of a root frame is one of

@@ -125,8 +125,8 @@ int vg_writer_stats(struct vg_writer *writer, const struct vg_named_value *count
 int vg_writer_pauses(struct vg_writer *writer, const uint64_t (*pairs)[2], size_t count);
 
 /* Writes the end record and flushes.  After a failure this function still tries to write the end record, so that the
- * file contains the reason of its end.  In this case one sequence number is missing before the chunk of the end record.
- * Returns the first failure, or 0. */
+ * file contains the reason why the recording ended.  In this case one sequence number is missing before the
+ * chunk of the end record.  Returns the first failure, or 0. */
 int vg_writer_end(struct vg_writer *writer, const char *reason, uint64_t time_ns,
 		  const struct vg_named_value *totals, size_t count);
 

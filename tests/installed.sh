@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
 #
-# Scripts that run commands of the documents source this file after tests/lib.sh.  PATH then has the build's programs,
-# and pkg-config and the dynamic linker find its library, as if the build were installed.
+# For scripts that run the documents' commands: they read this file with `.` after tests/lib.sh.  PATH then has the
+# build's programs, and pkg-config and the dynamic linker find the build's library, as if the build were installed.
 mkdir "$dir/installed"
 for built in "$VGTOOL" "$VGCTL" "$VIGNETTED" "$BUILDDIR"/libvgctl/.libs/libvgctl.so* "$SRCDIR/libvgctl/vgctl.h"; do
 	ln -s "$built" "$dir/installed/"

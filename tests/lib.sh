@@ -31,7 +31,7 @@ parent() { sed -n 's/^PPid:[^0-9]*//p' "/proc/$1/status" 2>/dev/null || true; }
 kill_own() {
 	signal=$1 own=
 	shift
-	# $$ is the same in a subshell.
+	# In a subshell $$ is the pid of the main shell, so /proc gives this shell's pid.
 	read -r shell _ </proc/self/stat
 	for process in "$@"; do
 		parent=$(parent "$process")
@@ -55,8 +55,8 @@ skip() {
 	exit 77
 }
 
-# await SECONDS WHAT COMMAND...: runs the command again and again until it succeeds.  Fails with WHAT after that time,
-# which is a bound for a very slow machine and not an expectation.
+# await SECONDS WHAT COMMAND...: runs the command again and again until it succeeds.  Fails with WHAT after SECONDS.
+# SECONDS is a bound for a very slow machine and not an expectation.
 await() {
 	await_end=$(($(date +%s) + $1)) await_what=$2 await_tries=0
 	shift 2
@@ -68,8 +68,8 @@ await() {
 	done
 }
 
-# side_by_side FUNCTION...: runs these functions at the same time, each in a subshell with its own $dir, which is its
-# current directory, and its own $pids.  Prints their outputs one after the other.  Fails if one of them fails.
+# side_by_side FUNCTION...: runs these functions at the same time.  Each runs in a subshell with its own $pids and its
+# own $dir, which is its current directory.  Prints their outputs one after the other.  Fails if one of them fails.
 #
 #     timers() { record auto; }
 #     stops() { record stop; }
@@ -120,8 +120,8 @@ free_port() {
 	/usr/bin/python3 -c 'import socket; s = socket.socket(); s.bind(("127.0.0.1", 0)); print(s.getsockname()[1])'
 }
 
-# symbolize PROFILE WEIGHT OUT FILE...: writes the profile's functions to OUT, as functions.mjs does, with the symbols
-# of those files
+# symbolize PROFILE WEIGHT OUT FILE...: symbolizes the profile with the symbols of the files, and writes its functions
+# to OUT, in the format of functions.mjs
 symbolize() {
 	profile=$1 weight=$2 out=$3
 	shift 3
@@ -139,8 +139,8 @@ info_value() {
 	sed -n "s/^$1 //p" "$dir/info.values"
 }
 
-# waits CALL STACK HZ CAPTURE PROGRAM [ARGUMENT]: records the program until 100 samples wait in that system call, and
-# sets $waits to their number.  CALL and STACK are patterns.  The stack of each of these samples must match STACK.
+# waits CALL STACK HZ CAPTURE PROGRAM [ARGUMENT]: records the program until 100 samples wait in the system call CALL,
+# and sets $waits to their number.  CALL and STACK are patterns.  The stack of each of these samples must match STACK.
 waits() {
 	call=$1 stack=$2 hz=$3 capture=$4
 	shift 4
@@ -244,7 +244,7 @@ wire_version() {
 	sed -n 's/.*VG_WIRE_VERSION = \([0-9]*\),.*/\1/p' "$SRCDIR/libvgctl/wire.h"
 }
 
-# The compilers, whose values may include options, and the folder of the programs that tests compile
+# CC and CXX: the compilers; each value may include options.  fixtures: the folder of the programs that tests compile
 CC=${CC:-cc} CXX=${CXX:-c++} fixtures=$SRCDIR/tests/fixtures
 
 # exits STATUS COMMAND...: runs the command with its output in $dir/out and $dir/err.  Fails if the command exits with

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
 #
-# Tests that mount file systems source this file first.  It runs the test again in a mount namespace of its own.  This
-# needs root or user namespaces.
+# For tests that mount file systems: they read this file with `.` first.  It runs the test again in a mount namespace
+# of its own.  This needs root or user namespaces.
 if [ -z "${IN_NAMESPACE-}" ]; then
 	as_root=
 	[ "$(id -u)" = 0 ] || as_root=-r

@@ -186,8 +186,9 @@ static int begin_send(const struct vg_arguments *arguments, int socket, struct v
 	return 0;
 }
 
-/* Creates the output file and calls `ask`.  `ask` sends the request.  It then commits the file, or it leaves that to a
- * child process and closes this process's descriptors of the file.  After a failure this function removes the file. */
+/* Creates the output file and calls `ask`.  `ask` sends the request.  It then commits the file.  Or it lets a child
+ * process commit the file, and closes this process's descriptors of the file.  After a failure this function removes
+ * the file. */
 static int file_request(const struct vg_arguments *arguments,
 		    int (*ask)(const struct vg_arguments *arguments, int socket,
 			       struct vg_outfile *file, struct vg_err *err))

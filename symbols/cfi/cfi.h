@@ -5,10 +5,10 @@
 #include "symbols/elf/elf_image.h"
 
 /*
- * Reads call frame information (DWARF 5, 6.4; .eh_frame: Linux Standard Base) into CFI rows of the
- * table.  libdw splits the sections into entries.  The program of each entry is run here, once from
- * start to end.  libdw would run the program from its start for each row: a function of 100,000 rows
- * would take 14 s, and takes 0.03 s here.  Internal to symbols/.
+ * Reads call frame information (DWARF 5, 6.4; .eh_frame: Linux Standard Base) into the CFI rows of
+ * struct vg_symbols.  libdw splits the sections into entries.  The instructions of each entry, its
+ * program, are run here, once from start to end.  libdw would run the program from its start for each
+ * row: a function of 100,000 rows would take 14 s, and takes 0.03 s here.  Internal to symbols/.
  */
 
 /*

@@ -15,8 +15,8 @@
  *
  * Breakpad's language lacks some DWARF operations.  Other operators replace them: * or / replaces a
  * shift, % replaces a mask of low bits, and x / c replaces `x >= c` if x is known to be less than
- * 2c.  The CFI that linkers write for PLT entries needs the comparison, to find whether the stub
- * has pushed its argument.
+ * 2c.  The CFI that linkers write for PLT entries needs the comparison, to find whether the PLT
+ * entry has pushed its argument.
  */
 #define STACK_MAX 16
 

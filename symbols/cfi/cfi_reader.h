@@ -7,7 +7,7 @@
 
 /* The state of reading call frame information.  Internal to symbols/. */
 
-#define VG_CFI_COLUMNS_MAX 128          /* limit: .cfa, .ra, and the registers that have names */
+#define VG_CFI_COLUMNS_MAX 128          /* columns of a row: .cfa, .ra, and the registers that have names */
 #define VG_CFI_REGISTERS_MAX 128        /* DWARF register numbers */
 #define VG_CFI_SAVED_MAX 16             /* depth of DW_CFA_remember_state */
 
@@ -89,8 +89,8 @@ struct vg_cfi_reader {
 	unsigned saved_count;
 
 	/* the rows that were written */
-	bool is_open;                           /* the last range of the table has no end yet */
-	struct vg_cfi_state written;            /* the last row of the open range */
+	bool is_open;                           /* the last of symbols->cfi_ranges has no end yet: the open range */
+	struct vg_cfi_state written;            /* the rules that the open range's rows have set so far */
 	char *text;                             /* buffer of VG_CFI_TEXT_MAX bytes */
 };
 

@@ -61,7 +61,7 @@ static size_t expression_text(const struct vg_cfi_reader *reader, const struct v
 }
 
 /* The name of a column's register, for the rule "unchanged".  The register of .ra is the return address
- * register.  No column has that register's own name.  .cfa has no register: the result is NULL. */
+ * register, which has no column of its own.  .cfa has no register: the result is NULL. */
 static const char *unchanged_name(const struct vg_cfi_reader *reader, uint8_t column)
 {
 	if (column == reader->ra_column)
@@ -69,8 +69,8 @@ static const char *unchanged_name(const struct vg_cfi_reader *reader, uint8_t co
 	return column == reader->cfa_column ? NULL : reader->column_names[column];
 }
 
-/* Writes a rule's expression to `text`.  Returns its length, or 0 if the rule has no expression or
- * Breakpad's language cannot express it. */
+/* Writes a rule to `text` as an expression in Breakpad's language.  Returns the text's length; 0 if
+ * there is nothing to write, or if the language cannot express the rule. */
 static size_t rule_text(const struct vg_cfi_reader *reader, const struct vg_cfi_rule *rule,
 			uint8_t column, char text[VG_CFI_RULE_TEXT_MAX])
 {

@@ -176,7 +176,7 @@ static size_t path_append(char *path, size_t used, const char *part)
 	return used + length;
 }
 
-/* Adds a file.  A relative name is relative to `directory`, and a relative `directory` to DW_AT_comp_dir. */
+/* Adds a file.  A relative name begins in `directory`.  A relative `directory` begins in DW_AT_comp_dir. */
 static int file_add(struct vg_dwarf_reader *reader, const char *directory, const char *name,
 		    uint32_t *file)
 {

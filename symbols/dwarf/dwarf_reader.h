@@ -25,13 +25,15 @@ struct vg_dwarf_inline {
 	uint32_t depth, origin;
 	uint32_t call_line, call_file;          /* call_file: index in the table's files, or NONE */
 	uint32_t first_range, range_count;
-	uint64_t extent_low, extent_high;       /* used by dwarf_emit.c; virtual addresses */
+	uint64_t extent_low, extent_high;       /* virtual addresses, set by dwarf_emit.c for one range of the
+						   function: lowest and highest address of this call and of the
+						   calls inside it */
 };
 
 /* A row of the line table; virtual addresses. */
 struct vg_dwarf_row {
 	uint64_t low, high;
-	uint32_t line, file;
+	uint32_t line, file;                    /* file: index in the table's files, or NONE */
 	bool is_used;                           /* a function covers this row */
 };
 

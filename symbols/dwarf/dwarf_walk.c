@@ -81,8 +81,9 @@ static int position_scope(struct vg_dwarf_reader *reader, struct position *posit
 	return rc;
 }
 
-/* Records the scope of a DIE that has no linkage name, because only the walk knows its parents.  If
- * a function is inside another function, only some languages make the outer function its scope. */
+/* Records the scope of a DIE, because only the walk knows the parents of the DIE.  Does nothing if the
+ * DIE has a linkage name.  If a function is inside another function, only some languages make the outer
+ * function its scope. */
 static int scope_record(struct vg_dwarf_reader *reader, Dwarf_Die *die, struct position *position)
 {
 	uint32_t scope;

@@ -30,7 +30,7 @@ static int directories_make(char *path, struct vg_err *err)
 	return 0;
 }
 
-/* Returns 0, 1 if the existing file has more symbols, or a negative errno. */
+/* Returns 0; 1: the existing file has more symbols; or a negative errno. */
 static int symbols_write(const struct vg_symbols *symbols, const char *path, struct vg_err *err)
 {
 	struct vg_outfile file;
@@ -65,7 +65,7 @@ static int symbols_write(const struct vg_symbols *symbols, const char *path, str
 	return rc;
 }
 
-/* Returns 0, 1 if the existing file has more symbols, or a negative errno.  Parallel builds may add the
+/* Returns 0; 1: the existing file has more symbols; or a negative errno.  Parallel builds may add the
  * same library at the same time: waits until the other process has written the file, and then
  * compares the ranks again. */
 static int symbols_add(const struct vg_symbols *symbols, char *path, struct vg_err *err)

@@ -36,7 +36,7 @@ static bool id_is_wanted(const struct search *search, const char *id)
 /* Result of comparing the first two records of a file with the wanted ids.  The name of a directory
  * does not prove which module its file is for. */
 enum module_match {
-	MATCH_NO_FILE,          /* no file, or no symbol file */
+	MATCH_NO_FILE,          /* the file does not exist, or it is not a symbol file */
 	MATCH_UNREADABLE,       /* the caller opens the file later, and reports the error */
 	MATCH_YES,
 	MATCH_OTHER_MODULE,

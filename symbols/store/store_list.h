@@ -16,10 +16,10 @@ struct vg_store_entry {
 };
 
 /*
- * Calls visit() for each .sym file of a store, sorted by name: <root>/<name>/<id>/<any>.sym, or the
- * root itself if it is a file.  Each file is read completely.  An entry has a problem if the file
- * cannot be read, has damaged records, is truncated, or is in a directory with another id.  visit()
- * returns 0, or a negative errno, which ends the listing.
+ * Calls visit() for each .sym file of a store: each file <root>/<name>/<id>/<any>.sym.  If the root is
+ * a file, visits only that file.  Files are visited in the order of their names, and read
+ * completely.  An entry has a problem if the file cannot be read, has damaged records, is truncated, or
+ * is in a directory with another id.  visit() returns 0, or a negative errno, which ends the listing.
  *
  * Returns 0; the error of visit(); or an error of reading the root.  An unreadable directory inside
  * the root does not end the listing; its error is returned at the end.

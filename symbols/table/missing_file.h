@@ -10,8 +10,9 @@
 
 /* What a module's symbols lack.
  *
- * The supplementary debug file that a module needs and that was not found: the file with the debug
- * information that dwz moved out of several modules.  path is NULL if no file is missing. */
+ * `path` and `id` name the supplementary debug file that the module needs and that was not found.  This
+ * file has the debug information that dwz moved out of several modules.  `path` is NULL if no such
+ * file is missing. */
 struct vg_missing_file {
 	char *path;                     /* owned; as in .gnu_debugaltlink */
 	unsigned char id[VG_BUILD_ID_MAX_BYTES]; /* its build id */

@@ -109,8 +109,9 @@ struct vg_symbols {
 	uint64_t cfi_rows_left_out;             /* rows that Breakpad's language cannot express */
 	struct vg_intern file_index;            /* string id -> index in files */
 	struct vg_missing_file missing_file;    /* a dwz file whose names are not in the table */
-	uint64_t bad_records, first_bad_line;   /* damaged records that a reader skipped; the line
-						   of the first, in a text file */
+	uint64_t bad_records, first_bad_line;   /* number of damaged records that a reader
+						   skipped; line number of the first one if
+						   the file is text, otherwise 0 */
 };
 
 struct vg_symbol_frame {

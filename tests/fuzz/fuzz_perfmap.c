@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /* The helper's reader of perf maps. The input is four sample addresses, and then the map. Whatever the input is, the
- * profile must be readable, and no two of its names may be of the same code. If the first byte is 255, the file also
- * ends with 256 KiB of zeros. */
+ * profile must be readable, and no two of its names may be of the same code. If the first byte is 255, 256 KiB of
+ * zeros follow the map in the file. */
 #include "tests/fuzz/input.h"
 
 #include <fcntl.h>

@@ -1,14 +1,15 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
  * Unwinding with untrusted unwind information, by the helper's rows and by libunwind.  The sampled process is this one.
- * It has one module, in a memory area.  The module has a sorted table of its functions, made here.  Without
- * this table, the helper makes an index of .eh_frame.  One byte of the area changes between reads.  The input has:
+ * It has one module, in a memory area.  The fuzzer writes the module's .eh_frame_hdr, with a sorted table of two
+ * functions.  Without this table, the helper makes an index of .eh_frame.  One byte of the area changes between reads.
+ * The input has:
  *
- *     8 words of 16 bits      pc, sp, fp, rbx; the two values of the table; the second key of the table (an
- *                             odd number: there is no table); the offset of the byte that changes, or 0.  If sp is not
- *                             a multiple of 8, there is another stack, at rbx.
+ *     8 words of 16 bits      pc, sp, fp, rbx; the values of the table's two entries; the key of the second
+ *                             entry (an odd number: there is no table); the offset of the byte that changes,
+ *                             or 0.  If sp is not a multiple of 8, there is another stack, at rbx.
  *     64 words of 16 bits     the stack.  The last word also describes the changes of the byte: its low half says
- *                             which bits change, its high half after which of every eight reads.
+ *                             which bits change; its high half says after which of every eight reads, one bit each.
  *     the rest                the module, from FRAMES_AT on
  *
  * A word is an offset in the area, so that most words are meaningful addresses.

@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT OR Apache-2.0
 #
-# Static analysis: cppcheck; in the soak also clang-tidy (with clang's analyzer; .clang-tidy has its checks) and gcc's
-# analyzer.  Any finding fails the test.  A suppression is a comment beside its line, with the reason.
+# Static analysis: cppcheck; in the soak also clang-tidy (with clang's analyzer; .clang-tidy lists clang-tidy's checks)
+# and gcc's analyzer.  Any finding fails the test.  A suppression is a comment beside its line, with the reason.
 #
 # The compiler's flags are in FUZZ_FLAGS.
 set -eu

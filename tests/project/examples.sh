@@ -13,8 +13,8 @@ set -eu
 . "${SRCDIR:?}/tests/lib.sh"
 . "$SRCDIR/tests/installed.sh"
 
-# blocks PAGE: writes the blocks of the section EXAMPLES to the files 01, 02 and so on.  A block is between .Bd and .Ed
-# or .EX and .EE, or a line of .Dl; in Markdown it is between fences.
+# blocks PAGE: writes the blocks of the section EXAMPLES to the files 01, 02 and so on.  A block is between .Bd and .Ed,
+# or between .EX and .EE, or it is a line of .Dl.  In Markdown a block is between fences.
 blocks() {
 	awk '
 		function plain(text) {

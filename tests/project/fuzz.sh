@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
 #
 # Fuzzers (libFuzzer, with both sanitizers) of everything that reads untrusted bytes: symbol files, ELF and DWARF,
-# profiles, messages, the event ring, unwind information, perf maps.  Each starts from tests/fuzz/corpus and from files
-# that this script makes.  It runs for FUZZ_SECONDS (default 20), or for as many executions as FUZZ_RUNS_NAME says
+# profiles, messages, the event ring, unwind information, perf maps.  Each fuzzer starts from tests/fuzz/corpus and from
+# files that this script makes.  It runs for FUZZ_SECONDS (default 20), or for as many executions as FUZZ_RUNS_NAME says
 # (FUZZ_RUNS_wire=10000000), or in the soak for as many as in `runs_soak`.  The test fails if an input crashes a fuzzer,
 # takes 10 s or takes more than 512 MiB.  That input is kept in $BUILDDIR/fuzz.
 #
@@ -40,8 +40,9 @@ library() {
 
 # unwind_seed NAME EXPRESSION INSTRUCTIONS [BYTE READSBITS]: makes an input of fuzz_unwind with two functions.  The
 # thread is in the second function, which the first function called.  EXPRESSION and INSTRUCTIONS are the second
-# function's unwind information.  With BYTE, that byte of the expression changes between reads as READSBITS says, and
-# the second function's unwind information is two pages after the first function's.
+# function's unwind information.  With BYTE, that byte of the expression changes between reads.  READSBITS is
+# a word of 16 bits: the high half says after which of every eight reads, one bit each; the low half says which bits of
+# BYTE change.  The second function's unwind information is then two pages after the first function's.
 unwind_seed() {
 	cat >"$out/seeds/seed.s" <<END
 	.data
@@ -72,7 +73,7 @@ END
 	objcopy -O binary -j .data "$out/seeds/seed.o" "$out/seeds/unwind/$1"
 }
 
-# seeds NAME: makes the inputs to start from that are not in the tree because they are binary
+# seeds NAME: makes the first inputs of a fuzzer.  They are binary files, so the tree does not have them.
 seeds() {
 	mkdir -p "$out/seeds/$1"
 	case $1 in
@@ -121,7 +122,8 @@ seeds() {
 		for reads in 0x01 0x02 0x04 0x08 0x10 0x20 0x40 0x80 0x55 0x33 0x0f; do
 			unwind_seed change-$reads "0x31, 0x08, 0x3f, 0x24, 0x09, 0xff, 0x22, 0x13, 0x77, 8" 0 6 ${reads}39
 		done
-		# The same inputs without a table: fuzz_unwind.c leaves out the table if its second key is odd.
+		# The same inputs without the table of .eh_frame_hdr.  The seventh word of an input is the key of the table's
+		# second entry.  If this word is odd, fuzz_unwind.c makes no table.
 		for seed in plain register states; do
 			cp "$out/seeds/unwind/$seed" "$out/seeds/unwind/$seed-index"
 			printf '\001\002' |

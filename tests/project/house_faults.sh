@@ -24,7 +24,7 @@ plant() {
 	cat >"$dir/source/$1"
 	echo "$dir/source/$1" >>"$dir/planted"
 }
-# plant_unit FILE: as plant, and compiles the file into an object of the copy
+# plant_unit FILE: does what plant() does, and compiles the file into an object of the copy
 plant_unit() {
 	plant "$1"
 	$CC -c -o "$dir/build/${1%.c}.o" "$dir/source/$1"

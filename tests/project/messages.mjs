@@ -120,11 +120,11 @@ function form_faults({ text, kind }) {
 	if (kind === 'usage')
 		return faults;
 	if (kind === 'error' && text.endsWith('\n'))
-		faults.push('ends with a newline; the caller of the function prints it');
+		faults.push('ends with a newline; leave it out: the code that prints the message adds a newline');
 	if (/\.\n?$/.test(text) && !/\.\.\.\n?$/.test(text))
 		faults.push('ends with a period; leave it out');
 	if (kind !== 'part' && !message_begin.test(sentence))
-		faults.push('does not begin with "%s: " and the file, with an option, or with a small letter');
+		faults.push('does not begin with "%s: " for the file, nor with an option, nor with a small letter');
 	const length = text.replace(conversion, '').length;
 	if (length > max_characters)
 		faults.push(`has ${length} characters without its arguments; the most is ${max_characters}`);
@@ -148,7 +148,7 @@ for (const message of all) {
 }
 const text = [...rows].map(([path, lines]) => `${path}\n${[...lines].sort(by_text).join('\n')}\n`).join('\n');
 
-// Puts the file before each line, so that a line that only moved within the table is not a difference.
+// Puts the file before each line, so that a line that only moved within messages.txt is not a difference.
 function lines_with_file(content) {
 	let path = '';
 
@@ -171,7 +171,7 @@ if (update) {
 	for (const line of now.filter((line) => !before.includes(line)))
 		console.log(`+ ${line}`);
 	if (committed !== text) {
-		console.log('The messages of the sources differ from tests/project/messages.txt (-: the table, +: the sources).');
+		console.log('The messages of the sources differ from tests/project/messages.txt (-: messages.txt, +: the sources).');
 		console.log('Read the new ones as a user would, then: node tests/project/messages.mjs --update');
 		faults++;
 	}

@@ -27,8 +27,8 @@ record() {
 	fail "too few samples: $(cat "$dir/info")"
 }
 
-# calls FILE: fails unless each of the five calls has a fifth of the samples.  The main thread waits in pause(2), so the
-# bound is slightly lower.
+# calls FILE: fails unless each of five system calls has about a fifth of the samples.  The bound is 10/51, because the
+# main thread waits in pause(2), which is none of the five.
 calls() {
 	samples=$(info "$1" samples)
 	"$VGTOOL" report --json "$1" >"$dir/report"

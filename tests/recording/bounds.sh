@@ -57,8 +57,9 @@ $CC -O1 -fno-optimize-sibling-calls -o bounds "$SRCDIR/tests/fixtures/bounds.c" 
 echo 'static volatile long sum; void run(void) { for (int i = 0; i < 2000; i++) sum++; }' >library.c
 $CC -O1 -shared -fPIC -o library.so library.c
 
-# helpers OPTIONS CONDITION KIND...: starts one program and one helper for each kind.  Each helper must take $samples
-# samples and find bad unwind information, and its profile must fulfil the condition.  Then it must end at a signal.
+# helpers OPTIONS CONDITION KIND...: for each KIND, starts the program `$fixture KIND` and a helper for it.  Each helper
+# must take $samples samples and find bad unwind information, and its profile must fulfil the condition.  Then a signal
+# must end the helper.
 helpers() {
 	options=$1 condition="it.samples >= $samples && it.stack_ends['bad unwind information'] >= 1 && $2"
 	shift 2

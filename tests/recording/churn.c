@@ -13,7 +13,7 @@
  *     churn relay MS      two threads take turns for that time: one works for 0.5 ms while the other waits.
  *                         Prints, in ns, the CPU time and the wall time of relay(), each the sum of both
  *                         threads
- *     churn rally MS      as relay, but without work; after that one thread runs for the same time
+ *     churn rally MS      as relay, but without work; then one of the threads runs for the same time
  */
 #include <pthread.h>
 #include <spawn.h>

@@ -3,8 +3,8 @@
 #
 # Programs that execute themselves, spawn programs, or create many threads are sampled at 1 kHz.  They end with the same
 # result as without sampling, and no process or thread is left.  Prints how long each takes alone and sampled.  SOAK:
-# ten times as much, and then each program again on one CPU, so that the helper has the other CPU.  Without this, the
-# programs keep two CPUs busy.
+# ten times as much, and then each program again on one CPU, so that the helper has the other CPU.  A program
+# that may use two CPUs keeps both busy.
 set -eu
 . "${SRCDIR:?}/tests/lib.sh"
 capture=$(build_capture)

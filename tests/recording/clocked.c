@@ -201,7 +201,8 @@ static void pipes(void)
 	if (pipe(request_pipe) != 0 || pipe(answer_pipe) != 0)
 		abort();
 	thread_start(&thread, pipe_thread, NULL);
-	/* Ends 1 ms early: the other thread ends with its first answer after end_ns. */
+	/* Ends 1 ms early, so that the last request below is after end_ns: the other thread ends when it has answered
+	 * a request after end_ns. */
 	while (spin_now_ns() < end_ns - 1000000) {
 		TIMED(WORK_A, work_a(CLOCK_THREAD_CPUTIME_ID, cpu_until((uint64_t)(numbers[0] * 1e3))));
 		if (write(request_pipe[1], "", 1) != 1)

@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
- * What a confined helper can and cannot do: tests each line of the list in vignetted(8), Confinement, and an allowed
- * and a refused value of each argument that the filter checks.  Each call runs in a process of its own, which traces a
- * target.  Reports in TAP.
+ * What a confined helper can and cannot do.  Tests each line of the list in section Confinement of vignetted(8), and
+ * for each argument that the filter checks, an allowed and a refused value.  Each call runs in a process of its own,
+ * which traces a target.  Reports in TAP.
  *
  *     confined                          runs the tests
  *     confined COMMAND [ARGUMENT ...]   runs a command that may not load filters

@@ -55,7 +55,7 @@ self() {
 		json - "(it.functions.find((f) => f.name === '$2') ?? {}).self ?? 0"
 }
 
-# total PROFILE COUNTER: prints the sum in the report
+# total PROFILE COUNTER: prints the report's sum of the counter over all functions
 total() { "$VGTOOL" report --json --counter "$2" "$1" | json - it.counter_total; }
 
 # step PROFILE INDEX: prints the largest difference between two successive reads of a counter.  INDEX is the counter's
@@ -76,8 +76,8 @@ echo "eight steps are up to $faults page faults, $clock ns; $counts reads"
 between "$(self page-faults touch)" $((4000 - faults)) $((4400 + faults)) "page faults of touch"
 between "$(self task-clock spin)" $((195000000 - clock)) $((600000000 + clock)) "nanoseconds of spin"
 "$VGTOOL" report --counter page-faults named.vgp >report
-# touch has at least 4000 - $faults of at most 4400 page faults.  If the least is half of the most, no other function
-# has more.
+# touch has at least 4000 - $faults page faults, and all functions together have at most 4400.  If touch has more than
+# half of them, it must be the first row.
 if [ $faults -lt 1800 ]; then
 	[ "$(awk '/%/ { print $NF == "[pages]" ? $(NF - 1) : $NF; exit }' report)" = touch ] ||
 		fail "touch is not the first: $(cat report)"

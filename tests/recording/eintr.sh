@@ -22,8 +22,8 @@ run() {
 	echo "$samples samples of $threads threads"
 	[ "$samples" -ge $((least * threads)) ] || fail "too few samples: $(cat "$dir/info")"
 	info_value stack_ends
-	# This includes waiting threads whose functions use the frame pointer.  These threads are not stopped to read
-	# the frame pointer.
+	# Among the samples are those of waiting threads whose functions use the frame pointer.  Such threads are not
+	# stopped to read the frame pointer.
 	[ $(($(info_value stacks_complete) * 100)) -ge $((samples * 99)) ] || fail "incomplete stacks"
 }
 run 1000 2 1000

@@ -6,7 +6,7 @@
  *     events overwrite COUNT PROFILE    the same, and new events overwrite the oldest
  *     events killed ROUNDS PROFILE      the program is killed in an interval
  *     events hostile SECONDS PROFILE    the program writes random bytes into the whole ring
- *     events within COUNT PROFILE       that many short intervals; each sample is within the interval that it names
+ *     events within COUNT PROFILE       COUNT short intervals; each sample is within the interval that it names
  */
 #include <errno.h>
 #include <fcntl.h>

@@ -260,7 +260,8 @@ static void window_check(unsigned int window_s, uint64_t asked_ms)
 	}
 }
 
-/* The main thread's interval has been open since the beginning: the dump has its begin, because samples name it. */
+/* The main thread's interval has been open since the recording began.  The dump has the begin of this interval, because
+ * samples name the interval. */
 static void open_check(uint64_t token)
 {
 	bool begun = false, named = false;

@@ -25,7 +25,7 @@
 #include "profile/reader.h"
 #include "tests/spin.h"
 
-/* A hazard that takes longer than the alarm hangs. */
+/* A hazard that takes longer than this counts as hanging, and an alarm ends it. */
 enum { ALARM_S = 100, SOAK_ALARM_S = 1000, WAIT_MAX_MS = 20000 };
 
 static pid_t runner;

@@ -7,7 +7,8 @@ set -eu
 : "${CC:?}"
 . "${SRCDIR:?}/tests/lib.sh"
 storms=3
-# The leak check needs ptrace(2), which a host's filter may forbid, or the process may have another tracer.
+# The leak check calls ptrace(2).  A host's filter may forbid the call, and the call fails if the process has another
+# tracer.
 export ASAN_OPTIONS="detect_leaks=0${ASAN_OPTIONS:+:$ASAN_OPTIONS}"
 [ -z "${SOAK-}" ] || storms=200
 

@@ -69,7 +69,7 @@ static void undumpable_later(void)
 	spin_ms(300);
 	ensure(vgctl_end(session, NULL) == 0, "vgctl_end failed");
 	found_read(PROFILE, &found);
-	/* Timers that were opened before stay open, and take samples. */
+	/* The process's open timers stay open, and continue to take samples. */
 	ensure((found.forbidden > 3 || found.samples > 10) && found.latest_ns > 600000000,
 	       "%lu samples, %lu forbidden, the last sample at %lu ms", found.samples, found.forbidden,
 	       found.latest_ns / 1000000);

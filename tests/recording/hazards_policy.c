@@ -243,7 +243,7 @@ static void processes_used_up(void)
 		int status;
 		pid_t child;
 
-		/* The host and its children count. */
+		/* This process and its child both count towards the limit. */
 		child = fork();
 		if (child == 0) {
 			limit.rlim_cur = limit.rlim_max = most + 1;

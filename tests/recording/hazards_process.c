@@ -321,7 +321,7 @@ static void pollers_make(void)
 }
 
 /* io_uring's poller and worker are kernel threads in the process's list of threads, and cannot be traced.  They have no
- * samples, and none count as lost. */
+ * samples, and no sample of them counts as lost. */
 static void io_uring_threads(void)
 {
 	struct io_uring_params params = { .flags = IORING_SETUP_SQPOLL, .sq_thread_idle = 2000 };

@@ -175,7 +175,7 @@ static void closes_one(void)
 	adopt();
 	snprintf(other, sizeof other, "%s.other", profile);
 	first = begin(other);
-	/* The second session gets the lowest free descriptors: this one and higher ones. */
+	/* The second session gets the lowest free descriptors: `from` and higher ones. */
 	from = dup(STDERR_FILENO);
 	close(from);
 	second = begin(profile);
@@ -555,7 +555,8 @@ static int under_linker_lock(struct dl_phdr_info *object, size_t bytes, void *un
 	return 1;
 }
 
-/* Sessions begin while the dynamic linker's lock is held, and another thread begins sessions without it. */
+/* One thread begins sessions while it holds the dynamic linker's lock.  Another thread begins sessions without the
+ * lock. */
 static void linker_locked(void)
 {
 	pthread_t thread;

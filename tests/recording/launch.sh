@@ -1,9 +1,9 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT OR Apache-2.0
 #
-# A command that vignetted launches is recorded from its start, even if the helper needs long to begin: here strace
-# delays its filter by half a second.  The command does 0.3 s of CPU time in one piece and ends: without the hold it
-# ends before the recording begins.
+# A command that vignetted launches is recorded from its start, even if the helper needs long to begin.  Here strace
+# delays the helper by half a second when it loads its filter.  The command uses 0.3 s of CPU time and ends.  If
+# vignetted did not hold it until the recording begins, the command would end before that.
 set -eu
 . "${SRCDIR:?}/tests/lib.sh"
 for capture in stop auto; do

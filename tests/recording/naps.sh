@@ -18,7 +18,7 @@ sampled() {
 	waits 'nanosleep\]' ";main;nap_$1;" 500 $2 "$BUILDDIR/tests/recording/naps" $1
 	unstopped=$(info_value reads_without_stop)
 	echo "$1, $2: $waits naps, $(info_value stops) stops, $unstopped read without"
-	# Timer samples may be of a thread that enters the system call, and have CPU time.
+	# A timer may expire while the thread enters the system call.  Such a sample has CPU time.
 	[ $2 != stop ] || waits_have_no_cpu_time $1
 }
 

@@ -70,7 +70,7 @@ grep -q '^trace a command that vignetted starts: yes$' out || fail "--check: $(c
 grep -q '^trace the process: yes$' out && grep -q '^sample threads by stops: yes$' out || fail "--check: $(cat out)"
 ! "$VIGNETTED" --check 2147483647 2>log || fail "--check of no process"
 if [ "$(id -u)" = 0 ]; then
-	# Another user's process: the sentence is that of a refused recording, and names the command that helps.
+	# Another user's process: --check prints the message of a refused recording, which names a command that helps.
 	install -d -m 777 other
 	! setpriv --reuid 65534 --regid 65534 --clear-groups "$VIGNETTED" --check "$pid" >out ||
 		fail "nobody may trace root"

@@ -38,7 +38,7 @@ symbolize "$dir/p.vgp" wall "$dir/functions" "$program"
 timer_samples=$(timer_samples_in "$dir/p.vgp")
 echo "$wakes wakes, $timer_samples timer samples in $seconds s"
 
-# Only if there are timers.  If the helper woke for each tick at 99 Hz, there would be twice as many wakes.
+# Only if there are timers.  If the helper woke for each tick at 99 Hz, it would wake twice as often as this limit.
 if [ "$timer_samples" -gt $((seconds * 10)) ]; then
 	[ "$wakes" -lt $((seconds * 50)) ] || fail "the helper woke $wakes times in $seconds s"
 fi

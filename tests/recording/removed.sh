@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT OR Apache-2.0
 #
-# PATH.part is removed or replaced while vignetted writes it.  The profile still gets its name, and the other file
-# stays.  If that is impossible, vignetted fails with a message.
+# PATH.part is removed or replaced while vignetted writes it.  The profile still gets its name, and a file that
+# replaced PATH.part stays.  If the profile cannot get its name, vignetted fails with a message.
 set -eu
 . "${SRCDIR:?}/tests/lib.sh"
 cd "$dir"

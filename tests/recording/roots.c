@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
- * roots PROGRAM spin|wait: has a stack that is hard to unwind to its root, until it is killed.  Prints a line when it
- * has that stack.
+ * roots PROGRAM spin|wait: makes a stack that is hard to unwind to its root, and prints a line.  Keeps this stack until
+ * the program is killed.
  *
  *     null        calls address 0, and the handler of SIGSEGV does not return
  *     wild        calls a page without code, and the handler of SIGSEGV does not return
@@ -80,7 +80,8 @@ static __attribute__((noinline)) void entry(void)
 	AFTER_CALL();
 }
 
-/* The contexts are above the stack in memory, and a saved context has a return address. */
+/* The saved contexts are directly above this stack in memory.  A walk that goes beyond the stack's end finds the return
+ * address in a saved context, and must not take it for a frame. */
 static void coroutine(void)
 {
 	static struct {

@@ -44,16 +44,17 @@ struct tally {
 	uint64_t fdes, rows, compared, differences, complex_rows, complex_addresses, addresses;
 	uint64_t refused;            /* rows that libdw calls malformed: they cannot be compared */
 	uint64_t needless;           /* complex in vignetted, although libdw's CFA is from sp or fp */
-	/* Numbers of addresses: rows from instructions are compared; the first row is right; any row is right. */
+	/* Numbers of addresses at which rows from instructions were compared; at which the first of these rows is
+	 * right; at which any of them is right. */
 	uint64_t code_rows, code_first, code_any;
 };
 
 /* The results of a row. */
 struct outcome {
-	bool known;                  /* false: the row has an operation that this program does not know */
+	bool known;                  /* false: this program cannot compute the row */
 	bool root, fp_same, fp_undefined, signal;
 	bool refused, ra_in_register;
-	bool cfa_usual;              /* from the stack or the frame pointer */
+	bool cfa_usual;              /* the CFA is computed from the stack pointer or the frame pointer */
 	uint64_t cfa, fp_at, sp;
 	uint64_t ra_at;              /* where the return address is: an address, or the number of a register */
 };

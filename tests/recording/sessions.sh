@@ -407,7 +407,7 @@ helper_killed() {
 	wait
 }
 
-# ---- if both are killed, the next helper removes the socket ----
+# ---- if the helper and its finisher are killed, the next helper removes the socket ----
 both_killed() {
 	start 0
 	stale=$host

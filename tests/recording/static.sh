@@ -158,8 +158,8 @@ id_without_segment() {
 	[ "$id" = "$(build_id "$top/glibc")" ] || fail "not the build id of the section, but: $id"
 }
 
-# A library without a build id gets its text id from the file at its path.  If another file has replaced the library's
-# file since, that file is not used.
+# A library without a build id gets its text id from the file at its path.  If another file has replaced
+# this file since the library was loaded, the other file is not used.
 library_by_path() {
 	echo '__attribute__((noinline)) void library_spin(volatile long *x) { for (long i = 0; i < 300000; i++) *x += i; }' \
 		>"$dir/library.c"

@@ -36,11 +36,11 @@ recorded() {
 	never=$(awk '{ sum += $NF } END { print sum + 0 }' "$dir/false")
 	echo "$what: $(info_value stack_ends) of $(info_value samples) samples, $(info_value timer_samples) of timers, $never false," \
 		"lost $(info_value lost)"
-	# Two cases may have a few wrong stacks.  new: the kernel does not record the mappings of a new thread.  The
-	# helper then checks marks when it fetches samples, which is shortly before it unwinds them.
+	# Two cases may have a few wrong stacks.  KIND "new": the kernel does not record the mappings of a new thread.
+	# The helper then checks marks when it fetches samples, which is shortly before it unwinds them.
 	most=0
-	# none: libraries whose loaded bytes are equal differ only in the list of mappings.  A helper that has no CPU
-	# for 20 ms reads that list after the other library was loaded.
+	# BUILD_ID "none": libraries whose loaded bytes are equal differ only in the list of mappings.  A helper that
+	# has no CPU for 20 ms reads that list after the other library was loaded.
 	[ "$1" != new ] && [ $id != none ] || most=$(($(info_value samples) / 100))
 	[ "$never" -le $most ] || fail "$what: stacks that the program never had: $(cat "$dir/false")"
 	[ $(($(info_value stacks_complete) * 2)) -ge "$(info_value samples)" ] || fail "$what: too few stacks are complete"

@@ -14,7 +14,8 @@ flags="-std=gnu11 -D_GNU_SOURCE -O1 -g -fsanitize=thread -fPIE -I$SRCDIR -DVG_LI
 mkdir "$dir/objects"
 (cd "$dir/objects" && $CC $flags -c "$SRCDIR"/libvgctl/*.c "$SRCDIR"/base/*.c)
 $CC $flags -pie -o "$dir/threads" tests/recording/threads.c "$dir"/objects/*.o -lpthread
-# The first sessions of a program: with this library, and with one that is not compiled with the sanitizer.
+# The first sessions of a program, with two libraries: the one compiled above, and the build's own libvgctl, which is
+# not compiled with ThreadSanitizer.
 $CC $flags -pie -o "$dir/first" tests/recording/hosts_memory.c "$dir"/objects/*.o -lpthread
 $CC $flags -pie -o "$dir/first_beside" tests/recording/hosts_memory.c -L"$libraries" -Wl,-rpath,"$libraries" -lvgctl -lpthread
 # A program with a data race, which the sanitizer must report.

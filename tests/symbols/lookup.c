@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
  * lookup FILE: symbolizes the addresses on standard input (hexadecimal, relative to the module, one per line).  Prints
- * them in the form of llvm-symbolizer --addresses: the address, two lines per frame, an empty line.  FILE is a symbol
- * file or a binary.
+ * the results in the form of llvm-symbolizer --addresses: the address, two lines per frame, an empty line.  FILE is
+ * a symbol file or a binary.
  *
  * lookup --draw COUNT FILE: prints COUNT addresses, spread evenly over the binary's .text.  Each line has an address
  * twice: relative to the module, and as in the file.
@@ -26,7 +26,7 @@ static int complain(const struct vg_err *err)
 	return 1;
 }
 
-/* The addresses are the same every time.  The step is odd, so that no two parts are equal. */
+/* Draws the same addresses every time.  The odd factor spreads the parts of 2^64 evenly, and no two parts are equal. */
 static int draw(const char *path, uint64_t count)
 {
 	struct vg_elf_image image;

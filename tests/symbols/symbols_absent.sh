@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
 #
 # dwz moved a part of the debug information to a file that does not exist.  Every command that reads the rest of the
-# debug information names the missing file, a store records its name, `vgtool missing` lists it, and complete symbols
-# are kept.
+# debug information names the missing file, a store records that file's name, `vgtool missing` lists the file, and
+# complete symbols are kept.
 set -eu
 . "${SRCDIR:?}/tests/lib.sh"
 
@@ -73,7 +73,7 @@ exits 1 "$VGTOOL" missing --json -s "$dir/less" "$dir/a.vgp"
 out_holds 'it.missing.some(m => m.for === null)'
 # Complete symbols replace incomplete ones, and are not replaced by them.
 exits 0 "$VGTOOL" symbols -o "$dir/store" "$dir/bin/one"
-has out 'kept: the existing file has more'
+has out 'kept: the existing file has more symbols'
 diff -rq "$dir/store" "$dir/kept" || fail "the complete symbols were changed"
 exits 0 "$VGTOOL" symbols -o "$dir/less" --debug-dir="$dir/whole" "$dir/whole/one"
 cmp "$dir"/less/one/*/one.sym "$dir"/kept/one/*/one.sym || fail "the complete symbols do not replace the incomplete ones"

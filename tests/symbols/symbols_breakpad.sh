@@ -7,7 +7,7 @@
 #  - INLINE records that only vgtool has: dump_syms does not read lexical blocks.
 #  - Ranges of INLINE records: dump_syms writes empty ones, and repeats all ranges of a function under each of its
 #    parts.
-#  - Names in an anonymous namespace without a linkage name: dump_syms drops the namespaces.
+#  - Names without a linkage name in an anonymous namespace: dump_syms drops the namespaces.
 #  - PUBLIC records of stubs (name@plt), which dump_syms does not have.
 #  - INFO and STACK records; the order of functions with several parts.
 set -eu
@@ -48,7 +48,7 @@ sym_records() {
 	' "$1" | LC_ALL=C sort
 }
 
-# compare NAME SED: compares the symbols of $dir/NAME, after SED has changed the names in vgtool's file
+# compare NAME SED: compares the symbols of $dir/NAME.  The sed script SED first changes the names in vgtool's file
 compare() {
 	"$VGTOOL" symbols "$dir/$1" >"$dir/$1.ours" || fail "$1: vgtool failed"
 	"$DUMP_SYMS" -c -d -m "$dir/$1" >"$dir/$1.theirs" || fail "$1: dump_syms failed"
@@ -137,7 +137,7 @@ objcopy --add-gnu-debuglink="$dir/plain.debug" "$dir/plain"
 "$VGTOOL" symbols "$dir/plain" >"$dir/separate.ours"
 cmp "$dir/plain.ours" "$dir/separate.ours" || fail "separate: differs from the unstripped program"
 
-# The files of split DWARF that the program names are found.
+# vgtool finds the files of split DWARF (.dwo) whose names are in the program.
 (cd "$dir" && $CXX -O2 -g -gdwarf-5 -gsplit-dwarf "$fixtures/symbols_names.cc" -o split)
 (cd "$dir" && $CXX -O2 -g -gdwarf-5 "$fixtures/symbols_names.cc" -o joined)
 for program in split joined; do

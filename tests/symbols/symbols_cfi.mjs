@@ -5,9 +5,9 @@
 // Compares the STACK CFI records of the symbol file OURS with every row that llvm-dwarfdump printed for the same
 // program (DUMP), and with the records of dump_syms (THEIRS).  BASE is the address of the first segment, in
 // hexadecimal.  The rules of both sides are evaluated with invented registers and memory, and the results are compared.
-// llvm-dwarfdump 14 does not restore the CFA with the state, so the CFA comes from `readelf --debug-dump=frames-interp`
-// (READELF), which does not print expressions.  Prints counts of what was compared.  The exit status is 1 after a
-// difference.
+// llvm-dwarfdump 14 does not restore the CFA at DW_CFA_restore_state, so the CFA comes from READELF, the output of
+// `readelf --debug-dump=frames-interp`.  readelf does not print expressions.  Prints counts of what was
+// compared.  The exit status is 1 after a difference.
 import { readFileSync } from 'node:fs';
 
 const [machine, baseText, oursPath, dumpPath, readelfPath, theirsPath] = process.argv.slice(2);
@@ -19,7 +19,7 @@ const riscv = ('pc ra sp gp tp t0 t1 t2 s0 s1 a0 a1 a2 a3 a4 a5 a6 a7 s2 s3 s4 s
 const returnRegister = { x86_64: '$rip', x86: '$eip', arm: 'lr', arm64: 'x30', mips: '$ra',
 	riscv: 'ra' }[machine];
 
-// Returns the name that STACK CFI records have for a register in llvm-dwarfdump's output.
+// Takes a register's name in llvm-dwarfdump's output, and returns its name in STACK CFI records.
 function registerName(name) {
 	switch (machine) {
 	case 'arm64':

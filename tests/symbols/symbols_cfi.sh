@@ -87,8 +87,8 @@ clang --target=powerpc64-linux-gnu -O2 -g -fPIC -ffreestanding -w \
 ld.lld -shared "$dir/object.o" -o "$dir/powerpc64.so"
 "$VGTOOL" symbols "$dir/powerpc64.so" | grep '^STACK' && fail "powerpc64: STACK records"
 
-# Equal rows of both sections are written once.  Dropped code has no rows.  A compressed .debug_frame in a separate file
-# is found.
+# Rows that are in both .eh_frame and .debug_frame are written once.  Dropped code has no rows.  A compressed
+# .debug_frame in a separate file is found.
 $CC -O2 -g -S -ffunction-sections "$fixtures/symbols_frames.c" -DMAIN -o "$dir/frames.s"
 printf '.cfi_sections .eh_frame, .debug_frame\n' | cat - "$dir/frames.s" >"$dir/both.s"
 $CC "$dir/both.s" -Wl,--gc-sections -o "$dir/both"
@@ -132,8 +132,8 @@ echo "minidump: $(wc -l <"$dir/frames") frames"
 "$SENTRY_CLI" debug-files check "$dir/store/minidump/"*/minidump.sym >"$dir/check"
 grep -q 'symtab, debug, unwind' "$dir/check" || fail "sentry-cli: no unwind information"
 
-# Damaged unwind information: only the damaged parts are left out, and vgtool takes less than 10 s, also for the FDE
-# with 100,000 rows.
+# Damaged unwind information: only the damaged parts are left out, and vgtool takes less than 10 s, also for an FDE
+# with 100,000 rows (in symbols_cfi.s).
 $CC -O2 "$fixtures/mutate.c" -o "$dir/mutate"
 strip -o "$dir/stripped" "$dir/names"
 mkdir "$dir/mutants"                    # if vgtool got the file's own path, a file without functions would be an error

@@ -63,9 +63,10 @@ grep -q '^INFO STRIPPED$' bare/program/*/program.sym || fail "the symbol file do
 ! grep -rq 'INFO STRIPPED' store || fail "an unstripped file is called stripped"
 for store in bare stripped; do
 	"$VGTOOL" missing -s $store a.vgp >out 2>log || true
-	! grep -q ' program ' out || fail "missing from $store: $(cat out)"
-	grep -qE '^vgtool missing: program: names only of exported functions: its file is stripped; in [0-9]+ sample' \
-		log || fail "missing from $store: $(cat log)"
+	! grep -q ' program ' out || fail "vgtool missing -s $store: $(cat out)"
+	grep -qE \
+		'^vgtool missing: program: names only of exported functions: its file is stripped; the module is in [0-9]+ sample' \
+		log || fail "vgtool missing -s $store: $(cat log)"
 	"$VGTOOL" missing --json -s $store a.vgp 2>log | json - 'it.exported_only[0]' | grep -qx program ||
 		fail "missing --json"
 	"$VGTOOL" resolve -s $store -o bare.vgp a.vgp 2>log || fail "resolve: $(cat log)"

@@ -7,12 +7,12 @@
 set -eu
 . "${SRCDIR:?}/tests/lib.sh"
 
-# A sanitized program starts slowly, and the fuzzers test it more.
+# A sanitized vgtool starts slowly, and the fuzzers test the same code with more inputs.
 MUTATIONS=${MUTATIONS:-$([ -z "${SANITIZE-}" ] && echo 150 || echo 60)}
 SEED=${SEED:-1}
 
-# run FILE WHAT: runs vgtool symbols on the file and sets $status, which must be 0 or 1.  With 1 there must be one
-# message on standard error.  Then there must be no output, unless only function names are missing.
+# run FILE WHAT: runs vgtool symbols on the file and sets $status, which must be 0 or 1.  With status 1 there must be
+# one message on standard error and no output.  If only function names are missing, output is allowed.
 run() {
 	status=0
 	timeout 60 "$VGTOOL" symbols "$1" >"$dir/out" 2>"$dir/err" || status=$?

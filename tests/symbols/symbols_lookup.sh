@@ -47,7 +47,7 @@ judge() {
 		}' >"$dir/$1.wrong"
 }
 
-# check NAME PROGRAM [COUNT]: compares that many addresses
+# check NAME PROGRAM [COUNT]: compares COUNT addresses of the program (default: $count)
 check() {
 	name=$1 program=$2
 	"$LOOKUP" --draw "${3:-$count}" "$program" >"$dir/$name.addresses"

@@ -9,7 +9,7 @@ set -eu
 sources="$fixtures/sources.c $fixtures/sources_more.c"
 unset DEBUGINFOD_URLS
 
-# marked NAME: prints "NAME FILE:LINE" for the line that the fixture marks with that name
+# marked NAME: prints "NAME FILE:LINE" for the line of the fixture with the comment "line: NAME"
 marked() {
 	(cd "$fixtures" && grep -n "line: $1\b" sources*.c sources.rs) |
 		awk -F : -v name="$1" '{ print name " " $1 ":" $2; exit }'
@@ -33,7 +33,7 @@ base() {
 	readelf -lW "$1" 2>/dev/null | awk '$1 == "LOAD" { print $3; exit }'
 }
 
-# addresses REFERENCE NAME...: prints the address of every byte of these functions, as in the file
+# addresses REFERENCE NAME...: prints the address in REFERENCE of every byte of these functions
 addresses() {
 	reference=$1; shift
 	nm -S --defined-only "$reference" | awk -v wanted=" $* " '
@@ -155,7 +155,7 @@ clang -O1 -g -Wl,--build-id $sources -o "$dir/other-build"
 cp "$dir/other-build" "$(find "$dir/buildid/tree" -name '*.debug')"
 no_debug buildid-other "$dir/buildid/program" --debug-dir="$dir/buildid/tree"
 
-# linked NAME BINARY: as apart, and adds a .gnu_debuglink
+# linked NAME BINARY: does what apart() does, and adds a .gnu_debuglink
 linked() {
 	apart "$1" "$2"
 	(cd "$dir/$1" && objcopy --add-gnu-debuglink=program.debug program)
@@ -174,7 +174,7 @@ mv "$dir/tree$dir/link/program.debug" "$dir/flat"
 whole link-flat "$dir/link/program" "DWARF in $dir/flat/program.debug" "$dir/gcc5" \
 	--debug-dir="$dir/flat"
 
-# Without a build id, the checksum of the debug link decides, and the module has its text id.
+# Without a build id, the debug link's checksum decides whether a debug file is used; the module's id is the text id.
 $CC -O2 -g -Wl,--build-id=none $sources -o "$dir/unnumbered"
 linked crc "$dir/unnumbered"
 whole crc "$dir/crc/program" "DWARF in $dir/crc/program.debug" "$dir/unnumbered"
@@ -370,8 +370,8 @@ for version in 4 5; do
 	for compiler in "$CC" clang; do
 		kind=dwo-${compiler%% *}$version
 		split "$kind" "$compiler" $version
-		# llvm-symbolizer 14 misses inlined calls in split DWARF.  So the results are compared with the same
-		# code whose DWARF is not split.
+		# llvm-symbolizer 14 misses inlined calls in split DWARF.  So the results are compared with those of
+		# the same code whose DWARF is not split.
 		joined=$dir/${compiler%% *}$version
 		[ "$joined" != "$dir/cc$version" ] || joined=$dir/gcc$version
 		code "$dir/$kind/program" >"$dir/code-a"; code "$joined" >"$dir/code-b"

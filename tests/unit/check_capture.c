@@ -413,8 +413,8 @@ static void *library_run(const char *library, uint64_t ms, void **function)
 	return info.dli_fbase;
 }
 
-/* Wall time of the samples with a frame in that module, or of all samples if name is NULL. It compares times instead of
- * numbers of samples, because ticks are skipped on a busy machine. */
+/* Wall time of the samples with a frame in that module, or of all samples if name is NULL. The tests compare times and
+ * not numbers of samples, because ticks are skipped on a busy machine. */
 static uint64_t time_in_ns(const struct recorded *recorded, const char *name)
 {
 	uint64_t sum_ns = 0;

@@ -142,7 +142,7 @@ START_TEST(one_against_one)
 }
 END_TEST
 
-/* A profile's blocks give the margin of one profile on each side. */
+/* With one profile on each side, the margin is computed from the profiles' blocks (vgtool/analysis/blocks.h). */
 START_TEST(one_long_run)
 {
 	measures.for_diff = true;
@@ -165,8 +165,8 @@ START_TEST(one_long_run)
 }
 END_TEST
 
-/* Addresses without names differ between the runs. So all of a module are compared together, as "[no symbol]", and all
- * that are in no module as "[no module]". */
+/* Addresses without names differ between the runs. So all such addresses of a module are
+ * compared together, as "[no symbol]", and all addresses in no module as "[no module]". */
 START_TEST(addresses)
 {
 	measures.for_diff = true;

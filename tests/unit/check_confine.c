@@ -307,7 +307,7 @@ static const struct {
 	{ WRITES, "FICLONE", FICLONE, EPERM, EPERM },
 };
 
-/* fcntl(2) of a descriptor. All are refused. */
+/* Commands of fcntl(2). The filter refuses all of them. */
 static const struct {
 	const char *name;
 	int command;
@@ -464,7 +464,7 @@ START_TEST(output_opened_before_can_be_truncated)
 }
 END_TEST
 
-/* Landlock decides whether a file can be truncated when the file is opened. */
+/* When a file is opened, Landlock decides whether it can be truncated later. */
 START_TEST(output_opened_later_can_be_truncated)
 {
 	int status;

@@ -237,7 +237,7 @@ START_TEST(page_faults_by_interval)
 }
 END_TEST
 
-/* Each nap is one context switch. The helper's stops are not counted. */
+/* Each nap is one context switch. The profile's counts leave out the helper's stops. */
 START_TEST(switches_by_interval)
 {
 	struct usage idle, sleepy;
@@ -249,9 +249,10 @@ START_TEST(switches_by_interval)
 	sleepy = interval("sleepy", naps);
 	end(path);
 	ck_assert_uint_ge(sleepy.switches, NAPS);
-	/* Preemptions at an interval's edge may be counted for its neighbour: no sample separates them. */
+	/* A preemption at the edge of an interval may be counted for the interval before or after it, because no sample
+	 * separates the two. */
 	tolerance = 4 + (idle.preempted + sleepy.preempted) / 2;
-	/* getrusage(2) counts the helper's stops. */
+	/* The counts of getrusage(2) include the helper's stops. */
 	ck_assert_uint_le(in_interval("context-switches", "sleepy"), sleepy.switches + tolerance);
 	ck_assert_uint_ge(in_interval("context-switches", "sleepy"), NAPS - 4);
 	ck_assert_uint_le(in_interval("context-switches", "idle"), idle.switches + tolerance);

@@ -78,8 +78,8 @@ static const struct vg_event *event(size_t index)
 	return &recorded.profile.events.items[index];
 }
 
-/* The time of the latest event, 0 without events. One assertion for all events: libcheck keeps each assertion, and so
- * many of them take longer than the test. */
+/* The time of the latest event, 0 without events. The caller needs one assertion for all events. libcheck keeps
+ * each assertion, and one for each event would take longer than the rest of the test. */
 static uint64_t latest_event_ns(void)
 {
 	uint64_t latest_ns = 0;
@@ -201,8 +201,8 @@ START_TEST(intervals_nest)
 	ck_assert_uint_eq(event(2)->token, outer.token);
 	ck_assert_uint_eq(event(3)->parent, inner.token);
 	ck_assert_uint_eq(event(4)->parent, deep[0].token);
-	/* The library tracks 64 open intervals: here `inner` and the first 63 of `deep`. An interval that begins inside
-	 * a deeper one has an unknown parent: its own token. */
+	/* The library tracks 64 open intervals: here `inner` and the first 63 of `deep`. If the parent of an interval
+	 * is not tracked, the begin event names the interval's own token as the parent. */
 	ck_assert_uint_eq(event(3 + 62)->parent, deep[61].token);
 	ck_assert_uint_eq(event(3 + 63)->parent, deep[62].token);
 	ck_assert_uint_eq(event(3 + 64)->parent, deep[64].token);
@@ -501,7 +501,9 @@ START_TEST(lanes_are_reused)
 	end();
 	ck_assert_uint_eq(summary.events + summary.events_dropped, 2 * ROUNDS * AT_ONCE);
 	ck_assert_uint_gt(summary.events, summary.events_dropped);
-	ck_assert_uint_le(recorded.profile.threads.count, ROUNDS * AT_ONCE + 1);
+	/* On a busy machine, a thread's events are written before a scan finds the thread.  Such a thread is in the
+	 * profile twice. */
+	ck_assert_uint_le(recorded.profile.threads.count, ROUNDS * AT_ONCE * 11 / 10);
 	for (size_t i = 0; i < recorded.profile.events.count; i++)
 		events[event(i)->thread]++;
 	for (size_t i = 0; i < recorded.profile.threads.count; i++) {
@@ -750,8 +752,8 @@ START_TEST(listening_helper_decides_about_overwriting)
 	ck_assert_uint_eq(summary.events + summary.events_dropped, EVENTS);
 	for (size_t i = 1; i < recorded.profile.events.count; i++)
 		ck_assert_uint_gt(event(i)->value, event(i - 1)->value);
-	/* One ring of events is kept: the newest ones if they overwrite old ones, else the oldest. On a slow machine
-	 * the helper fetches events meanwhile, and others are kept, too. */
+	/* As many events are kept as the ring holds: the newest if new events overwrite old ones, otherwise the oldest.
+	 * On a slow machine the helper fetches events meanwhile, and more events are kept. */
 	first = overwrites ? summary.events - KEPT : 0;
 	ck_assert_uint_eq(event(first)->value, overwrites ? EVENTS - KEPT + 1 : 1);
 	ck_assert_uint_eq(event(first + KEPT - 1)->value, overwrites ? EVENTS : KEPT);

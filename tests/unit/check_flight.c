@@ -110,8 +110,8 @@ static size_t longest_run(const struct vg_open_intervals *open)
 	return longest;
 }
 
-/* A program may choose its tokens. These are multiples of the inverse of 0x9e3779b97f4a7c15, by which tokens were once
- * multiplied to find their slot: the upper half of each product, which selected the slot, is 0. */
+/* A program may choose its tokens. Once, the slot of a token was the upper half of its product with 0x9e3779b97f4a7c15.
+ * The tokens of this test are multiples of the inverse of that number: the upper half of each product is 0. */
 START_TEST(chosen_tokens_do_not_collide)
 {
 	enum { CHOSEN = 20000 };

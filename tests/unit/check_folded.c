@@ -60,7 +60,8 @@ START_TEST(demo_profile)
 }
 END_TEST
 
-/* Stacks with other addresses of the same functions are one stack. A semicolon in a name cannot break the format. */
+/* Stacks of the same functions are one line, even if their addresses differ. A semicolon in a name cannot break the
+ * format. */
 START_TEST(equal_stacks_are_one_line)
 {
 	struct vg_symbol_line line = { 0, 1 };

@@ -89,8 +89,8 @@ static const struct code {
 	{ "xchg %rax,%rsp", { 0x48, 0x94 }, false },
 };
 
-/* The instructions follow this many bytes of nop. vg_code_frame_is_constant() reads 512 bytes at a time, so some of
- * them lie across the end of a read. */
+/* nop_counts: how many bytes of nop precede the instruction. vg_code_frame_is_constant() reads 512 bytes at a time, so
+ * with some of these counts the end of a read is inside the instruction. */
 START_TEST(constant_frames)
 {
 	static const size_t nop_counts[] = { 0, 505, 508, 511, 512, 600 };

@@ -200,7 +200,7 @@ START_TEST(ticks_are_far_apart_for_busy_threads)
 	vg_pace_thread(&load, 200000000, 150000000, 10);
 	ck_assert_uint_eq(vg_pace_periods(&load, 1), 1);
 	ck_assert_uint_eq(vg_pace_periods(&load, 125), 125);
-	/* No thread had a step since the latest decision, so the distance stays. */
+	/* No thread had a step since the latest decision, so the distance between ticks stays. */
 	load.awake_ns = load.runnable_ns = 0;
 	ck_assert_uint_eq(vg_pace_periods(&load, 125), 125);
 	ck_assert_uint_eq(vg_pace_periods(&load, 1), 1);

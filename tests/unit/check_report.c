@@ -68,7 +68,8 @@ static void made_open(void)
 	frames_open(VG_ROW_FUNCTION);
 }
 
-/* Writes the tree as a line: "a:100/39( b:30/0( ..." with total and self in ms. */
+/* Writes the tree as a line: "0-a:99/39 1-b:30/0 ...". A row has its depth, "-" if it has siblings, its function, and
+ * its total and self time in ms. */
 static const char *tree_text(const struct vg_call_tree_options *options)
 {
 	static char text[1024];

@@ -83,7 +83,7 @@ START_TEST(eh_frame_and_ids)
 }
 END_TEST
 
-/* A file that has only Go's build id gets the text id of this text. */
+/* The id of a file that has only Go's build id is computed from this build id, as a text id is computed from code. */
 START_TEST(go_build_id)
 {
 	unsigned char id[VG_TEXT_ID_BYTES];

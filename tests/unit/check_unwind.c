@@ -415,7 +415,7 @@ __asm__(".text\n"
 	"asm_wide: .cfi_startproc\n .cfi_def_cfa_offset 64\n .skip 262144, 0x90\n .cfi_endproc\n");
 extern const char asm_uninformed[], asm_wide[];
 
-/* Returns an address in asm_wide whose row has the same slot in the row cache. */
+/* Returns an address in asm_wide whose row has the slot of own_row in the row cache. */
 static uint64_t same_slot(struct vg_rows *rows, const struct vg_cached_row *own_row)
 {
 	for (uint64_t at = (uint64_t)asm_wide; at < (uint64_t)asm_wide + WIDE_BYTES; at++) {

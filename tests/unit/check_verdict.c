@@ -80,7 +80,8 @@ START_TEST(estimates)
 
 	ck_assert(!vg_estimate_compare(&unknown, &unknown).has_margin);
 	ck_assert(isnan(vg_estimate_exceeds(&unknown, &unknown, 5)));
-	/* A side of unknown variance has that of the other side: 10 for one run, 10 / 3 for three. */
+	/* If the variance of one side is unknown, the margin uses that of the other side: 10 for one run, 10 / 3 for
+	 * three. */
 	ck_assert(vg_estimate_compare(&unknown, &of_three).has_margin);
 	ck_assert_double_eq_tol(vg_estimate_compare(&unknown, &of_three).margin, 2.306 * sqrt(10 + 10 / 3.0), 1e-9);
 	ck_assert(isnan(vg_estimate_exceeds(&unknown, &of_three, 5)));
@@ -120,7 +121,7 @@ START_TEST(one_row)
 		{ 1000, 500, 100, VG_VERDICT_NO_CHANGE },
 		{ 20, 20, 5, VG_VERDICT_NO_CHANGE },           /* a small row: growth by 25 matters */
 		{ 20, 40, 30, VG_VERDICT_UNCLEAR },
-		{ 20, 27, 4, VG_VERDICT_UNCLEAR },             /* p = 8 % of its own test: still suspect */
+		{ 20, 27, 4, VG_VERDICT_UNCLEAR },             /* p is 8 %: VG_VERDICT_DOUBT is 10 % */
 		{ 20, 25, 4, VG_VERDICT_NO_CHANGE },
 		{ 20, 40, 5, VG_VERDICT_SLOWER },
 		{ 0, 20, 4, VG_VERDICT_SLOWER },
@@ -262,7 +263,7 @@ static enum vg_verdict pair_judge(const struct plan *plan)
 	return verdict;
 }
 
-/* The number of pairs of `trials` that have each verdict */
+/* Judges `trials` pairs. Adds to verdicts[VERDICT] the number of pairs with this verdict. */
 static void pairs_judge(const struct plan *plan, int trials, int *verdicts)
 {
 	random_state = 0x9e3779b97f4a7c15;

@@ -327,8 +327,8 @@ START_TEST(queue_time_of_threads_with_timers)
 }
 END_TEST
 
-/* In a thread's first 100 ms its running samples take the queue time. Otherwise the thread's last sample would have all
- * of it if no sample finds the thread queued. */
+/* In a thread's first 100 ms its running samples take the queue time. Otherwise, if no sample found the thread queued,
+ * its last sample would get all of the queue time. */
 START_TEST(queue_time_of_young_threads)
 {
 	struct vg_weights weights;

@@ -38,8 +38,8 @@ void fixture_sample(struct fixture *fixture, uint32_t thread, uint32_t stack, ui
 /* Writes the end record, unless truncated, and reads the profile back. */
 void fixture_read(struct fixture *fixture, bool truncated);
 
-/* Reads these bytes into fixture->profile instead, and owns them: fixture_close() frees the bytes of the last call.
- * Returns what vg_profile_read() returns. */
+/* Like fixture_read(), but reads these bytes. Returns what vg_profile_read() returns. fixture_close() frees the bytes
+ * of the last call. */
 int fixture_read_bytes(struct fixture *fixture, const unsigned char *bytes, size_t length);
 
 /* Returns a copy of everything that was written so far. The caller frees it. */

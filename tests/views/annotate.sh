@@ -85,12 +85,12 @@ annotate --source src work l.vgp
 ! grep -q '^secret$\|  secret' out || fail "a file outside of the directory: $(cat out)"
 
 exits 1 "$VGTOOL" annotate none_of_these p.vgp
-has err 'none_of_these: no function with samples matches\'
+has err 'none_of_these: no function with samples matches'
 $CC -O2 -Wl,--build-id=sha1 -o without src/program.c
 "$VIGNETTED" --rate 499 --capture "$(build_capture)" -o w.vgp -- ./without 2>log || fail "$(cat log)"
 exits 1 "$VGTOOL" annotate work w.vgp
-has err 'no source lines of this function\'
+has err 'no source lines of this function'
 exits 2 "$VGTOOL" annotate work
-has err 'expected FUNCTION and PROFILE, got 1 argument\'
+has err 'expected FUNCTION and PROFILE, got 1 argument'
 exits 2 "$VGTOOL" annotate --weight all work p.vgp
-has err '--weight all: must be wall or cpu\'
+has err '--weight all: must be wall or cpu'

@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
 #
-# Scripts that open a file in the real Speedscope source this file after tests/lib.sh.  Speedscope is the npm package
-# speedscope, below the directory NPM.  It runs in a Chromium without a window.
+# For scripts that open a file in the real Speedscope: they read this file with `.` after tests/lib.sh.
+# Speedscope is the npm package speedscope, below the directory NPM.  It runs in a Chromium without a window.
 release=${NPM:?}/speedscope/dist/release
 command -v chromium >/dev/null || fail "no chromium"
 [ -r "$release/index.html" ] || fail "no index.html in $release"

@@ -3,7 +3,7 @@
  * Writes profiles with events, for tests of the views.
  *
  *     events_write story OUT [PERCENT [SEED]]    a server of two threads, with known times
- *     events_write even OUT [PERCENT [SEED]]     20,000 samples in five functions at random, in f3 times PERCENT / 100
+ *     events_write even OUT [PERCENT [SEED]]     about 4,000 samples in each of f0, f1, f2, f4, 40 * PERCENT in f3
  *     events_write stops OUT                     like even OUT, with all samples taken by stops
  *     events_write timers OUT                    like even OUT, with all samples taken by timers
  *     events_write slow OUT                      like even OUT, with a header of 200 Hz
@@ -55,7 +55,7 @@ static uint64_t vary(uint64_t ns)
 	return ns - ns / 50 + (seed >> 33) % (ns / 25);
 }
 
-/* Writes an interval of that length, with a sample every millisecond. */
+/* Writes an interval of length_ns, with a sample every millisecond. */
 static void inner(uint32_t label, uint32_t stack, uint64_t length_ns, uint64_t parent)
 {
 	uint64_t of = ++token;
@@ -133,7 +133,7 @@ static void even(unsigned percent)
 	}
 }
 
-/* Ends without a begin, and second begins. */
+/* Ends without a begin, and begins of intervals that have begun already. */
 static void orphans(unsigned long count)
 {
 	for (unsigned long i = 0; i < count; i++) {
@@ -180,7 +180,8 @@ static void many(unsigned long count)
 	}
 }
 
-/* Stacks that differ in their leaf frame, with 2,000 frames in a function of the longest possible name. */
+/* Stacks that differ only in their leaf frame.  Their other 2,000 frames are in a function with the longest possible
+ * name. */
 static void fat(unsigned long count)
 {
 	static char name[VG_NAME_MAX_BYTES + 1];

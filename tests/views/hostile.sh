@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
 #
 # Bad profiles: missing, empty, other files, truncated, with flipped bits.  Every command prints one message and exits
-# with 1, or warns and uses the undamaged part.  None is killed by a signal.
+# with 1, or warns and uses the undamaged part.  No command is killed by a signal.
 set -eu
 . "${SRCDIR:?}/tests/lib.sh"
 cd "$dir"

@@ -72,8 +72,9 @@ end $program
 
 # ---- the structure ----
 
-# view EXPRESSION ARGUMENT...: evaluates the expression for the JSON of this report of CPU time.  The function row(NAME)
-# returns the first row of that name, and above(ROW) the row above it in the tree.
+# view EXPRESSION ARGUMENT...: fails unless the expression is true; `it` is the JSON of `vgtool report --weight cpu
+# ARGUMENT...`, and `rows` its rows.  The function row(NAME) returns the first row of that name, and above(ROW) the
+# ROW's parent in the tree.
 view() {
 	expression=$1
 	shift
@@ -88,7 +89,7 @@ view "above(row('parse')) === row('main') && above(row('print')) === row('main')
 view "Math.abs(row('parse').total_ns - 3 * rows.filter((entry) => entry.name === 'nest')[0].total_ns) < it.cpu_ns / 5" --tree
 view "rows.filter((entry) => entry.name === 'nest').length === 5" --tree
 view "row('main').total_ns <= it.cpu_ns && rows.every((entry) => entry.self_ns <= entry.total_ns)" --tree
-# Callees of each row add up to its total, without the threshold.
+# With --min 0 no row is left out.  So a row's self time and the totals of its callees add up to the row's total.
 view "rows.every((entry, at) => {
 		let sum = entry.self_ns;
 		for (let i = at + 1; i < rows.length && rows[i].depth > entry.depth; i++)

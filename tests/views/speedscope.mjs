@@ -76,7 +76,7 @@ function profileCheck(profile, frames) {
 	if (profile.samples.length !== profile.weights.length)
 		fail(`${profile.name}: ${profile.samples.length} samples, ${profile.weights.length} weights`);
 	if (Math.abs(profile.endValue - profile.startValue - sum) > 1e-9 * sum)
-		fail(`${profile.name}: weights sum up to ${sum}, and it ends at ${profile.endValue}`);
+		fail(`${profile.name}: weights sum up to ${sum}, and the profile ends at ${profile.endValue}`);
 	for (const sample of profile.samples) {
 		if (!sample.every((frame) => Number.isInteger(frame) && frame >= 0 && frame < frames.length))
 			fail(`${profile.name}: a frame that is not in the file`);

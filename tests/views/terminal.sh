@@ -2,8 +2,9 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
 #
 # No output of the programs has untrusted bytes that a terminal would obey: messages of a fake helper, the name of a
-# tracer, the module of a symbol file, every string of a profile.  tests/views/untrusted.c writes them.  Output is the
-# same to a terminal and to a file.
+# tracer, the module of a symbol file, every string of a profile.  tests/views/untrusted.c is the fake helper and the
+# tracer, and writes the profile.  The programs replace these bytes in output to a file, too, so the test reads
+# files.
 set -eu
 . "${SRCDIR:?}/tests/lib.sh"
 : "${VGCTL:?}"

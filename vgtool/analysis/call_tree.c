@@ -14,8 +14,8 @@ struct sum {
 };
 
 /* One frame of one node.  It stands for samples whose stacks have this frame.  In a tree of callees these are all
- * samples at the node and its callees.  In a tree of callers they are the samples of the item that the path began
- * with. */
+ * samples at the node and its callees.  In a tree of callers they are the samples of the root item that led to this
+ * item. */
 struct item {
 	uint32_t function, node, frame;
 	struct sum sum;

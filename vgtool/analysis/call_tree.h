@@ -8,10 +8,10 @@
 /*
  * A tree of functions over a set of samples, for people: functions with less than a share of the time are left out.
  *
- *   callees   a function's rows below it are the functions that it calls.  The trees begin at the root frames
- *   callers   a function's rows below it are the functions that call it.  The trees begin at the leaf frames
+ *   callees   the rows below a function are the functions that it calls.  The trees begin at the root frames
+ *   callers   the rows below a function are the functions that call it.  The trees begin at the leaf frames
  *
- * With `begin`, there is one tree.  It begins at the outermost frame of each stack whose function is marked.  So a
+ * With `begin`, there is one tree.  In each stack it begins at the outermost frame that has a marked function.  So a
  * sample counts once in the root, even if a marked function is recursive.  A tree of callers then shows who made the
  * outermost call.
  *
@@ -33,12 +33,13 @@ struct vg_call_tree_options {
 };
 
 struct vg_call_row {
-	uint32_t function;           /* number of vg_frames; VG_NONE: the root, if `begin` marks several functions */
+	uint32_t function;           /* the function's number in struct vg_frames; VG_NONE: the root, if `begin` marks
+	                                several functions */
 	uint32_t depth;              /* 0 for a root */
 	uint32_t branches;           /* rows on the path from the root, including this one, that have siblings */
 	bool is_branch;              /* it has siblings */
 	uint64_t total_ns;           /* of the samples whose stacks have this path */
-	uint64_t self_ns;            /* of those that end here; 0 in a tree of callers */
+	uint64_t self_ns;            /* of the samples whose stacks end with this path; 0 in a tree of callers */
 	uint64_t samples;            /* number of the samples of total_ns */
 };
 

@@ -6,7 +6,7 @@
 
 /*
  * Merges nodes of the stack tree.  Two nodes have the same chain if the paths from the root to them show the same
- * functions, although the addresses differ.  A chain has a number, its caller's chain, and the first node that showed
+ * functions, even if the addresses differ.  A chain has a number, its caller's chain, and the first node that showed
  * it.  A caller has a lower number than its callees.
  *
  * Stacks with the same functions still belong to different chains if their walks ended for different reasons, or if a

@@ -124,7 +124,7 @@ static int change_compare(const void *a, const void *b, void *context)
 	return order != 0 ? order : (left->row > right->row) - (left->row < right->row);
 }
 
-/* How much an item stands out, for the choice of the decisive one among items of the same kind. */
+/* How much an item stands out.  Of the items that may decide the verdict, the one that stands out most is decisive. */
 static double prominence(const struct vg_changes *changes, const struct vg_judged *row)
 {
 	struct vg_estimate_change change = vg_estimate_compare(&row->a, &row->b);
@@ -183,7 +183,7 @@ static int changes_judge(struct vg_changes *changes, const struct whole *a)
 	return 0;
 }
 
-/* large: by row of the measures. */
+/* large[i]: the result of row_is_large() for row i of the measures. */
 static int items_add(struct vg_changes *changes, const struct vg_measures *measures, const bool *large)
 {
 	bool judges = changes->limit_percent >= 0;

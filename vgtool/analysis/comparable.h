@@ -10,10 +10,10 @@ struct vg_comparable {
 	enum vg_weight weight;       /* the mode of the first profile */
 	const char *period_path;     /* of the first profile with samples and a rate */
 	uint64_t period_ns;          /* its period */
-	const char *symbolized_path, *unsymbolized_path; /* of the first profile with function names;
+	const char *symbolized_path, *unsymbolized_path; /* of the first profile with function names; of the first
 	                                                    with addresses only */
 	const char *timers_path, *stops_path; /* of the first profile whose running threads were sampled by timers;
-	                                         by stops */
+	                                         of the first whose running threads were sampled by stops */
 };
 
 /* Refuses a profile of the other mode, because wall time and CPU time cannot be added or compared.  Returns 0, or
@@ -25,9 +25,9 @@ int vg_comparable_weight(struct vg_comparable *earlier, const struct vg_profile 
 int vg_comparable_symbols(struct vg_comparable *earlier, const struct vg_profile *profile, const char *path,
 			  struct vg_err *err);
 
-/* Refuses a profile whose rate is less than half of the first one's or more than twice.  Refuses profiles of which some
- * were sampled by timers and others by stops, because stops find a thread more often in system calls.  Returns 0 or
- * -EINVAL. */
+/* Refuses a profile whose rate is less than half of the first profile's rate, or more than twice that rate.  Refuses
+ * profiles of which some were sampled by timers and others by stops, because stops find a thread more often in system
+ * calls.  Returns 0 or -EINVAL. */
 int vg_comparable_sampling(struct vg_comparable *earlier, const struct vg_profile *profile, const char *path,
 			   struct vg_err *err);
 

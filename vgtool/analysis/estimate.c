@@ -25,7 +25,7 @@ struct known_variance {
 	double variance, freedom;
 };
 
-/* The variance of b's mean - factor * a's mean, by Welch and Satterthwaite. */
+/* The variance of (b's mean - factor * a's mean), by Welch and Satterthwaite. */
 static struct known_variance difference_variance(const struct vg_estimate *a, const struct vg_estimate *b,
 						 double factor)
 {

@@ -8,7 +8,7 @@
  * The mean of some runs, and what is known of the variance between runs.
  *
  * The variance between two or three runs is known badly.  So it is combined with an expected variance, if there is one:
- * the expected variance counts like that of VG_EXPECTED_FREEDOM + 1 runs.  For a single run only the expected variance
+ * the expected variance counts as if VG_EXPECTED_FREEDOM + 1 runs had it.  For a single run only the expected variance
  * is known.
  */
 enum { VG_EXPECTED_FREEDOM = 6 };

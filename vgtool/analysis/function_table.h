@@ -12,7 +12,7 @@
  * function counts once per sample.
  */
 struct vg_function_row {
-	uint32_t function;           /* number of vg_frames */
+	uint32_t function;           /* the function's number in struct vg_frames */
 	uint64_t self_ns, total_ns;
 	uint64_t self_samples, total_samples;
 };
@@ -42,8 +42,8 @@ struct vg_table_maker {
 	                                Owned by the caller, who sets it after vg_table_maker_open() */
 	uint64_t *first_bit;         /* by node: index of its first bit in repeats */
 	unsigned char *repeats;      /* a bit for each frame of each node: 1: an outer frame has the same function */
-	uint32_t *non_repeat;        /* by node: the first node with a frame that is no repeat, on the path from
-	                                the node itself to the root */
+	uint32_t *non_repeat;        /* by node: the node itself if it has a frame that is no repeat, otherwise its
+	                                nearest caller that has one */
 	struct vg_subtree { uint64_t ns, samples; } *subtrees;  /* by node: samples at the node and its callees */
 	unsigned char *reached;      /* by node: 1: it is in `nodes` */
 	uint32_t *row_of;            /* by function: index of its row + 1; 0: it has no row */

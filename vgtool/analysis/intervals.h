@@ -36,9 +36,9 @@ struct vg_interval {
 	uint64_t token;
 	uint64_t begin_ns, end_ns;
 	uint64_t self_ns;
-	uint64_t total_ns;           /* time without a break in which intervals of its kind and label were open
-	                                on its thread.  Only the interval that ends last in this time has it;
-	                                the others have 0 */
+	uint64_t total_ns;           /* length of a period in which intervals of its kind and label were open on
+	                                its thread all the time.  Only the interval that ends last in the period
+	                                has this length; the others have 0 */
 	uint64_t value;              /* argument of the begin event */
 	uint32_t thread;             /* index */
 	uint32_t kind, label;        /* strings, or VG_NONE */
@@ -47,7 +47,7 @@ struct vg_interval {
 	uint8_t state;               /* enum vg_interval_state */
 	bool detached;
 	bool is_recursive;           /* it began inside an interval of its own kind and label */
-	bool not_nested;             /* not detached, and it ended before an interval that began after it */
+	bool not_nested;             /* not detached, and it ended while a later interval of its thread was open */
 	bool listed;                 /* private: it is open on its thread */
 	uint32_t below, above;       /* private: neighbours in the list of its thread's open intervals */
 };

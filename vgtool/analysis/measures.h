@@ -80,9 +80,11 @@ struct vg_measures {
  * Adds a profile as the next run.  `path` is the path that it was read from.  The path must outlive the measures; the
  * profile may be freed.
  *
- * Returns 0, -ENOMEM, or -EINVAL if the profile cannot be compared with an earlier one: they were recorded in different
- * modes and the caller gave no weight, one has function names and the other has addresses, or for_diff is set and they
- * were sampled differently.  err then names both files.
+ * Returns 0, -ENOMEM, or -EINVAL if the profile cannot be compared with an earlier one.  err then names both files.
+ * The reason is one of these:
+ *  - the two profiles were recorded in different modes, and the caller gave no weight,
+ *  - one has function names, and the other has addresses,
+ *  - for_diff is set, and they were sampled differently.
  */
 int vg_measures_add(struct vg_measures *measures, const struct vg_profile *profile, const char *path,
 		    struct vg_err *err);
@@ -120,9 +122,10 @@ struct vg_spread vg_measures_spread(const struct vg_measures *measures,
 #define VG_RUN_DEVIATION_ALONE 0.03
 #define VG_RUN_DEVIATION 0.01
 
-/* The variance of the row's time in one run, as far as it can be known without other runs: the mean over the runs
- * `first` to `end` - 1.  It is the sum of two variances: that of sampling, and that of VG_RUN_DEVIATION (for one
- * run VG_RUN_DEVIATION_ALONE).  Returns -1 if the variance is unknown: for labels, and if a profile is too short. */
+/* The expected variance of the row's time in one run: the mean of the variances that are expected for the runs `first`
+ * to `end` - 1.  The variance of each run is the sum of two variances: that of sampling, and that of VG_RUN_DEVIATION
+ * (if there is only one run, VG_RUN_DEVIATION_ALONE).  The runs are not compared with each other.
+ * Returns -1 if the variance is unknown: for labels, and if a profile is too short. */
 double vg_measures_variance(const struct vg_measures *measures, const struct vg_measure_row *row,
 			    enum vg_measure_field field, uint32_t first, uint32_t end);
 

@@ -87,7 +87,7 @@ static void time_set(struct vg_record_filter *filter, struct vg_cursor cursor)
 	filter->at_chunk_begin = false;
 }
 
-/* Adds the next field of the record to *time, unless the sum is not a valid time. */
+/* Adds the next field of the record to *time if the sum is a valid time. */
 static void time_advance(int64_t *time, struct vg_cursor *cursor)
 {
 	int64_t since, now;

@@ -6,9 +6,9 @@
 #include "profile/chunk.h"
 
 /*
- * Selects the records of one thread: those that create, name and end the thread, its samples, its events and its perf
- * counter readings.  The time of a record is relative to an earlier record, which may belong to another thread.  So the
- * filter reads every record and keeps the current time.
+ * Selects the records of one thread: its samples, its events, its perf counter readings, and the records that create,
+ * name and end the thread.  The time of a record is relative to an earlier record, which may belong to another thread.
+ * So the filter reads every record and keeps the current time.
  *
  *	struct vg_record_filter filter = { .thread = "main" };
  *	vg_record_filter_open(&filter, &file);

@@ -9,8 +9,8 @@
 static const double NORMAL_FREEDOM = 10000;
 
 /* The regularized incomplete beta function I_x(a, b), for x below (a + 1) / (a + b + 2): the continued fraction of the
- * Digital Library of Mathematical Functions, 8.17.22.  It converges within a multiple of the square root of the larger
- * parameter, so it is computed from that depth upwards. */
+ * Digital Library of Mathematical Functions, 8.17.22.  The number of terms that it needs is proportional to the square
+ * root of the larger parameter.  The terms are computed from the last to the first. */
 static double beta_fraction(double x, double a, double b)
 {
 	double scale = exp(a * log(x) + b * log1p(-x) + lgamma(a + b) - lgamma(a) - lgamma(b)) / a;

@@ -47,8 +47,8 @@ struct vg_summary {
 	                                         instants, counters), thread, self descending, total
 	                                         descending, label */
 	uint64_t self_ns;            /* of all rows */
-	const char *perf_counters[VG_PERF_COUNTERS_MAX]; /* names of the first ones in the profiles; others
-	                                                    are left out */
+	const char *perf_counters[VG_PERF_COUNTERS_MAX]; /* the names that come first in the profiles; further
+	                                                    perf counters are left out */
 	uint32_t perf_counter_count;
 	uint64_t ends_orphaned, begins_repeated, times_out_of_order, dropped; /* as in struct vg_intervals */
 

@@ -15,8 +15,8 @@
  */
 struct vg_tree {
 	const struct vg_profile *profile;  /* the caller's; must outlive this */
-	uint32_t *first_child;             /* by node, or VG_NONE; one more entry, after those of the
-	                                      nodes, is the first root */
+	uint32_t *first_child;             /* by node: its first callee, or VG_NONE.  One more entry, after
+	                                      those of the nodes, has the first root */
 	uint32_t *next_sibling;            /* by node, or VG_NONE */
 };
 

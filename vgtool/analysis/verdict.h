@@ -20,14 +20,14 @@ enum vg_verdict {
  * slower. */
 #define VG_VERDICT_DOUBT 0.1
 
-/* One row.  The caller sets the first members. */
+/* One row.  The caller sets the members up to `index`; vg_verdict_judge() sets the others. */
 struct vg_judged {
 	struct vg_estimate a, b;
 	double whole;                /* time of all rows of its kind in A */
 	size_t index;                /* the caller's; vg_verdict_judge() changes the order of the rows */
 
-	double p;                    /* the probability that a row at the limit seems to grow as much as this one; NAN:
-	                                the variance is unknown */
+	double p;                    /* the probability that a row whose true growth is the limit seems to grow as much
+	                                as this one; NAN: the variance is unknown */
 	bool is_slower;
 	bool is_unclear;             /* a growth that matters cannot be excluded */
 };
@@ -41,8 +41,11 @@ struct vg_judged {
  * A growth matters if it is at least twice the limit.  In a row with less than a quarter of the whole, a growth matters
  * if it costs at least half of limit_percent of the whole: a small row is measured less precisely, and matters less.
  *
- * A row is unclear if the upper end of its 95 % interval reaches the smallest growth that matters, if its growth is
- * more than half of that growth, if its p is at most VG_VERDICT_DOUBT, or if p is unknown.
+ * A row is unclear in any of these cases:
+ *  - the upper end of its 95 % interval reaches the smallest growth that matters,
+ *  - its growth is more than half of the smallest growth that matters,
+ *  - its p is at most VG_VERDICT_DOUBT, or unknown.
+ *
  * The verdict is "no change" if no row is slower and none is unclear.
  */
 enum vg_verdict vg_verdict_judge(struct vg_judged *rows, size_t count, double limit_percent);

@@ -232,8 +232,8 @@ static void dump_chunk(struct dump *dump, struct vg_chunk *chunk)
 	}
 }
 
-/* Warns of damage once, as the other commands do.  Fails for a file without an intact chunk, which is not a
- * profile.  Returns the exit status. */
+/* Warns of damage once, as the other commands do.  Fails if no chunk is intact: then the file is not a profile.
+ * Returns the exit status. */
 static int dump_end(struct dump *dump)
 {
 	struct vg_err err;

@@ -67,10 +67,10 @@ static bool key_is_fixed(const char *key)
 	return false;
 }
 
-/* Limit for hostile files.  Recorders write some dozens of counts. */
+/* The most counts that are printed; a limit for hostile files.  Recorders write some dozens of counts. */
 enum { COUNTS_MAX = 1000 };
 
-/* beside_fixed: the object also has fixed_keys, so counts with such names are left out. */
+/* beside_fixed: the object also has the keys in fixed_keys, so a count whose name is one of these keys is left out. */
 static void counts_json(const struct vg_profile *profile, struct vg_json *json,
 			const struct vg_counts *counts, bool beside_fixed)
 {

@@ -78,13 +78,14 @@ static void module_check(struct request *request, struct vg_resolve_module *modu
 /* A missing file: a module's symbols, or a file with some of the module's function names. */
 struct item {
 	const char *name;
-	const char *module;          /* the module that needs the file; NULL if the file has a module's symbols */
+	const char *module;          /* the module that needs the file; NULL: `name` is the module itself */
 	const unsigned char *id;
 	size_t id_bytes;
 	char debug_id[VG_DEBUG_ID_CHARS + 1]; /* key of the file in symbol servers; "" without a build id */
 };
 
-/* Symbols of a stripped file are no failure: the system's libraries are often stripped. */
+/* Warns of modules whose file is stripped.  Such modules do not change the exit status, because the system's
+ * libraries are often stripped. */
 static void notes_print(const struct request *request)
 {
 	for (size_t i = 0; i < request->resolve.modules.count; i++) {
@@ -92,7 +93,7 @@ static void notes_print(const struct request *request)
 
 		if (!module->missing && module->missing_file.exported_only)
 			vg_command_warn(request->command, "%s: names only of exported functions: its file is stripped; "
-					"in %" PRIu64 " sample%s", module->name, module->samples,
+					"the module is in %" PRIu64 " sample%s", module->name, module->samples,
 					vg_text_plural(module->samples));
 		if (module->problem != NULL)
 			vg_command_warn(request->command, "%s", module->problem);

@@ -21,8 +21,8 @@
 static const char usage[] =
 	"usage: vgtool symbols [-o STORE] [OPTION]... FILE|DIRECTORY...\n"
 	"\n"
-	"  -o, --output STORE   write STORE/NAME/ID/NAME.sym, for each ELF file of a\n"
-	"                       DIRECTORY, too [standard output, for one FILE]\n"
+	"  -o, --output STORE   write STORE/NAME/ID/NAME.sym for each FILE and each ELF\n"
+	"                       file of a DIRECTORY [standard output, for one FILE]\n"
 	"      --no-cfi         leave out unwind information (STACK CFI records)\n"
 	"      --debug-dir DIR  search DIR for debug files, too; repeatable\n"
 	"      --debuginfod     ask the servers of $DEBUGINFOD_URLS for debug files\n"
@@ -60,7 +60,7 @@ static void progress_print(const struct vg_symbols *symbols, const char *path, b
 	vg_print(stdout, "%s %s %zu functions, %zu lines, %zu public symbols from %s -> %s%s\n",
 		 symbols->module_name, symbols->debug_id, symbols->functions.count,
 		 lines_count(symbols), symbols->linker_symbols.count, symbols->source, path,
-		 kept ? " (kept: the existing file has more)" : "");
+		 kept ? " (kept: the existing file has more symbols)" : "");
 	if (symbols->bad_records > 0)
 		vg_print(stdout, "%s: %llu damaged parts left out\n", symbols->module_name,
 			 (unsigned long long)symbols->bad_records);
@@ -109,7 +109,8 @@ static size_t names_count(const struct vg_symbols *symbols)
 	return count;
 }
 
-/* Not for the files of a directory: the line that is printed for each of them already names .dynsym as the source. */
+/* Not called for the files of a directory: the line that is printed for each of these files already names .dynsym as
+ * the source. */
 static void stripped_warn(const struct run *run, const char *path, const struct vg_symbols *symbols)
 {
 	size_t names = names_count(symbols);
@@ -137,7 +138,8 @@ static void file_convert(struct run *run, const char *path, bool is_named)
 	if (is_named)
 		stripped_warn(run, path, &symbols);
 	symbols_write(run, &symbols);
-	/* A library without functions is an error only if the user named it.  Directories may contain some. */
+	/* A library without functions is an error only if the user named it.  A directory may contain such
+	 * libraries. */
 	if (is_named && run->status == VG_EXIT_DONE && names_count(&symbols) == 0) {
 		vg_err_set(&err, -ENODATA, "%s: no function has a name; the file is stripped, and its debug file was "
 			   "not found", path);
@@ -146,8 +148,8 @@ static void file_convert(struct run *run, const char *path, bool is_named)
 	vg_symbols_free(&symbols);
 }
 
-/* With --debuginfod the process is not confined, because the client needs sockets and threads.  A confined
- * process can read all files, because debug information can be anywhere: split DWARF names files in the
+/* With --debuginfod the process is not confined, because libdebuginfod needs sockets and threads.  A
+ * confined process can read all files, because debug information can be anywhere: split DWARF names files in the
  * directory of the compilation. */
 static int run_confine(const struct run *run, struct vg_err *err)
 {

@@ -91,7 +91,7 @@ struct vg_command_stores {
 /* Adds an argument of -s.  Returns NULL, or a message that the caller prints. */
 const char *vg_command_store_add(struct vg_command_stores *stores, const char *name);
 
-/* Like vg_command_confine(), but adds to `more` of the confinement: the stores, and /usr/lib/debug.  The debug
+/* Like vg_command_confine(), but adds the stores and /usr/lib/debug to the field `more` of `confinement`.  The debug
  * file of a binary in a store may be in /usr/lib/debug. */
 enum vg_exit vg_command_confine_stores(const char *command, const struct vg_command_stores *stores,
 				       struct vg_confinement confinement);

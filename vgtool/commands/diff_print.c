@@ -12,7 +12,7 @@
 /* Default number of rows for text. */
 enum { TEXT_LIMIT = 20 };
 
-/* More profiles than this on each side are not recommended. */
+/* The output never advises the user to record more profiles than this on each side. */
 enum { PROFILES_ADVISED_MAX = 1000 };
 
 static const char *type_text(enum vg_measure_type type)
@@ -27,7 +27,7 @@ static const char *type_text(enum vg_measure_type type)
 	return "";
 }
 
-/* One row in the time by which rows are judged. */
+/* A row's self times, or with --by total its total times. */
 struct judged_time {
 	const struct vg_estimate *a, *b;
 	const struct vg_estimate_change *by;

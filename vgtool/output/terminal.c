@@ -12,7 +12,7 @@
 #include "base/print.h"
 #include "base/utf8.h"
 
-/* Narrower terminals have no room for names. */
+/* ROOM_MIN: a name gets this many columns even if the line is then wider than the terminal. */
 enum { COLUMNS_DEFAULT = 80, COLUMNS_MAX = 10000, ROOM_MIN = 8 };
 
 void vg_terminal_read(struct vg_terminal *terminal)

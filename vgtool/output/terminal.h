@@ -43,7 +43,8 @@ void vg_terminal_line(const struct vg_terminal *terminal, const char *format, ..
 /* The columns that vg_print() needs for the text.  Wide characters of East Asia have two columns. */
 size_t vg_terminal_width(const char *text);
 
-/* Prints the text like vg_print().  If it has more columns, "..." replaces its middle. */
+/* Prints the text like vg_print().  If the text needs more than `columns` columns, "..." replaces its
+ * middle. */
 void vg_terminal_fit(FILE *file, const char *text, size_t columns);
 
 /* Prints the beginning of the text that needs at most `columns`, like vg_print(). */

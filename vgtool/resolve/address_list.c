@@ -25,7 +25,7 @@ struct module_counter {
 	const struct vg_profile *profile;
 	uint64_t *subtree;           /* by node: number of samples whose stack has the node */
 	uint64_t *samples;           /* by module: the result */
-	uint32_t *open;              /* by module: its frames from the root to the current node */
+	uint32_t *open;              /* by module: number of its frames from the root to the current node */
 };
 
 static void module_enter(void *context, uint32_t node)

@@ -26,8 +26,8 @@ int vg_resolve_write(const struct vg_resolve *resolve, const struct vg_infile *f
 	struct vg_profile_copy copy = { 0 };
 	int rc = vg_profile_copy_chunks(&copy, file, writer);
 
-	/* A truncated profile ends at the time of its last record, so the records that follow must have this
-	 * time. */
+	/* The new records get the time at which the profile ends.  If the profile is truncated, the copy has no
+	 * END record.  The time of its last record is then its duration, which must be that of the original. */
 	writer->last_us = list->duration_ns / 1000;
 	if (rc == 0)
 		rc = vg_resolve_emit(resolve, list, &sink);

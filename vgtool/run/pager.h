@@ -5,8 +5,8 @@
 #include "base/err.h"
 
 /*
- * Shows the output of a function in a pager.  The function runs in a child process.  This child may be confined: the
- * pager is not its child, but the child of this process, which is not confined.
+ * Shows the output of a function in a pager.  The calling process starts two child processes: one runs the
+ * function, the other runs the pager.  If the function confines its process, the pager is not confined.
  *
  *	pager = vg_pager_command();
  *	status = pager != NULL ? vg_pager_run(pager, report_run, &report, &err) : report_run(&report);

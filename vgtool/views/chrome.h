@@ -11,8 +11,8 @@
  * Perfetto, chrome://tracing and the Firefox Profiler.
  *
  * Intervals are "X" events.  Detached intervals, and intervals that are not nested on their thread, are pairs of "b"
- * and "e" events.  Instants are "i" events, counters are "C" events.  An interval that is still open ends with the
- * recording and has a note in its args.
+ * and "e" events.  Instants are "i" events, counters are "C" events.  An interval that is still open when the
+ * recording ends has this time as its end, and a note in its args.
  *
  * Samples are written twice: as Profile and ProfileChunk events for Perfetto, the Firefox Profiler and Chrome's
  * DevTools, and as stackFrames and samples for chrome://tracing.  If a record stands for many samples, it is written

@@ -29,7 +29,8 @@ static void interval_args_write(struct vg_chrome *chrome, const struct vg_interv
 	vg_json_object_end(json);
 }
 
-/* Both events are on the thread where the interval began, because viewers look for the "e" event there. */
+/* Writes the "b" event and the "e" event on the thread where the interval began, because viewers look for the "e"
+ * event there. */
 static void pair_write(struct vg_chrome *chrome, size_t index)
 {
 	const struct vg_interval *interval = &chrome->intervals.items.items[index];
@@ -97,7 +98,7 @@ static void counter_write(struct vg_chrome *chrome, const struct vg_event *event
 	vg_json_object_end(json);
 }
 
-/* Viewers merge counters of a process that have the same name, so the name includes the name of the thread. */
+/* Viewers merge a process's counters if they have the same name, so the counter's name includes the thread's name. */
 static void count_write(struct vg_chrome *chrome, const struct vg_counter_reading *count,
 			uint32_t counter)
 {

@@ -37,8 +37,8 @@ uint32_t vg_chrome_sample_chain(const struct vg_chrome *chrome, const struct vg_
 	return sample->stack != VG_NONE ? chrome->shown_chain[chrome->chains.by_node[sample->stack]] : VG_NONE;
 }
 
-/* For each chain, finds the chain that is shown in its place.  A caller has a lower number than its callees, so its
- * entry is ready. */
+/* For each chain, finds the chain that is shown in its place.  A caller has a lower number than its callees, so the
+ * caller's entry is already set. */
 static int depths_cut(struct vg_chrome *chrome)
 {
 	size_t count = chrome->chains.nodes.count;
@@ -76,7 +76,7 @@ int vg_chrome_nodes_number(struct vg_chrome *chrome)
 		return -ENOMEM;
 	if (depths_cut(chrome) != 0)
 		return -ENOMEM;
-	/* Mark the nodes that samples need with 1.  Then replace each mark by the number of the node. */
+	/* Set to 1 the entry of each chain or end that a sample needs.  Then replace each 1 by the number of a node. */
 	for (size_t i = 0; i < profile->samples.count; i++) {
 		const struct vg_sample *sample = &profile->samples.items[i];
 		uint32_t chain = vg_chrome_sample_chain(chrome, sample);

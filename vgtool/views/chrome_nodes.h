@@ -8,7 +8,7 @@
  * array indices.  Returns 0 or -ENOMEM. */
 int vg_chrome_nodes_number(struct vg_chrome *chrome);
 
-/* The chain that is shown for a sample; VG_NONE for an empty stack. */
+/* The chain (analysis/chains.h) that is shown for a sample; VG_NONE for an empty stack. */
 uint32_t vg_chrome_sample_chain(const struct vg_chrome *chrome, const struct vg_sample *sample);
 
 /* The number of the node of a sample. */
@@ -25,7 +25,7 @@ uint32_t vg_chrome_parent_node(const struct vg_chrome *chrome, uint32_t chain);
 /* The index in end_node_ids for the reason why a stack's walk ended. */
 size_t vg_chrome_end_index(uint8_t end);
 
-/* The name of the node with that index in end_node_ids.  Returns a static text or `room`. */
+/* The name of the node end_node_ids[end].  Returns a static text or `room`. */
 const char *vg_chrome_end_name(size_t end, char *room, size_t room_bytes);
 
 /* How often a sample record is repeated, and the time of the i-th repetition.  The last repetition has the time of the

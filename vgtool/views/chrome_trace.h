@@ -29,13 +29,14 @@ struct vg_chrome {
 	uint32_t end_node_ids[VG_WALK_END_COUNT + 1]; /* by vg_chrome_end_index(): the node; 0: no sample needs
 	                                                 it.  VG_WALK_ROOT has the node "(idle)" */
 	uint32_t end_written_by[VG_WALK_END_COUNT + 1]; /* like chain_written_by */
-	VG_ARRAY(uint32_t) path;     /* chains of a sample that must be written, innermost first */
+	VG_ARRAY(uint32_t) path;     /* the chains that must be written for a sample, innermost first */
 	uint32_t repeats_max;        /* how often one record may be repeated */
 };
 
 enum { VG_CHROME_ROOT = 1 };
 
-/* Deeper stacks are cut, because each thread has its own copy of the nodes that its samples need. */
+/* The most functions of one stack.  Deeper stacks are cut, because each thread has its own copy of the nodes that its
+ * samples need. */
 enum { VG_CHROME_DEPTH_MAX = 2000 };
 
 #endif

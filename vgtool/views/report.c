@@ -149,7 +149,8 @@ void vg_report_name(const struct vg_report *report, const struct vg_function_vie
 	char *suffix = suffix_make(view);
 	size_t suffix_room = suffix != NULL ? vg_terminal_width(suffix) + 2 : 0;
 
-	/* The suffix may have the columns that the name leaves free, or a third of all columns if that is more. */
+	/* Name and suffix share `room` columns.  The suffix may have the columns that the name leaves free, or a third of
+	 * `room` if that is more. */
 	if (room != SIZE_MAX && suffix_room > 0) {
 		size_t name = vg_terminal_width(view->name), left = name < room ? room - name : 0;
 		size_t most = left > room / 3 ? left : room / 3;

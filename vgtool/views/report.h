@@ -15,11 +15,10 @@
 struct vg_report {
 	const struct vg_profile *profile;
 	struct vg_terminal terminal;
-	struct vg_thread_samples threads;    /* only the samples that the filter left */
+	struct vg_thread_samples threads;    /* only the samples that the filter selects */
 	const struct vg_perf_counts *counts; /* of a perf counter, shown in place of time; NULL: time */
 	enum vg_weight weight;
-	bool is_cpu_first;                   /* the profile was recorded by wall time, and shows CPU time: see
-	                                        vg_report_cpu_first() */
+	bool is_cpu_first;                   /* the report shows CPU time because vg_report_cpu_first() is true */
 	const char *filter;                  /* what the filter says; NULL: no filter */
 	uint64_t unfiltered;                 /* weight of all samples, without the filter */
 	bool is_unresolved;                  /* --unresolved: rows for addresses, not for modules without symbols */
@@ -29,7 +28,7 @@ struct vg_report {
 	struct vg_json json;
 };
 
-/* Sums over the samples that are left. */
+/* Sums over the samples that the filter selects. */
 struct vg_report_sums {
 	uint64_t samples, wall_ns, cpu_ns;
 	uint64_t weight;                     /* in the unit of the report */
@@ -61,7 +60,7 @@ void vg_report_name(const struct vg_report *report, const struct vg_function_vie
 /* True if the part is at least 10 % of the whole. */
 bool vg_report_is_hot(uint64_t part, uint64_t whole);
 
-/* Text: amounts are formatted for the perf counter or as times. */
+/* Text: formats a value as an amount of the perf counter or, without a perf counter, as a time. */
 const char *vg_report_amount(const struct vg_report *report, struct vg_text *room, uint64_t value);
 
 #endif

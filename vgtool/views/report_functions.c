@@ -221,7 +221,7 @@ static int thread_write(struct functions *functions, uint32_t thread)
 	return 0;
 }
 
-/* A table of CPU time has no rows for such a thread. */
+/* True if the report shows CPU time first and the thread has none.  The thread's table would have no rows. */
 static bool is_idle(const struct vg_report *report, size_t thread)
 {
 	uint64_t cpu_ns = 0;

@@ -11,10 +11,10 @@
 #include "vgtool/analysis/call_tree.h"
 #include "vgtool/analysis/function_match.h"
 
-/* A deeper branch is not indented further. */
+/* Most columns of indentation; deeper branches are indented by this too. */
 enum { INDENT_MAX = 200 };
 
-/* Names of merged functions that the heading lists. */
+/* The heading lists at most this many names of merged functions. */
 enum { NAMES_MAX = 3 };
 
 struct tree_view {

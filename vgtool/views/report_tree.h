@@ -7,11 +7,12 @@
 /* `vgtool report --tree`, `--inverted`, `--callers` and `--callees`: prints one tree over all threads. */
 struct vg_report_tree {
 	bool to_callers;
-	const char *name;            /* the functions that the tree begins with, see vg_function_match_name(); NULL: the
-	                                ends of the stacks */
+	const char *name;            /* pattern for the functions that the tree begins with, see
+	                                vg_function_match_name(); NULL: it begins with root frames, or with leaf
+	                                frames if to_callers */
 	enum vg_row_kind kind;
-	uint32_t least_ppm;          /* least share of a row, of all samples; with `name`, of the samples
-	                                with that function */
+	uint32_t least_ppm;          /* rows with a smaller share of all samples are left out; with `name`: share of
+	                                the samples with these functions */
 };
 
 /* Returns 0, -ENOMEM, or -ENOENT if no function of the profile matches the name. */

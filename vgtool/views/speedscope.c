@@ -88,7 +88,8 @@ static const struct vg_sample *sample_at(const struct speedscope *speedscope, ui
 	return &speedscope->profile->samples.items[speedscope->threads.order[at]];
 }
 
-/* Compares chains: comparing the stacks frame by frame would cost time in proportion to their depth. */
+/* Compares the numbers of the stacks' chains (analysis/chains.h): stacks of one chain have the same functions.
+ * Comparing the stacks frame by frame would cost time in proportion to their depth. */
 static bool same_functions(const struct speedscope *speedscope, const struct vg_sample *a, const struct vg_sample *b)
 {
 	if (a->end != b->end || a->stack == VG_NONE || b->stack == VG_NONE)

@@ -11,7 +11,7 @@ enum { DEEPER_INTERVALS = VG_NONE };
 enum mark {
 	MARK_SHOWN = 0,              /* or not begun */
 	MARK_HIDDEN = 1,             /* nested too deep */
-	MARK_ENDED = 2,              /* it ended with too many intervals above it; it is closed when it is at the top */
+	MARK_ENDED = 2,              /* ended while too many intervals were above it; closed when it is at the top */
 };
 
 static void event_write(struct vg_speedscope_intervals *writer, const char *type, uint32_t interval,

@@ -13,9 +13,9 @@
  * threads that are awake are read before each check, so they do not change this number.  If it has increased, a
  * sleeping thread has run, or a thread has exited or is not known yet.
  *
- * Reading the process's CPU time takes 1 % of the time that reading all threads takes.  The kernel adds up the same
- * numbers that it reports for each thread.  These numbers lack the CPU time since the latest scheduler tick.  So they
- * may show up to one scheduler tick late that a sleeping thread has run.
+ * Reading the process's CPU time takes 1 % of the time that reading all threads takes.  The kernel computes the
+ * process's CPU time from the CPU times that it reports for each thread.  All these CPU times lack the time since the
+ * latest scheduler tick.  So a check may notice up to one scheduler tick late that a sleeping thread has run.
  *
  *     vg_activity_begin(&activity, target, tasks, now_ns);
  *     for each task: rc = vg_activity_read(&activity, tasks, task);

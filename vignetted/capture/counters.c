@@ -10,7 +10,8 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-/* The greatest values of kernel.perf_event_paranoid at which a user may count kernel code, and user code. */
+/* The greatest kernel.perf_event_paranoid at which a user may count kernel code: PARANOID_ALL.  The greatest at which a
+ * user may count user code: PARANOID_USER. */
 enum { PARANOID_ALL = 1, PARANOID_USER = 2 };
 
 /* read(2) of a group returns the number of perf counters, the enabled time, the running time, and then the values. */
@@ -136,8 +137,8 @@ static uint64_t scale_to_enabled(uint64_t value, uint64_t enabled_ns, uint64_t r
 	return scaled > UINT64_MAX ? UINT64_MAX : (uint64_t)scaled;
 }
 
-/* Whether the counted thread has exited.  After an execve(2) in another thread, that thread has this id, and the
- * counted thread has exited. */
+/* Whether the counted thread has exited.  Its id may still exist: execve(2) gives the first thread's id to the thread
+ * that calls it. */
 static bool has_ended(int fd)
 {
 	struct pollfd of = { .fd = fd };

@@ -7,8 +7,8 @@
 #include <sys/stat.h>
 
 /* Returns 0 if our time namespace is also our children's, -EXDEV if it is not, or another negative errno.  The kernel
- * shows only the offsets of the children's namespace.  Before Linux 6.1 the two differ in a program that was executed
- * after unshare(2) and vfork(2). */
+ * shows only the offsets of the children's namespace.  Before Linux 6.1 the two namespaces differ in a program that was
+ * executed after unshare(2) and vfork(2). */
 static int own_namespace_check(void)
 {
 	struct stat own, childrens;
@@ -18,7 +18,8 @@ static int own_namespace_check(void)
 	return own.st_dev == childrens.st_dev && own.st_ino == childrens.st_ino ? 0 : -EXDEV;
 }
 
-/* The file has one line for each clock: its name, seconds, and nanoseconds.  The offset is the sum of both numbers. */
+/* timens_offsets has one line for each clock: its name, seconds, and nanoseconds.  The offset is the sum of both
+ * numbers. */
 static int offset_read(FILE *offsets, int64_t *offset_ns)
 {
 	int64_t seconds, rest_ns;

@@ -40,8 +40,8 @@ static bool real_time_is_limited(void)
 	return getrlimit(RLIMIT_RTTIME, &limit) != 0 || limit.rlim_cur != RLIM_INFINITY;
 }
 
-/* Restores the ordinary policy and the short timeslice.  sched_setattr(2) takes the timeslice as the runtime of
- * SCHED_OTHER. */
+/* Restores the ordinary policy and the short timeslice.  With SCHED_OTHER, sched_setattr(2) takes the field `runtime`
+ * as the timeslice. */
 static void policy_restore(struct vg_priority *priority)
 {
 	struct vg_sched_attr attributes = {

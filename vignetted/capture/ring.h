@@ -68,8 +68,8 @@ void vg_ring_mapping(const struct vg_ring *ring, pid_t *tid, struct vg_mapping *
  * thread was in 32-bit code or exiting: then the sample cannot be used. */
 bool vg_ring_sample(const struct vg_ring *ring, uint32_t registers, struct vg_ring_sample *sample);
 
-/* Copies `length` bytes from position `at` of the ring.  If they reach beyond the ring's end, the copy continues at its
- * beginning. */
+/* Copies `length` bytes from position `at` of the ring.  If they reach beyond the ring's end, the copy continues at the
+ * ring's beginning. */
 void vg_ring_copy(const struct vg_ring *ring, uint64_t at, void *bytes, size_t length);
 
 /* Frees the record that vg_ring_peek() found. */

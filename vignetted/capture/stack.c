@@ -118,8 +118,8 @@ enum vg_stack_result vg_stack_read(struct vg_walker *walker, struct vg_task *tas
 
 /* ---- any thread ---- */
 
-/* A queued thread stops only when it gets a CPU.  We did not cause that wait, so it is not part of the pause.
- * Otherwise sampling would seem costly on every busy machine. */
+/* A queued thread stops only when it gets a CPU.  We did not cause its time in the run queue, so this time is not part
+ * of the pause.  Otherwise sampling would seem costly on every busy machine. */
 static uint64_t pause_without_queue_ns(uint64_t pause_ns, uint64_t queued_ns)
 {
 	if (pause_ns <= PAUSE_LONG_NS)

@@ -25,8 +25,9 @@ struct vg_thread_stack {
 
 enum vg_stack_result {
 	VG_STACK_TAKEN,
-	VG_STACK_NEEDS_STOP,         /* the thread runs, or the walk needs a register that a harmless stop can read */
-	VG_STACK_UNREADABLE,         /* the thread ran during each copy, and must not be stopped */
+	VG_STACK_NEEDS_STOP,         /* a stop is needed and does no harm: the thread runs or has exited, all copies
+					failed, or the walk needs a register */
+	VG_STACK_UNREADABLE,         /* all copies failed, mostly because the thread ran, and it must not be stopped */
 };
 
 /*

@@ -71,8 +71,8 @@ static int timer_open(const struct vg_timers *timers, pid_t tid, int cpu, uint64
 }
 
 /* Maps a ring from an event of our own thread.  This event must stay open as long as the ring is mapped.  An event of a
- * sampled thread would not do, because it may be closed earlier.  -ENOBUFS: that many pages cannot be locked.  -ENODEV:
- * the CPU is offline. */
+ * sampled thread would not do, because it may be closed earlier.  -ENOBUFS: the ring's pages cannot be locked.
+ * -ENODEV: the CPU is offline. */
 static int ring_open(struct vg_ring *ring, const struct vg_timers *timers)
 {
 	int fd = timer_open(timers, 0, ring->cpu, timers->mean_period_ns, TIMER_NEVER);
@@ -115,8 +115,8 @@ static size_t ring_pages(const struct vg_timers *timers, size_t max_bytes)
 	return pages;
 }
 
-/* All rings have the same size.  Mapping the last one shows whether that much memory can be locked.  If it cannot, all
- * rings are mapped again with half the size. */
+/* All rings have the same size.  If the pages of one ring cannot be locked, all rings are mapped again with half the
+ * size. */
 static int rings_map(struct vg_timers *timers, size_t max_bytes)
 {
 	int rc = -ENOBUFS;
@@ -184,7 +184,7 @@ int vg_timers_open(struct vg_timers *timers, pid_t pid, const struct vg_task *ta
 	if (period_ns == 0 || count == 0)
 		return 0;
 	rc = vg_perf_clock_offset(&timers->clock_offset_ns);
-	/* Try each thread: a thread that has exited can have no timer, and the first thread may have exited. */
+	/* If a thread has exited, try the next one.  Even the process's first thread may have exited. */
 	if (rc == 0)
 		rc = -ESRCH;
 	for (size_t i = 0; rc == -ESRCH && i < count; i++)

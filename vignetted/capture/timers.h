@@ -76,15 +76,15 @@ struct vg_timer_record {
 };
 
 /*
- * Closes what was open.  Maps the rings for the CPUs that these threads may run on.  The rings share max_bytes, but
- * each has at least 128 KiB.  If period_ns or count is 0, opens nothing and returns 0.  Returns 0, or -EACCES or
+ * Closes what was open.  Maps a ring for each CPU that the threads in `tasks` may run on.  The rings share max_bytes,
+ * but each has at least 128 KiB.  If period_ns or count is 0, opens nothing and returns 0.  Returns 0, or -EACCES or
  * another negative errno if timers are not possible; then there are no rings.
  */
 int vg_timers_open(struct vg_timers *timers, pid_t pid, const struct vg_task *tasks, size_t count,
 		   uint64_t period_ns, size_t max_bytes);
 
-/* Opens a timer of the thread and closes it again.  Returns 0, and whether only user code can be sampled; or a negative
- * errno. */
+/* Opens a timer of the thread and closes it again.  Sets *user_only to whether only user code can be sampled.  Returns
+ * 0 or a negative errno. */
 int vg_timers_try(pid_t tid, bool *user_only);
 
 /* Opens timers for a thread.  Returns 0, -ESRCH if the thread has exited, -EMFILE or another negative errno.  After an
@@ -94,7 +94,7 @@ int vg_timers_add(struct vg_timers *timers, pid_t tid);
 /* Closes a thread's timers.  Their samples stay in the rings. */
 void vg_timers_remove(struct vg_timers *timers, pid_t tid);
 
-/* Returns how much CPU time it takes to fill a ring with samples; 0 without timers. */
+/* Returns how long threads must run on one CPU, at least, until their samples fill its ring; 0 without timers. */
 uint64_t vg_timers_capacity_ns(const struct vg_timers *timers);
 
 /* Reads the oldest record of all rings.  Returns false if there is none.  After a sample, gives its timer another

@@ -149,8 +149,8 @@ static bool leader_is_zombie(pid_t leader)
 	return end != NULL && strncmp(end, ") Z", 3) == 0;
 }
 
-/* Reaps the exited leader.  If another thread has called execve(2), that thread now has the leader's id.  If waitpid(2)
- * reports a stop, that thread has stopped. */
+/* Reaps the exited leader.  If another thread has called execve(2), that thread now has the leader's id.  A stop that
+ * waitpid(2) reports is a stop of that thread. */
 static void zombie_reap(struct vg_tracer *tracer)
 {
 	pid_t tid = tracer->zombie, got;
@@ -274,10 +274,9 @@ enum vg_capture vg_tracer_capture(struct vg_tracer *tracer, pid_t tid, size_t st
 
 	if (!vg_tracer_pending_release(tracer))
 		return VG_CAPTURE_PENDING;
-	/* This early copy is discarded.  It brings everything that the copy after the stop needs into the CPU's caches.
-	 * That makes the pause 20 % shorter, and costs about 3 us of our time.  If polling is skipped, the thread
-	 * probably shares our CPU.  The early copy would then take CPU time from the thread, so there is no early
-	 * copy. */
+	/* This early copy is discarded.  It brings into the CPU's caches what the copy after the stop needs.  So the
+	 * pause is 20 % shorter, at a cost of about 3 us of our time.  If polling is skipped, the thread probably
+	 * shares our CPU.  The early copy would then take CPU time from the thread, so there is no early copy. */
 	if (tracer->poll_backoff.skips_left == 0 && backoff_due(&tracer->early_copy_backoff)) {
 		uint64_t since_ns = vg_now_ns();
 

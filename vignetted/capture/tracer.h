@@ -31,8 +31,8 @@ struct vg_tracer {
 	pid_t leader;                /* the process's first thread */
 	pid_t pending;               /* a thread that was asked to stop and has not stopped yet, or that was killed and
 					is not reaped yet; 0: none */
-	pid_t zombie;                /* the leader, if it exited before it stopped, while other threads continue; it can
-					be reaped only when they have exited, and blocks nothing meanwhile; 0: none */
+	pid_t zombie;                /* the leader, if it exited before it stopped; it can be reaped only when all other
+					threads have exited, and these can still be stopped; 0: none */
 	uint64_t stopped_ns;         /* CLOCK_MONOTONIC when we noticed the latest stop, which had begun before */
 	uint64_t pause_ns;           /* of the latest stop: from the request to the release */
 	uint64_t repaired;           /* system calls that were kept from returning EINTR */
@@ -46,7 +46,7 @@ struct vg_tracer {
 enum vg_capture {
 	VG_CAPTURE_TAKEN,            /* the snapshot is good; the thread runs again */
 	VG_CAPTURE_EXITED,           /* the thread has exited, or its memory is gone */
-	VG_CAPTURE_PENDING,          /* the thread did not stop in time; nothing was copied */
+	VG_CAPTURE_PENDING,          /* the thread, or the thread before it, did not stop in time; nothing was copied */
 	VG_CAPTURE_FORBIDDEN,        /* ptrace: EPERM */
 	VG_CAPTURE_FAILED,           /* the thread was stopped, but registers or stack could not be read */
 };

@@ -3,7 +3,8 @@
 
 #include <stdlib.h>
 
-/* The file has "running", or numbers: the system call or -1, the call's six arguments unless it is -1, sp and pc. */
+/* /proc/PID/task/TID/syscall has "running", or numbers: the system call or -1, its six arguments (not after -1), sp
+ * and pc. */
 static bool wait_parse(struct vg_wait *wait, char *text)
 {
 	char *at = text, *end;

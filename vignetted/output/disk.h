@@ -34,7 +34,7 @@ void vg_disk_open(struct vg_disk *disk, int fd, uint64_t now_ns);
 /* Begins a sync if one is due, none is in progress, and the file has grown. */
 void vg_disk_sync_if_due(struct vg_disk *disk, uint64_t file_bytes, uint64_t now_ns);
 
-/* Begins to write the end of the file to the disk.  Does not wait, because a program may be waiting for the helper. */
+/* Begins to write the rest of the file to the disk.  Does not wait, because a program may be waiting for the helper. */
 void vg_disk_write_begin(struct vg_disk *disk, uint64_t file_bytes);
 
 /* A sync that is in progress continues. */

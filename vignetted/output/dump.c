@@ -130,7 +130,7 @@ static void sample_write(struct vg_dump *dump, const struct vg_queue_entry *entr
 	if (sample.thread == VG_NONE || !is_in_window(dump, entry->time_ns))
 		return;
 	sample.stack = stack_of(dump, entry->sample.stack);
-	/* A sample may also have wall time before the window. */
+	/* The sample's wall time may begin before the window. */
 	if (sample.wall_ns > entry->time_ns - dump->window_begin_ns)
 		sample.wall_ns = entry->time_ns - dump->window_begin_ns;
 	dump->samples += sample.count;
@@ -236,7 +236,8 @@ int vg_dump_begin(struct vg_dump *dump, struct vg_flight *flight, int fd, uint64
 	memset(dump, 0, sizeof *dump);
 	vg_flight_trim(flight, now_ns);
 	dumped_clear(flight);
-	/* The window's length is counted back from the latest entry: the flight recorder has dropped older entries. */
+	/* Count the window back from flight->now_ns, which may be later than now_ns: the flight recorder has dropped
+	 * older entries. */
 	dump->window_begin_ns = flight->now_ns > flight->window_ns ? flight->now_ns - flight->window_ns : 0;
 	if (dump->window_begin_ns < flight->memory_short_ns)
 		dump->window_begin_ns = flight->memory_short_ns;

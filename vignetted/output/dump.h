@@ -27,7 +27,7 @@ struct vg_dump {
 	size_t lost_count;
 	uint32_t threads, stacks, labels; /* next ids in the dump */
 	uint64_t samples, samples_complete, events;
-	VG_ARRAY(uint32_t) chain;    /* stack ids that are still to be written */
+	VG_ARRAY(uint32_t) chain;    /* ids of one stack's nodes that are still to be written, leaf frame first */
 };
 
 /* Begins a dump of the window that ends at now_ns.  With `continues`, the dump also has the entries that arrive later,

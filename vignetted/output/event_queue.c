@@ -23,7 +23,7 @@ int vg_event_queue_is_full(const struct vg_event_queue *queue)
 
 static int block_append(struct vg_event_queue *queue)
 {
-	/* Not from the heap: the heap would not return freed blocks between used ones to the kernel. */
+	/* Not from the heap: the heap would keep a freed block that lies between used ones. */
 	struct vg_event_queue_block *block = mmap(NULL, VG_QUEUE_BLOCK_BYTES, PROT_READ | PROT_WRITE,
 						  MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
 

@@ -77,18 +77,18 @@ struct vg_flight {
 	uint32_t name_max_bytes;     /* the longest name in a dump */
 	const uint32_t *generation;  /* the recorder's: vg_recorder.stacks_generation */
 	uint32_t generation_seen;    /* its value when the latest table began */
-	uint64_t now_ns;             /* the latest time of an entry */
+	uint64_t now_ns;             /* the end of the window: the latest time of an entry or of vg_flight_trim() */
 	uint64_t memory_short_ns;    /* time of the latest entry that was dropped because memory was short */
 	uint64_t dropped;            /* entries and other items that were lost because memory was short */
 	uint64_t period_before_queue_ns; /* sampling period before the first entry; 0: the header's */
 	struct vg_event_queue queue;
-	struct vg_open_intervals open; /* intervals that began before the first entry */
+	struct vg_open_intervals open; /* intervals that were open before the first entry of the queue */
 	VG_ARRAY(struct vg_flight_table) tables; /* oldest first */
 	bool tables_grown;           /* the tables have grown since memory was last checked */
 	VG_ARRAY(struct vg_flight_thread) threads; /* by id, ascending */
 	size_t cleanup_count;        /* at this number of threads, exited ones are dropped */
 	VG_ARRAY(struct vg_flight_module) modules; /* the index is the id */
-	struct vg_intern label_ids;  /* label id -> index in labels; some ids are high */
+	struct vg_intern label_ids;  /* label id -> index in labels; no array, because some ids are high */
 	VG_ARRAY(struct vg_flight_label) labels;
 	struct vg_writer_header header;
 	char arch[65];
@@ -119,7 +119,7 @@ struct vg_flight_node *vg_flight_node(struct vg_flight *flight, uint32_t id);
 struct vg_flight_thread *vg_flight_thread(struct vg_flight *flight, uint32_t id);
 struct vg_flight_label *vg_flight_label(struct vg_flight *flight, uint32_t id);
 
-/* Sets one of the latest statistics to `value`. */
+/* Sets the statistic `name` to `value`.  Does nothing if the flight recorder does not have this statistic. */
 void vg_flight_stat(struct vg_flight *flight, const char *name, uint64_t value);
 
 /* Returns the value of a loss at time_ns.  Takes it from the newest entry of the loss history whose time is time_ns or

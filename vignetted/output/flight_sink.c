@@ -109,7 +109,7 @@ static int on_thread(struct vg_writer_sink *sink, const struct vg_thread *thread
 	struct vg_flight_thread fresh = { .thread = *thread, .dumped = VG_NONE };
 
 	fresh.thread.end_ns = UINT64_MAX;
-	/* A dump in progress may need any thread, so none is dropped then. */
+	/* A dump in progress may need any thread, so no thread is dropped during a dump. */
 	if (flight->reader == NULL && flight->threads.count >= flight->cleanup_count)
 		vg_flight_threads_drop(flight);
 	fresh.name = name[0] != '\0' ? strdup(name) : NULL;

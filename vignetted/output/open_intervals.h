@@ -7,7 +7,7 @@
 #include "base/hash.h"
 #include "vignetted/output/event_queue.h"
 
-/* A hash table of the begins of intervals, by token.  All zero is an empty table, except for `max`. */
+/* A hash table of the events that begin intervals, by token.  All zero is an empty table, except for `max`. */
 struct vg_open_intervals {
 	struct vg_queue_entry *slots; /* owned; a slot with token 0 is free */
 	size_t size;                 /* a power of two, or 0 */

@@ -13,7 +13,8 @@ static const uint64_t FETCH_NS = UINT64_C(25) * 1000 * 1000;
 static const uint64_t FETCH_BUSY_NS = UINT64_C(125) * 1000 * 1000;
 
 /* The samples between two ticks fill at most half of a ring: the next tick may be 1.5 times as far away
- * (session/ticks.c), and the helper may get a CPU late. */
+ * (session/ticks.c), and the helper may get a CPU late.  The time between two ticks is also at most half of
+ * time_left_ns. */
 enum { CAPACITY_SHARE = 2 };
 
 /* Threads run "nearly all the time" if runnable_ns is this share of awake_ns or more.  BUSY_PERCENT is needed to move

@@ -5,8 +5,8 @@
 #include <stdbool.h>
 
 /*
- * Whether a process can be recorded, and if not, which setting or permission forbids it.  Pure functions:
- * target/access.h reads the facts and has the sentences.
+ * Whether a process can be recorded, and if not, which setting or permission forbids it.  The functions are pure.
+ * target/access.h reads the facts, and has the error messages.
  */
 enum vg_permission {
 	VG_PERMITTED,
@@ -29,11 +29,11 @@ struct vg_permission_facts {
 	bool process_of_root, same_user;
 	bool dumpable;               /* as far as the owner of /proc/PID/fd shows it */
 	int yama_scope;              /* kernel.yama.ptrace_scope; -1: no Yama */
-	bool filtered;               /* a seccomp filter forbids a system call */
-	bool is_32_bit, other_machine; /* of the executable; false: not known */
+	bool filtered;               /* our own seccomp filter forbids a system call that we need */
+	bool is_32_bit, other_machine; /* of the executable; false: no, or not known */
 };
 
-/* Whether tracing is permitted, which every method of sampling needs. */
+/* Whether we may trace the process.  Every method of sampling needs this permission. */
 enum vg_permission vg_permission_trace(const struct vg_permission_facts *facts);
 
 /* Whether the executable's machine is ours. */

@@ -48,8 +48,8 @@ void vg_policy_step(struct vg_policy *policy, const struct vg_policy_load *load,
 	struct vg_policy_costs costs = vg_policy_costs(load, prices);
 	bool other_is_better;
 
-	/* Begin with timers, because their samples are better.  A stop takes effect when the thread leaves the kernel,
-	 * so stops find a thread that makes many system calls mostly at the end of a system call. */
+	/* Begin with timers, because their samples are better.  A stop takes effect when the thread leaves the kernel.
+	 * So if a thread makes many system calls, most stops find it at the end of a system call. */
 	if (!policy->decided) {
 		policy->decided = policy->timers = true;
 		return;

@@ -111,7 +111,8 @@ static void first_sample_balance(struct vg_weights *weights, enum vg_thread_stat
 		return;
 	for (int i = 0; i < VG_THREAD_STATES; i++)
 		weights->balance_ns[i] = 0;
-	/* vg_weights_first_running() must add nothing.  vg_weights_end() adds the other half. */
+	/* vg_weights_first_running() must add nothing.  vg_weights_end() adds the other half of the time between two
+	 * scans. */
 	weights->has_run = true;
 	weights->balance_ns[state] = life_ns;
 	weights->cpu_balance_ns = state != VG_THREAD_RUNNING ? 0 : life_ns < most_ns ? life_ns : most_ns;
@@ -194,7 +195,7 @@ bool vg_weights_timer_expired(struct vg_weights *weights, uint64_t period_ns, ui
 struct vg_weight_pair vg_weights_timer_sample(struct vg_weights *weights, uint64_t time_ns)
 {
 	int64_t own_ns = (int64_t)weights->timer_ns;
-	/* On average, the timer was in the middle of its period at the observation.  The half period that it had
+	/* On average, the timer was in the middle of its period at the latest observation.  The half period that it had
 	 * measured by then is not missed. */
 	int64_t part_ns = (weights->timer_missed_ns - own_ns / 2) / MISSED_PARTS;
 	int64_t most_ns = wall_balance_ns(weights) + (int64_t)(time_ns - weights->time_ns);

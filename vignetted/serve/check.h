@@ -12,7 +12,7 @@
 struct vg_check_line {
 	const char *question;
 	bool good;
-	struct vg_err why;           /* if not good: the reason, and the command that changes it */
+	struct vg_err why;           /* if not good: the reason, and a command that removes it if there is one */
 };
 
 enum { VG_CHECK_LINES = 5 };
@@ -23,8 +23,9 @@ struct vg_check {
 	bool possible;               /* a recording is possible, perhaps without timers */
 };
 
-/* Finds out what is possible with a process, or with a command that vignetted would start if pid is 0.  Stops nothing
- * and starts nothing.  Returns 0, or a negative errno with err set if there is no such process. */
+/* Finds out what is possible with process `pid`.  If pid is 0, finds out what is possible with a command that vignetted
+ * would start.  Stops nothing and starts nothing.  Returns 0, or a negative errno with err set if there is no such
+ * process. */
 int vg_check_run(struct vg_check *check, pid_t pid, struct vg_err *err);
 
 #endif

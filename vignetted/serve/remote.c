@@ -125,8 +125,8 @@ void vg_reply_dumped(int socket, const struct vg_dump *dump, int rc)
 #define NOT_RENAMED \
 	"the profile is complete, but the vgctl that began the session has not renamed it: its name still ends in .part"
 
-/* Call it after the process that began the recording has renamed its file (code 0), or has failed to (code and why).
- * Answers the connection that requested the end, and frees the recording's place. */
+/* Call it when the recording's file was renamed (code 0), or if nobody will rename it (`why` is the reason).  Answers
+ * the connection that requested the end, and frees the recording's place. */
 static void recording_finish(struct vg_remote *remote, struct vg_remote_recording *entry, int code,
 			     const char *why)
 {
@@ -156,8 +156,8 @@ void vg_remote_complete_send(struct vg_remote *remote)
 	}
 }
 
-/* The process behind the connection has renamed its file, or has failed to.  Returns false if the connection began no
- * recording that is complete. */
+/* Call it when the process at the other end says that it renamed its file, or could not rename it.  Returns false if
+ * the connection began no recording that is complete. */
 static bool on_named(struct vg_remote *remote, int socket, struct vg_wire_failure *named)
 {
 	bool found = false;

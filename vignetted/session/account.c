@@ -148,7 +148,7 @@ void vg_account_sample(struct vg_recording *recording, struct vg_task *task, con
 	account->pending.interval = account->reported_interval;
 }
 
-/* Adds the thread's time that is in no sample to its latest stack.  Adds nothing in a recording on demand, which has
+/* Adds to the thread's latest stack the time that is in no sample.  Adds nothing in a recording on demand, which has
  * only the samples that were requested. */
 static void remaining_time_add(struct vg_recording *recording, struct vg_task *task, uint64_t end_ns,
 			       uint64_t *unsampled_ns)

@@ -45,7 +45,7 @@ void vg_account_repeat(struct vg_recording *recording, struct vg_task *task, uin
 /* Writes the latest sample and its repeats.  Returns 0 or a negative errno. */
 int vg_account_flush(struct vg_recording *recording, struct vg_task *task);
 
-/* The recording ends, and the thread continues: adds the time that is in no sample yet to its latest stack. */
+/* The recording ends, and the thread continues: adds to the thread's latest stack the time that is in no sample yet. */
 void vg_account_finish(struct vg_recording *recording, struct vg_task *task, uint64_t now_ns);
 
 /* The thread exited at about end_ns.  The CPU time that the thread is assumed to have used since it was last read is

@@ -129,11 +129,11 @@ static void account_write(struct vg_recording *recording, struct vg_task *task, 
 		thread_close(recording, task);
 		vg_counter_set_thread_open(recording, task);
 	}
-	/* Write zeros too.  If this reading were missing in the profile, the next reading would stand for its time
-	 * too. */
 	if (rc != 0)
 		return;
 	own_stops_subtract(account->counters, counter_set->codes, count.values);
+	/* Write a reading even if all its values are 0.  Without it, the next reading in the profile would seem to
+	 * cover the time of both. */
 	vg_writer_perf_counters(&recording->recorder.writer, &count);
 }
 

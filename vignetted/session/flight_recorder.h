@@ -42,7 +42,7 @@ struct vg_flight_recorder {
 	vg_dump_done *done;          /* is called at the end of a requested dump */
 	int peer;                    /* argument of done(); -1: the peer has left */
 	const char *reason;          /* end reason in the requested dump */
-	uint64_t samples, events;    /* totals of the final dump, as are file_bytes and threads */
+	uint64_t samples, events;    /* of the final dump, like file_bytes and threads */
 	uint64_t file_bytes;
 	uint32_t threads;
 };

@@ -9,7 +9,7 @@
 
 static const uint64_t CHECKPOINT_NS = 1000000000, STATS_NS = 10000000000;
 
-/* Ids of remote labels are above those that an event ring can have. */
+/* Labels of vg_recording_mark() get ids above those that an event ring can have. */
 enum { REMOTE_LABELS_FIRST = 1 << 30, REMOTE_LABELS_MAX = 1 << 12 };
 
 static int header_write(struct vg_recording *recording, const struct vg_recording_start *start)

@@ -96,7 +96,8 @@ static bool threads_round(struct vg_session *session, bool sleeping)
 			vg_priority_lower(&session->tracer.priority);
 			vg_thread_sample(session, task);
 			counters_write(session, task, session->pauses.stops - stops);
-			/* Not after each thread: a check costs as much as sampling a sleeping thread. */
+			/* Do not check the limits after each thread: a check costs as much as sampling a sleeping
+			 * thread. */
 			if (++session->round.visited % LIMITS_CHECK_THREADS == 0 && !round_check(session, at))
 				return false;
 		}

@@ -18,7 +18,7 @@
  * waits together take 0.1 s. */
 enum { FIRST_SAMPLE_ATTEMPTS = 50, FIRST_SAMPLE_RETRY_US = 80 };
 
-/* Called before the helper is confined, because the filter forbids uname(2). */
+/* Called before the helper is confined, because the helper's seccomp filter forbids uname(2). */
 static void machine_note(struct vg_session *session)
 {
 	struct utsname machine = { 0 };

@@ -16,9 +16,9 @@ enum { SNAPSHOT_FIRST_BYTES = 16 * 1024 };
 enum { NAME_READ_SAMPLES = 4 };
 
 /* Returns the session time of the thread's creation.  The creation is between the latest scan and this one, so the
- * middle is taken.  The middle is also taken for a thread that is younger: such a thread was found by chance, and its
- * additional time makes up for threads that were not found.  If scans are far apart, the start time in proc(5), in
- * clock ticks since boot, is more exact. */
+ * middle is taken.  Some threads that this scan finds were created after the middle.  Their additional time makes up
+ * for threads that were not found.  If scans are far apart, the start time in proc(5), in clock ticks since boot, is
+ * more exact. */
 static uint64_t begin_ns_of(const struct vg_session *session, const struct vg_task_status *status, uint64_t now_ns)
 {
 	uint64_t tick_ns = 1000000000 / (uint64_t)sysconf(_SC_CLK_TCK);

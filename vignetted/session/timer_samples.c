@@ -114,8 +114,8 @@ vg_recording_set vg_timer_samples_decide(struct vg_session *session, struct vg_t
 	return covered;
 }
 
-/* Whether each thread that may have run since the latest fetch has timers, with which the kernel records the code that
- * the thread maps.  A sleeping thread may have run unless sleepers_idle is true. */
+/* Whether all threads that may have run since the latest fetch have timers.  The kernel records the code that a thread
+ * with timers maps.  A sleeping thread may have run unless sleepers_idle is true. */
 static bool all_have_timers(const struct vg_tasks *tasks, bool sleepers_idle)
 {
 	for (size_t i = 0; i < tasks->live.count; i++) {
@@ -127,8 +127,8 @@ static bool all_have_timers(const struct vg_tasks *tasks, bool sleepers_idle)
 	return true;
 }
 
-/* Updates mappings.since_ns at the beginning of a fetch.  If marks show that the maps have changed, reads the maps
- * before it sets since_ns.  As long as no module has been unloaded, marks suffice, and since_ns stays 0. */
+/* Updates mappings.since_ns at the beginning of a fetch.  If a mark has changed, reads /proc/PID/maps before it sets
+ * since_ns.  As long as no module has been unloaded, marks suffice as evidence, and since_ns stays 0. */
 static void mappings_update(struct vg_session *session)
 {
 	bool all = session->modules.ranges.past_total != 0 && session->timers.lost == session->mappings.lost &&

@@ -117,7 +117,7 @@ static void machine_read(struct vg_access *access)
 	access->facts.other_machine = elf_head_read("/proc/self/exe", &own) && own.e_machine != head.e_machine;
 }
 
-/* Reading this file needs the same permission as tracing. */
+/* Reading /proc/PID/syscall needs the same permission as tracing. */
 static bool syscall_is_readable(pid_t pid)
 {
 	char path[64], text[8];

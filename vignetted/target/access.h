@@ -39,7 +39,7 @@ int vg_access_check(pid_t pid, struct vg_err *err);
 /* Call it after ptrace(2) failed with EPERM.  Sets err to what forbids tracing.  Always returns -EPERM. */
 int vg_access_explain_eperm(pid_t pid, struct vg_err *err);
 
-/* Writes the path of this program, for commands in sentences. */
+/* Writes the path of vignetted itself, for the commands in the sentences. */
 enum { VG_ACCESS_PATH_BYTES = 100 };
 void vg_access_own_path(char path[VG_ACCESS_PATH_BYTES]);
 

@@ -20,7 +20,7 @@ static const uint64_t DRAIN_BUSY_NS = 10000000, DRAIN_IDLE_NS = 100000000, IDLE_
 /* Time from one drain to the next after a lane was more than half full. */
 static const uint64_t DRAIN_FULL_NS = 1000000;
 
-/* If no scan has found a thread after this many drains, the thread is beyond the limit of threads. */
+/* If vg_tasks_scan() has not found a thread after this many drains, the thread is beyond vg_tasks.max. */
 enum { DRAINS_WAITED_MAX = 64 };
 
 /* The kernel's limit for pids. */
@@ -145,7 +145,7 @@ static uint64_t first_event_ns(const struct vg_events *events, const struct vg_d
 	return time_ns >= own->last_ns && time_ns <= context->now_ns ? time_ns : context->now_ns;
 }
 
-/* Adds the lane's thread to the profiles that do not have it.  `task` is NULL if the thread is not among the tasks. */
+/* Adds the lane's thread to the profiles that do not have it.  `task` is NULL if the thread is not in vg_tasks. */
 static void lane_thread_write(struct vg_events *events, const struct vg_drain_context *context, uint32_t lane,
 			      const struct vg_task *task)
 {

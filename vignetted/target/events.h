@@ -16,8 +16,8 @@ struct vg_events_label {
 /* A profile that gets the events. */
 struct vg_events_profile {
 	struct vg_writer *writer;
-	uint32_t *threads;           /* points to the caller's counter, whose value is the profile's next free thread
-					id.  A drain takes ids from it for threads that are not among the tasks. */
+	uint32_t *threads;           /* the caller's counter: the profile's next free thread id.  If a lane's thread is
+					not in vg_tasks, vg_events_drain() takes the thread's id from this counter. */
 	uint64_t since_ns;           /* session time of the recording's begin: earlier events are not written */
 	uint64_t until_ns;           /* session time of the recording's end: later events are not written.
 					UINT64_MAX while the recording goes on. */
@@ -28,13 +28,13 @@ struct vg_events_profile {
 
 /*
  * The host's events.  They are copied from the ring that libvgctl shares with us (libvgctl/ring.h), checked, and
- * written to each profile that is being recorded.  The ring is untrusted.  Whatever a host writes there, it can only
- * lose events, and lost events are counted.
+ * written to each profile that is being recorded.  A drain is one call of vg_events_drain().  The ring is untrusted.
+ * Whatever a host writes there, it can only lose events, and lost events are counted.
  *
  * 	vg_events_begin(&events, begin_ns);              // the session begins
  * 	vg_events_recording_begin(&events, index, writer, &threads, now_ns);
  * 	while (recording)
- * 		if (vg_events_due(&events, now_ns))
+ * 		if (vg_events_due(&events, vg_now_ns()))
  * 			vg_events_drain(&events, &(struct vg_drain_context){ .tasks = &tasks, .now_ns = now_ns });
  * 	vg_events_recording_end(&events, index);
  */
@@ -70,21 +70,21 @@ void vg_events_recording_end(struct vg_events *events, uint32_t index);
 
 /* What a drain needs to know about the session. */
 struct vg_drain_context {
-	struct vg_tasks *tasks;      /* a drain looks up the thread of each lane here, and sets vg_task.lane */
+	struct vg_tasks *tasks;      /* the drain looks up the thread of each lane here, and sets vg_task.lane */
 	uint64_t now_ns;             /* session time */
 	bool last;                   /* no drain will follow */
 };
 
-/* Copies new events from the ring and writes them.  Events of a thread that is not among the tasks wait for the next
- * drain, if a scan may still find the thread.  Otherwise the drain adds the thread to the profiles, so that its
- * events can name it.  The result of writing stays in each writer (vg_writer.failed). */
+/* Copies new events from the ring and writes them.  Events of a thread that is not in context->tasks wait for the next
+ * drain, if vg_tasks_scan() may still find the thread.  Otherwise the drain adds the thread to the profiles, so that
+ * the thread's events can name it.  The result of writing stays in each writer (vg_writer.failed). */
 void vg_events_drain(struct vg_events *events, const struct vg_drain_context *context);
 
 /* Whether an event came within the last second, or the session is younger than one second.  As long as
- * this is true, the ring is drained every 10 ms. */
+ * this is true, the ring is drained every 10 ms.  now_ns: session time. */
 bool vg_events_are_frequent(const struct vg_events *events, uint64_t now_ns);
 
-/* Whether it is time for a drain. */
+/* Whether it is time for a drain.  now_ns: CLOCK_MONOTONIC. */
 bool vg_events_due(const struct vg_events *events, uint64_t now_ns);
 
 /* Returns the address of the token of the task's innermost open interval, or NULL if the task has no lane.  Read the

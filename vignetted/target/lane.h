@@ -34,8 +34,8 @@ struct vg_events_lane {
 	vg_recording_set name_written; /* profiles that have the thread's name, or do not need it */
 	uint32_t threads[VG_RECORDINGS_MAX];
 	bool known;                  /* the lane's thread is known */
-	bool is_no_task;             /* the lane's thread is not among the tasks */
-	uint32_t drains_waited;      /* drains since the thread was first missed among the tasks */
+	bool is_no_task;             /* the lane's thread is not in vg_tasks */
+	uint32_t drains_waited;      /* calls of vg_events_drain() that have not found the thread in vg_tasks */
 	uint32_t depth;              /* number of tokens in `open` */
 	uint64_t open[VG_LANE_DEPTH]; /* tokens of the open intervals, the innermost last */
 	uint64_t interval_before;    /* token of the innermost open interval before the first of `changes`, or 0 */

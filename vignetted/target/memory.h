@@ -19,8 +19,8 @@
 struct vg_memory {
 	pid_t pid;                   /* a live thread of the target; the caller may change it */
 	struct vg_memory_page *pages; /* owned; the cache, direct-mapped */
-	uint64_t words_left;         /* 8-byte words that may still be read through the cache; a page that is read into
-					the cache counts as a whole; the caller may set it */
+	uint64_t words_left;         /* set by the caller: 8-byte words that may still be read through the cache.  A
+					page that is read into the cache counts as a whole. */
 };
 
 /* Subtracts `words` from words_left.  If too few are left, sets words_left to 0 and returns false. */

@@ -19,13 +19,13 @@
  * than any other program that we know.  Nearly all of these have the needed headers in memory and need no file. */
 enum { FILE_CALLS_MAX = 4096 };
 
-/* The most ranges whose file links one vg_modules_check() compares. */
+/* The most ranges whose links in /proc/PID/map_files one vg_modules_check() compares. */
 enum { LINKS_MAX = 64 };
 
 /* The most searches through all modules in one round: a process can map files tens of thousands of times in a round. */
 enum { SEARCHES_MAX = 64 };
 
-/* Each batch of marks after the first reduces memory->words_left by this.  Reading that many words takes as long. */
+/* Each batch of marks after the first reduces memory->words_left by this.  A batch takes as long as that many words. */
 enum { BATCH_WORDS = 16384 };
 
 static struct vg_process_module *module_of(const struct vg_modules *modules, uint32_t index)
@@ -250,7 +250,7 @@ static bool file_link_check(const struct vg_modules *modules, const struct vg_pr
 	return path_hash(path, (size_t)length) == module->path_hash;
 }
 
-/* Checks up to LINKS_MAX ranges, beginning behind those of the previous check. */
+/* Calls file_link_check() for up to LINKS_MAX ranges.  The next call continues behind these ranges. */
 static bool file_links_check(struct vg_modules *modules)
 {
 	size_t count = modules->ranges.now.count, checked = 0;

@@ -39,7 +39,7 @@ enum vg_evidence {
 
 /* When a stack was copied. */
 struct vg_moment {
-	uint64_t time_ns;            /* CLOCK_MONOTONIC of the copy or shortly before */
+	uint64_t time_ns;            /* CLOCK_MONOTONIC: the time of the copy, or shortly before it */
 	enum vg_evidence evidence;
 };
 
@@ -67,13 +67,13 @@ struct vg_modules {
 	struct vg_moment moment;     /* set by the caller: the time that vg_modules_find() is asked about */
 	uint64_t generation;         /* changes whenever modules were loaded or unloaded */
 	uint64_t confirm_calls;      /* calls of vg_modules_confirm() */
-	uint32_t searches_left;      /* searches for the module of a mapping that are still allowed in this round */
+	uint32_t searches_left;      /* how many more searches for the module of a mapping this round may make */
 	bool exited;                 /* the process had exited when its maps were last read */
 	size_t max;                  /* set by the caller: the most modules in the whole session; 0: the default */
 	size_t excess, excess_max;   /* modules beyond `max`: at the latest reading, and the most so far */
 	uint32_t fdes_total;         /* entries in all indices of .eh_frame */
 	size_t file_calls_left;      /* system calls for module files that the current reading may still make */
-	size_t links_at;             /* vg_modules_check() next compares the file link of the range
+	size_t links_at;             /* vg_modules_check() next compares the link in /proc/PID/map_files of the range
 					ranges.now.items[links_at % ranges.now.count] */
 };
 

@@ -59,9 +59,9 @@ int vg_ranges_add(struct vg_ranges *ranges, uint64_t start, uint64_t end, uint32
 	return vg_array_push(&ranges->now, &range);
 }
 
-/* Compares the range with the previous ranges of the same module that it overlaps.  The range gets the latest since_ns
- * of these.  `at` is the index of the first previous range that may overlap it.  Returns false if there is none: the
- * range is new. */
+/* Gives the range the latest since_ns of the previous ranges that overlap it and have the same module.  `at` is the
+ * index of the first previous range that may overlap it.  Returns false if no previous range overlaps it and has the
+ * same module: the range is new. */
 static bool range_inherit(struct vg_ranges *ranges, struct vg_code_range *range, size_t at)
 {
 	bool found_again = false;
@@ -144,8 +144,8 @@ static void pieces_insert(struct vg_ranges *ranges, size_t first, size_t last, i
 	ranges->previous.count = 0;
 }
 
-/* A past range was assumed to last until the reading that no longer found it.  The record shows that it ended
- * earlier. */
+/* A past range was assumed to last until the reading that no longer found it.  The kernel's record of another mapping
+ * at its addresses shows that it ended earlier. */
 static void past_shorten(struct vg_ranges *ranges, uint64_t start, uint64_t end, uint32_t module, uint64_t time_ns)
 {
 	for (size_t i = 0; i < past_count(ranges); i++) {

@@ -17,7 +17,7 @@ struct vg_code_range {
 	bool found_again;            /* the current reading has found it again */
 };
 
-/* The most past ranges of modules that are kept.  The oldest are dropped. */
+/* The number of past ranges that are kept.  If there are more, the oldest are dropped. */
 enum { VG_RANGES_PAST = 256 };
 
 /* The most ranges.  The kernel's records divide ranges, and only a reading of the maps joins them again.  If a mapping

@@ -24,7 +24,7 @@ int vg_tasks_open(struct vg_tasks *tasks, pid_t pid)
 	if (getrlimit(RLIMIT_NOFILE, &limit) == 0) {
 		limit.rlim_cur = limit.rlim_max;
 		setrlimit(RLIMIT_NOFILE, &limit);
-		/* The rest is for timers (capture/timers.c), which use a quarter at most. */
+		/* The other descriptors are for timers (capture/timers.c), which use a quarter of the limit at most. */
 		tasks->open_files_max = limit.rlim_cur > 64 ? ((size_t)limit.rlim_cur - 64) / 4 * 3 : 0;
 	}
 	return 0;

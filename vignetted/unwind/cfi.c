@@ -63,7 +63,7 @@ static bool table_open(struct vg_memory *memory, struct vg_image *image, struct 
 	return true;
 }
 
-/* The FDE of the last entry whose code begins at or before the address.  0: none. */
+/* The FDE of the last entry whose code begins at or before the address.  0: none, or the table cannot be read. */
 static uint64_t table_find(struct vg_memory *memory, const struct vg_image *image, const struct table *table,
 			   uint64_t address)
 {
@@ -126,7 +126,7 @@ bool vg_cfi_copy_safe(struct vg_memory *memory, uint64_t at, struct vg_cfi_copy 
 	struct vg_bytes instructions;
 	struct vg_cfi_fde fde;
 
-	/* Bytes that both entries contain were copied twice, and the copies may differ. */
+	/* Bytes that belong to both the FDE and the CIE were copied twice, and the copies may differ. */
 	return vg_cfi_fde_read(memory, at, copy, &fde) && !overlap(&copy->fde, &copy->cie) &&
 	       vg_cfi_fde_program(&fde, &instructions) &&
 	       vg_cfi_program_is_safe(&fde.cie.program, fde.cie.initial, instructions);

@@ -19,7 +19,7 @@
  */
 
 /* Finds the FDE whose code begins nearest to `address`, at or before it.  The code may end before `address`.  Returns
- * the FDE's address; 0: none. */
+ * the FDE's address; 0: none, or the table cannot be read. */
 uint64_t vg_cfi_fde(struct vg_memory *memory, struct vg_image *image, uint64_t address);
 
 /* Copies the FDE and its CIE.  Returns whether libunwind can parse the copy safely.  libunwind does not check its
@@ -27,8 +27,8 @@ uint64_t vg_cfi_fde(struct vg_memory *memory, struct vg_image *image, uint64_t a
  * divides can raise SIGFPE. */
 bool vg_cfi_copy_safe(struct vg_memory *memory, uint64_t fde, struct vg_cfi_copy *copy);
 
-/* *word has the 8 bytes at `address`.  Each of these bytes that is also in the copy is replaced: *word gets the copy's
- * byte.  Returns whether a byte was replaced. */
+/* Sets those bytes of *word whose addresses (`address` to `address` + 7) are in the copy, and leaves the other bytes as
+ * they are.  Returns whether a byte was set. */
 bool vg_cfi_copy_word(const struct vg_cfi_copy *copy, uint64_t address, uint64_t *word);
 
 /* Finds the row for an absolute address in the image.  VG_ROW_NONE: no entry covers the address.  VG_ROW_COMPLEX: a row
@@ -37,7 +37,7 @@ void vg_cfi_row(struct vg_memory *memory, struct vg_image *image, uint64_t addre
 		struct vg_row *row);
 
 /* Finds the code that the FDE of the address covers: a function, or the cold part of a function.  False: no FDE covers
- * the address. */
+ * the address, or the FDE is malformed. */
 bool vg_cfi_function(struct vg_memory *memory, struct vg_image *image, uint64_t address,
 		     uint64_t *first, uint64_t *bytes);
 

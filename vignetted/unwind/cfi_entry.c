@@ -72,8 +72,8 @@ static bool pointer_read(struct vg_bytes *bytes, uint8_t encoding, uint64_t pcre
 enum { LETTERS_MAX = 4 };
 
 /* Parses the augmentation data as the augmentation string ("zPLR" and the like) says.  libunwind reads at most four
- * letters and stops at one that it does not know.  It then takes the rest of the data for instructions.  So a CIE with
- * more letters or an unknown letter is refused.  Only the letter S, which has no data, may stand behind the fourth
+ * letters and stops at a letter that it does not know.  It then takes the rest of the data for instructions.  So a CIE
+ * with more letters or an unknown letter is refused.  Only the letter S, which has no data, may stand behind the fourth
  * letter. */
 static bool augmentation_read(struct vg_cfi_entry *entry, const unsigned char *letters, struct vg_cfi_cie *cie)
 {

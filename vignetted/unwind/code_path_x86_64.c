@@ -10,8 +10,9 @@ static bool sp_move(struct vg_code_path *path, int64_t bytes)
 	return path->sp_offset > -FRAME_MAX_BYTES && path->sp_offset < FRAME_MAX_BYTES;
 }
 
-/* Loads the frame pointer from the stack, at this distance from the stack pointer.  Words below the first stack pointer
- * were written on this path, so the frame pointer gets its own value back and not a caller's. */
+/* Loads the frame pointer from the stack word at stack pointer + distance.  The word is the caller's frame pointer only
+ * if it was there when the path began.  If the word is below the first stack pointer (code_path_x86_64.h), the path
+ * itself wrote it, and fp_saved becomes false. */
 static void fp_restore(struct vg_code_path *path, int64_t distance)
 {
 	path->fp_base = path->sp_base;
@@ -87,7 +88,7 @@ static void stack_replace(struct vg_code_path *path)
 	path->stack_replaced = !path->fp_set;
 }
 
-/* mov and lea to stack pointer or frame pointer.  False: the stack pointer cannot be followed. */
+/* mov and lea to stack pointer or frame pointer.  False: sp_from_fp() or sp_move() returned false. */
 static bool load(struct vg_code_path *path, const struct vg_instruction *instruction, uint8_t to)
 {
 	bool from_register = instruction->opcode == 0x8b && instruction->mode == 3;

@@ -4,17 +4,16 @@
 
 #include "vignetted/unwind/instruction_x86_64.h"
 
-/* The register from which a distance is counted: from its value at the path's beginning. */
+/* A distance is counted from the value that this register had at the path's beginning. */
 enum vg_path_base { VG_PATH_FROM_SP, VG_PATH_FROM_FP, VG_PATH_UNKNOWN };
 
-/* Stack pointer and frame pointer along one path of instructions.  All distances are in bytes.  The first stack pointer
- * is its value at the path's beginning. */
+/* Stack pointer and frame pointer along one path of instructions.  All distances are in bytes.  "The first stack
+ * pointer" means the stack pointer at the path's beginning. */
 struct vg_code_path {
 	uint64_t at;                 /* address of the path's next instruction */
 	enum vg_path_base sp_base;
 	int64_t sp_offset;           /* the stack pointer is sp_base + sp_offset */
-	bool fp_saved;               /* the frame pointer was loaded with a saved value, from fp_base +
-					fp_saved_offset */
+	bool fp_saved;               /* the path loaded the caller's frame pointer from fp_base + fp_saved_offset */
 	enum vg_path_base fp_base;
 	int64_t fp_saved_offset;
 	bool fp_pushed;              /* the path saved the frame pointer at the first stack pointer +

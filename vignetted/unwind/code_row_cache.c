@@ -72,8 +72,8 @@ bool vg_code_row_set_finds_caller(struct vg_code_row_set *set, struct vg_memory 
 
 void vg_code_row_cache_clear(struct vg_code_row_cache *cache)
 {
-	/* Do not write to empty sets.  Most programs have unwind information everywhere, so the cache's pages are never
-	 * allocated. */
+	/* Do not write to empty sets: a write would allocate a page.  Most programs have unwind information everywhere
+	 * and never use this cache. */
 	for (size_t i = 0; i < SETS; i++) {
 		if (cache->sets[i].address != 0)
 			cache->sets[i].address = 0;

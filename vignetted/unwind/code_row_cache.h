@@ -30,9 +30,11 @@ struct vg_code_row_set *vg_code_row_cache_get(struct vg_code_row_cache *cache, s
 					      uint64_t address, bool is_backward);
 
 /* Whether `pc` and `sp`, which set->rows[row] gave, are a caller's.  A row can be wrong, because a path may continue
- * behind a call that does not return.  The row counts as wrong if no call ends at `pc`, or if the paths from the called
- * function's beginning do not reach set->address or give another row.  If the paths do not decide, the return address
- * must be where compilers align it on the stack. */
+ * behind a call that does not return.  There are three checks:
+ * - A call instruction must end at `pc`.
+ * - vg_code_rows_verify() follows the paths from the beginning of the called function.  The row is wrong if no path
+ *   leads to set->address, or if the path gives another row.
+ * - If vg_code_rows_verify() cannot decide, vg_code_rows_is_aligned() must be true for the return address's place. */
 bool vg_code_row_set_finds_caller(struct vg_code_row_set *set, struct vg_memory *memory, size_t row, uint64_t pc,
 				  uint64_t sp);
 

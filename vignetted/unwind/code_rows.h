@@ -7,10 +7,10 @@
 #include "vignetted/target/memory.h"
 #include "vignetted/unwind/row.h"
 
-/* Finds rows from instructions, for code without unwind information.  code_rows_<machine>.c implements it.  Where two
- * paths through a function join, the return address is equally far from the stack pointer on both.  So any path within
- * the function gives the row.  But a path may leave the function unnoticed and give a wrong row.  Therefore several
- * rows are possible; the most likely is first.  All are VG_ROW_PLAIN. */
+/* Finds rows from instructions, for code without unwind information.  code_rows_<machine>.c implements these functions.
+ * Where two paths through a function join, the return address is equally far from the stack pointer on both.  So any
+ * path within the function gives the row.  But a path may leave the function unnoticed and give a wrong row.  Therefore
+ * several rows are possible; the most likely is first.  All are VG_ROW_PLAIN. */
 enum { VG_CODE_ROWS_MAX = 4 };
 
 /* Follows paths from the address to a return instruction.  There the return address is on top of the stack, and the

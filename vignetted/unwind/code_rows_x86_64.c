@@ -26,8 +26,9 @@ struct search {
 	uint64_t seen[SEEN];
 	struct vg_row *rows;
 	size_t row_count;
-	struct vg_row unlikely[VG_CODE_ROWS_MAX]; /* rows that come after those in `rows`; for example from an
-					indirect jump, which may be a switch statement and no tail call */
+	struct vg_row unlikely[VG_CODE_ROWS_MAX]; /* less likely rows, for example at an indirect jump: it may
+					belong to a switch statement and be no tail call.  rows_join() adds
+					them behind `rows`. */
 	size_t unlikely_count;
 };
 
@@ -129,8 +130,8 @@ static size_t code_read(struct vg_memory *memory, uint64_t at, unsigned char cod
 	return page < whole && vg_memory_read_cached(memory, at, code, page) == 0 ? page : 0;
 }
 
-/* Whether the code is an endbr64, which begins a function.  A path comes to it only from a call that does not
- * return. */
+/* Whether the code is an endbr64, which begins a function.  A path comes to it only if it went on behind a call that
+ * does not return. */
 static bool is_beginning(const unsigned char *code, size_t bytes)
 {
 	static const unsigned char endbr64[] = { 0xf3, 0x0f, 0x1e, 0xfa };
@@ -243,7 +244,8 @@ static bool path_from_beginning(struct search *search, uint64_t beginning, uint6
 	return false;
 }
 
-/* Adds a row.  Rows that put the return address where compilers align it come first. */
+/* Adds a row to search->rows; or to search->unlikely, if vg_code_rows_is_aligned() is false for the return address's
+ * place.  The place is checked only if the CFA comes from the stack pointer. */
 static void beginning_add(struct search *search, const struct vg_code_path *there)
 {
 	if (there->sp_base != VG_PATH_FROM_SP || vg_code_rows_is_aligned((uint64_t)-there->sp_offset))

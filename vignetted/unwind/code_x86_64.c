@@ -13,8 +13,8 @@ bool vg_code_after_syscall(struct vg_memory *memory, uint64_t address)
 	       bytes[0] == 0x0f && bytes[1] == 0x05;
 }
 
-/* mov $number,%eax; syscall.  C libraries make nearly all system calls like this.  If a REX prefix (4x) is before the
- * mov, it loads another register. */
+/* mov $number,%eax; syscall.  C libraries make nearly all system calls like this.  A mov with a REX prefix (4x) loads
+ * another register. */
 int64_t vg_code_syscall_number(struct vg_memory *memory, uint64_t address)
 {
 	unsigned char bytes[8];

@@ -46,9 +46,9 @@ static bool is_call_of_another(const struct vg_modules *modules, const struct ca
 	return callee->has_info ? called != callee->first : function_find(modules, called, &ignored);
 }
 
-/* Finds the lowest word, at or above `slot`, that looks like a saved frame pointer.  Its value points further up in the
- * copy.  The word above it is a return address behind a call that may have called the callee.  Returns the address of
- * the lower word; 0: none. */
+/* Finds the lowest stack word, at or above `slot`, that looks like a saved frame pointer.  Two conditions: the word's
+ * value points further up in the copied stack, and the next word above is a return address behind a call that may have
+ * called the callee.  Returns the address of the word that was found; 0: none. */
 static uint64_t saved_pair_find(const struct vg_modules *modules, const struct vg_snapshot *snapshot,
 				const struct callee *callee, uint64_t slot)
 {

@@ -13,7 +13,7 @@ enum vg_row_kind {
 	VG_ROW_PLAIN,                /* struct vg_row holds the whole row */
 	VG_ROW_ROOT,                 /* the return address is undefined: root frame */
 	VG_ROW_NONE,                 /* no unwind information covers the address */
-	VG_ROW_COMPLEX,              /* unwind information that struct vg_row cannot hold */
+	VG_ROW_COMPLEX,              /* unwind information that struct vg_row cannot hold, or that is malformed */
 	VG_ROW_UNLOADED,             /* the module was unloaded before the row was decoded */
 };
 

@@ -28,8 +28,8 @@ static bool is_loaded(const struct vg_rows *rows, uint32_t module)
 	return rows->modules->items.items[module].loaded;
 }
 
-/* Registers a row that was just decoded.  The row is not cached if reading stopped early, or if new_rows is full:
- * vg_rows_walk_discard() could not drop it then. */
+/* Adds a row that was just decoded to new_rows.  If new_rows is full, vg_rows_walk_discard() could not drop the row, so
+ * the row is not cached.  It is not cached either if reading stopped early. */
 static void row_remember(struct vg_rows *rows, struct vg_cached_row *cached)
 {
 	vg_modules_require_check(rows->modules, cached->module);

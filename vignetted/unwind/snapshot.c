@@ -7,7 +7,7 @@
 
 enum { PAGE_BYTES = 4096, PIECES_MAX = 512 };
 
-/* An early copy begins this far below the expected stack pointer. */
+/* vg_snapshot_read_early() copies from this far below the expected stack pointer. */
 enum { EARLY_BELOW_BYTES = 1024 };
 
 static int buffer_reserve(unsigned char **buffer, size_t *capacity_bytes, size_t bytes)

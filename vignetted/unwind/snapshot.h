@@ -28,14 +28,14 @@ struct vg_snapshot_other {
 struct vg_snapshot {
 	struct vg_regs regs;
 	struct vg_moment moment;     /* set by the caller: when the copy was made */
-	bool regs_complete;          /* all registers are known; else only pc, sp and those of in_syscall */
-	bool in_syscall;             /* the registers with the system call's arguments are known, besides pc and sp */
+	bool regs_complete;          /* true: all registers are known; false: only those that in_syscall tells */
+	bool in_syscall;             /* true: pc, sp and the system call's arguments are known; false: pc and sp */
 	uint64_t fp_guess;           /* without regs_complete: a guessed frame pointer, or 0 */
 	uint64_t expected_sp;        /* set by the caller for vg_snapshot_read_early(): about where the stack
 					pointer will be, or 0 */
 	uint64_t thread_block;       /* set by the caller: the copy ends at this address at the latest (see
 					vg_regs_thread_block()); 0: no bound */
-	const _Atomic uint64_t *token_address; /* set by the caller: the host's current interval token, or NULL */
+	const _Atomic uint64_t *token_address; /* set by the caller: where the thread's interval token is, or NULL */
 	uint64_t token_value;        /* the token that was read, or 0 */
 	uint64_t stack_address;      /* of the first copied byte, which may be below the stack pointer */
 	size_t stack_bytes;          /* copied */

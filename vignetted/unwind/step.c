@@ -280,8 +280,8 @@ static bool step_by_frame_pointer(struct vg_rows *rows, const struct vg_snapshot
 			walk->end = VG_WALK_TRUNCATED;
 		return false;
 	}
-	/* If no code is known at the return address, go on: the next frame ends the walk, and the maps are read
-	 * again. */
+	/* If no code is known at the return address, go on: the next frame ends the walk and sets range_unknown, so
+	 * that the caller of vg_unwind() reads /proc/PID/maps again. */
 	cached = vg_rows_get(rows, caller.pc - 1);
 	if (cached != NULL && !is_return_address(rows, cached, snapshot, state->fp, &caller, walk))
 		return false;

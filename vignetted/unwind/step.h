@@ -36,7 +36,8 @@ bool vg_step_by_stack_top(struct vg_rows *rows, const struct vg_snapshot *snapsh
 			  struct vg_walk *walk);
 
 /* Whether the frame is the root frame: there is no return address in the 2 KiB above sp, or up to the stack's end.
- * Always sets walk->end: to VG_WALK_ROOT if true, to VG_WALK_TRUNCATED if the copy is too short to decide. */
+ * Always sets walk->end: to VG_WALK_ROOT if true, to VG_WALK_TRUNCATED if the copy is too short to decide, and else to
+ * VG_WALK_NO_INFO or VG_WALK_BAD_INFO. */
 bool vg_step_is_root(struct vg_rows *rows, const struct vg_snapshot *snapshot, uint64_t sp,
 		     struct vg_walk *walk);
 

@@ -16,8 +16,9 @@ struct vg_unwinder {
 
 /* ---- frames without code ---- */
 
-/* Whether there is certainly no code at pc, even if our copy of the maps is old.  After a page fault, the kernel saves
- * the faulting address beside the registers.  If that address is pc, the instruction itself could not be read. */
+/* Whether there is certainly no code at pc, even if code was mapped after /proc/PID/maps was read.  After a page fault,
+ * the kernel saves the faulting address beside the registers.  If that address is pc, the instruction itself could not
+ * be read. */
 static bool is_no_code(const struct vg_snapshot *snapshot, const struct vg_frame_state *state)
 {
 	const struct vg_signal_frame *at = &vg_regs_signal_frame;
@@ -33,8 +34,9 @@ static bool is_no_code(const struct vg_snapshot *snapshot, const struct vg_frame
 	       fault_address == pc;
 }
 
-/* Handles a frame at an address without known code.  Returns whether the walk goes on with the frame's caller: a thread
- * that called an invalid address has pushed the return address and nothing else. */
+/* Handles a frame at an address without known code.  A thread that called an invalid address has pushed the return
+ * address and nothing else.  So the walk can go on with the caller if there is certainly no code.  Returns whether it
+ * goes on. */
 static bool frame_without_code(struct vg_unwinder *unwinder, const struct vg_snapshot *snapshot, uint32_t max_frames,
 			       struct vg_frame_state *state, struct vg_walk *walk, int *rc)
 {
