@@ -263,7 +263,7 @@ END_TEST
 static int options_parse(struct vg_record_options *options, const char *line, struct vg_err *err)
 {
 	static char text[256];
-	static char *argv[16];
+	static char *argv[24];
 	int argc = 1;
 
 	memset(argv, 0, sizeof argv);
