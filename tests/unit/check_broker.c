@@ -4,6 +4,7 @@
 #include <check.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <getopt.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,6 +14,7 @@
 #include <unistd.h>
 
 #include "tests/unit/suites.h"
+#include "vgtool/commands/record_options.h"
 #include "vgtool/run/broker.h"
 #include "vgtool/run/confine.h"
 #include "vgtool/run/vignetted_run.h"
@@ -258,6 +260,75 @@ START_TEST(mapped_files)
 }
 END_TEST
 
+static int options_parse(struct vg_record_options *options, const char *line, struct vg_err *err)
+{
+	static char text[256];
+	static char *argv[24];
+	int argc = 1;
+
+	memset(argv, 0, sizeof argv);
+	argv[0] = "vgtool record";
+	snprintf(text, sizeof text, "%s", line);
+	for (char *word = strtok(text, " "); word != NULL; word = strtok(NULL, " "))
+		argv[argc++] = word;
+	optind = 0;                      /* makes glibc's getopt_long() begin anew */
+	return vg_record_options_parse(options, argc, argv, err);
+}
+
+START_TEST(options_of_three_programs)
+{
+	struct vg_record_options options = VG_RECORD_OPTIONS_DEFAULT;
+	struct vg_err err;
+
+	ck_assert_int_eq(options_parse(&options, "--rate 99 --counter page-faults --thread-names -o a.vgp --tree --min 3 "
+				       "--time 1.. -s store -- ls --tree", &err), 0);
+	ck_assert_uint_eq(options.forwarded.count, 3);
+	ck_assert_str_eq(options.forwarded.items[0], "--rate=99");
+	ck_assert_str_eq(options.forwarded.items[1], "--counter=page-faults");
+	ck_assert_str_eq(options.forwarded.items[2], "--thread-names");
+	ck_assert_str_eq(options.out, "a.vgp");
+	ck_assert_str_eq(options.report.view, "--tree");
+	ck_assert_uint_eq(options.report.tree.least_ppm, 30000);
+	ck_assert_uint_eq(options.report.filter.begin_ns, 1000000000);
+	ck_assert_ptr_null(options.report.counter);
+	ck_assert_uint_eq(options.symbolize.stores.count, 1);
+	ck_assert_str_eq(options.command[0], "ls");
+	ck_assert_str_eq(options.command[1], "--tree");
+	ck_assert_ptr_null(options.command[2]);
+	vg_record_options_free(&options);
+}
+END_TEST
+
+/* A wrong option is reported before the recording begins. */
+START_TEST(wrong_options_of_record)
+{
+	static const struct { const char *line, *message; } wrong[] = {
+		{ "", "nothing to record; use --pid PID, or a command after --" },
+		{ "--pid 3 -- x", "both --pid and a command; use one of them" },
+		{ "--pid x", "--pid x: must be 1 to 2147483647 (the id of a process)" },
+		{ "--rate", "--rate: needs a value, HZ" },
+		{ "--output= -- x", "--output : must be the name of a file" },
+		{ "--by size -- x", "--by size: must be function, line, module, file, thread or interval" },
+		{ "--tree --inverted -- x", "--inverted: cannot be combined with --tree" },
+		{ "--tree --by thread -- x", "--tree: --by thread has no tree" },
+		{ "--on-cpu --off-cpu -- x", "--on-cpu, --off-cpu: use only one of them" },
+		{ "--time 3 -- x", "--time 3: must be a range of seconds: A..B, A.. or ..B" },
+		{ "--match a --match b -- x", "--match: use it only once" },
+		{ "--limit 0 -- x", "--limit 0: must be 1 or more rows" },
+		{ "--weight none -- x", "--weight none: must be wall or cpu" },
+	};
+
+	for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+		struct vg_record_options options = VG_RECORD_OPTIONS_DEFAULT;
+		struct vg_err err;
+
+		ck_assert_int_eq(options_parse(&options, wrong[i].line, &err), -EINVAL);
+		ck_assert_str_eq(err.text, wrong[i].message);
+		vg_record_options_free(&options);
+	}
+}
+END_TEST
+
 Suite *broker_suite(void)
 {
 	Suite *suite = suite_create("broker");
@@ -273,6 +344,8 @@ Suite *broker_suite(void)
 	suite_add_tcase(suite, cases);
 	tcase_add_test(others, status_lines);
 	tcase_add_test(others, mapped_files);
+	tcase_add_test(others, options_of_three_programs);
+	tcase_add_test(others, wrong_options_of_record);
 	suite_add_tcase(suite, others);
 	return suite;
 }

@@ -48,8 +48,8 @@ static void on_status(void *context, const struct vg_vignetted_status *status)
 	}
 	record->shown = true;
 	fputs("\r", stderr);
-	vg_print(stderr, "%s: process %d, %s, %" PRIu64 " sample%s, %s of one CPU; Ctrl-C ends the recording",
-		 record->command, (int)status->pid, vg_text_ns(&elapsed, status->elapsed_ms * 1000000), status->samples,
+	vg_print(stderr, "%s: %s, %" PRIu64 " sample%s, %s of one CPU; Ctrl-C ends it", record->command,
+		 vg_text_ns(&elapsed, status->elapsed_ms * 1000000), status->samples,
 		 vg_text_plural(status->samples), vg_text_percent(&share, status->cpu_ms, status->elapsed_ms));
 	fputs("\033[K", stderr);
 	fflush(stderr);

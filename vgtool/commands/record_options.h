@@ -29,8 +29,8 @@ struct vg_record_options {
 
 #define VG_RECORD_OPTIONS_DEFAULT { .report = VG_REPORT_OPTIONS_DEFAULT }
 
-/* Parses the command line, up to the first argument after the options.  Returns 0, or a negative errno with a message in
- * err.  After --help, other members than `help` may be incomplete. */
+/* Parses the command line, up to the first argument after the options.  Returns 0, or a negative errno with a message
+ * in err.  After --help, other members than `help` may be incomplete. */
 int vg_record_options_parse(struct vg_record_options *options, int argc, char **argv, struct vg_err *err);
 
 /* Prints one line for each option. */
