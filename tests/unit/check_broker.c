@@ -2,6 +2,7 @@
 /* The broker sends only ELF files by a module's name, whatever an attacker who controls the reader asks for.  A
  * confined reader can receive from the broker's socket only. */
 #include <check.h>
+#include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <getopt.h>
@@ -26,6 +27,8 @@ enum { SANITIZED = 1 };
 enum { SANITIZED = 0 };
 #endif
 
+enum { HEADER_BYTES = EI_NIDENT + 2 };
+
 static const unsigned char id[4] = { 0xab, 1, 2, 3 };
 static char directory[] = "/tmp/check_broker.XXXXXX";
 static char offered[] = "/gone/offered";
@@ -42,6 +45,18 @@ static void file_make(const char *name, const char *contents)
 	ck_assert_int_eq(fclose(file), 0);
 }
 
+/* An ELF header of this type, as far as the broker reads it, and a text. */
+static void elf_make(const char *name, unsigned char type, const char *text)
+{
+	const unsigned char header[HEADER_BYTES] = { 0x7f, 'E', 'L', 'F', ELFCLASS64, ELFDATA2LSB, [EI_NIDENT] = type };
+	FILE *file = fopen(name, "w");
+
+	ck_assert_ptr_nonnull(file);
+	ck_assert_uint_eq(fwrite(header, 1, sizeof header, file), sizeof header);
+	fputs(text, file);
+	ck_assert_int_eq(fclose(file), 0);
+}
+
 static void setup(void)
 {
 	struct vg_broker broker = { &offer, 1 };
@@ -49,14 +64,16 @@ static void setup(void)
 
 	ck_assert_ptr_nonnull(mkdtemp(directory));
 	ck_assert_int_eq(chdir(directory), 0);
-	file_make("module", "\177ELF, more or less");
+	elf_make("module", ET_DYN, "module");
+	elf_make("core", ET_CORE, "memory");
+	elf_make("object", ET_REL, "object");
 	file_make("text", "no ELF file");
 	file_make("short", "\177E");
-	file_make("offered", "\177ELF, offered");
+	elf_make("offered", ET_EXEC, "offered");
 	ck_assert_int_eq(mkfifo("fifo", 0600) | mkdir("folder", 0700), 0);
 	ck_assert_int_eq(mkdir("vignette", 0700) | mkdir("vignette/.build-id", 0700), 0);
 	ck_assert_int_eq(mkdir("vignette/.build-id/ab", 0700), 0);
-	file_make("vignette/.build-id/ab/010203.debug", "\177ELF, debug");
+	elf_make("vignette/.build-id/ab/010203.debug", ET_DYN, "debug");
 	setenv("XDG_CACHE_HOME", directory, 1);
 	setenv("PATH", "relative:", 1);
 	offer = (struct vg_broker_offer){ offered, open("offered", O_RDONLY | O_CLOEXEC) };
@@ -99,7 +116,7 @@ static void expect_next(const char *name, uint32_t *next, const char *contents, 
 	int fd = ask(name, next, &path);
 
 	ck_assert_int_ge(fd, 0);
-	ck_assert_int_gt(pread(fd, bytes, sizeof bytes - 1, 0), 0);
+	ck_assert_int_gt(pread(fd, bytes, sizeof bytes - 1, HEADER_BYTES), 0);
 	ck_assert_str_eq(bytes, contents);
 	ck_assert_str_eq(path + strlen(path) - strlen(end_of_path), end_of_path);
 	ck_assert_int_eq(fcntl(fd, F_GETFL) & O_ACCMODE, O_RDONLY);
@@ -113,7 +130,7 @@ static void expect_no_file(const char *name)
 	uint32_t next = 0;
 	char *path;
 
-	expect_next(name, &next, "\177ELF, debug", "/ab/010203.debug");
+	expect_next(name, &next, "debug", "/ab/010203.debug");
 	ck_assert_int_eq(ask(name, &next, &path), -ENOENT);
 }
 
@@ -122,11 +139,11 @@ START_TEST(candidates_in_order)
 	uint32_t next = 0;
 	char *path;
 
-	expect_next("module", &next, "\177ELF, more or less", "/module");
-	expect_next("module", &next, "\177ELF, debug", "/ab/010203.debug");
+	expect_next("module", &next, "module", "/module");
+	expect_next("module", &next, "debug", "/ab/010203.debug");
 	ck_assert_int_eq(ask("module", &next, &path), -ENOENT);
 	next = 0;
-	expect_next("offered", &next, "\177ELF, offered", "/gone/offered");
+	expect_next("offered", &next, "offered", "/gone/offered");
 	next = UINT32_MAX;
 	ck_assert_int_eq(ask("module", &next, &path), -ENOENT);
 }
@@ -136,6 +153,8 @@ START_TEST(files_that_are_not_sent)
 {
 	expect_no_file("text");
 	expect_no_file("short");
+	expect_no_file("core");
+	expect_no_file("object");
 	expect_no_file("fifo");
 	expect_no_file("folder");
 	expect_no_file("none");
@@ -238,6 +257,8 @@ START_TEST(status_lines)
 	ck_assert_uint_eq(status.threads, 4);
 	ck_assert_uint_eq(status.skipped, 2);
 	ck_assert_str_eq(status.reason, "the process ended");
+	vg_vignetted_line(&status, "no program 13");
+	ck_assert_int_eq(status.exec_errno, EACCES);
 	vg_vignetted_line(&status, "later versions may say more");
 	ck_assert_str_eq(status.reason, "the process ended");
 }

@@ -64,6 +64,29 @@ end $pid
 exits 0 "$VGTOOL" folded removed.vgp
 has out 'busy_until;count_up'
 
+# killed.py TERM|helper COMMAND...: sends SIGTERM to the command, or SIGKILL to vignetted, when program has run for 2 s
+cat >killed.py <<'END'
+import os, signal, subprocess, sys, time
+def children(pid):
+    with open(f"/proc/{pid}/task/{pid}/children") as file:
+        return [int(word) for word in file.read().split()]
+def name(pid):
+    with open(f"/proc/{pid}/comm") as file:
+        return file.read().strip()
+command = subprocess.Popen(sys.argv[2:])
+deadline = time.time() + 60
+while time.time() < deadline:
+    time.sleep(0.1)
+    helpers = [pid for pid in children(command.pid) if name(pid) == "vignetted"]
+    if helpers and any(name(pid) == "program" for pid in children(helpers[0])):
+        break
+time.sleep(2)
+if sys.argv[1] == "TERM":
+    os.kill(command.pid, signal.SIGTERM)
+else:
+    os.kill(helpers[0], signal.SIGKILL)
+sys.exit(command.wait())
+END
 # ---- Ctrl-C: the terminal sends SIGINT to the whole group ----
 cat >group.py <<'END'
 import os, signal, subprocess, sys, time
@@ -84,6 +107,17 @@ end $pid
 ended stopped.vgp 'interrupted by a signal'
 exits 0 "$VGTOOL" report stopped.vgp
 has out 'count_up  [program]'
+
+# ---- signals that kill(2) sends, a signal that is ignored, and a reader that has read enough ----
+TMPDIR=$dir/temporary exits 0 /usr/bin/python3 killed.py TERM "$VGTOOL" record --rate 200 -- ./program 60
+named
+TMPDIR=$dir/temporary exits 1 /usr/bin/python3 killed.py helper "$VGTOOL" record --rate 200 -- ./program 60
+has err 'vignetted was ended by a signal: Killed'
+[ -z "$(ls temporary)" ] || fail "record left $(ls temporary)"
+(trap '' HUP; "$VGTOOL" record -- sh -c 'grep SigIgn /proc/self/status') >out 2>err
+grep -q 'SigIgn:.*[13579bdf]$' out || fail "SIGHUP is not ignored any more: $(cat out)"
+"$VGTOOL" record --rate 200 -- ./program 1 >out 2>err | :
+! grep -q crashed err || fail "$(cat err)"
 
 # ---- a view symbolizes in memory, and shows what it shows for the resolved profile ----
 symbols=$(mktemp -d "$dir/symbols.XXXXXX")
@@ -124,5 +158,12 @@ has err 'vignetted: --rate 0: must be'
 exits 127 "$VGTOOL" record -- ./none
 exits 1 "$VGTOOL" record -s none -o kept.vgp -- ./program 1
 has err 'none: cannot read the symbol store'
+mkfifo fifo
+for out in fifo - . /dev/null; do
+	exits 1 "$VGTOOL" record -o $out -- true
+	has err "-o $out: must be a regular file"
+done
+VIGNETTED=$dir/elsewhere exits 1 "$VGTOOL" record -- true
+has err 'elsewhere: cannot execute'
 VIGNETTED=$dir/none exits 1 "$VGTOOL" record -- true
 has err 'install vignetted, or set $VIGNETTED'

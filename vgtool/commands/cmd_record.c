@@ -1,17 +1,19 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 #include <errno.h>
 #include <inttypes.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/output_path.h"
 #include "base/print.h"
 #include "vgtool/commands/record_options.h"
 #include "vgtool/output/text.h"
+#include "vgtool/run/child.h"
 #include "vgtool/run/mappings.h"
 #include "vgtool/run/vignetted_run.h"
 
@@ -32,6 +34,14 @@ struct record {
 
 /* ---- the recording ---- */
 
+/* A terminal that was stopped (Ctrl-S), or whose other end does not read, accepts no output. */
+static bool accepts_output(void)
+{
+	struct pollfd terminal = { .fd = STDERR_FILENO, .events = POLLOUT };
+
+	return poll(&terminal, 1, 0) == 1 && (terminal.revents & POLLOUT) != 0;
+}
+
 static void on_status(void *context, const struct vg_vignetted_status *status)
 {
 	struct record *record = context;
@@ -39,7 +49,7 @@ static void on_status(void *context, const struct vg_vignetted_status *status)
 
 	if (!status->ended && status->pid > 0 && !record->options.symbolize.unresolved)
 		vg_mappings_read(&record->mappings, status->pid);
-	if (!record->on_terminal)
+	if (!record->on_terminal || !accepts_output())
 		return;
 	if (status->ended) {
 		if (record->shown)
@@ -117,6 +127,9 @@ static int out_prepare(struct record *record, struct vg_err *err)
 	const char *parent = getenv("TMPDIR");
 
 	if (record->options.out != NULL) {
+		if (strcmp(record->options.out, "-") == 0 || vg_output_path_is_special(record->options.out))
+			return vg_err_set(err, -EINVAL, "-o %s: must be a regular file, which record can read again",
+					  record->options.out);
 		record->out = strdup(record->options.out);
 		return record->out != NULL ? 0 : vg_err_sys(err, -ENOMEM, "%s", record->options.out);
 	}
@@ -138,11 +151,24 @@ static int out_prepare(struct record *record, struct vg_err *err)
 	return 0;
 }
 
+/* vignetted or the resolve step leaves this file if it was killed. */
+static void part_remove(const char *out)
+{
+	char *part;
+
+	if (asprintf(&part, "%s.part", out) < 0)
+		return;
+	unlink(part);
+	free(part);
+}
+
 static void out_remove(struct record *record)
 {
 	if (record->directory != NULL) {
-		if (record->out != NULL)
+		if (record->out != NULL) {
+			part_remove(record->out);
 			unlink(record->out);
+		}
 		rmdir(record->directory);
 	}
 	free(record->directory);
@@ -168,21 +194,21 @@ static int recording_run(struct record *record, struct vg_err *err)
 
 /* ---- what follows the recording ---- */
 
-/* Each step is confined, and so runs in a process of its own.  Returns its exit status. */
+/* Each step is confined, and so runs in a process of its own.  Returns its exit status, 128 + signal if a signal ended
+ * it.  Prints a message if the step crashed. */
 static int step_run(struct record *record, int (*step)(struct record *record))
 {
-	int status = 0;
+	int status;
 	pid_t child;
 
 	fflush(stdout);
 	fflush(stderr);
-	child = fork();
-	if (child < 0)
+	child = vg_child_fork();
+	if (child < 0) {
+		vg_command_warn(record->command, "cannot create a process");
 		return VG_EXIT_FAILED;
+	}
 	if (child == 0) {
-		signal(SIGINT, SIG_DFL);
-		signal(SIGTERM, SIG_DFL);
-		signal(SIGHUP, SIG_DFL);
 		status = step(record);
 		if (fflush(stdout) != 0 || ferror(stdout)) {
 			vg_command_warn(record->command, "standard output: cannot write");
@@ -190,15 +216,19 @@ static int step_run(struct record *record, int (*step)(struct record *record))
 		}
 		_exit(status);
 	}
-	while (waitpid(child, &status, 0) < 0 && errno == EINTR)
-		;
-	return WIFEXITED(status) ? WEXITSTATUS(status) : VG_EXIT_FAILED;
+	status = vg_child_wait(child);
+	/* A reader of our output, such as head(1), has read enough. */
+	if (status == 128 + SIGPIPE)
+		return VG_EXIT_DONE;
+	if (status > 128 && status != 128 + SIGINT && status != 128 + SIGTERM && status != 128 + SIGHUP)
+		vg_command_warn(record->command, "the process that read the profile crashed: %s",
+				strsignal(status - 128));
+	return status;
 }
 
 /* Writes the function names into the profile, because the files may be gone or replaced when it is read again. */
 static int resolve_step(struct record *record)
 {
-	record->options.symbolize.broker = (struct vg_broker){ record->mappings.offers.items, record->mappings.offers.count };
 	return vg_resolve_in_place(record->command, &record->options.symbolize, record->out);
 }
 
@@ -207,22 +237,38 @@ static int report_step(struct record *record)
 	return vg_report_run(record->command, record->out, &record->options.report, &record->options.symbolize);
 }
 
-/* Returns the exit status: the report's if it failed, otherwise vignetted's, which is the command's. */
+/* Returns the exit status of the first step that failed; without a failure that of vignetted, which is the
+ * command's. */
+static int steps_run(struct record *record)
+{
+	int resolved = VG_EXIT_DONE, status;
+
+	record->options.symbolize.broker =
+		(struct vg_broker){ record->mappings.offers.items, record->mappings.offers.count };
+	if (!record->options.symbolize.unresolved)
+		resolved = step_run(record, resolve_step);
+	if (resolved > 128)
+		return resolved;
+	status = step_run(record, report_step);
+	if (status == VG_EXIT_DONE)
+		status = resolved;
+	return status != VG_EXIT_DONE ? status : record->helper.exit_status;
+}
+
 static int record_run(struct record *record)
 {
 	struct vg_err err;
-	int status;
 
-	record->on_terminal = !record->options.quiet && isatty(STDERR_FILENO) == 1;
+	record->on_terminal = !record->options.quiet && isatty(STDERR_FILENO) == 1 &&
+			      tcgetpgrp(STDERR_FILENO) == getpgrp();
+	vg_child_signals();
 	if (vg_symbolize_check(&record->options.symbolize, &err) != 0 || recording_run(record, &err) != 0)
 		return vg_command_fail(record->command, &err);
-	if (!record->helper.status.ended)
-		return record->helper.exit_status != 0 ? record->helper.exit_status : VG_EXIT_FAILED;
-	end_print(record);
-	if (!record->options.symbolize.unresolved)
-		step_run(record, resolve_step);
-	status = step_run(record, report_step);
-	return status != VG_EXIT_DONE ? status : record->helper.exit_status;
+	if (!record->helper.status.ended && record->helper.exit_status != 0)
+		return record->helper.exit_status;
+	if (record->helper.status.ended)
+		end_print(record);
+	return steps_run(record);
 }
 
 static void help_print(void)

@@ -17,6 +17,7 @@
 
 #include "base/descriptor.h"
 #include "vgtool/run/broker_places.h"
+#include "vgtool/run/program_open.h"
 
 /* ---- the broker ---- */
 
@@ -27,27 +28,6 @@ static bool request_is_valid(const struct vg_broker_request *request, ssize_t by
 	       *request->name != '\0' && strchr(request->name, '/') == NULL && strcmp(request->name, ".") != 0 &&
 	       strcmp(request->name, "..") != 0 && request->build_id_bytes >= 2 &&
 	       request->build_id_bytes <= VG_BUILD_ID_MAX_BYTES;
-}
-
-static bool is_elf(int fd)
-{
-	struct stat status;
-	char magic[4];
-
-	return fstat(fd, &status) == 0 && S_ISREG(status.st_mode) &&
-	       pread(fd, magic, sizeof magic, 0) == (ssize_t)sizeof magic && memcmp(magic, "\177ELF", 4) == 0;
-}
-
-/* O_NONBLOCK: open(2) must not wait for the writer of a FIFO. */
-static int path_open(const char *path)
-{
-	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-
-	if (fd >= 0 && !is_elf(fd)) {
-		close(fd);
-		fd = -1;
-	}
-	return fd;
 }
 
 static const char *base_name(const char *path)
@@ -75,7 +55,7 @@ static void debug_name(const struct vg_broker_request *request, char name[2 * VG
 
 static int offer_open(const struct vg_broker_offer *offer, const struct vg_broker_request *request, char path[PATH_MAX])
 {
-	if (strcmp(base_name(offer->path), request->name) != 0 || !is_elf(offer->fd) ||
+	if (strcmp(base_name(offer->path), request->name) != 0 ||
 	    snprintf(path, PATH_MAX, "%s", offer->path) >= PATH_MAX)
 		return -1;
 	return fcntl(offer->fd, F_DUPFD_CLOEXEC, 0);
@@ -92,12 +72,12 @@ static int candidate_open(const struct vg_broker *broker, const struct vg_broker
 		return offer_open(&broker->offers[at], request, path);
 	at -= broker->offer_count;
 	if (at < places->directories.count)
-		return path_format(path, places->directories.items[at], request->name) ? path_open(path) : -1;
+		return path_format(path, places->directories.items[at], request->name) ? vg_program_open(path, NULL) : -1;
 	at -= places->directories.count;
 	if (at >= places->debug_directories.count)
 		return -ERANGE;
 	debug_name(request, name);
-	return path_format(path, places->debug_directories.items[at], name) ? path_open(path) : -1;
+	return path_format(path, places->debug_directories.items[at], name) ? vg_program_open(path, NULL) : -1;
 }
 
 static int request_open(const struct vg_broker *broker, const struct vg_broker_places *places,
@@ -211,6 +191,9 @@ int vg_broker_start(const struct vg_broker *broker, int *fd, struct vg_err *err)
 		exit_as(child);
 	}
 	close(ends[0]);
+	/* The reader gets the files of the offers only by a request. */
+	for (size_t i = 0; i < broker->offer_count; i++)
+		close(broker->offers[i].fd);
 	prctl(PR_SET_PDEATHSIG, SIGKILL);
 	if (getppid() != parent)
 		_exit(EXIT_FAILURE);

@@ -17,7 +17,7 @@
  * module by its file name and build id.  The broker sends the descriptor of a file that may be this module.  The reader
  * compares the build id, and asks for the next file if it differs.
  *
- * The broker sends regular ELF files only.  It opens them under these names, in this order:
+ * The broker sends programs, libraries and debug files only (vg_program_open()).  It opens them under these names, in this order:
  *   1. the files in `offers` that have the module's name,
  *   2. NAME in the working directory, in the directories of $PATH and $LD_LIBRARY_PATH, and in the library directories
  *      of the dynamic linker,
@@ -32,7 +32,7 @@ enum { VG_BROKER_NAME_MAX_BYTES = 255, VG_BROKER_REQUESTS_MAX = 100000 };
 /* A file that the broker may send: for example a file that a process still executes, although it was replaced. */
 struct vg_broker_offer {
 	char *path;                  /* the module's name is its last part */
-	int fd;                      /* open for reading */
+	int fd;                      /* open for reading, by vg_program_open() */
 };
 
 struct vg_broker {
@@ -53,7 +53,7 @@ struct vg_broker_reply {
 	char path[PATH_MAX];
 };
 
-/* Forks.  Returns 0 in the child and sets *fd to the socket; a parent that exits ends the child.  In the parent, serves
+/* Forks.  Returns 0 in the child, sets *fd to the socket and closes the child's copies of the offers; a parent that exits ends the child.  In the parent, serves
  * until the child ends, and exits as the child did.  Returns a negative errno in the only process if fork(2) failed. */
 int vg_broker_start(const struct vg_broker *broker, int *fd, struct vg_err *err);
 

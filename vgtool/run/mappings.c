@@ -1,84 +1,82 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 #include "vgtool/run/mappings.h"
 
-#include <fcntl.h>
+#include <limits.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <sys/sysmacros.h>
 #include <unistd.h>
-
-#include "base/descriptor.h"
 
 /* A line of /proc/PID/maps. */
 struct mapping {
 	unsigned long start, end;
-	struct vg_mapping_file file;
+	struct vg_file_identity file;
 	char *path;                  /* within the line; without " (deleted)" */
 };
+
+static void deleted_cut(char *path)
+{
+	static const char deleted[] = " (deleted)";
+	size_t length = strlen(path), suffix = sizeof deleted - 1;
+
+	if (length >= suffix && strcmp(path + length - suffix, deleted) == 0)
+		path[length - suffix] = '\0';
+}
 
 /* Only executable mappings of files count. */
 static bool line_parse(char *line, struct mapping *mapping)
 {
-	static const char deleted[] = " (deleted)";
 	unsigned major, minor;
 	unsigned long inode;
 	char executable;
 	int at = 0;
-	size_t length;
 
 	if (sscanf(line, "%lx-%lx %*c%*c%c%*c %*x %x:%x %lu %n", &mapping->start, &mapping->end, &executable, &major,
 		   &minor, &inode, &at) != 6 || at == 0 || executable != 'x' || inode == 0)
 		return false;
-	mapping->file = (struct vg_mapping_file){ makedev(major, minor), inode };
+	mapping->file = (struct vg_file_identity){ makedev(major, minor), inode };
 	mapping->path = line + at;
-	length = strcspn(mapping->path, "\n");
-	mapping->path[length] = '\0';
-	if (length >= sizeof deleted - 1 && strcmp(mapping->path + length - (sizeof deleted - 1), deleted) == 0)
-		mapping->path[length - (sizeof deleted - 1)] = '\0';
+	mapping->path[strcspn(mapping->path, "\n")] = '\0';
+	deleted_cut(mapping->path);
 	return *mapping->path == '/';
 }
 
-/* Opens the file only after it was found to be the mapped one: opening a device could have effects. */
-static int checked_open(const char *path, const struct vg_mapping_file *file)
+/* /proc/PID/exe leads to the executable, even if its path does not. */
+static int executable_open(const struct mapping *mapping, pid_t pid)
 {
-	int handle = open(path, O_PATH | O_CLOEXEC), fd = -1;
-	struct stat status;
-	char link[64];
+	char link[64], path[PATH_MAX];
+	ssize_t length;
 
-	if (handle < 0)
+	snprintf(link, sizeof link, "/proc/%d/exe", (int)pid);
+	length = readlink(link, path, sizeof path - 1);
+	if (length <= 0)
 		return -1;
-	if (fstat(handle, &status) == 0 && S_ISREG(status.st_mode) && status.st_dev == file->device &&
-	    status.st_ino == file->inode) {
-		snprintf(link, sizeof link, "/proc/self/fd/%d", handle);
-		fd = open(link, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-	}
-	close(handle);
-	return vg_descriptor_raise(fd);
+	path[length] = '\0';
+	deleted_cut(path);
+	return strcmp(path, mapping->path) == 0 ? vg_program_open(link, NULL) : -1;
 }
 
-/* map_files has every mapping, but only root may follow its links.  /proc/PID/exe has the executable. */
+/* map_files has every mapping, but only root may follow its links.  The kernel makes these links and the link of the
+ * executable, so they need no check; on overlayfs and btrfs the device in /proc/PID/maps is not that of stat(2). */
 static int mapping_open(const struct mapping *mapping, pid_t pid)
 {
 	char path[PATH_MAX + 32];
 	int fd;
 
 	snprintf(path, sizeof path, "/proc/%d/map_files/%lx-%lx", (int)pid, mapping->start, mapping->end);
-	fd = checked_open(path, &mapping->file);
-	if (fd >= 0)
-		return fd;
-	snprintf(path, sizeof path, "/proc/%d/exe", (int)pid);
-	fd = checked_open(path, &mapping->file);
+	fd = vg_program_open(path, NULL);
+	if (fd < 0)
+		fd = executable_open(mapping, pid);
 	if (fd >= 0 || strlen(mapping->path) >= PATH_MAX)
 		return fd;
 	snprintf(path, sizeof path, "/proc/%d/root%s", (int)pid, mapping->path);
-	return checked_open(path, &mapping->file);
+	return vg_program_open(path, &mapping->file);
 }
 
 /* Returns true if the file was tried before, or cannot be noted. */
-static bool is_known(struct vg_mappings *mappings, const struct vg_mapping_file *file)
+static bool is_known(struct vg_mappings *mappings, const struct vg_file_identity *file)
 {
 	for (size_t i = 0; i < mappings->files.count; i++) {
 		if (mappings->files.items[i].device == file->device && mappings->files.items[i].inode == file->inode)

@@ -78,7 +78,7 @@ static int child_wait(pid_t pid)
 
 int vg_pager_run(const char *pager, int (*run)(void *context), void *context, struct vg_err *err)
 {
-	int pipe_fds[2], status, rc;
+	int pipe_fds[2], status, pager_status, rc;
 	pid_t pager_pid, child, self = getpid();
 
 	if (pipe2(pipe_fds, O_CLOEXEC) != 0)
@@ -97,10 +97,12 @@ int vg_pager_run(const char *pager, int (*run)(void *context), void *context, st
 	signal(SIGINT, SIG_IGN);
 	signal(SIGQUIT, SIG_IGN);
 	status = child > 0 ? child_wait(child) : 0;
-	if (pager_pid > 0)
-		child_wait(pager_pid);
+	pager_status = pager_pid > 0 ? child_wait(pager_pid) : 0;
 	if (rc != 0)
 		return vg_err_sys(err, rc, "cannot start the pager");
+	/* The shell's statuses for a command that cannot be executed, and for one that does not exist */
+	if (WIFEXITED(pager_status) && (WEXITSTATUS(pager_status) == 126 || WEXITSTATUS(pager_status) == 127))
+		return vg_err_set(err, -ENOEXEC, "$PAGER: cannot execute %s; --no-pager needs none", pager);
 	if (WIFEXITED(status))
 		return WEXITSTATUS(status);
 	if (WTERMSIG(status) == SIGPIPE || WTERMSIG(status) == SIGINT)

@@ -5,15 +5,13 @@
 #include <fcntl.h>
 #include <inttypes.h>
 #include <limits.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/prctl.h>
-#include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/descriptor.h"
+#include "vgtool/run/child.h"
 
 static char *beside_program(void)
 {
@@ -60,35 +58,16 @@ void vg_vignetted_line(struct vg_vignetted_status *status, const char *line)
 		status->ended = sscanf(line, "end %" SCNu64 " %" SCNu64 " %" SCNu64 " %" SCNu64 " %" SCNu64 " %" SCNu64
 				       " %127[^\n]", &status->elapsed_ms, &status->samples, &status->threads,
 				       &status->bytes, &status->lost, &status->skipped, status->reason) == 7;
-	else
+	else if (sscanf(line, "no program %d", &status->exec_errno) != 1)
 		sscanf(line, "progress %" SCNu64 " %" SCNu64 " %" SCNu64, &status->elapsed_ms, &status->samples,
 		       &status->cpu_ms);
 }
 
-static volatile pid_t running;  /* vignetted; 0: none */
-
-/* The terminal sends its signals to vignetted, too.  A signal that kill(2) sent came to this process only. */
-static void on_signal(int number, siginfo_t *info, void *context)
+static void __attribute__((noreturn)) helper_execute(char **arguments, int status_fd)
 {
-	(void)context;
-	if (info->si_code <= 0 && running != 0)
-		kill(running, number);
-}
-
-static void signals_catch(void)
-{
-	struct sigaction action = { .sa_sigaction = on_signal, .sa_flags = SA_SIGINFO | SA_RESTART };
-
-	sigaction(SIGINT, &action, NULL);
-	sigaction(SIGTERM, &action, NULL);
-	sigaction(SIGHUP, &action, NULL);
-}
-
-static void __attribute__((noreturn)) helper_execute(char **arguments, int status_fd, pid_t parent)
-{
-	prctl(PR_SET_PDEATHSIG, SIGTERM);
-	if (getppid() == parent && fcntl(status_fd, F_SETFD, 0) == 0)
+	if (fcntl(status_fd, F_SETFD, 0) == 0)
 		execv(arguments[0], arguments);
+	dprintf(status_fd, "no program %d\n", errno);
 	_exit(127);
 }
 
@@ -110,9 +89,9 @@ static void lines_read(struct vg_vignetted *helper, int fd)
 
 int vg_vignetted_run(struct vg_vignetted *helper, char **arguments, struct vg_err *err)
 {
-	int ends[2], status = 0;
-	pid_t parent = getpid();
 	char number[16];
+	int ends[2];
+	pid_t pid;
 
 	if (pipe2(ends, O_CLOEXEC) != 0)
 		return vg_err_sys(err, -errno, "cannot create a pipe");
@@ -120,19 +99,21 @@ int vg_vignetted_run(struct vg_vignetted *helper, char **arguments, struct vg_er
 	ends[1] = vg_descriptor_raise(ends[1]);
 	snprintf(number, sizeof number, "%d", ends[1]);
 	arguments[2] = number;
-	signals_catch();
-	running = fork();
-	if (running < 0) {
-		running = 0;
+	pid = vg_child_fork();
+	if (pid == 0)
+		helper_execute(arguments, ends[1]);
+	close(ends[1]);
+	if (pid < 0) {
+		close(ends[0]);
 		return vg_err_sys(err, -errno, "cannot create a process");
 	}
-	if (running == 0)
-		helper_execute(arguments, ends[1], parent);
-	close(ends[1]);
 	lines_read(helper, ends[0]);
-	while (waitpid(running, &status, 0) < 0 && errno == EINTR)
-		;
-	running = 0;
-	helper->exit_status = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+	helper->exit_status = vg_child_wait(pid);
+	if (helper->status.exec_errno != 0)
+		return vg_err_sys(err, -helper->status.exec_errno, "%s: cannot execute; install vignetted, or set "
+				  "$VIGNETTED to its path", arguments[0]);
+	if (helper->exit_status > 128 && !helper->status.ended)
+		return vg_err_set(err, -ECHILD, "vignetted was ended by a signal: %s",
+				  strsignal(helper->exit_status - 128));
 	return 0;
 }

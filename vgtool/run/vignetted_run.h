@@ -17,6 +17,7 @@
  */
 struct vg_vignetted_status {
 	pid_t pid;                   /* of the recorded process; 0: the recording has not begun */
+	int exec_errno;              /* 0, or why the file cannot be executed */
 	uint64_t elapsed_ms, samples, cpu_ms;
 	bool ended;                  /* the profile is complete, and the members below are set */
 	uint64_t threads, bytes, lost, skipped;
@@ -37,9 +38,9 @@ struct vg_vignetted {
 int vg_vignetted_find(char **path, struct vg_err *err);
 
 /* Executes arguments[0] with these arguments, of which arguments[2] is replaced by the number of the descriptor: the
- * caller puts "--status-fd" into arguments[1].  Waits until it ends.  SIGINT, SIGTERM and SIGHUP end the recording and
- * not this process, from now on; a signal that was sent to this process only is passed on.  Returns 0 or a negative
- * errno with a message in err. */
+ * caller puts "--status-fd" into arguments[1].  Waits until it ends.  Passes signals on: call
+ * vg_child_signals() first.  Returns 0; -ECHILD if a signal ended vignetted before it had completed the profile; or
+ * another negative errno, each with a message in err. */
 int vg_vignetted_run(struct vg_vignetted *helper, char **arguments, struct vg_err *err);
 
 /* Parses one line without its newline.  Ignores lines of other versions. */

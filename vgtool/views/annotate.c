@@ -137,7 +137,7 @@ static void source_print(const struct vg_terminal *terminal, const char *text, s
 static void line_print(const struct lines *lines, const struct vg_annotate *annotate, const struct line *row,
 		       uint32_t line, const char *text, size_t bytes)
 {
-	bool is_hot = row != NULL && row->self_ns >= lines->weight_ns / 10;
+	bool is_hot = row != NULL && row->self_ns > 0 && row->self_ns >= lines->weight_ns / 10;
 	struct vg_text self, total;
 
 	if (is_hot)
@@ -154,12 +154,13 @@ static void line_print(const struct lines *lines, const struct vg_annotate *anno
 static void file_print(const struct lines *lines, const struct vg_annotate *annotate, const struct line *rows,
 		       size_t count, struct vg_source *source)
 {
-	uint32_t next = 1;
+	uint64_t next = 1;           /* the first line that was not shown */
 	size_t bytes = 0;
 
 	for (size_t i = 0; i < count; i++) {
-		uint32_t line = rows[i].view.line, last = i + 1 < count ? rows[i + 1].view.line - 1 : UINT32_MAX;
-		uint32_t from = source != NULL && line > CONTEXT_LINES ? line - CONTEXT_LINES : line;
+		/* With 64 bits, `at` can be greater than each line of a hostile profile. */
+		uint64_t line = rows[i].view.line, last = i + 1 < count ? rows[i + 1].view.line - 1 : UINT32_MAX;
+		uint64_t from = source != NULL && line > CONTEXT_LINES ? line - CONTEXT_LINES : line;
 		const char *text = NULL;
 
 		if (from < next)
@@ -170,11 +171,11 @@ static void file_print(const struct lines *lines, const struct vg_annotate *anno
 			last = line + CONTEXT_LINES;
 		if (source == NULL)
 			last = line;
-		for (uint32_t at = from; at <= last; at++) {
-			text = source != NULL ? vg_source_line(source, at, &bytes) : NULL;
+		for (uint64_t at = from; at <= last; at++) {
+			text = source != NULL ? vg_source_line(source, (uint32_t)at, &bytes) : NULL;
 			if (text == NULL && at != line)
 				continue;
-			line_print(lines, annotate, at == line ? &rows[i] : NULL, at, text, text != NULL ? bytes : 0);
+			line_print(lines, annotate, at == line ? &rows[i] : NULL, (uint32_t)at, text, text != NULL ? bytes : 0);
 		}
 		next = last + 1;
 	}

@@ -11,7 +11,7 @@
 
 #include "base/clock.h"
 
-enum { PERIOD_NS = 1000 * 1000 * 1000 };
+enum { PERIOD_NS = 1000 * 1000 * 1000, END_WAIT_MS = 5000 };
 
 static uint64_t elapsed_ms(const struct vg_status *status)
 {
@@ -19,7 +19,8 @@ static uint64_t elapsed_ms(const struct vg_status *status)
 }
 
 /* A pipe that is ready for writing has room for PIPE_BUF bytes, and a line is shorter. */
-static void __attribute__((format(printf, 2, 3))) line_write(const struct vg_status *status, const char *format, ...)
+static void __attribute__((format(printf, 3, 4))) line_write(const struct vg_status *status, int wait_ms,
+							      const char *format, ...)
 {
 	struct pollfd ready = { .fd = status->fd, .events = POLLOUT };
 	char line[512];
@@ -30,7 +31,7 @@ static void __attribute__((format(printf, 2, 3))) line_write(const struct vg_sta
 	va_start(args, format);
 	length = vsnprintf(line, sizeof line, format, args);
 	va_end(args);
-	if (length > 0 && length < (int)sizeof line && poll(&ready, 1, 0) == 1 && (ready.revents & POLLOUT) != 0) {
+	if (length > 0 && length < (int)sizeof line && poll(&ready, 1, wait_ms) == 1 && (ready.revents & POLLOUT) != 0) {
 		wrote = write(status->fd, line, (size_t)length);
 		(void)wrote;         /* the reader has ended */
 	}
@@ -47,7 +48,7 @@ void vg_status_begin(struct vg_status *status, pid_t pid)
 	status->begin_ns = vg_now_ns();
 	status->due_ns = status->begin_ns + PERIOD_NS;
 	if (status->fd >= 0)
-		line_write(status, "begin %d\n", (int)pid);
+		line_write(status, 0, "begin %d\n", (int)pid);
 }
 
 void vg_status_progress(struct vg_status *status, uint64_t samples)
@@ -60,13 +61,14 @@ void vg_status_progress(struct vg_status *status, uint64_t samples)
 	if (now_ns < status->due_ns)
 		return;
 	status->due_ns = now_ns + PERIOD_NS;
-	line_write(status, "progress %" PRIu64 " %" PRIu64 " %" PRIu64 "\n", elapsed_ms(status), samples,
+	line_write(status, 0, "progress %" PRIu64 " %" PRIu64 " %" PRIu64 "\n", elapsed_ms(status), samples,
 		   vg_own_cpu_ns() / 1000000);
 }
 
 void vg_status_end(struct vg_status *status, const struct vg_status_end *end)
 {
 	if (status->fd >= 0)
-		line_write(status, "end %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64 " %s\n",
-			   elapsed_ms(status), end->samples, end->threads, end->bytes, end->lost, end->skipped, end->reason);
+		line_write(status, END_WAIT_MS, "end %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64 " %"
+			   PRIu64 " %s\n", elapsed_ms(status), end->samples, end->threads, end->bytes, end->lost,
+			   end->skipped, end->reason);
 }

@@ -15,7 +15,8 @@
  *     progress MILLISECONDS SAMPLES CPU_MILLISECONDS            (once a second)
  *     end MILLISECONDS SAMPLES THREADS BYTES LOST SKIPPED REASON
  *
- * A line is left out if the reader is so late that a write would wait: sampling must not wait for the reader.
+ * A line is left out if the reader is so late that a write would wait: sampling must not wait for the reader.  The last
+ * line waits for the reader for at most five seconds.
  */
 struct vg_status {
 	int fd;                      /* the caller's; a pipe or socket; -1: writes nothing */

@@ -1,0 +1,45 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+#include "vgtool/run/program_open.h"
+
+#include <elf.h>
+#include <fcntl.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/descriptor.h"
+
+static bool is_program(int fd)
+{
+	unsigned char header[EI_NIDENT + 2];
+	unsigned type;
+
+	if (pread(fd, header, sizeof header, 0) != (ssize_t)sizeof header || memcmp(header, ELFMAG, SELFMAG) != 0)
+		return false;
+	type = header[EI_DATA] == ELFDATA2MSB ? header[EI_NIDENT] << 8 | header[EI_NIDENT + 1] :
+						header[EI_NIDENT + 1] << 8 | header[EI_NIDENT];
+	return type == ET_EXEC || type == ET_DYN;
+}
+
+int vg_program_open(const char *path, const struct vg_file_identity *identity)
+{
+	int handle = open(path, O_PATH | O_CLOEXEC), fd = -1;
+	struct stat status;
+	char link[64];
+
+	if (handle < 0)
+		return -1;
+	if (fstat(handle, &status) == 0 && S_ISREG(status.st_mode) &&
+	    (identity == NULL || (status.st_dev == identity->device && status.st_ino == identity->inode))) {
+		snprintf(link, sizeof link, "/proc/self/fd/%d", handle);
+		fd = open(link, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	}
+	close(handle);
+	if (fd >= 0 && !is_program(fd)) {
+		close(fd);
+		fd = -1;
+	}
+	return vg_descriptor_raise(fd);
+}
