@@ -15,7 +15,7 @@ enum vg_loss {
 	VG_LOSS_UNREADABLE,          /* registers, stack or /proc could not be read */
 	VG_LOSS_NO_MEMORY,           /* the helper has no memory */
 	VG_LOSS_RING_FULL,           /* the helper was late to fetch timer samples */
-	VG_LOSS_ROUND_TIMEOUT,       /* the round ended before this thread, because it took too long */
+	VG_LOSS_ROUND_TIMEOUT,       /* the round took too long, and ended before this thread */
 	VG_LOSS_UNMATCHED,           /* a timer sample of an unknown thread, or with an impossible time */
 	VG_LOSS_THREAD_LIMIT,        /* the thread is beyond the limit of threads */
 	VG_LOSSES,
