@@ -64,8 +64,8 @@ void vg_recorder_memory_limit(struct vg_recorder *recorder, uint64_t memory_byte
 void vg_recorder_free(struct vg_recorder *recorder);
 
 /* Sets *stack to the id of the walk's stack.  If `call` is not -1, the thread waits in that system call, and the stack
- * gets a leaf frame for it.  Writes the stack if it is new, and before it the modules that it names.  Returns 0 or a
- * negative errno. */
+ * gets a leaf frame for it.  If the stack is new, writes the modules that the stack names, then the stack.  Returns
+ * 0 or a negative errno. */
 int vg_recorder_stack(struct vg_recorder *recorder, const struct vg_walk *walk, int64_t call,
 		      uint64_t time_ns, uint32_t *stack);
 
