@@ -71,7 +71,7 @@ struct vg_function_view {
 	const char *name;
 	const char *file;                  /* NULL: unknown */
 	const char *module;                /* NULL: unknown */
-	bool is_module;                    /* name is "[module]" and stands for all its addresses without symbols */
+	bool is_module;                    /* name is "[module]", for all addresses of the module without symbols */
 	uint32_t line;                     /* 0: unknown, or the kind is not VG_ROW_LINE */
 };
 
