@@ -46,7 +46,7 @@ static void teardown(void)
 	vg_memory_free(&memory);
 }
 
-/* Unwinds a thread at pc. Its stack pointer and frame pointer are at the start of the copy, which has stack_bytes. */
+/* Unwinds a thread at pc. The copy has stack_bytes bytes. The stack pointer and frame pointer are at its start. */
 static enum vg_walk_end unwind_with_fp(uint64_t pc, const uint64_t *stack, size_t words, size_t stack_bytes)
 {
 	snapshot.stack_bytes = stack_bytes;
