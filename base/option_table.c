@@ -189,7 +189,7 @@ static int option_refuse(const struct vg_option_reader *reader, int got, struct 
 		return vg_err_set(err, -EINVAL, "--%s: takes no value", known->name);
 	/* A short option may be one of several letters in one argument. */
 	return optopt != 0 ? vg_err_set(err, -EINVAL, "-%c: no such option", optopt) :
-	       vg_err_set(err, -EINVAL, "%.100s: no such option, or the beginning of several ones", argument);
+	       vg_err_set(err, -EINVAL, "%.100s: no such option, or an abbreviation of several options", argument);
 }
 
 int vg_option_next(struct vg_option_reader *reader, struct vg_option_value *value, struct vg_err *err)

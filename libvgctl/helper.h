@@ -9,8 +9,9 @@
 #include "libvgctl/wire.h"
 
 /*
- * The helper process: its start, its lifetime and its failures.  Functions that fail set the sentence for
- * vgctl_strerror().  The caller must have locked the session list (session_list.h), except for vg_helper_find().
+ * The helper process: its start, its lifetime and its failures.  A function that fails sets the
+ * sentence that vgctl_strerror() returns.  The caller must have locked the session list (session_list.h), except for
+ * vg_helper_find().
  *
  *     struct vg_helper_program program = vg_helper_find(options.helper_path);
  *     rc = vg_helper_open(&program, &socket, &helper);
@@ -66,11 +67,11 @@ void vg_helper_kill(const struct vg_helper *helper);
  * 0 or a negative errno. */
 int vg_helper_socket_pair(int *own, int *other);
 
-/* Sets the sentence for a channel that failed with rc.  Returns rc. */
+/* Sets the sentence that vgctl_strerror() returns after a channel failed with rc.  Returns rc. */
 int vg_helper_failure(int rc);
 
-/* Returns 0 if the answer is of the kind `kind`.  If the answer is FAILED, returns the error in it, and the text in it
- * becomes the sentence for vgctl_strerror().  Otherwise returns -EPROTO. */
+/* Returns 0 if the answer is of the kind `kind`.  If the answer is FAILED, returns the error in it, and
+ * vgctl_strerror() then returns the text in it.  Otherwise returns -EPROTO. */
 int vg_answer_check(struct vg_wire_message *answer, enum vg_wire_kind kind);
 
 #endif

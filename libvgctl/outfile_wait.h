@@ -5,7 +5,7 @@
 #include "base/outfile.h"
 
 /* Like vg_outfile_open().  If another process is writing the file, waits up to 3 seconds for it.  Returns 0 or a
- * negative errno, with the sentence for vgctl_strerror(). */
+ * negative errno.  After a failure, vgctl_strerror() returns a sentence about the failure. */
 int vg_outfile_open_wait(struct vg_outfile *file, const char *path);
 
 #endif

@@ -10,9 +10,9 @@
 #include "symbols/cfi/cfi_registers.h"
 #include "symbols/cfi/cfi_rule.h"
 
-/* Limits for the work on a damaged or hostile file.  A step is the work for one instruction or one byte of text;
- * a copy of a state counts as 16 steps.  Most steps read new bytes of the file.  But the program of a CIE runs again
- * whenever two successive FDEs have different CIEs. */
+/* Limits for the work on a damaged or hostile file.  A step is the work for one CFA instruction, or for one byte of the
+ * rules that are written.  A copy of a state counts as 16 steps.  Most steps read new bytes of the file.  But the
+ * program of a CIE runs again whenever two successive FDEs have different CIEs. */
 #define STEPS_PER_BYTE 32
 #define STEPS_MIN 1000000
 

@@ -52,7 +52,7 @@ const char *vg_demangle(struct vg_demangler *demangler, const char *name)
 {
 	if (!vg_is_mangled(name) || strnlen(name, INPUT_MAX_CHARS + 1) > INPUT_MAX_CHARS)
 		return name;
-	/* D's main function is not in a module. */
+	/* _Dmain is the main function of a program in the language D. */
 	if (name[1] == 'D')
 		return "D main";
 	/* Legacy Rust names are valid C++ names with a hash at the end: try Rust first. */

@@ -23,7 +23,7 @@ report() {
 # Every analyzer must find the two errors in this file.
 printf 'int main(void)\n{\n\tint a[2] = { 0 }, none = 0;\n\treturn a[2] / none;\n}\n' >"$dir/bad.c"
 
-# The checks unusedFunction and style are off: HACKING.md has the style.
+# cppcheck cannot do the check unusedFunction with -j.  The check style is off, because our style is that of HACKING.md.
 check() {
 	cppcheck -q --std=c11 --enable=warning,performance,portability --inline-suppr --error-exitcode=1 \
 		-j "$(nproc)" -I . $defines "$@"

@@ -53,7 +53,8 @@ for file in throws plain musl stripped; do
 done
 all_equal "$dir/throws" "$dir/plain" "$dir/musl" "$dir/stripped" /bin/busybox
 
-# Rows from instructions, as in code without unwind information.  At these addresses libdw has rows to compare with.
+# Rows from instructions, as vignetted finds them for code without unwind information.  These files have unwind
+# information, so the rows can be compared with libdw's.
 "$BUILDDIR/tests/recording/rows" -c -e 10 "$dir/throws" "$dir/plain" "$(realpath $libraries/libc.so.6)" >"$dir/rows"
 grep 'by code' "$dir/rows"
 awk '/by code/ { files++; if ($(NF - 1) < 95 || $(NF - 6) < 90) exit 1 } END { if (files != 3) exit 1 }' "$dir/rows" ||

@@ -26,7 +26,8 @@ static int complain(const struct vg_err *err)
 	return 1;
 }
 
-/* Draws the same addresses every time.  The odd factor spreads the parts of 2^64 evenly, and no two parts are equal. */
+/* Draws the same addresses every time.  `part` is a fraction of .text, in units of 2^-64.  The multiples of the odd
+ * factor are spread evenly, and no two of them are equal. */
 static int draw(const char *path, uint64_t count)
 {
 	struct vg_elf_image image;

@@ -5,9 +5,9 @@
 #
 # The programs have DWARF 4, because dump_syms discards the ranges of DWARF 5.  These may differ:
 #  - INLINE records that only vgtool has: dump_syms does not read lexical blocks.
-#  - Ranges of INLINE records: dump_syms writes empty ones, and repeats all ranges of a function under each of its
-#    parts.
-#  - Names without a linkage name in an anonymous namespace: dump_syms drops the namespaces.
+#  - Ranges of INLINE records: dump_syms writes empty ranges.  If a function has several FUNC records, dump_syms writes
+#    all ranges of an inlined call below each of these records.
+#  - Names of functions in an anonymous namespace, if they have no linkage name: dump_syms drops the namespace.
 #  - PUBLIC records of stubs (name@plt), which dump_syms does not have.
 #  - INFO and STACK records; the order of functions with several parts.
 set -eu

@@ -6,8 +6,8 @@
 // program (DUMP), and with the records of dump_syms (THEIRS).  BASE is the address of the first segment, in
 // hexadecimal.  The rules of both sides are evaluated with invented registers and memory, and the results are compared.
 // llvm-dwarfdump 14 does not restore the CFA at DW_CFA_restore_state, so the CFA comes from READELF, the output of
-// `readelf --debug-dump=frames-interp`.  readelf does not print expressions.  Prints counts of what was
-// compared.  The exit status is 1 after a difference.
+// `readelf --debug-dump=frames-interp`.  readelf prints no expressions, so a CFA that is an expression comes from DUMP.
+// Prints counts of what was compared.  The exit status is 1 after a difference.
 import { readFileSync } from 'node:fs';
 
 const [machine, baseText, oursPath, dumpPath, readelfPath, theirsPath] = process.argv.slice(2);
@@ -191,7 +191,8 @@ function cfasReplace(rows, cfas) {
 		if (cfa === undefined && row.isFirst)
 			continue;
 		if (cfa === undefined || (cfa === 'exp' && !isExpression))
-			failures.push(`${row.start.toString(16)}: readelf has ${cfa}`);
+			failures.push(`${row.start.toString(16)}: CFA: llvm-dwarfdump has ${row.rules.get('.cfa')}, ` +
+				`readelf has ${cfa ?? 'no row'}`);
 		else if (cfa !== 'exp')
 			row.rules.set('.cfa', cfa.toUpperCase());
 	}
@@ -253,7 +254,8 @@ function rowCompare(ours, dump) {
 	}
 }
 
-// Compares with dump_syms, which ignores rules with expressions and undefined return addresses.
+// Compares with dump_syms.  Rows may differ if llvm-dwarfdump's row has an expression or an undefined register:
+// symbols_cfi.sh explains these differences.
 function recordsCompare(ours, theirs, dump) {
 	const text = rules => [...rules].sort().map(rule => rule.join(': ')).join(' ');
 	if (ours !== undefined && theirs !== undefined && text(ours.rules) === text(theirs.rules))

@@ -1,7 +1,7 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT OR Apache-2.0
-# What vgtool says when it has no symbols, or too few: a stripped file, another build.  And the id of a file that has
-# only Go's build id: the recorder and vgtool must make the same one.
+# What vgtool says when it has no symbols, or too few: a stripped file, another build.  If a file has only
+# Go's build id, the recorder and vgtool must make the same id for the file.
 set -eu
 . "${SRCDIR:?}/tests/lib.sh"
 cd "$dir"

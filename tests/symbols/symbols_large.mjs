@@ -31,7 +31,9 @@ function read(path) {
 			break;
 		}
 		case "INLINE":
-			// Each range by itself: dump_syms repeats all ranges of a function under each of its parts.
+			// A function with a .cold part has several FUNC records.  dump_syms writes all ranges of an
+			// inlined call below each of these records.  So the ranges are compared one by one, and
+			// ranges outside of the current FUNC record are dropped.
 			for (let i = 5; i < words.length; i += 2) {
 				const at = parseInt(words[i], 16);
 
@@ -59,8 +61,8 @@ function read(path) {
 	return { functions, publics };
 }
 
-// dump_syms drops anonymous namespaces, and the scopes of a name without a linkage name.  It spells types of lambdas
-// and suffixes of clones differently.
+// dump_syms drops anonymous namespaces.  If a function has no linkage name, dump_syms drops the scopes of its name.
+// dump_syms spells types of lambdas and suffixes of clones differently.
 function sameName(ours, theirs) {
 	const plain = (name) => name.replaceAll("(anonymous namespace)::", "").replace(/ \[clone .*?\]/g, "")
 		.replace(/\.(cold|part|constprop|isra|lto_priv)(\.\d+)*/g, "");

@@ -4,7 +4,7 @@
 # Compares vgtool symbols with Breakpad's dump_syms on a large program: Debian's libcupt4, C++ with templates, lambdas,
 # exceptions and .cold parts.  Its debug information is DWARF 4, as dump_syms needs it.  All FUNC and line records are
 # equal, and vgtool has all inlined calls of dump_syms.  symbols_large.mjs allows only these differences:
-#  - Names: dump_syms drops anonymous namespaces, and scopes if there is no linkage name.
+#  - Names: dump_syms drops anonymous namespaces.  If a function has no linkage name, dump_syms drops its scopes, too.
 #  - Functions that only vgtool has: thunks, which have lines and no DIE (in dump_syms: PUBLIC), and members of lambdas:
 #    dump_syms does not read classes that are nested in functions.
 #  - INLINE records that only vgtool has: dump_syms does not read lexical blocks.

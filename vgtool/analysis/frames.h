@@ -8,7 +8,8 @@
 
 #include "profile/model.h"
 
-/* What the numbers of struct vg_frames stand for.  Views that only know functions can show modules, for example. */
+/* What the numbers of struct vg_frames stand for.  A view treats every number as a function.  So it can also show
+ * modules, for example. */
 enum vg_row_kind {
 	VG_ROW_FUNCTION,
 	VG_ROW_LINE,                       /* a source line of a function */
@@ -44,7 +45,8 @@ struct vg_frames {
 	} *nodes;                          /* by node */
 	uint32_t *by_function;             /* by index of a function in the profile: the function's number; NULL if
 	                                      `kind` is VG_ROW_LINE */
-	uint32_t *by_line;                 /* by index of a symbol line: its number; NULL for the other kinds */
+	uint32_t *by_line;                 /* by index of a symbol line: the number of its row; NULL unless `kind` is
+	                                      VG_ROW_LINE */
 	enum vg_row_kind kind;
 	bool by_module;                    /* addresses of one module without symbols are one function: "[module]" */
 };
@@ -59,7 +61,8 @@ struct vg_frame_key {
 	uint32_t name;                     /* string of the profile; if is_synthetic, id in vg_frames.names */
 	uint32_t file;
 	uint32_t module;
-	uint32_t is_synthetic;             /* 0, or one of these: there is no symbol, so vg_frames_build() made the name */
+	uint32_t is_synthetic;             /* 0, VG_SYNTHETIC_ADDRESS or VG_SYNTHETIC_MODULE; if it is not 0, there is
+	                                      no symbol, and vg_frames_build() made the name */
 	uint32_t line;                     /* 0, unless the kind is VG_ROW_LINE */
 };
 
@@ -68,7 +71,7 @@ struct vg_function_view {
 	const char *name;
 	const char *file;                  /* NULL: unknown */
 	const char *module;                /* NULL: unknown */
-	bool is_module;                    /* name is "[module]" and stands for all its addresses without symbols */
+	bool is_module;                    /* name is "[module]", for all addresses of the module without symbols */
 	uint32_t line;                     /* 0: unknown, or the kind is not VG_ROW_LINE */
 };
 
@@ -81,8 +84,8 @@ struct vg_frame {
 /* Returns 0 or -ENOMEM; call vg_frames_free() in either case. */
 int vg_frames_build(struct vg_frames *frames, const struct vg_profile *profile);
 
-/* Like vg_frames_build(), but numbers rows of another kind.  The names of modules and files are their own.  If
- * by_module is set, the addresses of a module that have no symbols are one function, named "[module]". */
+/* Like vg_frames_build(), but numbers rows of another kind.  The row of a module or file has the name of this module or
+ * file.  If by_module is set, the addresses of a module that have no symbols are one function, named "[module]". */
 int vg_frames_build_rows(struct vg_frames *frames, const struct vg_profile *profile, enum vg_row_kind kind,
 			 bool by_module);
 void vg_frames_free(struct vg_frames *frames);

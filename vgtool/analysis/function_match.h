@@ -19,12 +19,12 @@ struct vg_function_match {
 	uint32_t first;              /* the first of them, or VG_NONE */
 };
 
-/* The functions with this name.  If there are none, those whose names contain it.  If there are none either, those
- * whose names match it, read as an extended regular expression.  Returns 0 or -ENOMEM; call
- * vg_function_match_free() in either case. */
+/* Selects the functions with this name.  If no function has the name, selects the functions whose names contain it.  If
+ * no name contains it either, selects the functions whose names match it as an extended regular expression.  Returns 0
+ * or -ENOMEM; call vg_function_match_free() in either case. */
 int vg_function_match_name(struct vg_function_match *match, const struct vg_frames *frames, const char *name);
 
-/* The functions whose names match the compiled regular expression.  Returns like vg_function_match_name(). */
+/* Selects the functions whose names match the compiled regular expression.  Returns like vg_function_match_name(). */
 int vg_function_match_regex(struct vg_function_match *match, const struct vg_frames *frames, const regex_t *regex);
 void vg_function_match_free(struct vg_function_match *match);
 

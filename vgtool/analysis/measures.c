@@ -76,9 +76,9 @@ static int rows_add(struct vg_measures *measures, const struct vg_frames *frames
 	return rc;
 }
 
-/* Builds a table for each block, and writes its times to the blocks of the values.  `first` is the value of all
- * samples.  The values of the rows follow it in the order of the whole profile's table.  row_of: by function, the
- * number of its row, from 1. */
+/* Builds a table for each block, and writes the table's times to the blocks of the values.  `first` is the index of the
+ * value of all samples.  The values of the rows follow in the order of the whole profile's table.  row_of: by function,
+ * the number of the function's row, from 1. */
 static int blocks_fill(struct vg_measures *measures, struct vg_table_maker *maker, const uint32_t *row_of,
 		       const struct vg_block_order *order, size_t first)
 {

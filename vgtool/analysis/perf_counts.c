@@ -10,7 +10,7 @@
 #include "base/sorted.h"
 #include "vgtool/analysis/thread_samples.h"
 
-/* A point of a thread, before the points are sorted by thread. */
+/* A time, and what the thread has counted up to this time.  points_sort() sorts these points by thread. */
 struct thread_point {
 	struct vg_perf_counts_point point;
 	uint32_t thread;

@@ -23,7 +23,8 @@ enum vg_verdict {
 /* One row.  The caller sets the members up to `index`; vg_verdict_judge() sets the others. */
 struct vg_judged {
 	struct vg_estimate a, b;
-	double whole;                /* time of all rows of its kind in A */
+	double whole;                /* mean time on side A: of all labels if the row is a label, otherwise of
+	                                all samples */
 	size_t index;                /* the caller's; vg_verdict_judge() changes the order of the rows */
 
 	double p;                    /* the probability that a row whose true growth is the limit seems to grow as much

@@ -27,7 +27,7 @@ static const char *type_text(enum vg_measure_type type)
 	return "";
 }
 
-/* A row's self times, or with --by total its total times. */
+/* The times by which a row is judged: its total times if the option is --by total, otherwise its self times. */
 struct judged_time {
 	const struct vg_estimate *a, *b;
 	const struct vg_estimate_change *by;

@@ -48,7 +48,8 @@ void vg_terminal_color(const struct vg_terminal *terminal, enum vg_color color)
 	vg_print(stdout, "[%um", codes[color]);
 }
 
-/* Emoji and the scripts of East Asia, roughly: a narrow character that counts as wide only makes a line shorter. */
+/* Emoji and the scripts of East Asia.  The ranges are rough.  A narrow character that counts as wide does little harm:
+ * the line is cut earlier. */
 static bool is_wide(uint32_t point)
 {
 	return (point >= 0x1100 && point < 0x1160) || (point >= 0x2e80 && point < 0xa4d0) ||

@@ -12,8 +12,8 @@ struct module_output {
 	const struct vg_resolve_sink *sink;
 	const struct vg_resolve_module *module;
 	uint32_t module_id;
-	uint32_t *ids;               /* by function of the symbolization: its id;
-	                                VG_NONE: not emitted yet */
+	uint32_t *ids;               /* by index of a function in the symbolization: the
+	                                function's id in the output; VG_NONE: not emitted yet */
 	uint32_t *next_function;     /* the next function id, shared by all modules */
 };
 

@@ -3,8 +3,8 @@
 #include "profile/profile_symbols.h"
 #include "vgtool/resolve/resolve_emit.h"
 
-/* The profile, and the number of its functions before the first one is added: the file may have functions without
- * symbols. */
+/* functions_before is the number of functions that the profile had before vg_resolve_into() added any.  An unresolved
+ * file may contain functions, too, although no symbol refers to them. */
 struct target {
 	struct vg_profile *profile;
 	uint32_t functions_before;

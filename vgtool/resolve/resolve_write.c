@@ -27,7 +27,7 @@ int vg_resolve_write(const struct vg_resolve *resolve, const struct vg_infile *f
 	int rc = vg_profile_copy_chunks(&copy, file, writer);
 
 	/* The new records get the time at which the profile ends.  If the profile is truncated, the copy has no
-	 * END record.  The time of its last record is then its duration, which must be that of the original. */
+	 * END record.  The copy's duration is then the time of the copy's last record, and must be the original's. */
 	writer->last_us = list->duration_ns / 1000;
 	if (rc == 0)
 		rc = vg_resolve_emit(resolve, list, &sink);

@@ -48,7 +48,7 @@ int vg_symbol_finder_find(struct vg_symbol_finder *finder, const char *module, c
 			  size_t build_id_bytes, struct vg_symbol_source *source, struct vg_err *err);
 
 /* Call it after vg_symbol_finder_find() returned -ENOENT.  If the stores have another build of the module, sets err to
- * a sentence that names it and the build id that is needed, and returns true. */
+ * a sentence that names this other build and the build id that is needed, and returns true. */
 bool vg_symbol_finder_other_build(const struct vg_symbol_finder *finder, const char *module,
 				  const unsigned char *build_id, size_t build_id_bytes, struct vg_err *err);
 

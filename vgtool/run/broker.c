@@ -21,7 +21,8 @@
 
 /* ---- the broker ---- */
 
-/* The name must be a file name and not a path: the reader may be under an attacker's control. */
+/* The name must be a file name and not a path.  The request comes from the confined reader, which an attacker may
+ * control. */
 static bool request_is_valid(const struct vg_broker_request *request, ssize_t bytes)
 {
 	return bytes == (ssize_t)sizeof *request && memchr(request->name, '\0', sizeof request->name) != NULL &&

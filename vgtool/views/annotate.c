@@ -16,7 +16,7 @@
 /* Lines without samples that are shown before and after a line with samples. */
 enum { CONTEXT_LINES = 4 };
 
-/* SHARE_COLUMNS: before the text of a line.  A longer source line is cut. */
+/* SHARE_COLUMNS: the columns before the text of a line.  SOURCE_BYTES_MAX: longer source lines are cut. */
 enum { TAB_COLUMNS = 8, SHARE_COLUMNS = 25, SOURCE_BYTES_MAX = 1000 };
 
 /* A line with samples. */
@@ -59,7 +59,7 @@ static bool same_function(const struct line *a, const struct line *b)
 	return strcmp(a->view.name, b->view.name) == 0 && text_compare(a->view.module, b->view.module) == 0;
 }
 
-/* Code without a source line is in a file of its own. */
+/* Rows without a line number do not count as rows of the file, even if the file is known. */
 static bool same_file(const struct line *a, const struct line *b)
 {
 	return text_compare(a->view.file, b->view.file) == 0 && is_known(a) == is_known(b);

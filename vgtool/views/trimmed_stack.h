@@ -26,9 +26,8 @@ enum {
 struct vg_trimmed_stack {
 	const struct vg_frames *frames; /* the caller's; must outlive this */
 	uint32_t *depths;            /* by node: functions from the node to the root */
-	uint32_t *outer;             /* by node: the node itself if its depth is below VG_TRIMMED_STACK_OUTERMOST;
-	                                otherwise, on the path from the root to the node, the first node with this
-	                                depth or more */
+	uint32_t *outer;             /* by node: on the path from the root to the node, the first node whose depth is
+	                                VG_TRIMMED_STACK_OUTERMOST or more; if there is none, the node itself */
 
 	/* Results of vg_trimmed_stack_fill(). */
 	uint32_t functions[VG_TRIMMED_STACK_MAX]; /* numbers, innermost first */

@@ -182,8 +182,8 @@ bool vg_tracer_pending_release(struct vg_tracer *tracer)
 		tracer->pending = 0;
 		return true;
 	}
-	/* A launched command is our child.  So waitpid(2) returns 0 for its leader even if the leader is no longer our
-	 * tracee, because another thread has become the leader. */
+	/* The leader of a launched command is our child, so waitpid(2) returns 0 for the leader's id even if no tracee
+	 * has this id any more.  Another thread, which is not our tracee, may have taken the id with execve(2). */
 	if (got == 0 && (tid != tracer->leader || is_tracee(tid)))
 		return false;
 	tracer->pending = 0;

@@ -15,7 +15,7 @@ enum vg_loss {
 	VG_LOSS_UNREADABLE,          /* registers, stack or /proc could not be read */
 	VG_LOSS_NO_MEMORY,           /* the helper has no memory */
 	VG_LOSS_RING_FULL,           /* the helper was late to fetch timer samples */
-	VG_LOSS_ROUND_TIMEOUT,       /* the round ended before this thread, because it took too long */
+	VG_LOSS_ROUND_TIMEOUT,       /* the round took too long, and ended before this thread */
 	VG_LOSS_UNMATCHED,           /* a timer sample of an unknown thread, or with an impossible time */
 	VG_LOSS_THREAD_LIMIT,        /* the thread is beyond the limit of threads */
 	VG_LOSSES,
@@ -64,8 +64,8 @@ void vg_recorder_memory_limit(struct vg_recorder *recorder, uint64_t memory_byte
 void vg_recorder_free(struct vg_recorder *recorder);
 
 /* Sets *stack to the id of the walk's stack.  If `call` is not -1, the thread waits in that system call, and the stack
- * gets a leaf frame for it.  Writes the stack if it is new, and before it the modules that it names.  Returns 0 or a
- * negative errno. */
+ * gets a leaf frame for it.  If the stack is new, writes the modules that the stack names, then the stack.  Returns
+ * 0 or a negative errno. */
 int vg_recorder_stack(struct vg_recorder *recorder, const struct vg_walk *walk, int64_t call,
 		      uint64_t time_ns, uint32_t *stack);
 

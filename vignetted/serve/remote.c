@@ -150,14 +150,14 @@ void vg_remote_complete_send(struct vg_remote *remote)
 
 		if (entry->recording == NULL || !entry->recording->complete || entry->complete_sent)
 			continue;
-		/* An error means that the connection is closed, which the next turn notices. */
+		/* An error means that the connection is closed.  The control loop notices this at its next turn. */
 		vg_channel_send(entry->owner, &message, VG_WIRE_COMPLETE, NULL, 0);
 		entry->complete_sent = true;
 	}
 }
 
-/* Call it when the process at the other end says that it renamed its file, or could not rename it.  Returns false if
- * the connection began no recording that is complete. */
+/* Call it when the process at the other end says that it renamed its file, or could not rename it.  Returns false if no
+ * recording of this connection waits for that message. */
 static bool on_named(struct vg_remote *remote, int socket, struct vg_wire_failure *named)
 {
 	bool found = false;

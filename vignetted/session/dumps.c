@@ -60,7 +60,7 @@ int vg_dumps_request(struct vg_session *session, struct vg_recording *recording,
 	flight_recorder->reason = reason;
 	flight_recorder->done = done;
 	flight_recorder->peer = peer;
-	/* If this fails, the next turn ends the dump and reports the error. */
+	/* If this fails, the next vg_dumps_turn() ends the dump and reports the error. */
 	dump_start(session, recording, VG_DUMP_REQUESTED, fd);
 	return 0;
 }

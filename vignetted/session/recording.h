@@ -74,8 +74,8 @@ struct vg_recording {
 	uint64_t next_stats_ns;      /* the recording's time of the next checkpoint with statistics */
 	uint64_t stats_period_ns;
 	uint64_t period_now_ns;      /* the sampling period that was last written to the profile */
-	bool scanned;                /* a scan has begun the accounts of the threads that existed at the recording's
-					begin; threads that are found later are new */
+	bool scanned;                /* the threads that existed at the recording's begin were found; threads that
+	                                are found later are new */
 	struct vg_intern remote_labels; /* labels of vg_recording_mark() */
 	struct vg_session_counts counts_at_begin; /* subtracted from the session's counts */
 	const char *ended;           /* why the recording stopped; NULL: it continues */

@@ -19,8 +19,8 @@ enum { VG_CODE_ROWS_MAX = 4 };
 size_t vg_code_rows(struct vg_memory *memory, uint64_t address, struct vg_row rows[VG_CODE_ROWS_MAX]);
 
 /* Finds rows in functions that do not return: follows paths to the address from places where a function may begin.
- * Sets *stack_replaced to true if the path from the nearest certain beginning of a function switches stacks: the caller
- * is then on another stack.  Returns the number of rows. */
+ * At some of these places a function begins for certain.  If the path from the nearest of them switches stacks, sets
+ * *stack_replaced to true: the caller is then on another stack.  Returns the number of rows. */
 size_t vg_code_rows_backward(struct vg_memory *memory, uint64_t address, struct vg_row rows[VG_CODE_ROWS_MAX],
 			     bool *stack_replaced);
 

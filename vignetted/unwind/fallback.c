@@ -17,8 +17,9 @@ extern int dwarf_search_unwind_table(unw_addr_space_t space, unw_word_t ip, unw_
  * program can have memory at such addresses only if vm.mmap_min_addr is 0. */
 enum { LOWEST_ADDRESS = 4096 };
 
-/* We give libunwind a table with one entry, at an address where no program has memory.  The entry is two 32-bit offsets
- * from segbase: where code begins (as far below as possible), and where its FDE is (0). */
+/* We give libunwind a table with one entry, at an address where no program has memory.  The entry has two 32-bit
+ * offsets from segbase, which we set to the FDE's address.  The first offset is the beginning of the code: -2 GiB, the
+ * lowest possible.  The second offset is the FDE's: 0. */
 #define TABLE_ADDRESS UINT64_C(0xfffffffffffff000)
 #define TABLE_ENTRY UINT64_C(0x0000000080000000)
 

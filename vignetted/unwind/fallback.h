@@ -11,8 +11,9 @@
 struct vg_fallback;
 
 /* The frame at which libunwind stopped, because it does not know the frame's caller or takes the frame for the root
- * frame.  If `valid`, the frame is not in the walk, and vg_unwind() goes on from it with rows.  (libunwind returns the
- * same value for a root frame, for a return address of 0 and for an unknown frame pointer, so we decide ourselves.) */
+ * frame.  If `valid`, the frame is not in the walk, and vg_unwind() goes on from it with rows.  libunwind returns the
+ * same value for a root frame, for a return address of 0 and for an unknown frame pointer.  So vg_unwind() finds out
+ * which case it is. */
 struct vg_fallback_end {
 	bool valid;
 	struct vg_frame frame;

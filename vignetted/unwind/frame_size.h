@@ -23,8 +23,8 @@ static const vg_frame_size VG_FRAME_SIZE_VARIES = UINT32_MAX;
 /* Learns from one frame whose stack pointer and frame pointer are known. */
 void vg_frame_size_note(vg_frame_size *size, uint64_t sp, uint64_t fp);
 
-/* Whether two or more frames had the same size, and no frame had another.  *bytes is valid only if the
- * function returns true. */
+/* Whether two or more frames had the same size, and no frame had another size.  *bytes is valid only if the function
+ * returns true. */
 bool vg_frame_size_known(vg_frame_size size, uint64_t *bytes);
 
 /* Whether the function's code was checked as well (vg_code_frame_is_constant()).  Reading code is expensive: check it
