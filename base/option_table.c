@@ -183,6 +183,9 @@ static int option_refuse(const struct vg_option_reader *reader, int got, struct 
 	const struct vg_option *known = option_find(reader, optopt);
 	const char *argument = optind > 0 && optind <= reader->argc ? reader->argv[optind - 1] : "";
 
+	/* A letter that is no short option may be the key of a long one. */
+	if (known != NULL && !known->is_short && strncmp(argument, "--", 2) != 0)
+		known = NULL;
 	if (got == ':' && known != NULL)
 		return vg_err_set(err, -EINVAL, "--%s: needs a value, %s", known->name, known->value);
 	if (known != NULL)

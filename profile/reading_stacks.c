@@ -99,7 +99,7 @@ static int sample_optional_fields(struct vg_record_view *record, struct vg_sampl
 			return -EBADMSG;
 		record->cursor = ahead;
 	}
-	if (record->fields > 5 && vg_field_u32(record, &sample->count) != 0)
+	if (record->fields > 5 && (vg_field_u32(record, &sample->count) != 0 || sample->count == 0))
 		return -EBADMSG;
 	if (record->fields > 6 && vg_cursor_uint(&record->cursor, &sample->interval) != 0)
 		return -EBADMSG;

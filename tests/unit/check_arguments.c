@@ -55,6 +55,8 @@ START_TEST(wrong_options)
 		{ "--rate", "--rate: needs a value, HZ" },
 		{ "--max 3 -- x", "--max: no such option, or an abbreviation of several options" },
 		{ "-x", "-x: no such option" },
+		{ "-r 99", "-r: no such option" },
+		{ "-q", "-q: no such option" },
 		{ "-o a", "nothing to record; use --pid PID, or a command after --" },
 		{ "--pid 3 -- x", "both --pid and a command; use one of them" },
 		{ "--check 3 4", "--check: more than one process; use one PID" },

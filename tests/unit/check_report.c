@@ -255,7 +255,7 @@ static unsigned selected(const struct vg_sample_filter *filter)
 	unsigned bits = 0;
 
 	memset(keep, 1, sizeof keep);
-	ck_assert_int_eq(vg_sample_filter_apply(filter, &fixture.profile, keep), 0);
+	ck_assert_int_eq(vg_sample_filter_apply(filter, &fixture.profile, false, keep), 0);
 	for (unsigned i = 0; i < sizeof keep; i++)
 		bits |= (unsigned)keep[i] << i;
 	return bits;
@@ -301,6 +301,7 @@ START_TEST(ranges_of_time)
 		{ "..3", true, 0, 3000000000 },
 		{ "0..3", true, 0, 3000000000 },
 		{ "2..", true, 2000000000, UINT64_MAX },
+		{ "0..", true, 0, UINT64_MAX },
 		{ "0.000000001..", true, 1, UINT64_MAX },
 		{ "0.0000000019..2", false, 0, 0 },
 		{ "..", false, 0, 0 },

@@ -125,6 +125,11 @@ grep -q 'named.vgp: the filter leaves no samples: functions that match nothing_m
 exits 1 "$VGTOOL" report --thread nobody named.vgp
 exits 1 "$VGTOOL" report --callers nobody named.vgp
 grep -q 'no function matches nobody' err || fail "$(cat err)"
+exits 1 "$VGTOOL" report --callers print --match '^nest$' named.vgp
+has err 'named.vgp: --callers: no sample is in a function that matches print'
+# --match knows the names that report prints, also those of modules without symbols.
+mkdir empty
+(cd empty && exits 0 "$VGTOOL" report --match "^.program.\$" ../raw.vgp)
 for wrong in '--by name' '--time 1' '--time 2..1' '--match (' '--min 101' '--on-cpu --off-cpu' '--tree --inverted' \
 	'--tree --by thread' '--limit 0'; do
 	exits 2 "$VGTOOL" report $wrong named.vgp

@@ -230,6 +230,11 @@ static int groups_add(struct builder *builder, uint32_t depth, uint32_t branches
 	return rc;
 }
 
+static uint64_t least_ns(uint64_t total_ns, const struct vg_call_tree_options *options)
+{
+	return (uint64_t)((unsigned __int128)total_ns * options->least_ppm / 1000000);
+}
+
 /* All marked frames are one group, whatever their functions. */
 static int root_add(struct builder *builder)
 {
@@ -239,7 +244,7 @@ static int root_add(struct builder *builder)
 	if (next->count == 0)
 		return 0;
 	group = group_make(builder, 0, next->count, 0);
-	builder->least_ns = (uint64_t)((double)group.row.total_ns * builder->options->least_ppm / 1e6);
+	builder->least_ns = least_ns(group.row.total_ns, builder->options);
 	builder->pending = *next;
 	*next = (struct items){ 0 };
 	return vg_array_push(&builder->groups, &group);
@@ -295,7 +300,7 @@ int vg_call_tree_build(struct vg_call_tree *tree, const struct vg_frames *frames
 		rc = -ENOMEM;
 	if (rc == 0) {
 		samples_add(&builder, samples, count);
-		builder.least_ns = (uint64_t)((double)tree->weight_ns * options->least_ppm / 1e6);
+		builder.least_ns = least_ns(tree->weight_ns, options);
 		rc = roots_add(&builder);
 	}
 	if (rc == 0)

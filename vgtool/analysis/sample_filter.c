@@ -35,16 +35,18 @@ static bool seconds_parse(const char **text, uint64_t *ns)
 
 bool vg_time_range_parse(const char *text, uint64_t *begin_ns, uint64_t *end_ns)
 {
+	bool has_begin = *text != '.';
+
 	*begin_ns = 0;
 	*end_ns = UINT64_MAX;
-	if (*text != '.' && !seconds_parse(&text, begin_ns))
+	if (has_begin && !seconds_parse(&text, begin_ns))
 		return false;
 	if (strncmp(text, "..", 2) != 0)
 		return false;
 	text += 2;
 	if (*text != '\0' && !seconds_parse(&text, end_ns))
 		return false;
-	return *text == '\0' && *begin_ns < *end_ns && (*begin_ns > 0 || *end_ns != UINT64_MAX);
+	return *text == '\0' && *begin_ns < *end_ns && (has_begin || *end_ns != UINT64_MAX);
 }
 
 bool vg_sample_filter_is_set(const struct vg_sample_filter *filter)
@@ -67,13 +69,13 @@ static void nodes_mark(const struct vg_frames *frames, const unsigned char *mark
 	}
 }
 
-static int functions_filter(const struct vg_sample_filter *filter, const struct vg_profile *profile,
+static int functions_filter(const struct vg_sample_filter *filter, const struct vg_profile *profile, bool by_module,
 			    unsigned char *keep)
 {
 	unsigned char *nodes = calloc(profile->stacks.count + 1, 1);
 	struct vg_function_match match = { 0 };
 	struct vg_frames frames;
-	int rc = vg_frames_build(&frames, profile);
+	int rc = vg_frames_build_rows(&frames, profile, VG_ROW_FUNCTION, by_module);
 
 	if (nodes == NULL)
 		rc = -ENOMEM;
@@ -98,7 +100,8 @@ static bool state_matches(enum vg_sample_state state, const struct vg_sample *sa
 	return state == VG_SAMPLE_ANY || (sample->cpu_ns > 0) == (state == VG_SAMPLE_ON_CPU);
 }
 
-int vg_sample_filter_apply(const struct vg_sample_filter *filter, const struct vg_profile *profile, unsigned char *keep)
+int vg_sample_filter_apply(const struct vg_sample_filter *filter, const struct vg_profile *profile, bool by_module,
+			   unsigned char *keep)
 {
 	bool *selected = calloc(profile->threads.count + 1, sizeof *selected);
 
@@ -118,5 +121,5 @@ int vg_sample_filter_apply(const struct vg_sample_filter *filter, const struct v
 			keep[i] = 0;
 	}
 	free(selected);
-	return filter->function != NULL ? functions_filter(filter, profile, keep) : 0;
+	return filter->function != NULL ? functions_filter(filter, profile, by_module, keep) : 0;
 }

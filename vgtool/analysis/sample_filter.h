@@ -37,8 +37,9 @@ bool vg_time_range_parse(const char *text, uint64_t *begin_ns, uint64_t *end_ns)
 /* True if the filter may leave samples out. */
 bool vg_sample_filter_is_set(const struct vg_sample_filter *filter);
 
-/* Sets keep (by sample) to 0 for the samples that do not match.  Returns 0 or -ENOMEM. */
-int vg_sample_filter_apply(const struct vg_sample_filter *filter, const struct vg_profile *profile,
+/* Sets keep (by sample) to 0 for the samples that do not match.  by_module: see vg_frames_build_rows(); the regex
+ * matches the names that the view shows.  Returns 0 or -ENOMEM. */
+int vg_sample_filter_apply(const struct vg_sample_filter *filter, const struct vg_profile *profile, bool by_module,
 			   unsigned char *keep);
 
 #endif

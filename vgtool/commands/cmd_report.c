@@ -100,7 +100,8 @@ static int samples_select(struct command *command)
 			memset(keep, 1, profile->samples.count);
 	}
 	if (rc == 0)
-		rc = vg_sample_filter_apply(&command->options->filter, profile, keep);
+		rc = vg_sample_filter_apply(&command->options->filter, profile,
+					    !command->report.is_unresolved, keep);
 	if (rc == 0)
 		vg_thread_samples_keep(&command->report.threads, profile, keep);
 	free(keep);
@@ -160,6 +161,9 @@ static int failure_explain(const struct command *command, int rc, struct vg_err 
 	if (rc == -ENOENT)
 		return vg_err_set(err, rc, "%s: %s: no function matches %s", command->path, command->options->view,
 				  command->options->tree.name);
+	if (rc == -ENODATA)
+		return vg_err_set(err, rc, "%s: %s: no sample is in a function that matches %s", command->path,
+				  command->options->view, command->options->tree.name);
 	return rc;
 }
 

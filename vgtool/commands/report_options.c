@@ -52,7 +52,7 @@ static int by_parse(struct vg_report_options *options, const char *text, struct 
 static int view_parse(struct vg_report_options *options, const char *view, bool to_callers, const char *name,
 		      struct vg_err *err)
 {
-	if (options->view != NULL)
+	if (options->view != NULL && (strcmp(options->view, view) != 0 || name != NULL))
 		return vg_err_set(err, -EINVAL, "%s: cannot be combined with %s", view, options->view);
 	options->view = view;
 	options->tree.to_callers = to_callers;

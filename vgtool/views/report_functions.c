@@ -12,6 +12,8 @@
 /* Default limits for text: functions, functions of each thread, threads. */
 enum { TEXT_LIMIT = 20, TEXT_THREAD_LIMIT = 3, TEXT_THREADS_MAX = 20 };
 
+enum { THREADS_JSON_ROWS_MAX = 1 << 18 };
+
 /* A narrower terminal has no column for the number of samples. */
 enum { COLUMNS_WITH_SAMPLES = 100 };
 
@@ -20,6 +22,8 @@ struct functions {
 	struct vg_frames frames;
 	struct vg_table_maker maker;
 	bool columns_named;          /* the line with the names of the columns was printed */
+	size_t json_rows;            /* rows of the threads' tables that were printed */
+	bool is_incomplete;          /* JSON: rows were left out */
 };
 
 static int table_build(struct functions *functions, size_t first_thread, size_t end_thread,
@@ -54,17 +58,37 @@ static void row_json(struct functions *functions, const struct vg_function_row *
 	vg_json_object_end(json);
 }
 
-static void table_json(struct functions *functions, const struct vg_function_table *table)
+/* Returns the number of rows that were printed. */
+static size_t table_json(struct functions *functions, const struct vg_function_table *table, uint64_t limit)
 {
 	static const char *const keys[] = { "functions", "lines", "modules", "files" };
-	uint64_t limit = functions->report->limit;
+	size_t i;
 
 	vg_report_json_sums(functions->report, table->samples, table->wall_ns, table->cpu_ns);
 	vg_json_key(&functions->report->json, keys[functions->frames.kind]);
 	vg_json_array_begin(&functions->report->json);
-	for (size_t i = 0; i < table->rows.count && (limit == 0 || i < limit); i++)
+	for (i = 0; i < table->rows.count && i < limit; i++)
 		row_json(functions, &table->rows.items[i]);
 	vg_json_array_end(&functions->report->json);
+	return i;
+}
+
+static uint64_t json_limit(const struct functions *functions)
+{
+	return functions->report->limit > 0 ? functions->report->limit : UINT64_MAX;
+}
+
+/* Limits the rows of all threads together: a small hostile profile may have many threads that share deep stacks. */
+static void thread_table_json(struct functions *functions, const struct vg_function_table *table)
+{
+	size_t left = THREADS_JSON_ROWS_MAX - functions->json_rows;
+	uint64_t limit = json_limit(functions);
+
+	if (left < limit && left < table->rows.count) {
+		limit = left;
+		functions->is_incomplete = true;
+	}
+	functions->json_rows += table_json(functions, table, limit);
 }
 
 static void thread_json(struct functions *functions, uint32_t thread, const struct vg_function_table *table)
@@ -77,7 +101,7 @@ static void thread_json(struct functions *functions, uint32_t thread, const stru
 	vg_json_key(json, "tid");
 	vg_json_int(json, profile->threads.items[thread].tid);
 	vg_json_key_string(json, "name", vg_profile_text(profile, profile->threads.items[thread].name));
-	table_json(functions, table);
+	thread_table_json(functions, table);
 	vg_json_object_end(json);
 }
 
@@ -198,7 +222,7 @@ static int overall_write(struct functions *functions)
 		return rc;
 	if (functions->report->is_json) {
 		vg_report_json_heading(functions->report);
-		table_json(functions, &table);
+		table_json(functions, &table, json_limit(functions));
 	} else {
 		overall_text(functions, &table);
 	}
@@ -294,6 +318,8 @@ int vg_report_functions(struct vg_report *report, enum vg_row_kind kind)
 		rc = threads_write(&functions);
 	if (report->is_json) {
 		vg_json_array_end(json);
+		vg_json_key(json, "incomplete");
+		vg_json_bool(json, functions.is_incomplete);
 		vg_json_object_end(json);
 		vg_json_line(json);
 	}

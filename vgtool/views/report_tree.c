@@ -196,6 +196,8 @@ int vg_report_tree(struct vg_report *report, const struct vg_report_tree *option
 	if (rc == 0)
 		rc = vg_call_tree_build(&view.tree, &view.frames, report->threads.order,
 					report->threads.first[report->profile->threads.count], &tree_options);
+	if (rc == 0 && options->name != NULL && view.tree.rows.count == 0)
+		rc = -ENODATA;
 	if (rc == 0 && report->is_json)
 		tree_json(&view);
 	else if (rc == 0)
