@@ -19,6 +19,13 @@ int vg_descriptor_raise(int fd)
 	return raised;
 }
 
+bool vg_descriptor_accepts(int fd)
+{
+	struct pollfd ready = { .fd = fd, .events = POLLOUT };
+
+	return poll(&ready, 1, 0) == 1 && (ready.revents & POLLOUT) != 0;
+}
+
 int vg_write_all(int fd, const void *bytes, size_t length)
 {
 	const unsigned char *at = bytes;

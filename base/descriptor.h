@@ -2,6 +2,7 @@
 #ifndef VG_BASE_DESCRIPTOR_H
 #define VG_BASE_DESCRIPTOR_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 /*
@@ -12,6 +13,9 @@
  * negative.  On failure, closes fd and returns a negative errno.
  */
 int vg_descriptor_raise(int fd);
+
+/* Whether a write would not wait.  False for a terminal that was stopped (Ctrl-S), or whose other end does not read. */
+bool vg_descriptor_accepts(int fd);
 
 /* Writes all bytes.  Continues after EINTR and short writes, and waits until a full pipe has room, even if the pipe is
  * non-blocking.  Returns 0 or a negative errno. */

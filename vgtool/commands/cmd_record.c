@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 #include <errno.h>
 #include <inttypes.h>
-#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -9,6 +8,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/descriptor.h"
 #include "base/output_path.h"
 #include "base/print.h"
 #include "vgtool/commands/record_options.h"
@@ -34,14 +34,6 @@ struct record {
 
 /* ---- the recording ---- */
 
-/* A terminal that was stopped (Ctrl-S), or whose other end does not read, accepts no output. */
-static bool accepts_output(void)
-{
-	struct pollfd terminal = { .fd = STDERR_FILENO, .events = POLLOUT };
-
-	return poll(&terminal, 1, 0) == 1 && (terminal.revents & POLLOUT) != 0;
-}
-
 static void on_status(void *context, const struct vg_vignetted_status *status)
 {
 	struct record *record = context;
@@ -49,7 +41,7 @@ static void on_status(void *context, const struct vg_vignetted_status *status)
 
 	if (!status->ended && status->pid > 0 && !record->options.symbolize.unresolved)
 		vg_mappings_read(&record->mappings, status->pid);
-	if (!record->on_terminal || !accepts_output())
+	if (!record->on_terminal || !vg_descriptor_accepts(STDERR_FILENO))
 		return;
 	if (status->ended) {
 		if (record->shown)

@@ -2,13 +2,13 @@
 #include "vignetted/serve/status_line.h"
 
 #include <inttypes.h>
-#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/descriptor.h"
 
 static const uint64_t SECOND_NS = 1000000000;
 
@@ -30,14 +30,6 @@ void vg_status_line_text(char *text, size_t text_bytes, uint64_t elapsed_ns, uin
 {
 	snprintf(text, text_bytes, "vignetted: %" PRIu64 " s, %" PRIu64 " sample%s, %.1f %% of one CPU",
 		 elapsed_ns / SECOND_NS, samples, samples == 1 ? "" : "s", 100 * cpu_share);
-}
-
-/* A terminal that was stopped (Ctrl-S), or whose other end does not read, accepts no output. */
-static bool accepts_output(void)
-{
-	struct pollfd terminal = { .fd = STDERR_FILENO, .events = POLLOUT };
-
-	return poll(&terminal, 1, 0) == 1 && (terminal.revents & POLLOUT) != 0;
 }
 
 static uint64_t samples_count(const struct vg_session *session)
@@ -68,7 +60,7 @@ void vg_status_line_show(struct vg_status_line *line, const struct vg_session *s
 	if (now_ns < line->next_ns)
 		return;
 	line->next_ns = now_ns + SECOND_NS;
-	if (!accepts_output())
+	if (!vg_descriptor_accepts(STDERR_FILENO))
 		return;
 	cpu_ns = vg_own_cpu_ns();
 	vg_status_line_text(text, sizeof text, now_ns - line->begin_ns, samples_count(session),
