@@ -241,6 +241,15 @@ START_TEST(shares)
 	ck_assert_double_eq_tol(change_of("work")->self_b.mean, 225 * MS, 1);
 	ck_assert(change_of("work")->is_slower);
 	compare_end();
+
+	/* No row is judged, so nothing is known. */
+	measures.by_share = true;
+	run_add(100, "work");
+	run_add(300, "work");
+	compare(1, 10, 200);
+	ck_assert_int_eq(changes.verdict, VG_VERDICT_UNCLEAR);
+	ck_assert_ptr_null(changes.decisive);
+	compare_end();
 }
 END_TEST
 

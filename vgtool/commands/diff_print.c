@@ -245,6 +245,11 @@ static void verdict_line(const struct vg_changes *changes)
 		break;
 	case VG_VERDICT_UNCLEAR:
 		fputs("verdict: cannot tell: ", stdout);
+		if (changes->decisive == NULL) {
+			vg_print(stdout, "no row is judged, limit %g %%; use a lower --at-least",
+				 changes->limit_percent);
+			break;
+		}
 		decisive_text(changes);
 		vg_print(stdout, ", limit %g %%; ", changes->limit_percent);
 		advice_text(changes);
