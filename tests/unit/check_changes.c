@@ -202,6 +202,16 @@ START_TEST(new_and_small_functions)
 	ck_assert_double_eq_tol(change_of("[others]")->self_b.mean, 6 * MS, 1);
 	ck_assert(change_of("[others]")->is_slower);
 	compare_end();
+
+	/* By total time there is no row "[others]", so no function is a part of it. */
+	run_add(2, "work");
+	run_add(6, "work");
+	ck_assert_int_eq(vg_measures_finish(&measures), 0);
+	changes = (struct vg_changes){ .runs_a = 1, .runs_b = 1, .by_total = true, .limit_percent = 100,
+				       .min_share_percent = 10 };
+	ck_assert_int_eq(vg_changes_build(&changes, &measures), 0);
+	ck_assert(!change_of("work")->is_merged && !change_of("work")->is_judged);
+	compare_end();
 }
 END_TEST
 
