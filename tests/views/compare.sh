@@ -92,6 +92,7 @@ grep -q ' f1  ' out && ! grep -q '\[others\]' out || fail "--by total: $(cat out
 "$write" timers timers.vgp
 exits 3 "$VGTOOL" diff a1.vgp hz200.vgp
 only_error 'hz200.vgp: sampled 200 times a second, but a1.vgp 1000 times; record both at the same rate'
+exits 0 "$VGTOOL" aggregate a1.vgp hz200.vgp timers.vgp stops.vgp
 exits 3 "$VGTOOL" diff --fail-above 5 timers.vgp stops.vgp
 only_error 'stops.vgp: running threads were sampled by stops, but in timers.vgp by timers; record both with the same'
 exits 0 "$VGTOOL" diff a1.vgp stops.vgp
