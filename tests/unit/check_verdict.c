@@ -174,7 +174,7 @@ END_TEST
  * Random numbers have fixed seeds.
  */
 enum { FUNCTIONS = 10, TRIALS = 200, PERIOD_NS = 1000000 };
-static const double STAY = 1 / 3.0, QUIET = 0.005, BUSY = 0.03;
+static const double STAY = 1 / 3.0, QUIET = 0.005, BUSY = 0.05;
 
 static uint64_t random_state;
 
@@ -301,7 +301,7 @@ END_TEST
  * slower. */
 START_TEST(simulated_busy)
 {
-	struct plan plan = { .runs = 3, .samples = 10000, .limit_percent = 2, .deviation = BUSY };
+	struct plan plan = { .runs = 3, .samples = 5000, .limit_percent = 2, .deviation = BUSY };
 	int verdicts[3] = { 0 };
 
 	for (size_t f = 0; f < FUNCTIONS; f++)
@@ -326,17 +326,17 @@ START_TEST(simulated_overall)
 }
 END_TEST
 
-/* One of ten functions takes 10 % more: found in 80 % of the pairs, with a limit of 3 %.  60 s, three profiles a
- * side. */
+/* One of ten functions takes 10 % more: found in 90 % of the pairs, with a limit of 3 %.  60 s, five profiles a
+ * side.  Three profiles a side are not enough: they find it in about half of the pairs. */
 START_TEST(simulated_function)
 {
-	struct plan plan = { .runs = 3, .samples = 60000, .limit_percent = 3, .deviation = QUIET };
+	struct plan plan = { .runs = 5, .samples = 60000, .limit_percent = 3, .deviation = QUIET };
 	int verdicts[3] = { 0 };
 
 	for (size_t f = 0; f < FUNCTIONS; f++)
 		plan.factors[f] = f == 3 ? 1.1 : 1;
 	pairs_judge(&plan, TRIALS / 2, verdicts);
-	ck_assert_msg(verdicts[VG_VERDICT_SLOWER] >= TRIALS / 2 * 8 / 10, "%d slower, %d unclear",
+	ck_assert_msg(verdicts[VG_VERDICT_SLOWER] >= TRIALS / 2 * 9 / 10, "%d slower, %d unclear",
 		      verdicts[VG_VERDICT_SLOWER], verdicts[VG_VERDICT_UNCLEAR]);
 }
 END_TEST
