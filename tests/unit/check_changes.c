@@ -245,6 +245,8 @@ START_TEST(shares)
 	for (uint32_t run = 0; run < 6; run++)
 		run_add(run < 3 ? 100 : 300, "work");
 	compare(3, 10, 1);
+	/* The mean of 200 and 400 ms */
+	ck_assert_double_eq_tol(measures.mean_run.all_ns, 300 * MS, 1);
 	ck_assert_double_eq_tol(change_of("(all samples)")->self.change, 0, 1);
 	ck_assert(!change_of("(all samples)")->is_judged);
 	ck_assert_double_eq_tol(change_of("work")->self_a.mean, 150 * MS, 1);

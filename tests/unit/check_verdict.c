@@ -49,6 +49,7 @@ START_TEST(block_variances)
 	/* Never below the variance of independent samples, share * (1 - share) / samples, plus 1 / samples^2 */
 	ck_assert_double_eq_tol(vg_blocks_variance(steady, whole, 1000), 0.25 / 1000 + 1e-6, 1e-12);
 	ck_assert_double_eq_tol(vg_blocks_variance(none, whole, 1000), 1e-6, 1e-12);
+	ck_assert_double_eq(vg_blocks_variance_of_none(1000), vg_blocks_variance(none, whole, 1000));
 	ck_assert_double_eq_tol(vg_blocks_variance(whole, whole, 1000), 1e-6, 1e-12);
 	/* The time changes by 100 from one block to the next: 19 times in `turns`, once in `phases` */
 	ck_assert_double_eq_tol(vg_blocks_variance(turns, whole, 1000), 19 * 1e4 * 20 / 38 / 4e6, 1e-9);

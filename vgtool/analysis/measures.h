@@ -65,6 +65,7 @@ struct vg_measures {
 	VG_ARRAY(struct vg_measure_blocks) blocks;
 	VG_ARRAY(struct vg_measure_run) by_run;
 	uint32_t runs;               /* number of profiles */
+	struct vg_measure_run mean_run; /* the mean times of all runs; valid after vg_measures_finish() */
 	const char *changed_module;  /* name of a module without symbols whose build ids differ, or NULL */
 	bool incomparable;           /* a profile was refused, because it cannot be compared with the others */
 
@@ -89,7 +90,7 @@ struct vg_measures {
 int vg_measures_add(struct vg_measures *measures, const struct vg_profile *profile, const char *path,
 		    struct vg_err *err);
 
-/* Sorts the values by row and run, and fills the rows.  Returns 0 or -ENOMEM. */
+/* Sorts the values by row and run, and fills the rows and mean_run.  Returns 0 or -ENOMEM. */
 int vg_measures_finish(struct vg_measures *measures);
 void vg_measures_free(struct vg_measures *measures);
 
