@@ -83,6 +83,7 @@ out_holds 'it.by_share && it.changes[0].judged === false && Math.abs(it.changes[
 # Functions below --at-least are judged as one row.
 exits 1 "$VGTOOL" diff --json --fail-above 5 --at-least 22 a?.vgp -- slow?.vgp
 out_holds 'it.changes.filter(row => row.judged).map(row => row.name).sort().join() === "(all samples),[others],f3"'
+out_holds 'it.changes.every(row => (row.type !== "others") === ("count_a" in row && "total_ns" in row))'
 # By total time there is no such row, so the smaller functions are shown, but not judged.
 exits 1 "$VGTOOL" diff --by total --fail-above 5 --at-least 22 a?.vgp -- slow?.vgp
 grep -q ' f1  ' out && ! grep -q '\[others\]' out || fail "--by total: $(cat out)"
