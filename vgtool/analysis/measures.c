@@ -191,6 +191,7 @@ static int comparable_check(struct vg_measures *measures, const struct vg_profil
 int vg_measures_add(struct vg_measures *measures, const struct vg_profile *profile, const char *path,
 		    struct vg_err *err)
 {
+	size_t values = measures->values.count, blocks = measures->blocks.count;
 	struct vg_measure_run run = { 0 };
 	int rc = comparable_check(measures, profile, path, err);
 
@@ -204,7 +205,13 @@ int vg_measures_add(struct vg_measures *measures, const struct vg_profile *profi
 		rc = labels_add(measures, profile);
 	for (size_t i = 0; rc == 0 && i < profile->modules.count; i++)
 		rc = module_check(measures, profile, &profile->modules.items[i]);
-	measures->runs++;
+	if (rc == 0) {
+		measures->runs++;
+		return 0;
+	}
+	measures->values.count = values;
+	measures->blocks.count = blocks;
+	measures->by_run.count = measures->runs;
 	return rc;
 }
 
@@ -257,9 +264,10 @@ int vg_measures_finish(struct vg_measures *measures)
 	for (size_t i = 0; rc == 0 && i < measures->values.count; i++) {
 		const struct vg_measure *value = &measures->values.items[i];
 
-		if (value->row == measures->rows.count) {
+		/* A profile that could not be added can leave rows without values. */
+		while (rc == 0 && measures->rows.count <= value->row) {
 			size_t length;
-			const char *key = vg_intern_bytes(&measures->keys, value->row, &length);
+			const char *key = vg_intern_bytes(&measures->keys, (uint32_t)measures->rows.count, &length);
 			size_t name_bytes = strlen(key + 1) + 1;
 			struct vg_measure_row row = {
 				.type = (enum vg_measure_type)key[0], .name = key + 1, .first = i,

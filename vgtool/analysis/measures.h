@@ -30,7 +30,8 @@ struct vg_measure_row {
 	enum vg_measure_type type;
 	const char *name;
 	const char *origin;          /* kind of a label, module of a function; NULL: none */
-	size_t first, count;         /* its values: one for each profile that has the row */
+	size_t first, count;         /* its values: one for each profile that has the row.  A row without values
+	                                is that of a profile that could not be added */
 };
 
 struct vg_measure {
@@ -78,8 +79,8 @@ struct vg_measures {
 };
 
 /*
- * Adds a profile as the next run.  `path` is the path that it was read from.  The path must outlive the measures; the
- * profile may be freed.
+ * Adds a profile as the next run, or no run if it fails.  `path` is the path that it was read from.  The path must
+ * outlive the measures; the profile may be freed.
  *
  * Returns 0, -ENOMEM, or -EINVAL if the profile cannot be compared with an earlier one.  err then names both files.
  * The reason is one of these:
