@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 #include <check.h>
 #include "tests/unit/suites.h"
+#include <errno.h>
 #include <math.h>
 #include <string.h>
 
@@ -11,6 +12,7 @@ enum { MS = 1000000 };
 static struct fixture fixture;
 static struct vg_measures measures;
 static struct vg_changes changes;
+static int expected_rc;              /* what vg_measures_add() must return to long_run_add() */
 
 START_TEST(spreads)
 {
@@ -88,7 +90,7 @@ static void long_run_add(uint32_t work_ms, bool has_names)
 		fixture_sample(&fixture, 0, ms % 10 < work_ms ? 17 : 16, (ms + 1) * (uint64_t)MS, MS, MS);
 	fixture_sample(&fixture, 0, 18, 401 * (uint64_t)MS, MS, MS);
 	fixture_read(&fixture, false);
-	ck_assert_int_eq(vg_measures_add(&measures, &fixture.profile, "run.vgp", NULL), 0);
+	ck_assert_int_eq(vg_measures_add(&measures, &fixture.profile, "run.vgp", NULL), expected_rc);
 	fixture_close(&fixture);
 }
 
@@ -202,6 +204,16 @@ START_TEST(new_and_small_functions)
 	ck_assert_double_eq_tol(change_of("[others]")->self_b.mean, 6 * MS, 1);
 	ck_assert(change_of("[others]")->is_slower);
 	compare_end();
+
+	/* By total time there is no row "[others]", so no function is a part of it. */
+	run_add(2, "work");
+	run_add(6, "work");
+	ck_assert_int_eq(vg_measures_finish(&measures), 0);
+	changes = (struct vg_changes){ .runs_a = 1, .runs_b = 1, .by_total = true, .limit_percent = 100,
+				       .min_share_percent = 10 };
+	ck_assert_int_eq(vg_changes_build(&changes, &measures), 0);
+	ck_assert(!change_of("work")->is_merged && !change_of("work")->is_judged);
+	compare_end();
 }
 END_TEST
 
@@ -235,11 +247,52 @@ START_TEST(shares)
 	for (uint32_t run = 0; run < 6; run++)
 		run_add(run < 3 ? 100 : 300, "work");
 	compare(3, 10, 1);
+	/* The mean of 200 and 400 ms */
+	ck_assert_double_eq_tol(measures.mean_run.all_ns, 300 * MS, 1);
 	ck_assert_double_eq_tol(change_of("(all samples)")->self.change, 0, 1);
 	ck_assert(!change_of("(all samples)")->is_judged);
 	ck_assert_double_eq_tol(change_of("work")->self_a.mean, 150 * MS, 1);
 	ck_assert_double_eq_tol(change_of("work")->self_b.mean, 225 * MS, 1);
 	ck_assert(change_of("work")->is_slower);
+	compare_end();
+
+	/* No row is judged, so nothing is known. */
+	measures.by_share = true;
+	run_add(100, "work");
+	run_add(300, "work");
+	compare(1, 10, 200);
+	ck_assert_int_eq(changes.verdict, VG_VERDICT_UNCLEAR);
+	ck_assert_ptr_null(changes.decisive);
+	compare_end();
+}
+END_TEST
+
+/* A profile that fails in the middle is no run.  Here there is no room for blocks. */
+START_TEST(half_added)
+{
+	size_t without_values = 0;
+
+	measures.for_diff = true;
+	measures.blocks.count = SIZE_MAX;
+	expected_rc = -ENOMEM;
+	long_run_add(5, true);
+	ck_assert_uint_eq(measures.runs, 0);
+	ck_assert_uint_eq(measures.values.count, 0);
+	ck_assert_uint_eq(measures.by_run.count, 0);
+	ck_assert_uint_eq(measures.blocks.count, SIZE_MAX);
+
+	/* Its functions work() and [no module] have rows, but no values. */
+	measures.blocks.count = 0;
+	run_add(50, "play");
+	run_add(50, "play");
+	compare(1, -1, 1);
+	ck_assert_uint_eq(measures.runs, 2);
+	for (size_t i = 0; i < measures.rows.count; i++)
+		without_values += measures.rows.items[i].count == 0;
+	ck_assert_uint_eq(without_values, 2);
+	ck_assert_double_eq(change_of("play")->self_a.mean, 50 * MS);
+	ck_assert_double_eq(change_of("(all samples)")->self_b.mean, 150 * MS);
+	ck_assert_uint_eq(changes.items.count, 3);
 	compare_end();
 }
 END_TEST
@@ -256,6 +309,7 @@ Suite *changes_suite(void)
 	tcase_add_test(cases, new_and_small_functions);
 	tcase_add_test(cases, several_runs);
 	tcase_add_test(cases, shares);
+	tcase_add_test(cases, half_added);
 	suite_add_tcase(suite, cases);
 	return suite;
 }

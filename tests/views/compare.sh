@@ -83,15 +83,30 @@ out_holds 'it.by_share && it.changes[0].judged === false && Math.abs(it.changes[
 # Functions below --at-least are judged as one row.
 exits 1 "$VGTOOL" diff --json --fail-above 5 --at-least 22 a?.vgp -- slow?.vgp
 out_holds 'it.changes.filter(row => row.judged).map(row => row.name).sort().join() === "(all samples),[others],f3"'
+out_holds 'it.changes.every(row => (row.type !== "others") === ("count_a" in row && "total_ns" in row))'
+# By total time there is no such row, so the smaller functions are shown, but not judged.
+exits 1 "$VGTOOL" diff --by total --fail-above 5 --at-least 22 a?.vgp -- slow?.vgp
+grep -q ' f1  ' out && ! grep -q '\[others\]' out || fail "--by total: $(cat out)"
 # Profiles that were sampled differently are refused.
 "$write" slow hz200.vgp
 "$write" stops stops.vgp
 "$write" timers timers.vgp
 exits 3 "$VGTOOL" diff a1.vgp hz200.vgp
 only_error 'hz200.vgp: sampled 200 times a second, but a1.vgp 1000 times; record both at the same rate'
+exits 0 "$VGTOOL" aggregate a1.vgp hz200.vgp timers.vgp stops.vgp
 exits 3 "$VGTOOL" diff --fail-above 5 timers.vgp stops.vgp
 only_error 'stops.vgp: running threads were sampled by stops, but in timers.vgp by timers; record both with the same'
 exits 0 "$VGTOOL" diff a1.vgp stops.vgp
+# A profile without time would seem to be faster.  Labels alone can be compared, but not judged.
+"$write" orphans nothing.vgp 0
+exits 3 "$VGTOOL" diff --share --fail-above 5 nothing.vgp nothing.vgp
+only_error 'nothing.vgp: has no time to compare'
+exits 3 "$VGTOOL" diff a1.vgp nothing.vgp
+only_error 'nothing.vgp: has no time to compare'
+exits 3 "$VGTOOL" diff --fail-above 5 a1.vgp bare.vgp
+only_error 'bare.vgp: has no time to compare'
+verdict 2 'cannot tell' 'cannot tell: no row is judged, limit 5 %; use a lower --at-least$' \
+	--share --fail-above 5 --at-least 200 a1.vgp same1.vgp
 exits 3 sh -c "'$VGTOOL' diff --fail-above 5 a1.vgp same1.vgp >/dev/full"
 
 # Profiles by wall time and by CPU time, resolved and not

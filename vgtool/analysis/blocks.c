@@ -65,7 +65,7 @@ double vg_blocks_variance(const float *part, const float *whole, double samples)
 			squares += (excess - before) * (excess - before);
 		before = excess;
 	}
-	independent = share * (1 - share) / samples + 1 / (samples * samples);
+	independent = share * (1 - share) / samples + vg_blocks_variance_of_none(samples);
 	if (of_whole <= 0)
 		return independent;
 	return fmax(squares * VG_BLOCKS / (2.0 * (VG_BLOCKS - 1)) / (of_whole * of_whole), independent);

@@ -43,4 +43,10 @@ void vg_block_order_free(struct vg_block_order *blocks);
  */
 double vg_blocks_variance(const float *part, const float *whole, double samples);
 
+/* The same for a part that has no time in any block. */
+static inline double vg_blocks_variance_of_none(double samples)
+{
+	return 1 / (samples * samples);
+}
+
 #endif

@@ -194,7 +194,8 @@ static int items_add(struct vg_changes *changes, const struct vg_measures *measu
 		if (change.row->type != VG_MEASURE_WHOLE && change.total_a.mean <= 0 && change.total_b.mean <= 0)
 			continue;
 		change.is_judged = judges && change_is_judged(changes, measures, &change, large[i]);
-		change.is_merged = judges && change.row->type == VG_MEASURE_FUNCTION && !large[i];
+		change.is_merged = judges && !changes->by_total && change.row->type == VG_MEASURE_FUNCTION &&
+				   !large[i];
 		if (vg_array_push(&changes->items, &change) != 0)
 			return -ENOMEM;
 	}

@@ -36,7 +36,7 @@ struct vg_changes {
 	enum vg_verdict verdict;     /* set if limit_percent is 0 or more */
 	const struct vg_change *decisive; /* the slower item with the largest change; if none is slower, the unclear
 	                                     item that is farthest from being clear; otherwise the judged item with
-	                                     the largest change */
+	                                     the largest change.  NULL if no item is judged */
 	double runs_needed;          /* profiles on each side that would probably make all items clear; 0: unknown */
 };
 

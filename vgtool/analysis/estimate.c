@@ -8,15 +8,17 @@
 struct vg_estimate vg_estimate_make(const struct vg_spread *spread, double expected_variance)
 {
 	struct vg_estimate estimate = { .mean = spread->mean, .runs = spread->count };
-	double squares = spread->count > 1 ? spread->squared_distances : 0;
 
-	if (spread->count > 1)
+	if (spread->count > 1) {
 		estimate.freedom = (double)(spread->count - 1);
-	if (expected_variance >= 0) {
-		estimate.freedom += VG_EXPECTED_FREEDOM;
-		squares += VG_EXPECTED_FREEDOM * expected_variance;
+		estimate.variance = spread->squared_distances / estimate.freedom;
 	}
-	estimate.variance = estimate.freedom > 0 ? squares / estimate.freedom : 0;
+	if (estimate.variance <= expected_variance) {
+		double squares = estimate.variance * estimate.freedom + expected_variance * VG_EXPECTED_FREEDOM;
+
+		estimate.freedom += VG_EXPECTED_FREEDOM;
+		estimate.variance = squares / estimate.freedom;
+	}
 	return estimate;
 }
 

@@ -7,9 +7,11 @@
 /*
  * The mean of some runs, and what is known of the variance between runs.
  *
- * The variance between two or three runs is known badly.  So it is combined with an expected variance, if there is one:
- * the expected variance counts as if VG_EXPECTED_FREEDOM + 1 runs had it.  For a single run only the expected variance
- * is known.
+ * The variance between two or three runs is known badly, and can be too small by chance.  So an expected variance is its
+ * lower limit: if the measured variance is not larger, the two are combined, and the expected variance counts as if
+ * VG_EXPECTED_FREEDOM + 1 runs had it.  A larger measured variance is used alone.  The runs then differ more than
+ * expected, and the expected variance would make a test against a limit too sure.  For a single run only the expected
+ * variance is known.
  */
 enum { VG_EXPECTED_FREEDOM = 6 };
 
@@ -20,7 +22,7 @@ struct vg_estimate {
 	size_t runs;
 };
 
-/* expected_variance: of one run; below 0: unknown. */
+/* expected_variance: of one run, by which runs differ at least; below 0: unknown. */
 struct vg_estimate vg_estimate_make(const struct vg_spread *spread, double expected_variance);
 
 /* The change from a's mean to b's, with half the width of its 95 % confidence interval (Welch's interval, for unequal

@@ -191,6 +191,7 @@ static int comparable_check(struct vg_measures *measures, const struct vg_profil
 int vg_measures_add(struct vg_measures *measures, const struct vg_profile *profile, const char *path,
 		    struct vg_err *err)
 {
+	size_t values = measures->values.count, blocks = measures->blocks.count;
 	struct vg_measure_run run = { 0 };
 	int rc = comparable_check(measures, profile, path, err);
 
@@ -204,7 +205,13 @@ int vg_measures_add(struct vg_measures *measures, const struct vg_profile *profi
 		rc = labels_add(measures, profile);
 	for (size_t i = 0; rc == 0 && i < profile->modules.count; i++)
 		rc = module_check(measures, profile, &profile->modules.items[i]);
-	measures->runs++;
+	if (rc == 0) {
+		measures->runs++;
+		return 0;
+	}
+	measures->values.count = values;
+	measures->blocks.count = blocks;
+	measures->by_run.count = measures->runs;
 	return rc;
 }
 
@@ -257,9 +264,10 @@ int vg_measures_finish(struct vg_measures *measures)
 	for (size_t i = 0; rc == 0 && i < measures->values.count; i++) {
 		const struct vg_measure *value = &measures->values.items[i];
 
-		if (value->row == measures->rows.count) {
+		/* A profile that could not be added can leave rows without values. */
+		while (rc == 0 && measures->rows.count <= value->row) {
 			size_t length;
-			const char *key = vg_intern_bytes(&measures->keys, value->row, &length);
+			const char *key = vg_intern_bytes(&measures->keys, (uint32_t)measures->rows.count, &length);
 			size_t name_bytes = strlen(key + 1) + 1;
 			struct vg_measure_row row = {
 				.type = (enum vg_measure_type)key[0], .name = key + 1, .first = i,
@@ -270,6 +278,10 @@ int vg_measures_finish(struct vg_measures *measures)
 		}
 		if (rc == 0)
 			measures->rows.items[value->row].count++;
+	}
+	for (uint32_t run = 0; run < measures->runs; run++) {
+		measures->mean_run.all_ns += measures->by_run.items[run].all_ns / measures->runs;
+		measures->mean_run.labels_ns += measures->by_run.items[run].labels_ns / measures->runs;
 	}
 	if (measures->changed_module_id > 0)
 		measures->changed_module = vg_intern_text(&measures->modules, measures->changed_module_id - 1);
@@ -314,23 +326,20 @@ static double value_of(const struct vg_measure *value, enum vg_measure_field fie
 	return 0;
 }
 
-static double whole_of(const struct vg_measures *measures, const struct vg_measure_row *row, uint32_t run)
+static double whole_of(const struct vg_measure_run *run, const struct vg_measure_row *row)
 {
-	return vg_measure_group(row) == VG_MEASURE_LABELS ? measures->by_run.items[run].labels_ns :
-	       measures->by_run.items[run].all_ns;
+	return vg_measure_group(row) == VG_MEASURE_LABELS ? run->labels_ns : run->all_ns;
 }
 
 /* The factor for the row's times in this run.  With it all runs have the same whole time, that of the mean run. */
 static double scale_of(const struct vg_measures *measures, const struct vg_measure_row *row, uint32_t run,
 		       enum vg_measure_field field)
 {
-	double sum = 0, whole = whole_of(measures, row, run);
+	double whole = whole_of(&measures->by_run.items[run], row);
 
 	if (!measures->by_share || field == VG_MEASURE_COUNT || whole <= 0)
 		return 1;
-	for (uint32_t i = 0; i < measures->runs; i++)
-		sum += whole_of(measures, row, i);
-	return sum / measures->runs / whole;
+	return whole_of(&measures->mean_run, row) / whole;
 }
 
 struct vg_spread vg_measures_spread(const struct vg_measures *measures,
@@ -354,20 +363,20 @@ struct vg_spread vg_measures_spread(const struct vg_measures *measures,
 static double run_variance(const struct vg_measures *measures, const struct vg_measure_row *row,
 			   enum vg_measure_field field, const struct vg_measure *value, uint32_t run, double deviation)
 {
-	static const struct vg_measure_blocks none;
 	const struct vg_measure_run *info = &measures->by_run.items[run];
-	const struct vg_measure_blocks *part = &none;
+	const struct vg_measure_blocks *part;
 	double scale = scale_of(measures, row, run, field), whole = info->all_ns * scale, between = 0, share = 0;
 
 	if (info->blocks == 0 || vg_measure_group(row) == VG_MEASURE_LABELS)
 		return -1;
-	if (value != NULL) {
+	if (value == NULL)
+		return vg_blocks_variance_of_none(info->samples) * whole * whole;
+	between = value_of(value, field) * scale * deviation;
+	if (row->type != VG_MEASURE_WHOLE) {
 		part = &measures->blocks.items[value->blocks - 1];
-		between = value_of(value, field) * scale * deviation;
-	}
-	if (row->type != VG_MEASURE_WHOLE)
 		share = vg_blocks_variance(field == VG_MEASURE_SELF ? part->self : part->total,
 					   measures->blocks.items[info->blocks - 1].self, info->samples);
+	}
 	return share * whole * whole + between * between;
 }
 

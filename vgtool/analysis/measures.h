@@ -30,7 +30,8 @@ struct vg_measure_row {
 	enum vg_measure_type type;
 	const char *name;
 	const char *origin;          /* kind of a label, module of a function; NULL: none */
-	size_t first, count;         /* its values: one for each profile that has the row */
+	size_t first, count;         /* its values: one for each profile that has the row.  A row without values
+	                                is that of a profile that could not be added */
 };
 
 struct vg_measure {
@@ -65,6 +66,7 @@ struct vg_measures {
 	VG_ARRAY(struct vg_measure_blocks) blocks;
 	VG_ARRAY(struct vg_measure_run) by_run;
 	uint32_t runs;               /* number of profiles */
+	struct vg_measure_run mean_run; /* the mean times of all runs; valid after vg_measures_finish() */
 	const char *changed_module;  /* name of a module without symbols whose build ids differ, or NULL */
 	bool incomparable;           /* a profile was refused, because it cannot be compared with the others */
 
@@ -77,8 +79,8 @@ struct vg_measures {
 };
 
 /*
- * Adds a profile as the next run.  `path` is the path that it was read from.  The path must outlive the measures; the
- * profile may be freed.
+ * Adds a profile as the next run, or no run if it fails.  `path` is the path that it was read from.  The path must
+ * outlive the measures; the profile may be freed.
  *
  * Returns 0, -ENOMEM, or -EINVAL if the profile cannot be compared with an earlier one.  err then names both files.
  * The reason is one of these:
@@ -89,7 +91,7 @@ struct vg_measures {
 int vg_measures_add(struct vg_measures *measures, const struct vg_profile *profile, const char *path,
 		    struct vg_err *err);
 
-/* Sorts the values by row and run, and fills the rows.  Returns 0 or -ENOMEM. */
+/* Sorts the values by row and run, and fills the rows and mean_run.  Returns 0 or -ENOMEM. */
 int vg_measures_finish(struct vg_measures *measures);
 void vg_measures_free(struct vg_measures *measures);
 

@@ -54,5 +54,7 @@ enum vg_verdict vg_verdict_judge(struct vg_judged *rows, size_t count, double li
 		rows[slower].is_slower = true;
 		slower++;
 	}
-	return slower > 0 ? VG_VERDICT_SLOWER : unclear > 0 ? VG_VERDICT_UNCLEAR : VG_VERDICT_NO_CHANGE;
+	if (slower > 0)
+		return VG_VERDICT_SLOWER;
+	return unclear > 0 || count == 0 ? VG_VERDICT_UNCLEAR : VG_VERDICT_NO_CHANGE;
 }

@@ -10,7 +10,7 @@
 enum vg_verdict {
 	VG_VERDICT_NO_CHANGE,        /* no row grew by more than the limit */
 	VG_VERDICT_SLOWER,           /* at least one row grew by more than the limit */
-	VG_VERDICT_UNCLEAR,          /* the margins are too large to say either */
+	VG_VERDICT_UNCLEAR,          /* the margins are too large to say either, or there is no row */
 };
 
 /* The probability of a wrong verdict "slower" is at most this, over all rows together. */
@@ -47,7 +47,7 @@ struct vg_judged {
  *  - its growth is more than half of the smallest growth that matters,
  *  - its p is at most VG_VERDICT_DOUBT, or unknown.
  *
- * The verdict is "no change" if no row is slower and none is unclear.
+ * The verdict is "no change" if there is a row, no row is slower, and none is unclear.
  */
 enum vg_verdict vg_verdict_judge(struct vg_judged *rows, size_t count, double limit_percent);
 

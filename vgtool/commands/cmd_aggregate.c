@@ -81,7 +81,7 @@ static int sums_build(struct request *request)
 			.count = vg_measures_spread(measures, row, VG_MEASURE_COUNT, 0, measures->runs),
 		};
 
-		if (vg_array_push(&request->sums, &sum) != 0)
+		if (row->count > 0 && vg_array_push(&request->sums, &sum) != 0)
 			return -ENOMEM;
 	}
 	if (request->sums.count > 1)

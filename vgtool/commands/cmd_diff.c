@@ -40,12 +40,23 @@ struct request {
 	struct vg_changes changes;
 };
 
+/* The time of labels alone can be compared, but not judged: the row of all samples would seem to have become faster. */
+static bool run_has_time(const struct request *request, const struct vg_measure_run *run)
+{
+	return run->all_ns > 0 || (run->labels_ns > 0 && request->changes.limit_percent < 0);
+}
+
 static int profile_add(void *context, struct vg_profile *profile, struct vg_err *err)
 {
 	struct request *request = context;
+	struct vg_measures *measures = &request->measures;
 	int rc = vg_symbolize_profile(&request->symbolize, request->command, profile, err);
 
-	return rc != 0 ? rc : vg_measures_add(&request->measures, profile, request->path, err);
+	if (rc == 0)
+		rc = vg_measures_add(measures, profile, request->path, err);
+	if (rc == 0 && !run_has_time(request, &measures->by_run.items[measures->runs - 1]))
+		rc = vg_err_set(err, -EINVAL, "%s: has no time to compare", request->path);
+	return rc;
 }
 
 static int profiles_add(struct request *request, char **paths, int count)

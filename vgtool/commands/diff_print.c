@@ -78,10 +78,12 @@ static void change_json(struct vg_json *json, const struct vg_change *change)
 	vg_json_object_begin(json);
 	name_json(json, change->row);
 	side_json(json, "self_ns", &change->self_a, &change->self_b, &change->self);
-	if (change->row->type != VG_MEASURE_OTHERS)
+	/* A sample would count once for each of the functions. */
+	if (change->row->type != VG_MEASURE_OTHERS) {
 		side_json(json, "total_ns", &change->total_a, &change->total_b, &change->total);
-	number_json(json, "count_a", change->count_a);
-	number_json(json, "count_b", change->count_b);
+		number_json(json, "count_a", change->count_a);
+		number_json(json, "count_b", change->count_b);
+	}
 	bool_json(json, "judged", change->is_judged);
 	bool_json(json, "slower", change->is_slower);
 	bool_json(json, "unclear", change->is_unclear);
@@ -245,6 +247,11 @@ static void verdict_line(const struct vg_changes *changes)
 		break;
 	case VG_VERDICT_UNCLEAR:
 		fputs("verdict: cannot tell: ", stdout);
+		if (changes->decisive == NULL) {
+			vg_print(stdout, "no row is judged, limit %g %%; use a lower --at-least",
+				 changes->limit_percent);
+			break;
+		}
 		decisive_text(changes);
 		vg_print(stdout, ", limit %g %%; ", changes->limit_percent);
 		advice_text(changes);
