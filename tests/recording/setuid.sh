@@ -62,7 +62,7 @@ attack() {
 	rm linked
 	user "$1" begin vignetted
 	never "helper_path relative to the user's directory"
-	grep -q 'it must be absolute' ../printed || fail "$host, relative helper_path: $(cat ../printed)"
+	grep -q 'a privileged program needs an absolute path' ../printed || fail "$host, relative helper_path: $(cat ../printed)"
 }
 
 chmod 4755 "$dir"/bin/*

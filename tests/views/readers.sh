@@ -15,6 +15,7 @@ cd "$dir"
 arguments() {
 	case $1 in
 	info | report | audit | dump | summary | folded | chrome) echo "one.vgp" ;;
+	annotate) echo "main one.vgp" ;;
 	speedscope) echo "one.vgp -o out.json" ;;
 	diff | aggregate) echo "one.vgp two.vgp" ;;
 	recover) echo "one.vgp -o out.vgp" ;;
@@ -27,11 +28,20 @@ arguments() {
 untrusted() {
 	case $1 in
 	symbols) echo program ;;
+	annotate) echo 'one\.vgp program\.c' ;;
 	store) echo '[^"]*\.sym' ;;
 	missing | resolve) echo 'one\.vgp [^"]*\.sym' ;;
 	diff | aggregate) echo 'one\.vgp two\.vgp' ;;
 	*) echo 'one\.vgp' ;;
 	esac
+}
+
+# joined FILE: prints strace's output with each system call in one line.  strace prints two lines for a call during
+# which another process makes one.
+joined() {
+	awk '/ <unfinished \.\.\.>$/ { sub(/ <unfinished \.\.\.>$/, ""); begin[$1] = $0; next }
+		/<\.\.\. .* resumed>/ { process = $1; sub(/^.* resumed>/, ""); print begin[process] $0; next }
+		{ print }' "$1"
 }
 
 cat >program.c <<'END'
@@ -57,8 +67,9 @@ for command in $commands; do
 	given=$(arguments "$command")
 	[ -n "$given" ] || fail "vgtool $command is not in the table of tests/views/readers.sh"
 	status=0
-	strace -f -qq -o trace -e trace=openat,open,seccomp,landlock_restrict_self \
+	strace -f -qq -o calls -e trace=openat,open,seccomp,landlock_restrict_self \
 		"$VGTOOL" $command $given >out 2>err || status=$?
+	joined calls >trace
 	# For some commands status 1 is a result and not an error.
 	[ $status -le 1 ] || fail "$command $given: status $status: $(cat err)"
 	confined=$(grep -nE 'seccomp\(SECCOMP_SET_MODE_FILTER, .*\{.*= 0$' trace | head -n 1 | cut -d : -f 1)
@@ -113,8 +124,9 @@ for command in $commands; do
 
 	rm -rf saved out.json out.vgp
 	status=0
-	strace -f -qq -o trace -e trace=openat,open ./without_seccomp $ENOMEM "$VGTOOL" $command $given >out 2>err ||
+	strace -f -qq -o calls -e trace=openat,open ./without_seccomp $ENOMEM "$VGTOOL" $command $given >out 2>err ||
 		status=$?
+	joined calls >trace
 	[ $status != 0 ] && grep -q 'cannot confine' err || fail "$command with a filter that fails: $(cat err)"
 	[ ! -s out ] || fail "$command with a filter that fails prints $(head -n 1 out)"
 	for pattern in $(untrusted "$command"); do
