@@ -14,6 +14,6 @@ for capture in stop auto; do
 	"$VGTOOL" report --json "$dir/out.vgp" >"$dir/report"
 	cpu_ns=$(($(json "$dir/report" it.cpu_ns) + $(info "$dir/out.vgp" cpu_unsampled_ns)))
 	echo "$capture: the program used $truth_ns ns of CPU time; the profile has $cpu_ns ns"
-	# On a busy machine the command's last timeslice may be read too late.
-	[ $((cpu_ns * 4)) -ge $((truth_ns * 3)) ] || fail "$capture: the begin of the command is missing"
+	# On a busy machine the command's last timeslice, 10 ms at most, may be read too late.
+	[ $((cpu_ns * 4)) -ge $((truth_ns * 3 - 40000000)) ] || fail "$capture: the begin of the command is missing"
 done
