@@ -199,7 +199,7 @@ started() {
 	"$@" >"$started_out" & started=$!
 	pids="$pids $started"
 	await 60 "the first line of $*" started_or_exited
-	[ -s "$started_out" ] || fail "$* ended and printed nothing"
+	[ -s "$started_out" ] || { wait "$started" && rc=0 || rc=$?; fail "$* ended with status $rc and printed nothing"; }
 }
 started_or_exited() {
 	[ -s "$started_out" ] || exited "$started"

@@ -33,7 +33,8 @@ int main(void)
 		((void (*)(unsigned long))at)(1000000);
 }
 END
-${CC%% *} -O1 -static -o "$dir/jit" "$dir/jit.c"
+# As a position-independent program: the kernel could place the heap of another static program at 0x10000000.
+${CC%% *} -O1 -static-pie -o "$dir/jit" "$dir/jit.c"
 line='10000000 1000'
 
 # start COMMAND...: starts the program; $map is the path of its perf map
