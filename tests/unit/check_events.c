@@ -501,7 +501,9 @@ START_TEST(lanes_are_reused)
 	end();
 	ck_assert_uint_eq(summary.events + summary.events_dropped, 2 * ROUNDS * AT_ONCE);
 	ck_assert_uint_gt(summary.events, summary.events_dropped);
-	ck_assert_uint_le(recorded.profile.threads.count, ROUNDS * AT_ONCE + 1);
+	/* On a busy machine, a thread's events are written before a scan finds the thread.  Such a thread is in the
+	 * profile twice. */
+	ck_assert_uint_le(recorded.profile.threads.count, ROUNDS * AT_ONCE * 11 / 10);
 	for (size_t i = 0; i < recorded.profile.events.count; i++)
 		events[event(i)->thread]++;
 	for (size_t i = 0; i < recorded.profile.threads.count; i++) {
