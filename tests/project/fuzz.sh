@@ -33,7 +33,7 @@ library() {
 		object=$out/objects/$(echo "$source" | tr / _).o
 		[ -n "$(find "$object" -newer "$source" 2>/dev/null)" ] && continue
 		echo "$source $object"
-	done | xargs -r -P 2 -n 2 sh -c 'clang '"$(echo $flags)"' -DPACKAGE_VERSION=\"fuzz\" -fsanitize=fuzzer-no-link -c "$0" -o "$1" || exit 255'
+	done | xargs -r -P 2 -n 2 sh -c 'clang '"$(echo $flags)"' -DPACKAGE_VERSION=\"fuzz\" -DVG_LIBEXECDIR=\"/fuzz\" -fsanitize=fuzzer-no-link -c "$0" -o "$1" || exit 255'
 	rm -f "$out/all.a"
 	ar rcs "$out/all.a" "$out"/objects/*.o
 }
