@@ -22,7 +22,7 @@ static void size_text(uint64_t bytes, char *text, size_t text_bytes)
 
 	for (; unit < 4 && bytes != 0 && bytes % 1024 == 0; unit++)
 		bytes /= 1024;
-	snprintf(text, text_bytes, "%" PRIu64 "%.1s", bytes, &"\0KMGT"[unit]);
+	snprintf(text, text_bytes, "%" PRIu64 "%.1s", bytes, "\0KMGT" + unit);
 }
 
 /* Writes the accepted values: "1 to 10000".  Writes "" if each value is accepted. */
