@@ -19,11 +19,11 @@ int vg_descriptor_raise(int fd)
 	return raised;
 }
 
-bool vg_descriptor_accepts(int fd)
+bool vg_descriptor_accepts(int fd, int wait_ms)
 {
 	struct pollfd ready = { .fd = fd, .events = POLLOUT };
 
-	return poll(&ready, 1, 0) == 1 && (ready.revents & POLLOUT) != 0;
+	return poll(&ready, 1, wait_ms) == 1 && (ready.revents & POLLOUT) != 0;
 }
 
 int vg_write_all(int fd, const void *bytes, size_t length)

@@ -14,8 +14,9 @@
  */
 int vg_descriptor_raise(int fd);
 
-/* Whether a write would not wait.  False for a terminal that was stopped (Ctrl-S), or whose other end does not read. */
-bool vg_descriptor_accepts(int fd);
+/* Waits at most wait_ms until a write would not wait.  Returns whether that is so.  False for a terminal that was
+ * stopped (Ctrl-S), or whose other end does not read. */
+bool vg_descriptor_accepts(int fd, int wait_ms);
 
 /* Writes all bytes.  Continues after EINTR and short writes, and waits until a full pipe has room, even if the pipe is
  * non-blocking.  Returns 0 or a negative errno. */

@@ -3,7 +3,7 @@
 #
 # vgtool annotate on a program that calls the same function from two lines.  The second call takes three times as long,
 # so the shares of the lines are known.  The test also covers sources in another directory, sources that are not found,
-# and a source outside of the directory.
+# and a source file that is not below the directory.
 set -eu
 . "${SRCDIR:?}/tests/lib.sh"
 : "${CC:?}"

@@ -30,7 +30,7 @@ int vg_comparable_weight(struct vg_comparable *earlier, const struct vg_profile 
  * system library can be found on many machines.  *addresses: some frame is in a module. */
 static bool has_names(const struct vg_profile *profile, bool *addresses)
 {
-	bool program = false, program_named = false, named = false;
+	bool program = false, program_named = false, named = false, module_named;
 
 	*addresses = false;
 	for (size_t i = 0; i < profile->stacks.count; i++) {
@@ -40,11 +40,12 @@ static bool has_names(const struct vg_profile *profile, bool *addresses)
 		if (module == NULL)
 			continue;
 		*addresses = true;
-		named = named || (profile->resolved && !module->unresolved);
+		module_named = profile->resolved && !module->unresolved;
+		named = named || module_named;
 		if (module->name != profile->header.program)
 			continue;
 		program = true;
-		program_named = program_named || (profile->resolved && !module->unresolved);
+		program_named = program_named || module_named;
 	}
 	return program ? program_named : named;
 }

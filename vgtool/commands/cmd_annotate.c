@@ -19,8 +19,7 @@ static const struct vg_option options[] = {
 	  .help = "look for source files in this directory" },
 	{ 'w', "weight", VG_OPTION_WORD, "wall|cpu", .by_default = "cpu", .help = "the time to add up", .is_short = 1 },
 	{ NO_PAGER, "no-pager", VG_OPTION_FLAG, .help = "do not start $PAGER" },
-	{ 's', "store", VG_OPTION_TEXT, "STORE", .unit = "the name of a symbol store",
-	  .help = "also use symbols of this store or directory", .is_short = 1 },
+	VG_SYMBOLIZE_STORE,
 	VG_OPTION_HELP,
 };
 

@@ -41,7 +41,7 @@ static void on_status(void *context, const struct vg_vignetted_status *status)
 
 	if (!status->ended && status->pid > 0 && !record->options.symbolize.unresolved)
 		vg_mappings_read(&record->mappings, status->pid);
-	if (!record->on_terminal || !vg_descriptor_accepts(STDERR_FILENO))
+	if (!record->on_terminal || !vg_descriptor_accepts(STDERR_FILENO, 0))
 		return;
 	if (status->ended) {
 		if (record->shown)

@@ -33,9 +33,11 @@ struct vg_symbolize {
 	{ "unresolved", no_argument, NULL, 'U' }
 
 /* The same options for the tables of base/option_table.h. */
-#define VG_SYMBOLIZE_TABLE \
+#define VG_SYMBOLIZE_STORE \
 	{ 's', "store", VG_OPTION_TEXT, "STORE", .unit = "the name of a symbol store", \
-	  .help = "also use symbols of this store or directory", .is_short = 1 }, \
+	  .help = "also use symbols of this store or directory", .is_short = 1 }
+#define VG_SYMBOLIZE_TABLE \
+	VG_SYMBOLIZE_STORE, \
 	{ 'U', "unresolved", VG_OPTION_FLAG, .help = "show addresses in place of names" }
 
 /* Result of vg_symbolize_option(): the option belongs to this header. */

@@ -48,8 +48,8 @@ void vg_terminal_color(const struct vg_terminal *terminal, enum vg_color color)
 	vg_print(stdout, "[%um", codes[color]);
 }
 
-/* Emoji and the scripts of East Asia.  The ranges are rough.  A narrow character that counts as wide does little harm:
- * the line is cut earlier. */
+/* Emoji and the scripts of East Asia.  The ranges are rough.  If a narrow character counts as wide, the line is cut
+ * earlier, which does little harm. */
 static bool is_wide(uint32_t point)
 {
 	return (point >= 0x1100 && point < 0x1160) || (point >= 0x2e80 && point < 0xa4d0) ||

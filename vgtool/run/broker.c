@@ -11,7 +11,6 @@
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/socket.h>
-#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -147,7 +146,7 @@ void vg_broker_serve(const struct vg_broker *broker, int fd)
 	vg_broker_places_free(&places);
 }
 
-/* Exits as the child did, so that the caller of vgtool cannot tell two processes from one. */
+/* Exits with the child's exit status, or by the child's signal.  The caller of vgtool knows this process only. */
 static void __attribute__((noreturn)) exit_as(pid_t child)
 {
 	const struct rlimit no_core = { 0, 0 };

@@ -4,12 +4,12 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
-#include <poll.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "base/descriptor.h"
 
 enum { PERIOD_NS = 1000 * 1000 * 1000, END_WAIT_MS = 5000 };
 
@@ -22,7 +22,6 @@ static uint64_t elapsed_ms(const struct vg_status *status)
 static void __attribute__((format(printf, 3, 4))) line_write(const struct vg_status *status, int wait_ms,
 							      const char *format, ...)
 {
-	struct pollfd ready = { .fd = status->fd, .events = POLLOUT };
 	char line[512];
 	va_list args;
 	ssize_t wrote;
@@ -31,7 +30,7 @@ static void __attribute__((format(printf, 3, 4))) line_write(const struct vg_sta
 	va_start(args, format);
 	length = vsnprintf(line, sizeof line, format, args);
 	va_end(args);
-	if (length > 0 && length < (int)sizeof line && poll(&ready, 1, wait_ms) == 1 && (ready.revents & POLLOUT) != 0) {
+	if (length > 0 && length < (int)sizeof line && vg_descriptor_accepts(status->fd, wait_ms)) {
 		wrote = write(status->fd, line, (size_t)length);
 		(void)wrote;         /* the reader has ended */
 	}

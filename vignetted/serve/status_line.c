@@ -60,7 +60,7 @@ void vg_status_line_show(struct vg_status_line *line, const struct vg_session *s
 	if (now_ns < line->next_ns)
 		return;
 	line->next_ns = now_ns + SECOND_NS;
-	if (!vg_descriptor_accepts(STDERR_FILENO))
+	if (!vg_descriptor_accepts(STDERR_FILENO, 0))
 		return;
 	cpu_ns = vg_own_cpu_ns();
 	vg_status_line_text(text, sizeof text, now_ns - line->begin_ns, samples_count(session),

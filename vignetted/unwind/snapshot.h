@@ -28,7 +28,7 @@ struct vg_snapshot_other {
 struct vg_snapshot {
 	struct vg_regs regs;
 	struct vg_moment moment;     /* set by the caller: when the copy was made */
-	bool regs_complete;          /* true: all registers are known; false: only those that in_syscall tells */
+	bool regs_complete;          /* true: all registers are known; false: only those of in_syscall */
 	bool in_syscall;             /* true: pc, sp and the system call's arguments are known; false: pc and sp */
 	uint64_t fp_guess;           /* without regs_complete: a guessed frame pointer, or 0 */
 	uint64_t expected_sp;        /* set by the caller for vg_snapshot_read_early(): about where the stack
