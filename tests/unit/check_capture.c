@@ -486,6 +486,7 @@ static void *vdso_thread(void *ignored)
 START_TEST(vdso_is_a_module)
 {
 	struct vgctl_session *session = session_begin(499);
+	size_t complete = 0, truncated = 0;
 	struct recorded recorded;
 	pthread_t thread;
 
@@ -496,8 +497,13 @@ START_TEST(vdso_is_a_module)
 	ck_assert_int_eq(vgctl_end(session, NULL), 0);
 	recorded_read(&recorded, path);
 	ck_assert_uint_ge(time_in_ns(&recorded, "[vdso]"), 20 * 1000000);
-	for (size_t i = 0; i < recorded.profile.samples.count; i++)
-		ck_assert_uint_eq(recorded.profile.samples.items[i].end, VG_WALK_ROOT);
+	/* The first stack that is deeper than the thread's copies is truncated: vgctl_end() may have it. */
+	for (size_t i = 0; i < recorded.profile.samples.count; i++) {
+		truncated += recorded.profile.samples.items[i].end == VG_WALK_TRUNCATED;
+		complete += recorded.profile.samples.items[i].end == VG_WALK_ROOT;
+	}
+	ck_assert_uint_le(truncated, 1);
+	ck_assert_uint_eq(complete + truncated, recorded.profile.samples.count);
 	recorded_free(&recorded);
 }
 END_TEST
