@@ -11,6 +11,7 @@ recorded() { sed -n 's/^vignetted: \(.*\): [0-9]* samples\{0,1\} of .*/\1/p' log
 # ---- the default name: nothing is replaced ----
 sleep 60 &
 pids="$pids $!" pid=$!
+await 60 "sleep is executed" executed $pid
 for name in "sleep.$pid.vgp" "sleep.$pid.1.vgp" "sleep.$pid.2.vgp"; do
 	timeout 30 "$VIGNETTED" --pid "$pid" --duration 200ms 2>log || fail "no -o: $(cat log)"
 	[ "$(recorded)" = "$name" ] || fail "another name than $name: $(cat log)"
