@@ -66,10 +66,13 @@ compare() {
 		ratio=$(median <"$dir/ratio.$name.$sampler")
 		error=$(spread <"$dir/ratio.$name.$sampler")
 		printf '%-16s %-12s %8s %8.3f +-%.3f\n' $name $sampler $ms $ratio $error
-		case $sampler in vignetted | perf)
-			measured "Run time of $name under $sampler relative to the unsampled run" \
-				"$(calc "$ratio" %.2f) +-$(calc "$error" %.2f)" ;;
+		case $sampler in
+		vignetted | perf) under=$sampler ;;
+		scanning) under="a bare scan of the threads" ;;
+		*) continue ;;
 		esac
+		measured "Run time of $name under $under relative to the unsampled run" \
+			"$(calc "$ratio" %.2f) +-$(calc "$error" %.2f)"
 		[ $sampler != vignetted ] || calc "$ratio + $error" %.3f >>"$dir/worst"
 	done
 }
