@@ -129,8 +129,12 @@ void vg_account_sample(struct vg_recording *recording, struct vg_task *task, con
 	rc = pending_write(recording, task);
 	if (rc == 0)
 		rc = vg_recorder_stack(recorder, &walk, sample->call, time_ns, &account->stack);
-	if (rc == -ENOMEM && recorder->writer.failed == 0)
-		recorder->lost[VG_LOSS_NO_MEMORY]++;
+	if (rc == -ENOMEM && recorder->writer.failed == 0) {
+		/* Only the stack is lost.  The sample keeps its weights, which are in no balance any more. */
+		walk.end = VG_WALK_UNREADABLE;
+		account->stack = VG_WALK_UNREADABLE;
+		rc = 0;
+	}
 	if (rc != 0)
 		return;
 	account->last_ns = sample->time_ns;

@@ -90,9 +90,9 @@ vg_recording_set vg_timer_samples_decide(struct vg_session *session, struct vg_t
 
 	VG_EACH_RECORDING(i, set)
 		vg_weights_observe(&task->accounts[i].weights, clocks);
+	task->timers.queue_due = false;
 	if (session->timers.rings == NULL)
 		return 0;
-	task->timers.queue_due = false;
 	method_decide(&session->timers, task, clocks->time_ns, session->scheduler_tick_ns, &session->pace.load);
 	/* A timer that was just opened takes its first sample one period later: stop the thread at this tick. */
 	if (!were_open || !task->timers.open || task->timers.needs_stop || task->timers.silent ||
