@@ -57,12 +57,18 @@ static void range_text(const struct vg_option *option, char text[VG_OPTION_TEXT_
 		snprintf(text, VG_OPTION_TEXT_BYTES, "%s to %s", least, most);
 }
 
-/* Writes "one or two" for "one|two". */
+/* Writes "one, two or three" for "one|two|three". */
 static void words_text(const char *words, char text[VG_OPTION_TEXT_BYTES])
 {
-	size_t first = strcspn(words, "|");
+	size_t length = strcspn(words, "|"), used;
 
-	snprintf(text, VG_OPTION_TEXT_BYTES, "%.*s or %s", (int)first, words, words + first + (words[first] != '\0'));
+	used = (size_t)snprintf(text, VG_OPTION_TEXT_BYTES, "%.*s", (int)length, words);
+	while (words[length] != '\0' && used < VG_OPTION_TEXT_BYTES) {
+		words += length + 1;
+		length = strcspn(words, "|");
+		used += (size_t)snprintf(text + used, VG_OPTION_TEXT_BYTES - used, "%s%.*s",
+					 words[length] != '\0' ? ", " : " or ", (int)length, words);
+	}
 }
 
 static int value_refuse(const struct vg_option *option, const char *value, struct vg_err *err)
@@ -86,6 +92,8 @@ static int value_refuse(const struct vg_option *option, const char *value, struc
 	}
 	if (option->type == VG_OPTION_WORD)
 		words_text(option->value, range);
+	else if (*value == '\0')
+		return vg_err_set(err, -EINVAL, "--%s: the value is empty; must be %s", option->name, option->unit);
 	return vg_err_set(err, -EINVAL, "--%s %.100s: must be %s", option->name, value,
 			  option->type == VG_OPTION_WORD ? range : option->unit);
 }

@@ -22,7 +22,7 @@ enum vg_option_type {
 	VG_OPTION_TIME,              /* vg_number_time(); in nanoseconds */
 	VG_OPTION_SIZE,              /* vg_number_size(); in bytes */
 	VG_OPTION_SHARE,             /* vg_number_ppm(); in ppm */
-	VG_OPTION_WORD,              /* one of two words; the number is the word's index */
+	VG_OPTION_WORD,              /* one of several words; the number is the word's index */
 	VG_OPTION_TEXT,              /* any text but "" */
 };
 

@@ -44,12 +44,13 @@ timeout 30 "$VIGNETTED" --pid $! -o exec.vgp --duration 2 2>log || fail "exec: $
 [ "$(info exec.vgp program)" = a-server ] || fail "the program is still $(info exec.vgp program)"
 
 # ---- wrong values ----
-# refuses MESSAGE COMMAND...
+# refuses MESSAGE COMMAND...: expects $status of the command, which prints the message
+status=2
 refuses() {
 	refuses_message=$1 rc=0
 	shift
 	"$@" >out 2>log || rc=$?
-	[ $rc = 2 ] && [ "$(head -n 1 log)" = "$refuses_message" ] || fail "$*: status $rc, $(cat log)"
+	[ $rc = $status ] && [ "$(head -n 1 log)" = "$refuses_message" ] || fail "$*: status $rc, $(cat log)"
 }
 refuses 'vignetted: --rate 20000: must be 1 to 10000 samples per second' "$VIGNETTED" --rate 20000 -- true
 refuses 'vignetted: --duration 5x: must be 0.001 to 1073741824 seconds, such as 10, 0.5, 500ms, 1m or 2h' \
@@ -63,6 +64,16 @@ for program in "$VIGNETTED" "$VGCTL" "$VGTOOL"; do
 	"$program" --help | awk 'length > 79 { print; bad = 1 } END { exit bad }' ||
 		fail "--help of $program is too wide"
 done
+for command in $("$VGTOOL" --help | sed -n 's/^  \([a-z]*\) .*/\1/p'); do
+	"$VGTOOL" "$command" --help >out || fail "vgtool $command --help: status $?"
+	awk 'length > 79 { print; bad = 1 } END { exit bad }' out || fail "vgtool $command --help is too wide"
+	grep -q '^  -h, --help  *print this text$' out || fail "vgtool $command --help does not describe the options"
+	[ "$command" = diff ] && status=4 || status=2
+	refuses "vgtool $command: --nothing: no such option, or an abbreviation of several options" \
+		"$VGTOOL" "$command" --nothing
+done
+status=2
+refuses 'vgtool folded: --weight all: must be wall, cpu or samples' "$VGTOOL" folded --weight all exec.vgp
 
 # ---- --check ----
 "$VIGNETTED" --check >out || fail "a command cannot be recorded: $(cat out)"

@@ -328,7 +328,7 @@ START_TEST(wrong_options_of_record)
 		{ "--pid 3 -- x", "both --pid and a command; use one of them" },
 		{ "--pid x", "--pid x: must be 1 to 2147483647 (the id of a process)" },
 		{ "--rate", "--rate: needs a value, HZ" },
-		{ "--output= -- x", "--output : must be the name of a file" },
+		{ "--output= -- x", "--output: the value is empty; must be the name of a file" },
 		{ "--by size -- x", "--by size: must be function, line, module, file, thread or interval" },
 		{ "--tree --inverted -- x", "--inverted: cannot be combined with --tree" },
 		{ "--tree --by thread -- x", "--tree: --by thread has no tree" },

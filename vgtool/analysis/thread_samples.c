@@ -10,17 +10,6 @@ const char *vg_weight_name(enum vg_weight weight)
 	return weight == VG_WEIGHT_CPU ? "cpu" : "wall";
 }
 
-bool vg_weight_parse(const char *text, enum vg_weight *weight)
-{
-	if (strcmp(text, "wall") == 0)
-		*weight = VG_WEIGHT_WALL;
-	else if (strcmp(text, "cpu") == 0)
-		*weight = VG_WEIGHT_CPU;
-	else
-		return false;
-	return true;
-}
-
 enum vg_weight vg_weight_default(const struct vg_profile *profile)
 {
 	const char *mode = vg_profile_text(profile, profile->header.mode_name);

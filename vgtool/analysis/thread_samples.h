@@ -16,9 +16,6 @@ enum vg_weight {
 /* "wall" or "cpu". */
 const char *vg_weight_name(enum vg_weight weight);
 
-/* Parses "wall" or "cpu"; false for anything else. */
-bool vg_weight_parse(const char *text, enum vg_weight *weight);
-
 /* The weight of the mode that the profile was recorded in. */
 enum vg_weight vg_weight_default(const struct vg_profile *profile);
 

@@ -6,9 +6,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "base/number.h"
 #include "base/print.h"
 #include "vgtool/analysis/measures.h"
+#include "vgtool/commands/command_line.h"
 #include "vgtool/commands/symbolize.h"
 #include "vgtool/output/json.h"
 #include "vgtool/output/progress.h"
@@ -16,14 +16,7 @@
 
 static const char usage[] =
 	"usage: vgtool aggregate [--json] [--weight wall|cpu] [--limit N]\n"
-	"                        [-s STORE]... [--unresolved] PROFILE...\n"
-	"\n"
-	"  -j, --json               print JSON\n"
-	"  -w, --weight wall|cpu    the time to add up [cpu for cpu profiles, else wall]\n"
-	"  -n, --limit N            rows: 1 or more [20; all in JSON]\n"
-	"  -s, --store STORE        also use symbols of this store or directory\n"
-	"  --unresolved             show addresses in place of names\n"
-	"  -h, --help               print this text\n";
+	"                        [-s STORE]... [--unresolved] PROFILE...\n";
 
 /* Default of --limit for text.  By default JSON has all rows. */
 enum { TEXT_LIMIT = 20 };
@@ -222,43 +215,40 @@ static int request_run(struct request *request, char **paths, int count)
 	return status;
 }
 
+static const struct vg_option options[] = {
+	VG_OPTION_JSON,
+	VG_OPTION_WEIGHT("the profile's mode"),
+	VG_OPTION_LIMIT,
+	VG_SYMBOLIZE_TABLE,
+	VG_OPTION_HELP,
+};
+
+enum { OPTIONS = sizeof options / sizeof *options };
+
+static int option_set(void *context, const struct vg_option_value *value, struct vg_err *err)
+{
+	struct request *request = context;
+
+	switch (value->key) {
+	case 'j': request->json_asked = true; break;
+	case 'w':
+		request->measures.weight_given = true;
+		request->measures.weight = (enum vg_weight)value->number;
+		break;
+	case 'n': request->limit = value->number; break;
+	}
+	return vg_symbolize_set(&request->symbolize, value, err);
+}
+
 int cmd_aggregate(int argc, char **argv)
 {
-	static const struct option options[] = {
-		{ "json", no_argument, NULL, 'j' },
-		{ "weight", required_argument, NULL, 'w' },
-		{ "limit", required_argument, NULL, 'n' },
-		VG_SYMBOLIZE_OPTIONS,
-		{ "help", no_argument, NULL, 'h' },
-		{ 0 },
-	};
 	struct request request = { .command = argv[0] };
-	int option, status;
+	const struct vg_command_line line = { usage, options, OPTIONS, option_set, &request };
+	int status = vg_command_line_read(&line, argc, argv);
 
-	while ((option = getopt_long(argc, argv, "jw:n:s:h", options, NULL)) != -1) {
-		switch (option) {
-		case 'j':
-			request.json_asked = true;
-			break;
-		case 'w':
-			if (!vg_weight_parse(optarg, &request.measures.weight))
-				return vg_command_bad_value(argv[0], usage, "--weight", "wall or cpu");
-			request.measures.weight_given = true;
-			break;
-		case 'n':
-			if (!vg_number_parse(optarg, 1, UINT64_MAX, &request.limit))
-				return vg_command_bad_value(argv[0], usage, "--limit",
-							    "1 or more rows");
-			break;
-		default:
-			status = vg_symbolize_option(&request.symbolize, argv[0], usage, option);
-			if (status != VG_SYMBOLIZE_TAKEN)
-				return status;
-		}
-	}
-	if (optind == argc)
-		return vg_command_usage_error(argv[0], usage, "expected a PROFILE");
-	status = request_run(&request, argv + optind, argc - optind);
+	if (status == VG_COMMAND_LINE_READ)
+		status = optind < argc ? request_run(&request, argv + optind, argc - optind) :
+			 vg_command_usage_error(argv[0], usage, "expected a PROFILE");
 	vg_symbolize_free(&request.symbolize);
 	vg_array_free(&request.sums);
 	vg_measures_free(&request.measures);

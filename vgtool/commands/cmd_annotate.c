@@ -4,6 +4,7 @@
 #include <stdio.h>
 #include <string.h>
 
+#include "vgtool/commands/command_line.h"
 #include "vgtool/commands/symbolize.h"
 #include "vgtool/run/pager.h"
 #include "vgtool/views/annotate.h"
@@ -17,7 +18,7 @@ enum { SOURCE = 256, NO_PAGER };
 static const struct vg_option options[] = {
 	{ SOURCE, "source", VG_OPTION_TEXT, "DIR", .unit = "a directory", .by_default = ".",
 	  .help = "look for source files in this directory" },
-	{ 'w', "weight", VG_OPTION_WORD, "wall|cpu", .by_default = "cpu", .help = "the time to add up", .is_short = 1 },
+	VG_OPTION_WEIGHT("cpu"),
 	{ NO_PAGER, "no-pager", VG_OPTION_FLAG, .help = "do not start $PAGER" },
 	VG_SYMBOLIZE_STORE,
 	VG_OPTION_HELP,
@@ -34,12 +35,14 @@ struct command {
 	bool no_pager;
 };
 
-static int option_set(struct command *command, const struct vg_option_value *value, struct vg_err *err)
+static int option_set(void *context, const struct vg_option_value *value, struct vg_err *err)
 {
+	struct command *command = context;
+
 	if (value->key == SOURCE && vg_array_push(&command->readable, &value->text) != 0)
 		return vg_err_sys(err, -ENOMEM, "cannot add the source directory %s", value->text);
 	if (value->key == 'w')
-		command->annotate.weight = value->number == 1 ? VG_WEIGHT_CPU : VG_WEIGHT_WALL;
+		command->annotate.weight = (enum vg_weight)value->number;
 	if (value->key == NO_PAGER)
 		command->no_pager = true;
 	return vg_symbolize_set(&command->symbolize, value, err);
@@ -92,30 +95,14 @@ static int annotate_run(struct command *command, const char *function, const cha
 
 int cmd_annotate(int argc, char **argv)
 {
-	struct vg_option_reader reader = { .options = options, .count = OPTIONS, .argc = argc, .argv = argv };
 	struct command command = { .name = argv[0], .annotate.weight = VG_WEIGHT_CPU };
-	struct vg_option_value value = { 0 };
-	struct vg_err err;
-	int rc, status;
+	const struct vg_command_line line = { usage, options, OPTIONS, option_set, &command };
+	int status = vg_command_line_read(&line, argc, argv);
 
-	while ((rc = vg_option_next(&reader, &value, &err)) > 0 && value.key != 'h') {
-		rc = option_set(&command, &value, &err);
-		if (rc != 0)
-			break;
-	}
-	if (rc > 0) {
-		vg_command_usage(usage, VG_EXIT_DONE);
-		putchar('\n');
-		vg_option_help(options, OPTIONS, stdout);
-		status = VG_EXIT_DONE;
-	} else if (rc < 0) {
-		status = vg_command_usage_error(argv[0], usage, "%s", err.text);
-	} else if (argc - optind != 2) {
-		status = vg_command_usage_error(argv[0], usage, "expected FUNCTION and PROFILE, got %d arguments",
+	if (status == VG_COMMAND_LINE_READ)
+		status = argc - optind == 2 ? annotate_run(&command, argv[optind], argv[optind + 1]) :
+			 vg_command_usage_error(argv[0], usage, "expected FUNCTION and PROFILE, got %d arguments",
 						argc - optind);
-	} else {
-		status = annotate_run(&command, argv[optind], argv[optind + 1]);
-	}
 	vg_array_free(&command.readable);
 	vg_symbolize_free(&command.symbolize);
 	return status;

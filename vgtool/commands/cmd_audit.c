@@ -10,6 +10,7 @@
 #include "profile/chunk.h"
 #include "profile/record.h"
 #include "vgtool/commands/command.h"
+#include "vgtool/commands/command_line.h"
 #include "vgtool/output/json.h"
 
 static const char usage[] = "usage: vgtool audit [--json] PROFILE\n";
@@ -182,23 +183,17 @@ static int audit_run(struct audit *audit)
 
 int cmd_audit(int argc, char **argv)
 {
-	static const struct option options[] = {
-		{ "json", no_argument, NULL, 'j' },
-		{ "help", no_argument, NULL, 'h' },
-		{ 0 },
-	};
 	struct audit audit = { .command = argv[0] };
+	bool is_json = false;
 	struct vg_json json;
 	struct vg_err err;
-	int option, status;
+	int status = vg_command_line_json(usage, argc, argv, &is_json);
 
-	while ((option = getopt_long(argc, argv, "jh", options, NULL)) != -1) {
-		if (option != 'j')
-			return vg_command_help(usage, option);
-		audit.json = &json;
-	}
+	if (status != VG_COMMAND_LINE_READ)
+		return status;
 	if (argc - optind != 1)
 		return vg_command_usage_error(argv[0], usage, "expected one PROFILE, got %d", argc - optind);
+	audit.json = is_json ? &json : NULL;
 	if (vg_command_confine_to(argv[0], argv[optind], NULL) != VG_EXIT_DONE)
 		return VG_EXIT_FAILED;
 	if (vg_infile_open(&audit.file, argv[optind], &err) != 0)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-#include <getopt.h>
 #include <stdio.h>
 
+#include "vgtool/commands/command_line.h"
 #include "vgtool/commands/view.h"
 #include "vgtool/views/chrome.h"
 
@@ -18,32 +18,24 @@ static int chrome_write(void *context, const struct vg_profile *profile, FILE *f
 	return vg_chrome_write(profile, exporter, file);
 }
 
+static const struct vg_option options[] = { VG_VIEW_OPTION_OUTPUT, VG_SYMBOLIZE_TABLE, VG_OPTION_HELP };
+
+enum { OPTIONS = sizeof options / sizeof *options };
+
+static int option_set(void *context, const struct vg_option_value *value, struct vg_err *err)
+{
+	struct vg_view *view = context;
+
+	if (value->key == 'o')
+		view->out = value->text;
+	return vg_symbolize_set(&view->symbolize, value, err);
+}
+
 int cmd_chrome(int argc, char **argv)
 {
-	static const struct option options[] = {
-		{ "output", required_argument, NULL, 'o' },
-		VG_SYMBOLIZE_OPTIONS,
-		{ "help", no_argument, NULL, 'h' },
-		{ 0 },
-	};
 	struct vg_view view = { .command = argv[0], .write = chrome_write };
-	int option, status;
+	const struct vg_command_line line = { usage, options, OPTIONS, option_set, &view };
+	int status = vg_command_line_read(&line, argc, argv);
 
-	while ((option = getopt_long(argc, argv, "o:s:h", options, NULL)) != -1) {
-		switch (option) {
-		case 'o':
-			if (*optarg == '\0')
-				return vg_command_usage_error(argv[0], usage, "-o: the name is empty; use a file name");
-			view.out = optarg;
-			break;
-		default:
-			status = vg_symbolize_option(&view.symbolize, argv[0], usage, option);
-			if (status != VG_SYMBOLIZE_TAKEN)
-				return status;
-		}
-	}
-	if (argc - optind != 1)
-		return vg_command_usage_error(argv[0], usage, "expected one PROFILE, got %d", argc - optind);
-	view.path = argv[optind];
-	return vg_view_run(&view);
+	return status != VG_COMMAND_LINE_READ ? status : vg_view_run_on(&view, usage, argc, argv);
 }

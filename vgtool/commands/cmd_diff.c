@@ -5,6 +5,7 @@
 #include <string.h>
 
 #include "base/number.h"
+#include "vgtool/commands/command_line.h"
 #include "vgtool/commands/diff_print.h"
 #include "vgtool/commands/symbolize.h"
 
@@ -12,23 +13,10 @@ static const char usage[] =
 	"usage: vgtool diff [--json] [--weight wall|cpu] [--by self|total] [--share]\n"
 	"                   [--limit N] [--fail-above PERCENT] [--at-least PERCENT]\n"
 	"                   [-s STORE]... [--unresolved] A B\n"
-	"       vgtool diff [OPTION]... A... -- B...\n"
-	"\n"
-	"  -j, --json               print JSON\n"
-	"  -w, --weight wall|cpu    the time to add up [cpu for cpu profiles, else wall]\n"
-	"  -b, --by self|total      compare functions' own time, or with callees [self]\n"
-	"  --share                  compare shares of the time, not times\n"
-	"  -n, --limit N            rows: 1 or more [20; all in JSON]\n"
-	"  -f, --fail-above PERCENT verdict about growth above this: more than 0 percent\n"
-	"  -l, --at-least PERCENT   judge smaller functions together: 0 or more percent [1]\n"
-	"  -s, --store STORE        also use symbols of this store or directory\n"
-	"  --unresolved             show addresses in place of names\n"
-	"  -h, --help               print this text\n";
+	"       vgtool diff [OPTION]... A... -- B...\n";
 
 /* With --fail-above, the exit status is the verdict. */
 enum { EXIT_SLOWER = 1, EXIT_UNCLEAR = 2 };
-
-enum { OPTION_SHARE = 256 };
 
 struct request {
 	const char *command;
@@ -111,40 +99,49 @@ static int request_run(struct request *request, char **a, char **b)
 	return exit_status(&request->changes);
 }
 
-/* Returns VG_SYMBOLIZE_TAKEN, or another status after a message or the usage. */
-static int option_parse(struct request *request, int option)
+enum { SHARE = 256 };
+
+static const struct vg_option options[] = {
+	VG_OPTION_JSON,
+	VG_OPTION_WEIGHT("the profile's mode"),
+	{ 'b', "by", VG_OPTION_WORD, "self|total", .by_default = "self",
+	  .help = "compare functions' own time, or with callees", .is_short = 1 },
+	{ SHARE, "share", VG_OPTION_FLAG, .help = "compare shares of the time, not times" },
+	VG_OPTION_LIMIT,
+	{ 'f', "fail-above", VG_OPTION_TEXT, "PERCENT", .unit = "more than 0 percent",
+	  .help = "verdict about growth above this: more than 0", .is_short = 1 },
+	{ 'l', "at-least", VG_OPTION_TEXT, "PERCENT", .unit = "0 or more percent", .by_default = "1",
+	  .help = "judge smaller functions together: 0 or more", .is_short = 1 },
+	VG_SYMBOLIZE_TABLE,
+	VG_OPTION_HELP,
+};
+
+enum { OPTIONS = sizeof options / sizeof *options };
+
+static int option_set(void *context, const struct vg_option_value *value, struct vg_err *err)
 {
-	switch (option) {
-	case 'j':
-		request->json_asked = true;
-		return VG_SYMBOLIZE_TAKEN;
+	struct request *request = context;
+	struct vg_changes *changes = &request->changes;
+
+	switch (value->key) {
+	case 'j': request->json_asked = true; break;
 	case 'w':
 		request->measures.weight_given = true;
-		if (vg_weight_parse(optarg, &request->measures.weight))
-			return VG_SYMBOLIZE_TAKEN;
-		return vg_command_bad_value(request->command, usage, "--weight", "wall or cpu");
-	case 'b':
-		request->changes.by_total = strcmp(optarg, "total") == 0;
-		if (request->changes.by_total || strcmp(optarg, "self") == 0)
-			return VG_SYMBOLIZE_TAKEN;
-		return vg_command_bad_value(request->command, usage, "--by", "self or total");
-	case 'n':
-		if (vg_number_parse(optarg, 1, UINT64_MAX, &request->limit))
-			return VG_SYMBOLIZE_TAKEN;
-		return vg_command_bad_value(request->command, usage, "--limit", "1 or more rows");
+		request->measures.weight = (enum vg_weight)value->number;
+		break;
+	case 'b': changes->by_total = value->number == 1; break;
+	case SHARE: request->measures.by_share = true; break;
+	case 'n': request->limit = value->number; break;
 	case 'f':
-		if (vg_number_percent(optarg, &request->changes.limit_percent) && request->changes.limit_percent > 0)
-			return VG_SYMBOLIZE_TAKEN;
-		return vg_command_bad_value(request->command, usage, "--fail-above", "more than 0 percent");
-	case OPTION_SHARE:
-		request->measures.by_share = true;
-		return VG_SYMBOLIZE_TAKEN;
+		if (vg_number_percent(value->text, &changes->limit_percent) && changes->limit_percent > 0)
+			break;
+		return vg_err_set(err, -EINVAL, "--fail-above %s: must be more than 0 percent", value->text);
 	case 'l':
-		if (vg_number_percent(optarg, &request->changes.min_share_percent))
-			return VG_SYMBOLIZE_TAKEN;
-		return vg_command_bad_value(request->command, usage, "--at-least", "0 or more percent");
+		if (vg_number_percent(value->text, &changes->min_share_percent))
+			break;
+		return vg_err_set(err, -EINVAL, "--at-least %s: must be 0 or more percent", value->text);
 	}
-	return vg_symbolize_option(&request->symbolize, request->command, usage, option);
+	return vg_symbolize_set(&request->symbolize, value, err);
 }
 
 /* Returns the index of "--" in argv, or argc if there is none.  getopt_long() does not report this index. */
@@ -159,42 +156,23 @@ static int divider_find(int argc, char **argv)
 
 int cmd_diff(int argc, char **argv)
 {
-	static const struct option options[] = {
-		{ "json", no_argument, NULL, 'j' },
-		{ "weight", required_argument, NULL, 'w' },
-		{ "by", required_argument, NULL, 'b' },
-		{ "limit", required_argument, NULL, 'n' },
-		{ "share", no_argument, NULL, OPTION_SHARE },
-		{ "fail-above", required_argument, NULL, 'f' },
-		{ "at-least", required_argument, NULL, 'l' },
-		VG_SYMBOLIZE_OPTIONS,
-		{ "help", no_argument, NULL, 'h' },
-		{ 0 },
-	};
 	struct request request = { .command = argv[0], .measures = { .for_diff = true },
 				   .changes = { .limit_percent = -1, .min_share_percent = 1 } };
-	int divider = divider_find(argc, argv), option, status;
-	char **a, **b;
+	const struct vg_command_line line = { usage, options, OPTIONS, option_set, &request };
+	int divider = divider_find(argc, argv), status = vg_command_line_read(&line, divider, argv);
+	char **a = argv + optind, **b = divider < argc ? argv + divider + 1 : a + 1;
 
-	while ((option = getopt_long(divider, argv, "jw:b:n:f:l:s:h", options, NULL)) != -1) {
-		status = option_parse(&request, option);
-		if (status != VG_SYMBOLIZE_TAKEN)
-			return status == VG_EXIT_DONE ? VG_EXIT_DONE : VG_EXIT_DIFF_USAGE;
-	}
-	a = argv + optind;
-	b = divider < argc ? argv + divider + 1 : a + 1;
 	request.changes.runs_a = (uint32_t)(divider < argc ? divider - optind : 1);
 	request.changes.runs_b = (uint32_t)(divider < argc ? argc - divider - 1 : 1);
-	if (divider == argc && argc - optind != 2) {
-		vg_command_usage_error(argv[0], usage, "expected two profiles, got %d; put -- between two lists",
-				       argc - optind);
-		return VG_EXIT_DIFF_USAGE;
-	}
-	if (request.changes.runs_a == 0 || request.changes.runs_b == 0) {
-		vg_command_usage_error(argv[0], usage, "expected a profile on each side of --");
-		return VG_EXIT_DIFF_USAGE;
-	}
-	status = request_run(&request, a, b);
+	if (status == VG_COMMAND_LINE_READ && divider == argc && argc - optind != 2)
+		status = vg_command_usage_error(argv[0], usage, "expected two profiles, got %d; "
+						"put -- between two lists", argc - optind);
+	else if (status == VG_COMMAND_LINE_READ && (request.changes.runs_a == 0 || request.changes.runs_b == 0))
+		status = vg_command_usage_error(argv[0], usage, "expected a profile on each side of --");
+	if (status == VG_COMMAND_LINE_READ)
+		status = request_run(&request, a, b);
+	else if (status == VG_EXIT_USAGE)
+		status = VG_EXIT_DIFF_USAGE;
 	vg_symbolize_free(&request.symbolize);
 	vg_changes_free(&request.changes);
 	vg_measures_free(&request.measures);

@@ -8,6 +8,7 @@
 #include "profile/reader.h"
 #include "vgtool/analysis/record_filter.h"
 #include "vgtool/commands/command.h"
+#include "vgtool/commands/command_line.h"
 #include "vgtool/output/json.h"
 
 static const char usage[] = "usage: vgtool dump [--thread THREAD] PROFILE\n";
@@ -273,22 +274,32 @@ static int dump_run(struct dump *dump)
 	return VG_EXIT_DONE;            /* main() reports the failure to write */
 }
 
+static const struct vg_option options[] = {
+	{ 't', "thread", VG_OPTION_TEXT, "THREAD", .unit = "the name or id of a thread", .help = "only this thread",
+	  .is_short = 1 },
+	VG_OPTION_HELP,
+};
+
+enum { OPTIONS = sizeof options / sizeof *options };
+
+static int option_set(void *context, const struct vg_option_value *value, struct vg_err *err)
+{
+	struct dump *dump = context;
+
+	(void)err;
+	dump->filter.thread = value->text;
+	return 0;
+}
+
 int cmd_dump(int argc, char **argv)
 {
-	static const struct option options[] = {
-		{ "thread", required_argument, NULL, 't' },
-		{ "help", no_argument, NULL, 'h' },
-		{ 0 },
-	};
 	struct dump dump = { .command = argv[0] };
+	const struct vg_command_line line = { usage, options, OPTIONS, option_set, &dump };
 	struct vg_err err;
-	int option, status, rc;
+	int status = vg_command_line_read(&line, argc, argv), rc;
 
-	while ((option = getopt_long(argc, argv, "t:h", options, NULL)) != -1) {
-		if (option != 't')
-			return vg_command_help(usage, option);
-		dump.filter.thread = optarg;
-	}
+	if (status != VG_COMMAND_LINE_READ)
+		return status;
 	if (argc - optind != 1)
 		return vg_command_usage_error(argv[0], usage, "expected one PROFILE, got %d", argc - optind);
 	if (vg_command_confine_to(argv[0], argv[optind], NULL) != VG_EXIT_DONE)

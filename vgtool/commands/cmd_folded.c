@@ -1,15 +1,15 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 #include <errno.h>
-#include <getopt.h>
 #include <stdio.h>
 #include <string.h>
 
+#include "vgtool/commands/command_line.h"
 #include "vgtool/commands/view.h"
 #include "vgtool/views/folded.h"
 
 static const char usage[] =
-	"usage: vgtool folded [-o OUT] [--weight wall|cpu|samples] [--threads] [--thread THREAD]\n"
-	"                     [-s STORE]... [--unresolved] PROFILE\n";
+	"usage: vgtool folded [-o OUT] [--weight wall|cpu|samples] [--threads]\n"
+	"                     [--thread THREAD] [-s STORE]... [--unresolved] PROFILE\n";
 
 struct request {
 	struct vg_view view;
@@ -30,54 +30,41 @@ static int folded_write(void *context, const struct vg_profile *profile, FILE *f
 					      request->folding.thread);
 }
 
-static bool weight_parse(struct request *request, const char *text)
+static const struct vg_option options[] = {
+	VG_VIEW_OPTION_OUTPUT,
+	{ 'w', "weight", VG_OPTION_WORD, "wall|cpu|samples", .by_default = "the profile's mode", .help = "what to add up",
+	  .is_short = 1 },
+	{ 'T', "threads", VG_OPTION_FLAG, .help = "begin each stack with its thread", .is_short = 1 },
+	{ 't', "thread", VG_OPTION_TEXT, "THREAD", .unit = "the name or id of a thread", .help = "only this thread",
+	  .is_short = 1 },
+	VG_SYMBOLIZE_TABLE,
+	VG_OPTION_HELP,
+};
+
+enum { OPTIONS = sizeof options / sizeof *options };
+
+static int option_set(void *context, const struct vg_option_value *value, struct vg_err *err)
 {
-	request->weight_given = true;
-	request->folding.in_samples = strcmp(text, "samples") == 0;
-	return request->folding.in_samples || vg_weight_parse(text, &request->folding.weight);
+	struct request *request = context;
+
+	switch (value->key) {
+	case 'o': request->view.out = value->text; break;
+	case 'w':
+		request->weight_given = true;
+		request->folding.in_samples = value->number == 2;
+		request->folding.weight = value->number == 1 ? VG_WEIGHT_CPU : VG_WEIGHT_WALL;
+		break;
+	case 'T': request->folding.by_thread = true; break;
+	case 't': request->folding.thread = value->text; break;
+	}
+	return vg_symbolize_set(&request->view.symbolize, value, err);
 }
 
 int cmd_folded(int argc, char **argv)
 {
-	static const struct option options[] = {
-		{ "output", required_argument, NULL, 'o' },
-		{ "weight", required_argument, NULL, 'w' },
-		{ "threads", no_argument, NULL, 'T' },
-		{ "thread", required_argument, NULL, 't' },
-		VG_SYMBOLIZE_OPTIONS,
-		{ "help", no_argument, NULL, 'h' },
-		{ 0 },
-	};
-	struct request request = { .view = { .command = argv[0], .write = folded_write } };
-	int option, status;
+	struct request request = { .view = { .command = argv[0], .write = folded_write, .context = &request } };
+	const struct vg_command_line line = { usage, options, OPTIONS, option_set, &request };
+	int status = vg_command_line_read(&line, argc, argv);
 
-	while ((option = getopt_long(argc, argv, "o:w:Tt:s:h", options, NULL)) != -1) {
-		switch (option) {
-		case 'o':
-			if (*optarg == '\0')
-				return vg_command_usage_error(argv[0], usage, "-o: the name is empty; use a file name");
-			request.view.out = optarg;
-			break;
-		case 'w':
-			if (!weight_parse(&request, optarg))
-				return vg_command_bad_value(argv[0], usage, "--weight",
-							    "wall, cpu or samples");
-			break;
-		case 'T':
-			request.folding.by_thread = true;
-			break;
-		case 't':
-			request.folding.thread = optarg;
-			break;
-		default:
-			status = vg_symbolize_option(&request.view.symbolize, argv[0], usage, option);
-			if (status != VG_SYMBOLIZE_TAKEN)
-				return status;
-		}
-	}
-	if (argc - optind != 1)
-		return vg_command_usage_error(argv[0], usage, "expected one PROFILE, got %d", argc - optind);
-	request.view.path = argv[optind];
-	request.view.context = &request;
-	return vg_view_run(&request.view);
+	return status != VG_COMMAND_LINE_READ ? status : vg_view_run_on(&request.view, usage, argc, argv);
 }

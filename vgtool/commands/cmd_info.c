@@ -7,6 +7,7 @@
 
 #include "base/print.h"
 #include "vgtool/commands/command.h"
+#include "vgtool/commands/command_line.h"
 #include "vgtool/output/json.h"
 #include "vgtool/output/text.h"
 
@@ -270,24 +271,12 @@ static void info_text(const struct vg_profile *profile)
 
 int cmd_info(int argc, char **argv)
 {
-	static const struct option options[] = {
-		{ "json", no_argument, NULL, 'j' },
-		{ "help", no_argument, NULL, 'h' },
-		{ 0 },
-	};
 	struct vg_command_profile opened;
 	bool json = false;
-	int option, status;
+	int status = vg_command_line_json(usage, argc, argv, &json);
 
-	while ((option = getopt_long(argc, argv, "jh", options, NULL)) != -1) {
-		switch (option) {
-		case 'j':
-			json = true;
-			break;
-		default:
-			return vg_command_help(usage, option);
-		}
-	}
+	if (status != VG_COMMAND_LINE_READ)
+		return status;
 	if (argc - optind != 1)
 		return vg_command_usage_error(argv[0], usage, "expected one PROFILE, got %d", argc - optind);
 	if (vg_command_confine_to(argv[0], argv[optind], NULL) != VG_EXIT_DONE)

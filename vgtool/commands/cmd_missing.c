@@ -9,17 +9,12 @@
 #include "base/print.h"
 #include "symbols/table/debug_id.h"
 #include "vgtool/commands/command.h"
+#include "vgtool/commands/command_line.h"
 #include "vgtool/output/json.h"
 #include "vgtool/output/text.h"
 #include "vgtool/resolve/resolve.h"
 
-static const char usage[] =
-	"usage: vgtool missing [--json] -s STORE [-s STORE]... PROFILE...\n"
-	"\n"
-	"  -s, --store STORE        a symbol store, .sym file or directory of binaries;\n"
-	"                           repeatable\n"
-	"  -j, --json               print JSON\n"
-	"  -h, --help               print this text\n";
+static const char usage[] = "usage: vgtool missing [--json] -s STORE [-s STORE]... PROFILE...\n";
 
 struct request {
 	const char *command;
@@ -196,48 +191,40 @@ static int request_run(struct request *request, char **paths, int count)
 	return request->status;
 }
 
-/* Returns NULL, or a message.  Returns "" for an unknown option: getopt_long() has printed the message. */
-static const char *option_parse(struct request *request, int option)
+static const struct vg_option options[] = {
+	{ 's', "store", VG_OPTION_TEXT, "STORE", .unit = "the name of a symbol store",
+	  .help = "a symbol store, .sym file or directory; repeatable", .is_short = 1 },
+	VG_OPTION_JSON,
+	VG_OPTION_HELP,
+};
+
+enum { OPTIONS = sizeof options / sizeof *options };
+
+static int option_set(void *context, const struct vg_option_value *value, struct vg_err *err)
 {
-	switch (option) {
-	case 's':
-		return vg_command_store_add(&request->stores, optarg);
-	case 'j':
+	struct request *request = context;
+
+	if (value->key == 'j')
 		request->json = true;
-		return NULL;
-	}
-	return "";
+	if (value->key == 's' && vg_array_push(&request->stores, &value->text) != 0)
+		return vg_err_sys(err, -ENOMEM, "cannot add the symbol store %s", value->text);
+	return 0;
 }
 
 int cmd_missing(int argc, char **argv)
 {
-	static const struct option options[] = {
-		{ "json", no_argument, NULL, 'j' },
-		{ "store", required_argument, NULL, 's' },
-		{ "help", no_argument, NULL, 'h' },
-		{ 0 },
-	};
 	struct request request = { .command = argv[0] };
-	const char *wrong = NULL;
-	int option, status;
+	const struct vg_command_line line = { usage, options, OPTIONS, option_set, &request };
+	int status = vg_command_line_read(&line, argc, argv);
 
-	while (wrong == NULL && (option = getopt_long(argc, argv, "s:jh", options, NULL)) != -1) {
-		if (option == 'h') {
-			vg_array_free(&request.stores);
-			return vg_command_usage(usage, VG_EXIT_DONE);
-		}
-		wrong = option_parse(&request, option);
+	if (status == VG_COMMAND_LINE_READ) {
+		if (request.stores.count == 0)
+			status = vg_command_usage_error(argv[0], usage, "expected a symbol store; use -s STORE");
+		else if (optind == argc)
+			status = vg_command_usage_error(argv[0], usage, "expected a PROFILE");
+		else
+			status = request_run(&request, argv + optind, argc - optind);
 	}
-	if (wrong == NULL && request.stores.count == 0)
-		wrong = "expected a symbol store; use -s STORE";
-	else if (wrong == NULL && optind == argc)
-		wrong = "expected a PROFILE";
-	if (wrong != NULL && *wrong == '\0')
-		status = vg_command_usage(usage, VG_EXIT_USAGE);
-	else if (wrong != NULL)
-		status = vg_command_usage_error(argv[0], usage, "%s", wrong);
-	else
-		status = request_run(&request, argv + optind, argc - optind);
 	free(request.order);
 	vg_array_free(&request.stores);
 	vg_resolve_free(&request.resolve);

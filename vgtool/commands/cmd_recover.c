@@ -8,11 +8,11 @@
 
 #include "base/outfile.h"
 #include "vgtool/commands/command.h"
+#include "vgtool/commands/command_line.h"
 #include "vgtool/output/text.h"
 #include "vgtool/resolve/profile_copy.h"
 
-static const char usage[] =
-	"usage: vgtool recover -o OUT PROFILE\n";
+static const char usage[] = "usage: vgtool recover -o OUT PROFILE\n";
 static const char STDOUT_PATH[] = "/dev/stdout";
 
 /* Writes the intact chunks of the profile.  Adds an END record if the profile has none. */
@@ -71,26 +71,32 @@ out:
 	return status;
 }
 
+static const struct vg_option options[] = {
+	{ 'o', "output", VG_OPTION_TEXT, "OUT", .unit = "the name of a file", .help = "the new profile; - is standard output",
+	  .is_short = 1 },
+	VG_OPTION_HELP,
+};
+
+enum { OPTIONS = sizeof options / sizeof *options };
+
+static int option_set(void *context, const struct vg_option_value *value, struct vg_err *err)
+{
+	const char **out = context;
+
+	(void)err;
+	*out = strcmp(value->text, "-") == 0 ? STDOUT_PATH : value->text;
+	return 0;
+}
+
 int cmd_recover(int argc, char **argv)
 {
-	static const struct option options[] = {
-		{ "output", required_argument, NULL, 'o' },
-		{ "help", no_argument, NULL, 'h' },
-		{ 0 },
-	};
 	const char *out = NULL;
-	int option;
+	const struct vg_command_line line = { usage, options, OPTIONS, option_set, &out };
+	int status = vg_command_line_read(&line, argc, argv);
 
-	while ((option = getopt_long(argc, argv, "o:h", options, NULL)) != -1) {
-		switch (option) {
-		case 'o':
-			out = strcmp(optarg, "-") == 0 ? STDOUT_PATH : optarg;
-			break;
-		default:
-			return vg_command_help(usage, option);
-		}
-	}
-	if (out == NULL || *out == '\0')
+	if (status != VG_COMMAND_LINE_READ)
+		return status;
+	if (out == NULL)
 		return vg_command_usage_error(argv[0], usage, "expected an output file; use -o FILE");
 	if (argc - optind != 1)
 		return vg_command_usage_error(argv[0], usage, "expected one PROFILE, got %d", argc - optind);

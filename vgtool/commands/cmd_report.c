@@ -8,6 +8,7 @@
 
 #include "base/print.h"
 #include "vgtool/analysis/thread_names.h"
+#include "vgtool/commands/command_line.h"
 #include "vgtool/commands/report_options.h"
 #include "vgtool/output/text.h"
 #include "vgtool/run/pager.h"
@@ -255,44 +256,38 @@ int vg_report_run(const char *name, const char *path, const struct vg_report_opt
 
 enum { OPTIONS = VG_REPORT_OPTIONS + 3 };
 
-static void help_print(const struct vg_option options[OPTIONS])
+struct request {
+	struct vg_report_options report;
+	struct vg_symbolize symbolize;
+};
+
+static int option_set(void *context, const struct vg_option_value *value, struct vg_err *err)
 {
-	fputs(usage, stdout);
-	putchar('\n');
-	vg_option_help(options, OPTIONS, stdout);
+	struct request *request = context;
+	int rc = vg_report_option_set(&request->report, value, err);
+
+	return rc != 0 ? rc : vg_symbolize_set(&request->symbolize, value, err);
 }
 
 int cmd_report(int argc, char **argv)
 {
 	struct vg_option options[OPTIONS] = { [VG_REPORT_OPTIONS] = VG_SYMBOLIZE_TABLE, VG_OPTION_HELP };
-	struct vg_option_reader reader = { .options = options, .count = OPTIONS, .argc = argc, .argv = argv };
-	struct vg_report_options report = VG_REPORT_OPTIONS_DEFAULT;
-	struct vg_option_value value = { 0 };
-	struct vg_symbolize symbolize = { 0 };
+	struct request request = { .report = VG_REPORT_OPTIONS_DEFAULT };
+	const struct vg_command_line line = { usage, options, OPTIONS, option_set, &request };
 	struct vg_err err;
-	int rc, status;
+	int status;
 
 	memcpy(options, vg_report_option_table, sizeof vg_report_option_table);
-	while ((rc = vg_option_next(&reader, &value, &err)) > 0 && value.key != 'h') {
-		rc = vg_report_option_set(&report, &value, &err);
-		if (rc == 0)
-			rc = vg_symbolize_set(&symbolize, &value, &err);
-		if (rc != 0)
-			break;
+	status = vg_command_line_read(&line, argc, argv);
+	if (status == VG_COMMAND_LINE_READ) {
+		if (vg_report_options_check(&request.report, &err) != 0)
+			status = vg_command_usage_error(argv[0], usage, "%s", err.text);
+		else if (argc - optind != 1)
+			status = vg_command_usage_error(argv[0], usage, "expected one PROFILE, got %d", argc - optind);
+		else
+			status = vg_report_run(argv[0], argv[optind], &request.report, &request.symbolize);
 	}
-	if (rc == 0)
-		rc = vg_report_options_check(&report, &err);
-	if (rc > 0) {
-		help_print(options);
-		status = VG_EXIT_DONE;
-	} else if (rc < 0) {
-		status = vg_command_usage_error(argv[0], usage, "%s", err.text);
-	} else if (argc - optind != 1) {
-		status = vg_command_usage_error(argv[0], usage, "expected one PROFILE, got %d", argc - optind);
-	} else {
-		status = vg_report_run(argv[0], argv[optind], &report, &symbolize);
-	}
-	vg_report_options_free(&report);
-	vg_symbolize_free(&symbolize);
+	vg_report_options_free(&request.report);
+	vg_symbolize_free(&request.symbolize);
 	return status;
 }

@@ -11,6 +11,7 @@
 
 #include "base/outfile.h"
 #include "profile/reader.h"
+#include "vgtool/commands/command_line.h"
 #include "vgtool/commands/symbolize.h"
 #include "vgtool/output/progress.h"
 #include "vgtool/output/text.h"
@@ -18,12 +19,7 @@
 
 static const char usage[] =
 	"usage: vgtool resolve -s STORE [-s STORE]... [-o OUT] PROFILE\n"
-	"       vgtool resolve -s STORE [-s STORE]... -o DIRECTORY PROFILE...\n"
-	"\n"
-	"  -s, --store STORE        a symbol store, .sym file or directory of binaries;\n"
-	"                           repeatable\n"
-	"  -o, --output OUT         a file or a directory [standard output]\n"
-	"  -h, --help               print this text\n";
+	"       vgtool resolve -s STORE [-s STORE]... -o DIRECTORY PROFILE...\n";
 
 struct request {
 	const char *command;
@@ -366,52 +362,45 @@ static int request_run(struct request *request)
 	return request->status;
 }
 
-/* Returns NULL, or a message.  Returns "" for an unknown option: getopt_long() has printed the message. */
-static const char *option_parse(struct request *request, int option)
+static const struct vg_option options[] = {
+	{ 's', "store", VG_OPTION_TEXT, "STORE", .unit = "the name of a symbol store",
+	  .help = "a symbol store, .sym file or directory; repeatable", .is_short = 1 },
+	{ 'o', "output", VG_OPTION_TEXT, "OUT", .unit = "the name of a file or directory",
+	  .by_default = "standard output", .help = "write to this file or directory", .is_short = 1 },
+	VG_OPTION_HELP,
+};
+
+enum { OPTIONS = sizeof options / sizeof *options };
+
+static int option_set(void *context, const struct vg_option_value *value, struct vg_err *err)
 {
-	switch (option) {
-	case 's':
-		return vg_command_store_add(&request->stores, optarg);
-	case 'o':
-		request->out = strcmp(optarg, "-") == 0 ? NULL : optarg;
-		return *optarg == '\0' ? "-o: the name is empty; use a file name" : NULL;
-	}
-	return "";
+	struct request *request = context;
+
+	if (value->key == 'o')
+		request->out = strcmp(value->text, "-") == 0 ? NULL : value->text;
+	if (value->key == 's' && vg_array_push(&request->stores, &value->text) != 0)
+		return vg_err_sys(err, -ENOMEM, "cannot add the symbol store %s", value->text);
+	return 0;
 }
 
 int cmd_resolve(int argc, char **argv)
 {
-	static const struct option options[] = {
-		{ "store", required_argument, NULL, 's' },
-		{ "output", required_argument, NULL, 'o' },
-		{ "help", no_argument, NULL, 'h' },
-		{ 0 },
-	};
 	struct request request = { .command = argv[0] };
-	const char *wrong = NULL;
-	int option, status;
+	const struct vg_command_line line = { usage, options, OPTIONS, option_set, &request };
+	const char *missing = NULL;
+	int status = vg_command_line_read(&line, argc, argv);
 
-	while (wrong == NULL && (option = getopt_long(argc, argv, "s:o:h", options, NULL)) != -1) {
-		if (option == 'h') {
-			vg_array_free(&request.stores);
-			return vg_command_usage(usage, VG_EXIT_DONE);
-		}
-		wrong = option_parse(&request, option);
-	}
 	request.paths = argv + optind;
 	request.path_count = (size_t)(argc - optind);
-	if (wrong == NULL && request.stores.count == 0)
-		wrong = "expected a symbol store; use -s STORE";
-	else if (wrong == NULL && request.path_count == 0)
-		wrong = "expected a PROFILE";
-	else if (wrong == NULL && request.path_count > 1 && request.out == NULL)
-		wrong = "several profiles need a directory; use -o DIRECTORY";
-	if (wrong != NULL && *wrong == '\0')
-		status = vg_command_usage(usage, VG_EXIT_USAGE);
-	else if (wrong != NULL)
-		status = vg_command_usage_error(argv[0], usage, "%s", wrong);
-	else
-		status = request_run(&request);
+	if (request.stores.count == 0)
+		missing = "expected a symbol store; use -s STORE";
+	else if (request.path_count == 0)
+		missing = "expected a PROFILE";
+	else if (request.path_count > 1 && request.out == NULL)
+		missing = "several profiles need a directory; use -o DIRECTORY";
+	if (status == VG_COMMAND_LINE_READ)
+		status = missing != NULL ? vg_command_usage_error(argv[0], usage, "%s", missing) :
+			 request_run(&request);
 	vg_array_free(&request.stores);
 	return status;
 }

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-#include <getopt.h>
 #include <stdio.h>
 
+#include "vgtool/commands/command_line.h"
 #include "vgtool/commands/view.h"
 #include "vgtool/views/speedscope.h"
 
@@ -27,39 +27,33 @@ static int speedscope_write(void *context, const struct vg_profile *profile, FIL
 				   vg_weight_default(profile), exporter, file);
 }
 
+static const struct vg_option options[] = {
+	VG_VIEW_OPTION_OUTPUT,
+	VG_OPTION_WEIGHT("the profile's mode"),
+	VG_SYMBOLIZE_TABLE,
+	VG_OPTION_HELP,
+};
+
+enum { OPTIONS = sizeof options / sizeof *options };
+
+static int option_set(void *context, const struct vg_option_value *value, struct vg_err *err)
+{
+	struct request *request = context;
+
+	if (value->key == 'o')
+		request->view.out = value->text;
+	if (value->key == 'w') {
+		request->weight_given = true;
+		request->weight = (enum vg_weight)value->number;
+	}
+	return vg_symbolize_set(&request->view.symbolize, value, err);
+}
+
 int cmd_speedscope(int argc, char **argv)
 {
-	static const struct option options[] = {
-		{ "output", required_argument, NULL, 'o' },
-		{ "weight", required_argument, NULL, 'w' },
-		VG_SYMBOLIZE_OPTIONS,
-		{ "help", no_argument, NULL, 'h' },
-		{ 0 },
-	};
-	struct request request = { .view = { .command = argv[0], .write = speedscope_write } };
-	int option, status;
+	struct request request = { .view = { .command = argv[0], .write = speedscope_write, .context = &request } };
+	const struct vg_command_line line = { usage, options, OPTIONS, option_set, &request };
+	int status = vg_command_line_read(&line, argc, argv);
 
-	while ((option = getopt_long(argc, argv, "o:w:s:h", options, NULL)) != -1) {
-		switch (option) {
-		case 'o':
-			if (*optarg == '\0')
-				return vg_command_usage_error(argv[0], usage, "-o: the name is empty; use a file name");
-			request.view.out = optarg;
-			break;
-		case 'w':
-			if (!vg_weight_parse(optarg, &request.weight))
-				return vg_command_bad_value(argv[0], usage, "--weight", "wall or cpu");
-			request.weight_given = true;
-			break;
-		default:
-			status = vg_symbolize_option(&request.view.symbolize, argv[0], usage, option);
-			if (status != VG_SYMBOLIZE_TAKEN)
-				return status;
-		}
-	}
-	if (argc - optind != 1)
-		return vg_command_usage_error(argv[0], usage, "expected one PROFILE, got %d", argc - optind);
-	request.view.path = argv[optind];
-	request.view.context = &request;
-	return vg_view_run(&request.view);
+	return status != VG_COMMAND_LINE_READ ? status : vg_view_run_on(&request.view, usage, argc, argv);
 }

@@ -7,14 +7,11 @@
 #include "base/print.h"
 #include "symbols/store/store_list.h"
 #include "vgtool/commands/command.h"
+#include "vgtool/commands/command_line.h"
 #include "vgtool/output/json.h"
 #include "vgtool/output/text.h"
 
-static const char usage[] =
-	"usage: vgtool store [--json] STORE...\n"
-	"\n"
-	"  -j, --json               print JSON\n"
-	"  -h, --help               print this text\n";
+static const char usage[] = "usage: vgtool store [--json] STORE...\n";
 
 struct listing {
 	const char *command;
@@ -121,24 +118,12 @@ static int json_list(struct listing *listing, char **stores, int count)
 
 int cmd_store(int argc, char **argv)
 {
-	static const struct option options[] = {
-		{ "json", no_argument, NULL, 'j' },
-		{ "help", no_argument, NULL, 'h' },
-		{ 0 },
-	};
 	struct listing listing = { .command = argv[0] };
 	bool json = false;
-	int option;
+	int status = vg_command_line_json(usage, argc, argv, &json);
 
-	while ((option = getopt_long(argc, argv, "jh", options, NULL)) != -1) {
-		switch (option) {
-		case 'j':
-			json = true;
-			break;
-		default:
-			return vg_command_help(usage, option);
-		}
-	}
+	if (status != VG_COMMAND_LINE_READ)
+		return status;
 	if (optind == argc)
 		return vg_command_usage_error(argv[0], usage, "expected a STORE");
 	if (vg_command_confine(argv[0], &(struct vg_confinement){

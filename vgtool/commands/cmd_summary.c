@@ -11,17 +11,11 @@
 #include "vgtool/analysis/perf_counts.h"
 #include "vgtool/analysis/summary.h"
 #include "vgtool/commands/command.h"
+#include "vgtool/commands/command_line.h"
 #include "vgtool/output/json.h"
 #include "vgtool/output/text.h"
 
-static const char usage[] =
-	"usage: vgtool summary [--json] [--threads] [--percent-above PERCENT] PROFILE...\n"
-	"\n"
-	"  -j, --json               print JSON\n"
-	"  -T, --threads            show each thread on its own\n"
-	"  -p, --percent-above PERCENT\n"
-	"                           leave out smaller rows: 0 or more percent\n"
-	"  -h, --help               print this text\n";
+static const char usage[] = "usage: vgtool summary [--json] [--threads] [--percent-above PERCENT] PROFILE...\n";
 
 struct request {
 	const char *command;
@@ -301,38 +295,40 @@ static int request_run(struct request *request, char **paths, int count)
 	return status;
 }
 
+static const struct vg_option options[] = {
+	VG_OPTION_JSON,
+	{ 'T', "threads", VG_OPTION_FLAG, .help = "show each thread on its own", .is_short = 1 },
+	{ 'p', "percent-above", VG_OPTION_TEXT, "PERCENT", .unit = "0 or more percent", .by_default = "0",
+	  .help = "leave out smaller rows: 0 or more", .is_short = 1 },
+	VG_OPTION_HELP,
+};
+
+enum { OPTIONS = sizeof options / sizeof *options };
+
+static int option_set(void *context, const struct vg_option_value *value, struct vg_err *err)
+{
+	struct request *request = context;
+
+	switch (value->key) {
+	case 'j': request->json_asked = true; break;
+	case 'T': request->summary.by_thread = true; break;
+	case 'p':
+		if (!vg_number_percent(value->text, &request->percent_above))
+			return vg_err_set(err, -EINVAL, "--percent-above %s: must be 0 or more percent", value->text);
+		break;
+	}
+	return 0;
+}
+
 int cmd_summary(int argc, char **argv)
 {
-	static const struct option options[] = {
-		{ "json", no_argument, NULL, 'j' },
-		{ "threads", no_argument, NULL, 'T' },
-		{ "percent-above", required_argument, NULL, 'p' },
-		{ "help", no_argument, NULL, 'h' },
-		{ 0 },
-	};
 	struct request request = { .command = argv[0], .percent_above = -1 };
-	int option, status;
+	const struct vg_command_line line = { usage, options, OPTIONS, option_set, &request };
+	int status = vg_command_line_read(&line, argc, argv);
 
-	while ((option = getopt_long(argc, argv, "jTp:h", options, NULL)) != -1) {
-		switch (option) {
-		case 'j':
-			request.json_asked = true;
-			break;
-		case 'T':
-			request.summary.by_thread = true;
-			break;
-		case 'p':
-			if (!vg_number_percent(optarg, &request.percent_above))
-				return vg_command_bad_value(argv[0], usage, "--percent-above",
-							    "0 or more percent");
-			break;
-		default:
-			return vg_command_help(usage, option);
-		}
-	}
-	if (optind == argc)
-		return vg_command_usage_error(argv[0], usage, "expected a PROFILE");
-	status = request_run(&request, argv + optind, argc - optind);
+	if (status == VG_COMMAND_LINE_READ)
+		status = optind < argc ? request_run(&request, argv + optind, argc - optind) :
+			 vg_command_usage_error(argv[0], usage, "expected a PROFILE");
 	vg_summary_free(&request.summary);
 	return status;
 }

@@ -11,23 +11,14 @@
 #include <string.h>
 #include <sys/stat.h>
 
-#include "base/number.h"
 #include "symbols/binary.h"
 #include "symbols/breakpad/breakpad.h"
 #include "symbols/store/store.h"
+#include "vgtool/commands/command_line.h"
 #include "vgtool/commands/symbol_saver.h"
 #include "vgtool/output/text.h"
 
-static const char usage[] =
-	"usage: vgtool symbols [-o STORE] [OPTION]... FILE|DIRECTORY...\n"
-	"\n"
-	"  -o, --output STORE   write STORE/NAME/ID/NAME.sym for each FILE and each ELF\n"
-	"                       file of a DIRECTORY [standard output, for one FILE]\n"
-	"      --no-cfi         leave out unwind information (STACK CFI records)\n"
-	"      --debug-dir DIR  search DIR for debug files, too; repeatable\n"
-	"      --debuginfod     ask the servers of $DEBUGINFOD_URLS for debug files\n"
-	"  -j, --jobs N         files at a time: 1 to 1024 [the number of CPUs]\n"
-	"  -h, --help           print this text\n";
+static const char usage[] = "usage: vgtool symbols [-o STORE] [OPTION]... FILE|DIRECTORY...\n";
 
 struct run {
 	const char *command;
@@ -269,67 +260,49 @@ static void store_fill(struct run *run, char **paths, int count)
 	vg_symbol_saver_free(&run->saver);
 }
 
-enum { OPTION_NO_CFI = 256, OPTION_DEBUG_DIR, OPTION_DEBUGINFOD };
-
-/* Returns false if the command must exit with run->status. */
-static bool options_parse(struct run *run, int argc, char **argv)
+/* Returns 0, or a negative errno with a message in err. */
+static int search_prepare(struct run *run, struct vg_err *err)
 {
-	static const struct option options[] = {
-		{ "output", required_argument, NULL, 'o' },
-		{ "jobs", required_argument, NULL, 'j' },
-		{ "no-cfi", no_argument, NULL, OPTION_NO_CFI },
-		{ "debug-dir", required_argument, NULL, OPTION_DEBUG_DIR },
-		{ "debuginfod", no_argument, NULL, OPTION_DEBUGINFOD },
-		{ "help", no_argument, NULL, 'h' },
-		{ NULL, 0, NULL, 0 },
-	};
-	const char *directory;
-	struct vg_err err;
-	uint64_t jobs;
-	int option;
-
-	while ((option = getopt_long(argc, argv, "o:j:h", options, NULL)) != -1) {
-		switch (option) {
-		case 'o':
-			run->store = optarg;
-			if (*optarg != '\0')
-				break;
-			run->status = vg_command_usage_error(run->command, usage,
-							     "-o: the name is empty; use the name of a symbol store");
-			return false;
-		case 'j':
-			if (vg_number_parse(optarg, 1, VG_SYMBOL_SAVER_JOBS_MAX, &jobs)) {
-				run->saver.jobs = (unsigned)jobs;
-				break;
-			}
-			run->status = vg_command_bad_value(run->command, usage, "-j",
-							   "1 to 1024 files at a time");
-			return false;
-		case OPTION_NO_CFI:
-			run->without_cfi = true;
-			break;
-		case OPTION_DEBUG_DIR:
-			directory = optarg;
-			if (is_directory(directory) && vg_array_push(&run->debug_dirs, &directory) == 0)
-				break;
-			vg_err_sys(&err, is_directory(directory) ? -ENOMEM : -ENOTDIR, "--debug-dir: %.200s",
-				   directory);
-			complain(run, &err);
-			return false;
-		case OPTION_DEBUGINFOD:
-			run->search.debuginfod = true;
-			if (vg_symbols_debuginfod_check(&err) == 0)
-				break;
-			complain(run, &err);
-			return false;
-		default:
-			run->status = vg_command_help(usage, option);
-			return false;
-		}
-	}
 	run->search.debug_dirs = run->debug_dirs.items;
 	run->search.debug_dir_count = run->debug_dirs.count;
-	return true;
+	for (size_t i = 0; i < run->debug_dirs.count; i++) {
+		if (!is_directory(run->debug_dirs.items[i]))
+			return vg_err_sys(err, -ENOTDIR, "--debug-dir %.200s", run->debug_dirs.items[i]);
+	}
+	return run->search.debuginfod ? vg_symbols_debuginfod_check(err) : 0;
+}
+
+enum { NO_CFI = 256, DEBUG_DIR, DEBUGINFOD };
+
+static const struct vg_option options[] = {
+	{ 'o', "output", VG_OPTION_TEXT, "STORE", .unit = "the name of a symbol store",
+	  .by_default = "standard output", .help = "write STORE/NAME/ID/NAME.sym", .is_short = 1 },
+	{ NO_CFI, "no-cfi", VG_OPTION_FLAG, .help = "leave out unwind information (STACK CFI records)" },
+	{ DEBUG_DIR, "debug-dir", VG_OPTION_TEXT, "DIR", .unit = "a directory",
+	  .help = "search DIR for debug files, too; repeatable" },
+	{ DEBUGINFOD, "debuginfod", VG_OPTION_FLAG, .help = "ask the servers of $DEBUGINFOD_URLS for debug files" },
+	{ 'j', "jobs", VG_OPTION_NUMBER, "N", 1, VG_SYMBOL_SAVER_JOBS_MAX, "files at a time", "the number of CPUs",
+	  "files at a time", 1 },
+	VG_OPTION_HELP,
+};
+
+enum { OPTIONS = sizeof options / sizeof *options };
+
+static int option_set(void *context, const struct vg_option_value *value, struct vg_err *err)
+{
+	struct run *run = context;
+
+	switch (value->key) {
+	case 'o': run->store = value->text; break;
+	case NO_CFI: run->without_cfi = true; break;
+	case DEBUG_DIR:
+		if (vg_array_push(&run->debug_dirs, &value->text) != 0)
+			return vg_err_sys(err, -ENOMEM, "cannot add the directory %s", value->text);
+		break;
+	case DEBUGINFOD: run->search.debuginfod = true; break;
+	case 'j': run->saver.jobs = (unsigned)value->number; break;
+	}
+	return 0;
 }
 
 static int files_convert(struct run *run, int count, char **files)
@@ -351,9 +324,16 @@ static int files_convert(struct run *run, int count, char **files)
 int cmd_symbols(int argc, char **argv)
 {
 	struct run run = { .command = argv[0], .status = VG_EXIT_DONE };
+	const struct vg_command_line line = { usage, options, OPTIONS, option_set, &run };
+	struct vg_err err;
+	int status = vg_command_line_read(&line, argc, argv);
 
-	if (options_parse(&run, argc, argv))
-		run.status = files_convert(&run, argc - optind, argv + optind);
+	if (status == VG_COMMAND_LINE_READ) {
+		if (search_prepare(&run, &err) != 0)
+			status = vg_command_fail(argv[0], &err);
+		else
+			status = files_convert(&run, argc - optind, argv + optind);
+	}
 	vg_array_free(&run.debug_dirs);
-	return run.status;
+	return status;
 }

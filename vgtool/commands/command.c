@@ -63,11 +63,6 @@ int vg_command_usage(const char *usage, enum vg_exit status)
 	return status;
 }
 
-int vg_command_help(const char *usage, int option)
-{
-	return vg_command_usage(usage, option == 'h' ? VG_EXIT_DONE : VG_EXIT_USAGE);
-}
-
 int vg_command_usage_error(const char *command, const char *usage, const char *format, ...)
 {
 	va_list args;
@@ -77,11 +72,6 @@ int vg_command_usage_error(const char *command, const char *usage, const char *f
 	va_end(args);
 	fputs(usage, stderr);
 	return VG_EXIT_USAGE;
-}
-
-int vg_command_bad_value(const char *command, const char *usage, const char *option, const char *expected)
-{
-	return vg_command_usage_error(command, usage, "%s %s: must be %s", option, optarg, expected);
 }
 
 void vg_command_confine_warn(const char *command)
@@ -99,13 +89,6 @@ enum vg_exit vg_command_confine(const char *command, const struct vg_confinement
 		return VG_EXIT_DONE;
 	vg_command_fail(command, &err);
 	return VG_EXIT_FAILED;
-}
-
-const char *vg_command_store_add(struct vg_command_stores *stores, const char *name)
-{
-	if (*name == '\0')
-		return "-s: the name is empty; use the name of a symbol store";
-	return vg_array_push(stores, &name) != 0 ? "out of memory" : NULL;
 }
 
 enum vg_exit vg_command_confine_stores(const char *command, const struct vg_command_stores *stores,

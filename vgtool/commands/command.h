@@ -64,18 +64,9 @@ void vg_command_warn_missing_file(const char *command, const char *module, const
  * status. */
 int vg_command_usage(const char *usage, enum vg_exit status);
 
-/* Handles the results 'h' and '?' of getopt_long().  For 'h' prints the usage on standard output and returns
- * VG_EXIT_DONE.  For '?' prints the usage on standard error and returns VG_EXIT_USAGE; getopt_long() has
- * already printed a message. */
-int vg_command_help(const char *usage, int option);
-
 /* Prints a message and the usage.  Returns VG_EXIT_USAGE. */
 int vg_command_usage_error(const char *command, const char *usage, const char *format, ...)
 	__attribute__((format(printf, 3, 4)));
-
-/* Prints "OPTION VALUE: must be EXPECTED" and the usage.  VALUE is getopt_long(3)'s optarg.  An example of
- * `expected`: "1 or more rows".  Returns VG_EXIT_USAGE. */
-int vg_command_bad_value(const char *command, const char *usage, const char *option, const char *expected);
 
 /* Confines the process (run/confine.h) before it reads an untrusted file.  Warns if the kernel has no
  * seccomp.  Returns VG_EXIT_DONE, or VG_EXIT_FAILED after a message. */
@@ -87,9 +78,6 @@ struct vg_command_stores {
 	const char **items;
 	size_t count, capacity;
 };
-
-/* Adds an argument of -s.  Returns NULL, or a message that the caller prints. */
-const char *vg_command_store_add(struct vg_command_stores *stores, const char *name);
 
 /* Like vg_command_confine(), but adds the stores and /usr/lib/debug to the field `more` of `confinement`.  The debug
  * file of a binary in a store may be in /usr/lib/debug. */

@@ -4,6 +4,8 @@
 #include <errno.h>
 #include <string.h>
 
+#include "vgtool/commands/command_line.h"
+
 enum { TREE = 256, INVERTED, CALLERS, CALLEES, MIN, MATCH, TIME, ON_CPU, OFF_CPU, NO_PAGER };
 
 const struct vg_option vg_report_option_table[VG_REPORT_OPTIONS] = {
@@ -25,13 +27,12 @@ const struct vg_option vg_report_option_table[VG_REPORT_OPTIONS] = {
 	{ OFF_CPU, "off-cpu", VG_OPTION_FLAG, .help = "only samples without CPU time" },
 	{ 'i', "interval", VG_OPTION_TEXT, "LABEL", .unit = "the label of an interval",
 	  .help = "only intervals with this label", .is_short = 1 },
-	{ 'w', "weight", VG_OPTION_WORD, "wall|cpu", .by_default = "cpu if threads idle",
-	  .help = "the time to add up", .is_short = 1 },
+	VG_OPTION_WEIGHT("cpu if threads idle"),
 	{ 'c', "counter", VG_OPTION_TEXT, "NAME", .unit = "the name of a perf counter",
 	  .help = "add up this perf counter instead of time", .is_short = 1 },
 	{ MIN, "min", VG_OPTION_SHARE, "PERCENT", .by_default = "0.5", .help = "least share of a row of a tree" },
 	{ 'n', "limit", VG_OPTION_NUMBER, "N", 1, UINT64_MAX, "rows", NULL, "rows", 1 },
-	{ 'j', "json", VG_OPTION_FLAG, .help = "print JSON", .is_short = 1 },
+	VG_OPTION_JSON,
 	{ NO_PAGER, "no-pager", VG_OPTION_FLAG, .help = "do not start $PAGER" },
 };
 
@@ -108,7 +109,7 @@ int vg_report_option_set(struct vg_report_options *options, const struct vg_opti
 	case 'i': options->interval = value->text; break;
 	case 'w':
 		options->weight_given = true;
-		options->weight = value->number == 1 ? VG_WEIGHT_CPU : VG_WEIGHT_WALL;
+		options->weight = (enum vg_weight)value->number;
 		break;
 	case 'c': options->counter = value->text; break;
 	case MIN: options->tree.least_ppm = (uint32_t)value->number; break;

@@ -8,21 +8,6 @@
 
 #include "vgtool/resolve/resolve.h"
 
-int vg_symbolize_option(struct vg_symbolize *symbolize, const char *command, const char *usage, int option)
-{
-	const char *wrong;
-
-	switch (option) {
-	case 's':
-		wrong = vg_command_store_add(&symbolize->stores, optarg);
-		return wrong != NULL ? vg_command_usage_error(command, usage, "%s", wrong) : VG_SYMBOLIZE_TAKEN;
-	case 'U':
-		symbolize->unresolved = true;
-		return VG_SYMBOLIZE_TAKEN;
-	}
-	return vg_command_help(usage, option);
-}
-
 int vg_symbolize_set(struct vg_symbolize *symbolize, const struct vg_option_value *value, struct vg_err *err)
 {
 	if (value->key == 'U')

@@ -12,7 +12,7 @@
  * this order: the arguments of -s, the paths in $VGTOOL_SYMBOLS, and this machine's own files (run/broker.h).
  *
  *	struct vg_symbolize symbolize = { 0 };
- *	... vg_symbolize_option() for each option ...
+ *	... vg_symbolize_set() for each option ...
  *	vg_symbolize_confine(&symbolize, command, confinement);
  *	vg_symbolize_profile(&symbolize, command, &profile, &err);           (for each profile)
  *	vg_symbolize_free(&symbolize);
@@ -27,25 +27,13 @@ struct vg_symbolize {
 	int socket;                  /* to the broker */
 };
 
-/* For the tables of getopt_long(3). */
-#define VG_SYMBOLIZE_OPTIONS \
-	{ "store", required_argument, NULL, 's' }, \
-	{ "unresolved", no_argument, NULL, 'U' }
-
-/* The same options for the tables of base/option_table.h. */
+/* For tables of options (base/option_table.h). */
 #define VG_SYMBOLIZE_STORE \
 	{ 's', "store", VG_OPTION_TEXT, "STORE", .unit = "the name of a symbol store", \
 	  .help = "also use symbols of this store or directory", .is_short = 1 }
 #define VG_SYMBOLIZE_TABLE \
 	VG_SYMBOLIZE_STORE, \
 	{ 'U', "unresolved", VG_OPTION_FLAG, .help = "show addresses in place of names" }
-
-/* Result of vg_symbolize_option(): the option belongs to this header. */
-enum { VG_SYMBOLIZE_TAKEN = -1 };
-
-/* Handles a result of getopt_long(3): the options above, 'h' and '?'.  Returns VG_SYMBOLIZE_TAKEN, or the exit status
- * of the command after a message or the usage. */
-int vg_symbolize_option(struct vg_symbolize *symbolize, const char *command, const char *usage, int option);
 
 /* Handles an option of VG_SYMBOLIZE_TABLE, and ignores other options.  Returns 0, or a negative errno with a message in
  * err. */

@@ -2,6 +2,7 @@
 #include "vgtool/commands/view.h"
 
 #include <errno.h>
+#include <getopt.h>
 #include <string.h>
 
 #include "vgtool/output/bounded.h"
@@ -53,4 +54,14 @@ int vg_view_run(struct vg_view *view)
 		status = vg_command_with_profile(view->command, view->path, view_write, view);
 	vg_symbolize_free(&view->symbolize);
 	return status;
+}
+
+int vg_view_run_on(struct vg_view *view, const char *usage, int argc, char **argv)
+{
+	if (argc - optind != 1) {
+		vg_symbolize_free(&view->symbolize);
+		return vg_command_usage_error(view->command, usage, "expected one PROFILE, got %d", argc - optind);
+	}
+	view->path = argv[optind];
+	return vg_view_run(view);
 }

@@ -23,6 +23,11 @@ struct vg_view {
 	struct vg_symbolize symbolize; /* freed by vg_view_run() */
 };
 
+/* For tables of options (base/option_table.h). */
+#define VG_VIEW_OPTION_OUTPUT \
+	{ 'o', "output", VG_OPTION_TEXT, "OUT", .unit = "the name of a file", .by_default = "standard output", \
+	  .help = "write to this file", .is_short = 1 }
+
 /* Limit of a view's size.  Speedscope, Perfetto and the Firefox Profiler keep the whole file in a browser's
  * memory and cannot open a file of this size.  A view reaches the limit with 50,000 stacks of 2000 functions
  * whose names have 40 bytes. */
@@ -31,5 +36,9 @@ enum { VG_VIEW_GIB_MAX = 4 };
 /* Confines the process, reads the profile, symbolizes it and writes the view.  Returns the exit status.  After a
  * failure the output file is neither created nor replaced. */
 int vg_view_run(struct vg_view *view);
+
+/* Runs the view on the only argument after the options, at getopt(3)'s optind.  Returns the exit status:
+ * VG_EXIT_USAGE after a message and the usage if there is another number of arguments. */
+int vg_view_run_on(struct vg_view *view, const char *usage, int argc, char **argv);
 
 #endif
