@@ -24,9 +24,9 @@
  * at or after its own due time, and the timer sample that is nearest to that time.  So one reading of a thread, one
  * stop or one timer sample serves all recordings.
  *
- * The files of this folder have six layers.  From the top: session and dumps; round and schedule; thread_sample and
- * timer_samples; threads; recordings; recording, account, counter_set and flight_recorder.  No file calls a higher
- * layer.
+ * The files of this folder have seven layers.  From the top: session and dumps; round and schedule; thread_sample and
+ * timer_samples; threads; recordings; recording, account, counter_set and flight_recorder; budget and ticks.  No file
+ * calls a higher layer.
  *
  *     rc = vg_session_open(&session, &options, pid, false, &err);
  *     ...                                      confines the helper
@@ -144,7 +144,8 @@ int vg_session_begin(struct vg_session *session, const struct vg_session_options
  * due.  Stops recordings that reach a limit or cannot write.  If the process has ended, stops all recordings. */
 void vg_session_tick(struct vg_session *session);
 
-/* Finds created and exited threads, between two ticks.  Returns 0 or a negative errno. */
+/* For use between two ticks: fetches and records timer samples, fetches events, and finds created and exited threads.
+ * Returns 0, -ESRCH if the process has ended, or another negative errno. */
 int vg_session_scan(struct vg_session *session);
 
 /* Takes one sample of every thread for this recording now. */

@@ -8,8 +8,10 @@
  * The samples that timers take of running threads (capture/timers.h).
  *
  * Each timer sample measures one period of its thread's CPU time; policy/weights.h says how a sample is weighted.  A
- * thread with timers is stopped in three cases:
+ * running thread with timers is stopped in five cases:
  *
+ *  - The timers were opened at this tick.  They take their first sample one period later.
+ *  - The round takes a sample of each thread at once (vg_session_sample()).
  *  - A timer sample does not suffice to unwind the thread's stack (doc/design/capture.md has the list).
  *  - The timers have measured less CPU time than the scheduler reports, because the thread runs kernel code that must
  *    not be sampled, or runs on a CPU without a ring.
