@@ -148,18 +148,18 @@ static bool wait_sample(struct vg_session *session, struct vg_task *task, vg_rec
 {
 	uint64_t now_ns = vg_session_now_ns(session);
 	struct vg_thread_stack stack;
-	enum vg_stack_result read = vg_stack_read(&session->walker, task, wait, token_address, &stack);
+	enum vg_read read = vg_stack_read(&session->walker, task, wait, token_address, &stack);
 
 	vg_recordings_unloads_write(session, now_ns);
 	VG_EACH_RECORDING(i, set) {
 		session->recordings[i].recorder.copies_discarded += stack.discarded;
-		session->recordings[i].recorder.reads_without_stop += read == VG_STACK_TAKEN;
+		session->recordings[i].recorder.reads_without_stop += read == VG_READ_TAKEN;
 	}
-	if (read == VG_STACK_TAKEN)
+	if (read == VG_READ_TAKEN)
 		deliver(session, set, task, &stack, VG_THREAD_WAITING);
-	else if (read == VG_STACK_UNREADABLE)
+	else if (read == VG_READ_UNREADABLE)
 		vg_recordings_count_loss(session, set, VG_LOSS_UNREADABLE);
-	return read == VG_STACK_NEEDS_STOP;
+	return read == VG_READ_NEEDS_STOP;
 }
 
 /* Our stop of a sleeping thread adds timeslices, although the thread runs no code.  So this function advances the
