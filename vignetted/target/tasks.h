@@ -86,8 +86,8 @@ struct vg_task {
 
 	/* What the session knows about it: session/threads.c. */
 	bool untraceable;            /* it cannot be sampled */
-	bool exiting;                /* it is exiting, or is a leader that has exited: it runs no more code of the
-					program */
+	bool exiting;                /* it is exiting: it runs no more code of the program.  Never set for the leader,
+					because a thread that calls execve(2) takes the leader's id */
 	bool ran;                    /* it has run since its name was last read */
 	uint8_t name_reads_left;     /* its name is read at this many further samples */
 	uint64_t found_running_ns;   /* CLOCK_MONOTONIC when it was found running; 0: it was not running */
