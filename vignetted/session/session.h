@@ -47,7 +47,7 @@ struct vg_session {
 	uint64_t scan_ns;            /* session time at which the list of threads was last known to be complete */
 	uint64_t modules_check_due_ns; /* session time when the marks of all modules are read again */
 	bool exited;                 /* the process has ended */
-	struct {                     /* the kernel's records of mappings of code */
+	struct vg_mapping_records {  /* the kernel's records of mappings of code */
 		uint64_t since_ns;   /* CLOCK_MONOTONIC: all later mappings are recorded; 0: some may be missing */
 		uint64_t lost;       /* timers.lost at the latest fetch */
 	} mappings;
@@ -106,14 +106,6 @@ static inline uint64_t vg_session_now_ns(const struct vg_session *session)
 static inline uint64_t vg_session_period_ns(const struct vg_session *session)
 {
 	return session->ticks.period_ns / session->periods_per_tick;
-}
-
-/* CPU time that the process used from the recording's begin to the begin of the latest round. */
-static inline uint64_t vg_session_cpu_used_ns(const struct vg_session *session, const struct vg_recording *recording)
-{
-	uint64_t before_ns = recording->counts_at_begin.process_cpu_ns, now_ns = session->activity.process_cpu_ns;
-
-	return now_ns > before_ns ? now_ns - before_ns : 0;
 }
 
 /*

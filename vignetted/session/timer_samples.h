@@ -21,9 +21,10 @@
 /* Fetches the timer samples, oldest first, and records them. */
 void vg_timer_samples_fetch(struct vg_session *session);
 
-/* Adds the thread's clocks to its weights, decides whether timers or stops sample it, and opens or closes its timers.
- * task->activity must be current.  Returns the recordings of `set` for which timers sample the thread. */
+/* Decides whether timers or stops sample the thread while it runs, and opens or closes its timers.  The caller has read
+ * task->activity at now_ns, a session time, and has passed it to vg_weights_observe().  Returns the recordings of `set`
+ * for which timers sample the thread. */
 vg_recording_set vg_timer_samples_decide(struct vg_session *session, struct vg_task *task, vg_recording_set set,
-					 const struct vg_clocks *clocks);
+					 uint64_t now_ns);
 
 #endif
