@@ -12,7 +12,9 @@
 
 #include "libvgctl/failure.h"
 
-/* A helper waits up to 2 s for the disk before it completes its file.  The other 1 s is for the rest of its work. */
+/* A helper that completes its file takes milliseconds as a rule.  Three steps can take about 1 s each: the round in
+ * progress, the last round (ROUND_MAX_NS in vignetted/session/round.c), and the wait for a thread that was asked to
+ * stop (FINISH_NS in vignetted/capture/tracer.c). */
 enum { WRITER_TIMEOUT_MS = 3000 };
 
 /* True if this process has PATH.part open. */

@@ -5,10 +5,13 @@
 #include <stdint.h>
 
 /*
- * The messages between host and helper over a SOCK_SEQPACKET socket pair, and between vgctl and helper
- * over the control socket.  A message is one fixed struct in the machine's byte order.  The two ends take turns: each
- * message answers the message before it.  A message of another size, magic or version ends the connection.  channel.h
- * has the functions that send and receive messages.
+ * The messages between host and helper over a SOCK_SEQPACKET socket pair, and between vgctl and helper over the control
+ * socket.  A message is one fixed struct in the machine's byte order.  A message of another size, magic or version ends
+ * the connection.  channel.h has the functions that send and receive messages.
+ *
+ * The host and peers send requests.  The helper sends one answer to each request.  It sends three messages without a
+ * request: HELLO; COMPLETE; and FAILED to the host, if a signal ends the helper.  RENAMED answers COMPLETE, and gets no
+ * answer itself.
  *
  *     helper: HELLO          the host permits the pid in its credentials to trace it
  *     host:   BEGIN + fds    options, the output file and, if the host has one, the event ring

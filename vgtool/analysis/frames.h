@@ -75,7 +75,8 @@ struct vg_function_view {
 	uint32_t line;                     /* 0: unknown, or the kind is not VG_ROW_LINE */
 };
 
-struct vg_frame {
+/* One frame of a node. */
+struct vg_frame_view {
 	uint32_t function;                 /* number */
 	uint32_t line;                     /* 0: unknown */
 	bool is_inline;
@@ -94,7 +95,7 @@ void vg_frames_free(struct vg_frames *frames);
 size_t vg_frames_count(const struct vg_frames *frames, uint32_t node);
 
 /* The i-th frame of a node, innermost first. */
-struct vg_frame vg_frames_at(const struct vg_frames *frames, uint32_t node, size_t i);
+struct vg_frame_view vg_frames_at(const struct vg_frames *frames, uint32_t node, size_t i);
 
 struct vg_function_view vg_frames_function(const struct vg_frames *frames, uint32_t function);
 

@@ -88,8 +88,8 @@ static enum copy_result wait_copy(struct vg_walker *walker, struct vg_task *task
 	return rc == 0 ? COPY_TAKEN : COPY_CHANGED;
 }
 
-enum vg_stack_result vg_stack_read(struct vg_walker *walker, struct vg_task *task, struct vg_wait *wait,
-				   const _Atomic uint64_t *token_address, struct vg_thread_stack *stack)
+enum vg_read vg_stack_read(struct vg_walker *walker, struct vg_task *task, struct vg_wait *wait,
+			   const _Atomic uint64_t *token_address, struct vg_thread_stack *stack)
 {
 	*stack = (struct vg_thread_stack){ .walk = &walker->walk, .waits = true };
 	vg_walker_begin(walker);
@@ -103,17 +103,17 @@ enum vg_stack_result vg_stack_read(struct vg_walker *walker, struct vg_task *tas
 		stack->token_value = walker->snapshot.token_value;
 		stack->timeslices = task->activity.timeslices;
 		if (copy != COPY_CHANGED)
-			return copy == COPY_TAKEN ? VG_STACK_TAKEN : VG_STACK_NEEDS_STOP;
+			return copy == COPY_TAKEN ? VG_READ_TAKEN : VG_READ_NEEDS_STOP;
 		/* The thread may wait in another call now, which a stop would interrupt.  So read its wait again before
 		 * a stop. */
 		if (vg_task_activity_read(walker->tasks, task, &task->activity) != 0)
-			return VG_STACK_NEEDS_STOP;
+			return VG_READ_NEEDS_STOP;
 		vg_wait_read(wait, walker->tasks, task);
 		if (wait->running)
-			return VG_STACK_NEEDS_STOP;
+			return VG_READ_NEEDS_STOP;
 	}
-	return vg_wait_may_stop(wait, vg_tasks_directory(walker->tasks), task->tid) ? VG_STACK_NEEDS_STOP :
-										      VG_STACK_UNREADABLE;
+	return vg_wait_may_stop(wait, vg_tasks_directory(walker->tasks), task->tid) ?
+	       VG_READ_NEEDS_STOP : VG_READ_UNREADABLE;
 }
 
 /* ---- any thread ---- */

@@ -23,11 +23,12 @@ struct vg_thread_stack {
 	uint64_t discarded;          /* copies that were discarded because the thread ran */
 };
 
-enum vg_stack_result {
-	VG_STACK_TAKEN,
-	VG_STACK_NEEDS_STOP,         /* a stop is needed and does no harm: the thread runs or has exited, all copies
+/* Result of reading the stack of a waiting thread without a stop. */
+enum vg_read {
+	VG_READ_TAKEN,
+	VG_READ_NEEDS_STOP,          /* a stop is needed and does no harm: the thread runs or has exited, all copies
 					failed, or the walk needs a register */
-	VG_STACK_UNREADABLE,         /* all copies failed, mostly because the thread ran, and it must not be stopped */
+	VG_READ_UNREADABLE,          /* all copies failed, mostly because the thread ran, and it must not be stopped */
 };
 
 /*
@@ -36,8 +37,8 @@ enum vg_stack_result {
  * meanwhile.  Otherwise this function reads task->activity, `wait` and the stack again.  `token_address` is where the
  * thread's interval token is, or NULL.
  */
-enum vg_stack_result vg_stack_read(struct vg_walker *walker, struct vg_task *task, struct vg_wait *wait,
-				   const _Atomic uint64_t *token_address, struct vg_thread_stack *stack);
+enum vg_read vg_stack_read(struct vg_walker *walker, struct vg_task *task, struct vg_wait *wait,
+			   const _Atomic uint64_t *token_address, struct vg_thread_stack *stack);
 
 /*
  * Stops any thread, copies its stack, and releases it.  Adds the pause to `pauses`.  Sets task->activity.  Its CPU time

@@ -310,18 +310,12 @@ static void period_change(struct vg_timers *timers, struct vg_timer *timer)
 	timer->changed_ns = vg_now_ns();
 }
 
-/* Returns the CPU time that the sample's timer measured.  Gives the timer another period if that is due. */
-static uint64_t period_of(struct vg_timers *timers, int cpu, const struct vg_timer_record *record)
+/* Returns the CPU time that the timer had measured when it took a sample at time_ns.  `timer` may be NULL. */
+static uint64_t period_of(const struct vg_timers *timers, const struct vg_timer *timer, uint64_t time_ns)
 {
-	struct vg_timer *timer = timer_find(timers, record->tid, cpu);
-	uint64_t period_ns;
-
 	if (timer == NULL)
 		return timers->mean_period_ns;
-	period_ns = record->time_ns < timer->changed_ns ? timer->previous_period_ns : timer->period_ns;
-	if (record->time_ns > timer->changed_ns + PERIOD_KEEP_NS)
-		period_change(timers, timer);
-	return period_ns;
+	return time_ns < timer->changed_ns ? timer->previous_period_ns : timer->period_ns;
 }
 
 static void sample_read(const struct vg_ring *ring, struct vg_timer_record *record)
@@ -378,8 +372,13 @@ bool vg_timers_next(struct vg_timers *timers, struct vg_timer_record *record)
 		return false;
 	timers->samples += oldest->record_type == PERF_RECORD_SAMPLE;
 	record_read(timers, oldest, record);
-	if (record->kind == VG_TIMER_SAMPLE)
-		record->sample.period_ns = period_of(timers, oldest->cpu, record);
+	if (record->kind == VG_TIMER_SAMPLE) {
+		struct vg_timer *timer = timer_find(timers, record->tid, oldest->cpu);
+
+		record->sample.period_ns = period_of(timers, timer, record->time_ns);
+		if (timer != NULL && record->time_ns > timer->changed_ns + PERIOD_KEEP_NS)
+			period_change(timers, timer);
+	}
 	return true;
 }
 

@@ -134,7 +134,7 @@ static void late_release(struct vg_tracer *tracer, pid_t tid, int status)
 {
 	struct vg_regs regs;
 
-	if (vg_regs_read(&regs, tid) == 0 && vg_regs_repair(&regs, tid))
+	if (vg_regs_read(&regs, tid) == 0 && vg_wait_repair(&regs, tid))
 		tracer->repaired++;
 	stop_release(tracer, tid, status);
 }
@@ -260,7 +260,7 @@ static enum vg_capture stop_capture(struct vg_tracer *tracer, pid_t tid, size_t 
 	}
 	tracer->stopped_ns = vg_now_ns();
 	result = stopped_copy(tid, stack_bytes, snapshot);
-	if (snapshot->regs_complete && vg_regs_repair(&snapshot->regs, tid))
+	if (snapshot->regs_complete && vg_wait_repair(&snapshot->regs, tid))
 		tracer->repaired++;
 	stop_release(tracer, tid, status);
 	tracer->pause_ns = vg_now_ns() - since_ns;

@@ -51,7 +51,9 @@ enum vg_capture {
 	VG_CAPTURE_FAILED,           /* the thread was stopped, but registers or stack could not be read */
 };
 
-/* Stops the thread, copies its registers and up to stack_bytes of its stack, and releases it. */
+/* Stops the thread, copies its registers and up to stack_bytes of its stack, and releases it.  The caller has set
+ * these members of the snapshot, or left them 0: expected_sp, thread_block, token_address and other.sp.  This function
+ * sets the other members that a walk needs, except moment. */
 enum vg_capture vg_tracer_capture(struct vg_tracer *tracer, pid_t tid, size_t stack_bytes,
 				  struct vg_snapshot *snapshot);
 

@@ -22,7 +22,7 @@ enum interruptible {
 	NOT_INTERRUPTIBLE,           /* the kernel restarts the call by itself */
 	NOT_STOPPABLE,               /* the thread stops only when the call returns: do not wait for that */
 	/* After a stop the calls below return EINTR.  Except for NEVER_STOP, a thread may be stopped in them if they
-	 * have no timeout: vg_regs_repair() repairs the result. */
+	 * have no timeout: vg_wait_repair() repairs the result. */
 	NEVER_STOP,
 	WITHOUT_TIMEOUT,             /* the call never has a timeout */
 	TIMEOUT_MS_3,                /* argument 3, counted from 0, is the timeout in milliseconds; negative: none */
@@ -84,10 +84,10 @@ bool vg_wait_is_renumbered(int64_t call)
 	       call == SYS_futex;
 }
 
-const long vg_regs_repair_offset = offsetof(struct user, regs.rax);
-const long vg_regs_repair_value = -ERESTARTNOHAND_CODE;
+const long vg_wait_repair_offset = offsetof(struct user, regs.rax);
+const long vg_wait_repair_value = -ERESTARTNOHAND_CODE;
 
-bool vg_regs_repair(struct vg_regs *regs, pid_t tid)
+bool vg_wait_repair(struct vg_regs *regs, pid_t tid)
 {
 	enum interruptible kind = call_kind((int64_t)regs->raw.orig_rax);
 
@@ -95,6 +95,6 @@ bool vg_regs_repair(struct vg_regs *regs, pid_t tid)
 	if (regs->raw.cs != USER_CS_64 || (long)regs->raw.rax != -EINTR || kind == NOT_INTERRUPTIBLE ||
 	    kind == NOT_STOPPABLE)
 		return false;
-	regs->raw.rax = (unsigned long)vg_regs_repair_value;
-	return ptrace(PTRACE_POKEUSER, tid, vg_regs_repair_offset, regs->raw.rax) == 0;
+	regs->raw.rax = (unsigned long)vg_wait_repair_value;
+	return ptrace(PTRACE_POKEUSER, tid, vg_wait_repair_offset, regs->raw.rax) == 0;
 }

@@ -28,8 +28,9 @@ struct vg_stack_key {
 };
 
 /*
- * Turns walks into the profile's stack table and samples.  Memory is bounded: when the stack table is full, a new one
- * begins, and stacks are written again.
+ * Turns walks into the profile's stack table, and writes the modules that the stacks name, the counts and the end.  The
+ * caller writes the samples.  Memory is bounded: when the stack table is full, a new one begins, and stacks are written
+ * again.
  *
  *     vg_recorder_open(&recorder, fd, limit_bytes, modules);
  *     rc = vg_recorder_stack(&recorder, &walk, -1, time_ns, &stack);

@@ -27,7 +27,8 @@ struct vg_methods {
 	vg_recording_set repeat;     /* the thread has not run since its latest sample, whose stack is recorded again */
 	vg_recording_set pass;       /* the thread waits, and the recording wants CPU time only */
 	vg_recording_set timer;      /* the thread runs, and timers sample it */
-	vg_recording_set read;       /* the thread waits: its stack is copied without a stop */
+	vg_recording_set read;       /* the thread waits: its stack is copied without a stop; if that does not suffice,
+					the thread is stopped after all (capture/stack.h) */
 	vg_recording_set stop;       /* the thread runs: it is stopped, its stack is copied, and it is released */
 };
 

@@ -143,7 +143,7 @@ static int capabilities_drop(void)
 static int filter_build(scmp_filter_ctx filter, bool listens)
 {
 	const struct rule repair = { SCMP_SYS(ptrace), 3, {
-		EQUAL(0, PTRACE_POKEUSER), EQUAL(2, vg_regs_repair_offset), EQUAL(3, vg_regs_repair_value),
+		EQUAL(0, PTRACE_POKEUSER), EQUAL(2, vg_wait_repair_offset), EQUAL(3, vg_wait_repair_value),
 	} };
 	/* The kernel does not run the filter for calls that are allowed with any arguments (Linux 5.11).  Of the other
 	 * calls, ptrace(2) is checked first, because a thread is stopped meanwhile. */
@@ -153,7 +153,7 @@ static int filter_build(scmp_filter_ctx filter, bool listens)
 		rc = seccomp_rule_add(filter, SCMP_ACT_ALLOW, calls_always[i], 0);
 	if (rc == 0)
 		rc = RULES(filter, rules_always);
-	if (rc == 0 && vg_regs_repair_offset >= 0)
+	if (rc == 0 && vg_wait_repair_offset >= 0)
 		rc = rules_add(filter, &repair, 1);
 	if (rc == 0 && listens)
 		rc = RULES(filter, rules_listen);

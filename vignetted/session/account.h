@@ -7,8 +7,9 @@
 
 /*
  * What one recording writes about one thread: its creation, names, samples and exit.  The state between two samples is
- * task->accounts[recording->index].  Times are session times.  Only vg_account_flush() returns write errors.  All write
- * errors stay in the writer (writer.failed).
+ * the struct vg_account in task->accounts[recording->index].  target/tasks.h defines it, because struct vg_task
+ * contains the accounts.  Times are session times.  Only vg_account_flush() returns write errors.  All write errors
+ * stay in the writer (writer.failed).
  *
  *     vg_account_begin(recording, task, thread, begin_ns, found_ns, &unsampled_ns);
  *     vg_account_sample(recording, task, events, &sample, &weights);

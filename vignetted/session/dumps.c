@@ -29,7 +29,7 @@ static uint64_t fetch_until_now(struct vg_session *session, struct vg_recording 
 	vg_timer_samples_fetch(session);
 	vg_recordings_events_fetch(session, false);
 	vg_threads_names_read(session);
-	vg_recordings_checkpoint(session, recording, true);
+	vg_recordings_checkpoint(session, recording, false);
 	return now_ns;
 }
 

@@ -113,6 +113,14 @@ static inline uint64_t vg_recording_now_ns(const struct vg_recording *recording)
 	return vg_now_ns() - recording->begin_ns;
 }
 
+/* CPU time that the process used since the recording's begin.  process_cpu_ns: the process's total. */
+static inline uint64_t vg_recording_cpu_used_ns(const struct vg_recording *recording, uint64_t process_cpu_ns)
+{
+	uint64_t before_ns = recording->counts_at_begin.process_cpu_ns;
+
+	return process_cpu_ns > before_ns ? process_cpu_ns - before_ns : 0;
+}
+
 /* Returns whether this recording takes the session's latest tick.  A recording takes the first tick at or after its own
  * due time.  `skipped`: how many of the session's sampling periods passed without a tick since the session's previous
  * tick. */

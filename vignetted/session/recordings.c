@@ -122,8 +122,8 @@ uint32_t vg_recordings_mark(struct vg_session *session, const char *label)
 	return marked;
 }
 
-void vg_recordings_count_loss(struct vg_session *session, vg_recording_set set, enum vg_loss loss)
+void vg_recordings_count_loss(struct vg_recording *recordings, vg_recording_set set, enum vg_loss loss)
 {
 	VG_EACH_RECORDING(i, set)
-		session->recordings[i].recorder.lost[loss]++;
+		recordings[i].recorder.lost[loss]++;
 }

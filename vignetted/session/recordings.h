@@ -32,6 +32,6 @@ void vg_recordings_unloads_write(struct vg_session *session, uint64_t now_ns);
 uint32_t vg_recordings_mark(struct vg_session *session, const char *label);
 
 /* Counts one lost sample for each recording of the set. */
-void vg_recordings_count_loss(struct vg_session *session, vg_recording_set set, enum vg_loss loss);
+void vg_recordings_count_loss(struct vg_recording *recordings, vg_recording_set set, enum vg_loss loss);
 
 #endif

@@ -24,9 +24,9 @@
  * at or after its own due time, and the timer sample that is nearest to that time.  So one reading of a thread, one
  * stop or one timer sample serves all recordings.
  *
- * The files of this folder have six layers.  From the top: session and dumps; round and schedule; thread_sample and
- * timer_samples; threads; recordings; recording, account, counter_set and flight_recorder.  No file calls a higher
- * layer.
+ * The files of this folder have seven layers.  From the top: session and dumps; round and schedule; thread_sample and
+ * timer_samples; threads; recordings; recording, account, counter_set and flight_recorder; budget and ticks.  No file
+ * calls a higher layer.
  *
  *     rc = vg_session_open(&session, &options, pid, false, &err);
  *     ...                                      confines the helper
@@ -47,7 +47,7 @@ struct vg_session {
 	uint64_t scan_ns;            /* session time at which the list of threads was last known to be complete */
 	uint64_t modules_check_due_ns; /* session time when the marks of all modules are read again */
 	bool exited;                 /* the process has ended */
-	struct {                     /* the kernel's records of mappings of code */
+	struct vg_mapping_records {  /* the kernel's records of mappings of code */
 		uint64_t since_ns;   /* CLOCK_MONOTONIC: all later mappings are recorded; 0: some may be missing */
 		uint64_t lost;       /* timers.lost at the latest fetch */
 	} mappings;
@@ -108,14 +108,6 @@ static inline uint64_t vg_session_period_ns(const struct vg_session *session)
 	return session->ticks.period_ns / session->periods_per_tick;
 }
 
-/* CPU time that the process used from the recording's begin to the begin of the latest round. */
-static inline uint64_t vg_session_cpu_used_ns(const struct vg_session *session, const struct vg_recording *recording)
-{
-	uint64_t before_ns = recording->counts_at_begin.process_cpu_ns, now_ns = session->activity.process_cpu_ns;
-
-	return now_ns > before_ns ? now_ns - before_ns : 0;
-}
-
 /*
  * Opens process `pid`.  The options give the session's bounds.  `command`: the process is our own child; it is stopped
  * until the session's first recording begins, so that none of its work is missed.  Reads nothing that the process could
@@ -144,7 +136,8 @@ int vg_session_begin(struct vg_session *session, const struct vg_session_options
  * due.  Stops recordings that reach a limit or cannot write.  If the process has ended, stops all recordings. */
 void vg_session_tick(struct vg_session *session);
 
-/* Finds created and exited threads, between two ticks.  Returns 0 or a negative errno. */
+/* For use between two ticks: fetches and records timer samples, fetches events, and finds created and exited threads.
+ * Returns 0, -ESRCH if the process has ended, or another negative errno. */
 int vg_session_scan(struct vg_session *session);
 
 /* Takes one sample of every thread for this recording now. */

@@ -107,14 +107,14 @@ static void pass(vg_recording_set set, struct vg_task *task, uint64_t now_ns)
 }
 
 /* Returns the CPU time that is added to the first running sample of a thread (policy/weights.h). */
-static uint64_t first_cpu_ns(const struct vg_session *session, const struct vg_recording *recording,
+static uint64_t first_cpu_ns(const struct vg_activity *activity, const struct vg_recording *recording,
 			     struct vg_weights *weights, uint64_t cpu_ns)
 {
-	uint64_t process_ns = vg_session_cpu_used_ns(session, recording);
+	uint64_t process_ns = vg_recording_cpu_used_ns(recording, activity->process_cpu_ns);
 	uint64_t sampled_ns = recording->recorder.cpu_ns + cpu_ns, period_ns = recording->options.period_ns;
 	/* With thousands of threads, a round takes longer than a period, and a thread gets one sample a round. */
-	uint64_t round_distance_ns = session->activity.previous_round_ns != 0 ?
-				     session->activity.round_ns - session->activity.previous_round_ns : 0;
+	uint64_t round_distance_ns = activity->previous_round_ns != 0 ?
+				     activity->round_ns - activity->previous_round_ns : 0;
 
 	return vg_weights_first_running(weights, cpu_ns,
 					round_distance_ns > period_ns ? round_distance_ns : period_ns,
@@ -134,8 +134,8 @@ static void deliver(struct vg_session *session, vg_recording_set set, struct vg_
 		struct vg_weight_pair weights = vg_weights_sample(&task->accounts[i].weights, &clocks, state);
 
 		if (state == VG_THREAD_RUNNING)
-			weights.own.cpu_ns += first_cpu_ns(session, &session->recordings[i], &task->accounts[i].weights,
-							   weights.own.cpu_ns);
+			weights.own.cpu_ns += first_cpu_ns(&session->activity, &session->recordings[i],
+							   &task->accounts[i].weights, weights.own.cpu_ns);
 		vg_account_sample(&session->recordings[i], task, &session->events, &sample, &weights);
 	}
 }
@@ -148,18 +148,18 @@ static bool wait_sample(struct vg_session *session, struct vg_task *task, vg_rec
 {
 	uint64_t now_ns = vg_session_now_ns(session);
 	struct vg_thread_stack stack;
-	enum vg_stack_result read = vg_stack_read(&session->walker, task, wait, token_address, &stack);
+	enum vg_read read = vg_stack_read(&session->walker, task, wait, token_address, &stack);
 
 	vg_recordings_unloads_write(session, now_ns);
 	VG_EACH_RECORDING(i, set) {
 		session->recordings[i].recorder.copies_discarded += stack.discarded;
-		session->recordings[i].recorder.reads_without_stop += read == VG_STACK_TAKEN;
+		session->recordings[i].recorder.reads_without_stop += read == VG_READ_TAKEN;
 	}
-	if (read == VG_STACK_TAKEN)
+	if (read == VG_READ_TAKEN)
 		deliver(session, set, task, &stack, VG_THREAD_WAITING);
-	else if (read == VG_STACK_UNREADABLE)
-		vg_recordings_count_loss(session, set, VG_LOSS_UNREADABLE);
-	return read == VG_STACK_NEEDS_STOP;
+	else if (read == VG_READ_UNREADABLE)
+		vg_recordings_count_loss(session->recordings, set, VG_LOSS_UNREADABLE);
+	return read == VG_READ_NEEDS_STOP;
 }
 
 /* Our stop of a sleeping thread adds timeslices, although the thread runs no code.  So this function advances the
@@ -172,19 +172,26 @@ static void slices_advance(struct vg_task *task, vg_recording_set others, uint64
 	}
 }
 
-static void stop_deliver(struct vg_session *session, vg_recording_set set, struct vg_task *task,
-			 const struct vg_thread_stack *stack)
+/* Returns the state in which a stop found the thread.  round_ns: CLOCK_MONOTONIC when the round began. */
+static enum vg_thread_state stopped_state(const struct vg_thread_stack *stack, uint64_t round_ns)
 {
-	uint64_t woke_ns = session->begin_ns + session->activity.round_ns - WAKE_LATENCY_NS;
-	/* Whether the thread was in the run queue before we woke.  If not, we may have put it there by waking, because
-	 * it may share our CPU. */
-	bool queued = stack->queued_ns > stack->time_ns - woke_ns;
+	uint64_t woke_ns = round_ns - WAKE_LATENCY_NS;
 
-	if (queued)
-		deliver(session, set & ~cpu_only_in(session->recordings, set), task, stack, VG_THREAD_QUEUED);
+	/* Queued means that the thread was in the run queue before we woke.  If it was not, we may have put it there by
+	 * waking, because it may share our CPU. */
+	if (stack->queued_ns > stack->time_ns - woke_ns)
+		return VG_THREAD_QUEUED;
+	return stack->waits ? VG_THREAD_WAITING : VG_THREAD_RUNNING;
+}
+
+/* Returns the recordings of `set` that take a sample of a thread that a stop found in this state. */
+static vg_recording_set stop_takers(const struct vg_recording *recordings, vg_recording_set set,
+				    const struct vg_task *task, enum vg_thread_state state)
+{
+	if (state == VG_THREAD_QUEUED)
+		return set & ~cpu_only_in(recordings, set);
 	/* A stop for queue time gives no sample of a thread that was not queued: timers sample its time on a CPU. */
-	else if (!task->timers.queue_due)
-		deliver(session, set, task, stack, stack->waits ? VG_THREAD_WAITING : VG_THREAD_RUNNING);
+	return task->timers.queue_due ? 0 : set;
 }
 
 static void stop_sample(struct vg_session *session, struct vg_task *task, vg_recording_set set, bool was_waiting,
@@ -192,6 +199,7 @@ static void stop_sample(struct vg_session *session, struct vg_task *task, vg_rec
 {
 	uint64_t now_ns = vg_session_now_ns(session), timeslices = task->activity.timeslices;
 	struct vg_thread_stack stack;
+	enum vg_thread_state state;
 	enum vg_capture capture = vg_stack_read_stopped(&session->walker, &session->tracer, &session->pauses, task,
 							token_address, &stack);
 
@@ -202,22 +210,23 @@ static void stop_sample(struct vg_session *session, struct vg_task *task, vg_rec
 			stack.timeslices += SLICES_PER_STOP;
 		if (was_waiting)
 			slices_advance(task, task->in_profiles & ~set, timeslices, stack.timeslices);
-		stop_deliver(session, set, task, &stack);
+		state = stopped_state(&stack, session->begin_ns + session->activity.round_ns);
+		deliver(session, stop_takers(session->recordings, set, task, state), task, &stack, state);
 		return;
 	case VG_CAPTURE_EXITED:
-		vg_threads_exited(session, task);
+		vg_threads_exited(&session->tasks, session->target.pid, task);
 		return;
 	case VG_CAPTURE_PENDING:
 		if (!task->timers.queue_due)
-			vg_recordings_count_loss(session, set, VG_LOSS_NOT_STOPPED);
+			vg_recordings_count_loss(session->recordings, set, VG_LOSS_NOT_STOPPED);
 		return;
 	case VG_CAPTURE_FORBIDDEN:
 		/* PTRACE_SEIZE also fails with EPERM if the thread is exiting. */
 		if (vg_task_is_alive(&session->tasks, task->tid))
-			vg_recordings_count_loss(session, set, VG_LOSS_FORBIDDEN);
+			vg_recordings_count_loss(session->recordings, set, VG_LOSS_FORBIDDEN);
 		return;
 	case VG_CAPTURE_FAILED:
-		vg_recordings_count_loss(session, set, VG_LOSS_UNREADABLE);
+		vg_recordings_count_loss(session->recordings, set, VG_LOSS_UNREADABLE);
 		return;
 	}
 }
@@ -240,14 +249,16 @@ void vg_thread_sample(struct vg_session *session, struct vg_task *task)
 		return;
 	rc = vg_activity_read(&session->activity, &session->tasks, task);
 	if (rc == -ESRCH)
-		vg_threads_exited(session, task);
+		vg_threads_exited(&session->tasks, session->target.pid, task);
 	else if (rc != 0)
-		vg_recordings_count_loss(session, due.set, VG_LOSS_UNREADABLE);
+		vg_recordings_count_loss(session->recordings, due.set, VG_LOSS_UNREADABLE);
 	if (rc != 0)
 		return;
 
 	clocks = clocks_of(task, vg_session_now_ns(session));
-	due.timers = vg_timer_samples_decide(session, task, due.set, &clocks);
+	VG_EACH_RECORDING(i, due.set)
+		vg_weights_observe(&task->accounts[i].weights, &clocks);
+	due.timers = vg_timer_samples_decide(session, task, due.set, clocks.time_ns);
 	due.cpu_only = cpu_only_in(session->recordings, due.set);
 	due.same_slice = same_slice_in(task, &due);
 	token_address = vg_events_token_address(&session->events, task);

@@ -48,7 +48,8 @@ static void name_set(struct vg_task *task, const struct vg_task_status *status)
  * kernel updates the process's CPU time only at scheduler ticks. */
 static uint64_t unsampled_in(const struct vg_session *session, const struct vg_recording *recording)
 {
-	uint64_t process_ns = vg_session_cpu_used_ns(session, recording) + session->scheduler_tick_ns;
+	uint64_t process_ns = vg_recording_cpu_used_ns(recording, session->activity.process_cpu_ns) +
+			      session->scheduler_tick_ns;
 	int64_t known_ns = (int64_t)recording->recorder.cpu_ns;
 
 	for (size_t i = 0; i < session->tasks.live.count; i++) {
@@ -210,8 +211,8 @@ void vg_threads_names_read(struct vg_session *session)
 	}
 }
 
-void vg_threads_exited(struct vg_session *session, struct vg_task *task)
+void vg_threads_exited(struct vg_tasks *tasks, pid_t leader, struct vg_task *task)
 {
-	task->exiting = task->tid != session->target.pid;
-	session->tasks.stale = true;
+	task->exiting = task->tid != leader;
+	tasks->stale = true;
 }

@@ -20,7 +20,8 @@ void vg_threads_name_read(struct vg_session *session, struct vg_task *task, uint
 /* Calls vg_threads_name_read() for all threads that have run since the latest call. */
 void vg_threads_names_read(struct vg_session *session);
 
-/* Notes that the thread has exited.  The next scan writes the exit to the profiles. */
-void vg_threads_exited(struct vg_session *session, struct vg_task *task);
+/* Notes that the thread has exited, unless its id is `leader`, the id of the process's first thread (vg_task.exiting).
+ * The next scan writes exits to the profiles. */
+void vg_threads_exited(struct vg_tasks *tasks, pid_t leader, struct vg_task *task);
 
 #endif

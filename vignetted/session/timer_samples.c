@@ -72,33 +72,31 @@ static void method_decide(struct vg_timers *timers, struct vg_task *task, uint64
 }
 
 /* Whether the thread must be stopped for its queue time. */
-static bool queue_due(const struct vg_session *session, const struct vg_task *task, vg_recording_set set)
+static bool queue_due(const struct vg_recording *recordings, const struct vg_task *task, vg_recording_set set)
 {
 	VG_EACH_RECORDING(i, set) {
-		if (!session->recordings[i].options.cpu_mode &&
-		    vg_weights_queue_due(&task->accounts[i].weights, session->recordings[i].options.period_ns))
+		if (!recordings[i].options.cpu_mode &&
+		    vg_weights_queue_due(&task->accounts[i].weights, recordings[i].options.period_ns))
 			return true;
 	}
 	return false;
 }
 
 vg_recording_set vg_timer_samples_decide(struct vg_session *session, struct vg_task *task, vg_recording_set set,
-					 const struct vg_clocks *clocks)
+					 uint64_t now_ns)
 {
 	vg_recording_set covered = 0;
 	bool were_open = task->timers.open;
 
-	VG_EACH_RECORDING(i, set)
-		vg_weights_observe(&task->accounts[i].weights, clocks);
 	task->timers.queue_due = false;
 	if (session->timers.rings == NULL)
 		return 0;
-	method_decide(&session->timers, task, clocks->time_ns, session->scheduler_tick_ns, &session->pace.load);
+	method_decide(&session->timers, task, now_ns, session->scheduler_tick_ns, &session->pace.load);
 	/* A timer that was just opened takes its first sample one period later: stop the thread at this tick. */
 	if (!were_open || !task->timers.open || task->timers.needs_stop || task->timers.silent ||
 	    session->round.all_now)
 		return 0;
-	task->timers.queue_due = queue_due(session, task, set);
+	task->timers.queue_due = queue_due(session->recordings, task, set);
 	if (task->timers.queue_due) {
 		session->pace.load.queue_stops++;
 		return 0;
@@ -146,10 +144,10 @@ static void mappings_update(struct vg_session *session)
 	session->mappings.since_ns = vg_now_ns();
 }
 
-static enum vg_evidence evidence_of(const struct vg_session *session, uint64_t time_ns)
+/* timers_lost: the current value of vg_timers.lost. */
+static enum vg_evidence evidence_of(const struct vg_mapping_records *mappings, uint64_t timers_lost, uint64_t time_ns)
 {
-	bool recorded = session->mappings.since_ns != 0 && time_ns > session->mappings.since_ns &&
-			session->timers.lost == session->mappings.lost;
+	bool recorded = mappings->since_ns != 0 && time_ns > mappings->since_ns && timers_lost == mappings->lost;
 
 	return recorded ? VG_EVIDENCE_RECORDS : VG_EVIDENCE_MARKS_LATE;
 }
@@ -161,7 +159,8 @@ static int sample_walk(struct vg_session *session, struct vg_task *task, const s
 	int rc;
 
 	vg_walker_begin(walker);
-	walker->snapshot.moment.evidence = evidence_of(session, record->time_ns);
+	walker->snapshot.moment.evidence = evidence_of(&session->mappings, session->timers.lost,
+							record->time_ns);
 	do {
 		rc = vg_timers_snapshot(&session->timers, record, task->copy.bytes, &walker->snapshot);
 		if (rc == 0)
@@ -179,9 +178,9 @@ static int sample_walk(struct vg_session *session, struct vg_task *task, const s
 }
 
 /* Returns the sample's thread.  NULL: it is not known, is in no profile, or cannot be sampled. */
-static struct vg_task *sample_task(struct vg_session *session, const struct vg_timer_record *record, size_t *hint)
+static struct vg_task *sample_task(struct vg_tasks *tasks, const struct vg_timer_record *record, size_t *hint)
 {
-	struct vg_task *task = vg_tasks_find(&session->tasks, record->tid, hint);
+	struct vg_task *task = vg_tasks_find(tasks, record->tid, hint);
 
 	return task != NULL && task->in_profiles != 0 && !task->untraceable ? task : NULL;
 }
@@ -224,14 +223,14 @@ static void sample_take(struct vg_session *session, struct vg_task *task, const 
 
 	task->timers.silent = false;
 	if (!record->sample.readable)
-		vg_recordings_count_loss(session, due, VG_LOSS_UNREADABLE);
+		vg_recordings_count_loss(session->recordings, due, VG_LOSS_UNREADABLE);
 	if (due == 0 || !record->sample.readable ||
 	    (task->timers.needs_stop && ++task->timers.skipped % WALKED_EVERY != 0))
 		return;
 	rc = sample_walk(session, task, record);
 	vg_recordings_unloads_write(session, taken.time_ns);
 	if (rc != 0)
-		vg_recordings_count_loss(session, due, VG_LOSS_NO_MEMORY);
+		vg_recordings_count_loss(session->recordings, due, VG_LOSS_NO_MEMORY);
 	if (rc != 0 || task->timers.needs_stop)
 		return;
 	if (record->sample.in_kernel)
@@ -262,7 +261,7 @@ static void sample_unmatched(struct vg_session *session, const struct vg_timer_r
 		/* For a slower recording it is not known whether this sample was due. */
 		if (recording->options.period_ns == session->timers.mean_period_ns &&
 		    (record->time_ns >= recording->begin_ns || record->time_ns < session->begin_ns))
-			vg_recordings_count_loss(session, 1u << i, VG_LOSS_UNMATCHED);
+			vg_recordings_count_loss(session->recordings, 1u << i, VG_LOSS_UNMATCHED);
 	}
 }
 
@@ -281,7 +280,7 @@ void vg_timer_samples_fetch(struct vg_session *session)
 		more = record.time_ns < now_ns && vg_now_ns() - now_ns < FETCH_MAX_NS;
 		/* A time before the session or in the future is impossible. */
 		task = record.time_ns >= session->begin_ns && (more || record.time_ns <= vg_now_ns()) ?
-		       sample_task(session, &record, &hint) : NULL;
+		       sample_task(&session->tasks, &record, &hint) : NULL;
 		if (task != NULL && record.kind == VG_TIMER_SAMPLE)
 			sample_take(session, task, &record);
 		if (task == NULL && record.kind == VG_TIMER_SAMPLE)

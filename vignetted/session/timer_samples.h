@@ -8,8 +8,10 @@
  * The samples that timers take of running threads (capture/timers.h).
  *
  * Each timer sample measures one period of its thread's CPU time; policy/weights.h says how a sample is weighted.  A
- * thread with timers is stopped in three cases:
+ * running thread with timers is stopped in five cases:
  *
+ *  - The timers were opened at this tick.  They take their first sample one period later.
+ *  - The round takes a sample of each thread at once (vg_session_sample()).
  *  - A timer sample does not suffice to unwind the thread's stack (doc/design/capture.md has the list).
  *  - The timers have measured less CPU time than the scheduler reports, because the thread runs kernel code that must
  *    not be sampled, or runs on a CPU without a ring.
@@ -19,9 +21,10 @@
 /* Fetches the timer samples, oldest first, and records them. */
 void vg_timer_samples_fetch(struct vg_session *session);
 
-/* Adds the thread's clocks to its weights, decides whether timers or stops sample it, and opens or closes its timers.
- * task->activity must be current.  Returns the recordings of `set` for which timers sample the thread. */
+/* Decides whether timers or stops sample the thread while it runs, and opens or closes its timers.  The caller has read
+ * task->activity at now_ns, a session time, and has passed it to vg_weights_observe().  Returns the recordings of `set`
+ * for which timers sample the thread. */
 vg_recording_set vg_timer_samples_decide(struct vg_session *session, struct vg_task *task, vg_recording_set set,
-					 const struct vg_clocks *clocks);
+					 uint64_t now_ns);
 
 #endif

@@ -111,7 +111,7 @@ static void module_file_read(struct vg_modules *modules, struct vg_process_modul
 	}
 }
 
-/* Returns the index of the known or new module whose ELF header is at head->start.  UINT32_MAX: none. */
+/* Returns the index of the known or new module whose ELF header is at head->start.  VG_NONE: none. */
 static uint32_t module_at(struct vg_modules *modules, const struct mapping *head)
 {
 	struct vg_process_module module = {
@@ -120,7 +120,7 @@ static uint32_t module_at(struct vg_modules *modules, const struct mapping *head
 	};
 
 	if (vg_image_read(&module.image, modules->memory, head->start) != 0)
-		return UINT32_MAX;
+		return VG_NONE;
 	name_set(&module, head->path);
 	for (size_t i = 0; i < modules->items.count; i++) {
 		struct vg_process_module *known = &modules->items.items[i];
@@ -141,10 +141,10 @@ static uint32_t module_at(struct vg_modules *modules, const struct mapping *head
 	}
 	if (modules->items.count >= (modules->max != 0 ? modules->max : VG_MODULES_MAX_DEFAULT)) {
 		modules->excess++;
-		return UINT32_MAX;
+		return VG_NONE;
 	}
 	module_file_read(modules, &module, head);
-	return vg_array_push(&modules->items, &module) == 0 ? (uint32_t)modules->items.count - 1 : UINT32_MAX;
+	return vg_array_push(&modules->items, &module) == 0 ? (uint32_t)modules->items.count - 1 : VG_NONE;
 }
 
 /* The vsyscall page cannot be read and has no unwind information. */
@@ -158,7 +158,7 @@ static bool is_code(const struct mapping *mapping)
 static int maps_read(struct vg_modules *modules, FILE *maps)
 {
 	struct mapping mapping, head = { 0 };
-	uint32_t head_module = UINT32_MAX;
+	uint32_t head_module = VG_NONE;
 	char *line = NULL;
 	size_t line_bytes = 0;
 	int rc = 0;
@@ -171,16 +171,16 @@ static int maps_read(struct vg_modules *modules, FILE *maps)
 			continue;
 		same_file = mapping.inode != 0 && mapping.inode == head.inode && mapping.device == head.device;
 		if (mapping.offset == 0 && (mapping.inode != 0 || mapping.executable) &&
-		    !(same_file && head_module != UINT32_MAX &&
+		    !(same_file && head_module != VG_NONE &&
 		      mapping.start < modules->items.items[head_module].image.end)) {
 			head = mapping;
 			head_module = is_code(&mapping) || mapping.inode != 0 ?
-				      module_at(modules, &mapping) : UINT32_MAX;
+				      module_at(modules, &mapping) : VG_NONE;
 			same_file = true;
 		}
 		if (!is_code(&mapping))
 			continue;
-		if (same_file && head_module != UINT32_MAX &&
+		if (same_file && head_module != VG_NONE &&
 		    mapping.start < modules->items.items[head_module].image.end)
 			module = head_module;
 		rc = vg_ranges_add(&modules->ranges, mapping.start, mapping.end, module);

@@ -21,16 +21,21 @@ enum vg_task_file { VG_TASK_SCHEDSTAT, VG_TASK_SYSCALL, VG_TASK_FILES };
  * whether the thread has run since. */
 #define VG_TIMESLICES_UNKNOWN UINT64_MAX
 
-/* What a recording keeps about a thread between its ticks.  Owned by session/account.c. */
+/* What a recording keeps about a thread between its ticks.  session/account.c writes all members.  Other files of
+ * session write some of them, too: thread_sample.c writes timeslices, last_ns and weights; timer_samples.c writes
+ * weights; counter_set.c writes counters and counters_due. */
 struct vg_account {
 	uint32_t id;                 /* in the profile */
 	bool has_stack;              /* `stack` is set */
 	bool stack_complete;         /* `stack` reaches the thread's root */
 	uint32_t stack;              /* the latest sample's stack: its id in the profile */
 	uint32_t stacks_generation;  /* vg_recorder.stacks_generation when `stack` was set */
-	uint64_t timeslices;         /* the thread's count of timeslices when `stack` was copied: while the count is
-					the same, the thread has not run since.  Or VG_TIMESLICES_UNKNOWN. */
-	uint64_t last_ns;            /* session time of its latest sample */
+	uint64_t timeslices;         /* the thread's count of timeslices at its latest read, stop or pass
+					(policy/methods.h), plus those that our stops of the waiting thread have added:
+					while the count is the same, the thread has run no code since.  After a timer
+					sample: VG_TIMESLICES_UNKNOWN. */
+	uint64_t last_ns;            /* session time of its latest sample, repeat or pass; before the first of them:
+					when the account began */
 	struct vg_weights weights;
 	uint64_t interval;           /* token of the interval at the latest sample, or 0 */
 	uint64_t reported_interval;  /* `interval` if the profile has that interval, else 0 */
@@ -81,8 +86,8 @@ struct vg_task {
 
 	/* What the session knows about it: session/threads.c. */
 	bool untraceable;            /* it cannot be sampled */
-	bool exiting;                /* it is exiting, or is a leader that has exited: it runs no more code of the
-					program */
+	bool exiting;                /* it is exiting: it runs no more code of the program.  Never set for the leader,
+					because a thread that calls execve(2) takes the leader's id */
 	bool ran;                    /* it has run since its name was last read */
 	uint8_t name_reads_left;     /* its name is read at this many further samples */
 	uint64_t found_running_ns;   /* CLOCK_MONOTONIC when it was found running; 0: it was not running */
@@ -105,7 +110,7 @@ struct vg_task {
 		uint32_t skipped;    /* timer samples skipped because a stop is needed */
 	} timers;
 
-	/* By recording: session/account.c. */
+	/* By recording: session/account.c, and the files that struct vg_account names. */
 	vg_recording_set in_profiles; /* recordings whose profiles have it */
 	struct vg_account accounts[VG_RECORDINGS_MAX];
 };

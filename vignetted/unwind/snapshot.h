@@ -33,8 +33,9 @@ struct vg_snapshot {
 	uint64_t fp_guess;           /* without regs_complete: a guessed frame pointer, or 0 */
 	uint64_t expected_sp;        /* set by the caller for vg_snapshot_read_early(): about where the stack
 					pointer will be, or 0 */
-	uint64_t thread_block;       /* set by the caller: the copy ends at this address at the latest (see
-					vg_regs_thread_block()); 0: no bound */
+	uint64_t thread_block;       /* set by the caller; vg_tracer_capture() sets it again from the registers.  The
+					copy ends at this address at the latest (see vg_regs_thread_block()); 0: no
+					bound */
 	const _Atomic uint64_t *token_address; /* set by the caller: where the thread's interval token is, or NULL */
 	uint64_t token_value;        /* the token that was read, or 0 */
 	uint64_t stack_address;      /* of the first copied byte, which may be below the stack pointer */
