@@ -25,8 +25,8 @@ struct vg_thread_stack {
 
 enum vg_stack_result {
 	VG_STACK_TAKEN,
-	VG_STACK_NEEDS_STOP,         /* a stop is needed and does no harm: the thread runs or has exited, all copies
-					failed, or the walk needs a register */
+	VG_STACK_NEEDS_STOP,         /* try a stop, which does no harm now.  The reason is that the thread runs or has
+					exited, or that all copies failed, or that the walk needs a register */
 	VG_STACK_UNREADABLE,         /* all copies failed, mostly because the thread ran, and it must not be stopped */
 };
 
