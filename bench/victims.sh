@@ -75,8 +75,9 @@ start() {
 	[ -n "$server" ] && kill -0 $server 2>/dev/null || fail "victims: $1 does not run"
 }
 
-# turn SAMPLER: appends two lines for each window to $dir/SAMPLER: the changes of throughput and of p99 in %, and both
-# figures without the sampler
+# turn SAMPLER: appends two lines to $dir/SAMPLER for each window with the sampler.  One compares it with the window
+# before, the other with the window after.  A line has the changes of throughput and of p99 in %, and both figures
+# without the sampler.
 turn() {
 	case $1 in
 	vignetted-timers) set -- $1 "" ;;

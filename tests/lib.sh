@@ -27,7 +27,7 @@ processes_kill() {
 parent() { sed -n 's/^PPid:[^0-9]*//p' "/proc/$1/status" 2>/dev/null || true; }
 
 # kill_own SIGNAL PID...: sends the signal to those of the processes that are children or grandchildren of this shell.
-# The check starts many processes, so the pid of a process that has ended may belong to a process of another test.
+# `make check` starts many processes, so the pid of a process that has ended may belong to a process of another test.
 kill_own() {
 	signal=$1 own=
 	shift

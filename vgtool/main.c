@@ -16,7 +16,7 @@ static const struct command {
 	{ "record", cmd_record, "record a process or a command, and show where its time went" },
 	{ "info", cmd_info, "show what was recorded, what it cost and what was lost" },
 	{ "report", cmd_report, "show the functions that took the most time" },
-	{ "annotate", cmd_annotate, "show the source lines of a function that took the most time" },
+	{ "annotate", cmd_annotate, "show the time of each source line of a function" },
 	{ "summary", cmd_summary, "show times of the program's intervals, by label" },
 	{ "diff", cmd_diff, "compare profiles before and after a change" },
 	{ "aggregate", cmd_aggregate, "add up many profiles and show how they vary" },
@@ -34,7 +34,8 @@ static const struct command {
 
 enum { COMMANDS = sizeof commands / sizeof *commands };
 
-/* Exit status if the input or standard output fails outside of a command's own code. */
+/* Exit status if main.c and not the command reports the failure: a mapped input file can no longer be read, or standard
+ * output cannot be written. */
 static volatile sig_atomic_t failed_status = VG_EXIT_FAILED;
 
 static int usage(FILE *file)

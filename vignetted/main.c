@@ -93,7 +93,7 @@ static int session_begin(struct vg_session *session, const struct vg_arguments *
 	return rc != 0 ? rc : vg_session_begin(session, &arguments->session, fd, recording, err);
 }
 
-/* Both show the progress of a recording. */
+/* What shows the progress of a recording: `status` on --status-fd, `line` on the terminal. */
 struct progress {
 	const struct vg_session *session;
 	const struct vg_recording *recording;

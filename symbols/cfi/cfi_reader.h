@@ -33,8 +33,8 @@ struct vg_cfi_rule {
 	uint64_t reg;                           /* DWARF register number */
 };
 
-/* One row of the table that the instructions of a CIE or FDE describe.  These instructions (DW_CFA_*) are
- * called its program.  `rules` is indexed by column. */
+/* One row of the table that a CIE or FDE describes.  The instructions (DW_CFA_*) of a CIE or FDE are called the
+ * program of the CIE or FDE.  `rules` is indexed by column. */
 struct vg_cfi_state {
 	unsigned __int128 used;                 /* bit mask of the columns whose rules were set */
 	struct vg_cfi_rule rules[VG_CFI_COLUMNS_MAX];

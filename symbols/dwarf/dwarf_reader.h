@@ -25,9 +25,9 @@ struct vg_dwarf_inline {
 	uint32_t depth, origin;
 	uint32_t call_line, call_file;          /* call_file: index in the table's files, or NONE */
 	uint32_t first_range, range_count;
-	uint64_t extent_low, extent_high;       /* virtual addresses, set by dwarf_emit.c for one range of the
-						   function: lowest and highest address of this call and of the
-						   calls inside it */
+	uint64_t extent_low, extent_high;       /* virtual addresses: lowest and highest address of this call and of
+						   the calls inside it, in one range of the function.  dwarf_emit.c
+						   sets them again for each range. */
 };
 
 /* A row of the line table; virtual addresses. */

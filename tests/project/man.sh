@@ -13,7 +13,7 @@ done
 for command in $("$VGTOOL" --help | awk '/^  [a-z]/ { print $1 }'); do
 	grep -q "$command" vgtool.1 || fail "vgtool.1 has no $command"
 done
-# vgtool.1 has each sentence about the confined reader that tests/unit/check_confine.c tests, word for word.
+# tests/unit/check_confine.c tests promises about the confined reader.  vgtool.1 has each of them word for word.
 text=$(grep -v '^\.' vgtool.1 | tr '\n' ' ')
 promises=$(sed -n 's/^static const char [A-Z_]*\[\] = "\(.*\)";$/\1/p' "$SRCDIR/tests/unit/check_confine.c")
 [ "$(echo "$promises" | wc -l)" -ge 15 ] || fail "only these promises are in check_confine.c: $promises"

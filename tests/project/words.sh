@@ -31,6 +31,6 @@ man/page.1:1: "tape"
 END
 grep -v ' files, ' "$dir/sorted" | diff "$dir/expected" - || fail "other words than those planted are found"
 
-words "$SRCDIR" || fail "words that are not the glossary's: $(cat "$dir/said")"
+words "$SRCDIR" || fail "words that the glossary forbids: $(cat "$dir/said")"
 tail -n 1 "$dir/said" | grep -qE '^[5-9][0-9][0-9] files, [3-9][0-9] words, 0 found$' ||
 	fail "few files or words: $(tail -n 1 "$dir/said")"

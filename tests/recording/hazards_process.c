@@ -20,8 +20,9 @@
 
 #include "tests/spin.h"
 
-/* vignetted tries to attach for about 100 ms.  A tracer that holds the thread for longer than LONG_HOLD_NS can make
- * vignetted give up. */
+/* vignetted refuses a process if each of 20 checks within 100 ms finds a tracer (lasting_tracer() in
+ * vignetted/target/access.c).  It is improbable that 20 checks find 20 short holds.  But a hold that is longer than
+ * LONG_HOLD_NS can be found by several checks, and a few such holds by all. */
 enum { LONG_HOLD_NS = 5 * 1000 * 1000 };
 
 static pid_t spinner_start(void)
@@ -347,7 +348,7 @@ static void io_uring_threads(void)
 	((unsigned *)(ring + params.sq_off.array))[0] = 0;
 	tail = (unsigned *)(ring + params.sq_off.tail);
 	__atomic_store_n(tail, *tail + 1, __ATOMIC_RELEASE);
-	/* The poller, if it is awake, starts the worker. */
+	/* The poller starts the worker.  This call wakes the poller if it sleeps. */
 	syscall(SYS_io_uring_enter, fd, 1, 0, IORING_ENTER_SQ_WAKEUP, NULL, 0);
 	spin_ms(50);
 	session = begin(1000);

@@ -19,7 +19,7 @@ done
 "$BUILDDIR/tests/recording/rows" -e $every $files >"$dir/rows" || fail "rows: $(cat "$dir/rows")"
 cat "$dir/rows"
 awk '/complex:/ { for (i = 1; i < NF; i++) if ($i == "of" && $(i + 1) == "addresses,") share = $(i - 2)
-	if (share >= 1) exit 1 }' "$dir/rows" || fail "too many complex rows"
+	if (share >= 1) exit 1 }' "$dir/rows" || fail "too many addresses need libunwind"
 [ "$(grep -c ' 0 differences' "$dir/rows")" = "$(echo $files | wc -w)" ] || fail "rows differ from libdw's"
 
 # all_equal FILE...: fails unless every row of each file equals libdw's

@@ -109,8 +109,9 @@ done
 diff "$dir/unnumbered.theirs.records" "$dir/unnumbered.ours.records" ||
 	fail "unnumbered: differs from dump_syms"
 
-# Several names at one address give one record, marked with m, with the same name as in dump_syms.  After gold's folding
-# the debug information has both functions, after lld's only one.  A stripped program has only linker symbols.
+# Several names at one address give one record, marked with m, with the same name as in dump_syms.  After gold has
+# folded two functions, the debug information still has both.  After lld has folded them, it has only one.  A stripped
+# program has only linker symbols.
 $CXX -O1 -g -gdwarf-4 -ffunction-sections -fuse-ld=gold -Wl,--icf=all \
 	"$fixtures/symbols_folded.cc" -o "$dir/folded-gold"
 clang++ -O1 -g -gdwarf-4 -ffunction-sections -fuse-ld=lld -Wl,--icf=all \

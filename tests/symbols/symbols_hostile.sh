@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
 #
 # With damaged input vgtool symbols prints one message and exits with 1, or leaves the damaged part out.  It is never
-# killed by a signal and never hangs.  MUTATIONS is the number of damaged files (default 150, or 60 for a sanitized
-# vgtool).  They are made with the seeds SEED (default 1), SEED + 1 and so on.
+# killed by a signal and never hangs.  MUTATIONS is the number of damaged copies of each of the seven files (default
+# 150, or 60 for a sanitized vgtool).  The copies are made with the seeds SEED (default 1), SEED + 1 and so on.
 set -eu
 . "${SRCDIR:?}/tests/lib.sh"
 

@@ -96,8 +96,8 @@ for (const [address, their] of theirs.functions) {
 	}
 	count.moreInlines += Math.max(0, our.inlines.size - their.inlines.size);
 }
-// dump_syms has no FUNC records, and at most PUBLIC records, for two kinds of functions: thunks, which have lines and
-// no DIE, and members of lambdas, because the classes of lambdas are nested in functions.
+// dump_syms writes no FUNC records for two kinds of functions.  Thunks have lines and no DIE; dump_syms writes PUBLIC
+// records for them.  Members of lambdas belong to classes that are nested in functions.
 for (const [address, our] of ours.functions) {
 	if (theirs.functions.has(address))
 		continue;

@@ -497,7 +497,7 @@ START_TEST(vdso_is_a_module)
 	ck_assert_int_eq(vgctl_end(session, NULL), 0);
 	recorded_read(&recorded, path);
 	ck_assert_uint_ge(time_in_ns(&recorded, "[vdso]"), 20 * 1000000);
-	/* The first stack that is deeper than the thread's copies is truncated: vgctl_end() may have it. */
+	/* One truncated stack is allowed: a check on a busy machine had one. */
 	for (size_t i = 0; i < recorded.profile.samples.count; i++) {
 		truncated += recorded.profile.samples.items[i].end == VG_WALK_TRUNCATED;
 		complete += recorded.profile.samples.items[i].end == VG_WALK_ROOT;

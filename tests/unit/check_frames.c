@@ -49,7 +49,7 @@ START_TEST(modules_without_names)
 
 	fixture_demo_names(&fixture);
 	fixture_read(&fixture, false);
-	ck_assert_int_eq(vg_frames_build_rows(&frames, &fixture.profile, VG_ROW_FUNCTION, true), 0);
+	ck_assert_int_eq(vg_frames_build_rows(&frames, &fixture.profile, VG_FRAMES_FUNCTION, true), 0);
 	ck_assert_str_eq(name_at(1, 0), "inner");
 	ck_assert_str_eq(name_at(2, 0), "[libx.so]");
 	view = vg_frames_function(&frames, vg_frames_at(&frames, 2, 0).function);

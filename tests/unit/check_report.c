@@ -18,7 +18,7 @@ static struct vg_call_tree tree;
 
 enum { MS = 1000000 };
 
-static void frames_open(enum vg_row_kind kind)
+static void frames_open(enum vg_frames_kind kind)
 {
 	fixture_read(&fixture, false);
 	ck_assert_int_eq(vg_frames_build_rows(&frames, &fixture.profile, kind, false), 0);
@@ -65,7 +65,7 @@ static void made_open(void)
 		if (stacks[i].ms > 0)
 			fixture_sample(&fixture, 0, 16 + i, (i + 1) * 100 * MS, stacks[i].ms * MS, i < 3 ? MS : 0);
 	}
-	frames_open(VG_ROW_FUNCTION);
+	frames_open(VG_FRAMES_FUNCTION);
 }
 
 /* Writes the tree as a line: "0-a:99/39 1-b:30/0 ...". A row has its depth, "-" if it has siblings, its function, and
@@ -126,7 +126,7 @@ END_TEST
 START_TEST(tree_without_samples)
 {
 	fixture_open(&fixture);
-	frames_open(VG_ROW_FUNCTION);
+	frames_open(VG_FRAMES_FUNCTION);
 	ck_assert_str_eq(tree_text(&(struct vg_call_tree_options){ 0 }), "");
 	ck_assert_str_eq(tree_text(&(struct vg_call_tree_options){ .to_callers = true }), "");
 	ck_assert_str_eq(tree_text(&(struct vg_call_tree_options){ .begin = (const unsigned char *)"" }), "");
@@ -146,7 +146,7 @@ START_TEST(deepest_stack)
 		ck_assert_int_eq(vg_writer_stack(&fixture.writer, VG_STACK_ROOTS + i,
 						 i == 0 ? 0 : VG_STACK_ROOTS + i - 1, 0, 0x40 + i % 2, 0), 0);
 	fixture_sample(&fixture, 0, VG_STACK_ROOTS + DEPTH - 1, MS, MS, 0);
-	frames_open(VG_ROW_FUNCTION);
+	frames_open(VG_FRAMES_FUNCTION);
 	for (int to_callers = 0; to_callers < 2; to_callers++) {
 		struct vg_call_tree_options options = { .to_callers = to_callers, .least_ppm = 5000 };
 
@@ -177,7 +177,7 @@ START_TEST(too_many_rows)
 		if (i % FRAMES == FRAMES - 1)
 			fixture_sample(&fixture, 0, id, i * MS, MS, 0);
 	}
-	frames_open(VG_ROW_FUNCTION);
+	frames_open(VG_FRAMES_FUNCTION);
 	ck_assert_int_eq(vg_call_tree_build(&tree, &frames, threads.order, CHAINS,
 					    &(struct vg_call_tree_options){ 0 }), 0);
 	ck_assert(tree.is_incomplete);
@@ -206,7 +206,7 @@ START_TEST(names_that_match)
 	fixture_module(&fixture, 0, "demo");
 	for (uint32_t i = 0; i < 3; i++)
 		ck_assert_int_eq(vg_writer_function(&fixture.writer, i, names[i], NULL, 0), 0);
-	frames_open(VG_ROW_FUNCTION);
+	frames_open(VG_FRAMES_FUNCTION);
 	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
 		struct vg_function_match match;
 
@@ -222,28 +222,28 @@ END_TEST
 
 START_TEST(kinds_of_rows)
 {
-	static const struct { enum vg_row_kind kind; const char *leaf, *inner, *root, *unknown; uint32_t line, count; }
+	static const struct { enum vg_frames_kind kind; const char *leaf, *inner, *root, *unknown; uint32_t line, count; }
 	cases[] = {
-		{ VG_ROW_FUNCTION, "libx.so+0x30", "inner", "main", "0x7f00", 0, 5 },
-		{ VG_ROW_LINE, "libx.so+0x30", "work", "main", "0x7f00", 12, 5 },
-		{ VG_ROW_MODULE, "libx.so", "demo", "demo", "[no module]", 0, 3 },
-		{ VG_ROW_FILE, "[no file]", "w.c", "m.c", "[no module]", 0, 5 },
+		{ VG_FRAMES_FUNCTION, "libx.so+0x30", "inner", "main", "0x7f00", 0, 5 },
+		{ VG_FRAMES_LINE, "libx.so+0x30", "work", "main", "0x7f00", 12, 5 },
+		{ VG_FRAMES_MODULE, "libx.so", "demo", "demo", "[no module]", 0, 3 },
+		{ VG_FRAMES_FILE, "[no file]", "w.c", "m.c", "[no module]", 0, 5 },
 	};
 
 	for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-		enum vg_row_kind kind = cases[i].kind;
+		enum vg_frames_kind kind = cases[i].kind;
 		struct vg_function_view view;
 
 		fixture_demo_names(&fixture);
 		frames_open(kind);
 		ck_assert_str_eq(vg_frames_function(&frames, vg_frames_at(&frames, 2, 0).function).name, cases[i].leaf);
-		view = vg_frames_function(&frames, vg_frames_at(&frames, 1, kind == VG_ROW_FUNCTION ? 0 : 1).function);
+		view = vg_frames_function(&frames, vg_frames_at(&frames, 1, kind == VG_FRAMES_FUNCTION ? 0 : 1).function);
 		ck_assert_str_eq(view.name, cases[i].inner);
 		ck_assert_uint_eq(view.line, cases[i].line);
 		ck_assert_str_eq(vg_frames_function(&frames, vg_frames_at(&frames, 0, 0).function).name, cases[i].root);
 		ck_assert_str_eq(vg_frames_function(&frames, vg_frames_at(&frames, 4, 0).function).name,
 				 cases[i].unknown);
-		ck_assert_msg(frames.count == cases[i].count, "%s: %u", vg_row_kind_name(kind), frames.count);
+		ck_assert_msg(frames.count == cases[i].count, "%s: %u", vg_frames_kind_name(kind), frames.count);
 		frames_close();
 	}
 }

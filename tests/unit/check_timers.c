@@ -120,7 +120,7 @@ static void record_spinning(enum vgctl_mode mode, int stop_always)
 	/* The difference is at most 20 %, plus 20 ms because the scheduler's CPU time may be late. */
 	ck_assert_uint_ge(sampled_ns(&recorded, VG_NONE) + 20000000, used_ns * 4 / 5);
 	ck_assert_uint_le(sampled_ns(&recorded, VG_NONE), used_ns * 6 / 5 + 20000000);
-	/* The first stack that is deeper than the thread's copies is truncated: vgctl_end() may have it. */
+	/* One truncated stack is allowed: a check on a busy machine had one. */
 	for (size_t i = 0; i < recorded.profile.samples.count; i++) {
 		truncated += recorded.profile.samples.items[i].end == VG_WALK_TRUNCATED;
 		complete += recorded.profile.samples.items[i].end == VG_WALK_ROOT;

@@ -1,8 +1,9 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT OR Apache-2.0
 #
-# vgtool record: both forms show function names at once, for a removed program too.  Ctrl-C keeps the profile.  Views of
-# the kept profile have names without the program.  Exit codes.  Names in memory are the names of vgtool resolve.
+# vgtool record: the report of a recorded command, or of a recorded process (--pid), has function names, also if the
+# process's program was removed.  Ctrl-C keeps the profile.  Views of the kept profile have names without the program.
+# Exit codes.  A view that symbolizes an unresolved profile in memory shows the same names as for the resolved profile.
 set -eu
 . "${SRCDIR:?}/tests/lib.sh"
 cd "$dir"
@@ -140,7 +141,7 @@ sed 's/count_up/other_name/' program.c >other.c
 $CC -O1 -g -Wl,--build-id=sha1 -o program other.c
 exits 0 "$VGTOOL" report plain.vgp
 ! grep -q 'other_name\|busy_until' out || fail "names of another build: $(cat out)"
-# A file with that build id is found in the working directory.
+# A file in the working directory is found if it has the build id of the recorded program.
 cp elsewhere/program program
 exits 0 "$VGTOOL" report plain.vgp
 has out 'count_up  [program]'

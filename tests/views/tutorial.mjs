@@ -28,8 +28,8 @@ function* blocks(text) {
 	assert.equal(block, null, "the last block has no end");
 }
 
-// Gives equal texts for lines that differ only in numbers, units, spaces, or the variant of strcmp for this CPU.  An
-// unknown margin ("-") counts as a number.
+// Gives equal texts for lines that differ only in numbers, units, spaces, or the variant of strcmp for this CPU.  "-"
+// counts as a number: vgtool diff prints it in the column +-95% if the error range is not known.
 const plain = (line) => line.replace(/\b(__\w+?)_(evex|avx2|sse2|sse42|evex512|avx2_rtm|sse2_unaligned)\b/g, "$1_X")
 	.replace(/(?<=\s)-(?=\s)/g, "0")
 	.replace(/[-+]?\d+(\.\d+)?( (ns|us|ms|s))?(?=\s|%|,|$)/g, "N").replace(/\s+/g, " ").trim();

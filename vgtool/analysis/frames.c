@@ -9,7 +9,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-const char *vg_row_kind_name(enum vg_row_kind kind)
+const char *vg_frames_kind_name(enum vg_frames_kind kind)
 {
 	static const char *const names[] = { "function", "line", "module", "file" };
 
@@ -75,9 +75,9 @@ static int function_number(struct vg_frames *frames, const struct vg_function *f
 {
 	struct vg_frame_key key = { function->name, function->file, module_name(frames, function->module), 0, line };
 
-	if (frames->kind == VG_ROW_MODULE)
+	if (frames->kind == VG_FRAMES_MODULE)
 		return module_number(frames, function->module, number);
-	if (frames->kind == VG_ROW_FILE)
+	if (frames->kind == VG_FRAMES_FILE)
 		return file_number(frames, function->file, function->module, number);
 	return key_number(frames, &key, number);
 }
@@ -98,13 +98,13 @@ static void syscall_name_print(char *room, size_t room_bytes, const char *arch, 
 
 static int address_number(struct vg_frames *frames, const struct vg_stack *stack, uint32_t *number)
 {
-	bool is_call = stack->found_by == VG_FOUND_BY_SYSTEM_CALL, is_coarse = frames->kind >= VG_ROW_MODULE;
+	bool is_call = stack->found_by == VG_FOUND_BY_SYSTEM_CALL, is_coarse = frames->kind >= VG_FRAMES_MODULE;
 	uint32_t jit_name = vg_profile_jit_name(frames->profile, stack->address);
 	uint32_t module = is_call ? VG_NONE : module_name(frames, stack->module);
 	char name[VG_NAME_MAX_BYTES + 32];
 
 	if (is_coarse && !is_call && stack->module != VG_NONE)
-		return frames->kind == VG_ROW_MODULE ? module_number(frames, stack->module, number) :
+		return frames->kind == VG_FRAMES_MODULE ? module_number(frames, stack->module, number) :
 		       file_number(frames, VG_NONE, stack->module, number);
 	if (is_coarse)
 		return synthetic_number(frames, is_call ? "[system call]" : jit_name != VG_NONE ? "[JIT code]" :
@@ -170,7 +170,7 @@ static int functions_number(struct vg_frames *frames)
 	return rc;
 }
 
-int vg_frames_build_rows(struct vg_frames *frames, const struct vg_profile *profile, enum vg_row_kind kind,
+int vg_frames_build_rows(struct vg_frames *frames, const struct vg_profile *profile, enum vg_frames_kind kind,
 			 bool by_module)
 {
 	int rc;
@@ -179,7 +179,7 @@ int vg_frames_build_rows(struct vg_frames *frames, const struct vg_profile *prof
 	frames->nodes = calloc(profile->stacks.count + 1, sizeof *frames->nodes);
 	if (frames->nodes == NULL)
 		return -ENOMEM;
-	rc = kind == VG_ROW_LINE ? lines_number(frames) : functions_number(frames);
+	rc = kind == VG_FRAMES_LINE ? lines_number(frames) : functions_number(frames);
 	for (size_t i = 0; rc == 0 && i < profile->stacks.count; i++)
 		rc = node_build(frames, &profile->stacks.items[i], &frames->nodes[i]);
 	return rc;
@@ -187,7 +187,7 @@ int vg_frames_build_rows(struct vg_frames *frames, const struct vg_profile *prof
 
 int vg_frames_build(struct vg_frames *frames, const struct vg_profile *profile)
 {
-	return vg_frames_build_rows(frames, profile, VG_ROW_FUNCTION, false);
+	return vg_frames_build_rows(frames, profile, VG_FRAMES_FUNCTION, false);
 }
 
 void vg_frames_free(struct vg_frames *frames)

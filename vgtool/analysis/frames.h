@@ -10,15 +10,15 @@
 
 /* What the numbers of struct vg_frames stand for.  A view treats every number as a function.  So it can also show
  * modules, for example. */
-enum vg_row_kind {
-	VG_ROW_FUNCTION,
-	VG_ROW_LINE,                       /* a source line of a function */
-	VG_ROW_MODULE,
-	VG_ROW_FILE,                       /* a source file; frames without one are "[no file]" of their module */
+enum vg_frames_kind {
+	VG_FRAMES_FUNCTION,
+	VG_FRAMES_LINE,                       /* a source line of a function */
+	VG_FRAMES_MODULE,
+	VG_FRAMES_FILE,                       /* a source file; frames without one are "[no file]" of their module */
 };
 
 /* "function", "line", "module" or "file". */
-const char *vg_row_kind_name(enum vg_row_kind kind);
+const char *vg_frames_kind_name(enum vg_frames_kind kind);
 
 /*
  * The frames that views show for each node of the stack tree: one frame for each function at the node's address,
@@ -44,10 +44,10 @@ struct vg_frames {
 		uint32_t line_count;
 	} *nodes;                          /* by node */
 	uint32_t *by_function;             /* by index of a function in the profile: the function's number; NULL if
-	                                      `kind` is VG_ROW_LINE */
+	                                      `kind` is VG_FRAMES_LINE */
 	uint32_t *by_line;                 /* by index of a symbol line: the number of its row; NULL unless `kind` is
-	                                      VG_ROW_LINE */
-	enum vg_row_kind kind;
+	                                      VG_FRAMES_LINE */
+	enum vg_frames_kind kind;
 	bool by_module;                    /* addresses of one module without symbols are one function: "[module]" */
 };
 
@@ -63,7 +63,7 @@ struct vg_frame_key {
 	uint32_t module;
 	uint32_t is_synthetic;             /* 0, VG_SYNTHETIC_ADDRESS or VG_SYNTHETIC_MODULE; if it is not 0, there is
 	                                      no symbol, and vg_frames_build() made the name */
-	uint32_t line;                     /* 0, unless the kind is VG_ROW_LINE */
+	uint32_t line;                     /* 0, unless the kind is VG_FRAMES_LINE */
 };
 
 /* The names of a function number.  The texts live as long as the struct vg_frames. */
@@ -72,7 +72,7 @@ struct vg_function_view {
 	const char *file;                  /* NULL: unknown */
 	const char *module;                /* NULL: unknown */
 	bool is_module;                    /* name is "[module]", for all addresses of the module without symbols */
-	uint32_t line;                     /* 0: unknown, or the kind is not VG_ROW_LINE */
+	uint32_t line;                     /* 0: unknown, or the kind is not VG_FRAMES_LINE */
 };
 
 /* One frame of a node. */
@@ -87,7 +87,7 @@ int vg_frames_build(struct vg_frames *frames, const struct vg_profile *profile);
 
 /* Like vg_frames_build(), but numbers rows of another kind.  The row of a module or file has the name of this module or
  * file.  If by_module is set, the addresses of a module that have no symbols are one function, named "[module]". */
-int vg_frames_build_rows(struct vg_frames *frames, const struct vg_profile *profile, enum vg_row_kind kind,
+int vg_frames_build_rows(struct vg_frames *frames, const struct vg_profile *profile, enum vg_frames_kind kind,
 			 bool by_module);
 void vg_frames_free(struct vg_frames *frames);
 

@@ -75,7 +75,7 @@ static int functions_filter(const struct vg_sample_filter *filter, const struct 
 	unsigned char *nodes = calloc(profile->stacks.count + 1, 1);
 	struct vg_function_match match = { 0 };
 	struct vg_frames frames;
-	int rc = vg_frames_build_rows(&frames, profile, VG_ROW_FUNCTION, by_module);
+	int rc = vg_frames_build_rows(&frames, profile, VG_FRAMES_FUNCTION, by_module);
 
 	if (nodes == NULL)
 		rc = -ENOMEM;

@@ -134,7 +134,7 @@ static int view_write(struct command *command)
 		return vg_report_threads(&command->report);
 	if (command->options->by == VG_REPORT_BY_INTERVAL)
 		return vg_report_intervals(&command->report, &command->intervals);
-	return vg_report_functions(&command->report, (enum vg_row_kind)command->options->by);
+	return vg_report_functions(&command->report, (enum vg_frames_kind)command->options->by);
 }
 
 /* ---- one profile ---- */

@@ -42,8 +42,8 @@ int cmd_store(int argc, char **argv);
 int cmd_summary(int argc, char **argv);
 int cmd_symbols(int argc, char **argv);
 
-/* Symbolizes a profile file, confined as for a view (symbolize.h), and replaces the file by the resolved profile.
- * If no symbols are found, the file stays as it is.  Returns the exit status. */
+/* Confines the process as for a view (symbolize.h).  Then symbolizes a profile file, and replaces the file by the
+ * resolved profile.  If no symbols are found, the file stays as it is.  Returns the exit status. */
 struct vg_symbolize;
 int vg_resolve_in_place(const char *command, struct vg_symbolize *symbolize, char *path);
 
@@ -88,8 +88,8 @@ enum vg_exit vg_command_confine_stores(const char *command, const struct vg_comm
  * `writes` (NULL or "-": standard output only). */
 enum vg_exit vg_command_confine_to(const char *command, const char *path, const char *writes);
 
-/* Warns if the kernel has no seccomp, and confines nothing.  For a command that calls vg_reader_confine()
- * itself, perhaps in child processes. */
+/* Warns if the kernel has no seccomp.  Does not confine the process.  For a command that calls
+ * vg_reader_confine() itself, perhaps in child processes. */
 void vg_command_confine_warn(const char *command);
 
 /* A profile in memory, and its file. */

@@ -38,8 +38,8 @@ const struct vg_option vg_report_option_table[VG_REPORT_OPTIONS] = {
 
 static const char *const by_names[] = { "function", "line", "module", "file", "thread", "interval" };
 
-_Static_assert((int)VG_REPORT_BY_LINE == VG_ROW_LINE && (int)VG_REPORT_BY_MODULE == VG_ROW_MODULE &&
-	       (int)VG_REPORT_BY_FILE == VG_ROW_FILE, "enum vg_report_by begins with enum vg_row_kind");
+_Static_assert((int)VG_REPORT_BY_LINE == VG_FRAMES_LINE && (int)VG_REPORT_BY_MODULE == VG_FRAMES_MODULE &&
+	       (int)VG_REPORT_BY_FILE == VG_FRAMES_FILE, "enum vg_report_by begins with enum vg_frames_kind");
 
 static int by_parse(struct vg_report_options *options, const char *text, struct vg_err *err)
 {
@@ -124,7 +124,7 @@ int vg_report_options_check(struct vg_report_options *options, struct vg_err *er
 {
 	if (options->view != NULL && options->by >= VG_REPORT_BY_THREAD)
 		return vg_err_set(err, -EINVAL, "%s: --by %s has no tree", options->view, by_names[options->by]);
-	options->tree.kind = (enum vg_row_kind)options->by;
+	options->tree.kind = (enum vg_frames_kind)options->by;
 	return 0;
 }
 

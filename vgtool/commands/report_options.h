@@ -8,7 +8,7 @@
 #include "vgtool/views/report_tree.h"
 
 enum vg_report_by {
-	VG_REPORT_BY_FUNCTION, VG_REPORT_BY_LINE, VG_REPORT_BY_MODULE, VG_REPORT_BY_FILE, /* as enum vg_row_kind */
+	VG_REPORT_BY_FUNCTION, VG_REPORT_BY_LINE, VG_REPORT_BY_MODULE, VG_REPORT_BY_FILE, /* as enum vg_frames_kind */
 	VG_REPORT_BY_THREAD, VG_REPORT_BY_INTERVAL, VG_REPORT_BY_COUNT,
 };
 

@@ -26,8 +26,8 @@ enum vg_color {
 	VG_COLOR_RED,
 };
 
-/* The width is COLUMNS if set, else that of the terminal.  Without a terminal and COLUMNS it is unlimited.  Only a
- * terminal has colours, unless NO_COLOR is set or TERM is "dumb". */
+/* The width is COLUMNS if set, else that of the terminal.  Without a terminal and COLUMNS it is unlimited.  A terminal
+ * has colours unless NO_COLOR is set and not empty, or TERM is "dumb".  Other outputs have no colours. */
 void vg_terminal_read(struct vg_terminal *terminal);
 
 /* The columns that are left after `used` columns, at least 8; SIZE_MAX if the width is unlimited. */
@@ -47,7 +47,7 @@ size_t vg_terminal_width(const char *text);
  * middle. */
 void vg_terminal_fit(FILE *file, const char *text, size_t columns);
 
-/* Prints the beginning of the text that needs at most `columns`, like vg_print(). */
+/* Prints as much of the beginning of the text as fits into `columns` columns, like vg_print(). */
 void vg_terminal_cut(FILE *file, const char *text, size_t columns);
 
 #endif

@@ -58,8 +58,9 @@ static int executable_open(const struct mapping *mapping, pid_t pid)
 	return strcmp(path, mapping->path) == 0 ? vg_program_open(link, NULL) : -1;
 }
 
-/* map_files has every mapping, but only root may follow its links.  The kernel makes these links and the link of the
- * executable, so they need no check; on overlayfs and btrfs the device in /proc/PID/maps is not that of stat(2). */
+/* map_files has every mapping, but following its links needs CAP_SYS_ADMIN or CAP_CHECKPOINT_RESTORE.  The kernel makes
+ * these links and the link of the executable, so they need no check; on overlayfs and btrfs the device in
+ * /proc/PID/maps is not that of stat(2). */
 static int mapping_open(const struct mapping *mapping, pid_t pid)
 {
 	char path[PATH_MAX + 32];

@@ -88,7 +88,7 @@ static int lines_build(struct lines *lines, const struct vg_profile *profile, co
 	struct vg_function_table table = { 0 };
 	struct vg_function_match match = { 0 };
 	struct vg_table_maker maker = { 0 };
-	int rc = vg_frames_build_rows(&lines->frames, profile, VG_ROW_LINE, true);
+	int rc = vg_frames_build_rows(&lines->frames, profile, VG_FRAMES_LINE, true);
 
 	if (rc == 0)
 		rc = vg_thread_samples_build(&threads, profile, -1);

@@ -49,7 +49,7 @@ static void row_json(struct functions *functions, const struct vg_function_row *
 	vg_json_key_string(json, "name", view.name);
 	vg_json_key_string(json, "module", view.module);
 	vg_json_key_string(json, "file", view.file);
-	if (functions->frames.kind == VG_ROW_LINE)
+	if (functions->frames.kind == VG_FRAMES_LINE)
 		vg_json_key_uint(json, "line", view.line);
 	vg_json_key_uint(json, vg_report_key(report, "self_ns", "self"), row->self_ns);
 	vg_json_key_uint(json, vg_report_key(report, "total_ns", "total"), row->total_ns);
@@ -109,7 +109,7 @@ static void thread_json(struct functions *functions, uint32_t thread, const stru
 
 static void columns_name(struct functions *functions, bool with_samples)
 {
-	const char *kind = vg_row_kind_name(functions->frames.kind);
+	const char *kind = vg_frames_kind_name(functions->frames.kind);
 
 	if (functions->columns_named)
 		return;
@@ -187,7 +187,7 @@ static void overall_text(struct functions *functions, const struct vg_function_t
 
 	if (!vg_report_heading(report, &sums))
 		return;
-	if (functions->frames.kind == VG_ROW_LINE)
+	if (functions->frames.kind == VG_FRAMES_LINE)
 		lines_text(functions, table);
 	if (!report->is_one_thread)
 		table_text(functions, table, report->limit > 0 ? report->limit : TEXT_LIMIT);
@@ -297,7 +297,7 @@ static int threads_write(struct functions *functions)
 	return rc;
 }
 
-int vg_report_functions(struct vg_report *report, enum vg_row_kind kind)
+int vg_report_functions(struct vg_report *report, enum vg_frames_kind kind)
 {
 	struct functions functions = { .report = report };
 	struct vg_json *json = &report->json;

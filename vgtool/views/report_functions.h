@@ -6,6 +6,6 @@
 
 /* Prints a table of functions, lines, modules or files over all threads, and one for each thread.  Returns 0 or
  * -ENOMEM. */
-int vg_report_functions(struct vg_report *report, enum vg_row_kind kind);
+int vg_report_functions(struct vg_report *report, enum vg_frames_kind kind);
 
 #endif

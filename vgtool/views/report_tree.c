@@ -47,7 +47,7 @@ static void row_json(struct tree_view *view, const struct vg_call_row *row)
 		vg_json_key_string(json, "name", function.name);
 		vg_json_key_string(json, "module", function.module);
 		vg_json_key_string(json, "file", function.file);
-		if (view->options->kind == VG_ROW_LINE)
+		if (view->options->kind == VG_FRAMES_LINE)
 			vg_json_key_uint(json, "line", function.line);
 	} else {
 		vg_json_key_string(json, "name", view->options->name);
@@ -167,9 +167,9 @@ static void tree_text(struct tree_view *view)
 	if (view->options->name != NULL)
 		matches_text(view);
 	if (view->options->to_callers)
-		vg_print(stdout, "%7s %10s  %s\n", "total", "", vg_row_kind_name(view->options->kind));
+		vg_print(stdout, "%7s %10s  %s\n", "total", "", vg_frames_kind_name(view->options->kind));
 	else
-		vg_print(stdout, "%7s %10s %7s  %s\n", "total", "", "self", vg_row_kind_name(view->options->kind));
+		vg_print(stdout, "%7s %10s %7s  %s\n", "total", "", "self", vg_frames_kind_name(view->options->kind));
 	for (size_t i = 0; i < shown && !ferror(stdout); i++)
 		row_text(view, &view->tree.rows.items[i]);
 	if (shown < view->tree.rows.count)

@@ -10,7 +10,7 @@ struct vg_report_tree {
 	const char *name;            /* pattern for the functions that the tree begins with, see
 	                                vg_function_match_name(); NULL: it begins with root frames, or with leaf
 	                                frames if to_callers */
-	enum vg_row_kind kind;
+	enum vg_frames_kind kind;
 	uint32_t least_ppm;          /* rows with a smaller share of all samples are left out; with `name`: share of
 	                                the samples with these functions */
 };

@@ -26,8 +26,8 @@ struct vg_thread_stack {
 /* Result of reading the stack of a waiting thread without a stop. */
 enum vg_read {
 	VG_READ_TAKEN,
-	VG_READ_NEEDS_STOP,          /* a stop is needed and does no harm: the thread runs or has exited, all copies
-					failed, or the walk needs a register */
+	VG_READ_NEEDS_STOP,          /* try a stop, which does no harm now.  The reason is that the thread runs or has
+					exited, or that all copies failed, or that the walk needs a register */
 	VG_READ_UNREADABLE,          /* all copies failed, mostly because the thread ran, and it must not be stopped */
 };
 

@@ -15,8 +15,9 @@
  * the helper.  So an attacker who controls the helper can have that one file renamed or removed, and no other file.
  * (If the file's name was removed or given to another file by then, vg_outfile_commit() copies the file.)
  *
- * The child also kills a helper that hangs: if SIGINT, SIGTERM or SIGHUP is pending for the helper for 6 to 9 seconds,
- * for example because memory that it reads never arrives, the helper gets SIGKILL.
+ * The child also kills a helper that hangs.  A helper hangs, for example, if it reads memory that maps a file, and the
+ * file system does not answer.  If SIGINT, SIGTERM or SIGHUP is pending for the helper for 6 to 9 seconds, the helper
+ * gets SIGKILL.
  *
  *     rc = vg_finisher_start(&finisher, rename_or_remove, file, &err);
  *     ...                                      the helper is confined, and records

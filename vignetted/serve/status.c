@@ -32,7 +32,7 @@ static void __attribute__((format(printf, 3, 4))) line_write(const struct vg_sta
 	va_end(args);
 	if (length > 0 && length < (int)sizeof line && vg_descriptor_accepts(status->fd, wait_ms)) {
 		wrote = write(status->fd, line, (size_t)length);
-		(void)wrote;         /* the reader has ended */
+		(void)wrote;         /* a write fails if the reader has ended; the recording continues */
 	}
 }
 

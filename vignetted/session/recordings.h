@@ -25,7 +25,7 @@ void vg_recordings_limits_check(struct vg_session *session, uint64_t now_ns);
 /* Writes every sample so far to the file, or to the flight recorder's memory.  `last`: no checkpoint follows. */
 void vg_recordings_checkpoint(struct vg_session *session, struct vg_recording *recording, bool last);
 
-/* Writes to the live recordings which modules were unloaded since the latest call.  now_ns: session time. */
+/* Writes the modules that were unloaded since the latest call to each live recording.  now_ns: session time. */
 void vg_recordings_unloads_write(struct vg_session *session, uint64_t now_ns);
 
 /* Writes an instant, which another process requested, to each live recording.  Returns how many wrote it. */

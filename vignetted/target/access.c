@@ -39,7 +39,7 @@ static void line_read(const char *path, char *line, size_t line_bytes)
 }
 
 /* The process that traces the target all the time, or 0.  Another vignetted is not reported, because it traces a thread
- * for only about 10 us per sample.  We are not reported either: we may be the tracer of a thread whose stop is
+ * for only 20 to 30 us per sample.  We are not reported either: we may be the tracer of a thread whose stop is
  * pending. */
 static long lasting_tracer(pid_t pid)
 {

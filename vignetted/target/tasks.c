@@ -111,7 +111,7 @@ int vg_tasks_scan(struct vg_tasks *tasks)
 		found++;
 		/* When all known threads have been found, every other thread is new. */
 		known = seen < known_count ? vg_tasks_find(tasks, tid, &hint) : NULL;
-		/* The tid belongs to a new thread now, and `known` is the exited one.  The next scan appends the new
+		/* If the known thread has exited, a new thread has its tid now.  The next scan appends the new
 		 * thread.  (The inode of the thread's directory cannot show this: when the kernel drops caches, a live
 		 * thread also gets a new inode.) */
 		if (known != NULL && known->exited) {
@@ -151,7 +151,7 @@ void vg_tasks_remove_exited(struct vg_tasks *tasks)
 		else
 			task_close(tasks, &tasks->live.items[i]);
 	}
-	/* There is room now for a thread beyond `max`. */
+	/* A thread that was left out because of `max` has room now, so the next scan must read the directory. */
 	tasks->stale |= kept < tasks->live.count && tasks->excess > 0;
 	tasks->live.count = kept;
 }

@@ -29,8 +29,8 @@ void vg_code_row_cache_free(struct vg_code_row_cache *cache);
 struct vg_code_row_set *vg_code_row_cache_get(struct vg_code_row_cache *cache, struct vg_memory *memory,
 					      uint64_t address, bool is_backward);
 
-/* Whether `pc` and `sp`, which set->rows[row] gave, are a caller's.  A row can be wrong, because a path may continue
- * behind a call that does not return.  There are three checks:
+/* Whether `pc` and `sp`, which set->rows[row] gave, are a caller's.  A row can be wrong: a path through the
+ * instructions may continue after a call that does not return, in the next function.  There are three checks:
  * - A call instruction must end at `pc`.
  * - vg_code_rows_verify() follows the paths from the beginning of the called function.  The row is wrong if no path
  *   leads to set->address, or if the path gives another row.

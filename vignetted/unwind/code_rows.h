@@ -14,7 +14,7 @@
 enum { VG_CODE_ROWS_MAX = 4 };
 
 /* Follows paths from the address to a return instruction.  There the return address is on top of the stack, and the
- * frame pointer has the caller's value.  Nothing marks calls that do not return, so a path behind such a call continues
+ * frame pointer has the caller's value.  Nothing marks calls that do not return, so a path continues after such a call,
  * in the next function.  Returns the number of rows. */
 size_t vg_code_rows(struct vg_memory *memory, uint64_t address, struct vg_row rows[VG_CODE_ROWS_MAX]);
 
