@@ -222,7 +222,8 @@ END_TEST
 
 START_TEST(kinds_of_rows)
 {
-	static const struct { enum vg_frames_kind kind; const char *leaf, *inner, *root, *unknown; uint32_t line, count; }
+	static const struct { enum vg_frames_kind kind; const char *leaf, *inner, *root, *unknown;
+			      uint32_t line, count; }
 	cases[] = {
 		{ VG_FRAMES_FUNCTION, "libx.so+0x30", "inner", "main", "0x7f00", 0, 5 },
 		{ VG_FRAMES_LINE, "libx.so+0x30", "work", "main", "0x7f00", 12, 5 },
@@ -237,7 +238,8 @@ START_TEST(kinds_of_rows)
 		fixture_demo_names(&fixture);
 		frames_open(kind);
 		ck_assert_str_eq(vg_frames_function(&frames, vg_frames_at(&frames, 2, 0).function).name, cases[i].leaf);
-		view = vg_frames_function(&frames, vg_frames_at(&frames, 1, kind == VG_FRAMES_FUNCTION ? 0 : 1).function);
+		view = vg_frames_function(&frames, vg_frames_at(&frames, 1,
+								kind == VG_FRAMES_FUNCTION ? 0 : 1).function);
 		ck_assert_str_eq(view.name, cases[i].inner);
 		ck_assert_uint_eq(view.line, cases[i].line);
 		ck_assert_str_eq(vg_frames_function(&frames, vg_frames_at(&frames, 0, 0).function).name, cases[i].root);

@@ -32,8 +32,8 @@ static int folded_write(void *context, const struct vg_profile *profile, FILE *f
 
 static const struct vg_option options[] = {
 	VG_VIEW_OPTION_OUTPUT,
-	{ 'w', "weight", VG_OPTION_WORD, "wall|cpu|samples", .by_default = "the profile's mode", .help = "what to add up",
-	  .is_short = 1 },
+	{ 'w', "weight", VG_OPTION_WORD, "wall|cpu|samples", .by_default = "the profile's mode",
+	  .help = "what to add up", .is_short = 1 },
 	{ 'T', "threads", VG_OPTION_FLAG, .help = "begin each stack with its thread", .is_short = 1 },
 	{ 't', "thread", VG_OPTION_TEXT, "THREAD", .unit = "the name or id of a thread", .help = "only this thread",
 	  .is_short = 1 },

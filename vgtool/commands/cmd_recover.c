@@ -72,8 +72,8 @@ out:
 }
 
 static const struct vg_option options[] = {
-	{ 'o', "output", VG_OPTION_TEXT, "OUT", .unit = "the name of a file", .help = "the new profile; - is standard output",
-	  .is_short = 1 },
+	{ 'o', "output", VG_OPTION_TEXT, "OUT", .unit = "the name of a file",
+	  .help = "the new profile; - is standard output", .is_short = 1 },
 	VG_OPTION_HELP,
 };
 

@@ -17,7 +17,8 @@
  * module by its file name and build id.  The broker sends the descriptor of a file that may be this module.  The reader
  * compares the build id, and asks for the next file if it differs.
  *
- * The broker sends programs, libraries and debug files only (vg_program_open()).  It opens them under these names, in this order:
+ * The broker sends programs, libraries and debug files only (vg_program_open()).  It opens them under these names, in
+ * this order:
  *   1. the files in `offers` that have the module's name,
  *   2. NAME in the working directory, in the directories of $PATH and $LD_LIBRARY_PATH, and in the library directories
  *      of the dynamic linker,
@@ -53,8 +54,9 @@ struct vg_broker_reply {
 	char path[PATH_MAX];
 };
 
-/* Forks.  Returns 0 in the child, sets *fd to the socket and closes the child's copies of the offers; a parent that exits ends the child.  In the parent, serves
- * until the child ends, and exits as the child did.  Returns a negative errno in the only process if fork(2) failed. */
+/* Forks.  In the child returns 0, sets *fd to the socket and closes the child's copies of the offers.  If the parent
+ * exits, the child ends.  The parent serves until the child ends, and exits as the child did.  If fork(2) failed,
+ * returns a negative errno in the only process. */
 int vg_broker_start(const struct vg_broker *broker, int *fd, struct vg_err *err);
 
 /* Serves one reader until it closes its socket. */
