@@ -43,6 +43,7 @@ static const struct {
 	{ "a thread that does next to nothing", 99, 2, 0, true },
 	{ "a server that wakes 1,000 times a second", 99, 200, 50, true },
 	{ "one that wakes 5,000 times a second", 99, 1000, 150, true },
+	{ "a server that wakes 8,000 times a second on a busy machine", 99, 1600, 68, true },
 	{ "one that wakes another thread 40,000 times a second", 99, 8000, 100, false },
 	{ "one that is sampled often: stops would cost more", 1000, 2000, 150, true },
 	{ "one that wakes 10,000 times a second and uses little", 99, 2000, 20, false },
@@ -95,7 +96,7 @@ START_TEST(bursts_do_not_change_the_method)
 END_TEST
 
 /* Each price is halved, doubled or kept at random. By these prices, the chosen method costs at most twice as much as
- * the cheaper one, or the difference is at most 0.2 % of the time. */
+ * the cheaper one, or the difference is at most 1 % of the time. */
 START_TEST(method_costs_at_most_twice_the_best)
 {
 	srand(1);
@@ -114,7 +115,7 @@ START_TEST(method_costs_at_most_twice_the_best)
 		costs = vg_policy_costs(&load, &prices);
 		chosen_ns = policy.timers ? costs.timers_ns : costs.stops_ns;
 		best_ns = costs.timers_ns < costs.stops_ns ? costs.timers_ns : costs.stops_ns;
-		ck_assert_msg(chosen_ns <= 2 * best_ns || chosen_ns - best_ns <= load.elapsed_ns / 500,
+		ck_assert_msg(chosen_ns <= 2 * best_ns || chosen_ns - best_ns <= load.elapsed_ns / 100,
 			      "load %d: timers %d cost %llu ns, the best %llu", i, (int)policy.timers,
 			      (unsigned long long)chosen_ns, (unsigned long long)best_ns);
 	}
