@@ -87,7 +87,7 @@ if [ "$(id -u)" = 0 ]; then
 	! setpriv --reuid 65534 --regid 65534 --clear-groups "$VIGNETTED" --check "$pid" >out ||
 		fail "nobody may trace root"
 	sed -n 's/^trace the process: no: //p' out >sentence
-	grep -q "^process $pid belongs to another user (uid 0); .*setcap cap_sys_ptrace,cap_perfmon+ep /" sentence ||
+	grep -q "^process $pid belongs to another user (uid 0); .*setcap cap_sys_ptrace,cap_perfmon,cap_dac_read_search+ep /" sentence ||
 		fail "--check: $(cat out)"
 	! (cd other && setpriv --reuid 65534 --regid 65534 --clear-groups "$VIGNETTED" --pid "$pid") 2>log ||
 		fail "nobody records root"

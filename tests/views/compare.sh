@@ -50,6 +50,14 @@ exits 0 "$VGTOOL" diff bare.vgp a.vgp
 grep -q ' new  parse ' out || fail "not new: $(cat out)"
 ! grep -q '^verdict' out || fail "a verdict without a limit: $(cat out)"
 
+# The times of labels are wall times.  They are judged only if wall time is compared.
+for weight in wall cpu; do
+	rc=0
+	"$VGTOOL" diff --json --weight $weight --fail-above 5 a.vgp a.vgp -- b.vgp b.vgp >out 2>err || rc=$?
+	[ $rc -le 2 ] || fail "labels by $weight: status $rc, $(cat err)"
+	out_holds "it.changes.some(row => row.type === 'interval' && row.judged) === ('$weight' === 'wall')"
+done
+
 # verdict STATUS OUTCOME LINE DIFF_ARGUMENT...: the exit status, JSON and the last line of the text have the same verdict
 verdict() {
 	wanted=$1 outcome=$2 line=$3

@@ -100,8 +100,10 @@ static bool change_is_judged(const struct vg_changes *changes, const struct vg_m
 {
 	switch (change->row->type) {
 	case VG_MEASURE_WHOLE: return !measures->by_share;
+	/* The times of labels are wall times. */
 	case VG_MEASURE_INTERVAL:
-	case VG_MEASURE_DETACHED: return is_large && changes->runs_a > 1 && changes->runs_b > 1;
+	case VG_MEASURE_DETACHED: return is_large && measures->weight == VG_WEIGHT_WALL && changes->runs_a > 1 &&
+					 changes->runs_b > 1;
 	case VG_MEASURE_FUNCTION:
 	case VG_MEASURE_OTHERS: return is_large;
 	}

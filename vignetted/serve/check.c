@@ -92,8 +92,9 @@ int vg_check_run(struct vg_check *check, pid_t pid, struct vg_err *err)
 						     vg_proc_status_capable(CAP_SYS_PTRACE)));
 	else
 		permission_add(check, "trace the process", &access, vg_permission_trace(&access.facts));
-	permission_add(check, "sample threads by stops", &access,
-		       access.facts.filtered ? VG_FORBIDDEN_FILTER : VG_PERMITTED);
+	if (check->possible || access.facts.filtered)
+		permission_add(check, "sample threads by stops", &access,
+			       access.facts.filtered ? VG_FORBIDDEN_FILTER : VG_PERMITTED);
 	/* 0: the executable cannot be read. */
 	if (access.machine != 0)
 		permission_add(check, "unwind the program, which is for this machine", &access, vg_permission_machine(&access.facts));

@@ -197,9 +197,10 @@ int vg_access_error(const struct vg_access *access, enum vg_permission permissio
 	case VG_FORBIDDEN_TRACED:
 		return traced_error(access, err);
 	case VG_FORBIDDEN_OTHER_USER:
+		/* Another user's /proc/PID/syscall has the mode 0400, so CAP_DAC_READ_SEARCH is needed, too. */
 		return vg_err_set(err, -EPERM, "process %d belongs to another user (uid %ld); run vignetted as that "
-				  "user or as root, or let root run: setcap cap_sys_ptrace,cap_perfmon+ep %s", pid,
-				  access->uid, own);
+				  "user or as root, or let root run: "
+				  "setcap cap_sys_ptrace,cap_perfmon,cap_dac_read_search+ep %s", pid, access->uid, own);
 	case VG_FORBIDDEN_NOT_DUMPABLE:
 		return vg_err_set(err, -EPERM, "process %d cannot be traced: it has set PR_SET_DUMPABLE to 0, or its "
 				  "user has no permission to read its program; run vignetted as root", pid);
