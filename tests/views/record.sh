@@ -48,6 +48,24 @@ TMPDIR=$dir/temporary exits 7 "$VGTOOL" record --rate 200 -- ./program 2 7
 named
 [ -z "$(ls temporary)" ] || fail "record left $(ls temporary)"
 
+# ---- hints: what can be done next, with a temporary profile and a kept one; a program without symbols ----
+cat >idle.c <<'END'
+#include <time.h>
+int main(void)
+{
+	volatile long sum = 0;
+	for (long i = 0; i < 100000000; i++)
+		sum += i;
+	return nanosleep(&(struct timespec){ 3, 0 }, NULL);
+}
+END
+$CC -O1 -Wl,--build-id=sha1 -s -o idle idle.c
+exits 0 "$VGTOOL" record --rate 200 -- ./idle
+has out '; with -o FILE, report --off-cpu shows where'
+has out '% of the time is in modules without symbols, mostly [idle]; -s STORE adds symbols'
+exits 0 "$VGTOOL" record --rate 200 -o idle.vgp -- ./idle
+has out '); --off-cpu shows where'
+
 # ---- addresses ----
 exits 0 "$VGTOOL" record --unresolved --rate 200 -o plain.vgp -- ./program 2
 has out 'program+0x'

@@ -226,6 +226,7 @@ static int resolve_step(struct record *record)
 
 static int report_step(struct record *record)
 {
+	record->options.report.is_temporary = record->options.out == NULL;
 	return vg_report_run(record->command, record->out, &record->options.report, &record->options.symbolize);
 }
 

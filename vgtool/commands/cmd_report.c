@@ -241,6 +241,7 @@ int vg_report_run(const char *name, const char *path, const struct vg_report_opt
 
 	report->limit = options->limit;
 	report->is_json = options->is_json;
+	report->is_temporary = options->is_temporary;
 	report->is_unresolved = symbolize->unresolved;
 	vg_terminal_read(&report->terminal);
 	vg_json_open(&report->json, stdout);

@@ -34,6 +34,7 @@ struct vg_report_options {
 	enum vg_weight weight;
 	uint64_t limit;              /* rows of a table; 0: the default */
 	bool weight_given, is_json, no_pager;
+	bool is_temporary;           /* no option: the profile is removed after the report */
 };
 
 #define VG_REPORT_OPTIONS_DEFAULT { .filter.end_ns = UINT64_MAX, .tree.least_ppm = 5000 }

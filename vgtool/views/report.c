@@ -63,13 +63,19 @@ static void filter_print(const struct vg_report *report, const struct vg_report_
 			 vg_amount_text_full(counter_name(report), report->weight, &all, report->unfiltered));
 }
 
+const char *vg_report_hint(const struct vg_report *report)
+{
+	return report->is_temporary ? "with -o FILE, report " : "";
+}
+
 static void waiting_print(const struct vg_report *report, const struct vg_report_sums *sums)
 {
 	struct vg_text share, waits, all;
 
-	vg_terminal_line(&report->terminal, "not on a CPU: %s of wall time (%s of %s); --off-cpu shows where",
+	vg_terminal_line(&report->terminal, "not on a CPU: %s of wall time (%s of %s); %s--off-cpu shows where",
 			 vg_text_percent(&share, sums->wall_ns - sums->cpu_ns, sums->wall_ns),
-			 vg_text_ns(&waits, sums->wall_ns - sums->cpu_ns), vg_text_ns(&all, sums->wall_ns));
+			 vg_text_ns(&waits, sums->wall_ns - sums->cpu_ns), vg_text_ns(&all, sums->wall_ns),
+			 vg_report_hint(report));
 }
 
 bool vg_report_heading(const struct vg_report *report, const struct vg_report_sums *sums)

@@ -25,6 +25,7 @@ struct vg_report {
 	bool is_one_thread;                  /* no table over all threads: --thread has selected one */
 	uint64_t limit;                      /* rows of a table; 0: the default */
 	bool is_json;
+	bool is_temporary;                   /* the profile is removed after the report */
 	struct vg_json json;
 };
 
@@ -59,6 +60,9 @@ void vg_report_name(const struct vg_report *report, const struct vg_function_vie
 
 /* True if the part is at least 10 % of the whole. */
 bool vg_report_is_hot(uint64_t part, uint64_t whole);
+
+/* Text: what a hint at another option begins with: "", or what keeps the profile if it is temporary. */
+const char *vg_report_hint(const struct vg_report *report);
 
 /* Text: formats a value as an amount of the perf counter or, without a perf counter, as a time. */
 const char *vg_report_amount(const struct vg_report *report, struct vg_text *room, uint64_t value);

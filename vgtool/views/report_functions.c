@@ -14,6 +14,10 @@ enum { TEXT_LIMIT = 20, TEXT_THREAD_LIMIT = 3, TEXT_THREADS_MAX = 20 };
 
 enum { THREADS_JSON_ROWS_MAX = 1 << 18 };
 
+/* Modules without symbols are mentioned if they have at least 1 / WITHOUT_SYMBOLS_LEAST of the time.  Most programs spend
+ * less in libraries whose symbols nobody needs. */
+enum { WITHOUT_SYMBOLS_LEAST = 20 };
+
 /* A narrower terminal has no column for the number of samples. */
 enum { COLUMNS_WITH_SAMPLES = 100 };
 
@@ -180,6 +184,33 @@ static void lines_text(const struct functions *functions, const struct vg_functi
 	putchar('\n');
 }
 
+/* Says how much of the time is in modules without symbols, if it is much.  vg_report_heading() says it if no module has
+ * symbols. */
+static void modules_text(const struct functions *functions, const struct vg_function_table *table)
+{
+	const struct vg_report *report = functions->report;
+	const struct vg_function_row *first = NULL;
+	struct vg_text share;
+	uint64_t without = 0;
+
+	for (size_t i = 0; i < table->rows.count; i++) {
+		const struct vg_function_row *row = &table->rows.items[i];
+
+		if (!vg_frames_function(&functions->frames, row->function).is_module || row->self_ns == 0)
+			continue;
+		without = vg_sum(without, row->self_ns);
+		if (first == NULL || row->self_ns > first->self_ns)
+			first = row;
+	}
+	if (first == NULL || without < table->weight_ns / WITHOUT_SYMBOLS_LEAST || !report->profile->resolved)
+		return;
+	vg_terminal_line(&report->terminal, "%s of the %s in modules without symbols, mostly %s; -s STORE adds symbols",
+			 vg_text_percent(&share, without, table->weight_ns),
+			 report->counts != NULL ? "count is" : "time is",
+			 vg_frames_function(&functions->frames, first->function).name);
+	putchar('\n');
+}
+
 static void overall_text(struct functions *functions, const struct vg_function_table *table)
 {
 	const struct vg_report *report = functions->report;
@@ -189,6 +220,7 @@ static void overall_text(struct functions *functions, const struct vg_function_t
 		return;
 	if (functions->frames.kind == VG_FRAMES_LINE)
 		lines_text(functions, table);
+	modules_text(functions, table);
 	if (!report->is_one_thread)
 		table_text(functions, table, report->limit > 0 ? report->limit : TEXT_LIMIT);
 }
@@ -260,8 +292,8 @@ static void threads_left_out_text(const struct vg_report *report, size_t idle, s
 	if (idle > 0 || left_out > 0)
 		putchar('\n');
 	if (idle > 0)
-		vg_terminal_line(&report->terminal, "%zu thread%s used no CPU time; --weight wall shows where they "
-				 "wait", idle, vg_text_plural(idle));
+		vg_terminal_line(&report->terminal, "%zu thread%s used no CPU time; %s--weight wall shows where they "
+				 "wait", idle, vg_text_plural(idle), vg_report_hint(report));
 	if (left_out > 0)
 		vg_terminal_line(&report->terminal, "... and %zu more thread%s; --by thread lists threads, --thread "
 				 "THREAD shows one", left_out, vg_text_plural(left_out));
