@@ -23,16 +23,13 @@ struct sources {
 	.minidebug = VG_ELF_IMAGE_CLOSED, .companions = VG_DWARF_COMPANIONS_NONE, \
 }
 
-static int sources_open(struct sources *sources, const struct vg_symbols_search *search,
-			struct vg_err *err)
+static int sources_open(struct sources *sources, const struct vg_symbols_search *search)
 {
 	int rc = 0;
 
 	sources->debug = &sources->image;
 	if (!vg_elf_has_dwarf(&sources->image)) {
 		rc = vg_elf_separate_open(&sources->image, search, &sources->separate);
-		if (rc == -ENOENT && search != NULL && search->debuginfod)
-			rc = vg_elf_debuginfod_open(&sources->image, &sources->separate, err);
 		/* A debug file that has a symbol table but no DWARF is still better than none. */
 		if (sources->separate.elf != NULL)
 			sources->debug = &sources->separate;
@@ -185,7 +182,7 @@ static int image_read(struct sources *sources, struct vg_symbols *symbols, const
 	int rc = vg_elf_identify(&sources->image, symbols, err);
 
 	if (rc == 0)
-		rc = sources_open(sources, search, err);
+		rc = sources_open(sources, search);
 	if (rc == 0)
 		rc = symbols_read(sources, symbols, err);
 	if (rc == 0)
@@ -227,7 +224,7 @@ int vg_symbols_find_missing_file(struct vg_missing_file *missing_file, const cha
 	int rc = vg_elf_image_open(&sources.image, path, err);
 
 	if (rc == 0)
-		rc = sources_open(&sources, search, err);
+		rc = sources_open(&sources, search);
 	if (rc == 0)
 		rc = vg_missing_file_copy(missing_file, &sources.companions.missing_file);
 	if (rc == 0)

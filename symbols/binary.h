@@ -28,8 +28,7 @@
  *     vg_symbols_free(&symbols);
  *
  * Returns 0, or: -ENOEXEC: not an ELF file, or not an executable or shared library; -EBADMSG:
- * damaged or truncated; -EINVAL: not a regular file; -ENOMEM; an error of open(2); or an error of
- * the network if search->debuginfod is set.  Damage in a part of the debug information costs that
+ * damaged or truncated; -EINVAL: not a regular file; -ENOMEM; or an error of open(2).  Damage in a part of the debug information costs that
  * part only, and bad_records counts it.  If a dwz file is not found, symbols->missing_file names
  * it.
  */

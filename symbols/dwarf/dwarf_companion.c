@@ -10,22 +10,41 @@ struct altlink {
 	size_t id_bytes;
 };
 
-/* Takes ownership of `path`.  Returns 0 if the file has the build id of the link, otherwise -ENOENT or
+/* open_rc: the result of opening the file.  Returns 0 if the file has the build id of the link, otherwise -ENOENT or
  * -ENOMEM. */
-static int candidate_open(const struct altlink *altlink, char *path, struct vg_elf_image *supplementary)
+static int candidate_check(const struct altlink *altlink, int open_rc, struct vg_elf_image *supplementary)
 {
 	const void *id;
-	int rc = -ENOMEM;
+	int rc = open_rc;
 
-	if (path != NULL)
-		rc = vg_elf_image_open_any_type(supplementary, path, NULL);
 	if (rc == 0 && (dwelf_elf_gnu_build_id(supplementary->elf, &id) != (ssize_t)altlink->id_bytes ||
 			memcmp(id, altlink->id, altlink->id_bytes) != 0)) {
 		vg_elf_image_close(supplementary);
 		rc = -ENOENT;
 	}
-	free(path);
 	return rc == 0 || rc == -ENOMEM ? rc : -ENOENT;
+}
+
+/* As candidate_check().  Takes ownership of `path`. */
+static int candidate_open(const struct altlink *altlink, char *path, struct vg_elf_image *supplementary)
+{
+	int rc = path != NULL ? vg_elf_image_open_any_type(supplementary, path, NULL) : -ENOMEM;
+
+	free(path);
+	return candidate_check(altlink, rc, supplementary);
+}
+
+static int open_by_request(const struct altlink *altlink, const struct vg_symbols_search *search,
+			   struct vg_elf_image *supplementary)
+{
+	char *path = NULL;
+	int fd = vg_debug_file_request(search, altlink->id, altlink->id_bytes, &path), rc;
+
+	if (fd < 0)
+		return fd == -ENOMEM ? fd : -ENOENT;
+	rc = vg_elf_image_open_descriptor_any_type(supplementary, fd, path, NULL);
+	free(path);
+	return candidate_check(altlink, rc, supplementary);
 }
 
 /* Opens the link's path, which is absolute or relative to the directory of the debug file. */
@@ -67,15 +86,11 @@ static int supplementary_open(const struct altlink *altlink, const struct vg_elf
 			      const struct vg_symbols_search *search, struct vg_elf_image *supplementary)
 {
 	const char *directory;
-	char *path;
 	int rc = open_by_link(altlink, debug, supplementary);
 
 	for (size_t i = 0; rc == -ENOENT && (directory = vg_debug_dir(search, i)) != NULL; i++)
 		rc = open_in_directory(altlink, directory, supplementary);
-	if (rc == -ENOENT && search != NULL && search->debuginfod &&
-	    vg_debuginfod_find(altlink->id, altlink->id_bytes, &path, NULL) == 0)
-		rc = candidate_open(altlink, path, supplementary);
-	return rc;
+	return rc == -ENOENT ? open_by_request(altlink, search, supplementary) : rc;
 }
 
 /* The section has a path, a NUL, and the build id. */

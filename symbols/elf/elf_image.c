@@ -245,6 +245,11 @@ int vg_elf_image_open_any_type(struct vg_elf_image *image, const char *path, str
 	return image_open(image, file_open(path, err), path, FILE_TYPES_ANY, err);
 }
 
+int vg_elf_image_open_descriptor_any_type(struct vg_elf_image *image, int fd, const char *path, struct vg_err *err)
+{
+	return image_open(image, fd, path, FILE_TYPES_ANY, err);
+}
+
 int vg_elf_image_open_memory(struct vg_elf_image *image, void *bytes, size_t count,
 			     const char *path, struct vg_err *err)
 {

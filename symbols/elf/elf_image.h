@@ -50,6 +50,9 @@ int vg_elf_image_open_memory(struct vg_elf_image *image, void *bytes, size_t cou
 /* As vg_elf_image_open(), but also accepts relocatable files (ET_REL), such as dwz's files and DWARF packages. */
 int vg_elf_image_open_any_type(struct vg_elf_image *image, const char *path, struct vg_err *err);
 
+/* As vg_elf_image_open_descriptor(), but also accepts relocatable files. */
+int vg_elf_image_open_descriptor_any_type(struct vg_elf_image *image, int fd, const char *path, struct vg_err *err);
+
 /* Decompresses .debug_* sections of type zlib and zstd in place, so that libelf and libdw see plain
  * contents (elf_decompress.c).  libdw 0.188 does not know zstd, and zlib takes twice the time of
  * libdeflate.  A section that does not decompress stays as it is, and libdw treats it as missing.

@@ -46,8 +46,23 @@ static bool is_better(const struct vg_elf_image *image, const struct vg_elf_imag
 	return vg_elf_has_dwarf(image) || (best->elf == NULL && has_symbols(image));
 }
 
-/* Takes ownership of `path`.  A matching file replaces *best if is_better().  Returns 0 if *best
- * has DWARF now, which ends the search.  Otherwise returns -ENOENT or -ENOMEM. */
+/* Takes ownership of `candidate`, whose opening had the result open_rc.  A matching file replaces *best if is_better().
+ * Returns 0 if *best has DWARF now, which ends the search.  Otherwise returns -ENOENT or -ENOMEM. */
+static int image_try(const struct vg_elf_image *image, struct vg_elf_image *candidate, int open_rc,
+		     const GElf_Word *crc, struct vg_elf_image *best)
+{
+	if (open_rc != 0)
+		return open_rc == -ENOMEM ? open_rc : -ENOENT;
+	if (!is_better(candidate, best) || !is_same_build(image, candidate, crc)) {
+		vg_elf_image_close(candidate);
+		return -ENOENT;
+	}
+	vg_elf_image_close(best);
+	*best = *candidate;
+	return vg_elf_has_dwarf(best) ? 0 : -ENOENT;
+}
+
+/* As image_try(), for a file.  Takes ownership of `path`. */
 static int candidate_try(const struct vg_elf_image *image, char *path, const GElf_Word *crc,
 			 struct vg_elf_image *best)
 {
@@ -57,15 +72,7 @@ static int candidate_try(const struct vg_elf_image *image, char *path, const GEl
 	if (path != NULL)
 		rc = vg_elf_image_open(&candidate, path, NULL);
 	free(path);
-	if (rc != 0)
-		return rc == -ENOMEM ? rc : -ENOENT;
-	if (!is_better(&candidate, best) || !is_same_build(image, &candidate, crc)) {
-		vg_elf_image_close(&candidate);
-		return -ENOENT;
-	}
-	vg_elf_image_close(best);
-	*best = candidate;
-	return vg_elf_has_dwarf(best) ? 0 : -ENOENT;
+	return image_try(image, &candidate, rc, crc, best);
 }
 
 char *vg_path_format(const char *format, ...)
@@ -155,24 +162,36 @@ static int open_by_debuglink(const struct vg_elf_image *image, const struct vg_s
 	return rc;
 }
 
+int vg_debug_file_request(const struct vg_symbols_search *search, const void *id, size_t bytes, char **path)
+{
+	return search != NULL && search->open != NULL ? search->open(search->open_context, id, bytes, path) : -ENOENT;
+}
+
+static int open_by_request(const struct vg_elf_image *image, const struct vg_symbols_search *search,
+			   struct vg_elf_image *separate)
+{
+	struct vg_elf_image candidate = VG_ELF_IMAGE_CLOSED;
+	const void *id;
+	ssize_t bytes = dwelf_elf_gnu_build_id(image->elf, &id);
+	char *path = NULL;
+	int fd, rc;
+
+	if (bytes < 2 || bytes > VG_BUILD_ID_MAX_BYTES)
+		return -ENOENT;
+	fd = vg_debug_file_request(search, id, (size_t)bytes, &path);
+	if (fd < 0)
+		return fd == -ENOMEM ? fd : -ENOENT;
+	rc = vg_elf_image_open_descriptor(&candidate, fd, path, NULL);
+	free(path);
+	return image_try(image, &candidate, rc, NULL, separate);
+}
+
 int vg_elf_separate_open(const struct vg_elf_image *image, const struct vg_symbols_search *search,
 			 struct vg_elf_image *separate)
 {
 	int rc = open_by_build_id(image, search, separate);
 
-	return rc == -ENOENT ? open_by_debuglink(image, search, separate) : rc;
-}
-
-int vg_elf_debuginfod_open(const struct vg_elf_image *image, struct vg_elf_image *separate,
-			   struct vg_err *err)
-{
-	const void *id;
-	ssize_t bytes = dwelf_elf_gnu_build_id(image->elf, &id);
-	char *path;
-	int rc;
-
-	if (bytes < 2 || bytes > VG_BUILD_ID_MAX_BYTES)
-		return -ENOENT;
-	rc = vg_debuginfod_find(id, (size_t)bytes, &path, err);
-	return rc == 0 ? candidate_try(image, path, NULL, separate) : rc;
+	if (rc == -ENOENT)
+		rc = open_by_debuglink(image, search, separate);
+	return rc == -ENOENT ? open_by_request(image, search, separate) : rc;
 }

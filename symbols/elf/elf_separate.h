@@ -22,9 +22,12 @@ char *vg_path_format(const char *format, ...) __attribute__((format(printf, 1, 2
  * is 1 to VG_BUILD_ID_MAX_BYTES. */
 char *vg_build_id_path(const char *directory, const void *id, size_t bytes);
 
+/* Calls search->open(), if it is set.  Returns what it returns, or -ENOENT. */
+int vg_debug_file_request(const struct vg_symbols_search *search, const void *id, size_t bytes, char **path);
+
 /*
- * Finds the debug file of `image` by its build id, then by .gnu_debuglink.  Before the call, set
- * *separate to VG_ELF_IMAGE_CLOSED.
+ * Finds the debug file of `image` by its build id, then by .gnu_debuglink, then by search->open().  Before the call,
+ * set *separate to VG_ELF_IMAGE_CLOSED.
  *
  * Returns 0 if *separate has DWARF.  Returns -ENOENT if no file has DWARF: *separate is then the first
  * file with a symbol table, or VG_ELF_IMAGE_CLOSED if there is none.  Returns -ENOMEM if there is no
@@ -32,20 +35,5 @@ char *vg_build_id_path(const char *directory, const void *id, size_t bytes);
  */
 int vg_elf_separate_open(const struct vg_elf_image *image, const struct vg_symbols_search *search,
 			 struct vg_elf_image *separate);
-
-/*
- * Asks debuginfod servers for the debug file (debuginfod.c).  Call it after vg_elf_separate_open()
- * returned -ENOENT.  A file with DWARF replaces *separate.
- *
- * Returns 0; -ENOENT: no server has the file, or the module has no build id; -ENOMEM; or an error of
- * the network.
- */
-int vg_elf_debuginfod_open(const struct vg_elf_image *image, struct vg_elf_image *separate,
-			   struct vg_err *err);
-
-/* Asks the servers of DEBUGINFOD_URLS for the debug file of a build id.  Sets *path to the path of the
- * file in debuginfod's cache; the caller frees *path.  Returns 0, -ENOENT, or another error, which err
- * describes. */
-int vg_debuginfod_find(const void *id, size_t bytes, char **path, struct vg_err *err);
 
 #endif

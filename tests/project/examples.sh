@@ -7,7 +7,7 @@
 #
 # Left out, with the reason:
 left_out='xdg-open|firefox|chromium : need a browser
-debuginfod : needs the network
+debuginfod|example\.org : need the network
 flamegraph.pl : is in no package of Debian'
 set -eu
 . "${SRCDIR:?}/tests/lib.sh"

@@ -32,7 +32,7 @@ symbols/cfi             base symbols/table symbols/elf
 symbols/breakpad        base symbols/table
 symbols/store           base symbols/table symbols/elf symbols/breakpad symbols/binary
 symbols                 base symbols/table symbols/elf symbols/dwarf symbols/cfi
-vgtool/run              base
+vgtool/run              base symbols/table/debug_id
 vgtool/output           base
 vgtool/analysis         base profile vgtool/output
 vgtool/resolve          base profile symbols vgtool/output vgtool/analysis

@@ -429,7 +429,7 @@ has err 'DEBUGINFOD_URLS names no server'
 mkdir "$dir/served"
 apart debuginfod "$dir/gcc5"
 mv "$dir/debuginfod/program.debug" "$dir/served"
-export DEBUGINFOD_CACHE_PATH="$dir/cache" DEBUGINFOD_TIMEOUT=10
+export XDG_CACHE_HOME="$dir/cache"
 url=http://127.0.0.1:$(free_port)
 debuginfod -p "${url##*:}" -d :memory: -F "$dir/served" >"$dir/debuginfod.log" 2>&1 & server=$!
 pids=$server
@@ -439,7 +439,7 @@ await 60 "debuginfod has the file or has ended" served
 ! exited $server || fail "debuginfod: the server does not start: $(tail -n 3 "$dir/debuginfod.log")"
 export DEBUGINFOD_URLS="$url"
 no_debug debuginfod-unasked "$dir/debuginfod/program"
-whole debuginfod "$dir/debuginfod/program" "DWARF in $dir/cache/*" "$dir/gcc5" --debuginfod
+whole debuginfod "$dir/debuginfod/program" "DWARF in $dir/cache/vignette/*" "$dir/gcc5" --debuginfod
 whole debuginfod-bare "$dir/debuginfod/program" "DWARF in $dir/cache/*" "$dir/gcc5" --debuginfod \
 	--debug-dir="$dir/bare/tree"
 run debuginfod-bare-unknown "$dir/tableonly/program" --debuginfod --debug-dir="$dir/tableonly/tree"
@@ -454,6 +454,7 @@ wait "$server" || :
 pids=
 rm -rf "$dir/cache"
 exits 1 "$VGTOOL" symbols --debuginfod "$dir/debuginfod/program"
-[ "$(wc -l <"$dir/err")" = 1 ] || fail "debuginfod, the server has ended: not exactly one message: $(cat "$dir/err")"
-has err 'debuginfod: '
+[ "$(wc -l <"$dir/err")" = 2 ] || fail "debuginfod, the server has ended: not exactly two messages: $(cat "$dir/err")"
+has err "$url: "
+has err 'debuginfod: a server could not be asked'
 

@@ -18,6 +18,7 @@
 #include "vgtool/commands/record_options.h"
 #include "vgtool/run/broker.h"
 #include "vgtool/run/confine.h"
+#include "vgtool/run/server_path.h"
 #include "vgtool/run/vignetted_run.h"
 #include "vgtool/run/mappings.h"
 
@@ -59,7 +60,7 @@ static void elf_make(const char *name, unsigned char type, const char *text)
 
 static void setup(void)
 {
-	struct vg_broker broker = { &offer, 1 };
+	struct vg_broker broker = { .offers = &offer, .offer_count = 1 };
 	int ends[2];
 
 	ck_assert_ptr_nonnull(mkdtemp(directory));
@@ -181,6 +182,15 @@ START_TEST(hostile_requests)
 		snprintf(bad.name, sizeof bad.name, "%s", names[i]);
 		ck_assert_int_eq(raw_ask(&bad, sizeof bad), -EINVAL);
 	}
+	for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+		bad = good;
+		bad.kind = VG_BROKER_SYMBOLS;
+		snprintf(bad.name, sizeof bad.name, "%s", names[i]);
+		ck_assert_int_eq(raw_ask(&bad, sizeof bad), -EINVAL);
+	}
+	bad = good;
+	bad.kind = VG_BROKER_DEBUG_FILE + 1;
+	ck_assert_int_eq(raw_ask(&bad, sizeof bad), -EINVAL);
 	bad = good;
 	memset(bad.name, 'x', sizeof bad.name);
 	ck_assert_int_eq(raw_ask(&bad, sizeof bad), -EINVAL);
@@ -193,6 +203,69 @@ START_TEST(hostile_requests)
 	memcpy(large, &good, sizeof good);
 	ck_assert_int_eq(raw_ask(large, sizeof large), -EINVAL);
 	ck_assert_int_eq(raw_ask(&good, sizeof good), 0);
+}
+END_TEST
+
+/* A broker without servers asks nobody. */
+START_TEST(no_servers)
+{
+	char *path;
+
+	ck_assert_int_eq(vg_broker_ask_symbols(reader, "module", id, sizeof id), -ENOENT);
+	ck_assert_int_eq(vg_broker_ask_debug_file(reader, id, sizeof id, &path), -ENOENT);
+}
+END_TEST
+
+/* What a name of a module may do to URLs and paths. */
+START_TEST(names_on_servers)
+{
+	static const struct { const char *name, *encoded; } names[] = {
+		{ "libc.so.6", "libc.so.6" }, { "a b+c", "a%20b%2Bc" }, { "..%2f", "..%252f" },
+		{ "?x=1#y", "%3Fx%3D1%23y" }, { "\xc3\xa9\n\x7f", "%C3%A9%0A%7F" }, { "a\\b@c:d", "a%5Cb%40c%3Ad" },
+	};
+	static struct vg_download_request request;
+	static char name[VG_BROKER_NAME_MAX_BYTES + 2];
+	char expected[300];
+
+	for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+		ck_assert_int_eq(vg_server_symbols_request(&request, "http://h/p", "/c", names[i].name, id, sizeof id,
+							   i == 1), 0);
+		snprintf(expected, sizeof expected, "http://h/p/%s/030201AB0000000000000000000000000/%s.sym%s",
+			 names[i].encoded, names[i].encoded, i == 1 ? ".gz" : "");
+		ck_assert_str_eq(request.url, expected);
+		ck_assert_str_eq(request.path, "/c/modules/030201AB0000000000000000000000000/symbols.sym");
+	}
+	memset(name, ' ', sizeof name - 2);
+	ck_assert_int_eq(vg_server_symbols_request(&request, "http://h", "/c", name, id, sizeof id, false), 0);
+	ck_assert_uint_eq(strlen(request.url), strlen("http://h///.sym") + 33 + 2 * 3 * VG_BROKER_NAME_MAX_BYTES);
+	memset(name, ' ', sizeof name - 1);
+	ck_assert_int_eq(vg_server_symbols_request(&request, "http://h", "/c", name, id, sizeof id, false),
+			 -ENAMETOOLONG);
+	ck_assert_int_eq(vg_server_debug_request(&request, "http://h", id, sizeof id), 0);
+	ck_assert_str_eq(request.url, "http://h/buildid/ab010203/debuginfo");
+}
+END_TEST
+
+START_TEST(urls_of_servers)
+{
+	static const struct { const char *url; bool is_good; } urls[] = {
+		{ "http://host", true }, { "https://host:8080/path/", true }, { "https://me:secret@[::1]/x", true },
+		{ "http://", false }, { "http:///path", false }, { "https://host/?query", false },
+		{ "https://host/#part", false }, { "http://host/a b", false }, { "http://host/\xc3\xa9", false },
+		{ "http://host/\n", false }, { "ftp://host/", false }, { "file:///etc", false }, { "", false },
+	};
+	char shown[VG_SERVER_URL_MAX_BYTES + 1], long_url[VG_SERVER_URL_MAX_BYTES + 2];
+
+	for (size_t i = 0; i < sizeof urls / sizeof *urls; i++)
+		ck_assert_int_eq(vg_server_url_check(urls[i].url, NULL), urls[i].is_good ? 0 : -EINVAL);
+	memset(long_url, 'x', sizeof long_url);
+	memcpy(long_url, "http://", 7);
+	long_url[sizeof long_url - 1] = '\0';
+	ck_assert_int_eq(vg_server_url_check(long_url, NULL), -EINVAL);
+	vg_server_url_show("https://me:se@cret@host/a@b", shown);
+	ck_assert_str_eq(shown, "https://host/a@b");
+	vg_server_url_show("http://host", shown);
+	ck_assert_str_eq(shown, "http://host");
 }
 END_TEST
 
@@ -359,6 +432,9 @@ Suite *broker_suite(void)
 	tcase_add_test(cases, candidates_in_order);
 	tcase_add_test(cases, files_that_are_not_sent);
 	tcase_add_test(cases, hostile_requests);
+	tcase_add_test(cases, no_servers);
+	tcase_add_test(cases, names_on_servers);
+	tcase_add_test(cases, urls_of_servers);
 	tcase_add_test(cases, requests_are_bounded);
 	tcase_add_test(cases, confined_reader);
 	tcase_set_timeout(cases, 60);

@@ -16,7 +16,8 @@
 
 static const char usage[] =
 	"usage: vgtool aggregate [--json] [--weight wall|cpu] [--limit N]\n"
-	"                        [-s STORE]... [--unresolved] PROFILE...\n";
+	"                        [-s STORE]... [--debuginfod] [--unresolved]\n"
+	"                        PROFILE...\n";
 
 /* Default of --limit for text.  By default JSON has all rows. */
 enum { TEXT_LIMIT = 20 };

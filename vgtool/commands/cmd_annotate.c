@@ -11,7 +11,7 @@
 
 static const char usage[] =
 	"usage: vgtool annotate [--source DIR]... [--weight wall|cpu] [--no-pager]\n"
-	"                       [-s STORE]... FUNCTION PROFILE\n";
+	"                       [-s STORE]... [--debuginfod] FUNCTION PROFILE\n";
 
 enum { SOURCE = 256, NO_PAGER };
 
@@ -21,6 +21,7 @@ static const struct vg_option options[] = {
 	VG_OPTION_WEIGHT("cpu"),
 	{ NO_PAGER, "no-pager", VG_OPTION_FLAG, .help = "do not start $PAGER" },
 	VG_SYMBOLIZE_STORE,
+	VG_SYMBOLIZE_DEBUGINFOD,
 	VG_OPTION_HELP,
 };
 

@@ -5,7 +5,9 @@
 #include "vgtool/commands/view.h"
 #include "vgtool/views/chrome.h"
 
-static const char usage[] = "usage: vgtool chrome [-o OUT] [-s STORE]... [--unresolved] PROFILE\n";
+static const char usage[] =
+	"usage: vgtool chrome [-o OUT] [-s STORE]... [--debuginfod] [--unresolved]\n"
+	"                     PROFILE\n";
 
 static int chrome_write(void *context, const struct vg_profile *profile, FILE *file,
 			struct vg_err *err)

@@ -12,7 +12,7 @@
 static const char usage[] =
 	"usage: vgtool diff [--json] [--weight wall|cpu] [--by self|total] [--share]\n"
 	"                   [--limit N] [--fail-above PERCENT] [--at-least PERCENT]\n"
-	"                   [-s STORE]... [--unresolved] A B\n"
+	"                   [-s STORE]... [--debuginfod] [--unresolved] A B\n"
 	"       vgtool diff [OPTION]... A... -- B...\n";
 
 /* With --fail-above, the exit status is the verdict. */

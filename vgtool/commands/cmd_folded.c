@@ -9,7 +9,8 @@
 
 static const char usage[] =
 	"usage: vgtool folded [-o OUT] [--weight wall|cpu|samples] [--threads]\n"
-	"                     [--thread THREAD] [-s STORE]... [--unresolved] PROFILE\n";
+	"                     [--thread THREAD] [-s STORE]... [--debuginfod]\n"
+	"                     [--unresolved] PROFILE\n";
 
 struct request {
 	struct vg_view view;

@@ -8,8 +8,8 @@
 
 #include "base/print.h"
 #include "symbols/table/debug_id.h"
-#include "vgtool/commands/command.h"
 #include "vgtool/commands/command_line.h"
+#include "vgtool/commands/symbolize.h"
 #include "vgtool/output/json.h"
 #include "vgtool/output/text.h"
 #include "vgtool/resolve/resolve.h"
@@ -18,9 +18,8 @@ static const char usage[] = "usage: vgtool missing [--json] -s STORE [-s STORE].
 
 struct request {
 	const char *command;
-	struct vg_command_stores stores;
 	bool json;
-	struct vg_symbol_finder finder;
+	struct vg_symbolize symbolize;
 	struct vg_resolve resolve;   /* used only to collect the modules of all profiles */
 	const struct vg_resolve_module **order; /* owned; the modules, the one in the most samples first */
 	int status;                  /* the exit status */
@@ -52,16 +51,16 @@ static void module_check(struct request *request, struct vg_resolve_module *modu
 {
 	struct vg_symbol_source source;
 	struct vg_err err;
-	int rc = vg_symbol_finder_find(&request->finder, module->name, module->build_id,
+	int rc = vg_symbol_finder_find(&request->symbolize.finder, module->name, module->build_id,
 				       module->build_id_bytes, &source, &err);
 
 	module->missing = rc != 0;
 	if (rc == 0)
-		rc = vg_symbol_source_find_missing_file(&request->finder, &source, &module->missing_file, &err);
+		rc = vg_symbol_source_find_missing_file(&request->symbolize.finder, &source, &module->missing_file, &err);
 	vg_symbol_source_free(&source);
 	if (rc == -ENOENT && module->missing &&
-	    vg_symbol_finder_other_build(&request->finder, module->name, module->build_id, module->build_id_bytes,
-					 &err))
+	    vg_symbol_finder_other_build(&request->symbolize.finder, module->name, module->build_id,
+					 module->build_id_bytes, &err))
 		module->problem = strdup(err.text);
 	/* Symbols were found but cannot be used: report why. */
 	if (rc != 0 && rc != -ENOENT)
@@ -169,13 +168,10 @@ static int request_run(struct request *request, char **paths, int count)
 {
 	struct vg_err err;
 
-	request->finder.stores = request->stores.items;
-	request->finder.store_count = request->stores.count;
-	if (vg_symbol_finder_check(&request->finder, &err) != 0)
-		return vg_command_fail(request->command, &err);
-	if (vg_command_confine_stores(request->command, &request->stores,
-				      (struct vg_confinement){ .paths = (const char *const *)paths,
-							       .path_count = (size_t)count }) != VG_EXIT_DONE)
+	request->symbolize.stores_only = true;
+	if (vg_symbolize_confine(&request->symbolize, request->command,
+				 (struct vg_confinement){ .paths = (const char *const *)paths,
+							  .path_count = (size_t)count }) != VG_EXIT_DONE)
 		return VG_EXIT_FAILED;
 	for (int i = 0; i < count; i++)
 		profile_add(request, paths[i]);
@@ -193,7 +189,8 @@ static int request_run(struct request *request, char **paths, int count)
 
 static const struct vg_option options[] = {
 	{ 's', "store", VG_OPTION_TEXT, "STORE", .unit = "the name of a symbol store",
-	  .help = "a symbol store, .sym file or directory; repeatable", .is_short = 1 },
+	  .help = "a symbol store, .sym file, directory or URL; repeatable", .is_short = 1 },
+	VG_SYMBOLIZE_DEBUGINFOD,
 	VG_OPTION_JSON,
 	VG_OPTION_HELP,
 };
@@ -206,9 +203,7 @@ static int option_set(void *context, const struct vg_option_value *value, struct
 
 	if (value->key == 'j')
 		request->json = true;
-	if (value->key == 's' && vg_array_push(&request->stores, &value->text) != 0)
-		return vg_err_sys(err, -ENOMEM, "cannot add the symbol store %s", value->text);
-	return 0;
+	return vg_symbolize_set(&request->symbolize, value, err);
 }
 
 int cmd_missing(int argc, char **argv)
@@ -218,7 +213,7 @@ int cmd_missing(int argc, char **argv)
 	int status = vg_command_line_read(&line, argc, argv);
 
 	if (status == VG_COMMAND_LINE_READ) {
-		if (request.stores.count == 0)
+		if (request.symbolize.stores.count == 0 && !request.symbolize.debuginfod)
 			status = vg_command_usage_error(argv[0], usage, "expected a symbol store; use -s STORE");
 		else if (optind == argc)
 			status = vg_command_usage_error(argv[0], usage, "expected a PROFILE");
@@ -226,8 +221,7 @@ int cmd_missing(int argc, char **argv)
 			status = request_run(&request, argv + optind, argc - optind);
 	}
 	free(request.order);
-	vg_array_free(&request.stores);
 	vg_resolve_free(&request.resolve);
-	vg_symbol_finder_free(&request.finder);
+	vg_symbolize_free(&request.symbolize);
 	return status;
 }

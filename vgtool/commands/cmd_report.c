@@ -23,7 +23,7 @@ static const char usage[] =
 	"                     [--on-cpu | --off-cpu] [--interval LABEL]\n"
 	"                     [--weight wall|cpu] [--counter NAME] [--min PERCENT]\n"
 	"                     [--limit N] [--json] [--no-pager]\n"
-	"                     [-s STORE]... [--unresolved] PROFILE\n";
+	"                     [-s STORE]... [--debuginfod] [--unresolved] PROFILE\n";
 
 struct command {
 	const char *name;            /* "vgtool report" */
@@ -255,7 +255,7 @@ int vg_report_run(const char *name, const char *path, const struct vg_report_opt
 
 /* ---- options ---- */
 
-enum { OPTIONS = VG_REPORT_OPTIONS + 3 };
+enum { OPTIONS = VG_REPORT_OPTIONS + VG_SYMBOLIZE_TABLE_OPTIONS + 1 };
 
 struct request {
 	struct vg_report_options report;

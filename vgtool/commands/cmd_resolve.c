@@ -24,13 +24,12 @@ static const char usage[] =
 struct request {
 	const char *command;
 	const char *out;             /* NULL: standard output */
-	struct vg_command_stores stores;
 	char **paths;                /* of the profiles */
 	size_t path_count;
 	bool *bad;                   /* owned; for each profile: true if it could not be read */
 	bool into_directory;         /* `out` is a directory */
 	bool quiet;                  /* writes nothing and prints no summary if no symbols are found */
-	struct vg_symbol_finder finder;
+	struct vg_symbolize symbolize;
 	struct vg_resolve resolve;
 	int status;                  /* the exit status */
 };
@@ -320,13 +319,12 @@ static int request_check(struct request *request, struct vg_err *err)
 		if (rc == 0 && mkdir(request->out, 0777) != 0 && errno != EEXIST)
 			rc = vg_err_sys(err, -errno, "%s: cannot create the directory", request->out);
 	}
-	return rc == 0 ? vg_symbol_finder_check(&request->finder, err) : rc;
+	return rc == 0 ? vg_symbolize_check(&request->symbolize, err) : rc;
 }
 
-static enum vg_exit request_confine(const struct request *request)
+static enum vg_exit request_confine(struct request *request)
 {
-	return vg_command_confine_stores(request->command, &request->stores,
-					 (struct vg_confinement){
+	return vg_symbolize_confine(&request->symbolize, request->command, (struct vg_confinement){
 		.paths = (const char *const *)request->paths, .path_count = request->path_count,
 		.writes = request->out,
 	});
@@ -341,9 +339,8 @@ static int request_run(struct request *request)
 	 * returns its memory to the kernel. */
 	mallopt(M_MMAP_THRESHOLD, 128 * 1024);
 	request->into_directory = request->path_count > 1 || is_directory(request->out);
-	request->finder.stores = request->stores.items;
-	request->finder.store_count = request->stores.count;
-	request->resolve.finder = &request->finder;
+	request->symbolize.stores_only = true;
+	request->resolve.finder = &request->symbolize.finder;
 	request->bad = calloc(request->path_count, sizeof *request->bad);
 	if (request->bad == NULL)
 		vg_err_sys(&err, -ENOMEM, "cannot resolve the profiles");
@@ -358,13 +355,13 @@ static int request_run(struct request *request)
 	}
 	free(request->bad);
 	vg_resolve_free(&request->resolve);
-	vg_symbol_finder_free(&request->finder);
 	return request->status;
 }
 
 static const struct vg_option options[] = {
 	{ 's', "store", VG_OPTION_TEXT, "STORE", .unit = "the name of a symbol store",
-	  .help = "a symbol store, .sym file or directory; repeatable", .is_short = 1 },
+	  .help = "a symbol store, .sym file, directory or URL; repeatable", .is_short = 1 },
+	VG_SYMBOLIZE_DEBUGINFOD,
 	{ 'o', "output", VG_OPTION_TEXT, "OUT", .unit = "the name of a file or directory",
 	  .by_default = "standard output", .help = "write to this file or directory", .is_short = 1 },
 	VG_OPTION_HELP,
@@ -378,9 +375,7 @@ static int option_set(void *context, const struct vg_option_value *value, struct
 
 	if (value->key == 'o')
 		request->out = strcmp(value->text, "-") == 0 ? NULL : value->text;
-	if (value->key == 's' && vg_array_push(&request->stores, &value->text) != 0)
-		return vg_err_sys(err, -ENOMEM, "cannot add the symbol store %s", value->text);
-	return 0;
+	return vg_symbolize_set(&request->symbolize, value, err);
 }
 
 int cmd_resolve(int argc, char **argv)
@@ -392,7 +387,7 @@ int cmd_resolve(int argc, char **argv)
 
 	request.paths = argv + optind;
 	request.path_count = (size_t)(argc - optind);
-	if (request.stores.count == 0)
+	if (request.symbolize.stores.count == 0 && !request.symbolize.debuginfod)
 		missing = "expected a symbol store; use -s STORE";
 	else if (request.path_count == 0)
 		missing = "expected a PROFILE";
@@ -401,6 +396,6 @@ int cmd_resolve(int argc, char **argv)
 	if (status == VG_COMMAND_LINE_READ)
 		status = missing != NULL ? vg_command_usage_error(argv[0], usage, "%s", missing) :
 			 request_run(&request);
-	vg_array_free(&request.stores);
+	vg_symbolize_free(&request.symbolize);
 	return status;
 }

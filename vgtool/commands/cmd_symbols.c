@@ -17,6 +17,7 @@
 #include "vgtool/commands/command_line.h"
 #include "vgtool/commands/symbol_saver.h"
 #include "vgtool/output/text.h"
+#include "vgtool/run/broker.h"
 
 static const char usage[] = "usage: vgtool symbols [-o STORE] [OPTION]... FILE|DIRECTORY...\n";
 
@@ -24,6 +25,10 @@ struct run {
 	const char *command;
 	const char *store;      /* NULL: standard output */
 	bool without_cfi;
+	bool debuginfod;
+	bool debuginfod_failed; /* a server could not be asked for a debug file */
+	struct vg_servers servers;
+	int socket;             /* to the broker; 0: none */
 	struct vg_symbols_search search;
 	VG_ARRAY(const char *) debug_dirs;
 	struct vg_symbol_saver saver;
@@ -124,6 +129,13 @@ static void file_convert(struct run *run, const char *path, bool is_named)
 		complain(run, &err);
 		return;
 	}
+	/* The file may have no functions only because a server does not answer. */
+	if (run->debuginfod_failed && symbols.functions.count == 0) {
+		vg_err_set(&err, -EIO, "%s: debuginfod: a server could not be asked for its debug file", path);
+		complain(run, &err);
+		vg_symbols_free(&symbols);
+		return;
+	}
 	if (symbols.missing_file.path != NULL)
 		vg_command_warn_missing_file(run->command, path, &symbols.missing_file);
 	if (is_named)
@@ -139,15 +151,39 @@ static void file_convert(struct run *run, const char *path, bool is_named)
 	vg_symbols_free(&symbols);
 }
 
-/* With --debuginfod the process is not confined, because libdebuginfod needs sockets and threads.  A
- * confined process can read all files, because debug information can be anywhere: split DWARF names files in the
+static int debug_file_open(void *context, const unsigned char *build_id, size_t build_id_bytes, char **path)
+{
+	struct run *run = context;
+	int fd = vg_broker_ask_debug_file(run->socket, build_id, build_id_bytes, path);
+
+	run->debuginfod_failed |= fd == -EIO;
+	return fd;
+}
+
+/* The rest of the command runs in a child process. */
+static int broker_start(struct run *run, struct vg_err *err)
+{
+	const struct vg_broker broker = { .servers = &run->servers };
+	int rc = vg_servers_open(&run->servers, run->command, err);
+
+	if (rc == 0)
+		rc = vg_servers_add_debuginfod(&run->servers, err);
+	if (rc == 0)
+		rc = vg_broker_start(&broker, &run->socket, err);
+	run->search.open = debug_file_open;
+	run->search.open_context = run;
+	return rc;
+}
+
+/* A confined process can read all files, because debug information can be anywhere: split DWARF names files in the
  * directory of the compilation. */
-static int run_confine(const struct run *run, struct vg_err *err)
+static int run_confine(struct run *run, struct vg_err *err)
 {
 	const char *everywhere = "/";
+	int rc = run->debuginfod ? broker_start(run, err) : 0;
 
-	return run->search.debuginfod ? 0 : vg_reader_confine(&(struct vg_confinement){
-		.paths = &everywhere, .path_count = 1, .writes = run->store,
+	return rc != 0 ? rc : vg_reader_confine(&(struct vg_confinement){
+		.paths = &everywhere, .path_count = 1, .writes = run->store, .broker = run->socket,
 	}, err);
 }
 
@@ -269,7 +305,7 @@ static int search_prepare(struct run *run, struct vg_err *err)
 		if (!is_directory(run->debug_dirs.items[i]))
 			return vg_err_sys(err, -ENOTDIR, "--debug-dir %.200s", run->debug_dirs.items[i]);
 	}
-	return run->search.debuginfod ? vg_symbols_debuginfod_check(err) : 0;
+	return run->debuginfod ? vg_servers_debuginfod_check(err) : 0;
 }
 
 enum { NO_CFI = 256, DEBUG_DIR, DEBUGINFOD };
@@ -299,7 +335,7 @@ static int option_set(void *context, const struct vg_option_value *value, struct
 		if (vg_array_push(&run->debug_dirs, &value->text) != 0)
 			return vg_err_sys(err, -ENOMEM, "cannot add the directory %s", value->text);
 		break;
-	case DEBUGINFOD: run->search.debuginfod = true; break;
+	case DEBUGINFOD: run->debuginfod = true; break;
 	case 'j': run->saver.jobs = (unsigned)value->number; break;
 	}
 	return 0;
@@ -312,8 +348,7 @@ static int files_convert(struct run *run, int count, char **files)
 	if (run->store == NULL && (count > 1 || is_directory(files[0])))
 		return vg_command_usage_error(run->command, usage,
 					      "a directory or several files need a symbol store; use -o STORE");
-	if (!run->search.debuginfod)
-		vg_command_confine_warn(run->command);
+	vg_command_confine_warn(run->command);
 	if (run->store == NULL)
 		file_convert_confined(run, files[0], true);
 	else
@@ -335,5 +370,6 @@ int cmd_symbols(int argc, char **argv)
 			status = files_convert(&run, argc - optind, argv + optind);
 	}
 	vg_array_free(&run.debug_dirs);
+	vg_servers_free(&run.servers);
 	return status;
 }

@@ -7,30 +7,53 @@
 #include <unistd.h>
 
 #include "vgtool/resolve/resolve.h"
+#include "vgtool/run/server_path.h"
 
 int vg_symbolize_set(struct vg_symbolize *symbolize, const struct vg_option_value *value, struct vg_err *err)
 {
 	if (value->key == 'U')
 		symbolize->unresolved = true;
+	if (value->key == 'D')
+		symbolize->debuginfod = true;
 	if (value->key == 's' && vg_array_push(&symbolize->stores, &value->text) != 0)
 		return vg_err_sys(err, -ENOMEM, "cannot add the symbol store %s", value->text);
 	return 0;
+}
+
+/* Returns the end of the first path or URL of a list that is separated by colons.  A colon before a digit belongs to a
+ * URL: it begins the port. */
+static char *path_end(char *list)
+{
+	bool is_url = vg_server_is_url(list);
+	char *end = is_url ? strstr(list, "://") + 3 : list;
+
+	/* An IPv6 address has colons, in brackets. */
+	if (is_url && *end == '[')
+		end += strcspn(end, "]");
+	while (*end != '\0' && (*end != ':' || (is_url && end[1] >= '0' && end[1] <= '9')))
+		end++;
+	return end;
 }
 
 /* Unlike an argument of -s, a path that does not exist is no error: the variable is set for all profiles. */
 static int environment_add(struct vg_symbolize *symbolize)
 {
 	const char *list = getenv("VGTOOL_SYMBOLS");
-	char *at, *path;
+	char *path;
 
 	if (list == NULL)
 		return 0;
-	symbolize->environment = at = strdup(list);
-	if (at == NULL)
+	symbolize->environment = path = strdup(list);
+	if (path == NULL)
 		return -ENOMEM;
-	while ((path = strsep(&at, ":")) != NULL) {
+	for (bool more = true; more;) {
+		char *end = path_end(path);
+
+		more = *end != '\0';
+		*end = '\0';
 		if (*path != '\0' && vg_array_push(&symbolize->stores, (const char **)&path) != 0)
 			return -ENOMEM;
+		path = end + 1;
 	}
 	return 0;
 }
@@ -43,27 +66,69 @@ static int machine_open(void *context, const char *module, const unsigned char *
 	return vg_broker_ask(symbolize->socket, module, build_id, build_id_bytes, next, path);
 }
 
-int vg_symbolize_check(const struct vg_symbolize *symbolize, struct vg_err *err)
+static int debug_file_open(void *context, const unsigned char *build_id, size_t build_id_bytes, char **path)
 {
-	const struct vg_symbol_finder finder = { .stores = symbolize->stores.items,
-						 .store_count = symbolize->stores.count };
+	const struct vg_symbolize *symbolize = context;
 
-	return vg_symbol_finder_check(&finder, err);
+	return vg_broker_ask_debug_file(symbolize->socket, build_id, build_id_bytes, path);
 }
 
-static int sources_prepare(struct vg_symbolize *symbolize, struct vg_err *err)
+static int symbols_fetch(void *context, const char *module, const unsigned char *build_id, size_t build_id_bytes)
+{
+	const struct vg_symbolize *symbolize = context;
+
+	return vg_broker_ask_symbols(symbolize->socket, module, build_id, build_id_bytes);
+}
+
+int vg_symbolize_check(const struct vg_symbolize *symbolize, struct vg_err *err)
+{
+	int rc = symbolize->debuginfod ? vg_servers_debuginfod_check(err) : 0;
+
+	for (size_t i = 0; rc == 0 && i < symbolize->stores.count; i++) {
+		const struct vg_symbol_finder finder = { .stores = symbolize->stores.items + i, .store_count = 1 };
+
+		rc = vg_server_is_url(symbolize->stores.items[i]) ?
+		     vg_server_url_check(symbolize->stores.items[i], err) : vg_symbol_finder_check(&finder, err);
+	}
+	return rc;
+}
+
+/* Replaces each URL by the server's directory in the cache.  So the order of the stores stays. */
+static int servers_prepare(struct vg_symbolize *symbolize, const char *command, struct vg_err *err)
+{
+	int rc = vg_servers_open(&symbolize->servers, command, err);
+
+	for (size_t i = 0; rc == 0 && i < symbolize->stores.count; i++) {
+		if (vg_server_is_url(symbolize->stores.items[i]))
+			rc = vg_servers_add(&symbolize->servers, symbolize->stores.items[i],
+					    &symbolize->stores.items[i], err);
+	}
+	if (rc == 0 && symbolize->debuginfod)
+		rc = vg_servers_add_debuginfod(&symbolize->servers, err);
+	return rc;
+}
+
+static int sources_prepare(struct vg_symbolize *symbolize, const char *command, struct vg_err *err)
 {
 	struct vg_symbol_finder *finder = &symbolize->finder;
 	int rc = vg_symbolize_check(symbolize, err);
 
 	if (rc != 0)
 		return rc;
-	if (environment_add(symbolize) != 0)
+	if (!symbolize->stores_only && environment_add(symbolize) != 0)
 		return vg_err_sys(err, -ENOMEM, "cannot read $VGTOOL_SYMBOLS");
+	rc = servers_prepare(symbolize, command, err);
+	if (rc != 0)
+		return rc;
 	finder->stores = symbolize->stores.items;
 	finder->store_count = symbolize->stores.count;
-	finder->open = machine_open;
-	finder->open_context = symbolize;
+	finder->context = symbolize;
+	if (symbolize->stores_only && symbolize->servers.symbols.count + symbolize->servers.debuginfod.count == 0)
+		return 0;
+	finder->open = symbolize->stores_only ? NULL : machine_open;
+	finder->open_debug_file = debug_file_open;
+	finder->fetch = symbolize->servers.symbols.count > 0 ? symbols_fetch : NULL;
+	symbolize->broker.servers = &symbolize->servers;
 	return vg_broker_start(&symbolize->broker, &symbolize->socket, err);
 }
 
@@ -74,7 +139,7 @@ enum vg_exit vg_symbolize_confine(struct vg_symbolize *symbolize, const char *co
 
 	if (symbolize->unresolved)
 		return vg_command_confine(command, &confinement);
-	if (sources_prepare(symbolize, &err) != 0) {
+	if (sources_prepare(symbolize, command, &err) != 0) {
 		vg_command_fail(command, &err);
 		return VG_EXIT_FAILED;
 	}
@@ -120,6 +185,7 @@ void vg_symbolize_free(struct vg_symbolize *symbolize)
 {
 	vg_symbol_finder_free(&symbolize->finder);
 	vg_array_free(&symbolize->stores);
+	vg_servers_free(&symbolize->servers);
 	free(symbolize->environment);
 	if (symbolize->socket > 0)
 		close(symbolize->socket);

@@ -9,7 +9,9 @@
 
 /*
  * Every view symbolizes a profile that is not resolved, in memory, before it shows it.  The sources of symbols are, in
- * this order: the arguments of -s, the paths in $VGTOOL_SYMBOLS, and this machine's own files (run/broker.h).
+ * this order: the arguments of -s, the paths in $VGTOOL_SYMBOLS, this machine's own files (run/broker.h), and
+ * debuginfod.  If -s or $VGTOOL_SYMBOLS has the URL of a symbol server, the server's directory in the cache is a store
+ * (run/servers.h).
  *
  *	struct vg_symbolize symbolize = { 0 };
  *	... vg_symbolize_set() for each option ...
@@ -18,33 +20,43 @@
  *	vg_symbolize_free(&symbolize);
  */
 struct vg_symbolize {
-	struct vg_command_stores stores; /* arguments of -s; after vg_symbolize_confine() also $VGTOOL_SYMBOLS */
+	struct vg_command_stores stores; /* arguments of -s; vg_symbolize_confine() adds $VGTOOL_SYMBOLS, and replaces
+	                                    each URL by the server's directory in the cache */
 	bool unresolved;             /* --unresolved: show addresses */
+	bool debuginfod;             /* --debuginfod: ask the servers of $DEBUGINFOD_URLS */
+	bool stores_only;            /* use only the arguments of -s and the servers */
 	struct vg_broker broker;     /* what the broker offers besides this machine's files; the caller's */
 	/* Private: */
 	char *environment;           /* owned copy of $VGTOOL_SYMBOLS */
 	struct vg_symbol_finder finder;
+	struct vg_servers servers;
 	int socket;                  /* to the broker */
 };
 
 /* For tables of options (base/option_table.h). */
 #define VG_SYMBOLIZE_STORE \
 	{ 's', "store", VG_OPTION_TEXT, "STORE", .unit = "the name of a symbol store", \
-	  .help = "also use symbols of this store or directory", .is_short = 1 }
+	  .help = "also use symbols of this store, directory or URL", .is_short = 1 }
+#define VG_SYMBOLIZE_DEBUGINFOD \
+	{ 'D', "debuginfod", VG_OPTION_FLAG, .help = "also ask the servers of $DEBUGINFOD_URLS" }
 #define VG_SYMBOLIZE_TABLE \
 	VG_SYMBOLIZE_STORE, \
+	VG_SYMBOLIZE_DEBUGINFOD, \
 	{ 'U', "unresolved", VG_OPTION_FLAG, .help = "show addresses in place of names" }
+
+enum { VG_SYMBOLIZE_TABLE_OPTIONS = 3 };
 
 /* Handles an option of VG_SYMBOLIZE_TABLE, and ignores other options.  Returns 0, or a negative errno with a message in
  * err. */
 int vg_symbolize_set(struct vg_symbolize *symbolize, const struct vg_option_value *value, struct vg_err *err);
 
-/* Checks that the arguments of -s can be read; vg_symbolize_confine() does so, too.  Returns 0, or a negative errno
- * with a message in err. */
+/* Checks that the arguments of -s can be read or are URLs, and that $DEBUGINFOD_URLS is set if it is needed;
+ * vg_symbolize_confine() does so, too.  Returns 0, or a negative errno with a message in err. */
 int vg_symbolize_check(const struct vg_symbolize *symbolize, struct vg_err *err);
 
 /* Confines the process, which may then also read the stores and /usr/lib/debug.  Without --unresolved the rest of the
- * command runs in a child process (vg_broker_start()).  Returns VG_EXIT_DONE, or VG_EXIT_FAILED after a message. */
+ * command runs in a child process (vg_broker_start()), unless it needs only stores.  Returns VG_EXIT_DONE, or
+ * VG_EXIT_FAILED after a message. */
 enum vg_exit vg_symbolize_confine(struct vg_symbolize *symbolize, const char *command,
 				  struct vg_confinement confinement);
 

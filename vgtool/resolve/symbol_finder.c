@@ -12,13 +12,37 @@
 #include "symbols/store/store.h"
 #include "vgtool/output/text.h"
 
+/* Takes ownership of the descriptor in `source`.  Returns 0 if the file has the build id; else -ENOENT or -ENOMEM. */
+static int source_check(struct vg_symbol_source *source, const unsigned char *build_id, size_t build_id_bytes)
+{
+	unsigned char id[VG_BUILD_ID_MAX_BYTES];
+	size_t bytes;
+	int rc;
+
+	source->is_open = true;
+	rc = vg_store_binary_build_id(source->fd, source->path, id, &bytes);
+	if (rc == 0 && (bytes != build_id_bytes || memcmp(id, build_id, bytes) != 0))
+		rc = -ENOENT;
+	if (rc != 0)
+		vg_symbol_source_free(source);
+	return rc;
+}
+
+static int debug_file_find(const struct vg_symbol_finder *finder, const unsigned char *build_id, size_t build_id_bytes,
+			   struct vg_symbol_source *source)
+{
+	if (finder->open_debug_file == NULL || build_id_bytes < 2)
+		return -ENOENT;
+	*source = (struct vg_symbol_source){ .is_binary = true };
+	source->fd = finder->open_debug_file(finder->context, build_id, build_id_bytes, &source->path);
+	return source->fd < 0 ? source->fd : source_check(source, build_id, build_id_bytes);
+}
+
 /* Files with the module's name may be other builds, so the build id of each is compared. */
 static int machine_find(const struct vg_symbol_finder *finder, const char *module, const unsigned char *build_id,
 			size_t build_id_bytes, struct vg_symbol_source *source)
 {
-	unsigned char id[VG_BUILD_ID_MAX_BYTES];
 	uint32_t next = 0;
-	size_t bytes;
 
 	if (finder->open == NULL || build_id_bytes == 0)
 		return -ENOENT;
@@ -26,21 +50,18 @@ static int machine_find(const struct vg_symbol_finder *finder, const char *modul
 		int rc;
 
 		*source = (struct vg_symbol_source){ .is_binary = true };
-		source->fd = finder->open(finder->open_context, module, build_id, build_id_bytes, &next, &source->path);
+		source->fd = finder->open(finder->context, module, build_id, build_id_bytes, &next, &source->path);
 		if (source->fd < 0)
 			return source->fd;
-		source->is_open = true;
-		rc = vg_store_binary_build_id(source->fd, source->path, id, &bytes);
-		if (rc == 0 && bytes == build_id_bytes && memcmp(id, build_id, bytes) == 0)
-			return 0;
-		vg_symbol_source_free(source);
-		if (rc == -ENOMEM)
+		rc = source_check(source, build_id, build_id_bytes);
+		if (rc != -ENOENT)
 			return rc;
 	}
 }
 
+/* *is_complete: the source has functions or debug information. */
 static int stores_find(struct vg_symbol_finder *finder, const char *module, const unsigned char *build_id,
-		       size_t build_id_bytes, struct vg_symbol_source *source, struct vg_err *err)
+		       size_t build_id_bytes, struct vg_symbol_source *source, bool *is_complete, struct vg_err *err)
 {
 	struct vg_symbol_source binary = { .is_binary = true };
 	bool has_functions = false, has_debug_info;
@@ -49,6 +70,7 @@ static int stores_find(struct vg_symbol_finder *finder, const char *module, cons
 	*source = (struct vg_symbol_source){ 0 };
 	rc = vg_store_find(finder->stores, finder->store_count, module, build_id, build_id_bytes,
 			   &source->path, &has_functions, err);
+	*is_complete = has_functions;
 	if (rc == -ENOMEM || has_functions || build_id_bytes == 0)
 		return rc;
 	binary_rc = vg_store_find_binary(&finder->binaries, finder->stores, finder->store_count,
@@ -63,7 +85,22 @@ static int stores_find(struct vg_symbol_finder *finder, const char *module, cons
 	}
 	vg_symbol_source_free(source);
 	*source = binary;
+	*is_complete = has_debug_info;
 	return 0;
+}
+
+/* Asks the servers only for modules whose symbols the stores do not have. */
+static int stores_and_servers_find(struct vg_symbol_finder *finder, const char *module, const unsigned char *build_id,
+				   size_t build_id_bytes, struct vg_symbol_source *source, struct vg_err *err)
+{
+	bool is_complete;
+	int rc = stores_find(finder, module, build_id, build_id_bytes, source, &is_complete, err);
+
+	if (rc == -ENOMEM || is_complete || build_id_bytes < 2 || finder->fetch == NULL ||
+	    finder->fetch(finder->context, module, build_id, build_id_bytes) != 0)
+		return rc;
+	vg_symbol_source_free(source);
+	return stores_find(finder, module, build_id, build_id_bytes, source, &is_complete, err);
 }
 
 /* The path of an ELF file of this name in the stores, or NULL. */
@@ -103,11 +140,13 @@ int vg_symbol_finder_find(struct vg_symbol_finder *finder, const char *module, c
 			  size_t build_id_bytes, struct vg_symbol_source *source, struct vg_err *err)
 {
 	struct vg_symbol_source machine;
-	int rc = stores_find(finder, module, build_id, build_id_bytes, source, err), machine_rc;
+	int rc = stores_and_servers_find(finder, module, build_id, build_id_bytes, source, err), machine_rc;
 
 	if (rc == 0 || rc == -ENOMEM)
 		return rc;
 	machine_rc = machine_find(finder, module, build_id, build_id_bytes, &machine);
+	if (machine_rc != 0 && machine_rc != -ENOMEM)
+		machine_rc = debug_file_find(finder, build_id, build_id_bytes, &machine);
 	if (machine_rc == -ENOMEM)
 		return vg_err_sys(err, machine_rc, "%s: cannot find the symbols", module);
 	if (machine_rc != 0)
@@ -121,7 +160,8 @@ int vg_symbol_finder_find(struct vg_symbol_finder *finder, const char *module, c
 static struct vg_symbols_search search_of(const struct vg_symbol_finder *finder)
 {
 	return (struct vg_symbols_search){ .debug_dirs = finder->stores,
-					   .debug_dir_count = finder->store_count };
+					   .debug_dir_count = finder->store_count,
+					   .open = finder->open_debug_file, .open_context = finder->context };
 }
 
 static int binary_lookup(const struct vg_symbol_finder *finder, struct vg_symbol_source *source,
@@ -163,6 +203,9 @@ int vg_symbol_source_find_missing_file(const struct vg_symbol_finder *finder, co
 {
 	const struct vg_symbols_search search = search_of(finder);
 
+	/* A debug file of debuginfod: only the broker may open it by its path. */
+	if (source->is_open)
+		return 0;
 	return source->is_binary ? vg_symbols_find_missing_file(missing_file, source->path, &search, err) :
 	       vg_breakpad_find_missing_file(missing_file, source->path, err);
 }

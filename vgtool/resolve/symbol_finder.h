@@ -15,7 +15,9 @@
  *  2. an ELF file with debug information,
  *  3. a symbol file with linker symbols only (PUBLIC records),
  *  4. an ELF file without debug information,
- *  5. a file of this machine, if the caller can open one.
+ *  5. a file of this machine, if the caller can open one,
+ *  6. a debug file of another place, if the caller can open one.
+ * If the stores have neither 1 nor 2, servers may add a symbol file to a store first.
  *
  *	vg_symbol_finder_find(&finder, "libc.so.6", build_id, build_id_bytes, &source, &err);
  *	vg_symbol_source_lookup(&finder, &source, build_id, build_id_bytes, addresses, count, &symbolization, &err);
@@ -31,7 +33,12 @@ struct vg_symbol_finder {
 	 * NULL: the stores are the only sources. */
 	int (*open)(void *context, const char *module, const unsigned char *build_id, size_t build_id_bytes,
 		    uint32_t *next, char **path);
-	void *open_context;
+	/* Opens a debug file by its build id, which the finder compares.  It is also asked for debug files of the files
+	 * above, if no store has them.  Returns as open().  NULL: there is no other place. */
+	int (*open_debug_file)(void *context, const unsigned char *build_id, size_t build_id_bytes, char **path);
+	/* Asks servers for the module's symbol file.  Returns 0 if one of the stores now has it.  NULL: no servers. */
+	int (*fetch)(void *context, const char *module, const unsigned char *build_id, size_t build_id_bytes);
+	void *context;               /* of these three functions */
 };
 
 /* A file with a module's symbols. */

@@ -17,15 +17,20 @@
 #include "base/descriptor.h"
 #include "vgtool/run/broker_places.h"
 #include "vgtool/run/program_open.h"
+#include "vgtool/run/server_path.h"
+
+/* Result of reply_receive(): the broker has done what was asked, and sends no descriptor. */
+enum { REPLY_WITHOUT_FILE = -65536 };
 
 /* ---- the broker ---- */
 
-/* The name must be a file name and not a path.  The request comes from the confined reader, which an attacker may
- * control. */
+/* The name must be a file name and not a path: it becomes a part of paths and of URLs.  The request comes from the
+ * confined reader, which an attacker may control. */
 static bool request_is_valid(const struct vg_broker_request *request, ssize_t bytes)
 {
-	return bytes == (ssize_t)sizeof *request && memchr(request->name, '\0', sizeof request->name) != NULL &&
-	       *request->name != '\0' && strchr(request->name, '/') == NULL && strcmp(request->name, ".") != 0 &&
+	return bytes == (ssize_t)sizeof *request && request->kind <= VG_BROKER_DEBUG_FILE &&
+	       memchr(request->name, '\0', sizeof request->name) != NULL && *request->name != '\0' &&
+	       strchr(request->name, '/') == NULL && strcmp(request->name, ".") != 0 &&
 	       strcmp(request->name, "..") != 0 && request->build_id_bytes >= 2 &&
 	       request->build_id_bytes <= VG_BUILD_ID_MAX_BYTES;
 }
@@ -44,15 +49,6 @@ static bool path_format(char path[PATH_MAX], const char *directory, const char *
 	return length > 0 && length < PATH_MAX;
 }
 
-static void debug_name(const struct vg_broker_request *request, char name[2 * VG_BUILD_ID_MAX_BYTES + 32])
-{
-	int at = sprintf(name, ".build-id/%02x/", request->build_id[0]);
-
-	for (uint32_t i = 1; i < request->build_id_bytes; i++)
-		at += sprintf(name + at, "%02x", request->build_id[i]);
-	strcpy(name + at, ".debug");
-}
-
 static int offer_open(const struct vg_broker_offer *offer, const struct vg_broker_request *request, char path[PATH_MAX])
 {
 	if (strcmp(base_name(offer->path), request->name) != 0 ||
@@ -66,7 +62,7 @@ static int offer_open(const struct vg_broker_offer *offer, const struct vg_broke
 static int candidate_open(const struct vg_broker *broker, const struct vg_broker_places *places,
 			  const struct vg_broker_request *request, size_t at, char path[PATH_MAX])
 {
-	char name[2 * VG_BUILD_ID_MAX_BYTES + 32];
+	const char *directory;
 
 	if (at < broker->offer_count)
 		return offer_open(&broker->offers[at], request, path);
@@ -76,11 +72,12 @@ static int candidate_open(const struct vg_broker *broker, const struct vg_broker
 	at -= places->directories.count;
 	if (at >= places->debug_directories.count)
 		return -ERANGE;
-	debug_name(request, name);
-	return path_format(path, places->debug_directories.items[at], name) ? vg_program_open(path, NULL) : -1;
+	directory = places->debug_directories.items[at];
+	return vg_server_debug_path(directory, request->build_id, request->build_id_bytes, path) == 0 ?
+	       vg_program_open(path, NULL) : -1;
 }
 
-static int request_open(const struct vg_broker *broker, const struct vg_broker_places *places,
+static int module_open(const struct vg_broker *broker, const struct vg_broker_places *places,
 			const struct vg_broker_request *request, struct vg_broker_reply *reply)
 {
 	for (size_t at = request->next; at < UINT32_MAX; at++) {
@@ -93,6 +90,30 @@ static int request_open(const struct vg_broker *broker, const struct vg_broker_p
 		}
 		if (fd == -ERANGE)
 			break;
+	}
+	return -ENOENT;
+}
+
+/* Sets reply->rc.  Returns the descriptor to send, or a negative number: none. */
+static int request_serve(const struct vg_broker *broker, const struct vg_broker_places *places,
+			 const struct vg_broker_request *request, int socket_fd, struct vg_broker_reply *reply)
+{
+	int file = -ENOENT;
+
+	switch (request->kind) {
+	case VG_BROKER_MODULE:
+		return module_open(broker, places, request, reply);
+	case VG_BROKER_SYMBOLS:
+		if (broker->servers != NULL)
+			reply->rc = vg_servers_symbols(broker->servers, request->name, request->build_id,
+						       request->build_id_bytes, socket_fd);
+		return -ENOENT;
+	case VG_BROKER_DEBUG_FILE:
+		if (broker->servers != NULL)
+			file = vg_servers_debug_open(broker->servers, request->build_id, request->build_id_bytes,
+						     socket_fd, reply->path);
+		reply->rc = file >= 0 ? 0 : file;
+		return file;
 	}
 	return -ENOENT;
 }
@@ -138,12 +159,14 @@ void vg_broker_serve(const struct vg_broker *broker, int fd)
 		if (!request_is_valid(&request, bytes))
 			reply.rc = -EINVAL;
 		else if (served++ < VG_BROKER_REQUESTS_MAX)
-			file = request_open(broker, &places, &request, &reply);
+			file = request_serve(broker, &places, &request, fd, &reply);
 		rc = reply_send(fd, &reply, file);
 		if (file >= 0)
 			close(file);
 	}
 	vg_broker_places_free(&places);
+	if (broker->servers != NULL)
+		vg_servers_end(broker->servers);
 }
 
 /* Exits with the child's exit status, or by the child's signal.  The caller of vgtool knows this process only. */
@@ -219,31 +242,39 @@ static int reply_receive(int socket_fd, struct vg_broker_reply *reply)
 	if (bytes != (ssize_t)sizeof *reply)
 		return bytes < 0 ? -errno : -EBADMSG;
 	header = CMSG_FIRSTHDR(&message);
-	if (reply->rc != 0 || header == NULL || header->cmsg_type != SCM_RIGHTS)
+	if (reply->rc != 0)
 		return reply->rc < 0 ? reply->rc : -EBADMSG;
+	if (header == NULL || header->cmsg_type != SCM_RIGHTS)
+		return REPLY_WITHOUT_FILE;
 	memcpy(&file, CMSG_DATA(header), sizeof file);
 	reply->path[sizeof reply->path - 1] = '\0';
 	return vg_descriptor_raise(file);
 }
 
-int vg_broker_ask(int fd, const char *name, const unsigned char *build_id, size_t build_id_bytes, uint32_t *next,
-		  char **path)
+/* Returns the result of reply_receive(). */
+static int ask(int fd, struct vg_broker_request *request, const char *name, const unsigned char *build_id,
+	       size_t build_id_bytes, struct vg_broker_reply *reply)
 {
-	struct vg_broker_request request = { .next = *next, .build_id_bytes = (uint32_t)build_id_bytes };
-	struct vg_broker_reply reply;
-	int rc, file;
+	int rc;
 
-	if (build_id_bytes > sizeof request.build_id || strlen(name) >= sizeof request.name)
+	if (build_id_bytes > sizeof request->build_id || strlen(name) >= sizeof request->name)
 		return -ENOENT;
-	memcpy(request.build_id, build_id, build_id_bytes);
-	strcpy(request.name, name);
+	request->build_id_bytes = (uint32_t)build_id_bytes;
+	memcpy(request->build_id, build_id, build_id_bytes);
+	strcpy(request->name, name);
 	/* write(2), because the filter of a confined reader allows write(2) anyway. */
-	rc = vg_write_all(fd, &request, sizeof request);
-	if (rc != 0)
-		return rc;
-	file = reply_receive(fd, &reply);
+	rc = vg_write_all(fd, request, sizeof *request);
+	return rc != 0 ? rc : reply_receive(fd, reply);
+}
+
+static int file_ask(int fd, struct vg_broker_request *request, const char *name, const unsigned char *build_id,
+		    size_t build_id_bytes, uint32_t *next, char **path)
+{
+	struct vg_broker_reply reply;
+	int file = ask(fd, request, name, build_id, build_id_bytes, &reply);
+
 	if (file < 0)
-		return file;
+		return file == REPLY_WITHOUT_FILE ? -EBADMSG : file;
 	*next = reply.next;
 	*path = strdup(reply.path);
 	if (*path == NULL) {
@@ -251,4 +282,31 @@ int vg_broker_ask(int fd, const char *name, const unsigned char *build_id, size_
 		return -ENOMEM;
 	}
 	return file;
+}
+
+int vg_broker_ask(int fd, const char *name, const unsigned char *build_id, size_t build_id_bytes, uint32_t *next,
+		  char **path)
+{
+	struct vg_broker_request request = { .kind = VG_BROKER_MODULE, .next = *next };
+
+	return file_ask(fd, &request, name, build_id, build_id_bytes, next, path);
+}
+
+int vg_broker_ask_debug_file(int fd, const unsigned char *build_id, size_t build_id_bytes, char **path)
+{
+	struct vg_broker_request request = { .kind = VG_BROKER_DEBUG_FILE };
+	uint32_t next;
+
+	return file_ask(fd, &request, "debug", build_id, build_id_bytes, &next, path);
+}
+
+int vg_broker_ask_symbols(int fd, const char *name, const unsigned char *build_id, size_t build_id_bytes)
+{
+	struct vg_broker_request request = { .kind = VG_BROKER_SYMBOLS };
+	struct vg_broker_reply reply;
+	int file = ask(fd, &request, name, build_id, build_id_bytes, &reply);
+
+	if (file >= 0)
+		close(file);
+	return file >= 0 || file == REPLY_WITHOUT_FILE ? 0 : file;
 }

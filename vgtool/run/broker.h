@@ -8,9 +8,10 @@
 
 #include "base/build_id.h"
 #include "base/err.h"
+#include "vgtool/run/servers.h"
 
 /*
- * Opens this machine's executables and libraries for a confined reader.
+ * Opens this machine's executables and libraries for a confined reader, and downloads symbols for it.
  *
  * vg_broker_start() forks.  The child is the reader: it confines itself and reads the profile.  The parent is the
  * broker: it is not confined, and parses nothing except the reader's requests, which are untrusted.  A request names a
@@ -24,6 +25,11 @@
  *      of the dynamic linker,
  *   3. .build-id/xx/yyyy.debug in /usr/lib/debug and in $XDG_CACHE_HOME/vignette.
  * It answers at most VG_BROKER_REQUESTS_MAX requests with a file.
+ *
+ * Two other requests are for servers (servers.h).  For the symbols of a module, the broker downloads the module's symbol
+ * file to the server's directory in the cache.  For a debug file, it sends the descriptor of a file from the cache, or
+ * from a debuginfod server.  So a reader that an attacker controls can send names and build ids to the servers that the
+ * user has named, at most VG_SERVER_FILES_MAX.
  *
  *	if (vg_broker_start(&broker, &fd, &err) == 0)     (in the child only)
  *		file = vg_broker_ask(fd, "libc.so.6", id, id_bytes, &next, &path);
@@ -39,17 +45,22 @@ struct vg_broker_offer {
 struct vg_broker {
 	const struct vg_broker_offer *offers;
 	size_t offer_count;
+	struct vg_servers *servers;  /* NULL: none */
 };
+
+enum vg_broker_kind { VG_BROKER_MODULE, VG_BROKER_SYMBOLS, VG_BROKER_DEBUG_FILE };
 
 /* The messages.  They are exchanged between two processes of one program, so they need no byte order. */
 struct vg_broker_request {
+	uint32_t kind;               /* enum vg_broker_kind */
 	uint32_t next;               /* number of the first candidate to try */
 	uint32_t build_id_bytes;
 	unsigned char build_id[VG_BUILD_ID_MAX_BYTES];
 	char name[VG_BROKER_NAME_MAX_BYTES + 1];
 };
 struct vg_broker_reply {
-	int32_t rc;                  /* 0: a descriptor comes with the message; or a negative errno */
+	int32_t rc;                  /* 0: a descriptor comes with the message, except for VG_BROKER_SYMBOLS; or a
+	                                negative errno */
 	uint32_t next;
 	char path[PATH_MAX];
 };
@@ -66,5 +77,13 @@ void vg_broker_serve(const struct vg_broker *broker, int fd);
  * descriptor and sets *path, both of which the caller frees; or returns -ENOENT or another negative errno. */
 int vg_broker_ask(int fd, const char *name, const unsigned char *build_id, size_t build_id_bytes, uint32_t *next,
 		  char **path);
+
+/* Asks for the debug file with that build id, from the cache or from a debuginfod server.  Returns as
+ * vg_broker_ask(); -EIO: a server failed. */
+int vg_broker_ask_debug_file(int fd, const unsigned char *build_id, size_t build_id_bytes, char **path);
+
+/* Asks the symbol servers for the symbol file of a module.  Returns 0 if the directory of a server in the cache now has
+ * the file; -ENOENT or another negative errno. */
+int vg_broker_ask_symbols(int fd, const char *name, const unsigned char *build_id, size_t build_id_bytes);
 
 #endif

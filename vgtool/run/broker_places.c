@@ -6,6 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "vgtool/run/server_path.h"
+
 /* $PATH has a dozen directories, and the dynamic linker's configuration a few. */
 enum { DIRECTORIES_MAX = 200 };
 
@@ -48,20 +50,16 @@ static void configuration_add(struct vg_broker_places *places, const char *path)
 		fclose(file);
 }
 
-static void debug_directory_add(struct vg_broker_places *places, const char *parent, const char *name)
+/* Takes ownership of `path`. */
+static void debug_directory_add(struct vg_broker_places *places, char *path)
 {
-	char *path;
-
-	if (parent == NULL || *parent != '/' || asprintf(&path, "%s%s", parent, name) < 0)
-		return;
-	if (vg_array_push(&places->debug_directories, &path) != 0)
+	if (path != NULL && vg_array_push(&places->debug_directories, &path) != 0)
 		free(path);
 }
 
 void vg_broker_places_read(struct vg_broker_places *places)
 {
-	const char *cache = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");
-	char *working = realpath(".", NULL);
+	char *working = realpath(".", NULL), *cache = NULL;
 	glob_t found = { 0 };
 
 	if (working != NULL)
@@ -77,11 +75,9 @@ void vg_broker_places_read(struct vg_broker_places *places)
 	}
 	for (size_t i = 0; i < sizeof library_directories / sizeof *library_directories; i++)
 		directory_add(places, library_directories[i], strlen(library_directories[i]));
-	debug_directory_add(places, "/usr/lib/debug", "");
-	if (cache != NULL && *cache == '/')
-		debug_directory_add(places, cache, "/vignette");
-	else
-		debug_directory_add(places, home, "/.cache/vignette");
+	debug_directory_add(places, strdup("/usr/lib/debug"));
+	vg_cache_directory(&cache);
+	debug_directory_add(places, cache);
 }
 
 void vg_broker_places_free(struct vg_broker_places *places)

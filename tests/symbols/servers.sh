@@ -1,0 +1,316 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT OR Apache-2.0
+#
+# Symbol servers and debuginfod servers give names to a profile.  What they sent is kept in the cache.  A server that is
+# slow, fails, sends something else or ends costs names and one sentence, and nothing else.  The process that reads the
+# profile has no network.
+set -eu
+. "${SRCDIR:?}/tests/lib.sh"
+: "${CC:?}"
+unset DEBUGINFOD_URLS VGTOOL_SYMBOLS http_proxy https_proxy HTTP_PROXY HTTPS_PROXY all_proxy ALL_PROXY
+export XDG_CACHE_HOME="$dir/cache"
+umask 022
+
+cat >"$dir/program.c" <<'END'
+__attribute__((noinline)) void spin_here(void)
+{
+	for (volatile long i = 0; i < 400000000; i++)
+		;
+}
+int main(void)
+{
+	spin_here();
+	return 0;
+}
+END
+# The module's name has characters that mean something in paths, in URLs and in terminals.
+module='..%2f a?b#c&é.so'
+mkdir "$dir/made" "$dir/elsewhere"
+$CC -g -O1 -Wl,--build-id=sha1 -o "$dir/made/$module" "$dir/program.c"
+"$VIGNETTED" -o "$dir/one.vgp" --rate 500 --duration 1 -- "$dir/made/$module" 2>"$dir/err" || fail "$(cat "$dir/err")"
+"$VGTOOL" symbols -o "$dir/store" "$dir/made/$module" >"$dir/out"
+sym=$(find "$dir/store" -name '*.sym')
+id=$(awk '{ print $4; exit }' "$sym")
+build=$(build_id "$dir/made/$module")
+# This machine's files must not give the names.
+objcopy --only-keep-debug "$dir/made/$module" "$dir/kept.debug"
+strip "$dir/made/$module"
+mv "$dir/made" "$dir/hidden"
+cd "$dir/elsewhere"
+
+# report ARGUMENT...: runs vgtool report.  Fails if it fails.
+report() {
+	exits 0 "$VGTOOL" report --json "$@" "$dir/one.vgp"
+}
+named() {
+	grep -q spin_here "$dir/out" || fail "$1: no name: $(cat "$dir/err")"
+}
+nameless() {
+	! grep -q spin_here "$dir/out" || fail "$1: a name from nowhere"
+}
+# silent WHAT: fails unless the latest command printed no message
+silent() {
+	[ ! -s "$dir/err" ] || fail "$1: $(cat "$dir/err")"
+}
+# sentence WHAT TEXT: fails unless the latest command printed one line, which has the text
+sentence() {
+	[ "$(wc -l <"$dir/err")" = 1 ] || fail "$1: not one line: $(cat "$dir/err")"
+	has err "$2"
+}
+cached() {
+	find "$XDG_CACHE_HOME" -type f 2>/dev/null
+}
+# empty WHAT: fails unless the cache has no file; then removes its directories
+empty() {
+	[ -z "$(cached)" ] || fail "$1: the cache has $(cached)"
+	rm -rf "$XDG_CACHE_HOME"
+}
+
+report
+nameless "without a server"
+
+# ---- nginx has a store: as it is, compressed in three ways, and slowly ----
+port=$(free_port)
+mkdir -p "$dir/www"
+cp -r "$dir/store" "$dir/www/plain"
+cp -r "$dir/store" "$dir/www/encoded"
+cp -r "$dir/store" "$dir/www/gzip"
+cp -r "$dir/store" "$dir/www/gz"
+file=$(cd "$dir/store" && find . -name '*.sym')
+gzip -c "$sym" >"$dir/www/gzip/$file"
+gzip "$dir/www/gz/$file"
+mkdir "$dir/www/none"
+cat >"$dir/nginx.conf" <<CONF
+daemon off; master_process off; pid $dir/nginx.pid; error_log $dir/error.log; user root;
+events { worker_connections 64; }
+http { access_log $dir/access.log; client_body_temp_path $dir/body; proxy_temp_path $dir/proxy;
+	fastcgi_temp_path $dir/fastcgi; uwsgi_temp_path $dir/uwsgi; scgi_temp_path $dir/scgi;
+	server { listen 127.0.0.1:$port; root $dir/www;
+		location /encoded/ { gzip on; gzip_min_length 1; gzip_types *; }
+		location /slow/ { alias $dir/www/plain/; limit_rate 1; } } }
+CONF
+/usr/sbin/nginx -c "$dir/nginx.conf" 2>"$dir/log" & nginx=$!
+pids=$nginx
+nginx_answers() { curl -s -o "$dir/answer" "http://127.0.0.1:$port/" || exited $nginx; }
+await 60 "nginx answers or has ended" nginx_answers
+! exited $nginx || fail "nginx does not start: $(cat "$dir/log")"
+url=http://127.0.0.1:$port
+
+for kind in plain encoded gzip gz; do
+	: >"$dir/access.log"
+	report -s "$url/$kind"
+	named $kind
+	silent $kind
+	[ "$(cached | wc -l)" = 1 ] || fail "$kind: the cache has: $(cached)"
+	cmp -s "$(cached)" "$sym" || fail "$kind: the cached file differs"
+	[ "$(stat -c %a "$(cached)")" = 600 ] || fail "$kind: mode $(stat -c %a "$(cached)")"
+	find "$XDG_CACHE_HOME" -type d >"$dir/directories"
+	while read -r directory; do
+		[ "$(stat -c %a "$directory")" = 700 ] || fail "$kind: mode $(stat -c %a "$directory") of $directory"
+	done <"$dir/directories"
+	# The name of the module is nowhere in the cache.
+	[ "$(cached | sed 's:.*/modules/::')" = "$id/symbols.sym" ] || fail "$kind: the cache has $(cached)"
+	asked=$(grep -c "$id" "$dir/access.log")
+	report -s "$url/$kind/"
+	named "$kind, from the cache"
+	[ "$(grep -c "$id" "$dir/access.log")" = "$asked" ] ||
+		fail "$kind: a file in the cache is asked for again: $(cat "$dir/access.log")"
+	rm -rf "$XDG_CACHE_HOME"
+done
+report -s "$url/none"
+nameless "a server without the file"
+silent "a server without the file"
+empty "a server without the file"
+
+# Stores come first, in any order: a server is not asked for a module whose symbols they have.
+: >"$dir/access.log"
+report -s "$url/plain" -s "$dir/store"
+named "store and server"
+! grep -q "$id" "$dir/access.log" || fail "the server is asked for symbols that a store has"
+VGTOOL_SYMBOLS="/nowhere:$url/plain:$dir/nothing" report
+named "VGTOOL_SYMBOLS"
+rm -rf "$XDG_CACHE_HOME"
+report --unresolved -s "$url/plain"
+nameless "--unresolved"
+[ ! -e "$XDG_CACHE_HOME" ] || fail "--unresolved: there is a cache"
+
+# Other commands
+exits 0 "$VGTOOL" resolve -s "$url/plain" -o "$dir/named.vgp" "$dir/one.vgp"
+exits 0 "$VGTOOL" folded "$dir/named.vgp"
+named resolve
+rm -rf "$XDG_CACHE_HOME"
+exits 1 "$VGTOOL" missing -s "$url/plain" "$dir/one.vgp"
+! grep -qF "$build" "$dir/out" || fail "missing: the server's module is missing: $(cat "$dir/out")"
+[ "$(cached | wc -l)" = 1 ] || fail "missing: the cache has $(cached)"
+rm -rf "$XDG_CACHE_HOME"
+exits 0 "$VGTOOL" folded -s "$url/plain" -o "$dir/folded" "$dir/one.vgp"
+grep -q spin_here "$dir/folded" || fail "folded -o has no name"
+rm -rf "$XDG_CACHE_HOME"
+
+# A slow server: one byte a second.
+VGTOOL_SERVER_TIMEOUT=1 report -s "$url/slow"
+nameless slow
+sentence slow "$url/slow: "
+empty slow
+
+# A server that is not there.  The messages do not have the user's password.
+gone=http://127.0.0.1:$(free_port)
+report -s "http://me:secret@${gone#http://}/x"
+nameless gone
+sentence gone "$gone/x: "
+! grep -q secret "$dir/err" || fail "a message has the password: $(cat "$dir/err")"
+empty gone
+# The others are still asked.
+report -s "$gone" -s "$url/plain"
+named "one of two servers"
+sentence "one of two servers" "$gone: "
+rm -rf "$XDG_CACHE_HOME"
+
+# ---- a server that behaves badly ----
+started "$dir/requests" /usr/bin/python3 "$fixtures/symbol_server.py" "$sym"
+bad=http://127.0.0.1:$(head -n 1 "$dir/requests")
+# asked: number of requests so far
+asked() { sed 1d "$dir/requests" | wc -l; }
+
+# The name is one component of the URL, whatever it has.
+report -s "$bad/absent"
+silent absent
+empty absent
+encoded='..%252f%20a%3Fb%23c%26%C3%A9.so'
+grep -qxF "GET /absent/$encoded/$id/$encoded.sym HTTP/1.1" "$dir/requests" || fail "asked for: $(cat "$dir/requests")"
+
+# bad KIND SENTENCE: a server of this kind gives no name, is asked at most three times, and costs one sentence
+bad() {
+	before=$(asked)
+	VGTOOL_SERVER_TIMEOUT=${timeout-20} report -s "$bad/$1"
+	nameless "$1"
+	sentence "$1" "$bad/$1: $2"
+	empty "$1"
+	[ $(($(asked) - before)) -le "${most-3}" ] || fail "$1: asked $(($(asked) - before)) times"
+}
+bad error "The requested URL returned error: 500"
+# Commands of many profiles ask once for each file, and a server that fails is asked no more.
+for copy in two three four; do cp "$dir/one.vgp" "$dir/$copy.vgp"; done
+before=$(asked)
+exits 0 "$VGTOOL" aggregate -s "$bad/absent" "$dir/one.vgp" "$dir/two.vgp" "$dir/three.vgp" "$dir/four.vgp"
+silent "many profiles"
+sed "1,$((before + 1))d" "$dir/requests" >"$dir/last"
+[ -s "$dir/last" ] && [ -z "$(sort "$dir/last" | uniq -d)" ] || fail "asked twice in one run: $(cat "$dir/last")"
+before=$(asked)
+exits 0 "$VGTOOL" aggregate -s "$bad/error" "$dir/one.vgp" "$dir/two.vgp" "$dir/three.vgp" "$dir/four.vgp"
+sentence "many profiles" "$bad/error: The requested URL returned error: 500"
+has err "this server is asked no more"
+[ $(($(asked) - before)) = 3 ] || fail "asked $(($(asked) - before)) times, not 3: $(cat "$dir/requests")"
+rm -rf "$XDG_CACHE_HOME"
+bad cut ""
+bad closed ""
+timeout=1 bad silent ""
+timeout=1 bad drop ""
+bad page "the server sent a file that is no symbol file"
+bad damaged "the server sent a damaged gzip file"
+bad short "the server sent an incomplete gzip file"
+most=18 bad loop ""
+bad file ""
+bad telnet ""
+# The file of one module is not used for others, and not kept for them.
+for kind in same moved; do
+	report -s "$bad/$kind"
+	named $kind
+	sentence $kind "the server sent the symbols of another module"
+	[ "$(cached | wc -l)" = 1 ] || fail "$kind: the cache has $(cached)"
+	rm -rf "$XDG_CACHE_HOME"
+done
+
+# The reader compares the id of a file in the cache, as in any store.
+report -s "$url/plain"
+kept=$(cached)
+sed -i "1s/$id/0123456789ABCDEF0123456789ABCDEF0/; 2d" "$kept"
+mv "$dir/www/plain" "$dir/www/later"
+report -s "$url/plain"
+nameless "the symbols of another module in the cache"
+sentence "the symbols of another module in the cache" "its MODULE record has the id of another module"
+mv "$dir/www/later" "$dir/www/plain"
+report -s "$url/plain"
+named "the symbols of another module in the cache, which were replaced"
+cmp -s "$kept" "$sym" || fail "the file in the cache was not replaced"
+rm -rf "$XDG_CACHE_HOME"
+
+# ---- an interrupted download leaves no file ----
+"$VGTOOL" report -s "$bad/drop" "$dir/one.vgp" >"$dir/out" 2>"$dir/err" & vgtool=$!
+pids="$pids $vgtool"
+has_part() { [ -n "$(cached)" ]; }
+has_no_part() { [ -z "$(cached)" ]; }
+await 60 "a download has begun" has_part
+kill_own TERM $vgtool
+wait $vgtool 2>/dev/null || true
+await 60 "the incomplete file is removed" has_no_part
+rm -rf "$XDG_CACHE_HOME"
+
+# ---- wrong arguments ----
+for wrong in http:// https:///path "http://host/path?query" "http://host/#x" "http://host/a b"; do
+	exits 1 "$VGTOOL" report -s "$wrong" "$dir/one.vgp"
+	has err "must be http://HOST/PATH or https://HOST/PATH"
+done
+(unset XDG_CACHE_HOME HOME; exits 1 "$VGTOOL" report -s "$url/plain" "$dir/one.vgp")
+has err "set XDG_CACHE_HOME or HOME"
+
+# ---- the reader is confined, and another process has the network ----
+if [ -z "${SANITIZE-}" ]; then
+	strace -f -qq -o "$dir/calls" -e trace=openat,socket,connect,seccomp \
+		"$VGTOOL" report -s "$url/plain" --json "$dir/one.vgp" >"$dir/out" 2>"$dir/err"
+	named strace
+	reader=$(awk '/one\.vgp", O_RDONLY/ && !/O_PATH/ { print $1; exit }' "$dir/calls")
+	grep -qE "^$reader .*seccomp\(SECCOMP_SET_MODE_FILTER" "$dir/calls" || fail "the reader is not confined"
+	! grep -E "^$reader .*(socket|connect)\(" "$dir/calls" || fail "the reader uses the network"
+	fetcher=$(awk '/connect\(.*AF_INET/ { print $1; exit }' "$dir/calls")
+	[ -n "$fetcher" ] && [ "$fetcher" != "$reader" ] || fail "no other process uses the network"
+	rm -rf "$XDG_CACHE_HOME"
+fi
+
+# ---- debuginfod ----
+exits 1 "$VGTOOL" report --debuginfod "$dir/one.vgp"
+has err 'DEBUGINFOD_URLS names no server'
+mkdir "$dir/served"
+mv "$dir/kept.debug" "$dir/served"
+debuginfod=http://127.0.0.1:$(free_port)
+debuginfod -p "${debuginfod##*:}" -d :memory: -F "$dir/served" >"$dir/debuginfod.log" 2>&1 & server=$!
+pids="$pids $server"
+served() { curl -sf -o /dev/null "$debuginfod/buildid/$build/debuginfo" || exited $server; }
+await 60 "debuginfod has the file or has ended" served
+! exited $server || fail "debuginfod: the server does not start: $(tail -n 3 "$dir/debuginfod.log")"
+export DEBUGINFOD_URLS="$bad/absent $debuginfod"
+before=$(asked)
+report
+nameless "debuginfod that was not asked"
+[ "$(asked)" = "$before" ] || fail "a debuginfod server is asked without --debuginfod"
+report --debuginfod
+named debuginfod
+silent debuginfod
+[ "$(cached)" = "$XDG_CACHE_HOME/vignette/$(debug_path "$build")" ] || fail "debuginfod: the cache has $(cached)"
+grep -qx "GET /absent/buildid/$build/debuginfo HTTP/1.1" "$dir/requests" || fail "asked for: $(cat "$dir/requests")"
+# From the cache, without the server and without --debuginfod
+before=$(asked)
+stopped $server
+report
+named "debuginfod, from the cache"
+[ "$(asked)" = "$before" ] || fail "a debuginfod server is asked without --debuginfod"
+exits 0 "$VGTOOL" folded "$dir/one.vgp"
+named "folded, from the cache"
+# The stripped program of this machine is found first; its debug file is in the cache.
+cd "$dir/hidden"
+report
+named "a stripped program and the cache"
+cd "$dir/elsewhere"
+rm -rf "$XDG_CACHE_HOME"
+report --debuginfod
+nameless "debuginfod has ended"
+sentence "debuginfod has ended" "$debuginfod: "
+empty "debuginfod has ended"
+export DEBUGINFOD_URLS="$bad/page"
+report --debuginfod
+nameless "debuginfod sends a page"
+sentence "debuginfod sends a page" "$bad/page: the server sent a file that is no ELF file"
+empty "debuginfod sends a page"
+export DEBUGINFOD_URLS="file:///usr"
+exits 1 "$VGTOOL" report --debuginfod "$dir/one.vgp"
+has err "DEBUGINFOD_URLS: file:///usr: must be http://HOST/PATH or https://HOST/PATH"

@@ -1,0 +1,125 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+#include "vgtool/run/server_path.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#include "base/build_id.h"
+#include "symbols/table/debug_id.h"
+
+/* Each byte of a file name can become three characters. */
+enum { NAME_MAX_BYTES = 255, ENCODED_ROOM = 3 * NAME_MAX_BYTES + 1 };
+
+int vg_cache_directory(char **path)
+{
+	const char *cache = getenv("XDG_CACHE_HOME"), *home = getenv("HOME");
+	int length = 0;
+
+	*path = NULL;
+	if (cache != NULL && *cache == '/')
+		length = asprintf(path, "%s/vignette", cache);
+	else if (home != NULL && *home == '/')
+		length = asprintf(path, "%s/.cache/vignette", home);
+	if (length >= 0)
+		return 0;
+	*path = NULL;
+	return -ENOMEM;
+}
+
+/* ---- URLs of servers ---- */
+
+bool vg_server_is_url(const char *text)
+{
+	return strncmp(text, "http://", 7) == 0 || strncmp(text, "https://", 8) == 0;
+}
+
+/* Only printable ASCII: libcurl would encode other characters in its own way. */
+int vg_server_url_check(const char *url, struct vg_err *err)
+{
+	const char *host = strstr(url, "://");
+	size_t length = strlen(url);
+	bool good = vg_server_is_url(url) && host[3] != '\0' && host[3] != '/' && length <= VG_SERVER_URL_MAX_BYTES;
+
+	for (size_t i = 0; good && i < length; i++)
+		good = url[i] > ' ' && url[i] < 0x7f && strchr("?#\\\"<>", url[i]) == NULL;
+	return good ? 0 : vg_err_set(err, -EINVAL, "-s %.200s: must be http://HOST/PATH or https://HOST/PATH", url);
+}
+
+void vg_server_url_show(const char *url, char shown[VG_SERVER_URL_MAX_BYTES + 1])
+{
+	const char *host = strstr(url, "://") + 3, *end = host + strcspn(host, "/"), *at = end;
+
+	while (at > host && at[-1] != '@')
+		at--;
+	snprintf(shown, VG_SERVER_URL_MAX_BYTES + 1, "%.*s%s", (int)(host - url), url, at);
+}
+
+/* ---- URLs of files ---- */
+
+static void lower_hex(const unsigned char *bytes, size_t count, char *text)
+{
+	for (size_t i = 0; i < count; i++)
+		sprintf(text + 2 * i, "%02x", bytes[i]);
+}
+
+/* Percent-encodes all characters but the unreserved ones of RFC 3986. */
+static int name_encode(const char *name, char encoded[ENCODED_ROOM])
+{
+	size_t at = 0;
+
+	for (; *name != '\0'; name++) {
+		if (at + 4 > ENCODED_ROOM)
+			return -ENAMETOOLONG;
+		if (strchr("ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789-._~", *name) != NULL)
+			encoded[at++] = *name;
+		else
+			at += (size_t)sprintf(encoded + at, "%%%02X", (unsigned char)*name);
+	}
+	encoded[at] = '\0';
+	return 0;
+}
+
+/* Returns 0, or -ENAMETOOLONG if snprintf(3) had no room. */
+static int length_check(int length, size_t room)
+{
+	return length > 0 && (size_t)length < room ? 0 : -ENAMETOOLONG;
+}
+
+int vg_server_symbols_request(struct vg_download_request *request, const char *url, const char *cache,
+			      const char *name, const unsigned char *build_id, size_t build_id_bytes,
+			      bool compressed)
+{
+	char encoded[ENCODED_ROOM];
+	int rc = name_encode(name, encoded);
+
+	_Static_assert(sizeof request->id > VG_DEBUG_ID_CHARS, "room for a debug id");
+	vg_debug_id_text(build_id, build_id_bytes, request->id);
+	if (rc == 0)
+		rc = length_check(snprintf(request->url, sizeof request->url, "%s/%s/%s/%s.sym%s", url, encoded,
+					   request->id, encoded, compressed ? ".gz" : ""), sizeof request->url);
+	if (rc == 0)
+		rc = length_check(snprintf(request->path, sizeof request->path, "%s/modules/%s/symbols.sym", cache,
+					   request->id), sizeof request->path);
+	return rc;
+}
+
+int vg_server_debug_request(struct vg_download_request *request, const char *url, const unsigned char *build_id,
+			    size_t build_id_bytes)
+{
+	char hex[2 * VG_BUILD_ID_MAX_BYTES + 1];
+
+	lower_hex(build_id, build_id_bytes, hex);
+	return length_check(snprintf(request->url, sizeof request->url, "%s/buildid/%s/debuginfo", url, hex),
+			    sizeof request->url);
+}
+
+int vg_server_debug_path(const char *directory, const unsigned char *build_id, size_t build_id_bytes,
+			 char path[PATH_MAX])
+{
+	char hex[2 * VG_BUILD_ID_MAX_BYTES + 1];
+
+	lower_hex(build_id, build_id_bytes, hex);
+	return length_check(snprintf(path, PATH_MAX, "%s/.build-id/%.2s/%s.debug", directory, hex, hex + 2), PATH_MAX);
+}

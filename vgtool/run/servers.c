@@ -1,0 +1,310 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+#include "vgtool/run/servers.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+#include "base/build_id.h"
+#include "base/descriptor.h"
+#include "base/hash.h"
+#include "base/number.h"
+#include "base/print.h"
+#include "vgtool/run/server_path.h"
+
+/* Environment variable with the seconds that one file may take. */
+#define TIMEOUT_VARIABLE "VGTOOL_SERVER_TIMEOUT"
+enum { TIMEOUT_SECONDS = 300, TIMEOUT_SECONDS_MAX = 86400 };
+
+/* ---- the servers ---- */
+
+static int directories_make(char *path, struct vg_err *err)
+{
+	for (char *slash = strchr(path + 1, '/'); ; slash = strchr(slash + 1, '/')) {
+		int rc;
+
+		if (slash != NULL)
+			*slash = '\0';
+		rc = mkdir(path, 0700) == 0 || errno == EEXIST ? 0 : -errno;
+		if (rc != 0)
+			vg_err_sys(err, rc, "%.200s: cannot create the directory", path);
+		if (slash != NULL)
+			*slash = '/';
+		if (rc != 0 || slash == NULL)
+			return rc;
+	}
+}
+
+/* The length of the URL without slashes at the end. */
+static size_t url_length(const char *url)
+{
+	size_t length = strlen(url);
+
+	while (length > 0 && url[length - 1] == '/')
+		length--;
+	return length;
+}
+
+/* Takes ownership of `cache`, the server's directory. */
+static int server_make(struct vg_server *server, const char *url, char *cache, struct vg_err *err)
+{
+	int rc;
+
+	*server = (struct vg_server){ .url = strndup(url, url_length(url)), .cache = cache };
+	if (server->url == NULL || cache == NULL)
+		rc = vg_err_sys(err, -ENOMEM, "%.200s", url);
+	else
+		rc = directories_make(cache, err);
+	if (rc != 0) {
+		free(server->url);
+		free(cache);
+	}
+	return rc;
+}
+
+int vg_servers_open(struct vg_servers *servers, const char *command, struct vg_err *err)
+{
+	*servers = (struct vg_servers){ .command = command };
+	if (vg_cache_directory(&servers->cache) == -ENOMEM)
+		return vg_err_sys(err, -ENOMEM, "cannot find the cache");
+	return 0;
+}
+
+static int cache_check(const struct vg_servers *servers, struct vg_err *err)
+{
+	return servers->cache != NULL ? 0 :
+	       vg_err_set(err, -EINVAL, "there is no directory for files from servers; set XDG_CACHE_HOME or HOME");
+}
+
+int vg_servers_add(struct vg_servers *servers, const char *url, const char **store, struct vg_err *err)
+{
+	static const struct vg_hash_key key = { { 0, 0 } };  /* the same in each run */
+	struct vg_server server;
+	char *cache;
+	int rc = vg_server_url_check(url, err);
+
+	if (rc == 0)
+		rc = cache_check(servers, err);
+	if (rc != 0)
+		return rc;
+	if (asprintf(&cache, "%s/servers/%016" PRIx64, servers->cache, vg_hash(&key, url, url_length(url))) < 0)
+		cache = NULL;
+	rc = server_make(&server, url, cache, err);
+	if (rc != 0)
+		return rc;
+	if (vg_array_push(&servers->symbols, &server) != 0) {
+		free(server.url);
+		free(server.cache);
+		return vg_err_sys(err, -ENOMEM, "%.200s", url);
+	}
+	*store = server.cache;
+	return 0;
+}
+
+static int debuginfod_add(struct vg_servers *servers, const char *url, struct vg_err *err)
+{
+	struct vg_server server;
+	int rc = vg_server_url_check(url, NULL);
+
+	if (rc != 0)
+		return vg_err_set(err, rc, "DEBUGINFOD_URLS: %.200s: must be http://HOST/PATH or https://HOST/PATH", url);
+	rc = server_make(&server, url, strdup(servers->cache), err);
+	if (rc == 0 && vg_array_push(&servers->debuginfod, &server) != 0) {
+		free(server.url);
+		free(server.cache);
+		rc = vg_err_sys(err, -ENOMEM, "%.200s", url);
+	}
+	return rc;
+}
+
+int vg_servers_debuginfod_check(struct vg_err *err)
+{
+	const char *urls = getenv("DEBUGINFOD_URLS");
+
+	return urls != NULL && urls[strspn(urls, " ")] != '\0' ? 0 :
+	       vg_err_set(err, -EINVAL, "--debuginfod: the environment variable DEBUGINFOD_URLS names no server; set it "
+			  "to one or more URLs");
+}
+
+int vg_servers_add_debuginfod(struct vg_servers *servers, struct vg_err *err)
+{
+	const char *variable = getenv("DEBUGINFOD_URLS");
+	char *list = strdup(variable != NULL ? variable : ""), *at = list, *url;
+	int rc = list == NULL ? vg_err_sys(err, -ENOMEM, "DEBUGINFOD_URLS") : vg_servers_debuginfod_check(err);
+
+	if (rc == 0)
+		rc = cache_check(servers, err);
+
+	while (rc == 0 && (url = strsep(&at, " ")) != NULL) {
+		if (*url != '\0')
+			rc = debuginfod_add(servers, url, err);
+	}
+	free(list);
+	return rc;
+}
+
+/* ---- messages ---- */
+
+/* The first failure's reason is printed once. */
+static void failure_print(const struct vg_servers *servers, const struct vg_server *server)
+{
+	char url[VG_SERVER_URL_MAX_BYTES + 1];
+
+	vg_server_url_show(server->url, url);
+	if (server->failures >= VG_SERVER_FAILURES_MAX)
+		vg_print(stderr, "%s: %s: %s; this server is asked no more\n", servers->command, url,
+			 server->reason.text);
+	else
+		vg_print(stderr, "%s: %s: %s; %u file%s could not be fetched\n", servers->command, url,
+			 server->reason.text, server->failures, server->failures == 1 ? "" : "s");
+}
+
+static void failures_print(const struct vg_servers *servers, const struct vg_server *list, size_t count)
+{
+	for (size_t i = 0; i < count; i++) {
+		if (list[i].failures > 0 && list[i].failures < VG_SERVER_FAILURES_MAX)
+			failure_print(servers, &list[i]);
+	}
+}
+
+/* ---- downloads ---- */
+
+static uint32_t timeout_seconds(void)
+{
+	const char *text = getenv(TIMEOUT_VARIABLE);
+	uint64_t seconds;
+
+	return text != NULL && vg_number_parse(text, 1, TIMEOUT_SECONDS_MAX, &seconds) ? (uint32_t)seconds :
+											   TIMEOUT_SECONDS;
+}
+
+/* Returns 0; -ENOENT: the server does not have the file; -EIO: it fails, or is asked no more. */
+static int server_get(struct vg_servers *servers, struct vg_server *server, struct vg_download_request *request,
+		      int reader)
+{
+	size_t length = strlen(request->url);
+	struct vg_err err;
+	uint32_t index;
+	int rc;
+
+	if (vg_intern_find(&servers->absent, request->url, length, &index))
+		return -ENOENT;
+	if (server->failures >= VG_SERVER_FAILURES_MAX || servers->asked >= VG_SERVER_FILES_MAX)
+		return -EIO;
+	servers->asked++;
+	request->timeout_s = timeout_seconds();
+	snprintf(request->directory, sizeof request->directory, "%s", server->cache);
+	rc = vg_fetcher_get(&servers->fetcher, request, reader, &err);
+	if (rc == 0)
+		return 0;
+	if (rc == -ENODATA) {
+		/* Without memory, the server is asked again. */
+		(void)vg_intern(&servers->absent, request->url, length, &index);
+		return -ENOENT;
+	}
+	if (rc == -EPIPE)
+		return -EIO;
+	if (server->failures++ == 0)
+		server->reason = err;
+	if (server->failures == VG_SERVER_FAILURES_MAX)
+		failure_print(servers, server);
+	return -EIO;
+}
+
+static int server_symbols(struct vg_servers *servers, struct vg_server *server, const char *name,
+			  const unsigned char *build_id, size_t build_id_bytes, int reader)
+{
+	static struct vg_download_request request;
+	int rc = -ENOENT;
+
+	/* Some servers have compressed files under their own name. */
+	for (int compressed = 0; rc == -ENOENT && compressed < 2; compressed++) {
+		request = (struct vg_download_request){ .kind = VG_DOWNLOAD_SYMBOLS };
+		rc = vg_server_symbols_request(&request, server->url, server->cache, name, build_id, build_id_bytes,
+					       compressed == 1);
+		if (rc == 0)
+			rc = server_get(servers, server, &request, reader);
+	}
+	return rc;
+}
+
+int vg_servers_symbols(struct vg_servers *servers, const char *name, const unsigned char *build_id,
+		       size_t build_id_bytes, int reader)
+{
+	for (size_t i = 0; i < servers->symbols.count; i++) {
+		if (server_symbols(servers, &servers->symbols.items[i], name, build_id, build_id_bytes, reader) == 0)
+			return 0;
+	}
+	return -ENOENT;
+}
+
+/* The paths in the cache are made of digits, and the reader never writes there. */
+static int cached_open(const char *path)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY);
+	struct stat status;
+
+	if (fd >= 0 && (fstat(fd, &status) != 0 || !S_ISREG(status.st_mode))) {
+		close(fd);
+		return -ENOENT;
+	}
+	return fd >= 0 ? vg_descriptor_raise(fd) : -ENOENT;
+}
+
+int vg_servers_debug_open(struct vg_servers *servers, const unsigned char *build_id, size_t build_id_bytes,
+			  int reader, char path[PATH_MAX])
+{
+	static struct vg_download_request request;
+	bool has_failed = false;
+	int fd;
+
+	if (servers->cache == NULL ||
+	    vg_server_debug_path(servers->cache, build_id, build_id_bytes, path) != 0)
+		return -ENOENT;
+	fd = cached_open(path);
+	for (size_t i = 0; fd < 0 && i < servers->debuginfod.count; i++) {
+		struct vg_server *server = &servers->debuginfod.items[i];
+
+		request = (struct vg_download_request){ .kind = VG_DOWNLOAD_ELF };
+		strcpy(request.path, path);
+		if (vg_server_debug_request(&request, server->url, build_id, build_id_bytes) == 0) {
+			int rc = server_get(servers, server, &request, reader);
+
+			has_failed |= rc == -EIO;
+			fd = rc == 0 ? cached_open(path) : rc;
+		}
+	}
+	return fd < 0 && has_failed ? -EIO : fd;
+}
+
+void vg_servers_end(struct vg_servers *servers)
+{
+	failures_print(servers, servers->symbols.items, servers->symbols.count);
+	failures_print(servers, servers->debuginfod.items, servers->debuginfod.count);
+	vg_fetcher_end(&servers->fetcher);
+}
+
+static void list_free(struct vg_server *list, size_t count)
+{
+	for (size_t i = 0; i < count; i++) {
+		free(list[i].url);
+		free(list[i].cache);
+	}
+}
+
+void vg_servers_free(struct vg_servers *servers)
+{
+	list_free(servers->symbols.items, servers->symbols.count);
+	list_free(servers->debuginfod.items, servers->debuginfod.count);
+	vg_array_free(&servers->symbols);
+	vg_array_free(&servers->debuginfod);
+	vg_intern_free(&servers->absent);
+	free(servers->cache);
+	*servers = (struct vg_servers){ 0 };
+}
