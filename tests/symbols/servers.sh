@@ -313,4 +313,4 @@ sentence "debuginfod sends a page" "$bad/page: the server sent a file that is no
 empty "debuginfod sends a page"
 export DEBUGINFOD_URLS="file:///usr"
 exits 1 "$VGTOOL" report --debuginfod "$dir/one.vgp"
-has err "DEBUGINFOD_URLS: file:///usr: must be http://HOST/PATH or https://HOST/PATH"
+has err "DEBUGINFOD_URLS file:///usr: must be http://HOST/PATH or https://HOST/PATH"

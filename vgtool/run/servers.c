@@ -113,7 +113,8 @@ static int debuginfod_add(struct vg_servers *servers, const char *url, struct vg
 	int rc = vg_server_url_check(url, NULL);
 
 	if (rc != 0)
-		return vg_err_set(err, rc, "DEBUGINFOD_URLS: %.200s: must be http://HOST/PATH or https://HOST/PATH", url);
+		return vg_err_set(err, rc, "--debuginfod: DEBUGINFOD_URLS %.200s: must be http://HOST/PATH or "
+				  "https://HOST/PATH", url);
 	rc = server_make(&server, url, strdup(servers->cache), err);
 	if (rc == 0 && vg_array_push(&servers->debuginfod, &server) != 0) {
 		free(server.url);
@@ -136,7 +137,8 @@ int vg_servers_add_debuginfod(struct vg_servers *servers, struct vg_err *err)
 {
 	const char *variable = getenv("DEBUGINFOD_URLS");
 	char *list = strdup(variable != NULL ? variable : ""), *at = list, *url;
-	int rc = list == NULL ? vg_err_sys(err, -ENOMEM, "DEBUGINFOD_URLS") : vg_servers_debuginfod_check(err);
+	int rc = list == NULL ? vg_err_sys(err, -ENOMEM, "cannot read $DEBUGINFOD_URLS") :
+				vg_servers_debuginfod_check(err);
 
 	if (rc == 0)
 		rc = cache_check(servers, err);
