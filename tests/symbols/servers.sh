@@ -34,7 +34,9 @@ id=$(awk '{ print $4; exit }' "$sym")
 build=$(build_id "$dir/made/$module")
 # This machine's files must not give the names.
 objcopy --only-keep-debug "$dir/made/$module" "$dir/kept.debug"
-strip "$dir/made/$module"
+# The process may still run, so the file is replaced.
+strip -o "$dir/stripped" "$dir/made/$module"
+mv "$dir/stripped" "$dir/made/$module"
 mv "$dir/made" "$dir/hidden"
 cd "$dir/elsewhere"
 
@@ -80,12 +82,16 @@ file=$(cd "$dir/store" && find . -name '*.sym')
 gzip -c "$sym" >"$dir/www/gzip/$file"
 gzip "$dir/www/gz/$file"
 mkdir "$dir/www/none"
+openssl req -x509 -newkey rsa:2048 -nodes -days 2 -subj /CN=127.0.0.1 -addext subjectAltName=IP:127.0.0.1 \
+	-keyout "$dir/tls.key" -out "$dir/tls.pem" 2>"$dir/log" || fail "openssl: $(cat "$dir/log")"
+tls_port=$(free_port)
 cat >"$dir/nginx.conf" <<CONF
 daemon off; master_process off; pid $dir/nginx.pid; error_log $dir/error.log; user root;
 events { worker_connections 64; }
 http { access_log $dir/access.log; client_body_temp_path $dir/body; proxy_temp_path $dir/proxy;
 	fastcgi_temp_path $dir/fastcgi; uwsgi_temp_path $dir/uwsgi; scgi_temp_path $dir/scgi;
-	server { listen 127.0.0.1:$port; root $dir/www;
+	ssl_certificate $dir/tls.pem; ssl_certificate_key $dir/tls.key;
+	server { listen 127.0.0.1:$port; listen 127.0.0.1:$tls_port ssl; root $dir/www;
 		location /encoded/ { gzip on; gzip_min_length 1; gzip_types *; }
 		location /slow/ { alias $dir/www/plain/; limit_rate 1; } } }
 CONF
@@ -146,6 +152,12 @@ rm -rf "$XDG_CACHE_HOME"
 exits 0 "$VGTOOL" folded -s "$url/plain" -o "$dir/folded" "$dir/one.vgp"
 grep -q spin_here "$dir/folded" || fail "folded -o has no name"
 rm -rf "$XDG_CACHE_HOME"
+
+# HTTPS: nobody vouches for this certificate.
+report -s "https://127.0.0.1:$tls_port/plain"
+nameless HTTPS
+sentence HTTPS certificate
+empty HTTPS
 
 # A slow server: one byte a second.
 VGTOOL_SERVER_TIMEOUT=1 report -s "$url/slow"
@@ -209,6 +221,9 @@ timeout=1 bad drop ""
 bad page "the server sent a file that is no symbol file"
 bad damaged "the server sent a damaged gzip file"
 bad short "the server sent an incomplete gzip file"
+for kind in endless bomb encoded; do
+	VGTOOL_SERVER_MAX_SIZE=1M bad $kind "the server sent a file that is too large"
+done
 most=18 bad loop ""
 bad file ""
 bad telnet ""
@@ -251,21 +266,49 @@ for wrong in http:// https:///path "http://host/path?query" "http://host/#x" "ht
 	exits 1 "$VGTOOL" report -s "$wrong" "$dir/one.vgp"
 	has err "must be http://HOST/PATH or https://HOST/PATH"
 done
+VGTOOL_SERVER_TIMEOUT=0 exits 1 "$VGTOOL" report -s "$url/plain" "$dir/one.vgp"
+has err 'VGTOOL_SERVER_TIMEOUT 0: must be'
+VGTOOL_SERVER_MAX_SIZE=much exits 1 "$VGTOOL" report -s "$url/plain" "$dir/one.vgp"
+has err 'VGTOOL_SERVER_MAX_SIZE much: must be'
 (unset XDG_CACHE_HOME HOME; exits 1 "$VGTOOL" report -s "$url/plain" "$dir/one.vgp")
 has err "set XDG_CACHE_HOME or HOME"
 
 # ---- the reader is confined, and another process has the network ----
+# confined PATTERN COMMAND...: fails unless the process that opens a file whose name matches is confined before, and
+# another process connects to a server
+confined() {
+	pattern=$1
+	shift
+	rm -rf "$XDG_CACHE_HOME" "$dir/saved" "$dir/named.vgp"
+	status=0
+	strace -f -qq -o "$dir/calls" -e trace=openat,socket,connect,seccomp "$@" >"$dir/out" 2>"$dir/err" || status=$?
+	[ $status -le 1 ] || fail "$*: status $status: $(cat "$dir/err")"
+	[ -n "$(cached)" ] || fail "$*: nothing was fetched: $(cat "$dir/err")"
+	awk -v pattern="$pattern" '
+		/socket\(AF_INET/ { has_network[$1] = 1; others++ }
+		/seccomp\(SECCOMP_SET_MODE_FILTER, .*[{]/ { confined[$1] = 1 }
+		/openat\(/ && /O_RDONLY/ && !/O_PATH/ && !/= -1/ && $0 ~ pattern {
+			reader = $1
+			if (!(reader in confined)) print "not confined: " $0
+		}
+		END {
+			if (reader == "") print "nobody reads the file"
+			if (reader in has_network) print "the reader has the network"
+			if (others == 0) print "nobody has the network"
+		}' "$dir/calls" >"$dir/wrong"
+	[ ! -s "$dir/wrong" ] || fail "$*: $(cat "$dir/wrong")"
+}
 if [ -z "${SANITIZE-}" ]; then
-	strace -f -qq -o "$dir/calls" -e trace=openat,socket,connect,seccomp \
-		"$VGTOOL" report -s "$url/plain" --json "$dir/one.vgp" >"$dir/out" 2>"$dir/err"
-	named strace
-	reader=$(awk '/one\.vgp", O_RDONLY/ && !/O_PATH/ { print $1; exit }' "$dir/calls")
-	grep -qE "^$reader .*seccomp\(SECCOMP_SET_MODE_FILTER" "$dir/calls" || fail "the reader is not confined"
-	! grep -E "^$reader .*(socket|connect)\(" "$dir/calls" || fail "the reader uses the network"
-	fetcher=$(awk '/connect\(.*AF_INET/ { print $1; exit }' "$dir/calls")
-	[ -n "$fetcher" ] && [ "$fetcher" != "$reader" ] || fail "no other process uses the network"
+	confined 'one.vgp"' "$VGTOOL" report -s "$url/plain" "$dir/one.vgp"
+	confined 'one.vgp"' "$VGTOOL" annotate -s "$url/plain" spin_here "$dir/one.vgp"
+	confined 'one.vgp"' "$VGTOOL" resolve -s "$url/plain" -o "$dir/named.vgp" "$dir/one.vgp"
+	confined 'one.vgp"' "$VGTOOL" missing -s "$url/plain" "$dir/one.vgp"
 	rm -rf "$XDG_CACHE_HOME"
 fi
+confined_with_debuginfod() {
+	confined 'one.vgp"' "$VGTOOL" report --debuginfod "$dir/one.vgp"
+	confined 'hidden/.*so"' "$VGTOOL" symbols --debuginfod -o "$dir/saved" "$dir/hidden/$module"
+}
 
 # ---- debuginfod ----
 exits 1 "$VGTOOL" report --debuginfod "$dir/one.vgp"
@@ -289,6 +332,7 @@ silent debuginfod
 [ "$(cached)" = "$XDG_CACHE_HOME/vignette/$(debug_path "$build")" ] || fail "debuginfod: the cache has $(cached)"
 grep -qx "GET /absent/buildid/$build/debuginfo HTTP/1.1" "$dir/requests" || fail "asked for: $(cat "$dir/requests")"
 # From the cache, without the server and without --debuginfod
+[ -n "${SANITIZE-}" ] || confined_with_debuginfod
 before=$(asked)
 stopped $server
 report

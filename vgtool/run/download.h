@@ -30,6 +30,7 @@ enum vg_download_kind {
 struct vg_download_request {
 	uint32_t kind;               /* enum vg_download_kind */
 	uint32_t timeout_s;          /* for the whole file */
+	uint64_t bytes_max;          /* size of the decompressed file */
 	char url[VG_URL_MAX_BYTES + 1];
 	char directory[PATH_MAX];    /* exists; is for the incomplete file */
 	char path[PATH_MAX];         /* of the complete file, below `directory`; its directories are created */

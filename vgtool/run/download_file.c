@@ -12,10 +12,6 @@
 
 #include "base/descriptor.h"
 
-/* The symbols of a browser have 1 GiB, and its debug file has 3 GiB.  The bound also ends a gzip file that decompresses
- * to zeros without end. */
-static const uint64_t BYTES_MAX = UINT64_C(4) << 30;
-
 enum { GZIP_FIRST_BYTE = 0x1f, INFLATE_BYTES = 65536 };
 
 /* The first bytes of each kind of file.  An error page of a server begins in another way. */
@@ -58,8 +54,9 @@ static int plain_take(struct vg_download_file *file, const unsigned char *bytes,
 		if (bytes[i] != (unsigned char)magic[file->bytes + i])
 			return failed(file, -EBADMSG, kind_names[file->request->kind]);
 	}
-	if (count > BYTES_MAX - file->bytes)
-		return failed(file, -EFBIG, "the server sent a file of more than 4 GiB");
+	/* This also ends a gzip file that decompresses to zeros without end. */
+	if (count > file->request->bytes_max - file->bytes)
+		return failed(file, -EFBIG, "the server sent a file that is too large; VGTOOL_SERVER_MAX_SIZE is the limit");
 	file->bytes += count;
 	rc = vg_write_all(file->fd, bytes, count);
 	if (rc != 0)

@@ -18,9 +18,10 @@
 #include "base/print.h"
 #include "vgtool/run/server_path.h"
 
-/* Environment variable with the seconds that one file may take. */
-#define TIMEOUT_VARIABLE "VGTOOL_SERVER_TIMEOUT"
 enum { TIMEOUT_SECONDS = 300, TIMEOUT_SECONDS_MAX = 86400 };
+
+/* The symbol file of a browser has 1 GiB, and its debug file has 3 GiB. */
+static const uint64_t BYTES_MAX = UINT64_C(4) << 30;
 
 /* ---- the servers ---- */
 
@@ -76,8 +77,19 @@ int vg_servers_open(struct vg_servers *servers, const char *command, struct vg_e
 	return 0;
 }
 
-static int cache_check(const struct vg_servers *servers, struct vg_err *err)
+/* Reads the limits, and checks that there is a cache.  The caller is about to add a server. */
+static int settings_read(struct vg_servers *servers, struct vg_err *err)
 {
+	const char *timeout = getenv("VGTOOL_SERVER_TIMEOUT"), *size = getenv("VGTOOL_SERVER_MAX_SIZE");
+	uint64_t seconds = TIMEOUT_SECONDS;
+
+	servers->bytes_max = BYTES_MAX;
+	if (timeout != NULL && !vg_number_parse(timeout, 1, TIMEOUT_SECONDS_MAX, &seconds))
+		return vg_err_set(err, -EINVAL, "$VGTOOL_SERVER_TIMEOUT %.100s: must be 1 to 86400 seconds", timeout);
+	if (size != NULL && !vg_number_size(size, 1, INT64_MAX, &servers->bytes_max))
+		return vg_err_set(err, -EINVAL, "$VGTOOL_SERVER_MAX_SIZE %.100s: must be 1 or more bytes, such as 64M or "
+				  "4G", size);
+	servers->timeout_s = (uint32_t)seconds;
 	return servers->cache != NULL ? 0 :
 	       vg_err_set(err, -EINVAL, "there is no directory for files from servers; set XDG_CACHE_HOME or HOME");
 }
@@ -90,7 +102,7 @@ int vg_servers_add(struct vg_servers *servers, const char *url, const char **sto
 	int rc = vg_server_url_check(url, err);
 
 	if (rc == 0)
-		rc = cache_check(servers, err);
+		rc = settings_read(servers, err);
 	if (rc != 0)
 		return rc;
 	if (asprintf(&cache, "%s/servers/%016" PRIx64, servers->cache, vg_hash(&key, url, url_length(url))) < 0)
@@ -141,8 +153,7 @@ int vg_servers_add_debuginfod(struct vg_servers *servers, struct vg_err *err)
 				vg_servers_debuginfod_check(err);
 
 	if (rc == 0)
-		rc = cache_check(servers, err);
-
+		rc = settings_read(servers, err);
 	while (rc == 0 && (url = strsep(&at, " ")) != NULL) {
 		if (*url != '\0')
 			rc = debuginfod_add(servers, url, err);
@@ -177,15 +188,6 @@ static void failures_print(const struct vg_servers *servers, const struct vg_ser
 
 /* ---- downloads ---- */
 
-static uint32_t timeout_seconds(void)
-{
-	const char *text = getenv(TIMEOUT_VARIABLE);
-	uint64_t seconds;
-
-	return text != NULL && vg_number_parse(text, 1, TIMEOUT_SECONDS_MAX, &seconds) ? (uint32_t)seconds :
-											   TIMEOUT_SECONDS;
-}
-
 /* Returns 0; -ENOENT: the server does not have the file; -EIO: it fails, or is asked no more. */
 static int server_get(struct vg_servers *servers, struct vg_server *server, struct vg_download_request *request,
 		      int reader)
@@ -200,7 +202,8 @@ static int server_get(struct vg_servers *servers, struct vg_server *server, stru
 	if (server->failures >= VG_SERVER_FAILURES_MAX || servers->asked >= VG_SERVER_FILES_MAX)
 		return -EIO;
 	servers->asked++;
-	request->timeout_s = timeout_seconds();
+	request->timeout_s = servers->timeout_s;
+	request->bytes_max = servers->bytes_max;
 	snprintf(request->directory, sizeof request->directory, "%s", server->cache);
 	rc = vg_fetcher_get(&servers->fetcher, request, reader, &err);
 	if (rc == 0)

@@ -4,6 +4,7 @@
 
 #include <limits.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include "base/array.h"
 #include "base/err.h"
@@ -45,6 +46,8 @@ struct vg_servers {
 	VG_ARRAY(struct vg_server) symbols;
 	VG_ARRAY(struct vg_server) debuginfod;
 	char *cache;                 /* owned; NULL: $XDG_CACHE_HOME and $HOME are not set */
+	uint32_t timeout_s;          /* of each download */
+	uint64_t bytes_max;          /* of each file */
 	struct vg_fetcher fetcher;
 	size_t asked;                /* number of downloads */
 	struct vg_intern absent;     /* URLs of files that servers do not have: aggregate asks for each profile */
