@@ -189,7 +189,7 @@ static int request_run(struct request *request, char **paths, int count)
 
 static const struct vg_option options[] = {
 	{ 's', "store", VG_OPTION_TEXT, "STORE", .unit = "the name of a symbol store",
-	  .help = "a symbol store, .sym file, directory or URL; repeatable", .is_short = 1 },
+	  .help = "a store, .sym file, directory or URL; repeatable", .is_short = 1 },
 	VG_SYMBOLIZE_DEBUGINFOD,
 	VG_OPTION_JSON,
 	VG_OPTION_HELP,

@@ -360,7 +360,7 @@ static int request_run(struct request *request)
 
 static const struct vg_option options[] = {
 	{ 's', "store", VG_OPTION_TEXT, "STORE", .unit = "the name of a symbol store",
-	  .help = "a symbol store, .sym file, directory or URL; repeatable", .is_short = 1 },
+	  .help = "a store, .sym file, directory or URL; repeatable", .is_short = 1 },
 	VG_SYMBOLIZE_DEBUGINFOD,
 	{ 'o', "output", VG_OPTION_TEXT, "OUT", .unit = "the name of a file or directory",
 	  .by_default = "standard output", .help = "write to this file or directory", .is_short = 1 },
