@@ -11,7 +11,7 @@
 
 #include "base/descriptor.h"
 
-static bool is_program(int fd)
+static bool has_type(int fd, bool may_be_relocatable)
 {
 	unsigned char header[EI_NIDENT + 2];
 	unsigned type;
@@ -20,10 +20,10 @@ static bool is_program(int fd)
 		return false;
 	type = header[EI_DATA] == ELFDATA2MSB ? header[EI_NIDENT] << 8 | header[EI_NIDENT + 1] :
 						header[EI_NIDENT + 1] << 8 | header[EI_NIDENT];
-	return type == ET_EXEC || type == ET_DYN;
+	return type == ET_EXEC || type == ET_DYN || (may_be_relocatable && type == ET_REL);
 }
 
-int vg_program_open(const char *path, const struct vg_file_identity *identity)
+static int file_open(const char *path, const struct vg_file_identity *identity, bool may_be_relocatable)
 {
 	int handle = open(path, O_PATH | O_CLOEXEC), fd = -1;
 	struct stat status;
@@ -37,9 +37,19 @@ int vg_program_open(const char *path, const struct vg_file_identity *identity)
 		fd = open(link, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
 	}
 	close(handle);
-	if (fd >= 0 && !is_program(fd)) {
+	if (fd >= 0 && !has_type(fd, may_be_relocatable)) {
 		close(fd);
 		fd = -1;
 	}
 	return vg_descriptor_raise(fd);
+}
+
+int vg_program_open(const char *path, const struct vg_file_identity *identity)
+{
+	return file_open(path, identity, false);
+}
+
+int vg_debug_file_open(const char *path)
+{
+	return file_open(path, NULL, true);
 }

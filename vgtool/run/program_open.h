@@ -18,4 +18,7 @@ struct vg_file_identity {
  */
 int vg_program_open(const char *path, const struct vg_file_identity *identity);
 
+/* As vg_program_open(), but also opens a relocatable file (ET_REL), such as a file of dwz(1). */
+int vg_debug_file_open(const char *path);
+
 #endif

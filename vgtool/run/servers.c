@@ -2,20 +2,18 @@
 #include "vgtool/run/servers.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <inttypes.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <unistd.h>
 
 #include "base/build_id.h"
-#include "base/descriptor.h"
 #include "base/hash.h"
 #include "base/number.h"
 #include "base/print.h"
+#include "vgtool/run/program_open.h"
 #include "vgtool/run/server_path.h"
 
 enum { TIMEOUT_SECONDS = 300, TIMEOUT_SECONDS_MAX = 86400 };
@@ -249,17 +247,11 @@ int vg_servers_symbols(struct vg_servers *servers, const char *name, const unsig
 	return -ENOENT;
 }
 
-/* The paths in the cache are made of digits, and the reader never writes there. */
 static int cached_open(const char *path)
 {
-	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY);
-	struct stat status;
+	int fd = vg_debug_file_open(path);
 
-	if (fd >= 0 && (fstat(fd, &status) != 0 || !S_ISREG(status.st_mode))) {
-		close(fd);
-		return -ENOENT;
-	}
-	return fd >= 0 ? vg_descriptor_raise(fd) : -ENOENT;
+	return fd >= 0 ? fd : -ENOENT;
 }
 
 int vg_servers_debug_open(struct vg_servers *servers, const unsigned char *build_id, size_t build_id_bytes,
