@@ -211,7 +211,7 @@ sed "1,$((before + 1))d" "$dir/requests" >"$dir/last"
 before=$(asked)
 exits 0 "$VGTOOL" aggregate -s "$bad/error" "$dir/one.vgp" "$dir/two.vgp" "$dir/three.vgp" "$dir/four.vgp"
 sentence "many profiles" "$bad/error: The requested URL returned error: 500"
-has err "this server is asked no more"
+has err "after 3 failures this server is asked no more"
 [ $(($(asked) - before)) = 3 ] || fail "asked $(($(asked) - before)) times, not 3: $(cat "$dir/requests")"
 rm -rf "$XDG_CACHE_HOME"
 bad cut ""
@@ -315,6 +315,15 @@ exits 1 "$VGTOOL" report --debuginfod "$dir/one.vgp"
 has err 'DEBUGINFOD_URLS names no server'
 mkdir "$dir/served"
 mv "$dir/kept.debug" "$dir/served"
+# dwz moves debug information that two programs share into a file of its own.
+mkdir "$dir/shared"
+for which in one two; do
+	$CXX -O2 -g -Wl,--build-id "$fixtures/symbols_names.cc" -o "$dir/shared/$which"
+done
+(cd "$dir/shared" && dwz -m ../served/shared.debug one two)
+shared=$(build_id "$dir/served/shared.debug")
+[ -n "$shared" ] || fail "dwz wrote no shared file"
+mv "$dir/served/shared.debug" "$dir/served/moved.debug"
 debuginfod=http://127.0.0.1:$(free_port)
 debuginfod -p "${debuginfod##*:}" -d :memory: -F "$dir/served" >"$dir/debuginfod.log" 2>&1 & server=$!
 pids="$pids $server"
@@ -331,6 +340,15 @@ named debuginfod
 silent debuginfod
 [ "$(cached)" = "$XDG_CACHE_HOME/vignette/$(debug_path "$build")" ] || fail "debuginfod: the cache has $(cached)"
 grep -qx "GET /absent/buildid/$build/debuginfo HTTP/1.1" "$dir/requests" || fail "asked for: $(cat "$dir/requests")"
+# A file of dwz
+exits 0 "$VGTOOL" symbols "$dir/shared/one"
+has out '<name omitted>'
+exits 0 "$VGTOOL" symbols --debuginfod "$dir/shared/one"
+! grep -q '<name omitted>' "$dir/out" || fail "the file of dwz was not used: $(cat "$dir/err")"
+silent "symbols and a file of dwz"
+[ -e "$XDG_CACHE_HOME/vignette/$(debug_path "$shared")" ] || fail "the file of dwz is not in the cache: $(cached)"
+rm -rf "$XDG_CACHE_HOME"
+report --debuginfod
 # From the cache, without the server and without --debuginfod
 [ -n "${SANITIZE-}" ] || confined_with_debuginfod
 before=$(asked)

@@ -8,6 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include "base/build_id.h"
 #include "base/hash.h"
@@ -160,31 +161,20 @@ int vg_servers_add_debuginfod(struct vg_servers *servers, struct vg_err *err)
 	return rc;
 }
 
-/* ---- messages ---- */
+/* ---- downloads ---- */
 
-/* The first failure's reason is printed once. */
-static void failure_print(const struct vg_servers *servers, const struct vg_server *server)
+/* Printed once for each server, before the output of the command. */
+static void failure_print(const struct vg_servers *servers, const struct vg_server *server, const struct vg_err *err)
 {
 	char url[VG_SERVER_URL_MAX_BYTES + 1];
 
 	vg_server_url_show(server->url, url);
-	if (server->failures >= VG_SERVER_FAILURES_MAX)
-		vg_print(stderr, "%s: %s: %s; this server is asked no more\n", servers->command, url,
-			 server->reason.text);
-	else
-		vg_print(stderr, "%s: %s: %s; %u file%s could not be fetched\n", servers->command, url,
-			 server->reason.text, server->failures, server->failures == 1 ? "" : "s");
+	/* The reader may have printed its progress in this line. */
+	if (isatty(STDERR_FILENO) == 1)
+		fputs("\r\033[K", stderr);
+	vg_print(stderr, "%s: %s: %s; after %d failures this server is asked no more\n", servers->command, url,
+		 err->text, VG_SERVER_FAILURES_MAX);
 }
-
-static void failures_print(const struct vg_servers *servers, const struct vg_server *list, size_t count)
-{
-	for (size_t i = 0; i < count; i++) {
-		if (list[i].failures > 0 && list[i].failures < VG_SERVER_FAILURES_MAX)
-			failure_print(servers, &list[i]);
-	}
-}
-
-/* ---- downloads ---- */
 
 /* Returns 0; -ENOENT: the server does not have the file; -EIO: it fails, or is asked no more. */
 static int server_get(struct vg_servers *servers, struct vg_server *server, struct vg_download_request *request,
@@ -214,9 +204,7 @@ static int server_get(struct vg_servers *servers, struct vg_server *server, stru
 	if (rc == -EPIPE)
 		return -EIO;
 	if (server->failures++ == 0)
-		server->reason = err;
-	if (server->failures == VG_SERVER_FAILURES_MAX)
-		failure_print(servers, server);
+		failure_print(servers, server, &err);
 	return -EIO;
 }
 
@@ -282,8 +270,6 @@ int vg_servers_debug_open(struct vg_servers *servers, const unsigned char *build
 
 void vg_servers_end(struct vg_servers *servers)
 {
-	failures_print(servers, servers->symbols.items, servers->symbols.count);
-	failures_print(servers, servers->debuginfod.items, servers->debuginfod.count);
 	vg_fetcher_end(&servers->fetcher);
 }
 

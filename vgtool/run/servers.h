@@ -21,7 +21,7 @@
  * is a symbol store, and the reader searches it like another store (symbols/store/store.h).
  *
  * The broker downloads, so these functions parse neither the profile nor what a server sent.  A server that fails
- * VG_SERVER_FAILURES_MAX times is asked no more.
+ * VG_SERVER_FAILURES_MAX times is asked no more.  The first failure is printed, in one sentence.
  *
  *	struct vg_servers servers = { .command = "vgtool report" };
  *	rc = vg_servers_add(&servers, "https://example.org/symbols", &store, &err);
@@ -37,7 +37,6 @@ struct vg_server {
 	char *url;                   /* owned; without a slash at the end */
 	char *cache;                 /* owned; directory */
 	unsigned failures;
-	struct vg_err reason;        /* of the first failure */
 };
 
 struct vg_servers {
@@ -77,7 +76,7 @@ int vg_servers_symbols(struct vg_servers *servers, const char *name, const unsig
 int vg_servers_debug_open(struct vg_servers *servers, const unsigned char *build_id, size_t build_id_bytes,
 			  int reader, char path[PATH_MAX]);
 
-/* Prints one sentence for each server that failed, if it was not printed before.  Ends the process that downloads. */
+/* Ends the process that downloads. */
 void vg_servers_end(struct vg_servers *servers);
 
 void vg_servers_free(struct vg_servers *servers);
