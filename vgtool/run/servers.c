@@ -176,6 +176,15 @@ static void failure_print(const struct vg_servers *servers, const struct vg_serv
 		 err->text, VG_SERVER_FAILURES_MAX);
 }
 
+/* Counts a download.  Returns false, and says so once, if there were too many. */
+static bool download_count(struct vg_servers *servers)
+{
+	if (servers->asked == VG_SERVER_FILES_MAX)
+		vg_print(stderr, "%s: servers were asked for %d files; they are asked for no more\n", servers->command,
+			 VG_SERVER_FILES_MAX);
+	return servers->asked++ < VG_SERVER_FILES_MAX;
+}
+
 /* Returns 0; -ENOENT: the server does not have the file; -EIO: it fails, or is asked no more. */
 static int server_get(struct vg_servers *servers, struct vg_server *server, struct vg_download_request *request,
 		      int reader)
@@ -187,9 +196,8 @@ static int server_get(struct vg_servers *servers, struct vg_server *server, stru
 
 	if (vg_intern_find(&servers->absent, request->url, length, &index))
 		return -ENOENT;
-	if (server->failures >= VG_SERVER_FAILURES_MAX || servers->asked >= VG_SERVER_FILES_MAX)
+	if (server->failures >= VG_SERVER_FAILURES_MAX || !download_count(servers))
 		return -EIO;
-	servers->asked++;
 	request->timeout_s = servers->timeout_s;
 	request->bytes_max = servers->bytes_max;
 	snprintf(request->directory, sizeof request->directory, "%s", server->cache);
