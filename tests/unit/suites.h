@@ -42,6 +42,7 @@
 	each(intervals) \
 	each(speedscope) \
 	each(store) \
+	each(stream) \
 	each(symbols_table) \
 	each(table) \
 	each(tasks) \

@@ -97,6 +97,14 @@ static int request_open(const struct vg_broker *broker, const struct vg_broker_p
 	return -ENOENT;
 }
 
+static int request_serve(struct vg_broker *broker, const struct vg_broker_places *places,
+			 const struct vg_broker_request *request, struct vg_broker_reply *reply)
+{
+	if (request->next == 0 && broker->refresh != NULL)
+		broker->refresh(broker->context, broker);
+	return request_open(broker, places, request, reply);
+}
+
 static int reply_send(int socket_fd, struct vg_broker_reply *reply, int file)
 {
 	union { struct cmsghdr align; char bytes[CMSG_SPACE(sizeof(int))]; } control = { 0 };
@@ -120,6 +128,7 @@ static int reply_send(int socket_fd, struct vg_broker_reply *reply, int file)
 void vg_broker_serve(const struct vg_broker *broker, int fd)
 {
 	struct vg_broker_places places = { 0 };
+	struct vg_broker current = *broker;
 	struct vg_broker_request request;
 	size_t served = 0;
 	int rc = 0;
@@ -138,7 +147,7 @@ void vg_broker_serve(const struct vg_broker *broker, int fd)
 		if (!request_is_valid(&request, bytes))
 			reply.rc = -EINVAL;
 		else if (served++ < VG_BROKER_REQUESTS_MAX)
-			file = request_open(broker, &places, &request, &reply);
+			file = request_serve(&current, &places, &request, &reply);
 		rc = reply_send(fd, &reply, file);
 		if (file >= 0)
 			close(file);
