@@ -59,7 +59,7 @@ static void elf_make(const char *name, unsigned char type, const char *text)
 
 static void setup(void)
 {
-	struct vg_broker broker = { &offer, 1 };
+	struct vg_broker broker = { .offers = &offer, .offer_count = 1 };
 	int ends[2];
 
 	ck_assert_ptr_nonnull(mkdtemp(directory));

@@ -49,7 +49,7 @@ $CC -Wl,--build-id=sha1 -o program program.o
 
 # top.py: a terminal in which each test runs vgtool top
 cat >top.py <<'END'
-import fcntl, os, pty, signal, struct, subprocess, sys, termios, time
+import atexit, fcntl, os, pty, signal, struct, subprocess, sys, termios, time
 vgtool = os.environ["VGTOOL"]
 ENTER, LEAVE = b"\x1b[?1049h", b"\x1b[?1049l"
 DEADLINE_S = 60
@@ -85,6 +85,7 @@ class Top:
         self.process = subprocess.Popen([vgtool, "top", *arguments, str(target)], stdin=self.slave, stdout=self.slave,
                                         stderr=self.slave, preexec_fn=terminal_take, env=environment)
         self.pid = self.process.pid
+        atexit.register(self.process.kill)
         os.set_blocking(self.master, False)
 
     def resize(self, rows, columns):
@@ -109,7 +110,7 @@ class Top:
         last = frames[-1]
         if b"\x1b[?1049l" in last or last.count(b"\r\n") < self.height() - 1:
             last = frames[-2] if len(frames) > 1 else b""
-        return [row.replace(b"\x1b[2K", b"").replace(b"\x1b[1m", b"").replace(b"\x1b[0m", b"").decode("utf-8", "replace")
+        return [row.replace(b"\x1b[2K", b"").replace(b"\x1b[1m", b"").replace(b"\x1b[0m", b"").decode("utf-8", "replace").rstrip("\r")
                 for row in last.split(b"\r\n")]
 
     def height(self):
@@ -152,11 +153,13 @@ class Top:
         os.close(self.master)
         os.close(self.slave)
 
-def program():
-    return subprocess.Popen(["./program"])
+def started(*command):
+    process = subprocess.Popen(command)
+    atexit.register(process.kill)
+    return process
 
 # ---- names, keys, size, the reader's confinement ----
-target = program()
+target = started("./program")
 top = Top(target.pid, "--rate", "200", "--window", "2")
 top.await_text("vgtool top: process", "program:", "of CPU time", "first_part  [program]", "busy  [program]", "main  [program]")
 reader = top.reader()
@@ -169,15 +172,15 @@ for number in os.listdir(f"/proc/{reader}/fd"):
         fail(f"the reader has descriptor {number}: {path}")
 target.send_signal(signal.SIGUSR1)
 top.wait("the window forgets", lambda: "evil" in top.text() and "first_part" not in top.text())
-if "evil?[31m?end  [program]" not in top.text():
+if "evil?[31m??end  [program]" not in top.text():
     fail(f"the name is not shown as text: {top.text()}")
 top.key(b"a")
 top.await_text("first_part", "evil", "a shows the latest seconds")
 top.key(b"a")
 top.wait("the window again", lambda: "evil" in top.text() and "first_part" not in top.text())
-top.resize(8, 40)
+top.resize(8, 60)
 top.wait("8 rows", lambda: len(top.rows()) == 8 and "evil" in top.text())
-if max(len(row) for row in top.rows()) > 40:
+if max(len(row) for row in top.rows()) > 60:
     fail(f"a row is wider than the terminal: {top.text()}")
 top.resize(50, 132)
 top.wait("50 rows", lambda: len(top.rows()) == 50 and "samples  function" in top.text())
@@ -236,7 +239,7 @@ if top.process.returncode == 0 or ENTER in top.output or b"vignetted: " not in t
     fail(f"a process that does not exist: {top.process.returncode} {top.output!r}")
 
 # ---- a process without CPU time ----
-target = subprocess.Popen(["sleep", "600"])
+target = started("sleep", "600")
 top = Top(target.pid)
 top.await_text("no samples: the process used no CPU time")
 top.key(b"q")
