@@ -136,7 +136,7 @@ class Top:
     def whole(self):
         if termios.tcgetattr(self.slave) != self.settings:
             fail("the settings of the terminal are not restored")
-        if self.output.count(ENTER) != self.output.count(LEAVE) or b"\x1b[?25h" not in self.output:
+        if self.output.count(ENTER) != self.output.count(LEAVE) or self.output.count(b"\x1b[?25l") != self.output.count(b"\x1b[?25h"):
             fail(f"the normal screen is not restored: {self.output[-500:]!r}")
 
     # Waits for the end, and checks the exit status and the text on the normal screen.
@@ -194,8 +194,13 @@ top.whole()
 entered = top.output.count(ENTER)
 os.kill(top.pid, signal.SIGCONT)
 top.wait("the screen again", lambda: top.output.count(ENTER) > entered and "evil" in top.text())
-top.key(b"\x1b[Ax")
-top.key(b"q")
+# An arrow and a function key, which contain the letters of commands, and then q
+top.key(b"\x1b[q\x1bOqx")
+frames = top.output.count(b"\x1b[H")
+top.wait("further frames", lambda: top.output.count(b"\x1b[H") > frames + 1)
+if top.process.poll() is not None:
+    fail("a function key ends it")
+top.key(b"\x1b[Aq")
 top.end(0)
 
 # ---- the other ends ----
@@ -234,9 +239,10 @@ target.kill()
 target.wait()
 top.end(0, "vgtool top: the process ended; ")
 top = Top(target.pid)
-top.wait("the end", lambda: top.process.poll() is not None)
-if top.process.returncode == 0 or ENTER in top.output or b"vignetted: " not in top.output:
-    fail(f"a process that does not exist: {top.process.returncode} {top.output!r}")
+top.wait("the message", lambda: b"vignetted: " in top.output)
+top.end(1)
+if ENTER in top.output:
+    fail(f"a process that does not exist: {top.output!r}")
 
 # ---- a process without CPU time ----
 target = started("sleep", "600")

@@ -169,6 +169,18 @@ static bool on_message(struct top *top)
 
 /* ---- the person ---- */
 
+/* Returns the length of the key.  Arrows and function keys are sequences: ESC [ 1 5 ~, ESC [ A, ESC O P. */
+static size_t key_bytes(const char *keys, size_t count)
+{
+	size_t at = 2;
+
+	if (*keys != '\033' || count < 2)
+		return 1;
+	while (keys[1] == '[' && at < count && (keys[at] < '@' || keys[at] > '~'))
+		at++;
+	return keys[1] == '[' || keys[1] == 'O' ? at + 1 : at;
+}
+
 static void on_keys(struct top *top)
 {
 	char keys[64];
@@ -176,8 +188,7 @@ static void on_keys(struct top *top)
 
 	if (got == 0 || (got < 0 && errno != EINTR && errno != EAGAIN))
 		top->end = TOP_LEFT;
-	/* Arrows and function keys are sequences that begin with ESC. */
-	for (ssize_t i = 0; i < got && keys[i] != '\033'; i++) {
+	for (ssize_t i = 0; i < got; i += (ssize_t)key_bytes(keys + i, (size_t)(got - i))) {
 		if (keys[i] == 'q')
 			top->end = TOP_LEFT;
 		if (keys[i] == 'a') {
