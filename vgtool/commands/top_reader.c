@@ -74,10 +74,10 @@ static void heading_print(const struct live *live, enum vg_weight weight)
 		samples = vg_sum(samples, sample->count);
 		sum_ns = vg_sum(sum_ns, vg_weight_of(sample, weight));
 	}
-	vg_print(stdout, "%s: %" PRIu64 " sample%s, %s of %s time, %s%s\n",
+	vg_print(stdout, "%s: %" PRIu64 " sample%s, %s of %s time %s%s\n",
 		 *program != '\0' ? program : "unknown program", samples, vg_text_plural(samples),
 		 vg_text_ns(&sum, sum_ns), weight == VG_WEIGHT_CPU ? "CPU" : "wall",
-		 live->request.is_everything ? "all" : "last ",
+		 live->request.is_everything ? "since the recording began" : "in the last ",
 		 live->request.is_everything ? "" : vg_text_ns(&window, live->reader->window_ns));
 	vg_print(stdout, "\n");
 }
