@@ -88,6 +88,9 @@ static void reply_complete(struct top *top)
 	top->is_waiting = false;
 	if (top->is_urgent_wanted)
 		request(top, true);
+	/* A shell that brings a running job to the foreground sends no signal. */
+	if (!top->screen.is_entered)
+		vg_screen_enter(&top->screen);
 	vg_top_view_draw(&top->view, &top->screen);
 }
 
@@ -241,7 +244,8 @@ static int signals_open(struct top *top, struct vg_err *err)
 	/* The reader may end while a request is written. */
 	signal(SIGPIPE, SIG_IGN);
 	top->signals = vg_descriptor_raise(signalfd(-1, &set, SFD_CLOEXEC));
-	top->run.caller_fd = top->signals;
+	top->run.caller_fds[0] = top->signals;
+	top->run.caller_fds[1] = top->screen.output;
 	return top->signals >= 0 ? 0 : vg_err_sys(err, -errno, "cannot wait for signals");
 }
 

@@ -79,7 +79,7 @@ static void __attribute__((noreturn)) reader_execute(struct vg_top_run *run, con
 	close_both(replies);
 	close_both(messages);
 	close(run->helper.status_fd);
-	close(run->caller_fd);
+	close_both(run->caller_fds);
 	reader.profile = run->profile_fd;
 	reader.symbolize->broker = (struct vg_broker){ .refresh = offers_refresh, .context = run };
 	status = vg_top_reader_run(&reader);

@@ -26,7 +26,7 @@ struct vg_top_run {
 	pid_t pid;                   /* of the recorded process */
 	char **arguments;            /* of vignetted, for vg_vignetted_start() */
 	sigset_t mask;               /* the signals that are blocked in the children */
-	int caller_fd;               /* a descriptor that the reader must not have */
+	int caller_fds[2];           /* descriptors that the reader must not have */
 	struct vg_top_reader reader; /* without `profile` */
 	/* Set by vg_top_run_start(). */
 	struct vg_vignetted helper;

@@ -2,9 +2,11 @@
 #include "vgtool/output/screen.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/ioctl.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/descriptor.h"
@@ -13,7 +15,19 @@
 /* Control sequences of xterm, which all terminals of today know: the alternate screen, and the cursor. */
 static const char enter[] = "\033[?1049h\033[?25l\033[H\033[2J", leave[] = "\033[?25h\033[?1049l";
 
-enum { ROWS_DEFAULT = 24, COLUMNS_DEFAULT = 80 };
+enum { ROWS_DEFAULT = 24, COLUMNS_DEFAULT = 80, WRITE_WAIT_MS = 1000 };
+
+/* A descriptor of our own can be nonblocking: the other processes that use the terminal do not expect that of standard
+ * output. */
+static int output_open(void)
+{
+	struct stat in, out;
+	int fd = -1;
+
+	if (fstat(STDIN_FILENO, &in) == 0 && fstat(STDOUT_FILENO, &out) == 0 && in.st_rdev == out.st_rdev)
+		fd = vg_descriptor_raise(open("/dev/tty", O_WRONLY | O_NONBLOCK | O_NOCTTY | O_CLOEXEC));
+	return fd >= 0 ? fd : vg_descriptor_raise(fcntl(STDOUT_FILENO, F_DUPFD_CLOEXEC, 0));
+}
 
 int vg_screen_open(struct vg_screen *screen, struct vg_err *err)
 {
@@ -27,6 +41,9 @@ int vg_screen_open(struct vg_screen *screen, struct vg_err *err)
 		return vg_err_set(err, -ENOTTY, "$TERM: the terminal cannot be drawn again; use vgtool record");
 	if (tcgetattr(STDIN_FILENO, &screen->before) != 0)
 		return vg_err_sys(err, -errno, "cannot read the settings of the terminal");
+	screen->output = output_open();
+	if (screen->output < 0)
+		return vg_err_sys(err, screen->output, "cannot open the terminal");
 	vg_terminal_read(&terminal);
 	screen->has_styles = terminal.colors;
 	return 0;
@@ -38,10 +55,18 @@ static bool in_foreground(void)
 	return tcgetpgrp(STDIN_FILENO) == getpgrp();
 }
 
-/* Nothing can be done if the terminal is closed: a signal or the end of its input ends the program. */
-static void sequence_write(const char *sequence)
+/* Gives up if the other end of the terminal does not read, because keys and signals must still end the program.  Also
+ * ignores that the terminal is closed: a signal or the end of its input ends the program. */
+static void output_write(const struct vg_screen *screen, const char *bytes, size_t count)
 {
-	vg_write_all(STDOUT_FILENO, sequence, strlen(sequence));
+	while (count > 0 && vg_descriptor_accepts(screen->output, WRITE_WAIT_MS)) {
+		ssize_t wrote = write(screen->output, bytes, count);
+
+		if (wrote <= 0)
+			return;
+		bytes += wrote;
+		count -= (size_t)wrote;
+	}
 }
 
 void vg_screen_enter(struct vg_screen *screen)
@@ -52,10 +77,12 @@ void vg_screen_enter(struct vg_screen *screen)
 	if (!screen->is_entered)
 		return;
 	settings.c_lflag &= ~(tcflag_t)(ICANON | ECHO);
+	/* Ctrl-S would stop the output, and with it the end of the program. */
+	settings.c_iflag &= ~(tcflag_t)IXON;
 	settings.c_cc[VMIN] = 1;
 	settings.c_cc[VTIME] = 0;
 	tcsetattr(STDIN_FILENO, TCSANOW, &settings);
-	sequence_write(enter);
+	output_write(screen, enter, sizeof enter - 1);
 }
 
 void vg_screen_leave(struct vg_screen *screen)
@@ -63,9 +90,7 @@ void vg_screen_leave(struct vg_screen *screen)
 	if (!screen->is_entered || !in_foreground())
 		return;
 	screen->is_entered = false;
-	/* A terminal that was stopped by Ctrl-S would hold up the end of the program. */
-	tcflow(STDOUT_FILENO, TCOON);
-	sequence_write(leave);
+	output_write(screen, leave, sizeof leave - 1);
 	/* Keys that were not read are dropped: they were not meant for the shell. */
 	tcsetattr(STDIN_FILENO, TCSAFLUSH, &screen->before);
 }
@@ -86,7 +111,7 @@ static void size_read(struct vg_screen *screen)
 bool vg_screen_begin(struct vg_screen *screen)
 {
 	size_read(screen);
-	if (!screen->is_entered || !in_foreground() || !vg_descriptor_accepts(STDOUT_FILENO, 0))
+	if (!screen->is_entered || !in_foreground() || !vg_descriptor_accepts(screen->output, 0))
 		return false;
 	screen->row = 0;
 	screen->frame = open_memstream(&screen->text, &screen->bytes);
@@ -118,7 +143,7 @@ void vg_screen_end(struct vg_screen *screen)
 	while (screen->row < screen->rows)
 		vg_screen_line(screen, false, "");
 	if (fclose(screen->frame) == 0)
-		vg_write_all(STDOUT_FILENO, screen->text, screen->bytes);
+		output_write(screen, screen->text, screen->bytes);
 	screen->frame = NULL;
 	free(screen->text);
 	screen->text = NULL;

@@ -26,6 +26,7 @@ enum { VG_SCREEN_ROWS_MAX = 500, VG_SCREEN_COLUMNS_MAX = 500 };
 
 struct vg_screen {
 	size_t rows, columns;        /* after vg_screen_begin(); 1 or more */
+	int output;                  /* descriptor of the terminal */
 	bool is_entered;             /* the terminal is ours: it can be drawn, and keys can be read */
 
 	/* Private: */
@@ -48,14 +49,14 @@ void vg_screen_enter(struct vg_screen *screen);
 void vg_screen_leave(struct vg_screen *screen);
 
 /* Reads the size of the terminal and begins a frame.  Returns false if nothing can be drawn now: the process is in the
- * background, or the terminal does not accept output (Ctrl-S). */
+ * background, or the other end of the terminal does not read. */
 bool vg_screen_begin(struct vg_screen *screen);
 
 /* Adds a line, cut to the width of the terminal.  Control characters in the text are shown as vg_print() does.  A line
  * below the last row is ignored. */
 void vg_screen_line(struct vg_screen *screen, bool is_bold, const char *text);
 
-/* Draws the frame. */
+/* Draws the frame.  If the other end of the terminal does not read for a second, a part of the frame is lost. */
 void vg_screen_end(struct vg_screen *screen);
 
 #endif
