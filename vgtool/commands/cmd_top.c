@@ -16,11 +16,6 @@
 #include "vgtool/commands/top_view.h"
 #include "vgtool/output/text.h"
 
-static const char usage[] =
-	"usage: vgtool top [--rate HZ] [--mode wall|cpu] [--window TIME] [--budget PERCENT]\n"
-	"                  [--capture auto|stop] [--max-size SIZE] [--no-perf-map]\n"
-	"                  [-s STORE]... [--unresolved] PID\n";
-
 static const uint64_t PERIOD_NS = UINT64_C(1000000000);
 
 enum top_end {
@@ -361,17 +356,11 @@ int cmd_top(int argc, char **argv)
 	struct top top = { .command = argv[0], .view = { .command = argv[0] } };
 	char *helper = NULL;
 	struct vg_err err;
-	int status = VG_EXIT_DONE;
+	int status = vg_top_options_read(&top.options, argc, argv);
 
-	if (vg_top_options_parse(&top.options, argc, argv, &err) != 0) {
-		status = vg_command_usage_error(argv[0], usage, "%s", err.text);
-	} else if (top.options.help) {
-		fputs(usage, stdout);
-		putchar('\n');
-		vg_top_help(stdout);
-	} else if (vg_vignetted_find(&helper, &err) != 0) {
+	if (status == VG_COMMAND_LINE_READ && vg_vignetted_find(&helper, &err) != 0)
 		status = vg_command_fail(argv[0], &err);
-	} else {
+	if (status == VG_COMMAND_LINE_READ) {
 		top.options.arguments.items[0] = helper;
 		top.run.pid = top.view.pid = top.options.pid;
 		top.run.arguments = (char **)top.options.arguments.items;

@@ -8,6 +8,11 @@
 #include "base/number.h"
 #include "vgtool/run/vignetted_run.h"
 
+static const char usage[] =
+	"usage: vgtool top [--rate HZ] [--mode wall|cpu] [--window TIME] [--budget PERCENT]\n"
+	"                  [--capture auto|stop] [--max-size SIZE] [--no-perf-map]\n"
+	"                  [-s STORE]... [--unresolved] PID\n";
+
 /* The keys of options of vignetted are FORWARDED or more. */
 enum { WINDOW = 256, NO_PERF_MAP, FORWARDED };
 
@@ -43,9 +48,10 @@ static int arguments_add(struct vg_top_options *options, const char *const *argu
 	return rc;
 }
 
-static int option_set(struct vg_top_options *options, const struct vg_option_value *value, struct vg_err *err)
+static int option_set(void *context, const struct vg_option_value *value, struct vg_err *err)
 {
 	static const char *const names[] = { "--rate", "--mode", "--budget", "--capture", "--max-size" };
+	struct vg_top_options *options = context;
 
 	if (value->key >= FORWARDED) {
 		const char *name = names[value->key - FORWARDED];
@@ -56,7 +62,6 @@ static int option_set(struct vg_top_options *options, const struct vg_option_val
 	if (value->key == WINDOW)
 		options->window_ns = value->number;
 	options->no_perf_map = options->no_perf_map || value->key == NO_PERF_MAP;
-	options->help = options->help || value->key == 'h';
 	return vg_symbolize_set(&options->symbolize, value, err);
 }
 
@@ -70,27 +75,12 @@ static int arguments_end(struct vg_top_options *options, const char *pid)
 	return rc == 0 ? vg_array_push(&options->arguments, &end) : rc;
 }
 
-int vg_top_options_parse(struct vg_top_options *options, int argc, char **argv, struct vg_err *err)
+/* Takes the arguments after the options.  Returns 0, or a negative errno with a message in err. */
+static int pid_take(struct vg_top_options *options, int argc, char **argv, struct vg_err *err)
 {
-	/* The program and the value of --status-fd are set later.  Of an option that is given twice, vignetted uses the
-	 * second. */
-	static const char *const first[] = { "", "--status-fd", "", "-o", "/dev/stdout", "--mode", "cpu", "--max-size", "16M",
-					     NULL };
-	struct vg_option_reader reader = { .options = table, .count = COUNT, .argc = argc, .argv = argv };
-	struct vg_option_value value = { 0 };
 	uint64_t pid;
-	int rc = arguments_add(options, first);
+	int rc;
 
-	if (rc != 0)
-		return vg_err_sys(err, rc, "cannot start vignetted");
-	options->window_ns = WINDOW_NS;
-	while ((rc = vg_option_next(&reader, &value, err)) > 0) {
-		rc = option_set(options, &value, err);
-		if (rc != 0 || options->help)
-			return rc;
-	}
-	if (rc != 0)
-		return rc;
 	if (argc - optind != 1)
 		return vg_err_set(err, -EINVAL, "expected one PID, got %d", argc - optind);
 	if (!vg_number_parse(argv[optind], 1, INT32_MAX, &pid))
@@ -100,9 +90,25 @@ int vg_top_options_parse(struct vg_top_options *options, int argc, char **argv, 
 	return rc == 0 ? 0 : vg_err_sys(err, rc, "cannot start vignetted");
 }
 
-void vg_top_help(FILE *file)
+int vg_top_options_read(struct vg_top_options *options, int argc, char **argv)
 {
-	vg_option_help(table, COUNT, file);
+	/* The program and the value of --status-fd are set later.  Of an option that is given twice, vignetted uses the
+	 * second. */
+	static const char *const first[] = { "", "--status-fd", "", "-o", "/dev/stdout", "--mode", "cpu", "--max-size", "16M",
+					     NULL };
+	const struct vg_command_line line = { usage, table, COUNT, option_set, options };
+	struct vg_err err;
+	int rc = arguments_add(options, first), status;
+
+	if (rc != 0) {
+		vg_err_sys(&err, rc, "cannot start vignetted");
+		return vg_command_fail(argv[0], &err);
+	}
+	options->window_ns = WINDOW_NS;
+	status = vg_command_line_read(&line, argc, argv);
+	if (status == VG_COMMAND_LINE_READ && pid_take(options, argc, argv, &err) != 0)
+		status = vg_command_usage_error(argv[0], usage, "%s", err.text);
+	return status;
 }
 
 void vg_top_options_free(struct vg_top_options *options)
