@@ -77,7 +77,8 @@ START_TEST(lines_and_nothing_else)
 
 	ck_assert_int_eq(status, 0);
 	ck_assert_str_eq(text, ENTER
-			 "\033[H" LINE "\033[1mbold\033[0m\n" LINE "\\x1b[31m\\x9b\\u009b\n" LINE "a line that is longe\n"
+			 "\033[H" LINE "\033[1mbold\033[0m\n" LINE "\\x1b[31m\\x9b\\u009b\n"
+			 LINE "a line that is longe\n"
 			 LINE "\n" LINE
 			 "\033[H" LINE "row\n" LINE "row\n" LINE "row\n" LINE "row\n" LINE "row" LEAVE);
 	free(text);

@@ -38,8 +38,11 @@ START_TEST(any_pieces)
 		struct vg_stream stream;
 
 		ck_assert_int_eq(vg_stream_open(&stream, &profile), 0);
-		for (size_t at = 0; at < length; at += piece)
-			ck_assert_int_eq(vg_stream_add(&stream, bytes + at, length - at < piece ? length - at : piece), 0);
+		for (size_t at = 0; at < length; at += piece) {
+			size_t left = length - at;
+
+			ck_assert_int_eq(vg_stream_add(&stream, bytes + at, left < piece ? left : piece), 0);
+		}
 		ck_assert_uint_eq(profile.samples.count, 11);
 		ck_assert_uint_eq(profile.stacks.count, 5);
 		ck_assert_str_eq(vg_profile_text(&profile, profile.header.program), "demo");

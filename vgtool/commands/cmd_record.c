@@ -224,8 +224,8 @@ static int steps_run(struct record *record)
 {
 	int resolved = VG_EXIT_DONE, status;
 
-	record->options.symbolize.broker =
-		(struct vg_broker){ .offers = record->mappings.offers.items, .offer_count = record->mappings.offers.count };
+	record->options.symbolize.broker = (struct vg_broker){ .offers = record->mappings.offers.items,
+							       .offer_count = record->mappings.offers.count };
 	if (!record->options.symbolize.unresolved)
 		resolved = step_run(record, resolve_step);
 	if (resolved > 128)

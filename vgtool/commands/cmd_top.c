@@ -58,7 +58,8 @@ static void request(struct top *top, bool is_urgent)
 		.is_urgent = is_urgent,
 	};
 
-	/* The reader answers an urgent request soon.  Without this limit, a key that is held down would fill the pipe. */
+	/* The reader answers an urgent request soon.  Without this limit, a key that is held down would fill the
+	 * pipe. */
 	top->is_urgent_wanted = is_urgent && top->is_waiting && top->is_urgent_waiting;
 	if (top->is_urgent_wanted)
 		return;

@@ -21,7 +21,7 @@ struct vg_symbolize {
 	struct vg_command_stores stores; /* arguments of -s; after vg_symbolize_confine() also $VGTOOL_SYMBOLS */
 	bool unresolved;             /* --unresolved: show addresses */
 	struct vg_broker broker;     /* what the broker offers besides this machine's files; the caller's */
-	struct vg_symbol_finder finder; /* after vg_symbolize_confine(): for a command that looks symbols up by itself */
+	struct vg_symbol_finder finder; /* after vg_symbolize_confine(); for vgtool top, which looks symbols up itself */
 	/* Private: */
 	char *environment;           /* owned copy of $VGTOOL_SYMBOLS */
 	int socket;                  /* to the broker */

@@ -94,8 +94,8 @@ int vg_top_options_read(struct vg_top_options *options, int argc, char **argv)
 {
 	/* The program and the value of --status-fd are set later.  Of an option that is given twice, vignetted uses the
 	 * second. */
-	static const char *const first[] = { "", "--status-fd", "", "-o", "/dev/stdout", "--mode", "cpu", "--max-size", "16M",
-					     NULL };
+	static const char *const first[] = { "", "--status-fd", "", "-o", "/dev/stdout", "--mode", "cpu",
+					     "--max-size", "16M", NULL };
 	const struct vg_command_line line = { usage, table, COUNT, option_set, options };
 	struct vg_err err;
 	int rc = arguments_add(options, first), status;

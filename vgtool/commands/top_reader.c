@@ -15,7 +15,8 @@
 #include "vgtool/resolve/live_symbols.h"
 #include "vgtool/views/report_functions.h"
 
-/* A sample is in the profile after this time at the latest.  The window of a process without samples ends so long ago. */
+/* A sample is in the profile after this time at the latest.  The window of a process without samples ends this long
+ * ago. */
 static const uint64_t LATE_NS = UINT64_C(3000000000);
 
 /* The table is made again after 150 times the CPU time that it took: so it costs at most 0.7 % of one CPU. */
@@ -43,6 +44,7 @@ static int samples_select(struct live *live)
 {
 	const struct vg_profile *profile = &live->profile;
 	uint64_t now_ns = vg_stream_now_ns(&live->stream), from_ns;
+	size_t first;
 	int rc;
 
 	if (live->request.now_ns > LATE_NS && now_ns < live->request.now_ns - LATE_NS)
@@ -50,11 +52,12 @@ static int samples_select(struct live *live)
 	from_ns = now_ns > live->reader->window_ns ? now_ns - live->reader->window_ns : 0;
 	rc = vg_stream_merge(&live->stream, from_ns);
 	live->shown.count = 0;
+	first = live->request.is_everything ? 0 : live->stream.merged;
 	if (rc == 0 && profile->samples.count >= VG_NONE)
 		rc = -ENOMEM;
 	if (rc == 0)
 		rc = vg_array_reserve(&live->shown, profile->samples.count);
-	for (size_t i = live->request.is_everything ? 0 : live->stream.merged; rc == 0 && i < profile->samples.count; i++) {
+	for (size_t i = first; rc == 0 && i < profile->samples.count; i++) {
 		if (live->request.is_everything || profile->samples.items[i].time_ns >= from_ns)
 			live->shown.items[live->shown.count++] = (uint32_t)i;
 	}

@@ -65,8 +65,8 @@ static int helper_start(struct vg_top_run *run, const int profile[2], const int 
 }
 
 /* The reader may be taken over by the profile.  So it gets no terminal, and no descriptor of this process. */
-static void __attribute__((noreturn)) reader_execute(struct vg_top_run *run, const int requests[2], const int replies[2],
-						     const int messages[2])
+static void __attribute__((noreturn)) reader_execute(struct vg_top_run *run, const int requests[2],
+						     const int replies[2], const int messages[2])
 {
 	struct vg_top_reader reader = run->reader;
 	int status;

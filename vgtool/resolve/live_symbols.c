@@ -41,7 +41,8 @@ static int symbols_read(const struct vg_live_symbols *live, const struct vg_prof
 		 vg_symbol_finder_find(live->finder, name, module->build_id, module->build_id_bytes, &source, &err);
 
 	if (rc == 0)
-		rc = vg_symbol_source_read(live->finder, &source, module->build_id, module->build_id_bytes, symbols, &err);
+		rc = vg_symbol_source_read(live->finder, &source, module->build_id, module->build_id_bytes, symbols,
+					   &err);
 	vg_symbol_source_free(&source);
 	return rc;
 }
