@@ -36,6 +36,25 @@ void vg_chunk_header(unsigned char header[VG_CHUNK_HEADER_BYTES], uint32_t seque
 	word_put(header + VG_CHUNK_LENGTH_AT, (uint32_t)length);
 }
 
+static bool is_header(const unsigned char *at)
+{
+	return memcmp(at, VG_CHUNK_MAGIC, VG_CHUNK_MAGIC_BYTES) == 0 && at[VG_CHUNK_CRC_AT - 1] == 0xce &&
+	       at[VG_CHUNK_LENGTH_AT - 1] == 0xc6;
+}
+
+int vg_chunk_length(const unsigned char *bytes, size_t count, size_t *length)
+{
+	uint32_t payload;
+
+	if (count < VG_CHUNK_HEADER_BYTES)
+		return 0;
+	payload = word_at(bytes + VG_CHUNK_LENGTH_AT);
+	if (!is_header(bytes) || payload > VG_CHUNK_PAYLOAD_MAX)
+		return -EBADMSG;
+	*length = VG_CHUNK_HEADER_BYTES + (size_t)payload;
+	return 1;
+}
+
 /* Returns NULL if an intact chunk begins at offset, otherwise the problem. */
 static const char *chunk_check(struct vg_chunks *chunks, uint64_t offset, struct vg_chunk *chunk)
 {
@@ -45,8 +64,7 @@ static const char *chunk_check(struct vg_chunks *chunks, uint64_t offset, struct
 
 	if (left < VG_CHUNK_HEADER_BYTES)
 		return "the file ends inside a chunk";
-	if (memcmp(at, VG_CHUNK_MAGIC, VG_CHUNK_MAGIC_BYTES) != 0 ||
-	    at[VG_CHUNK_CRC_AT - 1] != 0xce || at[VG_CHUNK_LENGTH_AT - 1] != 0xc6)
+	if (!is_header(at))
 		return "not a chunk";
 	length = word_at(at + VG_CHUNK_LENGTH_AT);
 	if (length > VG_CHUNK_PAYLOAD_MAX)

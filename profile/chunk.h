@@ -41,6 +41,10 @@ struct vg_chunk {
 	struct vg_cursor payload;
 };
 
+/* Sets *length to the length of the chunk that begins at `bytes`, its header included, if the header is complete.
+ * Returns 1, 0 if more bytes are needed, or -EBADMSG if no chunk begins there. */
+int vg_chunk_length(const unsigned char *bytes, size_t count, size_t *length);
+
 enum vg_chunk_next {
 	VG_CHUNK_END,                /* no more chunks */
 	VG_CHUNK_GOOD,               /* *chunk is set */

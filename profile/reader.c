@@ -45,8 +45,7 @@ static int gap_note(struct vg_reader *reader, const struct vg_chunk *chunk, uint
 	return damage_end == chunk->offset ? 0 : vg_damage_add(reader->profile, &missing);
 }
 
-/* Only -ENOMEM ends the reading.  A malformed record in a good chunk is added to the damage. */
-static int chunk_read(struct vg_reader *reader, const struct vg_infile *file, struct vg_chunk *chunk)
+int vg_reader_chunk(struct vg_reader *reader, struct vg_chunk *chunk)
 {
 	struct vg_damage damage = { .problem = "a record is malformed" };
 	struct vg_record_view record;
@@ -67,7 +66,7 @@ static int chunk_read(struct vg_reader *reader, const struct vg_infile *file, st
 		else
 			chunk->payload.at = chunk->payload.end;
 		if (rc == -EBADMSG) {
-			damage.offset = (uint64_t)(start - file->bytes);
+			damage.offset = (uint64_t)(start - reader->bytes);
 			damage.bytes = (uint64_t)(chunk->payload.at - start);
 			rc = vg_damage_add(reader->profile, &damage);
 		}
@@ -93,7 +92,7 @@ static int chunks_read(struct vg_reader *reader, const struct vg_infile *file, u
 			++*good;
 			rc = gap_note(reader, &chunk, damage_end);
 			if (rc == 0)
-				rc = chunk_read(reader, file, &chunk);
+				rc = vg_reader_chunk(reader, &chunk);
 			break;
 		case VG_CHUNK_DAMAGED:
 			damage_end = damage.offset + damage.bytes;
@@ -112,17 +111,25 @@ int vg_profile_format_error(const struct vg_infile *file, const char *problem, s
 	return vg_err_set(err, -EBADMSG, "%s: not a profile (offset 0: %s)", file->path, problem);
 }
 
+int vg_reader_begin(struct vg_reader *reader, struct vg_profile *profile)
+{
+	struct vg_header *header = &profile->header;
+	int rc = vg_field_intern(profile, "", 0, &header->writer);
+
+	*reader = (struct vg_reader){ .profile = profile };
+	profile->end_reason = VG_NONE;
+	header->arch = header->program = header->mode_name = header->writer;
+	return rc;
+}
+
 int vg_profile_read(struct vg_profile *profile, const struct vg_infile *file, struct vg_err *err)
 {
-	struct vg_reader reader = { .profile = profile, .bytes = file->bytes };
+	struct vg_reader reader;
 	uint64_t good = 0;
-	int rc;
+	int rc = vg_reader_begin(&reader, profile);
 
-	profile->end_reason = VG_NONE;
+	reader.bytes = file->bytes;
 	profile->file_bytes = file->length;
-	rc = vg_field_intern(profile, "", 0, &profile->header.writer);
-	profile->header.arch = profile->header.program = profile->header.mode_name =
-		profile->header.writer;
 	if (rc == 0)
 		rc = chunks_read(&reader, file, &good);
 	if (rc != 0)

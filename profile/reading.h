@@ -5,7 +5,7 @@
 #include "profile/chunk.h"
 #include "profile/model.h"
 
-/* The state of vg_profile_read(), shared by reader.c and the reading_*.c files only. */
+/* The state of vg_profile_read(), shared by reader.c, stream.c and the reading_*.c files only. */
 struct vg_reader {
 	struct vg_profile *profile;
 	const unsigned char *bytes;  /* of the file */
@@ -16,6 +16,13 @@ struct vg_reader {
 	bool chunk_begins;           /* the next TIME record is the first of its chunk */
 	int64_t event_ns;            /* time of the chunk's previous event; before the first event, the chunk's time */
 };
+
+/* Sets the reader to the begin of a profile, which must be zeroed.  Returns 0 or -ENOMEM. */
+int vg_reader_begin(struct vg_reader *reader, struct vg_profile *profile);
+
+/* Adds the records of an intact chunk to the profile.  A malformed record is added to the damage.  Returns 0 or
+ * -ENOMEM. */
+int vg_reader_chunk(struct vg_reader *reader, struct vg_chunk *chunk);
 
 /* Each function adds one record of its kind to the model.  Returns 0, -ENOMEM, or -EBADMSG for a malformed record. */
 int vg_on_header(struct vg_reader *reader, struct vg_record_view *record);

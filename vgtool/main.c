@@ -14,6 +14,7 @@ static const struct command {
 	const char *help;
 } commands[] = {
 	{ "record", cmd_record, "record a process or a command, and show where its time went" },
+	{ "top", cmd_top, "show where the time of a process goes now, on the terminal" },
 	{ "info", cmd_info, "show what was recorded, what it cost and what was lost" },
 	{ "report", cmd_report, "show the functions that took the most time" },
 	{ "annotate", cmd_annotate, "show the time of each source line of a function" },

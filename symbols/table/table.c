@@ -210,6 +210,25 @@ int vg_symbols_add_file(struct vg_symbols *symbols, const char *name, uint32_t *
 	return rc < 0 ? rc : vg_symbols_add_file_id(symbols, id, index);
 }
 
+static size_t intern_bytes(const struct vg_intern *table)
+{
+	return table->bytes_capacity + table->capacity * sizeof *table->keys + table->slot_count * sizeof *table->slots;
+}
+
+size_t vg_symbols_bytes(const struct vg_symbols *symbols)
+{
+	return intern_bytes(&symbols->strings) + intern_bytes(&symbols->file_index) +
+	       symbols->files.capacity * sizeof *symbols->files.items +
+	       symbols->functions.capacity * sizeof *symbols->functions.items +
+	       symbols->lines.capacity * sizeof *symbols->lines.items +
+	       symbols->inlines.capacity * sizeof *symbols->inlines.items +
+	       symbols->ranges.capacity * sizeof *symbols->ranges.items +
+	       symbols->linker_symbols.capacity * sizeof *symbols->linker_symbols.items +
+	       symbols->sections.capacity * sizeof *symbols->sections.items +
+	       symbols->cfi_ranges.capacity * sizeof *symbols->cfi_ranges.items +
+	       symbols->cfi_rows.capacity * sizeof *symbols->cfi_rows.items;
+}
+
 void vg_symbols_free(struct vg_symbols *symbols)
 {
 	if (symbols == NULL)

@@ -152,6 +152,9 @@ int vg_symbols_mark_multiple(struct vg_symbols *symbols);
  */
 int vg_symbols_finish(struct vg_symbols *symbols);
 
+/* The memory that the table needs, about. */
+size_t vg_symbols_bytes(const struct vg_symbols *symbols);
+
 /* Frees the contents and leaves an empty table.  `symbols` may be NULL or an empty table. */
 void vg_symbols_free(struct vg_symbols *symbols);
 

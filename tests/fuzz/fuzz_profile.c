@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /* The reader of profiles, and the views. */
 #include "profile/reader.h"
+#include "profile/stream.h"
 #include "tests/fuzz/input.h"
 #include "vgtool/analysis/measures.h"
 #include "vgtool/analysis/summary.h"
@@ -28,6 +29,22 @@ static void views_write(const struct vg_profile *profile)
 	vg_intervals_free(&intervals);
 }
 
+/* The file in two pieces, as a profile that is read while it is written. */
+static void stream_read(const struct vg_infile *file)
+{
+	struct vg_profile profile = { 0 };
+	size_t half = file->length / 2;
+	struct vg_stream stream;
+
+	if (vg_stream_open(&stream, &profile) == 0 && vg_stream_add(&stream, file->bytes, half) == 0 &&
+	    vg_stream_merge(&stream, vg_stream_now_ns(&stream) / 2) == 0 &&
+	    vg_stream_add(&stream, file->bytes + half, file->length - half) == 0 &&
+	    vg_stream_merge(&stream, vg_stream_now_ns(&stream)) == 0)
+		vg_folded_write(&profile, &(struct vg_folded_options){ 0 }, input_sink());
+	vg_stream_close(&stream);
+	vg_profile_free(&profile);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
 	struct vg_profile profile = { 0 };
@@ -39,6 +56,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	if (vg_profile_read(&profile, &file, &err) == 0)
 		views_write(&profile);
 	vg_profile_free(&profile);
+	stream_read(&file);
 	vg_infile_close(&file);
 	return 0;
 }

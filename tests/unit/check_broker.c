@@ -32,8 +32,8 @@ enum { HEADER_BYTES = EI_NIDENT + 2 };
 
 static const unsigned char id[4] = { 0xab, 1, 2, 3 };
 static char directory[] = "/tmp/check_broker.XXXXXX";
-static char offered[] = "/gone/offered";
-static struct vg_broker_offer offer;
+static char offered[] = "/gone/offered", late[] = "/gone/late";
+static struct vg_broker_offer offers[2]; /* the second is offered when the file "loaded" exists */
 static pid_t broker_pid;
 static int reader;              /* the reader's end of the socket */
 
@@ -58,9 +58,27 @@ static void elf_make(const char *name, unsigned char type, const char *text)
 	ck_assert_int_eq(fclose(file), 0);
 }
 
+static void offers_refresh(void *context, struct vg_broker *broker)
+{
+	broker->offers = context;
+	broker->offer_count = access("loaded", F_OK) == 0 ? 2 : 1;
+}
+
+/* Returns a descriptor of a file that is removed then. */
+static int removed_open(const char *name)
+{
+	int fd;
+
+	elf_make(name, ET_EXEC, name);
+	fd = open(name, O_RDONLY | O_CLOEXEC);
+	ck_assert_int_ge(fd, 0);
+	unlink(name);
+	return fd;
+}
+
 static void setup(void)
 {
-	struct vg_broker broker = { .offers = &offer, .offer_count = 1 };
+	struct vg_broker broker = { .refresh = offers_refresh, .context = offers };
 	int ends[2];
 
 	ck_assert_ptr_nonnull(mkdtemp(directory));
@@ -70,16 +88,14 @@ static void setup(void)
 	elf_make("object", ET_REL, "object");
 	file_make("text", "no ELF file");
 	file_make("short", "\177E");
-	elf_make("offered", ET_EXEC, "offered");
 	ck_assert_int_eq(mkfifo("fifo", 0600) | mkdir("folder", 0700), 0);
 	ck_assert_int_eq(mkdir("vignette", 0700) | mkdir("vignette/.build-id", 0700), 0);
 	ck_assert_int_eq(mkdir("vignette/.build-id/ab", 0700), 0);
 	elf_make("vignette/.build-id/ab/010203.debug", ET_DYN, "debug");
 	setenv("XDG_CACHE_HOME", directory, 1);
 	setenv("PATH", "relative:", 1);
-	offer = (struct vg_broker_offer){ offered, open("offered", O_RDONLY | O_CLOEXEC) };
-	ck_assert_int_ge(offer.fd, 0);
-	unlink("offered");
+	offers[0] = (struct vg_broker_offer){ offered, removed_open("offered") };
+	offers[1] = (struct vg_broker_offer){ late, removed_open("late") };
 	ck_assert_int_eq(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends), 0);
 	broker_pid = fork();
 	if (broker_pid == 0) {
@@ -100,7 +116,8 @@ static void teardown(void)
 	/* The broker ends when the reader closes the socket. */
 	ck_assert_int_eq(waitpid(broker_pid, &status, 0), broker_pid);
 	ck_assert_int_eq(status, 0);
-	close(offer.fd);
+	close(offers[0].fd);
+	close(offers[1].fd);
 	ck_assert_int_eq(chdir("/"), 0);
 	snprintf(command, sizeof command, "/bin/rm -r %s", directory);
 	ck_assert_int_eq(system(command), 0);
@@ -147,6 +164,16 @@ START_TEST(candidates_in_order)
 	expect_next("offered", &next, "offered", "/gone/offered");
 	next = UINT32_MAX;
 	ck_assert_int_eq(ask("module", &next, &path), -ENOENT);
+}
+END_TEST
+
+START_TEST(offers_that_change)
+{
+	uint32_t next = 0;
+
+	expect_no_file("late");
+	file_make("loaded", "");
+	expect_next("late", &next, "late", "/gone/late");
 }
 END_TEST
 
@@ -430,6 +457,7 @@ Suite *broker_suite(void)
 
 	tcase_add_checked_fixture(cases, setup, teardown);
 	tcase_add_test(cases, candidates_in_order);
+	tcase_add_test(cases, offers_that_change);
 	tcase_add_test(cases, files_that_are_not_sent);
 	tcase_add_test(cases, hostile_requests);
 	tcase_add_test(cases, no_servers);

@@ -38,10 +38,12 @@
 	each(report) \
 	each(source_file) \
 	each(resolve) \
+	each(screen) \
 	each(sections) \
 	each(intervals) \
 	each(speedscope) \
 	each(store) \
+	each(stream) \
 	each(symbols_table) \
 	each(table) \
 	each(tasks) \

@@ -5,7 +5,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/descriptor.h"
@@ -73,17 +72,6 @@ static void end_print(const struct record *record)
 	vg_print(stderr, " (%s)\n", status->reason);
 }
 
-/* Perf maps are in a directory that everybody can write to: vignetted is not asked to read another user's. */
-static bool perf_map_wanted(const struct record *record)
-{
-	struct stat status;
-	char path[32];
-
-	snprintf(path, sizeof path, "/proc/%d", (int)record->options.pid);
-	return !record->options.no_perf_map &&
-	       (record->options.pid == 0 || (stat(path, &status) == 0 && status.st_uid == geteuid()));
-}
-
 static int argument_add(struct record *record, const char *argument)
 {
 	return vg_array_push(&record->arguments, (char **)&argument);
@@ -103,7 +91,7 @@ static int arguments_build(struct record *record, const char *helper)
 		rc = argument_add(record, "-o");
 	if (rc == 0)
 		rc = argument_add(record, record->out);
-	if (rc == 0 && perf_map_wanted(record))
+	if (rc == 0 && !record->options.no_perf_map && vg_vignetted_perf_map_wanted(record->options.pid))
 		rc = argument_add(record, "--perf-map");
 	for (size_t i = 0; rc == 0 && i < record->options.forwarded.count; i++)
 		rc = argument_add(record, record->options.forwarded.items[i]);
@@ -236,9 +224,8 @@ static int steps_run(struct record *record)
 {
 	int resolved = VG_EXIT_DONE, status;
 
-	record->options.symbolize.broker =
-		(struct vg_broker){ .offers = record->mappings.offers.items,
-				    .offer_count = record->mappings.offers.count };
+	record->options.symbolize.broker = (struct vg_broker){ .offers = record->mappings.offers.items,
+							       .offer_count = record->mappings.offers.count };
 	if (!record->options.symbolize.unresolved)
 		resolved = step_run(record, resolve_step);
 	if (resolved > 128)

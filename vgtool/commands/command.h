@@ -41,6 +41,7 @@ int cmd_speedscope(int argc, char **argv);
 int cmd_store(int argc, char **argv);
 int cmd_summary(int argc, char **argv);
 int cmd_symbols(int argc, char **argv);
+int cmd_top(int argc, char **argv);
 
 /* Confines the process as for a view (symbolize.h).  Then symbolizes a profile file, and replaces the file by the
  * resolved profile.  If no symbols are found, the file stays as it is.  Returns the exit status. */

@@ -26,9 +26,9 @@ struct vg_symbolize {
 	bool debuginfod;             /* --debuginfod: ask the servers of $DEBUGINFOD_URLS */
 	bool stores_only;            /* use only the arguments of -s and the servers */
 	struct vg_broker broker;     /* what the broker offers besides this machine's files; the caller's */
+	struct vg_symbol_finder finder; /* after vg_symbolize_confine(); for vgtool top, which looks symbols up itself */
 	/* Private: */
 	char *environment;           /* owned copy of $VGTOOL_SYMBOLS */
-	struct vg_symbol_finder finder;
 	struct vg_servers servers;
 	int socket;                  /* to the broker */
 };

@@ -164,25 +164,44 @@ static struct vg_symbols_search search_of(const struct vg_symbol_finder *finder)
 					   .open = finder->open_debug_file, .open_context = finder->context };
 }
 
-static int binary_lookup(const struct vg_symbol_finder *finder, struct vg_symbol_source *source,
-			 const unsigned char *build_id, size_t build_id_bytes,
-			 const uint64_t *addresses, size_t count, struct vg_symbolization *symbolization,
-			 struct vg_err *err)
+static int binary_read(const struct vg_symbol_finder *finder, struct vg_symbol_source *source,
+		       const unsigned char *build_id, size_t build_id_bytes, struct vg_symbols *symbols,
+		       struct vg_err *err)
 {
 	const struct vg_symbols_search search = search_of(finder);
-	struct vg_symbols symbols = { 0 };
-	int rc = source->is_open ? vg_symbols_from_descriptor(&symbols, source->fd, source->path, &search, err) :
-		 vg_symbols_from_binary(&symbols, source->path, &search, err);
+	int rc = source->is_open ? vg_symbols_from_descriptor(symbols, source->fd, source->path, &search, err) :
+		 vg_symbols_from_binary(symbols, source->path, &search, err);
 
 	source->is_open = false;     /* it was closed */
 	if (rc != 0)
 		return rc;
 	/* The file may have been replaced since it was found. */
-	if (symbols.build_id_bytes != build_id_bytes ||
-	    memcmp(symbols.build_id, build_id, build_id_bytes) != 0)
-		rc = vg_err_set(err, -ESTALE, "%s: its build id changed after the file was found; the file is not used",
-				source->path);
-	else if (vg_symbolization_from_table(symbolization, &symbols, addresses, count) != 0)
+	if (symbols->build_id_bytes == build_id_bytes && memcmp(symbols->build_id, build_id, build_id_bytes) == 0)
+		return 0;
+	vg_symbols_free(symbols);
+	return vg_err_set(err, -ESTALE, "%s: its build id changed after the file was found; the file is not used",
+			  source->path);
+}
+
+int vg_symbol_source_read(const struct vg_symbol_finder *finder, struct vg_symbol_source *source,
+			  const unsigned char *build_id, size_t build_id_bytes, struct vg_symbols *symbols,
+			  struct vg_err *err)
+{
+	*symbols = (struct vg_symbols){ 0 };
+	if (!source->is_binary)
+		return vg_breakpad_read(symbols, source->path, NULL, 0, err);
+	return binary_read(finder, source, build_id, build_id_bytes, symbols, err);
+}
+
+static int binary_lookup(const struct vg_symbol_finder *finder, struct vg_symbol_source *source,
+			 const unsigned char *build_id, size_t build_id_bytes,
+			 const uint64_t *addresses, size_t count, struct vg_symbolization *symbolization,
+			 struct vg_err *err)
+{
+	struct vg_symbols symbols = { 0 };
+	int rc = binary_read(finder, source, build_id, build_id_bytes, &symbols, err);
+
+	if (rc == 0 && vg_symbolization_from_table(symbolization, &symbols, addresses, count) != 0)
 		rc = vg_err_sys(err, -ENOMEM, "%s: cannot look up the symbols", source->path);
 	vg_symbols_free(&symbols);
 	return rc;

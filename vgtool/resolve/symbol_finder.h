@@ -8,6 +8,7 @@
 #include "base/err.h"
 #include "symbols/store/store_binary.h"
 #include "symbols/table/symbolization.h"
+#include "symbols/table/table.h"
 
 /*
  * Finds the best source of a module's symbols.  The sources are, best first:
@@ -65,6 +66,12 @@ int vg_symbol_source_lookup(const struct vg_symbol_finder *finder, struct vg_sym
 			    const unsigned char *build_id, size_t build_id_bytes,
 			    const uint64_t *addresses, size_t count, struct vg_symbolization *symbolization,
 			    struct vg_err *err);
+
+/* Reads all symbols of the source, for many calls of vg_symbols_lookup().  The caller frees *symbols.  Returns 0, or a
+ * negative errno with a message in err; *symbols is then empty. */
+int vg_symbol_source_read(const struct vg_symbol_finder *finder, struct vg_symbol_source *source,
+			  const unsigned char *build_id, size_t build_id_bytes, struct vg_symbols *symbols,
+			  struct vg_err *err);
 
 /* Sets *missing_file if the source lacks function names because the file that has these names was not found.
  * *missing_file must be all zero, and stays zero if no file is missing.  Returns 0, or a negative errno with a message

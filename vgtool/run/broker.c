@@ -95,13 +95,15 @@ static int module_open(const struct vg_broker *broker, const struct vg_broker_pl
 }
 
 /* Sets reply->rc.  Returns the descriptor to send, or a negative number: none. */
-static int request_serve(const struct vg_broker *broker, const struct vg_broker_places *places,
+static int request_serve(struct vg_broker *broker, const struct vg_broker_places *places,
 			 const struct vg_broker_request *request, int socket_fd, struct vg_broker_reply *reply)
 {
 	int file = -ENOENT;
 
 	switch (request->kind) {
 	case VG_BROKER_MODULE:
+		if (request->next == 0 && broker->refresh != NULL)
+			broker->refresh(broker->context, broker);
 		return module_open(broker, places, request, reply);
 	case VG_BROKER_SYMBOLS:
 		if (broker->servers != NULL)
@@ -141,6 +143,7 @@ static int reply_send(int socket_fd, struct vg_broker_reply *reply, int file)
 void vg_broker_serve(const struct vg_broker *broker, int fd)
 {
 	struct vg_broker_places places = { 0 };
+	struct vg_broker current = *broker;
 	struct vg_broker_request request;
 	size_t served = 0;
 	int rc = 0;
@@ -159,7 +162,7 @@ void vg_broker_serve(const struct vg_broker *broker, int fd)
 		if (!request_is_valid(&request, bytes))
 			reply.rc = -EINVAL;
 		else if (served++ < VG_BROKER_REQUESTS_MAX)
-			file = request_serve(broker, &places, &request, fd, &reply);
+			file = request_serve(&current, &places, &request, fd, &reply);
 		rc = reply_send(fd, &reply, file);
 		if (file >= 0)
 			close(file);

@@ -45,6 +45,10 @@ struct vg_broker_offer {
 struct vg_broker {
 	const struct vg_broker_offer *offers;
 	size_t offer_count;
+	/* Called in the broker before it searches a module's first file, to set the two members above again.  For a
+	 * process that loads further modules while it is recorded.  NULL: the offers do not change. */
+	void (*refresh)(void *context, struct vg_broker *broker);
+	void *context;
 	struct vg_servers *servers;  /* NULL: none */
 };
 

@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/descriptor.h"
@@ -63,21 +64,32 @@ void vg_vignetted_line(struct vg_vignetted_status *status, const char *line)
 		       &status->cpu_ms);
 }
 
-static void __attribute__((noreturn)) helper_execute(char **arguments, int status_fd)
+bool vg_vignetted_perf_map_wanted(pid_t pid)
 {
+	struct stat status;
+	char path[32];
+
+	snprintf(path, sizeof path, "/proc/%d", (int)pid);
+	return pid == 0 || (stat(path, &status) == 0 && status.st_uid == geteuid());
+}
+
+static void __attribute__((noreturn)) helper_execute(const struct vg_vignetted *helper, char **arguments, int status_fd)
+{
+	if (helper->prepare != NULL)
+		helper->prepare(helper->context);
 	if (fcntl(status_fd, F_SETFD, 0) == 0)
 		execv(arguments[0], arguments);
 	dprintf(status_fd, "no program %d\n", errno);
 	_exit(127);
 }
 
-static void lines_read(struct vg_vignetted *helper, int fd)
+static void lines_read(struct vg_vignetted *helper)
 {
-	FILE *lines = fdopen(fd, "r");
+	FILE *lines = fdopen(helper->status_fd, "r");
 	char line[512];
 
 	if (lines == NULL) {
-		close(fd);
+		close(helper->status_fd);
 		return;
 	}
 	while (fgets(line, sizeof line, lines) != NULL) {
@@ -87,33 +99,48 @@ static void lines_read(struct vg_vignetted *helper, int fd)
 	fclose(lines);
 }
 
-int vg_vignetted_run(struct vg_vignetted *helper, char **arguments, struct vg_err *err)
+int vg_vignetted_start(struct vg_vignetted *helper, char **arguments, struct vg_err *err)
 {
 	char number[16];
 	int ends[2];
-	pid_t pid;
 
+	helper->status = (struct vg_vignetted_status){ 0 };
 	if (pipe2(ends, O_CLOEXEC) != 0)
 		return vg_err_sys(err, -errno, "cannot create a pipe");
 	ends[0] = vg_descriptor_raise(ends[0]);
 	ends[1] = vg_descriptor_raise(ends[1]);
 	snprintf(number, sizeof number, "%d", ends[1]);
 	arguments[2] = number;
-	pid = vg_child_fork();
-	if (pid == 0)
-		helper_execute(arguments, ends[1]);
+	helper->pid = vg_child_fork();
+	if (helper->pid == 0)
+		helper_execute(helper, arguments, ends[1]);
+	arguments[2] = NULL;
 	close(ends[1]);
-	if (pid < 0) {
-		close(ends[0]);
-		return vg_err_sys(err, -errno, "cannot create a process");
-	}
-	lines_read(helper, ends[0]);
-	helper->exit_status = vg_child_wait(pid);
+	helper->status_fd = ends[0];
+	if (helper->pid > 0)
+		return 0;
+	close(ends[0]);
+	return vg_err_sys(err, -errno, "cannot create a process");
+}
+
+int vg_vignetted_wait(struct vg_vignetted *helper, const char *program, struct vg_err *err)
+{
+	helper->exit_status = vg_child_wait(helper->pid);
 	if (helper->status.exec_errno != 0)
 		return vg_err_sys(err, -helper->status.exec_errno, "%s: cannot execute; install vignetted, or set "
-				  "$VIGNETTED to its path", arguments[0]);
+				  "$VIGNETTED to its path", program);
 	if (helper->exit_status > 128 && !helper->status.ended)
 		return vg_err_set(err, -ECHILD, "vignetted was ended by a signal: %s",
 				  strsignal(helper->exit_status - 128));
 	return 0;
+}
+
+int vg_vignetted_run(struct vg_vignetted *helper, char **arguments, struct vg_err *err)
+{
+	int rc = vg_vignetted_start(helper, arguments, err);
+
+	if (rc != 0)
+		return rc;
+	lines_read(helper);
+	return vg_vignetted_wait(helper, arguments[0], err);
 }

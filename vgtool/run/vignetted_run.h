@@ -27,8 +27,13 @@ struct vg_vignetted_status {
 struct vg_vignetted {
 	/* Called after each line. */
 	void (*on_status)(void *context, const struct vg_vignetted_status *status);
+	/* Called in the child before vignetted is executed; NULL: nothing is called. */
+	void (*prepare)(void *context);
 	void *context;
-	/* Results of vg_vignetted_run(). */
+	/* Results of vg_vignetted_start(). */
+	pid_t pid;
+	int status_fd;               /* the lines */
+	/* Results of vg_vignetted_run() and vg_vignetted_wait(). */
 	struct vg_vignetted_status status;
 	int exit_status;             /* as a shell reports it: 128 + signal if a signal ended vignetted */
 };
@@ -42,6 +47,16 @@ int vg_vignetted_find(char **path, struct vg_err *err);
  * vg_child_signals() first.  Returns 0; -ECHILD if a signal ended vignetted before it had completed the profile; or
  * another negative errno, each with a message in err. */
 int vg_vignetted_run(struct vg_vignetted *helper, char **arguments, struct vg_err *err);
+
+/* The parts of vg_vignetted_run(), for a caller that waits for several events.  vg_vignetted_start() returns 0, or a
+ * negative errno with a message in err.  The caller reads the lines from helper->status_fd, and closes it.
+ * vg_vignetted_wait() returns what vg_vignetted_run() returns; program: arguments[0]. */
+int vg_vignetted_start(struct vg_vignetted *helper, char **arguments, struct vg_err *err);
+int vg_vignetted_wait(struct vg_vignetted *helper, const char *program, struct vg_err *err);
+
+/* Whether vignetted should read the perf map of the process; 0: of a command that it starts.  Perf maps are in a
+ * directory that everybody can write to, so vignetted is not asked to read another user's. */
+bool vg_vignetted_perf_map_wanted(pid_t pid);
 
 /* Parses one line without its newline.  Ignores lines of other versions. */
 void vg_vignetted_line(struct vg_vignetted_status *status, const char *line);

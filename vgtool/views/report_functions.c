@@ -329,14 +329,42 @@ static int threads_write(struct functions *functions)
 	return rc;
 }
 
+static int functions_open(struct functions *functions, enum vg_frames_kind kind)
+{
+	const struct vg_report *report = functions->report;
+	int rc = vg_frames_build_rows(&functions->frames, report->profile, kind, !report->is_unresolved);
+
+	return rc != 0 ? rc : vg_table_maker_open(&functions->maker, &functions->frames, report->weight);
+}
+
+static void functions_close(struct functions *functions)
+{
+	vg_table_maker_close(&functions->maker);
+	vg_frames_free(&functions->frames);
+}
+
+int vg_report_samples(struct vg_report *report, const uint32_t *samples, size_t count, uint64_t limit)
+{
+	struct functions functions = { .report = report };
+	struct vg_function_table table;
+	int rc = functions_open(&functions, VG_FRAMES_FUNCTION);
+
+	if (rc == 0)
+		rc = vg_function_table_build(&table, &functions.maker, samples, count);
+	if (rc == 0) {
+		table_text(&functions, &table, limit);
+		vg_function_table_free(&table);
+	}
+	functions_close(&functions);
+	return rc;
+}
+
 int vg_report_functions(struct vg_report *report, enum vg_frames_kind kind)
 {
 	struct functions functions = { .report = report };
 	struct vg_json *json = &report->json;
-	int rc = vg_frames_build_rows(&functions.frames, report->profile, kind, !report->is_unresolved);
+	int rc = functions_open(&functions, kind);
 
-	if (rc == 0)
-		rc = vg_table_maker_open(&functions.maker, &functions.frames, report->weight);
 	functions.maker.values = report->counts != NULL ? report->counts->by_sample : NULL;
 	if (report->is_json)
 		vg_json_object_begin(json);
@@ -355,7 +383,6 @@ int vg_report_functions(struct vg_report *report, enum vg_frames_kind kind)
 		vg_json_object_end(json);
 		vg_json_line(json);
 	}
-	vg_table_maker_close(&functions.maker);
-	vg_frames_free(&functions.frames);
+	functions_close(&functions);
 	return rc;
 }
