@@ -9,9 +9,10 @@
 #include "vgtool/run/vignetted_run.h"
 
 static const char usage[] =
-	"usage: vgtool top [--rate HZ] [--mode wall|cpu] [--window TIME] [--budget PERCENT]\n"
-	"                  [--capture auto|stop] [--max-size SIZE] [--no-perf-map]\n"
-	"                  [-s STORE]... [--unresolved] PID\n";
+	"usage: vgtool top [--rate HZ] [--mode wall|cpu] [--window TIME]\n"
+	"                  [--budget PERCENT] [--capture auto|stop] [--max-size SIZE]\n"
+	"                  [--no-perf-map] [-s STORE]... [--debuginfod] [--unresolved]\n"
+	"                  PID\n";
 
 /* The keys of options of vignetted are FORWARDED or more. */
 enum { WINDOW = 256, NO_PERF_MAP, FORWARDED };
