@@ -8,6 +8,7 @@
 # Left out, with the reason:
 left_out='xdg-open|firefox|chromium : need a browser
 debuginfod|example\.org : need the network
+vgtool.top : needs a terminal, and runs in tests/views/top.sh
 flamegraph.pl : is in no package of Debian'
 set -eu
 . "${SRCDIR:?}/tests/lib.sh"
