@@ -38,6 +38,7 @@
 	each(report) \
 	each(source_file) \
 	each(resolve) \
+	each(ring) \
 	each(sections) \
 	each(intervals) \
 	each(speedscope) \
