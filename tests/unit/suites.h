@@ -10,7 +10,9 @@
 	each(symbolization) \
 	each(breakpad) \
 	each(broker) \
+	each(budget) \
 	each(capture) \
+	each(cfi) \
 	each(changes) \
 	each(chunk) \
 	each(code_rows) \
@@ -35,9 +37,11 @@
 	each(priority) \
 	each(profile) \
 	each(ranges) \
+	each(recorder) \
 	each(report) \
 	each(source_file) \
 	each(resolve) \
+	each(ring) \
 	each(screen) \
 	each(sections) \
 	each(intervals) \
@@ -54,6 +58,7 @@
 	each(unwind) \
 	each(verdict) \
 	each(vgctl) \
+	each(waits) \
 	each(weights) \
 	each(workers)
 
