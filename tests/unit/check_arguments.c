@@ -186,13 +186,16 @@ static void program_of(const char *path, char *argument, char name[VG_PROGRAM_BY
 		_exit(1);
 	}
 	close(ends[1]);
-	/* The pipe ends when the child has called execve(2). */
+	/* The pipe ends in the middle of execve(2), before the program has its auxiliary vector with the name. */
 	ck_assert_int_eq(read(ends[0], name, 1), 0);
 	close(ends[0]);
-	ck_assert_msg(vg_target_open(&target, pid, &err) == 0, "%s", err.text);
-	vg_target_program_read(&target);
-	strcpy(name, target.program);
-	vg_target_close(&target);
+	do {
+		usleep(1000);
+		ck_assert_msg(vg_target_open(&target, pid, &err) == 0, "%s", err.text);
+		vg_target_program_read(&target);
+		strcpy(name, target.program);
+		vg_target_close(&target);
+	} while (*name == '\0');
 	kill(pid, SIGKILL);
 	waitpid(pid, NULL, 0);
 }
