@@ -114,6 +114,27 @@ START_TEST(larger_mapping_of_the_same_module)
 }
 END_TEST
 
+/* A read shows two mappings of one module as one range. What is known of the time before the later mapping is dropped:
+ * other code may have been at its addresses. */
+START_TEST(read_joins_two_mappings)
+{
+	for (int is_first_later = 0; is_first_later < 2; is_first_later++) {
+		uint64_t early = is_first_later ? 2 * PAGE : PAGE, late = is_first_later ? PAGE : 2 * PAGE;
+
+		teardown();
+		setup();
+		read_one(early, early + PAGE, 7, 0);
+		ck_assert(vg_ranges_map(&ranges, late, late + PAGE, 7, 60));
+		read_one(PAGE, 3 * PAGE, 7, 125);
+		ck_assert_uint_eq(ranges.now.count, 1);
+		ck_assert_int_eq(module_at(late, 59), -1);
+		ck_assert_int_eq(module_at(late, 60), 7);
+		ck_assert_int_eq(module_at(early, 60), 7);
+		ck_assert_uint_eq(ranges.past_total, 0);
+	}
+}
+END_TEST
+
 START_TEST(mapping_over_a_part_of_a_range)
 {
 	const uint32_t modules[] = { 8, VG_NONE };
@@ -306,6 +327,7 @@ Suite *ranges_suite(void)
 	tcase_add_test(tests, records_after_a_read);
 	tcase_add_test(tests, record_of_what_was_read);
 	tcase_add_test(tests, larger_mapping_of_the_same_module);
+	tcase_add_test(tests, read_joins_two_mappings);
 	tcase_add_test(tests, mapping_over_a_part_of_a_range);
 	tcase_add_test(tests, one_record_replaces_many_ranges);
 	tcase_add_test(tests, divided_ranges_are_bounded);

@@ -164,6 +164,42 @@ START_TEST(link_count_hides_a_new_thread)
 }
 END_TEST
 
+/* A thread that was left out because of the limit is found as soon as another thread has exited, although the link
+ * count does not change after that. */
+START_TEST(thread_over_the_limit_gets_a_place)
+{
+	char path[] = "/dev/shm/tasks-XXXXXX";
+	struct vg_tasks tasks = { .max = 1 };
+	int fd;
+
+	ck_assert_ptr_nonnull(mkdtemp(path));
+	tasks.directory = opendir(path);
+	ck_assert_ptr_nonnull(tasks.directory);
+	fd = vg_tasks_directory(&tasks);
+	ck_assert_int_eq(mkdirat(fd, "100", 0700), 0);
+	ck_assert_int_eq(vg_tasks_scan(&tasks), 0);
+	ck_assert_int_eq(mkdirat(fd, "101", 0700), 0);
+	ck_assert_int_eq(vg_tasks_scan(&tasks), 0);
+	vg_tasks_remove_exited(&tasks);
+	ck_assert_uint_eq(tasks.live.count, 1);
+	ck_assert_int_eq(tasks.live.items[0].tid, 100);
+	ck_assert_uint_eq(tasks.excess, 1);
+	ck_assert_int_eq(unlinkat(fd, "100", AT_REMOVEDIR), 0);
+	/* The first scan removes the exited thread, the second one finds the other thread. */
+	for (int i = 0; i < 2; i++) {
+		ck_assert_int_eq(vg_tasks_scan(&tasks), 0);
+		vg_tasks_remove_exited(&tasks);
+	}
+	ck_assert_uint_eq(tasks.live.count, 1);
+	ck_assert_int_eq(tasks.live.items[0].tid, 101);
+	ck_assert_uint_eq(tasks.excess, 0);
+	ck_assert_uint_eq(tasks.excess_max, 1);
+	unlinkat(fd, "101", AT_REMOVEDIR);
+	rmdir(path);
+	vg_tasks_close(&tasks);
+}
+END_TEST
+
 Suite *tasks_suite(void)
 {
 	Suite *suite = suite_create("tasks");
@@ -171,6 +207,7 @@ Suite *tasks_suite(void)
 
 	tcase_add_test(tests, thread_number_is_reused);
 	tcase_add_test(tests, link_count_hides_a_new_thread);
+	tcase_add_test(tests, thread_over_the_limit_gets_a_place);
 	suite_add_tcase(suite, tests);
 	return suite;
 }

@@ -1,10 +1,14 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /* Running threads are sampled by timers, or stopped if this machine allows no timers. */
+#include <dirent.h>
+#include <fcntl.h>
 #include <linux/perf_event.h>
 #include <pthread.h>
 #include <signal.h>
+#include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/mman.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
@@ -13,6 +17,7 @@
 #include "tests/spin.h"
 #include "tests/unit/suites.h"
 #include "tests/unit/recorded.h"
+#include "vignetted/session/session.h"
 
 enum { HZ = 499, SPIN_MS = 400 };
 
@@ -246,6 +251,105 @@ START_TEST(deep_stack)
 }
 END_TEST
 
+static int descriptors_count(void)
+{
+	DIR *directory = opendir("/proc/self/fd");
+	int count = 0;
+
+	ck_assert_ptr_nonnull(directory);
+	while (readdir(directory) != NULL)
+		count++;
+	closedir(directory);
+	return count;
+}
+
+/* The timer that shows whether timers are allowed is closed again, and so are all timers and rings. */
+START_TEST(descriptors_are_closed)
+{
+	const struct vg_task task = { .tid = gettid() };
+	struct vg_timers timers = { 0 };
+	bool user_only;
+	int before = descriptors_count();
+
+	ck_assert_int_eq(vg_timers_try(task.tid, &user_only) == 0, timers_allowed());
+	ck_assert_int_eq(descriptors_count(), before);
+	for (int i = 0; i < 3; i++) {
+		if (vg_timers_open(&timers, getpid(), &task, 1, 10 * 1000 * 1000, 1 << 20) == 0)
+			ck_assert_int_eq(vg_timers_add(&timers, task.tid), 0);
+	}
+	vg_timers_close(&timers);
+	ck_assert_int_eq(descriptors_count(), before);
+}
+END_TEST
+
+/* ---- a session in this process ---- */
+
+static struct vg_session own_session;
+
+static void *spin_until_set(void *stopping)
+{
+	while (!atomic_load((atomic_bool *)stopping))
+		;
+	return NULL;
+}
+
+/* The child's second thread runs until *stopping is set. Then only the first thread lives, which waits. */
+static pid_t child_begin(atomic_bool *stopping)
+{
+	pid_t child = fork();
+	pthread_t thread;
+
+	if (child != 0)
+		return child;
+	pthread_create(&thread, NULL, spin_until_set, stopping);
+	pthread_join(thread, NULL);
+	for (;;)
+		pause();
+}
+
+/* Makes the session's ticks when they are due, until it has that many threads, and timers or no timers. */
+static void ticks_until(size_t threads, bool timers)
+{
+	while (own_session.tasks.live.count != threads || (own_session.timers.count > 0) != timers) {
+		if (vg_ticks_due(&own_session.ticks, vg_now_ns()))
+			vg_session_tick(&own_session);
+		else
+			usleep(1000);
+	}
+}
+
+/* If the timers stay open, the test times out. */
+START_TEST(timers_of_an_exited_thread_are_closed)
+{
+	struct vg_session_options options = { .period_ns = 10 * 1000 * 1000, .max_frames = 64, .events_fd = -1 };
+	atomic_bool *stopping = mmap(NULL, sizeof *stopping, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+	int fd = open(path, O_RDWR | O_CREAT | O_TRUNC, 0600);
+	struct vg_recording *recording;
+	struct vg_err err = { 0 };
+	sigset_t child_signal;
+	pid_t child;
+
+	sigemptyset(&child_signal);
+	sigaddset(&child_signal, SIGCHLD);
+	sigprocmask(SIG_BLOCK, &child_signal, NULL);
+	ck_assert_ptr_ne(stopping, MAP_FAILED);
+	child = child_begin(stopping);
+	ck_assert_int_eq(vg_session_open(&own_session, &options, child, false, &err), 0);
+	ck_assert_int_eq(vg_session_start(&own_session, &options, &err), 0);
+	ck_assert_int_eq(vg_session_begin(&own_session, &options, fd, &recording, &err), 0);
+	if (own_session.timers.rings != NULL) {
+		ticks_until(2, true);
+		atomic_store(stopping, true);
+		ticks_until(1, false);
+	}
+	ck_assert_int_eq(vg_session_end(&own_session, recording, "over"), 0);
+	vg_session_close(&own_session);
+	kill(child, SIGKILL);
+	ck_assert_int_eq(waitpid(child, NULL, 0), child);
+	close(fd);
+}
+END_TEST
+
 Suite *timers_suite(void)
 {
 	Suite *suite = suite_create("timers");
@@ -261,6 +365,8 @@ Suite *timers_suite(void)
 	tcase_add_test(tests, naps_after_computing);
 	tcase_add_test(tests, child_is_not_sampled);
 	tcase_add_test(tests, deep_stack);
+	tcase_add_test(tests, descriptors_are_closed);
+	tcase_add_test(tests, timers_of_an_exited_thread_are_closed);
 	suite_add_tcase(suite, tests);
 	return suite;
 }

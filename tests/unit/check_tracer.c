@@ -3,16 +3,21 @@
  * samples must not be lost. */
 #include <pthread.h>
 #include <sched.h>
+#include <signal.h>
 #include <stdatomic.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/epoll.h>
 #include <sys/mman.h>
+#include <sys/ptrace.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "libvgctl/vgctl.h"
 #include "tests/unit/suites.h"
 #include "tests/unit/recorded.h"
+#include "vignetted/capture/tracer.h"
 
 static char path[64];
 static atomic_bool stopping;
@@ -134,6 +139,58 @@ START_TEST(starved_thread_is_continued)
 }
 END_TEST
 
+/* Returns the number of the system call that the thread waits in; -1: it runs. */
+static long call_of(pid_t tid)
+{
+	char name[64], text[256];
+	long call = -1;
+	FILE *file;
+
+	snprintf(name, sizeof name, "/proc/%d/syscall", tid);
+	file = fopen(name, "r");
+	if (file != NULL && fgets(text, sizeof text, file) != NULL && sscanf(text, "%ld", &call) != 1)
+		call = -1;
+	if (file != NULL)
+		fclose(file);
+	return call;
+}
+
+/* The child's first thread waits in epoll_wait(2) without a timeout. It stops only after the tracer has given up the
+ * sample. Its call must go on after the late stop, as after any other. */
+START_TEST(late_stop_is_repaired)
+{
+	struct vg_tracer tracer = { 0 };
+	sigset_t child_signal;
+	int status;
+	pid_t child;
+
+	sigemptyset(&child_signal);
+	sigaddset(&child_signal, SIGCHLD);
+	sigprocmask(SIG_BLOCK, &child_signal, NULL);
+	child = fork();
+	if (child == 0) {
+		struct epoll_event event;
+
+		epoll_wait(epoll_create1(0), &event, 1, -1);
+		_exit(1);
+	}
+	while (call_of(child) != SYS_epoll_wait)
+		usleep(1000);
+	ck_assert_int_eq(ptrace(PTRACE_SEIZE, child, NULL, NULL), 0);
+	ck_assert_int_eq(ptrace(PTRACE_INTERRUPT, child, NULL, NULL), 0);
+	tracer.leader = tracer.pending = child;
+	while (!vg_tracer_pending_release(&tracer))
+		usleep(1000);
+	ck_assert_uint_eq(tracer.repaired, 1);
+	/* The child waits again. If the call had returned, the child would exit. */
+	while (call_of(child) != SYS_epoll_wait && waitpid(child, &status, WNOHANG) == 0)
+		usleep(1000);
+	ck_assert_int_eq(kill(child, SIGKILL), 0);
+	ck_assert_int_eq(waitpid(child, &status, 0), child);
+	ck_assert(WIFSIGNALED(status));
+}
+END_TEST
+
 static pthread_t first_thread;
 
 static void *second_thread(void *argument)
@@ -227,6 +284,7 @@ Suite *tracer_suite(void)
 	tcase_set_timeout(tests, 90);
 	tcase_add_test(tests, exit_and_exec);
 	tcase_add_test(tests, starved_thread_is_continued);
+	tcase_add_test(tests, late_stop_is_repaired);
 	tcase_add_test(tests, first_thread_exits);
 #ifdef __x86_64__
 	tcase_add_test(tests, stack_with_little_space);

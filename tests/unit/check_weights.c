@@ -480,6 +480,32 @@ START_TEST(missed_time_is_added_in_parts)
 }
 END_TEST
 
+/* One fetch brings many timer samples after one observation. Together they get what timers had missed at that
+ * observation, and no more. (The first sample's timer had measured half of its period by then.) */
+START_TEST(missed_time_is_added_once)
+{
+	enum { MISSED_NS = 8000, PERIOD_NS = 1000, SAMPLES = 40 };
+	uint64_t sum_ns = 0, latest_ns = UINT64_MAX;
+	struct vg_weights weights;
+
+	begin(&weights, 0, 1);
+	vg_weights_observe(&weights, CLOCKS(1000000, MISSED_NS, 0));
+	for (uint64_t i = 0; i < SAMPLES; i++) {
+		struct vg_weight_pair pair;
+		uint64_t cpu_ns;
+
+		ck_assert(vg_weights_timer_expired(&weights, PERIOD_NS, PERIOD_NS));
+		pair = vg_weights_timer_sample(&weights, 1000000 + (i + 1) * PERIOD_NS);
+		cpu_ns = pair.before.cpu_ns + pair.own.cpu_ns;
+		/* Each sample adds a part of what is left. */
+		ck_assert_uint_le(cpu_ns, latest_ns);
+		latest_ns = cpu_ns;
+		sum_ns += cpu_ns;
+	}
+	near_to(sum_ns, SAMPLES * PERIOD_NS + MISSED_NS - PERIOD_NS / 2, SAMPLES, "CPU time", 0);
+}
+END_TEST
+
 /* Timers that measure all CPU time have missed nothing. Otherwise the first samples of short threads would have too
  * much weight. */
 START_TEST(exact_timers_miss_nothing)
@@ -519,6 +545,7 @@ Suite *weights_suite(void)
 	tcase_add_test(tests, slower_recording_gets_fewer_timer_samples);
 	tcase_add_test(tests, exact_timers_miss_nothing);
 	tcase_add_test(tests, missed_time_is_added_in_parts);
+	tcase_add_test(tests, missed_time_is_added_once);
 	suite_add_tcase(suite, tests);
 	return suite;
 }

@@ -39,6 +39,7 @@
 	each(source_file) \
 	each(resolve) \
 	each(screen) \
+	each(ring) \
 	each(sections) \
 	each(intervals) \
 	each(speedscope) \
