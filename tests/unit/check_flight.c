@@ -280,6 +280,38 @@ START_TEST(window_of_a_dump)
 }
 END_TEST
 
+/* A dump has the begins of those intervals from before the window that have not ended before it, detached or not. */
+START_TEST(ended_intervals_are_forgotten)
+{
+	const struct { enum vg_event_type begin, end; uint64_t token; } kinds[] = {
+		{ VG_EVENT_BEGIN, VG_EVENT_END, 0x100 }, { VG_EVENT_DETACHED_BEGIN, VG_EVENT_DETACHED_END, 0x200 },
+	};
+	struct fixture fixture;
+	struct recorder recorder;
+
+	recorder_open(&recorder, 2 * (uint64_t)SECOND, VG_FLIGHT_MEMORY_DEFAULT_BYTES);
+	for (size_t i = 0; i < 2; i++) {
+		recorder_event(&recorder, kinds[i].begin, 1000 * (i + 1), kinds[i].token);
+		recorder_event(&recorder, kinds[i].begin, 1000 * (i + 1) + 500, kinds[i].token + 0x1000);
+	}
+	for (size_t i = 0; i < 2; i++)
+		recorder_event(&recorder, kinds[i].end, SECOND, kinds[i].token);
+	recorder_sample(&recorder, 10 * (uint64_t)SECOND);
+	ck_assert_uint_eq(recorder.flight.open.count, 2);
+	ck_assert_int_eq(vg_dump_begin(&recorder.dump, &recorder.flight, fd_open(&fixture), 10 * (uint64_t)SECOND,
+				       false), 0);
+	ck_assert_int_eq(vg_dump_end(&recorder.dump, "asked for"), 0);
+	fixture_read_dump(&fixture);
+	ck_assert_uint_eq(fixture.profile.events.count, 2);
+	for (size_t i = 0; i < 2; i++) {
+		ck_assert_uint_eq(fixture.profile.events.items[i].type, kinds[i].begin);
+		ck_assert_uint_eq(fixture.profile.events.items[i].time_ns, 1000 * (i + 1) + 500);
+	}
+	fixture_close(&fixture);
+	recorder_close(&recorder);
+}
+END_TEST
+
 /* Records that arrive while a dump is written are not in the dump. */
 START_TEST(later_records_are_not_in_the_dump)
 {
@@ -460,6 +492,7 @@ Suite *flight_suite(void)
 	tcase_set_timeout(parts, 60);
 	suite_add_tcase(suite, parts);
 	tcase_add_test(recorder, window_of_a_dump);
+	tcase_add_test(recorder, ended_intervals_are_forgotten);
 	tcase_add_test(recorder, later_records_are_not_in_the_dump);
 	tcase_add_test(recorder, dump_names_its_true_start);
 	tcase_add_test(recorder, dump_continues_until_stopped);

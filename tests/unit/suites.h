@@ -35,6 +35,7 @@
 	each(priority) \
 	each(profile) \
 	each(ranges) \
+	each(recorder) \
 	each(report) \
 	each(source_file) \
 	each(resolve) \
