@@ -191,6 +191,43 @@ START_TEST(late_stop_is_repaired)
 }
 END_TEST
 
+static void first_signal(int number)
+{
+	_exit(number == SIGUSR1 ? 0 : 1);
+}
+
+/* A signal stops the child before the tracer's own request does. The release delivers the signal: it arrives before
+ * another signal that is sent later. */
+START_TEST(signal_of_a_late_stop_is_delivered)
+{
+	struct sigaction action = { .sa_handler = first_signal };
+	struct vg_tracer tracer = { 0 };
+	siginfo_t stop;
+	int status;
+	pid_t child = fork();
+
+	if (child == 0) {
+		/* While one handler runs, the other signal is blocked. */
+		sigfillset(&action.sa_mask);
+		sigaction(SIGUSR1, &action, NULL);
+		sigaction(SIGUSR2, &action, NULL);
+		for (;;)
+			pause();
+	}
+	while (call_of(child) != SYS_pause)
+		usleep(1000);
+	ck_assert_int_eq(ptrace(PTRACE_SEIZE, child, NULL, NULL), 0);
+	ck_assert_int_eq(kill(child, SIGUSR1), 0);
+	ck_assert_int_eq(waitid(P_PID, (id_t)child, &stop, WSTOPPED | WNOWAIT), 0);
+	tracer.leader = tracer.pending = child;
+	while (!vg_tracer_pending_release(&tracer))
+		usleep(1000);
+	kill(child, SIGUSR2);
+	ck_assert_int_eq(waitpid(child, &status, 0), child);
+	ck_assert_int_eq(status, 0);
+}
+END_TEST
+
 static pthread_t first_thread;
 
 static void *second_thread(void *argument)
@@ -285,6 +322,7 @@ Suite *tracer_suite(void)
 	tcase_add_test(tests, exit_and_exec);
 	tcase_add_test(tests, starved_thread_is_continued);
 	tcase_add_test(tests, late_stop_is_repaired);
+	tcase_add_test(tests, signal_of_a_late_stop_is_delivered);
 	tcase_add_test(tests, first_thread_exits);
 #ifdef __x86_64__
 	tcase_add_test(tests, stack_with_little_space);

@@ -158,9 +158,11 @@ __asm__(".text\n"
 	"asm_kernel: .cfi_startproc\n .cfi_signal_frame\n .cfi_def_cfa_offset 256\n .cfi_offset rip, -88\n nop\n"
 	" .cfi_endproc\n"
 	"asm_placed: .cfi_startproc\n nop\n nop\n .cfi_endproc\n"
-	"asm_switches: .cfi_startproc\n mov %rbx, %rsp\n nop\n .cfi_endproc\n");
+	"asm_switches: .cfi_startproc\n mov %rbx, %rsp\n nop\n .cfi_endproc\n"
+	/* The CFA is rsp + 8 + 0: breg7 8; lit0; plus. Rows hold no sum, so libunwind goes to the caller. */
+	"asm_complex: .cfi_startproc\n .cfi_escape 0x0f,4,0x77,8,0x30,0x22\n nop\n .cfi_endproc\n");
 extern const char asm_root[], asm_calls[], asm_next[], asm_leaf[], asm_signal[], asm_kernel[], asm_placed[],
-	asm_switches[];
+	asm_switches[], asm_complex[];
 
 static void modules_find(void)
 {
@@ -185,6 +187,18 @@ START_TEST(return_address_follows_the_call)
 	const uint64_t stack[] = { (uint64_t)asm_next, 0, 0, (uint64_t)asm_root + 1 };
 
 	unwind_to_root(asm_leaf, stack, sizeof stack / sizeof *stack);
+	ck_assert_uint_eq(walk.frames[1].address, (uint64_t)asm_next - 1);
+}
+END_TEST
+
+/* libunwind stops at asm_root, and rows end the walk. For both, a return address belongs to the call before it. */
+START_TEST(return_address_behind_libunwind)
+{
+	const uint64_t stack[] = { (uint64_t)asm_next, 0, 0, (uint64_t)asm_root + 1 };
+
+	unwind_to_root(asm_complex, stack, sizeof stack / sizeof *stack);
+	ck_assert_uint_eq(vg_unwinder_counts(unwinder)->fallbacks, 1);
+	ck_assert_uint_eq(walk.frames[0].address, (uint64_t)asm_complex);
 	ck_assert_uint_eq(walk.frames[1].address, (uint64_t)asm_next - 1);
 }
 END_TEST
@@ -485,6 +499,7 @@ Suite *unwind_suite(void)
 	tcase_add_checked_fixture(tests, setup, teardown);
 	tcase_add_checked_fixture(tests, modules_find, NULL);
 	tcase_add_test(tests, return_address_follows_the_call);
+	tcase_add_test(tests, return_address_behind_libunwind);
 	tcase_add_test(tests, address_in_a_signal_frame_is_exact);
 	tcase_add_test(tests, call_of_0);
 	tcase_add_test(tests, jump_to_0);

@@ -11,6 +11,7 @@
 	each(breakpad) \
 	each(broker) \
 	each(capture) \
+	each(cfi) \
 	each(changes) \
 	each(chunk) \
 	each(code_rows) \
@@ -56,6 +57,7 @@
 	each(unwind) \
 	each(verdict) \
 	each(vgctl) \
+	each(waits) \
 	each(weights) \
 	each(workers)
 
