@@ -10,6 +10,7 @@
 	each(symbolization) \
 	each(breakpad) \
 	each(broker) \
+	each(budget) \
 	each(capture) \
 	each(cfi) \
 	each(changes) \
