@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* Rings with chosen records: what is read from them. */
+/* Rings with chosen records: what is read from them, and what a session makes of it. */
 #include <linux/perf_event.h>
 #include <string.h>
 
 #include "tests/unit/suites.h"
 #include "vignetted/capture/ring.h"
 #include "vignetted/capture/timers.h"
+#include "vignetted/session/session.h"
+#include "vignetted/session/timer_samples.h"
 
 enum { RING_BYTES = 4096, PID = 100, TID = 101 };
 
@@ -118,15 +120,107 @@ START_TEST(snapshot_of_a_part_of_the_copy)
 }
 END_TEST
 
+/* ---- a session with two recordings, the second of which began 5 s after the session ---- */
+
+enum { PERIOD_NS = 10 * 1000 * 1000, BEGIN_2_S = 5 };
+static const uint64_t SECOND_NS = UINT64_C(1000) * 1000 * 1000;
+
+static struct vg_session session;
+
+static void session_setup(void)
+{
+	struct vg_task task = { .tid = TID, .in_profiles = 3, .files = { -1, -1 } };
+
+	setup();
+	memset(&session, 0, sizeof session);
+	session.begin_ns = vg_now_ns() - 10 * SECOND_NS;
+	session.live = 3;
+	session.periods_per_tick = 1;
+	session.ticks.period_ns = PERIOD_NS;
+	session.timers = (struct vg_timers){ .rings = &ring, .ring_count = 1, .pid = PID, .mean_period_ns = PERIOD_NS };
+	ck_assert_int_eq(vg_array_push(&session.tasks.live, &task), 0);
+	for (uint64_t i = 0; i < 2; i++) {
+		session.recordings[i].options.period_ns = PERIOD_NS;
+		session.recordings[i].begin_session_ns = i * BEGIN_2_S * SECOND_NS;
+		session.recordings[i].begin_ns = session.begin_ns + i * BEGIN_2_S * SECOND_NS;
+	}
+}
+
+static void session_teardown(void)
+{
+	vg_array_free(&session.tasks.live);
+}
+
+/* A sample without registers, as of an exiting thread. It is a loss of each recording for which it is due. */
+static void sample_add(uint32_t tid, uint64_t session_ns)
+{
+	const struct {
+		struct perf_event_header header;
+		uint32_t pid, tid;
+		uint64_t time_ns, abi, stack_bytes;
+	} record = { { .type = PERF_RECORD_SAMPLE, .size = sizeof record }, PID, tid, session.begin_ns + session_ns,
+		     PERF_SAMPLE_REGS_ABI_NONE, 0 };
+
+	record_add(&record, sizeof record);
+}
+
+/* {session time of a sample, recordings for which it is due} */
+static const struct { uint64_t time_ns; bool due[2]; } samples[] = {
+	{ 1000, { true, false } }, { (BEGIN_2_S * 1000 - 1) * UINT64_C(1000000), { true, false } },
+	{ (BEGIN_2_S * 1000 + 1) * UINT64_C(1000000), { true, true } }, { 9 * UINT64_C(1000000000), { true, true } },
+};
+
+/* The kernel may store a record late. A recording gets no sample from before its own begin. */
+START_TEST(samples_before_a_recording)
+{
+	sample_add(TID, samples[_i].time_ns);
+	sample_add(TID + 1, samples[_i].time_ns);
+	vg_timer_samples_fetch(&session);
+	for (int i = 0; i < 2; i++) {
+		ck_assert_uint_eq(session.recordings[i].recorder.lost[VG_LOSS_UNREADABLE], samples[_i].due[i]);
+		/* No thread with the other id is known. */
+		ck_assert_uint_eq(session.recordings[i].recorder.lost[VG_LOSS_UNMATCHED], samples[_i].due[i]);
+	}
+	ck_assert_uint_eq(session.timers.samples, 2);
+	ck_assert_uint_eq(head.data_tail, head.data_head);
+}
+END_TEST
+
+START_TEST(impossible_times)
+{
+	sample_add(TID, (uint64_t)0 - SECOND_NS);
+	vg_timer_samples_fetch(&session);
+	for (int i = 0; i < 2; i++) {
+		ck_assert_uint_eq(session.recordings[i].recorder.lost[VG_LOSS_UNREADABLE], 0);
+		ck_assert_uint_eq(session.recordings[i].recorder.lost[VG_LOSS_UNMATCHED], 1);
+	}
+}
+END_TEST
+
+START_TEST(exit_has_session_time)
+{
+	exit_add(PID, TID, (session.begin_ns + 2 * SECOND_NS) | 1);
+	vg_timer_samples_fetch(&session);
+	ck_assert_uint_ge(session.tasks.live.items[0].timers.ended_ns, 2 * SECOND_NS);
+	ck_assert_uint_le(session.tasks.live.items[0].timers.ended_ns, 2 * SECOND_NS + 1);
+	ck_assert(session.tasks.stale);
+}
+END_TEST
+
 Suite *ring_suite(void)
 {
 	Suite *suite = suite_create("ring");
-	TCase *tests = tcase_create("ring");
+	TCase *tests = tcase_create("ring"), *of_session = tcase_create("session");
 
 	tcase_add_checked_fixture(tests, setup, NULL);
 	tcase_add_test(tests, lost_samples_are_counted);
 	tcase_add_test(tests, records_of_other_processes_are_skipped);
 	tcase_add_loop_test(tests, snapshot_of_a_part_of_the_copy, 0, sizeof copies / sizeof *copies);
 	suite_add_tcase(suite, tests);
+	tcase_add_checked_fixture(of_session, session_setup, session_teardown);
+	tcase_add_loop_test(of_session, samples_before_a_recording, 0, sizeof samples / sizeof *samples);
+	tcase_add_test(of_session, impossible_times);
+	tcase_add_test(of_session, exit_has_session_time);
+	suite_add_tcase(suite, of_session);
 	return suite;
 }
