@@ -42,8 +42,8 @@
 	each(report) \
 	each(source_file) \
 	each(resolve) \
-	each(screen) \
 	each(ring) \
+	each(screen) \
 	each(sections) \
 	each(intervals) \
 	each(speedscope) \
