@@ -17,6 +17,7 @@
 	each(chunk) \
 	each(code_rows) \
 	each(confine) \
+	each(counter_set) \
 	each(counters) \
 	each(cursor) \
 	each(debug_id) \

@@ -1,0 +1,57 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+/* How many perf counters a recording may open. */
+#include "tests/unit/suites.h"
+
+#include <errno.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+#include "vignetted/session/recording.h"
+
+static struct vg_recording recording;
+
+/* The limit is on the perf counters that are open at one time. Any number of threads may have them one after another. */
+START_TEST(threads_one_after_another)
+{
+	const uint16_t codes[VG_COUNTERS_MAX] = { VG_COUNTER_TASK_CLOCK };
+	const struct vg_thread thread = { .tid = 1 };
+	struct vg_task task = { .tid = gettid(), .files = { -1, -1 } }, second = task;
+	struct vg_tasks tasks = { .open_files_max = 100 };
+	int fd = memfd_create("profile", MFD_CLOEXEC);
+
+	vg_writer_open(&recording.recorder.writer, fd, 0);
+	ck_assert_int_eq(vg_writer_thread(&recording.recorder.writer, &thread, "main"), 0);
+	vg_counter_set_open(&recording.counter_set, codes);
+	ck_assert_uint_eq(recording.counter_set.count, 1);
+	vg_counter_set_begin(&recording.counter_set, &tasks, 0);
+	recording.counter_set.open_max = 1;
+	for (uint64_t i = 0; i < 3; i++) {
+		vg_counter_set_thread_open(&recording, &task);
+		/* The machine may forbid perf counters. */
+		if (i == 0 && recording.counter_set.refused != 0 && recording.counter_set.refused != -EMFILE)
+			break;
+		ck_assert_ptr_nonnull(task.accounts[0].counters);
+		ck_assert_uint_eq(recording.counter_set.open, 1);
+		/* There is no room for another thread at the same time. */
+		vg_counter_set_thread_open(&recording, &second);
+		ck_assert_ptr_null(second.accounts[0].counters);
+		ck_assert_uint_eq(recording.counter_set.threads_without, i + 1);
+		ck_assert_int_eq(recording.counter_set.refused, -EMFILE);
+		vg_counter_set_thread_end(&recording, &task, (i + 1) * 1000 * 1000);
+		ck_assert_ptr_null(task.accounts[0].counters);
+		ck_assert_uint_eq(recording.counter_set.open, 0);
+	}
+	vg_writer_close(&recording.recorder.writer);
+	close(fd);
+}
+END_TEST
+
+Suite *counter_set_suite(void)
+{
+	Suite *suite = suite_create("counter_set");
+	TCase *tests = tcase_create("counter_set");
+
+	tcase_add_test(tests, threads_one_after_another);
+	suite_add_tcase(suite, tests);
+	return suite;
+}
