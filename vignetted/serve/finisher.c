@@ -19,8 +19,9 @@ struct answer {
 	struct vg_err err;
 };
 
-/* A slow disk may block the helper's write for some seconds, so the helper is killed only after several checks. */
-enum { CHECK_PERIOD_MS = 3000, CHECKS_MAX = 3 };
+/* A slow disk may block the helper's write for some seconds, so the helper is killed only after several checks.  A
+ * helper that uses CPU time does not hang: a walk of a hostile stack takes seconds on a busy machine. */
+enum { CHECK_PERIOD_MS = 3000, IDLE_CHECKS_MAX = 3, CHECKS_MAX = 20 };
 
 /* ---- in the child ---- */
 
@@ -43,17 +44,40 @@ static bool end_signal_is_pending(pid_t helper)
 	return pending;
 }
 
+/* The helper's CPU time.  schedstat counts it in nanoseconds.  0: unknown. */
+static uint64_t cpu_used_ns(pid_t helper)
+{
+	unsigned long long used_ns = 0;
+	char path[64];
+	FILE *file;
+
+	snprintf(path, sizeof path, "/proc/%d/schedstat", helper);
+	file = fopen(path, "re");
+	if (file == NULL)
+		return 0;
+	if (fscanf(file, "%llu", &used_ns) != 1)
+		used_ns = 0;
+	fclose(file);
+	return used_ns;
+}
+
 /* Waits until the helper asks or exits.  A helper that reads memory which never arrives (userfaultfd(2), a FUSE
  * file) hangs in the kernel, where only SIGKILL reaches it.  So it gets SIGKILL if a signal that ends the recording
- * stays pending for it. */
+ * stays pending for it, and it uses no CPU time, or the signal stays pending for a minute. */
 static void request_wait(int socket, pid_t helper)
 {
 	struct pollfd asked = { .fd = socket, .events = POLLIN };
-	int pending = 0;
+	uint64_t before_ns = 0;
+	int pending = 0, idle = 0;
 
 	while (poll(&asked, 1, CHECK_PERIOD_MS) == 0) {
-		pending = end_signal_is_pending(helper) ? pending + 1 : 0;
-		if (pending == CHECKS_MAX)
+		uint64_t used_ns = cpu_used_ns(helper);
+		bool is_pending = end_signal_is_pending(helper);
+
+		pending = is_pending ? pending + 1 : 0;
+		idle = is_pending && used_ns == before_ns ? idle + 1 : 0;
+		before_ns = used_ns;
+		if (idle == IDLE_CHECKS_MAX || pending == CHECKS_MAX)
 			kill(helper, SIGKILL);
 	}
 }
