@@ -16,8 +16,8 @@
  * (If the file's name was removed or given to another file by then, vg_outfile_commit() copies the file.)
  *
  * The child also kills a helper that hangs.  A helper hangs, for example, if it reads memory that maps a file, and the
- * file system does not answer.  The helper gets SIGKILL if SIGINT, SIGTERM or SIGHUP is pending for it for 6 to 12 seconds
- * in which it uses no CPU time, or for a minute.
+ * file system does not answer.  The helper gets SIGKILL if SIGINT, SIGTERM or SIGHUP is pending for it for 6 to 12
+ * seconds in which it uses no CPU time, or for a minute.
  *
  *     rc = vg_finisher_start(&finisher, rename_or_remove, file, &err);
  *     ...                                      the helper is confined, and records
