@@ -58,9 +58,13 @@ def fail(text):
     print("FAIL: " + text)
     sys.exit(1)
 
+# A process may end before its file is read.
 def read(path):
-    with open(path, "rb") as file:
-        return file.read()
+    try:
+        with open(path, "rb") as file:
+            return file.read()
+    except (FileNotFoundError, ProcessLookupError):
+        return b""
 
 def children(pid):
     return [int(word) for word in read(f"/proc/{pid}/task/{pid}/children").split()]

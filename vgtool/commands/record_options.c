@@ -23,16 +23,13 @@ static const struct vg_option own[] = {
 
 /* vignetted checks the values, because only vignetted knows their bounds. */
 static const struct vg_option forwarded[] = {
-	{ FORWARDED, "rate", VG_OPTION_TEXT, "HZ", .unit = "samples per second", .by_default = "99",
-	  .help = "samples of a thread per second" },
+	VG_RECORD_OPTION_RATE(FORWARDED),
 	{ FORWARDED + 1, "duration", VG_OPTION_TEXT, "TIME", .unit = "a time in seconds", .by_default = "none",
 	  .help = "stop after this time: 10, 500ms, 1m or 2h" },
 	{ FORWARDED + 2, "mode", VG_OPTION_TEXT, "wall|cpu", .unit = "wall or cpu", .by_default = "wall",
 	  .help = "record all time, or CPU time only" },
-	{ FORWARDED + 3, "budget", VG_OPTION_TEXT, "PERCENT", .unit = "0 to 100 percent", .by_default = "1",
-	  .help = "limit the cost by a lower rate" },
-	{ FORWARDED + 4, "capture", VG_OPTION_TEXT, "auto|stop", .unit = "auto or stop", .by_default = "auto",
-	  .help = "use timers, or only stop threads" },
+	VG_RECORD_OPTION_BUDGET(FORWARDED + 3),
+	VG_RECORD_OPTION_CAPTURE(FORWARDED + 4),
 	{ FORWARDED + 5, "counter", VG_OPTION_TEXT, "NAME", .unit = "the name of a perf counter",
 	  .help = "also count this event (up to 4 such options)" },
 	{ FORWARDED + 6, "thread-names", VG_OPTION_FLAG, .help = "record the names of threads" },

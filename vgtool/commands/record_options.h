@@ -27,6 +27,17 @@ struct vg_record_options {
 	struct vg_symbolize symbolize;
 };
 
+/* Options of vignetted that vgtool top has, too.  vignetted checks their values. */
+#define VG_RECORD_OPTION_RATE(option_key) \
+	{ (option_key), "rate", VG_OPTION_TEXT, "HZ", .unit = "samples per second", .by_default = "99", \
+	  .help = "samples of a thread per second" }
+#define VG_RECORD_OPTION_BUDGET(option_key) \
+	{ (option_key), "budget", VG_OPTION_TEXT, "PERCENT", .unit = "0 to 100 percent", .by_default = "1", \
+	  .help = "limit the cost by a lower rate" }
+#define VG_RECORD_OPTION_CAPTURE(option_key) \
+	{ (option_key), "capture", VG_OPTION_TEXT, "auto|stop", .unit = "auto or stop", .by_default = "auto", \
+	  .help = "use timers, or only stop threads" }
+
 #define VG_RECORD_OPTIONS_DEFAULT { .report = VG_REPORT_OPTIONS_DEFAULT }
 
 /* Parses the command line, up to the first argument after the options.  Returns 0, or a negative errno with a message

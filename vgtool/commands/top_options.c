@@ -6,6 +6,7 @@
 #include <stdio.h>
 
 #include "base/number.h"
+#include "vgtool/commands/record_options.h"
 #include "vgtool/run/vignetted_run.h"
 
 static const char usage[] =
@@ -21,14 +22,11 @@ static const uint64_t WINDOW_NS = UINT64_C(10000000000);
 
 /* vignetted checks the values of its options, because only vignetted knows their bounds. */
 static const struct vg_option table[] = {
-	{ FORWARDED, "rate", VG_OPTION_TEXT, "HZ", .unit = "samples per second", .by_default = "99",
-	  .help = "samples of a thread per second" },
+	VG_RECORD_OPTION_RATE(FORWARDED),
 	{ FORWARDED + 1, "mode", VG_OPTION_TEXT, "wall|cpu", .unit = "wall or cpu", .by_default = "cpu",
 	  .help = "show all time, or CPU time only" },
-	{ FORWARDED + 2, "budget", VG_OPTION_TEXT, "PERCENT", .unit = "0 to 100 percent", .by_default = "1",
-	  .help = "limit the cost by a lower rate" },
-	{ FORWARDED + 3, "capture", VG_OPTION_TEXT, "auto|stop", .unit = "auto or stop", .by_default = "auto",
-	  .help = "use timers, or only stop threads" },
+	VG_RECORD_OPTION_BUDGET(FORWARDED + 2),
+	VG_RECORD_OPTION_CAPTURE(FORWARDED + 3),
 	{ FORWARDED + 4, "max-size", VG_OPTION_TEXT, "SIZE", .unit = "a number of bytes", .by_default = "16M",
 	  .help = "begin again after a profile of this size" },
 	{ WINDOW, "window", VG_OPTION_TIME, "TIME", UINT64_C(1000000000), UINT64_C(3600000000000), NULL, "10",

@@ -52,6 +52,9 @@ void vg_ring_copy(const struct vg_ring *ring, uint64_t at, void *bytes, size_t l
 {
 	size_t offset = at % ring->data_bytes, first = ring->data_bytes - offset;
 
+	/* memcpy(3) must not get NULL, which a snapshot without a stack has. */
+	if (length == 0)
+		return;
 	if (first > length)
 		first = length;
 	memcpy(bytes, ring->data + offset, first);
