@@ -86,12 +86,17 @@ has out 'busy_until;count_up'
 # killed.py TERM|helper COMMAND...: sends SIGTERM to the command, or SIGKILL to vignetted, when program has run for 2 s
 cat >killed.py <<'END'
 import os, signal, subprocess, sys, time
+# A process may end before its file is read.
+def read(path):
+    try:
+        with open(path) as file:
+            return file.read()
+    except (FileNotFoundError, ProcessLookupError):
+        return ""
 def children(pid):
-    with open(f"/proc/{pid}/task/{pid}/children") as file:
-        return [int(word) for word in file.read().split()]
+    return [int(word) for word in read(f"/proc/{pid}/task/{pid}/children").split()]
 def name(pid):
-    with open(f"/proc/{pid}/comm") as file:
-        return file.read().strip()
+    return read(f"/proc/{pid}/comm").strip()
 command = subprocess.Popen(sys.argv[2:])
 deadline = time.time() + 60
 while time.time() < deadline:
@@ -133,15 +138,16 @@ named
 TMPDIR=$dir/temporary exits 1 /usr/bin/python3 killed.py helper "$VGTOOL" record --rate 200 -- ./program 60
 has err 'vignetted was ended by a signal: Killed'
 [ -z "$(ls temporary)" ] || fail "record left $(ls temporary)"
-(trap '' HUP; "$VGTOOL" record -- sh -c 'grep SigIgn /proc/self/status') >out 2>err
+(trap '' HUP; "$VGTOOL" record -- sh -c 'grep SigIgn /proc/self/status') >out 2>err ||
+	fail "with SIGHUP ignored: status $?: $(cat err)"
 grep -q 'SigIgn:.*[13579bdf]$' out || fail "SIGHUP is not ignored any more: $(cat out)"
 "$VGTOOL" record --rate 200 -- ./program 1 >out 2>err | :
 ! grep -q crashed err || fail "$(cat err)"
 
 # ---- a view symbolizes in memory, and shows what it shows for the resolved profile ----
 symbols=$(mktemp -d "$dir/symbols.XXXXXX")
-"$VGTOOL" symbols -o "$symbols" program >log
-"$VGTOOL" resolve -s "$symbols" -s /lib/x86_64-linux-gnu -o resolved.vgp plain.vgp 2>log
+exits 0 "$VGTOOL" symbols -o "$symbols" program
+exits 0 "$VGTOOL" resolve -s "$symbols" -s /lib/x86_64-linux-gnu -o resolved.vgp plain.vgp
 mkdir elsewhere
 mv program elsewhere/
 for view in report 'report --json' folded speedscope chrome; do
