@@ -457,8 +457,9 @@ START_TEST(libraries_at_the_same_address)
 	ck_assert_int_eq(vgctl_end(session, NULL), 0);
 	recorded_read(&recorded, path);
 	profile = &recorded.profile;
-	ck_assert_uint_ge(time_in_ns(&recorded, "fixture_a.so") * 100, (between_ns - begun_ns) * 75);
-	ck_assert_uint_ge(time_in_ns(&recorded, "fixture_b.so") * 100, (ended_ns - between_ns) * 75);
+	/* On a busy machine, samples at the begin and the end of each time may be missing. */
+	ck_assert_uint_ge(time_in_ns(&recorded, "fixture_a.so") * 100, (between_ns - begun_ns) * 50);
+	ck_assert_uint_ge(time_in_ns(&recorded, "fixture_b.so") * 100, (ended_ns - between_ns) * 50);
 	for (size_t i = 0; i < profile->modules.count; i++) {
 		const struct vg_module *module = &profile->modules.items[i];
 
