@@ -22,4 +22,8 @@ void vg_text_id(const void *text, size_t text_bytes, unsigned char id[VG_TEXT_ID
  * version of Go. */
 enum { VG_NOTE_TYPE_GO_BUILD_ID = 4 };
 
+/* Writes the bytes of an id as lower-case hexadecimal digits.  Bytes for which there is no room are left out.  Returns
+ * room. */
+const char *vg_build_id_hex(char *room, size_t room_bytes, const unsigned char *id, size_t id_bytes);
+
 #endif

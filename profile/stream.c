@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/sorted.h"
+#include "base/sum.h"
 #include "profile/reading.h"
 
 int vg_stream_open(struct vg_stream *stream, struct vg_profile *profile)
@@ -75,13 +76,6 @@ uint64_t vg_stream_now_ns(const struct vg_stream *stream)
 
 /* ---- samples that are added up ---- */
 
-static uint64_t sum(uint64_t a, uint64_t b)
-{
-	uint64_t result;
-
-	return __builtin_add_overflow(a, b, &result) ? UINT64_MAX : result;
-}
-
 static void sample_merge(struct vg_stream *stream, struct vg_sample sample)
 {
 	struct vg_sample *samples = stream->profile->samples.items, *to;
@@ -95,10 +89,10 @@ static void sample_merge(struct vg_stream *stream, struct vg_sample sample)
 		return;
 	}
 	to = &samples[*merged - 1];
-	count = sum(to->count, sample.count);
+	count = vg_sum(to->count, sample.count);
 	to->count = count < UINT32_MAX ? (uint32_t)count : UINT32_MAX;
-	to->wall_ns = sum(to->wall_ns, sample.wall_ns);
-	to->cpu_ns = sum(to->cpu_ns, sample.cpu_ns);
+	to->wall_ns = vg_sum(to->wall_ns, sample.wall_ns);
+	to->cpu_ns = vg_sum(to->cpu_ns, sample.cpu_ns);
 }
 
 /* The entries of new stacks are 0.  VG_NONE, an empty stack, has entry 0. */

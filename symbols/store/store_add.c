@@ -2,10 +2,10 @@
 #include "symbols/store/store.h"
 
 #include <stdio.h>
-#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
+#include "base/directories.h"
 #include "base/outfile.h"
 #include "symbols/breakpad/breakpad.h"
 #include "symbols/store/store_path.h"
@@ -13,22 +13,6 @@
 /* Another process may be adding the same module (symbols_add()).  It needs at most 1 s to write its file.  Tries every
  * 20 ms for 10 s. */
 enum { TRIES_MAX = 500 };
-
-/* Makes all directories above the last component. */
-static int directories_make(char *path, struct vg_err *err)
-{
-	for (char *slash = strchr(path + 1, '/'); slash != NULL; slash = strchr(slash + 1, '/')) {
-		int rc = 0;
-
-		*slash = '\0';
-		if (mkdir(path, 0777) != 0 && errno != EEXIST)
-			rc = vg_err_sys(err, -errno, "%s: cannot create the directory", path);
-		*slash = '/';
-		if (rc != 0)
-			return rc;
-	}
-	return 0;
-}
 
 /* Returns 0; 1: the existing file has more symbols; or a negative errno. */
 static int symbols_write(const struct vg_symbols *symbols, const char *path, struct vg_err *err)
@@ -78,7 +62,7 @@ static int symbols_add(const struct vg_symbols *symbols, char *path, struct vg_e
 			nanosleep(&retry_delay, NULL);
 		if (vg_store_rank(path) > vg_store_table_rank(symbols))
 			return 1;
-		rc = directories_make(path, err);
+		rc = vg_directories_make(path, 0777, err);
 		if (rc == 0)
 			rc = symbols_write(symbols, path, err);
 	}

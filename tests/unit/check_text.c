@@ -1,5 +1,7 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 #include <check.h>
+#include "base/build_id.h"
+#include "base/sum.h"
 #include "tests/unit/suites.h"
 
 #include "vgtool/output/text.h"
@@ -49,8 +51,8 @@ START_TEST(hex_is_truncated_to_its_buffer)
 {
 	char buffer[5];
 
-	ck_assert_str_eq(vg_text_hex(buffer, sizeof buffer, (const unsigned char *)"\x01\xff\x03", 3), "01ff");
-	ck_assert_str_eq(vg_text_hex(buffer, sizeof buffer, (const unsigned char *)"", 0), "");
+	ck_assert_str_eq(vg_build_id_hex(buffer, sizeof buffer, (const unsigned char *)"\x01\xff\x03", 3), "01ff");
+	ck_assert_str_eq(vg_build_id_hex(buffer, sizeof buffer, (const unsigned char *)"", 0), "");
 }
 END_TEST
 

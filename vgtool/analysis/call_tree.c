@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/sum.h"
 #include "vgtool/analysis/tree.h"
 #include "vgtool/output/text.h"
 

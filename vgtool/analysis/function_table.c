@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/sum.h"
 #include "vgtool/output/text.h"
 
 /* State of the search for repeats: frames whose function is also the function of an outer frame.  The repeats are the

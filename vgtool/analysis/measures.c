@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/sum.h"
 #include "vgtool/analysis/address_groups.h"
 #include "vgtool/analysis/function_table.h"
 #include "vgtool/analysis/summary.h"

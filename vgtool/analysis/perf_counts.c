@@ -8,6 +8,7 @@
 
 #include "base/counters.h"
 #include "base/sorted.h"
+#include "base/sum.h"
 #include "vgtool/analysis/thread_samples.h"
 
 /* A time, and what the thread has counted up to this time.  points_sort() sorts these points by thread. */

@@ -5,6 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/sum.h"
 #include "vgtool/analysis/interval_counts.h"
 #include "vgtool/analysis/thread_names.h"
 

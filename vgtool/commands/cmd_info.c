@@ -5,6 +5,7 @@
 #include <string.h>
 #include <time.h>
 
+#include "base/build_id.h"
 #include "base/print.h"
 #include "vgtool/commands/command.h"
 #include "vgtool/commands/command_line.h"
@@ -237,7 +238,7 @@ static void modules_text(const struct vg_profile *profile)
 		char build_id[2 * VG_BUILD_ID_MAX_BYTES + 1];
 		struct vg_text size;
 
-		vg_text_hex(build_id, sizeof build_id, module->build_id, module->build_id_bytes);
+		vg_build_id_hex(build_id, sizeof build_id, module->build_id, module->build_id_bytes);
 		vg_print(stdout, "  %-28s %-40s 0x%012" PRIx64 " %10s%s%s\n",
 			 vg_profile_text(profile, module->name),
 			 module->build_id_bytes > 0 ? build_id : "(no build id)", module->base,

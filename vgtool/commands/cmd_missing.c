@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/build_id.h"
 #include "base/print.h"
 #include "symbols/table/debug_id.h"
 #include "vgtool/commands/command_line.h"
@@ -119,7 +120,7 @@ static void text_print(const struct request *request)
 
 		if (!item_make(module, &item))
 			continue;
-		vg_text_hex(build_id, sizeof build_id, item.id, item.id_bytes);
+		vg_build_id_hex(build_id, sizeof build_id, item.id, item.id_bytes);
 		vg_print(stdout, "%6s %10" PRIu64 " %s %s %s%s%s\n",
 			 vg_text_percent(&share, module->samples, request->resolve.samples),
 			 module->samples, item.name, build_id[0] != '\0' ? build_id : "-",

@@ -9,6 +9,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
+#include "base/build_id.h"
 #include "base/outfile.h"
 #include "profile/reader.h"
 #include "vgtool/commands/command_line.h"
@@ -44,7 +45,7 @@ static void missing_print(const struct request *request, const struct vg_resolve
 	char build_id[2 * VG_BUILD_ID_MAX_BYTES + 1];
 	struct vg_text share;
 
-	vg_text_hex(build_id, sizeof build_id, module->build_id, module->build_id_bytes);
+	vg_build_id_hex(build_id, sizeof build_id, module->build_id, module->build_id_bytes);
 	vg_command_warn(request->command, "%s: no symbols; build id %s, in %" PRIu64 " sample%s (%s)",
 			module->name, module->build_id_bytes > 0 ? build_id : "none", module->samples,
 			vg_text_plural(module->samples),

@@ -12,6 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/build_id.h"
 #include "base/print.h"
 #include "profile/reader.h"
 #include "symbols/table/missing_file.h"
@@ -52,7 +53,7 @@ void vg_command_warn_missing_file(const char *command, const char *module, const
 {
 	char id[2 * VG_BUILD_ID_MAX_BYTES + 1];
 
-	vg_text_hex(id, sizeof id, missing_file->id, missing_file->id_bytes);
+	vg_build_id_hex(id, sizeof id, missing_file->id, missing_file->id_bytes);
 	vg_command_warn(command, "%s: some function names are in %s, build id %s, which was not found", module,
 			missing_file->path, id);
 }

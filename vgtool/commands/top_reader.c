@@ -10,6 +10,7 @@
 
 #include "base/clock.h"
 #include "base/print.h"
+#include "base/sum.h"
 #include "profile/stream.h"
 #include "vgtool/output/text.h"
 #include "vgtool/resolve/live_symbols.h"

@@ -85,11 +85,3 @@ const char *vg_text_percent(struct vg_text *room, uint64_t part, uint64_t whole)
 		snprintf(room->text, sizeof room->text, "%.1f%%", 100.0 * (double)part / (double)whole);
 	return room->text;
 }
-
-const char *vg_text_hex(char *room, size_t room_bytes, const unsigned char *bytes, size_t length)
-{
-	room[0] = '\0';
-	for (size_t i = 0; i < length && 2 * i + 2 < room_bytes; i++)
-		snprintf(room + 2 * i, 3, "%02x", bytes[i]);
-	return room;
-}

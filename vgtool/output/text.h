@@ -35,15 +35,4 @@ static inline const char *vg_text_plural(uint64_t count)
 	return count == 1 ? "" : "s";
 }
 
-/* The sum, or UINT64_MAX if it overflows.  Sums of times in a hostile profile can overflow. */
-static inline uint64_t vg_sum(uint64_t a, uint64_t b)
-{
-	uint64_t sum;
-
-	return __builtin_add_overflow(a, b, &sum) ? UINT64_MAX : sum;
-}
-
-/* Writes the bytes as lower-case hexadecimal digits into `room`, as many as fit, and a NUL.  Returns room. */
-const char *vg_text_hex(char *room, size_t room_bytes, const unsigned char *bytes, size_t length);
-
 #endif

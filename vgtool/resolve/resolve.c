@@ -7,6 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/sum.h"
 #include "vgtool/output/progress.h"
 #include "vgtool/output/text.h"
 

@@ -7,6 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "base/build_id.h"
 #include "symbols/binary.h"
 #include "symbols/breakpad/breakpad.h"
 #include "symbols/store/store.h"
@@ -123,7 +124,7 @@ bool vg_symbol_finder_other_build(const struct vg_symbol_finder *finder, const c
 
 	if (build_id_bytes == 0)
 		return false;
-	vg_text_hex(needed, sizeof needed, build_id, build_id_bytes);
+	vg_build_id_hex(needed, sizeof needed, build_id, build_id_bytes);
 	if (vg_store_other_build(finder->stores, finder->store_count, module, id)) {
 		vg_err_set(err, -ENOENT, "%.100s: symbols of another build (%s) are in the store; build id %s is "
 			   "needed", module, id, needed);

@@ -11,6 +11,7 @@
 #include <unistd.h>
 
 #include "base/descriptor.h"
+#include "base/directories.h"
 
 enum { GZIP_FIRST_BYTE = 0x1f, INFLATE_BYTES = 65536 };
 
@@ -119,23 +120,10 @@ static int id_check(struct vg_download_file *file, struct vg_err *err)
 	       vg_err_set(err, -EBADMSG, "the server sent the symbols of another module");
 }
 
-static int directories_make(const char *path, struct vg_err *err)
-{
-	char copy[PATH_MAX];
-
-	snprintf(copy, sizeof copy, "%s", path);
-	for (char *slash = strchr(copy + 1, '/'); slash != NULL; slash = strchr(slash + 1, '/')) {
-		*slash = '\0';
-		if (mkdir(copy, 0700) != 0 && errno != EEXIST)
-			return vg_err_sys(err, -errno, "%.200s: cannot create the directory", copy);
-		*slash = '/';
-	}
-	return 0;
-}
-
 int vg_download_file_commit(struct vg_download_file *file, struct vg_err *err)
 {
 	const struct vg_download_request *request = file->request;
+	char path[PATH_MAX];
 	int rc = file->rc;
 
 	if (rc != 0)
@@ -145,8 +133,9 @@ int vg_download_file_commit(struct vg_download_file *file, struct vg_err *err)
 	if (file->is_gzip && !file->gzip_ended)
 		return vg_err_set(err, -EBADMSG, "the server sent an incomplete gzip file");
 	rc = request->kind == VG_DOWNLOAD_SYMBOLS ? id_check(file, err) : 0;
+	strcpy(path, request->path);
 	if (rc == 0)
-		rc = directories_make(request->path, err);
+		rc = vg_directories_make(path, 0700, err);
 	if (rc == 0 && rename(file->part, request->path) != 0)
 		rc = vg_err_sys(err, -errno, "%.200s: cannot rename a file", request->directory);
 	if (rc == 0)

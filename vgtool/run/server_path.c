@@ -58,12 +58,6 @@ void vg_server_url_show(const char *url, char shown[VG_SERVER_URL_MAX_BYTES + 1]
 
 /* ---- URLs of files ---- */
 
-static void lower_hex(const unsigned char *bytes, size_t count, char *text)
-{
-	for (size_t i = 0; i < count; i++)
-		sprintf(text + 2 * i, "%02x", bytes[i]);
-}
-
 /* Percent-encodes all characters but the unreserved ones of RFC 3986. */
 static int name_encode(const char *name, char encoded[ENCODED_ROOM])
 {
@@ -110,7 +104,7 @@ int vg_server_debug_request(struct vg_download_request *request, const char *url
 {
 	char hex[2 * VG_BUILD_ID_MAX_BYTES + 1];
 
-	lower_hex(build_id, build_id_bytes, hex);
+	vg_build_id_hex(hex, sizeof hex, build_id, build_id_bytes);
 	return length_check(snprintf(request->url, sizeof request->url, "%s/buildid/%s/debuginfo", url, hex),
 			    sizeof request->url);
 }
@@ -120,6 +114,6 @@ int vg_server_debug_path(const char *directory, const unsigned char *build_id, s
 {
 	char hex[2 * VG_BUILD_ID_MAX_BYTES + 1];
 
-	lower_hex(build_id, build_id_bytes, hex);
+	vg_build_id_hex(hex, sizeof hex, build_id, build_id_bytes);
 	return length_check(snprintf(path, PATH_MAX, "%s/.build-id/%.2s/%s.debug", directory, hex, hex + 2), PATH_MAX);
 }

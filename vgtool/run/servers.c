@@ -7,10 +7,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/build_id.h"
+#include "base/directories.h"
 #include "base/hash.h"
 #include "base/number.h"
 #include "base/print.h"
@@ -24,21 +24,16 @@ static const uint64_t BYTES_MAX = UINT64_C(4) << 30;
 
 /* ---- the servers ---- */
 
-static int directories_make(char *path, struct vg_err *err)
+static int directory_make(const char *directory, struct vg_err *err)
 {
-	for (char *slash = strchr(path + 1, '/'); ; slash = strchr(slash + 1, '/')) {
-		int rc;
+	char *path;
+	int rc;
 
-		if (slash != NULL)
-			*slash = '\0';
-		rc = mkdir(path, 0700) == 0 || errno == EEXIST ? 0 : -errno;
-		if (rc != 0)
-			vg_err_sys(err, rc, "%.200s: cannot create the directory", path);
-		if (slash != NULL)
-			*slash = '/';
-		if (rc != 0 || slash == NULL)
-			return rc;
-	}
+	if (asprintf(&path, "%s/", directory) < 0)
+		return vg_err_sys(err, -ENOMEM, "%.200s", directory);
+	rc = vg_directories_make(path, 0700, err);
+	free(path);
+	return rc;
 }
 
 /* The length of the URL without slashes at the end. */
@@ -60,7 +55,7 @@ static int server_make(struct vg_server *server, const char *url, char *cache, s
 	if (server->url == NULL || cache == NULL)
 		rc = vg_err_sys(err, -ENOMEM, "%.200s", url);
 	else
-		rc = directories_make(cache, err);
+		rc = directory_make(cache, err);
 	if (rc != 0) {
 		free(server->url);
 		free(cache);

@@ -8,6 +8,7 @@
 
 #include "base/array.h"
 #include "base/print.h"
+#include "base/sum.h"
 #include "vgtool/analysis/function_match.h"
 #include "vgtool/analysis/function_table.h"
 #include "vgtool/output/text.h"

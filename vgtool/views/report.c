@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
+#include "base/sum.h"
 #include "vgtool/views/report.h"
 
 #include <inttypes.h>

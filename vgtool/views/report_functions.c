@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/print.h"
+#include "base/sum.h"
 #include "vgtool/analysis/function_table.h"
 #include "vgtool/output/progress.h"
 
@@ -193,7 +194,7 @@ static void modules_text(const struct functions *functions, const struct vg_func
 	struct vg_text share;
 	uint64_t without = 0;
 
-	for (size_t i = 0; i < table->rows.count; i++) {
+	for (size_t i = 0; report->profile->resolved && i < table->rows.count; i++) {
 		const struct vg_function_row *row = &table->rows.items[i];
 
 		if (!vg_frames_function(&functions->frames, row->function).is_module || row->self_ns == 0)
@@ -202,7 +203,7 @@ static void modules_text(const struct functions *functions, const struct vg_func
 		if (first == NULL || row->self_ns > first->self_ns)
 			first = row;
 	}
-	if (first == NULL || without < table->weight_ns / WITHOUT_SYMBOLS_LEAST || !report->profile->resolved)
+	if (first == NULL || without < table->weight_ns / WITHOUT_SYMBOLS_LEAST)
 		return;
 	vg_terminal_line(&report->terminal, "%s of the %s in modules without symbols, mostly %s; -s STORE adds symbols",
 			 vg_text_percent(&share, without, table->weight_ns),

@@ -8,6 +8,7 @@
 #include <string.h>
 
 #include "base/print.h"
+#include "base/sum.h"
 
 enum { TEXT_LIMIT = 20 };
 

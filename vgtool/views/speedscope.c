@@ -6,6 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/sum.h"
 #include "vgtool/analysis/chains.h"
 #include "vgtool/analysis/thread_names.h"
 #include "vgtool/output/json.h"
