@@ -50,6 +50,8 @@ int main(void)
 		parse();
 		print();
 		nest(4);
+		/* So the threads wait for more than half of the time, also on an idle machine. */
+		usleep(200);
 	}
 }
 END
