@@ -9,8 +9,8 @@ set -eu
 cd "$dir"
 unset COLUMNS NO_COLOR PAGER || true
 
-# The main thread runs work() below parse() and print(), and below nest(), which calls itself four times.  A second
-# thread sleeps.  The loop in work() is in line 10.
+# The main thread runs work() below parse() and print(), and below nest(), which calls itself four times.  Two
+# other threads sleep.  The loop in work() is in line 10.
 cat >program.c <<'END'
 #include <pthread.h>
 #include <unistd.h>
@@ -44,14 +44,16 @@ int main(void)
 {
 	pthread_t thread;
 
-	pthread_create(&thread, NULL, sleeper, NULL);
-	pthread_setname_np(thread, "sleeper");
+	/* With two sleepers the threads wait for at least two thirds of the time.  The loop makes no system call, so
+	 * all CPU time is work()'s. */
+	for (int i = 0; i < 2; i++) {
+		pthread_create(&thread, NULL, sleeper, NULL);
+		pthread_setname_np(thread, "sleeper");
+	}
 	for (;;) {
 		parse();
 		print();
 		nest(4);
-		/* So the threads wait for more than half of the time, also on an idle machine. */
-		usleep(200);
 	}
 }
 END
@@ -112,11 +114,11 @@ view "row('work').self_ns > it.cpu_ns * 0.9 && row('nest').total_samples <= it.s
 view "row('work').line === 10 && row('work').self_ns > it.cpu_ns * 0.8" --by line
 view "row('program').self_ns > it.cpu_ns * 0.8" --by module
 view "rows.some((entry) => entry.name.endsWith('program.c') && entry.self_ns > it.cpu_ns * 0.8)" --by file
-view "rows.length === 2 && rows[0].cpu_ns > 0 && rows[1].name === 'sleeper'" --by thread
+view "rows.length === 3 && rows[0].cpu_ns > 0 && rows[1].name === 'sleeper' && rows[2].name === 'sleeper'" --by thread
 
 # ---- filters ----
 view "row('print') === undefined && row('main').total_ns === it.cpu_ns && it.cpu_ns < it.unfiltered_ns" --match '^parse$'
-view "it.cpu_ns === 0 && it.threads.length === 1" --thread sleeper
+view "it.cpu_ns === 0 && it.threads.length === 2" --thread sleeper
 view "it.cpu_ns === it.unfiltered_ns" --on-cpu
 view "it.cpu_ns === 0 && it.wall_ns > 0" --off-cpu
 view "it.wall_ns < 2.2e9 && it.wall_ns > 1e8" --time 1..2
@@ -143,9 +145,9 @@ done
 
 # ---- text ----
 "$VGTOOL" report named.vgp >text
-grep -q '^not on a CPU: .*% of wall time' text || fail "a thread sleeps, and no line says so: $(cat text)"
-grep -q '^1 thread used no CPU time' text || fail "no line counts the thread that sleeps: $(cat text)"
-grep -q 'of cpu time' text || fail "a thread sleeps, and the report is of wall time: $(cat text)"
+grep -q '^not on a CPU: .*% of wall time' text || fail "two threads sleep, and no line says so: $(cat text)"
+grep -q '^2 threads used no CPU time' text || fail "no line counts the threads that sleep: $(cat text)"
+grep -q 'of cpu time' text || fail "two threads sleep, and the report is of wall time: $(cat text)"
 grep -q "$long" text || fail "a name is cut, and the output is not a terminal"
 ! grep -q "$(printf '\033')" text || fail "colours, and the output is not a terminal"
 "$VGTOOL" report --weight wall named.vgp | grep -q '\[clock_nanosleep\]' || fail "--weight wall shows no waiting"
