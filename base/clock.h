@@ -25,6 +25,19 @@ static inline uint64_t vg_own_cpu_ns(void)
 	return vg_clock_ns(CLOCK_PROCESS_CPUTIME_ID);
 }
 
+/* CPU time that this thread has used. */
+static inline uint64_t vg_thread_cpu_ns(void)
+{
+	return vg_clock_ns(CLOCK_THREAD_CPUTIME_ID);
+}
+
+/* Returns the CLOCK_MONOTONIC at which this thread got a CPU after a wait.  cpu_ns: vg_thread_cpu_ns() immediately
+ * before the wait. */
+static inline uint64_t vg_got_cpu_ns(uint64_t cpu_ns)
+{
+	return vg_now_ns() - (vg_thread_cpu_ns() - cpu_ns);
+}
+
 /* Time from one scheduler tick to the next.  The resolution of the coarse clock is one tick.  If the resolution cannot
  * be read, returns 4 ms, the tick of kernels with 250 Hz. */
 static inline uint64_t vg_scheduler_tick_ns(void)

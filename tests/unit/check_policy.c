@@ -7,6 +7,52 @@
 #include "vignetted/policy/methods.h"
 #include "vignetted/policy/pace.h"
 #include "vignetted/policy/policy.h"
+#include "vignetted/policy/stop_state.h"
+
+#define US(us) ((uint64_t)(1000 * (us)))
+
+/* Stops of a thread, and what the thread did when the helper asked it to stop.  The helper got its CPU at 1,000 us. */
+static const struct {
+	const char *name;
+	struct vg_stop stop;
+	enum vg_thread_state state;
+} stops[] = {
+	{ "runs on another CPU",
+	  { .ran_ns = US(800), .got_cpu_ns = US(1000), .stopped_ns = US(1030) }, VG_THREAD_RUNNING },
+	{ "is about to wait on another CPU",
+	  { .ran_ns = US(800), .got_cpu_ns = US(1000), .stopped_ns = US(1030), .waits = true }, VG_THREAD_WAITING },
+	{ "ran on the helper's CPU until the helper got it",
+	  { .timeslices = 1, .queued_ns = US(46), .ran_ns = US(4), .got_cpu_ns = US(1000), .stopped_ns = US(1050) },
+	  VG_THREAD_RUNNING },
+	{ "the same, 4 us of error",
+	  { .timeslices = 1, .queued_ns = US(42), .ran_ns = US(4), .got_cpu_ns = US(1000), .stopped_ns = US(1050) },
+	  VG_THREAD_RUNNING },
+	{ "the same, while other threads also wanted the CPU",
+	  { .timeslices = 1, .queued_ns = US(3046), .ran_ns = US(4), .got_cpu_ns = US(1000), .stopped_ns = US(4050) },
+	  VG_THREAD_RUNNING },
+	{ "was woken 20 us before the helper got the CPU, and queued",
+	  { .timeslices = 1, .queued_ns = US(66), .ran_ns = US(4), .got_cpu_ns = US(1000), .stopped_ns = US(1050) },
+	  VG_THREAD_QUEUED },
+	{ "was queued for a long time",
+	  { .timeslices = 1, .queued_ns = US(9000), .ran_ns = US(4), .got_cpu_ns = US(1000), .stopped_ns = US(1050) },
+	  VG_THREAD_QUEUED },
+	{ "was woken 20 us after the helper got the CPU, and queued",
+	  { .timeslices = 1, .queued_ns = US(26), .ran_ns = US(4), .got_cpu_ns = US(1000), .stopped_ns = US(1050) },
+	  VG_THREAD_QUEUED },
+	{ "slept, and the stop woke it",
+	  { .timeslices = 1, .queued_ns = US(5), .ran_ns = US(4), .got_cpu_ns = US(1000), .stopped_ns = US(1050),
+	    .waits = true }, VG_THREAD_WAITING },
+	{ "slept, was woken by something else, and queued in its call",
+	  { .timeslices = 1, .queued_ns = US(90), .ran_ns = US(4), .got_cpu_ns = US(1000), .stopped_ns = US(1050),
+	    .waits = true }, VG_THREAD_QUEUED },
+};
+
+START_TEST(stop_finds_a_state)
+{
+	ck_assert_msg(vg_stop_state(&stops[_i].stop) == stops[_i].state, "a thread that %s: state %d", stops[_i].name,
+		      (int)vg_stop_state(&stops[_i].stop));
+}
+END_TEST
 
 /* the load of a thread in one step of the policy */
 static struct vg_policy_load load_of(uint64_t hz, uint64_t switches, uint64_t used_ms)
@@ -223,6 +269,7 @@ Suite *policy_suite(void)
 	TCase *tests = tcase_create("policy");
 
 	tcase_add_loop_test(tests, method_settles, 0, sizeof settled / sizeof *settled);
+	tcase_add_loop_test(tests, stop_finds_a_state, 0, sizeof stops / sizeof *stops);
 	tcase_add_test(tests, short_use_is_no_decision);
 	tcase_add_test(tests, bursts_do_not_change_the_method);
 	tcase_add_test(tests, method_costs_at_most_twice_the_best);

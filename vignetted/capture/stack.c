@@ -132,6 +132,7 @@ enum vg_capture vg_stack_read_stopped(struct vg_walker *walker, struct vg_tracer
 				      struct vg_thread_stack *stack)
 {
 	struct vg_snapshot *snapshot = &walker->snapshot;
+	struct vg_task_activity before;
 	int rc;
 
 	*stack = (struct vg_thread_stack){ .walk = &walker->walk, .call = -1, .timeslices = task->activity.timeslices };
@@ -140,7 +141,9 @@ enum vg_capture vg_stack_read_stopped(struct vg_walker *walker, struct vg_tracer
 	do {
 		enum vg_capture capture;
 
-		stack->queued_ns = task->activity.queued_ns;
+		vg_task_activity_read(walker->tasks, task, &task->activity);
+		before = task->activity;
+		stack->stop.got_cpu_ns = tracer->got_cpu_ns;
 		snapshot->moment = (struct vg_moment){ vg_now_ns(), VG_EVIDENCE_MARKS };
 		snapshot->expected_sp = task->copy.sp;
 		snapshot->thread_block = task->copy.thread_block;
@@ -151,13 +154,15 @@ enum vg_capture vg_stack_read_stopped(struct vg_walker *walker, struct vg_tracer
 		task->copy.sp = vg_regs_sp(&snapshot->regs);
 		task->copy.thread_block = snapshot->thread_block;
 		vg_task_activity_read(walker->tasks, task, &task->activity);
-		stack->time_ns = tracer->stopped_ns;
-		stack->queued_ns = task->activity.queued_ns - stack->queued_ns;
-		vg_pauses_add(pauses, pause_without_queue_ns(tracer->pause_ns, stack->queued_ns));
+		stack->time_ns = stack->stop.stopped_ns = tracer->stopped_ns;
+		stack->stop.timeslices = task->activity.timeslices - before.timeslices;
+		stack->stop.queued_ns = task->activity.queued_ns - before.queued_ns;
+		stack->stop.ran_ns = task->activity.cpu_ns - before.cpu_ns;
+		vg_pauses_add(pauses, pause_without_queue_ns(tracer->pause_ns, stack->stop.queued_ns));
 		rc = vg_walker_walk(walker, task);
 	} while (rc == -EAGAIN);
 	stack->token_value = snapshot->token_value;
-	stack->waits = vg_regs_in_syscall(&snapshot->regs);
+	stack->waits = stack->stop.waits = vg_regs_in_syscall(&snapshot->regs);
 	if (stack->waits)
 		stack->call = syscall_of(walker, vg_regs_syscall(&snapshot->regs), vg_regs_pc(&snapshot->regs));
 	return rc == 0 ? VG_CAPTURE_TAKEN : VG_CAPTURE_FAILED;

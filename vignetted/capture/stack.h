@@ -6,6 +6,7 @@
 #include "vignetted/capture/tracer.h"
 #include "vignetted/capture/waits.h"
 #include "vignetted/capture/walker.h"
+#include "vignetted/policy/stop_state.h"
 
 /*
  * Copies the stack of one thread and walks it.  If the walk needs more of the stack, makes a larger copy.
@@ -13,8 +14,7 @@
 struct vg_thread_stack {
 	const struct vg_walk *walk;  /* the walker's; valid until its next walk */
 	uint64_t time_ns;            /* CLOCK_MONOTONIC at a moment at which the thread had this stack */
-	uint64_t queued_ns;          /* time in the run queue from the activity read before the stop to the one after;
-					0: no stop */
+	struct vg_stop stop;         /* if the thread was stopped */
 	bool waits;                  /* the thread waited in a system call */
 	int64_t call;                /* number of the system call in which the thread waited; -1: none */
 	uint64_t token_value;        /* value at the thread's token address (target/events.h) */

@@ -58,12 +58,25 @@ static void backoff_note(struct vg_backoff *backoff, bool failed, uint32_t forge
 	backoff->skips_left = backoff->skips;
 }
 
-/* Waits for a change of the thread's state.  Returns tid, 0 after STOP_TIMEOUT_NS, or -1 if the thread has exited. */
+/* Sleeps until a thread stops, but at most max_ns.  Sets stopped_ns, which is earlier than the end of the sleep: the
+ * helper may have been in the run queue. */
+static void stop_sleep(struct vg_tracer *tracer, const sigset_t *child, uint64_t max_ns)
+{
+	struct timespec left = { 0, (long)max_ns };
+	uint64_t queued_ns = vg_task_queued_ns(gettid()), cpu_ns = vg_thread_cpu_ns();
+
+	sigtimedwait(child, NULL, &left);
+	tracer->got_cpu_ns = vg_got_cpu_ns(cpu_ns);
+	tracer->stopped_ns = tracer->got_cpu_ns - (vg_task_queued_ns(gettid()) - queued_ns);
+}
+
+/* Waits for a change of the thread's state.  Returns tid, 0 after STOP_TIMEOUT_NS, or -1 if the thread has exited.
+ * Sets stopped_ns. */
 static pid_t stop_wait(struct vg_tracer *tracer, pid_t tid, int *status, uint64_t since_ns)
 {
 	bool polls = backoff_due(&tracer->poll_backoff);
 	uint64_t poll_ns = POLL_NS;
-	struct timespec left;
+	bool slept = false;
 	sigset_t child;
 	pid_t got;
 
@@ -75,6 +88,8 @@ static pid_t stop_wait(struct vg_tracer *tracer, pid_t tid, int *status, uint64_
 		got = waitpid(tid, status, WNOHANG | __WALL);
 		if (got != 0 && polls)
 			backoff_note(&tracer->poll_backoff, false, FORGET_POLLS);
+		if (!slept)
+			tracer->stopped_ns = vg_now_ns();
 		if (got != 0)
 			return got;
 		waited_ns = vg_now_ns() - since_ns;
@@ -89,8 +104,8 @@ static pid_t stop_wait(struct vg_tracer *tracer, pid_t tid, int *status, uint64_
 		polls = false;
 		if (waited_ns >= STOP_TIMEOUT_NS)
 			return 0;
-		left = (struct timespec){ 0, (long)(STOP_TIMEOUT_NS - waited_ns) };
-		sigtimedwait(&child, NULL, &left);
+		stop_sleep(tracer, &child, STOP_TIMEOUT_NS - waited_ns);
+		slept = true;
 	}
 }
 
@@ -258,7 +273,6 @@ static enum vg_capture stop_capture(struct vg_tracer *tracer, pid_t tid, size_t 
 		command_note(tracer, tid, status);
 		return VG_CAPTURE_EXITED;
 	}
-	tracer->stopped_ns = vg_now_ns();
 	result = stopped_copy(tid, stack_bytes, snapshot);
 	if (snapshot->regs_complete && vg_wait_repair(&snapshot->regs, tid))
 		tracer->repaired++;

@@ -33,7 +33,9 @@ struct vg_tracer {
 					is not reaped yet; 0: none */
 	pid_t zombie;                /* the leader, if it exited before it stopped; it can be reaped only when all other
 					threads have exited, and these can still be stopped; 0: none */
-	uint64_t stopped_ns;         /* CLOCK_MONOTONIC when we noticed the latest stop, which had begun before */
+	uint64_t got_cpu_ns;         /* CLOCK_MONOTONIC when the helper got its CPU after its latest wait, here or in
+					serve/loop.c */
+	uint64_t stopped_ns;         /* CLOCK_MONOTONIC of the latest stop */
 	uint64_t pause_ns;           /* of the latest stop: from the request to the release */
 	uint64_t repaired;           /* system calls that were kept from returning EINTR */
 	struct vg_backoff poll_backoff; /* for polling for a stop instead of sleeping */

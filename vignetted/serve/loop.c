@@ -68,7 +68,7 @@ static bool ready_poll(struct pollfd *ready, size_t count, const struct timespec
 void vg_loop_wait(struct vg_session *session, struct pollfd *ready, size_t count)
 {
 	bool late = session->tracer.pending != 0, asked;
-	uint64_t now_ns = vg_now_ns(), left_ns = 0;
+	uint64_t now_ns = vg_now_ns(), left_ns = 0, cpu_ns;
 	struct timespec left, *timeout = NULL;
 
 	if (session->live != 0 && session->ticks.period_ns != 0) {
@@ -98,7 +98,9 @@ void vg_loop_wait(struct vg_session *session, struct pollfd *ready, size_t count
 	}
 	if (late)
 		vg_priority_raise(&session->tracer.priority);
+	cpu_ns = vg_thread_cpu_ns();
 	asked = ready_poll(ready, count, timeout);
+	session->tracer.got_cpu_ns = vg_got_cpu_ns(cpu_ns);
 	vg_priority_woken(&session->tracer.priority);
 	vg_tracer_pending_release(&session->tracer);
 	/* Lower the priority at once, because requests may take long. */

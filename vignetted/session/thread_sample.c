@@ -13,9 +13,6 @@
 /* Stopping a sleeping thread adds two timeslices: it wakes to stop, and again to resume its call. */
 enum { SLICES_PER_STOP = 2 };
 
-/* The time from the moment at which the helper gets a CPU to the begin of the round is shorter than this. */
-enum { WAKE_LATENCY_NS = 100 * 1000 };
-
 /* When a scan has found a thread running, the thread is assumed to run for this time.  Reading whether a thread waits
  * takes longer than some threads live. */
 enum { FOUND_RUNNING_NS = 500 * 1000 };
@@ -172,18 +169,6 @@ static void slices_advance(struct vg_task *task, vg_recording_set others, uint64
 	}
 }
 
-/* Returns the state in which a stop found the thread.  round_ns: CLOCK_MONOTONIC when the round began. */
-static enum vg_thread_state stopped_state(const struct vg_thread_stack *stack, uint64_t round_ns)
-{
-	uint64_t woke_ns = round_ns - WAKE_LATENCY_NS;
-
-	/* Queued means that the thread was in the run queue before we woke.  If it was not, we may have put it there by
-	 * waking, because it may share our CPU. */
-	if (stack->queued_ns > stack->time_ns - woke_ns)
-		return VG_THREAD_QUEUED;
-	return stack->waits ? VG_THREAD_WAITING : VG_THREAD_RUNNING;
-}
-
 /* Returns the recordings of `set` that take a sample of a thread that a stop found in this state. */
 static vg_recording_set stop_takers(const struct vg_recording *recordings, vg_recording_set set,
 				    const struct vg_task *task, enum vg_thread_state state)
@@ -210,7 +195,7 @@ static void stop_sample(struct vg_session *session, struct vg_task *task, vg_rec
 			stack.timeslices += SLICES_PER_STOP;
 		if (was_waiting)
 			slices_advance(task, task->in_profiles & ~set, timeslices, stack.timeslices);
-		state = stopped_state(&stack, session->begin_ns + session->activity.round_ns);
+		state = vg_stop_state(&stack.stop);
 		deliver(session, stop_takers(session->recordings, set, task, state), task, &stack, state);
 		return;
 	case VG_CAPTURE_EXITED:

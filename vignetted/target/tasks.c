@@ -296,20 +296,36 @@ bool vg_tasks_any_alive(const struct vg_tasks *tasks)
 	return false;
 }
 
-void vg_task_stat_read(pid_t tid, char *text, size_t size_bytes)
+/* Reads a file of any thread, as much as fits into `text`, and adds a NUL. */
+static void any_task_read(pid_t tid, const char *name, char *text, size_t size_bytes)
 {
 	char path[32];
 	ssize_t got;
 	int fd;
 
 	text[0] = '\0';
-	snprintf(path, sizeof path, "/proc/%d/stat", tid);
+	snprintf(path, sizeof path, "/proc/%d/%s", tid, name);
 	fd = open(path, O_RDONLY | O_CLOEXEC);
 	if (fd < 0)
 		return;
 	got = read(fd, text, size_bytes - 1);
 	text[got > 0 ? got : 0] = '\0';
 	close(fd);
+}
+
+void vg_task_stat_read(pid_t tid, char *text, size_t size_bytes)
+{
+	any_task_read(tid, "stat", text, size_bytes);
+}
+
+uint64_t vg_task_queued_ns(pid_t tid)
+{
+	uint64_t values[2] = { 0 };
+	char text[64];
+
+	any_task_read(tid, "schedstat", text, sizeof text);
+	numbers_read(text, values, 2);
+	return values[1];
 }
 
 int vg_task_cpu(pid_t tid)
