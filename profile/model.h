@@ -49,6 +49,8 @@ enum vg_found_by {
 	VG_FOUND_BY_SYSTEM_CALL = 3, /* not a frame: the system call in which the thread waits; the address is the
 	                                number of the system call on the profile's machine */
 	VG_FOUND_BY_INSTRUCTIONS = 4, /* by following the instructions of its callee up to the return */
+	VG_FOUND_IN_KERNEL = 5,      /* a function of the kernel; the address is not an address but the number of a
+	                                kernel symbol of the frame's module */
 };
 
 /* How the profile was recorded. */

@@ -31,6 +31,7 @@ static int (*const handlers[])(struct vg_reader *, struct vg_record_view *) = {
 	[VG_RECORD_LABEL] = vg_on_label,
 	[VG_RECORD_EVENT] = vg_on_event,
 	[VG_RECORD_PERF_COUNTERS] = vg_on_perf_counters,
+	[VG_RECORD_KERNEL_SYMBOL] = vg_on_kernel_symbol,
 };
 
 /* If chunks are missing before this chunk, adds an item with 0 damaged bytes to the damage.  Adds nothing if damage

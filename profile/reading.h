@@ -42,6 +42,7 @@ int vg_on_function(struct vg_reader *reader, struct vg_record_view *record);
 int vg_on_symbol(struct vg_reader *reader, struct vg_record_view *record);
 int vg_on_unresolved(struct vg_reader *reader, struct vg_record_view *record);
 int vg_on_jit_code(struct vg_reader *reader, struct vg_record_view *record);
+int vg_on_kernel_symbol(struct vg_reader *reader, struct vg_record_view *record);
 int vg_on_label(struct vg_reader *reader, struct vg_record_view *record);
 int vg_on_event(struct vg_reader *reader, struct vg_record_view *record);
 int vg_on_perf_counters(struct vg_reader *reader, struct vg_record_view *record);

@@ -3,6 +3,7 @@
 
 #include <errno.h>
 
+#include "profile/profile_symbols.h"
 #include "profile/reading_fields.h"
 #include "profile/reading_modules.h"
 
@@ -103,4 +104,30 @@ int vg_on_jit_code(struct vg_reader *reader, struct vg_record_view *record)
 		return -EBADMSG;
 	rc = vg_field_text(reader, record, &code.name);
 	return rc != 0 ? rc : vg_array_push(&reader->profile->jit_code, &code);
+}
+
+/* In the model a kernel symbol is a symbol like those of vgtool resolve, with a function of its own. */
+int vg_on_kernel_symbol(struct vg_reader *reader, struct vg_record_view *record)
+{
+	struct vg_profile *profile = reader->profile;
+	struct vg_function function = { .file = VG_NONE };
+	struct vg_symbol_key key = { 0 };
+	struct vg_symbol_line line = { 0 };
+	uint32_t ignored;
+	int rc = vg_field_module(reader, record, &function.module);
+
+	if (rc == 0 && (function.module == VG_NONE || vg_cursor_uint(&record->cursor, &key.address) != 0))
+		rc = -EBADMSG;
+	if (rc == 0)
+		rc = vg_field_text(reader, record, &function.name);
+	if (rc != 0)
+		return rc;
+	key.module = function.module;
+	/* function_ids must have an entry for each function.  No id has the length of this key. */
+	rc = vg_intern(&profile->function_ids, &key, sizeof key, &ignored);
+	if (rc <= 0)
+		return rc < 0 ? rc : -EBADMSG;
+	line.function = (uint32_t)profile->functions.count;
+	rc = vg_array_push(&profile->functions, &function);
+	return rc != 0 ? rc : vg_profile_add_symbol(profile, key.module, key.address, &line, 1);
 }

@@ -414,6 +414,15 @@ int vg_writer_unresolved(struct vg_writer *writer, uint32_t module)
 	return record_end(writer);
 }
 
+int vg_writer_kernel_symbol(struct vg_writer *writer, uint32_t module, uint32_t number, const char *name)
+{
+	record_begin(writer, VG_RECORD_KERNEL_SYMBOL, 3);
+	pack_uint(writer, module);
+	pack_uint(writer, number);
+	pack_name(writer, name);
+	return record_end(writer);
+}
+
 int vg_writer_copy(struct vg_writer *writer, const void *record, size_t length)
 {
 	if (writer->buffer.size == 0)

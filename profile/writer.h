@@ -139,6 +139,9 @@ int vg_writer_jit_code(struct vg_writer *writer, uint64_t address, uint64_t size
 		   const char *name);
 int vg_writer_unresolved(struct vg_writer *writer, uint32_t module);
 
+/* The name of a kernel function.  Frames of `module` have the number in place of an address. */
+int vg_writer_kernel_symbol(struct vg_writer *writer, uint32_t module, uint32_t number, const char *name);
+
 /* Copies a record of another profile unchanged.  The caller copies all records of a chunk, and calls vg_writer_flush()
  * before the first and after the last record. */
 int vg_writer_copy(struct vg_writer *writer, const void *record, size_t length);
@@ -153,7 +156,7 @@ bool vg_writer_full(const struct vg_writer *writer);
 /*
  * Takes the records of a writer, in their order, instead of a file.  Pointers are valid only during the call,
  * except the names of counts and the texts of the header, which stay valid.  With a sink, vg_writer_jit_code() and
- * vg_writer_end() do nothing, and functions, symbols, gaps and copies must not be written.
+ * vg_writer_end() do nothing, and functions, symbols of any kind, gaps and copies must not be written.
  */
 struct vg_writer_sink {
 	int (*header)(struct vg_writer_sink *sink, const struct vg_writer_header *header);

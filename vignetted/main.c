@@ -201,6 +201,8 @@ static int record(struct vg_arguments *arguments, int signals)
 
 	if (arguments->status_fd >= 0 && vg_status_open(arguments->status_fd, &err) != 0)
 		return fail(&err);
+	if (arguments->session.kernel && vg_check_kernel(&err) != 0)
+		return fail(&err);
 	if (launch_first && directory_check(&err) != 0)
 		return fail(&err);
 	if (launch_first)

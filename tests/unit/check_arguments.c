@@ -59,6 +59,7 @@ START_TEST(wrong_options)
 		{ "-q", "-q: no such option" },
 		{ "-o a", "nothing to record; use --pid PID, or a command after --" },
 		{ "--pid 3 -- x", "both --pid and a command; use one of them" },
+		{ "--kernel --capture stop -- x", "both --kernel and --capture stop; only timers sample the kernel" },
 		{ "--check 3 4", "--check: more than one process; use one PID" },
 		{ "--check three", "--pid three: must be 1 to 2147483647 (the id of a process)" },
 	};
@@ -88,6 +89,9 @@ START_TEST(good_options)
 	ck_assert_int_eq(parse(&arguments, "--rate 100 --budget 2 --pid 7 -o f", &err), 0);
 	ck_assert_uint_eq(arguments.session.budget_ppm, 20000);
 	ck_assert_int_eq(arguments.pid, 7);
+	ck_assert(!arguments.session.kernel);
+	ck_assert_int_eq(parse(&arguments, "--kernel -- x", &err), 0);
+	ck_assert(arguments.session.kernel);
 	ck_assert_int_eq(parse(&arguments, "--check 8", &err), 0);
 	ck_assert(arguments.request == VG_REQUEST_CHECK && arguments.pid == 8);
 	ck_assert_int_eq(parse(&arguments, "--check", &err), 0);

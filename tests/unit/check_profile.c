@@ -81,6 +81,46 @@ START_TEST(round_trip)
 }
 END_TEST
 
+/* Kernel symbols are symbols of the model, in between those of vgtool resolve. They do not make a profile resolved. */
+START_TEST(kernel_symbols)
+{
+	const struct vg_profile *profile = &fixture.profile;
+	const struct vg_symbol_line line = { 7, 3 }, *lines;
+	size_t count;
+
+	fixture_open(&fixture);
+	fixture_module(&fixture, 0, "demo");
+	fixture_module(&fixture, 9, "[kernel]");
+	ck_assert_int_eq(vg_writer_kernel_symbol(&fixture.writer, 9, 1, "entry"), 0);
+	ck_assert_int_eq(vg_writer_kernel_symbol(&fixture.writer, 9, 1, "twice"), 0);
+	ck_assert_int_eq(vg_writer_kernel_symbol(&fixture.writer, VG_NONE, 1, "no module"), 0);
+	ck_assert_int_eq(vg_writer_flush(&fixture.writer), 0);
+	fixture_read(&fixture, false);
+	ck_assert(!profile->resolved);
+	ck_assert_uint_eq(profile->damage.count, 2);
+	fixture_close(&fixture);
+
+	fixture_open(&fixture);
+	fixture_module(&fixture, 0, "demo");
+	fixture_module(&fixture, 9, "[kernel]");
+	ck_assert_int_eq(vg_writer_kernel_symbol(&fixture.writer, 9, 1, "entry"), 0);
+	ck_assert_int_eq(vg_writer_function(&fixture.writer, 7, "work", "w.c", 0), 0);
+	ck_assert_int_eq(vg_writer_symbol(&fixture.writer, 0, 0x20, &line, 1), 0);
+	ck_assert_int_eq(vg_writer_kernel_symbol(&fixture.writer, 9, 2, "read"), 0);
+	fixture_read(&fixture, false);
+	ck_assert_uint_eq(profile->functions.count, 3);
+	lines = vg_profile_symbol(profile, 0, 0x20, &count);
+	ck_assert_uint_eq(count, 1);
+	ck_assert_str_eq(text(profile->functions.items[lines->function].name), "work");
+	lines = vg_profile_symbol(profile, 1, 2, &count);
+	ck_assert_uint_eq(count, 1);
+	ck_assert_str_eq(text(profile->functions.items[lines->function].name), "read");
+	ck_assert_uint_eq(profile->functions.items[lines->function].module, 1);
+	ck_assert_uint_eq(profile->damage.count, 0);
+	fixture_close(&fixture);
+}
+END_TEST
+
 /* A profile of several chunks: for each chunk, the number of its samples and the offset of its end. */
 enum { CHUNKS_MAX = 8 };
 static struct { size_t end; size_t samples; } chunk_list[CHUNKS_MAX];
@@ -518,6 +558,7 @@ Suite *profile_suite(void)
 
 	tcase_set_timeout(cases, 60);
 	tcase_add_test(cases, round_trip);
+	tcase_add_test(cases, kernel_symbols);
 	tcase_add_test(cases, truncated_anywhere);
 	tcase_add_test(cases, any_bit_flipped);
 	tcase_add_test(cases, any_payload_byte_changed);

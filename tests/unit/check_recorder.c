@@ -54,7 +54,7 @@ static void unloads_write(bool loaded, uint64_t time_ns)
 	ck_assert_int_eq(vg_recorder_unloads_write(&recorder, time_ns), 0);
 }
 
-static const struct vg_module *module_read(void)
+static void profile_read(void)
 {
 	unsigned char *bytes;
 	off_t length;
@@ -65,6 +65,11 @@ static const struct vg_module *module_read(void)
 	ck_assert_int_eq(pread(fixture.fd, bytes, (size_t)length, 0), length);
 	ck_assert_int_eq(fixture_read_bytes(&fixture, bytes, (size_t)length), 0);
 	ck_assert_uint_eq(fixture.profile.damage.count, 0);
+}
+
+static const struct vg_module *module_read(void)
+{
+	profile_read();
 	ck_assert_uint_eq(fixture.profile.modules.count, 1);
 	return &fixture.profile.modules.items[0];
 }
@@ -110,6 +115,54 @@ START_TEST(module_without_a_stack)
 }
 END_TEST
 
+/* Kernel frames have numbers in place of addresses. Their names are written once. */
+START_TEST(kernel_frames)
+{
+	static char names[] = "entry\0hook";
+	struct vg_kernel_symbol symbols[] = { { UINT64_C(0xffffffff81000000), 0, 0, VG_NONE },
+					      { UINT64_C(0xffffffffc0000000), 6, 1, VG_NONE } };
+	struct vg_kernel_symbols kernel = { .symbols = { symbols, 2, 2 }, .text = { names, sizeof names, sizeof names } };
+	const uint64_t addresses[] = { symbols[1].address + 8, symbols[0].address, symbols[0].address + 9, 0x1000,
+				       UINT64_C(0xffffffff90000000) };
+	const uint32_t numbers[] = { 1, 2, 2, 0, 0 };
+	struct vg_frame frames[6] = { [5] = { MODULE_BASE + 0x10, 0, VG_FOUND_BY_CFI } };
+	const struct vg_walk walk = { .frames = frames, .count = 6, .end = VG_WALK_ROOT };
+	const struct vg_profile *profile = &fixture.profile;
+	uint32_t id, stack, again;
+	size_t count;
+
+	ck_assert_int_eq(vg_intern_string(&kernel.modules, "[kernel]", &id), 1);
+	ck_assert_int_eq(vg_intern_string(&kernel.modules, "[hooks]", &id), 1);
+	recorder.kernel = &kernel;
+	modules.max = 5;
+	for (size_t i = 0; i < 5; i++) {
+		ck_assert_int_eq(vg_kernel_symbols_number(&kernel, addresses[i], &id), 0);
+		ck_assert_uint_eq(id, numbers[i]);
+		frames[i] = (struct vg_frame){ id, VG_NONE, VG_FOUND_IN_KERNEL };
+	}
+	ck_assert_int_eq(vg_recorder_stack(&recorder, &walk, -1, 0, &stack), 0);
+	ck_assert_int_eq(vg_recorder_stack(&recorder, &walk, -1, 0, &again), 0);
+	ck_assert_uint_eq(stack, again);
+	profile_read();
+	ck_assert_uint_eq(profile->modules.count, 3);
+	ck_assert_uint_eq(profile->functions.count, 3);
+	for (uint32_t i = stack - VG_STACK_ROOTS, at = 0; at < 5; at++, i = profile->stacks.items[i].parent) {
+		const struct vg_stack *node = &profile->stacks.items[i];
+		const struct vg_symbol_line *line = vg_profile_symbol(profile, node->module, node->address, &count);
+
+		ck_assert_uint_eq(node->found_by, VG_FOUND_IN_KERNEL);
+		ck_assert_uint_eq(node->address, numbers[at]);
+		ck_assert_uint_eq(count, 1);
+		ck_assert_str_eq(vg_profile_text(profile, profile->functions.items[line->function].name),
+				 numbers[at] == 0 ? "[unknown]" : numbers[at] == 1 ? "hook" : "entry");
+		ck_assert_str_eq(vg_profile_text(profile, profile->modules.items[node->module].name),
+				 numbers[at] == 1 ? "[hooks]" : "[kernel]");
+	}
+	vg_intern_free(&kernel.modules);
+	vg_array_free(&kernel.found);
+}
+END_TEST
+
 Suite *recorder_suite(void)
 {
 	Suite *suite = suite_create("recorder");
@@ -119,6 +172,7 @@ Suite *recorder_suite(void)
 	tcase_add_test(tests, unload_is_written_once);
 	tcase_add_test(tests, module_is_loaded_again);
 	tcase_add_test(tests, module_without_a_stack);
+	tcase_add_test(tests, kernel_frames);
 	suite_add_tcase(suite, tests);
 	return suite;
 }

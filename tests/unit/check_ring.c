@@ -121,6 +121,47 @@ START_TEST(snapshot_of_a_part_of_the_copy)
 }
 END_TEST
 
+/* A sample of kernel code: of its callchain, the markers and the frames beyond the limit are left out. The length of
+ * another sample's callchain is impossible. */
+START_TEST(kernel_frames)
+{
+	enum { WORDS = VG_KERNEL_FRAMES_MAX + 4 };
+	const uint64_t kernel_at = UINT64_C(0xffffffff81000000);
+	struct {
+		struct perf_event_header header;
+		uint32_t pid, tid;
+		uint64_t time_ns, words, callchain[WORDS], abi, register_value, stack_bytes;
+	} record = { { .type = PERF_RECORD_SAMPLE, .misc = PERF_RECORD_MISC_KERNEL, .size = sizeof record }, PID, TID,
+		     2001, WORDS, { (uint64_t)PERF_CONTEXT_KERNEL }, PERF_SAMPLE_REGS_ABI_64, 77, 0 };
+	const struct vg_timers timers = { .current = &ring };
+	struct vg_timer_record timer = { .kind = VG_TIMER_SAMPLE };
+	uint64_t addresses[VG_KERNEL_FRAMES_MAX], value, lost = 0;
+	struct vg_ring_sample sample;
+
+	for (uint64_t i = 1; i < WORDS; i++)
+		record.callchain[i] = kernel_at + 16 * i;
+	record.callchain[2] = (uint64_t)PERF_CONTEXT_KERNEL;
+	record_add(&record, sizeof record);
+	record.words = UINT64_MAX;
+	record_add(&record, sizeof record);
+	ring.callchains = true;
+	ck_assert(vg_ring_peek(&ring, PID, &lost));
+	ck_assert(vg_ring_sample(&ring, 1, &sample));
+	ck_assert(sample.in_kernel && sample.tid == TID && sample.stack_bytes == 0);
+	vg_ring_copy(&ring, sample.registers_at, &value, sizeof value);
+	ck_assert_uint_eq(value, 77);
+	timer.sample.callchain_at = sample.callchain_at;
+	timer.sample.callchain_count = sample.callchain_count;
+	ck_assert_uint_eq(vg_timers_kernel_frames(&timers, &timer, addresses), VG_KERNEL_FRAMES_MAX);
+	ck_assert_uint_eq(addresses[0], kernel_at + 16);
+	ck_assert_uint_eq(addresses[1], kernel_at + 16 * 3 - 1);
+	vg_ring_skip(&ring);
+	ck_assert(vg_ring_peek(&ring, PID, &lost));
+	ck_assert(!vg_ring_sample(&ring, 1, &sample));
+	ck_assert_int_eq(sample.tid, TID);
+}
+END_TEST
+
 /* ---- a session with two recordings, the second of which began 5 s after the session ---- */
 
 enum { PERIOD_NS = 10 * 1000 * 1000, BEGIN_2_S = 5 };
@@ -217,6 +258,7 @@ Suite *ring_suite(void)
 	tcase_add_test(tests, lost_samples_are_counted);
 	tcase_add_test(tests, records_of_other_processes_are_skipped);
 	tcase_add_loop_test(tests, snapshot_of_a_part_of_the_copy, 0, sizeof copies / sizeof *copies);
+	tcase_add_test(tests, kernel_frames);
 	suite_add_tcase(suite, tests);
 	tcase_add_checked_fixture(of_session, session_setup, session_teardown);
 	tcase_add_loop_test(of_session, samples_before_a_recording, 0, sizeof samples / sizeof *samples);

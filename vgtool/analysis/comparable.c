@@ -37,7 +37,7 @@ static bool has_names(const struct vg_profile *profile, bool *addresses)
 		uint32_t index = profile->stacks.items[i].module;
 		const struct vg_module *module = index != VG_NONE ? &profile->modules.items[index] : NULL;
 
-		if (module == NULL)
+		if (module == NULL || profile->stacks.items[i].found_by == VG_FOUND_IN_KERNEL)
 			continue;
 		*addresses = true;
 		module_named = profile->resolved && !module->unresolved;

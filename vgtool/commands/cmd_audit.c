@@ -31,6 +31,7 @@ static const struct kind {
 	{ VG_RECORD_END, "end", NULL },
 	{ VG_RECORD_FUNCTION, "function", NULL },
 	{ VG_RECORD_JIT_CODE, "jit_code", "names of JIT code can contain paths of scripts" },
+	{ VG_RECORD_KERNEL_SYMBOL, "kernel", NULL },
 	{ VG_RECORD_LABEL, "label", "the program can put any text into a label" },
 };
 static const struct kind unknown = { UINT64_MAX, "unknown", "a kind of record that this version does not know" };

@@ -44,6 +44,7 @@ static const struct kind {
 	[VG_RECORD_EVENT] = { "event", { "type", "thread", "since_ns", "event_kind", "label", "value",
 					 "token", "parent" } },
 	[VG_RECORD_PERF_COUNTERS] = { "perf_counters", { "thread", "after_us", "values" } },
+	[VG_RECORD_KERNEL_SYMBOL] = { "kernel_symbol", { "module", "number", "name" } },
 };
 
 static void key_json(struct vg_json *json, const struct vg_item *key)

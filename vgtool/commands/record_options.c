@@ -45,6 +45,7 @@ static const struct vg_option forwarded[] = {
 	  .help = "modules" },
 	{ FORWARDED + 12, "max-name", VG_OPTION_TEXT, "SIZE", .unit = "a number of bytes", .by_default = "1K",
 	  .help = "bytes of a name" },
+	{ FORWARDED + 13, "kernel", VG_OPTION_FLAG, .help = "also record the functions of the kernel" },
 };
 
 enum { OWN = sizeof own / sizeof *own, COUNT = sizeof forwarded / sizeof *forwarded };

@@ -20,6 +20,15 @@ size_t vg_addresses_sort(uint64_t *addresses, size_t count)
 	return kept;
 }
 
+/* The module whose symbols the frame needs; VG_NONE: none.  A kernel frame has a number in place of an address, and the
+ * profile has its name. */
+static uint32_t module_of(const struct vg_profile *profile, size_t node)
+{
+	const struct vg_stack *stack = &profile->stacks.items[node];
+
+	return stack->found_by == VG_FOUND_IN_KERNEL ? VG_NONE : stack->module;
+}
+
 /* Counts, for each module, the samples that have a frame in it. */
 struct module_counter {
 	const struct vg_profile *profile;
@@ -31,7 +40,7 @@ struct module_counter {
 static void module_enter(void *context, uint32_t node)
 {
 	struct module_counter *module_counter = context;
-	uint32_t module = module_counter->profile->stacks.items[node].module;
+	uint32_t module = module_of(module_counter->profile, node);
 
 	if (module != VG_NONE && module_counter->open[module]++ == 0)
 		module_counter->samples[module] += module_counter->subtree[node];
@@ -40,7 +49,7 @@ static void module_enter(void *context, uint32_t node)
 static void module_leave(void *context, uint32_t node)
 {
 	struct module_counter *module_counter = context;
-	uint32_t module = module_counter->profile->stacks.items[node].module;
+	uint32_t module = module_of(module_counter->profile, node);
 
 	if (module != VG_NONE)
 		module_counter->open[module]--;
@@ -90,7 +99,7 @@ static int ranges_make(struct vg_address_list *list, const struct vg_profile *pr
 	if (next == NULL)
 		return -ENOMEM;
 	for (size_t i = 0; i < profile->stacks.count; i++) {
-		uint32_t module = profile->stacks.items[i].module;
+		uint32_t module = module_of(profile, i);
 
 		if (module != VG_NONE)
 			next[module]++;
@@ -134,10 +143,10 @@ int vg_address_list_collect(struct vg_address_list *list, const struct vg_profil
 	if (rc != 0)
 		goto out;
 	for (size_t i = 0; i < profile->stacks.count; i++) {
-		const struct vg_stack *stack = &profile->stacks.items[i];
+		uint32_t module = module_of(profile, i);
 
-		if (stack->module != VG_NONE)
-			list->addresses.items[where[stack->module]++] = stack->address;
+		if (module != VG_NONE)
+			list->addresses.items[where[module]++] = profile->stacks.items[i].address;
 	}
 	/* Duplicates that were removed from earlier ranges leave a gap.  Move each module's range down to close this
 	 * gap, then sort the range. */

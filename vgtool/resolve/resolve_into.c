@@ -51,8 +51,9 @@ int vg_resolve_into(const struct vg_resolve *resolve, const struct vg_address_li
 {
 	struct target target = { profile, (uint32_t)profile->functions.count };
 	const struct vg_resolve_sink sink = { function_add, symbol_add, unresolved_mark, &target };
+	size_t before = profile->symbols.count; /* of the kernel */
 	int rc = vg_resolve_emit(resolve, list, &sink);
 
-	profile->resolved = profile->resolved || profile->symbols.count > 0;
+	profile->resolved = profile->resolved || profile->symbols.count > before;
 	return rc;
 }

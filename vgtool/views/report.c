@@ -135,7 +135,8 @@ void vg_report_json_sums(struct vg_report *report, uint64_t samples, uint64_t wa
 	vg_json_key_uint(json, "cpu_ns", cpu_ns);
 }
 
-/* "FILE:LINE" without directories, else "[MODULE]" unless that is the name, else NULL.  The caller frees it. */
+/* "FILE:LINE" without directories, else "[MODULE]" unless that is the name, else NULL.  The modules of the kernel have
+ * the brackets in their names: "[kernel]", "[vdso]".  The caller frees it. */
 static char *suffix_make(const struct vg_function_view *view)
 {
 	const char *file = view->file != NULL ? strrchr(view->file, '/') : NULL;
@@ -145,7 +146,7 @@ static char *suffix_make(const struct vg_function_view *view)
 	if (view->line > 0 && view->file != NULL)
 		length = asprintf(&text, "%s:%" PRIu32, file != NULL ? file + 1 : view->file, view->line);
 	else if (view->module != NULL && !view->is_module)
-		length = asprintf(&text, "[%s]", view->module);
+		length = asprintf(&text, *view->module == '[' ? "%s" : "[%s]", view->module);
 	return length >= 0 ? text : NULL;
 }
 

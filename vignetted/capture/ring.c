@@ -10,8 +10,9 @@
 
 enum { PAGE_BYTES = 4096 };
 
-/* Offsets in a sample, from the start of its header.  The length of the stack copy follows the registers. */
-enum { AT_TID = 8, AT_TIME = 16, AT_ABI = 24, AT_REGISTERS = 32 };
+/* Offsets in a sample, from the start of its header.  The callchain follows the time: a count, and as many words of 64
+ * bits.  Then follow the ABI, the registers, and the length of the stack copy. */
+enum { AT_TID = 8, AT_TIME = 16, AT_CALLCHAIN = 24, WORD_BYTES = 8 };
 
 /* Offsets in other records.  All have the pid, at the same offset as samples.  Exits also have the thread and the time.
  * Mappings also have the thread, the address, the length, and the file's device and inode (0: no file). */
@@ -139,7 +140,7 @@ void vg_ring_mapping(const struct vg_ring *ring, pid_t *tid, struct vg_mapping *
 
 bool vg_ring_sample(const struct vg_ring *ring, uint32_t registers, struct vg_ring_sample *sample)
 {
-	uint64_t at = ring->tail, reserved_at = at + AT_REGISTERS + registers * sizeof(uint64_t), reserved;
+	uint64_t at = ring->tail, abi_at = at + AT_CALLCHAIN, words = 0, reserved_at, reserved;
 	struct perf_event_header header;
 	uint32_t ids[2];
 
@@ -149,9 +150,19 @@ bool vg_ring_sample(const struct vg_ring *ring, uint32_t registers, struct vg_ri
 		.tid = (pid_t)ids[1],
 		.time_ns = ring->time_ns,
 		.in_kernel = (header.misc & PERF_RECORD_MISC_CPUMODE_MASK) == PERF_RECORD_MISC_KERNEL,
-		.registers_at = at + AT_REGISTERS, .stack_at = reserved_at + 8,
 	};
-	if (ring_u64(ring, at + AT_ABI) != PERF_SAMPLE_REGS_ABI_64)
+	if (ring->callchains) {
+		words = ring_u64(ring, abi_at);
+		if (words > ring->record_bytes / WORD_BYTES)
+			return false;
+		sample->callchain_at = abi_at + WORD_BYTES;
+		sample->callchain_count = (uint32_t)words;
+		abi_at = sample->callchain_at + words * WORD_BYTES;
+	}
+	sample->registers_at = abi_at + WORD_BYTES;
+	reserved_at = sample->registers_at + registers * WORD_BYTES;
+	sample->stack_at = reserved_at + WORD_BYTES;
+	if (ring_u64(ring, abi_at) != PERF_SAMPLE_REGS_ABI_64)
 		return false;
 	reserved = ring_u64(ring, reserved_at);
 	/* The kernel reserves `reserved` bytes for the stack.  Behind them it writes how many bytes it has copied. */

@@ -11,7 +11,8 @@
 
 /*
  * One CPU's ring of perf records (perf_event_open(2)).  The ring is memory that we share with the kernel.  It has the
- * records in the order of their arrival.  A sample has the fields of VG_RING_SAMPLE, in the order of the manual page.
+ * records in the order of their arrival.  A sample has the fields of VG_RING_SAMPLE, in the order of the manual page,
+ * and those of VG_RING_CALLCHAIN if `callchains` is set.
  * All records that are not samples end with the thread and the time, which sample_id_all adds.
  *
  *     while (vg_ring_peek(&ring, pid, &lost)) {
@@ -25,6 +26,7 @@
 struct vg_ring {
 	int cpu;
 	int fd;                      /* owned while mapped: the perf event from which the ring is mapped */
+	bool callchains;             /* samples have the frames of kernel code; set by the caller */
 	struct perf_event_mmap_page *head; /* NULL: not mapped */
 	unsigned char *data;
 	size_t data_bytes;
@@ -35,12 +37,16 @@ struct vg_ring {
 };
 
 #define VG_RING_SAMPLE (PERF_SAMPLE_TID | PERF_SAMPLE_TIME | PERF_SAMPLE_REGS_USER | PERF_SAMPLE_STACK_USER)
+#define VG_RING_CALLCHAIN PERF_SAMPLE_CALLCHAIN
 
-/* A sample.  Registers and stack are still in the ring. */
+/* A sample.  Callchain, registers and stack are still in the ring. */
 struct vg_ring_sample {
 	pid_t tid;
 	uint64_t time_ns;
 	bool in_kernel;              /* the thread ran kernel code */
+	uint64_t callchain_at;       /* position of the callchain: words of 64 bits, addresses of kernel code and markers
+					(enum perf_callchain_context), the leaf frame first */
+	uint32_t callchain_count;    /* number of these words; 0 in user code, or without callchains */
 	uint64_t registers_at;       /* position of the registers, for vg_ring_copy() */
 	uint64_t stack_at;           /* position of the copied stack */
 	size_t stack_bytes;          /* bytes of the copy, which begins at the stack pointer */

@@ -54,11 +54,19 @@ struct vg_timer {
 /* TIMER_NEVER is an event of our own thread that never expires.  Rings are mapped from such events. */
 enum timer_kind { TIMER_OF_THREAD, TIMER_NEVER };
 
+/* Whether samples have callchains.  Callchains of user code would need frame pointers. */
+static bool has_callchains(const struct vg_timers *timers)
+{
+	return timers->kernel_frames && !timers->user_only;
+}
+
 static int timer_open(const struct vg_timers *timers, pid_t tid, int cpu, uint64_t period_ns, enum timer_kind kind)
 {
 	struct perf_event_attr attr = {
 		.type = PERF_TYPE_SOFTWARE, .size = sizeof attr, .config = PERF_COUNT_SW_TASK_CLOCK,
-		.sample_period = period_ns, .sample_type = VG_RING_SAMPLE,
+		.sample_period = period_ns,
+		.sample_type = VG_RING_SAMPLE | (has_callchains(timers) ? VG_RING_CALLCHAIN : 0),
+		.exclude_callchain_user = has_callchains(timers),
 		.sample_regs_user = vg_regs_perf_mask, .sample_stack_user = timers->stack_bytes,
 		.exclude_kernel = timers->user_only, .exclude_hv = 1, .exclude_guest = 1,
 		.use_clockid = 1, .clockid = CLOCK_MONOTONIC, .disabled = kind == TIMER_NEVER,
@@ -78,6 +86,7 @@ static int ring_open(struct vg_ring *ring, const struct vg_timers *timers)
 	int fd = timer_open(timers, 0, ring->cpu, timers->mean_period_ns, TIMER_NEVER);
 	int rc = fd < 0 ? fd : vg_ring_map(ring, fd, timers->ring_pages);
 
+	ring->callchains = has_callchains(timers);
 	if (fd >= 0 && rc != 0)
 		close(fd);
 	return rc;
@@ -143,7 +152,7 @@ static void timers_begin(struct vg_timers *timers, pid_t pid, uint64_t period_ns
 
 	*timers = (struct vg_timers){
 		.pid = pid, .samples = timers->samples, .lost = timers->lost, .mean_period_ns = period_ns,
-		.random = vg_now_ns() | 1, .capacity = TIMERS_MAX,
+		.random = vg_now_ns() | 1, .capacity = TIMERS_MAX, .kernel_frames = timers->kernel_frames,
 		.stack_bytes = period_ns < FAST_NS ? STACK_FAST_BYTES : STACK_BYTES,
 	};
 	if (getrlimit(RLIMIT_NOFILE, &limit) == 0 && limit.rlim_cur / DESCRIPTORS_SHARE < TIMERS_MAX)
@@ -272,7 +281,7 @@ void vg_timers_close(struct vg_timers *timers)
 	free(timers->items);
 	*timers = (struct vg_timers){
 		.pid = timers->pid, .mean_period_ns = timers->mean_period_ns, .samples = timers->samples,
-		.lost = timers->lost,
+		.lost = timers->lost, .kernel_frames = timers->kernel_frames,
 	};
 }
 
@@ -281,7 +290,8 @@ void vg_timers_close(struct vg_timers *timers)
 uint64_t vg_timers_capacity_ns(const struct vg_timers *timers)
 {
 	size_t sample_bytes = timers->stack_bytes + SAMPLE_FIXED_BYTES +
-			      8 * (unsigned int)__builtin_popcountll(vg_regs_perf_mask);
+			      8 * (unsigned int)__builtin_popcountll(vg_regs_perf_mask) +
+			      (has_callchains(timers) ? 8 * VG_KERNEL_FRAMES_MAX : 0);
 
 	if (timers->rings == NULL)
 		return 0;
@@ -330,6 +340,8 @@ static void sample_read(const struct vg_ring *ring, struct vg_timer_record *reco
 	if (!record->sample.readable)
 		return;
 	record->sample.in_kernel = sample.in_kernel;
+	record->sample.callchain_at = sample.callchain_at;
+	record->sample.callchain_count = sample.callchain_count;
 	record->sample.stack_at = sample.stack_at;
 	record->sample.stack_bytes = sample.stack_bytes;
 	vg_ring_copy(ring, sample.registers_at, values, registers * sizeof *values);
@@ -400,4 +412,22 @@ int vg_timers_snapshot(const struct vg_timers *timers, const struct vg_timer_rec
 	snapshot->stack_bytes = want_bytes;
 	vg_ring_copy(timers->current, record->sample.stack_at, snapshot->stack, want_bytes);
 	return 0;
+}
+
+size_t vg_timers_kernel_frames(const struct vg_timers *timers, const struct vg_timer_record *record,
+			       uint64_t addresses[VG_KERNEL_FRAMES_MAX])
+{
+	size_t count = 0;
+
+	for (uint32_t i = 0; i < record->sample.callchain_count && count < VG_KERNEL_FRAMES_MAX; i++) {
+		uint64_t word;
+
+		vg_ring_copy(timers->current, record->sample.callchain_at + i * sizeof word, &word, sizeof word);
+		/* Markers are the highest numbers of 64 bits. */
+		if (word >= (uint64_t)PERF_CONTEXT_MAX || word == 0)
+			continue;
+		addresses[count] = count == 0 ? word : word - 1;
+		count++;
+	}
+	return count;
 }

@@ -46,6 +46,8 @@ struct vg_timers {
 	uint64_t random;             /* state of the generator of periods */
 	int64_t clock_offset_ns;     /* our CLOCK_MONOTONIC minus the clock of the records */
 	uint32_t stack_bytes;        /* size of the stack copy in each sample */
+	bool kernel_frames;          /* samples have the frames of kernel code; set by the caller before
+					vg_timers_open() */
 	bool user_only;              /* kernel.perf_event_paranoid forbids samples of kernel code */
 	uint64_t samples;            /* samples that were read */
 	uint64_t lost;               /* samples for which a ring had no room */
@@ -68,6 +70,8 @@ struct vg_timer_record {
 		uint64_t period_ns;  /* CPU time that the timer had measured when it expired */
 		bool readable;       /* the fields below are set; false: the thread was exiting, or in 32-bit code */
 		bool in_kernel;      /* the thread ran kernel code */
+		uint64_t callchain_at; /* position of the callchain in the ring, for vg_timers_kernel_frames() */
+		uint32_t callchain_count; /* its length in words */
 		struct vg_regs regs; /* registers of user code, without the number of a system call */
 		uint64_t stack_at;   /* position of the copy in the ring */
 		size_t stack_bytes;  /* bytes of the copy, which begins at the stack pointer */
@@ -106,7 +110,15 @@ bool vg_timers_next(struct vg_timers *timers, struct vg_timer_record *record);
 int vg_timers_snapshot(const struct vg_timers *timers, const struct vg_timer_record *record, size_t want_bytes,
 		       struct vg_snapshot *snapshot);
 
-/* Closes all timers and rings.  Keeps the counts of samples.  Does nothing if all is zero. */
+/* The most frames of kernel code in a sample.  Kernel stacks are small: a call path of 64 functions is rare. */
+enum { VG_KERNEL_FRAMES_MAX = 64 };
+
+/* Sets the addresses to those of the kernel code that the thread ran, the leaf frame first.  An address of a caller is
+ * the return address minus one.  Returns their number: 0 in user code, or without kernel_frames. */
+size_t vg_timers_kernel_frames(const struct vg_timers *timers, const struct vg_timer_record *record,
+			       uint64_t addresses[VG_KERNEL_FRAMES_MAX]);
+
+/* Closes all timers and rings.  Keeps the counts of samples and kernel_frames.  Does nothing if all is zero. */
 void vg_timers_close(struct vg_timers *timers);
 
 #endif

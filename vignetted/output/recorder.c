@@ -41,6 +41,23 @@ void vg_recorder_free(struct vg_recorder *recorder)
 	vg_writer_close(&recorder->writer);
 	vg_intern_free(&recorder->stacks);
 	vg_array_free(&recorder->reported_modules);
+	vg_array_free(&recorder->reported_kernel_modules);
+	vg_array_free(&recorder->reported_kernel_symbols);
+}
+
+/* Notes that this number is reported.  Returns 1 if it was not yet, 0 if it was, or -ENOMEM. */
+static int reported_add(struct vg_reported *reported, uint32_t number)
+{
+	const bool no = false;
+
+	while (reported->count <= number) {
+		if (vg_array_push(reported, &no) != 0)
+			return -ENOMEM;
+	}
+	if (reported->items[number])
+		return 0;
+	reported->items[number] = true;
+	return 1;
 }
 
 /* The id of a module in the profile is its index in vg_modules. */
@@ -52,18 +69,29 @@ static int module_report(struct vg_recorder *recorder, uint32_t index, uint64_t 
 		.size_bytes = mapped->image.end - mapped->image.base,
 		.build_id_bytes = mapped->image.build_id_bytes,
 	};
+	int rc = reported_add(&recorder->reported_modules, index);
 
-	while (recorder->reported_modules.count <= index) {
-		const bool no = false;
-
-		if (vg_array_push(&recorder->reported_modules, &no) != 0)
-			return -ENOMEM;
-	}
-	if (recorder->reported_modules.items[index])
-		return 0;
-	recorder->reported_modules.items[index] = true;
+	if (rc <= 0)
+		return rc;
 	memcpy(module.build_id, mapped->image.build_id, module.build_id_bytes);
 	return vg_writer_module(&recorder->writer, &module, mapped->name);
+}
+
+/* Sets the module of a kernel frame, whose address is the number of a kernel symbol.  If module or symbol are new,
+ * writes them.  The module's id is higher than those of the process's modules. */
+static int kernel_report(struct vg_recorder *recorder, struct vg_stack_key *key, uint64_t time_ns)
+{
+	uint32_t number = (uint32_t)key->address;
+	struct vg_kernel_function function = vg_kernel_symbols_function(recorder->kernel, number);
+	struct vg_module module = { .id = recorder->modules->max + function.module, .load_ns = time_ns };
+	int rc = reported_add(&recorder->reported_kernel_modules, function.module);
+
+	key->module = module.id;
+	if (rc > 0)
+		rc = vg_writer_module(&recorder->writer, &module, function.module_name);
+	if (rc >= 0)
+		rc = reported_add(&recorder->reported_kernel_symbols, number);
+	return rc <= 0 ? rc : vg_writer_kernel_symbol(&recorder->writer, module.id, number, function.name);
 }
 
 void vg_recorder_stacks_restart(struct vg_recorder *recorder)
@@ -103,15 +131,16 @@ int vg_recorder_stack(struct vg_recorder *recorder, const struct vg_walk *walk, 
 		const struct vg_frame *frame = &walk->frames[i];
 		struct vg_stack_key key = { .address = frame->address, .parent = parent,
 					 .module = frame->module, .found = frame->found };
-		int rc;
+		int rc = 0;
 
-		if (key.module != VG_NONE) {
+		if (frame->found == VG_FOUND_IN_KERNEL) {
+			rc = kernel_report(recorder, &key, time_ns);
+		} else if (key.module != VG_NONE) {
 			key.address -= recorder->modules->items.items[key.module].image.base;
 			rc = module_report(recorder, key.module, time_ns);
-			if (rc != 0)
-				return rc;
 		}
-		rc = node_get(recorder, &key, &parent);
+		if (rc == 0)
+			rc = node_get(recorder, &key, &parent);
 		if (rc != 0)
 			return rc;
 	}

@@ -4,6 +4,7 @@
 
 #include "base/intern.h"
 #include "profile/writer.h"
+#include "vignetted/target/kernel_symbols.h"
 #include "vignetted/target/modules.h"
 #include "vignetted/unwind/walk.h"
 
@@ -27,6 +28,12 @@ struct vg_stack_key {
 	uint32_t parent, module, found, zero;
 };
 
+/* By number: what is already in the profile. */
+struct vg_reported {
+	bool *items;
+	size_t count, capacity;
+};
+
 /*
  * Turns walks into the profile's stack table, and writes the modules that the stacks name, the counts and the end.  The
  * caller writes the samples.  Memory is bounded: when the stack table is full, a new one begins, and stacks are written
@@ -41,7 +48,9 @@ struct vg_stack_key {
 struct vg_recorder {
 	struct vg_writer writer;
 	struct vg_modules *modules;  /* the session's */
-	VG_ARRAY(bool) reported_modules; /* by module: it is in the profile */
+	const struct vg_kernel_symbols *kernel; /* the session's; NULL: no walk has kernel frames */
+	struct vg_reported reported_modules;
+	struct vg_reported reported_kernel_modules, reported_kernel_symbols; /* by number in `kernel` */
 	struct vg_intern stacks;     /* struct vg_stack_key -> id - first_stack */
 	uint32_t first_stack;        /* the first id in the table */
 	uint32_t stacks_max;         /* the most stacks in the table */

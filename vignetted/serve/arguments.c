@@ -24,6 +24,7 @@ static const struct vg_option options[] = {
 	  "also count this event (up to 4 such options)", 0 },
 	{ 'T', "thread-names", VG_OPTION_FLAG, .help = "record the names of threads" },
 	{ 'P', "perf-map", VG_OPTION_FLAG, .help = "record the names of JIT code in /tmp/perf-PID.map" },
+	{ 'K', "kernel", VG_OPTION_FLAG, .help = "also record the functions of the kernel" },
 	{ 's', "max-size", VG_OPTION_SIZE, "SIZE", 65536, UINT64_MAX, NULL, "256M", "stop at this file size", 0 },
 	{ 'M', "max-memory", VG_OPTION_SIZE, "SIZE", VG_MEMORY_MIN_BYTES, UINT64_MAX, NULL, "1G",
 	  "memory of vignetted", 0 },
@@ -91,6 +92,7 @@ static void flag_set(struct vg_arguments *arguments, int key)
 	switch (key) {
 	case 'T': arguments->session.thread_names = true; break;
 	case 'P': arguments->session.perf_map = true; break;
+	case 'K': arguments->session.kernel = true; break;
 	case 'q': arguments->quiet = true; break;
 	case 'k': arguments->request = VG_REQUEST_CHECK; break;
 	case 'S': arguments->request = VG_REQUEST_SERVE; break;
@@ -126,6 +128,9 @@ static int request_check(struct vg_arguments *arguments, int argc, char **argv, 
 			return vg_err_set(err, -EINVAL, "nothing to record; use --pid PID, or a command after --");
 		if (arguments->pid != 0 && arguments->command != NULL)
 			return vg_err_set(err, -EINVAL, "both --pid and a command; use one of them");
+		if (arguments->session.kernel && arguments->session.stop_always)
+			return vg_err_set(err, -EINVAL, "both --kernel and --capture stop; only timers sample the "
+					  "kernel");
 		return 0;
 	case VG_REQUEST_SERVE: case VG_REQUEST_HELP: case VG_REQUEST_VERSION:
 		break;

@@ -1,12 +1,14 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 #include "vignetted/serve/check.h"
 
+#include <errno.h>
 #include <linux/capability.h>
 #include <unistd.h>
 
 #include "vignetted/capture/counters.h"
 #include "vignetted/capture/timers.h"
 #include "vignetted/target/access.h"
+#include "vignetted/target/kernel_symbols.h"
 #include "vignetted/target/proc_status.h"
 #include "vignetted/target/target.h"
 
@@ -54,21 +56,53 @@ static void timers_error(enum vg_timer_permission permission, int rc, int level,
 	}
 }
 
+/* Tries to open a timer of the process.  Sets err to what is not permitted. */
+static enum vg_timer_permission timers_try(pid_t pid, struct vg_err *err)
+{
+	bool user_only = false;
+	int level = vg_counters_paranoid_level(), rc = vg_timers_try(pid, &user_only);
+	enum vg_timer_permission permission = vg_permission_timers(rc, user_only, level,
+								   vg_proc_status_capable(CAP_PERFMON));
+
+	timers_error(permission, rc, level, err);
+	return permission;
+}
+
+static int kernel_names_check(struct vg_err *err)
+{
+	struct vg_kernel_symbols symbols;
+	int rc = vg_kernel_symbols_open(&symbols, err);
+
+	vg_kernel_symbols_close(&symbols);
+	return rc;
+}
+
 /* Tries to open a timer of the process, or of ourselves if no process was given. */
 static void timers_add(struct vg_check *check, pid_t pid)
 {
-	bool user_only = false;
-	int level = vg_counters_paranoid_level(), rc = vg_timers_try(pid != 0 ? pid : getpid(), &user_only);
-	enum vg_timer_permission permission = vg_permission_timers(rc, user_only, level,
-								   vg_proc_status_capable(CAP_PERFMON));
+	struct vg_err why;
+	enum vg_timer_permission permission = timers_try(pid != 0 ? pid : getpid(), &why);
 	bool any = permission == VG_TIMERS_PERMITTED || permission == VG_TIMERS_OF_USER_CODE;
 	struct vg_check_line *line = line_add(check, "sample running threads by timers", any);
 
-	timers_error(permission, rc, level, &line->why);
+	line->why = why;
 	if (!any)
 		return;
 	line = line_add(check, "sample kernel code by timers", permission == VG_TIMERS_PERMITTED);
-	timers_error(permission, rc, level, &line->why);
+	line->why = why;
+	if (permission != VG_TIMERS_PERMITTED)
+		return;
+	line = line_add(check, "record the functions of the kernel (--kernel)", true);
+	line->good = kernel_names_check(&line->why) == 0;
+}
+
+int vg_check_kernel(struct vg_err *err)
+{
+	struct vg_err why;
+	enum vg_timer_permission permission = timers_try(getpid(), &why);
+	int rc = permission == VG_TIMERS_PERMITTED ? kernel_names_check(&why) : -EPERM;
+
+	return rc == 0 ? 0 : vg_err_set(err, rc, "--kernel: %s", why.text);
 }
 
 int vg_check_run(struct vg_check *check, pid_t pid, struct vg_err *err)

@@ -15,7 +15,7 @@ struct vg_check_line {
 	struct vg_err why;           /* if not good: the reason, and a command that removes it if there is one */
 };
 
-enum { VG_CHECK_LINES = 5 };
+enum { VG_CHECK_LINES = 6 };
 
 struct vg_check {
 	struct vg_check_line lines[VG_CHECK_LINES];
@@ -27,5 +27,8 @@ struct vg_check {
  * would start.  Stops nothing and starts nothing.  Returns 0, or a negative errno with err set if there is no such
  * process. */
 int vg_check_run(struct vg_check *check, pid_t pid, struct vg_err *err);
+
+/* Whether the option --kernel is possible.  Returns 0, or a negative errno with a sentence in err. */
+int vg_check_kernel(struct vg_err *err);
 
 #endif

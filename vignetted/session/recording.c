@@ -47,6 +47,7 @@ int vg_recording_open(struct vg_recording *recording, const struct vg_recording_
 	recording->begin_session_ns = recording->begin_ns - start->session_begin_ns;
 	recording->period_now_ns = options->period_ns;
 	vg_recorder_open(recorder, start->fd, options->max_file_bytes, start->modules);
+	recorder->kernel = start->kernel;
 	recorder->writer.name_max_bytes = start->max_name_bytes;
 	vg_recorder_memory_limit(recorder, start->max_memory_bytes);
 	vg_counter_set_open(&recording->counter_set, options->counters);

@@ -19,8 +19,8 @@
 #define VG_MEMORY_MIN_BYTES (UINT64_C(32) << 20)
 enum { VG_THREADS_DEFAULT = 16384, VG_NAME_DEFAULT_BYTES = 1024, VG_NAME_MIN_BYTES = 16 };
 
-/* Options of a recording.  The first four members, and stop_always, events_overwrite and events_fd, concern the whole
- * session: only vg_session_open() and vg_session_start() read them. */
+/* Options of a recording.  The first four members, and stop_always, kernel, events_overwrite and events_fd, concern the
+ * whole session: only vg_session_open() and vg_session_start() read them. */
 struct vg_session_options {
 	uint64_t max_memory_bytes;   /* of address space; in the first four members, 0 means the default */
 	uint32_t max_threads;        /* at a time */
@@ -38,6 +38,7 @@ struct vg_session_options {
 	uint64_t flight_memory_bytes; /* memory of a flight recorder */
 	uint16_t counters[VG_COUNTERS_MAX]; /* codes of perf counters; a code of 0 ends the list */
 	bool stop_always;            /* no timers: running threads are stopped */
+	bool kernel;                 /* timer samples have frames of kernel code; not for flight recorders */
 	bool events_overwrite;       /* the host overwrites its oldest events when its ring is full */
 	int events_fd;               /* the event ring, the caller's; -1: none */
 };
@@ -91,6 +92,7 @@ struct vg_recording_start {
 	const char *program, *machine; /* for the header */
 	pid_t pid;
 	struct vg_modules *modules;  /* the session's */
+	const struct vg_kernel_symbols *kernel; /* the session's */
 	struct vg_lanes *events;     /* the event ring, or NULL */
 	uint64_t session_begin_ns;   /* CLOCK_MONOTONIC */
 	uint64_t max_memory_bytes;   /* for this recording */

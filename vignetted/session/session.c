@@ -30,6 +30,8 @@ static void machine_note(struct vg_session *session)
 int vg_session_open(struct vg_session *session, const struct vg_session_options *options,
 		    pid_t pid, bool command, struct vg_err *err)
 {
+	int rc;
+
 	memset(session, 0, sizeof *session);
 	for (uint32_t i = 0; i < VG_RECORDINGS_MAX; i++)
 		session->recordings[i].index = i;
@@ -51,7 +53,9 @@ int vg_session_open(struct vg_session *session, const struct vg_session_options 
 	session->periods_per_tick = 1;
 	session->scheduler_tick_ns = vg_scheduler_tick_ns();
 	machine_note(session);
-	return vg_target_open(&session->target, pid, err);
+	session->timers.kernel_frames = options->kernel;
+	rc = options->kernel ? vg_kernel_symbols_open(&session->kernel, err) : 0;
+	return rc == 0 ? vg_target_open(&session->target, pid, err) : rc;
 }
 
 static int parts_open(struct vg_session *session)
@@ -223,7 +227,8 @@ static int recording_open(struct vg_session *session, struct vg_recording *recor
 {
 	struct vg_recording_start start = {
 		.options = options, .fd = fd, .program = session->target.program, .machine = session->machine,
-		.pid = session->target.pid, .modules = &session->modules, .events = session->events.shared,
+		.pid = session->target.pid, .modules = &session->modules, .kernel = &session->kernel,
+		.events = session->events.shared,
 		.session_begin_ns = session->begin_ns, .max_memory_bytes = session->max_memory_bytes / shares,
 		.max_name_bytes = session->max_name_bytes,
 	};
@@ -394,6 +399,7 @@ void vg_session_close(struct vg_session *session)
 		recording_close(session, &session->recordings[i]);
 	vg_walker_close(&session->walker);
 	vg_modules_free(&session->modules);
+	vg_kernel_symbols_close(&session->kernel);
 	vg_memory_free(&session->memory);
 	vg_tasks_close(&session->tasks);
 	vg_timers_close(&session->timers);

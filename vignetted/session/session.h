@@ -12,6 +12,7 @@
 #include "vignetted/session/recording.h"
 #include "vignetted/session/ticks.h"
 #include "vignetted/target/events.h"
+#include "vignetted/target/kernel_symbols.h"
 #include "vignetted/target/memory.h"
 #include "vignetted/target/modules.h"
 #include "vignetted/target/target.h"
@@ -41,6 +42,7 @@ struct vg_session {
 	struct vg_target target;
 	struct vg_memory memory;
 	struct vg_modules modules;
+	struct vg_kernel_symbols kernel; /* open if timers.kernel_frames is set */
 	struct vg_tasks tasks;
 	struct vg_events events;
 	uint64_t begin_ns;           /* CLOCK_MONOTONIC at session time 0 */

@@ -212,6 +212,21 @@ static uint64_t interval_at(struct vg_session *session, const struct vg_task *ta
 	return vg_events_interval_at(&session->events, task, time_ns);
 }
 
+/* Adds the frames of the kernel code that the thread ran to its walk.  Returns whether it did. */
+static bool kernel_frames_add(struct vg_session *session, const struct vg_timer_record *record)
+{
+	uint64_t addresses[VG_KERNEL_FRAMES_MAX];
+	struct vg_frame frames[VG_KERNEL_FRAMES_MAX];
+	uint32_t count = (uint32_t)vg_timers_kernel_frames(&session->timers, record, addresses), number;
+
+	for (uint32_t i = 0; i < count; i++) {
+		if (vg_kernel_symbols_number(&session->kernel, addresses[i], &number) != 0)
+			return false;
+		frames[i] = (struct vg_frame){ number, VG_NONE, VG_FOUND_IN_KERNEL };
+	}
+	return count > 0 && vg_walk_prepend(&session->walker.walk, frames, count) == 0;
+}
+
 static void sample_take(struct vg_session *session, struct vg_task *task, const struct vg_timer_record *record)
 {
 	struct vg_new_sample taken = {
@@ -233,7 +248,7 @@ static void sample_take(struct vg_session *session, struct vg_task *task, const 
 		vg_recordings_count_loss(session->recordings, due, VG_LOSS_NO_MEMORY);
 	if (rc != 0 || task->timers.needs_stop)
 		return;
-	if (record->sample.in_kernel)
+	if (record->sample.in_kernel && !kernel_frames_add(session, record))
 		taken.call = vg_code_syscall_number(&session->memory, vg_regs_pc(&record->sample.regs));
 	task->ran = true;
 	VG_EACH_RECORDING(i, due) {

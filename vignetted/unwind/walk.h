@@ -34,6 +34,9 @@ struct vg_walk {
 /* Appends a frame.  0 or -ENOMEM. */
 int vg_walk_push(struct vg_walk *walk, const struct vg_frame *frame);
 
+/* Adds frames before the leaf frame, which become the leaf frames.  0 or -ENOMEM. */
+int vg_walk_prepend(struct vg_walk *walk, const struct vg_frame *frames, uint32_t count);
+
 /* The reason why a walk ends at an address for which vg_modules_find() returns NULL. */
 enum vg_walk_end vg_walk_end_unmapped(const struct vg_modules *modules, uint64_t address);
 
