@@ -65,7 +65,7 @@ q='?]0;owned??forged?31m??31m?????end'
 f='?]0:owned??forged?31m??31m?????end'
 shown "program-$q mode-$q writer-$q arch-$q counter-$q lost-$q cost-$q module-$q end-$q" "$VGTOOL" info evil.vgp
 shown "program-$q counter-$q" "$VGTOOL" info --json evil.vgp
-shown "program-$q function-$q module-$q code-$q thread-$q" "$VGTOOL" report evil.vgp
+shown "program-$q function-$q module-$q code-$q kernel-$q thread-$q" "$VGTOOL" report evil.vgp
 shown "program-$q function-$q" "$VGTOOL" report --json evil.vgp
 shown "program-$q thread-$q label-$q" "$VGTOOL" report --by interval evil.vgp
 shown "thread-$q" "$VGTOOL" report --by thread evil.vgp
@@ -89,7 +89,7 @@ shown "thread-$f" "$VGTOOL" folded --threads evil.vgp
 shown "function-$q label-$q" "$VGTOOL" speedscope evil.vgp
 shown "function-$q label-$q" "$VGTOOL" chrome evil.vgp
 e='\x1b]0;owned\x07\x0aforged\x9b31m\u009b31m\x7f\u202e\x09end'
-shown "program-$e thread-$e label-$e function-$e module-$e code-$e file-$e" "$VGTOOL" audit evil.vgp
+shown "program-$e thread-$e label-$e function-$e module-$e code-$e kernel-$e file-$e" "$VGTOOL" audit evil.vgp
 # JSON escapes control characters, and replaces bytes that are not UTF-8.
 shown 'thread-\u001b]0;owned\u0007\nforged' "$VGTOOL" audit --json evil.vgp
 shown 'label-\u001b]0;owned\u0007\nforged 31m\u009b31m\u007f\u202e\tend' "$VGTOOL" dump evil.vgp

@@ -68,7 +68,8 @@ static int tracer(pid_t pid)
 	return 0;
 }
 
-/* One thread in an interval, with frames in a function, at an address and in JIT code, an instant and counters. */
+/* One thread in an interval, with frames in a function, at an address, in JIT code and in the kernel, an instant and
+ * counters. */
 static int profile_write(const char *path)
 {
 	struct vg_writer_header header = { .period_ns = 1000000, .max_frames = 256, .mode = "mode-" HOLD,
@@ -90,9 +91,11 @@ static int profile_write(const char *path)
 	vg_writer_function(&writer, 0, "function-" HOLD, "file-" HOLD, 0);
 	vg_writer_symbol(&writer, 0, 0x10, &line, 1);
 	vg_writer_jit_code(&writer, 0x10000, 0x1000, "code-" HOLD);
+	vg_writer_kernel_symbol(&writer, 0, 1, "kernel-" HOLD);
 	vg_writer_stack(&writer, 16, VG_WALK_ROOT, 0, 0x10, 0);
 	vg_writer_stack(&writer, 17, 16, 0, 0x20, 0);
 	vg_writer_stack(&writer, 18, 17, VG_NONE, 0x10010, 0);
+	vg_writer_stack(&writer, 19, 18, 0, 1, VG_FOUND_IN_KERNEL);
 	vg_writer_label(&writer, 0, "kind-" HOLD, strlen("kind-" HOLD));
 	vg_writer_label(&writer, 1, "label-" HOLD, strlen("label-" HOLD));
 	vg_writer_event(&writer, &(struct vg_writer_event){ .type = VG_EVENT_BEGIN, .token = 1, .label = 1,
@@ -100,7 +103,7 @@ static int profile_write(const char *path)
 	vg_writer_event(&writer, &(struct vg_writer_event){ .type = VG_EVENT_INSTANT, .label = 1, .kind = 0 });
 	vg_writer_event(&writer, &(struct vg_writer_event){ .type = VG_EVENT_COUNTER, .label = 0, .kind = 1,
 							    .value = 7 });
-	for (uint32_t stack = 16; stack < 19; stack++) {
+	for (uint32_t stack = 16; stack < 20; stack++) {
 		vg_writer_sample(&writer, &(struct vg_writer_sample){
 			.stack = stack, .count = 1, .time_ns = stack * 1000000, .wall_ns = 1000000,
 			.cpu_ns = 1000000, .interval = 1 });
