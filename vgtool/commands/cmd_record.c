@@ -215,7 +215,8 @@ static int resolve_step(struct record *record)
 static int report_step(struct record *record)
 {
 	record->options.report.is_temporary = record->options.out == NULL;
-	return vg_report_run(record->command, record->out, &record->options.report, &record->options.symbolize);
+	return vg_report_run(record->command, (const char *const *)&record->out, 1, &record->options.report,
+			     &record->options.symbolize);
 }
 
 /* Returns the exit status of the first step that failed; without a failure that of vignetted, which is the

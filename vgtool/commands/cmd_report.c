@@ -28,6 +28,8 @@ static const char usage[] =
 struct command {
 	const char *name;            /* "vgtool report" */
 	const char *path;            /* of the profile */
+	const char *const *paths;    /* of all profiles */
+	size_t path_count;
 	const struct vg_report_options *options;
 	struct vg_symbolize *symbolize;
 	struct vg_report report;
@@ -223,17 +225,20 @@ static int report_print(void *context)
 {
 	struct command *command = context;
 	int status = vg_symbolize_confine(command->symbolize, command->name, (struct vg_confinement){
-		.paths = &command->path, .path_count = 1 });
+		.paths = command->paths, .path_count = command->path_count });
 
-	if (status != VG_EXIT_DONE)
-		return status;
-	return vg_command_with_profile(command->name, command->path, profile_report, command);
+	for (size_t i = 0; status == VG_EXIT_DONE && i < command->path_count; i++) {
+		command->path = command->paths[i];
+		status = vg_command_with_profile(command->name, command->path, profile_report, command);
+	}
+	return status;
 }
 
-int vg_report_run(const char *name, const char *path, const struct vg_report_options *options,
-		  struct vg_symbolize *symbolize)
+int vg_report_run(const char *name, const char *const *paths, size_t path_count,
+		  const struct vg_report_options *options, struct vg_symbolize *symbolize)
 {
-	struct command command = { .name = name, .path = path, .options = options, .symbolize = symbolize };
+	struct command command = { .name = name, .paths = paths, .path_count = path_count, .options = options,
+				   .symbolize = symbolize };
 	struct vg_report *report = &command.report;
 	const char *pager = NULL;
 	struct vg_err err;
@@ -283,10 +288,11 @@ int cmd_report(int argc, char **argv)
 	if (status == VG_COMMAND_LINE_READ) {
 		if (vg_report_options_check(&request.report, &err) != 0)
 			status = vg_command_usage_error(argv[0], usage, "%s", err.text);
-		else if (argc - optind != 1)
-			status = vg_command_usage_error(argv[0], usage, "expected one PROFILE, got %d", argc - optind);
+		else if (argc - optind < 1)
+			status = vg_command_usage_error(argv[0], usage, "expected a PROFILE");
 		else
-			status = vg_report_run(argv[0], argv[optind], &request.report, &request.symbolize);
+			status = vg_report_run(argv[0], (const char *const *)argv + optind, (size_t)(argc - optind),
+					       &request.report, &request.symbolize);
 	}
 	vg_report_options_free(&request.report);
 	vg_symbolize_free(&request.symbolize);

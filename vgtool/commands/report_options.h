@@ -18,7 +18,7 @@ enum vg_report_by {
  *	struct vg_report_options options = VG_REPORT_OPTIONS_DEFAULT;
  *	... vg_report_option_set() for each option of vg_report_option_table ...
  *	if (vg_report_options_check(&options, &err) == 0)
- *		status = vg_report_run("vgtool report", "slow.vgp", &options, &symbolize);
+ *		status = vg_report_run("vgtool report", paths, path_count, &options, &symbolize);
  *	vg_report_options_free(&options);
  *
  * Texts belong to argv.
@@ -50,9 +50,10 @@ int vg_report_options_check(struct vg_report_options *options, struct vg_err *er
 
 void vg_report_options_free(struct vg_report_options *options);
 
-/* Symbolizes a profile in memory and reports it on standard output, through a pager if that is a terminal.  `command`
- * is the name in messages.  Returns the exit status. */
-int vg_report_run(const char *command, const char *path, const struct vg_report_options *options,
-		  struct vg_symbolize *symbolize);
+/* Reads profiles as one, symbolizes it in memory, and reports it on standard output, through a pager if that is a
+ * terminal.  `paths`: profiles, and directories of profiles (commands/profiles.h).  `command` is the name in messages.
+ * Returns the exit status. */
+int vg_report_run(const char *command, const char *const *paths, size_t path_count,
+		  const struct vg_report_options *options, struct vg_symbolize *symbolize);
 
 #endif
