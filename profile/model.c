@@ -10,6 +10,7 @@ void vg_profile_free(struct vg_profile *profile)
 	if (profile == NULL)
 		return;
 	vg_intern_free(&profile->strings);
+	vg_array_free(&profile->processes);
 	vg_array_free(&profile->modules);
 	vg_array_free(&profile->threads);
 	vg_array_free(&profile->stacks);
@@ -63,12 +64,24 @@ const struct vg_symbol_line *vg_profile_symbol(const struct vg_profile *profile,
 	return symbol->count > 0 ? &profile->symbol_lines.items[symbol->first] : NULL;
 }
 
-uint32_t vg_profile_jit_name(const struct vg_profile *profile, uint64_t address)
+/* Several processes can have different JIT code at one address, so only the code of the node's process counts. */
+uint32_t vg_profile_jit_name(const struct vg_profile *profile, const struct vg_stack *stack)
 {
-	const struct vg_jit_code *code = profile->jit_code.items;
-	size_t count = vg_count_at_most(code, profile->jit_code.count, address, address);
+	uint64_t first = 0, end = profile->jit_code.count, node = (uint64_t)(stack - profile->stacks.items);
+	const struct vg_process *processes = profile->processes.items;
+	const struct vg_jit_code *code;
+	size_t count;
 
-	if (count == 0 || address - code[count - 1].address >= code[count - 1].size_bytes)
+	if (profile->processes.count > 1) {
+		size_t process = vg_count_at_most(processes, profile->processes.count, first_stack, node) - 1;
+
+		first = processes[process].first_jit_code;
+		if (process + 1 < profile->processes.count)
+			end = processes[process + 1].first_jit_code;
+	}
+	code = end > first ? profile->jit_code.items + first : NULL;
+	count = vg_count_at_most(code, end - first, address, stack->address);
+	if (count == 0 || stack->address - code[count - 1].address >= code[count - 1].size_bytes)
 		return VG_NONE;
 	return code[count - 1].name;
 }

@@ -59,6 +59,7 @@ struct vg_header {
 	uint32_t max_frames;
 	uint64_t period_ns;          /* 0: samples were taken on demand */
 	uint64_t start_unix_s;
+	uint64_t start_us;           /* microseconds of this second; 0: also if they are unknown */
 	uint64_t window_begin_ns;    /* begin of a flight recorder's dump; 0: the profile is the whole recording */
 	uint32_t mode_name;          /* string, "wall" or "cpu" */
 	uint32_t writer;             /* string, program and version */
@@ -66,6 +67,16 @@ struct vg_header {
 	uint32_t program;            /* string, file name of the main executable */
 	uint32_t counters[VG_PERF_COUNTERS_MAX]; /* strings, names of the perf counters */
 	uint32_t counter_count;
+};
+
+/* A process that was recorded.  A file has one; merge.h makes a profile of several. */
+struct vg_process {
+	uint32_t name;               /* string, file name of the main executable */
+	int32_t pid;                 /* the id of its first thread, which is the main thread; 0: no thread was recorded */
+	uint64_t start_ns;           /* when its recording began, since 1970; 0: unknown */
+	uint64_t begin_ns;           /* when its recording began, since the profile's earliest recording began */
+	uint64_t duration_ns;
+	uint64_t first_stack, first_jit_code; /* indices; its items end where those of the next process begin */
 };
 
 struct vg_module {
@@ -84,6 +95,7 @@ struct vg_thread {
 	uint32_t id;
 	uint32_t name;               /* string */
 	int32_t tid;
+	uint32_t process;            /* index */
 	uint64_t begin_ns;
 	uint64_t end_ns;             /* UINT64_MAX: not seen to exit */
 	/* For the reader only: */
@@ -172,6 +184,7 @@ struct vg_damage {
 struct vg_profile {
 	struct vg_header header;
 	struct vg_intern strings;
+	VG_ARRAY(struct vg_process) processes; /* empty while a file is still being read */
 	VG_ARRAY(struct vg_module) modules;
 	VG_ARRAY(struct vg_thread) threads;
 	VG_ARRAY(struct vg_stack) stacks;
@@ -181,7 +194,7 @@ struct vg_profile {
 	VG_ARRAY(struct vg_function) functions;
 	VG_ARRAY(struct vg_symbol) symbols;
 	VG_ARRAY(struct vg_symbol_line) symbol_lines;
-	VG_ARRAY(struct vg_jit_code) jit_code; /* sorted by address */
+	VG_ARRAY(struct vg_jit_code) jit_code; /* of each process, sorted by address */
 	struct vg_counts { struct vg_count *items; size_t count, capacity; } lost, stats;
 	VG_ARRAY(struct vg_damage) damage; /* the first 1000 */
 	uint64_t damaged_bytes;      /* sum of all damage */
@@ -191,6 +204,7 @@ struct vg_profile {
 	uint64_t samples_without_stack; /* samples whose stack was in a damaged chunk */
 	uint32_t end_reason;         /* string, or VG_NONE: the file is truncated */
 	bool resolved;               /* the file has symbol records, or symbols were added in memory */
+	bool partly_resolved;        /* of several merged files, some have stacks and no symbol records */
 
 	/* For the reader only: maps from ids of the file to indices. */
 	struct vg_intern module_ids, thread_ids, function_ids, label_ids;
@@ -220,8 +234,8 @@ const struct vg_count *vg_profile_count(const struct vg_profile *profile,
 const struct vg_symbol_line *vg_profile_symbol(const struct vg_profile *profile, uint32_t module,
 					       uint64_t address, size_t *count);
 
-/* The name of the JIT code at an absolute address: a string, or VG_NONE. */
-uint32_t vg_profile_jit_name(const struct vg_profile *profile, uint64_t address);
+/* The name of the JIT code at the address of a node of the profile, which has no module: a string, or VG_NONE. */
+uint32_t vg_profile_jit_name(const struct vg_profile *profile, const struct vg_stack *stack);
 
 /* "complete", "stack truncated", ...: for messages and JSON. */
 const char *vg_walk_end_name(enum vg_walk_end end);

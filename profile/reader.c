@@ -8,6 +8,10 @@
 #include "profile/damage.h"
 #include "profile/reading_fields.h"
 
+/* A later time of a hostile header, after the year 2242, counts as unknown.  The sum of this time and of the longest
+ * duration, VG_TIME_MAX_US, fits in 64 bits in nanoseconds. */
+static const uint64_t START_MAX_S = UINT64_C(1) << 33;
+
 /* Other kinds of records are skipped: kinds of later versions, and PAUSES and RATE, which the model does not
  * contain. */
 static int (*const handlers[])(struct vg_reader *, struct vg_record_view *) = {
@@ -123,6 +127,18 @@ int vg_reader_begin(struct vg_reader *reader, struct vg_profile *profile)
 	return rc;
 }
 
+static int process_add(struct vg_profile *profile)
+{
+	const struct vg_header *header = &profile->header;
+	struct vg_process process = { .name = header->program, .duration_ns = profile->duration_ns };
+
+	if (profile->threads.count > 0)
+		process.pid = profile->threads.items[0].tid;
+	if (header->start_unix_s <= START_MAX_S)
+		process.start_ns = header->start_unix_s * 1000000000 + header->start_us % 1000000 * 1000;
+	return vg_array_push(&profile->processes, &process);
+}
+
 int vg_profile_read(struct vg_profile *profile, const struct vg_infile *file, struct vg_err *err)
 {
 	struct vg_reader reader;
@@ -145,5 +161,6 @@ int vg_profile_read(struct vg_profile *profile, const struct vg_infile *file, st
 	if (profile->end_reason == VG_NONE)
 		profile->duration_ns = reader.now_us * 1000;
 	vg_sort_by(profile->jit_code.items, profile->jit_code.count, address);
-	return 0;
+	rc = process_add(profile);
+	return rc == 0 ? 0 : vg_err_sys(err, rc, "%s: cannot read", file->path);
 }

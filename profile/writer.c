@@ -122,7 +122,7 @@ int vg_writer_header(struct vg_writer *writer, const struct vg_writer_header *he
 {
 	TO_SINK(writer, header, header);
 	record_begin(writer, VG_RECORD_HEADER, 1);
-	msgpack_pack_map(&writer->packer, (size_t)8 + (header->window_begin_ns != 0) +
+	msgpack_pack_map(&writer->packer, (size_t)8 + (header->start_us != 0) + (header->window_begin_ns != 0) +
 			 (header->counters != NULL));
 	pack_text(writer, "version");
 	pack_uint(writer, VG_FORMAT_VERSION);
@@ -140,6 +140,10 @@ int vg_writer_header(struct vg_writer *writer, const struct vg_writer_header *he
 	pack_text(writer, header->arch);
 	pack_text(writer, "program");
 	pack_text(writer, header->program);
+	if (header->start_us != 0) {
+		pack_text(writer, "start_us");
+		pack_uint(writer, header->start_us);
+	}
 	if (header->window_begin_ns != 0) {
 		pack_text(writer, "window_begin_us");
 		pack_uint(writer, time_us(header->window_begin_ns));

@@ -58,6 +58,7 @@ struct vg_named_value {
 /* The header record: like struct vg_header of the model, but with texts instead of string ids. */
 struct vg_writer_header {
 	uint64_t period_ns, start_unix_s;
+	uint64_t start_us;           /* microseconds of this second; 0 is not written */
 	uint64_t window_begin_ns;    /* of a flight recorder's dump; 0: the whole recording */
 	uint32_t max_frames;
 	const char *mode, *writer, *arch, *program;

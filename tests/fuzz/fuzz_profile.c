@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /* The reader of profiles, and the views. */
+#include "profile/merge.h"
 #include "profile/reader.h"
 #include "profile/stream.h"
 #include "tests/fuzz/input.h"
@@ -29,6 +30,19 @@ static void views_write(const struct vg_profile *profile)
 	vg_intervals_free(&intervals);
 }
 
+/* Two processes with the same file. */
+static void merged_write(const struct vg_profile *profile)
+{
+	struct vg_profile merged = { 0 };
+	struct vg_merge merge = { .profile = &merged };
+
+	if (vg_merge_add(&merge, profile, "a.vgp", NULL) == 0 && vg_merge_add(&merge, profile, "b.vgp", NULL) == 0 &&
+	    vg_merge_finish(&merge) == 0)
+		views_write(&merged);
+	vg_merge_free(&merge);
+	vg_profile_free(&merged);
+}
+
 /* The file in two pieces, as a profile that is read while it is written. */
 static void stream_read(const struct vg_infile *file)
 {
@@ -53,8 +67,10 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 
 	if (vg_infile_open(&file, input_path(data, size), &err) != 0)
 		abort();
-	if (vg_profile_read(&profile, &file, &err) == 0)
+	if (vg_profile_read(&profile, &file, &err) == 0) {
 		views_write(&profile);
+		merged_write(&profile);
+	}
 	vg_profile_free(&profile);
 	stream_read(&file);
 	vg_infile_close(&file);

@@ -30,6 +30,7 @@
 	each(intern) \
 	each(json) \
 	each(lane) \
+	each(merge) \
 	each(modules) \
 	each(number) \
 	each(outfile) \

@@ -11,7 +11,7 @@ static int group_number(struct vg_frames *frames, const struct vg_stack *stack, 
 	if (stack->module != VG_NONE) {
 		key.module = profile->modules.items[stack->module].name;
 		name = "[no symbol]";
-	} else if (vg_profile_jit_name(profile, stack->address) != VG_NONE) {
+	} else if (vg_profile_jit_name(profile, stack) != VG_NONE) {
 		name = "[JIT code]";
 	}
 	rc = vg_intern_string(&frames->names, name, &key.name);

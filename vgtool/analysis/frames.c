@@ -99,7 +99,7 @@ static void syscall_name_print(char *room, size_t room_bytes, const char *arch, 
 static int address_number(struct vg_frames *frames, const struct vg_stack *stack, uint32_t *number)
 {
 	bool is_call = stack->found_by == VG_FOUND_BY_SYSTEM_CALL, is_coarse = frames->kind >= VG_FRAMES_MODULE;
-	uint32_t jit_name = vg_profile_jit_name(frames->profile, stack->address);
+	uint32_t jit_name = vg_profile_jit_name(frames->profile, stack);
 	uint32_t module = is_call ? VG_NONE : module_name(frames, stack->module);
 	char name[VG_NAME_MAX_BYTES + 32];
 

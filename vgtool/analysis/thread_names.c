@@ -27,20 +27,49 @@ void vg_thread_names_free(struct vg_thread_names *names)
 	vg_array_free(&names->name_counts);
 }
 
+struct process_room {
+	char text[VG_NAME_MAX_BYTES + 16];
+};
+
+static const char *process_text(const struct vg_profile *profile, uint32_t thread, struct process_room *room)
+{
+	const struct vg_process *process = &profile->processes.items[profile->threads.items[thread].process];
+
+	snprintf(room->text, sizeof room->text, "%s %" PRId32, vg_profile_text(profile, process->name), process->pid);
+	return room->text;
+}
+
 const char *vg_thread_name(const struct vg_thread_names *names, uint32_t thread,
 			   struct vg_thread_name *room)
 {
+	struct process_room process;
 	const struct vg_thread *of = &names->profile->threads.items[thread];
 	const char *name = vg_profile_text(names->profile, of->name);
 	uint32_t id = 0;
 
+	size_t used = 0;
+
 	vg_intern_find(&names->names, &of->name, sizeof of->name, &id);
+	if (names->profile->processes.count > 1 && !names->without_process)
+		used = (size_t)snprintf(room->text, sizeof room->text, "%s: ", process_text(names->profile, thread, &process));
 	if (name[0] == '\0')
-		snprintf(room->text, sizeof room->text, "thread %" PRId32, of->tid);
+		snprintf(room->text + used, sizeof room->text - used, "thread %" PRId32, of->tid);
 	else if (names->name_counts.items[id] > 1)
-		snprintf(room->text, sizeof room->text, "%s (%" PRId32 ")", name, of->tid);
+		snprintf(room->text + used, sizeof room->text - used, "%s (%" PRId32 ")", name, of->tid);
 	else
-		snprintf(room->text, sizeof room->text, "%s", name);
+		snprintf(room->text + used, sizeof room->text - used, "%s", name);
+	return room->text;
+}
+
+const char *vg_thread_label(const struct vg_profile *profile, uint32_t thread, struct vg_thread_name *room)
+{
+	const char *name = vg_profile_text(profile, profile->threads.items[thread].name);
+	struct process_room process;
+
+	if (profile->processes.count <= 1)
+		return name;
+	snprintf(room->text, sizeof room->text, "%s%s[%s]", name, *name != '\0' ? " " : "",
+		 process_text(profile, thread, &process));
 	return room->text;
 }
 

@@ -5,13 +5,14 @@
 #include <string.h>
 
 #include "vgtool/commands/command_line.h"
+#include "vgtool/commands/profiles.h"
 #include "vgtool/commands/symbolize.h"
 #include "vgtool/run/pager.h"
 #include "vgtool/views/annotate.h"
 
 static const char usage[] =
 	"usage: vgtool annotate [--source DIR]... [--weight wall|cpu] [--no-pager]\n"
-	"                       [-s STORE]... [--debuginfod] FUNCTION PROFILE\n";
+	"                       [-s STORE]... [--debuginfod] FUNCTION PROFILE...\n";
 
 enum { SOURCE = 256, NO_PAGER };
 
@@ -28,8 +29,9 @@ static const struct vg_option options[] = {
 enum { OPTIONS = sizeof options / sizeof *options };
 
 struct command {
-	const char *name, *path;     /* "vgtool annotate"; of the profile */
-	VG_ARRAY(const char *) readable; /* the source directories, and then the profile */
+	const char *name;            /* "vgtool annotate" */
+	struct vg_profiles profiles;
+	VG_ARRAY(const char *) readable; /* the source directories, and then the profiles */
 	struct vg_symbolize symbolize;
 	struct vg_terminal terminal;
 	struct vg_annotate annotate;
@@ -66,10 +68,10 @@ static int annotate_print(void *context)
 
 	if (status != VG_EXIT_DONE)
 		return status;
-	return vg_command_with_profile(command->name, command->path, profile_annotate, command);
+	return vg_profiles_use(command->name, &command->profiles, profile_annotate, command);
 }
 
-static int annotate_run(struct command *command, const char *function, const char *path)
+static int annotate_run(struct command *command, const char *function, char **paths, int path_count)
 {
 	static const char *const here = ".";
 	const char *pager = NULL;
@@ -79,9 +81,12 @@ static int annotate_run(struct command *command, const char *function, const cha
 	if (command->readable.count == 0 && vg_array_push(&command->readable, &here) != 0)
 		return VG_EXIT_FAILED;
 	command->annotate.directory_count = command->readable.count;
-	command->path = path;
-	if (vg_array_push(&command->readable, &command->path) != 0)
-		return VG_EXIT_FAILED;
+	if (vg_profiles_list(&command->profiles, (const char *const *)paths, (size_t)path_count, &err) != 0)
+		return vg_command_fail(command->name, &err);
+	for (size_t i = 0; i < command->profiles.paths.count; i++) {
+		if (vg_array_push(&command->readable, &command->profiles.paths.items[i]) != 0)
+			return VG_EXIT_FAILED;
+	}
 	vg_terminal_read(&command->terminal);
 	command->annotate.function = function;
 	command->annotate.directories = command->readable.items;
@@ -101,9 +106,9 @@ int cmd_annotate(int argc, char **argv)
 	int status = vg_command_line_read(&line, argc, argv);
 
 	if (status == VG_COMMAND_LINE_READ)
-		status = argc - optind == 2 ? annotate_run(&command, argv[optind], argv[optind + 1]) :
-			 vg_command_usage_error(argv[0], usage, "expected FUNCTION and PROFILE, got %d arguments",
-						argc - optind);
+		status = argc - optind >= 2 ? annotate_run(&command, argv[optind], argv + optind + 1, argc - optind - 1) :
+			 vg_command_usage_error(argv[0], usage, "expected FUNCTION and PROFILE");
+	vg_profiles_free(&command.profiles);
 	vg_array_free(&command.readable);
 	vg_symbolize_free(&command.symbolize);
 	return status;

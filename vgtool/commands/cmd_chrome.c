@@ -7,7 +7,7 @@
 
 static const char usage[] =
 	"usage: vgtool chrome [-o OUT] [-s STORE]... [--debuginfod] [--unresolved]\n"
-	"                     PROFILE\n";
+	"                     PROFILE...\n";
 
 static int chrome_write(void *context, const struct vg_profile *profile, FILE *file,
 			struct vg_err *err)

@@ -10,7 +10,7 @@
 static const char usage[] =
 	"usage: vgtool folded [-o OUT] [--weight wall|cpu|samples] [--threads]\n"
 	"                     [--thread THREAD] [-s STORE]... [--debuginfod]\n"
-	"                     [--unresolved] PROFILE\n";
+	"                     [--unresolved] PROFILE...\n";
 
 struct request {
 	struct vg_view view;
@@ -27,7 +27,7 @@ static int folded_write(void *context, const struct vg_profile *profile, FILE *f
 	if (!request->weight_given)
 		request->folding.weight = vg_weight_default(profile);
 	rc = vg_folded_write(profile, &request->folding, file);
-	return rc != -ESRCH ? rc : vg_err_set(err, rc, "%s: no thread %s", request->view.path,
+	return rc != -ESRCH ? rc : vg_err_set(err, rc, "%s: no thread %s", request->view.profiles.title,
 					      request->folding.thread);
 }
 

@@ -9,10 +9,11 @@
 #include "base/print.h"
 #include "vgtool/commands/command.h"
 #include "vgtool/commands/command_line.h"
+#include "vgtool/commands/profiles.h"
 #include "vgtool/output/json.h"
 #include "vgtool/output/text.h"
 
-static const char usage[] = "usage: vgtool info [--json] PROFILE\n";
+static const char usage[] = "usage: vgtool info [--json] PROFILE...\n";
 
 /* Numbers of samples, by the reason why the walk ended.  The last number is for unknown reasons. */
 struct ends {
@@ -55,7 +56,7 @@ static bool count_first(const struct vg_counts *counts, size_t i)
 
 /* Keys that info_json() writes itself, in the same object as the statistics. */
 static const char *const fixed_keys[] = {
-	"program", "mode", "period_ns", "writer", "arch", "start_unix_s", "duration_ns", "samples",
+	"program", "processes", "mode", "period_ns", "writer", "arch", "start_unix_s", "duration_ns", "samples",
 	"threads", "modules", "stacks", "stacks_complete", "stack_ends", "samples_without_stack",
 	"file_bytes", "truncated", "end_reason", "damaged_bytes", "resolved", "lost", "counters",
 };
@@ -102,6 +103,7 @@ static void info_json(const struct vg_profile *profile)
 	vg_json_open(&json, stdout);
 	vg_json_object_begin(&json);
 	vg_json_key_string(&json, "program", vg_profile_text(profile, header->program));
+	vg_json_key_uint(&json, "processes", profile->processes.count);
 	vg_json_key_string(&json, "mode", vg_profile_text(profile, header->mode_name));
 	vg_json_key_uint(&json, "period_ns", header->period_ns);
 	vg_json_key_string(&json, "writer", vg_profile_text(profile, header->writer));
@@ -175,6 +177,8 @@ static void recorded_text(const struct vg_profile *profile)
 		strftime(when, sizeof when, "%Y-%m-%d %H:%M:%S UTC", &utc);
 	vg_print(stdout, "%-14s %s (%s)\n", "program", vg_profile_text(profile, header->program),
 		 vg_profile_text(profile, header->arch));
+	if (profile->processes.count > 1)
+		vg_print(stdout, "%-14s %zu\n", "processes", profile->processes.count);
 	vg_print(stdout, "%-14s %s\n", "written by", vg_profile_text(profile, header->writer));
 	vg_print(stdout, "%-14s %s, for %s\n", "recorded", when, vg_text_ns(&duration, profile->duration_ns));
 	if (header->window_begin_ns != 0 && header->window_begin_ns <= profile->duration_ns)
@@ -214,7 +218,7 @@ static void file_text(const struct vg_profile *profile)
 {
 	struct vg_text bytes;
 
-	vg_print(stdout, "%-14s %s, %s", "file", vg_text_bytes(&bytes, profile->file_bytes),
+	vg_print(stdout, "%-14s %s, %s", profile->processes.count > 1 ? "files" : "file", vg_text_bytes(&bytes, profile->file_bytes),
 		 profile->resolved ? "resolved" : "not resolved");
 	if (profile->end_reason == VG_NONE)
 		vg_print(stdout, ", TRUNCATED: it has no end record\n");
@@ -235,13 +239,17 @@ static void modules_text(const struct vg_profile *profile)
 	vg_print(stdout, "%-14s %zu\n", "modules", profile->modules.count);
 	for (size_t i = 0; i < profile->modules.count; i++) {
 		const struct vg_module *module = &profile->modules.items[i];
-		char build_id[2 * VG_BUILD_ID_MAX_BYTES + 1];
+		char build_id[2 * VG_BUILD_ID_MAX_BYTES + 1], base[32] = "";
 		struct vg_text size;
 
+		/* Each process has the module at another address. */
+		if (profile->processes.count <= 1)
+			snprintf(base, sizeof base, "0x%012" PRIx64, module->base);
+
 		vg_build_id_hex(build_id, sizeof build_id, module->build_id, module->build_id_bytes);
-		vg_print(stdout, "  %-28s %-40s 0x%012" PRIx64 " %10s%s%s\n",
+		vg_print(stdout, "  %-28s %-40s %14s %10s%s%s\n",
 			 vg_profile_text(profile, module->name),
-			 module->build_id_bytes > 0 ? build_id : "(no build id)", module->base,
+			 module->build_id_bytes > 0 ? build_id : "(no build id)", base,
 			 vg_text_bytes(&size, module->size_bytes),
 			 module->unload_ns != UINT64_MAX ? " unloaded" : "",
 			 module->unresolved ? " no symbols" : "");
@@ -270,23 +278,38 @@ static void info_text(const struct vg_profile *profile)
 	modules_text(profile);
 }
 
+static int info_print(void *context, struct vg_profile *profile, struct vg_err *err)
+{
+	const bool *json = context;
+
+	(void)err;
+	(*json ? info_json : info_text)(profile);
+	return 0;
+}
+
+static int info_run(const char *command, const struct vg_profiles *profiles, bool *json)
+{
+	if (vg_command_confine(command, &(struct vg_confinement){
+		.paths = profiles->paths.items, .path_count = profiles->paths.count }) != VG_EXIT_DONE)
+		return VG_EXIT_FAILED;
+	return vg_profiles_use(command, profiles, info_print, json);
+}
+
 int cmd_info(int argc, char **argv)
 {
-	struct vg_command_profile opened;
+	struct vg_profiles profiles;
+	struct vg_err err;
 	bool json = false;
 	int status = vg_command_line_json(usage, argc, argv, &json);
 
 	if (status != VG_COMMAND_LINE_READ)
 		return status;
-	if (argc - optind != 1)
-		return vg_command_usage_error(argv[0], usage, "expected one PROFILE, got %d", argc - optind);
-	if (vg_command_confine_to(argv[0], argv[optind], NULL) != VG_EXIT_DONE)
-		return VG_EXIT_FAILED;
-	status = vg_command_open(argv[0], argv[optind], &opened);
-	if (status == VG_EXIT_DONE && json)
-		info_json(&opened.profile);
-	else if (status == VG_EXIT_DONE)
-		info_text(&opened.profile);
-	vg_command_close(&opened);
+	if (argc == optind)
+		return vg_command_usage_error(argv[0], usage, "expected a PROFILE");
+	if (vg_profiles_list(&profiles, (const char *const *)argv + optind, (size_t)(argc - optind), &err) == 0)
+		status = info_run(argv[0], &profiles, &json);
+	else
+		status = vg_command_fail(argv[0], &err);
+	vg_profiles_free(&profiles);
 	return status;
 }

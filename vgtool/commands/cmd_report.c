@@ -9,6 +9,7 @@
 #include "base/print.h"
 #include "vgtool/analysis/thread_names.h"
 #include "vgtool/commands/command_line.h"
+#include "vgtool/commands/profiles.h"
 #include "vgtool/commands/report_options.h"
 #include "vgtool/output/text.h"
 #include "vgtool/run/pager.h"
@@ -18,18 +19,16 @@
 
 static const char usage[] =
 	"usage: vgtool report [--tree | --inverted | --callers NAME | --callees NAME]\n"
-	"                     [--by function|line|module|file|thread|interval]\n"
+	"                     [--by function|line|module|file|thread|interval|process]\n"
 	"                     [--match REGEX] [--thread THREAD] [--time A..B]\n"
 	"                     [--on-cpu | --off-cpu] [--interval LABEL]\n"
 	"                     [--weight wall|cpu] [--counter NAME] [--min PERCENT]\n"
 	"                     [--limit N] [--json] [--no-pager]\n"
-	"                     [-s STORE]... [--debuginfod] [--unresolved] PROFILE\n";
+	"                     [-s STORE]... [--debuginfod] [--unresolved] PROFILE...\n";
 
 struct command {
 	const char *name;            /* "vgtool report" */
-	const char *path;            /* of the profile */
-	const char *const *paths;    /* of all profiles */
-	size_t path_count;
+	struct vg_profiles profiles;
 	const struct vg_report_options *options;
 	struct vg_symbolize *symbolize;
 	struct vg_report report;
@@ -132,8 +131,8 @@ static int view_write(struct command *command)
 {
 	if (command->options->view != NULL)
 		return vg_report_tree(&command->report, &command->options->tree);
-	if (command->options->by == VG_REPORT_BY_THREAD)
-		return vg_report_threads(&command->report);
+	if (command->options->by == VG_REPORT_BY_THREAD || command->options->by == VG_REPORT_BY_PROCESS)
+		return vg_report_threads(&command->report, command->options->by == VG_REPORT_BY_PROCESS);
 	if (command->options->by == VG_REPORT_BY_INTERVAL)
 		return vg_report_intervals(&command->report, &command->intervals);
 	return vg_report_functions(&command->report, (enum vg_frames_kind)command->options->by);
@@ -146,13 +145,13 @@ static int counter_build(struct command *command, struct vg_err *err)
 {
 	const struct vg_profile *profile = command->report.profile;
 	uint64_t without;
-	int rc = vg_perf_counter_check(profile, command->options->counter, command->path, &without, err);
+	int rc = vg_perf_counter_check(profile, command->options->counter, command->profiles.title, &without, err);
 
 	if (rc != 0)
 		return rc;
 	if (without > 0)
 		vg_command_warn(command->name, "%s: perf counters could not be opened for %" PRIu64 " thread%s",
-				command->path, without, vg_text_plural(without));
+				command->profiles.title, without, vg_text_plural(without));
 	command->report.counts = &command->counts;
 	return vg_perf_counts_build(&command->counts, profile, vg_perf_counter_find(profile, command->options->counter));
 }
@@ -160,12 +159,12 @@ static int counter_build(struct command *command, struct vg_err *err)
 static int failure_explain(const struct command *command, int rc, struct vg_err *err)
 {
 	if (rc == -ESRCH)
-		return vg_err_set(err, rc, "%s: no interval %s", command->path, command->options->interval);
+		return vg_err_set(err, rc, "%s: no interval %s", command->profiles.title, command->options->interval);
 	if (rc == -ENOENT)
-		return vg_err_set(err, rc, "%s: %s: no function matches %s", command->path, command->options->view,
+		return vg_err_set(err, rc, "%s: %s: no function matches %s", command->profiles.title, command->options->view,
 				  command->options->tree.name);
 	if (rc == -ENODATA)
-		return vg_err_set(err, rc, "%s: %s: no sample is in a function that matches %s", command->path,
+		return vg_err_set(err, rc, "%s: %s: no sample is in a function that matches %s", command->profiles.title,
 				  command->options->view, command->options->tree.name);
 	return rc;
 }
@@ -184,7 +183,7 @@ static int samples_report(struct command *command, struct vg_err *err)
 		return failure_explain(command, rc, err);
 	sums = vg_report_sums(report);
 	if (report->filter != NULL && sums.samples == 0 && all.samples > 0)
-		return vg_err_set(err, -ENODATA, "%s: the filter leaves no samples: %s", command->path, report->filter);
+		return vg_err_set(err, -ENODATA, "%s: the filter leaves no samples: %s", command->profiles.title, report->filter);
 	weight_choose(command, &all);
 	return failure_explain(command, view_write(command), err);
 }
@@ -205,7 +204,7 @@ static int profile_report(void *context, struct vg_profile *profile, struct vg_e
 
 		report->is_one_thread = count == 1;
 		if (count == 0)
-			rc = vg_err_set(err, -ESRCH, "%s: no thread %s", command->path, command->options->filter.thread);
+			rc = vg_err_set(err, -ESRCH, "%s: no thread %s", command->profiles.title, command->options->filter.thread);
 	}
 	if (rc == 0 && command->options->counter != NULL)
 		rc = counter_build(command, err);
@@ -225,25 +224,24 @@ static int report_print(void *context)
 {
 	struct command *command = context;
 	int status = vg_symbolize_confine(command->symbolize, command->name, (struct vg_confinement){
-		.paths = command->paths, .path_count = command->path_count });
+		.paths = command->profiles.paths.items, .path_count = command->profiles.paths.count });
 
-	for (size_t i = 0; status == VG_EXIT_DONE && i < command->path_count; i++) {
-		command->path = command->paths[i];
-		status = vg_command_with_profile(command->name, command->path, profile_report, command);
-	}
-	return status;
+	if (status != VG_EXIT_DONE)
+		return status;
+	return vg_profiles_use(command->name, &command->profiles, profile_report, command);
 }
 
 int vg_report_run(const char *name, const char *const *paths, size_t path_count,
 		  const struct vg_report_options *options, struct vg_symbolize *symbolize)
 {
-	struct command command = { .name = name, .paths = paths, .path_count = path_count, .options = options,
-				   .symbolize = symbolize };
+	struct command command = { .name = name, .options = options, .symbolize = symbolize };
 	struct vg_report *report = &command.report;
 	const char *pager = NULL;
 	struct vg_err err;
-	int status;
+	int status = VG_EXIT_DONE;
 
+	if (vg_profiles_list(&command.profiles, paths, path_count, &err) != 0)
+		status = vg_command_fail(name, &err);
 	report->limit = options->limit;
 	report->is_json = options->is_json;
 	report->is_temporary = options->is_temporary;
@@ -252,10 +250,12 @@ int vg_report_run(const char *name, const char *const *paths, size_t path_count,
 	vg_json_open(&report->json, stdout);
 	if (report->terminal.is_terminal && !report->is_json && !options->no_pager)
 		pager = vg_pager_command();
-	if (pager == NULL)
-		return report_print(&command);
-	status = vg_pager_run(pager, report_print, &command, &err);
-	return status >= 0 ? status : vg_command_fail(name, &err);
+	if (status == VG_EXIT_DONE)
+		status = pager != NULL ? vg_pager_run(pager, report_print, &command, &err) : report_print(&command);
+	if (status < 0)
+		status = vg_command_fail(name, &err);
+	vg_profiles_free(&command.profiles);
+	return status;
 }
 
 /* ---- options ---- */

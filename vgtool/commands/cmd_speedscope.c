@@ -7,7 +7,7 @@
 
 static const char usage[] =
 	"usage: vgtool speedscope [-o OUT] [--weight wall|cpu]\n"
-	"                         [-s STORE]... [--debuginfod] [--unresolved] PROFILE\n";
+	"                         [-s STORE]... [--debuginfod] [--unresolved] PROFILE...\n";
 
 struct request {
 	struct vg_view view;

@@ -12,6 +12,7 @@
 #include "vgtool/analysis/summary.h"
 #include "vgtool/commands/command.h"
 #include "vgtool/commands/command_line.h"
+#include "vgtool/commands/profiles.h"
 #include "vgtool/output/json.h"
 #include "vgtool/output/text.h"
 
@@ -272,26 +273,38 @@ static void losses_warn(const struct request *request)
 				summary->ends_orphaned, vg_text_plural(summary->ends_orphaned));
 }
 
-static int request_run(struct request *request, char **paths, int count)
+static int request_run(struct request *request, const struct vg_profiles *profiles)
 {
 	int status = VG_EXIT_DONE;
 
 	if (vg_command_confine(request->command, &(struct vg_confinement){
-		.paths = (const char *const *)paths, .path_count = (size_t)count,
+		.paths = profiles->paths.items, .path_count = profiles->paths.count,
 	}) != VG_EXIT_DONE)
 		return VG_EXIT_FAILED;
-	for (int i = 0; i < count; i++) {
-		if (vg_command_with_profile(request->command, paths[i], profile_add, request) != VG_EXIT_DONE)
+	for (size_t i = 0; i < profiles->paths.count; i++) {
+		if (vg_command_with_profile(request->command, profiles->paths.items[i], profile_add, request) !=
+		    VG_EXIT_DONE && !profiles->from_directory.items[i])
 			status = VG_EXIT_FAILED;
 	}
 	if (request->profiles == 0)
-		return status;
+		return VG_EXIT_FAILED;
 	vg_summary_finish(&request->summary);
 	losses_warn(request);
 	if (request->json_asked)
 		summary_json(request);
 	else
 		summary_text(request);
+	return status;
+}
+
+static int arguments_run(struct request *request, char **arguments, int count)
+{
+	struct vg_profiles profiles;
+	struct vg_err err;
+	int status = vg_profiles_list(&profiles, (const char *const *)arguments, (size_t)count, &err) == 0 ?
+		     request_run(request, &profiles) : vg_command_fail(request->command, &err);
+
+	vg_profiles_free(&profiles);
 	return status;
 }
 
@@ -327,7 +340,7 @@ int cmd_summary(int argc, char **argv)
 	int status = vg_command_line_read(&line, argc, argv);
 
 	if (status == VG_COMMAND_LINE_READ)
-		status = optind < argc ? request_run(&request, argv + optind, argc - optind) :
+		status = optind < argc ? arguments_run(&request, argv + optind, argc - optind) :
 			 vg_command_usage_error(argv[0], usage, "expected a PROFILE");
 	vg_summary_free(&request.summary);
 	return status;

@@ -15,7 +15,7 @@ const struct vg_option vg_report_option_table[VG_REPORT_OPTIONS] = {
 	  .help = "the functions that call this function" },
 	{ CALLEES, "callees", VG_OPTION_TEXT, "NAME", .unit = "the name of a function",
 	  .help = "the functions that this function calls" },
-	{ 'b', "by", VG_OPTION_TEXT, "KIND", .unit = "function, line, module, file, thread or interval",
+	{ 'b', "by", VG_OPTION_TEXT, "KIND", .unit = "function, line, module, file, thread, interval or process",
 	  .by_default = "function", .help = "one row for each KIND", .is_short = 1 },
 	{ MATCH, "match", VG_OPTION_TEXT, "REGEX", .unit = "a regular expression",
 	  .help = "only stacks with a function that matches" },
@@ -36,7 +36,8 @@ const struct vg_option vg_report_option_table[VG_REPORT_OPTIONS] = {
 	{ NO_PAGER, "no-pager", VG_OPTION_FLAG, .help = "do not start $PAGER" },
 };
 
-static const char *const by_names[] = { "function", "line", "module", "file", "thread", "interval" };
+static const char *const by_names[] = { "function", "line", "module", "file", "thread", "interval",
+					"process" };
 
 _Static_assert((int)VG_REPORT_BY_LINE == VG_FRAMES_LINE && (int)VG_REPORT_BY_MODULE == VG_FRAMES_MODULE &&
 	       (int)VG_REPORT_BY_FILE == VG_FRAMES_FILE, "enum vg_report_by begins with enum vg_frames_kind");
@@ -47,7 +48,8 @@ static int by_parse(struct vg_report_options *options, const char *text, struct 
 		if (strcmp(text, by_names[options->by]) == 0)
 			return 0;
 	}
-	return vg_err_set(err, -EINVAL, "--by %.100s: must be function, line, module, file, thread or interval", text);
+	return vg_err_set(err, -EINVAL, "--by %.100s: must be function, line, module, file, thread, interval or "
+			  "process", text);
 }
 
 static int view_parse(struct vg_report_options *options, const char *view, bool to_callers, const char *name,

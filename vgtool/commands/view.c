@@ -21,7 +21,7 @@ static int bounded_write(const struct vg_view *view, const struct vg_profile *pr
 	rc = view->write(view->context, profile, file, err);
 	fclose(file);
 	if (rc == 0 && bounded.exceeded)
-		rc = vg_err_set(err, -EFBIG, "%s: the output would be larger than %d GiB", view->path,
+		rc = vg_err_set(err, -EFBIG, "%s: the output would be larger than %d GiB", view->profiles.title,
 				VG_VIEW_GIB_MAX);
 	return rc;
 }
@@ -43,25 +43,30 @@ static int view_write(void *context, struct vg_profile *profile, struct vg_err *
 	return rc;
 }
 
-int vg_view_run(struct vg_view *view)
+static int view_run(struct vg_view *view)
 {
 	int status = vg_symbolize_confine(&view->symbolize, view->command, (struct vg_confinement){
-		.paths = &view->path, .path_count = 1,
+		.paths = view->profiles.paths.items, .path_count = view->profiles.paths.count,
 		.writes = view->out != NULL && strcmp(view->out, "-") != 0 ? view->out : NULL,
 	});
 
 	if (status == VG_EXIT_DONE)
-		status = vg_command_with_profile(view->command, view->path, view_write, view);
-	vg_symbolize_free(&view->symbolize);
+		status = vg_profiles_use(view->command, &view->profiles, view_write, view);
 	return status;
 }
 
 int vg_view_run_on(struct vg_view *view, const char *usage, int argc, char **argv)
 {
-	if (argc - optind != 1) {
-		vg_symbolize_free(&view->symbolize);
-		return vg_command_usage_error(view->command, usage, "expected one PROFILE, got %d", argc - optind);
-	}
-	view->path = argv[optind];
-	return vg_view_run(view);
+	struct vg_err err;
+	int status;
+
+	if (argc == optind)
+		status = vg_command_usage_error(view->command, usage, "expected a PROFILE");
+	else if (vg_profiles_list(&view->profiles, (const char *const *)argv + optind, (size_t)(argc - optind), &err) != 0)
+		status = vg_command_fail(view->command, &err);
+	else
+		status = view_run(view);
+	vg_profiles_free(&view->profiles);
+	vg_symbolize_free(&view->symbolize);
+	return status;
 }

@@ -4,23 +4,24 @@
 
 #include <stdio.h>
 
+#include "vgtool/commands/profiles.h"
 #include "vgtool/commands/symbolize.h"
 
 /*
- * A command that writes one view of one profile to a file.
+ * A command that writes one view of one profile, or of several as one, to a file.
  *
- *	struct vg_view view = { .command = argv[0], .path = "slow.vgp", .write = folded_write };
- *	return vg_view_run(&view);
+ *	struct vg_view view = { .command = argv[0], .write = folded_write };
+ *	return vg_view_run_on(&view, usage, argc, argv);
  */
 struct vg_view {
 	const char *command;         /* "vgtool NAME", for messages */
-	const char *path;            /* of the profile */
+	struct vg_profiles profiles; /* freed by vg_view_run_on() */
 	const char *out;             /* NULL or "-": standard output */
 	/* Writes the view.  Returns 0, or a negative errno with a message in err.  If err is empty, the printed
 	 * message names the profile and the errno. */
 	int (*write)(void *context, const struct vg_profile *profile, FILE *file, struct vg_err *err);
 	void *context;
-	struct vg_symbolize symbolize; /* freed by vg_view_run() */
+	struct vg_symbolize symbolize; /* freed by vg_view_run_on() */
 };
 
 /* For tables of options (base/option_table.h). */
@@ -33,12 +34,9 @@ struct vg_view {
  * whose names have 40 bytes. */
 enum { VG_VIEW_GIB_MAX = 4 };
 
-/* Confines the process, reads the profile, symbolizes it and writes the view.  Returns the exit status.  After a
- * failure the output file is neither created nor replaced. */
-int vg_view_run(struct vg_view *view);
-
-/* Runs the view on the only argument after the options, at getopt(3)'s optind.  Returns the exit status:
- * VG_EXIT_USAGE after a message and the usage if there is another number of arguments. */
+/* Confines the process, reads the profiles of the arguments after the options (at getopt(3)'s optind), symbolizes them
+ * and writes the view.  Returns the exit status: VG_EXIT_USAGE after a message and the usage if there is no argument.
+ * After a failure the output file is neither created nor replaced. */
 int vg_view_run_on(struct vg_view *view, const char *usage, int argc, char **argv);
 
 #endif

@@ -33,17 +33,19 @@ static void threads_write(struct vg_chrome *chrome)
 	struct vg_thread_name name;
 
 	for (uint32_t t = 0; t < profile->threads.count && !ferror(chrome->json.file); t++) {
-		if (t == 0)
+		uint32_t process = profile->threads.items[t].process;
+
+		if (t == 0 || process != profile->threads.items[t - 1].process)
 			metadata_write(chrome, "process_name", t,
-				       vg_profile_text(profile, profile->header.program), 0);
+				       vg_profile_text(profile, profile->processes.items[process].name), 0);
 		metadata_write(chrome, "thread_name", t, vg_thread_name(&chrome->names, t, &name), 0);
 		metadata_write(chrome, "thread_sort_index", t, NULL, t);
 	}
 }
 
-/* The kernel reuses thread ids.  Viewers would merge two threads with the same id, so the later thread gets an id that
- * no thread has. */
-static int tids_choose(struct vg_chrome *chrome)
+/* The kernel reuses ids of threads and processes.  Viewers would merge two threads with the same id, so the later thread
+ * gets an id that no thread has. */
+static int ids_choose(struct vg_chrome *chrome)
 {
 	enum { ABOVE_ALL_TIDS = 1 << 30 };
 	const struct vg_profile *profile = chrome->profile;
@@ -51,7 +53,8 @@ static int tids_choose(struct vg_chrome *chrome)
 	int rc = 0;
 
 	chrome->tids = calloc(profile->threads.count + 1, sizeof *chrome->tids);
-	if (chrome->tids == NULL)
+	chrome->pids = calloc(profile->processes.count + 1, sizeof *chrome->pids);
+	if (chrome->tids == NULL || chrome->pids == NULL)
 		return -ENOMEM;
 	for (size_t t = 0; rc >= 0 && t < profile->threads.count; t++) {
 		uint32_t id;
@@ -61,8 +64,15 @@ static int tids_choose(struct vg_chrome *chrome)
 		if (rc == 0)
 			chrome->tids[t] = ABOVE_ALL_TIDS + (int64_t)t;
 	}
-	/* The main thread is the first in the profile, if it was recorded; its id is the process id. */
-	chrome->pid = profile->threads.count > 0 ? profile->threads.items[0].tid : 1;
+	vg_intern_free(&taken);
+	for (size_t p = 0; rc >= 0 && p < profile->processes.count; p++) {
+		uint32_t id;
+
+		chrome->pids[p] = profile->processes.items[p].pid;
+		rc = vg_intern(&taken, &chrome->pids[p], sizeof *chrome->pids, &id);
+		if (rc == 0)
+			chrome->pids[p] = ABOVE_ALL_TIDS + (int64_t)p;
+	}
 	vg_intern_free(&taken);
 	return rc < 0 ? rc : 0;
 }
@@ -88,11 +98,12 @@ static int trace_build(struct vg_chrome *chrome)
 		rc = vg_thread_samples_build(&chrome->threads, chrome->profile, -1);
 	if (rc == 0)
 		rc = vg_thread_names_build(&chrome->names, chrome->profile);
+	chrome->names.without_process = true;
 	if (rc == 0)
 		rc = vg_intervals_build(&chrome->intervals, chrome->profile);
 	chrome->repeats_max = repeats_max(chrome->profile);
 	if (rc == 0)
-		rc = tids_choose(chrome);
+		rc = ids_choose(chrome);
 	if (rc == 0)
 		rc = vg_chrome_nodes_number(chrome);
 	return rc;
@@ -135,6 +146,7 @@ int vg_chrome_write(const struct vg_profile *profile, const char *exporter, FILE
 	if (rc == 0)
 		rc = trace_write(&chrome, exporter);
 	free(chrome.tids);
+	free(chrome.pids);
 	free(chrome.shown_chain);
 	free(chrome.has_cut_node);
 	free(chrome.chain_node_ids);

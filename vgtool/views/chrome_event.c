@@ -48,7 +48,7 @@ void vg_chrome_event_begin(struct vg_chrome *chrome, const char *phase, const ch
 		vg_json_key_string(json, "name", name);
 	else
 		name_write(json, name);
-	key_int(json, "pid", chrome->pid);
+	key_int(json, "pid", chrome->pids[chrome->profile->threads.items[thread].process]);
 	key_int(json, "tid", chrome->tids[thread]);
 	vg_json_key(json, "ts");
 	vg_json_us(json, time_ns);

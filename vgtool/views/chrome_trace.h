@@ -17,7 +17,7 @@ struct vg_chrome {
 	struct vg_thread_names names;
 	struct vg_intervals intervals;
 	struct vg_json json;
-	int64_t pid;
+	int64_t *pids;               /* by process: its id, or an unused id if an earlier process has the same id */
 	int64_t *tids;               /* by thread: its id, or an unused id if an earlier thread has the same id */
 
 	/* Nodes of the samples' call tree.  The root is node 1. */

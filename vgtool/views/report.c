@@ -85,10 +85,13 @@ bool vg_report_heading(const struct vg_report *report, const struct vg_report_su
 	const char *program = vg_profile_text(profile, profile->header.program);
 	uint64_t threads = report->filter != NULL ? sums->threads : profile->threads.count;
 	struct vg_text weight;
+	char processes[48] = "";
 
+	if (profile->processes.count > 1)
+		snprintf(processes, sizeof processes, "%zu processes, ", profile->processes.count);
 	vg_terminal_color(&report->terminal, VG_COLOR_BOLD);
-	vg_terminal_line(&report->terminal, "%s: %" PRIu64 " sample%s, %s, %" PRIu64 " thread%s",
-			 *program != '\0' ? program : "unknown program", sums->samples,
+	vg_terminal_line(&report->terminal, "%s: %s%" PRIu64 " sample%s, %s, %" PRIu64 " thread%s",
+			 *program != '\0' ? program : "unknown program", processes, sums->samples,
 			 vg_text_plural(sums->samples),
 			 vg_amount_text_full(counter_name(report), report->weight, &weight, sums->weight), threads,
 			 vg_text_plural(threads));
@@ -133,6 +136,18 @@ void vg_report_json_sums(struct vg_report *report, uint64_t samples, uint64_t wa
 	vg_json_key_uint(json, "samples", samples);
 	vg_json_key_uint(json, "wall_ns", wall_ns);
 	vg_json_key_uint(json, "cpu_ns", cpu_ns);
+}
+
+void vg_report_json_process(struct vg_report *report, uint32_t thread)
+{
+	const struct vg_profile *profile = report->profile;
+	const struct vg_process *process = &profile->processes.items[profile->threads.items[thread].process];
+
+	if (profile->processes.count <= 1)
+		return;
+	vg_json_key(&report->json, "pid");
+	vg_json_int(&report->json, process->pid);
+	vg_json_key_string(&report->json, "process", vg_profile_text(profile, process->name));
 }
 
 /* "FILE:LINE" without directories, else "[MODULE]" unless that is the name, else NULL.  The modules of the kernel have

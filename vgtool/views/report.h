@@ -51,6 +51,9 @@ void vg_report_json_heading(struct vg_report *report);
 /* JSON: writes the members "samples", "wall_ns" and "cpu_ns". */
 void vg_report_json_sums(struct vg_report *report, uint64_t samples, uint64_t wall_ns, uint64_t cpu_ns);
 
+/* JSON, in the object of a thread (an index): the members "pid" and "process", if there are several processes. */
+void vg_report_json_process(struct vg_report *report, uint32_t thread);
+
 /* JSON: the name of a member with a weight: "self_ns", or "self" for a perf counter. */
 const char *vg_report_key(const struct vg_report *report, const char *name_ns, const char *name);
 

@@ -8,6 +8,7 @@
 #include "base/print.h"
 #include "base/sum.h"
 #include "vgtool/analysis/function_table.h"
+#include "vgtool/analysis/thread_names.h"
 #include "vgtool/output/progress.h"
 
 /* Default limits for text: functions, functions of each thread, threads. */
@@ -106,6 +107,7 @@ static void thread_json(struct functions *functions, uint32_t thread, const stru
 	vg_json_key(json, "tid");
 	vg_json_int(json, profile->threads.items[thread].tid);
 	vg_json_key_string(json, "name", vg_profile_text(profile, profile->threads.items[thread].name));
+	vg_report_json_process(functions->report, thread);
 	thread_table_json(functions, table);
 	vg_json_object_end(json);
 }
@@ -230,7 +232,8 @@ static void thread_text(struct functions *functions, uint32_t thread, const stru
 {
 	const struct vg_report *report = functions->report;
 	const struct vg_thread *of = &report->profile->threads.items[thread];
-	const char *name = vg_profile_text(report->profile, of->name);
+	struct vg_thread_name room;
+	const char *name = vg_thread_label(report->profile, thread, &room);
 	struct vg_text wall, cpu;
 
 	if (!report->is_one_thread)

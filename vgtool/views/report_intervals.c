@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/print.h"
+#include "vgtool/analysis/thread_names.h"
 #include "vgtool/output/text.h"
 
 /* USED: columns of a row before the name. */
@@ -91,6 +92,7 @@ static int thread_write(struct vg_report *report, struct vg_interval_table_maker
 {
 	const struct vg_thread *thread = &report->profile->threads.items[t];
 	const char *name = vg_profile_text(report->profile, thread->name);
+	struct vg_thread_name room;
 	uint64_t first = report->threads.first[t];
 	struct vg_interval_table table;
 	int rc = vg_interval_table_build(&table, maker, report->threads.order + first,
@@ -102,9 +104,11 @@ static int thread_write(struct vg_report *report, struct vg_interval_table_maker
 		vg_json_key(&report->json, "tid");
 		vg_json_int(&report->json, thread->tid);
 		vg_json_key_string(&report->json, "name", name);
+		vg_report_json_process(report, t);
 		table_json(report, &table);
 		vg_json_object_end(&report->json);
 	} else if (rc == 0) {
+		name = vg_thread_label(report->profile, t, &room);
 		putchar('\n');
 		vg_terminal_line(&report->terminal, "thread %" PRId32 "%s%s", thread->tid,
 				 *name != '\0' ? " " : "", name);

@@ -4,7 +4,8 @@
 
 #include "vgtool/views/report.h"
 
-/* `vgtool report --by thread`: prints the threads with samples, the heaviest first.  Returns 0 or -ENOMEM. */
-int vg_report_threads(struct vg_report *report);
+/* `vgtool report --by thread` and `--by process`: prints the threads with samples, or the processes that have such
+ * threads, the heaviest first.  Returns 0 or -ENOMEM. */
+int vg_report_threads(struct vg_report *report, bool by_process);
 
 #endif

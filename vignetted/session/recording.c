@@ -14,9 +14,12 @@ enum { REMOTE_LABELS_FIRST = 1 << 30, REMOTE_LABELS_MAX = 1 << 12 };
 
 static int header_write(struct vg_recording *recording, const struct vg_recording_start *start)
 {
+	struct timespec now;
+
+	clock_gettime(CLOCK_REALTIME, &now);
 	recording->header = (struct vg_writer_header){
 		.period_ns = recording->options.period_ns,
-		.start_unix_s = (uint64_t)time(NULL),
+		.start_unix_s = (uint64_t)now.tv_sec, .start_us = (uint64_t)now.tv_nsec / 1000,
 		.max_frames = recording->options.max_frames,
 		.mode = recording->options.cpu_mode ? "cpu" : "wall",
 		.writer = "vignetted " PACKAGE_VERSION,

@@ -1,0 +1,133 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT OR Apache-2.0
+#
+# Views of several profiles, or of a directory of profiles, as one.  Two programs are recorded one after the other.  The
+# sums of the merged profile are those of the two profiles, and the views keep the processes apart.
+set -eu
+. "${SRCDIR:?}/tests/lib.sh"
+: "${CC:?}"
+cd "$dir"
+
+# Both programs have a function work(), and print their pid.  The loop of work() is in line 7.
+cat >program.c <<'END'
+#include <stdio.h>
+#include <unistd.h>
+
+__attribute__((noinline, noclone)) static void work(void)
+{
+	static volatile unsigned sum;
+	for (long i = 0; i < 200000000; i++) sum += sum >> 3;
+}
+int main(void)
+{
+	printf("%d\n", (int)getpid());
+	work();
+	return 0;
+}
+END
+mkdir both
+for name in alpha beta; do
+	$CC -g -O1 -Wl,--build-id=sha1 -o $name program.c
+	"$VIGNETTED" --rate 500 -o both/$name.vgp -- ./$name >$name.pid 2>err || fail "$(cat err)"
+	"$VGTOOL" report --json both/$name.vgp >$name.json
+done
+alpha=$(cat alpha.pid) beta=$(cat beta.pid)
+
+# sum KEY: the sum over the reports of the two profiles
+sum() { echo $(($(json alpha.json "it.$1") + $(json beta.json "it.$1"))); }
+# same JSON: fails unless the sums of a report are those of the two profiles
+same() {
+	for key in samples wall_ns cpu_ns; do
+		[ "$(json "$1" "it.$key")" = "$(sum $key)" ] || fail "$1: $key is $(json "$1" "it.$key"), not $(sum $key)"
+	done
+}
+
+# ---- report ----
+"$VGTOOL" report --json both >directory.json
+same directory.json
+"$VGTOOL" report --json both/alpha.vgp both/beta.vgp >files.json
+cmp directory.json files.json || fail "a directory and its files have different reports"
+work='functions.filter((row) => row.name === "work").reduce((sum, row) => sum + row.self_ns, 0)'
+[ "$(json directory.json "it.$work")" = "$(sum "$work")" ] || fail "work() does not have the sum of both: $(cat directory.json)"
+"$VGTOOL" report --json --by process both >processes.json
+same processes.json
+[ "$(json processes.json 'it.processes.map((row) => row.name + row.pid).sort().join()')" = "alpha$alpha,beta$beta" ] ||
+	fail "not the processes alpha $alpha and beta $beta: $(cat processes.json)"
+[ "$(json processes.json 'it.processes.find((row) => row.name === "alpha").cpu_ns')" = "$(json alpha.json it.cpu_ns)" ] ||
+	fail "alpha does not have its own CPU time: $(cat processes.json)"
+"$VGTOOL" report --json --thread "$beta" both >thread.json
+[ "$(json thread.json 'it.cpu_ns + it.threads[0].process')" = "$(json beta.json it.cpu_ns)beta" ] ||
+	fail "--thread $beta: $(cat thread.json)"
+exits 0 "$VGTOOL" report both
+has out 'alpha and others: 2 processes, '
+has out "thread $beta [beta $beta]: "
+exits 0 "$VGTOOL" report --by process both
+has out "  $alpha alpha"
+has out "  $beta beta"
+exits 0 "$VGTOOL" report --by process both/beta.vgp
+has out "  $beta beta"
+
+# ---- the other views ----
+"$VGTOOL" folded both | sort >merged
+cat >lines.awk <<'END'
+{ value = $NF; sub(/ [^ ]*$/, ""); sums[$0] += value } END { for (line in sums) print line, sums[line] }
+END
+for name in alpha beta; do "$VGTOOL" folded both/$name.vgp; done | awk -f lines.awk | sort >summed
+# The numbers can differ, because the lines of each file are rounded to microseconds.
+[ "$(sed 's/ [0-9]*$//' merged)" = "$(sed 's/ [0-9]*$//' summed)" ] || fail "folded: other stacks: $(diff merged summed)"
+"$VGTOOL" folded --threads both >threads
+grep -q "^alpha $alpha: " threads && grep -q "^beta $beta: " threads || fail "folded --threads: $(head -n 3 threads)"
+
+"$VGTOOL" chrome both >chrome.json
+[ "$(json chrome.json 'it.traceEvents.filter((event) => event.name === "process_name")
+	.map((event) => event.args.name + event.pid).join()')" = "alpha$alpha,beta$beta" ] || fail "chrome: processes"
+# beta was recorded after alpha, so its samples are later.
+[ "$(json chrome.json "Math.max(...it.samples.filter((sample) => sample.tid === $alpha).map((sample) => sample.ts)) <
+	Math.min(...it.samples.filter((sample) => sample.tid === $beta).map((sample) => sample.ts))")" = true ] ||
+	fail "chrome: the samples of alpha are not before those of beta"
+"$VGTOOL" speedscope both >speedscope.json
+json speedscope.json 'it.profiles.map((profile) => profile.name).join()' >names
+grep -q "alpha $alpha: .*,beta $beta: " names || fail "speedscope: $(cat names)"
+
+exits 0 "$VGTOOL" annotate work both
+has out 'work [alpha]: '
+has out 'work [beta]: '
+[ "$(info both processes)" = 2 ] && [ "$(info both samples)" = "$(sum samples)" ] || fail "info: $("$VGTOOL" info both)"
+exits 0 "$VGTOOL" info both
+has out 'processes      2'
+exits 0 "$VGTOOL" summary both
+
+# ---- profiles that were resolved, and profiles that were not ----
+"$VGTOOL" symbols -o store alpha beta >/dev/null
+mkdir mixed elsewhere
+"$VGTOOL" resolve -s store -o mixed/alpha.vgp both/alpha.vgp 2>err
+cp both/beta.vgp mixed
+(cd elsewhere && exits 0 "$VGTOOL" report --json -s ../store ../mixed)
+[ "$(json out "it.$work")" = "$(sum "$work")" ] || fail "a resolved and an unresolved profile: $(cat out)"
+
+# ---- files that cannot be read or merged ----
+cp both/alpha.vgp mixed
+echo rubbish >mixed/rubbish.vgp
+exits 0 "$VGTOOL" report --json mixed
+has err 'mixed/rubbish.vgp: not a profile'
+cmp out directory.json || fail "a file that is no profile changes the report"
+exits 1 "$VGTOOL" report mixed/alpha.vgp mixed/rubbish.vgp
+has err 'mixed/rubbish.vgp: not a profile'
+rm mixed/rubbish.vgp mixed/beta.vgp
+# A pipe of a directory must not be opened: that would wait for a writer.
+mkfifo mixed/pipe.vgp
+"$VIGNETTED" --mode cpu -o mixed/cpu.vgp -- ./beta >/dev/null 2>err || fail "$(cat err)"
+exits 1 "$VGTOOL" report mixed
+has err 'mixed/cpu.vgp: its mode is cpu, but that of mixed/alpha.vgp is wall'
+exits 1 "$VGTOOL" report elsewhere
+has err 'elsewhere: no profiles in this directory; their names end with .vgp'
+exits 1 "$VGTOOL" report both nowhere.vgp
+has err 'nowhere.vgp: cannot open'
+exits 2 "$VGTOOL" report
+exits 1 "$VGTOOL" dump both
+has err 'both: is a directory; this command reads one file'
+mkdir many
+i=0
+while [ $i -le 4096 ]; do : >many/$i.vgp; i=$((i + 1)); done
+exits 1 "$VGTOOL" report many
+has err 'many: more than 4096 profiles'
