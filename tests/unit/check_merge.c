@@ -58,7 +58,7 @@ static void parts_open(void)
 	fixture_demo_names(&parts[0]);
 	header_set(&parts[0], "demo", 2500000, "wall", "page-faults,cycles");
 	fixture_demo_names(&parts[1]);
-	header_set(&parts[1], "first", 1000000, "wall", "cycles,migrations");
+	header_set(&parts[1], "first", 1000000, "wall", "cycles,instructions");
 	fixture_demo(&parts[2]);
 	header_set(&parts[2], "demo", 2500000, "wall", NULL);
 	for (size_t i = 0; i < PARTS; i++) {
@@ -203,7 +203,7 @@ END_TEST
 START_TEST(counters_and_statistics)
 {
 	static const struct { const char *name; uint64_t total; } counters[] = {
-		{ "page-faults", 10 }, { "cycles", 20 + 11 }, { "migrations", 21 },
+		{ "page-faults", 10 }, { "cycles", 20 + 11 }, { "instructions", 21 },
 	};
 
 	parts_open();

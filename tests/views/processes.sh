@@ -68,10 +68,10 @@ exits 0 "$VGTOOL" report --by process both/beta.vgp
 has out "  $beta beta"
 
 # ---- the other views ----
-"$VGTOOL" folded both | sort >merged
 cat >lines.awk <<'END'
 { value = $NF; sub(/ [^ ]*$/, ""); sums[$0] += value } END { for (line in sums) print line, sums[line] }
 END
+"$VGTOOL" folded both | awk -f lines.awk | sort >merged
 for name in alpha beta; do "$VGTOOL" folded both/$name.vgp; done | awk -f lines.awk | sort >summed
 # The numbers can differ, because the lines of each file are rounded to microseconds.
 [ "$(sed 's/ [0-9]*$//' merged)" = "$(sed 's/ [0-9]*$//' summed)" ] || fail "folded: other stacks: $(diff merged summed)"
