@@ -90,10 +90,16 @@ static int end_add(const struct vg_merging *part)
 
 /* ---- counts ---- */
 
-/* Statistics that are no sums: the longest pause, and the current period. */
+/* Statistics that are no sums: percentiles and the longest of the pauses, and the current period. */
 static bool is_maximum(const char *name)
 {
-	return strcmp(name, "pause_max_ns") == 0 || strcmp(name, "period_now_ns") == 0;
+	static const char *const names[] = { "pause_p50_ns", "pause_p90_ns", "pause_p99_ns", "pause_max_ns",
+					     "period_now_ns" };
+	bool found = false;
+
+	for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+		found = found || strcmp(name, names[i]) == 0;
+	return found;
 }
 
 /* names: string -> index in `to`. */

@@ -60,7 +60,7 @@ same processes.json
 	fail "--thread $beta: $(cat thread.json)"
 exits 0 "$VGTOOL" report both
 has out 'alpha and others: 2 processes, '
-has out "thread $beta [beta $beta]: "
+has out "thread $beta [beta]: "
 exits 0 "$VGTOOL" report --by process both
 has out "  $alpha alpha"
 has out "  $beta beta"

@@ -14,9 +14,10 @@ cd "$dir"
 # the command then opens.
 arguments() {
 	case $1 in
-	info | report | audit | dump | summary | folded | chrome) echo "one.vgp" ;;
-	annotate) echo "main one.vgp" ;;
-	speedscope) echo "one.vgp -o out.json" ;;
+	audit | dump) echo "one.vgp" ;;
+	info | report | summary | folded | chrome) echo "directory two.vgp" ;;
+	annotate) echo "main one.vgp two.vgp" ;;
+	speedscope) echo "one.vgp two.vgp -o out.json" ;;
 	diff | aggregate) echo "one.vgp two.vgp" ;;
 	recover) echo "one.vgp -o out.vgp" ;;
 	missing) echo "-s store one.vgp" ;;
@@ -28,7 +29,9 @@ arguments() {
 untrusted() {
 	case $1 in
 	symbols) echo program ;;
-	annotate) echo 'one\.vgp program\.c' ;;
+	annotate) echo 'one\.vgp two\.vgp program\.c' ;;
+	info | report | summary | folded | chrome) echo 'directory/one\.vgp directory/three\.vgp two\.vgp' ;;
+	speedscope) echo 'one\.vgp two\.vgp' ;;
 	store) echo '[^"]*\.sym' ;;
 	missing | resolve) echo 'one\.vgp [^"]*\.sym' ;;
 	diff | aggregate) echo 'one\.vgp two\.vgp' ;;
@@ -55,6 +58,9 @@ END
 $CC -g -O1 -Wl,--build-id=sha1 -o program program.c
 "$VIGNETTED" -o one.vgp --rate 500 --duration 1 -- ./program 2>err || fail "$(cat err)"
 cp one.vgp two.vgp
+mkdir directory
+cp one.vgp directory/one.vgp
+cp one.vgp directory/three.vgp
 "$VGTOOL" symbols -o store program >/dev/null
 
 

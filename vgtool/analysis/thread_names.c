@@ -64,11 +64,14 @@ const char *vg_thread_name(const struct vg_thread_names *names, uint32_t thread,
 const char *vg_thread_label(const struct vg_profile *profile, uint32_t thread, struct vg_thread_name *room)
 {
 	const char *name = vg_profile_text(profile, profile->threads.items[thread].name);
+	const struct vg_process *of;
 	struct process_room process;
 
 	if (profile->processes.count <= 1)
 		return name;
+	of = &profile->processes.items[profile->threads.items[thread].process];
 	snprintf(room->text, sizeof room->text, "%s%s[%s]", name, *name != '\0' ? " " : "",
+		 of->pid == profile->threads.items[thread].tid ? vg_profile_text(profile, of->name) :
 		 process_text(profile, thread, &process));
 	return room->text;
 }
