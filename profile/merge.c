@@ -13,8 +13,8 @@
 
 /* ---- header ---- */
 
-static int text_check(const struct vg_merging *part, uint32_t from, uint32_t to, const char **first_path, const char *path,
-		      const char *what, struct vg_err *err)
+static int text_check(const struct vg_merging *part, uint32_t from, uint32_t to, const char **first_path,
+		      const char *path, const char *what, struct vg_err *err)
 {
 	const char *text = vg_profile_text(part->from, from), *first = vg_profile_text(part->to, to);
 
@@ -23,8 +23,8 @@ static int text_check(const struct vg_merging *part, uint32_t from, uint32_t to,
 	if (*first_path == NULL)
 		*first_path = path;
 	else if (strcmp(text, first) != 0)
-		return vg_err_set(err, -EINVAL, "%s: its %s is %.32s, but that of %s is %.32s; these cannot be shown together",
-				  path, what, text, *first_path, first);
+		return vg_err_set(err, -EINVAL, "%s: its %s is %.32s, but that of %s is %.32s; these cannot be shown "
+				  "together", path, what, text, *first_path, first);
 	return 0;
 }
 
@@ -277,8 +277,8 @@ static void times_shift(struct vg_profile *profile)
 	}
 }
 
-/* Sets the begin of each process, and returns the process that began first.  If a start is unknown, the process is shown
- * as if it had begun first. */
+/* Sets the begin of each process, and returns the process that began first.  If a start is unknown, the process is
+ * shown as if it had begun first. */
 static const struct vg_process *begins_set(struct vg_profile *profile)
 {
 	struct vg_process *processes = profile->processes.items;

@@ -32,8 +32,9 @@ struct vg_merge {
 };
 
 /* Copies a profile that vg_profile_read() has read.  path: for messages; the caller keeps it until the last call.
- * Returns 0, -ENOMEM, -EFBIG if the profiles together are too large, or -EINVAL if the profile's mode or machine differs
- * from those of an earlier profile.  err names both files then. */
+ * Returns 0, -ENOMEM, -EFBIG if the profiles together are too large, or -EINVAL if the profile's mode or machine
+ * differs from those of an earlier profile.  err names both files then.  After -EINVAL and -EFBIG the merged profile
+ * is unchanged. */
 int vg_merge_add(struct vg_merge *merge, const struct vg_profile *part, const char *path, struct vg_err *err);
 
 /* Sets the times and the program's name, after the last vg_merge_add().  Returns 0 or -ENOMEM. */

@@ -4,14 +4,14 @@
 
 #include "profile/merge.h"
 
-/* The profile that is being added, shared by merge.c and the merging_*.c files only.  The arrays map its indices to those
- * of the merged profile. */
+/* The profile that is being added, shared by merge.c and the merging_*.c files only.  The arrays map its indices to
+ * those of the merged profile. */
 struct vg_merging {
 	struct vg_merge *merge;
 	const struct vg_profile *from;
 	struct vg_profile *to;
 	uint32_t *strings, *modules, *functions;
-	uint32_t process, first_thread, first_stack, first_sample; /* indices of its first items in the merged profile */
+	uint32_t process, first_thread, first_stack, first_sample; /* its first indices in the merged profile */
 	uint32_t counters[VG_PERF_COUNTERS_MAX]; /* VG_NONE: the merged profile has no room for the counter */
 };
 

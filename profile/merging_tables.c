@@ -77,12 +77,14 @@ int vg_merging_functions(struct vg_merging *part)
 		return -ENOMEM;
 	for (size_t i = 0; rc >= 0 && i < part->from->functions.count; i++) {
 		struct vg_function function = part->from->functions.items[i];
-		uint32_t key[] = { vg_merging_map(part->strings, function.name), vg_merging_map(part->strings, function.file),
+		uint32_t key[] = { vg_merging_map(part->strings, function.name),
+				   vg_merging_map(part->strings, function.file),
 				   vg_merging_map(part->modules, function.module) };
 
 		rc = vg_intern(&part->merge->functions, key, sizeof key, &part->functions[i]);
+		function = (struct vg_function){ part->functions[i], key[0], key[1], key[2] };
 		if (rc > 0)
-			rc = vg_array_push(&to->functions, &((struct vg_function){ part->functions[i], key[0], key[1], key[2] }));
+			rc = vg_array_push(&to->functions, &function);
 	}
 	return rc < 0 ? rc : 0;
 }
@@ -110,7 +112,8 @@ int vg_merging_symbols(struct vg_merging *part)
 			lines.items[lines.count++] = (struct vg_symbol_line){ part->functions[of->function], of->line };
 		}
 		if (rc == 0)
-			rc = vg_profile_add_symbol(part->to, part->modules[key.module], key.address, lines.items, lines.count);
+			rc = vg_profile_add_symbol(part->to, part->modules[key.module], key.address, lines.items,
+						   lines.count);
 	}
 	vg_array_free(&lines);
 	return rc;

@@ -72,7 +72,7 @@ struct vg_header {
 /* A process that was recorded.  A file has one; merge.h makes a profile of several. */
 struct vg_process {
 	uint32_t name;               /* string, file name of the main executable */
-	int32_t pid;                 /* the id of its first thread, which is the main thread; 0: no thread was recorded */
+	int32_t pid;                 /* the id of its first thread, the main thread; 0: no thread was recorded */
 	uint64_t start_ns;           /* when its recording began, since 1970; 0: unknown */
 	uint64_t begin_ns;           /* when its recording began, since the profile's earliest recording began */
 	uint64_t duration_ns;

@@ -38,7 +38,7 @@ sum() { echo $(($(json alpha.json "it.$1") + $(json beta.json "it.$1"))); }
 # same JSON: fails unless the sums of a report are those of the two profiles
 same() {
 	for key in samples wall_ns cpu_ns; do
-		[ "$(json "$1" "it.$key")" = "$(sum $key)" ] || fail "$1: $key is $(json "$1" "it.$key"), not $(sum $key)"
+		[ "$(json "$1" "it.$key")" = "$(sum $key)" ] || fail "$1: $key is not $(sum $key): $(cat "$1")"
 	done
 }
 
@@ -48,12 +48,14 @@ same directory.json
 "$VGTOOL" report --json both/alpha.vgp both/beta.vgp >files.json
 cmp directory.json files.json || fail "a directory and its files have different reports"
 work='functions.filter((row) => row.name === "work").reduce((sum, row) => sum + row.self_ns, 0)'
-[ "$(json directory.json "it.$work")" = "$(sum "$work")" ] || fail "work() does not have the sum of both: $(cat directory.json)"
+[ "$(json directory.json "it.$work")" = "$(sum "$work")" ] ||
+	fail "work() does not have the sum of both: $(cat directory.json)"
 "$VGTOOL" report --json --by process both >processes.json
 same processes.json
 [ "$(json processes.json 'it.processes.map((row) => row.name + row.pid).sort().join()')" = "alpha$alpha,beta$beta" ] ||
 	fail "not the processes alpha $alpha and beta $beta: $(cat processes.json)"
-[ "$(json processes.json 'it.processes.find((row) => row.name === "alpha").cpu_ns')" = "$(json alpha.json it.cpu_ns)" ] ||
+[ "$(json processes.json 'it.processes.find((row) => row.name === "alpha").cpu_ns')" = \
+	"$(json alpha.json it.cpu_ns)" ] ||
 	fail "alpha does not have its own CPU time: $(cat processes.json)"
 "$VGTOOL" report --json --thread "$beta" both >thread.json
 [ "$(json thread.json 'it.cpu_ns + it.threads[0].process')" = "$(json beta.json it.cpu_ns)beta" ] ||
@@ -74,7 +76,8 @@ END
 "$VGTOOL" folded both | awk -f lines.awk | sort >merged
 for name in alpha beta; do "$VGTOOL" folded both/$name.vgp; done | awk -f lines.awk | sort >summed
 # The numbers can differ, because the lines of each file are rounded to microseconds.
-[ "$(sed 's/ [0-9]*$//' merged)" = "$(sed 's/ [0-9]*$//' summed)" ] || fail "folded: other stacks: $(diff merged summed)"
+[ "$(sed 's/ [0-9]*$//' merged)" = "$(sed 's/ [0-9]*$//' summed)" ] ||
+	fail "folded: other stacks: $(diff merged summed)"
 "$VGTOOL" folded --threads both >threads
 grep -q "^alpha $alpha: " threads && grep -q "^beta $beta: " threads || fail "folded --threads: $(head -n 3 threads)"
 

@@ -51,7 +51,8 @@ const char *vg_thread_name(const struct vg_thread_names *names, uint32_t thread,
 
 	vg_intern_find(&names->names, &of->name, sizeof of->name, &id);
 	if (names->profile->processes.count > 1 && !names->without_process)
-		used = (size_t)snprintf(room->text, sizeof room->text, "%s: ", process_text(names->profile, thread, &process));
+		used = (size_t)snprintf(room->text, sizeof room->text, "%s: ",
+					process_text(names->profile, thread, &process));
 	if (name[0] == '\0')
 		snprintf(room->text + used, sizeof room->text - used, "thread %" PRId32, of->tid);
 	else if (names->name_counts.items[id] > 1)

@@ -29,7 +29,8 @@ const char *vg_thread_name(const struct vg_thread_names *names, uint32_t thread,
 			   struct vg_thread_name *room);
 
 /* What follows the id of the thread (an index) where a view shows this id: its name, if it has one.  If the profile has
- * several processes, also the process: "worker [make 4700]", or "[make]" for the main thread.  Returns room->text or the name. */
+ * several processes, also the process: "worker [make 4700]", or "[make]" for the main thread.  Returns
+ * room->text or the name. */
 const char *vg_thread_label(const struct vg_profile *profile, uint32_t thread, struct vg_thread_name *room);
 
 /* True if the text is the thread's id in digits, or its name. */

@@ -106,7 +106,8 @@ int cmd_annotate(int argc, char **argv)
 	int status = vg_command_line_read(&line, argc, argv);
 
 	if (status == VG_COMMAND_LINE_READ)
-		status = argc - optind >= 2 ? annotate_run(&command, argv[optind], argv + optind + 1, argc - optind - 1) :
+		status = argc - optind >= 2 ?
+			 annotate_run(&command, argv[optind], argv + optind + 1, argc - optind - 1) :
 			 vg_command_usage_error(argv[0], usage, "expected FUNCTION and PROFILE");
 	vg_profiles_free(&command.profiles);
 	vg_array_free(&command.readable);

@@ -218,8 +218,8 @@ static void file_text(const struct vg_profile *profile)
 {
 	struct vg_text bytes;
 
-	vg_print(stdout, "%-14s %s, %s", profile->processes.count > 1 ? "files" : "file", vg_text_bytes(&bytes, profile->file_bytes),
-		 profile->resolved ? "resolved" : "not resolved");
+	vg_print(stdout, "%-14s %s, %s", profile->processes.count > 1 ? "files" : "file",
+		 vg_text_bytes(&bytes, profile->file_bytes), profile->resolved ? "resolved" : "not resolved");
 	if (profile->end_reason == VG_NONE)
 		vg_print(stdout, ", TRUNCATED: it has no end record\n");
 	else

@@ -161,11 +161,11 @@ static int failure_explain(const struct command *command, int rc, struct vg_err 
 	if (rc == -ESRCH)
 		return vg_err_set(err, rc, "%s: no interval %s", command->profiles.title, command->options->interval);
 	if (rc == -ENOENT)
-		return vg_err_set(err, rc, "%s: %s: no function matches %s", command->profiles.title, command->options->view,
-				  command->options->tree.name);
-	if (rc == -ENODATA)
-		return vg_err_set(err, rc, "%s: %s: no sample is in a function that matches %s", command->profiles.title,
+		return vg_err_set(err, rc, "%s: %s: no function matches %s", command->profiles.title,
 				  command->options->view, command->options->tree.name);
+	if (rc == -ENODATA)
+		return vg_err_set(err, rc, "%s: %s: no sample is in a function that matches %s",
+				  command->profiles.title, command->options->view, command->options->tree.name);
 	return rc;
 }
 
@@ -183,7 +183,8 @@ static int samples_report(struct command *command, struct vg_err *err)
 		return failure_explain(command, rc, err);
 	sums = vg_report_sums(report);
 	if (report->filter != NULL && sums.samples == 0 && all.samples > 0)
-		return vg_err_set(err, -ENODATA, "%s: the filter leaves no samples: %s", command->profiles.title, report->filter);
+		return vg_err_set(err, -ENODATA, "%s: the filter leaves no samples: %s", command->profiles.title,
+				  report->filter);
 	weight_choose(command, &all);
 	return failure_explain(command, view_write(command), err);
 }
@@ -204,7 +205,8 @@ static int profile_report(void *context, struct vg_profile *profile, struct vg_e
 
 		report->is_one_thread = count == 1;
 		if (count == 0)
-			rc = vg_err_set(err, -ESRCH, "%s: no thread %s", command->profiles.title, command->options->filter.thread);
+			rc = vg_err_set(err, -ESRCH, "%s: no thread %s", command->profiles.title,
+					command->options->filter.thread);
 	}
 	if (rc == 0 && command->options->counter != NULL)
 		rc = counter_build(command, err);

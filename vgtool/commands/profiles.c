@@ -84,7 +84,8 @@ static int directory_add(struct vg_profiles *profiles, const char *path, struct 
 	if (rc != 0)
 		return rc;
 	if (profiles->paths.count == first)
-		return vg_err_set(err, -ENOENT, "%s: no profiles in this directory; their names end with %s", path, suffix);
+		return vg_err_set(err, -ENOENT, "%s: no profiles in this directory; their names end with %s", path,
+				  suffix);
 	qsort(profiles->paths.items + first, profiles->paths.count - first, sizeof *profiles->paths.items, by_version);
 	return 0;
 }

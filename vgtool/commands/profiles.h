@@ -20,13 +20,13 @@ struct vg_profiles {
 
 enum { VG_PROFILES_MAX = 4096 };
 
-/* Lists the paths.  The profiles of a directory are its regular files whose names end with ".vgp", sorted by name; their
- * contents are not read.  Must be called before the process is confined.  Returns 0, or a negative errno with a message
- * in err, for example if a directory has no profile.  Call vg_profiles_free() in either case. */
+/* Lists the paths.  The profiles of a directory are its regular files whose names end with ".vgp", sorted by name.
+ * Their contents are not read.  Must be called before the process is confined.  Returns 0, or a negative errno with a
+ * message in err, for example if a directory has no profile.  Call vg_profiles_free() in either case. */
 int vg_profiles_list(struct vg_profiles *profiles, const char *const *arguments, size_t count, struct vg_err *err);
 
-/* Like vg_command_with_profile(), with all profiles as one (profile/merge.h).  A file of a directory that cannot be read
- * is left out, after a message.  If an argument cannot be read, this is a failure. */
+/* Like vg_command_with_profile(), with all profiles as one (profile/merge.h).  A file of a directory that cannot be
+ * read is left out, after a message.  If an argument cannot be read, this is a failure. */
 int vg_profiles_use(const char *command, const struct vg_profiles *profiles,
 		    int (*use)(void *context, struct vg_profile *profile, struct vg_err *err), void *context);
 

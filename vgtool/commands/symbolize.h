@@ -60,8 +60,8 @@ int vg_symbolize_check(const struct vg_symbolize *symbolize, struct vg_err *err)
 enum vg_exit vg_symbolize_confine(struct vg_symbolize *symbolize, const char *command,
 				  struct vg_confinement confinement);
 
-/* Symbolizes the profile, unless its files have symbols or --unresolved was given.  Warns of symbol files of the stores that
- * could not be used.  Returns 0, or a negative errno with a message in err. */
+/* Symbolizes the profile, unless its files have symbols or --unresolved was given.  Warns of symbol files of the stores
+ * that could not be used.  Returns 0, or a negative errno with a message in err. */
 int vg_symbolize_profile(struct vg_symbolize *symbolize, const char *command, struct vg_profile *profile,
 			 struct vg_err *err);
 

@@ -62,7 +62,8 @@ int vg_view_run_on(struct vg_view *view, const char *usage, int argc, char **arg
 
 	if (argc == optind)
 		status = vg_command_usage_error(view->command, usage, "expected a PROFILE");
-	else if (vg_profiles_list(&view->profiles, (const char *const *)argv + optind, (size_t)(argc - optind), &err) != 0)
+	else if (vg_profiles_list(&view->profiles, (const char *const *)argv + optind, (size_t)(argc - optind),
+				  &err) != 0)
 		status = vg_command_fail(view->command, &err);
 	else
 		status = view_run(view);

@@ -43,8 +43,8 @@ static void threads_write(struct vg_chrome *chrome)
 	}
 }
 
-/* The kernel reuses ids of threads and processes.  Viewers would merge two threads with the same id, so the later thread
- * gets an id that no thread has. */
+/* The kernel reuses ids of threads and processes.  Viewers would merge two threads with the same id, so the later
+ * thread gets an id that no thread has.  The same is true of processes. */
 static int ids_choose(struct vg_chrome *chrome)
 {
 	enum { ABOVE_ALL_TIDS = 1 << 30 };
