@@ -93,6 +93,6 @@ $CC -O2 -Wl,--build-id=sha1 -o without src/program.c
 exits 1 "$VGTOOL" annotate work w.vgp
 has err 'no source lines of this function'
 exits 2 "$VGTOOL" annotate work
-has err 'expected FUNCTION and PROFILE, got 1 argument'
+has err 'expected FUNCTION and PROFILE'
 exits 2 "$VGTOOL" annotate --weight all work p.vgp
 has err '--weight all: must be wall or cpu'
