@@ -72,7 +72,7 @@ int vg_infile_open(struct vg_infile *file, const char *path, struct vg_err *err)
 	if (fstat(fd, &status) != 0)
 		rc = vg_err_sys(err, -errno, "%s: cannot read", file->path);
 	else if (S_ISDIR(status.st_mode))
-		rc = vg_err_set(err, -EISDIR, "%s: is a directory; this command reads one file", file->path);
+		rc = vg_err_set(err, -EISDIR, "%s: is a directory; this command reads files", file->path);
 	else if (S_ISREG(status.st_mode))
 		rc = file_map(file, fd, (uint64_t)status.st_size, err);
 	else

@@ -128,7 +128,7 @@ exits 1 "$VGTOOL" report both nowhere.vgp
 has err 'nowhere.vgp: cannot open'
 exits 2 "$VGTOOL" report
 exits 1 "$VGTOOL" dump both
-has err 'both: is a directory; this command reads one file'
+has err 'both: is a directory; this command reads files'
 mkdir many
 i=0
 while [ $i -le 4096 ]; do : >many/$i.vgp; i=$((i + 1)); done
