@@ -143,7 +143,9 @@ static void sums_add(const struct vg_merging *part)
 	struct vg_profile *to = part->to;
 
 	/* A file without stacks has nothing to resolve. */
-	to->partly_resolved = to->partly_resolved || (from->stacks.count > 0 && from->symbols.count == 0);
+	to->partly_resolved = to->partly_resolved ||
+			      (from->stacks.count > 0 && from->symbols.count <= from->kernel_symbols);
+	to->kernel_symbols = vg_sum(to->kernel_symbols, from->kernel_symbols);
 	to->resolved = to->resolved || from->resolved;
 	to->file_bytes = vg_sum(to->file_bytes, from->file_bytes);
 	to->samples_total = vg_sum(to->samples_total, from->samples_total);

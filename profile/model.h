@@ -203,6 +203,7 @@ struct vg_profile {
 	uint64_t samples_total;      /* sum of the samples' `count` */
 	uint64_t samples_without_stack; /* samples whose stack was in a damaged chunk */
 	uint32_t end_reason;         /* string, or VG_NONE: the file is truncated */
+	uint64_t kernel_symbols;     /* symbols of the kernel, which the recorder wrote */
 	bool resolved;               /* the file has symbol records, or symbols were added in memory */
 	bool partly_resolved;        /* of several merged files, some have stacks and no symbol records */
 

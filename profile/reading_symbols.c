@@ -129,5 +129,6 @@ int vg_on_kernel_symbol(struct vg_reader *reader, struct vg_record_view *record)
 		return rc < 0 ? rc : -EBADMSG;
 	line.function = (uint32_t)profile->functions.count;
 	rc = vg_array_push(&profile->functions, &function);
+	profile->kernel_symbols++;
 	return rc != 0 ? rc : vg_profile_add_symbol(profile, key.module, key.address, &line, 1);
 }

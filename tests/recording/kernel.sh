@@ -95,6 +95,9 @@ for view in kernel named; do
 	grep -qE ';(vfs|ksys)_read(;| )' out || fail "$view: no stack in the kernel: $(head -c 400 out)"
 done
 grep -qE 'main;read_zeros;.*_read(;| )' out || fail "no user frames: $(head -c 400 out)"
+# A view symbolizes user code, although the profile has symbols of the kernel.
+exits 0 "$VGTOOL" folded -s store kernel.vgp
+grep -qE 'main;read_zeros;.*_read(;| )' out || fail "not symbolized: $(head -c 400 out)"
 exits 0 "$VGTOOL" report --limit 1000 named.vgp
 grep -qE ' (vfs_read|ksys_read)  \[kernel\]$' out || fail "report: $(cat out)"
 exits 0 "$VGTOOL" report --tree named.vgp

@@ -163,7 +163,7 @@ int vg_symbolize_profile(struct vg_symbolize *symbolize, const char *command, st
 	struct vg_address_list list = { 0 };
 	int rc;
 
-	if (symbolize->unresolved || (profile->symbols.count > 0 && !profile->partly_resolved))
+	if (symbolize->unresolved || (profile->symbols.count > profile->kernel_symbols && !profile->partly_resolved))
 		return 0;
 	rc = vg_address_list_collect(&list, profile);
 	if (rc == 0)
