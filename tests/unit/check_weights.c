@@ -198,7 +198,7 @@ START_TEST(laws_of_timers)
 				if (loses_samples && rand() % 8 == 0)
 					lost_max_ns += period_ns;
 				else if (vg_weights_timer_expired(&weights, period_ns, period_ns))
-					add_pair(&sums, vg_weights_timer_sample(&weights, thread.now_ns),
+					add_pair(&sums, vg_weights_timer_sample(&weights, thread.now_ns, false),
 						 VG_THREAD_RUNNING);
 			}
 			observe(&weights, &thread);
@@ -338,7 +338,7 @@ START_TEST(queue_time_of_young_threads)
 	expect_pair(vg_weights_sample(&weights, CLOCKS(1000, 400, 300), VG_THREAD_WAITING), 0, 0, 0, 300);
 	vg_weights_observe(&weights, CLOCKS(2000, 800, 900));
 	ck_assert(vg_weights_timer_expired(&weights, 400, 400));
-	expect_pair(vg_weights_timer_sample(&weights, 2000), 0, 0, 450, 1000);
+	expect_pair(vg_weights_timer_sample(&weights, 2000, false), 0, 0, 450, 1000);
 }
 END_TEST
 
@@ -458,7 +458,7 @@ START_TEST(slower_recording_gets_fewer_timer_samples)
 		if (!vg_weights_timer_expired(&weights, 1000, 3000))
 			continue;
 		due++;
-		pair = vg_weights_timer_sample(&weights, i * 1000);
+		pair = vg_weights_timer_sample(&weights, i * 1000, false);
 		sum_ns += pair.before.cpu_ns + pair.own.cpu_ns;
 	}
 	ck_assert_uint_eq(due, 100);
@@ -475,7 +475,7 @@ START_TEST(missed_time_is_added_in_parts)
 	begin(&weights, 0, 1);
 	vg_weights_observe(&weights, CLOCKS(1000000, 1000000, 0));
 	ck_assert(vg_weights_timer_expired(&weights, 1000, 1000));
-	pair = vg_weights_timer_sample(&weights, 1000000);
+	pair = vg_weights_timer_sample(&weights, 1000000, false);
 	ck_assert_uint_eq(pair.before.cpu_ns + pair.own.cpu_ns, 4000);
 }
 END_TEST
@@ -495,7 +495,7 @@ START_TEST(missed_time_is_added_once)
 		uint64_t cpu_ns;
 
 		ck_assert(vg_weights_timer_expired(&weights, PERIOD_NS, PERIOD_NS));
-		pair = vg_weights_timer_sample(&weights, 1000000 + (i + 1) * PERIOD_NS);
+		pair = vg_weights_timer_sample(&weights, 1000000 + (i + 1) * PERIOD_NS, false);
 		cpu_ns = pair.before.cpu_ns + pair.own.cpu_ns;
 		/* Each sample adds a part of what is left. */
 		ck_assert_uint_le(cpu_ns, latest_ns);
@@ -503,6 +503,34 @@ START_TEST(missed_time_is_added_once)
 		sum_ns += cpu_ns;
 	}
 	near_to(sum_ns, SAMPLES * PERIOD_NS + MISSED_NS - PERIOD_NS / 2, SAMPLES, "CPU time", 0);
+}
+END_TEST
+
+/* Timers of user code miss the time in the kernel. Their samples get none of it. A stop takes it if it found the thread
+ * in a system call. In user code a stop takes it only if there is very much of it. */
+START_TEST(user_only_timers_leave_time_to_stops)
+{
+	static const uint64_t MS = 1000000;
+	struct vg_weights weights;
+	struct vg_weight_pair pair;
+
+	begin(&weights, 0, 1);
+	vg_weights_observe(&weights, CLOCKS(100 * MS, 100 * MS, 0));
+	ck_assert(vg_weights_timer_expired(&weights, 10 * MS, 10 * MS));
+	pair = vg_weights_timer_sample(&weights, 100 * MS, true);
+	ck_assert_uint_eq(pair.before.cpu_ns + pair.own.cpu_ns, 10 * MS);
+	ck_assert_uint_eq(vg_weights_kernel_limit_ns(&weights, 10 * MS), 24 * MS);
+	ck_assert(vg_weights_kernel_takes(&weights, 10 * MS, true));
+	ck_assert(!vg_weights_kernel_takes(&weights, 10 * MS, false));
+	vg_weights_observe(&weights, CLOCKS(110 * MS, 110 * MS, 0));
+	ck_assert(vg_weights_kernel_takes(&weights, 10 * MS, false));
+	pair = vg_weights_sample(&weights, CLOCKS(110 * MS, 110 * MS, 0), VG_THREAD_RUNNING);
+	ck_assert_uint_eq(pair.before.cpu_ns + pair.own.cpu_ns, 100 * MS);
+	/* The limit grows with the thread's age, up to 100 ms. */
+	vg_weights_observe(&weights, CLOCKS(3200 * MS, 110 * MS, 0));
+	ck_assert_uint_eq(vg_weights_kernel_limit_ns(&weights, 10 * MS), 50 * MS);
+	vg_weights_observe(&weights, CLOCKS(32000 * MS, 110 * MS, 0));
+	ck_assert_uint_eq(vg_weights_kernel_limit_ns(&weights, 10 * MS), 100 * MS);
 }
 END_TEST
 
@@ -518,7 +546,7 @@ START_TEST(exact_timers_miss_nothing)
 
 		vg_weights_observe(&weights, CLOCKS(i * 1000 + 500, i * 1000 + 500, 0));
 		ck_assert(vg_weights_timer_expired(&weights, 1000, 1000));
-		pair = vg_weights_timer_sample(&weights, (i + 1) * 1000);
+		pair = vg_weights_timer_sample(&weights, (i + 1) * 1000, false);
 		ck_assert_uint_eq(pair.before.cpu_ns + pair.own.cpu_ns, 1000);
 	}
 }
@@ -544,6 +572,7 @@ Suite *weights_suite(void)
 	tcase_add_test(tests, first_running_sample_has_a_period);
 	tcase_add_test(tests, slower_recording_gets_fewer_timer_samples);
 	tcase_add_test(tests, exact_timers_miss_nothing);
+	tcase_add_test(tests, user_only_timers_leave_time_to_stops);
 	tcase_add_test(tests, missed_time_is_added_in_parts);
 	tcase_add_test(tests, missed_time_is_added_once);
 	suite_add_tcase(suite, tests);

@@ -162,6 +162,7 @@ enum vg_capture vg_stack_read_stopped(struct vg_walker *walker, struct vg_tracer
 		rc = vg_walker_walk(walker, task);
 	} while (rc == -EAGAIN);
 	stack->token_value = snapshot->token_value;
+	stack->in_call = vg_regs_syscall(&snapshot->regs) >= 0;
 	stack->waits = stack->stop.waits = vg_regs_in_syscall(&snapshot->regs);
 	if (stack->waits)
 		stack->call = syscall_of(walker, vg_regs_syscall(&snapshot->regs), vg_regs_pc(&snapshot->regs));

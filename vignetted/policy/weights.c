@@ -14,6 +14,15 @@ static const uint64_t CPU_LATE_MAX_NS = 1000 * 1000 * 1000;
  * thread's age.  The limit is QUEUE_STOP_NS at most, which is 2 % of a recording of 5 s. */
 enum { QUEUE_STOP_NS = 100 * 1000 * 1000, QUEUE_AGE_SHARE = 16 };
 
+/* Time in the kernel that user-only timers may miss (vg_weights_kernel_limit_ns()).  1/64 of a thread's time is below
+ * the error of a share in a profile of 2,000 samples.  The least limit allows for two effects: a thread has one timer
+ * for each CPU, and each is on average in the middle of its period; and CPU time grows in scheduler ticks.  A limit L
+ * costs one stop in L plus a period, no matter how much of its time the thread spends in the kernel. */
+enum {
+	KERNEL_AGE_SHARE = 64, KERNEL_STOP_NS = 100 * 1000 * 1000, KERNEL_MIN_PERIODS = 2,
+	KERNEL_MIN_NS = 4 * 1000 * 1000, KERNEL_LIMITS_MAX = 4,
+};
+
 static uint64_t positive(int64_t ns)
 {
 	return ns > 0 ? (uint64_t)ns : 0;
@@ -192,7 +201,7 @@ bool vg_weights_timer_expired(struct vg_weights *weights, uint64_t period_ns, ui
 	return weights->timer_ns + period_ns / 2 >= sample_period_ns;
 }
 
-struct vg_weight_pair vg_weights_timer_sample(struct vg_weights *weights, uint64_t time_ns)
+struct vg_weight_pair vg_weights_timer_sample(struct vg_weights *weights, uint64_t time_ns, bool user_only)
 {
 	int64_t own_ns = (int64_t)weights->timer_ns;
 	/* On average, the timer was in the middle of its period at the latest observation.  The half period that it had
@@ -206,6 +215,8 @@ struct vg_weight_pair vg_weights_timer_sample(struct vg_weights *weights, uint64
 		part_ns = (TIMER_WEIGHT_MAX - 1) * own_ns;
 	if (part_ns < -own_ns / 2)
 		part_ns = -own_ns / 2;
+	if (user_only && part_ns > 0)
+		part_ns = 0;
 	weights->timer_missed_ns -= part_ns;
 	weights->timer_ns = 0;
 	weights->latest = VG_LATEST_TIMER;
@@ -220,6 +231,22 @@ struct vg_weight_pair vg_weights_timer_sample(struct vg_weights *weights, uint64
 				most_ns);
 	weights->cpu_balance_ns -= (int64_t)ran.cpu_ns;
 	return had_run ? halve(ran) : (struct vg_weight_pair){ .own = ran };
+}
+
+uint64_t vg_weights_kernel_limit_ns(const struct vg_weights *weights, uint64_t period_ns)
+{
+	uint64_t limit_ns = (weights->time_ns - weights->begin_ns) / KERNEL_AGE_SHARE;
+	uint64_t min_ns = KERNEL_MIN_PERIODS * period_ns + KERNEL_MIN_NS;
+
+	if (limit_ns > KERNEL_STOP_NS)
+		limit_ns = KERNEL_STOP_NS;
+	return limit_ns > min_ns ? limit_ns : min_ns;
+}
+
+bool vg_weights_kernel_takes(const struct vg_weights *weights, uint64_t period_ns, bool in_call)
+{
+	return in_call || weights->cpu_balance_ns >
+			  (int64_t)(KERNEL_LIMITS_MAX * vg_weights_kernel_limit_ns(weights, period_ns));
 }
 
 struct vg_weight vg_weights_end(struct vg_weights *weights, uint64_t time_ns, uint64_t *unsampled_ns)

@@ -133,7 +133,21 @@ bool vg_weights_queue_due(const struct vg_weights *weights, uint64_t period_ns);
 /* Adds period_ns, which an expired timer measured.  Returns whether a recording whose sampling period is
  * sample_period_ns needs a sample now.  If so, call vg_weights_timer_sample(), which returns the sample's weight. */
 bool vg_weights_timer_expired(struct vg_weights *weights, uint64_t period_ns, uint64_t sample_period_ns);
-struct vg_weight_pair vg_weights_timer_sample(struct vg_weights *weights, uint64_t time_ns);
+struct vg_weight_pair vg_weights_timer_sample(struct vg_weights *weights, uint64_t time_ns, bool user_only);
+
+/*
+ * Timers that may sample user code only (user_only) miss the time in the kernel.  So their samples get none of the CPU
+ * time that they have missed, and stops take that time: while it exceeds this limit, the thread is stopped at each
+ * tick.  The limit is 1/64 of the thread's age, but at least two sampling periods plus 4 ms, and at most 100 ms.
+ */
+uint64_t vg_weights_kernel_limit_ns(const struct vg_weights *weights, uint64_t period_ns);
+
+/*
+ * Whether a stop that found such a thread running takes a sample.  It does if it found the thread in a system call.  In
+ * user code it does only if the missed time exceeds four limits: the kernel then runs for the thread without a system
+ * call, for example in page faults.
+ */
+bool vg_weights_kernel_takes(const struct vg_weights *weights, uint64_t period_ns, bool in_call);
 
 /*
  * Ends the weights at time_ns.  The caller adds the result to the latest sample, or to a repeat of its stack if that

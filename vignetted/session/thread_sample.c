@@ -170,13 +170,24 @@ static void slices_advance(struct vg_task *task, vg_recording_set others, uint64
 }
 
 /* Returns the recordings of `set` that take a sample of a thread that a stop found in this state. */
-static vg_recording_set stop_takers(const struct vg_recording *recordings, vg_recording_set set,
-				    const struct vg_task *task, enum vg_thread_state state)
+static vg_recording_set stop_takers(const struct vg_session *session, vg_recording_set set,
+				    const struct vg_task *task, enum vg_thread_state state, bool in_call)
 {
+	vg_recording_set takers = 0;
+
 	if (state == VG_THREAD_QUEUED)
-		return set & ~cpu_only_in(recordings, set);
+		return set & ~cpu_only_in(session->recordings, set);
 	/* A stop for queue time gives no sample of a thread that was not queued: timers sample its time on a CPU. */
-	return task->timers.queue_due ? 0 : set;
+	if (task->timers.queue_due)
+		return 0;
+	if (state != VG_THREAD_RUNNING || !task->timers.open || !session->timers.user_only || task->timers.needs_stop)
+		return set;
+	VG_EACH_RECORDING(i, set) {
+		uint64_t period_ns = vg_recording_period_ns(&session->recordings[i], vg_session_period_ns(session));
+
+		takers |= (uint32_t)vg_weights_kernel_takes(&task->accounts[i].weights, period_ns, in_call) << i;
+	}
+	return takers;
 }
 
 static void stop_sample(struct vg_session *session, struct vg_task *task, vg_recording_set set, bool was_waiting,
@@ -196,7 +207,7 @@ static void stop_sample(struct vg_session *session, struct vg_task *task, vg_rec
 		if (was_waiting)
 			slices_advance(task, task->in_profiles & ~set, timeslices, stack.timeslices);
 		state = vg_stop_state(&stack.stop);
-		deliver(session, stop_takers(session->recordings, set, task, state), task, &stack, state);
+		deliver(session, stop_takers(session, set, task, state, stack.in_call), task, &stack, state);
 		return;
 	case VG_CAPTURE_EXITED:
 		vg_threads_exited(&session->tasks, session->target.pid, task);

@@ -14,10 +14,6 @@
  * grows in steps of a scheduler tick. */
 enum { BEHIND_PERIODS = 4, BEHIND_NS = 10 * 1000 * 1000 };
 
-/* The same limits if timers may not sample kernel code.  They are lower, because timers miss more CPU time, and stops
- * must sample it. */
-enum { USER_BEHIND_PERIODS = 2, USER_BEHIND_NS = 4 * 1000 * 1000 };
-
 /* The longest fetch.  A round has the same limit. */
 enum { FETCH_MAX_NS = 1000 * 1000 * 1000 };
 
@@ -29,12 +25,12 @@ enum { WALKED_EVERY = 64 };
 static bool is_covered(const struct vg_timers *timers, const struct vg_recording *recording, const struct vg_task *task,
 		       uint64_t session_period_ns)
 {
+	const struct vg_weights *weights = &task->accounts[recording->index].weights;
 	uint64_t period_ns = vg_recording_period_ns(recording, session_period_ns);
-	uint64_t behind_ns = timers->user_only ? USER_BEHIND_PERIODS * period_ns + USER_BEHIND_NS :
+	uint64_t behind_ns = timers->user_only ? vg_weights_kernel_limit_ns(weights, period_ns) :
 						 BEHIND_PERIODS * period_ns + BEHIND_NS;
 
-	return recording->options.period_ns >= timers->mean_period_ns &&
-	       task->accounts[recording->index].weights.cpu_balance_ns <= (int64_t)behind_ns;
+	return recording->options.period_ns >= timers->mean_period_ns && weights->cpu_balance_ns <= (int64_t)behind_ns;
 }
 
 /* Makes the policy's step, if one is due, and opens or closes the thread's timers. */
@@ -264,7 +260,7 @@ static void sample_take(struct vg_session *session, struct vg_task *task, const 
 		if (sample.time_ns < account->last_ns)
 			sample.time_ns = account->last_ns;
 		sample.interval = interval_at(session, task, sample.time_ns);
-		weights = vg_weights_timer_sample(&account->weights, sample.time_ns);
+		weights = vg_weights_timer_sample(&account->weights, sample.time_ns, session->timers.user_only);
 		vg_account_sample(&session->recordings[i], task, &session->events, &sample, &weights);
 	}
 }
