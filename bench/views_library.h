@@ -1,0 +1,12 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+#ifndef VG_BENCH_VIEWS_LIBRARY_H
+#define VG_BENCH_VIEWS_LIBRARY_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+/* Checksums. */
+uint32_t library_crc(const unsigned char *data, size_t bytes);
+uint32_t library_adler(const unsigned char *data, size_t bytes);
+
+#endif
