@@ -114,7 +114,7 @@ function chains(path) {
 	for (const sample of text(path).split(/\n\s*\n/)) {
 		const frames = [];
 		for (const line of sample.split("\n")) {
-			const frame = line.match(/^\s+[0-9a-f]+ (.*)/), source = line.match(/^ +([^?].*):(\d+)(?: \(.*\))?$/);
+			const frame = line.match(/^\s+[0-9a-f]+ (.*)/), source = line.match(/^ +([^ ?].*):(\d+)(?: \(.*\))?$/);
 			if (frame)
 				frames.unshift({ name: plain(frame[1]) });
 			else if (source && frames.length > 0)
