@@ -2,9 +2,9 @@
 // views.mjs FOLDER PROGRAM ROUNDS FUNCTION...: compares what the views of vgtool and of perf show: see views.sh.  The
 // files of recording ROUND of set SET are FOLDER/PROGRAM.SET.ROUND.vgtool.* and FOLDER/PROGRAM.SET.ROUND.perf.*.
 //
-// The standard error of the difference of two shares is sqrt(p (1 - p) (1 / n1 + 1 / n2)), where p is the share in both
-// together.  This assumes that the samples are independent.  n is the number of samples.  Samples of vgtool have weights,
-// so n is (sum of weights)^2 / sum of squares of weights.
+// The standard error of the difference of two shares is sqrt(p (1 - p) (1 / n1 + 1 / n2)), where p is the share in
+// both together.  This assumes that the samples are independent, and that the speed of the program is the same in each
+// run.  n is the number of samples.  Samples of vgtool have weights, so n is (sum of weights)^2 / sum of their squares.
 import { readFileSync } from "node:fs";
 import { basename } from "node:path";
 
@@ -29,8 +29,8 @@ class Tables {
 	}
 }
 
-// Several symbols can have one address: one of perf and vgtool may print __qsort_r and the other one __GI___qsort_r.  All
-// of them become the shortest one.  The file has the output of nm.
+// Several symbols can have one address: vgtool prints __qsort_r where perf prints __GI___qsort_r.  All of them become
+// the shortest one.  The file has the output of nm.
 function aliasesRead(path) {
 	const byAddress = new Map(), aliases = new Map(), seen = new Set();
 	for (const [, address, name] of text(path).matchAll(/^([0-9a-f]+) [tTwWi] (\S+)$/gm)) {
@@ -50,7 +50,7 @@ const aliases = aliasesRead(`${folder}/symbols`);
 
 // Parts of a function that the compiler has split off have its name, as in debug information.
 function plain(symbol) {
-	const name = symbol.replace(/ \(inlined\)$/, "").replace(/\.(part|constprop|isra|cold)\b.*/, "").replace(/@.*/, "");
+	const name = symbol.replace(/ \(inlined\)$|\.(part|constprop|isra|cold)\b.*|@.*/g, "");
 	return aliases.get(name) ?? name;
 }
 const place = (file, line) => `${basename(file)}:${line}`;
@@ -92,8 +92,10 @@ function vgtoolRead(tables, path) {
 		tables.add("lines, total", `${plain(row.name)} ${place(row.file, row.line)}`, row.total_ns * part);
 		tables.add(".lines", `${plain(row.name)} ${row.line}`, row.total_ns * part);
 	}
-	treeRows(json(`${path}.tree`), (entry, names) => tables.add("tree", names.join(" > "), entry.total_ns * part));
-	treeRows(json(`${path}.inverted`), (entry, names) => tables.add("inverted tree", names.join(" < "), entry.total_ns * part));
+	treeRows(json(`${path}.tree`), (entry, names) =>
+		tables.add("tree", names.join(" > "), entry.total_ns * part));
+	treeRows(json(`${path}.inverted`), (entry, names) =>
+		tables.add("inverted tree", names.join(" < "), entry.total_ns * part));
 	for (const name of functions) {
 		treeRows(json(`${path}.callers.${name}`), (entry, names) =>
 			entry.depth === 1 && tables.add("callers", names.join(" < "), entry.total_ns * part));
@@ -101,8 +103,9 @@ function vgtoolRead(tables, path) {
 			entry.depth === 1 && tables.add("callees", names.join(" > "), entry.total_ns * part));
 	}
 	// Lines with samples have two percentages of the whole, with one decimal.
+	const shares = /^ *([\d.]+)% +[\d.]+% +(\d+) /gm;
 	for (const name of functions)
-		for (const [, self, line] of text(`${path}.annotate.${name}`).matchAll(/^ *([0-9.]+)% +[0-9.]+% +(\d+) /gm))
+		for (const [, self, line] of text(`${path}.annotate.${name}`).matchAll(shares))
 			tables.add("annotate", `${name}, line ${line}`, self / 100 * n);
 }
 
@@ -114,7 +117,8 @@ function chains(path) {
 	for (const sample of text(path).split(/\n\s*\n/)) {
 		const frames = [];
 		for (const line of sample.split("\n")) {
-			const frame = line.match(/^\s+[0-9a-f]+ (.*)/), source = line.match(/^ +([^ ?].*):(\d+)(?: \(.*\))?$/);
+			const frame = line.match(/^\s+[0-9a-f]+ (.*)/);
+			const source = line.match(/^ +([^ ?].*):(\d+)(?: \(.*\))?$/);
 			if (frame)
 				frames.unshift({ name: plain(frame[1]) });
 			else if (source && frames.length > 0)
@@ -135,7 +139,8 @@ function perfRead(tables, path) {
 		new Set(names).forEach((name) => tables.add("total", name, 1));
 		if (leaf.place)
 			tables.add("lines, self", leaf.place, 1);
-		const lines = new Set(frames.filter((frame) => frame.place).map((frame) => `${frame.name} ${frame.place}`));
+		const known = frames.filter((frame) => frame.place);
+		const lines = new Set(known.map((frame) => `${frame.name} ${frame.place}`));
 		lines.forEach((row) => tables.add("lines, total", row, 1));
 		new Set([...lines].map(lineOnly)).forEach((row) => tables.add(".lines", row, 1));
 		names.forEach((_, at) => tables.add("tree", names.slice(0, at + 1).join(" > "), 1));
@@ -148,8 +153,8 @@ function perfRead(tables, path) {
 				tables.add("callees", `${name} > ${names[at + 1]}`, 1);
 		}
 	}
-	const rows = (file) => text(file).split("\n").filter((line) => line && !line.startsWith("#")).map((line) =>
-		line.split("|").map((cell) => cell.trim()));
+	const rows = (file) => text(file).split("\n").filter((line) => line && !line.startsWith("#"))
+		.map((line) => line.split("|").map((cell) => cell.trim()));
 	for (const [total, self, name] of rows(`${path}.functions`)) {
 		const row = plain(name.replace(/^\[.\] /, ""));
 		tables.add("total, perf report", row, parseFloat(total) / 100 * samples.length);
@@ -157,11 +162,10 @@ function perfRead(tables, path) {
 	}
 	for (const [, count, source] of rows(`${path}.lines`))
 		tables.add("lines, self, perf report", source, Number(count));
-	// The summary has percentages of the function by source line.  Lines of inlined functions are among them: vgtool annotate
-	// does not print these lines, because an inlined function is a function of its own.
+	// The summary has percentages of the function by source line.
 	for (const name of functions) {
-		const [summary] = text(`${path}.annotate.${name}`).split(" Percent |"), count = text(`${path}.annotate.${name}`)
-			.match(/\((\d+) samples,/)?.[1] ?? 0;
+		const [summary, code] = text(`${path}.annotate.${name}`).split(" Percent |");
+		const count = code?.match(/\((\d+) samples,/)?.[1] ?? 0;
 		for (const [, percent, line] of summary.matchAll(/^ +([0-9.]+) +\S+?:(\d+)$/gm))
 			tables.add("annotate", `${name}, line ${line}`, percent / 100 * count);
 	}
@@ -190,11 +194,12 @@ const agrees = (table, row) => Math.abs(distance(first, table, row)) <= LIMIT;
 
 // Differences that are not errors of vgtool.
 const causes = [
-	// perf report counts an inlined function in self of the function that contains it, and has a row for each of its
-	// copies.  So inlining is the cause if perf report differs, and the call chains of the same perf agree with vgtool.
+	// perf report counts an inlined function in self of the function that contains it, and has a row for each of
+	// its copies.  So inlining is the cause if the call chains of the same recording agree with vgtool.
 	{ name: "inlined functions in perf report", explains: (table, row) => table.endsWith(", perf report") &&
 		agrees(table.replace(/, perf report$/, ""), row) },
-	// perf annotate prints the lines of inlined functions in the function that contains them.
+	// perf annotate prints the lines of inlined functions in the function that contains them.  For vgtool annotate,
+	// an inlined function is a function of its own.
 	{ name: "inlined functions in perf annotate", explains: (table, row) => {
 		const [name, line] = row.split(", line ");
 		return table === "annotate" && first.ours.share(".lines", `${name} ${line}`) === 0 &&
@@ -205,6 +210,7 @@ const causes = [
 		row !== lineOnly(row) && agrees(".lines", lineOnly(row)) },
 ];
 
+const percent = (share, columns) => `${(100 * share).toFixed(2).padStart(columns)}%`;
 const first = setRead(1), second = setRead(2);
 let compared = 0, beyond = 0, chance = 0, unexplained = 0, largest = 0;
 const explained = new Map();
@@ -212,7 +218,8 @@ console.log(`${program}: ${Math.round(first.ours.n)} and ${Math.round(second.our
 	`${first.theirs.n} and ${second.theirs.n} of perf`);
 for (const table of [...first.ours.tables.keys()].filter((name) => !name.startsWith("."))) {
 	const heavy = (row) => Math.max(first.ours.share(table, row), first.theirs.share(table, row));
-	const rows = new Set([...first.ours.tables.get(table).keys(), ...first.theirs.tables.get(table)?.keys() ?? []]);
+	const rows = new Set([first, second].flatMap(({ ours, theirs }) =>
+		[...ours.tables.get(table).keys(), ...theirs.tables.get(table)?.keys() ?? []]));
 	console.log(`\n${program}: ${table}\n${"vgtool".padStart(9)} ${"perf".padStart(8)} ${"errors".padStart(7)}`);
 	for (const row of [...rows].sort((a, b) => heavy(b) - heavy(a)).slice(0, ROWS)) {
 		const errors = distance(first, table, row), again = distance(second, table, row);
@@ -230,11 +237,11 @@ for (const table of [...first.ours.tables.keys()].filter((name) => !name.startsW
 		beyond += Math.abs(errors) > LIMIT;
 		if (!cause)
 			largest = Math.max(largest, Math.abs(errors));
-		console.log(`${(100 * first.ours.share(table, row)).toFixed(2).padStart(8)}% ` +
-			`${(100 * first.theirs.share(table, row)).toFixed(2).padStart(7)}% ${errors.toFixed(1).padStart(7)}  ${row}${note}`);
+		const a = first.ours.share(table, row), b = first.theirs.share(table, row);
+		console.log(`${percent(a, 8)} ${percent(b, 7)} ${errors.toFixed(1).padStart(7)}  ${row}${note}`);
 	}
 }
-console.log(`\nrows: ${compared}\nrows beyond: ${beyond}\nby chance: ${chance}\nlargest difference: ${largest.toFixed(1)}`);
-console.log(`without a cause: ${unexplained}`);
+console.log(`\nrows: ${compared}\nrows beyond: ${beyond}\nby chance: ${chance}\nwithout a cause: ${unexplained}`);
+console.log(`largest difference: ${largest.toFixed(1)}`);
 for (const [name, count] of explained)
 	console.log(`cause: ${count} by ${name}`);

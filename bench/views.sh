@@ -1,17 +1,18 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT OR Apache-2.0
 #
-# Compares the views of vgtool with those of perf, on runs of the same program: views_work.c, built with -O2 -g and linked
-# with a static library, with one thread and with four threads.  Both record at 999 Hz of CPU time, in turn.
+# Compares the views of vgtool with those of perf, on runs of the same program: views_work.c, built with -O2 -g and
+# linked with a static library, with one thread and with four threads.  Both record at 999 Hz of CPU time, in turn.
 #
-#     self and total     vgtool report with perf report and with the call chains of perf script
-#     trees              vgtool report --tree and --inverted with these call chains
-#     callers, callees   vgtool report --callers and --callees of five functions with these call chains
-#     lines              vgtool report --by line and annotate with perf report by source line, perf script, perf annotate
+#     self and total     vgtool report: with perf report, and with the call chains of perf script
+#     trees              vgtool report --tree and --inverted: with these call chains
+#     callers, callees   vgtool report --callers and --callees of five functions: with these call chains
+#     lines              vgtool report --by line: with perf report by source line, and with these call chains
+#     annotate           vgtool annotate of five functions: with perf annotate
 #
-# Each table has its 20 heaviest rows.  views.mjs computes the difference of each row in standard errors.  The recordings
-# are two sets.  The first set selects the rows beyond three standard errors.  The second set tells whether such a row is
-# a difference of the views (it is beyond three again) or chance.
+# Each table has its 20 heaviest rows.  views.mjs computes the difference of each row in standard errors.  The
+# recordings are two sets.  The first set selects the rows beyond three standard errors.  The second set tells whether
+# such a row is a difference of the views (it is beyond three again) or chance.
 #
 #     BENCH_SECONDS   the approximate length of a recording
 #     BENCH_ROUNDS    the number of recordings of each tool in each set
@@ -39,19 +40,20 @@ ours() {
 	done
 }
 
+perf_run() {
+	perf "$@" 2>"$dir/log" || fail "views: perf $1: $(tail -n 1 "$dir/log")"
+}
+
 # theirs NAME ARGUMENT...: the same with perf
 theirs() {
 	out=$dir/$1.perf; shift
-	perf record -q -e cpu-clock:u -F 999 --call-graph dwarf,16384 -o "$out" -- "$dir/views_work" "$@" >"$dir/out" 2>"$dir/log" ||
-		fail "views: perf record: $(tail -n 1 "$dir/log")"
-	perf script -i "$out" -F ip,sym,srcline >"$out.script" 2>"$dir/log" || fail "views: perf script: $(tail -n 1 "$dir/log")"
-	perf report -i "$out" --stdio --children -g none -t '|' -F overhead_children,overhead,sym >"$out.functions" 2>"$dir/log" ||
-		fail "views: perf report: $(tail -n 1 "$dir/log")"
-	perf report -i "$out" --stdio --no-children -g none -t '|' -F overhead,sample,srcline >"$out.lines" 2>"$dir/log" ||
-		fail "views: perf report: $(tail -n 1 "$dir/log")"
+	perf_run record -q -e cpu-clock:u -F 999 --call-graph dwarf,16384 -o "$out" -- "$dir/views_work" "$@" \
+		>"$dir/out"
+	perf_run script -i "$out" -F ip,sym,srcline >"$out.script"
+	perf_run report -i "$out" --stdio --children -g none -t '|' -F overhead_children,overhead,sym >"$out.functions"
+	perf_run report -i "$out" --stdio --no-children -g none -t '|' -F overhead,sample,srcline >"$out.lines"
 	for function in $functions; do
-		perf annotate -i "$out" --stdio -l -s $function >"$out.annotate.$function" 2>"$dir/log" ||
-			fail "views: perf annotate: $(tail -n 1 "$dir/log")"
+		perf_run annotate -i "$out" --stdio -l -s $function >"$out.annotate.$function"
 	done
 	rm "$out"
 }
@@ -79,8 +81,9 @@ for program in one-thread four-threads; do
 	node "$SRCDIR/bench/views.mjs" "$dir" $program "$rounds" $functions | tee "$dir/compared"
 	value() { sed -n "s/^$1: //p" "$dir/compared"; }
 	measured "Rows compared with perf, $program" "$(value rows)"
-	measured "Rows beyond 3 standard errors, $program" "$(value 'rows beyond'): $(value cause | tr '\n' ',' | sed 's/,/, /g')$(
-		value 'by chance') by chance"
+	causes="$(value cause | tr '\n' ',' | sed 's/,/, /g')$(value 'by chance') by chance"
+	measured "Rows beyond 3 standard errors, $program" "$(value 'rows beyond'): $causes"
 	measured "Largest difference without a known cause, $program" "$(value 'largest difference') standard errors"
-	verdict "Rows beyond 3 standard errors in both sets, without a known cause, $program" "$(value 'without a cause')" 0
+	verdict "Rows beyond 3 standard errors in both sets, without a known cause, $program" \
+		"$(value 'without a cause')" 0
 done
