@@ -29,3 +29,26 @@ uint32_t library_adler(const unsigned char *data, size_t bytes)
 	}
 	return b << 16 | a;
 }
+
+unsigned long library_hash(const char *text, size_t bytes)
+{
+	unsigned long hash = 14695981039346656037UL;
+
+	for (size_t i = 0; i < bytes; i++)
+		hash = (hash ^ (unsigned char)text[i]) * 1099511628211;
+	return hash;
+}
+
+unsigned library_primes(unsigned most)
+{
+	unsigned count = 0;
+
+	for (unsigned n = 3; n < most; n += 2) {
+		unsigned divisor = 3;
+
+		while (divisor * divisor <= n && n % divisor != 0)
+			divisor += 2;
+		count += divisor * divisor > n;
+	}
+	return count;
+}

@@ -6,7 +6,7 @@
  *
  *     views_work ROUNDS [THREADS]
  *
- * Each thread does ROUNDS rounds, of about 1 ms.
+ * Each thread does ROUNDS rounds, of about 0.4 ms.
  */
 #include <pthread.h>
 #include <stdio.h>
@@ -270,15 +270,6 @@ OWN_CODE unsigned table_count(struct work *work, unsigned key)
 	return slot_find(work, key)->count;
 }
 
-OWN_CODE unsigned long text_hash(const char *text, size_t bytes)
-{
-	unsigned long hash = 14695981039346656037UL;
-
-	for (size_t i = 0; i < bytes; i++)
-		hash = (hash ^ (unsigned char)text[i]) * 1099511628211;
-	return hash;
-}
-
 OWN_CODE void hash(struct work *work)
 {
 	memset(work->slots, 0, sizeof work->slots);
@@ -288,7 +279,7 @@ OWN_CODE void hash(struct work *work)
 		for (size_t i = 0; i < VALUES; i++)
 			work->result += table_count(work, work->values[i]);
 	}
-	work->result += text_hash(work->text, work->text_bytes);
+	work->result += library_hash(work->text, work->text_bytes);
 }
 
 /* ---- a state machine whose states call the next state at their end: tail calls ---- */
@@ -390,24 +381,10 @@ OWN_CODE unsigned long fibonacci(unsigned n)
 	return n < 2 ? n : fibonacci(n - 1) + fibonacci(n - 2);
 }
 
-OWN_CODE unsigned primes_count(unsigned most)
-{
-	unsigned count = 0;
-
-	for (unsigned n = 3; n < most; n += 2) {
-		unsigned divisor = 3;
-
-		while (divisor * divisor <= n && n % divisor != 0)
-			divisor += 2;
-		count += divisor * divisor > n;
-	}
-	return count;
-}
-
 OWN_CODE void calculate(struct work *work)
 {
 	matrix_multiply(work);
-	work->result += fibonacci(15) + primes_count(2000) + (unsigned long)work->product[1][2];
+	work->result += fibonacci(15) + library_primes(2000) + (unsigned long)work->product[1][2];
 }
 
 OWN_CODE void checksums(struct work *work)
