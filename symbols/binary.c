@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 #include "symbols/binary.h"
 
+#include <fcntl.h>
 #include <stdio.h>
 
 #include "symbols/cfi/cfi.h"
@@ -215,6 +216,32 @@ int vg_symbols_from_descriptor(struct vg_symbols *symbols, int fd, const char *p
 	int rc = vg_elf_image_open_descriptor(&sources.image, fd, path, err);
 
 	return rc == 0 ? image_read(&sources, symbols, path, search, err) : rc;
+}
+
+static bool section_has(Elf_Scn *section, uint64_t address)
+{
+	GElf_Shdr header;
+
+	return gelf_getshdr(section, &header) != NULL && (header.sh_flags & SHF_EXECINSTR) != 0 &&
+	       header.sh_type != SHT_NOBITS && address - header.sh_addr < header.sh_size;
+}
+
+int vg_binary_code_find(int fd, const char *path, const struct vg_symbol_range *range, uint64_t *load_base)
+{
+	struct vg_elf_image image;
+	Elf_Scn *section = NULL;
+	int copy = fcntl(fd, F_DUPFD_CLOEXEC, 0), rc = copy < 0 ? -ENOENT :
+		   vg_elf_image_open_descriptor(&image, copy, path, NULL);
+
+	if (rc != 0)
+		return rc == -ENOMEM ? rc : -ENOENT;
+	*load_base = image.load_base;
+	while ((section = elf_nextscn(image.elf, section)) != NULL) {
+		if (section_has(section, image.load_base + range->address))
+			break;
+	}
+	vg_elf_image_close(&image);
+	return section != NULL ? 0 : -ENOENT;
 }
 
 int vg_symbols_find_missing_file(struct vg_missing_file *missing_file, const char *path,

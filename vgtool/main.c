@@ -17,7 +17,7 @@ static const struct command {
 	{ "top", cmd_top, "show where the time of a process goes now, on the terminal" },
 	{ "info", cmd_info, "show what was recorded, what it cost and what was lost" },
 	{ "report", cmd_report, "show the functions that took the most time" },
-	{ "annotate", cmd_annotate, "show the time of each source line of a function" },
+	{ "annotate", cmd_annotate, "show the time of each source line or instruction of a function" },
 	{ "summary", cmd_summary, "show times of the program's intervals, by label" },
 	{ "diff", cmd_diff, "compare profiles before and after a change" },
 	{ "aggregate", cmd_aggregate, "add up many profiles and show how they vary" },

@@ -90,6 +90,18 @@ static const struct vg_linker_symbol *linker_symbol_find(const struct vg_symbols
 	return &linker_symbols[count - 1];
 }
 
+bool vg_symbols_range(const struct vg_symbols *symbols, uint64_t address, struct vg_symbol_range *range)
+{
+	const struct vg_symbol_function *function = function_find(symbols, address);
+	const struct vg_linker_symbol *symbol = function == NULL ? linker_symbol_find(symbols, address) : NULL;
+
+	if (function != NULL)
+		*range = (struct vg_symbol_range){ function->address, function->size_bytes };
+	else if (symbol != NULL)
+		*range = (struct vg_symbol_range){ symbol->address, symbol->size_bytes };
+	return function != NULL || symbol != NULL;
+}
+
 size_t vg_symbols_lookup(const struct vg_symbols *symbols, uint64_t address,
 			 struct vg_symbol_frame *frames, size_t max)
 {

@@ -130,6 +130,10 @@ struct vg_symbol_frame {
 size_t vg_symbols_lookup(const struct vg_symbols *symbols, uint64_t address,
 			 struct vg_symbol_frame *frames, size_t max);
 
+/* The range of code that has the address: that of the function, or of the linker symbol if there is no function.
+ * Returns false if no symbol covers the address. */
+bool vg_symbols_range(const struct vg_symbols *symbols, uint64_t address, struct vg_symbol_range *range);
+
 /* Sets *index to the index of the file with that name.  Adds the file if it is new.  Returns 0 or
  * -ENOMEM. */
 int vg_symbols_add_file(struct vg_symbols *symbols, const char *name, uint32_t *index);

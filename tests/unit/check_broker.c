@@ -216,7 +216,7 @@ START_TEST(hostile_requests)
 		ck_assert_int_eq(raw_ask(&bad, sizeof bad), -EINVAL);
 	}
 	bad = good;
-	bad.kind = VG_BROKER_DEBUG_FILE + 1;
+	bad.kind = VG_BROKER_DISASSEMBLY + 1;
 	ck_assert_int_eq(raw_ask(&bad, sizeof bad), -EINVAL);
 	bad = good;
 	memset(bad.name, 'x', sizeof bad.name);
@@ -240,6 +240,54 @@ START_TEST(no_servers)
 
 	ck_assert_int_eq(vg_broker_ask_symbols(reader, "module", id, sizeof id), -ENOENT);
 	ck_assert_int_eq(vg_broker_ask_debug_file(reader, id, sizeof id, &path), -ENOENT);
+}
+END_TEST
+
+/* A broker that disassembles nothing discards the file. */
+START_TEST(no_disassembly)
+{
+	struct vg_broker_request request = { .kind = VG_BROKER_DISASSEMBLY, .build_id_bytes = 4, .name = "module" };
+	int file = open("module", O_RDONLY | O_CLOEXEC);
+
+	ck_assert_int_eq(vg_broker_ask_disassembly(reader, file, 0, 1), -ENOENT);
+	ck_assert_int_eq(raw_ask(&request, sizeof request), -ENOENT);
+	close(file);
+}
+END_TEST
+
+/* Only a regular file that cannot be written is disassembled. */
+START_TEST(files_that_are_not_disassembled)
+{
+	struct vg_objdump objdump = { .path = "/bin/true" };
+	struct vg_broker broker = { .objdump = &objdump };
+	struct vg_broker_request request = { .kind = VG_BROKER_DISASSEMBLY, .build_id_bytes = 4, .name = "module" };
+	int ends[2], files[] = { open("fifo", O_RDONLY | O_NONBLOCK | O_CLOEXEC), open("folder", O_RDONLY | O_CLOEXEC),
+				 open("module", O_RDWR | O_CLOEXEC) }, output, good = open("module", O_RDONLY | O_CLOEXEC);
+	pid_t child;
+	char byte;
+
+	ck_assert_int_eq(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends), 0);
+	child = fork();
+	if (child == 0) {
+		close(ends[0]);
+		vg_broker_serve(&broker, ends[1]);
+		_exit(0);
+	}
+	close(ends[1]);
+	for (size_t i = 0; i < sizeof files / sizeof *files; i++) {
+		ck_assert_int_ge(files[i], 0);
+		ck_assert_int_eq(vg_broker_ask_disassembly(ends[0], files[i], 0, 1), -EINVAL);
+		close(files[i]);
+	}
+	ck_assert_int_eq(send(ends[0], &request, sizeof request, 0), (ssize_t)sizeof request);
+	ck_assert_int_gt(recv(ends[0], &(struct vg_broker_reply){ 0 }, sizeof(struct vg_broker_reply), 0), 0);
+	output = vg_broker_ask_disassembly(ends[0], good, 0, 1);
+	ck_assert_int_ge(output, 0);
+	ck_assert_int_eq(read(output, &byte, 1), 0);
+	close(output);
+	close(good);
+	close(ends[0]);
+	ck_assert_int_eq(waitpid(child, NULL, 0), child);
 }
 END_TEST
 
@@ -307,6 +355,25 @@ START_TEST(requests_are_bounded)
 }
 END_TEST
 
+/* Returns the errno of sending to the socket in a confined process. */
+static int confined_send(int fd, const struct vg_confinement *confinement)
+{
+	int status;
+	pid_t child = fork();
+
+	if (child == 0) {
+		struct iovec vector = { "", 1 };
+		struct msghdr message = { .msg_iov = &vector, .msg_iovlen = 1 };
+
+		if (vg_reader_confine(confinement, NULL) != 0)
+			_exit(255);
+		_exit(sendmsg(fd, &message, 0) >= 0 ? 0 : errno);
+	}
+	ck_assert_int_eq(waitpid(child, &status, 0), child);
+	ck_assert(WIFEXITED(status));
+	return WEXITSTATUS(status);
+}
+
 /* Returns the errno of receiving from the socket in a confined process. */
 static int confined_receive(int fd, int broker)
 {
@@ -335,6 +402,10 @@ START_TEST(confined_reader)
 	ck_assert_int_eq(confined_receive(reader, reader), 0);
 	ck_assert_int_eq(confined_receive(reader, reader + 1), SANITIZED ? 0 : EPERM);
 	ck_assert_int_eq(confined_receive(reader, 0), SANITIZED ? 0 : EPERM);
+	ck_assert_int_eq(confined_send(reader, &(struct vg_confinement){ .broker = reader, .sends = true }), 0);
+	ck_assert_int_eq(confined_send(reader, &(struct vg_confinement){ .broker = reader }), SANITIZED ? 0 : EPERM);
+	ck_assert_int_eq(confined_send(reader, &(struct vg_confinement){ .broker = reader + 1, .sends = true }),
+			 SANITIZED ? 0 : EPERM);
 }
 END_TEST
 
@@ -461,6 +532,8 @@ Suite *broker_suite(void)
 	tcase_add_test(cases, files_that_are_not_sent);
 	tcase_add_test(cases, hostile_requests);
 	tcase_add_test(cases, no_servers);
+	tcase_add_test(cases, no_disassembly);
+	tcase_add_test(cases, files_that_are_not_disassembled);
 	tcase_add_test(cases, names_on_servers);
 	tcase_add_test(cases, urls_of_servers);
 	tcase_add_test(cases, requests_are_bounded);

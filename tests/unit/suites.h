@@ -42,6 +42,7 @@
 	each(recorder) \
 	each(report) \
 	each(source_file) \
+	each(disassembly) \
 	each(resolve) \
 	each(ring) \
 	each(screen) \

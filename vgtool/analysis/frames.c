@@ -190,6 +190,26 @@ int vg_frames_build(struct vg_frames *frames, const struct vg_profile *profile)
 	return vg_frames_build_rows(frames, profile, VG_FRAMES_FUNCTION, false);
 }
 
+int vg_frames_build_numbered(struct vg_frames *frames, const struct vg_profile *profile, const uint32_t *number_of,
+			     uint32_t count)
+{
+	char name[16];
+	uint32_t number;
+	int rc = 0;
+
+	*frames = (struct vg_frames){ .profile = profile };
+	frames->nodes = calloc(profile->stacks.count + 1, sizeof *frames->nodes);
+	if (frames->nodes == NULL)
+		return -ENOMEM;
+	for (uint32_t i = 0; rc == 0 && i < count; i++) {
+		snprintf(name, sizeof name, "%" PRIu32, i);
+		rc = synthetic_number(frames, name, VG_NONE, &number);
+	}
+	for (size_t i = 0; rc == 0 && i < profile->stacks.count; i++)
+		frames->nodes[i].first = number_of[i];
+	return rc;
+}
+
 void vg_frames_free(struct vg_frames *frames)
 {
 	vg_intern_free(&frames->keys);

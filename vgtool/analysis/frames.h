@@ -89,6 +89,11 @@ int vg_frames_build(struct vg_frames *frames, const struct vg_profile *profile);
  * file.  If by_module is set, the addresses of a module that have no symbols are one function, named "[module]". */
 int vg_frames_build_rows(struct vg_frames *frames, const struct vg_profile *profile, enum vg_frames_kind kind,
 			 bool by_module);
+
+/* Like vg_frames_build(), but the caller gives each node its function: `number_of` has a number below `count` for each
+ * node.  The functions have no other names than "0", "1", ... */
+int vg_frames_build_numbered(struct vg_frames *frames, const struct vg_profile *profile, const uint32_t *number_of,
+			     uint32_t count);
 void vg_frames_free(struct vg_frames *frames);
 
 /* The number of frames of a node, 1 or more. */

@@ -144,6 +144,7 @@ enum vg_exit vg_symbolize_confine(struct vg_symbolize *symbolize, const char *co
 		return VG_EXIT_FAILED;
 	}
 	confinement.broker = symbolize->socket;
+	confinement.sends = symbolize->broker.objdump != NULL;
 	return vg_command_confine_stores(command, &symbolize->stores, confinement);
 }
 
@@ -179,6 +180,11 @@ int vg_symbolize_profile(struct vg_symbolize *symbolize, const char *command, st
 	vg_address_list_free(&list);
 	vg_resolve_free(&resolve);
 	return rc;
+}
+
+int vg_symbolize_disassemble(const struct vg_symbolize *symbolize, int file, uint64_t begin, uint64_t end)
+{
+	return vg_broker_ask_disassembly(symbolize->socket, file, begin, end);
 }
 
 void vg_symbolize_free(struct vg_symbolize *symbolize)

@@ -65,6 +65,9 @@ enum vg_exit vg_symbolize_confine(struct vg_symbolize *symbolize, const char *co
 int vg_symbolize_profile(struct vg_symbolize *symbolize, const char *command, struct vg_profile *profile,
 			 struct vg_err *err);
 
+/* Has objdump disassemble a file: see vg_broker_ask_disassembly().  broker.objdump must be set. */
+int vg_symbolize_disassemble(const struct vg_symbolize *symbolize, int file, uint64_t begin, uint64_t end);
+
 void vg_symbolize_free(struct vg_symbolize *symbolize);
 
 #endif

@@ -13,8 +13,10 @@
 #include "symbols/store/store.h"
 #include "vgtool/output/text.h"
 
-/* Takes ownership of the descriptor in `source`.  Returns 0 if the file has the build id; else -ENOENT or -ENOMEM. */
-static int source_check(struct vg_symbol_source *source, const unsigned char *build_id, size_t build_id_bytes)
+/* Takes ownership of the descriptor in `source`.  Returns 0 if the file has the build id and, unless `code` is NULL, the
+ * code; else -ENOENT or -ENOMEM. */
+static int source_check(struct vg_symbol_source *source, const unsigned char *build_id, size_t build_id_bytes,
+			struct vg_code *code)
 {
 	unsigned char id[VG_BUILD_ID_MAX_BYTES];
 	size_t bytes;
@@ -24,6 +26,8 @@ static int source_check(struct vg_symbol_source *source, const unsigned char *bu
 	rc = vg_store_binary_build_id(source->fd, source->path, id, &bytes);
 	if (rc == 0 && (bytes != build_id_bytes || memcmp(id, build_id, bytes) != 0))
 		rc = -ENOENT;
+	if (rc == 0 && code != NULL)
+		rc = vg_binary_code_find(source->fd, source->path, &code->range, &code->load_base);
 	if (rc != 0)
 		vg_symbol_source_free(source);
 	return rc;
@@ -36,12 +40,12 @@ static int debug_file_find(const struct vg_symbol_finder *finder, const unsigned
 		return -ENOENT;
 	*source = (struct vg_symbol_source){ .is_binary = true };
 	source->fd = finder->open_debug_file(finder->context, build_id, build_id_bytes, &source->path);
-	return source->fd < 0 ? source->fd : source_check(source, build_id, build_id_bytes);
+	return source->fd < 0 ? source->fd : source_check(source, build_id, build_id_bytes, NULL);
 }
 
 /* Files with the module's name may be other builds, so the build id of each is compared. */
 static int machine_find(const struct vg_symbol_finder *finder, const char *module, const unsigned char *build_id,
-			size_t build_id_bytes, struct vg_symbol_source *source)
+			size_t build_id_bytes, struct vg_code *code, struct vg_symbol_source *source)
 {
 	uint32_t next = 0;
 
@@ -54,7 +58,7 @@ static int machine_find(const struct vg_symbol_finder *finder, const char *modul
 		source->fd = finder->open(finder->context, module, build_id, build_id_bytes, &next, &source->path);
 		if (source->fd < 0)
 			return source->fd;
-		rc = source_check(source, build_id, build_id_bytes);
+		rc = source_check(source, build_id, build_id_bytes, code);
 		if (rc != -ENOENT)
 			return rc;
 	}
@@ -145,7 +149,7 @@ int vg_symbol_finder_find(struct vg_symbol_finder *finder, const char *module, c
 
 	if (rc == 0 || rc == -ENOMEM)
 		return rc;
-	machine_rc = machine_find(finder, module, build_id, build_id_bytes, &machine);
+	machine_rc = machine_find(finder, module, build_id, build_id_bytes, NULL, &machine);
 	if (machine_rc != 0 && machine_rc != -ENOMEM)
 		machine_rc = debug_file_find(finder, build_id, build_id_bytes, &machine);
 	if (machine_rc == -ENOMEM)
@@ -155,6 +159,42 @@ int vg_symbol_finder_find(struct vg_symbol_finder *finder, const char *module, c
 	vg_symbol_source_free(source);
 	*source = machine;
 	return 0;
+}
+
+/* vg_store_find_binary() prefers a file with debug information, which may be a debug file without the code. */
+static int store_code_find(struct vg_symbol_finder *finder, const unsigned char *build_id, size_t build_id_bytes,
+			   struct vg_code *code, struct vg_symbol_source *source)
+{
+	bool has_debug_info;
+	int rc;
+
+	*source = (struct vg_symbol_source){ .is_binary = true };
+	rc = vg_store_find_binary(&finder->binaries, finder->stores, finder->store_count, build_id, build_id_bytes,
+				  &source->path, &has_debug_info);
+	if (rc != 0)
+		return rc;
+	source->fd = open(source->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+	if (source->fd >= 0)
+		return source_check(source, build_id, build_id_bytes, code);
+	vg_symbol_source_free(source);
+	return -ENOENT;
+}
+
+int vg_symbol_finder_find_code(struct vg_symbol_finder *finder, const char *module, const unsigned char *build_id,
+			       size_t build_id_bytes, struct vg_code *code, struct vg_symbol_source *source,
+			       struct vg_err *err)
+{
+	char hex[2 * VG_BUILD_ID_MAX_BYTES + 1];
+	int rc = store_code_find(finder, build_id, build_id_bytes, code, source);
+
+	if (rc == -ENOENT)
+		rc = machine_find(finder, module, build_id, build_id_bytes, code, source);
+	if (rc == 0)
+		return 0;
+	vg_build_id_hex(hex, sizeof hex, build_id, build_id_bytes);
+	return rc == -ENOMEM ? vg_err_sys(err, rc, "%s: cannot find the binary", module) :
+	       vg_err_set(err, -ENOENT, "%.100s: the binary with the build id %s was not found; -s DIRECTORY names a "
+			  "directory that has it", module, hex);
 }
 
 /* Files that belong to a binary (its debug file, the file that dwz made) can be in any of the stores. */

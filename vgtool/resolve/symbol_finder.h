@@ -60,6 +60,18 @@ int vg_symbol_finder_find(struct vg_symbol_finder *finder, const char *module, c
 bool vg_symbol_finder_other_build(const struct vg_symbol_finder *finder, const char *module,
 				  const unsigned char *build_id, size_t build_id_bytes, struct vg_err *err);
 
+/* Code that a binary must have. */
+struct vg_code {
+	struct vg_symbol_range range; /* module-relative */
+	uint64_t load_base;          /* result: the virtual address of the module-relative address 0 */
+};
+
+/* Opens the binary with that build id and that code: from a store, or else a file of this machine.  Sets
+ * code->load_base.  Returns 0, -ENOENT or -ENOMEM, with a message in err.  The caller frees the source. */
+int vg_symbol_finder_find_code(struct vg_symbol_finder *finder, const char *module, const unsigned char *build_id,
+			       size_t build_id_bytes, struct vg_code *code, struct vg_symbol_source *source,
+			       struct vg_err *err);
+
 /* Looks up module-relative addresses.  They must be sorted and have no duplicates.  Returns 0, or a negative
  * errno with a message in err. */
 int vg_symbol_source_lookup(const struct vg_symbol_finder *finder, struct vg_symbol_source *source,

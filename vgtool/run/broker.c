@@ -28,7 +28,7 @@ enum { REPLY_WITHOUT_FILE = -65536 };
  * confined reader, which an attacker may control. */
 static bool request_is_valid(const struct vg_broker_request *request, ssize_t bytes)
 {
-	return bytes == (ssize_t)sizeof *request && request->kind <= VG_BROKER_DEBUG_FILE &&
+	return bytes == (ssize_t)sizeof *request && request->kind <= VG_BROKER_DISASSEMBLY &&
 	       memchr(request->name, '\0', sizeof request->name) != NULL && *request->name != '\0' &&
 	       strchr(request->name, '/') == NULL && strcmp(request->name, ".") != 0 &&
 	       strcmp(request->name, "..") != 0 && request->build_id_bytes >= 2 &&
@@ -94,9 +94,11 @@ static int module_open(const struct vg_broker *broker, const struct vg_broker_pl
 	return -ENOENT;
 }
 
-/* Sets reply->rc.  Returns the descriptor to send, or a negative number: none. */
+/* Sets reply->rc.  `sent`: the descriptor that came with the request, or -1.  Returns the descriptor to send, or a
+ * negative number: none. */
 static int request_serve(struct vg_broker *broker, const struct vg_broker_places *places,
-			 const struct vg_broker_request *request, int socket_fd, struct vg_broker_reply *reply)
+			 const struct vg_broker_request *request, int socket_fd, int sent,
+			 struct vg_broker_reply *reply)
 {
 	int file = -ENOENT;
 
@@ -116,14 +118,20 @@ static int request_serve(struct vg_broker *broker, const struct vg_broker_places
 						     socket_fd, reply->path);
 		reply->rc = file >= 0 ? 0 : file;
 		return file;
+	case VG_BROKER_DISASSEMBLY:
+		if (broker->objdump != NULL)
+			file = vg_objdump_start(broker->objdump, sent, request->begin, request->end);
+		reply->rc = file >= 0 ? 0 : file;
+		return file;
 	}
 	return -ENOENT;
 }
 
-static int reply_send(int socket_fd, struct vg_broker_reply *reply, int file)
+/* file: the descriptor that comes with the message, or a negative number. */
+static int message_send(int socket_fd, void *bytes, size_t length, int file)
 {
 	union { struct cmsghdr align; char bytes[CMSG_SPACE(sizeof(int))]; } control = { 0 };
-	struct iovec vector = { reply, sizeof *reply };
+	struct iovec vector = { bytes, length };
 	struct msghdr message = { .msg_iov = &vector, .msg_iovlen = 1 };
 
 	if (file >= 0) {
@@ -140,6 +148,25 @@ static int reply_send(int socket_fd, struct vg_broker_reply *reply, int file)
 	return sendmsg(socket_fd, &message, MSG_NOSIGNAL) >= 0 ? 0 : -errno;
 }
 
+/* Returns what recv(2) returns.  Sets *file to the descriptor that came with the request, or to -1.  Without room for
+ * control data the kernel discards what the reader sends; this room is for one descriptor. */
+static ssize_t request_receive(const struct vg_broker *broker, int fd, struct vg_broker_request *request, int *file)
+{
+	union { struct cmsghdr align; char bytes[CMSG_SPACE(sizeof(int))]; } control;
+	struct iovec vector = { request, sizeof *request };
+	struct msghdr message = { .msg_iov = &vector, .msg_iovlen = 1, .msg_control = control.bytes,
+				  .msg_controllen = broker->objdump != NULL ? CMSG_LEN(sizeof(int)) : 0 };
+	ssize_t bytes = recvmsg(fd, &message, MSG_TRUNC | MSG_CMSG_CLOEXEC);
+	const struct cmsghdr *header = bytes >= 0 ? CMSG_FIRSTHDR(&message) : NULL;
+
+	*file = -1;
+	if (header == NULL || header->cmsg_type != SCM_RIGHTS)
+		return bytes;
+	memcpy(file, CMSG_DATA(header), sizeof *file);
+	*file = vg_descriptor_raise(*file);
+	return bytes;
+}
+
 void vg_broker_serve(const struct vg_broker *broker, int fd)
 {
 	struct vg_broker_places places = { 0 };
@@ -151,9 +178,8 @@ void vg_broker_serve(const struct vg_broker *broker, int fd)
 	vg_broker_places_read(&places);
 	while (rc == 0) {
 		struct vg_broker_reply reply = { .rc = -ENOENT };
-		/* No room for control data: the kernel discards descriptors that the reader sends. */
-		ssize_t bytes = recv(fd, &request, sizeof request, MSG_TRUNC);
-		int file = -1;
+		int file = -1, sent;
+		ssize_t bytes = request_receive(broker, fd, &request, &sent);
 
 		if (bytes < 0 && errno == EINTR)
 			continue;
@@ -162,14 +188,18 @@ void vg_broker_serve(const struct vg_broker *broker, int fd)
 		if (!request_is_valid(&request, bytes))
 			reply.rc = -EINVAL;
 		else if (served++ < VG_BROKER_REQUESTS_MAX)
-			file = request_serve(&current, &places, &request, fd, &reply);
-		rc = reply_send(fd, &reply, file);
+			file = request_serve(&current, &places, &request, fd, sent, &reply);
+		rc = message_send(fd, &reply, sizeof reply, file);
 		if (file >= 0)
 			close(file);
+		if (sent >= 0)
+			close(sent);
 	}
 	vg_broker_places_free(&places);
 	if (broker->servers != NULL)
 		vg_servers_end(broker->servers);
+	if (broker->objdump != NULL)
+		vg_objdump_end(broker->objdump);
 }
 
 /* Exits with the child's exit status, or by the child's signal.  The caller of vgtool knows this process only. */
@@ -312,4 +342,17 @@ int vg_broker_ask_symbols(int fd, const char *name, const unsigned char *build_i
 	if (file >= 0)
 		close(file);
 	return file >= 0 || file == REPLY_WITHOUT_FILE ? 0 : file;
+}
+
+int vg_broker_ask_disassembly(int fd, int file, uint64_t begin, uint64_t end)
+{
+	/* The name and the build id only make the request valid: the file itself is sent. */
+	struct vg_broker_request request = { .kind = VG_BROKER_DISASSEMBLY, .begin = begin, .end = end,
+					     .build_id_bytes = 2, .name = "code" };
+	struct vg_broker_reply reply;
+	int rc = message_send(fd, &request, sizeof request, file);
+
+	if (rc == 0)
+		rc = reply_receive(fd, &reply);
+	return rc == REPLY_WITHOUT_FILE ? -EBADMSG : rc;
 }

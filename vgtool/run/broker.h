@@ -8,6 +8,7 @@
 
 #include "base/build_id.h"
 #include "base/err.h"
+#include "vgtool/run/objdump.h"
 #include "vgtool/run/servers.h"
 
 /*
@@ -31,6 +32,9 @@
  * from a debuginfod server.  So a reader that an attacker controls can send names and build ids to the servers that the
  * user has named, at most VG_SERVER_FILES_MAX.
  *
+ * If `objdump` is set, a fourth request comes with the descriptor of a binary.  The broker starts objdump, which is
+ * confined, and sends the descriptor of its output.
+ *
  *	if (vg_broker_start(&broker, &fd, &err) == 0)     (in the child only)
  *		file = vg_broker_ask(fd, "libc.so.6", id, id_bytes, &next, &path);
  */
@@ -50,15 +54,17 @@ struct vg_broker {
 	void (*refresh)(void *context, struct vg_broker *broker);
 	void *context;
 	struct vg_servers *servers;  /* NULL: none */
+	struct vg_objdump *objdump;  /* NULL: nothing is disassembled */
 };
 
-enum vg_broker_kind { VG_BROKER_MODULE, VG_BROKER_SYMBOLS, VG_BROKER_DEBUG_FILE };
+enum vg_broker_kind { VG_BROKER_MODULE, VG_BROKER_SYMBOLS, VG_BROKER_DEBUG_FILE, VG_BROKER_DISASSEMBLY };
 
 /* The messages.  They are exchanged between two processes of one program, so they need no byte order. */
 struct vg_broker_request {
 	uint32_t kind;               /* enum vg_broker_kind */
 	uint32_t next;               /* number of the first candidate to try */
 	uint32_t build_id_bytes;
+	uint64_t begin, end;         /* VG_BROKER_DISASSEMBLY: virtual addresses */
 	unsigned char build_id[VG_BUILD_ID_MAX_BYTES];
 	char name[VG_BROKER_NAME_MAX_BYTES + 1];
 };
@@ -89,5 +95,9 @@ int vg_broker_ask_debug_file(int fd, const unsigned char *build_id, size_t build
 /* Asks the symbol servers for the symbol file of a module.  Returns 0 if the directory of a server in the cache now has
  * the file; -ENOENT or another negative errno. */
 int vg_broker_ask_symbols(int fd, const char *name, const unsigned char *build_id, size_t build_id_bytes);
+
+/* Has objdump disassemble a file at the virtual addresses `begin` to `end` - 1.  The next call ends this objdump.  The
+ * file stays the caller's.  Returns the descriptor of objdump's output, which the caller closes, or a negative errno. */
+int vg_broker_ask_disassembly(int fd, int file, uint64_t begin, uint64_t end);
 
 #endif

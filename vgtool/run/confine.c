@@ -122,13 +122,13 @@ static int writes_allow(const struct rules *rules, const char *path)
 	return rc;
 }
 
-static int reads_allow(const struct rules *rules, const char *const *paths, size_t count)
+static int reads_allow(const struct rules *rules, const char *const *paths, size_t count, uint64_t access)
 {
 	int rc = 0;
 
 	for (size_t i = 0; rc == 0 && i < count; i++) {
 		if (paths[i] != NULL)
-			rc = path_allow(rules, paths[i], READ_RIGHTS);
+			rc = path_allow(rules, paths[i], access);
 	}
 	return rc;
 }
@@ -137,6 +137,7 @@ static int files_confine(const struct vg_confinement *confinement)
 {
 	long version = syscall(SYS_landlock_create_ruleset, NULL, 0, LANDLOCK_CREATE_RULESET_VERSION);
 	struct rules rules = { .handled = handled_rights(version) };
+	uint64_t access = READ_RIGHTS | (confinement->executes ? LANDLOCK_ACCESS_FS_EXECUTE : 0);
 	int rc;
 
 	if (version < 1)
@@ -144,9 +145,9 @@ static int files_confine(const struct vg_confinement *confinement)
 	rules.fd = (int)syscall(SYS_landlock_create_ruleset, &rules.handled, sizeof rules.handled, 0);
 	if (rules.fd < 0)
 		return -errno;
-	rc = reads_allow(&rules, confinement->paths, confinement->path_count);
+	rc = reads_allow(&rules, confinement->paths, confinement->path_count, access);
 	if (rc == 0)
-		rc = reads_allow(&rules, confinement->more, confinement->more_path_count);
+		rc = reads_allow(&rules, confinement->more, confinement->more_path_count, access);
 	if (rc == 0 && confinement->writes != NULL)
 		rc = writes_allow(&rules, confinement->writes);
 	if (rc == 0 && syscall(SYS_landlock_restrict_self, rules.fd, 0) != 0)
@@ -177,6 +178,12 @@ static const int calls_always[] = {
  * for the lock with clock_nanosleep(2). */
 static const int calls_writing[] = {
 	SCMP_SYS(ftruncate), SCMP_SYS(dup), SCMP_SYS(flock), SCMP_SYS(renameat), SCMP_SYS(clock_nanosleep),
+};
+
+/* Executing a program, and what the dynamic linker and the C library call at its start. */
+static const int calls_executing[] = {
+	SCMP_SYS(execve), SCMP_SYS(mmap), SCMP_SYS(mprotect), SCMP_SYS(arch_prctl), SCMP_SYS(set_tid_address),
+	SCMP_SYS(set_robust_list), SCMP_SYS(rseq),
 };
 
 /* A system call that is allowed if each listed argument equals a value, with or without a mask.  EQUAL
@@ -230,6 +237,11 @@ static const struct rule rules_writing[] = {
 	{ SCMP_SYS(ioctl), 1, { EQUAL(1, FIONBIO) } },
 };
 
+/* The C library reads the limit of the stack, and must not change it. */
+static const struct rule rules_executing[] = {
+	{ SCMP_SYS(prlimit64), 1, { EQUAL(2, 0) } },
+};
+
 /* seccomp_rule_add(3) and seccomp_rule_add_array(3) return 0 for a system call that this architecture does not have.
  * (seccomp_rule_add_exact(3) returns -EDOM.) */
 static int calls_allow(scmp_filter_ctx filter, const int *calls, size_t count)
@@ -253,9 +265,11 @@ static int rules_allow(scmp_filter_ctx filter, const struct rule *rules, size_t 
 
 #define COUNT(array) (sizeof (array) / sizeof *(array))
 
-static int calls_confine(bool writes, int broker)
+static int calls_confine(const struct vg_confinement *confinement)
 {
-	const struct rule receive = { SCMP_SYS(recvmsg), 1, { EQUAL(0, broker) } };
+	const struct rule receive = { SCMP_SYS(recvmsg), 1, { EQUAL(0, confinement->broker) } };
+	const struct rule send = { SCMP_SYS(sendmsg), 1, { EQUAL(0, confinement->broker) } };
+	bool writes = confinement->writes != NULL, executes = confinement->executes;
 	scmp_filter_ctx filter = seccomp_init(SCMP_ACT_ERRNO(EPERM));
 	int rc;
 
@@ -271,8 +285,14 @@ static int calls_confine(bool writes, int broker)
 		rc = calls_allow(filter, calls_writing, COUNT(calls_writing));
 	if (rc == 0 && writes)
 		rc = rules_allow(filter, rules_writing, COUNT(rules_writing));
-	if (rc == 0 && broker > 0)
+	if (rc == 0 && executes)
+		rc = calls_allow(filter, calls_executing, COUNT(calls_executing));
+	if (rc == 0 && executes)
+		rc = rules_allow(filter, rules_executing, COUNT(rules_executing));
+	if (rc == 0 && confinement->broker > 0)
 		rc = rules_allow(filter, &receive, 1);
+	if (rc == 0 && confinement->broker > 0 && confinement->sends)
+		rc = rules_allow(filter, &send, 1);
 	if (rc == 0)
 		rc = seccomp_load(filter);
 	seccomp_release(filter);
@@ -299,6 +319,6 @@ int vg_reader_confine(const struct vg_confinement *confinement, struct vg_err *e
 	rc = files_confine(confinement);
 	if (rc != 0)
 		return vg_err_sys(err, rc, "cannot confine the process with Landlock");
-	rc = vg_confine_has_seccomp() ? calls_confine(confinement->writes != NULL, confinement->broker) : 0;
+	rc = vg_confine_has_seccomp() ? calls_confine(confinement) : 0;
 	return rc == 0 ? 0 : vg_err_sys(err, rc, "cannot confine the process with seccomp");
 }
