@@ -21,37 +21,40 @@ static bool has_sym_suffix(const char *path)
 }
 
 /* Closes the image.  open_rc: the result of opening it. */
-static int image_build_id(struct vg_elf_image *image, int open_rc, unsigned char id[VG_BUILD_ID_MAX_BYTES],
-			  size_t *bytes, bool *has_debug_info)
+static int image_build_id(struct vg_elf_image *image, int open_rc, bool wants_code,
+			  unsigned char id[VG_BUILD_ID_MAX_BYTES], size_t *bytes, bool *is_preferred)
 {
+	GElf_Shdr header;
+
 	if (open_rc != 0)
 		return open_rc == -ENOMEM ? open_rc : -ENOENT;
 	*bytes = vg_elf_build_id(image, id);
-	*has_debug_info = *bytes > 0 && vg_elf_has_dwarf(image);
+	*is_preferred = *bytes > 0 && (wants_code ? vg_elf_section(image, ".text", &header) != NULL :
+						    vg_elf_has_dwarf(image));
 	vg_elf_image_close(image);
 	return *bytes > 0 ? 0 : -ENOENT;
 }
 
 /* Returns 0; -ENOENT: no ELF file, or no build id; -ENOMEM. */
-static int build_id_read(const char *path, unsigned char id[VG_BUILD_ID_MAX_BYTES], size_t *bytes,
-			 bool *has_debug_info)
+static int build_id_read(const char *path, bool wants_code, unsigned char id[VG_BUILD_ID_MAX_BYTES], size_t *bytes,
+			 bool *is_preferred)
 {
 	struct vg_elf_image image;
 	int rc = vg_elf_image_open(&image, path, NULL);
 
-	return image_build_id(&image, rc, id, bytes, has_debug_info);
+	return image_build_id(&image, rc, wants_code, id, bytes, is_preferred);
 }
 
 int vg_store_binary_build_id(int fd, const char *path, unsigned char id[VG_BUILD_ID_MAX_BYTES], size_t *bytes)
 {
-	bool has_debug_info;
+	bool is_preferred;
 	struct vg_elf_image image;
 	int copy = fcntl(fd, F_DUPFD_CLOEXEC, 0), rc;
 
 	if (copy < 0)
 		return -ENOENT;
 	rc = vg_elf_image_open_descriptor(&image, copy, path, NULL);
-	return image_build_id(&image, rc, id, bytes, &has_debug_info);
+	return image_build_id(&image, rc, false, id, bytes, &is_preferred);
 }
 
 static int file_add(struct vg_store_binaries *binaries, const char *path)
@@ -65,7 +68,7 @@ static int file_add(struct vg_store_binaries *binaries, const char *path)
 
 	if (has_sym_suffix(path))
 		return 0;
-	rc = build_id_read(path, id, &bytes, &binary.has_debug_info);
+	rc = build_id_read(path, binaries->wants_code, id, &bytes, &binary.is_preferred);
 	if (rc != 0)
 		return rc == -ENOMEM ? rc : 0;
 	rc = vg_array_reserve(&binaries->items, 1);
@@ -78,12 +81,12 @@ static int file_add(struct vg_store_binaries *binaries, const char *path)
 	}
 	if (rc == 1) {
 		binaries->items.items[binaries->items.count++] = binary;
-	} else if (!binary.has_debug_info || binaries->items.items[index].has_debug_info) {
+	} else if (!binary.is_preferred || binaries->items.items[index].is_preferred) {
 		free(copy);
 		return 0;
 	}
 	free(binaries->items.items[index].path);
-	binaries->items.items[index] = (struct vg_store_binary){ copy, binary.has_debug_info };
+	binaries->items.items[index] = (struct vg_store_binary){ copy, binary.is_preferred };
 	/* cppcheck-suppress memleak ; it is in the array */
 	return 0;
 }
@@ -127,8 +130,8 @@ static int roots_walk(struct vg_store_binaries *binaries, const char *const *roo
 }
 
 /* Searches <root>/.build-id/xx/yyyy.debug, where distributions put links to their debug files. */
-static int build_id_tree_find(const char *root, const unsigned char *build_id, size_t build_id_bytes,
-			      char **path_out, bool *has_debug_info)
+static int build_id_tree_find(const char *root, bool wants_code, const unsigned char *build_id, size_t build_id_bytes,
+			      char **path_out, bool *is_preferred)
 {
 	char hex[2 * VG_BUILD_ID_MAX_BYTES + 1];
 	unsigned char id[VG_BUILD_ID_MAX_BYTES];
@@ -143,7 +146,7 @@ static int build_id_tree_find(const char *root, const unsigned char *build_id, s
 	}
 	if (asprintf(&path, "%s/.build-id/%.2s/%s.debug", root, hex, hex + 2) < 0)
 		return -ENOMEM;
-	rc = build_id_read(path, id, &bytes, has_debug_info);
+	rc = build_id_read(path, wants_code, id, &bytes, is_preferred);
 	if (rc == 0 && (bytes != build_id_bytes || memcmp(id, build_id, bytes) != 0))
 		rc = -ENOENT;
 	if (rc == 0)
@@ -154,32 +157,32 @@ static int build_id_tree_find(const char *root, const unsigned char *build_id, s
 }
 
 /* Takes ownership of `path`, and keeps it if it is better than *best.  Returns 0 or -ENOMEM. */
-static int path_keep_better(char *path, bool path_has_debug_info, char **best, bool *has_debug_info)
+static int path_keep_better(char *path, bool path_is_preferred, char **best, bool *is_preferred)
 {
 	if (path == NULL)
 		return -ENOMEM;
-	if (*best != NULL && (*has_debug_info || !path_has_debug_info)) {
+	if (*best != NULL && (*is_preferred || !path_is_preferred)) {
 		free(path);
 		return 0;
 	}
 	free(*best);
 	*best = path;
-	*has_debug_info = path_has_debug_info;
+	*is_preferred = path_is_preferred;
 	return 0;
 }
 
 /* Returns 0 or -ENOMEM.  *path_out stays NULL if no root has the file. */
-static int build_id_trees_find(const char *const *roots, size_t root_count, const unsigned char *build_id,
-			       size_t build_id_bytes, char **path_out, bool *has_debug_info)
+static int build_id_trees_find(const char *const *roots, size_t root_count, bool wants_code,
+			       const unsigned char *build_id, size_t build_id_bytes, char **path_out, bool *is_preferred)
 {
-	bool path_has_debug_info;
+	bool path_is_preferred;
 	char *path;
 	int rc = 0;
 
-	for (size_t i = 0; i < root_count && (*path_out == NULL || !*has_debug_info); i++) {
-		rc = build_id_tree_find(roots[i], build_id, build_id_bytes, &path, &path_has_debug_info);
+	for (size_t i = 0; i < root_count && (*path_out == NULL || !*is_preferred); i++) {
+		rc = build_id_tree_find(roots[i], wants_code, build_id, build_id_bytes, &path, &path_is_preferred);
 		if (rc == 0)
-			rc = path_keep_better(path, path_has_debug_info, path_out, has_debug_info);
+			rc = path_keep_better(path, path_is_preferred, path_out, is_preferred);
 		if (rc != 0 && rc != -ENOENT)
 			return rc;
 	}
@@ -188,7 +191,7 @@ static int build_id_trees_find(const char *const *roots, size_t root_count, cons
 
 int vg_store_find_binary(struct vg_store_binaries *binaries, const char *const *roots,
 			 size_t root_count, const unsigned char *build_id, size_t build_id_bytes,
-			 char **path_out, bool *has_debug_info)
+			 char **path_out, bool *is_preferred)
 {
 	const struct vg_store_binary *found;
 	uint32_t index;
@@ -197,14 +200,15 @@ int vg_store_find_binary(struct vg_store_binaries *binaries, const char *const *
 	*path_out = NULL;
 	if (build_id_bytes < 2 || build_id_bytes > VG_BUILD_ID_MAX_BYTES)
 		return -ENOENT;
-	rc = build_id_trees_find(roots, root_count, build_id, build_id_bytes, path_out, has_debug_info);
-	if (rc == 0 && !binaries->walked && (*path_out == NULL || !*has_debug_info)) {
+	rc = build_id_trees_find(roots, root_count, binaries->wants_code, build_id, build_id_bytes, path_out,
+				 is_preferred);
+	if (rc == 0 && !binaries->walked && (*path_out == NULL || !*is_preferred)) {
 		rc = roots_walk(binaries, roots, root_count);
 		binaries->walked = rc == 0;
 	}
 	if (rc == 0 && vg_intern_find(&binaries->ids, build_id, build_id_bytes, &index)) {
 		found = &binaries->items.items[index];
-		rc = path_keep_better(strdup(found->path), found->has_debug_info, path_out, has_debug_info);
+		rc = path_keep_better(strdup(found->path), found->is_preferred, path_out, is_preferred);
 	}
 	if (rc != 0) {
 		free(*path_out);

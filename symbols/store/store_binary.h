@@ -11,30 +11,32 @@
 
 /*
  * The ELF files in a list of directories (roots), by build id.  <root>/.build-id/ is searched first.
- * If it has no file with debug information for a module, all directories are walked, and the headers
- * and the build id of each file are read.  The directories are walked only once for all modules.
+ * If it has no preferred file for a module, all directories are walked, and the headers and the build
+ * id of each file are read.  The directories are walked only once for all modules.
  * Symbolic links are not followed.  A new structure is all zero.
+ * Files with debug information are preferred, or if wants_code is set, files with code: a debug file
+ * has none.
  *
  *     struct vg_store_binaries binaries = { 0 };
- *     rc = vg_store_find_binary(&binaries, roots, 1, id, id_bytes, &path, &has_debug_info);
+ *     rc = vg_store_find_binary(&binaries, roots, 1, id, id_bytes, &path, &is_preferred);
  *     vg_store_binaries_free(&binaries);
  */
 struct vg_store_binary {
 	char *path;                     /* owned */
-	bool has_debug_info;
+	bool is_preferred;
 };
 
 struct vg_store_binaries {
+	bool wants_code;                /* set by the caller, before the first call */
 	bool walked;                    /* the directories were walked */
 	struct vg_intern ids;           /* build id -> index in items */
 	VG_ARRAY(struct vg_store_binary) items;
 };
 
-/* Finds the file with that build id.  Prefers a file with debug information.  The caller frees
- * *path_out.  Returns 0, -ENOENT or -ENOMEM. */
+/* Finds the file with that build id.  *is_preferred: see above.  The caller frees *path_out.  Returns 0, -ENOENT or -ENOMEM. */
 int vg_store_find_binary(struct vg_store_binaries *binaries, const char *const *roots,
 			 size_t root_count, const unsigned char *build_id, size_t build_id_bytes,
-			 char **path_out, bool *has_debug_info);
+			 char **path_out, bool *is_preferred);
 
 /* Reads the build id of an open file, which stays open.  `path` is its name.  Returns 0; -ENOENT: no ELF file, or no
  * build id; -ENOMEM. */

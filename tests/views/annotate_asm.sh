@@ -79,7 +79,7 @@ strip program
 asm -s debug spin p.vgp
 out_holds "$loop inside.every(i => i.line === 5)"
 mv program kept
-asm -s kept spin r.vgp
+asm -s debug -s kept spin r.vgp
 out_holds "$loop self > 0.9 * f.self_samples"
 # Another build of the same name is not used, wherever it is.
 $CC -g -O1 -Wl,--build-id=sha1 -o program program.c
@@ -98,6 +98,7 @@ has err '--json: use it with --asm'
 # An attacker's program in place of objdump.  Its argument is the first address.
 cat >objdump.c <<'END'
 #include <fcntl.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -128,7 +129,7 @@ int main(int argc, char **argv)
 	for (;;)
 		instruction(0, "nop");
 #elif defined HANGS
-	pause();
+	poll(NULL, 0, -1);
 #elif defined SILENT
 	abort();
 #elif defined NOSY
@@ -152,12 +153,12 @@ for mode in RUBBISH ENDLESS HANGS SILENT NOSY; do
 done
 # hostile MODE STATUS: runs with that objdump
 hostile() {
-	exits "$2" env PATH="$dir/$1:$PATH" SECRET=1 "$VGTOOL" annotate --asm --json -s kept spin r.vgp 9<log
+	exits "$2" env PATH="$dir/$1:$PATH" SECRET=1 "$VGTOOL" annotate --asm --json -s debug -s kept spin r.vgp 9<log
 }
 hostile RUBBISH 0
 out_holds "const i = it.functions[0].instructions; i.length === 2 && i[0].text === '\\u001b[31mred' &&
 	/^y{900,1000}\$/.test(i[1].text)"
-exits 0 env PATH="$dir/RUBBISH:$PATH" "$VGTOOL" annotate --asm -s kept spin r.vgp
+exits 0 env PATH="$dir/RUBBISH:$PATH" "$VGTOOL" annotate --asm -s debug -s kept spin r.vgp
 grep -qF '\x1b[31mred' out || fail "an escape sequence reaches the terminal: $(cat -v out)"
 hostile ENDLESS 1
 has err 'objdump printed more than 64 MiB'
@@ -178,7 +179,7 @@ objdump_runs() {
 objdump_ended() {
 	! objdump_runs
 }
-env PATH="$dir/HANGS:$PATH" "$VGTOOL" annotate --asm -s kept spin r.vgp >out 2>err & pid=$!
+env PATH="$dir/HANGS:$PATH" "$VGTOOL" annotate --asm -s debug -s kept spin r.vgp >out 2>err & pid=$!
 await 60 "objdump that hangs" objdump_runs
 kill_own TERM $pid
 wait $pid || true

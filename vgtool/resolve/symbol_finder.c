@@ -161,16 +161,16 @@ int vg_symbol_finder_find(struct vg_symbol_finder *finder, const char *module, c
 	return 0;
 }
 
-/* vg_store_find_binary() prefers a file with debug information, which may be a debug file without the code. */
 static int store_code_find(struct vg_symbol_finder *finder, const unsigned char *build_id, size_t build_id_bytes,
 			   struct vg_code *code, struct vg_symbol_source *source)
 {
-	bool has_debug_info;
+	bool has_code;
 	int rc;
 
 	*source = (struct vg_symbol_source){ .is_binary = true };
-	rc = vg_store_find_binary(&finder->binaries, finder->stores, finder->store_count, build_id, build_id_bytes,
-				  &source->path, &has_debug_info);
+	finder->code_binaries.wants_code = true;
+	rc = vg_store_find_binary(&finder->code_binaries, finder->stores, finder->store_count, build_id,
+				  build_id_bytes, &source->path, &has_code);
 	if (rc != 0)
 		return rc;
 	source->fd = open(source->path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
@@ -281,6 +281,7 @@ void vg_symbol_source_free(struct vg_symbol_source *source)
 void vg_symbol_finder_free(struct vg_symbol_finder *finder)
 {
 	vg_store_binaries_free(&finder->binaries);
+	vg_store_binaries_free(&finder->code_binaries);
 }
 
 int vg_symbol_finder_check(const struct vg_symbol_finder *finder, struct vg_err *err)

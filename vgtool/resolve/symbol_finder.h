@@ -28,6 +28,7 @@ struct vg_symbol_finder {
 	const char *const *stores;   /* directories and files; the caller's */
 	size_t store_count;
 	struct vg_store_binaries binaries; /* ELF files in the stores, by build id */
+	struct vg_store_binaries code_binaries; /* the same, with code */
 
 	/* Opens the first file of this machine, from candidate *next on, that may be the module.  Sets *next for the
 	 * next call.  Returns a descriptor and sets *path, both of which the caller frees, or returns -ENOENT.
