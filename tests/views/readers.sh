@@ -16,7 +16,7 @@ arguments() {
 	case $1 in
 	audit | dump) echo "one.vgp" ;;
 	info | report | summary | folded | chrome) echo "directory two.vgp" ;;
-	annotate) echo "main one.vgp two.vgp" ;;
+	annotate) echo "--asm main one.vgp two.vgp" ;;
 	speedscope) echo "one.vgp two.vgp -o out.json" ;;
 	diff | aggregate) echo "one.vgp two.vgp" ;;
 	recover) echo "one.vgp -o out.vgp" ;;

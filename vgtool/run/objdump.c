@@ -36,7 +36,7 @@ int vg_objdump_find(struct vg_objdump *objdump, struct vg_err *err)
 	while (directory != NULL && *directory != '\0') {
 		int length = (int)strcspn(directory, ":");
 
-		/* A relative directory would be the directory of a stranger's files as easily as one of ours. */
+		/* A relative directory is not searched: the working directory may have untrusted files. */
 		if (*directory == '/' && snprintf(file, sizeof file, "%.*s/objdump", length, directory) < PATH_MAX &&
 		    access(file, X_OK) == 0) {
 			objdump->path = realpath(file, NULL);
