@@ -141,9 +141,9 @@ static void source_print(const struct vg_annotate_asm *annotate, const struct vg
 	char *shown;
 
 	text = vg_source_texts_find(texts, line->file, line->line);
-	if (asprintf(&shown, "%s:%" PRIu32 "%s%s%s  %s", name != NULL ? name + 1 : line->file, line->line,
+	if (asprintf(&shown, "%s:%" PRIu32 "%s%s%s%s%s", name != NULL ? name + 1 : line->file, line->line,
 		     line->inlined != NULL ? " (inlined: " : "", line->inlined != NULL ? line->inlined : "",
-		     line->inlined != NULL ? ")" : "", text != NULL ? text : "") < 0)
+		     line->inlined != NULL ? ")" : "", text != NULL ? "  " : "", text != NULL ? text : "") < 0)
 		return;
 	vg_terminal_color(annotate->terminal, VG_COLOR_FAINT);
 	vg_print(stdout, "%*s", SHARE_COLUMNS, "");
