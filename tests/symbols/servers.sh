@@ -315,6 +315,7 @@ exits 1 "$VGTOOL" report --debuginfod "$dir/one.vgp"
 has err 'DEBUGINFOD_URLS names no server'
 mkdir "$dir/served"
 mv "$dir/kept.debug" "$dir/served"
+cp "$dir/hidden/$module" "$dir/served/binary"
 # dwz moves debug information that two programs share into a file of its own.
 mkdir "$dir/shared"
 for which in one two; do
@@ -327,7 +328,10 @@ mv "$dir/served/shared.debug" "$dir/served/moved.debug"
 debuginfod=http://127.0.0.1:$(free_port)
 debuginfod -p "${debuginfod##*:}" -d :memory: -F "$dir/served" >"$dir/debuginfod.log" 2>&1 & server=$!
 pids="$pids $server"
-served() { curl -sf -o /dev/null "$debuginfod/buildid/$build/debuginfo" || exited $server; }
+served() {
+	curl -sf -o /dev/null "$debuginfod/buildid/$build/debuginfo" -o /dev/null "$debuginfod/buildid/$build/executable" ||
+		exited $server
+}
 await 60 "debuginfod has the file or has ended" served
 ! exited $server || fail "debuginfod: the server does not start: $(tail -n 3 "$dir/debuginfod.log")"
 export DEBUGINFOD_URLS="$bad/absent $debuginfod"
@@ -347,6 +351,12 @@ exits 0 "$VGTOOL" symbols --debuginfod "$dir/shared/one"
 ! grep -q '<name omitted>' "$dir/out" || fail "the file of dwz was not used: $(cat "$dir/err")"
 silent "symbols and a file of dwz"
 [ -e "$XDG_CACHE_HOME/vignette/$(debug_path "$shared")" ] || fail "the file of dwz is not in the cache: $(cached)"
+# Instructions
+exits 1 "$VGTOOL" annotate --asm spin_here "$dir/one.vgp"
+has err "the binary with the build id $build was not found"
+exits 0 "$VGTOOL" annotate --asm --debuginfod spin_here "$dir/one.vgp"
+has out '  ret'
+[ -e "$XDG_CACHE_HOME/vignette/$(debug_path "$build" | sed 's/\.debug$//')" ] || fail "the binary is not in the cache"
 rm -rf "$XDG_CACHE_HOME"
 report --debuginfod
 # From the cache, without the server and without --debuginfod

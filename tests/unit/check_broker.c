@@ -240,6 +240,7 @@ START_TEST(no_servers)
 
 	ck_assert_int_eq(vg_broker_ask_symbols(reader, "module", id, sizeof id), -ENOENT);
 	ck_assert_int_eq(vg_broker_ask_debug_file(reader, id, sizeof id, &path), -ENOENT);
+	ck_assert_int_eq(vg_broker_ask_binary(reader, id, sizeof id, &path), -ENOENT);
 }
 END_TEST
 
@@ -316,8 +317,10 @@ START_TEST(names_on_servers)
 	memset(name, ' ', sizeof name - 1);
 	ck_assert_int_eq(vg_server_symbols_request(&request, "http://h", "/c", name, id, sizeof id, false),
 			 -ENAMETOOLONG);
-	ck_assert_int_eq(vg_server_debug_request(&request, "http://h", id, sizeof id), 0);
+	ck_assert_int_eq(vg_server_file_request(&request, VG_SERVER_DEBUG_FILE, "http://h", id, sizeof id), 0);
 	ck_assert_str_eq(request.url, "http://h/buildid/ab010203/debuginfo");
+	ck_assert_int_eq(vg_server_file_request(&request, VG_SERVER_BINARY, "http://h", id, sizeof id), 0);
+	ck_assert_str_eq(request.url, "http://h/buildid/ab010203/executable");
 }
 END_TEST
 

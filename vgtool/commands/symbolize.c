@@ -73,6 +73,13 @@ static int debug_file_open(void *context, const unsigned char *build_id, size_t 
 	return vg_broker_ask_debug_file(symbolize->socket, build_id, build_id_bytes, path);
 }
 
+static int binary_open(void *context, const unsigned char *build_id, size_t build_id_bytes, char **path)
+{
+	const struct vg_symbolize *symbolize = context;
+
+	return vg_broker_ask_binary(symbolize->socket, build_id, build_id_bytes, path);
+}
+
 static int symbols_fetch(void *context, const char *module, const unsigned char *build_id, size_t build_id_bytes)
 {
 	const struct vg_symbolize *symbolize = context;
@@ -127,6 +134,7 @@ static int sources_prepare(struct vg_symbolize *symbolize, const char *command, 
 		return 0;
 	finder->open = symbolize->stores_only ? NULL : machine_open;
 	finder->open_debug_file = debug_file_open;
+	finder->open_binary = binary_open;
 	finder->fetch = symbolize->servers.symbols.count > 0 ? symbols_fetch : NULL;
 	symbolize->broker.servers = &symbolize->servers;
 	return vg_broker_start(&symbolize->broker, &symbolize->socket, err);

@@ -189,6 +189,11 @@ int vg_symbol_finder_find_code(struct vg_symbol_finder *finder, const char *modu
 
 	if (rc == -ENOENT)
 		rc = machine_find(finder, module, build_id, build_id_bytes, code, source);
+	if (rc == -ENOENT && finder->open_binary != NULL && build_id_bytes >= 2) {
+		*source = (struct vg_symbol_source){ .is_binary = true };
+		source->fd = finder->open_binary(finder->context, build_id, build_id_bytes, &source->path);
+		rc = source->fd < 0 ? source->fd : source_check(source, build_id, build_id_bytes, code);
+	}
 	if (rc == 0)
 		return 0;
 	vg_build_id_hex(hex, sizeof hex, build_id, build_id_bytes);

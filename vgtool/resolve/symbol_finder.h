@@ -38,9 +38,11 @@ struct vg_symbol_finder {
 	/* Opens a debug file by its build id, which the finder compares.  It is also asked for debug files of the files
 	 * above, if no store has them.  Returns as open().  NULL: there is no other place. */
 	int (*open_debug_file)(void *context, const unsigned char *build_id, size_t build_id_bytes, char **path);
+	/* The same for a binary, for vg_symbol_finder_find_code(). */
+	int (*open_binary)(void *context, const unsigned char *build_id, size_t build_id_bytes, char **path);
 	/* Asks servers for the module's symbol file.  Returns 0 if one of the stores now has it.  NULL: no servers. */
 	int (*fetch)(void *context, const char *module, const unsigned char *build_id, size_t build_id_bytes);
-	void *context;               /* of these three functions */
+	void *context;               /* of these functions */
 };
 
 /* A file with a module's symbols. */
@@ -67,7 +69,7 @@ struct vg_code {
 	uint64_t load_base;          /* result: the virtual address of the module-relative address 0 */
 };
 
-/* Opens the binary with that build id and that code: from a store, or else a file of this machine.  Sets
+/* Opens the binary with that build id and that code: from a store, of this machine, or by open_binary().  Sets
  * code->load_base.  Returns 0, -ENOENT or -ENOMEM, with a message in err.  The caller frees the source. */
 int vg_symbol_finder_find_code(struct vg_symbol_finder *finder, const char *module, const unsigned char *build_id,
 			       size_t build_id_bytes, struct vg_code *code, struct vg_symbol_source *source,

@@ -73,7 +73,7 @@ static int candidate_open(const struct vg_broker *broker, const struct vg_broker
 	if (at >= places->debug_directories.count)
 		return -ERANGE;
 	directory = places->debug_directories.items[at];
-	return vg_server_debug_path(directory, request->build_id, request->build_id_bytes, path) == 0 ?
+	return vg_server_file_path(VG_SERVER_DEBUG_FILE, directory, request->build_id, request->build_id_bytes, path) == 0 ?
 	       vg_program_open(path, NULL) : -1;
 }
 
@@ -113,9 +113,11 @@ static int request_serve(struct vg_broker *broker, const struct vg_broker_places
 						       request->build_id_bytes, socket_fd);
 		return -ENOENT;
 	case VG_BROKER_DEBUG_FILE:
+	case VG_BROKER_BINARY:
 		if (broker->servers != NULL)
-			file = vg_servers_debug_open(broker->servers, request->build_id, request->build_id_bytes,
-						     socket_fd, reply->path);
+			file = vg_servers_file_open(broker->servers, request->kind == VG_BROKER_BINARY ?
+						    VG_SERVER_BINARY : VG_SERVER_DEBUG_FILE, request->build_id,
+						    request->build_id_bytes, socket_fd, reply->path);
 		reply->rc = file >= 0 ? 0 : file;
 		return file;
 	case VG_BROKER_DISASSEMBLY:
@@ -331,6 +333,14 @@ int vg_broker_ask_debug_file(int fd, const unsigned char *build_id, size_t build
 	uint32_t next;
 
 	return file_ask(fd, &request, "debug", build_id, build_id_bytes, &next, path);
+}
+
+int vg_broker_ask_binary(int fd, const unsigned char *build_id, size_t build_id_bytes, char **path)
+{
+	struct vg_broker_request request = { .kind = VG_BROKER_BINARY };
+	uint32_t next;
+
+	return file_ask(fd, &request, "binary", build_id, build_id_bytes, &next, path);
 }
 
 int vg_broker_ask_symbols(int fd, const char *name, const unsigned char *build_id, size_t build_id_bytes)

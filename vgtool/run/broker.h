@@ -27,12 +27,12 @@
  *   3. .build-id/xx/yyyy.debug in /usr/lib/debug and in $XDG_CACHE_HOME/vignette.
  * It answers at most VG_BROKER_REQUESTS_MAX requests with a file.
  *
- * Two other requests are for servers (servers.h).  For the symbols of a module, the broker downloads the module's symbol
- * file to the server's directory in the cache.  For a debug file, it sends the descriptor of a file from the cache, or
- * from a debuginfod server.  So a reader that an attacker controls can send names and build ids to the servers that the
+ * Three other requests are for servers (servers.h).  For the symbols of a module, the broker downloads the module's symbol
+ * file to the server's directory in the cache.  For a debug file or a binary, it sends the descriptor of a file from the
+ * cache, or from a debuginfod server.  So a reader that an attacker controls can send names and build ids to the servers that the
  * user has named, at most VG_SERVER_FILES_MAX.
  *
- * If `objdump` is set, a fourth request comes with the descriptor of a binary.  The broker starts objdump, which is
+ * If `objdump` is set, a fifth request comes with the descriptor of a binary.  The broker starts objdump, which is
  * confined, and sends the descriptor of its output.
  *
  *	if (vg_broker_start(&broker, &fd, &err) == 0)     (in the child only)
@@ -57,7 +57,9 @@ struct vg_broker {
 	struct vg_objdump *objdump;  /* NULL: nothing is disassembled */
 };
 
-enum vg_broker_kind { VG_BROKER_MODULE, VG_BROKER_SYMBOLS, VG_BROKER_DEBUG_FILE, VG_BROKER_DISASSEMBLY };
+enum vg_broker_kind {
+	VG_BROKER_MODULE, VG_BROKER_SYMBOLS, VG_BROKER_DEBUG_FILE, VG_BROKER_BINARY, VG_BROKER_DISASSEMBLY,
+};
 
 /* The messages.  They are exchanged between two processes of one program, so they need no byte order. */
 struct vg_broker_request {
@@ -91,6 +93,9 @@ int vg_broker_ask(int fd, const char *name, const unsigned char *build_id, size_
 /* Asks for the debug file with that build id, from the cache or from a debuginfod server.  Returns as
  * vg_broker_ask(); -EIO: a server failed. */
 int vg_broker_ask_debug_file(int fd, const unsigned char *build_id, size_t build_id_bytes, char **path);
+
+/* As vg_broker_ask_debug_file(), for the binary with that build id. */
+int vg_broker_ask_binary(int fd, const unsigned char *build_id, size_t build_id_bytes, char **path);
 
 /* Asks the symbol servers for the symbol file of a module.  Returns 0 if the directory of a server in the cache now has
  * the file; -ENOENT or another negative errno. */

@@ -99,21 +99,22 @@ int vg_server_symbols_request(struct vg_download_request *request, const char *u
 	return rc;
 }
 
-int vg_server_debug_request(struct vg_download_request *request, const char *url, const unsigned char *build_id,
-			    size_t build_id_bytes)
+int vg_server_file_request(struct vg_download_request *request, enum vg_server_file kind, const char *url,
+			   const unsigned char *build_id, size_t build_id_bytes)
 {
 	char hex[2 * VG_BUILD_ID_MAX_BYTES + 1];
 
 	vg_build_id_hex(hex, sizeof hex, build_id, build_id_bytes);
-	return length_check(snprintf(request->url, sizeof request->url, "%s/buildid/%s/debuginfo", url, hex),
-			    sizeof request->url);
+	return length_check(snprintf(request->url, sizeof request->url, "%s/buildid/%s/%s", url, hex,
+				     kind == VG_SERVER_BINARY ? "executable" : "debuginfo"), sizeof request->url);
 }
 
-int vg_server_debug_path(const char *directory, const unsigned char *build_id, size_t build_id_bytes,
-			 char path[PATH_MAX])
+int vg_server_file_path(enum vg_server_file kind, const char *directory, const unsigned char *build_id,
+			size_t build_id_bytes, char path[PATH_MAX])
 {
 	char hex[2 * VG_BUILD_ID_MAX_BYTES + 1];
 
 	vg_build_id_hex(hex, sizeof hex, build_id, build_id_bytes);
-	return length_check(snprintf(path, PATH_MAX, "%s/.build-id/%.2s/%s.debug", directory, hex, hex + 2), PATH_MAX);
+	return length_check(snprintf(path, PATH_MAX, "%s/.build-id/%.2s/%s%s", directory, hex, hex + 2,
+				     kind == VG_SERVER_BINARY ? "" : ".debug"), PATH_MAX);
 }

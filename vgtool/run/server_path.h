@@ -31,13 +31,19 @@ int vg_server_symbols_request(struct vg_download_request *request, const char *u
 			      const char *name, const unsigned char *build_id, size_t build_id_bytes,
 			      bool compressed);
 
-/* Sets the URL URL/buildid/ID/debuginfo.  Returns 0 or -ENAMETOOLONG. */
-int vg_server_debug_request(struct vg_download_request *request, const char *url, const unsigned char *build_id,
-			    size_t build_id_bytes);
+/* Files of debuginfod. */
+enum vg_server_file {
+	VG_SERVER_DEBUG_FILE,
+	VG_SERVER_BINARY,
+};
 
-/* Writes DIRECTORY/.build-id/xx/yyyy.debug to `path`.  The build id has 2 to VG_BUILD_ID_MAX_BYTES bytes.  Returns 0 or
- * -ENAMETOOLONG. */
-int vg_server_debug_path(const char *directory, const unsigned char *build_id, size_t build_id_bytes,
-			 char path[PATH_MAX]);
+/* Sets the URL URL/buildid/ID/debuginfo or URL/buildid/ID/executable.  Returns 0 or -ENAMETOOLONG. */
+int vg_server_file_request(struct vg_download_request *request, enum vg_server_file kind, const char *url,
+			   const unsigned char *build_id, size_t build_id_bytes);
+
+/* Writes DIRECTORY/.build-id/xx/yyyy.debug or, for a binary, DIRECTORY/.build-id/xx/yyyy to `path`.  The build id has 2 to
+ * VG_BUILD_ID_MAX_BYTES bytes.  Returns 0 or -ENAMETOOLONG. */
+int vg_server_file_path(enum vg_server_file kind, const char *directory, const unsigned char *build_id,
+			size_t build_id_bytes, char path[PATH_MAX]);
 
 #endif

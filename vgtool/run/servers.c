@@ -245,15 +245,15 @@ static int cached_open(const char *path)
 	return fd >= 0 ? fd : -ENOENT;
 }
 
-int vg_servers_debug_open(struct vg_servers *servers, const unsigned char *build_id, size_t build_id_bytes,
-			  int reader, char path[PATH_MAX])
+int vg_servers_file_open(struct vg_servers *servers, enum vg_server_file kind, const unsigned char *build_id,
+			 size_t build_id_bytes, int reader, char path[PATH_MAX])
 {
 	static struct vg_download_request request;
 	bool has_failed = false;
 	int fd;
 
 	if (servers->cache == NULL ||
-	    vg_server_debug_path(servers->cache, build_id, build_id_bytes, path) != 0)
+	    vg_server_file_path(kind, servers->cache, build_id, build_id_bytes, path) != 0)
 		return -ENOENT;
 	fd = cached_open(path);
 	for (size_t i = 0; fd < 0 && i < servers->debuginfod.count; i++) {
@@ -261,7 +261,7 @@ int vg_servers_debug_open(struct vg_servers *servers, const unsigned char *build
 
 		request = (struct vg_download_request){ .kind = VG_DOWNLOAD_ELF };
 		strcpy(request.path, path);
-		if (vg_server_debug_request(&request, server->url, build_id, build_id_bytes) == 0) {
+		if (vg_server_file_request(&request, kind, server->url, build_id, build_id_bytes) == 0) {
 			int rc = server_get(servers, server, &request, reader);
 
 			has_failed |= rc == -EIO;

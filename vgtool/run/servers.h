@@ -10,12 +10,14 @@
 #include "base/err.h"
 #include "base/intern.h"
 #include "vgtool/run/fetcher.h"
+#include "vgtool/run/server_path.h"
 
 /*
  * The symbol servers and debuginfod servers of a command, and the cache of what they sent:
  *
  *	CACHE/servers/HASH/modules/DEBUG_ID/symbols.sym     HASH: of the server's URL
  *	CACHE/.build-id/xx/yyyy.debug                       from any debuginfod server
+ *	CACHE/.build-id/xx/yyyy                             the same; a binary
  *
  * CACHE is $XDG_CACHE_HOME/vignette.  A module's name is untrusted, and is in no path of the cache.  CACHE/servers/HASH
  * is a symbol store, and the reader searches it like another store (symbols/store/store.h).
@@ -70,11 +72,11 @@ int vg_servers_add_debuginfod(struct vg_servers *servers, struct vg_err *err);
 int vg_servers_symbols(struct vg_servers *servers, const char *name, const unsigned char *build_id,
 		       size_t build_id_bytes, int reader);
 
-/* Opens the debug file with that build id: from the cache, or else from the first debuginfod server that has it.
+/* Opens the debug file or binary with that build id: from the cache, or else from the first debuginfod server that has it.
  * Returns a descriptor and sets `path`; -ENOENT; or -EIO: a server failed, and no other has the file.  The caller
  * compares the file's build id. */
-int vg_servers_debug_open(struct vg_servers *servers, const unsigned char *build_id, size_t build_id_bytes,
-			  int reader, char path[PATH_MAX]);
+int vg_servers_file_open(struct vg_servers *servers, enum vg_server_file kind, const unsigned char *build_id,
+			 size_t build_id_bytes, int reader, char path[PATH_MAX]);
 
 /* Ends the process that downloads. */
 void vg_servers_end(struct vg_servers *servers);
