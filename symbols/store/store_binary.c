@@ -173,7 +173,8 @@ static int path_keep_better(char *path, bool path_is_preferred, char **best, boo
 
 /* Returns 0 or -ENOMEM.  *path_out stays NULL if no root has the file. */
 static int build_id_trees_find(const char *const *roots, size_t root_count, bool wants_code,
-			       const unsigned char *build_id, size_t build_id_bytes, char **path_out, bool *is_preferred)
+			       const unsigned char *build_id, size_t build_id_bytes, char **path_out,
+			       bool *is_preferred)
 {
 	bool path_is_preferred;
 	char *path;

@@ -33,7 +33,8 @@ struct vg_store_binaries {
 	VG_ARRAY(struct vg_store_binary) items;
 };
 
-/* Finds the file with that build id.  *is_preferred: see above.  The caller frees *path_out.  Returns 0, -ENOENT or -ENOMEM. */
+/* Finds the file with that build id.  *is_preferred: see above.  The caller frees *path_out.  Returns 0,
+ * -ENOENT or -ENOMEM. */
 int vg_store_find_binary(struct vg_store_binaries *binaries, const char *const *roots,
 			 size_t root_count, const unsigned char *build_id, size_t build_id_bytes,
 			 char **path_out, bool *is_preferred);

@@ -53,8 +53,8 @@ END_TEST
 START_TEST(lines_that_are_ignored)
 {
 	static const char *const lines[] = {
-		"", "\n\n", "1000:", "1000:\t\n", "1000 nop\n", "1000: nop\n", ":\tnop\n", "fff:\tnop\n", "1100:\tnop\n",
-		"-1000:\tnop\n", "0x1000:\tnop\n", "ffffffffffffffffff1000:\tnop\n", "1000:\tthe line does not end",
+		"", "\n\n", "1000:", "1000:\t\n", "1000 nop\n", "1000: nop\n", ":\tnop\n", "fff:\tnop\n",
+		"1100:\tnop\n", "-1000:\tnop\n", "0x1000:\tnop\n", "ffffffffffffffffff1000:\tnop\n", "1000:\tthe line does not end",
 	};
 
 	for (size_t i = 0; i < sizeof lines / sizeof *lines; i++) {

@@ -121,7 +121,8 @@ int main(int argc, char **argv)
 	instruction(5, "\033[31mred");
 	instruction(4, "not ascending");
 	instruction(1 << 20, "behind");
-	printf("ffffffffffffffffffff:\tx\n:\t\n %lx:\n %lx: x\n-1:\tx\n0x%lx:\tx\n%lx:\t", first, first, first, first + 7);
+	printf("ffffffffffffffffffff:\tx\n:\t\n %lx:\n %lx: x\n-1:\tx\n", first, first);
+	printf("0x%lx:\tx\n%lx:\t", first, first + 7);
 	for (int i = 0; i < 100000; i++)
 		putchar('y');
 	printf("\n%lx:\tlast", first + 8);

@@ -28,9 +28,9 @@ struct vg_disassembly {
 	VG_ARRAY(char) texts;        /* "mov    (%rdi),%eax"; each text ends with a NUL, and may have any other bytes */
 };
 
-/* Reads objdump's output up to its end.  Keeps the instructions at the virtual addresses `begin` to `end` - 1.  Returns 0;
- * -ETIMEDOUT: the end did not come within timeout_ms; -EFBIG: more than VG_DISASSEMBLY_MIB_MAX; -ENODATA: no instruction;
- * or another negative errno, each with a message in err.  Call vg_disassembly_free() in either case. */
+/* Reads objdump's output up to its end.  Keeps the instructions at the virtual addresses `begin` to `end` - 1.  Returns
+ * 0; -ETIMEDOUT: the end did not come within timeout_ms; -EFBIG: more than VG_DISASSEMBLY_MIB_MAX; -ENODATA: no
+ * instruction; or another negative errno, each with a message in err.  Call vg_disassembly_free() in either case. */
 int vg_disassembly_read(struct vg_disassembly *code, int fd, uint64_t begin, uint64_t end, int timeout_ms,
 			struct vg_err *err);
 

@@ -146,8 +146,8 @@ static int lines_find(struct vg_asm_function *function, const struct vg_symbols 
 }
 
 /* Reads the code of one function, whose name, module and range are set.  Adds the function. */
-static int function_read(struct vg_function_code *code, const struct vg_module *module, const struct vg_symbols *symbols,
-			 struct vg_asm_function *function, struct vg_err *err)
+static int function_read(struct vg_function_code *code, const struct vg_module *module,
+			 const struct vg_symbols *symbols, struct vg_asm_function *function, struct vg_err *err)
 {
 	struct vg_code range = { .range = { function->begin, function->end - function->begin } };
 	struct vg_symbol_source binary = { 0 };
@@ -205,7 +205,8 @@ static int module_read(struct vg_function_code *code, const struct vg_profile *p
 		function.begin = range.address + range.size_bytes;
 		if (!vg_symbols_range(symbols, places[i].address, &range) ||
 		    __builtin_add_overflow(range.address, range.size_bytes, &function.end))
-			return vg_err_set(err, -ENOENT, "%.100s: its symbols have no range of addresses", function.name);
+			return vg_err_set(err, -ENOENT, "%.100s: its symbols have no range of addresses",
+					  function.name);
 		if (function.begin < range.address)
 			function.begin = range.address;
 		rc = function_read(code, module, symbols, &function, err);

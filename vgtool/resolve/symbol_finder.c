@@ -13,8 +13,8 @@
 #include "symbols/store/store.h"
 #include "vgtool/output/text.h"
 
-/* Takes ownership of the descriptor in `source`.  Returns 0 if the file has the build id and, unless `code` is NULL, the
- * code; else -ENOENT or -ENOMEM. */
+/* Takes ownership of the descriptor in `source`.  Returns 0 if the file has the build id and, unless `code` is NULL,
+ * the code; else -ENOENT or -ENOMEM. */
 static int source_check(struct vg_symbol_source *source, const unsigned char *build_id, size_t build_id_bytes,
 			struct vg_code *code)
 {

@@ -73,8 +73,8 @@ static int candidate_open(const struct vg_broker *broker, const struct vg_broker
 	if (at >= places->debug_directories.count)
 		return -ERANGE;
 	directory = places->debug_directories.items[at];
-	return vg_server_file_path(VG_SERVER_DEBUG_FILE, directory, request->build_id, request->build_id_bytes, path) == 0 ?
-	       vg_program_open(path, NULL) : -1;
+	return vg_server_file_path(VG_SERVER_DEBUG_FILE, directory, request->build_id, request->build_id_bytes,
+				   path) == 0 ? vg_program_open(path, NULL) : -1;
 }
 
 static int module_open(const struct vg_broker *broker, const struct vg_broker_places *places,

@@ -27,10 +27,10 @@
  *   3. .build-id/xx/yyyy.debug in /usr/lib/debug and in $XDG_CACHE_HOME/vignette.
  * It answers at most VG_BROKER_REQUESTS_MAX requests with a file.
  *
- * Three other requests are for servers (servers.h).  For the symbols of a module, the broker downloads the module's symbol
- * file to the server's directory in the cache.  For a debug file or a binary, it sends the descriptor of a file from the
- * cache, or from a debuginfod server.  So a reader that an attacker controls can send names and build ids to the servers that the
- * user has named, at most VG_SERVER_FILES_MAX.
+ * Three other requests are for servers (servers.h).  For the symbols of a module, the broker downloads the module's
+ * symbol file to the server's directory in the cache.  For a debug file or a binary, it sends the descriptor of a file
+ * from the cache, or from a debuginfod server.  So a reader that an attacker controls can send names and build ids to
+ * the servers that the user has named, at most VG_SERVER_FILES_MAX.
  *
  * If `objdump` is set, a fifth request comes with the descriptor of a binary.  The broker starts objdump, which is
  * confined, and sends the descriptor of its output.
@@ -102,7 +102,8 @@ int vg_broker_ask_binary(int fd, const unsigned char *build_id, size_t build_id_
 int vg_broker_ask_symbols(int fd, const char *name, const unsigned char *build_id, size_t build_id_bytes);
 
 /* Has objdump disassemble a file at the virtual addresses `begin` to `end` - 1.  The next call ends this objdump.  The
- * file stays the caller's.  Returns the descriptor of objdump's output, which the caller closes, or a negative errno. */
+ * file stays the caller's.  Returns the descriptor of objdump's output, which the caller closes; or a negative
+ * errno. */
 int vg_broker_ask_disassembly(int fd, int file, uint64_t begin, uint64_t end);
 
 #endif

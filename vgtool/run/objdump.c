@@ -77,7 +77,6 @@ static int process_confine(const char *path)
 	if (directory == NULL)
 		return -ENOMEM;
 	*strrchr(directory, '/') = '\0';
-	/* vg_reader_confine() opens the paths, so the memory is needed until then.  The process is about to be replaced. */
 	return vg_reader_confine(&(struct vg_confinement){ .paths = paths, .path_count = sizeof paths / sizeof *paths,
 							   .executes = true }, NULL);
 }

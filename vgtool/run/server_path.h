@@ -41,8 +41,8 @@ enum vg_server_file {
 int vg_server_file_request(struct vg_download_request *request, enum vg_server_file kind, const char *url,
 			   const unsigned char *build_id, size_t build_id_bytes);
 
-/* Writes DIRECTORY/.build-id/xx/yyyy.debug or, for a binary, DIRECTORY/.build-id/xx/yyyy to `path`.  The build id has 2 to
- * VG_BUILD_ID_MAX_BYTES bytes.  Returns 0 or -ENAMETOOLONG. */
+/* Writes DIRECTORY/.build-id/xx/yyyy.debug or, for a binary, DIRECTORY/.build-id/xx/yyyy to `path`.  The build id has 2
+ * to VG_BUILD_ID_MAX_BYTES bytes.  Returns 0 or -ENAMETOOLONG. */
 int vg_server_file_path(enum vg_server_file kind, const char *directory, const unsigned char *build_id,
 			size_t build_id_bytes, char path[PATH_MAX]);
 

@@ -72,8 +72,8 @@ int vg_servers_add_debuginfod(struct vg_servers *servers, struct vg_err *err);
 int vg_servers_symbols(struct vg_servers *servers, const char *name, const unsigned char *build_id,
 		       size_t build_id_bytes, int reader);
 
-/* Opens the debug file or binary with that build id: from the cache, or else from the first debuginfod server that has it.
- * Returns a descriptor and sets `path`; -ENOENT; or -EIO: a server failed, and no other has the file.  The caller
+/* Opens the debug file or binary with that build id: from the cache, or else from the first debuginfod server that has
+ * it.  Returns a descriptor and sets `path`; -ENOENT; or -EIO: a server failed, and no other has the file.  The caller
  * compares the file's build id. */
 int vg_servers_file_open(struct vg_servers *servers, enum vg_server_file kind, const unsigned char *build_id,
 			 size_t build_id_bytes, int reader, char path[PATH_MAX]);

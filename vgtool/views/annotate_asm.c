@@ -18,8 +18,8 @@
 /* SHARE_COLUMNS: the columns before the address.  HOT_PERCENT: of the function's own time. */
 enum { SHARE_COLUMNS = 26, HOT_PERCENT = 10 };
 
-/* The rows are the instructions of all functions, one after the other.  Each function has one more row, for addresses at
- * which objdump printed no instruction.  The last row is for all other code. */
+/* The rows are the instructions of all functions, one after the other.  Each function has one more row, for addresses
+ * at which objdump printed no instruction.  The last row is for all other code. */
 struct times {
 	struct vg_function_row *rows;
 	size_t *first;               /* by function: its first row */
@@ -187,9 +187,9 @@ static void function_print(const struct times *times, const struct vg_annotate_a
 	int digits = snprintf(address, sizeof address, "%" PRIx64, function->load_base + function->end);
 
 	vg_terminal_color(annotate->terminal, VG_COLOR_BOLD);
-	vg_terminal_line(annotate->terminal, "%s [%s]: %s of the %s time is in its own code, inlined functions included",
-			 function->name, function->module, vg_text_percent(&share, sum.self_ns, times->weight_ns),
-			 vg_weight_name(annotate->weight));
+	vg_terminal_line(annotate->terminal, "%s [%s]: %s of the %s time is in its own code, inlined functions "
+			 "included", function->name, function->module,
+			 vg_text_percent(&share, sum.self_ns, times->weight_ns), vg_weight_name(annotate->weight));
 	vg_terminal_color(annotate->terminal, VG_COLOR_PLAIN);
 	if (others->self_samples > 0)
 		vg_terminal_line(annotate->terminal, "%s is at addresses at which objdump printed no instruction",

@@ -25,9 +25,9 @@ struct vg_asm_function {
 };
 
 /*
- * The instructions of functions, each with its share of the time, and the source lines between them.  Self is the time of
- * the samples in which the thread was at the instruction.  Total includes those in which it was in a function that the
- * instruction calls.
+ * The instructions of functions, each with its share of the time, and the source lines between them.  Self is the time
+ * of the samples in which the thread was at the instruction.  Total includes those in which it was in a function that
+ * the instruction calls.
  */
 struct vg_annotate_asm {
 	const struct vg_asm_function *functions; /* sorted by module number, then by address, without overlaps */
