@@ -37,7 +37,7 @@ static int instruction_add(struct vg_disassembly *code, uint64_t address, const 
 	return 0;
 }
 
-/* An instruction is "  401136:\tmov    (%rdi),%eax". */
+/* An instruction is "  401136:\tmov    (%rdi),%eax".  LLVM prints blanks before the tab. */
 static int line_add(struct reader *reader)
 {
 	const struct vg_instruction *last = reader->code->instructions.items + reader->code->instructions.count;
@@ -50,10 +50,13 @@ static int line_add(struct reader *reader)
 	if (!isxdigit((unsigned char)*at))
 		return 0;
 	address = strtoull(at, &end, 16);
-	if (end[0] != ':' || end[1] != '\t' || end[2] == '\0' || address < reader->begin || address >= reader->end ||
+	if (*end++ != ':')
+		return 0;
+	end += strspn(end, " ");
+	if (end[0] != '\t' || end[1] == '\0' || address < reader->begin || address >= reader->end ||
 	    (reader->code->instructions.count > 0 && address <= last[-1].address))
 		return 0;
-	return instruction_add(reader->code, address, end + 2);
+	return instruction_add(reader->code, address, end + 1);
 }
 
 static int bytes_add(struct reader *reader, const char *bytes, size_t length)
