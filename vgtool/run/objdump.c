@@ -70,12 +70,12 @@ static bool descriptors_set(int file, int output)
 /* The program, the files of the dynamic linker, and the binary. */
 static int process_confine(const char *path)
 {
-	char *directory = strdup(path);
+	char directory[PATH_MAX];
 	const char *const paths[] = { directory, "/usr", "/lib", "/lib64", "/nix/store", "/gnu/store",
 				      "/etc/ld.so.cache", BINARY_PATH };
 
-	if (directory == NULL)
-		return -ENOMEM;
+	/* realpath(3) has made the path. */
+	snprintf(directory, sizeof directory, "%s", path);
 	*strrchr(directory, '/') = '\0';
 	return vg_reader_confine(&(struct vg_confinement){ .paths = paths, .path_count = sizeof paths / sizeof *paths,
 							   .executes = true }, NULL);
