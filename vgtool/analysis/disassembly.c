@@ -31,8 +31,12 @@ static int instruction_add(struct vg_disassembly *code, uint64_t address, const 
 		length--;
 	if (vg_array_reserve(&code->texts, length + 1) != 0 || vg_array_push(&code->instructions, &instruction) != 0)
 		return -ENOMEM;
-	for (size_t i = 0; i < length; i++)
-		code->texts.items[code->texts.count++] = text[i] == '\t' ? ' ' : text[i];
+	for (size_t i = 0; i < length; i++) {
+		if (text[i] == '\t')
+			code->texts.items[code->texts.count++] = ' ';
+		else
+			code->texts.items[code->texts.count++] = text[i];
+	}
 	code->texts.items[code->texts.count++] = '\0';
 	return 0;
 }

@@ -39,8 +39,12 @@ static int text_add(struct vg_source_texts *texts, struct vg_source_text *line, 
 	if (vg_array_reserve(&texts->bytes, bytes + 1) != 0)
 		return -ENOMEM;
 	line->text = texts->bytes.count + 1;
-	for (size_t i = 0; i < bytes; i++)
-		texts->bytes.items[texts->bytes.count++] = text[i] == '\t' ? ' ' : text[i];
+	for (size_t i = 0; i < bytes; i++) {
+		if (text[i] == '\t')
+			texts->bytes.items[texts->bytes.count++] = ' ';
+		else
+			texts->bytes.items[texts->bytes.count++] = text[i];
+	}
 	texts->bytes.items[texts->bytes.count++] = '\0';
 	return 0;
 }
