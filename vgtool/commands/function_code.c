@@ -72,7 +72,8 @@ static int node_add(struct places *places, const struct vg_function_code *code, 
 	}
 	if (!marked[outermost])
 		return 0;
-	if (stack->module != VG_NONE && stack->found_by != VG_FOUND_BY_SYSTEM_CALL)
+	if (stack->module != VG_NONE && stack->found_by != VG_FOUND_BY_SYSTEM_CALL &&
+	    stack->found_by != VG_FOUND_IN_KERNEL)
 		place.number = code->module_numbers[stack->module];
 	if (place.number != VG_NONE)
 		return vg_array_push(&places->items, &place);
@@ -95,8 +96,8 @@ static int places_find(struct places *places, const struct vg_function_code *cod
 		return rc;
 	}
 	if (places->unreadable != VG_NONE)
-		return vg_err_set(err, -ENOENT, "%.100s: there is no binary with its instructions: it is JIT code, a "
-				  "system call, or in a module without a build id",
+		return vg_err_set(err, -ENOENT, "%.100s: there is no binary with its instructions: it is JIT code, "
+				  "kernel code, a system call, or in a module without a build id",
 				  vg_frames_function(&code->frames, places->unreadable).name);
 	if (places->outer != VG_NONE)
 		return vg_err_set(err, -ENOENT, "%.100s: it is inlined everywhere; its instructions are in %.100s",

@@ -50,7 +50,8 @@ static size_t row_find(const struct times *times, const struct vg_annotate_asm *
 	const struct vg_asm_function *function = NULL;
 	uint32_t at;
 
-	if (stack->module != VG_NONE && stack->found_by != VG_FOUND_BY_SYSTEM_CALL)
+	if (stack->module != VG_NONE && stack->found_by != VG_FOUND_BY_SYSTEM_CALL &&
+	    stack->found_by != VG_FOUND_IN_KERNEL)
 		function = function_find(annotate, annotate->module_numbers[stack->module], stack->address);
 	if (function == NULL)
 		return times->count - 1;
