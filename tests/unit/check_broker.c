@@ -504,7 +504,7 @@ START_TEST(wrong_options_of_record)
 		{ "--pid x", "--pid x: must be 1 to 2147483647 (the id of a process)" },
 		{ "--rate", "--rate: needs a value, HZ" },
 		{ "--output= -- x", "--output: the value is empty; must be the name of a file" },
-		{ "--by size -- x", "--by size: must be function, line, module, file, thread or interval" },
+		{ "--by size -- x", "--by size: must be function, line, module, file, thread, interval or process" },
 		{ "--tree --inverted -- x", "--inverted: cannot be combined with --tree" },
 		{ "--tree --by thread -- x", "--tree: --by thread has no tree" },
 		{ "--on-cpu --off-cpu -- x", "--on-cpu, --off-cpu: use only one of them" },
