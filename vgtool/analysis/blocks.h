@@ -38,8 +38,9 @@ void vg_block_order_free(struct vg_block_order *blocks);
  * samples in all blocks, 1 or more.
  *
  * It is computed from the differences of neighbouring blocks.  So a program that works in phases does not have a large
- * variance: a phase that begins or ends makes one difference.  The variance is not less than that of independent
- * samples.
+ * variance: a phase that begins or ends makes one difference.  It can be much less than that of independent samples:
+ * samples have equal distances, so a function that runs for many sampling periods gets nearly the same number of
+ * samples each time.  The share of one sample is added, because no time is known more precisely.
  */
 double vg_blocks_variance(const float *part, const float *whole, double samples);
 

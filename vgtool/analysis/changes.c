@@ -63,21 +63,97 @@ static bool row_is_large(const struct vg_changes *changes, const struct vg_measu
 	return share_is_large(changes, of_a, whole_of(a, row)) || share_is_large(changes, of_b, whole_of(b, row));
 }
 
-/* Estimates one field of a row on both sides.  The expected variance is used on both sides or on none.  It depends on
+/* One field of a row on one side. */
+struct side {
+	struct vg_spread spread;
+	double expected_variance;    /* below 0: unknown */
+};
+
+/* Measures one field of a row on both sides.  The expected variance is used on both sides or on none.  It depends on
  * the length of the profiles, so the variance of a side of long profiles says nothing about a side of short ones. */
+static void sides_measure(struct side *sides, const struct vg_changes *changes, const struct vg_measures *measures,
+			  const struct vg_measure_row *row, enum vg_measure_field field)
+{
+	const uint32_t borders[] = { 0, changes->runs_a, changes->runs_a + changes->runs_b };
+
+	for (size_t i = 0; i < 2; i++) {
+		sides[i].spread = vg_measures_spread(measures, row, field, borders[i], borders[i + 1]);
+		sides[i].expected_variance = vg_measures_variance(measures, row, field, borders[i], borders[i + 1]);
+	}
+	if (sides[0].expected_variance < 0 || sides[1].expected_variance < 0)
+		sides[0].expected_variance = sides[1].expected_variance = -1;
+}
+
+/* The variance between the runs of both sides, relative to the expected variance.  Returns -1 if one of them is
+ * unknown. */
+static double variance_ratio(const struct side *sides)
+{
+	double squares = 0, freedom = 0;
+
+	for (size_t i = 0; i < 2; i++) {
+		if (sides[i].expected_variance <= 0)
+			return -1;
+		squares += sides[i].spread.squared_distances / sides[i].expected_variance;
+		freedom += (double)sides[i].spread.count - 1;
+	}
+	return freedom > 0 ? squares / freedom : -1;
+}
+
 static struct vg_estimate_change estimate(const struct vg_changes *changes, const struct vg_measures *measures,
 					  const struct vg_measure_row *row, enum vg_measure_field field,
 					  struct vg_estimate *a, struct vg_estimate *b)
 {
-	uint32_t middle = changes->runs_a, end = changes->runs_a + changes->runs_b;
-	struct vg_spread spread_a = vg_measures_spread(measures, row, field, 0, middle);
-	struct vg_spread spread_b = vg_measures_spread(measures, row, field, middle, end);
-	double expected_a = vg_measures_variance(measures, row, field, 0, middle);
-	double expected_b = vg_measures_variance(measures, row, field, middle, end);
+	double scale = vg_measure_group(row) == VG_MEASURE_FUNCTIONS ? changes->expected_scale : 1, ratio;
+	struct side sides[2];
 
-	*a = vg_estimate_make(&spread_a, expected_b < 0 ? -1 : expected_a);
-	*b = vg_estimate_make(&spread_b, expected_a < 0 ? -1 : expected_b);
+	sides_measure(sides, changes, measures, row, field);
+	ratio = variance_ratio(sides);
+	/* A side with one run has only the expected variance. */
+	if (ratio > scale * VG_EXPECTED_EXCESS)
+		scale = ratio;
+	*a = vg_estimate_make(&sides[0].spread, scale * sides[0].expected_variance, scale != ratio);
+	*b = vg_estimate_make(&sides[1].spread, scale * sides[1].expected_variance, scale != ratio);
 	return vg_estimate_compare(a, b);
+}
+
+static int real_compare(const void *a, const void *b)
+{
+	double left = *(const double *)a, right = *(const double *)b;
+
+	return (left > right) - (left < right);
+}
+
+/* Sets the factor for the expected variances of functions.  Two or three runs tell little about the variance of one
+ * function, but a lot about the variances of all.  The median is used, so that a few functions of another kind do not
+ * change the factor.  large[i]: the result of row_is_large() for row i of the measures. */
+static int expected_scale_set(struct vg_changes *changes, const struct vg_measures *measures, const bool *large)
+{
+	double freedom = (double)changes->runs_a + changes->runs_b - 2;
+	double *ratios = malloc((measures->rows.count + 1) * sizeof *ratios);
+	size_t count = 0;
+
+	changes->expected_scale = 1;
+	if (ratios == NULL)
+		return -ENOMEM;
+	for (size_t i = 0; i < measures->rows.count; i++) {
+		struct side sides[2];
+
+		if (!large[i] || vg_measure_group(&measures->rows.items[i]) != VG_MEASURE_FUNCTIONS)
+			continue;
+		sides_measure(sides, changes, measures, &measures->rows.items[i], field_of(changes));
+		ratios[count] = variance_ratio(sides);
+		count += ratios[count] >= 0;
+	}
+	if (count > 0) {
+		/* The median of chi-square with f degrees of freedom is f * (1 - 2 / (9 f))^3 (Wilson and Hilferty). */
+		double median, of_equal = pow(1 - 2 / (9 * freedom), 3), known = (double)count * freedom;
+
+		qsort(ratios, count, sizeof *ratios, real_compare);
+		median = (ratios[(count - 1) / 2] + ratios[count / 2]) / 2 / of_equal;
+		changes->expected_scale = (known * median + VG_EXPECTED_FREEDOM) / (known + VG_EXPECTED_FREEDOM);
+	}
+	free(ratios);
+	return 0;
 }
 
 static struct vg_change change_measure(const struct vg_changes *changes, const struct vg_measures *measures,
@@ -180,6 +256,8 @@ static int changes_judge(struct vg_changes *changes, const struct whole *a)
 			};
 	}
 	changes->verdict = vg_verdict_judge(rows, count, changes->limit_percent);
+	if (changes->verdict == VG_VERDICT_UNCLEAR && count > 0)
+		changes->limit_needed = vg_verdict_limit_needed(rows, count, changes->limit_percent);
 	verdict_keep(changes, rows, count);
 	free(rows);
 	return 0;
@@ -221,6 +299,8 @@ int vg_changes_build(struct vg_changes *changes, struct vg_measures *measures)
 		if (rc == 0)
 			large[count] = row_is_large(changes, measures, &measures->rows.items[count], &a, &b);
 	}
+	if (rc == 0)
+		rc = expected_scale_set(changes, measures, large);
 	if (rc == 0)
 		rc = items_add(changes, measures, large);
 	if (rc == 0 && changes->items.count > 1)

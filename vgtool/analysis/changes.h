@@ -38,6 +38,9 @@ struct vg_changes {
 	                                     item that is farthest from being clear; otherwise the judged item with
 	                                     the largest change.  NULL if no item is judged */
 	double runs_needed;          /* profiles on each side that would probably make all items clear; 0: unknown */
+	double limit_needed;         /* percent: the lowest limit above limit_percent with which the verdict would be "no
+	                                change"; 0: none up to VG_VERDICT_LIMIT_MAX, or the verdict is another */
+	double expected_scale;       /* private */
 };
 
 /*

@@ -5,7 +5,7 @@
 
 #include "vgtool/analysis/student.h"
 
-struct vg_estimate vg_estimate_make(const struct vg_spread *spread, double expected_variance)
+struct vg_estimate vg_estimate_make(const struct vg_spread *spread, double expected_variance, bool combine)
 {
 	struct vg_estimate estimate = { .mean = spread->mean, .runs = spread->count };
 
@@ -13,7 +13,7 @@ struct vg_estimate vg_estimate_make(const struct vg_spread *spread, double expec
 		estimate.freedom = (double)(spread->count - 1);
 		estimate.variance = spread->squared_distances / estimate.freedom;
 	}
-	if (estimate.variance <= expected_variance) {
+	if (expected_variance >= 0 && (combine || spread->count < 2)) {
 		double squares = estimate.variance * estimate.freedom + expected_variance * VG_EXPECTED_FREEDOM;
 
 		estimate.freedom += VG_EXPECTED_FREEDOM;

@@ -18,13 +18,27 @@ double vg_verdict_runs_needed(const struct vg_judged *row, double limit_percent)
 	return fmax(runs + 1, ceil(runs * ratio * ratio));
 }
 
-static bool is_unclear(const struct vg_judged *row, double limit_percent)
+/* p: of the row, for this limit */
+static bool is_unclear(const struct vg_judged *row, double p, double limit_percent)
 {
 	struct vg_estimate_change change = vg_estimate_compare(&row->a, &row->b);
 	double matters = vg_verdict_growth_that_matters(row, limit_percent);
 
-	return isnan(row->p) || row->p <= VG_VERDICT_DOUBT || change.change > matters / 2 ||
+	return isnan(p) || p <= VG_VERDICT_DOUBT || change.change > matters / 2 ||
 	       (change.change + change.margin >= matters && change.change + change.margin > 0);
+}
+
+double vg_verdict_limit_needed(const struct vg_judged *rows, size_t count, double limit_percent)
+{
+	double limit = floor(limit_percent) + 1;
+
+	/* A row that is clear with one limit is clear with each higher one. */
+	for (size_t i = 0; i < count; i++) {
+		while (limit <= VG_VERDICT_LIMIT_MAX &&
+		       is_unclear(&rows[i], vg_estimate_exceeds(&rows[i].a, &rows[i].b, limit), limit))
+			limit++;
+	}
+	return limit <= VG_VERDICT_LIMIT_MAX ? limit : 0;
 }
 
 /* Rows of unknown variance come last. */
@@ -45,7 +59,7 @@ enum vg_verdict vg_verdict_judge(struct vg_judged *rows, size_t count, double li
 	for (size_t i = 0; i < count; i++) {
 		rows[i].p = vg_estimate_exceeds(&rows[i].a, &rows[i].b, limit_percent);
 		rows[i].is_slower = false;
-		rows[i].is_unclear = is_unclear(&rows[i], limit_percent);
+		rows[i].is_unclear = is_unclear(&rows[i], rows[i].p, limit_percent);
 		unclear += rows[i].is_unclear;
 	}
 	if (count > 1)

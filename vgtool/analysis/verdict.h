@@ -58,4 +58,9 @@ double vg_verdict_growth_that_matters(const struct vg_judged *row, double limit_
  * than the present number of runs of the side with fewer runs. */
 double vg_verdict_runs_needed(const struct vg_judged *row, double limit_percent);
 
+/* The lowest limit, in whole percent above limit_percent, with which these runs would give the verdict "no change".  0 if
+ * it is more than VG_VERDICT_LIMIT_MAX. */
+enum { VG_VERDICT_LIMIT_MAX = 100 };
+double vg_verdict_limit_needed(const struct vg_judged *rows, size_t count, double limit_percent);
+
 #endif

@@ -114,6 +114,7 @@ static void verdict_json(struct vg_json *json, const struct vg_changes *changes)
 	vg_json_key_uint(json, "slower", changes->slower);
 	number_json(json, "profiles_needed", changes->verdict == VG_VERDICT_UNCLEAR && changes->runs_needed > 0 ?
 		    changes->runs_needed : NAN);
+	number_json(json, "limit_needed", changes->limit_needed > 0 ? changes->limit_needed : NAN);
 	vg_json_key(json, "decisive");
 	if (changes->decisive != NULL) {
 		vg_json_object_begin(json);
@@ -226,9 +227,11 @@ static void advice_text(const struct vg_changes *changes)
 		vg_print(stdout, "a profile has fewer than %d samples; record longer, or two or more profiles on each "
 			 "side", VG_BLOCKS_SAMPLES_MIN);
 	else if (changes->runs_needed > PROFILES_ADVISED_MAX)
-		fputs("record longer, or use a higher limit", stdout);
+		fputs("record longer", stdout);
 	else
 		vg_print(stdout, "record about %.0f profiles on each side", changes->runs_needed);
+	if (changes->limit_needed > 0)
+		vg_print(stdout, ", or use a limit of %.0f %%", changes->limit_needed);
 }
 
 /* The last line of the output. */
