@@ -256,8 +256,10 @@ static int changes_judge(struct vg_changes *changes, const struct whole *a)
 			};
 	}
 	changes->verdict = vg_verdict_judge(rows, count, changes->limit_percent);
-	if (changes->verdict == VG_VERDICT_UNCLEAR && count > 0)
+	if (changes->verdict == VG_VERDICT_UNCLEAR && count > 0) {
 		changes->limit_needed = vg_verdict_limit_needed(rows, count, changes->limit_percent);
+		vg_verdict_judge(rows, count, changes->limit_percent);
+	}
 	verdict_keep(changes, rows, count);
 	free(rows);
 	return 0;

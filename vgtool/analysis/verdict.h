@@ -16,8 +16,7 @@ enum vg_verdict {
 /* The probability of a wrong verdict "slower" is at most this, over all rows together. */
 #define VG_VERDICT_ERROR 0.05
 
-/* A row is unclear if the probability p of its own test is at most this, even if the test of all rows does not find it
- * slower. */
+/* A row is unclear if it were slower with this in place of VG_VERDICT_ERROR. */
 #define VG_VERDICT_DOUBT 0.1
 
 /* One row.  The caller sets the members up to `index`; vg_verdict_judge() sets the others. */
@@ -45,7 +44,8 @@ struct vg_judged {
  * A row is unclear in any of these cases:
  *  - the upper end of its 95 % interval reaches the smallest growth that matters,
  *  - its growth is more than half of the smallest growth that matters,
- *  - its p is at most VG_VERDICT_DOUBT, or unknown.
+ *  - it would be slower if a wrong verdict were allowed with a probability of VG_VERDICT_DOUBT,
+ *  - its p is unknown.
  *
  * The verdict is "no change" if there is a row, no row is slower, and none is unclear.
  */
@@ -59,8 +59,8 @@ double vg_verdict_growth_that_matters(const struct vg_judged *row, double limit_
 double vg_verdict_runs_needed(const struct vg_judged *row, double limit_percent);
 
 /* The lowest limit, in whole percent above limit_percent, with which these runs would give the verdict "no change".  0 if
- * it is more than VG_VERDICT_LIMIT_MAX. */
+ * it is more than VG_VERDICT_LIMIT_MAX.  Changes the rows, as vg_verdict_judge() does. */
 enum { VG_VERDICT_LIMIT_MAX = 100 };
-double vg_verdict_limit_needed(const struct vg_judged *rows, size_t count, double limit_percent);
+double vg_verdict_limit_needed(struct vg_judged *rows, size_t count, double limit_percent);
 
 #endif
