@@ -51,7 +51,7 @@ void vg_block_order_free(struct vg_block_order *blocks)
 
 double vg_blocks_variance(const float *part, const float *whole, double samples)
 {
-	double of_part = 0, of_whole = 0, squares = 0, before = 0, share;
+	double of_part = 0, of_whole = 0, squares = 0, before = 0, share, variance;
 
 	for (size_t b = 0; b < VG_BLOCKS; b++) {
 		of_part += part[b];
@@ -67,6 +67,8 @@ double vg_blocks_variance(const float *part, const float *whole, double samples)
 	}
 	if (of_whole <= 0)
 		return vg_blocks_variance_of_none(samples);
-	return squares * VG_BLOCKS / (2.0 * (VG_BLOCKS - 1)) / (of_whole * of_whole) +
-	       vg_blocks_variance_of_none(samples);
+	variance = squares * VG_BLOCKS / (2.0 * (VG_BLOCKS - 1)) / (of_whole * of_whole);
+	if (share * samples < VG_BLOCKS_PART_MIN * VG_BLOCKS)
+		variance = fmax(variance, share * (1 - share) / samples);
+	return variance + vg_blocks_variance_of_none(samples);
 }
