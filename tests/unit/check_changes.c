@@ -32,8 +32,8 @@ START_TEST(spreads)
 	ck_assert_double_eq_tol(vg_spread_deviation(&a), 2.804894, 1e-6);
 	ck_assert_double_eq_tol(b.min, 20.2, 1e-9);
 	ck_assert_double_eq_tol(b.sum, 351.4, 1e-9);
-	estimate_a = vg_estimate_make(&a, -1);
-	estimate_b = vg_estimate_make(&b, -1);
+	estimate_a = vg_estimate_make(&a, -1, true);
+	estimate_b = vg_estimate_make(&b, -1, true);
 	change = vg_estimate_compare(&estimate_a, &estimate_b);
 	/* 27.97 degrees of freedom are rounded down, so that the margin is not too small. */
 	ck_assert_double_eq_tol(change.change, 2.6066667, 1e-6);

@@ -39,21 +39,25 @@ END_TEST
 START_TEST(block_variances)
 {
 	float whole[VG_BLOCKS], phases[VG_BLOCKS], steady[VG_BLOCKS], turns[VG_BLOCKS], none[VG_BLOCKS] = { 0 };
+	float small[VG_BLOCKS];
 
 	for (size_t b = 0; b < VG_BLOCKS; b++) {
 		whole[b] = 100;
 		steady[b] = 50;
+		small[b] = 1;
 		phases[b] = b < VG_BLOCKS / 2 ? 100 : 0;
 		turns[b] = b % 2 == 0 ? 100 : 0;
 	}
-	/* Never below the variance of independent samples, share * (1 - share) / samples, plus 1 / samples^2 */
-	ck_assert_double_eq_tol(vg_blocks_variance(steady, whole, 1000), 0.25 / 1000 + 1e-6, 1e-12);
+	/* At least the share of one sample; for a part with few samples, also the variance of independent samples, share *
+	 * (1 - share) / samples */
+	ck_assert_double_eq_tol(vg_blocks_variance(steady, whole, 1000), 1e-6, 1e-12);
+	ck_assert_double_eq_tol(vg_blocks_variance(small, whole, 1000), 0.01 * 0.99 / 1000 + 1e-6, 1e-12);
 	ck_assert_double_eq_tol(vg_blocks_variance(none, whole, 1000), 1e-6, 1e-12);
 	ck_assert_double_eq(vg_blocks_variance_of_none(1000), vg_blocks_variance(none, whole, 1000));
 	ck_assert_double_eq_tol(vg_blocks_variance(whole, whole, 1000), 1e-6, 1e-12);
 	/* The time changes by 100 from one block to the next: 19 times in `turns`, once in `phases` */
-	ck_assert_double_eq_tol(vg_blocks_variance(turns, whole, 1000), 19 * 1e4 * 20 / 38 / 4e6, 1e-9);
-	ck_assert_double_eq_tol(vg_blocks_variance(phases, whole, 1000), 1e4 * 20 / 38 / 4e6, 1e-9);
+	ck_assert_double_eq_tol(vg_blocks_variance(turns, whole, 1000), 19 * 1e4 * 20 / 38 / 4e6 + 1e-6, 1e-9);
+	ck_assert_double_eq_tol(vg_blocks_variance(phases, whole, 1000), 1e4 * 20 / 38 / 4e6 + 1e-6, 1e-9);
 	ck_assert(isfinite(vg_blocks_variance(none, none, 1)));
 }
 END_TEST
@@ -67,19 +71,18 @@ START_TEST(estimates)
 	vg_spread_add(&three, 100);
 	vg_spread_add(&three, 102);
 	vg_spread_add(&three, 104);
-	unknown = vg_estimate_make(&one, -1);
+	unknown = vg_estimate_make(&one, -1, true);
 	ck_assert_double_eq(unknown.freedom, 0);
-	of_one = vg_estimate_make(&one, 9);
+	of_one = vg_estimate_make(&one, 9, false);
 	ck_assert_double_eq(of_one.variance, 9);
 	ck_assert_double_eq(of_one.freedom, VG_EXPECTED_FREEDOM);
-	of_three = vg_estimate_make(&three, -1);
+	of_three = vg_estimate_make(&three, -1, true);
 	ck_assert_double_eq(of_three.variance, 4);
 	ck_assert_double_eq(of_three.freedom, 2);
-	of_three = vg_estimate_make(&three, 12);
+	of_three = vg_estimate_make(&three, 12, true);
 	ck_assert_double_eq_tol(of_three.variance, (6 * 12 + 2 * 4) / 8.0, 1e-12);
 	ck_assert_double_eq(of_three.freedom, 8);
-	/* A measured variance above the expected one is used alone. */
-	above = vg_estimate_make(&three, 3.9);
+	above = vg_estimate_make(&three, 0.9, false);
 	ck_assert_double_eq(above.variance, 4);
 	ck_assert_double_eq(above.freedom, 2);
 
@@ -93,7 +96,7 @@ START_TEST(estimates)
 	ck_assert(isnan(vg_estimate_exceeds(&of_three, &unknown, 5)));
 	/* Growth of 2 against a limit of 2 is as probable as not. */
 	ck_assert_double_eq_tol(vg_estimate_exceeds(&of_one, &of_three, 2), 0.5, 1e-9);
-	of_three = vg_estimate_make(&none, 1);
+	of_three = vg_estimate_make(&none, 1, true);
 	ck_assert(!vg_estimate_compare(&of_one, &of_three).has_margin);
 }
 END_TEST
@@ -154,7 +157,13 @@ START_TEST(many_rows)
 		rows[i] = judged(1000, 1000, 10);
 		rows[i].index = i;
 	}
-	rows[7].b.mean = 1073;
+	/* The interval of one row of 40 ends below the growth that matters, but the row's own p is below 10 %. */
+	alone = rows[7] = judged(20, 27, 4);
+	rows[7].index = 7;
+	ck_assert_int_eq(vg_verdict_judge(&alone, 1, 5), VG_VERDICT_UNCLEAR);
+	ck_assert_int_eq(vg_verdict_judge(rows, 40, 5), VG_VERDICT_NO_CHANGE);
+	rows[0] = judged(1000, 1073, 10);
+	rows[0].index = 7;
 	ck_assert_int_eq(vg_verdict_judge(rows, 40, 5), VG_VERDICT_UNCLEAR);
 	ck_assert_uint_eq(rows[0].index, 7);
 	ck_assert(rows[0].is_unclear && !rows[0].is_slower && !rows[1].is_unclear);
@@ -168,14 +177,42 @@ START_TEST(many_rows)
 }
 END_TEST
 
+/* The lowest limit with which the verdict is "no change".  The difference of the means has a standard deviation of 10. */
+START_TEST(limit_needed)
+{
+	static const struct {
+		double a, b, deviation, limit, needed;
+	} table[] = {
+		{ 1000, 1000, 40, 2, 5 },              /* the interval ends at 1000 + 2.02 * 40 */
+		{ 1000, 1060, 3, 5, 6 },               /* 60 is half of 2 * 6 % */
+		{ 100, 100, 20, 5, 9 },                /* a small row: 9 % of 500 matter */
+		{ 1000, 1000, 40, 4.5, 5 },
+		{ 1000, 1000, 1200, 2, 0 },
+		{ 1000, 1000, 1200, 1e300, 0 },
+	};
+
+	for (size_t i = 0; i < sizeof table / sizeof *table; i++) {
+		struct vg_judged row = judged(table[i].a, table[i].b, table[i].deviation);
+
+		ck_assert_msg(vg_verdict_limit_needed(&row, 1, table[i].limit) == table[i].needed, "line %zu: %g", i,
+			      vg_verdict_limit_needed(&row, 1, table[i].limit));
+	}
+}
+END_TEST
+
 /*
- * Simulated profiles.  A program has ten functions.  From one sample to the next it stays in its function with the
- * probability STAY, else it goes to any function.  So samples are correlated.  Runs of the same program differ by
- * random factors: one for all functions together, and one for each function.  Both deviate from 1 by the same number.
- * Random numbers have fixed seeds.
+ * Simulated profiles.  A program has ten functions.  They run in one of two orders:
+ *  - AT_RANDOM: from one sample to the next the program stays in its function with the probability STAY, else it goes to
+ *    any function.  So samples are correlated.
+ *  - IN_TURN: each function runs for VISIT sampling periods, then the next one does.  Samples come at a random moment of
+ *    their period.  This is the program of bench/verdicts_work.c.
+ * Runs of the same program differ by random factors: one for all functions together, and one for each function.  Both
+ * deviate from 1 by the same number.  Random numbers have fixed seeds.
  */
-enum { FUNCTIONS = 10, TRIALS = 200, PERIOD_NS = 1000000 };
-static const double STAY = 1 / 3.0, QUIET = 0.005, BUSY = 0.05;
+enum { FUNCTIONS = 10, PERIOD_NS = 1000000, VISIT = 3 };
+enum order { AT_RANDOM, IN_TURN };
+enum planted { EQUAL, ALL, ONE };
+static const double STAY = 1 / 3.0;
 
 static uint64_t random_state;
 
@@ -197,22 +234,29 @@ static double normal(void)
 }
 
 struct plan {
+	enum order order;
+	enum planted planted;        /* the functions that take more time in B */
+	double percent;              /* how much more */
 	uint32_t runs;               /* on each side */
 	size_t samples;              /* of a run of A */
 	double limit_percent;
 	double deviation;            /* between runs, of each factor */
-	double factors[FUNCTIONS];   /* time of each function in B, relative to its time in A */
+	int trials;
+	int slower_min, slower_max;  /* percent of the trials */
+	int unclear_max;
 };
 
 /* Adds one run to the measures.  Row 0 is that of all samples; functions follow. */
 static void run_simulate(struct vg_measures *measures, const struct plan *plan, uint32_t run, bool is_b)
 {
-	double weights[FUNCTIONS], sum = 0, speed = 1 + plan->deviation * normal();
+	double weights[FUNCTIONS], sum = 0, speed = 1 + plan->deviation * normal(), start = uniform();
 	size_t function = 0, samples, first = measures->blocks.count;
 	struct vg_measure_run info = { .blocks = first + 1 };
 
 	for (size_t f = 0; f < FUNCTIONS; f++) {
-		weights[f] = speed * (1 + plan->deviation * normal()) * (is_b ? plan->factors[f] : 1) / FUNCTIONS;
+		bool more = is_b && (plan->planted == ALL || (plan->planted == ONE && f == 3));
+
+		weights[f] = speed * (1 + plan->deviation * normal()) * (more ? 1 + plan->percent / 100 : 1) / FUNCTIONS;
 		sum += weights[f];
 	}
 	samples = (size_t)(sum * (double)plan->samples);
@@ -226,6 +270,8 @@ static void run_simulate(struct vg_measures *measures, const struct plan *plan, 
 		size_t block = i * VG_BLOCKS / samples;
 		double at = i > 0 && uniform() < STAY ? -1 : uniform() * sum;
 
+		if (plan->order == IN_TURN)
+			at = fmod(start + ((double)i + uniform()) / (VISIT * FUNCTIONS), sum);
 		if (at >= 0) {
 			for (function = 0; function < FUNCTIONS - 1 && at >= weights[function]; function++)
 				at -= weights[function];
@@ -269,76 +315,40 @@ static enum vg_verdict pair_judge(const struct plan *plan)
 	return verdict;
 }
 
-/* Judges `trials` pairs. Adds to verdicts[VERDICT] the number of pairs with this verdict. */
-static void pairs_judge(const struct plan *plan, int trials, int *verdicts)
+static const struct plan plans[] = {
+	/* Equal programs: at most 5 % of the pairs are slower, and at most 20 % unclear */
+	{ AT_RANDOM, EQUAL, 0, 1, 30000, 10, 0.005, 200, 0, 5, 20 },
+	{ AT_RANDOM, EQUAL, 0, 3, 30000, 5, 0.005, 200, 0, 5, 20 },
+	{ IN_TURN, EQUAL, 0, 1, 2400, 5, 0.003, 200, 0, 5, 20 },
+	{ IN_TURN, EQUAL, 0, 3, 2400, 2, 0.003, 200, 0, 5, 20 },
+	/* Equal programs on a busy machine, where runs differ by more than VG_RUN_DEVIATION */
+	{ AT_RANDOM, EQUAL, 0, 3, 5000, 2, 0.05, 400, 0, 5, 100 },
+	{ IN_TURN, EQUAL, 0, 3, 5000, 2, 0.05, 400, 0, 5, 100 },
+	/* The hardest case: all rows grew by exactly the limit.  1 % for the random error of 1000 trials */
+	{ AT_RANDOM, ALL, 5, 3, 3000, 5, 0.005, 1000, 0, 6, 100 },
+	{ IN_TURN, ALL, 5, 3, 3000, 5, 0.01, 1000, 0, 6, 100 },
+	{ AT_RANDOM, ALL, 5, 3, 3000, 5, 0.02, 1000, 0, 6, 100 },
+	{ IN_TURN, ALL, 5, 3, 3000, 5, 0.05, 1000, 0, 6, 100 },
+	/* Changes that must be found */
+	{ AT_RANDOM, ALL, 5, 3, 30000, 2, 0.005, 100, 90, 100, 10 },
+	{ IN_TURN, ALL, 5, 3, 2400, 2, 0.003, 200, 90, 100, 10 },
+	{ IN_TURN, ONE, 10, 3, 2400, 2, 0.003, 200, 80, 100, 20 },
+	{ AT_RANDOM, ONE, 10, 3, 60000, 3, 0.005, 100, 80, 100, 20 },
+};
+
+START_TEST(simulated)
 {
+	const struct plan *plan = &plans[_i];
+	int verdicts[3] = { 0 };
+	double slower, unclear;
+
 	random_state = 0x9e3779b97f4a7c15;
-	for (int i = 0; i < trials; i++)
+	for (int i = 0; i < plan->trials; i++)
 		verdicts[pair_judge(plan)]++;
-}
-
-static void equal_judge(uint32_t runs, double limit_percent)
-{
-	struct plan plan = { .runs = runs, .samples = 30000, .limit_percent = limit_percent, .deviation = QUIET };
-	int verdicts[3] = { 0 };
-
-	for (size_t f = 0; f < FUNCTIONS; f++)
-		plan.factors[f] = 1;
-	pairs_judge(&plan, TRIALS, verdicts);
-	ck_assert_msg(verdicts[VG_VERDICT_SLOWER] <= TRIALS / 20 &&
-		      verdicts[VG_VERDICT_UNCLEAR] <= TRIALS / 5, "%u a side: %d slower, %d unclear", runs,
-		      verdicts[VG_VERDICT_SLOWER], verdicts[VG_VERDICT_UNCLEAR]);
-}
-
-/* Equal programs: at most 5 % of the pairs are slower, and at most 20 % unclear.  30 s at 1 kHz. */
-START_TEST(simulated_equal)
-{
-	equal_judge(1, 10);
-	equal_judge(3, 5);
-}
-END_TEST
-
-/* Equal programs on a busy machine, where runs differ by more than VG_RUN_DEVIATION: at most 5 % of the pairs are
- * slower. */
-START_TEST(simulated_busy)
-{
-	struct plan plan = { .runs = 3, .samples = 5000, .limit_percent = 2, .deviation = BUSY };
-	int verdicts[3] = { 0 };
-
-	for (size_t f = 0; f < FUNCTIONS; f++)
-		plan.factors[f] = 1;
-	pairs_judge(&plan, 2 * TRIALS, verdicts);
-	ck_assert_msg(verdicts[VG_VERDICT_SLOWER] <= 2 * TRIALS / 20, "%d slower, %d unclear",
-		      verdicts[VG_VERDICT_SLOWER], verdicts[VG_VERDICT_UNCLEAR]);
-}
-END_TEST
-
-/* Everything takes 5 % more: found in 90 % of the pairs, with a limit of 2 %.  30 s, three profiles a side. */
-START_TEST(simulated_overall)
-{
-	struct plan plan = { .runs = 3, .samples = 30000, .limit_percent = 2, .deviation = QUIET };
-	int verdicts[3] = { 0 };
-
-	for (size_t f = 0; f < FUNCTIONS; f++)
-		plan.factors[f] = 1.05;
-	pairs_judge(&plan, TRIALS / 2, verdicts);
-	ck_assert_msg(verdicts[VG_VERDICT_SLOWER] >= TRIALS / 2 * 9 / 10, "%d slower, %d unclear",
-		      verdicts[VG_VERDICT_SLOWER], verdicts[VG_VERDICT_UNCLEAR]);
-}
-END_TEST
-
-/* One of ten functions takes 10 % more: found in 90 % of the pairs, with a limit of 3 %.  60 s, five profiles a
- * side.  Three profiles a side are not enough: they find it in about half of the pairs. */
-START_TEST(simulated_function)
-{
-	struct plan plan = { .runs = 5, .samples = 60000, .limit_percent = 3, .deviation = QUIET };
-	int verdicts[3] = { 0 };
-
-	for (size_t f = 0; f < FUNCTIONS; f++)
-		plan.factors[f] = f == 3 ? 1.1 : 1;
-	pairs_judge(&plan, TRIALS / 2, verdicts);
-	ck_assert_msg(verdicts[VG_VERDICT_SLOWER] >= TRIALS / 2 * 9 / 10, "%d slower, %d unclear",
-		      verdicts[VG_VERDICT_SLOWER], verdicts[VG_VERDICT_UNCLEAR]);
+	slower = 100.0 * verdicts[VG_VERDICT_SLOWER] / plan->trials;
+	unclear = 100.0 * verdicts[VG_VERDICT_UNCLEAR] / plan->trials;
+	ck_assert_msg(slower >= plan->slower_min && slower <= plan->slower_max && unclear <= plan->unclear_max,
+		      "line %d: %g %% slower, %g %% unclear", _i, slower, unclear);
 }
 END_TEST
 
@@ -346,19 +356,17 @@ Suite *verdict_suite(void)
 {
 	Suite *suite = suite_create("verdict");
 	TCase *cases = tcase_create("verdict");
-	TCase *simulated = tcase_create("simulated");
+	TCase *simulations = tcase_create("simulated");
 
 	tcase_add_test(cases, student);
 	tcase_add_test(cases, block_variances);
 	tcase_add_test(cases, estimates);
 	tcase_add_test(cases, one_row);
 	tcase_add_test(cases, many_rows);
+	tcase_add_test(cases, limit_needed);
 	suite_add_tcase(suite, cases);
-	tcase_set_timeout(simulated, 300);
-	tcase_add_test(simulated, simulated_equal);
-	tcase_add_test(simulated, simulated_busy);
-	tcase_add_test(simulated, simulated_overall);
-	tcase_add_test(simulated, simulated_function);
-	suite_add_tcase(suite, simulated);
+	tcase_set_timeout(simulations, 300);
+	tcase_add_loop_test(simulations, simulated, 0, sizeof plans / sizeof *plans);
+	suite_add_tcase(suite, simulations);
 	return suite;
 }
