@@ -102,6 +102,6 @@ for each in 1 3; do
 	done
 done
 judge work all 3 2
-verdict "Pairs with 5 % more work that are not called slower, 3 profiles a side, limit 2 %" "$missed" 10 %
+verdict "Pairs with 5 % more work not called slower, 3 profiles a side, limit 2 %" "$missed" 10 %
 judge work one 3 2
-verdict "Pairs with 10 % more in one of ten functions that are not called slower, 3 profiles a side, limit 2 %" "$missed" 20 %
+verdict "Pairs with 10 % more in one of ten functions not called slower, 3 profiles a side, limit 2 %" "$missed" 20 %

@@ -177,7 +177,7 @@ START_TEST(many_rows)
 }
 END_TEST
 
-/* The lowest limit with which the verdict is "no change".  The difference of the means has a standard deviation of 10. */
+/* The lowest limit with which the verdict is "no change" */
 START_TEST(limit_needed)
 {
 	static const struct {
@@ -202,10 +202,10 @@ END_TEST
 
 /*
  * Simulated profiles.  A program has ten functions.  They run in one of two orders:
- *  - AT_RANDOM: from one sample to the next the program stays in its function with the probability STAY, else it goes to
- *    any function.  So samples are correlated.
- *  - IN_TURN: each function runs for VISIT sampling periods, then the next one does.  Samples come at a random moment of
- *    their period.  This is the program of bench/verdicts_work.c.
+ *  - AT_RANDOM: from one sample to the next the program stays in its function with the probability STAY, else it goes
+ *    to any function.  So samples are correlated.
+ *  - IN_TURN: each function runs for VISIT sampling periods, then the next one does.  Samples come at a random moment
+ *    of their period.  This is the program of bench/verdicts_work.c.
  * Runs of the same program differ by random factors: one for all functions together, and one for each function.  Both
  * deviate from 1 by the same number.  Random numbers have fixed seeds.
  */

@@ -105,14 +105,16 @@ static struct vg_estimate_change estimate(const struct vg_changes *changes, cons
 {
 	double scale = vg_measure_group(row) == VG_MEASURE_FUNCTIONS ? changes->expected_scale : 1, ratio;
 	struct side sides[2];
+	bool combine;
 
 	sides_measure(sides, changes, measures, row, field);
 	ratio = variance_ratio(sides);
+	combine = ratio <= scale * VG_EXPECTED_EXCESS;
 	/* A side with one run has only the expected variance. */
-	if (ratio > scale * VG_EXPECTED_EXCESS)
+	if (!combine)
 		scale = ratio;
-	*a = vg_estimate_make(&sides[0].spread, scale * sides[0].expected_variance, scale != ratio);
-	*b = vg_estimate_make(&sides[1].spread, scale * sides[1].expected_variance, scale != ratio);
+	*a = vg_estimate_make(&sides[0].spread, scale * sides[0].expected_variance, combine);
+	*b = vg_estimate_make(&sides[1].spread, scale * sides[1].expected_variance, combine);
 	return vg_estimate_compare(a, b);
 }
 

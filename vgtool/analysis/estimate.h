@@ -8,10 +8,11 @@
  * The mean of some runs, and what is known of the variance between runs.
  *
  * The variance between two or three runs is known badly: by chance it can be much too small or too large.  So it is
- * combined with an expected variance, which counts as if VG_EXPECTED_FREEDOM + 1 runs had it.  A measured variance above
- * VG_EXPECTED_EXCESS times the expected one is used alone.  The runs then differ more than expected, and the expected
- * variance would make a test against a limit too sure.  With three runs on each side, chance makes the measured variance
- * of both sides so large in 0.3 % of the cases.  For a single run only the expected variance is known.
+ * combined with an expected variance, which counts as if VG_EXPECTED_FREEDOM + 1 runs had it.  A measured variance
+ * above VG_EXPECTED_EXCESS times the expected one is used alone.  The runs then differ more than expected, and the
+ * expected variance would make a test against a limit too sure.  With three runs on each side, chance makes the
+ * measured variance of both sides together so large in 0.3 % of the cases.  For a single run only the expected variance
+ * is known.
  */
 enum { VG_EXPECTED_FREEDOM = 6, VG_EXPECTED_EXCESS = 4 };
 
@@ -22,8 +23,8 @@ struct vg_estimate {
 	size_t runs;
 };
 
-/* expected_variance: of one run; below 0: unknown.  combine: combine it with the measured variance; false: use it only for
- * a single run. */
+/* expected_variance: of one run; below 0: unknown.  combine: combine it with the measured variance; false: use it only
+ * for a single run. */
 struct vg_estimate vg_estimate_make(const struct vg_spread *spread, double expected_variance, bool combine);
 
 /* The change from a's mean to b's, with half the width of its 95 % confidence interval (Welch's interval, for unequal

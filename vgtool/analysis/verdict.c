@@ -38,8 +38,8 @@ static int p_compare(const void *a, const void *b)
 	return left->index < right->index ? -1 : left->index > right->index;
 }
 
-/* Holm's test: the number of rows that grew by more than the limit, if the probability of an error is at most `error` over
- * all rows together.  The rows are in the order of p. */
+/* Holm's test: the number of rows that grew by more than the limit, if the probability of an error is at most `error`
+ * over all rows together.  The rows are in the order of p. */
 static size_t significant(const struct vg_judged *rows, size_t count, double error)
 {
 	size_t found = 0;

@@ -58,8 +58,8 @@ double vg_verdict_growth_that_matters(const struct vg_judged *row, double limit_
  * than the present number of runs of the side with fewer runs. */
 double vg_verdict_runs_needed(const struct vg_judged *row, double limit_percent);
 
-/* The lowest limit, in whole percent above limit_percent, with which these runs would give the verdict "no change".  0 if
- * it is more than VG_VERDICT_LIMIT_MAX.  Changes the rows, as vg_verdict_judge() does. */
+/* The lowest limit, in whole percent above limit_percent, with which these runs would give the verdict "no change".  0
+ * if it is more than VG_VERDICT_LIMIT_MAX.  Changes the rows, as vg_verdict_judge() does. */
 enum { VG_VERDICT_LIMIT_MAX = 100 };
 double vg_verdict_limit_needed(struct vg_judged *rows, size_t count, double limit_percent);
 
