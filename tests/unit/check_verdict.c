@@ -324,7 +324,7 @@ static const struct plan plans[] = {
 	/* Equal programs on a busy machine, where runs differ by more than VG_RUN_DEVIATION */
 	{ AT_RANDOM, EQUAL, 0, 3, 5000, 2, 0.05, 400, 0, 5, 100 },
 	{ IN_TURN, EQUAL, 0, 3, 5000, 2, 0.05, 400, 0, 5, 100 },
-		/* The hardest case: all rows grew by exactly the limit.  At most 6 % are slower; 1 % more for the random error of
+	/* The hardest case: all rows grew by exactly the limit.  At most 6 % are slower; 1 % more for the random error of
 	 * 500 trials */
 	{ AT_RANDOM, ALL, 5, 3, 3000, 5, 0.005, 500, 0, 7, 100 },
 	{ IN_TURN, ALL, 5, 3, 3000, 5, 0.01, 500, 0, 7, 100 },
