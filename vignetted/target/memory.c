@@ -12,7 +12,8 @@
 enum { PAGE_BYTES = 4096, PAGE_COUNT = VG_MEMORY_PAGES };
 
 struct vg_memory_page {
-	uint64_t number;             /* address / PAGE_BYTES + 1; 0: empty */
+	uint64_t number;             /* address / PAGE_BYTES */
+	uint64_t epoch;              /* vg_memory.epoch when it was read; 0: empty */
 	unsigned char bytes[PAGE_BYTES];
 };
 
@@ -20,6 +21,7 @@ int vg_memory_open(struct vg_memory *memory, pid_t pid)
 {
 	memory->pid = pid;
 	memory->words_left = UINT64_MAX;
+	memory->epoch = 1;
 	/* 4 MiB.  The kernel allocates each page when it is first used: a small program needs few. */
 	memory->pages = calloc(PAGE_COUNT, sizeof *memory->pages);
 	return memory->pages != NULL ? 0 : -ENOMEM;
@@ -44,13 +46,14 @@ static const struct vg_memory_page *page_get(struct vg_memory *memory, uint64_t 
 {
 	struct vg_memory_page *page = &memory->pages[number % PAGE_COUNT];
 
-	if (page->number == number + 1)
+	if (page->number == number && page->epoch == memory->epoch)
 		return page;
-	page->number = 0;
+	page->epoch = 0;
 	if (!vg_memory_words_use(memory, PAGE_BYTES / sizeof(uint64_t)) ||
 	    vg_memory_read(memory, number * PAGE_BYTES, page->bytes, PAGE_BYTES) != 0)
 		return NULL;
-	page->number = number + 1;
+	page->number = number;
+	page->epoch = memory->epoch;
 	return page;
 }
 
@@ -75,10 +78,8 @@ int vg_memory_read_cached(struct vg_memory *memory, uint64_t address, void *byte
 	return 0;
 }
 
+/* Does not touch the pages: that takes 1 ms, which is much for a process that lives for a short time. */
 void vg_memory_cache_drop(struct vg_memory *memory)
 {
-	for (size_t i = 0; i < PAGE_COUNT; i++) {
-		if (memory->pages[i].number != 0)
-			memory->pages[i].number = 0;
-	}
+	memory->epoch++;
 }

@@ -19,6 +19,7 @@
 struct vg_memory {
 	pid_t pid;                   /* a live thread of the target; the caller may change it */
 	struct vg_memory_page *pages; /* owned; the cache, direct-mapped */
+	uint64_t epoch;              /* older pages of the cache are not used */
 	uint64_t words_left;         /* set by the caller: 8-byte words that may still be read through the cache.  A
 					page that is read into the cache counts as a whole. */
 };
