@@ -157,8 +157,9 @@ static int session_run(const struct vg_arguments *arguments, int signals, const 
 static int output_open(struct vg_outfile *file, struct vg_finisher *finisher, const struct vg_arguments *arguments,
 		       struct vg_err *err)
 {
-	int rc = arguments->output != NULL ? vg_outfile_open(file, arguments->output, err) :
-		 vg_output_name_open(file, arguments->pid, err);
+	int rc = vg_output_is_directory(arguments->output) ?
+		 vg_output_name_open(file, arguments->output, arguments->pid, err) :
+		 vg_outfile_open(file, arguments->output, err);
 
 	if (rc != 0)
 		return rc;
@@ -185,15 +186,18 @@ static int command_launch(struct vg_arguments *arguments)
 
 /* Checks the directory before the command is started.  The profile itself is created later, because its default name
  * contains the command's pid. */
-static int directory_check(struct vg_err *err)
+static int directory_check(const char *directory, struct vg_err *err)
 {
-	return access(".", W_OK | X_OK) == 0 ? 0 :
-	       vg_err_sys(err, -errno, "the profile cannot be created in the current directory; use -o FILE");
+	if (access(directory ?: ".", W_OK | X_OK) == 0)
+		return 0;
+	return directory == NULL ?
+	       vg_err_sys(err, -errno, "the profile cannot be created in the current directory; use -o FILE") :
+	       vg_err_sys(err, -errno, "%s: the profile cannot be created in this directory", directory);
 }
 
 static int record(struct vg_arguments *arguments, int signals)
 {
-	bool launch_first = arguments->output == NULL;
+	bool launch_first = vg_output_is_directory(arguments->output);
 	struct vg_outfile file = VG_OUTFILE_CLOSED;
 	struct vg_finisher finisher = VG_FINISHER_NONE;
 	struct vg_err err;
@@ -203,7 +207,7 @@ static int record(struct vg_arguments *arguments, int signals)
 		return fail(&err);
 	if (arguments->session.kernel && vg_check_kernel(&err) != 0)
 		return fail(&err);
-	if (launch_first && directory_check(&err) != 0)
+	if (launch_first && directory_check(arguments->output, &err) != 0)
 		return fail(&err);
 	if (launch_first)
 		status = command_launch(arguments);

@@ -55,7 +55,7 @@ refuses() {
 refuses 'vignetted: --rate 20000: must be 1 to 10000 samples per second' "$VIGNETTED" --rate 20000 -- true
 refuses 'vignetted: --duration 5x: must be 0.001 to 1073741824 seconds, such as 10, 0.5, 500ms, 1m or 2h' \
 	"$VIGNETTED" --duration 5x -- true
-refuses 'vignetted: --pid 1,2: more than one process; start vignetted once for each process' "$VIGNETTED" --pid 1,2
+refuses 'vignetted: --pid 1,2: more than one process; use vgtool record' "$VIGNETTED" --pid 1,2
 refuses 'vgctl: --max-size 1K: must be 64K or more bytes, such as 65536, 64M or 1G' "$VGCTL" begin 1 -o x --max-size 1K
 refuses 'vgctl: --flight 0.5: must be 1 to 86400 seconds, such as 10, 0.5, 500ms, 1m or 2h' \
 	"$VGCTL" begin 1 -o x --flight 0.5

@@ -8,6 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -41,7 +42,7 @@ START_TEST(wrong_options)
 	static const struct { const char *line, *message; } wrong[] = {
 		{ "--rate 20000 -- x", "--rate 20000: must be 1 to 10000 samples per second" },
 		{ "--rate 1.5 -- x", "--rate 1.5: must be 1 to 10000 samples per second" },
-		{ "--pid 1,2", "--pid 1,2: more than one process; start vignetted once for each process" },
+		{ "--pid 1,2", "--pid 1,2: more than one process; use vgtool record" },
 		{ "-p x", "--pid x: must be 1 to 2147483647 (the id of a process)" },
 		{ "--duration 5x -- x",
 		  "--duration 5x: must be 0.001 to 1073741824 seconds, such as 10, 0.5, 500ms, 1m or 2h" },
@@ -160,17 +161,26 @@ START_TEST(default_names)
 	snprintf(name[1] + strlen(name[1]), 8, ".part");
 	file_create(name[1]);
 	ck_assert_int_eq(symlink("nowhere", name[2]), 0);
-	ck_assert_int_eq(vg_output_name_open(&file, getpid(), &err), 0);
+	ck_assert_int_eq(vg_output_name_open(&file, NULL, getpid(), &err), 0);
 	ck_assert_str_eq(file.path, name[3]);
 	ck_assert_int_eq(vg_outfile_commit(&file, &err), 0);
 	ck_assert_int_eq(access(name[3], F_OK), 0);
 	/* A file that appears during the recording is not replaced, either. */
-	ck_assert_int_eq(vg_output_name_open(&file, getpid(), &err), 0);
+	ck_assert_int_eq(vg_output_name_open(&file, NULL, getpid(), &err), 0);
 	ck_assert_str_eq(file.path, name[4]);
 	file_create(name[4]);
 	ck_assert_int_eq(vg_outfile_commit(&file, &err), -EEXIST);
 	snprintf(name[4] + strlen(name[4]), 8, ".part");
 	ck_assert_int_eq(access(name[4], F_OK), 0);
+	/* In a directory */
+	ck_assert_int_eq(mkdir("profiles", 0700), 0);
+	ck_assert(vg_output_is_directory("profiles") && vg_output_is_directory(NULL));
+	ck_assert(!vg_output_is_directory(name[0]) && !vg_output_is_directory("nothing"));
+	ck_assert_int_eq(vg_output_name_open(&file, "profiles", getpid(), &err), 0);
+	ck_assert_int_eq(strncmp(file.path, "profiles/", 9), 0);
+	ck_assert_str_eq(file.path + 9, name[0]);
+	vg_outfile_abandon(&file);
+	ck_assert_int_eq(rmdir("profiles"), 0);
 }
 END_TEST
 

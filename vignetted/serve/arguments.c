@@ -165,8 +165,7 @@ int vg_arguments_parse(struct vg_arguments *arguments, int argc, char **argv, st
 			return rc;
 	}
 	if (rc != 0 && value.key == 'p' && strchr(value.text, ',') != NULL)
-		return vg_err_set(err, rc, "--pid %.100s: more than one process; start vignetted once for each process",
-				  value.text);
+		return vg_err_set(err, rc, "--pid %.100s: more than one process; use vgtool record", value.text);
 	if (rc != 0)
 		return rc;
 	if (rate_given && !budget_given)

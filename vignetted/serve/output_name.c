@@ -2,8 +2,10 @@
 #include "vignetted/serve/output_name.h"
 
 #include <errno.h>
+#include <limits.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 
 #include "base/utf8.h"
 #include "vignetted/target/target.h"
@@ -11,9 +13,17 @@
 /* A file name has at most 255 bytes (NAME_MAX), and ".part" is added. */
 enum { NAMES_MAX = 1000, PROGRAM_BYTES = 200 };
 
-int vg_output_name_open(struct vg_outfile *file, pid_t pid, struct vg_err *err)
+bool vg_output_is_directory(const char *output)
 {
-	char program[VG_PROGRAM_BYTES], name[PROGRAM_BYTES + 1], path[PROGRAM_BYTES + 40];
+	struct stat status;
+
+	return output == NULL || (stat(output, &status) == 0 && S_ISDIR(status.st_mode));
+}
+
+int vg_output_name_open(struct vg_outfile *file, const char *directory, pid_t pid, struct vg_err *err)
+{
+	char program[VG_PROGRAM_BYTES], name[PROGRAM_BYTES + 1], path[PATH_MAX + PROGRAM_BYTES + 40];
+	const char *slash = directory != NULL ? "/" : "";
 	int rc = -EEXIST;
 
 	vg_target_executable_name(pid, program);
@@ -21,9 +31,9 @@ int vg_output_name_open(struct vg_outfile *file, pid_t pid, struct vg_err *err)
 	vg_utf8_make_printable(name, strlen(name));
 	for (int i = 0; rc == -EEXIST && i < NAMES_MAX; i++) {
 		if (i == 0)
-			snprintf(path, sizeof path, "%s.%d.vgp", name, pid);
+			snprintf(path, sizeof path, "%.4095s%s%s.%d.vgp", directory ?: "", slash, name, pid);
 		else
-			snprintf(path, sizeof path, "%s.%d.%d.vgp", name, pid, i);
+			snprintf(path, sizeof path, "%.4095s%s%s.%d.%d.vgp", directory ?: "", slash, name, pid, i);
 		rc = vg_outfile_open_new(file, path, err);
 	}
 	return rc;

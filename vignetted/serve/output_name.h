@@ -2,13 +2,17 @@
 #ifndef VG_VIGNETTED_OUTPUT_NAME_H
 #define VG_VIGNETTED_OUTPUT_NAME_H
 
+#include <stdbool.h>
 #include <sys/types.h>
 
 #include "base/outfile.h"
 
-/* Opens a new profile of the process, PROGRAM.PID.vgp in the current directory.  If this file exists, opens
- * PROGRAM.PID.1.vgp, and so on; no file is replaced.  Characters that control a terminal become '?'.  Returns what
- * vg_outfile_open_new() returns.  file->path is the name. */
-int vg_output_name_open(struct vg_outfile *file, pid_t pid, struct vg_err *err);
+/* Whether the profile's name is to be made: -o is a directory, or was not given (NULL). */
+bool vg_output_is_directory(const char *output);
+
+/* Opens a new profile of the process, PROGRAM.PID.vgp in the directory; NULL: in the current directory.  If this file
+ * exists, opens PROGRAM.PID.1.vgp, and so on; no file is replaced.  Characters that control a terminal become '?'.
+ * Returns what vg_outfile_open_new() returns.  file->path is the name. */
+int vg_output_name_open(struct vg_outfile *file, const char *directory, pid_t pid, struct vg_err *err);
 
 #endif

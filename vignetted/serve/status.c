@@ -50,6 +50,12 @@ void vg_status_begin(struct vg_status *status, pid_t pid)
 		line_write(status, 0, "begin %d\n", (int)pid);
 }
 
+static void progress_write(const struct vg_status *status, uint64_t samples)
+{
+	line_write(status, 0, "progress %" PRIu64 " %" PRIu64 " %" PRIu64 "\n", elapsed_ms(status), samples,
+		   vg_own_cpu_ns() / 1000000);
+}
+
 void vg_status_progress(struct vg_status *status, uint64_t samples)
 {
 	uint64_t now_ns;
@@ -60,14 +66,15 @@ void vg_status_progress(struct vg_status *status, uint64_t samples)
 	if (now_ns < status->due_ns)
 		return;
 	status->due_ns = now_ns + PERIOD_NS;
-	line_write(status, 0, "progress %" PRIu64 " %" PRIu64 " %" PRIu64 "\n", elapsed_ms(status), samples,
-		   vg_own_cpu_ns() / 1000000);
+	progress_write(status, samples);
 }
 
 void vg_status_end(struct vg_status *status, const struct vg_status_end *end)
 {
-	if (status->fd >= 0)
-		line_write(status, END_WAIT_MS, "end %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64 " %"
-			   PRIu64 " %s\n", elapsed_ms(status), end->samples, end->threads, end->bytes, end->lost,
-			   end->skipped, end->reason);
+	if (status->fd < 0)
+		return;
+	progress_write(status, end->samples);
+	line_write(status, END_WAIT_MS, "end %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64 " %" PRIu64 " %"
+		   PRIu64 " %s\n", elapsed_ms(status), end->samples, end->threads, end->bytes, end->lost,
+		   end->skipped, end->reason);
 }

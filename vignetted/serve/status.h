@@ -12,7 +12,7 @@
  * Lines about a recording for the program that started vignetted (--status-fd of vignetted(8)):
  *
  *     begin PID
- *     progress MILLISECONDS SAMPLES CPU_MILLISECONDS            (once a second)
+ *     progress MILLISECONDS SAMPLES CPU_MILLISECONDS            (once a second, and before the last line)
  *     end MILLISECONDS SAMPLES THREADS BYTES LOST SKIPPED REASON
  *
  * A line is left out if the reader is so late that a write would wait: sampling must not wait for the reader.  The last
