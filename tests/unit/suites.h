@@ -21,6 +21,7 @@
 	each(counters) \
 	each(cursor) \
 	each(debug_id) \
+	each(descendants) \
 	each(events) \
 	each(finisher) \
 	each(flight) \

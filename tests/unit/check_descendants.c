@@ -1,0 +1,88 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+#include <check.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "tests/unit/suites.h"
+#include "vgtool/run/descendants.h"
+
+/* A child that forks another one, and writes the pid of that one to the pipe. */
+static pid_t family_start(int ends[2], pid_t *grandchild)
+{
+	pid_t child = fork();
+
+	if (child == 0) {
+		pid_t pid = fork();
+
+		if (pid > 0 && write(ends[1], &pid, sizeof pid) != sizeof pid)
+			_exit(1);
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
+		for (;;)
+			pause();
+	}
+	ck_assert_int_eq(read(ends[0], grandchild, sizeof *grandchild), sizeof *grandchild);
+	return child;
+}
+
+static bool is_known(const struct vg_descendants *descendants, pid_t pid)
+{
+	for (size_t i = 0; i < descendants->items.count; i++) {
+		if (descendants->items.items[i].pid == pid && !descendants->items.items[i].exited)
+			return true;
+	}
+	return false;
+}
+
+START_TEST(descendants_found)
+{
+	struct vg_descendants descendants = { 0 };
+	uint64_t now_ns = 1;
+	pid_t child, grandchild, later, last;
+	struct vg_err err;
+	int ends[2];
+
+	ck_assert_int_eq(pipe2(ends, O_CLOEXEC), 0);
+	ck_assert_int_eq(vg_descendants_check(&err), 0);
+	child = family_start(ends, &grandchild);
+	ck_assert_int_eq(vg_descendants_add(&descendants, child), 0);
+	ck_assert_int_eq(vg_descendants_add(&descendants, child), 0);
+	ck_assert_uint_eq(descendants.items.count, 1);
+	ck_assert(vg_descendants_scan(&descendants, now_ns));
+	ck_assert(is_known(&descendants, child) && is_known(&descendants, grandchild));
+	ck_assert_uint_eq(descendants.items.items[1].seen_ns, 0);
+	ck_assert(!vg_descendants_scan(&descendants, now_ns + 1));
+	ck_assert(!is_known(&descendants, getpid()));
+	ck_assert(!vg_process_exited(grandchild));
+	/* Another family; its second process ends with the first one. */
+	later = family_start(ends, &last);
+	ck_assert_int_eq(vg_descendants_add(&descendants, later), 0);
+	ck_assert(vg_descendants_scan(&descendants, now_ns += UINT64_C(10000000000)));
+	ck_assert(is_known(&descendants, last));
+	kill(later, SIGKILL);
+	ck_assert_int_eq(waitpid(later, NULL, 0), later);
+	ck_assert(vg_process_exited(later));
+	ck_assert(vg_descendants_scan(&descendants, now_ns += UINT64_C(10000000000)));
+	ck_assert(!is_known(&descendants, later));
+	kill(child, SIGKILL);
+	ck_assert_int_eq(waitpid(child, NULL, 0), child);
+	ck_assert(vg_descendants_scan(&descendants, now_ns += UINT64_C(10000000000)));
+	ck_assert(!is_known(&descendants, child));
+	ck_assert_uint_lt(descendants.items.count, 5);
+	vg_descendants_free(&descendants);
+	close(ends[0]);
+	close(ends[1]);
+}
+END_TEST
+
+Suite *descendants_suite(void)
+{
+	Suite *suite = suite_create("descendants");
+	TCase *scans = tcase_create("scans");
+
+	tcase_add_test(scans, descendants_found);
+	suite_add_tcase(suite, scans);
+	return suite;
+}
