@@ -173,6 +173,7 @@ for page in README.md man/vgctl.1 man/vgtool.1 man/vignetted.8 man/vignette.7 ma
 	cp "$dir/app" build/program
 	cp "$dir/installed/libvgctl.so" build/libs/
 	seq 1000000 -1 1 >data
+	printf 'all:\n\t@%s\n' "$dir/installed/program" >Makefile
 	blocks "$SRCDIR/$page"
 	set -- [0-9][0-9]
 	[ -e "$1" ] || fail "$page has no examples"

@@ -436,6 +436,9 @@ START_TEST(status_lines)
 	ck_assert_int_eq(status.exec_errno, EACCES);
 	vg_vignetted_line(&status, "later versions may say more");
 	ck_assert_str_eq(status.reason, "the process ended");
+	vg_vignetted_line(&status, "vignetted: process 1: another tracer");
+	vg_vignetted_line(&status, "vignetted: more");
+	ck_assert_str_eq(status.message, "process 1: another tracer");
 }
 END_TEST
 
@@ -501,7 +504,7 @@ START_TEST(wrong_options_of_record)
 	static const struct { const char *line, *message; } wrong[] = {
 		{ "", "nothing to record; use --pid PID, or a command after --" },
 		{ "--pid 3 -- x", "both --pid and a command; use one of them" },
-		{ "--pid x", "--pid x: must be 1 to 2147483647 (the id of a process)" },
+		{ "--pid x", "--pid x: must be the id of a process, or several ids with commas between them" },
 		{ "--rate", "--rate: needs a value, HZ" },
 		{ "--output= -- x", "--output: the value is empty; must be the name of a file" },
 		{ "--by size -- x", "--by size: must be function, line, module, file, thread, interval or process" },

@@ -1,118 +1,138 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
+#include <dirent.h>
 #include <errno.h>
 #include <inttypes.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 #include "base/descriptor.h"
 #include "base/output_path.h"
 #include "base/print.h"
-#include "vgtool/commands/record_options.h"
+#include "vgtool/commands/profiles.h"
+#include "vgtool/commands/record_run.h"
 #include "vgtool/output/text.h"
 #include "vgtool/run/child.h"
 #include "vgtool/run/mappings.h"
-#include "vgtool/run/vignetted_run.h"
 
 static const char usage[] =
-	"usage: vgtool record [OPTION]... --pid PID\n"
-	"       vgtool record [OPTION]... -- COMMAND [ARGUMENT]...\n";
+	"usage: vgtool record [--children] [OPTION]... --pid PID[,PID]...\n"
+	"       vgtool record [--children] [OPTION]... -- COMMAND [ARGUMENT]...\n";
 
 struct record {
 	const char *command;         /* "vgtool record" */
 	struct vg_record_options options;
-	char *out;                   /* owned; path of the profile */
-	char *directory;             /* owned; temporary directory of the profile; NULL: -o was given */
-	VG_ARRAY(char *) arguments;  /* of vignetted; owned array, borrowed strings */
+	bool several;                /* each process has a profile */
+	char *out;                   /* owned; path of the profile, or of the directory of several profiles */
+	char *directory;             /* owned; temporary directory; NULL: -o was given */
 	struct vg_mappings mappings;
-	struct vg_vignetted helper;
+	struct vg_record_run run;
 	bool on_terminal, shown;     /* standard error is a terminal; a line of progress is shown */
 };
 
+static const char *processes_plural(uint64_t count)
+{
+	return count == 1 ? "" : "es";
+}
+
 /* ---- the recording ---- */
 
-static void on_status(void *context, const struct vg_vignetted_status *status)
+static void progress_print(struct record *record)
 {
-	struct record *record = context;
+	const struct vg_vignetted_status *sum = &record->run.sum;
+	size_t live = record->run.live.count;
 	struct vg_text elapsed, share;
 
-	if (!status->ended && status->pid > 0 && !record->options.symbolize.unresolved)
-		vg_mappings_read(&record->mappings, status->pid);
-	if (!record->on_terminal || !vg_descriptor_accepts(STDERR_FILENO, 0))
-		return;
-	if (status->ended) {
-		if (record->shown)
-			fputs("\r\033[K", stderr);
-		return;
-	}
+	vg_record_run_sum(&record->run);
 	record->shown = true;
 	fputs("\r", stderr);
-	vg_print(stderr, "%s: %s, %" PRIu64 " sample%s, %s of one CPU; Ctrl-C ends it", record->command,
-		 vg_text_ns(&elapsed, status->elapsed_ms * 1000000), status->samples,
-		 vg_text_plural(status->samples), vg_text_percent(&share, status->cpu_ms, status->elapsed_ms));
+	vg_print(stderr, "%s: %s, %" PRIu64 " sample%s, ", record->command,
+		 vg_text_ns(&elapsed, sum->elapsed_ms * 1000000), sum->samples, vg_text_plural(sum->samples));
+	if (record->several)
+		vg_print(stderr, "%zu process%s, ", live, processes_plural(live));
+	vg_print(stderr, "%s of one CPU; Ctrl-C ends it", vg_text_percent(&share, sum->cpu_ms, sum->elapsed_ms));
 	fputs("\033[K", stderr);
 	fflush(stderr);
 }
 
+/* Of a descendant, the files are read only once, because there can be many descendants. */
+static bool mappings_wanted(const struct record *record, const struct vg_vignetted_status *status)
+{
+	return !record->options.symbolize.unresolved && status->pid > 0 && !status->ended &&
+	       (!record->options.children || status->elapsed_ms == 0);
+}
+
+static void on_status(void *context, const struct vg_vignetted_status *status)
+{
+	struct record *record = context;
+
+	if (mappings_wanted(record, status))
+		vg_mappings_read(&record->mappings, status->pid);
+	if (record->on_terminal && !status->ended && vg_descriptor_accepts(STDERR_FILENO, 0))
+		progress_print(record);
+}
+
+/* "12 processes ended before they could be recorded" */
+static void unrecorded_print(const struct record *record, uint64_t count, const char *why, const char *detail)
+{
+	if (count > 0)
+		vg_command_warn(record->command, "%" PRIu64 " process%s %s%s", count, processes_plural(count), why,
+				detail);
+}
+
 static void end_print(const struct record *record)
 {
-	const struct vg_vignetted_status *status = &record->helper.status;
+	const struct vg_record_run *run = &record->run;
+	const struct vg_vignetted_status *sum = &run->sum;
 	struct vg_text elapsed;
 
-	vg_print(stderr, "%s: %s%s%" PRIu64 " sample%s of %" PRIu64 " thread%s in %s", record->command,
-		 record->directory == NULL ? record->out : "", record->directory == NULL ? ": " : "", status->samples,
-		 vg_text_plural(status->samples), status->threads, vg_text_plural(status->threads),
-		 vg_text_ns(&elapsed, status->elapsed_ms * 1000000));
-	if (status->lost > 0)
-		vg_print(stderr, ", %" PRIu64 " lost", status->lost);
-	if (status->skipped > 0)
-		vg_print(stderr, ", %" PRIu64 " skipped on a busy machine", status->skipped);
-	vg_print(stderr, " (%s)\n", status->reason);
+	vg_print(stderr, "%s: %s%s%" PRIu64 " sample%s of %" PRIu64 " thread%s", record->command,
+		 record->directory == NULL ? record->out : "", record->directory == NULL ? ": " : "", sum->samples,
+		 vg_text_plural(sum->samples), sum->threads, vg_text_plural(sum->threads));
+	if (record->several)
+		vg_print(stderr, " of %" PRIu64 " process%s", run->processes, processes_plural(run->processes));
+	vg_print(stderr, " in %s", vg_text_ns(&elapsed, sum->elapsed_ms * 1000000));
+	if (sum->lost > 0)
+		vg_print(stderr, ", %" PRIu64 " lost", sum->lost);
+	if (sum->skipped > 0)
+		vg_print(stderr, ", %" PRIu64 " skipped on a busy machine", sum->skipped);
+	vg_print(stderr, " (%s)\n", sum->reason);
+	unrecorded_print(record, run->early, "ended before they could be recorded", "");
+	unrecorded_print(record, run->failed, "could not be recorded; the first: ", run->failure);
+	unrecorded_print(record, run->bounded, "were more than can be recorded at a time or in all", "");
+	if (run->incomplete)
+		vg_command_warn(record->command, "there were more than %d processes at a time; not all were followed",
+				VG_DESCENDANTS_MAX);
 }
 
-static int argument_add(struct record *record, const char *argument)
+/* ---- the profiles ---- */
+
+/* In a directory with other files, these could be taken for profiles of this recording. */
+static int directory_make(const char *path, struct vg_err *err)
 {
-	return vg_array_push(&record->arguments, (char **)&argument);
+	struct dirent **entries;
+	int count;
+
+	if (mkdir(path, 0700) == 0)
+		return 0;
+	if (errno != EEXIST)
+		return vg_err_sys(err, -errno, "-o %s: cannot create the directory", path);
+	count = scandir(path, &entries, NULL, NULL);
+	for (int i = 0; i < count; i++)
+		free(entries[i]);
+	if (count >= 0)
+		free(entries);
+	return count == 2 ? 0 :  /* . and .. */
+	       vg_err_set(err, -EINVAL, "-o %s: must be a new or empty directory, for one profile of each process", path);
 }
 
-/* The first three are the program, --status-fd and its value. */
-static int arguments_build(struct record *record, const char *helper)
-{
-	char **argv = record->options.command;
-	int rc = argument_add(record, helper);
-
-	if (rc == 0)
-		rc = argument_add(record, "--status-fd");
-	if (rc == 0)
-		rc = argument_add(record, "");
-	if (rc == 0)
-		rc = argument_add(record, "-o");
-	if (rc == 0)
-		rc = argument_add(record, record->out);
-	if (rc == 0 && !record->options.no_perf_map && vg_vignetted_perf_map_wanted(record->options.pid))
-		rc = argument_add(record, "--perf-map");
-	for (size_t i = 0; rc == 0 && i < record->options.forwarded.count; i++)
-		rc = argument_add(record, record->options.forwarded.items[i]);
-	if (rc == 0 && *argv != NULL)
-		rc = argument_add(record, "--");
-	for (; rc == 0 && *argv != NULL; argv++)
-		rc = argument_add(record, *argv);
-	return rc == 0 ? argument_add(record, NULL) : rc;
-}
-
-static int out_prepare(struct record *record, struct vg_err *err)
+static int temporary_make(struct record *record, struct vg_err *err)
 {
 	const char *parent = getenv("TMPDIR");
 
-	if (record->options.out != NULL) {
-		if (strcmp(record->options.out, "-") == 0 || vg_output_path_is_special(record->options.out))
-			return vg_err_set(err, -EINVAL, "-o %s: must be a regular file, which record can read again",
-					  record->options.out);
-		record->out = strdup(record->options.out);
-		return record->out != NULL ? 0 : vg_err_sys(err, -ENOMEM, "%s", record->options.out);
-	}
 	if (asprintf(&record->directory, "%s/vgtool.XXXXXX", parent != NULL && *parent != '\0' ? parent : "/tmp") < 0) {
 		record->directory = NULL;
 		return vg_err_sys(err, -ENOMEM, "cannot create a temporary directory");
@@ -124,51 +144,66 @@ static int out_prepare(struct record *record, struct vg_err *err)
 		record->directory = NULL;
 		return rc;
 	}
-	if (asprintf(&record->out, "%s/record.vgp", record->directory) < 0) {
+	if (asprintf(&record->out, "%s%s", record->directory, record->several ? "" : "/record.vgp") < 0) {
 		record->out = NULL;
 		return vg_err_sys(err, -ENOMEM, "cannot create a temporary file");
 	}
 	return 0;
 }
 
-/* vignetted or the resolve step leaves this file if it was killed. */
-static void part_remove(const char *out)
+static int out_prepare(struct record *record, struct vg_err *err)
 {
-	char *part;
+	const char *out = record->options.out;
 
-	if (asprintf(&part, "%s.part", out) < 0)
-		return;
-	unlink(part);
-	free(part);
+	if (out == NULL)
+		return temporary_make(record, err);
+	if (!record->several && (strcmp(out, "-") == 0 || vg_output_path_is_special(out)))
+		return vg_err_set(err, -EINVAL, "-o %s: must be a regular file, which record can read again", out);
+	record->out = strdup(out);
+	if (record->out == NULL)
+		return vg_err_sys(err, -ENOMEM, "%s", out);
+	return record->several ? directory_make(out, err) : 0;
 }
 
-static void out_remove(struct record *record)
+/* A vignetted or resolve step that was killed leaves a file with another name, so all files are removed. */
+static void temporary_remove(const char *path)
 {
-	if (record->directory != NULL) {
-		if (record->out != NULL) {
-			part_remove(record->out);
-			unlink(record->out);
-		}
-		rmdir(record->directory);
+	DIR *directory = opendir(path);
+	struct dirent *entry;
+
+	while (directory != NULL && (entry = readdir(directory)) != NULL) {
+		if (entry->d_type == DT_REG || entry->d_type == DT_UNKNOWN)
+			unlinkat(dirfd(directory), entry->d_name, 0);
 	}
+	if (directory != NULL)
+		closedir(directory);
+	rmdir(path);
+}
+
+static void out_free(struct record *record)
+{
+	if (record->directory != NULL)
+		temporary_remove(record->directory);
+	else if (record->several && record->out != NULL)
+		rmdir(record->out);  /* if it is empty */
 	free(record->directory);
 	free(record->out);
 }
 
 static int recording_run(struct record *record, struct vg_err *err)
 {
-	char *helper = NULL;
-	int rc = vg_vignetted_find(&helper, err);
+	char *program = NULL;
+	int rc = vg_vignetted_find(&program, err);
 
 	if (rc == 0)
 		rc = out_prepare(record, err);
-	if (rc == 0 && arguments_build(record, helper) != 0)
-		rc = vg_err_sys(err, -ENOMEM, "cannot start vignetted");
-	record->helper.on_status = on_status;
-	record->helper.context = record;
+	record->run = (struct vg_record_run){ .options = &record->options, .program = program, .out = record->out,
+					      .on_status = on_status, .context = record };
 	if (rc == 0)
-		rc = vg_vignetted_run(&record->helper, record->arguments.items, err);
-	free(helper);
+		rc = vg_record_run(&record->run, err);
+	if (record->shown)
+		fputs("\r\033[K", stderr);
+	free(program);
 	return rc;
 }
 
@@ -209,7 +244,17 @@ static int step_run(struct record *record, int (*step)(struct record *record))
 /* Writes the function names into the profile, because the files may be gone or replaced when it is read again. */
 static int resolve_step(struct record *record)
 {
-	return vg_resolve_in_place(record->command, &record->options.symbolize, record->out);
+	struct vg_profiles profiles = { 0 };
+	struct vg_err err;
+	int status = VG_EXIT_FAILED;
+
+	if (vg_profiles_list(&profiles, (const char *const *)&record->out, 1, &err) != 0)
+		vg_command_fail(record->command, &err);
+	else
+		status = vg_resolve_in_place(record->command, &record->options.symbolize,
+					     (char **)profiles.paths.items, profiles.paths.count, record->out);
+	vg_profiles_free(&profiles);
+	return status;
 }
 
 static int report_step(struct record *record)
@@ -227,28 +272,31 @@ static int steps_run(struct record *record)
 
 	record->options.symbolize.broker = (struct vg_broker){ .offers = record->mappings.offers.items,
 							       .offer_count = record->mappings.offers.count };
-	if (!record->options.symbolize.unresolved)
+	/* Several profiles that are not kept are symbolized together, by the report. */
+	if (!record->options.symbolize.unresolved && !(record->several && record->directory != NULL))
 		resolved = step_run(record, resolve_step);
 	if (resolved > 128)
 		return resolved;
 	status = step_run(record, report_step);
 	if (status == VG_EXIT_DONE)
 		status = resolved;
-	return status != VG_EXIT_DONE ? status : record->helper.exit_status;
+	return status != VG_EXIT_DONE ? status : record->run.exit_status;
 }
 
 static int record_run(struct record *record)
 {
+	const struct vg_record_run *run = &record->run;
 	struct vg_err err;
 
+	record->several = vg_record_options_several(&record->options);
 	record->on_terminal = !record->options.quiet && isatty(STDERR_FILENO) == 1 &&
 			      tcgetpgrp(STDERR_FILENO) == getpgrp();
 	vg_child_signals();
 	if (vg_symbolize_check(&record->options.symbolize, &err) != 0 || recording_run(record, &err) != 0)
 		return vg_command_fail(record->command, &err);
-	if (!record->helper.status.ended && record->helper.exit_status != 0)
-		return record->helper.exit_status;
-	if (record->helper.status.ended)
+	if (!run->sum.ended && run->exit_status != 0)
+		return run->exit_status;
+	if (run->sum.ended)
 		end_print(record);
 	return steps_run(record);
 }
@@ -272,9 +320,8 @@ int cmd_record(int argc, char **argv)
 		help_print();
 	else
 		status = record_run(&record);
-	out_remove(&record);
+	out_free(&record);
 	vg_mappings_free(&record.mappings);
-	vg_array_free(&record.arguments);
 	vg_record_options_free(&record.options);
 	return status;
 }

@@ -188,20 +188,6 @@ out:
 	vg_command_close(&opened);
 }
 
-int vg_resolve_in_place(const char *command, struct vg_symbolize *symbolize, char *path)
-{
-	const char *const input = path;
-	struct request request = { .command = command, .out = path, .paths = &path, .path_count = 1, .quiet = true,
-				   .resolve = { .finder = &symbolize->finder } };
-
-	request.status = vg_symbolize_confine(symbolize, command, (struct vg_confinement){
-		.paths = &input, .path_count = 1, .writes = path });
-	if (request.status == VG_EXIT_DONE)
-		one_run(&request);
-	vg_resolve_free(&request.resolve);
-	return request.status;
-}
-
 /* First reading of one of many profiles.  Each is read twice, because they may not all fit into memory. */
 static void profile_add(struct request *request, size_t number)
 {
@@ -257,7 +243,7 @@ static void many_run(struct request *request)
 		profile_add(request, i);
 	}
 	vg_progress_end(&progress);
-	if (symbols_read(request) != 0)
+	if (symbols_read(request) != 0 || (request->quiet && request->resolve.symbolized == 0))
 		return;
 	vg_progress_begin(&progress, "writing profiles", request->path_count);
 	for (size_t i = 0; i < request->path_count; i++) {
@@ -266,7 +252,8 @@ static void many_run(struct request *request)
 			profile_write(request, i);
 	}
 	vg_progress_end(&progress);
-	summary_print(request);
+	if (!request->quiet)
+		summary_print(request);
 }
 
 static int base_names_compare(const void *a, const void *b)
@@ -305,6 +292,27 @@ static bool is_directory(const char *path)
 
 	return path != NULL && (path[strlen(path) - 1] == '/' ||
 				(stat(path, &status) == 0 && S_ISDIR(status.st_mode)));
+}
+
+int vg_resolve_in_place(const char *command, struct vg_symbolize *symbolize, char **paths, size_t path_count,
+			const char *out)
+{
+	struct request request = { .command = command, .out = out, .paths = paths, .path_count = path_count,
+				   .into_directory = is_directory(out), .quiet = true,
+				   .bad = calloc(path_count + 1, sizeof *request.bad),
+				   .resolve = { .finder = &symbolize->finder } };
+
+	if (request.bad == NULL)
+		return VG_EXIT_FAILED;
+	request.status = vg_symbolize_confine(symbolize, command, (struct vg_confinement){
+		.paths = (const char *const *)paths, .path_count = path_count, .writes = out });
+	if (request.status == VG_EXIT_DONE && request.into_directory)
+		many_run(&request);
+	else if (request.status == VG_EXIT_DONE)
+		one_run(&request);
+	vg_resolve_free(&request.resolve);
+	free(request.bad);
+	return request.status;
 }
 
 /* Finds errors before the long work begins.  Creates the output directory. */

@@ -43,10 +43,12 @@ int cmd_summary(int argc, char **argv);
 int cmd_symbols(int argc, char **argv);
 int cmd_top(int argc, char **argv);
 
-/* Confines the process as for a view (symbolize.h).  Then symbolizes a profile file, and replaces the file by the
- * resolved profile.  If no symbols are found, the file stays as it is.  Returns the exit status. */
+/* Confines the process as for a view (symbolize.h).  Then symbolizes profiles, and replaces each file by the resolved
+ * profile.  If no symbols are found, the files stay as they are.  out: the single profile, or the directory of all
+ * profiles.  Returns the exit status. */
 struct vg_symbolize;
-int vg_resolve_in_place(const char *command, struct vg_symbolize *symbolize, char *path);
+int vg_resolve_in_place(const char *command, struct vg_symbolize *symbolize, char **paths, size_t path_count,
+			const char *out);
 
 const char *vg_command_version(void);
 

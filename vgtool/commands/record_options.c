@@ -7,14 +7,17 @@
 #include <stdlib.h>
 #include <string.h>
 
+#include "base/number.h"
+
 /* The keys of options of vignetted are FORWARDED or more. */
-enum { NO_PERF_MAP = 512, FORWARDED };
+enum { NO_PERF_MAP = 512, CHILDREN, FORWARDED };
 
 static const struct vg_option own[] = {
-	{ 'p', "pid", VG_OPTION_NUMBER, "PID", 1, INT32_MAX, "(the id of a process)", NULL,
-	  "record the process with this id", 1 },
-	{ 'o', "output", VG_OPTION_TEXT, "FILE", .unit = "the name of a file", .by_default = "none is kept",
-	  .help = "keep the profile in this file", .is_short = 1 },
+	{ 'p', "pid", VG_OPTION_TEXT, "PID[,PID]...", .unit = "the id of a process",
+	  .help = "record the processes with these ids", .is_short = 1 },
+	{ CHILDREN, "children", VG_OPTION_FLAG, .help = "also record the processes that they start" },
+	{ 'o', "output", VG_OPTION_TEXT, "OUT", .unit = "the name of a file", .by_default = "none",
+	  .help = "keep the profile in this file or directory", .is_short = 1 },
 	{ NO_PERF_MAP, "no-perf-map", VG_OPTION_FLAG, .help = "do not record the names of JIT code" },
 	{ 'q', "quiet", VG_OPTION_FLAG, .help = "show no progress on the terminal", .is_short = 1 },
 	VG_SYMBOLIZE_TABLE,
@@ -87,6 +90,32 @@ static int forward(struct vg_record_options *options, const char *name, const ch
 	return vg_err_sys(err, -ENOMEM, "--%s", name);
 }
 
+static int pids_set(struct vg_record_options *options, const char *text, struct vg_err *err)
+{
+	char number[16];
+	uint64_t value;
+
+	options->pids.count = 0;
+	for (const char *at = text; at != NULL; at = strchr(at, ',') == NULL ? NULL : strchr(at, ',') + 1) {
+		pid_t pid;
+
+		snprintf(number, sizeof number, "%.*s", (int)strcspn(at, ","), at);
+		if (!vg_number_parse(number, 1, INT32_MAX, &value))
+			return vg_err_set(err, -EINVAL, "--pid %.100s: must be the id of a process, or several ids with "
+					  "commas between them", text);
+		if (options->pids.count == VG_RECORD_PIDS_MAX)
+			return vg_err_set(err, -EINVAL, "--pid: more than %d processes", VG_RECORD_PIDS_MAX);
+		pid = (pid_t)value;
+		for (size_t i = 0; i < options->pids.count; i++) {
+			if (options->pids.items[i] == pid)
+				return vg_err_set(err, -EINVAL, "--pid %.100s: has the process %d twice", text, (int)pid);
+		}
+		if (vg_array_push(&options->pids, &pid) != 0)
+			return vg_err_sys(err, -ENOMEM, "--pid");
+	}
+	return 0;
+}
+
 static int option_set(struct vg_record_options *options, const struct vg_option_value *value, struct vg_err *err)
 {
 	int rc;
@@ -94,7 +123,8 @@ static int option_set(struct vg_record_options *options, const struct vg_option_
 	if (value->key >= FORWARDED)
 		return forward(options, forwarded[value->key - FORWARDED].name, value->text, err);
 	switch (value->key) {
-	case 'p': options->pid = (pid_t)value->number; return forward(options, "pid", value->text, err);
+	case 'p': return pids_set(options, value->text, err);
+	case CHILDREN: options->children = true; return 0;
 	case 'o': options->out = value->text; return 0;
 	case NO_PERF_MAP: options->no_perf_map = true; return 0;
 	case 'q': options->quiet = true; return 0;
@@ -122,11 +152,16 @@ int vg_record_options_parse(struct vg_record_options *options, int argc, char **
 	if (rc != 0)
 		return rc;
 	options->command = argv + optind;
-	if (options->pid == 0 && optind == argc)
+	if (options->pids.count == 0 && optind == argc)
 		return vg_err_set(err, -EINVAL, "nothing to record; use --pid PID, or a command after --");
-	if (options->pid != 0 && optind < argc)
+	if (options->pids.count > 0 && optind < argc)
 		return vg_err_set(err, -EINVAL, "both --pid and a command; use one of them");
 	return 0;
+}
+
+bool vg_record_options_several(const struct vg_record_options *options)
+{
+	return options->children || options->pids.count > 1;
 }
 
 void vg_record_help(FILE *file)
@@ -148,4 +183,5 @@ void vg_record_options_free(struct vg_record_options *options)
 	for (size_t i = 0; i < options->forwarded.count; i++)
 		free(options->forwarded.items[i]);
 	vg_array_free(&options->forwarded);
+	vg_array_free(&options->pids);
 }

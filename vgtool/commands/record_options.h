@@ -18,10 +18,10 @@
  * Texts belong to argv, unless a member is owned.
  */
 struct vg_record_options {
-	const char *out;             /* NULL: the profile is temporary */
-	pid_t pid;                   /* 0: `command` is executed */
+	const char *out;             /* NULL: the profile is temporary.  A directory if there can be several profiles */
+	VG_ARRAY(pid_t) pids;        /* owned array; empty: `command` is executed */
 	char **command;              /* ends with NULL */
-	bool no_perf_map, quiet, help;
+	bool children, no_perf_map, quiet, help;
 	VG_ARRAY(char *) forwarded;  /* owned array of owned strings, for vignetted: "--rate=99" */
 	struct vg_report_options report;
 	struct vg_symbolize symbolize;
@@ -38,11 +38,16 @@ struct vg_record_options {
 	{ (option_key), "capture", VG_OPTION_TEXT, "auto|stop", .unit = "auto or stop", .by_default = "auto", \
 	  .help = "use timers, or only stop threads" }
 
+enum { VG_RECORD_PIDS_MAX = 64 };
+
 #define VG_RECORD_OPTIONS_DEFAULT { .report = VG_REPORT_OPTIONS_DEFAULT }
 
 /* Parses the command line, up to the first argument after the options.  Returns 0, or a negative errno with a message
  * in err.  After --help, other members than `help` may be incomplete. */
 int vg_record_options_parse(struct vg_record_options *options, int argc, char **argv, struct vg_err *err);
+
+/* Whether each process has a profile of its own, in a directory. */
+bool vg_record_options_several(const struct vg_record_options *options);
 
 /* Prints one line for each option. */
 void vg_record_help(FILE *file);

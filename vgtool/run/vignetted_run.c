@@ -59,6 +59,8 @@ void vg_vignetted_line(struct vg_vignetted_status *status, const char *line)
 		status->ended = sscanf(line, "end %" SCNu64 " %" SCNu64 " %" SCNu64 " %" SCNu64 " %" SCNu64 " %" SCNu64
 				       " %127[^\n]", &status->elapsed_ms, &status->samples, &status->threads,
 				       &status->bytes, &status->lost, &status->skipped, status->reason) == 7;
+	else if (strncmp(line, "vignetted: ", 11) == 0 && status->message[0] == '\0')
+		snprintf(status->message, sizeof status->message, "%.255s", line + 11);
 	else if (sscanf(line, "no program %d", &status->exec_errno) != 1)
 		sscanf(line, "progress %" SCNu64 " %" SCNu64 " %" SCNu64, &status->elapsed_ms, &status->samples,
 		       &status->cpu_ms);
@@ -77,26 +79,33 @@ static void __attribute__((noreturn)) helper_execute(const struct vg_vignetted *
 {
 	if (helper->prepare != NULL)
 		helper->prepare(helper->context);
-	if (fcntl(status_fd, F_SETFD, 0) == 0)
+	if (fcntl(status_fd, F_SETFD, 0) == 0 && (!helper->is_quiet || dup2(status_fd, STDERR_FILENO) >= 0))
 		execv(arguments[0], arguments);
 	dprintf(status_fd, "no program %d\n", errno);
 	_exit(127);
 }
 
-static void lines_read(struct vg_vignetted *helper)
+bool vg_vignetted_read(struct vg_vignetted *helper)
 {
-	FILE *lines = fdopen(helper->status_fd, "r");
-	char line[512];
+	char bytes[sizeof helper->line];
+	ssize_t got = read(helper->status_fd, bytes, sizeof bytes);
 
-	if (lines == NULL) {
-		close(helper->status_fd);
-		return;
+	if (got < 0 && errno == EINTR)
+		return true;
+	for (ssize_t i = 0; i < got; i++) {
+		if (bytes[i] != '\n' && helper->line_bytes < sizeof helper->line - 1) {
+			helper->line[helper->line_bytes++] = bytes[i];
+		} else if (bytes[i] == '\n') {
+			helper->line[helper->line_bytes] = '\0';
+			helper->line_bytes = 0;
+			vg_vignetted_line(&helper->status, helper->line);
+			helper->on_status(helper->context, &helper->status);
+		}
 	}
-	while (fgets(line, sizeof line, lines) != NULL) {
-		vg_vignetted_line(&helper->status, line);
-		helper->on_status(helper->context, &helper->status);
-	}
-	fclose(lines);
+	if (got > 0)
+		return true;
+	close(helper->status_fd);
+	return false;
 }
 
 int vg_vignetted_start(struct vg_vignetted *helper, char **arguments, struct vg_err *err)
@@ -133,14 +142,4 @@ int vg_vignetted_wait(struct vg_vignetted *helper, const char *program, struct v
 		return vg_err_set(err, -ECHILD, "vignetted was ended by a signal: %s",
 				  strsignal(helper->exit_status - 128));
 	return 0;
-}
-
-int vg_vignetted_run(struct vg_vignetted *helper, char **arguments, struct vg_err *err)
-{
-	int rc = vg_vignetted_start(helper, arguments, err);
-
-	if (rc != 0)
-		return rc;
-	lines_read(helper);
-	return vg_vignetted_wait(helper, arguments[0], err);
 }

@@ -13,7 +13,10 @@
  *
  *	struct vg_vignetted helper = { .on_status = progress_show, .context = record };
  *	vg_vignetted_find(&path, &err);
- *	vg_vignetted_run(&helper, arguments, &err);
+ *	vg_vignetted_start(&helper, arguments, &err);
+ *	while (vg_vignetted_read(&helper))               (when helper.status_fd is ready)
+ *		;
+ *	vg_vignetted_wait(&helper, path, &err);
  */
 struct vg_vignetted_status {
 	pid_t pid;                   /* of the recorded process; 0: the recording has not begun */
@@ -22,6 +25,7 @@ struct vg_vignetted_status {
 	bool ended;                  /* the profile is complete, and the members below are set */
 	uint64_t threads, bytes, lost, skipped;
 	char reason[128];
+	char message[256];           /* the first line that vignetted printed, with `is_quiet`; "": none */
 };
 
 struct vg_vignetted {
@@ -30,12 +34,16 @@ struct vg_vignetted {
 	/* Called in the child before vignetted is executed; NULL: nothing is called. */
 	void (*prepare)(void *context);
 	void *context;
+	bool is_quiet;               /* what vignetted prints on standard error becomes status.message */
 	/* Results of vg_vignetted_start(). */
 	pid_t pid;
 	int status_fd;               /* the lines */
-	/* Results of vg_vignetted_run() and vg_vignetted_wait(). */
+	/* Results of vg_vignetted_read() and vg_vignetted_wait(). */
 	struct vg_vignetted_status status;
 	int exit_status;             /* as a shell reports it: 128 + signal if a signal ended vignetted */
+	/* Private: a line that is not complete. */
+	char line[512];
+	size_t line_bytes;
 };
 
 /* Finds vignetted: $VIGNETTED; else in this program's directory; else in the libexecdir of the configuration.  Returns
@@ -43,15 +51,17 @@ struct vg_vignetted {
 int vg_vignetted_find(char **path, struct vg_err *err);
 
 /* Executes arguments[0] with these arguments, of which arguments[2] is replaced by the number of the descriptor: the
- * caller puts "--status-fd" into arguments[1].  Waits until it ends.  Passes signals on: call
- * vg_child_signals() first.  Returns 0; -ECHILD if a signal ended vignetted before it had completed the profile; or
- * another negative errno, each with a message in err. */
-int vg_vignetted_run(struct vg_vignetted *helper, char **arguments, struct vg_err *err);
-
-/* The parts of vg_vignetted_run(), for a caller that waits for several events.  vg_vignetted_start() returns 0, or a
- * negative errno with a message in err.  The caller reads the lines from helper->status_fd, and closes it.
- * vg_vignetted_wait() returns what vg_vignetted_run() returns; program: arguments[0]. */
+ * caller puts "--status-fd" into arguments[1].  Passes signals on: call vg_child_signals() first.  Returns 0, or a
+ * negative errno with a message in err. */
 int vg_vignetted_start(struct vg_vignetted *helper, char **arguments, struct vg_err *err);
+
+/* Waits until helper->status_fd can be read, and reads it once.  Calls on_status() after each complete line.  Returns
+ * false after the last line, when vignetted has ended; helper->status_fd is then closed.  A caller with a reader of its
+ * own (vgtool top) closes the descriptor itself. */
+bool vg_vignetted_read(struct vg_vignetted *helper);
+
+/* Waits until vignetted ends; program: arguments[0].  Returns 0; -ECHILD if a signal ended vignetted before it had
+ * completed the profile; or another negative errno, each with a message in err. */
 int vg_vignetted_wait(struct vg_vignetted *helper, const char *program, struct vg_err *err);
 
 /* Whether vignetted should read the perf map of the process; 0: of a command that it starts.  Perf maps are in a
