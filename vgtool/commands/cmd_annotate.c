@@ -14,12 +14,13 @@
 
 static const char usage[] =
 	"usage: vgtool annotate [--asm [--json]] [--source DIR]... [--weight wall|cpu]\n"
-	"                       [--no-pager] [-s STORE]... [--debuginfod] FUNCTION PROFILE...\n";
+	"                       [--no-pager] [-s STORE]... [--debuginfod]\n"
+	"                       FUNCTION PROFILE...\n";
 
 enum { SOURCE = 256, NO_PAGER, ASM, JSON };
 
 static const struct vg_option options[] = {
-	{ ASM, "asm", VG_OPTION_FLAG, .help = "show the instructions, with the source lines between them" },
+	{ ASM, "asm", VG_OPTION_FLAG, .help = "show instructions, with source lines between them" },
 	{ JSON, "json", VG_OPTION_FLAG, .help = "with --asm: print JSON" },
 	{ SOURCE, "source", VG_OPTION_TEXT, "DIR", .unit = "a directory", .by_default = ".",
 	  .help = "look for source files in this directory" },
