@@ -1,140 +1,103 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 #include "symbols/store/store_binary.h"
 
-#include <fcntl.h>
-#include <fts.h>
 #include <stdio.h>
-#include <sys/stat.h>
+#include <unistd.h>
 
-#include "symbols/elf/elf_image.h"
+#include "symbols/store/store_files.h"
+#include "symbols/store/store_index.h"
 #include "symbols/table/debug_id.h"
 
-/* Limits for the walk.  A directory with all packages of a distribution has fewer files and fewer levels. */
-enum { FILES_MAX = 4000000, LEVELS_MAX = 64 };
-
-/* True for a .sym file, which is no ELF file and need not be opened. */
-static bool has_sym_suffix(const char *path)
+static bool is_wanted(const struct vg_store_binaries *binaries, uint32_t contents)
 {
-	size_t length = strlen(path);
-
-	return length > 4 && strcmp(path + length - 4, ".sym") == 0;
+	return (contents & (binaries->wants_code ? VG_STORE_FILE_CODE : VG_STORE_FILE_DWARF)) != 0;
 }
 
-/* Closes the image.  open_rc: the result of opening it. */
-static int image_build_id(struct vg_elf_image *image, int open_rc, bool wants_code,
-			  unsigned char id[VG_BUILD_ID_MAX_BYTES], size_t *bytes, bool *is_preferred)
+/* Takes ownership of `path`. */
+static int binary_add(struct vg_store_binaries *binaries, char *path, const unsigned char *id, size_t id_bytes,
+		      uint32_t contents)
 {
-	GElf_Shdr header;
-
-	if (open_rc != 0)
-		return open_rc == -ENOMEM ? open_rc : -ENOENT;
-	*bytes = vg_elf_build_id(image, id);
-	*is_preferred = *bytes > 0 && (wants_code ? vg_elf_section(image, ".text", &header) != NULL :
-						    vg_elf_has_dwarf(image));
-	vg_elf_image_close(image);
-	return *bytes > 0 ? 0 : -ENOENT;
-}
-
-/* Returns 0; -ENOENT: no ELF file, or no build id; -ENOMEM. */
-static int build_id_read(const char *path, bool wants_code, unsigned char id[VG_BUILD_ID_MAX_BYTES], size_t *bytes,
-			 bool *is_preferred)
-{
-	struct vg_elf_image image;
-	int rc = vg_elf_image_open(&image, path, NULL);
-
-	return image_build_id(&image, rc, wants_code, id, bytes, is_preferred);
-}
-
-int vg_store_binary_build_id(int fd, const char *path, unsigned char id[VG_BUILD_ID_MAX_BYTES], size_t *bytes)
-{
-	bool is_preferred;
-	struct vg_elf_image image;
-	int copy = fcntl(fd, F_DUPFD_CLOEXEC, 0), rc;
-
-	if (copy < 0)
-		return -ENOENT;
-	rc = vg_elf_image_open_descriptor(&image, copy, path, NULL);
-	return image_build_id(&image, rc, false, id, bytes, &is_preferred);
-}
-
-static int file_add(struct vg_store_binaries *binaries, const char *path)
-{
-	struct vg_store_binary binary = { 0 };
-	unsigned char id[VG_BUILD_ID_MAX_BYTES];
+	struct vg_store_binary binary = { path, is_wanted(binaries, contents) };
 	uint32_t index;
-	size_t bytes;
-	char *copy;
-	int rc;
+	int rc = vg_array_reserve(&binaries->items, 1);
 
-	if (has_sym_suffix(path))
-		return 0;
-	rc = build_id_read(path, binaries->wants_code, id, &bytes, &binary.is_preferred);
-	if (rc != 0)
-		return rc == -ENOMEM ? rc : 0;
-	rc = vg_array_reserve(&binaries->items, 1);
-	copy = strdup(path);
 	if (rc == 0)
-		rc = copy == NULL ? -ENOMEM : vg_intern(&binaries->ids, id, bytes, &index);
-	if (rc < 0) {
-		free(copy);
-		return rc;
-	}
+		rc = path == NULL ? -ENOMEM : vg_intern(&binaries->ids, id, id_bytes, &index);
 	if (rc == 1) {
 		binaries->items.items[binaries->items.count++] = binary;
-	} else if (!binary.is_preferred || binaries->items.items[index].is_preferred) {
-		free(copy);
 		return 0;
 	}
-	free(binaries->items.items[index].path);
-	binaries->items.items[index] = (struct vg_store_binary){ copy, binary.is_preferred };
-	/* cppcheck-suppress memleak ; it is in the array */
-	return 0;
-}
-
-static int tree_add(struct vg_store_binaries *binaries, FTS *tree)
-{
-	size_t files = 0;
-	FTSENT *entry;
-	int rc = 0;
-
-	while (rc == 0 && files < FILES_MAX && (entry = fts_read(tree)) != NULL) {
-		if (entry->fts_info == FTS_D && entry->fts_level > LEVELS_MAX)
-			fts_set(tree, entry, FTS_SKIP);
-		if (entry->fts_info != FTS_F)
-			continue;
-		files++;
-		rc = file_add(binaries, entry->fts_path);
+	if (rc == 0 && binary.is_preferred && !binaries->items.items[index].is_preferred) {
+		free(binaries->items.items[index].path);
+		binaries->items.items[index] = binary;
+		return 0;
 	}
+	free(path);
 	return rc;
 }
 
-static int roots_walk(struct vg_store_binaries *binaries, const char *const *roots,
-		      size_t root_count)
+static int file_visit(void *context, const char *path, const char *relative, const struct stat *status)
+{
+	unsigned char id[VG_BUILD_ID_MAX_BYTES];
+	uint32_t contents;
+	size_t bytes;
+	int rc = vg_store_file_build_id(path, id, &bytes, &contents);
+
+	(void)relative;
+	(void)status;
+	if (rc == 0)
+		rc = binary_add(context, strdup(path), id, bytes, contents);
+	return rc == -ENOENT ? 0 : rc;
+}
+
+/* A root and the binaries to which its index is added. */
+struct indexed_root {
+	struct vg_store_binaries *binaries;
+	const char *path;
+};
+
+static int entry_visit(void *context, const struct vg_store_index_entry *entry)
+{
+	const struct indexed_root *root = context;
+	char *path;
+
+	if (asprintf(&path, "%s/%s", root->path, entry->path) < 0)
+		path = NULL;
+	return binary_add(root->binaries, path, entry->id, entry->id_bytes, entry->contents);
+}
+
+/* Returns 0; -ENOENT or -EBADMSG: no index; or -ENOMEM. */
+static int index_add(struct vg_store_binaries *binaries, const char *root, size_t number)
+{
+	struct indexed_root indexed = { binaries, root };
+	int fd = binaries->open_index != NULL ? binaries->open_index(binaries->context, number) : -ENOENT, rc;
+
+	if (fd < 0)
+		return -ENOENT;
+	rc = vg_store_index_read(fd, entry_visit, &indexed);
+	close(fd);
+	return rc;
+}
+
+static int roots_walk(struct vg_store_binaries *binaries, const char *const *roots, size_t root_count)
 {
 	int rc = 0;
 
 	for (size_t i = 0; rc == 0 && i < root_count; i++) {
-		char *paths[] = { strdup(roots[i]), NULL };
-		FTS *tree = paths[0] == NULL ? NULL :
-			    fts_open(paths, FTS_PHYSICAL | FTS_COMFOLLOW | FTS_NOCHDIR, NULL);
-
-		if (tree != NULL) {
-			rc = tree_add(binaries, tree);
-			fts_close(tree);
-		} else if (paths[0] == NULL || errno == ENOMEM) {
-			rc = -ENOMEM;
-		}
-		free(paths[0]);
+		rc = index_add(binaries, roots[i], i);
+		if (rc == -ENOENT || rc == -EBADMSG)
+			rc = vg_store_files_walk(roots[i], file_visit, binaries);
 	}
 	return rc;
 }
 
 /* Searches <root>/.build-id/xx/yyyy.debug, where distributions put links to their debug files. */
-static int build_id_tree_find(const char *root, bool wants_code, const unsigned char *build_id, size_t build_id_bytes,
-			      char **path_out, bool *is_preferred)
+static int build_id_tree_find(const struct vg_store_binaries *binaries, const char *root, const unsigned char *build_id,
+			      size_t build_id_bytes, char **path_out, bool *is_preferred)
 {
 	char hex[2 * VG_BUILD_ID_MAX_BYTES + 1];
 	unsigned char id[VG_BUILD_ID_MAX_BYTES];
+	uint32_t contents;
 	size_t bytes;
 	char *path;
 	int rc;
@@ -146,13 +109,15 @@ static int build_id_tree_find(const char *root, bool wants_code, const unsigned 
 	}
 	if (asprintf(&path, "%s/.build-id/%.2s/%s.debug", root, hex, hex + 2) < 0)
 		return -ENOMEM;
-	rc = build_id_read(path, wants_code, id, &bytes, is_preferred);
+	rc = vg_store_file_build_id(path, id, &bytes, &contents);
 	if (rc == 0 && (bytes != build_id_bytes || memcmp(id, build_id, bytes) != 0))
 		rc = -ENOENT;
-	if (rc == 0)
+	if (rc == 0) {
 		*path_out = path;
-	else
+		*is_preferred = is_wanted(binaries, contents);
+	} else {
 		free(path);
+	}
 	return rc;
 }
 
@@ -172,7 +137,7 @@ static int path_keep_better(char *path, bool path_is_preferred, char **best, boo
 }
 
 /* Returns 0 or -ENOMEM.  *path_out stays NULL if no root has the file. */
-static int build_id_trees_find(const char *const *roots, size_t root_count, bool wants_code,
+static int build_id_trees_find(const struct vg_store_binaries *binaries, const char *const *roots, size_t root_count,
 			       const unsigned char *build_id, size_t build_id_bytes, char **path_out,
 			       bool *is_preferred)
 {
@@ -181,7 +146,7 @@ static int build_id_trees_find(const char *const *roots, size_t root_count, bool
 	int rc = 0;
 
 	for (size_t i = 0; i < root_count && (*path_out == NULL || !*is_preferred); i++) {
-		rc = build_id_tree_find(roots[i], wants_code, build_id, build_id_bytes, &path, &path_is_preferred);
+		rc = build_id_tree_find(binaries, roots[i], build_id, build_id_bytes, &path, &path_is_preferred);
 		if (rc == 0)
 			rc = path_keep_better(path, path_is_preferred, path_out, is_preferred);
 		if (rc != 0 && rc != -ENOENT)
@@ -201,8 +166,7 @@ int vg_store_find_binary(struct vg_store_binaries *binaries, const char *const *
 	*path_out = NULL;
 	if (build_id_bytes < 2 || build_id_bytes > VG_BUILD_ID_MAX_BYTES)
 		return -ENOENT;
-	rc = build_id_trees_find(roots, root_count, binaries->wants_code, build_id, build_id_bytes, path_out,
-				 is_preferred);
+	rc = build_id_trees_find(binaries, roots, root_count, build_id, build_id_bytes, path_out, is_preferred);
 	if (rc == 0 && !binaries->walked && (*path_out == NULL || !*is_preferred)) {
 		rc = roots_walk(binaries, roots, root_count);
 		binaries->walked = rc == 0;

@@ -11,9 +11,9 @@
 
 /*
  * The ELF files in a list of directories (roots), by build id.  <root>/.build-id/ is searched first.
- * If it has no preferred file for a module, all directories are walked, and the headers and the build
- * id of each file are read.  The directories are walked only once for all modules.
- * Symbolic links are not followed.  A new structure is all zero.
+ * If it has no preferred file for a module, the indexes of all directories are read.  A directory
+ * without an index is walked, and the headers and the build id of each file are read.  This happens
+ * only once for all modules.  Symbolic links are not followed.  A new structure is all zero.
  * Files with debug information are preferred, or if wants_code is set, files with code: a debug file
  * has none.
  *
@@ -28,6 +28,10 @@ struct vg_store_binary {
 
 struct vg_store_binaries {
 	bool wants_code;                /* set by the caller, before the first call */
+	/* Opens the index (store_index.h) of roots[number], which is current.  Returns a descriptor, which is
+	 * closed here, or -ENOENT.  NULL: there are no indexes. */
+	int (*open_index)(void *context, size_t number);
+	void *context;
 	bool walked;                    /* the directories were walked */
 	struct vg_intern ids;           /* build id -> index in items */
 	VG_ARRAY(struct vg_store_binary) items;
@@ -38,10 +42,6 @@ struct vg_store_binaries {
 int vg_store_find_binary(struct vg_store_binaries *binaries, const char *const *roots,
 			 size_t root_count, const unsigned char *build_id, size_t build_id_bytes,
 			 char **path_out, bool *is_preferred);
-
-/* Reads the build id of an open file, which stays open.  `path` is its name.  Returns 0; -ENOENT: no ELF file, or no
- * build id; -ENOMEM. */
-int vg_store_binary_build_id(int fd, const char *path, unsigned char id[VG_BUILD_ID_MAX_BYTES], size_t *bytes);
 
 /* Frees the members and sets them to zero.  `binaries` may be NULL or all zero. */
 void vg_store_binaries_free(struct vg_store_binaries *binaries);

@@ -141,6 +141,9 @@ static void root_search_by_id(struct search *search, const char *root)
 	while (stream != NULL && search->best_rank < UINT64_MAX && (entry = readdir(stream)) != NULL) {
 		if (entry->d_name[0] == '.' && (entry->d_name[1] == '\0' || entry->d_name[1] == '.'))
 			continue;
+		/* Thousands of files, in a directory such as /usr/bin. */
+		if (entry->d_type == DT_REG)
+			continue;
 		for (int i = 0; i < ID_COUNT; i++)
 			id_directory_search(search, root, entry->d_name, search->ids[i]);
 	}

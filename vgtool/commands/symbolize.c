@@ -6,6 +6,7 @@
 #include <string.h>
 #include <unistd.h>
 
+#include "symbols/store/store_index.h"
 #include "vgtool/resolve/resolve.h"
 #include "vgtool/run/server_path.h"
 
@@ -87,6 +88,13 @@ static int symbols_fetch(void *context, const char *module, const unsigned char 
 	return vg_broker_ask_symbols(symbolize->socket, module, build_id, build_id_bytes);
 }
 
+static int index_open(void *context, size_t number)
+{
+	const struct vg_symbolize *symbolize = context;
+
+	return vg_broker_ask_index(symbolize->socket, (uint32_t)number);
+}
+
 int vg_symbolize_check(const struct vg_symbolize *symbolize, struct vg_err *err)
 {
 	int rc = symbolize->debuginfod ? vg_servers_debuginfod_check(err) : 0;
@@ -118,6 +126,7 @@ static int servers_prepare(struct vg_symbolize *symbolize, const char *command, 
 static int sources_prepare(struct vg_symbolize *symbolize, const char *command, struct vg_err *err)
 {
 	struct vg_symbol_finder *finder = &symbolize->finder;
+	bool has_servers;
 	int rc = vg_symbolize_check(symbolize, err);
 
 	if (rc != 0)
@@ -130,13 +139,22 @@ static int sources_prepare(struct vg_symbolize *symbolize, const char *command, 
 	finder->stores = symbolize->stores.items;
 	finder->store_count = symbolize->stores.count;
 	finder->context = symbolize;
-	if (symbolize->stores_only && symbolize->servers.symbols.count + symbolize->servers.debuginfod.count == 0)
+	has_servers = symbolize->servers.symbols.count + symbolize->servers.debuginfod.count > 0;
+	if (symbolize->stores_only && !has_servers && finder->store_count == 0)
 		return 0;
 	finder->open = symbolize->stores_only ? NULL : machine_open;
-	finder->open_debug_file = debug_file_open;
+	finder->open_debug_file = symbolize->stores_only && !has_servers ? NULL : debug_file_open;
 	finder->open_binary = binary_open;
 	finder->fetch = symbolize->servers.symbols.count > 0 ? symbols_fetch : NULL;
+	finder->binaries.open_index = index_open;
+	finder->binaries.context = symbolize;
+	finder->code_binaries.open_index = index_open;
+	finder->code_binaries.context = symbolize;
+	symbolize->indexer = (struct vg_indexer){ .stores = finder->stores, .count = finder->store_count,
+						  .update = vg_store_index_update };
 	symbolize->broker.servers = &symbolize->servers;
+	symbolize->broker.indexer = &symbolize->indexer;
+	symbolize->broker.stores_only = symbolize->stores_only;
 	return vg_broker_start(&symbolize->broker, &symbolize->socket, err);
 }
 

@@ -30,6 +30,7 @@ struct vg_symbolize {
 	/* Private: */
 	char *environment;           /* owned copy of $VGTOOL_SYMBOLS */
 	struct vg_servers servers;
+	struct vg_indexer indexer;
 	int socket;                  /* to the broker */
 };
 

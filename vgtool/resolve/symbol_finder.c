@@ -11,6 +11,7 @@
 #include "symbols/binary.h"
 #include "symbols/breakpad/breakpad.h"
 #include "symbols/store/store.h"
+#include "symbols/store/store_files.h"
 #include "vgtool/output/text.h"
 
 /* Takes ownership of the descriptor in `source`.  Returns 0 if the file has the build id and, unless `code` is NULL,

@@ -28,7 +28,7 @@ enum { REPLY_WITHOUT_FILE = -65536 };
  * confined reader, which an attacker may control. */
 static bool request_is_valid(const struct vg_broker_request *request, ssize_t bytes)
 {
-	return bytes == (ssize_t)sizeof *request && request->kind <= VG_BROKER_DISASSEMBLY &&
+	return bytes == (ssize_t)sizeof *request && request->kind <= VG_BROKER_INDEX &&
 	       memchr(request->name, '\0', sizeof request->name) != NULL && *request->name != '\0' &&
 	       strchr(request->name, '/') == NULL && strcmp(request->name, ".") != 0 &&
 	       strcmp(request->name, "..") != 0 && request->build_id_bytes >= 2 &&
@@ -104,6 +104,8 @@ static int request_serve(struct vg_broker *broker, const struct vg_broker_places
 
 	switch (request->kind) {
 	case VG_BROKER_MODULE:
+		if (broker->stores_only)
+			return -ENOENT;
 		if (request->next == 0 && broker->refresh != NULL)
 			broker->refresh(broker->context, broker);
 		return module_open(broker, places, request, reply);
@@ -123,6 +125,11 @@ static int request_serve(struct vg_broker *broker, const struct vg_broker_places
 	case VG_BROKER_DISASSEMBLY:
 		if (broker->objdump != NULL)
 			file = vg_objdump_start(broker->objdump, sent, request->begin, request->end);
+		reply->rc = file >= 0 ? 0 : file;
+		return file;
+	case VG_BROKER_INDEX:
+		if (broker->indexer != NULL)
+			file = vg_indexer_open(broker->indexer, request->next);
 		reply->rc = file >= 0 ? 0 : file;
 		return file;
 	}
@@ -341,6 +348,15 @@ int vg_broker_ask_binary(int fd, const unsigned char *build_id, size_t build_id_
 	uint32_t next;
 
 	return file_ask(fd, &request, "binary", build_id, build_id_bytes, &next, path);
+}
+
+int vg_broker_ask_index(int fd, uint32_t store)
+{
+	struct vg_broker_request request = { .kind = VG_BROKER_INDEX, .next = store };
+	static const unsigned char no_id[2];
+	struct vg_broker_reply reply;
+
+	return ask(fd, &request, "index", no_id, sizeof no_id, &reply);
 }
 
 int vg_broker_ask_symbols(int fd, const char *name, const unsigned char *build_id, size_t build_id_bytes)

@@ -3,11 +3,13 @@
 #define VG_VGTOOL_BROKER_H
 
 #include <limits.h>
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
 #include "base/build_id.h"
 #include "base/err.h"
+#include "vgtool/run/indexer.h"
 #include "vgtool/run/objdump.h"
 #include "vgtool/run/servers.h"
 
@@ -25,14 +27,16 @@
  *   2. NAME in the working directory, in the directories of $PATH and $LD_LIBRARY_PATH, and in the library directories
  *      of the dynamic linker,
  *   3. .build-id/xx/yyyy.debug in /usr/lib/debug and in $XDG_CACHE_HOME/vignette.
- * It answers at most VG_BROKER_REQUESTS_MAX requests with a file.
+ * It answers at most VG_BROKER_REQUESTS_MAX requests with a file.  If `stores_only` is set, it sends none of these files.
+ *
+ * One more request is for the index of a symbol store (indexer.h).
  *
  * Three other requests are for servers (servers.h).  For the symbols of a module, the broker downloads the module's
  * symbol file to the server's directory in the cache.  For a debug file or a binary, it sends the descriptor of a file
  * from the cache, or from a debuginfod server.  So a reader that an attacker controls can send names and build ids to
  * the servers that the user has named, at most VG_SERVER_FILES_MAX.
  *
- * If `objdump` is set, a fifth request comes with the descriptor of a binary.  The broker starts objdump, which is
+ * If `objdump` is set, another request comes with the descriptor of a binary.  The broker starts objdump, which is
  * confined, and sends the descriptor of its output.
  *
  *	if (vg_broker_start(&broker, &fd, &err) == 0)     (in the child only)
@@ -55,16 +59,19 @@ struct vg_broker {
 	void *context;
 	struct vg_servers *servers;  /* NULL: none */
 	struct vg_objdump *objdump;  /* NULL: nothing is disassembled */
+	struct vg_indexer *indexer;  /* NULL: none */
+	bool stores_only;            /* send none of this machine's programs, libraries and debug files */
 };
 
 enum vg_broker_kind {
 	VG_BROKER_MODULE, VG_BROKER_SYMBOLS, VG_BROKER_DEBUG_FILE, VG_BROKER_BINARY, VG_BROKER_DISASSEMBLY,
+	VG_BROKER_INDEX,
 };
 
 /* The messages.  They are exchanged between two processes of one program, so they need no byte order. */
 struct vg_broker_request {
 	uint32_t kind;               /* enum vg_broker_kind */
-	uint32_t next;               /* number of the first candidate to try */
+	uint32_t next;               /* number of the first candidate to try, or of the store */
 	uint32_t build_id_bytes;
 	uint64_t begin, end;         /* VG_BROKER_DISASSEMBLY: virtual addresses */
 	unsigned char build_id[VG_BUILD_ID_MAX_BYTES];
@@ -105,5 +112,8 @@ int vg_broker_ask_symbols(int fd, const char *name, const unsigned char *build_i
  * file stays the caller's.  Returns the descriptor of objdump's output, which the caller closes; or a negative
  * errno. */
 int vg_broker_ask_disassembly(int fd, int file, uint64_t begin, uint64_t end);
+
+/* Asks for the index of a store by the store's number.  Returns a descriptor, or -ENOENT or another negative errno. */
+int vg_broker_ask_index(int fd, uint32_t store);
 
 #endif

@@ -58,12 +58,29 @@ static int executable_open(const struct mapping *mapping, pid_t pid)
 	return strcmp(path, mapping->path) == 0 ? vg_program_open(link, NULL) : -1;
 }
 
+/* The kernel writes the path as seen from our own root directory.  In a chroot, that is the path of the process's root
+ * directory and the path below it. */
+static int root_path_open(const struct mapping *mapping, pid_t pid)
+{
+	char link[64], root[PATH_MAX], path[PATH_MAX + 32];
+	ssize_t length;
+
+	snprintf(link, sizeof link, "/proc/%d/root", (int)pid);
+	length = readlink(link, root, sizeof root - 1);
+	if (length <= 1)
+		length = 0;
+	if (strncmp(mapping->path, root, (size_t)length) != 0 || mapping->path[length] != '/')
+		return -1;
+	snprintf(path, sizeof path, "%s%s", link, mapping->path + length);
+	return vg_program_open(path, &mapping->file);
+}
+
 /* map_files has every mapping, but following its links needs CAP_SYS_ADMIN or CAP_CHECKPOINT_RESTORE.  The kernel makes
- * these links and the link of the executable, so they need no check; on overlayfs and btrfs the device in
- * /proc/PID/maps is not that of stat(2). */
+ * these links and the link of the executable, so they need no check.  The path itself is for a file that was mapped
+ * before the process changed its root directory. */
 static int mapping_open(const struct mapping *mapping, pid_t pid)
 {
-	char path[PATH_MAX + 32];
+	char path[64];
 	int fd;
 
 	snprintf(path, sizeof path, "/proc/%d/map_files/%lx-%lx", (int)pid, mapping->start, mapping->end);
@@ -72,8 +89,8 @@ static int mapping_open(const struct mapping *mapping, pid_t pid)
 		fd = executable_open(mapping, pid);
 	if (fd >= 0 || strlen(mapping->path) >= PATH_MAX)
 		return fd;
-	snprintf(path, sizeof path, "/proc/%d/root%s", (int)pid, mapping->path);
-	return vg_program_open(path, &mapping->file);
+	fd = root_path_open(mapping, pid);
+	return fd >= 0 ? fd : vg_program_open(mapping->path, &mapping->file);
 }
 
 /* Returns true if the file was tried before, or cannot be noted. */

@@ -3,10 +3,12 @@
 
 #include <elf.h>
 #include <fcntl.h>
+#include <linux/magic.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/statfs.h>
 #include <unistd.h>
 
 #include "base/descriptor.h"
@@ -23,6 +25,18 @@ static bool has_type(int fd, bool may_be_relocatable)
 	return type == ET_EXEC || type == ET_DYN || (may_be_relocatable && type == ET_REL);
 }
 
+/* On overlayfs and btrfs, /proc/PID/maps has another device than stat(2), but the same inode. */
+static bool has_identity(int handle, const struct stat *status, const struct vg_file_identity *identity)
+{
+	struct statfs system;
+
+	if (status->st_ino != identity->inode)
+		return false;
+	return status->st_dev == identity->device ||
+	       (fstatfs(handle, &system) == 0 &&
+		(system.f_type == OVERLAYFS_SUPER_MAGIC || system.f_type == BTRFS_SUPER_MAGIC));
+}
+
 static int file_open(const char *path, const struct vg_file_identity *identity, bool may_be_relocatable)
 {
 	int handle = open(path, O_PATH | O_CLOEXEC), fd = -1;
@@ -32,7 +46,7 @@ static int file_open(const char *path, const struct vg_file_identity *identity, 
 	if (handle < 0)
 		return -1;
 	if (fstat(handle, &status) == 0 && S_ISREG(status.st_mode) &&
-	    (identity == NULL || (status.st_dev == identity->device && status.st_ino == identity->inode))) {
+	    (identity == NULL || has_identity(handle, &status, identity))) {
 		snprintf(link, sizeof link, "/proc/self/fd/%d", handle);
 		fd = open(link, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
 	}

@@ -14,7 +14,8 @@ struct vg_file_identity {
  * Opens a program, library or debug file: a regular ELF file of type ET_EXEC or ET_DYN.  The path may be an attacker's
  * choice.  So nothing is opened before its type is known: open(2) of a device could have effects, and open(2) of a FIFO
  * wakes its writer.  A core file is refused, because it has the memory of a process.  If `identity` is not NULL, the
- * file must have this device and inode.  Returns a descriptor above the standard ones, or -1.
+ * file must have this device and inode; on overlayfs and btrfs, this inode.  Returns a descriptor above the standard
+ * ones, or -1.
  */
 int vg_program_open(const char *path, const struct vg_file_identity *identity);
 

@@ -1,0 +1,89 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+#include "vgtool/run/indexer.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include "base/descriptor.h"
+#include "base/directories.h"
+#include "base/hash.h"
+#include "vgtool/run/confine.h"
+#include "vgtool/run/server_path.h"
+
+/* Writes the path of the store's index to `path`, and makes the directories above it.  `store` is an absolute path. */
+static bool path_make(const char *store, char path[PATH_MAX])
+{
+	static const struct vg_hash_key key = { { 0, 0 } };  /* the same in each run */
+	char *cache;
+	int length;
+
+	if (vg_cache_directory(&cache) != 0 || cache == NULL)
+		return false;
+	length = snprintf(path, PATH_MAX, "%s/indexes/%016" PRIx64 "/index", cache, vg_hash(&key, store, strlen(store)));
+	free(cache);
+	return length > 0 && length < PATH_MAX && vg_directories_make(path, 0700, NULL) == 0;
+}
+
+static void __attribute__((noreturn)) process_run(const struct vg_indexer *indexer, const char *store,
+						  const char *path, pid_t parent)
+{
+	const char *const paths[] = { store, path };
+	struct vg_err err;
+	int null = open("/dev/null", O_RDWR | O_CLOEXEC), rc;
+
+	prctl(PR_SET_PDEATHSIG, SIGKILL);
+	for (int fd = 0; fd <= STDERR_FILENO; fd++) {
+		if (null < 0 || dup2(null, fd) < 0)
+			_exit(EXIT_FAILURE);
+	}
+	if (getppid() != parent || close_range(STDERR_FILENO + 1, ~0U, 0) != 0)
+		_exit(EXIT_FAILURE);
+	rc = vg_reader_confine(&(struct vg_confinement){ .paths = paths, .path_count = 2, .writes = path }, &err);
+	if (rc == 0)
+		rc = indexer->update(store, path, &err);
+	_exit(rc == 0 ? EXIT_SUCCESS : EXIT_FAILURE);
+}
+
+static bool index_update(const struct vg_indexer *indexer, const char *store, const char *path)
+{
+	pid_t parent = getpid(), child = fork();
+	int status;
+
+	if (child == 0)
+		process_run(indexer, store, path, parent);
+	while (child > 0 && waitpid(child, &status, 0) < 0) {
+		if (errno != EINTR)
+			return false;
+	}
+	return child > 0 && status == 0;
+}
+
+int vg_indexer_open(struct vg_indexer *indexer, size_t number)
+{
+	char store[PATH_MAX], path[PATH_MAX];
+	struct stat status;
+	int fd;
+
+	if (number >= indexer->count || realpath(indexer->stores[number], store) == NULL ||
+	    stat(store, &status) != 0 || !S_ISDIR(status.st_mode) || !path_make(store, path))
+		return -ENOENT;
+	if (number >= indexer->next) {
+		/* The reader needs the indexes in this order. */
+		indexer->next = number + 1;
+		if (!index_update(indexer, store, path))
+			return -ENOENT;
+	}
+	fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY);
+	return fd >= 0 ? vg_descriptor_raise(fd) : -ENOENT;
+}
