@@ -41,10 +41,9 @@ static int file_visit(void *context, const char *path, const char *relative, con
 	unsigned char id[VG_BUILD_ID_MAX_BYTES];
 	uint32_t contents;
 	size_t bytes;
-	int rc = vg_store_file_build_id(path, id, &bytes, &contents);
+	int rc = S_ISDIR(status->st_mode) ? -ENOENT : vg_store_file_build_id(path, id, &bytes, &contents);
 
 	(void)relative;
-	(void)status;
 	if (rc == 0)
 		rc = binary_add(context, strdup(path), id, bytes, contents);
 	return rc == -ENOENT ? 0 : rc;

@@ -47,10 +47,10 @@ int vg_store_files_walk(const char *root,
 	while (tree != NULL && rc == 0 && files < FILES_MAX && (entry = fts_read(tree)) != NULL) {
 		if (entry->fts_info == FTS_D && entry->fts_level > LEVELS_MAX)
 			fts_set(tree, entry, FTS_SKIP);
-		if (entry->fts_info != FTS_F)
+		if (entry->fts_info != FTS_F && entry->fts_info != FTS_D)
 			continue;
 		files++;
-		if (!has_sym_suffix(entry->fts_path))
+		if (entry->fts_info == FTS_D || !has_sym_suffix(entry->fts_path))
 			rc = visit(context, entry->fts_path, below(entry->fts_path, root_length), entry->fts_statp);
 	}
 	if (tree != NULL)

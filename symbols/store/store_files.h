@@ -8,9 +8,10 @@
 
 #include "base/build_id.h"
 
-/* Calls visit() for each regular file below the directory, except .sym files.  `relative` is the end of `path`, below
- * the directory.  Symbolic links are not followed, except `root` itself.  At most 4,000,000 files are visited, at most
- * 64 levels deep.  Stops if visit() does not return 0.  Returns what visit() returned, or -ENOMEM. */
+/* Calls visit() for the directory, for each directory below it, and for each regular file below it, except .sym files.
+ * `relative` is the end of `path`, below `root`; "" for `root` itself.  visit() is called for a directory before it is
+ * read.  Symbolic links are not followed, except `root` itself.  At most 4,000,000 files are visited, at most 64 levels
+ * deep.  Stops if visit() does not return 0.  Returns what visit() returned, or -ENOMEM. */
 int vg_store_files_walk(const char *root,
 			int (*visit)(void *context, const char *path, const char *relative, const struct stat *status),
 			void *context);

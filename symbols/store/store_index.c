@@ -4,7 +4,9 @@
 #include <fcntl.h>
 #include <limits.h>
 #include <stdint.h>
+#include <stdio.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/array.h"
@@ -14,9 +16,6 @@
 #include "base/outfile.h"
 #include "symbols/store/store_files.h"
 
-/* The last byte is the version of the format. */
-static const char MAGIC[16] = "vgtool index\0\0\0\1";
-
 /* Room for 2,000,000 files with paths of 80 bytes. */
 enum { INDEX_MAX_BYTES = 256 << 20 };
 
@@ -25,7 +24,20 @@ struct identity {
 	uint64_t device, inode, bytes, mtime_ns, ctime_ns;
 };
 
-/* Before the bytes of the build id and of the path.  A file that is no ELF file has neither. */
+/* A file that changed less than this time before the index was made may have changed again with the same times: the
+ * times of some file systems have whole seconds.  Or a linker may still write it.  So it is opened again. */
+static const uint64_t SETTLED_NS = UINT64_C(2000000000);
+
+struct header {
+	char magic[16];
+	uint64_t begin_ns;           /* CLOCK_REALTIME, before the first directory was read */
+};
+
+/* The last byte is the version of the format. */
+static const char MAGIC[16] = "vgtool index\0\0\0\1";
+
+/* A directory or a file.  The build id and the path follow.  Only an ELF file has a build id, and only an ELF file or a
+ * directory has a path. */
 struct record {
 	struct identity file;
 	uint32_t contents;
@@ -48,7 +60,7 @@ static bool record_next(const byte_array *index, size_t *at, struct record *reco
 	more = (size_t)record->id_bytes + record->path_bytes;
 	*rest = index->items + *at + sizeof *record;
 	if (more > left - sizeof *record || record->id_bytes > VG_BUILD_ID_MAX_BYTES || record->path_bytes > PATH_MAX ||
-	    (record->id_bytes > 0) != (record->path_bytes > 0) ||
+	    (record->id_bytes > 0 && record->path_bytes == 0) ||
 	    (record->path_bytes > 0 && strnlen((const char *)*rest + record->id_bytes, record->path_bytes) !=
 	     (size_t)record->path_bytes - 1))
 		return false;
@@ -60,9 +72,9 @@ static bool is_whole(const byte_array *index)
 {
 	const unsigned char *rest;
 	struct record record;
-	size_t at = sizeof MAGIC;
+	size_t at = sizeof(struct header);
 
-	if (index->count < sizeof MAGIC || memcmp(index->items, MAGIC, sizeof MAGIC) != 0)
+	if (index->count < sizeof(struct header) || memcmp(index->items, MAGIC, sizeof MAGIC) != 0)
 		return false;
 	while (at < index->count) {
 		if (!record_next(index, &at, &record, &rest))
@@ -96,7 +108,7 @@ int vg_store_index_read(int fd, int (*visit)(void *context, const struct vg_stor
 	int rc = index_load(&index, fd);
 	const unsigned char *rest;
 	struct record record;
-	size_t at = sizeof MAGIC;
+	size_t at = sizeof(struct header);
 
 	while (rc == 0 && at < index.count && record_next(&index, &at, &record, &rest)) {
 		if (record.id_bytes > 0)
@@ -116,33 +128,83 @@ struct update {
 	VG_ARRAY(size_t) offsets;    /* of records in the old index */
 };
 
-static int old_load(struct update *update, const char *path)
+static uint64_t nanoseconds(const struct timespec *time)
 {
-	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW), rc;
-	size_t at = sizeof MAGIC, offset = at;
+	return (uint64_t)time->tv_sec * 1000000000 + (uint64_t)time->tv_nsec;
+}
+
+static struct identity identity_of(const struct stat *status)
+{
+	return (struct identity){ status->st_dev, status->st_ino, (uint64_t)status->st_size,
+				  nanoseconds(&status->st_mtim), nanoseconds(&status->st_ctim) };
+}
+
+/* index: not empty. */
+static bool is_settled(const byte_array *index, const struct identity *file)
+{
+	struct header header;
+
+	memcpy(&header, index->items, sizeof header);
+	return file->ctime_ns < header.begin_ns && header.begin_ns - file->ctime_ns >= SETTLED_NS;
+}
+
+static void old_load(byte_array *index, const char *path)
+{
+	int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOFOLLOW);
+
+	if (fd < 0)
+		return;
+	if (index_load(index, fd) != 0)
+		index->count = 0;
+	close(fd);
+}
+
+/* Whether all directories and ELF files in the index are as they were. */
+static bool is_current(const byte_array *index, const char *root)
+{
+	const unsigned char *rest;
+	struct record record;
+	size_t at = sizeof(struct header);
+
+	if (index->count == 0)
+		return false;
+	while (at < index->count && record_next(index, &at, &record, &rest)) {
+		struct identity now;
+		struct stat status;
+		char path[PATH_MAX];
+
+		if (!is_settled(index, &record.file))
+			return false;
+		if (record.path_bytes == 0)
+			continue;
+		/* The slash at the end of the root's own path follows a symbolic link. */
+		if (snprintf(path, sizeof path, "%s/%s", root, (const char *)rest + record.id_bytes) >= PATH_MAX ||
+		    lstat(path, &status) != 0)
+			return false;
+		now = identity_of(&status);
+		if (memcmp(&now, &record.file, sizeof now) != 0)
+			return false;
+	}
+	return true;
+}
+
+static int old_intern(struct update *update)
+{
+	size_t at = sizeof(struct header), offset = at;
 	const unsigned char *rest;
 	struct record record;
 	uint32_t number;
+	int rc = 0;
 
-	if (fd < 0)
-		return 0;
-	rc = index_load(&update->old, fd);
-	close(fd);
-	if (rc != 0)
-		update->old.count = 0;
-	while (rc == 0 && at < update->old.count && record_next(&update->old, &at, &record, &rest)) {
-		rc = vg_intern(&update->files, &record.file, sizeof record.file, &number);
+	while (rc >= 0 && at < update->old.count && record_next(&update->old, &at, &record, &rest)) {
+		rc = is_settled(&update->old, &record.file) ?
+		     vg_intern(&update->files, &record.file, sizeof record.file, &number) : 0;
 		/* Two names of one file have the same identity, and so the same build id. */
 		if (rc == 1)
 			rc = vg_array_push(&update->offsets, &offset);
 		offset = at;
 	}
-	return rc == -ENOMEM ? rc : 0;
-}
-
-static uint64_t nanoseconds(const struct timespec *time)
-{
-	return (uint64_t)time->tv_sec * 1000000000 + (uint64_t)time->tv_nsec;
+	return rc < 0 ? rc : 0;
 }
 
 /* Sets the record's id_bytes and contents, and `id`: from the old index, or else from the file. */
@@ -183,10 +245,8 @@ static int bytes_add(byte_array *to, const void *bytes, size_t count)
 
 static int file_visit(void *context, const char *path, const char *relative, const struct stat *status)
 {
-	struct record record = {
-		.file = { status->st_dev, status->st_ino, (uint64_t)status->st_size, nanoseconds(&status->st_mtim),
-			  nanoseconds(&status->st_ctim) },
-	};
+	struct record record = { .file = identity_of(status) };
+	bool is_directory = S_ISDIR(status->st_mode);
 	size_t path_bytes = strlen(relative) + 1;
 	unsigned char id[VG_BUILD_ID_MAX_BYTES];
 	struct update *update = context;
@@ -195,8 +255,8 @@ static int file_visit(void *context, const char *path, const char *relative, con
 	/* Such a file can be opened by no path. */
 	if (path_bytes > PATH_MAX)
 		return 0;
-	rc = id_get(update, path, &record, id);
-	if (rc == 0 && record.id_bytes > 0)
+	rc = is_directory ? 0 : id_get(update, path, &record, id);
+	if (is_directory || record.id_bytes > 0)
 		record.path_bytes = (uint16_t)path_bytes;
 	if (rc == 0)
 		rc = bytes_add(&update->new, &record, sizeof record);
@@ -221,17 +281,27 @@ static int index_write(const byte_array *index, const char *path, struct vg_err 
 
 int vg_store_index_update(const char *root, const char *path, struct vg_err *err)
 {
+	struct header header = { .begin_ns = 0 };
 	struct update update = { 0 };
-	int rc = old_load(&update, path);
+	struct timespec now;
+	int rc;
 
+	clock_gettime(CLOCK_REALTIME, &now);
+	memcpy(header.magic, MAGIC, sizeof header.magic);
+	header.begin_ns = nanoseconds(&now);
+	old_load(&update.old, path);
+	if (is_current(&update.old, root)) {
+		vg_array_free(&update.old);
+		return 0;
+	}
+	rc = old_intern(&update);
 	if (rc == 0)
-		rc = bytes_add(&update.new, MAGIC, sizeof MAGIC);
+		rc = bytes_add(&update.new, &header, sizeof header);
 	if (rc == 0)
 		rc = vg_store_files_walk(root, file_visit, &update);
 	if (rc != 0)
 		vg_err_sys(err, rc, "%.200s: cannot make the index", root);
-	else if (update.new.count != update.old.count ||
-		 memcmp(update.new.items, update.old.items, update.new.count) != 0)
+	else
 		rc = index_write(&update.new, path, err);
 	vg_array_free(&update.old);
 	vg_array_free(&update.new);

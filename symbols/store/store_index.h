@@ -8,16 +8,15 @@
 #include "base/err.h"
 
 /*
- * The index of a directory: a file that has the build ids of the ELF files below the directory.  It also knows which
- * files are no ELF files.  A file is opened again only if its device, inode, size, mtime or ctime differs from the
- * index.  The index has the host's byte order: it belongs into a cache.
+ * The index of a directory: a file that has the build ids of the ELF files below the directory.  The index is current if
+ * no directory and no ELF file has another device, inode, size, mtime or ctime than in the index.  Otherwise the directory
+ * is walked, and only new and changed files are opened.  The index has the host's byte order: it belongs into a cache.
  *
  *	rc = vg_store_index_update("/usr/lib", index_path, &err);
  *	rc = vg_store_index_read(fd, visit, context);
  */
 
-/* Walks the directory, and writes the index if it does not exist or is not current.  An index that is damaged is
- * replaced.  Returns 0, or a negative errno with a message in err; -EFBIG: the index would have more than 256 MiB. */
+/* Writes the index if it does not exist or is not current.  An index that is damaged is replaced.  Returns 0, or a negative errno with a message in err; -EFBIG: the index would have more than 256 MiB. */
 int vg_store_index_update(const char *root, const char *path, struct vg_err *err);
 
 /* An ELF file.  Borrowed, until visit() returns.  The contents of the index are untrusted. */
