@@ -57,9 +57,29 @@ static int offer_open(const struct vg_broker_offer *offer, const struct vg_broke
 	return fcntl(offer->fd, F_DUPFD_CLOEXEC, 0);
 }
 
+/* A name in brackets is no file: [vdso]. */
+static int mapped_open(struct vg_broker_places *places, const struct vg_broker_request *request, size_t at,
+		       char path[PATH_MAX])
+{
+	const struct vg_mapped_file *mapped;
+
+	if (*request->name == '[')
+		return -ERANGE;
+	if (!places->mapped_read)
+		vg_mapped_files_read_all(&places->mapped, VG_BROKER_MAPPED_MAX);
+	places->mapped_read = true;
+	if (at >= places->mapped.items.count)
+		return -ERANGE;
+	mapped = &places->mapped.items.items[at];
+	if (strcmp(base_name(mapped->path), request->name) != 0 ||
+	    snprintf(path, PATH_MAX, "%s", mapped->path) >= PATH_MAX)
+		return -1;
+	return vg_mapped_file_open(mapped);
+}
+
 /* Opens candidate number `at`.  Returns a descriptor; -1: there is no such ELF file; or -ERANGE after the last
  * candidate. */
-static int candidate_open(const struct vg_broker *broker, const struct vg_broker_places *places,
+static int candidate_open(const struct vg_broker *broker, struct vg_broker_places *places,
 			  const struct vg_broker_request *request, size_t at, char path[PATH_MAX])
 {
 	const char *directory;
@@ -71,13 +91,13 @@ static int candidate_open(const struct vg_broker *broker, const struct vg_broker
 		return path_format(path, places->directories.items[at], request->name) ? vg_program_open(path, NULL) : -1;
 	at -= places->directories.count;
 	if (at >= places->debug_directories.count)
-		return -ERANGE;
+		return mapped_open(places, request, at - places->debug_directories.count, path);
 	directory = places->debug_directories.items[at];
 	return vg_server_file_path(VG_SERVER_DEBUG_FILE, directory, request->build_id, request->build_id_bytes,
 				   path) == 0 ? vg_program_open(path, NULL) : -1;
 }
 
-static int module_open(const struct vg_broker *broker, const struct vg_broker_places *places,
+static int module_open(const struct vg_broker *broker, struct vg_broker_places *places,
 			const struct vg_broker_request *request, struct vg_broker_reply *reply)
 {
 	for (size_t at = request->next; at < UINT32_MAX; at++) {
@@ -96,7 +116,7 @@ static int module_open(const struct vg_broker *broker, const struct vg_broker_pl
 
 /* Sets reply->rc.  `sent`: the descriptor that came with the request, or -1.  Returns the descriptor to send, or a
  * negative number: none. */
-static int request_serve(struct vg_broker *broker, const struct vg_broker_places *places,
+static int request_serve(struct vg_broker *broker, struct vg_broker_places *places,
 			 const struct vg_broker_request *request, int socket_fd, int sent,
 			 struct vg_broker_reply *reply)
 {

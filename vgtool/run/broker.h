@@ -26,7 +26,9 @@
  *   1. the files in `offers` that have the module's name,
  *   2. NAME in the working directory, in the directories of $PATH and $LD_LIBRARY_PATH, and in the library directories
  *      of the dynamic linker,
- *   3. .build-id/xx/yyyy.debug in /usr/lib/debug and in $XDG_CACHE_HOME/vignette.
+ *   3. .build-id/xx/yyyy.debug in /usr/lib/debug and in $XDG_CACHE_HOME/vignette,
+ *   4. the files with the module's name that a process executes (mapped_files.h).  All processes are read once, when
+ *      the first module is in none of the other places.
  * It answers at most VG_BROKER_REQUESTS_MAX requests with a file.  If `stores_only` is set, it sends none of these files.
  *
  * One more request is for the index of a symbol store (indexer.h).
@@ -42,7 +44,7 @@
  *	if (vg_broker_start(&broker, &fd, &err) == 0)     (in the child only)
  *		file = vg_broker_ask(fd, "libc.so.6", id, id_bytes, &next, &path);
  */
-enum { VG_BROKER_NAME_MAX_BYTES = 255, VG_BROKER_REQUESTS_MAX = 100000 };
+enum { VG_BROKER_NAME_MAX_BYTES = 255, VG_BROKER_REQUESTS_MAX = 100000, VG_BROKER_MAPPED_MAX = 10000 };
 
 /* A file that the broker may send: for example a file that a process still executes, although it was replaced. */
 struct vg_broker_offer {

@@ -88,4 +88,5 @@ void vg_broker_places_free(struct vg_broker_places *places)
 		free(places->debug_directories.items[i]);
 	vg_array_free(&places->directories);
 	vg_array_free(&places->debug_directories);
+	vg_mapped_files_free(&places->mapped);
 }

@@ -2,14 +2,18 @@
 #ifndef VG_VGTOOL_BROKER_PLACES_H
 #define VG_VGTOOL_BROKER_PLACES_H
 
+#include <stdbool.h>
 #include <stddef.h>
 
 #include "base/array.h"
+#include "vgtool/run/mapped_files.h"
 
-/* The directories in which this machine has executables, libraries and debug files.  Internal to the broker. */
+/* Where this machine has executables, libraries and debug files.  Internal to the broker. */
 struct vg_broker_places {
 	VG_ARRAY(char *) directories;       /* owned; of executables and libraries */
 	VG_ARRAY(char *) debug_directories; /* owned; they have .build-id/ */
+	struct vg_mapped_files mapped;      /* of all processes, if mapped_read */
+	bool mapped_read;
 };
 
 /* Reads the environment and the configuration of the dynamic linker.  What cannot be read is left out. */

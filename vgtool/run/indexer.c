@@ -21,17 +21,23 @@
 #include "vgtool/run/confine.h"
 #include "vgtool/run/server_path.h"
 
-/* Writes the path of the store's index to `path`, and makes the directories above it.  `store` is an absolute path. */
+/* Writes the path of the store's index to `path`, and makes the directories above it.  Links in the store's path are not
+ * followed: a link such as /proc/PID/root leads to a path in another mount namespace. */
 static bool path_make(const char *store, char path[PATH_MAX])
 {
 	static const struct vg_hash_key key = { { 0, 0 } };  /* the same in each run */
-	char *cache;
-	int length;
+	char *cache, *working = *store == '/' ? strdup("") : getcwd(NULL, 0), *absolute = NULL;
+	int length = -1;
 
-	if (vg_cache_directory(&cache) != 0 || cache == NULL)
-		return false;
-	length = snprintf(path, PATH_MAX, "%s/indexes/%016" PRIx64 "/index", cache, vg_hash(&key, store, strlen(store)));
-	free(cache);
+	if (working != NULL && asprintf(&absolute, "%s/%s", working, store) < 0)
+		absolute = NULL;
+	free(working);
+	if (absolute != NULL && vg_cache_directory(&cache) == 0 && cache != NULL) {
+		length = snprintf(path, PATH_MAX, "%s/indexes/%016" PRIx64 "/index", cache,
+				  vg_hash(&key, absolute, strlen(absolute)));
+		free(cache);
+	}
+	free(absolute);
 	return length > 0 && length < PATH_MAX && vg_directories_make(path, 0700, NULL) == 0;
 }
 
@@ -71,12 +77,12 @@ static bool index_update(const struct vg_indexer *indexer, const char *store, co
 
 int vg_indexer_open(struct vg_indexer *indexer, size_t number)
 {
-	char store[PATH_MAX], path[PATH_MAX];
+	const char *store = number < indexer->count ? indexer->stores[number] : "";
+	char path[PATH_MAX];
 	struct stat status;
 	int fd;
 
-	if (number >= indexer->count || realpath(indexer->stores[number], store) == NULL ||
-	    stat(store, &status) != 0 || !S_ISDIR(status.st_mode) || !path_make(store, path))
+	if (stat(store, &status) != 0 || !S_ISDIR(status.st_mode) || !path_make(store, path))
 		return -ENOENT;
 	if (number >= indexer->next) {
 		/* The reader needs the indexes in this order. */

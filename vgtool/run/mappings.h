@@ -6,7 +6,7 @@
 
 #include "base/array.h"
 #include "vgtool/run/broker.h"
-#include "vgtool/run/program_open.h"
+#include "vgtool/run/mapped_files.h"
 
 /*
  * The files of a process's executable mappings, open for reading.  They have the module's symbols even if the file was
@@ -21,12 +21,11 @@ enum { VG_MAPPINGS_MAX = 500 };
 
 struct vg_mappings {
 	struct { struct vg_broker_offer *items; size_t count, capacity; } offers;
-	VG_ARRAY(struct vg_file_identity) files; /* that were tried */
+	struct vg_mapped_files files; /* that were tried */
 };
 
-/* Adds files that are not known yet, at most VG_MAPPINGS_MAX in all.  The process chooses the paths, so a file
- * that is opened by its path must have the device and inode of the mapping.  A file that cannot be opened, or is no
- * program or library, is left out. */
+/* Adds files that are not known yet, at most VG_MAPPINGS_MAX in all.  A file that cannot be opened, or is no program or
+ * library, is left out. */
 void vg_mappings_read(struct vg_mappings *mappings, pid_t pid);
 
 void vg_mappings_free(struct vg_mappings *mappings);

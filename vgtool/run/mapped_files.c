@@ -1,0 +1,146 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+#include "vgtool/run/mapped_files.h"
+
+#include <dirent.h>
+#include <limits.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/sysmacros.h>
+#include <unistd.h>
+
+static void deleted_cut(char *path)
+{
+	static const char deleted[] = " (deleted)";
+	size_t length = strlen(path), suffix = sizeof deleted - 1;
+
+	if (length >= suffix && strcmp(path + length - suffix, deleted) == 0)
+		path[length - suffix] = '\0';
+}
+
+/* Only executable mappings of files count. */
+static bool line_parse(char *line, struct vg_mapped_file *mapped)
+{
+	unsigned major, minor;
+	unsigned long inode;
+	char executable;
+	int at = 0;
+
+	if (sscanf(line, "%lx-%lx %*c%*c%c%*c %*x %x:%x %lu %n", &mapped->start, &mapped->end, &executable, &major,
+		   &minor, &inode, &at) != 6 || at == 0 || executable != 'x' || inode == 0)
+		return false;
+	mapped->identity = (struct vg_file_identity){ makedev(major, minor), inode };
+	mapped->path = line + at;
+	mapped->path[strcspn(mapped->path, "\n")] = '\0';
+	deleted_cut(mapped->path);
+	return *mapped->path == '/';
+}
+
+/* Adds the file, unless another mapping of it is known.  Takes ownership of mapped->path. */
+static void file_add(struct vg_mapped_files *files, const struct vg_mapped_file *mapped)
+{
+	const uint64_t key[2] = { mapped->identity.device, mapped->identity.inode };
+	uint32_t index;
+
+	if (mapped->path == NULL || vg_array_reserve(&files->items, 1) != 0 ||
+	    vg_intern(&files->known, key, sizeof key, &index) != 1)
+		free(mapped->path);
+	else
+		files->items.items[files->items.count++] = *mapped;
+}
+
+void vg_mapped_files_read(struct vg_mapped_files *files, pid_t pid, size_t count_max)
+{
+	char path[64], *line = NULL;
+	size_t room = 0;
+	FILE *maps;
+
+	snprintf(path, sizeof path, "/proc/%d/maps", (int)pid);
+	maps = fopen(path, "re");
+	while (maps != NULL && files->items.count < count_max && getline(&line, &room, maps) > 0) {
+		struct vg_mapped_file mapped = { .pid = pid };
+
+		if (!line_parse(line, &mapped))
+			continue;
+		mapped.path = strdup(mapped.path);
+		file_add(files, &mapped);
+	}
+	free(line);
+	if (maps != NULL)
+		fclose(maps);
+}
+
+void vg_mapped_files_read_all(struct vg_mapped_files *files, size_t count_max)
+{
+	DIR *processes = opendir("/proc");
+	struct dirent *entry;
+
+	while (processes != NULL && files->items.count < count_max && (entry = readdir(processes)) != NULL) {
+		char *end;
+		long pid = strtol(entry->d_name, &end, 10);
+
+		if (*end == '\0' && pid > 0 && pid <= INT_MAX)
+			vg_mapped_files_read(files, (pid_t)pid, count_max);
+	}
+	if (processes != NULL)
+		closedir(processes);
+}
+
+/* /proc/PID/exe leads to the executable, even if its path does not. */
+static int executable_open(const struct vg_mapped_file *mapped)
+{
+	char link[64], path[PATH_MAX];
+	ssize_t length;
+
+	snprintf(link, sizeof link, "/proc/%d/exe", (int)mapped->pid);
+	length = readlink(link, path, sizeof path - 1);
+	if (length <= 0)
+		return -1;
+	path[length] = '\0';
+	deleted_cut(path);
+	return strcmp(path, mapped->path) == 0 ? vg_program_open(link, NULL) : -1;
+}
+
+/* The kernel writes the path as seen from our own root directory.  In a chroot, that is the path of the process's root
+ * directory and the path below it. */
+static int root_path_open(const struct vg_mapped_file *mapped)
+{
+	char link[64], root[PATH_MAX], path[PATH_MAX + 32];
+	ssize_t length;
+
+	snprintf(link, sizeof link, "/proc/%d/root", (int)mapped->pid);
+	length = readlink(link, root, sizeof root - 1);
+	if (length <= 1)
+		length = 0;
+	if (strncmp(mapped->path, root, (size_t)length) != 0 || mapped->path[length] != '/')
+		return -1;
+	snprintf(path, sizeof path, "%s%s", link, mapped->path + length);
+	return vg_program_open(path, &mapped->identity);
+}
+
+/* map_files has every mapping, but following its links needs CAP_SYS_ADMIN or CAP_CHECKPOINT_RESTORE.  The kernel makes
+ * these links and the link of the executable, so they need no check.  The path itself is for a file that was mapped
+ * before the process changed its root directory. */
+int vg_mapped_file_open(const struct vg_mapped_file *mapped)
+{
+	char path[64];
+	int fd;
+
+	snprintf(path, sizeof path, "/proc/%d/map_files/%lx-%lx", (int)mapped->pid, mapped->start, mapped->end);
+	fd = vg_program_open(path, NULL);
+	if (fd < 0)
+		fd = executable_open(mapped);
+	if (fd >= 0 || strlen(mapped->path) >= PATH_MAX)
+		return fd;
+	fd = root_path_open(mapped);
+	return fd >= 0 ? fd : vg_program_open(mapped->path, &mapped->identity);
+}
+
+void vg_mapped_files_free(struct vg_mapped_files *files)
+{
+	for (size_t i = 0; i < files->items.count; i++)
+		free(files->items.items[i].path);
+	vg_array_free(&files->items);
+	vg_intern_free(&files->known);
+}
