@@ -44,7 +44,6 @@ static bool path_make(const char *store, char path[PATH_MAX])
 static void __attribute__((noreturn)) process_run(const struct vg_indexer *indexer, const char *store,
 						  const char *path, pid_t parent)
 {
-	const char *const paths[] = { store, path };
 	struct vg_err err;
 	int null = open("/dev/null", O_RDWR | O_CLOEXEC), rc;
 
@@ -55,7 +54,7 @@ static void __attribute__((noreturn)) process_run(const struct vg_indexer *index
 	}
 	if (getppid() != parent || close_range(STDERR_FILENO + 1, ~0U, 0) != 0)
 		_exit(EXIT_FAILURE);
-	rc = vg_reader_confine(&(struct vg_confinement){ .paths = paths, .path_count = 2, .writes = path }, &err);
+	rc = vg_reader_confine(&(struct vg_confinement){ .paths = &store, .path_count = 1, .writes = path }, &err);
 	if (rc == 0)
 		rc = indexer->update(store, path, &err);
 	_exit(rc == 0 ? EXIT_SUCCESS : EXIT_FAILURE);
@@ -84,6 +83,9 @@ int vg_indexer_open(struct vg_indexer *indexer, size_t number)
 
 	if (stat(store, &status) != 0 || !S_ISDIR(status.st_mode) || !path_make(store, path))
 		return -ENOENT;
+	/* A link would be followed, and the confined process could read its target. */
+	if (lstat(path, &status) == 0 && !S_ISREG(status.st_mode))
+		unlink(path);
 	if (number >= indexer->next) {
 		/* The reader needs the indexes in this order. */
 		indexer->next = number + 1;
