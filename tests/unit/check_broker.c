@@ -6,11 +6,13 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <getopt.h>
+#include <linux/landlock.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -28,7 +30,8 @@ enum { SANITIZED = 1 };
 enum { SANITIZED = 0 };
 #endif
 
-enum { HEADER_BYTES = EI_NIDENT + 2 };
+/* OPEN_FD: a descriptor that is open in the broker. */
+enum { HEADER_BYTES = EI_NIDENT + 2, OPEN_FD = 100 };
 
 static const unsigned char id[4] = { 0xab, 1, 2, 3 };
 static char directory[] = "/tmp/check_broker.XXXXXX";
@@ -76,9 +79,24 @@ static int removed_open(const char *name)
 	return fd;
 }
 
+/* Writes an index that says what the process can do.  Fails if there is one already: a second call is an error. */
+static int index_update(const char *store, const char *path, struct vg_err *err)
+{
+	int other = open("module", O_RDONLY), forbidden = socket(AF_UNIX, SOCK_STREAM, 0), input = open(store, O_RDONLY);
+	int fd = openat(AT_FDCWD, path, O_RDWR | O_CREAT | O_EXCL, 0600);
+
+	(void)err;
+	if (fd < 0 || strcmp(store, "failing") == 0)
+		return -EIO;
+	dprintf(fd, "%d %d %d %d", other >= 0, forbidden >= 0, input >= 0, fcntl(OPEN_FD, F_GETFD) >= 0);
+	return 0;
+}
+
 static void setup(void)
 {
-	struct vg_broker broker = { .refresh = offers_refresh, .context = offers };
+	static const char *const stores[] = { "folder", "text", "failing", "none" };
+	static struct vg_indexer indexer = { .stores = stores, .count = 4, .update = index_update };
+	struct vg_broker broker = { .refresh = offers_refresh, .context = offers, .indexer = &indexer };
 	int ends[2];
 
 	ck_assert_ptr_nonnull(mkdtemp(directory));
@@ -88,7 +106,7 @@ static void setup(void)
 	elf_make("object", ET_REL, "object");
 	file_make("text", "no ELF file");
 	file_make("short", "\177E");
-	ck_assert_int_eq(mkfifo("fifo", 0600) | mkdir("folder", 0700), 0);
+	ck_assert_int_eq(mkfifo("fifo", 0600) | mkdir("folder", 0700) | mkdir("failing", 0700), 0);
 	ck_assert_int_eq(mkdir("vignette", 0700) | mkdir("vignette/.build-id", 0700), 0);
 	ck_assert_int_eq(mkdir("vignette/.build-id/ab", 0700), 0);
 	elf_make("vignette/.build-id/ab/010203.debug", ET_DYN, "debug");
@@ -96,6 +114,7 @@ static void setup(void)
 	setenv("PATH", "relative:", 1);
 	offers[0] = (struct vg_broker_offer){ offered, removed_open("offered") };
 	offers[1] = (struct vg_broker_offer){ late, removed_open("late") };
+	ck_assert_int_eq(dup2(offers[0].fd, OPEN_FD), OPEN_FD);
 	ck_assert_int_eq(socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends), 0);
 	broker_pid = fork();
 	if (broker_pid == 0) {
@@ -116,6 +135,7 @@ static void teardown(void)
 	/* The broker ends when the reader closes the socket. */
 	ck_assert_int_eq(waitpid(broker_pid, &status, 0), broker_pid);
 	ck_assert_int_eq(status, 0);
+	close(OPEN_FD);
 	close(offers[0].fd);
 	close(offers[1].fd);
 	ck_assert_int_eq(chdir("/"), 0);
@@ -216,7 +236,7 @@ START_TEST(hostile_requests)
 		ck_assert_int_eq(raw_ask(&bad, sizeof bad), -EINVAL);
 	}
 	bad = good;
-	bad.kind = VG_BROKER_DISASSEMBLY + 1;
+	bad.kind = VG_BROKER_INDEX + 1;
 	ck_assert_int_eq(raw_ask(&bad, sizeof bad), -EINVAL);
 	bad = good;
 	memset(bad.name, 'x', sizeof bad.name);
@@ -230,6 +250,32 @@ START_TEST(hostile_requests)
 	memcpy(large, &good, sizeof good);
 	ck_assert_int_eq(raw_ask(large, sizeof large), -EINVAL);
 	ck_assert_int_eq(raw_ask(&good, sizeof good), 0);
+}
+END_TEST
+
+static long landlock_version(void)
+{
+	return syscall(SYS_landlock_create_ruleset, NULL, 0, LANDLOCK_CREATE_RULESET_VERSION);
+}
+
+START_TEST(indexes_of_stores)
+{
+	char text[16] = "", expected[16];
+	int fd;
+
+	/* A confined process makes the index.  It can read the store only, and has no descriptor of the broker. */
+	snprintf(expected, sizeof expected, "%d %d 1 0", SANITIZED || landlock_version() < 1, SANITIZED);
+	for (int i = 0; i < 2; i++) {
+		fd = vg_broker_ask_index(reader, 0);
+		ck_assert_int_ge(fd, 0);
+		ck_assert_int_gt(pread(fd, text, sizeof text - 1, 0), 0);
+		ck_assert_str_eq(text, expected);
+		ck_assert_int_eq(fcntl(fd, F_GETFL) & O_ACCMODE, O_RDONLY);
+		close(fd);
+	}
+	for (uint32_t store = 1; store < 6; store++)
+		ck_assert_int_eq(vg_broker_ask_index(reader, store), -ENOENT);
+	ck_assert_int_eq(vg_broker_ask_index(reader, UINT32_MAX), -ENOENT);
 }
 END_TEST
 
@@ -538,6 +584,7 @@ Suite *broker_suite(void)
 	tcase_add_test(cases, offers_that_change);
 	tcase_add_test(cases, files_that_are_not_sent);
 	tcase_add_test(cases, hostile_requests);
+	tcase_add_test(cases, indexes_of_stores);
 	tcase_add_test(cases, no_servers);
 	tcase_add_test(cases, no_disassembly);
 	tcase_add_test(cases, files_that_are_not_disassembled);

@@ -2,6 +2,8 @@
 #include <check.h>
 #include "tests/unit/suites.h"
 #include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -9,7 +11,10 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/build_id.h"
+#include "base/descriptor.h"
 #include "symbols/store/store.h"
+#include "symbols/store/store_index.h"
 #include "symbols/table/debug_id.h"
 
 
@@ -283,6 +288,73 @@ START_TEST(write_errors)
 }
 END_TEST
 
+static int entry_count(void *context, const struct vg_store_index_entry *entry)
+{
+	ck_assert_uint_gt(entry->id_bytes, 0);
+	ck_assert_uint_le(entry->id_bytes, VG_BUILD_ID_MAX_BYTES);
+	ck_assert_uint_lt(strlen(entry->path), PATH_MAX);
+	++*(int *)context;
+	return 0;
+}
+
+/* Writes the bytes to the file, and reads it as an index. */
+static int index_read(const char *path, const unsigned char *bytes, size_t count, int *entries)
+{
+	int fd = open(path, O_RDWR | O_CREAT | O_TRUNC, 0600), rc;
+
+	ck_assert_int_ge(fd, 0);
+	ck_assert_int_eq(vg_write_all(fd, bytes, count), 0);
+	*entries = 0;
+	rc = vg_store_index_read(fd, entry_count, entries);
+	close(fd);
+	return rc;
+}
+
+START_TEST(damaged_index)
+{
+	static unsigned char bytes[4096];
+	char command[512], path[128];
+	int fd, entries, whole = 0;
+	ssize_t count;
+
+	snprintf(command, sizeof command, "mkdir '%s/libraries' && cp '%s' '%s' '%s/libraries' && echo text "
+		 ">'%s/libraries/text'", root, FIXTURE_A, FIXTURE_B, root, root);
+	ck_assert_int_eq(system(command), 0);
+	snprintf(path, sizeof path, "%s/index", root);
+	snprintf(command, sizeof command, "%s/libraries", root);
+	ck_assert_int_eq(vg_store_index_update(command, path, &err), 0);
+	fd = open(path, O_RDONLY);
+	count = read(fd, bytes, sizeof bytes);
+	close(fd);
+	ck_assert_int_gt(count, 0);
+	ck_assert_int_lt(count, (ssize_t)sizeof bytes);
+	ck_assert_int_eq(index_read(path, bytes, (size_t)count, &entries), 0);
+	ck_assert_int_eq(entries, 2);
+	/* A record for the directory, and for each file. */
+	for (size_t length = 0; length < (size_t)count; length++) {
+		int rc = index_read(path, bytes, length, &entries);
+
+		ck_assert(rc == 0 || (rc == -EBADMSG && entries == 0));
+		whole += rc == 0;
+	}
+	ck_assert_int_eq(whole, 4);
+	for (ssize_t i = 0; i < count; i++) {
+		for (int bit = 0; bit < 8; bit++) {
+			bytes[i] ^= (unsigned char)(1 << bit);
+			ck_assert_int_le(index_read(path, bytes, (size_t)count, &entries), 0);
+			bytes[i] ^= (unsigned char)(1 << bit);
+		}
+	}
+	bytes[0] ^= 1;
+	ck_assert_int_eq(index_read(path, bytes, (size_t)count, &entries), -EBADMSG);
+	ck_assert_int_eq(vg_store_index_update(command, path, &err), 0);
+	fd = open(path, O_RDONLY);
+	ck_assert_int_eq(vg_store_index_read(fd, entry_count, &entries), 0);
+	close(fd);
+	ck_assert_int_eq(entries, 2);
+}
+END_TEST
+
 Suite *store_suite(void)
 {
 	Suite *suite = suite_create("store");
@@ -300,6 +372,7 @@ Suite *store_suite(void)
 	tcase_add_test(tests, unreadable_file_is_found_last);
 	tcase_add_test(tests, many_writers);
 	tcase_add_test(tests, write_errors);
+	tcase_add_test(tests, damaged_index);
 	suite_add_tcase(suite, tests);
 	return suite;
 }
