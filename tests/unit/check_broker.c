@@ -145,7 +145,7 @@ static void teardown(void)
 
 static int ask(const char *name, uint32_t *next, char **path)
 {
-	return vg_broker_ask(reader, name, id, sizeof id, next, path);
+	return vg_broker_ask(reader, 0, name, id, sizeof id, next, path);
 }
 
 static void expect_next(const char *name, uint32_t *next, const char *contents, const char *end_of_path)

@@ -64,7 +64,7 @@ static int machine_open(void *context, const char *module, const unsigned char *
 {
 	const struct vg_symbolize *symbolize = context;
 
-	return vg_broker_ask(symbolize->socket, module, build_id, build_id_bytes, next, path);
+	return vg_broker_ask(symbolize->socket, symbolize->pid, module, build_id, build_id_bytes, next, path);
 }
 
 static int debug_file_open(void *context, const unsigned char *build_id, size_t build_id_bytes, char **path)
@@ -174,6 +174,21 @@ enum vg_exit vg_symbolize_confine(struct vg_symbolize *symbolize, const char *co
 	return vg_command_confine_stores(command, &symbolize->stores, confinement);
 }
 
+/* The smallest thread id in the profile: almost always that of the main thread.  If another process has this id now,
+ * its files have other build ids. */
+static uint32_t pid_of(const struct vg_profile *profile)
+{
+	int32_t pid = 0;
+
+	for (size_t i = 0; i < profile->threads.count; i++) {
+		int32_t tid = profile->threads.items[i].tid;
+
+		if (tid > 0 && (pid == 0 || tid < pid))
+			pid = tid;
+	}
+	return (uint32_t)pid;
+}
+
 /* Symbols of this machine's files that cannot be used are not reported: nobody asked for these files. */
 static void problems_warn(const struct vg_symbolize *symbolize, const char *command, const struct vg_resolve *resolve)
 {
@@ -192,6 +207,7 @@ int vg_symbolize_profile(struct vg_symbolize *symbolize, const char *command, st
 
 	if (symbolize->unresolved || (profile->symbols.count > profile->kernel_symbols && !profile->partly_resolved))
 		return 0;
+	symbolize->pid = pid_of(profile);
 	rc = vg_address_list_collect(&list, profile);
 	if (rc == 0)
 		rc = vg_resolve_add(&resolve, &list);

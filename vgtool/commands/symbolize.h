@@ -32,6 +32,7 @@ struct vg_symbolize {
 	struct vg_servers servers;
 	struct vg_indexer indexer;
 	int socket;                  /* to the broker */
+	uint32_t pid;                /* of the process of the profile; 0: unknown */
 };
 
 /* For tables of options (base/option_table.h). */

@@ -32,7 +32,7 @@ static bool request_is_valid(const struct vg_broker_request *request, ssize_t by
 	       memchr(request->name, '\0', sizeof request->name) != NULL && *request->name != '\0' &&
 	       strchr(request->name, '/') == NULL && strcmp(request->name, ".") != 0 &&
 	       strcmp(request->name, "..") != 0 && request->build_id_bytes >= 2 &&
-	       request->build_id_bytes <= VG_BUILD_ID_MAX_BYTES;
+	       request->build_id_bytes <= VG_BUILD_ID_MAX_BYTES && request->pid <= INT32_MAX;
 }
 
 static const char *base_name(const char *path)
@@ -65,9 +65,11 @@ static int mapped_open(struct vg_broker_places *places, const struct vg_broker_r
 
 	if (*request->name == '[')
 		return -ERANGE;
-	if (!places->mapped_read)
-		vg_mapped_files_read_all(&places->mapped, VG_BROKER_MAPPED_MAX);
-	places->mapped_read = true;
+	if (places->mapped_pid != request->pid) {
+		vg_mapped_files_free(&places->mapped);
+		vg_mapped_files_read(&places->mapped, (pid_t)request->pid, VG_BROKER_MAPPED_MAX);
+		places->mapped_pid = request->pid;
+	}
 	if (at >= places->mapped.items.count)
 		return -ERANGE;
 	mapped = &places->mapped.items.items[at];
@@ -346,10 +348,10 @@ static int file_ask(int fd, struct vg_broker_request *request, const char *name,
 	return file;
 }
 
-int vg_broker_ask(int fd, const char *name, const unsigned char *build_id, size_t build_id_bytes, uint32_t *next,
-		  char **path)
+int vg_broker_ask(int fd, uint32_t pid, const char *name, const unsigned char *build_id, size_t build_id_bytes,
+		  uint32_t *next, char **path)
 {
-	struct vg_broker_request request = { .kind = VG_BROKER_MODULE, .next = *next };
+	struct vg_broker_request request = { .kind = VG_BROKER_MODULE, .next = *next, .pid = pid };
 
 	return file_ask(fd, &request, name, build_id, build_id_bytes, next, path);
 }

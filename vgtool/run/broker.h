@@ -27,9 +27,10 @@
  *   2. NAME in the working directory, in the directories of $PATH and $LD_LIBRARY_PATH, and in the library directories
  *      of the dynamic linker,
  *   3. .build-id/xx/yyyy.debug in /usr/lib/debug and in $XDG_CACHE_HOME/vignette,
- *   4. the files with the module's name that a process executes (mapped_files.h).  All processes are read once, when
- *      the first module is in none of the other places.
- * It answers at most VG_BROKER_REQUESTS_MAX requests with a file.  If `stores_only` is set, it sends none of these files.
+ *   4. the files with the module's name that the recorded process executes, if it still runs (mapped_files.h).  The
+ *      request has its pid.
+ * It answers at most VG_BROKER_REQUESTS_MAX requests with a file.  If `stores_only` is set, it sends none of these
+ * files.
  *
  * One more request is for the index of a symbol store (indexer.h).
  *
@@ -42,9 +43,9 @@
  * confined, and sends the descriptor of its output.
  *
  *	if (vg_broker_start(&broker, &fd, &err) == 0)     (in the child only)
- *		file = vg_broker_ask(fd, "libc.so.6", id, id_bytes, &next, &path);
+ *		file = vg_broker_ask(fd, pid, "libc.so.6", id, id_bytes, &next, &path);
  */
-enum { VG_BROKER_NAME_MAX_BYTES = 255, VG_BROKER_REQUESTS_MAX = 100000, VG_BROKER_MAPPED_MAX = 10000 };
+enum { VG_BROKER_NAME_MAX_BYTES = 255, VG_BROKER_REQUESTS_MAX = 100000, VG_BROKER_MAPPED_MAX = 500 };
 
 /* A file that the broker may send: for example a file that a process still executes, although it was replaced. */
 struct vg_broker_offer {
@@ -74,6 +75,7 @@ enum vg_broker_kind {
 struct vg_broker_request {
 	uint32_t kind;               /* enum vg_broker_kind */
 	uint32_t next;               /* number of the first candidate to try, or of the store */
+	uint32_t pid;                /* of the process that was recorded; 0: unknown */
 	uint32_t build_id_bytes;
 	uint64_t begin, end;         /* VG_BROKER_DISASSEMBLY: virtual addresses */
 	unsigned char build_id[VG_BUILD_ID_MAX_BYTES];
@@ -94,10 +96,11 @@ int vg_broker_start(const struct vg_broker *broker, int *fd, struct vg_err *err)
 /* Serves one reader until it closes its socket. */
 void vg_broker_serve(const struct vg_broker *broker, int fd);
 
-/* Asks for the first file, from candidate *next on, that may be the module.  Sets *next for the next call.  Returns a
- * descriptor and sets *path, both of which the caller frees; or returns -ENOENT or another negative errno. */
-int vg_broker_ask(int fd, const char *name, const unsigned char *build_id, size_t build_id_bytes, uint32_t *next,
-		  char **path);
+/* Asks for the first file, from candidate *next on, that may be the module.  pid: of the process that was recorded, 0:
+ * unknown.  Sets *next for the next call.  Returns a descriptor and sets *path, both of which the caller frees; or
+ * returns -ENOENT or another negative errno. */
+int vg_broker_ask(int fd, uint32_t pid, const char *name, const unsigned char *build_id, size_t build_id_bytes,
+		  uint32_t *next, char **path);
 
 /* Asks for the debug file with that build id, from the cache or from a debuginfod server.  Returns as
  * vg_broker_ask(); -EIO: a server failed. */

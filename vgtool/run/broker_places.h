@@ -2,8 +2,8 @@
 #ifndef VG_VGTOOL_BROKER_PLACES_H
 #define VG_VGTOOL_BROKER_PLACES_H
 
-#include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #include "base/array.h"
 #include "vgtool/run/mapped_files.h"
@@ -12,8 +12,8 @@
 struct vg_broker_places {
 	VG_ARRAY(char *) directories;       /* owned; of executables and libraries */
 	VG_ARRAY(char *) debug_directories; /* owned; they have .build-id/ */
-	struct vg_mapped_files mapped;      /* of all processes, if mapped_read */
-	bool mapped_read;
+	struct vg_mapped_files mapped;      /* of the process mapped_pid */
+	uint32_t mapped_pid;                /* 0: none */
 };
 
 /* Reads the environment and the configuration of the dynamic linker.  What cannot be read is left out. */

@@ -21,8 +21,8 @@
 #include "vgtool/run/confine.h"
 #include "vgtool/run/server_path.h"
 
-/* Writes the path of the store's index to `path`, and makes the directories above it.  Links in the store's path are not
- * followed: a link such as /proc/PID/root leads to a path in another mount namespace. */
+/* Writes the path of the store's index to `path`, and makes the directories above it.  Does not follow links in the
+ * store's path: a link such as /proc/PID/root leads to a path in another mount namespace. */
 static bool path_make(const char *store, char path[PATH_MAX])
 {
 	static const struct vg_hash_key key = { { 0, 0 } };  /* the same in each run */

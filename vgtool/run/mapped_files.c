@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 #include "vgtool/run/mapped_files.h"
 
-#include <dirent.h>
 #include <limits.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -69,22 +68,6 @@ void vg_mapped_files_read(struct vg_mapped_files *files, pid_t pid, size_t count
 	free(line);
 	if (maps != NULL)
 		fclose(maps);
-}
-
-void vg_mapped_files_read_all(struct vg_mapped_files *files, size_t count_max)
-{
-	DIR *processes = opendir("/proc");
-	struct dirent *entry;
-
-	while (processes != NULL && files->items.count < count_max && (entry = readdir(processes)) != NULL) {
-		char *end;
-		long pid = strtol(entry->d_name, &end, 10);
-
-		if (*end == '\0' && pid > 0 && pid <= INT_MAX)
-			vg_mapped_files_read(files, (pid_t)pid, count_max);
-	}
-	if (processes != NULL)
-		closedir(processes);
 }
 
 /* /proc/PID/exe leads to the executable, even if its path does not. */

@@ -18,7 +18,7 @@ struct vg_mapped_file {
 	char *path;                  /* owned; the process chooses it; without " (deleted)" */
 };
 
-/* A set of files.  Each is in it once, although many processes may have it.  A new set is all zero. */
+/* A set of files.  Each is in it once.  A new set is all zero. */
 struct vg_mapped_files {
 	VG_ARRAY(struct vg_mapped_file) items;
 	/* Private: */
@@ -27,9 +27,6 @@ struct vg_mapped_files {
 
 /* Adds the files of a process.  Stops at count_max files in all.  What cannot be read is left out. */
 void vg_mapped_files_read(struct vg_mapped_files *files, pid_t pid, size_t count_max);
-
-/* As vg_mapped_files_read(), for all processes that we may read. */
-void vg_mapped_files_read_all(struct vg_mapped_files *files, size_t count_max);
 
 /* Opens the file, if it is a program or library.  A file that is opened by its path must have the device and inode of
  * the mapping.  Returns a descriptor, or -1. */
