@@ -126,6 +126,7 @@ struct update {
 	byte_array old, new;
 	struct vg_intern files;      /* identity in the old index -> index in `offsets` */
 	VG_ARRAY(size_t) offsets;    /* of records in the old index */
+	bool has_files;              /* the new index has a file */
 };
 
 static uint64_t nanoseconds(const struct timespec *time)
@@ -256,6 +257,7 @@ static int file_visit(void *context, const char *path, const char *relative, con
 	if (path_bytes > PATH_MAX)
 		return 0;
 	rc = is_directory ? 0 : id_get(update, path, &record, id);
+	update->has_files |= !is_directory;
 	if (is_directory || record.id_bytes > 0)
 		record.path_bytes = (uint16_t)path_bytes;
 	if (rc == 0)
@@ -299,6 +301,8 @@ int vg_store_index_update(const char *root, const char *path, struct vg_err *err
 		rc = bytes_add(&update.new, &header, sizeof header);
 	if (rc == 0)
 		rc = vg_store_files_walk(root, file_visit, &update);
+	if (rc == 0 && !update.has_files)
+		rc = -ENOENT;
 	if (rc != 0)
 		vg_err_sys(err, rc, "%.200s: cannot make the index", root);
 	else

@@ -16,7 +16,9 @@
  *	rc = vg_store_index_read(fd, visit, context);
  */
 
-/* Writes the index if it does not exist or is not current.  An index that is damaged is replaced.  Returns 0, or a negative errno with a message in err; -EFBIG: the index would have more than 256 MiB. */
+/* Writes the index if it does not exist or is not current.  An index that is damaged is replaced.  Returns 0, or a
+ * negative errno with a message in err.  -ENOENT: the directory has no files but .sym files, so it needs no index.
+ * -EFBIG: the index would have more than 256 MiB. */
 int vg_store_index_update(const char *root, const char *path, struct vg_err *err);
 
 /* An ELF file.  Borrowed, until visit() returns.  The contents of the index are untrusted. */

@@ -27,16 +27,14 @@ END
 module='..%2f a?b#c&é.so'
 mkdir "$dir/made" "$dir/elsewhere"
 $CC -g -O1 -Wl,--build-id=sha1 -o "$dir/made/$module" "$dir/program.c"
-"$VIGNETTED" -o "$dir/one.vgp" --rate 500 --duration 1 -- "$dir/made/$module" 2>"$dir/err" || fail "$(cat "$dir/err")"
+"$VIGNETTED" -o "$dir/one.vgp" --rate 500 -- "$dir/made/$module" 2>"$dir/err" || fail "$(cat "$dir/err")"
 "$VGTOOL" symbols -o "$dir/store" "$dir/made/$module" >"$dir/out"
 sym=$(find "$dir/store" -name '*.sym')
 id=$(awk '{ print $4; exit }' "$sym")
 build=$(build_id "$dir/made/$module")
 # This machine's files must not give the names.
 objcopy --only-keep-debug "$dir/made/$module" "$dir/kept.debug"
-# The process may still run, so the file is replaced.
-strip -o "$dir/stripped" "$dir/made/$module"
-mv "$dir/stripped" "$dir/made/$module"
+strip "$dir/made/$module"
 mv "$dir/made" "$dir/hidden"
 cd "$dir/elsewhere"
 

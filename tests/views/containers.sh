@@ -116,7 +116,8 @@ container_part() {
 	start unshare $users -mpf --kill-child sh container
 	recorded $limited
 	named "$program" "$library"
-	recorded
+	exits 0 "$VGTOOL" record --unresolved --rate 200 --duration 1 -o raw.vgp --pid $odd
+	exits 0 $limited "$VGTOOL" report raw.vgp
 	named "$program" "$library"
 	odd_end
 }

@@ -67,7 +67,7 @@ static int mapped_open(struct vg_broker_places *places, const struct vg_broker_r
 		return -ERANGE;
 	if (places->mapped_pid != request->pid) {
 		vg_mapped_files_free(&places->mapped);
-		vg_mapped_files_read(&places->mapped, (pid_t)request->pid, VG_BROKER_MAPPED_MAX);
+		vg_mapped_files_read_namespaces(&places->mapped, (pid_t)request->pid, VG_BROKER_MAPPED_MAX);
 		places->mapped_pid = request->pid;
 	}
 	if (at >= places->mapped.items.count)

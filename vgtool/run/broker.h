@@ -28,7 +28,7 @@
  *      of the dynamic linker,
  *   3. .build-id/xx/yyyy.debug in /usr/lib/debug and in $XDG_CACHE_HOME/vignette,
  *   4. the files with the module's name that the recorded process executes, if it still runs (mapped_files.h).  The
- *      request has its pid.
+ *      request has its pid, in its own namespace.
  * It answers at most VG_BROKER_REQUESTS_MAX requests with a file.  If `stores_only` is set, it sends none of these
  * files.
  *
@@ -45,7 +45,7 @@
  *	if (vg_broker_start(&broker, &fd, &err) == 0)     (in the child only)
  *		file = vg_broker_ask(fd, pid, "libc.so.6", id, id_bytes, &next, &path);
  */
-enum { VG_BROKER_NAME_MAX_BYTES = 255, VG_BROKER_REQUESTS_MAX = 100000, VG_BROKER_MAPPED_MAX = 500 };
+enum { VG_BROKER_NAME_MAX_BYTES = 255, VG_BROKER_REQUESTS_MAX = 100000, VG_BROKER_MAPPED_MAX = 5000 };
 
 /* A file that the broker may send: for example a file that a process still executes, although it was replaced. */
 struct vg_broker_offer {
@@ -75,7 +75,7 @@ enum vg_broker_kind {
 struct vg_broker_request {
 	uint32_t kind;               /* enum vg_broker_kind */
 	uint32_t next;               /* number of the first candidate to try, or of the store */
-	uint32_t pid;                /* of the process that was recorded; 0: unknown */
+	uint32_t pid;                /* of the process that was recorded, in its namespace; 0: unknown */
 	uint32_t build_id_bytes;
 	uint64_t begin, end;         /* VG_BROKER_DISASSEMBLY: virtual addresses */
 	unsigned char build_id[VG_BUILD_ID_MAX_BYTES];
