@@ -126,7 +126,7 @@ static int servers_prepare(struct vg_symbolize *symbolize, const char *command, 
 static int sources_prepare(struct vg_symbolize *symbolize, const char *command, struct vg_err *err)
 {
 	struct vg_symbol_finder *finder = &symbolize->finder;
-	bool has_servers;
+	bool uses_servers;
 	int rc = vg_symbolize_check(symbolize, err);
 
 	if (rc != 0)
@@ -139,12 +139,14 @@ static int sources_prepare(struct vg_symbolize *symbolize, const char *command, 
 	finder->stores = symbolize->stores.items;
 	finder->store_count = symbolize->stores.count;
 	finder->context = symbolize;
-	has_servers = symbolize->servers.symbols.count + symbolize->servers.debuginfod.count > 0;
-	if (symbolize->stores_only && !has_servers && finder->store_count == 0)
+	/* The cache may have debug files of earlier runs. */
+	uses_servers = !symbolize->stores_only ||
+		       symbolize->servers.symbols.count + symbolize->servers.debuginfod.count > 0;
+	if (!uses_servers && finder->store_count == 0)
 		return 0;
 	finder->open = symbolize->stores_only ? NULL : machine_open;
-	finder->open_debug_file = symbolize->stores_only && !has_servers ? NULL : debug_file_open;
-	finder->open_binary = binary_open;
+	finder->open_debug_file = uses_servers ? debug_file_open : NULL;
+	finder->open_binary = uses_servers ? binary_open : NULL;
 	finder->fetch = symbolize->servers.symbols.count > 0 ? symbols_fetch : NULL;
 	finder->binaries.open_index = index_open;
 	finder->binaries.context = symbolize;
@@ -152,7 +154,7 @@ static int sources_prepare(struct vg_symbolize *symbolize, const char *command, 
 	finder->code_binaries.context = symbolize;
 	symbolize->indexer = (struct vg_indexer){ .stores = finder->stores, .count = finder->store_count,
 						  .update = vg_store_index_update };
-	symbolize->broker.servers = &symbolize->servers;
+	symbolize->broker.servers = uses_servers ? &symbolize->servers : NULL;
 	symbolize->broker.indexer = &symbolize->indexer;
 	symbolize->broker.stores_only = symbolize->stores_only;
 	return vg_broker_start(&symbolize->broker, &symbolize->socket, err);
