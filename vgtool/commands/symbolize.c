@@ -176,21 +176,6 @@ enum vg_exit vg_symbolize_confine(struct vg_symbolize *symbolize, const char *co
 	return vg_command_confine_stores(command, &symbolize->stores, confinement);
 }
 
-/* The smallest thread id in the profile: almost always that of the main thread.  If another process has this id now,
- * its files have other build ids. */
-static uint32_t pid_of(const struct vg_profile *profile)
-{
-	int32_t pid = 0;
-
-	for (size_t i = 0; i < profile->threads.count; i++) {
-		int32_t tid = profile->threads.items[i].tid;
-
-		if (tid > 0 && (pid == 0 || tid < pid))
-			pid = tid;
-	}
-	return (uint32_t)pid;
-}
-
 /* Symbols of this machine's files that cannot be used are not reported: nobody asked for these files. */
 static void problems_warn(const struct vg_symbolize *symbolize, const char *command, const struct vg_resolve *resolve)
 {
@@ -209,7 +194,9 @@ int vg_symbolize_profile(struct vg_symbolize *symbolize, const char *command, st
 
 	if (symbolize->unresolved || (profile->symbols.count > profile->kernel_symbols && !profile->partly_resolved))
 		return 0;
-	symbolize->pid = pid_of(profile);
+	/* Of several processes in one profile, the others mostly execute the same files. */
+	symbolize->pid = profile->processes.count > 0 && profile->processes.items[0].pid > 0 ?
+			 (uint32_t)profile->processes.items[0].pid : 0;
 	rc = vg_address_list_collect(&list, profile);
 	if (rc == 0)
 		rc = vg_resolve_add(&resolve, &list);
