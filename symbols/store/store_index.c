@@ -33,14 +33,14 @@ struct header {
 	uint64_t begin_ns;           /* CLOCK_REALTIME, before the first directory was read */
 };
 
-/* The last byte is the version of the format. */
-static const char MAGIC[16] = "vgtool index\0\0\0\1";
+/* The number is the version of the format. */
+static const char MAGIC[16] = "vgtool index 2";
 
 /* A directory or a file.  The build id and the path follow.  Only an ELF file has a build id, and only an ELF file or a
  * directory has a path. */
 struct record {
 	struct identity file;
-	uint32_t contents;
+	uint32_t contents;           /* VG_STORE_FILE_... */
 	uint16_t id_bytes, path_bytes; /* path_bytes includes the NUL */
 };
 

@@ -8,6 +8,7 @@ set -eu
 : "${CC:?}"
 unset COLUMNS PAGER VGTOOL_SYMBOLS DEBUGINFOD_URLS || true
 cd "$dir"
+export XDG_CACHE_HOME="$dir/cache"
 cat >program.c <<'END'
 static volatile unsigned sum;
 
@@ -81,6 +82,20 @@ out_holds "$loop inside.every(i => i.line === 5)"
 mv program kept
 asm -s debug -s kept spin r.vgp
 out_holds "$loop self > 0.9 * f.self_samples"
+# An index knows which of two files with one build id has the lines, and which has the code.
+mkdir both
+cp kept/program both/code
+cp "debug/$(debug_path "$(build_id both/code)")" both/lines
+echo text >both/text
+uses_index() {
+	# LeakSanitizer cannot trace a process that strace traces.
+	ASAN_OPTIONS=detect_leaks=0 exits 0 strace -f -qq -o calls -e trace=openat,open \
+		"$VGTOOL" annotate --asm --json -s both spin p.vgp
+	out_holds "$loop inside.every(i => i.line === 5)"
+	! grep -q '"both/text"' calls
+}
+# Files that were changed less than 2 s before the index was made are opened again.
+await 60 'a run that opens no other file of the store' uses_index
 # Another build of the same name is not used, wherever it is.
 $CC -g -O1 -Wl,--build-id=sha1 -o program program.c
 exits 1 "$VGTOOL" annotate --asm -s debug spin p.vgp

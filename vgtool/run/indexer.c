@@ -89,8 +89,11 @@ int vg_indexer_open(struct vg_indexer *indexer, size_t number)
 	if (number >= indexer->next) {
 		/* The reader needs the indexes in this order. */
 		indexer->next = number + 1;
-		if (!index_update(indexer, store, path))
+		if (!index_update(indexer, store, path)) {
+			/* An index that is not current must not be found by the next call. */
+			unlink(path);
 			return -ENOENT;
+		}
 	}
 	fd = open(path, O_RDONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY);
 	return fd >= 0 ? vg_descriptor_raise(fd) : -ENOENT;
