@@ -10,6 +10,7 @@
 : "${BUILDDIR:?run me by make check}" "${SRCDIR:?}" "${VIGNETTED:?}" "${VGTOOL:?}"
 dir=$(mktemp -d)
 pids= parts=
+export XDG_CACHE_HOME="$dir/.cache"             # vgtool keeps indexes of symbol stores there
 
 finish() {
 	processes_kill

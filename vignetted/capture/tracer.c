@@ -2,6 +2,7 @@
 #include "vignetted/capture/tracer.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <sched.h>
 #include <signal.h>
 #include <string.h>
@@ -63,11 +64,11 @@ static void backoff_note(struct vg_backoff *backoff, bool failed, uint32_t forge
 static void stop_sleep(struct vg_tracer *tracer, const sigset_t *child, uint64_t max_ns)
 {
 	struct timespec left = { 0, (long)max_ns };
-	uint64_t queued_ns = vg_task_queued_ns(gettid()), cpu_ns = vg_thread_cpu_ns();
+	uint64_t queued_ns = vg_schedstat_queued_ns(tracer->schedstat), cpu_ns = vg_thread_cpu_ns();
 
 	sigtimedwait(child, NULL, &left);
 	tracer->got_cpu_ns = vg_got_cpu_ns(cpu_ns);
-	tracer->stopped_ns = tracer->got_cpu_ns - (vg_task_queued_ns(gettid()) - queued_ns);
+	tracer->stopped_ns = tracer->got_cpu_ns - (vg_schedstat_queued_ns(tracer->schedstat) - queued_ns);
 }
 
 /* Waits for a change of the thread's state.  Returns tid, 0 after STOP_TIMEOUT_NS, or -1 if the thread has exited.
@@ -219,6 +220,20 @@ void vg_tracer_pending_wait(struct vg_tracer *tracer)
 	while (!vg_tracer_pending_release(tracer) && vg_now_ns() < give_up_ns)
 		usleep(FINISH_POLL_US);
 	vg_priority_lower_now(&tracer->priority);
+}
+
+void vg_tracer_open(struct vg_tracer *tracer, pid_t leader)
+{
+	*tracer = (struct vg_tracer){
+		.leader = leader, .schedstat = open("/proc/thread-self/schedstat", O_RDONLY | O_CLOEXEC),
+	};
+}
+
+void vg_tracer_close(struct vg_tracer *tracer)
+{
+	if (tracer->schedstat >= 0)
+		close(tracer->schedstat);
+	tracer->schedstat = -1;
 }
 
 void vg_tracer_command_hold(struct vg_tracer *tracer)

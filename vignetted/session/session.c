@@ -40,7 +40,8 @@ int vg_session_open(struct vg_session *session, const struct vg_session_options 
 	session->modules.max = options->max_modules ?: VG_MODULES_MAX_DEFAULT;
 	session->stop_always = options->stop_always;
 	session->target.pidfd = -1;
-	session->tracer = (struct vg_tracer){ .leader = pid, .command = command ? pid : 0 };
+	vg_tracer_open(&session->tracer, pid);
+	session->tracer.command = command ? pid : 0;
 	/* The command must not run before its recording has begun.  On a busy machine, the begin takes 0.2 s. */
 	if (command)
 		vg_tracer_command_hold(&session->tracer);
@@ -404,5 +405,6 @@ void vg_session_close(struct vg_session *session)
 	vg_tasks_close(&session->tasks);
 	vg_timers_close(&session->timers);
 	vg_events_close(&session->events);
+	vg_tracer_close(&session->tracer);
 	vg_target_close(&session->target);
 }

@@ -296,15 +296,14 @@ bool vg_tasks_any_alive(const struct vg_tasks *tasks)
 	return false;
 }
 
-/* Reads a file of any thread, as much as fits into `text`, and adds a NUL. */
-static void any_task_read(pid_t tid, const char *name, char *text, size_t size_bytes)
+void vg_task_stat_read(pid_t tid, char *text, size_t size_bytes)
 {
 	char path[32];
 	ssize_t got;
 	int fd;
 
 	text[0] = '\0';
-	snprintf(path, sizeof path, "/proc/%d/%s", tid, name);
+	snprintf(path, sizeof path, "/proc/%d/stat", tid);
 	fd = open(path, O_RDONLY | O_CLOEXEC);
 	if (fd < 0)
 		return;
@@ -313,17 +312,13 @@ static void any_task_read(pid_t tid, const char *name, char *text, size_t size_b
 	close(fd);
 }
 
-void vg_task_stat_read(pid_t tid, char *text, size_t size_bytes)
-{
-	any_task_read(tid, "stat", text, size_bytes);
-}
-
-uint64_t vg_task_queued_ns(pid_t tid)
+uint64_t vg_schedstat_queued_ns(int fd)
 {
 	uint64_t values[2] = { 0 };
 	char text[64];
+	ssize_t got = pread(fd, text, sizeof text - 1, 0);
 
-	any_task_read(tid, "schedstat", text, sizeof text);
+	text[got > 0 ? got : 0] = '\0';
 	numbers_read(text, values, 2);
 	return values[1];
 }

@@ -183,8 +183,8 @@ bool vg_tasks_any_alive(const struct vg_tasks *tasks);
  * exited. */
 void vg_task_stat_read(pid_t tid, char *text, size_t size_bytes);
 
-/* The time that a thread of any process has spent in the run queue.  0: the thread has exited. */
-uint64_t vg_task_queued_ns(pid_t tid);
+/* Reads the time in the run queue from an open schedstat file.  0: it cannot be read. */
+uint64_t vg_schedstat_queued_ns(int fd);
 
 /* The CPU that a thread of any process was last on (field 39 in proc(5)).  -1: the thread has exited. */
 int vg_task_cpu(pid_t tid);
