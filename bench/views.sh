@@ -78,7 +78,8 @@ for program in one-thread four-threads; do
 			theirs $program.$set.$round $count $threads
 		done
 	done
-	node "$SRCDIR/bench/views.mjs" "$dir" $program "$rounds" $functions | tee "$dir/compared"
+	node "$SRCDIR/bench/views.mjs" "$dir" $program "$rounds" $functions >"$dir/compared"
+	cat "$dir/compared"
 	value() { sed -n "s/^$1: //p" "$dir/compared"; }
 	measured "Rows compared with perf, $program" "$(value rows)"
 	causes="$(value cause | tr '\n' ',' | sed 's/,/, /g')$(value 'by chance') by chance"

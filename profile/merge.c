@@ -34,12 +34,33 @@ static void text_take(const struct vg_merging *part, uint32_t from, uint32_t *to
 		*to = vg_merging_map(part->strings, from);
 }
 
+/* Whether the merged profile has room for the names of the perf counters. */
+static int counters_check(const struct vg_merging *part, const char *path, struct vg_err *err)
+{
+	const struct vg_header *from = &part->from->header, *to = &part->to->header;
+	uint32_t count = to->counter_count;
+
+	for (uint32_t i = 0; i < from->counter_count; i++) {
+		const char *name = vg_profile_text(part->from, from->counters[i]);
+		uint32_t at = 0;
+
+		while (at < to->counter_count && strcmp(vg_profile_text(part->to, to->counters[at]), name) != 0)
+			at++;
+		count += at == to->counter_count;
+	}
+	return count <= VG_PERF_COUNTERS_MAX ? 0 :
+	       vg_err_set(err, -EINVAL, "%s: the profiles have more than %d perf counters together", path,
+			  (int)VG_PERF_COUNTERS_MAX);
+}
+
 static int header_check(const struct vg_merging *part, const char *path, struct vg_err *err)
 {
 	const struct vg_header *from = &part->from->header, *to = &part->to->header;
 	int rc = text_check(part, from->mode_name, to->mode_name, &part->merge->mode_path, path, "mode", err);
 
-	return rc != 0 ? rc : text_check(part, from->arch, to->arch, &part->merge->arch_path, path, "machine", err);
+	if (rc == 0)
+		rc = text_check(part, from->arch, to->arch, &part->merge->arch_path, path, "machine", err);
+	return rc != 0 ? rc : counters_check(part, path, err);
 }
 
 static void counters_add(struct vg_merging *part)

@@ -34,7 +34,7 @@ struct header {
 };
 
 /* The number is the version of the format. */
-static const char MAGIC[16] = "vgtool index 2";
+static const char MAGIC[16] = "vgtool index 3";
 
 /* A directory or a file.  The build id and the path follow.  Only an ELF file has a build id, and only an ELF file or a
  * directory has a path. */
@@ -258,8 +258,7 @@ static int file_visit(void *context, const char *path, const char *relative, con
 		return 0;
 	rc = is_directory ? 0 : id_get(update, path, &record, id);
 	update->has_files |= !is_directory;
-	if (is_directory || record.id_bytes > 0)
-		record.path_bytes = (uint16_t)path_bytes;
+	record.path_bytes = (uint16_t)path_bytes;
 	if (rc == 0)
 		rc = bytes_add(&update->new, &record, sizeof record);
 	if (rc == 0)

@@ -72,8 +72,8 @@ recorded() {
 	timeout -s KILL 100 "$VIGNETTED" --pid $started --rate 499 -o "$out" "$@" 2>log || fail "$*: $(cat log)"
 	stopped $started
 	"$VGTOOL" dump "$out" >dumped
-	set -- $(node stacks.mjs dumped) || fail "$out: $*"
-	samples=$1 above=$2
+	counts=$(node stacks.mjs dumped) || fail "$out: $counts"
+	samples=${counts% *} above=${counts#* }
 	# A number of 64 bits that is an address of the kernel
 	! LC_ALL=C grep -qaP '\xcf\xff\xff[\x80-\xff]' "$out" || fail "$out has addresses of the kernel"
 }

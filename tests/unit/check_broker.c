@@ -309,7 +309,7 @@ START_TEST(files_that_are_not_disassembled)
 	struct vg_broker broker = { .objdump = &objdump };
 	struct vg_broker_request request = { .kind = VG_BROKER_DISASSEMBLY, .build_id_bytes = 4, .name = "module" };
 	int ends[2], files[] = { open("fifo", O_RDONLY | O_NONBLOCK | O_CLOEXEC), open("folder", O_RDONLY | O_CLOEXEC),
-				 open("module", O_RDWR | O_CLOEXEC) };
+				 open("module", O_RDWR | O_CLOEXEC), open("module", O_PATH | O_CLOEXEC) };
 	int output, good = open("module", O_RDONLY | O_CLOEXEC);
 	pid_t child;
 	char byte;

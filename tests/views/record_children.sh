@@ -76,7 +76,7 @@ exits 7 "$VGTOOL" record --children --rate 200 -o command -- sh -c '
 	for i in 1 2 3 4 5; do sleep 0.1; done; ./tree 0.5; exit 7'
 all_named
 has err 'vgtool record: command: '
-has err ' ended before they could be recorded'
+has err ' too short to record'
 [ "$(ls command/tree.*.vgp | wc -l)" = 3 ] || fail "not three profiles of tree: $(ls command)"
 exits 0 "$VGTOOL" report --by process command
 [ "$(grep -c ' tree$' out)" = 3 ] || fail "not three rows: $(cat out)"

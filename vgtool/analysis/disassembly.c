@@ -142,7 +142,7 @@ int vg_disassembly_read(struct vg_disassembly *code, int fd, uint64_t begin, uin
 	if (rc != 0)
 		return vg_err_sys(err, rc, "cannot read the output of objdump");
 	return code->instructions.count > 0 ? 0 :
-	       vg_err_set(err, -ENODATA, "objdump printed no instruction; the binary may be for another machine");
+	       vg_err_set(err, -ENODATA, "objdump printed no instruction; it could not run, or the binary is for another machine");
 }
 
 uint32_t vg_disassembly_find(const struct vg_disassembly *code, uint64_t address)

@@ -123,7 +123,7 @@ static void info_json(const struct vg_profile *profile)
 	vg_json_key_string(&json, "end_reason", vg_profile_text(profile, profile->end_reason));
 	vg_json_key_uint(&json, "damaged_bytes", profile->damaged_bytes);
 	vg_json_key(&json, "resolved");
-	vg_json_bool(&json, profile->resolved);
+	vg_json_bool(&json, profile->resolved && !profile->partly_resolved);
 	counters_json(&json, profile);
 	vg_json_key(&json, "lost");
 	vg_json_object_begin(&json);
@@ -219,7 +219,8 @@ static void file_text(const struct vg_profile *profile)
 	struct vg_text bytes;
 
 	vg_print(stdout, "%-14s %s, %s", profile->processes.count > 1 ? "files" : "file",
-		 vg_text_bytes(&bytes, profile->file_bytes), profile->resolved ? "resolved" : "not resolved");
+		 vg_text_bytes(&bytes, profile->file_bytes),
+		 !profile->resolved ? "not resolved" : profile->partly_resolved ? "partly resolved" : "resolved");
 	if (profile->end_reason == VG_NONE)
 		vg_print(stdout, ", TRUNCATED: it has no end record\n");
 	else

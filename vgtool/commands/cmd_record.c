@@ -25,7 +25,7 @@ static const char usage[] =
 struct record {
 	const char *command;         /* "vgtool record" */
 	struct vg_record_options options;
-	bool several;                /* each process has a profile */
+	bool several, made_out;      /* each process has a profile; its directory `out` is new */
 	char *out;                   /* owned; path of the profile, or of the directory of several profiles */
 	char *directory;             /* owned; temporary directory; NULL: -o was given */
 	struct vg_mappings mappings;
@@ -58,24 +58,17 @@ static void progress_print(struct record *record)
 	fflush(stderr);
 }
 
-/* Of a descendant, the files are read only once, because there can be many descendants. */
-static bool mappings_wanted(const struct record *record, const struct vg_vignetted_status *status)
-{
-	return !record->options.symbolize.unresolved && status->pid > 0 && !status->ended &&
-	       (!record->options.children || status->elapsed_ms == 0);
-}
-
 static void on_status(void *context, const struct vg_vignetted_status *status)
 {
 	struct record *record = context;
 
-	if (mappings_wanted(record, status))
+	if (!record->options.symbolize.unresolved && status->pid > 0 && !status->ended)
 		vg_mappings_read(&record->mappings, status->pid);
 	if (record->on_terminal && !status->ended && vg_descriptor_accepts(STDERR_FILENO, 0))
 		progress_print(record);
 }
 
-/* "12 processes ended before they could be recorded" */
+/* "12 processes were too short to record" */
 static void unrecorded_print(const struct record *record, uint64_t count, const char *why, const char *detail)
 {
 	if (count > 0)
@@ -99,8 +92,10 @@ static void end_print(const struct record *record)
 		vg_print(stderr, ", %" PRIu64 " lost", sum->lost);
 	if (sum->skipped > 0)
 		vg_print(stderr, ", %" PRIu64 " skipped on a busy machine", sum->skipped);
-	vg_print(stderr, " (%s)\n", sum->reason);
-	unrecorded_print(record, run->early, "ended before they could be recorded", "");
+	if (*sum->reason != '\0')
+		vg_print(stderr, " (%s)", sum->reason);
+	fputc('\n', stderr);
+	unrecorded_print(record, run->early, "were too short to record", "");
 	unrecorded_print(record, run->failed, "could not be recorded; the first: ", run->failure);
 	unrecorded_print(record, run->bounded, "were more than can be recorded at a time or in all", "");
 	if (run->incomplete)
@@ -111,13 +106,15 @@ static void end_print(const struct record *record)
 /* ---- the profiles ---- */
 
 /* In a directory with other files, these could be taken for profiles of this recording. */
-static int directory_make(const char *path, struct vg_err *err)
+static int directory_make(const char *path, bool *made, struct vg_err *err)
 {
 	struct dirent **entries;
 	int count;
 
-	if (mkdir(path, 0700) == 0)
+	if (mkdir(path, 0700) == 0) {
+		*made = true;
 		return 0;
+	}
 	if (errno != EEXIST)
 		return vg_err_sys(err, -errno, "-o %s: cannot create the directory", path);
 	count = scandir(path, &entries, NULL, NULL);
@@ -162,7 +159,7 @@ static int out_prepare(struct record *record, struct vg_err *err)
 	record->out = strdup(out);
 	if (record->out == NULL)
 		return vg_err_sys(err, -ENOMEM, "%s", out);
-	return record->several ? directory_make(out, err) : 0;
+	return record->several ? directory_make(out, &record->made_out, err) : 0;
 }
 
 /* A vignetted or resolve step that was killed leaves a file with another name, so all files are removed. */
@@ -184,7 +181,7 @@ static void out_free(struct record *record)
 {
 	if (record->directory != NULL)
 		temporary_remove(record->directory);
-	else if (record->several && record->out != NULL)
+	else if (record->made_out)
 		rmdir(record->out);  /* if it is empty */
 	free(record->directory);
 	free(record->out);

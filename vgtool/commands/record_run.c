@@ -129,6 +129,9 @@ static int helper_start(struct vg_record_run *run, pid_t process, bool is_root, 
 	}
 	run->started++;
 	run->roots += is_root;
+	/* A signal of the terminal that came before fork(2) has not reached this vignetted. */
+	if (vg_child_signal() != 0)
+		kill(helper->vignetted.pid, SIGTERM);
 	return 0;
 }
 
@@ -152,12 +155,15 @@ static void helper_end(struct vg_record_run *run, size_t index, struct vg_err *e
 	status_add(&run->ended, &vignetted->status);
 	if (vignetted->status.ended)
 		run->processes++;
-	else if (!helper->is_root && vg_process_exited(helper->process))
+	/* SIGTERM at the end of all recordings may come before vignetted handles it. */
+	else if (!helper->is_root && (run->is_ending || vg_process_exited(helper->process)))
 		run->early++;
 	else if (!helper->is_root)
 		failure_note(run, helper->process, rc != 0 ? why.text : vignetted->status.message);
-	else if (rc != 0)
+	else if (rc != 0) {
 		*err = why;
+		failure_note(run, helper->process, why.text);
+	}
 	if (helper->is_root && run->exit_status == 0)
 		run->exit_status = vignetted->exit_status;
 	if (helper->is_root && vignetted->status.ended)
@@ -245,8 +251,10 @@ static void lines_read(struct vg_record_run *run, int timeout_ms, struct vg_err 
 static void end_begin(struct vg_record_run *run)
 {
 	run->is_ending = true;
-	for (size_t i = 0; i < run->descendants.items.count; i++)
-		unrecorded_count(run, &run->descendants.items.items[i]);
+	for (size_t i = 0; i < run->descendants.items.count; i++) {
+		if (!run->descendants.items.items[i].exited)
+			unrecorded_count(run, &run->descendants.items.items[i]);
+	}
 }
 
 /* Ends the recordings of the descendants, which keep their profiles. */

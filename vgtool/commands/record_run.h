@@ -30,7 +30,7 @@ struct vg_record_run {
 	/* Results.  During the recording vg_record_run_sum() computes the first ones. */
 	struct vg_vignetted_status sum; /* of all processes; elapsed_ms: of the longest; `ended`: of one at least */
 	uint64_t processes;          /* that were recorded */
-	uint64_t early;              /* that were seen, but ended before they could be recorded */
+	uint64_t early;              /* that were seen, but were too short to record */
 	uint64_t failed;             /* that could not be recorded for another reason */
 	uint64_t bounded;            /* that were not recorded because of a bound */
 	bool incomplete;             /* there were more processes than can be watched */

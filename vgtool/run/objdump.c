@@ -108,7 +108,9 @@ int vg_objdump_start(struct vg_objdump *objdump, int file, uint64_t begin, uint6
 	int ends[2];
 
 	vg_objdump_end(objdump);
-	if (fstat(file, &status) != 0 || !S_ISREG(status.st_mode) || (fcntl(file, F_GETFL) & O_ACCMODE) != O_RDONLY)
+	/* A reader can open any file with O_PATH.  It cannot read such a descriptor, but objdump opens the file again. */
+	if (fstat(file, &status) != 0 || !S_ISREG(status.st_mode) ||
+	    (fcntl(file, F_GETFL) & (O_ACCMODE | O_PATH)) != O_RDONLY)
 		return -EINVAL;
 	if (pipe2(ends, O_CLOEXEC) != 0)
 		return -errno;

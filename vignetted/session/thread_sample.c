@@ -171,7 +171,7 @@ static void slices_advance(struct vg_task *task, vg_recording_set others, uint64
 
 /* Returns the recordings of `set` that take a sample of a thread that a stop found in this state. */
 static vg_recording_set stop_takers(const struct vg_session *session, vg_recording_set set,
-				    const struct vg_task *task, enum vg_thread_state state, bool in_call)
+				    struct vg_task *task, enum vg_thread_state state, bool in_call)
 {
 	vg_recording_set takers = 0;
 
@@ -180,13 +180,14 @@ static vg_recording_set stop_takers(const struct vg_session *session, vg_recordi
 	/* A stop for queue time gives no sample of a thread that was not queued: timers sample its time on a CPU. */
 	if (task->timers.queue_due)
 		return 0;
-	if (state != VG_THREAD_RUNNING || !task->timers.open || !session->timers.user_only || task->timers.needs_stop)
+	if (state != VG_THREAD_RUNNING || !task->timers.kernel_due)
 		return set;
 	VG_EACH_RECORDING(i, set) {
 		uint64_t period_ns = vg_recording_period_ns(&session->recordings[i], vg_session_period_ns(session));
 
 		takers |= (uint32_t)vg_weights_kernel_takes(&task->accounts[i].weights, period_ns, in_call) << i;
 	}
+	task->timers.kernel_stops += takers == 0;
 	return takers;
 }
 

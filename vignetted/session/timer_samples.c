@@ -14,6 +14,10 @@
  * grows in steps of a scheduler tick. */
 enum { BEHIND_PERIODS = 4, BEHIND_NS = 10 * 1000 * 1000 };
 
+/* If timers may sample user code only, and this many stops in a row find the thread in user code while no timer sample
+ * arrives, timers do not work: for example, the thread runs on a CPU without a ring. */
+enum { KERNEL_STOPS_MAX = 8 };
+
 /* The longest fetch.  A round has the same limit. */
 enum { FETCH_MAX_NS = 1000 * 1000 * 1000 };
 
@@ -84,7 +88,7 @@ vg_recording_set vg_timer_samples_decide(struct vg_session *session, struct vg_t
 	vg_recording_set covered = 0;
 	bool were_open = task->timers.open;
 
-	task->timers.queue_due = false;
+	task->timers.queue_due = task->timers.kernel_due = false;
 	if (session->timers.rings == NULL)
 		return 0;
 	method_decide(&session->timers, task, now_ns, session->scheduler_tick_ns, &session->pace.load);
@@ -105,6 +109,8 @@ vg_recording_set vg_timer_samples_decide(struct vg_session *session, struct vg_t
 	 * not do that: the sample of the first stop takes the whole balance.  If timers may not sample kernel code,
 	 * they are often behind, although they work. */
 	task->timers.silent = covered != set && !session->timers.user_only;
+	task->timers.kernel_due = covered != set && session->timers.user_only &&
+				  task->timers.kernel_stops < KERNEL_STOPS_MAX;
 	return covered;
 }
 
@@ -250,6 +256,7 @@ static void sample_take(struct vg_session *session, struct vg_task *task, const 
 	if (record->sample.in_kernel && !kernel_frames_add(session, record))
 		taken.call = vg_code_syscall_number(&session->memory, vg_regs_pc(&record->sample.regs));
 	task->ran = true;
+	task->timers.kernel_stops = 0;
 	VG_EACH_RECORDING(i, due) {
 		struct vg_account *account = &task->accounts[i];
 		struct vg_new_sample sample = taken;

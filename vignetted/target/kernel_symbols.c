@@ -93,7 +93,7 @@ static int line_add(struct vg_kernel_symbols *symbols, char *line)
 	return symbol.name == VG_NONE ? -ENOMEM : vg_array_push(&symbols->symbols, &symbol);
 }
 
-/* If memory is short, the symbols that were read up to then are used. */
+/* If memory is short, all code is unknown: the last symbol that was read would get the code of those behind it. */
 static void file_read(struct vg_kernel_symbols *symbols)
 {
 	char line[LINE_MAX_BYTES];
@@ -105,6 +105,8 @@ static void file_read(struct vg_kernel_symbols *symbols)
 		rc = line_add(symbols, line);
 	fclose(symbols->file);
 	symbols->file = NULL;
+	if (rc < 0)
+		symbols->symbols.count = 0;
 	vg_sort_by(symbols->symbols.items, symbols->symbols.count, address);
 }
 

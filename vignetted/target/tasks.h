@@ -98,6 +98,8 @@ struct vg_task {
 	struct {
 		bool open;
 		bool queue_due;      /* a stop to sample it in the run queue is due */
+		bool kernel_due;     /* a stop to sample it in the kernel is due */
+		uint32_t kernel_stops; /* such stops without a sample, since its latest timer sample */
 		bool silent;         /* at a tick, too much of its CPU time was in no sample (BEHIND_PERIODS in
 					timer_samples.c), and no timer sample has come since: perhaps its timer
 					takes none */
