@@ -31,7 +31,7 @@ static inline uint64_t vg_thread_cpu_ns(void)
 	return vg_clock_ns(CLOCK_THREAD_CPUTIME_ID);
 }
 
-/* Returns the CLOCK_MONOTONIC at which this thread got a CPU after a wait.  cpu_ns: vg_thread_cpu_ns() immediately
+/* Returns the CLOCK_MONOTONIC time at which this thread got a CPU after a wait.  cpu_ns: vg_thread_cpu_ns() immediately
  * before the wait. */
 static inline uint64_t vg_got_cpu_ns(uint64_t cpu_ns)
 {

@@ -48,7 +48,7 @@ function aliasesRead(path) {
 }
 const aliases = aliasesRead(`${folder}/symbols`);
 
-// Parts of a function that the compiler has split off have its name, as in debug information.
+// The compiler may split parts off a function.  These parts get the function's name, as in debug information.
 function plain(symbol) {
 	const name = symbol.replace(/ \(inlined\)$|\.(part|constprop|isra|cold)\b.*|@.*/g, "");
 	return aliases.get(name) ?? name;

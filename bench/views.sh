@@ -1,8 +1,9 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT OR Apache-2.0
 #
-# Compares the views of vgtool with those of perf, on runs of the same program: views_work.c, built with -O2 -g and
-# linked with a static library, with one thread and with four threads.  Both record at 999 Hz of CPU time, in turn.
+# Compares the views of vgtool with those of perf, on runs of the same program with one thread and with four threads.
+# The program is views_work.c, built with -O2 -g and linked with a static library.  vgtool and perf record it in turn,
+# at 999 Hz of CPU time.
 #
 #     self and total     vgtool report: with perf report, and with the call chains of perf script
 #     trees              vgtool report --tree and --inverted: with these call chains

@@ -26,7 +26,7 @@
 struct vg_merge {
 	struct vg_profile *profile;  /* the caller's; zeroed before the first call */
 	/* Private: */
-	struct vg_intern modules, functions, tokens; /* keys, see merge.c -> indices; for tokens: new token - 1 */
+	struct vg_intern modules, functions, tokens; /* keys (see merge.c) -> indices; of tokens: the new token - 1 */
 	struct vg_intern lost, stats;        /* strings -> indices in the profile's counts */
 	const char *mode_path, *arch_path; /* of the first profile that has a mode, a machine */
 };

@@ -15,7 +15,8 @@ struct vg_merging {
 	uint32_t counters[VG_PERF_COUNTERS_MAX]; /* VG_NONE: the merged profile has no room for the counter */
 };
 
-/* The merged profile's index for an index of the part, by one of the maps, or by the index of the part's first item. */
+/* Both return the merged profile's index for an index of the part.  vg_merging_map() reads it from a map.
+ * vg_merging_shift() adds the index that the part's first item got. */
 static inline uint32_t vg_merging_map(const uint32_t *map, uint32_t index)
 {
 	return index == VG_NONE ? VG_NONE : map[index];
@@ -26,8 +27,8 @@ static inline uint32_t vg_merging_shift(uint32_t index, uint32_t first)
 	return index == VG_NONE ? VG_NONE : first + index;
 }
 
-/* Each function adds one table of the part, and sets its map.  The first three must be called first, in this order.
- * The caller frees the maps.  Each returns 0 or -ENOMEM. */
+/* Each function adds one table of the part (the profile that is being added), and sets the table's map.  The first
+ * three must be called first, in this order.  The caller frees the maps.  Each returns 0 or -ENOMEM. */
 int vg_merging_strings(struct vg_merging *part);
 int vg_merging_modules(struct vg_merging *part);
 int vg_merging_functions(struct vg_merging *part);

@@ -49,7 +49,7 @@ enum vg_found_by {
 	VG_FOUND_BY_SYSTEM_CALL = 3, /* not a frame: the system call in which the thread waits; the address is the
 	                                number of the system call on the profile's machine */
 	VG_FOUND_BY_INSTRUCTIONS = 4, /* by following the instructions of its callee up to the return */
-	VG_FOUND_IN_KERNEL = 5,      /* a function of the kernel; the address is not an address but the number of a
+	VG_FOUND_IN_KERNEL = 5,      /* a function of the kernel; in place of an address there is the number of a
 	                                kernel symbol of the frame's module */
 };
 
@@ -235,7 +235,7 @@ const struct vg_count *vg_profile_count(const struct vg_profile *profile,
 const struct vg_symbol_line *vg_profile_symbol(const struct vg_profile *profile, uint32_t module,
 					       uint64_t address, size_t *count);
 
-/* The name of the JIT code at the address of a node of the profile, which has no module: a string, or VG_NONE. */
+/* The name of the JIT code at the node's address: a string, or VG_NONE.  The node has no module. */
 uint32_t vg_profile_jit_name(const struct vg_profile *profile, const struct vg_stack *stack);
 
 /* "complete", "stack truncated", ...: for messages and JSON. */

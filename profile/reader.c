@@ -8,8 +8,8 @@
 #include "profile/damage.h"
 #include "profile/reading_fields.h"
 
-/* A later time of a hostile header, after the year 2242, counts as unknown.  The sum of this time and of the longest
- * duration, VG_TIME_MAX_US, fits in 64 bits in nanoseconds. */
+/* The latest start time, in the year 2242.  A later one comes from a hostile header, and counts as unknown.  This time
+ * plus the longest duration, VG_TIME_MAX_US, fits in 64 bits in nanoseconds. */
 static const uint64_t START_MAX_S = UINT64_C(1) << 33;
 
 /* Other kinds of records are skipped: kinds of later versions, and PAUSES and RATE, which the model does not

@@ -123,7 +123,8 @@ int vg_on_kernel_symbol(struct vg_reader *reader, struct vg_record_view *record)
 	if (rc != 0)
 		return rc;
 	key.module = function.module;
-	/* function_ids must have an entry for each function.  No id has the length of this key. */
+	/* function_ids must have an entry for each function.  The key cannot be equal to an id of the file, because it
+	 * has another length. */
 	rc = vg_intern(&profile->function_ids, &key, sizeof key, &ignored);
 	if (rc <= 0)
 		return rc < 0 ? rc : -EBADMSG;

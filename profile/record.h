@@ -62,8 +62,8 @@ enum vg_record {
 	                                 or nil, label or nil, value, [token, [parent]] */
 	VG_RECORD_PERF_COUNTERS = 21, /* thread, after_us (from the thread's latest sample), [value, ...]: growth since
 	                                 the thread's previous record of this kind */
-	VG_RECORD_KERNEL_SYMBOL = 22, /* module, number, name: the kernel function that frames of this module mean by
-	                                 this number in place of an address */
+	VG_RECORD_KERNEL_SYMBOL = 22, /* module, number, name: a kernel function; its frames have this module, and this
+	                                 number in place of an address */
 };
 
 /* Stack ids below this are roots: empty stacks, one for each enum vg_walk_end.  The parent of a root frame is one of

@@ -40,10 +40,10 @@ int vg_symbols_from_binary(struct vg_symbols *symbols, const char *path,
 int vg_symbols_from_descriptor(struct vg_symbols *symbols, int fd, const char *path,
 			       const struct vg_symbols_search *search, struct vg_err *err);
 
-/* Whether an open ELF file has the code of this range, whose addresses are relative as in struct vg_symbols: a
- * debug file has only the headers of the sections.  The file stays open.  `path` is its name.  Sets *load_base
- * to the virtual address of the relative address 0.  Returns 0; -ENOENT: no ELF file, or it does not have the
- * code; -ENOMEM. */
+/* Whether an open ELF file has the code of this range.  A debug file does not: it has only the headers of the
+ * sections.  The addresses of the range are relative, as in struct vg_symbols.  The file stays open.  `path` is
+ * its name.  Sets *load_base to the virtual address of the relative address 0.  Returns 0; -ENOENT: no ELF file,
+ * or it does not have the code; -ENOMEM. */
 int vg_binary_code_find(int fd, const char *path, const struct vg_symbol_range *range, uint64_t *load_base);
 
 /* Sets `missing_file` to the dwz file that vg_symbols_from_binary() would not find, if there is one.

@@ -14,8 +14,8 @@
  * If it has no preferred file for a module, the indexes of all directories are read.  A directory
  * without an index is walked, and the headers and the build id of each file are read.  This happens
  * only once for all modules.  Symbolic links are not followed.  A new structure is all zero.
- * Files with debug information are preferred, or if wants_code is set, files with code: a debug file
- * has none.
+ * Files with debug information are preferred.  If wants_code is set, files with code are preferred
+ * instead: a debug file has no code.
  *
  *     struct vg_store_binaries binaries = { 0 };
  *     rc = vg_store_find_binary(&binaries, roots, 1, id, id_bytes, &path, &is_preferred);

@@ -36,8 +36,8 @@ struct header {
 /* The number is the version of the format. */
 static const char MAGIC[16] = "vgtool index 3";
 
-/* A directory or a file.  The build id and the path follow.  Only an ELF file has a build id, and only an ELF file or a
- * directory has a path. */
+/* A directory or a file.  The build id and the path follow.  Only an ELF file has a build id.  A path that is too
+ * long is left out. */
 struct record {
 	struct identity file;
 	uint32_t contents;           /* VG_STORE_FILE_... */

@@ -8,9 +8,10 @@
 #include "base/err.h"
 
 /*
- * The index of a directory: a file that has the build ids of the ELF files below the directory.  The index is current if
- * no directory and no ELF file has another device, inode, size, mtime or ctime than in the index.  Otherwise the directory
- * is walked, and only new and changed files are opened.  The index has the host's byte order: it belongs into a cache.
+ * The index of a directory: a file that has the build ids of the ELF files below the directory.  The index is current
+ * if each directory and each ELF file still has the device, inode, size, mtime and ctime that are in the index.
+ * Otherwise the directory is walked, and only new and changed files are opened.  The index has the host's byte order:
+ * it belongs into a cache.
  *
  *	rc = vg_store_index_update("/usr/lib", index_path, &err);
  *	rc = vg_store_index_read(fd, visit, context);

@@ -33,7 +33,7 @@ END
 $CC -O1 -fno-optimize-sibling-calls -Wl,--build-id=sha1 -o reader reader.c
 cut -d ' ' -f 3 /proc/kallsyms | cut -f 1 | sort -u >kallsyms
 
-# Frames of the kernel are never below those of the process, and their stack continues in the function that reads.
+# No frame of the kernel calls a frame of the process.  The kernel frames are followed by the function that reads.
 cat >stacks.mjs <<'END'
 import { readFileSync } from "node:fs";
 const records = readFileSync(process.argv[2], "utf8").trim().split("\n").map((line) => JSON.parse(line));

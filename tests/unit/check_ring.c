@@ -121,8 +121,8 @@ START_TEST(snapshot_of_a_part_of_the_copy)
 }
 END_TEST
 
-/* A sample of kernel code: of its callchain, the markers and the frames beyond the limit are left out. The length of
- * another sample's callchain is impossible. */
+/* A sample of kernel code. The markers of its callchain are left out, and so are the frames beyond the limit. Another
+ * sample's callchain has an impossible length. */
 START_TEST(kernel_frames)
 {
 	enum { WORDS = VG_KERNEL_FRAMES_MAX + 4 };

@@ -506,8 +506,8 @@ START_TEST(missed_time_is_added_once)
 }
 END_TEST
 
-/* Timers of user code miss the time in the kernel. Their samples get none of it. A stop takes it if it found the thread
- * in a system call. In user code a stop takes it only if there is very much of it. */
+/* Timers of user code miss the time in the kernel. Their samples get none of this time. A stop in a system call takes
+ * it. A stop in user code takes it only if there is very much of it. */
 START_TEST(user_only_timers_leave_time_to_stops)
 {
 	static const uint64_t MS = 1000000;

@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT OR Apache-2.0
 #
-# vgtool annotate --asm on a program whose time is in one loop.  The test also covers where the binary is looked for,
-# builds that are another, and an objdump that a hostile binary has taken control of.
+# vgtool annotate --asm on a program whose time is in one loop.  The test also covers the places of the binary, another
+# build with the same name, and an objdump that a hostile binary has taken control of.
 set -eu
 . "${SRCDIR:?}/tests/lib.sh"
 : "${CC:?}"

@@ -43,7 +43,7 @@ for file in $(ldd odd | grep -o '/[^ ]*' | grep -v libodd); do
 done
 mv odd libodd.so jail/odd/
 
-# As root, without the capabilities that open any mapped file: as in a container, and as for other users.
+# Root runs without the capabilities that open any mapped file.  Neither root in a container nor other users have them.
 users='' limited=''
 if [ "$(id -u)" = 0 ]; then
 	limited='setpriv --bounding-set=-all,+sys_ptrace,+dac_override,+dac_read_search'

@@ -1,10 +1,10 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT OR Apache-2.0
 #
-# What the views count, where profilers differ.  An inlined function counts as a function, and its container has the
-# time in total only.  Total counts a recursive function once per sample.  A function that ends in a tail call is not in
-# the stacks below that call.  A function of a static library belongs to the program.  The lines of a function add up to
-# the function.  bench/views.sh compares the same views with perf.
+# What the views count, where profilers differ.  An inlined function counts as a function.  Its time is in total, and
+# not in self, of the function that contains it.  Total counts a recursive function once per sample.  A function that
+# ends in a tail call is not in the stacks below that call.  A function of a static library belongs to the program.  The
+# lines of a function add up to the function.  bench/views.sh compares the same views with perf.
 set -eu
 . "${SRCDIR:?}/tests/lib.sh"
 cd "$dir"

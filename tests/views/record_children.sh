@@ -1,15 +1,16 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT OR Apache-2.0
 #
-# vgtool record with several processes: --children records the processes that a command starts, and those that a running
-# process has started and starts later; --pid takes several processes.  Each has a profile in a directory.  Ctrl-C keeps
-# all profiles.  A process that cannot be recorded, a vignetted that is killed, and the bounds end no other recording.
+# vgtool record with several processes: --children records the descendants of a command or of a running process, also
+# those that exist before the recording; --pid takes several processes.  Each has a profile in a directory.  Ctrl-C
+# keeps all profiles.  A process that cannot be recorded, a vignetted that is killed, and the bounds end no other
+# recording.
 set -eu
 . "${SRCDIR:?}/tests/lib.sh"
 cd "$dir"
 
-# tree SECONDS: forks a worker, which forks another one.  Each of the three processes uses that much CPU time,
-# more slowly if it is long.
+# tree SECONDS: forks a worker, which forks a grandchild.  Each of the three processes uses that many seconds of CPU
+# time.  If these are more than 10, the processes sleep in between.
 cat >tree.c <<'END'
 #include <signal.h>
 #include <stdlib.h>
@@ -165,7 +166,7 @@ many() {
 	kill -s TERM -- -$group
 	group_end 0
 	has err ' of 64 processes in '
-	has err '7 processes were more than can be recorded at a time or in all'
+	has err '7 processes were not recorded: too many at a time or in all'
 	profiles many 64
 }
 [ -n "${SANITIZE-}" ] || many

@@ -15,8 +15,8 @@
 enum {
 	VG_BLOCKS = 20,
 	VG_BLOCKS_SAMPLES_MIN = 200, /* a profile with fewer samples is too short for blocks */
-	VG_BLOCKS_PART_MIN = 4,      /* the mean number of samples in a block that shows whether samples are more
-	                                precise than independent ones */
+	VG_BLOCKS_PART_MIN = 4,      /* with fewer samples in the mean block, the blocks do not show whether samples
+	                                are more precise than independent ones */
 };
 
 /* The samples of a profile by block: block b has order[first[b]] to order[first[b + 1] - 1], indices into the
@@ -42,8 +42,8 @@ void vg_block_order_free(struct vg_block_order *blocks);
  * It is computed from the differences of neighbouring blocks.  So a program that works in phases does not have a large
  * variance: a phase that begins or ends makes one difference.  It can be much less than that of independent samples:
  * samples have equal distances, so a function that runs for many sampling periods gets nearly the same number of
- * samples each time.  A part with few samples in each block counts as independent samples at least.  The share of one
- * sample is added, because no time is known more precisely.
+ * samples each time.  The variance of a part with few samples in each block is at least that of independent samples.
+ * The share of one sample is added, because no time is known more precisely.
  */
 double vg_blocks_variance(const float *part, const float *whole, double samples);
 

@@ -34,8 +34,8 @@ struct vg_disassembly {
 int vg_disassembly_read(struct vg_disassembly *code, int fd, uint64_t begin, uint64_t end, int timeout_ms,
 			struct vg_err *err);
 
-/* The index of the instruction that has this address: at its beginning, or up to VG_INSTRUCTION_BYTES_MAX behind it and
- * before the next one.  UINT32_MAX: there is none. */
+/* The index of the instruction that has this address.  The address can be up to VG_INSTRUCTION_BYTES_MAX bytes after
+ * the beginning of the instruction, and before the next one.  UINT32_MAX: there is none. */
 uint32_t vg_disassembly_find(const struct vg_disassembly *code, uint64_t address);
 
 const char *vg_disassembly_text(const struct vg_disassembly *code, uint32_t index);

@@ -28,8 +28,8 @@ void vg_thread_names_free(struct vg_thread_names *names);
 const char *vg_thread_name(const struct vg_thread_names *names, uint32_t thread,
 			   struct vg_thread_name *room);
 
-/* What follows the id of the thread (an index) where a view shows this id: its name, if it has one.  If the profile has
- * several processes, also the process: "worker [make 4700]", or "[make]" for the main thread.  Returns
+/* The text that views show after a thread's id: the name of the thread, if it has one.  If the profile has several
+ * processes, also the process: "worker [make 4700]", or "[make]" for the main thread.  `thread` is an index.  Returns
  * room->text or the name. */
 const char *vg_thread_label(const struct vg_profile *profile, uint32_t thread, struct vg_thread_name *room);
 

@@ -16,7 +16,7 @@ enum vg_verdict {
 /* The probability of a wrong verdict "slower" is at most this, over all rows together. */
 #define VG_VERDICT_ERROR 0.05
 
-/* A row is unclear if it were slower with this in place of VG_VERDICT_ERROR. */
+/* A row is unclear if it would be slower with this probability in place of VG_VERDICT_ERROR. */
 #define VG_VERDICT_DOUBT 0.1
 
 /* One row.  The caller sets the members up to `index`; vg_verdict_judge() sets the others. */

@@ -97,7 +97,7 @@ static void end_print(const struct record *record)
 	fputc('\n', stderr);
 	unrecorded_print(record, run->early, "were too short to record", "");
 	unrecorded_print(record, run->failed, "could not be recorded; the first: ", run->failure);
-	unrecorded_print(record, run->bounded, "were more than can be recorded at a time or in all", "");
+	unrecorded_print(record, run->bounded, "were not recorded: too many at a time or in all", "");
 	if (run->incomplete)
 		vg_command_warn(record->command, "there were more than %d processes at a time; not all were followed",
 				VG_DESCENDANTS_MAX);
@@ -105,7 +105,7 @@ static void end_print(const struct record *record)
 
 /* ---- the profiles ---- */
 
-/* In a directory with other files, these could be taken for profiles of this recording. */
+/* Other files in the directory could be taken for profiles of this recording. */
 static int directory_make(const char *path, bool *made, struct vg_err *err)
 {
 	struct dirent **entries;

@@ -12,7 +12,7 @@
 
 static const char suffix[] = ".vgp";
 
-/* Takes the path, also if it fails. */
+/* Takes ownership of the path, also after a failure. */
 static int path_add(struct vg_profiles *profiles, char *path, bool from_directory, const char *argument,
 		    struct vg_err *err)
 {

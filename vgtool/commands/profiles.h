@@ -25,8 +25,8 @@ enum { VG_PROFILES_MAX = 4096 };
  * message in err, for example if a directory has no profile.  Call vg_profiles_free() in either case. */
 int vg_profiles_list(struct vg_profiles *profiles, const char *const *arguments, size_t count, struct vg_err *err);
 
-/* Like vg_command_with_profile(), with all profiles as one (profile/merge.h).  A file of a directory that cannot be
- * read is left out, after a message.  If an argument cannot be read, this is a failure. */
+/* Like vg_command_with_profile(), with all profiles as one (profile/merge.h).  If a file of a directory cannot
+ * be read, it is left out, after a message.  If an argument cannot be read, this is a failure. */
 int vg_profiles_use(const char *command, const struct vg_profiles *profiles,
 		    int (*use)(void *context, struct vg_profile *profile, struct vg_err *err), void *context);
 

@@ -143,7 +143,7 @@ static void failure_note(struct vg_record_run *run, pid_t process, const char *t
 			 *text != '\0' ? text : "vignetted failed");
 }
 
-/* vignetted of a root has said itself why it failed. */
+/* If the vignetted of a root fails, it prints the reason itself. */
 static void helper_end(struct vg_record_run *run, size_t index, struct vg_err *err)
 {
 	struct vg_record_helper *helper = run->live.items[index];

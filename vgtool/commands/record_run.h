@@ -14,8 +14,8 @@
  *	vg_child_signals();
  *	rc = vg_record_run(&run, &err);
  *
- * A descendant is recorded when it has lived for some time, so that the many processes that end at once are not.  The
- * recording ends when the processes of --pid, or the command, have ended.
+ * A descendant is recorded when it has lived for some time.  So the many processes that end at once are not recorded.
+ * The recording ends when the processes of --pid, or the command, have ended.
  */
 enum { VG_RECORD_AT_ONCE_MAX = 64, VG_RECORD_TOTAL_MAX = 4096 };
 

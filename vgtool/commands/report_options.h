@@ -50,9 +50,9 @@ int vg_report_options_check(struct vg_report_options *options, struct vg_err *er
 
 void vg_report_options_free(struct vg_report_options *options);
 
-/* Reads profiles as one, symbolizes it in memory, and reports it on standard output, through a pager if that is a
- * terminal.  `paths`: profiles, and directories of profiles (commands/profiles.h).  `command` is the name in messages.
- * Returns the exit status. */
+/* Merges the profiles, symbolizes the result in memory, and prints the report on standard output, through a pager if
+ * standard output is a terminal.  `paths`: profiles, and directories of profiles (commands/profiles.h).  `command` is
+ * the name in messages.  Returns the exit status. */
 int vg_report_run(const char *command, const char *const *paths, size_t path_count,
 		  const struct vg_report_options *options, struct vg_symbolize *symbolize);
 

@@ -192,7 +192,7 @@ int vg_symbolize_profile(struct vg_symbolize *symbolize, const char *command, st
 	struct vg_address_list list = { 0 };
 	int rc;
 
-	/* Of several processes in one profile, the others mostly execute the same files. */
+	/* The first of several processes is enough, because the others mostly execute the same files. */
 	symbolize->pid = profile->processes.count > 0 && profile->processes.items[0].pid > 0 ?
 			 (uint32_t)profile->processes.items[0].pid : 0;
 	if (symbolize->unresolved || (profile->symbols.count > profile->kernel_symbols && !profile->partly_resolved))

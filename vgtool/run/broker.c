@@ -179,8 +179,8 @@ static int message_send(int socket_fd, void *bytes, size_t length, int file)
 	return sendmsg(socket_fd, &message, MSG_NOSIGNAL) >= 0 ? 0 : -errno;
 }
 
-/* Returns what recv(2) returns.  Sets *file to the descriptor that came with the request, or to -1.  Without room for
- * control data the kernel discards what the reader sends; this room is for one descriptor. */
+/* Returns what recv(2) returns.  Sets *file to the descriptor that came with the request, or to -1.  There is room for
+ * the control data of one descriptor, or for none without objdump.  The kernel discards any more. */
 static ssize_t request_receive(const struct vg_broker *broker, int fd, struct vg_broker_request *request, int *file)
 {
 	union { struct cmsghdr align; char bytes[CMSG_SPACE(sizeof(int))]; } control;

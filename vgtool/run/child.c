@@ -18,7 +18,8 @@ static volatile pid_t running[VG_CHILDREN_MAX]; /* the children; 0: a free place
 static volatile sig_atomic_t missed; /* the latest signal without a child; 0: none */
 static volatile sig_atomic_t latest; /* the latest signal; 0: none */
 
-/* si_code is positive if the kernel sent the signal: the terminal's signals come to the children, too. */
+/* A positive si_code means that the kernel sent the signal.  Then the signal is not passed on, because the terminal's
+ * signals come to the children, too. */
 static void on_signal(int number, siginfo_t *info, void *context)
 {
 	int saved_errno = errno;
@@ -53,7 +54,7 @@ int vg_child_signal(void)
 	return latest;
 }
 
-/* Returns the place of the child, or -1.  0: a free place. */
+/* Returns the place of the child, or -1.  pid 0: returns a free place. */
 static int place_find(pid_t pid)
 {
 	int place = 0;

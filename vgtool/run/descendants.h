@@ -11,7 +11,7 @@
 
 /*
  * Processes, and the processes that descend from them.  They are found by reading /proc/PID/task/TID/children.  A
- * process whose parent ended before a scan has seen either of them is not found.
+ * process whose parent ended before a scan saw the process is not found.
  *
  *	struct vg_descendants descendants = { 0 };
  *	vg_descendants_add(&descendants, pid);
@@ -37,7 +37,7 @@ struct vg_descendants {
 	/* Private: */
 	uint64_t due_ns, scanned_ns;
 	uint64_t now_ns;             /* seen_ns of the processes that are added */
-	long latest;                 /* the id of the process or thread that was the latest one at the latest scan */
+	long latest;                 /* at the latest scan: the id of the newest process or thread */
 };
 
 /* Checks that the kernel has the files.  Returns 0, or -ENOTSUP with a message in err. */

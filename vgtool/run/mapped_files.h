@@ -28,7 +28,8 @@ struct vg_mapped_files {
 /* Adds the files of a process.  Stops at count_max files in all.  What cannot be read is left out. */
 void vg_mapped_files_read(struct vg_mapped_files *files, pid_t pid, size_t count_max);
 
-/* As vg_mapped_files_read(), for each process that has this id in its own namespace, as a container's processes have. */
+/* As vg_mapped_files_read(), for each process that has this id in its own namespace.  Processes of different containers
+ * can have the same id. */
 void vg_mapped_files_read_namespaces(struct vg_mapped_files *files, pid_t pid, size_t count_max);
 
 /* Opens the file, if it is a program or library.  A file that is opened by its path must have the device and inode of

@@ -62,7 +62,7 @@ static bool descriptors_set(int file, int output)
 	if (null < 0 || dup2(null, STDIN_FILENO) < 0 || dup2(output, STDOUT_FILENO) < 0 ||
 	    dup2(null, STDERR_FILENO) < 0 || dup2(file, BINARY_FD) < 0 || fcntl(BINARY_FD, F_SETFD, 0) != 0)
 		return false;
-	/* What the caller of vgtool has left open.  A kernel before 5.9 does not have this call. */
+	/* Close what the caller of vgtool has left open.  A kernel before 5.9 does not have this call. */
 	syscall(SYS_close_range, BINARY_FD + 1, ~0U, 0);
 	return true;
 }

@@ -25,7 +25,7 @@ struct vg_vignetted_status {
 	bool ended;                  /* the profile is complete, and the members below are set */
 	uint64_t threads, bytes, lost, skipped;
 	char reason[128];
-	char message[256];           /* the first line that vignetted printed, with `is_quiet`; "": none */
+	char message[256];           /* if `is_quiet` is set: the first line that vignetted printed; "": none */
 };
 
 struct vg_vignetted {

@@ -150,8 +150,8 @@ void vg_report_json_process(struct vg_report *report, uint32_t thread)
 	vg_json_key_string(&report->json, "process", vg_profile_text(profile, process->name));
 }
 
-/* "FILE:LINE" without directories, else "[MODULE]" unless that is the name, else NULL.  The modules of the kernel have
- * the brackets in their names: "[kernel]", "[vdso]".  The caller frees it. */
+/* "FILE:LINE" without directories.  If the line is unknown, "[MODULE]", or NULL if the row's name is the module's.  The
+ * kernel's modules have the brackets in their names: "[kernel]", "[vdso]".  The caller frees the text. */
 static char *suffix_make(const struct vg_function_view *view)
 {
 	const char *file = view->file != NULL ? strrchr(view->file, '/') : NULL;

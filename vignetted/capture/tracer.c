@@ -59,8 +59,8 @@ static void backoff_note(struct vg_backoff *backoff, bool failed, uint32_t forge
 	backoff->skips_left = backoff->skips;
 }
 
-/* Sleeps until a thread stops, but at most max_ns.  Sets stopped_ns, which is earlier than the end of the sleep: the
- * helper may have been in the run queue. */
+/* Sleeps until a thread stops, but at most max_ns.  Sets stopped_ns to the time before the helper waited in the run
+ * queue: the sleep returns after that wait. */
 static void stop_sleep(struct vg_tracer *tracer, const sigset_t *child, uint64_t max_ns)
 {
 	struct timespec left = { 0, (long)max_ns };

@@ -45,7 +45,7 @@ void vg_recorder_free(struct vg_recorder *recorder)
 	vg_array_free(&recorder->reported_kernel_symbols);
 }
 
-/* Notes that this number is reported.  Returns 1 if it was not yet, 0 if it was, or -ENOMEM. */
+/* Notes that this number is reported.  Returns 1 if it was not reported before, 0 if it was, or -ENOMEM. */
 static int reported_add(struct vg_reported *reported, uint32_t number)
 {
 	const bool no = false;

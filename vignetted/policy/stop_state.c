@@ -1,8 +1,9 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 #include "vignetted/policy/stop_state.h"
 
-/* The largest error of the computed time at which a thread was queued.  Of 230 threads from which the helper took the
- * CPU, 215 were computed to be queued within 2 us, and 220 within 5 us (doc/design/time.md). */
+/* The largest error of the computed time at which a thread was queued.  It was measured with 230 threads from which the
+ * helper took the CPU: the error was less than 2 us for 215 of them, and less than 5 us for 220
+ * (doc/design/time.md). */
 static const int64_t QUEUE_BEGIN_ERROR_NS = 5 * 1000;
 
 enum vg_thread_state vg_stop_state(const struct vg_stop *stop)

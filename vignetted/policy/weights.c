@@ -15,9 +15,9 @@ static const uint64_t CPU_LATE_MAX_NS = 1000 * 1000 * 1000;
 enum { QUEUE_STOP_NS = 100 * 1000 * 1000, QUEUE_AGE_SHARE = 16 };
 
 /* Time in the kernel that user-only timers may miss (vg_weights_kernel_limit_ns()).  1/64 of a thread's time is below
- * the error of a share in a profile of 2,000 samples.  The least limit allows for two effects: a thread has one timer
- * for each CPU, and each is on average in the middle of its period; and CPU time grows in scheduler ticks.  A limit L
- * costs one stop in L plus a period, no matter how much of its time the thread spends in the kernel. */
+ * the error of a share in a profile of 2,000 samples.  The least limit allows for two effects.  A thread has one timer
+ * for each CPU, and each timer is on average in the middle of its period.  CPU time grows in scheduler ticks.  A limit
+ * of L costs one stop per L plus one period, however much of its time the thread spends in the kernel. */
 enum {
 	KERNEL_AGE_SHARE = 64, KERNEL_STOP_NS = 100 * 1000 * 1000, KERNEL_MIN_PERIODS = 2,
 	KERNEL_MIN_NS = 4 * 1000 * 1000, KERNEL_LIMITS_MAX = 4,

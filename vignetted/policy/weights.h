@@ -137,15 +137,15 @@ struct vg_weight_pair vg_weights_timer_sample(struct vg_weights *weights, uint64
 
 /*
  * Timers that may sample user code only (user_only) miss the time in the kernel.  So their samples get none of the CPU
- * time that they have missed, and stops take that time: while it exceeds this limit, the thread is stopped at each
+ * time that they have missed.  Stops take the missed time: while it exceeds this limit, the thread is stopped at each
  * tick.  The limit is 1/64 of the thread's age, but at least two sampling periods plus 4 ms, and at most 100 ms.
  */
 uint64_t vg_weights_kernel_limit_ns(const struct vg_weights *weights, uint64_t period_ns);
 
 /*
- * Whether a stop that found such a thread running takes a sample.  It does if it found the thread in a system call.  In
- * user code it does only if the missed time exceeds four limits: the kernel then runs for the thread without a system
- * call, for example in page faults.
+ * Whether a stop that found such a thread running takes a sample.  A stop in a system call does.  A stop in user code
+ * does only if the missed time exceeds four times the limit: the kernel then runs for the thread without a system call,
+ * for example in page faults.
  */
 bool vg_weights_kernel_takes(const struct vg_weights *weights, uint64_t period_ns, bool in_call);
 

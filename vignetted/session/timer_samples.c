@@ -221,7 +221,7 @@ static bool kernel_frames_add(struct vg_session *session, const struct vg_timer_
 	struct vg_frame frames[VG_KERNEL_FRAMES_MAX];
 	uint32_t count = (uint32_t)vg_timers_kernel_frames(&session->timers, record, addresses), number;
 
-	/* The first name takes long. */
+	/* The first name takes long, because all names are read. */
 	if (count > 0 && session->kernel.file != NULL)
 		vg_priority_lower_now(&session->tracer.priority);
 	for (uint32_t i = 0; i < count; i++) {

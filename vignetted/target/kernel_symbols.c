@@ -17,8 +17,8 @@ enum { SYMBOLS_MAX = 1 << 20, LINES_MAX = 4 << 20, TEXT_MAX_BYTES = 64 << 20, MO
 /* Code that is farther behind a symbol does not belong to it: no function of the kernel is that long. */
 enum { FUNCTION_MAX_BYTES = 1 << 20 };
 
-/* One of the first lines has an address that is not 0, unless the kernel hides them.  In kernels before 6.15 the first
- * symbols are offsets in the memory of a CPU, and the first of these is 0. */
+/* Unless the kernel hides addresses, one of the first lines has an address that is not 0.  This may not be the first
+ * line: in kernels before 6.15 the first symbols are offsets in the memory of a CPU, and the first offset is 0. */
 enum { LINES_TRIED = 64 };
 
 static const char unknown[] = "[unknown]", kernel[] = "[kernel]";
@@ -39,7 +39,7 @@ int vg_kernel_symbols_open(struct vg_kernel_symbols *symbols, struct vg_err *err
 	*symbols = (struct vg_kernel_symbols){ .file = fopen("/proc/kallsyms", "re") };
 	if (symbols->file == NULL)
 		return vg_err_sys(err, -errno, "/proc/kallsyms, which has the names of kernel functions");
-	/* The kernel decides when the file is opened whether it shows addresses (kallsyms_open()). */
+	/* The kernel decides at open(2) whether this file shows addresses (kallsyms_open()). */
 	if (shows_addresses(symbols->file)) {
 		rewind(symbols->file);
 		return 0;

@@ -11,8 +11,8 @@
 
 /*
  * The names of kernel functions, from /proc/kallsyms.  The kernel chooses its own address at each boot, and an attacker
- * must not learn that address from a profile.  So a profile gets the names of functions, and numbers for them.  A
- * number counts the functions in the order in which samples found them.
+ * must not learn that address from a profile.  So a profile gets the names of functions, and numbers for them.
+ * Functions are numbered in the order in which samples find them.
  *
  *     rc = vg_kernel_symbols_open(&symbols, &err);     before the helper gives up CAP_SYSLOG
  *     number = vg_kernel_symbols_number(&symbols, address);
