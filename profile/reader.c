@@ -132,8 +132,12 @@ static int process_add(struct vg_profile *profile)
 	const struct vg_header *header = &profile->header;
 	struct vg_process process = { .name = header->program, .duration_ns = profile->duration_ns };
 
-	if (profile->threads.count > 0)
-		process.pid = profile->threads.items[0].tid;
+	/* The first thread of a recording is the main thread.  A flight recorder's dump has its threads in the order of
+	 * its entries; there the main thread is the one with the lowest id, unless ids have been used again. */
+	for (size_t i = 0; i < profile->threads.count && (i == 0 || header->window_begin_ns != 0); i++) {
+		if (i == 0 || profile->threads.items[i].tid < process.pid)
+			process.pid = profile->threads.items[i].tid;
+	}
 	if (header->start_unix_s <= START_MAX_S)
 		process.start_ns = header->start_unix_s * 1000000000 + header->start_us % 1000000 * 1000;
 	return vg_array_push(&profile->processes, &process);
