@@ -196,8 +196,7 @@ struct rule {
 
 #define EQUAL(index, value) { index, SCMP_CMP_EQ, (scmp_datum_t)(value), 0 }
 #define MASKED(index, mask, value) { index, SCMP_CMP_MASKED_EQ, (scmp_datum_t)(mask), (scmp_datum_t)(value) }
-/* Landlock does not check O_PATH. */
-#define OPENING (O_ACCMODE | O_CREAT | O_EXCL | O_TRUNC | O_APPEND | O_PATH | (O_TMPFILE & ~O_DIRECTORY))
+#define OPENING (O_ACCMODE | O_CREAT | O_EXCL | O_TRUNC | O_APPEND | (O_TMPFILE & ~O_DIRECTORY))
 
 /* Files are created with mode 0600 (base/outfile.c), directories with 0777.  Modes with other bits are refused:
  * with S_ISUID, a vgtool that root runs could create a program that everybody can run as root. */
