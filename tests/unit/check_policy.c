@@ -20,7 +20,7 @@ static const struct {
 	{ "runs on another CPU",
 	  { .ran_ns = US(800), .got_cpu_ns = US(1000), .stopped_ns = US(1030) }, VG_THREAD_RUNNING },
 	{ "is about to wait on another CPU",
-	  { .ran_ns = US(800), .got_cpu_ns = US(1000), .stopped_ns = US(1030), .waits = true }, VG_THREAD_WAITING },
+	  { .ran_ns = US(800), .got_cpu_ns = US(1000), .stopped_ns = US(1030), .waits = true }, VG_THREAD_RUNNING },
 	{ "ran on the helper's CPU until the helper got it",
 	  { .timeslices = 1, .queued_ns = US(46), .ran_ns = US(4), .got_cpu_ns = US(1000), .stopped_ns = US(1050) },
 	  VG_THREAD_RUNNING },
