@@ -225,16 +225,14 @@ void vg_tracer_pending_wait(struct vg_tracer *tracer)
 	vg_priority_lower_now(&tracer->priority);
 }
 
-void vg_tracer_open(struct vg_tracer *tracer, pid_t leader)
+void vg_tracer_open(struct vg_tracer *tracer)
 {
-	*tracer = (struct vg_tracer){
-		.leader = leader, .schedstat = open("/proc/thread-self/schedstat", O_RDONLY | O_CLOEXEC),
-	};
+	tracer->schedstat = open("/proc/thread-self/schedstat", O_RDONLY | O_CLOEXEC);
 }
 
 void vg_tracer_close(struct vg_tracer *tracer)
 {
-	if (tracer->schedstat >= 0)
+	if (tracer->schedstat > 0)
 		close(tracer->schedstat);
 	tracer->schedstat = -1;
 }

@@ -22,14 +22,15 @@ struct vg_backoff {
  * ptrace(2) binds a tracee to the tracing thread, so all calls must come from one thread.  SIGCHLD must be blocked and
  * not ignored.
  *
- *     vg_tracer_open(&tracer, pid);
+ *     struct vg_tracer tracer = { .leader = pid };
+ *     vg_tracer_open(&tracer);
  *     if (vg_tracer_capture(&tracer, tid, stack_bytes, &snapshot) == VG_CAPTURE_TAKEN) ...
  *     while (!vg_tracer_pending_release(&tracer)) ...    every millisecond
  *     vg_tracer_close(&tracer);
  */
 struct vg_tracer {
 	struct vg_priority priority; /* raised while a thread is stopped */
-	int schedstat;               /* the file of the helper's own thread; -1: it cannot be read */
+	int schedstat;               /* the file of the helper's own thread; 0 or -1: not open */
 	pid_t leader;                /* the process's first thread */
 	pid_t pending;               /* a thread that was asked to stop and has not stopped yet, or that was killed and
 					is not reaped yet; 0: none */
@@ -55,8 +56,8 @@ enum vg_capture {
 	VG_CAPTURE_FAILED,           /* the thread was stopped, but registers or stack could not be read */
 };
 
-/* `leader`: the first thread of the process whose threads will be stopped. */
-void vg_tracer_open(struct vg_tracer *tracer, pid_t leader);
+/* Opens the file `schedstat`.  Without this call, the file is not used. */
+void vg_tracer_open(struct vg_tracer *tracer);
 void vg_tracer_close(struct vg_tracer *tracer);
 
 /* Stops the thread, copies its registers and up to stack_bytes of its stack, and releases it.  The caller has set

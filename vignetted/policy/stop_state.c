@@ -13,6 +13,8 @@ enum vg_thread_state vg_stop_state(const struct vg_stop *stop)
 
 	/* A thread that has slept begins a timeslice.  If `waits` is set, the request came between the begin of the call
 	 * and its sleep, and the call has ended without a sleep. */
+	if (stop->waits && stop->was_waiting)
+		return VG_THREAD_WAITING;
 	if (stop->timeslices == 0)
 		return VG_THREAD_RUNNING;
 	if (after_ns < -QUEUE_BEGIN_ERROR_NS)

@@ -40,8 +40,7 @@ int vg_session_open(struct vg_session *session, const struct vg_session_options 
 	session->modules.max = options->max_modules ?: VG_MODULES_MAX_DEFAULT;
 	session->stop_always = options->stop_always;
 	session->target.pidfd = -1;
-	vg_tracer_open(&session->tracer, pid);
-	session->tracer.command = command ? pid : 0;
+	session->tracer = (struct vg_tracer){ .leader = pid, .command = command ? pid : 0, .schedstat = -1 };
 	/* The command must not run before its recording has begun.  On a busy machine, the begin takes 0.2 s. */
 	if (command)
 		vg_tracer_command_hold(&session->tracer);
@@ -56,7 +55,11 @@ int vg_session_open(struct vg_session *session, const struct vg_session_options 
 	machine_note(session);
 	session->timers.kernel_frames = options->kernel;
 	rc = options->kernel ? vg_kernel_symbols_open(&session->kernel, err) : 0;
-	return rc == 0 ? vg_target_open(&session->target, pid, err) : rc;
+	if (rc == 0)
+		rc = vg_target_open(&session->target, pid, err);
+	if (rc == 0)
+		vg_tracer_open(&session->tracer);
+	return rc;
 }
 
 static int parts_open(struct vg_session *session)

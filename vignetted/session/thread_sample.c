@@ -207,6 +207,7 @@ static void stop_sample(struct vg_session *session, struct vg_task *task, vg_rec
 			stack.timeslices += SLICES_PER_STOP;
 		if (was_waiting)
 			slices_advance(task, task->in_profiles & ~set, timeslices, stack.timeslices);
+		stack.stop.was_waiting = was_waiting;
 		state = vg_stop_state(&stack.stop);
 		deliver(session, stop_takers(session, set, task, state, stack.in_call), task, &stack, state);
 		return;
