@@ -12,7 +12,7 @@
 #     annotate           vgtool annotate of five functions: with perf annotate
 #
 # Each table has its 20 heaviest rows.  views.mjs computes the difference of each row in standard errors.  The
-# recordings are two sets.  The first set selects the rows beyond three standard errors.  The second set tells whether
+# recordings are two sets.  The first set selects the rows beyond three standard errors.  The second set shows whether
 # such a row is a difference of the views (it is beyond three again) or chance.
 #
 #     BENCH_SECONDS   the approximate length of a recording

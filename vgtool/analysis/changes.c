@@ -125,7 +125,7 @@ static int real_compare(const void *a, const void *b)
 	return (left > right) - (left < right);
 }
 
-/* Sets the factor for the expected variances of functions.  Two or three runs tell little about the variance of one
+/* Sets the factor for the expected variances of functions.  Two or three runs show little of the variance of one
  * function, but a lot about the variances of all.  The median is used, so that a few functions of another kind do not
  * change the factor.  large[i]: the result of row_is_large() for row i of the measures. */
 static int expected_scale_set(struct vg_changes *changes, const struct vg_measures *measures, const bool *large)

@@ -91,7 +91,7 @@ static enum copy_result wait_copy(struct vg_walker *walker, struct vg_task *task
 enum vg_read vg_stack_read(struct vg_walker *walker, struct vg_task *task, struct vg_wait *wait,
 			   const _Atomic uint64_t *token_address, struct vg_thread_stack *stack)
 {
-	*stack = (struct vg_thread_stack){ .walk = &walker->walk, .waits = true };
+	*stack = (struct vg_thread_stack){ .walk = &walker->walk };
 	vg_walker_begin(walker);
 	walker->snapshot.token_address = token_address;
 	for (int attempt = 0; attempt < READ_ATTEMPTS; attempt++) {
@@ -163,8 +163,8 @@ enum vg_capture vg_stack_read_stopped(struct vg_walker *walker, struct vg_tracer
 	} while (rc == -EAGAIN);
 	stack->token_value = snapshot->token_value;
 	stack->in_call = vg_regs_syscall(&snapshot->regs) >= 0;
-	stack->waits = stack->stop.waits = vg_regs_in_syscall(&snapshot->regs);
-	if (stack->waits)
+	stack->stop.waits = vg_regs_in_syscall(&snapshot->regs);
+	if (stack->stop.waits)
 		stack->call = syscall_of(walker, vg_regs_syscall(&snapshot->regs), vg_regs_pc(&snapshot->regs));
 	return rc == 0 ? VG_CAPTURE_TAKEN : VG_CAPTURE_FAILED;
 }

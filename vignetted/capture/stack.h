@@ -15,7 +15,6 @@ struct vg_thread_stack {
 	const struct vg_walk *walk;  /* the walker's; valid until its next walk */
 	uint64_t time_ns;            /* CLOCK_MONOTONIC at a moment at which the thread had this stack */
 	struct vg_stop stop;         /* if the thread was stopped */
-	bool waits;                  /* the thread waited in a system call */
 	bool in_call;                /* the stop found the thread in a system call, waiting or not */
 	int64_t call;                /* number of the system call in which the thread waited; -1: none */
 	uint64_t token_value;        /* value at the thread's token address (target/events.h) */

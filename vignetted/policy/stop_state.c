@@ -11,10 +11,11 @@ enum vg_thread_state vg_stop_state(const struct vg_stop *stop)
 	int64_t queue_begin_ns = (int64_t)(stop->stopped_ns - stop->ran_ns - stop->queued_ns);
 	int64_t after_ns = queue_begin_ns - (int64_t)stop->got_cpu_ns;
 
-	/* A thread that has slept begins a timeslice.  If `waits` is set, the request came between the begin of the call
-	 * and its sleep, and the call has ended without a sleep. */
+	/* The kernel restarts a call that a stop has interrupted.  If another stop follows at once, it may find the call
+	 * before its sleep. */
 	if (stop->waits && stop->was_waiting)
 		return VG_THREAD_WAITING;
+	/* A thread that has slept begins a timeslice.  If `waits` is set here, the call had not slept yet. */
 	if (stop->timeslices == 0)
 		return VG_THREAD_RUNNING;
 	if (after_ns < -QUEUE_BEGIN_ERROR_NS)

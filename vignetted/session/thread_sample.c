@@ -203,7 +203,7 @@ static void stop_sample(struct vg_session *session, struct vg_task *task, vg_rec
 	vg_recordings_unloads_write(session, now_ns);
 	switch (capture) {
 	case VG_CAPTURE_TAKEN:
-		if (was_waiting && stack.waits)
+		if (was_waiting && stack.stop.waits)
 			stack.timeslices += SLICES_PER_STOP;
 		if (was_waiting)
 			slices_advance(task, task->in_profiles & ~set, timeslices, stack.timeslices);
