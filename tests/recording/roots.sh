@@ -9,6 +9,9 @@ program=$BUILDDIR/tests/recording/roots
 symbols=$dir/symbols
 "$VGTOOL" symbols -o "$symbols" "$program" >"$dir/log"
 
+# incomplete FILE: how many samples of a folded file have an incomplete stack
+incomplete() { awk '/^\[stack incomplete/ { samples += $NF } END { print samples + 0 }' "$1"; }
+
 # check CAPTURE PATTERN ARGUMENT...: fails unless all stacks of the program match the pattern
 enough() { holds "$dir/out.vgp.part" 'it.samples >= 100'; }
 check() {
@@ -23,7 +26,14 @@ check() {
 	stopped $started
 	"$VGTOOL" resolve -s "$symbols" "$dir/out.vgp" -o "$dir/named.vgp" 2>"$dir/log"
 	"$VGTOOL" folded --weight samples "$dir/named.vgp" >"$dir/folded"
-	wrong=$(grep -v "$pattern" "$dir/folded" || true)
+	# The kernel writes the registers one by one when it delivers a signal and when a handler returns.  A timer that
+	# expires in between gets the old pc and the new stack pointer, or the new one and the old.  With perf record,
+	# 33 of 40,000 samples of "again" had such registers.  No stack can be unwound from them.
+	torn=0
+	[ "$1" != again ] || torn=$(incomplete "$dir/folded")
+	[ "$torn" -le 10 ] || fail "$*, $capture: $torn of some 300 stacks are incomplete, expected at most 10"
+	wrong=$(if [ "$torn" = 0 ]; then cat "$dir/folded"; else grep -v '^\[stack incomplete' "$dir/folded"; fi |
+		grep -v "$pattern" || true)
 	[ -z "$wrong" ] || fail "$*, $capture: stacks that the program never had: $wrong"
 	echo "$*, $capture: $(info "$dir/out.vgp" stack_ends)"
 }
