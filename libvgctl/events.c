@@ -2,6 +2,8 @@
 /* Records events.  Takes no lock.  Makes no system call, except to read the time if the kernel has no vDSO clock. */
 #include <time.h>
 
+/* This file exports the inline functions of vgctl.h. */
+#define VGCTL_INLINE_ extern inline
 #include "libvgctl/lanes.h"
 #include "libvgctl/stalls.h"
 #include "libvgctl/vgctl.h"

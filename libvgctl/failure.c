@@ -33,6 +33,7 @@ static const char *general(int code)
 	case -ETIMEDOUT: return "the helper vignetted did not answer";
 	case -ECHILD: return "the session belongs to the parent process";
 	case -EINVAL: return "an argument or option is out of range";
+	case -E2BIG: return "an option is set that this version of libvgctl does not know";
 	}
 	return vg_errno_text(code);
 }

@@ -39,20 +39,47 @@ static int counters_check(const struct vgctl_options *options)
 	return vg_failure(-EINVAL, "vgctl_options: counters: %s", err.text);
 }
 
+/* A size beyond this is not a size of struct vgctl_options, but a structure that was not initialized. */
+enum { STRUCT_BYTES_MAX = 4096 };
+
+void vgctl_options_init(struct vgctl_options *options, size_t size)
+{
+	static const struct vgctl_options full = VGCTL_OPTIONS_INIT;
+
+	if (options == NULL || size < sizeof full.struct_bytes)
+		return;
+	memcpy(options, &full, size < sizeof full ? size : sizeof full);
+	if (size > sizeof full)
+		memset((char *)options + sizeof full, 0, size - sizeof full);
+	options->struct_bytes = size;
+}
+
+/* Copies the given options over the defaults in *options.  The program may have been compiled with an earlier or a later
+ * version of vgctl.h. */
+static int options_copy(const struct vgctl_options *given, struct vgctl_options *options)
+{
+	size_t bytes = given->struct_bytes;
+
+	if (bytes < sizeof given->struct_bytes || bytes > STRUCT_BYTES_MAX)
+		return vg_failure(-EINVAL, "vgctl_options: struct_bytes is %zu, not the size of the structure; use "
+				  "VGCTL_OPTIONS_INIT or vgctl_options_init()", bytes);
+	for (size_t i = sizeof *options; i < bytes; i++) {
+		if (((const char *)given)[i] != 0)
+			return vg_failure(-E2BIG, "vgctl_options: byte %zu is set, and this version of the library "
+					  "knows only the first %zu bytes; use a later libvgctl", i, sizeof *options);
+	}
+	memcpy(options, given, bytes < sizeof *options ? bytes : sizeof *options);
+	return 0;
+}
+
 int vg_options_check(const struct vgctl_options *given, struct vgctl_options *options)
 {
-	static const struct vgctl_options initial = VGCTL_OPTIONS_INIT;
+	int rc;
 
-	*options = initial;
-	/* A program that was compiled for a later version of the library can have options that this version does not
-	 * know. */
-	if (given != NULL && (given->struct_bytes < offsetof(struct vgctl_options, budget_percent) ||
-			      given->struct_bytes > sizeof *options))
-		return vg_failure(-EINVAL, "vgctl_options: struct_bytes is %zu, and this library has %zu; use "
-				  "VGCTL_OPTIONS_INIT",
-				  given->struct_bytes, sizeof *options);
-	if (given != NULL)
-		memcpy(options, given, given->struct_bytes);
+	vgctl_options_init(options, sizeof *options);
+	rc = given != NULL ? options_copy(given, options) : 0;
+	if (rc != 0)
+		return rc;
 	if (options->budget_percent == VGCTL_BUDGET_AUTO)
 		options->budget_percent = options->rate_hz == VGCTL_RATE_AUTO ? 1 : 0;
 	if (options->rate_hz == VGCTL_RATE_AUTO)

@@ -49,8 +49,14 @@ enum vgctl_mode {
 /* Special value of budget_percent.  1 percent if rate_hz is VGCTL_RATE_AUTO, otherwise no limit. */
 #define VGCTL_BUDGET_AUTO -1.0
 
-/* Initialize with VGCTL_OPTIONS_INIT, then change members.  The library uses the strings only during the call and does
- * not free them. */
+/*
+ * Initialize with VGCTL_OPTIONS_INIT or vgctl_options_init(), then change members.  The library uses the strings only
+ * during the call and does not free them.
+ *
+ * Later versions of this header can add members at the end.  All their defaults are 0.  The library accepts a shorter
+ * structure, and the missing members have their defaults.  It accepts a longer structure if all bytes that it does not
+ * know are 0; otherwise the call fails with -E2BIG.
+ */
 struct vgctl_options {
 	size_t struct_bytes;         /* sizeof (struct vgctl_options) */
 	unsigned int rate_hz;        /* samples per second of each thread, 1 to 10,000; or VGCTL_ON_DEMAND or
@@ -92,6 +98,10 @@ struct vgctl_options {
 	  UINT64_C(256) << 20, NULL, VGCTL_BUDGET_AUTO, 0, 0, \
 	  UINT64_C(1) << 30, 16384, 16384, 1024, 0, 0, \
 	  0, UINT64_C(64) << 20, 0, NULL, 4, NULL }
+
+/* Does what VGCTL_OPTIONS_INIT does, for languages without it.  `size` is the size of the caller's structure in bytes.
+ * Sets struct_bytes to it, and writes no byte beyond it.  Writes nothing if struct_bytes itself does not fit. */
+void vgctl_options_init(struct vgctl_options *options, size_t size);
 
 struct vgctl_summary {
 	size_t struct_bytes;         /* sizeof (struct vgctl_summary); set before the call */
@@ -195,7 +205,7 @@ struct vgctl_interval {
 	uint32_t detached;           /* 1: the interval may end on any thread */
 };
 
-/* For the inline functions below only. */
+/* For the functions below only. */
 extern unsigned int vgctl_recording;
 void vgctl_event_instant(uint32_t kind, uint32_t label, uint64_t argument);
 void vgctl_event_counter(uint32_t label, int64_t value);
@@ -207,23 +217,28 @@ void vgctl_event_heartbeat(int due);
 #define VGCTL_RECORDING_() \
 	__builtin_expect(__atomic_load_n(&vgctl_recording, __ATOMIC_RELAXED) != 0, 0)
 
+/* The functions below are inline in C and C++.  The library exports functions of the same names, for other languages.
+ * The file of the library that defines the exported functions sets VGCTL_INLINE_. */
+#ifndef VGCTL_INLINE_
+#define VGCTL_INLINE_ static inline
+#endif
+
 /* Records that something happened. */
-static inline void vgctl_instant(uint32_t kind, uint32_t label, uint64_t argument)
+VGCTL_INLINE_ void vgctl_instant(uint32_t kind, uint32_t label, uint64_t argument)
 {
 	if (VGCTL_RECORDING_())
 		vgctl_event_instant(kind, label, argument);
 }
 
 /* Records the value of a quantity. */
-static inline void vgctl_counter(uint32_t label, int64_t value)
+VGCTL_INLINE_ void vgctl_counter(uint32_t label, int64_t value)
 {
 	if (VGCTL_RECORDING_())
 		vgctl_event_counter(label, value);
 }
 
 /* Begins an interval that ends on this thread.  Each sample of a thread names the thread's innermost open interval. */
-static inline struct vgctl_interval vgctl_interval_begin(uint32_t kind, uint32_t label,
-							 uint64_t argument)
+VGCTL_INLINE_ struct vgctl_interval vgctl_interval_begin(uint32_t kind, uint32_t label, uint64_t argument)
 {
 	struct vgctl_interval none = { 0, 0, 0 };
 
@@ -231,7 +246,7 @@ static inline struct vgctl_interval vgctl_interval_begin(uint32_t kind, uint32_t
 }
 
 /* Begins an interval that may end on any thread and overlap other intervals.  Samples do not name it. */
-static inline struct vgctl_interval vgctl_interval_begin_detached(uint32_t kind, uint32_t label,
+VGCTL_INLINE_ struct vgctl_interval vgctl_interval_begin_detached(uint32_t kind, uint32_t label,
 								  uint64_t argument)
 {
 	struct vgctl_interval none = { 0, 0, 0 };
@@ -241,21 +256,21 @@ static inline struct vgctl_interval vgctl_interval_begin_detached(uint32_t kind,
 
 /* Ends an interval of either sort.  Call it once.  Does nothing if the interval began in an earlier
  * session or in a parent process. */
-static inline void vgctl_interval_end(struct vgctl_interval interval)
+VGCTL_INLINE_ void vgctl_interval_end(struct vgctl_interval interval)
 {
 	if (__builtin_expect(interval.token != 0, 0))
 		vgctl_event_end(interval);
 }
 
 /* Reports that the program's main loop is alive.  The next call is due within watchdog_ms. */
-static inline void vgctl_heartbeat(void)
+VGCTL_INLINE_ void vgctl_heartbeat(void)
 {
 	if (VGCTL_RECORDING_())
 		vgctl_event_heartbeat(1);
 }
 
 /* Reports that the main loop is about to wait for events.  No heartbeat is due until the next vgctl_heartbeat(). */
-static inline void vgctl_heartbeat_pause(void)
+VGCTL_INLINE_ void vgctl_heartbeat_pause(void)
 {
 	if (VGCTL_RECORDING_())
 		vgctl_event_heartbeat(0);

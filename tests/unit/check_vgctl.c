@@ -371,9 +371,6 @@ START_TEST(bad_options)
 	options.rate_hz = 10001;
 	ck_assert_int_eq(vgctl_begin(path, &options, &session), -EINVAL);
 	ck_assert_ptr_nonnull(strstr(vgctl_strerror(-EINVAL), "rate_hz"));
-	options = (struct vgctl_options)VGCTL_OPTIONS_INIT;
-	options.struct_bytes = 3;
-	ck_assert_int_eq(vgctl_begin(path, &options, &session), -EINVAL);
 	ck_assert_int_eq(vgctl_begin("/nonexistent/dir/x.vgp", NULL, &session), -ENOENT);
 	ck_assert_ptr_nonnull(strstr(vgctl_strerror(-ENOENT), "/nonexistent/dir/x.vgp"));
 	ck_assert_int_eq(vgctl_end(NULL, NULL), -EINVAL);

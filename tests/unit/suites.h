@@ -34,6 +34,7 @@
 	each(merge) \
 	each(modules) \
 	each(number) \
+	each(options) \
 	each(outfile) \
 	each(policy) \
 	each(print) \
