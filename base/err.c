@@ -8,12 +8,8 @@
 
 const char *vg_errno_text(int code)
 {
-#ifdef HAVE_STRERRORDESC_NP
-	const char *words = strerrordesc_np(-code);
-#else
 	/* For the C locale, newlocale(3) returns a static object, which need not be freed. */
 	const char *words = strerror_l(-code, newlocale(LC_ALL_MASK, "C", (locale_t)0));
-#endif
 
 	return words != NULL ? words : "unknown error";
 }

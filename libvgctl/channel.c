@@ -3,6 +3,7 @@
 
 #include <errno.h>
 #include <poll.h>
+#include <stddef.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <time.h>
@@ -20,7 +21,8 @@ int vg_channel_send(int socket, struct vg_wire_message *message, enum vg_wire_ki
 	ssize_t sent;
 
 	message->magic = VG_WIRE_MAGIC;
-	message->version = VG_WIRE_VERSION;
+	if (message->version == 0)
+		message->version = VG_WIRE_FIRST;
 	message->kind = (uint16_t)kind;
 	if (count > VG_CHANNEL_FDS)
 		return -EINVAL;
@@ -103,6 +105,17 @@ static int control_take(struct msghdr *header, int *fds, pid_t *pid)
 	return rc;
 }
 
+/* Checks a message of `got` bytes. */
+static int message_check(struct vg_wire_message *message, size_t got)
+{
+	if (got < offsetof(struct vg_wire_message, bytes) || message->magic != VG_WIRE_MAGIC)
+		return -EPROTO;
+	memset((char *)message + got, 0, sizeof *message - got);
+	if (message->kind == VG_WIRE_HELLO || message->kind == VG_WIRE_FAILED)
+		return message->version == VG_WIRE_FIRST ? 0 : -EPROTO;
+	return message->version >= VG_WIRE_OLDEST && message->version <= VG_WIRE_NEWEST ? 0 : -EPROTONOSUPPORT;
+}
+
 int vg_channel_receive(int socket, struct vg_wire_message *message, int *fds, pid_t *pid,
 		       int timeout_ms)
 {
@@ -128,9 +141,8 @@ int vg_channel_receive(int socket, struct vg_wire_message *message, int *fds, pi
 	rc = control_take(&header, passed, &sender);
 	if (got == 0 && rc == 0)
 		rc = -ECONNRESET;
-	if (rc == 0 && (got != (ssize_t)sizeof *message || (header.msg_flags & MSG_TRUNC) != 0 ||
-			message->magic != VG_WIRE_MAGIC || message->version != VG_WIRE_VERSION))
-		rc = -EPROTO;
+	if (rc == 0)
+		rc = message_check(message, (size_t)got);
 	if (pid != NULL)
 		*pid = sender;
 	for (int i = 0; i < VG_CHANNEL_FDS; i++) {

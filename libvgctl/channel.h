@@ -19,8 +19,8 @@
 /* Limit of descriptors in one message. */
 enum { VG_CHANNEL_FDS = 2 };
 
-/* Sends one message and `count` descriptors.  The caller still owns the descriptors.  Returns 0, -ECONNRESET if the
- * other end is closed, or another negative errno. */
+/* Sends one message and `count` descriptors.  A message that needs a later version than VG_WIRE_FIRST has this version
+ * in message->version; the others have 0.  The caller still owns the descriptors.  Returns 0, -ECONNRESET if the other end is closed, or another negative errno. */
 int vg_channel_send(int socket, struct vg_wire_message *message, enum vg_wire_kind kind,
 		    const int *fds, size_t count);
 
@@ -29,9 +29,9 @@ int vg_channel_send(int socket, struct vg_wire_message *message, enum vg_wire_ki
  * owns the descriptors.  If fds is NULL, descriptors in the message are closed.  *pid is set to the pid in the sender's
  * credentials, or to 0 if the socket does not pass credentials.  pid may be NULL.
  *
- * Returns 0; -ECONNRESET if the other end is closed; -EPROTO if the message is invalid or has another version;
- * -ETIMEDOUT after timeout_ms (-1: never); -EPERM if the sender is a process of another user; or another negative
- * errno.
+ * Returns 0; -ECONNRESET if the other end is closed; -EPROTO if the message is invalid; -EPROTONOSUPPORT if it has a
+ * version that this release does not speak, and message->version is then set; -ETIMEDOUT after timeout_ms (-1: never);
+ * -EPERM if the sender is a process of another user; or another negative errno.
  */
 int vg_channel_receive(int socket, struct vg_wire_message *message, int *fds, pid_t *pid,
 		       int timeout_ms);

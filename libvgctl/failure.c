@@ -29,7 +29,7 @@ static const char *general(int code)
 	case -ECANCELED: return "a signal has ended the helper vignetted; the profile ends there";
 	case -EDQUOT: return "the disk quota is used up; what was written is kept";
 	case -ECONNRESET: return "the helper vignetted died; what it had written is kept";
-	case -EPROTO: return "the helper vignetted and libvgctl have different versions";
+	case -EPROTO: return "the helper vignetted and libvgctl have versions that do not work together";
 	case -ETIMEDOUT: return "the helper vignetted did not answer";
 	case -ECHILD: return "the session belongs to the parent process";
 	case -EINVAL: return "an argument or option is out of range";

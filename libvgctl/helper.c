@@ -25,6 +25,8 @@ enum { SPAWN_TIMEOUT_MS = 200, REAP_TIMEOUT_US = 1000 * 1000, REAP_PAUSE_US = 50
 /* Field number in /proc/PID/stat, see proc_pid_stat(5). */
 enum { START_TICKS_FIELD = 22 };
 
+#define LIBRARY_TOO_OLD "libvgctl is too old for this helper vignetted; use a libvgctl of the helper's version"
+
 /* The helper that PR_SET_PTRACER permits to trace this process. */
 static struct vg_helper *tracer;
 
@@ -34,7 +36,10 @@ int vg_helper_failure(int rc)
 	case -ECONNRESET:
 		return vg_failure(rc, "the helper vignetted died; what it had written is kept");
 	case -EPROTO:
-		return vg_failure(rc, "the helper vignetted and libvgctl have different versions");
+		return vg_failure(rc, "the helper vignetted sent an invalid message; use libvgctl and vignetted of "
+				  "the same version");
+	case -EPROTONOSUPPORT:
+		return vg_failure(-EPROTO, LIBRARY_TOO_OLD);
 	case -ETIMEDOUT:
 		return vg_failure(rc, "the helper vignetted did not answer and was killed; what it had "
 				  "written is kept");
@@ -141,6 +146,16 @@ void vg_helper_kill(const struct vg_helper *helper)
 	close(process);
 }
 
+static int versions_check(const struct vg_wire_hello *hello)
+{
+	if (hello->oldest > VG_WIRE_NEWEST)
+		return vg_failure(-EPROTO, LIBRARY_TOO_OLD);
+	if ((hello->newest != 0 ? hello->newest : VG_WIRE_FIRST) < VG_WIRE_OLDEST)
+		return vg_failure(-EPROTO, "the helper vignetted is too old for this libvgctl; use a vignetted of the "
+				  "library's version");
+	return 0;
+}
+
 /* Receives HELLO.  Permits the pid in its credentials to trace this process. */
 static int hello_receive(int socket, struct vg_helper *helper)
 {
@@ -155,8 +170,9 @@ static int hello_receive(int socket, struct vg_helper *helper)
 		return vg_failure(rc, "the helper vignetted ended before it sent anything; run it in a shell: a "
 				  "shared library may be missing, a system call filter may have killed it, or "
 				  "it is another program");
+	rc = rc != 0 ? vg_helper_failure(rc) : versions_check(&message.hello);
 	if (rc != 0)
-		return vg_helper_failure(rc);
+		return rc;
 	/* Later messages need no credentials.  With credentials, they would be refused after the program has changed
 	 * its user. */
 	setsockopt(socket, SOL_SOCKET, SO_PASSCRED, &off, sizeof off);

@@ -5,6 +5,7 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "base/intern.h"
@@ -274,7 +275,7 @@ void vg_lanes_heartbeat(uint64_t time_ns)
 	if (ring == NULL)
 		return;
 	if (own->tid_ring != ring) {
-		own->tid = gettid();
+		own->tid = (int32_t)syscall(SYS_gettid); /* gettid(3) needs glibc 2.30 */
 		own->tid_ring = ring;
 	}
 	atomic_store_explicit(&ring->lanes->heartbeat_tid, own->tid, memory_order_relaxed);
@@ -327,7 +328,8 @@ static struct vg_producer *lane_claim(struct vg_host_ring *ring)
 		own->index = i;
 		own->session = 0;
 		atomic_store_explicit(&own->lane->interval, 0, memory_order_relaxed);
-		atomic_store_explicit(&own->lane->owner, gettid(), memory_order_relaxed);
+		atomic_store_explicit(&own->lane->owner, (int32_t)syscall(SYS_gettid),
+				      memory_order_relaxed);
 		atomic_store_explicit(&own->lane->name, vg_producer_local.name,
 				      memory_order_relaxed);
 		atomic_fetch_add_explicit(&own->lane->claims, 1, memory_order_release);

@@ -6,8 +6,15 @@
 
 /*
  * The messages between host and helper over a SOCK_SEQPACKET socket pair, and between vgctl and helper over the control
- * socket.  A message is one fixed struct in the machine's byte order.  A message of another size, magic or version ends
- * the connection.  channel.h has the functions that send and receive messages.
+ * socket.  A message is one struct in the machine's byte order.  channel.h has the functions that send and receive
+ * messages.
+ *
+ * Both ends may be of different releases.  `version` of a message is the oldest version of this protocol in which the
+ * message can be understood, so two ends use the older version unless a message needs the newer one.  New members are
+ * added at the end of a struct, and 0 means what their absence meant.  The receiver ignores what follows the members
+ * that it knows, and sets members that are missing to 0.  A message that needs them has a new version.  An end that
+ * gets a message of a version that it does not speak says which end is too old: the helper with FAILED, the others with
+ * an error.  HELLO and FAILED have version VG_WIRE_FIRST in all releases.
  *
  * The host and peers send requests.  The helper sends one answer to each request.  It sends three messages without a
  * request: HELLO; COMPLETE; and FAILED to the host, if a signal ends the helper.  RENAMED answers COMPLETE, and gets no
@@ -50,7 +57,9 @@
  */
 enum {
 	VG_WIRE_MAGIC = 0x77696776,
-	VG_WIRE_VERSION = 4,
+	VG_WIRE_FIRST = 4,           /* version of the first release */
+	VG_WIRE_OLDEST = 4,          /* this release speaks VG_WIRE_OLDEST to VG_WIRE_NEWEST */
+	VG_WIRE_NEWEST = 4,
 	VG_WIRE_FD = 3,              /* descriptor of the helper's end of the socket pair */
 	VG_WIRE_TEXT_BYTES = 240,
 	VG_WIRE_NAME_BYTES = 160,
@@ -89,6 +98,11 @@ enum vg_wire_kind {
 	VG_WIRE_MARKED = 39,
 	VG_WIRE_COMPLETE = 40,
 	VG_WIRE_RENAMED = 41,
+};
+
+struct vg_wire_hello {
+	uint16_t oldest;             /* versions that the helper speaks; both 0: only VG_WIRE_FIRST */
+	uint16_t newest;
 };
 
 struct vg_wire_begin {
@@ -172,9 +186,10 @@ struct vg_wire_recording_id {
 
 struct vg_wire_message {
 	uint32_t magic;
-	uint16_t version;
+	uint16_t version;            /* vg_channel_send() sets it to VG_WIRE_FIRST if it is 0 */
 	uint16_t kind;
 	union {
+		struct vg_wire_hello hello;
 		struct vg_wire_begin begin;
 		struct vg_wire_started started;
 		struct vg_wire_summary summary;
@@ -188,6 +203,6 @@ struct vg_wire_message {
 	};
 };
 
-_Static_assert(sizeof(struct vg_wire_message) == 264, "another size needs another VG_WIRE_VERSION");
+_Static_assert(sizeof(struct vg_wire_message) == 264, "the first release accepts no other size");
 
 #endif

@@ -240,9 +240,9 @@ records() {
 	"$VGTOOL" dump "$1" | sed '1s/^/[/; $!s/$/,/; $s/$/]/' | json - "$2"
 }
 
-# wire_version: prints the version of the messages between libvgctl, vgctl and the helper
+# wire_version: prints the oldest version of the messages between libvgctl, vgctl and the helper
 wire_version() {
-	sed -n 's/.*VG_WIRE_VERSION = \([0-9]*\),.*/\1/p' "$SRCDIR/libvgctl/wire.h"
+	sed -n 's/.*VG_WIRE_OLDEST = \([0-9]*\),.*/\1/p' "$SRCDIR/libvgctl/wire.h"
 }
 
 # CC and CXX: the compilers; each value may include options.  fixtures: the folder of the programs that tests compile

@@ -14,6 +14,8 @@
 
 #include "libvgctl/channel.h"
 
+#define INVALID "the helper sent an invalid message; use vgctl and vignetted of the same version"
+
 enum { ANSWER_TIMEOUT_MS = 60 * 1000, ACCEPT_TIMEOUT_S = 5 };
 
 int vg_helpers_directory(const char *given, char *directory, size_t bytes, struct vg_err *err)
@@ -120,14 +122,16 @@ int vg_helpers_ask(int socket, struct vg_wire_message *message, enum vg_wire_kin
 	if (rc == -ECONNRESET)
 		return vg_err_set(err, rc, "the helper closed the connection: it ended, it has too many "
 				  "connections, or it belongs to another user");
+	if (rc == -EPROTONOSUPPORT)
+		return vg_err_set(err, -EPROTO, "vgctl is too old for this helper vignetted; use the vgctl of the "
+				  "helper's version");
 	if (rc == -EPROTO)
-		return vg_err_set(err, rc, "the helper vignetted and vgctl have different versions");
+		return vg_err_set(err, rc, INVALID);
 	if (rc != 0)
 		return vg_err_sys(err, rc, "cannot send to or receive from the helper");
 	if (message->kind == VG_WIRE_FAILED && message->failure.code < 0) {
 		message->failure.text[VG_WIRE_TEXT_BYTES - 1] = '\0';
 		return vg_err_set(err, message->failure.code, "%s", message->failure.text);
 	}
-	return message->kind == answer ? 0 :
-	       vg_err_set(err, -EPROTO, "the helper vignetted and vgctl have different versions");
+	return message->kind == answer ? 0 : vg_err_set(err, -EPROTO, INVALID);
 }

@@ -145,7 +145,7 @@ echo 'void vg_planted(void) { fprintf(stderr, "planted"); }' | plant vgtool/view
 expect 'printed without base/print.h: ' vgtool/views/planted.c
 
 echo 'const char *vg_planted(void) { return strerrordesc_np(1); }' | plant vgctl/planted.c
-expect 'strerrordesc_np is called outside base/err.c: ' vgctl/planted.c
+expect 'use vg_errno_text() instead of strerrordesc_np: ' vgctl/planted.c
 
 # ---- files ----
 plant vgctl/utilities.c </dev/null

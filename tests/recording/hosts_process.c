@@ -426,7 +426,7 @@ static void exits(void)
 static void freezes(void)
 {
 	struct vg_wire_message message = {
-		.magic = VG_WIRE_MAGIC, .version = VG_WIRE_VERSION, .kind = VG_WIRE_HELLO,
+		.magic = VG_WIRE_MAGIC, .version = VG_WIRE_FIRST, .kind = VG_WIRE_HELLO,
 	};
 	struct ucred host;
 	socklen_t bytes = sizeof host;

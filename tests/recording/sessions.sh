@@ -157,8 +157,9 @@ four() {
 	grep -q 'several remote sessions: give the number of one$' log || fail "end of one of four: $(cat log)"
 	vgctl end "$host" 3 >log
 	[ -e n3.vgp ] || fail "n3.vgp does not exist"
-	# Invalid messages: too short, too long, of another version; and more silent connections than there is room for.
-	timeout 60 /usr/bin/python3 - "$run/$host.sock" <<'END' || fail "invalid messages"
+	# Messages of other releases: longer, shorter, of a later and of an earlier version.  Invalid messages.  More silent
+	# connections than there is room for.
+	timeout 60 /usr/bin/python3 - "$run/$host.sock" "$host" <<'END' || fail "invalid messages"
 import os, random, socket, struct, sys
 def connect():
     s = socket.socket(socket.AF_UNIX, socket.SOCK_SEQPACKET)
@@ -178,8 +179,13 @@ head = lambda kind, version=int(os.environ["WIRE"]): struct.pack("=IHH", 0x77696
 random.seed(1)
 assert closed(b"x") == b""
 assert closed(bytes(264)) == b""
-assert closed(head(33) + bytes(300)) == b""
-assert closed(head(33, 9) + bytes(256)) == b""
+assert closed(head(33)[:7]) == b""
+assert struct.unpack("=IHHi", closed(head(33) + b"\1" * 1000)[:12])[2:] == (34, int(sys.argv[2]))
+assert struct.unpack("=IHHi", closed(head(33))[:12])[2:] == (34, int(sys.argv[2]))
+for version, sentence in (999, b"the helper vignetted is too old"), (1, b"libvgctl or vgctl is too old"):
+    answer = closed(head(33, version) + bytes(300))
+    assert struct.unpack("=HHi", answer[4:12]) == (int(os.environ["WIRE"]), 8, -71), answer
+    assert answer[16:].startswith(sentence), answer
 for kind in (1, 2, 3, 4, 6, 21, 30, 32, 99):
     assert closed(head(kind) + bytes(256)) == b"", kind
 for i in range(200):
@@ -245,9 +251,8 @@ except (ConnectionResetError, BrokenPipeError):
 sys.exit(0 if answer == b"" else 1)
 END
 		chmod 644 other.py
-		version=$(sed -n 's/.*VG_WIRE_VERSION = \([0-9]*\).*/\1/p' "$SRCDIR/libvgctl/wire.h")
-		! /usr/bin/python3 other.py "$run/$host.sock" "$version" || fail "the helper does not answer its own user"
-		$as_other /usr/bin/python3 other.py "$run/$host.sock" "$version" || fail "the helper answers another user"
+		! /usr/bin/python3 other.py "$run/$host.sock" "$WIRE" || fail "the helper does not answer its own user"
+		$as_other /usr/bin/python3 other.py "$run/$host.sock" "$WIRE" || fail "the helper answers another user"
 		vgctl status "$host" >log || fail "after another user: $(cat log)"
 		chmod 700 "$run"
 	fi

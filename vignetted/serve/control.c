@@ -254,10 +254,12 @@ static bool host_answer(struct control *control, struct client *client,
 static bool host_serve(struct control *control, struct client *client)
 {
 	struct vg_wire_message message;
-	int fds[VG_CHANNEL_FDS];
+	int fds[VG_CHANNEL_FDS], rc = vg_channel_receive(client->socket, &message, fds, NULL, 0);
 	bool stays;
 
-	if (vg_channel_receive(client->socket, &message, fds, NULL, 0) != 0)
+	if (rc == -EPROTONOSUPPORT)
+		vg_reply_version(client->socket, message.version);
+	if (rc != 0)
 		return false;            /* closed, or an invalid message */
 	stays = host_answer(control, client, &message, fds);
 	for (int i = 0; i < VG_CHANNEL_FDS; i++) {
@@ -365,12 +367,16 @@ static pid_t host_pid(int socket)
 static int first_receive(int socket, struct vg_wire_message *message, struct vg_session_options *options,
 			 int fds[VG_CHANNEL_FDS])
 {
-	int rc = vg_channel_send(socket, message, VG_WIRE_HELLO, NULL, 0);
 	bool listens;
+	int rc;
 
+	message->hello = (struct vg_wire_hello){ .oldest = VG_WIRE_OLDEST, .newest = VG_WIRE_NEWEST };
+	rc = vg_channel_send(socket, message, VG_WIRE_HELLO, NULL, 0);
 	fds[0] = fds[1] = -1;
 	if (rc == 0)
 		rc = vg_channel_receive(socket, message, fds, NULL, BEGIN_TIMEOUT_MS);
+	if (rc == -EPROTONOSUPPORT)
+		vg_reply_version(socket, message->version);
 	if (rc != 0)
 		return rc;
 	listens = message->kind == VG_WIRE_LISTEN;

@@ -27,6 +27,15 @@ int vg_reply_failed(int socket, int code, const char *text)
 	return vg_channel_send(socket, &message, VG_WIRE_FAILED, NULL, 0);
 }
 
+int vg_reply_version(int socket, unsigned int version)
+{
+	return vg_reply_failed(socket, -EPROTO, version > VG_WIRE_NEWEST ?
+			       "the helper vignetted is too old for this request; use a vignetted of the version of "
+			       "libvgctl and vgctl" :
+			       "libvgctl or vgctl is too old for this helper vignetted; use those of the helper's "
+			       "version");
+}
+
 int vg_options_from_wire(struct vg_session_options *options, const struct vg_wire_begin *begin)
 {
 	*options = (struct vg_session_options){
@@ -437,9 +446,12 @@ bool vg_remote_serve(struct vg_remote *remote, int socket)
 {
 	struct vg_wire_message message;
 	int fds[VG_CHANNEL_FDS];
+	int rc = vg_channel_receive(socket, &message, fds, NULL, 0);
 	bool good;
 
-	if (vg_channel_receive(socket, &message, fds, NULL, 0) != 0)
+	if (rc == -EPROTONOSUPPORT)
+		vg_reply_version(socket, message.version);
+	if (rc != 0)
 		return false;
 	good = request_answer(remote, socket, &message, fds);
 	for (int i = 0; i < VG_CHANNEL_FDS; i++) {
