@@ -8,12 +8,12 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
-#include "libvgctl/channel.h"
 #include "vignetted/serve/confine.h"
 #include "vignetted/serve/end_reason.h"
 #include "vignetted/serve/listener.h"
 #include "vignetted/serve/loop.h"
 #include "vignetted/serve/remote.h"
+#include "vignetted/serve/request.h"
 #include "vignetted/session/dumps.h"
 
 /* A host that sends no first request for this long hangs or has exited. */
@@ -254,12 +254,10 @@ static bool host_answer(struct control *control, struct client *client,
 static bool host_serve(struct control *control, struct client *client)
 {
 	struct vg_wire_message message;
-	int fds[VG_CHANNEL_FDS], rc = vg_channel_receive(client->socket, &message, fds, NULL, 0);
+	int fds[VG_CHANNEL_FDS];
 	bool stays;
 
-	if (rc == -EPROTONOSUPPORT)
-		vg_reply_version(client->socket, message.version);
-	if (rc != 0)
+	if (vg_request_receive(client->socket, &message, fds, 0) != 0)
 		return false;            /* closed, or an invalid message */
 	stays = host_answer(control, client, &message, fds);
 	for (int i = 0; i < VG_CHANNEL_FDS; i++) {
@@ -362,21 +360,17 @@ static pid_t host_pid(int socket)
 	return host.pid > 0 ? host.pid : -ESRCH;
 }
 
-/* Greets the host and receives its first request: BEGIN with a file and perhaps the event ring, or LISTEN with
+/* Sends HELLO and receives the host's first request: BEGIN with a file and perhaps the event ring, or LISTEN with
  * perhaps the event ring. */
 static int first_receive(int socket, struct vg_wire_message *message, struct vg_session_options *options,
 			 int fds[VG_CHANNEL_FDS])
 {
+	int rc = vg_channel_send(socket, message, VG_WIRE_HELLO, NULL, 0);
 	bool listens;
-	int rc;
 
-	message->hello = (struct vg_wire_hello){ .oldest = VG_WIRE_OLDEST, .newest = VG_WIRE_NEWEST };
-	rc = vg_channel_send(socket, message, VG_WIRE_HELLO, NULL, 0);
 	fds[0] = fds[1] = -1;
 	if (rc == 0)
-		rc = vg_channel_receive(socket, message, fds, NULL, BEGIN_TIMEOUT_MS);
-	if (rc == -EPROTONOSUPPORT)
-		vg_reply_version(socket, message->version);
+		rc = vg_request_receive(socket, message, fds, BEGIN_TIMEOUT_MS);
 	if (rc != 0)
 		return rc;
 	listens = message->kind == VG_WIRE_LISTEN;
@@ -416,7 +410,7 @@ int vg_control_serve(int socket, int signals)
 {
 	static struct vg_session session;
 	static struct control control;
-	struct vg_wire_message first = { 0 };
+	struct vg_wire_message first = { .hello = { .oldest = VG_WIRE_OLDEST, .newest = VG_WIRE_NEWEST } };
 	struct vg_session_options options;
 	struct vg_err err = { "" };
 	int fds[VG_CHANNEL_FDS], rc;

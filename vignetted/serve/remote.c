@@ -8,7 +8,7 @@
 #include <unistd.h>
 
 #include "base/clock.h"
-#include "libvgctl/channel.h"
+#include "vignetted/serve/request.h"
 #include "vignetted/session/dumps.h"
 #include "vignetted/session/recordings.h"
 
@@ -17,24 +17,6 @@
 enum { NAME_TIMEOUT_MS = 1000 };
 
 _Static_assert((int)VG_WIRE_RECORDINGS == (int)VG_RECORDINGS_MAX, "a STATE message has room for all recordings");
-
-int vg_reply_failed(int socket, int code, const char *text)
-{
-	struct vg_wire_message message = { .failure = { .code = code } };
-
-	snprintf(message.failure.text, sizeof message.failure.text, "%.*s",
-		 (int)sizeof message.failure.text - 1, text);
-	return vg_channel_send(socket, &message, VG_WIRE_FAILED, NULL, 0);
-}
-
-int vg_reply_version(int socket, unsigned int version)
-{
-	return vg_reply_failed(socket, -EPROTO, version > VG_WIRE_NEWEST ?
-			       "the helper vignetted is too old for this request; use a vignetted of the version of "
-			       "libvgctl and vgctl" :
-			       "libvgctl or vgctl is too old for this helper vignetted; use those of the helper's "
-			       "version");
-}
 
 int vg_options_from_wire(struct vg_session_options *options, const struct vg_wire_begin *begin)
 {
@@ -446,12 +428,9 @@ bool vg_remote_serve(struct vg_remote *remote, int socket)
 {
 	struct vg_wire_message message;
 	int fds[VG_CHANNEL_FDS];
-	int rc = vg_channel_receive(socket, &message, fds, NULL, 0);
 	bool good;
 
-	if (rc == -EPROTONOSUPPORT)
-		vg_reply_version(socket, message.version);
-	if (rc != 0)
+	if (vg_request_receive(socket, &message, fds, 0) != 0)
 		return false;
 	good = request_answer(remote, socket, &message, fds);
 	for (int i = 0; i < VG_CHANNEL_FDS; i++) {

@@ -54,12 +54,6 @@ void vg_remote_finish(struct vg_remote *remote);
  * out of range. */
 int vg_options_from_wire(struct vg_session_options *options, const struct vg_wire_begin *begin);
 
-/* Sends FAILED: `text` is a sentence that says why a request failed, `code` a negative errno. */
-int vg_reply_failed(int socket, int code, const char *text);
-
-/* Sends FAILED for a message of a version that this helper does not speak. */
-int vg_reply_version(int socket, unsigned int version);
-
 /* Sends the result of a dump.  The parameters are those of vg_dump_done. */
 void vg_reply_dumped(int socket, const struct vg_dump *dump, int rc);
 
