@@ -20,11 +20,11 @@
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/sched_attr.h"
+#include "base/system_calls.h"
 #include "libvgctl/wire.h"
 
 /*

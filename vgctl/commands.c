@@ -13,6 +13,7 @@
 #include "base/err.h"
 #include "base/outfile.h"
 #include "base/print.h"
+#include "base/system_calls.h"
 #include "libvgctl/channel.h"
 #include "vgctl/helpers.h"
 
@@ -130,7 +131,7 @@ static void close_others(int one, int two, int three)
 				next = kept[i];
 		}
 		if (next > from)
-			close_range(from, next == UINT_MAX ? next : next - 1, 0);
+			syscall(SYS_close_range, from, next == UINT_MAX ? next : next - 1, 0);
 		if (next == UINT_MAX)
 			return;
 		from = next + 1;

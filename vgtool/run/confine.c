@@ -4,7 +4,6 @@
 #include <asm/termbits.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <linux/landlock.h>
 #include <linux/seccomp.h>
 #include <seccomp.h>
 #include <stdint.h>
@@ -15,10 +14,11 @@
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "base/output_path.h"
+#include "base/system_calls.h"
+#include "vgtool/run/landlock.h"
 
 /* A sanitized build is not confined: LeakSanitizer attaches to its own process with ptrace(2) at exit, and the
  * filter would forbid that call. */

@@ -18,6 +18,7 @@
 #include "base/descriptor.h"
 #include "base/directories.h"
 #include "base/hash.h"
+#include "base/system_calls.h"
 #include "vgtool/run/confine.h"
 #include "vgtool/run/server_path.h"
 
@@ -55,7 +56,7 @@ static void __attribute__((noreturn)) process_run(const struct vg_indexer *index
 	if (getppid() != parent)
 		_exit(EXIT_FAILURE);
 	/* What the caller of vgtool has left open.  A kernel before 5.9 does not have this call. */
-	close_range(STDERR_FILENO + 1, ~0U, 0);
+	syscall(SYS_close_range, STDERR_FILENO + 1, ~0U, 0);
 	rc = vg_reader_confine(&(struct vg_confinement){ .paths = &store, .path_count = 1, .writes = path }, &err);
 	if (rc == 0)
 		rc = indexer->update(store, path, &err);

@@ -13,11 +13,11 @@
 #include <sys/prctl.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
 #include "base/descriptor.h"
+#include "base/system_calls.h"
 #include "vgtool/run/confine.h"
 
 /* A function of a browser, whose binary has 1 GiB, takes a few seconds. */

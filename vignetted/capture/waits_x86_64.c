@@ -7,9 +7,10 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/ptrace.h>
-#include <sys/syscall.h>
 #include <sys/user.h>
 #include <unistd.h>
+
+#include "base/system_calls.h"
 
 /* An errno that only the kernel uses.  When the thread has stopped, the kernel has already set the call's result to
  * -EINTR.  If the result is -ERESTARTNOHAND instead, the kernel restarts the call, or returns EINTR if a signal handler

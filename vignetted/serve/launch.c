@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <signal.h>
 #include <spawn.h>
+#include <unistd.h>
 
 int vg_launch(char *const *command, pid_t *pid, struct vg_err *err)
 {

@@ -10,8 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 #include <poll.h>
-#include <sys/pidfd.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/uio.h>
 #include <sys/vfs.h>
 #include <unistd.h>
@@ -158,7 +158,7 @@ int vg_target_open(struct vg_target *target, pid_t pid, struct vg_err *err)
 	rc = proc_check(err);
 	if (rc != 0)
 		return rc;
-	target->pidfd = pidfd_open(pid, 0);
+	target->pidfd = (int)syscall(SYS_pidfd_open, pid, 0);
 	/* If pid is a thread's, Linux returns EINVAL, and since 6.18 ENOENT. */
 	if (target->pidfd < 0 && (errno == EINVAL || errno == ENOENT))
 		return vg_err_set(err, -EINVAL, "process %d: it is a thread; use the id of its process", pid);
