@@ -169,6 +169,8 @@ static void sums_add(const struct vg_merging *part)
 	to->kernel_symbols = vg_sum(to->kernel_symbols, from->kernel_symbols);
 	to->resolved = to->resolved || from->resolved;
 	to->file_bytes = vg_sum(to->file_bytes, from->file_bytes);
+	to->unknown_records = vg_sum(to->unknown_records, from->unknown_records);
+	to->unknown_fields = vg_sum(to->unknown_fields, from->unknown_fields);
 	to->samples_total = vg_sum(to->samples_total, from->samples_total);
 	to->samples_without_stack = vg_sum(to->samples_without_stack, from->samples_without_stack);
 }

@@ -201,6 +201,7 @@ struct vg_profile {
 	uint64_t duration_ns;
 	uint64_t file_bytes;
 	uint64_t samples_total;      /* sum of the samples' `count` */
+	uint64_t unknown_records, unknown_fields; /* of later versions of the format; they were skipped */
 	uint64_t samples_without_stack; /* samples whose stack was in a damaged chunk */
 	uint32_t end_reason;         /* string, or VG_NONE: the file is truncated */
 	uint64_t kernel_symbols;     /* symbols of the kernel, which the recorder wrote */

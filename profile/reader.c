@@ -12,31 +12,49 @@
  * plus the longest duration, VG_TIME_MAX_US, fits in 64 bits in nanoseconds. */
 static const uint64_t START_MAX_S = UINT64_C(1) << 33;
 
-/* Other kinds of records are skipped: kinds of later versions, and PAUSES and RATE, which the model does not
- * contain. */
-static int (*const handlers[])(struct vg_reader *, struct vg_record_view *) = {
-	[VG_RECORD_HEADER] = vg_on_header,
-	[VG_RECORD_TIME] = vg_on_time,
-	[VG_RECORD_MODULE] = vg_on_module,
-	[VG_RECORD_MODULE_UNLOAD] = vg_on_module_unload,
-	[VG_RECORD_THREAD] = vg_on_thread,
-	[VG_RECORD_THREAD_NAME] = vg_on_thread_name,
-	[VG_RECORD_THREAD_END] = vg_on_thread_end,
-	[VG_RECORD_STACK] = vg_on_stack,
-	[VG_RECORD_SAMPLE] = vg_on_sample,
-	[VG_RECORD_LOST] = vg_on_lost,
-	[VG_RECORD_STATS] = vg_on_stats,
-	[VG_RECORD_GAP] = vg_on_gap,
-	[VG_RECORD_END] = vg_on_end,
-	[VG_RECORD_FUNCTION] = vg_on_function,
-	[VG_RECORD_SYMBOL] = vg_on_symbol,
-	[VG_RECORD_UNRESOLVED] = vg_on_unresolved,
-	[VG_RECORD_JIT_CODE] = vg_on_jit_code,
-	[VG_RECORD_LABEL] = vg_on_label,
-	[VG_RECORD_EVENT] = vg_on_event,
-	[VG_RECORD_PERF_COUNTERS] = vg_on_perf_counters,
-	[VG_RECORD_KERNEL_SYMBOL] = vg_on_kernel_symbol,
+/* By kind: the function that reads the record, and the number of fields that this version knows.  PAUSES and RATE are
+ * not in the model.  Kinds of later versions and their further fields are skipped and counted. */
+static const struct {
+	int (*read)(struct vg_reader *, struct vg_record_view *);
+	uint32_t fields;
+} kinds[] = {
+	[VG_RECORD_HEADER] = { vg_on_header, 1 },
+	[VG_RECORD_TIME] = { vg_on_time, 1 },
+	[VG_RECORD_MODULE] = { vg_on_module, 6 },
+	[VG_RECORD_MODULE_UNLOAD] = { vg_on_module_unload, 2 },
+	[VG_RECORD_THREAD] = { vg_on_thread, 4 },
+	[VG_RECORD_THREAD_NAME] = { vg_on_thread_name, 3 },
+	[VG_RECORD_THREAD_END] = { vg_on_thread_end, 2 },
+	[VG_RECORD_STACK] = { vg_on_stack, 5 },
+	[VG_RECORD_SAMPLE] = { vg_on_sample, 7 },
+	[VG_RECORD_LOST] = { vg_on_lost, 1 },
+	[VG_RECORD_STATS] = { vg_on_stats, 1 },
+	[VG_RECORD_GAP] = { vg_on_gap, 1 },
+	[VG_RECORD_END] = { vg_on_end, 3 },
+	[VG_RECORD_FUNCTION] = { vg_on_function, 4 },
+	[VG_RECORD_SYMBOL] = { vg_on_symbol, 3 },
+	[VG_RECORD_UNRESOLVED] = { vg_on_unresolved, 1 },
+	[VG_RECORD_PAUSES] = { NULL, 1 },
+	[VG_RECORD_RATE] = { NULL, 2 },
+	[VG_RECORD_JIT_CODE] = { vg_on_jit_code, 3 },
+	[VG_RECORD_LABEL] = { vg_on_label, 2 },
+	[VG_RECORD_EVENT] = { vg_on_event, 8 },
+	[VG_RECORD_PERF_COUNTERS] = { vg_on_perf_counters, 3 },
+	[VG_RECORD_KERNEL_SYMBOL] = { vg_on_kernel_symbol, 3 },
 };
+
+static int record_read(struct vg_reader *reader, struct vg_record_view *record)
+{
+	struct vg_profile *profile = reader->profile;
+
+	if (record->kind >= sizeof kinds / sizeof *kinds) {
+		profile->unknown_records++;
+		return 0;
+	}
+	if (record->fields > kinds[record->kind].fields)
+		profile->unknown_fields += record->fields - kinds[record->kind].fields;
+	return kinds[record->kind].read != NULL ? kinds[record->kind].read(reader, record) : 0;
+}
 
 /* If chunks are missing before this chunk, adds an item with 0 damaged bytes to the damage.  Adds nothing if damage
  * ends where this chunk begins: that damage explains the missing chunks. */
@@ -65,9 +83,7 @@ int vg_reader_chunk(struct vg_reader *reader, struct vg_chunk *chunk)
 		if (rc == 0)
 			return 0;
 		if (rc > 0)
-			rc = record.kind < sizeof handlers / sizeof *handlers &&
-			     handlers[record.kind] != NULL ?
-			     handlers[record.kind](reader, &record) : 0;
+			rc = record_read(reader, &record);
 		else
 			chunk->payload.at = chunk->payload.end;
 		if (rc == -EBADMSG) {
@@ -160,7 +176,7 @@ int vg_profile_read(struct vg_profile *profile, const struct vg_infile *file, st
 					 profile->damage.items[0].problem : "", err);
 	if (profile->header.version > VG_FORMAT_VERSION)
 		return vg_err_set(err, -EBADMSG, "%s: format version %" PRIu32
-				  "; this program reads versions up to %d", file->path,
+				  "; this program reads versions up to %d; use a later vgtool", file->path,
 				  profile->header.version, VG_FORMAT_VERSION);
 	if (profile->end_reason == VG_NONE)
 		profile->duration_ns = reader.now_us * 1000;

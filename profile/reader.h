@@ -12,6 +12,8 @@
  * Damage is skipped and listed in profile->damage.  A record that refers to a lost record is kept.  A placeholder
  * replaces the lost record.
  *
+ * Records and fields of later versions are skipped and counted.
+ *
  * Returns 0, -ENOMEM, or -EBADMSG for a file without an intact chunk or of an unknown version.
  */
 int vg_profile_read(struct vg_profile *profile, const struct vg_infile *file, struct vg_err *err);

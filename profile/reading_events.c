@@ -90,8 +90,10 @@ int vg_on_event(struct vg_reader *reader, struct vg_record_view *record)
 	if (vg_cursor_uint(&record->cursor, &type) != 0 || vg_field_u32(record, &thread) != 0 ||
 	    event_time(reader, record, &event) != 0)
 		return -EBADMSG;
-	if (type >= VG_EVENT_TYPES)
+	if (type >= VG_EVENT_TYPES) {
+		reader->profile->unknown_records++;
 		return 0;
+	}
 	event.type = (uint8_t)type;
 	rc = field_label(reader, record, &event.kind);
 	if (rc == 0)

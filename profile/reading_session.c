@@ -56,6 +56,7 @@ static int header_field(struct vg_reader *reader, struct vg_record_view *record,
 			return vg_field_u32(record, fields[i].number32);
 		return vg_field_text(reader, record, fields[i].text);
 	}
+	reader->profile->unknown_fields++;
 	return vg_cursor_skip(&record->cursor);
 }
 

@@ -34,6 +34,7 @@ START_TEST(round_trip)
 	fixture_read(&fixture, false);
 
 	ck_assert_uint_eq(profile->header.version, VG_FORMAT_VERSION);
+	ck_assert_uint_eq(profile->unknown_records + profile->unknown_fields, 0);
 	ck_assert_uint_eq(profile->header.period_ns, MS);
 	ck_assert_uint_eq(profile->header.start_unix_s, 1700000000);
 	ck_assert_uint_eq(profile->header.max_frames, 256);
@@ -302,20 +303,26 @@ END_TEST
 
 START_TEST(unknown_records_and_fields)
 {
-	/* [99, {"x": [1]}], and thread 3 at 0 us with tid 9, name "t" and two fields of a future version */
+	/* [99, {"x": [1]}]; a header with "new"; an event of type 9 of thread 3; and thread 3 at 0 us with tid 9, name "t" and two fields of a future version */
 	static const unsigned char unknown[] = { 0x92, 99, 0x81, 0xa1, 'x', 0x91, 1 };
+	static const unsigned char header[] = { 0x92, VG_RECORD_HEADER, 0x81, 0xa3, 'n', 'e', 'w', 0xc3 };
+	static const unsigned char event[] = { 0x97, VG_RECORD_EVENT, 9, 3, 0, 0xc0, 0xc0, 0 };
 	static const unsigned char longer[] = { 0x97, VG_RECORD_THREAD, 3, 0, 9, 0xa1, 't', 0xc0, 0x80 };
 
 	fixture_open(&fixture);
 	ck_assert_int_eq(vg_writer_flush(&fixture.writer), 0);
 	ck_assert_int_eq(vg_writer_copy(&fixture.writer, unknown, sizeof unknown), 0);
+	ck_assert_int_eq(vg_writer_copy(&fixture.writer, header, sizeof header), 0);
 	ck_assert_int_eq(vg_writer_copy(&fixture.writer, longer, sizeof longer), 0);
+	ck_assert_int_eq(vg_writer_copy(&fixture.writer, event, sizeof event), 0);
 	ck_assert_int_eq(vg_writer_flush(&fixture.writer), 0);
 	fixture_read(&fixture, false);
 	ck_assert_uint_eq(fixture.profile.damage.count, 0);
 	ck_assert_uint_eq(fixture.profile.threads.count, 1);
 	ck_assert_int_eq(fixture.profile.threads.items[0].tid, 9);
 	ck_assert_str_eq(text(fixture.profile.threads.items[0].name), "t");
+	ck_assert_uint_eq(fixture.profile.unknown_records, 2);
+	ck_assert_uint_eq(fixture.profile.unknown_fields, 3);
 	fixture_close(&fixture);
 }
 END_TEST

@@ -58,7 +58,7 @@ static bool count_first(const struct vg_counts *counts, size_t i)
 static const char *const fixed_keys[] = {
 	"program", "processes", "mode", "period_ns", "writer", "arch", "start_unix_s", "duration_ns", "samples",
 	"threads", "modules", "stacks", "stacks_complete", "stack_ends", "samples_without_stack",
-	"file_bytes", "truncated", "end_reason", "damaged_bytes", "resolved", "lost", "counters",
+	"file_bytes", "truncated", "end_reason", "damaged_bytes", "unknown_records", "unknown_fields", "resolved", "lost", "counters",
 };
 
 static bool key_is_fixed(const char *key)
@@ -122,6 +122,8 @@ static void info_json(const struct vg_profile *profile)
 	vg_json_bool(&json, profile->end_reason == VG_NONE);
 	vg_json_key_string(&json, "end_reason", vg_profile_text(profile, profile->end_reason));
 	vg_json_key_uint(&json, "damaged_bytes", profile->damaged_bytes);
+	vg_json_key_uint(&json, "unknown_records", profile->unknown_records);
+	vg_json_key_uint(&json, "unknown_fields", profile->unknown_fields);
 	vg_json_key(&json, "resolved");
 	vg_json_bool(&json, profile->resolved && !profile->partly_resolved);
 	counters_json(&json, profile);
@@ -225,6 +227,10 @@ static void file_text(const struct vg_profile *profile)
 		vg_print(stdout, ", TRUNCATED: it has no end record\n");
 	else
 		vg_print(stdout, ", ended: %s\n", vg_profile_text(profile, profile->end_reason));
+	if (profile->unknown_records > 0 || profile->unknown_fields > 0)
+		vg_print(stdout, "  %-28s %" PRIu64 " record%s, %" PRIu64 " field%s\n", "not known to this vgtool",
+			 profile->unknown_records, vg_text_plural(profile->unknown_records),
+			 profile->unknown_fields, vg_text_plural(profile->unknown_fields));
 	if (profile->damage.count > 0)
 		vg_print(stdout, "  %-28s %s\n", "damaged", vg_text_bytes(&bytes, profile->damaged_bytes));
 	for (size_t i = 0; i < profile->damage.count && i < 20; i++)

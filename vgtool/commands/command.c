@@ -144,6 +144,17 @@ static void damage_warn(const char *command, const struct vg_command_profile *op
 	}
 }
 
+static void unknown_warn(const char *command, const struct vg_command_profile *opened)
+{
+	const struct vg_profile *profile = &opened->profile;
+
+	if (profile->unknown_records > 0 || profile->unknown_fields > 0)
+		vg_command_warn(command, "%s: a later version wrote it; %" PRIu64 " record%s and %" PRIu64 " field%s that "
+				"this vgtool does not know were skipped", opened->file.path,
+				profile->unknown_records, profile->unknown_records == 1 ? "" : "s",
+				profile->unknown_fields, profile->unknown_fields == 1 ? "" : "s");
+}
+
 enum vg_exit vg_command_open(const char *command, const char *path, struct vg_command_profile *opened)
 {
 	struct vg_err err;
@@ -155,6 +166,7 @@ enum vg_exit vg_command_open(const char *command, const char *path, struct vg_co
 		return VG_EXIT_FAILED;
 	}
 	damage_warn(command, opened);
+	unknown_warn(command, opened);
 	return VG_EXIT_DONE;
 }
 
