@@ -43,7 +43,10 @@ prefixes() {
 sources() {
 	make -n -C "$BUILDDIR" -W configured all >"$dir/anew" 2>&1
 	for source in $(cd "$SRCDIR" && grep -lE 'VG_LIBEXECDIR' libvgctl/*.c vignetted/*/*.c vgtool/*/*.c vgctl/*.c); do
-		case $source in libvgctl/*) object=libvgctl/libvgctl_la-$(basename "$source" .c).lo ;; *) object=${source%.c}.lo ;; esac
+		case $source in
+		libvgctl/*) object=libvgctl/libvgctl_la-$(basename "$source" .c).lo ;;
+		*) object=${source%.c}.lo ;;
+		esac
 		grep -qF "$object" "$dir/anew" || fail "$source is not compiled anew"
 	done
 	grep -q -e '-o vignetted/vignetted' "$dir/anew" || fail "vignetted is not linked anew"
@@ -53,8 +56,8 @@ refusals() {
 	configured 1 --without-tools
 	! grep -q libdw "$dir/err" || fail "libdw is wanted for the helper: $(cat "$dir/err")"
 	configured 1
-	for package in libunwind-dev libseccomp-dev zlib1g-dev libmsgpack-dev libdw-dev liblzma-dev libzstd-dev libdeflate-dev; do
-		has err "$package"
+	for name in libunwind libseccomp zlib1g libmsgpack libdw liblzma libzstd libdeflate; do
+		has err "$name-dev"
 	done
 	exits 1 "$SRCDIR/configure" -q --host=riscv64-linux-gnu
 	has err "--without-helper builds the tools"
@@ -79,7 +82,7 @@ bootstrap() {
 	has err "these commands are missing: libtoolize (Debian: libtool)"
 	ln -s autoreconf "$dir/bin/libtoolize"
 	exits 0 env PATH="$dir/bin" "$dir/tree/bootstrap"
-	has err "there is no apt-get. Wanted, by Debian's names: gcc make autoconf"
+	has err "there is no apt-get, and uses what is there. Wanted, by Debian's names: gcc make autoconf"
 	[ -f "$dir/tree/build/Makefile" ] || fail "bootstrap did not go on"
 	# With apt-get, for a user who may not install packages.
 	printf '#!%s/bin/sh\nexit 100\n' "$dir" >"$dir/bin/apt-get"
@@ -87,7 +90,7 @@ bootstrap() {
 	cp "$dir/bin/apt-get" "$dir/bin/sudo"
 	rm -r "$dir/tree/build"
 	exits 0 env PATH="$dir/bin" "$dir/tree/bootstrap"
-	has err "because apt-get failed. Wanted"
+	has err "because apt-get failed, and uses what is there. Wanted"
 	[ -f "$dir/tree/build/Makefile" ] || fail "bootstrap did not go on"
 }
 side_by_side configures sources bootstrap
