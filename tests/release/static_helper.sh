@@ -49,7 +49,7 @@ unshare $as_root -m -p -f sh -c 'mount -t proc proc "$1/proc" && exec chroot "$1
 	"$dir/root" 2>"$dir/log" || fail "in an empty root: $(cat "$dir/log")"
 ended "$dir/root/out.vgp" "the process ended"
 [ "$(info_value unconfined)" = 0 ] || fail "not confined: $(cat "$dir/info")"
-symbolize "$dir/root/out.vgp" samples "$dir/functions" "$dir/program"
+symbolize "$dir/root/out.vgp" wall "$dir/functions" "$dir/program"
 grep -q musl_spin "$dir/functions" || fail "no musl_spin: $(cat "$dir/functions")"
 
 # ---- the dynamic helper's tests ----
