@@ -1,0 +1,66 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT OR Apache-2.0
+#
+# The static helper of `./bootstrap dist-helper`: its files, its licences, its confinement.  It records in a root
+# directory that has no other file than the program.  Tests of the dynamic helper pass with it, too.
+set -eu
+: "${CC:?}"
+. "${SRCDIR:?}/tests/lib.sh"
+unset MAKEFLAGS MFLAGS MAKELEVEL
+sh "$SRCDIR/bootstrap" dist-helper >"$dir/log" 2>&1 || fail "bootstrap dist-helper: $(tail -n 20 "$dir/log")"
+tail -n 1 "$dir/log"
+! grep -i 'warning' "$dir/log" || fail "a warning"
+folder=$SRCDIR/build/dist-helper static=$SRCDIR/build/static-helper
+
+# ---- the files ----
+for file in vignetted vignetted.debug; do
+	readelf -hldW "$folder/$file" >"$dir/$file.headers"
+	[ "$(build_id "$folder/$file")" = "$(build_id "$static/vignetted/vignetted")" ] || fail "$file has another build id"
+done
+! grep -E 'NEEDED|INTERP' "$dir/vignetted.headers" || fail "vignetted is not static"
+grep -q 'FLAGS_1.* PIE' "$dir/vignetted.headers" || fail "vignetted is no PIE"
+[ "$(stat -c %s "$folder/vignetted")" -lt 1500000 ] || fail "vignetted has $(stat -c %s "$folder/vignetted") bytes"
+grep -q 'vg_session_tick' "$folder"/symbols/vignetted/*/vignetted.sym || fail "no symbols of vignetted"
+for library in gcc glibc libseccomp libunwind msgpack-c zlib; do
+	grep -qE "^    $library +[0-9]" "$folder/LICENSES" || fail "no version of $library: $(head -n 12 "$folder/LICENSES")"
+	grep -q "^==== $library " "$folder/LICENSES" || fail "no notices of $library"
+done
+
+# ---- it opens no file of the C library or the machine's configuration ----
+strace -qq -e trace=open,openat,openat2 -o "$dir/trace" "$folder/vignetted" -o "$dir/out.vgp" --duration 0.2 \
+	-- sleep 60 2>"$dir/log" || fail "$(cat "$dir/log")"
+grep -oE '"[^"]*"' "$dir/trace" | sort -u >"$dir/opened"
+grep -q '"/proc/' "$dir/opened" || fail "strace shows no files of the helper: $(cat "$dir/trace")"
+others=$(grep -E '"/(etc|usr|lib)' "$dir/opened" || true)
+[ -z "$others" ] || fail "the helper opens $others"
+
+# ---- a root directory with nothing but the helper and a program of musl ----
+cat >"$dir/program.c" <<'END'
+static volatile unsigned long sink;
+__attribute__((noinline)) void musl_spin(void) { for (long i = 0; i < 1000000; i++) sink += i; }
+int main(void) { for (int i = 0; i < 400; i++) musl_spin(); }
+END
+musl-gcc -O2 -g -static -o "$dir/program" "$dir/program.c"
+mkdir -p "$dir/root/proc"
+cp "$folder/vignetted" "$dir/program" "$dir/root/"
+as_root=
+[ "$(id -u)" = 0 ] || as_root=-r
+unshare $as_root -m -p -f sh -c 'mount -t proc proc "$1/proc" && exec chroot "$1" /vignetted -o /out.vgp -- /program' sh \
+	"$dir/root" 2>"$dir/log" || fail "in an empty root: $(cat "$dir/log")"
+ended "$dir/root/out.vgp" "the process ended"
+[ "$(info_value unconfined)" = 0 ] || fail "not confined: $(cat "$dir/info")"
+symbolize "$dir/root/out.vgp" wall "$dir/functions" "$dir/program"
+grep -q musl_spin "$dir/functions" || fail "no musl_spin: $(cat "$dir/functions")"
+
+# ---- the dynamic helper's tests ----
+BUILDDIR=$static sh "$SRCDIR/tests/project/hardening.sh" >"$dir/log" 2>&1 || fail "hardening: $(cat "$dir/log")"
+make -s -C "$static" tests/recording/confined >"$dir/log" 2>&1 || fail "$(tail "$dir/log")"
+"$static/tests/recording/confined" >"$dir/log" || fail "confined: $(grep '^not ok' "$dir/log")"
+export VIGNETTED="$folder/vignetted"
+failed=
+for test in bounds clocked disk events flight kernel kills launch peer sessions signals threads; do
+	sh "$SRCDIR/tests/recording/$test.sh" >"$dir/$test.log" 2>&1 && echo "ok $test" || {
+		[ $? = 77 ] && echo "skipped: $test" || { failed="$failed $test"; tail -n 20 "$dir/$test.log"; }
+	}
+done
+[ -z "$failed" ] || fail "with the static helper:$failed"
