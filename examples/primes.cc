@@ -2,7 +2,7 @@
 // A thread counts primes in an interval.  The program records itself into the profile primes.vgp:
 //
 //     g++ -O2 -g -o primes primes.cc $(pkg-config --cflags --libs vgctl)
-//     ./primes && vgtool report --interval search primes.vgp
+//     ./primes && vgtool report --interval 'small primes' primes.vgp
 #include <cstdio>
 #include <stdexcept>
 #include <thread>
@@ -49,8 +49,8 @@ int main() try {
 	options.rate_hz = 499;
 	Recording recording("primes.vgp", options);
 	std::thread([] {
-		vgctl_thread_name("searcher");
-		Interval search(vgctl_intern("search"), vgctl_intern("small primes"));
+		vgctl_thread_name("worker");
+		Interval counting(vgctl_intern("count"), vgctl_intern("small primes"));
 		std::printf("%d primes\n", primes_count(70000));
 	}).join();
 	recording.end();

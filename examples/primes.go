@@ -3,7 +3,7 @@
 // A thread counts primes in an interval.  The program records itself into the profile primes.vgp:
 //
 //	go build primes.go
-//	./primes && vgtool report --interval search primes.vgp
+//	./primes && vgtool report --interval 'small primes' primes.vgp
 package main
 
 // #cgo pkg-config: vgctl
@@ -14,7 +14,7 @@ import "log"
 import "runtime"
 
 // Ids stay valid, so each is taken once.
-var search, small = C.vgctl_intern(C.CString("search")), C.vgctl_intern(C.CString("small primes"))
+var count, small = C.vgctl_intern(C.CString("count")), C.vgctl_intern(C.CString("small primes"))
 
 func check(rc C.int) {
 	if rc < 0 {
@@ -33,8 +33,8 @@ func scope(kind, label C.uint32_t) func() {
 }
 
 func primesCount(limit int) (primes int) {
-	defer scope(search, small)()
-	C.vgctl_thread_name(C.CString("searcher"))
+	defer scope(count, small)()
+	C.vgctl_thread_name(C.CString("worker"))
 	for n := 2; n < limit; n++ {
 		divisor := 2
 		for ; n%divisor != 0; divisor++ {

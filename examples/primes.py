@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
 """A thread counts primes in an interval.  The program records itself into the profile primes.vgp:
 
-    python3 primes.py && vgtool report --interval search primes.vgp
+    python3 primes.py && vgtool report --interval 'small primes' primes.vgp
 """
 import sys
 from contextlib import contextmanager
@@ -40,9 +40,9 @@ def interval(kind, label):
         vgctl.vgctl_interval_end(begun)
 
 
-def primes_search(limit):
-    vgctl.vgctl_thread_name(b"searcher")
-    with interval(b"search", b"small primes"):
+def primes_count(limit):
+    vgctl.vgctl_thread_name(b"worker")
+    with interval(b"count", b"small primes"):
         print(sum(all(n % divisor for divisor in range(2, n)) for n in range(2, limit)), "primes")
 
 
@@ -53,7 +53,7 @@ if sys.version_info >= (3, 12):  # Earlier interpreters do not write the names o
     sys.activate_stack_trampoline("perf")
     options.perf_map = 1
 check(vgctl.vgctl_begin(b"primes.vgp", byref(options), byref(session)))
-thread = Thread(target=primes_search, args=[10000])
+thread = Thread(target=primes_count, args=[10000])
 thread.start()
 thread.join()
 check(vgctl.vgctl_end(session, None))
