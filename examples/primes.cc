@@ -20,7 +20,7 @@ struct Recording {
 	vgctl_session *session = nullptr;
 
 	Recording(const char *path, const vgctl_options &options) { check(vgctl_begin(path, &options, &session)); }
-	Recording(const Recording &) = delete;
+	Recording(Recording &&) = delete;
 	~Recording() { if (session) vgctl_end(session, nullptr); }
 	void end() { check(vgctl_end(std::exchange(session, nullptr), nullptr)); }
 };
@@ -30,7 +30,7 @@ struct Interval {
 	const vgctl_interval interval;
 
 	Interval(uint32_t kind, uint32_t label) : interval(vgctl_interval_begin(kind, label, 0)) {}
-	Interval(const Interval &) = delete;
+	Interval(Interval &&) = delete;
 	~Interval() { vgctl_interval_end(interval); }
 };
 

@@ -8,7 +8,7 @@ set -eu
 . "$SRCDIR/tests/installed.sh"
 # The tools of Debian's packages, before other versions that the machine may have.  go uses no network.
 PATH=$dir/installed:/usr/bin:$PATH
-export PATH GOCACHE="$dir/gocache" GOPATH="$dir/gopath" GOPROXY=off GOTOOLCHAIN=local
+export PATH GOCACHE="$dir/gocache" GOPATH="$dir/gopath" GOFLAGS= GOPROXY=off GOTOOLCHAIN=local
 
 # example SUFFIX PROGRAM FUNCTION: runs the commands of examples/primes.SUFFIX.  PROGRAM is the file that has FUNCTION.
 example() {
