@@ -5,7 +5,7 @@ import { readFileSync, readdirSync, statSync } from 'node:fs';
 const root = process.argv[2];
 const folders = ['base', 'bench', 'doc', 'examples', 'libvgctl', 'man', 'profile', 'symbols', 'tests', 'vgctl', 'vgtool',
 	'vignetted'];
-const read_files = /\.(c|h|cc|S|rs|sh|mjs|js|py|awk|md|[1-8])$|^(NEWS|bootstrap|Makefile\.am|configure\.ac)$/;
+const read_files = /\.(c|h|cc|S|rs|go|sh|mjs|js|py|awk|md|[1-8])$|^(NEWS|bootstrap|Makefile\.am|configure\.ac)$/;
 // These files have the words on purpose.
 const left_out = /^(doc\/glossary\.md|tests\/project\/words\.(sh|mjs)|tests\/fuzz\/corpus\/.*)$/;
 
