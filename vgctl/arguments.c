@@ -61,7 +61,7 @@ static void help_print(void)
 	fputs(usage, stdout);
 	fputs("\n", stdout);
 	vg_option_help(options, OPTIONS, stdout);
-	fputs("\nTIME: seconds, or a number with ms, s, m or h.  SIZE: bytes, or a number with\n"
+	fputs("\nTIME: seconds, or a number with ms, s, m, h or d.  SIZE: bytes, or a number with\n"
 	      "K, M or G.  All options but --directory are for begin; see vgctl(1)\n", stdout);
 }
 
