@@ -14,7 +14,8 @@
 
 static const char usage[] =
 	"usage: vgtool store [--json] STORE...\n"
-	"       vgtool store --prune [--older-than TIME] [--max-size SIZE] [--dry-run] STORE\n";
+	"       vgtool store --prune [--older-than TIME] [--max-size SIZE]\n"
+	"                    [--dry-run] STORE\n";
 
 struct listing {
 	const char *command;
@@ -132,9 +133,9 @@ static const struct vg_option options[] = {
 	VG_OPTION_JSON,
 	{ PRUNE, "prune", VG_OPTION_FLAG, .help = "remove symbol files, the oldest first" },
 	{ OLDER_THAN, "older-than", VG_OPTION_TIME, "TIME", 0, UINT64_C(1000000000) << 30, NULL, NULL,
-	  "remove older files: 12h or 30d", 0 },
-	{ MAX_SIZE, "max-size", VG_OPTION_SIZE, "SIZE", 0, UINT64_MAX - 1, NULL, NULL,
-	  "keep this size of files", 0 },
+	  "remove files that are older, such as 30d", 0 },
+	{ MAX_SIZE, "max-size", VG_OPTION_SIZE, "SIZE", 0, UINT64_MAX, NULL, NULL,
+	  "remove the oldest files beyond this size", 0 },
 	{ DRY_RUN, "dry-run", VG_OPTION_FLAG, .help = "remove nothing; print what would be removed" },
 	VG_OPTION_HELP,
 };
