@@ -133,7 +133,7 @@ static const struct vg_option options[] = {
 	VG_OPTION_JSON,
 	{ PRUNE, "prune", VG_OPTION_FLAG, .help = "remove symbol files, the oldest first" },
 	{ OLDER_THAN, "older-than", VG_OPTION_TIME, "TIME", 0, UINT64_C(1000000000) << 30, NULL, NULL,
-	  "remove files that are older, such as 30d", 0 },
+	  "remove older files, such as 30d", 0 },
 	{ MAX_SIZE, "max-size", VG_OPTION_SIZE, "SIZE", 0, UINT64_MAX, NULL, NULL,
 	  "remove the oldest files beyond this size", 0 },
 	{ DRY_RUN, "dry-run", VG_OPTION_FLAG, .help = "remove nothing; print what would be removed" },
