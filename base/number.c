@@ -74,7 +74,8 @@ bool vg_number_time(const char *text, uint64_t least_ns, uint64_t most_ns, uint6
 {
 	static const struct unit units[] = {
 		{ "", 1000000000 }, { "s", 1000000000 }, { "ms", 1000000 },
-		{ "m", UINT64_C(60) * 1000000000 }, { "h", UINT64_C(3600) * 1000000000 }, { NULL, 0 },
+		{ "m", UINT64_C(60) * 1000000000 }, { "h", UINT64_C(3600) * 1000000000 },
+		{ "d", UINT64_C(86400) * 1000000000 }, { NULL, 0 },
 	};
 
 	return quantity_parse(text, units, least_ns, most_ns, ns);

@@ -61,8 +61,8 @@ static void help_print(void)
 	fputs(usage, stdout);
 	fputs("\n", stdout);
 	vg_option_help(options, OPTIONS, stdout);
-	fputs("\nTIME: seconds, or a number with ms, s, m or h.  SIZE: bytes, or a number with\n"
-	      "K, M or G.  All options but --directory are for begin; see vgctl(1)\n", stdout);
+	fputs("\nTIME: seconds, or a number with ms, s, m, h or d.  SIZE: bytes, or a number\n"
+	      "with K, M or G.  All options but --directory are for begin; see vgctl(1)\n", stdout);
 }
 
 static int option_set(struct vg_arguments *arguments, const struct vg_option_value *value, struct vg_err *err)

@@ -14,6 +14,10 @@
  * 20 ms for 10 s. */
 enum { TRIES_MAX = 500 };
 
+/* vg_store_prune() may remove the new directory while it is empty.  It visits each directory once, so the second try
+ * succeeds, unless several processes prune. */
+enum { DIRECTORY_TRIES_MAX = 10 };
+
 /* Returns 0; 1: the existing file has more symbols; or a negative errno. */
 static int symbols_write(const struct vg_symbols *symbols, const char *path, struct vg_err *err)
 {
@@ -57,7 +61,8 @@ static int symbols_add(const struct vg_symbols *symbols, char *path, struct vg_e
 	static const struct timespec retry_delay = { .tv_nsec = 20L * 1000 * 1000 }; /* 20 ms */
 	int rc = -EBUSY;
 
-	for (int tries = 0; rc == -EBUSY && tries < TRIES_MAX; tries++) {
+	for (int tries = 0; (rc == -EBUSY && tries < TRIES_MAX) || (rc == -ENOENT && tries < DIRECTORY_TRIES_MAX);
+	     tries++) {
 		if (tries > 0)
 			nanosleep(&retry_delay, NULL);
 		if (vg_store_rank(path) > vg_store_table_rank(symbols))

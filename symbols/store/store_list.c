@@ -16,11 +16,11 @@
 /* <root>/<name>/<id>/<file> */
 enum { LEVEL_FILE = 3 };
 
-static bool has_sym_suffix(const char *name)
+static bool has_suffix(const char *name, const char *suffix)
 {
-	size_t length = strlen(name);
+	size_t length = strlen(name), suffix_length = strlen(suffix);
 
-	return length > 4 && strcmp(name + length - 4, ".sym") == 0;
+	return length > suffix_length && strcmp(name + length - suffix_length, suffix) == 0;
 }
 
 static bool is_truncated(const char *path)
@@ -52,16 +52,25 @@ static void problem_find(const struct vg_symbols *symbols, const char *path, con
 			   symbols->debug_id);
 }
 
-static int file_visit(const char *path, const char *id_directory, uint64_t bytes,
-		      int (*visit)(void *, const struct vg_store_entry *), void *context)
+struct listing {
+	int (*visit)(void *context, const struct vg_store_entry *entry);
+	void *context;
+};
+
+/* Reads one file for vg_store_list(). */
+static int file_visit(void *context, const char *path, const char *id_directory, const struct stat *status)
 {
+	const struct listing *listing = context;
 	char code_id[2 * VG_BUILD_ID_MAX_BYTES + 1] = "";
 	struct vg_store_entry entry = { .path = path, .name = "", .debug_id = "", .code_id = code_id,
-					.bytes = bytes };
+					.bytes = (uint64_t)status->st_size };
 	struct vg_symbols symbols = { 0 };
 	struct vg_err problem;
 	int rc = vg_breakpad_read(&symbols, path, NULL, 0, &problem);
 
+	/* vg_store_prune() has removed the file meanwhile. */
+	if (rc == -ENOENT && id_directory != NULL)
+		return 0;
 	if (rc == 0) {
 		vg_hex_text(symbols.build_id, symbols.build_id_bytes, code_id);
 		problem_find(&symbols, path, id_directory, code_id, &problem);
@@ -73,7 +82,7 @@ static int file_visit(const char *path, const char *id_directory, uint64_t bytes
 			entry.lines += symbols.functions.items[i].line_count;
 	}
 	entry.problem = problem.text[0] != '\0' ? problem.text : NULL;
-	rc = visit(context, &entry);
+	rc = listing->visit(listing->context, &entry);
 	vg_symbols_free(&symbols);
 	return rc;
 }
@@ -89,16 +98,17 @@ static const char *parent_name(const FTSENT *entry)
 	return entry->fts_parent->fts_name;
 }
 
-/* A root that is a file is listed whatever its name is.  Other files need the suffix .sym. */
-static bool is_symbol_file(const FTSENT *entry)
+/* A root that is a file is visited whatever its name is.  Other files need the suffix. */
+static bool is_wanted(const FTSENT *entry, const char *suffix)
 {
 	if (entry->fts_level == 0)
 		return entry->fts_info == FTS_F || entry->fts_info == FTS_DEFAULT;
 	return entry->fts_info == FTS_F && entry->fts_level == LEVEL_FILE &&
-	       has_sym_suffix(entry->fts_name);
+	       has_suffix(entry->fts_name, suffix);
 }
 
-static int tree_visit(FTS *tree, int (*visit)(void *, const struct vg_store_entry *), void *context,
+static int tree_visit(FTS *tree, const char *suffix,
+		      int (*visit)(void *, const char *, const char *, const struct stat *), void *context,
 		      struct vg_err *err)
 {
 	int rc = 0, walk_rc = 0;
@@ -107,20 +117,21 @@ static int tree_visit(FTS *tree, int (*visit)(void *, const struct vg_store_entr
 	while (rc == 0 && (entry = fts_read(tree)) != NULL) {
 		if (entry->fts_info == FTS_D && entry->fts_level >= LEVEL_FILE)
 			fts_set(tree, entry, FTS_SKIP);
-		/* The listing continues with the other directories. */
-		if (entry->fts_info == FTS_DNR || entry->fts_info == FTS_ERR)
+		/* The walk continues with the other directories.  ENOENT: vg_store_prune() has removed the directory
+		 * meanwhile. */
+		if ((entry->fts_info == FTS_DNR || entry->fts_info == FTS_ERR) && entry->fts_errno != ENOENT)
 			walk_rc = vg_err_sys(err, -entry->fts_errno, "%s: cannot read", entry->fts_path);
-		if (!is_symbol_file(entry))
+		if (!is_wanted(entry, suffix))
 			continue;
-		rc = file_visit(entry->fts_accpath, entry->fts_level > 0 ? parent_name(entry) : NULL,
-				(uint64_t)entry->fts_statp->st_size, visit, context);
+		rc = visit(context, entry->fts_accpath, entry->fts_level > 0 ? parent_name(entry) : NULL,
+			   entry->fts_statp);
 	}
 	return rc != 0 ? rc : walk_rc;
 }
 
-int vg_store_list(const char *root,
-		  int (*visit)(void *context, const struct vg_store_entry *entry), void *context,
-		  struct vg_err *err)
+int vg_store_walk(const char *root, const char *suffix,
+		  int (*visit)(void *context, const char *path, const char *id, const struct stat *status),
+		  void *context, struct vg_err *err)
 {
 	char *paths[] = { strdup(root), NULL };
 	struct stat status;
@@ -138,10 +149,19 @@ int vg_store_list(const char *root,
 		rc = vg_err_sys(err, -errno, "%s: cannot read the symbol store", root);
 		goto out;
 	}
-	rc = tree_visit(tree, visit, context, err);
+	rc = tree_visit(tree, suffix, visit, context, err);
 out:
 	if (tree != NULL)
 		fts_close(tree);
 	free(paths[0]);
 	return rc;
+}
+
+int vg_store_list(const char *root,
+		  int (*visit)(void *context, const struct vg_store_entry *entry), void *context,
+		  struct vg_err *err)
+{
+	struct listing listing = { visit, context };
+
+	return vg_store_walk(root, ".sym", file_visit, &listing, err);
 }

@@ -3,6 +3,7 @@
 #define VG_SYMBOLS_STORE_LIST_H
 
 #include <stdint.h>
+#include <sys/stat.h>
 
 #include "base/err.h"
 
@@ -27,5 +28,11 @@ struct vg_store_entry {
 int vg_store_list(const char *root,
 		  int (*visit)(void *context, const struct vg_store_entry *entry), void *context,
 		  struct vg_err *err);
+
+/* Calls visit() for each regular file <root>/<name>/<id>/<any><suffix>, in the order of the names, without opening it.
+ * If the root is a file, visits only that file, with an id of NULL.  The rest is as in vg_store_list(). */
+int vg_store_walk(const char *root, const char *suffix,
+		  int (*visit)(void *context, const char *path, const char *id, const struct stat *status),
+		  void *context, struct vg_err *err);
 
 #endif

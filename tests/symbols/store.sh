@@ -121,6 +121,88 @@ exits 1 setpriv --reuid 65534 --regid 65534 --clear-groups "$VGTOOL" store "$dir
 has err "vgtool store: $(echo "$dir"/closed/libone.so/*): cannot read"
 has out libtwo.so
 
+# --- store --prune: by age and size, the oldest first; nothing but symbol files ---
+aged() {
+	rm -rf "$dir/aged"
+	cp -r "$dir/store" "$dir/aged"
+	echo text >"$dir/aged/README"
+	touch -d '40 days ago' "$dir"/aged/program/*/program.sym
+	touch -d '10 days ago' "$dir"/aged/libone.so/*/libone.so.sym
+}
+left() {
+	(cd "$dir/aged" && find . -name '*.sym*' | sed 's,.*/,,' | sort | tr '\n' ' ')
+}
+size() {
+	stat -c %s "$dir"/store/"$1"/*/"$1".sym
+}
+for wrong in '' '--older-than 30d --json' '--max-size 1x' '--older-than never' "--max-size 1G $dir/store"; do
+	exits 2 "$VGTOOL" store --prune $wrong "$dir/store"
+done
+exits 2 "$VGTOOL" store --max-size 1G "$dir/store"
+exits 2 "$VGTOOL" store --prune --max-size 1G
+for wrong in "$dir/nowhere" "$dir/program"; do
+	exits 1 "$VGTOOL" store --prune --max-size 0 "$wrong"
+	has err "$wrong: cannot "
+done
+aged
+exits 0 "$VGTOOL" store --prune --older-than 30d --dry-run "$dir/aged"
+has out "would remove $(echo "$dir"/aged/program/*/program.sym): "
+has out ", 40 days old"
+has out "would remove 1 of 3 symbol files"
+[ "$(left)" = "libone.so.sym libtwo.so.sym program.sym " ] || fail "--dry-run has left $(left)"
+exits 0 "$VGTOOL" store --prune --older-than 30d "$dir/aged"
+has out "removed 1 of 3 symbol files"
+[ "$(left)" = "libone.so.sym libtwo.so.sym " ] || fail "--older-than has left $(left)"
+[ ! -e "$dir/aged/program" ] || fail "an empty directory was left"
+exits 0 "$VGTOOL" store --prune --max-size $(($(size libone.so) + $(size libtwo.so))) "$dir/aged"
+has out "removed 0 of 2 symbol files, 0 bytes of"
+exits 0 "$VGTOOL" store --prune --max-size $(($(size libone.so) + $(size libtwo.so) - 1)) "$dir/aged"
+[ "$(left)" = "libtwo.so.sym " ] || fail "--max-size has left $(left)"
+aged
+exits 0 "$VGTOOL" store --prune --older-than 30d --max-size 0 "$dir/aged"
+[ "$(ls "$dir/aged")" = README ] || fail "left: $(ls "$dir/aged")"
+# A file that another process is writing is kept.
+aged
+sym=$(echo "$dir"/aged/libone.so/*/libone.so.sym)
+started "$dir/locked" sh -c 'exec 9>"$1"; flock 9; echo locked; exec sleep 600' sh "$sym.part"
+exits 0 "$VGTOOL" store --prune --max-size 0 "$dir/aged"
+[ "$(left)" = "libone.so.sym libone.so.sym.part " ] || fail "a file is being written, and left is $(left)"
+stopped $started
+# A prune that is killed leaves whole files only.  The next one removes the rest, with the .part files of killed writers.
+for call in 1 2 3 4 5 6; do
+	aged
+	strace -qq -o "$dir/log" -e trace=unlinkat -e inject=unlinkat:signal=KILL:when=$call \
+		"$VGTOOL" store --prune --max-size 0 "$dir/aged" >"$dir/out" && fail "prune was not killed" || true
+	[ -e "$dir/aged/libtwo.so" ] || fail "prune was killed too late"
+	exits 0 "$VGTOOL" store "$dir/aged"
+	has out "; 0 damaged"
+	exits 0 "$VGTOOL" store --prune --max-size 0 "$dir/aged"
+	[ "$(find "$dir/aged" -type f)" = "$dir/aged/README" ] || fail "left after a kill: $(find "$dir/aged")"
+done
+# Symbols are saved while other processes prune.
+mkdir "$dir/busy"
+for other in 1 2; do
+	(while [ ! -e "$dir/saved" ]; do "$VGTOOL" store --prune --max-size 0 "$dir/busy"; done) >"$dir/busy.$other" 2>&1 &
+	pids="$pids $!"
+done
+for turn in 1 2 3 4 5 6; do
+	exits 0 "$VGTOOL" symbols -o "$dir/busy" "$dir/built"
+done
+: >"$dir/saved"
+for other in $pids; do wait $other || fail "prune fails while symbols are saved: $(cat "$dir"/busy.?)"; done
+pids=
+# Binaries in the same directory are found by the index, before and after.
+mkdir -p "$dir/mixed/binaries"
+cp -r "$dir/store/." "$dir/mixed"
+cp "$dir/built/program" "$dir/mixed/binaries"
+exits 0 "$VGTOOL" resolve -s "$dir/mixed" -o "$dir/before.vgp" "$dir/a.vgp"
+exits 0 "$VGTOOL" store --prune --max-size 0 "$dir/mixed"
+cmp "$dir/mixed/binaries/program" "$dir/built/program" || fail "prune has changed a binary"
+exits 0 "$VGTOOL" resolve -s "$dir/mixed" -o "$dir/after.vgp" "$dir/a.vgp"
+"$VGTOOL" report --json --unresolved "$dir/after.vgp" >"$dir/after.json"
+grep -q '"main"' "$dir/after.json" || fail "the program in a pruned store is not found"
+! grep -q '"work_one"' "$dir/after.json" || fail "a symbol file that was removed gives names"
+
 # --- missing ---
 mkdir "$dir/part"
 cp -r "$dir/store/program" "$dir/store/libone.so" "$dir/part"

@@ -347,6 +347,9 @@ static bool calls_fail(int error, const int *calls, size_t count)
 /* set if attempts are made as on a kernel without Landlock */
 static bool has_no_landlock;
 
+/* set if directories can be removed */
+static bool removes;
+
 static int confine(bool output)
 {
 	static const int landlock[] = { SYS_landlock_create_ruleset };
@@ -355,7 +358,7 @@ static int confine(bool output)
 	if (has_no_landlock && !calls_fail(ENOSYS, landlock, 1))
 		return -1;
 	return vg_reader_confine(&(struct vg_confinement){
-		.paths = &input, .path_count = 1, .writes = output ? "out/output" : NULL,
+		.paths = &input, .path_count = 1, .writes = output ? "out/output" : NULL, .removes = removes,
 	}, NULL);
 }
 
@@ -405,6 +408,28 @@ static void attempt_try(const struct attempt *attempt, bool output)
 		       confined_call(output, attempt->call, attempt->arguments));
 	}
 }
+
+/* With `removes`, only empty directories below that of the output can be removed. */
+START_TEST(directories_can_be_removed)
+{
+	const long within[6] = { AT, PATH("out/empty"), AT_REMOVEDIR };
+	const long filled[6] = { AT, PATH("out"), AT_REMOVEDIR };
+	const long elsewhere[6] = { AT, PATH("elsewhere/empty"), AT_REMOVEDIR };
+
+	removes = true;
+	for (int no_landlock = 0; no_landlock < 2; no_landlock++) {
+		has_no_landlock = no_landlock;
+		paths_restore();
+		mkdir("elsewhere/empty", 0700);
+		expect(OUTPUTS, "unlinkat, a directory", true, 0, confined_call(true, SYS_unlinkat, within));
+		expect(WRITES, "unlinkat, its parent", true, landlock_version() > 0 && !no_landlock ? EACCES : ENOTEMPTY,
+		       confined_call(true, SYS_unlinkat, filled));
+		expect(WRITES, "unlinkat, a directory elsewhere", true, LANDLOCK,
+		       confined_call(true, SYS_unlinkat, elsewhere));
+		rmdir("elsewhere/empty");
+	}
+}
+END_TEST
 
 /* This test also runs in a build with sanitizers. The others do not: vgtool is not confined in that build. */
 START_TEST(reading_and_writing_is_allowed)
@@ -586,6 +611,7 @@ Suite *confine_suite(void)
 	if (!SANITIZED) {
 		tcase_add_loop_test(tests, calls_without_an_output, 0, COUNT(attempts));
 		tcase_add_loop_test(tests, calls_with_an_output, 0, COUNT(attempts));
+		tcase_add_test(tests, directories_can_be_removed);
 		tcase_add_loop_test(tests, ioctls_of_a_terminal, 0, COUNT(ioctls));
 		tcase_add_loop_test(tests, fcntls_of_a_file, 0, COUNT(fcntls));
 		tcase_add_test(tests, output_opened_before_can_be_truncated);

@@ -6,12 +6,16 @@
 
 #include "base/print.h"
 #include "symbols/store/store_list.h"
+#include "symbols/store/store_prune.h"
 #include "vgtool/commands/command.h"
 #include "vgtool/commands/command_line.h"
 #include "vgtool/output/json.h"
 #include "vgtool/output/text.h"
 
-static const char usage[] = "usage: vgtool store [--json] STORE...\n";
+static const char usage[] =
+	"usage: vgtool store [--json] STORE...\n"
+	"       vgtool store --prune [--older-than TIME] [--max-size SIZE]\n"
+	"                    [--dry-run] STORE\n";
 
 struct listing {
 	const char *command;
@@ -116,19 +120,107 @@ static int json_list(struct listing *listing, char **stores, int count)
 	return status;
 }
 
+/* ---- --prune ---- */
+
+struct request {
+	bool json, prunes;
+	struct vg_store_prune prune;
+};
+
+enum { PRUNE = 256, OLDER_THAN, MAX_SIZE, DRY_RUN };
+
+static const struct vg_option options[] = {
+	VG_OPTION_JSON,
+	{ PRUNE, "prune", VG_OPTION_FLAG, .help = "remove symbol files, the oldest first" },
+	{ OLDER_THAN, "older-than", VG_OPTION_TIME, "TIME", 0, UINT64_C(1000000000) << 30, NULL, NULL,
+	  "remove older files, such as 30d", 0 },
+	{ MAX_SIZE, "max-size", VG_OPTION_SIZE, "SIZE", 0, UINT64_MAX, NULL, NULL,
+	  "remove the oldest files beyond this size", 0 },
+	{ DRY_RUN, "dry-run", VG_OPTION_FLAG, .help = "remove nothing; print what would be removed" },
+	VG_OPTION_HELP,
+};
+
+static int option_set(void *context, const struct vg_option_value *value, struct vg_err *err)
+{
+	struct request *request = context;
+
+	(void)err;
+	switch (value->key) {
+	case 'j': request->json = true; break;
+	case PRUNE: request->prunes = true; break;
+	case OLDER_THAN: request->prune.older_than_ns = value->number; break;
+	case MAX_SIZE: request->prune.max_bytes = value->number; break;
+	case DRY_RUN: request->prune.dry_run = true; break;
+	}
+	return 0;
+}
+
+static bool is_limited(const struct vg_store_prune *prune)
+{
+	return prune->older_than_ns != UINT64_MAX || prune->max_bytes != UINT64_MAX;
+}
+
+/* Returns NULL, or what is wrong with the command line. */
+static const char *request_problem(const struct request *request, int stores)
+{
+	if (stores == 0)
+		return "expected a STORE";
+	if (!request->prunes)
+		return is_limited(&request->prune) || request->prune.dry_run ?
+		       "--older-than, --max-size and --dry-run: need --prune" : NULL;
+	if (request->json)
+		return "--prune: cannot be combined with --json";
+	if (!is_limited(&request->prune))
+		return "--prune: needs --older-than TIME, --max-size SIZE, or both";
+	return stores > 1 ? "--prune: more than one STORE; use it for one at a time" : NULL;
+}
+
+static void removed_print(void *context, const char *path, uint64_t bytes, uint64_t age_ns)
+{
+	const struct vg_store_prune *prune = context;
+	struct vg_text size;
+
+	vg_print(stdout, "%s%s: %s, %" PRIu64 " days old\n", prune->dry_run ? "would remove " : "removed ", path,
+		 vg_text_bytes(&size, bytes), age_ns / 1000000000 / 86400);
+}
+
+static int store_prune(struct vg_store_prune *prune, const char *command, const char *store)
+{
+	struct vg_text removed, all;
+	struct vg_err err;
+	int rc;
+
+	if (vg_command_confine(command, &(struct vg_confinement){ .writes = store, .removes = true }) != VG_EXIT_DONE)
+		return VG_EXIT_FAILED;
+	prune->removed = removed_print;
+	prune->context = prune;
+	rc = vg_store_prune(store, prune, &err);
+	vg_print(stdout, "%s%" PRIu64 " of %" PRIu64 " symbol file%s, %s of %s\n",
+		 prune->dry_run ? "would remove " : "removed ", prune->removed_files, prune->files,
+		 vg_text_plural(prune->files), vg_text_bytes(&removed, prune->removed_bytes),
+		 vg_text_bytes(&all, prune->bytes));
+	return rc == 0 ? VG_EXIT_DONE : vg_command_fail(command, &err);
+}
+
 int cmd_store(int argc, char **argv)
 {
 	struct listing listing = { .command = argv[0] };
-	bool json = false;
-	int status = vg_command_line_json(usage, argc, argv, &json);
+	struct request request = { .prune = { .older_than_ns = UINT64_MAX, .max_bytes = UINT64_MAX } };
+	const struct vg_command_line line = { usage, options, sizeof options / sizeof *options, option_set,
+					      &request };
+	int status = vg_command_line_read(&line, argc, argv);
+	const char *problem;
 
 	if (status != VG_COMMAND_LINE_READ)
 		return status;
-	if (optind == argc)
-		return vg_command_usage_error(argv[0], usage, "expected a STORE");
+	problem = request_problem(&request, argc - optind);
+	if (problem != NULL)
+		return vg_command_usage_error(argv[0], usage, "%s", problem);
+	if (request.prunes)
+		return store_prune(&request.prune, argv[0], argv[optind]);
 	if (vg_command_confine(argv[0], &(struct vg_confinement){
 		.paths = (const char *const *)argv + optind, .path_count = (size_t)(argc - optind),
 	}) != VG_EXIT_DONE)
 		return VG_EXIT_FAILED;
-	return (json ? json_list : text_list)(&listing, argv + optind, argc - optind);
+	return (request.json ? json_list : text_list)(&listing, argv + optind, argc - optind);
 }

@@ -96,7 +96,7 @@ static int path_allow(const struct rules *rules, const char *path, uint64_t acce
 
 /* Allows writing in the deepest existing directory of the path, because missing directories are created
  * there.  A pipe or device is written in place, so only the pipe or device itself is allowed. */
-static int writes_allow(const struct rules *rules, const char *path)
+static int writes_allow(const struct rules *rules, const char *path, uint64_t access)
 {
 	char *directory;
 	struct stat status;
@@ -111,13 +111,13 @@ static int writes_allow(const struct rules *rules, const char *path)
 		char *slash = strrchr(directory, '/');
 
 		if (slash == NULL || slash == directory) {
-			rc = path_allow(rules, slash == NULL ? "." : "/", WRITE_RIGHTS);
+			rc = path_allow(rules, slash == NULL ? "." : "/", access);
 			free(directory);
 			return rc;
 		}
 		*slash = '\0';
 	}
-	rc = path_allow(rules, directory, WRITE_RIGHTS);
+	rc = path_allow(rules, directory, access);
 	free(directory);
 	return rc;
 }
@@ -149,7 +149,8 @@ static int files_confine(const struct vg_confinement *confinement)
 	if (rc == 0)
 		rc = reads_allow(&rules, confinement->more, confinement->more_path_count, access);
 	if (rc == 0 && confinement->writes != NULL)
-		rc = writes_allow(&rules, confinement->writes);
+		rc = writes_allow(&rules, confinement->writes,
+				  WRITE_RIGHTS | (confinement->removes ? LANDLOCK_ACCESS_FS_REMOVE_DIR : 0));
 	if (rc == 0 && syscall(SYS_landlock_restrict_self, rules.fd, 0) != 0)
 		rc = -errno;
 	close(rules.fd);
@@ -231,10 +232,15 @@ static const struct rule rules_writing[] = {
 	{ SCMP_SYS(mkdirat), 1, { MASKED(2, DIRECTORY_MODE_REFUSED, 0) } },
 	/* The C library's renameat() makes this call on architectures that do not have the system call renameat. */
 	{ SCMP_SYS(renameat2), 1, { EQUAL(4, 0) } },
-	/* Removes files; directories would need AT_REMOVEDIR. */
+	/* Removes files.  Directories need AT_REMOVEDIR: see rules_removing. */
 	{ SCMP_SYS(unlinkat), 1, { EQUAL(2, 0) } },
 	/* An output is opened nonblocking and then made blocking (base/output_path.c). */
 	{ SCMP_SYS(ioctl), 1, { EQUAL(1, FIONBIO) } },
+};
+
+/* Removes empty directories. */
+static const struct rule rules_removing[] = {
+	{ SCMP_SYS(unlinkat), 1, { EQUAL(2, AT_REMOVEDIR) } },
 };
 
 /* The C library reads the limit of the stack, and must not change it. */
@@ -285,6 +291,8 @@ static int calls_confine(const struct vg_confinement *confinement)
 		rc = calls_allow(filter, calls_writing, COUNT(calls_writing));
 	if (rc == 0 && writes)
 		rc = rules_allow(filter, rules_writing, COUNT(rules_writing));
+	if (rc == 0 && confinement->removes)
+		rc = rules_allow(filter, rules_removing, COUNT(rules_removing));
 	if (rc == 0 && executes)
 		rc = calls_allow(filter, calls_executing, COUNT(calls_executing));
 	if (rc == 0 && executes)

@@ -33,6 +33,7 @@ struct vg_confinement {
 	const char *writes;          /* the output: a directory, or a file, whose directory is then allowed;
 	                                NULL: no file is written */
 	int broker;                  /* socket to the broker, from which descriptors are received; 0: none */
+	bool removes;                /* empty directories below that of `writes` can be removed, too */
 	bool sends;                  /* descriptors can be sent to the broker, too */
 	bool executes;               /* the process executes a program: those at and below the paths can be executed,
 	                                and memory can be executable */

@@ -52,8 +52,8 @@ void vg_arguments_help(FILE *file)
 {
 	fputs(usage, file);
 	vg_option_help(options, OPTIONS, file);
-	fputs("\nTIME: seconds, or a number with ms, s, m or h.  SIZE: bytes, or a number with\n"
-	      "K, M or G.  vignetted(8) describes all options\n", file);
+	fputs("\nTIME: seconds, or a number with ms, s, m, h or d.  SIZE: bytes, or a number\n"
+	      "with K, M or G.  vignetted(8) describes all options\n", file);
 }
 
 /* Options that take a value. */
