@@ -223,29 +223,74 @@ int vg_lanes_fd(void)
 	return ring != NULL ? ring->fd : -1;
 }
 
+/* A new number makes all threads forget their open intervals.  So the number stays while the helper listens, because a
+ * remote recording may need the ends of these intervals.  Called under the mutex. */
+static void session_number(struct vg_lanes_state *state, bool overwrite)
+{
+	if (atomic_load(&state->listening) != 0)
+		return;
+	if (++sessions == 0)
+		sessions = 1;
+	atomic_store_explicit(&state->overwrite, overwrite, memory_order_relaxed);
+	atomic_store_explicit(&state->session, sessions, memory_order_release);
+}
+
 void vg_lanes_start(bool overwrite)
 {
 	struct vg_lanes_state *state = state_get();
 	sigset_t before;
 
 	vg_process_lock(&mutex, &before);
-	atomic_store_explicit(&state->overwrite, overwrite, memory_order_relaxed);
 	if (ring_get() != NULL)
 		atomic_store(&ring_get()->lanes->heartbeat_ns, 0);
-	if (++sessions == 0)
-		sessions = 1;
-	atomic_store_explicit(&state->session, sessions, memory_order_release);
-	__atomic_store_n(&vgctl_recording, sessions, __ATOMIC_RELEASE);
+	session_number(state, overwrite);
+	__atomic_store_n(&vgctl_recording, atomic_load(&state->session), __ATOMIC_RELEASE);
 	vg_process_unlock(&mutex, &before);
+}
+
+/* Whether a remote recording needs events. */
+static bool remote_records(const struct vg_lanes_state *state)
+{
+	const struct vg_host_ring *ring = ring_get();
+
+	return state != NULL && atomic_load(&state->listening) != 0 && ring != NULL &&
+	       atomic_load(&ring->lanes->remote) != 0;
 }
 
 void vg_lanes_stop(void)
 {
 	struct vg_lanes_state *state = state_get();
 
-	__atomic_store_n(&vgctl_recording, 0, __ATOMIC_RELEASE);
-	if (state != NULL)
+	if (!remote_records(state))
+		__atomic_store_n(&vgctl_recording, 0, __ATOMIC_SEQ_CST);
+	/* A remote recording may have begun before the store.  If it begins later, the helper sets vgctl_recording later.
+	 * If it has just ended, the helper clears vgctl_recording after the end of the program's session. */
+	if (remote_records(state))
+		__atomic_store_n(&vgctl_recording, 1, __ATOMIC_SEQ_CST);
+	if (state != NULL && atomic_load(&state->listening) == 0)
 		atomic_store_explicit(&state->session, 0, memory_order_release);
+}
+
+void vg_lanes_listen(bool overwrite)
+{
+	struct vg_lanes_state *state = state_get();
+	sigset_t before;
+
+	/* Without a ring, there is perhaps no state. */
+	if (state == NULL)
+		return;
+	vg_process_lock(&mutex, &before);
+	session_number(state, overwrite);
+	atomic_store(&state->listening, 1);
+	vg_process_unlock(&mutex, &before);
+}
+
+void vg_lanes_unlisten(void)
+{
+	struct vg_lanes_state *state = state_get();
+
+	if (state != NULL)
+		atomic_store(&state->listening, 0);
 }
 
 void vg_lanes_release(bool helper_exited)
@@ -257,9 +302,9 @@ void vg_lanes_release(bool helper_exited)
 	ring = ring_get();
 	/* If the helper was killed, it may run for another moment and write to the ring.  So unless the helper has
 	 * exited, do not touch this ring: the next session gets a new ring. */
-	if (ring != NULL && helper_exited)
+	if (ring != NULL && helper_exited && atomic_load(&state_get()->listening) == 0)
 		vg_host_ring_release_pages(ring);
-	else if (ring != NULL)
+	else if (ring != NULL && !helper_exited)
 		atomic_store_explicit(&state_get()->ring, NULL, memory_order_release);
 	vg_process_unlock(&mutex, &before);
 }

@@ -28,8 +28,13 @@ int vg_lanes_fd(void);
 void vg_lanes_start(bool overwrite);
 void vg_lanes_stop(void);
 
+/* After vg_lanes_listen(), threads also record events while the helper sets vgctl_recording, until vg_lanes_unlisten().
+ * If no session of the program records events then, call vg_lanes_stop() afterwards. */
+void vg_lanes_listen(bool overwrite);
+void vg_lanes_unlisten(void);
+
 /* Frees the ring's pages after a session.  If helper_exited is false, the helper may still use the ring: this ring is
- * then left as it is, and the next session gets a new ring. */
+ * then left as it is, and the next session gets a new ring.  While the helper listens, it frees the pages itself. */
 void vg_lanes_release(bool helper_exited);
 
 /* Stores a heartbeat of the calling thread.  time_ns is 0 if no heartbeat is due. */

@@ -43,6 +43,15 @@ void vg_session_list_remove(struct vg_session_list *list, struct vgctl_session *
 		*at = session->next;
 }
 
+bool vg_session_list_records_events(const struct vg_session_list *list, const struct vgctl_session *except)
+{
+	const struct vgctl_session *session = list->sessions;
+
+	while (session != NULL && (session == except || !session->records_events))
+		session = session->next;
+	return session != NULL;
+}
+
 /* Connects a new session to the helper of `session`. */
 static int helper_join(struct vgctl_session *session, int *socket)
 {

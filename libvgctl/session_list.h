@@ -21,6 +21,9 @@ void vg_session_list_unlock(struct vg_session_list *list, int cancel_state);
 void vg_session_list_add(struct vg_session_list *list, struct vgctl_session *session);
 void vg_session_list_remove(struct vg_session_list *list, struct vgctl_session *session);
 
+/* Whether a session of the list records events.  `except` is not counted; it may be NULL. */
+bool vg_session_list_records_events(const struct vg_session_list *list, const struct vgctl_session *except);
+
 /*
  * Connects a new session to the helper of an existing session, and sets *existing to that session.  The caller owns
  * *socket.  Returns 0, -ENOENT if no session has a live helper, or another negative errno.  After a

@@ -38,16 +38,6 @@ static int watch(struct vgctl_session *session, const struct vgctl_options *opti
 	return rc;
 }
 
-/* True if another session of this process records events. */
-static bool others_record_events(const struct vg_session_list *list, const struct vgctl_session *session)
-{
-	const struct vgctl_session *other = list->sessions;
-
-	while (other != NULL && (other == session || !other->records_events))
-		other = other->next;
-	return other != NULL;
-}
-
 /* Sends the options and the file, and receives the helper's answer. */
 static int session_negotiate(struct vg_session_list *list, struct vgctl_session *session,
 			     const struct vgctl_options *options)
@@ -74,7 +64,7 @@ static int session_negotiate(struct vg_session_list *list, struct vgctl_session 
 				"shared with it");
 	session->records_events = rc == 0 && (fds[1] >= 0 || session->shares_helper) && events;
 	/* While another session records events, do not call vg_lanes_start(): it would forget the open intervals. */
-	if (session->records_events && !(session->shares_helper && others_record_events(list, session)))
+	if (session->records_events && !(session->shares_helper && vg_session_list_records_events(list, session)))
 		vg_lanes_start(session->helper->overwrite);
 	return rc;
 }
@@ -84,7 +74,7 @@ static int helper_connect(struct vg_session_list *list, struct vgctl_session *se
 			  const struct vg_helper_program *program)
 {
 	struct vgctl_session *other;
-	int rc = vg_listening_connect(&session->socket, &session->helper);
+	int rc = vg_listening_connect(list, &session->socket, &session->helper);
 
 	if (rc == -ENOENT) {
 		rc = vg_session_list_connect(list, &session->socket, &other);
@@ -182,7 +172,7 @@ static int session_end(struct vg_session_list *list, struct vgctl_session *sessi
 		       struct vg_wire_summary *summary)
 {
 	struct vg_wire_message answer = { 0 };
-	bool last = !others_record_events(list, session);
+	bool last = !vg_session_list_records_events(list, session);
 	struct vg_err err;
 	int rc, committed;
 

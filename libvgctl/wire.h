@@ -53,7 +53,7 @@ enum {
 	VG_WIRE_VERSION = 4,
 	VG_WIRE_FD = 3,              /* descriptor of the helper's end of the socket pair */
 	VG_WIRE_TEXT_BYTES = 240,
-	VG_WIRE_NAME_BYTES = 160,
+	VG_WIRE_NAME_BYTES = 152,
 	VG_WIRE_RECORDINGS = 4,
 	VG_WIRE_WATCH_FILES = 16,
 	VG_WIRE_COUNTERS = 4,
@@ -118,7 +118,8 @@ struct vg_wire_watch {
 
 struct vg_wire_started {
 	uint32_t events;             /* 0 or 1: the helper reads the event ring */
-	uint32_t zero;
+	uint32_t sets_recording;     /* 0 or 1: the helper sets vgctl_recording (vg_wire_listen), and closes its end when
+	                                it has stopped listening and does so no more */
 };
 
 /* ENDED and DUMPED.  struct vgctl_summary of vgctl.h explains the members. */
@@ -143,6 +144,8 @@ struct vg_wire_failure {
 struct vg_wire_listen {
 	struct vg_wire_begin begin;  /* only the members that limit the helper are used */
 	char directory[VG_WIRE_NAME_BYTES]; /* of the socket; NUL-terminated */
+	uint64_t recording_address;  /* of the host's vgctl_recording, which is set while a remote recording needs events;
+	                                0: the host sets it alone */
 };
 
 struct vg_wire_recording {

@@ -14,6 +14,7 @@
 #include "vignetted/serve/listener.h"
 #include "vignetted/serve/loop.h"
 #include "vignetted/serve/remote.h"
+#include "vignetted/serve/reply.h"
 #include "vignetted/session/dumps.h"
 
 /* A host that sends no first request for this long hangs or has exited. */
@@ -97,38 +98,20 @@ static void client_close(struct control *control, struct client *client)
 	if (client->kind == CLIENT_PEER)
 		vg_remote_disconnected(&control->remote, client->socket);
 	if (client->kind == CLIENT_HOST_LISTEN) {
+		vg_remote_events_update(&control->remote, control->session->live & ~vg_remote_set(&control->remote));
 		vg_listener_close(&control->listener);
 		/* No process can connect any more to end a remote recording. */
-		if (vg_remote_any(&control->remote))
+		if (vg_remote_set(&control->remote) != 0)
 			vg_remote_end_all(&control->remote,
 					  vg_end_reason(control->session, "the program stopped listening"));
 	}
-	if (client->socket != control->first)
+	if (client->socket != control->first || client->kind == CLIENT_HOST_LISTEN)
 		close(client->socket);
 	control->sockets.polled[client - control->clients].fd = -1;
 	client->kind = CLIENT_NONE;
 }
 
 /* ---- requests of the host ---- */
-
-static void sampled_send(struct control *control, struct client *client)
-{
-	struct vg_wire_message message = { 0 };
-	struct vg_recording *recording = client->recording;
-	struct vg_err err;
-
-	vg_session_sample(control->session, recording);
-	if (recording->ended == NULL) {
-		vg_channel_send(client->socket, &message, VG_WIRE_SAMPLED, NULL, 0);
-		return;
-	}
-	if (recording->failure != 0)
-		vg_err_sys(&err, recording->failure, "the profile could not be written");
-	else
-		vg_err_set(&err, -EFBIG, "%s", recording->ended);
-	vg_reply_failed(client->socket, recording->failure != 0 ? recording->failure : -EFBIG,
-			err.text);
-}
 
 static int host_begin(struct control *control, struct client *client,
 		      const struct vg_session_options *options, struct vg_err *err)
@@ -141,6 +124,7 @@ static void started_send(const struct control *control, int socket)
 	struct vg_wire_message message = { 0 };
 
 	message.started.events = control->session->events.shared != NULL;
+	message.started.sets_recording = control->listener.sets_recording;
 	vg_channel_send(socket, &message, VG_WIRE_STARTED, NULL, 0);
 }
 
@@ -227,7 +211,7 @@ static bool host_answer(struct control *control, struct client *client,
 	case VG_WIRE_SAMPLE:
 		if (client->recording == NULL)
 			return false;
-		sampled_send(control, client);
+		vg_reply_sampled(control->session, client->recording, client->socket);
 		return true;
 	case VG_WIRE_END:
 		if (client->recording != NULL)
@@ -322,6 +306,7 @@ static bool on_turn(void *context)
 	if (control->listener.socket >= 0 && control->sockets.polled[CLIENTS_MAX].revents != 0)
 		peer_accept(control);
 	control->sockets.polled[CLIENTS_MAX].fd = control->listener.socket;
+	vg_remote_events_update(&control->remote, control->session->live);
 	vg_remote_complete_send(&control->remote);
 	return host_left;
 }
@@ -331,6 +316,7 @@ static void all_end(struct control *control, int ended_by)
 	/* If the program has ended its sessions, the reason is not used, and vg_end_reason() would take time. */
 	vg_session_end_all(control->session, ended_by != 0 ? "interrupted by a signal" :
 			   control->session->live == 0 ? CLOSED : vg_end_reason(control->session, CLOSED));
+	vg_remote_events_update(&control->remote, control->session->live);
 	vg_remote_finish(&control->remote);
 	for (size_t i = 0; i < CLIENTS_MAX; i++) {
 		struct client *client = &control->clients[i];
@@ -394,7 +380,9 @@ static int control_open(struct control *control, int socket, const struct vg_wir
 
 	client->file = file;
 	if (rc == 0 && listens)
-		rc = vg_listener_open(&control->listener, first->listen.directory, pid, err);
+		rc = vg_listener_open(&control->listener, first->listen.directory, &(struct vg_listener_host){
+			.pid = pid, .pidfd = control->session->target.pidfd, .events_fd = options->events_fd,
+			.recording_address = first->listen.recording_address }, err);
 	if (rc != 0)
 		return rc;
 	/* Leave the working directory, so that its file system can be unmounted. */
@@ -416,7 +404,7 @@ int vg_control_serve(int socket, int signals)
 	int fds[VG_CHANNEL_FDS], rc;
 
 	control = (struct control){ .session = &session, .first = socket, .listener = VG_LISTENER_CLOSED };
-	control.remote.session = &session;
+	control.remote = (struct vg_remote){ .session = &session, .listener = &control.listener };
 	control.sockets.count = CLIENTS_MAX + 1;
 	control.sockets.on_turn = on_turn;
 	control.sockets.context = &control;

@@ -19,6 +19,9 @@ struct answer {
 	struct vg_err err;
 };
 
+/* A page that the host has registered with userfaultfd(2) may never arrive. */
+enum { EVENTS_TIMEOUT_MS = 1000 };
+
 /* A slow disk may block the helper's write for some seconds, so the helper is killed only after several checks.  A
  * helper that uses CPU time does not hang: a walk of a hostile stack takes seconds on a busy machine. */
 enum { CHECK_PERIOD_MS = 3000, IDLE_CHECKS_MAX = 3, CHECKS_MAX = 20 };
@@ -85,16 +88,19 @@ static void request_wait(int socket, pid_t helper)
 static void finish(int socket, pid_t helper,
 		   int (*act)(void *context, enum vg_finish action, struct vg_err *err), void *context)
 {
-	struct answer answer = { 0 };
+	struct answer answer;
 	unsigned char action;
 
 	/* The name that lists of processes show. */
 	prctl(PR_SET_NAME, "vignetted-end");
-	request_wait(socket, helper);
-	if (read(socket, &action, 1) != 1 || (action != VG_FINISH_KEEP && action != VG_FINISH_DROP))
-		action = VG_FINISH_NOTHING;
-	answer.rc = act(context, (enum vg_finish)action, &answer.err);
-	send(socket, &answer, sizeof answer, MSG_NOSIGNAL);
+	do {
+		request_wait(socket, helper);
+		if (read(socket, &action, 1) != 1 || action >= VG_FINISH_ACTIONS)
+			action = VG_FINISH_NOTHING;
+		answer = (struct answer){ 0 };
+		answer.rc = act(context, (enum vg_finish)action, &answer.err);
+		send(socket, &answer, sizeof answer, MSG_NOSIGNAL);
+	} while (action == VG_FINISH_EVENTS_ON || action == VG_FINISH_EVENTS_OFF);
 }
 
 /* ---- in the helper ---- */
@@ -131,6 +137,23 @@ int vg_finisher_start(struct vg_finisher *finisher,
 	}
 	finisher->socket = ends[0];
 	return 0;
+}
+
+bool vg_finisher_events(struct vg_finisher *finisher, bool on)
+{
+	const unsigned char byte = on ? VG_FINISH_EVENTS_ON : VG_FINISH_EVENTS_OFF;
+	struct pollfd answered = { .fd = finisher->socket, .events = POLLIN };
+	struct answer answer;
+
+	if (finisher->socket < 0)
+		return false;
+	if (write(finisher->socket, &byte, 1) == 1 && poll(&answered, 1, EVENTS_TIMEOUT_MS) == 1 &&
+	    read(finisher->socket, &answer, sizeof answer) == (ssize_t)sizeof answer)
+		return answer.rc == 0;
+	/* The child does its last action when it notices. */
+	close(finisher->socket);
+	finisher->socket = -1;
+	return false;
 }
 
 int vg_finisher_ask(struct vg_finisher *finisher, enum vg_finish action, struct vg_err *err)

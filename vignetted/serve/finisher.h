@@ -2,6 +2,7 @@
 #ifndef VG_VIGNETTED_FINISHER_H
 #define VG_VIGNETTED_FINISHER_H
 
+#include <stdbool.h>
 #include <sys/types.h>
 
 #include "base/err.h"
@@ -27,6 +28,9 @@ enum vg_finish {
 	VG_FINISH_NOTHING,           /* the helper exited without asking, or sent an unknown byte */
 	VG_FINISH_KEEP,              /* the file is complete: rename it */
 	VG_FINISH_DROP,              /* remove the file */
+	VG_FINISH_EVENTS_ON,         /* not at the end: the host must record events, */
+	VG_FINISH_EVENTS_OFF,        /* or need not */
+	VG_FINISH_ACTIONS,
 };
 
 struct vg_finisher {
@@ -37,12 +41,15 @@ struct vg_finisher {
 #define VG_FINISHER_NONE { .socket = -1 }
 
 /*
- * Starts the child, which calls act(context) once, with the memory and descriptors as they are now.  `act` returns 0 or
+ * Starts the child, which calls act(context) at the end, and for each vg_finisher_events(), with the memory and descriptors as they are now.  `act` returns 0 or
  * a negative errno with a message.  Returns 0 or a negative errno.
  */
 int vg_finisher_start(struct vg_finisher *finisher,
 		      int (*act)(void *context, enum vg_finish action, struct vg_err *err), void *context,
 		      struct vg_err *err);
+
+/* Has the child switch the host's events on or off.  Waits for at most 1 s.  False: they could not be switched. */
+bool vg_finisher_events(struct vg_finisher *finisher, bool on);
 
 /* Asks the child, and waits for its answer without a time limit.  Returns what `act` returned, with its message; -ESRCH
  * if the child was killed; 0 if there is no child. */

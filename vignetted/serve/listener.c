@@ -4,12 +4,16 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <poll.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
 #include <sys/un.h>
 #include <unistd.h>
+
+#include "libvgctl/ring.h"
 
 enum { BACKLOG = 8, STALE_MAX = 1024 };
 
@@ -78,17 +82,48 @@ static int directory_open(const char *path, struct vg_err *err)
 	return vg_err_set(err, -EPERM, "%s: belongs to another user, or its mode is not 0700", path);
 }
 
-/* The finisher's action: removes the socket, also if the helper was killed. */
-static int socket_remove(void *context, enum vg_finish action, struct vg_err *err)
+/* Sets the host's vgctl_recording.  Without events, also frees the pages of the ring's records. */
+static int recording_set(const struct vg_listener_host *host, unsigned int recording)
+{
+	if (pwrite(host->memory, &recording, sizeof recording, (off_t)host->recording_address) != sizeof recording)
+		return -errno;
+	if (recording == 0)
+		fallocate(host->events_fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE,
+			  offsetof(struct vg_lanes, records), sizeof(struct vg_lanes) - offsetof(struct vg_lanes, records));
+	return 0;
+}
+
+/* The finisher's action: sets the host's vgctl_recording, or removes the socket at the end.  If the helper was killed,
+ * nobody fetches events any more. */
+static int finish(void *context, enum vg_finish action, struct vg_err *err)
 {
 	const struct vg_listener *listener = context;
 
-	(void)action;
+	if (action == VG_FINISH_EVENTS_ON || action == VG_FINISH_EVENTS_OFF)
+		return recording_set(&listener->host, action == VG_FINISH_EVENTS_ON);
+	if (action == VG_FINISH_NOTHING && listener->host.memory >= 0)
+		recording_set(&listener->host, 0);
 	return unlinkat(listener->directory, listener->name, 0) == 0 ? 0 :
 	       vg_err_sys(err, -errno, "%s: cannot remove this socket", listener->name);
 }
 
-int vg_listener_open(struct vg_listener *listener, const char *directory, pid_t pid,
+/* Opens the host's memory for the finisher.  Opened by the helper, because the host permits only the helper to trace
+ * it. */
+static void host_open(struct vg_listener_host *host)
+{
+	struct pollfd exited = { .fd = host->pidfd, .events = POLLIN };
+	char path[32];
+
+	snprintf(path, sizeof path, "/proc/%d/mem", host->pid);
+	host->memory = host->recording_address != 0 && host->events_fd >= 0 ? open(path, O_WRONLY | O_CLOEXEC) : -1;
+	/* If the host has exited, the file may belong to another process with its pid. */
+	if (host->memory < 0 || poll(&exited, 1, 0) == 0)
+		return;
+	close(host->memory);
+	host->memory = -1;
+}
+
+int vg_listener_open(struct vg_listener *listener, const char *directory, const struct vg_listener_host *host,
 		     struct vg_err *err)
 {
 	struct sockaddr_un address;
@@ -97,11 +132,12 @@ int vg_listener_open(struct vg_listener *listener, const char *directory, pid_t 
 	int rc = 0;
 
 	*listener = (struct vg_listener)VG_LISTENER_CLOSED;
+	listener->host = *host;
 	listener->directory = directory_open(directory, err);
 	if (listener->directory < 0)
 		return listener->directory;
 	stale_remove(listener->directory);
-	snprintf(listener->name, sizeof listener->name, "%d.sock", pid);
+	snprintf(listener->name, sizeof listener->name, "%d.sock", host->pid);
 	length = address_of(listener->directory, listener->name, &address);
 	listener->socket = socket(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC | SOCK_NONBLOCK, 0);
 	mask = umask(0177);
@@ -112,7 +148,12 @@ int vg_listener_open(struct vg_listener *listener, const char *directory, pid_t 
 		rc = vg_err_sys(err, -errno, "%s/%s: cannot listen on this socket", directory, listener->name);
 	umask(mask);
 	if (rc == 0) {
-		rc = vg_finisher_start(&listener->finisher, socket_remove, listener, err);
+		host_open(&listener->host);
+		rc = vg_finisher_start(&listener->finisher, finish, listener, err);
+		/* Only the finisher may write there. */
+		if (listener->host.memory >= 0)
+			close(listener->host.memory);
+		listener->sets_recording = listener->host.memory >= 0;
 		if (rc == 0)
 			return 0;
 		unlinkat(listener->directory, listener->name, 0);
@@ -122,6 +163,13 @@ int vg_listener_open(struct vg_listener *listener, const char *directory, pid_t 
 	close(listener->directory);
 	*listener = (struct vg_listener)VG_LISTENER_CLOSED;
 	return rc;
+}
+
+void vg_listener_events(struct vg_listener *listener, bool on)
+{
+	if (listener->sets_recording && listener->events_on != on)
+		vg_finisher_events(&listener->finisher, on);
+	listener->events_on = on;
 }
 
 int vg_listener_accept(const struct vg_listener *listener)
