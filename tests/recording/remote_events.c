@@ -14,6 +14,7 @@
  *     gate         prints whether events are recorded: 0 or 1
  *     begin, end   begins or ends a session with the file PROFILE
  *     unlisten, listen
+ *     closefrom    closes all descriptors but the standard ones
  */
 #include <pthread.h>
 #include <stdio.h>
@@ -91,6 +92,9 @@ int main(int argc, char **argv)
 			result = answer(vgctl_begin(argv[2], &options, &session));
 		} else if (strcmp(line, "end\n") == 0) {
 			result = answer(vgctl_end(session, NULL));
+		} else if (strcmp(line, "closefrom\n") == 0) {
+			for (int fd = 3; fd < 1024; fd++)
+				close(fd);
 		} else if (strcmp(line, "unlisten\n") == 0) {
 			vgctl_unlisten();
 		} else if (strcmp(line, "listen\n") == 0) {
