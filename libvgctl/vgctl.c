@@ -55,7 +55,8 @@ static int session_negotiate(struct vg_session_list *list, struct vgctl_session 
 	if (rc == -ETIMEDOUT)
 		vg_helper_kill(session->helper);
 	if (rc == -ECONNRESET)
-		return vg_failure(rc, "the helper vignetted died when the recording began");
+		return vg_failure(rc, "the helper vignetted died when the recording began%s",
+				  vg_helper_filter_hint(rc));
 	rc = rc != 0 ? vg_helper_failure(rc) : vg_answer_check(&message, VG_WIRE_STARTED);
 	events = rc == 0 && message.started.events != 0;
 	if (rc == 0 && options->watchdog_ms != 0)
