@@ -54,7 +54,8 @@ int vg_helper_failure(int rc)
 		return vg_failure(rc, "this program has closed the session's descriptors; what was "
 				  "written is kept");
 	default:
-		return vg_failure(rc, "cannot send to or receive from the helper vignetted: %s", vg_errno_text(rc));
+		return vg_failure(rc, "cannot send to or receive from the helper vignetted (sendmsg, poll, recvmsg): %s",
+				  vg_errno_text(rc));
 	}
 }
 
@@ -100,7 +101,7 @@ static int helper_start(const struct vg_helper_program *program, int sockets[2],
 				*namespace_kind == 'p' ? "could not see this process" :
 				"would have another clock");
 	if (rc == 0 && setsockopt(sockets[0], SOL_SOCKET, SO_PASSCRED, &on, sizeof on) != 0)
-		rc = vg_failure(-errno, "cannot connect to the helper: %s", vg_errno_text(-errno));
+		rc = vg_failure(-errno, "cannot connect to the helper: setsockopt: %s", vg_errno_text(-errno));
 	if (rc == 0) {
 		/* -EAGAIN: the user has too many processes.  Retry, because the helper of an ended session may be about
 		 * to exit. */
@@ -227,7 +228,7 @@ int vg_helper_socket_pair(int *own, int *other)
 	int sockets[2];
 
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, sockets) != 0)
-		return vg_failure(-errno, "cannot connect to the helper: %s", vg_errno_text(-errno));
+		return vg_failure(-errno, "cannot connect to the helper: socketpair: %s", vg_errno_text(-errno));
 	*own = vg_descriptor_raise(sockets[0]);
 	*other = sockets[1];
 	if (*own >= 0)

@@ -98,12 +98,13 @@ static void client_close(struct control *control, struct client *client)
 	if (client->kind == CLIENT_PEER)
 		vg_remote_disconnected(&control->remote, client->socket);
 	if (client->kind == CLIENT_HOST_LISTEN) {
-		vg_remote_events_update(&control->remote, control->session->live & ~vg_remote_set(&control->remote));
-		vg_listener_close(&control->listener);
-		/* No process can connect any more to end a remote recording. */
+		/* No process will be able to connect to end a remote recording. */
 		if (vg_remote_set(&control->remote) != 0)
 			vg_remote_end_all(&control->remote,
 					  vg_end_reason(control->session, "the program stopped listening"));
+		/* After the remote recordings have fetched their events: this may free them. */
+		vg_remote_events_update(&control->remote);
+		vg_listener_close(&control->listener);
 	}
 	if (client->socket != control->first || client->kind == CLIENT_HOST_LISTEN)
 		close(client->socket);
@@ -306,7 +307,7 @@ static bool on_turn(void *context)
 	if (control->listener.socket >= 0 && control->sockets.polled[CLIENTS_MAX].revents != 0)
 		peer_accept(control);
 	control->sockets.polled[CLIENTS_MAX].fd = control->listener.socket;
-	vg_remote_events_update(&control->remote, control->session->live);
+	vg_remote_events_update(&control->remote);
 	vg_remote_complete_send(&control->remote);
 	return host_left;
 }
@@ -316,7 +317,7 @@ static void all_end(struct control *control, int ended_by)
 	/* If the program has ended its sessions, the reason is not used, and vg_end_reason() would take time. */
 	vg_session_end_all(control->session, ended_by != 0 ? "interrupted by a signal" :
 			   control->session->live == 0 ? CLOSED : vg_end_reason(control->session, CLOSED));
-	vg_remote_events_update(&control->remote, control->session->live);
+	vg_remote_events_update(&control->remote);
 	vg_remote_finish(&control->remote);
 	for (size_t i = 0; i < CLIENTS_MAX; i++) {
 		struct client *client = &control->clients[i];
@@ -376,7 +377,8 @@ static int control_open(struct control *control, int socket, const struct vg_wir
 	bool listens = first->kind == VG_WIRE_LISTEN;
 	struct client *client = client_add(control, listens ? CLIENT_HOST_LISTEN : CLIENT_HOST, socket);
 	pid_t pid = host_pid(socket);
-	int rc = pid > 0 ? vg_session_open(control->session, options, pid, false, err) : pid;
+	int rc = pid > 0 ? vg_session_open(control->session, options, pid, false, err) :
+			   vg_err_sys(err, pid, "getsockopt(SO_PEERCRED)");
 
 	client->file = file;
 	if (rc == 0 && listens)

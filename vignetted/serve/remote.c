@@ -151,15 +151,15 @@ vg_recording_set vg_remote_set(const struct vg_remote *remote)
 	return set;
 }
 
-void vg_remote_events_update(struct vg_remote *remote, vg_recording_set live)
+void vg_remote_events_update(struct vg_remote *remote)
 {
-	struct vg_lanes *shared = remote->session->events.shared;
+	const struct vg_session *session = remote->session;
 
-	if (shared == NULL)
+	if (session->events.shared == NULL)
 		return;
 	/* First the ring's member: the host reads it after it has cleared vgctl_recording. */
-	atomic_store(&shared->remote, (live & vg_remote_set(remote)) != 0);
-	vg_listener_events(remote->listener, live != 0);
+	atomic_store(&session->events.shared->remote, (session->live & vg_remote_set(remote)) != 0);
+	vg_listener_events(remote->listener, session->live != 0);
 }
 
 void vg_remote_end_all(struct vg_remote *remote, const char *reason)
@@ -252,7 +252,7 @@ static bool recording_begin(struct vg_remote *remote, int socket, const struct v
 	remote->recordings[recording->index] = (struct vg_remote_recording){
 		.recording = recording, .file = fd, .owner = socket, .end_peer = -1,
 	};
-	vg_remote_events_update(remote, remote->session->live);
+	vg_remote_events_update(remote);
 	message.recording.id = recording->number;
 	vg_channel_send(socket, &message, VG_WIRE_OPENED, NULL, 0);
 	return true;

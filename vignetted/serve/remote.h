@@ -40,8 +40,8 @@ bool vg_remote_is_waiting(const struct vg_remote *remote, int socket);
 /* The remote recordings that are not finished. */
 vg_recording_set vg_remote_set(const struct vg_remote *remote);
 
-/* Call it when recordings may have begun or ended.  The host records events while `live` has a recording. */
-void vg_remote_events_update(struct vg_remote *remote, vg_recording_set live);
+/* Call it when recordings may have begun or ended.  The host records events while there are live recordings. */
+void vg_remote_events_update(struct vg_remote *remote);
 
 /* Ends all remote recordings. */
 void vg_remote_end_all(struct vg_remote *remote, const char *reason);
