@@ -165,9 +165,9 @@ int vg_listener_open(struct vg_listener *listener, const char *directory, const 
 	return rc;
 }
 
-void vg_listener_events(struct vg_listener *listener, bool on)
+void vg_listener_events(struct vg_listener *listener, bool on, bool again)
 {
-	if (listener->sets_recording && listener->events_on != on)
+	if (listener->sets_recording && (listener->events_on != on || again))
 		vg_finisher_events(&listener->finisher, on);
 	listener->events_on = on;
 }

@@ -37,9 +37,9 @@ struct vg_listener {
 
 #define VG_LISTENER_CLOSED { .directory = -1, .socket = -1, .finisher = VG_FINISHER_NONE }
 
-/* Has the host record events, or not: sets its vgctl_recording.  Does nothing if that is so already, or if the listener
- * is closed. */
-void vg_listener_events(struct vg_listener *listener, bool on);
+/* Has the host record events, or not: sets its vgctl_recording.  Does nothing if this was the latest request already,
+ * unless `again` is set; or if the listener is closed. */
+void vg_listener_events(struct vg_listener *listener, bool on, bool again);
 
 /*
  * Creates the directory if necessary, removes sockets in it on which nobody listens any more, and listens.  Call it

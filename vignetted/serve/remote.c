@@ -154,12 +154,15 @@ vg_recording_set vg_remote_set(const struct vg_remote *remote)
 void vg_remote_events_update(struct vg_remote *remote)
 {
 	const struct vg_session *session = remote->session;
+	bool recording = (session->live & vg_remote_set(remote)) != 0, begins = recording && !remote->recording;
 
 	if (session->events.shared == NULL)
 		return;
-	/* First the ring's member: the host reads it after it has cleared vgctl_recording. */
-	atomic_store(&session->events.shared->remote, (session->live & vg_remote_set(remote)) != 0);
-	vg_listener_events(remote->listener, session->live != 0);
+	/* First the ring's member: the host reads it after it has cleared vgctl_recording.  The host clears that at the end
+	 * of its own sessions, perhaps just now. */
+	atomic_store(&session->events.shared->remote, recording);
+	remote->recording = recording;
+	vg_listener_events(remote->listener, session->live != 0, begins);
 }
 
 void vg_remote_end_all(struct vg_remote *remote, const char *reason)
@@ -244,8 +247,12 @@ static bool recording_begin(struct vg_remote *remote, int socket, const struct v
 		vg_reply_failed(socket, -EINVAL, "an option is out of range, or the file is not a regular file");
 		return false;
 	}
+	/* From now on the end of a session of the host does not stop the events. */
+	if (remote->session->events.shared != NULL)
+		atomic_store(&remote->session->events.shared->remote, 1);
 	rc = vg_session_begin(remote->session, &options, fd, &recording, &err);
 	if (rc != 0) {
+		vg_remote_events_update(remote);
 		vg_reply_failed(socket, rc, err.text);
 		return false;
 	}

@@ -23,6 +23,7 @@ struct vg_remote_recording {
 struct vg_remote {
 	struct vg_session *session;
 	struct vg_listener *listener;
+	bool recording;              /* a remote recording needed events at the latest vg_remote_events_update() */
 	struct vg_remote_recording recordings[VG_RECORDINGS_MAX]; /* by the recording's index */
 };
 
