@@ -22,7 +22,7 @@ vignetted/unwind        base profile vignetted/policy vignetted/target
 vignetted/output        base profile libvgctl/ring libvgctl/wire vignetted/policy vignetted/target vignetted/unwind
 vignetted/capture       base profile vignetted/policy vignetted/target vignetted/unwind
 vignetted/session       base profile libvgctl/ring vignetted/policy vignetted/target vignetted/unwind vignetted/output vignetted/capture
-vignetted/serve         base profile libvgctl/wire libvgctl/channel vignetted/policy vignetted/target vignetted/output vignetted/capture vignetted/session
+vignetted/serve         base profile libvgctl/ring libvgctl/wire libvgctl/channel vignetted/policy vignetted/target vignetted/output vignetted/capture vignetted/session
 vignetted               base profile libvgctl/wire vignetted/output/recorder vignetted/session vignetted/serve
 vgctl                   base libvgctl/wire libvgctl/channel
 symbols/table           base
