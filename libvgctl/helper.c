@@ -54,8 +54,8 @@ int vg_helper_failure(int rc)
 		return vg_failure(rc, "this program has closed the session's descriptors; what was "
 				  "written is kept");
 	default:
-		return vg_failure(rc, "cannot send to or receive from the helper vignetted (sendmsg, poll, recvmsg): %s",
-				  vg_errno_text(rc));
+		return vg_failure(rc, "cannot send to or receive from the helper vignetted (sendmsg, poll, recvmsg): "
+				  "%s", vg_errno_text(rc));
 	}
 }
 
@@ -105,14 +105,17 @@ static int helper_start(const struct vg_helper_program *program, int sockets[2],
 	if (rc == 0) {
 		/* -EAGAIN: the user has too many processes.  Retry, because the helper of an ended session may be about
 		 * to exit. */
-		for (int ms = 0; (rc = vg_spawn(path, sockets[1], pid, &call)) == -EAGAIN && ms < SPAWN_TIMEOUT_MS; ms++)
+		rc = vg_spawn(path, sockets[1], pid, &call);
+		for (int ms = 0; rc == -EAGAIN && ms < SPAWN_TIMEOUT_MS; ms++) {
 			usleep(1000);
+			rc = vg_spawn(path, sockets[1], pid, &call);
+		}
 		if (rc == -EAGAIN && sched_getscheduler(0) == SCHED_DEADLINE)
 			rc = vg_failure(-ENOEXEC, "cannot start the helper %s: the calling thread has SCHED_DEADLINE "
 					"but not CAP_SYS_NICE, so it cannot create a process", path);
 		else if (rc == -ENOENT && strcmp(call, "execve") == 0)
-			rc = vg_failure(-ENOEXEC, "cannot start the helper %s: its dynamic linker or interpreter does not "
-					"exist (execve)", path);
+			rc = vg_failure(-ENOEXEC, "cannot start the helper %s: its dynamic linker or interpreter does "
+					"not exist (execve)", path);
 		else if (rc != 0)
 			rc = vg_failure(-ENOEXEC, "cannot start the helper %s: %s: %s%s", path, call, vg_errno_text(rc),
 					vg_helper_filter_hint(rc));

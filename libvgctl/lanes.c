@@ -263,8 +263,8 @@ void vg_lanes_stop(void)
 
 	if (!remote_records(state))
 		__atomic_store_n(&vgctl_recording, 0, __ATOMIC_SEQ_CST);
-	/* A remote recording may have begun before the store.  If it begins later, the helper sets vgctl_recording later.
-	 * If it has just ended, the helper clears vgctl_recording after the end of the program's session. */
+	/* A remote recording may have begun before the store.  If it begins later, the helper sets vgctl_recording
+	 * later.  If it has just ended, the helper clears vgctl_recording after the end of the program's session. */
 	if (remote_records(state))
 		__atomic_store_n(&vgctl_recording, 1, __ATOMIC_SEQ_CST);
 	if (state != NULL && atomic_load(&state->listening) == 0)

@@ -14,8 +14,8 @@ struct vg_host_ring;
  * ring. */
 struct vg_lanes_state {
 	struct vg_host_ring *_Atomic ring; /* NULL: this process has none */
-	_Atomic uint32_t session;    /* number of the session that records, or 0.  While the helper listens, it stays the
-	                                same from session to session. */
+	_Atomic uint32_t session;    /* number of the session that records, or 0.  While the helper listens, it stays
+	                                the same from session to session. */
 	_Atomic uint32_t overwrite;  /* 1: new records overwrite the oldest ones */
 	_Atomic uint32_t listening;  /* 1: the helper listens, and sets vgctl_recording for remote recordings */
 };

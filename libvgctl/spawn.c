@@ -127,8 +127,8 @@ IN_CHILD static void descriptors_close(void)
 
 /* Arranges the descriptors of the helper: VG_WIRE_FD and the standard error are the socket, so that we receive what the
  * dynamic linker prints.  Standard input and output are the read end of an empty pipe.  /dev/null is used only if a
- * filter forbids pipes: /dev/null may not exist, and /dev cannot be unmounted while /dev/null is open.  Returns NULL, or
- * the system call that failed. */
+ * filter forbids pipes: /dev/null may not exist, and /dev cannot be unmounted while /dev/null is open.  Returns NULL,
+ * or the system call that failed. */
 IN_CHILD static const char *descriptors_arrange(int socket)
 {
 	int ends[2];

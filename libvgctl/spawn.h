@@ -24,8 +24,8 @@ bool vg_spawn_is_privileged(void);
  * its own process group.
  *
  * Sets *helper to the helper's pid, or to 0 if no process was created.  Returns 0 or a negative errno, and then sets
- * *call to the name of the system call that failed.  -EAGAIN: there are too many processes, or the calling thread has SCHED_DEADLINE and therefore
- * cannot create a process.
+ * *call to the name of the system call that failed.  -EAGAIN: there are too many processes, or the calling thread has
+ * SCHED_DEADLINE and therefore cannot create a process.
  *
  *     if (vg_spawn_find(options.helper_path, &path) == 0)
  *             rc = vg_spawn(path, socket, &helper, &call);

@@ -118,8 +118,8 @@ struct vg_wire_watch {
 
 struct vg_wire_started {
 	uint32_t events;             /* 0 or 1: the helper reads the event ring */
-	uint32_t sets_recording;     /* 0 or 1: the helper sets vgctl_recording (vg_wire_listen), and closes its end when
-	                                it has stopped listening and does so no more */
+	uint32_t sets_recording;     /* 0 or 1: the helper sets vgctl_recording (vg_wire_listen), and closes its end
+	                                when it has stopped listening and does so no more */
 };
 
 /* ENDED and DUMPED.  struct vgctl_summary of vgctl.h explains the members. */
@@ -144,8 +144,8 @@ struct vg_wire_failure {
 struct vg_wire_listen {
 	struct vg_wire_begin begin;  /* only the members that limit the helper are used */
 	char directory[VG_WIRE_NAME_BYTES]; /* of the socket; NUL-terminated */
-	uint64_t recording_address;  /* of the host's vgctl_recording, which is set while a remote recording needs events;
-	                                0: the host sets it alone */
+	uint64_t recording_address;  /* of the host's vgctl_recording, which the helper sets for remote recordings;
+	                                0: the host alone sets it */
 };
 
 struct vg_wire_recording {

@@ -260,7 +260,8 @@ static int run(struct vg_arguments *arguments)
 	}
 	signals = vg_loop_signals();
 	if (signals < 0) {
-		vg_print(stderr, "vignetted: cannot wait for signals with sigprocmask and signalfd: %s\n", vg_errno_text(signals));
+		vg_print(stderr, "vignetted: cannot wait for signals with sigprocmask and signalfd: %s\n",
+			 vg_errno_text(signals));
 		return EXIT_FAILURE;
 	}
 	if (arguments->request != VG_REQUEST_SERVE)

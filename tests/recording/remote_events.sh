@@ -191,7 +191,7 @@ first() {
 		say "all c"
 		kill -s $signal "$(helper_pid)"
 		await 60 "no events are recorded after the helper got SIG$signal" off
-		say unlisten
+		[ $signal = KILL ] || say unlisten
 		say begin
 		say "all d"
 		say end
@@ -201,6 +201,15 @@ first() {
 	done
 	await 60 "TERM.vgp" test -e TERM.vgp
 	has TERM.vgp c
+	# The helper is killed during a remote recording and a session of the program.
+	vgctl begin "$host" -o both.vgp >/dev/null
+	say begin
+	kill -s KILL "$(helper_pid)"
+	await 60 "no events are recorded after the helper was killed" off
+	say end "the helper vignetted died; what it had written is kept"
+	say gate 0
+	say unlisten
+	say listen
 	# The program ends.
 	vgctl begin "$host" -o end.vgp >/dev/null
 	say "all e"

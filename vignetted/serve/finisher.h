@@ -12,9 +12,11 @@
  * seccomp filter cannot check file names.  Landlock can restrict files, but it forbids tracing (confine.c).  So the
  * helper itself may rename nothing.
  *
- * The child is started before the helper is confined, and knows its file from the start.  It reads only one byte from
- * the helper.  So an attacker who controls the helper can have that one file renamed or removed, and no other file.
- * (If the file's name was removed or given to another file by then, vg_outfile_commit() copies the file.)
+ * If the helper listens, the child also switches the host's events on and off (listener.c), any number of times.
+ *
+ * The child is started before the helper is confined, and knows its file from the start.  It reads only single bytes
+ * from the helper.  So an attacker who controls the helper can have that one file renamed or removed, and no other
+ * file.  (If the file's name was removed or given to another file by then, vg_outfile_commit() copies the file.)
  *
  * The child also kills a helper that hangs.  A helper hangs, for example, if it reads memory that maps a file, and the
  * file system does not answer.  The helper gets SIGKILL if SIGINT, SIGTERM or SIGHUP is pending for it for 6 to 12
@@ -41,8 +43,8 @@ struct vg_finisher {
 #define VG_FINISHER_NONE { .socket = -1 }
 
 /*
- * Starts the child, which calls act(context) at the end, and for each vg_finisher_events(), with the memory and descriptors as they are now.  `act` returns 0 or
- * a negative errno with a message.  Returns 0 or a negative errno.
+ * Starts the child, which calls act(context) at the end, and for each vg_finisher_events(), with the memory and
+ * descriptors as they are now.  `act` returns 0 or a negative errno with a message.  Returns 0 or a negative errno.
  */
 int vg_finisher_start(struct vg_finisher *finisher,
 		      int (*act)(void *context, enum vg_finish action, struct vg_err *err), void *context,

@@ -82,14 +82,20 @@ static int directory_open(const char *path, struct vg_err *err)
 	return vg_err_set(err, -EPERM, "%s: belongs to another user, or its mode is not 0700", path);
 }
 
-/* Sets the host's vgctl_recording.  Without events, also frees the pages of the ring's records. */
+/* Sets the host's vgctl_recording.  Without events, also frees the pages of the ring's records, and clears the ring's
+ * `remote`, which a killed helper may have left set. */
 static int recording_set(const struct vg_listener_host *host, unsigned int recording)
 {
+	const off_t records = offsetof(struct vg_lanes, records);
+
+	if (recording == 0 &&
+	    pwrite(host->events_fd, &recording, sizeof recording, offsetof(struct vg_lanes, remote)) < 0)
+		return -errno;
 	if (pwrite(host->memory, &recording, sizeof recording, (off_t)host->recording_address) != sizeof recording)
 		return -errno;
 	if (recording == 0)
-		fallocate(host->events_fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE,
-			  offsetof(struct vg_lanes, records), sizeof(struct vg_lanes) - offsetof(struct vg_lanes, records));
+		fallocate(host->events_fd, FALLOC_FL_PUNCH_HOLE | FALLOC_FL_KEEP_SIZE, records,
+			  (off_t)sizeof(struct vg_lanes) - records);
 	return 0;
 }
 

@@ -29,7 +29,7 @@ struct vg_listener {
 	int directory;               /* owned; -1: does not listen */
 	int socket;                  /* owned; -1: does not listen */
 	char name[32];               /* of the socket in the directory */
-	struct vg_finisher finisher; /* sets vgctl_recording and removes the socket, which the confined helper may not do */
+	struct vg_finisher finisher; /* sets vgctl_recording and removes the socket: the confined helper may not */
 	struct vg_listener_host host;
 	bool sets_recording;         /* the finisher can set vgctl_recording */
 	bool events_on;              /* the latest vg_listener_events() */

@@ -150,7 +150,7 @@ int vg_loop_run(struct vg_session *session, int signals, struct vg_loop_sockets 
 			vg_session_scan(session);
 		vg_dumps_turn(session);
 		vg_session_end_stopped(session);
-		/* A limit has ended a recording.  Report it now: without recordings, the next wait may take for ever. */
+		/* A limit has ended a recording.  Report it now: without recordings, the next wait may take forever. */
 		if (session->live != live && sockets != NULL && !sockets_turn(sockets, NULL))
 			break;
 	}

@@ -158,8 +158,8 @@ void vg_remote_events_update(struct vg_remote *remote)
 
 	if (session->events.shared == NULL)
 		return;
-	/* First the ring's member: the host reads it after it has cleared vgctl_recording.  The host clears that at the end
-	 * of its own sessions, perhaps just now. */
+	/* First the ring's member: the host reads it after it has cleared vgctl_recording.  The host clears that at the
+	 * end of its own sessions, perhaps just now. */
 	atomic_store(&session->events.shared->remote, recording);
 	remote->recording = recording;
 	vg_listener_events(remote->listener, session->live != 0, begins);

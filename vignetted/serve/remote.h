@@ -54,8 +54,8 @@ void vg_remote_complete_send(struct vg_remote *remote);
  * the files are renamed. */
 void vg_remote_finish(struct vg_remote *remote);
 
-/* Also for the program's own connection: converts the options of a BEGIN, a LISTEN or an OPEN.  Sets events_fd to -1.  Returns 0, or -EINVAL if an option is
- * out of range. */
+/* Also for the program's own connection: converts the options of a BEGIN, a LISTEN or an OPEN.  Sets events_fd to -1.
+ * Returns 0, or -EINVAL if an option is out of range. */
 int vg_options_from_wire(struct vg_session_options *options, const struct vg_wire_begin *begin);
 
 #endif
