@@ -150,8 +150,9 @@ int vgctl_end(struct vgctl_session *session, struct vgctl_summary *summary);
 
 /*
  * Starts a helper that keeps running and listens on the socket DIRECTORY/PID.sock.  vgctl(1) of the same user can then
- * begin remote recordings.  directory may be NULL: $XDG_RUNTIME_DIR/vignette.  Without vgctl_listen(), only the program
- * itself can send requests to its helper.  Until a recording begins, nothing is sampled and the helper sleeps.
+ * begin remote recordings, which have the program's events too.  directory may be NULL: $XDG_RUNTIME_DIR/vignette.
+ * Without vgctl_listen(), only the program itself can send requests to its helper.  Until a recording begins, nothing
+ * is sampled and the helper sleeps.
  *
  * Uses these options only: helper_path, max_memory_bytes, max_threads, max_modules, max_name_bytes, stop_always and
  * events_overwrite.  options may be NULL as for vgctl_begin().  -EALREADY: the process has a session, or its helper
@@ -159,7 +160,8 @@ int vgctl_end(struct vgctl_session *session, struct vgctl_summary *summary);
  */
 int vgctl_listen(const char *directory, const struct vgctl_options *options);
 
-/* Ends the remote recordings and closes the socket.  The program's own sessions continue. */
+/* Ends the remote recordings, waits until their files are complete, and closes the socket.  The program's own sessions
+ * continue. */
 void vgctl_unlisten(void);
 
 /*
