@@ -120,7 +120,8 @@ middle() {
 	has one.vgp "first in"
 	[ "$(json summary 'it.intervals.filter(i => i.label === "first")[0].open')" = 1 ] || fail "first: $(cat summary)"
 	has two.vgp "within second last"
-	! awk '$2 == 1 && $6 != "-" && $3 != "within"' events | grep . || fail "two.vgp: an interval has a parent: $(cat events)"
+	! awk '$2 == 1 && $6 != "-" && $3 != "within"' events | grep . ||
+		fail "two.vgp: an interval has a parent: $(cat events)"
 }
 
 # sessions of the program at the same time, which begin and end before and after remote recordings
