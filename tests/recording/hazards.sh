@@ -48,7 +48,7 @@ summary_and_descriptors() {
 		# Descriptors that this shell has inherited would count.
 		exec 3>&- 4>&- 5>&- 6>&- 7>&- 8>&- 9>&-
 		under='prlimit --nofile=7:7'
-		refused 1 'cannot start the process that renames the file at the end: Too many open files' --pid $busy
+		refused 1 'cannot start the process that renames the file at the end: socketpair: Too many open files' --pid $busy
 		under='prlimit --nofile=8:8'
 		refused 1 'process .*: Too many open files' --pid $busy
 	) || exit 1

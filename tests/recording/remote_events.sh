@@ -124,6 +124,22 @@ middle() {
 		fail "two.vgp: an interval has a parent: $(cat events)"
 }
 
+# two remote recordings at the same time
+two() {
+	start
+	id=$(vgctl begin "$host" -o first.vgp)
+	say "all a"
+	vgctl begin "$host" -o second.vgp >/dev/null
+	say "all b"
+	vgctl end "$host" "$id" >log
+	say "all c"
+	vgctl end "$host" >log
+	say gate 0
+	stop
+	has first.vgp "a b"
+	has second.vgp "b c"
+}
+
 # sessions of the program at the same time, which begin and end before and after remote recordings
 beside() {
 	start
@@ -254,4 +270,4 @@ for i in range(3):
 END
 	await 60 "unloaded2.vgp" test -e unloaded2.vgp
 }
-side_by_side plain overwrite middle beside first rest
+side_by_side plain overwrite middle two beside first rest
