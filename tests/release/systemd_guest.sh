@@ -144,13 +144,22 @@ begin=$(number "$(last)")
 await "a profile" newer "$begin"
 echo "ok: recording continues after the disk was full"
 
-# ---- stopping, and a service that does not exist ----
+# ---- stopping, waiting, and a service that does not exist ----
 await "recording of process $(main_pid)" recorded
 part=$(names | grep 'part$')
 systemctl stop vignetted@work.service
 [ -e "$profiles/${part%.part}" ] && ! names | grep -q 'part$' ||
 	fail "the last profile was not completed: $(names)"
 newest 1000
+systemctl stop work.service
+await "waiting for the service" systemctl -q is-active vignetted@work.service
+systemctl start work.service
+await "recording of process $(main_pid)" recorded
+systemctl -q enable vignetted@work.service
+systemctl stop vignetted@work.service work.service
+systemctl start work.service
+await "recording of process $(main_pid), with which the unit was started" recorded
+echo "ok: the unit waits for the service, and is started with it"
 systemctl start vignetted@none.service
 await "the unit of no service" systemctl -q is-failed vignetted@none.service
 journalctl -u vignetted@none.service | grep -q 'none.service: there is no such service' || fail "no message"
