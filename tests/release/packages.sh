@@ -4,42 +4,10 @@
 # Debian's packages: builds them from the release's tarball in a minbase, runs lintian, installs them in another
 # minbase, uses them there, and removes them.  Nothing may remain.
 #
-# Needs root, mmdebstrap, and the mirror from which this machine's apt installs.  RELEASE_CACHE is a directory for the
-# archives of the base systems.  A second run with the same directory takes them from there.
+# Needs root, mmdebstrap and a mirror: tests/release/roots.sh.
 set -eu
 . "${SRCDIR:?}/tests/lib.sh"
-cache=${RELEASE_CACHE:-$BUILDDIR/release}
-tools="bash-completion cmake gcc libc6-dev lintian make man-db meson pkg-config"
-[ "$(id -u)" = 0 ] || fail "needs root, for chroot(2) and mount(2)"
-suite=$(. /etc/os-release && echo "$VERSION_CODENAME")
-mirror=$(apt-get indextargets --format '$(REPO_URI)' 'Created-By: Packages' "Codename: $suite" 'Component: main' |
-	head -n 1)
-[ -n "$mirror" ] || fail "apt has no index of $suite; run apt-get update"
-
-# root NAME MMDEBSTRAP_OPTION...: makes the base system $dir/NAME, from its archive if the options are the archive's
-root() {
-	name=$1 archive=$cache/$suite-$1.tar
-	shift
-	mkdir -p "$cache" "$dir/$name"
-	if [ ! -f "$archive" ] || [ "$(cat "$archive.options" 2>/dev/null)" != "$*" ]; then
-		echo "makes $archive"
-		rm -f "$archive.options"
-		# Apt's lists stay, so that packages can be installed without apt-get update.
-		mmdebstrap --variant=minbase --skip=cleanup/apt/lists "$@" "$suite" "$archive" "deb $mirror $suite main" \
-			2>"$dir/log" || fail "mmdebstrap $name: $(tail -n 20 "$dir/log")"
-		echo "$*" >"$archive.options"
-	fi
-	tar -C "$dir/$name" -xf "$archive"
-	cp -L /etc/resolv.conf "$dir/$name/etc/"
-}
-
-# inside NAME USER: runs the script of standard input in that base system, with processes and mounts of its own
-inside() {
-	unshare --mount --pid --fork --kill-child sh -ec 'mount -t proc proc "$0/proc"; mount --rbind /dev "$0/dev"
-		exec env -i PATH=/usr/sbin:/usr/bin:/sbin:/bin HOME=/tmp LC_ALL=C.UTF-8 DEBIAN_FRONTEND=noninteractive \
-			chroot --userspec="$1" "$0" sh -exc "$2"' "$dir/$1" "$2" "$(cat)" </dev/null >"$dir/log" 2>&1 ||
-		fail "$1: $(tail -n 60 "$dir/log")"
-}
+. "$SRCDIR/tests/release/roots.sh"
 
 # state NAME: prints every file and every package of that base system, without the records of apt and dpkg
 state() {
@@ -69,7 +37,7 @@ removed() {
 
 # ---- build, as an ordinary user ----
 (unset MAKEFLAGS MFLAGS MAKELEVEL; make -s -C "$BUILDDIR" dist) >"$dir/log" 2>&1 || fail "make dist: $(cat "$dir/log")"
-root builder --setup-hook="# $(sha256sum <"$SRCDIR/debian/control")" \
+root builder "$this_suite" --setup-hook="# $(sha256sum <"$SRCDIR/debian/control")" \
 	--customize-hook="mkdir -p \"\$1/source/debian\" && cp '$SRCDIR/debian/control' \"\$1/source/debian/\"" \
 	--customize-hook='chroot "$1" apt-get build-dep -y --no-install-recommends /source' \
 	--customize-hook='rm -r "$1/source"'
@@ -78,14 +46,15 @@ tar -C "$dir/builder/build" -xf "$BUILDDIR"/vignette-*.tar.xz
 chown -R 1000:1000 "$dir/builder/build"
 inside builder 1000:1000 <<'END'
 	cd /build/vignette-*
-	dpkg-buildpackage -us -uc -b
+	dpkg-buildpackage -us -uc
 END
 grep '^ok ' "$dir/log" | wc -l | sed 's/$/ unit tests passed in the build/'
 cp "$dir"/builder/build/vignette_* "$dir"/builder/build/*.deb "$dir/packages"
 (cd "$dir/packages" && ls -s --block-size=1K)
 
 # ---- lintian ----
-root tools --include="$(echo $tools | tr ' ' ,)"
+root tools "$this_suite" \
+	--include=bash-completion,cmake,fish,gcc,libc6-dev,lintian,make,man-db,meson,pkg-config,zsh
 cp -r "$dir/packages" "$dir/tools/packages"
 inside tools 1000:1000 <<'END'
 	lintian --fail-on error,warning --pedantic --display-info --show-overrides /packages/*.changes
@@ -93,7 +62,7 @@ END
 sed 's/^/lintian: /' "$dir/log"
 
 # ---- what a user does ----
-root minbase
+root minbase "$this_suite"
 installed minbase
 inside minbase 0:0 <<'END'
 	cd /tmp
