@@ -37,8 +37,9 @@ removed() {
 
 # ---- build, as an ordinary user ----
 (unset MAKEFLAGS MFLAGS MAKELEVEL; make -s -C "$BUILDDIR" dist) >"$dir/log" 2>&1 || fail "make dist: $(cat "$dir/log")"
-root builder "$this_suite" --setup-hook="# $(sha256sum <"$SRCDIR/debian/control")" \
-	--customize-hook="mkdir -p \"\$1/source/debian\" && cp '$SRCDIR/debian/control' \"\$1/source/debian/\"" \
+export control="$SRCDIR/debian/control"
+root builder "$this_suite" --setup-hook="# $(sha256sum <"$control")" \
+	--customize-hook='mkdir -p "$1/source/debian" && cp "$control" "$1/source/debian/"' \
 	--customize-hook='chroot "$1" apt-get build-dep -y --no-install-recommends /source' \
 	--customize-hook='rm -r "$1/source"'
 mkdir "$dir/builder/build" "$dir/packages"
@@ -90,7 +91,7 @@ inside tools 0:0 <<'END'
 	used ./dynamic
 	cc -g -static slow.c -o static $(pkg-config --static --cflags --libs vgctl)
 	used ./static
-	mkdir meson
+	mkdir meson cmake
 	cat >meson/meson.build <<-EOF
 	project('slow', 'c')
 	executable('slow', '../slow.c', dependencies: dependency('vgctl'))
@@ -98,7 +99,24 @@ inside tools 0:0 <<'END'
 	meson setup meson/build meson
 	meson compile -C meson/build
 	used meson/build/slow
-	rm -r dynamic static meson slow.c slow.vgp
+	cat >cmake/CMakeLists.txt <<-EOF
+	cmake_minimum_required(VERSION 3.18)
+	project(slow C)
+	find_package(vgctl REQUIRED)
+	add_executable(slow ../slow.c)
+	target_link_libraries(slow vgctl::vgctl)
+	EOF
+	cmake -S cmake -B cmake/build
+	cmake --build cmake/build
+	used cmake/build/slow
+	bash -ec '. /usr/share/bash-completion/bash_completion
+		_completion_loader vgtool || [ $? = 124 ]
+		COMP_WORDS=(vgtool report --calle) COMP_CWORD=2
+		_vgtool
+		printf "%s\n" "${COMPREPLY[@]}"' | grep -e --callers
+	fish -c 'complete -C "vgtool report --calle"' | grep -e --callers
+	zsh -ec 'autoload -U compinit; compinit -d zcompdump; print $_comps[vgtool]' | grep _vgtool
+	rm -rf dynamic static meson cmake zcompdump .config .local slow.c slow.vgp
 END
 removed tools
 echo "the packages build, install, work, and leave nothing when they are removed"
