@@ -67,13 +67,13 @@ root minbase "$this_suite"
 installed minbase
 inside minbase 0:0 <<'END'
 	cd /tmp
-	timeout 60 sh -c "while :; do :; done" & pid=$!
+	sh -c "while :; do :; done" & pid=$!
 	vignetted --pid $pid --duration 1 -o one.vgp
 	vgtool info one.vgp
-	vgtool record --duration 1 --pid $pid | grep "samples,.*wall time"
+	vgtool record --duration 1 --pid $pid | grep "samples, .* time"
 	kill $pid
 	vgtool record -o two.vgp --duration 1 -- sh -c "while :; do :; done"
-	vgtool report two.vgp | grep "samples,.*wall time"
+	vgtool report two.vgp | grep "samples, .* time"
 	vgctl list
 	rm *.vgp
 END
