@@ -74,7 +74,7 @@ inside minbase 0:0 <<'END'
 	kill $pid
 	vgtool record -o two.vgp --duration 1 -- sh -c "while :; do :; done"
 	vgtool report two.vgp | grep "samples, .* time"
-	vgctl list
+	vgctl --help
 	rm *.vgp
 END
 removed minbase
