@@ -22,7 +22,7 @@ installed() {
 	state "$1" | sort >"$dir/before"
 	inside "$1" 0:0 <<-'END'
 		cd /tmp
-		apt-get install -y ./*.deb
+		apt-get install -y --no-install-recommends ./*.deb
 	END
 }
 removed() {
