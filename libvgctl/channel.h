@@ -20,7 +20,8 @@
 enum { VG_CHANNEL_FDS = 2 };
 
 /* Sends one message and `count` descriptors.  A message that needs a later version than VG_WIRE_FIRST has this version
- * in message->version; the others have 0.  The caller still owns the descriptors.  Returns 0, -ECONNRESET if the other end is closed, or another negative errno. */
+ * in message->version; the others have 0.  The caller still owns the descriptors.  Returns 0, -ECONNRESET if the other
+ * end is closed, or another negative errno. */
 int vg_channel_send(int socket, struct vg_wire_message *message, enum vg_wire_kind kind,
 		    const int *fds, size_t count);
 

@@ -16,6 +16,15 @@ static uint64_t clock_ns(void)
 	return (uint64_t)now.tv_sec * 1000000000u + (uint64_t)now.tv_nsec;
 }
 
+/* Whether a session of the program or a remote recording records events. */
+static bool events_wanted(const struct vg_lanes_state *state)
+{
+	const _Atomic uint32_t *wanted = atomic_load_explicit(&state->wanted, memory_order_acquire);
+
+	/* In a child that inherited vgctl_recording but not the state, vg_producer_get() clears vgctl_recording. */
+	return wanted == NULL || atomic_load_explicit(wanted, memory_order_relaxed) != 0;
+}
+
 static void producer_leave(void)
 {
 	atomic_signal_fence(memory_order_seq_cst);
@@ -24,14 +33,11 @@ static void producer_leave(void)
 
 /* Returns the calling thread's producer.  Until producer_leave(), a signal handler on this thread gets NULL.  Returns
  * NULL if the thread cannot record now.  If this happens during a session, counts `records` as dropped. */
-static struct vg_producer *producer_enter(uint64_t records)
+static struct vg_producer *producer_enter(struct vg_lanes_state *state, uint64_t records)
 {
-	struct vg_lanes_state *state = atomic_load_explicit(&vg_lanes_state, memory_order_acquire);
 	struct vg_producer *own = vg_producer_local.producer;
 	uint32_t session;
 
-	if (state == NULL)
-		return NULL;
 	session = atomic_load_explicit(&state->session, memory_order_acquire);
 	if (__builtin_expect(vg_producer_local.busy, 0)) {
 		if (session != 0)
@@ -95,9 +101,13 @@ static void drop(struct vg_producer *own, uint64_t records)
 
 static void event_put(uint64_t type_and_labels, uint64_t value)
 {
-	struct vg_producer *own = producer_enter(1);
+	struct vg_lanes_state *state = atomic_load_explicit(&vg_lanes_state, memory_order_acquire);
+	struct vg_producer *own;
 	uint64_t head;
 
+	if (state == NULL || !events_wanted(state))
+		return;
+	own = producer_enter(state, 1);
 	if (own == NULL)
 		return;
 	head = atomic_load_explicit(&own->lane->head, memory_order_relaxed);
@@ -140,11 +150,15 @@ static void interval_open(struct vg_producer *own, uint64_t token)
 struct vgctl_interval vgctl_event_begin(uint32_t kind, uint32_t label, uint64_t argument,
 					uint32_t detached)
 {
+	struct vg_lanes_state *state = atomic_load_explicit(&vg_lanes_state, memory_order_acquire);
 	struct vgctl_interval interval = { 0, 0, detached };
-	/* If there is no producer, count two dropped records: the end of this interval is then dropped too. */
-	struct vg_producer *own = producer_enter(2);
+	struct vg_producer *own;
 	uint64_t head;
 
+	if (state == NULL || !events_wanted(state))
+		return interval;
+	/* If there is no producer, count two dropped records: the end of this interval is then dropped too. */
+	own = producer_enter(state, 2);
 	if (own == NULL)
 		return interval;
 	head = atomic_load_explicit(&own->lane->head, memory_order_relaxed);
@@ -186,18 +200,23 @@ void vgctl_event_end(struct vgctl_interval interval)
 	struct vg_lanes_state *state = atomic_load_explicit(&vg_lanes_state, memory_order_acquire);
 	struct vg_producer *own;
 	uint64_t head;
+	bool wanted;
 
 	/* Ignore an interval that began in an earlier session or in a parent process. */
 	if (state == NULL || interval.session !=
 	    atomic_load_explicit(&state->session, memory_order_relaxed))
 		return;
-	own = producer_enter(1);
+	/* While the helper listens and nobody records, only the thread's open intervals are updated. */
+	wanted = events_wanted(state);
+	own = wanted || !interval.detached ? producer_enter(state, wanted) : NULL;
 	if (own == NULL)
 		return;
 	if (!interval.detached)
 		interval_close(own, interval.token);
 	head = atomic_load_explicit(&own->lane->head, memory_order_relaxed);
-	if (producer_room(own, head, 1))
+	if (!wanted)
+		;
+	else if (producer_room(own, head, 1))
 		record_put(own, head, interval.detached ? VG_LANE_DETACHED_END : VG_LANE_END,
 			   interval.token, 0);
 	else
@@ -209,7 +228,7 @@ void vgctl_event_heartbeat(int due)
 {
 	struct vg_lanes_state *state = atomic_load_explicit(&vg_lanes_state, memory_order_acquire);
 
-	if (state == NULL || atomic_load_explicit(&state->session, memory_order_relaxed) == 0)
+	if (state == NULL || atomic_load_explicit(&state->session, memory_order_relaxed) == 0 || !events_wanted(state))
 		return;
 	vg_lanes_heartbeat(due ? clock_ns() : 0);
 	vg_stalls_rename_written();

@@ -27,14 +27,26 @@ enum { START_TICKS_FIELD = 22 };
 
 #define LIBRARY_TOO_OLD "libvgctl is too old for this helper vignetted; use a libvgctl of the helper's version"
 
+/* What a helper that cannot start prints is received in parts of one write(2) each. */
+enum { PRINTED_BYTES = 256, PRINTED_PARTS = 16 };
+
 /* The helper that PR_SET_PTRACER permits to trace this process. */
 static struct vg_helper *tracer;
+
+const char *vg_helper_filter_hint(int code)
+{
+	bool may_be_filtered = code == -ECONNRESET || code == -EPERM || code == -EACCES || code == -ENOSYS;
+
+	return may_be_filtered && prctl(PR_GET_SECCOMP) == 2 /* SECCOMP_MODE_FILTER */ ?
+	       "; this program has a seccomp filter, which may forbid a system call that the helper needs" : "";
+}
 
 int vg_helper_failure(int rc)
 {
 	switch (rc) {
 	case -ECONNRESET:
-		return vg_failure(rc, "the helper vignetted died; what it had written is kept");
+		return vg_failure(rc, "the helper vignetted died; what it had written is kept%s",
+				  vg_helper_filter_hint(rc));
 	case -EPROTO:
 		return vg_failure(rc, "the helper vignetted sent an invalid message; use libvgctl and vignetted of "
 				  "the same version");
@@ -47,7 +59,8 @@ int vg_helper_failure(int rc)
 		return vg_failure(rc, "this program has closed the session's descriptors; what was "
 				  "written is kept");
 	default:
-		return vg_failure(rc, "cannot send to or receive from the helper vignetted: %s", vg_errno_text(rc));
+		return vg_failure(rc, "cannot send to or receive from the helper vignetted (sendmsg, poll, recvmsg): "
+				  "%s", vg_errno_text(rc));
 	}
 }
 
@@ -84,7 +97,7 @@ struct vg_helper_program vg_helper_find(const char *given)
 /* Starts the helper and sets *pid.  Always closes sockets[1], the end of the socket that the helper inherits. */
 static int helper_start(const struct vg_helper_program *program, int sockets[2], pid_t *pid)
 {
-	const char *path = program->path, *namespace_kind = vg_spawn_other_namespace();
+	const char *path = program->path, *namespace_kind = vg_spawn_other_namespace(), *call;
 	int on = 1, rc = path != NULL ? 0 : helper_missing(program->given);
 
 	if (rc == 0 && namespace_kind != NULL)
@@ -93,17 +106,24 @@ static int helper_start(const struct vg_helper_program *program, int sockets[2],
 				*namespace_kind == 'p' ? "could not see this process" :
 				"would have another clock");
 	if (rc == 0 && setsockopt(sockets[0], SOL_SOCKET, SO_PASSCRED, &on, sizeof on) != 0)
-		rc = vg_failure(-errno, "cannot connect to the helper: %s", vg_errno_text(-errno));
+		rc = vg_failure(-errno, "cannot connect to the helper: setsockopt: %s", vg_errno_text(-errno));
 	if (rc == 0) {
 		/* -EAGAIN: the user has too many processes.  Retry, because the helper of an ended session may be about
 		 * to exit. */
-		for (int ms = 0; (rc = vg_spawn(path, sockets[1], pid)) == -EAGAIN && ms < SPAWN_TIMEOUT_MS; ms++)
+		rc = vg_spawn(path, sockets[1], pid, &call);
+		for (int ms = 0; rc == -EAGAIN && ms < SPAWN_TIMEOUT_MS; ms++) {
 			usleep(1000);
+			rc = vg_spawn(path, sockets[1], pid, &call);
+		}
 		if (rc == -EAGAIN && sched_getscheduler(0) == SCHED_DEADLINE)
 			rc = vg_failure(-ENOEXEC, "cannot start the helper %s: the calling thread has SCHED_DEADLINE "
 					"but not CAP_SYS_NICE, so it cannot create a process", path);
+		else if (rc == -ENOENT && strcmp(call, "execve") == 0)
+			rc = vg_failure(-ENOEXEC, "cannot start the helper %s: its dynamic linker or interpreter does "
+					"not exist (execve)", path);
 		else if (rc != 0)
-			rc = vg_failure(-ENOEXEC, "cannot start the helper %s: %s", path, vg_errno_text(rc));
+			rc = vg_failure(-ENOEXEC, "cannot start the helper %s: %s: %s%s", path, call, vg_errno_text(rc),
+					vg_helper_filter_hint(rc));
 	}
 	close(sockets[1]);
 	return rc;
@@ -156,20 +176,55 @@ static int versions_check(const struct vg_wire_hello *hello)
 	return 0;
 }
 
-/* Receives HELLO.  Permits the pid in its credentials to trace this process. */
-static int hello_receive(int socket, struct vg_helper *helper)
+/* Receives a message.  Before it there may be text: the helper's standard error is the socket until its HELLO.  Usually
+ * the dynamic linker prints a line about a missing library.  Writes the beginning of the text to `printed`, which must
+ * be all zero. */
+static int message_or_text_receive(int socket, struct vg_wire_message *message, pid_t *pid, char *printed)
 {
-	struct vg_wire_message message = { 0 };
+	const char *text = (const char *)message;
+	size_t room = PRINTED_BYTES - 1;
+	int rc = -EPROTO;
+
+	for (int part = 0; rc == -EPROTO && part < PRINTED_PARTS; part++) {
+		size_t bytes;
+
+		*message = (struct vg_wire_message){ 0 };
+		rc = vg_channel_receive(socket, message, NULL, pid, VG_START_TIMEOUT_MS);
+		if (rc != -EPROTO || message->magic == VG_WIRE_MAGIC || *text < ' ')
+			break;
+		bytes = strnlen(text, sizeof *message < room ? sizeof *message : room);
+		memcpy(printed + PRINTED_BYTES - 1 - room, text, bytes);
+		room -= bytes;
+	}
+	return rc;
+}
+
+/* The helper at `path` sent no HELLO; `printed` is what it has printed. */
+static int start_failure(int rc, const char *path, char *printed)
+{
+	static const char name[] = "vignetted: ";
+	size_t skipped = strncmp(printed, name, sizeof name - 1) == 0 ? sizeof name - 1 : 0;
+
+	printed[strcspn(printed, "\n")] = '\0';
+	if (printed[skipped] != '\0')
+		return vg_failure(rc, "the helper did not start: %s (%s)", printed + skipped, path);
+	return vg_failure(rc, "the helper ended before it sent anything: it was killed, or it is not vignetted"
+			  "%s (%s)", vg_helper_filter_hint(rc), path);
+}
+
+/* Receives HELLO.  Permits the pid in its credentials to trace this process. */
+static int hello_receive(int socket, const char *path, struct vg_helper *helper)
+{
+	struct vg_wire_message message;
+	char printed[PRINTED_BYTES] = { 0 };
 	int off = 0, rc;
 	pid_t pid;
 
-	rc = vg_channel_receive(socket, &message, NULL, &pid, VG_START_TIMEOUT_MS);
+	rc = message_or_text_receive(socket, &message, &pid, printed);
 	if (rc == 0 && message.kind != VG_WIRE_HELLO)
 		rc = -EPROTO;
-	if (rc == -ECONNRESET)
-		return vg_failure(rc, "the helper vignetted ended before it sent anything; run it in a shell: a "
-				  "shared library may be missing, a system call filter may have killed it, or "
-				  "it is another program");
+	if (rc == -ECONNRESET || (rc == -EPROTO && printed[0] != '\0'))
+		return start_failure(rc, path, printed);
 	rc = rc != 0 ? vg_helper_failure(rc) : versions_check(&message.hello);
 	if (rc != 0)
 		return rc;
@@ -192,7 +247,7 @@ int vg_helper_socket_pair(int *own, int *other)
 	int sockets[2];
 
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, sockets) != 0)
-		return vg_failure(-errno, "cannot connect to the helper: %s", vg_errno_text(-errno));
+		return vg_failure(-errno, "cannot connect to the helper: socketpair: %s", vg_errno_text(-errno));
 	*own = vg_descriptor_raise(sockets[0]);
 	*other = sockets[1];
 	if (*own >= 0)
@@ -241,7 +296,7 @@ int vg_helper_open(const struct vg_helper_program *program, int *socket, struct 
 	if (rc == 0)
 		rc = helper_start(program, sockets, &pid);
 	if (rc == 0)
-		rc = hello_receive(*socket, *helper);
+		rc = hello_receive(*socket, program->path, *helper);
 	if (rc != 0)
 		process_group_kill(pid);
 	return rc;

@@ -70,6 +70,10 @@ int vg_helper_socket_pair(int *own, int *other);
 /* Sets the sentence that vgctl_strerror() returns after a channel failed with rc.  Returns rc. */
 int vg_helper_failure(int rc);
 
+/* Returns the end of a sentence about a helper that failed with `code`: "", or that a seccomp filter may be the
+ * reason. */
+const char *vg_helper_filter_hint(int code);
+
 /* Returns 0 if the answer is of the kind `kind`.  If the answer is FAILED, returns the error in it, and
  * vgctl_strerror() then returns the text in it.  Otherwise returns -EPROTO. */
 int vg_answer_check(struct vg_wire_message *answer, enum vg_wire_kind kind);

@@ -224,44 +224,93 @@ int vg_lanes_fd(void)
 	return ring != NULL ? ring->fd : -1;
 }
 
+/* A new number makes all threads forget their open intervals.  So the number stays while the helper listens, because a
+ * remote recording may need the ends of these intervals.  Called under the mutex. */
+static void session_number(struct vg_lanes_state *state, bool overwrite)
+{
+	if (atomic_load(&state->listening) != 0)
+		return;
+	if (++sessions == 0)
+		sessions = 1;
+	atomic_store_explicit(&state->overwrite, overwrite, memory_order_relaxed);
+	atomic_store_explicit(&state->session, sessions, memory_order_release);
+}
+
 void vg_lanes_start(bool overwrite)
 {
 	struct vg_lanes_state *state = state_get();
 	sigset_t before;
 
 	vg_process_lock(&mutex, &before);
-	atomic_store_explicit(&state->overwrite, overwrite, memory_order_relaxed);
 	if (ring_get() != NULL)
 		atomic_store(&ring_get()->lanes->heartbeat_ns, 0);
-	if (++sessions == 0)
-		sessions = 1;
-	atomic_store_explicit(&state->session, sessions, memory_order_release);
-	__atomic_store_n(&vgctl_recording, sessions, __ATOMIC_RELEASE);
+	session_number(state, overwrite);
+	atomic_store_explicit(&state->wanted, &state->session, memory_order_release);
+	__atomic_store_n(&vgctl_recording, 1, __ATOMIC_RELEASE);
 	vg_process_unlock(&mutex, &before);
 }
 
 void vg_lanes_stop(void)
 {
 	struct vg_lanes_state *state = state_get();
+	struct vg_host_ring *ring = ring_get();
 
+	if (ring != NULL && atomic_load(&state->listening) != 0) {
+		atomic_store_explicit(&state->wanted, &ring->lanes->remote, memory_order_release);
+		return;
+	}
 	__atomic_store_n(&vgctl_recording, 0, __ATOMIC_RELEASE);
-	if (state != NULL)
-		atomic_store_explicit(&state->session, 0, memory_order_release);
+	if (state == NULL)
+		return;
+	atomic_store(&state->listening, 0);
+	atomic_store_explicit(&state->session, 0, memory_order_release);
+}
+
+void vg_lanes_listen(bool overwrite)
+{
+	struct vg_lanes_state *state = state_get();
+	struct vg_host_ring *ring = ring_get();
+	sigset_t before;
+
+	if (ring == NULL)
+		return;
+	vg_process_lock(&mutex, &before);
+	session_number(state, overwrite);
+	atomic_store(&state->listening, 1);
+	atomic_store_explicit(&state->wanted, &ring->lanes->remote, memory_order_release);
+	__atomic_store_n(&vgctl_recording, 1, __ATOMIC_RELEASE);
+	vg_process_unlock(&mutex, &before);
+}
+
+void vg_lanes_unlisten(void)
+{
+	struct vg_lanes_state *state = state_get();
+
+	if (state == NULL || atomic_exchange(&state->listening, 0) == 0)
+		return;
+	/* A session of the program continues to record. */
+	if (atomic_load(&state->wanted) != &state->session)
+		vg_lanes_stop();
 }
 
 void vg_lanes_release(bool helper_exited)
 {
-	struct vg_host_ring *ring;
+	struct vg_lanes_state *state = state_get();
+	struct vg_host_ring *ring = ring_get();
 	sigset_t before;
 
+	/* A remote recording or a session of the program may use the ring. */
+	if (ring == NULL || atomic_load(&state->session) != 0)
+		return;
 	vg_process_lock(&mutex, &before);
-	ring = ring_get();
 	/* If the helper was killed, it may run for another moment and write to the ring.  So unless the helper has
 	 * exited, do not touch this ring: the next session gets a new ring. */
-	if (ring != NULL && helper_exited)
+	if (helper_exited) {
+		atomic_store(&ring->lanes->remote, 0); /* a killed helper may have left it set */
 		vg_host_ring_release_pages(ring);
-	else if (ring != NULL)
-		atomic_store_explicit(&state_get()->ring, NULL, memory_order_release);
+	} else {
+		atomic_store_explicit(&state->ring, NULL, memory_order_release);
+	}
 	vg_process_unlock(&mutex, &before);
 }
 

@@ -28,8 +28,13 @@ int vg_lanes_fd(void);
 void vg_lanes_start(bool overwrite);
 void vg_lanes_stop(void);
 
-/* Frees the ring's pages after a session.  If helper_exited is false, the helper may still use the ring: this ring is
- * then left as it is, and the next session gets a new ring. */
+/* After vg_lanes_listen(), threads also record events while the helper has set vg_lanes.remote, until
+ * vg_lanes_unlisten().  Without a ring, vg_lanes_listen() does nothing. */
+void vg_lanes_listen(bool overwrite);
+void vg_lanes_unlisten(void);
+
+/* Frees the ring's pages, unless a session records events or the helper listens.  If helper_exited is false, the helper
+ * may still use the ring: this ring is then left as it is, and the next session gets a new ring. */
 void vg_lanes_release(bool helper_exited);
 
 /* Stores a heartbeat of the calling thread.  time_ns is 0 if no heartbeat is due. */

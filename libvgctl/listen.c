@@ -2,6 +2,7 @@
 #include "libvgctl/listen.h"
 
 #include <errno.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -16,6 +17,9 @@
 #include "libvgctl/process.h"
 #include "libvgctl/session_list.h"
 #include "libvgctl/vgctl.h"
+
+/* The helper completes the remote recordings before it exits.  A killed helper's child exits soon. */
+enum { UNLISTEN_TIMEOUT_MS = 60 * 1000, KILL_TIMEOUT_MS = 1000 };
 
 /* The helper that listens.  Protected by the mutex of the session list.  A child of fork(2) has a copy, which is
  * invalid: `owner` is not the child's token. */
@@ -65,19 +69,22 @@ static int listening_open(const char *directory, const struct vgctl_options *opt
 		rc = vg_channel_receive(listening.socket, &message, NULL, NULL, VG_START_TIMEOUT_MS);
 	if (rc == -ETIMEDOUT)
 		vg_helper_kill(listening.helper);
-	if (rc != 0)
-		return vg_helper_failure(rc);
-	rc = vg_answer_check(&message, VG_WIRE_STARTED);
+	rc = rc != 0 ? vg_helper_failure(rc) : vg_answer_check(&message, VG_WIRE_STARTED);
 	if (rc != 0)
 		return rc;
+	if (ring >= 0 && message.started.events != 0)
+		vg_lanes_listen(listening.helper->overwrite);
 	listening.socket_id = vg_file_id_of(listening.socket);
 	listening.owner = vg_process_token();
 	vg_process_at_unload(vgctl_unlisten);
 	return 0;
 }
 
-static void listening_close(void)
+/* From now on events are recorded only for the program's own sessions. */
+static void listening_close(bool helper_exited)
 {
+	vg_lanes_unlisten();
+	vg_lanes_release(helper_exited);
 	if (listening.socket >= 0)
 		close(listening.socket);
 	vg_helper_release(listening.helper);
@@ -86,19 +93,41 @@ static void listening_close(void)
 	listening.helper = NULL;
 }
 
+/* Waits until the helper has exited, because the ring's pages are freed next.  Returns false if the helper was killed
+ * because it did not exit. */
+static bool helper_wait(void)
+{
+	struct vg_wire_message message;
+	int rc;
+
+	shutdown(listening.socket, SHUT_WR);
+	do
+		rc = vg_channel_receive(listening.socket, &message, NULL, NULL, UNLISTEN_TIMEOUT_MS);
+	while (rc == 0);
+	if (rc != -ETIMEDOUT)
+		return true;
+	vg_helper_kill(listening.helper);
+	vg_channel_receive(listening.socket, &message, NULL, NULL, KILL_TIMEOUT_MS);
+	return false;
+}
+
 /* Clears `listening` if it is the copy of a parent process, or if the program has closed the socket. */
 static void listening_check(void)
 {
+	bool is_child;
+
 	if (listening.owner == 0)
 		return;
 	if (vg_file_id_check(listening.socket, listening.socket_id) < 0)
 		listening.socket = -1;
 	if (listening.owner == vg_process_token() && listening.socket >= 0)
 		return;
-	/* In a child of fork(2) the reference belongs to the parent. */
-	if (listening.owner != vg_process_token())
+	/* In a child of fork(2) the reference belongs to the parent, and the parent's helper does not have the child's
+	 * ring. */
+	is_child = listening.owner != vg_process_token();
+	if (is_child)
 		listening.helper = NULL;
-	listening_close();
+	listening_close(is_child);
 }
 
 int vgctl_listen(const char *directory, const struct vgctl_options *given)
@@ -124,7 +153,7 @@ int vgctl_listen(const char *directory, const struct vgctl_options *given)
 	else
 		rc = listening_open(directory, &options, &program);
 	if (rc != 0 && listening.owner == 0)
-		listening_close();
+		listening_close(rc != -ETIMEDOUT);
 	vg_session_list_unlock(list, cancel_state);
 	free(program.path);
 	return rc;
@@ -138,8 +167,9 @@ void vgctl_unlisten(void)
 	if (list == NULL)
 		return;
 	listening_check();
+	/* The helper of other sessions continues. */
 	if (listening.owner != 0)
-		listening_close();
+		listening_close(list->sessions != NULL || helper_wait());
 	vg_session_list_unlock(list, cancel_state);
 }
 
@@ -172,7 +202,7 @@ int vg_listening_connect(int *socket, struct vg_helper **helper)
 	if (rc == -ECONNRESET) {
 		close(*socket);
 		*socket = -1;
-		listening_close();
+		listening_close(true);
 		return -ENOENT;
 	}
 	*helper = listening.helper;

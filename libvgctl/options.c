@@ -54,8 +54,8 @@ void vgctl_options_init(struct vgctl_options *options, size_t size)
 	options->struct_bytes = size;
 }
 
-/* Copies the given options over the defaults in *options.  The program may have been compiled with an earlier or a later
- * version of vgctl.h. */
+/* Copies the given options over the defaults in *options.  The program may have been compiled with an earlier or a
+ * later version of vgctl.h. */
 static int options_copy(const struct vgctl_options *given, struct vgctl_options *options)
 {
 	size_t bytes = given->struct_bytes;

@@ -81,7 +81,14 @@ void vg_process_at_unload(void (*run)(void))
 
 struct vg_process *vg_process_unloaded(void)
 {
-	return atomic_load(&exiting) ? NULL : atomic_load(&page);
+	void (*run)(void);
+
+	if (atomic_load(&exiting))
+		return NULL;
+	run = atomic_exchange(&unload, NULL);
+	if (run != NULL)
+		run();
+	return atomic_load(&page);
 }
 
 static void signals_block(sigset_t *before)
@@ -118,12 +125,8 @@ void vg_process_unlock(pthread_mutex_t *mutex, const sigset_t *before)
 
 void vg_process_free(void)
 {
-	void (*run)(void) = atomic_load(&unload);
-	struct vg_process *process;
+	struct vg_process *process = atomic_exchange(&page, NULL);
 
-	if (run != NULL)
-		run();
-	process = atomic_exchange(&page, NULL);
 	if (process != NULL)
 		munmap(process, sizeof *process);
 }

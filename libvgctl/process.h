@@ -14,8 +14,12 @@ struct vg_host_ring;
  * ring. */
 struct vg_lanes_state {
 	struct vg_host_ring *_Atomic ring; /* NULL: this process has none */
-	_Atomic uint32_t session;    /* number of the session that records, or 0 */
+	_Atomic uint32_t session;    /* number of the session that records, or 0.  While the helper listens, it is not
+	                                0, and stays the same from session to session. */
+	const _Atomic uint32_t *_Atomic wanted; /* 0 there: no events are recorded.  During the program's own sessions
+	                                it is `session`, otherwise vg_lanes.remote of the ring. */
 	_Atomic uint32_t overwrite;  /* 1: new records overwrite the oldest ones */
+	_Atomic uint32_t listening;  /* 1: the helper listens, so that remote recordings may want events */
 };
 
 /* The sessions of session_list.h.  A child process has none of its parent's sessions. */
@@ -66,11 +70,11 @@ void vg_process_lock(pthread_mutex_t *mutex, sigset_t *before);
 bool vg_process_trylock(pthread_mutex_t *mutex, sigset_t *before);
 void vg_process_unlock(pthread_mutex_t *mutex, const sigset_t *before);
 
-/* For the library's destructors.  Returns the state if the library is being unloaded.  Returns NULL if the program
- * exits.  Then free nothing, because other threads may still use the library. */
+/* For the library's destructors.  If the library is being unloaded, calls the function that vg_process_at_unload() has
+ * registered, and returns the state.  Returns NULL if the program exits.  Then free nothing, because other threads may
+ * still use the library. */
 struct vg_process *vg_process_unloaded(void);
 
-/* Registers `run`, which vg_process_free() calls before it frees the state. */
 void vg_process_at_unload(void (*run)(void));
 void vg_process_free(void);
 

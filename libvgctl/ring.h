@@ -88,6 +88,7 @@ struct vg_lanes {
 	_Atomic uint64_t heartbeat_ns;    /* CLOCK_MONOTONIC of the latest heartbeat; 0: no heartbeat is due */
 	_Atomic int32_t heartbeat_tid;    /* thread of the latest heartbeat */
 	_Atomic uint32_t stalls_written; /* number of stalls that the helper has written to files */
+	_Atomic uint32_t remote;     /* 1: the helper records events for a remote recording */
 	struct vg_lane lanes[VG_LANES];
 	/* Each label is its length in two bytes, low byte first, and then the text. */
 	_Alignas(4096) unsigned char labels[VG_LANES_LABELS_BYTES];

@@ -52,6 +52,7 @@ struct spawn {
 	char *environment[ENVIRONMENT_MAX + 1];
 	pid_t helper;                /* pid of the second child, or 0 */
 	int failure;                 /* errno of a failure in a child, or 0 */
+	const char *call;            /* the system call that failed; valid if `failure` is not 0 */
 };
 
 IN_CHILD static void signals_reset(void)
@@ -124,23 +125,26 @@ IN_CHILD static void descriptors_close(void)
 		child_close((int)fd);
 }
 
-/* Arranges the descriptors of the helper: the standard descriptors are the read end of an empty pipe, and VG_WIRE_FD is
- * the socket.  /dev/null is used only if a filter forbids pipes: /dev/null may not exist, and /dev cannot be unmounted
- * while /dev/null is open. */
-IN_CHILD static int descriptors_arrange(int socket)
+/* Arranges the descriptors of the helper: VG_WIRE_FD and the standard error are the socket, so that we receive what the
+ * dynamic linker prints.  Standard input and output are the read end of an empty pipe.  /dev/null is used only if a
+ * filter forbids pipes: /dev/null may not exist, and /dev cannot be unmounted while /dev/null is open.  Returns NULL,
+ * or the system call that failed. */
+IN_CHILD static const char *descriptors_arrange(int socket)
 {
 	int ends[2];
 
 	/* Close descriptors before opening new ones: the host may have reached its limit. */
-	if (socket == VG_WIRE_FD ? syscall(SYS_fcntl, socket, F_SETFD, 0) < 0 : child_move(socket, VG_WIRE_FD) < 0)
-		return -1;
+	if (socket == VG_WIRE_FD && syscall(SYS_fcntl, socket, F_SETFD, 0) < 0)
+		return "fcntl";
+	if (socket != VG_WIRE_FD && child_move(socket, VG_WIRE_FD) < 0)
+		return "dup3";
 	descriptors_close();
 	for (int fd = 0; fd < VG_WIRE_FD; fd++)
 		child_close(fd);
 	/* The read end becomes descriptor 0, the write end 1. */
 	if (syscall(SYS_pipe2, ends, 0) != 0 && child_open("/dev/null", O_RDWR) != 0)
-		return -1;
-	return child_move(0, 1) < 0 || child_move(0, 2) < 0 ? -1 : 0;
+		return "pipe2 and open of /dev/null";
+	return child_move(0, 1) < 0 || child_move(VG_WIRE_FD, 2) < 0 ? "dup3" : NULL;
 }
 
 /* To trace a process with capabilities, the helper needs the same capabilities or CAP_SYS_PTRACE.  execve(2) removes
@@ -193,8 +197,11 @@ IN_CHILD static int helper_run(void *argument)
 	syscall(SYS_setsid);
 	scheduling_reset();
 	capability_keep();
-	if (descriptors_arrange(spawn->socket) == 0)
+	spawn->call = descriptors_arrange(spawn->socket);
+	if (spawn->call == NULL) {
+		spawn->call = "execve";
 		syscall(SYS_execve, spawn->path, arguments, spawn->environment);
+	}
 	spawn->failure = errno;
 	syscall(SYS_exit_group, 127);
 	__builtin_unreachable();
@@ -287,14 +294,15 @@ static pid_t intermediate_clone(struct spawn *spawn)
 	return intermediate < 0 ? -errno : intermediate;
 }
 
-int vg_spawn(const char *path, int socket, pid_t *helper)
+int vg_spawn(const char *path, int socket, pid_t *helper, const char **call)
 {
-	struct spawn spawn = { .path = path, .socket = socket };
+	struct spawn spawn = { .path = path, .socket = socket, .call = "clone" };
 	sigset_t all, before;
 	pid_t intermediate;
 	int cancel_state;
 
 	environment_select(&spawn);
+	*call = "mmap";
 	spawn.stack = mmap(NULL, (size_t)2 * CHILD_STACK_BYTES, PROT_READ | PROT_WRITE,
 			   MAP_PRIVATE | MAP_ANONYMOUS | MAP_STACK, -1, 0);
 	if (spawn.stack == MAP_FAILED)
@@ -311,6 +319,7 @@ int vg_spawn(const char *path, int socket, pid_t *helper)
 	while (intermediate > 0 && waitpid(intermediate, NULL, __WALL) < 0 && errno == EINTR)
 		;
 	*helper = spawn.helper;
+	*call = spawn.call;
 	pthread_setcancelstate(cancel_state, NULL);
 	pthread_sigmask(SIG_SETMASK, &before, NULL);
 	munmap(spawn.stack, (size_t)2 * CHILD_STACK_BYTES);

@@ -13,7 +13,8 @@ bool vg_spawn_is_privileged(void);
 /*
  * Starts `path --serve`, with `socket` as its descriptor VG_WIRE_FD.
  *
- * The helper has no other descriptor except the standard ones, which are empty and cannot be written.
+ * The helper has no other descriptor except the standard ones.  Standard input is empty, standard output cannot be
+ * written, and standard error is the socket: until its HELLO the helper may send text that says why it cannot start.
  * Its signals have their default dispositions.  Its environment is reduced to the variables that the dynamic
  * linker and the sanitizers need, and is empty if the host is privileged.  It runs on all CPUs.  It does not
  * inherit a real-time policy or negative nice value of the calling thread.
@@ -22,14 +23,14 @@ bool vg_spawn_is_privileged(void);
  * Exception: if this process adopts orphans, the helper becomes its child, even if vg_spawn() fails.  The helper leads
  * its own process group.
  *
- * Sets *helper to the helper's pid, or to 0 if no process was created.  Returns 0 or a negative errno, which may be the
- * error of execve(2).  -EAGAIN: there are too many processes, or the calling thread has SCHED_DEADLINE and therefore
- * cannot create a process.
+ * Sets *helper to the helper's pid, or to 0 if no process was created.  Returns 0 or a negative errno, and then sets
+ * *call to the name of the system call that failed.  -EAGAIN: there are too many processes, or the calling thread has
+ * SCHED_DEADLINE and therefore cannot create a process.
  *
  *     if (vg_spawn_find(options.helper_path, &path) == 0)
- *             rc = vg_spawn(path, socket, &helper);
+ *             rc = vg_spawn(path, socket, &helper, &call);
  */
-int vg_spawn(const char *path, int socket, pid_t *helper);
+int vg_spawn(const char *path, int socket, pid_t *helper, const char **call);
 
 /*
  * After unshare(2) or setns(2), children of the calling thread may begin in another pid or time namespace.  In that

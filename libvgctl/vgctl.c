@@ -65,7 +65,8 @@ static int session_negotiate(struct vg_session_list *list, struct vgctl_session 
 	if (rc == -ETIMEDOUT)
 		vg_helper_kill(session->helper);
 	if (rc == -ECONNRESET)
-		return vg_failure(rc, "the helper vignetted died when the recording began");
+		return vg_failure(rc, "the helper vignetted died when the recording began%s",
+				  vg_helper_filter_hint(rc));
 	rc = rc != 0 ? vg_helper_failure(rc) : vg_answer_check(&message, VG_WIRE_STARTED);
 	events = rc == 0 && message.started.events != 0;
 	if (rc == 0 && options->watchdog_ms != 0)
@@ -189,6 +190,9 @@ static int session_end(struct vg_session_list *list, struct vgctl_session *sessi
 	if (last)
 		vg_lanes_stop();
 	rc = vg_session_ask(session, VG_WIRE_END, -1, VG_WIRE_ENDED, &answer);
+	/* A helper that has exited or was killed has no remote recordings any more. */
+	if (session->channel_error != 0)
+		vg_lanes_unlisten();
 	/* A helper that did not answer was killed, but it may run for another moment.  So its ring is not reused. */
 	if (last)
 		vg_lanes_release(session->channel_error == 0 || session->channel_error == -ECONNRESET);

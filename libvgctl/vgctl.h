@@ -150,8 +150,9 @@ int vgctl_end(struct vgctl_session *session, struct vgctl_summary *summary);
 
 /*
  * Starts a helper that keeps running and listens on the socket DIRECTORY/PID.sock.  vgctl(1) of the same user can then
- * begin remote recordings.  directory may be NULL: $XDG_RUNTIME_DIR/vignette.  Without vgctl_listen(), only the program
- * itself can send requests to its helper.  Until a recording begins, nothing is sampled and the helper sleeps.
+ * begin remote recordings, which have the program's events too.  directory may be NULL: $XDG_RUNTIME_DIR/vignette.
+ * Without vgctl_listen(), only the program itself can send requests to its helper.  Until a recording begins, nothing
+ * is sampled and the helper sleeps.
  *
  * Uses these options only: helper_path, max_memory_bytes, max_threads, max_modules, max_name_bytes, stop_always and
  * events_overwrite.  options may be NULL as for vgctl_begin().  -EALREADY: the process has a session, or its helper
@@ -159,7 +160,8 @@ int vgctl_end(struct vgctl_session *session, struct vgctl_summary *summary);
  */
 int vgctl_listen(const char *directory, const struct vgctl_options *options);
 
-/* Ends the remote recordings and closes the socket.  The program's own sessions continue. */
+/* Ends the remote recordings and closes the socket.  Without sessions of the program, waits until the recordings' files
+ * are complete.  The program's own sessions continue. */
 void vgctl_unlisten(void);
 
 /*
@@ -180,10 +182,10 @@ const char *vgctl_strerror(int error);
  *             load_file();
  *     }
  *
- * Any thread can record events at any time.  While no session records, a call costs a load and a branch.  During a
- * recording it costs some tens of nanoseconds and makes no system call.  If a thread records events faster than the
- * helper fetches them, events are dropped and counted.  If the begin of an interval was recorded, its end is recorded
- * too.
+ * Any thread can record events at any time.  While nothing records, a call costs a load and a branch, or a few
+ * nanoseconds if the helper listens.  During a recording it costs some tens of nanoseconds and makes no system call.
+ * If a thread records events faster than the helper fetches them, events are dropped and counted.  If the begin of an
+ * interval was recorded, its end is recorded too.
  *
  * The kind is the type of an event, such as "load".  The label identifies the object, such as a file.  Kind and label
  * are ids from vgctl_intern(), or 0 for none.

@@ -276,3 +276,14 @@ build_id() {
 debug_path() {
 	echo ".build-id/$(echo "$1" | cut -c 1-2)/$(echo "$1" | cut -c 3-).debug"
 }
+
+# helper_pid: prints the pid of the program's helper, which has the directory $run open
+helper_pid() {
+	for fd in /proc/[0-9]*/fd/3; do
+		pid=${fd#/proc/}; pid=${pid%%/*}
+		[ "$(readlink "/proc/$pid/exe" 2>/dev/null)" = "$(readlink -f "$VIGNETTED")" ] || continue
+		[ "$(cat "/proc/$pid/comm")" = vignetted ] || continue # not the finisher
+		readlink "/proc/$pid/fd/"* 2>/dev/null | grep -qx "$run" && echo "$pid"
+	done
+	return 0
+}

@@ -260,11 +260,15 @@ static int run(struct vg_arguments *arguments)
 	}
 	signals = vg_loop_signals();
 	if (signals < 0) {
-		vg_print(stderr, "vignetted: cannot block signals: %s\n", vg_errno_text(signals));
+		vg_print(stderr, "vignetted: cannot wait for signals with sigprocmask and signalfd: %s\n",
+			 vg_errno_text(signals));
 		return EXIT_FAILURE;
 	}
-	return arguments->request == VG_REQUEST_SERVE ? vg_control_serve(VG_WIRE_FD, signals) :
-	       record(arguments, signals);
+	if (arguments->request != VG_REQUEST_SERVE)
+		return record(arguments, signals);
+	/* Standard error is the host's socket (libvgctl/spawn.c).  After HELLO only messages may be sent there. */
+	dup2(STDIN_FILENO, STDERR_FILENO);
+	return vg_control_serve(VG_WIRE_FD, signals);
 }
 
 int main(int argc, char **argv)

@@ -120,7 +120,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	vg_events_drain(&events, &sink);
 	for (size_t i = 0; i < TASKS; i++)
 		vg_events_interval_at(&events, &items[i], sink.now_ns / 2);
-	vg_events_finish(&events);
+	vg_events_finish(&events, UINT64_MAX);
 	vg_writer_end(&writer, "end", sink.now_ns, NULL, 0);
 	profile_check(events.profiles[0].recorded);
 	vg_events_close(&events);

@@ -41,17 +41,6 @@ start() {
 	[ "$(stat -c %a "$run/$host.sock")" = 600 ] || fail "other users can connect to the socket"
 }
 
-# helper_pid: prints the pid of the program's helper, which has the directory open
-helper_pid() {
-	for fd in /proc/[0-9]*/fd/3; do
-		pid=${fd#/proc/}; pid=${pid%%/*}
-		[ "$(readlink "/proc/$pid/exe" 2>/dev/null)" = "$(readlink -f "$VIGNETTED")" ] || continue
-		[ "$(cat "/proc/$pid/comm")" = vignetted ] || continue # not the finisher
-		readlink "/proc/$pid/fd/"* 2>/dev/null | grep -qx "$run" && echo "$pid"
-	done
-	return 0
-}
-
 # used PID: prints the process's CPU time in clock ticks
 used() { sed 's/.*) //' "/proc/$1/stat" | awk '{ print $12 + $13 }'; }
 

@@ -357,6 +357,72 @@ START_TEST(helper_is_another_program)
 	ck_assert_int_eq(vgctl_begin(path, &options, &session), -ECONNRESET);
 	options.helper_path = "/dev/null";
 	ck_assert_int_ne(vgctl_begin(path, &options, &session), 0);
+	/* A program that prints why it ends. */
+	options.helper_path = "/bin/cat";
+	ck_assert_int_eq(vgctl_begin(path, &options, &session), -ECONNRESET);
+	ck_assert_ptr_nonnull(strstr(vgctl_strerror(-ECONNRESET), "'--serve' (/bin/cat)"));
+	ck_assert_ptr_null(strchr(vgctl_strerror(-ECONNRESET), '\n'));
+}
+END_TEST
+
+/* Fails unless vgctl_begin() and vgctl_listen() with this file as the helper return rc with a sentence that has the
+ * text. */
+static void start_fails(const char *bytes, size_t length, int rc, const char *text)
+{
+	struct vgctl_options options = VGCTL_OPTIONS_INIT;
+	struct vgctl_session *session;
+	char helper[80];
+	FILE *file;
+
+	snprintf(helper, sizeof helper, "./check_vgctl.%d.helper", getpid());
+	options.helper_path = helper;
+	file = fopen(helper, "w");
+	ck_assert_ptr_nonnull(file);
+	ck_assert_uint_eq(fwrite(bytes, 1, length, file), length);
+	fchmod(fileno(file), 0700);
+	fclose(file);
+	ck_assert_int_eq(vgctl_begin(path, &options, &session), rc);
+	ck_assert_msg(strstr(vgctl_strerror(rc), text) != NULL, "%s", vgctl_strerror(rc));
+	ck_assert_int_eq(vgctl_listen("check_vgctl.run", &options), rc);
+	ck_assert_msg(strstr(vgctl_strerror(rc), text) != NULL, "%s", vgctl_strerror(rc));
+	ck_assert_int_eq(access(part, F_OK), -1);
+	unlink(helper);
+}
+
+START_TEST(helper_cannot_be_executed)
+{
+	static const char script[] = "#!/nonexistent/sh\n";
+	static const char loud[] = "#!/bin/sh\nprintf 'a \\033 line\\nanother\\n' >&2\n";
+
+	start_fails("text", 4, -ENOEXEC, "helper: execve: Exec format error");
+	start_fails(script, sizeof script - 1, -ENOEXEC, "its dynamic linker or interpreter does not exist");
+	start_fails(loud, sizeof loud - 1, -ECONNRESET, "the helper did not start: a ? line (./check_vgctl.");
+}
+END_TEST
+
+/* A copy of the helper needs a library that does not exist. */
+START_TEST(helper_lacks_a_library)
+{
+	static const char needed[] = "libunwind-", absent[] = "libabsent-";
+	FILE *file = fopen(getenv("VIGNETTED"), "r");
+	bool changed = false;
+	size_t length;
+	char *bytes;
+
+	ck_assert_ptr_nonnull(file);
+	fseek(file, 0, SEEK_END);
+	length = (size_t)ftell(file);
+	rewind(file);
+	bytes = malloc(length);
+	ck_assert_uint_eq(fread(bytes, 1, length, file), length);
+	fclose(file);
+	for (char *at = bytes; (at = memmem(at, length - (size_t)(at - bytes), needed, sizeof needed - 1)) != NULL;) {
+		memcpy(at, absent, sizeof absent - 1);
+		changed = true;
+	}
+	if (changed)                     /* otherwise the helper is linked statically */
+		start_fails(bytes, length, -ECONNRESET, "loading shared libraries: libabsent-");
+	free(bytes);
 }
 END_TEST
 
@@ -810,6 +876,8 @@ Suite *vgctl_suite(void)
 	tcase_add_test(tests, second_session_descriptors_closed);
 	tcase_add_test(tests, helper_missing);
 	tcase_add_test(tests, helper_is_another_program);
+	tcase_add_test(tests, helper_cannot_be_executed);
+	tcase_add_test(tests, helper_lacks_a_library);
 	tcase_add_test(tests, bad_options);
 	tcase_add_test(tests, disk_full);
 	tcase_add_test(tests, file_cannot_grow);

@@ -13,6 +13,7 @@
 #include "vignetted/serve/listener.h"
 #include "vignetted/serve/loop.h"
 #include "vignetted/serve/remote.h"
+#include "vignetted/serve/reply.h"
 #include "vignetted/serve/request.h"
 #include "vignetted/session/dumps.h"
 
@@ -97,11 +98,12 @@ static void client_close(struct control *control, struct client *client)
 	if (client->kind == CLIENT_PEER)
 		vg_remote_disconnected(&control->remote, client->socket);
 	if (client->kind == CLIENT_HOST_LISTEN) {
-		vg_listener_close(&control->listener);
-		/* No process can connect any more to end a remote recording. */
-		if (vg_remote_any(&control->remote))
+		/* No process will be able to connect to end a remote recording. */
+		if (vg_remote_set(&control->remote) != 0)
 			vg_remote_end_all(&control->remote,
 					  vg_end_reason(control->session, "the program stopped listening"));
+		vg_remote_events_update(&control->remote);
+		vg_listener_close(&control->listener);
 	}
 	if (client->socket != control->first)
 		close(client->socket);
@@ -110,25 +112,6 @@ static void client_close(struct control *control, struct client *client)
 }
 
 /* ---- requests of the host ---- */
-
-static void sampled_send(struct control *control, struct client *client)
-{
-	struct vg_wire_message message = { 0 };
-	struct vg_recording *recording = client->recording;
-	struct vg_err err;
-
-	vg_session_sample(control->session, recording);
-	if (recording->ended == NULL) {
-		vg_channel_send(client->socket, &message, VG_WIRE_SAMPLED, NULL, 0);
-		return;
-	}
-	if (recording->failure != 0)
-		vg_err_sys(&err, recording->failure, "the profile could not be written");
-	else
-		vg_err_set(&err, -EFBIG, "%s", recording->ended);
-	vg_reply_failed(client->socket, recording->failure != 0 ? recording->failure : -EFBIG,
-			err.text);
-}
 
 static int host_begin(struct control *control, struct client *client,
 		      const struct vg_session_options *options, struct vg_err *err)
@@ -227,7 +210,7 @@ static bool host_answer(struct control *control, struct client *client,
 	case VG_WIRE_SAMPLE:
 		if (client->recording == NULL)
 			return false;
-		sampled_send(control, client);
+		vg_reply_sampled(control->session, client->recording, client->socket);
 		return true;
 	case VG_WIRE_END:
 		if (client->recording != NULL)
@@ -322,6 +305,7 @@ static bool on_turn(void *context)
 	if (control->listener.socket >= 0 && control->sockets.polled[CLIENTS_MAX].revents != 0)
 		peer_accept(control);
 	control->sockets.polled[CLIENTS_MAX].fd = control->listener.socket;
+	vg_remote_events_update(&control->remote);
 	vg_remote_complete_send(&control->remote);
 	return host_left;
 }
@@ -331,6 +315,7 @@ static void all_end(struct control *control, int ended_by)
 	/* If the program has ended its sessions, the reason is not used, and vg_end_reason() would take time. */
 	vg_session_end_all(control->session, ended_by != 0 ? "interrupted by a signal" :
 			   control->session->live == 0 ? CLOSED : vg_end_reason(control->session, CLOSED));
+	vg_remote_events_update(&control->remote);
 	vg_remote_finish(&control->remote);
 	for (size_t i = 0; i < CLIENTS_MAX; i++) {
 		struct client *client = &control->clients[i];
@@ -390,7 +375,8 @@ static int control_open(struct control *control, int socket, const struct vg_wir
 	bool listens = first->kind == VG_WIRE_LISTEN;
 	struct client *client = client_add(control, listens ? CLIENT_HOST_LISTEN : CLIENT_HOST, socket);
 	pid_t pid = host_pid(socket);
-	int rc = pid > 0 ? vg_session_open(control->session, options, pid, false, err) : pid;
+	int rc = pid > 0 ? vg_session_open(control->session, options, pid, false, err) :
+			   vg_err_sys(err, pid, "getsockopt(SO_PEERCRED)");
 
 	client->file = file;
 	if (rc == 0 && listens)

@@ -109,7 +109,7 @@ int vg_finisher_start(struct vg_finisher *finisher,
 
 	*finisher = (struct vg_finisher)VG_FINISHER_NONE;
 	if (socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) != 0)
-		return vg_err_sys(err, -errno, "cannot start the process that renames the file at the end");
+		return vg_err_sys(err, -errno, "cannot start the process that renames the file at the end: socketpair");
 	/* Block all signals in the child, because the child must outlive the helper, and a terminal sends signals to
 	 * both. */
 	sigfillset(&all);
@@ -124,7 +124,7 @@ int vg_finisher_start(struct vg_finisher *finisher,
 	}
 	close(ends[1]);
 	if (finisher->child < 0) {
-		int rc = vg_err_sys(err, -errno, "cannot start the process that renames the file at the end");
+		int rc = vg_err_sys(err, -errno, "cannot start the process that renames the file at the end: clone");
 
 		close(ends[0]);
 		return rc;

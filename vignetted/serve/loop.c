@@ -110,11 +110,11 @@ void vg_loop_wait(struct vg_session *session, struct pollfd *ready, size_t count
 		vg_priority_lower(&session->tracer.priority);
 }
 
-/* Returns whether to continue. */
+/* `ready` is NULL if no socket is ready.  Returns whether to continue. */
 static bool sockets_turn(struct vg_loop_sockets *sockets, const struct pollfd *ready)
 {
 	for (size_t i = 0; i < sockets->count; i++)
-		sockets->polled[i].revents = ready[i].revents;
+		sockets->polled[i].revents = ready != NULL ? ready[i].revents : 0;
 	return sockets->on_turn(sockets->context);
 }
 
@@ -124,6 +124,7 @@ int vg_loop_run(struct vg_session *session, int signals, struct vg_loop_sockets 
 		[SIGNALS] = { .fd = signals, .events = POLLIN },
 		[PROCESS] = { .fd = session->target.pidfd, .events = POLLIN },
 	};
+	vg_recording_set live;
 	size_t count = SOCKETS;
 	int ended_by = 0;
 
@@ -137,6 +138,7 @@ int vg_loop_run(struct vg_session *session, int signals, struct vg_loop_sockets 
 			break;
 		if (ready[SIGNALS].revents != 0)
 			ended_by = signal_read(signals);
+		live = session->live;
 		if (ready[PROCESS].revents != 0) {
 			session->exited = true;
 			vg_session_end_all(session, "the process ended");
@@ -148,6 +150,9 @@ int vg_loop_run(struct vg_session *session, int signals, struct vg_loop_sockets 
 			vg_session_scan(session);
 		vg_dumps_turn(session);
 		vg_session_end_stopped(session);
+		/* A limit has ended a recording.  Report it now: without recordings, the next wait may take forever. */
+		if (session->live != live && sockets != NULL && !sockets_turn(sockets, NULL))
+			break;
 	}
 	return ended_by;
 }

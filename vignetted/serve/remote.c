@@ -8,6 +8,8 @@
 #include <unistd.h>
 
 #include "base/clock.h"
+#include "libvgctl/channel.h"
+#include "vignetted/serve/reply.h"
 #include "vignetted/serve/request.h"
 #include "vignetted/session/dumps.h"
 #include "vignetted/session/recordings.h"
@@ -57,58 +59,6 @@ int vg_options_from_wire(struct vg_session_options *options, const struct vg_wir
 	     (begin->period_ns < VG_WIRE_PERIOD_LEAST_NS || begin->period_ns > VG_WIRE_PERIOD_MAX_NS)))
 		return -EINVAL;
 	return 0;
-}
-
-void vg_reply_ended(struct vg_session *session, struct vg_recording *recording, int socket,
-		    const char *reason)
-{
-	const struct vg_recorder *recorder = &recording->recorder;
-	struct vg_wire_message message = { .summary = { .limited = recording->ended != NULL } };
-	struct vg_err err;
-	int rc = vg_session_end(session, recording, reason);
-
-	message.summary.samples = recorder->samples;
-	message.summary.threads = recorder->threads;
-	message.summary.lost = vg_recorder_lost(recorder);
-	message.summary.duration_ns = recording->ended_ns;
-	message.summary.events = session->events.profiles[recording->index].recorded;
-	message.summary.events_dropped = recorder->events_dropped;
-	message.summary.file_bytes = recorder->writer.file_bytes;
-	if (recording->options.flight_ns != 0) {
-		message.summary.samples = recording->flight_recorder.samples;
-		message.summary.events = recording->flight_recorder.events;
-		message.summary.threads = recording->flight_recorder.threads;
-		message.summary.file_bytes = recording->flight_recorder.file_bytes;
-	}
-	if (rc != 0) {
-		vg_err_sys(&err, rc, "the profile could not be written completely");
-		vg_reply_failed(socket, rc, err.text);
-	} else {
-		vg_channel_send(socket, &message, VG_WIRE_ENDED, NULL, 0);
-	}
-}
-
-void vg_reply_dumped(int socket, const struct vg_dump *dump, int rc)
-{
-	struct vg_wire_message message = { 0 };
-	struct vg_err err;
-
-	if (rc == 0 && dump != NULL) {
-		message.summary.samples = dump->samples;
-		message.summary.events = dump->events;
-		message.summary.threads = dump->threads;
-		message.summary.file_bytes = dump->writer.file_bytes;
-		message.summary.duration_ns = dump->end_ns - dump->window_begin_ns;
-		vg_channel_send(socket, &message, VG_WIRE_DUMPED, NULL, 0);
-		return;
-	}
-	if (rc == -ENOTSUP)
-		vg_err_set(&err, rc, "the session has no flight recorder: it was begun without flight_s");
-	else if (rc == -EBUSY)
-		vg_err_set(&err, rc, "another dump of that flight recorder is in progress");
-	else
-		vg_err_sys(&err, rc, "the dump could not be written");
-	vg_reply_failed(socket, rc, err.text);
 }
 
 /* ---- the ends of recordings ---- */
@@ -193,13 +143,22 @@ bool vg_remote_is_waiting(const struct vg_remote *remote, int socket)
 	return needed || vg_dumps_peer_waits(remote->session, socket);
 }
 
-bool vg_remote_any(const struct vg_remote *remote)
+vg_recording_set vg_remote_set(const struct vg_remote *remote)
 {
-	bool any = false;
+	vg_recording_set set = 0;
 
 	for (int i = 0; i < VG_RECORDINGS_MAX; i++)
-		any = any || remote->recordings[i].recording != NULL;
-	return any;
+		set |= (remote->recordings[i].recording != NULL ? 1u : 0) << i;
+	return set;
+}
+
+void vg_remote_events_update(struct vg_remote *remote)
+{
+	const struct vg_session *session = remote->session;
+	uint32_t recording = (session->live & vg_remote_set(remote)) != 0;
+
+	if (session->events.shared != NULL && atomic_load(&session->events.shared->remote) != recording)
+		atomic_store(&session->events.shared->remote, recording);
 }
 
 void vg_remote_end_all(struct vg_remote *remote, const char *reason)
@@ -284,14 +243,19 @@ static bool recording_begin(struct vg_remote *remote, int socket, const struct v
 		vg_reply_failed(socket, -EINVAL, "an option is out of range, or the file is not a regular file");
 		return false;
 	}
+	/* The profile has the events of this moment on. */
+	if (remote->session->events.shared != NULL)
+		atomic_store(&remote->session->events.shared->remote, 1);
 	rc = vg_session_begin(remote->session, &options, fd, &recording, &err);
 	if (rc != 0) {
+		vg_remote_events_update(remote);
 		vg_reply_failed(socket, rc, err.text);
 		return false;
 	}
 	remote->recordings[recording->index] = (struct vg_remote_recording){
 		.recording = recording, .file = fd, .owner = socket, .end_peer = -1,
 	};
+	vg_remote_events_update(remote);
 	message.recording.id = recording->number;
 	vg_channel_send(socket, &message, VG_WIRE_OPENED, NULL, 0);
 	return true;

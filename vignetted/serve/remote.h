@@ -35,8 +35,11 @@ void vg_remote_disconnected(struct vg_remote *remote, int socket);
  * or a dump request. */
 bool vg_remote_is_waiting(const struct vg_remote *remote, int socket);
 
-/* Whether there is a remote recording. */
-bool vg_remote_any(const struct vg_remote *remote);
+/* The remote recordings that are not finished. */
+vg_recording_set vg_remote_set(const struct vg_remote *remote);
+
+/* Call it when recordings may have begun or ended.  The host records events while there are live recordings. */
+void vg_remote_events_update(struct vg_remote *remote);
 
 /* Ends all remote recordings. */
 void vg_remote_end_all(struct vg_remote *remote, const char *reason);
@@ -48,17 +51,8 @@ void vg_remote_complete_send(struct vg_remote *remote);
  * the files are renamed. */
 void vg_remote_finish(struct vg_remote *remote);
 
-/* ---- also for the program's own connection ---- */
-
-/* Converts the options of a BEGIN, a LISTEN or an OPEN.  Sets events_fd to -1.  Returns 0, or -EINVAL if an option is
- * out of range. */
+/* Also for the program's own connection: converts the options of a BEGIN, a LISTEN or an OPEN.  Sets events_fd to -1.
+ * Returns 0, or -EINVAL if an option is out of range. */
 int vg_options_from_wire(struct vg_session_options *options, const struct vg_wire_begin *begin);
-
-/* Sends the result of a dump.  The parameters are those of vg_dump_done. */
-void vg_reply_dumped(int socket, const struct vg_dump *dump, int rc);
-
-/* Ends a recording, and sends its summary or why it failed. */
-void vg_reply_ended(struct vg_session *session, struct vg_recording *recording, int socket,
-		    const char *reason);
 
 #endif

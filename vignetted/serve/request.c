@@ -2,7 +2,8 @@
 #include "vignetted/serve/request.h"
 
 #include <errno.h>
-#include <stdio.h>
+
+#include "vignetted/serve/reply.h"
 
 int vg_request_receive(int socket, struct vg_wire_message *message, int fds[VG_CHANNEL_FDS], int timeout_ms)
 {
@@ -15,13 +16,4 @@ int vg_request_receive(int socket, struct vg_wire_message *message, int fds[VG_C
 				"libvgctl or vgctl is too old for this helper vignetted; use those of the helper's "
 				"version");
 	return rc;
-}
-
-int vg_reply_failed(int socket, int code, const char *text)
-{
-	struct vg_wire_message message = { .failure = { .code = code } };
-
-	snprintf(message.failure.text, sizeof message.failure.text, "%.*s",
-		 (int)sizeof message.failure.text - 1, text);
-	return vg_channel_send(socket, &message, VG_WIRE_FAILED, NULL, 0);
 }

@@ -8,7 +8,4 @@
  * FAILED, and still returns -EPROTONOSUPPORT. */
 int vg_request_receive(int socket, struct vg_wire_message *message, int fds[VG_CHANNEL_FDS], int timeout_ms);
 
-/* Sends FAILED: `text` is a sentence that says why a request failed, `code` a negative errno. */
-int vg_reply_failed(int socket, int code, const char *text);
-
 #endif

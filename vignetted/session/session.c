@@ -368,7 +368,7 @@ int vg_session_end(struct vg_session *session, struct vg_recording *recording, c
 	if (session->live == 0)
 		vg_tracer_pending_wait(&session->tracer);
 	if (recording->failure == 0 && session->live == 0)
-		vg_events_finish(&session->events);
+		vg_events_finish(&session->events, session->events.profiles[recording->index].until_ns);
 	recording_complete(session, recording);
 	vg_schedule_update(session);
 	return recording->failure;

@@ -129,6 +129,11 @@ static void record_write(struct vg_events *events, struct vg_events_lane *own, u
 	vg_writer_event(out->writer, &event);
 }
 
+uint64_t vg_event_record_ns(const struct vg_events *events, uint32_t lane, uint64_t number)
+{
+	return atomic_load(&events->shared->records[lane][number % VG_LANE_RECORDS].time_ns) - events->begin_ns;
+}
+
 void vg_event_record_write(struct vg_events *events, const struct vg_drain_context *context, uint32_t lane,
 			   const struct vg_event_record *record)
 {

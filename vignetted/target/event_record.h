@@ -19,6 +19,9 @@ void vg_event_labels_read(struct vg_events *events);
 uint64_t vg_event_token_check(const struct vg_events_lane *own, uint32_t lane, uint64_t token,
 			      uint64_t head);
 
+/* Returns the session time of record `number`, which is in the ring. */
+uint64_t vg_event_record_ns(const struct vg_events *events, uint32_t lane, uint64_t number);
+
 /* Writes `record`, whose number is the lane's `tail`, to each profile that has the lane's thread.  Labels that a
  * profile does not have yet are written before the record.  An invalid record is counted in events->malformed
  * instead. */

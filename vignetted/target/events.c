@@ -139,8 +139,7 @@ static uint64_t first_event_ns(const struct vg_events *events, const struct vg_d
 			       uint32_t lane)
 {
 	const struct vg_events_lane *own = &events->lanes[lane];
-	const struct vg_lane_record *record = &events->shared->records[lane][own->tail % VG_LANE_RECORDS];
-	uint64_t time_ns = atomic_load_explicit(&record->time_ns, memory_order_relaxed) - events->begin_ns;
+	uint64_t time_ns = vg_event_record_ns(events, lane, own->tail);
 
 	return time_ns >= own->last_ns && time_ns <= context->now_ns ? time_ns : context->now_ns;
 }
@@ -417,15 +416,16 @@ uint64_t vg_events_interval_at(struct vg_events *events, const struct vg_task *t
 	return own->sampled.interval;
 }
 
-void vg_events_finish(struct vg_events *events)
+void vg_events_finish(struct vg_events *events, uint64_t until_ns)
 {
 	uint32_t used = lanes_used(events);
 
 	for (uint32_t i = 0; i < used; i++) {
-		uint64_t left = atomic_load(&events->shared->lanes[i].head) - events->lanes[i].tail;
+		uint64_t head = atomic_load(&events->shared->lanes[i].head), left = head - events->lanes[i].tail;
 
-		events->overrun += left < VG_LANE_RECORDS ? left : VG_LANE_RECORDS;
-		events->lanes[i].tail += left;
+		for (left = left < VG_LANE_RECORDS ? left : VG_LANE_RECORDS; left > 0; left--)
+			events->overrun += vg_event_record_ns(events, i, head - left) <= until_ns;
+		events->lanes[i].tail = head;
 	}
 }
 

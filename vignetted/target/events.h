@@ -107,8 +107,8 @@ uint64_t vg_events_interval_at(struct vg_events *events, const struct vg_task *t
  * written. */
 void vg_events_history_drop(struct vg_events *events, uint64_t before_ns);
 
-/* Drops and counts the records that were not drained.  No drain may follow. */
-void vg_events_finish(struct vg_events *events);
+/* Drops the records that were not drained, and counts those up to session time until_ns.  No drain may follow. */
+void vg_events_finish(struct vg_events *events, uint64_t until_ns);
 
 /* Returns how many events of the session were lost. */
 uint64_t vg_events_dropped(const struct vg_events *events);

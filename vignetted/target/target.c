@@ -165,7 +165,7 @@ int vg_target_open(struct vg_target *target, pid_t pid, struct vg_err *err)
 	if (target->pidfd < 0 && errno == ESRCH)
 		return vg_err_set(err, -ESRCH, "process %d does not exist", pid);
 	if (target->pidfd < 0)
-		return vg_err_sys(err, -errno, "cannot open process %d", pid);
+		return vg_err_sys(err, -errno, "process %d: pidfd_open", pid);
 	target->in_inner_namespace = namespaces_count(pid) > 1;
 	executable_path(pid, target->executable);
 	last_part(target->executable, target->program);

@@ -1,0 +1,86 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+#include "vignetted/serve/reply.h"
+
+#include <errno.h>
+#include <stdio.h>
+
+#include "libvgctl/channel.h"
+#include "vignetted/session/dumps.h"
+
+int vg_reply_failed(int socket, int code, const char *text)
+{
+	struct vg_wire_message message = { .failure = { .code = code } };
+
+	snprintf(message.failure.text, sizeof message.failure.text, "%.*s",
+		 (int)sizeof message.failure.text - 1, text);
+	return vg_channel_send(socket, &message, VG_WIRE_FAILED, NULL, 0);
+}
+
+void vg_reply_sampled(struct vg_session *session, struct vg_recording *recording, int socket)
+{
+	struct vg_wire_message message = { 0 };
+	struct vg_err err;
+
+	vg_session_sample(session, recording);
+	if (recording->ended == NULL) {
+		vg_channel_send(socket, &message, VG_WIRE_SAMPLED, NULL, 0);
+		return;
+	}
+	if (recording->failure != 0)
+		vg_err_sys(&err, recording->failure, "the profile could not be written");
+	else
+		vg_err_set(&err, -EFBIG, "%s", recording->ended);
+	vg_reply_failed(socket, recording->failure != 0 ? recording->failure : -EFBIG, err.text);
+}
+
+void vg_reply_ended(struct vg_session *session, struct vg_recording *recording, int socket,
+		    const char *reason)
+{
+	const struct vg_recorder *recorder = &recording->recorder;
+	struct vg_wire_message message = { .summary = { .limited = recording->ended != NULL } };
+	struct vg_err err;
+	int rc = vg_session_end(session, recording, reason);
+
+	message.summary.samples = recorder->samples;
+	message.summary.threads = recorder->threads;
+	message.summary.lost = vg_recorder_lost(recorder);
+	message.summary.duration_ns = recording->ended_ns;
+	message.summary.events = session->events.profiles[recording->index].recorded;
+	message.summary.events_dropped = recorder->events_dropped;
+	message.summary.file_bytes = recorder->writer.file_bytes;
+	if (recording->options.flight_ns != 0) {
+		message.summary.samples = recording->flight_recorder.samples;
+		message.summary.events = recording->flight_recorder.events;
+		message.summary.threads = recording->flight_recorder.threads;
+		message.summary.file_bytes = recording->flight_recorder.file_bytes;
+	}
+	if (rc != 0) {
+		vg_err_sys(&err, rc, "the profile could not be written completely");
+		vg_reply_failed(socket, rc, err.text);
+	} else {
+		vg_channel_send(socket, &message, VG_WIRE_ENDED, NULL, 0);
+	}
+}
+
+void vg_reply_dumped(int socket, const struct vg_dump *dump, int rc)
+{
+	struct vg_wire_message message = { 0 };
+	struct vg_err err;
+
+	if (rc == 0 && dump != NULL) {
+		message.summary.samples = dump->samples;
+		message.summary.events = dump->events;
+		message.summary.threads = dump->threads;
+		message.summary.file_bytes = dump->writer.file_bytes;
+		message.summary.duration_ns = dump->end_ns - dump->window_begin_ns;
+		vg_channel_send(socket, &message, VG_WIRE_DUMPED, NULL, 0);
+		return;
+	}
+	if (rc == -ENOTSUP)
+		vg_err_set(&err, rc, "the session has no flight recorder: it was begun without flight_s");
+	else if (rc == -EBUSY)
+		vg_err_set(&err, rc, "another dump of that flight recorder is in progress");
+	else
+		vg_err_sys(&err, rc, "the dump could not be written");
+	vg_reply_failed(socket, rc, err.text);
+}

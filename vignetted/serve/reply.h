@@ -1,0 +1,23 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+#ifndef VG_VIGNETTED_REPLY_H
+#define VG_VIGNETTED_REPLY_H
+
+#include "libvgctl/wire.h"
+#include "vignetted/session/session.h"
+
+/* Answers of the helper to the host and to peers. */
+
+/* Sends FAILED: `text` is a sentence that says why a request failed, `code` a negative errno. */
+int vg_reply_failed(int socket, int code, const char *text);
+
+/* Sends the result of a dump.  The parameters are those of vg_dump_done. */
+void vg_reply_dumped(int socket, const struct vg_dump *dump, int rc);
+
+/* Takes one sample of every thread, and sends that it was taken, or why the recording has ended. */
+void vg_reply_sampled(struct vg_session *session, struct vg_recording *recording, int socket);
+
+/* Ends a recording, and sends its summary or why it failed. */
+void vg_reply_ended(struct vg_session *session, struct vg_recording *recording, int socket,
+		    const char *reason);
+
+#endif
