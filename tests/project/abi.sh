@@ -53,7 +53,7 @@ int main(int argc, char **argv)
 	return argc < 0;
 }
 END
-"$CC" -I"$SRCDIR/libvgctl" -o "$dir/host" "$dir/host.c" -L"$BUILDDIR/libvgctl/.libs" -lvgctl \
+$CC -I"$SRCDIR/libvgctl" -o "$dir/host" "$dir/host.c" -L"$BUILDDIR/libvgctl/.libs" -lvgctl \
 	-Wl,-rpath,"$BUILDDIR/libvgctl/.libs"
 # helper OLDEST NEWEST VERSION BYTES: the host's helper says that it speaks OLDEST to NEWEST, and answers messages with
 # VERSION and BYTES.  Prints what the host says.

