@@ -18,7 +18,7 @@ until rm "$dir/turn" 2>/dev/null; do sleep 0.02; done
 cat "$dir/state"
 END
 chmod +x "$dir/bin/systemctl"
-PATH=$dir/bin:$PATH PROFILE_TIME=200ms PROFILE_MIB=1 KEEP_PROFILES=4 KEEP_MIB=2
+PATH=$dir/bin:$PATH PROFILE_TIME=200ms PROFILE_MIB=1 KEEP_PROFILES=5 KEEP_MIB=2
 export PATH PROFILE_TIME PROFILE_MIB KEEP_PROFILES KEEP_MIB
 cd "$dir/profiles"
 
@@ -39,8 +39,11 @@ turn() {
 	answer "$@"
 	await 60 "a question: $(cat "$dir/log")" test -e "$dir/asks"
 }
-# kept NAME...: fails unless these patterns match all that is kept, one file each, in this order
+# kept NAME...: fails unless these patterns match all profiles that are kept, one file each, in this order.  What others
+# have put there must be kept, too.
+others='0000000000-20260101T000000Z.vgp 2-before-deploy.vgp 3days-ago.vgp'
 kept() {
+	set -- ${others%% *} "$@" ${others#* }
 	[ $# = "$(ls | wc -l)" ] || fail "not $#: $(ls)"
 	for name in $(ls); do
 		case $name in $1) shift ;; *) fail "not $1: $(ls)" ;; esac
@@ -53,6 +56,8 @@ pids="$first $second"
 await 60 "the first process" executed $first
 await 60 "the second process" executed $second
 
+mkdir ${others%% *}
+touch ${others#* }
 # The first of these is too large.  Both are from a time when the clock was wrong.
 head -c 1500k /dev/zero >0000000097-29990101T000000Z.vgp
 : >0000000098-29990101T000000Z.vgp.part
@@ -66,10 +71,12 @@ turn $first
 turn $first
 kept '0000000100-*Z.vgp' '0000000101-*Z.vgp' '0000000102-*Z.vgp' '0000000103-*Z.vgp'
 
+rm -r $others
 # The process ends.  systemd may name it once more.  Later the service has another process.
 end $first
 turn $first
 turn 0
+turn $second # room is made
 turn $second
 set -- $(ls | tail -n 2)
 [ "$(info "$1" program) $(info "$2" program)" = 'first second' ] || fail "the programs of $*: $(cat "$dir/log")"
@@ -89,8 +96,7 @@ answer 0 not-found
 ends 2 'work.service: there is no such service'
 KEEP_MIB=0 "$dir/libexec/vignetted-service" work 2>"$dir/log" & service=$!
 ends 2 'KEEP_MIB must be PROFILE_MIB or more'
-PROFILE_MIB=1000000000 KEEP_MIB=1000000000
-begin
-answer $second
+set -- *
+PROFILE_MIB=1000000000 KEEP_MIB=1000000000 "$dir/libexec/vignetted-service" work 2>"$dir/log" & service=$!
 ends 1 'MiB are free on this disk'
-[ -z "$(ls)" ] || fail "profiles are left on a full disk: $(ls)"
+[ "$*" = "$(echo *)" ] || fail "profiles were removed, although that is not enough: $(ls)"

@@ -133,13 +133,17 @@ head -c 8m /dev/zero >/var/lib/vignetted/other
 begin=$(number "$(last)")
 await "profiles" newer $((begin + 4))
 newest 1000
-# Takes what the removal of profiles has freed, until there is nothing more to remove.
-full() {
-	head -c 12m /dev/zero >>/var/lib/vignetted/other || true
-	journalctl -u vignetted@work.service | grep 'less than 1 MiB are free'
-} >/dev/null 2>&1
+# What is free and what the only profile holds are less than the next profile may need: the profile is not removed.
+systemctl stop vignetted@work.service
+rm $profiles/*
+left=0000000001-20260101T000000Z.vgp
+head -c 100k /dev/zero >$profiles/$left
+head -c 12m /dev/zero >>/var/lib/vignetted/other 2>/dev/null || true
+systemctl start vignetted@work.service
+full() { journalctl -u vignetted@work.service | grep -q 'less than 1 MiB are free'; }
 await "a message about the disk" full
-rm /var/lib/vignetted/other
+[ "$(names)" = "$left" ] || fail "the profile was removed: $(names)"
+rm $profiles/$left /var/lib/vignetted/other
 begin=$(number "$(last)")
 await "a profile" newer "$begin"
 echo "ok: recording continues after the disk was full"
