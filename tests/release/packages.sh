@@ -64,6 +64,7 @@ sed 's/^/lintian: /' "$dir/log"
 
 # ---- what a user does ----
 root minbase "$this_suite"
+mkdir -p "$dir/minbase/etc/systemd/system"
 installed minbase
 inside minbase 0:0 <<'END'
 	cd /tmp
@@ -76,6 +77,9 @@ inside minbase 0:0 <<'END'
 	vgtool report two.vgp | grep "samples, .* time"
 	vgctl --help
 	rm *.vgp
+	# as systemctl enable does
+	mkdir /etc/systemd/system/work.service.wants
+	ln -s /lib/systemd/system/vignetted@.service /etc/systemd/system/work.service.wants/vignetted@work.service
 END
 removed minbase
 
