@@ -6,7 +6,7 @@
 # Makes FOLDER from a static vignetted and the linker's map beside it, HELPER.map: vignetted, which an application is
 # shipped with; its LICENSES; and vignetted.debug and symbols/, which the application's makers keep.
 set -eu
-helper=$1 vgtool=$2 out=$3
+helper=$1 vgtool=$2 folder=${3%/} out=${3%/}.part
 sources=$(dirname "$0")/..
 
 # Archives, and the library and licence of each
@@ -22,6 +22,14 @@ libunwind-generic libunwind MIT
 libunwind-x86_64  libunwind MIT
 libz        zlib       Zlib
 '
+# The caller names the folder.  It is replaced only if this script has made all that it has.
+if [ -e "$folder" ] && {
+	! grep -qs '^vignetted is free software' "$folder/LICENSES" ||
+	ls -A "$folder" | grep -Evqx 'LICENSES|symbols|vignetted|vignetted\.debug'
+}; then
+	echo "$0: $folder: exists, and has files that this script did not make; name another folder" >&2
+	exit 1
+fi
 rm -rf "$out"
 mkdir -p "$out"
 strip -o "$out/vignetted" "$helper"
@@ -56,14 +64,19 @@ archives | while read -r archive; do
 	row=$(echo "$known" | sed -n "s/^$name  *//p")
 	[ -n "$row" ] || { echo "$0: $archive is in $helper; add its licence to the table" >&2; exit 1; }
 	origin "$archive"
+	[ -f "$copyright" ] || {
+		echo "$0: $archive: LICENSES needs the notices of ${row%% *}; dpkg must know this file's package" >&2
+		exit 1
+	}
 	printf '%s|%s|%s|%s\n' "${row%% *}" "$version" "$(echo "${row#* }" | sed 's/^ *//')" "$copyright"
 done >"$out/list"
 sort -u -t '|' -k 1,1 -o "$out/list" "$out/list"
 [ "$(wc -l <"$out/list")" -ge 5 ] || { echo "$0: $helper.map names too few libraries: $(cat "$out/list")" >&2; exit 1; }
 
-# notices TITLE FILE: prints the file, if it exists
+# notices TITLE FILE: prints the file
 notices() {
-	[ ! -f "$2" ] || { printf '\n==== %s ====\n\n' "$1"; cat "$2"; }
+	printf '\n==== %s ====\n\n' "$1"
+	cat "$2"
 }
 {
 	echo "vignetted is free software: MIT OR Apache-2.0. This static vignetted also contains:"
@@ -80,5 +93,7 @@ notices() {
 	for licence in LGPL-2.1 GPL-3; do notices "$licence" "/usr/share/common-licenses/$licence"; done
 } >"$out/LICENSES"
 rm "$out/list"
-sed -n '/contains:/,/^The LGPL/s/^    //p' "$out/LICENSES"
-echo "$out: vignetted has $(stat -c %s "$out/vignetted") bytes"
+rm -rf "$folder"
+mv "$out" "$folder"
+sed -n '/contains:/,/^The LGPL/s/^    //p' "$folder/LICENSES"
+echo "$folder: vignetted has $(stat -c %s "$folder/vignetted") bytes"

@@ -26,6 +26,22 @@ for library in gcc glibc libseccomp libunwind msgpack-c zlib; do
 	grep -q "^==== $library " "$folder/LICENSES" || fail "no notices of $library"
 done
 
+# ---- what is in the way stays, and LICENSES is complete ----
+dist_helper() {
+	exits 1 env "PATH=$2" sh "$SRCDIR/vignetted/dist_helper.sh" "$static/vignetted/vignetted" "$VGTOOL" "$1"
+}
+mkdir "$dir/application"
+cp "$folder/vignetted" "$folder/LICENSES" "$dir/application"
+touch "$dir/application/program"
+dist_helper "$dir/application" "$PATH"
+has err 'has files that this script did not make'
+[ -e "$dir/application/program" ] || fail "the application was removed"
+mkdir "$dir/bin"
+ln -s "$(command -v false)" "$dir/bin/dpkg"
+dist_helper "$dir/no-notices" "$dir/bin:$PATH"
+has err 'dpkg must know'
+[ ! -e "$dir/no-notices" ] || fail "a folder without notices"
+
 # ---- it opens no file of the C library or the machine's configuration ----
 strace -qq -e trace=open,openat,openat2 -o "$dir/trace" "$folder/vignetted" -o "$dir/out.vgp" --duration 0.2 \
 	-- sleep 60 2>"$dir/log" || fail "$(cat "$dir/log")"
