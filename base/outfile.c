@@ -134,10 +134,11 @@ static int part_create(int directory, const char *path, bool is_new, struct vg_e
 	return vg_err_set(err, -EBUSY, "%s: another process is writing it", path);
 }
 
-/* Creates PATH.part. */
+/* Creates PATH.part, in file->directory if it is open. */
 static int part_open(struct vg_outfile *file, struct vg_err *err)
 {
-	file->directory = vg_output_path_directory(file->path);
+	if (file->directory < 0)
+		file->directory = vg_output_path_directory(file->path);
 	if (file->directory < 0)
 		return vg_err_sys(err, file->directory, "%s: cannot create", file->part);
 	file->fd = part_create(file->directory, file->part, file->is_new, err);
@@ -166,15 +167,11 @@ int vg_outfile_open(struct vg_outfile *file, const char *path, struct vg_err *er
 	return rc;
 }
 
-int vg_outfile_open_new(struct vg_outfile *file, const char *path, struct vg_err *err)
+/* Opens a file that is not written in place. */
+static int regular_open(struct vg_outfile *file, const char *path, struct vg_err *err)
 {
-	struct stat status;
 	int rc = 0;
 
-	*file = (struct vg_outfile)VG_OUTFILE_CLOSED;
-	if (lstat(path, &status) == 0)
-		return vg_err_sys(err, -EEXIST, "%s: cannot create", path);
-	file->is_new = true;
 	file->path = strdup(path);
 	if (file->path == NULL || asprintf(&file->part, "%s.part", path) < 0) {
 		file->part = NULL;
@@ -185,6 +182,26 @@ int vg_outfile_open_new(struct vg_outfile *file, const char *path, struct vg_err
 	if (rc != 0)
 		vg_outfile_close_copy(file);
 	return rc;
+}
+
+int vg_outfile_open_new(struct vg_outfile *file, const char *path, struct vg_err *err)
+{
+	struct stat status;
+
+	*file = (struct vg_outfile)VG_OUTFILE_CLOSED;
+	if (lstat(path, &status) == 0)
+		return vg_err_sys(err, -EEXIST, "%s: cannot create", path);
+	file->is_new = true;
+	return regular_open(file, path, err);
+}
+
+int vg_outfile_open_in(struct vg_outfile *file, int directory, const char *path, struct vg_err *err)
+{
+	*file = (struct vg_outfile)VG_OUTFILE_CLOSED;
+	file->directory = fcntl(directory, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
+	if (file->directory < 0)
+		return vg_err_sys(err, -errno, "%s: cannot create", path);
+	return regular_open(file, path, err);
 }
 
 /* True if there is a .part to rename or remove. */

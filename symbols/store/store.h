@@ -29,8 +29,8 @@
  *
  * Returns 0 if the file was written.  Returns 1 if the existing file has the greater vg_store_rank()
  * and was therefore kept: the symbols of a stripped program do not replace those of the unstripped
- * program.  Errors: -EBUSY: another process still writes the file; -EINVAL: the table has no debug
- * id; -ENOMEM; or an error of the file system.
+ * program.  The kept file gets a new mtime, if this user may write it.  Errors: -EBUSY: another process still
+ * writes the file; -EINVAL: the table has no debug id; -ENOMEM; or an error of the file system.
  */
 int vg_store_add(const char *root, const struct vg_symbols *symbols, char **path_out,
 		 struct vg_err *err);

@@ -1,7 +1,10 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 #include "symbols/store/store.h"
 
+#include <fcntl.h>
+#include <stdbool.h>
 #include <stdio.h>
+#include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -18,6 +21,22 @@ enum { TRIES_MAX = 500 };
  * succeeds, unless several processes prune. */
 enum { DIRECTORY_TRIES_MAX = 10 };
 
+/* Sets the file's mtime, so that vg_store_prune() does not take symbols for old that a build saves every day.
+ * ftruncate(2) does this although the size stays the same.  utimensat(2) would do it too, but a confined process may not
+ * make that call (vgtool/run/confine.h).  If this user may not write the file, its mtime stays as it is. */
+static void mtime_set(const char *path)
+{
+	int fd = open(path, O_WRONLY | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK | O_NOCTTY);
+	struct stat status;
+	bool is_set;
+
+	if (fd < 0)
+		return;
+	is_set = fstat(fd, &status) == 0 && S_ISREG(status.st_mode) && ftruncate(fd, status.st_size) == 0;
+	(void)is_set;
+	close(fd);
+}
+
 /* Returns 0; 1: the existing file has more symbols; or a negative errno. */
 static int symbols_write(const struct vg_symbols *symbols, const char *path, struct vg_err *err)
 {
@@ -30,6 +49,7 @@ static int symbols_write(const struct vg_symbols *symbols, const char *path, str
 		return rc;
 	/* The process that had the lock before may have written the file by now. */
 	if (vg_store_rank(path) > vg_store_table_rank(symbols)) {
+		mtime_set(path);
 		vg_outfile_abandon(&file);
 		return 1;
 	}
@@ -55,23 +75,23 @@ static int symbols_write(const struct vg_symbols *symbols, const char *path, str
 
 /* Returns 0; 1: the existing file has more symbols; or a negative errno.  Parallel builds may add the
  * same library at the same time: waits until the other process has written the file, and then
- * compares the ranks again. */
+ * compares the ranks again.  An existing file with more symbols is sufficient although nothing can be written. */
 static int symbols_add(const struct vg_symbols *symbols, char *path, struct vg_err *err)
 {
 	static const struct timespec retry_delay = { .tv_nsec = 20L * 1000 * 1000 }; /* 20 ms */
+	bool has_more = false;
 	int rc = -EBUSY;
 
 	for (int tries = 0; (rc == -EBUSY && tries < TRIES_MAX) || (rc == -ENOENT && tries < DIRECTORY_TRIES_MAX);
 	     tries++) {
 		if (tries > 0)
 			nanosleep(&retry_delay, NULL);
-		if (vg_store_rank(path) > vg_store_table_rank(symbols))
-			return 1;
+		has_more = vg_store_rank(path) > vg_store_table_rank(symbols);
 		rc = vg_directories_make(path, 0777, err);
 		if (rc == 0)
 			rc = symbols_write(symbols, path, err);
 	}
-	return rc;
+	return rc < 0 && has_more ? 1 : rc;
 }
 
 int vg_store_add(const char *root, const struct vg_symbols *symbols, char **path_out,

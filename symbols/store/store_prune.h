@@ -25,7 +25,7 @@ struct vg_store_prune {
  * Removes files of a store, the oldest first, and directories that become empty by that.  Opens no .sym file.  A file
  * is removed as a whole, in one step, so a process that reads the store, or a prune that is killed, leaves and finds
  * only whole files.  A file that another process is writing, or has written meanwhile, is kept.  Also removes files
- * NAME.sym.part whose writer was killed.
+ * NAME.sym.part whose writer was killed.  Waits until no other process prunes the store, unless with dry_run.
  *
  * Returns 0, or a negative errno with a message in err.  Other files are removed although one could not be.
  */

@@ -168,6 +168,26 @@ started "$dir/locked" sh -c 'exec 9>"$1"; flock 9; echo locked; exec sleep 600' 
 exits 0 "$VGTOOL" store --prune --max-size 0 "$dir/aged"
 [ "$(left)" = "libone.so.sym libone.so.sym.part " ] || fail "a file is being written, and left is $(left)"
 stopped $started
+# A symbol file is removed although there is no room for the writer's lock.
+aged
+# LeakSanitizer cannot trace a process that strace traces.
+ASAN_OPTIONS=detect_leaks=0 exits 0 strace -qq -o "$dir/log" -P libone.so.sym.part -e trace=openat -e inject=openat:error=ENOSPC \
+	"$VGTOOL" store --prune --older-than 5d "$dir/aged"
+grep -q ENOSPC "$dir/log" || fail "ENOSPC was not injected: $(cat "$dir/log")"
+[ "$(left)" = "libtwo.so.sym " ] || fail "without room for a lock, prune has left $(left)"
+# Prunes at the same time remove no more than one of them.
+mkdir "$dir/many"
+for i in $(seq 300); do
+	mkdir -p "$dir/many/n$i/0"
+	head -c 10240 /dev/zero >"$dir/many/n$i/0/n$i.sym"
+done
+for other in 1 2 3; do
+	"$VGTOOL" store --prune --max-size 2050K "$dir/many" >"$dir/many.$other" 2>&1 &
+	pids="$pids $!"
+done
+for other in $pids; do wait $other || fail "one of three prunes fails: $(cat "$dir"/many.?)"; done
+pids=
+[ "$(ls "$dir/many" | wc -l)" = 205 ] || fail "three prunes have left $(ls "$dir/many" | wc -l) files"
 # A prune that is killed leaves whole files only.  The next one removes the rest, with the .part files of killed writers.
 for call in 1 2 3 4 5 6; do
 	aged

@@ -9,12 +9,14 @@
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
+#include <time.h>
 #include <unistd.h>
 
 #include "base/build_id.h"
 #include "base/descriptor.h"
 #include "symbols/store/store.h"
 #include "symbols/store/store_index.h"
+#include "symbols/store/store_prune.h"
 #include "symbols/table/debug_id.h"
 
 
@@ -288,6 +290,110 @@ START_TEST(write_errors)
 }
 END_TEST
 
+/* Makes <root>/<name>/0/<name>.sym of 10 bytes, which was saved at this time. */
+static void aged_make(const char *name, time_t seconds)
+{
+	const struct timespec times[2] = { { .tv_sec = seconds }, { .tv_sec = seconds } };
+	char command[256], path[128];
+
+	snprintf(path, sizeof path, "%s/%s/0/%s.sym", root, name, name);
+	snprintf(command, sizeof command, "mkdir -p '%s/%s/0' && printf 0123456789 >'%s'", root, name, path);
+	ck_assert_int_eq(system(command), 0);
+	ck_assert_int_eq(utimensat(AT_FDCWD, path, times, 0), 0);
+}
+
+static bool aged_exists(const char *directory, const char *name)
+{
+	char path[128];
+
+	snprintf(path, sizeof path, "%s/%s/0/%s.sym", root, directory, name);
+	return access(path, F_OK) == 0;
+}
+
+/* Runs the command in the context after the first removal. */
+static void removed_run(void *context, const char *path, uint64_t bytes, uint64_t age_ns)
+{
+	char **command = context;
+
+	(void)path;
+	ck_assert_uint_eq(bytes, 10);
+	ck_assert_uint_gt(age_ns, 0);
+	if (*command != NULL)
+		ck_assert_int_eq(system(*command), 0);
+	*command = NULL;
+}
+
+static void prune_to(uint64_t max_bytes, char *command, uint64_t removed_files)
+{
+	struct vg_store_prune prune = { .older_than_ns = UINT64_MAX, .max_bytes = max_bytes,
+					.removed = removed_run, .context = &command };
+
+	ck_assert_msg(vg_store_prune(root, &prune, &err) == 0, "%s", err.text);
+	ck_assert_uint_eq(prune.removed_files, removed_files);
+	ck_assert_uint_eq(prune.removed_bytes, 10 * removed_files);
+}
+
+/* A file that another process removes while files are pruned counts, too. */
+START_TEST(prune_counts_what_others_remove)
+{
+	char command[256];
+
+	for (int i = 0; i < 4; i++)
+		aged_make((const char *[]){ "a", "b", "c", "d" }[i], 1000 + i);
+	snprintf(command, sizeof command, "rm '%s/b/0/b.sym'; rm -r '%s/c'", root, root);
+	prune_to(10, command, 1);
+	ck_assert(aged_exists("d", "d"));
+}
+END_TEST
+
+/* A directory that is replaced by a symbolic link does not lead prune out of the store. */
+START_TEST(prune_stays_in_the_store)
+{
+	char command[256];
+
+	aged_make("a", 1000);
+	aged_make("b", 1001);
+	aged_make("c", 1002);
+	snprintf(command, sizeof command, "cd '%s' && mkdir out && mv b out/b && ln -s out/b b && mv c/0 out/0 && "
+		 "ln -s ../out/0 c/0", root);
+	prune_to(0, command, 1);
+	ck_assert(aged_exists("b", "b"));
+	ck_assert(aged_exists("c", "c"));
+}
+END_TEST
+
+/* Times that do not fit in 64 bits of nanoseconds keep their order. */
+START_TEST(prune_far_times)
+{
+	aged_make("future", INT64_C(10413792000));    /* the year 2300 */
+	aged_make("past", -INT64_C(2000000000));      /* 1906 */
+	aged_make("now", time(NULL) - 10);
+	prune_to(20, NULL, 1);
+	ck_assert(!aged_exists("past", "past"));
+	prune_to(10, NULL, 1);
+	ck_assert(aged_exists("future", "future"));
+}
+END_TEST
+
+/* A file that is kept because it has more symbols was saved again, too. */
+START_TEST(file_with_more_is_as_new_as_the_last_save)
+{
+	const struct timespec times[2] = { { .tv_sec = 1000 }, { .tv_sec = 1000 } };
+	struct stat before, after;
+	char *path;
+
+	ck_assert_int_eq(add("program", 2, 0, &path), 0);
+	ck_assert_int_eq(utimensat(AT_FDCWD, path, times, 0), 0);
+	ck_assert_int_eq(stat(path, &before), 0);
+	free(path);
+	ck_assert_int_eq(add("program", 0, 1, &path), 1);
+	ck_assert_int_eq(stat(path, &after), 0);
+	ck_assert_int_gt(after.st_mtim.tv_sec, 1000);
+	ck_assert(before.st_ino == after.st_ino && before.st_size == after.st_size);
+	free(path);
+}
+END_TEST
+
 static int entry_count(void *context, const struct vg_store_index_entry *entry)
 {
 	ck_assert_uint_gt(entry->id_bytes, 0);
@@ -372,6 +478,10 @@ Suite *store_suite(void)
 	tcase_add_test(tests, unreadable_file_is_found_last);
 	tcase_add_test(tests, many_writers);
 	tcase_add_test(tests, write_errors);
+	tcase_add_test(tests, prune_counts_what_others_remove);
+	tcase_add_test(tests, prune_stays_in_the_store);
+	tcase_add_test(tests, prune_far_times);
+	tcase_add_test(tests, file_with_more_is_as_new_as_the_last_save);
 	tcase_add_test(tests, damaged_index);
 	suite_add_tcase(suite, tests);
 	return suite;
