@@ -4,9 +4,17 @@
 
 #include <sys/syscall.h>
 
-/* System calls that the kernel's headers of Debian 11 do not have.  They have these numbers on every machine. */
+/* System calls that the headers of Debian 11 do not have, with their numbers on x86-64, AArch64 and RISC-V.
+ * Some other machines have other numbers. */
+#if !(defined __x86_64__ && defined __LP64__) && !defined __aarch64__ && !defined __riscv && !(defined SYS_close_range && \
+	defined SYS_openat2 && defined SYS_epoll_pwait2 && defined SYS_landlock_create_ruleset)
+#error "the C library's headers are too old for this machine: install those of glibc 2.35 or later"
+#endif
 #ifndef SYS_close_range
 #define SYS_close_range 436
+#endif
+#ifndef SYS_openat2
+#define SYS_openat2 437
 #endif
 #ifndef SYS_epoll_pwait2
 #define SYS_epoll_pwait2 441

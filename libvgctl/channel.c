@@ -9,6 +9,8 @@
 #include <time.h>
 #include <unistd.h>
 
+#include "base/clock.h"
+
 int vg_channel_send(int socket, struct vg_wire_message *message, enum vg_wire_kind kind,
 		    const int *fds, size_t count)
 {
@@ -152,4 +154,13 @@ int vg_channel_receive(int socket, struct vg_wire_message *message, int *fds, pi
 			close(passed[i]);
 	}
 	return rc;
+}
+
+int vg_channel_receive_until(int socket, struct vg_wire_message *message, pid_t *pid, uint64_t deadline_ns)
+{
+	uint64_t now_ns = vg_now_ns();
+
+	if (now_ns >= deadline_ns)
+		return -ETIMEDOUT;
+	return vg_channel_receive(socket, message, NULL, pid, (int)((deadline_ns - now_ns) / 1000000 + 1));
 }

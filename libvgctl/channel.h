@@ -2,6 +2,7 @@
 #ifndef VG_LIBVGCTL_CHANNEL_H
 #define VG_LIBVGCTL_CHANNEL_H
 
+#include <stdint.h>
 #include <sys/types.h>
 
 #include "libvgctl/wire.h"
@@ -36,5 +37,9 @@ int vg_channel_send(int socket, struct vg_wire_message *message, enum vg_wire_ki
  */
 int vg_channel_receive(int socket, struct vg_wire_message *message, int *fds, pid_t *pid,
 		       int timeout_ms);
+
+/* Like vg_channel_receive() without descriptors.  For several messages with one limit: fails with -ETIMEDOUT after
+ * deadline_ns of CLOCK_MONOTONIC, even if there is a message. */
+int vg_channel_receive_until(int socket, struct vg_wire_message *message, pid_t *pid, uint64_t deadline_ns);
 
 #endif

@@ -14,6 +14,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "base/descriptor.h"
 #include "base/err.h"
 #include "libvgctl/channel.h"
@@ -27,8 +28,11 @@ enum { START_TICKS_FIELD = 22 };
 
 #define LIBRARY_TOO_OLD "libvgctl is too old for this helper vignetted; use a libvgctl of the helper's version"
 
-/* What a helper that cannot start prints is received in parts of one write(2) each. */
-enum { PRINTED_BYTES = 256, PRINTED_PARTS = 16 };
+/* What a helper that cannot start prints is received in parts of one write(2) each.  After the first part it has little
+ * time left: either its dynamic linker has failed, or its HELLO follows soon. */
+enum { PRINTED_BYTES = 256, PRINTED_PARTS = 16, PRINTED_TIMEOUT_MS = 1000 };
+
+#define MS_NS UINT64_C(1000000)
 
 /* The helper that PR_SET_PTRACER permits to trace this process. */
 static struct vg_helper *tracer;
@@ -177,37 +181,50 @@ static int versions_check(const struct vg_wire_hello *hello)
 }
 
 /* Receives a message.  Before it there may be text: the helper's standard error is the socket until its HELLO.  Usually
- * the dynamic linker prints a line about a missing library.  Writes the beginning of the text to `printed`, which must
- * be all zero. */
+ * the dynamic linker prints a line about a missing library.  Writes the end of the text to `printed`, which must be all
+ * zero. */
 static int message_or_text_receive(int socket, struct vg_wire_message *message, pid_t *pid, char *printed)
 {
+	uint64_t deadline_ns = vg_now_ns() + VG_START_TIMEOUT_MS * MS_NS;
 	const char *text = (const char *)message;
-	size_t room = PRINTED_BYTES - 1;
+	size_t used = 0;
 	int rc = -EPROTO;
 
 	for (int part = 0; rc == -EPROTO && part < PRINTED_PARTS; part++) {
-		size_t bytes;
+		size_t bytes, excess;
 
 		*message = (struct vg_wire_message){ 0 };
-		rc = vg_channel_receive(socket, message, NULL, pid, VG_START_TIMEOUT_MS);
+		rc = vg_channel_receive_until(socket, message, pid, deadline_ns);
 		if (rc != -EPROTO || message->magic == VG_WIRE_MAGIC || *text < ' ')
 			break;
-		bytes = strnlen(text, sizeof *message < room ? sizeof *message : room);
-		memcpy(printed + PRINTED_BYTES - 1 - room, text, bytes);
-		room -= bytes;
+		if (part == 0 && deadline_ns > vg_now_ns() + PRINTED_TIMEOUT_MS * MS_NS)
+			deadline_ns = vg_now_ns() + PRINTED_TIMEOUT_MS * MS_NS;
+		bytes = strnlen(text, sizeof *message < PRINTED_BYTES ? sizeof *message : PRINTED_BYTES - 1);
+		excess = used + bytes < PRINTED_BYTES ? 0 : used + bytes - (PRINTED_BYTES - 1);
+		used -= excess;
+		memmove(printed, printed + excess, used);
+		memcpy(printed + used, text, bytes);
+		used += bytes;
 	}
 	return rc;
 }
 
-/* The helper at `path` sent no HELLO; `printed` is what it has printed. */
+/* The helper at `path` sent no HELLO; `printed` is the end of what it has printed.  The last line has the reason: the
+ * dynamic linker may print warnings before it. */
 static int start_failure(int rc, const char *path, char *printed)
 {
 	static const char name[] = "vignetted: ";
-	size_t skipped = strncmp(printed, name, sizeof name - 1) == 0 ? sizeof name - 1 : 0;
+	size_t length = strlen(printed);
+	const char *line;
 
-	printed[strcspn(printed, "\n")] = '\0';
-	if (printed[skipped] != '\0')
-		return vg_failure(rc, "the helper did not start: %s (%s)", printed + skipped, path);
+	while (length > 0 && printed[length - 1] == '\n')
+		printed[--length] = '\0';
+	line = strrchr(printed, '\n');
+	line = line != NULL ? line + 1 : printed;
+	if (strncmp(line, name, sizeof name - 1) == 0)
+		line += sizeof name - 1;
+	if (*line != '\0')
+		return vg_failure(rc, "the helper did not start: %s (%s)", line, path);
 	return vg_failure(rc, "the helper ended before it sent anything: it was killed, or it is not vignetted"
 			  "%s (%s)", vg_helper_filter_hint(rc), path);
 }
@@ -223,7 +240,7 @@ static int hello_receive(int socket, const char *path, struct vg_helper *helper)
 	rc = message_or_text_receive(socket, &message, &pid, printed);
 	if (rc == 0 && message.kind != VG_WIRE_HELLO)
 		rc = -EPROTO;
-	if (rc == -ECONNRESET || (rc == -EPROTO && printed[0] != '\0'))
+	if (rc == -ECONNRESET || ((rc == -EPROTO || rc == -ETIMEDOUT) && printed[0] != '\0'))
 		return start_failure(rc, path, printed);
 	rc = rc != 0 ? vg_helper_failure(rc) : versions_check(&message.hello);
 	if (rc != 0)

@@ -9,6 +9,7 @@
 #include <sys/socket.h>
 #include <unistd.h>
 
+#include "base/clock.h"
 #include "libvgctl/channel.h"
 #include "libvgctl/failure.h"
 #include "libvgctl/lanes.h"
@@ -18,8 +19,9 @@
 #include "libvgctl/session_list.h"
 #include "libvgctl/vgctl.h"
 
-/* The helper completes the remote recordings before it exits.  A killed helper's child exits soon. */
-enum { UNLISTEN_TIMEOUT_MS = 60 * 1000, KILL_TIMEOUT_MS = 1000 };
+/* The helper completes the remote recordings before it exits.  The limit is low, because other threads that begin or
+ * end a session wait too.  A killed helper exits soon. */
+enum { UNLISTEN_TIMEOUT_MS = 5 * 1000, KILL_TIMEOUT_MS = 1000 };
 
 /* The helper that listens.  Protected by the mutex of the session list.  A child of fork(2) has a copy, which is
  * invalid: `owner` is not the child's token. */
@@ -51,6 +53,52 @@ static int directory_find(const char *given, char *directory, size_t bytes)
 	return 0;
 }
 
+/* From now on events are recorded only for the program's own sessions. */
+static void listening_close(bool helper_exited)
+{
+	vg_lanes_unlisten();
+	vg_lanes_release(helper_exited);
+	if (listening.socket >= 0)
+		close(listening.socket);
+	vg_helper_release(listening.helper);
+	listening.socket = -1;
+	listening.owner = 0;
+	listening.helper = NULL;
+}
+
+/* Clears `listening` if it is the copy of a parent process, or if the program has closed the socket. */
+static void listening_check(void)
+{
+	bool is_child;
+
+	if (listening.owner == 0)
+		return;
+	if (vg_file_id_check(listening.socket, listening.socket_id) < 0)
+		listening.socket = -1;
+	if (listening.owner == vg_process_token() && listening.socket >= 0)
+		return;
+	/* In a child of fork(2) the reference belongs to the parent, and the parent's helper does not have the child's
+	 * ring. */
+	is_child = listening.owner != vg_process_token();
+	if (is_child)
+		listening.helper = NULL;
+	listening_close(is_child);
+}
+
+/* For dlclose(3).  Does not wait: the helper then completes the remote recordings alone. */
+static void listening_abandon(void)
+{
+	int cancel_state;
+	struct vg_session_list *list = vg_session_list_lock(&cancel_state);
+
+	if (list == NULL)
+		return;
+	listening_check();
+	if (listening.owner != 0)
+		listening_close(false);
+	vg_session_list_unlock(list, cancel_state);
+}
+
 static int listening_open(const char *directory, const struct vgctl_options *options,
 			  const struct vg_helper_program *program)
 {
@@ -76,58 +124,27 @@ static int listening_open(const char *directory, const struct vgctl_options *opt
 		vg_lanes_listen(listening.helper->overwrite);
 	listening.socket_id = vg_file_id_of(listening.socket);
 	listening.owner = vg_process_token();
-	vg_process_at_unload(vgctl_unlisten);
+	vg_process_at_unload(listening_abandon);
 	return 0;
 }
 
-/* From now on events are recorded only for the program's own sessions. */
-static void listening_close(bool helper_exited)
-{
-	vg_lanes_unlisten();
-	vg_lanes_release(helper_exited);
-	if (listening.socket >= 0)
-		close(listening.socket);
-	vg_helper_release(listening.helper);
-	listening.socket = -1;
-	listening.owner = 0;
-	listening.helper = NULL;
-}
-
 /* Waits until the helper has exited, because the ring's pages are freed next.  Returns false if the helper was killed
- * because it did not exit. */
+ * because it did not exit or sent an invalid message. */
 static bool helper_wait(void)
 {
+	uint64_t deadline_ns = vg_now_ns() + UNLISTEN_TIMEOUT_MS * UINT64_C(1000000);
 	struct vg_wire_message message;
 	int rc;
 
 	shutdown(listening.socket, SHUT_WR);
 	do
-		rc = vg_channel_receive(listening.socket, &message, NULL, NULL, UNLISTEN_TIMEOUT_MS);
+		rc = vg_channel_receive_until(listening.socket, &message, NULL, deadline_ns);
 	while (rc == 0);
-	if (rc != -ETIMEDOUT)
+	if (rc == -ECONNRESET)
 		return true;
 	vg_helper_kill(listening.helper);
 	vg_channel_receive(listening.socket, &message, NULL, NULL, KILL_TIMEOUT_MS);
 	return false;
-}
-
-/* Clears `listening` if it is the copy of a parent process, or if the program has closed the socket. */
-static void listening_check(void)
-{
-	bool is_child;
-
-	if (listening.owner == 0)
-		return;
-	if (vg_file_id_check(listening.socket, listening.socket_id) < 0)
-		listening.socket = -1;
-	if (listening.owner == vg_process_token() && listening.socket >= 0)
-		return;
-	/* In a child of fork(2) the reference belongs to the parent, and the parent's helper does not have the child's
-	 * ring. */
-	is_child = listening.owner != vg_process_token();
-	if (is_child)
-		listening.helper = NULL;
-	listening_close(is_child);
 }
 
 int vgctl_listen(const char *directory, const struct vgctl_options *given)
@@ -153,7 +170,7 @@ int vgctl_listen(const char *directory, const struct vgctl_options *given)
 	else
 		rc = listening_open(directory, &options, &program);
 	if (rc != 0 && listening.owner == 0)
-		listening_close(rc != -ETIMEDOUT);
+		listening_close(rc != -ETIMEDOUT && rc != -EPROTO);
 	vg_session_list_unlock(list, cancel_state);
 	free(program.path);
 	return rc;

@@ -190,8 +190,9 @@ static int session_end(struct vg_session_list *list, struct vgctl_session *sessi
 	if (last)
 		vg_lanes_stop();
 	rc = vg_session_ask(session, VG_WIRE_END, -1, VG_WIRE_ENDED, &answer);
-	/* A helper that has exited or was killed has no remote recordings any more. */
-	if (session->channel_error != 0)
+	/* A helper that has exited or was killed has no remote recordings any more.  After another failure, for
+	 * instance if the program has closed the session's descriptors, the helper may still listen. */
+	if (session->channel_error == -ECONNRESET || session->channel_error == -ETIMEDOUT)
 		vg_lanes_unlisten();
 	/* A helper that did not answer was killed, but it may run for another moment.  So its ring is not reused. */
 	if (last)

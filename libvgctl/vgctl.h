@@ -161,7 +161,7 @@ int vgctl_end(struct vgctl_session *session, struct vgctl_summary *summary);
 int vgctl_listen(const char *directory, const struct vgctl_options *options);
 
 /* Ends the remote recordings and closes the socket.  Without sessions of the program, waits until the recordings' files
- * are complete.  The program's own sessions continue. */
+ * are complete; after 5 s kills the helper.  The program's own sessions continue. */
 void vgctl_unlisten(void);
 
 /*

@@ -15,6 +15,7 @@
  *     gate         prints whether an interval can begin: 0 or 1; its label is "gate"
  *     begin, end   begins or ends a session with the file PROFILE
  *     unlisten, listen
+ *     lose         closes the descriptors of PROFILE.part
  *     closefrom    closes all descriptors but the standard ones
  */
 #include <pthread.h>
@@ -22,6 +23,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -68,6 +70,25 @@ static const char *answer(int rc)
 	return rc == 0 ? "ok" : vgctl_strerror(rc);
 }
 
+/* Closes the descriptors of PATH.part. */
+static const char *lose(const char *path)
+{
+	const char *result = "no descriptor";
+	struct stat wanted, found;
+	char part[256];
+
+	snprintf(part, sizeof part, "%s.part", path);
+	if (stat(part, &wanted) != 0)
+		return "no file";
+	for (int fd = 3; fd < 1024; fd++) {
+		if (fstat(fd, &found) == 0 && found.st_ino == wanted.st_ino && found.st_dev == wanted.st_dev) {
+			close(fd);
+			result = "ok";
+		}
+	}
+	return result;
+}
+
 int main(int argc, char **argv)
 {
 	struct vgctl_options options = VGCTL_OPTIONS_INIT;
@@ -109,6 +130,8 @@ int main(int argc, char **argv)
 		} else if (strcmp(line, "closefrom\n") == 0) {
 			for (int fd = 3; fd < 1024; fd++)
 				close(fd);
+		} else if (strcmp(line, "lose\n") == 0) {
+			result = lose(argv[2]);
 		} else if (strcmp(line, "unlisten\n") == 0) {
 			vgctl_unlisten();
 		} else if (strcmp(line, "listen\n") == 0) {

@@ -237,6 +237,29 @@ first() {
 	has end.vgp e
 }
 
+# a helper that does not end; a program that closes the descriptor of its profile
+stuck() {
+	start
+	say begin
+	say lose
+	say end "this program has closed the session's descriptors; what was written is kept"
+	vgctl begin "$host" -o lost.vgp >/dev/null
+	say "all a"
+	vgctl end "$host" >log
+	has lost.vgp a
+	say gate 0
+	helper=$(helper_pid)
+	kill -s STOP "$helper"
+	say unlisten
+	await 60 "the helper is killed" exited "$helper"
+	say listen
+	vgctl begin "$host" -o after.vgp >/dev/null
+	say "all b"
+	vgctl end "$host" >log
+	has after.vgp b
+	stop
+}
+
 # a flight recorder; a program that closes the library's descriptors; a library that is unloaded
 rest() {
 	start
@@ -253,10 +276,16 @@ rest() {
 	[ -z "${SANITIZE-}" ] || preload=$("${CC:-gcc}" -print-file-name=libasan.so)
 	LD_PRELOAD=$preload ASAN_OPTIONS=detect_leaks=0 timeout 120 /usr/bin/python3 - \
 		"$BUILDDIR/libvgctl/.libs/libvgctl.so" "$VGCTL" "$run" <<'END' || fail "the library is unloaded"
-import _ctypes, ctypes, os, subprocess, sys
+import _ctypes, ctypes, os, signal, subprocess, sys, time
 library, vgctl, run = sys.argv[1:]
 class Interval(ctypes.Structure):
     _fields_ = ("token", ctypes.c_uint64), ("session", ctypes.c_uint32), ("detached", ctypes.c_uint32)
+def listens(pid):
+    try:
+        return open("/proc/%s/comm" % pid).read() == "vignetted\n" and \
+            any(os.readlink("/proc/%s/fd/%s" % (pid, fd)) == run for fd in os.listdir("/proc/%s/fd" % pid))
+    except OSError:
+        return False
 for i in range(3):
     loaded = ctypes.CDLL(library)
     assert loaded.vgctl_listen(run.encode(), None) == 0
@@ -265,9 +294,14 @@ for i in range(3):
     subprocess.run([vgctl, "--directory", run, "begin", str(os.getpid()), "-o", "unloaded%d.vgp" % i],
                    check=True, env=environment, stdout=subprocess.DEVNULL)
     assert loaded.vgctl_interval_begin(0, 0, ctypes.c_uint64(0)).token != 0
+    helper = next(int(pid) for pid in os.listdir("/proc") if pid.isdigit() and listens(pid))
+    os.kill(helper, signal.SIGSTOP)
     _ctypes.dlclose(loaded._handle)
-    assert not os.listdir(run), "the helper listens after the library was unloaded"
+    assert listens(helper), "the library has ended the helper that it should not wait for"
+    os.kill(helper, signal.SIGCONT)
+    while os.listdir(run):
+        time.sleep(0.01)
 END
 	await 60 "unloaded2.vgp" test -e unloaded2.vgp
 }
-side_by_side plain overwrite middle two beside first rest
+side_by_side plain overwrite middle two beside first stuck rest

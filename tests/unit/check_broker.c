@@ -6,20 +6,20 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <getopt.h>
-#include <linux/landlock.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/socket.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/system_calls.h"
 #include "tests/unit/suites.h"
 #include "vgtool/commands/record_options.h"
 #include "vgtool/run/broker.h"
 #include "vgtool/run/confine.h"
+#include "vgtool/run/landlock.h"
 #include "vgtool/run/server_path.h"
 #include "vgtool/run/vignetted_run.h"
 #include "vgtool/run/mappings.h"

@@ -7,7 +7,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/fs.h>
-#include <linux/landlock.h>
 #include <poll.h>
 #include <seccomp.h>
 #include <signal.h>
@@ -21,13 +20,14 @@
 #include <sys/mman.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
-#include <sys/syscall.h>
 #include <sys/uio.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "base/system_calls.h"
 #include "tests/unit/suites.h"
 #include "vgtool/run/confine.h"
+#include "vgtool/run/landlock.h"
 
 #if defined __SANITIZE_ADDRESS__
 enum { SANITIZED = 1 };

@@ -360,7 +360,7 @@ START_TEST(helper_is_another_program)
 	/* A program that prints why it ends. */
 	options.helper_path = "/bin/cat";
 	ck_assert_int_eq(vgctl_begin(path, &options, &session), -ECONNRESET);
-	ck_assert_ptr_nonnull(strstr(vgctl_strerror(-ECONNRESET), "'--serve' (/bin/cat)"));
+	ck_assert_ptr_nonnull(strstr(vgctl_strerror(-ECONNRESET), "'cat --help' for more information. (/bin/cat)"));
 	ck_assert_ptr_null(strchr(vgctl_strerror(-ECONNRESET), '\n'));
 }
 END_TEST
@@ -392,11 +392,13 @@ static void start_fails(const char *bytes, size_t length, int rc, const char *te
 START_TEST(helper_cannot_be_executed)
 {
 	static const char script[] = "#!/nonexistent/sh\n";
-	static const char loud[] = "#!/bin/sh\nprintf 'a \\033 line\\nanother\\n' >&2\n";
+	static const char loud[] = "#!/bin/sh\necho a warning >&2\nprintf 'another\\na \\033 line\\n\\n' >&2\n";
+	static const char stuck[] = "#!/bin/sh\necho a line >&2\nexec sleep 60\n";
 
 	start_fails("text", 4, -ENOEXEC, "helper: execve: Exec format error");
 	start_fails(script, sizeof script - 1, -ENOEXEC, "its dynamic linker or interpreter does not exist");
 	start_fails(loud, sizeof loud - 1, -ECONNRESET, "the helper did not start: a ? line (./check_vgctl.");
+	start_fails(stuck, sizeof stuck - 1, -ETIMEDOUT, "the helper did not start: a line (./check_vgctl.");
 }
 END_TEST
 
