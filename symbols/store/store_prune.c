@@ -128,7 +128,7 @@ static void directories_remove(const struct place *place)
 		unlinkat(place->root, place->name, AT_REMOVEDIR);
 }
 
-enum outcome { KEPT, GONE, REMOVED };
+enum outcome { KEPT, ABSENT, REMOVED };
 
 /* While this process has PATH.part, no other process writes PATH (base/outfile.h).  So the file cannot be replaced
  * between the check of its mtime and its removal.  If the disk is too full for PATH.part, the file is removed without
@@ -144,17 +144,17 @@ static int file_remove(const struct place *place, const struct file *file, struc
 		return KEPT;
 	/* Another process has removed the directory. */
 	if (rc == -ENOENT)
-		return GONE;
+		return ABSENT;
 	if (rc != 0 && rc != -ENOSPC && rc != -EDQUOT)
 		return rc;
 	if (fstatat(place->id_fd, place->file, &status, AT_SYMLINK_NOFOLLOW) != 0)
-		rc = errno == ENOENT ? GONE : vg_err_sys(err, -errno, "%s: cannot remove", file->path);
+		rc = errno == ENOENT ? ABSENT : vg_err_sys(err, -errno, "%s: cannot remove", file->path);
 	else if (time_compare(&status.st_mtim, &file->mtime) != 0)
 		rc = KEPT;
 	else if (unlinkat(place->id_fd, place->file, 0) == 0)
 		rc = REMOVED;
 	else
-		rc = errno == ENOENT ? GONE : vg_err_sys(err, -errno, "%s: cannot remove", file->path);
+		rc = errno == ENOENT ? ABSENT : vg_err_sys(err, -errno, "%s: cannot remove", file->path);
 	vg_outfile_abandon(&lock);
 	return rc;
 }
@@ -167,7 +167,7 @@ static int file_prune(int root, const struct file *file, struct vg_err *err)
 
 	/* ENOTDIR: a symbolic link or a file has replaced a directory.  The file is not in the store any more. */
 	if (rc == -ENOENT || rc == -ENOTDIR)
-		return GONE;
+		return ABSENT;
 	if (rc != 0)
 		return vg_err_sys(err, rc, "%s: cannot remove", file->path);
 	rc = file_remove(&place, file, err);
@@ -217,7 +217,7 @@ static int files_remove(int root, struct vg_store_prune *prune, struct files *fi
 			outcome = file_prune(root, file, &problem);
 		if (outcome < 0)
 			rc = vg_err_set(err, outcome, "%s", problem.text);
-		if (outcome == GONE || outcome == REMOVED)
+		if (outcome == ABSENT || outcome == REMOVED)
 			files->bytes -= file->bytes;
 		if (outcome != REMOVED)
 			continue;
