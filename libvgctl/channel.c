@@ -6,7 +6,6 @@
 #include <stddef.h>
 #include <string.h>
 #include <sys/socket.h>
-#include <time.h>
 #include <unistd.h>
 
 #include "base/clock.h"
@@ -44,23 +43,15 @@ int vg_channel_send(int socket, struct vg_wire_message *message, enum vg_wire_ki
 	return 0;
 }
 
-static long long clock_ms(void)
-{
-	struct timespec now;
-
-	clock_gettime(CLOCK_MONOTONIC, &now);
-	return now.tv_sec * 1000LL + now.tv_nsec / 1000000;
-}
-
 /* Each signal to the host interrupts poll(2) with EINTR.  The deadline is fixed, so that signals do not prolong the
  * wait. */
 static int socket_wait(int socket, int timeout_ms)
 {
 	struct pollfd ready = { .fd = socket, .events = POLLIN };
-	long long deadline_ms = clock_ms() + timeout_ms;
+	long long deadline_ms = (long long)(vg_now_ns() / 1000000) + timeout_ms;
 
 	for (;;) {
-		long long left_ms = timeout_ms < 0 ? -1 : deadline_ms - clock_ms();
+		long long left_ms = timeout_ms < 0 ? -1 : deadline_ms - (long long)(vg_now_ns() / 1000000);
 		int count = poll(&ready, 1, timeout_ms >= 0 && left_ms < 0 ? 0 : (int)left_ms);
 
 		if (count > 0)
