@@ -37,7 +37,7 @@ dist_helper "$dir/application" "$PATH"
 has err 'has files that this script did not make'
 [ -e "$dir/application/program" ] || fail "the application was removed"
 mkdir "$dir/bin"
-ln -s "$(command -v false)" "$dir/bin/dpkg"
+ln -s /bin/false "$dir/bin/dpkg"
 dist_helper "$dir/no-notices" "$dir/bin:$PATH"
 has err 'dpkg must know'
 [ ! -e "$dir/no-notices" ] || fail "a folder without notices"
