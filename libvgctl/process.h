@@ -16,8 +16,8 @@ struct vg_lanes_state {
 	struct vg_host_ring *_Atomic ring; /* NULL: this process has none */
 	_Atomic uint32_t session;    /* number of the session that records, or 0.  While the helper listens, it is not
 	                                0, and stays the same from session to session. */
-	const _Atomic uint32_t *_Atomic wanted; /* 0 there: no events are recorded.  During the program's own sessions
-	                                it is `session`, otherwise vg_lanes.remote of the ring. */
+	const _Atomic uint32_t *_Atomic wanted; /* points to `session` during the program's own sessions, otherwise to
+	                                vg_lanes.remote of the ring.  Events are recorded while the value is not 0. */
 	_Atomic uint32_t overwrite;  /* 1: new records overwrite the oldest ones */
 	_Atomic uint32_t listening;  /* 1: the helper listens, so that remote recordings may want events */
 };

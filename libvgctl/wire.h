@@ -9,12 +9,12 @@
  * socket.  A message is one struct in the machine's byte order.  channel.h has the functions that send and receive
  * messages.
  *
- * Both ends may be of different releases.  `version` of a message is the oldest version of this protocol in which the
- * message can be understood, so two ends use the older version unless a message needs the newer one.  New members are
- * added at the end of a struct, and 0 means what their absence meant.  The receiver ignores what follows the members
- * that it knows, and sets members that are missing to 0.  A message that needs them has a new version.  An end that
- * gets a message of a version that it does not speak says which end is too old: the helper with FAILED, the others with
- * an error.  HELLO and FAILED have version VG_WIRE_FIRST in all releases.
+ * Both ends may be of different releases.  `version` of a message is the oldest version of this protocol that can
+ * understand the message.  A message without new members keeps the old version, so both releases understand it.  New
+ * members are added at the end of a struct, and 0 means what their absence meant.  The receiver ignores what follows
+ * the members that it knows, and sets members that are missing to 0.  A message that needs them has a new version.  An
+ * end that gets a message of a version that it does not speak says which end is too old: the helper with FAILED, the
+ * others with an error.  HELLO and FAILED have version VG_WIRE_FIRST in all releases.
  *
  * The host and peers send requests.  The helper sends one answer to each request.  It sends three messages without a
  * request: HELLO; COMPLETE; and FAILED to the host, if a signal ends the helper.  RENAMED answers COMPLETE, and gets no

@@ -49,8 +49,8 @@ ship() {
 	strip --strip-all "$ship/$(basename "$1")"
 }
 # symbolized PROFILE PROGRAM C_LIBRARY: symbolizes the profile with these files; board_evolve(), in which two of the
-# four threads are, has samples.  Counts samples because in an emulated machine most CPU time is in no sample: the
-# clocks are too coarse to tell whether the helper took the CPU from the thread.
+# four threads are, has samples.  Counts samples because in an emulated machine with fewer CPUs than busy threads, a
+# stop takes so long that most stopped threads are taken for queued, and most CPU time is in no sample.
 symbolized() {
 	"$VGTOOL" info --json "$1" >"$dir/info" || fail "$1 cannot be read"
 	symbolize "$1" wall "$dir/functions" "$2" "$3" 2>"$dir/log"
