@@ -4,12 +4,9 @@
 
 #include <sys/syscall.h>
 
-/* System calls that the headers of Debian 11 do not have, with their numbers on x86-64, AArch64 and RISC-V.
- * Some other machines have other numbers. */
-#if !(defined __x86_64__ && defined __LP64__) && !defined __aarch64__ && !defined __riscv && !(defined SYS_close_range && \
-	defined SYS_openat2 && defined SYS_epoll_pwait2 && defined SYS_landlock_create_ruleset)
-#error "the C library's headers are too old for this machine: install those of glibc 2.35 or later"
-#endif
+/* System calls that the headers of Debian 11 do not have, with their numbers on x86-64, AArch64 and RISC-V.  Some other
+ * machines have other numbers, and need the headers of glibc 2.35 or later. */
+#if (defined __x86_64__ && defined __LP64__) || defined __aarch64__ || defined __riscv
 #ifndef SYS_close_range
 #define SYS_close_range 436
 #endif
@@ -23,6 +20,7 @@
 #define SYS_landlock_create_ruleset 444
 #define SYS_landlock_add_rule 445
 #define SYS_landlock_restrict_self 446
+#endif
 #endif
 
 #endif

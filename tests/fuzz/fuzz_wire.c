@@ -9,6 +9,7 @@
 #include "vignetted/serve/control.h"
 #include "vignetted/serve/loop.h"
 
+#include <stddef.h>
 #include <string.h>
 #include <sys/socket.h>
 
@@ -46,12 +47,21 @@ int vg_confine(bool listens, uint64_t memory_bytes, struct vg_err *err)
 	return 0;
 }
 
+/* Longer than the longest length in the input. */
+enum { MESSAGE_BYTES = 1024 };
+
 static void message_send(int socket, const uint8_t *data, size_t size, int fd)
 {
+	uint8_t message[MESSAGE_BYTES];
 	union { struct cmsghdr header; char room[CMSG_SPACE(sizeof(int))]; } control = { 0 };
-	struct iovec iov = { (void *)data, size };
+	struct iovec iov = { message, size };
 	struct msghdr header = { .msg_iov = &iov, .msg_iovlen = 1 };
 
+	memcpy(message, data, size);
+	/* LISTEN creates its directory, so this must not be a directory of the fuzzer's choice. */
+	if (size > offsetof(struct vg_wire_message, listen.directory) &&
+	    message[offsetof(struct vg_wire_message, kind)] == VG_WIRE_LISTEN)
+		message[offsetof(struct vg_wire_message, listen.directory)] = '\0';
 	if (fd >= 0) {
 		header.msg_control = &control;
 		header.msg_controllen = sizeof control;

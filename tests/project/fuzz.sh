@@ -165,7 +165,7 @@ for name in $fuzzers; do
 	# The fuzzer adds inputs to the first directory, and not to the corpus in the tree.
 	(cd "$out" && UBSAN_OPTIONS=print_stacktrace=1 exec nice -n 19 ./fuzz_$name $limit -timeout=10 \
 		-rss_limit_mb=512 -max_len=65536 -artifact_prefix="$out/found-$name-" -print_final_stats=1 \
-		"found-$name" "$SRCDIR/tests/fuzz/corpus/$name" "seeds/$name" >"$name.log" 2>&1) &
+		"$out/found-$name" "$SRCDIR/tests/fuzz/corpus/$name" "$out/seeds/$name" >"$name.log" 2>&1) &
 	pids="$pids $!"
 	eval "pid_$name=$!"
 done
