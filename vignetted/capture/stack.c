@@ -133,7 +133,6 @@ enum vg_capture vg_stack_read_stopped(struct vg_walker *walker, struct vg_tracer
 {
 	struct vg_snapshot *snapshot = &walker->snapshot;
 	struct vg_task_activity before;
-	uint64_t read_begin_ns;
 	int rc;
 
 	*stack = (struct vg_thread_stack){ .walk = &walker->walk, .call = -1, .timeslices = task->activity.timeslices };
@@ -154,9 +153,7 @@ enum vg_capture vg_stack_read_stopped(struct vg_walker *walker, struct vg_tracer
 			return capture;
 		task->copy.sp = vg_regs_sp(&snapshot->regs);
 		task->copy.thread_block = snapshot->thread_block;
-		read_begin_ns = vg_now_ns();
 		vg_task_activity_read(walker->tasks, task, &task->activity);
-		stack->stop.read_ns = vg_now_ns() - read_begin_ns;
 		stack->time_ns = stack->stop.stopped_ns = tracer->stopped_ns;
 		stack->stop.timeslices = task->activity.timeslices - before.timeslices;
 		stack->stop.queued_ns = task->activity.queued_ns - before.queued_ns;

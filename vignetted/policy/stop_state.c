@@ -3,16 +3,13 @@
 
 /* The largest error of the computed time at which a thread was queued.  It was measured with 230 threads from which the
  * helper took the CPU: the error was less than 2 us for 215 of them, and less than 5 us for 220
- * (doc/design/time.md).  On a slow machine it is the time of a read of schedstat: in an emulated one the error was 12 to
- * 17 us in most stops, and the read took 22 to 26 us. */
+ * (doc/design/time.md). */
 static const int64_t QUEUE_BEGIN_ERROR_NS = 5 * 1000;
 
 enum vg_thread_state vg_stop_state(const struct vg_stop *stop)
 {
 	int64_t queue_begin_ns = (int64_t)(stop->stopped_ns - stop->ran_ns - stop->queued_ns);
 	int64_t after_ns = queue_begin_ns - (int64_t)stop->got_cpu_ns;
-	int64_t error_ns = (int64_t)stop->read_ns > QUEUE_BEGIN_ERROR_NS ? (int64_t)stop->read_ns :
-			   QUEUE_BEGIN_ERROR_NS;
 
 	/* The kernel restarts a call that a stop has interrupted.  If another stop follows at once, it may find the call
 	 * before its sleep. */
@@ -21,9 +18,9 @@ enum vg_thread_state vg_stop_state(const struct vg_stop *stop)
 	/* A thread that has slept begins a timeslice.  If `waits` is set here, the call had not slept yet. */
 	if (stop->timeslices == 0)
 		return VG_THREAD_RUNNING;
-	if (after_ns < -error_ns)
+	if (after_ns < -QUEUE_BEGIN_ERROR_NS)
 		return VG_THREAD_QUEUED;
 	if (stop->waits)
 		return VG_THREAD_WAITING;
-	return after_ns <= error_ns ? VG_THREAD_RUNNING : VG_THREAD_QUEUED;
+	return after_ns <= QUEUE_BEGIN_ERROR_NS ? VG_THREAD_RUNNING : VG_THREAD_QUEUED;
 }

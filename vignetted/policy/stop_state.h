@@ -27,7 +27,6 @@ struct vg_stop {
 	/* CLOCK_MONOTONIC. */
 	uint64_t got_cpu_ns;         /* when the helper got its CPU, before the request */
 	uint64_t stopped_ns;         /* when the thread stopped */
-	uint64_t read_ns;            /* how long the read of schedstat after the stop took */
 	bool waits;                  /* the stop interrupted a wait in a system call */
 	bool was_waiting;            /* the thread waited before the request; it may run now because of an earlier stop */
 };
