@@ -85,8 +85,28 @@ static void listening_check(void)
 	listening_close(is_child);
 }
 
-/* For dlclose(3).  Does not wait: the helper then completes the remote recordings alone. */
-static void listening_abandon(void)
+/* Waits until the helper has exited, because the ring's pages are freed next.  Returns false if the helper was killed
+ * because it did not exit or sent an invalid message. */
+static bool helper_wait(void)
+{
+	uint64_t deadline_ns = vg_now_ns() + UNLISTEN_TIMEOUT_MS * UINT64_C(1000000);
+	struct vg_wire_message message;
+	int rc;
+
+	shutdown(listening.socket, SHUT_WR);
+	do
+		rc = vg_channel_receive_until(listening.socket, &message, NULL, deadline_ns);
+	while (rc == 0);
+	if (rc == -ECONNRESET)
+		return true;
+	vg_helper_kill(listening.helper);
+	vg_channel_receive(listening.socket, &message, NULL, NULL, KILL_TIMEOUT_MS);
+	return false;
+}
+
+/* Stops listening.  With `waits`, the helper has completed the remote recordings when this returns, unless it continues
+ * for other sessions.  Without, it completes them alone. */
+static void listening_end(bool waits)
 {
 	int cancel_state;
 	struct vg_session_list *list = vg_session_list_lock(&cancel_state);
@@ -95,8 +115,14 @@ static void listening_abandon(void)
 		return;
 	listening_check();
 	if (listening.owner != 0)
-		listening_close(false);
+		listening_close(waits && (list->sessions != NULL || helper_wait()));
 	vg_session_list_unlock(list, cancel_state);
+}
+
+/* For dlclose(3), which must not wait. */
+static void listening_abandon(void)
+{
+	listening_end(false);
 }
 
 static int listening_open(const char *directory, const struct vgctl_options *options,
@@ -126,25 +152,6 @@ static int listening_open(const char *directory, const struct vgctl_options *opt
 	listening.owner = vg_process_token();
 	vg_process_at_unload(listening_abandon);
 	return 0;
-}
-
-/* Waits until the helper has exited, because the ring's pages are freed next.  Returns false if the helper was killed
- * because it did not exit or sent an invalid message. */
-static bool helper_wait(void)
-{
-	uint64_t deadline_ns = vg_now_ns() + UNLISTEN_TIMEOUT_MS * UINT64_C(1000000);
-	struct vg_wire_message message;
-	int rc;
-
-	shutdown(listening.socket, SHUT_WR);
-	do
-		rc = vg_channel_receive_until(listening.socket, &message, NULL, deadline_ns);
-	while (rc == 0);
-	if (rc == -ECONNRESET)
-		return true;
-	vg_helper_kill(listening.helper);
-	vg_channel_receive(listening.socket, &message, NULL, NULL, KILL_TIMEOUT_MS);
-	return false;
 }
 
 int vgctl_listen(const char *directory, const struct vgctl_options *given)
@@ -178,16 +185,7 @@ int vgctl_listen(const char *directory, const struct vgctl_options *given)
 
 void vgctl_unlisten(void)
 {
-	int cancel_state;
-	struct vg_session_list *list = vg_session_list_lock(&cancel_state);
-
-	if (list == NULL)
-		return;
-	listening_check();
-	/* The helper of other sessions continues. */
-	if (listening.owner != 0)
-		listening_close(list->sessions != NULL || helper_wait());
-	vg_session_list_unlock(list, cancel_state);
+	listening_end(true);
 }
 
 /* Passes one end of a new connection to the helper. */
