@@ -2,28 +2,14 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
 #
 # The unit vignetted@.service, in a container with systemd: tests/release/systemd_guest.sh is the test that runs there.
-# The root of the container is Debian's, of the release of this machine, and is kept in $BUILDDIR/vm.
 #
-# Needs root, mmdebstrap and systemd-container.
+# Needs root, mmdebstrap, systemd-container and a mirror: tests/release/roots.sh.
 set -eu
 . "${SRCDIR:?}/tests/lib.sh"
-[ "$(id -u)" = 0 ] || fail "needs root, for systemd-nspawn"
+. "$SRCDIR/tests/release/roots.sh"
 
-# The mirror is the one from which this machine's apt installs.
-codename=$(. /etc/os-release && echo "$VERSION_CODENAME")
-tar=$BUILDDIR/vm/systemd-$codename.tar
-mkdir -p "$BUILDDIR/vm"
-[ -f "$tar" ] || {
-	mirror=$(apt-get indextargets --format '$(REPO_URI)' 'Created-By: Packages' "Codename: $codename" \
-		'Component: main' | head -n 1)
-	[ -n "$mirror" ] || fail "apt has no index of $codename; run apt-get update"
-	mmdebstrap --quiet --variant=minbase --include=systemd-sysv,dbus "$codename" "$dir/root.tar" "$mirror"
-	mv "$dir/root.tar" "$tar"
-}
-root=$dir/root
-mkdir "$root"
-tar -x -f "$tar" -C "$root" --exclude='./dev/*' --exclude='./usr/share/doc' --exclude='./usr/share/locale' \
-	--exclude='./usr/share/man' --exclude='./var/cache' --exclude='./var/lib/apt/lists'
+root systemd "$this_suite" --include=systemd-sysv,dbus
+root=$dir/systemd
 
 # Vignette is installed in /usr.  The libraries of its programs come from this machine.
 unit=$dir/vignetted@.service
