@@ -294,7 +294,7 @@ static int info_print(void *context, struct vg_profile *profile, struct vg_err *
 	return 0;
 }
 
-static int info_run(const char *command, const struct vg_profiles *profiles, bool *json)
+static int info_run(const char *command, struct vg_profiles *profiles, bool *json)
 {
 	if (vg_command_confine(command, &(struct vg_confinement){
 		.paths = profiles->paths.items, .path_count = profiles->paths.count }) != VG_EXIT_DONE)
@@ -304,7 +304,7 @@ static int info_run(const char *command, const struct vg_profiles *profiles, boo
 
 int cmd_info(int argc, char **argv)
 {
-	struct vg_profiles profiles;
+	struct vg_profiles profiles = { 0 };
 	struct vg_err err;
 	bool json = false;
 	int status = vg_command_line_json(usage, argc, argv, &json);

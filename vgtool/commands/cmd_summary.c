@@ -273,7 +273,7 @@ static void losses_warn(const struct request *request)
 				summary->ends_orphaned, vg_text_plural(summary->ends_orphaned));
 }
 
-static int request_run(struct request *request, const struct vg_profiles *profiles)
+static int request_run(struct request *request, struct vg_profiles *profiles)
 {
 	int status = VG_EXIT_DONE;
 
@@ -299,7 +299,7 @@ static int request_run(struct request *request, const struct vg_profiles *profil
 
 static int arguments_run(struct request *request, char **arguments, int count)
 {
-	struct vg_profiles profiles;
+	struct vg_profiles profiles = { 0 };
 	struct vg_err err;
 	int status = vg_profiles_list(&profiles, (const char *const *)arguments, (size_t)count, &err) == 0 ?
 		     request_run(request, &profiles) : vg_command_fail(request->command, &err);

@@ -103,7 +103,6 @@ int vg_profiles_list(struct vg_profiles *profiles, const char *const *arguments,
 {
 	int rc = 0;
 
-	*profiles = (struct vg_profiles){ 0 };
 	for (size_t i = 0; rc == 0 && i < count; i++) {
 		struct stat status;
 
@@ -112,6 +111,8 @@ int vg_profiles_list(struct vg_profiles *profiles, const char *const *arguments,
 		else
 			rc = path_add(profiles, strdup(arguments[i]), false, arguments[i], err);
 	}
+	free(profiles->title);
+	profiles->title = NULL;
 	if (rc == 0 && title_make(profiles, arguments[0], count) != 0)
 		rc = vg_err_sys(err, -ENOMEM, "cannot list the profiles");
 	return rc;
@@ -150,7 +151,7 @@ static int merged_use(const char *command, const struct vg_profiles *profiles, s
 	return rc == 0 ? VG_EXIT_DONE : vg_command_fail(command, &err);
 }
 
-int vg_profiles_use(const char *command, const struct vg_profiles *profiles,
+int vg_profiles_use(const char *command, struct vg_profiles *profiles,
 		    int (*use)(void *context, struct vg_profile *profile, struct vg_err *err), void *context)
 {
 	struct vg_profile merged = { 0 };
@@ -159,8 +160,11 @@ int vg_profiles_use(const char *command, const struct vg_profiles *profiles,
 
 	if (profiles->paths.count == 1)
 		return vg_command_with_profile(command, profiles->paths.items[0], use, context);
-	for (size_t i = 0; status == VG_EXIT_DONE && i < profiles->paths.count; i++)
+	for (size_t i = 0; status == VG_EXIT_DONE && i < profiles->paths.count; i++) {
 		status = profile_add(command, profiles, i, &merge);
+		if (i < profiles->base_paths)
+			profiles->base_processes = (uint32_t)merged.processes.count;
+	}
 	if (status == VG_EXIT_DONE)
 		status = merged_use(command, profiles, &merge, use, context);
 	vg_merge_free(&merge);

@@ -55,6 +55,26 @@ static int view_run(struct vg_view *view)
 	return status;
 }
 
+int vg_view_option_set(struct vg_view *view, const struct vg_option_value *value, struct vg_err *err)
+{
+	if (value->key == 'o')
+		view->out = value->text;
+	if (value->key == 'b' && vg_array_push(&view->base, &value->text) != 0)
+		return vg_err_sys(err, -ENOMEM, "--base %s", value->text);
+	return vg_symbolize_set(&view->symbolize, value, err);
+}
+
+/* Lists the profiles of --base, and then those of the arguments. */
+static int profiles_list(struct vg_view *view, const char *const *arguments, size_t count, struct vg_err *err)
+{
+	int rc = 0;
+
+	if (view->base.count > 0)
+		rc = vg_profiles_list(&view->profiles, view->base.items, view->base.count, err);
+	view->profiles.base_paths = view->profiles.paths.count;
+	return rc != 0 ? rc : vg_profiles_list(&view->profiles, arguments, count, err);
+}
+
 int vg_view_run_on(struct vg_view *view, const char *usage, int argc, char **argv)
 {
 	struct vg_err err;
@@ -62,12 +82,12 @@ int vg_view_run_on(struct vg_view *view, const char *usage, int argc, char **arg
 
 	if (argc == optind)
 		status = vg_command_usage_error(view->command, usage, "expected a PROFILE");
-	else if (vg_profiles_list(&view->profiles, (const char *const *)argv + optind, (size_t)(argc - optind),
-				  &err) != 0)
+	else if (profiles_list(view, (const char *const *)argv + optind, (size_t)(argc - optind), &err) != 0)
 		status = vg_command_fail(view->command, &err);
 	else
 		status = view_run(view);
 	vg_profiles_free(&view->profiles);
+	vg_array_free(&view->base);
 	vg_symbolize_free(&view->symbolize);
 	return status;
 }

@@ -15,7 +15,9 @@
  */
 struct vg_view {
 	const char *command;         /* "vgtool NAME", for messages */
-	struct vg_profiles profiles; /* freed by vg_view_run_on() */
+	struct vg_profiles profiles; /* freed by vg_view_run_on().  With --base, profiles.base_processes is set for
+	                                `write` */
+	VG_ARRAY(const char *) base; /* the arguments of --base; freed by vg_view_run_on() */
 	const char *out;             /* NULL or "-": standard output */
 	/* Writes the view.  Returns 0, or a negative errno with a message in err.  If err is empty, the printed
 	 * message names the profile and the errno. */
@@ -29,6 +31,15 @@ struct vg_view {
 	{ 'o', "output", VG_OPTION_TEXT, "OUT", .unit = "the name of a file", .by_default = "standard output", \
 	  .help = "write to this file", .is_short = 1 }
 
+/* --base is for views that can compare profiles. */
+#define VG_VIEW_OPTION_BASE \
+	{ 'b', "base", VG_OPTION_TEXT, "OLD", .unit = "the name of a profile", \
+	  .help = "compare with this profile or directory; may be repeated" }
+
+/* Keeps the value of an option of these, and ignores other options.  Returns 0, or a negative errno with a message in
+ * err. */
+int vg_view_option_set(struct vg_view *view, const struct vg_option_value *value, struct vg_err *err);
+
 /* Limit of a view's size.  Speedscope, Perfetto and the Firefox Profiler keep the whole file in a browser's
  * memory and cannot open a file of this size.  A view reaches the limit with 50,000 stacks of 2000 functions
  * whose names have 40 bytes. */
@@ -36,7 +47,7 @@ enum { VG_VIEW_GIB_MAX = 4 };
 
 /* Confines the process, reads the profiles of the arguments after the options (at getopt(3)'s optind), symbolizes them
  * and writes the view.  Returns the exit status: VG_EXIT_USAGE after a message and the usage if there is no argument.
- * After a failure the output file is neither created nor replaced. */
+ * After a failure the output file is neither created nor replaced.  --base comes first in the view's profile. */
 int vg_view_run_on(struct vg_view *view, const char *usage, int argc, char **argv);
 
 #endif
