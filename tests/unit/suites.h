@@ -60,6 +60,7 @@
 	each(ticks) \
 	each(timers) \
 	each(tracer) \
+	each(tracks) \
 	each(unwind) \
 	each(verdict) \
 	each(vgctl) \

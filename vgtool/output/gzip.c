@@ -21,17 +21,21 @@ static int deflate_to(struct vg_gzip *gzip, int flush)
 	return rc == Z_OK || rc == Z_STREAM_END || rc == Z_BUF_ERROR ? 0 : -EIO;
 }
 
-/* For fopencookie(3).  0 stands for an error. */
+/* For fopencookie(3).  If the returned number is less than `count`, the stream has a write error. */
 static ssize_t gzip_write(void *cookie, const char *bytes, size_t count)
 {
+	enum { STEP_BYTES = 1 << 20 };               /* avail_in is an unsigned int */
 	struct vg_gzip *gzip = cookie;
+	size_t step;
 
-	/* A stream writes at most its buffer at a time, or one fwrite(3), which is cut here for zlib's unsigned int. */
-	if (count > 1 << 20)
-		count = 1 << 20;
-	gzip->stream.next_in = (z_const Bytef *)bytes;
-	gzip->stream.avail_in = (unsigned int)count;
-	return deflate_to(gzip, Z_NO_FLUSH) == 0 ? (ssize_t)count : 0;
+	for (size_t done = 0; done < count; done += step) {
+		step = count - done < STEP_BYTES ? count - done : STEP_BYTES;
+		gzip->stream.next_in = (z_const Bytef *)bytes + done;
+		gzip->stream.avail_in = (unsigned int)step;
+		if (deflate_to(gzip, Z_NO_FLUSH) != 0)
+			return 0;
+	}
+	return (ssize_t)count;
 }
 
 FILE *vg_gzip_open(struct vg_gzip *gzip, FILE *to)
