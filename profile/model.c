@@ -65,7 +65,7 @@ const struct vg_symbol_line *vg_profile_symbol(const struct vg_profile *profile,
 }
 
 /* Several processes can have different JIT code at one address, so only the code of the node's process counts. */
-uint32_t vg_profile_jit_name(const struct vg_profile *profile, const struct vg_stack *stack)
+const struct vg_jit_code *vg_profile_jit_code(const struct vg_profile *profile, const struct vg_stack *stack)
 {
 	uint64_t first = 0, end = profile->jit_code.count, node = (uint64_t)(stack - profile->stacks.items);
 	const struct vg_process *processes = profile->processes.items;
@@ -82,8 +82,15 @@ uint32_t vg_profile_jit_name(const struct vg_profile *profile, const struct vg_s
 	code = end > first ? profile->jit_code.items + first : NULL;
 	count = vg_count_at_most(code, end - first, address, stack->address);
 	if (count == 0 || stack->address - code[count - 1].address >= code[count - 1].size_bytes)
-		return VG_NONE;
-	return code[count - 1].name;
+		return NULL;
+	return &code[count - 1];
+}
+
+uint32_t vg_profile_jit_name(const struct vg_profile *profile, const struct vg_stack *stack)
+{
+	const struct vg_jit_code *code = vg_profile_jit_code(profile, stack);
+
+	return code != NULL ? code->name : VG_NONE;
 }
 
 const char *vg_walk_end_name(enum vg_walk_end end)

@@ -236,7 +236,10 @@ const struct vg_count *vg_profile_count(const struct vg_profile *profile,
 const struct vg_symbol_line *vg_profile_symbol(const struct vg_profile *profile, uint32_t module,
 					       uint64_t address, size_t *count);
 
-/* The name of the JIT code at the node's address: a string, or VG_NONE.  The node has no module. */
+/* The JIT code at the node's address, or NULL.  The node has no module. */
+const struct vg_jit_code *vg_profile_jit_code(const struct vg_profile *profile, const struct vg_stack *stack);
+
+/* Its name: a string, or VG_NONE. */
 uint32_t vg_profile_jit_name(const struct vg_profile *profile, const struct vg_stack *stack);
 
 /* "complete", "stack truncated", ...: for messages and JSON. */

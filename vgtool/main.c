@@ -28,6 +28,7 @@ static const struct command {
 	{ "speedscope", cmd_speedscope, "write a profile for Speedscope" },
 	{ "chrome", cmd_chrome, "write trace events for Perfetto and the Firefox Profiler" },
 	{ "folded", cmd_folded, "write folded stacks for flamegraph.pl" },
+	{ "cut", cmd_cut, "copy the part of a profile that is in a time range" },
 	{ "recover", cmd_recover, "copy the intact chunks of a damaged profile" },
 	{ "audit", cmd_audit, "list all strings, and mark those that may identify a person" },
 	{ "dump", cmd_dump, "print every record of a profile as a line of JSON" },

@@ -28,6 +28,7 @@ int cmd_aggregate(int argc, char **argv);
 int cmd_annotate(int argc, char **argv);
 int cmd_audit(int argc, char **argv);
 int cmd_chrome(int argc, char **argv);
+int cmd_cut(int argc, char **argv);
 int cmd_diff(int argc, char **argv);
 int cmd_dump(int argc, char **argv);
 int cmd_folded(int argc, char **argv);
