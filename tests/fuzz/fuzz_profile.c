@@ -7,6 +7,7 @@
 #include "vgtool/analysis/measures.h"
 #include "vgtool/analysis/summary.h"
 #include "vgtool/views/chrome.h"
+#include "vgtool/views/cut.h"
 #include "vgtool/views/folded.h"
 #include "vgtool/views/speedscope.h"
 
@@ -28,6 +29,33 @@ static void views_write(const struct vg_profile *profile)
 		vg_summary_finish(&summary);
 	vg_summary_free(&summary);
 	vg_intervals_free(&intervals);
+}
+
+/* The middle of the profile, which must be a profile. */
+static void cut_write(const struct vg_profile *profile, const struct vg_infile *file)
+{
+	struct vg_part part = { .begin_ns = profile->duration_ns / 4, .end_ns = profile->duration_ns / 4 * 3 + 1 };
+	struct vg_profile cut = { 0 };
+	struct vg_infile cut_file;
+	struct vg_writer writer;
+	char path[32];
+	struct vg_err err;
+	int fd = memfd_create("cut", MFD_CLOEXEC);
+
+	if (fd < 0 || vg_part_select(&part, profile) != 0)
+		abort();
+	vg_writer_open(&writer, fd, 0);
+	snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
+	if (vg_cut_write(&part, file, &writer) != 0 || vg_infile_open(&cut_file, path, &err) != 0 ||
+	    vg_profile_read(&cut, &cut_file, &err) != 0 || cut.samples.count != part.sample_count ||
+	    cut.damaged_bytes != profile->damaged_bytes)
+		abort();
+	views_write(&cut);
+	vg_profile_free(&cut);
+	vg_infile_close(&cut_file);
+	vg_writer_close(&writer);
+	vg_part_free(&part);
+	close(fd);
 }
 
 /* Two processes with the same file. */
@@ -70,6 +98,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 	if (vg_profile_read(&profile, &file, &err) == 0) {
 		views_write(&profile);
 		merged_write(&profile);
+		cut_write(&profile, &file);
 	}
 	vg_profile_free(&profile);
 	stream_read(&file);

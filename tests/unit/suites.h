@@ -20,6 +20,7 @@
 	each(counter_set) \
 	each(counters) \
 	each(cursor) \
+	each(cut) \
 	each(debug_id) \
 	each(descendants) \
 	each(events) \

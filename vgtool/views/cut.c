@@ -91,6 +91,7 @@ static void rates_write(struct cut *cut)
 
 static void threads_write(struct cut *cut)
 {
+	static const struct vg_state_text nameless = { "", 0 };
 	const struct vg_profile *profile = cut->profile;
 
 	for (size_t t = 0; t < profile->threads.count; t++) {
@@ -102,7 +103,7 @@ static void threads_write(struct cut *cut)
 			continue;
 		/* The name of a main thread that has nothing in the range would be left over from the rest. */
 		if (cut->part->threads[t] == VG_PART_MAIN_THREAD)
-			name = &(struct vg_state_text){ "", 0 };
+			name = &nameless;
 		snprintf(room, sizeof room, "%.*s",
 			 (int)(name->bytes == NULL ? 1 : name->length < sizeof room ? name->length : sizeof room - 1),
 			 name->bytes != NULL ? name->bytes : "?");
