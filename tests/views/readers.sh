@@ -19,6 +19,7 @@ arguments() {
 	annotate) echo "--asm main one.vgp two.vgp" ;;
 	speedscope) echo "one.vgp two.vgp -o out.json" ;;
 	diff | aggregate) echo "one.vgp two.vgp" ;;
+	cut) echo "--time 0.. one.vgp -o out.vgp" ;;
 	recover) echo "one.vgp -o out.vgp" ;;
 	missing) echo "-s store one.vgp" ;;
 	resolve) echo "-s store one.vgp -o out.vgp" ;;

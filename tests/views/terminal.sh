@@ -101,4 +101,5 @@ shown 'soname-?]0;owned' "$VGTOOL" symbols evil.so
 shown 'soname-?]0;owned' "$VGTOOL" symbols -o saved evil.so
 
 # vgtool does not write a binary file to a terminal.
+shown terminal sh -c "script -qec '$VGTOOL cut --time 0.. evil.vgp' /dev/null | tr -d '\\r'"
 shown terminal sh -c "script -qec '$VGTOOL recover -o - evil.vgp' /dev/null | tr -d '\\r'"
