@@ -271,7 +271,7 @@ static void secrets_read(void)
 }
 
 /* What is cut off is not in the file. */
-START_TEST(the_rest_is_gone)
+START_TEST(the_rest_is_absent)
 {
 	static const char *const kept[] = { "program Kept", "worker Kept", "interval Kept", "instant Kept",
 					    "detached Kept", "module_Kept", "code Kept", "kernel_Kept", "function_Kept",
@@ -398,7 +398,7 @@ Suite *cut_suite(void)
 	TCase *tests = tcase_create("cut");
 
 	tcase_add_test(tests, parts_have_their_samples);
-	tcase_add_test(tests, the_rest_is_gone);
+	tcase_add_test(tests, the_rest_is_absent);
 	tcase_add_test(tests, intervals_overlap);
 	tcase_add_test(tests, rates_are_kept);
 	tcase_add_test(tests, damage_stays);

@@ -160,7 +160,7 @@ has err 'damaged at offset'
 
 # Errors
 exits 1 "$VGTOOL" cut --time 1000..2000 -o nothing.vgp whole.vgp
-has err 'whole.vgp: nothing in --time 1000..2000'
+has err 'whole.vgp: nothing in seconds 1000..2000; the profile has 0.000..'
 exits 1 "$VGTOOL" cut --time 0.. -o nothing.vgp program.c
 exits 1 "$VGTOOL" cut --time 0.. -o none/nothing.vgp whole.vgp
 [ ! -e nothing.vgp ] || fail "a command that failed has left a file"

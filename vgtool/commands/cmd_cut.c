@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 #include <errno.h>
 #include <getopt.h>
-#include <inttypes.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -9,7 +8,6 @@
 #include "vgtool/analysis/sample_filter.h"
 #include "vgtool/commands/command.h"
 #include "vgtool/commands/command_line.h"
-#include "vgtool/output/text.h"
 #include "vgtool/views/cut.h"
 
 static const char usage[] = "usage: vgtool cut --time A..B [-o OUT] PROFILE\n";
@@ -57,15 +55,13 @@ static int file_write(const struct request *request, const struct vg_infile *fil
 static int profile_cut(struct request *request, const struct vg_command_profile *opened, struct vg_err *err)
 {
 	const struct vg_profile *profile = &opened->profile;
-	struct vg_text begin, end;
 
 	if (vg_part_select(&request->part, profile) != 0)
 		return vg_err_sys(err, -ENOMEM, "%s: cannot cut", opened->file.path);
 	if (request->part.sample_count + request->part.event_count == 0)
-		return vg_err_set(err, -ENODATA, "%s: nothing in --time %.100s; the profile has the time from %s to %s",
-				  opened->file.path, request->time,
-				  vg_text_ns(&begin, profile->header.window_begin_ns),
-				  vg_text_ns(&end, profile->duration_ns));
+		return vg_err_set(err, -ENODATA, "%s: nothing in seconds %.100s; the profile has %.3f..%.3f",
+				  opened->file.path, request->time, (double)profile->header.window_begin_ns / 1e9,
+				  (double)profile->duration_ns / 1e9);
 	return file_write(request, &opened->file, err);
 }
 
