@@ -11,13 +11,20 @@ prepare() {
 	node "$SRCDIR/tests/views/speedscope.mjs" prepare "$1" "$release/file-format-schema.json" "$dir"
 }
 
-# browse VIEW WIDTH,HEIGHT OPTION...: runs the browser with Speedscope's page, for at most two minutes
-browse() {
-	view=$1 size=$2
-	shift 2
+# chromium_run WIDTH,HEIGHT OPTION...: runs the browser for at most two minutes
+chromium_run() {
+	size=$1
+	shift
 	timeout 120 chromium --headless --no-sandbox --allow-file-access-from-files --virtual-time-budget=8000 \
 		--use-gl=angle --use-angle=swiftshader --enable-unsafe-swiftshader \
 		--disable-background-networking --disable-component-update --disable-sync --no-first-run \
 		--disable-dev-shm-usage --hide-scrollbars --window-size="$size" --user-data-dir="$dir/profile" "$@" \
-		"file://$(realpath "$release")/index.html#view=$view&localProfilePath=$dir/load.js" 2>"$dir/chromium.log"
+		2>"$dir/chromium.log"
+}
+
+# browse VIEW WIDTH,HEIGHT OPTION...: runs the browser with Speedscope's page
+browse() {
+	view=$1
+	shift
+	chromium_run "$@" "file://$(realpath "$release")/index.html#view=$view&localProfilePath=$dir/load.js"
 }
