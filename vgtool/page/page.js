@@ -1,0 +1,1 @@
+// Reads the data and starts the page.
