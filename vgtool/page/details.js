@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: MIT OR Apache-2.0
+// The texts about a box and a function: tooltip, details, callers and callees, source lines.
+
+function functionText(m, func, what) {
+	const index = m.data.functions[what][func];
+	return index < 0 ? "" : what === "class" ? m.data.classes[index] : m.data.strings[index];
+}
+
+function functionName(m, func) {
+	return func < 0 ? "all" : functionText(m, func, "name");
+}
+
+// "12.3 ms, 4.5 %"
+function timeShare(time, sum) {
+	return `${timeText(time)}, ${shareText(time, sum)}`;
+}
+
+// Pairs of names and texts about times on both sides: [["total", "..."], ...]
+function comparedTimes(m, w, name, time) {
+	const rows = [[name, timeShare(time[0], w.sum[0])]];
+	if (m.comparison) {
+		rows.push([`${name}, base`, timeShare(time[1] || 0, w.sum[1])]);
+		rows.push([`${name}, difference`, differenceText(shareDifference(w, time))]);
+	}
+	return rows;
+}
+
+function shareDifference(w, time) {
+	return (w.sum[0] > 0 ? time[0] / w.sum[0] : 0) - (w.sum[1] > 0 ? (time[1] || 0) / w.sum[1] : 0);
+}
+
+// The times of a box, as pairs of names and texts.
+function boxTimes(m, w, t, box, mode) {
+	if (mode === "time")
+		return [["lasted", timeText(t.total[0][box])], ["from", timeText(t.x[box] - t.x[0])]];
+	const pair = (column) => [column[0][box], column[1][box]];
+	const rows = comparedTimes(m, w, mode === "inverted" ? "time" : "total", pair(t.total));
+	if (mode === "merged" && box)
+		rows.push(...comparedTimes(m, w, "self", pair(t.self)));
+	return rows;
+}
+
+function tipFill(tip, m, w, t, box, mode) {
+	const func = t.func[box];
+	tip.replaceChildren(element("b", {}, nameElement(functionName(m, func).slice(0, 400))));
+	if (func >= 0)
+		tip.append(element("div", { className: "faint" }, nameElement(placeText(m, func))));
+	tip.append(...boxTimes(m, w, t, box, mode).map(([name, text]) => element("div", {}, `${name}: ${text}`)));
+}
+
+// "module, file"
+function placeText(m, func) {
+	return [functionText(m, func, "module"), functionText(m, func, "file")].filter(Boolean).join(", ") ||
+		functionText(m, func, "class");
+}
+
+function detailsFill(panel, app) {
+	const { m, weights: w, state } = app;
+	if (state.func < 0) {
+		panel.replaceChildren(...helpElements());
+		return;
+	}
+	const func = state.func, sums = app.sums();
+	const list = element("dl", {});
+	const row = (name, text) => text && list.append(element("dt", {}, name), element("dd", {}, nameElement(text)));
+	row("module", functionText(m, func, "module"));
+	row("file", functionText(m, func, "file"));
+	row("kind", functionText(m, func, "class"));
+	for (const what of ["self", "total"])
+		for (const [name, text] of comparedTimes(m, w, what, [sums[what][0][func], sums[what][1][func]]))
+			row(name, text);
+	panel.replaceChildren(element("h2", {}, nameElement(functionName(m, func))), list);
+	if (app.selected > 0) {
+		const box = element("dl", {});
+		for (const [name, text] of boxTimes(m, w, app.tree, app.selected, state.mode))
+			box.append(element("dt", {}, name), element("dd", {}, text));
+		panel.append(element("h2", {}, "This frame"), box);
+	}
+	const { callers, callees } = functionNeighbours(m, w, func);
+	panel.append(linesTable(m, w, func));
+	panel.append(...neighbourTable(app, "Callers", callers), ...neighbourTable(app, "Callees", callees));
+}
+
+const neighboursMax = 30;
+
+function neighbourTable(app, title, rows) {
+	const { m, weights: w, state } = app, side = state.side;
+	if (!rows.length)
+		return [];
+	const table = element("table", {});
+	for (const { func, time } of rows.slice(0, neighboursMax)) {
+		const name = element("td", { className: "name" });
+		if (func < 0)
+			name.append("(none: outermost frame)");
+		else
+			name.append(element("button", { type: "button", onclick: () => app.functionShow(func) },
+				nameElement(functionName(m, func))));
+		const cells = [timeText(time[side]), shareText(time[side], w.sum[side])];
+		if (m.comparison)
+			cells.push(differenceText(shareDifference(w, time)));
+		table.append(element("tr", {}, ...cells.map((text) => element("td", {}, text)), name));
+	}
+	const more = rows.length > neighboursMax ? ` (${neighboursMax} of ${rows.length})` : "";
+	return [element("h2", {}, title + more), table];
+}
+
+// The lines with samples; with their texts, and those around them, if the data have texts.
+function linesTable(m, w, func) {
+	const lines = functionLines(m, w, func), texts = sourceLines(m, m.data.functions.file[func]);
+	const known = lines.filter(({ line }) => line > 0);
+	if (!known.length)
+		return "";
+	const sums = new Map(lines.map((line) => [line.line, line]));
+	const first = known[0].line - 3, last = known[known.length - 1].line + 3;
+	const around = Object.keys(texts).map(Number).filter((line) => line >= first && line <= last);
+	const numbers = [...new Set([...sums.keys(), ...around])].sort((a, b) => a - b).slice(0, 1000);
+	const head = ["line", "self", "total"].map((text) => element("th", { scope: "col" }, text));
+	const table = element("table", {}, element("thead", {}, element("tr", {}, ...head, element("th", {}))));
+	for (const number of numbers) {
+		const line = sums.get(number);
+		const cells = [number || "?", line ? timeText(line.self) : "", line ? timeText(line.total) : ""];
+		const code = Object.hasOwn(texts, number) ? texts[number].replaceAll("\t", "    ") : "";
+		table.append(element("tr", {}, ...cells.map((text) => element("td", {}, String(text))),
+			element("td", { className: "code", title: shown(code) }, element("bdi", {}, shown(code)))));
+	}
+	return element("section", {}, element("h2", {}, "Lines"), table);
+}
+
+function helpElements() {
+	const keys = [["Enter", "zoom to the selected frame"], ["+ \u2212", "zoom in, out"],
+		["\u2191 \u2193", "caller, callee"], ["\u2190 \u2192", "neighbour"], ["0", "the whole (also Escape)"],
+		["/", "search"], ["t", "table"]];
+	const list = element("dl", { id: "keys" });
+	for (const [key, text] of keys)
+		list.append(element("dt", {}, element("kbd", {}, key)), element("dd", {}, text));
+	return [element("h2", {}, "Select a frame"),
+		element("p", {}, "Click a frame to zoom to it. The wheel zooms at the pointer; with Shift it scrolls. " +
+			"Drag to move. Widths are times."),
+		list];
+}
