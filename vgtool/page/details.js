@@ -15,14 +15,11 @@ function timeShare(time, sum) {
 	return `${timeText(time)}, ${shareText(time, sum)}`;
 }
 
-// Pairs of names and texts about times on both sides: [["total", "..."], ...]
-function comparedTimes(m, w, name, time) {
-	const rows = [[name, timeShare(time[0], w.sum[0])]];
-	if (m.comparison) {
-		rows.push([`${name}, base`, timeShare(time[1] || 0, w.sum[1])]);
-		rows.push([`${name}, difference`, differenceText(shareDifference(w, time))]);
-	}
-	return rows;
+// A time with its share; in a comparison also the base's, and the difference of the shares.
+function comparedTime(m, w, time) {
+	const own = timeShare(time[0], w.sum[0]);
+	return m.comparison ? `${own}; base ${timeShare(time[1] || 0, w.sum[1])}; ` +
+		`difference ${differenceText(shareDifference(w, time))}` : own;
 }
 
 function shareDifference(w, time) {
@@ -34,9 +31,9 @@ function boxTimes(m, w, t, box, mode) {
 	if (mode === "time")
 		return [["lasted", timeText(t.total[0][box])], ["from", timeText(t.x[box] - t.x[0])]];
 	const pair = (column) => [column[0][box], column[1][box]];
-	const rows = comparedTimes(m, w, mode === "inverted" ? "time" : "total", pair(t.total));
+	const rows = [[mode === "inverted" ? "time" : "total", comparedTime(m, w, pair(t.total))]];
 	if (mode === "merged" && box)
-		rows.push(...comparedTimes(m, w, "self", pair(t.self)));
+		rows.push(["self", comparedTime(m, w, pair(t.self))]);
 	return rows;
 }
 
@@ -56,6 +53,7 @@ function placeText(m, func) {
 
 function detailsFill(panel, app) {
 	const { m, weights: w, state } = app;
+	panel.className = state.func < 0 ? "empty" : "";
 	if (state.func < 0) {
 		panel.replaceChildren(...helpElements());
 		return;
@@ -67,8 +65,7 @@ function detailsFill(panel, app) {
 	row("file", functionText(m, func, "file"));
 	row("kind", functionText(m, func, "class"));
 	for (const what of ["self", "total"])
-		for (const [name, text] of comparedTimes(m, w, what, [sums[what][0][func], sums[what][1][func]]))
-			row(name, text);
+		row(what, comparedTime(m, w, [sums[what][0][func], sums[what][1][func]]));
 	panel.replaceChildren(element("h2", {}, nameElement(functionName(m, func))), list);
 	if (app.selected > 0) {
 		const box = element("dl", {});
@@ -114,12 +111,17 @@ function linesTable(m, w, func) {
 	const first = known[0].line - 3, last = known[known.length - 1].line + 3;
 	const around = Object.keys(texts).map(Number).filter((line) => line >= first && line <= last);
 	const numbers = [...new Set([...sums.keys(), ...around])].sort((a, b) => a - b).slice(0, 1000);
+	// Without the indentation that all lines have.
+	const codes = new Map(numbers.map((number) =>
+		[number, Object.hasOwn(texts, number) ? texts[number].replaceAll("\t", "    ") : ""]));
+	const indent = [...codes.values()].filter((code) => code.trim())
+		.reduce((least, code) => Math.min(least, code.search(/\S/)), 1000);
 	const head = ["line", "self", "total"].map((text) => element("th", { scope: "col" }, text));
 	const table = element("table", {}, element("thead", {}, element("tr", {}, ...head, element("th", {}))));
 	for (const number of numbers) {
 		const line = sums.get(number);
 		const cells = [number || "?", line ? timeText(line.self) : "", line ? timeText(line.total) : ""];
-		const code = Object.hasOwn(texts, number) ? texts[number].replaceAll("\t", "    ") : "";
+		const code = codes.get(number).slice(indent);
 		table.append(element("tr", {}, ...cells.map((text) => element("td", {}, String(text))),
 			element("td", { className: "code", title: shown(code) }, element("bdi", {}, shown(code)))));
 	}

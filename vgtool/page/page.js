@@ -9,7 +9,7 @@ const app = {
 	view: { left: 0, right: 1, scroll: 0 },
 	selected: -1,                   // box of the tree
 	matches: null, inside: null,    // by function and node; null without a search
-	ranks: [], colours: null,
+	ranks: [], ranksBy: {}, colours: null,
 	sort: "self",
 	rows: 0,
 	sums: () => app.sumsMade || (app.sumsMade = functionSums(app.m, app.weights)),
@@ -30,12 +30,12 @@ function change(changes) {
 		weigh();
 	if (weighed || differs("mode", "side"))
 		treeShow(state.at, !differs("mode", "choice"));
-	if (searched || differs("colour"))
+	if (searched || differs("colour", "mode"))
 		colour();
 	if (weighed || searched || differs("side"))
 		foundShow();
 	controlsShow();
-	if (weighed || searched || differs("func", "at", "side", "table", "mode"))
+	if (weighed || differs("func", "side", "table", "mode") || searched && state.table)
 		textsShow();
 	redraw();
 }
@@ -114,7 +114,8 @@ function rootWidth() {
 }
 
 function colour() {
-	app.ranks = colourRanks(app.m, app.state.colour);
+	const by = app.state.colour;
+	app.ranks = app.ranksBy[by] || (app.ranksBy[by] = colourRanks(app.m, by));
 	app.colours = colourTable(app.m, app.state.colour, app.ranks, app.matches);
 	legendShow();
 }
@@ -241,6 +242,8 @@ async function start() {
 	inputsListen();
 	showAll(stateRead(m, location.hash));
 	document.documentElement.dataset.ready = "1";
+	// The first selection needs this, and should not wait for it.
+	setTimeout(() => outermostFind(m), 100);
 }
 
 start();

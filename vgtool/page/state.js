@@ -38,7 +38,7 @@ function stateRead(m, hash) {
 	state.table = given.get("table") === "1";
 	state.side = m.comparison && given.get("base") === "1" ? 1 : 0;
 	state.at = (given.get("at") || "").split(".").map((text) => stateNumber(text, m.functions)).filter((f) => f >= 0);
-	state.func = stateNumber(given.get("function"), m.functions);
+	state.func = given.has("function") ? stateNumber(given.get("function"), m.functions) : state.at.at(-1) ?? -1;
 	const from = Number(given.get("from")), to = Number(given.get("to"));
 	if (to > from)
 		state.range = [from, to];
@@ -60,7 +60,7 @@ function stateText(m, state) {
 	// A stack may have thousands of frames; a link needs no more than these.
 	if (state.at.length)
 		result.set("at", state.at.slice(0, 200).join("."));
-	if (state.func >= 0)
+	if (state.func >= 0 && state.func !== state.at.at(-1))
 		result.set("function", state.func);
 	if (state.range) {
 		result.set("from", state.range[0]);

@@ -21,7 +21,7 @@ function timeText(us) {
 		return `${(us / 1e6).toPrecision(3)} s`;
 	if (size >= 1e3)
 		return `${(us / 1e3).toPrecision(3)} ms`;
-	return `${Math.round(us)} \u00b5s`;
+	return us === 0 ? "0 s" : `${Math.round(us)} \u00b5s`;
 }
 
 function shareText(part, whole) {

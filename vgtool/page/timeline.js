@@ -1,22 +1,34 @@
 // SPDX-License-Identifier: MIT OR Apache-2.0
 // The tree of one thread by time: adjacent samples with the same callers share a box.
 
-// More boxes than this cannot be told apart on a screen, and would need too much memory.  A thread with more shows
-// every second sample, or every fourth, ...
-const timeBoxesMax = 4000000;
+// More boxes than this cannot be told apart on a screen, and would need too much time and memory.  A thread with more
+// shows only one of several samples.
+const timeBoxesMax = 2000000;
 
 // Returns a tree whose x is the time.  `t.every` is 1 if it has all samples.
 function timeTree(m, track, paths, keep) {
-	for (let every = 1; ; every *= 2) {
-		const t = timeTreeTry(m, track, paths, keep, every);
-		if (t)
+	for (let every = 1; ;) {
+		const { t, done } = timeTreeTry(m, track, paths, keep, every);
+		if (done === track.node.length)
 			return t;
+		every = Math.ceil(every * 1.1 * track.node.length / Math.max(1, done));
 	}
 }
 
+// Columns that grow.  Other columns are made by timeOrder().
+function timeRoom(t, room) {
+	if (room <= t.room)
+		return;
+	t.room = Math.max(room, 2 * t.room);
+	for (const name of ["func", "parent", "depth", "x"])
+		t[name] = larger(t[name], t.room);
+	t.total[0] = larger(t.total[0], t.room);
+}
+
+// Returns the tree, and how many samples fit into it.
 function timeTreeTry(m, track, paths, keep, every) {
 	const t = treeMake(m, 0), open = [0], path = [];
-	treeRoom(t, 1024);
+	timeRoom(t, 4096);
 	t.every = every;
 	t.ordered = false;
 	t.func[0] = t.parent[0] = -1;
@@ -51,8 +63,8 @@ function timeTreeTry(m, track, paths, keep, every) {
 				depth++;
 			close(depth);
 			if (t.size + path.length > timeBoxesMax)
-				return null;
-			treeRoom(t, t.size + path.length);
+				return { t, done: i };
+			timeRoom(t, t.size + path.length);
 			for (; depth <= path.length; depth++) {
 				const box = t.size++;
 				t.func[box] = path[path.length - depth];
@@ -67,7 +79,7 @@ function timeTreeTry(m, track, paths, keep, every) {
 	}
 	until = end;
 	close(0);
-	return timeOrder(t);
+	return { t: timeOrder(t), done: track.node.length };
 }
 
 // Numbers the boxes by depth, then by time.  The callees of a box have adjacent numbers then.
