@@ -12,9 +12,9 @@ html=$1 css=$2
 shift 2
 
 # literals: makes a C string of each line
-literals() { sed -e 's/\\/\\\\/g' -e 's/"/\\"/g' -e 's/^/"/' -e 's/$/\\n"/'; }
+literals() { sed -e 's/^[[:space:]]*//' -e 's/\\/\\\\/g' -e 's/"/\\"/g' -e 's/^/"/' -e 's/$/\\n"/'; }
 # short FILE...: the files without what only their readers need
-short() { sed -e 's/^[[:space:]]*//' -e '/^$/d' -e '/^\/\//d' -e '/^\/\*.*\*\/$/d' "$@"; }
+short() { sed -e '/^$/d' -e '/^[[:space:]]*\/\//d' -e '/^\/\*.*\*\/$/d' "$@"; }
 
 echo '/* Made by page_text.sh. */'
 echo '#include "vgtool/page/page.h"'
