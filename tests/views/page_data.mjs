@@ -32,6 +32,11 @@ export function dataMake({ base, names = usualNames, deep = 0 }) {
 		}
 	});
 	const nodes = { parent: [-1, 0, 0], frame: [0, 4, 7] };
+	// Each function has time.
+	for (let i = 2; i < names.length; i++) {
+		nodes.parent.push(1);
+		nodes.frame.push(3 * i);
+	}
 	while (nodes.parent.length < 60) {
 		nodes.parent.push(random(nodes.parent.length));
 		nodes.frame.push(3 + random(frames.function.length - 3));

@@ -95,7 +95,7 @@ async function checks() {
 		assert.match(await page.value("rootName()"), new RegExp(seconds(sums.sum)));
 		// The tooltip, a click, the breadcrumbs and the details
 		await page.move(...await place(page, "parse"));
-		assert.match(await text(page, "tip"), new RegExp(`^parse.*total: ${seconds(sums.below)}`, "s"));
+		assert.match(await text(page, "tip"), new RegExp(`^parse/usr/bin/program, main.c:1\\d.*total: ${seconds(sums.below)}`, "s"));
 		await page.click(...await place(page, "parse"));
 		assert.equal(await text(page, "crumbs"), "all\u203amain\u203aparse");
 		assert.equal(await page.value("isFitted(app.selected)"), true);

@@ -86,7 +86,7 @@ function crumbsShow() {
 	if (boxes.length === crumbsMax)
 		crumbs.append("\u203a \u2026");
 	for (const box of boxes.reverse()) {
-		const made = button(box, nameElement(functionName(m, tree.func[box]).slice(0, 200)));
+		const made = button(box, nameElement(functionName(m, tree.func[box]), 200));
 		made.title = shown(functionName(m, tree.func[box]));
 		if (box === selected)
 			made.setAttribute("aria-current", "true");
@@ -110,7 +110,7 @@ function legendShow() {
 	const texts = state.colour === "class" ? m.data.classes : m.data.strings;
 	const field = { module: "module", file: "file" }[state.colour];
 	legend.replaceChildren(...ranks.map((key, index) => {
-		const name = nameElement(texts[key].replace(/^.*\/(?=.)/s, "").slice(0, 60));
+		const name = nameElement(texts[key].replace(/^.*\/(?=.)/s, ""), 60);
 		return element(field ? "button" : "span", field ? { type: "button", title: `Search ${shown(texts[key])}`,
 			onclick: () => change({ search: `${field}:${searchExactly(texts[key])}` }) } : {}, swatch(tints[index]), name);
 	}), element("span", {}, swatch(rest), "others"));

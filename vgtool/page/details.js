@@ -39,15 +39,30 @@ function boxTimes(m, w, t, box, mode) {
 
 function tipFill(tip, m, w, t, box, mode) {
 	const func = t.func[box];
-	tip.replaceChildren(element("b", {}, nameElement(functionName(m, func).slice(0, 400))));
+	tip.replaceChildren(element("b", {}, nameElement(functionName(m, func), 400)));
 	if (func >= 0)
-		tip.append(element("div", { className: "faint" }, nameElement(placeText(m, func))));
+		tip.append(element("div", { className: "faint" }, nameElement(placeText(m, func, boxLines(t, box)))));
 	tip.append(...boxTimes(m, w, t, box, mode).map(([name, text]) => element("div", {}, `${name}: ${text}`)));
 }
 
-// "module, file"
-function placeText(m, func) {
-	return [functionText(m, func, "module"), functionText(m, func, "file")].filter(Boolean).join(", ") ||
+// The lines of a box's nodes: ":12", ":12-40", or nothing.  A box of a large profile may have very many nodes, so the
+// first ones have to do.
+function boxLines(t, box) {
+	let least = Infinity, most = 0;
+	for (let i = t.itemFirst[box]; t.items && i < Math.min(t.itemEnd[box], t.itemFirst[box] + 10000); i++) {
+		const line = t.m.data.frames.line[t.m.frame[t.items[i]]];
+		if (line > 0) {
+			least = Math.min(least, line);
+			most = Math.max(most, line);
+		}
+	}
+	return most === 0 ? "" : least === most ? `:${most}` : `:${least}-${most}`;
+}
+
+// "module, file:line": where a function is, in short
+function placeText(m, func, lines = "") {
+	const file = functionText(m, func, "file").replace(/^.*\/(?=.)/s, "");
+	return [functionText(m, func, "module"), file && file + lines].filter(Boolean).join(", ") ||
 		functionText(m, func, "class");
 }
 
@@ -91,7 +106,7 @@ function neighbourTable(app, title, rows) {
 			name.append("(none: outermost frame)");
 		else
 			name.append(element("button", { type: "button", onclick: () => app.functionShow(func) },
-				nameElement(functionName(m, func))));
+				nameElement(functionName(m, func), 300)));
 		const cells = [timeText(time[side]), shareText(time[side], w.sum[side])];
 		if (m.comparison)
 			cells.push(differenceText(shareDifference(w, time)));

@@ -126,9 +126,9 @@ function spansDraw(pixels, W, H, places, scene, texts) {
 			if (spans.depth[i] !== row)
 				continue;
 			const begin = (spans.begin[i] - places.left) * perUnit;
-			const from = Math.max(0, Math.round(begin));
-			const to = Math.min(W, Math.max(Math.round(begin + spans.length[i] * perUnit), from + 1));
-			if (to <= used && spans.length[i] * perUnit < 1 || from >= W || to <= 0)
+			const wide = spans.length[i] * perUnit, from = Math.max(0, Math.round(begin));
+			const to = Math.min(W, Math.max(Math.round(begin + wide), from + 1));
+			if (begin + wide < 0 || from >= W || to <= used && wide < 1)
 				continue;
 			line.fill(colour, from, to - from >= 4 && to < W ? to - 1 : to);
 			used = Math.max(used, to);

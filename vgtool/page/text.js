@@ -46,6 +46,6 @@ function element(tag, properties, ...children) {
 }
 
 // A name in an element that keeps its direction of writing to itself.
-function nameElement(text) {
-	return element("bdi", {}, shown(text));
+function nameElement(text, limit) {
+	return element("bdi", {}, shown(text, limit));
 }

@@ -15,6 +15,15 @@ function timeTree(m, track, paths, keep) {
 	}
 }
 
+// The median time from one sample to the next, of up to 1000 samples.  Weights are exact only as sums: one sample may
+// have some of its neighbours' time.  So only a gap of several steps is time without samples.
+function usualStep({ end }) {
+	const steps = [], stride = Math.ceil(end.length / 1000);
+	for (let i = 1; i < end.length; i += stride)
+		steps.push(end[i] - end[i - 1]);
+	return steps.sort((a, b) => a - b)[steps.length >> 1] || 0;
+}
+
 // Columns that grow.  Other columns are made by timeOrder().
 function timeRoom(t, room) {
 	if (room <= t.room)
@@ -27,7 +36,7 @@ function timeRoom(t, room) {
 
 // Returns the tree, and how many samples fit into it.
 function timeTreeTry(m, track, paths, keep, every) {
-	const t = treeMake(m, 0), open = [0], path = [];
+	const t = treeMake(m, 0), open = [0], path = [], gap = 4 * usualStep(track);
 	timeRoom(t, 4096);
 	t.every = every;
 	t.ordered = false;
@@ -43,7 +52,7 @@ function timeTreeTry(m, track, paths, keep, every) {
 		}
 	};
 	for (let i = 0; i < track.node.length; i++) {
-		const begin = Math.max(i ? track.end[i] - track.wall[i] : end, end);
+		const begin = track.end[i] - track.wall[i] > end + gap ? track.end[i] - track.wall[i] : end;
 		end = Math.max(track.end[i], end);
 		if (i % every)
 			continue;
