@@ -45,7 +45,7 @@ export function dataMake({ base, names = usualNames, deep = 0 }) {
 		nodes.parent.push(i ? nodes.parent.length - 1 : 0);
 		nodes.frame.push(3 * (1 + i % 2));
 	}
-	const groups = [{ name: "program", pid: 4711, base: false }], tracks = [], spans = [];
+	const groups = [{ name: "program", pid: 4711, base: false }], tracks = [], intervals = [];
 	if (base)
 		groups.unshift({ name: "program", pid: 42, base: true });
 	groups.forEach((group, index) => {
@@ -61,7 +61,7 @@ export function dataMake({ base, names = usualNames, deep = 0 }) {
 				track.cpu.push(random(wall));
 				track.path.push([-1, 0, 1, 2][i % 4]);
 			}
-			spans.push({ track: tracks.length, label: [string("frame"), string("inner")], begin: [0, 30000],
+			intervals.push({ track: tracks.length, label: [string("frame"), string("inner")], begin: [0, 30000],
 				length: [100000, 20000], depth: [0, 1] });
 			tracks.push(track);
 		}
@@ -72,14 +72,15 @@ export function dataMake({ base, names = usualNames, deep = 0 }) {
 	return {
 		version: 1, exporter: "vignette", title: names === usualNames ? "program" : "</title><script>harmed = 1</script>",
 		recorded: 1764127316, duration: 1500000, weight: 0, comparison: base, strings,
-		classes: ["program", "library"], functions, frames, nodes, groups, tracks, paths, spans, counters: [],
+		classes: ["program", "library"], functions, frames, nodes, groups, tracks, paths, intervals, counters: [],
 		sources: [{ file: string("/src/main.c"), lines }],
 	};
 }
 
 // The sums of the chosen samples by name: { self, total, sum, matched, below }.
 //  matched: time with a name like the pattern;  below: time of the stacks that begin with the names of `path`
-export function sumsMake(data, { weight = "wall", track = -1, interval = null, base = false, path = [] }, pattern = null) {
+export function sumsMake(data, choice, pattern = null) {
+	const { weight = "wall", track = -1, interval = null, base = false, path = [] } = choice;
 	const sums = { self: new Map(), total: new Map(), sum: 0, matched: 0, below: 0 };
 	const add = (map, name, time) => map.set(name, (map.get(name) || 0) + time);
 	data.tracks.forEach((own, index) => {

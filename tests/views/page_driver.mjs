@@ -86,7 +86,8 @@ export async function pageOpen(browser, url, { width, height, dark = false, mobi
 		throw new Error(`not in time: ${expression}`);
 	};
 	// Two frames: what was asked for in the first one is drawn in the second.
-	page.frame = () => page.value("new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(() => done())))");
+	page.frame = () => page.value(
+		"new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(() => done())))");
 	page.key = async (key, text) => {
 		for (const type of ["keyDown", "keyUp"])
 			await send("Input.dispatchKeyEvent", { type, key, ...type === "keyDown" && text ? { text } : {} });
@@ -116,7 +117,8 @@ export async function pageOpen(browser, url, { width, height, dark = false, mobi
 	for (const domain of ["Page", "Network", "Runtime", "Log"])
 		await send(`${domain}.enable`);
 	await send("Emulation.setDeviceMetricsOverride", { width, height, deviceScaleFactor: mobile ? 2 : 1, mobile });
-	await send("Emulation.setEmulatedMedia", { features: [{ name: "prefers-color-scheme", value: dark ? "dark" : "light" }] });
+	const scheme = { name: "prefers-color-scheme", value: dark ? "dark" : "light" };
+	await send("Emulation.setEmulatedMedia", { features: [scheme] });
 	await send("Page.navigate", { url });
 	await page.until("document.documentElement?.dataset.ready === '1' || document.querySelector('.error') !== null");
 	await page.frame();

@@ -80,7 +80,8 @@ async function checks() {
 
 	// ---- the table has the sums of the samples that are chosen ----
 	for (const [query, choice] of [["", {}], ["weight=cpu", { weight: "cpu" }], ["track=1", { track: 1 }],
-		["interval=frame", { interval: "frame" }], ["interval=inner&weight=cpu&process=0", { interval: "inner", weight: "cpu" }]])
+		["interval=frame", { interval: "frame" }],
+		["interval=inner&weight=cpu&process=0", { interval: "inner", weight: "cpu" }]])
 		await onPage(`table ${query}`.trim(), url, `table=1&${query}`, wide, async (page) => {
 			const sums = sumsMake(data, choice);
 			tableIs(await rows(page), sums);
@@ -95,7 +96,8 @@ async function checks() {
 		assert.match(await page.value("rootName()"), new RegExp(seconds(sums.sum)));
 		// The tooltip, a click, the breadcrumbs and the details
 		await page.move(...await place(page, "parse"));
-		assert.match(await text(page, "tip"), new RegExp(`^parse/usr/bin/program, main.c:1\\d.*total: ${seconds(sums.below)}`, "s"));
+		assert.match(await text(page, "tip"),
+			new RegExp(`^parse/usr/bin/program, main.c:1\\d.*total: ${seconds(sums.below)}`, "s"));
 		await page.click(...await place(page, "parse"));
 		assert.equal(await text(page, "crumbs"), "all\u203amain\u203aparse");
 		assert.equal(await page.value("isFitted(app.selected)"), true);
@@ -170,7 +172,7 @@ async function checks() {
 				assert.deepEqual(await page.value(`boxPath(app.tree, boxAt(app.tree, ${stack.length}, ${at - wall[i] / 2}))`),
 					stack);
 		}
-		assert.equal(await page.value("app.spans.rows"), 2);
+		assert.equal(await page.value("app.intervals.rows"), 2);
 		await page.move(20, await page.value("byId('canvas').getBoundingClientRect().top + 1.5 * rowHeight"));
 		assert.match(await text(page, "tip"), /^frame/);
 	});

@@ -103,17 +103,17 @@ function legendShow() {
 		return made;
 	};
 	if (state.colour === "difference" && state.mode !== "time") {
-		legend.replaceChildren(element("span", {}, swatch(grew), "larger share than in the base"),
-			element("span", {}, swatch(shrank), "smaller share"));
+		legend.replaceChildren(element("small", {}, swatch(grew), "larger share than in the base"),
+			element("small", {}, swatch(shrank), "smaller share"));
 		return;
 	}
 	const texts = state.colour === "class" ? m.data.classes : m.data.strings;
 	const field = { module: "module", file: "file" }[state.colour];
 	legend.replaceChildren(...ranks.map((key, index) => {
 		const name = nameElement(texts[key].replace(/^.*\/(?=.)/s, ""), 60);
-		return element(field ? "button" : "span", field ? { type: "button", title: `Search ${shown(texts[key])}`,
+		return element(field ? "button" : "small", field ? { type: "button", title: `Search ${shown(texts[key])}`,
 			onclick: () => change({ search: `${field}:${searchExactly(texts[key])}` }) } : {}, swatch(tints[index]), name);
-	}), element("span", {}, swatch(rest), "others"));
+	}), element("small", {}, swatch(rest), "others"));
 }
 
 // Which part is shown.

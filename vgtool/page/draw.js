@@ -5,7 +5,7 @@
 // row of boxes one line of pixels is made and then copied.  The texts are drawn on the image.
 
 const rowHeight = 20;
-const spanColour = "#cfd8e3";
+const intervalColour = "#cfd8e3";
 
 // Where things are: sizes in CSS pixels.
 //  view.left, view.right: what part of the tree's width is shown;  view.scroll: how far down
@@ -14,7 +14,8 @@ function placesMake(canvas, view, headRows) {
 	return { width, height, ratio: devicePixelRatio || 1, scale: width / (view.right - view.left), headRows, ...view };
 }
 
-// Draws everything.  `scene`: tree, colours by function, colourOf(box) or null, selected, spans, rulers, name(func).
+// Draws everything.  `scene`: the tree, its selected box, colours by function, colourOf(box) or null, intervals and the
+// time at which they begin, name(function), label(interval).
 // Returns the number of rows that the tree has at this zoom.
 function sceneDraw(canvas, places, scene) {
 	const { ratio } = places;
@@ -29,8 +30,8 @@ function sceneDraw(canvas, places, scene) {
 	const pixels = new Uint32Array(image.data.buffer);
 	pixels.fill(ground);
 	const texts = [];
-	if (scene.spans)
-		spansDraw(pixels, W, H, places, scene, texts);
+	if (scene.intervals)
+		intervalsDraw(pixels, W, H, places, scene, texts);
 	const depths = treeDraw(pixels, W, H, ground, places, scene, texts);
 	context.putImageData(image, 0, 0);
 	textsDraw(context, places, texts);
@@ -116,17 +117,17 @@ function lineCopy(pixels, W, H, line, places, row) {
 }
 
 // The rows above the stacks: times, and the intervals of the thread.
-function spansDraw(pixels, W, H, places, scene, texts) {
-	const { spans } = scene, perUnit = places.scale * places.ratio, colour = pixel(spanColour);
+function intervalsDraw(pixels, W, H, places, scene, texts) {
+	const { intervals } = scene, perUnit = places.scale * places.ratio, colour = pixel(intervalColour);
 	const ground = pixel(isDark() ? "#1b1d21" : "#ffffff");
-	for (let row = 0; row < spans.rows; row++) {
+	for (let row = 0; row < intervals.rows; row++) {
 		const line = new Uint32Array(W).fill(ground);
 		let used = 0;
-		for (let i = 0; i < spans.count; i++) {
-			if (spans.depth[i] !== row)
+		for (let i = 0; i < intervals.count; i++) {
+			if (intervals.depth[i] !== row)
 				continue;
-			const begin = (spans.begin[i] - places.left) * perUnit;
-			const wide = spans.length[i] * perUnit, from = Math.max(0, Math.round(begin));
+			const begin = (intervals.begin[i] - places.left) * perUnit;
+			const wide = intervals.length[i] * perUnit, from = Math.max(0, Math.round(begin));
 			const to = Math.min(W, Math.max(Math.round(begin + wide), from + 1));
 			if (begin + wide < 0 || from >= W || to <= used && wide < 1)
 				continue;

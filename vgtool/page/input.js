@@ -128,16 +128,16 @@ function neighbour(box, step) {
 
 // ---- the mouse, and fingers ----
 
-// What is at a point of the canvas: { box, span }, -1 for none; box 0 is the root.
+// What is at a point of the canvas: { box, interval }, -1 for none; box 0 is the root.
 function thingAt(event) {
-	const canvas = byId("canvas"), area = canvas.getBoundingClientRect(), { view, tree, spans } = app;
+	const canvas = byId("canvas"), area = canvas.getBoundingClientRect(), { view, tree, intervals } = app;
 	const x = view.left + (event.clientX - area.left) / area.width * (view.right - view.left);
 	const row = Math.floor((event.clientY - area.top + byId("scroller").scrollTop) / rowHeight), depth = row - headRows();
-	let span = -1;
-	for (let i = 0; spans && depth < 0 && i < spans.count; i++)
-		if (spans.depth[i] === row - 1 && x >= spans.begin[i] && x < spans.begin[i] + spans.length[i])
-			span = i;
-	return { x, span, box: depth < 0 ? -1 : boxAt(tree, depth, x) };
+	let interval = -1;
+	for (let i = 0; intervals && depth < 0 && i < intervals.count; i++)
+		if (intervals.depth[i] === row - 1 && x >= intervals.begin[i] && x < intervals.begin[i] + intervals.length[i])
+			interval = i;
+	return { x, interval, box: depth < 0 ? -1 : boxAt(tree, depth, x) };
 }
 
 function canvasListen(canvas) {
@@ -178,13 +178,13 @@ function canvasListen(canvas) {
 }
 
 function click(event) {
-	const { box, span } = thingAt(event);
+	const { box, interval } = thingAt(event);
 	byId("canvas").focus({ preventScroll: true });
 	byId("tip").hidden = true;
 	if (box >= 0)
 		select(box, true);
-	else if (span >= 0) {
-		viewSet(app.spans.begin[span], app.spans.begin[span] + app.spans.length[span]);
+	else if (interval >= 0) {
+		viewSet(app.intervals.begin[interval], app.intervals.begin[interval] + app.intervals.length[interval]);
 		redraw();
 	}
 }
@@ -205,14 +205,14 @@ function wheel(event) {
 }
 
 function tipShow(event) {
-	const tip = byId("tip"), { box, span } = thingAt(event), { m, weights, tree, state, spans } = app;
-	tip.hidden = box < 0 && span < 0;
+	const tip = byId("tip"), { box, interval } = thingAt(event), { m, weights, tree, state, intervals } = app;
+	tip.hidden = box < 0 && interval < 0;
 	if (tip.hidden)
 		return;
-	if (span >= 0)
-		tip.replaceChildren(element("b", {}, nameElement(m.data.strings[spans.label[span]])),
-			element("div", {}, `lasted: ${timeText(spans.length[span])}`),
-			element("div", {}, `from: ${timeText(spans.begin[span] - tree.x[0])}`));
+	if (interval >= 0)
+		tip.replaceChildren(element("b", {}, nameElement(m.data.strings[intervals.label[interval]])),
+			element("div", {}, `lasted: ${timeText(intervals.length[interval])}`),
+			element("div", {}, `from: ${timeText(intervals.begin[interval] - tree.x[0])}`));
 	else
 		tipFill(tip, m, weights, tree, box, state.mode);
 	// Beside the pointer, inside of the graph.

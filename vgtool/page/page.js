@@ -5,7 +5,7 @@ const app = {
 	m: null, state: null,
 	weights: null,                  // weightsMake() of the chosen samples
 	sumsMade: null,                 // functionSums() of the weights, when needed
-	tree: null, spans: null,        // what the graph shows
+	tree: null, intervals: null,        // what the graph shows
 	view: { left: 0, right: 1, scroll: 0 },
 	selected: -1,                   // box of the tree
 	matches: null, inside: null,    // by function and node; null without a search
@@ -95,10 +95,10 @@ function treeShow(at, keep) {
 	if (state.mode === "time") {
 		const track = m.data.tracks[state.choice.index] || { node: [], end: [] };
 		app.tree = timeTree(m, track, app.paths, state.only ? app.inside : null);
-		app.spans = trackSpans(m, state.choice.index);
+		app.intervals = trackIntervals(m, state.choice.index);
 	} else {
 		app.tree = (state.mode === "merged" ? mergedTree : invertedTree)(m, weights, state.side);
-		app.spans = null;
+		app.intervals = null;
 	}
 	const found = at.length && state.mode !== "time" ? boxFind(app.tree, at) : 0;
 	app.selected = found || -1;
@@ -155,7 +155,7 @@ function viewZoom(factor, at) {
 }
 
 function headRows() {
-	return app.spans ? app.spans.rows + 1 : 0;
+	return app.intervals ? app.intervals.rows + 1 : 0;
 }
 
 // ---- drawing, at most once per frame of the screen ----
@@ -168,17 +168,17 @@ function redraw() {
 
 function draw() {
 	drawing = 0;
-	const { state, tree, spans, view, m } = app, scroller = byId("scroller"), canvas = byId("canvas");
+	const { state, tree, intervals, view, m } = app, scroller = byId("scroller"), canvas = byId("canvas");
 	addressShow();
 	if (state.table || !scroller.clientHeight)
 		return;
 	canvas.style.height = `${scroller.clientHeight}px`;
 	view.scroll = scroller.scrollTop;
 	const rows = sceneDraw(canvas, placesMake(canvas, view, headRows()), {
-		tree, spans, colours: app.colours, selected: app.selected, begin: tree.x[0],
+		tree, intervals, colours: app.colours, selected: app.selected, begin: tree.x[0],
 		colourOf: m.comparison && state.colour === "difference" && state.mode !== "time" ? comparedColour : null,
 		name: (func) => func < 0 ? rootName() : shown(functionName(m, func), 400),
-		label: (i) => shown(m.data.strings[spans.label[i]], 200),
+		label: (i) => shown(m.data.strings[intervals.label[i]], 200),
 	});
 	if (rows !== app.rows) {
 		app.rows = rows;

@@ -40,7 +40,7 @@ function tableFill(panel, app) {
 		const place = placeText(m, f);
 		const row = element("tr", {}, ...cells.map((text) => element("td", {}, text)),
 			element("td", { className: "name" }, element("button", { type: "button", onclick: () => app.functionShow(f) },
-				nameElement(functionName(m, f), 300)), " ", element("span", { className: "faint" }, nameElement(place))));
+				nameElement(functionName(m, f), 300)), " ", element("small", { className: "faint" }, nameElement(place))));
 		row.setAttribute("aria-selected", String(f === state.func));
 		body.append(row);
 	}

@@ -128,8 +128,8 @@ function timeOrder(t) {
 }
 
 // The intervals of a track, as columns with absolute times.  `rows` is the number of their depths.
-function trackSpans(m, index) {
-	const found = m.data.spans.find((spans) => spans.track === index);
+function trackIntervals(m, index) {
+	const found = (m.data.intervals || []).find((intervals) => intervals.track === index);
 	if (!found)
 		return { count: 0, rows: 0 };
 	const rows = found.depth.reduce((most, depth) => Math.max(most, depth + 1), 0);
