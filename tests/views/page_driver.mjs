@@ -120,7 +120,7 @@ export async function pageOpen(browser, url, { width, height, dark = false, mobi
 	const scheme = { name: "prefers-color-scheme", value: dark ? "dark" : "light" };
 	await send("Emulation.setEmulatedMedia", { features: [scheme] });
 	await send("Page.navigate", { url });
-	await page.until("document.documentElement?.dataset.ready === '1' || document.querySelector('.error') !== null");
+	await page.until("document.documentElement?.dataset.drawn > 0 || document.querySelector('.error') !== null");
 	await page.frame();
 	return page;
 }
