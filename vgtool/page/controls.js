@@ -49,6 +49,8 @@ function controlsShow() {
 	byId("only").checked = state.only;
 	if (byId("search").value !== state.search)
 		byId("search").value = state.search;
+	byId("canvas").setAttribute("aria-label", `Flame graph, ${byId("mode").selectedOptions[0].text}. ` +
+		"The table has the same times as text. Arrow keys select frames.");
 	byId("search").setAttribute("aria-invalid", String(app.invalid !== ""));
 }
 
@@ -135,19 +137,21 @@ function announce() {
 	byId("announce").textContent = `${shown(functionName(m, tree.func[box]), 200)}: ${words}`;
 }
 
-function addressShow() {
+// Browsers allow only some changes of the address in a second.
+let addressTimer = 0;
+function addressSoon() {
+	if (!addressTimer)
+		addressTimer = setTimeout(addressWrite, 250);
+}
+
+function addressWrite() {
 	const { m, state, view } = app, whole = view.right - view.left >= rootWidth();
-	state.range = whole || isFitted(app.selected) ? null : [view.left, view.right];
+	clearTimeout(addressTimer);
+	addressTimer = 0;
+	state.range = whole || state.at.length && isFitted(app.selected) ? null : [view.left, view.right];
 	const hash = stateText(m, state);
-	byId("canvas").setAttribute("aria-label", `Flame graph, ${byId("mode").selectedOptions[0].text}. ` +
-		"The table has the same times as text. Arrow keys select frames.");
 	if (hash === app.address)
 		return;
 	app.address = hash;
-	// A browser may refuse to do this often.
-	try {
-		history.replaceState(null, "", `${location.pathname}${location.search}#${hash}`);
-	} catch {
-		app.address = null;
-	}
+	history.replaceState(null, "", `${location.pathname}${location.search}#${hash}`);
 }

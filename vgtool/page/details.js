@@ -82,7 +82,7 @@ function detailsFill(panel, app) {
 	for (const what of ["self", "total"])
 		row(what, comparedTime(m, w, [sums[what][0][func], sums[what][1][func]]));
 	panel.replaceChildren(element("h2", {}, nameElement(functionName(m, func))), list);
-	if (app.selected > 0) {
+	if (app.selected > 0 && app.tree.func[app.selected] === func) {
 		const box = element("dl", {});
 		for (const [name, text] of boxTimes(m, w, app.tree, app.selected, state.mode))
 			box.append(element("dt", {}, name), element("dd", {}, text));

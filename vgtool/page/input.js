@@ -14,7 +14,8 @@ function inputsListen() {
 	byId("controls").addEventListener("submit", (event) => event.preventDefault());
 	byId("reset").addEventListener("click", reset);
 	addEventListener("hashchange", () => {
-		if (location.hash.slice(1) !== app.address)
+		app.address = null;
+		if (location.hash.slice(1) !== stateText(app.m, app.state))
 			showAll(stateRead(app.m, location.hash));
 	});
 	document.addEventListener("keydown", pageKey);
@@ -51,7 +52,7 @@ function reset() {
 
 // Keys that work wherever no text is typed.
 function pageKey(event) {
-	const typing = /^(INPUT|SELECT|TEXTAREA)$/.test(event.target.tagName);
+	const typing = event.target.matches("input[type=search], select");
 	if (event.ctrlKey || event.metaKey || event.altKey)
 		return;
 	if (event.key === "Escape" && event.target === byId("search") && app.state.search !== "") {

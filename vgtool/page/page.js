@@ -169,7 +169,7 @@ function redraw() {
 function draw() {
 	drawing = 0;
 	const { state, tree, intervals, view, m } = app, scroller = byId("scroller"), canvas = byId("canvas");
-	addressShow();
+	addressSoon();
 	if (state.table || !scroller.clientHeight)
 		return;
 	canvas.style.height = `${scroller.clientHeight}px`;
