@@ -5,8 +5,9 @@ function controlsMake() {
 	const { m } = app, { data } = m;
 	document.title = shown(data.title, 200);
 	byId("title").replaceChildren(nameElement(data.title));
+	// The duration of a comparison would be the time from the base to the profile.
 	byId("facts").textContent = [data.recorded ? new Date(data.recorded * 1000).toLocaleString() : "",
-		timeText(data.duration), shown(data.exporter)].filter(Boolean).join(" \u00b7 ");
+		m.comparison ? "" : timeText(data.duration), shown(data.exporter)].filter(Boolean).join(" \u00b7 ");
 	choicesMake(byId("choice"), data);
 	byId("side-label").hidden = byId("difference").hidden = byId("difference").disabled = !m.comparison;
 	const times = intervalTimes(m, data.weight === 1 ? "cpu" : "wall");

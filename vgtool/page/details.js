@@ -123,7 +123,7 @@ function linesTable(m, w, func) {
 	if (!known.length)
 		return "";
 	const sums = new Map(lines.map((line) => [line.line, line]));
-	const first = known[0].line - 3, last = known[known.length - 1].line + 3;
+	const first = known[0].line - 4, last = known[known.length - 1].line + 4;
 	const around = Object.keys(texts).map(Number).filter((line) => line >= first && line <= last);
 	const numbers = [...new Set([...sums.keys(), ...around])].sort((a, b) => a - b).slice(0, 1000);
 	// Without the indentation that all lines have.
