@@ -115,9 +115,12 @@ vg_recording_set vg_timer_samples_decide(struct vg_session *session, struct vg_t
 }
 
 /* Whether all threads that may have run since the latest fetch have timers.  The kernel records the code that a thread
- * with timers maps.  A sleeping thread may have run unless sleepers_idle is true. */
+ * with timers maps.  A sleeping thread may have run unless sleepers_idle is true.  If scans look for chosen threads only,
+ * any other thread may have run. */
 static bool all_have_timers(const struct vg_tasks *tasks, bool sleepers_idle)
 {
+	if (tasks->only_count != 0)
+		return false;
 	for (size_t i = 0; i < tasks->live.count; i++) {
 		const struct vg_task *task = &tasks->live.items[i];
 
