@@ -18,6 +18,10 @@ enum { NAME_READ_SAMPLES = 4 };
 /* A process exits in less time than this, unless another tracer has stopped one of its threads. */
 enum { EXIT_TIMEOUT_NS = 400 * 1000 * 1000 };
 
+/* If a recording's only thread has ended, the process may be about to end, although another thread seems to be alive: a
+ * thread that has taken its SIGKILL and is not in the exit path yet. */
+enum { PROCESS_EXIT_WAIT_MS = 20 };
+
 /* Returns the session time of the thread's creation.  The creation is between the latest scan and this one, so the
  * middle is taken.  Some threads that this scan finds were created after the middle.  Their additional time makes up
  * for threads that were not found.  If scans are far apart, the start time in proc(5), in clock ticks since boot, is
@@ -214,8 +218,8 @@ static void chosen_end(struct vg_session *session)
 		if (tid == 0 || (task != NULL && (task->in_profiles & 1u << i) != 0 &&
 				 vg_task_is_alive(&session->tasks, tid)))
 			continue;
-		vg_recordings_stop(session, recording, vg_threads_all_exit(session) ? "the process ended" :
-				   "the thread ended");
+		vg_recordings_stop(session, recording, vg_target_exited(&session->target, PROCESS_EXIT_WAIT_MS) ||
+				   vg_threads_all_exit(session) ? "the process ended" : "the thread ended");
 	}
 }
 

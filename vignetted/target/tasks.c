@@ -4,6 +4,7 @@
 #include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdio.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
@@ -297,7 +298,13 @@ static int status_parse(struct vg_task_status *status, char *text)
 	for (int field = 10; field < 22; field++) { /* to field 22, starttime */
 		strtoll(at, &at, 10);
 	}
-	status->start_ticks = strtoull(at, NULL, 10);
+	status->start_ticks = strtoull(at, &at, 10);
+	for (int field = 23; field < 31; field++) {
+		strtoll(at, &at, 10);
+	}
+	/* When the process is killed or calls exit_group(2), each thread has SIGKILL pending until it exits.  That may
+	 * take long on a busy machine. */
+	status->exiting = status->exiting || (strtoull(at, NULL, 10) & UINT64_C(1) << (SIGKILL - 1)) != 0; /* field 31 */
 	return 0;
 }
 

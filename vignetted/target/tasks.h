@@ -120,7 +120,7 @@ struct vg_task {
 struct vg_task_status {
 	char state;                  /* as in proc(5): R S D T t Z X I */
 	bool is_kernel_worker;       /* a kernel worker (io_uring, vhost): nobody can trace it */
-	bool exiting;                /* it is in the kernel's exit path, or a zombie */
+	bool exiting;                /* it is in the kernel's exit path, or a zombie, or was killed */
 	char name[VG_TASK_NAME_BYTES];
 	uint64_t start_ticks;        /* time of its creation since boot, in units of 1 / sysconf(_SC_CLK_TCK) s */
 };
