@@ -22,7 +22,7 @@ static const struct vg_option options[] = {
 	{ 'D', "directory", VG_OPTION_TEXT, "DIR", 0, sizeof ((struct vg_arguments *)NULL)->directory - 1,
 	  "a path of at most 4095 bytes", NULL, "the directory of the helpers' sockets", 0 },
 	{ 'o', "output", VG_OPTION_TEXT, "FILE", 0, 0, "the path of a file", NULL, "write this profile", 1 },
-	{ 'i', "thread", VG_OPTION_NUMBER, "TID", 1, INT32_MAX, "(the id of a thread)", "all threads",
+	{ 'i', "thread", VG_OPTION_NUMBER, "TID", 1, INT32_MAX, "(the id of a thread)", NULL,
 	  "sample only the thread with this id", 0 },
 	{ 'r', "rate", VG_OPTION_NUMBER, "HZ", 1, 10000, "samples per second", "99",
 	  "samples of a thread per second", 0 },
