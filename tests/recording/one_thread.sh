@@ -30,7 +30,7 @@ slices() { awk '{ print $3 }' "/proc/$host/task/$1/schedstat"; }
 
 # only PROFILE: fails unless the chosen thread is the only one in the profile, and has samples
 only() {
-	[ "$(records "$1" 'it.filter(r => r.record === "thread").map(r => r.tid)')" = "[$chosen]" ] ||
+	[ "$(records "$1" 'it.filter(r => r.kind === "thread").map(r => r.tid)')" = "[$chosen]" ] ||
 		fail "$1 has other threads than $chosen: $("$VGTOOL" report --by thread "$1")"
 	[ "$(info "$1" samples)" -gt 0 ] || fail "$1 has no samples"
 }
@@ -47,12 +47,16 @@ wait $helper || fail "the recording failed: $(cat err)"
 grep -q '(the thread ended)$' err || fail "$(cat err)"
 ended crowd.vgp "the thread ended"
 only crowd.vgp
+# When the thread has ended, the helper looks whether the process ends.
+sed "/\"$chosen\/stat\", .* = -1 ENOENT/q" calls >until_end
+! cmp -s calls until_end || fail "strace does not show the end of the thread"
+mv until_end calls
 # Files of other threads, and the list of threads.
 ! grep -oE 'openat\([0-9]+, "[0-9]+/[a-z]+"' calls | grep -v "\"$chosen/" || fail "files of other threads were opened"
 grep -q "openat([0-9]*, \"$chosen/" calls || fail "strace shows no file of the thread"
 ! grep 'getdents64([0-9]' calls || fail "threads were listed"
 # Stops and timers.  The filter is checked with a PTRACE_DETACH of the helper itself.
-! grep -E '^ptrace\(' calls | grep -v "^ptrace(PTRACE_[A-Z_]*, $chosen,\|^ptrace(PTRACE_DETACH, .* = -1" ||
+! grep -E '^ptrace\(' calls | grep -v "^ptrace(PTRACE_[A-Z_]*, $chosen[,)]\|^ptrace(PTRACE_DETACH, .* = -1" ||
 	fail "other threads were stopped"
 ! grep '^perf_event_open(' calls | grep -vE "\}, (0|$chosen), " || fail "other threads have timers"
 # The kernel adds up the process's CPU time over all threads, so it is read at the begin only.
