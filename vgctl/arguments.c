@@ -23,7 +23,7 @@ static const struct vg_option options[] = {
 	  "a path of at most 4095 bytes", NULL, "the directory of the helpers' sockets", 0 },
 	{ 'o', "output", VG_OPTION_TEXT, "FILE", 0, 0, "the path of a file", NULL, "write this profile", 1 },
 	{ 'i', "thread", VG_OPTION_NUMBER, "TID", 1, INT32_MAX, "(the id of a thread)", NULL,
-	  "sample only the thread with this id", 0 },
+	  "sample only this thread", 0 },
 	{ 'r', "rate", VG_OPTION_NUMBER, "HZ", 1, 10000, "samples per second", "99",
 	  "samples of a thread per second", 0 },
 	{ 'm', "mode", VG_OPTION_WORD, "wall|cpu", 0, 0, NULL, "wall", "record all time, or CPU time only", 0 },

@@ -12,7 +12,7 @@ static const struct vg_option options[] = {
 	{ 'p', "pid", VG_OPTION_NUMBER, "PID", 1, INT32_MAX, "(the id of a process)", NULL,
 	  "record the process with this id", 1 },
 	{ 'i', "thread", VG_OPTION_NUMBER, "TID", 1, INT32_MAX, "(the id of a thread)", NULL,
-	  "sample only the thread with this id", 0 },
+	  "sample only this thread", 0 },
 	{ 'o', "output", VG_OPTION_TEXT, "FILE", 0, 0, "the name of a file", NULL,
 	  "write this profile [PROGRAM.PID.vgp]", 1 },
 	{ 'r', "rate", VG_OPTION_NUMBER, "HZ", 1, 10000, "samples per second", "99",
