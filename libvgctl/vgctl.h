@@ -91,8 +91,9 @@ struct vgctl_options {
 	unsigned int watchdog_files; /* limit of the number of these files, 1 to 16 */
 	const char *counters;        /* perf counters of each thread, up to four, separated by commas, such
 	                                as "page-faults,instructions:u"; NULL: none */
-	unsigned int thread;         /* sample only the thread with this id, as in gettid(2), and record no events of
-	                                others; recording stops when the thread ends; 0: all threads */
+	uint64_t thread;             /* sample only the thread with this id, as in gettid(2), and record no events of
+	                                others; recording stops when the thread ends; 0: all threads.  64 bits, so that
+	                                the structure has no padding at its end */
 };
 
 #define VGCTL_OPTIONS_INIT \

@@ -147,7 +147,7 @@ static struct vgctl_session *begin(const char *path, unsigned int rate_hz, int t
 	struct vgctl_session *session;
 
 	options.rate_hz = rate_hz;
-	options.thread = (unsigned int)thread;
+	options.thread = (uint64_t)thread;
 	check(vgctl_begin(path, &options, &session), 0, "vgctl_begin");
 	return session;
 }
@@ -231,9 +231,9 @@ static int option(const char *path)
 
 	start(busy, NULL);
 	thread = start(chosen, NULL);
-	options.thread = (unsigned int)getppid();
+	options.thread = (uint64_t)getppid();
 	check(vgctl_begin(path, &options, &session), -ESRCH, "a session of another process's thread");
-	options.thread = UINT32_MAX;
+	options.thread = UINT64_MAX;
 	check(vgctl_begin(path, &options, &session), -EINVAL, "a session of an id that is out of range");
 	session = begin(path, 999, started(&chosen_tid));
 	started(&busy_tid);
@@ -265,7 +265,7 @@ static int old(const char *path)
 	struct vgctl_options options = VGCTL_OPTIONS_INIT;
 	struct vgctl_session *session;
 
-	options.thread = (unsigned int)own_tid();
+	options.thread = (uint64_t)own_tid();
 	check(vgctl_begin(path, &options, &session), -ENOTSUP, "a session of one thread");
 	if (strstr(vgctl_strerror(-ENOTSUP), "too old") == NULL)
 		return 1;
