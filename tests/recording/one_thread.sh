@@ -30,9 +30,10 @@ slices() { awk '{ print $3 }' "/proc/$host/task/$1/schedstat"; }
 
 # only PROFILE: fails unless the chosen thread is the only one in the profile, and has samples
 only() {
-	[ "$(records "$1" 'it.filter(r => r.kind === "thread").map(r => r.tid)')" = "[$chosen]" ] ||
+	"$VGTOOL" dump "$1" >dump
+	[ "$(sed -n 's/.*"kind":"thread",.*"tid":\([0-9]*\),.*/\1/p' dump)" = "$chosen" ] ||
 		fail "$1 has other threads than $chosen: $("$VGTOOL" report --by thread "$1")"
-	[ "$(info "$1" samples)" -gt 0 ] || fail "$1 has no samples"
+	grep -q '"kind":"sample"' dump || fail "$1 has no samples"
 }
 
 # ---- what the helper does; the recording ends with the thread ----
