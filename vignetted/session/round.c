@@ -55,8 +55,10 @@ static void round_begin(struct vg_session *session)
 	/* Fetch before the scan, which forgets threads that have exited. */
 	vg_timer_samples_fetch(session);
 	scan_result_apply(session, vg_threads_scan_if_due(session));
-	VG_EACH_RECORDING(i, session->round.due)
-		session->recordings[i].recorder.lost[VG_LOSS_THREAD_LIMIT] += session->tasks.excess;
+	VG_EACH_RECORDING(i, session->round.due) {
+		if (session->recordings[i].options.thread == 0)
+			session->recordings[i].recorder.lost[VG_LOSS_THREAD_LIMIT] += session->tasks.excess;
+	}
 }
 
 /* Checks the limits of recordings.  Returns whether the round may continue after the thread at index `at`.  A round has

@@ -214,9 +214,11 @@ static void chosen_end(struct vg_session *session)
 		pid_t tid = recording->options.thread;
 		const struct vg_task *task = tid != 0 ? vg_tasks_find(&session->tasks, tid, &hint) : NULL;
 
-		/* The first thread of a process stays in the list when it has exited. */
-		if (tid == 0 || (task != NULL && (task->in_profiles & 1u << i) != 0 &&
-				 vg_task_is_alive(&session->tasks, tid)))
+		bool known = task != NULL && (task->in_profiles & 1u << i) != 0;
+
+		/* The first thread of a process stays in the list when it has exited.  A thread that is not in the list may
+		 * be beyond vg_tasks.max. */
+		if (tid == 0 || ((known || session->tasks.excess > 0) && vg_task_is_alive(&session->tasks, tid)))
 			continue;
 		vg_recordings_stop(session, recording, vg_target_exited(&session->target, PROCESS_EXIT_WAIT_MS) ||
 				   vg_threads_all_exit(session) ? "the process ended" : "the thread ended");

@@ -282,8 +282,10 @@ static void sample_unmatched(struct vg_session *session, const struct vg_timer_r
 	VG_EACH_RECORDING(i, session->live) {
 		const struct vg_recording *recording = &session->recordings[i];
 
-		/* For a slower recording it is not known whether this sample was due. */
-		if (recording->options.period_ns == session->timers.mean_period_ns &&
+		/* For a slower recording it is not known whether this sample was due.  A thread that no recording wants any
+		 * more may have left samples. */
+		if ((recording->options.thread == 0 || recording->options.thread == record->tid) &&
+		    recording->options.period_ns == session->timers.mean_period_ns &&
 		    (record->time_ns >= recording->begin_ns || record->time_ns < session->begin_ns))
 			vg_recordings_count_loss(session->recordings, 1u << i, VG_LOSS_UNMATCHED);
 	}
