@@ -2,11 +2,11 @@
 /*
  * Programs of which one thread is recorded (tests/recording/one_thread.sh).
  *
- * one_thread crowd SLEEPERS   SLEEPERS threads that wait, a busy thread and a chosen thread.  Prints the ids of the chosen
- *                             thread, the busy thread and a waiting thread.  The chosen thread ends at the first byte of
- *                             input, and the process at the end of the input.
- * one_thread leader           The first thread works and ends at the first byte of input.  Another thread ends the process
- *                             at the end of the input.  Prints the first thread's id.
+ * one_thread crowd SLEEPERS   SLEEPERS threads that wait, a busy thread and a chosen thread.  Prints the ids of the
+ *                             chosen thread, the busy thread and a waiting thread.  The chosen thread ends at the first
+ *                             byte of input, and the process at the end of the input.
+ * one_thread leader           The first thread works and ends at the first byte of input.  Another thread ends the
+ *                             process at the end of the input.  Prints the first thread's id.
  * one_thread sample PROFILE   Samples single threads in a session on demand, and checks the results.
  * one_thread rate PROFILE     The same in a session with a rate, in which a busy thread is sampled too.
  * one_thread option PROFILE   A session of one thread; then one in which that thread ends.

@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
 #
 # Recordings and samples of one chosen thread.  The profile has this thread only.  The helper lists, reads and stops no
-# other thread, and gives no other thread timers: strace shows it.  The recording ends with the thread.  A wrong thread is
-# refused.
+# other thread, and gives no other thread timers: strace shows it.  The recording ends with the thread.  A wrong thread
+# is refused.
 set -eu
 . "${SRCDIR:?}/tests/lib.sh"
 : "${VGCTL:?}"
@@ -11,8 +11,8 @@ program=$BUILDDIR/tests/recording/one_thread
 capture=$(build_capture)
 cd "$dir"
 
-# run ARGUMENT...: starts the program with its input from descriptor 7.  Sets $host, and $chosen to the first id that the
-# program prints; $line is the whole line.
+# run ARGUMENT...: starts the program with its input from descriptor 7.  Sets $host, and $chosen to the first id that
+# the program prints; $line is the whole line.
 run() {
 	rm -f in
 	mkfifo in
@@ -126,10 +126,10 @@ libtool=$BUILDDIR/tests/recording/.libs/one_thread
 [ -x "$libtool" ] || libtool=$program
 "$VGTOOL" symbols -o symbols "$libtool" >log 2>&1 || fail "$(cat log)"
 exits 0 "$program" sample sample.vgp
-[ "$(samples sample.vgp wait_long)" = 7 ] || fail "sample.vgp: $(samples sample.vgp wait_long) samples of waiting threads"
-[ "$(samples sample.vgp sample_here)" = 1 ] || fail "sample.vgp: $(samples sample.vgp sample_here) samples of the caller"
+[ "$(samples sample.vgp wait_long)" = 7 ] || fail "sample.vgp: $(samples sample.vgp wait_long) samples of waits"
+[ "$(samples sample.vgp sample_here)" = 1 ] || fail "sample.vgp: $(samples sample.vgp sample_here) samples of the call"
 exits 0 "$program" rate rate.vgp
-[ "$(samples rate.vgp wait_long)" -ge 140 ] || fail "rate.vgp: $(samples rate.vgp wait_long) samples of waiting threads"
+[ "$(samples rate.vgp wait_long)" -ge 140 ] || fail "rate.vgp: $(samples rate.vgp wait_long) samples of waits"
 exits 0 "$program" option option.vgp
 ended option.vgp "the thread ended"
 # intervals PROFILE: prints the labels of the profile's intervals, each once

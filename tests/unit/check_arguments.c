@@ -62,8 +62,8 @@ START_TEST(wrong_options)
 		{ "--pid 3 -- x", "both --pid and a command; use one of them" },
 		{ "--thread 0 --pid 3", "--thread 0: must be 1 to 2147483647 (the id of a thread)" },
 		{ "--thread worker --pid 3", "--thread worker: must be 1 to 2147483647 (the id of a thread)" },
-		{ "--thread 3 -- x", "both --thread and a command; use --thread with --pid, because the threads of a command "
-		  "have no ids before it runs" },
+		{ "--thread 3 -- x", "both --thread and a command; use --thread with --pid, because the threads of a "
+		  "command have no ids before it runs" },
 		{ "--kernel --capture stop -- x", "both --kernel and --capture stop; only timers sample the kernel" },
 		{ "--check 3 4", "--check: more than one process; use one PID" },
 		{ "--check three", "--pid three: must be 1 to 2147483647 (the id of a process)" },

@@ -175,7 +175,8 @@ int vg_record_options_parse(struct vg_record_options *options, int argc, char **
 	if (options->pids.count > 0 && optind < argc)
 		return vg_err_set(err, -EINVAL, "both --pid and a command; use one of them");
 	if (options->thread != NULL && (options->pids.count != 1 || options->children))
-		return vg_err_set(err, -EINVAL, "--thread %.20s: the id of a thread needs --pid with one process", options->thread);
+		return vg_err_set(err, -EINVAL, "--thread %.20s: the id of a thread needs --pid with one process",
+				  options->thread);
 	return 0;
 }
 

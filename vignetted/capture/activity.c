@@ -77,8 +77,8 @@ static void sleepers_check(struct vg_activity *activity, struct vg_tasks *tasks)
 	activity->rounds_to_skip = activity->failed_rounds > 2 ? activity->failed_rounds : 0;
 }
 
-/* Reads the chosen threads (vg_tasks_choose()).  Does not read the process's CPU time: for that the kernel adds up the CPU
- * times of all threads. */
+/* Reads the chosen threads (vg_tasks_choose()).  Does not read the process's CPU time: for that the kernel adds up the
+ * CPU times of all threads. */
 static bool chosen_begin(struct vg_activity *activity, struct vg_tasks *tasks)
 {
 	bool ran = activity->previous_round_ns == 0;

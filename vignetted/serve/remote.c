@@ -53,7 +53,8 @@ int vg_options_from_wire(struct vg_session_options *options, const struct vg_wir
 	    begin->events_overwrite > 1 || begin->budget_ppm > 1000000 ||
 	    (begin->max_memory_bytes != 0 && begin->max_memory_bytes < VG_MEMORY_MIN_BYTES) ||
 	    (begin->max_name_bytes != 0 && begin->max_name_bytes < VG_NAME_MIN_BYTES) ||
-	    begin->max_name_bytes > VG_NAME_MAX_BYTES || begin->thread > INT32_MAX || begin->max_modules > VG_NONE - 1 ||
+	    begin->max_name_bytes > VG_NAME_MAX_BYTES || begin->max_modules > VG_NONE - 1 ||
+	    begin->thread > INT32_MAX ||
 	    options->flight_memory_bytes < VG_FLIGHT_MEMORY_MIN_BYTES ||
 	    begin->flight_ns > VG_WIRE_FLIGHT_MAX_NS || vg_counters_check(begin->counters) != 0 ||
 	    (begin->period_ns != 0 &&

@@ -128,7 +128,8 @@ static inline uint64_t vg_recording_cpu_used_ns(const struct vg_recording *recor
 	return process_cpu_ns > before_ns ? process_cpu_ns - before_ns : 0;
 }
 
-/* Notes the total of a thread's CPU time, for vg_recording_cpu_used_ns().  Does nothing in a recording of all threads. */
+/* Notes the total of a thread's CPU time, for vg_recording_cpu_used_ns().  Does nothing in a recording of all
+ * threads. */
 void vg_recording_thread_cpu(struct vg_recording *recording, uint64_t cpu_ns);
 
 /* Returns whether this recording takes the session's latest tick.  A recording takes the first tick at or after its own

@@ -177,8 +177,8 @@ int vg_round_thread(struct vg_session *session, vg_recording_set due, pid_t tid)
 	vg_activity_expire(&session->activity, now_ns);
 	modules_check(session, true, now_ns);
 	vg_timer_samples_fetch(session);
-	/* A scan finds a new thread.  If an exited thread had the same tid, the first scan removes that one.  The read of
-	 * the thread's activity may be the first to notice this. */
+	/* A scan finds a new thread.  If an exited thread had the same tid, the first scan removes that one.  The read
+	 * of the thread's activity may be the first to notice this. */
 	for (int attempt = 0; attempt < NEW_THREAD_ATTEMPTS; attempt++) {
 		task = live_find(&session->tasks, tid);
 		if (task != NULL)

@@ -145,8 +145,8 @@ int vg_session_scan(struct vg_session *session);
 /* Takes one sample of every thread for this recording now. */
 void vg_session_sample(struct vg_session *session, struct vg_recording *recording);
 
-/* Takes one sample of this thread for this recording now.  Other threads are not read.  Returns 0, -ESRCH if there is no
- * such thread, -ENOSPC if it is one of the threads beyond max_threads, or -EINVAL if the recording is of another
+/* Takes one sample of this thread for this recording now.  Other threads are not read.  Returns 0, -ESRCH if there is
+ * no such thread, -ENOSPC if it is one of the threads beyond max_threads, or -EINVAL if the recording is of another
  * thread. */
 int vg_session_sample_thread(struct vg_session *session, struct vg_recording *recording, pid_t tid);
 

@@ -216,8 +216,8 @@ static void chosen_end(struct vg_session *session)
 
 		bool known = task != NULL && (task->in_profiles & 1u << i) != 0;
 
-		/* The first thread of a process stays in the list when it has exited.  A thread that is not in the list may
-		 * be beyond vg_tasks.max. */
+		/* The first thread of a process stays in the list when it has exited.  A thread that is not in the list
+		 * may be beyond vg_tasks.max. */
 		if (tid == 0 || ((known || session->tasks.excess > 0) && vg_task_is_alive(&session->tasks, tid)))
 			continue;
 		vg_recordings_stop(session, recording, vg_target_exited(&session->target, PROCESS_EXIT_WAIT_MS) ||

@@ -6,9 +6,9 @@
 
 /* Finds the threads of the process, and writes their creation, names and exit to the profiles. */
 
-/* Finds the threads, begins and ends their accounts, and fetches events.  Stops the recordings of one thread whose thread
- * has ended.  If all live recordings are of one thread each, no other thread is listed or read.  Returns 0, -ESRCH if
- * the process has ended, or another negative errno. */
+/* Finds the threads, begins and ends their accounts, and fetches events.  Stops the recordings of one thread whose
+ * thread has ended.  If all live recordings are of one thread each, no other thread is listed or read.  Returns 0,
+ * -ESRCH if the process has ended, or another negative errno. */
 int vg_threads_scan(struct vg_session *session);
 
 /* Calls vg_threads_scan() if a thread can have been created or have exited: the number of threads has changed, or a new

@@ -155,7 +155,8 @@ static vg_recording_set wanted_in(const struct vg_events *events, pid_t tid)
 	return wanted;
 }
 
-/* Adds the lane's thread to the profiles that want it and do not have it.  `task` is NULL if the thread is not in vg_tasks. */
+/* Adds the lane's thread to the profiles that want it and do not have it.  `task` is NULL if the thread is not in
+ * vg_tasks. */
 static void lane_thread_write(struct vg_events *events, const struct vg_drain_context *context, uint32_t lane,
 			      const struct vg_task *task)
 {

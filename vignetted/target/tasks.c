@@ -276,7 +276,7 @@ static const unsigned long long EXITING = 0x4, IO_WORKER = 0x10, USER_WORKER = 0
 static int status_parse(struct vg_task_status *status, char *text)
 {
 	char *open = strchr(text, '('), *close = strrchr(text, ')'), *at;
-	unsigned long long flags;
+	unsigned long long flags, pending;
 	size_t length;
 
 	if (open == NULL || close == NULL || close < open || close[1] != ' ')
@@ -304,7 +304,8 @@ static int status_parse(struct vg_task_status *status, char *text)
 	}
 	/* When the process is killed or calls exit_group(2), each thread has SIGKILL pending until it exits.  That may
 	 * take long on a busy machine. */
-	status->exiting = status->exiting || (strtoull(at, NULL, 10) & UINT64_C(1) << (SIGKILL - 1)) != 0; /* field 31 */
+	pending = strtoull(at, NULL, 10); /* field 31 */
+	status->exiting = status->exiting || (pending & UINT64_C(1) << (SIGKILL - 1)) != 0;
 	return 0;
 }
 

@@ -157,7 +157,8 @@ void vg_tasks_choose(struct vg_tasks *tasks, const pid_t *tids, size_t count);
  * With chosen threads, it is never read.  Then the status of each chosen thread is read if `stale` is set, and a zombie
  * counts as exited.  The cost does not depend on the number of other threads.
  *
- * If a new thread has the tid of an exited one, it is appended only by the first scan after the exited thread's removal.
+ * If a new thread has the tid of an exited one, it is appended only by the first scan after the exited thread's
+ * removal.
  *
  * Returns 0, -ESRCH if the process has exited, or -ENOMEM.
  */
