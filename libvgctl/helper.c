@@ -245,6 +245,7 @@ static int hello_receive(int socket, const char *path, struct vg_helper *helper)
 	rc = rc != 0 ? vg_helper_failure(rc) : versions_check(&message.hello);
 	if (rc != 0)
 		return rc;
+	helper->newest_version = message.hello.newest;
 	/* Later messages need no credentials.  With credentials, they would be refused after the program has changed
 	 * its user. */
 	setsockopt(socket, SOL_SOCKET, SO_PASSCRED, &off, sizeof off);
@@ -257,6 +258,14 @@ static int hello_receive(int socket, const char *path, struct vg_helper *helper)
 	if (waitpid(pid, NULL, WNOHANG) == 0)
 		helper->child_pid = pid;
 	return 0;
+}
+
+int vg_helper_thread_check(const struct vg_helper *helper)
+{
+	if (helper->newest_version >= VG_WIRE_THREAD)
+		return 0;
+	return vg_failure(-ENOTSUP, "the helper vignetted is too old to sample a single thread; use a vignetted of the "
+			  "library's version");
 }
 
 int vg_helper_socket_pair(int *own, int *other)

@@ -31,6 +31,7 @@ struct vg_helper {
 	                                dropped */
 	pid_t child_pid;             /* pid of the helper if this process adopts orphans (pid 1, a subreaper), so that
 	                                the helper is its child; otherwise 0 */
+	uint16_t newest_version;     /* the newest version of messages that the helper speaks (wire.h) */
 	pid_t pid;
 	uint64_t start_ticks;        /* start time of the helper in clock ticks since boot, because a pid can be reused;
 	                                0: unknown */
@@ -62,6 +63,9 @@ void vg_helper_release(struct vg_helper *helper);
 /* Kills a helper that does not answer.  If the helper has stopped a thread of this process, the kernel continues the
  * thread when the helper is dead.  Never kills a later process with the same pid. */
 void vg_helper_kill(const struct vg_helper *helper);
+
+/* Returns 0 if the helper can sample a single thread, otherwise -ENOTSUP, and sets the sentence. */
+int vg_helper_thread_check(const struct vg_helper *helper);
 
 /* Creates a socket pair for one more connection.  *own stays in this process; *other is passed to the helper.  Returns
  * 0 or a negative errno. */

@@ -129,6 +129,7 @@ static int listening_open(const char *directory, const struct vgctl_options *opt
 			  const struct vg_helper_program *program)
 {
 	struct vg_wire_message message = { 0 };
+	struct vg_wire_begin begin;
 	int ring = vg_lanes_fd(), rc;
 
 	rc = directory_find(directory, message.listen.directory, sizeof message.listen.directory);
@@ -136,8 +137,9 @@ static int listening_open(const char *directory, const struct vgctl_options *opt
 		rc = vg_helper_open(program, &listening.socket, &listening.helper);
 	if (rc != 0)
 		return rc;
-	vg_options_begin(options, &message.listen.begin);
-	listening.helper->overwrite = message.listen.begin.events_overwrite != 0;
+	vg_options_begin(options, &begin);
+	memcpy(message.listen.begin, &begin, sizeof message.listen.begin);
+	listening.helper->overwrite = begin.events_overwrite != 0;
 	rc = vg_channel_send(listening.socket, &message, VG_WIRE_LISTEN, &ring, ring >= 0);
 	if (rc == 0)
 		rc = vg_channel_receive(listening.socket, &message, NULL, NULL, VG_START_TIMEOUT_MS);

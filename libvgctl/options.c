@@ -110,6 +110,9 @@ int vg_options_check(const struct vgctl_options *given, struct vgctl_options *op
 	if (options->max_name_bytes < 16 || options->max_name_bytes > 16384)
 		return vg_failure(-EINVAL, "vgctl_options: max_name_bytes is %u, not 16 to 16384",
 				  options->max_name_bytes);
+	if (options->thread > INT32_MAX)
+		return vg_failure(-EINVAL, "vgctl_options: thread is %llu, not 0 or the id of a thread",
+				  (unsigned long long)options->thread);
 	if (counters_check(options) != 0)
 		return -EINVAL;
 	return flight_check(options);
@@ -134,6 +137,7 @@ void vg_options_begin(const struct vgctl_options *options, struct vg_wire_begin 
 		.events_overwrite = options->events_overwrite != 0,
 		.flight_ns = options->flight_s * UINT64_C(1000000000),
 		.flight_memory_bytes = options->flight_memory_bytes,
+		.thread = (uint32_t)options->thread,
 	};
 	/* This cannot fail, because vg_options_check() has checked the counters. */
 	if (options->counters != NULL)

@@ -6,6 +6,7 @@
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 #include "base/outfile.h"
@@ -57,6 +58,12 @@ static int session_negotiate(struct vg_session_list *list, struct vgctl_session 
 	bool events;
 
 	vg_options_begin(options, &message.begin);
+	if (options->thread != 0) {
+		message.version = VG_WIRE_THREAD;
+		rc = vg_helper_thread_check(session->helper);
+		if (rc != 0)
+			return rc;
+	}
 	if (!session->shares_helper)
 		session->helper->overwrite = message.begin.events_overwrite != 0;
 	rc = vg_channel_send(session->socket, &message, VG_WIRE_BEGIN, fds, fds[1] >= 0 ? 2 : 1);
@@ -164,6 +171,21 @@ int vgctl_sample(struct vgctl_session *session)
 	int rc = vg_session_check(session);
 
 	return rc != 0 ? rc : vg_session_ask(session, VG_WIRE_SAMPLE, -1, VG_WIRE_SAMPLED, &message);
+}
+
+int vgctl_sample_thread(struct vgctl_session *session, int tid)
+{
+	struct vg_wire_message message = { .version = VG_WIRE_THREAD };
+	int rc = vg_session_check(session);
+
+	if (rc == 0 && tid < 0)
+		rc = vg_failure(-EINVAL, "vgctl_sample_thread: tid is %d, not 0 or the id of a thread", tid);
+	if (rc == 0)
+		rc = vg_helper_thread_check(session->helper);
+	if (rc != 0)
+		return rc;
+	message.sample.thread = tid != 0 ? (uint32_t)tid : (uint32_t)syscall(SYS_gettid);
+	return vg_session_ask(session, VG_WIRE_SAMPLE, -1, VG_WIRE_SAMPLED, &message);
 }
 
 static void summary_fill(struct vgctl_summary *summary, const struct vg_wire_summary *wire)

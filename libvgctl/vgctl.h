@@ -91,13 +91,16 @@ struct vgctl_options {
 	unsigned int watchdog_files; /* limit of the number of these files, 1 to 16 */
 	const char *counters;        /* perf counters of each thread, up to four, separated by commas, such
 	                                as "page-faults,instructions:u"; NULL: none */
+	uint64_t thread;             /* sample only the thread with this id, as in gettid(2), and record no events of
+	                                others; recording stops when the thread ends; 0: all threads.  64 bits, so that
+	                                the structure has no padding at its end */
 };
 
 #define VGCTL_OPTIONS_INIT \
 	{ sizeof(struct vgctl_options), VGCTL_RATE_AUTO, VGCTL_WALL, 16384, 24 * 60 * 60, \
 	  UINT64_C(256) << 20, NULL, VGCTL_BUDGET_AUTO, 0, 0, \
 	  UINT64_C(1) << 30, 16384, 16384, 1024, 0, 0, \
-	  0, UINT64_C(64) << 20, 0, NULL, 4, NULL }
+	  0, UINT64_C(64) << 20, 0, NULL, 4, NULL, 0 }
 
 /* Does what VGCTL_OPTIONS_INIT does, for languages without it.  `size` is the size of the caller's structure in bytes.
  * Sets struct_bytes to it, and writes no byte beyond it.  Writes nothing if struct_bytes itself does not fit. */
@@ -133,6 +136,10 @@ int vgctl_begin(const char *path, const struct vgctl_options *options,
 /* Takes one sample of every thread and returns when all samples are taken.  With VGCTL_CPU, samples only running and
  * queued threads.  The calling thread waits in this call, so with VGCTL_CPU it is not sampled. */
 int vgctl_sample(struct vgctl_session *session);
+
+/* Does the same for one thread of the process: `tid` as in gettid(2), or 0 for the calling thread.  Other threads are
+ * neither stopped nor read.  -ESRCH: the process has no such thread.  -ENOTSUP: the helper is of an earlier release. */
+int vgctl_sample_thread(struct vgctl_session *session, int tid);
 
 /*
  * Writes the contents of a flight recorder, the last flight_s seconds, to a profile.  Returns when the

@@ -23,7 +23,7 @@
  *     helper: HELLO          the host permits the pid in its credentials to trace it
  *     host:   BEGIN + fds    options, the output file and, if the host has one, the event ring
  *     helper: STARTED | FAILED
- *     host:   SAMPLE         any number of times
+ *     host:   SAMPLE         any number of times; of all threads or, since version 5, of one
  *     helper: SAMPLED | FAILED
  *     host:   WATCH + fd     a file for the watchdog, up to VG_WIRE_WATCH_FILES times
  *     helper: WATCHED | FAILED
@@ -59,10 +59,12 @@ enum {
 	VG_WIRE_MAGIC = 0x77696776,
 	VG_WIRE_FIRST = 4,           /* version of the first release */
 	VG_WIRE_OLDEST = 4,          /* this release speaks VG_WIRE_OLDEST to VG_WIRE_NEWEST */
-	VG_WIRE_NEWEST = 4,
+	VG_WIRE_NEWEST = 5,
+	VG_WIRE_THREAD = 5,          /* the version in which BEGIN, OPEN and SAMPLE have a thread */
 	VG_WIRE_FD = 3,              /* descriptor of the helper's end of the socket pair */
 	VG_WIRE_TEXT_BYTES = 240,
 	VG_WIRE_NAME_BYTES = 160,
+	VG_WIRE_LISTEN_BYTES = 96,   /* the size of struct vg_wire_begin in the first release */
 	VG_WIRE_RECORDINGS = 4,
 	VG_WIRE_WATCH_FILES = 16,
 	VG_WIRE_COUNTERS = 4,
@@ -123,6 +125,14 @@ struct vg_wire_begin {
 	uint64_t flight_ns;          /* the window of a flight recorder; 0: not a flight recorder */
 	uint64_t flight_memory_bytes; /* 0: the helper's default */
 	uint16_t counters[VG_WIRE_COUNTERS]; /* codes of base/counters.h; the first 0 ends the list */
+	/* Since version VG_WIRE_THREAD; not in LISTEN. */
+	uint32_t thread;             /* id of the only thread to sample; 0: all threads */
+	uint32_t zero;
+};
+
+struct vg_wire_sample {
+	uint32_t thread;             /* id of the thread; 0: all threads; otherwise the version is VG_WIRE_THREAD */
+	uint32_t zero;
 };
 
 struct vg_wire_watch {
@@ -155,7 +165,8 @@ struct vg_wire_failure {
 };
 
 struct vg_wire_listen {
-	struct vg_wire_begin begin;  /* only the members that limit the helper are used */
+	unsigned char begin[VG_WIRE_LISTEN_BYTES]; /* of a struct vg_wire_begin; only the members that limit the helper
+						are used */
 	char directory[VG_WIRE_NAME_BYTES]; /* of the socket; NUL-terminated */
 };
 
@@ -192,6 +203,7 @@ struct vg_wire_message {
 		struct vg_wire_hello hello;
 		struct vg_wire_begin begin;
 		struct vg_wire_started started;
+		struct vg_wire_sample sample;
 		struct vg_wire_summary summary;
 		struct vg_wire_failure failure;
 		struct vg_wire_watch watch;

@@ -22,6 +22,8 @@ static const struct vg_option options[] = {
 	{ 'D', "directory", VG_OPTION_TEXT, "DIR", 0, sizeof ((struct vg_arguments *)NULL)->directory - 1,
 	  "a path of at most 4095 bytes", NULL, "the directory of the helpers' sockets", 0 },
 	{ 'o', "output", VG_OPTION_TEXT, "FILE", 0, 0, "the path of a file", NULL, "write this profile", 1 },
+	{ 'i', "thread", VG_OPTION_NUMBER, "TID", 1, INT32_MAX, "(the id of a thread)", NULL,
+	  "sample only this thread", 0 },
 	{ 'r', "rate", VG_OPTION_NUMBER, "HZ", 1, 10000, "samples per second", "99",
 	  "samples of a thread per second", 0 },
 	{ 'm', "mode", VG_OPTION_WORD, "wall|cpu", 0, 0, NULL, "wall", "record all time, or CPU time only", 0 },
@@ -73,6 +75,7 @@ static int option_set(struct vg_arguments *arguments, const struct vg_option_val
 	switch (value->key) {
 	case 'D': strcpy(arguments->directory, value->text); break; /* its length is checked */
 	case 'o': arguments->output = value->text; break;
+	case 'i': begin->thread = (uint32_t)number; break;
 	case 'r': begin->period_ns = 1000000000 / number; break;
 	case 'm': begin->cpu_mode = number == 1; break;
 	case 'b': begin->budget_ppm = (uint32_t)number; break;

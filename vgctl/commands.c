@@ -164,7 +164,8 @@ static void caller_detach(int socket, const struct vg_outfile *file)
 static int begin_send(const struct vg_arguments *arguments, int socket, struct vg_outfile *file,
 		      struct vg_err *err)
 {
-	struct vg_wire_message message = { .begin = arguments->begin };
+	struct vg_wire_message message = { .begin = arguments->begin,
+					   .version = arguments->begin.thread != 0 ? VG_WIRE_THREAD : VG_WIRE_FIRST };
 	int rc = vg_helpers_ask(socket, &message, VG_WIRE_OPEN, &file->fd, 1, VG_WIRE_OPENED, err);
 	pid_t child;
 

@@ -63,6 +63,11 @@ int main(int argc, char **argv)
 	rc = vgctl_begin(argv[1], &options, &session);
 	if (rc == 0) {
 		busy_work();
+#ifdef LATEST
+		rc = vgctl_sample_thread(session, 0);
+		if (rc != 0)
+			return printf("%s\n", vgctl_strerror(rc)), 1;
+#endif
 		rc = vgctl_end(session, &summary);
 	}
 	if (rc != 0 || summary.samples == 0)

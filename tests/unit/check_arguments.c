@@ -60,6 +60,10 @@ START_TEST(wrong_options)
 		{ "-q", "-q: no such option" },
 		{ "-o a", "nothing to record; use --pid PID, or a command after --" },
 		{ "--pid 3 -- x", "both --pid and a command; use one of them" },
+		{ "--thread 0 --pid 3", "--thread 0: must be 1 to 2147483647 (the id of a thread)" },
+		{ "--thread worker --pid 3", "--thread worker: must be 1 to 2147483647 (the id of a thread)" },
+		{ "--thread 3 -- x", "both --thread and a command; use --thread with --pid, because the threads of a "
+		  "command have no ids before it runs" },
 		{ "--kernel --capture stop -- x", "both --kernel and --capture stop; only timers sample the kernel" },
 		{ "--check 3 4", "--check: more than one process; use one PID" },
 		{ "--check three", "--pid three: must be 1 to 2147483647 (the id of a process)" },
@@ -90,7 +94,9 @@ START_TEST(good_options)
 	ck_assert_int_eq(parse(&arguments, "--rate 100 --budget 2 --pid 7 -o f", &err), 0);
 	ck_assert_uint_eq(arguments.session.budget_ppm, 20000);
 	ck_assert_int_eq(arguments.pid, 7);
-	ck_assert(!arguments.session.kernel);
+	ck_assert(!arguments.session.kernel && arguments.session.thread == 0);
+	ck_assert_int_eq(parse(&arguments, "--pid 7 --thread 9", &err), 0);
+	ck_assert_int_eq(arguments.session.thread, 9);
 	ck_assert_int_eq(parse(&arguments, "--kernel -- x", &err), 0);
 	ck_assert(arguments.session.kernel);
 	ck_assert_int_eq(parse(&arguments, "--check 8", &err), 0);

@@ -200,6 +200,66 @@ START_TEST(thread_over_the_limit_gets_a_place)
 }
 END_TEST
 
+/* Waits until the file descriptor is closed. */
+static void *wait_for_end(void *fd)
+{
+	char byte;
+
+	return read(*(int *)fd, &byte, 1) < 0 ? fd : NULL;
+}
+
+/* The tid of a thread other than `own`.  0: there is none. */
+static pid_t other_tid(const struct vg_tasks *tasks, pid_t own)
+{
+	for (size_t i = 0; i < tasks->live.count; i++) {
+		if (tasks->live.items[i].tid != own)
+			return tasks->live.items[i].tid;
+	}
+	return 0;
+}
+
+START_TEST(chosen_threads_are_found_alone)
+{
+	pid_t own = getpid(), chosen[2];
+	struct vg_tasks tasks;
+	pthread_t thread;
+	int ends[2];
+
+	ck_assert_int_eq(pipe(ends), 0);
+	ck_assert_int_eq(pthread_create(&thread, NULL, wait_for_end, &ends[0]), 0);
+	ck_assert_int_eq(vg_tasks_open(&tasks, own), 0);
+	ck_assert_int_eq(vg_tasks_scan(&tasks), 0);
+	ck_assert_uint_eq(tasks.live.count, 2);
+	chosen[0] = other_tid(&tasks, own);
+	vg_tasks_choose(&tasks, chosen, 1);
+	ck_assert(vg_tasks_changed(&tasks));
+	ck_assert_int_eq(vg_tasks_scan(&tasks), 0);
+	vg_tasks_remove_exited(&tasks);
+	ck_assert_uint_eq(tasks.live.count, 1);
+	ck_assert_int_eq(tasks.live.items[0].tid, chosen[0]);
+	/* The same choice changes nothing. */
+	vg_tasks_choose(&tasks, chosen, 1);
+	ck_assert(!vg_tasks_changed(&tasks));
+	/* A thread of another process is not found. */
+	chosen[1] = getppid();
+	vg_tasks_choose(&tasks, chosen, 2);
+	ck_assert_int_eq(vg_tasks_scan(&tasks), 0);
+	ck_assert_uint_eq(tasks.live.count, 1);
+	close(ends[1]);
+	pthread_join(thread, NULL);
+	tasks.stale = true;
+	ck_assert_int_eq(vg_tasks_scan(&tasks), 0);
+	vg_tasks_remove_exited(&tasks);
+	ck_assert_uint_eq(tasks.live.count, 0);
+	vg_tasks_choose(&tasks, chosen, 0);
+	ck_assert_int_eq(vg_tasks_scan(&tasks), 0);
+	ck_assert_uint_eq(tasks.live.count, 1);
+	ck_assert_int_eq(tasks.live.items[0].tid, own);
+	vg_tasks_close(&tasks);
+	close(ends[0]);
+}
+END_TEST
+
 Suite *tasks_suite(void)
 {
 	Suite *suite = suite_create("tasks");
@@ -208,6 +268,7 @@ Suite *tasks_suite(void)
 	tcase_add_test(tests, thread_number_is_reused);
 	tcase_add_test(tests, link_count_hides_a_new_thread);
 	tcase_add_test(tests, thread_over_the_limit_gets_a_place);
+	tcase_add_test(tests, chosen_threads_are_found_alone);
 	suite_add_tcase(suite, tests);
 	return suite;
 }

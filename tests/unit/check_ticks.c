@@ -86,12 +86,25 @@ START_TEST(period_of_a_peer_is_bounded)
 }
 END_TEST
 
+START_TEST(thread_of_a_peer_is_an_id)
+{
+	struct vg_wire_begin begin = { .max_frames = 64, .thread = INT32_MAX };
+	struct vg_session_options options;
+
+	ck_assert_int_eq(vg_options_from_wire(&options, &begin), 0);
+	ck_assert_int_eq(options.thread, INT32_MAX);
+	begin.thread = (uint32_t)INT32_MAX + 1;
+	ck_assert_int_eq(vg_options_from_wire(&options, &begin), -EINVAL);
+}
+END_TEST
+
 Suite *ticks_suite(void)
 {
 	Suite *suite = suite_create("ticks");
 	TCase *tests = tcase_create("ticks");
 
 	tcase_add_test(tests, every_part_of_a_period_is_sampled);
+	tcase_add_test(tests, thread_of_a_peer_is_an_id);
 	tcase_add_loop_test(tests, slower_recording_has_its_own_rate, 0, sizeof pairs / sizeof *pairs);
 	tcase_add_loop_test(tests, period_of_a_peer_is_bounded, 0, sizeof requests / sizeof *requests);
 	suite_add_tcase(suite, tests);

@@ -15,6 +15,8 @@ enum { NO_PERF_MAP = 512, CHILDREN, FORWARDED };
 static const struct vg_option own[] = {
 	{ 'p', "pid", VG_OPTION_TEXT, "PID[,PID]...", .unit = "the id of a process",
 	  .help = "record the processes with these ids", .is_short = 1 },
+	{ 't', "thread", VG_OPTION_TEXT, "THREAD", .unit = "the id or name of a thread",
+	  .help = "record only this id, or report only this name", .is_short = 1 },
 	{ CHILDREN, "children", VG_OPTION_FLAG, .help = "also record the processes that they start" },
 	{ 'o', "output", VG_OPTION_TEXT, "OUT", .unit = "the name of a file", .by_default = "none",
 	  .help = "keep the profile in this file or directory", .is_short = 1 },
@@ -116,6 +118,21 @@ static int pids_set(struct vg_record_options *options, const char *text, struct 
 	return 0;
 }
 
+/* vignetted records one thread by its id.  A name is for the report, because vignetted does not know which thread will
+ * have it. */
+static int thread_set(struct vg_record_options *options, const struct vg_option_value *value, struct vg_err *err)
+{
+	uint64_t tid;
+
+	if (!vg_number_parse(value->text, 1, INT32_MAX, &tid)) {
+		int rc = forward(options, "thread-names", NULL, err);
+
+		return rc != 0 ? rc : vg_report_option_set(&options->report, value, err);
+	}
+	options->thread = value->text;
+	return forward(options, "thread", value->text, err);
+}
+
 static int option_set(struct vg_record_options *options, const struct vg_option_value *value, struct vg_err *err)
 {
 	int rc;
@@ -124,6 +141,7 @@ static int option_set(struct vg_record_options *options, const struct vg_option_
 		return forward(options, forwarded[value->key - FORWARDED].name, value->text, err);
 	switch (value->key) {
 	case 'p': return pids_set(options, value->text, err);
+	case 't': return thread_set(options, value, err);
 	case CHILDREN: options->children = true; return 0;
 	case 'o': options->out = value->text; return 0;
 	case NO_PERF_MAP: options->no_perf_map = true; return 0;
@@ -156,6 +174,9 @@ int vg_record_options_parse(struct vg_record_options *options, int argc, char **
 		return vg_err_set(err, -EINVAL, "nothing to record; use --pid PID, or a command after --");
 	if (options->pids.count > 0 && optind < argc)
 		return vg_err_set(err, -EINVAL, "both --pid and a command; use one of them");
+	if (options->thread != NULL && (options->pids.count != 1 || options->children))
+		return vg_err_set(err, -EINVAL, "--thread %.20s: the id of a thread needs --pid with one process",
+				  options->thread);
 	return 0;
 }
 

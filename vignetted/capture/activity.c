@@ -77,6 +77,25 @@ static void sleepers_check(struct vg_activity *activity, struct vg_tasks *tasks)
 	activity->rounds_to_skip = activity->failed_rounds > 2 ? activity->failed_rounds : 0;
 }
 
+/* Reads the chosen threads (vg_tasks_choose()).  Does not read the process's CPU time: for that the kernel adds up the
+ * CPU times of all threads. */
+static bool chosen_begin(struct vg_activity *activity, struct vg_tasks *tasks)
+{
+	bool ran = activity->previous_round_ns == 0;
+
+	activity->awake_current = true;
+	for (size_t i = 0; i < tasks->live.count; i++) {
+		struct vg_task *task = &tasks->live.items[i];
+		const struct vg_task_activity before = task->activity;
+
+		task->sleep.is_sleeping = false;
+		if (activity_update(activity, tasks, task) != 0)
+			activity->awake_current = false;
+		ran = ran || task->activity.timeslices != before.timeslices || task->activity.cpu_ns != before.cpu_ns;
+	}
+	return ran;
+}
+
 bool vg_activity_begin(struct vg_activity *activity, const struct vg_target *target, struct vg_tasks *tasks,
 		       uint64_t round_ns)
 {
@@ -84,9 +103,10 @@ bool vg_activity_begin(struct vg_activity *activity, const struct vg_target *tar
 	size_t awake;
 
 	activity->previous_round_ns = activity->round_ns;
-	activity->round_ns = round_ns;
+	vg_activity_expire(activity, round_ns);
+	if (tasks->only_count != 0)
+		return chosen_begin(activity, tasks);
 	awake = sleepers_mark(activity, tasks);
-	activity->sleepers_idle = activity->awake_current = false;
 	/* Read the process's CPU time immediately before the threads: CPU time that they use in between would change
 	 * the unattributed CPU time. */
 	now_cpu_ns = vg_target_cpu_ns(target);
@@ -98,6 +118,12 @@ bool vg_activity_begin(struct vg_activity *activity, const struct vg_target *tar
 	else if (now_cpu_ns != 0 && (awake <= 1 || 2 * awake < tasks->live.count))
 		sleepers_check(activity, tasks);
 	return before_ns == 0 || activity->process_cpu_ns != before_ns;
+}
+
+void vg_activity_expire(struct vg_activity *activity, uint64_t round_ns)
+{
+	activity->round_ns = round_ns;
+	activity->sleepers_idle = activity->awake_current = false;
 }
 
 int vg_activity_read(struct vg_activity *activity, struct vg_tasks *tasks, struct vg_task *task)

@@ -40,9 +40,15 @@ struct vg_activity {
  * Begins a round.  Reads the process's CPU time.  Also reads the threads that are awake, if that may save reading the
  * sleeping ones.  Sets process_cpu_ns, sleepers_idle, awake_current, and task->sleep.is_sleeping of each thread.
  * Returns true if any thread has run since the previous round, and in the first round.
+ *
+ * With chosen threads (vg_tasks_choose()), reads these threads, and not the process's CPU time.  All of them count as
+ * awake.
  */
 bool vg_activity_begin(struct vg_activity *activity, const struct vg_target *target, struct vg_tasks *tasks,
 		       uint64_t round_ns);
+
+/* Begins a moment outside of rounds: vg_activity_read() reads each thread again. */
+void vg_activity_expire(struct vg_activity *activity, uint64_t round_ns);
 
 /* Sets task->activity, unless the round has shown that it is current.  Returns 0, -ESRCH if the thread has exited, or
  * another negative errno. */

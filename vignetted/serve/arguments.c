@@ -11,6 +11,8 @@
 static const struct vg_option options[] = {
 	{ 'p', "pid", VG_OPTION_NUMBER, "PID", 1, INT32_MAX, "(the id of a process)", NULL,
 	  "record the process with this id", 1 },
+	{ 'i', "thread", VG_OPTION_NUMBER, "TID", 1, INT32_MAX, "(the id of a thread)", NULL,
+	  "sample only this thread", 0 },
 	{ 'o', "output", VG_OPTION_TEXT, "FILE", 0, 0, "the name of a file", NULL,
 	  "write this profile [PROGRAM.PID.vgp]", 1 },
 	{ 'r', "rate", VG_OPTION_NUMBER, "HZ", 1, 10000, "samples per second", "99",
@@ -64,6 +66,7 @@ static int value_set(struct vg_arguments *arguments, const struct vg_option_valu
 
 	switch (value->key) {
 	case 'p': arguments->pid = (pid_t)number; break;
+	case 'i': session->thread = (pid_t)number; break;
 	case 'o': arguments->output = value->text; break;
 	case 'r': session->period_ns = 1000000000 / number; break;
 	case 'b': session->budget_ppm = (uint32_t)number; break;
@@ -128,6 +131,9 @@ static int request_check(struct vg_arguments *arguments, int argc, char **argv, 
 			return vg_err_set(err, -EINVAL, "nothing to record; use --pid PID, or a command after --");
 		if (arguments->pid != 0 && arguments->command != NULL)
 			return vg_err_set(err, -EINVAL, "both --pid and a command; use one of them");
+		if (arguments->session.thread != 0 && arguments->command != NULL)
+			return vg_err_set(err, -EINVAL, "both --thread and a command; use --thread with --pid, because "
+					  "the threads of a command have no ids before it runs");
 		if (arguments->session.kernel && arguments->session.stop_always)
 			return vg_err_set(err, -EINVAL, "both --kernel and --capture stop; only timers sample the "
 					  "kernel");

@@ -4,6 +4,7 @@
 #include <errno.h>
 #include <poll.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/file.h>
 #include <sys/socket.h>
 #include <unistd.h>
@@ -210,7 +211,7 @@ static bool host_answer(struct control *control, struct client *client,
 	case VG_WIRE_SAMPLE:
 		if (client->recording == NULL)
 			return false;
-		vg_reply_sampled(control->session, client->recording, client->socket);
+		vg_reply_sampled(control->session, client->recording, message->sample.thread, client->socket);
 		return true;
 	case VG_WIRE_END:
 		if (client->recording != NULL)
@@ -351,6 +352,7 @@ static int first_receive(int socket, struct vg_wire_message *message, struct vg_
 			 int fds[VG_CHANNEL_FDS])
 {
 	int rc = vg_channel_send(socket, message, VG_WIRE_HELLO, NULL, 0);
+	struct vg_wire_begin begin = { 0 };
 	bool listens;
 
 	fds[0] = fds[1] = -1;
@@ -363,7 +365,9 @@ static int first_receive(int socket, struct vg_wire_message *message, struct vg_
 		return -EPROTO;
 	if (listens && memchr(message->listen.directory, '\0', VG_WIRE_NAME_BYTES) == NULL)
 		return -EPROTO;
-	rc = vg_options_from_wire(options, listens ? &message->listen.begin : &message->begin);
+	if (listens)
+		memcpy(&begin, message->listen.begin, sizeof message->listen.begin);
+	rc = vg_options_from_wire(options, listens ? &begin : &message->begin);
 	options->events_fd = listens ? fds[0] : fds[1];
 	return rc;
 }

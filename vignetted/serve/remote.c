@@ -40,6 +40,7 @@ int vg_options_from_wire(struct vg_session_options *options, const struct vg_wir
 		.events_fd = -1,
 		.counters = { begin->counters[0], begin->counters[1], begin->counters[2],
 			      begin->counters[3] },
+		.thread = (pid_t)begin->thread,
 		.flight_ns = begin->flight_ns,
 		.flight_memory_bytes = begin->flight_memory_bytes != 0 ?
 				       begin->flight_memory_bytes : VG_FLIGHT_MEMORY_DEFAULT_BYTES,
@@ -53,6 +54,7 @@ int vg_options_from_wire(struct vg_session_options *options, const struct vg_wir
 	    (begin->max_memory_bytes != 0 && begin->max_memory_bytes < VG_MEMORY_MIN_BYTES) ||
 	    (begin->max_name_bytes != 0 && begin->max_name_bytes < VG_NAME_MIN_BYTES) ||
 	    begin->max_name_bytes > VG_NAME_MAX_BYTES || begin->max_modules > VG_NONE - 1 ||
+	    begin->thread > INT32_MAX ||
 	    options->flight_memory_bytes < VG_FLIGHT_MEMORY_MIN_BYTES ||
 	    begin->flight_ns > VG_WIRE_FLIGHT_MAX_NS || vg_counters_check(begin->counters) != 0 ||
 	    (begin->period_ns != 0 &&

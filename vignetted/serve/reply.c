@@ -16,21 +16,50 @@ int vg_reply_failed(int socket, int code, const char *text)
 	return vg_channel_send(socket, &message, VG_WIRE_FAILED, NULL, 0);
 }
 
-void vg_reply_sampled(struct vg_session *session, struct vg_recording *recording, int socket)
+/* Why a recording, which has ended, takes no sample. */
+static int ended_error(const struct vg_session *session, const struct vg_recording *recording, struct vg_err *err)
+{
+	pid_t only = recording->options.thread;
+
+	if (recording->failure != 0)
+		return vg_err_sys(err, recording->failure, "the profile could not be written");
+	return vg_err_set(err, only != 0 && !vg_task_is_alive(&session->tasks, only) ? -ESRCH : -EFBIG, "%s",
+			  recording->ended);
+}
+
+/* Why the live recording has taken no sample of the thread. */
+static int thread_error(const struct vg_session *session, const struct vg_recording *recording, uint32_t thread, int rc,
+			struct vg_err *err)
+{
+	switch (rc) {
+	case -EINVAL:
+		return vg_err_set(err, rc, "the session samples only thread %d", recording->options.thread);
+	case -ENOSPC:
+		return vg_err_set(err, rc, "thread %u is not sampled: the process has more than max_threads threads",
+				  thread);
+	default:
+		return vg_err_set(err, rc, "process %d has no thread %u", session->target.pid, thread);
+	}
+}
+
+void vg_reply_sampled(struct vg_session *session, struct vg_recording *recording, uint32_t thread, int socket)
 {
 	struct vg_wire_message message = { 0 };
 	struct vg_err err;
+	int rc = thread > INT32_MAX ? -ESRCH : 0;
 
-	vg_session_sample(session, recording);
-	if (recording->ended == NULL) {
+	if (thread == 0)
+		vg_session_sample(session, recording);
+	else if (rc == 0)
+		rc = vg_session_sample_thread(session, recording, (pid_t)thread);
+	if (recording->ended != NULL)
+		rc = ended_error(session, recording, &err);
+	else if (rc != 0)
+		rc = thread_error(session, recording, thread, rc, &err);
+	if (rc == 0)
 		vg_channel_send(socket, &message, VG_WIRE_SAMPLED, NULL, 0);
-		return;
-	}
-	if (recording->failure != 0)
-		vg_err_sys(&err, recording->failure, "the profile could not be written");
 	else
-		vg_err_set(&err, -EFBIG, "%s", recording->ended);
-	vg_reply_failed(socket, recording->failure != 0 ? recording->failure : -EFBIG, err.text);
+		vg_reply_failed(socket, rc, err.text);
 }
 
 void vg_reply_ended(struct vg_session *session, struct vg_recording *recording, int socket,

@@ -13,8 +13,9 @@ int vg_reply_failed(int socket, int code, const char *text);
 /* Sends the result of a dump.  The parameters are those of vg_dump_done. */
 void vg_reply_dumped(int socket, const struct vg_dump *dump, int rc);
 
-/* Takes one sample of every thread, and sends that it was taken, or why the recording has ended. */
-void vg_reply_sampled(struct vg_session *session, struct vg_recording *recording, int socket);
+/* Takes one sample of the thread with this id, or of every thread if it is 0.  Sends that it was taken, or that there
+ * is no such thread, or why the recording has ended. */
+void vg_reply_sampled(struct vg_session *session, struct vg_recording *recording, uint32_t thread, int socket);
 
 /* Ends a recording, and sends its summary or why it failed. */
 void vg_reply_ended(struct vg_session *session, struct vg_recording *recording, int socket,

@@ -63,6 +63,16 @@ int vg_recording_open(struct vg_recording *recording, const struct vg_recording_
 	return header_write(recording, start);
 }
 
+void vg_recording_thread_cpu(struct vg_recording *recording, uint64_t cpu_ns)
+{
+	if (recording->options.thread == 0)
+		return;
+	/* The total decreases if another thread calls execve(2) and takes the first thread's id. */
+	if (recording->thread_cpu_begin_ns == 0 || cpu_ns < recording->thread_cpu_begin_ns)
+		recording->thread_cpu_begin_ns = cpu_ns;
+	recording->thread_cpu_ns = cpu_ns - recording->thread_cpu_begin_ns;
+}
+
 /* ---- when a recording is due ---- */
 
 uint64_t vg_recording_period_ns(const struct vg_recording *recording, uint64_t session_period_ns)
@@ -164,8 +174,7 @@ static int stats_write(struct vg_recording *recording, const struct vg_events_pr
 {
 	const struct vg_recorder *recorder = &recording->recorder;
 	const struct vg_session_counts *before = &recording->counts_at_begin;
-	uint64_t process_cpu_ns = counts->process_cpu_ns > before->process_cpu_ns ?
-				  counts->process_cpu_ns - before->process_cpu_ns : 0;
+	uint64_t used_ns = vg_recording_cpu_used_ns(recording, counts->process_cpu_ns);
 	const struct vg_named_value stats[] = {
 		{ "stops", pauses->stops },
 		{ "reads_without_stop", recorder->reads_without_stop },
@@ -178,7 +187,7 @@ static int stats_write(struct vg_recording *recording, const struct vg_events_pr
 		{ "pause_p99_ns", vg_pauses_percentile_ns(pauses, 99) },
 		{ "pause_max_ns", pauses->max_ns },
 		{ "pause_total_ns", pauses->total_ns },
-		{ "cpu_unsampled_ns", process_cpu_ns > recorder->cpu_ns ? process_cpu_ns - recorder->cpu_ns : 0 },
+		{ "cpu_unsampled_ns", used_ns > recorder->cpu_ns ? used_ns - recorder->cpu_ns : 0 },
 		{ "helper_cpu_ns", counts->helper_cpu_ns - before->helper_cpu_ns },
 		{ "ticks_late", counts->ticks_late - before->ticks_late },
 		{ "rate_changes", counts->rate_changes - before->rate_changes },

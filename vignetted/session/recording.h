@@ -36,6 +36,7 @@ struct vg_session_options {
 	bool perf_map;               /* at the end, read names of JIT code from the process's perf map */
 	uint64_t flight_ns;          /* the window of a flight recorder; 0: not a flight recorder */
 	uint64_t flight_memory_bytes; /* memory of a flight recorder */
+	pid_t thread;                /* sample only the thread with this tid; 0: all threads */
 	uint16_t counters[VG_COUNTERS_MAX]; /* codes of perf counters; a code of 0 ends the list */
 	bool stop_always;            /* no timers: running threads are stopped */
 	bool kernel;                 /* timer samples have frames of kernel code; not for flight recorders */
@@ -75,6 +76,8 @@ struct vg_recording {
 	uint64_t next_stats_ns;      /* the recording's time of the next checkpoint with statistics */
 	uint64_t stats_period_ns;
 	uint64_t period_now_ns;      /* the sampling period that was last written to the profile */
+	uint64_t thread_cpu_begin_ns, thread_cpu_ns; /* CPU time of the only thread (options.thread): at its first
+					observation, and used since then */
 	bool scanned;                /* the threads that existed at the recording's begin were found; threads that
 	                                are found later are new */
 	struct vg_intern remote_labels; /* labels of vg_recording_mark() */
@@ -115,13 +118,19 @@ static inline uint64_t vg_recording_now_ns(const struct vg_recording *recording)
 	return vg_now_ns() - recording->begin_ns;
 }
 
-/* CPU time that the process used since the recording's begin.  process_cpu_ns: the process's total. */
+/* CPU time that the recorded threads used since the recording's begin.  process_cpu_ns: the process's total. */
 static inline uint64_t vg_recording_cpu_used_ns(const struct vg_recording *recording, uint64_t process_cpu_ns)
 {
 	uint64_t before_ns = recording->counts_at_begin.process_cpu_ns;
 
+	if (recording->options.thread != 0)
+		return recording->thread_cpu_ns;
 	return process_cpu_ns > before_ns ? process_cpu_ns - before_ns : 0;
 }
+
+/* Notes the total of a thread's CPU time, for vg_recording_cpu_used_ns().  Does nothing in a recording of all
+ * threads. */
+void vg_recording_thread_cpu(struct vg_recording *recording, uint64_t cpu_ns);
 
 /* Returns whether this recording takes the session's latest tick.  A recording takes the first tick at or after its own
  * due time.  `skipped`: how many of the session's sampling periods passed without a tick since the session's previous

@@ -56,6 +56,8 @@ void vg_recordings_stop(struct vg_session *session, struct vg_recording *recordi
 	recording->ended = reason;
 	session->live &= ~(1u << recording->index);
 	session->changed = true;
+	/* Fewer threads may be wanted now. */
+	session->tasks.stale = true;
 }
 
 void vg_recordings_stop_all(struct vg_session *session, const char *reason)

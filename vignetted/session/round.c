@@ -16,6 +16,9 @@ enum { MODULES_CHECK_PERIOD_NS = 250 * 1000 * 1000 };
 /* Threads between two checks of the limits; and the longest round. */
 enum { LIMITS_CHECK_THREADS = 16, ROUND_MAX_NS = 1000 * 1000 * 1000 };
 
+/* Attempts to find a new thread: see vg_round_thread(). */
+enum { NEW_THREAD_ATTEMPTS = 4 };
+
 static void scan_result_apply(struct vg_session *session, int rc)
 {
 	if (rc == -ESRCH) {
@@ -27,28 +30,35 @@ static void scan_result_apply(struct vg_session *session, int rc)
 		session->recordings[i].recorder.lost[VG_LOSS_NO_MEMORY] += rc == -ENOMEM;
 }
 
+/* If `ran`, a thread has run since the latest call.  Notices unloaded modules, if that is due. */
+static void modules_check(struct vg_session *session, bool ran, uint64_t now_ns)
+{
+	if (!ran || now_ns < session->modules_check_due_ns)
+		return;
+	session->modules_check_due_ns = now_ns + MODULES_CHECK_PERIOD_NS;
+	if (!vg_modules_check(&session->modules))
+		vg_walker_maps_read(&session->walker);
+	vg_recordings_unloads_write(session, now_ns);
+}
+
 /* Fetches timer samples and events, and finds the threads. */
 static void round_begin(struct vg_session *session)
 {
 	uint64_t now_ns = vg_session_now_ns(session);
-	bool ran;
 
 	vg_walker_round(&session->walker);
 	/* Lower the priority first, because fetching many events takes long. */
 	if (session->events.shared != NULL)
 		vg_priority_lower_now(&session->tracer.priority);
-	ran = vg_activity_begin(&session->activity, &session->target, &session->tasks, now_ns);
-	if (ran && now_ns >= session->modules_check_due_ns) {
-		session->modules_check_due_ns = now_ns + MODULES_CHECK_PERIOD_NS;
-		if (!vg_modules_check(&session->modules))
-			vg_walker_maps_read(&session->walker);
-		vg_recordings_unloads_write(session, now_ns);
-	}
+	modules_check(session, vg_activity_begin(&session->activity, &session->target, &session->tasks, now_ns),
+		      now_ns);
 	/* Fetch before the scan, which forgets threads that have exited. */
 	vg_timer_samples_fetch(session);
 	scan_result_apply(session, vg_threads_scan_if_due(session));
-	VG_EACH_RECORDING(i, session->round.due)
-		session->recordings[i].recorder.lost[VG_LOSS_THREAD_LIMIT] += session->tasks.excess;
+	VG_EACH_RECORDING(i, session->round.due) {
+		if (session->recordings[i].options.thread == 0)
+			session->recordings[i].recorder.lost[VG_LOSS_THREAD_LIMIT] += session->tasks.excess;
+	}
 }
 
 /* Checks the limits of recordings.  Returns whether the round may continue after the thread at index `at`.  A round has
@@ -142,4 +152,48 @@ void vg_round(struct vg_session *session, vg_recording_set due)
 	new_threads_round(session);
 	vg_recordings_limits_check(session, vg_now_ns());
 	session->round.count++;
+}
+
+/* Returns the thread, or NULL if it is not known or has exited. */
+static struct vg_task *live_find(struct vg_tasks *tasks, pid_t tid)
+{
+	size_t hint = 0;
+	struct vg_task *task = vg_tasks_find(tasks, tid, &hint);
+
+	return task == NULL || task->exited || task->exiting || task->untraceable ? NULL : task;
+}
+
+int vg_round_thread(struct vg_session *session, vg_recording_set due, pid_t tid)
+{
+	uint64_t now_ns = vg_session_now_ns(session), stops = session->pauses.stops;
+	struct vg_task *task = NULL;
+
+	session->round.due = due & session->live;
+	if (session->round.due == 0)
+		return 0;
+	if (!vg_task_is_alive(&session->tasks, tid))
+		return -ESRCH;
+	vg_walker_round(&session->walker);
+	vg_activity_expire(&session->activity, now_ns);
+	modules_check(session, true, now_ns);
+	vg_timer_samples_fetch(session);
+	/* A scan finds a new thread.  If an exited thread had the same tid, the first scan removes that one.  The read
+	 * of the thread's activity may be the first to notice this. */
+	for (int attempt = 0; attempt < NEW_THREAD_ATTEMPTS; attempt++) {
+		task = live_find(&session->tasks, tid);
+		if (task != NULL)
+			vg_thread_sample(session, task);
+		if (task != NULL && !task->exited && !task->exiting)
+			break;
+		session->tasks.stale = true;
+		scan_result_apply(session, vg_threads_scan(session));
+		task = NULL;
+	}
+	if (task != NULL)
+		counters_write(session, task, session->pauses.stops - stops);
+	vg_recordings_limits_check(session, vg_now_ns());
+	session->round.count++;
+	if (task != NULL)
+		return 0;
+	return session->tasks.excess > 0 && vg_task_is_alive(&session->tasks, tid) ? -ENOSPC : -ESRCH;
 }

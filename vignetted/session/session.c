@@ -125,6 +125,8 @@ static void checkpoints_write(struct vg_session *session)
 			vg_threads_names_read(session);
 		}
 		named = true;
+		/* Find out whether the thread has ended, if it is the process's first thread, which stays in /proc. */
+		session->tasks.stale |= session->recordings[i].options.thread != 0;
 		vg_recordings_checkpoint(session, &session->recordings[i], false);
 	}
 }
@@ -166,6 +168,19 @@ void vg_session_sample(struct vg_session *session, struct vg_recording *recordin
 	vg_round(session, 1u << recording->index);
 	session->round.all_now = false;
 	checkpoints_write(session);
+}
+
+int vg_session_sample_thread(struct vg_session *session, struct vg_recording *recording, pid_t tid)
+{
+	int rc;
+
+	if (recording->options.thread != 0 && recording->options.thread != tid)
+		return -EINVAL;
+	session->round.all_now = true;
+	rc = vg_round_thread(session, 1u << recording->index, tid);
+	session->round.all_now = false;
+	checkpoints_write(session);
+	return rc;
 }
 
 /* ---- recordings ---- */
@@ -245,6 +260,7 @@ static int recording_open(struct vg_session *session, struct vg_recording *recor
 		recording->counts_at_begin.helper_cpu_ns = 0;
 	vg_events_recording_begin(&session->events, recording->index, &recording->recorder.writer,
 				  &recording->recorder.threads, recording->begin_session_ns);
+	session->events.profiles[recording->index].only = options->thread;
 	return rc;
 }
 
@@ -289,6 +305,8 @@ int vg_session_begin(struct vg_session *session, const struct vg_session_options
 				  VG_RECORDINGS_MAX);
 	if (session->exited)
 		return vg_err_set(err, -ESRCH, "the process has ended");
+	if (options->thread != 0 && !vg_task_is_alive(&session->tasks, options->thread))
+		return vg_err_set(err, -ESRCH, "process %d has no thread %d", session->target.pid, options->thread);
 	if (options->flight_ns != 0 && options->flight_memory_bytes > session->max_memory_bytes / 2)
 		return vg_err_set(err, -EINVAL, "the flight recorder's memory is more than half of the helper's: "
 				  "use at most %llu bytes", (unsigned long long)session->max_memory_bytes / 2);

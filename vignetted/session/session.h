@@ -128,8 +128,8 @@ int vg_session_start(struct vg_session *session, const struct vg_session_options
 
 /*
  * Starts a recording into fd, which stays the caller's, and takes a first sample of every thread.  Returns 0 and
- * *recording, which is the session's; -EUSERS if the session has VG_RECORDINGS_MAX recordings; or another negative
- * errno.
+ * *recording, which is the session's; -EUSERS if the session has VG_RECORDINGS_MAX recordings; -ESRCH if the process
+ * has no thread options->thread; or another negative errno.
  */
 int vg_session_begin(struct vg_session *session, const struct vg_session_options *options, int fd,
 		     struct vg_recording **recording, struct vg_err *err);
@@ -144,6 +144,11 @@ int vg_session_scan(struct vg_session *session);
 
 /* Takes one sample of every thread for this recording now. */
 void vg_session_sample(struct vg_session *session, struct vg_recording *recording);
+
+/* Takes one sample of this thread for this recording now.  Other threads are not read.  Returns 0, -ESRCH if there is
+ * no such thread, -ENOSPC if it is one of the threads beyond max_threads, or -EINVAL if the recording is of another
+ * thread. */
+int vg_session_sample_thread(struct vg_session *session, struct vg_recording *recording, pid_t tid);
 
 /* Stops the recording if it is live; `reason` is static text.  Completes its file if that is not complete.  Returns 0,
  * or the negative errno with which the recording failed. */

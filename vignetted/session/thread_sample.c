@@ -254,8 +254,10 @@ void vg_thread_sample(struct vg_session *session, struct vg_task *task)
 		return;
 
 	clocks = clocks_of(task, vg_session_now_ns(session));
-	VG_EACH_RECORDING(i, due.set)
+	VG_EACH_RECORDING(i, due.set) {
 		vg_weights_observe(&task->accounts[i].weights, &clocks);
+		vg_recording_thread_cpu(&session->recordings[i], task->activity.cpu_ns);
+	}
 	due.timers = vg_timer_samples_decide(session, task, due.set, clocks.time_ns);
 	due.cpu_only = cpu_only_in(session->recordings, due.set);
 	due.same_slice = same_slice_in(task, &due);

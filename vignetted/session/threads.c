@@ -15,6 +15,13 @@ enum { SNAPSHOT_FIRST_BYTES = 16 * 1024 };
  * created.  Later it is read once a second. */
 enum { NAME_READ_SAMPLES = 4 };
 
+/* A process exits in less time than this, unless another tracer has stopped one of its threads. */
+enum { EXIT_TIMEOUT_NS = 400 * 1000 * 1000 };
+
+/* If a recording's only thread has ended, the process may be about to end, although another thread seems to be alive: a
+ * thread that has taken its SIGKILL and is not in the exit path yet. */
+enum { PROCESS_EXIT_WAIT_MS = 20 };
+
 /* Returns the session time of the thread's creation.  The creation is between the latest scan and this one, so the
  * middle is taken.  Some threads that this scan finds were created after the middle.  Their additional time makes up
  * for threads that were not found.  If scans are far apart, the start time in proc(5), in clock ticks since boot, is
@@ -68,8 +75,22 @@ static void unsampled_read(const struct vg_session *session, uint64_t unsampled_
 		unsampled_ns[i] = unsampled_in(session, &session->recordings[i]);
 }
 
-/* Reads a new thread's status, and begins its accounts in the live recordings that have none. */
-static void thread_begin(struct vg_session *session, struct vg_task *task, uint64_t now_ns, uint64_t *unsampled_ns)
+/* Returns the live recordings that want the thread and do not have it yet. */
+static vg_recording_set wanted_in(const struct vg_session *session, const struct vg_task *task)
+{
+	vg_recording_set wanted = 0;
+
+	VG_EACH_RECORDING(i, session->live & ~task->in_profiles) {
+		pid_t only = session->recordings[i].options.thread;
+
+		wanted |= (uint32_t)(only == 0 || only == task->tid) << i;
+	}
+	return wanted;
+}
+
+/* Reads a new thread's status, and begins its accounts in the recordings of `wanted`. */
+static void thread_begin(struct vg_session *session, struct vg_task *task, vg_recording_set wanted, uint64_t now_ns,
+			 uint64_t *unsampled_ns)
 {
 	struct vg_task_status status = { .name = "?" };
 	struct vg_thread thread = { .tid = task->tid };
@@ -92,7 +113,7 @@ static void thread_begin(struct vg_session *session, struct vg_task *task, uint6
 	task->untraceable = status.is_kernel_worker;
 	task->name_reads_left = NAME_READ_SAMPLES;
 	name_set(task, &status);
-	VG_EACH_RECORDING(i, session->live & ~task->in_profiles)
+	VG_EACH_RECORDING(i, wanted)
 		vg_account_begin(&session->recordings[i], task, thread, begin_ns, now_ns, &unsampled_ns[i]);
 }
 
@@ -103,13 +124,14 @@ static void threads_begin(struct vg_session *session, uint64_t now_ns)
 
 	for (size_t i = 0; i < session->tasks.live.count; i++) {
 		struct vg_task *task = &session->tasks.live.items[i];
+		vg_recording_set wanted = wanted_in(session, task);
 
-		if (!task->seen || (session->live & ~task->in_profiles) == 0)
+		if (!task->seen || wanted == 0)
 			continue;
 		if (first)
 			unsampled_read(session, unsampled_ns);
 		first = false;
-		thread_begin(session, task, now_ns, unsampled_ns);
+		thread_begin(session, task, wanted, now_ns, unsampled_ns);
 	}
 	VG_EACH_RECORDING(i, session->live)
 		session->recordings[i].scanned = true;
@@ -150,10 +172,66 @@ static void threads_end(struct vg_session *session, uint64_t now_ns)
 	}
 }
 
+bool vg_threads_all_exit(struct vg_session *session)
+{
+	/* The limit is a time and not a number of turns of this loop: a turn reads the state of every thread, and there
+	 * may be thousands. */
+	const uint64_t deadline_ns = vg_now_ns() + EXIT_TIMEOUT_NS;
+
+	/* The wait is needed because a process closes its descriptors, and its threads exit, before its pidfd reports
+	 * the exit.  The exit is also delayed until we reap a thread that was killed while it was our tracee. */
+	for (int wait_ms = 0; !vg_target_exited(&session->target, wait_ms) && vg_now_ns() < deadline_ns; wait_ms = 1) {
+		if (vg_tasks_any_alive(&session->tasks))
+			return false;
+		vg_tracer_pending_release(&session->tracer);
+	}
+	return true;
+}
+
+/* If each live recording is of one thread, scans look for these threads only. */
+static void threads_choose(struct vg_session *session)
+{
+	pid_t tids[VG_RECORDINGS_MAX];
+	size_t count = 0;
+
+	VG_EACH_RECORDING(i, session->live) {
+		tids[count] = session->recordings[i].options.thread;
+		if (tids[count++] == 0) {
+			count = 0;
+			break;
+		}
+	}
+	vg_tasks_choose(&session->tasks, tids, count);
+}
+
+/* Stops the recordings of one thread whose thread has ended. */
+static void chosen_end(struct vg_session *session)
+{
+	size_t hint = 0;
+
+	VG_EACH_RECORDING(i, session->live) {
+		struct vg_recording *recording = &session->recordings[i];
+		pid_t tid = recording->options.thread;
+		const struct vg_task *task = tid != 0 ? vg_tasks_find(&session->tasks, tid, &hint) : NULL;
+
+		bool known = task != NULL && (task->in_profiles & 1u << i) != 0;
+
+		/* The first thread of a process stays in the list when it has exited.  A thread that is not in the list
+		 * may be beyond vg_tasks.max. */
+		if (tid == 0 || ((known || session->tasks.excess > 0) && vg_task_is_alive(&session->tasks, tid)))
+			continue;
+		vg_recordings_stop(session, recording, vg_target_exited(&session->target, PROCESS_EXIT_WAIT_MS) ||
+				   vg_threads_all_exit(session) ? "the process ended" : "the thread ended");
+	}
+}
+
 int vg_threads_scan(struct vg_session *session)
 {
 	uint64_t now_ns = vg_session_now_ns(session);
-	int scanned = vg_tasks_scan(&session->tasks);
+	int scanned;
+
+	threads_choose(session);
+	scanned = vg_tasks_scan(&session->tasks);
 
 	/* The list in /proc may be empty for a moment, while a thread other than the first calls execve(2) and takes
 	 * the first thread's id. */
@@ -167,8 +245,11 @@ int vg_threads_scan(struct vg_session *session)
 	vg_recordings_events_fetch(session, false);
 	threads_end(session, now_ns);
 	vg_tasks_remove_exited(&session->tasks);
-	if (session->tasks.directory_read)
+	if (session->tasks.directory_read) {
 		session->scan_ns = now_ns;
+		if (scanned == 0)
+			chosen_end(session);
+	}
 	return scanned;
 }
 

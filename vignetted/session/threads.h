@@ -6,8 +6,9 @@
 
 /* Finds the threads of the process, and writes their creation, names and exit to the profiles. */
 
-/* Finds the threads, begins and ends their accounts, and fetches events.  Returns 0, -ESRCH if the process has
- * ended, or another negative errno. */
+/* Finds the threads, begins and ends their accounts, and fetches events.  Stops the recordings of one thread whose
+ * thread has ended.  If all live recordings are of one thread each, no other thread is listed or read.  Returns 0,
+ * -ESRCH if the process has ended, or another negative errno. */
 int vg_threads_scan(struct vg_session *session);
 
 /* Calls vg_threads_scan() if a thread can have been created or have exited: the number of threads has changed, or a new
@@ -19,6 +20,10 @@ void vg_threads_name_read(struct vg_session *session, struct vg_task *task, uint
 
 /* Calls vg_threads_name_read() for all threads that have run since the latest call. */
 void vg_threads_names_read(struct vg_session *session);
+
+/* Returns whether all threads of the process have exited or are exiting.  In the second case, waits for up to 0.4 s for
+ * the exit of the process. */
+bool vg_threads_all_exit(struct vg_session *session);
 
 /* Notes that the thread has exited, unless its id is `leader`, the id of the process's first thread (vg_task.exiting).
  * The next scan writes exits to the profiles. */

@@ -115,9 +115,12 @@ vg_recording_set vg_timer_samples_decide(struct vg_session *session, struct vg_t
 }
 
 /* Whether all threads that may have run since the latest fetch have timers.  The kernel records the code that a thread
- * with timers maps.  A sleeping thread may have run unless sleepers_idle is true. */
+ * with timers maps.  A sleeping thread may have run unless sleepers_idle is true.  If scans look for chosen threads
+ * only, any other thread may have run. */
 static bool all_have_timers(const struct vg_tasks *tasks, bool sleepers_idle)
 {
+	if (tasks->only_count != 0)
+		return false;
 	for (size_t i = 0; i < tasks->live.count; i++) {
 		const struct vg_task *task = &tasks->live.items[i];
 
@@ -279,8 +282,10 @@ static void sample_unmatched(struct vg_session *session, const struct vg_timer_r
 	VG_EACH_RECORDING(i, session->live) {
 		const struct vg_recording *recording = &session->recordings[i];
 
-		/* For a slower recording it is not known whether this sample was due. */
-		if (recording->options.period_ns == session->timers.mean_period_ns &&
+		/* For a slower recording it is not known whether this sample was due.  A thread that no recording wants
+		 * any more may have left samples. */
+		if ((recording->options.thread == 0 || recording->options.thread == record->tid) &&
+		    recording->options.period_ns == session->timers.mean_period_ns &&
 		    (record->time_ns >= recording->begin_ns || record->time_ns < session->begin_ns))
 			vg_recordings_count_loss(session->recordings, 1u << i, VG_LOSS_UNMATCHED);
 	}

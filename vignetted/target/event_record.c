@@ -129,6 +129,42 @@ static void record_write(struct vg_events *events, struct vg_events_lane *own, u
 	vg_writer_event(out->writer, &event);
 }
 
+uint64_t vg_event_first_intact(const struct vg_lane *lane, uint64_t tail)
+{
+	uint64_t head;
+
+	atomic_thread_fence(memory_order_acquire);
+	head = atomic_load_explicit(&lane->head, memory_order_relaxed);
+	/* The record at `head` may be half written. */
+	if (head < tail || head - tail < VG_LANE_RECORDS)
+		return tail;
+	return head - VG_LANE_RECORDS + 1;
+}
+
+void vg_event_records_copy(const struct vg_lane_record *records, uint64_t tail, size_t count,
+			   struct vg_event_record *batch)
+{
+	for (size_t i = 0; i < count; i++) {
+		const struct vg_lane_record *record = &records[(tail + i) % VG_LANE_RECORDS];
+
+		batch[i].time_ns = atomic_load_explicit(&record->time_ns, memory_order_relaxed);
+		batch[i].type_and_labels = atomic_load_explicit(&record->type_and_labels, memory_order_relaxed);
+		batch[i].value = atomic_load_explicit(&record->value, memory_order_relaxed);
+		batch[i].parent = atomic_load_explicit(&record->parent, memory_order_relaxed);
+	}
+}
+
+void vg_event_records_drop(struct vg_events *events, uint32_t lane)
+{
+	struct vg_lane *shared = &events->shared->lanes[lane];
+	struct vg_events_lane *own = &events->lanes[lane];
+
+	own->tail = atomic_load_explicit(&shared->head, memory_order_acquire);
+	VG_EACH_RECORDING(i, events->live)
+		own->first_of[i] = own->tail;
+	atomic_store_explicit(&shared->tail, own->tail, memory_order_release);
+}
+
 uint64_t vg_event_record_ns(const struct vg_events *events, uint32_t lane, uint64_t number)
 {
 	return atomic_load(&events->shared->records[lane][number % VG_LANE_RECORDS].time_ns) - events->begin_ns;
@@ -149,9 +185,9 @@ void vg_event_record_write(struct vg_events *events, const struct vg_drain_conte
 		vg_lane_open(own, event.time_ns, event.token);
 	else if (event.type == VG_EVENT_END)
 		vg_lane_close(own, event.time_ns, event.token);
-	VG_EACH_RECORDING(i, own->thread_written)
+	VG_EACH_RECORDING(i, own->thread_written & ~own->skipped)
 		record_write(events, own, i, event);
-	/* Profiles that do not have the thread yet do not get the event. */
-	VG_EACH_RECORDING(i, events->live & ~own->thread_written)
+	/* Profiles that do not have the thread, or not yet, do not get the event. */
+	VG_EACH_RECORDING(i, events->live & (~own->thread_written | own->skipped))
 		own->first_of[i] = own->tail + 1;
 }

@@ -11,6 +11,17 @@ struct vg_event_record {
 	uint64_t time_ns, type_and_labels, value, parent; /* as in struct vg_lane_record */
 };
 
+/* Copies `count` records, beginning with record number `tail`, from the lane's records. */
+void vg_event_records_copy(const struct vg_lane_record *records, uint64_t tail, size_t count,
+			   struct vg_event_record *batch);
+
+/* Returns the number of the first intact record of a copy that begins at record number `tail`.  The host overwrote the
+ * earlier records during the copy. */
+uint64_t vg_event_first_intact(const struct vg_lane *lane, uint64_t tail);
+
+/* Drops the lane's records, which no profile wants, without counting them. */
+void vg_event_records_drop(struct vg_events *events, uint32_t lane);
+
 /* Finds the labels that the host has added.  After a label with an invalid length no further labels are read. */
 void vg_event_labels_read(struct vg_events *events);
 

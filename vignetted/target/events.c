@@ -111,6 +111,7 @@ void vg_events_recording_end(struct vg_events *events, uint32_t index)
 	events->live &= ~(1u << index);
 	for (uint32_t i = 0; events->shared != NULL && i < VG_LANES; i++) {
 		events->lanes[i].thread_written &= ~(1u << index);
+		events->lanes[i].skipped &= ~(1u << index);
 		events->lanes[i].name_written &= ~(1u << index);
 	}
 	for (size_t i = 0; i < events->labels.count; i++)
@@ -144,15 +145,29 @@ static uint64_t first_event_ns(const struct vg_events *events, const struct vg_d
 	return time_ns >= own->last_ns && time_ns <= context->now_ns ? time_ns : context->now_ns;
 }
 
-/* Adds the lane's thread to the profiles that do not have it.  `task` is NULL if the thread is not in vg_tasks. */
+/* Returns the live profiles that want events of all threads, or of this one. */
+static vg_recording_set wanted_in(const struct vg_events *events, pid_t tid)
+{
+	vg_recording_set wanted = 0;
+
+	VG_EACH_RECORDING(i, events->live)
+		wanted |= (uint32_t)(events->profiles[i].only == 0 || events->profiles[i].only == tid) << i;
+	return wanted;
+}
+
+/* Adds the lane's thread to the profiles that want it and do not have it.  `task` is NULL if the thread is not in
+ * vg_tasks. */
 static void lane_thread_write(struct vg_events *events, const struct vg_drain_context *context, uint32_t lane,
 			      const struct vg_task *task)
 {
 	struct vg_events_lane *own = &events->lanes[lane];
+	pid_t tid = atomic_load_explicit(&events->shared->lanes[lane].owner, memory_order_relaxed);
 
+	own->skipped |= events->live & ~own->thread_written & ~wanted_in(events, tid);
+	own->thread_written |= own->skipped;
 	VG_EACH_RECORDING(i, events->live & ~own->thread_written) {
 		struct vg_events_profile *out = &events->profiles[i];
-		struct vg_thread thread = { 0 };
+		struct vg_thread thread = { .tid = tid };
 
 		if (task != NULL && (task->in_profiles & 1u << i) == 0)
 			continue;    /* the next scan adds the task to this profile */
@@ -161,8 +176,6 @@ static void lane_thread_write(struct vg_events *events, const struct vg_drain_co
 			own->threads[i] = task->accounts[i].id;
 			continue;
 		}
-		thread.tid = atomic_load_explicit(&events->shared->lanes[lane].owner,
-						  memory_order_relaxed);
 		thread.begin_ns = first_event_ns(events, context, lane);
 		thread.begin_ns -= thread.begin_ns < out->since_ns ? thread.begin_ns : out->since_ns;
 		thread.id = own->threads[i] = (*out->threads)++;
@@ -174,7 +187,7 @@ static void lane_thread_write(struct vg_events *events, const struct vg_drain_co
 static bool lane_thread_write_new(struct vg_events *events, const struct vg_drain_context *context, uint32_t lane)
 {
 	struct vg_events_lane *own = &events->lanes[lane];
-	const struct vg_task *task = NULL;
+	struct vg_task *task = NULL;
 
 	if (!own->known)
 		own->name_written |= events->live;
@@ -183,6 +196,9 @@ static bool lane_thread_write_new(struct vg_events *events, const struct vg_drai
 	if (!own->is_no_task)
 		task = task_find(context, lane, atomic_load_explicit(&events->shared->lanes[lane].owner,
 								     memory_order_relaxed));
+	/* The task may be a new one: it is removed while scans look for chosen threads only. */
+	if (task != NULL)
+		task->lane = lane + 1;
 	if (task != NULL || own->is_no_task)
 		lane_thread_write(events, context, lane, task);
 	return true;
@@ -211,6 +227,11 @@ static bool lane_thread_find(struct vg_events *events, const struct vg_drain_con
 	if (task != NULL) {
 		task->lane = lane + 1;
 		own->known = true;
+	} else if (wanted_in(events, tid) == 0) {
+		/* Look the thread up again at each drain: a recording of all threads may begin. */
+		vg_event_records_drop(events, lane);
+		own->claims = claims - 1;
+		return false;
 	} else if (taken && !context->last && own->drains_waited++ < DRAINS_WAITED_MAX) {
 		own->claims = claims - 1;
 		return false;        /* no scan has found the thread yet */
@@ -247,7 +268,7 @@ static void lane_name_write(struct vg_events *events, const struct vg_drain_cont
 	label = &events->labels.items[name - 1];
 	memcpy(text, events->shared->labels + label->offset, label->length);
 	text[label->length] = '\0';
-	VG_EACH_RECORDING(i, name_due)
+	VG_EACH_RECORDING(i, name_due & ~own->skipped)
 		vg_writer_thread_name(events->profiles[i].writer, own->threads[i],
 				      context->now_ns - events->profiles[i].since_ns, text);
 	for (size_t i = 0; i < context->tasks->live.count; i++) {
@@ -257,33 +278,6 @@ static void lane_name_write(struct vg_events *events, const struct vg_drain_cont
 }
 
 /* ---- records ---- */
-
-/* Returns the number of the first intact record of a copy that begins at record number `tail`.  The host
- * overwrote the earlier records during the copy. */
-static uint64_t first_intact(const struct vg_lane *lane, uint64_t tail)
-{
-	uint64_t head;
-
-	atomic_thread_fence(memory_order_acquire);
-	head = atomic_load_explicit(&lane->head, memory_order_relaxed);
-	/* The record at `head` may be half written. */
-	if (head < tail || head - tail < VG_LANE_RECORDS)
-		return tail;
-	return head - VG_LANE_RECORDS + 1;
-}
-
-static void batch_copy(const struct vg_lane_record *records, uint64_t tail, size_t count,
-		       struct vg_event_record *batch)
-{
-	for (size_t i = 0; i < count; i++) {
-		const struct vg_lane_record *record = &records[(tail + i) % VG_LANE_RECORDS];
-
-		batch[i].time_ns = atomic_load_explicit(&record->time_ns, memory_order_relaxed);
-		batch[i].type_and_labels = atomic_load_explicit(&record->type_and_labels, memory_order_relaxed);
-		batch[i].value = atomic_load_explicit(&record->value, memory_order_relaxed);
-		batch[i].parent = atomic_load_explicit(&record->parent, memory_order_relaxed);
-	}
-}
 
 /* Skips the overwritten records before number `to`. */
 static void lane_skip(struct vg_events *events, struct vg_events_lane *own, uint64_t to)
@@ -311,8 +305,8 @@ static void lane_drain(struct vg_events *events, const struct vg_drain_context *
 		size_t count = head - own->tail < BATCH ? (size_t)(head - own->tail) : BATCH;
 		uint64_t start = own->tail, intact;
 
-		batch_copy(events->shared->records[lane], start, count, batch);
-		intact = events->overwrite ? first_intact(shared, start) : start;
+		vg_event_records_copy(events->shared->records[lane], start, count, batch);
+		intact = events->overwrite ? vg_event_first_intact(shared, start) : start;
 		if (intact > start)
 			lane_skip(events, own, intact);
 		for (; own->tail < start + count; own->tail++)
@@ -322,7 +316,7 @@ static void lane_drain(struct vg_events *events, const struct vg_drain_context *
 	atomic_store_explicit(&shared->tail, own->tail, memory_order_release);
 	if (!own->is_no_task || atomic_load(&shared->taken) != 0)
 		return;
-	VG_EACH_RECORDING(i, own->thread_written) {
+	VG_EACH_RECORDING(i, own->thread_written & ~own->skipped) {
 		const struct vg_events_profile *out = &events->profiles[i];
 
 		if (own->last_ns >= out->since_ns)

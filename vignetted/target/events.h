@@ -16,6 +16,8 @@ struct vg_events_label {
 /* A profile that gets the events. */
 struct vg_events_profile {
 	struct vg_writer *writer;
+	pid_t only;                  /* only events of the thread with this tid are written; 0: of all threads.  The
+					caller sets it after vg_events_recording_begin(). */
 	uint32_t *threads;           /* the caller's counter: the profile's next free thread id.  If a lane's thread is
 					not in vg_tasks, vg_events_drain() takes the thread's id from this counter. */
 	uint64_t since_ns;           /* session time of the recording's begin: earlier events are not written */

@@ -32,7 +32,7 @@ void vg_lane_history_drop(struct vg_events_lane *lane, uint64_t before_ns)
 void vg_lane_reset(struct vg_events_lane *lane)
 {
 	lane->known = false;
-	lane->thread_written = lane->name_written = 0;
+	lane->thread_written = lane->skipped = lane->name_written = 0;
 	lane->name = 0;
 	lane->sampled = (struct vg_lane_sampled){ 0 };
 	vg_lane_skip(lane);

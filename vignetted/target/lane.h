@@ -31,6 +31,7 @@ struct vg_events_lane {
 	uint32_t claims;             /* the shared lane's `claims` when its thread was looked up */
 	uint32_t name;               /* number of the label that is the thread's name, or 0 */
 	vg_recording_set thread_written; /* profiles that have the thread, with the id threads[i] */
+	vg_recording_set skipped;    /* profiles in thread_written that want neither the thread nor its events */
 	vg_recording_set name_written; /* profiles that have the thread's name, or do not need it */
 	uint32_t threads[VG_RECORDINGS_MAX];
 	bool known;                  /* the lane's thread is known */

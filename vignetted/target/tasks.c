@@ -4,6 +4,7 @@
 #include <ctype.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdio.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
@@ -78,7 +79,51 @@ bool vg_tasks_changed(const struct vg_tasks *tasks)
 {
 	struct stat status;
 
-	return tasks->stale || fstat(dirfd(tasks->directory), &status) != 0 || status.st_nlink != tasks->link_count;
+	return tasks->stale || (tasks->only_count == 0 && (fstat(dirfd(tasks->directory), &status) != 0 ||
+							   status.st_nlink != tasks->link_count));
+}
+
+void vg_tasks_choose(struct vg_tasks *tasks, const pid_t *tids, size_t count)
+{
+	if (count == tasks->only_count && memcmp(tids, tasks->only, count * sizeof *tids) == 0)
+		return;
+	memcpy(tasks->only, tids, count * sizeof *tids);
+	tasks->only_count = count;
+	tasks->stale = true;
+}
+
+static int task_add(struct vg_tasks *tasks, pid_t tid)
+{
+	struct vg_task fresh = { .tid = tid, .files = { -1, -1 }, .seen = true };
+
+	if (vg_array_push(&tasks->live, &fresh) != 0)
+		return -ENOMEM;
+	tasks->found++;
+	return 0;
+}
+
+static int chosen_scan(struct vg_tasks *tasks)
+{
+	size_t hint = 0;
+
+	tasks->directory_read = tasks->stale;
+	if (!tasks->directory_read)
+		return 0;
+	tasks->stale = false;
+	tasks->excess = 0;
+	for (size_t i = 0; i < tasks->live.count; i++)
+		tasks->live.items[i].seen = false;
+	for (size_t i = 0; i < tasks->only_count; i++) {
+		pid_t tid = tasks->only[i];
+		struct vg_task *known = vg_tasks_find(tasks, tid, &hint);
+		bool alive = vg_task_is_alive(tasks, tid);
+
+		if (known != NULL)
+			known->seen = alive && !known->exited;
+		else if (alive && task_add(tasks, tid) != 0)
+			return -ENOMEM;
+	}
+	return 0;
 }
 
 int vg_tasks_scan(struct vg_tasks *tasks)
@@ -87,6 +132,8 @@ int vg_tasks_scan(struct vg_tasks *tasks)
 	struct stat status;
 	size_t hint = 0, found = 0, seen = 0, known_count = tasks->live.count;
 
+	if (tasks->only_count != 0)
+		return chosen_scan(tasks);
 	if (fstat(dirfd(tasks->directory), &status) != 0)
 		return -ESRCH;
 	tasks->directory_read = tasks->stale || status.st_nlink != tasks->link_count;
@@ -102,7 +149,6 @@ int vg_tasks_scan(struct vg_tasks *tasks)
 	 * next scan.  Without this limit, a scan of a program that creates threads as fast as we read would never
 	 * end. */
 	while (found < threads_count(tasks->link_count) && (entry = readdir(tasks->directory)) != NULL) {
-		struct vg_task fresh = { .files = { -1, -1 }, .seen = true };
 		struct vg_task *known;
 		pid_t tid = (pid_t)strtol(entry->d_name, NULL, 10);
 
@@ -127,10 +173,8 @@ int vg_tasks_scan(struct vg_tasks *tasks)
 			tasks->excess++;
 			continue;
 		}
-		fresh.tid = tid;
-		if (vg_array_push(&tasks->live, &fresh) != 0)
+		if (task_add(tasks, tid) != 0)
 			return -ENOMEM;
-		tasks->found++;
 	}
 	/* If fewer threads were found than the link count said, a thread exited during the scan.  If another thread is
 	 * created now, the link count is again the one that was read, and hides the new thread.  So the next scan must
@@ -232,7 +276,7 @@ static const unsigned long long EXITING = 0x4, IO_WORKER = 0x10, USER_WORKER = 0
 static int status_parse(struct vg_task_status *status, char *text)
 {
 	char *open = strchr(text, '('), *close = strrchr(text, ')'), *at;
-	unsigned long long flags;
+	unsigned long long flags, pending;
 	size_t length;
 
 	if (open == NULL || close == NULL || close < open || close[1] != ' ')
@@ -254,7 +298,14 @@ static int status_parse(struct vg_task_status *status, char *text)
 	for (int field = 10; field < 22; field++) { /* to field 22, starttime */
 		strtoll(at, &at, 10);
 	}
-	status->start_ticks = strtoull(at, NULL, 10);
+	status->start_ticks = strtoull(at, &at, 10);
+	for (int field = 23; field < 31; field++) {
+		strtoll(at, &at, 10);
+	}
+	/* When the process is killed or calls exit_group(2), each thread has SIGKILL pending until it exits.  That may
+	 * take long on a busy machine. */
+	pending = strtoull(at, NULL, 10); /* field 31 */
+	status->exiting = status->exiting || (pending & UINT64_C(1) << (SIGKILL - 1)) != 0;
 	return 0;
 }
 

@@ -120,7 +120,7 @@ struct vg_task {
 struct vg_task_status {
 	char state;                  /* as in proc(5): R S D T t Z X I */
 	bool is_kernel_worker;       /* a kernel worker (io_uring, vhost): nobody can trace it */
-	bool exiting;                /* it is in the kernel's exit path, or a zombie */
+	bool exiting;                /* it is in the kernel's exit path, or a zombie, or was killed */
 	char name[VG_TASK_NAME_BYTES];
 	uint64_t start_ticks;        /* time of its creation since boot, in units of 1 / sysconf(_SC_CLK_TCK) s */
 };
@@ -130,9 +130,11 @@ struct vg_tasks {
 	struct { struct vg_task *items; size_t count, capacity; } live;
 	size_t open_files, open_files_max; /* threads' files that are kept open, and the most that may be */
 	uint64_t link_count;         /* link count of the directory when a scan last read it */
-	bool stale;                  /* the next scan must read the directory: a thread has exited, or the latest scan
-					was incomplete */
-	bool directory_read;         /* the latest scan has read the directory */
+	bool stale;                  /* the next scan must read the directory: a thread has exited, the latest scan was
+					incomplete, or other threads were chosen */
+	bool directory_read;         /* the latest scan has read the directory, or the chosen threads' status */
+	pid_t only[VG_RECORDINGS_MAX]; /* scans look for the threads with these tids, and do not list the others */
+	size_t only_count;           /* 0: scans list all threads */
 	size_t max;                  /* set by the caller: the most threads to sample; 0: no limit */
 	size_t excess, excess_max;   /* threads beyond `max`: now, and the most so far */
 	uint64_t found;              /* threads found so far */
@@ -142,19 +144,27 @@ struct vg_tasks {
 int vg_tasks_open(struct vg_tasks *tasks, pid_t pid);
 void vg_tasks_close(struct vg_tasks *tasks);
 
+/* Sets the threads that scans look for.  count: at most VG_RECORDINGS_MAX; 0: all threads.  If they have changed, sets
+ * `stale`. */
+void vg_tasks_choose(struct vg_tasks *tasks, const pid_t *tids, size_t count);
+
 /*
  * Finds new and exited threads.  New threads are appended with tid, `seen` true and `files` -1; the rest is zero.
  * Exited threads have `seen` false until vg_tasks_remove_exited() removes them.  Threads beyond `max` are counted in
  * `excess`; such a thread is appended when an exited thread has made room.
  *
- * The directory is read only if its link count has changed (the kernel counts threads there), or if `stale` is set.  If
- * a new thread has the tid of an exited one, it is appended only by the first scan after the exited thread's removal.
+ * The directory is read only if its link count has changed (the kernel counts threads there), or if `stale` is set.
+ * With chosen threads, it is never read.  Then the status of each chosen thread is read if `stale` is set, and a zombie
+ * counts as exited.  The cost does not depend on the number of other threads.
+ *
+ * If a new thread has the tid of an exited one, it is appended only by the first scan after the exited thread's
+ * removal.
  *
  * Returns 0, -ESRCH if the process has exited, or -ENOMEM.
  */
 int vg_tasks_scan(struct vg_tasks *tasks);
 
-/* Whether a scan would read the directory.  One fstat(2). */
+/* Whether a scan would read the directory or, with chosen threads, their status.  At most one fstat(2). */
 bool vg_tasks_changed(const struct vg_tasks *tasks);
 
 /* Removes the threads that the latest scan did not find. */
