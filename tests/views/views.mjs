@@ -2,6 +2,8 @@
 //
 //   views.mjs story DIR      the views of the story (events_write.c) agree with each other and with its known times
 //   views.mjs phases DIR     a program's intervals are as long as the program has measured
+//   views.mjs lines DIR      Speedscope's file has the times of functions, and their hottest lines, that vgtool report
+//                            has; the trace has the same lines
 //   views.mjs markers DIR    Mozilla's profiler-cli finds all markers of the trace
 import { existsSync, readFileSync } from "node:fs";
 import assert from "node:assert/strict";
@@ -77,6 +79,56 @@ function phases() {
 		`${inside("work_write")} samples of work_write in parse, ${inside("work_parse")} of work_parse`);
 }
 
+function lines() {
+	const view = read("phases.speedscope.json"), { frames } = view.shared;
+	const times = frames.map(() => ({ self: 0, total: 0 }));
+	const key = (row) => `${row.name} ${row.file}`;
+
+	for (const profile of view.profiles.filter((one) => one.type === "sampled" && one.name !== "all threads")) {
+		profile.samples.forEach((stack, i) => {
+			new Set(stack).forEach((frame) => { times[frame].total += profile.weights[i]; });
+			times[stack.at(-1)].self += profile.weights[i];
+		});
+	}
+	// Without a source file, report may show a module as one row.
+	const rows = read("functions.json").functions.filter((row) => row.file !== null);
+	assert.ok(rows.length > 2);
+	for (const row of rows) {
+		const number = frames.findIndex((frame) => key(frame) === key(row));
+		assert.deepEqual([times[number].self, times[number].total], [row.self_ns, row.total_ns], row.name);
+	}
+
+	const hottest = {};
+	for (const row of read("lines.json").lines.filter((one) => one.line > 0)) {
+		if (!(hottest[key(row)]?.total_ns >= row.total_ns))
+			hottest[key(row)] = row;
+	}
+	assert.ok(Object.keys(hottest).length > 2);
+	for (const [name, row] of Object.entries(hottest)) {
+		const { line } = frames.find((frame) => key(frame) === name);
+		assert.ok(read("lines.json").lines.some((one) => key(one) === name && one.line === line &&
+			one.total_ns === row.total_ns), `${name}: line ${line}`);
+	}
+
+	// V8 counts the lines of call frames from 0, and those of samples from 1.
+	const chunks = read("trace.json").traceEvents.filter((event) => event.name === "ProfileChunk");
+	const inside = new Set();
+	for (const { cpuProfile, lines: at } of chunks.map((chunk) => chunk.args.data)) {
+		for (const { callFrame } of cpuProfile.nodes) {
+			assert.equal(callFrame.lineNumber + 1, callFrame.url === "" ? 0 : frames.find((frame) =>
+				frame.name === callFrame.functionName && frame.file === callFrame.url).line ?? 0);
+		}
+		assert.ok(at === undefined || at.length === cpuProfile.samples.length);
+		cpuProfile.samples.forEach((id, i) => {
+			if (cpuProfile.nodes.find((node) => node.id === id)?.callFrame.functionName === "work_parse")
+				inside.add(at[i]);
+		});
+	}
+	const [{ file }] = frames.filter((frame) => frame.name === "work_parse");
+	const known = read("lines.json").lines.filter((one) => one.self_ns > 0 && key(one) === `work_parse ${file}`);
+	assert.deepEqual([...inside].sort(), known.map((one) => one.line).sort());
+}
+
 function markers() {
 	const events = read("trace.json").traceEvents;
 	// The two halves of an asynchronous event are one marker.  Counters are not markers.
@@ -89,9 +141,9 @@ function markers() {
 		assert.equal(read("samples.out").categoryBreakdown.totalSamples, 100);
 		assert.deepEqual(read("samples.out").topFunctionsBySelf.filter((row) => row.selfSamples > 0)
 			.map((row) => [row.name, row.selfSamples]),
-		[["main", 50], ["reply_it", 30], ["parse_it", 20]]);
+		[["server.c!main", 50], ["server.c!reply_it", 30], ["server.c!parse_it", 20]]);
 	}
 	console.log(`${found} markers in profiler-cli and in the trace`);
 }
 
-({ story, phases, markers })[step]();
+({ story, phases, lines, markers })[step]();

@@ -56,6 +56,14 @@ judge markers
 cli stop >/dev/null
 rm "$dir/samples.out"
 
+# Of the story's intervals, request and shutdown last 10 ms, job lasts 5 ms, and the others are shorter.
+exits 0 "$VGTOOL" chrome --minimum-duration 5ms "$story"
+out_holds '["X", "b", "e", "i"].map((ph) => it.traceEvents.filter((event) => event.ph === ph).length).join() ===
+	"11,10,10,10"'
+exits 0 "$VGTOOL" chrome --minimum-duration 6000us --collapse-threads "$story"
+out_holds 'it.traceEvents.filter((event) => event.ph === "b").length === 0'
+exits 2 "$VGTOOL" chrome --minimum-duration -1 "$story"
+
 # The second profile has the intervals.
 json "$dir/story.speedscope.json" '({ ...it, activeProfileIndex: 1 })' >"$dir/second.speedscope.json"
 sh "$SRCDIR/tests/views/speedscope.sh" "$dir/second.speedscope.json" server shutdown >"$dir/log" 2>&1 ||
@@ -74,6 +82,18 @@ grep -q 'parse .*<- slower' "$dir/out" || fail "diff: parse is not slower: $(cat
 ! grep 'request\|reply\|shutdown' "$dir/out" | grep -q 'slower' || fail "diff: others are slower, too: $(cat "$dir/out")"
 exits 0 "$VGTOOL" diff --by total --json --limit 2 "$dir"/a?.vgp -- "$dir"/b?.vgp
 out_holds 'it.changes.length === 1 + 2 + 2'
+# parse is slower.  Without it and its function no row is, and the samples of its function are not in the sum.
+exits 2 "$VGTOOL" diff --fail-above 10% --exclude '^parse$' --exclude '^parse_it' "$dir"/a?.vgp -- "$dir"/b?.vgp
+has out 'cannot tell'
+has out '(all samples)'
+has out 'reply'
+! grep -q parse "$dir/out" || fail "diff --exclude: $(cat "$dir/out")"
+exits 0 "$VGTOOL" diff --json --by total --exclude '^parse' --exclude '^main$' "$dir/a1.vgp" "$dir/b1.vgp"
+out_holds 'it.changes.filter((row) => row.type === "function").map((row) => row.name).join() === "reply_it"'
+out_holds 'it.changes[0].name === "(all samples)" && it.changes[0].self_ns.a === it.changes.find((row) =>
+	row.name === "reply_it").total_ns.a'
+exits 3 "$VGTOOL" diff --exclude . "$dir/a1.vgp" "$dir/b1.vgp"
+exits 4 "$VGTOOL" diff --exclude '(' "$dir/a1.vgp" "$dir/b1.vgp"
 exits 4 "$VGTOOL" diff "$dir/a1.vgp"
 exits 4 "$VGTOOL" diff "$dir/a1.vgp" --
 exits 4 "$VGTOOL" diff --fail-above much "$dir/a1.vgp" "$dir/b1.vgp"
@@ -105,12 +125,16 @@ mv "$dir/killed.vgp.part" "$dir/killed.vgp"
 "$VGTOOL" summary --json "$dir/killed.vgp" >"$dir/killed.json" 2>/dev/null
 "$VGTOOL" report --interval parse --json "$dir/phases.vgp" >"$dir/parse.json"
 judge phases
+"$VGTOOL" speedscope --weight wall -o "$dir/phases.speedscope.json" "$dir/phases.vgp"
+"$VGTOOL" report --weight wall --json "$dir/phases.vgp" >"$dir/functions.json"
+"$VGTOOL" report --weight wall --by line --json "$dir/phases.vgp" >"$dir/lines.json"
 # A resolved profile has the same events.
 exits 0 "$VGTOOL" summary --json "$dir/raw.vgp"
 cmp -s "$dir/out" "$dir/phases.json" || fail "resolving changed the events"
 exits 0 "$VGTOOL" diff --weight wall "$dir/phases.vgp" "$dir/phases.vgp"
 exits 0 "$VGTOOL" diff "$dir/raw.vgp" "$dir/raw.vgp"
 "$VGTOOL" chrome -o "$dir/trace.json" "$dir/phases.vgp"
+judge lines
 imported "$dir/trace.json"
 judge markers
 cli stop >/dev/null

@@ -6,6 +6,11 @@
 
 #include "profile/model.h"
 
+struct vg_chrome_options {
+	bool collapse_threads;       /* threads share tracks: chrome_tracks.h */
+	uint64_t minimum_ns;         /* shorter intervals are left out */
+};
+
 /*
  * Writes a profile as Chrome's trace events (the JSON object format of the "Trace Event Format"), for
  * Perfetto, chrome://tracing and the Firefox Profiler.
@@ -19,8 +24,12 @@
  * once for each of them.  The number of samples is limited to 1,000,000, plus 20 for each byte of the profile.
  * Functions of a stack beyond a depth of 2000 are one node, "[deeper frames cut]".
  *
+ * A node has its function's file and hottest line (analysis/function_lines.h), counted from 0 as in V8's traces.  As in
+ * these, "lines" of a ProfileChunk has the source lines of the samples' leaf frames, counted from 1.
+ *
  * exporter: name and version of the program.  Returns 0 or -ENOMEM.  For write errors, check the stream.
  */
-int vg_chrome_write(const struct vg_profile *profile, const char *exporter, FILE *file);
+int vg_chrome_write(const struct vg_profile *profile, const struct vg_chrome_options *options, const char *exporter,
+		    FILE *file);
 
 #endif
