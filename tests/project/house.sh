@@ -36,7 +36,7 @@ vgtool/run              base symbols/table/debug_id
 vgtool/output           base
 vgtool/analysis         base profile vgtool/output
 vgtool/resolve          base profile symbols vgtool/output vgtool/analysis
-vgtool/views            base profile vgtool/output vgtool/analysis
+vgtool/views            base profile symbols/table/debug_id vgtool/output vgtool/analysis
 vgtool/commands         base profile symbols vgtool/run vgtool/output vgtool/analysis vgtool/resolve vgtool/views
 vgtool                  base vgtool/commands
 '
