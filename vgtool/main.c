@@ -26,6 +26,7 @@ static const struct command {
 	{ "missing", cmd_missing, "list modules of profiles that have no symbols" },
 	{ "resolve", cmd_resolve, "add function names to profiles" },
 	{ "speedscope", cmd_speedscope, "write a profile for Speedscope" },
+	{ "firefox", cmd_firefox, "write a profile for the Firefox Profiler" },
 	{ "chrome", cmd_chrome, "write trace events for Perfetto and the Firefox Profiler" },
 	{ "folded", cmd_folded, "write folded stacks for flamegraph.pl" },
 	{ "cut", cmd_cut, "copy the part of a profile that is in a time range" },

@@ -8,6 +8,7 @@
 #include "vgtool/analysis/summary.h"
 #include "vgtool/views/chrome.h"
 #include "vgtool/views/cut.h"
+#include "vgtool/views/firefox.h"
 #include "vgtool/views/folded.h"
 #include "vgtool/views/speedscope.h"
 
@@ -20,6 +21,9 @@ static void views_write(const struct vg_profile *profile)
 
 	vg_speedscope_write(profile, VG_WEIGHT_WALL, VG_FRAMES_FUNCTION, "fuzz", input_sink());
 	vg_chrome_write(profile, &(struct vg_chrome_options){ .collapse_threads = true }, "fuzz", input_sink());
+	vg_speedscope_write(profile, VG_WEIGHT_WALL, "fuzz", input_sink());
+	vg_chrome_write(profile, "fuzz", input_sink());
+	vg_firefox_write(profile, profile->processes.count > 1, "fuzz", input_sink());
 	vg_folded_write(profile, &folding, input_sink());
 	if (vg_measures_add(&measures, profile, "fuzz.vgp", NULL) == 0)
 		vg_measures_finish(&measures);

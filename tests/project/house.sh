@@ -37,7 +37,7 @@ vgtool/output           base
 vgtool/analysis         base profile vgtool/output
 vgtool/resolve          base profile symbols vgtool/output vgtool/analysis
 vgtool/page
-vgtool/views            base profile vgtool/output vgtool/analysis vgtool/page
+vgtool/views            base profile symbols/table/debug_id vgtool/output vgtool/analysis vgtool/page
 vgtool/commands         base profile symbols vgtool/run vgtool/output vgtool/analysis vgtool/resolve vgtool/views
 vgtool                  base vgtool/commands
 '

@@ -104,6 +104,20 @@ START_TEST(microseconds)
 }
 END_TEST
 
+START_TEST(milliseconds)
+{
+	text_open();
+	vg_json_array_begin(&json);
+	vg_json_ms(&json, 0);
+	vg_json_ms(&json, 1);
+	vg_json_ms(&json, -1234500);
+	vg_json_ms(&json, 5000000);
+	vg_json_ms(&json, INT64_MIN);
+	vg_json_array_end(&json);
+	text_expect("[0,0.000001,-1.2345,5,-9223372036854.775808]");
+}
+END_TEST
+
 START_TEST(hex_of_bytes)
 {
 	text_open();
@@ -146,6 +160,7 @@ Suite *json_suite(void)
 	tcase_add_test(cases, invalid_utf8_is_replaced);
 	tcase_add_test(cases, reals);
 	tcase_add_test(cases, microseconds);
+	tcase_add_test(cases, milliseconds);
 	tcase_add_test(cases, hex_of_bytes);
 	tcase_add_test(cases, nesting_is_bounded);
 	suite_add_tcase(suite, cases);

@@ -52,6 +52,7 @@
 	each(screen) \
 	each(sections) \
 	each(intervals) \
+	each(firefox) \
 	each(speedscope) \
 	each(store) \
 	each(stream) \

