@@ -27,6 +27,7 @@ static const struct command {
 	{ "resolve", cmd_resolve, "add function names to profiles" },
 	{ "speedscope", cmd_speedscope, "write a profile for Speedscope" },
 	{ "chrome", cmd_chrome, "write trace events for Perfetto and the Firefox Profiler" },
+	{ "pprof", cmd_pprof, "write a profile for pprof" },
 	{ "folded", cmd_folded, "write folded stacks for flamegraph.pl" },
 	{ "recover", cmd_recover, "copy the intact chunks of a damaged profile" },
 	{ "audit", cmd_audit, "list all strings, and mark those that may identify a person" },

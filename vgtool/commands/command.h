@@ -33,6 +33,7 @@ int cmd_dump(int argc, char **argv);
 int cmd_folded(int argc, char **argv);
 int cmd_info(int argc, char **argv);
 int cmd_missing(int argc, char **argv);
+int cmd_pprof(int argc, char **argv);
 int cmd_record(int argc, char **argv);
 int cmd_recover(int argc, char **argv);
 int cmd_report(int argc, char **argv);
