@@ -8,6 +8,7 @@
 #include "vgtool/analysis/summary.h"
 #include "vgtool/views/chrome.h"
 #include "vgtool/views/folded.h"
+#include "vgtool/views/pprof.h"
 #include "vgtool/views/speedscope.h"
 
 static void views_write(const struct vg_profile *profile)
@@ -20,6 +21,7 @@ static void views_write(const struct vg_profile *profile)
 	vg_speedscope_write(profile, VG_WEIGHT_WALL, "fuzz", input_sink());
 	vg_chrome_write(profile, "fuzz", input_sink());
 	vg_folded_write(profile, &folding, input_sink());
+	vg_pprof_write(profile, 1, "fuzz", input_sink());
 	if (vg_measures_add(&measures, profile, "fuzz.vgp", NULL) == 0)
 		vg_measures_finish(&measures);
 	vg_measures_free(&measures);

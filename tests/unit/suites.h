@@ -37,6 +37,7 @@
 	each(options) \
 	each(outfile) \
 	each(policy) \
+	each(pprof) \
 	each(print) \
 	each(priority) \
 	each(profile) \

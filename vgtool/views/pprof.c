@@ -51,6 +51,12 @@ static int sample_add(struct pprof *pprof, const struct vg_sample *sample)
 	return 0;
 }
 
+/* The format's numbers are signed. */
+static int64_t bounded(uint64_t value)
+{
+	return value <= INT64_MAX ? (int64_t)value : INT64_MAX;
+}
+
 static void sample_write(struct pprof *pprof, uint32_t index)
 {
 	Perftools__Profiles__Profile piece = PERFTOOLS__PROFILES__PROFILE__INIT;
@@ -64,10 +70,9 @@ static void sample_write(struct pprof *pprof, uint32_t index)
 	memcpy(&key, vg_intern_bytes(&pprof->keys, index, NULL), sizeof key);
 	is_base = pprof->labels.tracks.groups[pprof->labels.tracks.items[key.track].group].is_base;
 	for (int i = 0; i < VALUES; i++) {
-		uint64_t sum = pprof->sums.items[index].values[i];
-		int64_t value = sum <= INT64_MAX ? (int64_t)sum : INT64_MAX;
-
-		values[i] = is_base ? -value : value;
+		values[i] = bounded(pprof->sums.items[index].values[i]);
+		if (is_base)
+			values[i] = -values[i];
 	}
 	sample.location_id = locations;
 	sample.n_location_id = vg_pprof_stack_locations(&pprof->stacks, &pprof->file, key.stack, (uint8_t)key.end,
@@ -90,6 +95,16 @@ static Perftools__Profiles__ValueType value_type(struct vg_pprof_file *file, con
 	value.type = vg_pprof_text(file, type);
 	value.unit = vg_pprof_text(file, unit);
 	return value;
+}
+
+/* The sum of the recordings' durations, as pprof makes it when it merges profiles. */
+static int64_t duration_ns(const struct vg_profile *profile)
+{
+	uint64_t sum = 0;
+
+	for (size_t p = 0; p < profile->processes.count; p++)
+		sum = vg_sum(sum, profile->processes.items[p].duration_ns);
+	return bounded(sum);
 }
 
 /* When the earliest recording began, in nanoseconds since 1970; 0: unknown. */
@@ -118,12 +133,12 @@ static void header_write(struct pprof *pprof, const char *exporter)
 	piece.sample_type = type_list;
 	piece.n_sample_type = VALUES;
 	piece.default_sample_type = vg_pprof_text(file, mode);
-	if (profile->header.period_ns > 0 && profile->header.period_ns <= INT64_MAX) {
-		piece.period = (int64_t)profile->header.period_ns;
+	if (profile->header.period_ns > 0) {
+		piece.period = bounded(profile->header.period_ns);
 		piece.period_type = &period;
 	}
 	piece.time_nanos = begin_ns(profile);
-	piece.duration_nanos = profile->duration_ns <= INT64_MAX ? (int64_t)profile->duration_ns : INT64_MAX;
+	piece.duration_nanos = duration_ns(profile);
 	piece.comment = &comment;
 	piece.n_comment = 1;
 	vg_pprof_put(file, &piece);

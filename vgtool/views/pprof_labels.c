@@ -91,8 +91,9 @@ static void processes_name(struct vg_pprof_labels *labels, struct vg_pprof_file 
 		const struct vg_process *process =
 			&labels->profile->processes.items[labels->tracks.groups[g].process];
 
-		snprintf(room, sizeof room, "%s %" PRId32, vg_profile_text(labels->profile, process->name),
-			 process->pid);
+		const char *name = vg_profile_text(labels->profile, process->name);
+
+		snprintf(room, sizeof room, "%s %" PRId32, name != NULL ? name : "", process->pid);
 		labels->processes[g] = vg_pprof_text(file, room);
 	}
 }

@@ -5,7 +5,6 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
 /* ---- building ---- */
 
@@ -32,16 +31,17 @@ static int stack_find(struct vg_pprof_stacks *stacks, uint32_t node)
 {
 	uint32_t parent = stacks->profile->stacks.items[node].parent, *number = &stacks->of_node[node];
 	struct vg_pprof_stack key = { parent != VG_NONE ? stacks->of_node[parent] : VG_NONE, 0 };
-	struct vg_pprof_depth depth;
+	struct vg_pprof_step step;
 	int rc = location_find(stacks, node, &key.location);
 
 	if (rc >= 0)
 		rc = vg_intern(&stacks->stacks, &key, sizeof key, number);
 	if (rc <= 0)
 		return rc;
-	depth.locations = key.caller != VG_NONE ? stacks->depths.items[key.caller].locations + 1 : 1;
-	depth.outer = depth.locations <= VG_PPROF_OUTERMOST ? *number : stacks->depths.items[key.caller].outer;
-	return vg_array_push(&stacks->depths, &depth);
+	step.stack = key;
+	step.depth = key.caller != VG_NONE ? stacks->steps.items[key.caller].depth + 1 : 1;
+	step.outer = step.depth <= VG_PPROF_OUTERMOST ? *number : stacks->steps.items[key.caller].outer;
+	return vg_array_push(&stacks->steps, &step);
 }
 
 int vg_pprof_stacks_build(struct vg_pprof_stacks *stacks, const struct vg_profile *profile)
@@ -62,7 +62,7 @@ void vg_pprof_stacks_free(struct vg_pprof_stacks *stacks)
 	vg_intern_free(&stacks->locations);
 	vg_array_free(&stacks->nodes);
 	vg_intern_free(&stacks->stacks);
-	vg_array_free(&stacks->depths);
+	vg_array_free(&stacks->steps);
 	free(stacks->of_node);
 	stacks->of_node = NULL;
 	vg_intern_free(&stacks->synthetic);
@@ -83,13 +83,10 @@ static uint64_t synthetic_id(struct vg_pprof_stacks *stacks, struct vg_pprof_fil
 /* Adds the locations of the stack and its callers, at most `count`, and returns how many. */
 static size_t path_add(const struct vg_pprof_stacks *stacks, uint32_t stack, size_t count, uint64_t *ids)
 {
-	struct vg_pprof_stack at;
 	size_t added = 0;
 
-	for (; stack != VG_NONE && added < count; stack = at.caller) {
-		memcpy(&at, vg_intern_bytes(&stacks->stacks, stack, NULL), sizeof at);
-		ids[added++] = (uint64_t)at.location + 1;
-	}
+	for (; stack != VG_NONE && added < count; stack = stacks->steps.items[stack].stack.caller)
+		ids[added++] = (uint64_t)stacks->steps.items[stack].stack.location + 1;
 	return added;
 }
 
@@ -97,16 +94,16 @@ size_t vg_pprof_stack_locations(struct vg_pprof_stacks *stacks, struct vg_pprof_
 				uint8_t end, uint64_t *ids)
 {
 	enum { INNERMOST = VG_PPROF_LOCATIONS_MAX - 1 - VG_PPROF_OUTERMOST };
-	const struct vg_pprof_depth *depth = stack != VG_NONE ? &stacks->depths.items[stack] : NULL;
+	const struct vg_pprof_step *step = stack != VG_NONE ? &stacks->steps.items[stack] : NULL;
 	size_t count = 0;
 	char name[96];
 
-	if (depth != NULL && depth->locations > VG_PPROF_LOCATIONS_MAX) {
+	if (step != NULL && step->depth > VG_PPROF_LOCATIONS_MAX) {
 		count = path_add(stacks, stack, INNERMOST, ids);
 		snprintf(name, sizeof name, "[%" PRIu32 " frames cut]",
-			 depth->locations - INNERMOST - VG_PPROF_OUTERMOST);
+			 step->depth - INNERMOST - VG_PPROF_OUTERMOST);
 		ids[count++] = synthetic_id(stacks, file, name);
-		count += path_add(stacks, depth->outer, VG_PPROF_OUTERMOST, ids + count);
+		count += path_add(stacks, step->outer, VG_PPROF_OUTERMOST, ids + count);
 	} else {
 		count = path_add(stacks, stack, VG_PPROF_LOCATIONS_MAX, ids);
 	}

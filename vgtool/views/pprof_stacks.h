@@ -22,7 +22,7 @@ struct vg_pprof_stacks {
 	struct vg_intern locations;  /* struct vg_pprof_location -> number */
 	VG_ARRAY(uint32_t) nodes;    /* by location: its first node */
 	struct vg_intern stacks;     /* struct vg_pprof_stack -> number */
-	VG_ARRAY(struct vg_pprof_depth) depths; /* by stack */
+	VG_ARRAY(struct vg_pprof_step) steps; /* by stack */
 	uint32_t *of_node;           /* by node: the number of its stack */
 	struct vg_intern synthetic;  /* names of frames that are in no stack of the profile -> number */
 };
@@ -38,8 +38,9 @@ struct vg_pprof_stack {
 	uint32_t location;           /* number */
 };
 
-struct vg_pprof_depth {
-	uint32_t locations;          /* from the leaf frame to the root frame */
+struct vg_pprof_step {
+	struct vg_pprof_stack stack; /* a copy of the key: the table of keys would be slower */
+	uint32_t depth;              /* locations from the leaf frame to the root frame */
 	uint32_t outer;              /* on the path to the root: the last stack of VG_PPROF_OUTERMOST locations, or
 	                                the stack itself if it has fewer */
 };
