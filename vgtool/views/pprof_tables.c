@@ -8,7 +8,7 @@
 
 /* ---- mappings ---- */
 
-/* pprof does not adjust the addresses of a mapping that spans all addresses.  It then takes them for the addresses of
+/* pprof does not adjust the addresses of a mapping of all addresses.  It then takes them for the addresses of
  * the file, which are those that we have.  (An address in memory would need the file's segments: pprof computes with
  * offsets in the file, and with lld's and mold's files they differ from our addresses.) */
 #define MAPPING_LIMIT UINT64_MAX
