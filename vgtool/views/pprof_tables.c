@@ -2,9 +2,10 @@
 #include "vgtool/views/pprof_tables.h"
 
 #include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+
+#include "base/build_id.h"
 
 /* ---- mappings ---- */
 
@@ -27,14 +28,13 @@ static void mapping_write(const struct vg_pprof_stacks *stacks, struct vg_pprof_
 	Perftools__Profiles__Profile piece = PERFTOOLS__PROFILES__PROFILE__INIT;
 	Perftools__Profiles__Mapping mapping = PERFTOOLS__PROFILES__MAPPING__INIT, *mappings = &mapping;
 	const struct vg_module *module = &stacks->profile->modules.items[index];
-	char build_id[2 * VG_BUILD_ID_MAX_BYTES + 1] = "";
+	char build_id[2 * VG_BUILD_ID_MAX_BYTES + 1];
 
-	for (unsigned i = 0; i < module->build_id_bytes; i++)
-		snprintf(build_id + 2 * i, 3, "%02x", module->build_id[i]);
 	mapping.id = (uint64_t)index + 1;
 	mapping.memory_limit = MAPPING_LIMIT;
 	mapping.filename = vg_pprof_text(file, vg_profile_text(stacks->profile, module->name));
-	mapping.build_id = vg_pprof_text(file, build_id);
+	mapping.build_id = vg_pprof_text(file, vg_build_id_hex(build_id, sizeof build_id, module->build_id,
+							       module->build_id_bytes));
 	mapping.has_functions = mapping.has_filenames = named;
 	mapping.has_line_numbers = mapping.has_inline_frames = named;
 	piece.mapping = &mappings;
