@@ -147,7 +147,8 @@ go tool pprof -symbolize=none -top old.pb.gz 2>log | head -n 8 >shown
 grep -q '^File: work$' shown && grep -q "^Build ID: $(build_id work)\$" shown && grep -q '^Type: wall$' shown &&
 	grep -q '^vignette ' shown || fail "the head of the file: $(cat shown)"
 go tool pprof -symbolize=none -peek 'Worker::step' old.pb.gz >shown 2>log
-grep -q '| *app::Worker::locked()$' shown && grep -q '| *leaf(double)$' shown || fail "no callers and callees: $(cat shown)"
+grep -q '| *app::Worker::locked()$' shown && grep -q '| *leaf(double)$' shown ||
+	fail "no callers and callees: $(cat shown)"
 go tool pprof -symbolize=none -tree old.pb.gz >shown 2>log
 grep -q '| app::Worker::step(int)$' shown || fail "no tree: $(cat shown)"
 go tool pprof -symbolize=none -list 'leaf' old.pb.gz >shown 2>log
