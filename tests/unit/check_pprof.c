@@ -101,9 +101,9 @@ START_TEST(demo_profile)
 	fixture_read(&fixture, false);
 	pprof_write(&fixture.profile, 0);
 	ck_assert_uint_eq(message->n_sample, 4);
-	expect_sample(0, "500030:[libx.so]:0 400020:inner:3:work:12 400010:main:7 2 2000000 1000000 "
+	expect_sample(1, "500030:[libx.so]:0 400020:inner:3:work:12 400010:main:7 2 2000000 1000000 "
 		      "thread=main0 thread_id=100 ");
-	expect_sample(1, "7f00:0x7f00:0 0:[stack incomplete: no unwind information]:0 1 2000000 1000000 "
+	expect_sample(3, "7f00:0x7f00:0 0:[stack incomplete: no unwind information]:0 1 2000000 1000000 "
 		      "thread=worker0 thread_id=101 ");
 	ck_assert_uint_eq(message->n_mapping, 2);
 	ck_assert_str_eq(text(message->mapping[0]->filename), "demo");
@@ -131,15 +131,15 @@ START_TEST(base_is_negative)
 	ck_assert_int_eq(vg_merge_finish(&merge), 0);
 	pprof_write(&merged, 1);
 	ck_assert_uint_eq(message->n_sample, 8);
-	expect_sample(0, "500030:[libx.so]:0 400020:inner:3:work:12 400010:main:7 -2 -2000000 -1000000 "
+	expect_sample(2, "500030:[libx.so]:0 400020:inner:3:work:12 400010:main:7 -2 -2000000 -1000000 "
 		      "thread=main0 thread_id=100 process=demo 1000 pprof::base=true0 ");
-	expect_sample(4, "500030:[libx.so]:0 400020:inner:3:work:12 400010:main:7 2 2000000 1000000 "
+	expect_sample(3, "500030:[libx.so]:0 400020:inner:3:work:12 400010:main:7 2 2000000 1000000 "
 		      "thread=main0 thread_id=100 process=demo 1000 ");
 	perftools__profiles__profile__free_unpacked(message, NULL);
 	/* Without a base the two are one process. */
 	pprof_write(&merged, 0);
 	ck_assert_uint_eq(message->n_sample, 4);
-	expect_sample(0, "500030:[libx.so]:0 400020:inner:3:work:12 400010:main:7 4 4000000 2000000 thread=main0 ");
+	expect_sample(1, "500030:[libx.so]:0 400020:inner:3:work:12 400010:main:7 4 4000000 2000000 thread=main0 ");
 	vg_merge_free(&merge);
 	vg_profile_free(&merged);
 	done();
@@ -162,7 +162,7 @@ START_TEST(deep_stacks_are_cut)
 	fixture_read(&fixture, false);
 	fixture.profile.samples.items[0].wall_ns = UINT64_MAX;
 	pprof_write(&fixture.profile, 0);
-	sample = message->sample[0];
+	sample = message->sample[2];
 	ck_assert_uint_eq(sample->n_location_id, VG_PPROF_ROOM);
 	ck_assert_int_eq(sample->value[1], INT64_MAX);
 	ck_assert_uint_eq(location_of(sample->location_id[0])->address, 0x400000 + 19999);
@@ -173,7 +173,7 @@ START_TEST(deep_stacks_are_cut)
 	ck_assert_str_eq(function_name(location_of(sample->location_id[2000])->line[0]->function_id),
 			 "[stack incomplete: stack truncated]");
 	ck_assert_uint_eq(message->sample[1]->n_location_id, VG_PPROF_ROOM);
-	expect_sample(2, "0:[idle]:0 1 0 0 thread=thread 10 thread_id=1 ");
+	expect_sample(0, "0:[idle]:0 1 0 0 thread=thread 10 thread_id=1 ");
 	done();
 }
 END_TEST

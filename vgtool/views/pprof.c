@@ -51,6 +51,14 @@ static int sample_add(struct pprof *pprof, const struct vg_sample *sample)
 	return 0;
 }
 
+static struct sample_key key_at(const struct pprof *pprof, uint32_t index)
+{
+	struct sample_key key;
+
+	memcpy(&key, vg_intern_bytes(&pprof->keys, index, NULL), sizeof key);
+	return key;
+}
+
 /* The format's numbers are signed. */
 static int64_t bounded(uint64_t value)
 {
@@ -64,11 +72,9 @@ static void sample_write(struct pprof *pprof, uint32_t index)
 	Perftools__Profiles__Label labels[VG_PPROF_LABELS_MAX], *label_list[VG_PPROF_LABELS_MAX];
 	uint64_t locations[VG_PPROF_ROOM];
 	int64_t values[VALUES];
-	struct sample_key key;
-	bool is_base;
+	struct sample_key key = key_at(pprof, index);
+	bool is_base = pprof->labels.tracks.groups[pprof->labels.tracks.items[key.track].group].is_base;
 
-	memcpy(&key, vg_intern_bytes(&pprof->keys, index, NULL), sizeof key);
-	is_base = pprof->labels.tracks.groups[pprof->labels.tracks.items[key.track].group].is_base;
 	for (int i = 0; i < VALUES; i++) {
 		values[i] = bounded(pprof->sums.items[index].values[i]);
 		if (is_base)
@@ -86,6 +92,28 @@ static void sample_write(struct pprof *pprof, uint32_t index)
 	piece.sample = &samples;
 	piece.n_sample = 1;
 	vg_pprof_put(&pprof->file, &piece);
+}
+
+/* Writes the samples in the order of their stacks: neighbours then have mostly the same locations, which are in the
+ * CPU's cache, and compress better. */
+static int samples_write(struct pprof *pprof)
+{
+	uint32_t stacks = pprof->stacks.stacks.count, count = pprof->keys.count;
+	uint32_t *end = calloc((size_t)stacks + 2, sizeof *end), *order = calloc((size_t)count + 1, sizeof *order);
+	int rc = end != NULL && order != NULL ? 0 : -ENOMEM;
+
+	/* The bucket of stack s is s + 1.  Bucket 0 is for samples without frames (VG_NONE). */
+	for (uint32_t i = 0; rc == 0 && i < count; i++)
+		end[key_at(pprof, i).stack + 1]++;
+	for (uint32_t s = 0; rc == 0 && s < stacks; s++)
+		end[s + 1] += end[s];
+	for (uint32_t i = count; rc == 0 && i-- > 0;)
+		order[--end[key_at(pprof, i).stack + 1]] = i;
+	for (uint32_t i = 0; rc == 0 && pprof->file.failed == 0 && i < count; i++)
+		sample_write(pprof, order[i]);
+	free(end);
+	free(order);
+	return rc;
 }
 
 static Perftools__Profiles__ValueType value_type(struct vg_pprof_file *file, const char *type, const char *unit)
@@ -155,8 +183,8 @@ static int message_write(struct pprof *pprof, uint32_t base_processes, const cha
 		rc = sample_add(pprof, &profile->samples.items[i]);
 	if (rc == 0)
 		header_write(pprof, exporter);
-	for (uint32_t i = 0; rc == 0 && pprof->file.failed == 0 && i < pprof->keys.count; i++)
-		sample_write(pprof, i);
+	if (rc == 0)
+		rc = samples_write(pprof);
 	if (rc == 0)
 		vg_pprof_tables_write(&pprof->stacks, &pprof->file);
 	vg_intern_free(&pprof->keys);
