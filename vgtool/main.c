@@ -28,6 +28,7 @@ static const struct command {
 	{ "speedscope", cmd_speedscope, "write a profile for Speedscope" },
 	{ "firefox", cmd_firefox, "write a profile for the Firefox Profiler" },
 	{ "chrome", cmd_chrome, "write trace events for Perfetto and the Firefox Profiler" },
+	{ "pprof", cmd_pprof, "write a profile for pprof" },
 	{ "folded", cmd_folded, "write folded stacks for flamegraph.pl" },
 	{ "cut", cmd_cut, "copy the part of a profile that is in a time range" },
 	{ "recover", cmd_recover, "copy the intact chunks of a damaged profile" },

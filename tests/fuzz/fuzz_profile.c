@@ -10,6 +10,7 @@
 #include "vgtool/views/cut.h"
 #include "vgtool/views/firefox.h"
 #include "vgtool/views/folded.h"
+#include "vgtool/views/pprof.h"
 #include "vgtool/views/speedscope.h"
 
 static void views_write(const struct vg_profile *profile)
@@ -25,6 +26,7 @@ static void views_write(const struct vg_profile *profile)
 	vg_chrome_write(profile, "fuzz", input_sink());
 	vg_firefox_write(profile, profile->processes.count > 1, "fuzz", input_sink());
 	vg_folded_write(profile, &folding, input_sink());
+	vg_pprof_write(profile, 1, "fuzz", input_sink());
 	if (vg_measures_add(&measures, profile, "fuzz.vgp", NULL) == 0)
 		vg_measures_finish(&measures);
 	vg_measures_free(&measures);

@@ -56,7 +56,7 @@ refusals() {
 	configured 1 --without-tools
 	! grep -q libdw "$dir/err" || fail "libdw is wanted for the helper: $(cat "$dir/err")"
 	configured 1
-	for name in libunwind libseccomp zlib1g libmsgpack libdw liblzma libzstd libdeflate; do
+	for name in libunwind libseccomp zlib1g libmsgpack libdw liblzma libzstd libdeflate libprotobuf-c; do
 		has err "$name-dev"
 	done
 	exits 1 "$SRCDIR/configure" -q --host=riscv64-linux-gnu

@@ -39,6 +39,7 @@
 	each(options) \
 	each(outfile) \
 	each(policy) \
+	each(pprof) \
 	each(print) \
 	each(priority) \
 	each(profile) \

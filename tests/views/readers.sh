@@ -15,7 +15,7 @@ cd "$dir"
 arguments() {
 	case $1 in
 	audit | dump) echo "one.vgp" ;;
-	info | report | summary | folded | chrome) echo "directory two.vgp" ;;
+	info | report | summary | folded | chrome | pprof) echo "directory two.vgp" ;;
 	annotate) echo "--asm main one.vgp two.vgp" ;;
 	firefox) echo "--base one.vgp two.vgp -o out.json" ;;
 	speedscope) echo "one.vgp two.vgp -o out.json" ;;
@@ -34,6 +34,8 @@ untrusted() {
 	annotate) echo 'one\.vgp two\.vgp program\.c' ;;
 	info | report | summary | folded | chrome) echo 'directory/one\.vgp directory/three\.vgp two\.vgp' ;;
 	firefox | speedscope) echo 'one\.vgp two\.vgp' ;;
+	info | report | summary | folded | chrome | pprof) echo 'directory/one\.vgp directory/three\.vgp two\.vgp' ;;
+	speedscope) echo 'one\.vgp two\.vgp' ;;
 	store) echo '[^"]*\.sym' ;;
 	missing | resolve) echo 'one\.vgp [^"]*\.sym' ;;
 	diff | aggregate) echo 'one\.vgp two\.vgp' ;;

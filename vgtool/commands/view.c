@@ -20,7 +20,7 @@ static int bounded_write(const struct vg_view *view, const struct vg_profile *pr
 		return -ENOMEM;
 	rc = view->write(view->context, profile, file, err);
 	fclose(file);
-	if (rc == 0 && bounded.exceeded)
+	if (rc == -EFBIG || (rc == 0 && bounded.exceeded))
 		rc = vg_err_set(err, -EFBIG, "%s: the output would be larger than %d GiB", view->profiles.title,
 				VG_VIEW_GIB_MAX);
 	return rc;

@@ -19,8 +19,8 @@ struct vg_view {
 	                                `write` */
 	VG_ARRAY(const char *) base; /* the arguments of --base; freed by vg_view_run_on() */
 	const char *out;             /* NULL or "-": standard output */
-	/* Writes the view.  Returns 0, or a negative errno with a message in err.  If err is empty, the printed
-	 * message names the profile and the errno. */
+	/* Writes the view.  Returns 0, -EFBIG if it would be larger than VG_VIEW_GIB_MAX, or another negative errno
+	 * with a message in err.  If err is empty, the printed message names the profile and the errno. */
 	int (*write)(void *context, const struct vg_profile *profile, FILE *file, struct vg_err *err);
 	void *context;
 	VG_ARRAY(const char *) names; /* arguments of --name, for the processes of the first arguments; freed by
