@@ -120,7 +120,8 @@ wait "$host"
 # samples PROFILE FUNCTION: prints how many samples of the profile have the function
 samples() {
 	"$VGTOOL" resolve -s symbols "$1" -o named.vgp 2>log || fail "$1: $(cat log)"
-	"$VGTOOL" folded --weight samples named.vgp | awk -v name="$2" 'index($0, name) { n += $NF } END { print n + 0 }'
+	"$VGTOOL" folded --weight samples named.vgp |
+		awk -v name="$2" 'index($0, name) { n += $NF } END { print n + 0 }'
 }
 libtool=$BUILDDIR/tests/recording/.libs/one_thread
 [ -x "$libtool" ] || libtool=$program
