@@ -17,7 +17,7 @@ static void views_write(const struct vg_profile *profile)
 	struct vg_summary summary = { 0 };
 	struct vg_intervals intervals;
 
-	vg_speedscope_write(profile, VG_WEIGHT_WALL, "fuzz", input_sink());
+	vg_speedscope_write(profile, VG_WEIGHT_WALL, VG_FRAMES_FUNCTION, "fuzz", input_sink());
 	vg_chrome_write(profile, "fuzz", input_sink());
 	vg_folded_write(profile, &folding, input_sink());
 	if (vg_measures_add(&measures, profile, "fuzz.vgp", NULL) == 0)

@@ -474,7 +474,7 @@ static void views_write(const struct vg_profile *profile)
 	ck_assert_ptr_nonnull(file);
 	ck_assert_int_eq(vg_chrome_write(profile, "x", file), 0);
 	rewind(file);
-	ck_assert_int_eq(vg_speedscope_write(profile, VG_WEIGHT_WALL, "x", file), 0);
+	ck_assert_int_eq(vg_speedscope_write(profile, VG_WEIGHT_WALL, VG_FRAMES_FUNCTION, "x", file), 0);
 	rewind(file);
 	ck_assert_int_eq(vg_folded_write(profile, &(struct vg_folded_options){ .by_thread = true }, file), 0);
 	fclose(file);

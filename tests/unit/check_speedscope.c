@@ -15,14 +15,19 @@ static struct fixture fixture;
 static char *view;
 static size_t view_bytes;
 
-static void view_write(enum vg_weight weight)
+static void view_make(enum vg_weight weight, enum vg_frames_kind kind)
 {
 	FILE *file = open_memstream(&view, &view_bytes);
 
-	fixture_read(&fixture, false);
 	ck_assert_ptr_nonnull(file);
-	ck_assert_int_eq(vg_speedscope_write(&fixture.profile, weight, "vignette 0", file), 0);
+	ck_assert_int_eq(vg_speedscope_write(&fixture.profile, weight, kind, "vignette 0", file), 0);
 	ck_assert_int_eq(fclose(file), 0);
+}
+
+static void view_write(enum vg_weight weight)
+{
+	fixture_read(&fixture, false);
+	view_make(weight, VG_FRAMES_FUNCTION);
 }
 
 static void view_close(void)
@@ -56,9 +61,13 @@ START_TEST(whole_document)
 		"{\"type\":\"sampled\",\"name\":\"main\",\"unit\":\"nanoseconds\",\"startValue\":0,"
 		"\"endValue\":3000000,\"samples\":[[0,1,2,3],[0,1,2,1,2]],\"weights\":[2000000,1000000]},\n"
 		"{\"type\":\"sampled\",\"name\":\"worker\",\"unit\":\"nanoseconds\",\"startValue\":0,"
-		"\"endValue\":4000000,\"samples\":[[6,4],[0]],\"weights\":[2000000,2000000]}],"
+		"\"endValue\":4000000,\"samples\":[[6,4],[0]],\"weights\":[2000000,2000000]},\n"
+		"{\"type\":\"sampled\",\"name\":\"all threads\",\"unit\":\"nanoseconds\",\"startValue\":0,"
+		"\"endValue\":7000000,\"samples\":[[0,1,2,3],[6,4],[0,1,2,1,2],[0]],"
+		"\"weights\":[2000000,2000000,1000000,2000000]}],"
 		"\"shared\":{\"frames\":[\n"
-		"{\"name\":\"main\",\"file\":\"m.c\"},\n{\"name\":\"work\",\"file\":\"w.c\"},\n"
+		"{\"name\":\"main\",\"file\":\"m.c\",\"line\":7},\n"
+		"{\"name\":\"work\",\"file\":\"w.c\",\"line\":12},\n"
 		"{\"name\":\"inner\",\"file\":\"demo\"},\n"
 		"{\"name\":\"libx.so+0x30\",\"file\":\"libx.so\"},\n{\"name\":\"0x7f00\"},\n"
 		"{\"name\":\"[stack incomplete: stack truncated]\"},\n"
@@ -80,6 +89,40 @@ START_TEST(samples_without_weight_are_left_out)
 	view_write(VG_WEIGHT_CPU);
 	expect_part("\"endValue\":1500000,");
 	expect_part("\"weights\":[1000000,500000]}");
+	view_close();
+}
+END_TEST
+
+/* A function that runs at two lines is one frame with its hottest line, or one frame for each line.  A system call has
+ * a file of its own. */
+START_TEST(lines)
+{
+	struct vg_symbol_line at_main[] = { { 0, 7 } }, elsewhere[] = { { 0, 9 } };
+
+	fixture_open(&fixture);
+	fixture_module(&fixture, 0, "demo");
+	fixture_thread(&fixture, 0, 1, "main");
+	ck_assert_int_eq(vg_writer_stack(&fixture.writer, 16, VG_WALK_ROOT, 0, 0x10, 0), 0);
+	ck_assert_int_eq(vg_writer_stack(&fixture.writer, 17, VG_WALK_ROOT, 0, 0x20, 0), 0);
+	ck_assert_int_eq(vg_writer_stack(&fixture.writer, 18, 17, VG_NONE, 230, VG_FOUND_BY_SYSTEM_CALL), 0);
+	fixture_sample(&fixture, 0, 16, 2 * MS, 2 * MS, 2 * MS);
+	fixture_sample(&fixture, 0, 17, 3 * MS, MS, MS);
+	fixture_sample(&fixture, 0, 18, 5 * MS, 2 * MS, 0);
+	ck_assert_int_eq(vg_writer_function(&fixture.writer, 0, "main", "m.c", 0), 0);
+	ck_assert_int_eq(vg_writer_symbol(&fixture.writer, 0, 0x10, at_main, 1), 0);
+	ck_assert_int_eq(vg_writer_symbol(&fixture.writer, 0, 0x20, elsewhere, 1), 0);
+	view_write(VG_WEIGHT_WALL);
+	expect_part("\"samples\":[[0],[0,1]],\"weights\":[3000000,2000000]}]");
+	expect_part("\"frames\":[\n{\"name\":\"main\",\"file\":\"m.c\",\"line\":9},\n");
+	expect_part("\"file\":\"[system call]\"},\n");
+	free(view);
+	view_make(VG_WEIGHT_CPU, VG_FRAMES_FUNCTION);
+	expect_part("\"frames\":[\n{\"name\":\"main\",\"file\":\"m.c\",\"line\":7},\n");
+	free(view);
+	view_make(VG_WEIGHT_WALL, VG_FRAMES_LINE);
+	expect_part("\"samples\":[[0],[1],[1,2]],\"weights\":[2000000,1000000,2000000]}]");
+	expect_part("{\"name\":\"main:7\",\"file\":\"m.c\",\"line\":7},\n"
+		    "{\"name\":\"main:9\",\"file\":\"m.c\",\"line\":9},\n");
 	view_close();
 }
 END_TEST
@@ -116,7 +159,7 @@ START_TEST(no_threads)
 {
 	fixture_open(&fixture);
 	view_write(VG_WEIGHT_WALL);
-	expect_part("\"profiles\":[{\"type\":\"sampled\",\"name\":\"no threads\",");
+	expect_part("\"profiles\":[\n{\"type\":\"sampled\",\"name\":\"no threads\",");
 	expect_part("\"samples\":[],\"weights\":[]}]");
 	view_close();
 }
@@ -187,7 +230,8 @@ START_TEST(any_payload_byte_changed)
 			file = fmemopen(NULL, 65536, "w");
 			ck_assert_ptr_nonnull(file);
 			if (fixture_read_bytes(&fixture, bytes, length) == 0)
-				ck_assert_int_eq(vg_speedscope_write(profile, VG_WEIGHT_WALL, "x", file), 0);
+				ck_assert_int_eq(vg_speedscope_write(profile, VG_WEIGHT_WALL, VG_FRAMES_FUNCTION, "x",
+								     file), 0);
 			fclose(file);
 			bytes[at] = was;
 		}
@@ -204,6 +248,7 @@ Suite *speedscope_suite(void)
 	tcase_set_timeout(cases, 60);
 	tcase_add_test(cases, whole_document);
 	tcase_add_test(cases, samples_without_weight_are_left_out);
+	tcase_add_test(cases, lines);
 	tcase_add_test(cases, idle_time_is_an_empty_sample);
 	tcase_add_test(cases, equal_thread_names_get_ids);
 	tcase_add_test(cases, no_threads);

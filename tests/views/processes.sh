@@ -90,7 +90,10 @@ grep -q "^alpha $alpha: " threads && grep -q "^beta $beta: " threads || fail "fo
 	fail "chrome: the samples of alpha are not before those of beta"
 "$VGTOOL" speedscope both >speedscope.json
 json speedscope.json 'it.profiles.map((profile) => profile.name).join()' >names
-grep -q "alpha $alpha: .*,beta $beta: " names || fail "speedscope: $(cat names)"
+grep -q "alpha $alpha: .*,beta $beta: .*,all threads$" names || fail "speedscope: $(cat names)"
+[ "$(json speedscope.json 'it.profiles.filter((profile) => profile.type === "sampled")
+	.reduce((sum, profile) => sum + (profile.name === "all threads" ? -1 : 1) * profile.endValue, 0)')" = 0 ] ||
+	fail "speedscope: the time of all threads is not the sum of the threads' times"
 
 exits 0 "$VGTOOL" annotate work both
 has out 'work [alpha]: '

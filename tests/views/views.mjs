@@ -2,6 +2,7 @@
 //
 //   views.mjs story DIR      the views of the story (events_write.c) agree with each other and with its known times
 //   views.mjs phases DIR     a program's intervals are as long as the program has measured
+//   views.mjs speedscope DIR Speedscope's file has the functions' times and hottest lines that vgtool report has
 //   views.mjs markers DIR    Mozilla's profiler-cli finds all markers of the trace
 import { existsSync, readFileSync } from "node:fs";
 import assert from "node:assert/strict";
@@ -77,6 +78,38 @@ function phases() {
 		`${inside("work_write")} samples of work_write in parse, ${inside("work_parse")} of work_parse`);
 }
 
+function speedscope() {
+	const view = read("phases.speedscope.json"), { frames } = view.shared;
+	const times = frames.map(() => ({ self: 0, total: 0 }));
+	const key = (row) => `${row.name} ${row.file}`;
+
+	for (const profile of view.profiles.filter((one) => one.type === "sampled" && one.name !== "all threads")) {
+		profile.samples.forEach((stack, i) => {
+			new Set(stack).forEach((frame) => { times[frame].total += profile.weights[i]; });
+			times[stack.at(-1)].self += profile.weights[i];
+		});
+	}
+	// Without a source file, report may show a module as one row.
+	const rows = read("functions.json").functions.filter((row) => row.file !== null);
+	assert.ok(rows.length > 2);
+	for (const row of rows) {
+		const number = frames.findIndex((frame) => key(frame) === key(row));
+		assert.deepEqual([times[number].self, times[number].total], [row.self_ns, row.total_ns], row.name);
+	}
+
+	const hottest = {};
+	for (const row of read("lines.json").lines.filter((one) => one.line > 0)) {
+		if (!(hottest[key(row)]?.total_ns >= row.total_ns))
+			hottest[key(row)] = row;
+	}
+	assert.ok(Object.keys(hottest).length > 2);
+	for (const [name, row] of Object.entries(hottest)) {
+		const { line } = frames.find((frame) => key(frame) === name);
+		assert.ok(read("lines.json").lines.some((one) => key(one) === name && one.line === line &&
+			one.total_ns === row.total_ns), `${name}: line ${line}`);
+	}
+}
+
 function markers() {
 	const events = read("trace.json").traceEvents;
 	// The two halves of an asynchronous event are one marker.  Counters are not markers.
@@ -94,4 +127,4 @@ function markers() {
 	console.log(`${found} markers in profiler-cli and in the trace`);
 }
 
-({ story, phases, markers })[step]();
+({ story, phases, speedscope, markers })[step]();

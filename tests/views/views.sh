@@ -105,6 +105,10 @@ mv "$dir/killed.vgp.part" "$dir/killed.vgp"
 "$VGTOOL" summary --json "$dir/killed.vgp" >"$dir/killed.json" 2>/dev/null
 "$VGTOOL" report --interval parse --json "$dir/phases.vgp" >"$dir/parse.json"
 judge phases
+"$VGTOOL" speedscope --weight wall -o "$dir/phases.speedscope.json" "$dir/phases.vgp"
+"$VGTOOL" report --weight wall --json "$dir/phases.vgp" >"$dir/functions.json"
+"$VGTOOL" report --weight wall --by line --json "$dir/phases.vgp" >"$dir/lines.json"
+judge speedscope
 # A resolved profile has the same events.
 exits 0 "$VGTOOL" summary --json "$dir/raw.vgp"
 cmp -s "$dir/out" "$dir/phases.json" || fail "resolving changed the events"

@@ -120,7 +120,8 @@ static int address_number(struct vg_frames *frames, const struct vg_stack *stack
 		snprintf(name, sizeof name, "%s", vg_profile_text(frames->profile, jit_name));
 	else
 		snprintf(name, sizeof name, "0x%" PRIx64, stack->address);
-	return synthetic_number(frames, name, module, number);
+	return named_number(frames, name, (struct vg_frame_key){ .file = VG_NONE, .module = module, .is_synthetic =
+		is_call ? VG_SYNTHETIC_SYSTEM_CALL : VG_SYNTHETIC_ADDRESS }, number);
 }
 
 static int node_build(struct vg_frames *frames, const struct vg_stack *stack,
@@ -246,6 +247,7 @@ struct vg_function_view vg_frames_function(const struct vg_frames *frames, uint3
 	view.name = key.is_synthetic ? vg_intern_text(&frames->names, key.name) :
 		    vg_profile_text(frames->profile, key.name);
 	view.is_module = key.is_synthetic == VG_SYNTHETIC_MODULE;
+	view.is_system_call = key.is_synthetic == VG_SYNTHETIC_SYSTEM_CALL;
 	view.file = vg_profile_text(frames->profile, key.file);
 	view.module = vg_profile_text(frames->profile, key.module);
 	view.line = key.line;

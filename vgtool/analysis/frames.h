@@ -55,14 +55,15 @@ struct vg_frames {
  * many nodes can have the same address, and each of these nodes would cost time for all functions at the address. */
 enum { VG_FRAME_INLINES_MAX = 1000 };
 
-enum { VG_SYNTHETIC_ADDRESS = 1, VG_SYNTHETIC_MODULE };
+enum { VG_SYNTHETIC_ADDRESS = 1, VG_SYNTHETIC_MODULE, VG_SYNTHETIC_SYSTEM_CALL };
 
 struct vg_frame_key {
 	uint32_t name;                     /* string of the profile; if is_synthetic, id in vg_frames.names */
 	uint32_t file;
 	uint32_t module;
-	uint32_t is_synthetic;             /* 0, VG_SYNTHETIC_ADDRESS or VG_SYNTHETIC_MODULE; if it is not 0, there is
-	                                      no symbol, and vg_frames_build() made the name */
+	uint32_t is_synthetic;             /* 0, VG_SYNTHETIC_ADDRESS, VG_SYNTHETIC_MODULE or VG_SYNTHETIC_SYSTEM_CALL;
+	                                      if it is not 0, there is no symbol, and vg_frames_build() made the
+	                                      name */
 	uint32_t line;                     /* 0, unless the kind is VG_FRAMES_LINE */
 };
 
@@ -72,6 +73,7 @@ struct vg_function_view {
 	const char *file;                  /* NULL: unknown */
 	const char *module;                /* NULL: unknown */
 	bool is_module;                    /* name is "[module]", for all addresses of the module without symbols */
+	bool is_system_call;               /* name is the system call that the thread waited in: "[epoll_wait]" */
 	uint32_t line;                     /* 0: unknown, or the kind is not VG_FRAMES_LINE */
 };
 

@@ -6,12 +6,13 @@
 #include "vgtool/views/speedscope.h"
 
 static const char usage[] =
-	"usage: vgtool speedscope [-o OUT] [--weight wall|cpu]\n"
+	"usage: vgtool speedscope [-o OUT] [--weight wall|cpu] [--by function|line]\n"
 	"                         [-s STORE]... [--debuginfod] [--unresolved] PROFILE...\n";
 
 struct request {
 	struct vg_view view;
 	enum vg_weight weight;
+	enum vg_frames_kind by;
 	bool weight_given;
 };
 
@@ -24,12 +25,14 @@ static int speedscope_write(void *context, const struct vg_profile *profile, FIL
 	(void)err;
 	snprintf(exporter, sizeof exporter, "vignette %s", vg_command_version());
 	return vg_speedscope_write(profile, request->weight_given ? request->weight :
-				   vg_weight_default(profile), exporter, file);
+				   vg_weight_default(profile), request->by, exporter, file);
 }
 
 static const struct vg_option options[] = {
 	VG_VIEW_OPTION_OUTPUT,
 	VG_OPTION_WEIGHT("the profile's mode"),
+	{ 'b', "by", VG_OPTION_WORD, "function|line", .by_default = "function",
+	  .help = "one frame for each function or source line", .is_short = 1 },
 	VG_SYMBOLIZE_TABLE,
 	VG_OPTION_HELP,
 };
@@ -46,6 +49,8 @@ static int option_set(void *context, const struct vg_option_value *value, struct
 		request->weight_given = true;
 		request->weight = (enum vg_weight)value->number;
 	}
+	if (value->key == 'b')
+		request->by = (enum vg_frames_kind)value->number;
 	return vg_symbolize_set(&request->view.symbolize, value, err);
 }
 

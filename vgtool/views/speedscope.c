@@ -8,6 +8,8 @@
 
 #include "base/sum.h"
 #include "vgtool/analysis/chains.h"
+#include "vgtool/analysis/function_lines.h"
+#include "vgtool/analysis/stack_sums.h"
 #include "vgtool/analysis/thread_names.h"
 #include "vgtool/output/json.h"
 #include "vgtool/output/progress.h"
@@ -19,6 +21,7 @@ struct speedscope {
 	const struct vg_profile *profile;
 	enum vg_weight weight;
 	struct vg_frames frames;
+	struct vg_function_lines lines; /* unless frames.kind is VG_FRAMES_LINE */
 	struct vg_chains chains;
 	struct vg_trimmed_stack trimmed;
 	struct vg_thread_samples threads;
@@ -62,15 +65,15 @@ static uint32_t interval_number(void *context, uint32_t kind, uint32_t label)
 	return extra_number(context, &(struct extra){ .kind = kind, .label = label });
 }
 
-static void stack_write(struct speedscope *speedscope, const struct vg_sample *sample)
+static void stack_write(struct speedscope *speedscope, uint32_t stack, uint8_t end)
 {
-	bool incomplete = sample->end != VG_WALK_ROOT;
+	bool incomplete = end != VG_WALK_ROOT;
 	struct vg_trimmed_stack *trimmed = &speedscope->trimmed;
 
-	vg_trimmed_stack_fill(trimmed, sample->stack, VG_TRIMMED_STACK_MAX - incomplete);
+	vg_trimmed_stack_fill(trimmed, stack, VG_TRIMMED_STACK_MAX - incomplete);
 	vg_json_array_begin(&speedscope->json);
 	if (incomplete)
-		vg_json_uint(&speedscope->json, incomplete_number(speedscope, sample->end));
+		vg_json_uint(&speedscope->json, incomplete_number(speedscope, end));
 	for (size_t i = trimmed->count; i-- > 0;)
 		vg_json_uint(&speedscope->json, trimmed->functions[i] == VG_TRIMMED_STACK_GAP ?
 			     cut_number(speedscope, trimmed->cut) : trimmed->functions[i]);
@@ -141,7 +144,7 @@ static void samples_write(struct speedscope *speedscope, uint32_t thread)
 	vg_json_key(&speedscope->json, "samples");
 	vg_json_array_begin(&speedscope->json);
 	while (run_next(speedscope, thread, &run) && !ferror(speedscope->json.file))
-		stack_write(speedscope, run.sample);
+		stack_write(speedscope, run.sample->stack, run.sample->end);
 	vg_json_array_end(&speedscope->json);
 }
 
@@ -156,21 +159,58 @@ static void weights_write(struct speedscope *speedscope, uint32_t thread)
 	vg_json_array_end(&speedscope->json);
 }
 
-static void thread_write(struct speedscope *speedscope, uint32_t thread)
+static void profile_begin(struct vg_json *json, const char *type, const char *name, uint64_t end_ns)
 {
-	struct vg_json *json = &speedscope->json;
-	struct vg_thread_name name;
-
 	vg_json_line(json);
 	vg_json_object_begin(json);
-	vg_json_key_string(json, "type", "sampled");
-	vg_json_key_string(json, "name", vg_thread_name(&speedscope->names, thread, &name));
+	vg_json_key_string(json, "type", type);
+	vg_json_key_string(json, "name", name);
 	vg_json_key_string(json, "unit", "nanoseconds");
 	vg_json_key_uint(json, "startValue", 0);
-	vg_json_key_uint(json, "endValue", thread_weight(speedscope, thread, speedscope->weight));
+	vg_json_key_uint(json, "endValue", end_ns);
+}
+
+static void thread_write(struct speedscope *speedscope, uint32_t thread)
+{
+	struct vg_thread_name name;
+
+	profile_begin(&speedscope->json, "sampled", vg_thread_name(&speedscope->names, thread, &name),
+		      thread_weight(speedscope, thread, speedscope->weight));
 	samples_write(speedscope, thread);
 	weights_write(speedscope, thread);
+	vg_json_object_end(&speedscope->json);
+}
+
+static void sums_write(struct speedscope *speedscope, const struct vg_stack_sums *sums)
+{
+	struct vg_json *json = &speedscope->json;
+	uint64_t end_ns = 0;
+
+	for (size_t i = 0; i < sums->items.count; i++)
+		end_ns = vg_sum(end_ns, sums->items.items[i].weight_ns);
+	profile_begin(json, "sampled", "all threads", end_ns);
+	vg_json_key(json, "samples");
+	vg_json_array_begin(json);
+	for (size_t i = 0; i < sums->items.count && !ferror(json->file); i++)
+		stack_write(speedscope, sums->items.items[i].stack, sums->items.items[i].end);
+	vg_json_array_end(json);
+	vg_json_key(json, "weights");
+	vg_json_array_begin(json);
+	for (size_t i = 0; i < sums->items.count; i++)
+		vg_json_uint(json, sums->items.items[i].weight_ns);
+	vg_json_array_end(json);
 	vg_json_object_end(json);
+}
+
+static void all_threads_write(struct speedscope *speedscope)
+{
+	struct vg_stack_sums sums;
+
+	if (vg_stack_sums_build(&sums, speedscope->profile, &speedscope->chains, speedscope->weight) == 0)
+		sums_write(speedscope, &sums);
+	else
+		speedscope->failed = -ENOMEM;
+	vg_stack_sums_free(&sums);
 }
 
 static void intervals_write(struct speedscope *speedscope, uint32_t thread)
@@ -183,13 +223,7 @@ static void intervals_write(struct speedscope *speedscope, uint32_t thread)
 	if (!vg_speedscope_intervals_any(&speedscope->program_intervals, thread))
 		return;
 	snprintf(text, sizeof text, "%s: intervals", vg_thread_name(&speedscope->names, thread, &name));
-	vg_json_line(json);
-	vg_json_object_begin(json);
-	vg_json_key_string(json, "type", "evented");
-	vg_json_key_string(json, "name", text);
-	vg_json_key_string(json, "unit", "nanoseconds");
-	vg_json_key_uint(json, "startValue", 0);
-	vg_json_key_uint(json, "endValue", speedscope->program_intervals.end_ns);
+	profile_begin(json, "evented", text, speedscope->program_intervals.end_ns);
 	vg_json_key(json, "events");
 	rc = vg_speedscope_intervals_write(&speedscope->intervals, thread);
 	if (rc != 0)
@@ -221,17 +255,24 @@ static void extra_write(struct speedscope *speedscope, const struct extra *extra
 				  vg_profile_text(speedscope->profile, extra->kind));
 }
 
-/* Speedscope shows "file" beside the name: the source file, or the module if there is none. */
+/* Speedscope shows "file" and "line" beside the name: the source file, or the module if there is none. */
 static void function_write(struct speedscope *speedscope, uint32_t function)
 {
 	struct vg_function_view view = vg_frames_function(&speedscope->frames, function);
+	const char *file = view.file != NULL ? view.file : view.is_system_call ? "[system call]" : view.module;
+	uint32_t line = speedscope->lines.by_function != NULL ? speedscope->lines.by_function[function] : view.line;
 	struct vg_json *json = &speedscope->json;
+	char name[VG_NAME_MAX_BYTES + 16];
 
+	if (view.line > 0)
+		snprintf(name, sizeof name, "%s:%" PRIu32, view.name, view.line);
 	vg_json_line(json);
 	vg_json_object_begin(json);
-	vg_json_key_string(json, "name", view.name);
-	if (view.file != NULL || view.module != NULL)
-		vg_json_key_string(json, "file", view.file != NULL ? view.file : view.module);
+	vg_json_key_string(json, "name", view.line > 0 ? name : view.name);
+	if (file != NULL)
+		vg_json_key_string(json, "file", file);
+	if (view.file != NULL && line > 0)
+		vg_json_key_uint(json, "line", line);
 	vg_json_object_end(json);
 }
 
@@ -296,12 +337,7 @@ static uint32_t profile_index(const struct speedscope *speedscope, uint32_t thre
 /* Writes a profile without samples.  Speedscope shows nothing of a file without profiles, not even the file's name. */
 static void empty_profile_write(struct vg_json *json)
 {
-	vg_json_object_begin(json);
-	vg_json_key_string(json, "type", "sampled");
-	vg_json_key_string(json, "name", "no threads");
-	vg_json_key_string(json, "unit", "nanoseconds");
-	vg_json_key_uint(json, "startValue", 0);
-	vg_json_key_uint(json, "endValue", 0);
+	profile_begin(json, "sampled", "no threads", 0);
 	vg_json_key(json, "samples");
 	vg_json_array_begin(json);
 	vg_json_array_end(json);
@@ -326,6 +362,8 @@ static int threads_write(struct speedscope *speedscope)
 		thread_write(speedscope, (uint32_t)t);
 		intervals_write(speedscope, (uint32_t)t);
 	}
+	if (speedscope->failed == 0 && count > 1)
+		all_threads_write(speedscope);
 	vg_json_array_end(&speedscope->json);
 	vg_progress_end(&progress);
 	return speedscope->failed;
@@ -352,13 +390,15 @@ static int file_write(struct speedscope *speedscope, const char *exporter)
 	return 0;
 }
 
-int vg_speedscope_write(const struct vg_profile *profile, enum vg_weight weight,
+int vg_speedscope_write(const struct vg_profile *profile, enum vg_weight weight, enum vg_frames_kind kind,
 			const char *exporter, FILE *file)
 {
 	struct speedscope speedscope = { .profile = profile, .weight = weight };
-	int rc = vg_frames_build(&speedscope.frames, profile);
+	int rc = vg_frames_build_rows(&speedscope.frames, profile, kind, false);
 
 	vg_json_open(&speedscope.json, file);
+	if (rc == 0 && kind == VG_FRAMES_FUNCTION)
+		rc = vg_function_lines_build(&speedscope.lines, &speedscope.frames, weight);
 	if (rc == 0)
 		rc = vg_chains_build(&speedscope.chains, &speedscope.frames);
 	if (rc == 0)
@@ -381,6 +421,7 @@ int vg_speedscope_write(const struct vg_profile *profile, enum vg_weight weight,
 	vg_thread_samples_free(&speedscope.threads);
 	vg_trimmed_stack_free(&speedscope.trimmed);
 	vg_chains_free(&speedscope.chains);
+	vg_function_lines_free(&speedscope.lines);
 	vg_frames_free(&speedscope.frames);
 	return rc;
 }

@@ -10,7 +10,12 @@
 /*
  * Writes a profile in Speedscope's format (its file-format-schema.json): for each thread a profile of type
  * "sampled", with weights in nanoseconds.  A thread with intervals has a second profile after it, of type
- * "evented".  All profiles share one table of functions.
+ * "evented".  If there are several threads, the last profile is "all threads": each distinct stack is one sample.  All
+ * profiles share one table of frames.
+ *
+ * A frame is a function, with its hottest source line (analysis/function_lines.h), or a source line, by `kind`:
+ * VG_FRAMES_FUNCTION or VG_FRAMES_LINE.  Speedscope's sandwich view shows neither file nor line, so the name of a source
+ * line has the line: "work:12".  Speedscope sorts colors by file, so the file of all system calls is "[system call]".
  *
  * Neighbouring samples with the same functions are merged, because Speedscope reads a file above 134 MB by
  * a slower path.  Samples without weight are left out, as Speedscope does itself.  Idle time is written
@@ -22,7 +27,7 @@
  *
  * exporter: name and version of the program.  Returns 0 or -ENOMEM.  For write errors, check the stream.
  */
-int vg_speedscope_write(const struct vg_profile *profile, enum vg_weight weight,
+int vg_speedscope_write(const struct vg_profile *profile, enum vg_weight weight, enum vg_frames_kind kind,
 			const char *exporter, FILE *file);
 
 #endif
