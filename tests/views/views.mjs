@@ -2,7 +2,8 @@
 //
 //   views.mjs story DIR      the views of the story (events_write.c) agree with each other and with its known times
 //   views.mjs phases DIR     a program's intervals are as long as the program has measured
-//   views.mjs speedscope DIR Speedscope's file has the functions' times and hottest lines that vgtool report has
+//   views.mjs lines DIR      Speedscope's file has the times of functions, and their hottest lines, that vgtool report
+//                            has; the trace has the same lines
 //   views.mjs markers DIR    Mozilla's profiler-cli finds all markers of the trace
 import { existsSync, readFileSync } from "node:fs";
 import assert from "node:assert/strict";
@@ -78,7 +79,7 @@ function phases() {
 		`${inside("work_write")} samples of work_write in parse, ${inside("work_parse")} of work_parse`);
 }
 
-function speedscope() {
+function lines() {
 	const view = read("phases.speedscope.json"), { frames } = view.shared;
 	const times = frames.map(() => ({ self: 0, total: 0 }));
 	const key = (row) => `${row.name} ${row.file}`;
@@ -108,6 +109,24 @@ function speedscope() {
 		assert.ok(read("lines.json").lines.some((one) => key(one) === name && one.line === line &&
 			one.total_ns === row.total_ns), `${name}: line ${line}`);
 	}
+
+	// V8 counts the lines of call frames from 0, and those of samples from 1.
+	const chunks = read("trace.json").traceEvents.filter((event) => event.name === "ProfileChunk");
+	const inside = new Set();
+	for (const { cpuProfile, lines: at } of chunks.map((chunk) => chunk.args.data)) {
+		for (const { callFrame } of cpuProfile.nodes) {
+			assert.equal(callFrame.lineNumber + 1, callFrame.url === "" ? 0 : frames.find((frame) =>
+				frame.name === callFrame.functionName && frame.file === callFrame.url).line ?? 0);
+		}
+		assert.ok(at === undefined || at.length === cpuProfile.samples.length);
+		cpuProfile.samples.forEach((id, i) => {
+			if (cpuProfile.nodes.find((node) => node.id === id)?.callFrame.functionName === "work_parse")
+				inside.add(at[i]);
+		});
+	}
+	const [{ file }] = frames.filter((frame) => frame.name === "work_parse");
+	const known = read("lines.json").lines.filter((one) => one.self_ns > 0 && key(one) === `work_parse ${file}`);
+	assert.deepEqual([...inside].sort(), known.map((one) => one.line).sort());
 }
 
 function markers() {
@@ -122,9 +141,9 @@ function markers() {
 		assert.equal(read("samples.out").categoryBreakdown.totalSamples, 100);
 		assert.deepEqual(read("samples.out").topFunctionsBySelf.filter((row) => row.selfSamples > 0)
 			.map((row) => [row.name, row.selfSamples]),
-		[["main", 50], ["reply_it", 30], ["parse_it", 20]]);
+		[["server.c!main", 50], ["server.c!reply_it", 30], ["server.c!parse_it", 20]]);
 	}
 	console.log(`${found} markers in profiler-cli and in the trace`);
 }
 
-({ story, phases, speedscope, markers })[step]();
+({ story, phases, lines, markers })[step]();

@@ -108,13 +108,13 @@ judge phases
 "$VGTOOL" speedscope --weight wall -o "$dir/phases.speedscope.json" "$dir/phases.vgp"
 "$VGTOOL" report --weight wall --json "$dir/phases.vgp" >"$dir/functions.json"
 "$VGTOOL" report --weight wall --by line --json "$dir/phases.vgp" >"$dir/lines.json"
-judge speedscope
 # A resolved profile has the same events.
 exits 0 "$VGTOOL" summary --json "$dir/raw.vgp"
 cmp -s "$dir/out" "$dir/phases.json" || fail "resolving changed the events"
 exits 0 "$VGTOOL" diff --weight wall "$dir/phases.vgp" "$dir/phases.vgp"
 exits 0 "$VGTOOL" diff "$dir/raw.vgp" "$dir/raw.vgp"
 "$VGTOOL" chrome -o "$dir/trace.json" "$dir/phases.vgp"
+judge lines
 imported "$dir/trace.json"
 judge markers
 cli stop >/dev/null

@@ -93,6 +93,8 @@ static int trace_build(struct vg_chrome *chrome)
 	int rc = vg_frames_build(&chrome->frames, chrome->profile);
 
 	if (rc == 0)
+		rc = vg_function_lines_build(&chrome->lines, &chrome->frames, vg_weight_default(chrome->profile));
+	if (rc == 0)
 		rc = vg_chains_build(&chrome->chains, &chrome->frames);
 	if (rc == 0)
 		rc = vg_thread_samples_build(&chrome->threads, chrome->profile, -1);
@@ -156,6 +158,7 @@ int vg_chrome_write(const struct vg_profile *profile, const char *exporter, FILE
 	vg_thread_names_free(&chrome.names);
 	vg_thread_samples_free(&chrome.threads);
 	vg_chains_free(&chrome.chains);
+	vg_function_lines_free(&chrome.lines);
 	vg_frames_free(&chrome.frames);
 	return rc;
 }

@@ -19,6 +19,9 @@
  * once for each of them.  The number of samples is limited to 1,000,000, plus 20 for each byte of the profile.
  * Functions of a stack beyond a depth of 2000 are one node, "[deeper frames cut]".
  *
+ * A node has its function's file and hottest line (analysis/function_lines.h), counted from 0 as in V8's traces.  As in
+ * these, "lines" of a ProfileChunk has the source lines of the samples' leaf frames, counted from 1.
+ *
  * exporter: name and version of the program.  Returns 0 or -ENOMEM.  For write errors, check the stream.
  */
 int vg_chrome_write(const struct vg_profile *profile, const char *exporter, FILE *file);

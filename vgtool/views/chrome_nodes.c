@@ -115,6 +115,14 @@ uint32_t vg_chrome_sample_node(const struct vg_chrome *chrome, const struct vg_s
 	return chrome->chain_node_ids[chain] + chain_frames(chrome, chain) - 1;
 }
 
+uint32_t vg_chrome_sample_line(const struct vg_chrome *chrome, const struct vg_sample *sample)
+{
+	uint32_t chain = vg_chrome_sample_chain(chrome, sample);
+
+	return chain != VG_NONE && chain == chrome->chains.by_node[sample->stack] ?
+	       vg_frames_at(&chrome->frames, sample->stack, 0).line : 0;
+}
+
 uint32_t vg_chrome_parent_node(const struct vg_chrome *chrome, uint32_t chain)
 {
 	uint32_t caller = vg_chain_caller(&chrome->chains, chain);
@@ -125,15 +133,17 @@ uint32_t vg_chrome_parent_node(const struct vg_chrome *chrome, uint32_t chain)
 	       chrome->end_node_ids[vg_chrome_end_index(chain_end(chrome, chain))];
 }
 
-const char *vg_chrome_function(const struct vg_chrome *chrome, uint32_t chain, size_t i)
+struct vg_chrome_function vg_chrome_function(const struct vg_chrome *chrome, uint32_t chain, size_t i)
 {
-	uint32_t node = chrome->chains.nodes.items[chain];
+	uint32_t node = chrome->chains.nodes.items[chain], function;
 	size_t count = chain_frames(chrome, chain);
+	struct vg_function_view view;
 
 	if (i == count)
-		return "[deeper frames cut]";
-	return vg_frames_function(&chrome->frames,
-				  vg_frames_at(&chrome->frames, node, count - 1 - i).function).name;
+		return (struct vg_chrome_function){ .name = "[deeper frames cut]" };
+	function = vg_frames_at(&chrome->frames, node, count - 1 - i).function;
+	view = vg_frames_function(&chrome->frames, function);
+	return (struct vg_chrome_function){ view.name, view.file, chrome->lines.by_function[function] };
 }
 
 uint32_t vg_chrome_repeats(const struct vg_chrome *chrome, const struct vg_sample *sample)

@@ -10,7 +10,9 @@
 /* The most samples in one ProfileChunk event.  It is limited, because viewers parse one whole event at a time. */
 enum { CHUNK_SAMPLES = 10000 };
 
-static void node_write(struct vg_chrome *chrome, uint32_t id, uint32_t parent, const char *name)
+/* V8 counts the lines of call frames from 0.  A function has the same line in all of its nodes, because importers tell
+ * functions apart by name, file and line. */
+static void node_write(struct vg_chrome *chrome, uint32_t id, uint32_t parent, struct vg_chrome_function function)
 {
 	struct vg_json *json = &chrome->json;
 
@@ -20,11 +22,11 @@ static void node_write(struct vg_chrome *chrome, uint32_t id, uint32_t parent, c
 		vg_json_key_uint(json, "parent", parent);
 	vg_json_key(json, "callFrame");
 	vg_json_object_begin(json);
-	vg_json_key_string(json, "functionName", name);
+	vg_json_key_string(json, "functionName", function.name);
 	vg_json_key_uint(json, "scriptId", 0);
-	vg_json_key_string(json, "url", "");
+	vg_json_key_string(json, "url", function.file != NULL ? function.file : "");
 	vg_json_key(json, "lineNumber");
-	vg_json_int(json, -1);
+	vg_json_int(json, function.file != NULL ? (int64_t)function.line - 1 : -1);
 	vg_json_key(json, "columnNumber");
 	vg_json_int(json, -1);
 	vg_json_object_end(json);
@@ -38,7 +40,8 @@ static void end_node_write(struct vg_chrome *chrome, size_t end, uint32_t thread
 	if (chrome->end_node_ids[end] == 0 || chrome->end_written_by[end] == thread + 1)
 		return;
 	chrome->end_written_by[end] = thread + 1;
-	node_write(chrome, chrome->end_node_ids[end], VG_CHROME_ROOT, vg_chrome_end_name(end, name, sizeof name));
+	node_write(chrome, chrome->end_node_ids[end], VG_CHROME_ROOT, (struct vg_chrome_function){
+		.name = vg_chrome_end_name(end, name, sizeof name) });
 }
 
 /* Writes the nodes of a sample's stack that were not written for this thread yet, callers first. */
@@ -112,6 +115,27 @@ static void deltas_array(struct vg_chrome *chrome, struct chunk chunk, uint64_t 
 	vg_json_array_end(&chrome->json);
 }
 
+/* The source lines of the samples' leaf frames; V8 counts these from 1, and leaves the key out if all are unknown. */
+static void lines_array(struct vg_chrome *chrome, struct chunk chunk)
+{
+	bool any = false;
+
+	for (uint64_t at = chunk.first; at < chunk.end && !any; at++)
+		any = vg_chrome_sample_line(chrome, sample_at(chrome, at)) > 0;
+	if (!any)
+		return;
+	vg_json_key(&chrome->json, "lines");
+	vg_json_array_begin(&chrome->json);
+	for (uint64_t at = chunk.first; at < chunk.end; at++) {
+		const struct vg_sample *sample = sample_at(chrome, at);
+		uint32_t repeats = vg_chrome_repeats(chrome, sample), line = vg_chrome_sample_line(chrome, sample);
+
+		for (uint32_t i = 0; i < repeats; i++)
+			vg_json_uint(&chrome->json, line);
+	}
+	vg_json_array_end(&chrome->json);
+}
+
 static void profile_event_begin(struct vg_chrome *chrome, const char *name, uint32_t thread,
 				uint64_t time_ns)
 {
@@ -146,13 +170,14 @@ static int chunk_write(struct vg_chrome *chrome, uint32_t thread, struct chunk c
 	vg_json_key(json, "nodes");
 	vg_json_array_begin(json);
 	if (opens)
-		node_write(chrome, VG_CHROME_ROOT, 0, "(root)");
+		node_write(chrome, VG_CHROME_ROOT, 0, (struct vg_chrome_function){ .name = "(root)" });
 	for (uint64_t at = chunk.first; rc == 0 && at < chunk.end; at++)
 		rc = sample_nodes_write(chrome, thread, sample_at(chrome, at));
 	vg_json_array_end(json);
 	samples_array(chrome, chunk);
 	vg_json_object_end(json);
 	deltas_array(chrome, chunk, last_us);
+	lines_array(chrome, chunk);
 	profile_event_end(chrome);
 	return rc;
 }

@@ -33,7 +33,7 @@ static void chain_write(struct vg_chrome *chrome, uint32_t chain)
 		vg_profile_text(chrome->profile, chrome->profile->modules.items[module].name) : NULL;
 
 	for (size_t i = 0; i < vg_chrome_functions(chrome, chain); i++) {
-		frame_write(&chrome->json, id, parent, vg_chrome_function(chrome, chain, i), module_name);
+		frame_write(&chrome->json, id, parent, vg_chrome_function(chrome, chain, i).name, module_name);
 		parent = id++;
 	}
 }

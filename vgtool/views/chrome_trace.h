@@ -3,6 +3,7 @@
 #define VG_VGTOOL_CHROME_TRACE_H
 
 #include "vgtool/analysis/chains.h"
+#include "vgtool/analysis/function_lines.h"
 #include "vgtool/analysis/intervals.h"
 #include "vgtool/analysis/thread_names.h"
 #include "vgtool/analysis/thread_samples.h"
@@ -12,6 +13,7 @@
 struct vg_chrome {
 	const struct vg_profile *profile;
 	struct vg_frames frames;
+	struct vg_function_lines lines;
 	struct vg_chains chains;
 	struct vg_thread_samples threads;
 	struct vg_thread_names names;

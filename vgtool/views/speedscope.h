@@ -14,8 +14,9 @@
  * profiles share one table of frames.
  *
  * A frame is a function, with its hottest source line (analysis/function_lines.h), or a source line, by `kind`:
- * VG_FRAMES_FUNCTION or VG_FRAMES_LINE.  Speedscope's sandwich view shows neither file nor line, so the name of a source
- * line has the line: "work:12".  Speedscope sorts colors by file, so the file of all system calls is "[system call]".
+ * VG_FRAMES_FUNCTION or VG_FRAMES_LINE.  Speedscope's sandwich view shows neither file nor line, so the name of a
+ * source line has the line: "work:12".  Speedscope sorts colors by file, so the file of all system calls is
+ * "[system call]".
  *
  * Neighbouring samples with the same functions are merged, because Speedscope reads a file above 134 MB by
  * a slower path.  Samples without weight are left out, as Speedscope does itself.  Idle time is written
