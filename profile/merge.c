@@ -201,6 +201,7 @@ static int process_add(const struct vg_merging *part)
 	struct vg_process process = part->from->processes.items[0];
 
 	process.name = vg_merging_map(part->strings, process.name);
+	process.program = vg_merging_map(part->strings, process.program);
 	process.first_stack = part->first_stack;
 	process.first_jit_code = part->to->jit_code.count;
 	return vg_array_push(&part->to->processes, &process);
@@ -267,6 +268,16 @@ int vg_merge_add(struct vg_merge *merge, const struct vg_profile *from, const ch
 	free(part.modules);
 	free(part.functions);
 	return rc == 0 ? 0 : vg_err_sys(err, rc, "%s: cannot add the profile to those before it", path);
+}
+
+int vg_merge_rename(struct vg_profile *part, const char *name)
+{
+	uint32_t string;
+	int rc = vg_field_intern(part, name, strlen(name), &string);
+
+	if (rc == 0)
+		part->processes.items[0].name = part->header.program = string;
+	return rc;
 }
 
 /* ---- times ---- */

@@ -37,6 +37,10 @@ struct vg_merge {
  * is unchanged. */
 int vg_merge_add(struct vg_merge *merge, const struct vg_profile *part, const char *path, struct vg_err *err);
 
+/* Gives the process of a profile that vg_profile_read() has read another name.  The name is stored as UTF-8 without
+ * control characters, and truncated to VG_NAME_MAX_BYTES.  Returns 0 or -ENOMEM. */
+int vg_merge_rename(struct vg_profile *part, const char *name);
+
 /* Sets the times and the program's name, after the last vg_merge_add().  Returns 0 or -ENOMEM. */
 int vg_merge_finish(struct vg_merge *merge);
 

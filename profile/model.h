@@ -71,7 +71,8 @@ struct vg_header {
 
 /* A process that was recorded.  A file has one; merge.h makes a profile of several. */
 struct vg_process {
-	uint32_t name;               /* string, file name of the main executable */
+	uint32_t name;               /* string; the program, unless vg_merge_rename() changed it */
+	uint32_t program;            /* string, file name of the main executable */
 	int32_t pid;                 /* the id of its first thread, the main thread; 0: no thread was recorded */
 	uint64_t start_ns;           /* when its recording began, since 1970; 0: unknown */
 	uint64_t begin_ns;           /* when its recording began, since the profile's earliest recording began */

@@ -146,7 +146,8 @@ int vg_reader_begin(struct vg_reader *reader, struct vg_profile *profile)
 static int process_add(struct vg_profile *profile)
 {
 	const struct vg_header *header = &profile->header;
-	struct vg_process process = { .name = header->program, .duration_ns = profile->duration_ns };
+	struct vg_process process = { .name = header->program, .program = header->program,
+				      .duration_ns = profile->duration_ns };
 
 	/* The first thread of a recording is the main thread.  A flight recorder's dump has its threads in the order of
 	 * its entries; there the main thread is the one with the lowest id, unless ids have been used again. */

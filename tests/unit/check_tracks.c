@@ -23,7 +23,7 @@ static uint32_t text(const char *name)
 
 static void process_add(const char *name, int32_t pid)
 {
-	struct vg_process process = { .name = text(name), .pid = pid };
+	struct vg_process process = { .name = text(name), .program = text(name), .pid = pid };
 
 	ck_assert_int_eq(vg_array_push(&profile.processes, &process), 0);
 }

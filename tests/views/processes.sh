@@ -95,6 +95,23 @@ grep -q "alpha $alpha: .*,beta $beta: .*,all threads$" names || fail "speedscope
 	.reduce((sum, profile) => sum + (profile.name === "all threads" ? -1 : 1) * profile.endValue, 0)')" = 0 ] ||
 	fail "speedscope: the time of all threads is not the sum of the threads' times"
 
+# process_names OPTION...: prints the names of the processes in the trace
+process_names() {
+	"$VGTOOL" chrome "$@" >named.json
+	json named.json 'it.traceEvents.filter((event) => event.name === "process_name")
+		.map((event) => event.args.name).join()'
+}
+[ "$(process_names --name 'a=b c' both/alpha.vgp both/beta.vgp)" = 'a=b c,beta' ] || fail "--name: one of two profiles"
+[ "$(process_names --name one both/beta.vgp --name two both/alpha.vgp)" = one,two ] || fail "--name: two profiles"
+[ "$(process_names --name all both)" = all,all ] || fail "--name: a directory"
+[ "$(process_names --name alone both/beta.vgp)" = alone ] || fail "--name: one profile"
+"$VGTOOL" speedscope --name one --name two both/alpha.vgp both/beta.vgp >speedscope.json
+json speedscope.json '[it.name, ...it.profiles.map((profile) => profile.name)].join()' >names
+grep -q "^one and others,one $alpha: .*,two $beta: " names || fail "speedscope --name: $(cat names)"
+exits 2 "$VGTOOL" chrome --name one --name two both
+has err '--name: more names (2) than profiles (1)'
+exits 2 "$VGTOOL" chrome --name '' both
+
 exits 0 "$VGTOOL" annotate work both
 has out 'work [alpha]: '
 has out 'work [beta]: '

@@ -85,7 +85,7 @@ static int programs_mark(const struct vg_profile *profile, unsigned char *is_pro
 	int rc = vg_intern(&programs, &profile->header.program, sizeof id, &id);
 
 	for (size_t p = 0; rc >= 0 && p < profile->processes.count; p++)
-		rc = vg_intern(&programs, &profile->processes.items[p].name, sizeof id, &id);
+		rc = vg_intern(&programs, &profile->processes.items[p].program, sizeof id, &id);
 	for (size_t m = 0; rc >= 0 && m < profile->modules.count; m++)
 		is_program[m] = vg_intern_find(&programs, &profile->modules.items[m].name, sizeof id, &id);
 	vg_intern_free(&programs);

@@ -6,8 +6,8 @@
 #include "vgtool/views/chrome.h"
 
 static const char usage[] =
-	"usage: vgtool chrome [-o OUT] [-s STORE]... [--debuginfod] [--unresolved]\n"
-	"                     PROFILE...\n";
+	"usage: vgtool chrome [-o OUT] [--name NAME]... [-s STORE]... [--debuginfod]\n"
+	"                     [--unresolved] PROFILE...\n";
 
 static int chrome_write(void *context, const struct vg_profile *profile, FILE *file,
 			struct vg_err *err)
@@ -20,17 +20,18 @@ static int chrome_write(void *context, const struct vg_profile *profile, FILE *f
 	return vg_chrome_write(profile, exporter, file);
 }
 
-static const struct vg_option options[] = { VG_VIEW_OPTION_OUTPUT, VG_SYMBOLIZE_TABLE, VG_OPTION_HELP };
+static const struct vg_option options[] = {
+	VG_VIEW_OPTION_OUTPUT,
+	VG_VIEW_OPTION_NAME,
+	VG_SYMBOLIZE_TABLE,
+	VG_OPTION_HELP,
+};
 
 enum { OPTIONS = sizeof options / sizeof *options };
 
 static int option_set(void *context, const struct vg_option_value *value, struct vg_err *err)
 {
-	struct vg_view *view = context;
-
-	if (value->key == 'o')
-		view->out = value->text;
-	return vg_symbolize_set(&view->symbolize, value, err);
+	return vg_view_option_set(context, value, err);
 }
 
 int cmd_chrome(int argc, char **argv)

@@ -49,7 +49,6 @@ static int option_set(void *context, const struct vg_option_value *value, struct
 	struct request *request = context;
 
 	switch (value->key) {
-	case 'o': request->view.out = value->text; break;
 	case 'w':
 		request->weight_given = true;
 		request->folding.in_samples = value->number == 2;
@@ -58,7 +57,7 @@ static int option_set(void *context, const struct vg_option_value *value, struct
 	case 'T': request->folding.by_thread = true; break;
 	case 't': request->folding.thread = value->text; break;
 	}
-	return vg_symbolize_set(&request->view.symbolize, value, err);
+	return vg_view_option_set(&request->view, value, err);
 }
 
 int cmd_folded(int argc, char **argv)

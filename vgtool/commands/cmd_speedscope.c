@@ -7,7 +7,8 @@
 
 static const char usage[] =
 	"usage: vgtool speedscope [-o OUT] [--weight wall|cpu] [--by function|line]\n"
-	"                         [-s STORE]... [--debuginfod] [--unresolved] PROFILE...\n";
+	"                         [--name NAME]... [-s STORE]... [--debuginfod] [--unresolved]\n"
+	"                         PROFILE...\n";
 
 struct request {
 	struct vg_view view;
@@ -28,11 +29,14 @@ static int speedscope_write(void *context, const struct vg_profile *profile, FIL
 				   vg_weight_default(profile), request->by, exporter, file);
 }
 
+enum { BY = 256 };
+
 static const struct vg_option options[] = {
 	VG_VIEW_OPTION_OUTPUT,
+	VG_VIEW_OPTION_NAME,
 	VG_OPTION_WEIGHT("the profile's mode"),
-	{ 'b', "by", VG_OPTION_WORD, "function|line", .by_default = "function",
-	  .help = "one frame for each function or source line", .is_short = 1 },
+	{ BY, "by", VG_OPTION_WORD, "function|line", .by_default = "function",
+	  .help = "one frame for each function or source line" },
 	VG_SYMBOLIZE_TABLE,
 	VG_OPTION_HELP,
 };
@@ -43,15 +47,13 @@ static int option_set(void *context, const struct vg_option_value *value, struct
 {
 	struct request *request = context;
 
-	if (value->key == 'o')
-		request->view.out = value->text;
 	if (value->key == 'w') {
 		request->weight_given = true;
 		request->weight = (enum vg_weight)value->number;
 	}
-	if (value->key == 'b')
+	if (value->key == BY)
 		request->by = (enum vg_frames_kind)value->number;
-	return vg_symbolize_set(&request->view.symbolize, value, err);
+	return vg_view_option_set(&request->view, value, err);
 }
 
 int cmd_speedscope(int argc, char **argv)

@@ -13,8 +13,8 @@
 static const char suffix[] = ".vgp";
 
 /* Takes ownership of the path, also after a failure. */
-static int path_add(struct vg_profiles *profiles, char *path, bool from_directory, const char *argument,
-		    struct vg_err *err)
+static int path_add(struct vg_profiles *profiles, char *path, bool from_directory, uint32_t index,
+		    const char *argument, struct vg_err *err)
 {
 	int rc = path != NULL ? 0 : -ENOMEM;
 
@@ -23,9 +23,12 @@ static int path_add(struct vg_profiles *profiles, char *path, bool from_director
 	if (rc == 0)
 		rc = vg_array_reserve(&profiles->from_directory, 1);
 	if (rc == 0)
+		rc = vg_array_reserve(&profiles->argument_of, 1);
+	if (rc == 0)
 		rc = vg_array_push(&profiles->paths, (const char **)&path);
 	if (rc == 0) {
 		profiles->from_directory.items[profiles->from_directory.count++] = from_directory;
+		profiles->argument_of.items[profiles->argument_of.count++] = index;
 		return 0;
 	}
 	free(path);
@@ -47,7 +50,8 @@ static int by_version(const void *a, const void *b)
 }
 
 /* Only regular files: to open a pipe would wait for its writer. */
-static int entries_add(struct vg_profiles *profiles, DIR *directory, const char *path, struct vg_err *err)
+static int entries_add(struct vg_profiles *profiles, DIR *directory, uint32_t index, const char *path,
+		       struct vg_err *err)
 {
 	int rc = 0;
 
@@ -65,13 +69,13 @@ static int entries_add(struct vg_profiles *profiles, DIR *directory, const char 
 			continue;
 		if (asprintf(&file, "%s/%s", path, entry->d_name) < 0)
 			file = NULL;
-		rc = path_add(profiles, file, true, path, err);
+		rc = path_add(profiles, file, true, index, path, err);
 		if (rc != 0)
 			return rc;
 	}
 }
 
-static int directory_add(struct vg_profiles *profiles, const char *path, struct vg_err *err)
+static int directory_add(struct vg_profiles *profiles, uint32_t index, const char *path, struct vg_err *err)
 {
 	DIR *directory = opendir(path);
 	size_t first = profiles->paths.count;
@@ -79,7 +83,7 @@ static int directory_add(struct vg_profiles *profiles, const char *path, struct 
 
 	if (directory == NULL)
 		return vg_err_sys(err, -errno, "%s: cannot list the directory", path);
-	rc = entries_add(profiles, directory, path, err);
+	rc = entries_add(profiles, directory, index, path, err);
 	closedir(directory);
 	if (rc != 0)
 		return rc;
@@ -103,19 +107,30 @@ int vg_profiles_list(struct vg_profiles *profiles, const char *const *arguments,
 {
 	int rc = 0;
 
-	for (size_t i = 0; rc == 0 && i < count; i++) {
+	for (uint32_t i = 0; rc == 0 && i < count; i++) {
 		struct stat status;
 
 		if (stat(arguments[i], &status) == 0 && S_ISDIR(status.st_mode))
-			rc = directory_add(profiles, arguments[i], err);
+			rc = directory_add(profiles, i, arguments[i], err);
 		else
-			rc = path_add(profiles, strdup(arguments[i]), false, arguments[i], err);
+			rc = path_add(profiles, strdup(arguments[i]), false, i, arguments[i], err);
 	}
 	free(profiles->title);
 	profiles->title = NULL;
 	if (rc == 0 && title_make(profiles, arguments[0], count) != 0)
 		rc = vg_err_sys(err, -ENOMEM, "cannot list the profiles");
 	return rc;
+}
+
+static int profile_rename(const struct vg_profiles *profiles, size_t index, struct vg_profile *profile,
+			  struct vg_err *err)
+{
+	uint32_t argument = profiles->argument_of.items[index];
+
+	if (index < profiles->base_paths || argument >= profiles->name_count ||
+	    vg_merge_rename(profile, profiles->names[argument]) == 0)
+		return 0;
+	return vg_err_sys(err, -ENOMEM, "%s: cannot name the process", profiles->paths.items[index]);
 }
 
 /* Adds a profile.  Returns VG_EXIT_DONE, or VG_EXIT_FAILED after a message. */
@@ -128,7 +143,8 @@ static int profile_add(const char *command, const struct vg_profiles *profiles, 
 
 	if (status != VG_EXIT_DONE && profiles->from_directory.items[index])
 		status = VG_EXIT_DONE;
-	else if (status == VG_EXIT_DONE && vg_merge_add(merge, &opened.profile, path, &err) != 0)
+	else if (status == VG_EXIT_DONE && (profile_rename(profiles, index, &opened.profile, &err) != 0 ||
+					    vg_merge_add(merge, &opened.profile, path, &err) != 0))
 		status = vg_command_fail(command, &err);
 	vg_command_close(&opened);
 	return status;
@@ -151,15 +167,31 @@ static int merged_use(const char *command, const struct vg_profiles *profiles, s
 	return rc == 0 ? VG_EXIT_DONE : vg_command_fail(command, &err);
 }
 
+/* How a single profile is used, which is not merged. */
+struct single {
+	const struct vg_profiles *profiles;
+	int (*use)(void *context, struct vg_profile *profile, struct vg_err *err);
+	void *context;
+};
+
+static int single_use(void *context, struct vg_profile *profile, struct vg_err *err)
+{
+	const struct single *single = context;
+	int rc = profile_rename(single->profiles, 0, profile, err);
+
+	return rc != 0 ? rc : single->use(single->context, profile, err);
+}
+
 int vg_profiles_use(const char *command, struct vg_profiles *profiles,
 		    int (*use)(void *context, struct vg_profile *profile, struct vg_err *err), void *context)
 {
 	struct vg_profile merged = { 0 };
 	struct vg_merge merge = { .profile = &merged };
+	struct single single = { profiles, use, context };
 	int status = VG_EXIT_DONE;
 
 	if (profiles->paths.count == 1)
-		return vg_command_with_profile(command, profiles->paths.items[0], use, context);
+		return vg_command_with_profile(command, profiles->paths.items[0], single_use, &single);
 	for (size_t i = 0; status == VG_EXIT_DONE && i < profiles->paths.count; i++) {
 		status = profile_add(command, profiles, i, &merge);
 		if (i < profiles->base_paths)
@@ -178,6 +210,7 @@ void vg_profiles_free(struct vg_profiles *profiles)
 		free((char *)profiles->paths.items[i]);
 	vg_array_free(&profiles->paths);
 	vg_array_free(&profiles->from_directory);
+	vg_array_free(&profiles->argument_of);
 	free(profiles->title);
 	profiles->title = NULL;
 }

@@ -19,6 +19,10 @@ struct vg_profiles {
 	size_t base_paths;           /* the first paths, which are the base of a comparison; set by the caller */
 	uint32_t base_processes;     /* set by vg_profiles_use(): the first processes of the profile, which come from
 	                                these paths */
+	VG_ARRAY(uint32_t) argument_of; /* by path: index of the argument that it is, or that has it */
+	const char *const *names;    /* names for the processes of the first `name_count` arguments, in place of those in
+	                                the profiles.  The caller's, who sets both after vg_profiles_list() */
+	size_t name_count;
 	char *title;                 /* owned; for messages about all of them: "a.vgp", or "a.vgp and 2 more" */
 };
 

@@ -45,7 +45,11 @@ static int view_write(void *context, struct vg_profile *profile, struct vg_err *
 
 static int view_run(struct vg_view *view)
 {
-	int status = vg_symbolize_confine(&view->symbolize, view->command, (struct vg_confinement){
+	int status;
+
+	view->profiles.names = view->names.items;
+	view->profiles.name_count = view->names.count;
+	status = vg_symbolize_confine(&view->symbolize, view->command, (struct vg_confinement){
 		.paths = view->profiles.paths.items, .path_count = view->profiles.paths.count,
 		.writes = view->out != NULL && strcmp(view->out, "-") != 0 ? view->out : NULL,
 	});
@@ -61,6 +65,8 @@ int vg_view_option_set(struct vg_view *view, const struct vg_option_value *value
 		view->out = value->text;
 	if (value->key == 'b' && vg_array_push(&view->base, &value->text) != 0)
 		return vg_err_sys(err, -ENOMEM, "--base %s", value->text);
+	if (value->key == 'N' && vg_array_push(&view->names, &value->text) != 0)
+		return vg_err_sys(err, -ENOMEM, "--name %s", value->text);
 	return vg_symbolize_set(&view->symbolize, value, err);
 }
 
@@ -82,12 +88,16 @@ int vg_view_run_on(struct vg_view *view, const char *usage, int argc, char **arg
 
 	if (argc == optind)
 		status = vg_command_usage_error(view->command, usage, "expected a PROFILE");
+	else if (view->names.count > (size_t)(argc - optind))
+		status = vg_command_usage_error(view->command, usage, "--name: more names (%zu) than profiles (%d)",
+						view->names.count, argc - optind);
 	else if (profiles_list(view, (const char *const *)argv + optind, (size_t)(argc - optind), &err) != 0)
 		status = vg_command_fail(view->command, &err);
 	else
 		status = view_run(view);
 	vg_profiles_free(&view->profiles);
 	vg_array_free(&view->base);
+	vg_array_free(&view->names);
 	vg_symbolize_free(&view->symbolize);
 	return status;
 }

@@ -23,6 +23,8 @@ struct vg_view {
 	 * message names the profile and the errno. */
 	int (*write)(void *context, const struct vg_profile *profile, FILE *file, struct vg_err *err);
 	void *context;
+	VG_ARRAY(const char *) names; /* arguments of --name, for the processes of the first arguments; freed by
+	                                 vg_view_run_on().  The strings belong to argv */
 	struct vg_symbolize symbolize; /* freed by vg_view_run_on() */
 };
 
@@ -36,6 +38,10 @@ struct vg_view {
 	{ 'b', "base", VG_OPTION_TEXT, "OLD", .unit = "the name of a profile", \
 	  .help = "compare with this profile or directory; may be repeated" }
 
+#define VG_VIEW_OPTION_NAME \
+	{ 'N', "name", VG_OPTION_TEXT, "NAME", .unit = "the name of a process", .by_default = "the profile's", \
+	  .help = "show the process of the next PROFILE with this name" }
+
 /* Keeps the value of an option of these, and ignores other options.  Returns 0, or a negative errno with a message in
  * err. */
 int vg_view_option_set(struct vg_view *view, const struct vg_option_value *value, struct vg_err *err);
@@ -46,7 +52,8 @@ int vg_view_option_set(struct vg_view *view, const struct vg_option_value *value
 enum { VG_VIEW_GIB_MAX = 4 };
 
 /* Confines the process, reads the profiles of the arguments after the options (at getopt(3)'s optind), symbolizes them
- * and writes the view.  Returns the exit status: VG_EXIT_USAGE after a message and the usage if there is no argument.
+ * and writes the view.  Returns the exit status: VG_EXIT_USAGE after a message and the usage if there is no argument,
+ * or if there are more names than arguments.
  * After a failure the output file is neither created nor replaced.  --base comes first in the view's profile. */
 int vg_view_run_on(struct vg_view *view, const char *usage, int argc, char **argv);
 
