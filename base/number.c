@@ -73,7 +73,7 @@ static bool quantity_parse(const char *text, const struct unit *units, uint64_t 
 bool vg_number_time(const char *text, uint64_t least_ns, uint64_t most_ns, uint64_t *ns)
 {
 	static const struct unit units[] = {
-		{ "", 1000000000 }, { "s", 1000000000 }, { "ms", 1000000 },
+		{ "", 1000000000 }, { "s", 1000000000 }, { "ms", 1000000 }, { "us", 1000 },
 		{ "m", UINT64_C(60) * 1000000000 }, { "h", UINT64_C(3600) * 1000000000 },
 		{ "d", UINT64_C(86400) * 1000000000 }, { NULL, 0 },
 	};

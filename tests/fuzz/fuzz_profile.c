@@ -18,7 +18,7 @@ static void views_write(const struct vg_profile *profile)
 	struct vg_intervals intervals;
 
 	vg_speedscope_write(profile, VG_WEIGHT_WALL, VG_FRAMES_FUNCTION, "fuzz", input_sink());
-	vg_chrome_write(profile, "fuzz", input_sink());
+	vg_chrome_write(profile, &(struct vg_chrome_options){ .collapse_threads = true }, "fuzz", input_sink());
 	vg_folded_write(profile, &folding, input_sink());
 	if (vg_measures_add(&measures, profile, "fuzz.vgp", NULL) == 0)
 		vg_measures_finish(&measures);

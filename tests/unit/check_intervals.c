@@ -447,7 +447,7 @@ START_TEST(deep_trace)
 	fixture_read(&fixture, false);
 	file = open_memstream(&trace, &bytes);
 	ck_assert_ptr_nonnull(file);
-	ck_assert_int_eq(vg_chrome_write(&fixture.profile, "x", file), 0);
+	ck_assert_int_eq(vg_chrome_write(&fixture.profile, &(struct vg_chrome_options){ 0 }, "x", file), 0);
 	ck_assert_int_eq(fclose(file), 0);
 	for (const char *at = trace; (at = strstr(at, "\"callFrame\"")) != NULL; at++)
 		nodes++;
@@ -472,7 +472,7 @@ static void views_write(const struct vg_profile *profile)
 	struct vg_thread_samples threads;
 
 	ck_assert_ptr_nonnull(file);
-	ck_assert_int_eq(vg_chrome_write(profile, "x", file), 0);
+	ck_assert_int_eq(vg_chrome_write(profile, &(struct vg_chrome_options){ .collapse_threads = true }, "x", file), 0);
 	rewind(file);
 	ck_assert_int_eq(vg_speedscope_write(profile, VG_WEIGHT_WALL, VG_FRAMES_FUNCTION, "x", file), 0);
 	rewind(file);

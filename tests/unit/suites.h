@@ -14,6 +14,7 @@
 	each(capture) \
 	each(cfi) \
 	each(changes) \
+	each(chrome) \
 	each(chunk) \
 	each(code_rows) \
 	each(confine) \

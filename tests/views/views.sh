@@ -56,6 +56,14 @@ judge markers
 cli stop >/dev/null
 rm "$dir/samples.out"
 
+# Of the story's intervals, request and shutdown last 10 ms, job lasts 5 ms, and the others are shorter.
+exits 0 "$VGTOOL" chrome --minimum-duration 5ms "$story"
+out_holds '["X", "b", "e", "i"].map((ph) => it.traceEvents.filter((event) => event.ph === ph).length).join() ===
+	"11,10,10,10"'
+exits 0 "$VGTOOL" chrome --minimum-duration 6000us --collapse-threads "$story"
+out_holds 'it.traceEvents.filter((event) => event.ph === "b").length === 0'
+exits 2 "$VGTOOL" chrome --minimum-duration -1 "$story"
+
 # The second profile has the intervals.
 json "$dir/story.speedscope.json" '({ ...it, activeProfileIndex: 1 })' >"$dir/second.speedscope.json"
 sh "$SRCDIR/tests/views/speedscope.sh" "$dir/second.speedscope.json" server shutdown >"$dir/log" 2>&1 ||

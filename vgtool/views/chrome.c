@@ -10,6 +10,7 @@
 #include "vgtool/views/chrome_nodes.h"
 #include "vgtool/views/chrome_samples.h"
 #include "vgtool/views/chrome_stacks.h"
+#include "vgtool/views/chrome_tracks.h"
 
 static void metadata_write(struct vg_chrome *chrome, const char *name, uint32_t thread,
 			   const char *text, uint64_t number)
@@ -38,6 +39,8 @@ static void threads_write(struct vg_chrome *chrome)
 		if (t == 0 || process != profile->threads.items[t - 1].process)
 			metadata_write(chrome, "process_name", t,
 				       vg_profile_text(profile, profile->processes.items[process].name), 0);
+		if (chrome->track_of[t] != t)
+			continue;
 		metadata_write(chrome, "thread_name", t, vg_thread_name(&chrome->names, t, &name), 0);
 		metadata_write(chrome, "thread_sort_index", t, NULL, t);
 	}
@@ -64,6 +67,8 @@ static int ids_choose(struct vg_chrome *chrome)
 		if (rc == 0)
 			chrome->tids[t] = ABOVE_ALL_TIDS + (int64_t)t;
 	}
+	for (size_t t = 0; t < profile->threads.count; t++)
+		chrome->tids[t] = chrome->tids[chrome->track_of[t]];
 	vg_intern_free(&taken);
 	for (size_t p = 0; rc >= 0 && p < profile->processes.count; p++) {
 		uint32_t id;
@@ -88,7 +93,7 @@ static uint32_t repeats_max(const struct vg_profile *profile)
 	return most < 1 ? 1 : most < UINT32_MAX ? (uint32_t)most : UINT32_MAX;
 }
 
-static int trace_build(struct vg_chrome *chrome)
+static int trace_build(struct vg_chrome *chrome, const struct vg_chrome_options *options)
 {
 	int rc = vg_frames_build(&chrome->frames, chrome->profile);
 
@@ -104,6 +109,9 @@ static int trace_build(struct vg_chrome *chrome)
 	if (rc == 0)
 		rc = vg_intervals_build(&chrome->intervals, chrome->profile);
 	chrome->repeats_max = repeats_max(chrome->profile);
+	chrome->minimum_ns = options->minimum_ns;
+	if (rc == 0)
+		rc = vg_chrome_tracks_build(chrome, options->collapse_threads);
 	if (rc == 0)
 		rc = ids_choose(chrome);
 	if (rc == 0)
@@ -138,17 +146,20 @@ static int trace_write(struct vg_chrome *chrome, const char *exporter)
 	return rc;
 }
 
-int vg_chrome_write(const struct vg_profile *profile, const char *exporter, FILE *file)
+int vg_chrome_write(const struct vg_profile *profile, const struct vg_chrome_options *options, const char *exporter,
+		    FILE *file)
 {
 	struct vg_chrome chrome = { .profile = profile };
 	int rc;
 
 	vg_json_open(&chrome.json, file);
-	rc = trace_build(&chrome);
+	rc = trace_build(&chrome, options);
 	if (rc == 0)
 		rc = trace_write(&chrome, exporter);
 	free(chrome.tids);
 	free(chrome.pids);
+	free(chrome.track_of);
+	free(chrome.next_in_track);
 	free(chrome.shown_chain);
 	free(chrome.has_cut_node);
 	free(chrome.chain_node_ids);

@@ -6,6 +6,11 @@
 
 #include "profile/model.h"
 
+struct vg_chrome_options {
+	bool collapse_threads;       /* threads share tracks: chrome_tracks.h */
+	uint64_t minimum_ns;         /* shorter intervals are left out */
+};
+
 /*
  * Writes a profile as Chrome's trace events (the JSON object format of the "Trace Event Format"), for
  * Perfetto, chrome://tracing and the Firefox Profiler.
@@ -24,6 +29,7 @@
  *
  * exporter: name and version of the program.  Returns 0 or -ENOMEM.  For write errors, check the stream.
  */
-int vg_chrome_write(const struct vg_profile *profile, const char *exporter, FILE *file);
+int vg_chrome_write(const struct vg_profile *profile, const struct vg_chrome_options *options, const char *exporter,
+		    FILE *file);
 
 #endif

@@ -53,6 +53,8 @@ static void interval_write(struct vg_chrome *chrome, size_t index)
 {
 	const struct vg_interval *interval = &chrome->intervals.items.items[index];
 
+	if (vg_interval_ns(interval) < chrome->minimum_ns)
+		return;
 	if (interval->detached || interval->not_nested) {
 		pair_write(chrome, index);
 		return;

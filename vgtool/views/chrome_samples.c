@@ -33,29 +33,28 @@ static void node_write(struct vg_chrome *chrome, uint32_t id, uint32_t parent, s
 	vg_json_object_end(json);
 }
 
-static void end_node_write(struct vg_chrome *chrome, size_t end, uint32_t thread)
+static void end_node_write(struct vg_chrome *chrome, size_t end, uint32_t track)
 {
 	char name[96];
 
-	if (chrome->end_node_ids[end] == 0 || chrome->end_written_by[end] == thread + 1)
+	if (chrome->end_node_ids[end] == 0 || chrome->end_written_by[end] == track + 1)
 		return;
-	chrome->end_written_by[end] = thread + 1;
+	chrome->end_written_by[end] = track + 1;
 	node_write(chrome, chrome->end_node_ids[end], VG_CHROME_ROOT, (struct vg_chrome_function){
 		.name = vg_chrome_end_name(end, name, sizeof name) });
 }
 
-/* Writes the nodes of a sample's stack that were not written for this thread yet, callers first. */
-static int sample_nodes_write(struct vg_chrome *chrome, uint32_t thread,
-			      const struct vg_sample *sample)
+/* Writes the nodes of a sample's stack that were not written for this track yet, callers first. */
+static int sample_nodes_write(struct vg_chrome *chrome, uint32_t track, const struct vg_sample *sample)
 {
 	uint32_t chain = vg_chrome_sample_chain(chrome, sample);
 	int rc = 0;
 
 	if (chain == VG_NONE || sample->end != VG_WALK_ROOT)
-		end_node_write(chrome, vg_chrome_end_index(sample->end), thread);
-	for (; rc == 0 && chain != VG_NONE && chrome->chain_written_by[chain] != thread + 1;
+		end_node_write(chrome, vg_chrome_end_index(sample->end), track);
+	for (; rc == 0 && chain != VG_NONE && chrome->chain_written_by[chain] != track + 1;
 	     chain = vg_chain_caller(&chrome->chains, chain)) {
-		chrome->chain_written_by[chain] = thread + 1;
+		chrome->chain_written_by[chain] = track + 1;
 		rc = vg_array_push(&chrome->path, &chain);
 	}
 	while (chrome->path.count > 0) {
@@ -136,14 +135,13 @@ static void lines_array(struct vg_chrome *chrome, struct chunk chunk)
 	vg_json_array_end(&chrome->json);
 }
 
-static void profile_event_begin(struct vg_chrome *chrome, const char *name, uint32_t thread,
-				uint64_t time_ns)
+static void profile_event_begin(struct vg_chrome *chrome, const char *name, uint32_t track, uint64_t time_ns)
 {
 	struct vg_json *json = &chrome->json;
 	char id[24];
 
-	snprintf(id, sizeof id, "0x%" PRIx64, (uint64_t)thread + 1);
-	vg_chrome_event_begin(chrome, "P", name, thread, time_ns);
+	snprintf(id, sizeof id, "0x%" PRIx64, (uint64_t)track + 1);
+	vg_chrome_event_begin(chrome, "P", name, track, time_ns);
 	vg_json_key_string(json, "cat", "disabled-by-default-v8.cpu_profiler");
 	vg_json_key_string(json, "id", id);
 	vg_json_key(json, "args");
@@ -158,13 +156,12 @@ static void profile_event_end(struct vg_chrome *chrome)
 		vg_json_object_end(&chrome->json);
 }
 
-static int chunk_write(struct vg_chrome *chrome, uint32_t thread, struct chunk chunk, bool opens,
-		       uint64_t *last_us)
+static int chunk_write(struct vg_chrome *chrome, uint32_t track, struct chunk chunk, bool opens, uint64_t *last_us)
 {
 	struct vg_json *json = &chrome->json;
 	int rc = 0;
 
-	profile_event_begin(chrome, "ProfileChunk", thread, *last_us * 1000);
+	profile_event_begin(chrome, "ProfileChunk", track, *last_us * 1000);
 	vg_json_key(json, "cpuProfile");
 	vg_json_object_begin(json);
 	vg_json_key(json, "nodes");
@@ -172,7 +169,7 @@ static int chunk_write(struct vg_chrome *chrome, uint32_t thread, struct chunk c
 	if (opens)
 		node_write(chrome, VG_CHROME_ROOT, 0, (struct vg_chrome_function){ .name = "(root)" });
 	for (uint64_t at = chunk.first; rc == 0 && at < chunk.end; at++)
-		rc = sample_nodes_write(chrome, thread, sample_at(chrome, at));
+		rc = sample_nodes_write(chrome, track, sample_at(chrome, at));
 	vg_json_array_end(json);
 	samples_array(chrome, chunk);
 	vg_json_object_end(json);
@@ -182,24 +179,29 @@ static int chunk_write(struct vg_chrome *chrome, uint32_t thread, struct chunk c
 	return rc;
 }
 
-static int thread_write(struct vg_chrome *chrome, uint32_t thread)
+/* Writes the samples of a track, thread by thread. */
+static int track_write(struct vg_chrome *chrome, uint32_t track)
 {
-	uint64_t at = chrome->threads.first[thread], stop = chrome->threads.first[thread + 1];
-	uint64_t last_us = chrome->profile->threads.items[thread].begin_ns / 1000;
+	uint64_t last_us = 0;
 	bool opens = true;
 	int rc = 0;
 
-	if (at == stop)
-		return 0;
-	profile_event_begin(chrome, "Profile", thread, last_us * 1000);
-	vg_json_key_uint(&chrome->json, "startTime", last_us);
-	profile_event_end(chrome);
-	while (rc == 0 && at < stop && !ferror(chrome->json.file)) {
-		struct chunk chunk = { at, stop - at > CHUNK_SAMPLES ? at + CHUNK_SAMPLES : stop };
+	for (uint32_t thread = track; thread != VG_NONE; thread = chrome->next_in_track[thread]) {
+		uint64_t at = chrome->threads.first[thread], stop = chrome->threads.first[thread + 1];
 
-		rc = chunk_write(chrome, thread, chunk, opens, &last_us);
-		opens = false;
-		at = chunk.end;
+		if (opens && at < stop) {
+			last_us = chrome->profile->threads.items[thread].begin_ns / 1000;
+			profile_event_begin(chrome, "Profile", track, last_us * 1000);
+			vg_json_key_uint(&chrome->json, "startTime", last_us);
+			profile_event_end(chrome);
+		}
+		while (rc == 0 && at < stop && !ferror(chrome->json.file)) {
+			struct chunk chunk = { at, stop - at > CHUNK_SAMPLES ? at + CHUNK_SAMPLES : stop };
+
+			rc = chunk_write(chrome, track, chunk, opens, &last_us);
+			opens = false;
+			at = chunk.end;
+		}
 	}
 	return rc;
 }
@@ -213,7 +215,8 @@ int vg_chrome_samples_write(struct vg_chrome *chrome)
 	vg_progress_begin(&progress, "threads", count);
 	for (uint32_t t = 0; rc == 0 && t < count; t++) {
 		vg_progress_step(&progress, t);
-		rc = thread_write(chrome, t);
+		if (chrome->track_of[t] == t)
+			rc = track_write(chrome, t);
 	}
 	vg_progress_end(&progress);
 	return rc;
