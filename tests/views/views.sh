@@ -82,6 +82,18 @@ grep -q 'parse .*<- slower' "$dir/out" || fail "diff: parse is not slower: $(cat
 ! grep 'request\|reply\|shutdown' "$dir/out" | grep -q 'slower' || fail "diff: others are slower, too: $(cat "$dir/out")"
 exits 0 "$VGTOOL" diff --by total --json --limit 2 "$dir"/a?.vgp -- "$dir"/b?.vgp
 out_holds 'it.changes.length === 1 + 2 + 2'
+# parse is slower.  Without it and its function no row is, and the samples of its function are not in the sum.
+exits 2 "$VGTOOL" diff --fail-above 10% --exclude '^parse$' --exclude '^parse_it' "$dir"/a?.vgp -- "$dir"/b?.vgp
+has out 'cannot tell'
+has out '(all samples)'
+has out 'reply'
+! grep -q parse "$dir/out" || fail "diff --exclude: $(cat "$dir/out")"
+exits 0 "$VGTOOL" diff --json --by total --exclude '^parse' --exclude '^main$' "$dir/a1.vgp" "$dir/b1.vgp"
+out_holds 'it.changes.filter((row) => row.type === "function").map((row) => row.name).join() === "reply_it"'
+out_holds 'it.changes[0].name === "(all samples)" && it.changes[0].self_ns.a === it.changes.find((row) =>
+	row.name === "reply_it").total_ns.a'
+exits 3 "$VGTOOL" diff --exclude . "$dir/a1.vgp" "$dir/b1.vgp"
+exits 4 "$VGTOOL" diff --exclude '(' "$dir/a1.vgp" "$dir/b1.vgp"
 exits 4 "$VGTOOL" diff "$dir/a1.vgp"
 exits 4 "$VGTOOL" diff "$dir/a1.vgp" --
 exits 4 "$VGTOOL" diff --fail-above much "$dir/a1.vgp" "$dir/b1.vgp"

@@ -267,6 +267,12 @@ static int changes_judge(struct vg_changes *changes, const struct whole *a)
 	return 0;
 }
 
+/* An excluded function that calls others has a row, because their samples are not excluded. */
+static bool row_is_excluded(const struct vg_measures *measures, const struct vg_measure_row *row)
+{
+	return row->type == VG_MEASURE_FUNCTION && vg_exclusion_matches(&measures->exclusion, row->name);
+}
+
 /* large[i]: the result of row_is_large() for row i of the measures. */
 static int items_add(struct vg_changes *changes, const struct vg_measures *measures, const bool *large)
 {
@@ -276,6 +282,8 @@ static int items_add(struct vg_changes *changes, const struct vg_measures *measu
 		struct vg_change change = change_measure(changes, measures, &measures->rows.items[i]);
 
 		if (change.row->type != VG_MEASURE_WHOLE && change.total_a.mean <= 0 && change.total_b.mean <= 0)
+			continue;
+		if (row_is_excluded(measures, change.row))
 			continue;
 		change.is_judged = judges && change_is_judged(changes, measures, &change, large[i]);
 		change.is_merged = judges && !changes->by_total && change.row->type == VG_MEASURE_FUNCTION &&
@@ -295,6 +303,8 @@ int vg_changes_build(struct vg_changes *changes, struct vg_measures *measures)
 	int rc = large == NULL || small == NULL ? -ENOMEM : 0;
 
 	for (size_t i = 0; rc == 0 && i < count; i++) {
+		if (row_is_excluded(measures, &measures->rows.items[i]))
+			continue;
 		large[i] = row_is_large(changes, measures, &measures->rows.items[i], &a, &b);
 		small[i] = !large[i] && measures->rows.items[i].type == VG_MEASURE_FUNCTION;
 	}

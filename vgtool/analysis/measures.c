@@ -45,7 +45,8 @@ static int labels_add(struct vg_measures *measures, const struct vg_profile *pro
 		struct vg_measure value = { .self_ns = row->self_ns, .total_ns = row->total_ns,
 					    .count = row->count };
 
-		if (row->type != VG_SUMMARY_INTERVAL && row->type != VG_SUMMARY_DETACHED)
+		if ((row->type != VG_SUMMARY_INTERVAL && row->type != VG_SUMMARY_DETACHED) ||
+		    vg_exclusion_matches(&measures->exclusion, row->label))
 			continue;
 		measures->by_run.items[measures->runs].labels_ns += (double)row->self_ns;
 		rc = value_add(measures, row->type == VG_SUMMARY_INTERVAL ?
@@ -194,6 +195,7 @@ int vg_measures_add(struct vg_measures *measures, const struct vg_profile *profi
 {
 	size_t values = measures->values.count, blocks = measures->blocks.count;
 	struct vg_measure_run run = { 0 };
+	struct vg_profile kept = *profile;
 	int rc = comparable_check(measures, profile, path, err);
 
 	measures->incomparable = measures->incomparable || rc != 0;
@@ -201,7 +203,11 @@ int vg_measures_add(struct vg_measures *measures, const struct vg_profile *profi
 		rc = vg_array_push(&measures->by_run, &run);
 	if (rc != 0)
 		return rc;
-	rc = functions_add(measures, profile);
+	rc = vg_exclusion_samples(&measures->exclusion, &kept);
+	if (rc == 0)
+		rc = functions_add(measures, &kept);
+	if (kept.samples.items != profile->samples.items)
+		vg_array_free(&kept.samples);
 	if (rc == 0)
 		rc = labels_add(measures, profile);
 	for (size_t i = 0; rc == 0 && i < profile->modules.count; i++)
@@ -298,6 +304,7 @@ void vg_measures_free(struct vg_measures *measures)
 	vg_intern_free(&measures->keys);
 	vg_intern_free(&measures->modules);
 	vg_intern_free(&measures->builds);
+	vg_exclusion_free(&measures->exclusion);
 }
 
 enum vg_measure_group vg_measure_group(const struct vg_measure_row *row)

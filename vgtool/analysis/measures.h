@@ -4,6 +4,7 @@
 
 #include "vgtool/analysis/blocks.h"
 #include "vgtool/analysis/comparable.h"
+#include "vgtool/analysis/exclusion.h"
 #include "vgtool/analysis/spread.h"
 #include "vgtool/analysis/thread_samples.h"
 
@@ -59,6 +60,8 @@ struct vg_measures {
 	                                refuse profiles that were sampled differently */
 	bool by_share;               /* set by the caller: scale the times of each profile, so that all profiles have
 	                                the same time of all samples, and the same sum of labels */
+	struct vg_exclusion exclusion; /* set by the caller, before the first profile: leave out the samples of these
+	                                functions, and these labels; freed by vg_measures_free() */
 	bool weight_given;           /* the caller has set `weight`; false: the profiles' mode decides */
 	enum vg_weight weight;
 	VG_ARRAY(struct vg_measure_row) rows;  /* valid after vg_measures_finish() */

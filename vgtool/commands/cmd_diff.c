@@ -11,8 +11,9 @@
 
 static const char usage[] =
 	"usage: vgtool diff [--json] [--weight wall|cpu] [--by self|total] [--share]\n"
-	"                   [--limit N] [--fail-above PERCENT] [--at-least PERCENT]\n"
-	"                   [-s STORE]... [--debuginfod] [--unresolved] A B\n"
+	"                   [--exclude REGEX]... [--limit N] [--fail-above PERCENT]\n"
+	"                   [--at-least PERCENT] [-s STORE]... [--debuginfod]\n"
+	"                   [--unresolved] A B\n"
 	"       vgtool diff [OPTION]... A... -- B...\n";
 
 /* With --fail-above, the exit status is the verdict. */
@@ -99,7 +100,7 @@ static int request_run(struct request *request, char **a, char **b)
 	return exit_status(&request->changes);
 }
 
-enum { SHARE = 256 };
+enum { SHARE = 256, EXCLUDE };
 
 static const struct vg_option options[] = {
 	VG_OPTION_JSON,
@@ -107,6 +108,8 @@ static const struct vg_option options[] = {
 	{ 'b', "by", VG_OPTION_WORD, "self|total", .by_default = "self",
 	  .help = "compare functions' own time, or with callees", .is_short = 1 },
 	{ SHARE, "share", VG_OPTION_FLAG, .help = "compare shares of the time, not times" },
+	{ EXCLUDE, "exclude", VG_OPTION_TEXT, "REGEX", .unit = "a regular expression",
+	  .help = "leave out functions and labels that match" },
 	VG_OPTION_LIMIT,
 	{ 'f', "fail-above", VG_OPTION_TEXT, "PERCENT", .unit = "more than 0 percent",
 	  .help = "verdict about growth above this: more than 0", .is_short = 1 },
@@ -117,6 +120,18 @@ static const struct vg_option options[] = {
 };
 
 enum { OPTIONS = sizeof options / sizeof *options };
+
+static int exclude_add(struct vg_exclusion *exclusion, const char *text, struct vg_err *err)
+{
+	char problem[128];
+	regex_t none = { 0 };
+	int rc = vg_exclusion_add(exclusion, text);
+
+	if (rc <= 0)
+		return rc == 0 ? 0 : vg_err_sys(err, rc, "--exclude: cannot add %.100s", text);
+	regerror(rc, &none, problem, sizeof problem);
+	return vg_err_set(err, -EINVAL, "--exclude: %.100s is not a regular expression: %s", text, problem);
+}
 
 static int option_set(void *context, const struct vg_option_value *value, struct vg_err *err)
 {
@@ -131,6 +146,7 @@ static int option_set(void *context, const struct vg_option_value *value, struct
 		break;
 	case 'b': changes->by_total = value->number == 1; break;
 	case SHARE: request->measures.by_share = true; break;
+	case EXCLUDE: return exclude_add(&request->measures.exclusion, value->text, err);
 	case 'n': request->limit = value->number; break;
 	case 'f':
 		if (vg_number_percent(value->text, &changes->limit_percent) && changes->limit_percent > 0)

@@ -39,7 +39,7 @@ struct vg_view {
 	  .help = "compare with this profile or directory; may be repeated" }
 
 #define VG_VIEW_OPTION_NAME \
-	{ 'N', "name", VG_OPTION_TEXT, "NAME", .unit = "the name of a process", .by_default = "the profile's", \
+	{ 'N', "name", VG_OPTION_TEXT, "NAME", .unit = "the name of a process", \
 	  .help = "show the process of the next PROFILE with this name" }
 
 /* Keeps the value of an option of these, and ignores other options.  Returns 0, or a negative errno with a message in
