@@ -12,6 +12,7 @@ const frames = graph.shared.frames;
 const output = readFileSync(`${directory}/output`, "utf8");
 
 // There is one profile for each thread, with its name.
+assert.equal(graph.profiles.pop().name, "all threads");
 assert.deepEqual(graph.profiles.map((profile) => profile.name).sort(),
 	["clock", "life", "worker-0", "worker-1"]);
 
