@@ -1,0 +1,42 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT OR Apache-2.0
+#
+# The simulations in C, C++ and Rust compute the same.  The profile of each has its threads, intervals and counter, and
+# its hottest function.  examples/gallery.sh makes a picture of each, and of a comparison.
+set -eu
+. "${SRCDIR:?}/tests/lib.sh"
+# The tools of Debian's packages, before other versions that the machine may have
+PATH=/usr/bin:$PATH
+export PATH STEPS=100
+
+# language NAME FUNCTION: makes the picture of that program.  FUNCTION is the name of the one that computes forces.
+language() {
+	timeout 600 sh -e "$SRCDIR/examples/gallery.sh" . "$1" >out 2>&1 || fail "$1: $(cat out)"
+	grep '^checksum ' out || fail "$1: no checksum: $(cat out)"
+	"$VGTOOL" report --json "$1/simulation.resolved.vgp" >report
+	names=$(json report 'it.threads.map((thread) => thread.name).sort().join()')
+	[ "$names" = "main,monitor,worker 0,worker 1,writer" ] || fail "$1: the threads are $names"
+
+	"$VGTOOL" report --json --weight cpu --interval move "$1/simulation.resolved.vgp" >report
+	share=$(json report "100 * it.functions.find((f) => f.name === '$2').total_ns / it.cpu_ns")
+	awk -v share="$share" 'BEGIN { exit !(share > 75) }' || fail "$1: $2 has $share % of the intervals' CPU time"
+
+	"$VGTOOL" summary --json "$1/simulation.vgp" >summary
+	counts=$(json summary 'it.intervals.concat(it.counters).map((row) => `${row.label} ${row.count}`).sort().join()')
+	case $counts in
+	"move 200,nodes 100,tree 100,write "[1-9]*) ;;
+	*) fail "$1: the events are $counts" ;;
+	esac
+}
+
+c() {
+	language c force
+	timeout 600 sh -e "$SRCDIR/examples/gallery.sh" . difference >out.difference 2>&1 || fail "$(cat out.difference)"
+}
+cc() { language cc 'Square::force(Vec<double>) const'; }
+rs() { language rs simulation::Square::force; }
+side_by_side c cc rs
+for name in cc rs; do
+	cmp "$dir/c/c/stars.txt" "$dir/$name/$name/stars.txt" || fail "simulation.$name has other positions"
+	[ "$(grep '^checksum' "$dir/c/out")" = "$(grep '^checksum' "$dir/$name/out")" ] || fail "$name: another checksum"
+done
