@@ -47,10 +47,12 @@ page_drawn() {
 # The build of the program has what a release has: optimisation, line numbers in the symbol store, none in the program.
 g++ -std=c++17 -O2 -g -pthread ${SANITIZE-} -I"$SRCDIR/libvgctl" -o "$dir/viewers" "$SRCDIR/tests/fixtures/viewers.cc" \
 	"$BUILDDIR/libvgctl/.libs/libvgctl.a"
-(cd "$dir" && timeout 100 ./viewers program.raw.vgp) || fail "viewers"
+timeout 100 "$dir/viewers" "$dir/program.raw.vgp" || fail "viewers"
 "$VGTOOL" symbols -o "$dir/store" "$dir/viewers" $(ldd "$dir/viewers" | sed -n 's/.*=> \(\/[^ ]*\) .*/\1/p') >/dev/null 2>&1
 "$VGTOOL" resolve -s "$dir/store" -o "$dir/program.vgp" "$dir/program.raw.vgp" 2>"$dir/log" ||
 	fail "resolve: $(cat "$dir/log")"
+# node also writes a log into its current directory.
+cd "$dir"
 node --perf-basic-prof "$SRCDIR/bench/busy.js" & pids=$!
 map_written() { [ -s "/tmp/perf-$pids.map" ]; }
 await 60 "node writes its perf map" map_written
