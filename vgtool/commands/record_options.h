@@ -21,7 +21,7 @@ struct vg_record_options {
 	const char *out;             /* NULL: the profile is temporary.  A directory if there can be several profiles */
 	VG_ARRAY(pid_t) pids;        /* owned array; empty: `command` is executed */
 	char **command;              /* ends with NULL */
-	bool children, no_perf_map, quiet, help;
+	bool children, no_perf_map, quiet, view, help;
 	VG_ARRAY(char *) forwarded;  /* owned array of owned strings, for vignetted: "--rate=99" */
 	struct vg_report_options report;
 	struct vg_symbolize symbolize;

@@ -45,8 +45,15 @@ static int view_write(void *context, struct vg_profile *profile, struct vg_err *
 
 static int view_run(struct vg_view *view)
 {
-	int status = vg_symbolize_confine(&view->symbolize, view->command, (struct vg_confinement){
-		.paths = view->profiles.paths.items, .path_count = view->profiles.paths.count,
+	int status;
+
+	/* The profiles' list has room for their paths only, so the directories have a list that gets the paths, too. */
+	for (size_t i = 0; i < view->profiles.paths.count; i++) {
+		if (vg_array_push(&view->sources, &view->profiles.paths.items[i]) != 0)
+			return VG_EXIT_FAILED;
+	}
+	status = vg_symbolize_confine(&view->symbolize, view->command, (struct vg_confinement){
+		.paths = view->sources.items, .path_count = view->sources.count,
 		.writes = view->out != NULL && strcmp(view->out, "-") != 0 ? view->out : NULL,
 	});
 
@@ -75,19 +82,24 @@ static int profiles_list(struct vg_view *view, const char *const *arguments, siz
 	return rc != 0 ? rc : vg_profiles_list(&view->profiles, arguments, count, err);
 }
 
-int vg_view_run_on(struct vg_view *view, const char *usage, int argc, char **argv)
+int vg_view_run_paths(struct vg_view *view, const char *const *paths, size_t count)
 {
 	struct vg_err err;
-	int status;
+	int status = profiles_list(view, paths, count, &err) != 0 ? vg_command_fail(view->command, &err) : view_run(view);
 
-	if (argc == optind)
-		status = vg_command_usage_error(view->command, usage, "expected a PROFILE");
-	else if (profiles_list(view, (const char *const *)argv + optind, (size_t)(argc - optind), &err) != 0)
-		status = vg_command_fail(view->command, &err);
-	else
-		status = view_run(view);
 	vg_profiles_free(&view->profiles);
 	vg_array_free(&view->base);
+	vg_array_free(&view->sources);
 	vg_symbolize_free(&view->symbolize);
 	return status;
+}
+
+int vg_view_run_on(struct vg_view *view, const char *usage, int argc, char **argv)
+{
+	if (argc > optind)
+		return vg_view_run_paths(view, (const char *const *)argv + optind, (size_t)(argc - optind));
+	vg_array_free(&view->base);
+	vg_array_free(&view->sources);
+	vg_symbolize_free(&view->symbolize);
+	return vg_command_usage_error(view->command, usage, "expected a PROFILE");
 }

@@ -18,6 +18,7 @@ struct vg_view {
 	struct vg_profiles profiles; /* freed by vg_view_run_on().  With --base, profiles.base_processes is set for
 	                                `write` */
 	VG_ARRAY(const char *) base; /* the arguments of --base; freed by vg_view_run_on() */
+	VG_ARRAY(const char *) sources; /* directories that the view reads, too; freed by vg_view_run_on() */
 	const char *out;             /* NULL or "-": standard output */
 	/* Writes the view.  Returns 0, or a negative errno with a message in err.  If err is empty, the printed
 	 * message names the profile and the errno. */
@@ -49,5 +50,8 @@ enum { VG_VIEW_GIB_MAX = 4 };
  * and writes the view.  Returns the exit status: VG_EXIT_USAGE after a message and the usage if there is no argument.
  * After a failure the output file is neither created nor replaced.  --base comes first in the view's profile. */
 int vg_view_run_on(struct vg_view *view, const char *usage, int argc, char **argv);
+
+/* The same with these profiles and directories of profiles. */
+int vg_view_run_paths(struct vg_view *view, const char *const *paths, size_t count);
 
 #endif
