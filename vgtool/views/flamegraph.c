@@ -14,6 +14,7 @@
 /* Pixels.  A letter of the font "monospace" has at most 0.61 times the height. */
 enum { WIDTH = 1200, ROW = 17, FRAME = 16, HEAD = 28, FONT = 12 };
 #define LETTER_WIDTH (FONT * 0.61)
+#define GAP 0.5
 
 struct picture {
 	const struct vg_profile *profile;
@@ -158,13 +159,14 @@ static void frame_write(const struct picture *picture, ptrdiff_t index, double x
 	fprintf(picture->file, "\n%s, %.2f %%", vg_text_ns(&time, ns), 100 * share);
 	if (picture->base_share != NULL && row != NULL)
 		fprintf(picture->file, " (base %.2f %%, change %+.2f %%)", 100 * picture->base_share[index], 100 * change);
-	fprintf(picture->file, "</title><rect x=\"%.2f\" y=\"%u\" width=\"%.2f\" height=\"%d\" fill=\"", x, y, width, FRAME);
+	fprintf(picture->file, "</title><rect x=\"%.2f\" y=\"%u\" width=\"%.2f\" height=\"%d\" fill=\"", x, y,
+		width > 1 ? width - GAP : width, FRAME);
 	if (row != NULL)
 		color_write(picture, row, change);
 	else
 		fputs("#e8e8e8", picture->file);
 	fputs("\"/>", picture->file);
-	if (columns >= 3) {
+	if (columns >= 4) {
 		fprintf(picture->file, "<text x=\"%.2f\" y=\"%u\">", x + 2, y + FONT);
 		text_write(picture->file, view.name, columns);
 		fputs("</text>", picture->file);

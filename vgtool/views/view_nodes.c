@@ -22,10 +22,15 @@ static uint32_t slot_find(const struct vg_view_nodes *nodes, uint32_t parent, ui
 	}
 }
 
+/* The first table has room for one frame at each node of the profile. */
 static int slots_grow(struct vg_view_nodes *nodes)
 {
+	size_t least = nodes->frames->profile->stacks.count;
+
 	free(nodes->slots);
 	nodes->slot_count = nodes->slot_count != 0 ? 2 * nodes->slot_count : 1 << 12;
+	while (nodes->slot_count / 2 < least && nodes->slot_count < VG_VIEW_NODES_MAX)
+		nodes->slot_count *= 2;
 	nodes->slots = calloc(nodes->slot_count, sizeof *nodes->slots);
 	if (nodes->slots == NULL)
 		return -ENOMEM;
@@ -67,6 +72,22 @@ static int frame_number(struct vg_view_nodes *nodes, struct vg_frame_view view, 
 	return rc < 0 ? rc : 0;
 }
 
+/* A frame of a symbol line is looked up once: known[] has its number + 1. */
+static int node_frame_number(struct vg_view_nodes *nodes, uint32_t node, size_t i, uint32_t *known, uint32_t *number)
+{
+	const struct vg_frame_node *at = &nodes->frames->nodes[node];
+	int rc;
+
+	if (at->line_count > 0 && known[at->first + i] > 0) {
+		*number = known[at->first + i] - 1;
+		return 0;
+	}
+	rc = frame_number(nodes, vg_frames_at(nodes->frames, node, i), number);
+	if (rc == 0 && at->line_count > 0)
+		known[at->first + i] = *number + 1;
+	return rc;
+}
+
 static int incomplete_add(struct vg_view_nodes *nodes)
 {
 	uint32_t frame;
@@ -86,7 +107,7 @@ static uint32_t incomplete_node(const struct vg_view_nodes *nodes, uint8_t end)
 	return nodes->incomplete[end < VG_WALK_END_COUNT ? end : VG_WALK_END_COUNT];
 }
 
-static int stack_add(struct vg_view_nodes *nodes, uint32_t stack)
+static int stack_add(struct vg_view_nodes *nodes, uint32_t stack, uint32_t *known)
 {
 	const struct vg_stack *of = &nodes->frames->profile->stacks.items[stack];
 	uint32_t at = of->parent != VG_NONE ? nodes->by_node[of->parent] : incomplete_node(nodes, of->end);
@@ -95,7 +116,7 @@ static int stack_add(struct vg_view_nodes *nodes, uint32_t stack)
 	for (size_t i = vg_frames_count(nodes->frames, stack); rc == 0 && i-- > 0;) {
 		uint32_t frame;
 
-		rc = frame_number(nodes, vg_frames_at(nodes->frames, stack, i), &frame);
+		rc = node_frame_number(nodes, stack, i, known, &frame);
 		if (rc == 0)
 			rc = node_find(nodes, at, frame, &at);
 	}
@@ -106,17 +127,20 @@ static int stack_add(struct vg_view_nodes *nodes, uint32_t stack)
 int vg_view_nodes_build(struct vg_view_nodes *nodes, const struct vg_frames *frames)
 {
 	size_t count = frames->profile->stacks.count;
+	uint32_t *known = calloc(frames->profile->symbol_lines.count + 1, sizeof *known);
 	int rc;
 
 	*nodes = (struct vg_view_nodes){ .frames = frames };
 	vg_hash_key(&nodes->hash_key);
 	rc = vg_function_classes_build(&nodes->classes, frames);
 	nodes->by_node = calloc(count + 1, sizeof *nodes->by_node);
-	if (rc != 0 || nodes->by_node == NULL)
-		return -ENOMEM;
-	rc = incomplete_add(nodes);
+	if (known == NULL || nodes->by_node == NULL)
+		rc = -ENOMEM;
+	if (rc == 0)
+		rc = incomplete_add(nodes);
 	for (uint32_t stack = 0; rc == 0 && stack < count; stack++)
-		rc = stack_add(nodes, stack);
+		rc = stack_add(nodes, stack, known);
+	free(known);
 	free(nodes->slots);
 	nodes->slots = NULL;
 	return rc;

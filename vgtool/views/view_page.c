@@ -21,6 +21,7 @@ struct writer {
 	struct vg_view_intervals intervals;
 	struct vg_thread_names names;
 	struct vg_view_tracks tracks;
+	VG_ARRAY(struct vg_view_piece) pieces; /* of one track */
 	struct vg_intern strings;    /* are written last, when all are known */
 	struct vg_json json;
 	int failed;
@@ -184,14 +185,14 @@ static void tables_write(struct writer *writer)
 
 enum column { NODE, END, WALL, CPU, PATH, COLUMNS };
 
-static void run_write(struct writer *writer, enum column column, const struct vg_view_run *run)
+static void piece_write(struct writer *writer, enum column column, const struct vg_view_piece *piece)
 {
 	switch (column) {
-	case NODE: index_write(writer, run->node); break;
-	case END: vg_json_uint(&writer->json, run->end - run->previous_end); break;
-	case WALL: vg_json_uint(&writer->json, run->wall); break;
-	case CPU: vg_json_uint(&writer->json, run->cpu); break;
-	case PATH: index_write(writer, run->path); break;
+	case NODE: index_write(writer, piece->node); break;
+	case END: vg_json_uint(&writer->json, piece->end); break;
+	case WALL: vg_json_uint(&writer->json, piece->wall); break;
+	case CPU: vg_json_uint(&writer->json, piece->cpu); break;
+	case PATH: index_write(writer, piece->path); break;
 	case COLUMNS: break;
 	}
 }
@@ -211,12 +212,14 @@ static void track_write(struct writer *writer, uint32_t track)
 	vg_json_key(&writer->json, "tid");
 	vg_json_int(&writer->json, thread->tid);
 	vg_json_key_uint(&writer->json, "group", of->group);
+	writer->pieces.count = 0;
+	for (struct vg_view_reader reader = vg_view_first(&writer->tracks, track);
+	     writer->failed == 0 && vg_view_next(&writer->tracks, &reader);)
+		writer->failed = vg_array_push(&writer->pieces, &reader.piece);
 	for (int column = 0; column < COLUMNS; column++) {
-		struct vg_view_run run = vg_view_run_first(&writer->tracks, track);
-
 		column_begin(writer, names[column]);
-		while (vg_view_run_next(&writer->tracks, &run) && !ferror(writer->json.file))
-			run_write(writer, (enum column)column, &run);
+		for (size_t i = 0; i < writer->pieces.count && !ferror(writer->json.file); i++)
+			piece_write(writer, (enum column)column, &writer->pieces.items[i]);
 		vg_json_array_end(&writer->json);
 	}
 	vg_json_object_end(&writer->json);
@@ -377,6 +380,7 @@ int vg_view_page_data(const struct vg_profile *profile, const struct vg_view_pag
 	if (rc == 0)
 		rc = document_write(&writer, file);
 	vg_intern_free(&writer.strings);
+	vg_array_free(&writer.pieces);
 	vg_view_tracks_free(&writer.tracks);
 	vg_thread_names_free(&writer.names);
 	vg_view_intervals_free(&writer.intervals);

@@ -85,44 +85,47 @@ static void weight_add(uint64_t *sum, uint64_t *rest_ns, uint64_t ns)
 	*rest_ns = ns % 1000;
 }
 
-/* True if the sample continues the run.  Its time must begin where the run ends, because a page shows a run as one piece
- * of time. */
-static bool run_continues(const struct vg_view_tracks *tracks, const struct vg_view_run *run, uint32_t index)
+/* True if the sample continues the piece.  Its time must begin where the piece ends, because a page shows a piece without
+ * gaps. */
+static bool continues(const struct vg_view_tracks *tracks, const struct vg_view_reader *reader, uint32_t index)
 {
 	const struct vg_sample *sample = &tracks->nodes->frames->profile->samples.items[index];
-	uint64_t begin_ns = sample->time_ns > sample->wall_ns ? sample->time_ns - sample->wall_ns : 0;
+	uint64_t begin = sample->time_ns > sample->wall_ns ? (sample->time_ns - sample->wall_ns) / 1000 : 0;
 
-	return vg_view_node(tracks->nodes, sample) == run->node && sample_path(tracks, index) == run->path &&
-	       begin_ns / 1000 <= vg_sum(run->end, 1) && begin_ns / 1000 + 1 >= run->end;
+	return vg_view_node(tracks->nodes, sample) == reader->piece.node &&
+	       sample_path(tracks, index) == reader->piece.path && begin <= vg_sum(reader->end, 1) &&
+	       begin + 1 >= reader->end;
 }
 
-struct vg_view_run vg_view_run_first(const struct vg_view_tracks *tracks, uint32_t track)
+struct vg_view_reader vg_view_first(const struct vg_view_tracks *tracks, uint32_t track)
 {
-	return (struct vg_view_run){ .at = tracks->first[track], .stop = tracks->first[track + 1] };
+	return (struct vg_view_reader){ .at = tracks->first[track], .stop = tracks->first[track + 1] };
 }
 
-bool vg_view_run_next(const struct vg_view_tracks *tracks, struct vg_view_run *run)
+bool vg_view_next(const struct vg_view_tracks *tracks, struct vg_view_reader *reader)
 {
+	struct vg_view_piece *piece = &reader->piece;
+	uint64_t previous_end = reader->end;
 	bool is_begun = false;
 
-	run->previous_end = run->end;
-	run->wall = run->cpu = 0;
-	for (; run->at < run->stop; run->at++) {
-		uint32_t index = tracks->order[run->at];
+	*piece = (struct vg_view_piece){ 0 };
+	for (; reader->at < reader->stop; reader->at++) {
+		uint32_t index = tracks->order[reader->at];
 		const struct vg_sample *sample = &tracks->nodes->frames->profile->samples.items[index];
 
 		if (sample->wall_ns == 0 && sample->cpu_ns == 0)
 			continue;
-		if (is_begun && !run_continues(tracks, run, index))
+		if (is_begun && !continues(tracks, reader, index))
 			break;
 		is_begun = true;
-		run->node = vg_view_node(tracks->nodes, sample);
-		run->path = sample_path(tracks, index);
+		piece->node = vg_view_node(tracks->nodes, sample);
+		piece->path = sample_path(tracks, index);
 		/* The samples of a hostile profile may be in any order. */
-		if (sample->time_ns / 1000 > run->end)
-			run->end = sample->time_ns / 1000;
-		weight_add(&run->wall, &run->wall_rest_ns, sample->wall_ns);
-		weight_add(&run->cpu, &run->cpu_rest_ns, sample->cpu_ns);
+		if (sample->time_ns / 1000 > reader->end)
+			reader->end = sample->time_ns / 1000;
+		weight_add(&piece->wall, &reader->wall_rest_ns, sample->wall_ns);
+		weight_add(&piece->cpu, &reader->cpu_rest_ns, sample->cpu_ns);
 	}
+	piece->end = reader->end - previous_end;
 	return is_begun;
 }

@@ -7,12 +7,12 @@
 #include "vgtool/views/view_nodes.h"
 
 /*
- * The samples of each track, in order of time.  Neighbouring samples with the same node and path are one run.
+ * The samples of each track, in order of time.  Neighbouring samples with the same node and path are one piece.
  *
  *	vg_view_tracks_build(&tracks, &nodes, &intervals, 0);
- *	struct vg_view_run run = vg_view_run_first(&tracks, track);
- *	while (vg_view_run_next(&tracks, &run))
- *		sum += run.wall;
+ *	struct vg_view_reader reader = vg_view_first(&tracks, track);
+ *	while (vg_view_next(&tracks, &reader))
+ *		sum += reader.piece.wall;
  *	vg_view_tracks_free(&tracks);
  */
 struct vg_view_tracks {
@@ -23,14 +23,20 @@ struct vg_view_tracks {
 	uint32_t *order;             /* indices of samples */
 };
 
-/* Times and weights are in microseconds.  The rounding error of a weight is added to the track's next weight. */
-struct vg_view_run {
+/* Times and weights are in microseconds. */
+struct vg_view_piece {
 	uint32_t node;               /* vg_view_node() */
 	uint32_t path;               /* of intervals (view_intervals.h), or VG_NONE */
-	uint64_t previous_end;       /* end of the previous run */
-	uint64_t end, wall, cpu;
-	uint64_t at, stop;           /* private: position in `order` of the next sample; end of the track */
-	uint64_t wall_rest_ns, cpu_rest_ns; /* private: what was rounded down */
+	uint64_t end;                /* since the end of the track's previous piece */
+	uint64_t wall, cpu;
+};
+
+struct vg_view_reader {
+	struct vg_view_piece piece;
+	/* Private: */
+	uint64_t end;                /* of the piece */
+	uint64_t at, stop;           /* position in `order` of the next sample; end of the track */
+	uint64_t wall_rest_ns, cpu_rest_ns; /* what was rounded down is added to the track's next weight */
 };
 
 /* base_processes: see vg_tracks_build().  Returns 0 or -ENOMEM; call vg_view_tracks_free() in either case. */
@@ -38,9 +44,10 @@ int vg_view_tracks_build(struct vg_view_tracks *tracks, const struct vg_view_nod
 			 const struct vg_view_intervals *intervals, uint32_t base_processes);
 void vg_view_tracks_free(struct vg_view_tracks *tracks);
 
-struct vg_view_run vg_view_run_first(const struct vg_view_tracks *tracks, uint32_t track);
+struct vg_view_reader vg_view_first(const struct vg_view_tracks *tracks, uint32_t track);
 
-/* Sets *run to the next run.  Returns false if the track has no more.  Samples without weight are left out. */
-bool vg_view_run_next(const struct vg_view_tracks *tracks, struct vg_view_run *run);
+/* Sets reader->piece to the next piece.  Returns false if the track has no more.  Samples without weight are left
+ * out. */
+bool vg_view_next(const struct vg_view_tracks *tracks, struct vg_view_reader *reader);
 
 #endif
