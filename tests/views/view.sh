@@ -49,7 +49,7 @@ static void *work(void *nothing)
 {
 	(void)nothing;
 	pthread_mutex_lock(&lock);
-	for (int i = 0; i < 400; i++)
+	for (int i = 0; i < 200; i++)
 		fall(9);
 	pthread_mutex_unlock(&lock);
 	return NULL;
@@ -173,7 +173,11 @@ has out 'vgtool record: ./program.html: opened in a browser'
 await 30 'the browser' test -e opened
 [ "$(cat opened)" = "$dir/program.html" ] || fail "the browser got $(cat opened)"
 holds program.html 'it.title === "program"'
-# A browser that does not exist, and no xdg-open
-PATH=$dir/fake:/bin:/usr/bin BROWSER=/nonexistent DISPLAY=:7 exits 0 \
+# A browser that does not exist: xdg-open is next
+rm opened
+cp fake/browser fake/xdg-open
+PATH=$dir/fake:$PATH BROWSER="/nonexistent %s" DISPLAY=:7 exits 0 \
 	script -qec "'$VGTOOL' record -q --view --no-pager --rate 500 -o kept.vgp -- ./program" /dev/null
-has out 'vgtool record: kept.html: open'
+has out 'vgtool record: kept.html: opened in a browser'
+await 30 'xdg-open' test -e opened
+[ "$(cat opened)" = "$dir/kept.html" ] || fail "xdg-open got $(cat opened)"

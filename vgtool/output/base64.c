@@ -18,7 +18,7 @@ static void four_make(char *four, const unsigned char *three)
 static ssize_t base64_write(void *cookie, const char *bytes, size_t count)
 {
 	struct vg_base64 *base64 = cookie;
-	char out[4096];
+	char out[4096] = "";
 	size_t used = 0;
 
 	for (size_t i = 0; i < count; i++) {

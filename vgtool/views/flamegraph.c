@@ -200,11 +200,11 @@ static void svg_write(const struct picture *picture)
 			    vg_profile_text(picture->profile, picture->profile->header.program);
 	struct vg_text time;
 
-	fprintf(picture->file, "<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n"
-		"<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"%d\" height=\"%u\" viewBox=\"0 0 %d %u\" "
-		"font-family=\"monospace\" font-size=\"%d\">\n"
-		"<rect width=\"%d\" height=\"%u\" fill=\"#ffffff\"/>\n<text x=\"2\" y=\"18\">",
-		WIDTH, height, WIDTH, height, FONT, WIDTH, height);
+	fputs("<?xml version=\"1.0\" encoding=\"UTF-8\"?>\n", picture->file);
+	fprintf(picture->file, "<svg xmlns=\"http://www.w3.org/2000/svg\" viewBox=\"0 0 %d %u\" width=\"%d\" height=\"%u\" ",
+		WIDTH, height, WIDTH, height);
+	fprintf(picture->file, "font-family=\"monospace\" font-size=\"%d\">\n<rect width=\"%d\" height=\"%u\" "
+		"fill=\"#ffffff\"/>\n<text x=\"2\" y=\"18\">", FONT, WIDTH, height);
 	text_write(picture->file, title != NULL ? title : "", 80);
 	fprintf(picture->file, ": %s of %s time%s%s</text>\n", vg_text_ns(&time, picture->tree.weight_ns),
 		options->weight == VG_WEIGHT_CPU ? "CPU" : "wall", options->to_callers ? ", inverted" : "",

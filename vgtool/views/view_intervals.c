@@ -65,7 +65,7 @@ static int length_descending(const void *a, const void *b)
 	return left < right ? 1 : left > right ? -1 : 0;
 }
 
-static int spans_find(struct vg_view_intervals *view)
+static int longest_find(struct vg_view_intervals *view)
 {
 	size_t count = view->intervals.items.count, known = 0;
 	uint64_t *lengths = calloc(count + 1, sizeof *lengths), least = 0;
@@ -77,13 +77,13 @@ static int spans_find(struct vg_view_intervals *view)
 		if (!interval_at(view, i)->detached)
 			lengths[known++] = vg_interval_ns(interval_at(view, i));
 	}
-	if (known > VG_VIEW_SPANS_MAX) {
+	if (known > VG_VIEW_INTERVALS_MAX) {
 		qsort(lengths, known, sizeof *lengths, length_descending);
-		least = lengths[VG_VIEW_SPANS_MAX - 1];
+		least = lengths[VG_VIEW_INTERVALS_MAX - 1];
 	}
-	for (uint32_t i = 0; rc == 0 && i < count && view->spans.count < VG_VIEW_SPANS_MAX; i++) {
+	for (uint32_t i = 0; rc == 0 && i < count && view->longest.count < VG_VIEW_INTERVALS_MAX; i++) {
 		if (!interval_at(view, i)->detached && vg_interval_ns(interval_at(view, i)) >= least)
-			rc = vg_array_push(&view->spans, &i);
+			rc = vg_array_push(&view->longest, &i);
 	}
 	free(lengths);
 	return rc;
@@ -102,7 +102,7 @@ int vg_view_intervals_build(struct vg_view_intervals *view, const struct vg_prof
 	view->by_sample = malloc((profile->samples.count + 1) * sizeof *view->by_sample);
 	rc = path_of == NULL || view->by_sample == NULL ? -ENOMEM : paths_find(view, path_of);
 	free(path_of);
-	return rc != 0 ? rc : spans_find(view);
+	return rc != 0 ? rc : longest_find(view);
 }
 
 void vg_view_intervals_free(struct vg_view_intervals *view)
@@ -111,6 +111,6 @@ void vg_view_intervals_free(struct vg_view_intervals *view)
 	vg_intern_free(&view->labels);
 	vg_intern_free(&view->paths);
 	free(view->by_sample);
-	vg_array_free(&view->spans);
+	vg_array_free(&view->longest);
 	*view = (struct vg_view_intervals){ .by_sample = NULL };
 }

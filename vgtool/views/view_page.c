@@ -240,11 +240,11 @@ static void group_write(struct writer *writer, uint32_t group)
 	vg_json_object_end(&writer->json);
 }
 
-/* ---- spans ---- */
+/* ---- intervals ---- */
 
-static const struct vg_interval *span_interval(const struct writer *writer, uint32_t span)
+static const struct vg_interval *longest_at(const struct writer *writer, uint32_t number)
 {
-	return &writer->intervals.intervals.items.items[writer->intervals.spans.items[span]];
+	return &writer->intervals.intervals.items.items[writer->intervals.longest.items[number]];
 }
 
 static int by_track(const void *a, const void *b, void *context)
@@ -260,7 +260,7 @@ static int by_track(const void *a, const void *b, void *context)
 	return left < right ? -1 : left > right;
 }
 
-static void span_write(struct writer *writer, int column, const struct vg_interval *interval)
+static void interval_write(struct writer *writer, int column, const struct vg_interval *interval)
 {
 	uint64_t begin_us = interval->begin_ns / 1000;
 
@@ -272,27 +272,27 @@ static void span_write(struct writer *writer, int column, const struct vg_interv
 	}
 }
 
-static void spans_write(struct writer *writer)
+static void intervals_write(struct writer *writer)
 {
 	static const char *const names[] = { "label", "begin", "length", "depth" };
-	uint32_t count = (uint32_t)writer->intervals.spans.count;
+	uint32_t count = (uint32_t)writer->intervals.longest.count;
 
 	if (count > 1)
-		qsort_r(writer->intervals.spans.items, count, sizeof *writer->intervals.spans.items, by_track, writer);
+		qsort_r(writer->intervals.longest.items, count, sizeof *writer->intervals.longest.items, by_track, writer);
 	vg_json_line(&writer->json);
 	vg_json_key(&writer->json, "spans");
 	vg_json_array_begin(&writer->json);
 	for (uint32_t first = 0, end; first < count; first = end) {
-		uint32_t track = writer->tracks.of.track_of[span_interval(writer, first)->thread];
+		uint32_t track = writer->tracks.of.track_of[longest_at(writer, first)->thread];
 
-		for (end = first; end < count && writer->tracks.of.track_of[span_interval(writer, end)->thread] == track;)
+		for (end = first; end < count && writer->tracks.of.track_of[longest_at(writer, end)->thread] == track;)
 			end++;
 		vg_json_object_begin(&writer->json);
 		vg_json_key_uint(&writer->json, "track", track);
 		for (int column = 0; column < 4; column++) {
 			column_begin(writer, names[column]);
 			for (uint32_t i = first; i < end; i++)
-				span_write(writer, column, span_interval(writer, i));
+				interval_write(writer, column, longest_at(writer, i));
 			vg_json_array_end(&writer->json);
 		}
 		vg_json_object_end(&writer->json);
@@ -341,7 +341,7 @@ static int document_write(struct writer *writer, FILE *file)
 	tables_write(writer);
 	column_write(writer, "groups", writer->tracks.of.group_count, group_write);
 	column_write(writer, "tracks", writer->tracks.of.count, track_write);
-	spans_write(writer);
+	intervals_write(writer);
 	column_begin(writer, "counters");
 	vg_json_array_end(json);
 	vg_json_line(json);
