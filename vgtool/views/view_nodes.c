@@ -22,37 +22,32 @@ static uint32_t slot_find(const struct vg_view_nodes *nodes, uint32_t parent, ui
 	}
 }
 
-/* The first table has room for one frame at each node of the profile. */
-static int slots_grow(struct vg_view_nodes *nodes)
+/* Makes room for one node for each frame of the profile.  Equal frames of several stacks need fewer. */
+static int slots_make(struct vg_view_nodes *nodes, uint32_t nodes_max)
 {
-	size_t least = nodes->frames->profile->stacks.count;
+	uint64_t most = VG_WALK_END_COUNT;
 
-	free(nodes->slots);
-	nodes->slot_count = nodes->slot_count != 0 ? 2 * nodes->slot_count : 1 << 12;
-	while (nodes->slot_count / 2 < least && nodes->slot_count < VG_VIEW_NODES_MAX)
+	for (uint32_t stack = 0; most < nodes_max && stack < nodes->frames->profile->stacks.count; stack++)
+		most += vg_frames_count(nodes->frames, stack);
+	nodes->nodes_max = nodes_max;
+	nodes->slot_count = 1 << 4;
+	while (nodes->slot_count / 2 < most)
 		nodes->slot_count *= 2;
 	nodes->slots = calloc(nodes->slot_count, sizeof *nodes->slots);
-	if (nodes->slots == NULL)
-		return -ENOMEM;
-	for (uint32_t node = 0; node < nodes->parents.count; node++)
-		nodes->slots[slot_find(nodes, nodes->parents.items[node], nodes->frame_of.items[node])] = node + 1;
-	return 0;
+	return nodes->slots != NULL ? 0 : -ENOMEM;
 }
 
 /* Sets *node to the node of that caller and frame, and adds the node if it is new. */
 static int node_find(struct vg_view_nodes *nodes, uint32_t parent, uint32_t frame, uint32_t *node)
 {
-	uint32_t slot;
-	int rc = nodes->parents.count >= nodes->slot_count / 2 ? slots_grow(nodes) : 0;
+	uint32_t slot = slot_find(nodes, parent, frame);
+	int rc;
 
-	if (rc != 0)
-		return rc;
-	slot = slot_find(nodes, parent, frame);
 	*node = nodes->slots[slot] - 1;
 	if (nodes->slots[slot] != 0)
 		return 0;
 	*node = (uint32_t)nodes->parents.count;
-	if (*node == VG_VIEW_NODES_MAX)
+	if (*node >= nodes->nodes_max)
 		return -EFBIG;
 	rc = vg_array_push(&nodes->parents, &parent);
 	if (rc == 0)
@@ -124,7 +119,7 @@ static int stack_add(struct vg_view_nodes *nodes, uint32_t stack, uint32_t *know
 	return rc;
 }
 
-int vg_view_nodes_build(struct vg_view_nodes *nodes, const struct vg_frames *frames)
+int vg_view_nodes_build(struct vg_view_nodes *nodes, const struct vg_frames *frames, uint32_t nodes_max)
 {
 	size_t count = frames->profile->stacks.count;
 	uint32_t *known = calloc(frames->profile->symbol_lines.count + 1, sizeof *known);
@@ -136,6 +131,8 @@ int vg_view_nodes_build(struct vg_view_nodes *nodes, const struct vg_frames *fra
 	nodes->by_node = calloc(count + 1, sizeof *nodes->by_node);
 	if (known == NULL || nodes->by_node == NULL)
 		rc = -ENOMEM;
+	if (rc == 0)
+		rc = slots_make(nodes, nodes_max);
 	if (rc == 0)
 		rc = incomplete_add(nodes);
 	for (uint32_t stack = 0; rc == 0 && stack < count; stack++)

@@ -10,7 +10,7 @@
  * same callers, function and line are one node, even if their addresses differ.  A caller has a lower number than its
  * callees.  The outermost node of an incomplete stack says why the stack is incomplete.
  *
- *	vg_view_nodes_build(&nodes, &frames);
+ *	vg_view_nodes_build(&nodes, &frames, VG_VIEW_NODES_MAX);
  *	node = vg_view_node(&nodes, sample);
  *	vg_view_nodes_free(&nodes);
  *
@@ -34,15 +34,16 @@ struct vg_view_nodes {
 	unsigned char *classes;      /* by function of `frames`: enum vg_frame_class */
 	uint32_t *slots;             /* number of a node + 1, by the hash of its caller and frame; 0: free */
 	uint32_t slot_count;         /* a power of two */
+	uint32_t nodes_max;
 	struct vg_hash_key hash_key;
 };
 
-/* Limit of the nodes.  The stacks of a hostile profile can have 1000 inlined functions at each frame. */
-enum { VG_VIEW_NODES_MAX = 1 << 24 };
+/* Limit of the nodes of a picture.  The stacks of a hostile profile can have 1000 inlined functions at each frame. */
+enum { VG_VIEW_NODES_MAX = 1 << 23 };
 
-/* Returns 0, -ENOMEM, or -EFBIG if there would be more than VG_VIEW_NODES_MAX nodes.  Call vg_view_nodes_free() in
- * either case. */
-int vg_view_nodes_build(struct vg_view_nodes *nodes, const struct vg_frames *frames);
+/* Returns 0, -ENOMEM, or -EFBIG if there would be more than nodes_max nodes, which is at most VG_VIEW_NODES_MAX.  Call
+ * vg_view_nodes_free() in either case. */
+int vg_view_nodes_build(struct vg_view_nodes *nodes, const struct vg_frames *frames, uint32_t nodes_max);
 void vg_view_nodes_free(struct vg_view_nodes *nodes);
 
 /* The node of the sample's innermost frame.  VG_NONE: the thread was idle. */

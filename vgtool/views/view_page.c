@@ -360,7 +360,7 @@ static int writer_build(struct writer *writer)
 	int rc = vg_frames_build_rows(&writer->frames, profile, VG_FRAMES_FUNCTION, writer->page->by_module);
 
 	if (rc == 0)
-		rc = vg_view_nodes_build(&writer->nodes, &writer->frames);
+		rc = vg_view_nodes_build(&writer->nodes, &writer->frames, VG_VIEW_NODES_MAX);
 	if (rc == 0)
 		rc = vg_view_intervals_build(&writer->intervals, profile);
 	if (rc == 0)
