@@ -83,7 +83,7 @@ judged change.html -base old.vgp
 holds change.html 'it.comparison && it.groups.map((group) => group.base).join() === "true,false"'
 "$write" story story.vgp
 exits 0 "$VGTOOL" view --weight cpu -o story.html story.vgp
-holds story.html 'it.weight === 1 && it.spans.length > 0'
+holds story.html 'it.weight === 1 && it.intervals.length > 0'
 for label in request reply; do
 	judged story.html $label --interval $label story.vgp
 done

@@ -280,7 +280,7 @@ static void intervals_write(struct writer *writer)
 	if (count > 1)
 		qsort_r(writer->intervals.longest.items, count, sizeof *writer->intervals.longest.items, by_track, writer);
 	vg_json_line(&writer->json);
-	vg_json_key(&writer->json, "spans");
+	vg_json_key(&writer->json, "intervals");
 	vg_json_array_begin(&writer->json);
 	for (uint32_t first = 0, end; first < count; first = end) {
 		uint32_t track = writer->tracks.of.track_of[longest_at(writer, first)->thread];
