@@ -28,7 +28,7 @@ library() {
 	[ -z "$(find base profile symbols libvgctl vignetted vgtool -name '*.h' -newer "$out/all.a" 2>&1)" ] ||
 		rm -rf "$out/objects"
 	mkdir -p "$out/objects"
-	for source in $(find base profile symbols vignetted vgtool -name "*.c") libvgctl/channel.c; do
+	for source in $(find base profile symbols vignetted vgtool -name "*.c") libvgctl/channel.c "$BUILDDIR/vgtool/page/page_text.c"; do
 		case $source in */main.c) continue ;; esac
 		object=$out/objects/$(echo "$source" | tr / _).o
 		[ -n "$(find "$object" -newer "$source" 2>/dev/null)" ] && continue
