@@ -2,12 +2,12 @@
 #include "vgtool/views/flamegraph.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
 #include "base/utf8.h"
 #include "vgtool/analysis/call_tree.h"
-#include "vgtool/analysis/frame_class.h"
 #include "vgtool/analysis/thread_names.h"
 #include "vgtool/output/text.h"
 
@@ -20,10 +20,10 @@ struct picture {
 	const struct vg_profile *profile;
 	const struct vg_flamegraph *options;
 	struct vg_frames frames;
-	unsigned char *classes;      /* by function */
+	struct vg_intern modules;    /* names of the modules of leaf frames */
+	uint32_t *colors;            /* by module: its colour, red in bits 16 to 23; 0: none of its own */
 	struct vg_call_tree tree, base;
 	double *base_share;          /* by row of `tree`: its share of the base's time; NULL: no base */
-	double change_max;           /* greatest change of a share */
 	uint32_t depth;              /* of the deepest frame; the row of all samples has depth 0 */
 	FILE *file;
 };
@@ -88,41 +88,69 @@ static void text_write(FILE *file, const char *text, size_t columns)
 
 /* ---- colours ---- */
 
-static const char *module_color(const char *module)
-{
-	static const char *const colors[] = { "#a9d18e", "#8fd0b0", "#86c9d6", "#9bbfe8", "#b8d98a", "#7fc8a0",
-					      "#a7cfe0", "#c3dca0" };
-	uint32_t hash = 5381;
+/* The tints of vgtool/page/colours.js, so that a picture looks like the page. */
+static const uint32_t tints[] = { 0xf2b45f, 0x86c8ec, 0x6fcbaa, 0xede27f, 0x97b4f0, 0xf09a76, 0xdca4c6, 0xb9d38c };
+enum { TINTS = sizeof tints / sizeof *tints, REST = 0xc3c3c3, UNCHANGED = 0xd8d8d8, GREW = 0xe8603c, SHRANK = 0x5b9bf0 };
 
-	for (; module != NULL && *module != '\0'; module++)
-		hash = hash * 33 + (unsigned char)*module;
-	return colors[hash % (sizeof colors / sizeof *colors)];
-}
-
-static const char *class_color(enum vg_frame_class class, const char *module)
+/* Gives colours of their own to the modules whose functions have the most self time. */
+static int modules_color(struct picture *picture)
 {
-	switch (class) {
-	case VG_CLASS_PROGRAM: return "#f5b26b";
-	case VG_CLASS_LIBRARY: return module_color(module);
-	case VG_CLASS_JIT: return "#f0dc70";
-	case VG_CLASS_KERNEL: return "#e59a8f";
-	case VG_CLASS_UNKNOWN: return "#d0d0d0";
-	default: return "#c5c9e0";   /* waits */
+	const struct vg_profile *profile = picture->profile;
+	/* By module.  There are not more modules than functions. */
+	double *sums = calloc((size_t)picture->frames.count + 1, sizeof *sums);
+	uint32_t module;
+	int rc = 0;
+
+	picture->colors = calloc((size_t)picture->frames.count + 1, sizeof *picture->colors);
+	if (sums == NULL || picture->colors == NULL)
+		rc = -ENOMEM;
+	for (size_t i = 0; rc >= 0 && i < profile->samples.count; i++) {
+		const struct vg_sample *sample = &profile->samples.items[i];
+		const char *name = sample->stack == VG_NONE ? NULL : vg_frames_function(&picture->frames,
+			vg_frames_at(&picture->frames, sample->stack, 0).function).module;
+
+		if (name != NULL)
+			rc = vg_intern_string(&picture->modules, name, &module);
+		if (name != NULL && rc >= 0)
+			sums[module] += (double)vg_weight_of(sample, picture->options->weight);
 	}
+	for (int tint = 0; rc >= 0 && tint < TINTS && picture->modules.count > 0; tint++) {
+		uint32_t heaviest = 0;
+
+		for (uint32_t m = 1; m < picture->modules.count; m++)
+			heaviest = sums[m] > sums[heaviest] ? m : heaviest;
+		if (sums[heaviest] > 0)
+			picture->colors[heaviest] = tints[tint];
+		sums[heaviest] = 0;
+	}
+	free(sums);
+	return rc < 0 ? rc : 0;
 }
 
-static void color_write(const struct picture *picture, const struct vg_call_row *row, double change)
+/* Mixes two colours: share 0 is the first one, 1 the second one. */
+static uint32_t mixed(uint32_t a, uint32_t b, double share)
 {
-	double share = picture->change_max > 0 ? change / picture->change_max : 0;
-	int other = 255 - (int)(180 * (share < 0 ? -share : share));
+	uint32_t result = 0;
 
-	if (picture->base_share != NULL && share >= 0)
-		fprintf(picture->file, "#ff%02x%02x", (unsigned)other, (unsigned)other);
-	else if (picture->base_share != NULL)
-		fprintf(picture->file, "#%02x%02xff", (unsigned)other, (unsigned)other);
-	else
-		fputs(class_color((enum vg_frame_class)picture->classes[row->function],
-				  vg_frames_function(&picture->frames, row->function).module), picture->file);
+	for (int shift = 0; shift < 24; shift += 8)
+		result |= (uint32_t)((a >> shift & 255) * (1 - share) + (b >> shift & 255) * share) << shift;
+	return result;
+}
+
+/* change: of the frame's share, in a comparison.  A tenth of the time has the full colour; the root makes small changes
+ * visible.  Without a comparison, functions of one module differ a little, so that neighbours can be told apart. */
+static uint32_t frame_color(const struct picture *picture, uint32_t function, double change)
+{
+	const char *name = vg_frames_function(&picture->frames, function).module;
+	double strength = sqrt(fabs(change) / 0.1);
+	uint32_t module;
+
+	if (picture->base_share != NULL)
+		return mixed(UNCHANGED, change > 0 ? GREW : SHRANK, strength < 1 ? strength : 1);
+	if (name == NULL || !vg_intern_find(&picture->modules, name, strlen(name) + 1, &module) ||
+	    picture->colors[module] == 0)
+		return REST;
+	return mixed(picture->colors[module], 0, function % 4 * 0.035);
 }
 
 /* ---- frames ---- */
@@ -161,11 +189,7 @@ static void frame_write(const struct picture *picture, ptrdiff_t index, double x
 		fprintf(picture->file, " (base %.2f %%, change %+.2f %%)", 100 * picture->base_share[index], 100 * change);
 	fprintf(picture->file, "</title><rect x=\"%.2f\" y=\"%u\" width=\"%.2f\" height=\"%d\" fill=\"", x, y,
 		width > 1 ? width - GAP : width, FRAME);
-	if (row != NULL)
-		color_write(picture, row, change);
-	else
-		fputs("#e8e8e8", picture->file);
-	fputs("\"/>", picture->file);
+	fprintf(picture->file, "#%06x\"/>", row != NULL ? frame_color(picture, row->function, change) : REST);
 	if (columns >= 4) {
 		fprintf(picture->file, "<text x=\"%.2f\" y=\"%u\">", x + 2, y + FONT);
 		text_write(picture->file, view.name, columns);
@@ -283,12 +307,6 @@ static int base_match(struct picture *picture)
 			picture->base_share[number] = share_of(&picture->base, row->total_ns);
 	}
 	vg_intern_free(&paths);
-	for (size_t i = 0; rc >= 0 && i < picture->tree.rows.count; i++) {
-		double change = share_of(&picture->tree, picture->tree.rows.items[i].total_ns) - picture->base_share[i];
-
-		change = change < 0 ? -change : change;
-		picture->change_max = change > picture->change_max ? change : picture->change_max;
-	}
 	return rc < 0 ? rc : 0;
 }
 
@@ -298,7 +316,7 @@ static int picture_build(struct picture *picture)
 	int rc = vg_frames_build_rows(&picture->frames, picture->profile, VG_FRAMES_FUNCTION, options->by_module);
 
 	if (rc == 0)
-		rc = vg_function_classes_build(&picture->classes, &picture->frames);
+		rc = modules_color(picture);
 	if (rc == 0)
 		rc = tree_build(picture, &picture->tree, false, options->least_ppm);
 	/* A row that is shown may have a much smaller share in the base. */
@@ -325,7 +343,8 @@ int vg_flamegraph_write(const struct vg_profile *profile, const struct vg_flameg
 	vg_call_tree_free(&picture.tree);
 	vg_call_tree_free(&picture.base);
 	free(picture.base_share);
-	free(picture.classes);
+	vg_intern_free(&picture.modules);
+	free(picture.colors);
 	vg_frames_free(&picture.frames);
 	return rc;
 }
