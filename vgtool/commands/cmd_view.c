@@ -95,14 +95,16 @@ int vg_view_page_run(const char *command, const char *path, const char *out, str
 /* Nobody reads HTML on a terminal.  So without -o the page gets a file there. */
 static int terminal_run(struct request *request, int argc, char **argv)
 {
-	char *out;
+	char *out = vg_view_page_path(argv[optind]);
 	int status;
 
-	if (strcmp(argv[optind], "-") == 0)
-		return vg_command_usage_error(argv[0], usage, "standard input has no name for the page; use -o OUT");
-	out = vg_view_page_path(argv[optind]);
 	if (out == NULL)
 		return VG_EXIT_FAILED;
+	if (strcmp(argv[optind], "-") == 0) {
+		free(out);
+		vg_view_free(&request->view);
+		return vg_command_usage_error(argv[0], usage, "standard input has no name for the page; use -o OUT");
+	}
 	request->view.out = out;
 	status = vg_view_run_on(&request->view, usage, argc, argv);
 	if (status == VG_EXIT_DONE)

@@ -82,15 +82,20 @@ static int profiles_list(struct vg_view *view, const char *const *arguments, siz
 	return rc != 0 ? rc : vg_profiles_list(&view->profiles, arguments, count, err);
 }
 
+void vg_view_free(struct vg_view *view)
+{
+	vg_profiles_free(&view->profiles);
+	vg_array_free(&view->base);
+	vg_array_free(&view->sources);
+	vg_symbolize_free(&view->symbolize);
+}
+
 int vg_view_run_paths(struct vg_view *view, const char *const *paths, size_t count)
 {
 	struct vg_err err;
 	int status = profiles_list(view, paths, count, &err) != 0 ? vg_command_fail(view->command, &err) : view_run(view);
 
-	vg_profiles_free(&view->profiles);
-	vg_array_free(&view->base);
-	vg_array_free(&view->sources);
-	vg_symbolize_free(&view->symbolize);
+	vg_view_free(view);
 	return status;
 }
 
@@ -98,8 +103,6 @@ int vg_view_run_on(struct vg_view *view, const char *usage, int argc, char **arg
 {
 	if (argc > optind)
 		return vg_view_run_paths(view, (const char *const *)argv + optind, (size_t)(argc - optind));
-	vg_array_free(&view->base);
-	vg_array_free(&view->sources);
-	vg_symbolize_free(&view->symbolize);
+	vg_view_free(view);
 	return vg_command_usage_error(view->command, usage, "expected a PROFILE");
 }

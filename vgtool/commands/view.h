@@ -54,4 +54,7 @@ int vg_view_run_on(struct vg_view *view, const char *usage, int argc, char **arg
 /* The same with these profiles and directories of profiles. */
 int vg_view_run_paths(struct vg_view *view, const char *const *paths, size_t count);
 
+/* For a command that calls neither of these functions. */
+void vg_view_free(struct vg_view *view);
+
 #endif
