@@ -25,6 +25,8 @@ static const struct command {
 	{ "store", cmd_store, "list the symbol files of a symbol store" },
 	{ "missing", cmd_missing, "list modules of profiles that have no symbols" },
 	{ "resolve", cmd_resolve, "add function names to profiles" },
+	{ "view", cmd_view, "write a page with flame graphs, for any browser" },
+	{ "flamegraph", cmd_flamegraph, "write a flame graph as an SVG picture" },
 	{ "speedscope", cmd_speedscope, "write a profile for Speedscope" },
 	{ "firefox", cmd_firefox, "write a profile for the Firefox Profiler" },
 	{ "chrome", cmd_chrome, "write trace events for Perfetto and the Firefox Profiler" },

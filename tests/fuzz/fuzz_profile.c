@@ -9,9 +9,11 @@
 #include "vgtool/views/chrome.h"
 #include "vgtool/views/cut.h"
 #include "vgtool/views/firefox.h"
+#include "vgtool/views/flamegraph.h"
 #include "vgtool/views/folded.h"
 #include "vgtool/views/pprof.h"
 #include "vgtool/views/speedscope.h"
+#include "vgtool/views/view_page.h"
 
 static void views_write(const struct vg_profile *profile)
 {
@@ -27,6 +29,9 @@ static void views_write(const struct vg_profile *profile)
 	vg_firefox_write(profile, profile->processes.count > 1, "fuzz", input_sink());
 	vg_folded_write(profile, &folding, input_sink());
 	vg_pprof_write(profile, 1, "fuzz", input_sink());
+	vg_flamegraph_write(profile, &(struct vg_flamegraph){ .base_processes = (uint32_t)profile->processes.count / 2 },
+			    input_sink());
+	vg_view_page_write(profile, &(struct vg_view_page){ .exporter = "fuzz" }, input_sink());
 	if (vg_measures_add(&measures, profile, "fuzz.vgp", NULL) == 0)
 		vg_measures_finish(&measures);
 	vg_measures_free(&measures);

@@ -29,7 +29,7 @@ library() {
 		rm -rf "$out/objects"
 	mkdir -p "$out/objects"
 	for source in $(find base profile symbols vignetted vgtool -name "*.c") libvgctl/channel.c \
-		"$BUILDDIR/vgtool/views/pprof.pb-c.c"; do
+		"$BUILDDIR/vgtool/views/pprof.pb-c.c" "$BUILDDIR/vgtool/page/page_text.c"; do
 		case $source in */main.c) continue ;; esac
 		object=$out/objects/$(echo "$source" | tr / _).o
 		[ -n "$(find "$object" -newer "$source" 2>/dev/null)" ] && continue

@@ -124,11 +124,11 @@ needed=$(readelf -d "$library" | sed -n 's/.*(NEEDED).*\[\(.*\)\]/\1/p' |
 printing=$(grep -E '^(base|profile|symbols|libvgctl)/.*\.c$' "$dir/files" |
 	xargs grep -nE '\b(v?printf|putchar|puts|perror|psignal|_?exit)\(|[(,] *std(out|err)\b' || true)
 [ -z "$printing" ] || fail "libraries that print or exit: $printing"
-# Programs print text for people with base/print.h, which escapes it.  JSON and folded stacks have their own functions;
-# bounded.c copies their output.
+# Programs print text for people with base/print.h, which escapes it.  JSON, SVG and folded stacks have their own
+# functions; the streams of vgtool/output copy their output.
 print=$(grep -E '^(vgtool|vgctl|vignetted)/.*\.c$' "$dir/files" |
 	xargs grep -nE '\b(v?f?printf|f?puts|f?putc|putchar|fwrite|perror|psignal)\(' |
-	grep -vE "^vgtool/(output/json|output/bounded|views/folded)\.c:|puts\((usage|\")|(putc|putchar)\('" || true)
+	grep -vE "^vgtool/(output/(base64|bounded|gzip|json)|views/(flamegraph|folded|view_page))\.c:|puts\((usage|\")|(putc|putchar)\('" || true)
 [ -z "$print" ] || fail "printed without base/print.h: $print"
 # glibc has strerrordesc_np() since 2.32, and other C libraries do not have it.
 words=$(xargs grep -ln strerrordesc_np <"$dir/files" || true)

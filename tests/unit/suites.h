@@ -68,6 +68,7 @@
 	each(unwind) \
 	each(verdict) \
 	each(vgctl) \
+	each(view) \
 	each(waits) \
 	each(weights) \
 	each(workers)

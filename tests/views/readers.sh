@@ -16,6 +16,8 @@ arguments() {
 	case $1 in
 	audit | dump) echo "one.vgp" ;;
 	info | report | summary | folded | chrome | pprof) echo "directory two.vgp" ;;
+	info | report | summary | folded | chrome | flamegraph) echo "directory two.vgp" ;;
+	view) echo "--source . --base one.vgp two.vgp -o out.html" ;;
 	annotate) echo "--asm main one.vgp two.vgp" ;;
 	firefox) echo "--base one.vgp two.vgp -o out.json" ;;
 	speedscope) echo "one.vgp two.vgp -o out.json" ;;
@@ -35,6 +37,8 @@ untrusted() {
 	info | report | summary | folded | chrome) echo 'directory/one\.vgp directory/three\.vgp two\.vgp' ;;
 	firefox | speedscope) echo 'one\.vgp two\.vgp' ;;
 	info | report | summary | folded | chrome | pprof) echo 'directory/one\.vgp directory/three\.vgp two\.vgp' ;;
+	view) echo 'one\.vgp two\.vgp program\.c' ;;
+	info | report | summary | folded | chrome | flamegraph) echo 'directory/one\.vgp directory/three\.vgp two\.vgp' ;;
 	speedscope) echo 'one\.vgp two\.vgp' ;;
 	store) echo '[^"]*\.sym' ;;
 	missing | resolve) echo 'one\.vgp [^"]*\.sym' ;;
@@ -74,7 +78,7 @@ commands=$("$VGTOOL" --help | awk '/^  [a-z]/ && $1 != "record" && $1 != "top" {
 [ "$(echo "$commands" | wc -l)" -ge 10 ] || fail "vgtool --help shows only: $commands"
 landlock=0
 for command in $commands; do
-	rm -rf saved out.json out.vgp
+	rm -rf saved out.json out.vgp out.html
 	given=$(arguments "$command")
 	[ -n "$given" ] || fail "vgtool $command is not in the table of tests/views/readers.sh"
 	status=0
@@ -126,14 +130,14 @@ END
 $CC -o without_seccomp without_seccomp.c
 EINVAL=22 ENOMEM=12
 for command in $commands; do
-	rm -rf saved out.json out.vgp
+	rm -rf saved out.json out.vgp out.html
 	given=$(arguments "$command")
 	status=0
 	./without_seccomp $EINVAL "$VGTOOL" $command $given >out 2>err || status=$?
 	[ $status -le 1 ] || fail "$command without seccomp: status $status: $(cat err)"
 	[ "$(grep -c 'has no seccomp' err)" = 1 ] || fail "$command without seccomp: not one warning: $(cat err)"
 
-	rm -rf saved out.json out.vgp
+	rm -rf saved out.json out.vgp out.html
 	status=0
 	strace -f -qq -o calls -e trace=openat,open ./without_seccomp $ENOMEM "$VGTOOL" $command $given >out 2>err ||
 		status=$?

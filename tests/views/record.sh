@@ -152,6 +152,7 @@ mkdir elsewhere
 mv program elsewhere/
 for view in report 'report --json' folded speedscope chrome firefox; do
 for view in report 'report --json' folded speedscope chrome pprof; do
+for view in report 'report --json' folded speedscope chrome flamegraph; do
 	"$VGTOOL" $view resolved.vgp >expected
 	exits 0 "$VGTOOL" $view -s "$symbols" -s /lib/x86_64-linux-gnu plain.vgp
 	cmp out expected || fail "$view: other names in memory than in the resolved profile"

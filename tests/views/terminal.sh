@@ -91,6 +91,8 @@ shown "function-$q label-$q" "$VGTOOL" chrome evil.vgp
 shown "function-$q label-$q" sh -c "'$VGTOOL' firefox evil.vgp | gzip -dc"
 shown "function-$q label-$q thread-$q code-$q" \
 	sh -c "'$VGTOOL' pprof evil.vgp | gzip -dc | LC_ALL=C tr -c ' -~' '\n'"
+shown "program-$q function-$q" "$VGTOOL" flamegraph --min 0 evil.vgp
+shown '<!DOCTYPE' "$VGTOOL" view evil.vgp
 e='\x1b]0;owned\x07\x0aforged\x9b31m\u009b31m\x7f\u202e\x09end'
 shown "program-$e thread-$e label-$e function-$e module-$e code-$e kernel-$e file-$e" "$VGTOOL" audit evil.vgp
 # JSON escapes control characters, and replaces bytes that are not UTF-8.

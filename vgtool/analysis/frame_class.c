@@ -119,3 +119,21 @@ int vg_frame_classes_build(unsigned char **classes, const struct vg_profile *pro
 	free(is_program);
 	return rc;
 }
+
+int vg_function_classes_build(unsigned char **classes, const struct vg_frames *frames)
+{
+	unsigned char *by_node;
+	int rc = vg_frame_classes_build(&by_node, frames->profile);
+
+	*classes = malloc((size_t)frames->count + 1);
+	if (*classes == NULL)
+		rc = -ENOMEM;
+	else
+		memset(*classes, VG_CLASS_UNKNOWN, frames->count);
+	for (uint32_t node = 0; rc == 0 && node < frames->profile->stacks.count; node++) {
+		for (size_t i = 0; i < vg_frames_count(frames, node); i++)
+			(*classes)[vg_frames_at(frames, node, i).function] = by_node[node];
+	}
+	free(by_node);
+	return rc;
+}

@@ -2,7 +2,7 @@
 #ifndef VG_VGTOOL_FRAME_CLASS_H
 #define VG_VGTOOL_FRAME_CLASS_H
 
-#include "profile/model.h"
+#include "vgtool/analysis/frames.h"
 
 /*
  * What kind of code the frames of a node are, for the colours and categories of pictures.
@@ -33,6 +33,10 @@ const char *vg_frame_class_name(enum vg_frame_class class);
 /* Sets *classes to an array with the class of each node (enum vg_frame_class), which the caller frees.  Returns 0 or
  * -ENOMEM. */
 int vg_frame_classes_build(unsigned char **classes, const struct vg_profile *profile);
+
+/* The same by function of `frames`: the class of the function's last node.  Inlined functions have the class of the
+ * node.  A function without a node is VG_CLASS_UNKNOWN. */
+int vg_function_classes_build(unsigned char **classes, const struct vg_frames *frames);
 
 /* The class of a system call, by its name. */
 enum vg_frame_class vg_frame_class_of_call(const char *name);

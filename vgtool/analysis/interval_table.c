@@ -12,7 +12,7 @@ struct row_key {
 	uint32_t kind, label;
 };
 
-static uint32_t sample_interval(const struct vg_intervals *intervals, const struct vg_sample *sample)
+uint32_t vg_sample_interval(const struct vg_intervals *intervals, const struct vg_sample *sample)
 {
 	uint32_t interval = sample->interval != 0 ? vg_intervals_find(intervals, sample->interval) : VG_NONE;
 
@@ -135,7 +135,7 @@ static int sample_add(struct vg_interval_table *table, struct vg_interval_table_
 	const struct vg_sample *sample = &maker->intervals->profile->samples.items[index];
 	uint64_t ns = maker->values != NULL ? maker->values[index] :
 		      vg_weight_of(sample, maker->weight);
-	uint32_t interval = sample_interval(maker->intervals, sample);
+	uint32_t interval = vg_sample_interval(maker->intervals, sample);
 	struct vg_interval_row *no_interval = &table->rows.items[0];
 
 	table->samples += sample->count;
@@ -219,7 +219,7 @@ int vg_samples_in_interval(const struct vg_intervals *intervals, const char *lab
 			within[i] |= within[interval->parent];
 	}
 	for (size_t i = 0; i < profile->samples.count; i++) {
-		uint32_t interval = sample_interval(intervals, &profile->samples.items[i]);
+		uint32_t interval = vg_sample_interval(intervals, &profile->samples.items[i]);
 
 		(*keep)[i] = interval != VG_NONE && within[interval];
 	}

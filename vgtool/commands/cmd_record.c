@@ -14,6 +14,8 @@
 #include "base/print.h"
 #include "vgtool/commands/profiles.h"
 #include "vgtool/commands/record_run.h"
+#include "vgtool/commands/record_view.h"
+#include "vgtool/commands/view_page.h"
 #include "vgtool/output/text.h"
 #include "vgtool/run/child.h"
 #include "vgtool/run/mappings.h"
@@ -28,6 +30,7 @@ struct record {
 	bool several, made_out;      /* each process has a profile; its directory `out` is new */
 	char *out;                   /* owned; path of the profile, or of the directory of several profiles */
 	char *directory;             /* owned; temporary directory; NULL: -o was given */
+	char *page;                  /* owned; path of the page of --view */
 	struct vg_mappings mappings;
 	struct vg_record_run run;
 	bool on_terminal, shown;     /* standard error is a terminal; a line of progress is shown */
@@ -185,6 +188,7 @@ static void out_free(struct record *record)
 		rmdir(record->out);  /* if it is empty */
 	free(record->directory);
 	free(record->out);
+	free(record->page);
 }
 
 static int recording_run(struct record *record, struct vg_err *err)
@@ -254,6 +258,11 @@ static int resolve_step(struct record *record)
 	return status;
 }
 
+static int view_step(struct record *record)
+{
+	return vg_view_page_run(record->command, record->out, record->page, &record->options.symbolize);
+}
+
 static int report_step(struct record *record)
 {
 	record->options.report.is_temporary = record->options.out == NULL;
@@ -265,7 +274,7 @@ static int report_step(struct record *record)
  * command's. */
 static int steps_run(struct record *record)
 {
-	int resolved = VG_EXIT_DONE, status;
+	int resolved = VG_EXIT_DONE, viewed = VG_EXIT_DONE, status;
 
 	record->options.symbolize.broker = (struct vg_broker){ .offers = record->mappings.offers.items,
 							       .offer_count = record->mappings.offers.count };
@@ -274,9 +283,16 @@ static int steps_run(struct record *record)
 		resolved = step_run(record, resolve_step);
 	if (resolved > 128)
 		return resolved;
+	/* Before the report, which may wait in a pager. */
+	if (record->page != NULL)
+		viewed = step_run(record, view_step);
+	if (viewed > 128)
+		return viewed;
+	if (record->page != NULL && viewed == VG_EXIT_DONE)
+		vg_record_view_open(record->command, record->page);
 	status = step_run(record, report_step);
 	if (status == VG_EXIT_DONE)
-		status = resolved;
+		status = resolved != VG_EXIT_DONE ? resolved : viewed;
 	return status != VG_EXIT_DONE ? status : record->run.exit_status;
 }
 
@@ -289,6 +305,8 @@ static int record_run(struct record *record)
 	record->on_terminal = !record->options.quiet && isatty(STDERR_FILENO) == 1 &&
 			      tcgetpgrp(STDERR_FILENO) == getpgrp();
 	vg_child_signals();
+	if (record->options.view && (record->page = vg_record_view_path(&record->options)) == NULL)
+		return VG_EXIT_FAILED;
 	if (vg_symbolize_check(&record->options.symbolize, &err) != 0 || recording_run(record, &err) != 0)
 		return vg_command_fail(record->command, &err);
 	if (!run->sum.ended && run->exit_status != 0)

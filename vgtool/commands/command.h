@@ -32,6 +32,7 @@ int cmd_cut(int argc, char **argv);
 int cmd_diff(int argc, char **argv);
 int cmd_dump(int argc, char **argv);
 int cmd_firefox(int argc, char **argv);
+int cmd_flamegraph(int argc, char **argv);
 int cmd_folded(int argc, char **argv);
 int cmd_info(int argc, char **argv);
 int cmd_missing(int argc, char **argv);
@@ -45,6 +46,7 @@ int cmd_store(int argc, char **argv);
 int cmd_summary(int argc, char **argv);
 int cmd_symbols(int argc, char **argv);
 int cmd_top(int argc, char **argv);
+int cmd_view(int argc, char **argv);
 
 /* Confines the process as for a view (symbolize.h).  Then symbolizes profiles, and replaces each file by the resolved
  * profile.  If no symbols are found, the files stay as they are.  out: the single profile, or the directory of all

@@ -10,7 +10,7 @@
 #include "base/number.h"
 
 /* The keys of options of vignetted are FORWARDED or more. */
-enum { NO_PERF_MAP = 512, CHILDREN, FORWARDED };
+enum { NO_PERF_MAP = 512, CHILDREN, VIEW, FORWARDED };
 
 static const struct vg_option own[] = {
 	{ 'p', "pid", VG_OPTION_TEXT, "PID[,PID]...", .unit = "the id of a process",
@@ -20,6 +20,7 @@ static const struct vg_option own[] = {
 	{ CHILDREN, "children", VG_OPTION_FLAG, .help = "also record the processes that they start" },
 	{ 'o', "output", VG_OPTION_TEXT, "OUT", .unit = "the name of a file", .by_default = "none",
 	  .help = "keep the profile in this file or directory", .is_short = 1 },
+	{ VIEW, "view", VG_OPTION_FLAG, .help = "also write a page with flame graphs, and open it" },
 	{ NO_PERF_MAP, "no-perf-map", VG_OPTION_FLAG, .help = "do not record the names of JIT code" },
 	{ 'q', "quiet", VG_OPTION_FLAG, .help = "show no progress on the terminal", .is_short = 1 },
 	VG_SYMBOLIZE_TABLE,
@@ -144,6 +145,7 @@ static int option_set(struct vg_record_options *options, const struct vg_option_
 	case 't': return thread_set(options, value, err);
 	case CHILDREN: options->children = true; return 0;
 	case 'o': options->out = value->text; return 0;
+	case VIEW: options->view = true; return 0;
 	case NO_PERF_MAP: options->no_perf_map = true; return 0;
 	case 'q': options->quiet = true; return 0;
 	case 'h': options->help = true; return 0;

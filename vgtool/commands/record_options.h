@@ -22,7 +22,7 @@ struct vg_record_options {
 	VG_ARRAY(pid_t) pids;        /* owned array; empty: `command` is executed */
 	char **command;              /* ends with NULL */
 	const char *thread;          /* id of the only thread to record; also in `forwarded`; NULL: all threads */
-	bool children, no_perf_map, quiet, help;
+	bool children, no_perf_map, quiet, view, help;
 	VG_ARRAY(char *) forwarded;  /* owned array of owned strings, for vignetted: "--rate=99" */
 	struct vg_report_options report;
 	struct vg_symbolize symbolize;

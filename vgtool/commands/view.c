@@ -47,10 +47,15 @@ static int view_run(struct vg_view *view)
 {
 	int status;
 
+	/* The profiles' list has room for their paths only, so the directories have a list that gets the paths, too. */
+	for (size_t i = 0; i < view->profiles.paths.count; i++) {
+		if (vg_array_push(&view->sources, &view->profiles.paths.items[i]) != 0)
+			return VG_EXIT_FAILED;
+	}
 	view->profiles.names = view->names.items;
 	view->profiles.name_count = view->names.count;
 	status = vg_symbolize_confine(&view->symbolize, view->command, (struct vg_confinement){
-		.paths = view->profiles.paths.items, .path_count = view->profiles.paths.count,
+		.paths = view->sources.items, .path_count = view->sources.count,
 		.writes = view->out != NULL && strcmp(view->out, "-") != 0 ? view->out : NULL,
 	});
 
@@ -78,26 +83,39 @@ static int profiles_list(struct vg_view *view, const char *const *arguments, siz
 	if (view->base.count > 0)
 		rc = vg_profiles_list(&view->profiles, view->base.items, view->base.count, err);
 	view->profiles.base_paths = view->profiles.paths.count;
+	/* --name is for the arguments. */
+	for (size_t i = 0; i < view->profiles.base_paths; i++)
+		view->profiles.argument_of.items[i] = VG_NONE;
 	return rc != 0 ? rc : vg_profiles_list(&view->profiles, arguments, count, err);
+}
+
+void vg_view_free(struct vg_view *view)
+{
+	vg_profiles_free(&view->profiles);
+	vg_array_free(&view->base);
+	vg_array_free(&view->sources);
+	vg_array_free(&view->names);
+	vg_symbolize_free(&view->symbolize);
+}
+
+int vg_view_run_paths(struct vg_view *view, const char *const *paths, size_t count)
+{
+	struct vg_err err;
+	int status = profiles_list(view, paths, count, &err) != 0 ? vg_command_fail(view->command, &err) : view_run(view);
+
+	vg_view_free(view);
+	return status;
 }
 
 int vg_view_run_on(struct vg_view *view, const char *usage, int argc, char **argv)
 {
-	struct vg_err err;
-	int status;
+	int count = argc - optind, status;
 
-	if (argc == optind)
-		status = vg_command_usage_error(view->command, usage, "expected a PROFILE");
-	else if (view->names.count > (size_t)(argc - optind))
-		status = vg_command_usage_error(view->command, usage, "--name: more names (%zu) than profiles (%d)",
-						view->names.count, argc - optind);
-	else if (profiles_list(view, (const char *const *)argv + optind, (size_t)(argc - optind), &err) != 0)
-		status = vg_command_fail(view->command, &err);
-	else
-		status = view_run(view);
-	vg_profiles_free(&view->profiles);
-	vg_array_free(&view->base);
-	vg_array_free(&view->names);
-	vg_symbolize_free(&view->symbolize);
+	if (count > 0 && view->names.count <= (size_t)count)
+		return vg_view_run_paths(view, (const char *const *)argv + optind, (size_t)count);
+	status = count == 0 ? vg_command_usage_error(view->command, usage, "expected a PROFILE") :
+		 vg_command_usage_error(view->command, usage, "--name: more names (%zu) than profiles (%d)",
+					view->names.count, count);
+	vg_view_free(view);
 	return status;
 }

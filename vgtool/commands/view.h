@@ -18,6 +18,7 @@ struct vg_view {
 	struct vg_profiles profiles; /* freed by vg_view_run_on().  With --base, profiles.base_processes is set for
 	                                `write` */
 	VG_ARRAY(const char *) base; /* the arguments of --base; freed by vg_view_run_on() */
+	VG_ARRAY(const char *) sources; /* directories that the view reads, too; freed by vg_view_run_on() */
 	const char *out;             /* NULL or "-": standard output */
 	/* Writes the view.  Returns 0, -EFBIG if it would be larger than VG_VIEW_GIB_MAX, or another negative errno
 	 * with a message in err.  If err is empty, the printed message names the profile and the errno. */
@@ -56,5 +57,11 @@ enum { VG_VIEW_GIB_MAX = 4 };
  * or if there are more names than arguments.
  * After a failure the output file is neither created nor replaced.  --base comes first in the view's profile. */
 int vg_view_run_on(struct vg_view *view, const char *usage, int argc, char **argv);
+
+/* The same with these profiles and directories of profiles. */
+int vg_view_run_paths(struct vg_view *view, const char *const *paths, size_t count);
+
+/* For a command that calls neither of these functions. */
+void vg_view_free(struct vg_view *view);
 
 #endif

@@ -34,6 +34,17 @@ bool vg_report_cpu_first(const struct vg_report_sums *sums)
 	return sums->cpu_ns > 0 && sums->cpu_ns < sums->wall_ns / 2;
 }
 
+enum vg_weight vg_report_weight(const struct vg_profile *profile)
+{
+	struct vg_report_sums sums = { 0 };
+
+	for (size_t i = 0; i < profile->samples.count; i++) {
+		sums.wall_ns = vg_sum(sums.wall_ns, profile->samples.items[i].wall_ns);
+		sums.cpu_ns = vg_sum(sums.cpu_ns, profile->samples.items[i].cpu_ns);
+	}
+	return vg_report_cpu_first(&sums) ? VG_WEIGHT_CPU : vg_weight_default(profile);
+}
+
 static const char *counter_name(const struct vg_report *report)
 {
 	return vg_perf_counts_name(report->counts);

@@ -41,6 +41,9 @@ struct vg_report_sums vg_report_sums(const struct vg_report *report);
 /* True if threads wait for more than half of the wall time: a table of wall time would mostly show where they wait. */
 bool vg_report_cpu_first(const struct vg_report_sums *sums);
 
+/* The weight that pictures show first: that of the profile's mode, or CPU time if vg_report_cpu_first(). */
+enum vg_weight vg_report_weight(const struct vg_profile *profile);
+
 /* Text: prints what was recorded, the filter, how long threads wait, and an empty line.  If there are no
  * samples, prints "no samples" and returns false. */
 bool vg_report_heading(const struct vg_report *report, const struct vg_report_sums *sums);

@@ -1,0 +1,183 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT OR Apache-2.0
+#
+# vgtool view, vgtool flamegraph and vgtool record --view.  view.mjs reads the data of the page, and compares self and
+# total of all functions with those of vgtool report.  Python's XML parser reads the pictures.
+set -eu
+. "${SRCDIR:?}/tests/lib.sh"
+cd "$dir"
+write=$BUILDDIR/tests/views/events_write
+untrusted=$BUILDDIR/tests/views/untrusted
+
+# judged PAGE SELECTION ARGUMENT...: compares the page with vgtool report ARGUMENT... in both weights.  SELECTION: see
+# view.mjs; "": all samples
+judged() {
+	page=$1 selection=$2
+	shift 2
+	for weight in wall cpu; do
+		"$VGTOOL" report --json --weight $weight "$@" >report.json
+		node "$SRCDIR/tests/views/view.mjs" judge "$page" report.json $selection >judged 2>&1 ||
+			fail "$page, $weight time, $*: $(cat judged)"
+	done
+}
+# holds PAGE EXPRESSION: fails unless the JavaScript expression is true for the data of the page
+holds() {
+	node "$SRCDIR/tests/views/view.mjs" data "$1" >data.json
+	[ "$(json data.json "$2")" = true ] || fail "$1: not true: $2: $(head -c 400 data.json)"
+}
+
+# Recursion, an inlined function, a thread that waits for a lock.
+cat >program.c <<'END'
+#include <pthread.h>
+#include <stdlib.h>
+
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+static volatile unsigned sum;
+static inline __attribute__((always_inline)) void add(unsigned n) /* line 6 */
+{
+	for (unsigned i = 0; i < n; i++)
+		sum += i;
+}
+__attribute__((noinline, noclone)) static void fall(unsigned depth)
+{
+	add(20000);
+	if (depth > 0)
+		fall(depth - 1);
+	add(20000);
+}
+static void *work(void *nothing)
+{
+	(void)nothing;
+	pthread_mutex_lock(&lock);
+	for (int i = 0; i < 200; i++)
+		fall(9);
+	pthread_mutex_unlock(&lock);
+	return NULL;
+}
+int main(void)
+{
+	pthread_t thread;
+
+	pthread_create(&thread, NULL, work, NULL);
+	work(NULL);
+	return pthread_join(thread, NULL);
+}
+END
+$CC -g -O1 -Wl,--build-id=sha1 -o program program.c -pthread
+for name in old new; do
+	"$VIGNETTED" --rate 500 -o $name.vgp -- ./program 2>err || fail "$(cat err)"
+done
+
+# ---- the page: one profile, two, a comparison, intervals ----
+exits 0 "$VGTOOL" view -o new.html new.vgp
+judged new.html "" new.vgp
+holds new.html 'it.title === "program" && it.groups.length === 1 && it.tracks.length === 2 && it.sources.length === 0'
+holds new.html 'it.frames.inlined.includes(1) && it.strings.includes("fall")'
+holds new.html '!JSON.stringify(it).includes("sum += i")'
+exits 0 "$VGTOOL" view old.vgp new.vgp
+cp out both.html
+judged both.html "" old.vgp new.vgp
+exits 0 "$VGTOOL" view --base old.vgp -o change.html new.vgp
+judged change.html "" new.vgp
+judged change.html -base old.vgp
+holds change.html 'it.comparison && it.groups.map((group) => group.base).join() === "true,false"'
+"$write" story story.vgp
+exits 0 "$VGTOOL" view --weight cpu -o story.html story.vgp
+holds story.html 'it.weight === 1 && it.intervals.length > 0'
+for label in request reply; do
+	judged story.html $label --interval $label story.vgp
+done
+exits 0 "$VGTOOL" view --unresolved -o addresses.html new.vgp
+judged addresses.html "" --unresolved new.vgp
+
+# ---- source lines, only with --source ----
+exits 0 "$VGTOOL" view --source "$dir" -o sources.html new.vgp
+holds sources.html 'it.sources.some((source) => it.strings[source.file].endsWith("program.c") &&
+	source.lines[9] === "\t\tsum += i;" && source.lines[6].includes("add"))'
+
+# ---- without -o: standard output, or on a terminal a file beside the profile ----
+mkdir -p beside
+cp new.vgp beside/some.vgp
+exits 0 script -qec "'$VGTOOL' view beside/some.vgp" /dev/null
+has out 'vgtool view: beside/some.html: open it in a browser'
+judged beside/some.html "" new.vgp
+exits 2 script -qec "'$VGTOOL' view - <new.vgp" /dev/null
+has out 'standard input has no name for the page'
+exits 0 sh -c "'$VGTOOL' view - <new.vgp"
+judged out "" new.vgp
+
+# ---- the picture ----
+# picture FILE EXPRESSION: fails unless the file is XML without scripts, and the Python expression is true.  `frames` is
+# the list of frames: the lines of their tooltips, and their x, y and width.
+picture() {
+	/usr/bin/python3 - "$@" <<'END' || fail "$1: not true: $2: $(head -c 400 "$1")"
+import sys, xml.etree.ElementTree as tree
+svg = "{http://www.w3.org/2000/svg}"
+root = tree.parse(sys.argv[1]).getroot()
+tags = {element.tag for element in root.iter()}
+assert root.tag == svg + "svg" and tags <= {svg + tag for tag in ("svg", "g", "rect", "text", "title")}, tags
+frames = [(group.find(svg + "title").text.split("\n"), *(float(group.find(svg + "rect").get(key)) for key in ("x", "y", "width")))
+          for group in root.iter(svg + "g")]
+names = [lines[0] for lines, x, y, width in frames]
+assert all(x >= 0 and x + width <= 1200.1 for lines, x, y, width in frames), frames
+sys.exit(not eval(sys.argv[2]))
+END
+}
+exits 0 "$VGTOOL" flamegraph -o new.svg new.vgp
+picture new.svg 'names[0] == "all" and "fall  [program]" in names and names.count("fall  [program]") >= 9'
+picture new.svg 'frames[0][2] > frames[1][2]'
+exits 0 "$VGTOOL" flamegraph --weight cpu --inverted new.vgp
+picture out 'names[0] == "all" and names[1] == "add  [program]" and frames[0][2] < frames[1][2]'
+exits 0 "$VGTOOL" flamegraph --min 60 new.vgp
+picture out 'len(names) < 20 and all(float(lines[1].split(", ")[1].split()[0]) >= 60 for lines, x, y, width in frames)'
+exits 0 "$VGTOOL" flamegraph --base old.vgp new.vgp
+picture out 'all("(base " in lines[1] for lines, x, y, width in frames[1:])'
+exits 0 "$VGTOOL" flamegraph --thread main story.vgp
+picture out 'len(names) > 1'
+exits 1 "$VGTOOL" flamegraph --thread nobody -o none.svg story.vgp
+has err 'story.vgp: no thread nobody'
+[ ! -e none.svg ] || fail "a failed command has written none.svg"
+
+# ---- hostile names ----
+"$untrusted" profile evil.vgp
+exits 0 "$VGTOOL" flamegraph --min 0 evil.vgp
+picture out 'any(name.startswith("function-?]0;owned") for name in names)'
+exits 0 "$VGTOOL" view -o evil.html evil.vgp
+holds evil.html 'it.strings.some((text) => text.startsWith("function-?]0;owned"))'
+[ "$(grep -c '<script' evil.html)" = "$(grep -c '<script' new.html)" ] || fail "names are in the HTML"
+
+# ---- record --view: a browser that writes its arguments to a file ----
+mkdir fake
+cat >fake/browser <<END
+#!/bin/sh
+printf '%s\n' "\$@" >"$dir/opened.part"
+mv "$dir/opened.part" "$dir/opened"
+END
+chmod +x fake/browser
+unset DISPLAY WAYLAND_DISPLAY SSH_CONNECTION SUDO_UID
+export BROWSER="$dir/fake/browser"
+exits 0 "$VGTOOL" record --view --no-pager --rate 500 -o kept.vgp -- ./program
+has err 'vgtool record: kept.html: open it in a browser'
+judged kept.html "" kept.vgp
+# Not a terminal
+DISPLAY=:7 exits 0 "$VGTOOL" record --view --no-pager --rate 500 -- ./program
+has err 'vgtool record: ./program.html: open it in a browser'
+holds program.html 'it.title === "program"'
+# Over ssh
+SSH_CONNECTION=x DISPLAY=:7 exits 0 script -qec "'$VGTOOL' record -q --view --no-pager --rate 500 -- ./program" /dev/null
+has out 'vgtool record: ./program.html: open it in a browser'
+[ ! -e opened ] || fail "a browser was started: $(cat opened)"
+rm program.html
+DISPLAY=:7 exits 0 script -qec "'$VGTOOL' record -q --view --no-pager --rate 500 -- ./program" /dev/null
+has out 'vgtool record: ./program.html: opened in a browser'
+await 30 'the browser' test -e opened
+[ "$(cat opened)" = "$dir/program.html" ] || fail "the browser got $(cat opened)"
+holds program.html 'it.title === "program"'
+# A browser that does not exist: xdg-open is next
+rm opened
+cp fake/browser fake/xdg-open
+PATH=$dir/fake:$PATH BROWSER="/nonexistent %s" DISPLAY=:7 exits 0 \
+	script -qec "'$VGTOOL' record -q --view --no-pager --rate 500 -o kept.vgp -- ./program" /dev/null
+has out 'vgtool record: kept.html: opened in a browser'
+await 30 'xdg-open' test -e opened
+[ "$(cat opened)" = "$dir/kept.html" ] || fail "xdg-open got $(cat opened)"

@@ -1,0 +1,46 @@
+/* SPDX-License-Identifier: MIT OR Apache-2.0 */
+#include "vgtool/commands/record_view.h"
+
+#include <limits.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#include "base/output_path.h"
+#include "vgtool/commands/view_page.h"
+#include "vgtool/run/browser.h"
+
+/* Writes the name of the process's executable to `room`, or "record" if it is unknown. */
+static const char *process_name(pid_t pid, char *room, size_t room_bytes)
+{
+	static const char deleted[] = " (deleted)";
+	char path[64];
+	ssize_t bytes;
+
+	snprintf(path, sizeof path, "/proc/%d/exe", (int)pid);
+	bytes = readlink(path, room, room_bytes - 1);
+	if (bytes <= 0)
+		return "record";
+	room[bytes] = '\0';
+	if ((size_t)bytes > sizeof deleted && strcmp(room + bytes - (sizeof deleted - 1), deleted) == 0)
+		room[(size_t)bytes - (sizeof deleted - 1)] = '\0';
+	return vg_output_path_name(room);
+}
+
+char *vg_record_view_path(const struct vg_record_options *options)
+{
+	char room[PATH_MAX], *path;
+
+	if (options->out != NULL)
+		return vg_view_page_path(options->out);
+	return asprintf(&path, "./%s.html", options->pids.count > 0 ? process_name(options->pids.items[0], room, sizeof room) :
+			vg_output_path_name(options->command[0])) >= 0 ? path : NULL;
+}
+
+void vg_record_view_open(const char *command, const char *path)
+{
+	if (vg_browser_can_open() && vg_browser_open(path) == 0)
+		vg_command_warn(command, "%s: opened in a browser", path);
+	else
+		vg_command_warn(command, "%s: open it in a browser", path);
+}
