@@ -11,8 +11,8 @@
 #include "vgtool/views/firefox.h"
 
 static const char usage[] =
-	"usage: vgtool firefox [-o OUT] [--base OLD]... [-s STORE]... [--debuginfod]\n"
-	"                      [--unresolved] PROFILE...\n";
+	"usage: vgtool firefox [-o OUT] [--base OLD]... [--name NAME]...\n"
+	"                      [-s STORE]... [--debuginfod] [--unresolved] PROFILE...\n";
 
 /* The limit is for the bytes before compression, too: gzip can shrink a hostile view to 0.1 %. */
 static int firefox_write(void *context, const struct vg_profile *profile, FILE *file, struct vg_err *err)
@@ -41,7 +41,7 @@ static int firefox_write(void *context, const struct vg_profile *profile, FILE *
 }
 
 static const struct vg_option options[] = {
-	VG_VIEW_OPTION_OUTPUT, VG_VIEW_OPTION_BASE, VG_SYMBOLIZE_TABLE, VG_OPTION_HELP,
+	VG_VIEW_OPTION_OUTPUT, VG_VIEW_OPTION_BASE, VG_VIEW_OPTION_NAME, VG_SYMBOLIZE_TABLE, VG_OPTION_HELP,
 };
 
 enum { OPTIONS = sizeof options / sizeof *options };

@@ -8,8 +8,8 @@
 #include "vgtool/views/pprof.h"
 
 static const char usage[] =
-	"usage: vgtool pprof [-o OUT] [--base OLD]... [-s STORE]... [--debuginfod]\n"
-	"                    [--unresolved] PROFILE...\n";
+	"usage: vgtool pprof [-o OUT] [--base OLD]... [--name NAME]...\n"
+	"                    [-s STORE]... [--debuginfod] [--unresolved] PROFILE...\n";
 
 static int pprof_write(void *context, const struct vg_profile *profile, FILE *file, struct vg_err *err)
 {
@@ -24,6 +24,7 @@ static int pprof_write(void *context, const struct vg_profile *profile, FILE *fi
 static const struct vg_option options[] = {
 	VG_VIEW_OPTION_OUTPUT,
 	VG_VIEW_OPTION_BASE,
+	VG_VIEW_OPTION_NAME,
 	VG_SYMBOLIZE_TABLE,
 	VG_OPTION_HELP,
 };

@@ -14,9 +14,9 @@
 #include "vgtool/views/view_page.h"
 
 static const char usage[] =
-	"usage: vgtool view [-o OUT] [--base OLD]... [--weight wall|cpu]\n"
-	"                   [--source DIR]... [-s STORE]... [--debuginfod]\n"
-	"                   [--unresolved] PROFILE...\n";
+	"usage: vgtool view [-o OUT] [--base OLD]... [--name NAME]...\n"
+	"                   [--weight wall|cpu] [--source DIR]... [-s STORE]...\n"
+	"                   [--debuginfod] [--unresolved] PROFILE...\n";
 
 enum { SOURCE = 256 };
 
@@ -24,6 +24,7 @@ static const struct vg_option options[] = {
 	{ 'o', "output", VG_OPTION_TEXT, "OUT", .unit = "the name of a file",
 	  .by_default = "standard output, but on a terminal PROFILE.html", .help = "write to this file", .is_short = 1 },
 	VG_VIEW_OPTION_BASE,
+	VG_VIEW_OPTION_NAME,
 	VG_OPTION_WEIGHT("cpu if threads idle"),
 	{ SOURCE, "source", VG_OPTION_TEXT, "DIR", .unit = "a directory", .by_default = "none",
 	  .help = "add source lines from this directory" },

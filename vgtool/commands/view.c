@@ -83,9 +83,6 @@ static int profiles_list(struct vg_view *view, const char *const *arguments, siz
 	if (view->base.count > 0)
 		rc = vg_profiles_list(&view->profiles, view->base.items, view->base.count, err);
 	view->profiles.base_paths = view->profiles.paths.count;
-	/* --name is for the arguments. */
-	for (size_t i = 0; i < view->profiles.base_paths; i++)
-		view->profiles.argument_of.items[i] = VG_NONE;
 	return rc != 0 ? rc : vg_profiles_list(&view->profiles, arguments, count, err);
 }
 
