@@ -15,8 +15,7 @@ cd "$dir"
 arguments() {
 	case $1 in
 	audit | dump) echo "one.vgp" ;;
-	info | report | summary | folded | chrome | pprof) echo "directory two.vgp" ;;
-	info | report | summary | folded | chrome | flamegraph) echo "directory two.vgp" ;;
+	info | report | summary | folded | chrome | flamegraph | pprof) echo "directory two.vgp" ;;
 	view) echo "--source . --base one.vgp two.vgp -o out.html" ;;
 	annotate) echo "--asm main one.vgp two.vgp" ;;
 	firefox) echo "--base one.vgp two.vgp -o out.json" ;;
@@ -36,9 +35,8 @@ untrusted() {
 	annotate) echo 'one\.vgp two\.vgp program\.c' ;;
 	info | report | summary | folded | chrome) echo 'directory/one\.vgp directory/three\.vgp two\.vgp' ;;
 	firefox | speedscope) echo 'one\.vgp two\.vgp' ;;
-	info | report | summary | folded | chrome | pprof) echo 'directory/one\.vgp directory/three\.vgp two\.vgp' ;;
 	view) echo 'one\.vgp two\.vgp program\.c' ;;
-	info | report | summary | folded | chrome | flamegraph) echo 'directory/one\.vgp directory/three\.vgp two\.vgp' ;;
+	info | report | summary | folded | chrome | flamegraph | pprof) echo 'directory/one\.vgp directory/three\.vgp two\.vgp' ;;
 	speedscope) echo 'one\.vgp two\.vgp' ;;
 	store) echo '[^"]*\.sym' ;;
 	missing | resolve) echo 'one\.vgp [^"]*\.sym' ;;

@@ -27,7 +27,7 @@ const comparable = report.functions.filter((f) => seen.get(f.name) === 1 && f.na
 const top = (key) => comparable.toSorted((a, b) => b[key] - a[key]).slice(0, 20);
 
 // Compares the 20 top functions.  `near(expected, got)` is true if they are equal within the viewer's rounding.
-// Speedscope's page has only the rows that fit into the window; they are sorted by self.
+// Speedscope's page has only the rows that fit into the window, and our page 200 rows; they are sorted by self.
 function compare(viewer, got, near, unit = "ns", isWhole = true) {
 	let count = 0;
 	for (const key of ["self", "total"]) {
@@ -132,7 +132,7 @@ compare("the Chrome trace", traceFunctions(), (expected, got) => expected === go
 compareShares("the Firefox Profiler with the Chrome trace", cliFunctions("chrome", 1));
 compare("Speedscope", tableRows(text("speedscope.html"), { total: 0, self: 1, name: 2, text: plain }), threeDigits, "ns", false);
 compare("the page", tableRows(text("view.html"), { self: 0, total: 2, name: 4,
-	text: (cell) => plain(/<button[^>]*>([\s\S]*?)<\/button>/.exec(cell)[1]) }), threeDigits);
+	text: (cell) => plain(/<button[^>]*>([\s\S]*?)<\/button>/.exec(cell)[1]) }), threeDigits, "ns", false);
 
 // ---- source lines ----
 
