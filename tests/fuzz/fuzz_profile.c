@@ -24,8 +24,6 @@ static void views_write(const struct vg_profile *profile)
 
 	vg_speedscope_write(profile, VG_WEIGHT_WALL, VG_FRAMES_FUNCTION, "fuzz", input_sink());
 	vg_chrome_write(profile, &(struct vg_chrome_options){ .collapse_threads = true }, "fuzz", input_sink());
-	vg_speedscope_write(profile, VG_WEIGHT_WALL, "fuzz", input_sink());
-	vg_chrome_write(profile, "fuzz", input_sink());
 	vg_firefox_write(profile, profile->processes.count > 1, "fuzz", input_sink());
 	vg_folded_write(profile, &folding, input_sink());
 	vg_pprof_write(profile, 1, "fuzz", input_sink());

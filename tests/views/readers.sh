@@ -33,11 +33,9 @@ untrusted() {
 	case $1 in
 	symbols) echo program ;;
 	annotate) echo 'one\.vgp two\.vgp program\.c' ;;
-	info | report | summary | folded | chrome) echo 'directory/one\.vgp directory/three\.vgp two\.vgp' ;;
 	firefox | speedscope) echo 'one\.vgp two\.vgp' ;;
 	view) echo 'one\.vgp two\.vgp program\.c' ;;
 	info | report | summary | folded | chrome | flamegraph | pprof) echo 'directory/one\.vgp directory/three\.vgp two\.vgp' ;;
-	speedscope) echo 'one\.vgp two\.vgp' ;;
 	store) echo '[^"]*\.sym' ;;
 	missing | resolve) echo 'one\.vgp [^"]*\.sym' ;;
 	diff | aggregate) echo 'one\.vgp two\.vgp' ;;
