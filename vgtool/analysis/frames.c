@@ -221,23 +221,6 @@ void vg_frames_free(struct vg_frames *frames)
 	*frames = (struct vg_frames){ 0 };
 }
 
-size_t vg_frames_count(const struct vg_frames *frames, uint32_t node)
-{
-	return frames->nodes[node].line_count > 0 ? frames->nodes[node].line_count : 1;
-}
-
-struct vg_frame_view vg_frames_at(const struct vg_frames *frames, uint32_t node, size_t i)
-{
-	const struct vg_frame_node *at = &frames->nodes[node];
-	const struct vg_symbol_line *line;
-
-	if (at->line_count == 0)
-		return (struct vg_frame_view){ at->first, 0, false };
-	line = &frames->profile->symbol_lines.items[at->first + i];
-	return (struct vg_frame_view){ frames->by_line != NULL ? frames->by_line[at->first + i] :
-				       frames->by_function[line->function], line->line, i + 1 < at->line_count };
-}
-
 struct vg_function_view vg_frames_function(const struct vg_frames *frames, uint32_t function)
 {
 	struct vg_function_view view;

@@ -99,10 +99,23 @@ int vg_frames_build_numbered(struct vg_frames *frames, const struct vg_profile *
 void vg_frames_free(struct vg_frames *frames);
 
 /* The number of frames of a node, 1 or more. */
-size_t vg_frames_count(const struct vg_frames *frames, uint32_t node);
+static inline size_t vg_frames_count(const struct vg_frames *frames, uint32_t node)
+{
+	return frames->nodes[node].line_count > 0 ? frames->nodes[node].line_count : 1;
+}
 
-/* The i-th frame of a node, innermost first. */
-struct vg_frame_view vg_frames_at(const struct vg_frames *frames, uint32_t node, size_t i);
+/* The i-th frame of a node, innermost first.  Exporters call it for each frame of each sample, so it is inline. */
+static inline struct vg_frame_view vg_frames_at(const struct vg_frames *frames, uint32_t node, size_t i)
+{
+	const struct vg_frame_node *at = &frames->nodes[node];
+	const struct vg_symbol_line *line;
+
+	if (at->line_count == 0)
+		return (struct vg_frame_view){ at->first, 0, false };
+	line = &frames->profile->symbol_lines.items[at->first + i];
+	return (struct vg_frame_view){ frames->by_line != NULL ? frames->by_line[at->first + i] :
+				       frames->by_function[line->function], line->line, i + 1 < at->line_count };
+}
 
 struct vg_function_view vg_frames_function(const struct vg_frames *frames, uint32_t function);
 
