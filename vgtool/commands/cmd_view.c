@@ -22,7 +22,7 @@ enum { SOURCE = 256 };
 
 static const struct vg_option options[] = {
 	{ 'o', "output", VG_OPTION_TEXT, "OUT", .unit = "the name of a file",
-	  .by_default = "standard output, but on a terminal PROFILE.html", .help = "write to this file", .is_short = 1 },
+	  .by_default = "PROFILE.html on a terminal", .help = "write to this file", .is_short = 1 },
 	VG_VIEW_OPTION_BASE,
 	VG_VIEW_OPTION_NAME,
 	VG_OPTION_WEIGHT("cpu if threads idle"),
