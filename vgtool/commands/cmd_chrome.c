@@ -33,7 +33,7 @@ static const struct vg_option options[] = {
 	VG_VIEW_OPTION_NAME,
 	{ COLLAPSE_THREADS, "collapse-threads", VG_OPTION_FLAG, .help = "show threads that follow each other as one" },
 	{ MINIMUM_DURATION, "minimum-duration", VG_OPTION_TIME, "TIME", 0, UINT64_C(1000000000) << 30, NULL, "0",
-	  .help = "leave out shorter intervals" },
+	  .help = "hide shorter intervals" },
 	VG_SYMBOLIZE_TABLE,
 	VG_OPTION_HELP,
 };

@@ -7,8 +7,8 @@
 
 static const char usage[] =
 	"usage: vgtool speedscope [-o OUT] [--weight wall|cpu] [--by function|line]\n"
-	"                         [--name NAME]... [-s STORE]... [--debuginfod] [--unresolved]\n"
-	"                         PROFILE...\n";
+	"                         [--name NAME]... [-s STORE]... [--debuginfod]\n"
+	"                         [--unresolved] PROFILE...\n";
 
 struct request {
 	struct vg_view view;
@@ -36,7 +36,7 @@ static const struct vg_option options[] = {
 	VG_VIEW_OPTION_NAME,
 	VG_OPTION_WEIGHT("the profile's mode"),
 	{ BY, "by", VG_OPTION_WORD, "function|line", .by_default = "function",
-	  .help = "one frame for each function or source line" },
+	  .help = "one frame for each function or line" },
 	VG_SYMBOLIZE_TABLE,
 	VG_OPTION_HELP,
 };

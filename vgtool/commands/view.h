@@ -37,7 +37,7 @@ struct vg_view {
 /* --base is for views that can compare profiles. */
 #define VG_VIEW_OPTION_BASE \
 	{ 'b', "base", VG_OPTION_TEXT, "OLD", .unit = "the name of a profile", \
-	  .help = "compare with this profile or directory; may be repeated" }
+	  .help = "compare with this profile; may be repeated" }
 
 #define VG_VIEW_OPTION_NAME \
 	{ 'N', "name", VG_OPTION_TEXT, "NAME", .unit = "the name of a process", \
