@@ -17,7 +17,7 @@ static int arrays_allocate(struct vg_part *part, const struct vg_profile *profil
 		{ &part->samples, profile->samples.count }, { &part->events, profile->events.count },
 		{ &part->counter_readings, profile->counter_readings.count },
 		{ &part->threads, profile->threads.count }, { &part->stacks, profile->stacks.count },
-		{ &part->modules, profile->modules.count }, { &part->functions, profile->functions.count },
+		{ &part->modules, profile->modules.count },
 		{ &part->symbols, profile->symbols.count }, { &part->jit_code, profile->jit_code.count },
 	};
 	bool failed = false;
@@ -161,7 +161,6 @@ static void symbol_select(struct vg_part *part, const struct vg_stack *stack)
 	for (uint32_t i = 0; i < symbol->count; i++) {
 		uint32_t function = profile->symbol_lines.items[symbol->first + i].function;
 
-		part->functions[function] = 1;
 		if (profile->functions.items[function].module != VG_NONE)
 			part->modules[profile->functions.items[function].module] = 1;
 	}
@@ -217,7 +216,6 @@ void vg_part_free(struct vg_part *part)
 	free(part->threads);
 	free(part->stacks);
 	free(part->modules);
-	free(part->functions);
 	free(part->symbols);
 	free(part->jit_code);
 	*part = (struct vg_part){ 0 };

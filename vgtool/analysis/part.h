@@ -28,7 +28,7 @@ struct vg_part {
 	const struct vg_profile *profile;
 	unsigned char *samples, *events, *counter_readings;
 	unsigned char *threads;      /* VG_PART_MAIN_THREAD: only because it is the main thread */
-	unsigned char *stacks, *modules, *functions, *jit_code;
+	unsigned char *stacks, *modules, *jit_code;
 	unsigned char *symbols;      /* VG_PART_KERNEL: the name of a kernel function */
 	size_t sample_count, event_count;
 };
