@@ -19,11 +19,9 @@ static int chrome_write(void *context, const struct vg_profile *profile, FILE *f
 			struct vg_err *err)
 {
 	const struct request *request = context;
-	char exporter[64];
 
 	(void)err;
-	snprintf(exporter, sizeof exporter, "vignette %s", vg_command_version());
-	return vg_chrome_write(profile, &request->options, exporter, file);
+	return vg_chrome_write(profile, &request->options, vg_command_exporter(), file);
 }
 
 enum { COLLAPSE_THREADS = 256, MINIMUM_DURATION };

@@ -21,15 +21,13 @@ static int firefox_write(void *context, const struct vg_profile *profile, FILE *
 	struct vg_bounded bounded;
 	struct vg_gzip gzip;
 	FILE *compressed = vg_gzip_open(&gzip, file), *plain;
-	char exporter[64];
 	int rc = -ENOMEM;
 
 	if (compressed == NULL)
 		return rc;
-	snprintf(exporter, sizeof exporter, "vignette %s", vg_command_version());
 	plain = vg_bounded_open(&bounded, compressed, (uint64_t)VG_VIEW_GIB_MAX << 30);
 	if (plain != NULL) {
-		rc = vg_firefox_write(profile, view->profiles.base_processes, exporter, plain);
+		rc = vg_firefox_write(profile, view->profiles.base_processes, vg_command_exporter(), plain);
 		fclose(plain);
 	}
 	/* A failed write sets the error indicator of `file`. */

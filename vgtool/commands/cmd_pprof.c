@@ -14,11 +14,9 @@ static const char usage[] =
 static int pprof_write(void *context, const struct vg_profile *profile, FILE *file, struct vg_err *err)
 {
 	const struct vg_view *view = context;
-	char exporter[64];
 
 	(void)err;
-	snprintf(exporter, sizeof exporter, "vignette %s", vg_command_version());
-	return vg_pprof_write(profile, view->profiles.base_processes, exporter, file);
+	return vg_pprof_write(profile, view->profiles.base_processes, vg_command_exporter(), file);
 }
 
 static const struct vg_option options[] = {

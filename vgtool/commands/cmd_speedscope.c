@@ -21,12 +21,10 @@ static int speedscope_write(void *context, const struct vg_profile *profile, FIL
 			    struct vg_err *err)
 {
 	const struct request *request = context;
-	char exporter[64];
 
 	(void)err;
-	snprintf(exporter, sizeof exporter, "vignette %s", vg_command_version());
 	return vg_speedscope_write(profile, request->weight_given ? request->weight :
-				   vg_weight_default(profile), request->by, exporter, file);
+				   vg_weight_default(profile), request->by, vg_command_exporter(), file);
 }
 
 enum { BY = 256 };

@@ -45,12 +45,10 @@ static int page_write(void *context, const struct vg_profile *profile, FILE *fil
 {
 	struct request *request = context;
 	const struct vg_profiles *profiles = &request->view.profiles;
-	char exporter[64];
 	int rc;
 
-	snprintf(exporter, sizeof exporter, "vignette %s", vg_command_version());
 	rc = vg_view_page_write(profile, &(struct vg_view_page){
-		.title = profiles->paths.count > 1 ? profiles->title : NULL, .exporter = exporter,
+		.title = profiles->paths.count > 1 ? profiles->title : NULL, .exporter = vg_command_exporter(),
 		.weight = request->weight_given ? request->weight : vg_report_weight(profile),
 		.by_module = !request->view.symbolize.unresolved, .base_processes = profiles->base_processes,
 		.sources = request->view.sources.items, .source_count = request->source_count }, file);

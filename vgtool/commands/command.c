@@ -27,6 +27,11 @@ const char *vg_command_version(void)
 	return PACKAGE_VERSION;
 }
 
+const char *vg_command_exporter(void)
+{
+	return "vignette " PACKAGE_VERSION;
+}
+
 int vg_command_fail(const char *command, const struct vg_err *err)
 {
 	vg_print(stderr, "%s: %s\n", command, err->text);

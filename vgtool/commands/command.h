@@ -57,6 +57,9 @@ int vg_resolve_in_place(const char *command, struct vg_symbolize *symbolize, cha
 
 const char *vg_command_version(void);
 
+/* The name and version of this program, for files of other formats: "vignette 1.0". */
+const char *vg_command_exporter(void);
+
 /* Prints "COMMAND: message".  Returns VG_EXIT_FAILED. */
 int vg_command_fail(const char *command, const struct vg_err *err);
 
