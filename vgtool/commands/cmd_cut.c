@@ -8,6 +8,7 @@
 #include "vgtool/analysis/sample_filter.h"
 #include "vgtool/commands/command.h"
 #include "vgtool/commands/command_line.h"
+#include "vgtool/output/output.h"
 #include "vgtool/views/cut.h"
 
 static const char usage[] = "usage: vgtool cut --time A..B [-o OUT] PROFILE\n";
@@ -71,11 +72,8 @@ static int request_run(struct request *request, const char *path)
 	struct vg_err err;
 	int status;
 
-	if (request->out == NULL && isatty(STDOUT_FILENO)) {
-		vg_command_warn(request->command, "a profile is not written to a terminal; redirect standard output, "
-				"or use -o FILE");
-		return VG_EXIT_FAILED;
-	}
+	if (vg_output_check_terminal(request->out, &err) != 0)
+		return vg_command_fail(request->command, &err);
 	status = vg_command_confine_to(request->command, path, request->out);
 	if (status != VG_EXIT_DONE)
 		return status;

@@ -4,11 +4,11 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 
 #include "base/outfile.h"
 #include "vgtool/commands/command.h"
 #include "vgtool/commands/command_line.h"
+#include "vgtool/output/output.h"
 #include "vgtool/output/text.h"
 #include "vgtool/resolve/profile_copy.h"
 
@@ -38,14 +38,12 @@ static int recover_run(const char *command, const char *path, const char *out)
 	struct vg_outfile outfile = VG_OUTFILE_CLOSED;
 	struct vg_command_profile opened;
 	struct vg_err err;
+	const char *writes = strcmp(out, STDOUT_PATH) == 0 ? NULL : out;
 	int status, rc;
 
-	if (strcmp(out, STDOUT_PATH) == 0 && isatty(STDOUT_FILENO)) {
-		vg_command_warn(command, "a profile is not written to a terminal; redirect standard output, or "
-				"use -o FILE");
-		return VG_EXIT_FAILED;
-	}
-	status = vg_command_confine_to(command, path, strcmp(out, STDOUT_PATH) == 0 ? NULL : out);
+	if (vg_output_check_terminal(writes, &err) != 0)
+		return vg_command_fail(command, &err);
+	status = vg_command_confine_to(command, path, writes);
 	if (status != VG_EXIT_DONE)
 		return status;
 	status = vg_command_open(command, path, &opened);

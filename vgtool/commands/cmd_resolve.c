@@ -14,6 +14,7 @@
 #include "profile/reader.h"
 #include "vgtool/commands/command_line.h"
 #include "vgtool/commands/symbolize.h"
+#include "vgtool/output/output.h"
 #include "vgtool/output/progress.h"
 #include "vgtool/output/text.h"
 #include "vgtool/resolve/resolve.h"
@@ -318,12 +319,9 @@ int vg_resolve_in_place(const char *command, struct vg_symbolize *symbolize, cha
 /* Finds errors before the long work begins.  Creates the output directory. */
 static int request_check(struct request *request, struct vg_err *err)
 {
-	int rc = 0;
+	int rc = vg_output_check_terminal(request->out, err);
 
-	if (request->out == NULL && isatty(STDOUT_FILENO))
-		return vg_err_set(err, -EINVAL, "a profile is not written to a terminal; redirect standard output, "
-				  "or use -o FILE");
-	if (request->into_directory) {
+	if (rc == 0 && request->into_directory) {
 		rc = output_names_check(request, err);
 		if (rc == 0 && mkdir(request->out, 0777) != 0 && errno != EEXIST)
 			rc = vg_err_sys(err, -errno, "%s: cannot create the directory", request->out);

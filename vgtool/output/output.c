@@ -6,12 +6,25 @@
 #include <string.h>
 #include <unistd.h>
 
+static bool is_standard_output(const char *path)
+{
+	return path == NULL || strcmp(path, "-") == 0;
+}
+
+int vg_output_check_terminal(const char *path, struct vg_err *err)
+{
+	if (is_standard_output(path) && isatty(STDOUT_FILENO))
+		return vg_err_set(err, -EINVAL, "a profile is not written to a terminal; redirect standard output, or "
+				  "use -o FILE");
+	return 0;
+}
+
 int vg_output_open(struct vg_output *output, const char *path, struct vg_err *err)
 {
 	int rc, fd;
 
 	*output = (struct vg_output)VG_OUTPUT_CLOSED;
-	if (path == NULL || strcmp(path, "-") == 0) {
+	if (is_standard_output(path)) {
 		output->file = stdout;
 		output->name = "standard output";
 		return 0;

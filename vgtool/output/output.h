@@ -27,6 +27,10 @@ struct vg_output {
 /* Opens the output.  path NULL or "-": standard output.  Returns 0, or a negative errno with a message in err. */
 int vg_output_open(struct vg_output *output, const char *path, struct vg_err *err);
 
+/* For a binary format.  path: see vg_output_open().  Returns 0, or -EINVAL with a message in err if the output is a
+ * terminal. */
+int vg_output_check_terminal(const char *path, struct vg_err *err);
+
 /* Flushes and closes the output, and gives the file its name.  Returns 0.  If one of these steps or an earlier write
  * failed, the file does not appear, and a negative errno is returned with a message in err. */
 int vg_output_commit(struct vg_output *output, struct vg_err *err);
