@@ -1,7 +1,5 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 #include <stdio.h>
-#include <string.h>
-#include <unistd.h>
 
 #include "vgtool/commands/command_line.h"
 #include "vgtool/commands/view.h"
@@ -36,15 +34,9 @@ static int option_set(void *context, const struct vg_option_value *value, struct
 
 int cmd_pprof(int argc, char **argv)
 {
-	struct vg_view view = { .command = argv[0], .write = pprof_write, .context = &view };
+	struct vg_view view = { .command = argv[0], .write = pprof_write, .context = &view, .compressed = true };
 	const struct vg_command_line line = { usage, options, OPTIONS, option_set, &view };
 	int status = vg_command_line_read(&line, argc, argv);
 
-	if (status == VG_COMMAND_LINE_READ && (view.out == NULL || strcmp(view.out, "-") == 0) &&
-	    isatty(STDOUT_FILENO)) {
-		vg_command_warn(argv[0], "a profile is not written to a terminal; redirect standard output, or "
-				"use -o FILE");
-		status = VG_EXIT_FAILED;
-	}
 	return status != VG_COMMAND_LINE_READ ? status : vg_view_run_on(&view, usage, argc, argv);
 }

@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "vgtool/output/bounded.h"
+#include "vgtool/output/gzip.h"
 #include "vgtool/output/output.h"
 
 /* A failed write to `to` only sets the error indicator of `to`; vg_output_commit() reports it. */
@@ -26,6 +27,20 @@ static int bounded_write(const struct vg_view *view, const struct vg_profile *pr
 	return rc;
 }
 
+static int compressed_write(const struct vg_view *view, const struct vg_profile *profile, FILE *to, struct vg_err *err)
+{
+	struct vg_gzip gzip;
+	FILE *file = vg_gzip_open(&gzip, to);
+	int rc;
+
+	if (file == NULL)
+		return -ENOMEM;
+	rc = bounded_write(view, profile, file, err);
+	/* A failed write sets the error indicator of `to`. */
+	vg_gzip_close(&gzip, file);
+	return rc;
+}
+
 static int view_write(void *context, struct vg_profile *profile, struct vg_err *err)
 {
 	struct vg_view *view = context;
@@ -36,7 +51,8 @@ static int view_write(void *context, struct vg_profile *profile, struct vg_err *
 		rc = vg_output_open(&output, view->out, err);
 	if (rc != 0)
 		return rc;
-	rc = bounded_write(view, profile, output.file, err);
+	rc = view->compressed ? compressed_write(view, profile, output.file, err) :
+	     bounded_write(view, profile, output.file, err);
 	if (rc == 0)
 		return vg_output_commit(&output, err);
 	vg_output_abandon(&output);
@@ -45,8 +61,11 @@ static int view_write(void *context, struct vg_profile *profile, struct vg_err *
 
 static int view_run(struct vg_view *view)
 {
+	struct vg_err err;
 	int status;
 
+	if (view->compressed && vg_output_check_terminal(view->out, &err) != 0)
+		return vg_command_fail(view->command, &err);
 	/* The profiles' list has room for their paths only, so the directories have a list that gets the paths, too. */
 	for (size_t i = 0; i < view->profiles.paths.count; i++) {
 		if (vg_array_push(&view->sources, &view->profiles.paths.items[i]) != 0)

@@ -24,6 +24,7 @@ struct vg_view {
 	 * with a message in err.  If err is empty, the printed message names the profile and the errno. */
 	int (*write)(void *context, const struct vg_profile *profile, FILE *file, struct vg_err *err);
 	void *context;
+	bool compressed;             /* the output is compressed by gzip, and is not written to a terminal */
 	VG_ARRAY(const char *) names; /* arguments of --name, for the processes of the first arguments; freed by
 	                                 vg_view_run_on().  The strings belong to argv */
 	struct vg_symbolize symbolize; /* freed by vg_view_run_on() */
@@ -49,7 +50,8 @@ int vg_view_option_set(struct vg_view *view, const struct vg_option_value *value
 
 /* Limit of a view's size.  Speedscope, Perfetto and the Firefox Profiler keep the whole file in a browser's
  * memory and cannot open a file of this size.  A view reaches the limit with 50,000 stacks of 2000 functions
- * whose names have 40 bytes. */
+ * whose names have 40 bytes.  The limit is for the bytes before compression, because gzip can shrink a hostile view to
+ * 0.1 %. */
 enum { VG_VIEW_GIB_MAX = 4 };
 
 /* Confines the process, reads the profiles of the arguments after the options (at getopt(3)'s optind), symbolizes them

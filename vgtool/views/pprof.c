@@ -6,7 +6,6 @@
 #include <string.h>
 
 #include "base/sum.h"
-#include "vgtool/output/gzip.h"
 #include "vgtool/views/pprof_labels.h"
 #include "vgtool/views/pprof_tables.h"
 
@@ -109,7 +108,7 @@ static int samples_write(struct pprof *pprof)
 		end[s + 1] += end[s];
 	for (uint32_t i = count; rc == 0 && i-- > 0;)
 		order[--end[key_at(pprof, i).stack + 1]] = i;
-	for (uint32_t i = 0; rc == 0 && pprof->file.failed == 0 && i < count; i++)
+	for (uint32_t i = 0; rc == 0 && vg_pprof_works(&pprof->file) && i < count; i++)
 		sample_write(pprof, order[i]);
 	free(end);
 	free(order);
@@ -196,15 +195,8 @@ static int message_write(struct pprof *pprof, uint32_t base_processes, const cha
 
 int vg_pprof_write(const struct vg_profile *profile, uint32_t base_processes, const char *exporter, FILE *file)
 {
-	struct pprof pprof = { .profile = profile };
-	struct vg_gzip gzip;
-	int rc, finish_rc, close_rc;
+	struct pprof pprof = { .profile = profile, .file.to = file };
+	int rc = message_write(&pprof, base_processes, exporter), finish_rc = vg_pprof_finish(&pprof.file);
 
-	pprof.file.to = vg_gzip_open(&gzip, file);
-	if (pprof.file.to == NULL)
-		return -ENOMEM;
-	rc = message_write(&pprof, base_processes, exporter);
-	finish_rc = vg_pprof_finish(&pprof.file);
-	close_rc = vg_gzip_close(&gzip, pprof.file.to);
-	return rc != 0 ? rc : finish_rc != 0 ? finish_rc : close_rc;
+	return rc != 0 ? rc : finish_rc;
 }

@@ -7,8 +7,8 @@
 #include "profile/model.h"
 
 /*
- * Writes a profile in pprof's format: a message of protobuf, compressed by gzip.  Samples have three values: a count,
- * wall time and CPU time.  Samples with the same stack and the same labels (pprof_labels.h) are one.
+ * Writes a profile in pprof's format: a message of protobuf.  Samples have three values: a count, wall time and CPU
+ * time.  Samples with the same stack and the same labels (pprof_labels.h) are one.
  *
  * A function has its name and its source file.  It has no name of the system, because pprof would shorten a name that
  * is equal to it.  A frame without a symbol has the name that other views show ("libx.so+0x30"), and pprof replaces
@@ -18,8 +18,8 @@
  */
 
 /* base_processes: the first processes of the profile, which are the base of a comparison: their values are negative.
- * exporter: a comment in the file.  Returns 0, -ENOMEM, -EFBIG if the message would be larger than VG_PPROF_GIB_MAX
- * (pprof_file.h), or -EIO after a write error of `file`. */
+ * exporter: a comment in the file.  Returns 0 or -ENOMEM.  For write errors, check the stream.  The caller bounds and
+ * compresses the stream: the format repeats the locations of a stack in each of its samples. */
 int vg_pprof_write(const struct vg_profile *profile, uint32_t base_processes, const char *exporter, FILE *file);
 
 #endif

@@ -33,12 +33,9 @@ void vg_pprof_put(struct vg_pprof_file *file, const Perftools__Profiles__Profile
 {
 	size_t bytes = perftools__profiles__profile__get_packed_size(piece);
 
-	file->bytes += bytes;
-	if (file->failed == 0 && file->bytes > (uint64_t)VG_PPROF_GIB_MAX << 30)
-		file->failed = -EFBIG;
 	if (file->failed == 0)
 		file->failed = room_make(file, bytes);
-	if (file->failed != 0 || ferror(file->to))
+	if (!vg_pprof_works(file))
 		return;
 	perftools__profiles__profile__pack(piece, file->room);
 	fwrite_unlocked(file->room, 1, bytes, file->to);
@@ -52,7 +49,7 @@ int vg_pprof_finish(struct vg_pprof_file *file)
 	vg_pprof_text(file, NULL);
 	piece.string_table = &text;
 	piece.n_string_table = 1;
-	for (uint32_t i = 0; file->failed == 0 && i < file->texts.count; i++) {
+	for (uint32_t i = 0; vg_pprof_works(file) && i < file->texts.count; i++) {
 		text = (char *)vg_intern_text(&file->texts, i);
 		vg_pprof_put(file, &piece);
 	}

@@ -2,6 +2,7 @@
 #ifndef VG_VGTOOL_PPROF_FILE_H
 #define VG_VGTOOL_PPROF_FILE_H
 
+#include <stdbool.h>
 #include <stdint.h>
 #include <stdio.h>
 
@@ -25,21 +26,22 @@ struct vg_pprof_file {
 	struct vg_intern texts;      /* the string table */
 	unsigned char *room;         /* for one packed piece */
 	size_t room_bytes;
-	uint64_t bytes;              /* that were written */
 	int failed;                  /* negative errno */
 };
 
-/* The format repeats the locations of a stack in each of its samples.  So a small hostile profile could ask for a huge
- * file, which would compress well: the limit is of bytes before the compression. */
-enum { VG_PPROF_GIB_MAX = 4 };
+/* False after an error, or after a write error of the stream: then further pieces are not written. */
+static inline bool vg_pprof_works(const struct vg_pprof_file *file)
+{
+	return file->failed == 0 && !ferror(file->to);
+}
 
 /* The index of the text in the string table.  NULL is the empty text. */
 int64_t vg_pprof_text(struct vg_pprof_file *file, const char *text);
 
 void vg_pprof_put(struct vg_pprof_file *file, const Perftools__Profiles__Profile *piece);
 
-/* Writes the string table and frees what the struct owns.  Returns 0, -ENOMEM, or -EFBIG if there would be more than
- * VG_PPROF_GIB_MAX.  For write errors, check the stream. */
+/* Writes the string table and frees what the struct owns.  Returns 0 or -ENOMEM.  For write errors, check the
+ * stream. */
 int vg_pprof_finish(struct vg_pprof_file *file);
 
 #endif

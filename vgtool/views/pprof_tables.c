@@ -145,13 +145,13 @@ static void synthetic_write(const struct vg_pprof_stacks *stacks, struct vg_ppro
 void vg_pprof_tables_write(const struct vg_pprof_stacks *stacks, struct vg_pprof_file *file)
 {
 	mappings_write(stacks, file);
-	for (uint32_t i = 0; file->failed == 0 && i < stacks->locations.count; i++)
+	for (uint32_t i = 0; vg_pprof_works(file) && i < stacks->locations.count; i++)
 		location_write(stacks, file, i);
-	for (uint32_t i = 0; file->failed == 0 && i < stacks->frames.count; i++) {
+	for (uint32_t i = 0; vg_pprof_works(file) && i < stacks->frames.count; i++) {
 		struct vg_function_view view = vg_frames_function(&stacks->frames, i);
 
 		function_write(file, i, view.name, view.file);
 	}
-	for (uint32_t i = 0; file->failed == 0 && i < stacks->synthetic.count; i++)
+	for (uint32_t i = 0; vg_pprof_works(file) && i < stacks->synthetic.count; i++)
 		synthetic_write(stacks, file, i);
 }
