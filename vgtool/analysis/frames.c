@@ -236,3 +236,9 @@ struct vg_function_view vg_frames_function(const struct vg_frames *frames, uint3
 	view.line = key.line;
 	return view;
 }
+
+const char *vg_incomplete_name(unsigned end, struct vg_incomplete_name *room)
+{
+	snprintf(room->text, sizeof room->text, "[stack incomplete: %s]", vg_walk_end_name((enum vg_walk_end)end));
+	return room->text;
+}

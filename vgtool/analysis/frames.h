@@ -119,4 +119,9 @@ static inline struct vg_frame_view vg_frames_at(const struct vg_frames *frames, 
 
 struct vg_function_view vg_frames_function(const struct vg_frames *frames, uint32_t function);
 
+/* The name of the frame that stands for the unknown callers of an incomplete stack: "[stack incomplete: frame limit]".
+ * end: enum vg_walk_end, but not VG_WALK_ROOT.  Returns room->text. */
+struct vg_incomplete_name { char text[64]; };
+const char *vg_incomplete_name(unsigned end, struct vg_incomplete_name *room);
+
 #endif

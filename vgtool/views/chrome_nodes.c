@@ -9,12 +9,9 @@ size_t vg_chrome_end_index(uint8_t end)
 	return end < VG_WALK_END_COUNT ? end : VG_WALK_END_COUNT;
 }
 
-const char *vg_chrome_end_name(size_t end, char *room, size_t room_bytes)
+const char *vg_chrome_end_name(size_t end, struct vg_incomplete_name *room)
 {
-	if (end == VG_WALK_ROOT)
-		return "(idle)";
-	snprintf(room, room_bytes, "[stack incomplete: %s]", vg_walk_end_name((enum vg_walk_end)end));
-	return room;
+	return end == VG_WALK_ROOT ? "(idle)" : vg_incomplete_name((unsigned)end, room);
 }
 
 static uint32_t chain_frames(const struct vg_chrome *chrome, uint32_t chain)

@@ -32,8 +32,8 @@ uint32_t vg_chrome_parent_node(const struct vg_chrome *chrome, uint32_t chain);
 /* The index in end_node_ids for the reason why a stack's walk ended. */
 size_t vg_chrome_end_index(uint8_t end);
 
-/* The name of the node end_node_ids[end].  Returns a static text or `room`. */
-const char *vg_chrome_end_name(size_t end, char *room, size_t room_bytes);
+/* The name of the node end_node_ids[end]. */
+const char *vg_chrome_end_name(size_t end, struct vg_incomplete_name *room);
 
 /* How often a sample record is repeated, and the time of the i-th repetition.  The last repetition has the time of the
  * record. */

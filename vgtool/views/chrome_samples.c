@@ -35,13 +35,13 @@ static void node_write(struct vg_chrome *chrome, uint32_t id, uint32_t parent, s
 
 static void end_node_write(struct vg_chrome *chrome, size_t end, uint32_t track)
 {
-	char name[96];
+	struct vg_incomplete_name room;
 
 	if (chrome->end_node_ids[end] == 0 || chrome->end_written_by[end] == track + 1)
 		return;
 	chrome->end_written_by[end] = track + 1;
 	node_write(chrome, chrome->end_node_ids[end], VG_CHROME_ROOT, (struct vg_chrome_function){
-		.name = vg_chrome_end_name(end, name, sizeof name) });
+		.name = vg_chrome_end_name(end, &room) });
 }
 
 /* Writes the nodes of a sample's stack that were not written for this track yet, callers first. */

@@ -41,14 +41,14 @@ static void chain_write(struct vg_chrome *chrome, uint32_t chain)
 static void frames_write(struct vg_chrome *chrome)
 {
 	struct vg_json *json = &chrome->json;
-	char name[96];
+	struct vg_incomplete_name room;
 
 	vg_json_key(json, "stackFrames");
 	vg_json_object_begin(json);
 	for (size_t end = 0; end <= VG_WALK_END_COUNT; end++) {
 		if (chrome->end_node_ids[end] != 0)
 			frame_write(json, chrome->end_node_ids[end], VG_CHROME_ROOT,
-				    vg_chrome_end_name(end, name, sizeof name), NULL);
+				    vg_chrome_end_name(end, &room), NULL);
 	}
 	for (uint32_t chain = 0; chain < chrome->chains.nodes.count && !ferror(json->file); chain++) {
 		if (chrome->chain_node_ids[chain] != 0)

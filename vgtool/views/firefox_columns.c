@@ -309,12 +309,12 @@ static void symbols_write(const struct vg_firefox_tables *tables)
 static void strings_write(const struct vg_firefox_tables *tables)
 {
 	struct vg_json *json = &tables->firefox->json;
-	char room[96];
+	struct vg_incomplete_name room;
 
 	vg_json_line(json);
 	column_begin(json, "stringArray");
 	for (size_t i = 0; i < tables->strings.used.count && !ferror(json->file); i++)
-		vg_json_string(json, vg_firefox_tables_text(tables, tables->strings.used.items[i], room, sizeof room));
+		vg_json_string(json, vg_firefox_tables_text(tables, tables->strings.used.items[i], &room));
 	vg_json_array_end(json);
 }
 

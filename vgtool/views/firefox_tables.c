@@ -328,8 +328,8 @@ uint32_t vg_firefox_tables_frame(const struct vg_firefox_tables *tables, uint32_
 	return vg_firefox_ids_number(&tables->frames, frame_id(tables, node, i, function));
 }
 
-const char *vg_firefox_tables_text(const struct vg_firefox_tables *tables, uint32_t string, char *room,
-				   size_t room_bytes)
+const char *vg_firefox_tables_text(const struct vg_firefox_tables *tables, uint32_t string,
+				   struct vg_incomplete_name *room)
 {
 	const struct vg_firefox *firefox = tables->firefox;
 	uint32_t profile_strings = firefox->profile->strings.count, name;
@@ -345,6 +345,5 @@ const char *vg_firefox_tables_text(const struct vg_firefox_tables *tables, uint3
 		return "[deeper frames cut]";
 	if (name == VG_FIREFOX_NO_LABEL)
 		return "(no label)";
-	snprintf(room, room_bytes, "[stack incomplete: %s]", vg_walk_end_name((enum vg_walk_end)name));
-	return room;
+	return vg_incomplete_name(name, room);
 }

@@ -78,8 +78,8 @@ uint32_t vg_firefox_tables_symbol(const struct vg_firefox_tables *tables, uint32
 /* The ids of a function's strings: returns its name, and sets *file to VG_NONE if there is none. */
 uint32_t vg_firefox_tables_function(const struct vg_firefox_tables *tables, uint32_t function, uint32_t *file);
 
-/* The text of an id in `strings`.  Returns the text or `room`. */
-const char *vg_firefox_tables_text(const struct vg_firefox_tables *tables, uint32_t string, char *room,
-				   size_t room_bytes);
+/* The text of an id in `strings`. */
+const char *vg_firefox_tables_text(const struct vg_firefox_tables *tables, uint32_t string,
+				   struct vg_incomplete_name *room);
 
 #endif

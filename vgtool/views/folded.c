@@ -98,18 +98,17 @@ static void frame_put(struct folded *folded, const char *name, bool *first)
 static void line_write(struct folded *folded, const struct line_key *key, uint64_t sum)
 {
 	struct vg_trimmed_stack *trimmed = &folded->trimmed;
+	struct vg_incomplete_name incomplete;
 	struct vg_thread_name room;
-	char name[96];
+	char name[32];
 	bool first = true;
 
 	if (key->thread != VG_NONE)
 		frame_put(folded, vg_thread_name(&folded->threads, key->thread, &room), &first);
-	if (key->end != VG_WALK_ROOT) {
-		snprintf(name, sizeof name, "[stack incomplete: %s]", vg_walk_end_name(key->end));
-		frame_put(folded, name, &first);
-	} else if (key->chain == VG_NONE) {
+	if (key->end != VG_WALK_ROOT)
+		frame_put(folded, vg_incomplete_name(key->end, &incomplete), &first);
+	else if (key->chain == VG_NONE)
 		frame_put(folded, "[idle]", &first);
-	}
 	/* Use the first node of the chain: all nodes of a chain show the same functions. */
 	vg_trimmed_stack_fill(trimmed, key->chain != VG_NONE ? folded->chains.nodes.items[key->chain] : VG_NONE,
 			      VG_TRIMMED_STACK_MAX);

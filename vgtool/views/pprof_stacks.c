@@ -95,8 +95,9 @@ size_t vg_pprof_stack_locations(struct vg_pprof_stacks *stacks, struct vg_pprof_
 {
 	enum { INNERMOST = VG_PPROF_LOCATIONS_MAX - 1 - VG_PPROF_OUTERMOST };
 	const struct vg_pprof_step *step = stack != VG_NONE ? &stacks->steps.items[stack] : NULL;
+	struct vg_incomplete_name incomplete;
 	size_t count = 0;
-	char name[96];
+	char name[32];
 
 	if (step != NULL && step->depth > VG_PPROF_LOCATIONS_MAX) {
 		count = path_add(stacks, stack, INNERMOST, ids);
@@ -107,11 +108,9 @@ size_t vg_pprof_stack_locations(struct vg_pprof_stacks *stacks, struct vg_pprof_
 	} else {
 		count = path_add(stacks, stack, VG_PPROF_LOCATIONS_MAX, ids);
 	}
-	if (end != VG_WALK_ROOT) {
-		snprintf(name, sizeof name, "[stack incomplete: %s]", vg_walk_end_name(end));
-		ids[count++] = synthetic_id(stacks, file, name);
-	} else if (count == 0) {
+	if (end != VG_WALK_ROOT)
+		ids[count++] = synthetic_id(stacks, file, vg_incomplete_name(end, &incomplete));
+	else if (count == 0)
 		ids[count++] = synthetic_id(stacks, file, "[idle]");
-	}
 	return count;
 }

@@ -279,7 +279,7 @@ static void function_write(struct speedscope *speedscope, uint32_t function)
 /* Must be written after the profiles: while they are written, we learn which extra frames are needed. */
 static void shared_write(struct speedscope *speedscope)
 {
-	char name[96];
+	struct vg_incomplete_name room;
 
 	vg_json_key(&speedscope->json, "shared");
 	vg_json_object_begin(&speedscope->json);
@@ -287,10 +287,8 @@ static void shared_write(struct speedscope *speedscope)
 	vg_json_array_begin(&speedscope->json);
 	for (uint32_t i = 0; i < speedscope->frames.count; i++)
 		function_write(speedscope, i);
-	for (unsigned end = VG_WALK_ROOT + 1; end <= VG_WALK_END_COUNT; end++) {
-		snprintf(name, sizeof name, "[stack incomplete: %s]", vg_walk_end_name(end));
-		named_frame_write(speedscope, name, NULL);
-	}
+	for (unsigned end = VG_WALK_ROOT + 1; end <= VG_WALK_END_COUNT; end++)
+		named_frame_write(speedscope, vg_incomplete_name(end, &room), NULL);
 	for (uint32_t i = 0; i < speedscope->extras.count; i++) {
 		struct extra extra;
 

@@ -2,7 +2,6 @@
 #include "vgtool/views/view_nodes.h"
 
 #include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -170,11 +169,9 @@ uint32_t vg_view_functions(const struct vg_view_nodes *nodes)
 }
 
 struct vg_function_view vg_view_function(const struct vg_view_nodes *nodes, uint32_t function,
-					 struct vg_view_name *room)
+					 struct vg_incomplete_name *room)
 {
 	if (function < nodes->frames->count)
 		return vg_frames_function(nodes->frames, function);
-	snprintf(room->text, sizeof room->text, "[stack incomplete: %s]",
-		 vg_walk_end_name(function - nodes->frames->count + 1));
-	return (struct vg_function_view){ .name = room->text };
+	return (struct vg_function_view){ .name = vg_incomplete_name(function - nodes->frames->count + 1, room) };
 }

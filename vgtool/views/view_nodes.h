@@ -54,9 +54,8 @@ uint32_t vg_view_functions(const struct vg_view_nodes *nodes);
 
 enum vg_frame_class vg_view_class(const struct vg_view_nodes *nodes, uint32_t function);
 
-/* The names of a function.  `room` is for the name of an incomplete stack. */
-struct vg_view_name { char text[64]; };
+/* The names of a function. */
 struct vg_function_view vg_view_function(const struct vg_view_nodes *nodes, uint32_t function,
-					 struct vg_view_name *room);
+					 struct vg_incomplete_name *room);
 
 #endif

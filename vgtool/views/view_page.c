@@ -67,28 +67,28 @@ static void column_write(struct writer *writer, const char *name, size_t count,
 	vg_json_array_end(&writer->json);
 }
 
-static struct vg_function_view function_view(struct writer *writer, uint32_t function, struct vg_view_name *room)
+static struct vg_function_view function_view(struct writer *writer, uint32_t function, struct vg_incomplete_name *room)
 {
 	return vg_view_function(&writer->nodes, function, room);
 }
 
 static void function_name(struct writer *writer, uint32_t function)
 {
-	struct vg_view_name room;
+	struct vg_incomplete_name room;
 
 	string_write(writer, function_view(writer, function, &room).name);
 }
 
 static void function_file(struct writer *writer, uint32_t function)
 {
-	struct vg_view_name room;
+	struct vg_incomplete_name room;
 
 	string_write(writer, function_view(writer, function, &room).file);
 }
 
 static void function_module(struct writer *writer, uint32_t function)
 {
-	struct vg_view_name room;
+	struct vg_incomplete_name room;
 
 	string_write(writer, function_view(writer, function, &room).module);
 }

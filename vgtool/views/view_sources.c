@@ -30,7 +30,7 @@ static struct line *lines_list(const struct vg_view_nodes *nodes, size_t *count)
 
 	*count = 0;
 	for (uint32_t i = 0; lines != NULL && i < nodes->list.count; i++) {
-		struct vg_view_name room;
+		struct vg_incomplete_name room;
 		struct vg_view_frame frame;
 		struct line line;
 
