@@ -11,6 +11,7 @@
 #include "vgtool/views/chrome_samples.h"
 #include "vgtool/views/chrome_stacks.h"
 #include "vgtool/views/chrome_tracks.h"
+#include "vgtool/views/repeats.h"
 
 static void metadata_write(struct vg_chrome *chrome, const char *name, uint32_t thread,
 			   const char *text, uint64_t number)
@@ -82,17 +83,6 @@ static int ids_choose(struct vg_chrome *chrome)
 	return rc < 0 ? rc : 0;
 }
 
-/* Limits how often one record is repeated: a record of a few bytes can stand for billions of samples. */
-static uint32_t repeats_max(const struct vg_profile *profile)
-{
-	uint64_t most = 1000000 + 20 * profile->file_bytes;
-
-	if (profile->samples_total <= most)
-		return UINT32_MAX;
-	most /= profile->samples.count > 0 ? profile->samples.count : 1;
-	return most < 1 ? 1 : most < UINT32_MAX ? (uint32_t)most : UINT32_MAX;
-}
-
 static int trace_build(struct vg_chrome *chrome, const struct vg_chrome_options *options)
 {
 	int rc = vg_frames_build(&chrome->frames, chrome->profile);
@@ -108,7 +98,7 @@ static int trace_build(struct vg_chrome *chrome, const struct vg_chrome_options 
 	chrome->names.without_process = true;
 	if (rc == 0)
 		rc = vg_intervals_build(&chrome->intervals, chrome->profile);
-	chrome->repeats_max = repeats_max(chrome->profile);
+	chrome->repeats_max = vg_repeats_max(chrome->profile);
 	chrome->minimum_ns = options->minimum_ns;
 	if (rc == 0)
 		rc = vg_chrome_tracks_build(chrome, options->collapse_threads);

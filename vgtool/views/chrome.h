@@ -21,7 +21,7 @@ struct vg_chrome_options {
  *
  * Samples are written twice: as Profile and ProfileChunk events for Perfetto, the Firefox Profiler and Chrome's
  * DevTools, and as stackFrames and samples for chrome://tracing.  If a record stands for many samples, it is written
- * once for each of them.  The number of samples is limited to 1,000,000, plus 20 for each byte of the profile.
+ * once for each of them, within the limit of repeats.h.
  * Functions of a stack beyond a depth of 2000 are one node, "[deeper frames cut]".
  *
  * A node has its function's file and hottest line (analysis/function_lines.h), counted from 0 as in V8's traces.  As in

@@ -142,17 +142,3 @@ struct vg_chrome_function vg_chrome_function(const struct vg_chrome *chrome, uin
 	view = vg_frames_function(&chrome->frames, function);
 	return (struct vg_chrome_function){ view.name, view.file, chrome->lines.by_function[function] };
 }
-
-uint32_t vg_chrome_repeats(const struct vg_chrome *chrome, const struct vg_sample *sample)
-{
-	uint32_t repeats = sample->count < chrome->repeats_max ? sample->count : chrome->repeats_max;
-
-	return repeats > 0 ? repeats : 1;
-}
-
-uint64_t vg_chrome_repeat_us(const struct vg_sample *sample, uint32_t i, uint32_t repeats)
-{
-	uint64_t step_ns = sample->wall_ns / repeats, back_ns = step_ns * (repeats - 1 - i);
-
-	return (sample->time_ns - (back_ns < sample->time_ns ? back_ns : sample->time_ns)) / 1000;
-}

@@ -35,9 +35,4 @@ size_t vg_chrome_end_index(uint8_t end);
 /* The name of the node end_node_ids[end]. */
 const char *vg_chrome_end_name(size_t end, struct vg_incomplete_name *room);
 
-/* How often a sample record is repeated, and the time of the i-th repetition.  The last repetition has the time of the
- * record. */
-uint32_t vg_chrome_repeats(const struct vg_chrome *chrome, const struct vg_sample *sample);
-uint64_t vg_chrome_repeat_us(const struct vg_sample *sample, uint32_t i, uint32_t repeats);
-
 #endif

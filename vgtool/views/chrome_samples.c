@@ -6,6 +6,7 @@
 #include "vgtool/output/progress.h"
 #include "vgtool/views/chrome_event.h"
 #include "vgtool/views/chrome_nodes.h"
+#include "vgtool/views/repeats.h"
 
 /* The most samples in one ProfileChunk event.  It is limited, because viewers parse one whole event at a time. */
 enum { CHUNK_SAMPLES = 10000 };
@@ -86,7 +87,7 @@ static void samples_array(struct vg_chrome *chrome, struct chunk chunk)
 	vg_json_array_begin(&chrome->json);
 	for (uint64_t at = chunk.first; at < chunk.end; at++) {
 		const struct vg_sample *sample = sample_at(chrome, at);
-		uint32_t repeats = vg_chrome_repeats(chrome, sample), node = vg_chrome_sample_node(chrome, sample);
+		uint32_t repeats = vg_repeats_of(sample, chrome->repeats_max), node = vg_chrome_sample_node(chrome, sample);
 
 		for (uint32_t i = 0; i < repeats; i++)
 			vg_json_uint(&chrome->json, node);
@@ -101,10 +102,10 @@ static void deltas_array(struct vg_chrome *chrome, struct chunk chunk, uint64_t 
 	vg_json_array_begin(&chrome->json);
 	for (uint64_t at = chunk.first; at < chunk.end; at++) {
 		const struct vg_sample *sample = sample_at(chrome, at);
-		uint32_t repeats = vg_chrome_repeats(chrome, sample);
+		uint32_t repeats = vg_repeats_of(sample, chrome->repeats_max);
 
 		for (uint32_t i = 0; i < repeats; i++) {
-			uint64_t now_us = vg_chrome_repeat_us(sample, i, repeats);
+			uint64_t now_us = vg_repeat_ns(sample, i, repeats) / 1000;
 
 			vg_json_uint(&chrome->json, now_us > *last_us ? now_us - *last_us : 0);
 			if (now_us > *last_us)
@@ -127,7 +128,7 @@ static void lines_array(struct vg_chrome *chrome, struct chunk chunk)
 	vg_json_array_begin(&chrome->json);
 	for (uint64_t at = chunk.first; at < chunk.end; at++) {
 		const struct vg_sample *sample = sample_at(chrome, at);
-		uint32_t repeats = vg_chrome_repeats(chrome, sample), line = vg_chrome_sample_line(chrome, sample);
+		uint32_t repeats = vg_repeats_of(sample, chrome->repeats_max), line = vg_chrome_sample_line(chrome, sample);
 
 		for (uint32_t i = 0; i < repeats; i++)
 			vg_json_uint(&chrome->json, line);

@@ -4,6 +4,7 @@
 #include <inttypes.h>
 
 #include "vgtool/views/chrome_nodes.h"
+#include "vgtool/views/repeats.h"
 
 /* Writes one node: the key is its number, the value is an object. */
 static void frame_write(struct vg_json *json, uint32_t id, uint32_t parent, const char *name,
@@ -59,7 +60,7 @@ static void frames_write(struct vg_chrome *chrome)
 
 static void sample_write(struct vg_chrome *chrome, const struct vg_sample *sample)
 {
-	uint32_t repeats = vg_chrome_repeats(chrome, sample);
+	uint32_t repeats = vg_repeats_of(sample, chrome->repeats_max);
 	uint32_t node = vg_chrome_sample_node(chrome, sample);
 	struct vg_json *json = &chrome->json;
 	char text[16];
@@ -70,7 +71,7 @@ static void sample_write(struct vg_chrome *chrome, const struct vg_sample *sampl
 		vg_json_object_begin(json);
 		vg_json_key_uint(json, "cpu", 0);
 		vg_json_key_uint(json, "tid", (uint64_t)chrome->tids[sample->thread]);
-		vg_json_key_uint(json, "ts", vg_chrome_repeat_us(sample, i, repeats));
+		vg_json_key_uint(json, "ts", vg_repeat_ns(sample, i, repeats) / 1000);
 		vg_json_key_string(json, "name", "sample");
 		vg_json_key_string(json, "sf", text);
 		vg_json_key_uint(json, "weight", 1);

@@ -11,6 +11,7 @@
 #include "vgtool/views/firefox_counters.h"
 #include "vgtool/views/firefox_markers.h"
 #include "vgtool/views/firefox_threads.h"
+#include "vgtool/views/repeats.h"
 
 /* FORMAT_VERSION: see firefox.h.  GECKO_VERSION: of the format that Firefox itself writes, of the same time. */
 enum { FORMAT_VERSION = 50, GECKO_VERSION = 30 };
@@ -74,17 +75,6 @@ static int samples_order(struct vg_firefox *firefox)
 	return rc;
 }
 
-/* Limits how often one record is repeated: a record of a few bytes can stand for billions of samples. */
-static uint32_t repeats_max(const struct vg_profile *profile)
-{
-	uint64_t most = 1000000 + 20 * profile->file_bytes;
-
-	if (profile->samples_total <= most)
-		return UINT32_MAX;
-	most /= profile->samples.count > 0 ? profile->samples.count : 1;
-	return most < 1 ? 1 : most < UINT32_MAX ? (uint32_t)most : UINT32_MAX;
-}
-
 /* In a comparison, the base and the other processes each begin at time 0: weeks may lie between them. */
 static void origins_set(struct vg_firefox *firefox)
 {
@@ -145,7 +135,7 @@ static int firefox_build(struct vg_firefox *firefox)
 	if (rc == 0)
 		rc = vg_frame_classes_build(&firefox->classes, firefox->profile);
 	firefox->weight = vg_weight_default(firefox->profile);
-	firefox->repeats_max = repeats_max(firefox->profile);
+	firefox->repeats_max = vg_repeats_max(firefox->profile);
 	origins_set(firefox);
 	if (rc == 0)
 		rc = samples_order(firefox);

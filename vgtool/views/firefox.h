@@ -17,8 +17,7 @@
  *    total times of functions are those of `vgtool report --json`.
  *  - Samples of waiting threads have the category "Idle", whose subcategories say what is waited for.  The CPU time of
  *    each sample is threadCPUDelta, so that the graph of a thread's activity shows the use of the CPU.
- *  - If a record stands for many samples, it is written once for each of them.  The number of samples is limited to
- *    1,000,000, plus 20 for each byte of the profile.
+ *  - If a record stands for many samples, it is written once for each of them, within the limit of repeats.h.
  *  - Intervals and instants are markers.  Counters and perf counters are counters of their process.
  *  - The root "[stack incomplete: REASON]" stands for unknown callers.
  *  - If the stacks of all threads together have more than 20,000,000 frames, functions beyond a depth of 2000

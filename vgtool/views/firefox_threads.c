@@ -5,6 +5,7 @@
 
 #include "vgtool/output/progress.h"
 #include "vgtool/views/firefox_columns.h"
+#include "vgtool/views/repeats.h"
 
 /* The samples of a thread: positions in firefox->order. */
 struct part {
@@ -18,22 +19,6 @@ enum column { COLUMN_STACK, COLUMN_TIME, COLUMN_WEIGHT, COLUMN_CPU, COLUMNS };
 static const struct vg_sample *sample_at(const struct vg_firefox *firefox, uint64_t at)
 {
 	return &firefox->profile->samples.items[firefox->order[at]];
-}
-
-static uint32_t repeats_of(const struct vg_firefox *firefox, const struct vg_sample *sample)
-{
-	uint32_t repeats = sample->count < firefox->repeats_max ? sample->count : firefox->repeats_max;
-
-	return repeats > 0 ? repeats : 1;
-}
-
-/* The time of the i-th repetition.  The last one has the time of the record. */
-static uint64_t repeat_time(const struct vg_firefox *firefox, const struct vg_sample *sample, uint32_t i,
-			    uint32_t repeats)
-{
-	uint64_t back_ns = sample->wall_ns / repeats * (repeats - 1 - i);
-
-	return vg_firefox_time(firefox, sample->thread, sample->time_ns > back_ns ? sample->time_ns - back_ns : 0);
 }
 
 /* The weights of the repetitions add up to the weight of the record. */
@@ -54,11 +39,12 @@ static void row_write(const struct vg_firefox_tables *tables, enum column column
 		      bool is_difference, uint64_t *last_ns)
 {
 	struct vg_firefox *firefox = tables->firefox;
-	uint32_t repeats = repeats_of(firefox, sample), row = vg_firefox_tables_row(tables, sample);
+	uint32_t repeats = vg_repeats_of(sample, firefox->repeats_max), row = vg_firefox_tables_row(tables, sample);
 	struct vg_json *json = &firefox->json;
 
 	for (uint32_t i = 0; i < repeats; i++) {
-		uint64_t now_ns = column == COLUMN_TIME ? repeat_time(firefox, sample, i, repeats) : 0;
+		uint64_t now_ns = column == COLUMN_TIME ?
+				  vg_firefox_time(firefox, sample->thread, vg_repeat_ns(sample, i, repeats)) : 0;
 		int64_t weight_ns = column == COLUMN_WEIGHT ? repeat_weight(firefox, sample, i, repeats) : 0;
 
 		if (column == COLUMN_STACK) {
@@ -96,7 +82,7 @@ static void samples_write(const struct vg_firefox_tables *tables, struct part pa
 	uint64_t rows = part.first < part.end;
 
 	for (uint64_t at = part.first; at < part.end; at++)
-		rows += repeats_of(firefox, sample_at(firefox, at));
+		rows += vg_repeats_of(sample_at(firefox, at), firefox->repeats_max);
 	vg_json_line(json);
 	vg_json_key(json, "samples");
 	vg_json_object_begin(json);
