@@ -12,15 +12,6 @@ struct row_key {
 	uint32_t kind, label;
 };
 
-uint32_t vg_sample_interval(const struct vg_intervals *intervals, const struct vg_sample *sample)
-{
-	uint32_t interval = sample->interval != 0 ? vg_intervals_find(intervals, sample->interval) : VG_NONE;
-
-	/* Only a hostile profile names an interval of another thread.  Ignore such an interval: if many threads named
-	 * one deeply nested interval, the table of each thread would cost time for all intervals around it. */
-	return interval != VG_NONE && intervals->items.items[interval].thread == sample->thread ? interval : VG_NONE;
-}
-
 static void weight_add(struct vg_interval_weight *weight, uint64_t ns, uint64_t samples)
 {
 	weight->ns = vg_sum(weight->ns, ns);

@@ -50,9 +50,6 @@ int vg_interval_table_build(struct vg_interval_table *table, struct vg_interval_
 			    const uint32_t *samples, size_t count);
 void vg_interval_table_free(struct vg_interval_table *table);
 
-/* Index of the innermost interval that was open on the sample's thread, or VG_NONE. */
-uint32_t vg_sample_interval(const struct vg_intervals *intervals, const struct vg_sample *sample);
-
 /*
  * Selects the samples that were taken while an interval with that label was open on their thread, as the innermost
  * interval or an outer one.  An interval without a label is selected by its kind.  *keep has one byte for each sample,

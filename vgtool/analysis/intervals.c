@@ -369,6 +369,15 @@ uint32_t vg_intervals_find(const struct vg_intervals *intervals, uint64_t token)
 	return intervals->by_token.items[id];
 }
 
+uint32_t vg_sample_interval(const struct vg_intervals *intervals, const struct vg_sample *sample)
+{
+	uint32_t interval = sample->interval != 0 ? vg_intervals_find(intervals, sample->interval) : VG_NONE;
+
+	/* Only a hostile profile names an interval of another thread.  Ignore such an interval: if many threads named
+	 * one deeply nested interval, the table of each thread would cost time for all intervals around it. */
+	return interval != VG_NONE && intervals->items.items[interval].thread == sample->thread ? interval : VG_NONE;
+}
+
 const char *vg_interval_name(const struct vg_profile *profile, uint32_t kind, uint32_t label)
 {
 	if (label != VG_NONE)

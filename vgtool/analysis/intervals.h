@@ -92,6 +92,9 @@ static inline bool vg_step_is_end(uint64_t step)
 /* Index of the latest interval of a token, or VG_NONE. */
 uint32_t vg_intervals_find(const struct vg_intervals *intervals, uint64_t token);
 
+/* Index of the innermost interval that was open on the sample's thread, or VG_NONE. */
+uint32_t vg_sample_interval(const struct vg_intervals *intervals, const struct vg_sample *sample);
+
 /* Returns the label; the kind if there is no label; "(no label)" if there is neither. */
 const char *vg_interval_name(const struct vg_profile *profile, uint32_t kind, uint32_t label);
 

@@ -32,7 +32,7 @@ static int sample_add(struct pprof *pprof, const struct vg_sample *sample)
 	struct sample_key key = {
 		.stack = sample->stack != VG_NONE ? pprof->stacks.of_node[sample->stack] : VG_NONE,
 		.track = pprof->labels.tracks.track_of[sample->thread],
-		.path = vg_pprof_interval_path(&pprof->labels, sample->interval),
+		.path = vg_pprof_interval_path(&pprof->labels, sample),
 		.end = sample->end,
 	};
 	struct sums none = { { 0 } }, *sums;

@@ -61,9 +61,9 @@ static int paths_build(struct vg_pprof_labels *labels, struct vg_pprof_file *fil
 	return rc;
 }
 
-uint32_t vg_pprof_interval_path(const struct vg_pprof_labels *labels, uint64_t token)
+uint32_t vg_pprof_interval_path(const struct vg_pprof_labels *labels, const struct vg_sample *sample)
 {
-	uint32_t interval = token != 0 ? vg_intervals_find(&labels->intervals, token) : VG_NONE;
+	uint32_t interval = vg_sample_interval(&labels->intervals, sample);
 
 	return interval != VG_NONE ? labels->paths[interval] : VG_NONE;
 }

@@ -15,7 +15,7 @@
  *  - pprof::base=true: the sample belongs to the base of a comparison.  `go tool pprof -diff_base` adds the same label.
  *
  *	vg_pprof_labels_build(&labels, profile, base_processes, &file);
- *	path = vg_pprof_interval_path(&labels, sample->interval);
+ *	path = vg_pprof_interval_path(&labels, sample);
  *	count = vg_pprof_labels_of(&labels, track, path, room);
  *	vg_pprof_labels_free(&labels);
  */
@@ -44,8 +44,8 @@ int vg_pprof_labels_build(struct vg_pprof_labels *labels, const struct vg_profil
 			  struct vg_pprof_file *file);
 void vg_pprof_labels_free(struct vg_pprof_labels *labels);
 
-/* Returns the number of the path of labels of the interval with that token, or VG_NONE. */
-uint32_t vg_pprof_interval_path(const struct vg_pprof_labels *labels, uint64_t token);
+/* Returns the number of the path of the sample's interval, or VG_NONE. */
+uint32_t vg_pprof_interval_path(const struct vg_pprof_labels *labels, const struct vg_sample *sample);
 
 /* Writes the labels to `room`, which has room for VG_PPROF_LABELS_MAX, and returns their number. */
 size_t vg_pprof_labels_of(const struct vg_pprof_labels *labels, uint32_t track, uint32_t path,

@@ -3,8 +3,6 @@
 
 #include <stdlib.h>
 
-#include "vgtool/analysis/interval_table.h"
-
 static const struct vg_interval *interval_at(const struct vg_view_intervals *view, uint32_t index)
 {
 	return &view->intervals.items.items[index];
