@@ -72,7 +72,7 @@ export function dataMake({ base, names = usualNames, deep = 0 }) {
 	return {
 		version: 1, exporter: "vignette", title: names === usualNames ? "program" : "</title><script>harmed = 1</script>",
 		recorded: 1764127316, duration: 1500000, weight: 0, comparison: base, strings,
-		classes: ["program", "library"], functions, frames, nodes, groups, tracks, paths, intervals, counters: [],
+		classes: ["program", "library"], functions, frames, nodes, groups, tracks, paths, intervals,
 		sources: [{ file: string("/src/main.c"), lines }],
 	};
 }

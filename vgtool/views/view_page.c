@@ -67,30 +67,25 @@ static void column_write(struct writer *writer, const char *name, size_t count,
 	vg_json_array_end(&writer->json);
 }
 
-static struct vg_function_view function_view(struct writer *writer, uint32_t function, struct vg_incomplete_name *room)
-{
-	return vg_view_function(&writer->nodes, function, room);
-}
-
 static void function_name(struct writer *writer, uint32_t function)
 {
 	struct vg_incomplete_name room;
 
-	string_write(writer, function_view(writer, function, &room).name);
+	string_write(writer, vg_view_function(&writer->nodes, function, &room).name);
 }
 
 static void function_file(struct writer *writer, uint32_t function)
 {
 	struct vg_incomplete_name room;
 
-	string_write(writer, function_view(writer, function, &room).file);
+	string_write(writer, vg_view_function(&writer->nodes, function, &room).file);
 }
 
 static void function_module(struct writer *writer, uint32_t function)
 {
 	struct vg_incomplete_name room;
 
-	string_write(writer, function_view(writer, function, &room).module);
+	string_write(writer, vg_view_function(&writer->nodes, function, &room).module);
 }
 
 static void function_class(struct writer *writer, uint32_t function)
@@ -260,21 +255,24 @@ static int by_track(const void *a, const void *b, void *context)
 	return left < right ? -1 : left > right;
 }
 
-static void interval_write(struct writer *writer, int column, const struct vg_interval *interval)
+enum interval_column { LABEL, BEGIN, LENGTH, DEPTH, INTERVAL_COLUMNS };
+
+static void interval_write(struct writer *writer, enum interval_column column, const struct vg_interval *interval)
 {
 	uint64_t begin_us = interval->begin_ns / 1000;
 
 	switch (column) {
-	case 0: string_write(writer, vg_interval_name(writer->profile, interval->kind, interval->label)); break;
-	case 1: vg_json_uint(&writer->json, begin_us); break;
-	case 2: vg_json_uint(&writer->json, interval->end_ns / 1000 - begin_us); break;
-	case 3: vg_json_uint(&writer->json, interval->depth); break;
+	case LABEL: string_write(writer, vg_interval_name(writer->profile, interval->kind, interval->label)); break;
+	case BEGIN: vg_json_uint(&writer->json, begin_us); break;
+	case LENGTH: vg_json_uint(&writer->json, interval->end_ns / 1000 - begin_us); break;
+	case DEPTH: vg_json_uint(&writer->json, interval->depth); break;
+	case INTERVAL_COLUMNS: break;
 	}
 }
 
 static void intervals_write(struct writer *writer)
 {
-	static const char *const names[] = { "label", "begin", "length", "depth" };
+	static const char *const names[INTERVAL_COLUMNS] = { "label", "begin", "length", "depth" };
 	uint32_t count = (uint32_t)writer->intervals.longest.count;
 
 	if (count > 1)
@@ -289,10 +287,10 @@ static void intervals_write(struct writer *writer)
 			end++;
 		vg_json_object_begin(&writer->json);
 		vg_json_key_uint(&writer->json, "track", track);
-		for (int column = 0; column < 4; column++) {
+		for (int column = 0; column < INTERVAL_COLUMNS; column++) {
 			column_begin(writer, names[column]);
 			for (uint32_t i = first; i < end; i++)
-				interval_write(writer, column, longest_at(writer, i));
+				interval_write(writer, (enum interval_column)column, longest_at(writer, i));
 			vg_json_array_end(&writer->json);
 		}
 		vg_json_object_end(&writer->json);
@@ -342,8 +340,6 @@ static int document_write(struct writer *writer, FILE *file)
 	column_write(writer, "groups", writer->tracks.of.group_count, group_write);
 	column_write(writer, "tracks", writer->tracks.of.count, track_write);
 	intervals_write(writer);
-	column_begin(writer, "counters");
-	vg_json_array_end(json);
 	vg_json_line(json);
 	vg_json_key(json, "sources");
 	rc = vg_view_sources_write(&writer->nodes, writer->page->sources, writer->page->source_count, string_number,
