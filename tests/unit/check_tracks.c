@@ -97,6 +97,32 @@ START_TEST(base_stays_apart)
 }
 END_TEST
 
+START_TEST(samples_of_tracks)
+{
+	static const struct vg_sample taken[] = {
+		{ .thread = 0, .time_ns = 5 }, { .thread = 1, .time_ns = 1 }, { .thread = 2, .time_ns = 3 },
+		{ .thread = 2, .time_ns = 7 }, { .thread = 0, .time_ns = 7 },
+	};
+	static const uint64_t first[] = { 0, 4, 5 };
+	static const uint32_t order[] = { 2, 0, 3, 4, 1 };
+	struct vg_track_samples samples;
+
+	process_add("demo", 10);
+	thread_add("worker", 11);
+	thread_add("reader", 12);
+	process_add("demo", 10);
+	thread_add("worker", 13);
+	for (size_t i = 0; i < sizeof taken / sizeof *taken; i++)
+		ck_assert_int_eq(vg_array_push(&profile.samples, &taken[i]), 0);
+	ck_assert_int_eq(vg_tracks_build(&tracks, &profile, 0), 0);
+	ck_assert_int_eq(vg_track_samples_build(&samples, &tracks, &profile), 0);
+	ck_assert_mem_eq(samples.first, first, sizeof first);
+	ck_assert_mem_eq(samples.order, order, sizeof order);
+	vg_track_samples_free(&samples);
+	done();
+}
+END_TEST
+
 static void stack_add(uint8_t found_by, uint32_t module, uint64_t address)
 {
 	struct vg_stack stack = { .parent = VG_NONE, .module = module, .address = address, .depth = 1,
@@ -194,6 +220,7 @@ Suite *tracks_suite(void)
 	tcase_add_test(tcase, threads_of_one_file);
 	tcase_add_test(tcase, threads_of_several_files);
 	tcase_add_test(tcase, base_stays_apart);
+	tcase_add_test(tcase, samples_of_tracks);
 	tcase_add_test(tcase, classes_of_frames);
 	tcase_add_test(tcase, classes_of_calls);
 	tcase_add_test(tcase, gzip_streams);

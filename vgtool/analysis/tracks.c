@@ -69,3 +69,48 @@ void vg_tracks_free(struct vg_tracks *tracks)
 	free(tracks->group_of);
 	*tracks = (struct vg_tracks){ 0 };
 }
+
+/* ---- the samples of the tracks ---- */
+
+static int by_time(const void *a, const void *b, void *context)
+{
+	const struct vg_sample *samples = context;
+	uint32_t left = *(const uint32_t *)a, right = *(const uint32_t *)b;
+
+	if (samples[left].time_ns != samples[right].time_ns)
+		return samples[left].time_ns < samples[right].time_ns ? -1 : 1;
+	return left < right ? -1 : left > right;
+}
+
+int vg_track_samples_build(struct vg_track_samples *samples, const struct vg_tracks *tracks,
+			   const struct vg_profile *profile)
+{
+	uint64_t *first = calloc((size_t)tracks->count + 2, sizeof *first);
+	uint32_t *order = malloc((profile->samples.count + 1) * sizeof *order);
+
+	*samples = (struct vg_track_samples){ first, order };
+	if (first == NULL || order == NULL || profile->samples.count >= VG_NONE)
+		return -ENOMEM;
+	/* A counting sort.  At first, first[t + 2] is the number of samples of track t.  Then first[t + 1] is the
+	 * position of the track's next sample, until all are placed. */
+	for (size_t i = 0; i < profile->samples.count; i++)
+		first[tracks->track_of[profile->samples.items[i].thread] + 2]++;
+	for (uint32_t t = 0; t <= tracks->count; t++)
+		first[t + 1] += first[t];
+	for (uint32_t i = 0; i < profile->samples.count; i++)
+		order[first[tracks->track_of[profile->samples.items[i].thread] + 1]++] = i;
+	/* The samples of one thread are in order of time already. */
+	for (uint32_t t = 0; t < tracks->count; t++) {
+		if (tracks->items[t].thread_count > 1 && first[t + 1] > first[t] + 1)
+			qsort_r(order + first[t], first[t + 1] - first[t], sizeof *order, by_time,
+				profile->samples.items);
+	}
+	return 0;
+}
+
+void vg_track_samples_free(struct vg_track_samples *samples)
+{
+	free(samples->first);
+	free(samples->order);
+	*samples = (struct vg_track_samples){ 0 };
+}

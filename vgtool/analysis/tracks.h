@@ -41,4 +41,16 @@ struct vg_tracks {
 int vg_tracks_build(struct vg_tracks *tracks, const struct vg_profile *profile, uint32_t base_processes);
 void vg_tracks_free(struct vg_tracks *tracks);
 
+/* The samples of a profile, sorted by track and, within a track, by time.  Track t has order[first[t]] to
+ * order[first[t + 1] - 1]. */
+struct vg_track_samples {
+	uint64_t *first;
+	uint32_t *order;             /* indices into the profile's samples */
+};
+
+/* Returns 0 or -ENOMEM; call vg_track_samples_free() in either case. */
+int vg_track_samples_build(struct vg_track_samples *samples, const struct vg_tracks *tracks,
+			   const struct vg_profile *profile);
+void vg_track_samples_free(struct vg_track_samples *samples);
+
 #endif

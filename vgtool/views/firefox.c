@@ -21,58 +21,30 @@ struct timed_sample {
 	uint64_t sample;
 };
 
-/* Sorts the samples of a track that has several threads. */
-static int track_sort(struct vg_firefox *firefox, uint32_t *order, size_t count)
+/* Adds the samples of the difference behind those of the tracks: all samples, by the times that are shown. */
+static int difference_add(struct vg_firefox *firefox)
 {
 	const struct vg_sample *samples = firefox->profile->samples.items;
+	size_t count = firefox->profile->samples.count;
+	uint32_t *order = realloc(firefox->samples.order, (2 * count + 1) * sizeof *order);
 	struct timed_sample *items = calloc(count + 1, sizeof *items);
 
-	if (items == NULL)
+	if (order != NULL)
+		firefox->samples.order = order;
+	if (order == NULL || items == NULL) {
+		free(items);
 		return -ENOMEM;
+	}
 	for (size_t i = 0; i < count; i++)
 		items[i] = (struct timed_sample){
 			vg_firefox_time(firefox, samples[order[i]].thread, samples[order[i]].time_ns), order[i] };
 	vg_sort_by(items, count, time_ns);
 	for (size_t i = 0; i < count; i++)
-		order[i] = (uint32_t)items[i].sample;
+		order[count + i] = (uint32_t)items[i].sample;
 	free(items);
+	/* first[tracks.count] is `count` already. */
+	firefox->samples.first[firefox->tracks.count + 1] = 2 * count;
 	return 0;
-}
-
-static int samples_order(struct vg_firefox *firefox)
-{
-	const struct vg_tracks *tracks = &firefox->tracks;
-	size_t count = firefox->profile->samples.count, threads = firefox->profile->threads.count;
-	struct vg_thread_samples by_thread = { 0 };
-	uint32_t difference = tracks->count;
-	int rc = vg_thread_samples_build(&by_thread, firefox->profile, -1);
-
-	firefox->first = calloc((size_t)tracks->count + 3, sizeof *firefox->first);
-	firefox->order = calloc((firefox->base_processes > 0 ? 2 : 1) * count + 1, sizeof *firefox->order);
-	if (firefox->first == NULL || firefox->order == NULL)
-		rc = -ENOMEM;
-	for (size_t t = 0; rc == 0 && t < threads; t++)
-		firefox->first[tracks->track_of[t] + 2] += by_thread.first[t + 1] - by_thread.first[t];
-	for (uint32_t t = 0; rc == 0 && t <= tracks->count; t++)
-		firefox->first[t + 1] += firefox->first[t];
-	/* first[track + 1] is the position of the track's next sample, until all are placed. */
-	for (size_t t = 0; rc == 0 && t < threads; t++) {
-		for (uint64_t at = by_thread.first[t]; at < by_thread.first[t + 1]; at++)
-			firefox->order[firefox->first[tracks->track_of[t] + 1]++] = by_thread.order[at];
-	}
-	for (uint32_t t = 0; rc == 0 && t < tracks->count; t++) {
-		if (tracks->items[t].thread_count > 1)
-			rc = track_sort(firefox, firefox->order + firefox->first[t],
-					firefox->first[t + 1] - firefox->first[t]);
-	}
-	if (rc == 0 && firefox->base_processes > 0) {
-		memcpy(firefox->order + count, firefox->order, count * sizeof *firefox->order);
-		firefox->first[difference] = count;
-		firefox->first[difference + 1] = 2 * count;
-		rc = track_sort(firefox, firefox->order + count, count);
-	}
-	vg_thread_samples_free(&by_thread);
-	return rc;
 }
 
 /* In a comparison, the base and the other processes each begin at time 0: weeks may lie between them. */
@@ -138,7 +110,9 @@ static int firefox_build(struct vg_firefox *firefox)
 	firefox->repeats_max = vg_repeats_max(firefox->profile);
 	origins_set(firefox);
 	if (rc == 0)
-		rc = samples_order(firefox);
+		rc = vg_track_samples_build(&firefox->samples, &firefox->tracks, firefox->profile);
+	if (rc == 0 && firefox->base_processes > 0)
+		rc = difference_add(firefox);
 	return rc == 0 ? ids_check(firefox) : rc;
 }
 
@@ -282,8 +256,7 @@ int vg_firefox_write(const struct vg_profile *profile, uint32_t base_processes, 
 	free(firefox.pid_taken);
 	free(firefox.tid_taken);
 	free(firefox.main_track);
-	free(firefox.first);
-	free(firefox.order);
+	vg_track_samples_free(&firefox.samples);
 	free(firefox.classes);
 	vg_thread_names_free(&firefox.names);
 	vg_tracks_free(&firefox.tracks);

@@ -17,9 +17,7 @@ struct vg_firefox {
 	struct vg_thread_names names;
 	unsigned char *classes;      /* by node: enum vg_frame_class */
 	enum vg_weight weight;
-	uint64_t *first;             /* track t has order[first[t]] to order[first[t + 1] - 1]; the track after the
-	                                last one is the difference */
-	uint32_t *order;             /* indices of samples, for each track in order of time */
+	struct vg_track_samples samples; /* the track after the last one is the difference */
 	uint32_t base_processes;     /* 0: there is no difference */
 	uint64_t origin_ns[2];       /* [1]: time 0 of the base; [0]: of other processes */
 	uint32_t repeats_max;        /* how often one record may be repeated */

@@ -96,8 +96,8 @@ static int rows_count(struct vg_firefox_tables *tables, uint64_t *rows)
 	*rows = 0;
 	for (uint32_t t = 0; t < threads; t++) {
 		vg_firefox_ids_clear(&tables->nodes);
-		for (uint64_t at = firefox->first[t]; at < firefox->first[t + 1]; at++) {
-			uint32_t node = firefox->profile->samples.items[firefox->order[at]].stack;
+		for (uint64_t at = firefox->samples.first[t]; at < firefox->samples.first[t + 1]; at++) {
+			uint32_t node = firefox->profile->samples.items[firefox->samples.order[at]].stack;
 			int rc = 1;
 
 			for (; node != VG_NONE && rc == 1; node = firefox->profile->stacks.items[node].parent) {

@@ -7,7 +7,7 @@
 #include "vgtool/views/firefox_columns.h"
 #include "vgtool/views/repeats.h"
 
-/* The samples of a thread: positions in firefox->order. */
+/* The samples of a thread: positions in firefox->samples.order. */
 struct part {
 	uint64_t first, end;
 	bool is_difference;
@@ -18,7 +18,7 @@ enum column { COLUMN_STACK, COLUMN_TIME, COLUMN_WEIGHT, COLUMN_CPU, COLUMNS };
 
 static const struct vg_sample *sample_at(const struct vg_firefox *firefox, uint64_t at)
 {
-	return &firefox->profile->samples.items[firefox->order[at]];
+	return &firefox->profile->samples.items[firefox->samples.order[at]];
 }
 
 /* The weights of the repetitions add up to the weight of the record. */
@@ -176,7 +176,8 @@ static void difference_head_write(struct vg_firefox *firefox)
 static int thread_write(struct vg_firefox *firefox, struct vg_firefox_markers *markers, uint32_t track,
 			struct vg_firefox_tables *tables)
 {
-	struct part part = { firefox->first[track], firefox->first[track + 1], track == firefox->tracks.count, 0 };
+	const uint64_t *first = firefox->samples.first;
+	struct part part = { first[track], first[track + 1], track == firefox->tracks.count, 0 };
 	int rc = 0;
 
 	vg_firefox_tables_clear(tables);

@@ -1,75 +1,23 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 #include "vgtool/views/view_tracks.h"
 
-#include <errno.h>
-#include <stdlib.h>
-#include <string.h>
-
 #include "base/sum.h"
-#include "vgtool/analysis/thread_samples.h"
-
-static int by_time(const void *a, const void *b, void *context)
-{
-	const struct vg_sample *samples = context;
-	uint32_t left = *(const uint32_t *)a, right = *(const uint32_t *)b;
-
-	if (samples[left].time_ns != samples[right].time_ns)
-		return samples[left].time_ns < samples[right].time_ns ? -1 : 1;
-	return left < right ? -1 : left > right;
-}
-
-/* Sorts the samples by track and time. */
-static int order_build(struct vg_view_tracks *tracks, const struct vg_thread_samples *threads)
-{
-	const struct vg_profile *profile = tracks->nodes->frames->profile;
-	uint64_t *first = calloc((size_t)tracks->of.count + 2, sizeof *first);
-
-	tracks->first = first;
-	tracks->order = malloc((profile->samples.count + 1) * sizeof *tracks->order);
-	if (first == NULL || tracks->order == NULL)
-		return -ENOMEM;
-	/* A counting sort.  first[t + 2] counts, then first[t + 1] is where track t goes on. */
-	for (size_t t = 0; t < profile->threads.count; t++)
-		first[tracks->of.track_of[t] + 2] += threads->first[t + 1] - threads->first[t];
-	for (uint32_t track = 0; track < tracks->of.count; track++)
-		first[track + 2] += first[track + 1];
-	for (size_t t = 0; t < profile->threads.count; t++) {
-		uint64_t count = threads->first[t + 1] - threads->first[t];
-
-		memcpy(tracks->order + first[tracks->of.track_of[t] + 1], threads->order + threads->first[t],
-		       count * sizeof *tracks->order);
-		first[tracks->of.track_of[t] + 1] += count;
-	}
-	for (uint32_t track = 0; track < tracks->of.count; track++) {
-		if (tracks->of.items[track].thread_count > 1 && first[track + 1] > first[track] + 1)
-			qsort_r(tracks->order + first[track], first[track + 1] - first[track], sizeof *tracks->order,
-				by_time, profile->samples.items);
-	}
-	return 0;
-}
 
 int vg_view_tracks_build(struct vg_view_tracks *tracks, const struct vg_view_nodes *nodes,
 			 const struct vg_view_intervals *intervals, uint32_t base_processes)
 {
 	const struct vg_profile *profile = nodes->frames->profile;
-	struct vg_thread_samples threads = { 0 };
 	int rc;
 
 	*tracks = (struct vg_view_tracks){ .nodes = nodes, .intervals = intervals };
 	rc = vg_tracks_build(&tracks->of, profile, base_processes);
-	if (rc == 0)
-		rc = vg_thread_samples_build(&threads, profile, -1);
-	if (rc == 0)
-		rc = order_build(tracks, &threads);
-	vg_thread_samples_free(&threads);
-	return rc;
+	return rc != 0 ? rc : vg_track_samples_build(&tracks->samples, &tracks->of, profile);
 }
 
 void vg_view_tracks_free(struct vg_view_tracks *tracks)
 {
 	vg_tracks_free(&tracks->of);
-	free(tracks->first);
-	free(tracks->order);
+	vg_track_samples_free(&tracks->samples);
 	*tracks = (struct vg_view_tracks){ .nodes = NULL };
 }
 
@@ -99,7 +47,7 @@ static bool continues(const struct vg_view_tracks *tracks, const struct vg_view_
 
 struct vg_view_reader vg_view_first(const struct vg_view_tracks *tracks, uint32_t track)
 {
-	return (struct vg_view_reader){ .at = tracks->first[track], .stop = tracks->first[track + 1] };
+	return (struct vg_view_reader){ .at = tracks->samples.first[track], .stop = tracks->samples.first[track + 1] };
 }
 
 bool vg_view_next(const struct vg_view_tracks *tracks, struct vg_view_reader *reader)
@@ -110,7 +58,7 @@ bool vg_view_next(const struct vg_view_tracks *tracks, struct vg_view_reader *re
 
 	*piece = (struct vg_view_piece){ 0 };
 	for (; reader->at < reader->stop; reader->at++) {
-		uint32_t index = tracks->order[reader->at];
+		uint32_t index = tracks->samples.order[reader->at];
 		const struct vg_sample *sample = &tracks->nodes->frames->profile->samples.items[index];
 
 		if (sample->wall_ns == 0 && sample->cpu_ns == 0)

@@ -19,8 +19,7 @@ struct vg_view_tracks {
 	const struct vg_view_nodes *nodes; /* the caller's; must outlive this */
 	const struct vg_view_intervals *intervals; /* the caller's; must outlive this */
 	struct vg_tracks of;
-	uint64_t *first;             /* track t has order[first[t]] to order[first[t + 1] - 1] */
-	uint32_t *order;             /* indices of samples */
+	struct vg_track_samples samples;
 };
 
 /* Times and weights are in microseconds. */
@@ -35,7 +34,7 @@ struct vg_view_reader {
 	struct vg_view_piece piece;
 	/* Private: */
 	uint64_t end;                /* of the piece */
-	uint64_t at, stop;           /* position in `order` of the next sample; end of the track */
+	uint64_t at, stop;           /* position in samples.order of the next sample; end of the track */
 	uint64_t wall_rest_ns, cpu_rest_ns; /* what was rounded down is added to the track's next weight */
 };
 
