@@ -165,8 +165,8 @@ struct vg_wire_failure {
 };
 
 struct vg_wire_listen {
-	unsigned char begin[VG_WIRE_LISTEN_BYTES]; /* of a struct vg_wire_begin; only the members that limit the helper
-						are used */
+	unsigned char begin[VG_WIRE_LISTEN_BYTES]; /* the first bytes of a struct vg_wire_begin; only the members that
+	                                              limit the helper are used */
 	char directory[VG_WIRE_NAME_BYTES]; /* of the socket; NUL-terminated */
 };
 

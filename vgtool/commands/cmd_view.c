@@ -38,7 +38,7 @@ struct request {
 	struct vg_view view;
 	enum vg_weight weight;
 	bool weight_given;
-	size_t source_count;         /* the first of view.sources */
+	size_t source_count;         /* the directories of --source: the first items of view.sources */
 };
 
 static int page_write(void *context, const struct vg_profile *profile, FILE *file, struct vg_err *err)

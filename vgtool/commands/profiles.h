@@ -20,17 +20,17 @@ struct vg_profiles {
 	uint32_t base_processes;     /* set by vg_profiles_use(): the first processes of the profile, which come from
 	                                these paths */
 	VG_ARRAY(uint32_t) argument_of; /* by path: index of the argument that it is, or that has it */
-	const char *const *names;    /* names for the processes of the first `name_count` arguments, in place of those in
-	                                the profiles.  The caller's, who sets both after vg_profiles_list() */
+	const char *const *names;    /* the caller's: names for the processes of the first `name_count` arguments after
+	                                the base, in place of those in the profiles */
 	size_t name_count;
 	char *title;                 /* owned; for messages about all of them: "a.vgp", or "a.vgp and 2 more" */
 };
 
 enum { VG_PROFILES_MAX = 4096 };
 
-/* Adds paths to the list.  The profiles of a directory are its regular files whose names end with ".vgp", sorted by name.
- * Their contents are not read.  Must be called before the process is confined.  Returns 0, or a negative errno with a
- * message in err, for example if a directory has no profile.  Call vg_profiles_free() in either case. */
+/* Adds paths to the list.  The profiles of a directory are its regular files whose names end with ".vgp", sorted by
+ * name.  Their contents are not read.  Must be called before the process is confined.  Returns 0, or a negative errno
+ * with a message in err, for example if a directory has no profile.  Call vg_profiles_free() in either case. */
 int vg_profiles_list(struct vg_profiles *profiles, const char *const *arguments, size_t count, struct vg_err *err);
 
 /* Like vg_command_with_profile(), with all profiles as one (profile/merge.h).  If a file of a directory cannot

@@ -30,11 +30,13 @@ static const char *process_name(pid_t pid, char *room, size_t room_bytes)
 char *vg_record_view_path(const struct vg_record_options *options)
 {
 	char room[PATH_MAX], *path;
+	const char *name;
 
 	if (options->out != NULL)
 		return vg_view_page_path(options->out);
-	return asprintf(&path, "./%s.html", options->pids.count > 0 ? process_name(options->pids.items[0], room, sizeof room) :
-			vg_output_path_name(options->command[0])) >= 0 ? path : NULL;
+	name = options->pids.count > 0 ? process_name(options->pids.items[0], room, sizeof room) :
+	       vg_output_path_name(options->command[0]);
+	return asprintf(&path, "./%s.html", name) >= 0 ? path : NULL;
 }
 
 void vg_record_view_open(const char *command, const char *path)

@@ -4,9 +4,9 @@
 
 #include "vgtool/commands/record_options.h"
 
-/* The file of the page of vgtool record --view: OUT.html for a profile OUT.vgp that is kept, and otherwise the program's
- * name with ".html", in the current directory.  Must be called while the processes of --pid exist.  The caller frees it.
- * NULL: no memory. */
+/* The file of the page of vgtool record --view: OUT.html for a profile OUT.vgp that is kept, and otherwise the
+ * program's name with ".html", in the current directory.  Must be called while the processes of --pid exist.  The
+ * caller frees it.  NULL: no memory. */
 char *vg_record_view_path(const struct vg_record_options *options);
 
 /* Opens the page in a browser, if there is one here (run/browser.h), and prints the path of the page.  The calling

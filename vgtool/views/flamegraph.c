@@ -21,7 +21,7 @@ struct picture {
 	const struct vg_flamegraph *options;
 	struct vg_frames frames;
 	struct vg_intern modules;    /* names of the modules of leaf frames */
-	uint32_t *colors;            /* by module: its colour, red in bits 16 to 23; 0: none of its own */
+	uint32_t *colors;            /* by module: its tint, red in bits 16 to 23; 0: it has none */
 	struct vg_call_tree tree, base;
 	double *base_share;          /* by row of `tree`: its share of the base's time; NULL: no base */
 	uint32_t depth;              /* of the deepest frame; the row of all samples has depth 0 */
@@ -92,7 +92,7 @@ static void text_write(FILE *file, const char *text, size_t columns)
 static const uint32_t tints[] = { 0xf2b45f, 0x86c8ec, 0x6fcbaa, 0xede27f, 0x97b4f0, 0xf09a76, 0xdca4c6, 0xb9d38c };
 enum { TINTS = sizeof tints / sizeof *tints, REST = 0xc3c3c3, UNCHANGED = 0xd8d8d8, GREW = 0xe8603c, SHRANK = 0x5b9bf0 };
 
-/* Gives colours of their own to the modules whose functions have the most self time. */
+/* Gives the tints to the modules whose functions have the most self time. */
 static int modules_color(struct picture *picture)
 {
 	const struct vg_profile *profile = picture->profile;

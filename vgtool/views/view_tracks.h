@@ -7,7 +7,8 @@
 #include "vgtool/views/view_nodes.h"
 
 /*
- * The samples of each track, in order of time.  Neighbouring samples with the same node and path are one piece.
+ * The samples of each track, in order of time.  Neighbouring samples with the same node and path are one piece, if no
+ * time lies between them.
  *
  *	vg_view_tracks_build(&tracks, &nodes, &intervals, 0);
  *	struct vg_view_reader reader = vg_view_first(&tracks, track);
