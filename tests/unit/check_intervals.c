@@ -4,7 +4,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-#include "profile/chunk.h"
 #include "tests/unit/fixture.h"
 #include "vgtool/analysis/interval_table.h"
 #include "vgtool/analysis/measures.h"
@@ -504,10 +503,7 @@ static void views_write(const struct vg_profile *profile)
 
 START_TEST(any_payload_byte_changed)
 {
-	static const unsigned char values[] = { 0x00, 0x10, 0x7f, 0x80, 0x91, 0xa0, 0xc0, 0xcf, 0xff };
 	const struct vg_writer_perf_counters count = { .count = 1, .time_ns = 60, .values = { 5 } };
-	unsigned char *bytes;
-	size_t length;
 
 	open_profile();
 	begin(10, A, 1);
@@ -521,19 +517,7 @@ START_TEST(any_payload_byte_changed)
 	event(VG_EVENT_INSTANT, 0, 60, A, 0);
 	event(VG_EVENT_DETACHED_END, 0, 70, VG_NONE, 3);
 	ck_assert_int_eq(vg_writer_perf_counters(&fixture.writer, &count), 0);
-	bytes = fixture_bytes(&fixture, &length);
-	for (size_t at = VG_CHUNK_HEADER_BYTES; at < length; at++) {
-		for (size_t i = 0; i < sizeof values; i++) {
-			unsigned char was = bytes[at];
-
-			bytes[at] = values[i];
-			vg_chunk_header(bytes, 0, bytes + VG_CHUNK_HEADER_BYTES,
-					length - VG_CHUNK_HEADER_BYTES);
-			if (fixture_read_bytes(&fixture, bytes, length) == 0)
-				views_write(&fixture.profile);
-			bytes[at] = was;
-		}
-	}
+	fixture_each_change(&fixture, views_write);
 	fixture_close(&fixture);
 }
 END_TEST

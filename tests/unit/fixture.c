@@ -7,6 +7,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include "profile/chunk.h"
 #include "profile/reader.h"
 
 enum { MS = 1000000 };
@@ -80,6 +81,25 @@ void fixture_read(struct fixture *fixture, bool truncated)
 		ck_assert_int_eq(vg_writer_end(&fixture->writer, "done", 5 * MS, totals, 1), 0);
 	bytes = fixture_bytes(fixture, &length);
 	ck_assert_int_eq(fixture_read_bytes(fixture, bytes, length), 0);
+}
+
+void fixture_each_change(struct fixture *fixture, void (*use)(const struct vg_profile *profile))
+{
+	static const unsigned char values[] = { 0x00, 0x10, 0x7f, 0x80, 0x91, 0xa0, 0xc0, 0xcf, 0xff };
+	size_t length;
+	unsigned char *bytes = fixture_bytes(fixture, &length);
+
+	for (size_t at = VG_CHUNK_HEADER_BYTES; at < length; at++) {
+		for (size_t i = 0; i < sizeof values; i++) {
+			unsigned char was = bytes[at];
+
+			bytes[at] = values[i];
+			vg_chunk_header(bytes, 0, bytes + VG_CHUNK_HEADER_BYTES, length - VG_CHUNK_HEADER_BYTES);
+			if (fixture_read_bytes(fixture, bytes, length) == 0)
+				use(&fixture->profile);
+			bytes[at] = was;
+		}
+	}
 }
 
 void fixture_close(struct fixture *fixture)

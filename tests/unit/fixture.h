@@ -42,6 +42,10 @@ void fixture_read(struct fixture *fixture, bool truncated);
  * of the last call. */
 int fixture_read_bytes(struct fixture *fixture, const unsigned char *bytes, size_t length);
 
+/* Calls `use` with profiles in which one byte of the payload has another value, and the checksum is right: as a hostile
+ * writer may make them. What was written so far must be one chunk. */
+void fixture_each_change(struct fixture *fixture, void (*use)(const struct vg_profile *profile));
+
 /* Returns a copy of everything that was written so far. The caller frees it. */
 unsigned char *fixture_bytes(struct fixture *fixture, size_t *length);
 void fixture_close(struct fixture *fixture);
