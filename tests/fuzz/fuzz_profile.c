@@ -33,7 +33,7 @@ static void views_write(const struct vg_profile *profile)
 	if (vg_measures_add(&measures, profile, "fuzz.vgp", NULL) == 0)
 		vg_measures_finish(&measures);
 	vg_measures_free(&measures);
-	/* the summary has the counters and the intervals */
+	/* The summary has the counters and the intervals. */
 	if (vg_intervals_build(&intervals, profile) == 0 && vg_summary_add(&summary, &intervals) == 0)
 		vg_summary_finish(&summary);
 	vg_summary_free(&summary);

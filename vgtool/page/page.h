@@ -3,8 +3,8 @@
 #define VG_VGTOOL_PAGE_H
 
 /*
- * The page of `vgtool view`, as text.  make puts it together from the page.html, page.css and the scripts in this
- * folder (page_text.sh).  The data stand between the two parts, as base64 of gzip of JSON.
+ * The page of `vgtool view`, as text.  make puts it together from page.html, page.css and the scripts in this folder
+ * (page_text.sh).  The data stand between the two parts, as base64 of gzip of JSON.
  *
  * Both end with NUL, and are ASCII.
  */
