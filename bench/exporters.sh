@@ -9,6 +9,7 @@
 set -eu
 . "${SRCDIR:?}/bench/lib.sh"
 rounds=${BENCH_ROUNDS:-5}
+exporters="speedscope chrome firefox pprof view flamegraph folded"
 export LC_ALL=C
 
 "$bench/large_profile" "$dir/large.vgp"
@@ -18,13 +19,13 @@ echo "profile: $(stat -c %s "$dir/large.vgp") bytes"
 took() { cut -d ' ' -f "$1" "$2" | median; }
 
 for round in $(seq "$rounds"); do
-	for exporter in speedscope chrome firefox pprof view flamegraph folded; do
+	for exporter in $exporters; do
 		(on 1 "$bench/peak" "$dir/peak" "$VGTOOL" $exporter -o "$dir/large.$exporter" "$dir/large.vgp" 2>"$dir/err") ||
 			fail "vgtool $exporter: $(cat "$dir/err")"
 		cat "$dir/peak" >>"$dir/$exporter"
 	done
 done
-for exporter in speedscope chrome firefox pprof view flamegraph folded; do
+for exporter in $exporters; do
 	measured "Size of the file, $exporter" "$(calc "$(stat -c %s "$dir/large.$exporter") / 1e6" %.3g) MB"
 	verdict "Time, $exporter" "$(took 1 "$dir/$exporter")" 2 s
 	verdict "Resident memory, $exporter" "$(took 4 "$dir/$exporter")" 190 MiB

@@ -4,8 +4,8 @@
  *
  *     large_profile OUT [SAMPLES [STACKS]]       default: 1,000,000 samples with 100,000 distinct stacks
  *
- * Eight threads run for SAMPLES / 8 ms each, in 5,000 functions of four modules.  Half of the addresses are in an inlined
- * function.  Each thread has an interval of 50 ms every 100 ms.  The same arguments make the same profile.
+ * Eight threads run for SAMPLES / 8 ms each, in 5,000 functions of four modules.  Half of the addresses are in an
+ * inlined function.  Each thread has an interval of 50 ms every 100 ms.  The same arguments make the same profile.
  */
 #include <fcntl.h>
 #include <inttypes.h>
