@@ -18,8 +18,8 @@ bool vg_number_percent(const char *text, double *percent);
  * ppm. */
 bool vg_number_ppm(const char *text, uint32_t *ppm);
 
-/* A time from `least_ns` to `most_ns`, such as "10", "0.5", "0.5s", "500ms", "20us", "1m", "2h" or "30d".  Without a unit
- * the number is in seconds. */
+/* A time from `least_ns` to `most_ns`, such as "10", "0.5", "0.5s", "500ms", "20us", "1m", "2h" or "30d".  Without a
+ * unit the number is in seconds. */
 bool vg_number_time(const char *text, uint64_t least_ns, uint64_t most_ns, uint64_t *ns);
 
 /* A size from `least` to `most` bytes, such as "65536", "64K", "64M", "1.5G" or "1T".  The units are powers of 1024. */

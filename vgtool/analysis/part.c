@@ -75,7 +75,8 @@ static void intervals_mark(const struct vg_part *part, const struct vg_intervals
 		marked[i] = interval->begin_ns < part->end_ns && interval->end_ns >= part->begin_ns;
 	}
 	for (size_t i = 0; i < profile->samples.count; i++) {
-		uint32_t interval = part->samples[i] ? vg_sample_interval(intervals, &profile->samples.items[i]) : VG_NONE;
+		uint32_t interval = part->samples[i] ?
+				    vg_sample_interval(intervals, &profile->samples.items[i]) : VG_NONE;
 
 		if (interval != VG_NONE)
 			marked[interval] = 1;

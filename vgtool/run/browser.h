@@ -10,8 +10,8 @@
 bool vg_browser_can_open(void);
 
 /* Starts the program $BROWSER, or else xdg-open, with the absolute path of the file as its argument, and does not wait
- * for it.  The program is in a session of its own, and its input and output are /dev/null.  The calling process must not
- * be confined.  Returns 0 or a negative errno. */
+ * for it.  The program is in a session of its own, and its input and output are /dev/null.  The calling process must
+ * not be confined.  Returns 0 or a negative errno. */
 int vg_browser_open(const char *path);
 
 #endif

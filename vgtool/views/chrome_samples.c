@@ -87,7 +87,8 @@ static void samples_array(struct vg_chrome *chrome, struct chunk chunk)
 	vg_json_array_begin(&chrome->json);
 	for (uint64_t at = chunk.first; at < chunk.end; at++) {
 		const struct vg_sample *sample = sample_at(chrome, at);
-		uint32_t repeats = vg_repeats_of(sample, chrome->repeats_max), node = vg_chrome_sample_node(chrome, sample);
+		uint32_t repeats = vg_repeats_of(sample, chrome->repeats_max);
+		uint32_t node = vg_chrome_sample_node(chrome, sample);
 
 		for (uint32_t i = 0; i < repeats; i++)
 			vg_json_uint(&chrome->json, node);
@@ -128,7 +129,8 @@ static void lines_array(struct vg_chrome *chrome, struct chunk chunk)
 	vg_json_array_begin(&chrome->json);
 	for (uint64_t at = chunk.first; at < chunk.end; at++) {
 		const struct vg_sample *sample = sample_at(chrome, at);
-		uint32_t repeats = vg_repeats_of(sample, chrome->repeats_max), line = vg_chrome_sample_line(chrome, sample);
+		uint32_t repeats = vg_repeats_of(sample, chrome->repeats_max);
+		uint32_t line = vg_chrome_sample_line(chrome, sample);
 
 		for (uint32_t i = 0; i < repeats; i++)
 			vg_json_uint(&chrome->json, line);

@@ -266,15 +266,18 @@ static int node_add(struct vg_firefox_tables *tables, uint32_t node)
 	tables->row_of[node] = tables->rows;
 	tables->rows += (uint32_t)count;
 	if (is_real && tables->has_cut_row != NULL && tables->has_cut_row[node]) {
+		uint32_t cut = name_node(tables, VG_FIREFOX_CUT);
+
 		tables->rows++;
-		rc = vg_firefox_ids_use(&tables->frames, frame_id(tables, name_node(tables, VG_FIREFOX_CUT), 0, &function));
-		if (rc == 1 && vg_array_push(&tables->frame_nodes, &(uint32_t){ name_node(tables, VG_FIREFOX_CUT) }) != 0)
+		rc = vg_firefox_ids_use(&tables->frames, frame_id(tables, cut, 0, &function));
+		if (rc == 1 && vg_array_push(&tables->frame_nodes, &cut) != 0)
 			rc = -ENOMEM;
 		if (rc == 1)
 			rc = function_use(tables, function, VG_NONE);
 	}
-	/* If the thread has the innermost frame, it has all frames of the address: they follow each other in the profile's
-	 * symbol_lines.  So thousands of nodes at one address do not cost time for all its inlined functions. */
+	/* If the thread has the innermost frame, it has all frames of the address: they follow each other in the
+	 * profile's symbol_lines.  So thousands of nodes at one address do not cost time for all its inlined
+	 * functions. */
 	for (size_t i = count; i-- > 0 && rc >= 0 && !has_all;) {
 		rc = vg_firefox_ids_use(&tables->frames, frame_id(tables, node, i, &function));
 		if (rc == 1 && vg_array_push(&tables->frame_nodes, &node) != 0)

@@ -197,12 +197,12 @@ static void track_write(struct writer *writer, uint32_t track)
 	static const char *const names[COLUMNS] = { "node", "end", "wall", "cpu", "path" };
 	const struct vg_track *of = &writer->tracks.of.items[track];
 	const struct vg_thread *thread = &writer->profile->threads.items[of->thread];
+	const char *name = vg_profile_text(writer->profile, thread->name);
 	struct vg_thread_name room;
 
 	vg_json_line(&writer->json);
 	vg_json_object_begin(&writer->json);
-	vg_json_key_string(&writer->json, "name", of->thread_count > 1 && vg_profile_text(writer->profile, thread->name)[0] ?
-			   vg_profile_text(writer->profile, thread->name) :
+	vg_json_key_string(&writer->json, "name", of->thread_count > 1 && name[0] != '\0' ? name :
 			   vg_thread_name(&writer->names, of->thread, &room));
 	vg_json_key(&writer->json, "tid");
 	vg_json_int(&writer->json, thread->tid);

@@ -33,8 +33,8 @@ static void weight_add(uint64_t *sum, uint64_t *rest_ns, uint64_t ns)
 	*rest_ns = ns % 1000;
 }
 
-/* True if the sample continues the piece.  Its time must begin where the piece ends, because a page shows a piece without
- * gaps. */
+/* True if the sample continues the piece.  Its time must begin where the piece ends, because a page shows a piece
+ * without gaps. */
 static bool continues(const struct vg_view_tracks *tracks, const struct vg_view_reader *reader, uint32_t index)
 {
 	const struct vg_sample *sample = &tracks->nodes->frames->profile->samples.items[index];
