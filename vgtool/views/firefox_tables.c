@@ -252,6 +252,16 @@ uint32_t vg_firefox_tables_symbol(const struct vg_firefox_tables *tables, uint32
 	       tables->module_of[function] == tables->firefox->profile->stacks.items[node].module ? function : VG_NONE;
 }
 
+static int frame_use(struct vg_firefox_tables *tables, uint32_t node, size_t i, uint32_t module)
+{
+	uint32_t function;
+	int rc = vg_firefox_ids_use(&tables->frames, frame_id(tables, node, i, &function));
+
+	if (rc == 1)
+		rc = vg_array_push(&tables->frame_nodes, &node) == 0 ? function_use(tables, function, module) : -ENOMEM;
+	return rc;
+}
+
 static int node_add(struct vg_firefox_tables *tables, uint32_t node)
 {
 	size_t count = vg_firefox_tables_frames(tables, node);
@@ -266,25 +276,14 @@ static int node_add(struct vg_firefox_tables *tables, uint32_t node)
 	tables->row_of[node] = tables->rows;
 	tables->rows += (uint32_t)count;
 	if (is_real && tables->has_cut_row != NULL && tables->has_cut_row[node]) {
-		uint32_t cut = name_node(tables, VG_FIREFOX_CUT);
-
 		tables->rows++;
-		rc = vg_firefox_ids_use(&tables->frames, frame_id(tables, cut, 0, &function));
-		if (rc == 1 && vg_array_push(&tables->frame_nodes, &cut) != 0)
-			rc = -ENOMEM;
-		if (rc == 1)
-			rc = function_use(tables, function, VG_NONE);
+		rc = frame_use(tables, name_node(tables, VG_FIREFOX_CUT), 0, VG_NONE);
 	}
 	/* If the thread has the innermost frame, it has all frames of the address: they follow each other in the
 	 * profile's symbol_lines.  So thousands of nodes at one address do not cost time for all its inlined
 	 * functions. */
-	for (size_t i = count; i-- > 0 && rc >= 0 && !has_all;) {
-		rc = vg_firefox_ids_use(&tables->frames, frame_id(tables, node, i, &function));
-		if (rc == 1 && vg_array_push(&tables->frame_nodes, &node) != 0)
-			rc = -ENOMEM;
-		if (rc == 1)
-			rc = function_use(tables, function, module);
-	}
+	for (size_t i = count; i-- > 0 && rc >= 0 && !has_all;)
+		rc = frame_use(tables, node, i, module);
 	if (rc >= 0 && symbol != VG_NONE)
 		rc = vg_firefox_ids_use(&tables->symbols, symbol);
 	return rc;
