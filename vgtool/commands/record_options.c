@@ -123,11 +123,16 @@ static int pids_set(struct vg_record_options *options, const char *text, struct 
  * have it. */
 static int thread_set(struct vg_record_options *options, const struct vg_option_value *value, struct vg_err *err)
 {
+	const char *digits = value->text + strspn(value->text, "+-");
 	uint64_t tid;
 
 	if (!vg_number_parse(value->text, 1, INT32_MAX, &tid)) {
-		int rc = forward(options, "thread-names", NULL, err);
+		int rc;
 
+		if (*digits != '\0' && digits[strspn(digits, "0123456789")] == '\0')
+			return vg_err_set(err, -EINVAL, "--thread %.100s: must be the id (1 to %d) or the name of a "
+					  "thread", value->text, INT32_MAX);
+		rc = forward(options, "thread-names", NULL, err);
 		return rc != 0 ? rc : vg_report_option_set(&options->report, value, err);
 	}
 	options->thread = value->text;
@@ -159,6 +164,7 @@ int vg_record_options_parse(struct vg_record_options *options, int argc, char **
 	struct vg_option table[TABLE_MAX];
 	struct vg_option_reader reader = { .options = table, .argc = argc, .argv = argv, .options_first = true };
 	struct vg_option_value value = { 0 };
+	size_t out_bytes;
 	int rc;
 
 	reader.count = table_build(table);
@@ -171,6 +177,12 @@ int vg_record_options_parse(struct vg_record_options *options, int argc, char **
 		rc = vg_report_options_check(&options->report, err);
 	if (rc != 0)
 		return rc;
+	if (options->thread != NULL && options->report.filter.thread != NULL)
+		return vg_err_set(err, -EINVAL, "--thread: use it only once, with an id or with a name");
+	out_bytes = options->out != NULL ? strlen(options->out) : 0;
+	if (options->view && out_bytes > 5 && strcmp(options->out + out_bytes - 5, ".html") == 0)
+		return vg_err_set(err, -EINVAL, "-o %.100s: must be the name of the profile; --view writes OUT.html, "
+				  "too", options->out);
 	options->command = argv + optind;
 	if (options->pids.count == 0 && optind == argc)
 		return vg_err_set(err, -EINVAL, "nothing to record; use --pid PID, or a command after --");
