@@ -101,6 +101,9 @@ cp new.vgp beside/some.vgp
 exits 0 script -qec "'$VGTOOL' view beside/some.vgp" /dev/null
 has out 'vgtool view: beside/some.html: open it in a browser'
 judged beside/some.html "" new.vgp
+exits 0 script -qec "'$VGTOOL' view beside/." /dev/null
+has out "/beside.html: open it in a browser"
+judged beside.html "" new.vgp
 exits 2 script -qec "'$VGTOOL' view - <new.vgp" /dev/null
 has out 'standard input has no name for the page'
 exits 0 sh -c "'$VGTOOL' view - <new.vgp"

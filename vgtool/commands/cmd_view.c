@@ -73,14 +73,26 @@ static int option_set(void *context, const struct vg_option_value *value, struct
 
 char *vg_view_page_path(const char *path)
 {
-	size_t bytes = strlen(path);
-	char *out;
+	size_t bytes = strlen(path), name;
+	char *whole = NULL, *out;
 
 	while (bytes > 1 && path[bytes - 1] == '/')
 		bytes--;
+	for (name = bytes; name > 0 && path[name - 1] == '.';)
+		name--;
+	/* Beside "." or "..", the page would be a hidden file without a name. */
+	if (name < bytes && (name == 0 || path[name - 1] == '/'))
+		whole = realpath(path, NULL);
+	if (whole != NULL) {
+		path = whole;
+		bytes = strlen(whole);
+	}
 	if (bytes > 4 && strncmp(path + bytes - 4, ".vgp", 4) == 0)
 		bytes -= 4;
-	return asprintf(&out, "%.*s.html", (int)bytes, path) >= 0 ? out : NULL;
+	if (asprintf(&out, "%.*s.html", (int)bytes, path) < 0)
+		out = NULL;
+	free(whole);
+	return out;
 }
 
 int vg_view_page_run(const char *command, const char *path, const char *out, struct vg_symbolize *symbolize)

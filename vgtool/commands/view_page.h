@@ -4,8 +4,8 @@
 
 #include "vgtool/commands/symbolize.h"
 
-/* The default file of a page: the path with ".html" in place of ".vgp", or of slashes at its end.  The caller frees it.
- * NULL: no memory. */
+/* The default file of a page: the path with ".html" in place of ".vgp", or of slashes at its end.  For "." and ".." the
+ * path is the absolute one.  The caller frees it.  NULL: no memory. */
 char *vg_view_page_path(const char *path);
 
 /* Writes the page of `vgtool view` with default options to the file `out`.  path: a profile, or a directory of
