@@ -149,38 +149,74 @@ exits 0 "$VGTOOL" view -o evil.html evil.vgp
 holds evil.html 'it.strings.some((text) => text.startsWith("function-?]0;owned"))'
 [ "$(grep -c '<script' evil.html)" = "$(grep -c '<script' new.html)" ] || fail "names are in the HTML"
 
-# ---- record --view: a browser that writes its arguments to a file ----
-mkdir fake
-cat >fake/browser <<END
-#!/bin/sh
-printf '%s\n' "\$@" >"$dir/opened.part"
-mv "$dir/opened.part" "$dir/opened"
-END
-chmod +x fake/browser
-unset DISPLAY WAYLAND_DISPLAY SSH_CONNECTION SUDO_UID
-export BROWSER="$dir/fake/browser"
+# ---- record --view: a page in place of other files, only of an earlier page ----
+unset DISPLAY WAYLAND_DISPLAY SSH_CONNECTION SUDO_UID DOAS_USER
 exits 0 "$VGTOOL" record --view --no-pager --rate 500 -o kept.vgp -- ./program
 has err 'vgtool record: kept.html: open it in a browser'
 judged kept.html "" kept.vgp
-# Not a terminal
-DISPLAY=:7 exits 0 "$VGTOOL" record --view --no-pager --rate 500 -- ./program
-has err 'vgtool record: ./program.html: open it in a browser'
-holds program.html 'it.title === "program"'
-# Over ssh
-SSH_CONNECTION=x DISPLAY=:7 exits 0 script -qec "'$VGTOOL' record -q --view --no-pager --rate 500 -- ./program" /dev/null
-has out 'vgtool record: ./program.html: open it in a browser'
-[ ! -e opened ] || fail "a browser was started: $(cat opened)"
-rm program.html
-DISPLAY=:7 exits 0 script -qec "'$VGTOOL' record -q --view --no-pager --rate 500 -- ./program" /dev/null
-has out 'vgtool record: ./program.html: opened in a browser'
-await 30 'the browser' test -e opened
-[ "$(cat opened)" = "$dir/program.html" ] || fail "the browser got $(cat opened)"
-holds program.html 'it.title === "program"'
-# A browser that does not exist: xdg-open is next
-rm opened
+for again in no yes; do
+	exits 0 "$VGTOOL" record --view --no-pager --rate 500 -- ./program
+	has err 'vgtool record: ./program.html: open it in a browser'
+	holds program.html 'it.title === "program"'
+done
+echo mine >touch.html
+exits 1 "$VGTOOL" record --view -- touch ran
+has err '--view: ./touch.html: exists, and vgtool has not written it'
+[ "$(cat touch.html)" = mine ] || fail "record has replaced touch.html"
+rm touch.html
+mkdir touch.html
+exits 1 "$VGTOOL" record --view -- touch ran
+has err '--view: ./touch.html: must be a regular file'
+exits 1 "$VGTOOL" record --view -o none/some.vgp -- touch ran
+has err 'none/some.html'
+[ ! -e ran ] || fail "the program ran although the page cannot be written"
+
+# ---- record --view: a browser that writes its arguments to a file ----
+mkdir -m 777 fake
+cat >fake/browser <<END
+#!/bin/sh
+printf '%s\n' "\$@" >>"$dir/fake/opened"
+END
+chmod 755 fake/browser
 cp fake/browser fake/xdg-open
-PATH=$dir/fake:$PATH BROWSER="/nonexistent %s" DISPLAY=:7 exits 0 \
-	script -qec "'$VGTOOL' record -q --view --no-pager --rate 500 -o kept.vgp -- ./program" /dev/null
-has out 'vgtool record: kept.html: opened in a browser'
-await 30 'xdg-open' test -e opened
-[ "$(cat opened)" = "$dir/kept.html" ] || fail "xdg-open got $(cat opened)"
+# Root never starts a browser.
+as_user=
+if [ "$(id -u)" = 0 ]; then
+	as_user='setpriv --reuid 65534 --regid 65534 --clear-groups --inh-caps=-all'
+	chmod 711 "$dir"
+fi
+# on_terminal NAME VARIABLE...: records NAME.vgp with these variables on a terminal
+on_terminal() {
+	name=$1
+	shift
+	exits 0 $user env XDG_CACHE_HOME="$dir/fake/.cache" BROWSER="$dir/fake/browser" "$@" script -qec \
+		"cd fake && '$VGTOOL' record -q --view --no-pager --rate 500 -o $name.vgp -- ../program" /dev/null
+}
+user=$as_user
+exits 0 $as_user env DISPLAY=:7 BROWSER="$dir/fake/browser" \
+	"$VGTOOL" record --view --no-pager --rate 500 -o fake/no_terminal.vgp -- ./program
+has err 'vgtool record: fake/no_terminal.html: open it in a browser'
+for variable in NOTHING SSH_CONNECTION SUDO_UID DOAS_USER; do
+	display=DISPLAY
+	[ $variable != NOTHING ] || display=NO_DISPLAY
+	on_terminal $variable $display=:7 $variable=1
+	has out "vgtool record: $variable.html: open it in a browser"
+done
+if [ "$(id -u)" = 0 ]; then
+	user=
+	on_terminal root DISPLAY=:7
+	has out 'vgtool record: root.html: open it in a browser'
+	user=$as_user
+fi
+on_terminal x11 DISPLAY=:7
+has out "vgtool record: x11.html: started $dir/fake/browser to show it"
+await 30 'the browser' grep -q x11 fake/opened
+on_terminal wayland WAYLAND_DISPLAY=wayland-0
+await 30 'the browser' grep -q wayland fake/opened
+# A browser that does not exist: xdg-open is next
+on_terminal other DISPLAY=:7 BROWSER="/nonexistent %s" PATH="$dir/fake:$PATH"
+has out 'vgtool record: other.html: started xdg-open to show it'
+await 30 'xdg-open' grep -q other fake/opened
+printf "$dir/fake/%s.html\n" x11 wayland other >expected
+cmp fake/opened expected || fail "browsers were started with $(cat fake/opened)"
+holds fake/x11.html 'it.title === "program"'

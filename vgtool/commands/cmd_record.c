@@ -307,7 +307,8 @@ static int record_run(struct record *record)
 	vg_child_signals();
 	if (record->options.view && (record->page = vg_record_view_path(&record->options)) == NULL)
 		return VG_EXIT_FAILED;
-	if (vg_symbolize_check(&record->options.symbolize, &err) != 0 || recording_run(record, &err) != 0)
+	if (vg_symbolize_check(&record->options.symbolize, &err) != 0 ||
+	    (record->page != NULL && vg_record_view_check(record->page, &err) != 0) || recording_run(record, &err) != 0)
 		return vg_command_fail(record->command, &err);
 	if (!run->sum.ended && run->exit_status != 0)
 		return run->exit_status;

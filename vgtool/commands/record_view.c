@@ -1,11 +1,13 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 #include "vgtool/commands/record_view.h"
 
+#include <errno.h>
 #include <limits.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
+#include "base/outfile.h"
 #include "base/output_path.h"
 #include "vgtool/commands/view_page.h"
 #include "vgtool/run/browser.h"
@@ -39,10 +41,41 @@ char *vg_record_view_path(const struct vg_record_options *options)
 	return asprintf(&path, "./%s.html", name) >= 0 ? path : NULL;
 }
 
+/* True if page/page.html was the beginning of this file. */
+static bool is_page(const char *path)
+{
+	static const char mark[] = "<meta name=\"generator\" content=\"vgtool view\">";
+	char head[1024];
+	FILE *file = fopen(path, "re");
+	size_t bytes = file != NULL ? fread(head, 1, sizeof head, file) : 0;
+
+	if (file != NULL)
+		fclose(file);
+	return memmem(head, bytes, mark, sizeof mark - 1) != NULL;
+}
+
+int vg_record_view_check(const char *path, struct vg_err *err)
+{
+	struct vg_outfile file = VG_OUTFILE_CLOSED;
+	int rc;
+
+	if (vg_output_path_is_special(path))
+		return vg_err_set(err, -EINVAL, "--view: %s: must be a regular file", path);
+	if (access(path, F_OK) == 0 && !is_page(path))
+		return vg_err_set(err, -EEXIST, "--view: %s: exists, and vgtool has not written it; use another -o OUT",
+				  path);
+	rc = vg_outfile_open(&file, path, err);
+	if (rc == 0)
+		vg_outfile_abandon(&file);
+	return rc;
+}
+
 void vg_record_view_open(const char *command, const char *path)
 {
-	if (vg_browser_can_open() && vg_browser_open(path) == 0)
-		vg_command_warn(command, "%s: opened in a browser", path);
+	const char *program = vg_browser_can_open() ? vg_browser_open(path) : NULL;
+
+	if (program != NULL)
+		vg_command_warn(command, "%s: started %s to show it", path, program);
 	else
 		vg_command_warn(command, "%s: open it in a browser", path);
 }

@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 #include "vgtool/run/browser.h"
 
-#include <errno.h>
 #include <fcntl.h>
 #include <spawn.h>
 #include <stdlib.h>
@@ -16,12 +15,12 @@ static bool is_set(const char *name)
 
 bool vg_browser_can_open(void)
 {
-	return isatty(STDERR_FILENO) == 1 && (is_set("DISPLAY") || is_set("WAYLAND_DISPLAY")) &&
-	       !is_set("SSH_CONNECTION") && !is_set("SUDO_UID");
+	return isatty(STDERR_FILENO) == 1 && geteuid() != 0 && (is_set("DISPLAY") || is_set("WAYLAND_DISPLAY")) &&
+	       !is_set("SSH_CONNECTION") && !is_set("SUDO_UID") && !is_set("DOAS_USER");
 }
 
 /* Both C libraries return the errno of the failed execve(2). */
-static int program_start(const char *program, const char *file)
+static bool program_start(const char *program, const char *file)
 {
 	char *arguments[] = { (char *)program, (char *)file, NULL };
 	posix_spawn_file_actions_t actions;
@@ -30,7 +29,7 @@ static int program_start(const char *program, const char *file)
 	int rc = posix_spawn_file_actions_init(&actions);
 
 	if (rc != 0)
-		return -rc;
+		return false;
 	rc = posix_spawnattr_init(&attributes);
 	if (rc == 0) {
 		for (int fd = STDIN_FILENO; rc == 0 && fd <= STDERR_FILENO; fd++)
@@ -42,19 +41,19 @@ static int program_start(const char *program, const char *file)
 		posix_spawnattr_destroy(&attributes);
 	}
 	posix_spawn_file_actions_destroy(&actions);
-	return -rc;
+	return rc == 0;
 }
 
-int vg_browser_open(const char *path)
+const char *vg_browser_open(const char *path)
 {
 	char *file = realpath(path, NULL);
-	int rc = file == NULL ? -errno : -ENOENT;
+	const char *program = NULL;
 
 	/* $BROWSER may also be a list of commands.  Then there is no such program, and xdg-open reads the list. */
-	if (file != NULL && is_set("BROWSER"))
-		rc = program_start(getenv("BROWSER"), file);
-	if (file != NULL && rc != 0)
-		rc = program_start("xdg-open", file);
+	if (file != NULL && is_set("BROWSER") && program_start(getenv("BROWSER"), file))
+		program = getenv("BROWSER");
+	else if (file != NULL && program_start("xdg-open", file))
+		program = "xdg-open";
 	free(file);
-	return rc;
+	return program;
 }
