@@ -392,6 +392,32 @@ START_TEST(damage_stays)
 }
 END_TEST
 
+/* The program executes another one at about 7 ms.  The sample of 2 ms was held until then. */
+START_TEST(programs_by_time)
+{
+	struct vg_writer_header header = { .period_ns = MS, .max_frames = 256, .mode = "wall", .writer = "test 1",
+		.arch = "x86_64", .program = "second" };
+
+	fixture_open(&fixture);
+	fixture_thread(&fixture, 0, 100, "main");
+	fixture_thread(&fixture, 1, 101, "worker");
+	sample_add(0, VG_STACK_ROOTS, MS, 0);
+	ck_assert_int_eq(vg_writer_header(&fixture.writer, &header), 0);
+	sample_add(1, VG_STACK_ROOTS, 2 * MS, 0);
+	sample_add(0, VG_STACK_ROOTS, 8 * MS, 0);
+	sample_add(0, VG_STACK_ROOTS, 9 * MS, 0);
+	fixture_read(&fixture, false);
+	cut_read(0, 5 * MS);
+	ck_assert_str_eq(text(&cut, cut.header.program), "demo");
+	ck_assert(!cut_has("second"));
+	cut_close();
+	cut_read(0, 10 * MS);
+	ck_assert_str_eq(text(&cut, cut.header.program), "second");
+	cut_close();
+	fixture_close(&fixture);
+}
+END_TEST
+
 Suite *cut_suite(void)
 {
 	Suite *suite = suite_create("cut");
@@ -401,6 +427,7 @@ Suite *cut_suite(void)
 	tcase_add_test(tests, the_rest_is_absent);
 	tcase_add_test(tests, intervals_overlap);
 	tcase_add_test(tests, rates_are_kept);
+	tcase_add_test(tests, programs_by_time);
 	tcase_add_test(tests, damage_stays);
 	suite_add_tcase(suite, tests);
 	return suite;

@@ -12,24 +12,28 @@ struct reader {
 	const struct vg_profile *profile;
 	uint64_t before_us;
 	int64_t now_us;              /* the time of the latest TIME or SAMPLE record */
+	struct vg_state_text next_program; /* of the latest header */
+	uint32_t headers;
+	uint32_t *sampled_after;     /* by index of the thread: the number of headers before its latest sample */
 };
 
+/* The first record of this kind describes the begin.  Each further one says that the process has executed another
+ * program, but not when. */
 static void on_header(struct reader *reader, struct vg_cursor *cursor)
 {
-	struct vg_state_text name, *program = &reader->state->program;
+	struct vg_state_text name, *program = &reader->next_program;
 	uint32_t count;
 
-	/* The first record of this kind describes the begin.  Each further one says that the process has executed
-	 * another program now. */
-	if ((program->bytes != NULL && (uint64_t)reader->now_us >= reader->before_us) ||
-	    vg_cursor_map(cursor, &count) != 0)
+	if (vg_cursor_map(cursor, &count) != 0)
 		return;
 	for (; count > 0 && vg_cursor_str(cursor, &name.bytes, &name.length) == 0; count--) {
 		bool is_program = name.length == strlen("program") && memcmp(name.bytes, "program", name.length) == 0;
 
 		if (is_program ? vg_cursor_str(cursor, &program->bytes, &program->length) : vg_cursor_skip(cursor))
-			return;
+			break;
 	}
+	if (reader->headers++ == 0)
+		reader->state->program = *program;
 }
 
 /* A THREAD or THREAD_NAME record. */
@@ -64,6 +68,19 @@ static void time_set(struct reader *reader, int64_t now_us)
 		reader->now_us = now_us;
 }
 
+/* The writer holds the latest sample of each thread.  So a thread's first sample after a header can be older than the
+ * header, but the second one cannot. */
+static void on_sample(struct reader *reader, uint64_t thread)
+{
+	uint32_t key = (uint32_t)thread, index;
+
+	if (thread >= VG_NONE || !vg_intern_find(&reader->profile->thread_ids, &key, sizeof key, &index))
+		return;
+	if (reader->sampled_after[index] == reader->headers && (uint64_t)reader->now_us < reader->before_us)
+		reader->state->program = reader->next_program;
+	reader->sampled_after[index] = reader->headers;
+}
+
 static int on_record(struct reader *reader, const struct vg_record_view *record)
 {
 	struct vg_cursor cursor = record->cursor;
@@ -77,8 +94,10 @@ static int on_record(struct reader *reader, const struct vg_record_view *record)
 		break;
 	case VG_RECORD_SAMPLE:
 		if (vg_cursor_uint(&cursor, &thread) == 0 && vg_cursor_int(&cursor, &us) == 0 &&
-		    !__builtin_add_overflow(reader->now_us, us, &us))
+		    !__builtin_add_overflow(reader->now_us, us, &us)) {
 			time_set(reader, us);
+			on_sample(reader, thread);
+		}
 		break;
 	case VG_RECORD_HEADER:
 		on_header(reader, &cursor);
@@ -97,7 +116,8 @@ int vg_state_at_read(struct vg_state_at *state, const struct vg_profile *profile
 		     uint64_t before_ns)
 {
 	struct vg_chunks chunks = { .bytes = file->bytes, .length = file->length };
-	struct reader reader = { state, profile, before_ns / 1000, 0 };
+	struct reader reader = { .state = state, .profile = profile, .before_us = before_ns / 1000,
+		.sampled_after = calloc(profile->threads.count + 1, sizeof *reader.sampled_after) };
 	struct vg_record_view record;
 	enum vg_chunk_next next;
 	struct vg_damage damage;
@@ -106,11 +126,12 @@ int vg_state_at_read(struct vg_state_at *state, const struct vg_profile *profile
 
 	*state = (struct vg_state_at){
 		.thread_names = calloc(profile->threads.count + 1, sizeof *state->thread_names) };
-	rc = state->thread_names == NULL ? -ENOMEM : 0;
+	rc = state->thread_names == NULL || reader.sampled_after == NULL ? -ENOMEM : 0;
 	while (rc == 0 && (next = vg_chunk_next(&chunks, &chunk, &damage)) != VG_CHUNK_END) {
 		while (rc == 0 && next == VG_CHUNK_GOOD && vg_record_next(&chunk.payload, &record) > 0)
 			rc = on_record(&reader, &record);
 	}
+	free(reader.sampled_after);
 	return rc;
 }
 

@@ -24,7 +24,7 @@ struct vg_state_rate {
 };
 
 struct vg_state_at {
-	struct vg_state_text program;
+	struct vg_state_text program; /* the last one that surely ran before that time */
 	struct vg_state_text *thread_names; /* by index of the thread */
 	VG_ARRAY(struct vg_state_rate) rates; /* in the order of the file */
 };
