@@ -38,6 +38,9 @@ for command in info report dump speedscope; do
 	complains 1 '.' sh -c "'$VGTOOL' $command good.vgp >/dev/full"
 	exits 2 "$VGTOOL" $command
 done
+for command in pprof view; do
+	complains 1 'No space left on device' "$VGTOOL" $command -o /dev/full good.vgp
+done
 complains 1 'missing.vgp' "$VGTOOL" resolve -s directory missing.vgp -o out.vgp
 complains 1 'foreign.vgp' "$VGTOOL" resolve -s directory foreign.vgp -o out.vgp
 complains 1 'no-such-store' "$VGTOOL" resolve -s no-such-store good.vgp -o out.vgp

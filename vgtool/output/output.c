@@ -50,9 +50,11 @@ int vg_output_commit(struct vg_output *output, struct vg_err *err)
 	bool failed = ferror(output->file) != 0;
 	int rc = 0;
 
-	/* The errno of an earlier failure is lost.  fflush(3) usually fails for the same reason and sets errno;
-	 * otherwise EIO is reported. */
+	/* The errno of an earlier failure is lost.  The bytes may be lost, too, and fflush(3) then has nothing to write.
+	 * Another byte usually fails for the same reason and sets errno; otherwise EIO is reported. */
 	errno = EIO;
+	if (failed)
+		putc('\n', output->file);
 	if (fflush(output->file) != 0 || failed)
 		rc = vg_err_sys(err, -errno, "%s: cannot write", output->name);
 	if (output->file == stdout) {
