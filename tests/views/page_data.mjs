@@ -45,12 +45,12 @@ export function dataMake({ base, names = usualNames, deep = 0 }) {
 		nodes.parent.push(i ? nodes.parent.length - 1 : 0);
 		nodes.frame.push(3 * (1 + i % 2));
 	}
-	const groups = [{ name: "program", pid: 4711, base: false }], tracks = [], intervals = [];
+	const groups = [{ name: "program", program: "program", pid: 4711, base: false }], tracks = [], intervals = [];
 	if (base)
-		groups.unshift({ name: "program", pid: 42, base: true });
+		groups.unshift({ name: "old", program: "program", pid: 42, base: true });
 	groups.forEach((group, index) => {
 		for (const [name, samples] of [["program", 150], ["</script>", 70]]) {
-			const track = { name: `${name} (${group.pid})`, tid: group.pid, group: index,
+			const track = { name: `${name} (${group.pid})`, tid: group.pid + tracks.length % 2, group: index,
 				node: [], end: [], wall: [], cpu: [], path: [] };
 			for (let i = 0; i < samples; i++) {
 				const wall = 9000 + random(2000), gap = i % 10 === 9 ? 5000 : 0;

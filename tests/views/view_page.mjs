@@ -196,6 +196,9 @@ async function checks() {
 		await page.key("t", "t");
 		assert.equal((await hash(page)).toString(), "base=1");
 		assert.equal(await page.value("rootWidth()"), base.sum);
+		// The base's process has another name.
+		assert.equal(await page.value("tracksChosen(app.m, { kind: 'process', index: 1 }).join()"), "2,2,1,1");
+		assert.equal(await page.value("tracksChosen(app.m, { kind: 'track', index: 2 }).join()"), "2,0,1,0");
 	});
 
 	// ---- untrusted names, a narrow window, a deep stack ----

@@ -117,21 +117,25 @@ function intervalTimes(m, weight) {
 	return [...sums].sort((a, b) => b[1] - a[1]);
 }
 
-// The sides of the tracks that a choice includes: 1 the profile, 2 the base, 0 not included.  A chosen process or
-// thread includes those of the base that have the same names.
+// The sides of the tracks that a choice includes: 1 the profile, 2 the base, 0 not included.  A chosen process includes
+// those of the base that ran the same program, or the base's only process if the profile has only one, too.  A chosen
+// thread includes their threads of the same name, and a main thread their main threads.
 function tracksChosen(m, choice) {
 	const { tracks, groups } = m.data;
 	const threadName = (track) => track.name.replace(/ \(\d+\)$/, "");
+	const isMain = (track) => track.tid === groups[track.group].pid;
+	const isBaseOf = (a, b) => a.program === b.program || groups.length === 2;
 	return Uint8Array.from(tracks, (track, index) => {
 		const group = groups[track.group], side = m.comparison && group.base ? 2 : 1;
 		let chosen = true;
 		if (choice.kind === "process") {
 			const wanted = groups[choice.index];
-			chosen = wanted.base === group.base ? track.group === choice.index : wanted.name === group.name;
+			chosen = wanted.base === group.base ? track.group === choice.index : isBaseOf(wanted, group);
 		} else if (choice.kind === "track") {
 			const wanted = tracks[choice.index], wantedGroup = groups[wanted.group];
 			chosen = wantedGroup.base === group.base ? index === choice.index :
-				wantedGroup.name === group.name && threadName(wanted) === threadName(track);
+				isBaseOf(wantedGroup, group) &&
+				(isMain(wanted) ? isMain(track) : threadName(wanted) === threadName(track));
 		}
 		return chosen ? side : 0;
 	});

@@ -228,6 +228,7 @@ static void group_write(struct writer *writer, uint32_t group)
 	vg_json_line(&writer->json);
 	vg_json_object_begin(&writer->json);
 	vg_json_key_string(&writer->json, "name", vg_profile_text(writer->profile, process->name));
+	vg_json_key_string(&writer->json, "program", vg_profile_text(writer->profile, process->program));
 	vg_json_key(&writer->json, "pid");
 	vg_json_int(&writer->json, process->pid);
 	vg_json_key(&writer->json, "base");
