@@ -138,6 +138,18 @@ START_TEST(base_is_negative)
 }
 END_TEST
 
+/* The main executable stays first when its process has got another name. */
+START_TEST(renamed_process)
+{
+	fixture_demo_names(&fixture);
+	fixture_read(&fixture, false);
+	ck_assert_int_eq(vg_merge_rename(&fixture.profile, "libx.so"), 0);
+	pprof_write(&fixture.profile, 0);
+	ck_assert_str_eq(text(message->mapping[0]->filename), "demo");
+	done();
+}
+END_TEST
+
 START_TEST(deep_stacks_are_cut)
 {
 	const Perftools__Profiles__Sample *sample;
@@ -210,6 +222,7 @@ Suite *pprof_suite(void)
 
 	tcase_add_test(tcase, demo_profile);
 	tcase_add_test(tcase, base_is_negative);
+	tcase_add_test(tcase, renamed_process);
 	tcase_add_test(tcase, deep_stacks_are_cut);
 	tcase_add_test(tcase, labels_of_intervals);
 	suite_add_tcase(suite, tcase);

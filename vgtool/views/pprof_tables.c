@@ -60,7 +60,7 @@ static void mappings_write(const struct vg_pprof_stacks *stacks, struct vg_pprof
 			named[stack->module] = true;
 	}
 	while (program < count && profile->processes.count > 0 &&
-	       profile->modules.items[program].name != profile->processes.items[0].name)
+	       profile->modules.items[program].name != profile->processes.items[0].program)
 		program++;
 	if (program < count)
 		mapping_write(stacks, file, program, named[program]);
