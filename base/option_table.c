@@ -80,8 +80,8 @@ static int value_refuse(const struct vg_option *option, const char *value, struc
 	case VG_OPTION_NUMBER:
 		return vg_err_set(err, -EINVAL, "--%s %.100s: must be %s %s", option->name, value, range, option->unit);
 	case VG_OPTION_TIME:
-		return vg_err_set(err, -EINVAL, "--%s %.100s: must be %s seconds, such as 10, 0.5, 500ms, 1m or 2h",
-				  option->name, value, range);
+		return vg_err_set(err, -EINVAL, "--%s %.100s: must be %s seconds, such as 10, 0.5, 500ms%s, 1m or 2h",
+				  option->name, value, range, option->least <= 20000 ? ", 20us" : "");
 	case VG_OPTION_SIZE:
 		return vg_err_set(err, -EINVAL, "--%s %.100s: must be %s bytes, such as 65536, 64M or 1G", option->name,
 				  value, range);

@@ -45,6 +45,7 @@ out_holds '["X", "b", "e", "i"].map((ph) => it.traceEvents.filter((event) => eve
 exits 0 "$VGTOOL" chrome --minimum-duration 6000us --collapse-threads "$story"
 out_holds 'it.traceEvents.filter((event) => event.ph === "b").length === 0'
 exits 2 "$VGTOOL" chrome --minimum-duration -1 "$story"
+has err 'such as 10, 0.5, 500ms, 20us, 1m or 2h'
 
 # The second profile has the intervals.
 json "$dir/story.speedscope.json" '({ ...it, activeProfileIndex: 1 })' >"$dir/second.speedscope.json"
