@@ -79,6 +79,31 @@ START_TEST(records_are_repeated)
 }
 END_TEST
 
+/* Threads of two processes are one track.  Where they overlap, two rows can be 1 us apart and have 1 ms of CPU time. */
+START_TEST(threads_that_overlap_have_no_cpu_use)
+{
+	for (uint64_t second_ms = 0; second_ms <= 3; second_ms += 3) {
+		struct vg_process second;
+
+		fixture_open(&fixture);
+		fixture_thread(&fixture, 0, 7, "main");
+		fixture_thread(&fixture, 1, 7, "main");
+		for (uint64_t i = 1; i <= 3; i++)
+			fixture_sample(&fixture, 0, VG_WALK_ROOT, i * MS, MS, MS);
+		for (uint64_t i = 1; i <= 3; i++)
+			fixture_sample(&fixture, 1, VG_WALK_ROOT, (second_ms + i) * MS + 1000, MS, MS);
+		fixture_read(&fixture, false);
+		second = fixture.profile.processes.items[0];
+		ck_assert_int_eq(vg_array_push(&fixture.profile.processes, &second), 0);
+		fixture.profile.threads.items[1].process = 1;
+		view_write(0);
+		expect_part("\"samples\":{\"length\":7,");
+		ck_assert_uint_eq(parts("\"threadCPUDelta\":[0,1000000,"), second_ms == 3);
+		view_close();
+	}
+}
+END_TEST
+
 static void deep_write(uint32_t depth, uint32_t threads)
 {
 	fixture_open(&fixture);
@@ -140,6 +165,7 @@ Suite *firefox_suite(void)
 	tcase_set_timeout(cases, 60);
 	tcase_add_test(cases, tables_of_a_thread);
 	tcase_add_test(cases, records_are_repeated);
+	tcase_add_test(cases, threads_that_overlap_have_no_cpu_use);
 	tcase_add_test(cases, deep_stacks);
 	tcase_add_test(cases, any_payload_byte_changed);
 	suite_add_tcase(suite, cases);

@@ -16,7 +16,8 @@
  *  - The weight of a sample is its wall time in milliseconds, or its CPU time if CPU time was recorded.  So self and
  *    total times of functions are those of `vgtool report --json`.
  *  - Samples of waiting threads have the category "Idle", whose subcategories say what is waited for.  The CPU time of
- *    each sample is threadCPUDelta, so that the graph of a thread's activity shows the use of the CPU.
+ *    each sample is threadCPUDelta, so that the graph of a thread's activity shows the use of the CPU.  It is left out
+ *    for a track whose threads overlap in time.
  *  - If a record stands for many samples, it is written once for each of them, within the limit of repeats.h.
  *  - Intervals and instants are markers.  Counters and perf counters are counters of their process.
  *  - The root "[stack incomplete: REASON]" stands for unknown callers.
