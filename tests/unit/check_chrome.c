@@ -100,7 +100,11 @@ START_TEST(threads_that_follow_each_other_share_a_track)
 	trace_write((struct vg_chrome_options){ .collapse_threads = true });
 	ck_assert_uint_eq(count_of("\"thread_name\""), 4);
 	ck_assert_uint_eq(count_of("\"name\":\"Profile\""), 4);
-	ck_assert_uint_eq(count_of("\"name\":\"ProfileChunk\""), 7);
+	ck_assert_uint_eq(count_of("\"name\":\"ProfileChunk\""), 7 + 3);
+	/* 3 has a sample at 3 ms and ends at 5 ms.  Then the track is idle until the sample of 4, at 6 ms. */
+	expect_part("\"functionName\":\"(idle)\"");
+	ck_assert_uint_eq(count_of("\"samples\":[2]},\"timeDeltas\":[2000]"), 3);
+	ck_assert_uint_eq(count_of("\"timeDeltas\":[1000]"), 5);
 	expect_part("\"pool (103)\"");
 	ck_assert_uint_eq(count_of("\"tid\":104"), 0);
 	ck_assert_uint_eq(count_of("\"functionName\":\"demo+0x10\""), 4);     /* one node for each track */

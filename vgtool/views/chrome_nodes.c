@@ -84,6 +84,11 @@ int vg_chrome_nodes_number(struct vg_chrome *chrome)
 		     chain = vg_chain_caller(&chrome->chains, chain))
 			chrome->chain_node_ids[chain] = 1;
 	}
+	/* The time between two threads of a track. */
+	for (size_t t = 0; t < profile->threads.count; t++) {
+		if (chrome->next_in_track[t] != VG_NONE)
+			chrome->end_node_ids[VG_WALK_ROOT] = 1;
+	}
 	for (size_t end = 0; end <= VG_WALK_END_COUNT; end++) {
 		if (chrome->end_node_ids[end] != 0)
 			chrome->end_node_ids[end] = next++;

@@ -182,10 +182,36 @@ static int chunk_write(struct vg_chrome *chrome, uint32_t track, struct chunk ch
 	return rc;
 }
 
+/* A sample of V8 lasts until the next one.  So the time between two threads of a track needs a sample of its own. */
+static void idle_write(struct vg_chrome *chrome, uint32_t track, uint64_t begin_us, uint64_t *last_us)
+{
+	struct vg_json *json = &chrome->json;
+
+	profile_event_begin(chrome, "ProfileChunk", track, *last_us * 1000);
+	vg_json_key(json, "cpuProfile");
+	vg_json_object_begin(json);
+	vg_json_key(json, "nodes");
+	vg_json_array_begin(json);
+	end_node_write(chrome, VG_WALK_ROOT, track);
+	vg_json_array_end(json);
+	vg_json_key(json, "samples");
+	vg_json_array_begin(json);
+	vg_json_uint(json, chrome->end_node_ids[VG_WALK_ROOT]);
+	vg_json_array_end(json);
+	vg_json_object_end(json);
+	vg_json_key(json, "timeDeltas");
+	vg_json_array_begin(json);
+	vg_json_uint(json, begin_us > *last_us ? begin_us - *last_us : 0);
+	vg_json_array_end(json);
+	profile_event_end(chrome);
+	if (begin_us > *last_us)
+		*last_us = begin_us;
+}
+
 /* Writes the samples of a track, thread by thread. */
 static int track_write(struct vg_chrome *chrome, uint32_t track)
 {
-	uint64_t last_us = 0;
+	uint64_t last_us = 0, end_us = 0;
 	bool opens = true;
 	int rc = 0;
 
@@ -197,7 +223,10 @@ static int track_write(struct vg_chrome *chrome, uint32_t track)
 			profile_event_begin(chrome, "Profile", track, last_us * 1000);
 			vg_json_key_uint(&chrome->json, "startTime", last_us);
 			profile_event_end(chrome);
+		} else if (at < stop) {
+			idle_write(chrome, track, end_us, &last_us);
 		}
+		end_us = chrome->profile->threads.items[thread].end_ns / 1000;
 		while (rc == 0 && at < stop && !ferror(chrome->json.file)) {
 			struct chunk chunk = { at, stop - at > CHUNK_SAMPLES ? at + CHUNK_SAMPLES : stop };
 
