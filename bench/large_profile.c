@@ -40,15 +40,18 @@ static void symbols_write(void)
 	}
 	for (uint32_t f = 0; f < FUNCTIONS; f++) {
 		snprintf(name, sizeof name, "component_%" PRIu32 "::function_%" PRIu32 "(int, char const*)", f % 40, f);
-		snprintf(file, sizeof file, "/build/large/src/component_%" PRIu32 "/file_%" PRIu32 ".cc", f % 40, f % FILES);
+		snprintf(file, sizeof file, "/build/large/src/component_%" PRIu32 "/file_%" PRIu32 ".cc", f % 40,
+			 f % FILES);
 		vg_writer_function(&writer, f, name, file, f % MODULES);
 	}
 	for (uint32_t a = 0; a < ADDRESSES; a++) {
 		uint32_t function = a % FUNCTIONS;
-		struct vg_symbol_line lines[] = { { (function + MODULES * 7) % FUNCTIONS, 10 + a % 50 }, { function, 100 + a % 90 } };
+		struct vg_symbol_line lines[] = { { (function + MODULES * 7) % FUNCTIONS, 10 + a % 50 },
+						   { function, 100 + a % 90 } };
 		bool has_inlined = a % 2 == 0;
 
-		vg_writer_symbol(&writer, function % MODULES, a * 16, has_inlined ? lines : lines + 1, has_inlined ? 2 : 1);
+		vg_writer_symbol(&writer, function % MODULES, a * 16, has_inlined ? lines : lines + 1,
+				 has_inlined ? 2 : 1);
 	}
 	for (uint32_t l = 0; l < LABELS; l++)
 		vg_writer_label(&writer, l, name, (size_t)snprintf(name, sizeof name, "phase %" PRIu32, l));
@@ -78,7 +81,8 @@ static void samples_write(uint64_t samples, uint32_t stacks)
 	for (uint64_t i = 0; i < samples; i++) {
 		uint32_t thread = (uint32_t)(i % THREADS);
 		uint64_t ms = i / THREADS, time_ns = (ms + 1) * MS + thread * 1000;
-		uint32_t stack = i < stacks ? (uint32_t)i : (uint32_t)below(below(4) == 0 || stacks < 5000 ? stacks : 5000);
+		uint32_t stack = i < stacks ? (uint32_t)i :
+				 (uint32_t)below(below(4) == 0 || stacks < 5000 ? stacks : 5000);
 
 		if (ms % INTERVAL_MS == 0 || ms % INTERVAL_MS == INTERVAL_MS / 2) {
 			bool begins = ms % INTERVAL_MS == 0;
@@ -86,15 +90,15 @@ static void samples_write(uint64_t samples, uint32_t stacks)
 			if (begins)
 				open[thread] = ++token;
 			vg_writer_event(&writer, &(struct vg_writer_event){
-				.type = begins ? VG_EVENT_BEGIN : VG_EVENT_END, .thread = thread, .time_ns = time_ns - MS,
-				.token = open[thread], .kind = begins ? 0 : VG_NONE,
+				.type = begins ? VG_EVENT_BEGIN : VG_EVENT_END, .thread = thread,
+				.time_ns = time_ns - MS, .token = open[thread], .kind = begins ? 0 : VG_NONE,
 				.label = begins ? 1 + (uint32_t)(token % (LABELS - 1)) : VG_NONE });
 			if (!begins)
 				open[thread] = 0;
 		}
 		vg_writer_sample(&writer, &(struct vg_writer_sample){
-			.thread = thread, .stack = VG_STACK_ROOTS + stack, .count = 1, .time_ns = time_ns, .wall_ns = MS,
-			.cpu_ns = i % 5 == 0 ? 0 : MS, .interval = open[thread] });
+			.thread = thread, .stack = VG_STACK_ROOTS + stack, .count = 1, .time_ns = time_ns,
+			.wall_ns = MS, .cpu_ns = i % 5 == 0 ? 0 : MS, .interval = open[thread] });
 	}
 }
 

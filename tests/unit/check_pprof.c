@@ -74,7 +74,8 @@ static void expect_sample(size_t index, const char *expected)
 
 		fprintf(file, "%" PRIx64, location->address);
 		for (size_t k = 0; k < location->n_line; k++)
-			fprintf(file, ":%s:%" PRId64, function_name(location->line[k]->function_id), location->line[k]->line);
+			fprintf(file, ":%s:%" PRId64, function_name(location->line[k]->function_id),
+				location->line[k]->line);
 		fputc(' ', file);
 	}
 	for (size_t i = 0; i < sample->n_value; i++)
@@ -201,8 +202,8 @@ START_TEST(labels_of_intervals)
 		ck_assert_int_eq(vg_writer_event(&fixture.writer, &event), 0);
 	}
 	for (uint64_t token = 3; token <= 103; token += 100) {
-		struct vg_writer_sample sample = { .thread = 0, .stack = VG_WALK_ROOT, .count = 1, .time_ns = MS * token,
-						   .wall_ns = MS, .interval = token };
+		struct vg_writer_sample sample = { .thread = 0, .stack = VG_WALK_ROOT, .count = 1,
+						   .time_ns = MS * token, .wall_ns = MS, .interval = token };
 
 		ck_assert_int_eq(vg_writer_sample(&fixture.writer, &sample), 0);
 	}

@@ -126,7 +126,8 @@ static int directory_make(const char *path, bool *made, struct vg_err *err)
 	if (count >= 0)
 		free(entries);
 	return count == 2 ? 0 :  /* . and .. */
-	       vg_err_set(err, -EINVAL, "-o %s: must be a new or empty directory, for one profile of each process", path);
+	       vg_err_set(err, -EINVAL, "-o %s: must be a new or empty directory, for one profile of each process",
+			  path);
 }
 
 static int temporary_make(struct record *record, struct vg_err *err)

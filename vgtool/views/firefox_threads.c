@@ -159,7 +159,8 @@ static void track_head_write(struct vg_firefox *firefox, uint32_t track)
 		    UINT64_MAX);
 	vg_json_key_string(json, "name", use_name ? name : vg_thread_name(&firefox->names, of->thread, &room));
 	snprintf(process, sizeof process, "%s%s",
-		 vg_profile_text(profile, profile->processes.items[group->process].name), group->is_base ? " (base)" : "");
+		 vg_profile_text(profile, profile->processes.items[group->process].name),
+		 group->is_base ? " (base)" : "");
 	vg_json_key_string(json, "processName", process);
 	vg_json_key(json, "isMainThread");
 	vg_json_bool(json, firefox->main_track[of->group] == track &&
