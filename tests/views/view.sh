@@ -140,6 +140,11 @@ picture out 'len(names) > 1'
 exits 1 "$VGTOOL" flamegraph --thread nobody -o none.svg story.vgp
 has err 'story.vgp: no thread nobody'
 [ ! -e none.svg ] || fail "a failed command has written none.svg"
+# The ids of the threads differ.
+exits 0 "$VGTOOL" report --json new.vgp
+exits 1 "$VGTOOL" flamegraph --thread "$(json out 'it.threads[0].tid')" --base old.vgp -o none.svg new.vgp
+has err '--base old.vgp: has no time to compare in thread '
+[ ! -e none.svg ] || fail "a comparison with nothing was written"
 
 # ---- hostile names ----
 "$untrusted" profile evil.vgp
