@@ -80,6 +80,7 @@ judged both.html "" old.vgp new.vgp
 exits 0 "$VGTOOL" view --base old.vgp -o change.html new.vgp
 judged change.html "" new.vgp
 judged change.html -base old.vgp
+holds change.html "it.recorded === $(info new.vgp start_unix_s)"
 holds change.html 'it.comparison && it.groups.map((group) => group.base).join() === "true,false"'
 "$write" story story.vgp
 exits 0 "$VGTOOL" view --weight cpu -o story.html story.vgp
