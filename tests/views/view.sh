@@ -105,6 +105,9 @@ judged beside/some.html "" new.vgp
 exits 0 script -qec "'$VGTOOL' view beside/." /dev/null
 has out "/beside.html: open it in a browser"
 judged beside.html "" new.vgp
+rm beside/some.html
+exits 0 script -qec "'$VGTOOL' view -o - beside/some.vgp" /dev/null
+judged beside/some.html "" new.vgp
 exits 2 script -qec "'$VGTOOL' view - <new.vgp" /dev/null
 has out 'standard input has no name for the page'
 exits 0 sh -c "'$VGTOOL' view - <new.vgp"

@@ -103,7 +103,7 @@ int vg_view_page_run(const char *command, const char *path, const char *out, str
 	return vg_view_run_paths(&request.view, &path, 1);
 }
 
-/* Nobody reads HTML on a terminal.  So without -o the page gets a file there. */
+/* Nobody reads HTML on a terminal.  So without -o, or with -o -, the page gets a file there. */
 static int terminal_run(struct request *request, int argc, char **argv)
 {
 	char *out = vg_view_page_path(argv[optind]);
@@ -132,6 +132,8 @@ int cmd_view(int argc, char **argv)
 
 	if (status != VG_COMMAND_LINE_READ)
 		return status;
+	if (request.view.out != NULL && strcmp(request.view.out, "-") == 0)
+		request.view.out = NULL;
 	if (request.view.out == NULL && optind < argc && isatty(STDOUT_FILENO))
 		return terminal_run(&request, argc, argv);
 	return vg_view_run_on(&request.view, usage, argc, argv);
