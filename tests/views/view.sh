@@ -95,6 +95,10 @@ judged addresses.html "" --unresolved new.vgp
 exits 0 "$VGTOOL" view --source "$dir" -o sources.html new.vgp
 holds sources.html 'it.sources.some((source) => it.strings[source.file].endsWith("program.c") &&
 	source.lines[9] === "\t\tsum += i;" && source.lines[6].includes("add"))'
+has err 'the page contains text of 1 source file'
+mkdir nothing
+exits 0 "$VGTOOL" view --source nothing -o out.html new.vgp
+has err 'no source file of the profile was found'
 
 # ---- without -o: standard output, or on a terminal a file beside the profile ----
 mkdir -p beside

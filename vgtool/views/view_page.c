@@ -353,10 +353,12 @@ static int document_write(struct writer *writer, FILE *file)
 	vg_json_key(json, "sources");
 	rc = vg_view_sources_write(&writer->nodes, writer->page->sources, writer->page->source_count, string_number,
 				   writer, json);
+	if (rc >= 0 && writer->page->source_files != NULL)
+		*writer->page->source_files = rc;
 	column_write(writer, "strings", writer->strings.count, text_write);
 	vg_json_object_end(json);
 	vg_json_line(json);
-	return rc != 0 ? rc : writer->failed;
+	return rc < 0 ? rc : writer->failed;
 }
 
 static int writer_build(struct writer *writer)
