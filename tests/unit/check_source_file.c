@@ -31,13 +31,20 @@ static void setup(void)
 	file_write("a/main.c", "other\n");
 	file_write("b/only.c", "");
 	file_write("outside.c", "secret\n");
+	ck_assert_int_eq(mkdir("b/.git", 0700), 0);
+	file_write("b/.git/config", "secret\n");
+	file_write("b/.hidden.c", "secret\n");
+	ck_assert_int_eq(symlink("../outside.c", "b/out.c"), 0);
+	ck_assert_int_eq(symlink(".git/config", "b/config.c"), 0);
+	ck_assert_int_eq(symlink("only.c", "b/link.c"), 0);
 	ck_assert_int_eq(mkfifo("b/fifo.c", 0600), 0);
 }
 
 static void teardown(void)
 {
 	static const char *const paths[] = { "a/src/main.c", "a/src", "a/main.c", "a", "b/only.c", "b/fifo.c",
-					     "b/dir.c", "b", "outside.c" };
+					     "b/dir.c", "b/.git/config", "b/.git", "b/.hidden.c", "b/out.c",
+					     "b/config.c", "b/link.c", "b", "outside.c" };
 
 	for (size_t i = 0; i < sizeof paths / sizeof *paths; i++)
 		remove(paths[i]);
@@ -63,6 +70,12 @@ START_TEST(places)
 		{ "..", NULL },
 		{ "/build/fifo.c", NULL },
 		{ "/build/dir.c", NULL },
+		{ "./only.c", "b/./only.c" },
+		{ "/build/link.c", "b/link.c" },
+		{ "/build/.git/config", NULL },
+		{ "/build/.hidden.c", NULL },
+		{ "/build/out.c", NULL },
+		{ "/build/config.c", NULL },
 		{ "", NULL },
 		{ "/", NULL },
 	};

@@ -150,7 +150,7 @@ exits 0 "$VGTOOL" symbols -o "$symbols" program
 exits 0 "$VGTOOL" resolve -s "$symbols" -s /lib/x86_64-linux-gnu -o resolved.vgp plain.vgp
 mkdir elsewhere
 mv program elsewhere/
-for view in report 'report --json' folded speedscope chrome firefox pprof flamegraph; do
+for view in report 'report --json' folded speedscope chrome firefox pprof flamegraph view; do
 	"$VGTOOL" $view resolved.vgp >expected
 	exits 0 "$VGTOOL" $view -s "$symbols" -s /lib/x86_64-linux-gnu plain.vgp
 	cmp out expected || fail "$view: other names in memory than in the resolved profile"

@@ -80,6 +80,7 @@ judged both.html "" old.vgp new.vgp
 exits 0 "$VGTOOL" view --base old.vgp -o change.html new.vgp
 judged change.html "" new.vgp
 judged change.html -base old.vgp
+holds change.html "it.recorded === $(info new.vgp start_unix_s)"
 holds change.html 'it.comparison && it.groups.map((group) => group.base).join() === "true,false"'
 "$write" story story.vgp
 exits 0 "$VGTOOL" view --weight cpu -o story.html story.vgp
@@ -94,6 +95,10 @@ judged addresses.html "" --unresolved new.vgp
 exits 0 "$VGTOOL" view --source "$dir" -o sources.html new.vgp
 holds sources.html 'it.sources.some((source) => it.strings[source.file].endsWith("program.c") &&
 	source.lines[9] === "\t\tsum += i;" && source.lines[6].includes("add"))'
+has err 'the page contains text of 1 source file'
+mkdir nothing
+exits 0 "$VGTOOL" view --source nothing -o out.html new.vgp
+has err 'no source file of the profile was found'
 
 # ---- without -o: standard output, or on a terminal a file beside the profile ----
 mkdir -p beside
@@ -104,6 +109,9 @@ judged beside/some.html "" new.vgp
 exits 0 script -qec "'$VGTOOL' view beside/." /dev/null
 has out "/beside.html: open it in a browser"
 judged beside.html "" new.vgp
+rm beside/some.html
+exits 0 script -qec "'$VGTOOL' view -o - beside/some.vgp" /dev/null
+judged beside/some.html "" new.vgp
 exits 2 script -qec "'$VGTOOL' view - <new.vgp" /dev/null
 has out 'standard input has no name for the page'
 exits 0 sh -c "'$VGTOOL' view - <new.vgp"
@@ -140,6 +148,11 @@ picture out 'len(names) > 1'
 exits 1 "$VGTOOL" flamegraph --thread nobody -o none.svg story.vgp
 has err 'story.vgp: no thread nobody'
 [ ! -e none.svg ] || fail "a failed command has written none.svg"
+# The ids of the threads differ.
+exits 0 "$VGTOOL" report --json new.vgp
+exits 1 "$VGTOOL" flamegraph --thread "$(json out 'it.threads[0].tid')" --base old.vgp -o none.svg new.vgp
+has err '--base old.vgp: has no time to compare in thread '
+[ ! -e none.svg ] || fail "a comparison with nothing was written"
 
 # ---- hostile names ----
 "$untrusted" profile evil.vgp
@@ -147,7 +160,13 @@ exits 0 "$VGTOOL" flamegraph --min 0 evil.vgp
 picture out 'any(name.startswith("function-?]0;owned") for name in names)'
 exits 0 "$VGTOOL" view -o evil.html evil.vgp
 holds evil.html 'it.strings.some((text) => text.startsWith("function-?]0;owned"))'
-[ "$(grep -c '<script' evil.html)" = "$(grep -c '<script' new.html)" ] || fail "names are in the HTML"
+# The data are base64, and everything else is the same text in every page.
+for page in evil new; do
+	/usr/bin/python3 -c 'import re, sys
+head, data, tail = re.fullmatch(r"(.*<script id=\"data\"[^>]*>)([A-Za-z0-9+/=\n]*)(</script>.*)", sys.stdin.read(), re.S).groups()
+print(head + tail)' <$page.html >$page.text || fail "$page.html: the data are not base64"
+done
+cmp evil.text new.text || fail "names are in the HTML"
 
 # ---- record --view: a page in place of other files, only of an earlier page ----
 unset DISPLAY WAYLAND_DISPLAY SSH_CONNECTION SUDO_UID DOAS_USER

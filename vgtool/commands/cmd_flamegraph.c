@@ -48,6 +48,10 @@ static int flamegraph_write(void *context, const struct vg_profile *profile, FIL
 	flamegraph->by_module = !request->view.symbolize.unresolved;
 	flamegraph->base_processes = profiles->base_processes;
 	rc = vg_flamegraph_write(profile, flamegraph, file);
+	if (rc == -ENODATA)
+		return vg_err_set(err, rc, "--base %s: has no time to compare%s%s", request->view.base.items[0],
+				  flamegraph->thread != NULL ? " in thread " : "",
+				  flamegraph->thread != NULL ? flamegraph->thread : "");
 	return rc != -ESRCH ? rc : vg_err_set(err, rc, "%s: no thread %s", profiles->title, flamegraph->thread);
 }
 

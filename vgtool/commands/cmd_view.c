@@ -9,6 +9,7 @@
 #include "vgtool/commands/command_line.h"
 #include "vgtool/commands/view.h"
 #include "vgtool/commands/view_page.h"
+#include "vgtool/output/text.h"
 #include "vgtool/views/report.h"
 #include "vgtool/views/view_nodes.h"
 #include "vgtool/views/view_page.h"
@@ -45,15 +46,21 @@ static int page_write(void *context, const struct vg_profile *profile, FILE *fil
 {
 	struct request *request = context;
 	const struct vg_profiles *profiles = &request->view.profiles;
-	int rc;
+	int source_files = 0, rc;
 
 	rc = vg_view_page_write(profile, &(struct vg_view_page){
 		.title = profiles->paths.count > 1 ? profiles->title : NULL, .exporter = vg_command_exporter(),
 		.weight = request->weight_given ? request->weight : vg_report_weight(profile),
 		.by_module = !request->view.symbolize.unresolved, .base_processes = profiles->base_processes,
-		.sources = request->view.sources.items, .source_count = request->source_count }, file);
+		.sources = request->view.sources.items, .source_count = request->source_count,
+		.source_files = &source_files }, file);
 	if (rc == -EFBIG)
 		vg_err_set(err, rc, "%s: the stacks have more than %d frames in all", profiles->title, VG_VIEW_NODES_MAX);
+	else if (rc == 0 && source_files == 0 && request->source_count > 0)
+		vg_command_warn(request->view.command, "--source: no source file of the profile was found");
+	else if (rc == 0 && request->source_count > 0)
+		vg_command_warn(request->view.command, "the page contains text of %d source file%s", source_files,
+				vg_text_plural((uint64_t)source_files));
 	return rc;
 }
 
@@ -103,7 +110,7 @@ int vg_view_page_run(const char *command, const char *path, const char *out, str
 	return vg_view_run_paths(&request.view, &path, 1);
 }
 
-/* Nobody reads HTML on a terminal.  So without -o the page gets a file there. */
+/* Nobody reads HTML on a terminal.  So without -o, or with -o -, the page gets a file there. */
 static int terminal_run(struct request *request, int argc, char **argv)
 {
 	char *out = vg_view_page_path(argv[optind]);
@@ -132,6 +139,8 @@ int cmd_view(int argc, char **argv)
 
 	if (status != VG_COMMAND_LINE_READ)
 		return status;
+	if (request.view.out != NULL && strcmp(request.view.out, "-") == 0)
+		request.view.out = NULL;
 	if (request.view.out == NULL && optind < argc && isatty(STDOUT_FILENO))
 		return terminal_run(&request, argc, argv);
 	return vg_view_run_on(&request.view, usage, argc, argv);

@@ -323,7 +323,7 @@ static int picture_build(struct picture *picture)
 	if (rc == 0 && options->base_processes > 0)
 		rc = tree_build(picture, &picture->base, true, options->least_ppm / 10);
 	if (rc == 0 && options->base_processes > 0)
-		rc = base_match(picture);
+		rc = picture->base.weight_ns > 0 ? base_match(picture) : -ENODATA;
 	for (size_t i = 0; i < picture->tree.rows.count; i++) {
 		uint32_t depth = picture->tree.rows.items[i].depth + 1;
 

@@ -27,7 +27,8 @@ struct vg_flamegraph {
 
 enum { VG_FLAMEGRAPH_DEPTH_MAX = 1000 };
 
-/* Returns 0, -ENOMEM, or -ESRCH if there is no such thread.  For write errors, check the stream. */
+/* Returns 0, -ENOMEM, -ESRCH if there is no such thread, or -ENODATA if the base, or the base's thread, has no time.
+ * For write errors, check the stream. */
 int vg_flamegraph_write(const struct vg_profile *profile, const struct vg_flamegraph *flamegraph, FILE *file);
 
 #endif

@@ -20,6 +20,20 @@ static bool has_parent_part(const char *name)
 	return false;
 }
 
+/* Whether the file is below the directory, also if both are followed through links, and no part of its name there
+ * begins with a dot.  The profile must not choose .git/config, or the target of a link. */
+static bool is_source_of(const char *path, const char *directory)
+{
+	char *file = realpath(path, NULL), *top = realpath(directory, NULL);
+	size_t bytes = top != NULL && strcmp(top, "/") != 0 ? strlen(top) : 0;
+	bool below = file != NULL && top != NULL && strncmp(file, top, bytes) == 0 && file[bytes] == '/' &&
+		     strstr(file + bytes, "/.") == NULL;
+
+	free(file);
+	free(top);
+	return below;
+}
+
 /* Returns 0, -ENOMEM, or -ENOENT if there is no such regular file that can be read. */
 static int path_open(struct vg_source *source, const char *directory, const char *name)
 {
@@ -31,7 +45,7 @@ static int path_open(struct vg_source *source, const char *directory, const char
 		return -ENOMEM;
 	}
 	/* The open(2) of a FIFO would wait for a writer. */
-	if (stat(source->path, &status) == 0 && S_ISREG(status.st_mode) &&
+	if (stat(source->path, &status) == 0 && S_ISREG(status.st_mode) && is_source_of(source->path, directory) &&
 	    vg_infile_open(&source->file, source->path, &err) == 0)
 		return 0;
 	free(source->path);

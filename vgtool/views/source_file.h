@@ -25,7 +25,8 @@ struct vg_source {
 /* Opens the file that the compiler called `name`.  The sources may have moved since then, so in each directory the
  * function looks for the whole name first, and then for the name without its first directory, without its first two
  * directories, and so on: DIRECTORY/build/app/src/main.c, ..., DIRECTORY/src/main.c, DIRECTORY/main.c.  The name is
- * untrusted: a name with "..", and a file that is not regular, is not opened.  Returns 0, -ENOENT or -ENOMEM.  Call
+ * untrusted.  Not opened are a name with "..", a file that is not regular, a link that leads out of the directory, and
+ * a file that has a name or directory there that begins with a dot.  Returns 0, -ENOENT or -ENOMEM.  Call
  * vg_source_close() in either case. */
 int vg_source_open(struct vg_source *source, const char *name, const char *const *directories, size_t count);
 void vg_source_close(struct vg_source *source);

@@ -101,19 +101,42 @@ static uint32_t incomplete_node(const struct vg_view_nodes *nodes, uint8_t end)
 	return nodes->incomplete[end < VG_WALK_END_COUNT ? end : VG_WALK_END_COUNT];
 }
 
-static int stack_add(struct vg_view_nodes *nodes, uint32_t stack, uint32_t *known)
+/* A hostile profile can have many stacks at one address with 1000 inlined functions. */
+struct inlined {
+	struct vg_intern keys;       /* the caller's node, and the symbol lines */
+	VG_ARRAY(uint32_t) nodes;    /* by number of the key: the innermost node */
+};
+
+/* Returns 1 if the stack's frames are new.  Otherwise *at is their innermost node. */
+static int inlined_find(struct inlined *inlined, const struct vg_frame_node *of, uint32_t *at)
+{
+	const uint32_t key[] = { *at, of->first, of->line_count };
+	uint32_t number;
+	int rc = vg_intern(&inlined->keys, key, sizeof key, &number);
+
+	if (rc == 1)
+		return vg_array_push(&inlined->nodes, at) == 0 ? 1 : -ENOMEM;
+	if (rc == 0)
+		*at = inlined->nodes.items[number];
+	return rc;
+}
+
+static int stack_add(struct vg_view_nodes *nodes, uint32_t stack, uint32_t *known, struct inlined *inlined)
 {
 	const struct vg_stack *of = &nodes->frames->profile->stacks.items[stack];
 	uint32_t at = of->parent != VG_NONE ? nodes->by_node[of->parent] : incomplete_node(nodes, of->end);
-	int rc = 0;
+	size_t count = vg_frames_count(nodes->frames, stack);
+	int found = count > 1 ? inlined_find(inlined, &nodes->frames->nodes[stack], &at) : 1, rc = found < 0 ? found : 0;
 
-	for (size_t i = vg_frames_count(nodes->frames, stack); rc == 0 && i-- > 0;) {
+	for (size_t i = found == 1 ? count : 0; rc == 0 && i-- > 0;) {
 		uint32_t frame;
 
 		rc = node_frame_number(nodes, stack, i, known, &frame);
 		if (rc == 0)
 			rc = node_find(nodes, at, frame, &at);
 	}
+	if (count > 1 && found == 1)
+		inlined->nodes.items[inlined->nodes.count - 1] = at;
 	nodes->by_node[stack] = at;
 	return rc;
 }
@@ -122,6 +145,7 @@ int vg_view_nodes_build(struct vg_view_nodes *nodes, const struct vg_frames *fra
 {
 	size_t count = frames->profile->stacks.count;
 	uint32_t *known = calloc(frames->profile->symbol_lines.count + 1, sizeof *known);
+	struct inlined inlined = { 0 };
 	int rc;
 
 	*nodes = (struct vg_view_nodes){ .frames = frames };
@@ -135,7 +159,9 @@ int vg_view_nodes_build(struct vg_view_nodes *nodes, const struct vg_frames *fra
 	if (rc == 0)
 		rc = incomplete_add(nodes);
 	for (uint32_t stack = 0; rc == 0 && stack < count; stack++)
-		rc = stack_add(nodes, stack, known);
+		rc = stack_add(nodes, stack, known, &inlined);
+	vg_array_free(&inlined.nodes);
+	vg_intern_free(&inlined.keys);
 	free(known);
 	free(nodes->slots);
 	nodes->slots = NULL;

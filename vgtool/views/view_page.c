@@ -315,13 +315,21 @@ static void heading_write(struct writer *writer)
 {
 	const struct vg_profile *profile = writer->profile;
 	const char *program = vg_profile_text(profile, profile->header.program);
+	uint64_t start_s = writer->page->base_processes > 0 ? 0 : profile->header.start_unix_s;
 	struct vg_json *json = &writer->json;
 
+	/* The header's time is the earliest of all processes.  A comparison shows the new ones. */
+	for (uint32_t i = writer->page->base_processes; i > 0 && i < profile->processes.count; i++) {
+		uint64_t process_s = profile->processes.items[i].start_ns / 1000000000;
+
+		if (process_s > 0 && (start_s == 0 || process_s < start_s))
+			start_s = process_s;
+	}
 	vg_json_key_uint(json, "version", 1);
 	vg_json_key_string(json, "exporter", writer->page->exporter);
 	vg_json_key_string(json, "title", writer->page->title != NULL ? writer->page->title :
 			   program != NULL ? program : "");
-	vg_json_key_uint(json, "recorded", profile->header.start_unix_s);
+	vg_json_key_uint(json, "recorded", start_s);
 	vg_json_key_uint(json, "duration", profile->duration_ns / 1000);
 	vg_json_key_uint(json, "weight", writer->page->weight);
 	vg_json_key(json, "comparison");
@@ -345,10 +353,12 @@ static int document_write(struct writer *writer, FILE *file)
 	vg_json_key(json, "sources");
 	rc = vg_view_sources_write(&writer->nodes, writer->page->sources, writer->page->source_count, string_number,
 				   writer, json);
+	if (rc >= 0 && writer->page->source_files != NULL)
+		*writer->page->source_files = rc;
 	column_write(writer, "strings", writer->strings.count, text_write);
 	vg_json_object_end(json);
 	vg_json_line(json);
-	return rc != 0 ? rc : writer->failed;
+	return rc < 0 ? rc : writer->failed;
 }
 
 static int writer_build(struct writer *writer)

@@ -23,6 +23,7 @@ struct vg_view_page {
 	uint32_t base_processes;     /* the first processes of the profile, which are the base of a comparison */
 	const char *const *sources;  /* directories with source files, whose lines the page contains */
 	size_t source_count;
+	int *source_files;           /* is set to the number of source files in the page; may be NULL */
 };
 
 /* Returns 0, -ENOMEM, or -EFBIG if there are more than VG_VIEW_NODES_MAX nodes (view_nodes.h).  For write errors, check

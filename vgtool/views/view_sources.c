@@ -72,7 +72,7 @@ int vg_view_sources_write(const struct vg_view_nodes *nodes, const char *const *
 {
 	size_t line_count;
 	struct line *lines = lines_list(nodes, &line_count);
-	int rc = lines != NULL ? 0 : -ENOMEM;
+	int rc = lines != NULL ? 0 : -ENOMEM, found = 0;
 
 	vg_json_array_begin(json);
 	for (size_t first = 0, end; rc == 0 && first < line_count && !ferror(json->file); first = end) {
@@ -82,6 +82,7 @@ int vg_view_sources_write(const struct vg_view_nodes *nodes, const char *const *
 			end++;
 		rc = vg_source_open(&source, lines[first].file, directories, count);
 		if (rc == 0) {
+			found++;
 			vg_json_line(json);
 			vg_json_object_begin(json);
 			vg_json_key_uint(json, "file", file(context, lines[first].file));
@@ -96,5 +97,5 @@ int vg_view_sources_write(const struct vg_view_nodes *nodes, const char *const *
 	}
 	vg_json_array_end(json);
 	free(lines);
-	return rc;
+	return rc == 0 ? found : rc;
 }
