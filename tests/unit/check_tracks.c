@@ -157,6 +157,37 @@ START_TEST(classes_of_frames)
 }
 END_TEST
 
+/* The first process was started through a symbolic link; the second one has only libraries in its stacks. */
+START_TEST(programs_by_base)
+{
+	const struct { const char *name; uint64_t base; } files[] = {
+		{ "plugin", 0x7f2000 }, { "libc.so.6", 0x3000 }, { "[vdso]", 0x2000 }, { "python3.11", 0x55000 },
+	};
+	unsigned char *classes;
+
+	process_add("python3", 10);
+	for (uint32_t i = 0; i < 4; i++) {
+		struct vg_module module = { .name = text(files[i].name), .base = files[i].base };
+
+		ck_assert_int_eq(vg_array_push(&profile.modules, &module), 0);
+		stack_add(VG_FOUND_BY_CFI, i, 16);
+	}
+	process_add("other", 11);
+	profile.processes.items[1].first_stack = 4;
+	stack_add(VG_FOUND_BY_CFI, 1, 32);
+	ck_assert_uint_eq(vg_program_module(&profile, 0), 3);
+	ck_assert_uint_eq(vg_program_module(&profile, 1), VG_NONE);
+	ck_assert_int_eq(vg_frame_classes_build(&classes, &profile), 0);
+	ck_assert_mem_eq(classes, ((const unsigned char []){ VG_CLASS_LIBRARY, VG_CLASS_LIBRARY, VG_CLASS_LIBRARY,
+		VG_CLASS_PROGRAM, VG_CLASS_LIBRARY }), 5);
+	free(classes);
+	/* The name decides, if a module has it. */
+	profile.processes.items[0].program = text("plugin");
+	ck_assert_uint_eq(vg_program_module(&profile, 0), 0);
+	done();
+}
+END_TEST
+
 START_TEST(classes_of_calls)
 {
 	ck_assert_int_eq(vg_frame_class_of_call("epoll_wait"), VG_CLASS_WAIT_EVENT);
@@ -222,6 +253,7 @@ Suite *tracks_suite(void)
 	tcase_add_test(tcase, base_stays_apart);
 	tcase_add_test(tcase, samples_of_tracks);
 	tcase_add_test(tcase, classes_of_frames);
+	tcase_add_test(tcase, programs_by_base);
 	tcase_add_test(tcase, classes_of_calls);
 	tcase_add_test(tcase, gzip_streams);
 	tcase_add_test(tcase, gzip_without_space);

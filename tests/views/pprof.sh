@@ -146,6 +146,11 @@ done
 go tool pprof -symbolize=none -top old.pb.gz 2>log | head -n 8 >shown
 grep -q '^File: work$' shown && grep -q "^Build ID: $(build_id work)\$" shown && grep -q '^Type: wall$' shown &&
 	grep -q '^vignette ' shown || fail "the head of the file: $(cat shown)"
+ln -s work link
+./link link.vgp || fail "the program was not recorded"
+"$VGTOOL" pprof -o link.pb.gz link.vgp
+go tool pprof -symbolize=none -top link.pb.gz 2>log | head -n 8 >shown
+grep -q '^File: work$' shown || fail "a program through a symbolic link: $(cat shown)"
 go tool pprof -symbolize=none -peek 'Worker::step' old.pb.gz >shown 2>log
 grep -q '| *app::Worker::locked()$' shown && grep -q '| *leaf(double)$' shown ||
 	fail "no callers and callees: $(cat shown)"

@@ -5,6 +5,7 @@
 #include <math.h>
 
 #include "vgtool/analysis/blocks.h"
+#include "vgtool/analysis/frame_class.h"
 
 static const char *mode_text(enum vg_weight weight)
 {
@@ -31,6 +32,7 @@ int vg_comparable_weight(struct vg_comparable *earlier, const struct vg_profile 
 static bool has_names(const struct vg_profile *profile, bool *addresses)
 {
 	bool program = false, program_named = false, named = false, module_named;
+	uint32_t program_module = profile->processes.count > 0 ? vg_program_module(profile, 0) : VG_NONE;
 
 	*addresses = false;
 	for (size_t i = 0; i < profile->stacks.count; i++) {
@@ -42,7 +44,7 @@ static bool has_names(const struct vg_profile *profile, bool *addresses)
 		*addresses = true;
 		module_named = profile->resolved && !module->unresolved;
 		named = named || module_named;
-		if (module->name != profile->header.program)
+		if (program_module == VG_NONE || module->name != profile->modules.items[program_module].name)
 			continue;
 		program = true;
 		program_named = program_named || module_named;

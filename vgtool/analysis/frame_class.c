@@ -77,6 +77,29 @@ static enum vg_frame_class call_class(uint64_t number, uint32_t arch, unsigned c
 	return class;
 }
 
+/* A program that was started through a symbolic link has the link's name, and its module that of the link's target. */
+uint32_t vg_program_module(const struct vg_profile *profile, size_t process)
+{
+	const struct vg_process *processes = profile->processes.items;
+	size_t end = process + 1 < profile->processes.count ? (size_t)processes[process + 1].first_stack :
+		     profile->stacks.count;
+	uint32_t lowest = VG_NONE;
+
+	for (size_t i = (size_t)processes[process].first_stack; i < end && i < profile->stacks.count; i++) {
+		uint32_t index = profile->stacks.items[i].module;
+		const struct vg_module *modules = profile->modules.items;
+		const char *name = index != VG_NONE ? vg_profile_text(profile, modules[index].name) : NULL;
+
+		if (index != VG_NONE && modules[index].name == processes[process].program)
+			return index;
+		/* The kernel's modules have brackets: "[kernel]", "[vdso]". */
+		if (name != NULL && *name != '[' && strstr(name, ".so") == NULL &&
+		    (lowest == VG_NONE || modules[index].base < modules[lowest].base))
+			lowest = index;
+	}
+	return lowest;
+}
+
 /* Marks the modules that have the name of a recorded process's main executable. */
 static int programs_mark(const struct vg_profile *profile, unsigned char *is_program)
 {
@@ -84,8 +107,11 @@ static int programs_mark(const struct vg_profile *profile, unsigned char *is_pro
 	uint32_t id;
 	int rc = vg_intern(&programs, &profile->header.program, sizeof id, &id);
 
-	for (size_t p = 0; rc >= 0 && p < profile->processes.count; p++)
-		rc = vg_intern(&programs, &profile->processes.items[p].program, sizeof id, &id);
+	for (size_t p = 0; rc >= 0 && p < profile->processes.count; p++) {
+		uint32_t module = vg_program_module(profile, p);
+
+		rc = module == VG_NONE ? 0 : vg_intern(&programs, &profile->modules.items[module].name, sizeof id, &id);
+	}
 	for (size_t m = 0; rc >= 0 && m < profile->modules.count; m++)
 		is_program[m] = vg_intern_find(&programs, &profile->modules.items[m].name, sizeof id, &id);
 	vg_intern_free(&programs);

@@ -38,6 +38,11 @@ int vg_frame_classes_build(unsigned char **classes, const struct vg_profile *pro
  * node.  A function without a node is VG_CLASS_UNKNOWN. */
 int vg_function_classes_build(unsigned char **classes, const struct vg_frames *frames);
 
+/* The module of a process's main executable, an index: that of the process's stacks that has the name of its program.
+ * Without such a module, the lowest one in memory that is no shared library: the kernel maps the main executable below
+ * its libraries.  VG_NONE: the stacks have no such module. */
+uint32_t vg_program_module(const struct vg_profile *profile, size_t process);
+
 /* The class of a system call, by its name. */
 enum vg_frame_class vg_frame_class_of_call(const char *name);
 

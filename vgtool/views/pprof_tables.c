@@ -6,6 +6,7 @@
 #include <string.h>
 
 #include "base/build_id.h"
+#include "vgtool/analysis/frame_class.h"
 
 /* ---- mappings ---- */
 
@@ -46,7 +47,8 @@ static void mapping_write(const struct vg_pprof_stacks *stacks, struct vg_pprof_
 static void mappings_write(const struct vg_pprof_stacks *stacks, struct vg_pprof_file *file)
 {
 	const struct vg_profile *profile = stacks->profile;
-	uint32_t count = (uint32_t)profile->modules.count, program = 0;
+	uint32_t count = (uint32_t)profile->modules.count;
+	uint32_t program = profile->processes.count > 0 ? vg_program_module(profile, 0) : VG_NONE;
 	bool *named = calloc(count + 1, sizeof *named);
 
 	if (named == NULL) {
@@ -59,10 +61,7 @@ static void mappings_write(const struct vg_pprof_stacks *stacks, struct vg_pprof
 		if (stack->module != VG_NONE && stacks->frames.nodes[stacks->nodes.items[i]].line_count > 0)
 			named[stack->module] = true;
 	}
-	while (program < count && profile->processes.count > 0 &&
-	       profile->modules.items[program].name != profile->processes.items[0].program)
-		program++;
-	if (program < count)
+	if (program != VG_NONE)
 		mapping_write(stacks, file, program, named[program]);
 	for (uint32_t m = 0; m < count; m++) {
 		if (m != program)
