@@ -177,6 +177,8 @@ START_TEST(demo_picture)
 	expect_part("<title>all\n7.00 ms, 100.00 %</title><rect x=\"0.00\" y=\"113\" width=\"1199.50\"");
 	expect_part("<title>main  [demo]\n5.00 ms, 71.43 %</title><rect x=\"0.00\" y=\"96\" width=\"856.64\"");
 	expect_part("<title>libx.so+0x30  [libx.so]\n2.00 ms, 28.57 %</title><rect x=\"0.00\" y=\"45\"");
+	expect_part("fill=\"#f2b45f\"/><text x=\"17\" y=\"144\"><title>");
+	expect_part("<title>libx.so</title>libx.so</text>\n");
 	free(view);
 	fixture_close(&fixture);
 }

@@ -12,16 +12,20 @@
 #include "vgtool/output/text.h"
 
 /* Pixels.  A letter of the font "monospace" has at most 0.61 times the height. */
-enum { WIDTH = 1200, ROW = 17, FRAME = 16, HEAD = 28, FONT = 12 };
+enum { WIDTH = 1200, ROW = 17, FRAME = 16, HEAD = 28, LEGEND = 18, FONT = 12 };
 #define LETTER_WIDTH (FONT * 0.61)
 #define GAP 0.5
+
+enum { TINTS = 8 };
 
 struct picture {
 	const struct vg_profile *profile;
 	const struct vg_flamegraph *options;
 	struct vg_frames frames;
-	struct vg_intern modules;    /* names of the modules of leaf frames */
+	struct vg_intern modules;    /* names of the modules of functions */
 	uint32_t *colors;            /* by module: its tint, red in bits 16 to 23; 0: it has none */
+	uint32_t legend[TINTS];         /* the modules with tints, the heaviest first */
+	int tints;
 	struct vg_call_tree tree, base;
 	double *base_share;          /* by row of `tree`: its share of the base's time; NULL: no base */
 	uint32_t depth;              /* of the deepest frame; the row of all samples has depth 0 */
@@ -89,10 +93,10 @@ static void text_write(FILE *file, const char *text, size_t columns)
 /* ---- colours ---- */
 
 /* The tints of vgtool/page/colours.js, so that a picture looks like the page. */
-static const uint32_t tints[] = { 0xf2b45f, 0x86c8ec, 0x6fcbaa, 0xede27f, 0x97b4f0, 0xf09a76, 0xdca4c6, 0xb9d38c };
-enum { TINTS = sizeof tints / sizeof *tints, REST = 0xc3c3c3, UNCHANGED = 0xd8d8d8, GREW = 0xe8603c, SHRANK = 0x5b9bf0 };
+static const uint32_t tints[TINTS] = { 0xf2b45f, 0x86c8ec, 0x6fcbaa, 0xede27f, 0x97b4f0, 0xf09a76, 0xdca4c6, 0xb9d38c };
+enum { REST = 0xc3c3c3, UNCHANGED = 0xd8d8d8, GREW = 0xe8603c, SHRANK = 0x5b9bf0 };
 
-/* Gives the tints to the modules whose functions have the most self time. */
+/* Gives the tints to the modules whose functions have the most self time, as the page does. */
 static int modules_color(struct picture *picture)
 {
 	const struct vg_profile *profile = picture->profile;
@@ -104,24 +108,27 @@ static int modules_color(struct picture *picture)
 	picture->colors = calloc((size_t)picture->frames.count + 1, sizeof *picture->colors);
 	if (sums == NULL || picture->colors == NULL)
 		rc = -ENOMEM;
+	for (uint32_t i = 0; rc >= 0 && i < picture->frames.count; i++) {
+		const char *name = vg_frames_function(&picture->frames, i).module;
+
+		rc = name != NULL ? vg_intern_string(&picture->modules, name, &module) : 0;
+	}
 	for (size_t i = 0; rc >= 0 && i < profile->samples.count; i++) {
 		const struct vg_sample *sample = &profile->samples.items[i];
 		const char *name = sample->stack == VG_NONE ? NULL : vg_frames_function(&picture->frames,
 			vg_frames_at(&picture->frames, sample->stack, 0).function).module;
 
-		if (name != NULL)
-			rc = vg_intern_string(&picture->modules, name, &module);
-		if (name != NULL && rc >= 0)
+		if (name != NULL && vg_intern_find(&picture->modules, name, strlen(name) + 1, &module))
 			sums[module] += (double)vg_weight_of(sample, picture->options->weight);
 	}
-	for (int tint = 0; rc >= 0 && tint < TINTS && picture->modules.count > 0; tint++) {
+	while (rc >= 0 && picture->tints < TINTS && (uint32_t)picture->tints < picture->modules.count) {
 		uint32_t heaviest = 0;
 
 		for (uint32_t m = 1; m < picture->modules.count; m++)
 			heaviest = sums[m] > sums[heaviest] ? m : heaviest;
-		if (sums[heaviest] > 0)
-			picture->colors[heaviest] = tints[tint];
-		sums[heaviest] = 0;
+		picture->colors[heaviest] = tints[picture->tints];
+		picture->legend[picture->tints++] = heaviest;
+		sums[heaviest] = -1;
 	}
 	free(sums);
 	return rc < 0 ? rc : 0;
@@ -216,10 +223,29 @@ static void frames_write(const struct picture *picture)
 	}
 }
 
+/* One row of modules, and of "others" if not all have colours. */
+static void legend_write(const struct picture *picture, unsigned y)
+{
+	const int cells = picture->tints + ((uint32_t)picture->tints < picture->modules.count), width = WIDTH / (TINTS + 1);
+
+	for (int i = 0; i < cells; i++) {
+		const char *name = i < picture->tints ? vg_intern_text(&picture->modules, picture->legend[i]) : "others";
+
+		fprintf(picture->file, "<rect x=\"%d\" y=\"%u\" width=\"%d\" height=\"%d\" fill=\"#%06x\"/>"
+			"<text x=\"%d\" y=\"%u\"><title>", i * width, y, FONT, FONT, i < picture->tints ? tints[i] : REST,
+			i * width + ROW, y + FONT - 2);
+		text_write(picture->file, name, SIZE_MAX);
+		fputs("</title>", picture->file);
+		text_write(picture->file, name, (size_t)((width - ROW) / LETTER_WIDTH));
+		fputs("</text>\n", picture->file);
+	}
+}
+
 static void svg_write(const struct picture *picture)
 {
 	const struct vg_flamegraph *options = picture->options;
-	unsigned height = HEAD + (picture->depth + 1) * ROW + 4;
+	bool legend = picture->base_share == NULL && picture->tints > 0;
+	unsigned height = HEAD + (picture->depth + 1) * ROW + 4 + (legend ? LEGEND : 0);
 	const char *title = options->title != NULL ? options->title :
 			    vg_profile_text(picture->profile, picture->profile->header.program);
 	struct vg_text time;
@@ -234,6 +260,8 @@ static void svg_write(const struct picture *picture)
 		options->weight == VG_WEIGHT_CPU ? "CPU" : "wall", options->to_callers ? ", inverted" : "",
 		picture->base_share != NULL ? "; red: a larger share than in the base, blue: a smaller one" : "");
 	frames_write(picture);
+	if (legend)
+		legend_write(picture, height - LEGEND);
 	fputs("</svg>\n", picture->file);
 }
 
