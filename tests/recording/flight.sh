@@ -83,7 +83,7 @@ killed() {
 	helper_exits killed
 	whole killed.vgp.part "the process ended"
 	[ "$(json info it.threads)" = 9 ] || fail "not all threads of the killed program: $(cat info)"
-	window_s=$("$VGTOOL" info killed.vgp.part | sed -n 's/^kept *the last \([0-9.]*\) s$/\1/p')
+	window_s=$("$VGTOOL" info killed.vgp.part | awk '$1 == "part" { printf "%.2f", $5 - $2 }')
 	case $window_s in
 	2*) ;;
 	*) fail "the killed program's window is $window_s s, not 2" ;;

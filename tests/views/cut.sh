@@ -127,6 +127,8 @@ for range in ..$between $between..; do
 		[ ! -s err ] || [ "${command#re}" != "$command" ] || fail "$command: $(cat err)"
 	done
 done
+exits 0 "$VGTOOL" info part.vgp
+grep -qE "^part +$(printf %.3f "$between") s to [0-9.]+ s of the recording\$" out || fail "no range: $(cat out)"
 # The part is the second phase.
 lacks part.vgp alpha
 exits 0 "$VGTOOL" report part.vgp

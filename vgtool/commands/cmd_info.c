@@ -184,8 +184,8 @@ static void recorded_text(const struct vg_profile *profile)
 	vg_print(stdout, "%-14s %s\n", "written by", vg_profile_text(profile, header->writer));
 	vg_print(stdout, "%-14s %s, for %s\n", "recorded", when, vg_text_ns(&duration, profile->duration_ns));
 	if (header->window_begin_ns != 0 && header->window_begin_ns <= profile->duration_ns)
-		vg_print(stdout, "%-14s the last %s\n", "kept",
-			 vg_text_ns(&duration, profile->duration_ns - header->window_begin_ns));
+		vg_print(stdout, "%-14s %.3f s to %.3f s of the recording\n", "part",
+			 (double)header->window_begin_ns / 1e9, (double)profile->duration_ns / 1e9);
 	vg_print(stdout, "%-14s %s", "mode", vg_profile_text(profile, header->mode_name));
 	if (header->period_ns > 0)
 		vg_print(stdout, ", a sample every %s\n", vg_text_ns(&period, header->period_ns));
