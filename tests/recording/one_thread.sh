@@ -104,9 +104,12 @@ has err "both --thread and a command"
 # ---- vgtool record: an id is recorded; a name is reported ----
 exits 0 "$VGTOOL" record --pid "$host" --thread "$chosen" --duration 0.5 -o id.vgp
 has out chosen_work
+[ "$(grep -c '  function$' out)" = 1 ] || fail "a thread's table is there twice: $(cat out)"
 only id.vgp
 exits 0 "$VGTOOL" record --pid "$host" --thread one_thread --duration 0.5 -o name.vgp
 [ "$(info name.vgp threads)" = 4 ] || fail "name.vgp has $(info name.vgp threads) threads"
+exits 1 "$VGTOOL" record --pid "$host" --thread nobody --duration 0.1
+has err "vgtool record: the recording: no thread nobody"
 exits 1 "$VGTOOL" record --pid "$host" --thread $$ -o none.vgp
 has err "process $host has no thread $$"
 for others in "--pid $host,$$" "--pid $host --children" "-- true"; do

@@ -267,6 +267,7 @@ static int view_step(struct record *record)
 static int report_step(struct record *record)
 {
 	record->options.report.is_temporary = record->options.out == NULL;
+	record->options.report.is_one_thread = record->options.thread != NULL;
 	return vg_report_run(record->command, (const char *const *)&record->out, 1, &record->options.report,
 			     &record->options.symbolize);
 }

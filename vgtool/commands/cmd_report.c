@@ -233,6 +233,14 @@ static int report_print(void *context)
 	return vg_profiles_use(command->name, &command->profiles, profile_report, command);
 }
 
+/* The user has never seen the path of a temporary profile. */
+static int recording_title(struct vg_profiles *profiles, struct vg_err *err)
+{
+	free(profiles->title);
+	profiles->title = strdup("the recording");
+	return profiles->title != NULL ? 0 : vg_err_sys(err, -ENOMEM, "cannot report the recording");
+}
+
 int vg_report_run(const char *name, const char *const *paths, size_t path_count,
 		  const struct vg_report_options *options, struct vg_symbolize *symbolize)
 {
@@ -242,11 +250,13 @@ int vg_report_run(const char *name, const char *const *paths, size_t path_count,
 	struct vg_err err;
 	int status = VG_EXIT_DONE;
 
-	if (vg_profiles_list(&command.profiles, paths, path_count, &err) != 0)
+	if (vg_profiles_list(&command.profiles, paths, path_count, &err) != 0 ||
+	    (options->is_temporary && recording_title(&command.profiles, &err) != 0))
 		status = vg_command_fail(name, &err);
 	report->limit = options->limit;
 	report->is_json = options->is_json;
 	report->is_temporary = options->is_temporary;
+	report->is_one_thread = options->is_one_thread;
 	report->is_unresolved = symbolize->unresolved;
 	vg_terminal_read(&report->terminal);
 	vg_json_open(&report->json, stdout);

@@ -35,6 +35,7 @@ struct vg_report_options {
 	uint64_t limit;              /* rows of a table; 0: the default */
 	bool weight_given, is_json, no_pager;
 	bool is_temporary;           /* no option: the profile is removed after the report */
+	bool is_one_thread;          /* no option: the profile is of one thread, which was chosen by its id */
 };
 
 #define VG_REPORT_OPTIONS_DEFAULT { .filter.end_ns = UINT64_MAX, .tree.least_ppm = 5000 }
