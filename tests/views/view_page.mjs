@@ -191,6 +191,14 @@ async function checks() {
 			`${seconds(base.below)}.*difference .?${Math.abs(difference).toFixed(1)} %`));
 		await page.key("t", "t");
 		tableIs(await rows(page), now);
+		assert.match(await text(page, "functions"),
+			new RegExp(` functions; base: ${seconds(base.sum)}; new: ${seconds(now.sum)}, [+-]?[\\d.]+ %\\.`));
+		assert.match(await text(page, "details"), /^Select a function/);
+		await page.value("change({ search: 'no such function' })");
+		assert.match(await text(page, "functions"), /No function matches;/);
+		await page.value("change({ search: '^parse$' })");
+		assert.match(await text(page, "functions"), /1 function;/);
+		await page.value("change({ search: '' })");
 		await page.value("change({ side: 1 })");
 		tableIs(await rows(page), base);
 		await page.key("t", "t");

@@ -22,6 +22,15 @@ function comparedTime(m, w, time) {
 		`difference ${differenceText(shareDifference(w, time))}` : own;
 }
 
+// The time of everything; in a comparison that of both sides.
+function sumsText(m, w) {
+	const [own, base] = w.sum;
+	if (!m.comparison)
+		return `all: ${timeText(own)}`;
+	return `base: ${timeText(base)}; new: ${timeText(own)}` +
+		(base > 0 ? `, ${differenceText(own / base - 1)}` : "");
+}
+
 function shareDifference(w, time) {
 	return (w.sum[0] > 0 ? time[0] / w.sum[0] : 0) - (w.sum[1] > 0 ? (time[1] || 0) / w.sum[1] : 0);
 }
@@ -70,7 +79,7 @@ function detailsFill(panel, app) {
 	const { m, weights: w, state } = app;
 	panel.className = state.func < 0 ? "empty" : "";
 	if (state.func < 0) {
-		panel.replaceChildren(...helpElements());
+		panel.replaceChildren(...helpElements(state.table));
 		return;
 	}
 	const func = state.func, sums = app.sums();
@@ -143,15 +152,15 @@ function linesTable(m, w, func) {
 	return element("section", {}, element("h2", {}, "Lines"), table);
 }
 
-function helpElements() {
+function helpElements(isTable) {
 	const keys = [["Enter", "zoom to the selected frame"], ["+ \u2212", "zoom in, out"],
-		["\u2191 \u2193", "caller, callee"], ["\u2190 \u2192", "neighbour"], ["0", "the whole (also Escape)"],
-		["/", "search"], ["t", "table"]];
+		["\u2191 \u2193", "caller, callee"], ["\u2190 \u2192", "neighbour"], ["0", "show all (also Escape)"],
+		["/", "search"], ["t", isTable ? "graph" : "table"]].slice(isTable ? -2 : 0);
 	const list = element("dl", { id: "keys" });
 	for (const [key, text] of keys)
 		list.append(element("dt", {}, element("kbd", {}, key)), element("dd", {}, text));
-	return [element("h2", {}, "Select a frame"),
-		element("p", {}, "Click a frame to zoom to it. The wheel zooms at the pointer; with Shift it scrolls. " +
-			"Drag to move. Widths are times."),
+	return [element("h2", {}, isTable ? "Select a function" : "Select a frame"),
+		element("p", {}, isTable ? "Click its name." : "Click a frame to zoom to it. The wheel zooms at the pointer; " +
+			"with Shift it scrolls. Drag to move. Widths are times."),
 		list];
 }

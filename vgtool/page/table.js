@@ -45,7 +45,8 @@ function tableFill(panel, app) {
 		body.append(row);
 	}
 	const count = found.length > tableRows ? `The ${tableRows} first of ${found.length} functions` :
-		`${found.length} functions`;
+		found.length === 0 && app.matches ? "No function matches" :
+		found.length === 1 ? "1 function" : `${found.length} functions`;
 	panel.replaceChildren(element("table", { id: "rows" },
-		element("caption", {}, `${count}; all: ${timeText(w.sum[side])}.`), element("thead", {}, head), body));
+		element("caption", {}, `${count}; ${sumsText(m, w)}.`), element("thead", {}, head), body));
 }
