@@ -149,6 +149,9 @@ async function checks() {
 		await page.key("Escape");
 		assert.equal(await text(page, "found"), "");
 		assert.equal(await page.value("app.tree.total[0][0]"), sums.sum);
+		// "module:" is no field in front of another colon.
+		assert.equal(await page.value("searchMatches(app.m, 'module::x|parse').includes(1)"), true);
+		assert.equal(await page.value("searchMatches(app.m, 'module:program').includes(1)"), true);
 		// The legend searches for a module.
 		await page.value("document.querySelector('#legend button').click()");
 		await page.frame();
