@@ -202,6 +202,16 @@ async function checks() {
 		// The base's process has another name.
 		assert.equal(await page.value("tracksChosen(app.m, { kind: 'process', index: 1 }).join()"), "2,2,1,1");
 		assert.equal(await page.value("tracksChosen(app.m, { kind: 'track', index: 2 }).join()"), "2,0,1,0");
+		// A view by time has a thread of the base only if that is chosen.
+		const sum = (track) => track.wall.reduce((a, b) => a + b);
+		assert.ok(sum(compared.tracks[0]) > sum(compared.tracks[3]));
+		await page.value("app.m.data.tracks[2].overlaps = true, change({ choice: { kind: 'all' }, mode: 'time' })");
+		assert.equal((await hash(page)).get("track"), "3");
+		await page.value("change({ choice: { kind: 'track', index: 0 } })");
+		assert.equal(await page.value("app.state.mode"), "time");
+		// Threads that ran at the same time have none.
+		await page.value("change({ choice: { kind: 'track', index: 2 } })");
+		assert.equal(await page.value("app.state.mode + byId('time').disabled"), "mergedtrue");
 	});
 
 	// ---- untrusted names, a narrow window, a deep stack ----

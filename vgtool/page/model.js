@@ -32,6 +32,8 @@ function modelMake(data) {
 			track[column] = new Int32Array(track[column]);
 		for (const column of ["end", "wall", "cpu"])
 			track[column] = new Float64Array(track[column]);
+		const sum = (column) => column.reduce((whole, value) => whole + value, 0);
+		track.sum = { wall: sum(track.wall), cpu: sum(track.cpu) };
 		for (let i = 1; i < track.end.length; i++)
 			track.end[i] += track.end[i - 1];
 	}
