@@ -135,7 +135,8 @@ function intervalTimes(m, weight) {
 // thread includes their threads of the same name, and a main thread their main threads.
 function tracksChosen(m, choice) {
 	const { tracks, groups } = m.data;
-	const threadName = (track) => track.name.replace(/ \(\d+\)$/, "");
+	// Ids differ between recordings.  A thread without a name is "thread ID".
+	const threadName = (track) => track.name.replace(/ \(\d+\)$|(?<=^thread )\d+$/, "");
 	const isMain = (track) => track.tid === groups[track.group].pid;
 	const isBaseOf = (a, b) => a.program === b.program || groups.length === 2;
 	return Uint8Array.from(tracks, (track, index) => {
