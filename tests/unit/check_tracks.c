@@ -118,6 +118,10 @@ START_TEST(samples_of_tracks)
 	ck_assert_int_eq(vg_track_samples_build(&samples, &tracks, &profile), 0);
 	ck_assert_mem_eq(samples.first, first, sizeof first);
 	ck_assert_mem_eq(samples.order, order, sizeof order);
+	ck_assert(!vg_track_overlaps(&samples, 0, &profile));
+	profile.samples.items[4].wall_ns = 4; /* while thread 2 ran from 3 to 7 */
+	profile.samples.items[3].wall_ns = 4;
+	ck_assert(vg_track_overlaps(&samples, 0, &profile));
 	vg_track_samples_free(&samples);
 	done();
 }

@@ -149,6 +149,9 @@ async function checks() {
 		await page.key("Escape");
 		assert.equal(await text(page, "found"), "");
 		assert.equal(await page.value("app.tree.total[0][0]"), sums.sum);
+		// "module:" is no field in front of another colon.
+		assert.equal(await page.value("searchMatches(app.m, 'module::x|parse').includes(1)"), true);
+		assert.equal(await page.value("searchMatches(app.m, 'module:program').includes(1)"), true);
 		// The legend searches for a module.
 		await page.value("document.querySelector('#legend button').click()");
 		await page.frame();
@@ -207,6 +210,16 @@ async function checks() {
 		// The base's process has another name.
 		assert.equal(await page.value("tracksChosen(app.m, { kind: 'process', index: 1 }).join()"), "2,2,1,1");
 		assert.equal(await page.value("tracksChosen(app.m, { kind: 'track', index: 2 }).join()"), "2,0,1,0");
+		// A view by time has a thread of the base only if that is chosen.
+		const sum = (track) => track.wall.reduce((a, b) => a + b);
+		assert.ok(sum(compared.tracks[0]) > sum(compared.tracks[3]));
+		await page.value("app.m.data.tracks[2].overlaps = true, change({ choice: { kind: 'all' }, mode: 'time' })");
+		assert.equal((await hash(page)).get("track"), "3");
+		await page.value("change({ choice: { kind: 'track', index: 0 } })");
+		assert.equal(await page.value("app.state.mode"), "time");
+		// Threads that ran at the same time have none.
+		await page.value("change({ choice: { kind: 'track', index: 2 } })");
+		assert.equal(await page.value("app.state.mode + byId('time').disabled"), "mergedtrue");
 	});
 
 	// ---- untrusted names, a narrow window, a deep stack ----

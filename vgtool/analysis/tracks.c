@@ -4,6 +4,8 @@
 #include <errno.h>
 #include <stdlib.h>
 
+#include "base/sum.h"
+
 static int groups_find(struct vg_tracks *tracks, const struct vg_profile *profile, uint32_t base_processes)
 {
 	struct vg_intern keys = { 0 };
@@ -113,4 +115,22 @@ void vg_track_samples_free(struct vg_track_samples *samples)
 	free(samples->first);
 	free(samples->order);
 	*samples = (struct vg_track_samples){ 0 };
+}
+
+/* A weight may include a little of the neighbours' time, so less than 1 % is no overlap. */
+bool vg_track_overlaps(const struct vg_track_samples *samples, uint32_t track, const struct vg_profile *profile)
+{
+	const struct vg_sample *last = NULL;
+	uint64_t wall_ns = 0, overlap_ns = 0;
+
+	for (uint64_t at = samples->first[track]; at < samples->first[track + 1]; at++) {
+		const struct vg_sample *sample = &profile->samples.items[samples->order[at]];
+		uint64_t begin_ns = sample->time_ns > sample->wall_ns ? sample->time_ns - sample->wall_ns : 0;
+
+		if (last != NULL && last->thread != sample->thread && last->time_ns > begin_ns)
+			overlap_ns = vg_sum(overlap_ns, last->time_ns - begin_ns);
+		wall_ns = vg_sum(wall_ns, sample->wall_ns);
+		last = sample;
+	}
+	return overlap_ns > wall_ns / 100;
 }

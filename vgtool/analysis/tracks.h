@@ -53,4 +53,7 @@ int vg_track_samples_build(struct vg_track_samples *samples, const struct vg_tra
 			   const struct vg_profile *profile);
 void vg_track_samples_free(struct vg_track_samples *samples);
 
+/* True if the track has threads that ran at the same time.  Its samples are then no sequence. */
+bool vg_track_overlaps(const struct vg_track_samples *samples, uint32_t track, const struct vg_profile *profile);
+
 #endif

@@ -44,6 +44,8 @@ function controlsShow() {
 	const { state } = app;
 	for (const key of ["mode", "weight", "colour", "side"])
 		byId(key).value = String(state[key]);
+	byId("time").disabled = heaviestTrack(state) < 0;
+	byId("mode").title = byId("time").disabled ? "Threads that ran at the same time have no view by time." : "";
 	byId("choice").value = state.choice.kind === "all" ? "all" : `${state.choice.kind} ${state.choice.index}`;
 	byId("interval").value = state.interval === null ? "" : String(app.labels.indexOf(state.interval));
 	byId("table").checked = state.table;

@@ -32,25 +32,43 @@ function modelMake(data) {
 			track[column] = new Int32Array(track[column]);
 		for (const column of ["end", "wall", "cpu"])
 			track[column] = new Float64Array(track[column]);
+		const sum = (column) => column.reduce((whole, value) => whole + value, 0);
+		track.sum = { wall: sum(track.wall), cpu: sum(track.cpu) };
 		for (let i = 1; i < track.end.length; i++)
 			track.end[i] += track.end[i - 1];
 	}
-	childrenFind(m);
+	[m.childFirst, m.child] = childrenFind(m.parent);
 	return m;
 }
 
-// The callees of node n are child[childFirst[n]] up to child[childFirst[n + 1] - 1].  The node `count` stands for the
-// caller of the outermost frames.
-function childrenFind(m) {
-	const first = m.childFirst = new Int32Array(m.count + 2);
-	for (let i = 0; i < m.count; i++)
-		first[(m.parent[i] < 0 ? m.count : m.parent[i]) + 1]++;
+// The children of n are child[first[n]] up to child[first[n + 1] - 1].  The number parent.length stands for the parent
+// of those that have none.
+function childrenFind(parent) {
+	const count = parent.length, first = new Int32Array(count + 2), child = new Int32Array(count);
+	for (let i = 0; i < count; i++)
+		first[(parent[i] < 0 ? count : parent[i]) + 1]++;
 	for (let i = 1; i < first.length; i++)
 		first[i] += first[i - 1];
 	const next = first.slice();
-	m.child = new Int32Array(m.count);
-	for (let i = 0; i < m.count; i++)
-		m.child[next[m.parent[i] < 0 ? m.count : m.parent[i]]++] = i;
+	for (let i = 0; i < count; i++)
+		child[next[parent[i] < 0 ? count : parent[i]]++] = i;
+	return [first, child];
+}
+
+// Walks through a tree: enter(n) before the children of n, leave(n) after them.
+function treeWalk(parent, [first, child], enter, leave) {
+	const count = parent.length, next = first.slice();
+	for (let node = count; ;) {
+		if (next[node] < first[node + 1]) {
+			node = child[next[node]++];
+			enter(node);
+		} else if (node === count) {
+			return;
+		} else {
+			leave(node);
+			node = parent[node] < 0 ? count : parent[node];
+		}
+	}
 }
 
 // Marks the nodes that have no caller of the same function, and those that have none of the same function and line.
@@ -62,20 +80,13 @@ function outermostFind(m) {
 	m.outermost = new Uint8Array(m.count);
 	m.outermostLine = new Uint8Array(m.count);
 	const open = new Int32Array(m.functions), openLine = new Int32Array(lines.count);
-	const next = m.childFirst.slice();
-	for (let node = m.count; ;) {
-		if (next[node] < m.childFirst[node + 1]) {
-			node = m.child[next[node]++];
-			m.outermost[node] = open[m.func[node]]++ === 0 ? 1 : 0;
-			m.outermostLine[node] = openLine[lines.of[m.frame[node]]]++ === 0 ? 1 : 0;
-		} else if (node === m.count) {
-			return;
-		} else {
-			open[m.func[node]]--;
-			openLine[lines.of[m.frame[node]]]--;
-			node = m.parent[node] < 0 ? m.count : m.parent[node];
-		}
-	}
+	treeWalk(m.parent, [m.childFirst, m.child], (node) => {
+		m.outermost[node] = open[m.func[node]]++ === 0 ? 1 : 0;
+		m.outermostLine[node] = openLine[lines.of[m.frame[node]]]++ === 0 ? 1 : 0;
+	}, (node) => {
+		open[m.func[node]]--;
+		openLine[lines.of[m.frame[node]]]--;
+	});
 }
 
 // Numbers the pairs of function and line: frames differ also in whether they are inlined.
@@ -107,14 +118,16 @@ function intervalTimes(m, weight) {
 		for (let i = 0; i < track.path.length; i++)
 			if (track.path[i] >= 0)
 				time[track.path[i]] += track[weight][i];
-	for (let i = 0; i < label.length; i++) {
-		const seen = new Set();
-		for (let at = i; at >= 0; at = parent[at])
-			seen.add(m.data.strings[label[at]]);
-		for (const text of seen)
-			sums.set(text, (sums.get(text) || 0) + time[i]);
-	}
-	return [...sums].sort((a, b) => b[1] - a[1]);
+	for (let i = label.length - 1; i >= 0; i--)
+		if (parent[i] >= 0)
+			time[parent[i]] += time[i];
+	// Intervals inside of one with the same label count once.
+	const open = new Int32Array(m.data.strings.length);
+	treeWalk(parent, childrenFind(parent), (i) => {
+		if (open[label[i]]++ === 0)
+			sums.set(label[i], (sums.get(label[i]) || 0) + time[i]);
+	}, (i) => open[label[i]]--);
+	return [...sums].map(([text, sum]) => [m.data.strings[text], sum]).sort((a, b) => b[1] - a[1]);
 }
 
 // The sides of the tracks that a choice includes: 1 the profile, 2 the base, 0 not included.  A chosen process includes
@@ -122,7 +135,8 @@ function intervalTimes(m, weight) {
 // thread includes their threads of the same name, and a main thread their main threads.
 function tracksChosen(m, choice) {
 	const { tracks, groups } = m.data;
-	const threadName = (track) => track.name.replace(/ \(\d+\)$/, "");
+	// Ids differ between recordings.  A thread without a name is "thread ID".
+	const threadName = (track) => track.name.replace(/ \(\d+\)$|(?<=^thread )\d+$/, "");
 	const isMain = (track) => track.tid === groups[track.group].pid;
 	const isBaseOf = (a, b) => a.program === b.program || groups.length === 2;
 	return Uint8Array.from(tracks, (track, index) => {

@@ -19,9 +19,7 @@ const app = {
 function change(changes) {
 	const old = app.state, state = app.state = { ...old, ...changes };
 	const differs = (...keys) => keys.some((key) => state[key] !== old[key]);
-	// A view by time has one thread: the one with the most time.
-	if (state.mode === "time" && state.choice.kind !== "track")
-		state.choice = { kind: "track", index: heaviestTrack(state) };
+	threadSettle(state);
 	const searched = differs("search"), filtered = differs("only") || searched && (state.only || old.only);
 	if (searched)
 		search();
@@ -43,8 +41,7 @@ function change(changes) {
 // Everything anew, for a new address.
 function showAll(state) {
 	app.state = state;
-	if (state.mode === "time" && state.choice.kind !== "track")
-		state.choice = { kind: "track", index: heaviestTrack(state) };
+	threadSettle(state);
 	search();
 	weigh();
 	treeShow(state.at, false);
@@ -57,17 +54,25 @@ function showAll(state) {
 	redraw();
 }
 
+// A view by time has one thread: the one with the most time, if none is chosen.
+function threadSettle(state) {
+	if (state.mode === "time" && heaviestTrack(state) < 0)
+		[state.mode, state.range] = ["merged", null];
+	else if (state.mode === "time" && state.choice.kind !== "track")
+		state.choice = { kind: "track", index: heaviestTrack(state) };
+}
+
+// The thread with the most time among the chosen ones that have a view by time, or -1.  A thread of the base has to be
+// chosen.
 function heaviestTrack(state) {
-	const { tracks } = app.m.data, { kind, index } = state.choice;
-	let best = -1, most = -1;
+	const { tracks, groups } = app.m.data, { kind, index } = state.choice;
+	let best = -1;
 	tracks.forEach((track, i) => {
-		const time = track[state.weight].reduce((sum, value) => sum + value, 0);
-		if ((kind !== "process" || track.group === index) && time > most) {
+		const chosen = kind === "all" ? !groups[track.group].base : index === (kind === "track" ? i : track.group);
+		if (chosen && !track.overlaps && (best < 0 || track.sum[state.weight] > tracks[best].sum[state.weight]))
 			best = i;
-			most = time;
-		}
 	});
-	return Math.max(best, 0);
+	return best;
 }
 
 function search() {
@@ -93,7 +98,7 @@ function treeShow(at, keep) {
 	const { m, weights, state } = app, fits = app.tree && app.selected >= 0 && isFitted(app.selected);
 	const before = app.view;
 	if (state.mode === "time") {
-		const track = m.data.tracks[state.choice.index] || { node: [], end: [] };
+		const track = m.data.tracks[state.choice.index];
 		app.tree = timeTree(m, track, app.paths, state.only ? app.inside : null);
 		app.intervals = trackIntervals(m, state.choice.index);
 	} else {

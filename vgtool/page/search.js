@@ -5,7 +5,8 @@
 function searchMatches(m, text) {
 	if (text === "")
 		return null;
-	const [, field, pattern] = /^(?:(module|file):)?(.*)$/s.exec(text);
+	// Not in front of another colon: "module::open" is a name of C++ or Rust.
+	const [, field, pattern] = /^(?:(module|file):(?!:))?(.*)$/s.exec(text);
 	const expression = new RegExp(pattern, "i"), strings = m.data.strings;
 	const names = field ? m.data.functions[field] : m.data.functions.name;
 	return Uint8Array.from(names, (index) => index >= 0 && expression.test(strings[index]) ? 1 : 0);

@@ -207,6 +207,10 @@ static void track_write(struct writer *writer, uint32_t track)
 	vg_json_key(&writer->json, "tid");
 	vg_json_int(&writer->json, thread->tid);
 	vg_json_key_uint(&writer->json, "group", of->group);
+	if (vg_track_overlaps(&writer->tracks.samples, track, writer->profile)) {
+		vg_json_key(&writer->json, "overlaps");
+		vg_json_bool(&writer->json, true);
+	}
 	writer->pieces.count = 0;
 	for (struct vg_view_reader reader = vg_view_first(&writer->tracks, track);
 	     writer->failed == 0 && vg_view_next(&writer->tracks, &reader);)
