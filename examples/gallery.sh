@@ -13,9 +13,20 @@ shift
 [ $# -gt 0 ] || set -- c cc rs difference
 PATH=$BUILDDIR/vgtool:$BUILDDIR/vignetted:$PATH
 export PATH
+printf '$ PATH=%s:%s:$PATH\n' "$BUILDDIR/vgtool" "$BUILDDIR/vignetted"
+
+# quoted WORD...: prints the words with a space before each, as a shell reads them
+quoted() {
+	for word in "$@"; do
+		case $word in
+		'' | *[!A-Za-z0-9_./,:=+-]*) printf " '%s'" "$(printf %s "$word" | sed "s/'/'\\\\''/g")" ;;
+		*) printf ' %s' "$word" ;;
+		esac
+	done
+}
 
 run() {
-	printf '$ %s\n' "$*"
+	printf '$%s\n' "$(quoted "$@")"
 	"$@"
 }
 
@@ -28,7 +39,7 @@ quietly() {
 
 # record PICTURE: makes the program `simulation`, which writes the profile simulation.vgp
 record() {
-	cp "$SRCDIR/libvgctl/vgctl.h" "$BUILDDIR/libvgctl/.libs/libvgctl.a" "$BUILDDIR/vignetted/vignetted" .
+	run cp "$SRCDIR/libvgctl/vgctl.h" "$BUILDDIR/libvgctl/.libs/libvgctl.a" "$BUILDDIR/vignetted/vignetted" .
 	source=$SRCDIR/examples/simulation
 	case $1 in
 	c) run ${CC:-cc} -O2 -g -I. -o simulation "$source.c" -L. -lvgctl -lpthread -lm ;;
@@ -55,7 +66,7 @@ picture() {
 			--hide-scrollbars --virtual-time-budget=5000 --window-size="$3" \
 			--screenshot="$PWD/$attempt.png" "file://$PWD/simulation.html#$2"
 		if [ "$(stat -c %s $attempt.png)" -gt 30000 ] && cmp -s $attempt.png $((attempt - 1)).png; then
-			cp $attempt.png "$directory/$1.png"
+			run cp $attempt.png "$directory/$1.png"
 			return
 		fi
 	done
@@ -64,18 +75,18 @@ picture() {
 }
 
 for name in "$@"; do
-	rm -rf "$directory/$name"
-	mkdir "$directory/$name"
-	cd "$directory/$name"
+	run rm -rf "$directory/$name"
+	run mkdir "$directory/$name"
+	run cd "$directory/$name"
 	base= size=1100,560
 	case $name in
 	c) part="weight=wall" ;;
 	cc) part="weight=wall&track=0&search=mutex::lock" ;;                     # the main thread
 	rs) part="weight=wall&track=1&colour=file" size=860,620 ;;              # the first worker
-	difference) part="weight=cpu&base=1" base="--base $directory/c/simulation.resolved.vgp" ;;
+	difference) part="weight=cpu&base=1" base=$directory/c/simulation.resolved.vgp ;;
 	esac
 	record "$name"
-	run vgtool view $base simulation.resolved.vgp -o simulation.html
+	run vgtool view ${base:+--base "$base"} simulation.resolved.vgp -o simulation.html
 	picture "$name" "$part" "$size"
 done
 printf '\nThe pictures are in %s.\n' "$directory"

@@ -11,7 +11,7 @@
 use std::io::{BufWriter, Write};
 use std::ops::{Add, Mul, Sub};
 use std::os::raw::{c_char, c_int, c_uint, c_void};
-use std::sync::{atomic::AtomicUsize, atomic::Ordering::SeqCst, mpsc, Arc, Mutex};
+use std::sync::{atomic::AtomicUsize, atomic::Ordering::SeqCst, mpsc, Arc, RwLock};
 use std::{env, ffi::CStr, ffi::CString, fs::File, io, marker::PhantomData, mem, ptr, thread, time::Duration};
 
 const STARS: usize = 4000;
@@ -119,9 +119,9 @@ fn stars_move(stars: &mut [Star], tree: &Square) {
     });
 }
 
-fn stars_write(stars: &Mutex<Vec<Vec<Star>>>) -> io::Result<()> {
+fn stars_write(stars: &RwLock<Vec<Vec<Star>>>) -> io::Result<()> {
     let _phase = Phase::begin("write");
-    let stars = stars.lock().unwrap();
+    let stars = stars.read().unwrap();
     let mut file = BufWriter::new(File::create("stars.txt")?);
     stars.iter().flatten().try_for_each(|star| writeln!(file, "{:.6} {:.6}", star.position.x, star.position.y))?;
     file.flush()
@@ -136,7 +136,7 @@ fn worker(jobs: mpsc::Receiver<(Arc<Square>, Vec<Star>)>, moved: mpsc::Sender<Ve
     }
 }
 
-fn simulate(stars: &Mutex<Vec<Vec<Star>>>, steps: usize) {
+fn simulate(stars: &RwLock<Vec<Vec<Star>>>, steps: usize) {
     let steps_done = AtomicUsize::new(0);
     let done = || steps_done.load(SeqCst);
     thread::scope(|scope| {
@@ -160,9 +160,9 @@ fn simulate(stars: &Mutex<Vec<Vec<Star>>>, steps: usize) {
             }
         });
         while done() < steps {
-            // Only this thread changes the stars, so that it need not hold the lock while it builds the tree.
-            let tree = Arc::new(tree_build(&stars.lock().unwrap()));
-            let mut stars = stars.lock().unwrap();
+            // Only this thread changes the stars, so it reads them together with the writer while it builds the tree.
+            let tree = Arc::new(tree_build(&stars.read().unwrap()));
+            let mut stars = stars.write().unwrap();
             for ((job, _), own) in workers.iter().zip(stars.iter_mut()) {
                 job.send((tree.clone(), mem::take(own))).unwrap();
             }
@@ -184,7 +184,7 @@ fn main() -> Result<(), String> {
         Star { position: Point { x, y }, velocity: Point { x: -y / 2.0, y: x / 2.0 } }
     };
     let part = |i| Vec::from_iter((STARS / WORKERS * i..STARS / WORKERS * (i + 1)).map(star));
-    let stars = Mutex::new(Vec::from_iter((0..WORKERS).map(part)));
+    let stars = RwLock::new(Vec::from_iter((0..WORKERS).map(part)));
     let (mut options, mut session) = (Options { struct_bytes: 0, rate_hz: 0, mode: 0 }, ptr::null_mut());
     unsafe { vgctl_options_init(&mut options, mem::size_of::<Options>()) };
     options.rate_hz = 499;
@@ -192,7 +192,7 @@ fn main() -> Result<(), String> {
     check(unsafe { vgctl_begin(c(profile).as_ptr(), &options, &mut session) })?;
     simulate(&stars, steps);
     check(unsafe { vgctl_end(session, ptr::null_mut()) })?;
-    let checksum = stars.lock().unwrap().iter().flatten().fold(0u64, |sum, Star { position: at, .. }| {
+    let checksum = stars.read().unwrap().iter().flatten().fold(0u64, |sum, Star { position: at, .. }| {
         sum.wrapping_mul(31).wrapping_add(at.x.to_bits()).wrapping_mul(31).wrapping_add(at.y.to_bits())
     });
     println!("checksum {checksum:016x}");

@@ -9,7 +9,8 @@
  * profile (profile/merge.h):
  *  - Processes with the same name and id are one group.  So the profiles of a service that is recorded every minute
  *    make one group.
- *  - Threads of one group with the same name are one track; of threads without a name, those with the same id.
+ *  - Threads of one group with the same name are one track.  Threads without a name are one track if they have the
+ *    same id.
  *
  *	vg_tracks_build(&tracks, profile, 0);
  *	track = &tracks.items[tracks.track_of[sample->thread]];

@@ -4,7 +4,7 @@
 
 /*
  * The page of `vgtool view`, as text.  make puts it together from page.html, page.css and the scripts in this folder
- * (page_text.sh).  The data stand between the two parts, as base64 of gzip of JSON.
+ * (page_text.sh).  The data are between the two parts, as base64 of gzip of JSON.
  *
  * Both end with NUL, and are ASCII.
  */

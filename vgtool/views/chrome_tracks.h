@@ -6,9 +6,9 @@
 
 /*
  * Sets chrome->track_of and chrome->next_in_track.  Without `collapse` each thread has its own track.  With it, threads
- * of one process share a track if none of them begins before the thread before it has ended.  A thread lasts from its
- * begin to its end, or longer if it has earlier or later samples, intervals or instants; detached intervals do not
- * count, because viewers do not show them on the thread.
+ * of one process share a track if each begins after the previous one has ended.  A thread lasts from its begin to its
+ * end, or longer if it has earlier or later samples, intervals or instants; detached intervals do not count, because
+ * viewers do not show them on the thread.
  *
  * The threads are placed in the order of their begins.  Each gets the free track whose last thread ended first, or a
  * new track if none is free.  So there are as few tracks as possible.  Takes O(n log n) time for n threads.  Returns 0

@@ -20,7 +20,7 @@
  *    for a track whose threads overlap in time.
  *  - If a record stands for many samples, it is written once for each of them, within the limit of repeats.h.
  *  - Intervals and instants are markers.  Counters and perf counters are counters of their process.
- *  - The root "[stack incomplete: REASON]" stands for unknown callers.
+ *  - The outermost frame "[stack incomplete: REASON]" stands for unknown callers.
  *  - If the stacks of all threads together have more than 20,000,000 frames, functions beyond a depth of 2000
  *    are one function, "[deeper frames cut]".
  *

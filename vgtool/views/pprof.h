@@ -10,9 +10,9 @@
  * Writes a profile in pprof's format: a message of protobuf.  Samples have three values: a count, wall time and CPU
  * time.  Samples with the same stack and the same labels (pprof_labels.h) are one.
  *
- * A function has its name and its source file.  It has no name of the system, because pprof would shorten a name that
- * is equal to it.  A frame without a symbol has the name that other views show ("libx.so+0x30"), and pprof replaces
- * this name if it finds the module's file.
+ * A function has its name and its source file.  system_name is not set: if it equals the name, pprof shortens the
+ * name.  A frame without a symbol has the name that other views show ("libx.so+0x30"), and pprof replaces this name if
+ * it finds the module's file.
  *
  *	vg_pprof_write(&profile, 0, "vignette 1.0", stdout);
  */

@@ -46,7 +46,7 @@ enum { VG_VIEW_NODES_MAX = 1 << 23 };
 int vg_view_nodes_build(struct vg_view_nodes *nodes, const struct vg_frames *frames, uint32_t nodes_max);
 void vg_view_nodes_free(struct vg_view_nodes *nodes);
 
-/* The node of the sample's innermost frame.  VG_NONE: the thread was idle. */
+/* The node of the sample's leaf frame.  VG_NONE: the thread was not running. */
 uint32_t vg_view_node(const struct vg_view_nodes *nodes, const struct vg_sample *sample);
 
 /* The number of functions, those for incomplete stacks included. */

@@ -129,7 +129,7 @@ int vg_session_start(struct vg_session *session, const struct vg_session_options
 /*
  * Starts a recording into fd, which stays the caller's, and takes a first sample of every thread.  Returns 0 and
  * *recording, which is the session's; -EUSERS if the session has VG_RECORDINGS_MAX recordings; -ESRCH if the process
- * has no thread options->thread; or another negative errno.
+ * has no thread with the id options->thread; or another negative errno.
  */
 int vg_session_begin(struct vg_session *session, const struct vg_session_options *options, int fd,
 		     struct vg_recording **recording, struct vg_err *err);
