@@ -210,6 +210,9 @@ async function checks() {
 		// The base's process has another name.
 		assert.equal(await page.value("tracksChosen(app.m, { kind: 'process', index: 1 }).join()"), "2,2,1,1");
 		assert.equal(await page.value("tracksChosen(app.m, { kind: 'track', index: 2 }).join()"), "2,0,1,0");
+		// Threads without a name have their ids.
+		await page.value("app.m.data.tracks.forEach((track) => track.name = 'thread ' + track.tid)");
+		assert.equal(await page.value("tracksChosen(app.m, { kind: 'track', index: 3 }).join()"), "0,2,0,1");
 		// A view by time has a thread of the base only if that is chosen.
 		const sum = (track) => track.wall.reduce((a, b) => a + b);
 		assert.ok(sum(compared.tracks[0]) > sum(compared.tracks[3]));
