@@ -210,6 +210,9 @@ async function checks() {
 		// The base's process has another name.
 		assert.equal(await page.value("tracksChosen(app.m, { kind: 'process', index: 1 }).join()"), "2,2,1,1");
 		assert.equal(await page.value("tracksChosen(app.m, { kind: 'track', index: 2 }).join()"), "2,0,1,0");
+		// Threads without a name have their ids.
+		await page.value("app.m.data.tracks.forEach((track) => track.name = 'thread ' + track.tid)");
+		assert.equal(await page.value("tracksChosen(app.m, { kind: 'track', index: 3 }).join()"), "0,2,0,1");
 		// A view by time has a thread of the base only if that is chosen.
 		const sum = (track) => track.wall.reduce((a, b) => a + b);
 		assert.ok(sum(compared.tracks[0]) > sum(compared.tracks[3]));
@@ -241,6 +244,25 @@ async function checks() {
 		await page.value("byId('scroller').scrollTop = 20000");
 		await page.frame();
 		assert.equal(await page.value("app.view.scroll"), 20000);
+	});
+
+	// ---- many intervals inside of each other ----
+	const nested = dataMake({ base: false }), { label, parent } = nested.paths;
+	for (let i = 0; i < 100000; i++) {
+		if (i < 600)
+			nested.strings.push(`interval ${i}`);
+		parent.push(i ? label.length - 1 : -1);
+		label.push(nested.strings.indexOf("interval 0") + i % 600);
+	}
+	nested.tracks[0].path.fill(label.length - 1);
+	const nestedUrl = pageWrite("nested", nested);
+	await onPage("nested", nestedUrl, "interval=interval+599", wide, async (page) => {
+		const wall = nested.tracks[0].wall.reduce((a, b) => a + b), options = "[...byId('interval').options]";
+		assert.equal(await page.value("rootWidth()"), wall);
+		assert.equal(await page.value("byId('interval').selectedOptions[0].text"), "\u2068interval 599\u2069");
+		assert.match(await page.value(`${options}.at(-2).text`), /^\u2026 and 10\d more$/);
+		assert.match(await page.value(`${options}[1].text`),
+			new RegExp(`^\u2068interval \\d+\u2069 \u2013 ${seconds(wall)}$`));
 	});
 
 	// ---- damaged data ----

@@ -13,10 +13,21 @@ function controlsMake() {
 	const times = intervalTimes(m, data.weight === 1 ? "cpu" : "wall");
 	byId("interval-label").hidden = !times.length;
 	byId("interval").append(element("option", { value: "" }, "all"));
-	// The value is a number, because a label may be any text.
-	app.labels = times.slice(0, 500).map(([label]) => label);
-	times.slice(0, 500).forEach(([label, time], index) => byId("interval").append(
-		element("option", { value: String(index) }, `${isolated(shown(label, 60))} \u2013 ${timeText(time)}`)));
+	app.labels = [];
+	for (const [label, time] of times.slice(0, labelsMax))
+		intervalAdd(label, ` \u2013 ${timeText(time)}`);
+	if (times.length > labelsMax)
+		byId("interval").append(element("option", { disabled: true }, `\u2026 and ${times.length - labelsMax} more`));
+}
+
+// More cannot be looked through.  A link can have any.
+const labelsMax = 500;
+
+// The option's value is a number, because a label may be any text.
+function intervalAdd(label, time) {
+	byId("interval").append(element("option", { value: String(app.labels.length) }, isolated(shown(label, 60)) + time));
+	byId("interval-label").hidden = false;
+	app.labels.push(label);
 }
 
 // Options have no elements inside, so characters isolate their names' direction.
@@ -47,6 +58,8 @@ function controlsShow() {
 	byId("time").disabled = heaviestTrack(state) < 0;
 	byId("mode").title = byId("time").disabled ? "Threads that ran at the same time have no view by time." : "";
 	byId("choice").value = state.choice.kind === "all" ? "all" : `${state.choice.kind} ${state.choice.index}`;
+	if (state.interval !== null && !app.labels.includes(state.interval))
+		intervalAdd(state.interval, "");
 	byId("interval").value = state.interval === null ? "" : String(app.labels.indexOf(state.interval));
 	byId("table").checked = state.table;
 	byId("only").checked = state.only;

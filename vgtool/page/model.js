@@ -149,7 +149,7 @@ function tracksChosen(m, choice) {
 			const wanted = tracks[choice.index], wantedGroup = groups[wanted.group];
 			chosen = wantedGroup.base === group.base ? index === choice.index :
 				isBaseOf(wantedGroup, group) &&
-				(isMain(wanted) ? isMain(track) : threadName(wanted) === threadName(track));
+				isMain(wanted) === isMain(track) && (isMain(track) || threadName(wanted) === threadName(track));
 		}
 		return chosen ? side : 0;
 	});

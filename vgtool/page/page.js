@@ -69,7 +69,9 @@ function heaviestTrack(state) {
 	let best = -1;
 	tracks.forEach((track, i) => {
 		const chosen = kind === "all" ? !groups[track.group].base : index === (kind === "track" ? i : track.group);
-		if (chosen && !track.overlaps && (best < 0 || track.sum[state.weight] > tracks[best].sum[state.weight]))
+		if (!chosen || track.overlaps)
+			return;
+		if (best < 0 || track.sum[state.weight] > tracks[best].sum[state.weight])
 			best = i;
 	});
 	return best;
