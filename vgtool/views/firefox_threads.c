@@ -11,7 +11,7 @@
 struct part {
 	uint64_t first, end;
 	bool is_difference;
-	bool has_cpu_use;            /* the CPU times of its samples can be shown */
+	bool has_cpu_use;            /* no two threads of the track overlap in time */
 	uint64_t begin_ns;           /* begin of the time that the first sample stands for; 0 for the difference */
 };
 
@@ -72,20 +72,6 @@ static uint64_t part_begin(const struct vg_firefox *firefox, struct part part)
 		return 0;
 	return vg_firefox_time(firefox, sample->thread, sample->time_ns > sample->wall_ns ?
 			       sample->time_ns - sample->wall_ns : 0);
-}
-
-/* True if no two threads of the part overlap in time: the use of the CPU between two rows is then that of one thread.
- * The quarter: wall_ns is an estimate, and threads may follow each other without a gap. */
-static bool threads_in_turn(const struct vg_firefox *firefox, struct part part)
-{
-	for (uint64_t at = part.first + 1; at < part.end; at++) {
-		const struct vg_sample *last = sample_at(firefox, at - 1), *next = sample_at(firefox, at);
-		uint64_t length_ns = next->wall_ns > next->cpu_ns ? next->wall_ns : next->cpu_ns;
-
-		if (last->thread != next->thread && next->time_ns - last->time_ns < length_ns - length_ns / 4)
-			return false;
-	}
-	return true;
 }
 
 /* The first row has no stack and no weight, because viewers compute the use of the CPU between two rows. */
@@ -208,7 +194,7 @@ static int thread_write(struct vg_firefox *firefox, struct vg_firefox_markers *m
 	} else {
 		track_head_write(firefox, track);
 		part.begin_ns = part_begin(firefox, part);
-		part.has_cpu_use = threads_in_turn(firefox, part);
+		part.has_cpu_use = !vg_track_overlaps(&firefox->samples, track, firefox->profile);
 	}
 	samples_write(tables, part);
 	rc = vg_firefox_markers_write(markers, track, tables);
