@@ -271,7 +271,7 @@ flight() {
 	kept() {
 		ended "$1" "requested by another process"
 		[ "$(info "$1" damaged_bytes)" = 0 ] || fail "$1 is damaged"
-		window_s=$("$VGTOOL" info "$1" | sed -n 's/^kept *the last \([0-9]*\).*/\1/p')
+		window_s=$("$VGTOOL" info "$1" | awk '$1 == "part" { printf "%d", $5 - $2 }')
 		between "${window_s:-0}" $(($2 - 1)) $(($2 + took)) "$1: seconds"
 		[ "$(info "$1" samples)" -gt 20 ] || fail "$1 has only $(info "$1" samples) samples"
 		[ "$(stat -c %a "$1")" = 600 ] || fail "other users can read $1"

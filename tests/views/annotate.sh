@@ -54,12 +54,12 @@ between() {
 		fail "$4: '$1' is not between $2 and $3: $(cat out)"
 }
 
-# Line 15 has 25 % of the time of the lines 15 and 16.  With 500 samples, 4 standard errors of this share are 8
+# Line 15 has 25 % of the time of the lines 15 and 16.  With 500 samples, 5 standard errors of this share are 10
 # percentage points.
 annotate work p.vgp
 first=$(share 15 2) second=$(share 16 2) call=$(share 18 2)
 echo "lines 15, 16 and 18: $first, $second and $call percent"
-between "$(echo "$first $second" | awk '{ print 100 * $1 / ($1 + $2) }')" 17 33 "line 15 of the lines 15 and 16"
+between "$(echo "$first $second" | awk '{ print 100 * $1 / ($1 + $2) }')" 15 35 "line 15 of the lines 15 and 16"
 between "$(share 16 1)" 0 5 "self of a line that only calls"
 grep -q '^work \[program\]: ' out || fail "no heading: $(cat out)"
 annotate spin p.vgp
