@@ -5,6 +5,7 @@
 #include <getopt.h>
 #include <string.h>
 
+#include "vgtool/commands/command_line.h"
 #include "vgtool/output/bounded.h"
 #include "vgtool/output/gzip.h"
 #include "vgtool/output/output.h"
@@ -134,4 +135,46 @@ int vg_view_run_on(struct vg_view *view, const char *usage, int argc, char **arg
 					view->names.count, count);
 	vg_view_free(view);
 	return status;
+}
+
+/* ---- compressed views ---- */
+
+struct export {
+	struct vg_view view;
+	int (*write)(const struct vg_profile *profile, uint32_t base_processes, const char *exporter, FILE *file);
+};
+
+static int export_write(void *context, const struct vg_profile *profile, FILE *file, struct vg_err *err)
+{
+	const struct export *export = context;
+
+	(void)err;
+	return export->write(profile, export->view.profiles.base_processes, vg_command_exporter(), file);
+}
+
+static int export_option_set(void *context, const struct vg_option_value *value, struct vg_err *err)
+{
+	struct export *export = context;
+
+	return vg_view_option_set(&export->view, value, err);
+}
+
+int vg_view_run_compressed(const char *usage, int argc, char **argv,
+			   int (*write)(const struct vg_profile *profile, uint32_t base_processes, const char *exporter,
+					FILE *file))
+{
+	static const struct vg_option options[] = {
+		VG_VIEW_OPTION_OUTPUT,
+		VG_VIEW_OPTION_BASE,
+		VG_VIEW_OPTION_NAME,
+		VG_SYMBOLIZE_TABLE,
+		VG_OPTION_HELP,
+	};
+	struct export export = { { .command = argv[0], .write = export_write, .context = &export,
+					   .compressed = true }, write };
+	const struct vg_command_line line = { usage, options, sizeof options / sizeof *options, export_option_set,
+					      &export };
+	int status = vg_command_line_read(&line, argc, argv);
+
+	return status != VG_COMMAND_LINE_READ ? status : vg_view_run_on(&export.view, usage, argc, argv);
 }

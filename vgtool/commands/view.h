@@ -63,7 +63,13 @@ int vg_view_run_on(struct vg_view *view, const char *usage, int argc, char **arg
 /* The same with these profiles and directories of profiles. */
 int vg_view_run_paths(struct vg_view *view, const char *const *paths, size_t count);
 
-/* For a command that calls neither of these functions. */
+/* A whole command: reads the options --output, --base, --name and those of symbolize.h, and writes a compressed view.
+ * write: of the view, for example vg_pprof_write().  Returns the exit status. */
+int vg_view_run_compressed(const char *usage, int argc, char **argv,
+			   int (*write)(const struct vg_profile *profile, uint32_t base_processes, const char *exporter,
+					FILE *file));
+
+/* For a command that calls none of these functions. */
 void vg_view_free(struct vg_view *view);
 
 #endif
