@@ -81,17 +81,18 @@ static const struct vg_sample *sample_at(const struct vg_chrome *chrome, uint64_
 	return &chrome->profile->samples.items[chrome->threads.order[at]];
 }
 
-static void samples_array(struct vg_chrome *chrome, struct chunk chunk)
+/* Writes an array with a number for each sample, which is repeated as often as the sample. */
+static void numbers_array(struct vg_chrome *chrome, const char *name, struct chunk chunk,
+			  uint32_t (*number)(const struct vg_chrome *chrome, const struct vg_sample *sample))
 {
-	vg_json_key(&chrome->json, "samples");
+	vg_json_key(&chrome->json, name);
 	vg_json_array_begin(&chrome->json);
 	for (uint64_t at = chunk.first; at < chunk.end; at++) {
 		const struct vg_sample *sample = sample_at(chrome, at);
-		uint32_t repeats = vg_repeats_of(sample, chrome->repeats_max);
-		uint32_t node = vg_chrome_sample_node(chrome, sample);
+		uint32_t repeats = vg_repeats_of(sample, chrome->repeats_max), value = number(chrome, sample);
 
 		for (uint32_t i = 0; i < repeats; i++)
-			vg_json_uint(&chrome->json, node);
+			vg_json_uint(&chrome->json, value);
 	}
 	vg_json_array_end(&chrome->json);
 }
@@ -123,19 +124,8 @@ static void lines_array(struct vg_chrome *chrome, struct chunk chunk)
 
 	for (uint64_t at = chunk.first; at < chunk.end && !any; at++)
 		any = vg_chrome_sample_line(chrome, sample_at(chrome, at)) > 0;
-	if (!any)
-		return;
-	vg_json_key(&chrome->json, "lines");
-	vg_json_array_begin(&chrome->json);
-	for (uint64_t at = chunk.first; at < chunk.end; at++) {
-		const struct vg_sample *sample = sample_at(chrome, at);
-		uint32_t repeats = vg_repeats_of(sample, chrome->repeats_max);
-		uint32_t line = vg_chrome_sample_line(chrome, sample);
-
-		for (uint32_t i = 0; i < repeats; i++)
-			vg_json_uint(&chrome->json, line);
-	}
-	vg_json_array_end(&chrome->json);
+	if (any)
+		numbers_array(chrome, "lines", chunk, vg_chrome_sample_line);
 }
 
 static void profile_event_begin(struct vg_chrome *chrome, const char *name, uint32_t track, uint64_t time_ns)
@@ -174,7 +164,7 @@ static int chunk_write(struct vg_chrome *chrome, uint32_t track, struct chunk ch
 	for (uint64_t at = chunk.first; rc == 0 && at < chunk.end; at++)
 		rc = sample_nodes_write(chrome, track, sample_at(chrome, at));
 	vg_json_array_end(json);
-	samples_array(chrome, chunk);
+	numbers_array(chrome, "samples", chunk, vg_chrome_sample_node);
 	vg_json_object_end(json);
 	deltas_array(chrome, chunk, last_us);
 	lines_array(chrome, chunk);
