@@ -2,8 +2,8 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
 #
 # The page of `vgtool view` in a browser without a window: sums, search, inverted and by time, a comparison, keyboard
-# and mouse, narrow and wide windows, untrusted names, no requests.  The data are made up, so that the expected numbers
-# can be computed in a simpler way.  PICTURES=DIRECTORY keeps pictures of what was seen.
+# and mouse, narrow and wide windows, untrusted names, no requests.  The test makes the data itself, so that it can
+# compute the expected numbers in a simpler way.  PICTURES=DIRECTORY keeps pictures of what was seen.
 set -eu
 . "${SRCDIR:?}/tests/lib.sh"
 command -v chromium >/dev/null || fail "no chromium"

@@ -145,7 +145,8 @@ static uint32_t mixed(uint32_t a, uint32_t b, double share)
 }
 
 /* change: of the frame's share, in a comparison.  A tenth of the time has the full colour; the root makes small changes
- * visible.  Without a comparison, functions of one module differ a little, so that neighbours can be told apart. */
+ * visible.  Without a comparison, functions of one module differ a little in colour, so that adjacent frames can be
+ * distinguished. */
 static uint32_t frame_color(const struct picture *picture, uint32_t function, double change)
 {
 	const char *name = vg_frames_function(&picture->frames, function).module;

@@ -47,7 +47,7 @@ struct vg_activity {
 bool vg_activity_begin(struct vg_activity *activity, const struct vg_target *target, struct vg_tasks *tasks,
 		       uint64_t round_ns);
 
-/* Begins a moment outside of rounds: vg_activity_read() reads each thread again. */
+/* For a sample outside of rounds: the next vg_activity_read() of each thread reads its files again. */
 void vg_activity_expire(struct vg_activity *activity, uint64_t round_ns);
 
 /* Sets task->activity, unless the round has shown that it is current.  Returns 0, -ESRCH if the thread has exited, or
