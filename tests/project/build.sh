@@ -55,8 +55,8 @@ sources() {
 refusals() {
 	configured 1 --without-tools
 	! grep -q libdw "$dir/err" || fail "libdw is wanted for the helper: $(cat "$dir/err")"
-	configured 1
-	for name in libunwind libseccomp zlib1g libmsgpack libdw liblzma libzstd libdeflate libprotobuf-c; do
+	configured 1 ac_cv_lib_Zydis_ZydisDecoderDecodeInstruction=no
+	for name in libunwind libzydis libseccomp zlib1g libmsgpack libdw liblzma libzstd libdeflate libprotobuf-c; do
 		has err "$name-dev"
 	done
 	exits 1 "$SRCDIR/configure" -q --host=riscv64-linux-gnu
