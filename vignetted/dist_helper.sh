@@ -21,6 +21,8 @@ libunwind   libunwind  MIT
 libunwind-generic libunwind MIT
 libunwind-x86_64  libunwind MIT
 libz        zlib       Zlib
+libZycore.so zycore    MIT
+libZydis    zydis      MIT
 '
 # The caller names the folder.  It is replaced only if this script has made all that it has.
 if [ -e "$folder" ] && {
@@ -37,11 +39,11 @@ objcopy --only-keep-debug "$helper" "$out/vignetted.debug"
 (cd "$out" && objcopy --add-gnu-debuglink=vignetted.debug vignetted)
 "$vgtool" symbols -o "$out/symbols" "$helper" >/dev/null
 
-# archives: prints the paths of the static libraries that were linked, and of msgpack-c, which is in our code by its
-# headers
+# archives: prints the paths of the static libraries that were linked, and of libraries of which only headers are used
 archives() {
 	sed -n 's,^\(/.*\.a\)(.*,\1,p' "$helper.map" | sort -u
 	${CC:-cc} -print-file-name=libmsgpackc.a
+	${CC:-cc} -print-file-name=libZycore.so
 }
 
 # origin FILE: sets $version and $copyright, the file with the library's notices, if they are known.  A library that

@@ -21,7 +21,7 @@ done
 grep -q 'FLAGS_1.* PIE' "$dir/vignetted.headers" || fail "vignetted is no PIE"
 [ "$(stat -c %s "$folder/vignetted")" -lt 1500000 ] || fail "vignetted has $(stat -c %s "$folder/vignetted") bytes"
 grep -q 'vg_session_tick' "$folder"/symbols/vignetted/*/vignetted.sym || fail "no symbols of vignetted"
-for library in gcc glibc libseccomp libunwind msgpack-c zlib; do
+for library in gcc glibc libseccomp libunwind msgpack-c zlib zycore zydis; do
 	grep -qE "^    $library +[0-9]" "$folder/LICENSES" || fail "no version of $library: $(head -n 12 "$folder/LICENSES")"
 	grep -q "^==== $library " "$folder/LICENSES" || fail "no notices of $library"
 done
