@@ -11,7 +11,7 @@
 #include "base/number.h"
 #include "base/print.h"
 
-enum { OPTIONS_MAX = 40 };
+enum { OPTIONS_MAX = 48 };
 
 static const double NS_PER_S = 1e9;
 

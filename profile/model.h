@@ -13,7 +13,8 @@
 
 /*
  * A profile in memory, independent of the views.  vg_profile_read() (reader.h) fills the profile, profile_symbols.h
- * adds symbols to it, and vg_profile_free() frees it.  Nothing else changes the profile.  Example:
+ * adds symbols to it, and vg_profile_free() frees it.  A view may shorten its stacks
+ * (vgtool/analysis/instruction_frames.h).  Nothing else changes the profile.  Example:
  *
  *     struct vg_profile profile = { 0 };
  *     if (vg_profile_read(&profile, &file, &err) == 0)

@@ -6,6 +6,7 @@
 #include "tests/unit/fixture.h"
 #include "vgtool/analysis/chains.h"
 #include "vgtool/analysis/frames.h"
+#include "vgtool/analysis/instruction_frames.h"
 #include "vgtool/views/trimmed_stack.h"
 
 static struct fixture fixture;
@@ -200,6 +201,87 @@ START_TEST(middle_of_a_deep_stack_is_not_walked)
 }
 END_TEST
 
+/* Stacks with instruction frames: ids begin with 16.  What each node is after their removal. */
+static const struct {
+	uint32_t parent;
+	enum vg_found_by found_by;
+	uint32_t new_parent, depth;
+	enum vg_walk_end end;
+} shortened[] = {
+	{ VG_WALK_ROOT, VG_FOUND_BY_CFI, VG_NONE, 1, VG_WALK_ROOT },
+	{ 16, VG_FOUND_BY_INSTRUCTIONS, 0, 2, VG_WALK_ROOT },
+	/* Calls of an instruction frame lose it, and its caller. */
+	{ 17, VG_FOUND_BY_CFI, VG_NONE, 1, VG_WALK_NO_INFO },
+	{ 18, VG_FOUND_BY_FRAME_POINTER, 2, 2, VG_WALK_NO_INFO },
+	{ 19, VG_FOUND_BY_SYSTEM_CALL, 3, 3, VG_WALK_NO_INFO },
+	/* Frames that were found otherwise stay. */
+	{ 16, VG_FOUND_BY_FRAME_POINTER, 0, 2, VG_WALK_ROOT },
+	{ 21, VG_FOUND_BY_SCAN, 5, 3, VG_WALK_ROOT },
+	/* Two instruction frames: the stack ends below the inner one. */
+	{ 19, VG_FOUND_BY_INSTRUCTIONS, 3, 3, VG_WALK_NO_INFO },
+	{ 23, VG_FOUND_BY_CFI, VG_NONE, 1, VG_WALK_NO_INFO },
+	/* The outermost frame of an incomplete stack. */
+	{ VG_WALK_TRUNCATED, VG_FOUND_BY_INSTRUCTIONS, VG_NONE, 1, VG_WALK_TRUNCATED },
+	{ 25, VG_FOUND_IN_KERNEL, VG_NONE, 1, VG_WALK_NO_INFO },
+};
+
+enum { SHORTENED = sizeof shortened / sizeof *shortened };
+
+/* Samples: the nodes before and after the removal. */
+static const struct {
+	uint32_t stack, node;
+	enum vg_walk_end end;
+} shortened_samples[] = {
+	{ 20, 4, VG_WALK_NO_INFO }, { 22, 6, VG_WALK_ROOT }, { 24, 8, VG_WALK_NO_INFO }, { 26, 10, VG_WALK_NO_INFO },
+	{ VG_WALK_UNREADABLE, VG_NONE, VG_WALK_UNREADABLE },
+	/* Our recorder writes no such leaf frame. */
+	{ 25, VG_NONE, VG_WALK_NO_INFO },
+};
+
+enum { SHORTENED_SAMPLES = sizeof shortened_samples / sizeof *shortened_samples };
+
+static void shortened_check(void)
+{
+	const struct vg_profile *profile = &fixture.profile;
+	uint64_t count;
+
+	for (uint32_t i = 0; i < SHORTENED; i++) {
+		ck_assert_uint_eq(profile->stacks.items[i].parent, shortened[i].new_parent);
+		ck_assert_uint_eq(profile->stacks.items[i].depth, shortened[i].depth);
+		ck_assert_uint_eq(profile->stacks.items[i].end, shortened[i].end);
+	}
+	for (uint32_t i = 0; i < SHORTENED_SAMPLES; i++) {
+		ck_assert_uint_eq(profile->samples.items[i].stack, shortened_samples[i].node);
+		ck_assert_uint_eq(profile->samples.items[i].end, shortened_samples[i].end);
+	}
+	ck_assert_int_eq(vg_instruction_frames_count(profile, &count), 0);
+	ck_assert_uint_eq(count, 0);
+}
+
+START_TEST(instruction_frames_are_removed)
+{
+	uint64_t count;
+
+	fixture_open(&fixture);
+	fixture_thread(&fixture, 0, 1, "main");
+	for (uint32_t i = 0; i < SHORTENED; i++)
+		ck_assert_int_eq(vg_writer_stack(&fixture.writer, VG_STACK_ROOTS + i, shortened[i].parent, VG_NONE, i,
+						 shortened[i].found_by), 0);
+	for (uint32_t i = 0; i < SHORTENED_SAMPLES; i++)
+		fixture_sample(&fixture, 0, shortened_samples[i].stack, 1000000 * (i + 1), 1000000, 0);
+	fixture_read(&fixture, false);
+	fixture.profile.samples.items[0].count = 3;
+	ck_assert_int_eq(vg_instruction_frames_count(&fixture.profile, &count), 0);
+	ck_assert_uint_eq(count, 3 + 1 + 1 + 1);
+	/* vgtool top removes them again and again, while the profile grows. */
+	for (int i = 0; i < 2; i++) {
+		vg_instruction_frames_remove(&fixture.profile);
+		shortened_check();
+	}
+	fixture_close(&fixture);
+}
+END_TEST
+
 Suite *frames_suite(void)
 {
 	Suite *suite = suite_create("frames");
@@ -211,6 +293,7 @@ Suite *frames_suite(void)
 	tcase_add_test(cases, equal_functions_of_different_ids_are_one);
 	tcase_add_test(cases, middle_of_a_deep_stack_is_left_out);
 	tcase_add_test(cases, middle_of_a_deep_stack_is_not_walked);
+	tcase_add_test(cases, instruction_frames_are_removed);
 	suite_add_tcase(suite, cases);
 	return suite;
 }

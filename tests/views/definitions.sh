@@ -5,6 +5,9 @@
 # not in self, of the function that contains it.  Total counts a recursive function once per sample.  A function that
 # ends in a tail call is not in the stacks below that call.  A function of a static library belongs to the program.  The
 # lines of a function add up to the function.  bench/views.sh compares the same views with perf.
+#
+# Frames that were found by instructions are counted, and --no-instruction-frames removes them and their callers from
+# every view.
 set -eu
 . "${SRCDIR:?}/tests/lib.sh"
 cd "$dir"
@@ -90,3 +93,92 @@ true_in callers "rows[0].name === 'target' && rows[1].name === 'caller' && row('
 true_in callers "rows[1].total_ns === rows[0].total_ns && rows[0].total_ns > 0"
 true_in functions "row('library_loop').module === 'program' && row('library_loop').self_ns > 0"
 true_in functions "rows.every((entry) => entry.self_ns === sum(other('lines').lines, entry.name))"
+
+# ---- instruction frames: the caller of bare() has unwind information, and bare() has none ----
+cat >bare.c <<'END_OF_SOURCE'
+void spin(void);
+void bare(long turns)
+{
+	for (long i = 0; i < turns; i++) {
+		spin();
+		__asm__ volatile("");
+	}
+}
+END_OF_SOURCE
+cat >calls_bare.c <<'END_OF_SOURCE'
+#include <stdlib.h>
+#define CODE __attribute__((noinline, noclone)) void
+volatile unsigned sum;
+void bare(long turns);
+CODE spin(void)
+{
+	for (long i = 0; i < 100000; i++) sum += sum >> 7;
+}
+CODE above_bare(long turns) { bare(turns); __asm__ volatile(""); }
+CODE above_spin(long turns)
+{
+	for (long i = 0; i < turns; i++) {
+		spin();
+		__asm__ volatile("");
+	}
+}
+int main(int argc, char **argv)
+{
+	above_bare(atol(argv[1]));
+	if (argc > 2)
+		above_spin(atol(argv[2]));
+	return 0;
+}
+END_OF_SOURCE
+$CC -O2 -g -fomit-frame-pointer -fno-asynchronous-unwind-tables -fno-unwind-tables -c bare.c
+$CC -O2 -g -Wl,--build-id=sha1 -o calls_bare calls_bare.c bare.o
+"$VGTOOL" symbols -o store calls_bare >/dev/null
+# recorded OUT TURNS...: records the program
+recorded() {
+	out=$1
+	shift
+	"$VIGNETTED" --capture "$(build_capture)" --budget 0 --mode cpu --rate 999 -o unnamed.vgp -- ./calls_bare "$@" 2>err ||
+		fail "$(cat err)"
+	"$VGTOOL" resolve -s store -o "$out" unnamed.vgp 2>/dev/null
+}
+# samples PATTERN FILE: prints the number of samples in those stacks of a folded file
+samples() { awk -v pattern="$1" '$0 ~ pattern { sum += $NF } END { print sum + 0 }' "$2"; }
+recorded both.vgp 4000 4000
+"$VGTOOL" folded --weight samples both.vgp >whole
+"$VGTOOL" folded --weight samples --no-instruction-frames both.vgp >short
+bare=$(samples ';bare[; ]' whole) called=$(samples ';main;above_bare;bare[; ]' whole)
+spin=$(samples ';main;above_spin;spin ' whole) all=$(samples . whole)
+[ "$called" -gt 0 ] && [ "$spin" -gt 0 ] || fail "too few stacks: $(cat whole)"
+[ "$(samples '^[^;]*;bare[; ]' short)" = "$bare" ] || fail "not all stacks end at bare(): $(cat short)"
+grep -q '^\[stack incomplete: no unwind information\];bare;spin ' short || fail "no reason: $(cat short)"
+[ "$(samples ';main;above_spin;spin ' short)" = "$spin" ] || fail "another stack is shorter: $(cat short)"
+[ "$(samples . short)" = "$all" ] || fail "samples are missing: $(cat short)"
+counted=$(info both.vgp stacks_by_instructions)
+[ "$counted" -ge "$called" ] && [ "$counted" -le $((all - spin)) ] ||
+	fail "$counted stacks by instructions: $(cat whole)"
+"$VGTOOL" info both.vgp | grep -q "^  stacks by instructions  *$counted (" || fail "$("$VGTOOL" info both.vgp)"
+
+# Every view.  Only stacks in bare(), because their callers are then nowhere.
+recorded bare.vgp 4000
+cp bare.vgp old.vgp
+for command in report 'report --tree' 'report --json' folded flamegraph chrome firefox aggregate \
+	'diff --by total --json old.vgp'; do
+	"$VGTOOL" $command bare.vgp >made && gzip -cdf <made >whole || fail "$command"
+	"$VGTOOL" $command --no-instruction-frames bare.vgp >made && gzip -cdf <made >short || fail "$command"
+	grep -aq above_bare whole || fail "$command does not show the caller"
+	grep -aq spin short || fail "$command shows no function"
+	! grep -aq above_bare short || fail "$command shows the caller"
+done
+# These views list functions without samples, too.
+"$VGTOOL" speedscope --no-instruction-frames bare.vgp >short
+json short 'it.profiles.flatMap((one) => one.samples.flat()).map((frame) => it.shared.frames[frame].name).join()' >shown
+grep -q 'bare,spin' shown && ! grep -q above_bare shown || fail "speedscope: $(cat short)"
+"$VGTOOL" pprof --no-instruction-frames -o short.pb.gz bare.vgp
+go tool pprof -top -nodefraction=0 short.pb.gz >short 2>err || fail "pprof: $(cat err)"
+grep -q ' bare$' short && ! grep -q above_bare short || fail "pprof: $(cat short)"
+"$VGTOOL" report --json --weight wall --no-instruction-frames bare.vgp >report.json
+"$VGTOOL" view --no-instruction-frames bare.vgp >page.html
+node "$SRCDIR/tests/views/view.mjs" judge page.html report.json >judged 2>&1 || fail "view: $(cat judged)"
+"$VGTOOL" annotate above_bare bare.vgp >whole || fail "annotate"
+! "$VGTOOL" annotate --no-instruction-frames above_bare bare.vgp >short 2>err || fail "annotate: $(cat short)"
+grep -q above_bare err || fail "annotate: $(cat err)"

@@ -17,7 +17,7 @@
 static const char usage[] =
 	"usage: vgtool aggregate [--json] [--weight wall|cpu] [--limit N]\n"
 	"                        [-s STORE]... [--debuginfod] [--unresolved]\n"
-	"                        PROFILE...\n";
+	"                        [--no-instruction-frames] PROFILE...\n";
 
 /* Default of --limit for text.  By default JSON has all rows. */
 enum { TEXT_LIMIT = 20 };

@@ -15,7 +15,7 @@
 static const char usage[] =
 	"usage: vgtool annotate [--asm [--json]] [--source DIR]... [--weight wall|cpu]\n"
 	"                       [--no-pager] [-s STORE]... [--debuginfod]\n"
-	"                       FUNCTION PROFILE...\n";
+	"                       [--no-instruction-frames] FUNCTION PROFILE...\n";
 
 enum { SOURCE = 256, NO_PAGER, ASM, JSON };
 
@@ -28,6 +28,7 @@ static const struct vg_option options[] = {
 	{ NO_PAGER, "no-pager", VG_OPTION_FLAG, .help = "do not start $PAGER" },
 	VG_SYMBOLIZE_STORE,
 	VG_SYMBOLIZE_DEBUGINFOD,
+	VG_SYMBOLIZE_NO_INSTRUCTION_FRAMES,
 	VG_OPTION_HELP,
 };
 

@@ -8,7 +8,7 @@
 static const char usage[] =
 	"usage: vgtool chrome [-o OUT] [--name NAME]... [--collapse-threads]\n"
 	"                     [--minimum-duration TIME] [-s STORE]... [--debuginfod]\n"
-	"                     [--unresolved] PROFILE...\n";
+	"                     [--unresolved] [--no-instruction-frames] PROFILE...\n";
 
 struct request {
 	struct vg_view view;

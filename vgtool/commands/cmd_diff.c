@@ -13,7 +13,7 @@ static const char usage[] =
 	"usage: vgtool diff [--json] [--weight wall|cpu] [--by self|total] [--share]\n"
 	"                   [--exclude REGEX]... [--limit N] [--fail-above PERCENT]\n"
 	"                   [--at-least PERCENT] [-s STORE]... [--debuginfod]\n"
-	"                   [--unresolved] A B\n"
+	"                   [--unresolved] [--no-instruction-frames] A B\n"
 	"       vgtool diff [OPTION]... A... -- B...\n";
 
 /* With --fail-above, the exit status is the verdict. */

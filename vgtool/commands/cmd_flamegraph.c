@@ -11,7 +11,7 @@ static const char usage[] =
 	"usage: vgtool flamegraph [-o OUT] [--inverted] [--weight wall|cpu]\n"
 	"                         [--thread THREAD] [--min PERCENT] [--base OLD]...\n"
 	"                         [-s STORE]... [--debuginfod] [--unresolved]\n"
-	"                         PROFILE...\n";
+	"                         [--no-instruction-frames] PROFILE...\n";
 
 enum { INVERTED = 256, MIN };
 

@@ -10,7 +10,7 @@
 static const char usage[] =
 	"usage: vgtool folded [-o OUT] [--weight wall|cpu|samples] [--threads]\n"
 	"                     [--thread THREAD] [-s STORE]... [--debuginfod]\n"
-	"                     [--unresolved] PROFILE...\n";
+	"                     [--unresolved] [--no-instruction-frames] PROFILE...\n";
 
 struct request {
 	struct vg_view view;

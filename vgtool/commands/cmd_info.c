@@ -7,6 +7,7 @@
 
 #include "base/build_id.h"
 #include "base/print.h"
+#include "vgtool/analysis/instruction_frames.h"
 #include "vgtool/commands/command.h"
 #include "vgtool/commands/command_line.h"
 #include "vgtool/commands/profiles.h"
@@ -57,8 +58,9 @@ static bool count_first(const struct vg_counts *counts, size_t i)
 /* Keys that info_json() writes itself, in the same object as the statistics. */
 static const char *const fixed_keys[] = {
 	"program", "processes", "mode", "period_ns", "writer", "arch", "start_unix_s", "duration_ns", "samples",
-	"threads", "modules", "stacks", "stacks_complete", "stack_ends", "samples_without_stack",
-	"file_bytes", "truncated", "end_reason", "damaged_bytes", "unknown_records", "unknown_fields", "resolved", "lost", "counters",
+	"threads", "modules", "stacks", "stacks_complete", "stacks_by_instructions", "stack_ends",
+	"samples_without_stack", "file_bytes", "truncated", "end_reason", "damaged_bytes", "unknown_records",
+	"unknown_fields", "resolved", "lost", "counters",
 };
 
 static bool key_is_fixed(const char *key)
@@ -94,7 +96,7 @@ static void counters_json(struct vg_json *json, const struct vg_profile *profile
 	vg_json_array_end(json);
 }
 
-static void info_json(const struct vg_profile *profile)
+static void info_json(const struct vg_profile *profile, uint64_t by_instructions)
 {
 	const struct vg_header *header = &profile->header;
 	struct ends ends = ends_count(profile);
@@ -115,6 +117,7 @@ static void info_json(const struct vg_profile *profile)
 	vg_json_key_uint(&json, "modules", profile->modules.count);
 	vg_json_key_uint(&json, "stacks", profile->samples_total);
 	vg_json_key_uint(&json, "stacks_complete", ends.samples[VG_WALK_ROOT]);
+	vg_json_key_uint(&json, "stacks_by_instructions", by_instructions);
 	ends_json(&json, &ends);
 	vg_json_key_uint(&json, "samples_without_stack", profile->samples_without_stack);
 	vg_json_key_uint(&json, "file_bytes", profile->file_bytes);
@@ -198,7 +201,7 @@ static void recorded_text(const struct vg_profile *profile)
 		putchar('\n');
 }
 
-static void samples_text(const struct vg_profile *profile)
+static void samples_text(const struct vg_profile *profile, uint64_t by_instructions)
 {
 	struct ends ends = ends_count(profile);
 	struct vg_text share;
@@ -211,6 +214,9 @@ static void samples_text(const struct vg_profile *profile)
 				 vg_walk_end_name(end), ends.samples[end],
 				 vg_text_percent(&share, ends.samples[end], profile->samples_total));
 	}
+	if (by_instructions > 0)
+		vg_print(stdout, "  %-28s %" PRIu64 " (%s)\n", "stacks by instructions", by_instructions,
+			 vg_text_percent(&share, by_instructions, profile->samples_total));
 	if (profile->samples_without_stack > 0)
 		vg_print(stdout, "  %-28s %" PRIu64 "\n", "stacks lost to damage",
 			 profile->samples_without_stack);
@@ -272,10 +278,10 @@ static bool any_count(const struct vg_counts *counts)
 	return false;
 }
 
-static void info_text(const struct vg_profile *profile)
+static void info_text(const struct vg_profile *profile, uint64_t by_instructions)
 {
 	recorded_text(profile);
-	samples_text(profile);
+	samples_text(profile, by_instructions);
 	file_text(profile);
 	vg_print(stdout, "%-14s%s\n", "cost", profile->stats.count == 0 ? " not recorded" : "");
 	counts_text(profile, &profile->stats);
@@ -288,10 +294,13 @@ static void info_text(const struct vg_profile *profile)
 static int info_print(void *context, struct vg_profile *profile, struct vg_err *err)
 {
 	const bool *json = context;
+	uint64_t by_instructions;
+	int rc = vg_instruction_frames_count(profile, &by_instructions);
 
 	(void)err;
-	(*json ? info_json : info_text)(profile);
-	return 0;
+	if (rc == 0)
+		(*json ? info_json : info_text)(profile, by_instructions);
+	return rc;
 }
 
 static int info_run(const char *command, struct vg_profiles *profiles, bool *json)

@@ -4,7 +4,8 @@
 
 static const char usage[] =
 	"usage: vgtool pprof [-o OUT] [--base OLD]... [--name NAME]...\n"
-	"                    [-s STORE]... [--debuginfod] [--unresolved] PROFILE...\n";
+	"                    [-s STORE]... [--debuginfod] [--unresolved]\n"
+	"                    [--no-instruction-frames] PROFILE...\n";
 
 int cmd_pprof(int argc, char **argv)
 {

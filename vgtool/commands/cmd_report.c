@@ -24,7 +24,8 @@ static const char usage[] =
 	"                     [--on-cpu | --off-cpu] [--interval LABEL]\n"
 	"                     [--weight wall|cpu] [--counter NAME] [--min PERCENT]\n"
 	"                     [--limit N] [--json] [--no-pager]\n"
-	"                     [-s STORE]... [--debuginfod] [--unresolved] PROFILE...\n";
+	"                     [-s STORE]... [--debuginfod] [--unresolved]\n"
+	"                     [--no-instruction-frames] PROFILE...\n";
 
 struct command {
 	const char *name;            /* "vgtool report" */

@@ -8,7 +8,7 @@
 static const char usage[] =
 	"usage: vgtool speedscope [-o OUT] [--weight wall|cpu] [--by function|line]\n"
 	"                         [--name NAME]... [-s STORE]... [--debuginfod]\n"
-	"                         [--unresolved] PROFILE...\n";
+	"                         [--unresolved] [--no-instruction-frames] PROFILE...\n";
 
 struct request {
 	struct vg_view view;

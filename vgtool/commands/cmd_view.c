@@ -17,7 +17,8 @@
 static const char usage[] =
 	"usage: vgtool view [-o OUT] [--base OLD]... [--name NAME]...\n"
 	"                   [--weight wall|cpu] [--source DIR]... [-s STORE]...\n"
-	"                   [--debuginfod] [--unresolved] PROFILE...\n";
+	"                   [--debuginfod] [--unresolved] [--no-instruction-frames]\n"
+	"                   PROFILE...\n";
 
 enum { SOURCE = 256 };
 

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include "symbols/store/store_index.h"
+#include "vgtool/analysis/instruction_frames.h"
 #include "vgtool/resolve/resolve.h"
 #include "vgtool/run/server_path.h"
 
@@ -16,6 +17,8 @@ int vg_symbolize_set(struct vg_symbolize *symbolize, const struct vg_option_valu
 		symbolize->unresolved = true;
 	if (value->key == 'D')
 		symbolize->debuginfod = true;
+	if (value->key == 'F')
+		symbolize->no_instruction_frames = true;
 	if (value->key == 's' && vg_array_push(&symbolize->stores, &value->text) != 0)
 		return vg_err_sys(err, -ENOMEM, "cannot add the symbol store %s", value->text);
 	return 0;
@@ -192,6 +195,8 @@ int vg_symbolize_profile(struct vg_symbolize *symbolize, const char *command, st
 	struct vg_address_list list = { 0 };
 	int rc;
 
+	if (symbolize->no_instruction_frames)
+		vg_instruction_frames_remove(profile);
 	/* The first of several processes is enough, because the others mostly execute the same files. */
 	symbolize->pid = profile->processes.count > 0 && profile->processes.items[0].pid > 0 ?
 			 (uint32_t)profile->processes.items[0].pid : 0;

@@ -24,6 +24,7 @@ struct vg_symbolize {
 	                                    each URL by the server's directory in the cache */
 	bool unresolved;             /* --unresolved: show addresses */
 	bool debuginfod;             /* --debuginfod: ask the servers of $DEBUGINFOD_URLS */
+	bool no_instruction_frames;  /* --no-instruction-frames: see analysis/instruction_frames.h */
 	bool stores_only;            /* use only the arguments of -s and the servers */
 	struct vg_broker broker;     /* what the broker offers besides this machine's files; the caller's */
 	struct vg_symbol_finder finder; /* after vg_symbolize_confine(); for vgtool top, which looks symbols up itself */
@@ -41,12 +42,15 @@ struct vg_symbolize {
 	  .help = "also use symbols of this store, directory or URL", .is_short = 1 }
 #define VG_SYMBOLIZE_DEBUGINFOD \
 	{ 'D', "debuginfod", VG_OPTION_FLAG, .help = "also ask the servers of $DEBUGINFOD_URLS" }
+#define VG_SYMBOLIZE_NO_INSTRUCTION_FRAMES \
+	{ 'F', "no-instruction-frames", VG_OPTION_FLAG, .help = "end stacks before frames found by instructions" }
 #define VG_SYMBOLIZE_TABLE \
 	VG_SYMBOLIZE_STORE, \
 	VG_SYMBOLIZE_DEBUGINFOD, \
-	{ 'U', "unresolved", VG_OPTION_FLAG, .help = "show addresses in place of names" }
+	{ 'U', "unresolved", VG_OPTION_FLAG, .help = "show addresses in place of names" }, \
+	VG_SYMBOLIZE_NO_INSTRUCTION_FRAMES
 
-enum { VG_SYMBOLIZE_TABLE_OPTIONS = 3 };
+enum { VG_SYMBOLIZE_TABLE_OPTIONS = 4 };
 
 /* Handles an option of VG_SYMBOLIZE_TABLE, and ignores other options.  Returns 0, or a negative errno with a message in
  * err. */
@@ -62,8 +66,9 @@ int vg_symbolize_check(const struct vg_symbolize *symbolize, struct vg_err *err)
 enum vg_exit vg_symbolize_confine(struct vg_symbolize *symbolize, const char *command,
 				  struct vg_confinement confinement);
 
-/* Symbolizes the profile, unless its files have symbols or --unresolved was given.  Warns of symbol files of the stores
- * that could not be used.  Returns 0, or a negative errno with a message in err. */
+/* Prepares the profile for a view: removes instruction frames if --no-instruction-frames was given.  Symbolizes the
+ * profile, unless its files have symbols or --unresolved was given.  Warns of symbol files of the stores that could not
+ * be used.  Returns 0, or a negative errno with a message in err. */
 int vg_symbolize_profile(struct vg_symbolize *symbolize, const char *command, struct vg_profile *profile,
 			 struct vg_err *err);
 

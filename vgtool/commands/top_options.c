@@ -13,7 +13,7 @@ static const char usage[] =
 	"usage: vgtool top [--rate HZ] [--mode wall|cpu] [--window TIME]\n"
 	"                  [--budget PERCENT] [--capture auto|stop] [--max-size SIZE]\n"
 	"                  [--no-perf-map] [-s STORE]... [--debuginfod] [--unresolved]\n"
-	"                  PID\n";
+	"                  [--no-instruction-frames] PID\n";
 
 /* The keys of options of vignetted are FORWARDED or more. */
 enum { WINDOW = 256, NO_PERF_MAP, FORWARDED };

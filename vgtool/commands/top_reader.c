@@ -12,6 +12,7 @@
 #include "base/print.h"
 #include "base/sum.h"
 #include "profile/stream.h"
+#include "vgtool/analysis/instruction_frames.h"
 #include "vgtool/output/text.h"
 #include "vgtool/resolve/live_symbols.h"
 #include "vgtool/views/report_functions.h"
@@ -109,6 +110,8 @@ static int reply(struct live *live)
 	uint64_t cpu_ns;
 	int rc = live->reader->symbolize->unresolved ? 0 : vg_live_symbols_add(&live->symbols, &live->profile);
 
+	if (live->reader->symbolize->no_instruction_frames)
+		vg_instruction_frames_remove(&live->profile);
 	/* The symbols of a module are read once, so this time does not delay the next reply. */
 	cpu_ns = vg_own_cpu_ns();
 	if (rc == 0)
