@@ -4,6 +4,7 @@
 #include "profile/reader.h"
 #include "profile/stream.h"
 #include "tests/fuzz/input.h"
+#include "vgtool/analysis/instruction_frames.h"
 #include "vgtool/analysis/measures.h"
 #include "vgtool/analysis/summary.h"
 #include "vgtool/views/chrome.h"
@@ -67,6 +68,16 @@ static void cut_write(const struct vg_profile *profile, const struct vg_infile *
 	close(fd);
 }
 
+static void shortened_write(struct vg_profile *profile)
+{
+	uint64_t count;
+
+	vg_instruction_frames_remove(profile);
+	if (vg_instruction_frames_count(profile, &count) != 0 || count != 0)
+		abort();
+	views_write(profile);
+}
+
 /* Two processes with the same file. */
 static void merged_write(const struct vg_profile *profile)
 {
@@ -75,9 +86,18 @@ static void merged_write(const struct vg_profile *profile)
 
 	if (vg_merge_add(&merge, profile, "a.vgp", NULL) == 0 && vg_merge_add(&merge, profile, "b.vgp", NULL) == 0 &&
 	    vg_merge_finish(&merge) == 0)
-		views_write(&merged);
+		shortened_write(&merged);
 	vg_merge_free(&merge);
 	vg_profile_free(&merged);
+}
+
+static bool piece_add(struct vg_stream *stream, const unsigned char *bytes, size_t count, unsigned divisor)
+{
+	if (vg_stream_add(stream, bytes, count) != 0 ||
+	    vg_stream_merge(stream, vg_stream_now_ns(stream) / divisor) != 0)
+		return false;
+	vg_instruction_frames_remove(stream->profile);
+	return true;
 }
 
 /* The file in two pieces, as a profile that is read while it is written. */
@@ -87,10 +107,8 @@ static void stream_read(const struct vg_infile *file)
 	size_t half = file->length / 2;
 	struct vg_stream stream;
 
-	if (vg_stream_open(&stream, &profile) == 0 && vg_stream_add(&stream, file->bytes, half) == 0 &&
-	    vg_stream_merge(&stream, vg_stream_now_ns(&stream) / 2) == 0 &&
-	    vg_stream_add(&stream, file->bytes + half, file->length - half) == 0 &&
-	    vg_stream_merge(&stream, vg_stream_now_ns(&stream)) == 0)
+	if (vg_stream_open(&stream, &profile) == 0 && piece_add(&stream, file->bytes, half, 2) &&
+	    piece_add(&stream, file->bytes + half, file->length - half, 1))
 		vg_folded_write(&profile, &(struct vg_folded_options){ 0 }, input_sink());
 	vg_stream_close(&stream);
 	vg_profile_free(&profile);
