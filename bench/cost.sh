@@ -17,27 +17,6 @@ set -eu
 seconds=${BENCH_SECONDS:-4}
 rounds=${BENCH_ROUNDS:-3}
 
-# entry FILE: prints the last three hexadecimal digits of the addresses of the 64 bytes that begin at the program's
-# entry point.  These digits are the offsets in a page, which loading does not change.
-entry() {
-	at=$(readelf -h "$1" | sed -n 's/.*Entry point address: *0x//p')
-	awk -v at="$(printf '%d' "0x$at")" 'BEGIN { for (i = 0; i < 64; i++) printf "%03x ", (at + i) % 4096 }'
-}
-
-# complete EXE: counts the complete stacks in the output of perf script on standard input
-complete() {
-	awk -v entry="$(entry "$1")" -v dso="$1" '
-		function finish() {
-			if (last != "" && (last ~ /clone|start_thread/ ||
-			    (index(last, "(" dso ")") && index(entry, substr(ip, length(ip) - 2) " "))))
-				n++
-			last = ""
-		}
-		/^[ \t]*$/ { finish(); next }
-		/^[ \t]+[0-9a-f]+ / { last = $0; ip = $1 }
-		END { finish(); print n + 0 }'
-}
-
 vignetted_run() {
 	"$bench/cpu" "$dir/cpu" "$VIGNETTED" --pid $1 --rate 1000 --mode cpu --duration "$seconds" \
 		-o "$dir/out.vgp" 2>"$dir/log" || fail "cost: $(cat "$dir/log")"
@@ -56,7 +35,7 @@ perf_run() {
 	"$bench/cpu" "$dir/cpu" perf record -q --call-graph dwarf,16384 -F 1000 -e cpu-clock \
 		-o "$dir/perf.data" -p $1 -- sleep "$seconds" >/dev/null 2>&1
 	"$bench/cpu" "$dir/cpu.script" perf script --no-inline -i "$dir/perf.data" >"$dir/script" 2>/dev/null
-	count=$(complete "$(readlink -f /proc/$1/exe)" <"$dir/script")
+	count=$(perf_complete "$(readlink -f /proc/$1/exe)" <"$dir/script" | cut -d ' ' -f 1)
 	calc "($(cat "$dir/cpu") + $(cat "$dir/cpu.script")) / $count / 1000" >>"$dir/$2.perf"
 	any=$(grep -c 'cpu-clock' "$dir/script")
 	calc "($(cat "$dir/cpu") + $(cat "$dir/cpu.script")) / $any / 1000" >>"$dir/$2.perf.any"

@@ -68,8 +68,15 @@ results_row() {
 }
 
 # verdict WHAT FIGURE TARGET UNIT: prints a figure, and whether it is at most the target
-verdict() {
-	word=$(awk -v f="$2" -v l="$3" 'BEGIN { print f != "none" && f + 0 <= l ? "reached" : "not reached" }')
+verdict() { verdict_print 1 "$@"; }
+
+# verdict_least WHAT FIGURE TARGET UNIT: prints a figure, and whether it is at least the target
+verdict_least() { verdict_print -1 "$@"; }
+
+verdict_print() {
+	sign=$1; shift
+	word=$(awk -v f="$2" -v l="$3" -v s="$sign" \
+		'BEGIN { print f != "none" && s * f <= s * l ? "reached" : "not reached" }')
 	shown=$(awk -v f="$2" 'BEGIN { printf f == "none" ? f : (f < 100 ? "%.3g" : "%.0f"), f }')${4:+ $4}
 	echo "$bench_name: $1: $shown (target: $3${4:+ $4}) [$word]"
 	results_row "$1" "$shown" "$3${4:+ $4}" "$word"
@@ -134,6 +141,31 @@ have_perf() {
 		end $sleeper
 	}
 	[ $perf_state = yes ]
+}
+
+# entry FILE: prints the last three hexadecimal digits of the addresses of the 64 bytes that begin at the program's
+# entry point.  These digits are the offsets in a page, which loading does not change.
+entry() {
+	at=$(readelf -h "$1" | sed -n 's/.*Entry point address: *0x//p')
+	awk -v at="$(printf '%d' "0x$at")" 'BEGIN { for (i = 0; i < 64; i++) printf "%03x ", (at + i) % 4096 }'
+}
+
+# perf_complete EXE: prints the number of complete stacks and of all stacks in the output of perf script on standard
+# input.  A stack is complete if its last frame is where threads begin: the program's entry, or clone and the function
+# that it calls.
+perf_complete() {
+	awk -v entry="$(entry "$1")" -v dso="$1" '
+		function finish() {
+			if (last == "") return
+			all++
+			if (symbol ~ /^_*(clone3?|start_thread|start)$/ ||
+			    (index(last, "(" dso ")") && index(entry, substr(ip, length(ip) - 2) " ")))
+				n++
+			last = ""
+		}
+		/^[ \t]*$/ { finish(); next }
+		/^[ \t]+[0-9a-f]+ / { last = $0; ip = $1; symbol = $2; sub(/\+0x[0-9a-f]+$/, "", symbol) }
+		END { finish(); print n + 0, all + 0 }'
 }
 
 echo "-- $bench_name: $machine"
