@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
 /*
- * A steady load that never ends, for no_tables.sh and unwind.sh, which build it without unwind information and frame
- * pointers.
+ * A steady load that never ends.  no_tables.sh and unwind.sh build it without unwind information and frame pointers.
  *
  *     no_tables          several kinds of work in turn
  *     no_tables waits    four threads: in poll, in a condition variable, in read, and one that wakes the last two

@@ -11,8 +11,8 @@
 #                 processes have stacks of their own.  Otherwise the walk ended too early and took the frame for a root
 #   perf          stacks of perf whose last frame is where threads begin (perf_complete in lib.sh)
 #
-# `waits` is a program whose threads wait in poll, pthread_cond_wait and read.  perf takes no samples of waiting threads.
-# A wrong stack can reach the root as well.  tests/recording compares such stacks with those of programs with tables.
+# `waits` is a program whose threads wait in poll, pthread_cond_wait and read.  perf does not sample waiting threads.  A
+# wrong stack can reach the root as well.  tests/recording compares such stacks with those of programs with tables.
 #
 # BENCH_PROGRAMS selects from `ffmpeg erlang luajit pypy3 java rust c musl waits`.
 set -eu
@@ -78,7 +78,8 @@ perf_run() {
 	perf record -q --call-graph dwarf,32768 -F $rate -e cpu-clock -o "$dir/perf.data" -p $1 -- sleep "$seconds" \
 		>/dev/null 2>&1 || fail "no_tables: $2: perf record failed"
 	perf script --no-inline -F ip,sym,dso -i "$dir/perf.data" 2>/dev/null |
-		perf_complete "$(readlink -f /proc/$1/exe)" | awk '{ if ($2) print 100 * $1 / $2; else print "none" }' >>"$dir/$2.perf"
+		perf_complete "$(readlink -f /proc/$1/exe)" |
+		awk '{ if ($2) print 100 * $1 / $2; else print "none" }' >>"$dir/$2.perf"
 }
 
 printf '%-8s %10s %13s %12s %8s\n' '' complete instructions 'root in JIT' perf
@@ -100,7 +101,8 @@ for name in ${BENCH_PROGRAMS:-ffmpeg erlang luajit pypy3 java rust c musl waits}
 	outside=$(calc "$(median <"$dir/$name.outside")" %.3g)
 	perf=none
 	[ ! -e "$dir/$name.perf" ] || perf=$(calc "$(median <"$dir/$name.perf")" %.3g)
-	printf '%-8s %8s %% %11s %% %10s %% %6s %%\n' $name "$(calc "$complete" %.1f)" $by_instructions $outside $perf
+	printf '%-8s %8s %% %11s %% %10s %% %8s\n' $name "$(calc "$complete" %.1f)" $by_instructions $outside \
+		"$(calc "$perf" '%g %%')"
 	case $name in
 	luajit | pypy3 | java) measured "Complete stacks, $name" "$(calc "$complete" %.3g) %" ;;
 	*) verdict_least "Complete stacks, $name" "$complete" 98 % ;;

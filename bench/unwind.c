@@ -208,6 +208,20 @@ static void differences_print(struct bench *bench, bool show)
 		printf(" same %u guessed %u shallower %u of %zu", same, guessed, shallower, bench->count);
 }
 
+/* The share of frames that were found by the instructions of their callees. */
+static double share_by_instructions(struct bench *bench)
+{
+	uint64_t frames = 0, found = 0;
+
+	for (size_t i = 0; i < bench->count; i++) {
+		walk_rows(bench, &bench->snapshots[i], &bench->walk);
+		/* A leaf frame is not found by a callee. */
+		for (uint32_t frame = 1; frame < bench->walk.count; frame++, frames++)
+			found += bench->walk.frames[frame].found == VG_FOUND_BY_INSTRUCTIONS;
+	}
+	return frames > 0 ? (double)found / (double)frames : 0;
+}
+
 static void measure_print(struct bench *bench)
 {
 	struct cost warm, rows, all, theirs, theirs_cold;
@@ -219,9 +233,9 @@ static void measure_print(struct bench *bench)
 	cost_measure(bench, WARM, 1, walk_libunwind);
 	theirs = cost_measure(bench, WARM, LIBUNWIND_ROUNDS, walk_libunwind);
 	theirs_cold = cost_measure(bench, COLD_ROWS, 1, walk_libunwind);
-	printf("frames %.1f warm_ns %.1f cold_ns %.0f all_cold_ns %.0f row_ns %.0f fallbacks %.3f "
+	printf("frames %.1f instructions %.3f warm_ns %.1f cold_ns %.0f all_cold_ns %.0f row_ns %.0f fallbacks %.3f "
 	       "libunwind_ns %.0f libunwind_cold_ns %.0f",
-	       (double)warm.frames / (double)bench->count / WARM_ROUNDS,
+	       (double)warm.frames / (double)bench->count / WARM_ROUNDS, share_by_instructions(bench),
 	       (double)warm.ns / (double)warm.frames, (double)rows.ns / (double)rows.frames,
 	       (double)all.ns / (double)all.frames, (double)rows.ns / (double)rows.rows,
 	       (double)vg_unwinder_counts(bench->unwinder)->fallbacks /
