@@ -49,7 +49,7 @@ enum vg_found_by {
 	VG_FOUND_BY_SCAN = 2,        /* by a value in the stack copy that looks like a frame pointer */
 	VG_FOUND_BY_SYSTEM_CALL = 3, /* not a frame: the system call in which the thread waits; the address is the
 	                                number of the system call on the profile's machine */
-	VG_FOUND_BY_INSTRUCTIONS = 4, /* by following the instructions of its callee up to the return */
+	VG_FOUND_BY_INSTRUCTIONS = 4, /* by following the instructions of its callee */
 	VG_FOUND_IN_KERNEL = 5,      /* a function of the kernel; in place of an address there is the number of a
 	                                kernel symbol of the frame's module */
 };

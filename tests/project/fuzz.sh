@@ -2,21 +2,21 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
 #
 # Fuzzers (libFuzzer, with both sanitizers) of everything that reads untrusted bytes: symbol files, ELF and DWARF,
-# profiles, messages, the event ring, unwind information, perf maps.  Each fuzzer starts from tests/fuzz/corpus and from
-# files that this script makes.  It runs for FUZZ_SECONDS (default 20), or for as many executions as FUZZ_RUNS_NAME says
-# (FUZZ_RUNS_wire=10000000), or in the soak for as many as in `runs_soak`.  The test fails if an input crashes a fuzzer,
-# takes 10 s or takes more than 512 MiB.  That input is kept in $BUILDDIR/fuzz.
+# profiles, messages, the event ring, unwind information, instructions, perf maps.  Each fuzzer starts from
+# tests/fuzz/corpus and from files that this script makes.  It runs for FUZZ_SECONDS (default 20), or for as many
+# executions as FUZZ_RUNS_NAME says (FUZZ_RUNS_wire=10000000), or in the soak for as many as in `runs_soak`.  The test
+# fails if an input crashes a fuzzer, takes 10 s or takes more than 512 MiB.  That input is kept in $BUILDDIR/fuzz.
 #
 # The compiler's flags are in FUZZ_FLAGS and FUZZ_LIBS.
 set -eu
 . "${SRCDIR:?}/tests/lib.sh"
 : "${FUZZ_LIBS:?}"
 seconds=${FUZZ_SECONDS:-20}
-fuzzers=${FUZZERS:-sym elf profile wire ring unwind perfmap}
+fuzzers=${FUZZERS:-sym elf profile wire ring unwind code perfmap}
 out=$BUILDDIR/fuzz
 # Executions in the soak: half an hour on two cores.
 runs_soak="sym=500000 elf=500000 profile=1000000 wire=10000000 ring=300000
-	unwind=1000000 perfmap=100000"
+	unwind=1000000 code=300000 perfmap=100000"
 
 flags="-g -O1 -std=gnu11 -fsanitize=address,undefined -fno-sanitize-recover=undefined
 	-I$SRCDIR -D_GNU_SOURCE -DVG_LANE_RECORDS_COUNT=256 -DVG_UNWIND_ROWS_LOG=6 -DVG_MEMORY_PAGES=2 ${FUZZ_FLAGS-}"
@@ -72,6 +72,21 @@ second_end:
 END
 	as -o "$out/seeds/seed.o" "$out/seeds/seed.s"
 	objcopy -O binary -j .data "$out/seeds/seed.o" "$out/seeds/unwind/$1"
+}
+
+# code_seed NAME WORD CHANGES INSTRUCTIONS: makes an input of fuzz_code.  WORD is its word 1, CHANGES its word 6.  The
+# instructions begin at `code`.  Rows are searched for the address of their label `here`.  The call behind them ends with
+# the last page.
+code_seed() {
+	cat >"$out/seeds/seed.s" <<END
+	.data
+	.short (code - end) & 4095, $2, here - code, 0, end - code, here - code, $3, 0
+code:	$(echo "$4" | tr ';' '\n')
+	call code
+end:
+END
+	as -o "$out/seeds/seed.o" "$out/seeds/seed.s"
+	objcopy -O binary -j .data "$out/seeds/seed.o" "$out/seeds/code/$1"
 }
 
 # seeds NAME: makes the first inputs of a fuzzer.  They are binary files, so the tree does not have them.
@@ -131,6 +146,56 @@ seeds() {
 				dd of="$out/seeds/unwind/$seed-index" bs=1 seek=12 conv=notrunc 2>"$out/seeds/log"
 		done
 		unwind_seed leb "0x77, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 8" 0 ;;
+	code)
+		frame="endbr64; push %rbp; mov %rsp, %rbp; push %rbx; sub \$24, %rsp; call code"
+		pop="add \$24, %rsp; pop %rbx; pop %rbp; ret"
+		for space in 0 1 2 3 0x41 0x401; do
+			code_seed frame-$space $space 0 "$frame; here: test %eax, %eax; jne 1f; call 1f; 1: $pop"
+			code_seed change-$space $space 0x5539 "$frame; here: test %eax, %eax; jne 1f; call 1f; 1: $pop"
+		done
+		code_seed leave 1 0 "$frame; sub %rdi, %rsp; here: lea -8(%rbp), %rsp; pop %rbx; leave; ret \$8"
+		code_seed enter 1 0 "enter \$32, \$0; here: nop; leave; ret"
+		code_seed align 1 0 "lea 8(%rsp), %r10; and \$-32, %rsp; push -8(%r10); push %rbp; mov %rsp, %rbp;
+			here: pop %rbp; lea -8(%r10), %rsp; ret"
+		code_seed go 1 0 "sub \$40, %rsp; mov %rbp, 32(%rsp); lea 32(%rsp), %rbp; here: nop; mov 32(%rsp), %rbp;
+			add \$40, %rsp; ret"
+		code_seed v8 1 0 "push %rbp; mov %rsp, %rbp; here: leave; pop %rcx; lea 8(%rsp,%rdi,8), %rsp; jmp *%rcx"
+		code_seed switch 1 0 "push %rbp; xchg %rax, %rsp; xchg %rsp, %rbx; mov (%rdi), %rsp; add %rax, %rsp;
+			here: ret"
+		code_seed table 1 0 "cmp \$7, %edi; here: ja 1f; lea 2f(%rip), %rax; movslq (%rax,%rdi,4), %rdi;
+			add %rax, %rdi; notrack jmp *%rdi; 2: .long 1f - 2b, here - 2b; 1: ret"
+		code_seed loop 1 0 "here: jmp 1f; 2: loop 3f; jrcxz here; 1: jmp 2b; 3: jmp here"
+		code_seed calls 1 0 "here: .rept 600; call 1f; 1:; .endr; pop %rax; push (%rax);
+			pushf; popf; pop (%rbx)"
+		code_seed jumps 1 0 "here: .rept 300; jne 1f; push %rax; 1:; .endr; .rept 300; pop %rax; .endr; ret"
+		code_seed beginnings 1 0 ".rept 3000; ret; .endr; .rept 600; nop; .endr; here: hlt"
+		code_seed far 1 0 ".rept 4; .balign 4096; 1: jne 1b + 8192; jmp 1b - 4096; .endr; here: jmp code;
+			.balign 4096; ret"
+		code_seed prefixes 1 0 "here: .rept 14; .byte 0x66; .endr; nop; .fill 14, 1, 0xf3; ret;
+			.fill 15, 1, 0x2e; nop; .byte 0x48, 0x66, 0x40, 0xc3; rep ret; bnd jmp code; lock incl (%rax);
+			mov 16(%esp), %ebp"
+		code_seed vex 1 0 "here: vaddps %ymm1, %ymm2, %ymm3; vzeroupper; vpalignr \$3, 64(%rsp), %xmm1, %xmm2;
+			andn %rsp, %rax, %rbx; rorx \$3, %rax, %rsp; bextr %rax, %rbx, %rsp; ret"
+		code_seed evex 1 0 "here: vaddps 64(%rsp){1to16}, %zmm1, %zmm2{%k1}{z}; vcmpps \$3, %zmm1, %zmm2, %k1;
+			vpternlogd \$3, %zmm1, %zmm2, %zmm17; ret"
+		code_seed xop 1 0 "here: vpcmov %ymm1, %ymm2, %ymm3, %ymm4; bextr \$7, %rax, %rsp; blcfill %rax, %rsp;
+			vprotb \$3, %xmm1, %xmm2; pop (%rax); .byte 0x0f, 0x0f, 0xc1, 0xb4; ret"
+		code_seed rare 1 0 "here: movabs 0x1122334455667788, %rax; movabs \$0x1122334455667788, %rsp;
+			mov %cr0, %rax; push %ax; pop %sp; push %fs; pop %gs; int3; ud2; syscall; xbegin code; cmpxchg16b (%rsp);
+			lretl; iretq"
+		# code of compilers
+		for options in -O0 -O1 -O2 "-O2 -fcf-protection=full" -Os "-O3 -mavx512f"; do
+			gcc $options -c -w -fomit-frame-pointer -fno-asynchronous-unwind-tables -o "$out/seeds/seed.o" \
+				"$SRCDIR/tests/fixtures/symbols_plain_more.c"
+			objcopy -O binary -j .text "$out/seeds/seed.o" "$out/seeds/text"
+			level=$(echo "$options" | tr -dc 'a-zA-Z0-9')
+			for here in 040 100 200 300; do
+				{
+					printf '\000\000\001\000\'$here'\000\000\000\060\000\000\000\000\000\000\000'
+					cat "$out/seeds/text"
+				} >"$out/seeds/code/$level-$here"
+			done
+		done ;;
 	perfmap)
 		word='\000\020\000\000\000\000\000\000'
 		at=$word$word$word$word

@@ -58,10 +58,11 @@ echo 'static volatile long sum; void run(void) { for (int i = 0; i < 2000; i++) 
 $CC -O1 -shared -fPIC -o library.so library.c
 
 # helpers OPTIONS CONDITION KIND...: for each KIND, starts the program `$fixture KIND` and a helper for it.  Each helper
-# must take $samples samples and find bad unwind information, and its profile must fulfil the condition.  Then a signal
-# must end the helper.
+# must take $samples samples and find a stack with the end $end, and its profile must fulfil the condition.  Then a
+# signal must end the helper.
+end="bad unwind information"
 helpers() {
-	options=$1 condition="it.samples >= $samples && it.stack_ends['bad unwind information'] >= 1 && $2"
+	options=$1 condition="it.samples >= $samples && it.stack_ends['$end'] >= 1 && $2"
 	shift 2
 	programs=
 	for kind in "$@"; do
@@ -85,7 +86,7 @@ helpers() {
 	for kind in "$@"; do
 		"$VGTOOL" info --json $kind.vgp >info 2>err || fail "$fixture $kind: $(cat err)"
 		at_least samples $samples
-		at_least "bad unwind information" 1
+		at_least "$end" 1
 	done
 }
 
@@ -188,6 +189,17 @@ endless() {
 	at_least round_timeout 1
 }
 
+# Instructions that take long to follow, of functions without unwind information.  A walk takes longer than the period of
+# 1 ms, on any machine, and stops before the root frame.
+instructions() {
+	$CC -O1 -o endless "$SRCDIR/tests/fixtures/endless.c" -lpthread
+	fixture=./endless
+	samples=20
+	end="bad unwind information"
+	helpers "--rate 999" 'it.lost.ticks_skipped >= 1' code
+	at_most stacks_complete 0
+}
+
 # Unwind information that changes between its check and its use.  It must not reach libunwind.
 changing() {
 	$CC -O1 -o changing "$SRCDIR/tests/fixtures/changing.c" -lpthread
@@ -196,4 +208,4 @@ changing() {
 	helpers "--rate 999" true divide column stack register letters distance
 }
 
-side_by_side threads modules functions frames memory endless changing
+side_by_side threads modules functions frames memory endless instructions changing

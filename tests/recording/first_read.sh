@@ -32,6 +32,20 @@ check --pid pid.trace
 timeout 60 strace -qq -o command.trace -e $calls "$VIGNETTED" -o command.vgp -- sleep 1 2>log || fail "$(cat log)"
 check COMMAND command.trace
 
+# The instructions of a program without unwind information are read by process_vm_readv(2), and not from /proc/PID/mem.
+$CC -O1 -o endless "$fixtures/endless.c" -lpthread
+started said ./endless code
+timeout 60 strace -qq -o code.trace -e $calls "$VIGNETTED" --pid $started --duration 1 -o code.vgp 2>log || fail "$(cat log)"
+check "endless code" code.trace
+text=$(sed -n 's/^\([0-9a-f]*\)-\([0-9a-f]*\) r-xp .*endless$/0x\1 0x\2/p' /proc/$started/maps)
+first=$((${text% *})) behind=$((${text#* })) text_reads=0
+for address in $(sed -n 's/^process_vm_readv([0-9]*, \[[^]]*\], 1, \[{iov_base=\(0x[0-9a-f]*\),.*/\1/p' code.trace); do
+	[ $((address)) -lt $first ] || [ $((address)) -ge $behind ] || text_reads=$((text_reads + 1))
+done
+[ $text_reads -ge 1 ] || fail "endless code: the trace shows no read of its instructions"
+! grep -E 'openat\(.*/mem"' code.trace || fail "endless code: the helper opens the program's memory"
+kill_own TERM $started
+
 # If the system forbids filters, the helper works without one and says so.
 [ "$(info pid.vgp unconfined)" = 0 ] || fail "the profile of a confined helper says that it was unconfined"
 timeout 60 "$BUILDDIR/tests/recording/confined" "$VIGNETTED" --pid $pid --duration 1 -o open.vgp 2>log || fail "$(cat log)"

@@ -53,13 +53,6 @@ for file in throws plain musl stripped; do
 done
 all_equal "$dir/throws" "$dir/plain" "$dir/musl" "$dir/stripped" /bin/busybox
 
-# Rows from instructions, as vignetted finds them for code without unwind information.  These files have unwind
-# information, so the rows can be compared with libdw's.
-"$BUILDDIR/tests/recording/rows" -c -e 10 "$dir/throws" "$dir/plain" "$(realpath $libraries/libc.so.6)" >"$dir/rows"
-grep 'by code' "$dir/rows"
-awk '/by code/ { files++; if ($(NF - 1) < 95 || $(NF - 6) < 90) exit 1 } END { if (files != 3) exit 1 }' "$dir/rows" ||
-	fail "too many rows from instructions are wrong"
-
 # A .eh_frame_hdr without its table: linkers omit the table if they do not understand a part of .eh_frame.
 libc=$(realpath $libraries/libc.so.6)
 header=$((0x$(readelf -SW "$libc" | sed -n 's/.* \.eh_frame_hdr *PROGBITS *[0-9a-f]* *\([0-9a-f]*\) .*/\1/p')))

@@ -52,6 +52,7 @@
 	each(ring) \
 	each(screen) \
 	each(sections) \
+	each(instruction) \
 	each(intervals) \
 	each(firefox) \
 	each(speedscope) \

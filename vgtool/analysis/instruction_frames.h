@@ -13,8 +13,8 @@
 /* Sets *count to the number of samples whose stacks have an instruction frame.  Returns 0 or -ENOMEM. */
 int vg_instruction_frames_count(const struct vg_profile *profile, uint64_t *count);
 
-/* Removes instruction frames and their callers from all stacks.  A stack that had one ends with VG_WALK_NO_INFO, as if
- * the recorder did not decode instructions.  A node stays in the profile, also if no stack has it any more. */
+/* Removes instruction frames and their callers from all stacks.  A stack that had one ends with VG_WALK_NO_INFO.
+ * A node stays in the profile, also if no stack has it any more. */
 void vg_instruction_frames_remove(struct vg_profile *profile);
 
 #endif

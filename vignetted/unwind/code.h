@@ -4,7 +4,7 @@
 
 #include <stdbool.h>
 
-#include "vignetted/target/memory.h"
+#include "vignetted/unwind/code_reader.h"
 
 /* Recognises instructions in the target's code.  code_<machine>.c implements these functions.  They read through the
  * cache of pages, so they are for code that does not change.  For JIT code use vg_code_after_call_uncached(). */
@@ -32,7 +32,7 @@ bool vg_code_is_stack_bottom(struct vg_memory *memory, uint64_t address);
 
 /* The address of the function that the call instruction before the address calls.  0: no call instruction, or the code
  * does not show the function, because the call is indirect or goes through a PLT stub. */
-uint64_t vg_code_call_target(struct vg_memory *memory, uint64_t address);
+uint64_t vg_code_call_target(struct vg_code_reader *reader, uint64_t address);
 
 /*
  * vg_code_frame_is_constant(): whether all calls in the code (`bytes` bytes, beginning at `first`) are made with the
@@ -49,9 +49,6 @@ struct vg_code_jump_targets {
 
 bool vg_code_frame_is_constant(struct vg_memory *memory, uint64_t first, uint64_t bytes,
 			       struct vg_code_jump_targets *targets);
-
-/* Whether the function at the address switches to another stack with its first instruction. */
-bool vg_code_switches_stack(struct vg_memory *memory, uint64_t address);
 
 /* Whether the function at the address sets up a frame with its first instruction. */
 bool vg_code_begins_frame(struct vg_memory *memory, uint64_t address);

@@ -3,13 +3,14 @@
 
 #include <errno.h>
 #include <stdlib.h>
+#include <string.h>
 
 #include "vignetted/unwind/code.h"
 
-enum { SETS_LOG = 10, SETS = 1 << SETS_LOG };
+enum { SETS_LOG = 11, SETS = 2 << SETS_LOG };
 
 struct vg_code_row_cache {
-	struct vg_code_row_set sets[SETS]; /* direct-mapped */
+	struct vg_code_row_set sets[SETS]; /* two places for each hash value: the latest result, and the one before */
 };
 
 int vg_code_row_cache_open(struct vg_code_row_cache **cache)
@@ -23,51 +24,65 @@ void vg_code_row_cache_free(struct vg_code_row_cache *cache)
 	free(cache);
 }
 
-struct vg_code_row_set *vg_code_row_cache_get(struct vg_code_row_cache *cache, struct vg_memory *memory,
-					      uint64_t address, bool is_backward)
+/* Whether the JIT code around the set's address is still the code for which the rows were computed. */
+static bool is_unchanged(struct vg_code_row_set *set, struct vg_code_reader *reader, uint64_t period)
 {
-	uint64_t hash = (address + is_backward) * UINT64_C(0x9e3779b97f4a7c15);
-	struct vg_code_row_set *set = &cache->sets[hash >> (64 - SETS_LOG)];
+	unsigned char around[VG_CODE_AROUND_BYTES];
 
-	if (set->address == address && set->is_backward == is_backward && address != 0)
-		return set;
-	set->address = address;
-	set->is_backward = is_backward;
-	set->stack_replaced = false;
-	set->verified_beginning = 0;
-	set->count = is_backward ? vg_code_rows_backward(memory, address, set->rows, &set->stack_replaced) :
-		     vg_code_rows(memory, address, set->rows);
+	if (set->period == period)
+		return true;
+	if (vg_code_reader_read(reader, set->address - sizeof around / 2, around, sizeof around) != 0 ||
+	    memcmp(around, set->around, sizeof around) != 0)
+		return false;
+	set->period = period;
+	return true;
+}
+
+struct vg_code_row_set *vg_code_row_cache_get(struct vg_code_row_cache *cache, struct vg_memory *memory,
+					      uint64_t address, enum vg_code_search how,
+					      const struct vg_code_range *jit, uint64_t time_ns)
+{
+	uint64_t hash = (address + how) * UINT64_C(0x9e3779b97f4a7c15), period = time_ns / VG_CODE_PERIOD_NS;
+	struct vg_code_row_set *set = &cache->sets[hash >> (64 - SETS_LOG) << 1];
+	struct vg_code_reader reader = { .memory = memory, .jit = jit };
+
+	for (int place = 0; place < 2; place++) {
+		if (set[place].address == address && set[place].how == how && address != 0 &&
+		    (jit == NULL || is_unchanged(&set[place], &reader, period)))
+			return &set[place];
+	}
+	set[1] = set[0];
+	*set = (struct vg_code_row_set){ .address = address, .how = how, .period = period };
+	/* The rows of JIT code without bytes around it are used once. */
+	if (jit != NULL && vg_code_reader_read(&reader, address - sizeof set->around / 2, set->around,
+					  sizeof set->around) != 0)
+		set->address = 0;
+	vg_code_rows_find(&reader, address, how, &set->found);
 	/* Reading may have stopped early, with the result that rows are missing.  Do not keep this result. */
 	if (memory->words_left == 0)
 		set->address = 0;
 	return set;
 }
 
-/* The verdict of vg_code_rows_verify(), cached.  `beginning` is 0 if the function's beginning is not known. */
-static enum vg_code_verdict verify(struct vg_code_row_set *set, struct vg_memory *memory, uint64_t beginning,
-				   size_t row)
+enum vg_code_verdict vg_code_row_set_verify(struct vg_code_row_set *set, struct vg_memory *memory, size_t row,
+					    uint64_t pc, const struct vg_code_range *caller_jit)
 {
+	struct vg_code_reader caller = { .memory = memory, .jit = caller_jit }, callee = { .memory = memory };
+	uint64_t beginning;
+
+	if (set->verified[row].pc == pc)
+		return set->verified[row].verdict;
+	/* The verdict depends on the beginning only.  Another return address of the same function keeps it. */
+	beginning = vg_code_call_target(&caller, pc);
 	if (beginning == 0)
-		return VG_CODE_UNDECIDED;
-	if (set->verified_beginning != beginning || set->verified_row != row) {
-		set->verdict = vg_code_rows_verify(memory, beginning, set->address, &set->rows[row]);
-		/* Reading may have stopped early.  Do not keep this verdict. */
-		set->verified_beginning = memory->words_left > 0 ? beginning : 0;
-		set->verified_row = row;
-	}
-	return set->verdict;
-}
-
-bool vg_code_row_set_finds_caller(struct vg_code_row_set *set, struct vg_memory *memory, size_t row, uint64_t pc,
-				  uint64_t sp)
-{
-	enum vg_code_verdict verdict;
-
-	if (!vg_code_after_call(memory, pc))
-		return false;
-	verdict = verify(set, memory, vg_code_call_target(memory, pc), row);
-	return verdict == VG_CODE_RIGHT ||
-	       (verdict == VG_CODE_UNDECIDED && vg_code_rows_is_aligned(sp - sizeof(uint64_t)));
+		set->verified[row].verdict = VG_CODE_UNDECIDED;
+	else if (set->verified[row].beginning != beginning)
+		set->verified[row].verdict =
+			vg_code_rows_verify(&callee, beginning, set->address, &set->found.rows[row]);
+	/* Reading may have stopped early.  Do not keep this verdict. */
+	set->verified[row].pc = memory->words_left > 0 ? pc : 0;
+	set->verified[row].beginning = memory->words_left > 0 ? beginning : 0;
+	return set->verified[row].verdict;
 }
 
 void vg_code_row_cache_clear(struct vg_code_row_cache *cache)

@@ -4,34 +4,51 @@
 
 #include <stddef.h>
 
-#include "vignetted/target/memory.h"
-#include "vignetted/unwind/row.h"
+#include "vignetted/unwind/code_path.h"
+#include "vignetted/unwind/code_reader.h"
 
-/* Finds rows from instructions, for code without unwind information.  code_rows_<machine>.c implements these functions.
- * Where two paths through a function join, the return address is equally far from the stack pointer on both.  So any
- * path within the function gives the row.  But a path may leave the function unnoticed and give a wrong row.  Therefore
- * several rows are possible; the most likely is first.  All are VG_ROW_PLAIN. */
+/* Finds rows from instructions, for code without unwind information.  Where two paths through a function join, the
+ * return address is at the same distance from the stack pointer on both.  So it does not matter which path is followed,
+ * as long as it stays in the function.  But a call that does not return looks like any call: the path goes on into the
+ * next function, and gives a wrong row.  So there may be several rows.  All are VG_ROW_PLAIN. */
 enum { VG_CODE_ROWS_MAX = 4 };
 
-/* Follows paths from the address to a return instruction.  There the return address is on top of the stack, and the
- * frame pointer has the caller's value.  Nothing marks calls that do not return, so a path continues after such a call,
- * in the next function.  Returns the number of rows. */
-size_t vg_code_rows(struct vg_memory *memory, uint64_t address, struct vg_row rows[VG_CODE_ROWS_MAX]);
+/* How to search, from the cheapest way to the most expensive one. */
+enum vg_code_search {
+	/* Follows paths from the address to a return instruction.  There the return address is on top of the stack, and
+	 * the frame pointer has the caller's value. */
+	VG_CODE_FIRST_RETURN,        /* ends with the first row that is not doubtful, or as the next one */
+	VG_CODE_ALL_RETURNS,         /* ends when all paths have ended, or a bound is reached */
+	/* Follows paths to the address from places where a function may begin, for functions that do not return. */
+	VG_CODE_FROM_BEGINNING,
+	VG_CODE_SEARCHES,
+};
 
-/* Finds rows in functions that do not return: follows paths to the address from places where a function may begin.
- * At some of these places a function begins for certain.  If the path from the nearest of them switches stacks, sets
- * *stack_replaced to true: the caller is then on another stack.  Returns the number of rows. */
-size_t vg_code_rows_backward(struct vg_memory *memory, uint64_t address, struct vg_row rows[VG_CODE_ROWS_MAX],
-			     bool *stack_replaced);
+struct vg_code_rows {
+	struct vg_row rows[VG_CODE_ROWS_MAX];
+	size_t count;
+	size_t sure_count;           /* the rows after the first sure_count are doubtful: their paths may have left the
+					function */
+	uint64_t jump_out;           /* JIT code: the first address outside of its range to which a path jumps, or 0 */
+	bool stack_replaced;         /* VG_CODE_FROM_BEGINNING: the path from the nearest likely beginning switches
+					stacks; the caller is on another stack */
+};
+
+/* Finds the rows of an address.  In JIT code, which has data between its functions, VG_CODE_FROM_BEGINNING considers
+ * only likely beginnings. */
+void vg_code_rows_find(struct vg_code_reader *reader, uint64_t address, enum vg_code_search how,
+		       struct vg_code_rows *found);
 
 /* Whether a row is right for `address`, if `beginning` is the address of the function's first instruction.  Follows the
  * paths from `beginning` to `address`. */
-enum vg_code_verdict { VG_CODE_UNDECIDED, VG_CODE_RIGHT, VG_CODE_WRONG };
-
-enum vg_code_verdict vg_code_rows_verify(struct vg_memory *memory, uint64_t beginning, uint64_t address,
+enum vg_code_verdict vg_code_rows_verify(struct vg_code_reader *reader, uint64_t beginning, uint64_t address,
 					 const struct vg_row *row);
 
-/* Whether a return address is likely at this place on the stack: most compilers align the stack at calls. */
-bool vg_code_rows_is_aligned(uint64_t return_address_at);
+/* Whether the code at the address switches to another stack before its first call, branch or return. */
+bool vg_code_rows_replaces_stack(struct vg_code_reader *reader, uint64_t address);
+
+/* Whether this may be the CFA of a function that has been called, or the distance to it from the stack pointer of a
+ * function that makes a call: most compilers align the stack at calls. */
+bool vg_code_rows_is_aligned(uint64_t cfa);
 
 #endif

@@ -34,12 +34,12 @@ static bool is_indirect(const unsigned char *bytes, unsigned int length)
 	unsigned char modrm = bytes[1], mode = modrm >> 6, memory = modrm & 7;
 	unsigned int want = 2u + displacement_bytes[mode];
 
-	if (bytes[0] != 0xff || (modrm & 0x38) != 0x10)
+	if (bytes[0] != 0xff || (modrm & 0x38) != 0x10 || (memory == 4 && mode != 3 && length < 3))
 		return false;
 	if (mode != 3 && memory == 4)
 		want++;              /* a SIB byte */
-	if (mode == 0 && memory == 5)
-		want += 4;           /* relative to the instruction pointer */
+	if (mode == 0 && (memory == 5 || (memory == 4 && (bytes[2] & 7) == 5)))
+		want += 4;           /* no base register: relative to the instruction pointer, or absolute */
 	return want == length;
 }
 
@@ -108,28 +108,28 @@ static size_t endbr_bytes(const unsigned char *code)
 }
 
 /* Whether a PLT stub begins at the address: jmp *distance(%rip), after an optional endbr64 and bnd prefix. */
-static bool is_plt_stub(struct vg_memory *memory, uint64_t address)
+static bool is_plt_stub(struct vg_code_reader *reader, uint64_t address)
 {
 	unsigned char code[7], *at = code;
 
-	if (vg_memory_read_cached(memory, address, code, sizeof code) != 0)
+	if (vg_code_reader_read(reader, address, code, sizeof code) != 0)
 		return false;
 	at += endbr_bytes(at);
 	at += *at == 0xf2;
 	return at[0] == 0xff && at[1] == 0x25;
 }
 
-uint64_t vg_code_call_target(struct vg_memory *memory, uint64_t address)
+uint64_t vg_code_call_target(struct vg_code_reader *reader, uint64_t address)
 {
 	unsigned char call[5];
 	int32_t distance;
 	uint64_t to;
 
-	if (vg_memory_read_cached(memory, address - sizeof call, call, sizeof call) != 0 || call[0] != 0xe8)
+	if (vg_code_reader_read(reader, address - sizeof call, call, sizeof call) != 0 || call[0] != 0xe8)
 		return 0;
 	memcpy(&distance, call + 1, sizeof distance);
 	to = address + (uint64_t)(int64_t)distance;
-	return is_plt_stub(memory, to) ? 0 : to;
+	return is_plt_stub(reader, to) ? 0 : to;
 }
 
 enum { RSP = 4, RBP = 5, INSTRUCTION_BYTES = 6, SCAN_BYTES = 512, FUNCTION_MAX_BYTES = 1 << 16, NEAR_BYTES = 4096 };
@@ -197,13 +197,6 @@ static bool jump_target_add(const unsigned char *code, uint64_t at, uint64_t fir
 		return false;
 	targets->at[targets->count++] = to;
 	return true;
-}
-
-bool vg_code_switches_stack(struct vg_memory *memory, uint64_t address)
-{
-	unsigned char code[8];
-
-	return vg_memory_read_cached(memory, address, code, sizeof code) == 0 && writes_sp(code + endbr_bytes(code));
 }
 
 bool vg_code_begins_frame(struct vg_memory *memory, uint64_t address)

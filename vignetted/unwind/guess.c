@@ -39,7 +39,8 @@ static struct callee callee_find(const struct vg_modules *modules, uint64_t addr
 static bool is_call_of_another(const struct vg_modules *modules, const struct callee *callee,
 			       uint64_t return_address)
 {
-	uint64_t called = vg_code_call_target(modules->memory, return_address), ignored;
+	struct vg_code_reader reader = { .memory = modules->memory };
+	uint64_t called = vg_code_call_target(&reader, return_address), ignored;
 
 	if (called == 0 || callee->is_part)
 		return false;

@@ -1,224 +1,291 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-#include "vignetted/unwind/instruction_x86_64.h"
+#include "vignetted/unwind/instruction.h"
 
 #include <string.h>
 
-enum { REX_W = 8, REX_R = 4, REX_X = 2, REX_B = 1, XOP_MAPS = 8 };
+#include <Zydis/Zydis.h>
 
-/* What follows the opcode. */
-enum {
-	NONE = 0, MODRM = 1, IMM8 = 2, IMM16 = 4, IMMZ = 8, /* 4 bytes; 2 with the 16-bit operand prefix */
-	IMM32 = 16, BAD = 32,
+enum { RAX = 0, RCX = 1, RDX = 2, RSI = 6, RDI = 7 };    /* the processor's numbers of registers */
+enum { WORD_BYTES = 8, WORD_BITS = 64 };
+
+/* Our numbers of the processor's registers: rax, rcx, rdx, rbx, rsp, rbp, rsi, rdi, r8 to r15. */
+static const uint8_t our_numbers[VG_REGISTERS] = {
+	4, 5, 2, 3, VG_REGISTER_SP, VG_REGISTER_FP, 6, 7, 8, 9, 10, 11, 12, 13, 14, 15,
 };
 
-struct reader {
-	const unsigned char *at, *end;
-	struct vg_instruction *instruction;
-};
-
-static bool number_read(struct reader *reader, unsigned int bytes, int64_t *value)
+static uint32_t bit(unsigned int number)
 {
-	uint64_t bits = 0;
+	return UINT32_C(1) << our_numbers[number];
+}
 
-	if ((size_t)(reader->end - reader->at) < bytes)
+/* Our number of the general register that `name` is, or is a part of.  VG_REGISTER_NONE: not a general register. */
+static uint8_t register_of(ZydisRegister name)
+{
+	ZydisRegister whole = ZydisRegisterGetLargestEnclosing(ZYDIS_MACHINE_MODE_LONG_64, name);
+
+	return whole >= ZYDIS_REGISTER_RAX && whole <= ZYDIS_REGISTER_R15 ?
+	       our_numbers[whole - ZYDIS_REGISTER_RAX] : VG_REGISTER_NONE;
+}
+
+/* Our number of the 64-bit register that the operand is.  VG_REGISTER_NONE: another operand. */
+static uint8_t word_register(const ZydisDecodedOperand *operand)
+{
+	return operand->type == ZYDIS_OPERAND_TYPE_REGISTER && operand->size == WORD_BITS ?
+	       register_of(operand->reg.value) : VG_REGISTER_NONE;
+}
+
+static bool is_word_register(const ZydisDecodedOperand *operand)
+{
+	return word_register(operand) != VG_REGISTER_NONE;
+}
+
+static bool is_number(const ZydisDecodedOperand *operand)
+{
+	return operand->type == ZYDIS_OPERAND_TYPE_IMMEDIATE;
+}
+
+/* Whether the operand is memory at a 64-bit register plus a constant, in no segment with a base of its own. */
+static bool is_based(const ZydisDecodedOperand *operand)
+{
+	return operand->type == ZYDIS_OPERAND_TYPE_MEMORY && operand->mem.index == ZYDIS_REGISTER_NONE &&
+	       operand->mem.base >= ZYDIS_REGISTER_RAX && operand->mem.base <= ZYDIS_REGISTER_R15 &&
+	       operand->mem.segment != ZYDIS_REGISTER_FS && operand->mem.segment != ZYDIS_REGISTER_GS;
+}
+
+static void effect_add(struct vg_instruction *instruction, enum vg_effect_kind kind, uint8_t to, uint8_t from,
+		       int64_t number)
+{
+	instruction->effects[instruction->effect_count++] = (struct vg_effect){ (uint8_t)kind, to, from, number };
+}
+
+static void push(struct vg_instruction *instruction, uint8_t from)
+{
+	effect_add(instruction, VG_EFFECT_STORE, VG_REGISTER_SP, from, -WORD_BYTES);
+	effect_add(instruction, VG_EFFECT_SET, VG_REGISTER_SP, VG_REGISTER_SP, -WORD_BYTES);
+}
+
+static void pop(struct vg_instruction *instruction, uint8_t to)
+{
+	if (to != VG_REGISTER_NONE)
+		effect_add(instruction, VG_EFFECT_LOAD, to, VG_REGISTER_SP, 0);
+	if (to != VG_REGISTER_SP)
+		effect_add(instruction, VG_EFFECT_SET, VG_REGISTER_SP, VG_REGISTER_SP, WORD_BYTES);
+}
+
+static void leave(struct vg_instruction *instruction)
+{
+	effect_add(instruction, VG_EFFECT_SET, VG_REGISTER_SP, VG_REGISTER_FP, WORD_BYTES);
+	effect_add(instruction, VG_EFFECT_LOAD, VG_REGISTER_FP, VG_REGISTER_FP, 0);
+}
+
+/* mov between registers, stack words and constants.  False: another mov. */
+static bool move(struct vg_instruction *instruction, const ZydisDecodedOperand *to, const ZydisDecodedOperand *from)
+{
+	if (is_based(to)) {
+		effect_add(instruction, VG_EFFECT_STORE, register_of(to->mem.base), word_register(from),
+			   to->mem.disp.value);
+		return true;
+	}
+	/* A write to the low half of a register clears the high half, so a 32-bit constant is a whole value, too. */
+	if (to->type == ZYDIS_OPERAND_TYPE_REGISTER && to->size >= WORD_BITS / 2 && is_number(from)) {
+		effect_add(instruction, VG_EFFECT_CONSTANT, register_of(to->reg.value), VG_REGISTER_NONE,
+			   to->size == WORD_BITS ? from->imm.value.s : (int64_t)(uint32_t)from->imm.value.u);
+		return true;
+	}
+	if (!is_word_register(to))
 		return false;
-	memcpy(&bits, reader->at, bytes);
-	reader->at += bytes;
-	*value = bytes == 8 ? (int64_t)bits : (int64_t)(bits << (64 - 8 * bytes)) >> (64 - 8 * bytes);
+	if (is_word_register(from))
+		effect_add(instruction, VG_EFFECT_SET, register_of(to->reg.value), register_of(from->reg.value), 0);
+	else if (is_based(from))
+		effect_add(instruction, VG_EFFECT_LOAD, register_of(to->reg.value), register_of(from->mem.base),
+			   from->mem.disp.value);
+	else
+		return false;
 	return true;
 }
 
-static bool is_within(uint8_t opcode, uint8_t first, uint8_t last)
+/* Instructions whose effects are known.  False: another instruction, or operands of another kind. */
+static bool effects_read(struct vg_instruction *instruction, const ZydisDecodedInstruction *decoded,
+			 const ZydisDecodedOperand *operands)
 {
-	return opcode >= first && opcode <= last;
-}
+	const ZydisDecodedOperand *to = operands, *from = operands + 1;
 
-static unsigned int one_byte_form(uint8_t opcode)
-{
-	if (opcode < 0x40)
-		return (opcode & 7) < 4 ? MODRM : (opcode & 7) == 4 ? IMM8 : (opcode & 7) == 5 ? IMMZ : BAD;
-	if (is_within(opcode, 0x70, 0x7f) || is_within(opcode, 0xb0, 0xb7) || is_within(opcode, 0xe0, 0xe7))
-		return IMM8;
-	if (is_within(opcode, 0xb8, 0xbf))
-		return IMMZ;
-	if (is_within(opcode, 0x84, 0x8f) || is_within(opcode, 0xd0, 0xd3) || is_within(opcode, 0xd8, 0xdf))
-		return MODRM;
-	switch (opcode) {
-	case 0x63: case 0xf6: case 0xf7: case 0xfe: case 0xff: return MODRM;
-	case 0x68: case 0xa9: return IMMZ;
-	case 0x69: case 0x81: case 0xc7: return MODRM | IMMZ;
-	case 0x6b: case 0x80: case 0x83: case 0xc0: case 0xc1: case 0xc6: return MODRM | IMM8;
-	case 0x6a: case 0xa8: case 0xcd: case 0xeb: return IMM8;
-	case 0xc2: case 0xca: return IMM16;
-	case 0xc8: return IMM16 | IMM8;
-	case 0xe8: case 0xe9: return IMM32;
-	case 0x60: case 0x61: case 0x62: case 0x82: case 0x9a: case 0xc4: case 0xc5: case 0xce: case 0xd4: case 0xd5:
-	case 0xd6: case 0xea:
-		return BAD;
-	}
-	return NONE;
-}
-
-static bool has_imm8(uint8_t opcode)
-{
-	return is_within(opcode, 0x70, 0x73) || opcode == 0xc2 || is_within(opcode, 0xc4, 0xc6);
-}
-
-static unsigned int two_byte_form(uint8_t opcode)
-{
-	if (is_within(opcode, 0x80, 0x8f))
-		return IMM32;
-	if (is_within(opcode, 0x30, 0x37) || is_within(opcode, 0xc8, 0xcf) || is_within(opcode, 0xa0, 0xa2) ||
-	    is_within(opcode, 0xa8, 0xaa) || is_within(opcode, 0x05, 0x09) || opcode == 0x0b || opcode == 0x0e ||
-	    opcode == 0x77)
-		return NONE;
-	return has_imm8(opcode) || opcode == 0x0f || opcode == 0xa4 || opcode == 0xac || opcode == 0xba ?
-	       MODRM | IMM8 : MODRM;
-}
-
-static bool modrm_read(struct reader *reader)
-{
-	struct vg_instruction *instruction = reader->instruction;
-	int64_t byte, displacement = 0;
-	unsigned int displacement_bytes;
-	uint8_t base;
-
-	if (!number_read(reader, 1, &byte))
-		return false;
-	instruction->has_modrm = true;
-	instruction->mode = (uint8_t)byte >> 6;
-	instruction->reg = ((uint8_t)byte >> 3 & 7) | ((instruction->rex & REX_R) != 0 ? 8 : 0);
-	base = (uint8_t)byte & 7;
-	displacement_bytes = instruction->mode == 1 ? 1 : instruction->mode == 2 ? 4 : 0;
-	if (instruction->mode != 3 && base == 4) {
-		if (!number_read(reader, 1, &byte))
-			return false;
-		base = (uint8_t)byte & 7;
-		instruction->has_index = ((uint8_t)byte >> 3 & 7) != 4 || (instruction->rex & REX_X) != 0;
-	}
-	/* No base register: the address is relative to rip, or absolute. */
-	if (instruction->mode == 0 && base == 5) {
-		displacement_bytes = 4;
-		instruction->has_index = true;
-	}
-	instruction->rm = base | ((instruction->rex & REX_B) != 0 ? 8 : 0);
-	if (displacement_bytes > 0 && !number_read(reader, displacement_bytes, &displacement))
-		return false;
-	instruction->displacement = (int32_t)displacement;
-	return true;
-}
-
-static bool rest_read(struct reader *reader, unsigned int form)
-{
-	struct vg_instruction *instruction = reader->instruction;
-	int64_t ignored;
-
-	if ((form & BAD) != 0 || ((form & MODRM) != 0 && !modrm_read(reader)))
-		return false;
-	if ((instruction->opcode == 0xf6 || instruction->opcode == 0xf7) && (instruction->reg & 7) < 2)
-		form |= instruction->opcode == 0xf6 ? IMM8 : IMMZ;
-	if ((form & IMM16) != 0)
-		return number_read(reader, 2, &instruction->immediate) &&
-		       ((form & IMM8) == 0 || number_read(reader, 1, &ignored));
-	if ((form & IMM8) != 0)
-		return number_read(reader, 1, &instruction->immediate);
-	if ((form & IMM32) != 0)
-		return number_read(reader, 4, &instruction->immediate);
-	if ((form & IMMZ) == 0)
+	switch (decoded->mnemonic) {
+	case ZYDIS_MNEMONIC_PUSH:
+		if (decoded->operand_width == WORD_BITS)
+			push(instruction, word_register(to));
+		break;
+	case ZYDIS_MNEMONIC_POP:
+		if (decoded->operand_width == WORD_BITS)
+			pop(instruction, word_register(to));
+		break;
+	case ZYDIS_MNEMONIC_PUSHFQ:
+		push(instruction, VG_REGISTER_NONE);
+		break;
+	case ZYDIS_MNEMONIC_POPFQ:
+		pop(instruction, VG_REGISTER_NONE);
+		break;
+	case ZYDIS_MNEMONIC_LEAVE:
+		leave(instruction);
 		return true;
-	if (is_within((uint8_t)instruction->opcode, 0xb8, 0xbf) && instruction->opcode < 0x100 &&
-	    (instruction->rex & REX_W) != 0)
-		return number_read(reader, 8, &instruction->immediate);
-	return number_read(reader, instruction->operand_16_bit && (instruction->rex & REX_W) == 0 ? 2 : 4,
-			   &instruction->immediate);
+	case ZYDIS_MNEMONIC_MOV:
+		return move(instruction, to, from);
+	case ZYDIS_MNEMONIC_LEA:
+		if (is_word_register(to) && is_based(from))
+			effect_add(instruction, VG_EFFECT_SET, register_of(to->reg.value), register_of(from->mem.base),
+				   from->mem.disp.value);
+		break;
+	case ZYDIS_MNEMONIC_ADD: case ZYDIS_MNEMONIC_SUB:
+		if (is_word_register(to) && is_number(from))
+			effect_add(instruction, VG_EFFECT_SET, register_of(to->reg.value), register_of(to->reg.value),
+				   decoded->mnemonic == ZYDIS_MNEMONIC_ADD ? from->imm.value.s : -from->imm.value.s);
+		break;
+	case ZYDIS_MNEMONIC_AND:
+		if (is_word_register(to) && is_number(from) && from->imm.value.s < 0)
+			effect_add(instruction, VG_EFFECT_ALIGN, register_of(to->reg.value), VG_REGISTER_NONE, 0);
+		break;
+	default:
+		break;
+	}
+	return instruction->effect_count > 0;
 }
 
-/* VEX (c4, c5), EVEX (62) and AMD's XOP (8f).  Only the opcode map matters here, not the rest of the prefix. */
-static bool vector_read(struct reader *reader, uint8_t prefix)
+/* The registers that the instruction writes.  It is none of those that effects_read() knows. */
+static void lost_read(struct vg_instruction *instruction, const ZydisDecodedInstruction *decoded,
+		      const ZydisDecodedOperand *operands)
 {
-	unsigned int prefix_bytes = prefix == 0xc5 ? 1 : prefix == 0x62 ? 3 : 2, map = 1;
-	uint8_t opcode;
+	for (uint8_t i = 0; i < decoded->operand_count; i++) {
+		const ZydisDecodedOperand *operand = operands + i;
+		uint8_t number;
 
-	if ((size_t)(reader->end - reader->at) < prefix_bytes + 1)
-		return false;
-	if (prefix != 0xc5)
-		map = reader->at[0] & (prefix == 0x62 ? 7 : 0x1f);
-	opcode = reader->at[prefix_bytes];
-	reader->at += prefix_bytes + 1;
-	reader->instruction->opcode = VG_OPCODE_OTHER;
-	if (map == 1 && opcode == 0x77)
-		return rest_read(reader, NONE);
-	if (map == XOP_MAPS + 2)
-		return rest_read(reader, MODRM | IMM32);
-	return rest_read(reader, map == 3 || map == XOP_MAPS || (map == 1 && has_imm8(opcode)) ? MODRM | IMM8 : MODRM);
+		if (operand->type != ZYDIS_OPERAND_TYPE_REGISTER ||
+		    (operand->actions & ZYDIS_OPERAND_ACTION_MASK_WRITE) == 0)
+			continue;
+		number = register_of(operand->reg.value);
+		if (number != VG_REGISTER_NONE)
+			instruction->lost |= UINT32_C(1) << number;
+	}
 }
 
-static bool two_bytes_read(struct reader *reader)
+/* cmp of the stack pointer with another register, or the other way around. */
+static uint8_t compared_read(const ZydisDecodedInstruction *decoded, const ZydisDecodedOperand *operands)
 {
-	struct vg_instruction *instruction = reader->instruction;
-	uint8_t opcode;
+	uint8_t a, b;
 
-	if (reader->at == reader->end)
-		return false;
-	opcode = *reader->at++;
-	instruction->opcode = VG_OPCODE_MAP_0F | opcode;
-	/* mov with control and debug registers: the ModRM byte always names registers, whatever its mode. */
-	if (is_within(opcode, 0x20, 0x23))
-		return reader->at++ != reader->end;
-	if (opcode != 0x38 && opcode != 0x3a)
-		return rest_read(reader, two_byte_form(opcode));
-	if (reader->at++ == reader->end)
-		return false;
-	instruction->opcode = VG_OPCODE_OTHER;
-	return rest_read(reader, opcode == 0x3a ? MODRM | IMM8 : MODRM);
+	if (decoded->mnemonic != ZYDIS_MNEMONIC_CMP || !is_word_register(operands) || !is_word_register(operands + 1))
+		return VG_REGISTER_NONE;
+	a = register_of(operands[0].reg.value);
+	b = register_of(operands[1].reg.value);
+	return a == VG_REGISTER_SP ? b : b == VG_REGISTER_SP ? a : VG_REGISTER_NONE;
 }
 
-static bool is_prefix(uint8_t byte)
+/* System V ABI, AMD64 supplement, 3.2.1: what a called function may change.  syscall changes rax, rcx and r11. */
+static uint32_t lost_in_call(void)
 {
-	switch (byte) {
-	case 0x26: case 0x2e: case 0x36: case 0x3e: case 0x64: case 0x65: case 0x66: case 0x67: case 0xf0: case 0xf2:
-	case 0xf3:
+	return bit(RAX) | bit(RCX) | bit(RDX) | bit(RSI) | bit(RDI) | bit(8) | bit(9) | bit(10) | bit(11);
+}
+
+static void jump_read(struct vg_instruction *instruction, const ZydisDecodedInstruction *decoded)
+{
+	instruction->distance = decoded->raw.imm[0].value.s;
+	if (decoded->raw.imm[0].size != 0) {
+		instruction->flow = VG_FLOW_JUMP;
+	} else if (decoded->raw.modrm.mod == 3) {
+		instruction->flow = VG_FLOW_JUMP_REGISTER;
+		instruction->jump_register = our_numbers[decoded->raw.modrm.rm | (unsigned int)decoded->raw.rex.B << 3];
+	} else {
+		instruction->flow = VG_FLOW_JUMP_MEMORY;
+	}
+}
+
+/* Whether the instruction changes where execution goes.  Sets the flow if so. */
+static bool flow_read(struct vg_instruction *instruction, const ZydisDecodedInstruction *decoded)
+{
+	switch (decoded->meta.category) {
+	case ZYDIS_CATEGORY_COND_BR:
+		instruction->flow = VG_FLOW_BRANCH;
+		instruction->distance = decoded->raw.imm[0].value.s;
 		return true;
+	case ZYDIS_CATEGORY_UNCOND_BR:
+		/* xabort does nothing outside of a transaction. */
+		if (decoded->mnemonic != ZYDIS_MNEMONIC_XABORT)
+			jump_read(instruction, decoded);
+		return true;
+	case ZYDIS_CATEGORY_CALL:
+		instruction->flow = VG_FLOW_CALL;
+		instruction->lost = lost_in_call();
+		return true;
+	case ZYDIS_CATEGORY_RET:             /* ret; far returns and iret are no function's */
+		instruction->flow = decoded->mnemonic == ZYDIS_MNEMONIC_RET && decoded->opcode <= 0xc3 ?
+				    VG_FLOW_RETURN : VG_FLOW_TRAP;
+		return true;
+	case ZYDIS_CATEGORY_SYSCALL:
+		instruction->lost = bit(RAX) | bit(RCX) | bit(11);
+		return true;
+	case ZYDIS_CATEGORY_NOP: case ZYDIS_CATEGORY_WIDENOP:
+		instruction->is_padding = true;
+		return true;
+	default:
+		break;
 	}
-	return false;
-}
-
-static bool opcode_read(struct reader *reader)
-{
-	struct vg_instruction *instruction = reader->instruction;
-	bool wide_address = true;
-	int64_t ignored;
-
-	for (; reader->at < reader->end && is_prefix(*reader->at); reader->at++) {
-		instruction->operand_16_bit |= *reader->at == 0x66;
-		wide_address &= *reader->at != 0x67;
-	}
-	if (reader->at < reader->end && (*reader->at & 0xf0) == 0x40)
-		instruction->rex = *reader->at++;
-	if (reader->at == reader->end)
+	switch (decoded->mnemonic) {
+	case ZYDIS_MNEMONIC_INT: case ZYDIS_MNEMONIC_INT1: case ZYDIS_MNEMONIC_INT3: case ZYDIS_MNEMONIC_HLT:
+	case ZYDIS_MNEMONIC_UD0: case ZYDIS_MNEMONIC_UD1: case ZYDIS_MNEMONIC_UD2:
+	case ZYDIS_MNEMONIC_ENTER: /* no compiler writes it */
+		instruction->flow = VG_FLOW_TRAP;
+		return true;
+	default:
 		return false;
-	instruction->opcode = *reader->at++;
-	if (instruction->opcode == 0x0f)
-		return two_bytes_read(reader);
-	/* 8f is also pop to memory.  XOP's map numbers are values that the ModRM byte of pop cannot have. */
-	if (instruction->opcode == 0xc4 || instruction->opcode == 0xc5 || instruction->opcode == 0x62 ||
-	    (instruction->opcode == 0x8f && reader->at < reader->end && (*reader->at & 0x1f) >= XOP_MAPS))
-		return vector_read(reader, (uint8_t)instruction->opcode);
-	/* mov between %rax and an absolute address */
-	if (is_within((uint8_t)instruction->opcode, 0xa0, 0xa3))
-		return number_read(reader, wide_address ? 8 : 4, &ignored);
-	return rest_read(reader, one_byte_form((uint8_t)instruction->opcode));
+	}
 }
 
 bool vg_instruction_read(struct vg_instruction *instruction, const unsigned char *bytes, size_t count)
 {
-	struct reader reader = {
-		bytes, bytes + (count < VG_INSTRUCTION_MAX_BYTES ? count : VG_INSTRUCTION_MAX_BYTES), instruction,
-	};
+	ZydisDecoder decoder;
+	ZydisDecoderContext context;
+	ZydisDecodedInstruction decoded;
+	ZydisDecodedOperand operands[ZYDIS_MAX_OPERAND_COUNT];
 
-	*instruction = (struct vg_instruction){ 0 };
-	if (!opcode_read(&reader))
+	*instruction = (struct vg_instruction){ .jump_register = VG_REGISTER_NONE, .compared = VG_REGISTER_NONE };
+	if (!ZYAN_SUCCESS(ZydisDecoderInit(&decoder, ZYDIS_MACHINE_MODE_LONG_64, ZYDIS_STACK_WIDTH_64)) ||
+	    !ZYAN_SUCCESS(ZydisDecoderDecodeInstruction(&decoder, &context, bytes, count, &decoded)))
 		return false;
-	instruction->length = (uint8_t)(reader.at - bytes);
+	instruction->length = decoded.length;
+	/* Zero bytes are data between functions.  As code they are add %al,(%rax), which no compiler writes. */
+	if (bytes[0] == 0 && bytes[1] == 0)
+		instruction->flow = VG_FLOW_TRAP;
+	if (instruction->flow == VG_FLOW_TRAP || flow_read(instruction, &decoded))
+		return true;
+	if (!ZYAN_SUCCESS(ZydisDecoderDecodeOperands(&decoder, &context, &decoded, operands, decoded.operand_count)))
+		return false;
+	instruction->compared = compared_read(&decoded, operands);
+	if (!effects_read(instruction, &decoded, operands))
+		lost_read(instruction, &decoded, operands);
 	return true;
+}
+
+bool vg_instruction_begins_function(const unsigned char *bytes, size_t count)
+{
+	static const unsigned char endbr64[] = { 0xf3, 0x0f, 0x1e, 0xfa };
+
+	return count >= sizeof endbr64 && memcmp(bytes, endbr64, sizeof endbr64) == 0;
+}
+
+enum {
+	RET = 0xc3, INT3 = 0xcc, NOP = 0x90, HLT = 0xf4, JMP_8 = 0xeb, JMP_32 = 0xe9, CALL_32 = 0xe8,
+	JMP_REGISTER = 0xff, UD2_FIRST = 0x0f, UD2_SECOND = 0x0b, FUNCTION_ALIGN = 16,
+};
+
+bool vg_instruction_is_possible_beginning(const unsigned char *code, uint64_t address)
+{
+	return code[-1] == RET || code[-1] == INT3 || code[-1] == NOP || code[-1] == HLT || code[-2] == JMP_8 ||
+	       (code[-2] == UD2_FIRST && code[-1] == UD2_SECOND) ||
+	       (code[-2] == JMP_REGISTER && (code[-1] & 0xf8) == 0xe0) || code[-5] == JMP_32 || code[-5] == CALL_32 ||
+	       (address % FUNCTION_ALIGN == 0 && code[-1] == 0);
+}
+
+bool vg_instruction_is_likely_beginning(const unsigned char *code, uint64_t address)
+{
+	return address % FUNCTION_ALIGN == 0 &&
+	       (code[-1] == RET || code[-1] == INT3 || code[-1] == NOP || code[-1] == 0);
 }

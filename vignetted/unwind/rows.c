@@ -87,14 +87,48 @@ void vg_rows_clear(struct vg_rows *rows)
 			rows->cached[i].address = 0;
 	}
 	vg_code_row_cache_clear(rows->code_rows);
+	rows->jit_frames = rows->jit_frames_with_fp = 0;
 }
 
-struct vg_code_row_set *vg_rows_from_code(struct vg_rows *rows, uint32_t module, uint64_t address, bool is_backward)
+struct vg_code_row_set *vg_rows_from_code(struct vg_rows *rows, uint32_t module, uint64_t address,
+					  enum vg_code_search how)
 {
-	if (module == VG_NONE || !is_loaded(rows, module))
+	const struct vg_code_range *jit = module == VG_NONE ? vg_modules_find(rows->modules, address) : NULL;
+
+	if (module == VG_NONE ? jit == NULL : !is_loaded(rows, module))
 		return NULL;
-	vg_modules_require_check(rows->modules, module);
-	return vg_code_row_cache_get(rows->code_rows, rows->modules->memory, address, is_backward);
+	if (module != VG_NONE)
+		vg_modules_require_check(rows->modules, module);
+	return vg_code_row_cache_get(rows->code_rows, rows->modules->memory, address, how, jit,
+				     rows->modules->moment.time_ns);
+}
+
+void vg_rows_count_jit_frame(struct vg_rows *rows, struct vg_code_row_set *set, bool has_fp)
+{
+	if (set->counted)
+		return;
+	set->counted = true;
+	rows->jit_frames++;
+	rows->jit_frames_with_fp += has_fp;
+}
+
+/* Nearly all frames of V8 (node) have frame pointers, and few of OpenJDK, PyPy, LuaJIT and BEAM. */
+enum { JIT_FRAMES_MIN = 16, JIT_OTHERS_MAX = 16 };
+
+bool vg_rows_jit_has_fp(const struct vg_rows *rows)
+{
+	return rows->jit_frames >= JIT_FRAMES_MIN &&
+	       (rows->jit_frames - rows->jit_frames_with_fp) * JIT_OTHERS_MAX <= rows->jit_frames;
+}
+
+bool vg_rows_replaces_stack(struct vg_rows *rows, uint64_t address)
+{
+	const struct vg_code_range *range = vg_modules_find(rows->modules, address);
+	struct vg_code_reader reader = {
+		.memory = rows->modules->memory, .jit = range != NULL && range->module == VG_NONE ? range : NULL,
+	};
+
+	return vg_code_rows_replaces_stack(&reader, address);
 }
 
 static bool is_after_call(struct vg_memory *memory, uint32_t module, uint64_t pc)
@@ -137,7 +171,7 @@ bool vg_rows_is_after_call(struct vg_rows *rows, uint64_t pc)
 {
 	const struct vg_code_range *range = vg_modules_find(rows->modules, pc - 1);
 
-	return range != NULL && is_after_call(rows->modules->memory, range->module, pc);
+	return range != NULL && vg_code_after_call(rows->modules->memory, pc);
 }
 
 int vg_rows_open(struct vg_rows *rows, struct vg_modules *modules)

@@ -42,6 +42,8 @@ struct vg_rows {
 	struct vg_cached_row uncached; /* the latest row that vg_rows_get() returned and did not cache */
 	uint64_t decoded;            /* statistic: rows that were not in the table */
 	struct vg_row sigreturn;     /* the row of sigreturn code without unwind information */
+	uint64_t jit_frames, jit_frames_with_fp; /* return addresses in JIT code whose rows were found from
+					instructions; how many of their frames have a frame pointer */
 };
 
 /* 0 or -ENOMEM.  Call vg_rows_free() in either case. */
@@ -61,14 +63,25 @@ void vg_rows_clear(struct vg_rows *rows);
 /* The row for an address, valid until the next call.  NULL: no code is known at the address. */
 struct vg_cached_row *vg_rows_get(struct vg_rows *rows, uint64_t address);
 
-/* The rows that the instructions give for an address in a module without unwind information (code_rows.h).  NULL: the
- * module was unloaded, or there is no module. */
-struct vg_code_row_set *vg_rows_from_code(struct vg_rows *rows, uint32_t module, uint64_t address, bool is_backward);
+/* The rows that the instructions give for an address without unwind information (code_rows.h).  NULL: the module was
+ * unloaded. */
+struct vg_code_row_set *vg_rows_from_code(struct vg_rows *rows, uint32_t module, uint64_t address,
+					  enum vg_code_search how);
+
+/* Counts the frame of a return address in JIT code, once for each set. */
+void vg_rows_count_jit_frame(struct vg_rows *rows, struct vg_code_row_set *set, bool has_fp);
+
+/* Whether the process's JIT code uses frame pointers.  Then they find the callers as well as instructions do, and are
+ * cheaper. */
+bool vg_rows_jit_has_fp(const struct vg_rows *rows);
+
+/* Whether the code at the address switches to another stack at once (vg_code_rows_replaces_stack()). */
+bool vg_rows_replaces_stack(struct vg_rows *rows, uint64_t address);
 
 /* What the code shows about the return address cached->address + 1. */
 enum vg_return_kind vg_rows_return_kind(struct vg_rows *rows, struct vg_cached_row *cached);
 
-/* Whether a call ends at the address. */
+/* Whether a call ends at the address.  Reads JIT code through the cache, too: for scans of many words. */
 bool vg_rows_is_after_call(struct vg_rows *rows, uint64_t pc);
 
 #endif

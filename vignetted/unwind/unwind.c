@@ -7,6 +7,7 @@
 #include "vignetted/unwind/code.h"
 #include "vignetted/unwind/fallback.h"
 #include "vignetted/unwind/step.h"
+#include "vignetted/unwind/step_row.h"
 
 struct vg_unwinder {
 	struct vg_rows rows;
@@ -73,8 +74,9 @@ static bool is_walk_end(struct vg_unwinder *unwinder, const struct vg_row *row, 
 	 * function's.  (glibc's makecontext(3) uses __start_context like this.) */
 	if (!state->is_function_begin || row->signal)
 		return false;
-	return vg_code_switches_stack(unwinder->rows.modules->memory, state->pc) ||
-	       vg_step_is_root(&unwinder->rows, snapshot, state->sp, walk) || walk->end == VG_WALK_TRUNCATED;
+	return vg_rows_replaces_stack(&unwinder->rows, state->pc) ||
+	       vg_step_is_root(&unwinder->rows, snapshot, state->sp, VG_ROOT_SCAN_BYTES, walk) ||
+	       walk->end == VG_WALK_TRUNCATED;
 }
 
 /* Finds the row and the frame at the state's address.  NULL: no code is known there. */
@@ -140,8 +142,12 @@ static bool rows_walk(struct vg_unwinder *unwinder, const struct vg_snapshot *sn
 			walk->end = VG_WALK_FRAME_LIMIT;
 			return true;
 		}
-		if (!vg_step(&unwinder->rows, cached, row, snapshot, &state, walk))
+		if (!vg_step(&unwinder->rows, cached, row, snapshot, &state, walk)) {
+			if (memory->words_left == 0)
+				walk->end = VG_WALK_BAD_INFO;
+			walk->range_unknown &= walk->end != VG_WALK_ROOT;
 			return true;
+		}
 	}
 }
 
