@@ -206,7 +206,7 @@ static enum vg_row_base row_base(uint8_t number)
 }
 
 /* Sets where the caller's frame pointer is, at the path's beginning.  False: the path does not restore it. */
-static bool row_fp_first(const struct vg_code_path *path, struct vg_row *row)
+static bool row_fp_at_begin(const struct vg_code_path *path, struct vg_row *row)
 {
 	const struct vg_value *sp = &path->values[VG_REGISTER_SP], *fp = &path->values[VG_REGISTER_FP];
 
@@ -244,7 +244,7 @@ bool vg_code_path_row_at_begin(const struct vg_code_path *path, struct vg_row *r
 	} else {
 		return false;
 	}
-	*doubtful = !row_fp_first(path, row) || path->doubtful;
+	*doubtful = !row_fp_at_begin(path, row) || path->doubtful;
 	return true;
 }
 

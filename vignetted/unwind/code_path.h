@@ -11,7 +11,7 @@
 
 enum vg_value_base {
 	VG_VALUE_UNKNOWN,
-	VG_VALUE_AT_BEGIN,              /* the first value of a register, + offset */
+	VG_VALUE_AT_BEGIN,           /* the first value of a register, + offset */
 	VG_VALUE_CONSTANT,           /* offset */
 	VG_VALUE_ALIGNED,            /* the stack pointer after it was aligned, + offset */
 	VG_VALUE_LOADED,             /* the word at (first value of a register + at), + offset */

@@ -25,13 +25,13 @@ void vg_code_row_cache_free(struct vg_code_row_cache *cache)
 }
 
 /* Whether the JIT code around the set's address is still the code for which the rows were computed. */
-static bool is_unchanged(struct vg_code_row_set *set, struct vg_code_reader *reader, uint64_t period)
+static bool is_unchanged(struct vg_code_row_set *set, struct vg_memory *memory, const struct vg_code_range *jit,
+			 uint64_t period)
 {
+	struct vg_code_reader reader = { .memory = memory, .jit = jit };
 	unsigned char around[VG_CODE_AROUND_BYTES];
 
-	if (set->period == period)
-		return true;
-	if (vg_code_reader_read(reader, set->address - sizeof around / 2, around, sizeof around) != 0 ||
+	if (vg_code_reader_read(&reader, set->address - sizeof around / 2, around, sizeof around) != 0 ||
 	    memcmp(around, set->around, sizeof around) != 0)
 		return false;
 	set->period = period;
@@ -44,13 +44,14 @@ struct vg_code_row_set *vg_code_row_cache_get(struct vg_code_row_cache *cache, s
 {
 	uint64_t hash = (address + how) * UINT64_C(0x9e3779b97f4a7c15), period = time_ns / VG_CODE_PERIOD_NS;
 	struct vg_code_row_set *set = &cache->sets[hash >> (64 - SETS_LOG) << 1];
-	struct vg_code_reader reader = { .memory = memory, .jit = jit };
+	struct vg_code_reader reader;
 
 	for (int place = 0; place < 2; place++) {
 		if (set[place].address == address && set[place].how == how && address != 0 &&
-		    (jit == NULL || is_unchanged(&set[place], &reader, period)))
+		    (jit == NULL || set[place].period == period || is_unchanged(&set[place], memory, jit, period)))
 			return &set[place];
 	}
+	reader = (struct vg_code_reader){ .memory = memory, .jit = jit };
 	set[1] = set[0];
 	*set = (struct vg_code_row_set){ .address = address, .how = how, .period = period };
 	/* The rows of JIT code without bytes around it are used once. */
@@ -67,11 +68,13 @@ struct vg_code_row_set *vg_code_row_cache_get(struct vg_code_row_cache *cache, s
 enum vg_code_verdict vg_code_row_set_verify(struct vg_code_row_set *set, struct vg_memory *memory, size_t row,
 					    uint64_t pc, const struct vg_code_range *caller_jit)
 {
-	struct vg_code_reader caller = { .memory = memory, .jit = caller_jit }, callee = { .memory = memory };
+	struct vg_code_reader caller, callee;
 	uint64_t beginning;
 
 	if (set->verified[row].pc == pc)
 		return set->verified[row].verdict;
+	caller = (struct vg_code_reader){ .memory = memory, .jit = caller_jit };
+	callee = (struct vg_code_reader){ .memory = memory };
 	/* The verdict depends on the beginning only.  Another return address of the same function keeps it. */
 	beginning = vg_code_call_target(&caller, pc);
 	if (beginning == 0)

@@ -6,8 +6,9 @@
 
 /* Caches the results of vg_code_rows_find().  Programs are sampled at the same addresses again and again.
  *
- * JIT code is replaced while the program runs, and nothing tells when.  So the code around the address is read again
- * when the cached rows are used in a new period (VG_CODE_PERIOD_NS).  The rows are dropped if that code has changed. */
+ * The program can replace JIT code at any time, and does not tell the helper.  So the code around the address is read
+ * again when the cached rows are used in a new period (VG_CODE_PERIOD_NS).  The rows are dropped if that code has
+ * changed. */
 struct vg_code_row_cache;
 
 enum { VG_CODE_PERIOD_NS = 250 * 1000 * 1000, VG_CODE_AROUND_BYTES = 16 };

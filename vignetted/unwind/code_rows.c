@@ -137,7 +137,7 @@ static bool path_enters_function(struct search *search, const struct vg_code_pat
 	return false;
 }
 
-/* setjmp() and computed gotos lead to instructions with which functions begin, too, but seldom to aligned ones. */
+/* Returns of setjmp() and computed gotos also lead to such instructions, whose addresses are rarely multiples of 16. */
 enum { FUNCTION_ALIGN = 16 };
 
 /* Follows one instruction.  False: the path ends. */

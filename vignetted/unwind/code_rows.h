@@ -29,7 +29,7 @@ struct vg_code_rows {
 	size_t count;
 	size_t sure_count;           /* the rows after the first sure_count are doubtful: their paths may have left the
 					function */
-	uint64_t jump_out;           /* JIT code: the first address outside of its range to which a path jumps, or 0 */
+	uint64_t jump_out;           /* JIT code: the first jump target outside its range, or 0 */
 	bool stack_replaced;         /* VG_CODE_FROM_BEGINNING: the path from the nearest likely beginning switches
 					stacks; the caller is on another stack */
 };

@@ -3,6 +3,8 @@
 
 #include <string.h>
 
+#include "vignetted/unwind/instruction.h"
+
 /* Encodings: Intel SDM, volume 2. */
 
 bool vg_code_after_syscall(struct vg_memory *memory, uint64_t address)
@@ -102,9 +104,9 @@ bool vg_code_is_stack_bottom(struct vg_memory *memory, uint64_t address)
 /* The length of the endbr64 at the beginning of a function, or 0. */
 static size_t endbr_bytes(const unsigned char *code)
 {
-	static const unsigned char endbr64[] = { 0xf3, 0x0f, 0x1e, 0xfa };
+	enum { ENDBR_BYTES = 4 };
 
-	return memcmp(code, endbr64, sizeof endbr64) == 0 ? sizeof endbr64 : 0;
+	return vg_instruction_begins_function(code, ENDBR_BYTES) ? ENDBR_BYTES : 0;
 }
 
 /* Whether a PLT stub begins at the address: jmp *distance(%rip), after an optional endbr64 and bnd prefix. */

@@ -207,7 +207,7 @@ static bool flow_read(struct vg_instruction *instruction, const ZydisDecodedInst
 		instruction->distance = decoded->raw.imm[0].value.s;
 		return true;
 	case ZYDIS_CATEGORY_UNCOND_BR:
-		/* xabort does nothing outside of a transaction. */
+		/* Outside a transaction xabort does nothing. */
 		if (decoded->mnemonic != ZYDIS_MNEMONIC_XABORT)
 			jump_read(instruction, decoded);
 		return true;

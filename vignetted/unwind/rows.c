@@ -90,10 +90,17 @@ void vg_rows_clear(struct vg_rows *rows)
 	rows->jit_frames = rows->jit_frames_with_fp = 0;
 }
 
+const struct vg_code_range *vg_rows_jit_range(const struct vg_rows *rows, uint64_t address)
+{
+	const struct vg_code_range *range = vg_modules_find(rows->modules, address);
+
+	return range != NULL && range->module == VG_NONE ? range : NULL;
+}
+
 struct vg_code_row_set *vg_rows_from_code(struct vg_rows *rows, uint32_t module, uint64_t address,
 					  enum vg_code_search how)
 {
-	const struct vg_code_range *jit = module == VG_NONE ? vg_modules_find(rows->modules, address) : NULL;
+	const struct vg_code_range *jit = module == VG_NONE ? vg_rows_jit_range(rows, address) : NULL;
 
 	if (module == VG_NONE ? jit == NULL : !is_loaded(rows, module))
 		return NULL;
@@ -123,10 +130,7 @@ bool vg_rows_jit_has_fp(const struct vg_rows *rows)
 
 bool vg_rows_replaces_stack(struct vg_rows *rows, uint64_t address)
 {
-	const struct vg_code_range *range = vg_modules_find(rows->modules, address);
-	struct vg_code_reader reader = {
-		.memory = rows->modules->memory, .jit = range != NULL && range->module == VG_NONE ? range : NULL,
-	};
+	struct vg_code_reader reader = { .memory = rows->modules->memory, .jit = vg_rows_jit_range(rows, address) };
 
 	return vg_code_rows_replaces_stack(&reader, address);
 }

@@ -63,6 +63,9 @@ void vg_rows_clear(struct vg_rows *rows);
 /* The row for an address, valid until the next call.  NULL: no code is known at the address. */
 struct vg_cached_row *vg_rows_get(struct vg_rows *rows, uint64_t address);
 
+/* The range of JIT code that has the address.  NULL: the address is in code of a module, or no code is known there. */
+const struct vg_code_range *vg_rows_jit_range(const struct vg_rows *rows, uint64_t address);
+
 /* The rows that the instructions give for an address without unwind information (code_rows.h).  NULL: the module was
  * unloaded. */
 struct vg_code_row_set *vg_rows_from_code(struct vg_rows *rows, uint32_t module, uint64_t address,

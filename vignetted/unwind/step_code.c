@@ -6,13 +6,6 @@
 #include "vignetted/unwind/step_pointer.h"
 #include "vignetted/unwind/step_row.h"
 
-static const struct vg_code_range *jit_find(struct vg_rows *rows, uint64_t address)
-{
-	const struct vg_code_range *range = vg_modules_find(rows->modules, address);
-
-	return range != NULL && range->module == VG_NONE ? range : NULL;
-}
-
 /* A callee that saves the frame pointer at once has it directly below the return address. */
 enum { FRAME_RECORD_BYTES = 16 };
 
@@ -34,7 +27,8 @@ static bool caller_accept(struct vg_rows *rows, uint32_t module, struct vg_code_
 			  const struct vg_snapshot *snapshot, const struct vg_frame_state *state,
 			  struct vg_frame_state *caller, struct vg_walk *walk)
 {
-	bool has_chain = module == VG_NONE && vg_step_fp_leads_on(rows, snapshot, state->sp, state, walk);
+	bool has_chain = module == VG_NONE && set->how == VG_CODE_FROM_BEGINNING &&
+			 vg_step_fp_leads_on(rows, snapshot, state->sp, state, walk);
 	struct vg_cached_row *cached = vg_rows_get(rows, caller->pc - 1);
 	enum vg_code_verdict verdict;
 
@@ -60,7 +54,7 @@ static bool caller_accept(struct vg_rows *rows, uint32_t module, struct vg_code_
 		/* Calls in JIT code often lead to stubs, which do not show the function. */
 		verdict = module == VG_NONE ? VG_CODE_UNDECIDED :
 			  vg_code_row_set_verify(set, rows->modules->memory, row, caller->pc,
-						 jit_find(rows, caller->pc - 1));
+						 vg_rows_jit_range(rows, caller->pc - 1));
 		if (verdict != VG_CODE_UNDECIDED || is_believed(set, row, module, caller->sp, has_chain))
 			return verdict != VG_CODE_WRONG;
 		return module == VG_NONE &&
@@ -99,7 +93,7 @@ bool vg_step_by_code(struct vg_rows *rows, uint32_t module, enum vg_code_search 
 			struct vg_frame_state caller = *state;
 			bool found = vg_step_by_row(&set->found.rows[i], snapshot, &caller, walk);
 
-			/* A longer copy of the stack is made then. */
+			/* The walker then makes a longer copy of the stack. */
 			*ends = !found && walk->end == VG_WALK_TRUNCATED && how == VG_CODE_FIRST_RETURN &&
 				module != VG_NONE;
 			if (*ends)

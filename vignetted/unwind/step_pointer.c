@@ -37,10 +37,6 @@ bool vg_step_is_return_address(struct vg_rows *rows, struct vg_cached_row *cache
 	return cached->module == VG_NONE && vg_step_fp_leads_on(rows, snapshot, fp, caller, walk);
 }
 
-/* Whether the frame is the root frame because its frame pointer is 0.  Sets walk->end.  The root frame has frame
- * pointer 0 (System V ABI, AMD64 supplement, 3.4.1).  The loader's root frame, which runs the constructors of
- * libraries, has frame pointer 0 too, and no unwind information.  In functions that do not use a frame pointer, the
- * register may be 0 by chance.  In JIT code it often is. */
 bool vg_step_is_root_by_pointer(struct vg_rows *rows, uint32_t module, const struct vg_snapshot *snapshot,
 				const struct vg_frame_state *state, struct vg_walk *walk)
 {

@@ -9,8 +9,10 @@
 
 /* A step of a walk by the frame pointer, and the checks of what it finds. */
 
-/* Whether the frame is the root frame because its frame pointer is 0.  Sets walk->end.  JIT code: only if a chain of
- * frame pointers led to the frame. */
+/* Whether the frame is the root frame because its frame pointer is 0.  Sets walk->end.  The root frame has frame
+ * pointer 0 (System V ABI, AMD64 supplement, 3.4.1).  The loader's root frame, which runs the constructors of
+ * libraries, has frame pointer 0 too, and no unwind information.  In functions that do not use a frame pointer, the
+ * register may be 0 by chance.  In JIT code it often is, so there a chain of frame pointers must lead to the frame. */
 bool vg_step_is_root_by_pointer(struct vg_rows *rows, uint32_t module, const struct vg_snapshot *snapshot,
 				const struct vg_frame_state *state, struct vg_walk *walk);
 
