@@ -56,6 +56,19 @@ skip() {
 	exit 77
 }
 
+# needs TOOL...: names what the script uses and Debian's base lacks: commands, or paths of files.  If one is missing, the
+# test is skipped; in `./bootstrap check`, which installs all of them, it fails.
+needs() {
+	for tool in "$@"; do
+		case $tool in
+		*/*) [ ! -e "$tool" ] || continue ;;
+		*) ! command -v "$tool" >/dev/null 2>&1 || continue ;;
+		esac
+		[ -z "${ALL_TOOLS-}" ] || fail "$tool is missing; expected it from the packages of ./bootstrap check"
+		skip "$tool is missing"
+	done
+}
+
 # await SECONDS WHAT COMMAND...: runs the command again and again until it succeeds.  Fails with WHAT after SECONDS.
 # SECONDS is a bound for a very slow machine and not an expectation.
 await() {
