@@ -1,8 +1,8 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT OR Apache-2.0
 #
-# The release's tarball has every header that its sources include, and every file that its sources, scripts and
-# Makefile.am name by path.  (`make check-release` builds from the tarball.)  Debian's packages have its version.
+# The release's tarball has every header that its sources include, and every file that its sources, scripts, Makefile.am
+# and local.mk name by path.  (`make check-release` builds from the tarball.)  Debian's packages have its version.
 set -eu
 . "${SRCDIR:?}/tests/lib.sh"
 at_end() { chmod -R u+w "$dir"; }
@@ -25,9 +25,9 @@ while read -r source; do
 		done
 	done
 done <"$dir/sources" >"$dir/needed"
-# Scripts and Makefile.am name files by path.
+# Scripts, Makefile.am and local.mk name files by path.
 grep -noHE "\b($(echo $folders man | tr ' ' '|'))/[A-Za-z0-9_./-]+\.[a-zA-Z]+\b" \
-	bootstrap Makefile.am tests/*.sh tests/*.mjs tests/*/*.sh tests/*/*.mjs bench/*.sh examples/*.sh |
+	bootstrap Makefile.am */local.mk tests/*.sh tests/*.mjs tests/*/*.sh tests/*/*.mjs bench/*.sh examples/*.sh |
 	awk -F: '{ print $3, $1 ":" $2 }' | while read -r file by; do
 	[ ! -f "$file" ] || echo "$file $by"
 done >>"$dir/needed"

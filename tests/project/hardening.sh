@@ -13,7 +13,7 @@ check() {
 	readelf -hlW "$1" >"$dir/headers"
 	readelf -dW "$1" >"$dir/dynamic"
 	# A static helper imports nothing.  Its own objects show what was compiled in.
-	if grep -q NEEDED "$dir/dynamic"; then symbols=$1; else symbols=$BUILDDIR/vignetted/.libs/libvignetted.a; fi
+	if grep -q NEEDED "$dir/dynamic"; then symbols=$1; else symbols=$BUILDDIR/vignetted/libvignetted.a; fi
 	readelf -sW "$symbols" | grep ' UND ' >"$dir/symbols"
 	grep -q 'Type: *DYN' "$dir/headers" || fail "$name is not position-independent"
 	case $name in

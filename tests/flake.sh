@@ -1,0 +1,37 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT OR Apache-2.0
+# flake.sh MAKE TESTS: runs these tests again and again, and prints which ones failed: N times (15) beside stress-ng,
+# which keeps all CPUs and the disk busy, and ONE_CORE times (10) on one CPU.  Fails if a test failed once.  The logs of
+# failures are in the folder flake of the build.
+set -eu
+make=$1 tests=$2
+n=${N:-15} one_core=${ONE_CORE:-10} jobs=${JOBS:-4}
+command -v stress-ng >/dev/null || { echo "flake: stress-ng is missing"; exit 1; }
+rm -rf flake
+mkdir flake
+stress=
+trap '[ -z "$stress" ] || kill $stress' EXIT
+trap 'exit 1' INT TERM
+
+# round NAME COMMAND...: runs the tests once, by this command
+round() {
+	round=$1 begin=$(date +%s)
+	shift
+	"$@" -s check-TESTS TESTS="$tests" >"flake/$round" 2>&1 || true
+	for trs in $(grep -lE '^:test-result: (FAIL|ERROR)' $(echo "$tests" | sed 's/\.\(sh\|suite\)\( \|$\)/.trs /g') 2>/dev/null); do
+		echo "$round: failed: ${trs%.trs}" | tee -a flake/failures
+		cp "${trs%.trs}.log" "flake/$round.$(basename "${trs%.trs}").log"
+	done
+	grep -q '^# TOTAL: *[1-9]' "flake/$round" || { echo "$round: no test ran: flake/$round" | tee -a flake/failures; }
+	echo "$round: $(sed -n 's/^# \(TOTAL\|FAIL\|ERROR\|SKIP\): */\1 /p' "flake/$round" | tr '\n' ' ')$(($(date +%s) - begin)) s"
+}
+
+: >flake/failures
+stress-ng --cpu 4 --io 2 >/dev/null 2>&1 & stress=$!
+for i in $(seq "$n"); do round "busy-$i" $make -j"$jobs"; done
+kill $stress
+wait $stress 2>/dev/null || true
+stress=
+for i in $(seq "$one_core"); do round "one-core-$i" taskset -c 0 $make -j"$jobs"; done
+[ ! -s flake/failures ] || { echo "failures in $n busy and $one_core one-core rounds:"; cat flake/failures; exit 1; }
+echo "no failure in $n busy and $one_core one-core rounds"

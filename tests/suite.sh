@@ -1,0 +1,9 @@
+#!/bin/sh
+# SPDX-License-Identifier: MIT OR Apache-2.0
+# suite.sh tests/unit/NAME.suite: runs the suite NAME of tests/unit/runner.  `others` is all suites of suites.h that
+# are not in SUITES.
+name=$(basename "$1" .suite)
+if [ "$name" = others ]; then
+	name=$(sed -n 's/^\teach(\([a-z_]*\)).*/\1/p' "$SRCDIR/tests/unit/suites.h" | grep -vxF "$(echo "$SUITES" | tr ' ' '\n')")
+fi
+exec "$BUILDDIR/tests/unit/runner" $name

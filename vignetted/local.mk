@@ -1,0 +1,150 @@
+# vignetted: the helper.
+if WITH_HELPER
+libexec_PROGRAMS = vignetted/vignetted
+endif
+EXTRA_LIBRARIES += vignetted/libvignetted.a
+helper_libs = vignetted/libvignetted.a libvgctl/libwire.a $(profile_libs) $(UNWIND_LIBS) $(ZYDIS_LIBS) $(SECCOMP_LIBS)
+vignetted_libvignetted_a_SOURCES = \
+	vignetted/capture/activity.c vignetted/capture/activity.h \
+	vignetted/capture/counters.c vignetted/capture/counters.h \
+	vignetted/capture/perf_clock.c vignetted/capture/perf_clock.h \
+	vignetted/capture/priority.c vignetted/capture/priority.h \
+	vignetted/capture/ring.c vignetted/capture/ring.h \
+	vignetted/capture/stack.c vignetted/capture/stack.h \
+	vignetted/capture/timers.c vignetted/capture/timers.h \
+	vignetted/capture/tracer.c vignetted/capture/tracer.h \
+	vignetted/capture/waits.c vignetted/capture/waits.h \
+	vignetted/capture/waits_$(VG_MACHINE).c \
+	vignetted/capture/walker.c vignetted/capture/walker.h \
+	vignetted/output/disk.c vignetted/output/disk.h \
+	vignetted/output/dump.c vignetted/output/dump.h \
+	vignetted/output/event_queue.c vignetted/output/event_queue.h \
+	vignetted/output/flight.c vignetted/output/flight.h \
+	vignetted/output/flight_sink.c vignetted/output/flight_sink.h \
+	vignetted/output/open_intervals.c vignetted/output/open_intervals.h \
+	vignetted/output/recorder.c vignetted/output/recorder.h \
+	vignetted/output/watchdog.c vignetted/output/watchdog.h \
+	vignetted/policy/methods.c vignetted/policy/methods.h \
+	vignetted/policy/pace.c vignetted/policy/pace.h \
+	vignetted/policy/permission.c vignetted/policy/permission.h \
+	vignetted/policy/policy.c vignetted/policy/policy.h \
+	vignetted/policy/stop_state.c vignetted/policy/stop_state.h \
+	vignetted/policy/weights.c vignetted/policy/weights.h \
+	vignetted/serve/arguments.c vignetted/serve/arguments.h \
+	vignetted/serve/check.c vignetted/serve/check.h \
+	vignetted/serve/confine.c vignetted/serve/confine.h \
+	vignetted/serve/control.c vignetted/serve/control.h \
+	vignetted/serve/end_reason.c vignetted/serve/end_reason.h \
+	vignetted/serve/finisher.c vignetted/serve/finisher.h \
+	vignetted/serve/launch.c vignetted/serve/launch.h \
+	vignetted/serve/listener.c vignetted/serve/listener.h \
+	vignetted/serve/loop.c vignetted/serve/loop.h \
+	vignetted/serve/output_name.c vignetted/serve/output_name.h \
+	vignetted/serve/remote.c vignetted/serve/remote.h \
+	vignetted/serve/reply.c vignetted/serve/reply.h \
+	vignetted/serve/request.c vignetted/serve/request.h \
+	vignetted/serve/status.c vignetted/serve/status.h \
+	vignetted/serve/status_line.c vignetted/serve/status_line.h \
+	vignetted/session/account.c vignetted/session/account.h \
+	vignetted/session/budget.c vignetted/session/budget.h \
+	vignetted/session/counter_set.c vignetted/session/counter_set.h \
+	vignetted/session/dumps.c vignetted/session/dumps.h \
+	vignetted/session/flight_recorder.c vignetted/session/flight_recorder.h \
+	vignetted/session/recording.c vignetted/session/recording.h \
+	vignetted/session/recordings.c vignetted/session/recordings.h \
+	vignetted/session/round.c vignetted/session/round.h \
+	vignetted/session/schedule.c vignetted/session/schedule.h \
+	vignetted/session/session.c vignetted/session/session.h \
+	vignetted/session/thread_sample.c vignetted/session/thread_sample.h \
+	vignetted/session/threads.c vignetted/session/threads.h \
+	vignetted/session/ticks.c vignetted/session/ticks.h \
+	vignetted/session/timer_samples.c vignetted/session/timer_samples.h \
+	vignetted/target/access.c vignetted/target/access.h \
+	vignetted/target/bytes.c vignetted/target/bytes.h \
+	vignetted/target/event_record.c vignetted/target/event_record.h \
+	vignetted/target/events.c vignetted/target/events.h \
+	vignetted/target/fde_index.c vignetted/target/fde_index.h \
+	vignetted/target/frame.h \
+	vignetted/target/image.c vignetted/target/image.h \
+	vignetted/target/kernel_symbols.c vignetted/target/kernel_symbols.h \
+	vignetted/target/lane.c vignetted/target/lane.h \
+	vignetted/target/marks.c vignetted/target/marks.h \
+	vignetted/target/memory.c vignetted/target/memory.h \
+	vignetted/target/module_file.c vignetted/target/module_file.h \
+	vignetted/target/modules.c vignetted/target/modules.h \
+	vignetted/target/notes.c vignetted/target/notes.h \
+	vignetted/target/perf_map.c vignetted/target/perf_map.h \
+	vignetted/target/proc_status.c vignetted/target/proc_status.h \
+	vignetted/target/ranges.c vignetted/target/ranges.h \
+	vignetted/target/sections.c vignetted/target/sections.h \
+	vignetted/target/target.c vignetted/target/target.h \
+	vignetted/target/tasks.c vignetted/target/tasks.h \
+	vignetted/unwind/cfi.c vignetted/unwind/cfi.h \
+	vignetted/unwind/cfi_entry.c vignetted/unwind/cfi_entry.h \
+	vignetted/unwind/cfi_expression.c vignetted/unwind/cfi_expression.h \
+	vignetted/unwind/cfi_index.c vignetted/unwind/cfi_index.h \
+	vignetted/unwind/cfi_program.c vignetted/unwind/cfi_program.h \
+	vignetted/unwind/code.h \
+	vignetted/unwind/code_$(VG_MACHINE).c \
+	vignetted/unwind/code_path.c vignetted/unwind/code_path.h \
+	vignetted/unwind/code_reader.c vignetted/unwind/code_reader.h \
+	vignetted/unwind/code_row_cache.c vignetted/unwind/code_row_cache.h \
+	vignetted/unwind/code_rows.c vignetted/unwind/code_rows.h \
+	vignetted/unwind/fallback.c vignetted/unwind/fallback.h \
+	vignetted/unwind/frame_size.c vignetted/unwind/frame_size.h \
+	vignetted/unwind/frame_state.h \
+	vignetted/unwind/guess.c vignetted/unwind/guess.h \
+	vignetted/unwind/instruction.h \
+	vignetted/unwind/instruction_$(VG_MACHINE).c \
+	vignetted/unwind/regs.h \
+	vignetted/unwind/regs_$(VG_MACHINE).c \
+	vignetted/unwind/row.h \
+	vignetted/unwind/rows.c vignetted/unwind/rows.h \
+	vignetted/unwind/snapshot.c vignetted/unwind/snapshot.h \
+	vignetted/unwind/step.c vignetted/unwind/step.h \
+	vignetted/unwind/step_code.c vignetted/unwind/step_code.h \
+	vignetted/unwind/step_pointer.c vignetted/unwind/step_pointer.h \
+	vignetted/unwind/step_row.c vignetted/unwind/step_row.h \
+	vignetted/unwind/unwind.c vignetted/unwind/unwind.h \
+	vignetted/unwind/walk.c vignetted/unwind/walk.h
+vignetted_vignetted_SOURCES = vignetted/main.c
+vignetted_vignetted_LDADD = $(helper_libs)
+EXTRA_vignetted_vignetted_DEPENDENCIES = configured
+if STATIC_HELPER
+helper_link = $(link) $(library_ldflags) $(STATIC_LDFLAGS) $(LDFLAGS) -o $@
+helper_map = -Wl,-Map,vignetted/vignetted.map
+CLEANFILES += vignetted/vignetted.map
+else
+helper_link = $(LINK)
+endif
+vignetted_vignetted_LINK = $(helper_link) $(helper_map)
+
+# Makes the folder dist-helper: what an application is shipped with, and what its makers keep (doc/design/shipping.md).
+dist-helper: vignetted/vignetted
+	$(SHELL) $(srcdir)/vignetted/dist_helper.sh vignetted/vignetted $${VGTOOL:-vgtool/vgtool} $${DIST_HELPER:-dist-helper}
+.PHONY: dist-helper
+EXTRA_DIST += vignetted/dist_helper.sh
+
+# libvgctl finds vignetted in libexecdir. Users find it in sbindir.
+if WITH_HELPER
+install-exec-hook:
+	$(MKDIR_P) $(DESTDIR)$(sbindir)
+	ln -sf $$(realpath -m --relative-to=$(sbindir) $(libexecdir))/vignetted $(DESTDIR)$(sbindir)/vignetted
+uninstall-hook:
+	rm -f $(DESTDIR)$(sbindir)/vignetted
+endif
+
+# The unit of systemd that records a service.
+if WITH_HELPER
+systemdunitdir = $(prefix)/lib/systemd/system
+systemdunit_DATA = vignetted/systemd/vignetted@.service
+sysusersdir = $(prefix)/lib/sysusers.d
+dist_sysusers_DATA = vignetted/systemd/vignetted.conf
+dist_libexec_SCRIPTS = vignetted/systemd/vignetted-service
+endif
+EXTRA_DIST += vignetted/systemd/vignetted@.service.in
+CLEANFILES += $(systemdunit_DATA)
+# Depends on Makefile, so that it is made again when libexecdir has changed.
+vignetted/systemd/vignetted@.service: $(srcdir)/vignetted/systemd/vignetted@.service.in Makefile
+	$(AM_V_GEN)$(MKDIR_P) $(@D) && sed 's,[@]libexecdir[@],$(libexecdir),' \
+		'$(srcdir)/vignetted/systemd/vignetted@.service.in' >'$@.part' && mv '$@.part' '$@'
