@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
 #
 # Programs that execute themselves, spawn programs, or create many threads are sampled at 1 kHz.  They end with the same
-# result as without sampling, and no process or thread is left.  SOAK: ten times as much, and then each program again on
+# result as without sampling, and no process or thread is left.  SOAK: more of them, and then each program again on
 # one CPU, so that the helper has the other CPU.  A program that may use two CPUs keeps both busy.  Prints how long each
 # takes alone and sampled.
 set -eu
@@ -10,8 +10,10 @@ set -eu
 needs node python3
 capture=$(build_capture)
 churn=$BUILDDIR/tests/recording/churn
-more=1
-[ -z "${SOAK-}" ] || more=10
+programs=100 spawned=500 threads=1000
+# A program with sanitizers needs many times the CPU time to start.
+[ -z "${SANITIZE-}" ] || { programs=40 spawned=200 threads=400; }
+[ -z "${SOAK-}" ] || { programs=1000 spawned=10000 threads=10000; }
 # The leak check at a process's exit attaches with ptrace(2).  It fails if the helper is still attached.  Other tests
 # check leaks.
 export ASAN_OPTIONS="detect_leaks=0${ASAN_OPTIONS:+:$ASAN_OPTIONS}"
@@ -75,14 +77,11 @@ wait $host 2>/dev/null || true
 wait $helper || fail "vignetted: $(cat "$dir/log")"
 pids=
 
-# A program with sanitizers needs many times the CPU time to start.
-programs=100
-[ -z "${SANITIZE-}" ] || programs=40
-run exec $((programs * more))
-run spawn $((programs * 10 / 2 * more))
-run threads $((1000 * more))
+run exec $programs
+run spawn $spawned
+run threads $threads
 [ -n "${SOAK-}" ] || exit 0
 on="taskset -c 0"
-run exec 1000
-run spawn 10000
-run threads 10000
+run exec $programs
+run spawn $spawned
+run threads $threads
