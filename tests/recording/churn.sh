@@ -7,7 +7,7 @@
 # takes alone and sampled.
 set -eu
 . "${SRCDIR:?}/tests/lib.sh"
-needs node python3
+needs node /usr/bin/python3
 capture=$(build_capture)
 churn=$BUILDDIR/tests/recording/churn
 programs=100 spawned=500 threads=1000
@@ -50,7 +50,7 @@ run() {
 }
 
 # The helper closes a thread's timer and its files of /proc when the thread exits.  Each thread lives until it has used
-# 5 ms of CPU time, and the helper has seen as many threads as its profile contains.
+# 5 ms of CPU time, and the helper has seen as many threads as its profile contains.  On one CPU a thread has one timer.
 cat >"$dir/workers.py" <<'END'
 import threading, time
 def work():
@@ -62,7 +62,11 @@ while True:
     thread.start()
     thread.join()
 END
-/usr/bin/python3 "$dir/workers.py" & host=$!
+runs_python() { readlink "/proc/$host/exe" | grep -q python; }
+cpu=$(taskset -cp $$ | sed 's/.*[ :]\([0-9]*\).*/\1/')
+taskset -c $cpu /usr/bin/python3 "$dir/workers.py" & host=$!
+pids=$host
+await 60 "python3 is executed" runs_python
 "$VIGNETTED" --capture auto --pid $host --rate 999 -o "$dir/workers.vgp" 2>"$dir/log" & helper=$!
 pids="$host $helper"
 descriptors() { ls "/proc/$helper/fd" | wc -l; }
@@ -72,6 +76,7 @@ await 200 "120 threads in the profile" holds "$dir/workers.vgp.part" 'it.threads
 after=$(descriptors)
 [ "$after" -le $((before + 20)) ] ||
 	fail "the helper has $after open descriptors; 100 threads ago it had $before; expected at most 20 more"
+echo "the helper has $after open descriptors; 100 threads ago it had $before"
 kill $host
 wait $host 2>/dev/null || true
 wait $helper || fail "vignetted: $(cat "$dir/log")"

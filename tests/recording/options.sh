@@ -4,7 +4,7 @@
 # wrong values, --check, and the progress line.
 set -eu
 . "${SRCDIR:?}/tests/lib.sh"
-needs node python3
+needs node /usr/bin/python3
 cd "$dir"
 # recorded: prints the name of the profile in the latest line of vignetted
 recorded() { sed -n 's/^vignetted: \(.*\): [0-9]* samples\{0,1\} of .*/\1/p' log | tail -n 1; }
