@@ -20,7 +20,8 @@ export ASAN_OPTIONS="detect_leaks=0${ASAN_OPTIONS:+:$ASAN_OPTIONS}"
 
 now_ms() { date +%s%3N; }
 
-# once MODE COUNT: runs the program sampled, and with SOAK also alone.  $on is a command that runs the program, or empty.
+# once MODE COUNT: runs the program sampled, and with SOAK also alone.  $on is a command that runs the program, or
+# empty.
 on=
 once() {
 	alone=

@@ -1,10 +1,10 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT OR Apache-2.0
 #
-# A program whose cycle is as long as the sampling period is sampled at all points of its cycle about equally often.  One
-# such program uses the CPU, and another one waits.  Needs an idle machine: when the scheduler delays the program or the
-# helper, it also moves the samples.  tests/unit/check_ticks.c and check_timers.c test the times of samples without a
-# process.
+# A program whose cycle is as long as the sampling period is sampled at all points of its cycle about equally often.
+# One such program uses the CPU, and another one waits.  Needs an idle machine: when the scheduler delays the program or
+# the helper, it also moves the samples.  tests/unit/check_ticks.c and check_timers.c test the times of samples without
+# a process.
 set -eu
 . "${SRCDIR:?}/tests/lib.sh"
 needs node

@@ -133,7 +133,8 @@ tr '\r' '\n' <out | sed -n -E 's/^vignetted: ([0-9]+) s, [0-9]+ samples?, [0-9]+
 [ "$(wc -l <progress)" -ge 2 ] && sort -n -u progress | diff - progress ||
 	fail "expected lines of progress at different seconds: $(cat out)"
 tr '\r' '\n' <out | grep -q 'vignetted: shown.vgp: [0-9]* samples' || fail "no summary: $(cat out)"
-timeout 120 /usr/bin/python3 terminal.py 0 "$VIGNETTED" --quiet --pid "$pid" -o quiet.vgp --duration 1.5 >out & quiet=$!
+timeout 120 /usr/bin/python3 terminal.py 0 "$VIGNETTED" --quiet --pid "$pid" -o quiet.vgp --duration 1.5 >out &
+quiet=$!
 timeout 120 "$VIGNETTED" --pid "$server" -o file.vgp --duration 1.5 2>log || fail "to a file: $(cat log)"
 wait $quiet || fail "--quiet: $(cat out)"
 ! grep -q 'one CPU' out || fail "--quiet shows progress: $(cat out)"

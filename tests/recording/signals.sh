@@ -41,8 +41,8 @@ attach() {
 	wait $tracer 2>/dev/null || true
 	tries=$((tries + 1))
 }
-# A debugger can attach between two stops.  On a busy machine, or with sanitizers, it needs several attempts, because the
-# helper holds a thread for more of the time.  The bound only keeps the test from hanging.
+# A debugger can attach between two stops.  On a busy machine, or with sanitizers, it needs several attempts, because
+# the helper holds a thread for more of the time.  The bound only keeps the test from hanging.
 by_gdb=0 by_strace=0 tries=0 attach_end=$(($(date +%s) + 300))
 while [ $tries -lt $debuggers ] || [ $by_gdb = 0 ] || [ $by_strace = 0 ]; do
 	[ "$(date +%s)" -lt $attach_end ] ||

@@ -41,8 +41,8 @@ START_TEST(every_part_of_a_period_is_sampled)
 }
 END_TEST
 
-/* A timer gets another random period from time to time. So it does not stay in step with a program that repeats with the
- * sampling period, or with one close to it. */
+/* A timer gets another random period from time to time. So it does not stay in step with a program that repeats with
+ * the sampling period, or with one close to it. */
 static const uint64_t programs_ns[] = { 10000000, 9950000, 10050000, 5000000, 20000000 };
 
 START_TEST(every_part_of_a_period_is_sampled_by_timers)
