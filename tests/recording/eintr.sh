@@ -6,6 +6,7 @@
 # rate.
 set -eu
 . "${SRCDIR:?}/tests/lib.sh"
+needs node
 
 # run RATE SECONDS TICKS: with TIMING there must be TICKS samples for each thread.  Otherwise repeats with longer runs
 # until there are ten for each thread.

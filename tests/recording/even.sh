@@ -1,10 +1,14 @@
 #!/bin/sh
 # SPDX-License-Identifier: MIT OR Apache-2.0
 #
-# A program whose cycle is as long as the sampling period is not always sampled at the same point of its cycle.  One
-# such program uses the CPU, and another one waits.  TIMING: all points are sampled about equally often.
+# A program whose cycle is as long as the sampling period is sampled at all points of its cycle about equally often.
+# One such program uses the CPU, and another one waits.  Needs an idle machine: when the scheduler delays the program or
+# the helper, it also moves the samples.  tests/unit/check_ticks.c and check_timers.c test the times of samples without
+# a process.
 set -eu
 . "${SRCDIR:?}/tests/lib.sh"
+needs node
+[ -n "${TIMING-}" ] || skip "needs an idle machine: make timing"
 # On a busy machine, a stop finds a running program where the scheduler has preempted it.  So stops are only tested with
 # "wall".
 capture=$(build_capture) clocks="cpu wall"
@@ -31,16 +35,6 @@ even() {
 }
 
 for clock in $clocks; do
-	if [ -n "${TIMING-}" ]; then
-		record $clock 12
-		even $clock 10 42 || fail "$clock: a part of the cycle is sampled too often"
-		continue
-	fi
-	# On a busy machine a quarter may have few samples by chance; in a longer recording that is less likely.  If
-	# sampling is in step with the cycle, two quarters have no samples, however long the recording is.
-	for seconds in 3 6 12 24; do
-		record $clock $seconds
-		even $clock 4 88 && continue 2
-	done
-	fail "$clock: parts of the cycle are never sampled"
+	record $clock 12
+	even $clock 10 42 || fail "$clock: a part of the cycle is sampled too often: $(cat "$dir/$clock.functions")"
 done

@@ -12,6 +12,7 @@
 #     timers sample the program again.
 set -eu
 . "${SRCDIR:?}/tests/lib.sh"
+needs node
 seconds=24 least=0.2 most=2.2
 [ -z "${SOAK-}" ] || seconds=120 least=0.7 most=1.4
 program=$BUILDDIR/tests/recording/breather

@@ -5,14 +5,15 @@
 # replaced PATH.part stays.  If the profile cannot get its name, vignetted fails with a message.
 set -eu
 . "${SRCDIR:?}/tests/lib.sh"
+needs node
 cd "$dir"
 
 # recorded DIRECTORY COMMAND: records into that directory and runs the command there meanwhile; sets $status
 recorded() {
 	mkdir "$1"
-	"$VIGNETTED" -p $busy -o "$1/p.vgp" --rate 200 --duration 600 2>err & helper=$!
-	pids="$busy $helper"
-	await 60 "samples in $1/p.vgp.part: $(cat err)" holds "$1/p.vgp.part" 'it.samples > 0'
+	"$VIGNETTED" -p $host -o "$1/p.vgp" --rate 200 --duration 600 2>err & helper=$!
+	pids="$host $helper"
+	await 120 "samples in $1/p.vgp.part: $(cat err)" holds "$1/p.vgp.part" 'it.samples > 0'
 	(cd "$1" && eval "$2") || fail "$1: $2"
 	kill -INT $helper
 	status=0
@@ -28,7 +29,7 @@ whole() {
 	! ls "$1" | grep -q 'part\.' || fail "$1: left: $(ls "$1")"
 }
 
-sh -c 'while :; do :; done' & busy=$!
+"$BUILDDIR/tests/recording/naps" fixed & host=$!
 recorded removed 'rm p.vgp.part'
 whole removed
 recorded replaced 'rm p.vgp.part; echo theirs >p.vgp.part; echo older >p.vgp'

@@ -7,7 +7,7 @@
  *
  * The sampled program is a child of this one.  One of its threads gets QUEUED real-time signals in a handler, another
  * receives as many with sigwaitinfo(2), a third has as many faults, which its handler repairs.  Meanwhile the program
- * is stopped and continued STOPS times.
+ * is stopped and continued STOPS times.  All this begins when the helper has begun to record.
  */
 #include <errno.h>
 #include <pthread.h>
@@ -18,12 +18,17 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
+/* Only keep the test from hanging. */
+enum { SEEN_MAX_S = 120, END_MAX_S = 300 };
+
 static struct shared {
-	atomic_bool stops_done;
+	atomic_bool recorded, stops_done;
 	atomic_int handled, received, repaired, wrong;
 } *shared;
 static int wanted;
@@ -107,6 +112,8 @@ static int host_run(void)
 	sigemptyset(&set);
 	sigaddset(&set, SIGRTMIN + 1);
 	pthread_sigmask(SIG_BLOCK, &set, NULL);
+	while (!shared->recorded)
+		usleep(1000);
 	pthread_create(&handler, NULL, handle, NULL);
 	pthread_create(&receiver, NULL, receive, NULL);
 	pthread_create(&faulter, NULL, fault, NULL);
@@ -120,10 +127,10 @@ static int host_run(void)
 	return 0;
 }
 
-/* Whether this process is notified within ten seconds that its child was stopped, or continued. */
+/* Whether this process is notified that its child was stopped, or continued. */
 static bool state_seen(pid_t child, bool stopped)
 {
-	for (int i = 0; i < 10000; i++) {
+	for (int ms = 0; ms < SEEN_MAX_S * 1000; ms++) {
 		int status, options = WNOHANG | (stopped ? WUNTRACED : WCONTINUED);
 		pid_t got = waitpid(child, &status, options);
 
@@ -164,11 +171,28 @@ static pid_t helper_start(const char *vignetted, const char *profile, pid_t chil
 	snprintf(number, sizeof number, "%d", child);
 	helper = fork();
 	if (helper == 0) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
 		execl(vignetted, "vignetted", "--rate", "1000", "--capture", "stop", "-o", profile, "--pid", number,
 		      NULL);
 		_exit(127);
 	}
 	return helper;
+}
+
+/* Whether the helper has begun to record: it has written the profile's header. */
+static bool recording_begun(const char *profile)
+{
+	char part[4096];
+	struct stat status;
+
+	snprintf(part, sizeof part, "%s.part", profile);
+	for (int ms = 0; ms < SEEN_MAX_S * 1000; ms++) {
+		if (stat(part, &status) == 0 && status.st_size > 0)
+			return true;
+		usleep(1000);
+	}
+	printf("no data in %s after %d s\n", part, SEEN_MAX_S);
+	return false;
 }
 
 int main(int argc, char **argv)
@@ -183,12 +207,17 @@ int main(int argc, char **argv)
 	page_bytes = sysconf(_SC_PAGESIZE);
 	shared = mmap(NULL, sizeof *shared, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
 	child = fork();
-	if (child == 0)
+	if (child == 0) {
+		prctl(PR_SET_PDEATHSIG, SIGKILL);
 		_exit(host_run());
+	}
 	helper = helper_start(argv[1], argv[2], child);
+	if (!recording_begun(argv[2]))
+		return 1;
+	shared->recorded = true;
 	good = stop_and_continue(child, atoi(argv[4]));
 	shared->stops_done = true;
-	alarm(100);
+	alarm(END_MAX_S);
 	waitpid(child, &status, 0);
 	waitpid(helper, &helper_status, 0);
 	printf("%d handled, %d received, %d faults repaired of %d each; %d wrong; exit status %d, helper's %d\n",

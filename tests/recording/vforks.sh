@@ -6,16 +6,17 @@
 # is found on the stack among the words of earlier calls.
 set -eu
 . "${SRCDIR:?}/tests/lib.sh"
+needs node
 
 for capture in auto stop; do
 	for program in vforks vforks_framed; do
+		# A stop shows the thread after its vfork(2).  So these 100 samples were taken without a stop.
 		waits 'vfork\]' ';main;vfork_wait;[^;]*;\[vfork\]' 200 $capture "$BUILDDIR/tests/recording/$program"
-		stops=$(info_value stops) by_libunwind=$(info_value walks_by_libunwind)
-		echo "$program, $capture: $waits waits, $stops stops, $by_libunwind walks by libunwind"
-		# While the thread runs it may be stopped.  How often it runs depends on the machine.
-		running=$(($(info_value samples) - waits))
-		[ "$stops" -le $((running + waits / 2)) ] ||
-			fail "$program, $capture: $stops stops for $waits waits and $running other samples"
-		[ "$by_libunwind" = 0 ] || fail "$program, $capture: $by_libunwind walks by libunwind"
+		unstopped=$(info_value reads_without_stop) by_libunwind=$(info_value walks_by_libunwind)
+		echo "$program, $capture: $waits waits, $unstopped read without a stop, $by_libunwind walks by libunwind"
+		[ "$unstopped" -gt 0 ] || fail "$program, $capture: $waits waits, but none was read without a stop"
+		# While the thread runs, a sample may need libunwind by chance.
+		[ $((by_libunwind * 2)) -le "$unstopped" ] ||
+			fail "$program, $capture: $by_libunwind walks by libunwind for $unstopped reads of waits"
 	done
 done

@@ -1,9 +1,10 @@
 /* SPDX-License-Identifier: MIT OR Apache-2.0 */
-/* The times of ticks, and at which of them a slower recording samples. The tests set the clock. */
+/* The times of ticks and of timer samples, and at which ticks a slower recording samples. The tests set the clock. */
 #include "tests/unit/suites.h"
 
 #include <errno.h>
 
+#include "vignetted/capture/timers.h"
 #include "vignetted/serve/remote.h"
 #include "vignetted/session/recording.h"
 #include "vignetted/session/session.h"
@@ -37,6 +38,34 @@ START_TEST(every_part_of_a_period_is_sampled)
 	for (int i = 0; i < PARTS; i++)
 		ck_assert(part_ns[i] > all_ns / PARTS / 100 * 90 && part_ns[i] < all_ns / PARTS / 100 * 110);
 	ck_assert_uint_eq(ticks.skipped + ticks.late, 0);
+}
+END_TEST
+
+/* A timer gets another random period from time to time. So it does not stay in step with a program that repeats with
+ * the sampling period, or with one close to it. */
+static const uint64_t programs_ns[] = { 10000000, 9950000, 10050000, 5000000, 20000000 };
+
+START_TEST(every_part_of_a_period_is_sampled_by_timers)
+{
+	struct vg_timers timers = { .mean_period_ns = 10 * 1000 * 1000, .random = 1 };
+	uint64_t at_ns = 0, repeat_ns = programs_ns[_i], keep_ns = 100 * 1000 * 1000;
+	size_t parts[PARTS] = { 0 }, all = 0;
+
+	while (all < TICKS) {
+		uint64_t period_ns = vg_timers_random_period_ns(&timers), end_ns = at_ns + keep_ns;
+
+		ck_assert(period_ns >= timers.mean_period_ns * 4 / 5 && period_ns <= timers.mean_period_ns * 4 / 3);
+		while (at_ns <= end_ns) {
+			at_ns += period_ns;
+			parts[at_ns % repeat_ns * PARTS / repeat_ns]++;
+			all++;
+		}
+	}
+	/* The timers' own rate is the sampling rate. */
+	ck_assert(at_ns / timers.mean_period_ns > all / 100 * 98 && at_ns / timers.mean_period_ns < all / 100 * 102);
+	for (int i = 0; i < PARTS; i++)
+		ck_assert_msg(parts[i] > all / PARTS / 100 * 90 && parts[i] < all / PARTS / 100 * 110,
+			      "part %d has %zu of %zu samples, expected a quarter", i, parts[i], all);
 }
 END_TEST
 
@@ -104,6 +133,7 @@ Suite *ticks_suite(void)
 	TCase *tests = tcase_create("ticks");
 
 	tcase_add_test(tests, every_part_of_a_period_is_sampled);
+	tcase_add_loop_test(tests, every_part_of_a_period_is_sampled_by_timers, 0, sizeof programs_ns / sizeof *programs_ns);
 	tcase_add_test(tests, thread_of_a_peer_is_an_id);
 	tcase_add_loop_test(tests, slower_recording_has_its_own_rate, 0, sizeof pairs / sizeof *pairs);
 	tcase_add_loop_test(tests, period_of_a_peer_is_bounded, 0, sizeof requests / sizeof *requests);

@@ -4,6 +4,7 @@
 #include <fcntl.h>
 #include <linux/perf_event.h>
 #include <pthread.h>
+#include <sched.h>
 #include <signal.h>
 #include <stdatomic.h>
 #include <stdio.h>
@@ -282,6 +283,37 @@ START_TEST(descriptors_are_closed)
 }
 END_TEST
 
+/* While a thread runs, its timers get other periods. If they do not, the test times out. */
+START_TEST(periods_change)
+{
+	const struct vg_task task = { .tid = gettid() };
+	uint64_t period_ns = 0, change_count = 0;
+	struct vg_timer_record record;
+	struct vg_timers timers = { 0 };
+	cpu_set_t cpu, before;
+
+	/* There is one timer for each CPU that the thread may run on. */
+	ck_assert_int_eq(sched_getaffinity(0, sizeof before, &before), 0);
+	CPU_ZERO(&cpu);
+	CPU_SET(sched_getcpu(), &cpu);
+	ck_assert_int_eq(sched_setaffinity(0, sizeof cpu, &cpu), 0);
+	if (vg_timers_open(&timers, getpid(), &task, 1, 1000 * 1000, 1 << 20) == 0) {
+		ck_assert_int_eq(vg_timers_add(&timers, task.tid), 0);
+		while (change_count < 4) {
+			spin_ms(1);
+			while (vg_timers_next(&timers, &record)) {
+				if (record.kind != VG_TIMER_SAMPLE || record.sample.period_ns == period_ns)
+					continue;
+				period_ns = record.sample.period_ns;
+				change_count++;
+			}
+		}
+	}
+	vg_timers_close(&timers);
+	ck_assert_int_eq(sched_setaffinity(0, sizeof before, &before), 0);
+}
+END_TEST
+
 /* ---- a session in this process ---- */
 
 static struct vg_session own_session;
@@ -366,6 +398,7 @@ Suite *timers_suite(void)
 	tcase_add_test(tests, child_is_not_sampled);
 	tcase_add_test(tests, deep_stack);
 	tcase_add_test(tests, descriptors_are_closed);
+	tcase_add_test(tests, periods_change);
 	tcase_add_test(tests, timers_of_an_exited_thread_are_closed);
 	suite_add_tcase(suite, tests);
 	return suite;

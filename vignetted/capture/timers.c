@@ -208,7 +208,7 @@ int vg_timers_open(struct vg_timers *timers, pid_t pid, const struct vg_task *ta
 }
 
 /* xorshift64 (Marsaglia, "Xorshift RNGs", 2003). */
-static uint64_t period_random(struct vg_timers *timers)
+uint64_t vg_timers_random_period_ns(struct vg_timers *timers)
 {
 	timers->random ^= timers->random << 13;
 	timers->random ^= timers->random >> 7;
@@ -220,7 +220,7 @@ static uint64_t period_random(struct vg_timers *timers)
 static int timer_add(struct vg_timers *timers, const struct vg_ring *ring, pid_t tid)
 {
 	struct vg_timer timer = {
-		.tid = tid, .cpu = ring->cpu, .period_ns = period_random(timers), .changed_ns = vg_now_ns(),
+		.tid = tid, .cpu = ring->cpu, .period_ns = vg_timers_random_period_ns(timers), .changed_ns = vg_now_ns(),
 	};
 
 	if (timers->count == timers->capacity)
@@ -311,7 +311,7 @@ static struct vg_timer *timer_find(struct vg_timers *timers, pid_t tid, int cpu)
 /* Setting a period also restarts it (kernel/events/core.c, __perf_event_period()). */
 static void period_change(struct vg_timers *timers, struct vg_timer *timer)
 {
-	uint64_t period_ns = period_random(timers);
+	uint64_t period_ns = vg_timers_random_period_ns(timers);
 
 	if (ioctl(timer->fd, PERF_EVENT_IOC_PERIOD, &period_ns) != 0)
 		return;

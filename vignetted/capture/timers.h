@@ -95,6 +95,9 @@ int vg_timers_try(pid_t tid, bool *user_only);
  * error the thread has no timers. */
 int vg_timers_add(struct vg_timers *timers, pid_t tid);
 
+/* Returns the next random period of a timer, and advances `random`.  Reads no other member than mean_period_ns. */
+uint64_t vg_timers_random_period_ns(struct vg_timers *timers);
+
 /* Closes a thread's timers.  Their samples stay in the rings. */
 void vg_timers_remove(struct vg_timers *timers, pid_t tid);
 
