@@ -4,6 +4,7 @@
 # which keeps all CPUs and the disk busy, and ONE_CORE times (10) on one CPU.  Fails if a test failed once.  The logs of
 # failures are in the folder flake of the build.
 set -eu
+unset MAKEFLAGS MFLAGS MAKELEVEL               # from the make that runs this script
 make=$1 tests=$2
 n=${N:-15} one_core=${ONE_CORE:-10} jobs=${JOBS:-4}
 command -v stress-ng >/dev/null || { echo "flake: stress-ng is missing"; exit 1; }
