@@ -17,6 +17,7 @@
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -152,6 +153,37 @@ char state_of(pid_t pid, pid_t tid)
 	fclose(file);
 	close = strrchr(text, ')');
 	return close != NULL && close[1] == ' ' ? close[2] : '-';
+}
+
+bool is_pausing(pid_t pid)
+{
+	char path[64];
+	int call = -1;
+	FILE *file;
+
+	snprintf(path, sizeof path, "/proc/%d/syscall", pid);
+	file = fopen(path, "re");
+	if (file == NULL)
+		return true;
+	if (fscanf(file, "%d", &call) != 1)
+		call = -1;
+	fclose(file);
+	return call == SYS_clock_nanosleep || state_of(pid, pid) == 'Z';
+}
+
+unsigned long waits_of(pid_t pid)
+{
+	char path[64], line[128];
+	unsigned long waits = 1000000;
+	FILE *file;
+
+	snprintf(path, sizeof path, "/proc/%d/status", pid);
+	file = fopen(path, "re");
+	while (file != NULL && fgets(line, sizeof line, file) != NULL)
+		sscanf(line, "voluntary_ctxt_switches: %lu", &waits);
+	if (file != NULL)
+		fclose(file);
+	return waits;
 }
 
 /* The runner is a subreaper: an orphan becomes its child.  Its only other child is the hazard. */

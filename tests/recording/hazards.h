@@ -93,6 +93,12 @@ void record_until(pid_t pid, const char *rate, int threads, uint64_t samples, st
 /* The state of a thread, as in proc(5). */
 char state_of(pid_t pid, pid_t tid);
 
+/* Whether the process sleeps in clock_nanosleep(2), or has ended. */
+bool is_pausing(pid_t pid);
+
+/* How often the process has waited, or a large number. */
+unsigned long waits_of(pid_t pid);
+
 /* The number of entries of a directory, without . and .. */
 int entries(const char *path);
 
