@@ -43,7 +43,7 @@ check() {
 	fi
 	may_lack=$(may_lack $stacks $2)
 	if [ "$stacks" -lt $least ] || [ $lacking -gt $may_lack ]; then
-		echo "$1 ($lacking of $stacks are incomplete; expected at most $may_lack, of at least $least)" >>"$failures"
+		echo "$1 ($lacking of $stacks are incomplete; expected $may_lack or fewer, of $least or more)" >>"$failures"
 	fi
 	[ $2 != 999 ] || echo $stacks $lacking >>"$all"
 }
@@ -52,7 +52,8 @@ check() {
 # longer $long until there are enough stacks.  Writes what vgtool info says to $dir/info.
 lengthen() {
 	for long in $durations; do
-		"$@" 2>"$dir/recorded" || grep -q 'no samples: all were lost$' "$dir/recorded" || fail "$(cat "$dir/recorded")"
+		"$@" 2>"$dir/recorded" || grep -q 'no samples: all were lost$' "$dir/recorded" ||
+			fail "$(cat "$dir/recorded")"
 		cat "$dir/recorded"
 		"$VGTOOL" info --json "$dir/$name.vgp" >"$dir/info"
 		[ "$(info_value stacks)" -lt $least ] || break
@@ -75,7 +76,10 @@ settled() {
 	await 120 "process $1 executes its program" executed $1
 	await 120 "process $1 works" worked $1 ${2-100}
 }
-worked() { [ "$(awk -v tick=$(getconf CLK_TCK) '{ sub(/.*\) /, ""); print int(($12 + $13) * 1000 / tick) }' "/proc/$1/stat")" -ge $2 ]; }
+worked() {
+	[ "$(awk -v tick=$(getconf CLK_TCK) '{ sub(/.*\) /, ""); print int(($12 + $13) * 1000 / tick) }' \
+		"/proc/$1/stat")" -ge $2 ]
+}
 
 # program COMMAND ARGUMENT...: records that command while it runs
 program() {

@@ -62,8 +62,8 @@ total() { "$VGTOOL" report --json --counter "$2" "$1" | sed -n '1s/.*"counter_to
 # step PROFILE INDEX: prints the largest difference between two successive reads of a counter.  INDEX is the counter's
 # index in the header.
 step() {
-	"$VGTOOL" dump "$1" | sed -n '/"kind":"perf_counters"/s/.*"values":\[\([0-9,]*\)\].*/\1/p' | cut -d , -f $(($2 + 1)) |
-		sort -n | tail -n 1
+	"$VGTOOL" dump "$1" | sed -n '/"kind":"perf_counters"/s/.*"values":\[\([0-9,]*\)\].*/\1/p' |
+		cut -d , -f $(($2 + 1)) | sort -n | tail -n 1
 }
 
 between "$(total named.vgp page-faults)" 4000 4400 "page faults"
