@@ -2,28 +2,38 @@
 # SPDX-License-Identifier: MIT OR Apache-2.0
 #
 # Debian's stripped programs have complete stacks under load: interpreters, servers, a compiler, and node with JIT code.
-# Prints for each program why stacks were incomplete, and their last frames.  TIMING, SOAK: longer recordings, and exact
-# limits.
+# Prints for each program why stacks were incomplete, and their last frames.  Records again, for longer, until there are
+# enough stacks.  TIMING, SOAK: longer recordings, and exact limits.
 set -eu
 : "${CC:?}"
 . "${SRCDIR:?}/tests/lib.sh"
-seconds=1 exact=
-[ -z "${TIMING-}" ] || seconds=5 exact=1
-[ -z "${SOAK-}" ] || seconds=30 exact=1
+needs node perl xz openssl clang++ python3 redis-server redis-benchmark /usr/sbin/nginx curl wrk
+durations='0.5 1 3 10 30 60' least=50 exact=
+[ -z "${TIMING-}" ] || durations='5 10 20 40' least=125 exact=1
+[ -z "${SOAK-}" ] || durations='30 60 120 240' least=750 exact=1
 capture=$(build_capture)
 all=$dir/all failures=$dir/failures
 
 # may_lack STACKS PER_MILLE: prints how many of the stacks may be incomplete if PER_MILLE of them must be complete.  In
-# short recordings chance matters: there, 6 standard errors and one stack more may be incomplete.
+# short recordings chance matters.  If exactly PER_MILLE of all stacks are complete, the number of incomplete ones has a
+# Poisson distribution, and exceeds what is printed with a probability of 10^-9.
 may_lack() {
 	awk -v stacks=$1 -v share=$2 -v exact=$exact 'BEGIN {
 		expected = stacks * (1000 - share) / 1000
-		print int(exact ? expected + 0.999 : expected + 6 * sqrt(expected) + 1) }'
+		if (exact) {
+			print int(expected + 0.999)
+			exit
+		}
+		chance = sum = exp(-expected)
+		while (sum < 1 - 1e-9) {
+			chance *= expected / ++lacking
+			sum += chance
+		}
+		print lacking + 0 }'
 }
 
 # check NAME PER_MILLE: adds NAME to the failures unless that share of the stacks in NAME.vgp is complete
 check() {
-	"$VGTOOL" info --json "$dir/$1.vgp" >"$dir/info"
 	stacks=$(info_value stacks)
 	lacking=$((stacks - $(info_value stacks_complete)))
 	echo "$1: $lacking of $stacks stacks are incomplete, $(info_value stack_ends)"
@@ -31,19 +41,22 @@ check() {
 		"$VGTOOL" dump "$dir/$1.vgp" >"$dir/dump"
 		node "$SRCDIR/tests/recording/incomplete.mjs" "$dir/dump"
 	fi
-	if [ "$stacks" -lt $((seconds * 25)) ] || [ $lacking -gt $(may_lack $stacks $2) ]; then
-		echo $1 >>"$failures"
+	may_lack=$(may_lack $stacks $2)
+	if [ "$stacks" -lt $least ] || [ $lacking -gt $may_lack ]; then
+		echo "$1 ($lacking of $stacks are incomplete; expected $may_lack or fewer, of $least or more)" >>"$failures"
 	fi
 	[ $2 != 999 ] || echo $stacks $lacking >>"$all"
 }
 
 # lengthen COMMAND...: runs the command, which records into $dir/$name.vgp for $long seconds.  Runs it again with a
-# longer $long until there are enough stacks
+# longer $long until there are enough stacks.  Writes what vgtool info says to $dir/info.
 lengthen() {
-	for times in 1 2 4 8; do
-		long=$((seconds * times))
-		"$@"
-		[ "$(info "$dir/$name.vgp" stacks)" -lt $((seconds * 25)) ] || break
+	for long in $durations; do
+		"$@" 2>"$dir/recorded" || grep -q 'no samples: all were lost$' "$dir/recorded" ||
+			fail "$(cat "$dir/recorded")"
+		cat "$dir/recorded"
+		"$VGTOOL" info --json "$dir/$name.vgp" >"$dir/info"
+		[ "$(info_value stacks)" -lt $least ] || break
 	done
 }
 
@@ -57,10 +70,15 @@ of_process() {
 	"$VIGNETTED" --capture $capture --pid $process -o "$dir/$name.vgp" --rate 499 --duration $long --mode $mode
 }
 
-# settled PROCESS [SECONDS]: waits until the process has executed its program, and then until it has begun its work
+# settled PROCESS [MS]: waits until the process has executed its program, and then until it has used that much CPU time:
+# then it does its work
 settled() {
-	await 60 "process $1 executes its program" executed $1
-	sleep "${2-0.3}"
+	await 120 "process $1 executes its program" executed $1
+	await 120 "process $1 works" worked $1 ${2-100}
+}
+worked() {
+	[ "$(awk -v tick=$(getconf CLK_TCK) '{ sub(/.*\) /, ""); print int(($12 + $13) * 1000 / tick) }' \
+		"/proc/$1/stat")" -ge $2 ]
 }
 
 # program COMMAND ARGUMENT...: records that command while it runs
@@ -79,7 +97,7 @@ constructor_complete() {
 #include <time.h>
 __attribute__((constructor)) static void begin(void)
 {
-	for (time_t end = time(NULL) + atol(getenv("SECONDS_LONG")); time(NULL) < end;)
+	for (clock_t end = (clock_t)(atof(getenv("SECONDS_LONG")) * CLOCKS_PER_SEC); clock() < end;)
 		;
 }
 END
@@ -87,7 +105,7 @@ END
 	${CC%% *} -shared -fPIC -o "$dir/library.so" "$dir/library.c"
 	${CC%% *} -o "$dir/program" "$dir/program.c" -Wl,--no-as-needed "$dir/library.so"
 	of_constructor() {
-		SECONDS_LONG=$((long + 1)) "$VIGNETTED" --capture $capture -o "$dir/$name.vgp" --rate 499 -- "$dir/program"
+		SECONDS_LONG=$long "$VIGNETTED" --capture $capture -o "$dir/$name.vgp" --rate 499 -- "$dir/program"
 	}
 	name=constructor
 	lengthen of_constructor
@@ -109,45 +127,46 @@ while True:
 PYTHON
 	/usr/bin/python3 "$dir/busy.py" &
 	pids=$!
-	settled $pids 0.5
+	settled $pids 200
 	record python3 $pids 999
 	end $pids
 }
 
 redis_complete() {
-	port=$(free_port)
-	redis-server --port $port --save '' --appendonly no --daemonize no >"$dir/redis.log" &
+	socket=$dir/redis.sock
+	redis-server --port 0 --unixsocket "$socket" --save '' --appendonly no --daemonize no >"$dir/redis.log" &
 	redis=$!
 	pids=$redis
-	await 60 "redis-server answers" redis-cli -p $port ping
-	redis-benchmark -p $port -n 100000000 -r 10000 -t set,lpush,lrange_100 -q >/dev/null 2>&1 &
+	await 120 "redis-server answers" redis-cli -s "$socket" ping
+	redis-benchmark -s "$socket" -n 100000000 -r 10000 -t set,lpush,lrange_100 -q >/dev/null 2>&1 &
 	pids="$redis $!"
-	sleep 0.3                                       # the load begins
+	settled $redis
 	record redis-server $redis 999
 	end $pids
 }
 
 nginx_complete() {
-	port=$(free_port)
+	# An address of this script alone, and a port below those that the kernel chooses
+	address=127.$((64 + $$ / 65536 % 64)).$(($$ / 256 % 256)).$(($$ % 256)):18347
 	cat >"$dir/nginx.conf" <<CONF
 worker_processes 1; daemon off; pid $dir/nginx.pid; error_log $dir/error.log; user root;
 events { worker_connections 256; }
 http { access_log $dir/access.log; client_body_temp_path $dir/body; proxy_temp_path $dir/proxy;
 	fastcgi_temp_path $dir/fastcgi; uwsgi_temp_path $dir/uwsgi; scgi_temp_path $dir/scgi;
-	gzip on; gzip_min_length 1; gzip_types *; server { listen 127.0.0.1:$port; root $dir/www; } }
+	gzip on; gzip_min_length 1; gzip_types *; server { listen $address; root $dir/www; } }
 CONF
 	mkdir "$dir/www"
 	seq 1 20000 >"$dir/www/numbers.txt"
 	/usr/sbin/nginx -c "$dir/nginx.conf" 2>"$dir/log" &
 	nginx=$!
 	pids=$nginx
-	await 60 "nginx answers" curl -sf -o "$dir/answer" http://127.0.0.1:$port/numbers.txt
-	wrk -t 1 -c 16 -d 1000 -H 'Accept-Encoding: gzip' http://127.0.0.1:$port/numbers.txt \
+	await 120 "nginx answers" curl -sf -o "$dir/answer" http://$address/numbers.txt
+	wrk -t 1 -c 16 -d 1000 -H 'Accept-Encoding: gzip' http://$address/numbers.txt \
 		>"$dir/log" 2>&1 &
 	pids="$nginx $!"
-	sleep 0.5                                       # the load begins
 	worker=$(cat "/proc/$nginx/task/$nginx/children")
 	pids="$pids $worker"
+	settled ${worker%% *}
 	record nginx "${worker%% *}" 999
 	end $pids
 }
@@ -166,7 +185,7 @@ clang_complete() {
 		echo "#include <$header>"
 	done >"$dir/large.cc"
 	# Compiling this must take longer than the recording.
-	for i in $(seq 1 $((seconds * 8 + 20))); do
+	for i in $(seq 1 ${exact:+2}60); do
 		echo "struct s$i { int x; bool operator<(const s$i &o) const { return x < o.x; } };
 		int f$i(const std::string &t) { std::regex r(t); std::map<s$i, std::string> m;
 			m[s$i{$i}] = t; std::unordered_map<std::string, s$i> u; u[t].x = $i;
@@ -194,7 +213,7 @@ for (let turn = 0; ; turn++) {
 NODE
 	/usr/bin/node "$dir/busy.mjs" &
 	pids=$!
-	settled $pids 1.5
+	settled $pids 1000
 	# In CPU mode, because the complete stacks of many idle threads would hide incomplete stacks of the busy thread.
 	record node $pids 990 cpu
 	end $pids

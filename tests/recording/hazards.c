@@ -17,6 +17,7 @@
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -26,7 +27,7 @@
 #include "tests/spin.h"
 
 /* A hazard that takes longer than this counts as hanging, and an alarm ends it. */
-enum { ALARM_S = 100, SOAK_ALARM_S = 1000, WAIT_MAX_MS = 20000 };
+enum { ALARM_S = 500, SOAK_ALARM_S = 1500 };
 
 static pid_t runner;
 
@@ -74,10 +75,10 @@ int await(pid_t child)
 	return status;
 }
 
-int descriptors_open(void)
+int entries(const char *path)
 {
-	DIR *directory = opendir("/proc/self/fd");
-	int count = 0;
+	DIR *directory = opendir(path);
+	int count = -2;
 
 	while (directory != NULL && readdir(directory) != NULL)
 		count++;
@@ -98,6 +99,29 @@ struct vgctl_session *begin(unsigned int rate_hz)
 	return session;
 }
 
+void session_use(struct vgctl_session *session)
+{
+	for (int turn = 0; turn < 5; turn++) {
+		int rc;
+
+		spin_ms(10);
+		rc = vgctl_sample(session);
+		ensure(rc == 0, "vgctl_sample: %s", vgctl_strerror(rc));
+	}
+}
+
+void session_works(struct vgctl_session *session)
+{
+	struct vgctl_summary summary = VGCTL_SUMMARY_INIT;
+	int rc;
+
+	session_use(session);
+	rc = vgctl_end(session, &summary);
+	ensure(rc == 0, "vgctl_end: %s", vgctl_strerror(rc));
+	ensure(summary.samples >= 2, "%llu samples, %llu lost; expected at least 2 samples",
+	       (unsigned long long)summary.samples, (unsigned long long)summary.lost);
+}
+
 void begin_refused(int error, const char *text)
 {
 	struct vgctl_session *session;
@@ -105,12 +129,12 @@ void begin_refused(int error, const char *text)
 
 	/* The first call makes the event ring, which stays open. */
 	vgctl_begin(PROFILE, NULL, &session);
-	before = descriptors_open();
+	before = entries("/proc/self/fd");
 	rc = vgctl_begin(PROFILE, NULL, &session);
 	ensure(rc == error, "vgctl_begin returned %d and not %d: %s", rc, error, vgctl_strerror(rc));
 	ensure(strstr(vgctl_strerror(rc), text) != NULL, "vgctl_begin: the message is not '%s' but '%s'", text,
 	       vgctl_strerror(rc));
-	ensure(descriptors_open() == before, "vgctl_begin left a descriptor open");
+	ensure(entries("/proc/self/fd") == before, "vgctl_begin left a descriptor open");
 	ensure(access(PROFILE ".part", F_OK) != 0, "vgctl_begin left a file");
 	printf("(%s) ", vgctl_strerror(rc));
 }
@@ -129,6 +153,37 @@ char state_of(pid_t pid, pid_t tid)
 	fclose(file);
 	close = strrchr(text, ')');
 	return close != NULL && close[1] == ' ' ? close[2] : '-';
+}
+
+bool is_pausing(pid_t pid)
+{
+	char path[64];
+	int call = -1;
+	FILE *file;
+
+	snprintf(path, sizeof path, "/proc/%d/syscall", pid);
+	file = fopen(path, "re");
+	if (file == NULL)
+		return true;
+	if (fscanf(file, "%d", &call) != 1)
+		call = -1;
+	fclose(file);
+	return call == SYS_clock_nanosleep || state_of(pid, pid) == 'Z';
+}
+
+unsigned long waits_of(pid_t pid)
+{
+	char path[64], line[128];
+	unsigned long waits = 1000000;
+	FILE *file;
+
+	snprintf(path, sizeof path, "/proc/%d/status", pid);
+	file = fopen(path, "re");
+	while (file != NULL && fgets(line, sizeof line, file) != NULL)
+		sscanf(line, "voluntary_ctxt_switches: %lu", &waits);
+	if (file != NULL)
+		fclose(file);
+	return waits;
 }
 
 /* The runner is a subreaper: an orphan becomes its child.  Its only other child is the hazard. */
@@ -150,7 +205,7 @@ pid_t helper_of(pid_t host)
 void helper_wait(pid_t host)
 {
 	for (int ms = 0; helper_of(host) != 0; ms++) {
-		ensure(ms < 10000, "the helper has not ended");
+		ensure(ms < WAIT_MAX_MS, "the helper has not ended");
 		usleep(1000);
 	}
 }
@@ -172,33 +227,43 @@ pid_t record_start(pid_t pid, uid_t uid, const char *rate)
 	_exit(125);
 }
 
-int record_stop(pid_t helper, int ms)
+static bool record_has_begun(void)
 {
-	int status = 0;
-	pid_t got = 0;
+	struct stat status;
 
-	for (uint64_t end_ms = now_ms() + (uint64_t)ms; got == 0 && now_ms() < end_ms; usleep(1000))
-		got = waitpid(helper, &status, WNOHANG);
-	if (got == 0) {
-		kill(helper, SIGINT);
-		got = waitpid(helper, &status, 0);
-	}
-	return got == helper && WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+	return stat(PROFILE ".part", &status) == 0 && status.st_size > 0;
 }
 
 void record_await(void)
 {
-	struct stat status;
-
-	for (int ms = 0; stat(PROFILE ".part", &status) != 0 || status.st_size == 0; ms++) {
+	for (int ms = 0; !record_has_begun(); ms++) {
 		ensure(ms < WAIT_MAX_MS, "vignetted does not begin");
 		usleep(1000);
 	}
 }
 
-int record(pid_t pid, uid_t uid, const char *rate, int ms)
+/* If `begun`, returns early when the recording has begun. */
+static bool has_ended(pid_t helper, int *status, uint64_t ms, bool begun)
 {
-	return record_stop(record_start(pid, uid, rate), ms);
+	pid_t got = 0;
+
+	for (uint64_t end_ms = now_ms() + ms; got == 0 && now_ms() < end_ms; usleep(1000)) {
+		got = waitpid(helper, status, WNOHANG);
+		if (begun && record_has_begun())
+			break;
+	}
+	return got == helper;
+}
+
+int record_stop(pid_t helper, int ms)
+{
+	int status = 0;
+
+	if (!has_ended(helper, &status, WAIT_MAX_MS, true) && !has_ended(helper, &status, (uint64_t)ms, false)) {
+		kill(helper, SIGINT);
+		ensure(has_ended(helper, &status, WAIT_MAX_MS, false), "vignetted has not ended");
+	}
+	return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
 }
 
 static uint64_t count_named(const struct vg_profile *profile, const struct vg_counts *counts,
@@ -246,6 +311,23 @@ void found_read(const char *path, struct found *found)
 	snprintf(found->reason, sizeof found->reason, "%s", reason);
 	vg_profile_free(&profile);
 	vg_infile_close(&file);
+}
+
+void record_until(pid_t pid, const char *rate, int threads, uint64_t samples, struct found *found)
+{
+	for (int ms = 100;; ms *= 2) {
+		int status = record_stop(record_start(pid, 0, rate), ms), enough = 0;
+
+		/* vignetted fails if all samples were lost. */
+		if (status == 0)
+			found_read(PROFILE, found);
+		while (status == 0 && enough < threads && found->samples_of[enough] >= samples)
+			enough++;
+		if (status == 0 && enough == threads)
+			return;
+		ensure(ms < WAIT_MAX_MS, "vignetted's exit status is %d; thread %d of %d has fewer than %lu samples",
+		       status, enough, threads, samples);
+	}
 }
 
 /* ---- the runner ---- */

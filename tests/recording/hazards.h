@@ -29,6 +29,9 @@ enum { SANITIZED = 0 };
 /* The number of rounds of a loop: `few`, or `many` with SOAK. */
 int rounds(int few, int many);
 
+/* What a hazard waits for must happen within this time.  It is a guard against hanging, and not an expectation. */
+enum { WAIT_MAX_MS = 120 * 1000 };
+
 /* If `good` is false, prints the message and ends the process. */
 void ensure(bool good, const char *format, ...) __attribute__((format(printf, 2, 3)));
 
@@ -39,6 +42,13 @@ int await(pid_t child);
 
 /* Begins a session at that rate; vgctl_begin() must succeed. */
 struct vgctl_session *begin(unsigned int rate_hz);
+
+/* Lets the session sample this thread while it runs, and five times in vgctl_sample(), which must succeed.  On a busy
+ * machine some samples are lost, because the thread does not stop in time. */
+void session_use(struct vgctl_session *session);
+
+/* The same.  Then ends the session, which must have samples. */
+void session_works(struct vgctl_session *session);
 
 /* vgctl_begin() must fail with that error and with this text in its message, and leave nothing behind. */
 void begin_refused(int error, const char *text);
@@ -52,18 +62,13 @@ void helper_wait(pid_t host);
 /* The option --capture of the next recordings: "stop" (initially) or "auto". */
 extern const char *record_capture;
 
-/* Runs `vignetted --pid` on that process as user `uid`, for `ms` or until the process ends; returns its exit status.
- * record_start() and record_stop() do so in two steps:
- *
- *     helper = record_start(child, 0, "100");
- *     ...
- *     status = record_stop(helper, 0);
- */
-int record(pid_t pid, uid_t uid, const char *rate, int ms);
+/* record_start() starts `vignetted --pid` on that process as user `uid`.  record_stop() waits until vignetted has ended
+ * by itself; `ms` after the begin of the recording, it sends SIGINT.  Returns the exit status, or -1 if a signal has
+ * killed vignetted. */
 pid_t record_start(pid_t pid, uid_t uid, const char *rate);
 int record_stop(pid_t helper, int ms);
 
-/* Waits until vignetted has written the first bytes of the profile. */
+/* Waits until vignetted has written the first bytes of the profile.  By then it handles signals. */
 void record_await(void);
 
 /* The figures of a profile that the hazards check. */
@@ -81,8 +86,20 @@ struct found {
 };
 void found_read(const char *path, struct found *found);
 
+/* Records the process, for longer and longer, until each of the profile's first `threads` threads has that many
+ * samples.  On a busy machine a short recording may have none. */
+void record_until(pid_t pid, const char *rate, int threads, uint64_t samples, struct found *found);
+
 /* The state of a thread, as in proc(5). */
 char state_of(pid_t pid, pid_t tid);
-int descriptors_open(void);
+
+/* Whether the process sleeps in clock_nanosleep(2), or has ended. */
+bool is_pausing(pid_t pid);
+
+/* How often the process has waited, or a large number. */
+unsigned long waits_of(pid_t pid);
+
+/* The number of entries of a directory, without . and .. */
+int entries(const char *path);
 
 #endif

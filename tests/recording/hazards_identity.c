@@ -19,24 +19,13 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include "tests/spin.h"
+
 static void become_nobody(void)
 {
 	ensure(setgid(NOBODY) == 0 && setuid(NOBODY) == 0, "cannot become nobody");
 	/* setuid(2) has made the process undumpable. */
 	prctl(PR_SET_DUMPABLE, 1, 0, 0, 0);
-}
-
-static void session_works(struct vgctl_session *session)
-{
-	struct vgctl_summary summary = VGCTL_SUMMARY_INIT;
-	int rc;
-
-	spin_ms(200);
-	rc = vgctl_sample(session);
-	ensure(rc == 0, "vgctl_sample: %s", vgctl_strerror(rc));
-	rc = vgctl_end(session, &summary);
-	ensure(rc == 0, "vgctl_end: %s", vgctl_strerror(rc));
-	ensure(summary.samples >= 2, "%llu samples", (unsigned long long)summary.samples);
 }
 
 static void undumpable_root(void)
@@ -58,21 +47,26 @@ static void undumpable_user(void)
 static void undumpable_later(void)
 {
 	struct vgctl_session *session;
+	uint64_t begun_ns, again_ns;
 	struct found found;
 
 	become_nobody();
 	session = begin(200);
-	spin_ms(200);
+	begun_ns = spin_now_ns();
+	session_use(session);
 	prctl(PR_SET_DUMPABLE, 0, 0, 0, 0);
-	spin_ms(300);
+	/* The process's open timers stay open, and continue to take samples.  But no sample in vgctl_sample() is
+	 * possible. */
+	session_use(session);
 	prctl(PR_SET_DUMPABLE, 1, 0, 0, 0);
-	spin_ms(300);
+	again_ns = spin_now_ns();
+	session_use(session);
+	session_use(session);
 	ensure(vgctl_end(session, NULL) == 0, "vgctl_end failed");
 	found_read(PROFILE, &found);
-	/* The process's open timers stay open, and continue to take samples. */
-	ensure((found.forbidden > 3 || found.samples > 10) && found.latest_ns > 600000000,
-	       "%lu samples, %lu forbidden, the last sample at %lu ms", found.samples, found.forbidden,
-	       found.latest_ns / 1000000);
+	ensure(found.lost >= 5, "%lu samples, %lu lost; expected at least 5 lost", found.samples, found.lost);
+	ensure(found.latest_ns > again_ns - begun_ns, "the last sample is at %lu ms; expected one after %lu ms",
+	       found.latest_ns / 1000000, (again_ns - begun_ns) / 1000000);
 }
 
 /* A server that begins as root and then changes its user. */
@@ -126,7 +120,7 @@ static void ready_await(const int ends[2])
  * not trace it.  The helper continues, and ends with the process.  `uid` is the helper's user. */
 static void setuid_exec_as(uid_t uid, int count, const char *rate)
 {
-	int honoured = 0, late = 0, ends[2];
+	int honoured = 0, late = 0, spin_for_ms = strlen(rate) > 2 ? 10 : 50, ends[2];
 	struct found found;
 
 	ensure(system("cp /bin/sh ./probe.sh && chown root ./probe.sh && chmod 4755 ./probe.sh") == 0 &&
@@ -139,43 +133,49 @@ static void setuid_exec_as(uid_t uid, int count, const char *rate)
 			become_nobody();
 			ready(ends);
 			record_await();
-			spin_ms(50);
+			spin_ms(spin_for_ms);
 			for (volatile int turn = 0; turn < i * 1000; turn++)
 				;
 			/* -p keeps the effective user. */
-			execl("./probe.sh", "sh", "-p", "-c", "sleep 0.02; exec test $(id -u) = 0", NULL);
+			execl("./probe.sh", "sh", "-p", "-c", "sleep 0.01; exec test $(id -u) = 0", NULL);
 			_exit(2);
 		}
 		ready_await(ends);
 		helper = record_start(child, uid, rate);
 		status = await(child);
-		honoured += status == 0;
-		if (record_stop(helper, 5000) != 0) {
+		found.samples = 0;
+		if (record_stop(helper, WAIT_MAX_MS) == 0)
+			found_read(PROFILE, &found);
+		unlink(PROFILE);
+		if (found.samples == 0) {
 			/* On a busy machine vignetted may attach after the execve(2) and be refused, or take no
-			 * sample. */
-			ensure(++late * 2 < count, "vignetted failed");
-			unlink(PROFILE);
+			 * sample.  This execution does not count. */
+			ensure(++late < 20, "vignetted failed or took no sample, 20 times");
+			i--;
 			continue;
 		}
-		found_read(PROFILE, &found);
+		honoured += status == 0;
 		ensure(strcmp(found.reason, "the process ended") == 0, "the profile ends with '%s'", found.reason);
-		ensure(found.samples > 0, "no samples");
-		unlink(PROFILE);
 	}
 	printf("(%d of %d executions by a process that user %d samples at %s Hz, %s, were set-uid) ",
 	       honoured, count, (int)uid, rate, record_capture);
 	ensure(uid != 0 || honoured == count, "root's helper prevented set-uid");
-	/* While another user's helper traces the thread, the kernel ignores set-uid (execve(2)). */
-	ensure(strlen(rate) > 2 || honoured * 10 >= count * 9, "set-uid was ignored more than once in ten executions");
+	/* While another user's helper traces the thread, the kernel ignores set-uid (execve(2)).  At 99 Hz the helper
+	 * traces it for a small part of the time: less than 1 % on an idle machine.  A busy machine may interrupt the
+	 * thread in execve(2) while the helper traces it.  So the check demands one set-uid execution, and only SOAK
+	 * has enough executions for a share.  A helper that traces the thread all the time has none. */
+	ensure(strlen(rate) > 2 || honoured >= rounds(1, count * 3 / 4),
+	       "set-uid was honoured in %d of %d executions; expected at least %d", honoured, count,
+	       rounds(1, count * 3 / 4));
 }
 
 static void setuid_exec(void)
 {
-	setuid_exec_as(0, rounds(10, 500), "10000");
-	setuid_exec_as(NOBODY, rounds(10, 500), "10000");
+	setuid_exec_as(0, rounds(5, 500), "10000");
+	setuid_exec_as(NOBODY, rounds(5, 500), "10000");
 	setuid_exec_as(NOBODY, rounds(10, 500), "99");
 	record_capture = "auto";
-	setuid_exec_as(NOBODY, rounds(10, 500), "10000");
+	setuid_exec_as(NOBODY, rounds(5, 500), "10000");
 }
 
 static void user_namespace(void)
@@ -308,16 +308,19 @@ static void pid_namespace_from_outer(void)
 	int outer = open("/proc/self/ns/pid", O_RDONLY | O_CLOEXEC);
 	pid_t child = in_pid_namespace(true, two_threads);
 	struct found found;
+	char second[64];
 
-	usleep(100 * 1000);
+	/* The inner /proc is mounted before the second thread is created. */
+	snprintf(second, sizeof second, "/proc/%d/task", child);
+	for (int ms = 0; entries(second) < 2; ms++) {
+		ensure(ms < WAIT_MAX_MS, "the process has no second thread");
+		usleep(1000);
+	}
 	/* Otherwise this process's further children would be in the inner namespace, too. */
 	ensure(outer >= 0 && setns(outer, CLONE_NEWPID) == 0, "setns: %s", strerror(errno));
-	ensure(record(child, 0, "200", 1000) == 0, "vignetted failed");
-	found_read(PROFILE, &found);
-	ensure(found.threads == 2 && found.tids[0] == 1 && found.tids[1] == 2, "threads %d and %d",
-	       found.tids[0], found.tids[1]);
-	ensure(found.samples_of[0] >= 2 && found.samples_of[1] >= 2, "%lu and %lu samples",
-	       found.samples_of[0], found.samples_of[1]);
+	record_until(child, "200", 2, 2, &found);
+	ensure(found.threads == 2 && found.tids[0] == 1 && found.tids[1] == 2,
+	       "%d threads, %d and %d; expected 2 threads, 1 and 2", found.threads, found.tids[0], found.tids[1]);
 	kill(child, SIGKILL);
 	waitpid(child, NULL, 0);
 }
@@ -338,19 +341,24 @@ static void *change_root(void *argument)
 static void thread_in_chroot(void)
 {
 	struct vgctl_session *session;
-	struct found found;
+	struct found found = { 0 };
 	pthread_t thread;
 
 	pthread_create(&thread, NULL, change_root, NULL);
 	while (!atomic_load(&root_changed))
 		usleep(1000);
-	session = begin(200);
-	spin_ms(300);
-	ensure(vgctl_end(session, NULL) == 0, "vgctl_end failed");
+	/* On a busy machine many samples are lost, because the thread does not stop in time. */
+	for (int turns = 1; found.samples_of[0] < 2 || found.samples_of[1] < 2; turns *= 2) {
+		ensure(turns < 1000, "%lu and %lu samples, %lu lost; expected 2 samples of each thread",
+		       found.samples_of[0], found.samples_of[1], found.lost);
+		session = begin(200);
+		for (int turn = 0; turn < turns; turn++)
+			session_use(session);
+		ensure(vgctl_end(session, NULL) == 0, "vgctl_end failed");
+		found_read(PROFILE, &found);
+	}
 	atomic_store(&stopping, true);
-	found_read(PROFILE, &found);
-	ensure(found.threads == 2 && found.samples_of[0] >= 2 && found.samples_of[1] >= 2,
-	       "%lu and %lu samples, %lu lost", found.samples_of[0], found.samples_of[1], found.lost);
+	ensure(found.threads == 2, "%d threads; expected 2", found.threads);
 }
 
 /* A session continues when its process changes its root and its mount namespace. */

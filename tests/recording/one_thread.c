@@ -11,7 +11,8 @@
  * one_thread rate PROFILE     The same in a session with a rate, in which a busy thread is sampled too.
  * one_thread option PROFILE   A session of one thread; then one in which that thread ends.
  * one_thread old PROFILE      The helper is of the first release: single threads are refused, and the rest works.
- * one_thread listen DIRECTORY A chosen and a busy thread, with events, in a process that listens.  Prints the ids.
+ * one_thread listen DIRECTORY A chosen and a busy thread, with events, in a process that listens.  Prints the ids.  At
+ *                             each byte of input, prints "steps" when both threads have had an interval.
  */
 #include <errno.h>
 #include <pthread.h>
@@ -28,6 +29,7 @@
 
 static atomic_bool end_chosen;
 static atomic_int chosen_tid, busy_tid, waiting_tid;
+static atomic_uint chosen_steps, busy_steps; /* intervals that have ended */
 static int never[2];
 
 static int own_tid(void)
@@ -48,6 +50,7 @@ __attribute__((noinline)) static void chosen_work(void)
 	VGCTL_SCOPE(vgctl_intern("step"), vgctl_intern("of the chosen thread"));
 	for (volatile int i = 0; i < 1000000; i++)
 		;
+	atomic_fetch_add(&chosen_steps, 1);
 }
 
 __attribute__((noinline)) static void busy_work(void)
@@ -55,6 +58,16 @@ __attribute__((noinline)) static void busy_work(void)
 	VGCTL_SCOPE(vgctl_intern("step"), vgctl_intern("of the busy thread"));
 	for (volatile int i = 0; i < 1000000; i++)
 		;
+	atomic_fetch_add(&busy_steps, 1);
+}
+
+/* Waits until both threads have begun and ended an interval. */
+static void steps_await(void)
+{
+	unsigned chosen_before = atomic_load(&chosen_steps), busy_before = atomic_load(&busy_steps);
+
+	while (atomic_load(&chosen_steps) - chosen_before < 3 || atomic_load(&busy_steps) - busy_before < 3)
+		usleep(1000);
 }
 
 static void *chosen(void *unused)
@@ -103,6 +116,25 @@ static int started(const atomic_int *tid)
 	return atomic_load(tid);
 }
 
+/* Returns the id of a thread of wait_long() when it waits in read(2).  Before, a sample of it needs a stop, which may
+ * take too long on a busy machine. */
+static int waiting(const atomic_int *tid)
+{
+	char path[64], text[256], *name_end = NULL;
+
+	snprintf(path, sizeof path, "/proc/self/task/%d/stat", started(tid));
+	while (name_end == NULL || strncmp(name_end, ") S", 3) != 0) {
+		FILE *file = fopen(path, "re");
+
+		if (file == NULL || fgets(text, sizeof text, file) == NULL)
+			exit(1);
+		fclose(file);
+		name_end = strrchr(text, ')');
+		usleep(1000);
+	}
+	return atomic_load(tid);
+}
+
 static int crowd(int sleepers)
 {
 	pthread_t thread;
@@ -111,7 +143,7 @@ static int crowd(int sleepers)
 		start(wait_long, &waiting_tid);
 	start(busy, NULL);
 	thread = start(chosen, NULL);
-	printf("%d %d %d\n", started(&chosen_tid), started(&busy_tid), started(&waiting_tid));
+	printf("%d %d %d\n", started(&chosen_tid), started(&busy_tid), waiting(&waiting_tid));
 	fflush(stdout);
 	getchar();
 	atomic_store(&end_chosen, true);
@@ -166,17 +198,18 @@ __attribute__((noinline)) static void sample_here(struct vgctl_session *session)
 }
 
 /* Takes 6 samples of `waiting`, 2 of this thread and 1 of a thread that is created here. */
-static void sample_threads(struct vgctl_session *session, int waiting)
+static void sample_threads(struct vgctl_session *session, int waiting_thread)
 {
 	static atomic_int late_tid, ended_tid;
 	pthread_t ended;
 
 	for (int i = 0; i < 6; i++)
-		check(vgctl_sample_thread(session, waiting), 0, "a waiting thread");
+		check(vgctl_sample_thread(session, waiting_thread), 0, "a waiting thread");
 	sample_here(session);
 	check(vgctl_sample_thread(session, own_tid()), 0, "the calling thread by its id");
+	atomic_store(&late_tid, 0);
 	start(wait_long, &late_tid);
-	check(vgctl_sample_thread(session, started(&late_tid)), 0, "a new thread");
+	check(vgctl_sample_thread(session, waiting(&late_tid)), 0, "a new thread");
 	atomic_store(&end_chosen, true);
 	ended = start(chosen, NULL);
 	pthread_join(ended, NULL);
@@ -187,23 +220,26 @@ static void sample_threads(struct vgctl_session *session, int waiting)
 	check(vgctl_sample_thread(session, 0x7fffffff), -ESRCH, "an id that no thread can have");
 }
 
+/* A waiting thread is stopped if its stack cannot be read otherwise.  On a busy machine it may not stop in time, and
+ * the sample is lost.  Then all is done again. */
 static int sample(const char *path)
 {
+	struct vgctl_summary summary = VGCTL_SUMMARY_INIT;
 	static atomic_int other_tid;
-	struct vgctl_session *session;
-	struct vgctl_summary summary;
-	int waiting;
 
 	start(wait_long, &waiting_tid);
 	start(wait_long, &other_tid);
-	waiting = started(&waiting_tid);
-	started(&other_tid);
-	session = begin(path, VGCTL_ON_DEMAND, 0);
-	sample_threads(session, waiting);
-	summary = end(session);
+	waiting(&waiting_tid);
+	waiting(&other_tid);
+	for (int attempt = 0; attempt == 0 || (summary.lost != 0 && attempt < 50); attempt++) {
+		struct vgctl_session *session = begin(path, VGCTL_ON_DEMAND, 0);
+
+		sample_threads(session, atomic_load(&waiting_tid));
+		summary = end(session);
+	}
 	/* The other waiting thread is in the profile, without a sample. */
 	if (summary.samples != 9 || summary.lost != 0)
-		fprintf(stderr, "%llu samples, %llu lost\n", (unsigned long long)summary.samples,
+		fprintf(stderr, "%llu samples, %llu lost; expected 9 and 0\n", (unsigned long long)summary.samples,
 			(unsigned long long)summary.lost);
 	return summary.samples != 9 || summary.lost != 0;
 }
@@ -211,14 +247,16 @@ static int sample(const char *path)
 static int rate(const char *path)
 {
 	struct vgctl_session *session;
+	struct vgctl_summary summary;
 
 	start(wait_long, &waiting_tid);
 	start(busy, NULL);
 	started(&busy_tid);
 	session = begin(path, 99, 0);
 	for (int i = 0; i < 20; i++)
-		sample_threads(session, started(&waiting_tid));
-	return end(session).samples < 20 * 9;
+		sample_threads(session, waiting(&waiting_tid));
+	summary = end(session);
+	return summary.samples + summary.lost < 20 * 9;
 }
 
 static int option(const char *path)
@@ -243,10 +281,10 @@ static int option(const char *path)
 	/* Another session has all threads, for a while. */
 	all = begin("all.vgp", 199, 0);
 	check(vgctl_sample_thread(all, 0), 0, "another thread in a session of all threads");
-	usleep(100000);
+	steps_await();
 	if (end(all).threads < 3)
 		return fprintf(stderr, "all: too few threads\n"), 1;
-	usleep(100000);
+	steps_await();
 	atomic_store(&end_chosen, true);
 	pthread_join(thread, NULL);
 	while (rc == 0)
@@ -256,7 +294,8 @@ static int option(const char *path)
 		return fprintf(stderr, "%s\n", vgctl_strerror(rc)), 1;
 	summary = end(session);
 	if (summary.threads != 1 || summary.samples < 3 || summary.limited != 1)
-		fprintf(stderr, "%u threads, %llu samples\n", summary.threads, (unsigned long long)summary.samples);
+		fprintf(stderr, "%u threads, %llu samples, limited: %u; expected 1, at least 3, 1\n", summary.threads,
+			(unsigned long long)summary.samples, summary.limited);
 	return summary.threads != 1 || summary.samples < 3 || summary.limited != 1;
 }
 
@@ -283,8 +322,12 @@ static int listens(const char *directory)
 	start(chosen, NULL);
 	printf("%d %d\n", started(&chosen_tid), started(&busy_tid));
 	fflush(stdout);
-	while (getchar() != EOF)
-		;
+	/* At each byte of input, waits until both threads have had an interval. */
+	while (getchar() != EOF) {
+		steps_await();
+		puts("steps");
+		fflush(stdout);
+	}
 	return 0;
 }
 
