@@ -4,6 +4,7 @@
 # Every limit of the helper is reached.  The helper stays within it and continues, and the profile counts what was lost.
 set -eu
 . "${SRCDIR:?}/tests/lib.sh"
+needs node
 : "${CC:?}"
 cd "$dir"
 top=$dir

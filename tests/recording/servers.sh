@@ -5,6 +5,7 @@
 # stacks are complete, their libraries have symbols, and both work as without sampling.
 set -eu
 . "${SRCDIR:?}/tests/lib.sh"
+needs node /usr/bin/python3 redis-server redis-cli redis-benchmark
 wanted=1000
 
 # record NAME PID: records for at least five seconds, until there are enough stacks; resolves the profile and checks it
@@ -46,7 +47,7 @@ python() {
 	/usr/bin/python3 "$top/busy.py" "$dir/stop" >"$dir/python.out" 2>&1 &
 	python=$!
 	pids=$python
-	await 60 "python3 is busy" grep -qx busy "$dir/python.out"
+	await 120 "python3 is busy" grep -qx busy "$dir/python.out"
 	record python "$python"
 	grep -q '_PyEval_EvalFrameDefault' "$dir/python.report" || fail "python3: no symbol of the interpreter's loop"
 	echo stop >"$dir/stop"
@@ -59,7 +60,7 @@ redis() {
 	redis-server --port 0 --unixsocket "$dir/redis" --save '' --appendonly no --daemonize no >"$dir/redis.log" &
 	redis=$!
 	pids=$redis
-	await 60 "redis-server answers" redis-cli -s "$dir/redis" ping
+	await 120 "redis-server answers" redis-cli -s "$dir/redis" ping
 	redis-benchmark -s "$dir/redis" -n 100000000 -t incr -q >/dev/null 2>&1 &
 	load=$!
 	pids="$redis $load"
